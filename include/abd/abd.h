@@ -1,0 +1,305 @@
+/* abd: affine body dynamics. Stiff bodies simulated directly on their triangle meshes; no two surfaces ever cross.
+ *
+ * The whole public interface. Units are SI: metres, kilograms, seconds, radians, newtons, pascals.
+ *
+ * A body is affine: a material point X of its mesh is at x = p + X c1 + Y c2 + Z c3 in the world. Its twelve unknowns are
+ * stored and passed as the 12 numbers p, c1, c2, c3 (the column-major 3x4 matrix [p | A]). The mesh's rest coordinates
+ * are centred: origin at the centre of mass, axes along the principal axes of inertia (see abd_mesh_view).
+ *
+ * Life of a world:
+ *     AbdWorldDef def = abd_default_world_def();
+ *     AbdWorld *world = abd_world_create(&def, &error);
+ *     AbdMeshId mesh; abd_world_add_mesh(world, &mesh_def, &mesh);
+ *     AbdBodyId body; abd_world_add_body(world, &body_def, &body);
+ *     while (...) { AbdStepReport report; if (abd_world_step(world, &report) != ABD_OK) ... abd_world_error(world) ... }
+ *     abd_world_destroy(world);
+ *
+ * Errors: a function that can fail returns an AbdStatus; the sentence that says what is wrong, naming body, triangle and
+ * value, is in abd_world_error(world). A numerical outcome (a step that did not converge) is not an error: it is a field
+ * of the step's report. The library never exits, aborts or prints. A world may be used by one thread at a time. */
+#ifndef ABD_H
+#define ABD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define ABD_API __attribute__((visibility("default")))
+#else
+#define ABD_API
+#endif
+
+#define ABD_VERSION_MAJOR 0
+#define ABD_VERSION_MINOR 1
+#define ABD_VERSION_PATCH 0
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct AbdWorld AbdWorld;
+
+/* Ids are 1-based in the order of creation; zero is null. */
+typedef struct AbdMeshId { uint32_t id; } AbdMeshId;
+typedef struct AbdBodyId { uint32_t id; } AbdBodyId;
+
+typedef enum AbdStatus {
+  ABD_OK = 0,
+  ABD_ERROR_ARGUMENT, /* a value that cannot be: negative density, unknown id, NaN */
+  ABD_ERROR_MESH,     /* a mesh that cannot be simulated: index out of range, no volume and no thickness */
+  ABD_ERROR_CROSSING, /* two surfaces touch or cross at the start */
+  ABD_ERROR_MEMORY,   /* out of memory; the world is as it was before the call */
+  ABD_ERROR_NUMERIC,  /* a NaN or an infinity appeared; the world is as it was before the step */
+  ABD_ERROR_STATE,    /* the call does not fit the state: a body added after the first step, a foreign snapshot */
+} AbdStatus;
+
+typedef struct AbdError {
+  AbdStatus status;
+  char text[512];
+} AbdError;
+
+ABD_API const char *abd_version(void);
+ABD_API const char *abd_status_name(AbdStatus status);
+
+/* ---- World ------------------------------------------------------------------------------------------------------ */
+
+typedef enum AbdIntegrator {
+  ABD_INTEGRATOR_RIGID = 0, /* implicit Euler around a free rigid flight: keeps spin and energy in free motion */
+  ABD_INTEGRATOR_EULER,     /* implicit Euler, the paper's: spin decays as 1/w^2 = 1/w0^2 + 2 dt t */
+  ABD_INTEGRATOR_BDF2,      /* second order backward differences */
+} AbdIntegrator;
+
+typedef struct AbdContactDef {
+  double range;              /* dhat [m]: surfaces nearer than separation + range repel; 0 = from the bodies' size */
+  double separation;         /* [m] surfaces never come nearer than this; 0 as a rule */
+  double stiffness;          /* factor on the automatic contact stiffness, 1 */
+  double friction;           /* Coulomb coefficient used where bodies and pairs name none, 0 */
+  double friction_speed;     /* [m/s] sliding slower than this is resisted as static friction, 1e-3 */
+  int friction_iterations;   /* how often the lagged normal forces are renewed in one step, 2; 0 = frictionless */
+  bool friction_anchors;     /* static friction that remembers where it stuck, so that nothing creeps; true */
+} AbdContactDef;
+
+typedef struct AbdSolverDef {
+  int max_iterations;        /* Newton iterations in one step before it is reported as not converged, 200 */
+  double tolerance;          /* [m/s] largest surface speed of the last Newton step; 0 = from range, dt, friction_speed */
+  int threads;               /* 0 = all processors; the result does not depend on it */
+} AbdSolverDef;
+
+typedef struct AbdWorldDef {
+  double dt;                 /* [s] 0.01 */
+  double gravity[3];         /* [m/s^2] 0 0 -9.81 */
+  AbdIntegrator integrator;
+  AbdContactDef contact;
+  AbdSolverDef solver;
+} AbdWorldDef;
+
+ABD_API AbdWorldDef abd_default_world_def(void);
+/* Returns NULL on failure and fills error (which may be NULL). */
+ABD_API AbdWorld *abd_world_create(const AbdWorldDef *def, AbdError *error);
+ABD_API void abd_world_destroy(AbdWorld *world); /* NULL is fine */
+/* The sentence of the last failure, never NULL. */
+ABD_API const char *abd_world_error(const AbdWorld *world);
+
+/* ---- Meshes ----------------------------------------------------------------------------------------------------- */
+
+typedef struct AbdMeshDef {
+  const char *name;          /* for messages; may be NULL */
+  const double *vertex;      /* [3 vertex_count] m */
+  size_t vertex_count;
+  const uint32_t *triangle;  /* [3 triangle_count] */
+  size_t triangle_count;
+  const uint32_t *edge;      /* [2 edge_count] edges without a triangle: wires; the triangles' edges may be repeated here */
+  size_t edge_count;         /* vertices used by no triangle and no edge are points that collide too */
+  double thickness;          /* [m] of an open surface, diameter of wires and points, for their mass; 0 = 1 m^2, 1 m:
+                                density then counts as kg/m^2, kg/m, kg for surfaces, wires, points */
+  bool half_space;           /* the mesh only shows a plane: everything behind its first triangle is solid; static bodies */
+  bool keep_frame;           /* the vertices are centred rest coordinates of an AbdMeshView: take them bit for bit */
+} AbdMeshDef;
+
+ABD_API AbdMeshDef abd_default_mesh_def(void);
+/* Copies the mesh, centres it and builds its tree. Bodies that use one mesh share it. */
+ABD_API AbdStatus abd_world_add_mesh(AbdWorld *world, const AbdMeshDef *def, AbdMeshId *mesh);
+
+/* A view of a mesh as the solver has it. file coordinates = origin + axes * rest, axes column-major. Valid until the
+ * world is destroyed. */
+typedef struct AbdMeshView {
+  const char *name;
+  const double *vertex;      /* [3 vertex_count] centred rest coordinates */
+  size_t vertex_count;
+  const uint32_t *triangle;
+  size_t triangle_count;
+  const uint32_t *edge;      /* every edge once, those of triangles too */
+  size_t edge_count;
+  double origin[3], axes[9];
+  bool closed;               /* a closed, consistently oriented surface: it has a volume */
+  bool half_space;
+  double volume;             /* [m^3] what density is multiplied with */
+} AbdMeshView;
+ABD_API AbdStatus abd_mesh_view(const AbdWorld *world, AbdMeshId mesh, AbdMeshView *view);
+
+/* ---- Bodies ----------------------------------------------------------------------------------------------------- */
+
+typedef enum AbdMotion { ABD_MOTION_DYNAMIC = 0, ABD_MOTION_STATIC, ABD_MOTION_KINEMATIC } AbdMotion;
+
+typedef enum AbdElasticity {
+  ABD_ELASTICITY_ORTHO = 0,   /* kappa vol |A^T A - I|^2, the paper's */
+  ABD_ELASTICITY_ARAP,        /* kappa vol |A - R|^2 */
+  ABD_ELASTICITY_NEO_HOOKEAN, /* Young's modulus 8 kappa, Poisson's ratio 0.3 */
+} AbdElasticity;
+
+/* Coordinates held fixed: world axes; the rotations are about the world axes through the centre of mass. */
+enum { ABD_FIX_X = 1, ABD_FIX_Y = 2, ABD_FIX_Z = 4, ABD_FIX_ROTATION_X = 8, ABD_FIX_ROTATION_Y = 16, ABD_FIX_ROTATION_Z = 32 };
+
+typedef struct AbdBodyDef {
+  const char *name;          /* for messages and files; may be NULL */
+  AbdMeshId mesh;
+  AbdMotion motion;
+  double density;            /* [kg/m^3] 1000 */
+  double stiffness;          /* kappa [Pa] of the elasticity, 1e11 */
+  AbdElasticity elasticity;
+  double position[3];        /* of the mesh's own origin, as in its file */
+  double rotation[4];        /* quaternion w x y z about that origin, 1 0 0 0 */
+  double velocity[3];        /* [m/s] of the centre of mass */
+  double angular_velocity[3];/* [rad/s] world axes, about the centre of mass */
+  double force[3];           /* [N] constant, at the centre of mass */
+  double torque[3];          /* [N m] constant, world axes */
+  uint32_t fixed;            /* ABD_FIX_* bits */
+  double friction;           /* coefficient of this body, negative = the world's; a pair uses sqrt(mu_a mu_b) */
+  int32_t group;             /* bodies of one group >= 0 do not collide with each other; -1 = none */
+} AbdBodyDef;
+
+ABD_API AbdBodyDef abd_default_body_def(void);
+ABD_API AbdStatus abd_world_add_body(AbdWorld *world, const AbdBodyDef *def, AbdBodyId *body);
+/* Two bodies that are told not to collide, and a coefficient of friction for one pair. Before the first step. */
+ABD_API AbdStatus abd_world_exclude_pair(AbdWorld *world, AbdBodyId a, AbdBodyId b);
+ABD_API AbdStatus abd_world_set_pair_friction(AbdWorld *world, AbdBodyId a, AbdBodyId b, double friction);
+
+ABD_API size_t abd_world_body_count(const AbdWorld *world);
+ABD_API size_t abd_world_mesh_count(const AbdWorld *world);
+
+typedef struct AbdBodyView {
+  const char *name;
+  AbdMeshId mesh;
+  AbdMotion motion;
+  double density, mass;      /* [kg/m^3] [kg] */
+  double inertia[3];         /* [kg m^2] principal moments, about the rest axes */
+  double stiffness, friction;
+  AbdElasticity elasticity;
+  uint32_t fixed;
+  int32_t group;
+} AbdBodyView;
+ABD_API AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view);
+/* Whether two bodies may collide: false for excluded pairs, equal groups, and two bodies that are not dynamic. */
+ABD_API bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBodyId b);
+
+/* Pose: the 12 numbers p, c1, c2, c3; velocity of the centre of mass and angular velocity. */
+ABD_API AbdStatus abd_body_nodes(const AbdWorld *world, AbdBodyId body, double nodes[12]);
+ABD_API AbdStatus abd_body_velocity(const AbdWorld *world, AbdBodyId body, double linear[3], double angular[3]);
+/* Force and torque [N, N m] until set again: at the centre of mass, world axes. */
+ABD_API AbdStatus abd_body_set_force(AbdWorld *world, AbdBodyId body, const double force[3], const double torque[3]);
+/* Kinematic bodies: where the next step shall bring the body (position of the mesh's origin and quaternion, as in the
+ * def), or the velocities it moves with from now on. Without either it goes on with its velocities. */
+ABD_API AbdStatus abd_body_set_target(AbdWorld *world, AbdBodyId body, const double position[3], const double rotation[4]);
+ABD_API AbdStatus abd_body_set_velocity(AbdWorld *world, AbdBodyId body, const double linear[3], const double angular[3]);
+
+/* ---- Stepping --------------------------------------------------------------------------------------------------- */
+
+typedef enum AbdStage {
+  ABD_STAGE_CANDIDATES = 0, ABD_STAGE_DISTANCES, ABD_STAGE_ASSEMBLY, ABD_STAGE_SOLVE, ABD_STAGE_CCD,
+  ABD_STAGE_LINE_SEARCH, ABD_STAGE_REST, ABD_STAGE_COUNT
+} AbdStage;
+
+typedef enum AbdTerm {
+  ABD_TERM_KINETIC = 0, ABD_TERM_GRAVITY, ABD_TERM_ELASTIC, ABD_TERM_CONTACT, ABD_TERM_FRICTION, ABD_TERM_COUNT
+} AbdTerm;
+
+typedef enum AbdOutcome {
+  ABD_CONVERGED = 0,
+  ABD_STOPPED_AT_MAX_ITERATIONS,
+  ABD_STOPPED_BY_LINE_SEARCH,   /* no step along the direction lowers the energy beyond rounding */
+  ABD_STOPPED_BY_FACTORIZATION, /* the matrix was not positive definite even after regularisation */
+  ABD_KINEMATIC_BLOCKED,        /* converged, but a kinematic body was held back from its target by contact */
+} AbdOutcome;
+
+typedef struct AbdStepReport {
+  int64_t step;              /* 1 for the first */
+  double time;               /* [s] at its end */
+  AbdOutcome outcome;
+  AbdBodyId culprit[2];      /* the bodies to blame when outcome is not ABD_CONVERGED; null if there is one or none */
+  int iterations;            /* Newton iterations: the largest over islands */
+  int line_search_steps;     /* energy evaluations beyond the first, all iterations */
+  int friction_iterations;   /* the most lagged solves of an island */
+  double residual;           /* [m/s] the last Newton step's largest surface speed */
+  double step_length;        /* the smallest accepted step length in [0, 1] */
+  AbdBodyId limit[2];        /* the pair that limited it most */
+  int islands;
+  int64_t body_pairs, box_tests, candidates, distances, contacts, ccd_calls;
+  double min_distance;       /* [m] smallest gap between any two bodies within reach; infinity if none */
+  AbdBodyId nearest[2];
+  double max_strain;         /* largest |A^T A - I| of any dynamic body */
+  AbdBodyId most_strained;
+  double target_error;       /* [m] the farthest a kinematic body stayed from its target */
+  double energy[ABD_TERM_COUNT];     /* [J] */
+  double momentum[3], angular_momentum[3]; /* of the dynamic bodies, about the world's origin */
+  double seconds[ABD_STAGE_COUNT];   /* wall clock */
+} AbdStepReport;
+
+ABD_API const char *abd_stage_name(AbdStage stage);
+ABD_API const char *abd_term_name(AbdTerm term);
+ABD_API const char *abd_outcome_name(AbdOutcome outcome);
+
+/* Checks that nothing crosses and makes the world ready; the first step calls it too. After it no body can be added.
+ * ABD_ERROR_CROSSING names the bodies and the triangles. */
+ABD_API AbdStatus abd_world_start(AbdWorld *world);
+/* One time step. On an error the world is as it was before. report may be NULL. */
+ABD_API AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report);
+ABD_API double abd_world_time(const AbdWorld *world);
+ABD_API int64_t abd_world_step_count(const AbdWorld *world);
+/* The settings in force, automatic values filled in (valid after abd_world_start). */
+ABD_API AbdWorldDef abd_world_settings(const AbdWorld *world);
+
+/* ---- Contacts --------------------------------------------------------------------------------------------------- */
+
+typedef struct AbdContact {
+  AbdBodyId body_a, body_b;
+  double point[3];           /* [m] midway between the two surfaces */
+  double normal[3];          /* unit, from b to a */
+  double distance;           /* [m] */
+  double normal_force;       /* [N] on a along normal, on b against it */
+  double friction_force[3];  /* [N] on a; the opposite on b */
+  int32_t kind;              /* 0 vertex of a on triangle of b, 1 triangle of a on vertex of b, 2 edge on edge */
+  uint32_t primitive_a, primitive_b; /* vertex, triangle or edge of the body's mesh */
+} AbdContact;
+
+/* Contacts at the end of the last step, sorted by bodies. Writes at most capacity of them and returns how many there are. */
+ABD_API size_t abd_world_contacts(const AbdWorld *world, AbdContact *contact, size_t capacity);
+
+/* ---- Crossing --------------------------------------------------------------------------------------------------- */
+
+typedef struct AbdCrossing {
+  AbdBodyId body_a, body_b;
+  uint32_t triangle_a, triangle_b; /* in each body's mesh; UINT32_MAX where the primitive is an edge without a triangle */
+  double point[3];
+} AbdCrossing;
+
+/* Exact test of two bodies' surfaces in given poses (12 nodes each): do any two triangles share a point? */
+ABD_API bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double nodes_a[12], AbdBodyId b,
+                                     const double nodes_b[12], AbdCrossing *crossing);
+/* All pairs that may collide, poses in id order; writes at most capacity crossings (one per pair), returns how many. */
+ABD_API size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing, size_t capacity);
+
+/* ---- Snapshots -------------------------------------------------------------------------------------------------- */
+
+/* Everything that changes from step to step, as bytes: restoring it in a world made from the same defs and stepping on
+ * gives the same bits as never having stopped. */
+ABD_API size_t abd_world_snapshot_size(const AbdWorld *world);
+ABD_API AbdStatus abd_world_save(const AbdWorld *world, void *bytes, size_t size);
+ABD_API AbdStatus abd_world_restore(AbdWorld *world, const void *bytes, size_t size);
+/* Hash of the poses and velocities: equal for equal states. */
+ABD_API uint64_t abd_world_hash(const AbdWorld *world);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

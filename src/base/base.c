@@ -1,0 +1,105 @@
+#include "base/base.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+static atomic_long fail_countdown;
+
+void mem_fail_after(long n) { atomic_store(&fail_countdown, n); }
+
+static bool allocation_fails(void) {
+  long left = atomic_load(&fail_countdown);
+  if (left == 0) return false;
+  if (left == 1) return true;
+  atomic_fetch_sub(&fail_countdown, 1);
+  return false;
+}
+
+void *mem_alloc(size_t count, size_t size) { return mem_resize(NULL, count, size); }
+
+void *mem_zeroed(size_t count, size_t size) {
+  if (allocation_fails()) return NULL;
+  return calloc(count ? count : 1, size ? size : 1);
+}
+
+void *mem_resize(void *old, size_t count, size_t size) {
+  size_t bytes;
+  if (allocation_fails() || __builtin_mul_overflow(count, size, &bytes)) return NULL;
+  return realloc(old, bytes ? bytes : 1);
+}
+
+void mem_free(void *p) { free(p); }
+
+char *mem_string(const char *s) {
+  size_t n = s ? strlen(s) : 0;
+  char *copy = mem_alloc(n + 1, 1);
+  if (copy) {
+    if (n) memcpy(copy, s, n);
+    copy[n] = 0;
+  }
+  return copy;
+}
+
+bool mem_reserve(void **array, int *capacity, int count, size_t item_size) {
+  if (count <= *capacity) return true;
+  int wanted = *capacity > 0x3fffffff ? count : *capacity * 2;
+  if (wanted < count) wanted = count;
+  if (wanted < 8) wanted = 8;
+  void *grown = mem_resize(*array, (size_t)wanted, item_size);
+  if (!grown) return false;
+  *array = grown;
+  *capacity = wanted;
+  return true;
+}
+
+AbdStatus fault(AbdError *error, AbdStatus status, const char *format, ...) {
+  if (error && error->status == ABD_OK) {
+    error->status = status;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error->text, sizeof error->text, format, args);
+    va_end(args);
+  }
+  return status;
+}
+
+double clock_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+#ifdef _OPENMP
+int parallel_max_threads(void) { return omp_get_num_procs(); }
+int parallel_thread(void) { return omp_get_thread_num(); }
+#else
+int parallel_max_threads(void) { return 1; }
+int parallel_thread(void) { return 0; }
+#endif
+
+void parallel_for(int threads, int count, int grain, ParallelBody *body, void *context) {
+  if (grain < 1) grain = 1;
+#ifdef _OPENMP
+  if (threads > 1 && count > grain) {
+#pragma omp parallel for schedule(dynamic, grain) num_threads(threads)
+    for (int i = 0; i < count; i++) body(context, i);
+    return;
+  }
+#endif
+  (void)threads;
+  for (int i = 0; i < count; i++) body(context, i);
+}
+
+uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t size) {
+  const unsigned char *b = bytes;
+  for (size_t i = 0; i < size; i++) seed = (seed ^ b[i]) * 1099511628211ull;
+  return seed;
+}

@@ -1,0 +1,29 @@
+/* Do two surfaces share a point? Exact: decided by the signs of orient3d evaluated with adaptive precision on the double
+ * coordinates of the posed vertices, so the answer has no tolerance. Touching counts as crossing.
+ * Tested in tests/test_crossing.c. */
+#ifndef ABD_GEOM_CROSSING_H
+#define ABD_GEOM_CROSSING_H
+
+#include "geom/mesh.h"
+
+typedef struct Crossing {
+  int element_a, element_b; /* indices into mesh->element */
+  Vec3 point;
+} Crossing;
+
+/* The sign of the volume of tetrahedron abcd: > 0 when d lies below the plane through a, b, c seen counter-clockwise
+ * from above. Exact. */
+int orient3d_sign(Vec3 a, Vec3 b, Vec3 c, Vec3 d);
+/* Exact: segment and closed triangle share a point; triangle and triangle; segment and segment. Degenerate ones too. */
+bool segment_crosses_triangle(Vec3 p, Vec3 q, Vec3 a, Vec3 b, Vec3 c);
+bool triangle_crosses_triangle(const Vec3 a[3], const Vec3 b[3]);
+bool segment_crosses_segment(Vec3 p, Vec3 q, Vec3 a, Vec3 b);
+
+/* The first crossing between two posed meshes in tree order; a half-space mesh crosses whatever has a vertex on or
+ * behind the plane of its first triangle. */
+bool mesh_find_crossing(const Mesh *a, const Affine *pose_a, const Mesh *b, const Affine *pose_b, Crossing *crossing);
+/* Pairs of elements of one mesh that cross without sharing a vertex; writes at most capacity pairs of element indices,
+ * returns how many there are. */
+int mesh_find_self_crossings(const Mesh *mesh, int (*pair)[2], int capacity);
+
+#endif

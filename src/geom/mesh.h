@@ -1,0 +1,56 @@
+/* A mesh as the solver has it: centred rest coordinates, every edge once, mass moments, and a tree of boxes.
+ *
+ * Rest frame: origin at the centre of mass, axes along the principal axes, so that the mass matrix of a body of density
+ * rho is rho diag(volume, second[0], second[1], second[2]) (x) I3, second[k] = integral of X_k^2.
+ *
+ * The tree's leaves are elements: triangles, wires (edges without a triangle) and points. Each vertex and each edge is
+ * owned by exactly one element, so that the pairs (owned vertex, triangle) and (owned edge, owned edge) over all pairs of
+ * leaves name every stencil once. A point is stored as a degenerate edge (v, v) as well, owned by its element, so that
+ * point-wire and point-point are edge-edge stencils.
+ *
+ * The tree is built once in rest space and never refitted: a box under a pose is box_transform(pose, box).
+ * Tested in tests/test_mesh.c. */
+#ifndef ABD_GEOM_MESH_H
+#define ABD_GEOM_MESH_H
+
+#include "base/base.h"
+#include "math/vec.h"
+
+typedef struct Element {
+  int vertex[3];        /* triangle: 3; wire: 2; point: 1; the rest repeat the first */
+  int edge[3];          /* edge k joins vertex[k], vertex[(k + 1) % 3]; wire and point: edge[0] only */
+  int triangle;         /* index of the triangle, -1 for wires and points */
+  unsigned char vertex_count;
+  unsigned char owned_vertices; /* bit k: vertex[k] is owned by this element */
+  unsigned char owned_edges;    /* bit k: edge[k] is owned */
+} Element;
+
+/* Inner node: children at left and left + 1, element_count 0. Leaf: elements first .. first + element_count - 1.
+ * Boxes are rounded outward to float. */
+typedef struct TreeNode {
+  float lo[3], hi[3];
+  int left, first, element_count;
+} TreeNode;
+
+typedef struct Mesh {
+  char *name;
+  int vertex_count, edge_count, triangle_count, element_count, node_count;
+  Vec3 *vertex;
+  uint32_t (*edge)[2];
+  uint32_t (*triangle)[3];
+  Element *element;     /* in the order of the leaves */
+  TreeNode *node;       /* node[0] is the root */
+  Box box;              /* of all vertices */
+  double radius;        /* farthest vertex from the origin */
+  bool closed, half_space;
+  double volume;        /* closed: enclosed volume; else of the thickened surface, wires, points */
+  double second[3];     /* integral of X_k^2 over that volume, all > 0 */
+  Vec3 origin;          /* file coordinates = origin + axes * rest */
+  Mat3 axes;
+} Mesh;
+
+/* Fills mesh from the def; on failure the mesh is empty and error says which index, triangle and value. */
+AbdStatus mesh_init(Mesh *mesh, const AbdMeshDef *def, AbdError *error);
+void mesh_destroy(Mesh *mesh); /* takes a half-built or zeroed one */
+
+#endif

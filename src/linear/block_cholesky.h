@@ -1,0 +1,34 @@
+/* Sparse symmetric positive definite systems by blocks: L L^T of a matrix whose rows and columns come in blocks of any
+ * size up to 12 (12 for an affine body, 3 for a free node), on the graph of blocks, ordered by AMD.
+ *
+ * Use: analyze (cheap when the pattern is the one of the last call), clear, add blocks, factor, solve. All block data is
+ * column-major. Results do not depend on the number of threads. Tested in tests/test_block_cholesky.c against CHOLMOD. */
+#ifndef ABD_LINEAR_BLOCK_CHOLESKY_H
+#define ABD_LINEAR_BLOCK_CHOLESKY_H
+
+#include "base/base.h"
+
+typedef struct BlockCholesky BlockCholesky;
+
+BlockCholesky *block_cholesky_create(void); /* NULL when memory is out */
+void block_cholesky_destroy(BlockCholesky *solver);
+
+/* n blocks of size[i]; edge k couples blocks edge[k][0] != edge[k][1]; no edge twice. False when memory is out. */
+bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int edge_count, const int (*edge)[2]);
+void block_cholesky_clear(BlockCholesky *solver); /* all values zero */
+/* Adds to diagonal block i (size[i] x size[i]; the lower triangle is what counts). */
+void block_cholesky_add_diagonal(BlockCholesky *solver, int i, const double *block);
+/* Adds to the block of edge k: rows of edge[k][0], columns of edge[k][1]. */
+void block_cholesky_add_edge(BlockCholesky *solver, int k, const double *block);
+
+/* Factors in place. A pivot that is not positive enough (below 1e-14 of its block's largest diagonal entry) is raised so
+ * that the factored matrix is positive definite and the solution still a descent direction. Returns how many pivots were
+ * raised, 0 as a rule; -1 if a NaN was met. */
+int block_cholesky_factor(BlockCholesky *solver, int threads);
+/* x = A^-1 b, both of total size, blocks in the caller's order; x may be b. */
+void block_cholesky_solve(const BlockCholesky *solver, const double *b, double *x);
+
+int64_t block_cholesky_factor_blocks(const BlockCholesky *solver); /* blocks of L */
+double block_cholesky_flops(const BlockCholesky *solver);          /* predicted for one factorisation */
+
+#endif

@@ -1,0 +1,34 @@
+/* Mesh files: OBJ, STL (ascii and binary), PLY (ascii, little and big endian), OFF, as vertices, triangles and edges.
+ *
+ * Readers work on bytes in memory and trust nothing: counts are checked against the file's size before anything is
+ * allocated, indices against the vertices, coordinates must be finite. Polygons become triangle fans. Triangles that name
+ * a vertex twice are dropped and counted. Tests: tests/test_mesh_file.c; fuzzed by tests/fuzz/fuzz_mesh.c. */
+#ifndef ABD_SCENE_MESH_FILE_H
+#define ABD_SCENE_MESH_FILE_H
+
+#include "scene/scene.h"
+
+typedef struct MeshData {
+  double *vertex;    /* [3 vertex_count] */
+  size_t vertex_count;
+  uint32_t *triangle; /* [3 triangle_count] */
+  size_t triangle_count;
+  uint32_t *edge;    /* [2 edge_count] wires: edges the file gives apart from triangles */
+  size_t edge_count;
+  size_t dropped_count; /* degenerate triangles left out */
+} MeshData;
+
+/* Parses a whole file. extension ("obj", "stl", "ply", "off", any case) chooses the format; name is for messages.
+ * On failure *out is empty. */
+bool mesh_parse(const char *bytes, size_t length, const char *extension, const char *name, MeshData *out,
+                SceneError *error);
+bool mesh_load(const char *path, MeshData *out, SceneError *error);
+bool mesh_extension_known(const char *path);
+void mesh_data_free(MeshData *data); /* leaves it empty */
+
+/* Growing a mesh; false when out of memory. */
+bool mesh_add_vertex(MeshData *data, double x, double y, double z);
+bool mesh_add_triangle(MeshData *data, uint32_t a, uint32_t b, uint32_t c); /* drops and counts degenerate ones */
+bool mesh_add_edge(MeshData *data, uint32_t a, uint32_t b);
+
+#endif

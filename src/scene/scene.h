@@ -1,0 +1,54 @@
+/* Scenes: a JSON file (abd's own format or rigid-IPC's, see docs/scene.md) or plain mesh files become a world.
+ *
+ * A Scene is the file read, checked and resolved: meshes loaded and scaled, every setting a number. It does not change
+ * after loading, so one scene can build many worlds. Stands only on abd/abd.h. Tests: tests/test_scene.c. */
+#ifndef ABD_SCENE_H
+#define ABD_SCENE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abd/abd.h"
+
+typedef struct Scene Scene;
+
+/* One sentence: "FILE:LINE:COL: bodies[3].density: expected a number > 0, got -2.5". */
+typedef struct SceneError { char text[1024]; } SceneError;
+
+typedef struct SceneOptions {
+  const char *mesh_dir;    /* where meshes are looked for last; may be NULL */
+  const char *const *set;  /* "contact.friction=0.5": settings by their names in abd's own format, on any scene */
+  int set_count;
+} SceneOptions;
+
+/* Loads one scene file (.json), or one or more mesh files (.obj .stl .ply .off) into a scene of their own with a ground.
+ * options may be NULL. Returns NULL and fills error on failure. */
+Scene *scene_load(const char *const *path, int path_count, const SceneOptions *options, SceneError *error);
+/* The same from the text of a scene file; name is used in messages and its folder for relative mesh paths. */
+Scene *scene_parse(const char *text, size_t length, const char *name, const SceneOptions *options, SceneError *error);
+void scene_destroy(Scene *scene); /* NULL is fine */
+
+/* Creates the world with meshes (shared by instances) and bodies, ids in the file's order; threads as in AbdSolverDef.
+ * The world does not need the scene afterwards, except for scene_apply. */
+AbdWorld *scene_build(const Scene *scene, int threads, SceneError *error);
+/* Call before each step: sets targets, velocities and forces that the scene scripts for the step that starts at the
+ * world's time. Depends on the world's time alone, so a resumed world goes on as it would have. */
+bool scene_apply(const Scene *scene, AbdWorld *world, SceneError *error);
+
+double scene_dt(const Scene *scene);
+int64_t scene_steps(const Scene *scene);       /* how many steps the file asks for */
+int64_t scene_steps_for(const Scene *scene, double seconds); /* the steps that cover a time */
+const char *scene_name(const Scene *scene);    /* of the scene: its "name" or the file's name without folder and ending */
+size_t scene_body_count(const Scene *scene);
+
+/* Remarks that are no errors: keys that have no effect, degenerate triangles dropped. */
+int scene_note_count(const Scene *scene);
+const char *scene_note(const Scene *scene, int index);
+
+/* The scene as self-contained text in abd's own format: every setting resolved (--set too), geometry packed into it.
+ * scene_parse of this text builds the same world bit for bit, without any other file. Owned by the scene; NULL if out of
+ * memory. */
+const char *scene_text(Scene *scene, size_t *length);
+
+#endif

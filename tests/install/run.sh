@@ -1,0 +1,40 @@
+#!/bin/bash
+# Installs a build into a folder of its own, then builds examples/falling_box.c against it the two ways users do,
+# find_package and pkg-config, in C and C++, static and shared, and runs each. Also: the shared library shows the linker
+# no names but abd_*.
+#   run.sh SOURCE BUILD
+set -euo pipefail
+source=$(realpath "$1") build=$(realpath "$2")
+work=$(mktemp -d "$build/install-test.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+example=$source/examples/falling_box.c
+
+cmake --install "$build" --prefix "$prefix" >"$work/install.log"
+libdir=$(dirname "$(find "$prefix" -name libabd.a)")
+test -f "$prefix/include/abd/abd.h"
+test ! -f "$build/abd" || "$prefix/bin/abd" --help >/dev/null
+
+echo "== names the shared library shows"
+shown=$(nm -D --defined-only "$libdir/libabd.so" | awk '$2 ~ /[A-Z]/ { print $3 }' | sort)
+foreign=$(grep -v '^abd_' <<<"$shown" || true)
+[ -z "$foreign" ] || { echo "not abd_*: $foreign"; exit 1; }
+[ "$(wc -l <<<"$shown")" -ge 20 ] || { echo "only these: $shown"; exit 1; }
+
+echo "== find_package"
+cmake -S "$source/tests/install" -B "$work/user" -DCMAKE_PREFIX_PATH="$prefix" -DEXAMPLE="$example" \
+      -DCMAKE_BUILD_TYPE=Release >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
+cmake --build "$work/user" >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
+for program in with_static with_shared with_cxx; do
+  echo "-- $program"
+  "$work/user/$program"
+done
+
+echo "== pkg-config"
+export PKG_CONFIG_PATH=$libdir/pkgconfig LD_LIBRARY_PATH=$libdir
+"${CC:-cc}" -Wall -Wextra -Werror "$example" $(pkg-config --cflags --libs abd) -lm -o "$work/shared"
+"$work/shared" >/dev/null
+static_libs=$(pkg-config --static --libs abd)
+"${CC:-cc}" "$example" $(pkg-config --cflags abd) ${static_libs/-labd/-l:libabd.a} -o "$work/static"
+env -u LD_LIBRARY_PATH "$work/static" >/dev/null
+echo "both ran"

@@ -1,0 +1,19 @@
+# What a build with sanitizers changes for the tests: TEST_SUFFIX of their names and TEST_ENVIRONMENT.
+#
+# Threads: neither gcc's nor clang's OpenMP runtime is built for ThreadSanitizer, so that it takes every barrier for a
+# race. LLVM's Archer tells it what the runtime orders; races in our own code still show. Hence clang, libomp, Archer.
+set(TEST_SUFFIX "")
+set(TEST_ENVIRONMENT "")
+if(ABD_SANITIZE)
+  string(REGEX REPLACE ",.*" "" first ${ABD_SANITIZE})
+  set(TEST_SUFFIX ".${first}")
+  set(TEST_ENVIRONMENT "ABD_TEST_SHORT=1;UBSAN_OPTIONS=print_stacktrace=1")
+endif()
+if(ABD_SANITIZE MATCHES "thread" AND ABD_OPENMP)
+  if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "ABD_SANITIZE=thread needs clang (CC=clang): ThreadSanitizer cannot see into gcc's OpenMP")
+  endif()
+  file(GLOB ARCHER_FOLDERS /usr/lib/llvm-*/lib)
+  find_library(ARCHER_LIBRARY archer PATHS ${ARCHER_FOLDERS} REQUIRED)
+  list(APPEND TEST_ENVIRONMENT "OMP_TOOL_LIBRARIES=${ARCHER_LIBRARY}" "TSAN_OPTIONS=ignore_noninstrumented_modules=1")
+endif()

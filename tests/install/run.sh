@@ -31,10 +31,11 @@ for program in with_static with_shared with_cxx; do
 done
 
 echo "== pkg-config"
-export PKG_CONFIG_PATH=$libdir/pkgconfig LD_LIBRARY_PATH=$libdir
-"${CC:-cc}" -Wall -Wextra -Werror "$example" $(pkg-config --cflags --libs abd) -lm -o "$work/shared"
-"$work/shared" >/dev/null
-static_libs=$(pkg-config --static --libs abd)
-"${CC:-cc}" "$example" $(pkg-config --cflags abd) ${static_libs/-labd/-l:libabd.a} -o "$work/static"
-env -u LD_LIBRARY_PATH "$work/static" >/dev/null
+export PKG_CONFIG_PATH=$libdir/pkgconfig
+read -ra flags <<<"$(pkg-config --cflags --libs abd)"
+"${CC:-cc}" -Wall -Wextra -Werror "$example" "${flags[@]}" -lm -o "$work/shared"
+LD_LIBRARY_PATH=$libdir "$work/shared" >/dev/null
+read -ra flags <<<"$(pkg-config --static --cflags --libs abd)"
+"${CC:-cc}" "$example" "${flags[@]/#-labd/-l:libabd.a}" -o "$work/static"
+"$work/static" >/dev/null
 echo "both ran"

@@ -1,0 +1,112 @@
+/* From a mesh as a file has it to a mesh as the solver has it: check, copy, find edges, turn outward, centre, weigh, build
+ * the tree. Volume and moments are computed from the final rest coordinates alone, so that a mesh given back with
+ * keep_frame weighs the same to the last bit. Tested in tests/test_mesh.c. */
+#include "geom/mesh.h"
+
+#include <string.h>
+
+#include "geom/build.h"
+#include "math/eigen.h"
+
+static void set_bounds(Mesh *mesh) {
+  double farthest_sq = 0;
+  mesh->box = box_empty();
+  for (int i = 0; i < mesh->vertex_count; i++) {
+    mesh->box = box_add(mesh->box, mesh->vertex[i]);
+    farthest_sq = fmax(farthest_sq, norm_sq(mesh->vertex[i]));
+  }
+  mesh->radius = sqrt(farthest_sq);
+}
+
+static bool copy_arrays(Mesh *mesh, const AbdMeshDef *def) {
+  mesh->vertex_count = (int)def->vertex_count;
+  mesh->triangle_count = (int)def->triangle_count;
+  mesh->half_space = def->half_space;
+  mesh->vertex = mem_alloc(def->vertex_count, sizeof *mesh->vertex);
+  mesh->triangle = mem_alloc(def->triangle_count, sizeof *mesh->triangle);
+  mesh->name = mem_string(def->name);
+  if (!mesh->vertex || !mesh->triangle || !mesh->name) return false;
+  for (int i = 0; i < mesh->vertex_count; i++) mesh->vertex[i] = vec3_from(def->vertex + 3 * (size_t)i);
+  if (def->triangle_count) memcpy(mesh->triangle, def->triangle, def->triangle_count * sizeof *mesh->triangle);
+  set_bounds(mesh);
+  return true;
+}
+
+/* The columns of v in the order and with the signs that come nearest to the identity, as a right-handed rotation. */
+static Mat3 nearest_to_identity(Mat3 v) {
+  static const int order[6][3] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}, {2, 1, 0}, {1, 0, 2}};
+  Mat3 best = v;
+  double best_trace = -1;
+  for (int o = 0; o < 6; o++) {
+    Mat3 m;
+    double trace = 0, smallest = 2;
+    int weakest = 0;
+    for (int k = 0; k < 3; k++) {
+      double diagonal = component(v.c[order[o][k]], k);
+      m.c[k] = diagonal < 0 ? neg(v.c[order[o][k]]) : v.c[order[o][k]];
+      trace += fabs(diagonal);
+      if (fabs(diagonal) < smallest) { smallest = fabs(diagonal); weakest = k; }
+    }
+    if (mat3_det(m) < 0) {
+      m.c[weakest] = neg(m.c[weakest]);
+      trace -= 2 * smallest;
+    }
+    if (trace > best_trace) { best_trace = trace; best = m; }
+  }
+  return best;
+}
+
+/* Principal axes; the file's own where they already are principal ones up to rounding, so that boxes stay aligned. */
+static Mat3 principal_axes(Mat3 second) {
+  double trace = second.c[0].x + second.c[1].y + second.c[2].z, value[3];
+  double mixed = max_component(vec3_abs(vec3(second.c[0].y, second.c[0].z, second.c[1].z)));
+  Mat3 v;
+  if (mixed <= 1e-10 * trace) return mat3_identity();
+  eigen3(second, value, &v);
+  return nearest_to_identity(v);
+}
+
+/* The centre of mass is found twice, the second time from near itself: far from the file's origin the first one is
+ * rounded. */
+static void center_mesh(Mesh *mesh, double thickness) {
+  Vec3 center = box_center(mesh->box);
+  Moments m;
+  for (int pass = 0; pass < 2; pass++) {
+    m = mesh_moments(mesh, thickness, center);
+    center = add_scaled(center, 1.0 / m.volume, m.first);
+  }
+  mesh->origin = center;
+  mesh->axes = principal_axes(mesh_moments(mesh, thickness, center).second);
+  for (int i = 0; i < mesh->vertex_count; i++)
+    mesh->vertex[i] = mat3_tmul_vec(mesh->axes, sub(mesh->vertex[i], center));
+  set_bounds(mesh);
+}
+
+AbdStatus mesh_init(Mesh *mesh, const AbdMeshDef *def, AbdError *error) {
+  const char *name = def->name ? def->name : "";
+  bool watertight = false;
+  memset(mesh, 0, sizeof *mesh);
+  AbdStatus status = mesh_check_def(def, name, error);
+  if (status != ABD_OK) return status;
+  if (!copy_arrays(mesh, def) || !mesh_build_elements(mesh, def, &watertight)) goto out_of_memory;
+  mesh->axes = mat3_identity();
+  mesh_orient(mesh, watertight);
+  if (!def->keep_frame && !def->half_space) center_mesh(mesh, def->thickness);
+  mesh_set_mass(mesh, def->thickness);
+  if (!mesh_build_tree(mesh)) goto out_of_memory;
+  return ABD_OK;
+out_of_memory:
+  mesh_destroy(mesh);
+  return fault(error, ABD_ERROR_MEMORY, "mesh '%s': out of memory for %zu vertices and %zu triangles", name,
+               def->vertex_count, def->triangle_count);
+}
+
+void mesh_destroy(Mesh *mesh) {
+  mem_free(mesh->name);
+  mem_free(mesh->vertex);
+  mem_free(mesh->edge);
+  mem_free(mesh->triangle);
+  mem_free(mesh->element);
+  mem_free(mesh->node);
+  memset(mesh, 0, sizeof *mesh);
+}

@@ -1,0 +1,144 @@
+/* Edges, elements and orientation. All sides of triangles, the given edges and the unused vertices as edges (v, v) are
+ * sorted by their two vertices; a run of equal ones is one edge of the mesh, and what the run holds says whether it is a
+ * triangle's edge, a wire or a point, and whether the surface is watertight there. Tested in tests/test_mesh.c. */
+#include <stdlib.h>
+
+#include "geom/build.h"
+
+typedef struct Side {
+  uint32_t lo, hi;
+  int slot; /* 3 * triangle + k; FREE_SLOT for a given edge or a point */
+} Side;
+
+enum { FREE_SLOT = 0x7fffffff };
+
+static Side side_between(uint32_t a, uint32_t b, int slot) {
+  Side s = {a < b ? a : b, a < b ? b : a, slot};
+  return s;
+}
+
+static int compare_sides(const void *pa, const void *pb) {
+  const Side *a = pa, *b = pb;
+  if (a->lo != b->lo) return a->lo < b->lo ? -1 : 1;
+  if (a->hi != b->hi) return a->hi < b->hi ? -1 : 1;
+  return (a->slot > b->slot) - (a->slot < b->slot);
+}
+
+static int collect_sides(const Mesh *mesh, const AbdMeshDef *def, Side *side, bool *used) {
+  int count = 0;
+  for (int t = 0; t < mesh->triangle_count; t++)
+    for (int k = 0; k < 3; k++) {
+      side[count++] = side_between(mesh->triangle[t][k], mesh->triangle[t][(k + 1) % 3], 3 * t + k);
+      used[mesh->triangle[t][k]] = true;
+    }
+  for (size_t e = 0; e < def->edge_count; e++) {
+    const uint32_t *v = def->edge + 2 * e;
+    if (v[0] == v[1]) continue;
+    side[count++] = side_between(v[0], v[1], FREE_SLOT);
+    used[v[0]] = used[v[1]] = true;
+  }
+  for (int v = 0; v < mesh->vertex_count; v++)
+    if (!used[v]) side[count++] = side_between((uint32_t)v, (uint32_t)v, FREE_SLOT);
+  qsort(side, (size_t)count, sizeof *side, compare_sides);
+  return count;
+}
+
+static int run_length(const Side *side, int count) {
+  int n = 1;
+  while (n < count && side[n].lo == side[0].lo && side[n].hi == side[0].hi) n++;
+  return n;
+}
+
+/* Whether the triangle of this side runs along it from lo to hi. */
+static bool side_forward(const Mesh *mesh, const Side *side) {
+  return mesh->triangle[side->slot / 3][side->slot % 3] == side->lo;
+}
+
+static bool run_watertight(const Mesh *mesh, const Side *side, int triangle_sides) {
+  return triangle_sides == 2 && side_forward(mesh, &side[0]) != side_forward(mesh, &side[1]);
+}
+
+static Element free_element(const Side *side, int edge) {
+  int a = (int)side->lo, b = (int)side->hi;
+  Element e = {.vertex = {a, b, a}, .edge = {edge, edge, edge}, .triangle = -1, .vertex_count = a == b ? 1 : 2};
+  return e;
+}
+
+static void start_triangle_elements(Mesh *mesh) {
+  for (int t = 0; t < mesh->triangle_count; t++) {
+    Element e = {.triangle = t, .vertex_count = 3};
+    for (int k = 0; k < 3; k++) e.vertex[k] = (int)mesh->triangle[t][k];
+    mesh->element[t] = e;
+  }
+  mesh->element_count = mesh->triangle_count;
+}
+
+/* Counts into edge_count and element_count, and writes edges and elements when there is room for them. */
+static bool walk_runs(Mesh *mesh, const Side *side, int count, bool write) {
+  bool watertight = true;
+  mesh->edge_count = 0;
+  for (int i = 0, n; i < count; i += n) {
+    int edge = mesh->edge_count++, triangle_sides = 0;
+    n = run_length(side + i, count - i);
+    while (triangle_sides < n && side[i + triangle_sides].slot != FREE_SLOT) triangle_sides++;
+    if (triangle_sides > 0) watertight &= run_watertight(mesh, side + i, triangle_sides);
+    if (write) {
+      mesh->edge[edge][0] = side[i].lo;
+      mesh->edge[edge][1] = side[i].hi;
+      for (int j = 0; j < triangle_sides; j++) mesh->element[side[i + j].slot / 3].edge[side[i + j].slot % 3] = edge;
+      if (triangle_sides == 0) mesh->element[mesh->element_count] = free_element(&side[i], edge);
+    }
+    if (triangle_sides == 0) mesh->element_count++;
+  }
+  return watertight;
+}
+
+bool mesh_build_elements(Mesh *mesh, const AbdMeshDef *def, bool *watertight) {
+  size_t side_limit = 3 * def->triangle_count + def->edge_count + def->vertex_count;
+  Side *side = mem_alloc(side_limit, sizeof *side);
+  bool *used = mem_zeroed(def->vertex_count, sizeof *used);
+  if (side && used) {
+    int count = collect_sides(mesh, def, side, used);
+    mesh->element_count = mesh->triangle_count;
+    walk_runs(mesh, side, count, false);
+    mesh->edge = mem_alloc((size_t)mesh->edge_count, sizeof *mesh->edge);
+    mesh->element = mem_alloc((size_t)mesh->element_count, sizeof *mesh->element);
+    if (mesh->edge && mesh->element) {
+      start_triangle_elements(mesh);
+      *watertight = walk_runs(mesh, side, count, true);
+    }
+  }
+  mem_free(side);
+  mem_free(used);
+  return mesh->edge && mesh->element;
+}
+
+static void turn_inside_out(Mesh *mesh) {
+  for (int t = 0; t < mesh->triangle_count; t++) {
+    uint32_t *v = mesh->triangle[t], keep = v[1];
+    v[1] = v[2];
+    v[2] = keep;
+    Element *e = &mesh->element[t];
+    int vertex = e->vertex[1], edge = e->edge[0];
+    e->vertex[1] = e->vertex[2];
+    e->vertex[2] = vertex;
+    e->edge[0] = e->edge[2];
+    e->edge[2] = edge;
+  }
+}
+
+/* A watertight surface that encloses nothing, like two sheets back to back, counts as open. */
+void mesh_orient(Mesh *mesh, bool watertight) {
+  mesh->closed = false;
+  if (!watertight || mesh->triangle_count < 4 || mesh->half_space) return;
+  double volume = 0, area = 0;
+  Vec3 center = box_center(mesh->box);
+  for (int t = 0; t < mesh->triangle_count; t++) {
+    const uint32_t *v = mesh->triangle[t];
+    Vec3 a = sub(mesh->vertex[v[0]], center), b = sub(mesh->vertex[v[1]], center), c = sub(mesh->vertex[v[2]], center);
+    volume += dot(a, cross(b, c)) / 6;
+    area += norm(cross(sub(b, a), sub(c, a))) / 2;
+  }
+  mesh->closed = fabs(volume) > 1e-12 * area * norm(box_half(mesh->box));
+  if (mesh->closed && volume < 0) turn_inside_out(mesh);
+}

@@ -1,0 +1,135 @@
+/* The tree of boxes over a mesh's elements: split at the median along the longest axis of their centres until few enough
+ * are left, so that it is balanced and its depth is at most about log2 of the number of elements. Nodes are stored breadth first,
+ * children side by side. Tested in tests/test_mesh.c. */
+#include "geom/build.h"
+
+enum { LEAF_SIZE = 4, SMALL_LEAF_SIZE = 2, SMALL_MESH = 8 };
+
+typedef struct TreeBuild {
+  const Mesh *mesh;
+  Vec3 *center;  /* of each element's box */
+  int *order;    /* elements in the order of the leaves */
+} TreeBuild;
+
+static Box element_box(const Mesh *mesh, const Element *e) {
+  Box box = box_empty();
+  for (int k = 0; k < e->vertex_count; k++) box = box_add(box, mesh->vertex[e->vertex[k]]);
+  return box;
+}
+
+static float round_down(double x) {
+  float f = (float)x;
+  return (double)f <= x ? f : nextafterf(f, -INFINITY);
+}
+
+static float round_up(double x) {
+  float f = (float)x;
+  return (double)f >= x ? f : nextafterf(f, INFINITY);
+}
+
+static void set_node_box(TreeNode *node, Box box) {
+  for (int k = 0; k < 3; k++) {
+    node->lo[k] = round_down(component(box.lo, k));
+    node->hi[k] = round_up(component(box.hi, k));
+  }
+}
+
+static bool before(const TreeBuild *build, int axis, int a, int b) {
+  double x = component(build->center[a], axis), y = component(build->center[b], axis);
+  return x != y ? x < y : a < b;
+}
+
+/* Partitions order[first .. last] so that the element of rank middle is in its place (quickselect). */
+static void select_median(const TreeBuild *build, int axis, int first, int last, int middle) {
+  int *order = build->order;
+  while (first < last) {
+    int pivot = order[first + (last - first) / 2], i = first, j = last;
+    while (i <= j) {
+      while (before(build, axis, order[i], pivot)) i++;
+      while (before(build, axis, pivot, order[j])) j--;
+      if (i > j) break;
+      int keep = order[i];
+      order[i++] = order[j];
+      order[j--] = keep;
+    }
+    if (middle <= j) last = j;
+    else if (middle >= i) first = i;
+    else return;
+  }
+}
+
+static int longest_axis(Box box) {
+  Vec3 h = box_half(box);
+  if (h.x >= h.y && h.x >= h.z) return 0;
+  return h.y >= h.z ? 1 : 2;
+}
+
+/* Sets the node's box; splits its elements into two children at the end of the nodes unless they fit in a leaf. */
+static void build_node(TreeBuild *build, TreeNode *nodes, int *node_count, int index, int leaf_size) {
+  TreeNode *node = &nodes[index];
+  int first = node->first, count = node->element_count, half = count / 2;
+  Box box = box_empty(), centers = box_empty();
+  for (int i = first; i < first + count; i++) {
+    box = box_union(box, element_box(build->mesh, &build->mesh->element[build->order[i]]));
+    centers = box_add(centers, build->center[build->order[i]]);
+  }
+  set_node_box(node, box);
+  if (count <= leaf_size) return;
+  select_median(build, longest_axis(centers), first, first + count - 1, first + half);
+  node->left = *node_count;
+  node->element_count = 0;
+  nodes[(*node_count)++] = (TreeNode){.first = first, .element_count = half};
+  nodes[(*node_count)++] = (TreeNode){.first = first + half, .element_count = count - half};
+}
+
+static void name_owners(Mesh *mesh, bool *vertex_owned, bool *edge_owned) {
+  for (int i = 0; i < mesh->element_count; i++) {
+    Element *e = &mesh->element[i];
+    e->owned_vertices = e->owned_edges = 0;
+    for (int k = 0; k < e->vertex_count; k++)
+      if (!vertex_owned[e->vertex[k]]) {
+        vertex_owned[e->vertex[k]] = true;
+        e->owned_vertices |= (unsigned char)(1 << k);
+      }
+    for (int k = 0; k < (e->vertex_count == 3 ? 3 : 1); k++)
+      if (!edge_owned[e->edge[k]]) {
+        edge_owned[e->edge[k]] = true;
+        e->owned_edges |= (unsigned char)(1 << k);
+      }
+  }
+}
+
+static void build_nodes(Mesh *mesh, TreeBuild *build, Element *sorted) {
+  int leaf_size = mesh->element_count <= SMALL_MESH ? SMALL_LEAF_SIZE : LEAF_SIZE;
+  for (int i = 0; i < mesh->element_count; i++) {
+    build->order[i] = i;
+    build->center[i] = box_center(element_box(mesh, &mesh->element[i]));
+  }
+  mesh->node[0] = (TreeNode){.first = 0, .element_count = mesh->element_count};
+  mesh->node_count = 1;
+  for (int n = 0; n < mesh->node_count; n++) build_node(build, mesh->node, &mesh->node_count, n, leaf_size);
+  for (int i = 0; i < mesh->element_count; i++) sorted[i] = mesh->element[build->order[i]];
+}
+
+bool mesh_build_tree(Mesh *mesh) {
+  size_t count = (size_t)mesh->element_count;
+  TreeBuild build = {mesh, mem_alloc(count, sizeof(Vec3)), mem_alloc(count, sizeof(int))};
+  Element *sorted = mem_alloc(count, sizeof *sorted);
+  bool *vertex_owned = mem_zeroed((size_t)mesh->vertex_count, sizeof(bool));
+  bool *edge_owned = mem_zeroed((size_t)mesh->edge_count, sizeof(bool));
+  mesh->node = mem_alloc(2 * count, sizeof *mesh->node);
+  bool ok = build.center && build.order && sorted && vertex_owned && edge_owned && mesh->node;
+  if (ok) {
+    build_nodes(mesh, &build, sorted);
+    mem_free(mesh->element);
+    mesh->element = sorted;
+    sorted = NULL;
+    name_owners(mesh, vertex_owned, edge_owned);
+  }
+  mem_free(build.center);
+  mem_free(build.order);
+  mem_free(sorted);
+  mem_free(vertex_owned);
+  mem_free(edge_owned);
+  return ok;
+}

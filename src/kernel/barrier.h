@@ -1,0 +1,26 @@
+/* The contact barrier of the scaled gap y = (d - separation) / range: b(y) = -(y - 1)^2 ln y, zero from y = 1 on with two
+ * continuous derivatives, infinite at y = 0. Derivatives are with respect to y: divide by range for those in d. Tested in
+ * tests/test_barrier.c. */
+#ifndef ABD_KERNEL_BARRIER_H
+#define ABD_KERNEL_BARRIER_H
+
+#include "math/vec.h"
+
+KERNEL double barrier(double y) {
+  if (y >= 1.0) return 0.0;
+  return y > 0.0 ? -(y - 1.0) * (y - 1.0) * log(y) : INFINITY;
+}
+
+KERNEL double barrier_d1(double y) {
+  if (y >= 1.0) return 0.0;
+  return y > 0.0 ? (1.0 - y) * (2.0 * log(y) - (1.0 - y) / y) : -INFINITY;
+}
+
+KERNEL double barrier_d2(double y) {
+  if (y >= 1.0) return 0.0;
+  if (!(y > 0.0)) return INFINITY;
+  double z = (1.0 - y) / y;
+  return z * (z + 4.0) - 2.0 * log(y);
+}
+
+#endif

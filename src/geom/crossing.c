@@ -1,0 +1,189 @@
+/* Crossing meshes: both trees are descended together, boxes posed as they are met, and the elements of overlapping leaves
+ * are tested exactly at the doubles that affine_point gives for their vertices. Nothing is allocated.
+ * Tested in tests/test_crossing.c. */
+#include "geom/crossing.h"
+
+/* Trees are balanced, so a descent is at most some 31 levels in each, and a level leaves at most 2 pairs behind. */
+enum { STACK_SIZE = 256 };
+
+typedef struct PosedMesh {
+  const Mesh *mesh;
+  const Affine *pose;
+  double slack; /* [m] far more than the rounding of a posed vertex, so that no box hides a crossing */
+} PosedMesh;
+
+typedef struct PosedElement {
+  int count;
+  Vec3 vertex[3];
+  Box box;
+} PosedElement;
+
+/* Returns true to end the descent. */
+typedef bool VisitPair(void *context, int element_a, int element_b);
+
+static PosedMesh pose_mesh(const Mesh *mesh, const Affine *pose) {
+  Vec3 size = add(vec3_abs(pose->n[0]), vec3(DBL_MIN, DBL_MIN, DBL_MIN));
+  for (int k = 1; k < 4; k++) size = add_scaled(size, mesh->radius, vec3_abs(pose->n[k]));
+  PosedMesh m = {mesh, pose, 1e-12 * max_component(size)};
+  return m;
+}
+
+static Box posed_node_box(const PosedMesh *m, const TreeNode *n) {
+  Box box = {vec3(n->lo[0], n->lo[1], n->lo[2]), vec3(n->hi[0], n->hi[1], n->hi[2])};
+  return box_inflate(box_transform(m->pose, box), m->slack);
+}
+
+static PosedElement posed_element(const PosedMesh *m, int element) {
+  const Element *e = &m->mesh->element[element];
+  PosedElement p = {.count = e->vertex_count, .box = box_empty()};
+  for (int k = 0; k < p.count; k++) {
+    p.vertex[k] = affine_point(m->pose, m->mesh->vertex[e->vertex[k]]);
+    p.box = box_add(p.box, p.vertex[k]);
+  }
+  return p;
+}
+
+static bool elements_cross(const PosedElement *a, const PosedElement *b) {
+  const Vec3 *u = a->vertex, *v = b->vertex;
+  if (!box_overlap(a->box, b->box)) return false;
+  if (a->count == 3 && b->count == 3) return triangle_crosses_triangle(u, v);
+  if (a->count == 3) return segment_crosses_triangle(v[0], v[b->count - 1], u[0], u[1], u[2]);
+  if (b->count == 3) return segment_crosses_triangle(u[0], u[a->count - 1], v[0], v[1], v[2]);
+  return segment_crosses_segment(u[0], u[a->count - 1], v[0], v[b->count - 1]);
+}
+
+static double node_size(const TreeNode *n) { return (double)n->hi[0] - n->lo[0] + n->hi[1] - n->lo[1] + n->hi[2] - n->lo[2]; }
+
+static bool visit_leaves(const TreeNode *na, const TreeNode *nb, bool self, VisitPair *visit, void *context) {
+  for (int i = na->first; i < na->first + na->element_count; i++)
+    for (int j = self ? i + 1 : nb->first; j < nb->first + nb->element_count; j++)
+      if (visit(context, i, j)) return true;
+  return false;
+}
+
+/* Calls visit for every pair of elements in leaves whose boxes overlap, until it returns true. When a and b are
+ * one posed mesh, not just two poses of one, each pair comes once. */
+static bool visit_pairs(const PosedMesh *a, const PosedMesh *b, VisitPair *visit, void *context) {
+  int stack[STACK_SIZE][2] = {{0, 0}}, count = 1;
+  while (count > 0) {
+    int ia = stack[--count][0], ib = stack[count][1];
+    const TreeNode *na = &a->mesh->node[ia], *nb = &b->mesh->node[ib];
+    bool leaf_a = na->element_count > 0, leaf_b = nb->element_count > 0, self = a == b && ia == ib;
+    if (!self && !box_overlap(posed_node_box(a, na), posed_node_box(b, nb))) continue;
+    if (leaf_a && leaf_b) {
+      if (visit_leaves(na, nb, self, visit, context)) return true;
+    } else if (self) {
+      for (int k = 2; k >= 0; k--, count++) { /* (l, l), (l, r), (r, r) */
+        stack[count][0] = na->left + (k == 2);
+        stack[count][1] = na->left + (k >= 1);
+      }
+    } else {
+      bool split_a = leaf_b || (!leaf_a && node_size(na) >= node_size(nb));
+      for (int k = 1; k >= 0; k--, count++) {
+        stack[count][0] = split_a ? na->left + k : ia;
+        stack[count][1] = split_a ? ib : nb->left + k;
+      }
+    }
+  }
+  return false;
+}
+
+/* Where the segment meets the plane of the triangle, to rounding. */
+static Vec3 meeting_point(Vec3 p, Vec3 q, const Vec3 v[3]) {
+  Vec3 n = cross(sub(v[1], v[0]), sub(v[2], v[0]));
+  double hp = dot(n, sub(p, v[0])), hq = dot(n, sub(q, v[0])), t = hp == hq ? 0.5 : hp / (hp - hq);
+  return add_scaled(p, fmin(1, fmax(0, t)), sub(q, p));
+}
+
+static bool edge_meets_triangle(const PosedElement *a, const PosedElement *b, Vec3 *point) {
+  const Vec3 *v = b->vertex;
+  if (b->count < 3) return false;
+  for (int k = 0; k < a->count; k++) {
+    Vec3 p = a->vertex[k], q = a->vertex[(k + 1) % a->count];
+    if (!segment_crosses_triangle(p, q, v[0], v[1], v[2])) continue;
+    *point = meeting_point(p, q, v);
+    return true;
+  }
+  return false;
+}
+
+static Vec3 crossing_point(const PosedElement *a, const PosedElement *b) {
+  Box shared = {vec3_max(a->box.lo, b->box.lo), vec3_min(a->box.hi, b->box.hi)};
+  Vec3 point = box_center(shared);
+  if (!edge_meets_triangle(a, b, &point)) edge_meets_triangle(b, a, &point);
+  return vec3_min(vec3_max(point, shared.lo), shared.hi);
+}
+
+typedef struct FirstCrossing {
+  PosedMesh a, b;
+  Crossing crossing;
+} FirstCrossing;
+
+static bool visit_first(void *context, int element_a, int element_b) {
+  FirstCrossing *f = context;
+  PosedElement a = posed_element(&f->a, element_a), b = posed_element(&f->b, element_b);
+  if (!elements_cross(&a, &b)) return false;
+  f->crossing = (Crossing){element_a, element_b, crossing_point(&a, &b)};
+  return true;
+}
+
+/* The first element of the body with a vertex on or behind the plane; half is the half-space's own element. */
+static bool crosses_half_space(const PosedMesh *plane, const PosedMesh *body, int *half, int *element, Vec3 *point) {
+  *half = 0;
+  while (plane->mesh->element[*half].triangle != 0) ++*half;
+  PosedElement h = posed_element(plane, *half);
+  for (int i = 0; i < body->mesh->element_count; i++) {
+    PosedElement e = posed_element(body, i);
+    for (int k = 0; k < e.count; k++) {
+      if (!(body->mesh->element[i].owned_vertices >> k & 1)) continue;
+      if (orient3d_sign(h.vertex[0], h.vertex[1], h.vertex[2], e.vertex[k]) < 0) continue;
+      *element = i;
+      *point = e.vertex[k];
+      return true;
+    }
+  }
+  return false;
+}
+
+bool mesh_find_crossing(const Mesh *a, const Affine *pose_a, const Mesh *b, const Affine *pose_b, Crossing *crossing) {
+  FirstCrossing f = {pose_mesh(a, pose_a), pose_mesh(b, pose_b), {0, 0, {0, 0, 0}}};
+  Crossing *c = &f.crossing;
+  bool found;
+  if (a->half_space) found = crosses_half_space(&f.a, &f.b, &c->element_a, &c->element_b, &c->point);
+  else if (b->half_space) found = crosses_half_space(&f.b, &f.a, &c->element_b, &c->element_a, &c->point);
+  else found = visit_pairs(&f.a, &f.b, visit_first, &f);
+  if (found && crossing) *crossing = f.crossing;
+  return found;
+}
+
+typedef struct SelfCrossings {
+  PosedMesh mesh;
+  int (*pair)[2];
+  int count, capacity;
+} SelfCrossings;
+
+static bool share_vertex(const Element *a, const Element *b) {
+  for (int i = 0; i < a->vertex_count; i++)
+    for (int j = 0; j < b->vertex_count; j++)
+      if (a->vertex[i] == b->vertex[j]) return true;
+  return false;
+}
+
+static bool visit_self(void *context, int i, int j) {
+  SelfCrossings *s = context;
+  PosedElement a = posed_element(&s->mesh, i), b = posed_element(&s->mesh, j);
+  if (share_vertex(&s->mesh.mesh->element[i], &s->mesh.mesh->element[j]) || !elements_cross(&a, &b)) return false;
+  if (s->count < s->capacity) {
+    s->pair[s->count][0] = i;
+    s->pair[s->count][1] = j;
+  }
+  s->count++;
+  return false;
+}
+
+int mesh_find_self_crossings(const Mesh *mesh, int (*pair)[2], int capacity) {
+  Affine identity = affine(vec3(0, 0, 0), mat3_identity());
+  SelfCrossings s = {pose_mesh(mesh, &identity), pair, 0, capacity};
+  visit_pairs(&s.mesh, &s.mesh, visit_self, &s);
+  return s.count;
+}

@@ -1,0 +1,257 @@
+/* Life of a run file: create under a draft name, publish, open, lock, close; its tables; errors. See run.h. */
+#define _GNU_SOURCE
+#include "record/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "blobs are written as they lie in memory");
+
+/* 'abdr': lets file(1) and run_open tell a run from any other database. */
+enum { APPLICATION_ID = 0x61626472 };
+
+static const char schema[] =
+  "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
+  "CREATE TABLE mesh(id INTEGER PRIMARY KEY, name TEXT, vertex BLOB, edge BLOB, triangle BLOB, tet BLOB,"
+  " origin BLOB, axes BLOB, closed INTEGER, half_space INTEGER, volume REAL);"
+  "CREATE TABLE body(id INTEGER PRIMARY KEY, name TEXT, mesh INTEGER REFERENCES mesh(id), kind TEXT, motion TEXT,"
+  " collide TEXT, density REAL, mass REAL, inertia BLOB, stiffness REAL, elasticity TEXT, friction REAL,"
+  " fixed INTEGER, grp INTEGER, color TEXT);"
+  "CREATE TABLE frame(step INTEGER PRIMARY KEY, time REAL, node BLOB, velocity BLOB);"
+  "CREATE TABLE contact(step INTEGER, body_a INTEGER, body_b INTEGER, kind TEXT, primitive_a INTEGER,"
+  " primitive_b INTEGER, x REAL, y REAL, z REAL, normal_x REAL, normal_y REAL, normal_z REAL, distance REAL,"
+  " normal_force REAL, friction_x REAL, friction_y REAL, friction_z REAL);"
+  "CREATE INDEX contact_step ON contact(step, body_a, body_b);"
+  "CREATE TABLE checkpoint(id INTEGER PRIMARY KEY CHECK(id = 1), step INTEGER, state BLOB);";
+
+/* ---- Errors ---- */
+
+bool run_fail(Run *run, RunErrorKind kind, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  run->error.kind = kind;
+  vsnprintf(run->error.text, sizeof run->error.text, format, list);
+  va_end(list);
+  return false;
+}
+
+static RunErrorKind kind_of(int code) {
+  switch (code & 0xff) {
+    case SQLITE_NOTADB: case SQLITE_CORRUPT: case SQLITE_CANTOPEN: case SQLITE_BUSY: case SQLITE_ERROR: return RUN_BAD_FILE;
+    default: return RUN_DISK;
+  }
+}
+
+bool run_fail_sqlite(Run *run, const char *doing) {
+  int code = run->db ? sqlite3_extended_errcode(run->db) : SQLITE_NOMEM;
+  int system = run->db ? sqlite3_system_errno(run->db) : 0;
+  bool full = (code & 0xff) == SQLITE_FULL;
+  bool io = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
+  const char *reason = full ? "the disk is full" : run->db ? sqlite3_errmsg(run->db) : "out of memory";
+  return run_fail(run, kind_of(code), "%s: cannot %s: %s%s%s", run->path, doing, reason, io && system ? ": " : "",
+                  io && system ? strerror(system) : "");
+}
+
+const char *run_error(const Run *run) { return run->error.text; }
+RunErrorKind run_error_kind(const Run *run) { return run->error.kind; }
+const char *run_path(const Run *run) { return run->path; }
+
+/* ---- Statements ---- */
+
+bool run_exec(Run *run, const char *sql, const char *doing) {
+  return sqlite3_exec(run->db, sql, NULL, NULL, NULL) == SQLITE_OK || run_fail_sqlite(run, doing);
+}
+
+sqlite3_stmt *run_prepare(Run *run, const char *sql) {
+  sqlite3_stmt *statement = NULL;
+  if (sqlite3_prepare_v2(run->db, sql, -1, &statement, NULL) != SQLITE_OK) run_fail_sqlite(run, "read the file");
+  return statement;
+}
+
+sqlite3_stmt *run_statement(Run *run, int which, const char *sql) {
+  if (!run->statement[which]) run->statement[which] = run_prepare(run, sql);
+  return run->statement[which];
+}
+
+bool run_finish(Run *run, sqlite3_stmt *statement, const char *doing) {
+  bool done = sqlite3_step(statement) == SQLITE_DONE;
+  if (!done) run_fail_sqlite(run, doing);
+  sqlite3_reset(statement);
+  return done;
+}
+
+void *run_bytes(Run *run, size_t size) {
+  if (size <= run->byte_capacity && run->bytes) return run->bytes;
+  size_t capacity = size + size / 2 + 64;
+  void *bytes = realloc(run->bytes, capacity);
+  if (!bytes) return run_fail(run, RUN_DISK, "%s: out of memory for %zu bytes", run->path, size), NULL;
+  run->bytes = bytes, run->byte_capacity = capacity;
+  return bytes;
+}
+
+bool run_begin(Run *run) { return run_exec(run, "BEGIN IMMEDIATE", "begin a step"); }
+bool run_commit(Run *run) { return run_exec(run, "COMMIT", "commit a step"); }
+void run_rollback(Run *run) { sqlite3_exec(run->db, "ROLLBACK", NULL, NULL, NULL); }
+
+/* ---- Life ---- */
+
+/* SQLite drops its own locks when any descriptor of the file is closed, so the lock is taken before the database is
+ * opened and given back after it is closed. */
+static bool lock_file(Run *run, const char *path, bool create) {
+  run->lock = open(path, O_RDWR | O_CLOEXEC | (create ? O_CREAT | O_EXCL : 0), 0666);
+  if (run->lock < 0) return run_fail(run, create ? RUN_DISK : RUN_BAD_FILE, "%s: cannot %s: %s", run->path,
+                                     create ? "create the file" : "open the run for writing", strerror(errno));
+  if (flock(run->lock, LOCK_EX | LOCK_NB) != 0)
+    return run_fail(run, RUN_BAD_FILE, "%s: another abd run is writing this file", run->path);
+  return true;
+}
+
+static Run *run_new(const char *path, RunMode mode) {
+  Run *run = calloc(1, sizeof *run);
+  if (!run) return NULL;
+  run->lock = -1, run->mode = mode;
+  run->path = strdup(path);
+  if (run->path) return run;
+  free(run);
+  return NULL;
+}
+
+static Run *give_up(Run *run, RunError *error) {
+  if (error && run) *error = run->error;
+  else if (error) *error = (RunError){RUN_DISK, "out of memory"};
+  run_close(run);
+  return NULL;
+}
+
+static bool connect(Run *run, const char *path, int flags) {
+  bool good = sqlite3_open_v2(path, &run->db, flags, NULL) == SQLITE_OK;
+  if (!good) return run_fail_sqlite(run, "open the file");
+  sqlite3_extended_result_codes(run->db, 1);
+  sqlite3_busy_timeout(run->db, 10000);
+  return true;
+}
+
+static bool make_tables(Run *run) {
+  char pragma[96];
+  snprintf(pragma, sizeof pragma, "PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION_ID, RUN_FORMAT_VERSION);
+  const char *doing = "create the file";
+  return run_exec(run, "PRAGMA page_size=8192; PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF", doing) &&
+         run_exec(run, "BEGIN", doing) && run_exec(run, pragma, doing) && run_exec(run, schema, doing) &&
+         run_create_report_table(run) && run_write_meta(run, "format", "abd run") &&
+         run_write_meta(run, "format_version", "1") && run_write_meta(run, "program_version", abd_version());
+}
+
+Run *run_create(const char *path, RunError *error) {
+  Run *run = run_new(path, RUN_APPEND);
+  if (!run || asprintf(&run->draft, "%s.part-%ld", path, (long)getpid()) < 0) return give_up(run, error);
+  if (!lock_file(run, run->draft, true)) {
+    free(run->draft), run->draft = NULL;
+    return give_up(run, error);
+  }
+  if (!connect(run, run->draft, SQLITE_OPEN_READWRITE)) return give_up(run, error);
+  return make_tables(run) ? run : give_up(run, error);
+}
+
+/* A file that is replaced may have left a log of committed pages beside it, which SQLite would play back into ours. */
+static void remove_log(const char *path) {
+  const char *suffix[] = {"-wal", "-shm", "-journal"};
+  for (int k = 0; k < 3; k++) {
+    char *name = NULL;
+    if (asprintf(&name, "%s%s", path, suffix[k]) < 0) continue;
+    unlink(name);
+    free(name);
+  }
+}
+
+/* The file that is about to be replaced must not be in use by a run. */
+static bool nobody_writes(Run *run) {
+  int file = open(run->path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return true;
+  bool free_ = flock(file, LOCK_EX | LOCK_NB) == 0;
+  close(file);
+  return free_ || run_fail(run, RUN_BAD_FILE, "%s: another abd run is writing this file", run->path);
+}
+
+static void finalize_all(Run *run) {
+  for (int k = 0; k < RUN_STATEMENT_COUNT; k++) {
+    sqlite3_finalize(run->statement[k]);
+    run->statement[k] = NULL;
+  }
+}
+
+static bool use_log(Run *run) {
+  return run_exec(run, "PRAGMA journal_mode=WAL", "open the run for writing") &&
+         run_exec(run, "PRAGMA synchronous=NORMAL", "open the run for writing");
+}
+
+bool run_publish(Run *run) {
+  if (!run_commit(run) || !nobody_writes(run)) return false;
+  finalize_all(run);
+  if (sqlite3_close(run->db) != SQLITE_OK) return run_fail_sqlite(run, "close the draft");
+  run->db = NULL;
+  if (fsync(run->lock) != 0)
+    return run_fail(run, RUN_DISK, "%s: cannot write the file: %s", run->path, strerror(errno));
+  remove_log(run->path);
+  if (rename(run->draft, run->path) != 0)
+    return run_fail(run, RUN_DISK, "%s: cannot give the file its name: %s", run->path, strerror(errno));
+  free(run->draft), run->draft = NULL;
+  return connect(run, run->path, SQLITE_OPEN_READWRITE) && use_log(run);
+}
+
+static bool read_pragma(Run *run, const char *sql, int *value) {
+  sqlite3_stmt *statement = run_prepare(run, sql);
+  if (!statement) return false;
+  bool row = sqlite3_step(statement) == SQLITE_ROW;
+  if (row) *value = sqlite3_column_int(statement, 0);
+  else run_fail_sqlite(run, "read the file");
+  sqlite3_finalize(statement);
+  return row;
+}
+
+static bool check_format(Run *run) {
+  int id = 0, version = 0;
+  if (!read_pragma(run, "PRAGMA application_id", &id) || !read_pragma(run, "PRAGMA user_version", &version)) return false;
+  if (id != APPLICATION_ID) return run_fail(run, RUN_BAD_FILE, "%s: not a run file of abd", run->path);
+  if (version == RUN_FORMAT_VERSION) return true;
+  return run_fail(run, RUN_BAD_FILE, "%s: run file of format %d, this abd %s reads format %d", run->path, version,
+                  abd_version(), RUN_FORMAT_VERSION);
+}
+
+Run *run_open(const char *path, RunMode mode, RunError *error) {
+  Run *run = run_new(path, mode);
+  if (!run) return give_up(run, error);
+  if (access(path, R_OK) != 0) {
+    run_fail(run, RUN_BAD_FILE, "%s: %s", path, strerror(errno));
+    return give_up(run, error);
+  }
+  if (mode == RUN_APPEND && !lock_file(run, path, false)) return give_up(run, error);
+  if (!connect(run, path, mode == RUN_APPEND ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY)) return give_up(run, error);
+  if (!check_format(run)) return give_up(run, error);
+  return mode == RUN_READ || use_log(run) ? run : give_up(run, error);
+}
+
+void run_close(Run *run) {
+  if (!run) return;
+  finalize_all(run);
+  if (run->db && run->mode == RUN_APPEND && !run->draft) { /* a finished run is one plain file without a log */
+    if (!sqlite3_get_autocommit(run->db)) run_rollback(run);
+    sqlite3_busy_timeout(run->db, 0);
+    sqlite3_exec(run->db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+  }
+  sqlite3_close(run->db);
+  if (run->draft) {
+    unlink(run->draft);
+    remove_log(run->draft);
+  }
+  if (run->lock >= 0) close(run->lock);
+  free(run->bytes);
+  free(run->draft);
+  free(run->path);
+  free(run);
+}

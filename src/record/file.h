@@ -1,0 +1,37 @@
+/* Inside of a Run, shared by the files of src/record. */
+#ifndef ABD_RECORD_FILE_H
+#define ABD_RECORD_FILE_H
+
+#include "record/run.h"
+
+#include <sqlite3.h>
+
+/* Statements used every step, prepared at the first use. */
+enum { RUN_STATEMENT_FRAME, RUN_STATEMENT_REPORT, RUN_STATEMENT_CONTACT, RUN_STATEMENT_CHECKPOINT, RUN_STATEMENT_COUNT };
+
+struct Run {
+  sqlite3 *db;
+  char *path, *draft;   /* draft: the temporary name until published, else NULL */
+  int lock;             /* descriptor whose lock keeps a second writer away, -1 for readers */
+  RunMode mode;
+  RunError error;
+  sqlite3_stmt *statement[RUN_STATEMENT_COUNT];
+  void *bytes;          /* reused for blobs */
+  size_t byte_capacity;
+};
+
+/* Fill run->error and return false. */
+bool run_fail(Run *run, RunErrorKind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool run_fail_sqlite(Run *run, const char *doing);
+bool run_exec(Run *run, const char *sql, const char *doing);
+sqlite3_stmt *run_prepare(Run *run, const char *sql);
+sqlite3_stmt *run_statement(Run *run, int which, const char *sql);
+/* Steps a statement that returns no row and resets it. */
+bool run_finish(Run *run, sqlite3_stmt *statement, const char *doing);
+/* At least size bytes that live until the next call; NULL (and an error) without memory. */
+void *run_bytes(Run *run, size_t size);
+/* SQL of the report table. */
+bool run_create_report_table(Run *run);
+const char *run_motion_name(AbdMotion motion);
+
+#endif

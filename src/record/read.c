@@ -1,0 +1,300 @@
+/* Reading a run file. What the file says is not trusted: sizes, indices and references are checked. See run.h. */
+#include "record/file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *run_read_meta(Run *run, const char *key) {
+  sqlite3_stmt *s = run_prepare(run, "SELECT value FROM meta WHERE key = ?");
+  if (!s) return NULL;
+  sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
+  char *value = NULL;
+  if (sqlite3_step(s) == SQLITE_ROW && sqlite3_column_text(s, 0)) value = strdup((const char *)sqlite3_column_text(s, 0));
+  sqlite3_finalize(s);
+  return value;
+}
+
+static bool out_of_memory(Run *run) { return run_fail(run, RUN_DISK, "%s: out of memory", run->path); }
+
+static char *copy_text(sqlite3_stmt *s, int column) {
+  const char *text = (const char *)sqlite3_column_text(s, column);
+  return strdup(text ? text : "");
+}
+
+/* A column's blob as count items of item bytes, malloc'ed. */
+static bool copy_blob(Run *run, sqlite3_stmt *s, int column, size_t item, const char *what, void *out, size_t *count) {
+  size_t size = (size_t)sqlite3_column_bytes(s, column);
+  if (size % item)
+    return run_fail(run, RUN_BAD_FILE, "%s: %s has %zu bytes, expected a multiple of %zu", run->path, what, size, item);
+  void *bytes = malloc(size + 1);
+  if (!bytes) return out_of_memory(run);
+  if (size) memcpy(bytes, sqlite3_column_blob(s, column), size);
+  memcpy(out, &bytes, sizeof bytes);
+  *count = size / item;
+  return true;
+}
+
+static bool copy_exactly(Run *run, sqlite3_stmt *s, int column, const char *what, void *out, size_t size) {
+  if ((size_t)sqlite3_column_bytes(s, column) != size)
+    return run_fail(run, RUN_BAD_FILE, "%s: %s has %d bytes, expected %zu", run->path, what,
+                    sqlite3_column_bytes(s, column), size);
+  memcpy(out, sqlite3_column_blob(s, column), size);
+  return true;
+}
+
+static bool check_indices(Run *run, const char *name, const char *what, const uint32_t *index, size_t count, size_t limit) {
+  for (size_t k = 0; k < count; k++)
+    if (index[k] >= limit)
+      return run_fail(run, RUN_BAD_FILE, "%s: mesh '%s': %s uses vertex %u of %zu", run->path, name, what, index[k], limit);
+  return true;
+}
+
+static bool check_numbers(Run *run, const char *what, const double *value, size_t count) {
+  for (size_t k = 0; k < count; k++)
+    if (!isfinite(value[k]))
+      return run_fail(run, RUN_BAD_FILE, "%s: %s: number %zu is %g", run->path, what, k, value[k]);
+  return true;
+}
+
+static bool read_mesh(Run *run, sqlite3_stmt *s, RunMesh *mesh) {
+  mesh->name = copy_text(s, 0);
+  if (!mesh->name) return out_of_memory(run);
+  mesh->closed = sqlite3_column_int(s, 6), mesh->half_space = sqlite3_column_int(s, 7);
+  return copy_blob(run, s, 1, 24, "a mesh's vertex blob", &mesh->vertex, &mesh->vertex_count) &&
+         copy_blob(run, s, 2, 8, "a mesh's edge blob", &mesh->edge, &mesh->edge_count) &&
+         copy_blob(run, s, 3, 12, "a mesh's triangle blob", &mesh->triangle, &mesh->triangle_count) &&
+         copy_exactly(run, s, 4, "a mesh's origin", mesh->origin, sizeof mesh->origin) &&
+         copy_exactly(run, s, 5, "a mesh's axes", mesh->axes, sizeof mesh->axes) &&
+         check_numbers(run, "a mesh's vertex blob", mesh->vertex, 3 * mesh->vertex_count) &&
+         check_indices(run, mesh->name, "an edge", mesh->edge, 2 * mesh->edge_count, mesh->vertex_count) &&
+         check_indices(run, mesh->name, "a triangle", mesh->triangle, 3 * mesh->triangle_count, mesh->vertex_count);
+}
+
+/* "[2,5]": the list this program writes. */
+static bool parse_exclusions(Run *run, const char *text, RunBody *body, size_t body_count) {
+  size_t capacity = 1;
+  for (const char *c = text; *c; c++) capacity += *c == ',';
+  body->exclude = malloc(capacity * sizeof *body->exclude);
+  if (!body->exclude) return out_of_memory(run);
+  const char *at = text + strspn(text, " [");
+  while (*at && *at != ']') {
+    char *end;
+    unsigned long id = strtoul(at, &end, 10);
+    if (end == at || id < 1 || id > body_count)
+      return run_fail(run, RUN_BAD_FILE, "%s: body '%s': collide is '%.40s', expected a list of body ids", run->path,
+                      body->name, text);
+    body->exclude[body->exclude_count++] = (uint32_t)id;
+    at = end + strspn(end, " ,");
+  }
+  return true;
+}
+
+static bool read_motion(Run *run, const char *text, RunBody *body) {
+  for (int motion = 0; motion < 3; motion++) {
+    if (strcmp(text, run_motion_name((AbdMotion)motion))) continue;
+    body->motion = (AbdMotion)motion;
+    return true;
+  }
+  return run_fail(run, RUN_BAD_FILE, "%s: body '%s': motion is '%.40s', expected dynamic, static or kinematic", run->path,
+                  body->name, text);
+}
+
+static bool read_body(Run *run, sqlite3_stmt *s, RunScene *scene, RunBody *body) {
+  body->name = copy_text(s, 0);
+  char *motion = copy_text(s, 3), *collide = copy_text(s, 4), *color = copy_text(s, 7);
+  int64_t mesh = sqlite3_column_int64(s, 1);
+  unsigned byte[3] = {180, 180, 180};
+  bool good = body->name && motion && collide && color ? true : out_of_memory(run);
+  if (good && (mesh < 1 || (size_t)mesh > scene->mesh_count))
+    good = run_fail(run, RUN_BAD_FILE, "%s: body '%s' uses mesh %lld of %zu", run->path, body->name, (long long)mesh,
+                    scene->mesh_count);
+  if (good && strcmp((const char *)sqlite3_column_text(s, 2), "affine"))
+    good = run_fail(run, RUN_BAD_FILE, "%s: body '%s' is of kind '%.40s', this abd %s reads affine bodies", run->path,
+                    body->name, sqlite3_column_text(s, 2), abd_version());
+  good = good && read_motion(run, motion, body) && parse_exclusions(run, collide, body, scene->body_count);
+  if (good) {
+    body->mesh = (size_t)mesh - 1;
+    body->density = sqlite3_column_double(s, 5), body->mass = sqlite3_column_double(s, 6);
+    sscanf(color, "#%2x%2x%2x", &byte[0], &byte[1], &byte[2]);
+    for (int k = 0; k < 3; k++) body->color[k] = (unsigned char)byte[k];
+  }
+  free(motion), free(collide), free(color);
+  return good;
+}
+
+static bool count_rows(Run *run, const char *sql, size_t *count) {
+  sqlite3_stmt *s = run_prepare(run, sql);
+  if (!s) return false;
+  bool good = sqlite3_step(s) == SQLITE_ROW;
+  if (good) *count = (size_t)sqlite3_column_int64(s, 0);
+  else run_fail_sqlite(run, "read the file");
+  int64_t last = sqlite3_column_int64(s, 1);
+  sqlite3_finalize(s);
+  if (good && (size_t)last != *count)
+    return run_fail(run, RUN_BAD_FILE, "%s: ids of meshes and bodies must be 1, 2, 3, ...", run->path);
+  return good;
+}
+
+static bool read_rows(Run *run, const char *sql, RunScene *scene, size_t count,
+                      bool (*read)(Run *, sqlite3_stmt *, RunScene *, size_t)) {
+  sqlite3_stmt *s = run_prepare(run, sql);
+  bool good = s != NULL;
+  for (size_t k = 0; good && k < count; k++)
+    good = sqlite3_step(s) == SQLITE_ROW ? read(run, s, scene, k) : run_fail_sqlite(run, "read the file");
+  sqlite3_finalize(s);
+  return good;
+}
+
+static bool read_mesh_row(Run *run, sqlite3_stmt *s, RunScene *scene, size_t k) { return read_mesh(run, s, &scene->mesh[k]); }
+static bool read_body_row(Run *run, sqlite3_stmt *s, RunScene *scene, size_t k) {
+  return sqlite3_column_text(s, 2) ? read_body(run, s, scene, &scene->body[k])
+                                   : run_fail(run, RUN_BAD_FILE, "%s: body %zu has no kind", run->path, k + 1);
+}
+
+static void read_numbers(Run *run, const char *key, double *value, int count) {
+  char *text = run_read_meta(run, key);
+  char *at = text;
+  for (int k = 0; text && k < count; k++) {
+    char *end;
+    double number = strtod(at, &end);
+    if (end == at || !isfinite(number)) break;
+    value[k] = number, at = end;
+  }
+  free(text);
+}
+
+bool run_read_scene(Run *run, RunScene *scene) {
+  *scene = (RunScene){.up = {0, 0, 1}};
+  if (!count_rows(run, "SELECT count(*), ifnull(max(id), 0) FROM mesh", &scene->mesh_count) ||
+      !count_rows(run, "SELECT count(*), ifnull(max(id), 0) FROM body", &scene->body_count)) {
+    scene->mesh_count = scene->body_count = 0;
+    return false;
+  }
+  scene->mesh = calloc(scene->mesh_count + 1, sizeof *scene->mesh);
+  scene->body = calloc(scene->body_count + 1, sizeof *scene->body);
+  bool good = scene->mesh && scene->body ? true : out_of_memory(run);
+  good = good && read_rows(run, "SELECT name, vertex, edge, triangle, origin, axes, closed, half_space FROM mesh ORDER BY id",
+                           scene, scene->mesh_count, read_mesh_row) &&
+         read_rows(run, "SELECT name, mesh, kind, motion, collide, density, mass, color FROM body ORDER BY id", scene,
+                   scene->body_count, read_body_row);
+  if (!good) run_scene_destroy(scene);
+  else read_numbers(run, "up", scene->up, 3), read_numbers(run, "dt", &scene->dt, 1);
+  return good;
+}
+
+void run_scene_destroy(RunScene *scene) {
+  for (size_t k = 0; scene->mesh && k < scene->mesh_count; k++) {
+    free(scene->mesh[k].name), free(scene->mesh[k].vertex), free(scene->mesh[k].edge), free(scene->mesh[k].triangle);
+  }
+  for (size_t k = 0; scene->body && k < scene->body_count; k++) free(scene->body[k].name), free(scene->body[k].exclude);
+  free(scene->mesh), free(scene->body);
+  *scene = (RunScene){0};
+}
+
+/* ---- Frames ---- */
+
+bool run_read_frame_steps(Run *run, int64_t **steps, size_t *count) {
+  sqlite3_stmt *s = run_prepare(run, "SELECT step FROM frame ORDER BY step");
+  if (!s) return false;
+  size_t capacity = 0;
+  int code;
+  *steps = NULL, *count = 0;
+  while ((code = sqlite3_step(s)) == SQLITE_ROW) {
+    if (*count == capacity) {
+      capacity = 2 * capacity + 64;
+      int64_t *more = realloc(*steps, capacity * sizeof **steps);
+      if (!more) break;
+      *steps = more;
+    }
+    (*steps)[(*count)++] = sqlite3_column_int64(s, 0);
+  }
+  if (code == SQLITE_ROW) out_of_memory(run);
+  else if (code != SQLITE_DONE) run_fail_sqlite(run, "read the frames");
+  sqlite3_finalize(s);
+  if (code == SQLITE_DONE) return true;
+  free(*steps), *steps = NULL;
+  return false;
+}
+
+static bool fill_frame(Run *run, sqlite3_stmt *s, const RunScene *scene, RunFrame *frame) {
+  char what[64];
+  size_t count = 0, size = scene->body_count * 12 * sizeof(double);
+  snprintf(what, sizeof what, "the node blob of frame %lld", (long long)frame->step);
+  if ((size_t)sqlite3_column_bytes(s, 1) != size)
+    return run_fail(run, RUN_BAD_FILE, "%s: %s has %d bytes, expected %zu for %zu bodies", run->path, what,
+                    sqlite3_column_bytes(s, 1), size, scene->body_count);
+  frame->time = sqlite3_column_double(s, 0);
+  if (!copy_blob(run, s, 1, 8, what, &frame->nodes, &count)) return false;
+  if ((size_t)sqlite3_column_bytes(s, 2) == size / 2 && !copy_blob(run, s, 2, 8, what, &frame->velocity, &count)) return false;
+  return check_numbers(run, what, frame->nodes, 12 * scene->body_count);
+}
+
+bool run_read_frame(Run *run, const RunScene *scene, int64_t step, RunFrame *frame) {
+  *frame = (RunFrame){.step = step};
+  sqlite3_stmt *s = run_prepare(run, "SELECT time, node, velocity FROM frame WHERE step = ?");
+  if (!s) return false;
+  sqlite3_bind_int64(s, 1, step);
+  int code = sqlite3_step(s);
+  bool good = code == SQLITE_ROW && fill_frame(run, s, scene, frame);
+  if (code == SQLITE_DONE) run_fail(run, RUN_BAD_FILE, "%s: there is no frame of step %lld", run->path, (long long)step);
+  else if (code != SQLITE_ROW) run_fail_sqlite(run, "read a frame");
+  sqlite3_finalize(s);
+  if (!good) run_frame_destroy(frame);
+  return good;
+}
+
+void run_frame_destroy(RunFrame *frame) {
+  free(frame->nodes), free(frame->velocity);
+  *frame = (RunFrame){0};
+}
+
+/* ---- Resuming ---- */
+
+bool run_read_checkpoint(Run *run, void **bytes, size_t *size, int64_t *step) {
+  sqlite3_stmt *s = run_prepare(run, "SELECT step, state FROM checkpoint");
+  if (!s) return false;
+  int code = sqlite3_step(s);
+  bool good = code == SQLITE_ROW && copy_blob(run, s, 1, 1, "the state to resume from", bytes, size);
+  if (good) *step = sqlite3_column_int64(s, 0);
+  else if (code == SQLITE_DONE) run_fail(run, RUN_BAD_FILE, "%s: the file holds no state to resume from", run->path);
+  else if (code != SQLITE_ROW) run_fail_sqlite(run, "read the state to resume from");
+  sqlite3_finalize(s);
+  return good;
+}
+
+static bool same_mesh(const RunMesh *mesh, const AbdMeshView *view) {
+  return mesh->vertex_count == view->vertex_count && mesh->triangle_count == view->triangle_count &&
+         mesh->edge_count == view->edge_count &&
+         !memcmp(mesh->vertex, view->vertex, 24 * mesh->vertex_count) &&
+         !memcmp(mesh->triangle, view->triangle, 12 * mesh->triangle_count) &&
+         !memcmp(mesh->edge, view->edge, 8 * mesh->edge_count);
+}
+
+static bool compare_world(Run *run, const RunScene *scene, const AbdWorld *world) {
+  if (scene->mesh_count != abd_world_mesh_count(world) || scene->body_count != abd_world_body_count(world))
+    return run_fail(run, RUN_BAD_FILE, "%s: made of %zu meshes and %zu bodies, the scene has %zu and %zu", run->path,
+                    scene->mesh_count, scene->body_count, abd_world_mesh_count(world), abd_world_body_count(world));
+  for (size_t k = 0; k < scene->mesh_count; k++) {
+    AbdMeshView view;
+    if (abd_mesh_view(world, (AbdMeshId){(uint32_t)k + 1}, &view) != ABD_OK || !same_mesh(&scene->mesh[k], &view))
+      return run_fail(run, RUN_BAD_FILE, "%s: mesh '%s' differs from the scene's", run->path, scene->mesh[k].name);
+  }
+  for (size_t k = 0; k < scene->body_count; k++) {
+    AbdBodyView view;
+    const RunBody *body = &scene->body[k];
+    if (abd_body_view(world, (AbdBodyId){(uint32_t)k + 1}, &view) != ABD_OK || view.mesh.id != body->mesh + 1 ||
+        view.motion != body->motion || view.mass != body->mass)
+      return run_fail(run, RUN_BAD_FILE, "%s: body '%s' differs from the scene's", run->path, body->name);
+  }
+  return true;
+}
+
+bool run_same_world(Run *run, const AbdWorld *world) {
+  RunScene scene;
+  if (!run_read_scene(run, &scene)) return false;
+  bool same = compare_world(run, &scene, world);
+  run_scene_destroy(&scene);
+  return same;
+}

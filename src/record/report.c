@@ -1,0 +1,219 @@
+/* The report table: one row per step, one column per field of AbdStepReport. The table below is the only place that
+ * knows the columns' names; they are part of the file format. */
+#include "record/file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum FieldKind { FIELD_INT, FIELD_INT64, FIELD_REAL, FIELD_BODY } FieldKind;
+
+typedef struct Field {
+  const char *name;
+  FieldKind kind;
+  size_t offset;
+} Field;
+
+#define INT_FIELD(name) {#name, FIELD_INT, offsetof(AbdStepReport, name)}
+#define INT64_FIELD(name) {#name, FIELD_INT64, offsetof(AbdStepReport, name)}
+#define REAL_FIELD(name) {#name, FIELD_REAL, offsetof(AbdStepReport, name)}
+#define REAL_AT(name, where) {name, FIELD_REAL, offsetof(AbdStepReport, where)}
+#define BODY_AT(name, where) {name, FIELD_BODY, offsetof(AbdStepReport, where)}
+
+static const Field field[] = {
+  INT64_FIELD(step),
+  REAL_FIELD(time),
+  INT_FIELD(iterations),
+  INT_FIELD(line_search_steps),
+  INT_FIELD(friction_iterations),
+  REAL_FIELD(residual),
+  REAL_FIELD(step_length),
+  BODY_AT("culprit_a", culprit[0]),
+  BODY_AT("culprit_b", culprit[1]),
+  BODY_AT("limit_a", limit[0]),
+  BODY_AT("limit_b", limit[1]),
+  INT_FIELD(islands),
+  INT64_FIELD(body_pairs),
+  INT64_FIELD(box_tests),
+  INT64_FIELD(candidates),
+  INT64_FIELD(distances),
+  INT64_FIELD(contacts),
+  INT64_FIELD(ccd_calls),
+  REAL_FIELD(min_distance),
+  BODY_AT("nearest_a", nearest[0]),
+  BODY_AT("nearest_b", nearest[1]),
+  REAL_FIELD(max_strain),
+  BODY_AT("most_strained", most_strained),
+  REAL_FIELD(target_error),
+  REAL_AT("kinetic", energy[ABD_TERM_KINETIC]),
+  REAL_AT("gravity", energy[ABD_TERM_GRAVITY]),
+  REAL_AT("elastic", energy[ABD_TERM_ELASTIC]),
+  REAL_AT("contact", energy[ABD_TERM_CONTACT]),
+  REAL_AT("friction", energy[ABD_TERM_FRICTION]),
+  REAL_AT("momentum_x", momentum[0]),
+  REAL_AT("momentum_y", momentum[1]),
+  REAL_AT("momentum_z", momentum[2]),
+  REAL_AT("angular_momentum_x", angular_momentum[0]),
+  REAL_AT("angular_momentum_y", angular_momentum[1]),
+  REAL_AT("angular_momentum_z", angular_momentum[2]),
+  REAL_AT("seconds_candidates", seconds[ABD_STAGE_CANDIDATES]),
+  REAL_AT("seconds_distances", seconds[ABD_STAGE_DISTANCES]),
+  REAL_AT("seconds_assembly", seconds[ABD_STAGE_ASSEMBLY]),
+  REAL_AT("seconds_solve", seconds[ABD_STAGE_SOLVE]),
+  REAL_AT("seconds_ccd", seconds[ABD_STAGE_CCD]),
+  REAL_AT("seconds_line_search", seconds[ABD_STAGE_LINE_SEARCH]),
+  REAL_AT("seconds_rest", seconds[ABD_STAGE_REST]),
+};
+enum { FIELD_COUNT = sizeof field / sizeof field[0] };
+/* After the fields: what is derived from several of them, or comes from the world. */
+static const char *const extra[] = {"outcome", "converged", "seconds", "hash"};
+static const char *const extra_type[] = {"TEXT", "INTEGER", "REAL", "INTEGER"};
+enum { EXTRA_COUNT = sizeof extra / sizeof extra[0], COLUMN_COUNT = FIELD_COUNT + EXTRA_COUNT };
+
+_Static_assert(ABD_STAGE_COUNT == 7 && ABD_TERM_COUNT == 5, "a new stage or term needs its column");
+
+const char *run_report_column(size_t index) {
+  if (index < FIELD_COUNT) return field[index].name;
+  return index < COLUMN_COUNT ? extra[index - FIELD_COUNT] : NULL;
+}
+
+bool run_create_report_table(Run *run) {
+  char sql[4096] = "CREATE TABLE report(step INTEGER PRIMARY KEY";
+  size_t used = strlen(sql);
+  for (size_t k = 1; k < COLUMN_COUNT; k++) {
+    const char *type = k >= FIELD_COUNT ? extra_type[k - FIELD_COUNT] : field[k].kind == FIELD_REAL ? "REAL" : "INTEGER";
+    used += (size_t)snprintf(sql + used, sizeof sql - used, ", %s %s", run_report_column(k), type);
+  }
+  snprintf(sql + used, sizeof sql - used, ")");
+  return run_exec(run, sql, "create the file");
+}
+
+static void bind_field(sqlite3_stmt *statement, int index, const Field *f, const AbdStepReport *report) {
+  const char *at = (const char *)report + f->offset;
+  int64_t long_value;
+  int int_value;
+  double real;
+  AbdBodyId body;
+  switch (f->kind) {
+    case FIELD_INT: memcpy(&int_value, at, sizeof int_value), sqlite3_bind_int(statement, index, int_value); break;
+    case FIELD_INT64: memcpy(&long_value, at, sizeof long_value), sqlite3_bind_int64(statement, index, long_value); break;
+    case FIELD_BODY:
+      memcpy(&body, at, sizeof body);
+      if (body.id) sqlite3_bind_int64(statement, index, body.id);
+      else sqlite3_bind_null(statement, index);
+      break;
+    case FIELD_REAL: /* an infinite distance means that there is none */
+      memcpy(&real, at, sizeof real);
+      if (isfinite(real)) sqlite3_bind_double(statement, index, real);
+      else sqlite3_bind_null(statement, index);
+      break;
+  }
+}
+
+static sqlite3_stmt *report_statement(Run *run) {
+  char sql[512] = "INSERT OR REPLACE INTO report VALUES(?";
+  size_t used = strlen(sql);
+  for (size_t k = 1; k < COLUMN_COUNT; k++) used += (size_t)snprintf(sql + used, sizeof sql - used, ",?");
+  snprintf(sql + used, sizeof sql - used, ")");
+  return run_statement(run, RUN_STATEMENT_REPORT, sql);
+}
+
+bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash) {
+  sqlite3_stmt *statement = report_statement(run);
+  if (!statement) return false;
+  for (int k = 0; k < FIELD_COUNT; k++) bind_field(statement, k + 1, &field[k], report);
+  double seconds = 0;
+  for (int k = 0; k < ABD_STAGE_COUNT; k++) seconds += report->seconds[k];
+  bool converged = report->outcome == ABD_CONVERGED || report->outcome == ABD_KINEMATIC_BLOCKED;
+  sqlite3_bind_text(statement, FIELD_COUNT + 1, abd_outcome_name(report->outcome), -1, SQLITE_STATIC);
+  sqlite3_bind_int(statement, FIELD_COUNT + 2, converged);
+  sqlite3_bind_double(statement, FIELD_COUNT + 3, seconds);
+  sqlite3_bind_int64(statement, FIELD_COUNT + 4, (sqlite3_int64)hash);
+  return run_finish(run, statement, "write a report");
+}
+
+bool run_visit_reports(Run *run, void (*visit)(void *user, size_t count, const char *const *text), void *user) {
+  sqlite3_stmt *statement = run_prepare(run, "SELECT * FROM report ORDER BY step");
+  if (!statement) return false;
+  if (sqlite3_column_count(statement) != COLUMN_COUNT) {
+    sqlite3_finalize(statement);
+    return run_fail(run, RUN_BAD_FILE, "%s: the report table has not the %d columns of format %d", run->path,
+                    COLUMN_COUNT, RUN_FORMAT_VERSION);
+  }
+  int code;
+  while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+    char number[COLUMN_COUNT][32];
+    const char *text[COLUMN_COUNT];
+    for (int k = 0; k < COLUMN_COUNT; k++) {
+      text[k] = (const char *)sqlite3_column_text(statement, k);
+      if (!text[k]) text[k] = "";
+      if (sqlite3_column_type(statement, k) != SQLITE_FLOAT) continue;
+      snprintf(number[k], sizeof number[k], "%.17g", sqlite3_column_double(statement, k)); /* every bit */
+      text[k] = number[k];
+    }
+    visit(user, COLUMN_COUNT, text);
+  }
+  if (code != SQLITE_DONE) run_fail_sqlite(run, "read the reports");
+  sqlite3_finalize(statement);
+  return code == SQLITE_DONE;
+}
+
+/* ---- Summary ---- */
+
+static void read_totals(sqlite3_stmt *s, RunSummary *summary) {
+  summary->steps = sqlite3_column_int64(s, 0);
+  summary->not_converged = sqlite3_column_int64(s, 1);
+  summary->first_not_converged = sqlite3_column_int64(s, 2);
+  summary->kinematic_blocked = sqlite3_column_int64(s, 3);
+  summary->iterations_mean = sqlite3_column_double(s, 4);
+  summary->iterations_max = sqlite3_column_int64(s, 5);
+  summary->contacts_mean = sqlite3_column_double(s, 6);
+  summary->contacts_max = sqlite3_column_int64(s, 7);
+  summary->max_strain = sqlite3_column_double(s, 8);
+  summary->residual_max = sqlite3_column_double(s, 9);
+  summary->seconds_total = sqlite3_column_double(s, 10);
+  for (int k = 0; k < ABD_STAGE_COUNT; k++) summary->seconds[k] = sqlite3_column_double(s, 11 + k);
+}
+
+static void read_nearest(sqlite3_stmt *s, RunSummary *summary) {
+  summary->min_distance = sqlite3_column_double(s, 0);
+  summary->min_distance_step = sqlite3_column_int64(s, 1);
+  summary->nearest[0] = (uint32_t)sqlite3_column_int64(s, 2);
+  summary->nearest[1] = (uint32_t)sqlite3_column_int64(s, 3);
+}
+
+static void read_last(sqlite3_stmt *s, RunSummary *summary) {
+  summary->time = sqlite3_column_double(s, 0);
+  summary->last_hash = (uint64_t)sqlite3_column_int64(s, 1);
+}
+
+static void read_frames(sqlite3_stmt *s, RunSummary *summary) { summary->frames = sqlite3_column_int64(s, 0); }
+
+bool run_read_summary(Run *run, RunSummary *summary) {
+  static const struct {
+    const char *sql;
+    void (*read)(sqlite3_stmt *, RunSummary *);
+  } query[] = {
+    {"SELECT count(*), total(1 - converged), min(CASE WHEN converged THEN NULL ELSE step END),"
+     " total(outcome = 'kinematic blocked'), avg(iterations), max(iterations), avg(contacts), max(contacts),"
+     " max(max_strain), max(residual), total(seconds), total(seconds_candidates), total(seconds_distances),"
+     " total(seconds_assembly), total(seconds_solve), total(seconds_ccd), total(seconds_line_search),"
+     " total(seconds_rest) FROM report", read_totals},
+    {"SELECT min_distance, step, nearest_a, nearest_b FROM report WHERE min_distance IS NOT NULL"
+     " ORDER BY min_distance, step LIMIT 1", read_nearest},
+    {"SELECT time, hash FROM report ORDER BY step DESC LIMIT 1", read_last},
+    {"SELECT count(*) FROM frame", read_frames},
+  };
+  *summary = (RunSummary){.min_distance = INFINITY};
+  for (size_t k = 0; k < sizeof query / sizeof query[0]; k++) {
+    sqlite3_stmt *statement = run_prepare(run, query[k].sql);
+    if (!statement) return false;
+    int code = sqlite3_step(statement);
+    if (code == SQLITE_ROW) query[k].read(statement, summary);
+    if (code != SQLITE_ROW && code != SQLITE_DONE) run_fail_sqlite(run, "read the reports");
+    sqlite3_finalize(statement);
+    if (code != SQLITE_ROW && code != SQLITE_DONE) return false;
+  }
+  return true;
+}

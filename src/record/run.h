@@ -1,0 +1,124 @@
+/* The run file: one SQLite database that holds everything a simulation produced. docs/run-file.md describes its tables.
+ *
+ * Writing: run_create makes the file under a temporary name; meta, world and frame 0 go in; run_publish commits, gives
+ * the file its name and leaves it open in WAL mode. Then every step is run_begin, frame / report / contacts / checkpoint,
+ * run_commit: a process killed at any moment leaves a file with all committed steps, and run_read_checkpoint gives the
+ * state to go on from. Reading: run_open, run_read_scene, run_read_frame; a reader may follow a run while it is written.
+ *
+ * Every function that returns bool returns false on failure with a sentence in run_error(run).
+ * Tested in tests/test_record.c. */
+#ifndef ABD_RECORD_RUN_H
+#define ABD_RECORD_RUN_H
+
+#include <abd/abd.h>
+
+#define RUN_FORMAT_VERSION 1
+
+typedef struct Run Run;
+
+typedef enum RunErrorKind {
+  RUN_OK = 0,
+  RUN_BAD_FILE, /* not there, not a run file, of another version, damaged, in use by another run */
+  RUN_DISK,     /* could not be written: full disk, no permission, no memory */
+} RunErrorKind;
+
+typedef struct RunError {
+  RunErrorKind kind;
+  char text[640];
+} RunError;
+
+typedef enum RunMode { RUN_READ, RUN_APPEND } RunMode;
+
+/* ---- Life ---- */
+/* A new file that replaces path when it is published; NULL on failure. */
+Run *run_create(const char *path, RunError *error);
+bool run_publish(Run *run);
+Run *run_open(const char *path, RunMode mode, RunError *error);
+/* Closes it; a file that was never published is removed. NULL is fine. */
+void run_close(Run *run);
+const char *run_error(const Run *run);
+RunErrorKind run_error_kind(const Run *run);
+const char *run_path(const Run *run);
+
+/* ---- Writing ---- */
+bool run_begin(Run *run);
+bool run_commit(Run *run);
+void run_rollback(Run *run);
+bool run_write_meta(Run *run, const char *key, const char *value);
+bool run_write_world(Run *run, const AbdWorld *world); /* meshes and bodies */
+bool run_write_frame(Run *run, const AbdWorld *world); /* poses and velocities as they are now */
+bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash);
+bool run_write_contacts(Run *run, const AbdWorld *world); /* of the last step */
+bool run_write_checkpoint(Run *run, const AbdWorld *world);
+
+/* ---- Reading ---- */
+typedef struct RunMesh {
+  char *name;
+  double *vertex;
+  uint32_t *edge, *triangle;
+  size_t vertex_count, edge_count, triangle_count;
+  double origin[3], axes[9]; /* file coordinates = origin + axes * rest, column-major */
+  bool closed, half_space;
+} RunMesh;
+
+typedef struct RunBody {
+  char *name;
+  size_t mesh;              /* index into RunScene.mesh */
+  AbdMotion motion;
+  double density, mass;
+  unsigned char color[3];
+  uint32_t *exclude;        /* ids (1-based) of the bodies it is told not to touch */
+  size_t exclude_count;
+} RunBody;
+
+typedef struct RunScene {
+  RunMesh *mesh;
+  RunBody *body;
+  size_t mesh_count, body_count;
+  double up[3];
+  double dt;
+} RunScene;
+
+typedef struct RunFrame {
+  int64_t step;
+  double time;
+  double *nodes;            /* [12 body_count] */
+  double *velocity;         /* [6 body_count] linear, angular; NULL where the file has none */
+} RunFrame;
+
+/* Value of a key, malloc'ed; NULL where there is none (no error). */
+char *run_read_meta(Run *run, const char *key);
+bool run_read_scene(Run *run, RunScene *scene);
+void run_scene_destroy(RunScene *scene); /* takes a zeroed or half-read one */
+/* Steps that have a frame, ascending, malloc'ed. */
+bool run_read_frame_steps(Run *run, int64_t **steps, size_t *count);
+bool run_read_frame(Run *run, const RunScene *scene, int64_t step, RunFrame *frame);
+void run_frame_destroy(RunFrame *frame);
+/* The state after the last committed step, malloc'ed, and that step. */
+bool run_read_checkpoint(Run *run, void **bytes, size_t *size, int64_t *step);
+/* Whether the world has the meshes and bodies of the file, bit for bit; the error names the first that differs. */
+bool run_same_world(Run *run, const AbdWorld *world);
+
+/* ---- Reports as a whole ---- */
+typedef struct RunSummary {
+  int64_t steps, frames, not_converged, first_not_converged, kinematic_blocked;
+  double time;
+  double iterations_mean;
+  int64_t iterations_max;
+  double contacts_mean;
+  int64_t contacts_max;
+  double min_distance;      /* infinity where nothing came near */
+  int64_t min_distance_step;
+  uint32_t nearest[2];
+  double max_strain, residual_max;
+  double seconds[ABD_STAGE_COUNT], seconds_total; /* sums over all steps */
+  uint64_t last_hash;
+} RunSummary;
+bool run_read_summary(Run *run, RunSummary *summary);
+
+/* Columns of the report table in order; NULL after the last. */
+const char *run_report_column(size_t index);
+/* Calls visit with the texts of one row of the report table after the other ("" for NULL). */
+bool run_visit_reports(Run *run, void (*visit)(void *user, size_t count, const char *const *text), void *user);
+
+#endif

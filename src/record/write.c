@@ -1,0 +1,195 @@
+/* What goes into a run file: meta, meshes, bodies, frames, contacts, checkpoints. See run.h. */
+#include "record/file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *run_motion_name(AbdMotion motion) {
+  static const char *const name[] = {"dynamic", "static", "kinematic"};
+  return name[motion];
+}
+
+bool run_write_meta(Run *run, const char *key, const char *value) {
+  sqlite3_stmt *statement = run_prepare(run, "INSERT OR REPLACE INTO meta VALUES(?, ?)");
+  if (!statement) return false;
+  sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
+  sqlite3_bind_text(statement, 2, value, -1, SQLITE_STATIC);
+  bool good = run_finish(run, statement, "write the file");
+  sqlite3_finalize(statement);
+  return good;
+}
+
+/* ---- Meshes and bodies ---- */
+
+static void bind_blob(sqlite3_stmt *statement, int index, const void *bytes, size_t size) {
+  if (size) sqlite3_bind_blob64(statement, index, bytes, size, SQLITE_STATIC);
+  else sqlite3_bind_zeroblob(statement, index, 0);
+}
+
+static bool write_mesh(Run *run, sqlite3_stmt *s, uint32_t id, const AbdMeshView *mesh) {
+  sqlite3_bind_int64(s, 1, id);
+  sqlite3_bind_text(s, 2, mesh->name ? mesh->name : "", -1, SQLITE_STATIC);
+  bind_blob(s, 3, mesh->vertex, mesh->vertex_count * 3 * sizeof(double));
+  bind_blob(s, 4, mesh->edge, mesh->edge_count * 2 * sizeof(uint32_t));
+  bind_blob(s, 5, mesh->triangle, mesh->triangle_count * 3 * sizeof(uint32_t));
+  bind_blob(s, 6, NULL, 0);
+  bind_blob(s, 7, mesh->origin, sizeof mesh->origin);
+  bind_blob(s, 8, mesh->axes, sizeof mesh->axes);
+  sqlite3_bind_int(s, 9, mesh->closed);
+  sqlite3_bind_int(s, 10, mesh->half_space);
+  sqlite3_bind_double(s, 11, mesh->volume);
+  return run_finish(run, s, "write a mesh");
+}
+
+/* Colours that please and can be told apart: hues a golden angle apart, so neighbours in id differ; what does not move
+ * is grey. */
+static void body_color(uint32_t id, AbdMotion motion, char text[8]) {
+  if (motion == ABD_MOTION_STATIC) {
+    snprintf(text, 8, "#b9bec6");
+    return;
+  }
+  double hue = fmod(0.57 + 0.61803398875 * (id - 1), 1.0), saturation = id % 3 == 0 ? 0.42 : 0.56;
+  double value = id % 2 ? 0.93 : 0.82;
+  int byte[3];
+  for (int k = 0; k < 3; k++) {
+    double x = fabs(fmod(hue * 6.0 + (k == 0 ? 0.0 : k == 1 ? 4.0 : 2.0), 6.0) - 3.0) - 1.0;
+    double channel = value * (1.0 - saturation + saturation * fmin(fmax(x, 0.0), 1.0));
+    byte[k] = (int)(255.0 * channel + 0.5) & 0xff;
+  }
+  snprintf(text, 8, "#%02x%02x%02x", byte[0], byte[1], byte[2]);
+}
+
+/* Bodies the user told not to collide, as a JSON list. Two that are not dynamic never collide anyway and are left out. */
+static char *exclusion_list(Run *run, const AbdWorld *world, uint32_t id, AbdMotion motion, const AbdMotion *motions) {
+  size_t count = abd_world_body_count(world), used = 1;
+  char *text = run_bytes(run, 16 + 11 * count);
+  if (!text) return NULL;
+  text[0] = '[';
+  for (uint32_t other = 1; other <= count; other++) {
+    if (other == id || (motion != ABD_MOTION_DYNAMIC && motions[other - 1] != ABD_MOTION_DYNAMIC)) continue;
+    if (abd_world_pair_collides(world, (AbdBodyId){id}, (AbdBodyId){other})) continue;
+    used += (size_t)sprintf(text + used, used > 1 ? ",%u" : "%u", other);
+  }
+  text[used] = ']', text[used + 1] = 0;
+  return text;
+}
+
+static bool write_body(Run *run, sqlite3_stmt *s, const AbdWorld *world, uint32_t id, const AbdMotion *motions) {
+  static const char *const elasticity[] = {"ortho", "arap", "neo-hookean"};
+  AbdBodyView body;
+  if (abd_body_view(world, (AbdBodyId){id}, &body) != ABD_OK)
+    return run_fail(run, RUN_DISK, "%s: body %u: %s", run->path, id, abd_world_error(world));
+  char *collide = exclusion_list(run, world, id, body.motion, motions);
+  if (!collide) return false;
+  char color[8];
+  body_color(id, body.motion, color);
+  sqlite3_bind_int64(s, 1, id);
+  sqlite3_bind_text(s, 2, body.name ? body.name : "", -1, SQLITE_STATIC);
+  sqlite3_bind_int64(s, 3, body.mesh.id);
+  sqlite3_bind_text(s, 4, "affine", -1, SQLITE_STATIC);
+  sqlite3_bind_text(s, 5, run_motion_name(body.motion), -1, SQLITE_STATIC);
+  sqlite3_bind_text(s, 6, collide, -1, SQLITE_STATIC);
+  sqlite3_bind_double(s, 7, body.density);
+  sqlite3_bind_double(s, 8, body.mass);
+  bind_blob(s, 9, body.inertia, sizeof body.inertia);
+  sqlite3_bind_double(s, 10, body.stiffness);
+  sqlite3_bind_text(s, 11, elasticity[body.elasticity], -1, SQLITE_STATIC);
+  sqlite3_bind_double(s, 12, body.friction);
+  sqlite3_bind_int64(s, 13, body.fixed);
+  sqlite3_bind_int(s, 14, body.group);
+  sqlite3_bind_text(s, 15, color, -1, SQLITE_STATIC);
+  return run_finish(run, s, "write a body");
+}
+
+static bool write_meshes(Run *run, const AbdWorld *world) {
+  sqlite3_stmt *s = run_prepare(run, "INSERT INTO mesh VALUES(?,?,?,?,?,?,?,?,?,?,?)");
+  bool good = s != NULL;
+  for (uint32_t id = 1; good && id <= abd_world_mesh_count(world); id++) {
+    AbdMeshView mesh;
+    good = abd_mesh_view(world, (AbdMeshId){id}, &mesh) == ABD_OK;
+    if (!good) run_fail(run, RUN_DISK, "%s: mesh %u: %s", run->path, id, abd_world_error(world));
+    good = good && write_mesh(run, s, id, &mesh);
+  }
+  sqlite3_finalize(s);
+  return good;
+}
+
+static bool write_bodies(Run *run, const AbdWorld *world) {
+  size_t count = abd_world_body_count(world);
+  AbdMotion *motions = malloc((count + 1) * sizeof *motions);
+  if (!motions) return run_fail(run, RUN_DISK, "%s: out of memory for %zu bodies", run->path, count);
+  for (uint32_t id = 1; id <= count; id++) {
+    AbdBodyView body = {.motion = ABD_MOTION_STATIC};
+    abd_body_view(world, (AbdBodyId){id}, &body);
+    motions[id - 1] = body.motion;
+  }
+  sqlite3_stmt *s = run_prepare(run, "INSERT INTO body VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+  bool good = s != NULL;
+  for (uint32_t id = 1; good && id <= count; id++) good = write_body(run, s, world, id, motions);
+  sqlite3_finalize(s);
+  free(motions);
+  return good;
+}
+
+bool run_write_world(Run *run, const AbdWorld *world) { return write_meshes(run, world) && write_bodies(run, world); }
+
+/* ---- Steps ---- */
+
+bool run_write_frame(Run *run, const AbdWorld *world) {
+  sqlite3_stmt *s = run_statement(run, RUN_STATEMENT_FRAME, "INSERT OR REPLACE INTO frame VALUES(?,?,?,?)");
+  size_t count = abd_world_body_count(world);
+  double *nodes = s ? run_bytes(run, count * 18 * sizeof *nodes) : NULL;
+  if (!nodes) return false;
+  double *velocity = nodes + 12 * count;
+  for (uint32_t id = 1; id <= count; id++) {
+    double *v = velocity + 6 * (id - 1);
+    abd_body_nodes(world, (AbdBodyId){id}, nodes + 12 * (id - 1));
+    abd_body_velocity(world, (AbdBodyId){id}, v, v + 3);
+  }
+  sqlite3_bind_int64(s, 1, abd_world_step_count(world));
+  sqlite3_bind_double(s, 2, abd_world_time(world));
+  bind_blob(s, 3, nodes, count * 12 * sizeof *nodes);
+  bind_blob(s, 4, velocity, count * 6 * sizeof *nodes);
+  return run_finish(run, s, "write a frame");
+}
+
+bool run_write_contacts(Run *run, const AbdWorld *world) {
+  static const char *const kind[] = {"vertex-triangle", "triangle-vertex", "edge-edge"};
+  sqlite3_stmt *s = run_statement(run, RUN_STATEMENT_CONTACT,
+                                  "INSERT INTO contact VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+  size_t count = abd_world_contacts(world, NULL, 0);
+  AbdContact *contact = s ? run_bytes(run, count * sizeof *contact) : NULL;
+  if (!contact) return false;
+  count = abd_world_contacts(world, contact, count);
+  bool good = true;
+  for (size_t k = 0; good && k < count; k++) {
+    const AbdContact *c = &contact[k];
+    sqlite3_bind_int64(s, 1, abd_world_step_count(world));
+    sqlite3_bind_int64(s, 2, c->body_a.id);
+    sqlite3_bind_int64(s, 3, c->body_b.id);
+    sqlite3_bind_text(s, 4, kind[c->kind], -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 5, c->primitive_a);
+    sqlite3_bind_int64(s, 6, c->primitive_b);
+    for (int i = 0; i < 3; i++) sqlite3_bind_double(s, 7 + i, c->point[i]);
+    for (int i = 0; i < 3; i++) sqlite3_bind_double(s, 10 + i, c->normal[i]);
+    sqlite3_bind_double(s, 13, c->distance);
+    sqlite3_bind_double(s, 14, c->normal_force);
+    for (int i = 0; i < 3; i++) sqlite3_bind_double(s, 15 + i, c->friction_force[i]);
+    good = run_finish(run, s, "write a contact");
+  }
+  return good;
+}
+
+bool run_write_checkpoint(Run *run, const AbdWorld *world) {
+  sqlite3_stmt *s = run_statement(run, RUN_STATEMENT_CHECKPOINT, "INSERT OR REPLACE INTO checkpoint VALUES(1,?,?)");
+  size_t size = abd_world_snapshot_size(world);
+  void *bytes = s ? run_bytes(run, size) : NULL;
+  if (!bytes) return false;
+  if (abd_world_save(world, bytes, size) != ABD_OK)
+    return run_fail(run, RUN_DISK, "%s: cannot save the state: %s", run->path, abd_world_error(world));
+  sqlite3_bind_int64(s, 1, abd_world_step_count(world));
+  bind_blob(s, 2, bytes, size);
+  return run_finish(run, s, "write the state to resume from");
+}

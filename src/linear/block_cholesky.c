@@ -1,0 +1,267 @@
+/* Left-looking block Cholesky: column j = (A_j - sum over k < j of L_k L_jk^T) L_jj^-T, k ascending.
+ *
+ * Every column is computed by one thread with its updates in one fixed order, which makes results the same for any number
+ * of threads. Threads first share out whole subtrees of the elimination tree, then take the columns above them one at a
+ * time and in order; such a column waits for each k only when it comes to it, so that neighbouring columns overlap.
+ * Tested in tests/test_block_cholesky.c. */
+#include "linear/block_cholesky.h"
+
+#include "linear/block_kernel.h"
+#include "linear/block_pattern.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+#define PARALLEL_FLOPS 3e6 /* below this a second thread costs more than it saves */
+#define TASKS_PER_THREAD 8
+
+struct BlockCholesky {
+  BlockPattern pattern;
+  double *values; /* blocks of A, then of L; on a cache line */
+  double *inverse; /* 1 / diagonal of L */
+  double *work;    /* a vector for solve */
+  void *value_memory;
+  int64_t value_capacity;
+  void *map_memory;
+  int map_capacity;
+};
+
+/* Columns first..last, done one after the other. */
+typedef struct Task {
+  int first, last;
+} Task;
+
+/* One factorisation by several threads. */
+typedef struct Crew {
+  const BlockCholesky *solver;
+  int *maps; /* n for each thread */
+  Task *task;
+  int task_count;
+  atomic_int next_task, raised, failed;
+  atomic_int *done; /* by column; NULL when one thread does all */
+} Crew;
+
+BlockCholesky *block_cholesky_create(void) { return mem_zeroed(1, sizeof(BlockCholesky)); }
+
+void block_cholesky_destroy(BlockCholesky *solver) {
+  if (!solver) return;
+  block_pattern_free(&solver->pattern);
+  mem_free(solver->value_memory);
+  mem_free(solver->map_memory);
+  mem_free(solver);
+}
+
+/* The values, the inverse pivots and the work vector share one piece of memory, kept when it is large enough. */
+static bool reserve_values(BlockCholesky *solver) {
+  const BlockPattern *p = &solver->pattern;
+  int64_t count = p->value_count + 2 * (int64_t)p->unknown_count + 8;
+  if (count > solver->value_capacity) {
+    mem_free(solver->value_memory);
+    solver->value_capacity = 0;
+    solver->value_memory = mem_alloc((size_t)count + (size_t)count / 4, sizeof(double));
+    if (!solver->value_memory) return false;
+    solver->value_capacity = count + count / 4;
+  }
+  solver->values = (double *)(((uintptr_t)solver->value_memory + 63) & ~(uintptr_t)63);
+  solver->inverse = solver->values + p->value_count;
+  solver->work = solver->inverse + p->unknown_count;
+  return true;
+}
+
+static bool reserve_maps(BlockCholesky *solver, int count) {
+  return mem_reserve(&solver->map_memory, &solver->map_capacity, count, sizeof(int));
+}
+
+bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int edge_count, const int (*edge)[2]) {
+  if (block_pattern_matches(&solver->pattern, n, size, edge_count, edge)) return true;
+  if (!block_pattern_build(&solver->pattern, n, size, edge_count, edge)) return false;
+  if (reserve_values(solver) && reserve_maps(solver, n)) return true;
+  block_pattern_free(&solver->pattern);
+  return false;
+}
+
+void block_cholesky_clear(BlockCholesky *solver) {
+  if (solver->pattern.value_count) memset(solver->values, 0, (size_t)solver->pattern.value_count * sizeof(double));
+}
+
+void block_cholesky_add_diagonal(BlockCholesky *solver, int i, const double *block) {
+  const BlockPattern *p = &solver->pattern;
+  int column = p->column_of[i], count = p->size[column] * p->size[column];
+  double *to = solver->values + p->block_at[p->column_at[column]];
+  for (int k = 0; k < count; k++) to[k] += block[k];
+}
+
+void block_cholesky_add_edge(BlockCholesky *solver, int k, const double *block) {
+  const BlockPattern *p = &solver->pattern;
+  int rows = p->given_size[p->given_edge[k][0]], columns = p->given_size[p->given_edge[k][1]];
+  int64_t at = p->edge_at[k];
+  if (at >= 0) {
+    for (int e = 0; e < rows * columns; e++) solver->values[at + e] += block[e];
+    return;
+  }
+  double *to = solver->values + ~at;
+  for (int c = 0; c < columns; c++)
+    for (int r = 0; r < rows; r++) to[columns * r + c] += block[rows * c + r];
+}
+
+static double largest_diagonal(const double *block, int s) {
+  double largest = 0;
+  for (int p = 0; p < s; p++)
+    if (block[s * p + p] > largest) largest = block[s * p + p];
+  return largest;
+}
+
+static void wait_for(const atomic_int *done) {
+  for (int spins = 0; !atomic_load_explicit(done, memory_order_acquire); spins++)
+    if (spins > 1000) sched_yield();
+}
+
+/* Takes the columns left of j off column j. map: row -> block of column j, for the rows it has. */
+static void update_column(const Crew *crew, int j, int *map) {
+  const BlockPattern *p = &crew->solver->pattern;
+  double *values = crew->solver->values;
+  int s = p->size[j];
+  for (int b = p->column_at[j]; b < p->column_at[j + 1]; b++) map[p->block_row[b]] = b;
+  for (int e = p->row_at[j]; e < p->row_at[j + 1]; e++) {
+    int k = p->row_column[e], b = p->row_block[e], end = p->column_at[k + 1], width = p->size[k];
+    if (crew->done) wait_for(&crew->done[k]);
+    const double *left = values + p->block_at[b];
+    subtract_square(values + p->block_at[p->column_at[j]], left, s, width);
+    for (b++; b < end; b++) {
+      int row = p->block_row[b];
+      subtract_product(values + p->block_at[map[row]], values + p->block_at[b], left, p->size[row], s, width);
+    }
+  }
+}
+
+/* The pivots raised, -1 for a NaN. */
+static int factor_column(const Crew *crew, int j, int *map) {
+  const BlockPattern *p = &crew->solver->pattern;
+  double *values = crew->solver->values, *inverse = crew->solver->inverse + p->unknown_at[j];
+  double *diagonal = values + p->block_at[p->column_at[j]];
+  int s = p->size[j];
+  double scale = largest_diagonal(diagonal, s);
+  update_column(crew, j, map);
+  int raised = cholesky(diagonal, s, scale, inverse);
+  if (raised < 0) return raised;
+  for (int b = p->column_at[j] + 1; b < p->column_at[j + 1]; b++)
+    divide_by_transpose(values + p->block_at[b], diagonal, inverse, p->size[p->block_row[b]], s);
+  return raised;
+}
+
+/* Takes tasks until none is left. After a failure columns are only marked as done, so that nobody waits for ever. */
+static void work_off_tasks(void *context, int worker) {
+  Crew *crew = context;
+  int *map = crew->maps + (size_t)worker * (size_t)crew->solver->pattern.n;
+  int t, raised = 0;
+  while ((t = atomic_fetch_add(&crew->next_task, 1)) < crew->task_count) {
+    for (int j = crew->task[t].first; j <= crew->task[t].last; j++) {
+      int got = atomic_load_explicit(&crew->failed, memory_order_relaxed) ? 0 : factor_column(crew, j, map);
+      if (got < 0) atomic_store(&crew->failed, 1);
+      if (got > 0) raised += got;
+      if (crew->done) atomic_store_explicit(&crew->done[j], 1, memory_order_release);
+    }
+  }
+  atomic_fetch_add(&crew->raised, raised);
+}
+
+/* Subtrees of at most a share of the work, neighbouring ones joined, then the columns above them in ascending order.
+ * Whoever takes a task finds all that it needs in tasks taken before it, so that waiting ends. task, subtree: n each. */
+static int split_tasks(const BlockPattern *p, double share, Task *task, double *subtree) {
+  for (int c = 0; c < p->n; c++) subtree[c] = p->work[c];
+  for (int c = 0; c < p->n; c++)
+    if (p->parent[c] != -1) subtree[p->parent[c]] += subtree[c];
+  int low = 0, high = p->n;
+  double sum = 0;
+  for (int c = p->n - 1; c >= 0;) {
+    if (subtree[c] > share) {
+      task[--high] = (Task){c, c};
+      c--;
+      continue;
+    }
+    Task whole = {p->first_descendant[c], c};
+    if (low && task[low - 1].first == c + 1 && sum + subtree[c] <= share) {
+      task[low - 1].first = whole.first;
+      sum += subtree[c];
+    } else {
+      task[low++] = whole;
+      sum = subtree[c];
+    }
+    c = whole.first - 1;
+  }
+  memmove(task + low, task + high, (size_t)(p->n - high) * sizeof *task);
+  return low + p->n - high;
+}
+
+/* Lays out what several threads need; false when memory is out. */
+static bool prepare_crew(BlockCholesky *solver, Crew *crew, int threads) {
+  const BlockPattern *p = &solver->pattern;
+  size_t n = (size_t)p->n;
+  if (n * (size_t)threads > INT32_MAX || !reserve_maps(solver, p->n * threads)) return false;
+  double *subtree = mem_alloc(n, sizeof(double) + sizeof(Task) + sizeof(atomic_int));
+  if (!subtree) return false;
+  crew->maps = solver->map_memory;
+  crew->task = (Task *)(subtree + n);
+  crew->done = (atomic_int *)(crew->task + n);
+  for (size_t c = 0; c < n; c++) atomic_init(&crew->done[c], 0);
+  crew->task_count = split_tasks(p, p->flops / (threads * TASKS_PER_THREAD), crew->task, subtree);
+  return true;
+}
+
+int block_cholesky_factor(BlockCholesky *solver, int threads) {
+  if (!solver->pattern.n) return 0;
+  Task all = {0, solver->pattern.n - 1};
+  Crew crew = {.solver = solver, .maps = solver->map_memory, .task = &all, .task_count = 1};
+  bool several = threads > 1 && solver->pattern.flops > PARALLEL_FLOPS && prepare_crew(solver, &crew, threads);
+  if (several) {
+    parallel_for(threads, threads, 1, work_off_tasks, &crew);
+    mem_free((double *)crew.task - solver->pattern.n);
+  } else {
+    crew.maps = solver->map_memory;
+    work_off_tasks(&crew, 0);
+  }
+  return atomic_load(&crew.failed) ? -1 : atomic_load(&crew.raised);
+}
+
+static void solve_forward(const BlockCholesky *solver) {
+  const BlockPattern *p = &solver->pattern;
+  double *y = solver->work;
+  for (int c = 0; c < p->n; c++) {
+    const double *diagonal = solver->values + p->block_at[p->column_at[c]];
+    int s = p->size[c], at = p->unknown_at[c];
+    solve_lower(y + at, diagonal, solver->inverse + at, s);
+    for (int b = p->column_at[c] + 1; b < p->column_at[c + 1]; b++) {
+      int row = p->block_row[b];
+      subtract_times(y + p->unknown_at[row], solver->values + p->block_at[b], y + at, p->size[row], s);
+    }
+  }
+}
+
+static void solve_backward(const BlockCholesky *solver) {
+  const BlockPattern *p = &solver->pattern;
+  double *y = solver->work;
+  for (int c = p->n - 1; c >= 0; c--) {
+    const double *diagonal = solver->values + p->block_at[p->column_at[c]];
+    int s = p->size[c], at = p->unknown_at[c];
+    for (int b = p->column_at[c] + 1; b < p->column_at[c + 1]; b++) {
+      int row = p->block_row[b];
+      subtract_transpose_times(y + at, solver->values + p->block_at[b], y + p->unknown_at[row], p->size[row], s);
+    }
+    solve_upper(y + at, diagonal, solver->inverse + at, s);
+  }
+}
+
+void block_cholesky_solve(const BlockCholesky *solver, const double *b, double *x) {
+  const BlockPattern *p = &solver->pattern;
+  for (int c = 0; c < p->n; c++)
+    memcpy(solver->work + p->unknown_at[c], b + p->caller_at[c], (size_t)p->size[c] * sizeof(double));
+  solve_forward(solver);
+  solve_backward(solver);
+  for (int c = 0; c < p->n; c++)
+    memcpy(x + p->caller_at[c], solver->work + p->unknown_at[c], (size_t)p->size[c] * sizeof(double));
+}
+
+int64_t block_cholesky_factor_blocks(const BlockCholesky *solver) { return solver->pattern.block_count; }
+double block_cholesky_flops(const BlockCholesky *solver) { return solver->pattern.flops; }

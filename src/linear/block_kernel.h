@@ -1,0 +1,213 @@
+/* Dense products, Cholesky and triangular solves of blocks up to 12 x 12, column-major, without padding.
+ *
+ * The size 12 of an affine body has its own code in vectors of four doubles: a 12 x 4 tile of the result stays in twelve
+ * registers (24 of two doubles where vectors are shorter). Other sizes run plain loops, unrolled for 3, a free node.
+ * Tested in tests/test_block_cholesky.c. */
+#ifndef ABD_LINEAR_BLOCK_KERNEL_H
+#define ABD_LINEAR_BLOCK_KERNEL_H
+
+#include <math.h>
+
+#define BLOCK_MAX 12
+#define KERNEL_INLINE static inline __attribute__((always_inline))
+
+typedef double Lane4 __attribute__((vector_size(32), aligned(8), may_alias));
+
+KERNEL_INLINE Lane4 *lanes(double *p) { return (Lane4 *)p; }
+KERNEL_INLINE const Lane4 *const_lanes(const double *p) { return (const Lane4 *)p; }
+
+/* Columns t..t+3 of c -= a b^T, rows from 4 first on. */
+KERNEL_INLINE void subtract_tile12(double *c, const double *a, const double *b, int t, int first) {
+  Lane4 sum[4][3];
+#pragma GCC unroll 4
+  for (int q = 0; q < 4; q++)
+#pragma GCC unroll 3
+    for (int r = first; r < 3; r++) sum[q][r] = lanes(c + 12 * (t + q))[r];
+#pragma GCC unroll 2
+  for (int p = 0; p < 12; p++) {
+    const Lane4 *x = const_lanes(a + 12 * p);
+#pragma GCC unroll 4
+    for (int q = 0; q < 4; q++)
+#pragma GCC unroll 3
+      for (int r = first; r < 3; r++) sum[q][r] -= x[r] * b[12 * p + t + q];
+  }
+#pragma GCC unroll 4
+  for (int q = 0; q < 4; q++)
+#pragma GCC unroll 3
+    for (int r = first; r < 3; r++) lanes(c + 12 * (t + q))[r] = sum[q][r];
+}
+
+static inline void subtract_product12(double *c, const double *a, const double *b) {
+  for (int t = 0; t < 12; t += 4) subtract_tile12(c, a, b, t, 0);
+}
+
+static inline void subtract_square12(double *c, const double *a) {
+  subtract_tile12(c, a, a, 0, 0);
+  subtract_tile12(c, a, a, 4, 1);
+  subtract_tile12(c, a, a, 8, 2);
+}
+
+KERNEL_INLINE void subtract_product_any(double *restrict c, const double *restrict a, const double *restrict b, int m,
+                                        int n, int k) {
+  for (int q = 0; q < n; q++)
+    for (int p = 0; p < k; p++) {
+      double factor = b[n * p + q];
+      for (int r = 0; r < m; r++) c[m * q + r] -= a[m * p + r] * factor;
+    }
+}
+
+/* c (m x n) -= a (m x k) b^T (b is n x k). */
+static inline void subtract_product(double *c, const double *a, const double *b, int m, int n, int k) {
+  if (m == 12 && n == 12 && k == 12)
+    subtract_product12(c, a, b);
+  else if (m == 3 && n == 3 && k == 3)
+    subtract_product_any(c, a, b, 3, 3, 3);
+  else if (m == 12)
+    subtract_product_any(c, a, b, 12, n, k);
+  else if (m == 3)
+    subtract_product_any(c, a, b, 3, n, k);
+  else
+    subtract_product_any(c, a, b, m, n, k);
+}
+
+/* c (m x m) -= a a^T (a is m x k); what happens above the diagonal does not matter. */
+static inline void subtract_square(double *c, const double *a, int m, int k) {
+  if (m == 12 && k == 12)
+    subtract_square12(c, a);
+  else
+    subtract_product(c, a, a, m, m, k);
+}
+
+/* What to put in place of a pivot that is not positive enough: nothing smaller than the entries it meets, so that the
+ * rest of the matrix is not blown up. */
+static __attribute__((noinline)) double raised_pivot(const double *l, int s, int p, double scale) {
+  double raised = fmax(scale, fabs(l[s * p + p]));
+  for (int r = p + 1; r < s; r++) raised = fmax(raised, fabs(l[s * p + r]));
+  return raised > 0 ? raised : 1;
+}
+
+/* Lower triangle to its Cholesky factor in place; inverse gets 1 / L_pp; scale is the largest diagonal entry the block
+ * had at first. Returns the pivots raised, -1 on one that is not finite. The update uses 1 / pivot rather than the scaled
+ * column, so that the square root is not on the path from pivot to pivot. */
+KERNEL_INLINE int cholesky_any(double *restrict l, int s, double scale, double *restrict inverse) {
+  int raised = 0;
+  for (int p = 0; p < s; p++) {
+    double *column = l + s * p, pivot = column[p];
+    if (!(fabs(pivot) <= 1.7976931348623157e308)) return -1;
+    if (!(pivot > 1e-14 * scale && pivot > 0)) {
+      pivot = raised_pivot(l, s, p, scale);
+      raised++;
+    }
+    double reciprocal = 1 / pivot;
+    for (int q = p + 1; q < s; q++) {
+      double factor = column[q] * reciprocal, *other = l + s * q;
+      for (int r = s == 12 ? q & ~3 : q; r < s; r++) other[r] -= column[r] * factor;
+    }
+    inverse[p] = sqrt(reciprocal);
+    column[p] = pivot;
+    for (int r = p; r < s; r++) column[r] *= inverse[p];
+  }
+  return raised;
+}
+
+static inline int cholesky(double *l, int s, double scale, double *inverse) {
+  if (s == 12) return cholesky_any(l, 12, scale, inverse);
+  return s == 3 ? cholesky_any(l, 3, scale, inverse) : cholesky_any(l, s, scale, inverse);
+}
+
+KERNEL_INLINE void divide12_rows(double *b, const double *l, const double *inverse) {
+  Lane4 x[12];
+#pragma GCC unroll 12
+  for (int p = 0; p < 12; p++) x[p] = *lanes(b + 12 * p);
+#pragma GCC unroll 12
+  for (int p = 0; p < 12; p++) {
+    x[p] = x[p] * inverse[p];
+    *lanes(b + 12 * p) = x[p];
+#pragma GCC unroll 12
+    for (int q = p + 1; q < 12; q++) x[q] -= x[p] * l[12 * p + q];
+  }
+}
+
+KERNEL_INLINE void divide_any(double *restrict b, const double *restrict l, const double *restrict inverse, int m, int s) {
+  for (int p = 0; p < s; p++) {
+    for (int r = 0; r < m; r++) b[m * p + r] *= inverse[p];
+    for (int q = p + 1; q < s; q++)
+      for (int r = 0; r < m; r++) b[m * q + r] -= b[m * p + r] * l[s * p + q];
+  }
+}
+
+/* b (m x s) = b L^-T. */
+static inline void divide_by_transpose(double *b, const double *l, const double *inverse, int m, int s) {
+  if (m == 12 && s == 12)
+    for (int r = 0; r < 12; r += 4) divide12_rows(b + r, l, inverse);
+  else if (m == 3 && s == 3)
+    divide_any(b, l, inverse, 3, 3);
+  else if (m == 12)
+    divide_any(b, l, inverse, 12, s);
+  else
+    divide_any(b, l, inverse, m, s);
+}
+
+/* x = L^-1 x */
+KERNEL_INLINE void solve_lower_any(double *restrict x, const double *restrict l, const double *restrict inverse, int s) {
+  for (int p = 0; p < s; p++) {
+    x[p] *= inverse[p];
+    for (int r = p + 1; r < s; r++) x[r] -= l[s * p + r] * x[p];
+  }
+}
+
+/* x = L^-T x */
+KERNEL_INLINE void solve_upper_any(double *restrict x, const double *restrict l, const double *restrict inverse, int s) {
+  for (int p = s - 1; p >= 0; p--) {
+    double sum = x[p];
+    for (int r = p + 1; r < s; r++) sum -= l[s * p + r] * x[r];
+    x[p] = sum * inverse[p];
+  }
+}
+
+/* y (m) -= a x, a is m x s */
+KERNEL_INLINE void subtract_times_any(double *restrict y, const double *restrict a, const double *restrict x, int m,
+                                      int s) {
+  for (int p = 0; p < s; p++)
+    for (int r = 0; r < m; r++) y[r] -= a[m * p + r] * x[p];
+}
+
+/* x (s) -= a^T y, a is m x s */
+KERNEL_INLINE void subtract_transpose_times_any(double *restrict x, const double *restrict a, const double *restrict y,
+                                                int m, int s) {
+  for (int p = 0; p < s; p++) {
+    double sum = 0;
+    for (int r = 0; r < m; r++) sum += a[m * p + r] * y[r];
+    x[p] -= sum;
+  }
+}
+
+static inline void solve_lower(double *x, const double *l, const double *inverse, int s) {
+  if (s == 12)
+    solve_lower_any(x, l, inverse, 12);
+  else
+    solve_lower_any(x, l, inverse, s);
+}
+
+static inline void solve_upper(double *x, const double *l, const double *inverse, int s) {
+  if (s == 12)
+    solve_upper_any(x, l, inverse, 12);
+  else
+    solve_upper_any(x, l, inverse, s);
+}
+
+static inline void subtract_times(double *y, const double *a, const double *x, int m, int s) {
+  if (m == 12 && s == 12)
+    subtract_times_any(y, a, x, 12, 12);
+  else
+    subtract_times_any(y, a, x, m, s);
+}
+
+static inline void subtract_transpose_times(double *x, const double *a, const double *y, int m, int s) {
+  if (m == 12 && s == 12)
+    subtract_transpose_times_any(x, a, y, 12, 12);
+  else
+    subtract_transpose_times_any(x, a, y, m, s);
+}
+
+#endif

@@ -1,0 +1,53 @@
+/* The pattern of a block Cholesky factor: which blocks L has, where each lies in memory, in which order they are visited.
+ *
+ * Blocks of the caller are eliminated in the order AMD gives, renumbered to a postorder of the elimination tree, so that
+ * every subtree is a range of columns. Column c of L is its diagonal block, then the blocks below it by ascending row.
+ * Tested in tests/test_block_cholesky.c. */
+#ifndef ABD_LINEAR_BLOCK_PATTERN_H
+#define ABD_LINEAR_BLOCK_PATTERN_H
+
+#include "base/base.h"
+
+typedef struct BlockPattern {
+  int n;            /* blocks of the caller = columns of L */
+  int edge_count;
+  int unknown_count; /* sum of sizes */
+  int block_count;   /* of L, diagonal ones included */
+  int64_t value_count;
+  double flops;
+
+  /* What the caller gave, to know it again. */
+  int *given_size;
+  int (*given_edge)[2];
+
+  /* By caller's block or edge. */
+  int *column_of;   /* the column of L that block i became */
+  int64_t *edge_at; /* where edge k's block lies among the values; ~at when it lies there transposed */
+
+  /* By column of L. */
+  int *size;
+  int *caller_at;         /* first unknown in the caller's vectors */
+  int *unknown_at;        /* first unknown in L's order */
+  int *parent;            /* in the elimination tree, -1 for a root */
+  int *first_descendant;  /* the subtree of c is first_descendant[c]..c */
+  double *work;           /* flops to compute this column from the ones before it */
+  int *column_at;         /* [n + 1] first block of the column */
+  int *row_at;            /* [n + 1] first entry of the row in row_column, row_block */
+
+  /* By block of L, in the order of columns. */
+  int *block_row;
+  int64_t *block_at; /* first value */
+
+  /* By row of L, the columns left of the diagonal ascending. */
+  int *row_column;
+  int *row_block;
+
+  void *memory[3]; /* by n and edges; by blocks; what the caller gave */
+} BlockPattern;
+
+/* False when memory is out or the factor too large to index: the pattern is then the empty one. */
+bool block_pattern_build(BlockPattern *pattern, int n, const int *size, int edge_count, const int (*edge)[2]);
+bool block_pattern_matches(const BlockPattern *pattern, int n, const int *size, int edge_count, const int (*edge)[2]);
+void block_pattern_free(BlockPattern *pattern); /* leaves the empty pattern */
+
+#endif

@@ -1,0 +1,516 @@
+/* The block solver against CHOLMOD and against the matrix itself, on graphs of many shapes and blocks of many sizes. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "linear/block_cholesky.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef ABD_TEST_CHOLMOD
+#include <cholmod.h>
+#endif
+
+typedef struct System {
+  int n, edge_count, total;
+  int *size, *at;
+  int (*edge)[2];
+  double (*diagonal)[144], (*coupling)[144];
+} System;
+
+static uint64_t random_state = 1;
+
+static double random_unit(void) {
+  random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
+  return (double)(random_state >> 11) / 9007199254740992.0;
+}
+
+static int random_below(int n) { return (int)(random_unit() * n); }
+
+static void *grab(size_t count, size_t size) {
+  void *p = calloc(count ? count : 1, size);
+  assert_non_null(p);
+  return p;
+}
+
+/* sizes: how large the blocks are, repeated; NULL: all 12. */
+static System system_new(int n, int edge_room, const int *sizes, int sizes_count) {
+  System s = {.n = n};
+  s.size = grab((size_t)n, sizeof(int));
+  s.at = grab((size_t)n + 1, sizeof(int));
+  s.edge = grab((size_t)edge_room, sizeof *s.edge);
+  s.diagonal = grab((size_t)n, sizeof *s.diagonal);
+  s.coupling = grab((size_t)edge_room, sizeof *s.coupling);
+  for (int i = 0; i < n; i++) {
+    s.size[i] = sizes ? sizes[random_below(sizes_count)] : 12;
+    s.at[i + 1] = s.at[i] + s.size[i];
+  }
+  s.total = s.at[n];
+  return s;
+}
+
+static void system_free(System *s) {
+  free(s->size);
+  free(s->at);
+  free(s->edge);
+  free(s->diagonal);
+  free(s->coupling);
+}
+
+static void connect(System *s, int a, int b) {
+  bool swap = random_below(2);
+  s->edge[s->edge_count][0] = swap ? b : a;
+  s->edge[s->edge_count++][1] = swap ? a : b;
+}
+
+/* Adds v v^T over the unknowns of blocks a and b (b == -1: a alone); edge: the one between them. */
+static void add_rank_one(System *s, int a, int b, int edge, double weight) {
+  double v[2][12];
+  int block[2] = {a, b};
+  for (int k = 0; k < (b < 0 ? 1 : 2); k++) {
+    int m = s->size[block[k]];
+    for (int r = 0; r < m; r++) v[k][r] = 2 * random_unit() - 1;
+    for (int c = 0; c < m; c++)
+      for (int r = 0; r < m; r++) s->diagonal[block[k]][m * c + r] += weight * v[k][r] * v[k][c];
+  }
+  if (b < 0) return;
+  int m = s->size[a], n = s->size[b];
+  for (int c = 0; c < n; c++)
+    for (int r = 0; r < m; r++) s->coupling[edge][m * c + r] += weight * v[0][r] * v[1][c];
+}
+
+/* Positive definite, of contacts much stiffer than the inertia, as in a stack. */
+static void fill_definite(System *s, double stiffness) {
+  for (int i = 0; i < s->n; i++)
+    for (int r = 0; r < s->size[i]; r++) s->diagonal[i][s->size[i] * r + r] += 0.5 + random_unit();
+  for (int i = 0; i < s->n; i++) add_rank_one(s, i, -1, -1, 1);
+  for (int k = 0; k < s->edge_count; k++)
+    for (int contact = 0; contact < 3; contact++) add_rank_one(s, s->edge[k][0], s->edge[k][1], k, stiffness);
+}
+
+static System chain(int n, const int *sizes, int sizes_count) {
+  System s = system_new(n, n, sizes, sizes_count);
+  for (int i = 1; i < n; i++) connect(&s, i - 1, i);
+  return s;
+}
+
+static System grid(int width, int height, const int *sizes, int sizes_count) {
+  System s = system_new(width * height, 2 * width * height, sizes, sizes_count);
+  for (int i = 0; i < s.n; i++) {
+    if (i % width) connect(&s, i - 1, i);
+    if (i >= width) connect(&s, i - width, i);
+  }
+  return s;
+}
+
+static System star(int n) {
+  System s = system_new(n, n, NULL, 0);
+  for (int i = 0; i < n; i++)
+    if (i != n / 2) connect(&s, n / 2, i);
+  return s;
+}
+
+/* Each pair with the same probability; blocks from connected on have no neighbour at all. */
+static System random_graph(int n, int connected, double probability, const int *sizes, int sizes_count) {
+  System s = system_new(n, n * n / 2 + 1, sizes, sizes_count);
+  for (int a = 0; a < connected; a++)
+    for (int b = 0; b < a; b++)
+      if (random_unit() < probability) connect(&s, a, b);
+  return s;
+}
+
+/* Islands of five, each a ring, and as many lone blocks between them. */
+static System islands(int count) {
+  System s = system_new(10 * count, 5 * count, NULL, 0);
+  for (int i = 0; i < count; i++)
+    for (int k = 0; k < 5; k++) connect(&s, 10 * i + 2 * k, 10 * i + (2 * k + 2) % 10);
+  return s;
+}
+
+static bool analyze(BlockCholesky *solver, const System *s) {
+  return block_cholesky_analyze(solver, s->n, s->size, s->edge_count, (const int(*)[2])s->edge);
+}
+
+static void load(BlockCholesky *solver, const System *s) {
+  block_cholesky_clear(solver);
+  for (int i = 0; i < s->n; i++) block_cholesky_add_diagonal(solver, i, s->diagonal[i]);
+  for (int k = 0; k < s->edge_count; k++) block_cholesky_add_edge(solver, k, s->coupling[k]);
+}
+
+/* y = A x, and the largest row sum of |A| */
+static double multiply(const System *s, const double *x, double *y) {
+  double *sum = grab((size_t)s->total, sizeof *sum), largest = 0;
+  memset(y, 0, (size_t)s->total * sizeof *y);
+  for (int i = 0; i < s->n; i++)
+    for (int c = 0, m = s->size[i], at = s->at[i]; c < m; c++)
+      for (int r = 0; r < m; r++) {
+        double value = s->diagonal[i][r >= c ? m * c + r : m * r + c];
+        y[at + r] += value * x[at + c];
+        sum[at + r] += fabs(value);
+      }
+  for (int k = 0; k < s->edge_count; k++) {
+    int a = s->edge[k][0], b = s->edge[k][1], m = s->size[a];
+    for (int c = 0; c < s->size[b]; c++)
+      for (int r = 0; r < m; r++) {
+        double value = s->coupling[k][m * c + r];
+        y[s->at[a] + r] += value * x[s->at[b] + c];
+        y[s->at[b] + c] += value * x[s->at[a] + r];
+        sum[s->at[a] + r] += fabs(value);
+        sum[s->at[b] + c] += fabs(value);
+      }
+  }
+  for (int i = 0; i < s->total; i++) largest = fmax(largest, sum[i]);
+  free(sum);
+  return largest;
+}
+
+static double largest_entry(const double *x, int n) {
+  double largest = 0;
+  for (int i = 0; i < n; i++) largest = fmax(largest, fabs(x[i]));
+  return largest;
+}
+
+static double *random_vector(int n) {
+  double *v = grab((size_t)n, sizeof *v);
+  for (int i = 0; i < n; i++) v[i] = 2 * random_unit() - 1;
+  return v;
+}
+
+#ifdef ABD_TEST_CHOLMOD
+static void add_entry(cholmod_triplet *t, int row, int column, double value) {
+  size_t k = t->nnz++;
+  ((int *)t->i)[k] = row > column ? row : column;
+  ((int *)t->j)[k] = row > column ? column : row;
+  ((double *)t->x)[k] = value;
+}
+
+static cholmod_sparse *sparse_of(const System *s, cholmod_common *common) {
+  size_t entries = 144 * ((size_t)s->n + (size_t)s->edge_count), total = (size_t)s->total;
+  cholmod_triplet *t = cholmod_allocate_triplet(total, total, entries, -1, CHOLMOD_REAL, common);
+  for (int i = 0; i < s->n; i++)
+    for (int c = 0; c < s->size[i]; c++)
+      for (int r = c; r < s->size[i]; r++) add_entry(t, s->at[i] + r, s->at[i] + c, s->diagonal[i][s->size[i] * c + r]);
+  for (int k = 0; k < s->edge_count; k++) {
+    int a = s->edge[k][0], b = s->edge[k][1];
+    for (int c = 0; c < s->size[b]; c++)
+      for (int r = 0; r < s->size[a]; r++) add_entry(t, s->at[a] + r, s->at[b] + c, s->coupling[k][s->size[a] * c + r]);
+  }
+  cholmod_sparse *sparse = cholmod_triplet_to_sparse(t, 0, common);
+  cholmod_free_triplet(&t, common);
+  return sparse;
+}
+
+/* CHOLMOD's solution, and from its estimate of the condition how far apart two solutions may be. */
+static double *solve_by_cholmod(const System *s, const double *b, double *reciprocal_condition) {
+  cholmod_common common;
+  cholmod_start(&common);
+  cholmod_sparse *a = sparse_of(s, &common);
+  cholmod_factor *factor = cholmod_analyze(a, &common);
+  cholmod_factorize(a, factor, &common);
+  *reciprocal_condition = cholmod_rcond(factor, &common);
+  cholmod_dense *right = cholmod_zeros((size_t)s->total, 1, CHOLMOD_REAL, &common);
+  memcpy(right->x, b, (size_t)s->total * sizeof *b);
+  cholmod_dense *solution = cholmod_solve(CHOLMOD_A, factor, right, &common);
+  double *x = grab((size_t)s->total, sizeof *x);
+  memcpy(x, solution->x, (size_t)s->total * sizeof *x);
+  cholmod_free_dense(&solution, &common);
+  cholmod_free_dense(&right, &common);
+  cholmod_free_factor(&factor, &common);
+  cholmod_free_sparse(&a, &common);
+  cholmod_finish(&common);
+  return x;
+}
+
+static void check_against_cholmod(const char *name, const System *s, const double *b, const double *x) {
+  double reciprocal;
+  double *reference = solve_by_cholmod(s, b, &reciprocal);
+  double worst = 0, scale = largest_entry(reference, s->total);
+  for (int i = 0; i < s->total; i++) worst = fmax(worst, fabs(x[i] - reference[i]));
+  double bound = 1e-15 * s->total / reciprocal;
+  if (!(worst <= bound * scale))
+    fail_msg("%s: solution off CHOLMOD's by %g of %g, bound %g", name, worst, scale, bound * scale);
+  if (bound > 1e-3) fail_msg("%s: condition 1/%g makes the comparison worthless", name, reciprocal);
+  free(reference);
+}
+#else
+static void check_against_cholmod(const char *name, const System *s, const double *b, const double *x) {
+  (void)s, (void)b, (void)x;
+  print_message("%s: no CHOLMOD to compare with\n", name);
+}
+#endif
+
+static void check_solution(const char *name, BlockCholesky *solver, const System *s) {
+  assert_true(analyze(solver, s));
+  load(solver, s);
+  int raised = block_cholesky_factor(solver, 2);
+  if (raised != 0) fail_msg("%s: %d pivots raised, 0 expected", name, raised);
+  double *b = random_vector(s->total), *x = grab((size_t)s->total, sizeof *x), *y = grab((size_t)s->total, sizeof *y);
+  block_cholesky_solve(solver, b, x);
+  double norm = multiply(s, x, y), worst = 0;
+  for (int i = 0; i < s->total; i++) worst = fmax(worst, fabs(y[i] - b[i]));
+  double bound = 1e-15 * s->total * (norm * largest_entry(x, s->total) + largest_entry(b, s->total));
+  if (!(worst <= bound)) fail_msg("%s: residual %g, bound %g", name, worst, bound);
+  check_against_cholmod(name, s, b, x);
+  memcpy(y, b, (size_t)s->total * sizeof *y);
+  block_cholesky_solve(solver, y, y);
+  assert_memory_equal(x, y, (size_t)s->total * sizeof *x);
+  free(b);
+  free(x);
+  free(y);
+}
+
+static const int mixed[] = {12, 3, 6, 1, 12, 3, 5, 11}, nodes[] = {3}, bodies_and_nodes[] = {12, 3};
+
+/* One solver for all, so that growing and shrinking is tested too. */
+static void solves_like_cholmod(void **state) {
+  (void)state;
+  struct {
+    const char *name;
+    System system;
+    double stiffness;
+  } cases[] = {{"one block", chain(1, NULL, 0), 1},
+               {"one unknown", chain(1, (int[]){1}, 1), 1},
+               {"pair", chain(2, NULL, 0), 1e3},
+               {"chain", chain(200, NULL, 0), 1e4},
+               {"mixed chain", chain(150, mixed, 8), 1e4},
+               {"grid", grid(16, 16, NULL, 0), 1e4},
+               {"mixed grid", grid(14, 10, mixed, 8), 1e3},
+               {"grid of nodes", grid(20, 20, nodes, 1), 1e3},
+               {"bodies and nodes", grid(12, 12, bodies_and_nodes, 2), 1e5},
+               {"star", star(300), 1e3},
+               {"random", random_graph(60, 60, 0.1, NULL, 0), 1e4},
+               {"mixed random", random_graph(80, 80, 0.08, mixed, 8), 1e4},
+               {"dense", random_graph(25, 25, 2, NULL, 0), 1e2},
+               {"islands", islands(30), 1e4},
+               {"half connected", random_graph(120, 40, 0.1, mixed, 8), 1e3},
+               {"all apart", random_graph(200, 0, 0, mixed, 8), 1}};
+  BlockCholesky *solver = block_cholesky_create();
+  assert_non_null(solver);
+  for (int i = 0; i < ARRAY_COUNT(cases); i++) {
+    fill_definite(&cases[i].system, cases[i].stiffness);
+    check_solution(cases[i].name, solver, &cases[i].system);
+    system_free(&cases[i].system);
+  }
+  block_cholesky_destroy(solver);
+}
+
+static void same_bits_for_any_threads(void **state) {
+  (void)state;
+  System systems[] = {grid(24, 24, NULL, 0), grid(40, 30, mixed, 8), islands(200), star(2000),
+                      random_graph(300, 200, 0.03, mixed, 8)};
+  for (int k = 0; k < ARRAY_COUNT(systems); k++) {
+    System *s = &systems[k];
+    fill_definite(s, 1e4);
+    double *b = random_vector(s->total), *first = grab((size_t)s->total, sizeof *b), *x = grab((size_t)s->total, sizeof *b);
+    BlockCholesky *solver = block_cholesky_create();
+    assert_true(analyze(solver, s));
+    const int threads[] = {1, 2, 3, 8, 2};
+    for (int t = 0; t < ARRAY_COUNT(threads); t++) {
+      load(solver, s);
+      assert_int_equal(block_cholesky_factor(solver, threads[t]), 0);
+      block_cholesky_solve(solver, b, t ? x : first);
+      if (t && memcmp(x, first, (size_t)s->total * sizeof *x) != 0)
+        fail_msg("system %d (%.2g flops): %d threads give other bits than one", k, block_cholesky_flops(solver), threads[t]);
+    }
+    block_cholesky_destroy(solver);
+    free(b);
+    free(first);
+    free(x);
+    system_free(s);
+  }
+}
+
+/* Analyse the same, then the same graph with other sizes, then with one other edge, then none. */
+static void knows_its_pattern_again(void **state) {
+  (void)state;
+  BlockCholesky *solver = block_cholesky_create();
+  System s = grid(6, 6, NULL, 0);
+  fill_definite(&s, 10);
+  check_solution("first", solver, &s);
+  mem_fail_after(1);
+  bool again = analyze(solver, &s);
+  mem_fail_after(0);
+  assert_true(again);
+  check_solution("again", solver, &s);
+  mem_fail_after(1);
+  s.size[7] = 6;
+  bool other_size = analyze(solver, &s);
+  s.size[7] = 12;
+  mem_fail_after(0);
+  assert_false(other_size);
+  check_solution("after a failure", solver, &s);
+  s.edge[3][0] = s.edge[3][0] == 35 ? 34 : 35;
+  memset(s.diagonal, 0, (size_t)s.n * sizeof *s.diagonal);
+  memset(s.coupling, 0, (size_t)s.edge_count * sizeof *s.coupling);
+  fill_definite(&s, 10);
+  check_solution("other edge", solver, &s);
+  system_free(&s);
+  block_cholesky_destroy(solver);
+}
+
+static void counts_blocks_and_flops(void **state) {
+  (void)state;
+  BlockCholesky *solver = block_cholesky_create();
+  System s = chain(10, NULL, 0);
+  assert_true(analyze(solver, &s));
+  assert_int_equal(block_cholesky_factor_blocks(solver), 19);
+  double expected = 10 * 12 * 12 * 12 / 3. + 9 * 2 * 12 * 12 * 12;
+  if (fabs(block_cholesky_flops(solver) - expected) > 1)
+    fail_msg("flops %g, expected %g", block_cholesky_flops(solver), expected);
+  system_free(&s);
+  s = star(50);
+  assert_true(analyze(solver, &s));
+  assert_int_equal(block_cholesky_factor_blocks(solver), 99);
+  system_free(&s);
+  block_cholesky_destroy(solver);
+}
+
+static void works_on_nothing(void **state) {
+  (void)state;
+  BlockCholesky *solver = block_cholesky_create();
+  double nothing = 7;
+  assert_int_equal(block_cholesky_factor(solver, 2), 0);
+  assert_true(block_cholesky_analyze(solver, 0, NULL, 0, NULL));
+  assert_true(block_cholesky_analyze(solver, 0, NULL, 0, NULL));
+  block_cholesky_clear(solver);
+  assert_int_equal(block_cholesky_factor(solver, 2), 0);
+  block_cholesky_solve(solver, &nothing, &nothing);
+  assert_true(nothing == 7);
+  assert_int_equal(block_cholesky_factor_blocks(solver), 0);
+  block_cholesky_destroy(solver);
+  block_cholesky_destroy(NULL);
+}
+
+/* The same raised pivots and bits by one thread and by three; b.x > 0. */
+static void check_descent(const char *name, const System *s) {
+  BlockCholesky *solver = block_cholesky_create();
+  double *b = random_vector(s->total), *x = grab((size_t)s->total, sizeof *b), *y = grab((size_t)s->total, sizeof *b);
+  assert_true(analyze(solver, s));
+  load(solver, s);
+  int raised = block_cholesky_factor(solver, 1);
+  block_cholesky_solve(solver, b, x);
+  load(solver, s);
+  assert_int_equal(block_cholesky_factor(solver, 3), raised);
+  block_cholesky_solve(solver, b, y);
+  double slope = 0, xx = 0, bb = 0;
+  for (int i = 0; i < s->total; i++) {
+    slope += b[i] * x[i];
+    xx += x[i] * x[i];
+    bb += b[i] * b[i];
+  }
+  if (raised <= 0) fail_msg("%s: %d pivots raised, some expected", name, raised);
+  if (!(slope > 1e-12 * sqrt(xx * bb))) fail_msg("%s: b.x = %g with |x| %g, |b| %g", name, slope, sqrt(xx), sqrt(bb));
+  assert_memory_equal(x, y, (size_t)s->total * sizeof *x);
+  block_cholesky_destroy(solver);
+  free(b);
+  free(x);
+  free(y);
+}
+
+static void raises_bad_pivots(void **state) {
+  (void)state;
+  System s = grid(16, 16, mixed, 8);
+  fill_definite(&s, 100);
+  for (int i = 0; i < s.n; i += 5)
+    for (int r = 0; r < s.size[i]; r++) s.diagonal[i][s.size[i] * r + r] -= 150;
+  check_descent("indefinite", &s);
+  memset(s.diagonal, 0, (size_t)s.n * sizeof *s.diagonal);
+  memset(s.coupling, 0, (size_t)s.edge_count * sizeof *s.coupling);
+  check_descent("zero", &s);
+  for (int k = 0; k < s.edge_count; k++) add_rank_one(&s, s.edge[k][0], s.edge[k][1], k, 1e6);
+  check_descent("semidefinite", &s);
+  system_free(&s);
+}
+
+/* A semidefinite system that b lies in the range of is solved in spite of the raised pivots. */
+static void solves_singular_but_consistent(void **state) {
+  (void)state;
+  System s = chain(30, NULL, 0);
+  for (int k = 0; k < s.edge_count; k++) add_rank_one(&s, s.edge[k][0], s.edge[k][1], k, 1);
+  double *x = random_vector(s.total), *b = grab((size_t)s.total, sizeof *b), *y = grab((size_t)s.total, sizeof *b);
+  multiply(&s, x, b);
+  BlockCholesky *solver = block_cholesky_create();
+  assert_true(analyze(solver, &s));
+  load(solver, &s);
+  int raised = block_cholesky_factor(solver, 1);
+  if (raised < 1) fail_msg("%d pivots raised, some expected", raised);
+  block_cholesky_solve(solver, b, x);
+  multiply(&s, x, y);
+  for (int i = 0; i < s.total; i++)
+    if (!(fabs(y[i] - b[i]) < 1e-9)) fail_msg("unknown %d: A x = %.17g, b = %.17g", i, y[i], b[i]);
+  block_cholesky_destroy(solver);
+  free(x);
+  free(b);
+  free(y);
+  system_free(&s);
+}
+
+static void reports_nan(void **state) {
+  (void)state;
+  System s = grid(20, 20, NULL, 0);
+  fill_definite(&s, 10);
+  BlockCholesky *solver = block_cholesky_create();
+  assert_true(analyze(solver, &s));
+  double *place[] = {&s.diagonal[0][0], &s.diagonal[200][5], &s.coupling[100][17], &s.coupling[s.edge_count - 1][143]};
+  double bad[] = {NAN, INFINITY, -INFINITY};
+  for (int k = 0; k < ARRAY_COUNT(place) * ARRAY_COUNT(bad); k++) {
+    double was = *place[k / 3];
+    *place[k / 3] = bad[k % 3];
+    for (int threads = 1; threads < 4; threads += 2) {
+      load(solver, &s);
+      int got = block_cholesky_factor(solver, threads);
+      if (got != -1) fail_msg("place %d, value %g, %d threads: got %d, expected -1", k / 3, bad[k % 3], threads, got);
+    }
+    *place[k / 3] = was;
+  }
+  s.diagonal[3][12] = NAN; /* above the diagonal: does not count */
+  load(solver, &s);
+  assert_int_equal(block_cholesky_factor(solver, 1), 0);
+  block_cholesky_destroy(solver);
+  system_free(&s);
+}
+
+static void survives_failed_allocations(void **state) {
+  (void)state;
+  System s = grid(20, 20, NULL, 0);
+  fill_definite(&s, 10);
+  mem_fail_after(1);
+  BlockCholesky *none = block_cholesky_create();
+  mem_fail_after(0);
+  assert_null(none);
+  int failures = 0;
+  for (long k = 1; k < 100; k++) {
+    BlockCholesky *solver = block_cholesky_create();
+    mem_fail_after(k);
+    bool ok = analyze(solver, &s);
+    if (!ok) {
+      failures++;
+      assert_int_equal(block_cholesky_factor(solver, 2), 0);
+      assert_int_equal(block_cholesky_factor_blocks(solver), 0);
+    } else {
+      load(solver, &s);
+      assert_int_equal(block_cholesky_factor(solver, 2), 0);
+    }
+    mem_fail_after(0);
+    check_solution("after failed allocations", solver, &s);
+    block_cholesky_destroy(solver);
+    if (ok && k > failures + 4) break;
+  }
+  if (failures < 4) fail_msg("only %d allocations failed", failures);
+  system_free(&s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(solves_like_cholmod),         cmocka_unit_test(same_bits_for_any_threads),
+      cmocka_unit_test(knows_its_pattern_again),     cmocka_unit_test(counts_blocks_and_flops),
+      cmocka_unit_test(works_on_nothing),            cmocka_unit_test(raises_bad_pivots),
+      cmocka_unit_test(solves_singular_but_consistent), cmocka_unit_test(reports_nan),
+      cmocka_unit_test(survives_failed_allocations),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,51 @@
+/* The command `abd`: chooses the sub-command. Tested by tests/cli. */
+#include "args.h"
+
+#include <abd/abd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct Entry {
+  const char *name;
+  int (*run)(int argc, char **argv);
+  const char *about;
+} Entry;
+
+static const Entry entry[] = {
+  {"run", command_run, "simulate a scene or meshes into a run file"},
+  {"info", command_info, "what a run took and how it went"},
+  {"check", command_check, "find what is wrong with a scene or a mesh"},
+  {"verify", command_verify, "prove that no two surfaces cross in any frame of a run"},
+  {"export", command_export, "frames as .obj, .ply, .png; poses and reports as .csv"},
+};
+enum { ENTRY_COUNT = sizeof entry / sizeof entry[0] };
+
+static int help(FILE *out) {
+  fprintf(out, "abd %s: stiff bodies simulated on their triangle meshes; no two surfaces ever cross\n\n"
+               "Usage: abd COMMAND ...\n\nCommands:\n", abd_version());
+  for (int k = 0; k < ENTRY_COUNT; k++) fprintf(out, "  %-8s %s\n", entry[k].name, entry[k].about);
+  fprintf(out, "\n'abd COMMAND --help' tells more. 'abd --version' prints the version.\n\n"
+               "Exit codes: 0 good; 1 check or verify found something; 2 bad usage or input;\n"
+               "3 a step did not converge (run --strict); 4 disk, memory or internal failure; 130 interrupted.\n");
+  return out == stdout ? EXIT_GOOD : EXIT_BAD_INPUT;
+}
+
+static int unknown(const char *text) {
+  const char *name[ENTRY_COUNT + 1] = {NULL};
+  for (int k = 0; k < ENTRY_COUNT; k++) name[k] = entry[k].name;
+  const char *nearest = args_nearest(text, name);
+  if (nearest) fprintf(stderr, "abd: unknown command '%s'; did you mean '%s'?\n", text, nearest);
+  else fprintf(stderr, "abd: unknown command '%s'. Try 'abd --help'.\n", text);
+  return EXIT_BAD_INPUT;
+}
+
+int main(int argc, char **argv) {
+  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to report, not a reason to die */
+  if (argc < 2) return help(stderr);
+  if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) return help(stdout);
+  if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) return printf("abd %s\n", abd_version()), EXIT_GOOD;
+  for (int k = 0; k < ENTRY_COUNT; k++)
+    if (!strcmp(argv[1], entry[k].name)) return entry[k].run(argc - 1, argv + 1);
+  return unknown(argv[1]);
+}

@@ -1,0 +1,91 @@
+/* See progress.h. */
+#include "progress.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+double clock_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+const char *duration_text(double seconds, char text[32]) {
+  if (!isfinite(seconds)) snprintf(text, 32, "?");
+  else if (seconds < 10) snprintf(text, 32, "%.1f s", seconds);
+  else if (seconds < 120) snprintf(text, 32, "%.0f s", seconds);
+  else if (seconds < 7200) snprintf(text, 32, "%d min %d s", (int)(seconds / 60), (int)fmod(seconds, 60));
+  else snprintf(text, 32, "%d h %d min", (int)fmin(seconds / 3600, 1e6), (int)fmod(seconds / 60, 60));
+  return text;
+}
+
+void progress_start(Progress *progress, int64_t first, int64_t total, double dt, bool quiet) {
+  double now = clock_seconds();
+  *progress = (Progress){.quiet = quiet, .terminal = isatty(STDERR_FILENO), .first = first, .total = total, .dt = dt,
+                         .started = now, .shown = now, .last = now, .interval = 1};
+}
+
+static int terminal_width(void) {
+  struct winsize size;
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
+}
+
+static void show_bar(Progress *progress, const AbdStepReport *report, const char *left) {
+  char tail[160], bar[64];
+  double done = (double)report->step / (double)(progress->total > 0 ? progress->total : 1);
+  snprintf(tail, sizeof tail, " %3.0f%% %lld/%lld  %s left  %d it  %lld contacts  %.2gx", 100 * done,
+           (long long)report->step, (long long)progress->total, left, report->iterations, (long long)report->contacts,
+           progress->dt / progress->step_seconds);
+  int room = terminal_width() - (int)strlen(tail) - 3;
+  room = room > 40 ? 40 : room < 0 ? 0 : room;
+  for (int k = 0; k < room; k++) bar[k] = k < done * room ? '#' : '.';
+  bar[room] = 0;
+  fprintf(stderr, "\r\033[K[%s]%s", bar, tail);
+  fflush(stderr);
+  progress->bar_shown = true;
+}
+
+static void show_line(Progress *progress, const AbdStepReport *report, const char *left) {
+  fprintf(stderr, "step %lld/%lld  time %.4g s  %d iterations  %lld contacts  %.3g ms/step  %.2gx real time  %s left\n",
+          (long long)report->step, (long long)progress->total, report->time, report->iterations,
+          (long long)report->contacts, 1e3 * progress->step_seconds, progress->dt / progress->step_seconds, left);
+}
+
+void progress_step(Progress *progress, const AbdStepReport *report) {
+  double now = clock_seconds(), took = now - progress->last;
+  progress->last = now;
+  /* weight by time: the mean forgets what lies more than about three seconds back */
+  double weight = progress->step_seconds > 0 ? 1 - exp(-took / 3) : 1;
+  if (report->step - progress->first < 20) weight = 1.0 / (double)(report->step - progress->first);
+  progress->step_seconds += weight * (took - progress->step_seconds);
+  bool last = report->step == progress->total;
+  if (progress->quiet || (!last && now - progress->shown < (progress->terminal ? 0.1 : progress->interval))) return;
+  if (last && !progress->terminal && now - progress->started < 1) return; /* the summary follows at once */
+  progress->shown = now;
+  char left[32];
+  duration_text((double)(progress->total - report->step) * progress->step_seconds, left);
+  if (progress->terminal) show_bar(progress, report, left);
+  else show_line(progress, report, left);
+  if (now - progress->started > 60) progress->interval = 10; /* logs of long runs stay short */
+}
+
+static void clear_bar(Progress *progress) {
+  if (progress->bar_shown) fprintf(stderr, "\r\033[K");
+  progress->bar_shown = false;
+}
+
+void progress_say(Progress *progress, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  clear_bar(progress);
+  vfprintf(stderr, format, list);
+  fputc('\n', stderr);
+  va_end(list);
+}
+
+void progress_end(Progress *progress) { clear_bar(progress); }

@@ -1,0 +1,25 @@
+/* How far a run is, on standard error: a bar on a terminal, a plain line about every second otherwise. */
+#ifndef ABD_TOOL_PROGRESS_H
+#define ABD_TOOL_PROGRESS_H
+
+#include <abd/abd.h>
+
+typedef struct Progress {
+  bool quiet, terminal, bar_shown;
+  int64_t first, total;    /* steps done before this process, and in all */
+  double dt;
+  double started, shown, last; /* [s] clock */
+  double step_seconds;     /* running mean over the last few seconds */
+  double interval;         /* [s] between two lines */
+} Progress;
+
+double clock_seconds(void);
+void progress_start(Progress *progress, int64_t first, int64_t total, double dt, bool quiet);
+void progress_step(Progress *progress, const AbdStepReport *report);
+/* A line of its own above the bar. */
+void progress_say(Progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void progress_end(Progress *progress);
+/* "1 h 20 min", "45 s", "0.3 s" */
+const char *duration_text(double seconds, char text[32]);
+
+#endif

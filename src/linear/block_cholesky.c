@@ -1,8 +1,9 @@
 /* Left-looking block Cholesky: column j = (A_j - sum over k < j of L_k L_jk^T) L_jj^-T, k ascending.
  *
- * Every column is computed by one thread with its updates in one fixed order, which makes results the same for any number
- * of threads. Threads first share out whole subtrees of the elimination tree, then take the columns above them one at a
- * time and in order; such a column waits for each k only when it comes to it, so that neighbouring columns overlap.
+ * Every column is computed by one thread with its updates in one fixed order, which makes results the same for any
+ * number of threads. Threads first share out whole subtrees of the elimination tree, then take the columns above them
+ * one at a time and in order; such a column waits for each k only when it comes to it, so that neighbouring columns
+ * overlap.
  * Tested in tests/test_block_cholesky.c. */
 #include "linear/block_cholesky.h"
 
@@ -14,12 +15,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#define PARALLEL_FLOPS 3e6 /* below this a second thread costs more than it saves */
+#define FLOPS_PER_THREAD 1.5e6 /* below this a thread costs more than it saves */
 #define TASKS_PER_THREAD 8
 
 struct BlockCholesky {
   BlockPattern pattern;
-  double *values; /* blocks of A, then of L; on a cache line */
+  double *values;  /* blocks of A, then of L; on a cache line */
   double *inverse; /* 1 / diagonal of L */
   double *work;    /* a vector for solve */
   void *value_memory;
@@ -168,7 +169,7 @@ static void work_off_tasks(void *context, int worker) {
 }
 
 /* Subtrees of at most a share of the work, neighbouring ones joined, then the columns above them in ascending order.
- * Whoever takes a task finds all that it needs in tasks taken before it, so that waiting ends. task, subtree: n each. */
+ * Whoever takes a task finds all it needs in tasks taken before it, so that waiting ends. task, subtree: n each. */
 static int split_tasks(const BlockPattern *p, double share, Task *task, double *subtree) {
   for (int c = 0; c < p->n; c++) subtree[c] = p->work[c];
   for (int c = 0; c < p->n; c++)
@@ -210,11 +211,18 @@ static bool prepare_crew(BlockCholesky *solver, Crew *crew, int threads) {
   return true;
 }
 
+/* A chain is not worth a second thread, however long. */
+static int useful_threads(const BlockPattern *p, int threads) {
+  double most = fmin(p->flops / FLOPS_PER_THREAD, 1.5 * p->flops / p->longest_path);
+  return most < 2 ? 1 : threads > most ? (int)most : threads;
+}
+
 int block_cholesky_factor(BlockCholesky *solver, int threads) {
   if (!solver->pattern.n) return 0;
+  threads = useful_threads(&solver->pattern, threads);
   Task all = {0, solver->pattern.n - 1};
   Crew crew = {.solver = solver, .maps = solver->map_memory, .task = &all, .task_count = 1};
-  bool several = threads > 1 && solver->pattern.flops > PARALLEL_FLOPS && prepare_crew(solver, &crew, threads);
+  bool several = threads > 1 && prepare_crew(solver, &crew, threads);
   if (several) {
     parallel_for(threads, threads, 1, work_off_tasks, &crew);
     mem_free((double *)crew.task - solver->pattern.n);

@@ -1,7 +1,7 @@
 /* Dense products, Cholesky and triangular solves of blocks up to 12 x 12, column-major, without padding.
  *
- * The size 12 of an affine body has its own code in vectors of four doubles: a 12 x 4 tile of the result stays in twelve
- * registers (24 of two doubles where vectors are shorter). Other sizes run plain loops, unrolled for 3, a free node.
+ * The size 12 of an affine body has its own code in vectors of four doubles: a 12 x 4 tile of the result stays in
+ * twelve registers (24 of two doubles where vectors are shorter). Other sizes run plain loops, unrolled for 3, a free node.
  * Tested in tests/test_block_cholesky.c. */
 #ifndef ABD_LINEAR_BLOCK_KERNEL_H
 #define ABD_LINEAR_BLOCK_KERNEL_H
@@ -87,8 +87,8 @@ static __attribute__((noinline)) double raised_pivot(const double *l, int s, int
 }
 
 /* Lower triangle to its Cholesky factor in place; inverse gets 1 / L_pp; scale is the largest diagonal entry the block
- * had at first. Returns the pivots raised, -1 on one that is not finite. The update uses 1 / pivot rather than the scaled
- * column, so that the square root is not on the path from pivot to pivot. */
+ * had at first. Returns the pivots raised, -1 on one that is not finite. The update uses 1 / pivot rather than the
+ * scaled column, so that the square root is not on the path from pivot to pivot. */
 KERNEL_INLINE int cholesky_any(double *restrict l, int s, double scale, double *restrict inverse) {
   int raised = 0;
   for (int p = 0; p < s; p++) {
@@ -128,7 +128,8 @@ KERNEL_INLINE void divide12_rows(double *b, const double *l, const double *inver
   }
 }
 
-KERNEL_INLINE void divide_any(double *restrict b, const double *restrict l, const double *restrict inverse, int m, int s) {
+KERNEL_INLINE void divide_any(double *restrict b, const double *restrict l, const double *restrict inverse, int m,
+                              int s) {
   for (int p = 0; p < s; p++) {
     for (int r = 0; r < m; r++) b[m * p + r] *= inverse[p];
     for (int q = p + 1; q < s; q++)
@@ -148,20 +149,23 @@ static inline void divide_by_transpose(double *b, const double *l, const double 
     divide_any(b, l, inverse, m, s);
 }
 
-/* x = L^-1 x */
+/* x = L^-1 x. At a fixed size all unknowns stay in registers: a chain of 2 s operations, no more. */
 KERNEL_INLINE void solve_lower_any(double *restrict x, const double *restrict l, const double *restrict inverse, int s) {
+#pragma GCC unroll 12
   for (int p = 0; p < s; p++) {
     x[p] *= inverse[p];
+#pragma GCC unroll 12
     for (int r = p + 1; r < s; r++) x[r] -= l[s * p + r] * x[p];
   }
 }
 
 /* x = L^-T x */
 KERNEL_INLINE void solve_upper_any(double *restrict x, const double *restrict l, const double *restrict inverse, int s) {
+#pragma GCC unroll 12
   for (int p = s - 1; p >= 0; p--) {
-    double sum = x[p];
-    for (int r = p + 1; r < s; r++) sum -= l[s * p + r] * x[r];
-    x[p] = sum * inverse[p];
+    x[p] *= inverse[p];
+#pragma GCC unroll 12
+    for (int r = p - 1; r >= 0; r--) x[r] -= l[s * r + p] * x[p];
   }
 }
 
@@ -185,6 +189,8 @@ KERNEL_INLINE void subtract_transpose_times_any(double *restrict x, const double
 static inline void solve_lower(double *x, const double *l, const double *inverse, int s) {
   if (s == 12)
     solve_lower_any(x, l, inverse, 12);
+  else if (s == 3)
+    solve_lower_any(x, l, inverse, 3);
   else
     solve_lower_any(x, l, inverse, s);
 }
@@ -192,6 +198,8 @@ static inline void solve_lower(double *x, const double *l, const double *inverse
 static inline void solve_upper(double *x, const double *l, const double *inverse, int s) {
   if (s == 12)
     solve_upper_any(x, l, inverse, 12);
+  else if (s == 3)
+    solve_upper_any(x, l, inverse, 3);
   else
     solve_upper_any(x, l, inverse, s);
 }

@@ -1,7 +1,7 @@
 /* Ordering and symbolic factorisation on the graph of blocks. Memory and time grow with the blocks of L.
  *
- * Row i of L has a block in column k exactly when k lies on a path of the elimination tree from some neighbour of i up to
- * i (Liu). Walking those paths for i = 0, 1, ... appends i to its columns in ascending order, so nothing is sorted.
+ * Row i of L has a block in column k exactly when k lies on a path of the elimination tree from some neighbour of i up
+ * to i (Liu). Walking those paths for i = 0, 1, ... appends i to its columns in ascending order: nothing is sorted.
  * Tested in tests/test_block_cholesky.c. */
 #include "linear/block_pattern.h"
 
@@ -221,6 +221,21 @@ static void place_values(BlockPattern *p) {
   for (int c = 0; c < p->n; c++) p->flops += p->work[c];
 }
 
+/* What no number of threads can overlap: along the longest path of the tree, each column's last update, its factor and
+ * its division, and the way of a cache line from core to core (as so many flops). path: n. */
+static void measure_longest_path(BlockPattern *p, double *path) {
+  const double handover = 2e4;
+  for (int c = 0; c < p->n; c++) path[c] = 0;
+  for (int c = 0; c < p->n; c++) {
+    int end = p->column_at[c + 1] - 1;
+    double s = p->size[c], below = (double)(p->block_at[end] - p->block_at[p->column_at[c]]);
+    below += s * p->size[p->block_row[end]] - s * s;
+    path[c] += s * s * s / 3 + 3 * s * below + handover;
+    if (path[c] > p->longest_path) p->longest_path = path[c];
+    if (p->parent[c] != -1 && path[c] > path[p->parent[c]]) path[p->parent[c]] = path[c];
+  }
+}
+
 static int find_block(const BlockPattern *p, int row, int column) {
   int low = p->column_at[column], high = p->column_at[column + 1] - 1;
   while (low < high) {
@@ -262,8 +277,8 @@ static bool number_unknowns(BlockPattern *p, const int *order) {
   return true;
 }
 
-/* scratch: 6 n + 1 + 2 edges words; next: n. */
-static bool find_pattern(BlockPattern *p, int *scratch, int64_t *next) {
+/* scratch: 6 n + 1 + 2 edges words; wide: n of 8 bytes. */
+static bool find_pattern(BlockPattern *p, int *scratch, void *wide) {
   size_t n = (size_t)p->n;
   int *order = scratch, *work = order + n;
   Graph g = {work + 4 * n, work + 5 * n + 1};
@@ -273,9 +288,10 @@ static bool find_pattern(BlockPattern *p, int *scratch, int64_t *next) {
   eliminate_tree(&g, p->n, order, p->column_of, p->parent, work);
   renumber_by_postorder(p->n, order, p->parent, work);
   for (int c = 0; c < p->n; c++) p->column_of[order[c]] = c;
-  if (!number_unknowns(p, order) || !find_columns(p, &g, order, work, next)) return false;
+  if (!number_unknowns(p, order) || !find_columns(p, &g, order, work, wide)) return false;
   find_rows(p, work);
   place_values(p);
+  measure_longest_path(p, wide);
   place_edges(p);
   return true;
 }
@@ -285,11 +301,12 @@ bool block_pattern_build(BlockPattern *p, int n, const int *size, int edge_count
   p->n = n;
   p->edge_count = edge_count;
   size_t words = 6 * (size_t)n + 1 + 2 * (size_t)edge_count;
-  int64_t *next = mem_alloc(8 * (size_t)n + words * sizeof(int), 1);
-  bool done = next && edge_count < INT_MAX / 3 && remember_given(p, n, size, edge_count, edge) && reserve_by_column(p);
-  if (done && n) done = find_pattern(p, (int *)(next + n), next);
+  char *scratch = mem_alloc(8 * (size_t)n + words * sizeof(int), 1);
+  bool done = scratch && edge_count < INT_MAX / 3;
+  done = done && remember_given(p, n, size, edge_count, edge) && reserve_by_column(p);
+  if (done && n) done = find_pattern(p, (int *)(scratch + 8 * (size_t)n), scratch);
   if (done && !n) p->column_at[0] = p->row_at[0] = 0;
-  mem_free(next);
+  mem_free(scratch);
   if (!done) block_pattern_free(p);
   return done;
 }

@@ -1,7 +1,7 @@
-/* The pattern of a block Cholesky factor: which blocks L has, where each lies in memory, in which order they are visited.
+/* The pattern of a block Cholesky factor: which blocks L has, where each lies in memory, in which order to visit them.
  *
- * Blocks of the caller are eliminated in the order AMD gives, renumbered to a postorder of the elimination tree, so that
- * every subtree is a range of columns. Column c of L is its diagonal block, then the blocks below it by ascending row.
+ * Blocks of the caller are eliminated in the order AMD gives, renumbered to a postorder of the elimination tree, so
+ * that every subtree is a range of columns. Column c of L is its diagonal block, then those below it by ascending row.
  * Tested in tests/test_block_cholesky.c. */
 #ifndef ABD_LINEAR_BLOCK_PATTERN_H
 #define ABD_LINEAR_BLOCK_PATTERN_H
@@ -9,12 +9,13 @@
 #include "base/base.h"
 
 typedef struct BlockPattern {
-  int n;            /* blocks of the caller = columns of L */
+  int n;             /* blocks of the caller = columns of L */
   int edge_count;
   int unknown_count; /* sum of sizes */
   int block_count;   /* of L, diagonal ones included */
   int64_t value_count;
-  double flops;
+  double flops;        /* of one factorisation */
+  double longest_path; /* of those, what must follow one upon the other, waiting included */
 
   /* What the caller gave, to know it again. */
   int *given_size;

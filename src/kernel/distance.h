@@ -8,9 +8,9 @@
 
 #include "math/vec.h"
 
-#define DISTANCE_SLIVER 1e-6    /* sin^2 of the angle below which the careful path is taken */
-#define DISTANCE_FLAT 1e-26     /* sin^2 below which a normal has no correct digit left */
-#define DISTANCE_POINT 1e-290   /* squared length below which an edge is a point */
+#define DISTANCE_SLIVER 1e-5  /* sin^2 of the angle (height / side, squared) below which the careful path is taken */
+#define DISTANCE_FLAT 1e-26   /* sin^2 below which a normal has no correct digit left */
+#define DISTANCE_POINT 1e-290 /* squared length below which an edge is a point */
 
 KERNEL double clamp_unit(double s) { return s < 0.0 ? 0.0 : s > 1.0 ? 1.0 : s; }
 
@@ -30,6 +30,18 @@ KERNEL double triangle_result(Vec3 diff_in, double b0, double b1, double b2, dou
   return norm_sq(diff_in);
 }
 
+/* The face at weights v, w found by division by a small area: what they lack shows along the longer side of a thin
+ * triangle, and is put right there. */
+KERNEL double triangle_face(Vec3 ap, Vec3 ab, Vec3 ac, double v, double w, double bary[3], Vec3 *diff) {
+  double ab_sq = norm_sq(ab), ac_sq = norm_sq(ac);
+  Vec3 d = add_scaled(add_scaled(ap, -v, ab), -w, ac);
+  if (ab_sq > ac_sq) v += dot(d, ab) / ab_sq;
+  else w += dot(d, ac) / ac_sq;
+  v = clamp_unit(v);
+  w = w < 0.0 ? 0.0 : w > 1.0 - v ? 1.0 - v : w;
+  return triangle_result(add_scaled(add_scaled(ap, -v, ab), -w, ac), 1.0 - v - w, v, w, bary, diff);
+}
+
 /* A triangle of nearly no area: the nearest of its edges, or its face where the normal still means something. */
 KERNEL double closest_point_sliver(Vec3 p, Vec3 t0, Vec3 t1, Vec3 t2, Vec3 n, bool flat, double bary[3], Vec3 *diff) {
   double s, best;
@@ -41,21 +53,21 @@ KERNEL double closest_point_sliver(Vec3 p, Vec3 t0, Vec3 t1, Vec3 t2, Vec3 n, bo
   other = closest_point_edge(p, t2, t0, &s, &d);
   if (other < best) { best = other; *diff = d; bary[0] = s; bary[1] = 0.0; bary[2] = 1.0 - s; }
   if (flat) return best;
-  Vec3 a = sub(p, t0), b = sub(p, t1), c = sub(p, t2);
+  Vec3 a = sub(p, t0), b = sub(p, t1), c = sub(p, t2), ab = sub(t1, t0), ac = sub(t2, t0);
   double inv = 1.0 / norm_sq(n), v = dot(n, cross(c, a)) * inv, w = dot(n, cross(a, b)) * inv;
-  if (v < 0.0 || w < 0.0 || v + w > 1.0) return best;
-  d = add_scaled(add_scaled(a, -v, sub(t1, t0)), -w, sub(t2, t0));
-  if (norm_sq(d) >= best) return best;
-  return triangle_result(d, 1.0 - v - w, v, w, bary, diff);
+  double inside[3];
+  other = triangle_face(a, ab, ac, v, w, inside, &d);
+  if (other >= best) return best;
+  return triangle_result(d, inside[0], inside[1], inside[2], bary, diff);
 }
 
 /* diff = p - sum bary_i t_i, bary >= 0 summing to 1; returns the squared distance. The regions of the triangle are tested
  * in the order vertex, edge, face. */
 KERNEL double closest_point_triangle(Vec3 p, Vec3 t0, Vec3 t1, Vec3 t2, double bary[3], Vec3 *diff) {
   Vec3 ab = sub(t1, t0), ac = sub(t2, t0), n = cross(ab, ac);
-  double ab_sq = norm_sq(ab), ac_sq = norm_sq(ac), n_sq = norm_sq(n), reference = ab_sq * ac_sq;
-  if (!(n_sq > DISTANCE_SLIVER * reference))
-    return closest_point_sliver(p, t0, t1, t2, n, !(n_sq > DISTANCE_FLAT * reference), bary, diff);
+  double ab_sq = norm_sq(ab), ac_sq = norm_sq(ac), n_sq = norm_sq(n), longer = ab_sq > ac_sq ? ab_sq : ac_sq;
+  if (!(n_sq > DISTANCE_SLIVER * longer * longer))
+    return closest_point_sliver(p, t0, t1, t2, n, !(n_sq > DISTANCE_FLAT * longer * longer), bary, diff);
   Vec3 ap = sub(p, t0);
   double d1 = dot(ab, ap), d2 = dot(ac, ap);
   if (d1 <= 0.0 && d2 <= 0.0) return triangle_result(ap, 1.0, 0.0, 0.0, bary, diff);
@@ -80,12 +92,10 @@ KERNEL double closest_point_triangle(Vec3 p, Vec3 t0, Vec3 t1, Vec3 t2, double b
     double s = e1 + e2 > 0.0 ? clamp_unit(e1 / (e1 + e2)) : 0.0;
     return triangle_result(add_scaled(bp, -s, sub(t2, t1)), 0.0, 1.0 - s, s, bary, diff);
   }
-  double inv = 1.0 / n_sq, v = clamp_unit(vb * inv), w = vc * inv;
-  w = w < 0.0 ? 0.0 : w > 1.0 - v ? 1.0 - v : w;
-  return triangle_result(add_scaled(add_scaled(ap, -v, ab), -w, ac), 1.0 - v - w, v, w, bary, diff);
+  return triangle_face(ap, ab, ac, vb / n_sq, vc / n_sq, bary, diff);
 }
 
-/* Nearly parallel edges: the nearest of the four endpoint-edge pairs, or the crossing of the lines if it lies inside. */
+/* Nearly parallel edges: the nearest of the four endpoint-edge pairs, or the crossing of the lines. */
 KERNEL double closest_edge_edge_parallel(Vec3 a0, Vec3 a1, Vec3 b0, Vec3 b1, double *s, double *t, Vec3 *diff) {
   double w, other, best = closest_point_edge(a0, b0, b1, t, diff);
   Vec3 d;
@@ -97,10 +107,11 @@ KERNEL double closest_edge_edge_parallel(Vec3 a0, Vec3 a1, Vec3 b0, Vec3 b1, dou
   other = closest_point_edge(b1, a0, a1, &w, &d);
   if (other < best) { best = other; *diff = neg(d); *s = w; *t = 1.0; }
   Vec3 u = sub(a1, a0), v = sub(b1, b0), r = sub(a0, b0), n = cross(u, v);
-  double n_sq = norm_sq(n);
-  if (!(n_sq > DISTANCE_FLAT * norm_sq(u) * norm_sq(v))) return best;
-  double sc = dot(n, cross(v, r)) / n_sq, tc = dot(n, cross(u, r)) / n_sq;
-  if (sc < 0.0 || sc > 1.0 || tc < 0.0 || tc > 1.0) return best;
+  double n_sq = norm_sq(n), u_sq = norm_sq(u), v_sq = norm_sq(v);
+  if (!(n_sq > DISTANCE_FLAT * u_sq * v_sq)) return best;
+  double sc = clamp_unit(dot(n, cross(v, r)) / n_sq);
+  double tc = clamp_unit(dot(v, add_scaled(r, sc, u)) / v_sq); /* projected in turn, so diff is across both edges */
+  sc = clamp_unit(sc - dot(u, add_scaled(add_scaled(r, sc, u), -tc, v)) / u_sq);
   d = add_scaled(add_scaled(r, sc, u), -tc, v);
   other = norm_sq(d);
   if (other < best) { best = other; *diff = d; *s = sc; *t = tc; }

@@ -56,12 +56,14 @@ static Mat3 nearest_to_identity(Mat3 v) {
   return best;
 }
 
-/* Principal axes; the file's own where they already are principal ones up to rounding, so that boxes stay aligned. */
+/* Principal axes; the file's own where they already are principal ones up to the six digits of a text file. A round or
+ * square body would else be turned by any angle for the sake of its last digit, and its boxes would no longer be aligned.
+ * Left out are products of inertia of at most 1e-7 of the moments. */
 static Mat3 principal_axes(Mat3 second) {
   double trace = second.c[0].x + second.c[1].y + second.c[2].z, value[3];
   double mixed = max_component(vec3_abs(vec3(second.c[0].y, second.c[0].z, second.c[1].z)));
   Mat3 v;
-  if (mixed <= 1e-10 * trace) return mat3_identity();
+  if (mixed <= 1e-7 * trace) return mat3_identity();
   eigen3(second, value, &v);
   return nearest_to_identity(v);
 }

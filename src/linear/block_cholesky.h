@@ -16,7 +16,8 @@ void block_cholesky_destroy(BlockCholesky *solver);
 /* n blocks of size[i]; edge k couples blocks edge[k][0] != edge[k][1]; no edge twice. False when memory is out. */
 bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int edge_count, const int (*edge)[2]);
 void block_cholesky_clear(BlockCholesky *solver); /* all values zero */
-/* Adds to diagonal block i (size[i] x size[i]; the lower triangle is what counts). */
+/* Adds to diagonal block i (size[i] x size[i]; the lower triangle is what counts). Different blocks and edges may be
+ * added by different threads at once. */
 void block_cholesky_add_diagonal(BlockCholesky *solver, int i, const double *block);
 /* Adds to the block of edge k: rows of edge[k][0], columns of edge[k][1]. */
 void block_cholesky_add_edge(BlockCholesky *solver, int k, const double *block);
@@ -25,7 +26,7 @@ void block_cholesky_add_edge(BlockCholesky *solver, int k, const double *block);
  * that the factored matrix is positive definite and the solution still a descent direction. Returns how many pivots were
  * raised, 0 as a rule; -1 if a NaN was met. */
 int block_cholesky_factor(BlockCholesky *solver, int threads);
-/* x = A^-1 b, both of total size, blocks in the caller's order; x may be b. */
+/* x = A^-1 b, both of total size, blocks in the caller's order; x may be b. One solve at a time per solver. */
 void block_cholesky_solve(const BlockCholesky *solver, const double *b, double *x);
 
 int64_t block_cholesky_factor_blocks(const BlockCholesky *solver); /* blocks of L */

@@ -7,6 +7,7 @@
 #define ABD_LINEAR_BLOCK_KERNEL_H
 
 #include <math.h>
+#include <stdbool.h>
 
 #define BLOCK_MAX 12
 #define KERNEL_INLINE static inline __attribute__((always_inline))
@@ -86,22 +87,28 @@ static __attribute__((noinline)) double raised_pivot(const double *l, int s, int
   return raised > 0 ? raised : 1;
 }
 
+/* The pivot to use, and whether it was raised; false for one that is not finite. */
+KERNEL_INLINE bool choose_pivot(const double *l, int s, int p, double scale, double *pivot, int *raised) {
+  *pivot = l[s * p + p];
+  if (!isfinite(*pivot)) return false;
+  if (*pivot > 1e-14 * scale && *pivot > 0) return true;
+  *pivot = raised_pivot(l, s, p, scale);
+  ++*raised;
+  return true;
+}
+
 /* Lower triangle to its Cholesky factor in place; inverse gets 1 / L_pp; scale is the largest diagonal entry the block
  * had at first. Returns the pivots raised, -1 on one that is not finite. The update uses 1 / pivot rather than the
  * scaled column, so that the square root is not on the path from pivot to pivot. */
 KERNEL_INLINE int cholesky_any(double *restrict l, int s, double scale, double *restrict inverse) {
   int raised = 0;
   for (int p = 0; p < s; p++) {
-    double *column = l + s * p, pivot = column[p];
-    if (!(fabs(pivot) <= 1.7976931348623157e308)) return -1;
-    if (!(pivot > 1e-14 * scale && pivot > 0)) {
-      pivot = raised_pivot(l, s, p, scale);
-      raised++;
-    }
+    double *column = l + s * p, pivot;
+    if (!choose_pivot(l, s, p, scale, &pivot, &raised)) return -1;
     double reciprocal = 1 / pivot;
     for (int q = p + 1; q < s; q++) {
-      double factor = column[q] * reciprocal, *other = l + s * q;
-      for (int r = s == 12 ? q & ~3 : q; r < s; r++) other[r] -= column[r] * factor;
+      double factor = column[q] * reciprocal;
+      for (int r = q; r < s; r++) l[s * q + r] -= column[r] * factor;
     }
     inverse[p] = sqrt(reciprocal);
     column[p] = pivot;
@@ -110,8 +117,33 @@ KERNEL_INLINE int cholesky_any(double *restrict l, int s, double scale, double *
   return raised;
 }
 
+/* The same for 12 in vectors; some rows above the diagonal ride along. */
+static inline int cholesky12(double *l, double scale, double *inverse) {
+  int raised = 0;
+#pragma GCC unroll 12
+  for (int p = 0; p < 12; p++) {
+    double *column = l + 12 * p, pivot;
+    if (!choose_pivot(l, 12, p, scale, &pivot, &raised)) return -1;
+    double reciprocal = 1 / pivot;
+    Lane4 x[3];
+#pragma GCC unroll 3
+    for (int r = p / 4; r < 3; r++) x[r] = lanes(column)[r];
+#pragma GCC unroll 12
+    for (int q = p + 1; q < 12; q++) {
+      double factor = column[q] * reciprocal;
+#pragma GCC unroll 3
+      for (int r = q / 4; r < 3; r++) lanes(l + 12 * q)[r] -= x[r] * factor;
+    }
+    inverse[p] = sqrt(reciprocal);
+#pragma GCC unroll 3
+    for (int r = p / 4; r < 3; r++) lanes(column)[r] = x[r] * inverse[p];
+    column[p] = pivot * inverse[p];
+  }
+  return raised;
+}
+
 static inline int cholesky(double *l, int s, double scale, double *inverse) {
-  if (s == 12) return cholesky_any(l, 12, scale, inverse);
+  if (s == 12) return cholesky12(l, scale, inverse);
   return s == 3 ? cholesky_any(l, 3, scale, inverse) : cholesky_any(l, s, scale, inverse);
 }
 

@@ -143,35 +143,35 @@ static V3 checkered(const Draw *draw, V3 x, double footprint) {
   return mix(light, dark, 0.5 + sharp * (even - 0.5));
 }
 
-static V3 shade(const Draw *draw, const Face *face, V3 x, double distance) {
+static V3 shade(const Draw *draw, const Face *face, V3 x, double distance, V3 behind) {
   V3 sun_direction = mul(draw->sun.forward, -1), normal = face->normal;
   if (dot(normal, sub(draw->camera.eye, x)) < 0) normal = mul(normal, -1);
   V3 color = face->checker ? checkered(draw, x, distance / draw->camera.scale) : face->color;
   double sun = fmax(dot(normal, sun_direction), 0);
   if (sun > 0) sun *= shadow_at(draw, x, normal);
-  double ambient = 0.42 + 0.14 * dot(normal, draw->up);
+  double ambient = 0.48 + 0.14 * dot(normal, draw->up);
   V3 half_way = unit(add(sun_direction, unit(sub(draw->camera.eye, x))));
   double gloss = face->checker ? 0 : 0.10 * pow(fmax(dot(normal, half_way), 0), 24) * (sun > 0);
-  V3 lit = add(mul(color, ambient + 0.62 * sun), (V3){gloss, gloss, gloss});
+  V3 lit = add(mul(color, ambient + 0.55 * sun), (V3){gloss, gloss, gloss});
   double haze = face->checker ? 1 - exp(-pow(fmax(distance / draw->radius - 4, 0) / 9, 2)) : 0;
-  return mix(lit, sky(0), haze);
+  return mix(lit, behind, haze);
 }
 
 static void shade_row(const Draw *draw, int y, unsigned char *rgb, int width, int height) {
   const Camera *c = &draw->camera;
   for (int x = 0; x < width; x++) {
-    V3 sum = {0, 0, 0};
+    V3 sum = {0, 0, 0}, behind = sky(1 - (y + 0.5) / height);
     for (int k = 0; k < 4; k++) {
       int sx = 2 * x + k % 2, sy = 2 * y + k / 2;
       size_t at = (size_t)sy * (size_t)draw->image.width + (size_t)sx;
       int32_t index = draw->image.face[at];
       if (index < 0) {
-        sum = add(sum, sky(1 - (y + 0.5) / height));
+        sum = add(sum, behind);
         continue;
       }
       double z = 1 / (double)draw->image.depth[at];
       V3 ray = add(c->forward, add(mul(c->right, (sx + 0.5 - c->cx) / c->scale), mul(c->up, (c->cy - sy - 0.5) / c->scale)));
-      sum = add(sum, shade(draw, &draw->face[index], add(c->eye, mul(ray, z)), z));
+      sum = add(sum, shade(draw, &draw->face[index], add(c->eye, mul(ray, z)), z, behind));
     }
     double channel[3] = {sum.x / 4, sum.y / 4, sum.z / 4};
     for (int k = 0; k < 3; k++) rgb[3 * x + k] = (unsigned char)(255 * fmin(fmax(channel[k], 0), 1) + 0.5);

@@ -105,7 +105,8 @@ void run_rollback(Run *run) { sqlite3_exec(run->db, "ROLLBACK", NULL, NULL, NULL
  * opened and given back after it is closed. */
 static bool lock_file(Run *run, const char *path, bool create) {
   run->lock = open(path, O_RDWR | O_CLOEXEC | (create ? O_CREAT | O_EXCL : 0), 0666);
-  if (run->lock < 0) return run_fail(run, create ? RUN_DISK : RUN_BAD_FILE, "%s: cannot %s: %s", run->path,
+  bool disk = errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO;
+  if (run->lock < 0) return run_fail(run, disk ? RUN_DISK : RUN_BAD_FILE, "%s: cannot %s: %s", run->path,
                                      create ? "create the file" : "open the run for writing", strerror(errno));
   if (flock(run->lock, LOCK_EX | LOCK_NB) != 0)
     return run_fail(run, RUN_BAD_FILE, "%s: another abd run is writing this file", run->path);

@@ -119,6 +119,12 @@ static sqlite3_stmt *report_statement(Run *run) {
   return run_statement(run, RUN_STATEMENT_REPORT, sql);
 }
 
+/* Part of the file format. */
+static const char *outcome_name(AbdOutcome outcome) {
+  static const char *const name[] = {"converged", "max iterations", "line search", "factorization", "kinematic blocked"};
+  return name[outcome];
+}
+
 bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash) {
   sqlite3_stmt *statement = report_statement(run);
   if (!statement) return false;
@@ -126,7 +132,7 @@ bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash) {
   double seconds = 0;
   for (int k = 0; k < ABD_STAGE_COUNT; k++) seconds += report->seconds[k];
   bool converged = report->outcome == ABD_CONVERGED || report->outcome == ABD_KINEMATIC_BLOCKED;
-  sqlite3_bind_text(statement, FIELD_COUNT + 1, abd_outcome_name(report->outcome), -1, SQLITE_STATIC);
+  sqlite3_bind_text(statement, FIELD_COUNT + 1, outcome_name(report->outcome), -1, SQLITE_STATIC);
   sqlite3_bind_int(statement, FIELD_COUNT + 2, converged);
   sqlite3_bind_double(statement, FIELD_COUNT + 3, seconds);
   sqlite3_bind_int64(statement, FIELD_COUNT + 4, (sqlite3_int64)hash);

@@ -1,0 +1,162 @@
+/* See facts.h. */
+#include "facts.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int64_t read_count(Run *run, const char *key, int64_t fallback) {
+  char *text = run_read_meta(run, key);
+  int64_t value = text ? strtoll(text, NULL, 10) : fallback;
+  free(text);
+  return value;
+}
+
+/* With the log of a run that is still going on. */
+static int64_t file_bytes(const char *path) {
+  char log[4096];
+  struct stat file, more;
+  snprintf(log, sizeof log, "%s-wal", path);
+  int64_t bytes = stat(path, &file) == 0 ? (int64_t)file.st_size : 0;
+  return bytes + (stat(log, &more) == 0 ? (int64_t)more.st_size : 0);
+}
+
+static void count_geometry(const RunScene *scene, RunFacts *facts) {
+  facts->bodies = scene->body_count, facts->meshes = scene->mesh_count, facts->dt = scene->dt;
+  for (size_t k = 0; k < scene->body_count; k++) {
+    const RunMesh *mesh = &scene->mesh[scene->body[k].mesh];
+    facts->triangles += mesh->triangle_count, facts->edges += mesh->edge_count;
+    facts->dynamic_bodies += scene->body[k].motion == ABD_MOTION_DYNAMIC;
+  }
+  for (int k = 0; k < 2; k++) {
+    uint32_t id = facts->summary.nearest[k];
+    if (id >= 1 && id <= scene->body_count) facts->nearest_name[k] = strdup(scene->body[id - 1].name);
+  }
+}
+
+bool facts_read(Run *run, RunFacts *facts) {
+  *facts = (RunFacts){.path = run_path(run)};
+  RunScene scene;
+  if (!run_read_summary(run, &facts->summary) || !run_read_scene(run, &scene)) return false;
+  count_geometry(&scene, facts);
+  run_scene_destroy(&scene);
+  facts->scene_name = run_read_meta(run, "scene_name");
+  facts->planned_steps = read_count(run, "steps", facts->summary.steps);
+  facts->verified_frames = read_count(run, "verified_frames", -1);
+  facts->crossings = read_count(run, "verified_crossings", -1);
+  facts->bytes = file_bytes(facts->path);
+  return true;
+}
+
+void facts_destroy(RunFacts *facts) {
+  free(facts->scene_name), free(facts->nearest_name[0]), free(facts->nearest_name[1]);
+}
+
+/* ---- Text ---- */
+
+static double per_step(const RunFacts *facts, double seconds) {
+  return facts->summary.steps ? 1e3 * seconds / (double)facts->summary.steps : 0;
+}
+
+static void print_stages(const RunFacts *facts) {
+  double total = facts->summary.seconds_total > 0 ? facts->summary.seconds_total : 1;
+  printf("  stage             ms/step      %%\n");
+  for (int k = 0; k < ABD_STAGE_COUNT; k++)
+    printf("  %-14s %10.4g  %5.1f\n", abd_stage_name((AbdStage)k), per_step(facts, facts->summary.seconds[k]),
+           100 * facts->summary.seconds[k] / total);
+  printf("  %-14s %10.4g  %5.1f\n", "total", per_step(facts, facts->summary.seconds_total), 100.0);
+}
+
+static void print_nearness(const RunFacts *facts) {
+  const RunSummary *s = &facts->summary;
+  if (!isfinite(s->min_distance)) printf("  smallest distance no two bodies came near each other\n");
+  else
+    printf("  smallest distance %.4g m, step %" PRId64 ": '%s' and '%s'\n", s->min_distance, s->min_distance_step,
+           facts->nearest_name[0] ? facts->nearest_name[0] : "?", facts->nearest_name[1] ? facts->nearest_name[1] : "?");
+}
+
+void facts_print(const RunFacts *facts) {
+  const RunSummary *s = &facts->summary;
+  printf("%s: %s\n", facts->path, facts->scene_name ? facts->scene_name : "");
+  printf("  bodies            %zu (%zu dynamic), %zu meshes\n", facts->bodies, facts->dynamic_bodies, facts->meshes);
+  printf("  triangles, edges  %zu, %zu\n", facts->triangles, facts->edges);
+  printf("  steps             %" PRId64 " of %" PRId64 ", dt %.6g s, %.6g s of time, %" PRId64 " frames\n", s->steps,
+         facts->planned_steps, facts->dt, s->time, s->frames);
+  if (s->not_converged == 0) printf("  converged         all steps\n");
+  else
+    printf("  converged         %" PRId64 " steps; NOT converged: %" PRId64 ", the first is step %" PRId64 "\n",
+           s->steps - s->not_converged, s->not_converged, s->first_not_converged);
+  if (s->kinematic_blocked) printf("  held back         a kinematic body in %" PRId64 " steps\n", s->kinematic_blocked);
+  printf("  iterations/step   %.2f mean, %" PRId64 " most\n", s->iterations_mean, s->iterations_max);
+  printf("  contacts          %.1f mean, %" PRId64 " most\n", s->contacts_mean, s->contacts_max);
+  print_nearness(facts);
+  printf("  largest strain    %.3g\n", s->max_strain);
+  if (facts->crossings < 0) printf("  intersections     not verified yet (abd verify)\n");
+  else printf("  intersections     %" PRId64 " in %" PRId64 " frames\n", facts->crossings, facts->verified_frames);
+  if (s->seconds_total > 0)
+    printf("  speed             %.4g ms/step, %.3g times real time\n", per_step(facts, s->seconds_total),
+           s->time / s->seconds_total);
+  printf("  file              %.2f MB\n", 1e-6 * (double)facts->bytes);
+  print_stages(facts);
+}
+
+/* ---- JSON ---- */
+
+static json_t *real(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+static json_t *stages_json(const RunFacts *facts) {
+  json_t *object = json_object();
+  for (int k = 0; k < ABD_STAGE_COUNT; k++) {
+    char key[64];
+    snprintf(key, sizeof key, "%s", abd_stage_name((AbdStage)k));
+    for (char *c = key; *c; c++)
+      if (*c == ' ' || *c == '-') *c = '_';
+    json_object_set_new(object, key, real(per_step(facts, facts->summary.seconds[k])));
+  }
+  json_object_set_new(object, "total", real(per_step(facts, facts->summary.seconds_total)));
+  return object;
+}
+
+json_t *facts_json(const RunFacts *facts) {
+  const RunSummary *s = &facts->summary;
+  char hash[20];
+  snprintf(hash, sizeof hash, "%016" PRIx64, s->last_hash);
+  json_t *o = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "file", facts->path, "scene",
+                        facts->scene_name ? facts->scene_name : "", "bodies", (json_int_t)facts->bodies, "dynamic_bodies",
+                        (json_int_t)facts->dynamic_bodies, "meshes", (json_int_t)facts->meshes, "triangles",
+                        (json_int_t)facts->triangles, "edges", (json_int_t)facts->edges);
+  json_object_set_new(o, "dt", real(facts->dt));
+  json_object_set_new(o, "steps", json_integer(s->steps));
+  json_object_set_new(o, "planned_steps", json_integer(facts->planned_steps));
+  json_object_set_new(o, "time", real(s->time));
+  json_object_set_new(o, "frames", json_integer(s->frames));
+  json_object_set_new(o, "not_converged_steps", json_integer(s->not_converged));
+  json_object_set_new(o, "first_not_converged", s->not_converged ? json_integer(s->first_not_converged) : json_null());
+  json_object_set_new(o, "kinematic_blocked_steps", json_integer(s->kinematic_blocked));
+  json_object_set_new(o, "iterations_mean", real(s->iterations_mean));
+  json_object_set_new(o, "iterations_max", json_integer(s->iterations_max));
+  json_object_set_new(o, "contacts_mean", real(s->contacts_mean));
+  json_object_set_new(o, "contacts_max", json_integer(s->contacts_max));
+  json_object_set_new(o, "min_distance", real(s->min_distance));
+  json_object_set_new(o, "min_distance_step", isfinite(s->min_distance) ? json_integer(s->min_distance_step) : json_null());
+  json_object_set_new(o, "max_strain", real(s->max_strain));
+  json_object_set_new(o, "residual_max", real(s->residual_max));
+  json_object_set_new(o, "seconds", real(s->seconds_total));
+  json_object_set_new(o, "ms_per_step", stages_json(facts));
+  json_object_set_new(o, "intersections", facts->crossings < 0 ? json_null() : json_integer(facts->crossings));
+  json_object_set_new(o, "verified_frames", facts->crossings < 0 ? json_null() : json_integer(facts->verified_frames));
+  json_object_set_new(o, "bytes", json_integer(facts->bytes));
+  json_object_set_new(o, "hash", json_string(hash));
+  return o;
+}
+
+bool json_print(json_t *object) {
+  char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : NULL;
+  if (text) puts(text);
+  free(text);
+  json_decref(object);
+  return text != NULL;
+}

@@ -1,0 +1,28 @@
+/* What there is to say about a run, gathered from its file: for `abd info` and the end of `abd run`, as text and JSON. */
+#ifndef ABD_TOOL_FACTS_H
+#define ABD_TOOL_FACTS_H
+
+#include "record/run.h"
+
+#include <jansson.h>
+
+typedef struct RunFacts {
+  const char *path;
+  char *scene_name, *nearest_name[2]; /* malloc'ed; may be NULL */
+  RunSummary summary;
+  size_t bodies, dynamic_bodies, meshes;
+  size_t triangles, edges;       /* over all bodies: instances count again */
+  double dt;
+  int64_t planned_steps, bytes;
+  int64_t verified_frames, crossings; /* -1: not verified yet */
+} RunFacts;
+
+bool facts_read(Run *run, RunFacts *facts);
+void facts_destroy(RunFacts *facts);
+void facts_print(const RunFacts *facts);
+/* NULL when out of memory. */
+json_t *facts_json(const RunFacts *facts);
+/* Prints one JSON object on standard output and frees it. */
+bool json_print(json_t *object);
+
+#endif

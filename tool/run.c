@@ -1,0 +1,193 @@
+/* `abd run`: a scene becomes a run file. Reads the options, prepares scene, world and file, steps, sums up.
+ * The state to resume from is committed together with each step, so any end, even kill -9, leaves a file to go on with.
+ * Tested by tests/cli/run.sh. */
+#include "args.h"
+#include "facts.h"
+#include "progress.h"
+#include "record/run.h"
+#include "scene/scene.h"
+#include "session.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const Command command = {
+  "run", "run SCENE.json|MESH... [-o RUN] [options]\n       abd run RUN.abd --resume [options]",
+  "Simulates a scene, or meshes dropped on a ground, and writes a run file: every step's report, poses\n"
+  "and the state to resume from.",
+  "Steps that did not converge are printed as they happen and counted at the end; the run goes on.\n"
+  "Ctrl-C ends after the current step; the file can be resumed, and the result has the same bits.\n\n"
+  "Exit codes: 0 good; 2 bad usage or input; 3 with --strict, a step did not converge;\n"
+  "4 disk, memory or internal failure; 130 interrupted (resumable).",
+};
+
+static volatile sig_atomic_t interrupted;
+static void on_signal(int signal_number) {
+  (void)signal_number;
+  interrupted = 1;
+}
+
+/* The first signal ends the run after the step, a second one at once. */
+static void catch_signals(void) {
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+}
+
+/* ---- Stepping ---- */
+
+static const char *body_name(const AbdWorld *world, AbdBodyId body) {
+  AbdBodyView view;
+  return abd_body_view(world, body, &view) == ABD_OK && view.name ? view.name : "?";
+}
+
+static void say_outcome(Session *session, const AbdStepReport *report) {
+  enum { MOST_LINES = 20 };
+  bool blocked = report->outcome == ABD_KINEMATIC_BLOCKED;
+  int64_t *count = blocked ? &session->blocked : &session->not_converged;
+  ++*count;
+  if (session->options.quiet || *count > (blocked ? 1 : MOST_LINES)) return;
+  char who[160] = "";
+  if (report->culprit[0].id && report->culprit[1].id)
+    snprintf(who, sizeof who, "; bodies '%.60s' and '%.60s'", body_name(session->world, report->culprit[0]),
+             body_name(session->world, report->culprit[1]));
+  else if (report->culprit[0].id)
+    snprintf(who, sizeof who, "; body '%.60s'", body_name(session->world, report->culprit[0]));
+  if (blocked)
+    progress_say(&session->progress, "step %lld: contact holds a kinematic body %.3g m back from its target%s"
+                 " (said once)", (long long)report->step, report->target_error, who);
+  else
+    progress_say(&session->progress, "step %lld did not converge: %s after %d iterations%s; residual %.3g m/s%s",
+                 (long long)report->step, abd_outcome_name(report->outcome), report->iterations, who, report->residual,
+                 *count == MOST_LINES ? "; further ones are not printed, see abd info" : "");
+}
+
+static bool record_step(Session *session, const AbdStepReport *report) {
+  Run *run = session->run;
+  const AbdWorld *world = session->world;
+  bool frame = report->step % session->every == 0 || report->step == session->target;
+  return run_begin(run) && (!frame || run_write_frame(run, world)) &&
+         run_write_report(run, report, abd_world_hash(world)) &&
+         (!frame || !session->contacts || run_write_contacts(run, world)) && run_write_checkpoint(run, world) &&
+         run_commit(run);
+}
+
+static int disk_failure(Session *session, int64_t step) {
+  run_rollback(session->run);
+  progress_say(&session->progress, "abd run: %s", run_error(session->run));
+  progress_say(&session->progress, "Step %lld and all after it are missing; what came before is safe.\n"
+               "Make room, then: abd run %s --resume", (long long)step, session->path);
+  return EXIT_FAILED;
+}
+
+static int step_once(Session *session) {
+  SceneError error;
+  AbdStepReport report;
+  if (!scene_apply(session->scene, session->world, &error)) {
+    progress_say(&session->progress, "abd run: %s", error.text);
+    return EXIT_BAD_INPUT;
+  }
+  if (abd_world_step(session->world, &report) != ABD_OK) {
+    progress_say(&session->progress, "abd run: step %lld: %s", (long long)abd_world_step_count(session->world) + 1,
+                 abd_world_error(session->world));
+    return EXIT_FAILED;
+  }
+  if (!record_step(session, &report)) return disk_failure(session, report.step);
+  progress_step(&session->progress, &report);
+  if (report.outcome != ABD_CONVERGED) say_outcome(session, &report);
+  return EXIT_GOOD;
+}
+
+static int step_all(Session *session) {
+  int code = EXIT_GOOD;
+  int64_t first = abd_world_step_count(session->world);
+  progress_start(&session->progress, first, session->target, abd_world_settings(session->world).dt,
+                 session->options.quiet);
+  while (code == EXIT_GOOD && !interrupted && abd_world_step_count(session->world) < session->target)
+    code = step_once(session);
+  progress_end(&session->progress);
+  return code;
+}
+
+/* ---- The end ---- */
+
+static void print_next(const Session *session, const RunFacts *facts) {
+  if (facts->summary.not_converged)
+    printf("WARNING: %lld steps did not converge; see the report table, or: abd export %s --reports -o reports.csv\n",
+           (long long)facts->summary.not_converged, session->path);
+  printf("Next:\n  abd verify %s\n  abd export %s -o picture.png\n", session->path, session->path);
+}
+
+static int sum_up(Session *session, int code) {
+  RunFacts facts;
+  if (!facts_read(session->run, &facts)) {
+    fprintf(stderr, "abd run: %s\n", run_error(session->run));
+    facts_destroy(&facts);
+    return code ? code : EXIT_FAILED;
+  }
+  int64_t steps = abd_world_step_count(session->world);
+  if (code == EXIT_GOOD && interrupted && steps < session->target) {
+    fprintf(stderr, "Interrupted after step %lld of %lld. Go on with: abd run %s --resume\n", (long long)steps,
+            (long long)session->target, session->path);
+    code = EXIT_INTERRUPTED;
+  }
+  if (session->options.json && !json_print(facts_json(&facts))) code = EXIT_FAILED;
+  if (!session->options.json && !session->options.quiet && code == EXIT_GOOD) {
+    facts_print(&facts);
+    print_next(session, &facts);
+  }
+  if (code == EXIT_GOOD && session->options.strict && facts.summary.not_converged) code = EXIT_NOT_CONVERGED;
+  facts_destroy(&facts);
+  return code;
+}
+
+static int check_options(const RunOptions *o, const TextList *operand) {
+  bool a_run = operand->count == 1 && session_is_run_path(operand->text[0]);
+  if (operand->count == 0 && !(o->resume && o->output))
+    return args_usage_error(&command, "expected a scene (.json) or meshes (.obj .stl .ply .off)");
+  if (a_run && o->output) return args_usage_error(&command, "a run is resumed in its own file: leave -o out");
+  if (a_run && !o->resume) return args_usage_error(&command, "%s is a run file: go on with it with --resume", operand->text[0]);
+  if (o->steps >= 0 && o->time > 0) return args_usage_error(&command, "--steps and --time exclude each other");
+  if (o->resume && o->force) return args_usage_error(&command, "--resume and --force exclude each other");
+  if (o->resume && (a_run || operand->count == 0) && (o->set.count || o->dt > 0))
+    return args_usage_error(&command, "a run is resumed with the settings it began with: leave --set and --dt out");
+  return ARGS_GO_ON;
+}
+
+int command_run(int argc, char **argv) {
+  Session session = {.options = {.steps = -1, .argc = argc, .argv = argv}};
+  RunOptions *o = &session.options;
+  TextList operand;
+  const Option option[] = {
+    {"output", 'o', OPTION_TEXT, &o->output, "RUN", "the run file; NAME.abd in this folder if left out"},
+    {"steps", 'n', OPTION_COUNT, &o->steps, "N", "steps in all, also when resumed; else as the scene says"},
+    {"time", 't', OPTION_POSITIVE, &o->time, "T", "seconds of simulated time in all"},
+    {"dt", 0, OPTION_POSITIVE, &o->dt, "S", "time step in seconds, the same as --set dt=S"},
+    {"threads", 'j', OPTION_COUNT, &o->threads, "N", "threads, 0 = all processors; the result has the same bits"},
+    {"resume", 'r', OPTION_FLAG, &o->resume, NULL, "go on with a run that was ended or killed; begins it if there is none"},
+    {"force", 'f', OPTION_FLAG, &o->force, NULL, "replace an existing run file"},
+    {"every", 0, OPTION_ATLEAST1, &o->every, "K", "write a frame every K steps, 1; reports are written every step"},
+    {"contacts", 0, OPTION_FLAG, &o->contacts, NULL, "write every contact's point, normal and forces with each frame"},
+    {"set", 's', OPTION_LIST, &o->set, "KEY=VALUE", "a setting by its name in a scene: --set contact.friction=0.5"},
+    {"mesh-dir", 0, OPTION_TEXT, &o->mesh_dir, "DIR", "where meshes are looked for last"},
+    {"strict", 0, OPTION_FLAG, &o->strict, NULL, "exit code 3 if a step did not converge"},
+    {"quiet", 'q', OPTION_FLAG, &o->quiet, NULL, "print nothing but errors"},
+    {"json", 0, OPTION_FLAG, &o->json, NULL, "print the summary as one JSON object"},
+    {0},
+  };
+  int code = args_parse(&command, option, argc, argv, &operand);
+  if (code == ARGS_GO_ON) code = check_options(o, &operand);
+  if (code == ARGS_GO_ON) {
+    catch_signals();
+    code = session_open(&session, &operand);
+    if (code == EXIT_GOOD) code = step_all(&session);
+    if (session.run && session.world) code = sum_up(&session, code);
+  }
+  session_close(&session);
+  args_free(&operand);
+  args_free(&o->set);
+  return code;
+}

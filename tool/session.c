@@ -1,0 +1,287 @@
+/* See session.h. */
+#define _GNU_SOURCE
+#include "session.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+static int fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int fail(int code, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  fprintf(stderr, "abd run: ");
+  vfprintf(stderr, format, list);
+  fputc('\n', stderr);
+  va_end(list);
+  return code;
+}
+
+static int fail_run(const Session *session) {
+  return fail(run_error_kind(session->run) == RUN_BAD_FILE ? EXIT_BAD_INPUT : EXIT_FAILED, "%s", run_error(session->run));
+}
+
+static int code_of(AbdStatus status) {
+  switch (status) {
+    case ABD_ERROR_ARGUMENT: case ABD_ERROR_MESH: case ABD_ERROR_CROSSING: return EXIT_BAD_INPUT;
+    default: return EXIT_FAILED;
+  }
+}
+
+bool session_is_run_path(const char *path) {
+  const char *dot = strrchr(path, '.');
+  return dot && !strcasecmp(dot, ".abd");
+}
+
+/* ---- Scene and world ---- */
+
+/* --dt S is --set dt=S, after the others so that it wins. */
+static Scene *load_scene(const Session *session, const TextList *operand, SceneError *error) {
+  const RunOptions *o = &session->options;
+  char dt[64];
+  const char **set = calloc((size_t)o->set.count + 1, sizeof *set);
+  if (!set) return snprintf(error->text, sizeof error->text, "out of memory"), NULL;
+  for (int k = 0; k < o->set.count; k++) set[k] = o->set.text[k];
+  int count = o->set.count;
+  if (o->dt > 0) snprintf(dt, sizeof dt, "dt=%.17g", o->dt), set[count++] = dt;
+  SceneOptions options = {.mesh_dir = o->mesh_dir, .set = set, .set_count = count};
+  Scene *scene = scene_load(operand->text, operand->count, &options, error);
+  free(set);
+  return scene;
+}
+
+static void print_notes(const Session *session) {
+  enum { MOST_NOTES = 20 };
+  int count = scene_note_count(session->scene);
+  for (int k = 0; !session->options.quiet && k < count && k < MOST_NOTES; k++)
+    fprintf(stderr, "note: %s\n", scene_note(session->scene, k));
+  if (!session->options.quiet && count > MOST_NOTES) fprintf(stderr, "note: and %d more\n", count - MOST_NOTES);
+}
+
+static int build_world(Session *session) {
+  SceneError error;
+  session->world = scene_build(session->scene, (int)fmin((double)session->options.threads, 4096), &error);
+  if (!session->world) return fail(EXIT_BAD_INPUT, "%s", error.text);
+  AbdStatus status = abd_world_start(session->world);
+  return status == ABD_OK ? EXIT_GOOD : fail(code_of(status), "%s", abd_world_error(session->world));
+}
+
+static int64_t steps_wanted(const Session *session, int64_t otherwise) {
+  if (session->options.steps >= 0) return session->options.steps;
+  return session->options.time > 0 ? scene_steps_for(session->scene, session->options.time) : otherwise;
+}
+
+/* ---- A new run ---- */
+
+static bool write_number(Run *run, const char *key, int64_t value) {
+  char text[32];
+  snprintf(text, sizeof text, "%lld", (long long)value);
+  return run_write_meta(run, key, text);
+}
+
+static bool write_vector(Run *run, const char *key, const double v[3]) {
+  char text[96];
+  snprintf(text, sizeof text, "%.17g %.17g %.17g", v[0], v[1], v[2]);
+  return run_write_meta(run, key, text);
+}
+
+static bool write_settings(Run *run, const AbdWorld *world) {
+  static const char *const integrator[] = {"rigid", "euler", "bdf2"};
+  AbdWorldDef def = abd_world_settings(world);
+  char dt[32];
+  snprintf(dt, sizeof dt, "%.17g", def.dt);
+  double g = sqrt(def.gravity[0] * def.gravity[0] + def.gravity[1] * def.gravity[1] + def.gravity[2] * def.gravity[2]);
+  double up[3] = {0, 0, 1};
+  for (int k = 0; g > 0 && k < 3; k++) up[k] = def.gravity[k] != 0 ? -def.gravity[k] / g : 0;
+  const AbdContactDef *c = &def.contact;
+  json_t *o = json_pack("{s:f, s:[f, f, f], s:s, s:{s:f, s:f, s:f, s:f, s:f, s:i, s:b}, s:{s:i, s:f}}", "dt", def.dt,
+                        "gravity", def.gravity[0], def.gravity[1], def.gravity[2], "integrator", integrator[def.integrator],
+                        "contact", "range", c->range, "separation", c->separation, "stiffness", c->stiffness, "friction",
+                        c->friction, "friction_speed", c->friction_speed, "friction_iterations", c->friction_iterations,
+                        "friction_anchors", c->friction_anchors, "solver", "max_iterations", def.solver.max_iterations,
+                        "tolerance", def.solver.tolerance);
+  char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+  bool good = run_write_meta(run, "dt", dt) && write_vector(run, "gravity", def.gravity) && write_vector(run, "up", up) &&
+              run_write_meta(run, "settings", text ? text : "{}");
+  free(text);
+  json_decref(o);
+  return good;
+}
+
+/* The texts with a separator between them, malloc'ed. */
+static char *join(const char *const *text, int count, char separator) {
+  size_t size = 1, used = 0;
+  for (int k = 0; k < count; k++) size += strlen(text[k]) + 1;
+  char *joined = malloc(size);
+  if (!joined) return NULL;
+  joined[0] = 0;
+  for (int k = 0; k < count; k++) {
+    if (k) joined[used++] = separator;
+    used += (size_t)sprintf(joined + used, "%s", text[k]);
+  }
+  return joined;
+}
+
+static bool write_origin(Session *session, const TextList *operand) {
+  const RunOptions *o = &session->options;
+  char *paths = join(operand->text, operand->count, '\n');
+  char *line = join((const char *const *)o->argv, o->argc, ' ');
+  char created[32];
+  time_t now = time(NULL);
+  struct tm utc;
+  strftime(created, sizeof created, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+  bool good = run_write_meta(session->run, "scene_path", paths ? paths : "") &&
+              run_write_meta(session->run, "command", line ? line : "") &&
+              run_write_meta(session->run, "created", created);
+  free(paths), free(line);
+  return good;
+}
+
+static bool write_beginning(Session *session, const TextList *operand, const char *text) {
+  Run *run = session->run;
+  return run_write_meta(run, "scene_name", scene_name(session->scene)) && run_write_meta(run, "scene", text) &&
+         write_origin(session, operand) && write_settings(run, session->world) &&
+         write_number(run, "steps", session->target) && write_number(run, "every", session->every) &&
+         write_number(run, "contacts", session->contacts) && run_write_world(run, session->world) &&
+         run_write_frame(run, session->world) && run_write_checkpoint(run, session->world) && run_publish(run);
+}
+
+static int begin_run(Session *session, const TextList *operand) {
+  if (access(session->path, F_OK) == 0 && !session->options.force)
+    return fail(EXIT_BAD_INPUT, "%s exists: --resume goes on with it, --force replaces it, -o names another file",
+                session->path);
+  print_notes(session);
+  session->target = steps_wanted(session, scene_steps(session->scene));
+  session->every = session->options.every ? session->options.every : 1;
+  session->contacts = session->options.contacts;
+  int code = build_world(session);
+  if (code != EXIT_GOOD) return code;
+  size_t length;
+  const char *text = scene_text(session->scene, &length);
+  if (!text) return fail(EXIT_FAILED, "out of memory for the scene's text");
+  RunError error;
+  session->run = run_create(session->path, &error);
+  if (!session->run) return fail(error.kind == RUN_BAD_FILE ? EXIT_BAD_INPUT : EXIT_FAILED, "%s", error.text);
+  if (write_beginning(session, operand, text)) return EXIT_GOOD;
+  code = fail_run(session);
+  run_close(session->run), session->run = NULL;
+  return code;
+}
+
+/* ---- Going on with a run ---- */
+
+static int64_t meta_number(Run *run, const char *key, int64_t fallback) {
+  char *text = run_read_meta(run, key);
+  int64_t value = text ? strtoll(text, NULL, 10) : fallback;
+  free(text);
+  return value;
+}
+
+/* A scene named beside --resume must be the one the run was made of. */
+static int check_same_scene(Session *session, const char *text) {
+  size_t length;
+  const char *named = scene_text(session->scene, &length);
+  if (!named) return fail(EXIT_FAILED, "out of memory for the scene's text");
+  if (!strcmp(named, text)) return EXIT_GOOD;
+  return fail(EXIT_BAD_INPUT, "%s was made of another scene or other settings; to go on with it as it was: abd run %s --resume",
+              session->path, session->path);
+}
+
+static int load_recorded_scene(Session *session) {
+  char *text = run_read_meta(session->run, "scene");
+  if (!text) return fail(EXIT_BAD_INPUT, "%s: the file holds no scene to resume", session->path);
+  int code = session->scene ? check_same_scene(session, text) : EXIT_GOOD;
+  if (code == EXIT_GOOD && !session->scene) {
+    SceneError error;
+    session->scene = scene_parse(text, strlen(text), session->path, NULL, &error);
+    if (!session->scene) code = fail(EXIT_BAD_INPUT, "%s", error.text);
+  }
+  free(text);
+  return code;
+}
+
+static int restore_state(Session *session) {
+  void *bytes = NULL;
+  size_t size;
+  int64_t step;
+  if (!run_same_world(session->run, session->world) || !run_read_checkpoint(session->run, &bytes, &size, &step))
+    return fail_run(session);
+  AbdStatus status = abd_world_restore(session->world, bytes, size);
+  free(bytes);
+  if (status != ABD_OK)
+    return fail(EXIT_BAD_INPUT, "%s: cannot restore step %lld: %s", session->path, (long long)step,
+                abd_world_error(session->world));
+  return EXIT_GOOD;
+}
+
+static int update_plan(Session *session) {
+  Run *run = session->run;
+  session->target = steps_wanted(session, meta_number(run, "steps", scene_steps(session->scene)));
+  session->every = session->options.every ? session->options.every : meta_number(run, "every", 1);
+  session->contacts = session->options.contacts || meta_number(run, "contacts", 0);
+  if (session->every < 1) session->every = 1;
+  bool good = run_begin(run) && write_number(run, "steps", session->target) && write_number(run, "every", session->every) &&
+              write_number(run, "contacts", session->contacts) && run_commit(run);
+  if (!good) return fail_run(session);
+  int64_t done = abd_world_step_count(session->world);
+  if (session->options.quiet) return EXIT_GOOD;
+  if (done >= session->target)
+    fprintf(stderr, "%s has %lld of %lld steps already; --steps N with more goes on\n", session->path, (long long)done,
+            (long long)session->target);
+  else
+    fprintf(stderr, "Resuming %s after step %lld of %lld\n", session->path, (long long)done, (long long)session->target);
+  return EXIT_GOOD;
+}
+
+static int resume_run(Session *session) {
+  RunError error;
+  session->run = run_open(session->path, RUN_APPEND, &error);
+  if (!session->run) return fail(error.kind == RUN_BAD_FILE ? EXIT_BAD_INPUT : EXIT_FAILED, "%s", error.text);
+  int code = load_recorded_scene(session);
+  if (code == EXIT_GOOD) code = build_world(session);
+  if (code == EXIT_GOOD) code = restore_state(session);
+  if (code == EXIT_GOOD) code = update_plan(session);
+  if (code == EXIT_GOOD) return code;
+  run_close(session->run), session->run = NULL; /* nothing to sum up */
+  return code;
+}
+
+/* ---- Both ---- */
+
+/* NAME.abd, with what a file name cannot hold replaced. */
+static char *default_path(const Scene *scene) {
+  char *path = NULL;
+  const char *name = scene_name(scene);
+  if (asprintf(&path, "%s.abd", name && *name ? name : "run") < 0) return NULL;
+  for (char *c = path; *c; c++)
+    if (*c == '/' || (unsigned char)*c < 32) *c = '_';
+  return path;
+}
+
+int session_open(Session *session, const TextList *operand) {
+  const RunOptions *o = &session->options;
+  bool run_named = operand->count == 1 && session_is_run_path(operand->text[0]);
+  if (operand->count && !run_named) {
+    SceneError error;
+    session->scene = load_scene(session, operand, &error);
+    if (!session->scene) return fail(EXIT_BAD_INPUT, "%s", error.text);
+  }
+  if (o->output) session->path = strdup(o->output);
+  else session->path = run_named ? strdup(operand->text[0]) : default_path(session->scene);
+  if (!session->path) return fail(EXIT_FAILED, "out of memory");
+  if (o->resume && (access(session->path, F_OK) == 0 || !session->scene)) return resume_run(session);
+  return begin_run(session, operand);
+}
+
+void session_close(Session *session) {
+  run_close(session->run);
+  abd_world_destroy(session->world);
+  scene_destroy(session->scene);
+  free(session->path);
+}

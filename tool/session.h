@@ -1,0 +1,37 @@
+/* What `abd run` works on: the scene, its world and the run file, either new or resumed. */
+#ifndef ABD_TOOL_SESSION_H
+#define ABD_TOOL_SESSION_H
+
+#include "args.h"
+#include "progress.h"
+#include "record/run.h"
+#include "scene/scene.h"
+
+typedef struct RunOptions {
+  const char *output, *mesh_dir;
+  int64_t steps, threads, every; /* -1, 0, 0: not given */
+  double time, dt;               /* 0: not given */
+  bool resume, force, contacts, strict, quiet, json;
+  TextList set;
+  int argc;
+  char **argv;
+} RunOptions;
+
+typedef struct Session {
+  RunOptions options;
+  Scene *scene;
+  AbdWorld *world;
+  Run *run;
+  char *path;
+  int64_t target, every;
+  bool contacts;
+  int64_t not_converged, blocked; /* steps of this process */
+  Progress progress;
+} Session;
+
+bool session_is_run_path(const char *path);
+/* Loads or resumes, and publishes a new run with frame 0. Prints what is wrong and returns an exit code. */
+int session_open(Session *session, const TextList *operand);
+void session_close(Session *session); /* takes a half-open one */
+
+#endif

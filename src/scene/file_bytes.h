@@ -1,0 +1,13 @@
+/* Reading a whole regular file into memory. Tests: tests/test_mesh_file.c. */
+#ifndef ABD_SCENE_FILE_BYTES_H
+#define ABD_SCENE_FILE_BYTES_H
+
+#include "scene/scene.h"
+
+typedef struct FileBytes { char *bytes; size_t length; } FileBytes; /* free(bytes); a zero follows the last byte */
+
+/* Fails for folders, devices and pipes, which could block or never end. */
+bool file_read(const char *path, FileBytes *file, SceneError *error);
+bool file_exists(const char *path);
+
+#endif

@@ -1,0 +1,62 @@
+/* Reading JSON with errors that say where: a Node is a value together with its path from the top of the file.
+ *
+ * Nodes live on the stack and point to their parents, so a path costs nothing until an error needs it; then the text is
+ * walked along the path once more to find line and column. Every reader returns false after filling the file's error, and
+ * leaves *value as it was when the key is absent, so that readers chain with &&. Tests: tests/test_scene.c. */
+#ifndef ABD_SCENE_JSON_NODE_H
+#define ABD_SCENE_JSON_NODE_H
+
+#include <jansson.h>
+
+#include "scene/scene.h"
+
+typedef struct JsonFile {
+  const char *name;        /* as the user gave it */
+  const char *text;        /* NULL: no positions (--set) */
+  size_t length;
+  bool null_is_absent;     /* rigid-IPC's merge patch: null deletes the key */
+  SceneError *error;
+} JsonFile;
+
+typedef struct Node {
+  const JsonFile *file;
+  json_t *value;
+  const struct Node *parent; /* NULL at the top */
+  const char *key;         /* in an object; NULL in an array */
+  size_t index;            /* in an array */
+} Node;
+
+typedef enum NumberRange { NUMBER_ANY, NUMBER_NOT_NEGATIVE, NUMBER_POSITIVE } NumberRange;
+
+Node node_top(const JsonFile *file, json_t *value);
+bool node_get(const Node *object, const char *key, Node *child); /* false when absent */
+Node node_item(const Node *array, size_t index);
+size_t node_size(const Node *array);
+
+/* "NAME:LINE:COL: path: sentence"; always false. */
+bool node_fail(const Node *node, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* "expected WHAT, got VALUE"; always false. */
+bool node_expected(const Node *node, const char *what);
+bool scene_fail(SceneError *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Every key is one of known (ends with NULL) or begins with '#'; otherwise names the nearest. */
+bool node_check_keys(const Node *object, const char *const *known);
+bool node_is_object(const Node *node);
+bool node_is_array(const Node *node);
+
+bool node_number(const Node *node, NumberRange range, double *value);
+bool node_vector(const Node *node, double *value, size_t count);
+bool node_integer(const Node *node, int64_t min, int64_t max, int64_t *value);
+bool read_number(const Node *object, const char *key, NumberRange range, double *value);
+bool read_vector(const Node *object, const char *key, double *value, size_t count);
+bool read_integer(const Node *object, const char *key, int64_t min, int64_t max, int64_t *value);
+bool read_int(const Node *object, const char *key, int min, int *value);
+bool read_bool(const Node *object, const char *key, bool *value);
+bool read_string(const Node *object, const char *key, const char **value);
+/* One of the names (ends with NULL): its index. */
+bool read_choice(const Node *object, const char *key, const char *const *names, int *value);
+
+/* Of names (ends with NULL) the one with the smallest edit distance; NULL when none is near. */
+const char *nearest_name(const char *word, const char *const *names);
+
+#endif

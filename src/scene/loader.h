@@ -1,0 +1,55 @@
+/* What the scene readers share while one scene is loaded: the scene being filled, the file being read, where meshes are
+ * looked for and which mesh files are already in memory. */
+#ifndef ABD_SCENE_LOADER_H
+#define ABD_SCENE_LOADER_H
+
+#include "scene/json_node.h"
+#include "scene/scene_def.h"
+
+typedef struct RawMesh {
+  char *key;               /* folder of the scene and name of the file as written there */
+  char *path;              /* where it was found */
+  MeshData data;
+} RawMesh;
+
+typedef struct MeshStore { RawMesh *raw; size_t count; } MeshStore;
+
+typedef struct Loader {
+  Scene *scene;
+  SceneError *error;
+  const char *mesh_dir;    /* may be NULL */
+  const char *folder;      /* of the file being read */
+  MeshStore *store;
+  const struct Loader *includer; /* the file that includes this one; NULL at the top */
+  char *real_path;         /* of the file being read, to find cycles; NULL for plain text */
+} Loader;
+
+/* How a body uses a mesh file. */
+typedef struct MeshUse {
+  double scale[3];
+  const double *dimensions; /* wanted extents; override scale; NULL = none */
+  double thickness;
+} MeshUse;
+
+/* The file as it is, loaded once; NULL after an error at the node. */
+const RawMesh *store_get(Loader *loader, const Node *at, const char *file);
+/* The scene's mesh for this use, shared by equal uses; -1 after an error. */
+int store_mesh(Loader *loader, const Node *at, const char *file, const MeshUse *use);
+void store_free(MeshStore *store);
+
+/* A copy, scaled; a scale that mirrors turns the triangles round. */
+bool mesh_scaled(const MeshData *mesh, const MeshUse *use, MeshData *out);
+/* Connected component number of every vertex, by triangles; returns how many have triangles, or -1 without memory.
+ * component: [vertex_count], UINT32_MAX where no triangle is. */
+int mesh_components(const MeshData *mesh, uint32_t *component);
+bool mesh_extract(const MeshData *mesh, const uint32_t *component, uint32_t which, MeshData *out);
+
+bool loader_out_of_memory(Loader *loader); /* always false */
+
+/* The two formats. The top node is the whole file. */
+bool own_read(Loader *loader, const Node *top);
+bool rigid_ipc_read(Loader *loader, const Node *top);
+/* dt, duration, steps, gravity, integrator, contact, solver of an object in abd's own format. */
+bool settings_read(Scene *scene, const Node *top);
+
+#endif

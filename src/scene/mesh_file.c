@@ -1,0 +1,98 @@
+/* Mesh data and the choice of reader by a file's ending (mesh_file.h). Tests: tests/test_mesh_file.c. */
+#include "scene/mesh_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "scene/file_bytes.h"
+#include "scene/json_node.h"
+#include "scene/mesh_format.h"
+
+typedef bool MeshReader(const char *bytes, size_t length, const char *name, MeshData *out, SceneError *error);
+
+static const struct { const char *extension; MeshReader *read; } format_list[] = {
+    {"obj", mesh_read_obj}, {"stl", mesh_read_stl}, {"ply", mesh_read_ply}, {"off", mesh_read_off}};
+
+static MeshReader *find_reader(const char *extension) {
+  for (size_t i = 0; extension && i < sizeof format_list / sizeof *format_list; i++) {
+    if (strcasecmp(extension, format_list[i].extension) == 0) return format_list[i].read;
+  }
+  return NULL;
+}
+
+static const char *extension_of(const char *path) {
+  const char *dot = strrchr(path, '.');
+  return dot && !strchr(dot, '/') ? dot + 1 : "";
+}
+
+bool mesh_extension_known(const char *path) { return find_reader(extension_of(path)) != NULL; }
+
+bool mesh_parse(const char *bytes, size_t length, const char *extension, const char *name, MeshData *out,
+                SceneError *error) {
+  *out = (MeshData){0};
+  MeshReader *read = find_reader(extension);
+  if (!read) return scene_fail(error, "%.500s: unknown mesh format \".%.20s\"; expected .obj, .stl, .ply or .off", name, extension);
+  bool ok = read(bytes, length, name, out, error);
+  if (ok && !out->vertex_count) ok = scene_fail(error, "%.500s: the mesh is empty: no vertices found", name);
+  if (!ok) mesh_data_free(out);
+  return ok;
+}
+
+bool mesh_load(const char *path, MeshData *out, SceneError *error) {
+  FileBytes file;
+  *out = (MeshData){0};
+  if (!mesh_extension_known(path)) {
+    return scene_fail(error, "%.500s: unknown mesh format; expected .obj, .stl, .ply or .off", path);
+  }
+  if (!file_read(path, &file, error)) return false;
+  bool ok = mesh_parse(file.bytes, file.length, extension_of(path), path, out, error);
+  free(file.bytes);
+  return ok;
+}
+
+void mesh_data_free(MeshData *data) {
+  free(data->vertex);
+  free(data->triangle);
+  free(data->edge);
+  *data = (MeshData){0};
+}
+
+/* Makes room for one more element in an array that doubles at powers of two. */
+static void *grow(void *array, size_t count, size_t element_size) {
+  if (count && (count < 16 || (count & (count - 1)))) return array;
+  size_t capacity = count < 16 ? 16 : 2 * count;
+  return realloc(array, capacity * element_size);
+}
+
+bool mesh_add_vertex(MeshData *data, double x, double y, double z) {
+  double *vertex = data->vertex_count < UINT32_MAX ? grow(data->vertex, data->vertex_count, 3 * sizeof *vertex) : NULL;
+  if (!vertex) return false;
+  data->vertex = vertex;
+  vertex += 3 * data->vertex_count++;
+  vertex[0] = x, vertex[1] = y, vertex[2] = z;
+  return true;
+}
+
+bool mesh_add_triangle(MeshData *data, uint32_t a, uint32_t b, uint32_t c) {
+  if (a == b || b == c || c == a) {
+    data->dropped_count++;
+    return true;
+  }
+  uint32_t *triangle = grow(data->triangle, data->triangle_count, 3 * sizeof *triangle);
+  if (!triangle) return false;
+  data->triangle = triangle;
+  triangle += 3 * data->triangle_count++;
+  triangle[0] = a, triangle[1] = b, triangle[2] = c;
+  return true;
+}
+
+bool mesh_add_edge(MeshData *data, uint32_t a, uint32_t b) {
+  if (a == b) return true;
+  uint32_t *edge = grow(data->edge, data->edge_count, 2 * sizeof *edge);
+  if (!edge) return false;
+  data->edge = edge;
+  edge += 2 * data->edge_count++;
+  edge[0] = a, edge[1] = b;
+  return true;
+}

@@ -1,0 +1,36 @@
+/* A cursor over the text of a mesh file: words and numbers, with the line for messages. Numbers are read the same in
+ * every locale and correctly rounded. Tests: tests/test_mesh_file.c. */
+#ifndef ABD_SCENE_MESH_TEXT_H
+#define ABD_SCENE_MESH_TEXT_H
+
+#include "scene/mesh_file.h"
+
+typedef struct MeshText {
+  const char *at, *end;
+  const char *name;
+  int line;                /* from 1 */
+  SceneError *error;
+} MeshText;
+
+typedef struct Word { const char *at; size_t length; } Word;
+
+MeshText mesh_text(const char *bytes, size_t length, const char *name, SceneError *error);
+/* "NAME:LINE: sentence"; always false. */
+bool text_fail(const MeshText *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The next word on this line; false at its end (or at '#', a comment). */
+bool text_word(MeshText *t, Word *word);
+/* The next word on this or a later line; false at the end of the text. */
+bool text_next_word(MeshText *t, Word *word);
+/* Goes behind the end of this line; false at the end of the text. */
+bool text_next_line(MeshText *t);
+
+bool word_is(Word word, const char *text);
+bool word_number(Word word, double *value);  /* false when it is no number; may be inf or nan */
+bool word_integer(Word word, int64_t *value);
+/* what names the element: "vertex 12". Fail with a sentence. */
+bool text_coordinates(MeshText *t, const char *what, size_t index, double x[3]);
+bool text_index(MeshText *t, Word word, int64_t *value);
+/* Of size bytes a file can hold at most so many elements of at least element_size: checks a header's count. */
+bool text_check_count(const MeshText *t, const char *what, int64_t count, size_t element_size);
+
+#endif

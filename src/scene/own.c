@@ -1,0 +1,2 @@
+#include "scene/loader.h"
+bool own_read(Loader *loader, const Node *top) { return settings_read(loader->scene, top); }

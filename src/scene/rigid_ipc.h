@@ -1,0 +1,18 @@
+/* rigid-IPC's format between its two readers: the top level (rigid_ipc.c) and one body (rigid_ipc_body.c). */
+#ifndef ABD_SCENE_RIGID_IPC_H
+#define ABD_SCENE_RIGID_IPC_H
+
+#include "scene/loader.h"
+
+typedef struct RigidIpc {
+  Loader *loader;
+  double timestep;         /* of the file: kinematic_poses come one per step */
+  double stiffness;        /* of every body: orthogonality_stiffness; negative = abd's own */
+} RigidIpc;
+
+/* Adds the bodies of one entry of rigid_bodies (more than one with split_components). */
+bool rigid_ipc_read_body(const RigidIpc *file, const Node *node);
+/* Notes keys that are known and have no effect; names ends with NULL. */
+void rigid_ipc_note_dead(const RigidIpc *file, const Node *object, const char *where, const char *const *names);
+
+#endif

@@ -1,0 +1,64 @@
+/* The resolved scene: what every reader fills and scene_build turns into a world. Internal to src/scene and its tests. */
+#ifndef ABD_SCENE_DEF_H
+#define ABD_SCENE_DEF_H
+
+#include "scene/mesh_file.h"
+#include "scene/scene.h"
+
+typedef struct SceneMesh {
+  char *name;              /* for messages: the file or the shape */
+  char *key;               /* what it was made of: bodies with equal keys share the mesh */
+  MeshData data;           /* scaled */
+  double thickness;
+  bool half_space;
+} SceneMesh;
+
+/* Scripted pose of the mesh's origin at a time; linear and slerp in between. */
+typedef struct PathKey { double time, position[3], rotation[4]; } PathKey;
+typedef struct ForceKey { double time, force[3], torque[3]; } ForceKey;
+
+typedef struct SceneBody {
+  char *name;
+  int mesh;                /* index into Scene.mesh */
+  AbdBodyDef def;          /* name and mesh are filled in by scene_build */
+  PathKey *path;           /* kinematic: after the last key the body goes on with def's velocities */
+  size_t path_count;
+  ForceKey *forces;        /* held before the first and after the last key; added to def's force and torque */
+  size_t forces_count;
+  double motion_end;       /* [s] kinematic: stands still from then on; infinity = never */
+} SceneBody;
+
+typedef struct ScenePair { size_t a, b; double friction; } ScenePair; /* friction only for pair_friction */
+
+struct Scene {
+  char *name;
+  AbdWorldDef world;
+  double duration;         /* [s] used while steps < 0 */
+  int64_t steps;
+  SceneMesh *mesh;
+  size_t mesh_count;
+  SceneBody *body;
+  size_t body_count;
+  ScenePair *exclude;
+  size_t exclude_count;
+  ScenePair *pair_friction;
+  size_t pair_friction_count;
+  char **note;
+  size_t note_count;
+  char *text;              /* of scene_text, made when first asked for */
+  size_t text_length;
+};
+
+Scene *scene_create(void); /* abd's defaults, no bodies; NULL when out of memory */
+
+/* Appends one zeroed element to an array kept in powers of two; NULL when out of memory. */
+void *array_add(void *array_pointer, size_t *count, size_t element_size);
+
+/* Index of the mesh with this key, or -1. */
+int scene_find_mesh(const Scene *scene, const char *key);
+/* Takes data over (also on failure, which is lack of memory: -1). */
+int scene_add_mesh(Scene *scene, const char *key, const char *name, MeshData *data);
+SceneBody *scene_add_body(Scene *scene, const char *name, int mesh);
+bool scene_add_note(Scene *scene, const char *format, ...) __attribute__((format(printf, 2, 3))); /* each text once */
+
+#endif

@@ -1,0 +1,113 @@
+/* Loading: which format a file is in, --set, and mesh files alone (scene.h). Tests: tests/test_scene.c. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scene/file_bytes.h"
+#include "scene/loader.h"
+#include "scene/mesh_scene.h"
+#include "scene/set_option.h"
+
+/* The folder of a path, "." when it names none. */
+static void folder_of(const char *path, char out[PATH_MAX]) {
+  const char *slash = strrchr(path, '/');
+  size_t length = slash ? (size_t)(slash - path) : 0;
+  if (!slash || length >= PATH_MAX) snprintf(out, PATH_MAX, ".");
+  else snprintf(out, PATH_MAX, "%.*s", length ? (int)length : 1, path);
+}
+
+static json_t *parse_json(const JsonFile *file, size_t flags) {
+  json_error_t problem;
+  json_t *value = json_loadb(file->text, file->length, flags, &problem);
+  if (!value) scene_fail(file->error, "%.500s:%d:%d: %s", file->name, problem.line, problem.column, problem.text);
+  return value;
+}
+
+static bool is_rigid_ipc(json_t *value) { return json_object_get(value, "rigid_body_problem") || json_object_get(value, "args"); }
+
+/* A saved simulation keeps its scene under "args". */
+static bool read_rigid_ipc(Loader *loader, const Node *top) {
+  Node args;
+  if (!node_get(top, "args", &args)) return rigid_ipc_read(loader, top);
+  scene_add_note(loader->scene, "a saved simulation: its scene is run from the start, its history is not used");
+  return node_is_object(&args) && rigid_ipc_read(loader, &args);
+}
+
+static bool read_text(Loader *loader, JsonFile *file) {
+  json_t *value = parse_json(file, 0);
+  if (!value) return false;
+  file->null_is_absent = is_rigid_ipc(value);
+  if (!file->null_is_absent) { /* abd's own format takes no key twice */
+    json_decref(value);
+    value = parse_json(file, JSON_REJECT_DUPLICATES);
+    if (!value) return false;
+  }
+  Node top = node_top(file, value);
+  bool ok = node_is_object(&top) && (file->null_is_absent ? read_rigid_ipc(loader, &top) : own_read(loader, &top));
+  json_decref(value);
+  return ok;
+}
+
+/* Without a name of its own a scene is called after its file. */
+static bool name_after(Scene *scene, const char *path) {
+  if (scene->name) return true;
+  const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+  scene->name = strndup(base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
+  return scene->name != NULL;
+}
+
+static Scene *finish(Loader *loader, const char *path, const SceneOptions *options, bool ok) {
+  Scene *scene = loader->scene;
+  store_free(loader->store);
+  free(loader->real_path);
+  if (ok && options) ok = set_options_apply(scene, options, loader->error);
+  if (ok && !name_after(scene, path)) ok = loader_out_of_memory(loader);
+  if (ok) return scene;
+  scene_destroy(scene);
+  return NULL;
+}
+
+Scene *scene_parse(const char *text, size_t length, const char *name, const SceneOptions *options, SceneError *error) {
+  char folder[PATH_MAX];
+  MeshStore store = {0};
+  JsonFile file = {.name = name, .text = text, .length = length, .error = error};
+  Loader loader = {.scene = scene_create(), .error = error, .mesh_dir = options ? options->mesh_dir : NULL, .folder = folder,
+                   .store = &store};
+  folder_of(name, folder);
+  if (!loader.scene) {
+    loader_out_of_memory(&loader);
+    return NULL;
+  }
+  loader.real_path = realpath(name, NULL);
+  return finish(&loader, name, options, read_text(&loader, &file));
+}
+
+static Scene *load_meshes(const char *const *path, int path_count, const SceneOptions *options, SceneError *error) {
+  MeshStore store = {0};
+  Loader loader = {.scene = scene_create(), .error = error, .folder = ".", .store = &store};
+  if (!loader.scene) {
+    loader_out_of_memory(&loader);
+    return NULL;
+  }
+  return finish(&loader, path[0], options, mesh_scene_fill(loader.scene, path, path_count, error));
+}
+
+Scene *scene_load(const char *const *path, int path_count, const SceneOptions *options, SceneError *error) {
+  FileBytes file;
+  if (path_count < 1) {
+    scene_fail(error, "no scene given");
+    return NULL;
+  }
+  for (int i = 0; i < path_count; i++) {
+    if (path_count > 1 && !mesh_extension_known(path[i])) {
+      scene_fail(error, "%.500s: expected a mesh file (.obj, .stl, .ply, .off): several files are taken as meshes", path[i]);
+      return NULL;
+    }
+  }
+  if (mesh_extension_known(path[0])) return load_meshes(path, path_count, options, error);
+  if (!file_read(path[0], &file, error)) return NULL;
+  Scene *scene = scene_parse(file.bytes, file.length, path[0], options, error);
+  free(file.bytes);
+  return scene;
+}

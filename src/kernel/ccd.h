@@ -37,6 +37,18 @@ KERNEL double ccd_directional(int first, const Vec3 x[4], const Vec3 dx[4], Vec3
   return best;
 }
 
+/* The better advance along two directions: that between the closest points, and, where it does not reach, the normal of
+ * the triangle or of both edges. At gaps of a few roundings the former has lost its digits and the latter has not. */
+KERNEL double ccd_certify(int first, const Vec3 x[4], const Vec3 dx[4], Vec3 diff, double d, double level, double need) {
+  double advance = ccd_directional(first, x, dx, scale(1.0 / d, diff), level);
+  if (advance >= need) return advance;
+  Vec3 n = first == 1 ? cross(sub(x[2], x[1]), sub(x[3], x[1])) : cross(sub(x[1], x[0]), sub(x[3], x[2]));
+  double size = norm(n);
+  if (!(size > 0.0)) return advance;
+  double other = ccd_directional(first, x, dx, scale((dot(n, diff) < 0.0 ? -1.0 : 1.0) / size, n), level);
+  return other > advance ? other : advance;
+}
+
 /* dx less its mean; returns the fastest approach of the two parts, the first of `first` vertices. */
 KERNEL double ccd_relative(int first, const Vec3 dx[4], Vec3 rel[4]) {
   Vec3 mean = scale(0.25, add(add(dx[0], dx[1]), add(dx[2], dx[3])));
@@ -61,7 +73,7 @@ KERNEL double ccd_stencil(int first, const Vec3 x[4], const Vec3 dx[4], double s
   for (int probe = 0; probe < CCD_PROBES; probe++) {
     double advance = (d - level) / l;
     if (advance < t_max - t) {
-      double along = ccd_directional(first, at, rel, scale(1.0 / d, diff), level);
+      double along = ccd_certify(first, at, rel, diff, d, level, t_max - t);
       advance = along > advance ? along : advance;
     }
     if (advance >= t_max - t) return t_max;

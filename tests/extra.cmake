@@ -1,7 +1,10 @@
-# Tests that are scripts, and labels: `threads` also run under ThreadSanitizer, `long` only with ./test --all.
-add_test(NAME include_order COMMAND ${CMAKE_CURRENT_LIST_DIR}/include_order.sh ${PROJECT_SOURCE_DIR})
+# Tests that are scripts; sanitized builds have their own, fewer.
 if(NOT ABD_SANITIZE)
+  add_test(NAME include_order COMMAND ${CMAKE_CURRENT_LIST_DIR}/include_order.sh ${PROJECT_SOURCE_DIR})
   add_test(NAME install COMMAND ${CMAKE_CURRENT_LIST_DIR}/install/run.sh ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  if(TARGET abd)
+    add_test(NAME scenes COMMAND ${CMAKE_CURRENT_LIST_DIR}/scenes.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:abd>)
+  endif()
 endif()
 if(ABD_SANITIZE MATCHES "fuzzer")
   include(fuzz/fuzz.cmake)

@@ -15,5 +15,5 @@ foreach(source ${FUZZ_SOURCES})
   add_dependencies(fuzz ${target})
   add_test(NAME ${target} COMMAND ${CMAKE_CURRENT_LIST_DIR}/run.sh $<TARGET_FILE:${target}>
            ${CMAKE_CURRENT_LIST_DIR}/corpus/${name} ${PROJECT_BINARY_DIR}/tests/${target}.corpus ${ABD_FUZZ_SECONDS})
-  set_tests_properties(${target} PROPERTIES LABELS fuzz)
+  set_tests_properties(${target} PROPERTIES LABELS fuzz COST 100)
 endforeach()

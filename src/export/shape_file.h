@@ -1,0 +1,22 @@
+/* Frames as geometry and tables: OBJ and PLY of the posed meshes, CSV of poses and of step reports.
+ * Each writes a whole file or none: on failure the file is removed and error holds a sentence.
+ * Tested in tests/test_record.c. */
+#ifndef ABD_EXPORT_SHAPE_FILE_H
+#define ABD_EXPORT_SHAPE_FILE_H
+
+#include "record/run.h"
+
+typedef struct ExportError { char text[640]; } ExportError;
+
+bool export_obj(const RunScene *scene, const RunFrame *frame, const char *path, ExportError *error);
+/* Binary little-endian: vertices as double with colour and body id; faces, and edges of wires. */
+bool export_ply(const RunScene *scene, const RunFrame *frame, const char *path, ExportError *error);
+/* One row per body and given frame: centre of mass, position and quaternion of the mesh's own frame, velocities. */
+bool export_poses_csv(Run *run, const RunScene *scene, const int64_t *steps, size_t step_count, const char *path,
+                      ExportError *error);
+bool export_reports_csv(Run *run, const char *path, ExportError *error);
+
+/* Rotation nearest to the 3x3 part of nodes times axes^T, as a quaternion w x y z with w >= 0. */
+void export_quaternion(const double nodes[12], const double axes[9], double q[4]);
+
+#endif

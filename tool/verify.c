@@ -1,0 +1,181 @@
+/* `abd verify`: exact predicates on every frame of a run. The world is built from what the run file holds, its meshes
+ * bit for bit, so the verdict needs neither the scene nor the solver. Tested by tests/cli/verify.sh. */
+#include "args.h"
+#include "progress.h"
+#include "record/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const Command command = {
+  "verify", "verify RUN... [--frame K] [--quiet]",
+  "Tests with exact arithmetic that in no frame any two surfaces that may collide share a point. Prints\n"
+  "which bodies and triangles cross, and where. The result is kept in the run file for 'abd info'.",
+  "Exit codes: 0 nothing crosses; 1 something crosses; 2 bad usage or input; 4 memory or internal failure.",
+};
+
+enum { MOST_CROSSINGS = 100 };
+
+typedef struct Verdict {
+  int64_t frames, crossings, pairs; /* pairs: body pairs that may collide, in one frame */
+} Verdict;
+
+static int fail(int code, const char *sentence) {
+  fprintf(stderr, "abd verify: %s\n", sentence);
+  return code;
+}
+
+/* ---- The world of a run ---- */
+
+static bool add_meshes(AbdWorld *world, const RunScene *scene) {
+  for (size_t k = 0; k < scene->mesh_count; k++) {
+    const RunMesh *mesh = &scene->mesh[k];
+    AbdMeshDef def = abd_default_mesh_def();
+    AbdMeshId id;
+    def.name = mesh->name, def.vertex = mesh->vertex, def.vertex_count = mesh->vertex_count;
+    def.triangle = mesh->triangle, def.triangle_count = mesh->triangle_count;
+    def.edge = mesh->edge, def.edge_count = mesh->edge_count;
+    def.half_space = mesh->half_space, def.keep_frame = true;
+    if (abd_world_add_mesh(world, &def, &id) != ABD_OK) return false;
+  }
+  return true;
+}
+
+static bool add_bodies(AbdWorld *world, const RunScene *scene) {
+  for (size_t k = 0; k < scene->body_count; k++) {
+    AbdBodyDef def = abd_default_body_def();
+    AbdBodyId id;
+    def.name = scene->body[k].name, def.motion = scene->body[k].motion;
+    def.mesh.id = (uint32_t)scene->body[k].mesh + 1;
+    if (abd_world_add_body(world, &def, &id) != ABD_OK) return false;
+  }
+  for (size_t k = 0; k < scene->body_count; k++)
+    for (size_t e = 0; e < scene->body[k].exclude_count; e++) {
+      AbdBodyId a = {(uint32_t)k + 1}, b = {scene->body[k].exclude[e]};
+      if (a.id < b.id && abd_world_exclude_pair(world, a, b) != ABD_OK) return false;
+    }
+  return true;
+}
+
+static AbdWorld *build_world(const RunScene *scene) {
+  AbdWorldDef def = abd_default_world_def();
+  AbdError error;
+  AbdWorld *world = abd_world_create(&def, &error);
+  if (!world) return fail(0, error.text), NULL;
+  if (add_meshes(world, scene) && add_bodies(world, scene)) return world;
+  fail(0, abd_world_error(world));
+  abd_world_destroy(world);
+  return NULL;
+}
+
+static int64_t count_pairs(const AbdWorld *world) {
+  int64_t count = 0;
+  uint32_t bodies = (uint32_t)abd_world_body_count(world);
+  for (uint32_t a = 1; a <= bodies; a++)
+    for (uint32_t b = a + 1; b <= bodies; b++) count += abd_world_pair_collides(world, (AbdBodyId){a}, (AbdBodyId){b});
+  return count;
+}
+
+/* ---- Frames ---- */
+
+static void print_crossing(const RunScene *scene, const RunFrame *frame, const AbdCrossing *c) {
+  char a[32] = "an edge", b[32] = "an edge";
+  if (c->triangle_a != UINT32_MAX) snprintf(a, sizeof a, "triangle %u", c->triangle_a);
+  if (c->triangle_b != UINT32_MAX) snprintf(b, sizeof b, "triangle %u", c->triangle_b);
+  printf("step %lld, time %.6g s: '%s' (body %u, %s) crosses '%s' (body %u, %s) near (%.6g, %.6g, %.6g)\n",
+         (long long)frame->step, frame->time, scene->body[c->body_a.id - 1].name, c->body_a.id, a,
+         scene->body[c->body_b.id - 1].name, c->body_b.id, b, c->point[0], c->point[1], c->point[2]);
+}
+
+static bool verify_frame(Run *run, const RunScene *scene, const AbdWorld *world, int64_t step, Verdict *verdict) {
+  AbdCrossing crossing[MOST_CROSSINGS];
+  RunFrame frame;
+  if (!run_read_frame(run, scene, step, &frame)) return false;
+  size_t count = abd_world_find_crossings(world, frame.nodes, crossing, MOST_CROSSINGS);
+  for (size_t k = 0; k < count && k < MOST_CROSSINGS; k++) {
+    if (verdict->crossings + (int64_t)k < MOST_CROSSINGS) print_crossing(scene, &frame, &crossing[k]);
+    if (verdict->crossings + (int64_t)k == MOST_CROSSINGS) printf("further crossings are counted only\n");
+  }
+  verdict->crossings += (int64_t)count;
+  verdict->frames++;
+  run_frame_destroy(&frame);
+  return true;
+}
+
+static int verify_frames(Run *run, const RunScene *scene, const AbdWorld *world, int64_t frame, Verdict *verdict) {
+  int64_t *steps = NULL;
+  size_t count = 0;
+  if (!run_read_frame_steps(run, &steps, &count)) return fail(EXIT_BAD_INPUT, run_error(run));
+  bool good = true, bar = isatty(STDERR_FILENO);
+  double shown = clock_seconds();
+  verdict->pairs = count_pairs(world);
+  if (frame >= 0) good = verify_frame(run, scene, world, frame, verdict);
+  for (size_t k = 0; frame < 0 && k < count && good; k++) {
+    good = verify_frame(run, scene, world, steps[k], verdict);
+    if (!bar || clock_seconds() - shown < 0.2) continue;
+    shown = clock_seconds();
+    fprintf(stderr, "\r\033[Kframe %zu of %zu", k + 1, count);
+  }
+  if (bar) fprintf(stderr, "\r\033[K");
+  free(steps);
+  return good ? EXIT_GOOD : fail(EXIT_BAD_INPUT, run_error(run));
+}
+
+/* Kept for `abd info`; a file that may not be written, or is being written, stays as it is. */
+static void keep_verdict(const char *path, const Verdict *verdict) {
+  RunError error;
+  char frames[32], crossings[32];
+  Run *run = run_open(path, RUN_APPEND, &error);
+  if (!run) return;
+  snprintf(frames, sizeof frames, "%lld", (long long)verdict->frames);
+  snprintf(crossings, sizeof crossings, "%lld", (long long)verdict->crossings);
+  if (run_begin(run) && run_write_meta(run, "verified_frames", frames) &&
+      run_write_meta(run, "verified_crossings", crossings))
+    run_commit(run);
+  run_close(run);
+}
+
+static int verify_run(const char *path, int64_t frame, bool quiet) {
+  RunError error;
+  RunScene scene = {0};
+  Verdict verdict = {0};
+  Run *run = run_open(path, RUN_READ, &error);
+  if (!run) return fail(EXIT_BAD_INPUT, error.text);
+  int code = run_read_scene(run, &scene) ? EXIT_GOOD : fail(EXIT_BAD_INPUT, run_error(run));
+  AbdWorld *world = code == EXIT_GOOD ? build_world(&scene) : NULL;
+  if (code == EXIT_GOOD) code = world ? verify_frames(run, &scene, world, frame, &verdict) : EXIT_FAILED;
+  abd_world_destroy(world);
+  run_scene_destroy(&scene);
+  run_close(run);
+  if (code != EXIT_GOOD) return code;
+  if (frame < 0) keep_verdict(path, &verdict);
+  if (!quiet || verdict.crossings)
+    printf("%s: %lld frames, %lld pairs of bodies in each: %s%.0lld%s\n", path, (long long)verdict.frames,
+           (long long)verdict.pairs, verdict.crossings ? "" : "no two surfaces cross", (long long)verdict.crossings,
+           verdict.crossings ? " crossings" : "");
+  return verdict.crossings ? EXIT_FOUND : EXIT_GOOD;
+}
+
+int command_verify(int argc, char **argv) {
+  int64_t frame = -1;
+  bool quiet = false;
+  TextList path;
+  const Option option[] = {
+    {"frame", 0, OPTION_COUNT, &frame, "K", "only the frame of step K"},
+    {"quiet", 'q', OPTION_FLAG, &quiet, NULL, "print crossings and errors only"},
+    {0},
+  };
+  int code = args_parse(&command, option, argc, argv, &path);
+  if (code == ARGS_GO_ON && path.count == 0) code = args_usage_error(&command, "expected a run file (.abd)");
+  if (code == ARGS_GO_ON) {
+    code = EXIT_GOOD;
+    for (int k = 0; k < path.count; k++) {
+      int one = verify_run(path.text[k], frame, quiet);
+      if (one > code) code = one;
+    }
+  }
+  args_free(&path);
+  return code;
+}

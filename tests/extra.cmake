@@ -1,6 +1,7 @@
 # Tests that are scripts; sanitized builds have their own, fewer.
 if(NOT ABD_SANITIZE)
   add_test(NAME include_order COMMAND ${CMAKE_CURRENT_LIST_DIR}/include_order.sh ${PROJECT_SOURCE_DIR})
+  add_test(NAME headers COMMAND ${CMAKE_CURRENT_LIST_DIR}/headers.sh ${PROJECT_SOURCE_DIR})
   add_test(NAME install COMMAND ${CMAKE_CURRENT_LIST_DIR}/install/run.sh ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   if(TARGET abd)
     add_test(NAME scenes COMMAND ${CMAKE_CURRENT_LIST_DIR}/scenes.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:abd>)

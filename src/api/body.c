@@ -1,0 +1,145 @@
+/* Meshes and bodies: adding them, looking at them, forces and targets. */
+#include <string.h>
+
+#include "api/world.h"
+#include "kernel/rigid.h"
+
+AbdMeshDef abd_default_mesh_def(void) { return (AbdMeshDef){.name = NULL}; }
+
+AbdBodyDef abd_default_body_def(void) {
+  return (AbdBodyDef){.density = 1000, .stiffness = 1e11, .rotation = {1, 0, 0, 0}, .friction = -1, .group = -1};
+}
+
+static AbdStatus check_open(AbdWorld *world, AbdError *error) {
+  return world->started ? fault(error, ABD_ERROR_STATE, "the world has started: nothing can be added to it any more") : ABD_OK;
+}
+
+AbdStatus abd_world_add_mesh(AbdWorld *world, const AbdMeshDef *def, AbdMeshId *mesh) {
+  AbdError *error = world_fresh_error(world);
+  if (check_open(world, error)) return error->status;
+  if (model_add_mesh(&world->model, def, error)) return error->status;
+  if (mesh) mesh->id = (uint32_t)world->model.mesh_count;
+  return ABD_OK;
+}
+
+AbdStatus abd_world_add_body(AbdWorld *world, const AbdBodyDef *def, AbdBodyId *body) {
+  AbdError *error = world_fresh_error(world);
+  if (check_open(world, error)) return error->status;
+  if (model_add_body(&world->model, def, error)) return error->status;
+  if (body) body->id = (uint32_t)world->model.body_count;
+  return ABD_OK;
+}
+
+static AbdStatus check_pair(AbdWorld *world, AbdBodyId a, AbdBodyId b, AbdError *error) {
+  if (check_open(world, error)) return error->status;
+  if (!world_body(world, a) || !world_body(world, b) || a.id == b.id)
+    return fault(error, ABD_ERROR_ARGUMENT, "bodies %u and %u are not a pair (there are %d bodies)", a.id, b.id, world->model.body_count);
+  return ABD_OK;
+}
+
+AbdStatus abd_world_exclude_pair(AbdWorld *world, AbdBodyId a, AbdBodyId b) {
+  AbdError *error = world_fresh_error(world);
+  if (check_pair(world, a, b, error)) return error->status;
+  return model_add_rule(&world->model, (int)a.id - 1, (int)b.id - 1, -1, error);
+}
+
+AbdStatus abd_world_set_pair_friction(AbdWorld *world, AbdBodyId a, AbdBodyId b, double friction) {
+  AbdError *error = world_fresh_error(world);
+  if (check_pair(world, a, b, error)) return error->status;
+  if (!isfinite(friction) || friction < 0) return fault(error, ABD_ERROR_ARGUMENT, "friction of a pair is %g, expected a number >= 0", friction);
+  return model_add_rule(&world->model, (int)a.id - 1, (int)b.id - 1, friction, error);
+}
+
+AbdStatus abd_mesh_view(const AbdWorld *world, AbdMeshId mesh, AbdMeshView *view) {
+  const Mesh *m = world_mesh(world, mesh);
+  if (!m) return ABD_ERROR_ARGUMENT;
+  memset(view, 0, sizeof *view);
+  view->name = m->name;
+  view->vertex = &m->vertex[0].x;
+  view->vertex_count = (size_t)m->vertex_count;
+  view->triangle = m->triangle_count ? &m->triangle[0][0] : NULL;
+  view->triangle_count = (size_t)m->triangle_count;
+  view->edge = m->edge_count ? &m->edge[0][0] : NULL;
+  view->edge_count = (size_t)m->edge_count;
+  vec3_to(view->origin, m->origin);
+  for (int k = 0; k < 3; k++) vec3_to(view->axes + 3 * k, m->axes.c[k]);
+  view->closed = m->closed;
+  view->half_space = m->half_space;
+  view->volume = m->volume;
+  return ABD_OK;
+}
+
+AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view) {
+  const Body *b = world_body(world, body);
+  if (!b) return ABD_ERROR_ARGUMENT;
+  Vec3 s = b->second;
+  *view = (AbdBodyView){b->name, {(uint32_t)b->mesh + 1}, b->motion, b->density, b->mass, {s.y + s.z, s.x + s.z, s.x + s.y},
+                        b->stiffness, b->friction, b->elasticity, b->fixed, b->group};
+  return ABD_OK;
+}
+
+bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBodyId b) {
+  return world_body(world, a) && world_body(world, b) && model_collides(&world->model, (int)a.id - 1, (int)b.id - 1);
+}
+
+AbdStatus abd_body_nodes(const AbdWorld *world, AbdBodyId body, double nodes[12]) {
+  const Body *b = world_body(world, body);
+  if (!b) return ABD_ERROR_ARGUMENT;
+  memcpy(nodes, world->started ? &world->state.q[body.id - 1] : &b->start, sizeof(Affine));
+  return ABD_OK;
+}
+
+AbdStatus abd_body_velocity(const AbdWorld *world, AbdBodyId body, double linear[3], double angular[3]) {
+  const Body *b = world_body(world, body);
+  if (!b) return ABD_ERROR_ARGUMENT;
+  Vec3 v = b->velocity, w = b->angular_velocity;
+  if (world->started) {
+    const Affine *q = &world->state.q[body.id - 1], *rate = &world->state.rate[body.id - 1];
+    Mat3 a = affine_linear(q);
+    v = rate->n[0];
+    w = b->motion == ABD_MOTION_STATIC ? vec3(0, 0, 0) : spin_from_momentum(a, b->second, spin_momentum(a, affine_linear(rate), b->second));
+  }
+  vec3_to(linear, v);
+  vec3_to(angular, w);
+  return ABD_OK;
+}
+
+static AbdStatus check_six(AbdWorld *world, AbdBodyId body, const double *x, const double *y, int ny, const char *what, AbdError *error) {
+  if (!world->started && abd_world_start(world) != ABD_OK) return world->error.status;
+  const Body *b = world_body(world, body);
+  if (!b) return fault(error, ABD_ERROR_ARGUMENT, "body %u does not exist (there are %d)", body.id, world->model.body_count);
+  for (int i = 0; i < 3 + ny; i++) {
+    double v = i < 3 ? x[i] : y[i - 3];
+    if (!isfinite(v)) return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": %s %d is %g, expected a finite number", b->name, what, i, v);
+  }
+  return ABD_OK;
+}
+
+AbdStatus abd_body_set_force(AbdWorld *world, AbdBodyId body, const double force[3], const double torque[3]) {
+  AbdError *error = world_fresh_error(world);
+  if (check_six(world, body, force, torque, 3, "force component", error)) return world->error.status;
+  world->state.force[body.id - 1] = vec3_from(force);
+  world->state.torque[body.id - 1] = vec3_from(torque);
+  return ABD_OK;
+}
+
+AbdStatus abd_body_set_target(AbdWorld *world, AbdBodyId body, const double position[3], const double rotation[4]) {
+  AbdError *error = world_fresh_error(world);
+  if (check_six(world, body, position, rotation, 4, "target component", error)) return world->error.status;
+  const Body *b = world_body(world, body);
+  if (b->motion != ABD_MOTION_KINEMATIC) return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\" is not kinematic: it has no target", b->name);
+  world->state.target[body.id - 1] = model_pose(&world->model.mesh[b->mesh], vec3_from(position), rotation);
+  world->state.has_target[body.id - 1] = 1;
+  return ABD_OK;
+}
+
+AbdStatus abd_body_set_velocity(AbdWorld *world, AbdBodyId body, const double linear[3], const double angular[3]) {
+  AbdError *error = world_fresh_error(world);
+  if (check_six(world, body, linear, angular, 3, "velocity component", error)) return world->error.status;
+  const Body *b = world_body(world, body);
+  if (b->motion == ABD_MOTION_STATIC) return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\" is static: it has no velocity", b->name);
+  Affine *rate = &world->state.rate[body.id - 1];
+  *rate = affine(vec3_from(linear), mat3_mul(mat3_skew(vec3_from(angular)), affine_linear(&world->state.q[body.id - 1])));
+  if (b->fixed) *rate = freedom_project(b, *rate);
+  return ABD_OK;
+}

@@ -1,0 +1,118 @@
+/* Contacts and crossings; names of enumerations. */
+#include "api/world.h"
+#include "contact/broad.h"
+#include "geom/crossing.h"
+#include "kernel/barrier.h"
+#include "kernel/friction.h"
+
+#include <string.h>
+
+static uint64_t contact_id(const Contact *c) { return (uint64_t)c->kind << 60 | (uint64_t)(uint32_t)c->prim_a << 30 | (uint32_t)c->prim_b; }
+
+static Vec3 friction_force(const Pair *p, const Contact *c, const ContactScene *scene, const Affine *qa, const Affine *qb, double h2) {
+  for (int i = 0; i < p->friction_count; i++) {
+    const FrictionPoint *f = &p->friction[i];
+    if (f->key != contact_id(c)) continue;
+    Vec3 u = friction_displacement(f, qa, qb);
+    return scale(-f->load * friction_f1_over_y(norm(u), scene->friction_eps) / h2, u);
+  }
+  return vec3(0, 0, 0);
+}
+
+static AbdContact describe(const AbdWorld *world, const Pair *p, const Contact *c) {
+  const ContactScene *scene = &world->backend->scene;
+  const Affine *qa = &world->step.q[p->a], *qb = &world->step.q[p->b];
+  double h2 = world->step.h2;
+  AbdContact out;
+  memset(&out, 0, sizeof out);
+  out.body_a.id = (uint32_t)p->a + 1;
+  out.body_b.id = (uint32_t)p->b + 1;
+  vec3_to(out.point, scale(0.5, add(affine_point(qa, c->ya), affine_point(qb, c->yb))));
+  vec3_to(out.normal, c->normal);
+  out.distance = c->gap + scene->separation;
+  out.normal_force = -p->stiffness * c->mollifier * barrier_d1(c->gap / scene->range) / scene->range / h2;
+  vec3_to(out.friction_force, friction_force(p, c, scene, qa, qb, h2));
+  out.kind = c->kind == STENCIL_VERTEX_PLANE ? STENCIL_VERTEX_TRIANGLE : c->kind;
+  out.primitive_a = (uint32_t)c->prim_a;
+  out.primitive_b = (uint32_t)c->prim_b;
+  return out;
+}
+
+size_t abd_world_contacts(const AbdWorld *world, AbdContact *contact, size_t capacity) {
+  size_t count = 0;
+  if (!world->started) return 0;
+  for (int k = 0; k < world->backend->pair_count; k++) {
+    const Pair *p = &world->backend->pair[k];
+    for (int i = 0; i < p->contact_count; i++, count++)
+      if (count < capacity) contact[count] = describe(world, p, &p->contact[i]);
+  }
+  return count;
+}
+
+static uint32_t element_triangle(const Mesh *m, int element) {
+  return element >= 0 && m->element[element].triangle >= 0 ? (uint32_t)m->element[element].triangle : UINT32_MAX;
+}
+
+bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double nodes_a[12], AbdBodyId b, const double nodes_b[12],
+                             AbdCrossing *crossing) {
+  const Body *x = world_body(world, a), *y = world_body(world, b);
+  Affine qa, qb;
+  Crossing c;
+  if (!x || !y) return false;
+  memcpy(&qa, nodes_a, sizeof qa);
+  memcpy(&qb, nodes_b, sizeof qb);
+  const Mesh *ma = &world->model.mesh[x->mesh], *mb = &world->model.mesh[y->mesh];
+  if (!mesh_find_crossing(ma, &qa, mb, &qb, &c)) return false;
+  if (crossing) {
+    crossing->body_a = a;
+    crossing->body_b = b;
+    crossing->triangle_a = element_triangle(ma, c.element_a);
+    crossing->triangle_b = element_triangle(mb, c.element_b);
+    vec3_to(crossing->point, c.point);
+  }
+  return true;
+}
+
+size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing, size_t capacity) {
+  const Model *m = &world->model;
+  size_t count = 0;
+  Broad broad;
+  if (!broad_init(&broad, m)) goto done;
+  for (int i = 0; i < m->body_count; i++) {
+    Affine q;
+    memcpy(&q, nodes + 12 * (size_t)i, sizeof q);
+    Box box = body_box(m, i, &q);
+    broad.box[i] = box_inflate(box, 1e-9 * norm(sub(box.hi, box.lo)));
+  }
+  if (!broad_find(&broad, m)) goto done;
+  for (int k = 0; k < broad.pair_count; k++) {
+    uint32_t a = (uint32_t)(broad.pair[k] >> 32), b = (uint32_t)broad.pair[k];
+    AbdCrossing c;
+    if (!abd_world_find_crossing(world, (AbdBodyId){a + 1}, nodes + 12 * (size_t)a, (AbdBodyId){b + 1}, nodes + 12 * (size_t)b, &c)) continue;
+    if (count < capacity) crossing[count] = c;
+    count++;
+  }
+done:
+  broad_destroy(&broad);
+  return count;
+}
+
+const char *abd_status_name(AbdStatus status) {
+  static const char *const name[] = {"ok", "argument", "mesh", "crossing", "memory", "numeric", "state"};
+  return (unsigned)status < ARRAY_COUNT(name) ? name[status] : "unknown";
+}
+
+const char *abd_stage_name(AbdStage stage) {
+  static const char *const name[] = {"candidates", "distances", "assembly", "solve", "ccd", "line_search", "rest"};
+  return (unsigned)stage < ARRAY_COUNT(name) ? name[stage] : "unknown";
+}
+
+const char *abd_term_name(AbdTerm term) {
+  static const char *const name[] = {"kinetic", "gravity", "elastic", "contact", "friction"};
+  return (unsigned)term < ARRAY_COUNT(name) ? name[term] : "unknown";
+}
+
+const char *abd_outcome_name(AbdOutcome outcome) {
+  static const char *const name[] = {"converged", "stopped at max iterations", "stopped by line search", "stopped by factorization", "kinematic body blocked"};
+  return (unsigned)outcome < ARRAY_COUNT(name) ? name[outcome] : "unknown";
+}

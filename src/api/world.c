@@ -1,0 +1,172 @@
+/* Worlds: creation, start, step, snapshots. */
+#include "api/world.h"
+
+#include <string.h>
+
+#include "geom/crossing.h"
+
+AbdWorldDef abd_default_world_def(void) {
+  return (AbdWorldDef){
+    .dt = 0.01,
+    .gravity = {0, 0, -9.81},
+    .integrator = ABD_INTEGRATOR_RIGID,
+    .contact = {.stiffness = 1, .friction_speed = 1e-3, .friction_iterations = 2, .friction_anchors = true},
+    .solver = {.max_iterations = 200},
+  };
+}
+
+static AbdStatus check_world(const AbdWorldDef *d, AbdError *error) {
+  const struct { const char *name; double value; bool positive; } number[] = {
+    {"dt", d->dt, true}, {"contact.range", d->contact.range, false}, {"contact.separation", d->contact.separation, false},
+    {"contact.stiffness", d->contact.stiffness, true}, {"contact.friction", d->contact.friction, false},
+    {"contact.friction_speed", d->contact.friction_speed, true}, {"solver.tolerance", d->solver.tolerance, false}};
+  for (int i = 0; i < ARRAY_COUNT(number); i++)
+    if (!isfinite(number[i].value) || number[i].value < 0 || (number[i].positive && number[i].value == 0))
+      return fault(error, ABD_ERROR_ARGUMENT, "%s is %g, expected a number %s 0", number[i].name, number[i].value, number[i].positive ? ">" : ">=");
+  for (int i = 0; i < 3; i++)
+    if (!isfinite(d->gravity[i])) return fault(error, ABD_ERROR_ARGUMENT, "gravity[%d] is %g, expected a finite number", i, d->gravity[i]);
+  if (d->solver.max_iterations < 1) return fault(error, ABD_ERROR_ARGUMENT, "solver.max_iterations is %d, expected at least 1", d->solver.max_iterations);
+  if (d->contact.friction_iterations < 0)
+    return fault(error, ABD_ERROR_ARGUMENT, "contact.friction_iterations is %d, expected at least 0", d->contact.friction_iterations);
+  if ((unsigned)d->integrator > ABD_INTEGRATOR_BDF2) return fault(error, ABD_ERROR_ARGUMENT, "integrator %d is unknown", (int)d->integrator);
+  return ABD_OK;
+}
+
+AbdWorld *abd_world_create(const AbdWorldDef *def, AbdError *error) {
+  AbdError local = {ABD_OK, ""};
+  AbdWorldDef standard = abd_default_world_def();
+  if (!def) def = &standard;
+  AbdWorld *world = NULL;
+  if (check_world(def, &local) == ABD_OK) {
+    world = mem_zeroed(1, sizeof *world);
+    if (world) world->model.def = *def;
+    else fault(&local, ABD_ERROR_MEMORY, "out of memory while creating a world");
+  }
+  if (error) *error = local;
+  return world;
+}
+
+void abd_world_destroy(AbdWorld *world) {
+  if (!world) return;
+  cpu_destroy(world->backend);
+  step_destroy(&world->step);
+  state_destroy(&world->state);
+  state_destroy(&world->next);
+  model_destroy(&world->model);
+  mem_free(world);
+}
+
+const char *abd_world_error(const AbdWorld *world) { return world->error.text; }
+
+AbdError *world_fresh_error(AbdWorld *world) {
+  world->error = (AbdError){ABD_OK, ""};
+  return &world->error;
+}
+
+const Mesh *world_mesh(const AbdWorld *world, AbdMeshId mesh) {
+  return mesh.id >= 1 && mesh.id <= (uint32_t)world->model.mesh_count ? &world->model.mesh[mesh.id - 1] : NULL;
+}
+
+const Body *world_body(const AbdWorld *world, AbdBodyId body) {
+  return body.id >= 1 && body.id <= (uint32_t)world->model.body_count ? &world->model.body[body.id - 1] : NULL;
+}
+
+size_t abd_world_body_count(const AbdWorld *world) { return (size_t)world->model.body_count; }
+size_t abd_world_mesh_count(const AbdWorld *world) { return (size_t)world->model.mesh_count; }
+double abd_world_time(const AbdWorld *world) { return (double)world->state.step * world->model.def.dt; }
+int64_t abd_world_step_count(const AbdWorld *world) { return world->state.step; }
+AbdWorldDef abd_world_settings(const AbdWorld *world) { return world->model.def; }
+
+static AbdStatus check_start(AbdWorld *world, AbdError *error) {
+  const Model *m = &world->model;
+  double *nodes = mem_alloc((size_t)m->body_count * 12, sizeof(double));
+  if (!nodes) return fault(error, ABD_ERROR_MEMORY, "out of memory while checking the start");
+  for (int i = 0; i < m->body_count; i++) memcpy(nodes + 12 * (size_t)i, &m->body[i].start, sizeof(Affine));
+  AbdCrossing c;
+  size_t count = abd_world_find_crossings(world, nodes, &c, 1);
+  mem_free(nodes);
+  if (count == 0) return ABD_OK;
+  const Body *a = world_body(world, c.body_a), *b = world_body(world, c.body_b);
+  return fault(error, ABD_ERROR_CROSSING,
+               "bodies \"%s\" and \"%s\" touch or cross at the start: triangle %d of the one and triangle %d of the other, near (%g, %g, %g)%s",
+               a->name, b->name, (int)c.triangle_a, (int)c.triangle_b, c.point[0], c.point[1], c.point[2],
+               count > 1 ? "; other pairs do too" : "");
+}
+
+/* What start makes; undone as a whole when one part fails. */
+static AbdStatus build(AbdWorld *world, AbdError *error) {
+  Model *m = &world->model;
+  if (model_start(m, error)) return error->status;
+  if (state_init(&world->state, m, error) || state_init(&world->next, m, error)) return error->status;
+  world->backend = cpu_create(m);
+  if (!step_init(&world->step, m) || !world->backend) return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", m->body_count);
+  return check_start(world, error);
+}
+
+AbdStatus abd_world_start(AbdWorld *world) {
+  AbdError *error = world_fresh_error(world);
+  if (world->started) return ABD_OK;
+  AbdWorldDef given = world->model.def;
+  AbdStatus status = build(world, error);
+  if (status == ABD_OK) {
+    world->started = true;
+    return ABD_OK;
+  }
+  cpu_destroy(world->backend);
+  world->backend = NULL;
+  step_destroy(&world->step);
+  state_destroy(&world->state);
+  state_destroy(&world->next);
+  mem_free(world->model.moving);
+  world->model.moving = NULL;
+  world->model.started = false;
+  world->model.def = given;
+  return status;
+}
+
+static AbdStatus step_fault(AbdWorld *world, AbdError *error) {
+  const Backend *b = &world->backend->base;
+  if (!b->numeric) return fault(error, ABD_ERROR_MEMORY, "out of memory in step %lld", (long long)world->state.step + 1);
+  const Body *body = world_body(world, b->blame);
+  return fault(error, ABD_ERROR_NUMERIC, "a value that is not finite appeared in step %lld%s%s", (long long)world->state.step + 1,
+               body ? " at body " : "", body ? body->name : "");
+}
+
+AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
+  AbdStepReport local;
+  AbdError *error = world_fresh_error(world);
+  if (!world->started && abd_world_start(world) != ABD_OK) return world->error.status;
+  if (!report) report = &local;
+  memset(report, 0, sizeof *report);
+  double t0 = clock_now();
+  world->backend->base.numeric = false;
+  state_copy(&world->next, &world->state, &world->model);
+  if (!step_run(&world->step, &world->backend->base, &world->state, &world->next, report)) return step_fault(world, error);
+  State t = world->state;
+  world->state = world->next;
+  world->next = t;
+  report->step = world->state.step;
+  report->time = abd_world_time(world);
+  double rest = clock_now() - t0;
+  for (int i = 0; i < ABD_STAGE_REST; i++) rest -= report->seconds[i];
+  report->seconds[ABD_STAGE_REST] = rest;
+  return ABD_OK;
+}
+
+size_t abd_world_snapshot_size(const AbdWorld *world) { return world->started ? state_size(&world->state, &world->model) : 0; }
+
+AbdStatus abd_world_save(const AbdWorld *world, void *bytes, size_t size) {
+  if (!world->started || size < abd_world_snapshot_size(world)) return ABD_ERROR_STATE;
+  state_save(&world->state, &world->model, bytes);
+  return ABD_OK;
+}
+
+AbdStatus abd_world_restore(AbdWorld *world, const void *bytes, size_t size) {
+  AbdError *error = world_fresh_error(world);
+  if (!world->started && abd_world_start(world) != ABD_OK) return world->error.status;
+  return state_restore(&world->state, &world->model, bytes, size, error);
+}
+
+uint64_t abd_world_hash(const AbdWorld *world) { return world->started ? state_hash(&world->state, &world->model) : 0; }
+
+const char *abd_version(void) { return "0.1.0"; }

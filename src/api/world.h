@@ -1,0 +1,23 @@
+/* The world behind the public handle: a model, its state and the one being made, a backend. */
+#ifndef ABD_API_WORLD_H
+#define ABD_API_WORLD_H
+
+#include "cpu/cpu.h"
+#include "model/model.h"
+#include "step/step.h"
+
+struct AbdWorld {
+  Model model;
+  State state, next;
+  Step step;
+  Cpu *backend;
+  bool started;
+  AbdError error;
+};
+
+const Mesh *world_mesh(const AbdWorld *world, AbdMeshId mesh); /* NULL when there is none */
+const Body *world_body(const AbdWorld *world, AbdBodyId body);
+/* Forgets the last failure, so that the next one is told. */
+AbdError *world_fresh_error(AbdWorld *world);
+
+#endif

@@ -1,0 +1,75 @@
+#include "contact/broad.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool broad_init(Broad *broad, const Model *model) {
+  memset(broad, 0, sizeof *broad);
+  broad->box = mem_zeroed((size_t)model->body_count, sizeof(Box));
+  broad->order = mem_alloc((size_t)model->body_count, sizeof(int));
+  for (int i = 0; broad->order && i < model->body_count; i++) broad->order[i] = i;
+  return broad->box && broad->order;
+}
+
+void broad_destroy(Broad *broad) {
+  mem_free(broad->box);
+  mem_free(broad->order);
+  mem_free(broad->pair);
+  memset(broad, 0, sizeof *broad);
+}
+
+Box body_box(const Model *model, int body, const Affine *q) {
+  const Mesh *mesh = &model->mesh[model->body[body].mesh];
+  const double far = 1e150;
+  if (mesh->half_space) return (Box){vec3(-far, -far, -far), vec3(far, far, far)};
+  return box_transform(q, mesh->box);
+}
+
+static int spread_axis(const Broad *broad, const Model *model) {
+  Vec3 sum = vec3(0, 0, 0), sum_sq = vec3(0, 0, 0);
+  for (int s = 0; s < model->moving_count; s++) {
+    Vec3 c = box_center(broad->box[model->moving[s]]);
+    sum = add(sum, c);
+    sum_sq = add(sum_sq, vec3(c.x * c.x, c.y * c.y, c.z * c.z));
+  }
+  double n = model->moving_count > 0 ? model->moving_count : 1;
+  Vec3 var = sub(sum_sq, scale(1 / n, vec3(sum.x * sum.x, sum.y * sum.y, sum.z * sum.z)));
+  return var.x >= var.y && var.x >= var.z ? 0 : var.y >= var.z ? 1 : 2;
+}
+
+/* Insertion sort: the order of the last call is nearly right. */
+static void sort_order(Broad *broad, int count, int axis) {
+  for (int i = 1; i < count; i++) {
+    int body = broad->order[i], j = i;
+    double lo = component(broad->box[body].lo, axis);
+    for (; j > 0; j--) {
+      double other = component(broad->box[broad->order[j - 1]].lo, axis);
+      if (other < lo || (other == lo && broad->order[j - 1] < body)) break;
+      broad->order[j] = broad->order[j - 1];
+    }
+    broad->order[j] = body;
+  }
+}
+
+static int compare_keys(const void *x, const void *y) {
+  uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+  return (a > b) - (a < b);
+}
+
+bool broad_find(Broad *broad, const Model *model) {
+  int n = model->body_count, axis = spread_axis(broad, model);
+  sort_order(broad, n, axis);
+  broad->pair_count = 0;
+  for (int i = 0; i < n; i++) {
+    int a = broad->order[i];
+    double end = component(broad->box[a].hi, axis);
+    for (int j = i + 1; j < n && component(broad->box[broad->order[j]].lo, axis) <= end; j++) {
+      int b = broad->order[j];
+      if (!box_overlap(broad->box[a], broad->box[b]) || !model_collides(model, a, b)) continue;
+      if (!mem_reserve((void **)&broad->pair, &broad->pair_capacity, broad->pair_count + 1, sizeof(uint64_t))) return false;
+      broad->pair[broad->pair_count++] = pair_key(a, b);
+    }
+  }
+  if (broad->pair_count > 1) qsort(broad->pair, (size_t)broad->pair_count, sizeof(uint64_t), compare_keys);
+  return true;
+}

@@ -1,0 +1,22 @@
+/* Body-level broad phase: pairs of bodies whose boxes overlap and that may collide. Sweep and prune along the axis in
+ * which the boxes spread most. Tested in tests/test_contact.c. */
+#ifndef ABD_CONTACT_BROAD_H
+#define ABD_CONTACT_BROAD_H
+
+#include "model/model.h"
+
+typedef struct Broad {
+  Box *box;            /* per body: where it may be while the pairs hold */
+  int *order;
+  uint64_t *pair;      /* sorted keys pair_key(a, b) */
+  int pair_count, pair_capacity;
+} Broad;
+
+bool broad_init(Broad *broad, const Model *model);
+void broad_destroy(Broad *broad);
+/* The box of a posed body; of a half-space, everything. */
+Box body_box(const Model *model, int body, const Affine *q);
+/* Finds the pairs of the boxes in broad->box. False when memory is out. */
+bool broad_find(Broad *broad, const Model *model);
+
+#endif

@@ -1,0 +1,65 @@
+/* Gradient and Hessian of a pair's barrier and friction, summed over its contacts as moments: for a spring K between
+ * material points ya, yb, H_aa += K (x) ya ya^T, H_bb += K (x) yb yb^T, H_ab -= K (x) ya yb^T with y = (1, Y). The barrier's
+ * K is the Gauss-Newton b'' n n^T: positive semidefinite without any eigenvalue problem. */
+#include "contact/pair.h"
+
+#include <string.h>
+
+#include "kernel/barrier.h"
+#include "kernel/friction.h"
+
+static void sym3_accumulate(Sym3 *s, double w, const Sym3 *k) {
+  s->xx += w * k->xx; s->yy += w * k->yy; s->zz += w * k->zz;
+  s->xy += w * k->xy; s->xz += w * k->xz; s->yz += w * k->yz;
+}
+
+static void add_spring(Moments *m, Vec3 force, const Sym3 *k, Vec3 ya, Vec3 yb) {
+  const double a[4] = {1, ya.x, ya.y, ya.z}, b[4] = {1, yb.x, yb.y, yb.z};
+  for (int i = 0, e = 0; i < 4; i++) {
+    m->ga[i] = add_scaled(m->ga[i], a[i], force);
+    m->gb[i] = add_scaled(m->gb[i], -b[i], force);
+    for (int j = 0; j <= i; j++, e++) {
+      sym3_accumulate(&m->aa[e], a[i] * a[j], k);
+      sym3_accumulate(&m->bb[e], b[i] * b[j], k);
+    }
+    for (int j = 0; j < 4; j++) sym3_accumulate(&m->ab[4 * i + j], a[i] * b[j], k);
+  }
+}
+
+/* Gradient of the mollifier: c = |u x v|^2 depends on the edges' directions u = A_a U, v = A_b V alone. */
+static void add_mollifier(Moments *m, const Mesh *a, const Mesh *b, const Contact *c, const Affine *qa, const Affine *qb, double factor) {
+  const uint32_t *ea = a->edge[c->prim_a], *eb = b->edge[c->prim_b];
+  Vec3 ur = sub(a->vertex[ea[1]], a->vertex[ea[0]]), vr = sub(b->vertex[eb[1]], b->vertex[eb[0]]);
+  Vec3 u = affine_vector(qa, ur), v = affine_vector(qb, vr), w = cross(u, v);
+  Vec3 gu = scale(2 * factor, cross(v, w)), gv = scale(2 * factor, cross(w, u));
+  for (int i = 0; i < 3; i++) {
+    m->ga[i + 1] = add_scaled(m->ga[i + 1], component(ur, i), gu);
+    m->gb[i + 1] = add_scaled(m->gb[i + 1], component(vr, i), gv);
+  }
+}
+
+void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+  const Model *model = scene->model;
+  const Mesh *a = &model->mesh[model->body[pair->a].mesh], *b = &model->mesh[model->body[pair->b].mesh];
+  if (pair->contact_count == 0 && pair->friction_count == 0) return;
+  if (!pair->moments && !(pair->moments = mem_alloc(1, sizeof(Moments)))) {
+    pair->failed = true;
+    return;
+  }
+  Moments *m = pair->moments;
+  memset(m, 0, sizeof *m);
+  for (int i = 0; i < pair->contact_count; i++) {
+    const Contact *c = &pair->contact[i];
+    double y = c->gap / scene->range, k = pair->stiffness * c->mollifier;
+    Sym3 hessian = sym3_add_outer(sym3_zero(), k * barrier_d2(y) / (scene->range * scene->range), c->normal);
+    add_spring(m, scale(k * barrier_d1(y) / scene->range, c->normal), &hessian, c->ya, c->yb);
+    if (c->mollifier_d1 != 0) add_mollifier(m, a, b, c, qa, qb, pair->stiffness * barrier(y) * c->mollifier_d1);
+  }
+  for (int i = 0; i < pair->friction_count; i++) {
+    const FrictionPoint *f = &pair->friction[i];
+    Vec3 u = friction_displacement(f, qa, qb);
+    Sym3 hessian = friction_hessian(u, f->normal, scene->friction_eps), scaled = sym3_zero();
+    sym3_accumulate(&scaled, f->load, &hessian);
+    add_spring(m, scale(f->load * friction_f1_over_y(norm(u), scene->friction_eps), u), &scaled, f->ya, f->yb);
+  }
+}

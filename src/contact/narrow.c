@@ -1,0 +1,135 @@
+/* Distances, contacts and their energy at given poses. */
+#include "contact/pair.h"
+
+#include "kernel/barrier.h"
+#include "kernel/distance.h"
+#include "kernel/friction.h"
+#include "kernel/mollifier.h"
+
+typedef struct Narrow {
+  Pair *pair;
+  const Mesh *a, *b;
+  const Affine *qa, *qb;
+  double separation, range;
+} Narrow;
+
+static Vec3 triangle_point(const Mesh *m, const uint32_t *t, const double w[3]) {
+  return add(add(scale(w[0], m->vertex[t[0]]), scale(w[1], m->vertex[t[1]])), scale(w[2], m->vertex[t[2]]));
+}
+
+/* Distance of a vertex of mv to a triangle of mt; diff = vertex - triangle. */
+static double vertex_triangle(const Mesh *mv, const Affine *qv, int v, const Mesh *mt, const Affine *qt, int tri, Vec3 *yt, Vec3 *diff) {
+  const uint32_t *t = mt->triangle[tri];
+  double w[3];
+  double d = closest_point_triangle(affine_point(qv, mv->vertex[v]), affine_point(qt, mt->vertex[t[0]]),
+                                    affine_point(qt, mt->vertex[t[1]]), affine_point(qt, mt->vertex[t[2]]), w, diff);
+  *yt = triangle_point(mt, t, w);
+  return d;
+}
+
+static double edge_edge(const Narrow *n, const Candidate *c, Contact *out, Vec3 *diff) {
+  const uint32_t *ea = n->a->edge[c->prim_a], *eb = n->b->edge[c->prim_b];
+  Vec3 a0 = n->a->vertex[ea[0]], a1 = n->a->vertex[ea[1]], b0 = n->b->vertex[eb[0]], b1 = n->b->vertex[eb[1]];
+  Vec3 x0 = affine_point(n->qa, a0), x1 = affine_point(n->qa, a1), y0 = affine_point(n->qb, b0), y1 = affine_point(n->qb, b1);
+  double s, t, d = closest_edge_edge(x0, x1, y0, y1, &s, &t, diff);
+  double reach = n->range + n->separation;
+  if (d >= reach * reach) return d;
+  double c_sq = norm_sq(cross(sub(x1, x0), sub(y1, y0))), eps = mollifier_eps(norm_sq(sub(a1, a0)), norm_sq(sub(b1, b0)));
+  out->ya = add(scale(1 - s, a0), scale(s, a1));
+  out->yb = add(scale(1 - t, b0), scale(t, b1));
+  out->mollifier = mollifier(c_sq, eps);
+  out->mollifier_d1 = mollifier_d1(c_sq, eps);
+  return d;
+}
+
+/* The plane of a half-space: diff = n (n . (x - o)), negative distances count as zero. */
+static double vertex_plane(const Narrow *n, const Candidate *c, Contact *out, Vec3 *diff) {
+  const uint32_t *t = n->b->triangle[0];
+  Vec3 o = affine_point(n->qb, n->b->vertex[t[0]]), e1 = affine_vector(n->qb, sub(n->b->vertex[t[1]], n->b->vertex[t[0]])),
+       e2 = affine_vector(n->qb, sub(n->b->vertex[t[2]], n->b->vertex[t[0]]));
+  Vec3 normal = unit(cross(e1, e2)), x = affine_point(n->qa, n->a->vertex[c->prim_a]);
+  double d = dot(normal, sub(x, o));
+  out->ya = n->a->vertex[c->prim_a];
+  *diff = scale(d, normal);
+  Affine inverse = affine(vec3(0, 0, 0), mat3_inverse(affine_linear(n->qb)));
+  out->yb = affine_vector(&inverse, sub(sub(x, *diff), n->qb->n[0]));
+  return d > 0 ? d * d : 0;
+}
+
+static double stencil_eval(const Narrow *n, const Candidate *c, Contact *out, Vec3 *diff) {
+  out->mollifier = 1;
+  out->mollifier_d1 = 0;
+  if (c->kind == STENCIL_VERTEX_TRIANGLE) {
+    out->ya = n->a->vertex[c->prim_a];
+    return vertex_triangle(n->a, n->qa, c->prim_a, n->b, n->qb, c->prim_b, &out->yb, diff);
+  }
+  if (c->kind == STENCIL_TRIANGLE_VERTEX) {
+    out->yb = n->b->vertex[c->prim_b];
+    double d = vertex_triangle(n->b, n->qb, c->prim_b, n->a, n->qa, c->prim_a, &out->ya, diff);
+    *diff = neg(*diff);
+    return d;
+  }
+  return c->kind == STENCIL_EDGE_EDGE ? edge_edge(n, c, out, diff) : vertex_plane(n, c, out, diff);
+}
+
+/* Adds the contact if near enough; its energy and the rounding error of it are returned through the pair. */
+static void candidate_eval(Narrow *n, const Candidate *c) {
+  Pair *p = n->pair;
+  Contact out;
+  Vec3 diff;
+  double dist_sq = stencil_eval(n, c, &out, &diff), reach = n->range + n->separation;
+  p->counts.distances++;
+  if (!(dist_sq < reach * reach)) {
+    if (!(dist_sq >= 0)) p->failed = true;
+    return;
+  }
+  double d = sqrt(dist_sq);
+  out.kind = c->kind;
+  out.prim_a = c->prim_a;
+  out.prim_b = c->prim_b;
+  out.gap = d - n->separation;
+  if (out.gap < p->min_gap) p->min_gap = out.gap;
+  if (out.gap <= 0) { /* outside the barrier's domain: the caller shortens the step */
+    p->barrier = INFINITY;
+    return;
+  }
+  out.normal = scale(1 / d, diff);
+  if (!mem_reserve((void **)&p->contact, &p->contact_capacity, p->contact_count + 1, sizeof(Contact))) {
+    p->failed = true;
+    return;
+  }
+  double y = out.gap / n->range, size = max_component(vec3_abs(n->qa->n[0])) + n->a->radius;
+  p->barrier += p->stiffness * out.mollifier * barrier(y);
+  p->noise += p->stiffness * fabs(barrier_d1(y)) / n->range * 1e-15 * size;
+  p->contact[p->contact_count++] = out;
+}
+
+double pair_friction_energy(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+  double e = 0;
+  for (int i = 0; i < pair->friction_count; i++) {
+    Vec3 u = friction_displacement(&pair->friction[i], qa, qb);
+    e += pair->friction[i].load * friction_f0(norm(u), scene->friction_eps);
+  }
+  return e;
+}
+
+void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+  const Model *m = scene->model;
+  Narrow n = {pair, &m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh], qa, qb, scene->separation, scene->range};
+  double sigma = least_stretch(qb), reach = (n.range + n.separation) / sigma * (1 + 1e-9), rel = 0;
+  if (pair->listed) {
+    Affine t = affine_relative(qa, qb);
+    rel = pair_displacement(n.a, &pair->ref, &t);
+  }
+  if (!pair->listed || !(pair->radius - rel > reach)) {
+    pair_query(pair, scene, qa, qb, reach + pair->margin);
+    rel = 0;
+  }
+  pair->contact_count = 0;
+  pair->barrier = pair->noise = 0;
+  pair->min_gap = INFINITY;
+  double limit = reach + rel;
+  for (int i = 0; i < pair->candidate_count; i++)
+    if (pair->candidate[i].dist <= limit) candidate_eval(&n, &pair->candidate[i]);
+  pair->energy_trial = pair->barrier + pair_friction_energy(pair, scene, qa, qb);
+}

@@ -1,0 +1,111 @@
+/* A pair of bodies within reach of each other: candidates -> contacts -> moments.
+ *
+ * Body b is the larger one; everything about nearness is measured in its rest frame, where only the motion of a relative
+ * to b counts: T(q) = b^-1 o a maps a's rest space to b's.
+ *
+ * Candidates: every stencil (vertex-triangle, edge-edge) whose distance at the reference T_ref was at most `radius`, each
+ * with that distance, rounded down. With rel = max over the corners y of a's box of |T(q) y - T_ref y|, a stencil's
+ * distance in the world at q is at least sigma (d_ref - rel), sigma the least stretch of b; so one list serves until
+ * sigma (radius - rel) falls to the range of contact, and most of its entries need no distance at all.
+ * The list is in the order of the trees' traversal, which depends on the meshes alone: sums over contacts do not depend
+ * on when a list was made.
+ *
+ * Contacts: stencils nearer than separation + range, with their closest points ya, yb in rest coordinates. The stencil
+ * acts as a spring between these two material points: gradient f n (x) (1, y), Hessian K (x) (1, y)(1, y)^T.
+ * Tested in tests/test_contact.c. */
+#ifndef ABD_CONTACT_PAIR_H
+#define ABD_CONTACT_PAIR_H
+
+#include "model/model.h"
+
+enum { STENCIL_VERTEX_TRIANGLE = 0, STENCIL_TRIANGLE_VERTEX = 1, STENCIL_EDGE_EDGE = 2, STENCIL_VERTEX_PLANE = 3 };
+
+typedef struct Candidate {
+  float dist;                  /* at the reference, rounded down */
+  int kind, prim_a, prim_b;    /* vertex, triangle or edge of a's and b's mesh */
+} Candidate;
+
+typedef struct Contact {
+  int kind, prim_a, prim_b;
+  double gap;                  /* distance less the separation [m] */
+  double mollifier;            /* 1, or less for nearly parallel edges */
+  double mollifier_d1;         /* its derivative by |u x v|^2 */
+  Vec3 normal;                 /* unit, from b to a */
+  Vec3 ya, yb;                 /* closest points, rest coordinates */
+} Contact;
+
+/* A contact whose normal force was lagged: u = (I - n n^T)(x_a(ya) - x_b(yb) - origin) + slip. */
+typedef struct FrictionPoint {
+  uint64_t key;
+  Vec3 ya, yb, normal;
+  Vec3 origin;                 /* x_a(ya) - x_b(yb) at the start of the step */
+  Vec3 slip;                   /* carried over from earlier steps */
+  double load;                 /* mu times normal force, in the units of the incremental potential */
+} FrictionPoint;
+
+typedef struct PairCounts { int64_t box_tests, candidates, distances, ccd_calls; } PairCounts;
+
+/* Moments of all contacts of a pair: gradient 3x4 per body, Hessian K (x) y y^T per 4x4 entry (10 on the diagonal
+ * blocks, 16 between the bodies; sign of the latter is minus). */
+typedef struct Moments {
+  Vec3 ga[4], gb[4];
+  Sym3 aa[10], bb[10], ab[16];
+} Moments;
+
+typedef struct Pair {
+  int a, b;                    /* bodies; b has the larger mesh */
+  bool listed;                 /* candidates exist */
+  bool needs_cover;            /* the list was too short for the last step bound */
+  bool coupled;                /* had contacts in this step: part of the matrix pattern */
+  double stiffness;            /* of the barrier [J as dt^2 energy] */
+  double mu;
+  Affine ref;                  /* T at which the list was made */
+  double radius;
+  Candidate *candidate;
+  Contact *contact;
+  FrictionPoint *friction;
+  int candidate_count, candidate_capacity, contact_count, contact_capacity, friction_count, friction_capacity;
+  double barrier;              /* energy of the contacts at the trial poses */
+  double energy, energy_trial, noise; /* of barrier and friction at the accepted and the trial poses; rounding of it */
+  double margin;               /* [m] what a new list shall cover beyond the range of contact */
+  double min_gap;
+  double bound;                /* largest safe step */
+  bool failed;                 /* memory was out, or a value was not finite */
+  PairCounts counts;
+  Moments *moments;
+} Pair;
+
+/* What the functions of this room need to know of the world, besides the poses. */
+typedef struct ContactScene {
+  const Model *model;
+  double range, separation, friction_eps;
+} ContactScene;
+
+void pair_destroy(Pair *pair);
+/* Which of two bodies is a: the one whose motion is bounded. */
+void pair_order(const Model *model, int *a, int *b);
+/* Largest displacement of a's box between two relative poses, in b's rest frame. */
+double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1);
+double least_stretch(const Affine *q); /* lower bound of the singular values of the linear part */
+
+/* Makes the list of candidates within `radius` (b's rest metric) at poses qa, qb. */
+void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double radius);
+/* Contacts and energy at given poses; makes a new list first when the old one no longer serves, with pair->margin to
+ * spare. Energy into pair->energy_trial. */
+void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
+double pair_friction_energy(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
+/* The largest step t <= 1 along directions da, db that is safe as far as the list reaches; sets needs_cover when the list
+ * does not reach that far. */
+void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]);
+/* The same with the list lengthened until it covers steps up to t_wanted. */
+void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted);
+/* Gradient and Gauss-Newton Hessian of barrier and friction from the contacts of the last pair_eval. */
+void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
+
+/* Friction: lagged points from the contacts, with slips from the anchors of this pair; tangential displacement of one. */
+bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], const Anchor *anchor, int anchor_count);
+Vec3 friction_displacement(const FrictionPoint *point, const Affine *qa, const Affine *qb);
+/* What is left of the slip after the step, in b's rest frame: at most friction_eps long. */
+Vec3 friction_slip_after(const FrictionPoint *point, const ContactScene *scene, const Affine *qa, const Affine *qb);
+
+#endif

@@ -1,0 +1,48 @@
+/* The backend on this machine's processors: loops over pairs and bodies with parallel_for, sums in index order, so that
+ * the bits do not depend on the number of threads. */
+#ifndef ABD_CPU_H
+#define ABD_CPU_H
+
+#include "contact/broad.h"
+#include "contact/pair.h"
+#include "linear/block_cholesky.h"
+#include "step/step.h"
+
+typedef struct Cpu {
+  Backend base;
+  const Model *model;
+  int threads;
+  ContactScene scene;
+  Broad broad;
+  Pair *pair;            /* sorted by pair_key */
+  int pair_count, pair_capacity;
+  int *todo;             /* indices of pairs to work on */
+  int todo_count, todo_capacity;
+  BlockCholesky *solver;
+  int *column;           /* block of each body in the matrix, -1 if none */
+  int *column_body, *column_size;
+  int (*edge)[2];
+  int *edge_pair;
+  int edge_count, edge_capacity, edge_pair_capacity, column_count;
+  double *right;         /* right-hand side and solution */
+  double *diagonal;      /* 12x12 per moving body */
+  int *parent;           /* union-find over bodies */
+  Island *merged;
+  Step *step;            /* the one at work */
+} Cpu;
+
+Cpu *cpu_create(const Model *model); /* NULL when memory is out */
+void cpu_destroy(Cpu *cpu);
+const Pair *cpu_pairs(const Cpu *cpu, int *count);
+
+/* islands.c: connected components of the pairs. keep: the islands so far go on in the new ones. */
+void islands_build(Cpu *cpu, Step *step, bool keep);
+int pair_island(const Step *step, const Pair *pair);
+/* assemble.c */
+bool cpu_direction(Backend *base, Step *step);
+/* finish.c */
+bool cpu_finish(Backend *base, Step *step, State *after);
+/* Remembers the pairs of islands that pass the test in cpu->todo. */
+bool cpu_collect(Cpu *cpu, const Step *step, bool (*wanted)(const Island *));
+
+#endif

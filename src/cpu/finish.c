@@ -1,0 +1,73 @@
+/* What remains of a step: anchors for the next one, and the report's counts, energies and momenta. */
+#include "cpu/cpu.h"
+
+#include "kernel/elasticity.h"
+#include "kernel/rigid.h"
+
+static bool save_anchors(const Cpu *cpu, const Step *step, State *after) {
+  after->anchor_count = after->range_count = 0;
+  if (!cpu->model->def.contact.friction_anchors) return true;
+  for (int k = 0; k < cpu->pair_count; k++) {
+    const Pair *p = &cpu->pair[k];
+    if (p->friction_count == 0) continue;
+    if (!mem_reserve((void **)&after->anchor, &after->anchor_capacity, after->anchor_count + p->friction_count, sizeof(Anchor)) ||
+        !mem_reserve((void **)&after->range, &after->range_capacity, after->range_count + 1, sizeof(AnchorRange)))
+      return false;
+    after->range[after->range_count++] = (AnchorRange){p->a, p->b, after->anchor_count, p->friction_count};
+    for (int i = 0; i < p->friction_count; i++) {
+      const FrictionPoint *f = &p->friction[i];
+      after->anchor[after->anchor_count++] = (Anchor){f->key, f->ya, friction_slip_after(f, &cpu->scene, &step->q[p->a], &step->q[p->b])};
+    }
+  }
+  return true;
+}
+
+static void report_pairs(const Cpu *cpu, AbdStepReport *r, double h2) {
+  r->min_distance = INFINITY;
+  r->body_pairs = cpu->pair_count;
+  for (int k = 0; k < cpu->pair_count; k++) {
+    const Pair *p = &cpu->pair[k];
+    r->box_tests += p->counts.box_tests;
+    r->candidates += p->counts.candidates;
+    r->distances += p->counts.distances;
+    r->ccd_calls += p->counts.ccd_calls;
+    r->contacts += p->contact_count;
+    r->energy[ABD_TERM_CONTACT] += p->barrier / h2;
+    r->energy[ABD_TERM_FRICTION] += (p->energy - p->barrier) / h2;
+    double d = p->min_gap + cpu->scene.separation;
+    if (d >= r->min_distance) continue;
+    r->min_distance = d;
+    r->nearest[0].id = (uint32_t)p->a + 1;
+    r->nearest[1].id = (uint32_t)p->b + 1;
+  }
+}
+
+static void report_body(const Model *m, int i, const State *after, AbdStepReport *r) {
+  const Body *b = &m->body[i];
+  const Affine *q = &after->q[i], *rate = &after->rate[i];
+  Mat3 a = affine_linear(q), c = elastic_strain(a);
+  double strain = sqrt(mat3_dot(c, c));
+  if (strain > r->max_strain) {
+    r->max_strain = strain;
+    r->most_strained.id = (uint32_t)i + 1;
+  }
+  double kinetic = 0.5 * b->mass * norm_sq(rate->n[0]);
+  for (int k = 0; k < 3; k++) kinetic += 0.5 * component(b->second, k) * norm_sq(rate->n[k + 1]);
+  Vec3 momentum = scale(b->mass, rate->n[0]), spin = add(spin_momentum(a, affine_linear(rate), b->second), cross(q->n[0], momentum));
+  r->energy[ABD_TERM_KINETIC] += kinetic;
+  r->energy[ABD_TERM_GRAVITY] -= b->mass * dot(vec3_from(m->def.gravity), q->n[0]);
+  r->energy[ABD_TERM_ELASTIC] += b->volume * elastic_energy((int)b->elasticity, b->stiffness, a);
+  for (int k = 0; k < 3; k++) {
+    r->momentum[k] += component(momentum, k);
+    r->angular_momentum[k] += component(spin, k);
+  }
+}
+
+bool cpu_finish(Backend *base, Step *step, State *after) {
+  Cpu *cpu = (Cpu *)base;
+  if (!save_anchors(cpu, step, after)) return false;
+  report_pairs(cpu, step->report, step->h2);
+  for (int i = 0; i < cpu->model->body_count; i++)
+    if (cpu->model->body[i].motion == ABD_MOTION_DYNAMIC) report_body(cpu->model, i, after, step->report);
+  return true;
+}

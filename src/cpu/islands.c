@@ -1,0 +1,82 @@
+#include <string.h>
+
+#include "cpu/cpu.h"
+
+int pair_island(const Step *step, const Pair *pair) {
+  return step->island[pair->a] >= 0 ? step->island[pair->a] : step->island[pair->b];
+}
+
+static int find_root(int *parent, int i) {
+  while (parent[i] != i) i = parent[i] = parent[parent[i]];
+  return i;
+}
+
+static void unite(const Cpu *cpu) {
+  const Model *m = cpu->model;
+  for (int i = 0; i < m->body_count; i++) cpu->parent[i] = i;
+  for (int k = 0; k < cpu->pair_count; k++) {
+    int a = cpu->pair[k].a, b = cpu->pair[k].b;
+    if (m->body[a].slot < 0 || m->body[b].slot < 0) continue;
+    int ra = find_root(cpu->parent, a), rb = find_root(cpu->parent, b);
+    cpu->parent[ra > rb ? ra : rb] = ra > rb ? rb : ra;
+  }
+}
+
+/* Two islands become one: it goes on where either has work left, and meeting is work. */
+static void merge_island(Island *to, const Island *from) {
+  bool to_active = to->progress == ISLAND_ACTIVE, from_active = from->progress == ISLAND_ACTIVE;
+  to->slope = (to_active ? to->slope : 0) + (from_active ? from->slope : 0);
+  to->newton_slope = (to_active ? to->newton_slope : 0) + (from_active ? from->newton_slope : 0);
+  to->progress = ISLAND_ACTIVE;
+  to->last = to->last && from->last && to_active && from_active;
+  to->retracted |= from->retracted;
+  to->touching |= from->touching;
+  if (from->lags < to->lags) to->lags = from->lags;
+  if (from->iterations > to->iterations) to->iterations = from->iterations;
+  if (from->residual > to->residual) {
+    to->residual = from->residual;
+    to->residual_body = from->residual_body;
+  }
+}
+
+void islands_build(Cpu *cpu, Step *step, bool keep) {
+  const Model *m = cpu->model;
+  int count = 0;
+  unite(cpu);
+  for (int i = 0; i < m->body_count; i++) {
+    int old = step->island[i];
+    if (m->body[i].slot < 0) {
+      step->island[i] = -1;
+      continue;
+    }
+    int root = find_root(cpu->parent, i);
+    if (root == i) {
+      step->island[i] = count;
+      memset(&cpu->merged[count], 0, sizeof(Island));
+      if (keep) cpu->merged[count] = step->islands[old];
+      cpu->merged[count].first = keep ? old : 0; /* for now: which old island it began with */
+      cpu->merged[count].body_count = 0;
+      cpu->merged[count++].bound_pair = -1;
+    } else {
+      Island *g = &cpu->merged[step->island[i] = step->island[root]];
+      if (keep && old != g->first) merge_island(g, &step->islands[old]);
+    }
+    if (keep && step->islands[old].progress != ISLAND_ACTIVE) {
+      Affine zero = affine_sub(step->q[i], step->q[i]);
+      step->direction[i] = step->newton[i] = step->gradient[i] = zero;
+    }
+    cpu->merged[step->island[i]].body_count++;
+  }
+  memcpy(step->islands, cpu->merged, (size_t)count * sizeof(Island));
+  step->island_count = count;
+  for (int k = 0, first = 0; k < count; k++) {
+    step->islands[k].first = first;
+    first += step->islands[k].body_count;
+    step->islands[k].body_count = 0;
+  }
+  for (int i = 0; i < m->body_count; i++)
+    if (step->island[i] >= 0) {
+      Island *g = &step->islands[step->island[i]];
+      step->member[g->first + g->body_count++] = i;
+    }
+}

@@ -1,0 +1,259 @@
+#include "model/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/rigid.h"
+
+uint64_t pair_key(int a, int b) {
+  uint64_t lo = (uint64_t)(a < b ? a : b), hi = (uint64_t)(a < b ? b : a);
+  return lo << 32 | hi;
+}
+
+static int compare_rules(const void *x, const void *y) {
+  uint64_t a = ((const PairRule *)x)->key, b = ((const PairRule *)y)->key;
+  return (a > b) - (a < b);
+}
+
+const PairRule *model_rule(const Model *model, int a, int b) {
+  PairRule wanted = {pair_key(a, b), 0};
+  if (model->rule_count == 0) return NULL;
+  if (model->started)
+    return bsearch(&wanted, model->rule, (size_t)model->rule_count, sizeof wanted, compare_rules);
+  for (int i = 0; i < model->rule_count; i++)
+    if (model->rule[i].key == wanted.key) return &model->rule[i];
+  return NULL;
+}
+
+bool model_collides(const Model *model, int a, int b) {
+  const Body *x = &model->body[a], *y = &model->body[b];
+  if (a == b) return false;
+  if (x->motion != ABD_MOTION_DYNAMIC && y->motion != ABD_MOTION_DYNAMIC) return false;
+  if (x->group >= 0 && x->group == y->group) return false;
+  const PairRule *rule = model_rule(model, a, b);
+  return !(rule && rule->friction < 0);
+}
+
+double model_friction(const Model *model, int a, int b) {
+  const PairRule *rule = model_rule(model, a, b);
+  if (rule) return rule->friction < 0 ? 0 : rule->friction;
+  double mu_a = model->body[a].friction, mu_b = model->body[b].friction, mu = model->def.contact.friction;
+  mu_a = mu_a < 0 ? mu : mu_a;
+  mu_b = mu_b < 0 ? mu : mu_b;
+  return mu_a == mu_b ? mu_a : sqrt(mu_a * mu_b);
+}
+
+AbdStatus model_add_mesh(Model *model, const AbdMeshDef *def, AbdError *error) {
+  if (!mem_reserve((void **)&model->mesh, &model->mesh_capacity, model->mesh_count + 1, sizeof(Mesh)))
+    return fault(error, ABD_ERROR_MEMORY, "out of memory while adding mesh %d", model->mesh_count + 1);
+  AbdStatus status = mesh_init(&model->mesh[model->mesh_count], def, error);
+  if (status == ABD_OK) model->mesh_count++;
+  return status;
+}
+
+static Mat3 quaternion_rotation(const double r[4]) {
+  double n = sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + r[3] * r[3]);
+  double w = r[0] / n, x = r[1] / n, y = r[2] / n, z = r[3] / n;
+  return mat3(vec3(1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)),
+              vec3(2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)),
+              vec3(2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)));
+}
+
+Affine model_pose(const Mesh *mesh, Vec3 position, const double rotation[4]) {
+  Mat3 r = quaternion_rotation(rotation);
+  return affine(add(position, mat3_mul_vec(r, mesh->origin)), mat3_mul(r, mesh->axes));
+}
+
+static Freedom freedom_of(uint32_t fixed, Mat3 a) {
+  Freedom f;
+  memset(&f, 0, sizeof f);
+  f.shift = vec3(!(fixed & ABD_FIX_X), !(fixed & ABD_FIX_Y), !(fixed & ABD_FIX_Z));
+  bool held[3] = {fixed & ABD_FIX_ROTATION_X, fixed & ABD_FIX_ROTATION_Y, fixed & ABD_FIX_ROTATION_Z};
+  f.rotations = held[0] + held[1] + held[2];
+  for (int k = 0; k < 3; k++)
+    if ((f.rotations == 2 && !held[k]) || (f.rotations == 1 && held[k])) f.axis = vec3(k == 0, k == 1, k == 2);
+  f.rest_axis = mat3_tmul_vec(a, f.axis);
+  f.held = affine(vec3(0, 0, 0), mat3_scale(sqrt(0.5), mat3_mul(mat3_skew(f.axis), a)));
+  return f;
+}
+
+Affine freedom_project(const Body *body, Affine d) {
+  const Freedom *f = &body->freedom;
+  d.n[0] = vec3(d.n[0].x * f->shift.x, d.n[0].y * f->shift.y, d.n[0].z * f->shift.z);
+  if (f->rotations == 3) d.n[1] = d.n[2] = d.n[3] = vec3(0, 0, 0);
+  if (f->rotations == 2) { /* (I - e e^T) D (I - a a^T), a the axis in the rest frame */
+    Vec3 along = affine_vector(&d, f->rest_axis);
+    for (int k = 0; k < 3; k++) {
+      Vec3 c = add_scaled(d.n[k + 1], -component(f->rest_axis, k), along);
+      d.n[k + 1] = add_scaled(c, -dot(f->axis, c), f->axis);
+    }
+  }
+  if (f->rotations == 1) d = affine_add_scaled(d, -affine_dot(&f->held, &d), f->held);
+  return d;
+}
+
+Vec3 freedom_spin(const Body *body, Mat3 a, Vec3 angular_momentum) {
+  const Freedom *f = &body->freedom;
+  if (f->rotations == 3) return vec3(0, 0, 0);
+  if (f->rotations == 2)
+    return scale(dot(f->axis, angular_momentum) / dot(f->axis, mat3_mul_vec(inertia_world(a, body->second), f->axis)), f->axis);
+  Vec3 w = spin_from_momentum(a, body->second, angular_momentum);
+  if (f->rotations == 1) w = add_scaled(w, -dot(f->axis, w), f->axis);
+  return w;
+}
+
+static AbdStatus check_vector(const double *v, int n, const char *body, const char *what, AbdError *error) {
+  for (int i = 0; i < n; i++)
+    if (!isfinite(v[i])) return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": %s[%d] is %g, expected a finite number", body, what, i, v[i]);
+  return ABD_OK;
+}
+
+static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const char *name, AbdError *error) {
+  if (def->mesh.id == 0 || (int)def->mesh.id > model->mesh_count)
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": mesh id %u does not exist (there are %d meshes)", name, def->mesh.id, model->mesh_count);
+  const Mesh *mesh = &model->mesh[def->mesh.id - 1];
+  struct { const double *v; int n; const char *what; } part[] = {{def->position, 3, "position"}, {def->rotation, 4, "rotation"},
+    {def->velocity, 3, "velocity"}, {def->angular_velocity, 3, "angular velocity"}, {def->force, 3, "force"}, {def->torque, 3, "torque"}};
+  for (int i = 0; i < ARRAY_COUNT(part); i++)
+    if (check_vector(part[i].v, part[i].n, name, part[i].what, error)) return ABD_ERROR_ARGUMENT;
+  const double *r = def->rotation;
+  if (!(r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + r[3] * r[3] > 1e-12))
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": rotation is the zero quaternion, expected a unit one", name);
+  if (!(def->density > 0) || !isfinite(def->density))
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": density is %g, expected a number > 0", name, def->density);
+  if (!(def->stiffness > 0) || !isfinite(def->stiffness))
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": stiffness is %g, expected a number > 0", name, def->stiffness);
+  if (!isfinite(def->friction)) return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": friction is %g, expected a finite number", name, def->friction);
+  if ((unsigned)def->motion > ABD_MOTION_KINEMATIC || (unsigned)def->elasticity > ABD_ELASTICITY_NEO_HOOKEAN)
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": motion %d or elasticity %d is unknown", name, (int)def->motion, (int)def->elasticity);
+  if (mesh->half_space && def->motion == ABD_MOTION_DYNAMIC)
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": a half-space has no mass; make it static or kinematic", name);
+  return ABD_OK;
+}
+
+AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error) {
+  char number[32];
+  snprintf(number, sizeof number, "body %d", model->body_count + 1);
+  const char *name = def->name && def->name[0] ? def->name : number;
+  if (check_body(model, def, name, error)) return error->status;
+  if (!mem_reserve((void **)&model->body, &model->body_capacity, model->body_count + 1, sizeof(Body)))
+    return fault(error, ABD_ERROR_MEMORY, "out of memory while adding body \"%s\"", name);
+  const Mesh *mesh = &model->mesh[def->mesh.id - 1];
+  Body *b = &model->body[model->body_count];
+  memset(b, 0, sizeof *b);
+  b->name = mem_string(name);
+  if (!b->name) return fault(error, ABD_ERROR_MEMORY, "out of memory while adding body \"%s\"", name);
+  const uint32_t all = 63;
+  b->mesh = (int)def->mesh.id - 1;
+  b->motion = def->motion == ABD_MOTION_DYNAMIC && (def->fixed & all) == all ? ABD_MOTION_STATIC : def->motion;
+  b->elasticity = def->elasticity;
+  b->density = def->density;
+  b->volume = mesh->volume;
+  b->mass = mesh->half_space ? 0 : def->density * mesh->volume;
+  b->second = scale(def->density, vec3_from(mesh->second));
+  b->stiffness = def->stiffness;
+  b->friction = def->friction;
+  b->fixed = b->motion == ABD_MOTION_DYNAMIC ? def->fixed & all : 0;
+  b->group = def->group;
+  b->start = model_pose(mesh, vec3_from(def->position), def->rotation);
+  b->freedom = freedom_of(b->fixed, affine_linear(&b->start));
+  b->velocity = vec3_from(def->velocity);
+  b->angular_velocity = vec3_from(def->angular_velocity);
+  b->force = vec3_from(def->force);
+  b->torque = vec3_from(def->torque);
+  model->body_count++;
+  return ABD_OK;
+}
+
+AbdStatus model_add_rule(Model *model, int a, int b, double friction, AbdError *error) {
+  PairRule *old = (PairRule *)model_rule(model, a, b);
+  if (old) {
+    old->friction = friction;
+    return ABD_OK;
+  }
+  if (!mem_reserve((void **)&model->rule, &model->rule_capacity, model->rule_count + 1, sizeof(PairRule)))
+    return fault(error, ABD_ERROR_MEMORY, "out of memory while adding a rule for a pair of bodies");
+  model->rule[model->rule_count++] = (PairRule){pair_key(a, b), friction};
+  return ABD_OK;
+}
+
+/* Contact range: a thousandth of the mean size of the dynamic bodies, so that a scene in millimetres behaves as the same
+ * scene in metres. */
+static double automatic_range(const Model *model) {
+  double sum = 0;
+  int count = 0;
+  for (int i = 0; i < model->body_count; i++) {
+    if (model->body[i].motion != ABD_MOTION_DYNAMIC) continue;
+    Box box = model->mesh[model->body[i].mesh].box;
+    sum += norm(sub(box.hi, box.lo));
+    count++;
+  }
+  return count && sum > 0 ? 1e-3 * sum / count : 1e-3;
+}
+
+static bool any_friction(const Model *model) {
+  if (model->def.contact.friction > 0) return true;
+  for (int i = 0; i < model->body_count; i++)
+    if (model->body[i].friction > 0) return true;
+  for (int i = 0; i < model->rule_count; i++)
+    if (model->rule[i].friction > 0) return true;
+  return false;
+}
+
+static void fill_automatic(Model *model) {
+  AbdWorldDef *def = &model->def;
+  if (def->contact.range <= 0) def->contact.range = automatic_range(model);
+  if (def->solver.tolerance <= 0) {
+    def->solver.tolerance = 0.1 * def->contact.range / def->dt;
+    if (model->has_friction && 0.1 * def->contact.friction_speed < def->solver.tolerance)
+      def->solver.tolerance = 0.1 * def->contact.friction_speed;
+  }
+  if (def->solver.threads <= 0) def->solver.threads = parallel_max_threads();
+}
+
+/* A kinematic body is drawn to its target as by an inertia far above that of anything it may push. */
+static void set_pull(Model *model) {
+  const double heavy = 1e4;
+  for (int i = 0; i < model->body_count; i++) {
+    Body *b = &model->body[i];
+    b->pull = b->mass;
+    b->weight = b->second;
+    if (b->motion != ABD_MOTION_KINEMATIC) continue;
+    double r = model->mesh[b->mesh].radius;
+    b->pull = heavy * (model->mass_max > b->mass ? model->mass_max : b->mass);
+    b->weight = scale(b->pull * r * r, vec3(1, 1, 1));
+  }
+}
+
+AbdStatus model_start(Model *model, AbdError *error) {
+  model->moving = mem_alloc((size_t)model->body_count, sizeof(int));
+  if (!model->moving) return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", model->body_count);
+  model->moving_count = 0;
+  model->mass_max = 0;
+  for (int i = 0; i < model->body_count; i++) {
+    Body *b = &model->body[i];
+    b->slot = -1;
+    if (b->motion != ABD_MOTION_STATIC) {
+      b->slot = model->moving_count;
+      model->moving[model->moving_count++] = i;
+    }
+    if (b->motion == ABD_MOTION_DYNAMIC && b->mass > model->mass_max) model->mass_max = b->mass;
+  }
+  if (model->rule_count > 1) qsort(model->rule, (size_t)model->rule_count, sizeof(PairRule), compare_rules);
+  model->has_friction = model->def.contact.friction_iterations > 0 && any_friction(model);
+  fill_automatic(model);
+  set_pull(model);
+  model->started = true;
+  return ABD_OK;
+}
+
+void model_destroy(Model *model) {
+  for (int i = 0; i < model->mesh_count; i++) mesh_destroy(&model->mesh[i]);
+  for (int i = 0; i < model->body_count; i++) mem_free(model->body[i].name);
+  mem_free(model->mesh);
+  mem_free(model->body);
+  mem_free(model->rule);
+  mem_free(model->moving);
+  memset(model, 0, sizeof *model);
+}

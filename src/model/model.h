@@ -1,0 +1,99 @@
+/* The compiled scene (Model: immutable once started) and what changes from step to step (State).
+ *
+ * Bodies are affine: pose q = (p, c1, c2, c3), x = p + X c1 + Y c2 + Z c3, rest frame centred and principal, so the mass
+ * matrix is diag(mass, second[0], second[1], second[2]) (x) I3. Bodies that move (dynamic, kinematic) have a slot among
+ * the unknowns; static ones have none. Tested in tests/test_world.c. */
+#ifndef ABD_MODEL_H
+#define ABD_MODEL_H
+
+#include "base/base.h"
+#include "geom/mesh.h"
+#include "math/vec.h"
+
+/* The directions a body may move in when some of its coordinates are held: d -> P d, P = P^T = P^2. */
+typedef struct Freedom {
+  Vec3 shift;    /* 1 where the centre of mass may move along a world axis, else 0 */
+  int rotations; /* how many of the three rotations are held */
+  Vec3 axis;     /* rotations = 2: the free world axis; 1: the held one */
+  Vec3 rest_axis;/* A0^T axis */
+  Affine held;   /* rotations = 1: the unit direction removed from (c1, c2, c3) */
+} Freedom;
+
+typedef struct Body {
+  char *name;
+  int mesh, slot;       /* slot: place among the moving bodies, -1 for static ones */
+  AbdMotion motion;
+  AbdElasticity elasticity;
+  double density, mass, volume, stiffness, friction;
+  Vec3 second;          /* density times the mesh's second moments */
+  Vec3 weight;          /* kinematic bodies: what ties c1..c3 to their target; dynamic: second */
+  double pull;          /* the same for p: mass of dynamic bodies */
+  uint32_t fixed;
+  Freedom freedom;
+  int group;
+  Affine start;
+  Vec3 velocity, angular_velocity, force, torque; /* at the start */
+} Body;
+
+typedef struct PairRule { uint64_t key; double friction; } PairRule; /* friction < 0: the pair does not collide */
+
+typedef struct Model {
+  AbdWorldDef def;      /* automatic values filled in by model_start */
+  Mesh *mesh;
+  Body *body;
+  PairRule *rule;       /* sorted by key once started */
+  int mesh_count, mesh_capacity, body_count, body_capacity, rule_count, rule_capacity;
+  int *moving;          /* body of each slot */
+  int moving_count;
+  double mass_max;      /* of the dynamic bodies */
+  bool has_friction, started;
+} Model;
+
+/* Elastic slip of a friction contact, carried from step to step so that static friction does not creep. */
+typedef struct Anchor {
+  uint64_t key;         /* kind and primitives */
+  Vec3 at;              /* where on body a, rest coordinates */
+  Vec3 slip;            /* in b's rest frame [m] */
+} Anchor;
+
+typedef struct AnchorRange { int a, b, first, count; } AnchorRange; /* of one pair of bodies, sorted by (a, b) */
+
+typedef struct State {
+  int64_t step;
+  Affine *q, *rate;               /* per body */
+  Affine *q_before, *rate_before; /* one step earlier, for BDF2 */
+  Vec3 *force, *torque;           /* applied, world axes */
+  Affine *target;                 /* kinematic: pose after the next step */
+  unsigned char *has_target;
+  Anchor *anchor;
+  AnchorRange *range;
+  int anchor_count, anchor_capacity, range_count, range_capacity;
+} State;
+
+uint64_t pair_key(int a, int b);                       /* the same for (a, b) and (b, a) */
+const PairRule *model_rule(const Model *model, int a, int b);
+bool model_collides(const Model *model, int a, int b);
+double model_friction(const Model *model, int a, int b);
+
+AbdStatus model_add_mesh(Model *model, const AbdMeshDef *def, AbdError *error);
+AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error);
+AbdStatus model_add_rule(Model *model, int a, int b, double friction, AbdError *error);
+AbdStatus model_start(Model *model, AbdError *error);  /* slots, automatic settings */
+void model_destroy(Model *model);
+
+/* The rest-frame pose of a body whose mesh file's frame is at position, rotation (quaternion w x y z). */
+Affine model_pose(const Mesh *mesh, Vec3 position, const double rotation[4]);
+/* P d, with P the projector of the body's freedom. */
+Affine freedom_project(const Body *body, Affine d);
+/* The part of an angular velocity that the held rotations leave. */
+Vec3 freedom_spin(const Body *body, Mat3 a, Vec3 angular_momentum);
+
+AbdStatus state_init(State *state, const Model *model, AbdError *error);
+void state_destroy(State *state);
+void state_copy(State *to, const State *from, const Model *model); /* all but the anchors */
+size_t state_size(const State *state, const Model *model);
+void state_save(const State *state, const Model *model, unsigned char *bytes);
+AbdStatus state_restore(State *state, const Model *model, const unsigned char *bytes, size_t size, AbdError *error);
+uint64_t state_hash(const State *state, const Model *model);
+
+#endif

@@ -1,0 +1,53 @@
+/* Energy, gradient and Hessian of a body by itself: 1/2 |q - target|^2_M + h2 vol psi(A). A kinematic body has no
+ * elasticity; it is drawn to its target by a large M. Tested in tests/test_body.c. */
+#include "step/step.h"
+
+#include <string.h>
+
+#include "kernel/elasticity.h"
+
+static double node_mass(const Body *b, int k) { return k == 0 ? b->pull : component(b->weight, k - 1); }
+
+static bool elastic(const Body *b) { return b->motion == ABD_MOTION_DYNAMIC && b->freedom.rotations < 3; }
+
+double body_energy(const Step *step, int body, const Affine *q) {
+  const Body *b = &step->model->body[body];
+  double e = 0;
+  for (int k = 0; k < 4; k++) e += 0.5 * node_mass(b, k) * norm_sq(sub(q->n[k], step->target[body].n[k]));
+  if (elastic(b)) e += step->h2 * b->volume * elastic_energy((int)b->elasticity, b->stiffness, affine_linear(q));
+  return e;
+}
+
+Affine body_gradient(const Step *step, int body, const Affine *q) {
+  const Body *b = &step->model->body[body];
+  Affine g;
+  for (int k = 0; k < 4; k++) g.n[k] = scale(node_mass(b, k), sub(q->n[k], step->target[body].n[k]));
+  if (elastic(b)) {
+    Mat3 s = elastic_gradient((int)b->elasticity, b->stiffness, affine_linear(q));
+    for (int k = 0; k < 3; k++) g.n[k + 1] = add_scaled(g.n[k + 1], step->h2 * b->volume, s.c[k]);
+  }
+  return g;
+}
+
+void body_hessian(const Step *step, int body, const Affine *q, double h[144]) {
+  const Body *b = &step->model->body[body];
+  memset(h, 0, 144 * sizeof(double));
+  if (elastic(b)) {
+    double s[81], f = step->h2 * b->volume;
+    elastic_hessian((int)b->elasticity, b->stiffness, affine_linear(q), true, s);
+    for (int j = 0; j < 9; j++)
+      for (int i = 0; i < 9; i++) h[12 * (j + 3) + i + 3] = f * s[9 * j + i];
+  }
+  for (int i = 0; i < 12; i++) h[13 * i] += node_mass(b, i / 3);
+}
+
+double body_speed(const Step *step, int body, const Affine *d) {
+  const Mesh *mesh = &step->model->mesh[step->model->body[body].mesh];
+  double most = 0;
+  for (int k = 0; k < 8; k++) {
+    Vec3 corner = vec3(k & 1 ? mesh->box.hi.x : mesh->box.lo.x, k & 2 ? mesh->box.hi.y : mesh->box.lo.y, k & 4 ? mesh->box.hi.z : mesh->box.lo.z);
+    double m = norm_sq(affine_point(d, corner));
+    if (!(m <= most)) most = m;
+  }
+  return sqrt(most) / step->h;
+}

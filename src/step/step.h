@@ -1,0 +1,79 @@
+/* One time step: Newton's method on the incremental potential
+ *     E(q) = sum_b 1/2 |q_b - target_b|^2_M + h2 vol psi(A_b)  +  sum_pairs (barrier + friction)
+ * from the poses at the start, with steps cut so that no two surfaces cross. No device and no threads here: what is
+ * costly is asked of a backend.
+ *
+ * Islands are sets of bodies connected by pairs within reach. The energy separates over them, so each has its own step
+ * length, its own line search and its own end; all advance together, iteration by iteration. */
+#ifndef ABD_STEP_H
+#define ABD_STEP_H
+
+#include "model/model.h"
+
+typedef enum Progress { ISLAND_ACTIVE = 0, ISLAND_DONE, ISLAND_STUCK } Progress;
+
+typedef struct Island {
+  Progress progress;
+  AbdOutcome outcome;
+  int iterations, lags;
+  int first, body_count; /* its bodies: step->member[first ...] */
+  bool searching;        /* takes part in the current bound or line search */
+  bool last;             /* its Newton step is below the tolerance */
+  bool retracted;        /* direction is the retracted one, not Newton's own */
+  bool touching;         /* has contacts */
+  double length;         /* step length */
+  double bound;          /* the largest step that crosses nothing */
+  int bound_pair;        /* the pair that sets it, -1 if none */
+  double slope, newton_slope; /* gradient . direction, gradient . newton */
+  double residual;       /* [m/s] */
+  int residual_body;
+  double change, noise;  /* of the energy in the line search; its rounding */
+} Island;
+
+typedef struct Step {
+  const Model *model;
+  const State *state;    /* at the start of the step */
+  double h, h2;          /* time step; factor of potentials: h^2, for BDF2 4/9 h^2 */
+  Affine *q, *trial;     /* poses: accepted, tried */
+  Affine *target;        /* where inertia and forces alone would bring each body */
+  Affine *gradient, *newton, *direction;
+  double *energy, *energy_trial; /* of inertia and elasticity, per body */
+  int *island;           /* of each body, -1 for static ones */
+  Island *islands;
+  int *member;           /* moving bodies, island by island */
+  int island_count;
+  AbdStepReport *report;
+} Step;
+
+/* What is costly. Each fills the step's arrays for islands that are active (or searching); false: memory is out or a
+ * value is not finite (numeric is then set). */
+typedef struct Backend Backend;
+struct Backend {
+  bool (*begin)(Backend *, Step *);          /* pairs, islands, contacts, friction and energy at step->q */
+  bool (*direction)(Backend *, Step *);      /* gradient; newton = -H^-1 gradient */
+  bool (*reach)(Backend *, Step *);          /* pairs for step->direction; islands may merge */
+  bool (*bound)(Backend *, Step *);          /* bound of searching islands along step->direction */
+  bool (*trial)(Backend *, Step *);          /* contacts and energies at step->trial of searching islands */
+  void (*accept)(Backend *, Step *, int island);
+  bool (*renew_friction)(Backend *, Step *, int island, bool *changed); /* lagged forces from the accepted contacts */
+  bool (*finish)(Backend *, Step *, State *after); /* anchors; the report's counts */
+  bool numeric;          /* a value was not finite */
+  AbdBodyId blame;
+};
+
+bool step_init(Step *step, const Model *model);
+void step_destroy(Step *step);
+/* Takes one step: reads state, writes after (which may be state's copy, not state itself). */
+bool step_run(Step *step, Backend *backend, const State *state, State *after, AbdStepReport *report);
+
+/* predict.c: targets before the solve; velocities after it. */
+void predict_targets(Step *step);
+void predict_finish(const Step *step, State *after);
+/* body.c: inertia and elasticity of one body. */
+double body_energy(const Step *step, int body, const Affine *q);
+Affine body_gradient(const Step *step, int body, const Affine *q);
+void body_hessian(const Step *step, int body, const Affine *q, double h[144]); /* column-major 12x12 */
+/* Largest speed of any corner of the body's box under a displacement d in one step. */
+double body_speed(const Step *step, int body, const Affine *d);
+
+#endif

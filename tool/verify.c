@@ -152,9 +152,9 @@ static int verify_run(const char *path, int64_t frame, bool quiet) {
   if (code != EXIT_GOOD) return code;
   if (frame < 0) keep_verdict(path, &verdict);
   if (!quiet || verdict.crossings)
-    printf("%s: %lld frames, %lld pairs of bodies in each: %s%.0lld%s\n", path, (long long)verdict.frames,
-           (long long)verdict.pairs, verdict.crossings ? "" : "no two surfaces cross", (long long)verdict.crossings,
-           verdict.crossings ? " crossings" : "");
+    printf("%s: %lld frames, %lld pairs of bodies in each: ", path, (long long)verdict.frames, (long long)verdict.pairs);
+  if (verdict.crossings) printf("%lld crossings\n", (long long)verdict.crossings);
+  else if (!quiet) printf("no two surfaces cross\n");
   return verdict.crossings ? EXIT_FOUND : EXIT_GOOD;
 }
 

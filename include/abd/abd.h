@@ -288,6 +288,9 @@ ABD_API bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const d
                                      const double nodes_b[12], AbdCrossing *crossing);
 /* All pairs that may collide, poses in id order; writes at most capacity crossings (one per pair), returns how many. */
 ABD_API size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing, size_t capacity);
+/* Pairs of triangles of one mesh that cross without sharing a corner; UINT32_MAX where it is an edge without a triangle.
+ * Writes at most capacity pairs and returns how many there are; a body is never tested against itself in the steps. */
+ABD_API size_t abd_mesh_self_crossings(const AbdWorld *world, AbdMeshId mesh, uint32_t (*pair)[2], size_t capacity);
 
 /* ---- Snapshots -------------------------------------------------------------------------------------------------- */
 

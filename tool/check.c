@@ -1,0 +1,275 @@
+/* `abd check`: names every problem of meshes and scenes and what to do about it. Problems keep a scene from running or
+ * make it run otherwise than meant; remarks do not count. Tested by tests/cli/check.sh. */
+#include "args.h"
+#include "scene/mesh_file.h"
+#include "scene/scene.h"
+#include "topology.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const Command command = {
+  "check", "check SCENE.json|MESH... [--mesh-dir DIR] [--set KEY=VALUE] [--quiet]",
+  "Names every problem of each scene or mesh: open, non-manifold or inconsistently oriented surfaces,\n"
+  "flipped ones, degenerate and repeated triangles, duplicate vertices, surfaces that cross themselves,\n"
+  "bodies that cross each other at the start: which bodies, which triangles, where, and what to do.",
+  "Exit codes: 0 no problem; 1 problems found; 2 bad usage, or a file that cannot be read; 4 memory.",
+};
+
+enum { MOST_PAIRS = 20 };
+
+typedef struct Report {
+  const char *file;      /* what is checked */
+  bool quiet;
+  int problems;
+} Report;
+
+static void problem(Report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void problem(Report *report, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  printf("%s: problem: ", report->file);
+  vprintf(format, list);
+  putchar('\n');
+  va_end(list);
+  report->problems++;
+}
+
+static void remark(const Report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void remark(const Report *report, const char *format, ...) {
+  if (report->quiet) return;
+  va_list list;
+  va_start(list, format);
+  printf("%s: ", report->file);
+  vprintf(format, list);
+  putchar('\n');
+  va_end(list);
+}
+
+static int fail(int code, const char *sentence) {
+  fprintf(stderr, "abd check: %s\n", sentence);
+  return code;
+}
+
+/* ---- One mesh ---- */
+
+/* "(x, y, z)" of a vertex in the coordinates of the file. */
+static const char *place(const MeshShape *mesh, const AbdMeshView *view, uint32_t v, char text[96]) {
+  double x[3];
+  for (int k = 0; k < 3; k++) {
+    const double *X = mesh->vertex + 3 * v;
+    x[k] = view ? view->origin[k] + view->axes[k] * X[0] + view->axes[3 + k] * X[1] + view->axes[6 + k] * X[2] : X[k];
+  }
+  snprintf(text, 96, "(%.6g, %.6g, %.6g)", x[0], x[1], x[2]);
+  return text;
+}
+
+static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
+
+typedef struct MeshUse {
+  const char *name;          /* prefix of messages, "mesh 'x': " or "" */
+  const AbdMeshView *view;   /* NULL for a bare mesh file */
+  bool surface_expected;     /* a dynamic body or a bare file: open surfaces are worth a problem */
+} MeshUse;
+
+static void report_edges(Report *report, const MeshUse *use, const MeshShape *mesh, const Topology *t) {
+  char a[96], b[96];
+  const Finding *f = &t->open_edge;
+  const char *open = "it has no inside, so it counts as a thin shell; close the hole%s, weld vertices, or give a thickness";
+  if (f->count && use->surface_expected) {
+    char advice[192];
+    snprintf(advice, sizeof advice, open, plural(f->count));
+    problem(report, "%sopen: %zu edge%s of one triangle only, the first of triangle %u from %s to %s; %s", use->name,
+            f->count, plural(f->count), f->triangle, place(mesh, use->view, f->vertex[0], a),
+            place(mesh, use->view, f->vertex[1], b), advice);
+  } else if (f->count) {
+    remark(report, "%sopen: %zu edges of one triangle only; fine for what does not move", use->name, f->count);
+  }
+  f = &t->many_edge;
+  if (f->count)
+    problem(report, "%snon-manifold: %zu edge%s of three or more triangles, the first of triangle %u from %s to %s; "
+            "split the surface there", use->name, f->count, plural(f->count), f->triangle,
+            place(mesh, use->view, f->vertex[0], a), place(mesh, use->view, f->vertex[1], b));
+  f = &t->against_edge;
+  if (f->count)
+    problem(report, "%sinconsistent orientation: %zu edge%s where neighbours face opposite sides, the first of triangle %u "
+            "from %s to %s; turn the flipped triangles round (swap two of their corners)", use->name, f->count,
+            plural(f->count), f->triangle, place(mesh, use->view, f->vertex[0], a), place(mesh, use->view, f->vertex[1], b));
+}
+
+static void report_triangles(Report *report, const MeshUse *use, const MeshShape *mesh, const Topology *t) {
+  char a[96];
+  if (t->closed && t->volume < 0)
+    problem(report, "%sflipped: closed, but its triangles face inward (volume %.6g); reverse the order of every triangle's "
+            "corners", use->name, t->volume);
+  if (t->closed && t->volume == 0) problem(report, "%sno volume: closed, but flat", use->name);
+  if (t->degenerate.count)
+    problem(report, "%sdegenerate: %zu triangle%s without area, the first is triangle %u at %s; remove or collapse %s",
+            use->name, t->degenerate.count, plural(t->degenerate.count), t->degenerate.triangle,
+            place(mesh, use->view, t->degenerate.vertex[0], a), t->degenerate.count == 1 ? "it" : "them");
+  if (t->repeated.count)
+    problem(report, "%srepeated: %zu triangle%s with the corners of another, the first is triangle %u at %s; remove %s",
+            use->name, t->repeated.count, plural(t->repeated.count), t->repeated.triangle,
+            place(mesh, use->view, t->repeated.vertex[0], a), t->repeated.count == 1 ? "it" : "them");
+  if (t->twin_vertex.count)
+    problem(report, "%sduplicate vertices: %zu at the place of another, the first are %u and %u at %s; weld them", use->name,
+            t->twin_vertex.count, t->twin_vertex.vertex[0], t->twin_vertex.vertex[1],
+            place(mesh, use->view, t->twin_vertex.vertex[0], a));
+}
+
+static void report_self_crossings(Report *report, const MeshUse *use, const MeshShape *mesh, const AbdWorld *world,
+                                  AbdMeshId id) {
+  uint32_t pair[MOST_PAIRS][2];
+  size_t count = abd_mesh_self_crossings(world, id, pair, MOST_PAIRS);
+  if (!count) return;
+  problem(report, "%sself-crossing: %zu pair%s of triangles of this surface share points; separate or unite the parts. "
+          "A body is not tested against itself, so it will run, but its mass may be wrong", use->name, count, plural(count));
+  for (size_t k = 0; k < count && k < MOST_PAIRS; k++) {
+    char a[96] = "an edge";
+    if (pair[k][0] < mesh->triangle_count) place(mesh, use->view, mesh->triangle[3 * pair[k][0]], a);
+    remark(report, "  triangles %u and %u, near %s", pair[k][0], pair[k][1], a);
+  }
+}
+
+static int check_mesh(Report *report, const MeshUse *use, const MeshShape *mesh) {
+  Topology topology;
+  if (!topology_analyse(mesh, &topology)) return fail(EXIT_FAILED, "out of memory");
+  report_edges(report, use, mesh, &topology);
+  report_triangles(report, use, mesh, &topology);
+  remark(report, "%s%zu vertices, %zu triangles, %zu piece%s, %s", use->name, mesh->vertex_count, mesh->triangle_count,
+         topology.piece_count, plural(topology.piece_count), topology.closed ? "closed" : "not a closed surface");
+  return EXIT_GOOD;
+}
+
+/* ---- A mesh file ---- */
+
+static int check_file_crossings(Report *report, const MeshUse *use, const MeshData *data) {
+  AbdWorldDef world_def = abd_default_world_def();
+  AbdMeshDef def = abd_default_mesh_def();
+  AbdError error;
+  AbdMeshId id;
+  AbdWorld *world = abd_world_create(&world_def, &error);
+  if (!world) return fail(EXIT_FAILED, error.text);
+  def.name = report->file;
+  def.vertex = data->vertex, def.vertex_count = data->vertex_count;
+  def.triangle = data->triangle, def.triangle_count = data->triangle_count;
+  def.edge = data->edge, def.edge_count = data->edge_count;
+  MeshShape shape = {data->vertex, data->vertex_count, data->triangle, data->triangle_count};
+  if (abd_world_add_mesh(world, &def, &id) == ABD_OK) report_self_crossings(report, use, &shape, world, id);
+  else problem(report, "%s", abd_world_error(world));
+  abd_world_destroy(world);
+  return EXIT_GOOD;
+}
+
+static int check_mesh_file(Report *report) {
+  MeshData data;
+  SceneError error;
+  if (!mesh_load(report->file, &data, &error)) return fail(EXIT_BAD_INPUT, error.text);
+  MeshUse use = {.name = "", .surface_expected = true};
+  MeshShape shape = {data.vertex, data.vertex_count, data.triangle, data.triangle_count};
+  if (data.dropped_count)
+    problem(report, "degenerate: %zu triangle%s with a corner twice; left out", data.dropped_count, plural(data.dropped_count));
+  int code = check_mesh(report, &use, &shape);
+  if (code == EXIT_GOOD) code = check_file_crossings(report, &use, &data);
+  mesh_data_free(&data);
+  return code;
+}
+
+/* ---- A scene ---- */
+
+static void check_scene_meshes(Report *report, const AbdWorld *world, int *code) {
+  for (uint32_t m = 1; m <= abd_world_mesh_count(world) && *code == EXIT_GOOD; m++) {
+    AbdMeshView view;
+    char name[160];
+    bool moves = false;
+    if (abd_mesh_view(world, (AbdMeshId){m}, &view) != ABD_OK || view.half_space) continue;
+    for (uint32_t b = 1; b <= abd_world_body_count(world); b++) {
+      AbdBodyView body;
+      if (abd_body_view(world, (AbdBodyId){b}, &body) == ABD_OK && body.mesh.id == m) moves |= body.motion == ABD_MOTION_DYNAMIC;
+    }
+    snprintf(name, sizeof name, "mesh '%.120s': ", view.name ? view.name : "?");
+    MeshUse use = {name, &view, moves};
+    MeshShape shape = {view.vertex, view.vertex_count, view.triangle, view.triangle_count};
+    *code = check_mesh(report, &use, &shape);
+    if (*code == EXIT_GOOD) report_self_crossings(report, &use, &shape, world, (AbdMeshId){m});
+  }
+}
+
+static const char *body_name(const AbdWorld *world, AbdBodyId id) {
+  AbdBodyView view;
+  return abd_body_view(world, id, &view) == ABD_OK && view.name ? view.name : "?";
+}
+
+static int check_start(Report *report, const AbdWorld *world) {
+  AbdCrossing crossing[MOST_PAIRS];
+  size_t bodies = abd_world_body_count(world);
+  double *nodes = malloc((12 * bodies + 1) * sizeof *nodes);
+  if (!nodes) return fail(EXIT_FAILED, "out of memory");
+  for (uint32_t b = 1; b <= bodies; b++) abd_body_nodes(world, (AbdBodyId){b}, nodes + 12 * (b - 1));
+  size_t count = abd_world_find_crossings(world, nodes, crossing, MOST_PAIRS);
+  free(nodes);
+  for (size_t k = 0; k < count && k < MOST_PAIRS; k++) {
+    const AbdCrossing *c = &crossing[k];
+    problem(report, "bodies '%s' (%u) and '%s' (%u) touch or cross at the start: triangles %d and %d near (%.6g, %.6g, %.6g);"
+            " move one of them, or exclude the pair", body_name(world, c->body_a), c->body_a.id, body_name(world, c->body_b),
+            c->body_b.id, (int)c->triangle_a, (int)c->triangle_b, c->point[0], c->point[1], c->point[2]);
+  }
+  if (count > MOST_PAIRS) remark(report, "and %zu more pairs that cross", count - MOST_PAIRS);
+  report->problems += count > MOST_PAIRS ? (int)(count - MOST_PAIRS) : 0;
+  return EXIT_GOOD;
+}
+
+static int check_scene(Report *report, const SceneOptions *options) {
+  SceneError error;
+  Scene *scene = scene_load(&report->file, 1, options, &error);
+  if (!scene) return fail(EXIT_BAD_INPUT, error.text);
+  for (int k = 0; k < scene_note_count(scene); k++) remark(report, "%s", scene_note(scene, k));
+  AbdWorld *world = scene_build(scene, 1, &error);
+  int code = EXIT_GOOD;
+  if (!world) {
+    problem(report, "%s", error.text);
+  } else {
+    check_scene_meshes(report, world, &code);
+    int before = report->problems;
+    if (code == EXIT_GOOD) code = check_start(report, world);
+    /* whatever else keeps the world from starting */
+    if (code == EXIT_GOOD && report->problems == before && abd_world_start(world) != ABD_OK)
+      problem(report, "%s", abd_world_error(world));
+    remark(report, "%zu bodies, %zu meshes, %lld steps of %.6g s", abd_world_body_count(world), abd_world_mesh_count(world),
+           (long long)scene_steps(scene), scene_dt(scene));
+  }
+  abd_world_destroy(world);
+  scene_destroy(scene);
+  return code;
+}
+
+int command_check(int argc, char **argv) {
+  const char *mesh_dir = NULL;
+  bool quiet = false;
+  TextList path, set = {0};
+  const Option option[] = {
+    {"mesh-dir", 0, OPTION_TEXT, &mesh_dir, "DIR", "where meshes are looked for last"},
+    {"set", 's', OPTION_LIST, &set, "KEY=VALUE", "a setting by its name in a scene"},
+    {"quiet", 'q', OPTION_FLAG, &quiet, NULL, "print problems only"},
+    {0},
+  };
+  int code = args_parse(&command, option, argc, argv, &path);
+  if (code == ARGS_GO_ON && path.count == 0)
+    code = args_usage_error(&command, "expected scenes (.json) or meshes (.obj .stl .ply .off)");
+  if (code == ARGS_GO_ON) {
+    SceneOptions options = {.mesh_dir = mesh_dir, .set = set.text, .set_count = set.count};
+    code = EXIT_GOOD;
+    for (int k = 0; k < path.count; k++) {
+      Report report = {.file = path.text[k], .quiet = quiet};
+      int one = mesh_extension_known(report.file) ? check_mesh_file(&report) : check_scene(&report, &options);
+      if (one == EXIT_GOOD && report.problems) one = EXIT_FOUND;
+      if (one == EXIT_GOOD && !quiet) printf("%s: no problem\n", report.file);
+      if (one > code) code = one;
+    }
+  }
+  args_free(&path);
+  args_free(&set);
+  return code;
+}

@@ -18,3 +18,9 @@ if(TARGET test_block_cholesky AND CHOLMOD_INCLUDE AND CHOLMOD_LIBRARY)
   target_compile_definitions(test_block_cholesky PRIVATE ABD_TEST_CHOLMOD)
   target_link_libraries(test_block_cholesky PRIVATE ${CHOLMOD_LIBRARY})
 endif()
+# The formulas must stay good CUDA: compiled for the device where the compiler is there.
+find_program(NVCC nvcc PATHS /usr/local/cuda/bin)
+if(NVCC AND NOT ABD_SANITIZE)
+  add_test(NAME kernel_cuda COMMAND ${NVCC} -std=c++17 -I${PROJECT_SOURCE_DIR}/src -c
+           ${CMAKE_CURRENT_LIST_DIR}/cuda/kernel_headers.cu -o ${PROJECT_BINARY_DIR}/kernel_headers.o)
+endif()

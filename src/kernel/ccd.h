@@ -16,6 +16,7 @@
 
 #define CCD_STOP 0.10   /* of m: stop here */
 #define CCD_FLOOR 0.09  /* of m: never go below */
+#define CCD_PATIENCE 4  /* probes before the dearer certificate of turning parts is tried */
 #define CCD_PROBES 4096
 
 KERNEL double ccd_distance(int first, const Vec3 x[4], Vec3 *diff) {
@@ -49,6 +50,33 @@ KERNEL double ccd_certify(int first, const Vec3 x[4], const Vec3 dx[4], Vec3 dif
   return other > advance ? other : advance;
 }
 
+/* The same with the normal carried along, for turning parts: n(t) = e1(t) x e2(t) of the triangle's sides or of the two
+ * edges is across both parts at all times, so d >= f / |n| with the cubic f = n . r, r from part to part. In Bernstein
+ * form f is at least its least coefficient and |n| at most its largest. Returns the advance found by halving `need`. */
+KERNEL double ccd_turning(int first, const Vec3 x[4], const Vec3 dx[4], double level, double need) {
+  const int from[2][3] = {{1, 1, 1}, {0, 2, 2}}, to[2][3] = {{2, 3, 0}, {1, 3, 0}}, pairs = first - 1;
+  Vec3 e[3], de[3];
+  for (int i = 0; i < 3; i++) {
+    e[i] = sub(x[to[pairs][i]], x[from[pairs][i]]);
+    de[i] = sub(dx[to[pairs][i]], dx[from[pairs][i]]);
+  }
+  Vec3 n0 = cross(e[0], e[1]), n1 = add(cross(de[0], e[1]), cross(e[0], de[1])), n2 = cross(de[0], de[1]);
+  double side = dot(n0, e[2]) < 0.0 ? -1.0 : 1.0, f0 = side * dot(n0, e[2]);
+  double f1 = side * (dot(n1, e[2]) + dot(n0, de[2])), f2 = side * (dot(n2, e[2]) + dot(n1, de[2])), f3 = side * dot(n2, de[2]);
+  double noise = 1e-14; /* rounding of f, so that a vanishing normal proves nothing */
+  for (int i = 0; i < 3; i++) noise *= norm(e[i]) + need * norm(de[i]);
+  for (int halving = 0; halving < 24; halving++, need *= 0.5) {
+    double b1 = f0 + need * f1 / 3.0, b2 = f0 + need * (2.0 * f1 + need * f2) / 3.0;
+    double b3 = f0 + need * (f1 + need * (f2 + need * f3)), least = f0 < b1 ? f0 : b1, tail = b2 < b3 ? b2 : b3;
+    double c0 = norm_sq(n0), c1 = norm_sq(add_scaled(n0, 0.5 * need, n1)), c2;
+    c2 = norm_sq(add_scaled(add_scaled(n0, need, n1), need * need, n2));
+    double most = c0 > c1 ? c0 : c1;
+    least = least < tail ? least : tail;
+    if (least > level * sqrt(most > c2 ? most : c2) + noise) return need;
+  }
+  return 0.0;
+}
+
 /* dx less its mean; returns the fastest approach of the two parts, the first of `first` vertices. */
 KERNEL double ccd_relative(int first, const Vec3 dx[4], Vec3 rel[4]) {
   Vec3 mean = scale(0.25, add(add(dx[0], dx[1]), add(dx[2], dx[3])));
@@ -74,10 +102,15 @@ KERNEL double ccd_stencil(int first, const Vec3 x[4], const Vec3 dx[4], double s
     double advance = (d - level) / l;
     if (advance < t_max - t) {
       double along = ccd_certify(first, at, rel, diff, d, level, t_max - t);
+      if (probe >= CCD_PATIENCE && along < t_max - t) {
+        double turning = ccd_turning(first, at, rel, level, t_max - t);
+        along = turning > along ? turning : along;
+      }
       advance = along > advance ? along : advance;
     }
     if (advance >= t_max - t) return t_max;
     double next = t + advance;
+    if (next <= t) return t;
     for (int i = 0; i < 4; i++) at[i] = add_scaled(sub(x[i], x[0]), next, rel[i]);
     d = ccd_distance(first, at, &diff);
     if (!(d > stop)) return d > separation + 0.5 * CCD_FLOOR * m ? next : t; /* far below: rounding, not motion */

@@ -76,12 +76,40 @@ KERNEL Mat3 elastic_gradient(int model, double kappa, Mat3 a) {
   return mat3_add(mat3_scale(mu, a), mat3_scale(p / mat3_det(a), mat3_cofactor(a)));
 }
 
-/* C+: C itself or zero where the pivots of C or -C are all positive, else through the eigenvalues. */
+/* The positive eigenvalue of a matrix whose other two are negative: Newton's method on the characteristic polynomial
+ * falls to it from a bound above. */
+KERNEL double elastic_lone_eigenvalue(Mat3 d) {
+  double trace = d.c[0].x + d.c[1].y + d.c[2].z, size = mat3_dot(d, d), minors = 0.5 * (trace * trace - size), det = mat3_det(d);
+  double spread = (size - trace * trace / 3.0) / 6.0, x = trace / 3.0 + 2.0 * sqrt(spread > 0.0 ? spread : 0.0);
+  for (int i = 0; i < 60; i++) {
+    double f = ((x - trace) * x + minors) * x - det, slope = (3.0 * x - 2.0 * trace) * x + minors;
+    double next = slope > 0.0 ? x - f / slope : x;
+    if (!(next < x) || next <= 0.0) break;
+    x = next;
+  }
+  return x;
+}
+
+/* A unit vector that d - x I takes to nearly zero: the longest cross product of its columns. */
+KERNEL Vec3 elastic_lone_vector(Mat3 d, double x) {
+  d.c[0].x -= x; d.c[1].y -= x; d.c[2].z -= x;
+  Vec3 a = cross(d.c[0], d.c[1]), b = cross(d.c[1], d.c[2]), c = cross(d.c[2], d.c[0]);
+  a = norm_sq(b) > norm_sq(a) ? b : a;
+  a = norm_sq(c) > norm_sq(a) ? c : a;
+  return unit(a);
+}
+
+/* C+, the positive part: C itself or zero where the leading minors say that C is definite. Otherwise one eigenvalue stands
+ * alone in its sign (that of the determinant), and only its vector is needed. */
 KERNEL Mat3 elastic_positive_part(Mat3 c) {
-  double p = c.c[0].x, q = p * c.c[1].y - c.c[0].y * c.c[0].y, r = mat3_det(c);
+  double p = c.c[0].x, q = p * c.c[1].y - c.c[0].y * c.c[0].y, r = mat3_det(c), size = mat3_dot(c, c);
   if (p > 0.0 && q > 0.0 && r > 0.0) return c;
   if (p < 0.0 && q > 0.0 && r < 0.0) return mat3_zero();
-  return mat3_positive_part(c);
+  if (!(r * r > 1e-16 * size * size * size)) return mat3_positive_part(c); /* the sign of r is not to be trusted */
+  Mat3 d = r > 0.0 ? c : mat3_scale(-1.0, c);
+  Vec3 v = elastic_lone_vector(d, elastic_lone_eigenvalue(d));
+  Mat3 lone = mat3_scale(dot(v, mat3_mul_vec(d, v)), mat3_outer(v, v));
+  return r > 0.0 ? lone : mat3_add(c, lone);
 }
 
 /* Block (k, l) = 4 kappa (c_l c_k^T + delta_kl A A^T + C_kl I): the first two are the Gauss-Newton part, positive

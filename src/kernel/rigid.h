@@ -38,11 +38,14 @@ KERNEL Vec3 spin_momentum(Mat3 a, Mat3 a_dot, Vec3 second) {
   return add_scaled(l, second.z, cross(a.c[2], a_dot.c[2]));
 }
 
-/* Principal axes (right-handed columns) and moments, ascending. */
+/* Principal axes (right-handed columns) and moments, ascending. Seen from the frame of a, J is nearly diagonal and its
+ * eigenvalues are found in a sweep or two. */
 KERNEL void inertia_axes(Mat3 a, Vec3 second, double moment[3], Mat3 *axes) {
   double j[3];
-  Mat3 v;
-  eigen3(second_world(a, second), j, &v);
+  Vec3 x = unit(a.c[0]), y = unit(add_scaled(a.c[1], -dot(x, a.c[1]), x));
+  Mat3 v, frame = mat3(x, y, cross(x, y));
+  eigen3(mat3_tmul(frame, mat3_mul(second_world(a, second), frame)), j, &v);
+  v = mat3_mul(frame, v);
   *axes = mat3(v.c[2], v.c[1], v.c[0]);
   if (mat3_det(*axes) < 0.0) axes->c[0] = neg(axes->c[0]);
   moment[0] = j[0] + j[1]; moment[1] = j[0] + j[2]; moment[2] = j[1] + j[2];

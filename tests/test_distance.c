@@ -97,7 +97,7 @@ static void test_lattice(void **state) {
     for (int k = 0; k < 4; k++)
       x[k] = add(vec3(draw_int(&d, 3), draw_int(&d, 3), draw_int(&d, 3)), draw_vec3(&d, jitter));
     for (int first = 1; first <= 2; first++) {
-      check(first, x, 2e-8);
+      check(first, x, 1e-7); /* first order in the direction: the distance itself is far better, see test_known_gap */
       if (i % 40 == 1) check_sampled(first, x);
     }
   }

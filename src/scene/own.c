@@ -1,2 +1,150 @@
-#include "scene/loader.h"
-bool own_read(Loader *loader, const Node *top) { return settings_read(loader->scene, top); }
+/* abd's own scene format: the file's top level, materials, named meshes and includes (own.h, docs/scene.md).
+ * Tests: tests/test_scene.c. */
+#include "scene/own.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scene/file_bytes.h"
+
+static bool check_version(const Node *top) {
+  Node node;
+  if (!node_get(top, "version", &node) && !node_get(top, "abd", &node)) {
+    return node_fail(top, "expected \"version\": 1 (abd's own format) or \"rigid_body_problem\" (rigid-IPC's)");
+  }
+  int64_t version;
+  if (!node_integer(&node, 1, 1000, &version)) return false;
+  return version == 1 || node_fail(&node, "this abd reads version 1 of the scene format, the file is version %lld", (long long)version);
+}
+
+/* Unused materials are checked too. */
+static bool check_materials(const Node *top) {
+  static const char *const known[] = {MATERIAL_KEYS, NULL};
+  Node list;
+  const char *name;
+  json_t *value;
+  if (!node_get(top, "materials", &list)) return true;
+  if (!node_is_object(&list)) return false;
+  json_object_foreach(list.value, name, value) {
+    Node material = {.file = list.file, .value = value, .parent = &list, .key = name};
+    AbdBodyDef def = abd_default_body_def();
+    char color[8];
+    if (name[0] == '#') continue;
+    if (!node_check_keys(&material, known) || !own_read_material(&material, &def, color)) return false;
+  }
+  return true;
+}
+
+static bool read_meshes(OwnFile *file) {
+  static const char *const known[] = {GEOMETRY_KEYS, NULL};
+  Node list;
+  const char *name;
+  json_t *value;
+  if (!node_get(file->top, "meshes", &list)) return true;
+  if (!node_is_object(&list)) return false;
+  json_object_foreach(list.value, name, value) {
+    Node entry = {.file = list.file, .value = value, .parent = &list, .key = name};
+    if (name[0] == '#') continue;
+    if (!node_check_keys(&entry, known)) return false;
+    int mesh = own_read_geometry(file, &entry, "file");
+    if (mesh < 0) return false;
+    NamedMesh *named = array_add(&file->named, &file->named_count, sizeof *named);
+    if (!named) return loader_out_of_memory(file->loader);
+    *named = (NamedMesh){name, mesh};
+  }
+  return true;
+}
+
+static bool read_file(Loader *loader, const Node *top, bool settings);
+
+/* Writes "a.json -> b.json -> a.json". */
+static size_t write_chain(const Loader *loader, char *out, size_t size) {
+  size_t used = loader->includer ? write_chain(loader->includer, out, size) : 0;
+  const char *path = loader->real_path ? loader->real_path : "scene", *slash = strrchr(path, '/');
+  int n = snprintf(out + used, size - used, "%.60s -> ", slash ? slash + 1 : path);
+  used += n > 0 ? (size_t)n : 0;
+  return used < size ? used : size - 1;
+}
+
+static bool check_cycle(const Loader *loader, const Node *at, const char *real) {
+  int depth = 0;
+  for (const Loader *l = loader; l; l = l->includer, depth++) {
+    if (!l->real_path || strcmp(l->real_path, real) != 0) continue;
+    char chain[400];
+    const char *slash = strrchr(real, '/');
+    write_chain(loader, chain, sizeof chain);
+    return node_fail(at, "the file includes itself: %.300s%.60s", chain, slash ? slash + 1 : real);
+  }
+  return depth < 16 || node_fail(at, "includes are nested more than 16 deep");
+}
+
+static bool read_included(const Loader *includer, const char *path, Loader *loader) {
+  FileBytes bytes;
+  json_error_t problem;
+  if (!file_read(path, &bytes, includer->error)) return false;
+  json_t *value = json_loadb(bytes.bytes, bytes.length, JSON_REJECT_DUPLICATES, &problem);
+  bool ok = value || scene_fail(includer->error, "%.500s:%d:%d: %s", path, problem.line, problem.column, problem.text);
+  if (ok) {
+    JsonFile file = {.name = path, .text = bytes.bytes, .length = bytes.length, .error = includer->error};
+    Node top = node_top(&file, value);
+    ok = node_is_object(&top) && read_file(loader, &top, false);
+  }
+  json_decref(value);
+  free(bytes.bytes);
+  return ok;
+}
+
+/* A file relative to this one; its bodies join the scene, its settings do not. */
+static bool read_include(Loader *loader, const Node *at) {
+  char path[PATH_MAX];
+  const char *name = json_string_value(at->value);
+  if (!name) return node_expected(at, "a file name");
+  int n = name[0] == '/' ? snprintf(path, sizeof path, "%s", name) : snprintf(path, sizeof path, "%s/%s", loader->folder, name);
+  char *real = n > 0 && n < PATH_MAX && file_exists(path) ? realpath(path, NULL) : NULL;
+  if (!real) return node_fail(at, "no file \"%.300s\" to include", name);
+  Loader inner = *loader;
+  char folder[PATH_MAX];
+  inner.includer = loader;
+  inner.real_path = real;
+  snprintf(folder, sizeof folder, "%s", path);
+  *strrchr(folder, '/') = 0;
+  inner.folder = folder[0] ? folder : "/";
+  bool ok = check_cycle(loader, at, real) && read_included(loader, path, &inner);
+  free(real);
+  return ok;
+}
+
+static bool read_includes(OwnFile *file) {
+  Node list;
+  if (!node_get(file->top, "include", &list)) return true;
+  if (!node_is_array(&list)) return false;
+  for (size_t i = 0; i < node_size(&list); i++) {
+    Node item = node_item(&list, i);
+    if (!read_include(file->loader, &item)) return false;
+  }
+  return true;
+}
+
+static bool read_name(Scene *scene, const Node *top) {
+  const char *name = NULL;
+  if (!read_string(top, "name", &name)) return false;
+  if (name) scene->name = strdup(name);
+  return true;
+}
+
+static bool read_file(Loader *loader, const Node *top, bool settings) {
+  static const char *const known[] = {"version", "abd", "$schema", "name", "comment", "dt", "duration", "steps", "gravity",
+                                      "integrator", "contact", "solver", "materials", "meshes", "bodies", "exclude",
+                                      "pair_friction", "include", NULL};
+  OwnFile file = {.loader = loader, .top = top, .first_body = loader->scene->body_count};
+  Scene ignored = *loader->scene; /* an included file's settings are checked and not used */
+  bool ok = check_version(top) && node_check_keys(top, known) && (!settings || read_name(loader->scene, top)) &&
+            settings_read(settings ? loader->scene : &ignored, top) && check_materials(top) && read_meshes(&file) &&
+            own_read_bodies(&file) && read_includes(&file) && own_read_pairs(&file);
+  free(file.named);
+  return ok;
+}
+
+bool own_read(Loader *loader, const Node *top) { return read_file(loader, top, true); }

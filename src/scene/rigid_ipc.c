@@ -108,10 +108,10 @@ static bool read_problem(RigidIpc *file, const Node *top) {
   static const char *const known[] = {"rigid_bodies", "gravity", "coefficient_friction", "coefficient_restitution", "collision_eps",
                                       "time_stepper", "do_intersection_check", "linear_constraints", "orthogonality_stiffness",
                                       NULL};
-  static const char *const dead[] = {"coefficient_restitution", "collision_eps", "do_intersection_check", NULL};
+  static const char *const dead[] = {"collision_eps", "do_intersection_check", NULL};
   Scene *scene = file->loader->scene;
   Node node, joints;
-  double friction = 0;
+  double friction = 0, restitution = 0;
   if (!node_get(top, "rigid_body_problem", &node)) return node_fail(top, "expected a key \"rigid_body_problem\"");
   if (!node_check_keys(&node, known)) return false;
   if (node_get(&node, "linear_constraints", &joints) && node_size(&joints)) {
@@ -120,10 +120,12 @@ static bool read_problem(RigidIpc *file, const Node *top) {
   memset(scene->world.gravity, 0, sizeof scene->world.gravity);
   if (!read_vector(&node, "gravity", scene->world.gravity, 3) ||
       !read_number(&node, "coefficient_friction", NUMBER_ANY, &friction) ||
+      !read_number(&node, "coefficient_restitution", NUMBER_ANY, &restitution) ||
       !read_number(&node, "orthogonality_stiffness", NUMBER_POSITIVE, &file->stiffness) || !read_integrator(file, &node)) {
     return false;
   }
   scene->world.contact.friction = friction > 0 ? friction : 0;
+  if (restitution > 0) scene_add_note(scene, "rigid_body_problem.coefficient_restitution has no effect");
   rigid_ipc_note_dead(file, &node, "rigid_body_problem.", dead);
   return read_bodies(file, &node);
 }

@@ -26,6 +26,8 @@ typedef struct SceneBody {
   ForceKey *forces;        /* held before the first and after the last key; added to def's force and torque */
   size_t forces_count;
   double motion_end;       /* [s] kinematic: stands still from then on; infinity = never */
+  bool copy;               /* one of several made by "copies": its name ends in -1, -2, ... */
+  char color[8];           /* "#rrggbb" for pictures, or empty */
 } SceneBody;
 
 typedef struct ScenePair { size_t a, b; double friction; } ScenePair; /* friction only for pair_friction */

@@ -1,2 +1,190 @@
+/* The scene written as self-contained text in abd's own format (scene.h): what the run file keeps, and what resuming
+ * builds the same world from. Numbers with 17 digits, geometry packed, so that every bit comes back.
+ * Tests: tests/test_scene.c. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "scene/packed.h"
 #include "scene/scene_def.h"
-const char *scene_text(Scene *scene, size_t *length) { *length = 0; (void)scene; return ""; }
+
+/* jansson's setters take NULL for object or value and report it, so a failed allocation shows in what they return. */
+static bool put(json_t *object, const char *key, json_t *value) { return json_object_set_new(object, key, value) == 0; }
+
+/* A new empty value inside the object; NULL on failure. */
+static json_t *put_new(json_t *object, const char *key, json_t *value) { return put(object, key, value) ? value : NULL; }
+
+static json_t *append_object(json_t *list) {
+  json_t *object = json_object();
+  return json_array_append_new(list, object) == 0 ? object : NULL;
+}
+
+/* A name that is not UTF-8 (from a file system) loses its foreign bytes. */
+static json_t *text_value(const char *text) {
+  json_t *value = json_string(text);
+  char *plain = value ? NULL : strdup(text);
+  for (char *c = plain; c && *c; c++) {
+    if ((unsigned char)*c >= 128) *c = '_';
+  }
+  if (plain) value = json_string(plain);
+  free(plain);
+  return value;
+}
+
+static bool put_vector(json_t *object, const char *key, const double *value, size_t count) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < count; i++) json_array_append_new(list, json_real(value[i]));
+  return json_array_size(list) == count && put(object, key, list);
+}
+
+static bool put_vector_unless_zero(json_t *object, const char *key, const double value[3]) {
+  static const double zero[3] = {0};
+  return memcmp(value, zero, sizeof zero) == 0 || put_vector(object, key, value, 3);
+}
+
+static bool put_packed(json_t *object, const char *key, char *text) {
+  bool ok = text && put(object, key, json_string_nocheck(text));
+  free(text);
+  return ok;
+}
+
+static bool put_settings(json_t *top, const Scene *scene) {
+  static const char *const integrators[] = {"rigid", "euler", "bdf2"};
+  const AbdWorldDef *w = &scene->world;
+  json_t *contact = put_new(top, "contact", json_object()), *solver = put_new(top, "solver", json_object());
+  bool ok = put(top, "version", json_integer(1)) && put(top, "name", text_value(scene_name(scene))) &&
+            put(top, "dt", json_real(w->dt)) && put(top, "steps", json_integer(scene_steps(scene))) &&
+            put_vector(top, "gravity", w->gravity, 3) && put(top, "integrator", json_string(integrators[w->integrator]));
+  return ok && put(contact, "range", json_real(w->contact.range)) && put(contact, "separation", json_real(w->contact.separation)) &&
+         put(contact, "stiffness", json_real(w->contact.stiffness)) && put(contact, "friction", json_real(w->contact.friction)) &&
+         put(contact, "friction_speed", json_real(w->contact.friction_speed)) &&
+         put(contact, "friction_iterations", json_integer(w->contact.friction_iterations)) &&
+         put(contact, "friction_anchors", json_boolean(w->contact.friction_anchors)) &&
+         put(solver, "max_iterations", json_integer(w->solver.max_iterations)) &&
+         put(solver, "tolerance", json_real(w->solver.tolerance));
+}
+
+static void mesh_label(char out[32], size_t index) { snprintf(out, 32, "mesh %zu", index + 1); }
+
+static bool put_mesh(json_t *meshes, const SceneMesh *mesh, size_t index) {
+  char label[32];
+  const MeshData *data = &mesh->data;
+  mesh_label(label, index);
+  json_t *entry = put_new(meshes, label, json_object()), *packed = put_new(entry, "packed", json_object());
+  return put(packed, "name", text_value(mesh->name)) &&
+         put_packed(packed, "vertices", packed_from_f64(data->vertex, 3 * data->vertex_count)) &&
+         put_packed(packed, "triangles", packed_from_u32(data->triangle, 3 * data->triangle_count)) &&
+         put_packed(packed, "edges", packed_from_u32(data->edge, 2 * data->edge_count)) &&
+         (!mesh->half_space || put(packed, "half_space", json_true())) &&
+         (mesh->thickness == 0 || put(entry, "thickness", json_real(mesh->thickness)));
+}
+
+static bool put_meshes(json_t *top, const Scene *scene) {
+  json_t *meshes = put_new(top, "meshes", json_object());
+  bool *used = calloc(scene->mesh_count + 1, sizeof *used), ok = meshes && used;
+  for (size_t i = 0; ok && i < scene->body_count; i++) used[scene->body[i].mesh] = true;
+  for (size_t i = 0; ok && i < scene->mesh_count; i++) ok = !used[i] || put_mesh(meshes, &scene->mesh[i], i);
+  free(used);
+  return ok;
+}
+
+static bool put_fixed(json_t *object, uint32_t fixed) {
+  static const char *const names[] = {"x", "y", "z", "rotation_x", "rotation_y", "rotation_z"};
+  json_t *list = put_new(object, "fixed", json_array());
+  bool ok = list != NULL;
+  for (int k = 0; k < 6; k++) {
+    if (fixed >> k & 1) ok = json_array_append_new(list, json_string(names[k])) == 0 && ok;
+  }
+  return ok;
+}
+
+static bool put_path(json_t *object, const SceneBody *body) {
+  json_t *list = put_new(object, "path", json_array());
+  bool ok = list != NULL;
+  for (size_t i = 0; ok && i < body->path_count; i++) {
+    json_t *key = append_object(list);
+    ok = put(key, "time", json_real(body->path[i].time)) &&
+         put_vector(key, "position", body->path[i].position, 3) && put_vector(key, "quaternion", body->path[i].rotation, 4);
+  }
+  return ok;
+}
+
+static bool put_forces(json_t *object, const SceneBody *body) {
+  json_t *list = put_new(object, "forces", json_array());
+  bool ok = list != NULL;
+  for (size_t i = 0; ok && i < body->forces_count; i++) {
+    json_t *key = append_object(list);
+    ok = put(key, "time", json_real(body->forces[i].time)) &&
+         put_vector(key, "force", body->forces[i].force, 3) && put_vector(key, "torque", body->forces[i].torque, 3);
+  }
+  return ok;
+}
+
+static bool put_material(json_t *object, const SceneBody *body) {
+  static const char *const elasticities[] = {"ortho", "arap", "neo_hookean"};
+  const AbdBodyDef *def = &body->def;
+  return put(object, "density", json_real(def->density)) && put(object, "stiffness", json_real(def->stiffness)) &&
+         put(object, "elasticity", json_string(elasticities[def->elasticity])) &&
+         (def->friction < 0 || put(object, "friction", json_real(def->friction))) &&
+         (!body->color[0] || put(object, "color", json_string(body->color)));
+}
+
+static bool put_body(json_t *bodies, const SceneBody *body) {
+  static const char *const motions[] = {"dynamic", "static", "kinematic"};
+  const AbdBodyDef *def = &body->def;
+  json_t *object = append_object(bodies);
+  char label[32];
+  mesh_label(label, (size_t)body->mesh);
+  return put(object, "name", text_value(body->name)) &&
+         put(object, "mesh", json_string(label)) && put(object, "motion", json_string(motions[def->motion])) &&
+         put_material(object, body) && put_vector(object, "position", def->position, 3) &&
+         put_vector(object, "quaternion", def->rotation, 4) && put_vector_unless_zero(object, "velocity", def->velocity) &&
+         put_vector_unless_zero(object, "angular_velocity", def->angular_velocity) &&
+         put_vector_unless_zero(object, "force", def->force) && put_vector_unless_zero(object, "torque", def->torque) &&
+         (!def->fixed || put_fixed(object, def->fixed)) && (def->group < 0 || put(object, "group", json_integer(def->group))) &&
+         (!isfinite(body->motion_end) || put(object, "motion_end", json_real(body->motion_end))) &&
+         (!body->path_count || put_path(object, body)) && (!body->forces_count || put_forces(object, body));
+}
+
+static json_t *pair_value(const ScenePair *pair) {
+  json_t *list = json_array();
+  json_array_append_new(list, json_integer((json_int_t)pair->a));
+  json_array_append_new(list, json_integer((json_int_t)pair->b));
+  return list;
+}
+
+static bool put_pairs(json_t *top, const Scene *scene) {
+  json_t *exclude = put_new(top, "exclude", json_array()), *friction = put_new(top, "pair_friction", json_array());
+  bool ok = exclude && friction;
+  for (size_t i = 0; ok && i < scene->exclude_count; i++) ok = json_array_append_new(exclude, pair_value(&scene->exclude[i])) == 0;
+  for (size_t i = 0; ok && i < scene->pair_friction_count; i++) {
+    const ScenePair *pair = &scene->pair_friction[i];
+    json_t *item = append_object(friction);
+    ok = put(item, "bodies", pair_value(pair)) &&
+         put(item, "friction", json_real(pair->friction));
+  }
+  return ok;
+}
+
+static char *write_text(const Scene *scene) {
+  json_t *top = json_object();
+  bool ok = put_settings(top, scene) && put_meshes(top, scene);
+  json_t *bodies = put_new(top, "bodies", json_array());
+  for (size_t i = 0; ok && i < scene->body_count; i++) ok = put_body(bodies, &scene->body[i]);
+  ok = ok && put_pairs(top, scene);
+  char *text = ok ? json_dumps(top, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+  json_decref(top);
+  return text;
+}
+
+const char *scene_text(Scene *scene, size_t *length) {
+  if (!scene->text) {
+    scene->text = write_text(scene);
+    scene->text_length = scene->text ? strlen(scene->text) : 0;
+  }
+  if (length) *length = scene->text_length;
+  return scene->text;
+}

@@ -1,0 +1,34 @@
+/* abd's own format between its readers: the file (own.c), bodies (own_body.c), geometry (own_geometry.c), pairs
+ * (own_pair.c). See docs/scene.md. */
+#ifndef ABD_SCENE_OWN_H
+#define ABD_SCENE_OWN_H
+
+#include "scene/loader.h"
+
+typedef struct NamedMesh { const char *name; int mesh; } NamedMesh;
+
+typedef struct OwnFile {
+  Loader *loader;
+  const Node *top;
+  NamedMesh *named;        /* the file's "meshes" */
+  size_t named_count;
+  size_t first_body;       /* of this file in the scene */
+} OwnFile;
+
+enum { SCENE_BODY_LIMIT = 1000000, SCENE_PAIR_LIMIT = 4000000 };
+
+/* The keys that describe geometry; a body has them beside its own. */
+#define GEOMETRY_KEYS                                                                                                  \
+  "shape", "mesh", "file", "scale", "thickness", "vertices", "triangles", "edges", "packed", "size", "radius", "height", \
+      "tube", "stretch", "segments", "sides", "subdivisions", "cells", "normal"
+
+/* Geometry of an object: a shape, a file, lists or packed numbers. file_key is "mesh" in a body, where it may also be a
+ * name of the file's "meshes", and "file" in "meshes". Returns the scene's mesh, or -1 after an error. */
+int own_read_geometry(OwnFile *file, const Node *object, const char *file_key);
+bool own_read_bodies(OwnFile *file);
+/* The keys of a material, which a body may have too. */
+bool own_read_material(const Node *object, AbdBodyDef *def, char color[8]);
+#define MATERIAL_KEYS "density", "friction", "stiffness", "elasticity", "color"
+bool own_read_pairs(OwnFile *file);
+
+#endif

@@ -1,0 +1,265 @@
+/* Bodies and materials of abd's own format (own.h). Tests: tests/test_scene.c. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scene/own.h"
+#include "scene/rotation.h"
+
+static const double radians_per_degree = 0.017453292519943295769;
+
+static bool read_color(const Node *object, char color[8]) {
+  const char *text = NULL;
+  Node child;
+  if (!read_string(object, "color", &text)) return false;
+  if (!text) return true;
+  if (text[0] != '#' || strlen(text) != 7 || strspn(text + 1, "0123456789abcdefABCDEF") != 6) {
+    node_get(object, "color", &child);
+    return node_expected(&child, "a colour \"#rrggbb\"");
+  }
+  memcpy(color, text, 8);
+  return true;
+}
+
+bool own_read_material(const Node *object, AbdBodyDef *def, char color[8]) {
+  static const char *const elasticities[] = {"ortho", "arap", "neo_hookean", NULL};
+  int elasticity = (int)def->elasticity;
+  if (!read_number(object, "density", NUMBER_POSITIVE, &def->density) ||
+      !read_number(object, "friction", NUMBER_NOT_NEGATIVE, &def->friction) ||
+      !read_number(object, "stiffness", NUMBER_POSITIVE, &def->stiffness) ||
+      !read_choice(object, "elasticity", elasticities, &elasticity) || !read_color(object, color)) {
+    return false;
+  }
+  def->elasticity = (AbdElasticity)elasticity;
+  return true;
+}
+
+static bool use_material(OwnFile *file, const Node *body, AbdBodyDef *def, char color[8]) {
+  const char *name = NULL;
+  Node materials, material, use;
+  if (!read_string(body, "material", &name)) return false;
+  if (!name) return true;
+  if (node_get(file->top, "materials", &materials) && node_get(&materials, name, &material)) {
+    return own_read_material(&material, def, color);
+  }
+  node_get(body, "material", &use);
+  return node_fail(&use, "no material \"%.100s\" in \"materials\"", name);
+}
+
+/* One of three forms: rotation {axis, degrees or radians}, euler_degrees [x, y, z], quaternion [w, x, y, z]. */
+static bool read_axis_rotation(const Node *rotation, double q[4]) {
+  static const char *const known[] = {"axis", "degrees", "radians", NULL};
+  double axis[3] = {0}, degrees = 0, radians = 0;
+  Node child;
+  if (json_is_array(rotation->value)) {
+    return node_fail(rotation, "expected {\"axis\": [x, y, z], \"degrees\": angle}; three angles are written \"euler_degrees\": [x, y, z]");
+  }
+  if (!node_check_keys(rotation, known) || !read_vector(rotation, "axis", axis, 3) ||
+      !read_number(rotation, "degrees", NUMBER_ANY, &degrees) || !read_number(rotation, "radians", NUMBER_ANY, &radians)) {
+    return false;
+  }
+  double length_sq = axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2];
+  if (!(length_sq > 1e-200 && length_sq < 1e200)) {
+    return node_fail(node_get(rotation, "axis", &child) ? &child : rotation, "expected an axis that is not 0");
+  }
+  quat_from_axis(axis, degrees * radians_per_degree + radians, q);
+  return true;
+}
+
+static bool read_rotation(const Node *object, double q[4]) {
+  Node axis, euler, quaternion;
+  bool has_axis = node_get(object, "rotation", &axis), has_euler = node_get(object, "euler_degrees", &euler);
+  bool has_quaternion = node_get(object, "quaternion", &quaternion);
+  double degrees[3], length_sq = 0;
+  if (has_axis + has_euler + has_quaternion > 1) {
+    return node_fail(object, "\"rotation\", \"euler_degrees\" and \"quaternion\" exclude each other: give one");
+  }
+  if (has_axis) return read_axis_rotation(&axis, q);
+  if (has_euler) {
+    if (!node_vector(&euler, degrees, 3)) return false;
+    quat_from_euler_degrees(degrees, q);
+  }
+  if (!has_quaternion) return true;
+  if (!node_vector(&quaternion, q, 4)) return false;
+  for (int k = 0; k < 4; k++) length_sq += q[k] * q[k];
+  if (!(length_sq > 1e-200 && length_sq < 1e200)) return node_expected(&quaternion, "4 numbers w, x, y, z that are not all 0");
+  quat_normalize(q);
+  return true;
+}
+
+static bool read_fixed(const Node *object, uint32_t *fixed) {
+  static const char *const names[] = {"x", "y", "z", "rotation_x", "rotation_y", "rotation_z", NULL};
+  Node list;
+  if (!node_get(object, "fixed", &list)) return true;
+  if (!node_is_array(&list)) return false;
+  for (size_t i = 0; i < node_size(&list); i++) {
+    Node item = node_item(&list, i);
+    const char *word = json_string_value(item.value);
+    int k = 0;
+    while (word && names[k] && strcmp(word, names[k]) != 0) k++;
+    if (!word || !names[k]) return node_expected(&item, "one of \"x\", \"y\", \"z\", \"rotation_x\", \"rotation_y\", \"rotation_z\"");
+    *fixed |= 1u << k;
+  }
+  return true;
+}
+
+/* The time of key i: later than that of the key before. */
+static bool read_time(const Node *item, double previous, double *time) {
+  Node child;
+  if (!node_get(item, "time", &child)) return node_fail(item, "expected a key \"time\"");
+  if (!node_number(&child, NUMBER_NOT_NEGATIVE, time)) return false;
+  return *time > previous || node_fail(&child, "expected a time later than the key before (%g s), got %g", previous, *time);
+}
+
+/* What a key does not name stays as in the key before, first as in the body. */
+static bool read_path(OwnFile *file, const Node *object, SceneBody *body) {
+  static const char *const known[] = {"time", "position", "rotation", "euler_degrees", "quaternion", NULL};
+  Node list;
+  PathKey key = {.time = -1};
+  if (!node_get(object, "path", &list)) return true;
+  if (!node_is_array(&list)) return false;
+  if (body->def.motion != ABD_MOTION_KINEMATIC) return node_fail(&list, "only a body with \"motion\": \"kinematic\" has a path");
+  memcpy(key.position, body->def.position, sizeof key.position);
+  memcpy(key.rotation, body->def.rotation, sizeof key.rotation);
+  for (size_t i = 0; i < node_size(&list); i++) {
+    Node item = node_item(&list, i);
+    if (!node_check_keys(&item, known) || !read_time(&item, key.time, &key.time) ||
+        !read_vector(&item, "position", key.position, 3) || !read_rotation(&item, key.rotation)) {
+      return false;
+    }
+    PathKey *slot = array_add(&body->path, &body->path_count, sizeof *slot);
+    if (!slot) return loader_out_of_memory(file->loader);
+    *slot = key;
+  }
+  return true;
+}
+
+static bool read_forces(OwnFile *file, const Node *object, SceneBody *body) {
+  static const char *const known[] = {"time", "force", "torque", NULL};
+  Node list;
+  double previous = -1;
+  if (!node_get(object, "forces", &list)) return true;
+  if (!node_is_array(&list)) return false;
+  for (size_t i = 0; i < node_size(&list); i++) {
+    Node item = node_item(&list, i);
+    ForceKey key = {0};
+    if (!node_check_keys(&item, known) || !read_time(&item, previous, &key.time) ||
+        !read_vector(&item, "force", key.force, 3) || !read_vector(&item, "torque", key.torque, 3)) {
+      return false;
+    }
+    ForceKey *slot = array_add(&body->forces, &body->forces_count, sizeof *slot);
+    if (!slot) return loader_out_of_memory(file->loader);
+    *slot = key;
+    previous = key.time;
+  }
+  return true;
+}
+
+static bool read_motion(OwnFile *file, const Node *node, const SceneMesh *mesh, SceneBody *body) {
+  static const char *const motions[] = {"dynamic", "static", "kinematic", NULL};
+  AbdBodyDef *def = &body->def;
+  int motion = mesh->half_space ? ABD_MOTION_STATIC : ABD_MOTION_DYNAMIC;
+  int64_t group = -1;
+  Node child;
+  if (!read_choice(node, "motion", motions, &motion)) return false;
+  if (mesh->half_space && motion != ABD_MOTION_STATIC) {
+    node_get(node, "motion", &child);
+    return node_fail(&child, "a half-space can only be static");
+  }
+  def->motion = (AbdMotion)motion;
+  bool ok = read_vector(node, "position", def->position, 3) && read_rotation(node, def->rotation) &&
+            read_vector(node, "velocity", def->velocity, 3) && read_vector(node, "angular_velocity", def->angular_velocity, 3) &&
+            read_vector(node, "force", def->force, 3) && read_vector(node, "torque", def->torque, 3) &&
+            read_fixed(node, &def->fixed) && read_integer(node, "group", -1, 1000000000, &group) &&
+            read_number(node, "motion_end", NUMBER_NOT_NEGATIVE, &body->motion_end) && read_path(file, node, body) &&
+            read_forces(file, node, body);
+  def->group = (int32_t)group;
+  return ok;
+}
+
+static void *copy_keys(const void *keys, size_t count, size_t size, bool *ok) {
+  if (!count) return NULL;
+  size_t room = 1; /* array_add's powers of two */
+  while (room < count) room *= 2;
+  void *copy = malloc(room * size);
+  if (!copy) *ok = false;
+  return copy ? memcpy(copy, keys, count * size) : NULL;
+}
+
+/* Copy number i of the scene's body, moved by i offsets, its path too. */
+static bool add_copy(Scene *scene, size_t original, const char *name, int64_t i, const double offset[3]) {
+  char numbered[400];
+  bool ok = true;
+  snprintf(numbered, sizeof numbered, "%.350s-%lld", name, (long long)i + 1);
+  SceneBody *body = scene_add_body(scene, numbered, scene->body[original].mesh);
+  if (!body) return false;
+  char *own_name = body->name;
+  const SceneBody *source = &scene->body[original];
+  *body = *source;
+  body->name = own_name;
+  body->path = copy_keys(source->path, source->path_count, sizeof *body->path, &ok);
+  body->forces = copy_keys(source->forces, source->forces_count, sizeof *body->forces, &ok);
+  if (!body->path) body->path_count = 0;
+  if (!body->forces) body->forces_count = 0;
+  for (int k = 0; k < 3; k++) {
+    body->def.position[k] += (double)i * offset[k];
+    for (size_t p = 0; p < body->path_count; p++) body->path[p].position[k] += (double)i * offset[k];
+  }
+  return ok;
+}
+
+static bool read_copies(OwnFile *file, const Node *node, size_t original) {
+  static const char *const known[] = {"count", "offset", NULL};
+  Scene *scene = file->loader->scene;
+  int64_t count = 1;
+  double offset[3] = {0};
+  Node copies;
+  if (!node_get(node, "copies", &copies)) return true;
+  if (!node_check_keys(&copies, known) || !read_integer(&copies, "count", 1, 100000, &count) ||
+      !read_vector(&copies, "offset", offset, 3)) {
+    return false;
+  }
+  if (scene->body_count + (size_t)count > SCENE_BODY_LIMIT) return node_fail(&copies, "more than %d bodies", SCENE_BODY_LIMIT);
+  char name[400], *first_name;
+  snprintf(name, sizeof name, "%.390s", scene->body[original].name);
+  scene->body[original].copy = true;
+  for (int64_t i = 1; i < count; i++) {
+    if (!add_copy(scene, original, name, i, offset)) return loader_out_of_memory(file->loader);
+  }
+  first_name = malloc(strlen(name) + 3);
+  if (!first_name) return loader_out_of_memory(file->loader);
+  sprintf(first_name, "%s-1", name);
+  free(scene->body[original].name);
+  scene->body[original].name = first_name;
+  return true;
+}
+
+static bool read_body(OwnFile *file, const Node *node) {
+  static const char *const known[] = {"name", "comment", "motion", "material", MATERIAL_KEYS, "position", "rotation", "euler_degrees",
+                                      "quaternion", "velocity", "angular_velocity", "force", "torque", "fixed", "group",
+                                      "copies", "path", "forces", "motion_end", GEOMETRY_KEYS, NULL};
+  Scene *scene = file->loader->scene;
+  const char *name = NULL;
+  char default_name[64];
+  if (!node_check_keys(node, known) || !read_string(node, "name", &name)) return false;
+  int mesh = own_read_geometry(file, node, "mesh");
+  if (mesh < 0) return false;
+  snprintf(default_name, sizeof default_name, "%.40s %zu", scene->mesh[mesh].name, scene->body_count + 1);
+  if (scene->body_count >= SCENE_BODY_LIMIT) return node_fail(node, "more than %d bodies", SCENE_BODY_LIMIT);
+  SceneBody *body = scene_add_body(scene, name ? name : default_name, mesh);
+  if (!body) return loader_out_of_memory(file->loader);
+  return use_material(file, node, &body->def, body->color) && own_read_material(node, &body->def, body->color) &&
+         read_motion(file, node, &scene->mesh[mesh], body) && read_copies(file, node, scene->body_count - 1);
+}
+
+bool own_read_bodies(OwnFile *file) {
+  Node list;
+  if (!node_get(file->top, "bodies", &list)) return true;
+  if (!node_is_array(&list)) return false;
+  for (size_t i = 0; i < node_size(&list); i++) {
+    Node body = node_item(&list, i);
+    if (!read_body(file, &body)) return false;
+  }
+  return true;
+}

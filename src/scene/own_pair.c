@@ -1,0 +1,88 @@
+/* Pairs of bodies in abd's own format: "exclude" and "pair_friction". A body is named, or numbered from 0 in its file; the
+ * name of a body with copies stands for all of them. Tests: tests/test_scene.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "scene/own.h"
+
+typedef struct BodyList { size_t *index; size_t count; } BodyList;
+
+static bool is_named(const SceneBody *body, const char *name) {
+  size_t length = strlen(name);
+  if (strcmp(body->name, name) == 0) return true;
+  return body->copy && strncmp(body->name, name, length) == 0 && body->name[length] == '-' &&
+         strspn(body->name + length + 1, "0123456789") == strlen(body->name + length + 1);
+}
+
+static bool find_bodies(OwnFile *file, const Node *node, BodyList *list) {
+  const Scene *scene = file->loader->scene;
+  const char *name = json_string_value(node->value);
+  int64_t number = 0, in_file = (int64_t)(scene->body_count - file->first_body);
+  if (!name && !json_is_integer(node->value)) return node_expected(node, "a body's name or number");
+  if (!name && !in_file) return node_fail(node, "the scene has no bodies");
+  if (!name && !node_integer(node, 0, in_file - 1, &number)) return false;
+  for (size_t i = 0; i < scene->body_count; i++) {
+    if (name ? !is_named(&scene->body[i], name) : i != file->first_body + (size_t)number) continue;
+    size_t *slot = array_add(&list->index, &list->count, sizeof *slot);
+    if (!slot) return loader_out_of_memory(file->loader);
+    *slot = i;
+  }
+  return list->count || node_fail(node, "no body is called \"%.100s\"", name ? name : "");
+}
+
+static bool add_pairs(OwnFile *file, const Node *at, const BodyList *a, const BodyList *b, double friction, ScenePair **pairs,
+                      size_t *count) {
+  for (size_t i = 0; i < a->count; i++) {
+    for (size_t j = 0; j < b->count; j++) {
+      if (a->index[i] == b->index[j]) {
+        if (a->count == 1 && b->count == 1) return node_fail(at, "a pair needs two different bodies");
+        continue;
+      }
+      if (*count >= SCENE_PAIR_LIMIT) return node_fail(at, "more than %d pairs", SCENE_PAIR_LIMIT);
+      ScenePair *pair = array_add(pairs, count, sizeof *pair);
+      if (!pair) return loader_out_of_memory(file->loader);
+      *pair = (ScenePair){a->index[i], b->index[j], friction};
+    }
+  }
+  return true;
+}
+
+static bool read_pair(OwnFile *file, const Node *node, double friction, ScenePair **pairs, size_t *count) {
+  BodyList a = {0}, b = {0};
+  if (!json_is_array(node->value) || node_size(node) != 2) return node_expected(node, "a list of 2 bodies");
+  Node first = node_item(node, 0), second = node_item(node, 1);
+  bool ok = find_bodies(file, &first, &a) && find_bodies(file, &second, &b) &&
+            add_pairs(file, node, &a, &b, friction, pairs, count);
+  free(a.index);
+  free(b.index);
+  return ok;
+}
+
+static bool read_exclude(OwnFile *file) {
+  Node list;
+  if (!node_get(file->top, "exclude", &list)) return true;
+  if (!node_is_array(&list)) return false;
+  for (size_t i = 0; i < node_size(&list); i++) {
+    Node pair = node_item(&list, i);
+    if (!read_pair(file, &pair, 0, &file->loader->scene->exclude, &file->loader->scene->exclude_count)) return false;
+  }
+  return true;
+}
+
+static bool read_pair_friction(OwnFile *file) {
+  static const char *const known[] = {"bodies", "friction", NULL};
+  Node list;
+  if (!node_get(file->top, "pair_friction", &list)) return true;
+  if (!node_is_array(&list)) return false;
+  for (size_t i = 0; i < node_size(&list); i++) {
+    Node item = node_item(&list, i), bodies;
+    double friction = -1;
+    Scene *scene = file->loader->scene;
+    if (!node_check_keys(&item, known) || !read_number(&item, "friction", NUMBER_NOT_NEGATIVE, &friction)) return false;
+    if (!node_get(&item, "bodies", &bodies) || friction < 0) return node_fail(&item, "expected \"bodies\" and \"friction\"");
+    if (!read_pair(file, &bodies, friction, &scene->pair_friction, &scene->pair_friction_count)) return false;
+  }
+  return true;
+}
+
+bool own_read_pairs(OwnFile *file) { return read_exclude(file) && read_pair_friction(file); }

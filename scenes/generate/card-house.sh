@@ -5,8 +5,8 @@
 # The cards are boxes of length L and thickness t. Leaning at the angle a, c = cos a, s = sin a, a card's lowest and highest
 # corners are (L s + t c)/2 below and above its centre, its outermost ones (L c + t s)/2 to the sides. So a tent with its
 # ridge at x, standing on the height z, has its centres at x -+ (gap + L c + t s)/2 and z + gap + (L s + t c)/2, and its top
-# at z + gap + L s + t c. Whatever touches starts apart by gap = range/2, inside the range of contact, so nothing drops;
-# flat cards of one storey are three ranges apart from each other and do not feel each other.
+# at z + gap + L s + t c. Whatever touches starts apart by the gap, just inside the range of contact, so that nothing
+# drops and nothing is pushed; flat cards of one storey are three ranges apart from each other and do not feel each other.
 #
 # Why it stands: a card that carries P on its edge pushes outward with (P + W/2) cot a at its foot, on which P + W rest;
 # friction must be at least cot 65 degrees = 0.466.
@@ -20,7 +20,7 @@ function body(name, x, z, degrees) {
   printf " }"
 }
 BEGIN {
-  L = 0.088; w = 0.063; t = 0.0005; range = 1e-4; gap = range / 2; angle = 65
+  L = 0.088; w = 0.063; t = 0.0005; range = 1e-4; gap = 0.9 * range; angle = 65
   a = angle * atan2(0, -1) / 180; c = cos(a); s = sin(a)
   printf "{\n  \"version\": 1,\n  \"# made by\": \"scenes/generate/card-house.sh %d\",\n", levels
   printf "  \"dt\": 0.01,\n  \"duration\": 10,\n  \"contact\": { \"range\": %g, \"friction\": 0.6 },\n", range

@@ -19,7 +19,7 @@ function brick(course, y, length_y) {
   printf " \"position\": [%g, %g, %.6f] }", wall, y, (course + 0.5) * height + (course + 1) * gap
 }
 BEGIN {
-  pi = atan2(0, -1); R = 0.12; r = 0.03; range = 1e-3; gap = range / 2; degrees = 65; a = degrees * pi / 180
+  pi = atan2(0, -1); R = 0.12; r = 0.03; range = 1e-3; gap = 0.9 * range; degrees = 65; a = degrees * pi / 180
   links = 10; H = 2.9; B = 0.35
   depth = 0.25; height = 0.2; brick_length = 0.5; joint = 0.004; courses = 9; columns = 5; wall = 0.6
   printf "{\n  \"version\": 1,\n  \"# made by\": \"scenes/generate/demo.sh\",\n"

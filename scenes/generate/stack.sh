@@ -5,7 +5,7 @@ set -euo pipefail
 count=${1:?how many boxes?}
 LC_ALL=C awk -v count="$count" '
 BEGIN {
-  size = 0.2; range = 1e-3; gap = range / 2
+  size = 0.2; range = 1e-3; gap = 0.9 * range
   printf "{\n  \"version\": 1,\n  \"# made by\": \"scenes/generate/stack.sh %d\",\n", count
   printf "  \"dt\": 0.01,\n  \"duration\": 5,\n  \"contact\": { \"range\": %g, \"friction\": 0.5 },\n", range
   printf "  \"bodies\": [\n    { \"name\": \"ground\", \"shape\": \"ground\" }"

@@ -1,0 +1,392 @@
+/* The run file: what is written is read back bit for bit, a state is resumed with the same bits, damage is named.
+ * Exports of a frame: OBJ, PLY, CSV, pictures. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "export/picture.h"
+#include "export/shape_file.h"
+#include "record/run.h"
+
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char path[] = "test_record.abd";
+
+static const uint32_t box_triangle[36] = {0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4,
+                                          2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4, 6, 1, 3, 5, 3, 7, 5};
+
+static AbdMeshId add_box(AbdWorld *world, double x, double y, double z) {
+  double vertex[24];
+  for (int k = 0; k < 8; k++) {
+    vertex[3 * k] = (k & 1) * x, vertex[3 * k + 1] = (k >> 1 & 1) * y, vertex[3 * k + 2] = (k >> 2 & 1) * z;
+  }
+  AbdMeshDef def = abd_default_mesh_def();
+  AbdMeshId id = {0};
+  def.name = "box", def.vertex = vertex, def.vertex_count = 8, def.triangle = box_triangle, def.triangle_count = 12;
+  if (abd_world_add_mesh(world, &def, &id) != ABD_OK) fail_msg("%s", abd_world_error(world));
+  return id;
+}
+
+static void add_body(AbdWorld *world, const char *name, AbdMeshId mesh, AbdMotion motion, double z) {
+  AbdBodyDef def = abd_default_body_def();
+  AbdBodyId id;
+  def.name = name, def.mesh = mesh, def.motion = motion, def.position[2] = z;
+  def.rotation[0] = cos(0.3), def.rotation[3] = motion == ABD_MOTION_DYNAMIC ? sin(0.3) : 0;
+  if (motion != ABD_MOTION_DYNAMIC) def.rotation[0] = 1;
+  def.angular_velocity[0] = motion == ABD_MOTION_DYNAMIC ? 1 : 0;
+  if (abd_world_add_body(world, &def, &id) != ABD_OK) fail_msg("%s", abd_world_error(world));
+}
+
+/* A floor and two boxes that do not see each other. */
+static AbdWorld *make_world(void) {
+  AbdWorldDef def = abd_default_world_def();
+  AbdError error;
+  AbdWorld *world = abd_world_create(&def, &error);
+  if (!world) fail_msg("%s", error.text);
+  AbdMeshId floor = add_box(world, 10, 10, 1), box = add_box(world, 1, 0.6, 0.3);
+  add_body(world, "floor", floor, ABD_MOTION_STATIC, -1.01);
+  add_body(world, "first, \"quoted\"", box, ABD_MOTION_DYNAMIC, 0.02);
+  add_body(world, "second", box, ABD_MOTION_DYNAMIC, 0.5);
+  assert_int_equal(abd_world_exclude_pair(world, (AbdBodyId){2}, (AbdBodyId){3}), ABD_OK);
+  if (abd_world_start(world) != ABD_OK) fail_msg("%s", abd_world_error(world));
+  return world;
+}
+
+#define CHECK(run, call) do { if (!(call)) fail_msg("%s", run_error(run)); } while (0)
+
+static Run *begin(AbdWorld *world) {
+  RunError error;
+  unlink(path);
+  Run *run = run_create(path, &error);
+  if (!run) fail_msg("%s", error.text);
+  CHECK(run, run_write_meta(run, "up", "0 0 1") && run_write_meta(run, "dt", "0.01") && run_write_world(run, world) &&
+             run_write_frame(run, world) && run_write_checkpoint(run, world) && run_publish(run));
+  return run;
+}
+
+static void record(Run *run, AbdWorld *world) {
+  AbdStepReport report;
+  if (abd_world_step(world, &report) != ABD_OK) fail_msg("%s", abd_world_error(world));
+  CHECK(run, run_begin(run) && run_write_frame(run, world) && run_write_report(run, &report, abd_world_hash(world)) &&
+             run_write_contacts(run, world) && run_write_checkpoint(run, world) && run_commit(run));
+}
+
+static void make_run(int steps) {
+  AbdWorld *world = make_world();
+  Run *run = begin(world);
+  for (int k = 0; k < steps; k++) record(run, world);
+  run_close(run);
+  abd_world_destroy(world);
+}
+
+static Run *open_run(RunMode mode) {
+  RunError error;
+  Run *run = run_open(path, mode, &error);
+  if (!run) fail_msg("%s", error.text);
+  return run;
+}
+
+static void change(const char *sql) {
+  sqlite3 *db;
+  char *message = NULL;
+  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+  if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK) fail_msg("%s: %s", sql, message);
+  sqlite3_close(db);
+}
+
+/* ---- Tests ---- */
+
+static void test_round_trip(void **state) {
+  (void)state;
+  AbdWorld *world = make_world();
+  Run *run = begin(world);
+  for (int k = 0; k < 3; k++) record(run, world);
+  RunScene scene;
+  RunFrame frame;
+  Run *reader = open_run(RUN_READ); /* while the writer is open */
+  CHECK(reader, run_read_scene(reader, &scene));
+  assert_int_equal(scene.mesh_count, 2);
+  assert_int_equal(scene.body_count, 3);
+  assert_string_equal(scene.body[1].name, "first, \"quoted\"");
+  assert_int_equal(scene.body[0].motion, ABD_MOTION_STATIC);
+  assert_int_equal(scene.body[0].exclude_count, 0);
+  assert_int_equal(scene.body[1].exclude_count, 1);
+  assert_int_equal(scene.body[1].exclude[0], 3);
+  AbdMeshView view;
+  assert_int_equal(abd_mesh_view(world, (AbdMeshId){2}, &view), ABD_OK);
+  assert_memory_equal(scene.mesh[1].vertex, view.vertex, 24 * view.vertex_count);
+  assert_memory_equal(scene.mesh[1].axes, view.axes, sizeof view.axes);
+  assert_int_equal(scene.mesh[1].edge_count, view.edge_count);
+  CHECK(reader, run_read_frame(reader, &scene, 3, &frame));
+  for (uint32_t b = 1; b <= 3; b++) {
+    double nodes[12], velocity[6];
+    abd_body_nodes(world, (AbdBodyId){b}, nodes);
+    abd_body_velocity(world, (AbdBodyId){b}, velocity, velocity + 3);
+    assert_memory_equal(frame.nodes + 12 * (b - 1), nodes, sizeof nodes);
+    assert_memory_equal(frame.velocity + 6 * (b - 1), velocity, sizeof velocity);
+  }
+  assert_true(run_same_world(reader, world));
+  run_frame_destroy(&frame);
+  run_scene_destroy(&scene);
+  run_close(reader);
+  run_close(run);
+  abd_world_destroy(world);
+}
+
+static void test_resume(void **state) {
+  (void)state;
+  AbdWorld *straight = make_world();
+  for (int k = 0; k < 12; k++) abd_world_step(straight, NULL);
+  make_run(7);
+  AbdWorld *world = make_world();
+  Run *run = open_run(RUN_APPEND);
+  void *bytes;
+  size_t size;
+  int64_t step;
+  CHECK(run, run_read_checkpoint(run, &bytes, &size, &step));
+  assert_int_equal(step, 7);
+  assert_int_equal(abd_world_restore(world, bytes, size), ABD_OK);
+  free(bytes);
+  for (int k = 0; k < 5; k++) record(run, world);
+  RunSummary summary;
+  CHECK(run, run_read_summary(run, &summary));
+  assert_int_equal(summary.steps, 12);
+  assert_int_equal(summary.frames, 13);
+  if (summary.last_hash != abd_world_hash(straight))
+    fail_msg("hash %016llx after resuming, %016llx straight", (unsigned long long)summary.last_hash,
+             (unsigned long long)abd_world_hash(straight));
+  run_close(run);
+  abd_world_destroy(world);
+  abd_world_destroy(straight);
+}
+
+static void test_summary(void **state) {
+  (void)state;
+  AbdWorld *world = make_world();
+  Run *run = begin(world);
+  AbdStepReport a = {.step = 1, .time = 0.01, .iterations = 3, .contacts = 10, .min_distance = INFINITY, .max_strain = 1e-5};
+  AbdStepReport b = {.step = 2, .time = 0.02, .iterations = 5, .contacts = 30, .min_distance = 2e-3, .nearest = {{1}, {2}},
+                     .outcome = ABD_STOPPED_AT_MAX_ITERATIONS, .culprit = {{3}, {0}}};
+  AbdStepReport c = {.step = 3, .time = 0.03, .iterations = 1, .min_distance = 3e-3, .outcome = ABD_KINEMATIC_BLOCKED};
+  a.seconds[ABD_STAGE_SOLVE] = 0.5, b.seconds[ABD_STAGE_SOLVE] = 0.25, c.seconds[ABD_STAGE_CCD] = 1;
+  CHECK(run, run_begin(run) && run_write_report(run, &a, 1) && run_write_report(run, &b, 2) &&
+             run_write_report(run, &c, UINT64_MAX) && run_commit(run));
+  RunSummary s;
+  CHECK(run, run_read_summary(run, &s));
+  assert_int_equal(s.steps, 3);
+  assert_int_equal(s.not_converged, 1);
+  assert_int_equal(s.first_not_converged, 2);
+  assert_int_equal(s.kinematic_blocked, 1);
+  assert_float_equal(s.iterations_mean, 3, 1e-12);
+  assert_int_equal(s.contacts_max, 30);
+  assert_float_equal(s.min_distance, 2e-3, 0);
+  assert_int_equal(s.min_distance_step, 2);
+  assert_int_equal(s.nearest[1], 2);
+  assert_float_equal(s.seconds[ABD_STAGE_SOLVE], 0.75, 1e-12);
+  assert_float_equal(s.seconds_total, 1.75, 1e-12);
+  assert_true(s.last_hash == UINT64_MAX);
+  run_close(run);
+  abd_world_destroy(world);
+}
+
+static void test_draft_is_removed(void **state) {
+  (void)state;
+  RunError error;
+  unlink(path);
+  Run *run = run_create(path, &error);
+  assert_non_null(run);
+  run_close(run);
+  assert_int_equal(access(path, F_OK), -1);
+  char draft[64];
+  snprintf(draft, sizeof draft, "%s.part-%ld", path, (long)getpid());
+  assert_int_equal(access(draft, F_OK), -1);
+  assert_null(run_create("no/such/folder/x.abd", &error));
+  assert_int_equal(error.kind, RUN_BAD_FILE);
+  assert_non_null(strstr(error.text, "no/such/folder/x.abd"));
+}
+
+static void test_second_writer(void **state) {
+  (void)state;
+  AbdWorld *world = make_world();
+  Run *run = begin(world);
+  RunError error;
+  assert_null(run_open(path, RUN_APPEND, &error));
+  assert_non_null(strstr(error.text, "another abd run"));
+  run_close(run);
+  run = run_open(path, RUN_APPEND, &error);
+  assert_non_null(run);
+  run_close(run);
+  abd_world_destroy(world);
+}
+
+static void expect_damage(const char *sql, const char *words) {
+  RunError error = {0};
+  RunScene scene = {0};
+  RunFrame frame = {0};
+  make_run(1);
+  change(sql);
+  Run *run = run_open(path, RUN_READ, &error);
+  bool good = run && run_read_scene(run, &scene) && run_read_frame(run, &scene, 1, &frame);
+  const char *text = run ? run_error(run) : error.text;
+  if (good) fail_msg("no complaint after: %s", sql);
+  if (!strstr(text, words)) fail_msg("'%s' does not say '%s'", text, words);
+  run_frame_destroy(&frame);
+  run_scene_destroy(&scene);
+  run_close(run);
+}
+
+static void test_damage(void **state) {
+  (void)state;
+  expect_damage("PRAGMA user_version=99", "format 99");
+  expect_damage("PRAGMA application_id=7", "not a run file");
+  expect_damage("UPDATE frame SET node = substr(node, 1, 100)", "100 bytes, expected 288 for 3 bodies");
+  expect_damage("UPDATE frame SET node = NULL", "0 bytes");
+  expect_damage("DELETE FROM frame WHERE step = 1", "no frame of step 1");
+  expect_damage("UPDATE body SET mesh = 9 WHERE id = 2", "mesh 9 of 2");
+  expect_damage("UPDATE body SET kind = 'soft' WHERE id = 2", "kind 'soft'");
+  expect_damage("UPDATE body SET kind = NULL WHERE id = 2", "no kind");
+  expect_damage("UPDATE body SET motion = 'flying' WHERE id = 2", "motion is 'flying'");
+  expect_damage("UPDATE body SET collide = '[7]' WHERE id = 2", "collide is '[7]'");
+  expect_damage("DELETE FROM body WHERE id = 2", "1, 2, 3");
+  expect_damage("UPDATE mesh SET vertex = substr(vertex, 1, 48)", "vertex 2 of 2");
+  expect_damage("UPDATE mesh SET triangle = substr(triangle, 1, 7)", "multiple of 12");
+  expect_damage("UPDATE mesh SET axes = NULL", "axes");
+  expect_damage("UPDATE mesh SET vertex = x'000000000000f07f' || substr(vertex, 9)", "inf");
+}
+
+static void test_not_a_run(void **state) {
+  (void)state;
+  RunError error;
+  FILE *file = fopen(path, "wb");
+  fputs("this is no database, but it is long enough to be looked at", file);
+  fclose(file);
+  assert_null(run_open(path, RUN_READ, &error));
+  assert_int_equal(error.kind, RUN_BAD_FILE);
+  unlink(path);
+  assert_null(run_open(path, RUN_READ, &error));
+  assert_non_null(strstr(error.text, "No such file"));
+}
+
+static size_t count_lines(const char *name, const char *prefix) {
+  char line[4096];
+  size_t count = 0;
+  FILE *file = fopen(name, "r");
+  assert_non_null(file);
+  while (fgets(line, sizeof line, file)) count += strncmp(line, prefix, strlen(prefix)) == 0;
+  fclose(file);
+  return count;
+}
+
+static void test_shapes_and_tables(void **state) {
+  (void)state;
+  make_run(4);
+  Run *run = open_run(RUN_READ);
+  RunScene scene;
+  RunFrame frame;
+  ExportError error;
+  CHECK(run, run_read_scene(run, &scene) && run_read_frame(run, &scene, 4, &frame));
+  assert_true(export_obj(&scene, &frame, "test_record.obj", &error));
+  assert_int_equal(count_lines("test_record.obj", "v "), 24);
+  assert_int_equal(count_lines("test_record.obj", "f "), 36);
+  assert_int_equal(count_lines("test_record.obj", "o "), 3);
+  assert_true(export_ply(&scene, &frame, "test_record.ply", &error));
+  FILE *ply = fopen("test_record.ply", "rb");
+  fseek(ply, 0, SEEK_END);
+  long size = ftell(ply), header = size - 24 * (24 + 3 + 4) - 36 * 13;
+  fseek(ply, header - 11, SEEK_SET);
+  char end[12] = "";
+  assert_int_equal(fread(end, 1, 11, ply), 11);
+  assert_string_equal(end, "end_header\n");
+  fclose(ply);
+  int64_t *steps;
+  size_t count;
+  CHECK(run, run_read_frame_steps(run, &steps, &count));
+  assert_int_equal(count, 5);
+  assert_true(export_poses_csv(run, &scene, steps, count, "test_record.csv", &error));
+  assert_int_equal(count_lines("test_record.csv", ""), 16);
+  assert_int_equal(count_lines("test_record.csv", "0,0,2,\"first, \"\"quoted\"\"\","), 1);
+  assert_true(export_reports_csv(run, "test_record.csv", &error));
+  assert_int_equal(count_lines("test_record.csv", ""), 5);
+  assert_false(export_obj(&scene, &frame, "no/such/folder/x.obj", &error));
+  assert_non_null(strstr(error.text, "no/such/folder/x.obj"));
+  free(steps);
+  run_frame_destroy(&frame);
+  run_scene_destroy(&scene);
+  run_close(run);
+  unlink("test_record.obj"), unlink("test_record.ply"), unlink("test_record.csv");
+}
+
+/* The start's poses come back as position and rotation of the scene, whatever the principal axes are. */
+static void test_quaternion(void **state) {
+  (void)state;
+  make_run(0);
+  Run *run = open_run(RUN_READ);
+  RunScene scene;
+  RunFrame frame;
+  CHECK(run, run_read_scene(run, &scene) && run_read_frame(run, &scene, 0, &frame));
+  double q[4], expected[4] = {cos(0.3), 0, 0, sin(0.3)};
+  export_quaternion(frame.nodes + 12, scene.mesh[1].axes, q);
+  for (int k = 0; k < 4; k++)
+    if (fabs(q[k] - expected[k]) > 1e-12) fail_msg("q[%d] = %.17g, expected %.17g", k, q[k], expected[k]);
+  run_frame_destroy(&frame);
+  run_scene_destroy(&scene);
+  run_close(run);
+}
+
+static void test_picture(void **state) {
+  (void)state;
+  make_run(0);
+  Run *run = open_run(RUN_READ);
+  RunScene scene;
+  RunFrame frame;
+  CHECK(run, run_read_scene(run, &scene) && run_read_frame(run, &scene, 0, &frame));
+  scene.body[1].color[0] = 255, scene.body[1].color[1] = scene.body[1].color[2] = 0; /* red below */
+  scene.body[2].color[2] = 255, scene.body[2].color[0] = scene.body[2].color[1] = 0; /* blue above */
+  PictureView view = picture_default_view();
+  view.width = 160, view.height = 120;
+  const double *nodes = frame.nodes;
+  assert_true(picture_frame_all(&view, &scene, &nodes, 1));
+  Picture picture;
+  assert_true(picture_draw(&picture, &view, &scene, frame.nodes));
+  double red = 0, blue = 0, red_row = 0, blue_row = 0;
+  for (int y = 0; y < 120; y++)
+    for (int x = 0; x < 160; x++) {
+      const unsigned char *p = picture.rgb + 3 * (160 * y + x);
+      if (p[0] > 80 && p[1] < 60 && p[2] < 60) red++, red_row += y;
+      if (p[2] > 80 && p[0] < 60 && p[1] < 60) blue++, blue_row += y;
+    }
+  if (red < 200 || blue < 200) fail_msg("%g red and %g blue pixels", red, blue);
+  if (red_row / red <= blue_row / blue) fail_msg("red at row %g, blue at %g: upside down", red_row / red, blue_row / blue);
+  char error[200] = "";
+  const char *file = picture_has_png() ? "test_record.png" : "test_record.ppm";
+  assert_true(picture_save(&picture, file, error, sizeof error));
+  assert_false(picture_save(&picture, "no/such/folder/x.ppm", error, sizeof error));
+  unlink(file);
+  picture_destroy(&picture);
+  run_frame_destroy(&frame);
+  run_scene_destroy(&scene);
+  run_close(run);
+}
+
+static int clean(void **state) {
+  (void)state;
+  unlink(path);
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest test[] = {
+    cmocka_unit_test(test_round_trip), cmocka_unit_test(test_resume), cmocka_unit_test(test_summary),
+    cmocka_unit_test(test_draft_is_removed), cmocka_unit_test(test_second_writer), cmocka_unit_test(test_damage),
+    cmocka_unit_test(test_not_a_run), cmocka_unit_test(test_shapes_and_tables), cmocka_unit_test(test_quaternion),
+    cmocka_unit_test(test_picture),
+  };
+  return cmocka_run_group_tests(test, NULL, clean);
+}

@@ -4,10 +4,11 @@
  * With m = min(d(0) - separation, range) the motion is stopped once the distance d(t) is at most separation + 0.1 m, and
  * never reaches below separation + 0.09 m. The tenth between the two levels is what every advance gains at least, so few
  * are needed, and a path that stays above the upper level is never stopped: the answer is then t_max itself.
- * At each t two bounds say how far one may advance without falling below the lower level; the larger is taken:
+ * At each t these bounds say how far one may advance without falling below the lower level; the largest is taken:
  *   - no vertex moves faster than l (relative to the mean), so d falls no faster than l;
  *   - along any fixed direction n the gap between two convex hulls is at least the least vertex-vertex gap, and each of
- *     those is linear in t: with n the current closest direction, sliding and separating pairs finish in one look.
+ *     those is linear in t: with n the current closest direction, sliding and separating pairs finish in one look;
+ *   - for turning parts, the same with a normal that turns with them (tried after a few probes, it costs more).
  * Positions are always x + t dx, so nothing drifts. Tested in tests/test_ccd.c. */
 #ifndef ABD_KERNEL_CCD_H
 #define ABD_KERNEL_CCD_H

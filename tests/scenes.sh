@@ -17,6 +17,6 @@ for scene in "$source"/scenes/*.json; do
   name=$(basename "$scene" .json)
   echo "== $name"
   "$abd" check "$scene"
-  "$abd" run "$scene" -o "$work/$name.abd" --steps 5 --quiet
+  "$abd" run "$scene" -o "$work/$name.abd" --steps 5 --strict --quiet
   "$abd" verify "$work/$name.abd"
 done

@@ -27,6 +27,6 @@ BEGIN {
   printf "      ],\n      \"triangles\": [[0,2,1],[0,3,2],[4,5,6],[4,6,7],[0,1,5],[0,5,4],[1,2,6],[1,6,5],[2,3,7],[2,7,6],[3,0,4],[3,4,7]]\n    }\n  },\n"
   printf "  \"bodies\": [\n    { \"name\": \"ground\", \"shape\": \"ground\" }"
   for (i = 0; i < stones; i++)
-    printf ",\n    { \"name\": \"stone %d\", \"mesh\": \"stone\", \"density\": 2400, \"position\": [0, 0, %g], \"rotation\": [0, %.6f, 0] }", i + 1, gap / 2, 180 * ((i + 0.5) / stones - 0.5)
+    printf ",\n    { \"name\": \"stone %d\", \"mesh\": \"stone\", \"density\": 2400, \"position\": [0, 0, %g], \"euler_degrees\": [0, %.6f, 0] }", i + 1, gap / 2, 180 * ((i + 0.5) / stones - 0.5)
   printf "\n  ]\n}\n"
 }'

@@ -16,7 +16,7 @@ LC_ALL=C awk -v levels="$levels" '
 function body(name, x, z, degrees) {
   printf ",\n    { \"name\": \"%s\", \"material\": \"card\", \"shape\": \"box\", \"size\": [%g, %g, %g],", name, L, w, t
   printf " \"position\": [%.7f, 0, %.7f]", x, z
-  if (degrees) printf ", \"rotation\": [0, %g, 0]", degrees
+  if (degrees) printf ", \"euler_degrees\": [0, %g, 0]", degrees
   printf " }"
 }
 BEGIN {

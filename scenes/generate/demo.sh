@@ -27,16 +27,16 @@ BEGIN {
   printf "  \"materials\": {\n    \"steel\": { \"density\": 7800, \"color\": \"#5b6b7a\" },\n"
   printf "    \"brick\": { \"density\": 1800, \"color\": \"#b5563a\" }\n  },\n"
   printf "  \"bodies\": [\n    { \"name\": \"ground\", \"shape\": \"ground\" }"
-  torus = sprintf("\"shape\": \"torus\", \"radius\": %g, \"tube\": %g", R, r)
+  torus = sprintf("\"shape\": \"torus\", \"radius\": %g, \"tube\": %g, \"segments\": 24, \"sides\": 12", R, r)
   for (k = 0; k < links; k++) {
     link(k ? "link " k : "hook", k, torus)
-    if (k % 2) printf ", \"rotation\": [0, %g, 0]", 90 + degrees
-    else printf ", \"rotation\": [90, %g, 0]", degrees
+    if (k % 2) printf ", \"euler_degrees\": [0, %g, 0]", 90 + degrees
+    else printf ", \"euler_degrees\": [90, %g, 0]", degrees
     printf "%s }", k ? "" : ", \"motion\": \"static\""
   }
   if (links % 2) { print "demo.sh: the eye needs an even number of links before it" > "/dev/stderr"; exit 1 }
   link("ball", links, "\"mesh\": \"meshes/wrecking-ball.obj\"")
-  printf ", \"rotation\": [0, %g, 0] }", degrees
+  printf ", \"euler_degrees\": [0, %g, 0] }", degrees
   for (course = 0; course < courses; course++)
     for (i = 0; i < columns + course % 2; i++) {
       y = (i - (columns - 1) / 2) * brick_length

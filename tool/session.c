@@ -143,12 +143,22 @@ static bool write_origin(Session *session, const TextList *operand) {
   return good;
 }
 
+static bool write_colors(Session *session) {
+  bool good = true;
+  for (size_t k = 0; good && k < scene_body_count(session->scene); k++) {
+    const char *color = scene_body_color(session->scene, k);
+    if (color) good = run_write_color(session->run, (uint32_t)k + 1, color);
+  }
+  return good;
+}
+
 static bool write_beginning(Session *session, const TextList *operand, const char *text) {
   Run *run = session->run;
   return run_write_meta(run, "scene_name", scene_name(session->scene)) && run_write_meta(run, "scene", text) &&
          write_origin(session, operand) && write_settings(run, session->world) &&
          write_number(run, "steps", session->target) && write_number(run, "every", session->every) &&
          write_number(run, "contacts", session->contacts) && run_write_world(run, session->world) &&
+         write_colors(session) &&
          run_write_frame(run, session->world) && run_write_checkpoint(run, session->world) && run_publish(run);
 }
 

@@ -46,6 +46,7 @@ bool run_commit(Run *run);
 void run_rollback(Run *run);
 bool run_write_meta(Run *run, const char *key, const char *value);
 bool run_write_world(Run *run, const AbdWorld *world); /* meshes and bodies */
+bool run_write_color(Run *run, uint32_t body, const char *color); /* "#rrggbb" in place of the automatic one */
 bool run_write_frame(Run *run, const AbdWorld *world); /* poses and velocities as they are now */
 bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash);
 bool run_write_contacts(Run *run, const AbdWorld *world); /* of the last step */

@@ -135,6 +135,16 @@ static bool write_bodies(Run *run, const AbdWorld *world) {
 
 bool run_write_world(Run *run, const AbdWorld *world) { return write_meshes(run, world) && write_bodies(run, world); }
 
+bool run_write_color(Run *run, uint32_t body, const char *color) {
+  sqlite3_stmt *s = run_prepare(run, "UPDATE body SET color = ? WHERE id = ?");
+  if (!s) return false;
+  sqlite3_bind_text(s, 1, color, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(s, 2, body);
+  bool good = run_finish(run, s, "write a colour");
+  sqlite3_finalize(s);
+  return good;
+}
+
 /* ---- Steps ---- */
 
 bool run_write_frame(Run *run, const AbdWorld *world) {

@@ -41,6 +41,8 @@ int64_t scene_steps(const Scene *scene);       /* how many steps the file asks f
 int64_t scene_steps_for(const Scene *scene, double seconds); /* the steps that cover a time */
 const char *scene_name(const Scene *scene);    /* of the scene: its "name" or the file's name without folder and ending */
 size_t scene_body_count(const Scene *scene);
+/* "#rrggbb" of a body (0-based) for pictures; NULL where the scene says nothing. */
+const char *scene_body_color(const Scene *scene, size_t body);
 
 /* Remarks that are no errors: keys that have no effect, degenerate triangles dropped. */
 int scene_note_count(const Scene *scene);

@@ -38,9 +38,8 @@ static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2]
 
 /* How far one may step before a stencil now at distance >= d can come down to the floor. */
 static double safe_step(const Sweep *s, double d) {
-  double closing = s->rate + s->turn * d;
-  if (d <= s->floor) return closing > 0 ? 0 : INFINITY;
-  return closing > 0 ? (d - s->floor) / closing : INFINITY;
+  if (s->rate == 0 && s->turn == 0) return INFINITY;
+  return d > s->floor ? (d - s->floor) / (s->rate + s->turn * d) : 0;
 }
 
 static double plane_bound(const Sweep *s, const Candidate *c, double t_max) {

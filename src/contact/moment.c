@@ -13,11 +13,9 @@ static void sym3_accumulate(Sym3 *s, double w, const Sym3 *k) {
   s->xy += w * k->xy; s->xz += w * k->xz; s->yz += w * k->yz;
 }
 
-static void add_spring(Moments *m, Vec3 force, const Sym3 *k, Vec3 ya, Vec3 yb) {
-  const double a[4] = {1, ya.x, ya.y, ya.z}, b[4] = {1, yb.x, yb.y, yb.z};
+/* K (x) (a, -b)(a, -b)^T, a and b the weights of the bodies' nodes. */
+static void add_stiffness(Moments *m, const Sym3 *k, const double a[4], const double b[4]) {
   for (int i = 0, e = 0; i < 4; i++) {
-    m->ga[i] = add_scaled(m->ga[i], a[i], force);
-    m->gb[i] = add_scaled(m->gb[i], -b[i], force);
     for (int j = 0; j <= i; j++, e++) {
       sym3_accumulate(&m->aa[e], a[i] * a[j], k);
       sym3_accumulate(&m->bb[e], b[i] * b[j], k);
@@ -26,7 +24,18 @@ static void add_spring(Moments *m, Vec3 force, const Sym3 *k, Vec3 ya, Vec3 yb) 
   }
 }
 
-/* Gradient of the mollifier: c = |u x v|^2 depends on the edges' directions u = A_a U, v = A_b V alone. */
+static void add_spring(Moments *m, Vec3 force, const Sym3 *k, Vec3 ya, Vec3 yb) {
+  const double a[4] = {1, ya.x, ya.y, ya.z}, b[4] = {1, yb.x, yb.y, yb.z};
+  for (int i = 0; i < 4; i++) {
+    m->ga[i] = add_scaled(m->ga[i], a[i], force);
+    m->gb[i] = add_scaled(m->gb[i], -b[i], force);
+  }
+  add_stiffness(m, k, a, b);
+}
+
+/* The mollifier's part: c = |w|^2, w = u x v, depends on the edges' directions u = A_a U, v = A_b V alone. The Hessian is
+ * the Gauss-Newton 2 factor dw^T dw; the edges are nearly parallel here, so with u = |u| e, v = +-|v| e it is a spring
+ * 2 factor (I - e e^T) between |v| U and +-|u| V. */
 static void add_mollifier(Moments *m, const Mesh *a, const Mesh *b, const Contact *c, const Affine *qa, const Affine *qb, double factor) {
   const uint32_t *ea = a->edge[c->prim_a], *eb = b->edge[c->prim_b];
   Vec3 ur = sub(a->vertex[ea[1]], a->vertex[ea[0]]), vr = sub(b->vertex[eb[1]], b->vertex[eb[0]]);
@@ -36,6 +45,11 @@ static void add_mollifier(Moments *m, const Mesh *a, const Mesh *b, const Contac
     m->ga[i + 1] = add_scaled(m->ga[i + 1], component(ur, i), gu);
     m->gb[i + 1] = add_scaled(m->gb[i + 1], component(vr, i), gv);
   }
+  double lu = norm(u), lv = norm(v), sign = dot(u, v) < 0 ? -1 : 1;
+  Vec3 wa = scale(lv, ur), wb = scale(sign * lu, vr);
+  Sym3 k = {2 * factor, 2 * factor, 2 * factor, 0, 0, 0};
+  k = sym3_add_outer(k, -2 * factor / (lu * lu), u);
+  add_stiffness(m, &k, (double[4]){0, wa.x, wa.y, wa.z}, (double[4]){0, wb.x, wb.y, wb.z});
 }
 
 void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {

@@ -28,6 +28,7 @@ static void merge_island(Island *to, const Island *from) {
   to->slope = (to_active ? to->slope : 0) + (from_active ? from->slope : 0);
   to->newton_slope = (to_active ? to->newton_slope : 0) + (from_active ? from->newton_slope : 0);
   to->progress = ISLAND_ACTIVE;
+  to->joined = true;
   to->last = to->last && from->last && to_active && from_active;
   to->retracted |= from->retracted;
   to->touching |= from->touching;

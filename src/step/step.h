@@ -21,6 +21,7 @@ typedef struct Island {
   bool last;             /* its Newton step is below the tolerance */
   bool retracted;        /* direction is the retracted one, not Newton's own */
   bool touching;         /* has contacts */
+  bool joined;           /* came about by merging since the flag was cleared */
   double length;         /* step length */
   double bound;          /* the largest step that crosses nothing */
   int bound_pair;        /* the pair that sets it, -1 if none */

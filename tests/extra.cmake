@@ -24,3 +24,9 @@ if(NVCC AND NOT ABD_SANITIZE)
   add_test(NAME kernel_cuda COMMAND ${NVCC} -std=c++17 -I${PROJECT_SOURCE_DIR}/src -c
            ${CMAKE_CURRENT_LIST_DIR}/cuda/kernel_headers.cu -o ${PROJECT_BINARY_DIR}/kernel_headers.o)
 endif()
+# The command, end to end.
+if(TARGET abd)
+  foreach(name usage run look)
+    add_test(NAME cli_${name} COMMAND ${CMAKE_CURRENT_LIST_DIR}/cli/${name}.sh $<TARGET_FILE:abd> ${PROJECT_SOURCE_DIR})
+  endforeach()
+endif()

@@ -1,0 +1,88 @@
+#!/bin/bash
+# A run that is killed, interrupted or stopped by a full disk is resumed with the bits of the run that never stopped.
+#   run.sh ABD SOURCE
+. "$(dirname "$0")/expect.sh"
+
+expect 0 'converged +all steps' "$abd" run scene.json -o straight.abd
+[ "$(hashes straight.abd | wc -l)" -eq 40 ] || wrong "not 40 reports"
+[ "$(sqlite3 straight.abd 'SELECT count(*) FROM frame')" -eq 41 ] || wrong "not 41 frames"
+[ ! -e straight.abd-wal ] || wrong "a finished run still has its log"
+
+# an existing file is not replaced unless asked for
+expect 2 'exists: --resume' "$abd" run scene.json -o straight.abd
+expect 0 '' "$abd" run scene.json -o straight.abd --force --quiet
+[ ! -s out.txt ] || wrong "--quiet printed: $(cat out.txt)"
+expect 0 '"steps": 40' "$abd" run scene.json -o json.abd --json
+expect 0 '' "$abd" run scene.json --steps 2 --quiet
+[ -e scene.abd ] || wrong "the default name is not scene.abd"
+
+# the number of threads does not matter
+expect 0 '' "$abd" run scene.json -o threads.abd --threads 2 --quiet
+diff <(hashes straight.abd) <(hashes threads.abd) || wrong "two threads, other bits"
+
+# fewer frames, contacts on request, resumed in two parts with the scene named or not
+expect 0 '' "$abd" run scene.json -o parts.abd --steps 13 --every 5 --contacts --quiet
+expect 0 'Resuming parts.abd after step 13 of 25' "$abd" run parts.abd --resume --steps 25
+expect 2 'another scene or other settings' "$abd" run scene.json -o parts.abd --resume --set contact.friction=0.1
+expect 0 '' "$abd" run scene.json -o parts.abd --resume --steps 40 --quiet
+expect 0 '40 of 40 steps already' "$abd" run parts.abd --resume
+diff <(hashes straight.abd) <(hashes parts.abd) || wrong "resumed in parts, other bits"
+[ "$(sqlite3 parts.abd 'SELECT group_concat(step) FROM frame')" = 0,5,10,13,15,20,25,30,35,40 ] ||
+  wrong "frames: $(sqlite3 parts.abd 'SELECT group_concat(step) FROM frame')"
+[ "$(sqlite3 parts.abd 'SELECT count(*) > 0 AND min(distance) > 0 FROM contact')" = 1 ] || wrong "no contacts"
+[ "$(sqlite3 parts.abd 'SELECT count(*) FROM contact WHERE step NOT IN (SELECT step FROM frame)')" = 0 ] ||
+  wrong "contacts without a frame"
+
+# kill -9 at random moments, eight times; then a little further, and the same number of steps in one go
+for kills in 1 2 3 4 5 6 7 8; do
+  "$abd" run scene.json -o killed.abd --steps 1000000 --resume --quiet &
+  process=$!
+  sleep 0.0$((RANDOM % 9 + 1))
+  kill -9 $process
+  wait $process 2>kill.txt || true
+  rm -f killed.abd.part-* # killed before the file had its name
+done
+steps=$(( $(sqlite3 killed.abd 'SELECT max(step) FROM frame') + 10))
+expect 0 '' "$abd" run scene.json -o killed.abd --steps $steps --resume --quiet
+expect 0 '' "$abd" run scene.json -o long.abd --steps $steps --quiet
+diff <(hashes long.abd) <(hashes killed.abd) || wrong "killed 8 times, other bits"
+echo "killed 8 times on the way to step $steps"
+
+# Ctrl-C ends after the step in hand
+"$abd" run scene.json -o stopped.abd --steps 1000000 --quiet 2>stopped.txt &
+process=$!
+until [ -e stopped.abd ]; do sleep 0.02; done
+sleep 0.1
+kill -INT $process
+code=0
+wait $process || code=$?
+[ $code -eq 130 ] || wrong "interrupted, exit code $code"
+grep -q 'abd run stopped.abd --resume' stopped.txt || wrong "no advice after Ctrl-C: $(cat stopped.txt)"
+step=$(sqlite3 stopped.abd 'SELECT max(step) FROM report')
+expect 0 '' "$abd" run stopped.abd --resume --steps $((step + 5)) --quiet
+
+# a disk that is full: a sentence, exit code 4, and what was committed is there to go on with
+# (a job of its own, since the limit on a file's size cannot be lifted again)
+expect 4 'cannot' bash -c "ulimit -f 300; exec '$abd' run scene.json -o full.abd --steps $steps --quiet"
+expect 0 '' "$abd" run full.abd --resume --quiet
+diff <(hashes long.abd) <(hashes full.abd) || wrong "other bits after a full disk"
+expect 4 'cannot' bash -c "ulimit -f 8; exec '$abd' run scene.json -o tiny.abd --quiet"
+[ -z "$(ls | grep tiny || true)" ] || wrong "half-written: $(ls | grep tiny)"
+
+# two writers
+"$abd" run scene.json -o busy.abd --steps 1000000 --quiet 2>busy.txt &
+process=$!
+until [ -e busy.abd ]; do sleep 0.02; done
+expect 2 'another abd run' "$abd" run busy.abd --resume
+expect 2 'another abd run' "$abd" run scene.json -o busy.abd --force
+expect 0 'bodies' "$abd" info busy.abd # a reader may follow
+kill -TERM $process
+wait $process || true
+
+# bodies that cross at the start, and a step that cannot converge
+sed 's/0.25\]/0.19]/' scene.json >cross.json
+expect 2 "'?(low|ground)'?.*'?(low|ground)'?" "$abd" run cross.json
+[ ! -e cross.abd ] || wrong "a run file of a scene that cannot start"
+expect 3 'did not converge' "$abd" run scene.json -o hard.abd --set solver.max_iterations=1 --strict --steps 40
+expect 0 'WARNING' "$abd" run scene.json -o hard2.abd --set solver.max_iterations=1 --steps 40
+echo good

@@ -1,0 +1,48 @@
+#!/bin/bash
+# Bad usage gets a sentence and exit code 2, and leaves no file behind.
+#   usage.sh ABD SOURCE
+. "$(dirname "$0")/expect.sh"
+
+expect 2 'Usage: abd COMMAND' "$abd"
+expect 0 'Commands:' "$abd" --help
+expect 0 '^abd [0-9]+\.[0-9]+\.[0-9]+$' "$abd" --version
+expect 2 "unknown command 'rum'; did you mean 'run'" "$abd" rum
+expect 2 "unknown command 'quux'" "$abd" quux
+for command in run info check verify export; do
+  expect 0 "Usage: abd $command" "$abd" $command --help
+  expect 2 "expected" "$abd" $command
+  expect 2 "unknown option '--frobnicate'" "$abd" $command --frobnicate
+done
+
+expect 2 "unknown option '--setps=3'; did you mean '--steps'" "$abd" run scene.json --setps=3
+expect 2 "unknown option '-x'" "$abd" run scene.json -x
+expect 2 "steps: expected a whole number >= 0, got '-3'" "$abd" run scene.json --steps -3
+expect 2 "steps: expected a whole number >= 0, got '3.5'" "$abd" run scene.json --steps=3.5
+expect 2 "steps: expected N after it" "$abd" run scene.json --steps
+expect 2 "every: expected a whole number >= 1, got '0'" "$abd" run scene.json --every 0
+expect 2 "time: expected a number > 0, got 'inf'" "$abd" run scene.json --time inf
+expect 2 "dt: expected a number > 0, got '0'" "$abd" run scene.json --dt 0
+expect 2 "dt: expected a number > 0, got 'nan'" "$abd" run scene.json --dt nan
+expect 2 "threads: expected a whole number" "$abd" run scene.json --threads all
+expect 2 "quiet takes no value" "$abd" run scene.json --quiet=yes
+expect 2 "exclude each other" "$abd" run scene.json --steps 3 --time 1
+expect 2 "exclude each other" "$abd" run scene.json --resume --force
+expect 2 "No such file" "$abd" run missing.json
+expect 2 "No such file" "$abd" run --resume -o missing.abd
+expect 2 "No such file" "$abd" run missing.abd --resume
+expect 2 "contact.frictoin" "$abd" run scene.json --set contact.frictoin=1
+expect 2 "dt: expected a number > 0, got -1" "$abd" run scene.json --set dt=-1
+expect 2 "no/such/folder" "$abd" run scene.json -o no/such/folder/x.abd --quiet
+expect 2 "run file" "$abd" run some.abd
+expect 2 "No such file" "$abd" info missing.abd
+expect 2 "not a database" "$abd" info scene.json
+expect 2 "No such file" "$abd" verify missing.abd
+expect 2 "o FILE is missing" "$abd" export missing.abd
+expect 2 "ends in .obj" "$abd" export missing.abd -o x.gltf
+expect 2 "No such file" "$abd" export missing.abd -o x.obj
+expect 2 "expected one %d" "$abd" export missing.abd -o x%s.obj
+expect 2 "expected one %d" "$abd" export missing.abd -o x%d%d.obj
+expect 2 "size: expected" "$abd" export missing.abd -o x.ppm --size 9999999x3
+expect 2 "view: expected" "$abd" export missing.abd -o x.ppm --view up
+[ "$(ls)" = "$(printf 'out.txt\nscene.json')" ] || wrong "files left behind: $(ls)"
+echo good

@@ -8,6 +8,7 @@
 #include "scene/file_bytes.h"
 #include "scene/json_node.h"
 #include "scene/mesh_format.h"
+#include "scene/mesh_weld.h"
 
 typedef bool MeshReader(const char *bytes, size_t length, const char *name, MeshData *out, SceneError *error);
 
@@ -35,6 +36,7 @@ bool mesh_parse(const char *bytes, size_t length, const char *extension, const c
   if (!read) return scene_fail(error, "%.500s: unknown mesh format \".%.20s\"; expected .obj, .stl, .ply or .off", name, extension);
   bool ok = read(bytes, length, name, out, error);
   if (ok && !out->vertex_count) ok = scene_fail(error, "%.500s: the mesh is empty: no vertices found", name);
+  if (ok && !mesh_weld(out)) ok = scene_fail(error, "%.500s: out of memory", name);
   if (!ok) mesh_data_free(out);
   return ok;
 }

@@ -16,6 +16,7 @@ typedef struct MeshData {
   uint32_t *edge;    /* [2 edge_count] wires: edges the file gives apart from triangles */
   size_t edge_count;
   size_t dropped_count; /* degenerate triangles left out */
+  size_t welded_count;  /* vertices merged with others at the same place, see mesh_weld.h */
 } MeshData;
 
 /* Parses a whole file. extension ("obj", "stl", "ply", "off", any case) chooses the format; name is for messages.

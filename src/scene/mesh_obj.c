@@ -22,7 +22,7 @@ static bool read_corner(MeshText *t, Word word, const char *what, size_t element
 }
 
 static bool read_face(MeshText *t, size_t face, MeshData *out) {
-  uint32_t first = 0, previous = 0, corner;
+  uint32_t first = 0, previous = 0, corner = 0;
   size_t count = 0;
   for (Word word; text_word(t, &word); count++) {
     if (!read_corner(t, word, "face", face, out->vertex_count, &corner)) return false;
@@ -34,7 +34,7 @@ static bool read_face(MeshText *t, size_t face, MeshData *out) {
 }
 
 static bool read_line(MeshText *t, size_t line, MeshData *out) {
-  uint32_t previous = 0, corner;
+  uint32_t previous = 0, corner = 0;
   size_t count = 0;
   for (Word word; text_word(t, &word); count++) {
     if (!read_corner(t, word, "line", line, out->vertex_count, &corner)) return false;

@@ -161,7 +161,7 @@ static bool as_index(Ply *ply, double value, uint32_t *index) {
 
 static bool read_list(Ply *ply, const PlyProperty *property) {
   double count, value;
-  uint32_t first = 0, previous = 0, corner;
+  uint32_t first = 0, previous = 0, corner = 0;
   bool corners = property->role == PLY_CORNERS;
   if (!read_value(ply, property->count_type, &count)) return false;
   if (!(count >= 0 && count == floor(count) && count < 4e9)) return fail_at(ply, "expected a list's length >= 0");
@@ -178,7 +178,7 @@ static bool read_list(Ply *ply, const PlyProperty *property) {
 
 static bool read_element(Ply *ply, const PlyElement *element) {
   double x[3] = {0}, end[2] = {0}, value;
-  uint32_t a, b;
+  uint32_t a = 0, b = 0;
   for (int i = 0; i < element->property_count; i++) {
     const PlyProperty *property = &element->property[i];
     if (property->list) {

@@ -39,7 +39,7 @@ static bool add_part(Scene *scene, const char *path, SceneError *error) {
   int mesh = scene_find_mesh(scene, path);
   if (mesh < 0) {
     if (!mesh_load(path, &data, error)) return false;
-    if (data.dropped_count) scene_add_note(scene, "%s: dropped %zu degenerate triangles", path, data.dropped_count);
+    scene_note_mesh(scene, path, &data);
     mesh = scene_add_mesh(scene, path, base, &data);
   }
   return (mesh >= 0 && scene_add_body(scene, base, mesh)) || scene_fail(error, "out of memory while loading %.500s", path);

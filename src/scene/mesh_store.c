@@ -51,7 +51,7 @@ const RawMesh *store_get(Loader *loader, const Node *at, const char *file) {
   }
   MeshData data;
   if (!mesh_load(path, &data, loader->error)) return NULL;
-  if (data.dropped_count) scene_add_note(loader->scene, "%s: dropped %zu degenerate triangles", path, data.dropped_count);
+  scene_note_mesh(loader->scene, path, &data);
   RawMesh *raw = array_add(&store->raw, &store->count, sizeof *raw);
   if (raw) *raw = (RawMesh){.key = strdup(key), .path = strdup(path), .data = data};
   if (raw && raw->key && raw->path) return raw;

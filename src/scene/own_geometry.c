@@ -218,7 +218,7 @@ static int read_inline(OwnFile *file, const Node *object, double thickness) {
   static const char *const allowed[] = {"vertices", "triangles", "edges", "thickness", NULL};
   MeshData data;
   if (!check_geometry_keys(object, "inline geometry", allowed) || !inline_mesh_read(object, "triangles", &data)) return -1;
-  if (data.dropped_count) scene_add_note(file->loader->scene, "inline mesh: dropped %zu degenerate triangles", data.dropped_count);
+  scene_note_mesh(file->loader->scene, "inline mesh", &data);
   return add_new_mesh(file, &data, thickness, false);
 }
 

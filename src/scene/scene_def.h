@@ -62,5 +62,6 @@ int scene_find_mesh(const Scene *scene, const char *key);
 int scene_add_mesh(Scene *scene, const char *key, const char *name, MeshData *data);
 SceneBody *scene_add_body(Scene *scene, const char *name, int mesh);
 bool scene_add_note(Scene *scene, const char *format, ...) __attribute__((format(printf, 2, 3))); /* each text once */
+void scene_note_mesh(Scene *scene, const char *name, const MeshData *mesh); /* triangles dropped, vertices merged */
 
 #endif

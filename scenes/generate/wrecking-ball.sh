@@ -7,7 +7,7 @@ LC_ALL=C awk -v R="${1:?radius of the eye}" -v r="${2:?its tube}" -v B="${3:?rad
 function vertex(x, y, z) { printf "v %.9f %.9f %.9f\n", x, y, z; count++ }
 function face(a, b, c) { faces[++face_count] = a " " b " " c }
 BEGIN {
-  pi = atan2(0, -1); major = 24; minor = 12; rings = 12; around = 24
+  pi = atan2(0, -1); major = 24; minor = 12; rings = 16; around = 32
   print "# made by scenes/generate/wrecking-ball.sh " R " " r " " B
   for (i = 0; i < major; i++)
     for (j = 0; j < minor; j++) {

@@ -171,6 +171,8 @@ static int check_mesh_file(Report *report) {
   MeshShape shape = {data.vertex, data.vertex_count, data.triangle, data.triangle_count};
   if (data.dropped_count)
     problem(report, "degenerate: %zu triangle%s with a corner twice; left out", data.dropped_count, plural(data.dropped_count));
+  if (data.welded_count)
+    remark(report, "duplicate vertices: %zu merged with others at the same place, which joins the surface there", data.welded_count);
   int code = check_mesh(report, &use, &shape);
   if (code == EXIT_GOOD) code = check_file_crossings(report, &use, &data);
   mesh_data_free(&data);

@@ -206,7 +206,8 @@ static int export_run(Job *job, const char *path) {
   bool table = !strcasecmp(job->ending, ".csv");
   int code = choose_frames(job, table || job->options.all || strchr(job->options.output, '%'));
   if (code == EXIT_GOOD && table) return write_table(job);
-  if (code == EXIT_GOOD && tolower((unsigned char)job->ending[1]) == 'p' && strcasecmp(job->ending, ".ply")) code = aim_camera(job);
+  bool picture = !strcasecmp(job->ending, ".png") || !strcasecmp(job->ending, ".ppm");
+  if (code == EXIT_GOOD && picture) code = aim_camera(job);
   for (size_t k = 0; k < job->step_count && code == EXIT_GOOD; k++) code = write_frame(job, job->step[k]);
   return code;
 }

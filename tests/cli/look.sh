@@ -52,8 +52,8 @@ sed -E 's/f ([0-9]) ([0-9]) ([0-9])/f \2 \1 \3/' tet.obj >inside.obj
 expect 1 'flipped: closed, but' "$abd" check inside.obj
 { cat tet.obj; echo 'v 1 1 1'; echo 'f 1 2 5'; } >fin.obj
 expect 1 'non-manifold: 1 edge' "$abd" check fin.obj
-printf 'v 9 0 0\nv 10 0 0\nv 9 0 0\nv 9 1 0\nf 1 2 4\nf 2 3 4\n' >twin.obj
-expect 1 'duplicate vertices: 1' "$abd" check twin.obj
+printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 5 6 7\n' >seam.obj
+expect 0 'duplicate vertices: 3' "$abd" check seam.obj
 { cat tet.obj; printf 'v 0.2 0.2 -1\nv 0.3 0.2 -1\nv 0.2 0.3 -1\nv 0.2 0.2 1\nf 5 7 6\nf 5 6 8\nf 5 8 7\nf 6 7 8\n'; } >through.obj
 expect 1 'self-crossing: [0-9]+ pair' "$abd" check through.obj
 printf 'v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n' >flat.obj

@@ -52,6 +52,12 @@ static void add_mollifier(Moments *m, const Mesh *a, const Mesh *b, const Contac
   add_stiffness(m, &k, (double[4]){0, wa.x, wa.y, wa.z}, (double[4]){0, wb.x, wb.y, wb.z});
 }
 
+/* k (I - n n^T): with k = f1 / y a parabola that touches friction's potential at u and lies above it everywhere. */
+static Sym3 tangential(double k, Vec3 n) {
+  Sym3 s = {k, k, k, 0, 0, 0};
+  return sym3_add_outer(s, -k, n);
+}
+
 void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   const Model *model = scene->model;
   const Mesh *a = &model->mesh[model->body[pair->a].mesh], *b = &model->mesh[model->body[pair->b].mesh];
@@ -72,8 +78,9 @@ void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const
   for (int i = 0; i < pair->friction_count; i++) {
     const FrictionPoint *f = &pair->friction[i];
     Vec3 u = friction_displacement(f, qa, qb);
-    Sym3 hessian = friction_hessian(u, f->normal, scene->friction_eps), scaled = sym3_zero();
+    double slope = friction_f1_over_y(norm(u), scene->friction_eps);
+    Sym3 hessian = pair->cautious ? tangential(slope, f->normal) : friction_hessian(u, f->normal, scene->friction_eps), scaled = sym3_zero();
     sym3_accumulate(&scaled, f->load, &hessian);
-    add_spring(m, scale(f->load * friction_f1_over_y(norm(u), scene->friction_eps), u), &scaled, f->ya, f->yb);
+    add_spring(m, scale(f->load * slope, u), &scaled, f->ya, f->yb);
   }
 }

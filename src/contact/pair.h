@@ -56,6 +56,7 @@ typedef struct Pair {
   int a, b;                    /* bodies; b has the larger mesh */
   bool listed;                 /* candidates exist */
   bool needs_cover;            /* the list was too short for the last step bound */
+  bool cautious;               /* friction's Hessian is a bound from above, not its second derivative */
   bool coupled;                /* had contacts in this step: part of the matrix pattern */
   double stiffness;            /* of the barrier [J as dt^2 energy] */
   double mu;
@@ -67,6 +68,7 @@ typedef struct Pair {
   int candidate_count, candidate_capacity, contact_count, contact_capacity, friction_count, friction_capacity;
   double barrier;              /* energy of the contacts at the trial poses */
   double energy, energy_trial, noise; /* of barrier and friction at the accepted and the trial poses; rounding of it */
+  double motion;               /* [m] expected of a relative to b in this step */
   double margin;               /* [m] what a new list shall cover beyond the range of contact */
   double min_gap;
   double bound;                /* largest safe step */

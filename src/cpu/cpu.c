@@ -17,12 +17,56 @@ bool cpu_collect(Cpu *cpu, const Step *step, bool (*wanted)(const Island *)) {
 
 static bool is_searching(const Island *g) { return g->searching; }
 
-/* Stiffness of the barrier [J as dt^2 energy]: enough that at half the range a contact resists as 40 inertias of the
- * heaviest dynamic body over dt^2, and carries thirty times its weight. Too soft freezes a scene, too hard costs little. */
-static double contact_stiffness(const Model *m, double h2) {
+/* Stiffness of the barrier [J as dt^2 energy], one for an island, by its heaviest body: enough that at half the range a
+ * contact resists as 40 inertias over dt^2, carries thirty times the weight, and takes up the energy of the fastest
+ * approach about to happen. Too soft freezes a scene, too hard costs little. */
+static double contact_stiffness(const Model *m, double h2, double mass, double motion) {
   double g = norm(vec3_from(m->def.gravity)), r = m->def.contact.range;
-  double inertial = 40.0 / 6.386 * r * r, weight = 30 * g * h2 * r;
-  return m->def.contact.stiffness * (m->mass_max > 0 ? m->mass_max : 1) * (inertial > weight ? inertial : weight);
+  double inertial = 40.0 / 6.386 * r * r, weight = 30 * g * h2 * r, impact = 0.05 * motion * motion;
+  double most = inertial > weight ? inertial : weight;
+  return m->def.contact.stiffness * mass * (most > impact ? most : impact);
+}
+
+/* How far the surfaces of a pair would move into each other if nothing held them: along the normals where they touch; else
+ * all of their relative motion, unless every candidate is farther than that. */
+static double pair_approach(const Pair *p, const Step *step) {
+  double most = 0;
+  if (p->contact_count == 0) {
+    for (int i = 0; i < p->candidate_count; i++)
+      if (p->candidate[i].dist < p->motion) return p->motion;
+    return p->radius < p->motion ? p->motion : 0;
+  }
+  Affine da = affine_sub(step->target[p->a], step->q[p->a]), db = affine_sub(step->target[p->b], step->q[p->b]);
+  for (int i = 0; i < p->contact_count; i++) {
+    const Contact *c = &p->contact[i];
+    double closing = -dot(c->normal, sub(affine_point(&da, c->ya), affine_point(&db, c->yb)));
+    if (closing > most) most = closing;
+  }
+  return most;
+}
+
+/* The islands' stiffness for this step, given to their pairs. */
+static void set_stiffness(Cpu *cpu, Step *step) {
+  const Model *m = cpu->model;
+  for (int k = 0; k < step->island_count; k++) {
+    Island *g = &step->islands[k];
+    g->mass = g->motion = 0;
+    for (int j = g->first; j < g->first + g->body_count; j++) {
+      const Body *b = &m->body[step->member[j]];
+      if (b->motion == ABD_MOTION_DYNAMIC && b->mass > g->mass) g->mass = b->mass;
+    }
+  }
+  for (int k = 0; k < cpu->pair_count; k++) {
+    Island *g = &step->islands[pair_island(step, &cpu->pair[k])];
+    double approach = pair_approach(&cpu->pair[k], step);
+    if (approach > g->motion) g->motion = approach;
+  }
+  for (int k = 0; k < cpu->pair_count; k++) {
+    const Island *g = &step->islands[pair_island(step, &cpu->pair[k])];
+    Pair *p = &cpu->pair[k];
+    p->stiffness = contact_stiffness(m, step->h2, g->mass, g->motion);
+    p->energy = p->barrier *= p->stiffness;
+  }
 }
 
 static void pair_begin(Cpu *cpu, const Step *step, Pair *p) {
@@ -30,10 +74,11 @@ static void pair_begin(Cpu *cpu, const Step *step, Pair *p) {
   const Mesh *mesh = &m->mesh[m->body[p->a].mesh];
   Affine now = affine_relative(&step->q[p->a], &step->q[p->b]), then = affine_relative(&step->target[p->a], &step->target[p->b]);
   double motion = 1.1 * pair_displacement(mesh, &now, &then), most = 0.05 * mesh->radius;
+  p->motion = motion;
   if (most < 4 * cpu->scene.range) most = 4 * cpu->scene.range;
   p->margin = 0.5 * cpu->scene.range + (motion < most ? motion : most);
-  p->stiffness = contact_stiffness(m, step->h2);
   p->mu = m->has_friction ? model_friction(m, p->a, p->b) : 0;
+  p->stiffness = 1;
   p->friction_count = 0;
   p->coupled = false;
 }
@@ -108,6 +153,7 @@ static bool cpu_trial(Backend *base, Step *step) {
     Island *g = &step->islands[k];
     if (!g->searching) continue;
     g->change = g->noise = 0;
+    g->min_gap = INFINITY;
     g->touching = false;
     for (int j = g->first; j < g->first + g->body_count; j++) {
       int i = step->member[j];
@@ -122,6 +168,7 @@ static bool cpu_trial(Backend *base, Step *step) {
     g->change += p->energy_trial - p->energy;
     g->noise += p->noise;
     g->touching |= p->contact_count > 0;
+    if (p->min_gap < g->min_gap) g->min_gap = p->min_gap;
   }
   for (int k = 0; k < step->island_count; k++)
     if (step->islands[k].searching && !(step->islands[k].change < INFINITY)) step->islands[k].change = INFINITY; /* a NaN is no progress */
@@ -134,6 +181,17 @@ static void cpu_accept(Backend *base, Step *step, int island) {
   for (int k = 0; k < cpu->todo_count; k++) {
     Pair *p = &cpu->pair[cpu->todo[k]];
     if (pair_island(step, p) == island) p->energy = p->energy_trial;
+  }
+}
+
+static void cpu_stiffen(Backend *base, Step *step, int island, double factor) {
+  Cpu *cpu = (Cpu *)base;
+  for (int k = 0; k < cpu->pair_count; k++) {
+    Pair *p = &cpu->pair[k];
+    if (pair_island(step, p) != island) continue;
+    p->energy += (factor - 1) * p->barrier;
+    p->barrier *= factor;
+    p->stiffness *= factor;
   }
 }
 
@@ -204,9 +262,9 @@ static bool cpu_begin(Backend *base, Step *step) {
   for (int k = 0; k < step->island_count; k++) step->islands[k].searching = true;
   step->report->seconds[ABD_STAGE_CANDIDATES] += clock_now() - t0;
   if (!cpu_trial(base, step)) return false;
+  set_stiffness(cpu, step);
   for (int k = 0; k < cpu->pair_count; k++) {
     Pair *p = &cpu->pair[k];
-    p->energy = p->energy_trial;
     if (p->mu > 0 && !lag_pair(cpu, step, p)) return false;
   }
   return true;
@@ -235,6 +293,7 @@ static bool cpu_reach(Backend *base, Step *step) {
       Pair *p = &cpu->pair[k];
       if (p->listed) continue;
       pair_begin(cpu, step, p);
+      p->stiffness = contact_stiffness(m, step->h2, m->mass_max, p->motion);
       pair_eval(p, &cpu->scene, &step->q[p->a], &step->q[p->b]);
       p->energy = p->energy_trial;
       if (p->failed) return false;
@@ -306,7 +365,7 @@ Cpu *cpu_create(const Model *model) {
   size_t n = (size_t)model->body_count, moving = (size_t)model->moving_count;
   Cpu *cpu = mem_zeroed(1, sizeof *cpu);
   if (!cpu) return NULL;
-  cpu->base = (Backend){cpu_begin, cpu_direction, cpu_reach, cpu_bound, cpu_trial, cpu_accept, cpu_renew_friction, cpu_finish, false, {0}};
+  cpu->base = (Backend){cpu_begin, cpu_direction, cpu_reach, cpu_bound, cpu_trial, cpu_accept, cpu_stiffen, cpu_renew_friction, cpu_finish, false, {0}};
   cpu->model = model;
   cpu->threads = model->def.solver.threads;
   cpu->solver = block_cholesky_create();

@@ -86,10 +86,13 @@ static bool bound_steps(Step *s, Backend *backend) {
     g->length = g->bound;
     if (g->bound < 1) g->last = false;
     g->searching = is_cut(g);
+    g->joined = false;
     any |= g->searching;
   }
   if (!any) return true;
   set_direction(s, is_cut);
+  if (!backend->reach(backend, s)) return false;
+  for (int k = 0; k < s->island_count; k++) s->islands[k].searching |= s->islands[k].joined;
   if (!backend->bound(backend, s)) return false;
   for (int k = 0; k < s->island_count; k++)
     if (s->islands[k].searching) s->islands[k].length = s->islands[k].bound;
@@ -111,6 +114,7 @@ static void accept(Step *s, Backend *backend, int k) {
   }
   backend->accept(backend, s, k);
   s->islands[k].searching = false;
+  s->islands[k].rough = g->length < 0.3 * g->bound;
   AbdStepReport *r = s->report;
   if (s->islands[k].length < r->step_length) r->step_length = s->islands[k].length;
 }
@@ -160,6 +164,20 @@ static bool give_up(Step *s, Backend *backend) {
       s->islands[k].outcome = ABD_STOPPED_BY_LINE_SEARCH;
     }
   return true;
+}
+
+/* A gap that is nearly closed and still shrinks: each cut step leaves a tenth of it and a logarithm costs little, so a
+ * barrier too soft for the load would let it shrink into rounding. Make it stiffer while there is room. */
+static void guard_gaps(Step *s, Backend *backend) {
+  for (int k = 0; k < s->island_count; k++) {
+    Island *g = &s->islands[k];
+    bool closing = is_active(g) && g->min_gap < 0.01 * s->model->def.contact.range && g->min_gap < 0.9 * g->gap_before;
+    if (closing && g->gap_before > 0 && g->stiffened < 8) {
+      backend->stiffen(backend, s, k, 4);
+      g->stiffened++;
+    }
+    g->gap_before = g->min_gap;
+  }
 }
 
 /* Islands whose last step was whole are done, or go on with renewed friction. */
@@ -231,7 +249,9 @@ static bool iterate(Step *s, Backend *backend) {
   if (!backend->direction(backend, s)) return false;
   judge_residual(s);
   set_direction(s, is_active);
-  return bound_steps(s, backend) && line_search(s, backend) && give_up(s, backend) && conclude(s, backend);
+  if (!bound_steps(s, backend) || !line_search(s, backend) || !give_up(s, backend)) return false;
+  guard_gaps(s, backend);
+  return conclude(s, backend);
 }
 
 /* The worst island speaks for the step. */

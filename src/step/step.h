@@ -20,8 +20,12 @@ typedef struct Island {
   bool searching;        /* takes part in the current bound or line search */
   bool last;             /* its Newton step is below the tolerance */
   bool retracted;        /* direction is the retracted one, not Newton's own */
+  bool rough;            /* the last line search had to go far back: friction changes faster than its second derivative tells */
   bool touching;         /* has contacts */
   bool joined;           /* came about by merging since the flag was cleared */
+  double min_gap, gap_before; /* [m] smallest gap now and one iteration ago */
+  int stiffened;         /* how often its barriers were made stiffer in this step */
+  double mass, motion;   /* heaviest body [kg], fastest relative motion expected [m] */
   double length;         /* step length */
   double bound;          /* the largest step that crosses nothing */
   int bound_pair;        /* the pair that sets it, -1 if none */
@@ -56,6 +60,7 @@ struct Backend {
   bool (*bound)(Backend *, Step *);          /* bound of searching islands along step->direction */
   bool (*trial)(Backend *, Step *);          /* contacts and energies at step->trial of searching islands */
   void (*accept)(Backend *, Step *, int island);
+  void (*stiffen)(Backend *, Step *, int island, double factor); /* its barriers, energy included */
   bool (*renew_friction)(Backend *, Step *, int island, bool *changed); /* lagged forces from the accepted contacts */
   bool (*finish)(Backend *, Step *, State *after); /* anchors; the report's counts */
   bool numeric;          /* a value was not finite */

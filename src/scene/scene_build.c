@@ -76,17 +76,17 @@ AbdWorld *scene_build(const Scene *scene, int threads, SceneError *error) {
   return NULL;
 }
 
-/* The pose a path gives at a time; before the first key it is reached from the body's pose at time 0. */
-static void path_pose(const SceneBody *body, double time, double position[3], double rotation[4]) {
+/* The pose a path gives at a time; before the first key it is reached from the body's pose at time 0. A key within slack
+ * of the time is meant: steps add up to its time only within rounding. */
+static void path_pose(const SceneBody *body, double time, double slack, double position[3], double rotation[4]) {
   PathKey before = {.time = 0}, after = body->path[0];
   memcpy(before.position, body->def.position, sizeof before.position);
   memcpy(before.rotation, body->def.rotation, sizeof before.rotation);
-  for (size_t i = 0; i < body->path_count && body->path[i].time <= time; i++) {
+  for (size_t i = 0; i < body->path_count && body->path[i].time <= time + slack; i++) {
     before = body->path[i];
     after = body->path[i + 1 < body->path_count ? i + 1 : i];
   }
-  double span = after.time - before.time, t = span > 0 ? (time - before.time) / span : 1;
-  t = fmin(1, fmax(0, t));
+  double span = after.time - before.time, t = span > 0 ? fmin(1, fmax(0, (time - before.time) / span)) : 0;
   for (int k = 0; k < 3; k++) position[k] = before.position[k] + t * (after.position[k] - before.position[k]);
   if (t <= 0) memcpy(rotation, before.rotation, sizeof before.rotation);
   else quat_slerp(before.rotation, after.rotation, t, rotation);
@@ -97,7 +97,7 @@ static AbdStatus apply_motion(const Scene *scene, const SceneBody *body, AbdWorl
   double time = abd_world_time(world), dt = scene->world.dt, slack = 1e-6 * dt, position[3], rotation[4];
   if (time >= body->motion_end - slack) return abd_body_set_velocity(world, id, zero, zero);
   if (body->path_count && time < body->path[body->path_count - 1].time - slack) {
-    path_pose(body, time + dt + slack * 1e-3, position, rotation);
+    path_pose(body, time + dt, slack, position, rotation);
     return abd_body_set_target(world, id, position, rotation);
   }
   return abd_body_set_velocity(world, id, body->def.velocity, body->def.angular_velocity);

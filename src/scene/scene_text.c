@@ -67,12 +67,12 @@ static bool put_settings(json_t *top, const Scene *scene) {
          put(solver, "tolerance", json_real(w->solver.tolerance));
 }
 
-static void mesh_label(char out[32], size_t index) { snprintf(out, 32, "mesh %zu", index + 1); }
+static void mesh_label(char out[32], size_t number) { snprintf(out, 32, "mesh %zu", number); }
 
-static bool put_mesh(json_t *meshes, const SceneMesh *mesh, size_t index) {
+static bool put_mesh(json_t *meshes, const SceneMesh *mesh, size_t number) {
   char label[32];
   const MeshData *data = &mesh->data;
-  mesh_label(label, index);
+  mesh_label(label, number);
   json_t *entry = put_new(meshes, label, json_object()), *packed = put_new(entry, "packed", json_object());
   return put(packed, "name", text_value(mesh->name)) &&
          put_packed(packed, "vertices", packed_from_f64(data->vertex, 3 * data->vertex_count)) &&
@@ -82,12 +82,17 @@ static bool put_mesh(json_t *meshes, const SceneMesh *mesh, size_t index) {
          (mesh->thickness == 0 || put(entry, "thickness", json_real(mesh->thickness)));
 }
 
-static bool put_meshes(json_t *top, const Scene *scene) {
+/* Meshes are numbered in the order bodies first use them, as in a world, so that the text does not depend on others. */
+static bool put_meshes(json_t *top, const Scene *scene, size_t *number) {
   json_t *meshes = put_new(top, "meshes", json_object());
-  bool *used = calloc(scene->mesh_count + 1, sizeof *used), ok = meshes && used;
-  for (size_t i = 0; ok && i < scene->body_count; i++) used[scene->body[i].mesh] = true;
-  for (size_t i = 0; ok && i < scene->mesh_count; i++) ok = !used[i] || put_mesh(meshes, &scene->mesh[i], i);
-  free(used);
+  size_t count = 0;
+  bool ok = meshes != NULL;
+  for (size_t i = 0; ok && i < scene->body_count; i++) {
+    int mesh = scene->body[i].mesh;
+    if (number[mesh]) continue;
+    number[mesh] = ++count;
+    ok = put_mesh(meshes, &scene->mesh[mesh], count);
+  }
   return ok;
 }
 
@@ -132,12 +137,12 @@ static bool put_material(json_t *object, const SceneBody *body) {
          (!body->color[0] || put(object, "color", json_string(body->color)));
 }
 
-static bool put_body(json_t *bodies, const SceneBody *body) {
+static bool put_body(json_t *bodies, const SceneBody *body, size_t mesh_number) {
   static const char *const motions[] = {"dynamic", "static", "kinematic"};
   const AbdBodyDef *def = &body->def;
   json_t *object = append_object(bodies);
   char label[32];
-  mesh_label(label, (size_t)body->mesh);
+  mesh_label(label, mesh_number);
   return put(object, "name", text_value(body->name)) &&
          put(object, "mesh", json_string(label)) && put(object, "motion", json_string(motions[def->motion])) &&
          put_material(object, body) && put_vector(object, "position", def->position, 3) &&
@@ -171,12 +176,14 @@ static bool put_pairs(json_t *top, const Scene *scene) {
 
 static char *write_text(const Scene *scene) {
   json_t *top = json_object();
-  bool ok = put_settings(top, scene) && put_meshes(top, scene);
+  size_t *number = calloc(scene->mesh_count + 1, sizeof *number);
+  bool ok = number && put_settings(top, scene) && put_meshes(top, scene, number);
   json_t *bodies = put_new(top, "bodies", json_array());
-  for (size_t i = 0; ok && i < scene->body_count; i++) ok = put_body(bodies, &scene->body[i]);
+  for (size_t i = 0; ok && i < scene->body_count; i++) ok = put_body(bodies, &scene->body[i], number[scene->body[i].mesh]);
   ok = ok && put_pairs(top, scene);
   char *text = ok ? json_dumps(top, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
   json_decref(top);
+  free(number);
   return text;
 }
 

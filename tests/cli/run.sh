@@ -33,6 +33,12 @@ diff <(hashes straight.abd) <(hashes parts.abd) || wrong "resumed in parts, othe
 [ "$(sqlite3 parts.abd 'SELECT count(*) FROM contact WHERE step NOT IN (SELECT step FROM frame)')" = 0 ] ||
   wrong "contacts without a frame"
 
+# resumed after every single step: nothing that matters lives outside the file
+for step in $(seq 1 40); do
+  expect 0 '' "$abd" run scene.json -o single.abd --steps $step --resume --quiet
+done
+diff <(hashes straight.abd) <(hashes single.abd) || wrong "one process for each step, other bits"
+
 # kill -9 at random moments, eight times or more; then a little further, and the same number of steps in one go
 kills=0
 until [ -e killed.abd ] && [ $kills -ge 8 ]; do

@@ -38,7 +38,9 @@ static void bad_bytes(const char *bytes, size_t length, const char *extension, c
   assert_null(m.vertex);
 }
 
-static void bad(const char *text, const char *extension, const char *what) { bad_bytes(text, strlen(text), extension, what); }
+static void bad(const char *text, const char *extension, const char *what) {
+  bad_bytes(text, strlen(text), extension, what);
+}
 
 static void obj(void **state) {
   (void)state;
@@ -73,8 +75,10 @@ static void obj_drops_degenerate(void **state) {
 /* A tetrahedron whose triangles share no vertex closes by welding; two squares that touch at a corner stay apart. */
 static void weld(void **state) {
   (void)state;
-  MeshData m = good("v 0 0 0\nv 0 1 0\nv 1 0 0\nv 0 0 0\nv 1 0 0\nv 0 0 1\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 0 0 0\nv 0 0 1\nv 0 1 0\n"
-                    "f 1 2 3\nf 4 5 6\nf 7 8 9\nf 10 11 12\n", "obj");
+  MeshData m = good(
+      "v 0 0 0\nv 0 1 0\nv 1 0 0\nv 0 0 0\nv 1 0 0\nv 0 0 1\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 0 0 0\nv 0 0 1\nv 0 1 0\n"
+      "f 1 2 3\nf 4 5 6\nf 7 8 9\nf 10 11 12\n",
+      "obj");
   assert_int_equal(m.vertex_count, 4);
   assert_int_equal(m.triangle_count, 4);
   assert_int_equal(m.welded_count, 8);
@@ -120,18 +124,22 @@ static void off(void **state) {
 
 static void ply_ascii(void **state) {
   (void)state;
-  MeshData m = good("ply\nformat ascii 1.0\ncomment x\nelement vertex 4\nproperty float x\nproperty double y\nproperty float z\n"
-                    "property uchar red\nelement face 1\nproperty list uchar int vertex_indices\nelement edge 1\n"
-                    "property int vertex1\nproperty int vertex2\nend_header\n0 0 0 1\n1 0 0 2\n1 1 0 3\n0 1 0 4\n4 0 1 2 3\n1 3\n",
-                    "ply");
+  MeshData m = good(
+      "ply\nformat ascii 1.0\ncomment x\nelement vertex 4\nproperty float x\nproperty double y\nproperty float z\n"
+      "property uchar red\nelement face 1\nproperty list uchar int vertex_indices\nelement edge 1\n"
+      "property int vertex1\nproperty int vertex2\nend_header\n0 0 0 1\n1 0 0 2\n1 1 0 3\n0 1 0 4\n4 0 1 2 3\n1 3\n",
+      "ply");
   assert_int_equal(m.vertex_count, 4);
   assert_int_equal(m.triangle_count, 2);
   assert_int_equal(m.edge_count, 1);
   assert_float_equal(m.vertex[7], 1, 0);
   mesh_data_free(&m);
-  bad("ply\nformat ascii 1.0\nelement vertex 1000000000000\nproperty float x\nend_header\n0\n", "ply", "claims 1000000000000 vertex");
-  bad("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\nq\n", "ply", "vertex 0: expected a number");
-  bad("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\ninf\n", "ply", "vertex 0: expected finite");
+  bad("ply\nformat ascii 1.0\nelement vertex 1000000000000\nproperty float x\nend_header\n0\n", "ply",
+      "claims 1000000000000 vertex");
+  bad("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\nq\n", "ply",
+      "vertex 0: expected a number");
+  bad("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\ninf\n", "ply",
+      "vertex 0: expected finite");
   bad("ply\nformat middle_endian 1.0\nend_header\n", "ply", "got \"middle_endian\"");
   bad("ply\nformat ascii 1.0\nelement vertex 1\n", "ply", "ends within its header");
   bad("ply\nelement vertex 1\nproperty quad x\n", "ply", "expected property TYPE NAME");
@@ -142,8 +150,11 @@ static void ply_ascii(void **state) {
 static size_t write_ply(bool big, char *out) {
   static const float x[4][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
   static const int32_t f[4][3] = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 3, 2}};
-  int n = sprintf(out, "ply\nformat binary_%s_endian 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n"
-                       "element face 4\nproperty list uchar int vertex_index\nend_header\n", big ? "big" : "little");
+  int n = sprintf(
+      out,
+      "ply\nformat binary_%s_endian 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n"
+      "element face 4\nproperty list uchar int vertex_index\nend_header\n",
+      big ? "big" : "little");
   char *at = out + n;
   for (int i = 0; i < 12; i++, at += 4) {
     unsigned char b[4];
@@ -208,12 +219,15 @@ static void stl(void **state) {
   bad_bytes(bytes, 10, "stl", "cut off");
   put_f32(bytes + 84 + 50 + 12, INFINITY);
   bad_bytes(bytes, length, "stl", "triangle 2: expected finite coordinates, got inf");
-  m = good("solid a name\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n"
-           "facet normal 0 0 1\nouter loop\nvertex 1 0 0\nvertex 1 1 0\nvertex -0 1 0\nendloop\nendfacet\nendsolid a name\n", "stl");
+  m = good(
+      "solid a name\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n"
+      "facet normal 0 0 1\nouter loop\nvertex 1 0 0\nvertex 1 1 0\nvertex -0 1 0\nendloop\nendfacet\nendsolid a name\n",
+      "stl");
   assert_int_equal(m.vertex_count, 4); /* -0 and 0 are one */
   assert_int_equal(m.triangle_count, 2);
   mesh_data_free(&m);
-  bad("solid\nfacet\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nendloop\n", "stl", "triangle 1: expected 3 vertices, found 2");
+  bad("solid\nfacet\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nendloop\n", "stl",
+      "triangle 1: expected 3 vertices, found 2");
   bad("solid\nfacet\nouter loop\nvertex 0 0 0\n", "stl", "triangle 1: the file ends within it");
   bad("solid\nfacet\nvertex 0 zero 0\n", "stl", "m:3: triangle 1: expected a finite number, got \"zero\"");
   bad("solid\nbanana\n", "stl", "got \"banana\"");
@@ -260,8 +274,10 @@ static void files(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(obj), cmocka_unit_test(obj_drops_degenerate), cmocka_unit_test(weld), cmocka_unit_test(numbers_are_correctly_rounded),
-      cmocka_unit_test(off), cmocka_unit_test(ply_ascii), cmocka_unit_test(ply_binary), cmocka_unit_test(stl),
+      cmocka_unit_test(obj),           cmocka_unit_test(obj_drops_degenerate),
+      cmocka_unit_test(weld),          cmocka_unit_test(numbers_are_correctly_rounded),
+      cmocka_unit_test(off),           cmocka_unit_test(ply_ascii),
+      cmocka_unit_test(ply_binary),    cmocka_unit_test(stl),
       cmocka_unit_test(damaged_files), cmocka_unit_test(files),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

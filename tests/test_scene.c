@@ -1,4 +1,5 @@
-/* Scenes: both formats, what every key becomes, errors with their places, self-contained text, and worlds built from them. */
+/* Scenes: both formats, what every key becomes, errors with their places, self-contained text, and worlds built from
+ * them. */
 #define _GNU_SOURCE /* nftw */
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,24 +41,28 @@ static void bad(const char *text, const char *what) { bad_with(text, NULL, what)
 
 static void assert_vector(const double *got, size_t count, const double *expected, double tolerance) {
   for (size_t i = 0; i < count; i++) {
-    if (!(fabs(got[i] - expected[i]) <= tolerance)) fail_msg("component %zu is %.17g, expected %.17g", i, got[i], expected[i]);
+    if (!(fabs(got[i] - expected[i]) <= tolerance))
+      fail_msg("component %zu is %.17g, expected %.17g", i, got[i], expected[i]);
   }
 }
-#define VECTOR(got, ...) assert_vector(got, sizeof(double[]){__VA_ARGS__} / sizeof(double), (double[]){__VA_ARGS__}, 1e-12)
+#define VECTOR(got, ...) \
+  assert_vector(got, sizeof(double[]){__VA_ARGS__} / sizeof(double), (double[]){__VA_ARGS__}, 1e-12)
 
 /* ---- abd's own format ---- */
 
 static void settings(void **state) {
   (void)state;
-  Scene *s = good("{\"version\": 1, \"name\": \"n\", \"dt\": 0.002, \"steps\": 7, \"gravity\": [1, 2, 3], \"integrator\": \"bdf2\","
-                  "\"contact\": {\"range\": 0.01, \"separation\": 0.02, \"stiffness\": 3, \"friction\": 0.4, \"friction_speed\": 0.5,"
-                  "\"friction_iterations\": 6, \"friction_anchors\": false}, \"solver\": {\"max_iterations\": 9, \"tolerance\": 0.25}}");
+  Scene *s = good(
+      "{\"version\": 1, \"name\": \"n\", \"dt\": 0.002, \"steps\": 7, \"gravity\": [1, 2, 3], \"integrator\": \"bdf2\","
+      "\"contact\": {\"range\": 0.01, \"separation\": 0.02, \"stiffness\": 3, \"friction\": 0.4, \"friction_speed\": 0.5,"
+      "\"friction_iterations\": 6, \"friction_anchors\": false}, \"solver\": {\"max_iterations\": 9, \"tolerance\": 0.25}}");
   assert_string_equal(scene_name(s), "n");
   assert_int_equal(scene_steps(s), 7);
   assert_int_equal(s->world.integrator, ABD_INTEGRATOR_BDF2);
   VECTOR(s->world.gravity, 1, 2, 3);
   const AbdContactDef *c = &s->world.contact;
-  VECTOR(((double[]){scene_dt(s), c->range, c->separation, c->stiffness, c->friction, c->friction_speed}), 0.002, 0.01, 0.02, 3, 0.4, 0.5);
+  VECTOR(((double[]){scene_dt(s), c->range, c->separation, c->stiffness, c->friction, c->friction_speed}), 0.002, 0.01,
+         0.02, 3, 0.4, 0.5);
   assert_int_equal(c->friction_iterations, 6);
   assert_false(c->friction_anchors);
   assert_int_equal(s->world.solver.max_iterations, 9);
@@ -148,9 +153,10 @@ static void bodies(void **state) {
 
 static void every_shape_builds(void **state) {
   (void)state;
-  Scene *s = good("{\"version\": 1, \"bodies\": [{\"shape\": \"box\"}, {\"shape\": \"sphere\"}, {\"shape\": \"cylinder\"}, {\"shape\": \"cone\"},"
-                  "{\"shape\": \"capsule\"}, {\"shape\": \"torus\", \"stretch\": 1}, {\"shape\": \"plane\", \"thickness\": 0.1}, {\"shape\": \"grid\"},"
-                  "{\"shape\": \"half_space\"}, {\"vertices\": [[0,0,0],[1,0,0],[0,1,0]], \"edges\": [[0,1]]}]}");
+  Scene *s = good(
+      "{\"version\": 1, \"bodies\": [{\"shape\": \"box\"}, {\"shape\": \"sphere\"}, {\"shape\": \"cylinder\"}, {\"shape\": \"cone\"},"
+      "{\"shape\": \"capsule\"}, {\"shape\": \"torus\", \"stretch\": 1}, {\"shape\": \"plane\", \"thickness\": 0.1}, {\"shape\": \"grid\"},"
+      "{\"shape\": \"half_space\"}, {\"vertices\": [[0,0,0],[1,0,0],[0,1,0]], \"edges\": [[0,1]]}]}");
   SceneError error;
   AbdWorld *world = scene_build(s, 1, &error);
   if (!world) fail_msg("%s", error.text);
@@ -170,7 +176,8 @@ static void errors_name_their_place(void **state) {
   (void)state;
   bad("{\"version\": 1,\n \"bodies\": [{\"shape\": \"box\"},\n  {\"shape\": \"box\", \"density\": -2.5}]}",
       "s.json:3:31: bodies[1].density: expected a number > 0, got -2.5");
-  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"densty\": 2}]}", "bodies[0].densty: unknown key; did you mean \"density\"?");
+  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"densty\": 2}]}",
+      "bodies[0].densty: unknown key; did you mean \"density\"?");
   bad("{\"version\": 1, \"gravity\": [0, \"x\", 0]}", "s.json:1:31: gravity[1]: expected a number, got \"x\"");
   bad("{\"version\": 1, \"gravity\": [0, 1]}", "gravity: expected a list of 3 numbers, got a list of 2");
   bad("{\"version\": 1, \"dt\": 0}", "dt: expected a number > 0, got 0");
@@ -186,20 +193,29 @@ static void errors_name_their_place(void **state) {
   bad("", "s.json:");
   bad("{\"version\": 1, \"bodies\": [{}]}", "bodies[0]: expected \"shape\", \"mesh\" or \"vertices\"");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"bax\"}]}", "got \"bax\"");
-  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"sphere\", \"size\": [1, 1, 1]}]}", "bodies[0].size: sphere takes no such key");
-  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"size\": [1, 0, 1]}]}", "bodies[0].size[1]: expected a number > 0");
+  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"sphere\", \"size\": [1, 1, 1]}]}",
+      "bodies[0].size: sphere takes no such key");
+  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"size\": [1, 0, 1]}]}",
+      "bodies[0].size[1]: expected a number > 0");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"torus\", \"tube\": 2}]}", "bodies[0].tube: expected a tube thinner");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"rotation\": [0, 0, 90]}]}", "\"euler_degrees\"");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"material\": \"tin\"}]}", "no material \"tin\"");
-  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"ground\", \"motion\": \"dynamic\"}]}", "a half-space can only be static");
-  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"path\": []}]}", "only a body with \"motion\": \"kinematic\"");
+  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"ground\", \"motion\": \"dynamic\"}]}",
+      "a half-space can only be static");
+  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"path\": []}]}",
+      "only a body with \"motion\": \"kinematic\"");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"motion\": \"kinematic\", \"path\": [{\"time\": 1}, {\"time\": 1}]}]}",
       "bodies[0].path[1].time: expected a time later than the key before");
   bad("{\"version\": 1, \"bodies\": [{\"mesh\": \"no.obj\"}]}", "bodies[0].mesh: mesh \"no.obj\" not found");
   bad("{\"version\": 1, \"bodies\": [{\"vertices\": [[0,0,0],[1,0,0],[0,1,0]], \"triangles\": [[0,1,3]]}]}",
       "bodies[0].triangles[0][2]: expected a whole number from 0 to 2, got 3");
   bad("{\"version\": 1, \"exclude\": [[\"x\", \"y\"]]}", "exclude[0][0]: no body is called \"x\"");
-  bad("{\"version\": 1, \"materials\": {\"a\": {\"density\": \"much\"}}}", "materials.a.density: expected a number > 0, got \"much\"");
+  bad("{\"version\": 1, \"materials\": {\"a\": {\"density\": \"much\"}}}",
+      "materials.a.density: expected a number > 0, got \"much\"");
+  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"torus\", \"radius\": 1.7e308, \"tube\": 1e308}]}",
+      "mesh torus: coordinates are too large");
+  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"copies\": {\"count\": 3, \"offset\": [1e308, 0, 0]}}]}",
+      "position is too large");
   bad("{\"version\": 1, \"include\": [\"nothing.json\"]}", "include[0]: no file \"nothing.json\" to include");
 }
 
@@ -272,8 +288,10 @@ static void meshes_are_found(void **state) {
   write_file("deep/beside.obj", tetrahedron);
   write_file("meshes/parent.obj", tetrahedron);
   write_file("other/option.obj", tetrahedron);
-  const char *scene_path = write_file("deep/s.json", "{\"version\": 1, \"bodies\": [{\"mesh\": \"beside.obj\", \"scale\": [-2, 1, 1]},"
-                                                     "{\"mesh\": \"parent.obj\"}, {\"mesh\": \"option.obj\"}, {\"mesh\": \"parent.obj\"}]}");
+  const char *scene_path =
+      write_file("deep/s.json",
+                 "{\"version\": 1, \"bodies\": [{\"mesh\": \"beside.obj\", \"scale\": [-2, 1, 1]},"
+                 "{\"mesh\": \"parent.obj\"}, {\"mesh\": \"option.obj\"}, {\"mesh\": \"parent.obj\"}]}");
   bad_file(scene_path, "bodies[2].mesh: mesh \"option.obj\" not found");
   SceneError error = {""};
   Scene *s = scene_load(&scene_path, 1, &(SceneOptions){.mesh_dir = path}, &error);
@@ -289,16 +307,21 @@ static void meshes_are_found(void **state) {
 
 static void includes(void **state) {
   (void)state;
-  write_file("part.json", "{\"version\": 1, \"dt\": 7, \"bodies\": [{\"name\": \"p\", \"shape\": \"box\"}, {\"shape\": \"box\"}], \"exclude\": [[0, 1]]}");
-  Scene *s = load(write_file("whole.json", "{\"version\": 1, \"bodies\": [{\"name\": \"w\", \"shape\": \"box\"}], \"include\": [\"part.json\"],"
-                                           "\"exclude\": [[\"w\", \"p\"]]}"));
+  write_file(
+      "part.json",
+      "{\"version\": 1, \"dt\": 7, \"bodies\": [{\"name\": \"p\", \"shape\": \"box\"}, {\"shape\": \"box\"}], \"exclude\": [[0, 1]]}");
+  Scene *s = load(
+      write_file("whole.json",
+                 "{\"version\": 1, \"bodies\": [{\"name\": \"w\", \"shape\": \"box\"}], \"include\": [\"part.json\"],"
+                 "\"exclude\": [[\"w\", \"p\"]]}"));
   assert_int_equal(s->body_count, 3);
   assert_float_equal(scene_dt(s), 0.01, 0);
   assert_int_equal(s->exclude_count, 2);
   assert_int_equal(s->exclude[0].a, 1); /* numbers count in their own file */
   scene_destroy(s);
   write_file("b.json", "{\"version\": 1, \"include\": [\"a.json\"]}");
-  bad_file(write_file("a.json", "{\"version\": 1, \"include\": [\"b.json\"]}"), "includes itself: a.json -> b.json -> a.json");
+  bad_file(write_file("a.json", "{\"version\": 1, \"include\": [\"b.json\"]}"),
+           "includes itself: a.json -> b.json -> a.json");
   write_file("broken.json", "{\"version\": 1,\n ]");
   bad_file(write_file("c.json", "{\"version\": 1, \"include\": [\"broken.json\"]}"), "broken.json:2:");
 }
@@ -306,7 +329,8 @@ static void includes(void **state) {
 static void mesh_files_alone(void **state) {
   (void)state;
   const char *a = write_file("a.obj", tetrahedron);
-  const char *paths[3] = {a, write_file("b.obj", "v 2 0 0\nv 3 0 0\nv 2 1 0\nv 2 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"), a};
+  const char *paths[3] = {
+      a, write_file("b.obj", "v 2 0 0\nv 3 0 0\nv 2 1 0\nv 2 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"), a};
   SceneError error = {""};
   Scene *s = scene_load(paths, 3, NULL, &error);
   if (!s) fail_msg("%s", error.text);
@@ -342,14 +366,17 @@ static void rigid_ipc_settings(void **state) {
   assert_int_equal(s->world.contact.friction_iterations, 2);
   assert_int_equal(s->world.integrator, ABD_INTEGRATOR_RIGID);
   scene_destroy(s);
-  s = good("{\"timestep\": 0.1, \"max_time\": 0.25, \"#max_time\": 3, \"distance_barrier_constraint\": {\"barrier_type\": \"ipc\","
-           "\"initial_barrier_activation_distance\": 0.5, \"minimum_separation_distance\": 0.125}, \"friction_constraints\": "
-           "{\"iterations\": 0, \"static_friction_speed_bound\": 0.25}, \"ipc_solver\": {\"velocity_conv_tol\": 0.75,"
-           "\"is_velocity_conv_tol_abs\": true}, \"rigid_body_problem\": {\"coefficient_friction\": 0.5, \"time_stepper\":"
-           "\"implicit_euler\", \"gravity\": null, \"orthogonality_stiffness\": 1e6, \"rigid_bodies\": [{" TETRAHEDRON "}]}}");
+  s = good(
+      "{\"timestep\": 0.1, \"max_time\": 0.25, \"#max_time\": 3, \"distance_barrier_constraint\": {\"barrier_type\": \"ipc\","
+      "\"initial_barrier_activation_distance\": 0.5, \"minimum_separation_distance\": 0.125}, \"friction_constraints\": "
+      "{\"iterations\": 0, \"static_friction_speed_bound\": 0.25}, \"ipc_solver\": {\"velocity_conv_tol\": 0.75,"
+      "\"is_velocity_conv_tol_abs\": true}, \"rigid_body_problem\": {\"coefficient_friction\": 0.5, \"time_stepper\":"
+      "\"implicit_euler\", \"gravity\": null, \"orthogonality_stiffness\": 1e6, \"rigid_bodies\": [{" TETRAHEDRON
+      "}]}}");
   assert_int_equal(scene_steps(s), 3);
   const AbdContactDef *c = &s->world.contact;
-  VECTOR(((double[]){c->range, c->separation, c->friction, c->friction_speed, s->world.solver.tolerance}), 0.5, 0.125, 0.5, 0.25, 0.75);
+  VECTOR(((double[]){c->range, c->separation, c->friction, c->friction_speed, s->world.solver.tolerance}), 0.5, 0.125,
+         0.5, 0.25, 0.75);
   assert_int_equal(c->friction_iterations, 0);
   assert_int_equal(s->world.integrator, ABD_INTEGRATOR_EULER);
   assert_float_equal(s->body[0].def.stiffness, 1e6, 0);
@@ -360,7 +387,8 @@ static void rigid_ipc_settings(void **state) {
   assert_float_equal(scene_dt(s), 0.5, 0);
   scene_destroy(s);
   bad("{\"timestp\": 1, \"rigid_body_problem\": {}}", "timestp: unknown key; did you mean \"timestep\"?");
-  bad("{\"rigid_body_problem\": {\"rigid_bodies\": [{\"mesh\": \"x.obj\"}]}}", "rigid_body_problem.rigid_bodies[0].mesh: mesh \"x.obj\" not found");
+  bad("{\"rigid_body_problem\": {\"rigid_bodies\": [{\"mesh\": \"x.obj\"}]}}",
+      "rigid_body_problem.rigid_bodies[0].mesh: mesh \"x.obj\" not found");
   bad("{\"rigid_body_problem\": {\"rigid_bodies\": [{\"densitty\": 1}]}}", "did you mean \"density\"?");
   bad("{\"rigid_body_problem\": {\"linear_constraints\": [{}]}}", "joints are not supported yet");
   bad("{\"timestep\": -1, \"rigid_body_problem\": {}}", "timestep: expected a number > 0, got -1");
@@ -368,15 +396,21 @@ static void rigid_ipc_settings(void **state) {
 
 static void rigid_ipc_bodies(void **state) {
   (void)state;
-  Scene *s = good("{\"rigid_body_problem\": {\"rigid_bodies\": ["
-                  "{" TETRAHEDRON ", \"rotation\": [90, 0, 90], \"position\": [1, 2, 3], \"angular_velocity\": [180, 0, 0], \"torque\": [0, 180, 0],"
-                  " \"is_dof_fixed\": [false, true, false, false, false, true], \"linear_velocity\": [1, 1, 1], \"density\": 5},"
-                  "{" TETRAHEDRON ", \"is_dof_fixed\": true, \"type\": \"kinematic\", \"group_id\": 5, \"linear_velocity\": [1, 0, 0]},"
-                  "{" TETRAHEDRON ", \"dimensions\": [4, 2, 3], \"scale\": 9, \"group_id\": 5},"
-                  "{" TETRAHEDRON ", \"enabled\": false},"
-                  "{" TETRAHEDRON ", \"type\": \"static\"},"
-                  "{\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[5,0,0],[6,0,0],[5,1,0]], \"faces\": [[3,4,5],[0,1,2]], \"split_components\": true,"
-                  " \"group_id\": 0}]}}");
+  Scene *s = good(
+      "{\"rigid_body_problem\": {\"rigid_bodies\": ["
+      "{" TETRAHEDRON
+      ", \"rotation\": [90, 0, 90], \"position\": [1, 2, 3], \"angular_velocity\": [180, 0, 0], \"torque\": [0, 180, 0],"
+      " \"is_dof_fixed\": [false, true, false, false, false, true], \"linear_velocity\": [1, 1, 1], \"density\": 5},"
+      "{" TETRAHEDRON
+      ", \"is_dof_fixed\": true, \"type\": \"kinematic\", \"group_id\": 5, \"linear_velocity\": [1, 0, 0]},"
+      "{" TETRAHEDRON
+      ", \"dimensions\": [4, 2, 3], \"scale\": 9, \"group_id\": 5},"
+      "{" TETRAHEDRON
+      ", \"enabled\": false},"
+      "{" TETRAHEDRON
+      ", \"type\": \"static\"},"
+      "{\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[5,0,0],[6,0,0],[5,1,0]], \"faces\": [[3,4,5],[0,1,2]], \"split_components\": true,"
+      " \"group_id\": 0}]}}");
   assert_int_equal(s->body_count, 6);
   const AbdBodyDef *a = &s->body[0].def;
   VECTOR(a->rotation, 0.5, 0.5, 0.5, 0.5);
@@ -397,14 +431,15 @@ static void rigid_ipc_bodies(void **state) {
   scene_destroy(s);
 }
 
-/* A box of 1 x 2 x 3 with a corner at its origin: moments ascend along z, y, x. Pose (centre c, no rotation) turns its z to
- * the world's x. Whatever the labels, the centre must land on c and the long side on x. */
+/* A box of 1 x 2 x 3 with a corner at its origin: moments ascend along z, y, x. Pose (centre c, no rotation) turns its
+ * z to the world's x. Whatever the labels, the centre must land on c and the long side on x. */
 static void rigid_ipc_poses(void **state) {
   (void)state;
-  Scene *s = good("{\"timestep\": 0.5, \"rigid_body_problem\": {\"rigid_bodies\": [{\"type\": \"kinematic\", \"linear_velocity\": [0, 0, 2],"
-                  "\"kinematic_max_time\": 2, \"kinematic_poses\": [{\"position\": [5, 6, 7]}, {\"position\": [8, 6, 7]}],"
-                  "\"vertices\": [[0,0,0],[1,0,0],[0,2,0],[1,2,0],[0,0,3],[1,0,3],[0,2,3],[1,2,3]], \"faces\": [[0,2,3],[0,3,1],[4,5,7],[4,7,6],"
-                  "[0,1,5],[0,5,4],[2,6,7],[2,7,3],[0,4,6],[0,6,2],[1,3,7],[1,7,5]]}]}}");
+  Scene *s = good(
+      "{\"timestep\": 0.5, \"rigid_body_problem\": {\"rigid_bodies\": [{\"type\": \"kinematic\", \"linear_velocity\": [0, 0, 2],"
+      "\"kinematic_max_time\": 2, \"kinematic_poses\": [{\"position\": [5, 6, 7]}, {\"position\": [8, 6, 7]}],"
+      "\"vertices\": [[0,0,0],[1,0,0],[0,2,0],[1,2,0],[0,0,3],[1,0,3],[0,2,3],[1,2,3]], \"faces\": [[0,2,3],[0,3,1],[4,5,7],[4,7,6],"
+      "[0,1,5],[0,5,4],[2,6,7],[2,7,3],[0,4,6],[0,6,2],[1,3,7],[1,7,5]]}]}}");
   const SceneBody *body = &s->body[0];
   assert_int_equal(body->path_count, 2);
   VECTOR(((double[]){body->path[0].time, body->path[1].time, body->motion_end}), 0.5, 1, 2);
@@ -439,10 +474,11 @@ static void rigid_ipc_poses(void **state) {
 
 static void paths_and_forces(void **state) {
   (void)state;
-  Scene *s = good("{\"version\": 1, \"dt\": 0.25, \"gravity\": [0, 0, 0], \"bodies\": ["
-                  "{\"shape\": \"box\", \"motion\": \"kinematic\", \"position\": [10, 0, 0], \"path\": [{\"time\": 1, \"position\": [14, 0, 0],"
-                  "\"euler_degrees\": [0, 0, 90]}]},"
-                  "{\"shape\": \"box\", \"density\": 1, \"force\": [1, 0, 0], \"forces\": [{\"time\": 0.5}, {\"time\": 1.0, \"force\": [2, 0, 0]}]}]}");
+  Scene *s = good(
+      "{\"version\": 1, \"dt\": 0.25, \"gravity\": [0, 0, 0], \"bodies\": ["
+      "{\"shape\": \"box\", \"motion\": \"kinematic\", \"position\": [10, 0, 0], \"path\": [{\"time\": 1, \"position\": [14, 0, 0],"
+      "\"euler_degrees\": [0, 0, 90]}]},"
+      "{\"shape\": \"box\", \"density\": 1, \"force\": [1, 0, 0], \"forces\": [{\"time\": 0.5}, {\"time\": 1.0, \"force\": [2, 0, 0]}]}]}");
   SceneError error;
   AbdWorld *world = scene_build(s, 1, &error);
   if (!world) fail_msg("%s", error.text);
@@ -465,13 +501,14 @@ static void paths_and_forces(void **state) {
 static void text_builds_the_same_world(void **state) {
   (void)state;
   const char *const set[] = {"contact.friction=0.1"};
-  Scene *s = good_with("{\"version\": 1, \"name\": \"caf\xc3\xa9\", \"dt\": 0.01, \"bodies\": [{\"shape\": \"ground\"}, {\"shape\": \"sphere\", \"radius\": 0.3,"
-                       "\"position\": [0.1, 0.2, 0.301], \"euler_degrees\": [10, 20, 30], \"velocity\": [1, 0.1, -1], \"friction\": 0.3},"
-                       "{\"shape\": \"box\", \"position\": [0, 0, 1.3], \"angular_velocity\": [1, 2, 3], \"fixed\": [\"x\"], \"group\": 2,"
-                       "\"forces\": [{\"time\": 0.01, \"force\": [0.1, 0, 0]}]}, {\"shape\": \"box\", \"motion\": \"kinematic\", \"motion_end\": 3,"
-                       "\"position\": [5, 0, 2], \"path\": [{\"time\": 0.1, \"rotation\": {\"axis\": [1, 2, 3], \"radians\": 0.7}}]}],"
-                       "\"exclude\": [[1, 3]], \"pair_friction\": [{\"bodies\": [0, 1], \"friction\": 0.7}]}",
-                       &(SceneOptions){.set = set, .set_count = 1});
+  Scene *s = good_with(
+      "{\"version\": 1, \"name\": \"caf\xc3\xa9\", \"dt\": 0.01, \"bodies\": [{\"shape\": \"ground\"}, {\"shape\": \"sphere\", \"radius\": 0.3,"
+      "\"position\": [0.1, 0.2, 0.301], \"euler_degrees\": [10, 20, 30], \"velocity\": [1, 0.1, -1], \"friction\": 0.3},"
+      "{\"shape\": \"box\", \"position\": [0, 0, 1.3], \"angular_velocity\": [1, 2, 3], \"fixed\": [\"x\"], \"group\": 2,"
+      "\"forces\": [{\"time\": 0.01, \"force\": [0.1, 0, 0]}]}, {\"shape\": \"box\", \"motion\": \"kinematic\", \"motion_end\": 3,"
+      "\"position\": [5, 0, 2], \"path\": [{\"time\": 0.1, \"rotation\": {\"axis\": [1, 2, 3], \"radians\": 0.7}}]}],"
+      "\"exclude\": [[1, 3]], \"pair_friction\": [{\"bodies\": [0, 1], \"friction\": 0.7}]}",
+      &(SceneOptions){.set = set, .set_count = 1});
   SceneError error = {""};
   size_t length, again_length;
   const char *text = scene_text(s, &length);
@@ -556,11 +593,22 @@ static void every_fixture_builds(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(settings), cmocka_unit_test(set_options), cmocka_unit_test(bodies), cmocka_unit_test(every_shape_builds),
-      cmocka_unit_test(errors_name_their_place), cmocka_unit_test(deep_nesting), cmocka_unit_test(meshes_are_found),
-      cmocka_unit_test(includes), cmocka_unit_test(mesh_files_alone), cmocka_unit_test(rigid_ipc_settings),
-      cmocka_unit_test(rigid_ipc_bodies), cmocka_unit_test(rigid_ipc_poses), cmocka_unit_test(paths_and_forces),
-      cmocka_unit_test(text_builds_the_same_world), cmocka_unit_test(packed_numbers), cmocka_unit_test(every_fixture_builds),
+      cmocka_unit_test(settings),
+      cmocka_unit_test(set_options),
+      cmocka_unit_test(bodies),
+      cmocka_unit_test(every_shape_builds),
+      cmocka_unit_test(errors_name_their_place),
+      cmocka_unit_test(deep_nesting),
+      cmocka_unit_test(meshes_are_found),
+      cmocka_unit_test(includes),
+      cmocka_unit_test(mesh_files_alone),
+      cmocka_unit_test(rigid_ipc_settings),
+      cmocka_unit_test(rigid_ipc_bodies),
+      cmocka_unit_test(rigid_ipc_poses),
+      cmocka_unit_test(paths_and_forces),
+      cmocka_unit_test(text_builds_the_same_world),
+      cmocka_unit_test(packed_numbers),
+      cmocka_unit_test(every_fixture_builds),
   };
   return cmocka_run_group_tests(tests, make_work, remove_work);
 }

@@ -18,7 +18,9 @@ static double signed_volume(const MeshData *m) {
   for (size_t t = 0; t < m->triangle_count; t++) {
     const double *a = m->vertex + 3 * m->triangle[3 * t], *b = m->vertex + 3 * m->triangle[3 * t + 1];
     const double *c = m->vertex + 3 * m->triangle[3 * t + 2];
-    volume += (a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) + a[2] * (b[0] * c[1] - b[1] * c[0])) / 6;
+    volume +=
+        (a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) + a[2] * (b[0] * c[1] - b[1] * c[0])) /
+        6;
   }
   return volume;
 }
@@ -120,7 +122,8 @@ static void half_space_faces_its_normal(void **state) {
     const double *n = normals[i];
     MeshData m;
     assert_true(shape_half_space(n, 10, &m));
-    const double *a = m.vertex + 3 * m.triangle[0], *b = m.vertex + 3 * m.triangle[1], *c = m.vertex + 3 * m.triangle[2];
+    const double *a = m.vertex + 3 * m.triangle[0], *b = m.vertex + 3 * m.triangle[1],
+                 *c = m.vertex + 3 * m.triangle[2];
     double u[3], v[3], cross[3], length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
     for (int k = 0; k < 3; k++) u[k] = b[k] - a[k], v[k] = c[k] - a[k];
     for (int k = 0; k < 3; k++) cross[k] = u[(k + 1) % 3] * v[(k + 2) % 3] - u[(k + 2) % 3] * v[(k + 1) % 3];

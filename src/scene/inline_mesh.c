@@ -40,7 +40,8 @@ static bool read_elements(const Node *object, const char *key, size_t size, Mesh
 
 bool inline_mesh_read(const Node *object, const char *triangle_key, MeshData *out) {
   *out = (MeshData){0};
-  if (read_vertices(object, out) && read_elements(object, triangle_key, 3, out) && read_elements(object, "edges", 2, out)) {
+  if (read_vertices(object, out) && read_elements(object, triangle_key, 3, out) &&
+      read_elements(object, "edges", 2, out)) {
     return true;
   }
   mesh_data_free(out);

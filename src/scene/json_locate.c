@@ -38,7 +38,7 @@ static void skip_value(Walk *w) {
   }
 }
 
-/* From '{' to the key's value. Keys with escapes are compared as they are written, which is enough for every known key. */
+/* From '{' to the key's value. Keys with escapes are compared as they are written: enough for every known key. */
 static bool enter_key(Walk *w, const char *key) {
   size_t length = strlen(key);
   skip_space(w);
@@ -73,7 +73,7 @@ static bool enter_item(Walk *w, size_t index) {
   return true;
 }
 
-/* The walk at the node's value; false when the path leaves the text. Recursion is as deep as the path the readers take. */
+/* The walk at the node's value; false when the path leaves the text. Recursion is as deep as the readers' path. */
 static bool walk_to(const Node *node, Walk *w) {
   if (!node->parent) {
     skip_space(w);

@@ -55,7 +55,8 @@ bool node_fail(const Node *node, const char *format, ...) {
     JsonPlace at = json_locate(node);
     snprintf(place, sizeof place, ":%d:%d", at.line, at.column);
   }
-  return scene_fail(node->file->error, "%.400s%s: %s%s%s", node->file->name, place, path, path[0] ? ": " : "", sentence);
+  return scene_fail(node->file->error, "%.400s%s: %s%s%s", node->file->name, place, path, path[0] ? ": " : "",
+                    sentence);
 }
 
 /* A short picture of a value: numbers and strings as written, containers by kind. */

@@ -1,8 +1,8 @@
 /* Reading JSON with errors that say where: a Node is a value together with its path from the top of the file.
  *
  * Nodes live on the stack and point to their parents, so a path costs nothing until an error needs it; then the text is
- * walked along the path once more to find line and column. Every reader returns false after filling the file's error, and
- * leaves *value as it was when the key is absent, so that readers chain with &&. Tests: tests/test_scene.c. */
+ * walked along the path once more to find line and column. Every reader returns false after filling the file's error,
+ * and leaves *value as it was when the key is absent, so that readers chain with &&. Tests: tests/test_scene.c. */
 #ifndef ABD_SCENE_JSON_NODE_H
 #define ABD_SCENE_JSON_NODE_H
 

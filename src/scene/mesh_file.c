@@ -33,7 +33,9 @@ bool mesh_parse(const char *bytes, size_t length, const char *extension, const c
                 SceneError *error) {
   *out = (MeshData){0};
   MeshReader *read = find_reader(extension);
-  if (!read) return scene_fail(error, "%.500s: unknown mesh format \".%.20s\"; expected .obj, .stl, .ply or .off", name, extension);
+  if (!read)
+    return scene_fail(error, "%.500s: unknown mesh format \".%.20s\"; expected .obj, .stl, .ply or .off", name,
+                      extension);
   bool ok = read(bytes, length, name, out, error);
   if (ok && !out->vertex_count) ok = scene_fail(error, "%.500s: the mesh is empty: no vertices found", name);
   if (ok && !mesh_weld(out)) ok = scene_fail(error, "%.500s: out of memory", name);

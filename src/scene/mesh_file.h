@@ -1,8 +1,8 @@
 /* Mesh files: OBJ, STL (ascii and binary), PLY (ascii, little and big endian), OFF, as vertices, triangles and edges.
  *
  * Readers work on bytes in memory and trust nothing: counts are checked against the file's size before anything is
- * allocated, indices against the vertices, coordinates must be finite. Polygons become triangle fans. Triangles that name
- * a vertex twice are dropped and counted. Tests: tests/test_mesh_file.c; fuzzed by tests/fuzz/fuzz_mesh.c. */
+ * allocated, indices against the vertices, coordinates must be finite. Polygons become triangle fans. Triangles that
+ * name a vertex twice are dropped and counted. Tests: tests/test_mesh_file.c; fuzzed by tests/fuzz/fuzz_mesh.c. */
 #ifndef ABD_SCENE_MESH_FILE_H
 #define ABD_SCENE_MESH_FILE_H
 

@@ -1,5 +1,6 @@
-/* OFF: "OFF", the three counts, vertices, then polygons "n i j k ..." with colours behind them ignored. A polygon of two
- * corners is an edge. Also the spellings COFF, NOFF, STOFF with extra numbers behind each vertex. Tests: tests/test_mesh_file.c. */
+/* OFF: "OFF", the three counts, vertices, then polygons "n i j k ..." with colours behind them ignored. A polygon of
+ * two corners is an edge. Also the spellings COFF, NOFF, STOFF with extra numbers behind each vertex. Tests:
+ * tests/test_mesh_file.c. */
 #include "scene/mesh_format.h"
 #include "scene/mesh_text.h"
 
@@ -37,10 +38,12 @@ static bool read_face(MeshText *t, int64_t face, int64_t count, MeshData *out) {
   int64_t corners, index;
   uint32_t first = 0, previous = 0;
   if (!next_element(t, "face", face, count, &word) || !text_index(t, word, &corners)) return false;
-  if (corners < 1) return text_fail(t, "face %lld: expected a number of corners >= 1, got %lld", (long long)face, (long long)corners);
+  if (corners < 1)
+    return text_fail(t, "face %lld: expected a number of corners >= 1, got %lld", (long long)face, (long long)corners);
   for (int64_t c = 0; c < corners; c++) {
     if (!text_word(t, &word)) {
-      return text_fail(t, "face %lld: expected %lld corners, found %lld", (long long)face, (long long)corners, (long long)c);
+      return text_fail(t, "face %lld: expected %lld corners, found %lld", (long long)face, (long long)corners,
+                       (long long)c);
     }
     if (!text_index(t, word, &index)) return false;
     if (index < 0 || index >= (int64_t)out->vertex_count) {

@@ -35,8 +35,9 @@ typedef struct Ply {
 } Ply;
 
 static bool type_of(Word word, PlyType *type) {
-  static const char *const names[][2] = {{"char", "int8"}, {"uchar", "uint8"}, {"short", "int16"}, {"ushort", "uint16"},
-                                         {"int", "int32"}, {"uint", "uint32"}, {"float", "float32"}, {"double", "float64"}};
+  static const char *const names[][2] = {{"char", "int8"},     {"uchar", "uint8"},   {"short", "int16"},
+                                         {"ushort", "uint16"}, {"int", "int32"},     {"uint", "uint32"},
+                                         {"float", "float32"}, {"double", "float64"}};
   for (int i = 0; i < PLY_TYPE_COUNT; i++) {
     if (word_is(word, names[i][0]) || word_is(word, names[i][1])) {
       *type = (PlyType)i;
@@ -47,9 +48,12 @@ static bool type_of(Word word, PlyType *type) {
 }
 
 static PlyRole role_of(PlyKind kind, Word name, bool list) {
-  if (kind == PLY_ELEMENT_VERTEX && !list) return word_is(name, "x") ? PLY_X : word_is(name, "y") ? PLY_Y : word_is(name, "z") ? PLY_Z : PLY_OTHER;
-  if (kind == PLY_ELEMENT_FACE && list && (word_is(name, "vertex_indices") || word_is(name, "vertex_index"))) return PLY_CORNERS;
-  if (kind == PLY_ELEMENT_EDGE && !list) return word_is(name, "vertex1") ? PLY_FIRST : word_is(name, "vertex2") ? PLY_SECOND : PLY_OTHER;
+  if (kind == PLY_ELEMENT_VERTEX && !list)
+    return word_is(name, "x") ? PLY_X : word_is(name, "y") ? PLY_Y : word_is(name, "z") ? PLY_Z : PLY_OTHER;
+  if (kind == PLY_ELEMENT_FACE && list && (word_is(name, "vertex_indices") || word_is(name, "vertex_index")))
+    return PLY_CORNERS;
+  if (kind == PLY_ELEMENT_EDGE && !list)
+    return word_is(name, "vertex1") ? PLY_FIRST : word_is(name, "vertex2") ? PLY_SECOND : PLY_OTHER;
   return PLY_OTHER;
 }
 
@@ -155,7 +159,8 @@ static bool as_index(Ply *ply, double value, uint32_t *index) {
     return true;
   }
   char sentence[128];
-  snprintf(sentence, sizeof sentence, "vertex index %.12g is out of range 0..%lld", value, (long long)ply->out->vertex_count - 1);
+  snprintf(sentence, sizeof sentence, "vertex index %.12g is out of range 0..%lld", value,
+           (long long)ply->out->vertex_count - 1);
   return fail_at(ply, sentence);
 }
 

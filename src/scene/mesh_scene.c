@@ -1,6 +1,6 @@
 /* A scene from mesh files alone (mesh_scene.h). Parts stay where their files put them, as an assembly exported from CAD
- * expects; a part that crosses an earlier one is put on top of the pile instead. Ground half a per cent below the lowest
- * point, gravity along -z, friction 0.3. Tests: tests/test_scene.c. */
+ * expects; a part that crosses an earlier one is put on top of the pile instead. Ground half a per cent below the
+ * lowest point, gravity along -z, friction 0.3. Tests: tests/test_scene.c. */
 #include "scene/mesh_scene.h"
 
 #include <math.h>
@@ -42,7 +42,8 @@ static bool add_part(Scene *scene, const char *path, SceneError *error) {
     scene_note_mesh(scene, path, &data);
     mesh = scene_add_mesh(scene, path, base, &data);
   }
-  return (mesh >= 0 && scene_add_body(scene, base, mesh)) || scene_fail(error, "out of memory while loading %.500s", path);
+  return (mesh >= 0 && scene_add_body(scene, base, mesh)) ||
+         scene_fail(error, "out of memory while loading %.500s", path);
 }
 
 /* Which bodies cross an earlier one where they are. Asked from the library only if some boxes meet. */
@@ -95,7 +96,8 @@ static bool add_ground(Scene *scene, const Box *box, size_t count, double gap, S
   Box all = box[0];
   MeshData data;
   for (size_t i = 1; i < count; i++) {
-    for (int k = 0; k < 3; k++) all.low[k] = fmin(all.low[k], box[i].low[k]), all.high[k] = fmax(all.high[k], box[i].high[k]);
+    for (int k = 0; k < 3; k++)
+      all.low[k] = fmin(all.low[k], box[i].low[k]), all.high[k] = fmax(all.high[k], box[i].high[k]);
   }
   int mesh = shape_half_space(up, 4 * diagonal(&all), &data) ? scene_add_mesh(scene, "ground", "ground", &data) : -1;
   SceneBody *body = mesh >= 0 ? scene_add_body(scene, "ground", mesh) : NULL;
@@ -127,7 +129,8 @@ bool mesh_scene_fill(Scene *scene, const char *const *path, int path_count, Scen
   }
   Box *box = calloc(scene->body_count, sizeof *box);
   bool *crosses = calloc(scene->body_count, sizeof *crosses);
-  bool ok = box && crosses ? arrange(scene, box, crosses, error) : scene_fail(error, "out of memory while placing the meshes");
+  bool ok = box && crosses ? arrange(scene, box, crosses, error)
+                           : scene_fail(error, "out of memory while placing the meshes");
   free(box);
   free(crosses);
   return ok;

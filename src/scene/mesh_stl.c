@@ -1,5 +1,6 @@
 /* STL, ascii and binary. Equal vertices are merged; normals are ignored: the order of the corners counts. A binary file
- * may begin with "solid" too, so it is the size that decides: 84 bytes and 50 per triangle. Tests: tests/test_mesh_file.c. */
+ * may begin with "solid" too, so it is the size that decides: 84 bytes and 50 per triangle. Tests:
+ * tests/test_mesh_file.c. */
 #include <math.h>
 #include <string.h>
 
@@ -30,7 +31,8 @@ static bool read_binary(const char *bytes, uint32_t count, VertexMerge *merge, M
       double x[3];
       for (int k = 0; k < 3; k++) {
         x[k] = read_f32(corner + 12 * c + 4 * k);
-        if (!isfinite(x[k])) return scene_fail(t->error, "%.500s: triangle %u: expected finite coordinates, got %g", t->name, i + 1, x[k]);
+        if (!isfinite(x[k]))
+          return scene_fail(t->error, "%.500s: triangle %u: expected finite coordinates, got %g", t->name, i + 1, x[k]);
       }
       if (!vertex_merge_add(merge, out, x, &v[c])) return text_fail(t, "out of memory");
     }
@@ -57,7 +59,8 @@ static bool read_ascii(MeshText *t, VertexMerge *merge, MeshData *out) {
     } else if (word_is(word, "solid") || word_is(word, "endsolid") || word_is(word, "facet")) {
       while (text_word(t, &word)) continue; /* names and normals */
     } else if (!word_is(word, "outer") && !word_is(word, "loop") && !word_is(word, "endfacet")) {
-      return text_fail(t, "expected facet, vertex, endloop, ..., got \"%.*s\"", word.length < 40 ? (int)word.length : 40, word.at);
+      return text_fail(t, "expected facet, vertex, endloop, ..., got \"%.*s\"",
+                       word.length < 40 ? (int)word.length : 40, word.at);
     }
   }
   return corner == 0 || text_fail(t, "triangle %zu: the file ends within it", triangle);
@@ -71,8 +74,9 @@ bool mesh_read_stl(const char *bytes, size_t length, const char *name, MeshData 
   bool ascii = length >= 5 && memcmp(bytes, "solid", 5) == 0 && expected != length, ok;
   if (ascii) ok = read_ascii(&t, &merge, out);
   else if (length < STL_HEADER || expected > length) {
-    ok = scene_fail(error, "%.500s: binary STL of %llu triangles needs %llu bytes, the file has %zu: it is cut off or no STL", name,
-                    (unsigned long long)count, (unsigned long long)expected, length);
+    ok = scene_fail(error,
+                    "%.500s: binary STL of %llu triangles needs %llu bytes, the file has %zu: it is cut off or no STL",
+                    name, (unsigned long long)count, (unsigned long long)expected, length);
   } else ok = read_binary(bytes, (uint32_t)count, &merge, &t, out);
   vertex_merge_free(&merge);
   return ok;

@@ -45,8 +45,10 @@ const RawMesh *store_get(Loader *loader, const Node *at, const char *file) {
     if (strcmp(store->raw[i].key, key) == 0) return &store->raw[i];
   }
   if (!find_file(loader, file, path)) {
-    node_fail(at, "mesh \"%.200s\" not found beside the scene, in a folder \"meshes\" beside it or a parent folder%s%.200s", file,
-              loader->mesh_dir ? ", or in " : "; --mesh-dir names another folder", loader->mesh_dir ? loader->mesh_dir : "");
+    node_fail(at,
+              "mesh \"%.200s\" not found beside the scene, in a folder \"meshes\" beside it or a parent folder%s%.200s",
+              file, loader->mesh_dir ? ", or in " : "; --mesh-dir names another folder",
+              loader->mesh_dir ? loader->mesh_dir : "");
     return NULL;
   }
   MeshData data;

@@ -60,9 +60,11 @@ bool text_next_word(MeshText *t, Word *word) {
   return true;
 }
 
-bool word_is(Word word, const char *text) { return strlen(text) == word.length && memcmp(word.at, text, word.length) == 0; }
+bool word_is(Word word, const char *text) {
+  return strlen(text) == word.length && memcmp(word.at, text, word.length) == 0;
+}
 
-/* Numbers of at most 15 digits and a power of ten up to 22 are exact in double arithmetic: one rounding, the right one. */
+/* At most 15 digits and powers of ten up to 22 are exact in double arithmetic: one rounding, the right one. */
 static bool exact_number(Word word, double *value) {
   static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};

@@ -10,7 +10,8 @@ static uint32_t *number_positions(const MeshData *mesh, MeshData *merged) {
   VertexMerge table = {0};
   uint32_t *number = malloc((mesh->vertex_count + 1) * sizeof *number);
   bool ok = number != NULL;
-  for (size_t i = 0; ok && i < mesh->vertex_count; i++) ok = vertex_merge_add(&table, merged, mesh->vertex + 3 * i, &number[i]);
+  for (size_t i = 0; ok && i < mesh->vertex_count; i++)
+    ok = vertex_merge_add(&table, merged, mesh->vertex + 3 * i, &number[i]);
   vertex_merge_free(&table);
   if (ok) return number;
   free(number);
@@ -19,7 +20,8 @@ static uint32_t *number_positions(const MeshData *mesh, MeshData *merged) {
 
 static bool has_point_triangle(const MeshData *mesh, const uint32_t *number) {
   for (size_t t = 0; t < mesh->triangle_count; t++) {
-    uint32_t a = number[mesh->triangle[3 * t]], b = number[mesh->triangle[3 * t + 1]], c = number[mesh->triangle[3 * t + 2]];
+    uint32_t a = number[mesh->triangle[3 * t]], b = number[mesh->triangle[3 * t + 1]],
+             c = number[mesh->triangle[3 * t + 2]];
     if (a == b || b == c || c == a) return true;
   }
   return false;
@@ -30,7 +32,7 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Every directed edge has its reverse: the sorted lists of both are the same. number may be NULL: vertices as they are. */
+/* Every directed edge has its reverse: the sorted lists of both are the same. number NULL: vertices as they are. */
 static bool is_closed(const MeshData *mesh, const uint32_t *number, bool *ok) {
   size_t count = 3 * mesh->triangle_count;
   uint64_t *edge = malloc((2 * count + 1) * sizeof *edge), *reverse = edge + count;
@@ -56,7 +58,8 @@ static bool is_closed(const MeshData *mesh, const uint32_t *number, bool *ok) {
 static void rename_vertices(MeshData *mesh, const uint32_t *number, MeshData *merged) {
   size_t kept = 0, edges = 0;
   for (size_t t = 0; t < mesh->triangle_count; t++) {
-    uint32_t a = number[mesh->triangle[3 * t]], b = number[mesh->triangle[3 * t + 1]], c = number[mesh->triangle[3 * t + 2]];
+    uint32_t a = number[mesh->triangle[3 * t]], b = number[mesh->triangle[3 * t + 1]],
+             c = number[mesh->triangle[3 * t + 2]];
     if (a == b || b == c || c == a) continue;
     uint32_t *out = mesh->triangle + 3 * kept++;
     out[0] = a, out[1] = b, out[2] = c;

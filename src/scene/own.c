@@ -16,7 +16,8 @@ static bool check_version(const Node *top) {
   }
   int64_t version;
   if (!node_integer(&node, 1, 1000, &version)) return false;
-  return version == 1 || node_fail(&node, "this abd reads version 1 of the scene format, the file is version %lld", (long long)version);
+  return version == 1 ||
+         node_fail(&node, "this abd reads version 1 of the scene format, the file is version %lld", (long long)version);
 }
 
 /* Unused materials are checked too. */
@@ -101,7 +102,8 @@ static bool read_include(Loader *loader, const Node *at) {
   char path[PATH_MAX];
   const char *name = json_string_value(at->value);
   if (!name) return node_expected(at, "a file name");
-  int n = name[0] == '/' ? snprintf(path, sizeof path, "%s", name) : snprintf(path, sizeof path, "%s/%s", loader->folder, name);
+  int n = name[0] == '/' ? snprintf(path, sizeof path, "%s", name)
+                         : snprintf(path, sizeof path, "%s/%s", loader->folder, name);
   char *real = n > 0 && n < PATH_MAX && file_exists(path) ? realpath(path, NULL) : NULL;
   if (!real) return node_fail(at, "no file \"%.300s\" to include", name);
   Loader inner = *loader;
@@ -135,9 +137,10 @@ static bool read_name(Scene *scene, const Node *top) {
 }
 
 static bool read_file(Loader *loader, const Node *top, bool settings) {
-  static const char *const known[] = {"version", "abd", "$schema", "name", "comment", "dt", "duration", "steps", "gravity",
-                                      "integrator", "contact", "solver", "materials", "meshes", "bodies", "exclude",
-                                      "pair_friction", "include", NULL};
+  static const char *const known[] = {"version", "abd",           "$schema",   "name",    "comment",
+                                      "dt",      "duration",      "steps",     "gravity", "integrator",
+                                      "contact", "solver",        "materials", "meshes",  "bodies",
+                                      "exclude", "pair_friction", "include",   NULL};
   OwnFile file = {.loader = loader, .top = top, .first_body = loader->scene->body_count};
   Scene ignored = *loader->scene; /* an included file's settings are checked and not used */
   bool ok = check_version(top) && node_check_keys(top, known) && (!settings || read_name(loader->scene, top)) &&

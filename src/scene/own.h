@@ -15,12 +15,13 @@ typedef struct OwnFile {
   size_t first_body;       /* of this file in the scene */
 } OwnFile;
 
-enum { SCENE_BODY_LIMIT = 1000000, SCENE_PAIR_LIMIT = 4000000 };
+/* Far above any use, so that a few bytes of a scene cannot ask for all memory. */
+enum { SCENE_BODY_LIMIT = 200000, SCENE_PAIR_LIMIT = 4000000, SCENE_SHAPE_VERTEX_LIMIT = 4000000 };
 
 /* The keys that describe geometry; a body has them beside its own. */
-#define GEOMETRY_KEYS                                                                                                  \
-  "shape", "mesh", "file", "scale", "thickness", "vertices", "triangles", "edges", "packed", "size", "radius", "height", \
-      "tube", "stretch", "segments", "sides", "subdivisions", "cells", "normal"
+#define GEOMETRY_KEYS                                                                                          \
+  "shape", "mesh", "file", "scale", "thickness", "vertices", "triangles", "edges", "packed", "size", "radius", \
+      "height", "tube", "stretch", "segments", "sides", "subdivisions", "cells", "normal"
 
 /* Geometry of an object: a shape, a file, lists or packed numbers. file_key is "mesh" in a body, where it may also be a
  * name of the file's "meshes", and "file" in "meshes". Returns the scene's mesh, or -1 after an error. */

@@ -53,10 +53,13 @@ static bool read_axis_rotation(const Node *rotation, double q[4]) {
   double axis[3] = {0}, degrees = 0, radians = 0;
   Node child;
   if (json_is_array(rotation->value)) {
-    return node_fail(rotation, "expected {\"axis\": [x, y, z], \"degrees\": angle}; three angles are written \"euler_degrees\": [x, y, z]");
+    return node_fail(
+        rotation,
+        "expected {\"axis\": [x, y, z], \"degrees\": angle}; three angles are written \"euler_degrees\": [x, y, z]");
   }
   if (!node_check_keys(rotation, known) || !read_vector(rotation, "axis", axis, 3) ||
-      !read_number(rotation, "degrees", NUMBER_ANY, &degrees) || !read_number(rotation, "radians", NUMBER_ANY, &radians)) {
+      !read_number(rotation, "degrees", NUMBER_ANY, &degrees) ||
+      !read_number(rotation, "radians", NUMBER_ANY, &radians)) {
     return false;
   }
   double length_sq = axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2];
@@ -83,7 +86,8 @@ static bool read_rotation(const Node *object, double q[4]) {
   if (!has_quaternion) return true;
   if (!node_vector(&quaternion, q, 4)) return false;
   for (int k = 0; k < 4; k++) length_sq += q[k] * q[k];
-  if (!(length_sq > 1e-200 && length_sq < 1e200)) return node_expected(&quaternion, "4 numbers w, x, y, z that are not all 0");
+  if (!(length_sq > 1e-200 && length_sq < 1e200))
+    return node_expected(&quaternion, "4 numbers w, x, y, z that are not all 0");
   quat_normalize(q);
   return true;
 }
@@ -98,7 +102,8 @@ static bool read_fixed(const Node *object, uint32_t *fixed) {
     const char *word = json_string_value(item.value);
     int k = 0;
     while (word && names[k] && strcmp(word, names[k]) != 0) k++;
-    if (!word || !names[k]) return node_expected(&item, "one of \"x\", \"y\", \"z\", \"rotation_x\", \"rotation_y\", \"rotation_z\"");
+    if (!word || !names[k])
+      return node_expected(&item, "one of \"x\", \"y\", \"z\", \"rotation_x\", \"rotation_y\", \"rotation_z\"");
     *fixed |= 1u << k;
   }
   return true;
@@ -109,7 +114,8 @@ static bool read_time(const Node *item, double previous, double *time) {
   Node child;
   if (!node_get(item, "time", &child)) return node_fail(item, "expected a key \"time\"");
   if (!node_number(&child, NUMBER_NOT_NEGATIVE, time)) return false;
-  return *time > previous || node_fail(&child, "expected a time later than the key before (%g s), got %g", previous, *time);
+  return *time > previous ||
+         node_fail(&child, "expected a time later than the key before (%g s), got %g", previous, *time);
 }
 
 /* What a key does not name stays as in the key before, first as in the body. */
@@ -119,7 +125,8 @@ static bool read_path(OwnFile *file, const Node *object, SceneBody *body) {
   PathKey key = {.time = -1};
   if (!node_get(object, "path", &list)) return true;
   if (!node_is_array(&list)) return false;
-  if (body->def.motion != ABD_MOTION_KINEMATIC) return node_fail(&list, "only a body with \"motion\": \"kinematic\" has a path");
+  if (body->def.motion != ABD_MOTION_KINEMATIC)
+    return node_fail(&list, "only a body with \"motion\": \"kinematic\" has a path");
   memcpy(key.position, body->def.position, sizeof key.position);
   memcpy(key.rotation, body->def.rotation, sizeof key.rotation);
   for (size_t i = 0; i < node_size(&list); i++) {
@@ -169,7 +176,8 @@ static bool read_motion(OwnFile *file, const Node *node, const SceneMesh *mesh, 
   }
   def->motion = (AbdMotion)motion;
   bool ok = read_vector(node, "position", def->position, 3) && read_rotation(node, def->rotation) &&
-            read_vector(node, "velocity", def->velocity, 3) && read_vector(node, "angular_velocity", def->angular_velocity, 3) &&
+            read_vector(node, "velocity", def->velocity, 3) &&
+            read_vector(node, "angular_velocity", def->angular_velocity, 3) &&
             read_vector(node, "force", def->force, 3) && read_vector(node, "torque", def->torque, 3) &&
             read_fixed(node, &def->fixed) && read_integer(node, "group", -1, 1000000000, &group) &&
             read_number(node, "motion_end", NUMBER_NOT_NEGATIVE, &body->motion_end) && read_path(file, node, body) &&
@@ -220,7 +228,8 @@ static bool read_copies(OwnFile *file, const Node *node, size_t original) {
       !read_vector(&copies, "offset", offset, 3)) {
     return false;
   }
-  if (scene->body_count + (size_t)count > SCENE_BODY_LIMIT) return node_fail(&copies, "more than %d bodies", SCENE_BODY_LIMIT);
+  if (scene->body_count + (size_t)count > SCENE_BODY_LIMIT)
+    return node_fail(&copies, "more than %d bodies", SCENE_BODY_LIMIT);
   char name[400], *first_name;
   snprintf(name, sizeof name, "%.390s", scene->body[original].name);
   scene->body[original].copy = true;
@@ -236,9 +245,10 @@ static bool read_copies(OwnFile *file, const Node *node, size_t original) {
 }
 
 static bool read_body(OwnFile *file, const Node *node) {
-  static const char *const known[] = {"name", "comment", "motion", "material", MATERIAL_KEYS, "position", "rotation", "euler_degrees",
-                                      "quaternion", "velocity", "angular_velocity", "force", "torque", "fixed", "group",
-                                      "copies", "path", "forces", "motion_end", GEOMETRY_KEYS, NULL};
+  static const char *const known[] = {
+      "name",          "comment",    "motion",   "material",         MATERIAL_KEYS, "position",    "rotation",
+      "euler_degrees", "quaternion", "velocity", "angular_velocity", "force",       "torque",      "fixed",
+      "group",         "copies",     "path",     "forces",           "motion_end",  GEOMETRY_KEYS, NULL};
   Scene *scene = file->loader->scene;
   const char *name = NULL;
   char default_name[64];

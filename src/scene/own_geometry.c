@@ -1,5 +1,5 @@
-/* Geometry in abd's own format: built-in shapes, mesh files, inline lists and packed numbers. Equal descriptions share one
- * mesh. Tests: tests/test_scene.c. */
+/* Geometry in abd's own format: built-in shapes, mesh files, inline lists and packed numbers. Equal descriptions share
+ * one mesh. Tests: tests/test_scene.c. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,9 +25,13 @@ typedef struct ShapeKind {
 
 static bool make_box(const ShapeDef *d, MeshData *out) { return shape_box(d->size, out); }
 static bool make_sphere(const ShapeDef *d, MeshData *out) { return shape_sphere(d->radius, d->subdivisions, out); }
-static bool make_cylinder(const ShapeDef *d, MeshData *out) { return shape_cylinder(d->radius, d->height, d->segments, out); }
+static bool make_cylinder(const ShapeDef *d, MeshData *out) {
+  return shape_cylinder(d->radius, d->height, d->segments, out);
+}
 static bool make_cone(const ShapeDef *d, MeshData *out) { return shape_cone(d->radius, d->height, d->segments, out); }
-static bool make_capsule(const ShapeDef *d, MeshData *out) { return shape_capsule(d->radius, d->height, d->segments, out); }
+static bool make_capsule(const ShapeDef *d, MeshData *out) {
+  return shape_capsule(d->radius, d->height, d->segments, out);
+}
 static bool make_torus(const ShapeDef *d, MeshData *out) {
   return shape_torus(d->radius, d->tube, d->stretch, d->segments, d->sides, out);
 }
@@ -123,13 +127,14 @@ static bool read_parameters(const Node *object, const ShapeKind *kind, ShapeDef 
   size_t size_count = kind->make == make_box ? 3 : kind->half_space ? 1 : 2;
   double *size = size_count == 3 ? def->size : size_count == 2 ? def->sheet : &def->ground;
   Node child;
-  bool ok = read_sizes(object, "size", size_count, size) && read_number(object, "radius", NUMBER_POSITIVE, &def->radius) &&
-            read_number(object, "height", NUMBER_POSITIVE, &def->height) &&
-            read_number(object, "tube", NUMBER_POSITIVE, &def->tube) &&
-            read_number(object, "stretch", NUMBER_NOT_NEGATIVE, &def->stretch) &&
-            read_count(object, "segments", 3, 1024, &def->segments) && read_count(object, "sides", 3, 1024, &def->sides) &&
-            read_count(object, "subdivisions", 0, 6, &def->subdivisions) && read_cells(object, def->cells) &&
-            read_normal(object, def->normal);
+  bool ok =
+      read_sizes(object, "size", size_count, size) && read_number(object, "radius", NUMBER_POSITIVE, &def->radius) &&
+      read_number(object, "height", NUMBER_POSITIVE, &def->height) &&
+      read_number(object, "tube", NUMBER_POSITIVE, &def->tube) &&
+      read_number(object, "stretch", NUMBER_NOT_NEGATIVE, &def->stretch) &&
+      read_count(object, "segments", 3, 1024, &def->segments) && read_count(object, "sides", 3, 1024, &def->sides) &&
+      read_count(object, "subdivisions", 0, 6, &def->subdivisions) && read_cells(object, def->cells) &&
+      read_normal(object, def->normal);
   if (ok && kind->make == make_torus && def->tube >= def->radius) {
     node_get(object, "tube", &child);
     return node_fail(json_object_get(object->value, "tube") ? &child : object,
@@ -142,11 +147,18 @@ static bool read_parameters(const Node *object, const ShapeKind *kind, ShapeDef 
 static int add_shape(Loader *loader, const ShapeKind *kind, const ShapeDef *d, double thickness) {
   char key[800];
   MeshData data;
-  snprintf(key, sizeof key, "%s|%a %a %a|%a %a|%a %a %a %a|%a %a %a|%a|%d %d %d|%d %d|%a", kind->name, d->size[0], d->size[1],
-           d->size[2], d->sheet[0], d->sheet[1], d->radius, d->height, d->tube, d->stretch, d->normal[0], d->normal[1],
-           d->normal[2], d->ground, d->segments, d->sides, d->subdivisions, d->cells[0], d->cells[1], thickness);
+  snprintf(key, sizeof key, "%s|%a %a %a|%a %a|%a %a %a %a|%a %a %a|%a|%d %d %d|%d %d|%a", kind->name, d->size[0],
+           d->size[1], d->size[2], d->sheet[0], d->sheet[1], d->radius, d->height, d->tube, d->stretch, d->normal[0],
+           d->normal[1], d->normal[2], d->ground, d->segments, d->sides, d->subdivisions, d->cells[0], d->cells[1],
+           thickness);
   int mesh = scene_find_mesh(loader->scene, key);
   if (mesh >= 0) return mesh;
+  size_t vertex_count = 0;
+  for (size_t i = 0; i < loader->scene->mesh_count; i++) vertex_count += loader->scene->mesh[i].data.vertex_count;
+  if (vertex_count > SCENE_SHAPE_VERTEX_LIMIT) {
+    scene_fail(loader->error, "the scene's shapes have more than %d vertices", SCENE_SHAPE_VERTEX_LIMIT);
+    return -1;
+  }
   if (kind->make(d, &data)) mesh = scene_add_mesh(loader->scene, key, kind->name, &data);
   if (mesh < 0) {
     loader_out_of_memory(loader);
@@ -217,12 +229,14 @@ static int add_new_mesh(OwnFile *file, MeshData *data, double thickness, bool ha
 static int read_inline(OwnFile *file, const Node *object, double thickness) {
   static const char *const allowed[] = {"vertices", "triangles", "edges", "thickness", NULL};
   MeshData data;
-  if (!check_geometry_keys(object, "inline geometry", allowed) || !inline_mesh_read(object, "triangles", &data)) return -1;
+  if (!check_geometry_keys(object, "inline geometry", allowed) || !inline_mesh_read(object, "triangles", &data))
+    return -1;
   scene_note_mesh(file->loader->scene, "inline mesh", &data);
   return add_new_mesh(file, &data, thickness, false);
 }
 
-static bool unpack_indices(const Node *packed, const char *key, size_t per, size_t vertex_count, uint32_t **index, size_t *count) {
+static bool unpack_indices(const Node *packed, const char *key, size_t per, size_t vertex_count, uint32_t **index,
+                           size_t *count) {
   Node node;
   if (!node_get(packed, key, &node)) return true;
   if (!json_is_string(node.value) ||
@@ -242,7 +256,8 @@ static bool unpack(const Node *packed, MeshData *data) {
   Node node;
   if (!node_get(packed, "vertices", &node)) return node_fail(packed, "expected a key \"vertices\"");
   if (!json_is_string(node.value) ||
-      !packed_to_f64(json_string_value(node.value), json_string_length(node.value), &data->vertex, &data->vertex_count) ||
+      !packed_to_f64(json_string_value(node.value), json_string_length(node.value), &data->vertex,
+                     &data->vertex_count) ||
       data->vertex_count % 3 || !data->vertex_count) {
     return node_fail(&node, "expected base64 of little-endian f64, 3 for each vertex");
   }

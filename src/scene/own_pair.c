@@ -1,5 +1,5 @@
-/* Pairs of bodies in abd's own format: "exclude" and "pair_friction". A body is named, or numbered from 0 in its file; the
- * name of a body with copies stands for all of them. Tests: tests/test_scene.c. */
+/* Pairs of bodies in abd's own format: "exclude" and "pair_friction". A body is named, or numbered from 0 in its file;
+ * the name of a body with copies stands for all of them. Tests: tests/test_scene.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,8 +30,8 @@ static bool find_bodies(OwnFile *file, const Node *node, BodyList *list) {
   return list->count || node_fail(node, "no body is called \"%.100s\"", name ? name : "");
 }
 
-static bool add_pairs(OwnFile *file, const Node *at, const BodyList *a, const BodyList *b, double friction, ScenePair **pairs,
-                      size_t *count) {
+static bool add_pairs(OwnFile *file, const Node *at, const BodyList *a, const BodyList *b, double friction,
+                      ScenePair **pairs, size_t *count) {
   for (size_t i = 0; i < a->count; i++) {
     for (size_t j = 0; j < b->count; j++) {
       if (a->index[i] == b->index[j]) {
@@ -79,7 +79,8 @@ static bool read_pair_friction(OwnFile *file) {
     double friction = -1;
     Scene *scene = file->loader->scene;
     if (!node_check_keys(&item, known) || !read_number(&item, "friction", NUMBER_NOT_NEGATIVE, &friction)) return false;
-    if (!node_get(&item, "bodies", &bodies) || friction < 0) return node_fail(&item, "expected \"bodies\" and \"friction\"");
+    if (!node_get(&item, "bodies", &bodies) || friction < 0)
+      return node_fail(&item, "expected \"bodies\" and \"friction\"");
     if (!read_pair(file, &bodies, friction, &scene->pair_friction, &scene->pair_friction_count)) return false;
   }
   return true;

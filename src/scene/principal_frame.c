@@ -10,13 +10,15 @@
 #include "scene/world_mesh.h"
 
 /* The mesh as the library centres it, and its moments for density 1. */
-static bool ask_library(const SceneMesh *mesh, AbdMeshView *view, double inertia[3], AbdWorld *world, SceneError *error) {
+static bool ask_library(const SceneMesh *mesh, AbdMeshView *view, double inertia[3], AbdWorld *world,
+                        SceneError *error) {
   AbdMeshId mesh_id;
   AbdBodyId body_id;
   AbdBodyView body_view;
   AbdBodyDef def = abd_default_body_def();
   AbdMeshDef mesh_def = world_mesh_def(mesh);
-  if (abd_world_add_mesh(world, &mesh_def, &mesh_id) != ABD_OK) return scene_fail(error, "%.500s", abd_world_error(world));
+  if (abd_world_add_mesh(world, &mesh_def, &mesh_id) != ABD_OK)
+    return scene_fail(error, "%.500s", abd_world_error(world));
   def.mesh = mesh_id;
   if (abd_world_add_body(world, &def, &body_id) != ABD_OK || abd_mesh_view(world, mesh_id, view) != ABD_OK ||
       abd_body_view(world, body_id, &body_view) != ABD_OK) {
@@ -26,7 +28,8 @@ static bool ask_library(const SceneMesh *mesh, AbdMeshView *view, double inertia
   return true;
 }
 
-/* Of the 24 right-handed relabellings of the axes, the one with ascending moments that is nearest to the world's axes. */
+/* Of the 24 right-handed relabellings of the axes, the one with ascending moments that is nearest to the world's axes.
+ */
 static void choose_axes(const double axes[9], const double inertia[3], const double start[4], double q[4]) {
   double best = -INFINITY, slack = 1e-9 * (fabs(inertia[0]) + fabs(inertia[1]) + fabs(inertia[2]));
   for (int code = 0; code < 27 * 8; code++) {
@@ -35,7 +38,8 @@ static void choose_axes(const double axes[9], const double inertia[3], const dou
     if (p[0] == p[1] || p[1] == p[2] || p[2] == p[0]) continue;
     if (inertia[p[0]] > inertia[p[1]] + slack || inertia[p[1]] > inertia[p[2]] + slack) continue;
     for (int k = 0; k < 9; k++) m[k] = axes[3 * p[k / 3] + k % 3] * (sign >> (k / 3) & 1 ? -1 : 1);
-    double det = m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) + m[2] * (m[3] * m[7] - m[4] * m[6]);
+    double det =
+        m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) + m[2] * (m[3] * m[7] - m[4] * m[6]);
     if (det < 0) continue;
     quat_from_matrix(m, candidate);
     quat_multiply(start, candidate, turned);

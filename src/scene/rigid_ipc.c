@@ -24,9 +24,16 @@ static bool read_steps(Scene *scene, const Node *top) {
 }
 
 static bool read_barrier(const RigidIpc *file, const Node *top) {
-  static const char *const known[] = {"initial_barrier_activation_distance", "minimum_separation_distance", "trajectory_type",
-                                      "detection_method", "barrier_type", "use_log_barrier", "use_distance_hashgrid",
-                                      "custom_hashgrid_cellsize", "extend_collision_set", NULL};
+  static const char *const known[] = {"initial_barrier_activation_distance",
+                                      "minimum_separation_distance",
+                                      "trajectory_type",
+                                      "detection_method",
+                                      "barrier_type",
+                                      "use_log_barrier",
+                                      "use_distance_hashgrid",
+                                      "custom_hashgrid_cellsize",
+                                      "extend_collision_set",
+                                      NULL};
   AbdContactDef *contact = &file->loader->scene->world.contact;
   Node node;
   contact->range = 1e-3;
@@ -59,9 +66,16 @@ static bool read_friction(const RigidIpc *file, const Node *top) {
 
 /* A tolerance relative to the scene's box is not taken over: it is far looser than abd's own. */
 static bool read_solver_block(const RigidIpc *file, const Node *top, const char *name) {
-  static const char *const known[] = {"max_iterations", "velocity_conv_tol", "is_velocity_conv_tol_abs", "convergence_criteria",
-                                      "energy_conv_tol", "line_search_lower_bound", "linear_solver", "dhat_epsilon",
-                                      "min_barrier_stiffness_scale", NULL};
+  static const char *const known[] = {"max_iterations",
+                                      "velocity_conv_tol",
+                                      "is_velocity_conv_tol_abs",
+                                      "convergence_criteria",
+                                      "energy_conv_tol",
+                                      "line_search_lower_bound",
+                                      "linear_solver",
+                                      "dhat_epsilon",
+                                      "min_barrier_stiffness_scale",
+                                      NULL};
   AbdSolverDef *solver = &file->loader->scene->world.solver;
   double tolerance = 1e-2;
   bool absolute = false;
@@ -74,7 +88,8 @@ static bool read_solver_block(const RigidIpc *file, const Node *top, const char 
   }
   if (absolute) solver->tolerance = tolerance;
   else if (json_object_get(node.value, "velocity_conv_tol")) {
-    scene_add_note(file->loader->scene, "%s.velocity_conv_tol relative to the scene's box is not used: abd's own tolerance is tighter",
+    scene_add_note(file->loader->scene,
+                   "%s.velocity_conv_tol relative to the scene's box is not used: abd's own tolerance is tighter",
                    name);
   }
   char where[32];
@@ -89,7 +104,8 @@ static bool read_integrator(const RigidIpc *file, const Node *problem) {
   int choice = 0;
   if (!read_choice(problem, "time_stepper", names, &choice)) return false;
   scene->world.integrator = choice == 1 ? ABD_INTEGRATOR_EULER : ABD_INTEGRATOR_RIGID;
-  if (choice >= 2) scene_add_note(scene, "time_stepper \"%s\" is not known to abd: its own default is used", names[choice]);
+  if (choice >= 2)
+    scene_add_note(scene, "time_stepper \"%s\" is not known to abd: its own default is used", names[choice]);
   return true;
 }
 
@@ -105,8 +121,15 @@ static bool read_bodies(const RigidIpc *file, const Node *problem) {
 }
 
 static bool read_problem(RigidIpc *file, const Node *top) {
-  static const char *const known[] = {"rigid_bodies", "gravity", "coefficient_friction", "coefficient_restitution", "collision_eps",
-                                      "time_stepper", "do_intersection_check", "linear_constraints", "orthogonality_stiffness",
+  static const char *const known[] = {"rigid_bodies",
+                                      "gravity",
+                                      "coefficient_friction",
+                                      "coefficient_restitution",
+                                      "collision_eps",
+                                      "time_stepper",
+                                      "do_intersection_check",
+                                      "linear_constraints",
+                                      "orthogonality_stiffness",
                                       NULL};
   static const char *const dead[] = {"collision_eps", "do_intersection_check", NULL};
   Scene *scene = file->loader->scene;
@@ -121,7 +144,8 @@ static bool read_problem(RigidIpc *file, const Node *top) {
   if (!read_vector(&node, "gravity", scene->world.gravity, 3) ||
       !read_number(&node, "coefficient_friction", NUMBER_ANY, &friction) ||
       !read_number(&node, "coefficient_restitution", NUMBER_ANY, &restitution) ||
-      !read_number(&node, "orthogonality_stiffness", NUMBER_POSITIVE, &file->stiffness) || !read_integrator(file, &node)) {
+      !read_number(&node, "orthogonality_stiffness", NUMBER_POSITIVE, &file->stiffness) ||
+      !read_integrator(file, &node)) {
     return false;
   }
   scene->world.contact.friction = friction > 0 ? friction : 0;
@@ -152,10 +176,22 @@ static bool join_static_group(Scene *scene) {
 }
 
 bool rigid_ipc_read(Loader *loader, const Node *top) {
-  static const char *const known[] = {"scene_type", "solver", "timestep", "max_time", "max_iterations", "rigid_body_problem",
-                                      "distance_barrier_constraint", "friction_constraints", "ipc_solver", "newton_solver",
-                                      "homotopy_solver", "ncp_solver", "volume_constraint", "viewport_bbox",
-                                      "distance_barrier_constraints", NULL};
+  static const char *const known[] = {"scene_type",
+                                      "solver",
+                                      "timestep",
+                                      "max_time",
+                                      "max_iterations",
+                                      "rigid_body_problem",
+                                      "distance_barrier_constraint",
+                                      "friction_constraints",
+                                      "ipc_solver",
+                                      "newton_solver",
+                                      "homotopy_solver",
+                                      "ncp_solver",
+                                      "volume_constraint",
+                                      "viewport_bbox",
+                                      "distance_barrier_constraints",
+                                      NULL};
   static const char *const dead[] = {"homotopy_solver", "ncp_solver", "volume_constraint", "viewport_bbox",
                                      "distance_barrier_constraints", NULL};
   RigidIpc file = {.loader = loader, .timestep = 0.01, .stiffness = -1};

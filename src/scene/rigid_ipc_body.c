@@ -68,7 +68,8 @@ static bool read_fixed(const Node *node, AbdBodyDef *def) {
     if (json_is_true(child.value)) def->motion = ABD_MOTION_STATIC;
     return true;
   }
-  if (!json_is_array(child.value) || node_size(&child) < 6) return node_expected(&child, "true, false or a list of 6 of them");
+  if (!json_is_array(child.value) || node_size(&child) < 6)
+    return node_expected(&child, "true, false or a list of 6 of them");
   uint32_t fixed = 0;
   for (size_t i = 0; i < 6; i++) {
     Node item = node_item(&child, i);
@@ -87,11 +88,11 @@ static bool read_motion(const Node *node, AbdBodyDef *def) {
   int64_t group = -1;
   if (!read_choice(node, "type", types, &type)) return false;
   def->motion = (AbdMotion)type;
-  bool ok = read_number(node, "density", NUMBER_POSITIVE, &def->density) && read_vector(node, "position", def->position, 3) &&
-            read_vector(node, "rotation", degrees, 3) && read_vector(node, "linear_velocity", def->velocity, 3) &&
-            read_vector(node, "angular_velocity", spin, 3) && read_vector(node, "force", def->force, 3) &&
-            read_vector(node, "torque", torque, 3) && read_integer(node, "group_id", -1, 1000000, &group) &&
-            read_fixed(node, def);
+  bool ok = read_number(node, "density", NUMBER_POSITIVE, &def->density) &&
+            read_vector(node, "position", def->position, 3) && read_vector(node, "rotation", degrees, 3) &&
+            read_vector(node, "linear_velocity", def->velocity, 3) && read_vector(node, "angular_velocity", spin, 3) &&
+            read_vector(node, "force", def->force, 3) && read_vector(node, "torque", torque, 3) &&
+            read_integer(node, "group_id", -1, 1000000, &group) && read_fixed(node, def);
   if (!ok) return false;
   quat_from_euler_degrees(degrees, def->rotation);
   for (int k = 0; k < 3; k++) {
@@ -146,7 +147,8 @@ static bool add_body(const RigidIpc *file, const Node *node, const char *name, i
   const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
   const char *dot = strrchr(base, '.');
   int length = dot && dot > base ? (int)(dot - base) : (int)strnlen(base, 200);
-  snprintf(numbered, sizeof numbered, "%.*s-%zu", length < 200 ? length : 200, base, file->loader->scene->body_count + 1);
+  snprintf(numbered, sizeof numbered, "%.*s-%zu", length < 200 ? length : 200, base,
+           file->loader->scene->body_count + 1);
   SceneBody *body = scene_add_body(file->loader->scene, numbered, mesh);
   if (!body) return loader_out_of_memory(file->loader);
   body->def = *def;
@@ -173,11 +175,35 @@ static bool add_components(const RigidIpc *file, const Node *node, const char *n
 }
 
 bool rigid_ipc_read_body(const RigidIpc *file, const Node *node) {
-  static const char *const known[] = {
-      "enabled", "mesh", "vertices", "edges", "faces", "scale", "dimensions", "rotation", "position", "density", "type",
-      "is_dof_fixed", "linear_velocity", "angular_velocity", "force", "torque", "group_id", "split_components", "oriented",
-      "is_oriented", "kinematic_max_time", "kinematic_poses", "polygons", "masses", "time_stepper", "ipc_comparison_enabled", NULL};
-  static const char *const dead[] = {"oriented", "is_oriented", "polygons", "masses", "time_stepper", "ipc_comparison_enabled", NULL};
+  static const char *const known[] = {"enabled",
+                                      "mesh",
+                                      "vertices",
+                                      "edges",
+                                      "faces",
+                                      "scale",
+                                      "dimensions",
+                                      "rotation",
+                                      "position",
+                                      "density",
+                                      "type",
+                                      "is_dof_fixed",
+                                      "linear_velocity",
+                                      "angular_velocity",
+                                      "force",
+                                      "torque",
+                                      "group_id",
+                                      "split_components",
+                                      "oriented",
+                                      "is_oriented",
+                                      "kinematic_max_time",
+                                      "kinematic_poses",
+                                      "polygons",
+                                      "masses",
+                                      "time_stepper",
+                                      "ipc_comparison_enabled",
+                                      NULL};
+  static const char *const dead[] = {
+      "oriented", "is_oriented", "polygons", "masses", "time_stepper", "ipc_comparison_enabled", NULL};
   AbdBodyDef def = abd_default_body_def();
   bool enabled = true, split = false;
   const char *name;

@@ -22,8 +22,8 @@ typedef struct SceneOptions {
   int set_count;
 } SceneOptions;
 
-/* Loads one scene file (.json), or one or more mesh files (.obj .stl .ply .off) into a scene of their own with a ground.
- * options may be NULL. Returns NULL and fills error on failure. */
+/* Loads one scene file (.json), or one or more mesh files (.obj .stl .ply .off) into a scene of their own with a
+ * ground. options may be NULL. Returns NULL and fills error on failure. */
 Scene *scene_load(const char *const *path, int path_count, const SceneOptions *options, SceneError *error);
 /* The same from the text of a scene file; name is used in messages and its folder for relative mesh paths. */
 Scene *scene_parse(const char *text, size_t length, const char *name, const SceneOptions *options, SceneError *error);
@@ -39,7 +39,7 @@ bool scene_apply(const Scene *scene, AbdWorld *world, SceneError *error);
 double scene_dt(const Scene *scene);
 int64_t scene_steps(const Scene *scene);       /* how many steps the file asks for */
 int64_t scene_steps_for(const Scene *scene, double seconds); /* the steps that cover a time */
-const char *scene_name(const Scene *scene);    /* of the scene: its "name" or the file's name without folder and ending */
+const char *scene_name(const Scene *scene); /* of the scene: its "name" or the file's name without folder and ending */
 size_t scene_body_count(const Scene *scene);
 /* "#rrggbb" of a body (0-based) for pictures; NULL where the scene says nothing. */
 const char *scene_body_color(const Scene *scene, size_t body);
@@ -49,8 +49,8 @@ int scene_note_count(const Scene *scene);
 const char *scene_note(const Scene *scene, int index);
 
 /* The scene as self-contained text in abd's own format: every setting resolved (--set too), geometry packed into it.
- * scene_parse of this text builds the same world bit for bit, without any other file. Owned by the scene; NULL if out of
- * memory. */
+ * scene_parse of this text builds the same world bit for bit, without any other file. Owned by the scene; NULL if out
+ * of memory. */
 const char *scene_text(Scene *scene, size_t *length);
 
 #endif

@@ -76,8 +76,8 @@ AbdWorld *scene_build(const Scene *scene, int threads, SceneError *error) {
   return NULL;
 }
 
-/* The pose a path gives at a time; before the first key it is reached from the body's pose at time 0. A key within slack
- * of the time is meant: steps add up to its time only within rounding. */
+/* The pose a path gives at a time; before the first key it is reached from the body's pose at time 0. A key within
+ * slack of the time is meant: steps add up to its time only within rounding. */
 static void path_pose(const SceneBody *body, double time, double slack, double position[3], double rotation[4]) {
   PathKey before = {.time = 0}, after = body->path[0];
   memcpy(before.position, body->def.position, sizeof before.position);

@@ -102,7 +102,8 @@ bool scene_add_note(Scene *scene, const char *format, ...) {
 
 void scene_note_mesh(Scene *scene, const char *name, const MeshData *mesh) {
   if (mesh->dropped_count) scene_add_note(scene, "%.300s: dropped %zu degenerate triangles", name, mesh->dropped_count);
-  if (mesh->welded_count) scene_add_note(scene, "%.300s: merged %zu vertices with others at the same place", name, mesh->welded_count);
+  if (mesh->welded_count)
+    scene_add_note(scene, "%.300s: merged %zu vertices with others at the same place", name, mesh->welded_count);
 }
 
 double scene_dt(const Scene *scene) { return scene->world.dt; }

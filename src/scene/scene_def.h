@@ -1,4 +1,5 @@
-/* The resolved scene: what every reader fills and scene_build turns into a world. Internal to src/scene and its tests. */
+/* The resolved scene: what every reader fills and scene_build turns into a world. Internal to src/scene and its tests.
+ */
 #ifndef ABD_SCENE_DEF_H
 #define ABD_SCENE_DEF_H
 

@@ -1,5 +1,6 @@
 /* Loading: which format a file is in, --set, and mesh files alone (scene.h). Tests: tests/test_scene.c. */
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,9 @@ static json_t *parse_json(const JsonFile *file, size_t flags) {
   return value;
 }
 
-static bool is_rigid_ipc(json_t *value) { return json_object_get(value, "rigid_body_problem") || json_object_get(value, "args"); }
+static bool is_rigid_ipc(json_t *value) {
+  return json_object_get(value, "rigid_body_problem") || json_object_get(value, "args");
+}
 
 /* A saved simulation keeps its scene under "args". */
 static bool read_rigid_ipc(Loader *loader, const Node *top) {
@@ -57,11 +60,38 @@ static bool name_after(Scene *scene, const char *path) {
   return scene->name != NULL;
 }
 
+static bool all_finite(const double *value, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (!isfinite(value[i])) return false;
+  }
+  return true;
+}
+
+/* Numbers of the file are finite; scaling, copying and moving them may have gone beyond. */
+static bool check_finite(const Scene *scene, SceneError *error) {
+  for (size_t i = 0; i < scene->mesh_count; i++) {
+    const SceneMesh *mesh = &scene->mesh[i];
+    if (!all_finite(mesh->data.vertex, 3 * mesh->data.vertex_count)) {
+      return scene_fail(error, "mesh %.300s: coordinates are too large for numbers after scaling", mesh->name);
+    }
+  }
+  for (size_t i = 0; i < scene->body_count; i++) {
+    const SceneBody *body = &scene->body[i];
+    bool ok = all_finite(body->def.position, 3) && all_finite(body->def.rotation, 4);
+    for (size_t k = 0; ok && k < body->path_count; k++) {
+      ok = all_finite(body->path[k].position, 3) && all_finite(body->path[k].rotation, 4);
+    }
+    if (!ok) return scene_fail(error, "body %.300s: its position is too large for numbers", body->name);
+  }
+  return true;
+}
+
 static Scene *finish(Loader *loader, const char *path, const SceneOptions *options, bool ok) {
   Scene *scene = loader->scene;
   store_free(loader->store);
   free(loader->real_path);
   if (ok && options) ok = set_options_apply(scene, options, loader->error);
+  if (ok) ok = check_finite(scene, loader->error);
   if (ok && !name_after(scene, path)) ok = loader_out_of_memory(loader);
   if (ok) return scene;
   scene_destroy(scene);
@@ -72,7 +102,10 @@ Scene *scene_parse(const char *text, size_t length, const char *name, const Scen
   char folder[PATH_MAX];
   MeshStore store = {0};
   JsonFile file = {.name = name, .text = text, .length = length, .error = error};
-  Loader loader = {.scene = scene_create(), .error = error, .mesh_dir = options ? options->mesh_dir : NULL, .folder = folder,
+  Loader loader = {.scene = scene_create(),
+                   .error = error,
+                   .mesh_dir = options ? options->mesh_dir : NULL,
+                   .folder = folder,
                    .store = &store};
   folder_of(name, folder);
   if (!loader.scene) {
@@ -101,7 +134,8 @@ Scene *scene_load(const char *const *path, int path_count, const SceneOptions *o
   }
   for (int i = 0; i < path_count; i++) {
     if (path_count > 1 && !mesh_extension_known(path[i])) {
-      scene_fail(error, "%.500s: expected a mesh file (.obj, .stl, .ply, .off): several files are taken as meshes", path[i]);
+      scene_fail(error, "%.500s: expected a mesh file (.obj, .stl, .ply, .off): several files are taken as meshes",
+                 path[i]);
       return NULL;
     }
   }

@@ -15,7 +15,9 @@
 static bool put(json_t *object, const char *key, json_t *value) { return json_object_set_new(object, key, value) == 0; }
 
 /* A new empty value inside the object; NULL on failure. */
-static json_t *put_new(json_t *object, const char *key, json_t *value) { return put(object, key, value) ? value : NULL; }
+static json_t *put_new(json_t *object, const char *key, json_t *value) {
+  return put(object, key, value) ? value : NULL;
+}
 
 static json_t *append_object(json_t *list) {
   json_t *object = json_object();
@@ -57,9 +59,12 @@ static bool put_settings(json_t *top, const Scene *scene) {
   json_t *contact = put_new(top, "contact", json_object()), *solver = put_new(top, "solver", json_object());
   bool ok = put(top, "version", json_integer(1)) && put(top, "name", text_value(scene_name(scene))) &&
             put(top, "dt", json_real(w->dt)) && put(top, "steps", json_integer(scene_steps(scene))) &&
-            put_vector(top, "gravity", w->gravity, 3) && put(top, "integrator", json_string(integrators[w->integrator]));
-  return ok && put(contact, "range", json_real(w->contact.range)) && put(contact, "separation", json_real(w->contact.separation)) &&
-         put(contact, "stiffness", json_real(w->contact.stiffness)) && put(contact, "friction", json_real(w->contact.friction)) &&
+            put_vector(top, "gravity", w->gravity, 3) &&
+            put(top, "integrator", json_string(integrators[w->integrator]));
+  return ok && put(contact, "range", json_real(w->contact.range)) &&
+         put(contact, "separation", json_real(w->contact.separation)) &&
+         put(contact, "stiffness", json_real(w->contact.stiffness)) &&
+         put(contact, "friction", json_real(w->contact.friction)) &&
          put(contact, "friction_speed", json_real(w->contact.friction_speed)) &&
          put(contact, "friction_iterations", json_integer(w->contact.friction_iterations)) &&
          put(contact, "friction_anchors", json_boolean(w->contact.friction_anchors)) &&
@@ -111,8 +116,8 @@ static bool put_path(json_t *object, const SceneBody *body) {
   bool ok = list != NULL;
   for (size_t i = 0; ok && i < body->path_count; i++) {
     json_t *key = append_object(list);
-    ok = put(key, "time", json_real(body->path[i].time)) &&
-         put_vector(key, "position", body->path[i].position, 3) && put_vector(key, "quaternion", body->path[i].rotation, 4);
+    ok = put(key, "time", json_real(body->path[i].time)) && put_vector(key, "position", body->path[i].position, 3) &&
+         put_vector(key, "quaternion", body->path[i].rotation, 4);
   }
   return ok;
 }
@@ -143,13 +148,14 @@ static bool put_body(json_t *bodies, const SceneBody *body, size_t mesh_number) 
   json_t *object = append_object(bodies);
   char label[32];
   mesh_label(label, mesh_number);
-  return put(object, "name", text_value(body->name)) &&
-         put(object, "mesh", json_string(label)) && put(object, "motion", json_string(motions[def->motion])) &&
-         put_material(object, body) && put_vector(object, "position", def->position, 3) &&
-         put_vector(object, "quaternion", def->rotation, 4) && put_vector_unless_zero(object, "velocity", def->velocity) &&
+  return put(object, "name", text_value(body->name)) && put(object, "mesh", json_string(label)) &&
+         put(object, "motion", json_string(motions[def->motion])) && put_material(object, body) &&
+         put_vector(object, "position", def->position, 3) && put_vector(object, "quaternion", def->rotation, 4) &&
+         put_vector_unless_zero(object, "velocity", def->velocity) &&
          put_vector_unless_zero(object, "angular_velocity", def->angular_velocity) &&
          put_vector_unless_zero(object, "force", def->force) && put_vector_unless_zero(object, "torque", def->torque) &&
-         (!def->fixed || put_fixed(object, def->fixed)) && (def->group < 0 || put(object, "group", json_integer(def->group))) &&
+         (!def->fixed || put_fixed(object, def->fixed)) &&
+         (def->group < 0 || put(object, "group", json_integer(def->group))) &&
          (!isfinite(body->motion_end) || put(object, "motion_end", json_real(body->motion_end))) &&
          (!body->path_count || put_path(object, body)) && (!body->forces_count || put_forces(object, body));
 }
@@ -164,7 +170,8 @@ static json_t *pair_value(const ScenePair *pair) {
 static bool put_pairs(json_t *top, const Scene *scene) {
   json_t *exclude = put_new(top, "exclude", json_array()), *friction = put_new(top, "pair_friction", json_array());
   bool ok = exclude && friction;
-  for (size_t i = 0; ok && i < scene->exclude_count; i++) ok = json_array_append_new(exclude, pair_value(&scene->exclude[i])) == 0;
+  for (size_t i = 0; ok && i < scene->exclude_count; i++)
+    ok = json_array_append_new(exclude, pair_value(&scene->exclude[i])) == 0;
   for (size_t i = 0; ok && i < scene->pair_friction_count; i++) {
     const ScenePair *pair = &scene->pair_friction[i];
     json_t *item = append_object(friction);
@@ -179,7 +186,8 @@ static char *write_text(const Scene *scene) {
   size_t *number = calloc(scene->mesh_count + 1, sizeof *number);
   bool ok = number && put_settings(top, scene) && put_meshes(top, scene, number);
   json_t *bodies = put_new(top, "bodies", json_array());
-  for (size_t i = 0; ok && i < scene->body_count; i++) ok = put_body(bodies, &scene->body[i], number[scene->body[i].mesh]);
+  for (size_t i = 0; ok && i < scene->body_count; i++)
+    ok = put_body(bodies, &scene->body[i], number[scene->body[i].mesh]);
   ok = ok && put_pairs(top, scene);
   char *text = ok ? json_dumps(top, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
   json_decref(top);

@@ -18,7 +18,8 @@ static bool add_quad(MeshData *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d
 }
 
 bool shape_box(const double size[3], MeshData *out) {
-  static const uint32_t quad[6][4] = {{0, 2, 3, 1}, {4, 5, 7, 6}, {0, 1, 5, 4}, {2, 6, 7, 3}, {0, 4, 6, 2}, {1, 3, 7, 5}};
+  static const uint32_t quad[6][4] = {{0, 2, 3, 1}, {4, 5, 7, 6}, {0, 1, 5, 4},
+                                      {2, 6, 7, 3}, {0, 4, 6, 2}, {1, 3, 7, 5}};
   bool ok = true;
   *out = (MeshData){0};
   for (int i = 0; ok && i < 8; i++) {
@@ -114,7 +115,8 @@ static bool revolve(double bottom, const double (*profile)[2], int count, double
     ok = add_ring(out, profile[i][0], profile[i][1], segments);
     if (ok && i) ok = stitch(out, 2 + n * (uint32_t)(i - 1), 2 + n * (uint32_t)i, segments);
   }
-  ok = ok && close_ring(out, 2, 0, false, segments) && close_ring(out, 2 + n * (uint32_t)(count - 1), 1, true, segments);
+  ok =
+      ok && close_ring(out, 2, 0, false, segments) && close_ring(out, 2 + n * (uint32_t)(count - 1), 1, true, segments);
   return finish(ok, out);
 }
 

@@ -1,5 +1,5 @@
-/* Built-in shapes: closed surfaces with outward triangles, centred at the origin with z as their axis, except sheets, which
- * are open and lie in the plane z = 0. Sizes in metres. Tests: tests/test_shape.c. */
+/* Built-in shapes: closed surfaces with outward triangles, centred at the origin with z as their axis, except sheets,
+ * which are open and lie in the plane z = 0. Sizes in metres. Tests: tests/test_shape.c. */
 #ifndef ABD_SCENE_SHAPE_H
 #define ABD_SCENE_SHAPE_H
 

@@ -26,7 +26,8 @@ static bool grow_table(VertexMerge *merge, const MeshData *mesh) {
   VertexMerge larger = {.capacity = merge->capacity ? 2 * merge->capacity : 64};
   larger.slot = calloc(larger.capacity, sizeof *larger.slot);
   if (!larger.slot) return false;
-  for (size_t i = 0; i < mesh->vertex_count; i++) larger.slot[find_slot(&larger, mesh, mesh->vertex + 3 * i)] = (uint32_t)i + 1;
+  for (size_t i = 0; i < mesh->vertex_count; i++)
+    larger.slot[find_slot(&larger, mesh, mesh->vertex + 3 * i)] = (uint32_t)i + 1;
   free(merge->slot);
   *merge = larger;
   return true;

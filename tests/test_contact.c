@@ -1,0 +1,485 @@
+/* Pairs of bodies: candidates against a loop over all stencils, contacts that do not depend on when their list was made,
+ * gradient and Hessian of barrier and friction, body boxes against all pairs. The step bound: tests/test_bound.c. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "contact/broad.h"
+#include "kernel/barrier.h"
+#include "kernel/friction.h"
+#include "posed.h"
+
+static Cast cast;
+
+static int rounds(int whole) { return getenv("ABD_TEST_SHORT") ? whole / 8 : whole; }
+
+static ContactScene scene_of(double range, double separation) {
+  return (ContactScene){&cast.model, range, separation, 0.1 * range};
+}
+
+static int start(void **state) {
+  AbdError error = {ABD_OK, ""};
+  (void)state;
+  if (cast_init(&cast, &error)) return 0;
+  printf("%s\n", error.text);
+  return -1;
+}
+
+static int stop(void **state) {
+  (void)state;
+  model_destroy(&cast.model);
+  return 0;
+}
+
+/* ---- candidates -------------------------------------------------------------------------------------------------- */
+
+/* How often each stencil of a kind is in the list, row by row. */
+static int *count_listed(const Pair *p, int kind, int na, int nb) {
+  int *count = calloc((size_t)na * (size_t)nb + 1, sizeof(int));
+  assert_non_null(count);
+  for (int i = 0; i < p->candidate_count; i++)
+    if (p->candidate[i].kind == kind) count[p->candidate[i].prim_a * nb + p->candidate[i].prim_b]++;
+  return count;
+}
+
+static void check_list(const Pair *p, const Posed *a, const Posed *b, double radius) {
+  int near = 0;
+  for (int kind = 0; kind < 4; kind++) {
+    int na, nb;
+    stencil_counts(a->mesh, b->mesh, kind, &na, &nb);
+    int *count = count_listed(p, kind, na, nb);
+    for (int i = 0; i < na; i++)
+      for (int j = 0; j < nb; j++) {
+        double d = stencil_distance(a, b, kind, i, j);
+        int listed = count[i * nb + j];
+        near += listed;
+        if (fabs(d - radius) < 1e-12) continue;
+        if (listed != (d < radius)) fail_msg("%s, %s: stencil kind %d (%d, %d) at %.17g is listed %d times, radius %g", a->mesh->name, b->mesh->name, kind, i, j, d, listed, radius);
+      }
+    free(count);
+  }
+  assert_int_equal(near, p->candidate_count);
+}
+
+static void check_listed_distances(const Pair *p, const Posed *a, const Posed *b) {
+  for (int i = 0; i < p->candidate_count; i++) {
+    const Candidate *c = &p->candidate[i];
+    double d = stencil_distance(a, b, c->kind, c->prim_a, c->prim_b);
+    if (c->dist > d || c->dist < d * (1 - 2e-6) - 1e-12) fail_msg("candidate at %.17g says %.17g", d, c->dist);
+  }
+}
+
+static void test_query_finds_what_a_double_loop_finds(void **state) {
+  Draw d = {1};
+  long found = 0;
+  (void)state;
+  for (int k = 0; k < rounds(1600); k++) {
+    Pair p = draw_pair(&d, &cast.model);
+    Affine q[2];
+    ContactScene scene = scene_of(1e-3, 0);
+    if (draw_near(&d, &cast.model, &p, draw_decades(&d, -4, -0.5), k % 3 ? 1e-3 : 0.1, q)) {
+      double radius = draw_decades(&d, -4, 0.5);
+      pair_query(&p, &scene, &q[0], &q[1], radius);
+      assert_true(p.listed && !p.failed);
+      Posed a = {body_mesh(&cast.model, p.a), affine_relative(&q[0], &q[1])}, b = {body_mesh(&cast.model, p.b), affine(vec3(0, 0, 0), mat3_identity())};
+      check_list(&p, &a, &b, radius);
+      check_listed_distances(&p, &a, &b);
+      found += p.candidate_count;
+    }
+    pair_destroy(&p);
+  }
+  assert_true(found > rounds(1600) * 10L);
+}
+
+/* ---- contacts ---------------------------------------------------------------------------------------------------- */
+
+static bool same(double x, double y) { return memcmp(&x, &y, sizeof x) == 0; }
+static bool same_vec3(Vec3 x, Vec3 y) { return same(x.x, y.x) && same(x.y, y.y) && same(x.z, y.z); }
+
+static bool same_contact(const Contact *x, const Contact *y) {
+  return x->kind == y->kind && x->prim_a == y->prim_a && x->prim_b == y->prim_b && same(x->gap, y->gap) && same(x->mollifier, y->mollifier) &&
+         same(x->mollifier_d1, y->mollifier_d1) && same_vec3(x->normal, y->normal) && same_vec3(x->ya, y->ya) && same_vec3(x->yb, y->yb);
+}
+
+static void check_same(const Pair *x, const Pair *y) {
+  if (x->contact_count != y->contact_count) fail_msg("%d contacts with the old list, %d with a new one", x->contact_count, y->contact_count);
+  for (int i = 0; i < x->contact_count; i++)
+    if (!same_contact(&x->contact[i], &y->contact[i])) fail_msg("contact %d of %d differs", i, x->contact_count);
+  if (!same(x->energy_trial, y->energy_trial) || !same(x->noise, y->noise) || !same(x->min_gap, y->min_gap))
+    fail_msg("energy %.17g and %.17g, noise %g and %g", x->energy_trial, y->energy_trial, x->noise, y->noise);
+}
+
+static Affine moved(const Affine *q, Vec3 shift, Vec3 turn, Vec3 about) {
+  Mat3 r = mat3_exp(turn);
+  return affine(add(add(about, shift), mat3_mul_vec(r, sub(q->n[0], about))), mat3_mul(r, affine_linear(q)));
+}
+
+static Pair fresh_like(const Pair *p, double margin) {
+  return (Pair){.a = p->a, .b = p->b, .stiffness = p->stiffness, .margin = margin};
+}
+
+/* Both bodies wander together, a little against each other; the list is renewed when the pair sees fit. */
+static void wander(Draw *d, Pair *p, const ContactScene *scene, Affine q[2], double place, long *contacts, int *kept) {
+  double small = draw_decades(d, -6, -2);
+  p->margin = draw_decades(d, -5, -1);
+  for (int k = 0; k < 2; k++) q[k].n[0] = add(q[k].n[0], vec3(place, -place, place));
+  for (int step = 0; step < 12; step++) {
+    Vec3 shift = draw_vec3(d, 0.3), turn = draw_vec3(d, 0.5), about = q[1].n[0], at = q[0].n[0];
+    for (int k = 0; k < 2; k++) q[k] = moved(&q[k], shift, turn, about);
+    q[0] = moved(&q[0], draw_vec3(d, small), draw_vec3(d, small), at);
+    Affine ref = p->ref;
+    pair_eval(p, scene, &q[0], &q[1]);
+    *kept += step > 0 && memcmp(&ref, &p->ref, sizeof ref) == 0;
+    Pair fresh = fresh_like(p, draw_decades(d, -6, 0));
+    pair_eval(&fresh, scene, &q[0], &q[1]);
+    check_same(p, &fresh);
+    *contacts += p->contact_count;
+    pair_destroy(&fresh);
+  }
+}
+
+static void test_contacts_do_not_depend_on_the_list(void **state) {
+  static const double place[] = {0, 0, 10, 1000};
+  Draw d = {2};
+  long contacts = 0;
+  int kept = 0;
+  (void)state;
+  for (int k = 0; k < rounds(800); k++) {
+    Pair p = draw_pair(&d, &cast.model);
+    Affine q[2];
+    ContactScene scene = scene_of(draw_decades(&d, -3, -1), k % 4 ? 0 : 0.02);
+    if (draw_near(&d, &cast.model, &p, scene.separation + scene.range * draw(&d, 0.1, 1), k % 3 ? 1e-6 : 0.05, q))
+      wander(&d, &p, &scene, q, place[k % 4], &contacts, &kept);
+    pair_destroy(&p);
+  }
+  assert_true(contacts > rounds(800) * 6L);
+  assert_true(kept > rounds(800) * 3);
+}
+
+static void test_contacts_are_the_near_stencils(void **state) {
+  Draw d = {3};
+  long contacts = 0;
+  (void)state;
+  for (int k = 0; k < rounds(800); k++) {
+    Pair p = draw_pair(&d, &cast.model);
+    Affine q[2];
+    ContactScene scene = scene_of(draw_decades(&d, -3, -0.5), k % 2 ? 0 : 0.02);
+    double reach = scene.range + scene.separation, least = INFINITY, energy = 0;
+    if (draw_near(&d, &cast.model, &p, scene.separation + scene.range * draw(&d, 0.1, 1), 0.02, q)) {
+      Posed a = {body_mesh(&cast.model, p.a), q[0]}, b = {body_mesh(&cast.model, p.b), q[1]};
+      int near = 0, na, nb;
+      pair_eval(&p, &scene, &q[0], &q[1]);
+      for (int kind = 0; kind < 4; kind++) {
+        stencil_counts(a.mesh, b.mesh, kind, &na, &nb);
+        for (int i = 0; i < na; i++)
+          for (int j = 0; j < nb; j++) {
+            double dist = stencil_distance(&a, &b, kind, i, j);
+            near += dist < reach;
+            least = fmin(least, dist);
+          }
+      }
+      for (int i = 0; i < p.contact_count; i++) {
+        const Contact *c = &p.contact[i];
+        Vec3 between = sub(affine_point(&q[0], c->ya), affine_point(&q[1], c->yb));
+        double gap = stencil_distance(&a, &b, c->kind, c->prim_a, c->prim_b) - scene.separation;
+        assert_true(fabs(gap - c->gap) < 1e-12);
+        assert_true(norm(sub(between, scale(c->gap + scene.separation, c->normal))) < 1e-12);
+        energy += p.stiffness * c->mollifier * barrier(c->gap / scene.range);
+      }
+      if (near != p.contact_count) fail_msg("%d contacts, %d stencils within %g", p.contact_count, near, reach);
+      if (near) assert_true(fabs(p.min_gap + scene.separation - least) < 1e-12);
+      assert_true(fabs(p.barrier - energy) <= 1e-12 * energy);
+      contacts += near;
+    }
+    pair_destroy(&p);
+  }
+  assert_true(contacts > rounds(800) * 2L);
+}
+
+/* ---- gradient and Hessian ---------------------------------------------------------------------------------------- */
+
+static double *unknown(Affine q[2], int i) { return &q[i / 12].n[i % 12 / 3].x + i % 3; }
+
+/* Central differences of the energy by the 24 unknowns. */
+static void differences(Pair *p, const ContactScene *scene, const Affine q[2], double step, double g[24]) {
+  for (int i = 0; i < 24; i++) {
+    double e[2];
+    for (int side = 0; side < 2; side++) {
+      Affine x[2] = {q[0], q[1]};
+      *unknown(x, i) += side ? step : -step;
+      pair_eval(p, scene, &x[0], &x[1]);
+      e[side] = p->energy_trial;
+    }
+    g[i] = (e[1] - e[0]) / (2 * step);
+  }
+}
+
+static void gradient_of(const Moments *m, double g[24]) {
+  for (int k = 0; k < 4; k++) {
+    vec3_to(g + 3 * k, m->ga[k]);
+    vec3_to(g + 12 + 3 * k, m->gb[k]);
+  }
+}
+
+static void put_block(double h[24][24], int row, int column, double w, const Sym3 *s) {
+  const double k[3][3] = {{s->xx, s->xy, s->xz}, {s->xy, s->yy, s->yz}, {s->xz, s->yz, s->zz}};
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) h[3 * row + i][3 * column + j] += w * k[i][j];
+}
+
+static void hessian_of(const Moments *m, double h[24][24]) {
+  memset(h, 0, 24 * sizeof *h);
+  for (int i = 0, e = 0; i < 4; i++) {
+    for (int j = 0; j <= i; j++, e++) {
+      put_block(h, i, j, 1, &m->aa[e]);
+      put_block(h, 4 + i, 4 + j, 1, &m->bb[e]);
+      if (j == i) continue;
+      put_block(h, j, i, 1, &m->aa[e]);
+      put_block(h, 4 + j, 4 + i, 1, &m->bb[e]);
+    }
+    for (int j = 0; j < 4; j++) {
+      put_block(h, i, 4 + j, -1, &m->ab[4 * i + j]);
+      put_block(h, 4 + j, i, -1, &m->ab[4 * i + j]);
+    }
+  }
+}
+
+static void add_spring(double h[24][24], const Sym3 *k, double w, Vec3 ya, Vec3 yb) {
+  const double y[8] = {1, ya.x, ya.y, ya.z, -1, -yb.x, -yb.y, -yb.z};
+  for (int i = 0; i < 8; i++)
+    for (int j = 0; j < 8; j++) put_block(h, i, j, w * y[i] * y[j], k);
+}
+
+/* The mollifier's Gauss-Newton part 2 factor (I - e e^T) between |v| U and +-|u| V, edges u = A U and v = B V along e. */
+static void add_fading(double h[24][24], const Pair *p, const Contact *c, const Affine q[2], double factor) {
+  const Mesh *a = body_mesh(&cast.model, p->a), *b = body_mesh(&cast.model, p->b);
+  Vec3 ur = sub(a->vertex[a->edge[c->prim_a][1]], a->vertex[a->edge[c->prim_a][0]]);
+  Vec3 vr = sub(b->vertex[b->edge[c->prim_b][1]], b->vertex[b->edge[c->prim_b][0]]);
+  Vec3 u = affine_vector(&q[0], ur), v = affine_vector(&q[1], vr);
+  double from = norm(v), to = dot(u, v) < 0 ? norm(u) : -norm(u);
+  const double y[8] = {0, from * ur.x, from * ur.y, from * ur.z, 0, to * vr.x, to * vr.y, to * vr.z};
+  Sym3 k = sym3_add_outer((Sym3){1, 1, 1, 0, 0, 0}, -1, unit(u));
+  for (int i = 0; i < 8; i++)
+    for (int j = 0; j < 8; j++) put_block(h, i, j, 2 * factor * y[i] * y[j], &k);
+}
+
+/* Sum of the contacts' and friction points' springs, each by itself. */
+static void springs(const Pair *p, const ContactScene *scene, const Affine q[2], double h[24][24]) {
+  memset(h, 0, 24 * sizeof *h);
+  for (int i = 0; i < p->contact_count; i++) {
+    const Contact *c = &p->contact[i];
+    Sym3 k = sym3_add_outer(sym3_zero(), 1, c->normal);
+    add_spring(h, &k, p->stiffness * c->mollifier * barrier_d2(c->gap / scene->range) / (scene->range * scene->range), c->ya, c->yb);
+    if (c->mollifier_d1 > 0) add_fading(h, p, c, q, p->stiffness * barrier(c->gap / scene->range) * c->mollifier_d1);
+  }
+  for (int i = 0; i < p->friction_count; i++) {
+    const FrictionPoint *f = &p->friction[i];
+    Vec3 u = friction_displacement(f, &q[0], &q[1]);
+    Sym3 k = friction_hessian(u, f->normal, scene->friction_eps);
+    if (p->cautious) {
+      double slope = friction_f1_over_y(norm(u), scene->friction_eps);
+      k = sym3_add_outer((Sym3){slope, slope, slope, 0, 0, 0}, -slope, f->normal);
+    }
+    add_spring(h, &k, f->load, f->ya, f->yb);
+  }
+}
+
+static double largest(const double *x, int n) {
+  double most = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+  return most;
+}
+
+/* Cholesky of h + shift: false where a pivot is negative. */
+static bool positive(double h[24][24], double shift) {
+  double l[24][24] = {{0}};
+  for (int j = 0; j < 24; j++) {
+    double s = h[j][j] + shift;
+    for (int k = 0; k < j; k++) s -= l[j][k] * l[j][k];
+    if (!(s > 0)) return false;
+    l[j][j] = sqrt(s);
+    for (int i = j + 1; i < 24; i++) {
+      s = h[i][j];
+      for (int k = 0; k < j; k++) s -= l[i][k] * l[j][k];
+      l[i][j] = s / l[j][j];
+    }
+  }
+  return true;
+}
+
+static void check_hessian(const Pair *p, const ContactScene *scene, const Affine q[2]) {
+  double h[24][24], sum[24][24];
+  hessian_of(p->moments, h);
+  springs(p, scene, q, sum);
+  double size = largest(&h[0][0], 576);
+  for (int i = 0; i < 24; i++)
+    for (int j = 0; j < 24; j++) {
+      if (fabs(h[i][j] - h[j][i]) > 1e-14 * size) fail_msg("H[%d][%d] = %g but H[%d][%d] = %g", i, j, h[i][j], j, i, h[j][i]);
+      if (fabs(h[i][j] - sum[i][j]) > 1e-12 * size) fail_msg("H[%d][%d] = %.17g, the springs' sum is %.17g", i, j, h[i][j], sum[i][j]);
+    }
+  if (!positive(h, 1e-11 * size)) fail_msg("the Hessian has a negative eigenvalue, %d contacts, size %g", p->contact_count, size);
+}
+
+static void check_gradient(Pair *p, const ContactScene *scene, const Affine q[2], double tolerance) {
+  double g[24], numeric[24];
+  pair_eval(p, scene, &q[0], &q[1]);
+  pair_moments(p, scene, &q[0], &q[1]);
+  gradient_of(p->moments, g);
+  check_hessian(p, scene, q);
+  differences(p, scene, q, 1e-5 * scene->range, numeric);
+  double size = largest(g, 24);
+  for (int i = 0; i < 24; i++)
+    if (fabs(g[i] - numeric[i]) > tolerance * size)
+      fail_msg("%s, %s: gradient[%d] = %.12g, differences give %.12g (largest %g, %d contacts, %d with friction)", body_mesh(&cast.model, p->a)->name,
+               body_mesh(&cast.model, p->b)->name, i, g[i], numeric[i], size, p->contact_count, p->friction_count);
+}
+
+static void test_gradient_of_barrier_and_friction(void **state) {
+  Draw d = {4};
+  int checked = 0, rubbing = 0;
+  (void)state;
+  for (int k = 0; k < rounds(1200); k++) {
+    Pair p = draw_pair(&d, &cast.model);
+    Affine q[2];
+    ContactScene scene = scene_of(0.1, k % 4 ? 0 : 0.05);
+    p.stiffness = draw_decades(&d, -3, 3);
+    p.mu = k % 2 ? 0.5 : 0;
+    p.cautious = k % 3 == 0;
+    if (draw_near(&d, &cast.model, &p, scene.separation + scene.range * draw(&d, 0.05, 0.8), 0.05, q)) {
+      pair_eval(&p, &scene, &q[0], &q[1]);
+      Affine before[2] = {moved(&q[0], draw_vec3(&d, 0.02), draw_vec3(&d, 0.02), q[0].n[0]), q[1]};
+      assert_true(pair_lag(&p, &scene, before, NULL, 0));
+      rubbing += p.friction_count > 0;
+      if (p.contact_count) check_gradient(&p, &scene, q, 1e-6);
+      checked += p.contact_count > 0;
+    }
+    pair_destroy(&p);
+  }
+  assert_true(checked > rounds(1200) / 3 && rubbing > rounds(1200) / 8);
+}
+
+/* A card over a box, edges nearly along each other: the mollifier is at work. */
+static void test_gradient_of_nearly_parallel_edges(void **state) {
+  Draw d = {5};
+  int faded = 0;
+  (void)state;
+  for (int k = 0; k < rounds(400); k++) {
+    Pair p = {.a = KIND_CARD, .b = KIND_COUNT + KIND_BOX, .stiffness = 1};
+    ContactScene scene = scene_of(0.1, 0);
+    pair_order(&cast.model, &p.a, &p.b);
+    const Mesh *a = body_mesh(&cast.model, p.a), *b = body_mesh(&cast.model, p.b);
+    double apart = b->box.hi.x - a->box.lo.x + 0.1 * draw(&d, 0.2, 0.9);
+    Affine q[2] = {affine(vec3(apart, 0, -a->box.lo.z), mat3_exp(draw_vec3(&d, 0.02))), affine(vec3(0, 0, 0), mat3_identity())};
+    pair_eval(&p, &scene, &q[0], &q[1]);
+    int before = faded;
+    for (int i = 0; i < p.contact_count; i++) faded += p.contact[i].mollifier_d1 != 0;
+    if (faded > before) check_gradient(&p, &scene, q, 1e-4);
+    pair_destroy(&p);
+  }
+  assert_true(faded > rounds(400) / 4);
+}
+
+/* ---- boxes of bodies --------------------------------------------------------------------------------------------- */
+
+enum { BODIES = 120 };
+
+static void crowd(Model *m, Draw *d) {
+  static Shape shape;
+  uint32_t edge[16][2];
+  AbdError error = {ABD_OK, ""};
+  AbdMeshDef mesh = kind_def(KIND_BOX, &shape, edge);
+  m->def = abd_default_world_def();
+  assert_int_equal(model_add_mesh(m, &mesh, &error), ABD_OK);
+  for (int i = 0; i < BODIES; i++) {
+    AbdBodyDef def = {.mesh = {1}, .density = 1000, .stiffness = 1e9, .rotation = {1, 0, 0, 0}, .group = draw_int(d, 8) - 4};
+    def.motion = draw_int(d, 4) ? ABD_MOTION_DYNAMIC : (AbdMotion)(1 + draw_int(d, 2));
+    assert_int_equal(model_add_body(m, &def, &error), ABD_OK);
+  }
+  for (int i = 0; i < 500; i++) {
+    int a = draw_int(d, BODIES), b = draw_int(d, BODIES);
+    if (a != b) assert_int_equal(model_add_rule(m, a, b, draw(d, -1, 1), &error), ABD_OK);
+  }
+  assert_int_equal(model_start(m, &error), ABD_OK);
+}
+
+static void check_pairs(const Broad *broad, const Model *m) {
+  int k = 0;
+  for (int a = 0; a < BODIES; a++)
+    for (int b = a + 1; b < BODIES; b++) {
+      if (!model_collides(m, a, b) || !box_overlap(broad->box[a], broad->box[b])) continue;
+      if (k >= broad->pair_count || broad->pair[k] != pair_key(a, b)) fail_msg("pair %d should be of bodies %d and %d", k, a, b);
+      k++;
+    }
+  assert_int_equal(k, broad->pair_count);
+}
+
+static void test_broad_phase_equals_all_pairs(void **state) {
+  Draw d = {6};
+  Model m = {0};
+  Broad broad;
+  long pairs = 0;
+  (void)state;
+  crowd(&m, &d);
+  assert_true(broad_init(&broad, &m));
+  for (int k = 0; k < rounds(80); k++) {
+    Vec3 spread = vec3(draw_decades(&d, -1, 1.5), draw_decades(&d, -1, 1.5), draw_decades(&d, -1, 1.5));
+    for (int i = 0; i < BODIES; i++) {
+      Vec3 u = draw_vec3(&d, 1);
+      Affine q = affine(vec3(u.x * spread.x, u.y * spread.y, u.z * spread.z), draw_rotation(&d));
+      broad.box[i] = body_box(&m, i, &q);
+      if (i % 10 == 3) broad.box[i] = broad.box[draw_int(&d, i)]; /* equal corners */
+    }
+    assert_true(broad_find(&broad, &m));
+    check_pairs(&broad, &m);
+    pairs += broad.pair_count;
+  }
+  assert_true(pairs > 1000);
+  broad_destroy(&broad);
+  model_destroy(&m);
+}
+
+static void test_body_box_holds_the_body(void **state) {
+  Draw d = {7};
+  (void)state;
+  for (int k = 0; k < 400; k++) {
+    int body = k % KIND_COUNT;
+    Posed p = {body_mesh(&cast.model, body), draw_pose(&d, 100, 0.3)};
+    Box box = box_inflate(body_box(&cast.model, body, &p.q), 1e-12);
+    for (int i = 0; i < p.mesh->vertex_count; i++) {
+      Vec3 x = posed_vertex(&p, (uint32_t)i);
+      assert_true(box_contains(box, (Box){x, x}));
+    }
+    if (p.mesh->half_space) assert_true(box.lo.x < -1e100 && box.hi.z > 1e100);
+  }
+}
+
+static void test_least_stretch_is_a_lower_bound(void **state) {
+  Draw d = {8};
+  (void)state;
+  for (int k = 0; k < 20000; k++) {
+    Affine q = draw_pose(&d, 0, draw_decades(&d, -6, 0.3));
+    double least = least_stretch(&q);
+    for (int i = 0; i < 20; i++) {
+      Vec3 u = unit(draw_vec3(&d, 1));
+      if (norm(affine_vector(&q, u)) < least * (1 - 1e-12)) fail_msg("|A u| = %g, below the least stretch %g", norm(affine_vector(&q, u)), least);
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_query_finds_what_a_double_loop_finds),
+    cmocka_unit_test(test_contacts_are_the_near_stencils),
+    cmocka_unit_test(test_contacts_do_not_depend_on_the_list),
+    cmocka_unit_test(test_gradient_of_barrier_and_friction),
+    cmocka_unit_test(test_gradient_of_nearly_parallel_edges),
+    cmocka_unit_test(test_broad_phase_equals_all_pairs),
+    cmocka_unit_test(test_body_box_holds_the_body),
+    cmocka_unit_test(test_least_stretch_is_a_lower_bound),
+  };
+  return cmocka_run_group_tests(tests, start, stop);
+}

@@ -204,6 +204,13 @@ static const char *body_name(const AbdWorld *world, AbdBodyId id) {
   return abd_body_view(world, id, &view) == ABD_OK && view.name ? view.name : "?";
 }
 
+/* "triangle 3", or "an edge" where a wire crosses. */
+static const char *element_text(uint32_t triangle, char text[24]) {
+  if (triangle == UINT32_MAX) snprintf(text, 24, "an edge");
+  else snprintf(text, 24, "triangle %u", triangle);
+  return text;
+}
+
 static int check_start(Report *report, const AbdWorld *world) {
   AbdCrossing crossing[MOST_PAIRS];
   size_t bodies = abd_world_body_count(world);
@@ -214,9 +221,10 @@ static int check_start(Report *report, const AbdWorld *world) {
   free(nodes);
   for (size_t k = 0; k < count && k < MOST_PAIRS; k++) {
     const AbdCrossing *c = &crossing[k];
-    problem(report, "bodies '%s' (%u) and '%s' (%u) touch or cross at the start: triangles %d and %d near (%.6g, %.6g, %.6g);"
+    char a[24], b[24];
+    problem(report, "bodies '%s' (%u) and '%s' (%u) touch or cross at the start: %s and %s near (%.6g, %.6g, %.6g);"
             " move one of them, or exclude the pair", body_name(world, c->body_a), c->body_a.id, body_name(world, c->body_b),
-            c->body_b.id, (int)c->triangle_a, (int)c->triangle_b, c->point[0], c->point[1], c->point[2]);
+            c->body_b.id, element_text(c->triangle_a, a), element_text(c->triangle_b, b), c->point[0], c->point[1], c->point[2]);
   }
   if (count > MOST_PAIRS) remark(report, "and %zu more pairs that cross", count - MOST_PAIRS);
   report->problems += count > MOST_PAIRS ? (int)(count - MOST_PAIRS) : 0;

@@ -41,7 +41,7 @@ expect 1 'open: 4 edges' "$abd" check last.obj
 # check: a scene and meshes, good and bad
 expect 0 'scene.json: no problem' "$abd" check scene.json
 sed 's/0.25\]/0.19]/' scene.json >cross.json
-expect 1 "bodies 'ground' \(1\) and 'low' \(2\) touch or cross at the start: triangles [0-9-]+ and [0-9-]+ near" "$abd" check cross.json
+expect 1 "bodies 'ground' \(1\) and 'low' \(2\) touch or cross at the start: triangle [0-9]+ and triangle [0-9]+ near" "$abd" check cross.json
 printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n' >tet.obj
 expect 0 'no problem' "$abd" check tet.obj
 sed 's/f 2 3 4//' tet.obj >open.obj

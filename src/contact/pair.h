@@ -59,6 +59,7 @@ typedef struct Pair {
   bool cautious;               /* friction's Hessian is a bound from above, not its second derivative */
   bool coupled;                /* had contacts in this step: part of the matrix pattern */
   double stiffness;            /* of the barrier [J as dt^2 energy] */
+  double stiffening;           /* what the load of earlier steps multiplied it by, >= 1 */
   double mu;
   Affine ref;                  /* T at which the list was made */
   double radius;

@@ -17,25 +17,25 @@ bool cpu_collect(Cpu *cpu, const Step *step, bool (*wanted)(const Island *)) {
 
 static bool is_searching(const Island *g) { return g->searching; }
 
-/* Stiffness of the barrier [J as dt^2 energy], one for an island, by its heaviest body: enough that at half the range a
- * contact resists as 40 inertias over dt^2, carries thirty times the weight, and takes up the energy of the fastest
- * approach about to happen. Too soft freezes a scene, too hard costs little. */
-static double contact_stiffness(const Model *m, double h2, double mass, double motion) {
-  double g = norm(vec3_from(m->def.gravity)), r = m->def.contact.range;
-  double inertial = 40.0 / 6.386 * r * r, weight = 30 * g * h2 * r, impact = 0.05 * motion * motion;
+/* Stiffness of a pair's barrier [J as dt^2 energy] by the heavier of its dynamic bodies: enough that at half the range a
+ * contact resists as 40 inertias over dt^2, carries thirty times the weight, and takes up the energy of the approach
+ * about to happen. */
+static double contact_stiffness(const Model *m, const Pair *p, double h2, double approach) {
+  double g = norm(vec3_from(m->def.gravity)), r = m->def.contact.range, mass = 0;
+  for (int side = 0; side < 2; side++) {
+    const Body *b = &m->body[side ? p->b : p->a];
+    if (b->motion == ABD_MOTION_DYNAMIC && b->mass > mass) mass = b->mass;
+  }
+  double inertial = 40.0 / 6.386 * r * r, weight = 30 * g * h2 * r, impact = 0.05 * approach * approach;
   double most = inertial > weight ? inertial : weight;
   return m->def.contact.stiffness * mass * (most > impact ? most : impact);
 }
 
-/* How far the surfaces of a pair would move into each other if nothing held them: along the normals where they touch; else
- * all of their relative motion, unless every candidate is farther than that. */
+/* How far the surfaces of a pair would move into each other if nothing held them: along the normals where they touch, else
+ * all of their relative motion. */
 static double pair_approach(const Pair *p, const Step *step) {
+  if (p->contact_count == 0) return p->motion;
   double most = 0;
-  if (p->contact_count == 0) {
-    for (int i = 0; i < p->candidate_count; i++)
-      if (p->candidate[i].dist < p->motion) return p->motion;
-    return p->radius < p->motion ? p->motion : 0;
-  }
   Affine da = affine_sub(step->target[p->a], step->q[p->a]), db = affine_sub(step->target[p->b], step->q[p->b]);
   for (int i = 0; i < p->contact_count; i++) {
     const Contact *c = &p->contact[i];
@@ -45,28 +45,30 @@ static double pair_approach(const Pair *p, const Step *step) {
   return most;
 }
 
-/* The islands' stiffness for this step, given to their pairs. */
-static void set_stiffness(Cpu *cpu, Step *step) {
-  const Model *m = cpu->model;
-  for (int k = 0; k < step->island_count; k++) {
-    Island *g = &step->islands[k];
-    g->mass = g->motion = 0;
-    for (int j = g->first; j < g->first + g->body_count; j++) {
-      const Body *b = &m->body[step->member[j]];
-      if (b->motion == ABD_MOTION_DYNAMIC && b->mass > g->mass) g->mass = b->mass;
-    }
+static const PairMemory *find_memory(const State *state, int a, int b) {
+  int lo = 0, hi = state->memory_count;
+  uint64_t key = pair_key(a, b);
+  while (lo < hi) {
+    int mid = lo + (hi - lo) / 2;
+    const PairMemory *m = &state->memory[mid];
+    uint64_t k = pair_key(m->a, m->b);
+    if (k == key) return m->a == a ? m : NULL;
+    if (k < key) lo = mid + 1;
+    else hi = mid;
   }
-  for (int k = 0; k < cpu->pair_count; k++) {
-    Island *g = &step->islands[pair_island(step, &cpu->pair[k])];
-    double approach = pair_approach(&cpu->pair[k], step);
-    if (approach > g->motion) g->motion = approach;
-  }
-  for (int k = 0; k < cpu->pair_count; k++) {
-    const Island *g = &step->islands[pair_island(step, &cpu->pair[k])];
-    Pair *p = &cpu->pair[k];
-    p->stiffness = contact_stiffness(m, step->h2, g->mass, g->motion);
-    p->energy = p->barrier *= p->stiffness;
-  }
+  return NULL;
+}
+
+/* The stiffness for this step. A pair pressed below a tenth of the range was too soft for its load: it doubles, and
+ * relaxes again when it has room. */
+static void set_stiffness(const Cpu *cpu, const Step *step, Pair *p) {
+  const PairMemory *memory = find_memory(step->state, p->a, p->b);
+  double y = p->min_gap / cpu->scene.range;
+  p->stiffening = memory ? memory->stiffening : 1;
+  if (y < 0.1 && p->stiffening < 1e6) p->stiffening *= 2;
+  if (y > 0.5) p->stiffening = p->stiffening * 0.9 > 1 ? p->stiffening * 0.9 : 1;
+  p->stiffness = p->stiffening * contact_stiffness(cpu->model, p, step->h2, pair_approach(p, step));
+  p->energy = p->barrier *= p->stiffness;
 }
 
 static void pair_begin(Cpu *cpu, const Step *step, Pair *p) {
@@ -184,36 +186,24 @@ static void cpu_accept(Backend *base, Step *step, int island) {
   }
 }
 
-static void cpu_stiffen(Backend *base, Step *step, int island, double factor) {
+static void cpu_stiffen(Backend *base, Step *step, int island, double gap) {
   Cpu *cpu = (Cpu *)base;
+  const double factor = 16;
   for (int k = 0; k < cpu->pair_count; k++) {
     Pair *p = &cpu->pair[k];
-    if (pair_island(step, p) != island) continue;
+    if (p->min_gap > gap || pair_island(step, p) != island || p->stiffening > 1e6) continue;
     p->energy += (factor - 1) * p->barrier;
     p->barrier *= factor;
     p->stiffness *= factor;
+    p->stiffening *= factor;
   }
-}
-
-static const AnchorRange *find_range(const State *state, int a, int b) {
-  int lo = 0, hi = state->range_count;
-  uint64_t key = pair_key(a, b);
-  while (lo < hi) {
-    int mid = lo + (hi - lo) / 2;
-    const AnchorRange *r = &state->range[mid];
-    uint64_t k = pair_key(r->a, r->b);
-    if (k == key) return r->a == a ? r : NULL;
-    if (k < key) lo = mid + 1;
-    else hi = mid;
-  }
-  return NULL;
 }
 
 static bool lag_pair(Cpu *cpu, const Step *step, Pair *p) {
   const State *state = step->state;
   Affine start[2] = {state->q[p->a], state->q[p->b]};
-  const AnchorRange *r = find_range(state, p->a, p->b);
-  if (!pair_lag(p, &cpu->scene, start, r ? state->anchor + r->first : NULL, r ? r->count : 0)) return false;
+  const PairMemory *memory = find_memory(state, p->a, p->b);
+  if (!pair_lag(p, &cpu->scene, start, memory ? state->anchor + memory->first_anchor : NULL, memory ? memory->anchor_count : 0)) return false;
   p->energy = p->barrier + pair_friction_energy(p, &cpu->scene, &step->q[p->a], &step->q[p->b]);
   return true;
 }
@@ -262,9 +252,9 @@ static bool cpu_begin(Backend *base, Step *step) {
   for (int k = 0; k < step->island_count; k++) step->islands[k].searching = true;
   step->report->seconds[ABD_STAGE_CANDIDATES] += clock_now() - t0;
   if (!cpu_trial(base, step)) return false;
-  set_stiffness(cpu, step);
   for (int k = 0; k < cpu->pair_count; k++) {
     Pair *p = &cpu->pair[k];
+    set_stiffness(cpu, step, p);
     if (p->mu > 0 && !lag_pair(cpu, step, p)) return false;
   }
   return true;
@@ -293,9 +283,8 @@ static bool cpu_reach(Backend *base, Step *step) {
       Pair *p = &cpu->pair[k];
       if (p->listed) continue;
       pair_begin(cpu, step, p);
-      p->stiffness = contact_stiffness(m, step->h2, m->mass_max, p->motion);
       pair_eval(p, &cpu->scene, &step->q[p->a], &step->q[p->b]);
-      p->energy = p->energy_trial;
+      set_stiffness(cpu, step, p);
       if (p->failed) return false;
     }
     islands_build(cpu, step, true);

@@ -4,17 +4,18 @@
 #include "kernel/elasticity.h"
 #include "kernel/rigid.h"
 
-static bool save_anchors(const Cpu *cpu, const Step *step, State *after) {
-  after->anchor_count = after->range_count = 0;
-  if (!cpu->model->def.contact.friction_anchors) return true;
+static bool save_memory(const Cpu *cpu, const Step *step, State *after) {
+  bool anchors = cpu->model->def.contact.friction_anchors;
+  after->anchor_count = after->memory_count = 0;
   for (int k = 0; k < cpu->pair_count; k++) {
     const Pair *p = &cpu->pair[k];
-    if (p->friction_count == 0) continue;
-    if (!mem_reserve((void **)&after->anchor, &after->anchor_capacity, after->anchor_count + p->friction_count, sizeof(Anchor)) ||
-        !mem_reserve((void **)&after->range, &after->range_capacity, after->range_count + 1, sizeof(AnchorRange)))
+    int count = anchors ? p->friction_count : 0;
+    if (count == 0 && p->stiffening <= 1) continue;
+    if (!mem_reserve((void **)&after->anchor, &after->anchor_capacity, after->anchor_count + count, sizeof(Anchor)) ||
+        !mem_reserve((void **)&after->memory, &after->memory_capacity, after->memory_count + 1, sizeof(PairMemory)))
       return false;
-    after->range[after->range_count++] = (AnchorRange){p->a, p->b, after->anchor_count, p->friction_count};
-    for (int i = 0; i < p->friction_count; i++) {
+    after->memory[after->memory_count++] = (PairMemory){p->a, p->b, after->anchor_count, count, p->stiffening};
+    for (int i = 0; i < count; i++) {
       const FrictionPoint *f = &p->friction[i];
       after->anchor[after->anchor_count++] = (Anchor){f->key, f->ya, friction_slip_after(f, &cpu->scene, &step->q[p->a], &step->q[p->b])};
     }
@@ -65,7 +66,7 @@ static void report_body(const Model *m, int i, const State *after, AbdStepReport
 
 bool cpu_finish(Backend *base, Step *step, State *after) {
   Cpu *cpu = (Cpu *)base;
-  if (!save_anchors(cpu, step, after)) return false;
+  if (!save_memory(cpu, step, after)) return false;
   report_pairs(cpu, step->report, step->h2);
   for (int i = 0; i < cpu->model->body_count; i++)
     if (cpu->model->body[i].motion == ABD_MOTION_DYNAMIC) report_body(cpu->model, i, after, step->report);

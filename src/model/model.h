@@ -56,7 +56,11 @@ typedef struct Anchor {
   Vec3 slip;            /* in b's rest frame [m] */
 } Anchor;
 
-typedef struct AnchorRange { int a, b, first, count; } AnchorRange; /* of one pair of bodies, sorted by (a, b) */
+/* What a pair of bodies remembers, sorted by pair_key: its anchors and how much stiffer its barrier had to become. */
+typedef struct PairMemory {
+  int a, b, first_anchor, anchor_count;
+  double stiffening;    /* >= 1 */
+} PairMemory;
 
 typedef struct State {
   int64_t step;
@@ -66,8 +70,8 @@ typedef struct State {
   Affine *target;                 /* kinematic: pose after the next step */
   unsigned char *has_target;
   Anchor *anchor;
-  AnchorRange *range;
-  int anchor_count, anchor_capacity, range_count, range_capacity;
+  PairMemory *memory;
+  int anchor_count, anchor_capacity, memory_count, memory_capacity;
 } State;
 
 uint64_t pair_key(int a, int b);                       /* the same for (a, b) and (b, a) */

@@ -1,14 +1,16 @@
 /* The state's arrays, its bytes (snapshots) and its hash. The bytes are a header, the arrays in the order of the struct,
- * the anchors. */
+ * the anchors. A checksum tells damaged bytes; what a step would trip over is refused even where the checksum is right.
+ * Tested in tests/test_world.c. */
 #include "model/model.h"
 
 #include <string.h>
 
 typedef struct Header {
   char magic[8];
-  int64_t step, body_count, anchor_count, range_count;
+  int64_t step, body_count, anchor_count, memory_count;
+  uint64_t checksum; /* of all that follows the header, begun with the numbers above */
 } Header;
-static const char snapshot_magic[8] = "abdst01";
+static const char snapshot_magic[8] = "abdst02";
 
 /* The per-body arrays, named once for init, save, restore and destroy. */
 typedef struct Part { void **array; size_t item_size; } Part;
@@ -53,7 +55,7 @@ void state_destroy(State *state) {
   state_parts(state, part);
   for (int k = 0; k < PART_COUNT; k++) mem_free(*part[k].array);
   mem_free(state->anchor);
-  mem_free(state->range);
+  mem_free(state->memory);
   memset(state, 0, sizeof *state);
 }
 
@@ -70,7 +72,7 @@ size_t state_size(const State *state, const Model *model) {
   state_parts((State *)state, part);
   size_t size = sizeof(Header);
   for (int k = 0; k < PART_COUNT; k++) size += (size_t)model->body_count * part[k].item_size;
-  return size + (size_t)state->anchor_count * sizeof(Anchor) + (size_t)state->range_count * sizeof(AnchorRange);
+  return size + (size_t)state->anchor_count * sizeof(Anchor) + (size_t)state->memory_count * sizeof(PairMemory);
 }
 
 static unsigned char *put(unsigned char *to, const void *from, size_t size) {
@@ -78,15 +80,22 @@ static unsigned char *put(unsigned char *to, const void *from, size_t size) {
   return to + size;
 }
 
+static uint64_t snapshot_checksum(const Header *header, const unsigned char *rest, size_t size) {
+  return hash_bytes(hash_bytes(HASH_SEED, header, offsetof(Header, checksum)), rest, size);
+}
+
 void state_save(const State *state, const Model *model, unsigned char *bytes) {
   Part part[PART_COUNT];
-  Header header = {{0}, state->step, model->body_count, state->anchor_count, state->range_count};
+  Header header = {{0}, state->step, model->body_count, state->anchor_count, state->memory_count, 0};
+  unsigned char *first = bytes, *rest = bytes + sizeof header;
   memcpy(header.magic, snapshot_magic, sizeof header.magic);
   state_parts((State *)state, part);
-  bytes = put(bytes, &header, sizeof header);
+  bytes = rest;
   for (int k = 0; k < PART_COUNT; k++) bytes = put(bytes, *part[k].array, (size_t)model->body_count * part[k].item_size);
   bytes = put(bytes, state->anchor, (size_t)state->anchor_count * sizeof(Anchor));
-  put(bytes, state->range, (size_t)state->range_count * sizeof(AnchorRange));
+  bytes = put(bytes, state->memory, (size_t)state->memory_count * sizeof(PairMemory));
+  header.checksum = snapshot_checksum(&header, rest, (size_t)(bytes - rest));
+  put(first, &header, sizeof header);
 }
 
 static AbdStatus check_header(const Header *h, const State *state, const Model *model, size_t size, AbdError *error) {
@@ -94,14 +103,57 @@ static AbdStatus check_header(const Header *h, const State *state, const Model *
     return fault(error, ABD_ERROR_STATE, "these %zu bytes are not a snapshot of this version", size);
   if (h->body_count != model->body_count)
     return fault(error, ABD_ERROR_STATE, "the snapshot has %lld bodies, this world has %d", (long long)h->body_count, model->body_count);
-  if (h->anchor_count < 0 || h->range_count < 0 || h->anchor_count > INT32_MAX || h->range_count > INT32_MAX)
-    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: %lld anchors", (long long)h->anchor_count);
+  if (h->anchor_count < 0 || h->memory_count < 0 || h->anchor_count > INT32_MAX || h->memory_count > INT32_MAX)
+    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: %lld anchors of %lld pairs", (long long)h->anchor_count, (long long)h->memory_count);
+  if (h->step < 0 || h->step > (int64_t)1 << 53)
+    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: step %lld", (long long)h->step);
   State sized = *state;
   sized.anchor_count = (int)h->anchor_count;
-  sized.range_count = (int)h->range_count;
+  sized.memory_count = (int)h->memory_count;
   if (state_size(&sized, model) != size)
     return fault(error, ABD_ERROR_STATE, "the snapshot has %zu bytes, expected %zu", size, state_size(&sized, model));
   return ABD_OK;
+}
+
+static AbdStatus check_numbers(const unsigned char *bytes, size_t count, const char *what, AbdError *error) {
+  for (size_t i = 0; i < count; i++) {
+    double x;
+    memcpy(&x, bytes + i * sizeof x, sizeof x);
+    if (!isfinite(x)) return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: number %zu of its %s is %g", i, what, x);
+  }
+  return ABD_OK;
+}
+
+/* The pairs must be of bodies of this world, in the order in which they are searched, and share out the anchors. */
+static AbdStatus check_memories(const Header *h, const Model *model, const unsigned char *bytes, AbdError *error) {
+  int64_t first = 0;
+  uint64_t last = 0;
+  for (int64_t i = 0; i < h->memory_count; i++) {
+    PairMemory m;
+    memcpy(&m, bytes + (size_t)i * sizeof m, sizeof m);
+    bool bodies = m.a >= 0 && m.b >= 0 && m.a != m.b && m.a < model->body_count && m.b < model->body_count;
+    if (!bodies || m.first_anchor != first || m.anchor_count < 0 || (i > 0 && pair_key(m.a, m.b) <= last) || !(m.stiffening >= 1) || !isfinite(m.stiffening))
+      return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: pair %lld is of bodies %d, %d with %d anchors from %d, stiffening %g",
+                   (long long)i, m.a, m.b, m.anchor_count, m.first_anchor, m.stiffening);
+    first += m.anchor_count;
+    last = pair_key(m.a, m.b);
+  }
+  if (first != h->anchor_count)
+    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: its pairs have %lld anchors of %lld", (long long)first, (long long)h->anchor_count);
+  return ABD_OK;
+}
+
+/* Everything a step relies on. The bytes have the right size. */
+static AbdStatus check_content(const Header *h, const Model *model, const unsigned char *bytes, size_t size, AbdError *error) {
+  size_t n = (size_t)model->body_count, numbers = 5 * 12 * n + 6 * n, anchors = (size_t)h->anchor_count;
+  if (snapshot_checksum(h, bytes, size) != h->checksum)
+    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: its checksum is %016llx, expected %016llx",
+                 (unsigned long long)snapshot_checksum(h, bytes, size), (unsigned long long)h->checksum);
+  if (check_numbers(bytes, numbers, "poses, rates and forces", error)) return error->status;
+  const unsigned char *anchor = bytes + numbers * sizeof(double) + n;
+  for (size_t i = 0; i < anchors; i++)
+    if (check_numbers(anchor + i * sizeof(Anchor) + offsetof(Anchor, at), 6, "anchors", error)) return error->status;
+  return check_memories(h, model, anchor + anchors * sizeof(Anchor), error);
 }
 
 AbdStatus state_restore(State *state, const Model *model, const unsigned char *bytes, size_t size, AbdError *error) {
@@ -110,8 +162,9 @@ AbdStatus state_restore(State *state, const Model *model, const unsigned char *b
   if (size < sizeof header) return fault(error, ABD_ERROR_STATE, "a snapshot has at least %zu bytes, this one %zu", sizeof header, size);
   memcpy(&header, bytes, sizeof header);
   if (check_header(&header, state, model, size, error)) return error->status;
+  if (check_content(&header, model, bytes + sizeof header, size - sizeof header, error)) return error->status;
   if (!mem_reserve((void **)&state->anchor, &state->anchor_capacity, (int)header.anchor_count, sizeof(Anchor)) ||
-      !mem_reserve((void **)&state->range, &state->range_capacity, (int)header.range_count, sizeof(AnchorRange)))
+      !mem_reserve((void **)&state->memory, &state->memory_capacity, (int)header.memory_count, sizeof(PairMemory)))
     return fault(error, ABD_ERROR_MEMORY, "out of memory while restoring a snapshot");
   state_parts(state, part);
   bytes += sizeof header;
@@ -122,10 +175,10 @@ AbdStatus state_restore(State *state, const Model *model, const unsigned char *b
   }
   state->step = header.step;
   state->anchor_count = (int)header.anchor_count;
-  state->range_count = (int)header.range_count;
-  size_t anchors = (size_t)state->anchor_count * sizeof(Anchor), ranges = (size_t)state->range_count * sizeof(AnchorRange);
+  state->memory_count = (int)header.memory_count;
+  size_t anchors = (size_t)state->anchor_count * sizeof(Anchor), memories = (size_t)state->memory_count * sizeof(PairMemory);
   if (anchors) memcpy(state->anchor, bytes, anchors);
-  if (ranges) memcpy(state->range, bytes + anchors, ranges);
+  if (memories) memcpy(state->memory, bytes + anchors, memories);
   return ABD_OK;
 }
 

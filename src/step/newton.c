@@ -171,11 +171,8 @@ static bool give_up(Step *s, Backend *backend) {
 static void guard_gaps(Step *s, Backend *backend) {
   for (int k = 0; k < s->island_count; k++) {
     Island *g = &s->islands[k];
-    bool closing = is_active(g) && g->min_gap < 0.01 * s->model->def.contact.range && g->min_gap < 0.9 * g->gap_before;
-    if (closing && g->gap_before > 0 && g->stiffened < 8) {
-      backend->stiffen(backend, s, k, 4);
-      g->stiffened++;
-    }
+    double small = 0.1 * s->model->def.contact.range;
+    if (is_active(g) && g->min_gap < small && g->min_gap < 0.5 * g->gap_before) backend->stiffen(backend, s, k, small);
     g->gap_before = g->min_gap;
   }
 }

@@ -24,8 +24,6 @@ typedef struct Island {
   bool touching;         /* has contacts */
   bool joined;           /* came about by merging since the flag was cleared */
   double min_gap, gap_before; /* [m] smallest gap now and one iteration ago */
-  int stiffened;         /* how often its barriers were made stiffer in this step */
-  double mass, motion;   /* heaviest body [kg], fastest relative motion expected [m] */
   double length;         /* step length */
   double bound;          /* the largest step that crosses nothing */
   int bound_pair;        /* the pair that sets it, -1 if none */
@@ -60,7 +58,7 @@ struct Backend {
   bool (*bound)(Backend *, Step *);          /* bound of searching islands along step->direction */
   bool (*trial)(Backend *, Step *);          /* contacts and energies at step->trial of searching islands */
   void (*accept)(Backend *, Step *, int island);
-  void (*stiffen)(Backend *, Step *, int island, double factor); /* its barriers, energy included */
+  void (*stiffen)(Backend *, Step *, int island, double gap); /* barriers of its pairs nearer than that */
   bool (*renew_friction)(Backend *, Step *, int island, bool *changed); /* lagged forces from the accepted contacts */
   bool (*finish)(Backend *, Step *, State *after); /* anchors; the report's counts */
   bool numeric;          /* a value was not finite */

@@ -32,6 +32,7 @@ static bool ask_library(const SceneMesh *mesh, AbdMeshView *view, double inertia
  */
 static void choose_axes(const double axes[9], const double inertia[3], const double start[4], double q[4]) {
   double best = -INFINITY, slack = 1e-9 * (fabs(inertia[0]) + fabs(inertia[1]) + fabs(inertia[2]));
+  quat_identity(q);
   for (int code = 0; code < 27 * 8; code++) {
     int p[3] = {code % 3, code / 3 % 3, code / 9 % 3}, sign = code / 27;
     double m[9], world[9], candidate[4], turned[4];

@@ -3,8 +3,11 @@
  * Along straight paths of both bodies the displacement of a's point y relative to b's material at the same place is
  * W(y) = (dp_a - dp_b - G (p_a - p_b)) + (dA_a - G A_a) y with G = dA_b A_b^-1, affine in y, so its norm over a's box is
  * largest at a corner. A stencil at distance d closes by at most t (max |W| + |G| d): whoever stays farther than the floor
- * that the continuous test keeps is safe without it. */
-#include "contact/pair.h"
+ * that the continuous test keeps is safe without it.
+ *
+ * In b's rest frame a's points move along T(t) y, a straight line but for at most |G| max |W| / (4 (1 - |G|)) where b turns;
+ * so a candidate whose a-side is far enough in front of its plane at both ends of the step stays so in between. */
+#include "contact/query.h"
 
 #include "kernel/ccd.h"
 
@@ -16,11 +19,13 @@ typedef struct Sweep {
   double floor;      /* nobody is stopped above this distance */
   double rate, turn; /* max |W| and |G| */
   double sigma, rel; /* least stretch of b; motion since the list was made */
+  Affine from, to;   /* relative poses at the ends of the step */
+  double clear;      /* a gap along a candidate's normal at both ends that proves it safe */
 } Sweep;
 
 static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   const Model *m = scene->model;
-  Sweep s = {pair, &m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh], q, d, scene->separation, scene->range, 0, 0, 0, 0, 0};
+  Sweep s = {pair, &m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh], q, d, scene->separation, scene->range, 0, 0, 0, 0, 0, q[0], q[0], INFINITY};
   const Affine zero = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}};
   Mat3 g = mat3_mul(affine_linear(&d[1]), mat3_inverse(affine_linear(&q[1])));
   Affine w = affine(sub(sub(d[0].n[0], d[1].n[0]), mat3_mul_vec(g, sub(q[0].n[0], q[1].n[0]))),
@@ -29,9 +34,12 @@ static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2]
   s.rate = pair_displacement(s.a, &zero, &w) * (1 + 1e-9);
   s.turn = sqrt(mat3_dot(g, g));
   s.sigma = least_stretch(&q[1]);
-  if (pair->listed) {
-    Affine t = affine_relative(&q[0], &q[1]);
-    s.rel = pair_displacement(s.a, &pair->ref, &t);
+  s.from = affine_relative(&q[0], &q[1]);
+  if (pair->listed) s.rel = pair_displacement(s.a, &pair->ref, &s.from);
+  if (s.turn < 0.5) {
+    Affine end[2] = {affine_add_scaled(q[0], 1, d[0]), affine_add_scaled(q[1], 1, d[1])};
+    s.to = affine_relative(&end[0], &end[1]);
+    s.clear = (s.floor + 0.25 * s.turn * s.rate / (1 - s.turn)) / (s.sigma * (1 - s.turn));
   }
   return s;
 }
@@ -87,35 +95,77 @@ static double stencil_bound(const Sweep *s, const Candidate *c, double t_max) {
   return edges ? ccd_edge_edge(x, dx, s->separation, s->range, t_max) : ccd_point_triangle(x, dx, s->separation, s->range, t_max);
 }
 
+/* Every stencil is asked for the whole step, so that what the pair answers does not depend on who was asked before. */
 static void list_bound(const Sweep *s) {
   Pair *p = s->pair;
-  double t = 1;
-  for (int i = 0; i < p->candidate_count; i++)
-    if (safe_step(s, s->sigma * (p->candidate[i].dist - s->rel)) < t) t = stencil_bound(s, &p->candidate[i], t);
-  p->bound = t;
+  p->bound = 1;
+  for (int i = 0; i < p->candidate_count; i++) {
+    const Candidate *c = &p->candidate[i];
+    if (safe_step(s, s->sigma * (c->dist - s->rel)) >= p->bound) continue;
+    if (candidate_gap(s->a, &s->from, c) > s->clear && candidate_gap(s->a, &s->to, c) > s->clear) continue;
+    p->bound = least(p->bound, stencil_bound(s, c, 1));
+  }
 }
 
 void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   Sweep s = sweep_init(pair, scene, q, d);
-  pair->bound = 1;
   list_bound(&s);
   pair->needs_cover = safe_step(&s, s.sigma * (pair->radius - s.rel)) < pair->bound;
 }
 
+static bool pass_near(Query *query, const Vec3 *x, const Vec3 *end, int n, const Vec3 *y, int m) {
+  Box box = box_inflate(box_union(points_box(x, n), points_box(end, n)), query->radius);
+  return box_overlap(box, points_box(y, m));
+}
+
+static void sweep_stencil(Query *query, int kind, int prim_a, int prim_b) {
+  const Sweep *s = query->context;
+  s->pair->bound = least(s->pair->bound, stencil_bound(s, &(Candidate){.kind = kind, .prim_a = prim_a, .prim_b = prim_b}, 1));
+}
+
+/* The stencils of two elements that pass near each other. */
+static void sweep_elements(Query *query, const Posed *a, const Posed *b) {
+  const Element *ea = a->element, *eb = b->element;
+  for (int k = 0; eb->triangle >= 0 && k < ea->vertex_count; k++)
+    if ((ea->owned_vertices >> k & 1) && pass_near(query, &a->x[k], &a->end[k], 1, b->x, 3))
+      sweep_stencil(query, STENCIL_VERTEX_TRIANGLE, ea->vertex[k], eb->triangle);
+  for (int k = 0; ea->triangle >= 0 && k < eb->vertex_count; k++)
+    if ((eb->owned_vertices >> k & 1) && pass_near(query, a->x, a->end, 3, &b->x[k], 1))
+      sweep_stencil(query, STENCIL_TRIANGLE_VERTEX, ea->triangle, eb->vertex[k]);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      int i1 = (i + 1) % 3, j1 = (j + 1) % 3;
+      if (!(ea->owned_edges >> i & 1) || !(eb->owned_edges >> j & 1)) continue;
+      Vec3 x[2] = {a->x[i], a->x[i1]}, end[2] = {a->end[i], a->end[i1]}, y[2] = {b->x[j], b->x[j1]};
+      if (pass_near(query, x, end, 2, y, 2)) sweep_stencil(query, STENCIL_EDGE_EDGE, ea->edge[i], eb->edge[j]);
+    }
+}
+
+static Affine relative_at(const Sweep *s, double t) {
+  Affine end[2] = {affine_add_scaled(s->q[0], t, s->d[0]), affine_add_scaled(s->q[1], t, s->d[1])};
+  return affine_relative(&end[0], &end[1]);
+}
+
+/* Advances in windows of the step that grow, as long as nothing stops it: an early hit then costs a short sweep. */
 void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted) {
-  double t_try = 0.05;
-  while (pair->needs_cover && !pair->failed) {
-    Sweep s = sweep_init(pair, scene, q, d);
-    double wanted = t_wanted < pair->bound ? t_wanted : pair->bound;
-    if (safe_step(&s, s.sigma * (pair->radius - s.rel)) >= wanted) break;
-    if (t_try > wanted) t_try = wanted;
-    double slack = 1 - t_try * s.turn; /* d - floor >= t (rate + turn d) */
-    double reach = slack > 0.1 ? (s.floor + t_try * s.rate) / slack : 2 * (s.a->radius + s.b->radius) + t_try * s.rate * 10;
-    pair_query(pair, scene, &q[0], &q[1], reach / s.sigma * (1 + 1e-6) + 0.5 * scene->range);
+  Sweep s = sweep_init(pair, scene, q, d);
+  pair->needs_cover = false;
+  double reach = (s.floor + s.rate) / ((1 - least(s.turn, 0.5)) * s.sigma) * (1 + 1e-6);
+  if (s.b->half_space || (s.turn < 0.5 && reach < 8 * scene->range)) {
+    pair_query(pair, scene, &q[0], &q[1], reach + scene->range);
     s.rel = 0;
     list_bound(&s);
-    pair->needs_cover = safe_step(&s, s.sigma * pair->radius) < (wanted < pair->bound ? wanted : pair->bound);
-    t_try *= 4;
+    return;
   }
-  pair->needs_cover = false;
+  double t0 = 0, window = 0.1, longest = s.turn > 0 ? 0.4 / s.turn : 1;
+  for (Affine from = s.from, to; t0 < least(t_wanted, pair->bound); t0 += window, window *= 3, from = to) {
+    window = least(window, least(longest, least(t_wanted, pair->bound) - t0));
+    to = relative_at(&s, t0 + window);
+    double turn = s.turn * window / (1 - s.turn * t0 > 0.2 ? 1 - s.turn * t0 : 0.2);
+    double stretch = s.sigma * (1 - least(s.turn * (t0 + window), 0.9));
+    double bend = 0.25 * turn * s.rate * window / (1 - least(turn, 0.9));
+    Query query = {.meet = sweep_elements, .context = &s};
+    query_run(&query, pair, scene, &from, &to, (s.floor + bend) / stretch);
+    if (t0 + window == t0) break;
+  }
 }

@@ -117,10 +117,8 @@ void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Af
   const Model *m = scene->model;
   Narrow n = {pair, &m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh], qa, qb, scene->separation, scene->range};
   double sigma = least_stretch(qb), reach = (n.range + n.separation) / sigma * (1 + 1e-9), rel = 0;
-  if (pair->listed) {
-    Affine t = affine_relative(qa, qb);
-    rel = pair_displacement(n.a, &pair->ref, &t);
-  }
+  Affine t = affine_relative(qa, qb);
+  if (pair->listed) rel = pair_displacement(n.a, &pair->ref, &t);
   if (!pair->listed || !(pair->radius - rel > reach)) {
     pair_query(pair, scene, qa, qb, reach + pair->margin);
     rel = 0;
@@ -129,7 +127,9 @@ void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Af
   pair->barrier = pair->noise = 0;
   pair->min_gap = INFINITY;
   double limit = reach + rel;
-  for (int i = 0; i < pair->candidate_count; i++)
-    if (pair->candidate[i].dist <= limit) candidate_eval(&n, &pair->candidate[i]);
+  for (int i = 0; i < pair->candidate_count; i++) {
+    const Candidate *c = &pair->candidate[i];
+    if (c->dist <= limit && candidate_gap(n.a, &t, c) <= reach) candidate_eval(&n, c);
+  }
   pair->energy_trial = pair->barrier + pair_friction_energy(pair, scene, qa, qb);
 }

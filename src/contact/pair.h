@@ -6,7 +6,9 @@
  * Candidates: every stencil (vertex-triangle, edge-edge) whose distance at the reference T_ref was at most `radius`, each
  * with that distance, rounded down. With rel = max over the corners y of a's box of |T(q) y - T_ref y|, a stencil's
  * distance in the world at q is at least sigma (d_ref - rel), sigma the least stretch of b; so one list serves until
- * sigma (radius - rel) falls to the range of contact, and most of its entries need no distance at all.
+ * sigma (radius - rel) falls to the range of contact, and most of its entries need no distance at all. Those that are left
+ * are first tried along their normal at the reference: b's primitive lies behind a plane that never moves in b's rest
+ * frame, so how far a's vertices are in front of it bounds the distance from below; sliding does not wear it out.
  * The list is in the order of the trees' traversal, which depends on the meshes alone: sums over contacts do not depend
  * on when a list was made.
  *
@@ -22,6 +24,7 @@ enum { STENCIL_VERTEX_TRIANGLE = 0, STENCIL_TRIANGLE_VERTEX = 1, STENCIL_EDGE_ED
 
 typedef struct Candidate {
   float dist;                  /* at the reference, rounded down */
+  float normal[3], offset;     /* in b's rest frame: b's primitive lies in normal . x <= offset, |normal| <= 1 */
   int kind, prim_a, prim_b;    /* vertex, triangle or edge of a's and b's mesh */
 } Candidate;
 
@@ -89,6 +92,8 @@ void pair_destroy(Pair *pair);
 void pair_order(const Model *model, int *a, int *b);
 /* Largest displacement of a's box between two relative poses, in b's rest frame. */
 double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1);
+/* A lower bound of a candidate's distance at relative pose t, in b's rest metric. */
+double candidate_gap(const Mesh *a, const Affine *t, const Candidate *c);
 double least_stretch(const Affine *q); /* lower bound of the singular values of the linear part */
 
 /* Makes the list of candidates within `radius` (b's rest metric) at poses qa, qb. */
@@ -100,7 +105,7 @@ double pair_friction_energy(const Pair *pair, const ContactScene *scene, const A
 /* The largest step t <= 1 along directions da, db that is safe as far as the list reaches; sets needs_cover when the list
  * does not reach that far. */
 void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]);
-/* The same with the list lengthened until it covers steps up to t_wanted. */
+/* The same for all stencils, in or out of the list, as far as steps up to t_wanted need it. */
 void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted);
 /* Gradient and Gauss-Newton Hessian of barrier and friction from the contacts of the last pair_eval. */
 void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);

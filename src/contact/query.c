@@ -1,17 +1,10 @@
 /* Candidates of a pair: dual traversal of the two meshes' trees in b's rest frame, then exact distances of the stencils of
  * the leaves that meet. The order of descent depends on the boxes in rest space alone. */
-#include "contact/pair.h"
+#include "contact/query.h"
 
 #include <string.h>
 
 #include "kernel/distance.h"
-
-typedef struct Query {
-  Pair *pair;
-  const Mesh *a, *b;
-  Affine t;          /* a's rest space to b's */
-  double radius;
-} Query;
 
 void pair_destroy(Pair *pair) {
   mem_free(pair->candidate);
@@ -51,63 +44,148 @@ double least_stretch(const Affine *q) {
   return s < 0.75 ? sqrt(1 - s) : 0.5 / (1 + 1e3 * s); /* far from rigid: a bound too small to be of use, never too large */
 }
 
-static void add_candidate(Query *query, double dist_sq, int kind, int prim_a, int prim_b) {
-  Pair *p = query->pair;
-  if (dist_sq > query->radius * query->radius) return;
+double candidate_gap(const Mesh *a, const Affine *t, const Candidate *c) {
+  Vec3 n = vec3(c->normal[0], c->normal[1], c->normal[2]);
+  Vec3 m = vec3(dot(n, t->n[1]), dot(n, t->n[2]), dot(n, t->n[3]));
+  double gap;
+  if (c->kind == STENCIL_EDGE_EDGE) {
+    const uint32_t *e = a->edge[c->prim_a];
+    gap = least(dot(m, a->vertex[e[0]]), dot(m, a->vertex[e[1]]));
+  } else if (c->kind == STENCIL_TRIANGLE_VERTEX) {
+    const uint32_t *v = a->triangle[c->prim_a];
+    gap = least(least(dot(m, a->vertex[v[0]]), dot(m, a->vertex[v[1]])), dot(m, a->vertex[v[2]]));
+  } else {
+    gap = dot(m, a->vertex[c->prim_a]);
+  }
+  return gap + dot(n, t->n[0]) - c->offset;
+}
+
+/* diff: from b's closest point to a's; y: b's vertices of the stencil. */
+static void add_candidate(Pair *p, double dist_sq, Candidate c, Vec3 diff, const Vec3 *y, int y_count) {
+  if (dist_sq > p->radius * p->radius) return;
   if (!mem_reserve((void **)&p->candidate, &p->candidate_capacity, p->candidate_count + 1, sizeof(Candidate))) {
     p->failed = true;
     return;
   }
-  p->candidate[p->candidate_count++] = (Candidate){(float)(sqrt(dist_sq) * (1 - 1e-6)), kind, prim_a, prim_b};
+  double d = sqrt(dist_sq), shrink = d > 0 ? (1 - 1e-6) / d : 0, offset = -INFINITY;
+  c.dist = (float)(d * (1 - 1e-6));
+  c.normal[0] = (float)(diff.x * shrink);
+  c.normal[1] = (float)(diff.y * shrink);
+  c.normal[2] = (float)(diff.z * shrink);
+  for (int i = 0; i < y_count; i++) offset = most(offset, c.normal[0] * y[i].x + c.normal[1] * y[i].y + c.normal[2] * y[i].z);
+  c.offset = nextafterf((float)offset, INFINITY);
+  p->candidate[p->candidate_count++] = c;
 }
 
-static Box points_box(const Vec3 *x, int n) {
+Box points_box(const Vec3 *x, int n) {
   Box box = {x[0], x[0]};
   for (int i = 1; i < n; i++) box = box_add(box, x[i]);
   return box;
 }
 
-/* The stencils of two elements; x: vertices of a's element mapped to b's rest frame, y: of b's. */
-static void elements_query(Query *query, const Element *ea, const Vec3 x[3], const Element *eb, const Vec3 y[3]) {
+/* The stencils of two elements within the radius become candidates. */
+static void list_elements(Query *query, const Posed *a, const Posed *b) {
+  const Element *ea = a->element, *eb = b->element;
+  const Vec3 *x = a->x, *y = b->x;
   double bary[3], s, t;
   Vec3 diff;
   if (eb->triangle >= 0)
     for (int k = 0; k < ea->vertex_count; k++)
-      if (ea->owned_vertices >> k & 1)
-        add_candidate(query, closest_point_triangle(x[k], y[0], y[1], y[2], bary, &diff), STENCIL_VERTEX_TRIANGLE, ea->vertex[k], eb->triangle);
+      if (ea->owned_vertices >> k & 1) {
+        double d = closest_point_triangle(x[k], y[0], y[1], y[2], bary, &diff);
+        add_candidate(query->pair, d, (Candidate){.kind = STENCIL_VERTEX_TRIANGLE, .prim_a = ea->vertex[k], .prim_b = eb->triangle}, diff, y, 3);
+      }
   if (ea->triangle >= 0)
     for (int k = 0; k < eb->vertex_count; k++)
-      if (eb->owned_vertices >> k & 1)
-        add_candidate(query, closest_point_triangle(y[k], x[0], x[1], x[2], bary, &diff), STENCIL_TRIANGLE_VERTEX, ea->triangle, eb->vertex[k]);
+      if (eb->owned_vertices >> k & 1) {
+        double d = closest_point_triangle(y[k], x[0], x[1], x[2], bary, &diff);
+        add_candidate(query->pair, d, (Candidate){.kind = STENCIL_TRIANGLE_VERTEX, .prim_a = ea->triangle, .prim_b = eb->vertex[k]}, neg(diff), &y[k], 1);
+      }
   for (int i = 0; i < 3; i++) {
     if (!(ea->owned_edges >> i & 1)) continue;
     Box box = box_inflate(points_box((Vec3[2]){x[i], x[(i + 1) % 3]}, 2), query->radius);
     for (int j = 0; j < 3; j++) {
       if (!(eb->owned_edges >> j & 1)) continue;
-      if (!box_overlap(box, points_box((Vec3[2]){y[j], y[(j + 1) % 3]}, 2))) continue;
-      add_candidate(query, closest_edge_edge(x[i], x[(i + 1) % 3], y[j], y[(j + 1) % 3], &s, &t, &diff), STENCIL_EDGE_EDGE, ea->edge[i], eb->edge[j]);
+      Vec3 e[2] = {y[j], y[(j + 1) % 3]};
+      if (!box_overlap(box, points_box(e, 2))) continue;
+      double d = closest_edge_edge(x[i], x[(i + 1) % 3], e[0], e[1], &s, &t, &diff);
+      add_candidate(query->pair, d, (Candidate){.kind = STENCIL_EDGE_EDGE, .prim_a = ea->edge[i], .prim_b = eb->edge[j]}, diff, e, 2);
     }
   }
 }
 
-static Box node_box(const TreeNode *n) {
-  return (Box){vec3(n->lo[0], n->lo[1], n->lo[2]), vec3(n->hi[0], n->hi[1], n->hi[2])};
-}
-
-static void leaves_query(Query *query, const TreeNode *na, const TreeNode *nb) {
-  const Mesh *a = query->a, *b = query->b;
+/* The elements of a leaf of a, posed; kept while the descent stays with that leaf. */
+static void pose_leaf(Query *query, int ia) {
+  const TreeNode *na = &query->a->node[ia];
+  if (query->posed_leaf == ia) return;
+  query->posed_leaf = ia;
+  query->posed_count = na->element_count;
   for (int i = 0; i < na->element_count; i++) {
-    const Element *ea = &a->element[na->first + i];
-    Vec3 x[3];
-    for (int k = 0; k < 3; k++) x[k] = affine_point(&query->t, a->vertex[ea->vertex[k]]);
-    Box box = box_inflate(points_box(x, 3), query->radius);
-    for (int j = 0; j < nb->element_count; j++) {
-      const Element *eb = &b->element[nb->first + j];
-      Vec3 y[3] = {b->vertex[eb->vertex[0]], b->vertex[eb->vertex[1]], b->vertex[eb->vertex[2]]};
-      query->pair->counts.box_tests++;
-      if (box_overlap(box, points_box(y, 3))) elements_query(query, ea, x, eb, y);
+    Posed *p = &query->posed[i];
+    p->element = &query->a->element[na->first + i];
+    for (int k = 0; k < 3; k++) p->x[k] = affine_point(&query->from, query->a->vertex[p->element->vertex[k]]);
+    p->box = points_box(p->x, 3);
+    if (query->swept) {
+      for (int k = 0; k < 3; k++) p->end[k] = affine_point(&query->to, query->a->vertex[p->element->vertex[k]]);
+      p->box = box_union(p->box, points_box(p->end, 3));
     }
+    p->box = box_inflate(p->box, query->radius);
   }
+}
+
+static void leaves_query(Query *query, int ia, const TreeNode *nb) {
+  pose_leaf(query, ia);
+  for (int j = 0; j < nb->element_count; j++) {
+    Posed b = {.element = &query->b->element[nb->first + j]};
+    for (int k = 0; k < 3; k++) b.x[k] = query->b->vertex[b.element->vertex[k]];
+    b.box = points_box(b.x, 3);
+    query->pair->counts.box_tests += query->posed_count;
+    for (int i = 0; i < query->posed_count; i++)
+      if (box_overlap(query->posed[i].box, b.box)) query->meet(query, &query->posed[i], &b);
+  }
+}
+
+static F4 f4(float x, float y, float z) { return (F4){x, y, z, 0}; }
+static F4 f4_abs(F4 v) { return (F4)((I4)v & 0x7fffffff); }
+
+static BoxPose box_pose(const Affine *t) {
+  BoxPose p;
+  p.shift = f4(2 * (float)t->n[0].x, 2 * (float)t->n[0].y, 2 * (float)t->n[0].z);
+  for (int k = 0; k < 3; k++) {
+    p.axis[k] = f4((float)t->n[k + 1].x, (float)t->n[k + 1].y, (float)t->n[k + 1].z);
+    p.span[k] = f4_abs(p.axis[k]);
+  }
+  return p;
+}
+
+/* Twice centre and twice half extent of a node's box. */
+static void node_span(const TreeNode *n, F4 *center, F4 *half) {
+  F4 lo = f4(n->lo[0], n->lo[1], n->lo[2]), hi = f4(n->hi[0], n->hi[1], n->hi[2]);
+  *center = lo + hi;
+  *half = hi - lo;
+}
+
+/* The same under a pose, centre relative to that of b's box. */
+static void posed_span(const BoxPose *p, F4 c, F4 h, F4 other, F4 *center, F4 *half) {
+  *center = p->shift + c[0] * p->axis[0] + c[1] * p->axis[1] + c[2] * p->axis[2] - other;
+  *half = h[0] * p->span[0] + h[1] * p->span[1] + h[2] * p->span[2];
+}
+
+/* Do the boxes of two nodes come within the radius? In single precision, the slack of which is part of query->reach. */
+static bool nodes_meet(const Query *query, const TreeNode *na, const TreeNode *nb) {
+  F4 ca, ha, cb, hb, gap, sum;
+  node_span(na, &ca, &ha);
+  node_span(nb, &cb, &hb);
+  posed_span(&query->box_from, ca, ha, cb, &gap, &sum);
+  if (query->swept) { /* the box around both ends, doubled once more */
+    F4 gap_to, sum_to;
+    posed_span(&query->box_to, ca, ha, cb, &gap_to, &sum_to);
+    sum = f4_abs(gap_to - gap) + sum + sum_to + f4_abs(sum_to - sum);
+    gap = 0.5f * (gap + gap_to);
+    sum = 0.5f * sum;
+  }
+  I4 apart = f4_abs(gap) > query->reach + hb + sum;
+  return !(apart[0] | apart[1] | apart[2]);
 }
 
 static double node_size(const TreeNode *n) {
@@ -118,10 +196,10 @@ static double node_size(const TreeNode *n) {
 static void nodes_query(Query *query, int ia, int ib) {
   const TreeNode *na = &query->a->node[ia], *nb = &query->b->node[ib];
   query->pair->counts.box_tests++;
-  if (!box_overlap(box_inflate(box_transform(&query->t, node_box(na)), query->radius), node_box(nb))) return;
+  if (!nodes_meet(query, na, nb)) return;
   bool leaf_a = na->element_count > 0, leaf_b = nb->element_count > 0;
   if (leaf_a && leaf_b) {
-    leaves_query(query, na, nb);
+    leaves_query(query, ia, nb);
   } else if (leaf_b || (!leaf_a && node_size(na) >= node_size(nb))) {
     nodes_query(query, na->left, ib);
     nodes_query(query, na->left + 1, ib);
@@ -131,43 +209,64 @@ static void nodes_query(Query *query, int ia, int ib) {
   }
 }
 
-/* Vertices of a within the radius of the plane of a half-space b. */
-static void plane_query(Query *query, int ia) {
-  const TreeNode *na = &query->a->node[ia];
-  Vec3 o, n;
-  const Mesh *b = query->b;
-  o = b->vertex[b->triangle[0][0]];
-  n = unit(cross(sub(b->vertex[b->triangle[0][1]], o), sub(b->vertex[b->triangle[0][2]], o)));
-  Box box = node_box(na);
-  Vec3 c = affine_point(&query->t, box_center(box)), e = box_half(box);
-  double reach = e.x * fabs(dot(n, query->t.n[1])) + e.y * fabs(dot(n, query->t.n[2])) + e.z * fabs(dot(n, query->t.n[3]));
-  query->pair->counts.box_tests++;
-  if (dot(n, sub(c, o)) - reach > query->radius) return;
+void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine *from, const Affine *to, double radius) {
+  const Model *m = scene->model;
+  query->pair = pair;
+  query->a = &m->mesh[m->body[pair->a].mesh];
+  query->b = &m->mesh[m->body[pair->b].mesh];
+  query->swept = to != NULL;
+  query->from = *from;
+  query->to = to ? *to : *from;
+  query->radius = radius;
+  query->box_from = box_pose(&query->from);
+  query->box_to = box_pose(&query->to);
+  query->posed_leaf = -1;
+  double size = most(norm(query->from.n[0]), norm(query->to.n[0])) + query->a->radius + query->b->radius;
+  float reach = nextafterf((float)(2 * radius + 1e-5 * size), INFINITY);
+  query->reach = f4(reach, reach, reach);
+  nodes_query(query, 0, 0);
+}
+
+/* Vertices of a within the radius of the plane n . x = offset that bounds a half-space b. */
+static void plane_query(Pair *pair, const Mesh *a, int ia, Vec3 n, double offset) {
+  const TreeNode *na = &a->node[ia];
+  const Affine *t = &pair->ref;
+  Box box = {vec3(na->lo[0], na->lo[1], na->lo[2]), vec3(na->hi[0], na->hi[1], na->hi[2])};
+  Vec3 c = affine_point(t, box_center(box)), e = box_half(box);
+  double reach = e.x * fabs(dot(n, t->n[1])) + e.y * fabs(dot(n, t->n[2])) + e.z * fabs(dot(n, t->n[3]));
+  pair->counts.box_tests++;
+  if (dot(n, c) - offset - reach > pair->radius) return;
   if (na->element_count == 0) {
-    plane_query(query, na->left);
-    plane_query(query, na->left + 1);
+    plane_query(pair, a, na->left, n, offset);
+    plane_query(pair, a, na->left + 1, n, offset);
     return;
   }
   for (int i = 0; i < na->element_count; i++) {
-    const Element *ea = &query->a->element[na->first + i];
+    const Element *ea = &a->element[na->first + i];
     for (int k = 0; k < ea->vertex_count; k++) {
       if (!(ea->owned_vertices >> k & 1)) continue;
-      double d = dot(n, sub(affine_point(&query->t, query->a->vertex[ea->vertex[k]]), o));
-      add_candidate(query, d > 0 ? d * d : 0, STENCIL_VERTEX_PLANE, ea->vertex[k], 0);
+      Vec3 x = affine_point(t, a->vertex[ea->vertex[k]]);
+      double d = dot(n, x) - offset;
+      Vec3 diff = scale(d > 0 ? d : 0, n), foot = sub(x, diff);
+      add_candidate(pair, d > 0 ? d * d : 0, (Candidate){.kind = STENCIL_VERTEX_PLANE, .prim_a = ea->vertex[k]}, diff, &foot, 1);
     }
   }
 }
 
 void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double radius) {
   const Model *m = scene->model;
-  Query query = {pair, &m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh], affine_relative(qa, qb), radius};
+  const Mesh *b = &m->mesh[m->body[pair->b].mesh];
   pair->candidate_count = 0;
-  pair->ref = query.t;
+  pair->ref = affine_relative(qa, qb);
   pair->radius = radius;
   pair->listed = true;
-  if (query.b->half_space)
-    plane_query(&query, 0);
-  else
-    nodes_query(&query, 0, 0);
+  if (b->half_space) {
+    Vec3 o = b->vertex[b->triangle[0][0]];
+    Vec3 n = unit(cross(sub(b->vertex[b->triangle[0][1]], o), sub(b->vertex[b->triangle[0][2]], o)));
+    plane_query(pair, &m->mesh[m->body[pair->a].mesh], 0, n, dot(n, o));
+  } else {
+    Query query = {.meet = list_elements};
+    query_run(&query, pair, scene, &pair->ref, NULL, radius);
+  }
   pair->counts.candidates += pair->candidate_count;
 }

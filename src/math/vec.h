@@ -33,10 +33,13 @@ KERNEL Vec3 cross(Vec3 a, Vec3 b) {
 KERNEL double norm_sq(Vec3 a) { return dot(a, a); }
 KERNEL double norm(Vec3 a) { return sqrt(dot(a, a)); }
 KERNEL Vec3 unit(Vec3 a) { return scale(1.0 / norm(a), a); }
-KERNEL Vec3 vec3_min(Vec3 a, Vec3 b) { return vec3(fmin(a.x, b.x), fmin(a.y, b.y), fmin(a.z, b.z)); }
-KERNEL Vec3 vec3_max(Vec3 a, Vec3 b) { return vec3(fmax(a.x, b.x), fmax(a.y, b.y), fmax(a.z, b.z)); }
+/* Comparisons, not fmin and fmax: these compile to one instruction each, those to calls. */
+KERNEL double least(double a, double b) { return a < b ? a : b; }
+KERNEL double most(double a, double b) { return a > b ? a : b; }
+KERNEL Vec3 vec3_min(Vec3 a, Vec3 b) { return vec3(least(a.x, b.x), least(a.y, b.y), least(a.z, b.z)); }
+KERNEL Vec3 vec3_max(Vec3 a, Vec3 b) { return vec3(most(a.x, b.x), most(a.y, b.y), most(a.z, b.z)); }
 KERNEL Vec3 vec3_abs(Vec3 a) { return vec3(fabs(a.x), fabs(a.y), fabs(a.z)); }
-KERNEL double max_component(Vec3 a) { return fmax(a.x, fmax(a.y, a.z)); }
+KERNEL double max_component(Vec3 a) { return most(a.x, most(a.y, a.z)); }
 KERNEL double component(Vec3 a, int i) { return i == 0 ? a.x : i == 1 ? a.y : a.z; }
 KERNEL bool vec3_finite(Vec3 a) { return isfinite(a.x) && isfinite(a.y) && isfinite(a.z); }
 

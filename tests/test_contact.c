@@ -225,8 +225,9 @@ static void gradient_of(const Moments *m, double g[24]) {
   }
 }
 
-static void put_block(double h[24][24], int row, int column, double w, const Sym3 *s) {
-  const double k[3][3] = {{s->xx, s->xy, s->xz}, {s->xy, s->yy, s->yz}, {s->xz, s->yz, s->zz}};
+static void put_block(double h[24][24], int row, int column, double w, const Entry *entry) {
+  const Entry s = *entry; /* xx yy zz xy xz yz */
+  const double k[3][3] = {{s[0], s[3], s[4]}, {s[3], s[1], s[5]}, {s[4], s[5], s[2]}};
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) h[3 * row + i][3 * column + j] += w * k[i][j];
 }

@@ -2,7 +2,6 @@
 #include "api/world.h"
 #include "contact/broad.h"
 #include "geom/crossing.h"
-#include "kernel/barrier.h"
 #include "kernel/friction.h"
 
 #include <string.h>
@@ -30,7 +29,7 @@ static AbdContact describe(const AbdWorld *world, const Pair *p, const Contact *
   vec3_to(out.point, scale(0.5, add(affine_point(qa, c->ya), affine_point(qb, c->yb))));
   vec3_to(out.normal, c->normal);
   out.distance = c->gap + scene->separation;
-  out.normal_force = -p->stiffness * c->mollifier * barrier_d1(c->gap / scene->range) / scene->range / h2;
+  out.normal_force = -p->stiffness * c->mollifier * c->slope / scene->range / h2;
   vec3_to(out.friction_force, friction_force(p, c, scene, qa, qb, h2));
   out.kind = c->kind == STENCIL_VERTEX_PLANE ? STENCIL_VERTEX_TRIANGLE : c->kind;
   out.primitive_a = (uint32_t)c->prim_a;

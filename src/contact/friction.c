@@ -3,8 +3,6 @@
  * constant, so nothing creeps. */
 #include "contact/pair.h"
 
-#include "kernel/barrier.h"
-
 static uint64_t contact_key(const Contact *c) {
   return (uint64_t)c->kind << 60 | (uint64_t)(uint32_t)c->prim_a << 30 | (uint64_t)(uint32_t)c->prim_b;
 }
@@ -42,7 +40,7 @@ bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], co
   if (!mem_reserve((void **)&pair->friction, &pair->friction_capacity, pair->contact_count, sizeof(FrictionPoint))) return false;
   for (int i = 0; i < pair->contact_count; i++) {
     const Contact *c = &pair->contact[i];
-    double force = -pair->stiffness * c->mollifier * barrier_d1(c->gap / scene->range) / scene->range;
+    double force = -pair->stiffness * c->mollifier * c->slope / scene->range;
     if (!(force > 0)) continue;
     FrictionPoint *f = &pair->friction[pair->friction_count++];
     f->key = contact_key(c);

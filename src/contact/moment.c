@@ -5,32 +5,36 @@
 
 #include <string.h>
 
-#include "kernel/barrier.h"
 #include "kernel/friction.h"
 
-static void sym3_accumulate(Sym3 *s, double w, const Sym3 *k) {
-  s->xx += w * k->xx; s->yy += w * k->yy; s->zz += w * k->zz;
-  s->xy += w * k->xy; s->xz += w * k->xz; s->yz += w * k->yz;
+static Entry entry(double f, const Sym3 *k) {
+  return (Entry){f * k->xx, f * k->yy, f * k->zz, f * k->xy, f * k->xz, f * k->yz, 0, 0};
 }
 
 /* K (x) (a, -b)(a, -b)^T, a and b the weights of the bodies' nodes. */
-static void add_stiffness(Moments *m, const Sym3 *k, const double a[4], const double b[4]) {
+static void add_stiffness(Moments *m, Entry k, const double a[4], const double b[4]) {
   for (int i = 0, e = 0; i < 4; i++) {
     for (int j = 0; j <= i; j++, e++) {
-      sym3_accumulate(&m->aa[e], a[i] * a[j], k);
-      sym3_accumulate(&m->bb[e], b[i] * b[j], k);
+      m->aa[e] += a[i] * a[j] * k;
+      m->bb[e] += b[i] * b[j] * k;
     }
-    for (int j = 0; j < 4; j++) sym3_accumulate(&m->ab[4 * i + j], a[i] * b[j], k);
+    for (int j = 0; j < 4; j++) m->ab[4 * i + j] += a[i] * b[j] * k;
   }
 }
 
-static void add_spring(Moments *m, Vec3 force, const Sym3 *k, Vec3 ya, Vec3 yb) {
+static void add_spring(Moments *m, Vec3 force, Entry k, Vec3 ya, Vec3 yb) {
   const double a[4] = {1, ya.x, ya.y, ya.z}, b[4] = {1, yb.x, yb.y, yb.z};
   for (int i = 0; i < 4; i++) {
     m->ga[i] = add_scaled(m->ga[i], a[i], force);
     m->gb[i] = add_scaled(m->gb[i], -b[i], force);
   }
   add_stiffness(m, k, a, b);
+}
+
+/* k (I - n n^T): with k = f1 / y a parabola that touches friction's potential at u and lies above it everywhere. */
+static Sym3 tangential(double k, Vec3 n) {
+  Sym3 s = {k, k, k, 0, 0, 0};
+  return sym3_add_outer(s, -k, n);
 }
 
 /* The mollifier's part: c = |w|^2, w = u x v, depends on the edges' directions u = A_a U, v = A_b V alone. The Hessian is
@@ -47,15 +51,8 @@ static void add_mollifier(Moments *m, const Mesh *a, const Mesh *b, const Contac
   }
   double lu = norm(u), lv = norm(v), sign = dot(u, v) < 0 ? -1 : 1;
   Vec3 wa = scale(lv, ur), wb = scale(sign * lu, vr);
-  Sym3 k = {2 * factor, 2 * factor, 2 * factor, 0, 0, 0};
-  k = sym3_add_outer(k, -2 * factor / (lu * lu), u);
-  add_stiffness(m, &k, (double[4]){0, wa.x, wa.y, wa.z}, (double[4]){0, wb.x, wb.y, wb.z});
-}
-
-/* k (I - n n^T): with k = f1 / y a parabola that touches friction's potential at u and lies above it everywhere. */
-static Sym3 tangential(double k, Vec3 n) {
-  Sym3 s = {k, k, k, 0, 0, 0};
-  return sym3_add_outer(s, -k, n);
+  Sym3 k = tangential(2 * factor, scale(1 / lu, u));
+  add_stiffness(m, entry(1, &k), (double[4]){0, wa.x, wa.y, wa.z}, (double[4]){0, wb.x, wb.y, wb.z});
 }
 
 void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
@@ -70,17 +67,16 @@ void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const
   memset(m, 0, sizeof *m);
   for (int i = 0; i < pair->contact_count; i++) {
     const Contact *c = &pair->contact[i];
-    double y = c->gap / scene->range, k = pair->stiffness * c->mollifier;
-    Sym3 hessian = sym3_add_outer(sym3_zero(), k * barrier_d2(y) / (scene->range * scene->range), c->normal);
-    add_spring(m, scale(k * barrier_d1(y) / scene->range, c->normal), &hessian, c->ya, c->yb);
-    if (c->mollifier_d1 != 0) add_mollifier(m, a, b, c, qa, qb, pair->stiffness * barrier(y) * c->mollifier_d1);
+    double k = pair->stiffness * c->mollifier / scene->range;
+    Sym3 hessian = sym3_add_outer(sym3_zero(), k * c->curvature / scene->range, c->normal);
+    add_spring(m, scale(k * c->slope, c->normal), entry(1, &hessian), c->ya, c->yb);
+    if (c->mollifier_d1 != 0) add_mollifier(m, a, b, c, qa, qb, pair->stiffness * c->barrier * c->mollifier_d1);
   }
   for (int i = 0; i < pair->friction_count; i++) {
     const FrictionPoint *f = &pair->friction[i];
     Vec3 u = friction_displacement(f, qa, qb);
     double slope = friction_f1_over_y(norm(u), scene->friction_eps);
-    Sym3 hessian = pair->cautious ? tangential(slope, f->normal) : friction_hessian(u, f->normal, scene->friction_eps), scaled = sym3_zero();
-    sym3_accumulate(&scaled, f->load, &hessian);
-    add_spring(m, scale(f->load * slope, u), &scaled, f->ya, f->yb);
+    Sym3 hessian = pair->cautious ? tangential(slope, f->normal) : friction_hessian(u, f->normal, scene->friction_eps);
+    add_spring(m, scale(f->load * slope, u), entry(f->load, &hessian), f->ya, f->yb);
   }
 }

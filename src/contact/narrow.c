@@ -11,6 +11,7 @@ typedef struct Narrow {
   const Mesh *a, *b;
   const Affine *qa, *qb;
   double separation, range;
+  double rounding;   /* of a distance, over the range */
 } Narrow;
 
 static Vec3 triangle_point(const Mesh *m, const uint32_t *t, const double w[3]) {
@@ -98,9 +99,9 @@ static void candidate_eval(Narrow *n, const Candidate *c) {
     p->failed = true;
     return;
   }
-  double y = out.gap / n->range, size = max_component(vec3_abs(n->qa->n[0])) + n->a->radius;
-  p->barrier += p->stiffness * out.mollifier * barrier(y);
-  p->noise += p->stiffness * fabs(barrier_d1(y)) / n->range * 1e-15 * size;
+  barrier_jet(out.gap / n->range, &out.barrier, &out.slope, &out.curvature);
+  p->barrier += p->stiffness * out.mollifier * out.barrier;
+  p->noise -= p->stiffness * out.slope * n->rounding;
   p->contact[p->contact_count++] = out;
 }
 
@@ -115,7 +116,8 @@ double pair_friction_energy(const Pair *pair, const ContactScene *scene, const A
 
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   const Model *m = scene->model;
-  Narrow n = {pair, &m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh], qa, qb, scene->separation, scene->range};
+  Narrow n = {pair, &m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh], qa, qb, scene->separation, scene->range, 0};
+  n.rounding = 1e-15 * (max_component(vec3_abs(qa->n[0])) + n.a->radius) / n.range;
   double sigma = least_stretch(qb), reach = (n.range + n.separation) / sigma * (1 + 1e-9), rel = 0;
   Affine t = affine_relative(qa, qb);
   if (pair->listed) rel = pair_displacement(n.a, &pair->ref, &t);

@@ -31,6 +31,7 @@ typedef struct Candidate {
 typedef struct Contact {
   int kind, prim_a, prim_b;
   double gap;                  /* distance less the separation [m] */
+  double barrier, slope, curvature; /* of the barrier at y = gap / range, before stiffness and mollifier */
   double mollifier;            /* 1, or less for nearly parallel edges */
   double mollifier_d1;         /* its derivative by |u x v|^2 */
   Vec3 normal;                 /* unit, from b to a */
@@ -50,9 +51,10 @@ typedef struct PairCounts { int64_t box_tests, candidates, distances, ccd_calls;
 
 /* Moments of all contacts of a pair: gradient 3x4 per body, Hessian K (x) y y^T per 4x4 entry (10 on the diagonal
  * blocks, 16 between the bodies; sign of the latter is minus). */
+typedef double Entry __attribute__((vector_size(64), aligned(16))); /* a symmetric 3x3: xx yy zz xy xz yz, two lanes unused */
 typedef struct Moments {
   Vec3 ga[4], gb[4];
-  Sym3 aa[10], bb[10], ab[16];
+  Entry aa[10], bb[10], ab[16];
 } Moments;
 
 typedef struct Pair {

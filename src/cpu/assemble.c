@@ -7,14 +7,15 @@ static bool is_active(const Island *g) { return g->progress == ISLAND_ACTIVE; }
 static bool has_terms(const Pair *p) { return p->contact_count > 0 || p->friction_count > 0; }
 
 /* out[12 x 12] += sign * sum over i, j of entry(i, j) (x) block; entry of the 4x4 moments. */
-static void add_block(double *out, int i, int j, double sign, const Sym3 *k) {
+static void add_block(double *out, int i, int j, double sign, const Entry *entry) {
   double *c = out + 12 * (3 * j) + 3 * i;
-  c[0] += sign * k->xx; c[1] += sign * k->xy; c[2] += sign * k->xz;
-  c[12] += sign * k->xy; c[13] += sign * k->yy; c[14] += sign * k->yz;
-  c[24] += sign * k->xz; c[25] += sign * k->yz; c[26] += sign * k->zz;
+  const Entry k = sign * *entry; /* xx yy zz xy xz yz */
+  c[0] += k[0]; c[1] += k[3]; c[2] += k[4];
+  c[12] += k[3]; c[13] += k[1]; c[14] += k[5];
+  c[24] += k[4]; c[25] += k[5]; c[26] += k[2];
 }
 
-static void add_diagonal_moments(double *out, const Sym3 moment[10]) {
+static void add_diagonal_moments(double *out, const Entry moment[10]) {
   for (int i = 0, e = 0; i < 4; i++)
     for (int j = 0; j <= i; j++, e++) {
       add_block(out, i, j, 1, &moment[e]);
@@ -99,7 +100,7 @@ static bool choose_edges(Cpu *cpu) {
   return true;
 }
 
-static void add_side(Cpu *cpu, int body, const Vec3 gradient[4], const Sym3 moment[10]) {
+static void add_side(Cpu *cpu, int body, const Vec3 gradient[4], const Entry moment[10]) {
   if (cpu->column[body] < 0) return;
   for (int i = 0; i < 4; i++) cpu->step->gradient[body].n[i] = add(cpu->step->gradient[body].n[i], gradient[i]);
   add_diagonal_moments(cpu->diagonal + 144 * (size_t)cpu->column[body], moment);

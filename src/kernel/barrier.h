@@ -23,4 +23,12 @@ KERNEL double barrier_d2(double y) {
   return z * (z + 4.0) - 2.0 * log(y);
 }
 
+/* Value and both derivatives for 0 < y < 1 with one logarithm. */
+KERNEL void barrier_jet(double y, double *b, double *d1, double *d2) {
+  double l = log(y), z = y - 1.0;
+  *b = -z * z * l;
+  *d1 = -2.0 * z * l - z * z / y;
+  *d2 = -2.0 * l - 4.0 * z / y + z * z / (y * y);
+}
+
 #endif

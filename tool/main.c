@@ -4,7 +4,16 @@
 #include <abd/abd.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Threads that wait for the next loop shall sleep, not spin: on a busy machine spinning makes a step many times slower.
+ * OpenMP reads its settings when it is loaded, so this has to come before; what the user has set stays. */
+static void wait_asleep(int argc, char **argv, char **environment) {
+  (void)argc, (void)argv, (void)environment;
+  setenv("OMP_WAIT_POLICY", "passive", 0);
+}
+__attribute__((section(".preinit_array"), used)) static void (*const before_libraries)(int, char **, char **) = wait_asleep;
 
 typedef struct Entry {
   const char *name;

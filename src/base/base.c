@@ -88,7 +88,7 @@ int parallel_thread(void) { return 0; }
 void parallel_for(int threads, int count, int grain, ParallelBody *body, void *context) {
   if (grain < 1) grain = 1;
 #ifdef _OPENMP
-  if (threads > 1 && count > grain) {
+  if (threads > 1 && count >= 4 * grain) { /* less is not worth waking anyone for */
 #pragma omp parallel for schedule(dynamic, grain) num_threads(threads)
     for (int i = 0; i < count; i++) body(context, i);
     return;

@@ -225,26 +225,30 @@ static void gradient_of(const Moments *m, double g[24]) {
   }
 }
 
-static void put_block(double h[24][24], int row, int column, double w, const Entry *entry) {
-  const Entry s = *entry; /* xx yy zz xy xz yz */
-  const double k[3][3] = {{s[0], s[3], s[4]}, {s[3], s[1], s[5]}, {s[4], s[5], s[2]}};
+static void put_block(double h[24][24], int row, int column, double w, const Sym3 *s) {
+  const double k[3][3] = {{s->xx, s->xy, s->xz}, {s->xy, s->yy, s->yz}, {s->xz, s->yz, s->zz}};
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) h[3 * row + i][3 * column + j] += w * k[i][j];
+}
+
+static void put_entry(double h[24][24], int row, int column, double w, const Entry *entry) {
+  Sym3 s = {(*entry)[0], (*entry)[1], (*entry)[2], (*entry)[3], (*entry)[4], (*entry)[5]};
+  put_block(h, row, column, w, &s);
 }
 
 static void hessian_of(const Moments *m, double h[24][24]) {
   memset(h, 0, 24 * sizeof *h);
   for (int i = 0, e = 0; i < 4; i++) {
     for (int j = 0; j <= i; j++, e++) {
-      put_block(h, i, j, 1, &m->aa[e]);
-      put_block(h, 4 + i, 4 + j, 1, &m->bb[e]);
+      put_entry(h, i, j, 1, &m->aa[e]);
+      put_entry(h, 4 + i, 4 + j, 1, &m->bb[e]);
       if (j == i) continue;
-      put_block(h, j, i, 1, &m->aa[e]);
-      put_block(h, 4 + j, 4 + i, 1, &m->bb[e]);
+      put_entry(h, j, i, 1, &m->aa[e]);
+      put_entry(h, 4 + j, 4 + i, 1, &m->bb[e]);
     }
     for (int j = 0; j < 4; j++) {
-      put_block(h, i, 4 + j, -1, &m->ab[4 * i + j]);
-      put_block(h, 4 + j, i, -1, &m->ab[4 * i + j]);
+      put_entry(h, i, 4 + j, -1, &m->ab[4 * i + j]);
+      put_entry(h, 4 + j, i, -1, &m->ab[4 * i + j]);
     }
   }
 }

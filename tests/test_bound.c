@@ -1,0 +1,196 @@
+/* The step bound of a pair: never later than what the exact distances along the path allow, not needlessly early, and the
+ * same bits whichever list it was found with. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "posed.h"
+
+static Cast cast;
+
+static int rounds(int whole) { return getenv("ABD_TEST_SHORT") ? whole / 8 : whole; }
+
+static int start(void **state) {
+  AbdError error = {ABD_OK, ""};
+  (void)state;
+  if (cast_init(&cast, &error)) return 0;
+  printf("%s\n", error.text);
+  return -1;
+}
+
+static int stop(void **state) {
+  (void)state;
+  model_destroy(&cast.model);
+  return 0;
+}
+
+typedef struct Path {
+  Pair pair;
+  ContactScene scene;
+  Affine q[2], d[2];
+} Path;
+
+/* Towards another pose, a fraction of it or far beyond; sometimes only one body moves, sometimes both move alike. */
+static void draw_directions(Draw *draw_from, Path *p) {
+  int style = draw_int(draw_from, 5);
+  double far = draw_decades(draw_from, -4, 0.7), turn = draw_decades(draw_from, -4, 0.5);
+  for (int k = 0; k < 2; k++) {
+    Mat3 a = affine_linear(&p->q[k]), r = mat3_exp(draw_vec3(draw_from, turn));
+    p->d[k] = affine(draw_vec3(draw_from, far), mat3_sub(mat3_mul(r, a), a));
+    if (style == 0) p->d[k] = affine(p->d[k].n[0], mat3_zero());
+    if (style == 1) p->d[k] = affine(p->d[k].n[0], draw_mat3(draw_from, turn));
+  }
+  if (style == 2) p->d[1] = affine(vec3(0, 0, 0), mat3_zero());
+  if (style == 3) p->d[0].n[0] = add(p->d[1].n[0], draw_vec3(draw_from, 0.01 * far));
+  if (style == 4) p->d[0].n[0] = scale(far, unit(sub(p->q[1].n[0], p->q[0].n[0])));
+}
+
+static bool draw_path(Draw *d, int round, Path *p) {
+  static const double place[] = {0, 0, 0, 100};
+  p->pair = draw_pair(d, &cast.model);
+  p->scene = (ContactScene){&cast.model, draw_decades(d, -4, -1), round % 4 ? 0 : 0.02, 1};
+  double gap = p->scene.separation + p->scene.range * draw_decades(d, -3, 1.5);
+  if (!draw_near(d, &cast.model, &p->pair, gap, round % 3 ? 1e-6 : 0.05, p->q)) return false;
+  for (int k = 0; k < 2; k++) p->q[k].n[0] = add(p->q[k].n[0], vec3(place[round % 4], 0, place[round % 4]));
+  draw_directions(d, p);
+  return true;
+}
+
+static void pose_at(const Path *p, double t, Posed *a, Posed *b) {
+  *a = (Posed){body_mesh(&cast.model, p->pair.a), affine_add_scaled(p->q[0], t, p->d[0])};
+  *b = (Posed){body_mesh(&cast.model, p->pair.b), affine_add_scaled(p->q[1], t, p->d[1])};
+}
+
+static double path_distance(const Path *p, double t) {
+  Posed a, b;
+  pose_at(p, t, &a, &b);
+  return brute_distance(&a, &b);
+}
+
+/* No distance between the two changes faster than this. */
+static double path_speed(const Path *p) {
+  double sum = 0;
+  for (int k = 0; k < 2; k++) {
+    const Mesh *m = body_mesh(&cast.model, k ? p->pair.b : p->pair.a);
+    double most = 0;
+    for (int i = 0; i < m->vertex_count; i++) most = fmax(most, norm(affine_point(&p->d[k], m->vertex[i])));
+    sum += most;
+  }
+  return sum;
+}
+
+/* The bound with a list made at the poses with this margin and lengthened where it does not reach. */
+static double bound_with_margin(const Path *path, double margin) {
+  Path p = *path;
+  p.pair.margin = margin;
+  pair_eval(&p.pair, &p.scene, &p.q[0], &p.q[1]);
+  pair_bound(&p.pair, &p.scene, p.q, p.d);
+  pair_bound_cover(&p.pair, &p.scene, p.q, p.d, 1);
+  assert_false(p.pair.failed || p.pair.needs_cover);
+  double bound = p.pair.bound;
+  pair_destroy(&p.pair);
+  return bound;
+}
+
+/* With a list made at poses a little off. */
+static double bound_with_old_list(Draw *d, const Path *path) {
+  Path p = *path;
+  double off = p.scene.range * draw_decades(d, -3, 0.5);
+  Affine before = affine(add(p.q[0].n[0], draw_vec3(d, off)), mat3_mul(mat3_exp(draw_vec3(d, off)), affine_linear(&p.q[0])));
+  p.pair.margin = 10 * off;
+  pair_eval(&p.pair, &p.scene, &before, &p.q[1]);
+  pair_eval(&p.pair, &p.scene, &p.q[0], &p.q[1]);
+  pair_bound(&p.pair, &p.scene, p.q, p.d);
+  pair_bound_cover(&p.pair, &p.scene, p.q, p.d, 1);
+  double bound = p.pair.bound;
+  pair_destroy(&p.pair);
+  return bound;
+}
+
+static void name_path(const Path *p) {
+  print_message("%s and %s, range %g, separation %g, gap %g, speed %g\n", body_mesh(&cast.model, p->pair.a)->name,
+                body_mesh(&cast.model, p->pair.b)->name, p->scene.range, p->scene.separation, path_distance(p, 0) - p->scene.separation, path_speed(p));
+}
+
+typedef struct Stencil { int kind, i, j; } Stencil;
+
+/* Walks along the path by steps that no approach of this stencil can hide in, as far as patience goes. */
+static void walk(const Path *p, Stencil s, double distance, double speed, double level, double bound) {
+  for (double t = 0, d = distance; t < bound;) {
+    Posed a, b;
+    t = fmin(bound, t + fmax((d - level) / speed, bound / 200));
+    pose_at(p, t, &a, &b);
+    d = stencil_distance(&a, &b, s.kind, s.i, s.j);
+    if (d >= level) continue;
+    name_path(p);
+    fail_msg("bound %.17g, but at t = %.17g stencil %d (%d, %d) is at %.17g, below %.17g", bound, t, s.kind, s.i, s.j, d, level);
+  }
+}
+
+static void check_safe(const Path *p, double bound) {
+  double gap = path_distance(p, 0) - p->scene.separation, speed = path_speed(p);
+  double level = p->scene.separation + 0.085 * fmin(gap, p->scene.range) - 1e-13;
+  Posed a, b;
+  pose_at(p, 0, &a, &b);
+  for (int kind = 0; kind < 4; kind++) {
+    int na, nb;
+    stencil_counts(a.mesh, b.mesh, kind, &na, &nb);
+    for (int i = 0; i < na; i++)
+      for (int j = 0; j < nb; j++) {
+        double d = stencil_distance(&a, &b, kind, i, j);
+        if (d - level < bound * speed || b.mesh->half_space) walk(p, (Stencil){kind, i, j}, d, speed, level, bound);
+      }
+  }
+}
+
+static void test_bound_is_safe_and_not_early(void **state) {
+  Draw d = {1};
+  int cut = 0, early = 0, paths = 0;
+  (void)state;
+  for (int k = 0; k < rounds(3000); k++) {
+    Path p;
+    if (!draw_path(&d, k, &p)) continue;
+    double bound = bound_with_margin(&p, draw_decades(&d, -5, -1));
+    assert_true(bound >= 0 && bound <= 1);
+    check_safe(&p, bound);
+    paths++;
+    if (bound == 1) continue;
+    cut++;
+    early += path_distance(&p, bound) > p.scene.separation + 0.101 * p.scene.range && !body_mesh(&cast.model, p.pair.b)->half_space;
+  }
+  print_message("%d paths, %d cut short, %d of them too early\n", paths, cut, early);
+  assert_true(cut > paths / 5);
+  assert_true(early <= cut / 100);
+}
+
+static void test_bound_does_not_depend_on_the_list(void **state) {
+  Draw d = {2};
+  int wrong = 0, paths = 0, cut = 0;
+  (void)state;
+  for (int k = 0; k < rounds(8000); k++) {
+    Path p;
+    if (!draw_path(&d, k, &p)) continue;
+    double whole = bound_with_margin(&p, 1e3), shortest = bound_with_margin(&p, 1e-3 * p.scene.range);
+    double some = bound_with_margin(&p, draw_decades(&d, -4, 0)), old = bound_with_old_list(&d, &p);
+    paths++;
+    cut += whole < 1;
+    if (whole == shortest && whole == some && whole == old) continue;
+    if (wrong++ > 5) continue;
+    name_path(&p);
+    print_message("  bound %.17g with all stencils, %.17g with the shortest list, %.17g with another, %.17g with an old one\n", whole, shortest, some, old);
+  }
+  print_message("%d paths, %d cut short, %d differ\n", paths, cut, wrong);
+  assert_int_equal(wrong, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_bound_is_safe_and_not_early),
+    cmocka_unit_test(test_bound_does_not_depend_on_the_list),
+  };
+  return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,102 @@
+/* The same bits for any number of threads, and after a snapshot: a hundred bodies of three shapes tumble into a tray with
+ * friction.
+ * Labels: threads */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "lab.h"
+
+enum { STEPS = 36, SHORT_STEPS = 20 };
+
+static int step_count(void) { return getenv("ABD_TEST_SHORT") ? SHORT_STEPS : STEPS; }
+
+/* Bodies start close above each other, so that most of them touch within a few steps. */
+static Lab tray_open(int threads) {
+  AbdWorldDef def = abd_default_world_def();
+  def.contact.friction = 0.4;
+  def.dt = 0.002;
+  def.solver.threads = threads;
+  Lab lab = lab_open(def);
+  lab_ground(&lab, vec3(0, 0, 1));
+  AbdMeshId wall = lab_box(&lab, 0.05, 1.2, 0.6), shape[3] = {lab_box(&lab, 0.1, 0.08, 0.06), lab_potato(&lab, 0.04, 0.7), {0}};
+  MeshData link = {0};
+  assert_true(shape_torus(0.035, 0.012, 0, 12, 6, &link));
+  shape[2] = lab_mesh(&lab, &link, 0, false);
+  for (int k = 0; k < 4; k++) {
+    AbdBodyDef body = lab_at(wall, scale(0.42, vec3(k < 2 ? 1 - 2 * k : 0, k < 2 ? 0 : 5 - 2 * k, 0)));
+    body.motion = ABD_MOTION_STATIC;
+    body.position[2] = 0.31;
+    body.group = 7;
+    if (k >= 2) lab_turn(&body, vec3(0, 0, 1), acos(-1.0) / 2);
+    lab_body_def(&lab, &body);
+  }
+  for (int i = 0; i < 100; i++) {
+    AbdBodyDef body = lab_at(shape[i % 3], vec3(0.14 * (i % 5 - 2) + 0.01 * (i / 25 % 2), 0.14 * (i / 5 % 5 - 2), 0.09 + 0.15 * (i / 25)));
+    lab_turn(&body, vec3(1 + i % 4, i % 7 - 3, 2 - i % 5), 0.3 * i);
+    vec3_to(body.velocity, vec3(0.1 * (i % 3 - 1), 0.1 * (i % 4 - 1.5), -2));
+    vec3_to(body.angular_velocity, vec3(i % 5 - 2, i % 3 - 1, 1));
+    lab_body_def(&lab, &body);
+  }
+  return lab;
+}
+
+static void steps(Lab *lab, int count) {
+  for (int i = 0; i < count; i++) lab_step(lab);
+  lab_expect_no_crossing(lab);
+}
+
+static void test_same_bits_for_any_thread_count(void **state) {
+  (void)state;
+  const int threads[] = {1, 2, 3, 8};
+  uint64_t first = 0;
+  for (int k = 0; k < 4; k++) {
+    Lab lab = tray_open(threads[k]);
+    steps(&lab, step_count());
+    uint64_t hash = abd_world_hash(lab.world);
+    printf("  %d threads: hash %016llx, %lld contacts, %lld iterations, at most %d in a step, smallest gap %.2e m\n", threads[k],
+           (unsigned long long)hash, (long long)lab.report.contacts, (long long)lab.iterations, lab.most_iterations, lab.least_gap);
+    lab_close(&lab);
+    if (k == 0) first = hash;
+    if (hash != first) fail_msg("%d threads give %016llx, one gives %016llx", threads[k], (unsigned long long)hash, (unsigned long long)first);
+  }
+}
+
+/* Save in the middle; go on; go back in the same world, and in a fresh one, and go on again. */
+static void test_same_bits_after_a_snapshot(void **state) {
+  (void)state;
+  int half = step_count() / 2;
+  Lab whole = tray_open(1);
+  steps(&whole, half);
+  size_t size = abd_world_snapshot_size(whole.world);
+  void *bytes = malloc(size);
+  assert_non_null(bytes);
+  lab_expect_ok(&whole, abd_world_save(whole.world, bytes, size));
+  uint64_t middle = abd_world_hash(whole.world);
+  steps(&whole, half);
+  uint64_t end = abd_world_hash(whole.world);
+  lab_expect_ok(&whole, abd_world_restore(whole.world, bytes, size));
+  assert_true(abd_world_hash(whole.world) == middle);
+  assert_true(abd_world_step_count(whole.world) == half);
+  steps(&whole, half);
+  uint64_t again = abd_world_hash(whole.world);
+  Lab fresh = tray_open(2);
+  lab_expect_ok(&fresh, abd_world_restore(fresh.world, bytes, size));
+  steps(&fresh, half);
+  uint64_t anew = abd_world_hash(fresh.world);
+  printf("  %zu bytes; %016llx, again %016llx, in a fresh world %016llx\n", size, (unsigned long long)end, (unsigned long long)again, (unsigned long long)anew);
+  free(bytes);
+  lab_close(&whole);
+  lab_close(&fresh);
+  assert_true(again == end);
+  assert_true(anew == end);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_same_bits_for_any_thread_count), cmocka_unit_test(test_same_bits_after_a_snapshot),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

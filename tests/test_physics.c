@@ -134,7 +134,7 @@ static void test_dzhanibekov_flips(void **state) {
   assert_true(view.inertia[0] < view.inertia[1] && view.inertia[1] < view.inertia[2]);
   double exact = flip_time(view.inertia, vec3(0.01, 10, 0.02)), first = 0, last = 0, before = 10;
   int flips = 0;
-  for (int i = 0; i < (int)(lab_seconds(10, 4) / 0.001); i++) {
+  for (int i = 0; i < (int)(lab_seconds(10, 8) / 0.001); i++) {
     lab_step(&lab);
     Affine q = lab_pose(&lab, id);
     double now = dot(q.n[2], lab_spin(&lab, id));

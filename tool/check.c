@@ -219,6 +219,7 @@ static int check_start(Report *report, const AbdWorld *world) {
   for (uint32_t b = 1; b <= bodies; b++) abd_body_nodes(world, (AbdBodyId){b}, nodes + 12 * (b - 1));
   size_t count = abd_world_find_crossings(world, nodes, crossing, MOST_PAIRS);
   free(nodes);
+  if (count == SIZE_MAX) return fail(EXIT_FAILED, "out of memory");
   for (size_t k = 0; k < count && k < MOST_PAIRS; k++) {
     const AbdCrossing *c = &crossing[k];
     char a[24], b[24];

@@ -144,7 +144,7 @@ typedef enum AbdMotion { ABD_MOTION_DYNAMIC = 0, ABD_MOTION_STATIC, ABD_MOTION_K
 
 typedef enum AbdElasticity {
   ABD_ELASTICITY_ORTHO = 0,   /* kappa vol |A^T A - I|^2, the paper's */
-  ABD_ELASTICITY_ARAP,        /* kappa vol |A - R|^2 */
+  ABD_ELASTICITY_ARAP,        /* 4 kappa vol |A - R|^2: as stiff as ortho for small strains */
   ABD_ELASTICITY_NEO_HOOKEAN, /* Young's modulus 8 kappa, Poisson's ratio 0.3 */
 } AbdElasticity;
 
@@ -272,7 +272,8 @@ typedef struct AbdContact {
   uint32_t primitive_a, primitive_b; /* vertex, triangle or edge of the body's mesh */
 } AbdContact;
 
-/* Contacts at the end of the last step, sorted by bodies. Writes at most capacity of them and returns how many there are. */
+/* Contacts at the end of the last step, sorted by bodies. Writes at most capacity of them and returns how many there are;
+ * none before the first step, after a restore, or after a step that failed. */
 ABD_API size_t abd_world_contacts(const AbdWorld *world, AbdContact *contact, size_t capacity);
 
 /* ---- Crossing --------------------------------------------------------------------------------------------------- */
@@ -286,7 +287,8 @@ typedef struct AbdCrossing {
 /* Exact test of two bodies' surfaces in given poses (12 nodes each): do any two triangles share a point? */
 ABD_API bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double nodes_a[12], AbdBodyId b,
                                      const double nodes_b[12], AbdCrossing *crossing);
-/* All pairs that may collide, poses in id order; writes at most capacity crossings (one per pair), returns how many. */
+/* All pairs that may collide, poses in id order; writes at most capacity crossings (one per pair), returns how many;
+ * SIZE_MAX when memory is out. */
 ABD_API size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing, size_t capacity);
 /* Pairs of triangles of one mesh that cross without sharing a corner; UINT32_MAX where it is an edge without a triangle.
  * Writes at most capacity pairs and returns how many there are; a body is never tested against itself in the steps. */

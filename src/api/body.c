@@ -128,6 +128,7 @@ AbdStatus abd_body_set_target(AbdWorld *world, AbdBodyId body, const double posi
   if (check_six(world, body, position, rotation, 4, "target component", error)) return world->error.status;
   const Body *b = world_body(world, body);
   if (b->motion != ABD_MOTION_KINEMATIC) return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\" is not kinematic: it has no target", b->name);
+  if (model_check_rotation(b->name, rotation, error)) return error->status;
   world->state.target[body.id - 1] = model_pose(&world->model.mesh[b->mesh], vec3_from(position), rotation);
   world->state.has_target[body.id - 1] = 1;
   return ABD_OK;

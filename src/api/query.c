@@ -39,7 +39,7 @@ static AbdContact describe(const AbdWorld *world, const Pair *p, const Contact *
 
 size_t abd_world_contacts(const AbdWorld *world, AbdContact *contact, size_t capacity) {
   size_t count = 0;
-  if (!world->started) return 0;
+  if (!world->contacts_known) return 0;
   for (int k = 0; k < world->backend->pair_count; k++) {
     const Pair *p = &world->backend->pair[k];
     for (int i = 0; i < p->contact_count; i++, count++)
@@ -74,7 +74,7 @@ bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double no
 
 size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing, size_t capacity) {
   const Model *m = &world->model;
-  size_t count = 0;
+  size_t count = SIZE_MAX;
   Broad broad;
   if (!broad_init(&broad, m)) goto done;
   for (int i = 0; i < m->body_count; i++) {
@@ -84,6 +84,7 @@ size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdC
     broad.box[i] = box_inflate(box, 1e-9 * norm(sub(box.hi, box.lo)));
   }
   if (!broad_find(&broad, m)) goto done;
+  count = 0;
   for (int k = 0; k < broad.pair_count; k++) {
     uint32_t a = (uint32_t)(broad.pair[k] >> 32), b = (uint32_t)broad.pair[k];
     AbdCrossing c;

@@ -85,6 +85,7 @@ static AbdStatus check_start(AbdWorld *world, AbdError *error) {
   AbdCrossing c;
   size_t count = abd_world_find_crossings(world, nodes, &c, 1);
   mem_free(nodes);
+  if (count == SIZE_MAX) return fault(error, ABD_ERROR_MEMORY, "out of memory while checking the start");
   if (count == 0) return ABD_OK;
   const Body *a = world_body(world, c.body_a), *b = world_body(world, c.body_b);
   return fault(error, ABD_ERROR_CROSSING,
@@ -119,6 +120,7 @@ AbdStatus abd_world_start(AbdWorld *world) {
   state_destroy(&world->next);
   mem_free(world->model.moving);
   world->model.moving = NULL;
+  world->model.moving_count = 0;
   world->model.started = false;
   world->model.def = given;
   return status;
@@ -139,12 +141,13 @@ AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
   if (!report) report = &local;
   memset(report, 0, sizeof *report);
   double t0 = clock_now();
-  world->backend->base.numeric = false;
+  world->backend->base.numeric = world->contacts_known = false;
   state_copy(&world->next, &world->state, &world->model);
   if (!step_run(&world->step, &world->backend->base, &world->state, &world->next, report)) return step_fault(world, error);
   State t = world->state;
   world->state = world->next;
   world->next = t;
+  world->contacts_known = true;
   report->step = world->state.step;
   report->time = abd_world_time(world);
   double rest = clock_now() - t0;
@@ -164,6 +167,7 @@ AbdStatus abd_world_save(const AbdWorld *world, void *bytes, size_t size) {
 AbdStatus abd_world_restore(AbdWorld *world, const void *bytes, size_t size) {
   AbdError *error = world_fresh_error(world);
   if (!world->started && abd_world_start(world) != ABD_OK) return world->error.status;
+  world->contacts_known = false;
   return state_restore(&world->state, &world->model, bytes, size, error);
 }
 

@@ -12,6 +12,7 @@ struct AbdWorld {
   Step step;
   Cpu *backend;
   bool started;
+  bool contacts_known; /* the backend's contacts are those of the state: not after a restore or a step that failed */
   AbdError error;
 };
 

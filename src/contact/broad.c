@@ -27,13 +27,15 @@ Box body_box(const Model *model, int body, const Affine *q) {
 
 static int spread_axis(const Broad *broad, const Model *model) {
   Vec3 sum = vec3(0, 0, 0), sum_sq = vec3(0, 0, 0);
-  for (int s = 0; s < model->moving_count; s++) {
-    Vec3 c = box_center(broad->box[model->moving[s]]);
+  double n = 0;
+  for (int i = 0; i < model->body_count; i++) {
+    if (model->body[i].motion == ABD_MOTION_STATIC) continue;
+    Vec3 c = box_center(broad->box[i]);
+    n++;
     sum = add(sum, c);
     sum_sq = add(sum_sq, vec3(c.x * c.x, c.y * c.y, c.z * c.z));
   }
-  double n = model->moving_count > 0 ? model->moving_count : 1;
-  Vec3 var = sub(sum_sq, scale(1 / n, vec3(sum.x * sum.x, sum.y * sum.y, sum.z * sum.z)));
+  Vec3 var = sub(sum_sq, scale(n > 0 ? 1 / n : 0, vec3(sum.x * sum.x, sum.y * sum.y, sum.z * sum.z)));
   return var.x >= var.y && var.x >= var.z ? 0 : var.y >= var.z ? 1 : 2;
 }
 

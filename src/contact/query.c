@@ -268,5 +268,6 @@ void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const A
     Query query = {.meet = list_elements};
     query_run(&query, pair, scene, &pair->ref, NULL, radius);
   }
+  if (pair->failed) pair->listed = false; /* memory was out: the list has holes */
   pair->counts.candidates += pair->candidate_count;
 }

@@ -80,6 +80,7 @@ static void pair_begin(Cpu *cpu, const Step *step, Pair *p) {
   if (most < 4 * cpu->scene.range) most = 4 * cpu->scene.range;
   p->margin = 0.5 * cpu->scene.range + (motion < most ? motion : most);
   p->mu = m->has_friction ? model_friction(m, p->a, p->b) : 0;
+  p->failed = false;
   p->stiffness = 1;
   p->friction_count = 0;
   p->coupled = false;

@@ -23,6 +23,20 @@ static bool save_memory(const Cpu *cpu, const Step *step, State *after) {
   return true;
 }
 
+/* NaN never spreads: a body whose pose or velocity is no number ends the step. */
+static bool check_finite(Cpu *cpu, const State *after) {
+  for (int s = 0; s < cpu->model->moving_count; s++) {
+    int body = cpu->model->moving[s];
+    for (int k = 0; k < 4; k++) {
+      if (vec3_finite(after->q[body].n[k]) && vec3_finite(after->rate[body].n[k])) continue;
+      cpu->base.numeric = true;
+      cpu->base.blame.id = (uint32_t)body + 1;
+      return false;
+    }
+  }
+  return true;
+}
+
 static void report_pairs(const Cpu *cpu, AbdStepReport *r, double h2) {
   r->min_distance = INFINITY;
   r->body_pairs = cpu->pair_count;
@@ -66,7 +80,7 @@ static void report_body(const Model *m, int i, const State *after, AbdStepReport
 
 bool cpu_finish(Backend *base, Step *step, State *after) {
   Cpu *cpu = (Cpu *)base;
-  if (!save_memory(cpu, step, after)) return false;
+  if (!check_finite(cpu, after) || !save_memory(cpu, step, after)) return false;
   report_pairs(cpu, step->report, step->h2);
   for (int i = 0; i < cpu->model->body_count; i++)
     if (cpu->model->body[i].motion == ABD_MOTION_DYNAMIC) report_body(cpu->model, i, after, step->report);

@@ -109,17 +109,20 @@ static AbdStatus check_vector(const double *v, int n, const char *body, const ch
   return ABD_OK;
 }
 
+AbdStatus model_check_rotation(const char *name, const double r[4], AbdError *error) {
+  if (r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + r[3] * r[3] > 1e-12) return ABD_OK;
+  return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": rotation is the zero quaternion, expected a unit one", name);
+}
+
 static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const char *name, AbdError *error) {
-  if (def->mesh.id == 0 || (int)def->mesh.id > model->mesh_count)
+  if (def->mesh.id == 0 || def->mesh.id > (uint32_t)model->mesh_count)
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": mesh id %u does not exist (there are %d meshes)", name, def->mesh.id, model->mesh_count);
   const Mesh *mesh = &model->mesh[def->mesh.id - 1];
   struct { const double *v; int n; const char *what; } part[] = {{def->position, 3, "position"}, {def->rotation, 4, "rotation"},
     {def->velocity, 3, "velocity"}, {def->angular_velocity, 3, "angular velocity"}, {def->force, 3, "force"}, {def->torque, 3, "torque"}};
   for (int i = 0; i < ARRAY_COUNT(part); i++)
     if (check_vector(part[i].v, part[i].n, name, part[i].what, error)) return ABD_ERROR_ARGUMENT;
-  const double *r = def->rotation;
-  if (!(r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + r[3] * r[3] > 1e-12))
-    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": rotation is the zero quaternion, expected a unit one", name);
+  if (model_check_rotation(name, def->rotation, error)) return ABD_ERROR_ARGUMENT;
   if (!(def->density > 0) || !isfinite(def->density))
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": density is %g, expected a number > 0", name, def->density);
   if (!(def->stiffness > 0) || !isfinite(def->stiffness))

@@ -87,6 +87,7 @@ void model_destroy(Model *model);
 
 /* The rest-frame pose of a body whose mesh file's frame is at position, rotation (quaternion w x y z). */
 Affine model_pose(const Mesh *mesh, Vec3 position, const double rotation[4]);
+AbdStatus model_check_rotation(const char *body, const double rotation[4], AbdError *error);
 /* P d, with P the projector of the body's freedom. */
 Affine freedom_project(const Body *body, Affine d);
 /* The part of an angular velocity that the held rotations leave. */

@@ -282,6 +282,19 @@ static void report_targets(Step *s) {
   }
 }
 
+/* NaN never spreads: a force or a speed beyond what numbers hold ends the step before it begins. */
+static bool targets_finite(const Step *s, Backend *backend) {
+  for (int i = 0; i < s->model->body_count; i++)
+    for (int k = 0; k < 4; k++) {
+      double far = norm_sq(s->target[i].n[k]);
+      if (far < 1e200) continue;
+      backend->numeric = true;
+      backend->blame.id = (uint32_t)i + 1;
+      return false;
+    }
+  return true;
+}
+
 bool step_run(Step *s, Backend *backend, const State *state, State *after, AbdStepReport *report) {
   const Model *m = s->model;
   s->state = state;
@@ -289,7 +302,7 @@ bool step_run(Step *s, Backend *backend, const State *state, State *after, AbdSt
   report->step_length = 1;
   memcpy(s->q, state->q, (size_t)m->body_count * sizeof(Affine));
   predict_targets(s);
-  if (!backend->begin(backend, s) || !fly(s, backend)) return false;
+  if (!targets_finite(s, backend) || !backend->begin(backend, s) || !fly(s, backend)) return false;
   for (int i = 0; any_active(s) && i < m->def.solver.max_iterations; i++)
     if (!iterate(s, backend)) return false;
   report_islands(s);

@@ -75,7 +75,7 @@ static void check_gradient(const Step *step, int body, Affine q) {
 static void check_hessian(const Step *step, int body, Affine q) {
   const double h = 1e-6;
   double exact[144];
-  body_hessian(step, body, &q, exact);
+  body_hessian(step, body, &q, 0, exact);
   double size = largest(exact, 144);
   for (int j = 0; j < 12; j++) {
     Affine lo = q, hi = q;
@@ -93,7 +93,7 @@ static void check_hessian(const Step *step, int body, Affine q) {
 
 static void check_positive(const Step *step, int body, Affine q, Draw *d) {
   double h[144];
-  body_hessian(step, body, &q, h);
+  body_hessian(step, body, &q, 0, h);
   for (int k = 0; k < 40; k++) {
     double v[12], sum = 0, size = 0;
     for (int i = 0; i < 12; i++) v[i] = draw(d, -1, 1);

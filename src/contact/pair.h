@@ -74,7 +74,7 @@ typedef struct Pair {
   int candidate_count, candidate_capacity, contact_count, contact_capacity, friction_count, friction_capacity;
   double barrier;              /* energy of the contacts at the trial poses */
   double energy, energy_trial, noise; /* of barrier and friction at the accepted and the trial poses; rounding of it */
-  double motion;               /* [m] expected of a relative to b in this step */
+  double motion, approach;     /* [m] expected of a relative to b in this step; of their surfaces towards each other */
   double margin;               /* [m] what a new list shall cover beyond the range of contact */
   double min_gap;
   double bound;                /* largest safe step */

@@ -60,7 +60,8 @@ static void project_diagonal(const Body *b, double *block) {
 static void body_task(void *context, int k) {
   Cpu *cpu = context;
   int body = cpu->column_body[k];
-  body_hessian(cpu->step, body, &cpu->step->q[body], cpu->diagonal + 144 * (size_t)k);
+  double damping = cpu->step->islands[cpu->step->island[body]].damping;
+  body_hessian(cpu->step, body, &cpu->step->q[body], damping, cpu->diagonal + 144 * (size_t)k);
   cpu->step->gradient[body] = body_gradient(cpu->step, body, &cpu->step->q[body]);
 }
 
@@ -139,7 +140,8 @@ static bool assemble(Cpu *cpu, Step *step) {
     add_side(cpu, p->b, p->moments->gb, p->moments->bb);
   }
   for (int k = 0; k < cpu->column_count; k++) {
-    const Body *b = &m->body[cpu->column_body[k]];
+    int body = cpu->column_body[k];
+    const Body *b = &m->body[body];
     if (!b->fixed) continue;
     step->gradient[cpu->column_body[k]] = freedom_project(b, step->gradient[cpu->column_body[k]]);
     project_diagonal(b, cpu->diagonal + 144 * (size_t)k);

@@ -16,33 +16,32 @@ bool cpu_collect(Cpu *cpu, const Step *step, bool (*wanted)(const Island *)) {
 }
 
 static bool is_searching(const Island *g) { return g->searching; }
+static bool is_trying(const Island *g) { return g->trying; }
 
-/* Stiffness of a pair's barrier [J as dt^2 energy] by the heavier of its dynamic bodies: enough that at half the range a
- * contact resists as 40 inertias over dt^2, carries thirty times the weight, and takes up the energy of the approach
- * about to happen. */
-static double contact_stiffness(const Model *m, const Pair *p, double h2, double approach) {
-  double g = norm(vec3_from(m->def.gravity)), r = m->def.contact.range, mass = 0;
-  for (int side = 0; side < 2; side++) {
-    const Body *b = &m->body[side ? p->b : p->a];
-    if (b->motion == ABD_MOTION_DYNAMIC && b->mass > mass) mass = b->mass;
-  }
-  double inertial = 40.0 / 6.386 * r * r, weight = 30 * g * h2 * r, impact = 0.05 * approach * approach;
-  double most = inertial > weight ? inertial : weight;
-  return m->def.contact.stiffness * mass * (most > impact ? most : impact);
+/* The heavier of a pair's dynamic bodies. */
+static double pair_mass(const Model *m, const Pair *p) {
+  const Body *a = &m->body[p->a], *b = &m->body[p->b];
+  return most(a->motion == ABD_MOTION_DYNAMIC ? a->mass : 0, b->motion == ABD_MOTION_DYNAMIC ? b->mass : 0);
+}
+
+static Box swept_box(const Model *m, int i, const Affine *from, const Affine *to) {
+  return box_union(body_box(m, i, from), body_box(m, i, to));
 }
 
 /* How far the surfaces of a pair would move into each other if nothing held them: along the normals where they touch, else
- * all of their relative motion. */
-static double pair_approach(const Pair *p, const Step *step) {
-  if (p->contact_count == 0) return p->motion;
-  double most = 0;
+ * all of their relative motion if their boxes meet on the way. */
+static double pair_approach(const Cpu *cpu, const Pair *p, const Step *step) {
+  if (p->contact_count == 0) {
+    Box a = swept_box(cpu->model, p->a, &step->q[p->a], &step->target[p->a]), b = swept_box(cpu->model, p->b, &step->q[p->b], &step->target[p->b]);
+    return box_overlap(a, b) ? p->motion : 0;
+  }
+  double closest = 0;
   Affine da = affine_sub(step->target[p->a], step->q[p->a]), db = affine_sub(step->target[p->b], step->q[p->b]);
   for (int i = 0; i < p->contact_count; i++) {
     const Contact *c = &p->contact[i];
-    double closing = -dot(c->normal, sub(affine_point(&da, c->ya), affine_point(&db, c->yb)));
-    if (closing > most) most = closing;
+    closest = most(closest, -dot(c->normal, sub(affine_point(&da, c->ya), affine_point(&db, c->yb))));
   }
-  return most;
+  return closest;
 }
 
 static const PairMemory *find_memory(const State *state, int a, int b) {
@@ -59,16 +58,32 @@ static const PairMemory *find_memory(const State *state, int a, int b) {
   return NULL;
 }
 
-/* The stiffness for this step. A pair pressed below a tenth of the range was too soft for its load: it doubles, and
- * relaxes again when it has room. */
+/* Stiffness of a pair's barrier [J as dt^2 energy]: enough that at half the range a contact resists as 40 inertias over
+ * dt^2, carries thirty times the weight, and takes up the energy of its own approach and a share of the strongest impact
+ * in the island, which may reach it through others. A pair pressed below a tenth of the range was too soft for its load:
+ * it doubles, and relaxes again when it has room. */
 static void set_stiffness(const Cpu *cpu, const Step *step, Pair *p) {
+  const Model *m = cpu->model;
   const PairMemory *memory = find_memory(step->state, p->a, p->b);
-  double y = p->min_gap / cpu->scene.range;
+  double y = p->min_gap / cpu->scene.range, g = norm(vec3_from(m->def.gravity)), r = cpu->scene.range, mass = pair_mass(m, p);
   p->stiffening = memory ? memory->stiffening : 1;
   if (y < 0.1 && p->stiffening < 1e6) p->stiffening *= 2;
-  if (y > 0.5) p->stiffening = p->stiffening * 0.9 > 1 ? p->stiffening * 0.9 : 1;
-  p->stiffness = p->stiffening * contact_stiffness(cpu->model, p, step->h2, pair_approach(p, step));
+  if (y > 0.5) p->stiffening = most(1, 0.9 * p->stiffening);
+  double rest = mass * most(40.0 / 6.386 * r * r, 30 * g * step->h2 * r);
+  double impact = most(0.05 * mass * p->approach * p->approach, 0.0005 * step->islands[pair_island(step, p)].impact);
+  p->stiffness = m->def.contact.stiffness * p->stiffening * most(rest, impact);
   p->energy = p->barrier *= p->stiffness;
+}
+
+/* Approaches of all pairs and the strongest impact of each island [J as dt^2 energy]. */
+static void set_impacts(Cpu *cpu, Step *step) {
+  for (int k = 0; k < step->island_count; k++) step->islands[k].impact = 0;
+  for (int k = 0; k < cpu->pair_count; k++) {
+    Pair *p = &cpu->pair[k];
+    Island *g = &step->islands[pair_island(step, p)];
+    p->approach = pair_approach(cpu, p, step);
+    g->impact = most(g->impact, pair_mass(cpu->model, p) * p->approach * p->approach);
+  }
 }
 
 static void pair_begin(Cpu *cpu, const Step *step, Pair *p) {
@@ -115,10 +130,6 @@ static double box_pad(const Cpu *cpu, const Affine *d, const Mesh *mesh) {
   return cpu->scene.range + 0.5 * cpu->scene.separation + 0.1 * motion;
 }
 
-static Box swept_box(const Model *m, int i, const Affine *from, const Affine *to) {
-  return box_union(body_box(m, i, from), body_box(m, i, to));
-}
-
 static void eval_task(void *context, int k) {
   Cpu *cpu = context;
   Pair *p = &cpu->pair[cpu->todo[k]];
@@ -143,18 +154,18 @@ static bool pairs_fine(Cpu *cpu, const Step *step) {
   return true;
 }
 
-/* Contacts and energies at step->trial of the searching islands. */
+/* Contacts and energies at step->trial of the trying islands. */
 static bool cpu_trial(Backend *base, Step *step) {
   Cpu *cpu = (Cpu *)base;
   const Model *m = cpu->model;
   double t0 = clock_now();
   cpu->step = step;
-  if (!cpu_collect(cpu, step, is_searching)) return false;
+  if (!cpu_collect(cpu, step, is_trying)) return false;
   parallel_for(cpu->threads, cpu->todo_count, 8, eval_task, cpu);
   if (!pairs_fine(cpu, step)) return false;
   for (int k = 0; k < step->island_count; k++) {
     Island *g = &step->islands[k];
-    if (!g->searching) continue;
+    if (!g->trying) continue;
     g->change = g->noise = 0;
     g->min_gap = INFINITY;
     g->touching = false;
@@ -174,8 +185,8 @@ static bool cpu_trial(Backend *base, Step *step) {
     if (p->min_gap < g->min_gap) g->min_gap = p->min_gap;
   }
   for (int k = 0; k < step->island_count; k++)
-    if (step->islands[k].searching && !(step->islands[k].change < INFINITY)) step->islands[k].change = INFINITY; /* a NaN is no progress */
-  step->report->seconds[ABD_STAGE_DISTANCES] += clock_now() - t0;
+    if (step->islands[k].trying && !(step->islands[k].change < INFINITY)) step->islands[k].change = INFINITY; /* a NaN is no progress */
+  step->report->seconds[step->trial_stage] += clock_now() - t0;
   return true;
 }
 
@@ -250,9 +261,11 @@ static bool cpu_begin(Backend *base, Step *step) {
     memset(&p->counts, 0, sizeof p->counts);
   }
   islands_build(cpu, step, false);
-  for (int k = 0; k < step->island_count; k++) step->islands[k].searching = true;
+  for (int k = 0; k < step->island_count; k++) step->islands[k].trying = true;
   step->report->seconds[ABD_STAGE_CANDIDATES] += clock_now() - t0;
   if (!cpu_trial(base, step)) return false;
+  for (int k = 0; k < step->island_count; k++) step->islands[k].trying = false;
+  set_impacts(cpu, step);
   for (int k = 0; k < cpu->pair_count; k++) {
     Pair *p = &cpu->pair[k];
     set_stiffness(cpu, step, p);
@@ -285,6 +298,7 @@ static bool cpu_reach(Backend *base, Step *step) {
       if (p->listed) continue;
       pair_begin(cpu, step, p);
       pair_eval(p, &cpu->scene, &step->q[p->a], &step->q[p->b]);
+      p->approach = pair_approach(cpu, p, step);
       set_stiffness(cpu, step, p);
       if (p->failed) return false;
     }

@@ -30,8 +30,11 @@ static void merge_island(Island *to, const Island *from) {
   to->progress = ISLAND_ACTIVE;
   to->joined = true;
   to->last = to->last && from->last && to_active && from_active;
-  to->retracted |= from->retracted;
+  to->fraction = least(to_active ? to->fraction : 1, from_active ? from->fraction : 1);
+  to->searching |= from->searching;
   to->touching |= from->touching;
+  to->damping = most(to->damping, from->damping);
+  to->impact = most(to->impact, from->impact);
   if (from->lags < to->lags) to->lags = from->lags;
   if (from->iterations > to->iterations) to->iterations = from->iterations;
   if (from->residual > to->residual) {

@@ -26,6 +26,18 @@ static void state_parts(State *s, Part part[PART_COUNT]) {
   memcpy(part, all, sizeof all);
 }
 
+/* Where a body was one step before the start, in free flight: BDF2 begins at second order. */
+static void state_before(State *state, const Model *model, int i) {
+  const Body *b = &model->body[i];
+  double h = model->def.dt;
+  Vec3 v = state->rate[i].n[0], g = vec3(0, 0, 0), w = vec3(0, 0, 0);
+  if (b->motion == ABD_MOTION_DYNAMIC) g = add_scaled(vec3_from(model->def.gravity), 1 / b->mass, b->force);
+  if (b->motion != ABD_MOTION_STATIC) w = b->angular_velocity;
+  Mat3 a = mat3_mul(mat3_exp(scale(-h, w)), affine_linear(&state->q[i]));
+  state->q_before[i] = affine(add_scaled(add_scaled(state->q[i].n[0], -h, v), 0.5 * h * h, g), a);
+  state->rate_before[i] = affine(add_scaled(v, -h, g), mat3_mul(mat3_skew(w), a));
+}
+
 AbdStatus state_init(State *state, const Model *model, AbdError *error) {
   Part part[PART_COUNT];
   memset(state, 0, sizeof *state);
@@ -44,8 +56,7 @@ AbdStatus state_init(State *state, const Model *model, AbdError *error) {
       state->force[i] = b->force;
       state->torque[i] = b->torque;
     }
-    state->q_before[i] = affine_add_scaled(state->q[i], -model->def.dt, state->rate[i]);
-    state->rate_before[i] = state->rate[i];
+    state_before(state, model, i);
   }
   return ABD_OK;
 }

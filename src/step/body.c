@@ -29,7 +29,7 @@ Affine body_gradient(const Step *step, int body, const Affine *q) {
   return g;
 }
 
-void body_hessian(const Step *step, int body, const Affine *q, double h[144]) {
+void body_hessian(const Step *step, int body, const Affine *q, double damping, double h[144]) {
   const Body *b = &step->model->body[body];
   memset(h, 0, 144 * sizeof(double));
   if (elastic(b)) {
@@ -38,7 +38,7 @@ void body_hessian(const Step *step, int body, const Affine *q, double h[144]) {
     for (int j = 0; j < 9; j++)
       for (int i = 0; i < 9; i++) h[12 * (j + 3) + i + 3] = f * s[9 * j + i];
   }
-  for (int i = 0; i < 12; i++) h[13 * i] += node_mass(b, i / 3);
+  for (int i = 0; i < 12; i++) h[13 * i] += (1 + damping) * node_mass(b, i / 3);
 }
 
 double body_speed(const Step *step, int body, const Affine *d) {

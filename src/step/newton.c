@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MAX_HALVINGS = 40 };
+enum { MAX_TRIALS = 60, MAX_CUTS = 6 };
 
 static bool moves(const Step *s, int body) { return s->island[body] >= 0; }
 static Island *island_of(const Step *s, int body) { return &s->islands[s->island[body]]; }
@@ -19,43 +19,64 @@ static Affine retract(const Body *b, const Affine *q, Affine d) {
   return b->fixed ? freedom_project(b, r) : r;
 }
 
-static double body_slope(const Step *s, int body, const Affine *d) { return affine_dot(&s->gradient[body], d); }
+static bool is_active(const Island *g) { return g->progress == ISLAND_ACTIVE; }
 
-/* direction = retracted `fraction` of Newton's step, or the straight one where the retracted one is hardly downhill. */
-static void set_direction(Step *s, bool (*wanted)(const Island *)) {
-  const Model *m = s->model;
+static bool any_joined(const Step *s) {
   for (int k = 0; k < s->island_count; k++)
-    if (wanted(&s->islands[k])) s->islands[k].slope = s->islands[k].newton_slope = 0;
-  for (int i = 0; i < m->body_count; i++) {
-    if (!moves(s, i) || !wanted(island_of(s, i))) continue;
+    if (s->islands[k].joined) return true;
+  return false;
+}
+
+static bool any_searching(const Step *s) {
+  for (int k = 0; k < s->island_count; k++)
+    if (s->islands[k].searching) return true;
+  return false;
+}
+
+/* direction = retract(fraction * newton) for the islands still aiming, and its slope. The retraction bends the step by a
+ * term quadratic in the fraction, so where the bent step is hardly downhill a shorter one is: halve until it is. */
+static void aim_once(Step *s) {
+  for (int k = 0; k < s->island_count; k++)
+    if (s->islands[k].aiming) s->islands[k].slope = s->islands[k].newton_slope = 0;
+  for (int j = 0; j < s->model->moving_count; j++) {
+    int i = s->model->moving[j];
     Island *g = island_of(s, i);
-    Affine zero = affine_sub(s->newton[i], s->newton[i]), part = affine_add_scaled(zero, g->length, s->newton[i]);
-    s->direction[i] = retract(&m->body[i], &s->q[i], part);
-    g->slope += body_slope(s, i, &s->direction[i]);
-    g->newton_slope += body_slope(s, i, &part);
-  }
-  for (int k = 0; k < s->island_count; k++) {
-    Island *g = &s->islands[k];
-    if (wanted(g)) g->retracted = g->slope <= 0.3 * g->newton_slope;
-  }
-  for (int i = 0; i < m->body_count; i++) {
-    if (!moves(s, i) || !wanted(island_of(s, i)) || island_of(s, i)->retracted) continue;
-    Island *g = island_of(s, i);
+    if (!g->aiming) continue;
     Affine zero = affine_sub(s->newton[i], s->newton[i]);
-    s->direction[i] = affine_add_scaled(zero, g->length, s->newton[i]);
-    g->slope = g->newton_slope;
+    s->direction[i] = retract(&s->model->body[i], &s->q[i], affine_add_scaled(zero, g->fraction, s->newton[i]));
+    g->slope += affine_dot(&s->gradient[i], &s->direction[i]);
+    g->newton_slope += affine_dot(&s->gradient[i], &s->newton[i]);
   }
 }
 
-static bool is_active(const Island *g) { return g->progress == ISLAND_ACTIVE; }
-static bool is_cut(const Island *g) { return g->progress == ISLAND_ACTIVE && g->retracted && g->length < 0.9; }
+static void aim(Step *s) {
+  for (int k = 0; k < s->island_count; k++) s->islands[k].aiming = s->islands[k].searching;
+  for (bool any = true; any;) {
+    aim_once(s);
+    any = false;
+    for (int k = 0; k < s->island_count; k++) {
+      Island *g = &s->islands[k];
+      if (!g->aiming) continue;
+      bool uphill = g->slope > 0.3 * g->fraction * g->newton_slope;
+      g->aiming = uphill && !g->last && g->fraction > 1e-12;
+      if (g->aiming) g->fraction *= 0.5;
+      any |= g->aiming;
+    }
+  }
+}
+
+/* A damped step says nothing about what is left: small ones end the damping, not the island. */
+static void judge_last(Island *g, double tolerance) {
+  bool small = g->residual < tolerance;
+  g->last = small && g->damping == 0;
+  if (small) g->damping = 0;
+}
 
 /* How large the Newton step is: the last one of an island is below the tolerance. */
 static void judge_residual(Step *s) {
   for (int k = 0; k < s->island_count; k++) {
     Island *g = &s->islands[k];
     if (!is_active(g)) continue;
-    g->length = 1;
     g->residual = 0;
     g->residual_body = -1;
     g->iterations++;
@@ -70,110 +91,133 @@ static void judge_residual(Step *s) {
     }
   }
   for (int k = 0; k < s->island_count; k++)
-    if (is_active(&s->islands[k])) s->islands[k].last = s->islands[k].residual < s->model->def.solver.tolerance;
-}
-
-/* Step lengths that cross nothing. A direction that was cut short is retracted anew for the part that is left, since its
- * correction is quadratic in the length. */
-static bool bound_steps(Step *s, Backend *backend) {
-  if (!backend->reach(backend, s)) return false;
-  for (int k = 0; k < s->island_count; k++) s->islands[k].searching = is_active(&s->islands[k]);
-  if (!backend->bound(backend, s)) return false;
-  bool any = false;
-  for (int k = 0; k < s->island_count; k++) {
-    Island *g = &s->islands[k];
-    if (!is_active(g)) continue;
-    g->length = g->bound;
-    if (g->bound < 1) g->last = false;
-    g->searching = is_cut(g);
-    g->joined = false;
-    any |= g->searching;
-  }
-  if (!any) return true;
-  set_direction(s, is_cut);
-  if (!backend->reach(backend, s)) return false;
-  for (int k = 0; k < s->island_count; k++) s->islands[k].searching |= s->islands[k].joined;
-  if (!backend->bound(backend, s)) return false;
-  for (int k = 0; k < s->island_count; k++)
-    if (s->islands[k].searching) s->islands[k].length = s->islands[k].bound;
-  return true;
+    if (is_active(&s->islands[k])) judge_last(&s->islands[k], s->model->def.solver.tolerance);
 }
 
 static void place_trial(Step *s) {
-  for (int i = 0; i < s->model->body_count; i++)
-    if (moves(s, i) && island_of(s, i)->searching)
-      s->trial[i] = affine_add_scaled(s->q[i], island_of(s, i)->length, s->direction[i]);
+  for (int j = 0; j < s->model->moving_count; j++) {
+    int i = s->model->moving[j];
+    const Island *g = island_of(s, i);
+    if (g->trying) s->trial[i] = affine_add_scaled(s->q[i], g->length, s->direction[i]);
+  }
+}
+
+/* Tight contacts and large free motions share one step length: where the path of the free ones curves into a contact, only
+ * short steps go down and nothing gets anywhere. Inertia added to the matrix shortens the free motions alone. */
+static void adapt_damping(Island *g, double length) {
+  if (length < 0.2) g->damping = most(8 * g->damping, 1);
+  if (length > 0.5) g->damping = g->damping > 0.2 ? g->damping / 8 : 0;
 }
 
 static void accept(Step *s, Backend *backend, int k) {
-  const Island *g = &s->islands[k];
+  Island *g = &s->islands[k];
   for (int j = g->first; j < g->first + g->body_count; j++) {
     int i = s->member[j];
     s->q[i] = s->trial[i];
     s->energy[i] = s->energy_trial[i];
   }
   backend->accept(backend, s, k);
-  s->islands[k].searching = false;
-  s->islands[k].rough = g->length < 0.3 * g->bound;
-  AbdStepReport *r = s->report;
-  if (s->islands[k].length < r->step_length) r->step_length = s->islands[k].length;
+  g->searching = g->trying = false;
+  double length = g->fraction * g->length;
+  if (length < s->report->step_length) s->report->step_length = length;
+  adapt_damping(g, length);
 }
 
-/* Halves the step of each searching island until its energy falls by 1e-4 of what the slope promises, rounding allowed
+/* Aims, and cuts what would cross: a cut step is aimed anew, shorter, because half a bent step is not the bent half step.
+ * After some cuts the straight part up to the bound is taken. False when memory is out. */
+static bool clear_paths(Step *s, Backend *backend) {
+  do {
+    for (int k = 0; k < s->island_count; k++) s->islands[k].joined = false;
+    aim(s);
+    if (!backend->reach(backend, s)) return false;
+  } while (any_joined(s));
+  if (!backend->bound(backend, s)) return false;
+  for (int k = 0; k < s->island_count; k++) {
+    Island *g = &s->islands[k];
+    if (!g->searching) continue;
+    g->trying = g->bound >= 1 || g->cuts >= MAX_CUTS;
+    g->length = g->bound;
+    if (g->bound >= 1) continue;
+    g->last = false;
+    g->cuts++;
+    if (!g->trying) g->fraction *= g->bound;
+  }
+  return true;
+}
+
+/* Shortens the step of each searching island until its energy falls by 1e-4 of what the slope promises, rounding allowed
  * for; a last step only has to stay inside the barriers. */
 static bool line_search(Step *s, Backend *backend) {
-  for (int k = 0; k < s->island_count; k++) s->islands[k].searching = is_active(&s->islands[k]);
-  for (int halving = 0; halving <= MAX_HALVINGS; halving++) {
-    bool left = false;
+  for (int k = 0; k < s->island_count; k++) {
+    Island *g = &s->islands[k];
+    g->searching = is_active(g);
+    g->fraction = 1;
+    g->cuts = g->halvings = 0;
+  }
+  s->trial_stage = ABD_STAGE_DISTANCES;
+  for (int trial = 0; trial < MAX_TRIALS && any_searching(s); trial++) {
+    if (!clear_paths(s, backend)) return false;
     place_trial(s);
     if (!backend->trial(backend, s)) return false;
     for (int k = 0; k < s->island_count; k++) {
       Island *g = &s->islands[k];
-      if (!g->searching) continue;
+      if (!g->trying) continue;
       bool fine = g->last ? g->change < INFINITY : g->change <= 1e-4 * g->length * g->slope + g->noise;
+      g->rough = g->halvings > 1;
       if (fine) {
         accept(s, backend, k);
       } else {
-        g->length *= 0.5;
+        g->trying = false;
+        g->fraction *= 0.5;
+        g->halvings++;
         s->report->line_search_steps++;
-        left = true;
       }
     }
-    if (!left) return true;
+    s->trial_stage = ABD_STAGE_LINE_SEARCH;
   }
   return true;
 }
 
-/* Islands still searching found no lower energy: their poses stay, their contacts are made anew for these. */
-static bool give_up(Step *s, Backend *backend) {
+/* Contacts and energies of the trying islands at the poses they have. */
+static bool stay(Step *s, Backend *backend) {
   bool any = false;
   for (int k = 0; k < s->island_count; k++) {
-    Island *g = &s->islands[k];
-    if (!g->searching) continue;
-    g->length = 0;
-    any = true;
+    s->islands[k].length = 0;
+    any |= s->islands[k].trying;
   }
   if (!any) return true;
   place_trial(s);
   if (!backend->trial(backend, s)) return false;
-  for (int k = 0; k < s->island_count; k++)
-    if (s->islands[k].searching) {
-      backend->accept(backend, s, k);
-      s->islands[k].searching = false;
-      s->islands[k].progress = ISLAND_STUCK;
-      s->islands[k].outcome = ABD_STOPPED_BY_LINE_SEARCH;
-    }
+  for (int k = 0; k < s->island_count; k++) {
+    if (s->islands[k].trying) backend->accept(backend, s, k);
+    s->islands[k].trying = false;
+  }
   return true;
 }
 
-/* A gap that is nearly closed and still shrinks: each cut step leaves a tenth of it and a logarithm costs little, so a
- * barrier too soft for the load would let it shrink into rounding. Make it stiffer while there is room. */
-static void guard_gaps(Step *s, Backend *backend) {
+/* Islands still searching found no lower energy: they stay where they are and say so. */
+static bool give_up(Step *s, Backend *backend) {
   for (int k = 0; k < s->island_count; k++) {
     Island *g = &s->islands[k];
-    double small = 0.1 * s->model->def.contact.range;
-    if (is_active(g) && g->min_gap < small && g->min_gap < 0.5 * g->gap_before) backend->stiffen(backend, s, k, small);
-    g->gap_before = g->min_gap;
+    if (!g->searching) continue;
+    g->trying = true;
+    g->searching = false;
+    g->progress = ISLAND_STUCK;
+    g->outcome = ABD_STOPPED_BY_LINE_SEARCH;
+  }
+  return stay(s, backend);
+}
+
+/* A gap that is nearly closed and shrinks fast: each cut step leaves a tenth of it and a logarithm costs little, so a
+ * barrier too soft for the load would let it shrink until only steps of its own size go down. Make it stiffer while there
+ * is room. */
+static void guard_gaps(Step *s, Backend *backend) {
+  double small = 0.1 * s->model->def.contact.range;
+  for (int k = 0; k < s->island_count; k++) {
+    Island *g = &s->islands[k];
+    bool halved = g->min_gap < 0.5 * g->gap_before;
+    if (is_active(g) && halved && g->min_gap < small) backend->stiffen(backend, s, k, small);
+    if (halved || g->min_gap > g->gap_before) g->gap_before = g->min_gap;
   }
 }
 
@@ -181,7 +225,7 @@ static void guard_gaps(Step *s, Backend *backend) {
 static bool conclude(Step *s, Backend *backend) {
   for (int k = 0; k < s->island_count; k++) {
     Island *g = &s->islands[k];
-    if (!is_active(g) || !g->last || g->length < 1) continue;
+    if (!is_active(g) || !g->last || g->fraction < 1) continue;
     bool changed = false;
     g->lags++;
     if (g->lags < s->model->def.contact.friction_iterations && !backend->renew_friction(backend, s, k, &changed)) return false;
@@ -190,50 +234,41 @@ static bool conclude(Step *s, Backend *backend) {
   return true;
 }
 
-/* Free flight: islands without contact try to go straight to their targets. */
+/* Free flight: islands without contact try to go straight to their targets. With rigid integration that is the solution
+ * if nothing is touched on the way. */
 static bool fly(Step *s, Backend *backend) {
   bool any = false;
   for (int k = 0; k < s->island_count; k++) {
     Island *g = &s->islands[k];
-    g->searching = !g->touching;
     g->progress = g->touching ? ISLAND_DONE : ISLAND_ACTIVE; /* those that touch wait */
     any |= !g->touching;
   }
-  if (any) {
-    for (int i = 0; i < s->model->body_count; i++)
-      if (moves(s, i)) s->direction[i] = island_of(s, i)->touching ? affine_sub(s->q[i], s->q[i]) : affine_sub(s->target[i], s->q[i]);
-    if (!backend->reach(backend, s)) return false;
-    for (int k = 0; k < s->island_count; k++) s->islands[k].searching = is_active(&s->islands[k]) && !s->islands[k].touching;
-    if (!backend->bound(backend, s)) return false;
-    for (int k = 0; k < s->island_count; k++) {
-      Island *g = &s->islands[k];
-      g->searching = is_active(g) && !g->touching && g->bound >= 1;
-      g->length = 1;
-    }
-    place_trial(s);
-    if (!backend->trial(backend, s)) return false;
+  for (int j = 0; j < s->model->moving_count; j++) {
+    int i = s->model->moving[j];
+    s->direction[i] = affine_sub(island_of(s, i)->touching ? s->q[i] : s->target[i], s->q[i]);
   }
+  if (any && !backend->reach(backend, s)) return false;
   for (int k = 0; k < s->island_count; k++) {
     Island *g = &s->islands[k];
-    bool flew = g->searching && g->change <= 0;
-    if (flew) accept(s, backend, k);
-    bool free_end = flew && !g->touching && s->model->def.integrator == ABD_INTEGRATOR_RIGID;
-    g->progress = free_end ? ISLAND_DONE : ISLAND_ACTIVE;
-    if (g->searching && !flew) { /* back to the start */
-      g->length = 0;
-      any = true;
-    } else {
-      g->searching = false;
-    }
+    g->searching = is_active(g) && !g->touching;
+    g->bound = 0;
+  }
+  if (any && !backend->bound(backend, s)) return false;
+  for (int k = 0; k < s->island_count; k++) {
+    Island *g = &s->islands[k];
+    g->trying = g->searching && g->bound >= 1;
+    g->fraction = g->length = 1;
   }
   place_trial(s);
   if (any && !backend->trial(backend, s)) return false;
-  for (int k = 0; k < s->island_count; k++)
-    if (s->islands[k].searching) {
-      backend->accept(backend, s, k);
-      s->islands[k].searching = false;
-    }
-  return true;
+  for (int k = 0; k < s->island_count; k++) {
+    Island *g = &s->islands[k];
+    bool flew = g->trying && g->change <= 0;
+    if (flew) accept(s, backend, k);
+    g->progress = flew && !g->touching && s->model->def.integrator == ABD_INTEGRATOR_RIGID ? ISLAND_DONE : ISLAND_ACTIVE;
+    g->searching = false;
+  }
+  return stay(s, backend);
 }
 
 static bool any_active(const Step *s) {
@@ -245,8 +280,7 @@ static bool any_active(const Step *s) {
 static bool iterate(Step *s, Backend *backend) {
   if (!backend->direction(backend, s)) return false;
   judge_residual(s);
-  set_direction(s, is_active);
-  if (!bound_steps(s, backend) || !line_search(s, backend) || !give_up(s, backend)) return false;
+  if (!line_search(s, backend) || !give_up(s, backend)) return false;
   guard_gaps(s, backend);
   return conclude(s, backend);
 }
@@ -299,6 +333,7 @@ bool step_run(Step *s, Backend *backend, const State *state, State *after, AbdSt
   const Model *m = s->model;
   s->state = state;
   s->report = report;
+  s->trial_stage = ABD_STAGE_DISTANCES;
   report->step_length = 1;
   memcpy(s->q, state->q, (size_t)m->body_count * sizeof(Affine));
   predict_targets(s);

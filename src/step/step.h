@@ -17,14 +17,19 @@ typedef struct Island {
   AbdOutcome outcome;
   int iterations, lags;
   int first, body_count; /* its bodies: step->member[first ...] */
-  bool searching;        /* takes part in the current bound or line search */
+  bool searching;        /* looks for a step in the line search */
+  bool aiming;           /* its direction is being made */
+  bool trying;           /* has a clear path: the trial poses are evaluated */
   bool last;             /* its Newton step is below the tolerance */
-  bool retracted;        /* direction is the retracted one, not Newton's own */
   bool rough;            /* the last line search had to go far back: friction changes faster than its second derivative tells */
   bool touching;         /* has contacts */
   bool joined;           /* came about by merging since the flag was cleared */
-  double min_gap, gap_before; /* [m] smallest gap now and one iteration ago */
-  double length;         /* step length */
+  double min_gap, gap_before; /* [m] smallest gap now, and since it last grew or was halved */
+  double damping;        /* inertias added to the matrix after steps that had to be short */
+  double impact;         /* [J as dt^2 energy] the strongest about to happen in it */
+  double fraction;       /* of Newton's step, which is then retracted to the direction */
+  double length;         /* of the direction, less than 1 only where a path could not be cleared otherwise */
+  int cuts, halvings;    /* of the fraction in this line search */
   double bound;          /* the largest step that crosses nothing */
   int bound_pair;        /* the pair that sets it, -1 if none */
   double slope, newton_slope; /* gradient . direction, gradient . newton */
@@ -45,10 +50,11 @@ typedef struct Step {
   Island *islands;
   int *member;           /* moving bodies, island by island */
   int island_count;
+  AbdStage trial_stage;  /* where the time of a trial is counted */
   AbdStepReport *report;
 } Step;
 
-/* What is costly. Each fills the step's arrays for islands that are active (or searching); false: memory is out or a
+/* What is costly. Each fills the step's arrays for the islands named; false: memory is out or a
  * value is not finite (numeric is then set). */
 typedef struct Backend Backend;
 struct Backend {
@@ -56,7 +62,7 @@ struct Backend {
   bool (*direction)(Backend *, Step *);      /* gradient; newton = -H^-1 gradient */
   bool (*reach)(Backend *, Step *);          /* pairs for step->direction; islands may merge */
   bool (*bound)(Backend *, Step *);          /* bound of searching islands along step->direction */
-  bool (*trial)(Backend *, Step *);          /* contacts and energies at step->trial of searching islands */
+  bool (*trial)(Backend *, Step *);          /* contacts and energies at step->trial of trying islands */
   void (*accept)(Backend *, Step *, int island);
   void (*stiffen)(Backend *, Step *, int island, double gap); /* barriers of its pairs nearer than that */
   bool (*renew_friction)(Backend *, Step *, int island, bool *changed); /* lagged forces from the accepted contacts */
@@ -76,7 +82,8 @@ void predict_finish(const Step *step, State *after);
 /* body.c: inertia and elasticity of one body. */
 double body_energy(const Step *step, int body, const Affine *q);
 Affine body_gradient(const Step *step, int body, const Affine *q);
-void body_hessian(const Step *step, int body, const Affine *q, double h[144]); /* column-major 12x12 */
+/* Column-major 12x12, with 1 + damping inertias. */
+void body_hessian(const Step *step, int body, const Affine *q, double damping, double h[144]);
 /* Largest speed of any corner of the body's box under a displacement d in one step. */
 double body_speed(const Step *step, int body, const Affine *d);
 

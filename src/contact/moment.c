@@ -76,7 +76,8 @@ void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const
     const FrictionPoint *f = &pair->friction[i];
     Vec3 u = friction_displacement(f, qa, qb);
     double slope = friction_f1_over_y(norm(u), scene->friction_eps);
-    Sym3 hessian = pair->cautious ? tangential(slope, f->normal) : friction_hessian(u, f->normal, scene->friction_eps);
-    add_spring(m, scale(f->load * slope, u), entry(f->load, &hessian), f->ya, f->yb);
+    Sym3 hessian = friction_hessian(u, f->normal, scene->friction_eps), above = tangential(slope, f->normal);
+    Entry k = entry(f->load * (1 - pair->caution), &hessian) + entry(f->load * pair->caution, &above);
+    add_spring(m, scale(f->load * slope, u), k, f->ya, f->yb);
   }
 }

@@ -61,7 +61,7 @@ typedef struct Pair {
   int a, b;                    /* bodies; b has the larger mesh */
   bool listed;                 /* candidates exist */
   bool needs_cover;            /* the list was too short for the last step bound */
-  bool cautious;               /* friction's Hessian is a bound from above, not its second derivative */
+  double caution;              /* 0: friction's Hessian is its second derivative; 1: a bound from above; else between */
   bool coupled;                /* had contacts in this step: part of the matrix pattern */
   double stiffness;            /* of the barrier [J as dt^2 energy] */
   double stiffening;           /* what the load of earlier steps multiplied it by, >= 1 */

@@ -68,7 +68,7 @@ static void body_task(void *context, int k) {
 static void pair_task(void *context, int k) {
   Cpu *cpu = context;
   Pair *p = &cpu->pair[cpu->todo[k]];
-  p->cautious = cpu->step->islands[pair_island(cpu->step, p)].rough;
+  p->caution = cpu->step->islands[pair_island(cpu->step, p)].caution;
   pair_moments(p, &cpu->scene, &cpu->step->q[p->a], &cpu->step->q[p->b]);
 }
 

@@ -121,6 +121,7 @@ static void accept(Step *s, Backend *backend, int k) {
   double length = g->fraction * g->length;
   if (length < s->report->step_length) s->report->step_length = length;
   adapt_damping(g, length);
+  g->caution = g->halvings > 0 ? 1 : 0.5 * g->caution;
 }
 
 /* Aims, and cuts what would cross: a cut step is aimed anew, shorter, because half a bent step is not the bent half step.
@@ -140,7 +141,7 @@ static bool clear_paths(Step *s, Backend *backend) {
     if (g->bound >= 1) continue;
     g->last = false;
     g->cuts++;
-    if (!g->trying) g->fraction *= g->bound;
+    if (!g->trying) g->fraction *= 0.9 * g->bound;
   }
   return true;
 }
@@ -163,7 +164,6 @@ static bool line_search(Step *s, Backend *backend) {
       Island *g = &s->islands[k];
       if (!g->trying) continue;
       bool fine = g->last ? g->change < INFINITY : g->change <= 1e-4 * g->length * g->slope + g->noise;
-      g->rough = g->halvings > 1;
       if (fine) {
         accept(s, backend, k);
       } else {

@@ -21,7 +21,7 @@ typedef struct Island {
   bool aiming;           /* its direction is being made */
   bool trying;           /* has a clear path: the trial poses are evaluated */
   bool last;             /* its Newton step is below the tolerance */
-  bool rough;            /* the last line search had to go far back: friction changes faster than its second derivative tells */
+  double caution;        /* in 0..1: how far friction's Hessian is raised, because it changes faster than it tells */
   bool touching;         /* has contacts */
   bool joined;           /* came about by merging since the flag was cleared */
   double min_gap, gap_before; /* [m] smallest gap now, and since it last grew or was halved */

@@ -18,6 +18,8 @@ package_works() {
     libsuitesparse-dev) compiles '#include <suitesparse/amd.h>' || compiles '#include <amd.h>' ;;
     libjansson-dev) compiles '#include <jansson.h>' ;;
     libsqlite3-dev) compiles '#include <sqlite3.h>' ;;
+    libpng-dev) compiles '#include <png.h>' ;;
+    sqlite3) command -v sqlite3 ;;
     libcmocka-dev) compiles $'#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>' ;;
     clang) command -v clang ;;
     libclang-rt-dev) [ -n "$(find "$(clang -print-resource-dir)/lib" -name 'libclang_rt.fuzzer*.a' | head -n 1)" ] ;;
@@ -55,6 +57,8 @@ install_packages() {
   [ -z "$missing" ] || { echo "Still missing after installing: $missing" >&2; exit 1; }
 }
 
-build_packages=(build-essential cmake pkg-config libsuitesparse-dev libjansson-dev libsqlite3-dev)
+build_packages=(build-essential cmake pkg-config libsuitesparse-dev libjansson-dev libsqlite3-dev libpng-dev)
 # shellcheck disable=SC2034 # used where this is sourced
-test_packages=("${build_packages[@]}" libcmocka-dev clang libclang-rt-dev libomp-dev)
+quick_packages=("${build_packages[@]}" libcmocka-dev sqlite3)
+# shellcheck disable=SC2034
+test_packages=("${quick_packages[@]}" clang libclang-rt-dev libomp-dev)

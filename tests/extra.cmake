@@ -27,7 +27,7 @@ if(NVCC AND NOT ABD_SANITIZE)
            ${CMAKE_CURRENT_LIST_DIR}/cuda/kernel_headers.cu -o ${PROJECT_BINARY_DIR}/kernel_headers.o)
 endif()
 # The command, end to end.
-if(TARGET abd)
+if(TARGET abd AND NOT ABD_SANITIZE)
   foreach(name usage run look)
     add_test(NAME cli_${name} COMMAND ${CMAKE_CURRENT_LIST_DIR}/cli/${name}.sh $<TARGET_FILE:abd> ${PROJECT_SOURCE_DIR})
   endforeach()

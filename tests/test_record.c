@@ -17,7 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char path[] = "test_record.abd";
+#define FOLDER ABD_BINARY "/tests" /* what the tests write stays in the build */
+static const char path[] = FOLDER "/test_record.abd";
 
 static const uint32_t box_triangle[36] = {0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4,
                                           2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4, 6, 1, 3, 5, 3, 7, 5};
@@ -204,7 +205,7 @@ static void test_draft_is_removed(void **state) {
   assert_non_null(run);
   run_close(run);
   assert_int_equal(access(path, F_OK), -1);
-  char draft[64];
+  char draft[sizeof path + 32];
   snprintf(draft, sizeof draft, "%s.part-%ld", path, (long)getpid());
   assert_int_equal(access(draft, F_OK), -1);
   assert_null(run_create("no/such/folder/x.abd", &error));
@@ -292,12 +293,12 @@ static void test_shapes_and_tables(void **state) {
   RunFrame frame;
   ExportError error;
   CHECK(run, run_read_scene(run, &scene) && run_read_frame(run, &scene, 4, &frame));
-  assert_true(export_obj(&scene, &frame, "test_record.obj", &error));
-  assert_int_equal(count_lines("test_record.obj", "v "), 24);
-  assert_int_equal(count_lines("test_record.obj", "f "), 36);
-  assert_int_equal(count_lines("test_record.obj", "o "), 3);
-  assert_true(export_ply(&scene, &frame, "test_record.ply", &error));
-  FILE *ply = fopen("test_record.ply", "rb");
+  assert_true(export_obj(&scene, &frame, FOLDER "/test_record.obj", &error));
+  assert_int_equal(count_lines(FOLDER "/test_record.obj", "v "), 24);
+  assert_int_equal(count_lines(FOLDER "/test_record.obj", "f "), 36);
+  assert_int_equal(count_lines(FOLDER "/test_record.obj", "o "), 3);
+  assert_true(export_ply(&scene, &frame, FOLDER "/test_record.ply", &error));
+  FILE *ply = fopen(FOLDER "/test_record.ply", "rb");
   fseek(ply, 0, SEEK_END);
   long size = ftell(ply), header = size - 24 * (24 + 3 + 4) - 36 * 13;
   fseek(ply, header - 11, SEEK_SET);
@@ -309,18 +310,18 @@ static void test_shapes_and_tables(void **state) {
   size_t count;
   CHECK(run, run_read_frame_steps(run, &steps, &count));
   assert_int_equal(count, 5);
-  assert_true(export_poses_csv(run, &scene, steps, count, "test_record.csv", &error));
-  assert_int_equal(count_lines("test_record.csv", ""), 16);
-  assert_int_equal(count_lines("test_record.csv", "0,0,2,\"first, \"\"quoted\"\"\","), 1);
-  assert_true(export_reports_csv(run, "test_record.csv", &error));
-  assert_int_equal(count_lines("test_record.csv", ""), 5);
+  assert_true(export_poses_csv(run, &scene, steps, count, FOLDER "/test_record.csv", &error));
+  assert_int_equal(count_lines(FOLDER "/test_record.csv", ""), 16);
+  assert_int_equal(count_lines(FOLDER "/test_record.csv", "0,0,2,\"first, \"\"quoted\"\"\","), 1);
+  assert_true(export_reports_csv(run, FOLDER "/test_record.csv", &error));
+  assert_int_equal(count_lines(FOLDER "/test_record.csv", ""), 5);
   assert_false(export_obj(&scene, &frame, "no/such/folder/x.obj", &error));
   assert_non_null(strstr(error.text, "no/such/folder/x.obj"));
   free(steps);
   run_frame_destroy(&frame);
   run_scene_destroy(&scene);
   run_close(run);
-  unlink("test_record.obj"), unlink("test_record.ply"), unlink("test_record.csv");
+  unlink(FOLDER "/test_record.obj"), unlink(FOLDER "/test_record.ply"), unlink(FOLDER "/test_record.csv");
 }
 
 /* The start's poses come back as position and rotation of the scene, whatever the principal axes are. */
@@ -365,7 +366,7 @@ static void test_picture(void **state) {
   if (red < 200 || blue < 200) fail_msg("%g red and %g blue pixels", red, blue);
   if (red_row / red <= blue_row / blue) fail_msg("red at row %g, blue at %g: upside down", red_row / red, blue_row / blue);
   char error[200] = "";
-  const char *file = picture_has_png() ? "test_record.png" : "test_record.ppm";
+  const char *file = picture_has_png() ? FOLDER "/test_record.png" : FOLDER "/test_record.ppm";
   assert_true(picture_save(&picture, file, error, sizeof error));
   assert_false(picture_save(&picture, "no/such/folder/x.ppm", error, sizeof error));
   unlink(file);

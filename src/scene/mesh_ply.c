@@ -122,7 +122,8 @@ static bool read_header(Ply *ply) {
 
 static bool fail_at(Ply *ply, const char *sentence) {
   if (!ply->ascii) ply->text.line = 0; /* binary data has no lines */
-  return text_fail(&ply->text, "%s %lld: %s", ply->what, (long long)ply->index, sentence);
+  text_fail(&ply->text, "%s %lld: %s", ply->what, (long long)ply->index, sentence);
+  return false; /* said here, so that the compiler sees that no value is used after a failure */
 }
 
 static bool binary_value(Ply *ply, PlyType type, double *value) {

@@ -157,7 +157,7 @@ void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], 
     list_bound(&s);
     return;
   }
-  double t0 = 0, window = 0.1, longest = s.turn > 0 ? 0.4 / s.turn : 1;
+  double t0 = 0, window = s.rate > 0.2 * s.a->radius ? 0.1 : 1, longest = s.turn > 0 ? 0.4 / s.turn : 1;
   for (Affine from = s.from, to; t0 < least(t_wanted, pair->bound); t0 += window, window *= 3, from = to) {
     window = least(window, least(longest, least(t_wanted, pair->bound) - t0));
     to = relative_at(&s, t0 + window);

@@ -159,6 +159,7 @@ static bool solve(Cpu *cpu, Step *step) {
   }
   add_edges(cpu);
   int raised = block_cholesky_factor(cpu->solver, cpu->threads);
+  cpu->base.raised = raised > 0;
   if (raised < 0) {
     cpu->base.numeric = true;
     return false;

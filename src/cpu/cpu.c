@@ -328,14 +328,15 @@ static void reduce_bounds(Cpu *cpu, Step *step) {
   for (int k = 0; k < step->island_count; k++)
     if (step->islands[k].searching) {
       step->islands[k].bound = 1;
-      step->islands[k].bound_pair = -1;
+      step->islands[k].limit[0] = step->islands[k].limit[1] = -1;
     }
   for (int k = 0; k < cpu->todo_count; k++) {
     const Pair *p = &cpu->pair[cpu->todo[k]];
     Island *g = &step->islands[pair_island(step, p)];
     if (p->bound >= g->bound) continue;
     g->bound = p->bound;
-    g->bound_pair = cpu->todo[k];
+    g->limit[0] = p->a;
+    g->limit[1] = p->b;
   }
 }
 
@@ -358,9 +359,9 @@ static bool cpu_bound(Backend *base, Step *step) {
   AbdStepReport *r = step->report;
   for (int k = 0; k < step->island_count; k++) {
     const Island *g = &step->islands[k];
-    if (!g->searching || g->bound_pair < 0 || g->bound >= r->step_length) continue;
-    r->limit[0].id = (uint32_t)cpu->pair[g->bound_pair].a + 1;
-    r->limit[1].id = (uint32_t)cpu->pair[g->bound_pair].b + 1;
+    if (!g->searching || g->limit[0] < 0 || g->bound >= r->step_length) continue;
+    r->limit[0].id = (uint32_t)g->limit[0] + 1;
+    r->limit[1].id = (uint32_t)g->limit[1] + 1;
   }
   return true;
 }
@@ -369,7 +370,7 @@ Cpu *cpu_create(const Model *model) {
   size_t n = (size_t)model->body_count, moving = (size_t)model->moving_count;
   Cpu *cpu = mem_zeroed(1, sizeof *cpu);
   if (!cpu) return NULL;
-  cpu->base = (Backend){cpu_begin, cpu_direction, cpu_reach, cpu_bound, cpu_trial, cpu_accept, cpu_stiffen, cpu_renew_friction, cpu_finish, false, {0}};
+  cpu->base = (Backend){cpu_begin, cpu_direction, cpu_reach, cpu_bound, cpu_trial, cpu_accept, cpu_stiffen, cpu_renew_friction, cpu_finish, false, false, {0}};
   cpu->model = model;
   cpu->threads = model->def.solver.threads;
   cpu->solver = block_cholesky_create();

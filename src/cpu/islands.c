@@ -60,7 +60,8 @@ void islands_build(Cpu *cpu, Step *step, bool keep) {
       if (keep) cpu->merged[count] = step->islands[old];
       cpu->merged[count].first = keep ? old : 0; /* for now: which old island it began with */
       cpu->merged[count].body_count = 0;
-      cpu->merged[count++].bound_pair = -1;
+      cpu->merged[count].limit[0] = cpu->merged[count].limit[1] = -1;
+      count++;
     } else {
       Island *g = &cpu->merged[step->island[i] = step->island[root]];
       if (keep && old != g->first) merge_island(g, &step->islands[old]);

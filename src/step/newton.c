@@ -203,7 +203,7 @@ static bool give_up(Step *s, Backend *backend) {
     g->trying = true;
     g->searching = false;
     g->progress = ISLAND_STUCK;
-    g->outcome = ABD_STOPPED_BY_LINE_SEARCH;
+    g->outcome = backend->raised ? ABD_STOPPED_BY_FACTORIZATION : ABD_STOPPED_BY_LINE_SEARCH;
   }
   return stay(s, backend);
 }
@@ -285,6 +285,15 @@ static bool iterate(Step *s, Backend *backend) {
   return conclude(s, backend);
 }
 
+/* The body that moved most in the last Newton step, and the one that holds it up; or else the pair that cut the step. */
+static void blame(const Island *g, AbdBodyId culprit[2]) {
+  int a = g->residual_body, b = -1;
+  if (g->limit[0] >= 0 && a != g->limit[0] && a != g->limit[1]) a = g->limit[0];
+  if (g->limit[0] >= 0) b = a == g->limit[0] ? g->limit[1] : g->limit[0];
+  culprit[0].id = (uint32_t)(a + 1);
+  culprit[1].id = (uint32_t)(b + 1);
+}
+
 /* The worst island speaks for the step. */
 static void report_islands(Step *s) {
   AbdStepReport *r = s->report;
@@ -297,7 +306,7 @@ static void report_islands(Step *s) {
     AbdOutcome outcome = g->progress == ISLAND_DONE ? ABD_CONVERGED : g->progress == ISLAND_STUCK ? g->outcome : ABD_STOPPED_AT_MAX_ITERATIONS;
     if (outcome == ABD_CONVERGED || r->outcome != ABD_CONVERGED) continue;
     r->outcome = outcome;
-    if (g->residual_body >= 0) r->culprit[0].id = (uint32_t)g->residual_body + 1;
+    blame(g, r->culprit);
   }
 }
 

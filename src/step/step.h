@@ -31,7 +31,7 @@ typedef struct Island {
   double length;         /* of the direction, less than 1 only where a path could not be cleared otherwise */
   int cuts, halvings;    /* of the fraction in this line search */
   double bound;          /* the largest step that crosses nothing */
-  int bound_pair;        /* the pair that sets it, -1 if none */
+  int limit[2];          /* the bodies that set it, -1 if none */
   double slope, newton_slope; /* gradient . direction, gradient . newton */
   double residual;       /* [m/s] */
   int residual_body;
@@ -68,6 +68,7 @@ struct Backend {
   bool (*renew_friction)(Backend *, Step *, int island, bool *changed); /* lagged forces from the accepted contacts */
   bool (*finish)(Backend *, Step *, State *after); /* anchors; the report's counts */
   bool numeric;          /* a value was not finite */
+  bool raised;           /* the last matrix was not positive definite: some pivots were raised */
   AbdBodyId blame;
 };
 

@@ -1,5 +1,5 @@
-/* The same bits for any number of threads, and after a snapshot: a hundred bodies of three shapes tumble into a tray with
- * friction.
+/* The same bits for any number of threads, after a snapshot, and with a fresh world for every three steps: a hundred bodies
+ * of three shapes tumble into a tray with friction.
  * Labels: threads */
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,9 +94,45 @@ static void test_same_bits_after_a_snapshot(void **state) {
   assert_true(anew == end);
 }
 
+/* What a world remembers beyond its snapshot (candidates, trees, patterns of the matrix) must not matter: every three steps
+ * the state moves to a world that has never stepped, and each step must end as it does in the world that was never left. */
+static void test_same_bits_in_ever_fresh_worlds(void **state) {
+  (void)state;
+  Lab whole = tray_open(1), part = tray_open(1);
+  lab_expect_ok(&whole, abd_world_start(whole.world));
+  size_t size = 0;
+  void *bytes = NULL;
+  int64_t contacts = 0;
+  for (int i = 0; i < step_count(); i++) {
+    if (i % 3 == 0 && i > 0) {
+      size = abd_world_snapshot_size(part.world);
+      bytes = realloc(bytes, size);
+      assert_non_null(bytes);
+      lab_expect_ok(&part, abd_world_save(part.world, bytes, size));
+      lab_close(&part);
+      part = tray_open(1 + i / 3 % 2);
+      lab_expect_ok(&part, abd_world_restore(part.world, bytes, size));
+    }
+    lab_step(&whole);
+    lab_step(&part);
+    contacts = whole.report.contacts > contacts ? whole.report.contacts : contacts;
+    uint64_t expected = abd_world_hash(whole.world), hash = abd_world_hash(part.world);
+    if (hash != expected)
+      fail_msg("step %d, %d steps after a fresh start: %016llx, without interruption %016llx (iterations %d and %d, contacts %lld and %lld)",
+               i + 1, i % 3 + 1, (unsigned long long)hash, (unsigned long long)expected, part.report.iterations,
+               whole.report.iterations, (long long)part.report.contacts, (long long)whole.report.contacts);
+  }
+  printf("  %d steps, up to %lld contacts, snapshots of %zu bytes\n", step_count(), (long long)contacts, size);
+  assert_true(contacts > 30);
+  free(bytes);
+  lab_close(&whole);
+  lab_close(&part);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_same_bits_for_any_thread_count), cmocka_unit_test(test_same_bits_after_a_snapshot),
+    cmocka_unit_test(test_same_bits_in_ever_fresh_worlds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,3 +31,16 @@ cat >scene.json <<'JSON'
     { "name": "side", "shape": "box", "size": [0.5, 0.5, 0.5], "position": [-0.2, 0.55, 1.7], "euler_degrees": [40, 0, 30] }
   ] }
 JSON
+
+# Forty-eight boxes in three layers, each turned differently.
+pile() {
+  local i comma=,
+  printf '{ "version": 1, "dt": 0.01, "contact": { "friction": 0.4 }, "bodies": [\n  { "shape": "ground" },\n'
+  for ((i = 0; i < 48; i++)); do
+    [ $i -lt 47 ] || comma=
+    printf '  { "shape": "box", "size": [0.16, 0.13, 0.09], "position": [0.%02d, 0.%02d, 0.%03d], "velocity": [0, 0, -1], ' \
+           $((24 * (i % 4) + i / 16 * 3)) $((24 * (i / 4 % 4))) $((140 + 240 * (i / 16)))
+    printf '"euler_degrees": [%d, %d, %d] }%s\n' $((i * 37 % 90)) $((i * 53 % 90)) $((i * 71 % 90)) $comma
+  done
+  printf '] }\n'
+}

@@ -1,5 +1,5 @@
 /* `abd check`: names every problem of meshes and scenes and what to do about it. Problems keep a scene from running or
- * make it run otherwise than meant; remarks do not count. Tested by tests/cli/check.sh. */
+ * make it run otherwise than meant; remarks do not count. Tested by tests/cli/look.sh. */
 #include "args.h"
 #include "scene/mesh_file.h"
 #include "scene/scene.h"
@@ -241,6 +241,8 @@ static int check_scene(Report *report, const SceneOptions *options) {
   int code = EXIT_GOOD;
   if (!world) {
     problem(report, "%s", error.text);
+  } else if (!scene_body_count(scene)) {
+    problem(report, "the scene has no bodies, expected at least one");
   } else {
     check_scene_meshes(report, world, &code);
     int before = report->problems;

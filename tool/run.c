@@ -87,12 +87,12 @@ static int step_once(Session *session) {
   SceneError error;
   AbdStepReport report;
   if (!scene_apply(session->scene, session->world, &error)) {
-    progress_say(&session->progress, "abd run: %s", error.text);
+    progress_say(&session->progress, "abd run: %s: %s", session->source, error.text);
     return EXIT_BAD_INPUT;
   }
   if (abd_world_step(session->world, &report) != ABD_OK) {
-    progress_say(&session->progress, "abd run: step %lld: %s", (long long)abd_world_step_count(session->world) + 1,
-                 abd_world_error(session->world));
+    progress_say(&session->progress, "abd run: %s: step %lld: %s", session->source,
+                 (long long)abd_world_step_count(session->world) + 1, abd_world_error(session->world));
     return EXIT_FAILED;
   }
   if (!record_step(session, &report)) return disk_failure(session, report.step);

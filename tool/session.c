@@ -66,10 +66,12 @@ static void print_notes(const Session *session) {
 
 static int build_world(Session *session) {
   SceneError error;
+  if (!scene_body_count(session->scene))
+    return fail(EXIT_BAD_INPUT, "%s: the scene has no bodies, expected at least one", session->source);
   session->world = scene_build(session->scene, (int)fmin((double)session->options.threads, 4096), &error);
-  if (!session->world) return fail(EXIT_BAD_INPUT, "%s", error.text);
+  if (!session->world) return fail(EXIT_BAD_INPUT, "%s: %s", session->source, error.text);
   AbdStatus status = abd_world_start(session->world);
-  return status == ABD_OK ? EXIT_GOOD : fail(code_of(status), "%s", abd_world_error(session->world));
+  return status == ABD_OK ? EXIT_GOOD : fail(code_of(status), "%s: %s", session->source, abd_world_error(session->world));
 }
 
 static int64_t steps_wanted(const Session *session, int64_t otherwise) {
@@ -285,6 +287,7 @@ int session_open(Session *session, const TextList *operand) {
   if (o->output) session->path = strdup(o->output);
   else session->path = run_named ? strdup(operand->text[0]) : default_path(session->scene);
   if (!session->path) return fail(EXIT_FAILED, "out of memory");
+  session->source = operand->count ? operand->text[0] : session->path;
   if (o->resume && (access(session->path, F_OK) == 0 || !session->scene)) return resume_run(session);
   return begin_run(session, operand);
 }

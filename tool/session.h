@@ -23,6 +23,7 @@ typedef struct Session {
   AbdWorld *world;
   Run *run;
   char *path;
+  const char *source;            /* the file the scene comes from, for messages */
   int64_t target, every;
   bool contacts;
   int64_t not_converged, blocked; /* steps of this process */

@@ -105,7 +105,8 @@ Vec3 freedom_spin(const Body *body, Mat3 a, Vec3 angular_momentum) {
 
 static AbdStatus check_vector(const double *v, int n, const char *body, const char *what, AbdError *error) {
   for (int i = 0; i < n; i++)
-    if (!isfinite(v[i])) return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": %s[%d] is %g, expected a finite number", body, what, i, v[i]);
+    if (!(fabs(v[i]) < 1e30)) /* beyond it products overflow */
+      return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": %s[%d] is %g, expected a finite number below 1e30", body, what, i, v[i]);
   return ABD_OK;
 }
 

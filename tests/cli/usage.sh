@@ -44,5 +44,11 @@ expect 2 "expected one %d" "$abd" export missing.abd -o x%s.obj
 expect 2 "expected one %d" "$abd" export missing.abd -o x%d%d.obj
 expect 2 "size: expected" "$abd" export missing.abd -o x.ppm --size 9999999x3
 expect 2 "view: expected" "$abd" export missing.abd -o x.ppm --view up
+echo '{ "version": 1, "bodies": [] }' >none.json
+expect 2 "none.json: the scene has no bodies" "$abd" run none.json
+expect 1 "none.json: problem: the scene has no bodies" "$abd" check none.json
+echo '{ "version": 1, "bodies": [ { "shape": "box", "position": [0, 1e300, 0] } ] }' >far.json
+expect 2 "far.json: .*position\[1\] is 1e\+300, expected a finite number below 1e30" "$abd" run far.json
+rm none.json far.json
 [ "$(ls)" = "$(printf 'out.txt\nscene.json')" ] || wrong "files left behind: $(ls)"
 echo good

@@ -81,7 +81,7 @@ typedef struct AbdContactDef {
 } AbdContactDef;
 
 typedef struct AbdSolverDef {
-  int max_iterations;        /* Newton iterations in one step before it is reported as not converged, 200 */
+  int max_iterations;        /* Newton iterations in one step before it is reported as not converged, 1000 */
   double tolerance;          /* [m/s] largest surface speed of the last Newton step; 0 = from range, dt, friction_speed */
   int threads;               /* 0 = all processors; the result does not depend on it */
 } AbdSolverDef;

@@ -11,7 +11,7 @@ AbdWorldDef abd_default_world_def(void) {
     .gravity = {0, 0, -9.81},
     .integrator = ABD_INTEGRATOR_RIGID,
     .contact = {.stiffness = 1, .friction_speed = 1e-3, .friction_iterations = 2, .friction_anchors = true},
-    .solver = {.max_iterations = 200},
+    .solver = {.max_iterations = 1000},
   };
 }
 

@@ -5,6 +5,7 @@ if(NOT ABD_SANITIZE)
   add_test(NAME install COMMAND ${CMAKE_CURRENT_LIST_DIR}/install/run.sh ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   if(TARGET abd)
     add_test(NAME scenes COMMAND ${CMAKE_CURRENT_LIST_DIR}/scenes.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:abd>)
+    add_test(NAME readme COMMAND ${CMAKE_CURRENT_LIST_DIR}/readme.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:abd>)
     add_test(NAME standing COMMAND ${CMAKE_CURRENT_LIST_DIR}/standing.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:abd>
              card-house-3 card-house-10 arch)
   endif()

@@ -6,22 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static int64_t read_count(Run *run, const char *key, int64_t fallback) {
   char *text = run_read_meta(run, key);
   int64_t value = text ? strtoll(text, NULL, 10) : fallback;
   free(text);
   return value;
-}
-
-/* With the log of a run that is still going on. */
-static int64_t file_bytes(const char *path) {
-  char log[4096];
-  struct stat file, more;
-  snprintf(log, sizeof log, "%s-wal", path);
-  int64_t bytes = stat(path, &file) == 0 ? (int64_t)file.st_size : 0;
-  return bytes + (stat(log, &more) == 0 ? (int64_t)more.st_size : 0);
 }
 
 static void count_geometry(const RunScene *scene, RunFacts *facts) {
@@ -47,7 +37,6 @@ bool facts_read(Run *run, RunFacts *facts) {
   facts->planned_steps = read_count(run, "steps", facts->summary.steps);
   facts->verified_frames = read_count(run, "verified_frames", -1);
   facts->crossings = read_count(run, "verified_crossings", -1);
-  facts->bytes = file_bytes(facts->path);
   return true;
 }
 
@@ -99,7 +88,7 @@ void facts_print(const RunFacts *facts) {
   if (s->seconds_total > 0)
     printf("  speed             %.4g ms/step, %.3g times real time\n", per_step(facts, s->seconds_total),
            s->time / s->seconds_total);
-  printf("  file              %.2f MB\n", 1e-6 * (double)facts->bytes);
+  printf("  file              %.2f MB\n", 1e-6 * (double)facts->summary.bytes);
   print_stages(facts);
 }
 
@@ -148,7 +137,7 @@ json_t *facts_json(const RunFacts *facts) {
   json_object_set_new(o, "ms_per_step", stages_json(facts));
   json_object_set_new(o, "intersections", facts->crossings < 0 ? json_null() : json_integer(facts->crossings));
   json_object_set_new(o, "verified_frames", facts->crossings < 0 ? json_null() : json_integer(facts->verified_frames));
-  json_object_set_new(o, "bytes", json_integer(facts->bytes));
+  json_object_set_new(o, "bytes", json_integer(facts->summary.bytes));
   json_object_set_new(o, "hash", json_string(hash));
   return o;
 }

@@ -13,7 +13,7 @@ typedef struct RunFacts {
   size_t bodies, dynamic_bodies, meshes;
   size_t triangles, edges;       /* over all bodies: instances count again */
   double dt;
-  int64_t planned_steps, bytes;
+  int64_t planned_steps;
   int64_t verified_frames, crossings; /* -1: not verified yet */
 } RunFacts;
 

@@ -196,6 +196,8 @@ static void read_last(sqlite3_stmt *s, RunSummary *summary) {
 
 static void read_frames(sqlite3_stmt *s, RunSummary *summary) { summary->frames = sqlite3_column_int64(s, 0); }
 
+static void read_bytes(sqlite3_stmt *s, RunSummary *summary) { summary->bytes = sqlite3_column_int64(s, 0); }
+
 bool run_read_summary(Run *run, RunSummary *summary) {
   static const struct {
     const char *sql;
@@ -210,6 +212,7 @@ bool run_read_summary(Run *run, RunSummary *summary) {
      " ORDER BY min_distance, step LIMIT 1", read_nearest},
     {"SELECT time, hash FROM report ORDER BY step DESC LIMIT 1", read_last},
     {"SELECT count(*) FROM frame", read_frames},
+    {"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", read_bytes},
   };
   *summary = (RunSummary){.min_distance = INFINITY};
   for (size_t k = 0; k < sizeof query / sizeof query[0]; k++) {

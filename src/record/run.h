@@ -102,6 +102,7 @@ bool run_same_world(Run *run, const AbdWorld *world);
 
 /* ---- Reports as a whole ---- */
 typedef struct RunSummary {
+  int64_t bytes;              /* of the file, once its log is worked into it */
   int64_t steps, frames, not_converged, first_not_converged, kinematic_blocked;
   double time;
   double iterations_mean;

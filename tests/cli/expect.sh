@@ -20,6 +20,13 @@ expect() {
 }
 
 hashes() { sqlite3 "$1" "SELECT step, hash FROM report ORDER BY step"; }
+poses() { sqlite3 "$1" "SELECT step, hex(node) FROM frame ORDER BY step"; }
+# same A B WHAT: two runs that wrote every frame have the same bits, by their hashes and by their poses.
+same() {
+  diff <(hashes "$1") <(hashes "$2") || wrong "$3: other hashes"
+  diff -q <(poses "$1") <(poses "$2") || wrong "$3: other poses"
+  [ "$(hashes "$1" | cut -d'|' -f2 | sort -u | wc -l)" -eq "$(hashes "$1" | wc -l)" ] || wrong "$3: states that move share hashes"
+}
 
 # Two boxes that fall on a third, and a ground.
 cat >scene.json <<'JSON'

@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # Read by the scripts beside it: a scratch folder, and expectations that name the command when they fail.
 #   expect CODE WORDS COMMAND...   the exit code, and words (extended regular expression) in what it prints; '' = any
 set -euo pipefail

@@ -6,6 +6,12 @@ if(NOT ABD_SANITIZE)
   if(TARGET abd)
     add_test(NAME scenes COMMAND ${CMAKE_CURRENT_LIST_DIR}/scenes.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:abd>)
     add_test(NAME readme COMMAND ${CMAKE_CURRENT_LIST_DIR}/readme.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:abd>)
+    foreach(steps 10 100)
+      add_test(NAME fixtures_${steps} COMMAND ${CMAKE_CURRENT_LIST_DIR}/fixtures.sh $<TARGET_FILE:abd>
+               ${PROJECT_SOURCE_DIR}/../shared/fixtures/rigid-ipc/fixtures ${steps})
+      set_tests_properties(fixtures_${steps} PROPERTIES SKIP_RETURN_CODE 77)
+    endforeach()
+    set_tests_properties(fixtures_100 PROPERTIES LABELS long TIMEOUT 3600)
     add_test(NAME standing COMMAND ${CMAKE_CURRENT_LIST_DIR}/standing.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:abd>
              card-house-3 card-house-10 arch)
   endif()

@@ -1,3 +1,4 @@
+/* Sweep and prune: bodies sorted by the lower ends of their boxes along one axis. Tested in tests/test_contact.c. */
 #include "contact/broad.h"
 
 #include <stdlib.h>
@@ -23,6 +24,10 @@ Box body_box(const Model *model, int body, const Affine *q) {
   const double far = 1e150;
   if (mesh->half_space) return (Box){vec3(-far, -far, -far), vec3(far, far, far)};
   return box_transform(q, mesh->box);
+}
+
+Box swept_box(const Model *model, int body, const Affine *from, const Affine *to) {
+  return box_union(body_box(model, body, from), body_box(model, body, to));
 }
 
 static int spread_axis(const Broad *broad, const Model *model) {

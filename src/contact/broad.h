@@ -16,6 +16,8 @@ bool broad_init(Broad *broad, const Model *model);
 void broad_destroy(Broad *broad);
 /* The box of a posed body; of a half-space, everything. */
 Box body_box(const Model *model, int body, const Affine *q);
+/* Around where it is on the straight way between two poses. */
+Box swept_box(const Model *model, int body, const Affine *from, const Affine *to);
 /* Finds the pairs of the boxes in broad->box. False when memory is out. */
 bool broad_find(Broad *broad, const Model *model);
 

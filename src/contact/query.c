@@ -1,64 +1,8 @@
 /* Candidates of a pair: dual traversal of the two meshes' trees in b's rest frame, then exact distances of the stencils of
- * the leaves that meet. The order of descent depends on the boxes in rest space alone. */
+ * the leaves that meet. The order of descent depends on the boxes in rest space alone. Tested in tests/test_contact.c. */
 #include "contact/query.h"
 
-#include <string.h>
-
 #include "kernel/distance.h"
-
-void pair_destroy(Pair *pair) {
-  mem_free(pair->candidate);
-  mem_free(pair->contact);
-  mem_free(pair->friction);
-  mem_free(pair->moments);
-  memset(pair, 0, sizeof *pair);
-}
-
-void pair_order(const Model *model, int *a, int *b) {
-  const Mesh *x = &model->mesh[model->body[*a].mesh], *y = &model->mesh[model->body[*b].mesh];
-  bool swap = y->half_space != x->half_space ? x->half_space : x->radius > y->radius || (x->radius == y->radius && *a < *b);
-  if (swap) {
-    int t = *a;
-    *a = *b;
-    *b = t;
-  }
-}
-
-double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1) {
-  Affine d = affine_sub(*t1, *t0);
-  double most = 0;
-  for (int k = 0; k < 8; k++) {
-    Vec3 corner = vec3(k & 1 ? a->box.hi.x : a->box.lo.x, k & 2 ? a->box.hi.y : a->box.lo.y, k & 4 ? a->box.hi.z : a->box.lo.z);
-    double m = norm_sq(affine_point(&d, corner));
-    if (m > most) most = m;
-  }
-  return sqrt(most);
-}
-
-double least_stretch(const Affine *q) {
-  Mat3 a = affine_linear(q), c = mat3_tmul(a, a);
-  c.c[0].x -= 1;
-  c.c[1].y -= 1;
-  c.c[2].z -= 1;
-  double s = sqrt(mat3_dot(c, c));
-  return s < 0.75 ? sqrt(1 - s) : 0.5 / (1 + 1e3 * s); /* far from rigid: a bound too small to be of use, never too large */
-}
-
-double candidate_gap(const Mesh *a, const Affine *t, const Candidate *c) {
-  Vec3 n = vec3(c->normal[0], c->normal[1], c->normal[2]);
-  Vec3 m = vec3(dot(n, t->n[1]), dot(n, t->n[2]), dot(n, t->n[3]));
-  double gap;
-  if (c->kind == STENCIL_EDGE_EDGE) {
-    const uint32_t *e = a->edge[c->prim_a];
-    gap = least(dot(m, a->vertex[e[0]]), dot(m, a->vertex[e[1]]));
-  } else if (c->kind == STENCIL_TRIANGLE_VERTEX) {
-    const uint32_t *v = a->triangle[c->prim_a];
-    gap = least(least(dot(m, a->vertex[v[0]]), dot(m, a->vertex[v[1]])), dot(m, a->vertex[v[2]]));
-  } else {
-    gap = dot(m, a->vertex[c->prim_a]);
-  }
-  return gap + dot(n, t->n[0]) - c->offset;
-}
 
 /* diff: from b's closest point to a's; y: b's vertices of the stencil. */
 static void add_candidate(Pair *p, double dist_sq, Candidate c, Vec3 diff, const Vec3 *y, int y_count) {
@@ -93,13 +37,15 @@ static void list_elements(Query *query, const Posed *a, const Posed *b) {
     for (int k = 0; k < ea->vertex_count; k++)
       if (ea->owned_vertices >> k & 1) {
         double d = closest_point_triangle(x[k], y[0], y[1], y[2], bary, &diff);
-        add_candidate(query->pair, d, (Candidate){.kind = STENCIL_VERTEX_TRIANGLE, .prim_a = ea->vertex[k], .prim_b = eb->triangle}, diff, y, 3);
+        Candidate c = {.kind = STENCIL_VERTEX_TRIANGLE, .prim_a = ea->vertex[k], .prim_b = eb->triangle};
+        add_candidate(query->pair, d, c, diff, y, 3);
       }
   if (ea->triangle >= 0)
     for (int k = 0; k < eb->vertex_count; k++)
       if (eb->owned_vertices >> k & 1) {
         double d = closest_point_triangle(y[k], x[0], x[1], x[2], bary, &diff);
-        add_candidate(query->pair, d, (Candidate){.kind = STENCIL_TRIANGLE_VERTEX, .prim_a = ea->triangle, .prim_b = eb->vertex[k]}, neg(diff), &y[k], 1);
+        Candidate c = {.kind = STENCIL_TRIANGLE_VERTEX, .prim_a = ea->triangle, .prim_b = eb->vertex[k]};
+        add_candidate(query->pair, d, c, neg(diff), &y[k], 1);
       }
   for (int i = 0; i < 3; i++) {
     if (!(ea->owned_edges >> i & 1)) continue;
@@ -109,7 +55,8 @@ static void list_elements(Query *query, const Posed *a, const Posed *b) {
       Vec3 e[2] = {y[j], y[(j + 1) % 3]};
       if (!box_overlap(box, points_box(e, 2))) continue;
       double d = closest_edge_edge(x[i], x[(i + 1) % 3], e[0], e[1], &s, &t, &diff);
-      add_candidate(query->pair, d, (Candidate){.kind = STENCIL_EDGE_EDGE, .prim_a = ea->edge[i], .prim_b = eb->edge[j]}, diff, e, 2);
+      Candidate c = {.kind = STENCIL_EDGE_EDGE, .prim_a = ea->edge[i], .prim_b = eb->edge[j]};
+      add_candidate(query->pair, d, c, diff, e, 2);
     }
   }
 }

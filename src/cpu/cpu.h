@@ -15,7 +15,7 @@ typedef struct Cpu {
   ContactScene scene;
   Broad broad;
   Pair *pair;            /* sorted by pair_key */
-  int pair_count, pair_capacity;
+  int pair_count;
   int *todo;             /* indices of pairs to work on */
   int todo_count, todo_capacity;
   BlockCholesky *solver;
@@ -40,9 +40,21 @@ void islands_build(Cpu *cpu, Step *step, bool keep);
 int pair_island(const Step *step, const Pair *pair);
 /* assemble.c */
 bool cpu_direction(Backend *base, Step *step);
+/* pairs.c: makes cpu->pair follow broad->pair; both are sorted. Pairs that stay keep their lists. */
+bool pairs_sync(Cpu *cpu);
+/* Readies a pair for the step: what its list shall cover, nothing yet of stiffness and friction. */
+void pair_begin(const Cpu *cpu, const Step *step, Pair *pair);
+/* Stiffness and lagged friction of all pairs, from their contacts at the start of the step. */
+bool pairs_set_forces(Cpu *cpu, Step *step);
+/* Readies a pair that comes within reach later, contacts and stiffness too; its friction begins when it is renewed. False when
+ * it failed. */
+bool pair_join(const Cpu *cpu, const Step *step, Pair *pair);
+void cpu_stiffen(Backend *base, Step *step, int island, double gap);
+/* Renews the lagged forces of an island; changed when some pair's total moved by more than 2 % of the island's. */
+bool cpu_renew_friction(Backend *base, Step *step, int island, bool *changed);
 /* finish.c */
 bool cpu_finish(Backend *base, Step *step, State *after);
-/* Remembers the pairs of islands that pass the test in cpu->todo. */
+/* cpu.c: puts the pairs of islands that pass the test into cpu->todo. */
 bool cpu_collect(Cpu *cpu, const Step *step, bool (*wanted)(const Island *));
 
 #endif

@@ -6,7 +6,8 @@
  * that the continuous test keeps is safe without it.
  *
  * In b's rest frame a's points move along T(t) y, a straight line but for at most |G| max |W| / (4 (1 - |G|)) where b turns;
- * so a candidate whose a-side is far enough in front of its plane at both ends of the step stays so in between. */
+ * so a candidate whose a-side is far enough in front of its plane at both ends of the step stays so in between. Tested in
+ * tests/test_bound.c. */
 #include "contact/query.h"
 
 #include "kernel/ccd.h"
@@ -25,7 +26,8 @@ typedef struct Sweep {
 
 static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   const Model *m = scene->model;
-  Sweep s = {pair, &m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh], q, d, scene->separation, scene->range, 0, 0, 0, 0, 0, q[0], q[0], INFINITY};
+  Sweep s = {.pair = pair, .a = &m->mesh[m->body[pair->a].mesh], .b = &m->mesh[m->body[pair->b].mesh], .q = q, .d = d,
+             .separation = scene->separation, .range = scene->range, .from = q[0], .to = q[0], .clear = INFINITY};
   const Affine zero = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}};
   Mat3 g = mat3_mul(affine_linear(&d[1]), mat3_inverse(affine_linear(&q[1])));
   Affine w = affine(sub(sub(d[0].n[0], d[1].n[0]), mat3_mul_vec(g, sub(q[0].n[0], q[1].n[0]))),
@@ -52,7 +54,8 @@ static double safe_step(const Sweep *s, double d) {
 
 static double plane_bound(const Sweep *s, const Candidate *c, double t_max) {
   const uint32_t *t = s->b->triangle[0];
-  Vec3 o = s->b->vertex[t[0]], e1 = affine_vector(&s->q[1], sub(s->b->vertex[t[1]], o)), e2 = affine_vector(&s->q[1], sub(s->b->vertex[t[2]], o));
+  Vec3 o = s->b->vertex[t[0]];
+  Vec3 e1 = affine_vector(&s->q[1], sub(s->b->vertex[t[1]], o)), e2 = affine_vector(&s->q[1], sub(s->b->vertex[t[2]], o));
   Vec3 x = affine_point(&s->q[0], s->a->vertex[c->prim_a]), dx = affine_point(&s->d[0], s->a->vertex[c->prim_a]);
   Vec3 n = unit(cross(e1, e2)), foot = sub(x, scale(dot(n, sub(x, affine_point(&s->q[1], o))), n));
   double gap = dot(n, sub(x, foot)) - s->separation, keep = 0.1 * (gap < s->range ? gap : s->range);

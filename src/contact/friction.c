@@ -1,6 +1,6 @@
 /* Lagged friction with anchors. The tangential displacement of a contact is counted from where it last stuck: its part in
  * this step plus the slip carried over, an elastic-plastic spring of length at most eps. At rest under load the slip is
- * constant, so nothing creeps. */
+ * constant, so nothing creeps. Tested in tests/test_physics_contact.c. */
 #include "contact/pair.h"
 
 static uint64_t contact_key(const Contact *c) {

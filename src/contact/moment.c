@@ -1,6 +1,6 @@
 /* Gradient and Hessian of a pair's barrier and friction, summed over its contacts as moments: for a spring K between
  * material points ya, yb, H_aa += K (x) ya ya^T, H_bb += K (x) yb yb^T, H_ab -= K (x) ya yb^T with y = (1, Y). The barrier's
- * K is the Gauss-Newton b'' n n^T: positive semidefinite without any eigenvalue problem. */
+ * K is the Gauss-Newton b'' n n^T: positive semidefinite without any eigenvalue problem. Tested in tests/test_contact.c. */
 #include "contact/pair.h"
 
 #include <string.h>

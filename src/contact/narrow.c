@@ -1,4 +1,4 @@
-/* Distances, contacts and their energy at given poses. */
+/* Distances, contacts and their energy at given poses. Tested in tests/test_contact.c. */
 #include "contact/pair.h"
 
 #include "kernel/barrier.h"
@@ -73,7 +73,7 @@ static double stencil_eval(const Narrow *n, const Candidate *c, Contact *out, Ve
   return c->kind == STENCIL_EDGE_EDGE ? edge_edge(n, c, out, diff) : vertex_plane(n, c, out, diff);
 }
 
-/* Adds the contact if near enough; its energy and the rounding error of it are returned through the pair. */
+/* Adds the contact if near enough; its energy and the rounding error of that are added to the pair's. */
 static void candidate_eval(Narrow *n, const Candidate *c) {
   Pair *p = n->pair;
   Contact out;

@@ -1,7 +1,7 @@
-/* The Newton system: body blocks plus the pairs' moments, factored by blocks. */
-#include <string.h>
-
+/* The Newton system: body blocks plus the pairs' moments, factored by blocks. Tested in tests/test_determinism.c. */
 #include "cpu/cpu.h"
+
+#include <string.h>
 
 static bool is_active(const Island *g) { return g->progress == ISLAND_ACTIVE; }
 static bool has_terms(const Pair *p) { return p->contact_count > 0 || p->friction_count > 0; }

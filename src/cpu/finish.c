@@ -1,4 +1,5 @@
-/* What remains of a step: anchors for the next one, and the report's counts, energies and momenta. */
+/* What remains of a step: what pairs remember for the next one, and the report's counts, energies and momenta. Tested in
+ * tests/test_world.c. */
 #include "cpu/cpu.h"
 
 #include "kernel/elasticity.h"

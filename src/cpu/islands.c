@@ -1,6 +1,8 @@
-#include <string.h>
-
+/* Islands: bodies connected by pairs within reach, found by union-find in the order of the bodies. Bodies that do not move
+ * connect nothing. Islands that come to be connected in the middle of a step go on as one. Tested in tests/test_determinism.c. */
 #include "cpu/cpu.h"
+
+#include <string.h>
 
 int pair_island(const Step *step, const Pair *pair) {
   return step->island[pair->a] >= 0 ? step->island[pair->a] : step->island[pair->b];

@@ -1,3 +1,5 @@
+/* Compiles a scene: meshes, bodies and rules as they are added, then what follows from all of them together. Tested in
+ * tests/test_world.c. */
 #include "model/model.h"
 
 #include <stdio.h>
@@ -117,7 +119,8 @@ AbdStatus model_check_rotation(const char *name, const double r[4], AbdError *er
 
 static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const char *name, AbdError *error) {
   if (def->mesh.id == 0 || def->mesh.id > (uint32_t)model->mesh_count)
-    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": mesh id %u does not exist (there are %d meshes)", name, def->mesh.id, model->mesh_count);
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": mesh id %u does not exist (there are %d meshes)", name, def->mesh.id,
+                 model->mesh_count);
   const Mesh *mesh = &model->mesh[def->mesh.id - 1];
   struct { const double *v; int n; const char *what; } part[] = {{def->position, 3, "position"}, {def->rotation, 4, "rotation"},
     {def->velocity, 3, "velocity"}, {def->angular_velocity, 3, "angular velocity"}, {def->force, 3, "force"}, {def->torque, 3, "torque"}};
@@ -128,9 +131,11 @@ static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const cha
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": density is %g, expected a number > 0", name, def->density);
   if (!(def->stiffness > 0) || !isfinite(def->stiffness))
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": stiffness is %g, expected a number > 0", name, def->stiffness);
-  if (!isfinite(def->friction)) return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": friction is %g, expected a finite number", name, def->friction);
+  if (!isfinite(def->friction))
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": friction is %g, expected a finite number", name, def->friction);
   if ((unsigned)def->motion > ABD_MOTION_KINEMATIC || (unsigned)def->elasticity > ABD_ELASTICITY_NEO_HOOKEAN)
-    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": motion %d or elasticity %d is unknown", name, (int)def->motion, (int)def->elasticity);
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": motion %d or elasticity %d is unknown", name, (int)def->motion,
+                 (int)def->elasticity);
   if (mesh->half_space && def->motion == ABD_MOTION_DYNAMIC)
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": a half-space has no mass; make it static or kinematic", name);
   return ABD_OK;

@@ -95,7 +95,7 @@ Vec3 freedom_spin(const Body *body, Mat3 a, Vec3 angular_momentum);
 
 AbdStatus state_init(State *state, const Model *model, AbdError *error);
 void state_destroy(State *state);
-void state_copy(State *to, const State *from, const Model *model); /* all but the anchors */
+void state_copy(State *to, const State *from, const Model *model); /* all but what pairs remember */
 size_t state_size(const State *state, const Model *model);
 void state_save(const State *state, const Model *model, unsigned char *bytes);
 AbdStatus state_restore(State *state, const Model *model, const unsigned char *bytes, size_t size, AbdError *error);

@@ -1,6 +1,6 @@
 /* The state's arrays, its bytes (snapshots) and its hash. The bytes are a header, the arrays in the order of the struct,
- * the anchors. A checksum tells damaged bytes; what a step would trip over is refused even where the checksum is right.
- * Tested in tests/test_world.c. */
+ * the anchors, what pairs remember. A checksum tells damaged bytes; what a step would trip over is refused even where the
+ * checksum is right. Tested in tests/test_world.c. */
 #include "model/model.h"
 
 #include <string.h>
@@ -115,7 +115,8 @@ static AbdStatus check_header(const Header *h, const State *state, const Model *
   if (h->body_count != model->body_count)
     return fault(error, ABD_ERROR_STATE, "the snapshot has %lld bodies, this world has %d", (long long)h->body_count, model->body_count);
   if (h->anchor_count < 0 || h->memory_count < 0 || h->anchor_count > INT32_MAX || h->memory_count > INT32_MAX)
-    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: %lld anchors of %lld pairs", (long long)h->anchor_count, (long long)h->memory_count);
+    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: %lld anchors of %lld pairs", (long long)h->anchor_count,
+                 (long long)h->memory_count);
   if (h->step < 0 || h->step > (int64_t)1 << 53)
     return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: step %lld", (long long)h->step);
   State sized = *state;
@@ -143,14 +144,16 @@ static AbdStatus check_memories(const Header *h, const Model *model, const unsig
     PairMemory m;
     memcpy(&m, bytes + (size_t)i * sizeof m, sizeof m);
     bool bodies = m.a >= 0 && m.b >= 0 && m.a != m.b && m.a < model->body_count && m.b < model->body_count;
-    if (!bodies || m.first_anchor != first || m.anchor_count < 0 || (i > 0 && pair_key(m.a, m.b) <= last) || !(m.stiffening >= 1) || !isfinite(m.stiffening))
+    bool in_order = i == 0 || pair_key(m.a, m.b) > last;
+    if (!bodies || m.first_anchor != first || m.anchor_count < 0 || !in_order || !(m.stiffening >= 1) || !isfinite(m.stiffening))
       return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: pair %lld is of bodies %d, %d with %d anchors from %d, stiffening %g",
                    (long long)i, m.a, m.b, m.anchor_count, m.first_anchor, m.stiffening);
     first += m.anchor_count;
     last = pair_key(m.a, m.b);
   }
   if (first != h->anchor_count)
-    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: its pairs have %lld anchors of %lld", (long long)first, (long long)h->anchor_count);
+    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: its pairs have %lld anchors of %lld", (long long)first,
+                 (long long)h->anchor_count);
   return ABD_OK;
 }
 

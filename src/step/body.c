@@ -45,7 +45,7 @@ double body_speed(const Step *step, int body, const Affine *d) {
   const Mesh *mesh = &step->model->mesh[step->model->body[body].mesh];
   double most = 0;
   for (int k = 0; k < 8; k++) {
-    Vec3 corner = vec3(k & 1 ? mesh->box.hi.x : mesh->box.lo.x, k & 2 ? mesh->box.hi.y : mesh->box.lo.y, k & 4 ? mesh->box.hi.z : mesh->box.lo.z);
+    Vec3 lo = mesh->box.lo, hi = mesh->box.hi, corner = vec3(k & 1 ? hi.x : lo.x, k & 2 ? hi.y : lo.y, k & 4 ? hi.z : lo.z);
     double m = norm_sq(affine_point(d, corner));
     if (!(m <= most)) most = m;
   }

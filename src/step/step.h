@@ -54,8 +54,8 @@ typedef struct Step {
   AbdStepReport *report;
 } Step;
 
-/* What is costly. Each fills the step's arrays for the islands named; false: memory is out or a
- * value is not finite (numeric is then set). */
+/* What is costly. Each fills the step's arrays for the islands named; false: memory is out or a value is not finite (numeric is
+ * then set). */
 typedef struct Backend Backend;
 struct Backend {
   bool (*begin)(Backend *, Step *);          /* pairs, islands, contacts, friction and energy at step->q */
@@ -66,7 +66,7 @@ struct Backend {
   void (*accept)(Backend *, Step *, int island);
   void (*stiffen)(Backend *, Step *, int island, double gap); /* barriers of its pairs nearer than that */
   bool (*renew_friction)(Backend *, Step *, int island, bool *changed); /* lagged forces from the accepted contacts */
-  bool (*finish)(Backend *, Step *, State *after); /* anchors; the report's counts */
+  bool (*finish)(Backend *, Step *, State *after); /* what pairs remember; the report's counts */
   bool numeric;          /* a value was not finite */
   bool raised;           /* the last matrix was not positive definite: some pivots were raised */
   AbdBodyId blame;

@@ -21,13 +21,13 @@ typedef struct Cpu {
   BlockCholesky *solver;
   int *column;           /* block of each body in the matrix, -1 if none */
   int *column_body, *column_size;
-  int (*edge)[2];
-  int *edge_pair;
+  int (*edge)[2];        /* columns of two bodies that touch: a block of the matrix */
+  int *edge_pair;        /* the pair it is of */
   int edge_count, edge_capacity, edge_pair_capacity, column_count;
   double *right;         /* right-hand side and solution */
   double *diagonal;      /* 12x12 per moving body */
   int *parent;           /* union-find over bodies */
-  Island *merged;
+  Island *merged;        /* the islands being built */
   Step *step;            /* the one at work */
 } Cpu;
 

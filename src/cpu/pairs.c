@@ -110,7 +110,8 @@ static void set_impacts(Cpu *cpu, Step *step) {
   }
 }
 
-static bool lag_pair(Cpu *cpu, const Step *step, Pair *p) {
+/* Friction from the contacts as they are, with the slips remembered from earlier steps. */
+static bool lag_forces(Cpu *cpu, const Step *step, Pair *p) {
   const State *state = step->state;
   Affine start[2] = {state->q[p->a], state->q[p->b]};
   const PairMemory *memory = find_memory(state, p->a, p->b);
@@ -125,7 +126,7 @@ bool pairs_set_forces(Cpu *cpu, Step *step) {
   for (int k = 0; k < cpu->pair_count; k++) {
     Pair *p = &cpu->pair[k];
     set_stiffness(cpu, step, p);
-    if (p->mu > 0 && !lag_pair(cpu, step, p)) return false;
+    if (p->mu > 0 && !lag_forces(cpu, step, p)) return false;
   }
   return true;
 }
@@ -164,7 +165,7 @@ bool cpu_renew_friction(Backend *base, Step *step, int island, bool *changed) {
     Pair *p = &cpu->pair[k];
     if (p->mu <= 0 || pair_island(step, p) != island) continue;
     double before = pair_load(p);
-    if (!lag_pair(cpu, step, p)) return false;
+    if (!lag_forces(cpu, step, p)) return false;
     double after = pair_load(p);
     total += after;
     if (fabs(after - before) > largest) largest = fabs(after - before);

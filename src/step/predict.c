@@ -10,11 +10,6 @@
 
 #include "kernel/rigid.h"
 
-static Vec3 body_angular_velocity(const Body *b, const Affine *q, const Affine *rate) {
-  Mat3 a = affine_linear(q);
-  return freedom_spin(b, a, spin_momentum(a, affine_linear(rate), b->second));
-}
-
 static Vec3 acceleration(const Step *step, int i) {
   const Body *b = &step->model->body[i];
   return add_scaled(vec3_from(step->model->def.gravity), 1 / b->mass, step->state->force[i]);

@@ -18,8 +18,6 @@ typedef struct Posed {
 /* A relative pose for boxes in single precision, all doubled: shift, columns, their absolute values. */
 typedef struct BoxPose { F4 shift, axis[3], span[3]; } BoxPose;
 
-enum { LEAF_MAX = 8 }; /* elements in a leaf, at most */
-
 typedef struct Query Query;
 struct Query {
   Pair *pair;

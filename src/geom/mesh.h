@@ -25,6 +25,8 @@ typedef struct Element {
   unsigned char owned_edges;    /* bit k: edge[k] is owned */
 } Element;
 
+enum { LEAF_MAX = 4 }; /* elements in a leaf, at most */
+
 /* Inner node: children at left and left + 1, element_count 0. Leaf: elements first .. first + element_count - 1.
  * Boxes are rounded outward to float. */
 typedef struct TreeNode {

@@ -3,7 +3,7 @@
  * children side by side. Tested in tests/test_mesh.c. */
 #include "geom/build.h"
 
-enum { LEAF_SIZE = 4, SMALL_LEAF_SIZE = 2, SMALL_MESH = 8 };
+enum { SMALL_LEAF_SIZE = 2, SMALL_MESH = 8 };
 
 typedef struct TreeBuild {
   const Mesh *mesh;
@@ -100,7 +100,7 @@ static void name_owners(Mesh *mesh, bool *vertex_owned, bool *edge_owned) {
 }
 
 static void build_nodes(Mesh *mesh, TreeBuild *build, Element *sorted) {
-  int leaf_size = mesh->element_count <= SMALL_MESH ? SMALL_LEAF_SIZE : LEAF_SIZE;
+  int leaf_size = mesh->element_count <= SMALL_MESH ? SMALL_LEAF_SIZE : LEAF_MAX;
   for (int i = 0; i < mesh->element_count; i++) {
     build->order[i] = i;
     build->center[i] = box_center(element_box(mesh, &mesh->element[i]));

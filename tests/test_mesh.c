@@ -490,6 +490,24 @@ static void test_refused_degenerate(void **state) {
   assert_refused(&def, ABD_ERROR_MESH, "edge 0 (0, 4)", "length");
 }
 
+/* A tetrahedron pressed flat: closed, and nothing in it. With a thickness it is a plate. */
+static void test_refused_flat(void **state) {
+  (void)state;
+  Mesh mesh;
+  Shape *s = new_shape();
+  for (int i = 0; i < 4; i++) shape_vertex(s, i & 1, i >> 1, 0);
+  shape_triangle(s, 0, 2, 1);
+  shape_triangle(s, 0, 1, 3);
+  shape_triangle(s, 1, 2, 3);
+  shape_triangle(s, 0, 3, 2);
+  AbdMeshDef def = shape_def(s, "flat");
+  assert_refused(&def, ABD_ERROR_MESH, "flat", "enclose no volume");
+  def.thickness = 0.01;
+  init_mesh(&mesh, &def);
+  assert_false(mesh.closed);
+  mesh_destroy(&mesh);
+}
+
 static void test_memory_failures(void **state) {
   (void)state;
   Shape *s = new_shape();
@@ -529,6 +547,7 @@ int main(void) {
     cmocka_unit_test(test_keep_frame),
     cmocka_unit_test(test_refused),
     cmocka_unit_test(test_refused_degenerate),
+    cmocka_unit_test(test_refused_flat),
     cmocka_unit_test(test_memory_failures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

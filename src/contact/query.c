@@ -93,6 +93,14 @@ static void leaves_query(Query *query, int ia, const TreeNode *nb) {
 }
 
 static F4 f4(float x, float y, float z) { return (F4){x, y, z, 0}; }
+/* Three floats of a node, which has more behind them; the fourth lane is cleared. */
+static F4 f4_load(const float *x) {
+  const I4 three = {-1, -1, -1, 0};
+  I4 bits;
+  memcpy(&bits, x, sizeof bits);
+  return (F4)(bits & three);
+}
+
 static F4 f4_abs(F4 v) { return (F4)((I4)v & 0x7fffffff); }
 
 static BoxPose box_pose(const Affine *t) {
@@ -107,7 +115,7 @@ static BoxPose box_pose(const Affine *t) {
 
 /* Twice centre and twice half extent of a node's box. */
 static void node_span(const TreeNode *n, F4 *center, F4 *half) {
-  F4 lo = f4(n->lo[0], n->lo[1], n->lo[2]), hi = f4(n->hi[0], n->hi[1], n->hi[2]);
+  F4 lo = f4_load(n->lo), hi = f4_load(n->hi);
   *center = lo + hi;
   *half = hi - lo;
 }
@@ -140,6 +148,11 @@ static double node_size(const TreeNode *n) {
   return x * x + y * y + z * z;
 }
 
+static bool node_enters(const TreeNode *n, const F4 entry[2]) {
+  I4 apart = (f4_load(n->lo) > entry[1]) | (f4_load(n->hi) < entry[0]);
+  return !(apart[0] | apart[1] | apart[2]);
+}
+
 static void nodes_query(Query *query, int ia, int ib) {
   const TreeNode *na = &query->a->node[ia], *nb = &query->b->node[ib];
   query->pair->counts.box_tests++;
@@ -148,12 +161,28 @@ static void nodes_query(Query *query, int ia, int ib) {
   if (leaf_a && leaf_b) {
     leaves_query(query, ia, nb);
   } else if (leaf_b || (!leaf_a && node_size(na) >= node_size(nb))) {
-    nodes_query(query, na->left, ib);
-    nodes_query(query, na->left + 1, ib);
+    for (int k = na->left; k <= na->left + 1; k++)
+      if (node_enters(&query->a->node[k], query->entry_a)) nodes_query(query, k, ib);
   } else {
-    nodes_query(query, ia, nb->left);
-    nodes_query(query, ia, nb->left + 1);
+    for (int k = nb->left; k <= nb->left + 1; k++)
+      if (node_enters(&query->b->node[k], query->entry_b)) nodes_query(query, ia, k);
   }
+}
+
+/* The i-AABB: the overlap of the two bodies' boxes, inflated by the radius, seen from each side. What lies outside of it is
+ * left behind before any pair of nodes is formed. Of a moving a the side is open: all of it may pass b. */
+static void set_entry(Query *query, double reach) {
+  Box of_a = box_transform(&query->from, query->a->box), of_b = query->b->box;
+  if (query->swept) of_a = box_union(of_a, box_transform(&query->to, query->a->box));
+  Mat3 inverse = mat3_inverse(affine_linear(&query->from));
+  Affine back = affine(neg(mat3_mul_vec(inverse, query->from.n[0])), inverse);
+  Box from_b = query->swept ? query->a->box : box_transform(&back, box_inflate(of_b, reach));
+  of_a = box_inflate(of_a, reach);
+  from_b = box_inflate(from_b, reach);
+  query->entry_b[0] = f4((float)of_a.lo.x, (float)of_a.lo.y, (float)of_a.lo.z);
+  query->entry_b[1] = f4((float)of_a.hi.x, (float)of_a.hi.y, (float)of_a.hi.z);
+  query->entry_a[0] = f4((float)from_b.lo.x, (float)from_b.lo.y, (float)from_b.lo.z);
+  query->entry_a[1] = f4((float)from_b.hi.x, (float)from_b.hi.y, (float)from_b.hi.z);
 }
 
 void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine *from, const Affine *to, double radius) {
@@ -171,6 +200,7 @@ void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine
   double size = most(norm(query->from.n[0]), norm(query->to.n[0])) + query->a->radius + query->b->radius;
   float reach = nextafterf((float)(2 * radius + 1e-5 * size), INFINITY);
   query->reach = f4(reach, reach, reach);
+  set_entry(query, radius + 1e-5 * size);
   nodes_query(query, 0, 0);
 }
 

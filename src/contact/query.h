@@ -29,6 +29,7 @@ struct Query {
   void *context;
   BoxPose box_from, box_to;
   F4 reach;
+  F4 entry_a[2], entry_b[2]; /* the i-AABB, lo and hi: what of a's and of b's rest space the other body's box reaches */
   Posed posed[LEAF_MAX];
   int posed_leaf, posed_count;
 };

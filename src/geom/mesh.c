@@ -93,6 +93,12 @@ AbdStatus mesh_init(Mesh *mesh, const AbdMeshDef *def, AbdError *error) {
   if (!copy_arrays(mesh, def) || !mesh_build_elements(mesh, def, &watertight)) goto out_of_memory;
   mesh->axes = mat3_identity();
   mesh_orient(mesh, watertight);
+  bool hollow = watertight && mesh->triangle_count >= 4 && !mesh->closed && !def->half_space;
+  if (hollow && def->thickness == 0 && !def->keep_frame) {
+    mesh_destroy(mesh);
+    return fault(error, ABD_ERROR_MESH, "mesh '%s': its %zu triangles close on themselves but enclose no volume; give it a thickness, "
+                 "or remove one of the sheets that lie on each other", name, def->triangle_count);
+  }
   if (!def->keep_frame && !def->half_space) center_mesh(mesh, def->thickness);
   mesh_set_mass(mesh, def->thickness);
   if (!mesh_build_tree(mesh)) goto out_of_memory;

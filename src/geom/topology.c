@@ -127,7 +127,8 @@ static void turn_inside_out(Mesh *mesh) {
   }
 }
 
-/* A watertight surface that encloses nothing, like two sheets back to back, counts as open. */
+/* A watertight surface that encloses nothing, like two sheets back to back, counts as open: mesh_init takes it only with
+ * a thickness. */
 void mesh_orient(Mesh *mesh, bool watertight) {
   mesh->closed = false;
   if (!watertight || mesh->triangle_count < 4 || mesh->half_space) return;

@@ -500,8 +500,8 @@ static void test_refused_flat(void **state) {
   shape_triangle(s, 0, 1, 3);
   shape_triangle(s, 1, 2, 3);
   shape_triangle(s, 0, 3, 2);
-  AbdMeshDef def = shape_def(s, "flat");
-  assert_refused(&def, ABD_ERROR_MESH, "flat", "enclose no volume");
+  AbdMeshDef def = shape_def(s, "bad mesh");
+  assert_refused(&def, ABD_ERROR_MESH, "4 triangles", "enclose no volume");
   def.thickness = 0.01;
   init_mesh(&mesh, &def);
   assert_false(mesh.closed);

@@ -2,6 +2,8 @@
  * the leaves that meet. The order of descent depends on the boxes in rest space alone. Tested in tests/test_contact.c. */
 #include "contact/query.h"
 
+#include <string.h>
+
 #include "kernel/distance.h"
 
 /* diff: from b's closest point to a's; y: b's vertices of the stencil. */

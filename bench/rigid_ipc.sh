@@ -41,16 +41,16 @@ one() {
   awk -v name="$name" -v bodies="$(field bodies "$info")" -v triangles="$(field triangles "$info")" -v dt="$(field dt "$info")" \
     -v steps="$(field steps "$info")" -v mean="$(field iterations_mean "$info")" -v most="$(field iterations_max "$info")" \
     -v ms="$(field total "$info")" -v contacts="$(field contacts_max "$info")" -v gap="$(field min_distance "$info")" \
-    -v bad="$(field not_converged_steps "$info")" -v crossings="$crossings" 'BEGIN {
+    -v bad="$(field not_converged_steps "$info")" -v held="$(field kinematic_blocked_steps "$info")" -v crossings="$crossings" 'BEGIN {
       gap = gap == "null" ? "-" : sprintf("%.2g", gap)
-      printf "| %s | %d | %d | %g | %d | %.2f | %d | %.3f | %d | %s | %d | %s |\n", name, bodies, triangles, dt, steps, mean, most, ms, contacts, gap, bad, crossings }'
+      printf "| %s | %d | %d | %g | %d | %.2f | %d | %.3f | %d | %s | %d | %d | %s |\n", name, bodies, triangles, dt, steps, mean, most, ms, contacts, gap, held, bad, crossings }'
   rm -f "$run" "$run"-*
 }
 export -f one field
 export abd folder limit out
 
-echo "| scene | bodies | triangles | dt | steps | iterations | most | ms/step | contacts | smallest gap | not converged | crossings |"
-echo "|---|---|---|---|---|---|---|---|---|---|---|---|"
+echo "| scene | bodies | triangles | dt | steps | iterations | most | ms/step | contacts | smallest gap | held back | not converged | crossings |"
+echo "|---|---|---|---|---|---|---|---|---|---|---|---|---|"
 find "$folder" -name '*.json' -print0 | sort -z | xargs -0 -P "$jobs" -I{} bash -c 'one "$1"' _ {} | tee "$out/table.txt"
 rows=$(wc -l <"$out/table.txt")
 good=$(grep -c '| 0 | 0 |$' "$out/table.txt")

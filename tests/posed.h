@@ -3,6 +3,7 @@
 #ifndef TESTS_POSED_H
 #define TESTS_POSED_H
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,25 @@ static inline bool cast_init(Cast *cast, AbdError *error) {
     if (model_add_body(&cast->model, &def, error)) return false;
   }
   return model_start(&cast->model, error) == ABD_OK;
+}
+
+/* The one cast of a test program: made before its tests, gone after them. */
+static Cast cast;
+
+static inline int rounds(int whole) { return getenv("ABD_TEST_SHORT") ? whole / 8 : whole; }
+
+static inline int start(void **state) {
+  AbdError error = {ABD_OK, ""};
+  (void)state;
+  if (cast_init(&cast, &error)) return 0;
+  printf("%s\n", error.text);
+  return -1;
+}
+
+static inline int stop(void **state) {
+  (void)state;
+  model_destroy(&cast.model);
+  return 0;
 }
 
 static inline const Mesh *body_mesh(const Model *m, int body) { return &m->mesh[m->body[body].mesh]; }

@@ -13,26 +13,8 @@
 #include "kernel/friction.h"
 #include "posed.h"
 
-static Cast cast;
-
-static int rounds(int whole) { return getenv("ABD_TEST_SHORT") ? whole / 8 : whole; }
-
 static ContactScene scene_of(double range, double separation) {
   return (ContactScene){&cast.model, range, separation, 0.1 * range};
-}
-
-static int start(void **state) {
-  AbdError error = {ABD_OK, ""};
-  (void)state;
-  if (cast_init(&cast, &error)) return 0;
-  printf("%s\n", error.text);
-  return -1;
-}
-
-static int stop(void **state) {
-  (void)state;
-  model_destroy(&cast.model);
-  return 0;
 }
 
 /* ---- candidates -------------------------------------------------------------------------------------------------- */

@@ -43,6 +43,7 @@ typedef struct AbdWorld AbdWorld;
 /* Ids are 1-based in the order of creation; zero is null. */
 typedef struct AbdMeshId { uint32_t id; } AbdMeshId;
 typedef struct AbdBodyId { uint32_t id; } AbdBodyId;
+typedef struct AbdJointId { uint32_t id; } AbdJointId;
 
 typedef enum AbdStatus {
   ABD_OK = 0,
@@ -52,6 +53,7 @@ typedef enum AbdStatus {
   ABD_ERROR_MEMORY,   /* out of memory; the world is as it was before the call */
   ABD_ERROR_NUMERIC,  /* a NaN or an infinity appeared; the world is as it was before the step */
   ABD_ERROR_STATE,    /* the call does not fit the state: a body added after the first step, a foreign snapshot */
+  ABD_ERROR_JOINT,    /* a joint that cannot be: anchors apart, no axis, limits that exclude the start */
 } AbdStatus;
 
 typedef struct AbdError {
@@ -203,6 +205,94 @@ ABD_API AbdStatus abd_body_set_force(AbdWorld *world, AbdBodyId body, const doub
 ABD_API AbdStatus abd_body_set_target(AbdWorld *world, AbdBodyId body, const double position[3], const double rotation[4]);
 ABD_API AbdStatus abd_body_set_velocity(AbdWorld *world, AbdBodyId body, const double linear[3], const double angular[3]);
 
+/* ---- Joints ----------------------------------------------------------------------------------------------------- */
+
+/* What a joint keeps, between body a and body b or the world. Points and axes are given in the world, as at the start.
+ * "linear" ones hold to rounding (they are eliminated from the unknowns); the others to contact.range / 1000 or better,
+ * see AbdStepReport.joint_residual. To the world all but universal, distance, rope, screw and angle are linear. */
+typedef enum AbdJointKind {
+  ABD_JOINT_WELD = 0,    /* everything; linear */
+  ABD_JOINT_BALL,        /* a common point; linear */
+  ABD_JOINT_HINGE,       /* a common axis, no travel along it; linear. Coordinate: angle */
+  ABD_JOINT_ORIENTATION, /* the relative orientation; linear */
+  ABD_JOINT_LINE,        /* point of a on the line (point, axis) of b. Coordinate: travel */
+  ABD_JOINT_PLANE,       /* point of a on the plane (point, normal axis) of b */
+  ABD_JOINT_SLIDER,      /* only travel along the axis. Coordinate: travel */
+  ABD_JOINT_CYLINDRICAL, /* travel along and rotation about the axis. Coordinate: travel; angle is read and limited too */
+  ABD_JOINT_PLANAR,      /* motion in the plane at right angles to axis, rotation about it. Coordinate: angle */
+  ABD_JOINT_UNIVERSAL,   /* a common point, axis (in a) stays at right angles to axis_b (in b) */
+  ABD_JOINT_DISTANCE,    /* point of a and point_b of b stay length apart. Coordinate: the distance */
+  ABD_JOINT_ROPE,        /* ... never farther than length. Coordinate: the distance */
+  ABD_JOINT_SCREW,       /* as cylindrical, with pitch metres of travel a turn. Coordinate: angle */
+  ABD_JOINT_ANGLE,       /* the angle about axis (of b) stays; with free, it is only measured, limited, driven */
+  ABD_JOINT_GEAR,        /* coordinate of joint_b = ratio * coordinate of joint_a, both counted from the start */
+  ABD_JOINT_KIND_COUNT
+} AbdJointKind;
+
+typedef enum AbdDriveKind {
+  ABD_DRIVE_NONE = 0,
+  ABD_DRIVE_EFFORT,      /* target [N m or N] */
+  ABD_DRIVE_SPEED,       /* target [rad/s or m/s], with at most max_effort */
+  ABD_DRIVE_POSITION,    /* target [rad or m]: stiffness (target - position) - damping rate, at most max_effort */
+} AbdDriveKind;
+
+/* A motor on a joint's coordinate, pushing a against b. */
+typedef struct AbdDrive {
+  AbdDriveKind kind;
+  double target;
+  double max_effort;         /* [N m or N] infinity */
+  double stiffness, damping; /* of ABD_DRIVE_POSITION */
+} AbdDrive;
+
+typedef struct AbdJointDef {
+  const char *name;          /* for messages and files; may be NULL */
+  AbdJointKind kind;
+  AbdBodyId body_a, body_b;  /* body_b null: the world. Either may be static or kinematic, not both */
+  double point[3];           /* [m] anchor of a */
+  double point_b[3];         /* [m] anchor of b; NaN = the same. Apart only for distance and rope */
+  double axis[3], axis_b[3]; /* need not be of unit length; axis_b only for universal */
+  double pitch;              /* screw: [m] of travel a turn */
+  double length;             /* distance, rope: [m]; negative = as at the start */
+  AbdJointId joint_a, joint_b; /* gear: joints whose coordinates are coupled */
+  double ratio;              /* gear: [1, or m/rad between an angle and a travel: rack and pinion] */
+  bool free;                 /* angle: only a coordinate */
+  double limit[2];           /* of the coordinate, from the start = 0 (of the distance itself); -infinity, infinity */
+  double angle_limit[2];     /* cylindrical, slider's travel aside: of its angle */
+  double stiffness, rest;    /* spring on the coordinate: stiffness (rest - position) */
+  double damping, friction;  /* [N m s or N s/m], dry friction [N m or N] on the coordinate */
+  AbdDrive drive;
+  bool collide;              /* the two bodies collide with each other all the same; false */
+} AbdJointDef;
+
+ABD_API AbdJointDef abd_default_joint_def(void);
+/* Before the first step, after its bodies and joints. */
+ABD_API AbdStatus abd_world_add_joint(AbdWorld *world, const AbdJointDef *def, AbdJointId *joint);
+ABD_API size_t abd_world_joint_count(const AbdWorld *world);
+ABD_API AbdStatus abd_joint_def(const AbdWorld *world, AbdJointId joint, AbdJointDef *def); /* as given; name stays the world's */
+ABD_API const char *abd_joint_kind_name(AbdJointKind kind); /* "hinge" */
+/* From the next step on. */
+ABD_API AbdStatus abd_joint_set_drive(AbdWorld *world, AbdJointId joint, const AbdDrive *drive);
+
+typedef struct AbdJointReading {
+  double position, rate;     /* of the coordinate, angles unwrapped [rad or m, per s]; 0 where the kind has none */
+  double angle, travel;      /* both of them where the kind has them */
+  double force[3], torque[3];/* [N, N m] that keep the joint, on a, about its anchor; the opposite on b */
+  double effort;             /* [N m or N] of the drive on the coordinate in the last step */
+  double passive;            /* [N m or N] of spring, damper, dry friction and limits */
+  double residual;           /* [m] largest gap left: of anchors, and of directions at one body radius from them */
+  double point[3], axis[3];  /* the anchor of a and the axis now */
+} AbdJointReading;
+/* At the end of the last step; forces are zero before the first step and after a restore. */
+ABD_API AbdStatus abd_joint_reading(const AbdWorld *world, AbdJointId joint, AbdJointReading *reading);
+
+/* What the linear joints leave, known after abd_world_start. */
+typedef struct AbdJointSummary {
+  size_t joint_count;
+  int linear_rows, redundant_rows; /* scalar equations given, and those that follow from others */
+  int unknowns;                    /* left of 12 per moving body */
+} AbdJointSummary;
+ABD_API AbdJointSummary abd_world_joint_summary(const AbdWorld *world);
+
 /* ---- Stepping --------------------------------------------------------------------------------------------------- */
 
 typedef enum AbdStage {
@@ -211,7 +301,8 @@ typedef enum AbdStage {
 } AbdStage;
 
 typedef enum AbdTerm {
-  ABD_TERM_KINETIC = 0, ABD_TERM_GRAVITY, ABD_TERM_ELASTIC, ABD_TERM_CONTACT, ABD_TERM_FRICTION, ABD_TERM_COUNT
+  ABD_TERM_KINETIC = 0, ABD_TERM_GRAVITY, ABD_TERM_ELASTIC, ABD_TERM_CONTACT, ABD_TERM_FRICTION, ABD_TERM_JOINT,
+  ABD_TERM_COUNT
 } AbdTerm;
 
 typedef enum AbdOutcome {
@@ -220,6 +311,7 @@ typedef enum AbdOutcome {
   ABD_STOPPED_BY_LINE_SEARCH,   /* no step along the direction lowers the energy beyond rounding */
   ABD_STOPPED_BY_FACTORIZATION, /* the matrix was not positive definite even after regularisation */
   ABD_KINEMATIC_BLOCKED,        /* converged, but a kinematic body was held back from its target by contact */
+  ABD_JOINT_OPEN,               /* converged, but a joint that is not linear kept a gap above its tolerance */
 } AbdOutcome;
 
 typedef struct AbdStepReport {
@@ -240,6 +332,8 @@ typedef struct AbdStepReport {
   double max_strain;         /* largest |A^T A - I| of any dynamic body */
   AbdBodyId most_strained;
   double target_error;       /* [m] the farthest a kinematic body stayed from its target */
+  double joint_residual;     /* [m] the largest gap left in a joint */
+  AbdJointId worst_joint;
   double energy[ABD_TERM_COUNT];     /* [J] */
   double momentum[3], angular_momentum[3]; /* of the dynamic bodies, about the world's origin */
   double seconds[ABD_STAGE_COUNT];   /* wall clock */

@@ -98,7 +98,7 @@ done:
 }
 
 const char *abd_status_name(AbdStatus status) {
-  static const char *const name[] = {"ok", "argument", "mesh", "crossing", "memory", "numeric", "state"};
+  static const char *const name[] = {"ok", "argument", "mesh", "crossing", "memory", "numeric", "state", "joint"};
   return (unsigned)status < ARRAY_COUNT(name) ? name[status] : "unknown";
 }
 
@@ -108,11 +108,11 @@ const char *abd_stage_name(AbdStage stage) {
 }
 
 const char *abd_term_name(AbdTerm term) {
-  static const char *const name[] = {"kinetic", "gravity", "elastic", "contact", "friction"};
+  static const char *const name[] = {"kinetic", "gravity", "elastic", "contact", "friction", "joint"};
   return (unsigned)term < ARRAY_COUNT(name) ? name[term] : "unknown";
 }
 
 const char *abd_outcome_name(AbdOutcome outcome) {
-  static const char *const name[] = {"converged", "stopped at max iterations", "stopped by line search", "stopped by factorization", "kinematic body blocked"};
+  static const char *const name[] = {"converged", "stopped at max iterations", "stopped by line search", "stopped by factorization", "kinematic body blocked", "joint open"};
   return (unsigned)outcome < ARRAY_COUNT(name) ? name[outcome] : "unknown";
 }

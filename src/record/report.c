@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum FieldKind { FIELD_INT, FIELD_INT64, FIELD_REAL, FIELD_BODY } FieldKind;
+typedef enum FieldKind { FIELD_INT, FIELD_INT64, FIELD_REAL, FIELD_ID } FieldKind;
 
 typedef struct Field {
   const char *name;
@@ -19,7 +19,7 @@ typedef struct Field {
 #define INT64_FIELD(name) {#name, FIELD_INT64, offsetof(AbdStepReport, name)}
 #define REAL_FIELD(name) {#name, FIELD_REAL, offsetof(AbdStepReport, name)}
 #define REAL_AT(name, where) {name, FIELD_REAL, offsetof(AbdStepReport, where)}
-#define BODY_AT(name, where) {name, FIELD_BODY, offsetof(AbdStepReport, where)}
+#define ID_AT(name, where) {name, FIELD_ID, offsetof(AbdStepReport, where)}
 
 static const Field field[] = {
   INT64_FIELD(step),
@@ -29,10 +29,10 @@ static const Field field[] = {
   INT_FIELD(friction_iterations),
   REAL_FIELD(residual),
   REAL_FIELD(step_length),
-  BODY_AT("culprit_a", culprit[0]),
-  BODY_AT("culprit_b", culprit[1]),
-  BODY_AT("limit_a", limit[0]),
-  BODY_AT("limit_b", limit[1]),
+  ID_AT("culprit_a", culprit[0]),
+  ID_AT("culprit_b", culprit[1]),
+  ID_AT("limit_a", limit[0]),
+  ID_AT("limit_b", limit[1]),
   INT_FIELD(islands),
   INT64_FIELD(body_pairs),
   INT64_FIELD(box_tests),
@@ -41,16 +41,19 @@ static const Field field[] = {
   INT64_FIELD(contacts),
   INT64_FIELD(ccd_calls),
   REAL_FIELD(min_distance),
-  BODY_AT("nearest_a", nearest[0]),
-  BODY_AT("nearest_b", nearest[1]),
+  ID_AT("nearest_a", nearest[0]),
+  ID_AT("nearest_b", nearest[1]),
   REAL_FIELD(max_strain),
-  BODY_AT("most_strained", most_strained),
+  ID_AT("most_strained", most_strained),
   REAL_FIELD(target_error),
+  REAL_FIELD(joint_residual),
+  ID_AT("worst_joint", worst_joint),
   REAL_AT("kinetic", energy[ABD_TERM_KINETIC]),
   REAL_AT("gravity", energy[ABD_TERM_GRAVITY]),
   REAL_AT("elastic", energy[ABD_TERM_ELASTIC]),
   REAL_AT("contact", energy[ABD_TERM_CONTACT]),
   REAL_AT("friction", energy[ABD_TERM_FRICTION]),
+  REAL_AT("joint", energy[ABD_TERM_JOINT]),
   REAL_AT("momentum_x", momentum[0]),
   REAL_AT("momentum_y", momentum[1]),
   REAL_AT("momentum_z", momentum[2]),
@@ -71,7 +74,7 @@ static const char *const extra[] = {"outcome", "converged", "seconds", "hash"};
 static const char *const extra_type[] = {"TEXT", "INTEGER", "REAL", "INTEGER"};
 enum { EXTRA_COUNT = sizeof extra / sizeof extra[0], COLUMN_COUNT = FIELD_COUNT + EXTRA_COUNT };
 
-_Static_assert(ABD_STAGE_COUNT == 7 && ABD_TERM_COUNT == 5, "a new stage or term needs its column");
+_Static_assert(ABD_STAGE_COUNT == 7 && ABD_TERM_COUNT == 6, "a new stage or term needs its column");
 
 const char *run_report_column(size_t index) {
   if (index < FIELD_COUNT) return field[index].name;
@@ -98,7 +101,7 @@ static void bind_field(sqlite3_stmt *statement, int index, const Field *f, const
   switch (f->kind) {
     case FIELD_INT: memcpy(&int_value, at, sizeof int_value), sqlite3_bind_int(statement, index, int_value); break;
     case FIELD_INT64: memcpy(&long_value, at, sizeof long_value), sqlite3_bind_int64(statement, index, long_value); break;
-    case FIELD_BODY:
+    case FIELD_ID:
       memcpy(&body, at, sizeof body);
       if (body.id) sqlite3_bind_int64(statement, index, body.id);
       else sqlite3_bind_null(statement, index);

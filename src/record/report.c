@@ -124,7 +124,7 @@ static sqlite3_stmt *report_statement(Run *run) {
 
 /* Part of the file format. */
 static const char *outcome_name(AbdOutcome outcome) {
-  static const char *const name[] = {"converged", "max iterations", "line search", "factorization", "kinematic blocked"};
+  static const char *const name[] = {"converged", "max iterations", "line search", "factorization", "kinematic blocked", "joint open"};
   return name[outcome];
 }
 

@@ -1,6 +1,6 @@
 /* Drives of abd's own format (own.h, docs/scene.md): a motor for a joint, with a constant value or keys.
  * Tests: tests/test_scene_joint.c. */
-#include "scene/joint_coordinate.h"
+#include "scene/joint_measure.h"
 #include "scene/own.h"
 
 /* [[time, value], ...], times ascending. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scene/joint_coordinate.h"
+#include "scene/joint_measure.h"
 #include "scene/own.h"
 
 /* What a type takes beside "name", "type" and "comment". */
@@ -219,8 +219,9 @@ static bool read_limits(const Node *node, const char *key, double start, double 
   }
   if (!(limit[0] < limit[1]))
     return node_fail(&list, "expected the lower limit below the upper, got %g and %g", limit[0], limit[1]);
-  return (limit[0] <= start && start <= limit[1]) ||
-         node_fail(&list, "the limits %g to %g exclude the start, which is at %g", limit[0], limit[1], start);
+  return (limit[0] < start && start < limit[1]) ||
+         node_fail(&list, "the limits %g to %g exclude the start, which is at %g; there must be room on both sides", limit[0],
+                   limit[1], start);
 }
 
 /* Of distance and rope; returns the distance at the start through start. */
@@ -231,13 +232,10 @@ static bool read_length(OwnFile *file, const Node *node, const JointBodies *bodi
   if (!isfinite(*start)) return node_fail(node, "the points are too far apart for numbers");
   bool given = node_get(node, "length", &child);
   if (given && !node_number(&child, NUMBER_POSITIVE, &def->length)) return false;
-  if (def->kind == ABD_JOINT_DISTANCE && !(*start > slack))
-    return node_fail(node, "the two points are at one place; a \"ball\" keeps them there");
+  if (!(*start > slack)) return node_fail(node, "the two points are at one place; a \"ball\" keeps them there");
   if (def->kind == ABD_JOINT_DISTANCE && given && fabs(*start - def->length) > slack)
     return node_fail(&child, "the points are %.9g m apart at the start, expected the length %.9g", *start, def->length);
-  if (def->kind == ABD_JOINT_ROPE && !given && !(*start > slack))
-    return node_fail(node, "expected a key \"length\": the two ends are at one place");
-  if (def->kind == ABD_JOINT_ROPE && given && *start > def->length + slack)
+  if (def->kind == ABD_JOINT_ROPE && given && !(*start < def->length))
     return node_fail(&child, "the rope is too short: its ends are %.9g m apart at the start, it is %.9g m long", *start,
                      def->length);
   return true;
@@ -267,11 +265,11 @@ static bool read_not_zero(const Node *node, const char *key, const char *unit, d
 /* ---- Gears ---- */
 
 static bool check_rack(const Scene *scene, const Node *list, const size_t index[2]) {
-  static const JointCoordinate wanted[2] = {COORDINATE_ANGLE, COORDINATE_TRAVEL};
+  static const JointMeasure wanted[2] = {MEASURE_ANGLE, MEASURE_TRAVEL};
   static const char *const what[2] = {"a joint that turns first, such as a hinge", "a joint that travels second, such as a slider"};
   for (size_t i = 0; i < 2; i++) {
     Node item = node_item(list, i);
-    if (joint_coordinate(scene->joint[index[i]].def.kind) != wanted[i]) return node_expected(&item, what[i]);
+    if (joint_measure(scene->joint[index[i]].def.kind) != wanted[i]) return node_expected(&item, what[i]);
   }
   return true;
 }

@@ -2,27 +2,27 @@
  * Tests: tests/test_scene_joint.c. */
 #include <math.h>
 
-#include "scene/joint_coordinate.h"
+#include "scene/joint_measure.h"
 #include "scene/json_node.h"
 #include "scene/rotation.h"
 #include "scene/scene_def.h"
 
-JointCoordinate joint_coordinate(AbdJointKind kind) {
+JointMeasure joint_measure(AbdJointKind kind) {
   switch (kind) {
-    case ABD_JOINT_HINGE: case ABD_JOINT_PLANAR: case ABD_JOINT_SCREW: case ABD_JOINT_ANGLE: return COORDINATE_ANGLE;
-    case ABD_JOINT_LINE: case ABD_JOINT_SLIDER: case ABD_JOINT_CYLINDRICAL: return COORDINATE_TRAVEL;
-    case ABD_JOINT_DISTANCE: case ABD_JOINT_ROPE: return COORDINATE_DISTANCE;
-    default: return COORDINATE_NONE;
+    case ABD_JOINT_HINGE: case ABD_JOINT_PLANAR: case ABD_JOINT_SCREW: case ABD_JOINT_ANGLE: return MEASURE_ANGLE;
+    case ABD_JOINT_LINE: case ABD_JOINT_SLIDER: case ABD_JOINT_CYLINDRICAL: return MEASURE_TRAVEL;
+    case ABD_JOINT_DISTANCE: case ABD_JOINT_ROPE: return MEASURE_DISTANCE;
+    default: return MEASURE_NONE;
   }
 }
 
-const char *joint_coordinate_name(JointCoordinate coordinate) {
+const char *joint_measure_name(JointMeasure measure) {
   static const char *const name[] = {NULL, "angle", "travel", "distance"};
-  return name[coordinate];
+  return name[measure];
 }
 
 bool joint_moves(const AbdJointDef *def) {
-  return joint_coordinate(def->kind) != COORDINATE_NONE && def->kind != ABD_JOINT_DISTANCE &&
+  return joint_measure(def->kind) != MEASURE_NONE && def->kind != ABD_JOINT_DISTANCE &&
          (def->kind != ABD_JOINT_ANGLE || def->free);
 }
 

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "scene/joint_coordinate.h"
+#include "scene/joint_measure.h"
 #include "scene/packed.h"
 #include "scene/scene_def.h"
 

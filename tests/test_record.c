@@ -215,8 +215,16 @@ static void test_joints(void **state) {
   }
   assert_false(run_read_joint_readings(run, &joints, 4, last));
   assert_non_null(strstr(run_error(run), "step 4 has readings of 0 joints of 2"));
-  RunSummary summary;
-  CHECK(run, run_read_summary(run, &summary));
+  double residual, worst = 0;
+  int64_t step;
+  uint32_t joint;
+  CHECK(run, run_read_worst_reading(run, &residual, &step, &joint));
+  for (int64_t k = 0; k <= 3; k++) {
+    CHECK(run, run_read_joint_readings(run, &joints, k, now));
+    for (int j = 0; j < 2; j++) worst = fmax(worst, now[j].residual);
+  }
+  assert_float_equal(residual, worst, 0);
+  assert_in_range(joint, 1, 2);
   run_joints_destroy(&joints);
   run_close(run);
   abd_world_destroy(world);

@@ -112,6 +112,9 @@ void run_joints_destroy(RunJoints *joints);
 /* The readings of all joints at a step that has a frame: reading[joints->count]. */
 bool run_read_joint_readings(Run *run, const RunJoints *joints, int64_t step, AbdJointReading *reading);
 
+/* The largest residual of all readings, its step and joint; 0 where there is none. */
+bool run_read_worst_reading(Run *run, double *residual, int64_t *step, uint32_t *joint);
+
 /* The state after the last committed step, malloc'ed, and that step. */
 bool run_read_checkpoint(Run *run, void **bytes, size_t *size, int64_t *step);
 /* Whether the world has the meshes and bodies of the file, bit for bit; the error names the first that differs. */
@@ -130,9 +133,9 @@ typedef struct RunSummary {
   int64_t min_distance_step;
   uint32_t nearest[2];
   double max_strain, residual_max;
-  double joint_residual;    /* [m] the largest gap left in a joint, and where */
+  double joint_residual;    /* [m] the largest gap left in a joint as reported, and where */
   int64_t joint_residual_step;
-  uint32_t worst_joint;     /* 0: no joints */
+  uint32_t worst_joint;     /* 0: no report names one */
   double seconds[ABD_STAGE_COUNT], seconds_total; /* sums over all steps */
   uint64_t last_hash;
 } RunSummary;

@@ -285,7 +285,9 @@ static void remark_joints(const Report *report, const AbdWorld *world) {
   if (s.redundant_rows)
     remark(report, "joints: %d of their %d linear equations follow from the others; they hold all the same", s.redundant_rows,
            s.linear_rows);
-  if (s.joint_count) remark(report, "%zu joint%s; %d unknowns are left", s.joint_count, plural(s.joint_count), s.unknowns);
+  if (s.joint_count)
+    remark(report, "%zu joint%s; %d unknowns are left%s", s.joint_count, plural(s.joint_count), s.unknowns,
+           s.unknowns ? "" : ": nothing can move");
 }
 
 static int check_scene(Report *report, const SceneOptions *options) {

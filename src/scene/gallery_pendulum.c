@@ -64,7 +64,7 @@ static void write_bars(GalleryWriter *w, const BarRow *row) {
     writer_mesh(w, name, made, &mesh);
   }
   writer_section(w, "bodies");
-  writer_item(w, "{ \"name\": \"ground\", \"shape\": \"ground\", \"size\": 5 }");
+  if (!row->collide) writer_item(w, "{ \"name\": \"ground\", \"shape\": \"ground\", \"size\": 5 }");
   writer_item(w, "{ \"name\": \"stand\", \"shape\": \"box\", \"size\": [0.12, 0.1, %g], \"motion\": \"static\", "
               "\"color\": \"#5b6b7a\", \"position\": [0, %g, %g] }", height + 0.12, layer + 0.03, (height + 0.12) / 2);
   double point[3][3], x = 0, z = height;

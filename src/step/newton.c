@@ -292,7 +292,9 @@ static bool fly(Step *s, Backend *backend) {
   }
   for (int j = 0; j < s->model->moving_count; j++) {
     int i = s->model->moving[j];
-    s->direction[i] = affine_sub(island_of(s, i)->touching ? s->q[i] : s->target[i], s->q[i]);
+    const Island *g = island_of(s, i);
+    s->direction[i] = affine_sub(g->touching ? s->q[i] : s->target[i], s->q[i]);
+    if (g->jointed && !g->touching) s->direction[i] = body_turned(&s->model->body[i], &s->q[i], &s->direction[i]);
   }
   for (int k = 0; k < s->island_count; k++) s->islands[k].aiming = s->islands[k].bends = !s->islands[k].touching && s->islands[k].jointed;
   if (any_bends(s) && !backend->close(backend, s)) return false;

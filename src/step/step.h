@@ -111,6 +111,8 @@ Affine body_gradient(const Step *step, int body, const Affine *q);
 void body_hessian(const Step *step, int body, const Affine *q, double damping, double h[144]);
 /* From Newton's straight step d to one that lands on rotations. */
 Affine body_retract(const Body *body, const Affine *q, Affine d);
+/* A straight step as a motion without strain. */
+Affine body_turned(const Body *body, const Affine *q, const Affine *d);
 /* The rotation vector of a straight step. */
 Vec3 body_turn(const Affine *q, const Affine *d);
 /* Largest speed of any corner of the body's box under a displacement d in one step. */

@@ -153,12 +153,12 @@ static int joint_island(const Step *s, int joint) {
 
 static void accept(Step *s, Backend *backend, int k) {
   Island *g = &s->islands[k];
+  backend->accept(backend, s, k);
   for (int j = g->first; j < g->first + g->body_count; j++) {
     int i = s->member[j];
     s->q[i] = s->trial[i];
     s->energy[i] = s->energy_trial[i];
   }
-  backend->accept(backend, s, k);
   if (g->jointed)
     for (int j = 0; j < s->model->joint_count; j++)
       if (joint_island(s, j) == k) joint_accept(s, j);
@@ -166,7 +166,6 @@ static void accept(Step *s, Backend *backend, int k) {
   double length = g->fraction * g->length;
   if (length < s->report->step_length) s->report->step_length = length;
   adapt_damping(g, length);
-  g->caution = g->halvings > 0 ? 1 : 0.5 * g->caution;
 }
 
 /* Aims, and cuts what would cross: a cut step is aimed anew, shorter, because half a bent step is not the bent half step.

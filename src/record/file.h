@@ -32,6 +32,8 @@ bool run_finish(Run *run, sqlite3_stmt *statement, const char *doing);
 void *run_bytes(Run *run, size_t size);
 /* SQL of the report table. */
 bool run_create_report_table(Run *run);
+/* Calls visit for every row that a statement gives. */
+bool run_visit_statement(Run *run, sqlite3_stmt *statement, RunVisit visit, void *user);
 const char *run_motion_name(AbdMotion motion);
 
 #endif

@@ -69,13 +69,14 @@ static int find_pattern(const char *name, const char **at, int *width) {
 
 static bool numbered(const ExportJob *job) { return job->options.all || job->options.frames || strchr(job->options.output, '%'); }
 
-/* The file of one frame, malloc'ed; part goes before the number. */
+/* The file of one frame, malloc'ed; part ("_contacts" or "") goes before the number. */
 static char *frame_path(const ExportJob *job, const char *part, int64_t step) {
   const char *name = job->options.output, *at = job->ending;
   char *path = NULL;
   int width = 5, length = find_pattern(name, &at, &width), made;
   if (length == 0 && !numbered(job)) made = asprintf(&path, "%.*s%s%s", (int)(at - name), name, part, at);
-  else made = asprintf(&path, "%.*s%s%s%0*lld%s", (int)(at - name), name, part, length ? "" : "_", width, (long long)step, at + length);
+  else if (length) made = asprintf(&path, "%.*s%s%s%0*lld%s", (int)(at - name), name, part + (*part == '_'), *part ? "_" : "", width, (long long)step, at + length);
+  else made = asprintf(&path, "%.*s%s_%0*lld%s", (int)(at - name), name, part, width, (long long)step, at);
   return made < 0 ? NULL : path;
 }
 

@@ -46,6 +46,8 @@ struct Scene {
   size_t exclude_count;
   ScenePair *pair_friction;
   size_t pair_friction_count;
+  char **material;         /* names of the file's materials */
+  size_t material_count;
   char **note;
   size_t note_count;
   char *text;              /* of scene_text, made when first asked for */

@@ -47,19 +47,32 @@ static void draw_bar(Progress *progress, double done, const char *tail) {
   progress->bar_shown = true;
 }
 
+/* Who keeps the steps short, where they are: "  short steps: 'a' and 'b'". */
+static const char *limit_text(const Progress *progress, const AbdStepReport *report, char text[128]) {
+  AbdBodyView a = {0}, b = {0};
+  text[0] = 0;
+  if (!progress->world || report->step_length >= 0.05 || abd_body_view(progress->world, report->limit[0], &a) != ABD_OK) return text;
+  bool pair = abd_body_view(progress->world, report->limit[1], &b) == ABD_OK;
+  snprintf(text, 128, "  steps of %.1g: '%.40s'%s%.40s%s", report->step_length, a.name ? a.name : "?", pair ? " and '" : "",
+           pair && b.name ? b.name : "", pair ? "'" : "");
+  return text;
+}
+
 static void show_bar(Progress *progress, const AbdStepReport *report, const char *left) {
-  char tail[160];
+  char tail[320], limit[128];
   double done = (double)report->step / (double)(progress->total > 0 ? progress->total : 1);
-  snprintf(tail, sizeof tail, " %3.0f%% %lld/%lld  %s left  %d it  %lld contacts  %.2gx", 100 * done,
+  snprintf(tail, sizeof tail, " %3.0f%% %lld/%lld  %s left  %d it  %lld contacts  %.2gx%s", 100 * done,
            (long long)report->step, (long long)progress->total, left, report->iterations, (long long)report->contacts,
-           progress->dt / progress->step_seconds);
+           progress->dt / progress->step_seconds, limit_text(progress, report, limit));
   draw_bar(progress, done, tail);
 }
 
 static void show_line(Progress *progress, const AbdStepReport *report, const char *left) {
-  fprintf(stderr, "step %lld/%lld  time %.4g s  %d iterations  %lld contacts  %.3g ms/step  %.2gx real time  %s left\n",
+  char limit[128];
+  fprintf(stderr, "step %lld/%lld  time %.4g s  %d iterations  %lld contacts  %.3g ms/step  %.2gx real time  %s left%s\n",
           (long long)report->step, (long long)progress->total, report->time, report->iterations,
-          (long long)report->contacts, 1e3 * progress->step_seconds, progress->dt / progress->step_seconds, left);
+          (long long)report->contacts, 1e3 * progress->step_seconds, progress->dt / progress->step_seconds, left,
+          limit_text(progress, report, limit));
 }
 
 void progress_step(Progress *progress, const AbdStepReport *report) {

@@ -11,6 +11,7 @@ typedef struct Progress {
   double started, shown, last; /* [s] clock */
   double step_seconds;     /* running mean over the last few seconds */
   double interval;         /* [s] between two lines */
+  const AbdWorld *world;   /* names of bodies; NULL: none are shown */
 } Progress;
 
 double clock_seconds(void);

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUN_SIZE = 2048, SUN_TILE = 16, SUN_TILES = SUN_SIZE / SUN_TILE, SKY_SIZE = 384, SKY_COUNT = 24, SHADE_LEVELS = 4096 };
+enum { SUN_SIZE = 2048, SKY_SIZE = 384, SKY_COUNT = 24, SHADE_LEVELS = 4096 };
+enum { SUN_TILE = 16, SKY_TILE = 8, SUN_TILES = SUN_SIZE / SUN_TILE, SKY_TILES = SKY_SIZE / SKY_TILE }; /* texels, and tiles a side */
 
 typedef struct Look { V3 color; bool ground; const float *normal; } Look; /* of a solid; normal: [9 triangle_count] */
 
@@ -28,10 +29,12 @@ struct PictureModel {
   double *loose;           /* vertices of the last two, in the world, four for each quad */
   uint32_t *loose_index;
   V3 *loose_color;         /* of each wire's quad */
+  V3 *world;
   ScreenPoint *point;
   float (*rows)[2];
   Buffer image, sun_map, sky_map[SKY_COUNT];
-  float sun_tile[SUN_TILES][SUN_TILES]; /* what is nearest to the sun in each tile of its map and those around it */
+  float sun_tile[SUN_TILES][SUN_TILES]; /* what is nearest to the light in each tile of its map and those around it */
+  float sky_tile[SKY_COUNT][SKY_TILES][SKY_TILES];
   SkyBlock *block;         /* [half the width, rounded up] times [half the height] */
 };
 
@@ -43,7 +46,7 @@ typedef struct Draw {
   SkyView sky_view;
   SkyBlock *block;
   Raster raster;
-  Camera camera, sun, sky[SKY_COUNT];
+  Camera camera, light[1 + SKY_COUNT]; /* the sun, then the sky */
   V3 up, ground_a, ground_b, center, sun_light, sky_light;
   double radius, checker_size;
   Picture *picture;
@@ -81,7 +84,7 @@ static V3 ground_color(const Draw *draw, V3 x, double footprint) {
 
 /* Share of the 4 x 4 texels around x that are not nearer to the sun, weighted bilinearly: 0 in shadow, 1 in light. */
 static double sunlit(const Draw *draw, V3 x, V3 normal) {
-  const Camera *sun = &draw->sun;
+  const Camera *sun = &draw->light[0];
   const PictureModel *m = draw->model;
   double texel = 1 / sun->scale;
   V3 d = sub(add(x, mul(normal, 1.5 * texel)), sun->eye);
@@ -99,14 +102,24 @@ static double sunlit(const Draw *draw, V3 x, V3 normal) {
   return lit / 9;
 }
 
+/* Of sky map k, weighted bilinearly. */
+static float texel_share(const PictureModel *m, int k, float px, float py, float w) {
+  int ix = (int)px, iy = (int)py;
+  if (m->sky_tile[k][iy / SKY_TILE][ix / SKY_TILE] <= w) return 1;
+  float fx = px - (float)ix, fy = py - (float)iy;
+  const float *row = m->sky_map[k].depth + (size_t)iy * SKY_SIZE + ix;
+  return (1 - fy) * ((row[0] <= w ? 1 - fx : 0) + (row[1] <= w ? fx : 0)) +
+         fy * ((row[SKY_SIZE] <= w ? 1 - fx : 0) + (row[SKY_SIZE + 1] <= w ? fx : 0));
+}
+
 /* Sum over the sky of slope times the bilinear share of light, with the cameras side by side. */
 static float skylit(const Draw *draw, V3 x, V3 normal) {
   const SkyView *v = &draw->sky_view;
-  const float half = SKY_SIZE / 2 - 0.5f, depth = (float)(4 * draw->radius * draw->sky[0].scale);
-  double offset = 0.9 / draw->sky[0].scale;
+  const float half = SKY_SIZE / 2 - 0.5f, depth = (float)(4 * draw->radius * draw->light[1].scale);
+  double offset = 0.9 / draw->light[1].scale;
   V3 from = sub(x, draw->center), d = add(from, mul(normal, offset));
   float n[3] = {(float)normal.x, (float)normal.y, (float)normal.z}, p[3] = {(float)d.x, (float)d.y, (float)d.z};
-  float slope[SKY_COUNT], px[SKY_COUNT], py[SKY_COUNT], w[SKY_COUNT], sum = 0, texel = 1 / (float)draw->sky[0].scale;
+  float slope[SKY_COUNT], px[SKY_COUNT], py[SKY_COUNT], w[SKY_COUNT], sum = 0, texel = 1 / (float)draw->light[1].scale;
   for (int k = 0; k < SKY_COUNT; k++) {
     slope[k] = -(n[0] * v->forward[0][k] + n[1] * v->forward[1][k] + n[2] * v->forward[2][k]) * texel;
     px[k] = half + p[0] * v->right[0][k] + p[1] * v->right[1][k] + p[2] * v->right[2][k];
@@ -115,15 +128,8 @@ static float skylit(const Draw *draw, V3 x, V3 normal) {
   }
   for (int k = 0; k < SKY_COUNT; k++) {
     if (slope[k] <= 0) continue;
-    float lit = 1;
-    if (px[k] >= 0 && py[k] >= 0 && px[k] < SKY_SIZE - 1 && py[k] < SKY_SIZE - 1) {
-      int ix = (int)px[k], iy = (int)py[k];
-      float fx = px[k] - (float)ix, fy = py[k] - (float)iy;
-      const float *row = draw->model->sky_map[k].depth + (size_t)iy * SKY_SIZE + ix;
-      lit = (1 - fy) * ((row[0] <= w[k] ? 1 - fx : 0) + (row[1] <= w[k] ? fx : 0)) +
-            fy * ((row[SKY_SIZE] <= w[k] ? 1 - fx : 0) + (row[SKY_SIZE + 1] <= w[k] ? fx : 0));
-    }
-    sum += slope[k] * lit;
+    bool inside = px[k] >= 0 && py[k] >= 0 && px[k] < SKY_SIZE - 1 && py[k] < SKY_SIZE - 1;
+    sum += inside ? slope[k] * texel_share(draw->model, k, px[k], py[k], w[k]) : slope[k];
   }
   return sum;
 }
@@ -134,7 +140,7 @@ static V3 sky_on(const Draw *draw, V3 x, V3 normal) {
 }
 
 static V3 sun_on(const Draw *draw, V3 x, V3 normal) {
-  double slope = -dot(normal, draw->sun.forward);
+  double slope = -dot(normal, draw->light[0].forward);
   return mul(draw->sun_light, slope > 0 ? slope * sunlit(draw, x, normal) : 0);
 }
 
@@ -207,7 +213,7 @@ static V3 shade(const Draw *draw, uint32_t face, V3 x, double distance, V3 behin
   V3 sun = sun_on(draw, x, normal), light = add(block->light, sun);
   if (look->ground) return mix(behind, shade_ground(draw, x, sight, light, distance), share);
   V3 color = solid->nodes ? look->color : m->loose_color[t / 2];
-  double gloss = 0.25 * sun.x * raised(most(dot(normal, unit(sub(sight, draw->sun.forward))), 0), 5);
+  double gloss = 0.25 * sun.x * raised(most(dot(normal, unit(sub(sight, draw->light[0].forward))), 0), 5);
   double rim = 0.06 * raised(1 - most(dot(normal, sight), 0), 2);
   return add(times(color, light), (V3){gloss + rim, gloss + rim, gloss + rim});
 }
@@ -292,40 +298,37 @@ static void place_sky_view(SkyView *view, const Camera *c, int k) {
     row[i][0][k] = (float)axis[i].x, row[i][1][k] = (float)axis[i].y, row[i][2][k] = (float)axis[i].z;
 }
 
-/* The nearest of each tile of the sun's map and its neighbours: most places see at one glance that they are lit. */
-static void fill_sun_tiles(PictureModel *m) {
-  static const float nothing = -INFINITY;
-  float tile[SUN_TILES + 2][SUN_TILES + 2];
-  for (int j = 0; j < SUN_TILES + 2; j++)
-    for (int i = 0; i < SUN_TILES + 2; i++) tile[j][i] = nothing;
-  for (int y = 0; y < SUN_SIZE; y++) {
-    const float *row = m->sun_map.depth + (size_t)y * SUN_SIZE;
-    for (int i = 0; i < SUN_TILES; i++) {
-      float nearest = tile[y / SUN_TILE + 1][i + 1];
-      for (int x = 0; x < SUN_TILE; x++) nearest = most_float(nearest, row[i * SUN_TILE + x]);
-      tile[y / SUN_TILE + 1][i + 1] = nearest;
-    }
-  }
-  for (int j = 0; j < SUN_TILES; j++)
-    for (int i = 0; i < SUN_TILES; i++) {
-      float nearest = nothing;
-      for (int k = 0; k < 9; k++) nearest = most_float(nearest, tile[j + k / 3][i + k % 3]);
-      m->sun_tile[j][i] = nearest;
-    }
+static float nearest_in(const Buffer *map, int x0, int y0, int x1, int y1) {
+  float nearest = -INFINITY;
+  for (int y = y0 < 0 ? 0 : y0; y < y1 && y < map->height; y++)
+    for (int x = x0 < 0 ? 0 : x0; x < x1 && x < map->width; x++)
+      nearest = most_float(nearest, map->depth[(size_t)y * (size_t)map->width + (size_t)x]);
+  return nearest;
+}
+
+/* The nearest of each tile of a light's map and two texels around: most places see at one glance that they are lit. */
+static void fill_tiles(void *user, int light) {
+  PictureModel *m = user;
+  int tiles = light ? SKY_TILES : SUN_TILES, size = light ? SKY_TILE : SUN_TILE;
+  const Buffer *map = light ? &m->sky_map[light - 1] : &m->sun_map;
+  float *tile = light ? m->sky_tile[light - 1][0] : m->sun_tile[0];
+  for (int j = 0; j < tiles; j++)
+    for (int i = 0; i < tiles; i++)
+      tile[j * tiles + i] = nearest_in(map, i * size - 2, j * size - 2, (i + 1) * size + 3, (j + 1) * size + 3);
 }
 
 static void place_lights(Draw *draw) {
   V3 a = draw->ground_a, b = draw->ground_b, eye = unit(sub(draw->camera.eye, draw->center));
   V3 flat = unit(sub(eye, mul(draw->up, dot(eye, draw->up))));
   V3 sun = unit(add(mul(draw->up, 1.35), add(mul(draw->camera.right, -0.75), mul(flat, 0.5))));
-  draw->sun = light_camera(draw, sun, SUN_SIZE);
+  draw->light[0] = light_camera(draw, sun, SUN_SIZE);
   draw->sun_light = (V3){0.88, 0.84, 0.77};
   double total = 0;
   for (int k = 0; k < SKY_COUNT; k++) { /* evenly over the half sphere: equal steps of height, golden turns */
     double height = (k + 0.5) / SKY_COUNT, across = sqrt(1 - height * height), angle = 2.399963229728653 * k;
     V3 toward = add(mul(draw->up, height), add(mul(a, across * cos(angle)), mul(b, across * sin(angle))));
-    draw->sky[k] = light_camera(draw, toward, SKY_SIZE);
-    place_sky_view(&draw->sky_view, &draw->sky[k], k);
+    draw->light[1 + k] = light_camera(draw, toward, SKY_SIZE);
+    place_sky_view(&draw->sky_view, &draw->light[1 + k], k);
     total += height;
   }
   draw->sky_light = mul((V3){0.43, 0.46, 0.51}, 1 / total);
@@ -401,7 +404,7 @@ static void place_bodies(Draw *draw, PictureModel *m, const double *nodes) {
   }
   endless->first_face = wires->first_face + (uint32_t)wires->triangle_count;
   endless->first_point = wires->first_point + wires->vertex_count;
-  draw->raster = (Raster){m->solid, m->solid_count, m->point, m->rows};
+  draw->raster = (Raster){m->solid, m->solid_count, m->world, m->point, m->rows};
 }
 
 /* ---- The model ---- */
@@ -450,8 +453,9 @@ static bool model_room(PictureModel *m) {
   m->loose_index = malloc((6 * quads + 1) * sizeof *m->loose_index);
   m->loose_color = malloc((quads + 1) * sizeof *m->loose_color);
   m->point = malloc((points + 4 * quads + 1) * sizeof *m->point);
+  m->world = malloc((points + 4 * quads + 1) * sizeof *m->world);
   m->rows = malloc(m->solid_count * sizeof *m->rows);
-  return m->solid && m->look && m->loose && m->loose_index && m->loose_color && m->point && m->rows;
+  return m->solid && m->look && m->loose && m->loose_index && m->loose_color && m->world && m->point && m->rows;
 }
 
 PictureModel *picture_model_create(const RunScene *scene) {
@@ -471,7 +475,7 @@ void picture_model_destroy(PictureModel *m) {
   for (size_t k = 0; m->normal && k < m->scene->mesh_count; k++) free(m->normal[k]);
   for (size_t k = 0; m->wires && k < m->scene->mesh_count; k++) wires_free(&m->wires[k]);
   free(m->normal), free(m->wires), free(m->solid), free(m->look), free(m->loose), free(m->loose_index);
-  free(m->loose_color), free(m->point), free(m->rows), free(m->block);
+  free(m->loose_color), free(m->world), free(m->point), free(m->rows), free(m->block);
   buffer_destroy(&m->image), buffer_destroy(&m->sun_map);
   for (int k = 0; k < SKY_COUNT; k++) buffer_destroy(&m->sky_map[k]);
   free(m);
@@ -511,10 +515,12 @@ bool picture_draw(Picture *picture, const PictureView *view, PictureModel *m, co
   choose_checker(&draw);
   place_lights(&draw);
   place_bodies(&draw, m, nodes);
-  raster_draw(&draw.raster, &draw.camera, &m->image, false);
-  raster_draw(&draw.raster, &draw.sun, &m->sun_map, true);
-  fill_sun_tiles(m);
-  for (int k = 0; k < SKY_COUNT; k++) raster_draw(&draw.raster, &draw.sky[k], &m->sky_map[k], true);
+  Buffer *map[1 + SKY_COUNT] = {&m->sun_map};
+  for (int k = 0; k < SKY_COUNT; k++) map[1 + k] = &m->sky_map[k];
+  raster_place(&draw.raster);
+  raster_draw(&draw.raster, &draw.camera, &m->image);
+  raster_shade(&draw.raster, draw.light, map, 1 + SKY_COUNT);
+  raster_parallel(1 + SKY_COUNT, fill_tiles, m);
   raster_parallel((view->height + 1) / 2, shade_pair, &draw);
   return true;
 }

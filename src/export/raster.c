@@ -120,11 +120,11 @@ static void fill(const Band *band, ScreenPoint a, ScreenPoint b, ScreenPoint c, 
 }
 
 /* Cuts the triangle at the near plane, which leaves up to four corners, and fills the fan. */
-static void fill_cut(const Band *band, const Camera *camera, const Solid *solid, size_t t, uint32_t face) {
+static void fill_cut(const Band *band, const Camera *camera, const Solid *solid, const V3 *world, size_t t, uint32_t face) {
   V3 view[3], cut[4];
   int count = 0;
   double near_z = camera->near_z * (1 + 1e-9);
-  for (size_t k = 0; k < 3; k++) view[k] = to_view(camera, world_vertex(solid, solid->triangle[3 * t + k]));
+  for (size_t k = 0; k < 3; k++) view[k] = to_view(camera, world[solid->triangle[3 * t + k]]);
   for (int k = 0; k < 3; k++) {
     V3 a = view[k], b = view[(k + 1) % 3];
     bool in_a = a.z >= near_z, in_b = b.z >= near_z;
@@ -141,25 +141,42 @@ typedef struct Pass {
   const Raster *raster;
   const Camera *camera;
   Buffer *buffer;
-  bool shading_only;
+  Buffer *const *map;
   int bands;
 } Pass;
 
-enum { PROJECT_CHUNKS = 64 };
+enum { CHUNKS = 64 };
+typedef struct Chunk { size_t from, to; } Chunk; /* of solids */
+static Chunk chunk_of(const Raster *raster, int k) {
+  return (Chunk){raster->solid_count * (size_t)k / CHUNKS, raster->solid_count * ((size_t)k + 1) / CHUNKS};
+}
 
-static void project_chunk(void *user, int chunk) {
+static void place_chunk(void *user, int k) {
+  const Raster *raster = ((const Pass *)user)->raster;
+  Chunk chunk = chunk_of(raster, k);
+  for (size_t s = chunk.from; s < chunk.to; s++) {
+    const Solid *solid = &raster->solid[s];
+    for (size_t v = 0; v < solid->vertex_count; v++) raster->world[solid->first_point + v] = world_vertex(solid, v);
+  }
+}
+
+void raster_place(const Raster *raster) {
+  Pass pass = {.raster = raster};
+  raster_parallel(CHUNKS, place_chunk, &pass);
+}
+
+static void project_chunk(void *user, int k) {
   const Pass *pass = user;
   const Raster *raster = pass->raster;
-  size_t from = raster->solid_count * (size_t)chunk / PROJECT_CHUNKS, to = raster->solid_count * ((size_t)chunk + 1) / PROJECT_CHUNKS;
-  for (size_t s = from; s < to; s++) {
+  Chunk chunk = chunk_of(raster, k);
+  for (size_t s = chunk.from; s < chunk.to; s++) {
     const Solid *solid = &raster->solid[s];
     float lo = INFINITY, hi = -INFINITY;
-    if (pass->shading_only && !solid->shades) continue;
-    for (size_t v = 0; v < solid->vertex_count; v++) {
-      ScreenPoint p = project(pass->camera, to_view(pass->camera, world_vertex(solid, v)));
-      raster->point[solid->first_point + v] = p;
-      if (pass->camera->near_z > 0 && p.w == 0) lo = -INFINITY, hi = INFINITY;
-      lo = least_float(lo, p.y), hi = most_float(hi, p.y);
+    for (size_t v = solid->first_point; v < solid->first_point + solid->vertex_count; v++) {
+      ScreenPoint p = project(pass->camera, to_view(pass->camera, raster->world[v]));
+      raster->point[v] = p;
+      if (p.w == 0) lo = -INFINITY, hi = INFINITY;
+      lo = fminf(lo, p.y), hi = fmaxf(hi, p.y);
     }
     raster->rows[s][0] = lo, raster->rows[s][1] = hi;
   }
@@ -177,12 +194,11 @@ static void clear_band(const Band *band) {
 
 static void draw_solid(const Pass *pass, const Band *band, const Solid *solid) {
   const ScreenPoint *point = pass->raster->point + solid->first_point;
-  bool cuts = pass->camera->near_z > 0;
   for (size_t t = 0; t < solid->triangle_count; t++) {
     const uint32_t *corner = solid->triangle + 3 * t;
     ScreenPoint a = point[corner[0]], b = point[corner[1]], c = point[corner[2]];
     uint32_t face = solid->first_face + (uint32_t)t;
-    if (cuts && (a.w == 0 || b.w == 0 || c.w == 0)) fill_cut(band, pass->camera, solid, t, face);
+    if (a.w == 0 || b.w == 0 || c.w == 0) fill_cut(band, pass->camera, solid, pass->raster->world + solid->first_point, t, face);
     else fill(band, a, b, c, solid->closed, face);
   }
 }
@@ -194,13 +210,35 @@ static void draw_band(void *user, int k) {
   clear_band(&band);
   for (size_t s = 0; s < pass->raster->solid_count; s++) {
     const float *rows = pass->raster->rows[s];
-    if (pass->shading_only && !pass->raster->solid[s].shades) continue;
     if (rows[1] > (float)band.from && rows[0] < (float)band.to) draw_solid(pass, &band, &pass->raster->solid[s]);
   }
 }
 
-void raster_draw(const Raster *raster, const Camera *camera, Buffer *buffer, bool shading_only) {
-  Pass pass = {raster, camera, buffer, shading_only, buffer->height < 64 ? 1 : 16};
-  raster_parallel(PROJECT_CHUNKS, project_chunk, &pass);
+void raster_draw(const Raster *raster, const Camera *camera, Buffer *buffer) {
+  Pass pass = {.raster = raster, .camera = camera, .buffer = buffer, .bands = buffer->height < 64 ? 1 : 16};
+  raster_parallel(CHUNKS, project_chunk, &pass);
   raster_parallel(pass.bands, draw_band, &pass);
+}
+
+/* Points are projected where a triangle needs them: no room for them, and none to share. */
+static void shade_map(void *user, int k) {
+  const Pass *pass = user;
+  const Camera *light = &pass->camera[k];
+  Band band = {pass->map[k], 0, pass->map[k]->height};
+  clear_band(&band);
+  for (size_t s = 0; s < pass->raster->solid_count; s++) {
+    const Solid *solid = &pass->raster->solid[s];
+    const V3 *world = pass->raster->world + solid->first_point;
+    for (size_t t = 0; t < solid->triangle_count && solid->shades; t++) {
+      const uint32_t *corner = solid->triangle + 3 * t;
+      ScreenPoint p[3];
+      for (int i = 0; i < 3; i++) p[i] = project(light, to_view(light, world[corner[i]]));
+      fill(&band, p[0], p[1], p[2], solid->closed, 0);
+    }
+  }
+}
+
+void raster_shade(const Raster *raster, const Camera *light, Buffer *const *map, int count) {
+  Pass pass = {.raster = raster, .camera = light, .map = map};
+  raster_parallel(count, shade_map, &pass);
 }

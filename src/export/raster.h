@@ -70,12 +70,17 @@ static const float sample_place[MOST_SAMPLES][2] = {{9, 5}, {7, 11}, {13, 9}, {5
 typedef struct Raster {
   const Solid *solid;
   size_t solid_count;
-  ScreenPoint *point;    /* room for all points */
+  V3 *world;             /* [all points] where they are: raster_place */
+  ScreenPoint *point;    /* [all points] */
   float (*rows)[2];      /* [solid_count] the rows each covers */
 } Raster;
 
-/* Clears the buffer and draws all solids, or those that shade, as the camera sees them. */
-void raster_draw(const Raster *raster, const Camera *camera, Buffer *buffer, bool shading_only);
+/* Where all points are in the world. */
+void raster_place(const Raster *raster);
+/* Clears the buffer and draws all solids as the camera sees them. */
+void raster_draw(const Raster *raster, const Camera *camera, Buffer *buffer);
+/* Clears each buffer and draws into it what the light sees of the solids that shade, one light a thread. */
+void raster_shade(const Raster *raster, const Camera *light, Buffer *const *map, int count);
 
 /* work(user, k) for all k < count, on all processors. */
 void raster_parallel(int count, void (*work)(void *user, int k), void *user);

@@ -97,7 +97,7 @@ static V3 shade(const Draw *draw, uint32_t face, V3 x, double distance, V3 behin
   V3 sun = light_of_sun(draw, x, normal), light = add(block->light, sun);
   if (look->ground) return mix(behind, shade_ground(draw, x, sight, light, distance), share);
   V3 color = solid->nodes ? look->color : m->loose_color[t / 2];
-  double gloss = 0.25 * sun.x * raised(most(dot(normal, unit(sub(sight, draw->light[0].forward))), 0), 5);
+  double gloss = 0.16 * sun.x * raised(most(dot(normal, unit(sub(sight, draw->light[0].forward))), 0), 5);
   double rim = 0.06 * raised(1 - most(dot(normal, sight), 0), 2);
   return add(times(color, light), (V3){gloss + rim, gloss + rim, gloss + rim});
 }

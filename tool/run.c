@@ -46,8 +46,8 @@ static bool record_step(Session *session, const AbdStepReport *report) {
   bool frame = report->step % session->every == 0 || report->step == session->target;
   return run_begin(run) && (!frame || run_write_frame(run, world)) &&
          run_write_report(run, report, abd_world_hash(world)) &&
-         (!frame || !session->contacts || run_write_contacts(run, world)) && run_write_checkpoint(run, world) &&
-         run_commit(run);
+         (!frame || !session->contacts || run_write_contacts(run, world)) &&
+         (!frame || run_write_joints(run, world)) && run_write_checkpoint(run, world) && run_commit(run);
 }
 
 static int disk_failure(Session *session, int64_t step) {

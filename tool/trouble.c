@@ -118,7 +118,11 @@ void trouble_in_step(Session *session, const AbdStepReport *report) {
              trouble_body_name(session->world, report->culprit[1]));
   else if (report->culprit[0].id)
     snprintf(who, sizeof who, "; body '%.60s'", trouble_body_name(session->world, report->culprit[0]));
-  if (blocked)
+  AbdJointDef joint;
+  if (report->outcome == ABD_JOINT_OPEN && abd_joint_def(session->world, report->worst_joint, &joint) == ABD_OK)
+    progress_say(&session->progress, "step %lld: joint '%.60s' (%s) kept a gap of %.3g m", (long long)report->step,
+                 joint.name ? joint.name : "?", abd_joint_kind_name(joint.kind), report->joint_residual);
+  else if (blocked)
     progress_say(&session->progress, "step %lld: contact holds a kinematic body %.3g m back from its target%s"
                  " (said once)", (long long)report->step, report->target_error, who);
   else

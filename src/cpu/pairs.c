@@ -117,6 +117,7 @@ static bool lag_forces(Cpu *cpu, const Step *step, Pair *p) {
   const PairMemory *memory = find_memory(state, p->a, p->b);
   const Anchor *anchor = memory ? state->anchor + memory->first_anchor : NULL;
   if (!pair_lag(p, &cpu->scene, start, anchor, memory ? memory->anchor_count : 0)) return false;
+  pair_friction_start(p, &cpu->scene, &step->q[p->a], &step->q[p->b]);
   p->energy = p->barrier + pair_friction_energy(p, &cpu->scene, &step->q[p->a], &step->q[p->b]);
   return true;
 }

@@ -43,14 +43,13 @@ static const char contact_rows[] =
   " LEFT JOIN frame ON frame.step = contact.step LEFT JOIN body a ON a.id = body_a LEFT JOIN body b ON b.id = body_b"
   " ORDER BY contact.step, body_a, body_b, contact.rowid";
 static const char joint_rows[] =
-  "SELECT joint.step, time, joint_def.name AS name, joint_def.kind AS kind, joint.* FROM joint"
+  "SELECT joint.step, time, joint.joint, name, kind, coordinate, position, rate, force, torque, effort, residual, angle, travel,"
+  " passive, force_x, force_y, force_z, torque_x, torque_y, torque_z, x, y, z, axis_x, axis_y, axis_z FROM joint"
   " LEFT JOIN frame ON frame.step = joint.step LEFT JOIN joint_def ON joint_def.id = joint.joint"
   " ORDER BY joint.step, joint.joint";
-static const char bare_joint_rows[] =
-  "SELECT joint.step, time, joint.* FROM joint LEFT JOIN frame ON frame.step = joint.step ORDER BY joint.step, joint.joint";
 
 bool run_visit_table(Run *run, RunTable table, RunVisit visit, void *user) {
-  const char *sql = table == RUN_TABLE_CONTACTS ? contact_rows : has_table(run, "joint_def") ? joint_rows : bare_joint_rows;
+  const char *sql = table == RUN_TABLE_CONTACTS ? contact_rows : joint_rows;
   if (table == RUN_TABLE_JOINTS && !has_table(run, "joint"))
     return run_fail(run, RUN_BAD_FILE, "%s: the run has no joints", run->path);
   sqlite3_stmt *s = run_prepare(run, sql);

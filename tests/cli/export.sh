@@ -88,6 +88,10 @@ expect 0 '' "$abd" export a.abd -o c.csv --table contacts --frames 40:
 head -1 c.csv | grep -q '^step,time,body_a,name_a,body_b,name_b,kind' || wrong "columns: $(head -1 c.csv)"
 expect 2 'no joints' "$abd" export a.abd -o j.csv --table joints
 [ ! -e j.csv ] || wrong "an empty table of joints was left"
+"$abd" run "$source/scenes/pendulum.json" -o swing.abd --steps 3 --quiet
+expect 0 '' "$abd" export swing.abd -o j.csv --table joints --frames 1:
+[ "$(wc -l <j.csv)" -eq $((1 + $(sqlite3 swing.abd 'SELECT count(*) FROM joint WHERE step > 0'))) ] || wrong "rows of joints: $(wc -l <j.csv)"
+head -1 j.csv | grep -q '^step,time,joint,name,kind,coordinate,position,rate,force,torque,effort,residual' || wrong "columns: $(head -1 j.csv)"
 "$abd" run scene.json -o bare.abd --steps 2 --quiet
 expect 2 'abd run --contacts' "$abd" export bare.abd -o c.csv --table contacts
 expect 2 'expected poses, report, contacts or joints.*did you mean contacts' "$abd" export a.abd -o c.csv --table contact

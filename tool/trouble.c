@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Builds with the viewer have this command; others answer with a picture. */
-extern int command_view(int argc, char **argv) __attribute__((weak));
+/* Of builds that have the viewer's page inside. */
+extern bool page_present(void) __attribute__((weak));
 
 const char *trouble_body_name(const AbdWorld *world, AbdBodyId body) {
   AbdBodyView view;
@@ -56,15 +56,14 @@ static void write_mesh(Session *session, const Place *place, const char *what, c
   free(path);
 }
 
-/* The command that shows the place in the last frame written. */
+/* The commands that show the place in the last frame written. */
 static void say_look(Session *session, const Place *place, int64_t step) {
   int64_t frame = session->every > 0 && step != session->target ? step - step % session->every : step;
-  if (command_view)
-    progress_say(&session->progress, "  look:      abd view %s --frame %lld --body '%s'", session->path, (long long)frame,
+  progress_say(&session->progress, "  look:      abd export %s -o place.png --frame %lld --look-at %.6g,%.6g,%.6g,%.3g", session->path,
+               (long long)frame, place->point[0], place->point[1], place->point[2], place->radius);
+  if (page_present && page_present())
+    progress_say(&session->progress, "  or:        abd view %s --frame %lld --body '%s'", session->path, (long long)frame,
                  trouble_body_name(session->world, place->body[0]));
-  else
-    progress_say(&session->progress, "  look:      abd export %s -o place.png --frame %lld --look-at %.6g,%.6g,%.6g,%.3g", session->path,
-                 (long long)frame, place->point[0], place->point[1], place->point[2], place->radius);
 }
 
 /* Where, why, the mesh, and how to look. */

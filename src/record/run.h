@@ -143,7 +143,16 @@ bool run_read_summary(Run *run, RunSummary *summary);
 
 /* Columns of the report table in order; NULL after the last. */
 const char *run_report_column(size_t index);
-/* Calls visit with the texts of one row of the report table after the other ("" for NULL). */
-bool run_visit_reports(Run *run, void (*visit)(void *user, size_t count, const char *const *text), void *user);
+/* One row's texts, "" for NULL. */
+typedef void (*RunVisit)(void *user, size_t count, const char *const *text);
+/* Calls visit for one row of the report table after the other. */
+bool run_visit_reports(Run *run, RunVisit visit, void *user);
+
+/* ---- Other tables ---- */
+typedef enum RunTable { RUN_TABLE_CONTACTS, RUN_TABLE_JOINTS } RunTable;
+/* The names of the columns first, then the rows; the first column is the step. */
+bool run_visit_table(Run *run, RunTable table, RunVisit visit, void *user);
+/* The contacts recorded with the frame of a step, malloc'ed. */
+bool run_read_contacts(Run *run, int64_t step, AbdContact **contact, size_t *count);
 
 #endif

@@ -390,7 +390,7 @@ static void rigid_ipc_settings(void **state) {
   bad("{\"rigid_body_problem\": {\"rigid_bodies\": [{\"mesh\": \"x.obj\"}]}}",
       "rigid_body_problem.rigid_bodies[0].mesh: mesh \"x.obj\" not found");
   bad("{\"rigid_body_problem\": {\"rigid_bodies\": [{\"densitty\": 1}]}}", "did you mean \"density\"?");
-  bad("{\"rigid_body_problem\": {\"linear_constraints\": [{}]}}", "joints are not supported yet");
+  bad("{\"rigid_body_problem\": {\"linear_constraints\": [{}]}}", "expected a key \"type\"");
   bad("{\"timestep\": -1, \"rigid_body_problem\": {}}", "timestep: expected a number > 0, got -1");
 }
 

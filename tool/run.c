@@ -56,7 +56,11 @@ static void say_outcome(Session *session, const AbdStepReport *report) {
              body_name(session->world, report->culprit[1]));
   else if (report->culprit[0].id)
     snprintf(who, sizeof who, "; body '%.60s'", body_name(session->world, report->culprit[0]));
-  if (blocked)
+  AbdJointDef joint;
+  if (report->outcome == ABD_JOINT_OPEN && abd_joint_def(session->world, report->worst_joint, &joint) == ABD_OK)
+    progress_say(&session->progress, "step %lld: joint '%.60s' (%s) kept a gap of %.3g m", (long long)report->step,
+                 joint.name ? joint.name : "?", abd_joint_kind_name(joint.kind), report->joint_residual);
+  else if (blocked)
     progress_say(&session->progress, "step %lld: contact holds a kinematic body %.3g m back from its target%s"
                  " (said once)", (long long)report->step, report->target_error, who);
   else
@@ -71,8 +75,8 @@ static bool record_step(Session *session, const AbdStepReport *report) {
   bool frame = report->step % session->every == 0 || report->step == session->target;
   return run_begin(run) && (!frame || run_write_frame(run, world)) &&
          run_write_report(run, report, abd_world_hash(world)) &&
-         (!frame || !session->contacts || run_write_contacts(run, world)) && run_write_checkpoint(run, world) &&
-         run_commit(run);
+         (!frame || !session->contacts || run_write_contacts(run, world)) &&
+         (!frame || run_write_joints(run, world)) && run_write_checkpoint(run, world) && run_commit(run);
 }
 
 static int disk_failure(Session *session, int64_t step) {

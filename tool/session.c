@@ -29,7 +29,7 @@ static int fail_run(const Session *session) {
 
 static int code_of(AbdStatus status) {
   switch (status) {
-    case ABD_ERROR_ARGUMENT: case ABD_ERROR_MESH: case ABD_ERROR_CROSSING: return EXIT_BAD_INPUT;
+    case ABD_ERROR_ARGUMENT: case ABD_ERROR_MESH: case ABD_ERROR_CROSSING: case ABD_ERROR_JOINT: return EXIT_BAD_INPUT;
     default: return EXIT_FAILED;
   }
 }
@@ -161,7 +161,8 @@ static bool write_beginning(Session *session, const TextList *operand, const cha
          write_number(run, "steps", session->target) && write_number(run, "every", session->every) &&
          write_number(run, "contacts", session->contacts) && run_write_world(run, session->world) &&
          write_colors(session) &&
-         run_write_frame(run, session->world) && run_write_checkpoint(run, session->world) && run_publish(run);
+         run_write_frame(run, session->world) && run_write_joints(run, session->world) &&
+         run_write_checkpoint(run, session->world) && run_publish(run);
 }
 
 static int begin_run(Session *session, const TextList *operand) {

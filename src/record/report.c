@@ -192,6 +192,12 @@ static void read_nearest(sqlite3_stmt *s, RunSummary *summary) {
   summary->nearest[1] = (uint32_t)sqlite3_column_int64(s, 3);
 }
 
+static void read_worst_joint(sqlite3_stmt *s, RunSummary *summary) {
+  summary->joint_residual = sqlite3_column_double(s, 0);
+  summary->joint_residual_step = sqlite3_column_int64(s, 1);
+  summary->worst_joint = (uint32_t)sqlite3_column_int64(s, 2);
+}
+
 static void read_last(sqlite3_stmt *s, RunSummary *summary) {
   summary->time = sqlite3_column_double(s, 0);
   summary->last_hash = (uint64_t)sqlite3_column_int64(s, 1);
@@ -213,6 +219,8 @@ bool run_read_summary(Run *run, RunSummary *summary) {
      " total(seconds_rest) FROM report", read_totals},
     {"SELECT min_distance, step, nearest_a, nearest_b FROM report WHERE min_distance IS NOT NULL"
      " ORDER BY min_distance, step LIMIT 1", read_nearest},
+    {"SELECT joint_residual, step, worst_joint FROM report WHERE worst_joint IS NOT NULL"
+     " ORDER BY joint_residual DESC, step LIMIT 1", read_worst_joint},
     {"SELECT time, hash FROM report ORDER BY step DESC LIMIT 1", read_last},
     {"SELECT count(*) FROM frame", read_frames},
     {"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", read_bytes},

@@ -12,7 +12,7 @@ static Vec3 friction_force(const Pair *p, const Contact *c, const ContactScene *
   for (int i = 0; i < p->friction_count; i++) {
     const FrictionPoint *f = &p->friction[i];
     if (f->key != contact_id(c)) continue;
-    Vec3 u = friction_displacement(f, qa, qb);
+    Vec3 u = friction_displacement(p, f, scene, qa, qb);
     return scale(-f->load * friction_f1_over_y(norm(u), scene->friction_eps) / h2, u);
   }
   return vec3(0, 0, 0);
@@ -61,7 +61,11 @@ bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double no
   memcpy(&qa, nodes_a, sizeof qa);
   memcpy(&qb, nodes_b, sizeof qb);
   const Mesh *ma = &world->model.mesh[x->mesh], *mb = &world->model.mesh[y->mesh];
-  if (!mesh_find_crossing(ma, &qa, mb, &qb, &c)) return false;
+  if (a.id == b.id) {
+    int element[1][2];
+    if (mesh_find_self_crossings(ma, element, 1) == 0) return false;
+    c = (Crossing){.element_a = element[0][0], .element_b = element[0][1], .point = ma->vertex[ma->element[element[0][0]].vertex[0]]};
+  } else if (!mesh_find_crossing(ma, &qa, mb, &qb, &c)) return false;
   if (crossing) {
     crossing->body_a = a;
     crossing->body_b = b;
@@ -77,7 +81,7 @@ size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdC
   size_t count = SIZE_MAX;
   Broad broad;
   if (!broad_init(&broad, m)) goto done;
-  for (int i = 0; i < m->body_count; i++) {
+  for (int i = 0; i < m->given_count; i++) {
     Affine q;
     memcpy(&q, nodes + 12 * (size_t)i, sizeof q);
     Box box = body_box(m, i, &q);
@@ -108,7 +112,7 @@ const char *abd_stage_name(AbdStage stage) {
 }
 
 const char *abd_term_name(AbdTerm term) {
-  static const char *const name[] = {"kinetic", "gravity", "elastic", "contact", "friction", "joint"};
+  static const char *const name[] = {"kinetic", "gravity", "elastic", "contact", "friction", "joint", "soft"};
   return (unsigned)term < ARRAY_COUNT(name) ? name[term] : "unknown";
 }
 

@@ -69,10 +69,12 @@ const Mesh *world_mesh(const AbdWorld *world, AbdMeshId mesh) {
 }
 
 const Body *world_body(const AbdWorld *world, AbdBodyId body) {
-  return body.id >= 1 && body.id <= (uint32_t)world->model.body_count ? &world->model.body[body.id - 1] : NULL;
+  return body.id >= 1 && body.id <= (uint32_t)abd_world_body_count(world) ? &world->model.body[body.id - 1] : NULL;
 }
 
-size_t abd_world_body_count(const AbdWorld *world) { return (size_t)world->model.body_count; }
+size_t abd_world_body_count(const AbdWorld *world) {
+  return (size_t)(world->model.started ? world->model.given_count : world->model.body_count);
+}
 size_t abd_world_mesh_count(const AbdWorld *world) { return (size_t)world->model.mesh_count; }
 double abd_world_time(const AbdWorld *world) { return (double)world->state.step * world->model.def.dt; }
 int64_t abd_world_step_count(const AbdWorld *world) { return world->state.step; }
@@ -120,6 +122,7 @@ AbdStatus abd_world_start(AbdWorld *world) {
   state_destroy(&world->state);
   state_destroy(&world->next);
   linkage_destroy(&world->model.linkage);
+  world->model.body_count = world->model.given_count;
   mem_free(world->model.moving);
   world->model.moving = NULL;
   world->model.moving_count = 0;

@@ -1,4 +1,5 @@
-/* Sun and sky: a depth map for each, in which a place finds whether something is nearer to the light. See picture_parts.h. */
+/* Sun and sky: a depth map for each, in which a place finds whether something is nearer to the light. See
+ * picture_parts.h. */
 #include "export/picture_parts.h"
 
 /* ---- Where the lights are ---- */

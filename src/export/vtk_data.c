@@ -54,7 +54,7 @@ static void describe_arrays(FILE *file, const VtkData *data, bool cell, uint64_t
 static void append(FILE *file, const void *bytes, size_t size) {
   uint64_t length = size;
   fwrite(&length, sizeof length, 1, file);
-  fwrite(bytes, 1, size, file);
+  if (size) fwrite(bytes, 1, size, file);
 }
 
 static void append_offsets(FILE *file, size_t count, size_t corners) {

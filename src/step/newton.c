@@ -4,6 +4,7 @@
 #include <string.h>
 
 enum { MAX_TRIALS = 60, MAX_CUTS = 6 };
+static const double worthwhile = 0.1; /* of what the slope promises, the least a step must gain; Newton's gains half of it */
 
 static bool moves(const Step *s, int body) { return s->island[body] >= 0; }
 static Island *island_of(const Step *s, int body) { return &s->islands[s->island[body]]; }
@@ -190,8 +191,8 @@ static bool clear_paths(Step *s, Backend *backend) {
   return true;
 }
 
-/* Shortens the step of each searching island until its energy falls by 1e-4 of what the slope promises, rounding allowed
- * for; a last step only has to stay inside the barriers. */
+/* Shortens the step of each searching island until its energy falls by a share of what the slope promises, rounding allowed
+ * for (a tiny share would let steps pass that overshoot by as much as they should go, and come back for ever); a last step only has to stay inside the barriers. */
 static bool line_search(Step *s, Backend *backend) {
   for (int k = 0; k < s->island_count; k++) {
     Island *g = &s->islands[k];
@@ -207,7 +208,7 @@ static bool line_search(Step *s, Backend *backend) {
     for (int k = 0; k < s->island_count; k++) {
       Island *g = &s->islands[k];
       if (!g->trying) continue;
-      bool fine = g->last ? g->change < INFINITY : g->change <= 1e-4 * g->length * g->slope + g->noise;
+      bool fine = g->last ? g->change < INFINITY : g->change <= worthwhile * g->length * g->slope + g->noise;
       if (fine) {
         accept(s, backend, k);
       } else {

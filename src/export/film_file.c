@@ -22,12 +22,15 @@ static bool fail(const char *path, const char *reason, ExportError *error) {
   return false;
 }
 
-enum { MOST_ARGUMENTS = 32 };
+enum { MOST_ARGUMENTS = 40 };
 
-/* What ffmpeg is told. Players want even sizes and 4:2:0 colours; a .gif wants a palette of its own. */
+/* What ffmpeg is told. Players want even sizes, 4:2:0 colours and to be told which; a .gif wants a palette of its own. */
 static void write_arguments(const char *argv[MOST_ARGUMENTS], const char *size, const char *rate, const char *output) {
-  static const char *const film[] = {"-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2,format=yuv420p", "-preset", "veryfast",
-                                     "-crf", "20", "-movflags", "+faststart", NULL};
+  static const char *const film[] = {"-vf",
+                                     "scale=out_color_matrix=bt709:out_range=tv,pad=ceil(iw/2)*2:ceil(ih/2)*2,format=yuv420p",
+                                     "-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709",
+                                     "-color_range", "tv",
+                                     "-preset", "veryfast", "-crf", "20", "-movflags", "+faststart", NULL};
   static const char *const gif[] = {
       "-vf", "split[a][b];[a]palettegen=stats_mode=diff[p];[b][p]paletteuse=dither=bayer:bayer_scale=4", NULL};
   const char *const input[] = {"ffmpeg", "-nostdin", "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24",

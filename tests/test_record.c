@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "export/picture.h"
+#include "export/pose.h"
 #include "export/shape_file.h"
 #include "record/run.h"
 
@@ -215,8 +216,16 @@ static void test_joints(void **state) {
   }
   assert_false(run_read_joint_readings(run, &joints, 4, last));
   assert_non_null(strstr(run_error(run), "step 4 has readings of 0 joints of 2"));
-  RunSummary summary;
-  CHECK(run, run_read_summary(run, &summary));
+  double residual, worst = 0;
+  int64_t step;
+  uint32_t joint;
+  CHECK(run, run_read_worst_reading(run, &residual, &step, &joint));
+  for (int64_t k = 0; k <= 3; k++) {
+    CHECK(run, run_read_joint_readings(run, &joints, k, now));
+    for (int j = 0; j < 2; j++) worst = fmax(worst, now[j].residual);
+  }
+  assert_float_equal(residual, worst, 0);
+  assert_in_range(joint, 1, 2);
   run_joints_destroy(&joints);
   run_close(run);
   abd_world_destroy(world);
@@ -427,9 +436,12 @@ static void test_picture(void **state) {
   PictureView view = picture_default_view();
   view.width = 160, view.height = 120;
   const double *nodes = frame.nodes;
-  assert_true(picture_frame_all(&view, &scene, &nodes, 1));
-  Picture picture;
-  assert_true(picture_draw(&picture, &view, &scene, frame.nodes));
+  assert_true(picture_frame(&view, &scene, &nodes, 1, NULL));
+  Picture picture = {0};
+  PictureModel *model = picture_model_create(&scene);
+  assert_non_null(model);
+  assert_true(picture_draw(&picture, &view, model, frame.nodes));
+  picture_model_destroy(model);
   double red = 0, blue = 0, red_row = 0, blue_row = 0;
   for (int y = 0; y < 120; y++)
     for (int x = 0; x < 160; x++) {

@@ -29,7 +29,7 @@ static char *scene_with(const char *joints) {
   size_t size = strlen(joints) + 2000;
   char *text = malloc(size);
   assert_non_null(text);
-  snprintf(text, size, "{\"version\": 1, \"dt\": 0.25,\n%s,\n%s}", CAST, joints);
+  snprintf(text, size, "{\"version\": 1, \"dt\": 0.025,\n%s,\n%s}", CAST, joints);
   return text;
 }
 
@@ -349,7 +349,7 @@ static void included_joints(void **state) {
 #define DRIVES                                                                                                   \
   "\"joints\": [{\"name\": \"hub\", \"type\": \"hinge\", \"bodies\": [\"wheel\"], \"point\": [3, 0, 0], \"axis\": [0, 0, 1]}," \
   "{\"name\": \"bar\", \"type\": \"hinge\", \"bodies\": [\"upper\"], \"point\": [0, 0, 2], \"axis\": [0, 1, 0], \"limits\": [-2, 1.5]}]," \
-  "\"drives\": [{\"joint\": \"hub\", \"type\": \"speed\", \"value\": [[0.5, 1], [1, 3]], \"max\": 5e5},"          \
+  "\"drives\": [{\"joint\": \"hub\", \"type\": \"torque\", \"value\": [[0.05, 1], [0.1, 3]]},"          \
   "{\"joint\": \"bar\", \"type\": \"position\", \"value\": 0.5, \"stiffness\": 100, \"damping\": 5, \"max\": 20}]"
 
 static void keyed_drives(void **state) {
@@ -361,14 +361,14 @@ static void keyed_drives(void **state) {
   SceneError error = {""};
   AbdWorld *world = scene_build(s, 1, &error);
   if (!world) fail_msg("%s", error.text);
-  static const double expected[] = {1, 1, 2, 3, 3, 3}; /* at the ends of steps of 0.25 s */
+  static const double expected[] = {1, 1, 2, 3, 3, 3}; /* at the ends of steps of 0.025 s */
   for (int step = 0; step < 6; step++) {
     AbdJointReading reading;
     if (!scene_apply(s, world, &error)) fail_msg("%s", error.text);
     if (abd_world_step(world, NULL) != ABD_OK) fail_msg("%s", abd_world_error(world));
     assert_int_equal(abd_joint_reading(world, (AbdJointId){1}, &reading), ABD_OK);
-    if (!(fabs(reading.rate - expected[step]) < 1e-3))
-      fail_msg("step %d: the wheel turns at %g rad/s, expected %g", step + 1, reading.rate, expected[step]);
+    if (!(fabs(reading.effort - expected[step]) < 1e-9))
+      fail_msg("step %d: the motor gives %.17g N m, expected %g", step + 1, reading.effort, expected[step]);
   }
   abd_world_destroy(world);
   scene_destroy(s);

@@ -27,14 +27,18 @@ static void count_geometry(const RunScene *scene, RunFacts *facts) {
   }
 }
 
+/* Reports name joints that are not linear; the gaps of the others, of rounding, are in the readings. */
 static bool count_joints(Run *run, const RunScene *scene, RunFacts *facts) {
   RunJoints joints;
-  uint32_t worst = facts->summary.worst_joint;
+  RunSummary *s = &facts->summary;
   if (!run_read_joints(run, scene, &joints)) return false;
   facts->joints = joints.count;
-  if (worst >= 1 && worst <= joints.count) facts->worst_joint = strdup(joints.joint[worst - 1].name);
+  bool good = !joints.count || s->worst_joint ||
+              run_read_worst_reading(run, &s->joint_residual, &s->joint_residual_step, &s->worst_joint);
+  if (s->worst_joint >= 1 && s->worst_joint <= joints.count)
+    facts->worst_joint = strdup(joints.joint[s->worst_joint - 1].name);
   run_joints_destroy(&joints);
-  return true;
+  return good;
 }
 
 bool facts_read(Run *run, RunFacts *facts) {

@@ -77,7 +77,6 @@ static void body_task(void *context, int k) {
 static void pair_task(void *context, int k) {
   Cpu *cpu = context;
   Pair *p = &cpu->pair[cpu->todo[k]];
-  p->caution = cpu->step->islands[pair_island(cpu->step, p)].caution;
   pair_moments(p, &cpu->scene, &cpu->step->q[p->a], &cpu->step->q[p->b]);
 }
 

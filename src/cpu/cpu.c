@@ -104,9 +104,12 @@ static bool cpu_trial(Backend *base, Step *step) {
 
 static void cpu_accept(Backend *base, Step *step, int island) {
   Cpu *cpu = (Cpu *)base;
+  double length = step->islands[island].fraction * step->islands[island].length;
   for (int k = 0; k < cpu->todo_count; k++) {
     Pair *p = &cpu->pair[cpu->todo[k]];
-    if (pair_island(step, p) == island) p->energy = p->energy_trial;
+    if (pair_island(step, p) != island) continue;
+    p->energy = p->energy_trial;
+    pair_friction_advance(p, &cpu->scene, (Affine[2]){step->q[p->a], step->q[p->b]}, (Affine[2]){step->trial[p->a], step->trial[p->b]}, length);
   }
 }
 

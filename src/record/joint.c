@@ -207,3 +207,18 @@ bool run_read_joint_readings(Run *run, const RunJoints *joints, int64_t step, Ab
                   run_fail(run, RUN_BAD_FILE, "%s: step %lld has readings of %zu joints of %zu", run->path, (long long)step,
                            rows, joints->count));
 }
+
+bool run_read_worst_reading(Run *run, double *residual, int64_t *step, uint32_t *joint) {
+  *residual = 0, *step = 0, *joint = 0;
+  sqlite3_stmt *s = run_prepare(run, "SELECT residual, step, joint FROM joint ORDER BY residual DESC, step, joint LIMIT 1");
+  if (!s) return false;
+  int code = sqlite3_step(s);
+  if (code == SQLITE_ROW) {
+    *residual = sqlite3_column_double(s, 0);
+    *step = sqlite3_column_int64(s, 1);
+    *joint = (uint32_t)sqlite3_column_int64(s, 2);
+  }
+  bool good = code == SQLITE_ROW || code == SQLITE_DONE || run_fail_sqlite(run, "read the joints");
+  sqlite3_finalize(s);
+  return good;
+}

@@ -112,6 +112,9 @@ void run_joints_destroy(RunJoints *joints);
 /* The readings of all joints at a step that has a frame: reading[joints->count]. */
 bool run_read_joint_readings(Run *run, const RunJoints *joints, int64_t step, AbdJointReading *reading);
 
+/* The largest residual of all readings, its step and joint; 0 where there is none. */
+bool run_read_worst_reading(Run *run, double *residual, int64_t *step, uint32_t *joint);
+
 /* The state after the last committed step, malloc'ed, and that step. */
 bool run_read_checkpoint(Run *run, void **bytes, size_t *size, int64_t *step);
 /* Whether the world has the meshes and bodies of the file, bit for bit; the error names the first that differs. */
@@ -130,9 +133,9 @@ typedef struct RunSummary {
   int64_t min_distance_step;
   uint32_t nearest[2];
   double max_strain, residual_max;
-  double joint_residual;    /* [m] the largest gap left in a joint, and where */
+  double joint_residual;    /* [m] the largest gap left in a joint as reported, and where */
   int64_t joint_residual_step;
-  uint32_t worst_joint;     /* 0: no joints */
+  uint32_t worst_joint;     /* 0: no report names one */
   double seconds[ABD_STAGE_COUNT], seconds_total; /* sums over all steps */
   uint64_t last_hash;
 } RunSummary;
@@ -140,7 +143,16 @@ bool run_read_summary(Run *run, RunSummary *summary);
 
 /* Columns of the report table in order; NULL after the last. */
 const char *run_report_column(size_t index);
-/* Calls visit with the texts of one row of the report table after the other ("" for NULL). */
-bool run_visit_reports(Run *run, void (*visit)(void *user, size_t count, const char *const *text), void *user);
+/* One row's texts, "" for NULL. */
+typedef void (*RunVisit)(void *user, size_t count, const char *const *text);
+/* Calls visit for one row of the report table after the other. */
+bool run_visit_reports(Run *run, RunVisit visit, void *user);
+
+/* ---- Other tables ---- */
+typedef enum RunTable { RUN_TABLE_CONTACTS, RUN_TABLE_JOINTS } RunTable;
+/* The names of the columns first, then the rows; the first column is the step. */
+bool run_visit_table(Run *run, RunTable table, RunVisit visit, void *user);
+/* The contacts recorded with the frame of a step, malloc'ed. */
+bool run_read_contacts(Run *run, int64_t step, AbdContact **contact, size_t *count);
 
 #endif

@@ -25,7 +25,8 @@ static bool read_keys(OwnFile *file, const Node *list, SceneJoint *joint) {
 
 static bool read_value(OwnFile *file, const Node *node, SceneJoint *joint) {
   Node value;
-  if (!node_get(node, "value", &value)) return node_fail(node, "expected a key \"value\": a number, or keys [[time, value], ...]");
+  if (!node_get(node, "value", &value))
+    return node_fail(node, "expected a key \"value\": a number, or keys [[time, value], ...]");
   if (json_is_array(value.value)) return read_keys(file, &value, joint);
   return json_is_number(value.value) ? node_number(&value, NUMBER_ANY, &joint->def.drive.target)
                                      : node_expected(&value, "a number, or keys [[time, value], ...]");

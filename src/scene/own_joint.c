@@ -118,7 +118,8 @@ static bool read_frame(const Node *node, bool *in_body) {
   if (*in_body && node_get(node, "point", &child))
     return node_fail(&child, "\"point\" is a point of the world; with \"frame\": \"body\" give \"point_a\"");
   if (!*in_body && node_get(node, "point_a", &child))
-    return node_fail(&child, "\"point_a\" is a point of the body and needs \"frame\": \"body\"; in the world give \"point\"");
+    return node_fail(&child,
+                     "\"point_a\" is a point of the body and needs \"frame\": \"body\"; in the world give \"point\"");
   return true;
 }
 
@@ -266,7 +267,8 @@ static bool read_not_zero(const Node *node, const char *key, const char *unit, d
 
 static bool check_rack(const Scene *scene, const Node *list, const size_t index[2]) {
   static const JointMeasure wanted[2] = {MEASURE_ANGLE, MEASURE_TRAVEL};
-  static const char *const what[2] = {"a joint that turns first, such as a hinge", "a joint that travels second, such as a slider"};
+  static const char *const what[2] = {"a joint that turns first, such as a hinge",
+                                      "a joint that travels second, such as a slider"};
   for (size_t i = 0; i < 2; i++) {
     Node item = node_item(list, i);
     if (joint_measure(scene->joint[index[i]].def.kind) != wanted[i]) return node_expected(&item, what[i]);
@@ -290,8 +292,8 @@ static bool read_gear(OwnFile *file, const Node *node, const JointType *type, si
   if (index[0] == index[1]) return node_fail(&list, "%s %s needs two different joints", article(type->name), type->name);
   if ((type->takes & TAKES_RADIUS) && !check_rack(scene, &list, index)) return false;
   def->joint_a.id = (uint32_t)index[0] + 1, def->joint_b.id = (uint32_t)index[1] + 1;
-  return type->takes & TAKES_RADIUS ? read_not_zero(node, "radius", "[m]", &def->ratio)
-                                    : read_not_zero(node, "ratio", "of the second joint's motion to the first's", &def->ratio);
+  if (type->takes & TAKES_RADIUS) return read_not_zero(node, "radius", "[m]", &def->ratio);
+  return read_not_zero(node, "ratio", "of the second joint's motion to the first's", &def->ratio);
 }
 
 /* ---- The list ---- */

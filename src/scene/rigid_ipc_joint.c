@@ -47,7 +47,8 @@ static bool find_body(const RigidIpc *file, const Node *object, const char *key,
   }
   if (!matches) return fail_unknown(file, &node, name);
   if (matches > 1)
-    scene_add_note(scene, "linear_constraints: %zu bodies have the mesh \"%.100s\"; the first, body %zu, is meant, not body %zu",
+    scene_add_note(scene,
+                   "linear_constraints: %zu bodies have the mesh \"%.100s\"; the first, body %zu, is meant, not body %zu",
                    matches, name, *index + 1, second + 1);
   return true;
 }

@@ -56,6 +56,12 @@ Affine body_retract(const Body *b, const Affine *q, Affine d) {
   return affine(d.n[0], mat3_sub(mat3_mul(mat3_exp(w), rest), a));
 }
 
+Affine body_turned(const Body *b, const Affine *q, const Affine *d) {
+  if (b->motion != ABD_MOTION_DYNAMIC || b->freedom.rotations == 3) return *d;
+  Mat3 a = affine_linear(q);
+  return affine(d->n[0], mat3_sub(mat3_mul(mat3_exp(body_turn(q, d)), a), a));
+}
+
 double body_speed(const Step *step, int body, const Affine *d) {
   const Mesh *mesh = &step->model->mesh[step->model->body[body].mesh];
   double most = 0;

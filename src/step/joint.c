@@ -321,7 +321,10 @@ static void set_pulls(const Step *step, const Joint *j, JointTerm *t, const Join
   t->push = 0;
   const AbdDrive *v = &s->drive;
   if (v->kind == ABD_DRIVE_EFFORT) t->push = least(most(v->target, -v->max_effort), v->max_effort);
-  if (v->kind == ABD_DRIVE_SPEED) t->pull[PULL_DRIVE] = (Pull){1e3 * inertia / step->h2, v->max_effort, t->position + s->drive_lag + v->target * h};
+  if (v->kind == ABD_DRIVE_SPEED) { /* gives way within a tenth of a step's motion: a constant lag costs no speed */
+    double stiffness = least(1e3 * inertia / step->h2, v->max_effort / (0.1 * fabs(v->target) * h));
+    t->pull[PULL_DRIVE] = (Pull){stiffness, v->max_effort, t->position + s->drive_lag + v->target * h};
+  }
   if (v->kind == ABD_DRIVE_POSITION) {
     double k = v->stiffness + v->damping / h;
     t->pull[PULL_DRIVE] = (Pull){k, v->max_effort, (v->stiffness * v->target + v->damping / h * t->position) / k};

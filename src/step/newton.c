@@ -4,6 +4,7 @@
 #include <string.h>
 
 enum { MAX_TRIALS = 60, MAX_CUTS = 6 };
+static const double worthwhile = 0.1; /* of what the slope promises, the least a step must gain; Newton's gains half of it */
 
 static bool moves(const Step *s, int body) { return s->island[body] >= 0; }
 static Island *island_of(const Step *s, int body) { return &s->islands[s->island[body]]; }
@@ -153,12 +154,12 @@ static int joint_island(const Step *s, int joint) {
 
 static void accept(Step *s, Backend *backend, int k) {
   Island *g = &s->islands[k];
+  backend->accept(backend, s, k);
   for (int j = g->first; j < g->first + g->body_count; j++) {
     int i = s->member[j];
     s->q[i] = s->trial[i];
     s->energy[i] = s->energy_trial[i];
   }
-  backend->accept(backend, s, k);
   if (g->jointed)
     for (int j = 0; j < s->model->joint_count; j++)
       if (joint_island(s, j) == k) joint_accept(s, j);
@@ -166,7 +167,6 @@ static void accept(Step *s, Backend *backend, int k) {
   double length = g->fraction * g->length;
   if (length < s->report->step_length) s->report->step_length = length;
   adapt_damping(g, length);
-  g->caution = g->halvings > 0 ? 1 : 0.5 * g->caution;
 }
 
 /* Aims, and cuts what would cross: a cut step is aimed anew, shorter, because half a bent step is not the bent half step.
@@ -191,8 +191,8 @@ static bool clear_paths(Step *s, Backend *backend) {
   return true;
 }
 
-/* Shortens the step of each searching island until its energy falls by 1e-4 of what the slope promises, rounding allowed
- * for; a last step only has to stay inside the barriers. */
+/* Shortens the step of each searching island until its energy falls by a share of what the slope promises, rounding allowed
+ * for (a tiny share would let steps pass that overshoot by as much as they should go, and come back for ever); a last step only has to stay inside the barriers. */
 static bool line_search(Step *s, Backend *backend) {
   for (int k = 0; k < s->island_count; k++) {
     Island *g = &s->islands[k];
@@ -208,7 +208,7 @@ static bool line_search(Step *s, Backend *backend) {
     for (int k = 0; k < s->island_count; k++) {
       Island *g = &s->islands[k];
       if (!g->trying) continue;
-      bool fine = g->last ? g->change < INFINITY : g->change <= 1e-4 * g->length * g->slope + g->noise;
+      bool fine = g->last ? g->change < INFINITY : g->change <= worthwhile * g->length * g->slope + g->noise;
       if (fine) {
         accept(s, backend, k);
       } else {
@@ -292,7 +292,9 @@ static bool fly(Step *s, Backend *backend) {
   }
   for (int j = 0; j < s->model->moving_count; j++) {
     int i = s->model->moving[j];
-    s->direction[i] = affine_sub(island_of(s, i)->touching ? s->q[i] : s->target[i], s->q[i]);
+    const Island *g = island_of(s, i);
+    s->direction[i] = affine_sub(g->touching ? s->q[i] : s->target[i], s->q[i]);
+    if (g->jointed && !g->touching) s->direction[i] = body_turned(&s->model->body[i], &s->q[i], &s->direction[i]);
   }
   for (int k = 0; k < s->island_count; k++) s->islands[k].aiming = s->islands[k].bends = !s->islands[k].touching && s->islands[k].jointed;
   if (any_bends(s) && !backend->close(backend, s)) return false;

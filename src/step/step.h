@@ -21,7 +21,6 @@ typedef struct Island {
   bool aiming;           /* its direction is being made */
   bool trying;           /* has a clear path: the trial poses are evaluated */
   bool last;             /* its Newton step is below the tolerance */
-  double caution;        /* in 0..1: how far friction's Hessian is raised, because it changes faster than it tells */
   bool touching;         /* has contacts */
   bool jointed;          /* has bodies with joints */
   bool bends;            /* its linked bodies turn so far in this step that it must be bent */
@@ -87,7 +86,7 @@ struct Backend {
   bool (*bound)(Backend *, Step *);          /* bound of searching islands along step->direction */
   bool (*close)(Backend *, Step *);          /* closes linear joints at q + direction in aiming islands: changes direction */
   bool (*trial)(Backend *, Step *);          /* contacts and energies at step->trial of trying islands */
-  void (*accept)(Backend *, Step *, int island);
+  void (*accept)(Backend *, Step *, int island); /* step->trial is about to become step->q */
   void (*stiffen)(Backend *, Step *, int island, double gap); /* barriers of its pairs nearer than that */
   bool (*renew_friction)(Backend *, Step *, int island, bool *changed); /* lagged forces from the accepted contacts */
   bool (*finish)(Backend *, Step *, State *after); /* what pairs remember; the report's counts */
@@ -111,6 +110,8 @@ Affine body_gradient(const Step *step, int body, const Affine *q);
 void body_hessian(const Step *step, int body, const Affine *q, double damping, double h[144]);
 /* From Newton's straight step d to one that lands on rotations. */
 Affine body_retract(const Body *body, const Affine *q, Affine d);
+/* A straight step as a motion without strain. */
+Affine body_turned(const Body *body, const Affine *q, const Affine *d);
 /* The rotation vector of a straight step. */
 Vec3 body_turn(const Affine *q, const Affine *d);
 /* Largest speed of any corner of the body's box under a displacement d in one step. */

@@ -29,9 +29,9 @@ expect 0 '"joint_residual_max": [0-9]' "$abd" info a.abd --json
 [ "$(sqlite3 a.abd 'SELECT group_concat(name || " " || kind, ", ") FROM joint_def')" = \
   "shaft hinge, crank pin hinge, piston pin hinge, rail slider" ] || wrong "names: $(sqlite3 a.abd 'SELECT * FROM joint_def')"
 [ "$(sqlite3 a.abd 'SELECT count(*) FROM joint')" -eq $((31 * 4)) ] || wrong "rows of joints: $(sqlite3 a.abd 'SELECT count(*) FROM joint')"
-# the motor keeps its speed: at the end 6 rad/s, turned by its integral (a step takes the value at its end)
-sqlite3 a.abd "SELECT abs(rate - 6) < 1e-3 AND abs(position - 1.23) < 1e-3, rate, position FROM joint WHERE step = 30 AND joint = 1" |
-  grep -q '^1|' || wrong "the shaft: $(sqlite3 a.abd 'SELECT rate, position FROM joint WHERE step = 30 AND joint = 1')"
+# the motor reaches its speed, 6 rad/s after a ramp of 0.2 s
+sqlite3 a.abd "SELECT abs(rate - 6) < 0.02 AND abs(position - 1.21) < 0.03 FROM joint WHERE step = 30 AND joint = 1" |
+  grep -q '^1' || wrong "the shaft: $(sqlite3 a.abd 'SELECT rate, position FROM joint WHERE step = 30 AND joint = 1')"
 # the piston is where the crank puts it: travel = r cos + sqrt(l^2 - r^2 sin^2) - r - l
 sqlite3 a.abd "SELECT abs(p.position - (0.4 * cos(s.position) + sqrt(1 - 0.16 * sin(s.position) * sin(s.position)) - 1.4)) < 1e-6
                FROM joint p JOIN joint s ON s.step = p.step AND s.joint = 1 WHERE p.joint = 4 AND p.step = 30" |

@@ -30,7 +30,7 @@ picture chain 50 35,18 0.85
 picture gears 40 10,8 1.2
 picture gear-train 10 5,5 1.1
 picture octopus 70 35,18 1
-picture wrecking-ball 200 150,16 1.2
+picture wrecking-ball 180 300,16 1
 picture ball 90 35,12 1
 picture brick-wall 130 60,15 1
 picture net 100 35,25 1.1 --size 10 --ball 3

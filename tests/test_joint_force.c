@@ -167,7 +167,7 @@ static void test_threads(void **state) {
   double force[4];
   for (int k = 0; k < 4; k++) {
     Lab lab = open_workshop(threads[k]);
-    lab_run(&lab, lab_seconds(0.4, 0.1));
+    lab_run(&lab, lab_seconds(0.25, 0.1));
     hash[k] = abd_world_hash(lab.world);
     force[k] = 0;
     for (uint32_t j = 1; j <= abd_world_joint_count(lab.world); j++) force[k] += norm(vec3_from(lab_read(&lab, (AbdJointId){j}).force));
@@ -181,7 +181,7 @@ static void test_threads(void **state) {
 static void test_restore(void **state) {
   (void)state;
   double before = lab_seconds(0.3, 0.05), after = lab_seconds(0.3, 0.05);
-  Lab lab = open_workshop(2), other = open_workshop(2);
+  Lab lab = open_workshop(1), other = open_workshop(1);
   AbdDrive stronger = {.kind = ABD_DRIVE_SPEED, .target = 6, .max_effort = 3}; /* changed on the way: part of the state */
   lab_run(&lab, before);
   lab_expect_ok(&lab, abd_joint_set_drive(lab.world, (AbdJointId){23}, &stronger));

@@ -27,6 +27,7 @@ static const Entry entry[] = {
   {"check", command_check, "find what is wrong with a scene or a mesh"},
   {"verify", command_verify, "prove that no two surfaces cross in any frame of a run"},
   {"export", command_export, "frames as .obj, .ply, .png; poses and reports as .csv"},
+  {"view", command_view, "look at a run, or simulate a scene, in the browser"},
 };
 enum { ENTRY_COUNT = sizeof entry / sizeof entry[0] };
 

@@ -65,7 +65,7 @@ static void say_outcome(Session *session, const AbdStepReport *report) {
                  *count == MOST_LINES ? "; further ones are not printed, see abd info" : "");
 }
 
-static bool record_step(Session *session, const AbdStepReport *report) {
+bool session_record(Session *session, const AbdStepReport *report) {
   Run *run = session->run;
   const AbdWorld *world = session->world;
   bool frame = report->step % session->every == 0 || report->step == session->target;
@@ -95,7 +95,7 @@ static int step_once(Session *session) {
                  (long long)abd_world_step_count(session->world) + 1, abd_world_error(session->world));
     return EXIT_FAILED;
   }
-  if (!record_step(session, &report)) return disk_failure(session, report.step);
+  if (!session_record(session, &report)) return disk_failure(session, report.step);
   progress_step(&session->progress, &report);
   if (report.outcome != ABD_CONVERGED) say_outcome(session, &report);
   return EXIT_GOOD;

@@ -51,6 +51,7 @@ bool run_write_frame(Run *run, const AbdWorld *world); /* poses and velocities a
 bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash);
 bool run_write_contacts(Run *run, const AbdWorld *world); /* of the last step */
 bool run_write_checkpoint(Run *run, const AbdWorld *world);
+bool run_rewind(Run *run, int64_t step); /* forgets every step after this one, in a transaction of its own */
 
 /* ---- Reading ---- */
 typedef struct RunMesh {
@@ -95,6 +96,8 @@ void run_scene_destroy(RunScene *scene); /* takes a zeroed or half-read one */
 bool run_read_frame_steps(Run *run, int64_t **steps, size_t *count);
 bool run_read_frame(Run *run, const RunScene *scene, int64_t step, RunFrame *frame);
 void run_frame_destroy(RunFrame *frame);
+/* The contacts of one step, malloc'ed; none where the run recorded none. */
+bool run_read_contacts(Run *run, int64_t step, AbdContact **contact, size_t *count);
 /* The state after the last committed step, malloc'ed, and that step. */
 bool run_read_checkpoint(Run *run, void **bytes, size_t *size, int64_t *step);
 /* Whether the world has the meshes and bodies of the file, bit for bit; the error names the first that differs. */
@@ -122,5 +125,14 @@ bool run_read_summary(Run *run, RunSummary *summary);
 const char *run_report_column(size_t index);
 /* Calls visit with the texts of one row of the report table after the other ("" for NULL). */
 bool run_visit_reports(Run *run, void (*visit)(void *user, size_t count, const char *const *text), void *user);
+/* Reports as numbers, NaN for NULL and for texts: at most limit rows after a step, with the columns this file has.
+ * value and name are malloc'ed: value[row * column_count + column]; name is one text per column, NULL-ended. */
+typedef struct RunNumbers {
+  char **name;
+  double *value;
+  size_t row_count, column_count;
+} RunNumbers;
+bool run_read_reports(Run *run, int64_t after_step, size_t limit, RunNumbers *numbers);
+void run_numbers_destroy(RunNumbers *numbers);
 
 #endif

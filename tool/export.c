@@ -4,6 +4,8 @@
 #include "export/picture.h"
 #include "export/shape_file.h"
 #include "record/run.h"
+#include "view/html.h"
+#include "view/page.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -13,10 +15,11 @@
 #include <strings.h>
 
 static const Command command = {
-  "export", "export RUN -o FILE.obj|.ply|.csv|.png [options]",
+  "export", "export RUN -o FILE.obj|.ply|.csv|.png|.html [options]",
   "Writes frames of a run. .obj, .ply and .png hold one frame, the last unless --frame says which; a name\n"
   "with %d in it (or --all) gives a numbered file for each frame. .csv holds the poses and velocities of\n"
-  "all frames (or of --frame), or with --reports the report of every step.",
+  "all frames (or of --frame), or with --reports the report of every step. .html is the viewer with the\n"
+  "whole run inside: one page that opens from disk.",
   "Frames are named by their step; step 0 is the start. Exit codes: 0 good; 2 bad usage or input; 4 disk\n"
   "or memory failure.",
 };
@@ -78,7 +81,7 @@ static int choose_frames(Job *job, bool many) {
   size_t kept = 0;
   if (!many) job->step[kept++] = job->step[job->step_count - 1];
   else
-    for (size_t k = 0; k < job->step_count; k += (size_t)o->every) job->step[kept++] = job->step[k];
+    for (size_t k = 0; k < job->step_count; k += o->every ? (size_t)o->every : 1) job->step[kept++] = job->step[k];
   job->step_count = kept;
   return EXIT_GOOD;
 }
@@ -181,13 +184,13 @@ static int read_view(Job *job) {
 }
 
 static int read_output(Job *job) {
-  static const char *const known[] = {".obj", ".ply", ".csv", ".png", ".ppm"};
+  static const char *const known[] = {".obj", ".ply", ".csv", ".png", ".ppm", ".html"};
   const ExportOptions *o = &job->options;
   if (!o->output) return args_usage_error(&command, "-o FILE is missing: its ending says what to write");
   job->ending = strrchr(o->output, '.');
   bool found = false;
   for (size_t k = 0; job->ending && k < sizeof known / sizeof known[0]; k++) found |= !strcasecmp(job->ending, known[k]);
-  if (!found) return args_usage_error(&command, "-o %s: expected a name that ends in .obj, .ply, .csv or .png", o->output);
+  if (!found) return args_usage_error(&command, "-o %s: expected a name that ends in .obj, .ply, .csv, .png or .html", o->output);
   const char *at;
   int width;
   if (find_pattern(o->output, &at, &width) < 0)
@@ -198,8 +201,20 @@ static int read_output(Job *job) {
   return read_view(job);
 }
 
+/* One page with all frames, or with every so many. */
+static int write_html(const Job *job, const char *path) {
+  ViewData data;
+  int code = EXIT_GOOD;
+  if (!page_present()) return fail(EXIT_BAD_INPUT, page_missing());
+  if (!view_data_open(&data, path) || !view_write_html(&data, job->options.output, (size_t)job->options.every))
+    code = fail(data.error.kind == RUN_DISK ? EXIT_FAILED : EXIT_BAD_INPUT, data.error.text);
+  view_data_destroy(&data);
+  return code;
+}
+
 static int export_run(Job *job, const char *path) {
   RunError error;
+  if (!strcasecmp(job->ending, ".html")) return write_html(job, path);
   job->run = run_open(path, RUN_READ, &error);
   if (!job->run) return fail(EXIT_BAD_INPUT, error.text);
   if (!run_read_scene(job->run, &job->scene)) return fail_run(job->run);
@@ -213,7 +228,7 @@ static int export_run(Job *job, const char *path) {
 }
 
 int command_export(int argc, char **argv) {
-  Job job = {.options = {.frame = -1, .every = 1, .zoom = 1}};
+  Job job = {.options = {.frame = -1, .zoom = 1}};
   ExportOptions *o = &job.options;
   TextList operand;
   const Option option[] = {

@@ -126,11 +126,13 @@ export class App {
         points.push([frame.pose[12 * b], frame.pose[12 * b + 1], frame.pose[12 * b + 2], this.stage.radius[b]]);
       }
     }
-    if (!points.length) points.push([0, 0, 0, 1]);
-    const middle = [0, 1, 2].map((k) => { const all = points.map((p) => p[k]).sort((a, b) => a - b); return all[all.length >> 1]; });
-    const reach = points.map((p) => Math.hypot(p[0] - middle[0], p[1] - middle[1], p[2] - middle[2]) + p[3]);
-    const usual = reach.slice().sort((a, b) => a - b)[Math.floor(0.9 * (reach.length - 1))];
-    const kept = points.filter((p, k) => reach[k] <= 3 * usual);
+    if (!points.length) frames.forEach(() => points.push([0, 0, 0, 1]));
+    // Around what the first frame holds; of the others, what stayed about there.
+    const first = points.slice(0, points.length / frames.length);
+    const middle = [0, 1, 2].map((k) => { const all = first.map((p) => p[k]).sort((a, b) => a - b); return all[all.length >> 1]; });
+    const reach = (p) => Math.hypot(p[0] - middle[0], p[1] - middle[1], p[2] - middle[2]) + p[3];
+    const usual = first.map(reach).sort((a, b) => a - b)[Math.floor(0.9 * (first.length - 1))];
+    const kept = points.filter((p, k) => reach(p) <= (k < first.length ? 2.5 : 1.15) * usual);
     const low = [0, 1, 2].map((k) => Math.min(...kept.map((p) => p[k] - p[3]))), high = [0, 1, 2].map((k) => Math.max(...kept.map((p) => p[k] + p[3])));
     const center = new THREE.Vector3(...[0, 1, 2].map((k) => 0.5 * (low[k] + high[k])));
     const radius = Math.max(...kept.map((p) => Math.hypot(p[0] - center.x, p[1] - center.y, p[2] - center.z) + p[3])) || 1;
@@ -146,7 +148,7 @@ export class App {
     document.title = `${meta.scene_name || 'run'} – abd`;
     elements.name.textContent = meta.scene_name || 'run';
     const triangles = this.stage.totalTriangles(meta.meshes);
-    elements.facts.textContent = `${count(bodies)} ${bodies === 1 ? 'body' : 'bodies'} · ${count(triangles)} triangles · dt ${tidy(meta.dt)} s`;
+    elements.facts.textContent = `${count(bodies)} ${bodies === 1 ? 'body' : 'bodies'} · ${count(triangles)} triangles · dt ${tidy(1e3 * meta.dt)} ms`;
   }
 
   arrived(from, n) {
@@ -339,8 +341,20 @@ export class App {
     this.chosen = best ? { contact: best.k, data: best.c, frame: index } : null;
   }
 
+  get needsContacts() { return this.hasContacts && (this.stage.show.contacts || this.mode === 'force' || Boolean(this.chosen)); }
+
+  // At the end of a run that grows, the newest frame is always still under way: shows the newest that is here.
+  stayAtEnd() {
+    const last = this.player.count - 1;
+    this.frames.want(last);
+    if (this.needsContacts) this.contacts.want(last);
+    const here = Math.min(this.frames.newest(), this.needsContacts ? this.contacts.newest() : last);
+    if (here >= 0) this.player.show(here);
+  }
+
   // Brings the stage to the time; false while the frame is not there.
   pose() {
+    if (this.player.tail) this.stayAtEnd();
     const { index, at } = this.player.locate();
     this.frames.ahead(index);
     if (at > 0) this.frames.want(index + 1);
@@ -352,9 +366,8 @@ export class App {
     if (before) this.orbit.carry(this.stage.center(this.chosen.body).sub(before));
     this.frame = next && at > 0.5 ? next : frame;
     this.shownIndex = shown;
-    const needsContacts = this.hasContacts && (this.stage.show.contacts || this.mode === 'force' || this.chosen);
-    if (needsContacts) this.contacts.ahead(shown, 1);
-    this.contactsHere = needsContacts ? this.contacts.get(shown) : null;
+    if (this.needsContacts) this.contacts.ahead(shown, 1);
+    this.contactsHere = this.needsContacts ? this.contacts.get(shown) : null;
     if (this.joints && this.chosen) this.joints.ahead(shown, 1);
     this.jointsHere = this.joints?.get(shown);
     return true;
@@ -443,7 +456,7 @@ export class App {
       const middle = mode.log ? Math.sqrt(low * high) : (low + high) / 2;
       [low, middle, high].forEach((value, k) => { ends.children[k].textContent = tidy(value, 2); });
     }
-    more.textContent = arrows ? `${this.contactsHere.count} contacts, longest arrow ${tidy(this.forceScale, 2)} N` : '';
+    more.textContent = arrows ? `${this.contactsHere.count} contacts, arrows up to ${tidy(this.forceScale, 2)} N` : '';
   }
 
   drawInspector() {

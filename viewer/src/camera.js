@@ -30,7 +30,7 @@ export class Orbit {
   frame(center, radius, hard) {
     const half = (this.camera.fov * Math.PI) / 360, narrow = Math.min(1, this.camera.aspect);
     this.wanted.target.copy(center);
-    this.wanted.distance = (1.12 * radius) / Math.sin(Math.atan(Math.tan(half) * narrow));
+    this.wanted.distance = (0.98 * radius) / Math.sin(Math.atan(Math.tan(half) * narrow));
     if (hard) this.jump();
   }
 

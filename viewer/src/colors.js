@@ -27,7 +27,7 @@ export const MODES = {
     title: 'Speed', unit: 'm/s', table: 'ramp',
     value: (frame, b) => Math.hypot(frame.velocity[6 * b], frame.velocity[6 * b + 1], frame.velocity[6 * b + 2]),
   },
-  force: { title: 'Contact force', unit: 'N', table: 'heat', value: (frame, b, app) => app.bodyForce?.[b] ?? 0 },
+  force: { title: 'Contact force', unit: 'N', table: 'heat', log: true, floor: 1e-3, value: (frame, b, app) => app.bodyForce?.[b] ?? 0 },
   strain: { title: 'Deviation from rigidity', unit: '', table: 'heat', log: true, value: (frame, b) => frame.strain[b] },
 };
 
@@ -48,7 +48,7 @@ export class Range {
   ends(mode) {
     if (!(this.most > 0)) return [0, 1];
     if (!mode.log) return [0, this.most];
-    return [Math.max(this.least, this.most * 1e-6), this.most];
+    return [Math.max(this.least, this.most * (mode.floor ?? 1e-6)), this.most];
   }
 
   place(mode, value) {
@@ -62,14 +62,14 @@ export class Range {
 export function tidy(value, digits = 3) {
   if (value === undefined || Number.isNaN(value)) return '–';
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
-  if (value === 0) return '0';
+  if (Number.isInteger(value) && Math.abs(value) < 1e6) return String(value).replace('-', '−');
   const size = Math.abs(value);
   if (size >= 1e5 || size < 1e-3) {
     const [mantissa, power] = value.toExponential(digits - 1).split('e');
     return `${mantissa.replace('-', '−')}e${power.replace('+', '').replace('-', '−')}`;
   }
   const places = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
-  return value.toFixed(Math.min(places, 6)).replace('-', '−');
+  return value.toFixed(Math.min(places, 6)).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '').replace('-', '−');
 }
 
 export function count(value) {

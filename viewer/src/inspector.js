@@ -5,7 +5,7 @@ import { CONTACT_WORDS, JOINT_WORDS } from './store.js';
 const MOTION = ['dynamic', 'static', 'kinematic'];
 const CONTACT_KIND = ['vertex on triangle', 'triangle on vertex', 'edge on edge'];
 const norm = (v) => Math.hypot(v[0], v[1], v[2]);
-const triple = (v) => v.map((x) => tidy(x)).join('  ');
+const triple = (v) => v.map((x) => tidy(x)).join('\u2002');
 
 // Record k of a frame's contacts.
 export function readContact(contacts, k) {
@@ -54,15 +54,15 @@ export function bodyRows(app, body) {
   const rows = [
     ['Body', `${body + 1}, ${MOTION[bodies.motion[body]]}`],
     ['Mass', tidy(bodies.mass[body] ?? NaN), 'kg'],
-    ['Centre', triple([...frame.pose.subarray(12 * body, 12 * body + 3)]), 'm'],
+    ['Centre [m]', triple([...frame.pose.subarray(12 * body, 12 * body + 3)])],
     ['Speed', tidy(norm(v)), 'm/s'],
-    ['Velocity', triple([v[0], v[1], v[2]]), 'm/s'],
+    ['Velocity [m/s]', triple([v[0], v[1], v[2]])],
     ['Spin', tidy(norm(v.subarray(3))), 'rad/s'],
     ['Deviation |AᵀA − I|', tidy(frame.strain[body], 2)],
   ];
   if (app.contactsHere) {
     const sum = bodyContacts(app.contactsHere, body);
-    rows.push(['Contacts', String(sum.count)], ['Normal forces, sum', tidy(sum.normal), 'N'], ['Contact force', triple(sum.force), 'N']);
+    rows.push(['Contacts', String(sum.count)], ['Sum of normal forces', tidy(sum.normal), 'N'], ['Contact force [N]', triple(sum.force)]);
   }
   (app.meta.joints ?? []).forEach((joint, k) => {
     if (joint.bodies.includes(body) && app.jointsHere && k < app.jointsHere.count) rows.push(...jointRows(joint, readJoint(app.jointsHere, k)));
@@ -80,7 +80,7 @@ export function contactRows(app, contact) {
     ['Normal force', tidy(contact.force), 'N'],
     ['Friction force', tidy(slip), 'N'],
     ['Friction / normal', contact.force > 0 ? tidy(slip / contact.force, 2) : '–'],
-    ['Point', triple(contact.point), 'm'],
+    ['Point [m]', triple(contact.point)],
     ['Normal', triple(contact.normal)],
   ];
 }

@@ -59,11 +59,12 @@ async function keepFollowing(app) {
 }
 
 async function start() {
+  const embedded = EmbeddedSource.present();
+  const source = embedded ? new EmbeddedSource() : new HttpSource();
   const elements = buildPage();
   elements.strip.hidden = innerHeight < 560;
-  const embedded = EmbeddedSource.present();
   try {
-    const app = new App(embedded ? new EmbeddedSource() : new HttpSource(), elements);
+    const app = new App(source, elements);
     window.abdViewer = app;
     fitCanvas(app);
     await app.load();

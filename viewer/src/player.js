@@ -22,7 +22,6 @@ export class Player {
 
   grow(steps) {
     for (const step of steps) this.steps.push(step);
-    if (this.tail) this.time = this.end;
   }
 
   // The frame at or before the time, and how far it is to the next.

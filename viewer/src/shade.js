@@ -46,7 +46,7 @@ vec3 shade(vec3 base, vec3 n, vec3 x, float gloss) {
   float sky = 0.5 + 0.5 * dot(n, up);
   vec3 light = mix(bounceColor, skyColor, sky) + sunStrength * vec3(1.0, 0.96, 0.9) * max(facing, 0.0) * day;
   float shine = pow(max(dot(n, half_), 0.0), 48.0) * gloss * day;
-  float rim = pow(1.0 - max(dot(n, toEye), 0.0), 4.0) * 0.22;
+  float rim = pow(1.0 - max(dot(n, toEye), 0.0), 4.0) * gloss;
   return base * light + vec3(shine) + rim * skyColor;
 }`;
 
@@ -103,7 +103,7 @@ void main() {
   gl_Position = projectionMatrix * viewMatrix * vec4(vWorld, 1.0);
 }`;
 
-const groundFragment = `${SECTION}${LIGHT}
+const groundFragment = `${LIGHT}
 uniform vec3 planePoint, planeU, planeV, groundColor, gridColor; uniform float planeFade, gridStep, gridAlpha;
 varying vec3 vWorld;
 float lines(vec2 p, float width) {
@@ -111,27 +111,27 @@ float lines(vec2 p, float width) {
   vec2 l = 1.0 - smoothstep(w * (width - 0.5), w * (width + 0.8), d);
   return max(l.x, l.y) * (1.0 - smoothstep(0.2, 0.6, max(w.x, w.y)));
 }
-void main() {
-  cut(vWorld);
+void main() { // not cut: what stands on it would lose its place
   vec3 n = cross(planeU, planeV);
   bool below = dot(eye - vWorld, n) < 0.0;
   vec2 p = vec2(dot(vWorld, planeU), dot(vWorld, planeV));
   vec3 color = shade(toLinear(groundColor), n, vWorld, 0.0);
   float fine = lines(p / gridStep * 10.0, 0.5), coarse = lines(p / gridStep, 0.9);
-  color = mix(color, toLinear(gridColor), max(0.35 * fine, 0.9 * coarse) * gridAlpha);
+  color = mix(color, toLinear(gridColor), max(0.22 * fine, 0.9 * coarse) * gridAlpha);
   float fade = 1.0 - smoothstep(0.25, 1.0, length(vWorld - planePoint) / planeFade);
   gl_FragColor = vec4(toScreen(color), (below ? 0.35 : 1.0) * fade * fade);
 }`;
 
 const markVertex = `
 attribute vec3 iBase, iVector; attribute vec4 iColor; attribute float iThick, iId; // iColor.a: 1 chosen
-uniform float idPass;
+uniform float idPass, pixel;
+uniform vec3 eye;
 varying vec3 vWorld, vNormal; varying vec4 vColor;
 void main() {
   float length_ = length(iVector);
   vec3 z = length_ > 0.0 ? iVector / length_ : vec3(0.0, 0.0, 1.0);
   vec3 x = normalize(abs(z.z) < 0.9 ? cross(z, vec3(0.0, 0.0, 1.0)) : cross(z, vec3(1.0, 0.0, 0.0))), y = cross(z, x);
-  float thick = iThick * (idPass > 0.5 ? 2.5 : iColor.a > 0.5 ? 1.6 : 1.0), head = min(3.2 * thick, length_);
+  float thick = max(iThick, 1.7 * pixel * distance(eye, iBase)) * (idPass > 0.5 ? 2.5 : iColor.a > 0.5 ? 1.6 : 1.0), head = min(3.2 * thick, length_);
 #ifdef BALL
   vec3 local = position * thick * 1.5;
 #else
@@ -188,7 +188,7 @@ export const uniforms = {
   sunStrength: number(1), shadowOn: number(1), shadowTexel: number(0), shadowMap: { value: null },
   shadowMatrix: { value: new THREE.Matrix4() }, section: { value: new THREE.Vector4(0, 0, 1, 0) }, sectionOn: number(0),
   wire: number(0), lineColor: vector(), lineAlpha: number(0.5), groundColor: vector(), gridColor: vector(), gridAlpha: number(1),
-  gridStep: number(1), backTop: vector(), backBottom: vector(), screen: { value: new THREE.Vector2() }, pickDepth: number(0),
+  gridStep: number(1), backTop: vector(), backBottom: vector(), screen: { value: new THREE.Vector2() }, pickDepth: number(0), pixel: number(0),
 };
 
 function material(vertexShader, fragmentShader, own = {}, options = {}) {

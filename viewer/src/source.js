@@ -56,7 +56,8 @@ function unpackFrames(planes, stride) {
 
 export class EmbeddedSource {
   constructor() {
-    this.description = JSON.parse(document.getElementById('abd-meta').textContent);
+    this.elements = Object.fromEntries([...document.querySelectorAll('script[id^="abd-"]')].map((e) => [e.id.slice(4), e]));
+    this.description = JSON.parse(this.elements.meta.textContent);
     this.sections = {};
   }
 
@@ -64,12 +65,12 @@ export class EmbeddedSource {
 
   async section(name) {
     if (!this.sections[name]) {
-      const element = document.getElementById(`abd-${name}`);
+      const element = this.elements[name];
       let bytes = element ? fromBase64(element.textContent) : new Uint8Array(0);
       if (element?.dataset.packing?.includes('deflate')) bytes = await inflate(bytes);
       this.sections[name] = element?.dataset.packing?.includes('planes')
         ? unpackFrames(bytes, Number(element.dataset.stride)) : bytes.buffer;
-      element?.remove();
+      delete this.elements[name];
     }
     return this.sections[name];
   }

@@ -363,6 +363,7 @@ export class Stage {
     camera.updateProjectionMatrix();
     camera.updateMatrixWorld();
     uniforms.eye.value.copy(camera.position);
+    uniforms.pixel.value = (2 * Math.tan((camera.fov * Math.PI) / 360)) / this.size.height;
     this.fillParts();
     this.prepareGrounds(target);
     uniforms.shadowOn.value = this.show.shadows ? 1 : 0;

@@ -11,6 +11,7 @@ class RangeStore {
     this.pending = new Map();   // block -> promise
     this.count = 0;             // how many there are on the other side
     this.epoch = 0;
+    this.latest = -1;
     this.failure = null;
     this.block = Math.max(1, Math.min(64, Math.floor(BLOCK_BYTES / itemBytes)));
     this.capacity = Math.max(4 * this.block, Math.floor(MOST_BYTES / itemBytes));
@@ -18,10 +19,17 @@ class RangeStore {
 
   get(index) { return this.items.get(index); }
 
+  // The newest that is here, for one who stays at the end; -1 where there is none.
+  newest() {
+    while (this.latest >= 0 && !this.items.has(this.latest)) this.latest--;
+    return this.latest;
+  }
+
   clear() {
     this.items.clear();
     this.pending.clear();
     this.count = 0;
+    this.latest = -1;
     this.epoch++;
   }
 
@@ -37,6 +45,7 @@ class RangeStore {
     const request = this.fetchRange(from, end - from).then((items) => {
       if (epoch !== this.epoch) return;
       items.forEach((item, k) => this.items.set(from + k, item));
+      this.latest = Math.max(this.latest, from + items.length - 1);
       this.trim(index);
       this.failure = null;
       this.onArrival(from, items.length);

@@ -4,12 +4,12 @@ import { uniforms } from './shade.js';
 
 const THEMES = {
   dark: {
-    backTop: '#2a313d', backBottom: '#12151a', ground: '#363d49', grid: '#6d788a', gridAlpha: 0.5, line: '#05070a', lineAlpha: 0.6,
-    accent: '#58a6ff', sky: [0.5, 0.56, 0.66], bounce: [0.2, 0.19, 0.18], sun: 1.15,
+    backTop: '#2a313d', backBottom: '#12151a', ground: '#30353f', grid: '#778296', gridAlpha: 0.4, line: '#05070a', lineAlpha: 0.6,
+    accent: '#58a6ff', sky: [0.42, 0.47, 0.56], bounce: [0.2, 0.19, 0.18], sun: 1.2,
   },
   light: {
-    backTop: '#cfd9e6', backBottom: '#f6f8fa', ground: '#e4e9ef', grid: '#8795a8', gridAlpha: 0.45, line: '#1b2433', lineAlpha: 0.55,
-    accent: '#1668dc', sky: [0.66, 0.69, 0.74], bounce: [0.4, 0.38, 0.36], sun: 0.98,
+    backTop: '#c3cfdd', backBottom: '#eef2f6', ground: '#d3dae3', grid: '#7c8ba0', gridAlpha: 0.4, line: '#1b2433', lineAlpha: 0.55,
+    accent: '#1668dc', sky: [0.5, 0.53, 0.58], bounce: [0.32, 0.31, 0.3], sun: 0.92,
   },
 };
 

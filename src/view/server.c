@@ -277,6 +277,12 @@ static bool make_address(const ViewServerDef *def, Address *address) {
 
 static void stay_silent(void *user, const char *format, va_list list) { (void)user, (void)format, (void)list; }
 
+/* Nothing here has a name that needs escapes, so none are undone: what holds one is not found. */
+static size_t keep_escapes(void *user, struct MHD_Connection *connection, char *text) {
+  (void)user, (void)connection;
+  return strlen(text);
+}
+
 static struct MHD_Daemon *listen_at(ViewServer *server, const Address *address) {
   unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL | MHD_USE_ERROR_LOG;
   if (address->any.sa_family == AF_INET6) flags |= MHD_USE_IPv6;
@@ -285,7 +291,7 @@ static struct MHD_Daemon *listen_at(ViewServer *server, const Address *address) 
                           MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
                           (size_t)HEAD_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
                           MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-                          MHD_OPTION_END);
+                          MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
 }
 
 ViewServer *view_server_start(const ViewServerDef *def, ViewData *data, char *error, size_t error_size) {

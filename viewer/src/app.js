@@ -211,6 +211,12 @@ export class App {
 
   touch() { this.changed = true; }
 
+  // Whether the picture is what it shall be: nothing moves, nothing is under way. For tests, and to save work.
+  get settled() {
+    const stores = [this.frames, this.contacts, this.joints];
+    return this.resting && !this.changed && !stores.some((store) => store?.pending.size);
+  }
+
   say(text, bad = false) {
     const { notice } = this.elements;
     notice.hidden = !text;
@@ -376,7 +382,8 @@ export class App {
   draw(seconds) {
     const moved = this.player.advance(seconds, (k) => { this.frames.ahead(k); return Boolean(this.frames.get(k)); });
     const gliding = this.orbit.update(seconds);
-    if (!moved && !gliding && !this.changed) return;
+    this.resting = !moved && !gliding && !this.changed;
+    if (this.resting) return;
     this.changed = false;
     if (this.pose()) {
       this.sumForces();

@@ -6,12 +6,12 @@ import { EmbeddedSource, HttpSource } from './source.js';
 
 const LIVE_MS = 30, WRITTEN_MS = 300, QUIET_MS = 2000;
 
-// A link may name what to show: #step=130&body=3&color=force&contacts=0&theme=light&play=1
+// A link may name what to show: #step=130&body=3&color=force&contacts=0&shadows=0&theme=light&view=35,18&play=1
 function applyLink(app) {
   const link = new URLSearchParams(location.hash.slice(1));
   if (link.has('theme')) app.setTheme(link.get('theme') === 'light' ? 'light' : 'dark');
   if (link.has('color')) app.setMode(['speed', 'force', 'strain'].includes(link.get('color')) ? link.get('color') : 'body');
-  if (link.has('contacts')) app.setShow('contacts', link.get('contacts') !== '0');
+  for (const what of ['contacts', 'edges', 'wire', 'shadows']) if (link.has(what)) app.setShow(what, link.get(what) !== '0');
   if (link.has('view')) {
     const [azimuth, elevation] = link.get('view').split(',').map((degrees) => (Number(degrees) * Math.PI) / 180);
     if (Number.isFinite(azimuth) && Number.isFinite(elevation)) app.orbit.look(azimuth, elevation);

@@ -28,7 +28,7 @@ export const MODES = {
     value: (frame, b) => Math.hypot(frame.velocity[6 * b], frame.velocity[6 * b + 1], frame.velocity[6 * b + 2]),
   },
   force: { title: 'Contact force', unit: 'N', table: 'heat', log: true, floor: 1e-3, value: (frame, b, app) => app.bodyForce?.[b] ?? 0 },
-  strain: { title: 'Deviation from rigidity', unit: '', table: 'heat', log: true, value: (frame, b) => frame.strain[b] },
+  strain: { title: 'Deviation from rigidity', unit: '', table: 'heat', log: true, floor: 1e-3, value: (frame, b) => frame.strain[b] },
 };
 
 // The range of a mode so far: grows with what was seen, and begins anew with a run.

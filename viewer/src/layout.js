@@ -89,7 +89,7 @@ const PAGE = `
 
 const KEYS = [
   ['drag', 'turn'], ['right drag, Shift drag', 'shift'], ['wheel, pinch', 'zoom to the pointer'], ['click, tap', 'choose a body or contact'],
-  ['double click', 'centre on a body'], ['Alt drag (live)', 'pull a body'], ['Space', 'play, pause'], ['← →', 'one frame; with Shift ten'],
+  ['double click', 'centre on a body'], ['drag a body (live)', 'pull it'], ['Space', 'play, pause'], ['← →', 'one frame; with Shift ten'],
   ['Home, End', 'first, last frame'], ['[ ]', 'slower, faster'], ['L', 'repeat'], ['1 2 3 4', 'colour by body, speed, force, deviation'],
   ['A', 'show everything'], ['F', 'follow the chosen body'], ['H, Shift H', 'hide the chosen body, show all'], ['C', 'contacts and forces'],
   ['E, W, S', 'edges, wireframe, shadows'], ['X', 'section plane'], ['P', 'plots'], ['T', 'dark or light'],

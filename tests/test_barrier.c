@@ -67,7 +67,7 @@ static Vec3 force(Vec3 u, double eps) { return scale(friction_f1_over_y(norm(u),
 
 static void check_friction(Vec3 u, Vec3 n, double eps) {
   Vec3 e1 = unit(cross(n, fabs(n.x) < 0.6 ? vec3(1, 0, 0) : vec3(0, 1, 0))), e2 = cross(n, e1);
-  Sym3 hess = friction_hessian(u, n, eps);
+  Sym3 hess = friction_hessian(u, force(u, eps), n, eps);
   double y = norm(u), h = 1e-5 * (y > 0 ? fmin(y, eps) : eps);
   for (int i = 0; i < 2; i++) {
     Vec3 e = i ? e2 : e1, up = add_scaled(u, h, e), down = add_scaled(u, -h, e);
@@ -80,12 +80,33 @@ static void check_friction(Vec3 u, Vec3 n, double eps) {
 }
 
 static void check_friction_eigenvalues(Vec3 u, Vec3 n, double eps) {
-  Sym3 s = friction_hessian(u, n, eps);
+  Sym3 s = friction_hessian(u, force(u, eps), n, eps);
   double w[3], y = norm(u), along = y < eps ? 2 * (1 - y / eps) / eps : 0, across = friction_f1_over_y(y, eps);
   Mat3 v;
   eigen3(mat3(vec3(s.xx, s.xy, s.xz), vec3(s.xy, s.yy, s.yz), vec3(s.xz, s.yz, s.zz)), w, &v);
   if (!(fabs(w[0]) < 1e-14 / eps && fabs(w[1] - along) < 1e-13 / eps && fabs(w[2] - across) < 1e-13 / eps))
     fail_msg("y/eps %g: eigenvalues %g %g %g, expected 0 %g %g", y / eps, w[0], w[1], w[2], along, across);
+}
+
+/* A unit force of its own: the curvature stays positive; the next force is that of the linearised law, and stays in the
+ * disc; a step that brings nothing new leaves a force as it should be. */
+static void check_friction_force(Draw *d, Vec3 u, Vec3 n, double eps) {
+  Vec3 w = draw_vec3(d, 1), e[3];
+  w = add_scaled(w, -dot(w, n), n);
+  w = scale(draw(d, 0, 1) / norm(w), w);
+  Sym3 s = friction_hessian(u, w, n, eps);
+  double v[3];
+  Mat3 m;
+  eigen3(mat3(vec3(s.xx, s.xy, s.xz), vec3(s.xy, s.yy, s.yz), vec3(s.xz, s.yz, s.zz)), v, &m);
+  if (!(v[0] > -1e-13 / eps)) fail_msg("y/eps %g, |w| %g: eigenvalue %g", norm(u) / eps, norm(w), v[0] * eps);
+  Vec3 du = scale(draw(d, -2, 2) * eps, cross(n, w)), next = friction_force_after(u, w, du, 1, eps);
+  if (!(norm(next) <= 1 + 1e-15)) fail_msg("a force of %g of the load", norm(next));
+  e[0] = friction_force_after(u, force(u, eps), vec3(0, 0, 0), draw(d, 0, 1), eps);
+  if (!(norm(sub(e[0], force(u, eps))) < 1e-14)) fail_msg("y/eps %g: the force changed by %g", norm(u) / eps, norm(sub(e[0], force(u, eps))));
+  Vec3 tiny = scale(1e-6 * least(norm(u), eps), unit(cross(n, u)));
+  e[1] = friction_force_after(u, force(u, eps), tiny, 1, eps);
+  e[2] = force(add(u, tiny), eps);
+  if (!(norm(sub(e[1], e[2])) < 1e-9)) fail_msg("y/eps %g: the force after a small slip is off by %g", norm(u) / eps, norm(sub(e[1], e[2])));
 }
 
 static void test_friction(void **state) {
@@ -97,6 +118,7 @@ static void test_friction(void **state) {
     Vec3 n = unit(draw_vec3(&d, 1)), u = draw_vec3(&d, 1);
     u = scale(eps * (i % 2 ? draw(&d, 0.01, 0.99) : draw(&d, 1.01, 50)), unit(add_scaled(u, -dot(u, n), n)));
     check_friction(u, n, eps);
+    check_friction_force(&d, u, n, eps);
     check_friction_eigenvalues(u, n, eps);
     check_friction_eigenvalues(scale(1e-9, u), n, eps);
     check_friction_eigenvalues(vec3(0, 0, 0), n, eps);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "export/picture.h"
+#include "export/pose.h"
 #include "export/shape_file.h"
 #include "record/run.h"
 
@@ -45,8 +46,17 @@ static void add_body(AbdWorld *world, const char *name, AbdMeshId mesh, AbdMotio
   if (abd_world_add_body(world, &def, &id) != ABD_OK) fail_msg("%s", abd_world_error(world));
 }
 
-/* A floor and two boxes that do not see each other. */
-static AbdWorld *make_world(void) {
+static void add_joint(AbdWorld *world, const char *name, AbdJointKind kind, uint32_t a, uint32_t b) {
+  AbdJointDef def = abd_default_joint_def();
+  AbdJointId id;
+  def.name = name, def.kind = kind, def.body_a.id = a, def.body_b.id = b;
+  def.point[0] = 0.3, def.point[1] = 0.4, def.point[2] = 0.41, def.axis[1] = 2;
+  if (kind == ABD_JOINT_HINGE) def.limit[0] = -0.5, def.stiffness = 3;
+  if (abd_world_add_joint(world, &def, &id) != ABD_OK) fail_msg("%s", abd_world_error(world));
+}
+
+/* A floor and two boxes that do not see each other; with joints, one turns about an axis of the world, the other hangs on it. */
+static AbdWorld *make_linked_world(bool joints) {
   AbdWorldDef def = abd_default_world_def();
   AbdError error;
   AbdWorld *world = abd_world_create(&def, &error);
@@ -56,9 +66,15 @@ static AbdWorld *make_world(void) {
   add_body(world, "first, \"quoted\"", box, ABD_MOTION_DYNAMIC, 0.02);
   add_body(world, "second", box, ABD_MOTION_DYNAMIC, 0.5);
   assert_int_equal(abd_world_exclude_pair(world, (AbdBodyId){2}, (AbdBodyId){3}), ABD_OK);
+  if (joints) {
+    add_joint(world, "axle, \"quoted\"", ABD_JOINT_HINGE, 3, 0);
+    add_joint(world, NULL, ABD_JOINT_BALL, 2, 3);
+  }
   if (abd_world_start(world) != ABD_OK) fail_msg("%s", abd_world_error(world));
   return world;
 }
+
+static AbdWorld *make_world(void) { return make_linked_world(false); }
 
 #define CHECK(run, call) do { if (!(call)) fail_msg("%s", run_error(run)); } while (0)
 
@@ -68,7 +84,8 @@ static Run *begin(AbdWorld *world) {
   Run *run = run_create(path, &error);
   if (!run) fail_msg("%s", error.text);
   CHECK(run, run_write_meta(run, "up", "0 0 1") && run_write_meta(run, "dt", "0.01") && run_write_world(run, world) &&
-             run_write_frame(run, world) && run_write_checkpoint(run, world) && run_publish(run));
+             run_write_frame(run, world) && run_write_joints(run, world) && run_write_checkpoint(run, world) &&
+             run_publish(run));
   return run;
 }
 
@@ -76,7 +93,8 @@ static void record(Run *run, AbdWorld *world) {
   AbdStepReport report;
   if (abd_world_step(world, &report) != ABD_OK) fail_msg("%s", abd_world_error(world));
   CHECK(run, run_begin(run) && run_write_frame(run, world) && run_write_report(run, &report, abd_world_hash(world)) &&
-             run_write_contacts(run, world) && run_write_checkpoint(run, world) && run_commit(run));
+             run_write_contacts(run, world) && run_write_joints(run, world) && run_write_checkpoint(run, world) &&
+             run_commit(run));
 }
 
 static void make_run(int steps) {
@@ -168,13 +186,75 @@ static void test_resume(void **state) {
   abd_world_destroy(straight);
 }
 
+/* Names and readings come back as they were, with every frame; a run without joints has none and is no error. */
+static void test_joints(void **state) {
+  (void)state;
+  AbdWorld *world = make_linked_world(true);
+  Run *run = begin(world);
+  for (int k = 0; k < 3; k++) record(run, world);
+  RunScene scene;
+  RunJoints joints;
+  CHECK(run, run_read_scene(run, &scene) && run_read_joints(run, &scene, &joints));
+  assert_int_equal(joints.count, 2);
+  assert_string_equal(joints.joint[0].name, "axle, \"quoted\"");
+  assert_int_equal(joints.joint[0].kind, ABD_JOINT_HINGE);
+  assert_int_equal(joints.joint[0].body_a, 3);
+  assert_int_equal(joints.joint[0].body_b, 0);
+  assert_float_equal(joints.joint[0].limit[0], -0.5, 0);
+  assert_true(isinf(joints.joint[0].limit[1]));
+  assert_int_equal(joints.joint[1].kind, ABD_JOINT_BALL);
+  assert_int_equal(joints.joint[1].body_b, 3);
+  AbdJointReading start[2], last[2], now[2];
+  CHECK(run, run_read_joint_readings(run, &joints, 0, start) && run_read_joint_readings(run, &joints, 3, last));
+  assert_float_equal(start[0].position, 0, 1e-12);
+  for (uint32_t j = 0; j < 2; j++) {
+    assert_int_equal(abd_joint_reading(world, (AbdJointId){j + 1}, &now[j]), ABD_OK);
+    double a[sizeof now[j] / sizeof(double)], b[sizeof now[j] / sizeof(double)]; /* it has nothing but numbers */
+    memcpy(a, &now[j], sizeof a), memcpy(b, &last[j], sizeof b);
+    for (size_t k = 0; k < sizeof a / sizeof a[0]; k++)
+      if (a[k] != b[k]) fail_msg("joint %u: number %zu is %.17g in the file, %.17g in the world", j + 1, k, b[k], a[k]);
+  }
+  assert_false(run_read_joint_readings(run, &joints, 4, last));
+  assert_non_null(strstr(run_error(run), "step 4 has readings of 0 joints of 2"));
+  double residual, worst = 0;
+  int64_t step;
+  uint32_t joint;
+  CHECK(run, run_read_worst_reading(run, &residual, &step, &joint));
+  for (int64_t k = 0; k <= 3; k++) {
+    CHECK(run, run_read_joint_readings(run, &joints, k, now));
+    for (int j = 0; j < 2; j++) worst = fmax(worst, now[j].residual);
+  }
+  assert_float_equal(residual, worst, 0);
+  assert_in_range(joint, 1, 2);
+  run_joints_destroy(&joints);
+  run_close(run);
+  abd_world_destroy(world);
+  change("UPDATE joint_def SET kind = 'rubber' WHERE id = 2");
+  run = open_run(RUN_READ);
+  assert_false(run_read_joints(run, &scene, &joints));
+  assert_non_null(strstr(run_error(run), "joint 2 is of kind 'rubber'"));
+  run_close(run);
+  change("UPDATE joint_def SET kind = 'ball', body_a = 9 WHERE id = 2");
+  run = open_run(RUN_READ);
+  assert_false(run_read_joints(run, &scene, &joints));
+  assert_non_null(strstr(run_error(run), "joint 2 joins bodies 9 and 3 of 3"));
+  run_close(run);
+  change("DROP TABLE joint_def");
+  run = open_run(RUN_READ);
+  CHECK(run, run_read_joints(run, &scene, &joints));
+  assert_int_equal(joints.count, 0);
+  run_close(run);
+  run_scene_destroy(&scene);
+}
+
 static void test_summary(void **state) {
   (void)state;
   AbdWorld *world = make_world();
   Run *run = begin(world);
   AbdStepReport a = {.step = 1, .time = 0.01, .iterations = 3, .contacts = 10, .min_distance = INFINITY, .max_strain = 1e-5};
   AbdStepReport b = {.step = 2, .time = 0.02, .iterations = 5, .contacts = 30, .min_distance = 2e-3, .nearest = {{1}, {2}},
-                     .outcome = ABD_STOPPED_AT_MAX_ITERATIONS, .culprit = {{3}, {0}}};
+                     .outcome = ABD_STOPPED_AT_MAX_ITERATIONS, .culprit = {{3}, {0}}, .joint_residual = 2e-9,
+                     .worst_joint = {2}};
   AbdStepReport c = {.step = 3, .time = 0.03, .iterations = 1, .min_distance = 3e-3, .outcome = ABD_KINEMATIC_BLOCKED};
   a.seconds[ABD_STAGE_SOLVE] = 0.5, b.seconds[ABD_STAGE_SOLVE] = 0.25, c.seconds[ABD_STAGE_CCD] = 1;
   CHECK(run, run_begin(run) && run_write_report(run, &a, 1) && run_write_report(run, &b, 2) &&
@@ -190,6 +270,9 @@ static void test_summary(void **state) {
   assert_float_equal(s.min_distance, 2e-3, 0);
   assert_int_equal(s.min_distance_step, 2);
   assert_int_equal(s.nearest[1], 2);
+  assert_float_equal(s.joint_residual, 2e-9, 0);
+  assert_int_equal(s.joint_residual_step, 2);
+  assert_int_equal(s.worst_joint, 2);
   assert_float_equal(s.seconds[ABD_STAGE_SOLVE], 0.75, 1e-12);
   assert_float_equal(s.seconds_total, 1.75, 1e-12);
   assert_true(s.last_hash == UINT64_MAX);
@@ -353,9 +436,12 @@ static void test_picture(void **state) {
   PictureView view = picture_default_view();
   view.width = 160, view.height = 120;
   const double *nodes = frame.nodes;
-  assert_true(picture_frame_all(&view, &scene, &nodes, 1));
-  Picture picture;
-  assert_true(picture_draw(&picture, &view, &scene, frame.nodes));
+  assert_true(picture_frame(&view, &scene, &nodes, 1, NULL));
+  Picture picture = {0};
+  PictureModel *model = picture_model_create(&scene);
+  assert_non_null(model);
+  assert_true(picture_draw(&picture, &view, model, frame.nodes));
+  picture_model_destroy(model);
   double red = 0, blue = 0, red_row = 0, blue_row = 0;
   for (int y = 0; y < 120; y++)
     for (int x = 0; x < 160; x++) {
@@ -384,7 +470,7 @@ static int clean(void **state) {
 
 int main(void) {
   const struct CMUnitTest test[] = {
-    cmocka_unit_test(test_round_trip), cmocka_unit_test(test_resume), cmocka_unit_test(test_summary),
+    cmocka_unit_test(test_round_trip), cmocka_unit_test(test_resume), cmocka_unit_test(test_joints), cmocka_unit_test(test_summary),
     cmocka_unit_test(test_draft_is_removed), cmocka_unit_test(test_second_writer), cmocka_unit_test(test_damage),
     cmocka_unit_test(test_not_a_run), cmocka_unit_test(test_shapes_and_tables), cmocka_unit_test(test_quaternion),
     cmocka_unit_test(test_picture),

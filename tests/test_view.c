@@ -451,6 +451,22 @@ static size_t count_of(const char *text, const char *word) {
   return count;
 }
 
+/* Frames 0, every, 2 every, ... */
+static void export_page(const char *name, size_t every, bool expected) {
+  RunError run_error_;
+  ExportError error = {""};
+  int64_t step[STEPS + 1];
+  size_t count = 0;
+  Run *run = run_open(path, RUN_READ, &run_error_);
+  assert_non_null(run);
+  for (int64_t k = 0; k <= STEPS; k += (int64_t)every) step[count++] = k;
+  ExportSeries series = {.run = run, .step = step, .step_count = count};
+  bool good = view_write_html(&series, name, &error);
+  run_close(run);
+  if (good != expected) fail_msg("%s: %s", name, error.text);
+  if (!expected) assert_non_null(strstr(error.text, "cannot write"));
+}
+
 static void test_page(void **state) {
   static const char name[] = FOLDER "/test_view.html";
   (void)state;
@@ -458,10 +474,7 @@ static void test_page(void **state) {
     print_message("skipped: %s\n", page_missing());
     return;
   }
-  ViewData data = open_data();
-  if (!view_write_html(&data, name, 5)) fail_msg("%s", data.error.text);
-  assert_int_equal(data.step_count, 4); /* 0, 5, 10 and the last */
-  view_data_destroy(&data);
+  export_page(name, 5, true);
   size_t size;
   char *text = read_whole(name, &size);
   assert_int_equal(strlen(text), size);
@@ -473,12 +486,10 @@ static void test_page(void **state) {
     snprintf(id, sizeof id, "id=\"abd-%s\"", section[k]);
     if (!strstr(text, id)) fail_msg("no section %s", id);
   }
+  assert_non_null(strstr(text, "\"frames\":3}"));
   assert_null(strstr(text, "viewer.css\">"));
   free(text);
-  data = open_data();
-  assert_false(view_write_html(&data, FOLDER "/no/such/folder.html", 1));
-  assert_non_null(strstr(data.error.text, "cannot write"));
-  view_data_destroy(&data);
+  export_page(FOLDER "/no/such/folder.html", 5, false);
 }
 
 int main(void) {

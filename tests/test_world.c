@@ -498,7 +498,7 @@ static void test_every_allocation_may_fail(void **state) {
 
 /* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
-enum { HEADER_CHECKSUM = 40, HEADER_SIZE = 48 };
+enum { HEADER_CHECKSUM = 48, HEADER_SIZE = 56 };
 
 static unsigned char *save(const AbdWorld *world, size_t *size) {
   *size = abd_world_snapshot_size(world);

@@ -48,6 +48,7 @@ const char *args_nearest(const char *text, const char *const *name);
 
 /* One function for each command; argv[0] is the command's name. */
 int command_run(int argc, char **argv);
+int command_scene(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_verify(int argc, char **argv);

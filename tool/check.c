@@ -3,8 +3,11 @@
 #include "args.h"
 #include "scene/mesh_file.h"
 #include "scene/scene.h"
+#include "slow.h"
 #include "topology.h"
+#include "trouble.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +17,9 @@ static const Command command = {
   "check", "check SCENE.json|MESH... [--mesh-dir DIR] [--set KEY=VALUE] [--quiet]",
   "Names every problem of each scene or mesh: open, non-manifold or inconsistently oriented surfaces,\n"
   "flipped ones, degenerate and repeated triangles, duplicate vertices, surfaces that cross themselves,\n"
-  "bodies that cross each other at the start: which bodies, which triangles, where, and what to do.",
+  "bodies that cross each other at the start: which bodies, which triangles, where, and what to do;\n"
+  "joints that cannot be: anchors apart, no axis, unknown bodies, limits that exclude the start, loops that\n"
+  "cannot close.",
   "Exit codes: 0 no problem; 1 problems found; 2 bad usage, or a file that cannot be read; 4 memory.",
 };
 
@@ -199,11 +204,6 @@ static void check_scene_meshes(Report *report, const AbdWorld *world, int *code)
   }
 }
 
-static const char *body_name(const AbdWorld *world, AbdBodyId id) {
-  AbdBodyView view;
-  return abd_body_view(world, id, &view) == ABD_OK && view.name ? view.name : "?";
-}
-
 /* "triangle 3", or "an edge" where a wire crosses. */
 static const char *element_text(uint32_t triangle, char text[24]) {
   if (triangle == UINT32_MAX) snprintf(text, 24, "an edge");
@@ -224,13 +224,70 @@ static int check_start(Report *report, const AbdWorld *world) {
     const AbdCrossing *c = &crossing[k];
     char a[24], b[24];
     problem(report, "bodies '%s' (%u) and '%s' (%u) touch or cross at the start: %s and %s near (%.6g, %.6g, %.6g);"
-            " move one of them, or exclude the pair", body_name(world, c->body_a), c->body_a.id, body_name(world, c->body_b),
+            " move one of them, or exclude the pair", trouble_body_name(world, c->body_a), c->body_a.id, trouble_body_name(world, c->body_b),
             c->body_b.id, element_text(c->triangle_a, a), element_text(c->triangle_b, b), c->point[0], c->point[1], c->point[2]);
   }
   if (count > MOST_PAIRS) remark(report, "and %zu more pairs that cross", count - MOST_PAIRS);
   report->problems += count > MOST_PAIRS ? (int)(count - MOST_PAIRS) : 0;
   return EXIT_GOOD;
 }
+
+/* ---- Joints ---- */
+
+/* Gears tie coordinates together: each is factor times that of its leader. */
+typedef struct Train { uint32_t *leader; double *factor; size_t count; } Train;
+
+static void couple(Train *train, uint32_t a, uint32_t b, double ratio) {
+  uint32_t old = train->leader[b], now = train->leader[a];
+  double change = ratio * train->factor[a] / train->factor[b];
+  for (size_t k = 1; k <= train->count; k++)
+    if (train->leader[k] == old) train->leader[k] = now, train->factor[k] *= change;
+}
+
+static void check_gear(Report *report, const AbdWorld *world, Train *train, const AbdJointDef *gear) {
+  AbdJointDef a, b;
+  uint32_t i = gear->joint_a.id, j = gear->joint_b.id;
+  if (abd_joint_def(world, gear->joint_a, &a) != ABD_OK || abd_joint_def(world, gear->joint_b, &b) != ABD_OK) return;
+  if (train->leader[i] != train->leader[j]) {
+    couple(train, i, j, gear->ratio);
+    return;
+  }
+  double others = train->factor[j] / train->factor[i];
+  if (fabs(others - gear->ratio) <= 1e-9 * fabs(gear->ratio)) {
+    remark(report, "gear '%s' follows from others: it changes nothing", gear->name ? gear->name : "?");
+    return;
+  }
+  problem(report, "gear '%s' closes a loop that cannot turn: through the other gears '%s' moves %.6g times as far as '%s', "
+          "through this one %.6g times; make the ratios fit or leave one gear out", gear->name ? gear->name : "?",
+          b.name ? b.name : "?", others, a.name ? a.name : "?", gear->ratio);
+}
+
+static int check_gears(Report *report, const AbdWorld *world) {
+  Train train = {.count = abd_world_joint_count(world)};
+  train.leader = malloc((train.count + 1) * sizeof *train.leader);
+  train.factor = malloc((train.count + 1) * sizeof *train.factor);
+  bool good = train.leader && train.factor;
+  for (uint32_t k = 0; good && k <= train.count; k++) train.leader[k] = k, train.factor[k] = 1;
+  for (uint32_t k = 1; good && k <= train.count; k++) {
+    AbdJointDef def;
+    if (abd_joint_def(world, (AbdJointId){k}, &def) == ABD_OK && def.kind == ABD_JOINT_GEAR)
+      check_gear(report, world, &train, &def);
+  }
+  free(train.leader), free(train.factor);
+  return good ? EXIT_GOOD : fail(EXIT_FAILED, "out of memory");
+}
+
+static void remark_joints(const Report *report, const AbdWorld *world) {
+  AbdJointSummary s = abd_world_joint_summary(world);
+  if (s.redundant_rows)
+    remark(report, "joints: %d of their %d linear equations follow from the others; they hold all the same", s.redundant_rows,
+           s.linear_rows);
+  if (s.joint_count)
+    remark(report, "%zu joint%s; %d unknowns are left%s", s.joint_count, plural(s.joint_count), s.unknowns,
+           s.unknowns ? "" : ": nothing can move");
+}
+
+static void warn(void *user, const char *sentence) { remark(user, "warning: %s", sentence); }
 
 static int check_scene(Report *report, const SceneOptions *options) {
   SceneError error;
@@ -247,9 +304,14 @@ static int check_scene(Report *report, const SceneOptions *options) {
     check_scene_meshes(report, world, &code);
     int before = report->problems;
     if (code == EXIT_GOOD) code = check_start(report, world);
+    if (code == EXIT_GOOD) code = check_gears(report, world);
     /* whatever else keeps the world from starting */
-    if (code == EXIT_GOOD && report->problems == before && abd_world_start(world) != ABD_OK)
-      problem(report, "%s", abd_world_error(world));
+    if (code == EXIT_GOOD && report->problems == before) {
+      bool started = abd_world_start(world) == ABD_OK;
+      if (!started) problem(report, "%s", abd_world_error(world));
+      else remark_joints(report, world);
+      if (started && !slow_warn(world, warn, report)) code = fail(EXIT_FAILED, "out of memory");
+    }
     remark(report, "%zu bodies, %zu meshes, %lld steps of %.6g s", abd_world_body_count(world), abd_world_mesh_count(world),
            (long long)scene_steps(scene), scene_dt(scene));
   }

@@ -27,12 +27,28 @@ static void count_geometry(const RunScene *scene, RunFacts *facts) {
   }
 }
 
+/* Reports name joints that are not linear; the gaps of the others, of rounding, are in the readings. */
+static bool count_joints(Run *run, const RunScene *scene, RunFacts *facts) {
+  RunJoints joints;
+  RunSummary *s = &facts->summary;
+  if (!run_read_joints(run, scene, &joints)) return false;
+  facts->joints = joints.count;
+  bool good = !joints.count || s->worst_joint ||
+              run_read_worst_reading(run, &s->joint_residual, &s->joint_residual_step, &s->worst_joint);
+  if (s->worst_joint >= 1 && s->worst_joint <= joints.count)
+    facts->worst_joint = strdup(joints.joint[s->worst_joint - 1].name);
+  run_joints_destroy(&joints);
+  return good;
+}
+
 bool facts_read(Run *run, RunFacts *facts) {
   *facts = (RunFacts){.path = run_path(run)};
   RunScene scene;
   if (!run_read_summary(run, &facts->summary) || !run_read_scene(run, &scene)) return false;
   count_geometry(&scene, facts);
+  bool good = count_joints(run, &scene, facts);
   run_scene_destroy(&scene);
+  if (!good) return false;
   facts->scene_name = run_read_meta(run, "scene_name");
   facts->planned_steps = read_count(run, "steps", facts->summary.steps);
   facts->verified_frames = read_count(run, "verified_frames", -1);
@@ -41,7 +57,7 @@ bool facts_read(Run *run, RunFacts *facts) {
 }
 
 void facts_destroy(RunFacts *facts) {
-  free(facts->scene_name), free(facts->nearest_name[0]), free(facts->nearest_name[1]);
+  free(facts->scene_name), free(facts->nearest_name[0]), free(facts->nearest_name[1]), free(facts->worst_joint);
 }
 
 /* ---- Text ---- */
@@ -67,11 +83,22 @@ static void print_nearness(const RunFacts *facts) {
            facts->nearest_name[0] ? facts->nearest_name[0] : "?", facts->nearest_name[1] ? facts->nearest_name[1] : "?");
 }
 
+static void print_joints(const RunFacts *facts) {
+  const RunSummary *s = &facts->summary;
+  if (!facts->joints) return;
+  printf("  joints            %zu", facts->joints);
+  if (s->worst_joint)
+    printf(", largest gap %.3g m, step %" PRId64 ": '%s'", s->joint_residual, s->joint_residual_step,
+           facts->worst_joint ? facts->worst_joint : "?");
+  printf("\n");
+}
+
 void facts_print(const RunFacts *facts) {
   const RunSummary *s = &facts->summary;
   printf("%s: %s\n", facts->path, facts->scene_name ? facts->scene_name : "");
   printf("  bodies            %zu (%zu dynamic), %zu meshes\n", facts->bodies, facts->dynamic_bodies, facts->meshes);
   printf("  triangles, edges  %zu, %zu\n", facts->triangles, facts->edges);
+  print_joints(facts);
   printf("  steps             %" PRId64 " of %" PRId64 ", dt %.6g s, %.6g s of time, %" PRId64 " frames\n", s->steps,
          facts->planned_steps, facts->dt, s->time, s->frames);
   if (s->not_converged == 0) printf("  converged         all steps\n");
@@ -133,6 +160,9 @@ json_t *facts_json(const RunFacts *facts) {
   json_object_set_new(o, "min_distance_step", isfinite(s->min_distance) ? json_integer(s->min_distance_step) : json_null());
   json_object_set_new(o, "max_strain", real(s->max_strain));
   json_object_set_new(o, "residual_max", real(s->residual_max));
+  json_object_set_new(o, "joints", json_integer((json_int_t)facts->joints));
+  json_object_set_new(o, "joint_residual_max", facts->joints ? real(s->joint_residual) : json_null());
+  json_object_set_new(o, "worst_joint", facts->worst_joint ? json_string(facts->worst_joint) : json_null());
   json_object_set_new(o, "seconds", real(s->seconds_total));
   json_object_set_new(o, "ms_per_step", stages_json(facts));
   json_object_set_new(o, "intersections", facts->crossings < 0 ? json_null() : json_integer(facts->crossings));

@@ -2,6 +2,9 @@
 #define _GNU_SOURCE
 #include "session.h"
 
+#include "slow.h"
+#include "trouble.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
@@ -31,7 +34,7 @@ static int fail_run(const Session *session) {
 
 static int code_of(AbdStatus status) {
   switch (status) {
-    case ABD_ERROR_ARGUMENT: case ABD_ERROR_MESH: case ABD_ERROR_CROSSING: return EXIT_BAD_INPUT;
+    case ABD_ERROR_ARGUMENT: case ABD_ERROR_MESH: case ABD_ERROR_CROSSING: case ABD_ERROR_JOINT: return EXIT_BAD_INPUT;
     default: return EXIT_FAILED;
   }
 }
@@ -66,6 +69,11 @@ static void print_notes(const Session *session) {
   if (!session->options.quiet && count > MOST_NOTES) fprintf(stderr, "note: and %d more\n", count - MOST_NOTES);
 }
 
+static void print_warning(void *user, const char *sentence) {
+  (void)user;
+  fprintf(stderr, "warning: %s\n", sentence);
+}
+
 static int build_world(Session *session) {
   SceneError error;
   if (!scene_body_count(session->scene))
@@ -73,7 +81,10 @@ static int build_world(Session *session) {
   session->world = scene_build(session->scene, (int)fmin((double)session->options.threads, 4096), &error);
   if (!session->world) return fail(EXIT_BAD_INPUT, "%s: %s", session->source, error.text);
   AbdStatus status = abd_world_start(session->world);
-  return status == ABD_OK ? EXIT_GOOD : fail(code_of(status), "%s: %s", session->source, abd_world_error(session->world));
+  if (status == ABD_OK) return EXIT_GOOD;
+  int code = fail(code_of(status), "%s: %s", session->source, abd_world_error(session->world));
+  if (status == ABD_ERROR_CROSSING) trouble_at_start(session);
+  return code;
 }
 
 static int64_t steps_wanted(const Session *session, int64_t otherwise) {
@@ -163,7 +174,8 @@ static bool write_beginning(Session *session, const TextList *operand, const cha
          write_number(run, "steps", session->target) && write_number(run, "every", session->every) &&
          write_number(run, "contacts", session->contacts) && run_write_world(run, session->world) &&
          write_colors(session) &&
-         run_write_frame(run, session->world) && run_write_checkpoint(run, session->world) && run_publish(run);
+         run_write_frame(run, session->world) && run_write_joints(run, session->world) &&
+         run_write_checkpoint(run, session->world) && run_publish(run);
 }
 
 static int begin_run(Session *session, const TextList *operand) {
@@ -176,6 +188,7 @@ static int begin_run(Session *session, const TextList *operand) {
   session->contacts = session->options.contacts;
   int code = build_world(session);
   if (code != EXIT_GOOD) return code;
+  if (!session->options.quiet) slow_warn(session->world, print_warning, NULL);
   size_t length;
   const char *text = scene_text(session->scene, &length);
   if (!text) return fail(EXIT_FAILED, "out of memory for the scene's text");

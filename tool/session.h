@@ -27,6 +27,9 @@ typedef struct Session {
   int64_t target, every;
   bool contacts;
   int64_t not_converged, blocked; /* steps of this process */
+  int64_t slow_steps;            /* in a row, up to now */
+  bool crawl_said;
+  AbdBodyId nearest[2];          /* of the last step */
   Progress progress;
 } Session;
 

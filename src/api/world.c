@@ -53,6 +53,7 @@ void abd_world_destroy(AbdWorld *world) {
   state_destroy(&world->state);
   state_destroy(&world->next);
   model_destroy(&world->model);
+  mem_free(world->reaction);
   mem_free(world);
 }
 
@@ -118,6 +119,7 @@ AbdStatus abd_world_start(AbdWorld *world) {
   step_destroy(&world->step);
   state_destroy(&world->state);
   state_destroy(&world->next);
+  linkage_destroy(&world->model.linkage);
   mem_free(world->model.moving);
   world->model.moving = NULL;
   world->model.moving_count = 0;
@@ -141,7 +143,7 @@ AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
   if (!report) report = &local;
   memset(report, 0, sizeof *report);
   double t0 = clock_now();
-  world->backend->base.numeric = world->contacts_known = false;
+  world->backend->base.numeric = world->contacts_known = world->reactions_known = false;
   state_copy(&world->next, &world->state, &world->model);
   if (!step_run(&world->step, &world->backend->base, &world->state, &world->next, report)) return step_fault(world, error);
   State t = world->state;
@@ -167,7 +169,7 @@ AbdStatus abd_world_save(const AbdWorld *world, void *bytes, size_t size) {
 AbdStatus abd_world_restore(AbdWorld *world, const void *bytes, size_t size) {
   AbdError *error = world_fresh_error(world);
   if (!world->started && abd_world_start(world) != ABD_OK) return world->error.status;
-  world->contacts_known = false;
+  world->contacts_known = world->reactions_known = false;
   return state_restore(&world->state, &world->model, bytes, size, error);
 }
 

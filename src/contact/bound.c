@@ -20,30 +20,35 @@ typedef struct Sweep {
   double floor;      /* nobody is stopped above this distance */
   double rate, turn; /* max |W| and |G| */
   double sigma, rel; /* least stretch of b; motion since the list was made */
-  Affine from, to;   /* relative poses at the ends of the step */
-  double clear;      /* a gap along a candidate's normal at both ends that proves it safe */
+  Affine from, to;   /* relative poses at the ends of the step; the latter and clear are set by sweep_end */
+  double clear;      /* a gap along a candidate's normal at both ends that proves it safe; 0: not yet known */
 } Sweep;
 
 static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   const Model *m = scene->model;
   Sweep s = {.pair = pair, .a = &m->mesh[m->body[pair->a].mesh], .b = &m->mesh[m->body[pair->b].mesh], .q = q, .d = d,
-             .separation = scene->separation, .range = scene->range, .from = q[0], .to = q[0], .clear = INFINITY};
+             .separation = scene->separation, .range = scene->range};
   const Affine zero = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}};
-  Mat3 g = mat3_mul(affine_linear(&d[1]), mat3_inverse(affine_linear(&q[1])));
-  Affine w = affine(sub(sub(d[0].n[0], d[1].n[0]), mat3_mul_vec(g, sub(q[0].n[0], q[1].n[0]))),
+  Mat3 inverse = mat3_inverse(affine_linear(&q[1])), g = mat3_mul(affine_linear(&d[1]), inverse);
+  Vec3 apart = sub(q[0].n[0], q[1].n[0]);
+  Affine w = affine(sub(sub(d[0].n[0], d[1].n[0]), mat3_mul_vec(g, apart)),
                     mat3_sub(affine_linear(&d[0]), mat3_mul(g, affine_linear(&q[0]))));
   s.floor = scene->separation + 0.11 * scene->range;
   s.rate = pair_displacement(s.a, &zero, &w) * (1 + 1e-9);
   s.turn = sqrt(mat3_dot(g, g));
   s.sigma = least_stretch(&q[1]);
-  s.from = affine_relative(&q[0], &q[1]);
+  s.from = affine(mat3_mul_vec(inverse, apart), mat3_mul(inverse, affine_linear(&q[0])));
   if (pair->listed) s.rel = pair_displacement(s.a, &pair->ref, &s.from);
-  if (s.turn < 0.5) {
-    Affine end[2] = {affine_add_scaled(q[0], 1, d[0]), affine_add_scaled(q[1], 1, d[1])};
-    s.to = affine_relative(&end[0], &end[1]);
-    s.clear = (s.floor + 0.25 * s.turn * s.rate / (1 - s.turn)) / (s.sigma * (1 - s.turn));
-  }
   return s;
+}
+
+/* What the test along candidates' normals needs; most pairs never come to it. */
+static void sweep_end(Sweep *s) {
+  s->clear = INFINITY;
+  if (s->turn >= 0.5) return;
+  Affine end[2] = {affine_add_scaled(s->q[0], 1, s->d[0]), affine_add_scaled(s->q[1], 1, s->d[1])};
+  s->to = affine_relative(&end[0], &end[1]);
+  s->clear = (s->floor + 0.25 * s->turn * s->rate / (1 - s->turn)) / (s->sigma * (1 - s->turn));
 }
 
 /* How far one may step before a stencil now at distance >= d can come down to the floor. */
@@ -99,12 +104,13 @@ static double stencil_bound(const Sweep *s, const Candidate *c, double t_max) {
 }
 
 /* Every stencil is asked for the whole step, so that what the pair answers does not depend on who was asked before. */
-static void list_bound(const Sweep *s) {
+static void list_bound(Sweep *s) {
   Pair *p = s->pair;
   p->bound = 1;
   for (int i = 0; i < p->candidate_count; i++) {
     const Candidate *c = &p->candidate[i];
     if (safe_step(s, s->sigma * (c->dist - s->rel)) >= p->bound) continue;
+    if (s->clear == 0) sweep_end(s);
     if (candidate_gap(s->a, &s->from, c) > s->clear && candidate_gap(s->a, &s->to, c) > s->clear) continue;
     p->bound = least(p->bound, stencil_bound(s, c, 1));
   }

@@ -3,6 +3,8 @@
  * constant, so nothing creeps. Tested in tests/test_physics_contact.c. */
 #include "contact/pair.h"
 
+#include "kernel/friction.h"
+
 static uint64_t contact_key(const Contact *c) {
   return (uint64_t)c->kind << 60 | (uint64_t)(uint32_t)c->prim_a << 30 | (uint64_t)(uint32_t)c->prim_b;
 }
@@ -54,4 +56,19 @@ bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], co
     f->slip = add_scaled(slip, -dot(c->normal, slip), c->normal);
   }
   return true;
+}
+
+void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+  for (int i = 0; i < pair->friction_count; i++) {
+    Vec3 u = friction_displacement(&pair->friction[i], qa, qb);
+    pair->friction[i].force = scale(friction_f1_over_y(norm(u), scene->friction_eps), u);
+  }
+}
+
+void pair_friction_advance(Pair *pair, const ContactScene *scene, const Affine from[2], const Affine to[2], double length) {
+  for (int i = 0; i < pair->friction_count; i++) {
+    FrictionPoint *f = &pair->friction[i];
+    Vec3 u = friction_displacement(f, &from[0], &from[1]), du = sub(friction_displacement(f, &to[0], &to[1]), u);
+    f->force = friction_force_after(u, f->force, du, length, scene->friction_eps);
+  }
 }

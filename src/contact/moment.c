@@ -31,12 +31,6 @@ static void add_spring(Moments *m, Vec3 force, Entry k, Vec3 ya, Vec3 yb) {
   add_stiffness(m, k, a, b);
 }
 
-/* k (I - n n^T): with k = f1 / y a parabola that touches friction's potential at u and lies above it everywhere. */
-static Sym3 tangential(double k, Vec3 n) {
-  Sym3 s = {k, k, k, 0, 0, 0};
-  return sym3_add_outer(s, -k, n);
-}
-
 /* The mollifier's part: c = |w|^2, w = u x v, depends on the edges' directions u = A_a U, v = A_b V alone. The Hessian is
  * the Gauss-Newton 2 factor dw^T dw; the edges are nearly parallel here, so with u = |u| e, v = +-|v| e it is a spring
  * 2 factor (I - e e^T) between |v| U and +-|u| V. */
@@ -51,7 +45,7 @@ static void add_mollifier(Moments *m, const Mesh *a, const Mesh *b, const Contac
   }
   double lu = norm(u), lv = norm(v), sign = dot(u, v) < 0 ? -1 : 1;
   Vec3 wa = scale(lv, ur), wb = scale(sign * lu, vr);
-  Sym3 k = tangential(2 * factor, scale(1 / lu, u));
+  Sym3 k = sym3_add_outer((Sym3){2 * factor, 2 * factor, 2 * factor, 0, 0, 0}, -2 * factor, scale(1 / lu, u));
   add_stiffness(m, entry(1, &k), (double[4]){0, wa.x, wa.y, wa.z}, (double[4]){0, wb.x, wb.y, wb.z});
 }
 
@@ -75,9 +69,7 @@ void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const
   for (int i = 0; i < pair->friction_count; i++) {
     const FrictionPoint *f = &pair->friction[i];
     Vec3 u = friction_displacement(f, qa, qb);
-    double slope = friction_f1_over_y(norm(u), scene->friction_eps);
-    Sym3 hessian = friction_hessian(u, f->normal, scene->friction_eps), above = tangential(slope, f->normal);
-    Entry k = entry(f->load * (1 - pair->caution), &hessian) + entry(f->load * pair->caution, &above);
-    add_spring(m, scale(f->load * slope, u), k, f->ya, f->yb);
+    Sym3 hessian = friction_hessian(u, f->force, f->normal, scene->friction_eps);
+    add_spring(m, scale(f->load * friction_f1_over_y(norm(u), scene->friction_eps), u), entry(f->load, &hessian), f->ya, f->yb);
   }
 }

@@ -44,6 +44,7 @@ typedef struct FrictionPoint {
   Vec3 ya, yb, normal;
   Vec3 origin;                 /* x_a(ya) - x_b(yb) at the start of the step */
   Vec3 slip;                   /* carried over from earlier steps */
+  Vec3 force;                  /* over the load, an unknown of Newton's method beside the slip: at the solution f1 u / |u| */
   double load;                 /* mu times normal force, in the units of the incremental potential */
 } FrictionPoint;
 
@@ -61,7 +62,6 @@ typedef struct Pair {
   int a, b;                    /* bodies; b has the larger mesh */
   bool listed;                 /* candidates exist */
   bool needs_cover;            /* the list was too short for the last step bound */
-  double caution;              /* 0: friction's Hessian is its second derivative; 1: a bound from above; else between */
   bool coupled;                /* had contacts in this step: part of the matrix pattern */
   double stiffness;            /* of the barrier [J as dt^2 energy] */
   double stiffening;           /* what the load of earlier steps multiplied it by, >= 1 */
@@ -114,6 +114,9 @@ void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const
 
 /* Friction: lagged points from the contacts, with slips from the anchors of this pair; tangential displacement of one. */
 bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], const Anchor *anchor, int anchor_count);
+/* Forces of the friction points: as their slips at given poses have them; after a step of `length` times Newton's. */
+void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
+void pair_friction_advance(Pair *pair, const ContactScene *scene, const Affine from[2], const Affine to[2], double length);
 Vec3 friction_displacement(const FrictionPoint *point, const Affine *qa, const Affine *qb);
 /* What is left of the slip after the step, in b's rest frame: at most friction_eps long. */
 Vec3 friction_slip_after(const FrictionPoint *point, const ContactScene *scene, const Affine *qa, const Affine *qb);

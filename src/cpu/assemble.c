@@ -1,7 +1,10 @@
-/* The Newton system: body blocks plus the pairs' moments, factored by blocks. Tested in tests/test_determinism.c. */
+/* The Newton system: body blocks plus the pairs' moments and the joints' forces, factored by blocks. Tested in
+ * tests/test_determinism.c. */
 #include "cpu/cpu.h"
 
 #include <string.h>
+
+#include "step/joint.h"
 
 static bool is_active(const Island *g) { return g->progress == ISLAND_ACTIVE; }
 static bool has_terms(const Pair *p) { return p->contact_count > 0 || p->friction_count > 0; }
@@ -57,81 +60,133 @@ static void project_diagonal(const Body *b, double *block) {
   for (int i = 0; i < 12; i++) block[13 * i] += s;
 }
 
+static double *diagonal_of(const Cpu *cpu, int body) { return cpu->diagonal + 144 * (size_t)cpu->model->body[body].slot; }
+static bool takes_part(const Cpu *cpu, int body) {
+  int island = cpu->step->island[body];
+  return island >= 0 && is_active(&cpu->step->islands[island]);
+}
+
 static void body_task(void *context, int k) {
   Cpu *cpu = context;
-  int body = cpu->column_body[k];
+  int body = cpu->active[k];
   double damping = cpu->step->islands[cpu->step->island[body]].damping;
-  body_hessian(cpu->step, body, &cpu->step->q[body], damping, cpu->diagonal + 144 * (size_t)k);
+  body_hessian(cpu->step, body, &cpu->step->q[body], damping, diagonal_of(cpu, body));
   cpu->step->gradient[body] = body_gradient(cpu->step, body, &cpu->step->q[body]);
 }
 
 static void pair_task(void *context, int k) {
   Cpu *cpu = context;
   Pair *p = &cpu->pair[cpu->todo[k]];
-  p->caution = cpu->step->islands[pair_island(cpu->step, p)].caution;
   pair_moments(p, &cpu->scene, &cpu->step->q[p->a], &cpu->step->q[p->b]);
 }
 
-static void choose_columns(Cpu *cpu, const Step *step) {
-  cpu->column_count = 0;
+static void choose_bodies(Cpu *cpu) {
+  cpu->active_count = 0;
+  system_reset(&cpu->system);
   for (int s = 0; s < cpu->model->moving_count; s++) {
     int body = cpu->model->moving[s];
-    cpu->column[body] = -1;
-    if (!is_active(&step->islands[step->island[body]])) continue;
-    cpu->column[body] = cpu->column_count;
-    cpu->column_body[cpu->column_count] = body;
-    cpu->column_size[cpu->column_count++] = 12;
+    if (!takes_part(cpu, body)) continue;
+    cpu->active[cpu->active_count++] = body;
+    system_add_body(&cpu->system, body);
   }
 }
 
-/* Pairs that touched at any time in this step stay in the pattern, so that it seldom changes. */
-static bool choose_edges(Cpu *cpu) {
-  cpu->edge_count = 0;
-  for (int k = 0; k < cpu->todo_count; k++) {
-    Pair *p = &cpu->pair[cpu->todo[k]];
-    if (has_terms(p)) p->coupled = true;
-    if (!p->coupled || cpu->column[p->a] < 0 || cpu->column[p->b] < 0) continue;
-    if (!mem_reserve((void **)&cpu->edge, &cpu->edge_capacity, cpu->edge_count + 1, sizeof *cpu->edge) ||
-        !mem_reserve((void **)&cpu->edge_pair, &cpu->edge_pair_capacity, cpu->edge_count + 1, sizeof(int)))
-      return false;
-    cpu->edge[cpu->edge_count][0] = cpu->column[p->a];
-    cpu->edge[cpu->edge_count][1] = cpu->column[p->b];
-    cpu->edge_pair[cpu->edge_count++] = cpu->todo[k];
+/* A body whose held coordinates are projected out here; a linked one has them eliminated. */
+static bool projected(const Model *m, int body) { return m->body[body].fixed && !linkage_of(&m->linkage, body); }
+
+static bool couple_joints(Cpu *cpu) {
+  const Model *m = cpu->model;
+  JointForce force[JOINT_FORCES];
+  for (int j = 0; j < m->joint_count; j++) {
+    int body = joint_body(m, j);
+    if (!cpu->step->joint[j].active || body < 0 || !takes_part(cpu, body)) continue;
+    int count = joint_forces(cpu->step, j, cpu->step->q, force);
+    for (int f = 0; f < count; f++)
+      for (int x = 0; x < force[f].jet.count; x++)
+        for (int y = 0; y < x; y++)
+          if (!system_couple(&cpu->system, force[f].jet.body[x], force[f].jet.body[y])) return false;
   }
   return true;
 }
 
-static void add_side(Cpu *cpu, int body, const Vec3 gradient[4], const Entry moment[10]) {
-  if (cpu->column[body] < 0) return;
-  for (int i = 0; i < 4; i++) cpu->step->gradient[body].n[i] = add(cpu->step->gradient[body].n[i], gradient[i]);
-  add_diagonal_moments(cpu->diagonal + 144 * (size_t)cpu->column[body], moment);
+/* Pairs that touched at any time in this step stay in the pattern, so that it seldom changes. */
+static bool couple(Cpu *cpu) {
+  for (int k = 0; k < cpu->todo_count; k++) {
+    Pair *p = &cpu->pair[cpu->todo[k]];
+    if (has_terms(p)) p->coupled = true;
+    if (!p->coupled || !takes_part(cpu, p->a) || !takes_part(cpu, p->b)) continue;
+    if (!system_couple(&cpu->system, p->a, p->b)) return false;
+  }
+  for (int k = 0; k < cpu->active_count; k++)
+    if (linkage_of(&cpu->model->linkage, cpu->active[k]) && !system_couple(&cpu->system, cpu->active[k], cpu->active[k])) return false;
+  return couple_joints(cpu);
 }
 
-static void add_edges(Cpu *cpu) {
+static void add_side(Cpu *cpu, int body, const Vec3 gradient[4], const Entry moment[10]) {
+  if (!takes_part(cpu, body)) return;
+  for (int i = 0; i < 4; i++) cpu->step->gradient[body].n[i] = add(cpu->step->gradient[body].n[i], gradient[i]);
+  add_diagonal_moments(diagonal_of(cpu, body), moment);
+}
+
+/* out += f a b^T of two gradients. */
+static void add_product(double out[144], double f, const Affine *a, const Affine *b) {
+  double x[12], y[12];
+  memcpy(x, a, sizeof x);
+  memcpy(y, b, sizeof y);
+  for (int j = 0; j < 12; j++)
+    for (int i = 0; i < 12; i++) out[12 * j + i] += f * x[i] * y[j];
+}
+
+/* The joints' gradients and their share of the bodies' own blocks; or else what couples two bodies. */
+static void add_joints(Cpu *cpu, bool coupling) {
   const Model *m = cpu->model;
-  for (int e = 0; e < cpu->edge_count; e++) {
-    const Pair *p = &cpu->pair[cpu->edge_pair[e]];
-    if (!has_terms(p)) continue;
+  JointForce force[JOINT_FORCES];
+  for (int j = 0; j < m->joint_count; j++) {
+    int body = joint_body(m, j);
+    if (!cpu->step->joint[j].active || body < 0 || !takes_part(cpu, body)) continue;
+    int count = joint_forces(cpu->step, j, cpu->step->q, force);
+    for (int f = 0; f < count; f++) {
+      const Jet *jet = &force[f].jet;
+      for (int x = 0; x < jet->count; x++) {
+        Affine *g = &cpu->step->gradient[jet->body[x]];
+        if (!coupling) {
+          *g = affine_add_scaled(*g, force[f].slope, jet->gradient[x]);
+          add_product(diagonal_of(cpu, jet->body[x]), force[f].curvature, &jet->gradient[x], &jet->gradient[x]);
+        }
+        for (int y = 0; coupling && y < x; y++) {
+          double block[144] = {0};
+          add_product(block, force[f].curvature, &jet->gradient[x], &jet->gradient[y]);
+          system_add(&cpu->system, jet->body[x], jet->body[y], block);
+        }
+      }
+    }
+  }
+}
+
+static void add_pairs(Cpu *cpu) {
+  const Model *m = cpu->model;
+  for (int k = 0; k < cpu->todo_count; k++) {
+    const Pair *p = &cpu->pair[cpu->todo[k]];
+    if (!has_terms(p) || !takes_part(cpu, p->a) || !takes_part(cpu, p->b)) continue;
     double block[144] = {0};
     for (int i = 0; i < 4; i++)
       for (int j = 0; j < 4; j++) add_block(block, i, j, -1, &p->moments->ab[4 * i + j]);
-    if (m->body[p->a].fixed) project_columns(&m->body[p->a], block);
-    if (m->body[p->b].fixed) {
+    if (projected(m, p->a)) project_columns(&m->body[p->a], block);
+    if (projected(m, p->b)) {
       transpose(block);
       project_columns(&m->body[p->b], block);
       transpose(block);
     }
-    block_cholesky_add_edge(cpu->solver, e, block);
+    system_add(&cpu->system, p->a, p->b, block);
   }
 }
 
 static bool assemble(Cpu *cpu, Step *step) {
   const Model *m = cpu->model;
-  choose_columns(cpu, step);
+  choose_bodies(cpu);
   if (!cpu_collect(cpu, step, is_active)) return false;
-  parallel_for(cpu->threads, cpu->column_count, 64, body_task, cpu);
+  parallel_for(cpu->threads, cpu->active_count, 64, body_task, cpu);
   parallel_for(cpu->threads, cpu->todo_count, 8, pair_task, cpu);
-  if (!choose_edges(cpu)) return false;
   for (int k = 0; k < cpu->todo_count; k++) {
     const Pair *p = &cpu->pair[cpu->todo[k]];
     if (p->failed) return false;
@@ -139,33 +194,34 @@ static bool assemble(Cpu *cpu, Step *step) {
     add_side(cpu, p->a, p->moments->ga, p->moments->aa);
     add_side(cpu, p->b, p->moments->gb, p->moments->bb);
   }
-  for (int k = 0; k < cpu->column_count; k++) {
-    int body = cpu->column_body[k];
-    const Body *b = &m->body[body];
-    if (!b->fixed) continue;
-    step->gradient[cpu->column_body[k]] = freedom_project(b, step->gradient[cpu->column_body[k]]);
-    project_diagonal(b, cpu->diagonal + 144 * (size_t)k);
+  add_joints(cpu, false);
+  for (int k = 0; k < cpu->active_count; k++) {
+    int body = cpu->active[k];
+    if (!projected(m, body)) continue;
+    step->gradient[body] = freedom_project(&m->body[body], step->gradient[body]);
+    project_diagonal(&m->body[body], diagonal_of(cpu, body));
   }
-  return true;
+  return couple(cpu);
 }
 
 static bool solve(Cpu *cpu, Step *step) {
-  if (!block_cholesky_analyze(cpu->solver, cpu->column_count, cpu->column_size, cpu->edge_count, (const int(*)[2])cpu->edge)) return false;
-  block_cholesky_clear(cpu->solver);
-  for (int k = 0; k < cpu->column_count; k++) {
-    Affine minus = affine_sub(affine_sub(step->gradient[0], step->gradient[0]), step->gradient[cpu->column_body[k]]);
-    block_cholesky_add_diagonal(cpu->solver, k, cpu->diagonal + 144 * (size_t)k);
-    memcpy(cpu->right + 12 * (size_t)k, &minus, sizeof minus);
+  if (!system_analyze(&cpu->system)) return false;
+  for (int k = 0; k < cpu->active_count; k++) {
+    int body = cpu->active[k];
+    Affine minus = affine_sub(affine_sub(step->gradient[body], step->gradient[body]), step->gradient[body]);
+    system_add(&cpu->system, body, body, diagonal_of(cpu, body));
+    system_add_right(&cpu->system, body, &minus);
   }
-  add_edges(cpu);
-  int raised = block_cholesky_factor(cpu->solver, cpu->threads);
+  add_pairs(cpu);
+  add_joints(cpu, true);
+  int raised = system_factor(&cpu->system, cpu->threads);
   cpu->base.raised = raised > 0;
   if (raised < 0) {
     cpu->base.numeric = true;
     return false;
   }
-  block_cholesky_solve(cpu->solver, cpu->right, cpu->right);
-  for (int k = 0; k < cpu->column_count; k++) memcpy(&step->newton[cpu->column_body[k]], cpu->right + 12 * (size_t)k, sizeof(Affine));
+  system_solve(&cpu->system);
+  for (int k = 0; k < cpu->active_count; k++) step->newton[cpu->active[k]] = system_solution(&cpu->system, cpu->active[k]);
   return true;
 }
 

@@ -2,6 +2,8 @@
  * Tested in tests/test_world.c and tests/test_determinism.c. */
 #include "cpu/cpu.h"
 
+#include "step/joint.h"
+
 const Pair *cpu_pairs(const Cpu *cpu, int *count) {
   *count = cpu->pair_count;
   return cpu->pair;
@@ -47,6 +49,22 @@ static bool pairs_fine(Cpu *cpu, const Step *step) {
   return true;
 }
 
+static Island *joint_island(const Step *step, int joint) {
+  int body = joint_body(step->model, joint);
+  return body < 0 ? NULL : &step->islands[step->island[body]];
+}
+
+static void try_joints(Step *step) {
+  for (int j = 0; j < step->model->joint_count; j++) {
+    Island *g = joint_island(step, j);
+    JointTerm *t = &step->joint[j];
+    if (!g || !g->trying || !t->active) continue;
+    t->energy_trial = joint_energy(step, j, step->trial);
+    g->change += t->energy_trial - t->energy;
+    g->noise += 1e-14 * fabs(t->energy_trial);
+  }
+}
+
 /* Contacts and energies at step->trial of the trying islands. */
 static bool cpu_trial(Backend *base, Step *step) {
   Cpu *cpu = (Cpu *)base;
@@ -77,6 +95,7 @@ static bool cpu_trial(Backend *base, Step *step) {
     g->touching |= p->contact_count > 0;
     if (p->min_gap < g->min_gap) g->min_gap = p->min_gap;
   }
+  try_joints(step);
   for (int k = 0; k < step->island_count; k++)
     if (step->islands[k].trying && !(step->islands[k].change < INFINITY)) step->islands[k].change = INFINITY; /* a NaN is no progress */
   step->report->seconds[step->trial_stage] += clock_now() - t0;
@@ -85,9 +104,12 @@ static bool cpu_trial(Backend *base, Step *step) {
 
 static void cpu_accept(Backend *base, Step *step, int island) {
   Cpu *cpu = (Cpu *)base;
+  double length = step->islands[island].fraction * step->islands[island].length;
   for (int k = 0; k < cpu->todo_count; k++) {
     Pair *p = &cpu->pair[cpu->todo[k]];
-    if (pair_island(step, p) == island) p->energy = p->energy_trial;
+    if (pair_island(step, p) != island) continue;
+    p->energy = p->energy_trial;
+    pair_friction_advance(p, &cpu->scene, (Affine[2]){step->q[p->a], step->q[p->b]}, (Affine[2]){step->trial[p->a], step->trial[p->b]}, length);
   }
 }
 
@@ -169,6 +191,15 @@ static void reduce_bounds(Cpu *cpu, Step *step) {
     g->limit[0] = p->a;
     g->limit[1] = p->b;
   }
+  for (int j = 0; j < step->model->joint_count; j++) {
+    Island *g = joint_island(step, j);
+    if (!g || !g->searching) continue;
+    double bound = joint_bound(step, j);
+    if (bound >= g->bound) continue;
+    g->bound = bound;
+    g->limit[0] = step->model->joint[j].end[0].body;
+    g->limit[1] = step->model->joint[j].end[1].body;
+  }
 }
 
 /* First with the lists as they are; then pairs whose list does not reach that far look at all of their stencils, only as far
@@ -202,24 +233,20 @@ Cpu *cpu_create(const Model *model) {
   size_t n = (size_t)model->body_count, moving = (size_t)model->moving_count;
   Cpu *cpu = mem_zeroed(1, sizeof *cpu);
   if (!cpu) return NULL;
-  cpu->base = (Backend){.begin = cpu_begin, .direction = cpu_direction, .reach = cpu_reach, .bound = cpu_bound, .trial = cpu_trial,
+  cpu->base = (Backend){.begin = cpu_begin, .direction = cpu_direction, .reach = cpu_reach, .bound = cpu_bound, .close = cpu_close, .trial = cpu_trial,
                         .accept = cpu_accept, .stiffen = cpu_stiffen, .renew_friction = cpu_renew_friction, .finish = cpu_finish};
   cpu->model = model;
   cpu->threads = model->def.solver.threads;
-  cpu->solver = block_cholesky_create();
-  cpu->column = mem_alloc(n, sizeof(int));
   cpu->parent = mem_alloc(n, sizeof(int));
   cpu->merged = mem_alloc(n, sizeof(Island));
-  cpu->column_body = mem_alloc(moving, sizeof(int));
-  cpu->column_size = mem_alloc(moving, sizeof(int));
-  cpu->right = mem_alloc(moving * 12, sizeof(double));
+  cpu->active = mem_alloc(moving, sizeof(int));
   cpu->diagonal = mem_alloc(moving * 144, sizeof(double));
-  if (!broad_init(&cpu->broad, model) || !cpu->solver || !cpu->column || !cpu->parent || !cpu->merged || !cpu->column_body ||
-      !cpu->column_size || !cpu->right || !cpu->diagonal) {
+  cpu->move = mem_alloc(model->linkage.linked_count ? n : 0, sizeof(Affine));
+  if (!broad_init(&cpu->broad, model) || !system_init(&cpu->system, model) || !system_init(&cpu->closing, model) || !cpu->parent ||
+      !cpu->merged || !cpu->active || !cpu->diagonal || !cpu->move) {
     cpu_destroy(cpu);
     return NULL;
   }
-  for (int i = 0; i < model->body_count; i++) cpu->column[i] = -1;
   return cpu;
 }
 
@@ -227,9 +254,9 @@ void cpu_destroy(Cpu *cpu) {
   if (!cpu) return;
   for (int k = 0; k < cpu->pair_count; k++) pair_destroy(&cpu->pair[k]);
   broad_destroy(&cpu->broad);
-  if (cpu->solver) block_cholesky_destroy(cpu->solver);
-  void *array[] = {cpu->pair, cpu->todo, cpu->column, cpu->column_body, cpu->column_size, cpu->edge, cpu->edge_pair, cpu->right,
-                   cpu->diagonal, cpu->parent, cpu->merged};
+  system_destroy(&cpu->system);
+  system_destroy(&cpu->closing);
+  void *array[] = {cpu->pair, cpu->todo, cpu->active, cpu->diagonal, cpu->move, cpu->parent, cpu->merged};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   mem_free(cpu);
 }

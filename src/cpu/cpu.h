@@ -5,7 +5,7 @@
 
 #include "contact/broad.h"
 #include "contact/pair.h"
-#include "linear/block_cholesky.h"
+#include "cpu/system.h"
 #include "step/step.h"
 
 typedef struct Cpu {
@@ -18,13 +18,11 @@ typedef struct Cpu {
   int pair_count;
   int *todo;             /* indices of pairs to work on */
   int todo_count, todo_capacity;
-  BlockCholesky *solver;
-  int *column;           /* block of each body in the matrix, -1 if none */
-  int *column_body, *column_size;
-  int (*edge)[2];        /* columns of two bodies that touch: a block of the matrix */
-  int *edge_pair;        /* the pair it is of */
-  int edge_count, edge_capacity, edge_pair_capacity, column_count;
-  double *right;         /* right-hand side and solution */
+  System system;         /* Newton's */
+  System closing;        /* of linked bodies by themselves */
+  Affine *move;          /* per body: a correction that closes joints */
+  int *active;           /* bodies of Newton's system */
+  int active_count;
   double *diagonal;      /* 12x12 per moving body */
   int *parent;           /* union-find over bodies */
   Island *merged;        /* the islands being built */
@@ -40,6 +38,10 @@ void islands_build(Cpu *cpu, Step *step, bool keep);
 int pair_island(const Step *step, const Pair *pair);
 /* assemble.c */
 bool cpu_direction(Backend *base, Step *step);
+/* close.c */
+bool cpu_close(Backend *base, Step *step);
+/* reaction.c: generalised force [N] of each joint's linear rows on its body a, after a step. False when memory is out. */
+bool cpu_reactions(Cpu *cpu, Affine *force);
 /* pairs.c: makes cpu->pair follow broad->pair; both are sorted. Pairs that stay keep their lists. */
 bool pairs_sync(Cpu *cpu);
 /* Readies a pair for the step: what its list shall cover, nothing yet of stiffness and friction. */

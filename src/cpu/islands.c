@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "step/joint.h"
+
 int pair_island(const Step *step, const Pair *pair) {
   return step->island[pair->a] >= 0 ? step->island[pair->a] : step->island[pair->b];
 }
@@ -13,14 +15,21 @@ static int find_root(int *parent, int i) {
   return i;
 }
 
+static void unite_bodies(const Cpu *cpu, int a, int b) {
+  const Model *m = cpu->model;
+  if (a < 0 || b < 0 || m->body[a].slot < 0 || m->body[b].slot < 0) return;
+  int ra = find_root(cpu->parent, a), rb = find_root(cpu->parent, b);
+  cpu->parent[ra > rb ? ra : rb] = ra > rb ? rb : ra;
+}
+
 static void unite(const Cpu *cpu) {
   const Model *m = cpu->model;
   for (int i = 0; i < m->body_count; i++) cpu->parent[i] = i;
-  for (int k = 0; k < cpu->pair_count; k++) {
-    int a = cpu->pair[k].a, b = cpu->pair[k].b;
-    if (m->body[a].slot < 0 || m->body[b].slot < 0) continue;
-    int ra = find_root(cpu->parent, a), rb = find_root(cpu->parent, b);
-    cpu->parent[ra > rb ? ra : rb] = ra > rb ? rb : ra;
+  for (int k = 0; k < cpu->pair_count; k++) unite_bodies(cpu, cpu->pair[k].a, cpu->pair[k].b);
+  for (int j = 0; j < m->joint_count; j++) {
+    const Joint *joint = &m->joint[j];
+    unite_bodies(cpu, joint->end[0].body, joint->end[1].body);
+    if (joint->partner[0] >= 0) unite_bodies(cpu, joint_body(m, joint->partner[0]), joint_body(m, joint->partner[1]));
   }
 }
 
@@ -85,5 +94,6 @@ void islands_build(Cpu *cpu, Step *step, bool keep) {
     if (step->island[i] >= 0) {
       Island *g = &step->islands[step->island[i]];
       step->member[g->first + g->body_count++] = i;
+      g->jointed |= m->body[i].jointed;
     }
 }

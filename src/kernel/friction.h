@@ -18,17 +18,33 @@ KERNEL double friction_f0(double y, double eps) {
 /* The gradient of f0(|u|) is this times u. */
 KERNEL double friction_f1_over_y(double y, double eps) { return y >= eps ? 1.0 / y : (2.0 - y / eps) / eps; }
 
-/* Hessian of f0(|u|) in the plane of unit normal n, u in that plane: f2 along u, f1 / y across it, so it is positive
- * semidefinite as it stands. Written as f2 (I - n n^T) + ((f1 / y - f2) / y^2) (n x u)(n x u)^T, which has no 0/0 at u = 0:
- * below eps the second factor is 1 / (eps^2 y). */
-KERNEL Sym3 friction_hessian(Vec3 u, Vec3 n, double eps) {
-  double y = norm(u);
-  Sym3 h = sym3_zero();
-  if (y >= eps) return sym3_add_outer(h, 1.0 / (y * y * y), cross(n, u));
-  double f2 = 2.0 * (1.0 - y / eps) / eps;
-  h.xx = h.yy = h.zz = f2;
-  h = sym3_add_outer(h, -f2, n);
-  return y > 0.0 ? sym3_add_outer(h, 1.0 / (eps * y) / eps, cross(n, u)) : h;
+/* d/dy of y / f1, by which the force's direction lags behind a growing slip: 1 where sliding. */
+KERNEL double friction_lag(double y, double eps) {
+  double z = 2.0 - y / eps;
+  return y >= eps ? 1.0 : 1.0 / (z * z);
+}
+
+/* Curvature of f0(|u|) in the plane of unit normal n for Newton's method on u and the unit force w together, u and w in that
+ * plane: with c = f1 / y the force obeys w / c = u, and its linearisation gives c (I - n n^T - lag u w^T / y), here made
+ * symmetric. With |w| <= 1 it is positive semidefinite; with w = c u it is the second derivative, f2 along u and c across. */
+KERNEL Sym3 friction_hessian(Vec3 u, Vec3 w, Vec3 n, double eps) {
+  double y = norm(u), c = friction_f1_over_y(y, eps);
+  Sym3 h = {c, c, c, 0.0, 0.0, 0.0};
+  h = sym3_add_outer(h, -c, n);
+  if (!(y > 0.0)) return h;
+  Vec3 e = scale(1.0 / y, u);
+  double k = 0.25 * c * friction_lag(y, eps); /* e w^T + w e^T = ((e + w)(e + w)^T - (e - w)(e - w)^T) / 2 */
+  return sym3_add_outer(sym3_add_outer(h, -k, add(e, w)), k, sub(e, w));
+}
+
+/* The unit force after a step of `length` times Newton's that changed the slip by du: from the same linearisation, cut back
+ * to the unit disc. */
+KERNEL Vec3 friction_force_after(Vec3 u, Vec3 w, Vec3 du, double length, double eps) {
+  double y = norm(u), c = friction_f1_over_y(y, eps);
+  Vec3 next = add_scaled(add_scaled(scale(1.0 - length, w), length * c, u), c, du);
+  if (y > 0.0) next = add_scaled(next, -c * friction_lag(y, eps) * dot(u, du) / y, w);
+  double size = norm(next);
+  return size > 1.0 ? scale(1.0 / size, next) : next;
 }
 
 #endif

@@ -215,10 +215,19 @@ static void fill_automatic(Model *model) {
   if (def->contact.range <= 0) def->contact.range = automatic_range(model);
   if (def->solver.tolerance <= 0) {
     def->solver.tolerance = 0.1 * def->contact.range / def->dt;
-    if (model->has_friction && 0.1 * def->contact.friction_speed < def->solver.tolerance)
+    bool fine = model->has_friction || model->joint_count > 0; /* joints pass on what one step leaves to the next */
+    if (fine && 0.1 * def->contact.friction_speed < def->solver.tolerance)
       def->solver.tolerance = 0.1 * def->contact.friction_speed;
   }
   if (def->solver.threads <= 0) def->solver.threads = parallel_max_threads();
+}
+
+/* A ten-millionth of the scene's size, and not more than a thousandth of the contact range. */
+static double joint_tolerance(const Model *model) {
+  Box box = box_empty();
+  for (int i = 0; i < model->body_count; i++)
+    if (model->body[i].motion == ABD_MOTION_DYNAMIC) box = box_union(box, box_transform(&model->body[i].start, model->mesh[model->body[i].mesh].box));
+  return least(1e-7 * norm(sub(box.hi, box.lo)), 1e-3 * model->def.contact.range);
 }
 
 /* A kinematic body is drawn to its target as by an inertia far above that of anything it may push. */
@@ -253,6 +262,8 @@ AbdStatus model_start(Model *model, AbdError *error) {
   model->has_friction = model->def.contact.friction_iterations > 0 && any_friction(model);
   fill_automatic(model);
   set_pull(model);
+  model->joint_tolerance = joint_tolerance(model);
+  if (!linkage_build(&model->linkage, model)) return fault(error, ABD_ERROR_MEMORY, "out of memory while joining %d joints", model->joint_count);
   model->started = true;
   return ABD_OK;
 }
@@ -260,6 +271,9 @@ AbdStatus model_start(Model *model, AbdError *error) {
 void model_destroy(Model *model) {
   for (int i = 0; i < model->mesh_count; i++) mesh_destroy(&model->mesh[i]);
   for (int i = 0; i < model->body_count; i++) mem_free(model->body[i].name);
+  for (int i = 0; i < model->joint_count; i++) mem_free(model->joint[i].name);
+  linkage_destroy(&model->linkage);
+  mem_free(model->joint);
   mem_free(model->mesh);
   mem_free(model->body);
   mem_free(model->rule);

@@ -9,6 +9,8 @@
 #include "base/base.h"
 #include "geom/mesh.h"
 #include "math/vec.h"
+#include "model/joint.h"
+#include "model/linkage.h"
 
 /* The directions a body may move in when some of its coordinates are held: d -> P d, P = P^T = P^2. */
 typedef struct Freedom {
@@ -30,6 +32,7 @@ typedef struct Body {
   double pull;          /* the same for p: mass of dynamic bodies */
   uint32_t fixed;
   Freedom freedom;
+  bool jointed;         /* has a joint */
   int group;
   Affine start;
   Vec3 velocity, angular_velocity, force, torque; /* at the start */
@@ -43,9 +46,13 @@ typedef struct Model {
   Body *body;
   PairRule *rule;       /* sorted by key once started */
   int mesh_count, mesh_capacity, body_count, body_capacity, rule_count, rule_capacity;
+  Joint *joint;
+  int joint_count, joint_capacity;
+  Linkage linkage;      /* the unknowns that linear joints leave */
   int *moving;          /* body of each slot */
   int moving_count;
   double mass_max;      /* of the dynamic bodies */
+  double joint_tolerance; /* [m] what a joint that is not linear may leave open */
   bool has_friction, started;
 } Model;
 
@@ -71,6 +78,7 @@ typedef struct State {
   unsigned char *has_target;
   Anchor *anchor;
   PairMemory *memory;
+  JointState *joint;
   int anchor_count, anchor_capacity, memory_count, memory_capacity;
 } State;
 
@@ -82,6 +90,9 @@ double model_friction(const Model *model, int a, int b);
 AbdStatus model_add_mesh(Model *model, const AbdMeshDef *def, AbdError *error);
 AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error);
 AbdStatus model_add_rule(Model *model, int a, int b, double friction, AbdError *error);
+AbdStatus model_add_joint(Model *model, const AbdJointDef *def, AbdError *error);
+AbdStatus model_check_drive(const Joint *joint, const AbdDrive *drive, AbdError *error);
+const char *joint_kind_name(AbdJointKind kind);
 AbdStatus model_start(Model *model, AbdError *error);  /* slots, automatic settings */
 void model_destroy(Model *model);
 

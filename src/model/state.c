@@ -7,21 +7,23 @@
 
 typedef struct Header {
   char magic[8];
-  int64_t step, body_count, anchor_count, memory_count;
+  int64_t step, body_count, joint_count, anchor_count, memory_count;
   uint64_t checksum; /* of all that follows the header, begun with the numbers above */
 } Header;
-static const char snapshot_magic[8] = "abdst02";
+static const char snapshot_magic[8] = "abdst03";
 
-/* The per-body arrays, named once for init, save, restore and destroy. */
-typedef struct Part { void **array; size_t item_size; } Part;
-enum { PART_COUNT = 8 };
+/* The arrays per body and per joint, named once for init, save, restore and destroy. */
+typedef struct Part { void **array; size_t count, item_size; } Part;
+enum { NUMBER_PARTS = 7, PART_COUNT = 9 }; /* the first ones hold nothing but numbers */
 
-static void state_parts(State *s, Part part[PART_COUNT]) {
+static void state_parts(State *s, const Model *m, Part part[PART_COUNT]) {
+  size_t bodies = (size_t)m->body_count, joints = (size_t)m->joint_count;
   const Part all[PART_COUNT] = {
-    {(void **)&s->q, sizeof(Affine)}, {(void **)&s->rate, sizeof(Affine)},
-    {(void **)&s->q_before, sizeof(Affine)}, {(void **)&s->rate_before, sizeof(Affine)},
-    {(void **)&s->force, sizeof(Vec3)}, {(void **)&s->torque, sizeof(Vec3)},
-    {(void **)&s->target, sizeof(Affine)}, {(void **)&s->has_target, 1},
+    {(void **)&s->q, bodies, sizeof(Affine)}, {(void **)&s->rate, bodies, sizeof(Affine)},
+    {(void **)&s->q_before, bodies, sizeof(Affine)}, {(void **)&s->rate_before, bodies, sizeof(Affine)},
+    {(void **)&s->force, bodies, sizeof(Vec3)}, {(void **)&s->torque, bodies, sizeof(Vec3)},
+    {(void **)&s->target, bodies, sizeof(Affine)}, {(void **)&s->joint, joints, sizeof(JointState)},
+    {(void **)&s->has_target, bodies, 1},
   };
   memcpy(part, all, sizeof all);
 }
@@ -41,9 +43,9 @@ static void state_before(State *state, const Model *model, int i) {
 AbdStatus state_init(State *state, const Model *model, AbdError *error) {
   Part part[PART_COUNT];
   memset(state, 0, sizeof *state);
-  state_parts(state, part);
+  state_parts(state, model, part);
   for (int k = 0; k < PART_COUNT; k++) {
-    *part[k].array = mem_zeroed((size_t)model->body_count, part[k].item_size);
+    *part[k].array = mem_zeroed(part[k].count, part[k].item_size);
     if (!*part[k].array) return fault(error, ABD_ERROR_MEMORY, "out of memory for the state of %d bodies", model->body_count);
   }
   for (int i = 0; i < model->body_count; i++) {
@@ -58,12 +60,14 @@ AbdStatus state_init(State *state, const Model *model, AbdError *error) {
     }
     state_before(state, model, i);
   }
+  for (int j = 0; j < model->joint_count; j++) state->joint[j] = (JointState){.stiffening = 1, .drive = model->joint[j].def.drive};
   return ABD_OK;
 }
 
 void state_destroy(State *state) {
   Part part[PART_COUNT];
-  state_parts(state, part);
+  const Model none = {.body_count = 0};
+  state_parts(state, &none, part);
   for (int k = 0; k < PART_COUNT; k++) mem_free(*part[k].array);
   mem_free(state->anchor);
   mem_free(state->memory);
@@ -72,17 +76,17 @@ void state_destroy(State *state) {
 
 void state_copy(State *to, const State *from, const Model *model) {
   Part a[PART_COUNT], b[PART_COUNT];
-  state_parts(to, a);
-  state_parts((State *)from, b);
+  state_parts(to, model, a);
+  state_parts((State *)from, model, b);
   to->step = from->step;
-  for (int k = 0; k < PART_COUNT; k++) memcpy(*a[k].array, *b[k].array, (size_t)model->body_count * a[k].item_size);
+  for (int k = 0; k < PART_COUNT; k++) if (a[k].count) memcpy(*a[k].array, *b[k].array, a[k].count * a[k].item_size);
 }
 
 size_t state_size(const State *state, const Model *model) {
   Part part[PART_COUNT];
-  state_parts((State *)state, part);
+  state_parts((State *)state, model, part);
   size_t size = sizeof(Header);
-  for (int k = 0; k < PART_COUNT; k++) size += (size_t)model->body_count * part[k].item_size;
+  for (int k = 0; k < PART_COUNT; k++) size += part[k].count * part[k].item_size;
   return size + (size_t)state->anchor_count * sizeof(Anchor) + (size_t)state->memory_count * sizeof(PairMemory);
 }
 
@@ -97,12 +101,12 @@ static uint64_t snapshot_checksum(const Header *header, const unsigned char *res
 
 void state_save(const State *state, const Model *model, unsigned char *bytes) {
   Part part[PART_COUNT];
-  Header header = {{0}, state->step, model->body_count, state->anchor_count, state->memory_count, 0};
+  Header header = {{0}, state->step, model->body_count, model->joint_count, state->anchor_count, state->memory_count, 0};
   unsigned char *first = bytes, *rest = bytes + sizeof header;
   memcpy(header.magic, snapshot_magic, sizeof header.magic);
-  state_parts((State *)state, part);
+  state_parts((State *)state, model, part);
   bytes = rest;
-  for (int k = 0; k < PART_COUNT; k++) bytes = put(bytes, *part[k].array, (size_t)model->body_count * part[k].item_size);
+  for (int k = 0; k < PART_COUNT; k++) bytes = put(bytes, *part[k].array, part[k].count * part[k].item_size);
   bytes = put(bytes, state->anchor, (size_t)state->anchor_count * sizeof(Anchor));
   bytes = put(bytes, state->memory, (size_t)state->memory_count * sizeof(PairMemory));
   header.checksum = snapshot_checksum(&header, rest, (size_t)(bytes - rest));
@@ -114,6 +118,8 @@ static AbdStatus check_header(const Header *h, const State *state, const Model *
     return fault(error, ABD_ERROR_STATE, "these %zu bytes are not a snapshot of this version", size);
   if (h->body_count != model->body_count)
     return fault(error, ABD_ERROR_STATE, "the snapshot has %lld bodies, this world has %d", (long long)h->body_count, model->body_count);
+  if (h->joint_count != model->joint_count)
+    return fault(error, ABD_ERROR_STATE, "the snapshot has %lld joints, this world has %d", (long long)h->joint_count, model->joint_count);
   if (h->anchor_count < 0 || h->memory_count < 0 || h->anchor_count > INT32_MAX || h->memory_count > INT32_MAX)
     return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: %lld anchors of %lld pairs", (long long)h->anchor_count,
                  (long long)h->memory_count);
@@ -157,14 +163,30 @@ static AbdStatus check_memories(const Header *h, const Model *model, const unsig
   return ABD_OK;
 }
 
+static AbdStatus check_joints(const Model *model, const unsigned char *bytes, AbdError *error) {
+  for (int i = 0; i < model->joint_count; i++) {
+    JointState s;
+    memcpy(&s, bytes + (size_t)i * sizeof s, sizeof s);
+    if (check_numbers((const unsigned char *)&s, offsetof(JointState, drive) / sizeof(double), "joints", error)) return error->status;
+    if (!(s.stiffening >= 1)) return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: joint %d has stiffening %g", i + 1, s.stiffening);
+    if (model_check_drive(&model->joint[i], &s.drive, error)) return error->status;
+  }
+  return ABD_OK;
+}
+
 /* Everything a step relies on. The bytes have the right size. */
-static AbdStatus check_content(const Header *h, const Model *model, const unsigned char *bytes, size_t size, AbdError *error) {
-  size_t n = (size_t)model->body_count, numbers = 5 * 12 * n + 6 * n, anchors = (size_t)h->anchor_count;
+static AbdStatus check_content(const Header *h, State *state, const Model *model, const unsigned char *bytes, size_t size, AbdError *error) {
+  Part part[PART_COUNT];
+  size_t anchors = (size_t)h->anchor_count, numbers = 0;
+  state_parts(state, model, part);
   if (snapshot_checksum(h, bytes, size) != h->checksum)
     return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: its checksum is %016llx, expected %016llx",
                  (unsigned long long)snapshot_checksum(h, bytes, size), (unsigned long long)h->checksum);
+  for (int k = 0; k < NUMBER_PARTS; k++) numbers += part[k].count * part[k].item_size / sizeof(double);
   if (check_numbers(bytes, numbers, "poses, rates and forces", error)) return error->status;
-  const unsigned char *anchor = bytes + numbers * sizeof(double) + n;
+  const unsigned char *joints = bytes + numbers * sizeof(double);
+  const unsigned char *anchor = joints + (size_t)model->joint_count * sizeof(JointState) + (size_t)model->body_count;
+  if (check_joints(model, joints, error)) return error->status;
   for (size_t i = 0; i < anchors; i++)
     if (check_numbers(anchor + i * sizeof(Anchor) + offsetof(Anchor, at), 6, "anchors", error)) return error->status;
   return check_memories(h, model, anchor + anchors * sizeof(Anchor), error);
@@ -176,14 +198,14 @@ AbdStatus state_restore(State *state, const Model *model, const unsigned char *b
   if (size < sizeof header) return fault(error, ABD_ERROR_STATE, "a snapshot has at least %zu bytes, this one %zu", sizeof header, size);
   memcpy(&header, bytes, sizeof header);
   if (check_header(&header, state, model, size, error)) return error->status;
-  if (check_content(&header, model, bytes + sizeof header, size - sizeof header, error)) return error->status;
+  if (check_content(&header, state, model, bytes + sizeof header, size - sizeof header, error)) return error->status;
   if (!mem_reserve((void **)&state->anchor, &state->anchor_capacity, (int)header.anchor_count, sizeof(Anchor)) ||
       !mem_reserve((void **)&state->memory, &state->memory_capacity, (int)header.memory_count, sizeof(PairMemory)))
     return fault(error, ABD_ERROR_MEMORY, "out of memory while restoring a snapshot");
-  state_parts(state, part);
+  state_parts(state, model, part);
   bytes += sizeof header;
   for (int k = 0; k < PART_COUNT; k++) {
-    size_t n = (size_t)model->body_count * part[k].item_size;
+    size_t n = part[k].count * part[k].item_size;
     if (n) memcpy(*part[k].array, bytes, n);
     bytes += n;
   }

@@ -7,7 +7,10 @@
 #include <sqlite3.h>
 
 /* Statements used every step, prepared at the first use. */
-enum { RUN_STATEMENT_FRAME, RUN_STATEMENT_REPORT, RUN_STATEMENT_CONTACT, RUN_STATEMENT_CHECKPOINT, RUN_STATEMENT_COUNT };
+enum {
+  RUN_STATEMENT_FRAME, RUN_STATEMENT_REPORT, RUN_STATEMENT_CONTACT, RUN_STATEMENT_JOINT, RUN_STATEMENT_CHECKPOINT,
+  RUN_STATEMENT_COUNT
+};
 
 struct Run {
   sqlite3 *db;
@@ -32,6 +35,10 @@ bool run_finish(Run *run, sqlite3_stmt *statement, const char *doing);
 void *run_bytes(Run *run, size_t size);
 /* SQL of the report table. */
 bool run_create_report_table(Run *run);
+bool run_create_joint_tables(Run *run);
+bool run_write_joint_defs(Run *run, const AbdWorld *world);
+/* Calls visit for every row that a statement gives. */
+bool run_visit_statement(Run *run, sqlite3_stmt *statement, RunVisit visit, void *user);
 const char *run_motion_name(AbdMotion motion);
 
 #endif

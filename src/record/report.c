@@ -142,7 +142,7 @@ bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash) {
   return run_finish(run, statement, "write a report");
 }
 
-bool run_visit_reports(Run *run, void (*visit)(void *user, size_t count, const char *const *text), void *user) {
+bool run_visit_reports(Run *run, RunVisit visit, void *user) {
   sqlite3_stmt *statement = run_prepare(run, "SELECT * FROM report ORDER BY step");
   if (!statement) return false;
   if (sqlite3_column_count(statement) != COLUMN_COUNT) {
@@ -150,22 +150,9 @@ bool run_visit_reports(Run *run, void (*visit)(void *user, size_t count, const c
     return run_fail(run, RUN_BAD_FILE, "%s: the report table has not the %d columns of format %d", run->path,
                     COLUMN_COUNT, RUN_FORMAT_VERSION);
   }
-  int code;
-  while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-    char number[COLUMN_COUNT][32];
-    const char *text[COLUMN_COUNT];
-    for (int k = 0; k < COLUMN_COUNT; k++) {
-      text[k] = (const char *)sqlite3_column_text(statement, k);
-      if (!text[k]) text[k] = "";
-      if (sqlite3_column_type(statement, k) != SQLITE_FLOAT) continue;
-      snprintf(number[k], sizeof number[k], "%.17g", sqlite3_column_double(statement, k)); /* every bit */
-      text[k] = number[k];
-    }
-    visit(user, COLUMN_COUNT, text);
-  }
-  if (code != SQLITE_DONE) run_fail_sqlite(run, "read the reports");
+  bool good = run_visit_statement(run, statement, visit, user);
   sqlite3_finalize(statement);
-  return code == SQLITE_DONE;
+  return good;
 }
 
 /* ---- Summary ---- */
@@ -192,6 +179,12 @@ static void read_nearest(sqlite3_stmt *s, RunSummary *summary) {
   summary->nearest[1] = (uint32_t)sqlite3_column_int64(s, 3);
 }
 
+static void read_worst_joint(sqlite3_stmt *s, RunSummary *summary) {
+  summary->joint_residual = sqlite3_column_double(s, 0);
+  summary->joint_residual_step = sqlite3_column_int64(s, 1);
+  summary->worst_joint = (uint32_t)sqlite3_column_int64(s, 2);
+}
+
 static void read_last(sqlite3_stmt *s, RunSummary *summary) {
   summary->time = sqlite3_column_double(s, 0);
   summary->last_hash = (uint64_t)sqlite3_column_int64(s, 1);
@@ -213,6 +206,8 @@ bool run_read_summary(Run *run, RunSummary *summary) {
      " total(seconds_rest) FROM report", read_totals},
     {"SELECT min_distance, step, nearest_a, nearest_b FROM report WHERE min_distance IS NOT NULL"
      " ORDER BY min_distance, step LIMIT 1", read_nearest},
+    {"SELECT joint_residual, step, worst_joint FROM report WHERE worst_joint IS NOT NULL"
+     " ORDER BY joint_residual DESC, step LIMIT 1", read_worst_joint},
     {"SELECT time, hash FROM report ORDER BY step DESC LIMIT 1", read_last},
     {"SELECT count(*) FROM frame", read_frames},
     {"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", read_bytes},

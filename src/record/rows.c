@@ -1,5 +1,5 @@
-/* Contacts and reports of a run as numbers, a range at a time, for readers that follow it; and forgetting them. See run.h.
- * Tested in tests/test_record.c. */
+/* Reports of a run as numbers, a range at a time, for readers that follow it; and forgetting steps. See run.h.
+ * Tested in tests/test_view.c. */
 #include "record/file.h"
 
 #include <math.h>
@@ -8,23 +8,7 @@
 
 static bool out_of_memory(Run *run) { return run_fail(run, RUN_DISK, "%s: out of memory", run->path); }
 
-/* ---- Contacts ---- */
-
-static int32_t kind_of(const char *text) {
-  if (text && !strcmp(text, "triangle-vertex")) return 1;
-  return text && !strcmp(text, "edge-edge") ? 2 : 0;
-}
-
-static void read_contact(sqlite3_stmt *s, AbdContact *c) {
-  c->body_a.id = (uint32_t)sqlite3_column_int64(s, 0), c->body_b.id = (uint32_t)sqlite3_column_int64(s, 1);
-  c->kind = kind_of((const char *)sqlite3_column_text(s, 2));
-  c->primitive_a = (uint32_t)sqlite3_column_int64(s, 3), c->primitive_b = (uint32_t)sqlite3_column_int64(s, 4);
-  for (int k = 0; k < 3; k++) {
-    c->point[k] = sqlite3_column_double(s, 5 + k), c->normal[k] = sqlite3_column_double(s, 8 + k);
-    c->friction_force[k] = sqlite3_column_double(s, 13 + k);
-  }
-  c->distance = sqlite3_column_double(s, 11), c->normal_force = sqlite3_column_double(s, 12);
-}
+/* ---- Reports ---- */
 
 /* Room for one more of count items; the old block stays where there is none. */
 static bool grow(Run *run, void *block, size_t item, size_t count, size_t *capacity) {
@@ -37,26 +21,6 @@ static bool grow(Run *run, void *block, size_t item, size_t count, size_t *capac
   *capacity = wanted;
   return true;
 }
-
-bool run_read_contacts(Run *run, int64_t step, AbdContact **contact, size_t *count) {
-  size_t capacity = 0;
-  int code = SQLITE_ERROR;
-  *contact = NULL, *count = 0;
-  sqlite3_stmt *s = run_prepare(run, "SELECT body_a, body_b, kind, primitive_a, primitive_b, x, y, z, normal_x, normal_y,"
-                                     " normal_z, distance, normal_force, friction_x, friction_y, friction_z FROM contact"
-                                     " WHERE step = ? ORDER BY rowid");
-  if (!s) return false;
-  sqlite3_bind_int64(s, 1, step);
-  while ((code = sqlite3_step(s)) == SQLITE_ROW && grow(run, contact, sizeof **contact, *count, &capacity))
-    read_contact(s, &(*contact)[(*count)++]);
-  if (code != SQLITE_DONE && code != SQLITE_ROW) run_fail_sqlite(run, "read the contacts");
-  sqlite3_finalize(s);
-  if (code == SQLITE_DONE) return true;
-  free(*contact), *contact = NULL, *count = 0;
-  return false;
-}
-
-/* ---- Reports ---- */
 
 static bool read_names(Run *run, sqlite3_stmt *s, RunNumbers *numbers) {
   numbers->column_count = (size_t)sqlite3_column_count(s);

@@ -1,7 +1,7 @@
 /* The run file: one SQLite database that holds everything a simulation produced. docs/run-file.md describes its tables.
  *
  * Writing: run_create makes the file under a temporary name; meta, world and frame 0 go in; run_publish commits, gives
- * the file its name and leaves it open in WAL mode. Then every step is run_begin, frame / report / contacts / checkpoint,
+ * the file its name and leaves it open in WAL mode. Then every step is run_begin, frame / report / contacts / joints / checkpoint,
  * run_commit: a process killed at any moment leaves a file with all committed steps, and run_read_checkpoint gives the
  * state to go on from. Reading: run_open, run_read_scene, run_read_frame; a reader may follow a run while it is written.
  *
@@ -45,11 +45,12 @@ bool run_begin(Run *run);
 bool run_commit(Run *run);
 void run_rollback(Run *run);
 bool run_write_meta(Run *run, const char *key, const char *value);
-bool run_write_world(Run *run, const AbdWorld *world); /* meshes and bodies */
+bool run_write_world(Run *run, const AbdWorld *world); /* meshes, bodies and joints */
 bool run_write_color(Run *run, uint32_t body, const char *color); /* "#rrggbb" in place of the automatic one */
 bool run_write_frame(Run *run, const AbdWorld *world); /* poses and velocities as they are now */
 bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash);
 bool run_write_contacts(Run *run, const AbdWorld *world); /* of the last step */
+bool run_write_joints(Run *run, const AbdWorld *world); /* readings as they are now; nothing where there are no joints */
 bool run_write_checkpoint(Run *run, const AbdWorld *world);
 bool run_rewind(Run *run, int64_t step); /* forgets every step after this one, in a transaction of its own */
 
@@ -96,8 +97,25 @@ void run_scene_destroy(RunScene *scene); /* takes a zeroed or half-read one */
 bool run_read_frame_steps(Run *run, int64_t **steps, size_t *count);
 bool run_read_frame(Run *run, const RunScene *scene, int64_t step, RunFrame *frame);
 void run_frame_destroy(RunFrame *frame);
-/* The contacts of one step, malloc'ed; none where the run recorded none. */
-bool run_read_contacts(Run *run, int64_t step, AbdContact **contact, size_t *count);
+/* ---- Joints ---- */
+typedef struct RunJoint {
+  char *name;
+  AbdJointKind kind;
+  uint32_t body_a, body_b;   /* ids; body_b 0: the world; both 0 for gears */
+  uint32_t joint_a, joint_b; /* ids, of gears */
+  double limit[2];           /* of the coordinate, infinite where there is none */
+} RunJoint;
+
+typedef struct RunJoints { RunJoint *joint; size_t count; } RunJoints;
+
+bool run_read_joints(Run *run, const RunScene *scene, RunJoints *joints); /* none is no error */
+void run_joints_destroy(RunJoints *joints);
+/* The readings of all joints at a step that has a frame: reading[joints->count]. */
+bool run_read_joint_readings(Run *run, const RunJoints *joints, int64_t step, AbdJointReading *reading);
+
+/* The largest residual of all readings, its step and joint; 0 where there is none. */
+bool run_read_worst_reading(Run *run, double *residual, int64_t *step, uint32_t *joint);
+
 /* The state after the last committed step, malloc'ed, and that step. */
 bool run_read_checkpoint(Run *run, void **bytes, size_t *size, int64_t *step);
 /* Whether the world has the meshes and bodies of the file, bit for bit; the error names the first that differs. */
@@ -116,6 +134,9 @@ typedef struct RunSummary {
   int64_t min_distance_step;
   uint32_t nearest[2];
   double max_strain, residual_max;
+  double joint_residual;    /* [m] the largest gap left in a joint as reported, and where */
+  int64_t joint_residual_step;
+  uint32_t worst_joint;     /* 0: no report names one */
   double seconds[ABD_STAGE_COUNT], seconds_total; /* sums over all steps */
   uint64_t last_hash;
 } RunSummary;
@@ -123,8 +144,17 @@ bool run_read_summary(Run *run, RunSummary *summary);
 
 /* Columns of the report table in order; NULL after the last. */
 const char *run_report_column(size_t index);
-/* Calls visit with the texts of one row of the report table after the other ("" for NULL). */
-bool run_visit_reports(Run *run, void (*visit)(void *user, size_t count, const char *const *text), void *user);
+/* One row's texts, "" for NULL. */
+typedef void (*RunVisit)(void *user, size_t count, const char *const *text);
+/* Calls visit for one row of the report table after the other. */
+bool run_visit_reports(Run *run, RunVisit visit, void *user);
+
+/* ---- Other tables ---- */
+typedef enum RunTable { RUN_TABLE_CONTACTS, RUN_TABLE_JOINTS } RunTable;
+/* The names of the columns first, then the rows; the first column is the step. */
+bool run_visit_table(Run *run, RunTable table, RunVisit visit, void *user);
+/* The contacts recorded with the frame of a step, malloc'ed. */
+bool run_read_contacts(Run *run, int64_t step, AbdContact **contact, size_t *count);
 /* Reports as numbers, NaN for NULL and for texts: at most limit rows after a step, with the columns this file has.
  * value and name are malloc'ed: value[row * column_count + column]; name is one text per column, NULL-ended. */
 typedef struct RunNumbers {

@@ -133,7 +133,9 @@ static bool write_bodies(Run *run, const AbdWorld *world) {
   return good;
 }
 
-bool run_write_world(Run *run, const AbdWorld *world) { return write_meshes(run, world) && write_bodies(run, world); }
+bool run_write_world(Run *run, const AbdWorld *world) {
+  return write_meshes(run, world) && write_bodies(run, world) && run_write_joint_defs(run, world);
+}
 
 bool run_write_color(Run *run, uint32_t body, const char *color) {
   sqlite3_stmt *s = run_prepare(run, "UPDATE body SET color = ? WHERE id = ?");

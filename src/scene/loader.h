@@ -18,6 +18,7 @@ typedef struct Loader {
   Scene *scene;
   SceneError *error;
   const char *mesh_dir;    /* may be NULL */
+  const SceneOptions *options; /* may be NULL */
   const char *folder;      /* of the file being read */
   MeshStore *store;
   const struct Loader *includer; /* the file that includes this one; NULL at the top */
@@ -37,6 +38,8 @@ const RawMesh *store_get(Loader *loader, const Node *at, const char *file);
 int store_mesh(Loader *loader, const Node *at, const char *file, const MeshUse *use);
 void store_free(MeshStore *store);
 
+/* The factors on the three coordinates of a mesh. */
+void mesh_scale_factors(const MeshData *mesh, const MeshUse *use, double factor[3]);
 /* A copy, scaled; a scale that mirrors turns the triangles round. */
 bool mesh_scaled(const MeshData *mesh, const MeshUse *use, MeshData *out);
 /* Connected component number of every vertex, by triangles; returns how many have triangles, or -1 without memory.

@@ -72,8 +72,8 @@ void store_free(MeshStore *store) {
   *store = (MeshStore){0};
 }
 
-/* The factors on the three coordinates. An extent of zero stays zero: a flat mesh cannot be stretched across. */
-static void scale_factors(const MeshData *mesh, const MeshUse *use, double factor[3]) {
+/* An extent of zero stays zero: a flat mesh cannot be stretched across. */
+void mesh_scale_factors(const MeshData *mesh, const MeshUse *use, double factor[3]) {
   memcpy(factor, use->scale, 3 * sizeof *factor);
   for (int k = 0; use->dimensions && k < 3; k++) {
     double low = INFINITY, high = -INFINITY;
@@ -92,7 +92,7 @@ static void *copy_of(const void *source, size_t size) {
 
 bool mesh_scaled(const MeshData *mesh, const MeshUse *use, MeshData *out) {
   double factor[3];
-  scale_factors(mesh, use, factor);
+  mesh_scale_factors(mesh, use, factor);
   *out = *mesh;
   out->vertex = copy_of(mesh->vertex, 3 * mesh->vertex_count * sizeof *out->vertex);
   out->triangle = copy_of(mesh->triangle, 3 * mesh->triangle_count * sizeof *out->triangle);
@@ -123,8 +123,12 @@ int store_mesh(Loader *loader, const Node *at, const char *file, const MeshUse *
   if (mesh_scaled(&raw->data, use, &data)) {
     index = scene_add_mesh(loader->scene, key, slash ? slash + 1 : raw->path, &data);
   }
-  if (index < 0) loader_out_of_memory(loader);
-  else loader->scene->mesh[index].thickness = use->thickness;
+  if (index < 0) {
+    loader_out_of_memory(loader);
+    return -1;
+  }
+  loader->scene->mesh[index].thickness = use->thickness;
+  mesh_scale_factors(&raw->data, use, loader->scene->mesh[index].scale);
   return index;
 }
 

@@ -1,5 +1,5 @@
 /* abd's own format between its readers: the file (own.c), bodies (own_body.c), geometry (own_geometry.c), pairs
- * (own_pair.c). See docs/scene.md. */
+ * (own_pair.c), joints (own_joint.c), drives (own_drive.c), names (own_name.c). See docs/scene.md. */
 #ifndef ABD_SCENE_OWN_H
 #define ABD_SCENE_OWN_H
 
@@ -12,7 +12,9 @@ typedef struct OwnFile {
   const Node *top;
   NamedMesh *named;        /* the file's "meshes" */
   size_t named_count;
-  size_t first_body;       /* of this file in the scene */
+  size_t first_body, body_end; /* of this file in the scene; those of files it includes follow */
+  size_t first_joint;
+  json_t *body_index, *joint_index; /* names of this file's bodies and joints, see own_name.c; NULL until needed */
 } OwnFile;
 
 /* Far above any use, so that a few bytes of a scene cannot ask for all memory. */
@@ -31,5 +33,15 @@ bool own_read_bodies(OwnFile *file);
 bool own_read_material(const Node *object, AbdBodyDef *def, char color[8]);
 #define MATERIAL_KEYS "density", "friction", "stiffness", "elasticity", "color"
 bool own_read_pairs(OwnFile *file);
+/* A copy, NAME-3, of the body called name in the file. */
+bool own_is_copy(const SceneBody *body, const char *name);
+
+/* The one body, or the one joint among the first so many of the scene, that the node names or numbers. */
+bool own_find_body(OwnFile *file, const Node *node, size_t *index);
+bool own_find_joint(OwnFile *file, const Node *node, size_t before, size_t *index);
+bool own_index_joint(OwnFile *file, size_t joint); /* from now on it is found by its name */
+
+bool own_read_joints(OwnFile *file);
+bool own_read_drives(OwnFile *file);
 
 #endif

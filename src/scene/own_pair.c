@@ -7,11 +7,14 @@
 
 typedef struct BodyList { size_t *index; size_t count; } BodyList;
 
-static bool is_named(const SceneBody *body, const char *name) {
+bool own_is_copy(const SceneBody *body, const char *name) {
   size_t length = strlen(name);
-  if (strcmp(body->name, name) == 0) return true;
   return body->copy && strncmp(body->name, name, length) == 0 && body->name[length] == '-' &&
          strspn(body->name + length + 1, "0123456789") == strlen(body->name + length + 1);
+}
+
+static bool is_named(const SceneBody *body, const char *name) {
+  return strcmp(body->name, name) == 0 || own_is_copy(body, name);
 }
 
 static bool find_bodies(OwnFile *file, const Node *node, BodyList *list) {

@@ -133,13 +133,10 @@ static bool read_problem(RigidIpc *file, const Node *top) {
                                       NULL};
   static const char *const dead[] = {"collision_eps", "do_intersection_check", NULL};
   Scene *scene = file->loader->scene;
-  Node node, joints;
+  Node node;
   double friction = 0, restitution = 0;
   if (!node_get(top, "rigid_body_problem", &node)) return node_fail(top, "expected a key \"rigid_body_problem\"");
   if (!node_check_keys(&node, known)) return false;
-  if (node_get(&node, "linear_constraints", &joints) && node_size(&joints)) {
-    return node_fail(&joints, "joints are not supported yet");
-  }
   memset(scene->world.gravity, 0, sizeof scene->world.gravity);
   if (!read_vector(&node, "gravity", scene->world.gravity, 3) ||
       !read_number(&node, "coefficient_friction", NUMBER_ANY, &friction) ||
@@ -151,7 +148,7 @@ static bool read_problem(RigidIpc *file, const Node *top) {
   scene->world.contact.friction = friction > 0 ? friction : 0;
   if (restitution > 0) scene_add_note(scene, "rigid_body_problem.coefficient_restitution has no effect");
   rigid_ipc_note_dead(file, &node, "rigid_body_problem.", dead);
-  return read_bodies(file, &node);
+  return read_bodies(file, &node) && rigid_ipc_read_joints(file, &node);
 }
 
 /* All bodies that are not dynamic form one group; a dynamic body that names the group of one of them joins it. */

@@ -1,4 +1,5 @@
-/* rigid-IPC's format between its two readers: the top level (rigid_ipc.c) and one body (rigid_ipc_body.c). */
+/* rigid-IPC's format between its readers: the top level (rigid_ipc.c), one body (rigid_ipc_body.c) and the joints of its
+ * dialects (rigid_ipc_joint.c). */
 #ifndef ABD_SCENE_RIGID_IPC_H
 #define ABD_SCENE_RIGID_IPC_H
 
@@ -12,6 +13,8 @@ typedef struct RigidIpc {
 
 /* Adds the bodies of one entry of rigid_bodies (more than one with split_components). */
 bool rigid_ipc_read_body(const RigidIpc *file, const Node *node);
+/* Adds the joints of linear_constraints; the bodies are there. */
+bool rigid_ipc_read_joints(const RigidIpc *file, const Node *problem);
 /* Notes keys that are known and have no effect; names ends with NULL. */
 void rigid_ipc_note_dead(const RigidIpc *file, const Node *object, const char *where, const char *const *names);
 

@@ -34,18 +34,22 @@ static int add_inline(const RigidIpc *file, const Node *node, const MeshUse *use
   char key[64];
   if (!inline_mesh_read(node, "faces", &data)) return -1;
   bool ok = mesh_scaled(&data, use, &scaled);
-  mesh_data_free(&data);
   snprintf(key, sizeof key, "inline|%zu", file->loader->scene->mesh_count);
+  double scale[3];
+  mesh_scale_factors(&data, use, scale);
+  mesh_data_free(&data);
   int index = ok ? scene_add_mesh(file->loader->scene, key, "inline mesh", &scaled) : -1;
   if (index < 0) loader_out_of_memory(file->loader);
+  else memcpy(file->loader->scene->mesh[index].scale, scale, sizeof scale);
   return index;
 }
 
-static int read_mesh(const RigidIpc *file, const Node *node, const char **name) {
+/* path: the mesh's file, in which back-slashes are separators too. */
+static int read_mesh(const RigidIpc *file, const Node *node, char path[1200]) {
   double dimensions[3];
   MeshUse use = {.scale = {1, 1, 1}};
   Node mesh;
-  *name = "inline mesh";
+  snprintf(path, 1200, "inline mesh");
   if (!read_use(node, &use, dimensions)) return -1;
   if (!node_get(node, "mesh", &mesh) || (json_is_string(mesh.value) && !json_string_value(mesh.value)[0])) {
     if (json_object_get(node->value, "vertices")) return add_inline(file, node, &use);
@@ -56,8 +60,10 @@ static int read_mesh(const RigidIpc *file, const Node *node, const char **name) 
     node_expected(&mesh, "a file name");
     return -1;
   }
-  *name = json_string_value(mesh.value);
-  return store_mesh(file->loader, &mesh, *name, &use);
+  snprintf(path, 1200, "%s", json_string_value(mesh.value));
+  for (char *c = path; *c; c++)
+    if (*c == '\\') *c = '/';
+  return store_mesh(file->loader, &mesh, path, &use);
 }
 
 /* A number or a vector of up to 6 flags; all true makes the body static whatever its type. */
@@ -167,6 +173,7 @@ static bool add_components(const RigidIpc *file, const Node *node, const char *n
     int index = scene_find_mesh(scene, key);
     if (index < 0 && mesh_extract(&scene->mesh[mesh].data, component, (uint32_t)i, &part)) {
       index = scene_add_mesh(scene, key, scene->mesh[mesh].name, &part);
+      if (index >= 0) memcpy(scene->mesh[index].scale, scene->mesh[mesh].scale, sizeof scene->mesh[index].scale);
     }
     ok = index >= 0 ? add_body(file, node, name, index, def) : loader_out_of_memory(file->loader);
   }
@@ -206,14 +213,14 @@ bool rigid_ipc_read_body(const RigidIpc *file, const Node *node) {
       "oriented", "is_oriented", "polygons", "masses", "time_stepper", "ipc_comparison_enabled", NULL};
   AbdBodyDef def = abd_default_body_def();
   bool enabled = true, split = false;
-  const char *name;
+  char path[1200];
   if (!node_check_keys(node, known) || !read_bool(node, "enabled", &enabled)) return false;
   rigid_ipc_note_dead(file, node, "rigid_bodies[]: ", dead);
   if (!enabled) return true;
   if (file->stiffness > 0) def.stiffness = file->stiffness;
   if (!read_motion(node, &def) || !read_bool(node, "split_components", &split)) return false;
   clear_fixed_motion(&def);
-  int mesh = read_mesh(file, node, &name);
+  int mesh = read_mesh(file, node, path);
   if (mesh < 0) return false;
-  return split ? add_components(file, node, name, mesh, &def) : add_body(file, node, name, mesh, &def);
+  return split ? add_components(file, node, path, mesh, &def) : add_body(file, node, path, mesh, &def);
 }

@@ -68,7 +68,8 @@ AbdWorld *scene_build(const Scene *scene, int threads, SceneError *error) {
     return NULL;
   }
   AbdMeshId *mesh = calloc(scene->mesh_count + 1, sizeof *mesh);
-  bool ok = mesh ? add_bodies(scene, world, mesh, error) && add_pairs(scene, world, error)
+  bool ok = mesh ? add_bodies(scene, world, mesh, error) && add_pairs(scene, world, error) &&
+                       scene_build_joints(scene, world, error)
                  : scene_fail(error, "out of memory while building the world");
   free(mesh);
   if (ok) return world;
@@ -132,5 +133,5 @@ bool scene_apply(const Scene *scene, AbdWorld *world, SceneError *error) {
     if (status == ABD_OK && body->forces_count) status = apply_force(scene, i, world);
     if (status != ABD_OK) return scene_fail(error, "body %zu (%.200s): %s", i + 1, body->name, abd_world_error(world));
   }
-  return true;
+  return scene_apply_drives(scene, world, error);
 }

@@ -39,11 +39,18 @@ void scene_destroy(Scene *scene) {
     free(scene->body[i].path);
     free(scene->body[i].forces);
   }
+  for (size_t i = 0; i < scene->joint_count; i++) {
+    free(scene->joint[i].name);
+    free(scene->joint[i].drive);
+  }
   for (size_t i = 0; i < scene->note_count; i++) free(scene->note[i]);
+  for (size_t i = 0; i < scene->material_count; i++) free(scene->material[i]);
+  free(scene->material);
   free(scene->mesh);
   free(scene->body);
   free(scene->exclude);
   free(scene->pair_friction);
+  free(scene->joint);
   free(scene->note);
   free(scene->name);
   free(scene->text);
@@ -66,7 +73,7 @@ int scene_add_mesh(Scene *scene, const char *key, const char *name, MeshData *da
     mesh_data_free(data);
     return -1;
   }
-  *mesh = (SceneMesh){.name = own_name, .key = own_key, .data = *data};
+  *mesh = (SceneMesh){.name = own_name, .key = own_key, .data = *data, .scale = {1, 1, 1}};
   *data = (MeshData){0};
   return (int)scene->mesh_count - 1;
 }
@@ -80,6 +87,18 @@ SceneBody *scene_add_body(Scene *scene, const char *name, int mesh) {
   }
   *body = (SceneBody){.name = own_name, .mesh = mesh, .def = abd_default_body_def(), .motion_end = INFINITY};
   return body;
+}
+
+SceneJoint *scene_add_joint(Scene *scene, const char *name, AbdJointKind kind) {
+  char *own_name = strdup(name);
+  SceneJoint *joint = own_name ? array_add(&scene->joint, &scene->joint_count, sizeof *joint) : NULL;
+  if (!joint) {
+    free(own_name);
+    return NULL;
+  }
+  *joint = (SceneJoint){.name = own_name, .def = abd_default_joint_def()};
+  joint->def.kind = kind;
+  return joint;
 }
 
 bool scene_add_note(Scene *scene, const char *format, ...) {

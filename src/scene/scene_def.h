@@ -11,6 +11,7 @@ typedef struct SceneMesh {
   char *key;               /* what it was made of: bodies with equal keys share the mesh */
   MeshData data;           /* scaled */
   double thickness;
+  double scale[3];         /* data = scale times the coordinates of the mesh's file */
   bool half_space;
 } SceneMesh;
 
@@ -33,6 +34,15 @@ typedef struct SceneBody {
 
 typedef struct ScenePair { size_t a, b; double friction; } ScenePair; /* friction only for pair_friction */
 
+typedef struct DriveKey { double time, value; } DriveKey;
+
+typedef struct SceneJoint {
+  char *name;
+  AbdJointDef def;         /* points and axes of the world at the start; name is filled in by scene_build */
+  DriveKey *drive;         /* keys of def.drive.target, linear in between, held before the first and after the last */
+  size_t drive_count;      /* 0: the target stays */
+} SceneJoint;
+
 struct Scene {
   char *name;
   AbdWorldDef world;
@@ -46,6 +56,10 @@ struct Scene {
   size_t exclude_count;
   ScenePair *pair_friction;
   size_t pair_friction_count;
+  SceneJoint *joint;
+  size_t joint_count;
+  char **material;         /* names of the file's materials */
+  size_t material_count;
   char **note;
   size_t note_count;
   char *text;              /* of scene_text, made when first asked for */
@@ -62,7 +76,13 @@ int scene_find_mesh(const Scene *scene, const char *key);
 /* Takes data over (also on failure, which is lack of memory: -1). */
 int scene_add_mesh(Scene *scene, const char *key, const char *name, MeshData *data);
 SceneBody *scene_add_body(Scene *scene, const char *name, int mesh);
+SceneJoint *scene_add_joint(Scene *scene, const char *name, AbdJointKind kind);
+/* Where a point (offset = 1) or a direction (offset = 0) in the coordinates of the body's mesh file is at the start. */
+void scene_body_to_world(const Scene *scene, size_t body, double offset, const double from[3], double to[3]);
 bool scene_add_note(Scene *scene, const char *format, ...) __attribute__((format(printf, 2, 3))); /* each text once */
+/* The joints of scene_build and scene_apply. */
+bool scene_build_joints(const Scene *scene, AbdWorld *world, SceneError *error);
+bool scene_apply_drives(const Scene *scene, AbdWorld *world, SceneError *error);
 void scene_note_mesh(Scene *scene, const char *name, const MeshData *mesh); /* triangles dropped, vertices merged */
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "scene/joint_measure.h"
 #include "scene/packed.h"
 #include "scene/scene_def.h"
 
@@ -181,6 +182,82 @@ static bool put_pairs(json_t *top, const Scene *scene) {
   return ok;
 }
 
+static json_t *id_list(uint32_t a, uint32_t b) {
+  json_t *list = json_array();
+  json_array_append_new(list, json_integer((json_int_t)a - 1));
+  if (b) json_array_append_new(list, json_integer((json_int_t)b - 1));
+  return list;
+}
+
+static bool put_limits(json_t *object, const char *key, const double limit[2]) {
+  if (!isfinite(limit[0]) && !isfinite(limit[1])) return true;
+  json_t *list = put_new(object, key, json_array());
+  bool ok = list != NULL;
+  for (int i = 0; i < 2; i++)
+    ok = json_array_append_new(list, isfinite(limit[i]) ? json_real(limit[i]) : json_null()) == 0 && ok;
+  return ok;
+}
+
+static bool put_coordinate(json_t *object, const AbdJointDef *def) {
+  return put_limits(object, "limits", def->limit) && put_limits(object, "angle_limits", def->angle_limit) &&
+         put(object, "stiffness", json_real(def->stiffness)) && put(object, "rest", json_real(def->rest)) &&
+         put(object, "damping", json_real(def->damping)) && put(object, "friction", json_real(def->friction));
+}
+
+static bool put_joint(json_t *joints, const SceneJoint *joint) {
+  const AbdJointDef *def = &joint->def;
+  json_t *object = append_object(joints);
+  bool ok = put(object, "name", text_value(joint->name)) &&
+            put(object, "type", json_string(abd_joint_kind_name(def->kind)));
+  if (def->kind == ABD_JOINT_GEAR)
+    return ok && put(object, "joints", id_list(def->joint_a.id, def->joint_b.id)) &&
+           put(object, "ratio", json_real(def->ratio));
+  return ok && put(object, "bodies", id_list(def->body_a.id, def->body_b.id)) &&
+         put_vector(object, "point", def->point, 3) &&
+         (isnan(def->point_b[0]) || put_vector(object, "point_b", def->point_b, 3)) &&
+         put_vector_unless_zero(object, "axis", def->axis) && put_vector_unless_zero(object, "axis_b", def->axis_b) &&
+         (def->kind != ABD_JOINT_SCREW || put(object, "pitch", json_real(def->pitch))) &&
+         (def->length < 0 || put(object, "length", json_real(def->length))) &&
+         (!def->free || put(object, "free", json_true())) && (!def->collide || put(object, "collide", json_true())) &&
+         (!joint_moves(def) || put_coordinate(object, def));
+}
+
+static json_t *drive_value(const SceneJoint *joint) {
+  if (!joint->drive_count) return json_real(joint->def.drive.target);
+  json_t *keys = json_array();
+  for (size_t i = 0; i < joint->drive_count; i++) {
+    json_t *key = json_array();
+    json_array_append_new(key, json_real(joint->drive[i].time));
+    json_array_append_new(key, json_real(joint->drive[i].value));
+    if (json_array_size(key) == 2) json_array_append_new(keys, key);
+    else json_decref(key);
+  }
+  if (json_array_size(keys) == joint->drive_count) return keys;
+  json_decref(keys);
+  return NULL;
+}
+
+static bool put_drive(json_t *drives, const SceneJoint *joint, size_t index) {
+  static const char *const types[] = {"", "torque", "speed", "position"};
+  const AbdDrive *drive = &joint->def.drive;
+  json_t *object = append_object(drives);
+  return put(object, "joint", json_integer((json_int_t)index)) && put(object, "type", json_string(types[drive->kind])) &&
+         put(object, "value", drive_value(joint)) &&
+         (!isfinite(drive->max_effort) || put(object, "max", json_real(drive->max_effort))) &&
+         (drive->kind != ABD_DRIVE_POSITION || (put(object, "stiffness", json_real(drive->stiffness)) &&
+                                                put(object, "damping", json_real(drive->damping))));
+}
+
+static bool put_joints(json_t *top, const Scene *scene) {
+  if (!scene->joint_count) return true;
+  json_t *joints = put_new(top, "joints", json_array()), *drives = put_new(top, "drives", json_array());
+  bool ok = joints && drives;
+  for (size_t i = 0; ok && i < scene->joint_count; i++)
+    ok = put_joint(joints, &scene->joint[i]) &&
+         (scene->joint[i].def.drive.kind == ABD_DRIVE_NONE || put_drive(drives, &scene->joint[i], i));
+  return ok;
+}
+
 static char *write_text(const Scene *scene) {
   json_t *top = json_object();
   size_t *number = calloc(scene->mesh_count + 1, sizeof *number);
@@ -188,7 +265,7 @@ static char *write_text(const Scene *scene) {
   json_t *bodies = put_new(top, "bodies", json_array());
   for (size_t i = 0; ok && i < scene->body_count; i++)
     ok = put_body(bodies, &scene->body[i], number[scene->body[i].mesh]);
-  ok = ok && put_pairs(top, scene);
+  ok = ok && put_pairs(top, scene) && put_joints(top, scene);
   char *text = ok ? json_dumps(top, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
   json_decref(top);
   free(number);

@@ -77,16 +77,6 @@ bool shape_sphere(double radius, int subdivisions, MeshData *out) {
   return finish(ok, out);
 }
 
-/* A circle of vertices at height z; its first index is the mesh's vertex count before the call. */
-static bool add_ring(MeshData *m, double radius, double z, int segments) {
-  bool ok = true;
-  for (int i = 0; ok && i < segments; i++) {
-    double angle = 2 * pi * i / segments;
-    ok = mesh_add_vertex(m, radius * cos(angle), radius * sin(angle), z);
-  }
-  return ok;
-}
-
 static bool stitch(MeshData *m, uint32_t low, uint32_t high, int segments) {
   bool ok = true;
   for (uint32_t i = 0, n = (uint32_t)segments; ok && i < n; i++) {
@@ -106,28 +96,63 @@ static bool close_ring(MeshData *m, uint32_t ring, uint32_t apex, bool up, int s
   return ok;
 }
 
-/* Pole, rings, pole: the surface of revolution of a profile from below to above. */
-static bool revolve(double bottom, const double (*profile)[2], int count, double top, int segments, MeshData *out) {
-  uint32_t n = (uint32_t)segments;
+bool shape_loft(const Loft *loft, MeshData *out) {
+  uint32_t n = (uint32_t)loft->segments, poles = loft->closed ? 0 : 2;
+  uint32_t last = poles + n * (uint32_t)(loft->ring_count - 1);
   *out = (MeshData){0};
-  bool ok = mesh_add_vertex(out, 0, 0, bottom) && mesh_add_vertex(out, 0, 0, top);
-  for (int i = 0; ok && i < count; i++) {
-    ok = add_ring(out, profile[i][0], profile[i][1], segments);
-    if (ok && i) ok = stitch(out, 2 + n * (uint32_t)(i - 1), 2 + n * (uint32_t)i, segments);
+  bool ok = loft->closed || (mesh_add_vertex(out, loft->first[0], loft->first[1], loft->first[2]) &&
+                             mesh_add_vertex(out, loft->last[0], loft->last[1], loft->last[2]));
+  for (int i = 0; ok && i < loft->ring_count; i++) {
+    for (int k = 0; ok && k < loft->segments; k++) {
+      double x[3];
+      loft->point(loft->form, i, k, x);
+      ok = mesh_add_vertex(out, x[0], x[1], x[2]);
+    }
+    if (ok && i) ok = stitch(out, poles + n * (uint32_t)(i - 1), poles + n * (uint32_t)i, loft->segments);
   }
-  ok =
-      ok && close_ring(out, 2, 0, false, segments) && close_ring(out, 2 + n * (uint32_t)(count - 1), 1, true, segments);
+  if (loft->closed) return finish(ok && stitch(out, last, 0, loft->segments), out);
+  ok = ok && close_ring(out, poles, 0, false, loft->segments) && close_ring(out, last, 1, true, loft->segments);
   return finish(ok, out);
+}
+
+typedef struct Revolution { const double (*profile)[2]; int segments; } Revolution;
+
+static void circle_point(const void *form, int ring, int segment, double x[3]) {
+  const Revolution *r = form;
+  double angle = 2 * pi * segment / r->segments;
+  x[0] = r->profile[ring][0] * cos(angle), x[1] = r->profile[ring][0] * sin(angle), x[2] = r->profile[ring][1];
+}
+
+bool shape_revolve(double bottom, const double (*profile)[2], int count, double top, int segments, MeshData *out) {
+  Revolution form = {profile, segments};
+  Loft loft = {.point = circle_point, .form = &form, .ring_count = count, .segments = segments,
+               .first = {0, 0, bottom}, .last = {0, 0, top}};
+  return shape_loft(&loft, out);
+}
+
+bool shape_append(MeshData *mesh, MeshData *other, const double offset[3]) {
+  uint32_t first = (uint32_t)mesh->vertex_count;
+  bool ok = true;
+  for (size_t i = 0; ok && i < other->vertex_count; i++) {
+    const double *x = other->vertex + 3 * i;
+    ok = mesh_add_vertex(mesh, x[0] + offset[0], x[1] + offset[1], x[2] + offset[2]);
+  }
+  for (size_t i = 0; ok && i < other->triangle_count; i++) {
+    const uint32_t *t = other->triangle + 3 * i;
+    ok = mesh_add_triangle(mesh, first + t[0], first + t[1], first + t[2]);
+  }
+  mesh_data_free(other);
+  return ok;
 }
 
 bool shape_cylinder(double radius, double height, int segments, MeshData *out) {
   const double profile[2][2] = {{radius, -height / 2}, {radius, height / 2}};
-  return revolve(-height / 2, profile, 2, height / 2, segments, out);
+  return shape_revolve(-height / 2, profile, 2, height / 2, segments, out);
 }
 
 bool shape_cone(double radius, double height, int segments, MeshData *out) {
   const double profile[1][2] = {{radius, -height / 4}};
-  return revolve(-height / 4, profile, 1, 3 * height / 4, segments, out);
+  return shape_revolve(-height / 4, profile, 1, 3 * height / 4, segments, out);
 }
 
 bool shape_capsule(double radius, double height, int segments, MeshData *out) {
@@ -139,7 +164,7 @@ bool shape_capsule(double radius, double height, int segments, MeshData *out) {
     profile[half + i][1] = z;
     profile[half - 1 - i][1] = -z;
   }
-  return revolve(-radius - height / 2, (const double(*)[2])profile, 2 * half, radius + height / 2, segments, out);
+  return shape_revolve(-radius - height / 2, (const double(*)[2])profile, 2 * half, radius + height / 2, segments, out);
 }
 
 /* The centre line: a circle whose halves x > 0 and x < 0 are moved apart; straight pieces join them. */

@@ -19,4 +19,19 @@ bool shape_grid(const double size[2], const int cells[2], MeshData *out);
 /* A square of the given size whose first triangle faces along the normal. */
 bool shape_half_space(const double normal[3], double size, MeshData *out);
 
+/* Rings of points stitched to each other, each ring counter-clockwise seen from where the next ones lie: pole, rings,
+ * pole, or, closed, the last ring stitched to the first. A body of revolution, a gear, a screw. */
+typedef struct Loft {
+  void (*point)(const void *form, int ring, int segment, double x[3]);
+  const void *form;
+  int ring_count, segments;
+  bool closed;
+  double first[3], last[3]; /* the poles before the first and after the last ring */
+} Loft;
+bool shape_loft(const Loft *loft, MeshData *out);
+/* A pole at the height bottom, circles of profile[i] = {radius, height} about the z axis, a pole at the height top. */
+bool shape_revolve(double bottom, const double (*profile)[2], int count, double top, int segments, MeshData *out);
+/* Adds the mesh other, moved, and frees it. */
+bool shape_append(MeshData *mesh, MeshData *other, const double offset[3]);
+
 #endif

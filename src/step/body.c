@@ -8,12 +8,14 @@
 
 static double node_mass(const Body *b, int k) { return k == 0 ? b->pull : component(b->weight, k - 1); }
 
+static double inertia(const Step *step, int body, int k) { return step->inertia[body] * node_mass(&step->model->body[body], k); }
+
 static bool elastic(const Body *b) { return b->motion == ABD_MOTION_DYNAMIC && b->freedom.rotations < 3; }
 
 double body_energy(const Step *step, int body, const Affine *q) {
   const Body *b = &step->model->body[body];
   double e = 0;
-  for (int k = 0; k < 4; k++) e += 0.5 * node_mass(b, k) * norm_sq(sub(q->n[k], step->target[body].n[k]));
+  for (int k = 0; k < 4; k++) e += 0.5 * inertia(step, body, k) * norm_sq(sub(q->n[k], step->target[body].n[k]));
   if (elastic(b)) e += step->h2 * b->volume * elastic_energy((int)b->elasticity, b->stiffness, affine_linear(q));
   return e;
 }
@@ -21,7 +23,7 @@ double body_energy(const Step *step, int body, const Affine *q) {
 Affine body_gradient(const Step *step, int body, const Affine *q) {
   const Body *b = &step->model->body[body];
   Affine g;
-  for (int k = 0; k < 4; k++) g.n[k] = scale(node_mass(b, k), sub(q->n[k], step->target[body].n[k]));
+  for (int k = 0; k < 4; k++) g.n[k] = scale(inertia(step, body, k), sub(q->n[k], step->target[body].n[k]));
   if (elastic(b)) {
     Mat3 s = elastic_gradient((int)b->elasticity, b->stiffness, affine_linear(q));
     for (int k = 0; k < 3; k++) g.n[k + 1] = add_scaled(g.n[k + 1], step->h2 * b->volume, s.c[k]);
@@ -38,7 +40,26 @@ void body_hessian(const Step *step, int body, const Affine *q, double damping, d
     for (int j = 0; j < 9; j++)
       for (int i = 0; i < 9; i++) h[12 * (j + 3) + i + 3] = f * s[9 * j + i];
   }
-  for (int i = 0; i < 12; i++) h[13 * i] += (1 + damping) * node_mass(b, i / 3);
+  for (int i = 0; i < 12; i++) h[13 * i] += (1 + damping) * inertia(step, body, i / 3);
+}
+
+Vec3 body_turn(const Affine *q, const Affine *d) {
+  return mat3_axial(mat3_mul(affine_linear(d), mat3_transpose(affine_linear(q))));
+}
+
+/* With dA = [w] A + rest, A -> exp([w]) (A + rest). The path to it is still a straight line in q. */
+Affine body_retract(const Body *b, const Affine *q, Affine d) {
+  if (b->motion != ABD_MOTION_DYNAMIC || b->freedom.rotations == 3) return d;
+  Mat3 a = affine_linear(q), da = affine_linear(&d);
+  Vec3 w = body_turn(q, &d);
+  Mat3 rest = mat3_sub(mat3_add(a, da), mat3_mul(mat3_skew(w), a));
+  return affine(d.n[0], mat3_sub(mat3_mul(mat3_exp(w), rest), a));
+}
+
+Affine body_turned(const Body *b, const Affine *q, const Affine *d) {
+  if (b->motion != ABD_MOTION_DYNAMIC || b->freedom.rotations == 3) return *d;
+  Mat3 a = affine_linear(q);
+  return affine(d->n[0], mat3_sub(mat3_mul(mat3_exp(body_turn(q, d)), a), a));
 }
 
 double body_speed(const Step *step, int body, const Affine *d) {

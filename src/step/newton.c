@@ -1,22 +1,22 @@
 /* The step: targets, then Newton with retraction, continuous collision bound and line search until every island is done. */
-#include "step/step.h"
+#include "step/joint.h"
 
 #include <string.h>
 
 enum { MAX_TRIALS = 60, MAX_CUTS = 6 };
+static const double worthwhile = 0.1; /* of what the slope promises, the least a step must gain; Newton's gains half of it */
 
 static bool moves(const Step *s, int body) { return s->island[body] >= 0; }
 static Island *island_of(const Step *s, int body) { return &s->islands[s->island[body]]; }
 
-/* From Newton's straight step dA to one that lands on rotations: with dA = [w] A + rest, A -> exp([w]) (A + rest). The
- * path to it is still a straight line in q. */
-static Affine retract(const Body *b, const Affine *q, Affine d) {
-  if (b->motion != ABD_MOTION_DYNAMIC || b->freedom.rotations == 3) return d;
-  Mat3 a = affine_linear(q), da = affine_linear(&d);
-  Vec3 w = mat3_axial(mat3_mul(da, mat3_transpose(a)));
-  Mat3 rest = mat3_sub(mat3_add(a, da), mat3_mul(mat3_skew(w), a));
-  Affine r = affine(d.n[0], mat3_sub(mat3_mul(mat3_exp(w), rest), a));
-  return b->fixed ? freedom_project(b, r) : r;
+/* The step of a body by itself: free ones bend. Linked ones bend with all of their island, where that is worth closing the
+ * joints again. */
+static Affine bent_step(const Step *s, int body, const Affine *straight) {
+  const Body *b = &s->model->body[body];
+  bool linked = linkage_of(&s->model->linkage, body) != NULL;
+  if (linked && !island_of(s, body)->bends) return *straight;
+  Affine d = body_retract(b, &s->q[body], *straight);
+  return b->fixed && !linked ? freedom_project(b, d) : d;
 }
 
 static bool is_active(const Island *g) { return g->progress == ISLAND_ACTIVE; }
@@ -33,26 +33,53 @@ static bool any_searching(const Step *s) {
   return false;
 }
 
-/* direction = retract(fraction * newton) for the islands still aiming, and its slope. The retraction bends the step by a
+/* Linked bodies that turn by no more than this are stretched by less than elasticity notices: 5e-9. */
+static const double small_turn = 1e-4;
+
+static void judge_bends(Step *s) {
+  const Linkage *l = &s->model->linkage;
+  for (int k = 0; k < s->island_count; k++)
+    if (s->islands[k].aiming) s->islands[k].bends = false;
+  for (int k = 0; k < l->linked_count; k++) {
+    int i = l->linked[k].body;
+    Island *g = island_of(s, i);
+    if (g->aiming && g->fraction * norm(body_turn(&s->q[i], &s->newton[i])) > small_turn) g->bends = true;
+  }
+}
+
+static bool any_bends(const Step *s) {
+  for (int k = 0; s->model->linkage.linked_count && k < s->island_count; k++)
+    if (s->islands[k].aiming && s->islands[k].bends) return true;
+  return false;
+}
+
+/* direction = bent step of fraction * newton for the islands still aiming, and its slope. The retraction bends the step by a
  * term quadratic in the fraction, so where the bent step is hardly downhill a shorter one is: halve until it is. */
-static void aim_once(Step *s) {
+static bool aim_once(Step *s, Backend *backend) {
+  judge_bends(s);
+  for (int j = 0; j < s->model->moving_count; j++) {
+    int i = s->model->moving[j];
+    const Island *g = island_of(s, i);
+    Affine zero = affine_sub(s->newton[i], s->newton[i]), straight = affine_add_scaled(zero, g->fraction, s->newton[i]);
+    if (g->aiming) s->direction[i] = bent_step(s, i, &straight);
+  }
+  if (any_bends(s) && !backend->close(backend, s)) return false;
   for (int k = 0; k < s->island_count; k++)
     if (s->islands[k].aiming) s->islands[k].slope = s->islands[k].newton_slope = 0;
   for (int j = 0; j < s->model->moving_count; j++) {
     int i = s->model->moving[j];
     Island *g = island_of(s, i);
     if (!g->aiming) continue;
-    Affine zero = affine_sub(s->newton[i], s->newton[i]);
-    s->direction[i] = retract(&s->model->body[i], &s->q[i], affine_add_scaled(zero, g->fraction, s->newton[i]));
     g->slope += affine_dot(&s->gradient[i], &s->direction[i]);
     g->newton_slope += affine_dot(&s->gradient[i], &s->newton[i]);
   }
+  return true;
 }
 
-static void aim(Step *s) {
+static bool aim(Step *s, Backend *backend) {
   for (int k = 0; k < s->island_count; k++) s->islands[k].aiming = s->islands[k].searching;
   for (bool any = true; any;) {
-    aim_once(s);
+    if (!aim_once(s, backend)) return false;
     any = false;
     for (int k = 0; k < s->island_count; k++) {
       Island *g = &s->islands[k];
@@ -63,6 +90,7 @@ static void aim(Step *s) {
       any |= g->aiming;
     }
   }
+  return true;
 }
 
 /* A damped step says nothing about what is left: small ones end the damping, not the island. */
@@ -94,12 +122,22 @@ static void judge_residual(Step *s) {
     if (is_active(&s->islands[k])) judge_last(&s->islands[k], s->model->def.solver.tolerance);
 }
 
+/* The linked bodies' trial poses made anew from their unknowns: joints hold to rounding, however many steps are taken. */
+static void snap_trial(Step *s) {
+  const Linkage *l = &s->model->linkage;
+  for (int k = 0; k < l->linked_count; k++)
+    if (island_of(s, l->linked[k].body)->trying) linkage_read(&l->linked[k], &s->trial[l->linked[k].body], s->unknown + 12 * k);
+  for (int k = 0; k < l->linked_count; k++)
+    if (island_of(s, l->linked[k].body)->trying) s->trial[l->linked[k].body] = linkage_pose(l, &l->linked[k], s->unknown);
+}
+
 static void place_trial(Step *s) {
   for (int j = 0; j < s->model->moving_count; j++) {
     int i = s->model->moving[j];
     const Island *g = island_of(s, i);
     if (g->trying) s->trial[i] = affine_add_scaled(s->q[i], g->length, s->direction[i]);
   }
+  snap_trial(s);
 }
 
 /* Tight contacts and large free motions share one step length: where the path of the free ones curves into a contact, only
@@ -109,19 +147,26 @@ static void adapt_damping(Island *g, double length) {
   if (length > 0.5) g->damping = g->damping > 0.2 ? g->damping / 8 : 0;
 }
 
+static int joint_island(const Step *s, int joint) {
+  int body = joint_body(s->model, joint);
+  return body < 0 ? -1 : s->island[body];
+}
+
 static void accept(Step *s, Backend *backend, int k) {
   Island *g = &s->islands[k];
+  backend->accept(backend, s, k);
   for (int j = g->first; j < g->first + g->body_count; j++) {
     int i = s->member[j];
     s->q[i] = s->trial[i];
     s->energy[i] = s->energy_trial[i];
   }
-  backend->accept(backend, s, k);
+  if (g->jointed)
+    for (int j = 0; j < s->model->joint_count; j++)
+      if (joint_island(s, j) == k) joint_accept(s, j);
   g->searching = g->trying = false;
   double length = g->fraction * g->length;
   if (length < s->report->step_length) s->report->step_length = length;
   adapt_damping(g, length);
-  g->caution = g->halvings > 0 ? 1 : 0.5 * g->caution;
 }
 
 /* Aims, and cuts what would cross: a cut step is aimed anew, shorter, because half a bent step is not the bent half step.
@@ -129,7 +174,7 @@ static void accept(Step *s, Backend *backend, int k) {
 static bool clear_paths(Step *s, Backend *backend) {
   do {
     for (int k = 0; k < s->island_count; k++) s->islands[k].joined = false;
-    aim(s);
+    if (!aim(s, backend)) return false;
     if (!backend->reach(backend, s)) return false;
   } while (any_joined(s));
   if (!backend->bound(backend, s)) return false;
@@ -146,8 +191,8 @@ static bool clear_paths(Step *s, Backend *backend) {
   return true;
 }
 
-/* Shortens the step of each searching island until its energy falls by 1e-4 of what the slope promises, rounding allowed
- * for; a last step only has to stay inside the barriers. */
+/* Shortens the step of each searching island until its energy falls by a share of what the slope promises, rounding allowed
+ * for (a tiny share would let steps pass that overshoot by as much as they should go, and come back for ever); a last step only has to stay inside the barriers. */
 static bool line_search(Step *s, Backend *backend) {
   for (int k = 0; k < s->island_count; k++) {
     Island *g = &s->islands[k];
@@ -163,7 +208,7 @@ static bool line_search(Step *s, Backend *backend) {
     for (int k = 0; k < s->island_count; k++) {
       Island *g = &s->islands[k];
       if (!g->trying) continue;
-      bool fine = g->last ? g->change < INFINITY : g->change <= 1e-4 * g->length * g->slope + g->noise;
+      bool fine = g->last ? g->change < INFINITY : g->change <= worthwhile * g->length * g->slope + g->noise;
       if (fine) {
         accept(s, backend, k);
       } else {
@@ -221,7 +266,7 @@ static void guard_gaps(Step *s, Backend *backend) {
   }
 }
 
-/* Islands whose last step was whole are done, or go on with renewed friction. */
+/* Islands whose last step was whole are done, or go on with renewed friction and joints that are closed better. */
 static bool conclude(Step *s, Backend *backend) {
   for (int k = 0; k < s->island_count; k++) {
     Island *g = &s->islands[k];
@@ -229,6 +274,8 @@ static bool conclude(Step *s, Backend *backend) {
     bool changed = false;
     g->lags++;
     if (g->lags < s->model->def.contact.friction_iterations && !backend->renew_friction(backend, s, k, &changed)) return false;
+    for (int j = 0; g->jointed && j < s->model->joint_count; j++)
+      if (joint_island(s, j) == k) changed |= joint_renew(s, j);
     if (!changed) g->progress = ISLAND_DONE;
   }
   return true;
@@ -245,8 +292,12 @@ static bool fly(Step *s, Backend *backend) {
   }
   for (int j = 0; j < s->model->moving_count; j++) {
     int i = s->model->moving[j];
-    s->direction[i] = affine_sub(island_of(s, i)->touching ? s->q[i] : s->target[i], s->q[i]);
+    const Island *g = island_of(s, i);
+    s->direction[i] = affine_sub(g->touching ? s->q[i] : s->target[i], s->q[i]);
+    if (g->jointed && !g->touching) s->direction[i] = body_turned(&s->model->body[i], &s->q[i], &s->direction[i]);
   }
+  for (int k = 0; k < s->island_count; k++) s->islands[k].aiming = s->islands[k].bends = !s->islands[k].touching && s->islands[k].jointed;
+  if (any_bends(s) && !backend->close(backend, s)) return false;
   if (any && !backend->reach(backend, s)) return false;
   for (int k = 0; k < s->island_count; k++) {
     Island *g = &s->islands[k];
@@ -265,7 +316,8 @@ static bool fly(Step *s, Backend *backend) {
     Island *g = &s->islands[k];
     bool flew = g->trying && g->change <= 0;
     if (flew) accept(s, backend, k);
-    g->progress = flew && !g->touching && s->model->def.integrator == ABD_INTEGRATOR_RIGID ? ISLAND_DONE : ISLAND_ACTIVE;
+    bool rigid = s->model->def.integrator == ABD_INTEGRATOR_RIGID && !g->jointed;
+    g->progress = flew && !g->touching && rigid ? ISLAND_DONE : ISLAND_ACTIVE;
     g->searching = false;
   }
   return stay(s, backend);
@@ -325,6 +377,20 @@ static void report_targets(Step *s) {
   }
 }
 
+static void report_joints(Step *s) {
+  AbdStepReport *r = s->report;
+  for (int j = 0; j < s->model->joint_count; j++) {
+    double gap = joint_gap(s, j, s->q);
+    r->energy[ABD_TERM_JOINT] += s->joint[j].energy / s->h2;
+    if (!(gap > r->joint_residual)) continue;
+    r->joint_residual = gap;
+    r->worst_joint.id = (uint32_t)j + 1;
+  }
+  if (r->joint_residual <= s->model->joint_tolerance || r->outcome != ABD_CONVERGED) return;
+  r->outcome = ABD_JOINT_OPEN;
+  r->culprit[0].id = (uint32_t)joint_body(s->model, (int)r->worst_joint.id - 1) + 1;
+}
+
 /* NaN never spreads: a force or a speed beyond what numbers hold ends the step before it begins. */
 static bool targets_finite(const Step *s, Backend *backend) {
   for (int i = 0; i < s->model->body_count; i++)
@@ -346,12 +412,16 @@ bool step_run(Step *s, Backend *backend, const State *state, State *after, AbdSt
   report->step_length = 1;
   memcpy(s->q, state->q, (size_t)m->body_count * sizeof(Affine));
   predict_targets(s);
-  if (!targets_finite(s, backend) || !backend->begin(backend, s) || !fly(s, backend)) return false;
+  if (!targets_finite(s, backend)) return false;
+  joints_begin(s);
+  if (!backend->begin(backend, s) || !fly(s, backend)) return false;
   for (int i = 0; any_active(s) && i < m->def.solver.max_iterations; i++)
     if (!iterate(s, backend)) return false;
   report_islands(s);
   report_targets(s);
+  report_joints(s);
   predict_finish(s, after);
+  joints_finish(s, after);
   after->step = state->step + 1;
   return backend->finish(backend, s, after);
 }
@@ -368,11 +438,14 @@ bool step_init(Step *s, const Model *model) {
   s->island = mem_zeroed(n, sizeof(int));
   s->islands = mem_zeroed(n, sizeof(Island));
   s->member = mem_zeroed(n, sizeof(int));
-  return s->energy && s->energy_trial && s->island && s->islands && s->member;
+  s->inertia = mem_zeroed(n, sizeof(double));
+  s->joint = mem_zeroed((size_t)model->joint_count, sizeof(JointTerm));
+  s->unknown = mem_zeroed((size_t)model->linkage.linked_count * 12, sizeof(double));
+  return s->inertia && s->joint && s->unknown && s->energy && s->energy_trial && s->island && s->islands && s->member;
 }
 
 void step_destroy(Step *s) {
-  void *array[] = {s->q, s->trial, s->target, s->gradient, s->newton, s->direction, s->energy, s->energy_trial, s->island, s->islands, s->member};
+  void *array[] = {s->q, s->trial, s->target, s->gradient, s->newton, s->direction, s->energy, s->energy_trial, s->island, s->islands, s->member, s->inertia, s->joint, s->unknown};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   memset(s, 0, sizeof *s);
 }

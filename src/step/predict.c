@@ -10,6 +10,14 @@
 
 #include "kernel/rigid.h"
 
+/* A body with joints is carried by them on curved paths, which implicit Euler would slow: where free bodies fly rigidly it
+ * takes BDF2, after a first step of Euler because what was before the start is not known to fit the joints. */
+static AbdIntegrator scheme(const Step *step, int i) {
+  AbdIntegrator given = step->model->def.integrator;
+  if (given != ABD_INTEGRATOR_RIGID || !step->model->body[i].jointed) return given;
+  return step->state->step == 0 ? ABD_INTEGRATOR_EULER : ABD_INTEGRATOR_BDF2;
+}
+
 static Vec3 acceleration(const Step *step, int i) {
   const Body *b = &step->model->body[i];
   return add_scaled(vec3_from(step->model->def.gravity), 1 / b->mass, step->state->force[i]);
@@ -40,14 +48,14 @@ static Affine affine_acceleration(const Step *step, int i) {
 static Affine target_affine(const Step *step, int i) {
   const State *s = step->state;
   Affine t;
-  if (step->model->def.integrator == ABD_INTEGRATOR_EULER) {
+  if (scheme(step, i) == ABD_INTEGRATOR_EULER) {
     t = affine_add_scaled(s->q[i], step->h, s->rate[i]);
   } else {
     Affine zero = affine_sub(s->q[i], s->q[i]);
     t = affine_add_scaled(affine_add_scaled(zero, 4.0 / 3.0, s->q[i]), -1.0 / 3.0, s->q_before[i]);
     t = affine_add_scaled(affine_add_scaled(t, 8.0 / 9.0 * step->h, s->rate[i]), -2.0 / 9.0 * step->h, s->rate_before[i]);
   }
-  return affine_add_scaled(t, step->h2, affine_acceleration(step, i));
+  return affine_add_scaled(t, step->h2 / step->inertia[i], affine_acceleration(step, i));
 }
 
 /* A kinematic body goes to its given target, or on with its velocities. */
@@ -66,9 +74,11 @@ void predict_targets(Step *step) {
   step->h2 = m->def.integrator == ABD_INTEGRATOR_BDF2 ? 4.0 / 9.0 * step->h * step->h : step->h * step->h;
   for (int i = 0; i < m->body_count; i++) {
     const Body *b = &m->body[i];
+    bool mixed = b->motion == ABD_MOTION_DYNAMIC && m->def.integrator == ABD_INTEGRATOR_RIGID && scheme(step, i) == ABD_INTEGRATOR_BDF2;
+    step->inertia[i] = mixed ? 9.0 / 4.0 : 1;
     if (b->motion == ABD_MOTION_STATIC) step->target[i] = step->state->q[i];
     else if (b->motion == ABD_MOTION_KINEMATIC) step->target[i] = target_kinematic(step, i);
-    else if (m->def.integrator == ABD_INTEGRATOR_RIGID) step->target[i] = target_rigid(step, i);
+    else if (scheme(step, i) == ABD_INTEGRATOR_RIGID) step->target[i] = target_rigid(step, i);
     else step->target[i] = target_affine(step, i);
     if (b->fixed)
       step->target[i] = affine_add_scaled(step->state->q[i], 1, freedom_project(b, affine_sub(step->target[i], step->state->q[i])));
@@ -103,7 +113,7 @@ static Affine rate_kinematic(const Step *step, int i) {
 static Affine rate_affine(const Step *step, int i) {
   const State *s = step->state;
   Affine zero = affine_sub(s->q[i], s->q[i]), r;
-  if (step->model->def.integrator == ABD_INTEGRATOR_EULER)
+  if (scheme(step, i) == ABD_INTEGRATOR_EULER)
     return affine_add_scaled(zero, 1 / step->h, affine_sub(step->q[i], s->q[i]));
   r = affine_add_scaled(zero, 1.5 / step->h, step->q[i]);
   r = affine_add_scaled(r, -2 / step->h, s->q[i]);
@@ -116,7 +126,7 @@ void predict_finish(const Step *step, State *after) {
     const Body *b = &m->body[i];
     if (b->motion == ABD_MOTION_STATIC) continue;
     Affine rate = b->motion == ABD_MOTION_KINEMATIC ? rate_kinematic(step, i)
-                  : m->def.integrator == ABD_INTEGRATOR_RIGID ? rate_rigid(step, i) : rate_affine(step, i);
+                  : scheme(step, i) == ABD_INTEGRATOR_RIGID ? rate_rigid(step, i) : rate_affine(step, i);
     after->q_before[i] = step->state->q[i];
     after->rate_before[i] = step->state->rate[i];
     after->q[i] = step->q[i];

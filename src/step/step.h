@@ -21,8 +21,9 @@ typedef struct Island {
   bool aiming;           /* its direction is being made */
   bool trying;           /* has a clear path: the trial poses are evaluated */
   bool last;             /* its Newton step is below the tolerance */
-  double caution;        /* in 0..1: how far friction's Hessian is raised, because it changes faster than it tells */
   bool touching;         /* has contacts */
+  bool jointed;          /* has bodies with joints */
+  bool bends;            /* its linked bodies turn so far in this step that it must be bent */
   bool joined;           /* came about by merging since the flag was cleared */
   double min_gap, gap_before; /* [m] smallest gap now, and since it last grew or was halved */
   double damping;        /* inertias added to the matrix after steps that had to be short */
@@ -38,6 +39,24 @@ typedef struct Island {
   double change, noise;  /* of the energy in the line search; its rounding */
 } Island;
 
+/* A spring on a joint's coordinate that gives way at a force: stiffness 0 where there is none. */
+typedef struct Pull { double stiffness, limit, centre; } Pull;
+enum { PULL_SPRING = 0, PULL_DAMPER, PULL_FRICTION, PULL_DRIVE, PULL_COUNT };
+
+/* A joint at work in a step, see step/joint.h. Energies are times dt^2, as all are here. */
+typedef struct JointTerm {
+  bool active;           /* has equations that are not linear, or acts on its coordinate */
+  bool open;             /* was not closed to the tolerance when last looked at */
+  int renewals;          /* of its multipliers */
+  double lambda[JOINT_ROWS], stiffness, worst;
+  double angle;          /* at the accepted poses, unwrapped */
+  double position;       /* the coordinate at the start of the step */
+  double push;           /* effort given */
+  Pull pull[PULL_COUNT];
+  double stop, stiffening, gap; /* barriers of its stops; the smallest gap as a part of their range */
+  double energy, energy_trial;
+} JointTerm;
+
 typedef struct Step {
   const Model *model;
   const State *state;    /* at the start of the step */
@@ -46,6 +65,9 @@ typedef struct Step {
   Affine *target;        /* where inertia and forces alone would bring each body */
   Affine *gradient, *newton, *direction;
   double *energy, *energy_trial; /* of inertia and elasticity, per body */
+  double *inertia;       /* per body: 1, or 9/4 where its own integrator is BDF2 and the others' is not */
+  JointTerm *joint;
+  double *unknown;       /* of linked bodies, 12 places each */
   int *island;           /* of each body, -1 for static ones */
   Island *islands;
   int *member;           /* moving bodies, island by island */
@@ -62,8 +84,9 @@ struct Backend {
   bool (*direction)(Backend *, Step *);      /* gradient; newton = -H^-1 gradient */
   bool (*reach)(Backend *, Step *);          /* pairs for step->direction; islands may merge */
   bool (*bound)(Backend *, Step *);          /* bound of searching islands along step->direction */
+  bool (*close)(Backend *, Step *);          /* closes linear joints at q + direction in aiming islands: changes direction */
   bool (*trial)(Backend *, Step *);          /* contacts and energies at step->trial of trying islands */
-  void (*accept)(Backend *, Step *, int island);
+  void (*accept)(Backend *, Step *, int island); /* step->trial is about to become step->q */
   void (*stiffen)(Backend *, Step *, int island, double gap); /* barriers of its pairs nearer than that */
   bool (*renew_friction)(Backend *, Step *, int island, bool *changed); /* lagged forces from the accepted contacts */
   bool (*finish)(Backend *, Step *, State *after); /* what pairs remember; the report's counts */
@@ -85,6 +108,12 @@ double body_energy(const Step *step, int body, const Affine *q);
 Affine body_gradient(const Step *step, int body, const Affine *q);
 /* Column-major 12x12, with 1 + damping inertias. */
 void body_hessian(const Step *step, int body, const Affine *q, double damping, double h[144]);
+/* From Newton's straight step d to one that lands on rotations. */
+Affine body_retract(const Body *body, const Affine *q, Affine d);
+/* A straight step as a motion without strain. */
+Affine body_turned(const Body *body, const Affine *q, const Affine *d);
+/* The rotation vector of a straight step. */
+Vec3 body_turn(const Affine *q, const Affine *d);
 /* Largest speed of any corner of the body's box under a displacement d in one step. */
 double body_speed(const Step *step, int body, const Affine *d);
 

@@ -7,6 +7,7 @@
 #include "view/html.h"
 
 #include "export/out_file.h"
+#include "view/data.h"
 #include "view/page.h"
 
 #include <stdio.h>
@@ -15,8 +16,6 @@
 #ifdef ABD_HAVE_ZLIB
 #include <zlib.h>
 #endif
-
-#define MOST_RAW 96e6 /* bytes of frames before they are thinned out, where nobody says how much */
 
 static bool fail_memory(ViewData *data) {
   data->error.kind = RUN_DISK;
@@ -199,27 +198,34 @@ static bool write_sections(FILE *file, ViewData *data) {
   return good;
 }
 
-/* Keeps the first of every so many frames, and the last. */
-static void thin_out(ViewData *data, size_t every) {
-  size_t kept = 0;
-  for (size_t k = 0; k < data->step_count; k++)
-    if (k % every == 0 || k + 1 == data->step_count) data->step[kept++] = data->step[k];
-  data->step_count = kept;
+/* The frames of the series; only the first of every so many, and the last, where all are too many. */
+static bool choose_steps(ViewData *data, const ExportSeries *series) {
+  int64_t *step = malloc((series->step_count + 1) * sizeof *step);
+  if (!step) return fail_memory(data);
+  size_t every = 1 + series->step_count * view_frame_size(&data->scene) / VIEW_HTML_BYTES;
+  free(data->step);
+  data->step = step, data->step_count = 0;
+  for (size_t k = 0; k < series->step_count; k++)
+    if (k % every == 0 || k + 1 == series->step_count) step[data->step_count++] = series->step[k];
+  return true;
 }
 
-bool view_write_html(ViewData *data, const char *path, size_t every) {
+static bool write_file(ViewData *data, const char *path, ExportError *error) {
   OutFile out;
-  ExportError error = {""};
-  double size = (double)data->step_count * (double)view_frame_size(&data->scene);
-  thin_out(data, every ? every : 1 + (size_t)(size / MOST_RAW));
-  if (!out_open(&out, path, &error)) {
-    data->error.kind = RUN_DISK;
-    memcpy(data->error.text, error.text, sizeof data->error.text);
-    return false;
-  }
+  if (!out_open(&out, path, error)) return false;
   data->error.text[0] = 0;
   bool good = write_page(out.file, data, write_sections);
-  if (out_close(&out, good, &error)) return true;
-  if (good || !data->error.text[0]) memcpy(data->error.text, error.text, sizeof data->error.text);
+  if (out_close(&out, good, error)) return true;
+  if (!good && data->error.text[0]) memcpy(error->text, data->error.text, sizeof error->text);
   return false;
+}
+
+bool view_write_html(const ExportSeries *series, const char *path, ExportError *error) {
+  ViewData data;
+  if (!page_present()) return snprintf(error->text, sizeof error->text, "%s", page_missing()), false;
+  bool read = view_data_open(&data, run_path(series->run)) && choose_steps(&data, series);
+  if (!read) memcpy(error->text, data.error.text, sizeof error->text);
+  bool good = read && write_file(&data, path, error);
+  view_data_destroy(&data);
+  return good;
 }

@@ -3,10 +3,11 @@
 #ifndef ABD_VIEW_HTML_H
 #define ABD_VIEW_HTML_H
 
-#include "view/data.h"
+#include "export/series.h"
 
-/* every: only every so many frames (and the last); 0 = so many that the file stays of a size one can send. On failure the
- * file is removed and data->error holds a sentence. */
-bool view_write_html(ViewData *data, const char *path, size_t every);
+/* Frames that come to more than VIEW_HTML_BYTES are thinned out, so that the file stays of a size one can send. On failure
+ * the file is removed and error holds a sentence. */
+enum { VIEW_HTML_BYTES = 96000000 };
+bool view_write_html(const ExportSeries *series, const char *path, ExportError *error);
 
 #endif

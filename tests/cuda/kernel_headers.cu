@@ -15,7 +15,7 @@ __global__ void call_contact(const Vec3 *x, const Vec3 *dx, double *out) {
   out[2] = ccd_point_triangle(x, dx, 0.0, 1e-3, 1.0) + ccd_edge_edge(x, dx, 0.0, 1e-3, 1.0);
   out[3] = barrier(s) + barrier_d1(s) + barrier_d2(s);
   out[4] = mollifier(s, mollifier_eps(t, t)) + mollifier_d1(s, t);
-  out[5] = friction_f0(s, t) + friction_f1_over_y(s, t) + friction_hessian(x[0], x[1], t).xx;
+  out[5] = friction_f0(s, t) + friction_f1_over_y(s, t) + friction_hessian(x[0], x[1], x[2], t).xx + friction_force_after(x[0], x[1], x[2], s, t).x;
 }
 
 __global__ void call_body(const Mat3 *a, const Vec3 *v, double *out) {

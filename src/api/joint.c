@@ -1,0 +1,162 @@
+/* Joints: adding them, driving them, reading them. */
+#include <string.h>
+
+#include "api/world.h"
+#include "step/joint.h"
+
+AbdJointDef abd_default_joint_def(void) {
+  return (AbdJointDef){.point_b = {NAN, NAN, NAN}, .length = -1, .ratio = 1, .limit = {-INFINITY, INFINITY},
+                       .angle_limit = {-INFINITY, INFINITY}, .drive = {.max_effort = INFINITY}};
+}
+
+static const Joint *world_joint(const AbdWorld *world, AbdJointId joint) {
+  return joint.id >= 1 && joint.id <= (uint32_t)world->model.joint_count ? &world->model.joint[joint.id - 1] : NULL;
+}
+
+AbdStatus abd_world_add_joint(AbdWorld *world, const AbdJointDef *def, AbdJointId *joint) {
+  AbdError *error = world_fresh_error(world);
+  if (world->started) return fault(error, ABD_ERROR_STATE, "the world has started: no joint can be added to it any more");
+  if (model_add_joint(&world->model, def, error)) return error->status;
+  if (joint) joint->id = (uint32_t)world->model.joint_count;
+  return ABD_OK;
+}
+
+size_t abd_world_joint_count(const AbdWorld *world) { return (size_t)world->model.joint_count; }
+
+AbdStatus abd_joint_def(const AbdWorld *world, AbdJointId joint, AbdJointDef *def) {
+  const Joint *j = world_joint(world, joint);
+  if (!j) return ABD_ERROR_ARGUMENT;
+  *def = j->def;
+  return ABD_OK;
+}
+
+const char *abd_joint_kind_name(AbdJointKind kind) { return joint_kind_name(kind); }
+
+AbdStatus abd_joint_set_drive(AbdWorld *world, AbdJointId joint, const AbdDrive *drive) {
+  AbdError *error = world_fresh_error(world);
+  const Joint *j = world_joint(world, joint);
+  if (!j) return fault(error, ABD_ERROR_ARGUMENT, "joint %u does not exist (there are %d joints)", joint.id, world->model.joint_count);
+  if (model_check_drive(j, drive, error)) return error->status;
+  if (!world->started && abd_world_start(world) != ABD_OK) return world->error.status;
+  JointState *s = &world->state.joint[joint.id - 1];
+  if (s->drive.kind != drive->kind) s->drive_lag = 0;
+  s->drive.kind = drive->kind;
+  s->drive.target = drive->target;
+  s->drive.max_effort = drive->max_effort;
+  s->drive.stiffness = drive->stiffness;
+  s->drive.damping = drive->damping;
+  return ABD_OK;
+}
+
+AbdJointSummary abd_world_joint_summary(const AbdWorld *world) {
+  const Linkage *l = &world->model.linkage;
+  AbdJointSummary summary = {(size_t)world->model.joint_count, l->rows, l->redundant, 0};
+  for (int s = 0; s < world->model.moving_count; s++) {
+    const LinkedBody *linked = linkage_of(l, world->model.moving[s]);
+    summary.unknowns += linked ? linked->size : 12;
+  }
+  return summary;
+}
+
+static Affine pose_of(const AbdWorld *world, int body) {
+  return body < 0 ? affine(vec3(0, 0, 0), mat3_identity()) : world->state.q[body];
+}
+
+/* A generalised force on the nodes of a body as a force and a torque about a point. */
+static void to_wrench(const Affine *q, const Affine *f, Vec3 about, Vec3 *force, Vec3 *torque) {
+  *force = f->n[0];
+  *torque = cross(sub(q->n[0], about), f->n[0]);
+  for (int k = 1; k < 4; k++) *torque = add(*torque, cross(q->n[k], f->n[k]));
+}
+
+/* The equations that are not linear keep their forces in the state: -force times the gradient acts on a. */
+static Affine bent_rows(const AbdWorld *world, int joint) {
+  const Model *m = &world->model;
+  const Joint *j = &m->joint[joint];
+  JointForce force[JOINT_FORCES];
+  Affine sum = affine(vec3(0, 0, 0), mat3_zero());
+  int count = j->partner[0] < 0 ? joint_forces(&world->step, joint, world->state.q, force) : 0;
+  for (int k = 0; k < j->row_count && k < count; k++)
+    for (int x = 0; x < force[k].jet.count; x++)
+      if (force[k].jet.body[x] == j->end[0].body) sum = affine_add_scaled(sum, -force[k].slope / world->step.h2, force[k].jet.gradient[x]);
+  return sum;
+}
+
+/* Forces are made for all joints when one is asked for: the world's cache. */
+static bool make_reactions(AbdWorld *world) {
+  if (world->reactions_known) return true;
+  if (!world->contacts_known) return false;
+  if (!world->reaction) world->reaction = mem_zeroed((size_t)world->model.joint_count, sizeof(Affine));
+  world->reactions_known = world->reaction && cpu_reactions(world->backend, world->reaction);
+  return world->reactions_known;
+}
+
+static double linear_gap(const AbdWorld *world, const Joint *j) {
+  LinearRow row[JOINT_LINEAR_ROWS];
+  Affine a = pose_of(world, j->end[0].body), b = pose_of(world, j->end[1].body);
+  int count = joint_linear_rows(j, row);
+  double worst = 0;
+  for (int r = 0; r < count; r++) {
+    bool point = row[r].weight[0][0] != 0 || row[r].weight[1][0] != 0;
+    Vec3 gap;
+    if (point) gap = sub(affine_point(&a, j->end[0].anchor), affine_point(&b, j->end[1].anchor));
+    else {
+      int column = 0; /* which direction of the frame the row keeps */
+      double most_equal = -1;
+      for (int k = 0; k < 3; k++) {
+        const double *w = j->end[0].body >= 0 ? row[r].weight[0] : row[r].weight[1];
+        Vec3 d = j->end[j->end[0].body >= 0 ? 0 : 1].frame.c[k];
+        double equal = fabs(w[1] * d.x + w[2] * d.y + w[3] * d.z);
+        if (equal > most_equal) most_equal = equal, column = k;
+      }
+      gap = scale(j->arm, sub(affine_vector(&a, j->end[0].frame.c[column]), affine_vector(&b, j->end[1].frame.c[column])));
+    }
+    double size = norm_sq(row[r].direction) > 0 ? fabs(dot(gap, row[r].direction)) : norm(gap);
+    worst = most(worst, size);
+  }
+  return worst;
+}
+
+static double rate_of(const AbdWorld *world, const Jet *jet) {
+  double rate = 0;
+  for (int i = 0; i < jet->count; i++) rate += affine_dot(&jet->gradient[i], &world->state.rate[jet->body[i]]);
+  return rate;
+}
+
+static void read_forces(AbdWorld *world, int joint, AbdJointReading *r) {
+  const Joint *j = &world->model.joint[joint];
+  if (!make_reactions(world)) return;
+  Affine q = pose_of(world, j->end[0].body), nodes = affine_add_scaled(world->reaction[joint], 1, bent_rows(world, joint));
+  Vec3 force, torque;
+  to_wrench(&q, &nodes, affine_point(&q, j->end[0].anchor), &force, &torque);
+  vec3_to(r->force, force);
+  vec3_to(r->torque, torque);
+  if (j->coordinate == COORDINATE_NONE) return;
+  r->effort = joint_effort(&world->step, joint, r->position);
+  r->passive = joint_passive(&world->step, joint, r->position);
+}
+
+AbdStatus abd_joint_reading(const AbdWorld *world, AbdJointId joint, AbdJointReading *reading) {
+  const Joint *j = world_joint(world, joint);
+  int at = (int)joint.id - 1;
+  if (!j) return ABD_ERROR_ARGUMENT;
+  if (!world->started) return ABD_ERROR_STATE;
+  const State *s = &world->state;
+  memset(reading, 0, sizeof *reading);
+  if (j->partner[0] < 0) {
+    Affine q = pose_of(world, j->end[0].body);
+    vec3_to(reading->point, affine_point(&q, j->end[0].anchor));
+    vec3_to(reading->axis, affine_vector(&q, j->end[0].frame.c[2]));
+    reading->residual = linear_gap(world, j);
+  }
+  if (j->has_angle) reading->angle = joint_angle(&world->model, at, s->q, s->joint[at].angle).value;
+  if (j->coordinate != COORDINATE_NONE) {
+    Jet jet = joint_coordinate(&world->model, at, s->q, s->joint[at].angle);
+    reading->position = jet.value;
+    reading->rate = rate_of(world, &jet);
+  }
+  if (j->has_travel) reading->travel = joint_travel(&world->model, at, s->q);
+  if (world->contacts_known) reading->residual = most(reading->residual, joint_gap(&world->step, at, s->q));
+  read_forces((AbdWorld *)world, at, reading);
+  return ABD_OK;
+}

@@ -1,0 +1,197 @@
+/* The forces in linear joints, which elimination hides: multipliers mu of their rows C with C^T mu = g / h^2, g the gradient of
+ * all that acts on the linked bodies. At the solution g lies in the rows' span, so that least squares find them; where rows
+ * follow from others the smallest such forces are meant. Tested in tests/test_joint_physics.c. */
+#include "cpu/cpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "step/joint.h"
+
+/* One scalar equation: its gradient by the poses of the joint's two ends. */
+typedef struct Row { Affine end[2]; } Row;
+
+static Affine row_side(const LinearRow *row, int end, int axis) {
+  Vec3 direction = norm_sq(row->direction) > 0 ? row->direction : vec3(axis == 0, axis == 1, axis == 2);
+  Affine g;
+  for (int k = 0; k < 4; k++) g.n[k] = scale(row->weight[end][k], direction);
+  return g;
+}
+
+static int joint_rows(const Joint *j, Row out[12]) {
+  LinearRow row[JOINT_LINEAR_ROWS];
+  int linear = joint_linear_rows(j, row), count = 0;
+  for (int r = 0; r < linear; r++) {
+    int axes = norm_sq(row[r].direction) > 0 ? 1 : 3;
+    for (int k = 0; k < axes; k++, count++)
+      for (int e = 0; e < 2; e++) out[count].end[e] = row_side(&row[r], e, k);
+  }
+  return count;
+}
+
+static Vec3 weight_of(const Body *b) {
+  double least_weight = 1e-6 * max_component(b->weight);
+  return vec3_max(b->weight, vec3(least_weight, least_weight, least_weight));
+}
+
+/* x . M^-1 y */
+static double inverse_dot(const Body *b, const Affine *x, const Affine *y) {
+  Vec3 w = weight_of(b);
+  double sum = dot(x->n[0], y->n[0]) / b->pull;
+  for (int k = 0; k < 3; k++) sum += dot(x->n[k + 1], y->n[k + 1]) / component(w, k);
+  return sum;
+}
+
+/* Of all that is not a linear joint, at the step's last poses. */
+static void gather_gradients(Cpu *cpu, Affine *gradient) {
+  Step *step = cpu->step;
+  const Model *m = cpu->model;
+  JointForce force[JOINT_FORCES];
+  for (int i = 0; i < m->body_count; i++)
+    if (linkage_of(&m->linkage, i)) gradient[i] = body_gradient(step, i, &step->q[i]);
+  for (int k = 0; k < cpu->pair_count; k++) {
+    Pair *p = &cpu->pair[k];
+    bool a = linkage_of(&m->linkage, p->a), b = linkage_of(&m->linkage, p->b);
+    if ((!a && !b) || (p->contact_count == 0 && p->friction_count == 0)) continue;
+    pair_moments(p, &cpu->scene, &step->q[p->a], &step->q[p->b]);
+    for (int i = 0; i < 4 && !p->failed; i++) {
+      if (a) gradient[p->a].n[i] = add(gradient[p->a].n[i], p->moments->ga[i]);
+      if (b) gradient[p->b].n[i] = add(gradient[p->b].n[i], p->moments->gb[i]);
+    }
+  }
+  for (int j = 0; j < m->joint_count; j++) {
+    int count = joint_forces(step, j, step->q, force);
+    for (int f = 0; f < count; f++)
+      for (int x = 0; x < force[f].jet.count; x++) {
+        int body = force[f].jet.body[x];
+        if (linkage_of(&m->linkage, body)) gradient[body] = affine_add_scaled(gradient[body], force[f].slope, force[f].jet.gradient[x]);
+      }
+  }
+}
+
+typedef struct Reactions {
+  Cpu *cpu;
+  Affine *gradient;
+  Row (*row)[12];
+  int *size, *joint;         /* of each block */
+  int *at;                   /* first unknown of a block */
+  int block_count;
+  int (*edge)[2];
+  int edge_count, edge_capacity;
+  double *right;
+} Reactions;
+
+typedef struct Seat { int body, block; } Seat; /* a joint at a body */
+
+static int compare_seats(const void *x, const void *y) {
+  const Seat *a = x, *b = y;
+  return a->body != b->body ? a->body - b->body : a->block - b->block;
+}
+
+static int compare_edges(const void *x, const void *y) {
+  const int *a = x, *b = y;
+  return a[0] != b[0] ? a[0] - b[0] : a[1] - b[1];
+}
+
+/* Joints that share a body that moves. */
+static bool find_edges(Reactions *r, const Model *m) {
+  Seat *seat = mem_alloc((size_t)r->block_count * 2, sizeof *seat);
+  int count = 0, unique = 0;
+  if (!seat) return false;
+  for (int b = 0; b < r->block_count; b++)
+    for (int e = 0; e < 2; e++)
+      if (m->joint[r->joint[b]].end[e].body >= 0) seat[count++] = (Seat){m->joint[r->joint[b]].end[e].body, b};
+  qsort(seat, (size_t)count, sizeof *seat, compare_seats);
+  bool ok = true;
+  for (int i = 0; ok && i < count; i++)
+    for (int j = i + 1; ok && j < count && seat[j].body == seat[i].body; j++) {
+      ok = mem_reserve((void **)&r->edge, &r->edge_capacity, r->edge_count + 1, sizeof *r->edge);
+      if (!ok) break;
+      r->edge[r->edge_count][0] = seat[i].block;
+      r->edge[r->edge_count++][1] = seat[j].block;
+    }
+  mem_free(seat);
+  if (r->edge_count) qsort(r->edge, (size_t)r->edge_count, sizeof *r->edge, compare_edges);
+  for (int e = 0; e < r->edge_count; e++)
+    if (unique == 0 || compare_edges(r->edge[unique - 1], r->edge[e]) != 0) memmove(r->edge[unique++], r->edge[e], sizeof *r->edge);
+  r->edge_count = unique;
+  return ok;
+}
+
+/* C_x M^-1 C_y^T of two blocks. */
+static void product(const Reactions *r, const Model *m, int x, int y, double *out) {
+  const Joint *a = &m->joint[r->joint[x]], *b = &m->joint[r->joint[y]];
+  memset(out, 0, 144 * sizeof(double));
+  for (int e = 0; e < 2; e++)
+    for (int f = 0; f < 2; f++) {
+      int body = a->end[e].body;
+      if (body < 0 || b->end[f].body != body) continue;
+      for (int j = 0; j < r->size[y]; j++)
+        for (int i = 0; i < r->size[x]; i++)
+          out[r->size[x] * j + i] += inverse_dot(&m->body[body], &r->row[x][i].end[e], &r->row[y][j].end[f]);
+    }
+}
+
+static bool solve_rows(Reactions *r, const Model *m, BlockCholesky *solver) {
+  double block[144];
+  if (!block_cholesky_analyze(solver, r->block_count, r->size, r->edge_count, (const int(*)[2])r->edge)) return false;
+  block_cholesky_clear(solver);
+  for (int b = 0; b < r->block_count; b++) {
+    product(r, m, b, b, block);
+    for (int i = 0; i < r->size[b]; i++) block[(r->size[b] + 1) * i] *= 1 + 1e-10;
+    block_cholesky_add_diagonal(solver, b, block);
+    const Joint *j = &m->joint[r->joint[b]];
+    for (int i = 0; i < r->size[b]; i++) {
+      double sum = 0;
+      for (int e = 0; e < 2; e++)
+        if (j->end[e].body >= 0) sum += inverse_dot(&m->body[j->end[e].body], &r->row[b][i].end[e], &r->gradient[j->end[e].body]);
+      r->right[r->at[b] + i] = sum;
+    }
+  }
+  for (int e = 0; e < r->edge_count; e++) {
+    product(r, m, r->edge[e][0], r->edge[e][1], block);
+    block_cholesky_add_edge(solver, e, block);
+  }
+  if (block_cholesky_factor(solver, r->cpu->threads) < 0) return false;
+  block_cholesky_solve(solver, r->right, r->right);
+  return true;
+}
+
+static bool allocate(Reactions *r, const Model *m) {
+  size_t n = (size_t)m->joint_count;
+  r->gradient = mem_zeroed((size_t)m->body_count, sizeof(Affine));
+  r->row = mem_alloc(n, sizeof *r->row);
+  r->size = mem_alloc(n, sizeof(int));
+  r->joint = mem_alloc(n, sizeof(int));
+  r->at = mem_alloc(n, sizeof(int));
+  r->right = mem_alloc(12 * n, sizeof(double));
+  return r->gradient && r->row && r->size && r->joint && r->at && r->right;
+}
+
+bool cpu_reactions(Cpu *cpu, Affine *force) {
+  const Model *m = cpu->model;
+  Reactions r = {.cpu = cpu};
+  BlockCholesky *solver = block_cholesky_create();
+  int at = 0;
+  memset(force, 0, (size_t)m->joint_count * sizeof *force);
+  bool ok = solver && allocate(&r, m);
+  for (int j = 0; ok && j < m->joint_count; j++) {
+    int count = joint_rows(&m->joint[j], r.row[r.block_count]);
+    if (count == 0) continue;
+    r.joint[r.block_count] = j;
+    r.size[r.block_count] = count;
+    r.at[r.block_count++] = at;
+    at += count;
+  }
+  if (ok && r.block_count > 0) {
+    gather_gradients(cpu, r.gradient);
+    ok = find_edges(&r, m) && solve_rows(&r, m, solver);
+  }
+  for (int b = 0; ok && b < r.block_count; b++)
+    for (int i = 0; i < r.size[b]; i++)
+      force[r.joint[b]] = affine_add_scaled(force[r.joint[b]], r.right[r.at[b] + i] / cpu->step->h2, r.row[b][i].end[0]);
+  if (solver) block_cholesky_destroy(solver);
+  void *array[] = {r.gradient, r.row, r.size, r.joint, r.at, r.edge, r.right};
+  for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
+  return ok;
+}

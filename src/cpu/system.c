@@ -1,0 +1,196 @@
+/* Bodies to unknowns and back. A free body's unknowns are its pose; a linked one's are spread over the owners of its columns. */
+#include "cpu/system.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool system_init(System *s, const Model *model) {
+  size_t n = (size_t)model->body_count, moving = (size_t)model->moving_count;
+  memset(s, 0, sizeof *s);
+  s->model = model;
+  s->solver = block_cholesky_create();
+  s->column = mem_alloc(n, sizeof(int));
+  s->column_size = mem_alloc(moving, sizeof(int));
+  s->column_at = mem_alloc(moving, sizeof(int));
+  s->right = mem_alloc(moving * 12, sizeof(double));
+  if (!s->solver || !s->column || !s->column_size || !s->column_at || !s->right) return false;
+  for (size_t i = 0; i < n; i++) s->column[i] = -1;
+  return true;
+}
+
+void system_destroy(System *s) {
+  if (s->solver) block_cholesky_destroy(s->solver);
+  void *array[] = {s->column, s->column_size, s->column_at, s->edge, s->right};
+  for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
+  memset(s, 0, sizeof *s);
+}
+
+void system_reset(System *s) {
+  for (int i = 0; i < s->model->moving_count; i++) s->column[s->model->moving[i]] = -1;
+  s->column_count = s->unknown_count = s->edge_count = 0;
+}
+
+void system_add_body(System *s, int body) {
+  const LinkedBody *linked = linkage_of(&s->model->linkage, body);
+  int size = linked ? linked->size : 12;
+  if (size == 0) return;
+  s->column[body] = s->column_count;
+  s->column_size[s->column_count] = size;
+  s->column_at[s->column_count++] = s->unknown_count;
+  memset(s->right + s->unknown_count, 0, (size_t)size * sizeof(double));
+  s->unknown_count += size;
+}
+
+/* A run of a linked body's columns with one owner. */
+typedef struct Run { const LinkColumn *column; int count, owner; } Run;
+
+/* The owner's column in the system, or -1 past the last run. A free body is one run without columns. */
+static bool next_run(const System *s, int body, const LinkedBody *linked, int *at, Run *run) {
+  const Linkage *l = &s->model->linkage;
+  if (!linked) {
+    *run = (Run){NULL, 12, s->column[body]};
+    return (*at)++ == 0;
+  }
+  if (*at >= linked->count) return false;
+  const LinkColumn *first = &l->column[linked->first + *at];
+  int count = 1;
+  while (*at + count < linked->count && first[count].owner == first->owner) count++;
+  *at += count;
+  *run = (Run){first, count, s->column[l->linked[first->owner].body]};
+  return true;
+}
+
+static bool couple_columns(System *s, int i, int j) {
+  if (i == j || i < 0 || j < 0) return true;
+  if (!mem_reserve((void **)&s->edge, &s->edge_capacity, s->edge_count + 1, sizeof *s->edge)) return false;
+  s->edge[s->edge_count][0] = i < j ? i : j;
+  s->edge[s->edge_count++][1] = i < j ? j : i;
+  return true;
+}
+
+bool system_couple(System *s, int a, int b) {
+  const LinkedBody *la = linkage_of(&s->model->linkage, a), *lb = linkage_of(&s->model->linkage, b);
+  Run x, y;
+  for (int i = 0; next_run(s, a, la, &i, &x);)
+    for (int j = 0; next_run(s, b, lb, &j, &y);)
+      if (!couple_columns(s, x.owner, y.owner)) return false;
+  return true;
+}
+
+static int compare_edges(const void *x, const void *y) {
+  const int *a = x, *b = y;
+  return a[0] != b[0] ? a[0] - b[0] : a[1] - b[1];
+}
+
+bool system_analyze(System *s) {
+  int count = 0;
+  bool sorted = true;
+  for (int e = 1; sorted && e < s->edge_count; e++) sorted = compare_edges(s->edge[e - 1], s->edge[e]) < 0;
+  if (!sorted) {
+    qsort(s->edge, (size_t)s->edge_count, sizeof *s->edge, compare_edges);
+    for (int e = 0; e < s->edge_count; e++)
+      if (count == 0 || compare_edges(s->edge[count - 1], s->edge[e]) != 0) memmove(s->edge[count++], s->edge[e], sizeof *s->edge);
+    s->edge_count = count;
+  }
+  if (!block_cholesky_analyze(s->solver, s->column_count, s->column_size, s->edge_count, (const int(*)[2])s->edge)) return false;
+  block_cholesky_clear(s->solver);
+  return true;
+}
+
+static void transpose(const double *in, int rows, int columns, double *out) {
+  for (int j = 0; j < columns; j++)
+    for (int i = 0; i < rows; i++) out[columns * i + j] = in[rows * j + i];
+}
+
+/* A block between two columns, rows of i. */
+static void add_block(System *s, int i, int j, const double *block) {
+  double turned[144];
+  int wanted[2] = {i < j ? i : j, i < j ? j : i};
+  if (i > j) transpose(block, s->column_size[i], s->column_size[j], turned);
+  int(*edge)[2] = bsearch(wanted, s->edge, (size_t)s->edge_count, sizeof *s->edge, compare_edges);
+  block_cholesky_add_edge(s->solver, (int)(edge - s->edge), i < j ? block : turned);
+}
+
+/* out += sum over a run: unknowns of its owner from a pose's twelve. A free body's are the same. */
+static void gather(const Run *run, const double v[12], double *out) {
+  for (int c = 0; c < run->count; c++) {
+    if (!run->column) {
+      out[c] += v[c];
+      continue;
+    }
+    double sum = 0;
+    for (int k = 0; k < 12; k++) sum += run->column[c].g[k] * v[k];
+    out[run->column[c].index] += sum;
+  }
+}
+
+static int run_index(const Run *run, int c) { return run->column ? run->column[c].index : c; }
+
+/* The block times what column c of a run adds to the pose. */
+static void times_column(const double block[144], const Run *run, int c, double out[12]) {
+  if (!run->column) {
+    memcpy(out, block + 12 * c, 12 * sizeof(double));
+    return;
+  }
+  for (int k = 0; k < 12; k++) out[k] = 0;
+  for (int j = 0; j < 12; j++)
+    for (int k = 0; k < 12; k++) out[k] += block[12 * j + k] * run->column[c].g[j];
+}
+
+static void add_runs(System *s, const Run *x, const Run *y, const double block[144], bool same_body) {
+  double out[144] = {0}, turned[144];
+  int rows = s->column_size[x->owner], columns = s->column_size[y->owner];
+  for (int c = 0; c < y->count; c++) {
+    double image[12];
+    times_column(block, y, c, image);
+    gather(x, image, out + rows * run_index(y, c));
+  }
+  if (x->owner != y->owner) {
+    add_block(s, x->owner, y->owner, out);
+    return;
+  }
+  block_cholesky_add_diagonal(s->solver, x->owner, out);
+  if (same_body) return;
+  transpose(out, rows, columns, turned);
+  block_cholesky_add_diagonal(s->solver, x->owner, turned);
+}
+
+void system_add(System *s, int a, int b, const double block[144]) {
+  const LinkedBody *la = linkage_of(&s->model->linkage, a), *lb = linkage_of(&s->model->linkage, b);
+  Run x, y;
+  for (int i = 0; next_run(s, a, la, &i, &x);)
+    for (int j = 0; next_run(s, b, lb, &j, &y);) {
+      if (x.owner < 0 || y.owner < 0 || (a == b && x.owner > y.owner)) continue; /* within a body once */
+      if (x.column || y.column) add_runs(s, &x, &y, block, a == b);
+      else if (a == b) block_cholesky_add_diagonal(s->solver, x.owner, block);
+      else add_block(s, x.owner, y.owner, block);
+    }
+}
+
+void system_add_right(System *s, int body, const Affine *f) {
+  double v[12];
+  Run run;
+  memcpy(v, f, sizeof v);
+  const LinkedBody *linked = linkage_of(&s->model->linkage, body);
+  for (int i = 0; next_run(s, body, linked, &i, &run);)
+    if (run.owner >= 0) gather(&run, v, s->right + s->column_at[run.owner]);
+}
+
+int system_factor(System *s, int threads) { return block_cholesky_factor(s->solver, threads); }
+void system_solve(System *s) { block_cholesky_solve(s->solver, s->right, s->right); }
+
+Affine system_solution(const System *s, int body) {
+  double q[12] = {0};
+  Run run;
+  Affine out;
+  const LinkedBody *linked = linkage_of(&s->model->linkage, body);
+  for (int i = 0; next_run(s, body, linked, &i, &run);) {
+    if (run.owner < 0) continue;
+    const double *y = s->right + s->column_at[run.owner];
+    if (!run.column) memcpy(q, y, sizeof q);
+    for (int c = 0; run.column && c < run.count; c++)
+      for (int k = 0; k < 12; k++) q[k] += run.column[c].g[k] * y[run.column[c].index];
+  }
+  memcpy(&out, q, sizeof out);
+  return out;
+}

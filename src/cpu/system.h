@@ -1,0 +1,38 @@
+/* A sparse linear system over bodies: blocks of twelve for a free body, what linear joints leave of it for a linked one. Blocks
+ * between bodies are given in poses (12 x 12) and taken to the unknowns. Tested in tests/test_linkage.c. */
+#ifndef ABD_CPU_SYSTEM_H
+#define ABD_CPU_SYSTEM_H
+
+#include "linear/block_cholesky.h"
+#include "model/model.h"
+
+typedef struct System {
+  const Model *model;
+  BlockCholesky *solver;
+  int *column;            /* of each body's own unknowns, -1 if it takes no part or has none */
+  int *column_size;
+  int *column_at;         /* first unknown of a column */
+  int column_count, unknown_count;
+  int (*edge)[2];         /* columns that couple; sorted once analyzed */
+  int edge_count, edge_capacity;
+  double *right;          /* right-hand side, then the solution */
+} System;
+
+bool system_init(System *system, const Model *model);
+void system_destroy(System *system);
+
+/* Columns: reset, then the bodies that take part, in ascending order. */
+void system_reset(System *system);
+void system_add_body(System *system, int body);
+/* Two bodies (or one and itself) whose unknowns meet. False when memory is out. */
+bool system_couple(System *system, int a, int b);
+/* Orders the couplings and readies the factor; values are zero then. */
+bool system_analyze(System *system);
+/* Adds a column-major 12 x 12 block, rows of a, columns of b; its transpose is implied. Symmetric when a = b. */
+void system_add(System *system, int a, int b, const double block[144]);
+void system_add_right(System *system, int body, const Affine *f);
+int system_factor(System *system, int threads); /* pivots raised, -1: a value that is not finite */
+void system_solve(System *system);
+Affine system_solution(const System *system, int body);
+
+#endif

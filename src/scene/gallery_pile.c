@@ -1,0 +1,73 @@
+/* Boxes, or shapes of all kinds, fall into a bowl. Tests: tests/cli/gallery.sh. */
+#include "scene/gallery_part.h"
+#include "scene/shape.h"
+
+static const char *const shape_words[] = {"box", "random", NULL};
+enum { COUNT, SHAPE, SEED };
+enum { BOX, RANDOM };
+static const GalleryKey pile_key[] = {
+  {"count", "how many", 200, 1, 1e6, true, NULL},
+  {"shape", "all boxes, or every kind", RANDOM, 0, 1, true, shape_words},
+  {"seed", "of the random poses and sizes", 1, 0, 1e9, true, NULL},
+  {0},
+};
+
+enum { KINDS = 6 };
+/* Every kind fits into a ball of the diameter 0.2 m. */
+static const char *const kind[KINDS] = {
+  "\"shape\": \"box\", \"size\": [0.11, 0.11, 0.11]",
+  "\"shape\": \"sphere\", \"radius\": 0.075, \"subdivisions\": 2",
+  "\"shape\": \"cylinder\", \"radius\": 0.06, \"height\": 0.12, \"segments\": 20",
+  "\"shape\": \"cone\", \"radius\": 0.075, \"height\": 0.12, \"segments\": 20",
+  "\"shape\": \"capsule\", \"radius\": 0.045, \"height\": 0.09, \"segments\": 16",
+  "\"shape\": \"torus\", \"radius\": 0.065, \"tube\": 0.025, \"segments\": 24, \"sides\": 10",
+};
+static const char *const kind_name[KINDS] = {"box", "sphere", "cylinder", "cone", "capsule", "torus"};
+
+/* A thick bowl: outside up, over the rim, inside down. */
+static bool bowl_mesh(double radius, double height, MeshData *out) {
+  const double wall = 0.06;
+  enum { STEPS = 8 };
+  double profile[2 * STEPS + 2][2];
+  for (int k = 0; k <= STEPS; k++) { /* the wall leans out, steeper and steeper */
+    double t = (double)k / STEPS, r = radius * (0.62 + 0.38 * sqrt(t)), z = height * t;
+    profile[k][0] = r + wall, profile[k][1] = z;
+    profile[2 * STEPS + 1 - k][0] = r, profile[2 * STEPS + 1 - k][1] = wall + (height - wall) * t;
+  }
+  return shape_revolve(0, (const double(*)[2])profile, 2 * STEPS + 2, wall, 48, out);
+}
+
+/* Body k in a column of round layers above the bowl, each in a cell that holds it however it is turned. */
+static void write_body(GalleryWriter *w, const double *v, int k, const double x[3], Dice *d) {
+  char color[8];
+  int which = v[SHAPE] == BOX ? 0 : (int)(KINDS * dice(d));
+  gallery_gradient(v[SHAPE] == BOX ? dice(d) : (which + 0.2 * dice(d)) / (KINDS - 0.8), color);
+  writer_item(w, "{ \"name\": \"%s %d\", \"mesh\": \"%s\", \"color\": \"%s\", \"position\": [%.9g, %.9g, %.9g], "
+              "\"euler_degrees\": [%.6f, %.6f, %.6f] }", kind_name[which], k + 1, kind_name[which], color, x[0], x[1], x[2],
+              360 * dice(d), 360 * dice(d), 360 * dice(d));
+}
+
+static void make_pile(GalleryWriter *w, const double *v) {
+  const double cell = 0.205;
+  int count = (int)v[COUNT];
+  double radius = fmax(0.45, 0.14 * cbrt(count)), height = 0.9 * radius, inside = fmax(0.1, 0.9 * radius - cell / 2);
+  int across = 2 * (int)ceil(inside / cell) + 1;
+  Dice d = {(uint64_t)v[SEED] + 54321};
+  MeshData mesh;
+  writer_settings(w, 0.01, 4, 1e-3, 0.4);
+  writer_section(w, "meshes");
+  bool made = bowl_mesh(radius, height, &mesh);
+  writer_mesh(w, "bowl", made, &mesh);
+  for (int k = 0; k < (v[SHAPE] == BOX ? 1 : KINDS); k++) writer_item(w, "\"%s\": { %s }", kind_name[k], kind[k]);
+  writer_section(w, "bodies");
+  writer_item(w, "{ \"name\": \"ground\", \"shape\": \"ground\", \"size\": %g }", 8 * radius);
+  writer_item(w, "{ \"name\": \"bowl\", \"mesh\": \"bowl\", \"motion\": \"static\", \"color\": \"#8d99a6\", \"position\": [0, 0, 0.005] }");
+  for (int k = 0, at = 0; k < count; at++) {
+    double x[3] = {(at % across - across / 2) * cell, (at / across % across - across / 2) * cell,
+                   0.6 * height + cell * (1 + at / (across * across))};
+    if (hypot(x[0], x[1]) > inside) continue;
+    write_body(w, v, k++, x, &d);
+  }
+}
+
+const GalleryScene gallery_pile = {"pile", "boxes, or shapes of all kinds, fall into a bowl", pile_key, make_pile};

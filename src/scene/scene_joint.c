@@ -1,0 +1,73 @@
+/* A scene's joints in the world: added when it is built, keyed drives set before each step (scene_def.h).
+ * Tests: tests/test_scene_joint.c. */
+#include <math.h>
+
+#include "scene/joint_measure.h"
+#include "scene/json_node.h"
+#include "scene/rotation.h"
+#include "scene/scene_def.h"
+
+JointMeasure joint_measure(AbdJointKind kind) {
+  switch (kind) {
+    case ABD_JOINT_HINGE: case ABD_JOINT_PLANAR: case ABD_JOINT_SCREW: case ABD_JOINT_ANGLE: return MEASURE_ANGLE;
+    case ABD_JOINT_LINE: case ABD_JOINT_SLIDER: case ABD_JOINT_CYLINDRICAL: return MEASURE_TRAVEL;
+    case ABD_JOINT_DISTANCE: case ABD_JOINT_ROPE: return MEASURE_DISTANCE;
+    default: return MEASURE_NONE;
+  }
+}
+
+const char *joint_measure_name(JointMeasure measure) {
+  static const char *const name[] = {NULL, "angle", "travel", "distance"};
+  return name[measure];
+}
+
+bool joint_moves(const AbdJointDef *def) {
+  return joint_measure(def->kind) != MEASURE_NONE && def->kind != ABD_JOINT_DISTANCE &&
+         (def->kind != ABD_JOINT_ANGLE || def->free);
+}
+
+void scene_body_to_world(const Scene *scene, size_t body, double offset, const double from[3], double to[3]) {
+  const SceneBody *b = &scene->body[body];
+  const double *scale = scene->mesh[b->mesh].scale;
+  double scaled[3] = {scale[0] * from[0], scale[1] * from[1], scale[2] * from[2]};
+  quat_rotate(b->def.rotation, scaled, to);
+  for (int k = 0; k < 3; k++) to[k] += offset * b->def.position[k];
+}
+
+static bool fail_joint(const Scene *scene, size_t index, const AbdWorld *world, SceneError *error) {
+  return scene_fail(error, "joint %zu (%.200s): %s", index + 1, scene->joint[index].name, abd_world_error(world));
+}
+
+bool scene_build_joints(const Scene *scene, AbdWorld *world, SceneError *error) {
+  for (size_t i = 0; i < scene->joint_count; i++) {
+    AbdJointDef def = scene->joint[i].def;
+    AbdJointId id;
+    def.name = scene->joint[i].name;
+    if (abd_world_add_joint(world, &def, &id) != ABD_OK) return fail_joint(scene, i, world, error);
+  }
+  return true;
+}
+
+static double drive_value(const SceneJoint *joint, double time) {
+  DriveKey before = joint->drive[0], after = before;
+  for (size_t i = 0; i < joint->drive_count && joint->drive[i].time <= time; i++) {
+    before = joint->drive[i];
+    after = joint->drive[i + 1 < joint->drive_count ? i + 1 : i];
+  }
+  double span = after.time - before.time, t = span > 0 ? fmin(1, (time - before.time) / span) : 0;
+  return before.value + t * (after.value - before.value);
+}
+
+/* Steps are implicit: what a drive shall reach is what its keys say at the step's end. */
+bool scene_apply_drives(const Scene *scene, AbdWorld *world, SceneError *error) {
+  double time = abd_world_time(world) + scene->world.dt;
+  for (size_t i = 0; i < scene->joint_count; i++) {
+    const SceneJoint *joint = &scene->joint[i];
+    AbdDrive drive = joint->def.drive;
+    if (!joint->drive_count) continue;
+    drive.target = drive_value(joint, time);
+    if (abd_joint_set_drive(world, (AbdJointId){(uint32_t)i + 1}, &drive) != ABD_OK)
+      return fail_joint(scene, i, world, error);
+  }
+  return true;
+}

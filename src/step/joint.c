@@ -1,0 +1,425 @@
+/* The joints' energies, forces, bounds and what they remember. */
+#include "step/joint.h"
+
+#include "kernel/barrier.h"
+
+enum { MAX_RENEWALS = 30 };
+
+static Affine pose_of(const Affine *q, int body) { return body < 0 ? affine(vec3(0, 0, 0), mat3_identity()) : q[body]; }
+
+static Jet jet_of(const Joint *j, Measure m, double value) {
+  Jet jet = {.value = value};
+  for (int e = 0; e < 2; e++) {
+    if (j->end[e].body < 0) continue;
+    jet.body[jet.count] = j->end[e].body;
+    jet.gradient[jet.count++] = m.gradient[e];
+  }
+  return jet;
+}
+
+static void jet_scale(Jet *jet, double f) {
+  jet->value *= f;
+  for (int i = 0; i < jet->count; i++)
+    for (int k = 0; k < 4; k++) jet->gradient[i].n[k] = scale(f, jet->gradient[i].n[k]);
+}
+
+/* a + f b */
+static Jet jet_add(Jet a, double f, const Jet *b) {
+  a.value += f * b->value;
+  for (int i = 0; i < b->count; i++) {
+    int at = 0;
+    while (at < a.count && a.body[at] != b->body[i]) at++;
+    Affine zero = affine_sub(b->gradient[i], b->gradient[i]);
+    if (at == a.count) {
+      a.body[a.count] = b->body[i];
+      a.gradient[a.count++] = zero;
+    }
+    a.gradient[at] = affine_add_scaled(a.gradient[at], f, b->gradient[i]);
+  }
+  return a;
+}
+
+Jet joint_angle(const Model *model, int joint, const Affine *q, double near) {
+  const Joint *j = &model->joint[joint];
+  Affine a = pose_of(q, j->end[0].body), b = pose_of(q, j->end[1].body);
+  Measure m = measure_angle(&a, &b, &j->end[0].frame, &j->end[1].frame, near);
+  return jet_of(j, m, m.value);
+}
+
+/* Along column k of b's frame. */
+static Jet travel(const Joint *j, const Affine *q, int k) {
+  Affine a = pose_of(q, j->end[0].body), b = pose_of(q, j->end[1].body);
+  Measure m = measure_travel(&a, &b, j->end[0].anchor, j->end[1].anchor, j->end[1].frame.c[k]);
+  return jet_of(j, m, m.value);
+}
+
+double joint_travel(const Model *model, int joint, const Affine *q) { return travel(&model->joint[joint], q, 2).value; }
+
+static Jet distance(const Joint *j, const Affine *q) {
+  Affine a = pose_of(q, j->end[0].body), b = pose_of(q, j->end[1].body);
+  Measure m = measure_distance(&a, &b, j->end[0].anchor, j->end[1].anchor);
+  return jet_of(j, m, m.value);
+}
+
+Jet joint_coordinate(const Model *model, int joint, const Affine *q, double near) {
+  const Joint *j = &model->joint[joint];
+  if (j->coordinate == COORDINATE_ANGLE) return joint_angle(model, joint, q, near);
+  return j->coordinate == COORDINATE_TRAVEL ? travel(j, q, 2) : distance(j, q);
+}
+
+/* What one unit of the coordinate counts as in metres. */
+static double reach(const Joint *j) { return j->coordinate == COORDINATE_ANGLE ? j->arm : 1; }
+
+static Jet gear_row(const Step *step, const Joint *j, const Affine *q) {
+  const Model *m = step->model;
+  int a = j->partner[0], b = j->partner[1];
+  Jet first = joint_coordinate(m, a, q, step->joint[a].angle), second = joint_coordinate(m, b, q, step->joint[b].angle);
+  first.value -= m->joint[a].start;
+  second.value -= m->joint[b].start;
+  Jet row = jet_add(second, -j->def.ratio, &first);
+  jet_scale(&row, reach(&m->joint[b]));
+  return row;
+}
+
+/* Equation k of a joint, in metres. */
+static Jet row_jet(const Step *step, int joint, int k, const Affine *q) {
+  const Model *m = step->model;
+  const Joint *j = &m->joint[joint];
+  const double turn = 6.283185307179586476925;
+  Jet row;
+  switch (j->def.kind) {
+    case ABD_JOINT_GEAR: return gear_row(step, j, q);
+    case ABD_JOINT_ANGLE: row = joint_angle(m, joint, q, step->joint[joint].angle), jet_scale(&row, j->arm); return row;
+    case ABD_JOINT_DISTANCE: row = distance(j, q), row.value -= j->length; return row;
+    case ABD_JOINT_PLANE: case ABD_JOINT_PLANAR: return travel(j, q, 2);
+    case ABD_JOINT_UNIVERSAL: {
+      Affine a = pose_of(q, j->end[0].body), b = pose_of(q, j->end[1].body);
+      Measure p = measure_product(&a, &b, j->end[0].frame.c[2], j->end[1].frame.c[2]);
+      row = jet_of(j, p, p.value);
+      jet_scale(&row, j->arm);
+      return row;
+    }
+    case ABD_JOINT_SCREW:
+      if (k == j->row_count - 1) {
+        Jet angle = joint_angle(m, joint, q, step->joint[joint].angle);
+        return jet_add(travel(j, q, 2), -j->def.pitch / turn, &angle);
+      }
+      return travel(j, q, k);
+    default: return travel(j, q, k);
+  }
+}
+
+int joint_body(const Model *m, int joint) {
+  const Joint *j = &m->joint[joint];
+  if (j->partner[0] >= 0) {
+    int a = joint_body(m, j->partner[0]);
+    return a >= 0 ? a : joint_body(m, j->partner[1]);
+  }
+  return j->end[0].body >= 0 ? j->end[0].body : j->end[1].body;
+}
+
+/* ---- what acts on a scalar: energy, slope, curvature ---- */
+
+typedef struct Act { double energy, slope, curvature; } Act;
+
+static void act_pull(Act *act, const Pull *p, double s, double h2) {
+  double x = s - p->centre;
+  act->energy += h2 * yield_energy(p->stiffness, p->limit, x);
+  act->slope += h2 * yield_force(p->stiffness, p->limit, x);
+  act->curvature += h2 * yield_stiffness(p->stiffness, p->limit, x);
+}
+
+/* A stop: the coordinate keeps gap > 0; sense is +1 where the gap grows with it. */
+static void act_stop(Act *act, double stiffness, double gap, double sense, double unit_length, double range) {
+  double y = gap * unit_length / range, f = unit_length / range;
+  if (y >= 1) return;
+  act->energy += stiffness * barrier(y);
+  if (!(y > 0)) return;
+  act->slope += stiffness * sense * f * barrier_d1(y);
+  act->curvature += stiffness * f * f * barrier_d2(y);
+}
+
+static double stop_range(const Step *step, double lo, double hi, double unit_length) {
+  return least(step->model->def.contact.range, 0.25 * unit_length * (hi - lo));
+}
+
+static void act_stops(Act *act, const Step *step, const JointTerm *t, const double limit[2], double s, double unit_length) {
+  double range = stop_range(step, limit[0], limit[1], unit_length);
+  if (isfinite(limit[0])) act_stop(act, t->stop, s - limit[0], 1, unit_length, range);
+  if (isfinite(limit[1])) act_stop(act, t->stop, limit[1] - s, -1, unit_length, range);
+}
+
+/* A rope is a distance with an upper stop. */
+static void coordinate_limits(const Joint *j, double limit[2]) {
+  limit[0] = j->def.limit[0];
+  limit[1] = j->def.kind == ABD_JOINT_ROPE ? least(j->length, j->def.limit[1]) : j->def.limit[1];
+}
+
+static Act act_coordinate(const Step *step, int joint, double s) {
+  const Joint *j = &step->model->joint[joint];
+  const JointTerm *t = &step->joint[joint];
+  Act act = {-step->h2 * t->push * s, -step->h2 * t->push, 0};
+  double limit[2];
+  coordinate_limits(j, limit);
+  for (int k = 0; k < PULL_COUNT; k++)
+    if (t->pull[k].stiffness > 0) act_pull(&act, &t->pull[k], s, step->h2);
+  act_stops(&act, step, t, limit, s, reach(j));
+  return act;
+}
+
+static bool limits_angle(const Joint *j) { return isfinite(j->def.angle_limit[0]) || isfinite(j->def.angle_limit[1]); }
+
+static Act act_angle(const Step *step, int joint, double angle) {
+  const Joint *j = &step->model->joint[joint];
+  Act act = {0, 0, 0};
+  act_stops(&act, step, &step->joint[joint], j->def.angle_limit, angle, j->arm);
+  return act;
+}
+
+static Act act_row(const JointTerm *t, int k, double c) {
+  Act act = {t->lambda[k] * c + 0.5 * t->stiffness * c * c, t->lambda[k] + t->stiffness * c, t->stiffness};
+  return act;
+}
+
+static bool acts_on_coordinate(const Joint *j, const JointTerm *t) { return j->coordinate != COORDINATE_NONE && t->active; }
+
+double joint_energy(const Step *step, int joint, const Affine *q) {
+  const Joint *j = &step->model->joint[joint];
+  const JointTerm *t = &step->joint[joint];
+  double e = 0;
+  if (!t->active) return 0;
+  for (int k = 0; k < j->row_count; k++) e += act_row(t, k, row_jet(step, joint, k, q).value).energy;
+  if (acts_on_coordinate(j, t)) e += act_coordinate(step, joint, joint_coordinate(step->model, joint, q, t->angle).value).energy;
+  if (limits_angle(j)) e += act_angle(step, joint, joint_angle(step->model, joint, q, t->angle).value).energy;
+  return e;
+}
+
+static int put_force(JointForce *force, int count, Jet jet, Act act) {
+  force[count] = (JointForce){jet, act.slope, act.curvature};
+  return count + 1;
+}
+
+int joint_forces(const Step *step, int joint, const Affine *q, JointForce force[JOINT_FORCES]) {
+  const Joint *j = &step->model->joint[joint];
+  const JointTerm *t = &step->joint[joint];
+  int count = 0;
+  if (!t->active) return 0;
+  for (int k = 0; k < j->row_count; k++) {
+    Jet row = row_jet(step, joint, k, q);
+    count = put_force(force, count, row, act_row(t, k, row.value));
+  }
+  if (acts_on_coordinate(j, t)) {
+    Jet s = joint_coordinate(step->model, joint, q, t->angle);
+    count = put_force(force, count, s, act_coordinate(step, joint, s.value));
+  }
+  if (limits_angle(j)) {
+    Jet a = joint_angle(step->model, joint, q, t->angle);
+    count = put_force(force, count, a, act_angle(step, joint, a.value));
+  }
+  return count;
+}
+
+double joint_gap(const Step *step, int joint, const Affine *q) {
+  double worst = 0;
+  for (int k = 0; k < step->model->joint[joint].row_count; k++) worst = most(worst, fabs(row_jet(step, joint, k, q).value));
+  return worst;
+}
+
+/* ---- bounds ---- */
+
+/* Three poses along the straight path of a joint's ends. */
+typedef struct Path { Affine a[3], b[3]; } Path;
+
+static Path path_of(const Step *step, const Joint *j) {
+  Path p;
+  for (int k = 0; k < 3; k++) {
+    int a = j->end[0].body, b = j->end[1].body;
+    p.a[k] = pose_of(step->q, a);
+    p.b[k] = pose_of(step->q, b);
+    if (a >= 0) p.a[k] = affine_add_scaled(p.a[k], 0.5 * k, step->direction[a]);
+    if (b >= 0) p.b[k] = affine_add_scaled(p.b[k], 0.5 * k, step->direction[b]);
+  }
+  return p;
+}
+
+static const double leave = 0.1; /* of a gap, what a step leaves at least */
+
+/* Angles: sin(hi - angle) times a positive factor is quadratic along the path; below a quarter turn it falls with the gap. A step
+ * turns no farther than a quarter, so that farther stops cannot be reached in it. */
+static double bound_angle(const Step *step, int joint, const double limit[2]) {
+  const Joint *j = &step->model->joint[joint];
+  Path p = path_of(step, j);
+  double c[3], s[3], now = step->joint[joint].angle, bound;
+  for (int k = 0; k < 3; k++) measure_phase(&p.a[k], &p.b[k], &j->end[0].frame, &j->end[1].frame, &c[k], &s[k]);
+  double f[3];
+  for (int k = 0; k < 3; k++) f[k] = cos(now) * c[k] + sin(now) * s[k];
+  bound = first_fall(f[0], f[1], f[2], 0.01);
+  for (int side = 0; side < 2; side++) {
+    double gap = side ? limit[1] - now : now - limit[0], sense = side ? 1 : -1;
+    if (!(gap < 1.5)) continue;
+    for (int k = 0; k < 3; k++) f[k] = sense * (sin(limit[side]) * c[k] - cos(limit[side]) * s[k]);
+    bound = least(bound, first_fall(f[0], f[1], f[2], leave));
+  }
+  return bound;
+}
+
+/* Travel is quadratic along the path, and so is the square of a distance. */
+static double bound_length(const Step *step, const Joint *j, const double limit[2]) {
+  Path p = path_of(step, j);
+  bool squared = j->coordinate == COORDINATE_DISTANCE;
+  double s[3], bound = 1;
+  for (int k = 0; k < 3; k++) {
+    Vec3 gap = sub(affine_point(&p.a[k], j->end[0].anchor), affine_point(&p.b[k], j->end[1].anchor));
+    s[k] = squared ? norm_sq(gap) : dot(gap, affine_vector(&p.b[k], j->end[1].frame.c[2]));
+  }
+  for (int side = 0; side < 2; side++) {
+    double at = squared ? limit[side] * fabs(limit[side]) : limit[side], sense = side ? 1 : -1;
+    if (!isfinite(at)) continue;
+    bound = least(bound, first_fall(sense * (at - s[0]), sense * (at - s[1]), sense * (at - s[2]), leave));
+  }
+  return bound;
+}
+
+double joint_bound(const Step *step, int joint) {
+  const Joint *j = &step->model->joint[joint];
+  double limit[2], bound = 1;
+  if (!step->joint[joint].active || j->partner[0] >= 0) return 1;
+  coordinate_limits(j, limit);
+  bool limited = isfinite(limit[0]) || isfinite(limit[1]);
+  if (limited && j->coordinate == COORDINATE_ANGLE) bound = bound_angle(step, joint, limit);
+  else if (limited) bound = bound_length(step, j, limit);
+  if (limits_angle(j)) bound = least(bound, bound_angle(step, joint, j->def.angle_limit));
+  return bound;
+}
+
+/* ---- through the step ---- */
+
+/* The smallest gap to a stop, as a part of its range. */
+static double stop_gap(const Step *step, int joint, const Affine *q) {
+  const Joint *j = &step->model->joint[joint];
+  double limit[2], y = INFINITY;
+  coordinate_limits(j, limit);
+  if (j->coordinate != COORDINATE_NONE && (isfinite(limit[0]) || isfinite(limit[1]))) {
+    double s = joint_coordinate(step->model, joint, q, step->joint[joint].angle).value;
+    y = least(s - limit[0], limit[1] - s) * reach(j) / stop_range(step, limit[0], limit[1], reach(j));
+  }
+  if (limits_angle(j)) {
+    double a = joint_angle(step->model, joint, q, step->joint[joint].angle).value;
+    const double *l = j->def.angle_limit;
+    y = least(y, least(a - l[0], l[1] - a) * j->arm / stop_range(step, l[0], l[1], j->arm));
+  }
+  return y;
+}
+
+static void set_pulls(const Step *step, const Joint *j, JointTerm *t, const JointState *s) {
+  const AbdJointDef *d = &j->def;
+  double h = step->h, inertia = j->mass * reach(j) * reach(j), small = 1e-5 * (j->coordinate == COORDINATE_ANGLE ? 1 : j->arm);
+  t->pull[PULL_SPRING] = (Pull){d->stiffness, INFINITY, d->rest};
+  t->pull[PULL_DAMPER] = (Pull){d->damping / h, INFINITY, t->position};
+  t->pull[PULL_FRICTION] = (Pull){d->friction / small, d->friction, t->position + s->stick};
+  t->pull[PULL_DRIVE] = (Pull){0, INFINITY, 0};
+  t->push = 0;
+  const AbdDrive *v = &s->drive;
+  if (v->kind == ABD_DRIVE_EFFORT) t->push = least(most(v->target, -v->max_effort), v->max_effort);
+  if (v->kind == ABD_DRIVE_SPEED) { /* gives way within a tenth of a step's motion: a constant lag costs no speed */
+    double stiffness = least(1e3 * inertia / step->h2, v->max_effort / (0.1 * fabs(v->target) * h));
+    t->pull[PULL_DRIVE] = (Pull){stiffness, v->max_effort, t->position + s->drive_lag + v->target * h};
+  }
+  if (v->kind == ABD_DRIVE_POSITION) {
+    double k = v->stiffness + v->damping / h;
+    t->pull[PULL_DRIVE] = (Pull){k, v->max_effort, (v->stiffness * v->target + v->damping / h * t->position) / k};
+  }
+}
+
+static void begin(Step *step, int joint) {
+  const Model *m = step->model;
+  const Joint *j = &m->joint[joint];
+  const JointState *s = &step->state->joint[joint];
+  JointTerm *t = &step->joint[joint];
+  *t = (JointTerm){.active = joint_acts(j, s), .angle = s->angle, .stiffness = 1e3 * j->mass};
+  if (j->coordinate != COORDINATE_NONE) t->position = joint_coordinate(m, joint, step->q, t->angle).value;
+  if (!t->active) return;
+  for (int k = 0; k < j->row_count; k++) t->lambda[k] = s->force[k] * step->h2;
+  if (j->coordinate == COORDINATE_NONE) return;
+  set_pulls(step, j, t, s);
+  double r = m->def.contact.range, y = stop_gap(step, joint, step->q), gravity = norm(vec3_from(m->def.gravity));
+  double approach = reach(j) * (joint_coordinate(m, joint, step->target, t->angle).value - t->position);
+  t->stiffening = s->stiffening;
+  if (y < 0.1 && t->stiffening < 1e6) t->stiffening *= 2;
+  if (y > 0.5) t->stiffening = most(1, 0.9 * t->stiffening);
+  double rest = j->mass * most(40.0 / 6.386 * r * r, 30 * gravity * step->h2 * r);
+  t->stop = t->stiffening * most(rest, 0.05 * j->mass * approach * approach);
+  t->gap = y;
+}
+
+void joints_begin(Step *step) {
+  for (int j = 0; j < step->model->joint_count; j++) begin(step, j);
+  for (int j = 0; j < step->model->joint_count; j++) step->joint[j].energy = joint_energy(step, j, step->q);
+}
+
+void joint_accept(Step *step, int joint) {
+  JointTerm *t = &step->joint[joint];
+  const Joint *j = &step->model->joint[joint];
+  if (j->has_angle) t->angle = joint_angle(step->model, joint, step->q, t->angle).value;
+  t->energy = t->energy_trial;
+  if (!t->active || j->partner[0] >= 0) return;
+  double y = stop_gap(step, joint, step->q);
+  bool halved = y < 0.5 * t->gap;
+  if (halved && y < 0.1 && t->stiffening < 1e6) {
+    t->stop *= 16;
+    t->stiffening *= 16;
+    t->energy = joint_energy(step, joint, step->q);
+  }
+  if (halved || y > t->gap) t->gap = y;
+}
+
+bool joint_renew(Step *step, int joint) {
+  JointTerm *t = &step->joint[joint];
+  const Joint *j = &step->model->joint[joint];
+  if (!t->active || j->row_count == 0) return false;
+  double worst = joint_gap(step, joint, step->q);
+  t->open = worst > step->model->joint_tolerance;
+  if (!t->open || t->renewals >= MAX_RENEWALS) return false;
+  for (int k = 0; k < j->row_count; k++) t->lambda[k] += t->stiffness * row_jet(step, joint, k, step->q).value;
+  if (t->renewals > 0 && worst > 0.1 * t->worst && t->stiffness < 1e8 * j->mass) t->stiffness *= 10;
+  t->worst = worst;
+  t->renewals++;
+  t->energy = joint_energy(step, joint, step->q);
+  return true;
+}
+
+double joint_effort(const Step *step, int joint, double position) {
+  const JointTerm *t = &step->joint[joint];
+  const Pull *p = &t->pull[PULL_DRIVE];
+  return t->push - (p->stiffness > 0 ? yield_force(p->stiffness, p->limit, position - p->centre) : 0);
+}
+
+double joint_passive(const Step *step, int joint, double position) {
+  if (!step->joint[joint].active || step->model->joint[joint].coordinate == COORDINATE_NONE) return 0;
+  return -act_coordinate(step, joint, position).slope / step->h2 - joint_effort(step, joint, position);
+}
+
+/* What is left of a pull that gave way: the coordinate's part that it still holds. */
+static double kept_lag(const Pull *p, double position) { return -yield_force(p->stiffness, p->limit, position - p->centre) / p->stiffness; }
+
+void joints_finish(const Step *step, State *after) {
+  for (int i = 0; i < step->model->joint_count; i++) {
+    const Joint *j = &step->model->joint[i];
+    const JointTerm *t = &step->joint[i];
+    JointState *s = &after->joint[i];
+    s->angle = t->angle;
+    if (!t->active) continue;
+    for (int k = 0; k < j->row_count; k++)
+      s->force[k] = act_row(t, k, row_jet(step, i, k, step->q).value).slope / step->h2;
+    if (j->coordinate == COORDINATE_NONE) continue;
+    double position = joint_coordinate(step->model, i, step->q, t->angle).value;
+    const Pull *friction = &t->pull[PULL_FRICTION], *drive = &t->pull[PULL_DRIVE];
+    s->stick = friction->stiffness > 0 ? kept_lag(friction, position) : 0;
+    s->drive_lag = 0;
+    if (s->drive.kind == ABD_DRIVE_SPEED) {
+      double most_lag = 10 * fabs(s->drive.target) * step->h;
+      s->drive_lag = least(most(kept_lag(drive, position), -most_lag), most_lag);
+    }
+    s->stiffening = t->stiffening;
+  }
+}

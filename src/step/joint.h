@@ -1,0 +1,49 @@
+/* Joints at work in a step: equations that are not linear (augmented Lagrangian), stops (barriers), drives and passive forces
+ * on the coordinate. Linear joints are not here: they are eliminated from the unknowns (model/linkage.h).
+ *
+ * Everything is a function of a few scalars measured between bodies:
+ *     E = sum of rows      lambda c + stiffness / 2 c^2
+ *       + sum of pulls     h2 yield_energy(k, limit, s - centre)   spring, damper, dry friction, drives
+ *       - h2 push s                                                a given effort
+ *       + sum of stops     stop barrier((s - lo) / range)
+ * with c in metres, s the coordinate. Hessians keep the product of gradients and drop what would not be positive. Tested in
+ * tests/test_joint.c. */
+#ifndef ABD_STEP_JOINT_H
+#define ABD_STEP_JOINT_H
+
+#include "kernel/joint.h"
+#include "step/step.h"
+
+/* A scalar and its gradient by the bodies it depends on. */
+typedef struct Jet {
+  double value;
+  int count, body[4];
+  Affine gradient[4];
+} Jet;
+
+typedef struct JointForce { Jet jet; double slope, curvature; } JointForce; /* of one scalar's energy */
+enum { JOINT_FORCES = JOINT_ROWS + 2 };
+
+/* Readies all joints for the step, from the state and the targets. */
+void joints_begin(Step *step);
+/* Energy at poses q; the angle is unwrapped from the last accepted one. */
+double joint_energy(const Step *step, int joint, const Affine *q);
+int joint_forces(const Step *step, int joint, const Affine *q, JointForce force[JOINT_FORCES]);
+/* The largest step along direction that keeps every stop and tells every angle's turn; 1 as a rule. */
+double joint_bound(const Step *step, int joint);
+/* The trial poses are accepted: angles follow, stops that are nearly reached grow stiffer. */
+void joint_accept(Step *step, int joint);
+/* Raises the multipliers where an equation is not met yet; true if so. */
+bool joint_renew(Step *step, int joint);
+double joint_gap(const Step *step, int joint, const Affine *q); /* [m] of the equations that are not linear */
+void joints_finish(const Step *step, State *after);
+/* A body of the joint that moves, -1 if none. */
+int joint_body(const Model *model, int joint);
+/* The coordinate at poses q, near an unwrapped angle; and the angle by itself. */
+Jet joint_coordinate(const Model *model, int joint, const Affine *q, double near);
+Jet joint_angle(const Model *model, int joint, const Affine *q, double near);
+double joint_travel(const Model *model, int joint, const Affine *q);
+double joint_effort(const Step *step, int joint, double position);  /* [N m or N] of the drive */
+double joint_passive(const Step *step, int joint, double position); /* of spring, damper, friction, stops */
+
+#endif

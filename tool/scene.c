@@ -1,0 +1,99 @@
+/* `abd scene`: writes a scene of the gallery. Tested in tests/cli/gallery.sh. */
+#include "args.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scene/gallery.h"
+
+static const Command command = {
+  "scene", "scene [NAME [--KEY VALUE ...] [-o FILE]]",
+  "Writes a scene that abd makes itself, in its own format. 'abd scene' lists the names;\n"
+  "'abd scene NAME --help' tells a scene's keys.",
+  "The scene goes to standard output unless -o names a file. Then: abd run FILE",
+};
+
+static int print_names(void) {
+  printf("Scenes to write with 'abd scene NAME -o FILE'; 'abd scene NAME --help' tells their keys:\n\n");
+  for (const GalleryScene *const *scene = gallery_list(); *scene; scene++)
+    printf("  %-16s %s\n", (*scene)->name, (*scene)->about);
+  return EXIT_GOOD;
+}
+
+static int unknown_scene(const char *text) {
+  const char *name[64] = {NULL};
+  for (int k = 0; gallery_list()[k] && k < 63; k++) name[k] = gallery_list()[k]->name;
+  const char *nearest = args_nearest(text, name);
+  if (nearest) return args_usage_error(&command, "no scene '%s'; did you mean '%s'?", text, nearest);
+  return args_usage_error(&command, "no scene '%s'; 'abd scene' lists them", text);
+}
+
+static int write_text(const char *path, const char *text, size_t length) {
+  FILE *out = path ? fopen(path, "wb") : stdout;
+  bool ok = out && fwrite(text, 1, length, out) == length && fflush(out) == 0;
+  if (out && path && fclose(out) != 0) ok = false;
+  if (ok) return EXIT_GOOD;
+  fprintf(stderr, "abd scene: cannot write %s\n", path ? path : "to standard output");
+  perror("abd scene");
+  return EXIT_FAILED;
+}
+
+static int write_scene(const GalleryScene *scene, const char *const *text, const char *path) {
+  double value[GALLERY_KEY_LIMIT];
+  SceneError error;
+  size_t length;
+  gallery_defaults(scene, value);
+  for (int k = 0; scene->key[k].name; k++)
+    if (text[k] && !gallery_read(&scene->key[k], text[k], &value[k], &error))
+      return args_usage_error(&command, "%s: %s", scene->name, error.text);
+  char *made = gallery_text(scene, value, &length, &error);
+  if (!made) return args_usage_error(&command, "%s", error.text);
+  int code = write_text(path, made, length);
+  free(made);
+  return code;
+}
+
+/* The help of a key: what it is, its words, its default. */
+static void describe(const GalleryKey *key, char text[200]) {
+  char value[32], words[100] = "";
+  for (int k = 0; key->choice && key->choice[k]; k++) {
+    size_t used = strlen(words);
+    snprintf(words + used, sizeof words - used, "%s%s", used ? " or " : ": ", key->choice[k]);
+  }
+  gallery_write_value(key, key->value, value);
+  snprintf(text, 200, "%s%s (%s)", key->help, words, value);
+}
+
+static int scene_command(const GalleryScene *scene, int argc, char **argv) {
+  const char *path = NULL, *text[GALLERY_KEY_LIMIT] = {NULL};
+  char usage[100], help[GALLERY_KEY_LIMIT][200];
+  Option option[GALLERY_KEY_LIMIT + 2] = {{0}};
+  int count = gallery_key_count(scene);
+  for (int k = 0; k < count; k++) {
+    describe(&scene->key[k], help[k]);
+    option[k] = (Option){scene->key[k].name, 0, OPTION_TEXT, &text[k], scene->key[k].choice ? "WORD" : "N", help[k]};
+  }
+  option[count] = (Option){"output", 'o', OPTION_TEXT, &path, "FILE", "where to write it (standard output)"};
+  snprintf(usage, sizeof usage, "scene %s [--KEY VALUE ...] [-o FILE]", scene->name);
+  const Command its = {"scene", usage, scene->about, NULL};
+  TextList more;
+  int code = args_parse(&its, option, argc, argv, &more);
+  if (code == ARGS_GO_ON && more.count) code = args_usage_error(&its, "unexpected '%s' after %s", more.text[0], scene->name);
+  if (code == ARGS_GO_ON) code = write_scene(scene, text, path);
+  args_free(&more);
+  return code;
+}
+
+int command_scene(int argc, char **argv) {
+  TextList none;
+  const Option option[] = {{0}};
+  if (argc < 2) return print_names();
+  if (argv[1][0] != '-') {
+    const GalleryScene *scene = gallery_find(argv[1]);
+    return scene ? scene_command(scene, argc - 1, argv + 1) : unknown_scene(argv[1]);
+  }
+  int code = args_parse(&command, option, argc, argv, &none);
+  args_free(&none);
+  return code == ARGS_GO_ON ? args_usage_error(&command, "expected the name of a scene first") : code;
+}

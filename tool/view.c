@@ -23,7 +23,8 @@ static const Command command = {
 enum { USUAL_PORT = 8520 };
 
 typedef struct ViewOptions {
-  const char *address;
+  const char *address, *body;
+  int64_t frame; /* -1: not given */
   int64_t port; /* -1: not given */
   bool paused;
 } ViewOptions;
@@ -57,27 +58,43 @@ static ViewServer *start_server(const ViewOptions *o, const ViewControl *control
   return view_server_start(&def, data, error, size);
 }
 
-static void print_address(const ViewOptions *o, const ViewServer *server) {
+/* What the link names: "#step=K&body=ID". */
+static int link_text(const ViewOptions *o, const ViewData *data, char text[80]) {
+  size_t body = 0, used = 0;
+  while (o->body && body < data->scene.body_count && strcmp(data->scene.body[body].name, o->body)) body++;
+  if (o->body && body == data->scene.body_count) {
+    fprintf(stderr, "abd view: --body: there is no body '%s'\n", o->body);
+    return EXIT_BAD_INPUT;
+  }
+  text[0] = 0;
+  if (o->frame >= 0) used = (size_t)snprintf(text, 80, "#step=%lld", (long long)o->frame);
+  if (o->body) snprintf(text + used, 80 - used, "%cbody=%zu", used ? '&' : '#', body + 1);
+  return EXIT_GOOD;
+}
+
+static void print_address(const ViewOptions *o, const ViewServer *server, const char *link) {
   bool six = strchr(o->address, ':') != NULL;
   const char *name = !strcmp(o->address, "0.0.0.0") || !strcmp(o->address, "::") ? NULL : o->address;
   char own[256] = "localhost";
   if (!name) gethostname(own, sizeof own - 1);
-  printf("http://%s%s%s:%d/\n", six && name ? "[" : "", name ? name : own, six && name ? "]" : "", view_server_port(server));
+  printf("http://%s%s%s:%d/%s\n", six && name ? "[" : "", name ? name : own, six && name ? "]" : "", view_server_port(server),
+         link);
   fflush(stdout);
 }
 
 static int serve(const ViewOptions *o, const char *path, const ViewControl *control) {
   ViewData data;
-  char error[640];
-  if (!view_data_open(&data, path)) {
-    int code = fail(data.error.kind == RUN_DISK ? EXIT_FAILED : EXIT_BAD_INPUT, data.error.text);
+  char error[640], link[80];
+  int code = view_data_open(&data, path) ? link_text(o, &data, link) : EXIT_FOUND;
+  if (code != EXIT_GOOD) {
+    if (code == EXIT_FOUND) code = fail(data.error.kind == RUN_DISK ? EXIT_FAILED : EXIT_BAD_INPUT, data.error.text);
     view_data_destroy(&data);
     return code;
   }
   ViewServer *server = start_server(o, control, &data, error, sizeof error);
   view_data_destroy(&data);
   if (!server) return fail(EXIT_BAD_INPUT, error);
-  print_address(o, server);
+  print_address(o, server, link);
   while (!interrupted) {
     usleep(200000);
     view_server_watch(server);
@@ -150,13 +167,15 @@ static int check_options(const ViewOptions *o, const Session *session, const Tex
 }
 
 int command_view(int argc, char **argv) {
-  ViewOptions options = {.address = "127.0.0.1", .port = -1};
+  ViewOptions options = {.address = "127.0.0.1", .port = -1, .frame = -1};
   Session session = {.options = {.steps = -1, .argc = argc, .argv = argv}};
   RunOptions *o = &session.options;
   TextList operand, set = {0};
   const Option option[] = {
     {"port", 'p', OPTION_COUNT, &options.port, "N", "port, 8520 or another free one; 0 = any free one"},
     {"bind", 0, OPTION_TEXT, &options.address, "ADDRESS", "address to listen at, 127.0.0.1"},
+    {"frame", 0, OPTION_COUNT, &options.frame, "K", "the address shows the frame of step K"},
+    {"body", 0, OPTION_TEXT, &options.body, "NAME", "the address shows this body chosen"},
     {"paused", 0, OPTION_FLAG, &options.paused, NULL, "a scene: begin paused"},
     {"output", 'o', OPTION_TEXT, &o->output, "RUN", "a scene: keep what is simulated in this run file"},
     {"force", 'f', OPTION_FLAG, &o->force, NULL, "a scene: replace an existing run file"},

@@ -2,6 +2,9 @@
 #define _GNU_SOURCE
 #include "view/data.h"
 
+#include "export/wire.h"
+#include "scene/joint_measure.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -41,13 +44,14 @@ static bool read_all(ViewData *data) {
   Run *run = run_open(data->path, RUN_READ, &data->error);
   if (!run) return false;
   RunScene scene = {0};
-  bool good = run_read_scene(run, &scene) && read_steps(data, run);
+  RunJoints joints = {0};
+  bool good = run_read_scene(run, &scene) && run_read_joints(run, &scene, &joints) && read_steps(data, run);
   if (good) {
-    run_scene_destroy(&data->scene);
-    data->scene = scene;
+    run_scene_destroy(&data->scene), run_joints_destroy(&data->joints);
+    data->scene = scene, data->joints = joints;
     if (stat(data->path, &file) == 0) data->device = file.st_dev, data->inode = file.st_ino;
   } else {
-    run_scene_destroy(&scene);
+    run_scene_destroy(&scene), run_joints_destroy(&joints);
   }
   return close_run(data, run, good);
 }
@@ -58,7 +62,7 @@ bool view_data_open(ViewData *data, const char *path) {
 }
 
 void view_data_destroy(ViewData *data) {
-  run_scene_destroy(&data->scene);
+  run_scene_destroy(&data->scene), run_joints_destroy(&data->joints);
   free(data->step), free(data->path);
   *data = (ViewData){0};
 }
@@ -87,19 +91,10 @@ bool view_data_has_contacts(ViewData *data) {
 
 /* ---- Meta ---- */
 
-/* Wires: edges with an end that no triangle uses. Writes them where out is not NULL; SIZE_MAX without memory. */
-static size_t find_wires(const RunMesh *mesh, uint32_t *out) {
-  size_t count = 0;
-  unsigned char *used = calloc(mesh->vertex_count + 1, 1);
-  if (!used) return SIZE_MAX;
-  for (size_t k = 0; k < 3 * mesh->triangle_count; k++) used[mesh->triangle[k]] = 1;
-  for (size_t k = 0; k < mesh->edge_count; k++) {
-    const uint32_t *edge = mesh->edge + 2 * k;
-    if (edge[0] == edge[1] || (used[edge[0]] && used[edge[1]])) continue;
-    if (out) memcpy(out + 2 * count, edge, 2 * sizeof *edge);
-    count++;
-  }
-  free(used);
+static size_t wire_count(const RunMesh *mesh) {
+  WireList wires;
+  size_t count = wires_find(mesh, &wires) ? wires.count : 0;
+  wires_free(&wires);
   return count;
 }
 
@@ -113,7 +108,7 @@ static json_t *meshes_json(const RunScene *scene) {
   for (size_t k = 0; k < scene->mesh_count; k++) {
     const RunMesh *mesh = &scene->mesh[k];
     json_t *o = json_pack("{s:I, s:I, s:I, s:b, s:b}", "vertices", (json_int_t)mesh->vertex_count, "triangles",
-                          (json_int_t)mesh->triangle_count, "wires", (json_int_t)find_wires(mesh, NULL), "closed",
+                          (json_int_t)mesh->triangle_count, "wires", (json_int_t)wire_count(mesh), "closed",
                           mesh->closed, "half_space", mesh->half_space);
     json_object_set_new(o, "name", text_json(mesh->name));
     json_array_append_new(list, o);
@@ -137,6 +132,32 @@ static json_t *bodies_json(const RunScene *scene) {
   return json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", name, "mesh", mesh, "motion", motion, "mass", mass, "color", color);
 }
 
+/* Bodies 0-based, as lists of one or two; of gears, those of the joints they couple. */
+static json_t *joint_bodies(const RunJoints *joints, const RunJoint *joint) {
+  json_t *list = json_array();
+  const uint32_t coupled[2] = {joint->joint_a, joint->joint_b}, body[2] = {joint->body_a, joint->body_b};
+  for (int k = 0; k < 2; k++) {
+    if (body[k]) json_array_append_new(list, json_integer(body[k] - 1));
+    if (coupled[k] < 1 || coupled[k] > joints->count) continue;
+    const RunJoint *other = &joints->joint[coupled[k] - 1];
+    if (other->body_a) json_array_append_new(list, json_integer(other->body_a - 1));
+  }
+  return list;
+}
+
+static json_t *joints_json(const RunJoints *joints) {
+  json_t *list = json_array();
+  for (size_t k = 0; k < joints->count; k++) {
+    const RunJoint *joint = &joints->joint[k];
+    const char *coordinate = joint_measure_name(joint_measure(joint->kind));
+    json_t *o = json_pack("{s:s, s:o, s:s?}", "type", abd_joint_kind_name(joint->kind), "bodies", joint_bodies(joints, joint),
+                          "coordinate", coordinate);
+    json_object_set_new(o, "name", text_json(joint->name));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
 static void add_text(Run *run, json_t *object, const char *key) {
   char *text = run_read_meta(run, key);
   if (text) json_object_set_new(object, key, text_json(text));
@@ -147,8 +168,9 @@ static bool write_meta(ViewData *data, Run *run, bool live, Bytes *out) {
   static const char *const key[] = {"scene_name", "steps", "every", "contacts", "gravity", "program_version", "created",
                                     "settings", "verified_frames", "verified_crossings"};
   const RunScene *scene = &data->scene;
-  json_t *o = json_pack("{s:i, s:b, s:f, s:[f, f, f], s:o, s:o}", "format", 1, "live", live, "dt", scene->dt, "up",
-                        scene->up[0], scene->up[1], scene->up[2], "meshes", meshes_json(scene), "bodies", bodies_json(scene));
+  json_t *o = json_pack("{s:i, s:b, s:f, s:[f, f, f], s:o, s:o, s:o}", "format", 1, "live", live, "dt", scene->dt, "up",
+                        scene->up[0], scene->up[1], scene->up[2], "meshes", meshes_json(scene), "bodies", bodies_json(scene),
+                        "joints", joints_json(&data->joints));
   for (size_t k = 0; o && k < sizeof key / sizeof key[0]; k++) add_text(run, o, key[k]);
   char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
   bool good = text && bytes_add_text(out, text);
@@ -171,11 +193,12 @@ static bool add_floats(Bytes *out, const double *value, size_t count) {
 }
 
 static bool add_mesh(const RunMesh *mesh, Bytes *out) {
-  size_t wires = find_wires(mesh, NULL);
-  if (wires == SIZE_MAX || !add_floats(out, mesh->vertex, 3 * mesh->vertex_count)) return false;
-  if (!bytes_add(out, mesh->triangle, 3 * mesh->triangle_count * sizeof *mesh->triangle)) return false;
-  uint32_t *at = bytes_extend(out, 2 * wires * sizeof *at);
-  return at && find_wires(mesh, at) == wires;
+  WireList wires;
+  bool good = wires_find(mesh, &wires) && add_floats(out, mesh->vertex, 3 * mesh->vertex_count) &&
+              bytes_add(out, mesh->triangle, 3 * mesh->triangle_count * sizeof *mesh->triangle) &&
+              bytes_add(out, wires.edge, wires.count * sizeof *wires.edge);
+  wires_free(&wires);
+  return good;
 }
 
 bool view_data_meshes(ViewData *data, size_t first, size_t count, Bytes *out) {
@@ -270,6 +293,41 @@ static bool write_contacts(ViewData *data, Run *run, size_t first, size_t count,
 bool view_data_contacts(ViewData *data, size_t first, size_t count, Bytes *out) {
   Run *run = run_open(data->path, RUN_READ, &data->error);
   return run && close_run(data, run, write_contacts(data, run, first, count, out));
+}
+
+/* ---- Joints ---- */
+
+static bool add_readings(const AbdJointReading *reading, size_t count, Bytes *out) {
+  uint32_t *at = bytes_extend(out, (1 + 17 * count) * sizeof *at);
+  if (!at) return false;
+  *at++ = (uint32_t)count;
+  for (size_t k = 0; k < count; k++, at += 17) {
+    const AbdJointReading *r = &reading[k];
+    const double number[16] = {r->position, r->rate, r->force[0], r->force[1], r->force[2], r->torque[0], r->torque[1],
+                               r->torque[2], r->effort, r->residual, r->point[0], r->point[1], r->point[2], r->axis[0],
+                               r->axis[1], r->axis[2]};
+    at[0] = (uint32_t)k + 1;
+    for (int i = 0; i < 16; i++) memcpy(at + 1 + i, &(float){(float)number[i]}, sizeof(float));
+  }
+  return true;
+}
+
+static bool write_joints(ViewData *data, Run *run, AbdJointReading *reading, size_t first, size_t count, Bytes *out) {
+  for (size_t k = first; k < data->step_count && k - first < count && out->size < VIEW_MOST_BYTES; k++) {
+    if (!run_read_joint_readings(run, &data->joints, data->step[k], reading)) return false;
+    if (!add_readings(reading, data->joints.count, out)) return out_of_memory(data);
+  }
+  return true;
+}
+
+bool view_data_joints(ViewData *data, size_t first, size_t count, Bytes *out) {
+  if (!data->joints.count) return true;
+  AbdJointReading *reading = malloc(data->joints.count * sizeof *reading);
+  Run *run = reading ? run_open(data->path, RUN_READ, &data->error) : NULL;
+  bool good = run && close_run(data, run, write_joints(data, run, reading, first, count, out));
+  if (!reading) out_of_memory(data);
+  free(reading);
+  return good;
 }
 
 /* ---- Reports ---- */

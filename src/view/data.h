@@ -14,6 +14,7 @@
 typedef struct ViewData {
   char *path;
   RunScene scene;       /* read once */
+  RunJoints joints;
   int64_t *step;        /* of the frames, ascending */
   size_t step_count;
   dev_t device;         /* of the file the scene was read from */
@@ -30,7 +31,7 @@ void view_data_destroy(ViewData *data);
 bool view_data_refresh(ViewData *data);
 bool view_data_has_contacts(ViewData *data);
 
-/* The scene: meshes (sizes), bodies, dt, up. JSON; live says whether it can be controlled. */
+/* The scene: meshes (sizes), bodies, joints, dt, up. JSON; live says whether it can be controlled. */
 bool view_data_meta(ViewData *data, bool live, Bytes *out);
 /* Of meshes first.. : f32 vertices, u32 triangles, u32 wires; what the meta's sizes say. */
 bool view_data_meshes(ViewData *data, size_t first, size_t count, Bytes *out);
@@ -40,6 +41,9 @@ bool view_data_steps(ViewData *data, size_t first, Bytes *out);
 bool view_data_frames(ViewData *data, size_t first, size_t count, Bytes *out);
 /* For each frame: u32 count, then records of 14 words: u32 a, b, kind; f32 point, normal, distance, force, friction. */
 bool view_data_contacts(ViewData *data, size_t first, size_t count, Bytes *out);
+/* For each frame: u32 count, then records of 17 words: u32 id; f32 position, rate, force[3], torque[3], effort, residual,
+ * anchor[3], axis[3]. Nothing where there are no joints. */
+bool view_data_joints(ViewData *data, size_t first, size_t count, Bytes *out);
 /* u32 header length, JSON {"columns": [...]} padded with blanks to 8, then f64 rows after a step. */
 bool view_data_reports(ViewData *data, int64_t after_step, size_t limit, Bytes *out);
 /* Bytes of one frame. */

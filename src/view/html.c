@@ -158,10 +158,10 @@ static bool all_frames(ViewData *data, Bytes *out) {
   return true;
 }
 
-static bool all_contacts(ViewData *data, Bytes *out) {
+static bool all_records(ViewData *data, bool (*read)(ViewData *, size_t, size_t, Bytes *), Bytes *out) {
   for (size_t k = 0; k < data->step_count; k++) {
     Bytes some = {0};
-    bool good = view_data_contacts(data, k, 1, &some) && (bytes_add(out, some.data, some.size) || fail_memory(data));
+    bool good = read(data, k, 1, &some) && (bytes_add(out, some.data, some.size) || fail_memory(data));
     bytes_free(&some);
     if (!good) return false;
   }
@@ -180,11 +180,12 @@ static bool write_meta(FILE *file, ViewData *data) {
 }
 
 static bool write_sections(FILE *file, ViewData *data) {
-  Bytes steps = {0}, meshes = {0}, frames = {0}, contacts = {0}, reports = {0};
+  Bytes steps = {0}, meshes = {0}, frames = {0}, contacts = {0}, joints = {0}, reports = {0};
   size_t stride = view_frame_size(&data->scene);
   bool good = write_meta(file, data) && view_data_steps(data, 0, &steps) &&
               view_data_meshes(data, 0, data->scene.mesh_count, &meshes) && all_frames(data, &frames) &&
-              all_contacts(data, &contacts) && view_data_reports(data, -1, 10000000, &reports);
+              all_records(data, view_data_contacts, &contacts) && all_records(data, view_data_joints, &joints) &&
+              view_data_reports(data, -1, 10000000, &reports);
   if (good) {
     difference_frames(&frames, stride);
     good = split_planes(&frames) || fail_memory(data);
@@ -192,9 +193,10 @@ static bool write_sections(FILE *file, ViewData *data) {
   if (good) {
     write_section(file, "steps", &steps, 0), write_section(file, "meshes", &meshes, 0);
     write_section(file, "frames", &frames, stride), write_section(file, "contacts", &contacts, 0);
-    write_section(file, "reports", &reports, 0);
+    write_section(file, "joints", &joints, 0), write_section(file, "reports", &reports, 0);
   }
-  bytes_free(&steps), bytes_free(&meshes), bytes_free(&frames), bytes_free(&contacts), bytes_free(&reports);
+  bytes_free(&steps), bytes_free(&meshes), bytes_free(&frames), bytes_free(&contacts);
+  bytes_free(&joints), bytes_free(&reports);
   return good;
 }
 

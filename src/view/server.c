@@ -163,6 +163,7 @@ static enum MHD_Result answer_data(ViewServer *server, struct MHD_Connection *co
   else if (!strcmp(what, "meshes")) good = view_data_meshes(data, first, count, &out);
   else if (!strcmp(what, "frames")) good = view_data_frames(data, first, count, &out);
   else if (!strcmp(what, "contacts")) good = view_data_contacts(data, first, count, &out);
+  else if (!strcmp(what, "joints")) good = view_data_joints(data, first, count, &out);
   else if (!strcmp(what, "reports")) good = view_data_reports(data, after, 20000, &out);
   else return refuse(connection, MHD_HTTP_NOT_FOUND, "there is no such thing here");
   if (good) return answer_bytes(connection, type, &out);

@@ -2,7 +2,7 @@
 import * as THREE from 'three';
 import { Orbit } from './camera.js';
 import { MODES, Range, count, gradient, heat, parse, ramp, tidy } from './colors.js';
-import { bodyRows, contactRows, readContact } from './inspector.js';
+import { bodyRows, contactRows, readContact, readJoint } from './inspector.js';
 import { fillRows, icon } from './layout.js';
 import { Player } from './player.js';
 import { PlotStrip } from './plots.js';
@@ -328,6 +328,18 @@ export class App {
     return marks;
   }
 
+  // The chosen body's joints: where they are and along which axis.
+  jointMarks() {
+    const body = this.chosen?.body, joints = this.meta.joints ?? [];
+    if (body === undefined || !this.jointsHere) return [];
+    return joints.flatMap((joint, k) => {
+      if (!joint.bodies.includes(body) || joint.type === 'gear' || k >= this.jointsHere.count) return [];
+      const { point, axis } = readJoint(this.jointsHere, k);
+      const vector = axis.map((x) => x * this.arrowLength);
+      return [{ base: point, vector, color: [0.35, 0.85, 0.6], id: 0, chosen: false, thick: 0.03 * this.arrowLength }];
+    });
+  }
+
   pullMark() {
     const { body, rest, target } = this.pulling;
     const from = this.stage.point(body, rest);
@@ -390,6 +402,7 @@ export class App {
       this.keepContact(this.shownIndex);
       this.updateColors(this.frame);
       const marks = this.stage.show.contacts ? this.contactMarks() : [];
+      marks.push(...this.jointMarks());
       if (this.pulling) marks.push(this.pullMark());
       this.stage.setMarks(marks);
     }

@@ -5,7 +5,7 @@ import { CONTACT_WORDS, JOINT_WORDS } from './store.js';
 const MOTION = ['dynamic', 'static', 'kinematic'];
 const CONTACT_KIND = ['vertex on triangle', 'triangle on vertex', 'edge on edge'];
 const norm = (v) => Math.hypot(v[0], v[1], v[2]);
-const triple = (v) => v.map((x) => tidy(x)).join('\u2002');
+const triple = (v) => v.map((x) => tidy(Math.abs(x) < 1e-9 ? 0 : x)).join('\u2002');
 
 // Record k of a frame's contacts.
 export function readContact(contacts, k) {
@@ -46,7 +46,10 @@ function jointRows(joint, reading) {
 
 export function readJoint(joints, k) {
   const f = joints.f32.subarray(JOINT_WORDS * k, JOINT_WORDS * (k + 1));
-  return { position: f[1], rate: f[2], force: [f[3], f[4], f[5]], torque: [f[6], f[7], f[8]], effort: f[9], residual: f[10] };
+  return {
+    position: f[1], rate: f[2], force: [...f.subarray(3, 6)], torque: [...f.subarray(6, 9)], effort: f[9], residual: f[10],
+    point: [...f.subarray(11, 14)], axis: [...f.subarray(14, 17)],
+  };
 }
 
 export function bodyRows(app, body) {

@@ -107,6 +107,6 @@ export class EmbeddedSource {
   }
 
   contacts(from, count) { return this.records('contacts', 14, from, count); }
-  joints(from, count) { return this.records('joints', 13, from, count); }
+  joints(from, count) { return this.records('joints', 17, from, count); }
   async control() { throw new Error('this page shows a recording'); }
 }

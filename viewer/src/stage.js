@@ -377,10 +377,8 @@ export class Stage {
     }
     this.renderer.clear();
     this.renderer.render(this.scene, camera);
-    if (this.show.contacts) {
-      this.renderer.clearDepth();
-      this.renderer.render(this.marks, camera);
-    }
+    this.renderer.clearDepth(); // marks are seen through what they are inside of
+    this.renderer.render(this.marks, camera);
     this.dirty = false;
   }
 

@@ -120,7 +120,7 @@ function recordStore(fetchRange, words, itemBytes, onArrival) {
 }
 
 export const CONTACT_WORDS = 14;
-export const JOINT_WORDS = 13;
+export const JOINT_WORDS = 17;
 export const contactStore = (source, onArrival) =>
   recordStore((from, count) => source.contacts(from, count), CONTACT_WORDS, 60000, onArrival);
 export const jointStore = (source, jointCount, onArrival) =>

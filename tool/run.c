@@ -8,6 +8,8 @@
 #include "scene/scene.h"
 #include "session.h"
 #include "trouble.h"
+#include "view/page.h"
+#include "view/server.h"
 
 #include <math.h>
 #include <signal.h>
@@ -98,6 +100,7 @@ static void print_next(const Session *session, const RunFacts *facts) {
     printf("WARNING: %lld steps did not converge; see the report table, or: abd export %s --reports -o reports.csv\n",
            (long long)facts->summary.not_converged, session->path);
   printf("Next:\n  abd verify %s\n  abd export %s -o picture.png\n", session->path, session->path);
+  if (page_present() && view_server_present()) printf("  abd view %s\n", session->path);
 }
 
 static int sum_up(Session *session, int code) {

@@ -111,12 +111,20 @@ static void step_once(Live *live, const Drag *drag) {
   if (history > MOST_HISTORY) stop_with(live, "the history is full: reset, or use abd run for long runs");
 }
 
+/* The file too goes back: its steps, and the state to resume from. */
+static bool rewind_run(Session *session) {
+  Run *run = session->run;
+  if (run_rewind(run, 0) && run_begin(run) && run_write_checkpoint(run, session->world) && run_commit(run)) return true;
+  run_rollback(run);
+  return false;
+}
+
 static void go_back(Live *live) {
   Session *session = live->session;
   set_forces(live, &(Drag){0});
   if (abd_world_restore(session->world, live->first, live->first_size) != ABD_OK)
     stop_with(live, abd_world_error(session->world));
-  else if (!run_rewind(session->run, 0)) stop_with(live, run_error(session->run));
+  else if (!rewind_run(session)) stop_with(live, run_error(session->run));
   pthread_mutex_lock(&live->lock);
   live->epoch++;
   pthread_mutex_unlock(&live->lock);

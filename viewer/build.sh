@@ -16,7 +16,7 @@ npm_packages() {
   (
     flock 9
     [ node_modules/.package-lock.json -nt package-lock.json ] && exit 0
-    npm ci --no-audit --no-fund --prefer-offline --fetch-retries 1 --fetch-timeout 15000 && touch node_modules/.package-lock.json
+    npm ci --no-audit --no-fund --prefer-offline --fetch-retries 0 --fetch-timeout 15000 && touch node_modules/.package-lock.json
   ) 9>.install-lock
 }
 

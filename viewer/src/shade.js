@@ -55,6 +55,7 @@ varying vec3 vWorld, vNormal; varying vec4 vColor;
 void main() {
   vWorld = posed(position); vNormal = posedNormal(normal); vColor = iColor;
   gl_Position = projectionMatrix * viewMatrix * vec4(vWorld, 1.0);
+  gl_PointSize = 6.0;
 }`;
 
 const surfaceFragment = `${SECTION}${LIGHT}
@@ -79,19 +80,23 @@ void main() {
 }`;
 
 const lineVertex = `${POSE}
-varying vec3 vWorld; varying vec4 vColor;
+attribute float iSize;
+uniform vec3 eye; uniform float pixel;
+varying vec3 vWorld; varying vec4 vColor; varying float vFade; // lines of what is small on the screen would blacken it
 void main() {
   vWorld = posed(position); vColor = iColor;
+  vFade = clamp(iSize / (16.0 * pixel * max(distance(eye, posed(vec3(0.0))), 1e-9)), 0.0, 1.0);
   gl_Position = projectionMatrix * viewMatrix * vec4(vWorld, 1.0);
+  gl_PointSize = 6.0;
 }`;
 
 const lineFragment = `${SECTION}
 uniform vec3 lineColor, accent; uniform float lineAlpha, wire, own;
-varying vec3 vWorld; varying vec4 vColor;
+varying vec3 vWorld; varying vec4 vColor; varying float vFade;
 void main() {
   cut(vWorld);
   vec3 color = own > 0.5 ? vColor.rgb : mix(lineColor, vColor.rgb, wire * 0.55);
-  float alpha = own > 0.5 ? 1.0 : lineAlpha;
+  float alpha = own > 0.5 ? 1.0 : lineAlpha * vFade;
   gl_FragColor = vec4(mix(color, accent, vColor.a), max(alpha, vColor.a));
 }`;
 

@@ -27,7 +27,8 @@ function setInstances(geometry, count) {
   geometry.maxInstancedCount = count;  // and before
 }
 
-const INSTANCE = [['iRow0', 4], ['iRow1', 4], ['iRow2', 4], ['iColor', 4], ['iId', 1]];
+const INSTANCE = [['iRow0', 4], ['iRow1', 4], ['iRow2', 4], ['iColor', 4], ['iId', 1], ['iSize', 1]];
+const NO_LINES = { feature: new Uint32Array(0), all: new Uint32Array(0) };
 
 // One mesh at one level of detail: its surface, its lines, and the instances drawn with it.
 class Part {
@@ -39,6 +40,7 @@ class Part {
     this.surface = shape && this.instanced(shapeGeometry(shape));
     this.feature = lines.feature.length ? this.instanced(shapeGeometry({ position: vertex, index: lines.feature })) : null;
     this.wire = lines.all.length ? this.instanced(shapeGeometry({ position: vertex, index: lines.all })) : null;
+    this.points = lines.points?.length ? this.instanced(shapeGeometry({ position: vertex, index: lines.points })) : null;
   }
 
   instanced(geometry) {
@@ -48,7 +50,7 @@ class Part {
   }
 
   finish() {
-    for (const geometry of [this.surface, this.feature, this.wire]) if (geometry) setInstances(geometry, this.count);
+    for (const geometry of [this.surface, this.feature, this.wire, this.points]) if (geometry) setInstances(geometry, this.count);
     for (const [name] of INSTANCE) this.attributes[name].needsUpdate = true;
   }
 }
@@ -130,6 +132,7 @@ export class Stage {
     this.byMesh = [];
     for (let b = 0; b < n; b++) (this.byMesh[bodies.mesh[b]] ??= []).push(b);
     this.radius = new Float32Array(n);
+    this.large = false; // very many triangles in all
     this.placeSun();
   }
 
@@ -147,6 +150,7 @@ export class Stage {
   // vertex, triangle, wires of mesh m as they came; large says that the whole scene is.
   addMesh(m, description, vertex, triangle, wires, large) {
     const list = this.byMesh[m];
+    this.large = large;
     if (!list) return;
     const radius = meshRadius(vertex);
     for (const b of list) this.radius[b] = radius;
@@ -158,18 +162,18 @@ export class Stage {
     this.groups.push(group);
     if (triangle.length) {
       group.levels.push(this.makePart(vertex, triangle, list.length, description.closed));
-      for (const cells of large && triangle.length > 240 ? [10, 4] : []) {
+      for (const cells of large && triangle.length > 240 ? [10, 6, 4] : []) {
         const rough = coarser(vertex, triangle, cells);
         if (rough.triangle.length && rough.triangle.length < 0.6 * 3 * group.levels[group.levels.length - 1].triangles) {
-          group.levels.push(this.makePart(rough.vertex, rough.triangle, list.length, false));
+          group.levels.push(this.makePart(rough.vertex, rough.triangle, list.length, false, NO_LINES));
         }
       }
     }
-    if (wires.length || !triangle.length) group.wires = this.makeWires(vertex, wires, list.length);
+    if (wires.length) group.wires = this.makeWires(vertex, wires, list.length);
   }
 
-  makePart(vertex, triangle, capacity, closed) {
-    const part = new Part(smoothMesh(vertex, triangle), meshLines(vertex, triangle), vertex, capacity);
+  makePart(vertex, triangle, capacity, closed, lines = meshLines(vertex, triangle)) {
+    const part = new Part(smoothMesh(vertex, triangle), lines, vertex, capacity);
     addMesh(this.scene, THREE.Mesh, part.surface, closed ? this.materials.closed : this.materials.open);
     addMesh(this.shadowScene, THREE.Mesh, part.surface, this.materials.shadow);
     addMesh(this.pickScene, THREE.Mesh, part.surface, this.materials.pick);
@@ -179,11 +183,18 @@ export class Stage {
   }
 
   makeWires(vertex, wires, capacity) {
-    const part = new Part(null, { feature: new Uint32Array(0), all: wires }, vertex, capacity);
-    if (!part.wire) return part;
-    addMesh(this.scene, THREE.LineSegments, part.wire, this.materials.wireBody, 4);
-    addMesh(this.shadowScene, THREE.LineSegments, part.wire, this.materials.shadow);
-    addMesh(this.pickScene, THREE.LineSegments, part.wire, this.materials.pick);
+    const all = [], points = []; // a wire from a vertex to itself is a point
+    for (let k = 0; k < wires.length; k += 2) {
+      if (wires[k] === wires[k + 1]) points.push(wires[k]);
+      else all.push(wires[k], wires[k + 1]);
+    }
+    const part = new Part(null, { ...NO_LINES, all: new Uint32Array(all), points: new Uint32Array(points) }, vertex, capacity);
+    for (const [Type, geometry] of [[THREE.LineSegments, part.wire], [THREE.Points, part.points]]) {
+      if (!geometry) continue;
+      addMesh(this.scene, Type, geometry, this.materials.wireBody, 4);
+      addMesh(this.shadowScene, Type, geometry, this.materials.shadow);
+      addMesh(this.pickScene, Type, geometry, this.materials.pick);
+    }
     return part;
   }
 
@@ -251,12 +262,20 @@ export class Stage {
     const o = 12 * body, p = this.pose;
     const distance = Math.hypot(p[o] - eye.x, p[o + 1] - eye.y, p[o + 2] - eye.z) - group.radius;
     const pixels = (group.radius * scale) / Math.max(distance, 1e-6);
-    return Math.min(group.levels.length - 1, pixels > 34 ? 0 : pixels > 9 ? 1 : 2);
+    return Math.min(group.levels.length - 1, pixels > 34 ? 0 : pixels > 14 ? 1 : pixels > 6 ? 2 : 3);
+  }
+
+  // Whether a body is in sight, or near enough to it that its shadow may be. Only asked where there are very many.
+  inSight(body, matrix, projection) {
+    const p = this.pose, o = 12 * body, e = matrix.elements, r = 3 * this.radius[body];
+    const at = (row) => e[row] * p[o] + e[row + 4] * p[o + 1] + e[row + 8] * p[o + 2] + e[row + 12];
+    const w = at(3);
+    return w > -r && Math.abs(at(0)) < w + r * (1 + projection[0]) && Math.abs(at(1)) < w + r * (1 + projection[5]);
   }
 
   put(part, body) {
     const k = part.count++, p = this.pose, o = 12 * body;
-    const { iRow0, iRow1, iRow2, iColor, iId } = part.attributes;
+    const { iRow0, iRow1, iRow2, iColor, iId, iSize } = part.attributes;
     const rows = [iRow0.array, iRow1.array, iRow2.array];
     for (let r = 0; r < 3; r++) {
       const row = rows[r];
@@ -264,16 +283,18 @@ export class Stage {
     }
     for (let c = 0; c < 4; c++) iColor.array[4 * k + c] = this.color[4 * body + c];
     iId.array[k] = body + 1;
+    iSize.array[k] = this.radius[body];
   }
 
   fillParts() {
     const scale = this.size.height / (2 * Math.tan((this.camera.fov * Math.PI) / 360));
+    const sight = new THREE.Matrix4().copy(this.camera.projectionMatrix).multiply(this.camera.matrixWorldInverse);
     this.drawn = 0;
     for (const group of this.groups) {
       for (const part of group.levels) part.count = 0;
       if (group.wires) group.wires.count = 0;
       for (const body of group.list) {
-        if (this.hidden[body]) continue;
+        if (this.hidden[body] || (this.large && !this.inSight(body, sight, this.camera.projectionMatrix.elements))) continue;
         if (group.levels.length) this.put(group.levels[this.level(group, body, this.camera.position, scale)], body);
         if (group.wires) this.put(group.wires, body);
       }

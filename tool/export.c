@@ -2,6 +2,7 @@
  * Tested by tests/cli/look.sh and tests/cli/export.sh. */
 #define _GNU_SOURCE
 #include "export_job.h"
+#include "view/html.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@ static const Command command = {
   "  .glb .usda      animations for Blender and others: glTF 2.0, USD\n"
   "  .pvd            for ParaView: numbered .vtp files and their times, with contact forces\n"
   "  .mp4 .gif       a film, made with ffmpeg\n"
+  "  .html           the viewer with the run inside: one page that opens from disk\n"
   "  .csv            tables: poses, or what --table says\n"
   "  .png .ppm       a picture      .obj .ply .vtp .vtk   geometry: the last frame, or --frame K;\n"
   "                  a numbered file for each frame with %d in the name, --all or --frames",
@@ -38,6 +40,7 @@ static const Format format[] = {
     {".csv", FORMAT_TABLE, NULL, NULL},          {".glb", FORMAT_SERIES, export_glb, NULL},
     {".usda", FORMAT_SERIES, export_usda, NULL}, {".pvd", FORMAT_SERIES, export_pvd, NULL},
     {".mp4", FORMAT_FILM, NULL, NULL},           {".gif", FORMAT_FILM, NULL, NULL},
+    {".html", FORMAT_SERIES, view_write_html, NULL},
 };
 enum { FORMAT_COUNT = sizeof format / sizeof format[0] };
 
@@ -214,7 +217,7 @@ static int read_output(ExportJob *job) {
   if (!f)
     return args_usage_error(&command,
                             "-o %s: expected a name that ends in .obj, .ply, .vtp, .vtk, .pvd, .glb, .usda, .csv, "
-                            ".png, .mp4 or .gif",
+                            ".png, .mp4, .gif or .html",
                             o->output);
   const char *at;
   int width, pattern = find_pattern(o->output, &at, &width);

@@ -15,11 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
+static const char *command_name = "run"; /* the command on whose behalf it speaks */
+
 static int fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static int fail(int code, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  fprintf(stderr, "abd run: ");
+  fprintf(stderr, "abd %s: ", command_name);
   vfprintf(stderr, format, list);
   fputc('\n', stderr);
   va_end(list);
@@ -291,6 +293,7 @@ static char *default_path(const Scene *scene) {
 
 int session_open(Session *session, const TextList *operand) {
   const RunOptions *o = &session->options;
+  if (o->argc) command_name = o->argv[0];
   bool run_named = operand->count == 1 && session_is_run_path(operand->text[0]);
   if (operand->count && !run_named) {
     SceneError error;

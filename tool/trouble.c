@@ -3,14 +3,12 @@
 #include "trouble.h"
 
 #include "export/place.h"
+#include "view/page.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Of builds that have the viewer's page inside. */
-extern bool page_present(void) __attribute__((weak));
 
 const char *trouble_body_name(const AbdWorld *world, AbdBodyId body) {
   AbdBodyView view;
@@ -61,7 +59,7 @@ static void say_look(Session *session, const Place *place, int64_t step) {
   int64_t frame = session->every > 0 && step != session->target ? step - step % session->every : step;
   progress_say(&session->progress, "  look:      abd export %s -o place.png --frame %lld --look-at %.6g,%.6g,%.6g,%.3g",
                session->path, (long long)frame, place->point[0], place->point[1], place->point[2], place->radius);
-  if (page_present && page_present())
+  if (page_present())
     progress_say(&session->progress, "  or:        abd view %s --frame %lld --body '%s'", session->path, (long long)frame,
                  trouble_body_name(session->world, place->body[0]));
 }

@@ -8,6 +8,8 @@
 #include "scene/scene.h"
 #include "session.h"
 #include "trouble.h"
+#include "view/page.h"
+#include "view/server.h"
 
 #include <math.h>
 #include <signal.h>
@@ -40,7 +42,7 @@ static void catch_signals(void) {
 
 /* ---- Stepping ---- */
 
-static bool record_step(Session *session, const AbdStepReport *report) {
+bool session_record(Session *session, const AbdStepReport *report) {
   Run *run = session->run;
   const AbdWorld *world = session->world;
   bool frame = report->step % session->every == 0 || report->step == session->target;
@@ -71,7 +73,7 @@ static int step_once(Session *session) {
     trouble_failed_step(session);
     return EXIT_FAILED;
   }
-  if (!record_step(session, &report)) return disk_failure(session, report.step);
+  if (!session_record(session, &report)) return disk_failure(session, report.step);
   progress_step(&session->progress, &report);
   if (report.outcome != ABD_CONVERGED) trouble_in_step(session, &report);
   trouble_if_crawling(session, &report);
@@ -98,6 +100,7 @@ static void print_next(const Session *session, const RunFacts *facts) {
     printf("WARNING: %lld steps did not converge; see the report table, or: abd export %s --reports -o reports.csv\n",
            (long long)facts->summary.not_converged, session->path);
   printf("Next:\n  abd verify %s\n  abd export %s -o picture.png\n", session->path, session->path);
+  if (page_present() && view_server_present()) printf("  abd view %s\n", session->path);
 }
 
 static int sum_up(Session *session, int code) {

@@ -36,6 +36,8 @@ typedef struct Session {
 bool session_is_run_path(const char *path);
 /* Loads or resumes, and publishes a new run with frame 0. Prints what is wrong and returns an exit code. */
 int session_open(Session *session, const TextList *operand);
+/* One transaction with the step that was just made. */
+bool session_record(Session *session, const AbdStepReport *report);
 void session_close(Session *session); /* takes a half-open one */
 
 #endif

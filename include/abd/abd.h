@@ -435,10 +435,11 @@ typedef struct AbdCrossing {
   double point[3];
 } AbdCrossing;
 
-/* Exact test of two bodies' surfaces in given poses (12 nodes each): do any two triangles share a point? */
-ABD_API bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double nodes_a[12], AbdBodyId b,
-                                     const double nodes_b[12], AbdCrossing *crossing);
-/* All pairs that may collide, poses in id order; writes at most capacity crossings (one per pair), returns how many;
+/* Exact test of two bodies' surfaces in given poses (12 numbers, or 3 for each vertex of a soft body): do any two triangles share
+ * a point? A soft body with itself: any two that share no corner. */
+ABD_API bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double *nodes_a, AbdBodyId b, const double *nodes_b,
+                                     AbdCrossing *crossing);
+/* All pairs that may collide, poses in id order, one after the other; writes at most capacity crossings (one per pair), returns how many;
  * SIZE_MAX when memory is out. */
 ABD_API size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing, size_t capacity);
 /* Pairs of triangles of one mesh that cross without sharing a corner; UINT32_MAX where it is an edge without a triangle.

@@ -87,9 +87,16 @@ AbdWorldDef abd_world_settings(const AbdWorld *world) { return world->model.def;
 
 static AbdStatus check_start(AbdWorld *world, AbdError *error) {
   const Model *m = &world->model;
-  double *nodes = mem_alloc((size_t)m->body_count * 12, sizeof(double));
+  double *nodes = mem_alloc((size_t)m->body_count * 12, sizeof(double)), *at = nodes; /* more than soft vertices need */
   if (!nodes) return fault(error, ABD_ERROR_MEMORY, "out of memory while checking the start");
-  for (int i = 0; i < m->body_count; i++) memcpy(nodes + 12 * (size_t)i, &m->body[i].start, sizeof(Affine));
+  for (int i = 0; i < m->given_count; i++) {
+    const Body *b = &m->body[i];
+    const Soft *s = b->soft ? &m->soft[b->soft - 1] : NULL;
+    for (int v = 0; s && v < s->vertex_count; v++, at += 3) vec3_to(at, s->place[v]);
+    if (s) continue;
+    memcpy(at, &b->start, sizeof b->start);
+    at += 12;
+  }
   AbdCrossing c;
   size_t count = abd_world_find_crossings(world, nodes, &c, 1);
   mem_free(nodes);

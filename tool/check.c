@@ -1,6 +1,7 @@
 /* `abd check`: names every problem of meshes and scenes and what to do about it. Problems keep a scene from running or
  * make it run otherwise than meant; remarks do not count. Tested by tests/cli/look.sh. */
 #include "args.h"
+#include "record/world_nodes.h"
 #include "scene/mesh_file.h"
 #include "scene/scene.h"
 #include "slow.h"
@@ -213,10 +214,8 @@ static const char *element_text(uint32_t triangle, char text[24]) {
 
 static int check_start(Report *report, const AbdWorld *world) {
   AbdCrossing crossing[MOST_PAIRS];
-  size_t bodies = abd_world_body_count(world);
-  double *nodes = malloc((12 * bodies + 1) * sizeof *nodes);
+  double *nodes = world_nodes_new(world);
   if (!nodes) return fail(EXIT_FAILED, "out of memory");
-  for (uint32_t b = 1; b <= bodies; b++) abd_body_nodes(world, (AbdBodyId){b}, nodes + 12 * (b - 1));
   size_t count = abd_world_find_crossings(world, nodes, crossing, MOST_PAIRS);
   free(nodes);
   if (count == SIZE_MAX) return fail(EXIT_FAILED, "out of memory");

@@ -247,6 +247,8 @@ ABD_API AbdStatus abd_world_add_soft(AbdWorld *world, const AbdSoftDef *def, Abd
 /* Fixes a vertex to a body exactly where it is at the start, or to the world (body null). A vertex fixed to a body does not
  * collide with that body. Before the first step. */
 ABD_API AbdStatus abd_soft_attach(AbdWorld *world, AbdBodyId soft, size_t vertex, AbdBodyId body);
+/* What a vertex is fixed to: a body's id, 0 for the world, -1 for nothing. */
+ABD_API int64_t abd_soft_attached(const AbdWorld *world, AbdBodyId soft, size_t vertex);
 ABD_API bool abd_body_is_soft(const AbdWorld *world, AbdBodyId body);
 typedef struct AbdSoftView {
   const char *name;

@@ -33,6 +33,12 @@ AbdStatus abd_soft_attach(AbdWorld *world, AbdBodyId soft, size_t vertex, AbdBod
   return model_attach(&world->model, (int)(s - world->model.soft), vertex, (int)body.id - 1, error);
 }
 
+int64_t abd_soft_attached(const AbdWorld *world, AbdBodyId soft, size_t vertex) {
+  const Soft *s = world_soft(world, soft);
+  if (!s || vertex >= (size_t)s->vertex_count || s->attached[vertex] == SOFT_FREE) return -1;
+  return s->attached[vertex] == SOFT_PINNED ? 0 : s->attached[vertex] + 1;
+}
+
 bool abd_body_is_soft(const AbdWorld *world, AbdBodyId body) { return world_soft(world, body) != NULL; }
 
 AbdStatus abd_soft_view(const AbdWorld *world, AbdBodyId body, AbdSoftView *view) {

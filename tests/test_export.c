@@ -19,12 +19,14 @@
 #include <unistd.h>
 
 static double box_vertex[24];
-static uint32_t box_triangle[36] = {0, 2, 3, 0, 3, 1, 4, 5, 7, 4, 7, 6, 0, 1, 5, 0, 5, 4, 2, 6, 7, 2, 7, 3, 0, 4, 6, 0, 6, 2, 1, 3, 7, 1, 7, 5};
+static uint32_t box_triangle[36] = {0, 2, 3, 0, 3, 1, 4, 5, 7, 4, 7, 6, 0, 1, 5, 0, 5, 4,
+                                    2, 6, 7, 2, 7, 3, 0, 4, 6, 0, 6, 2, 1, 3, 7, 1, 7, 5};
 
 static RunMesh box_mesh(void) {
   for (int v = 0; v < 8; v++)
     for (int i = 0; i < 3; i++) box_vertex[3 * v + i] = (v >> i & 1) - 0.5;
-  return (RunMesh){.vertex = box_vertex, .vertex_count = 8, .triangle = box_triangle, .triangle_count = 12, .closed = true};
+  return (RunMesh){
+      .vertex = box_vertex, .vertex_count = 8, .triangle = box_triangle, .triangle_count = 12, .closed = true};
 }
 
 /* A box keeps its edges: every corner has the normal of its face, along one axis and outward. */
@@ -37,7 +39,8 @@ static void test_crease_box(void **state) {
     const double *x = box_vertex + 3 * box_triangle[c];
     double out = n[3 * c] * x[0] + n[3 * c + 1] * x[1] + n[3 * c + 2] * x[2], size = 0;
     for (int i = 0; i < 3; i++) size += fabs(n[3 * c + i]);
-    if (fabs(out - 0.5) > 1e-6 || fabs(size - 1) > 1e-6) fail_msg("corner %d: (%g, %g, %g)", c, n[3 * c], n[3 * c + 1], n[3 * c + 2]);
+    if (fabs(out - 0.5) > 1e-6 || fabs(size - 1) > 1e-6)
+      fail_msg("corner %d: (%g, %g, %g)", c, n[3 * c], n[3 * c + 1], n[3 * c + 2]);
   }
   free(n);
 }
@@ -56,7 +59,8 @@ static void test_crease_angle(void **state) {
     double same = 0; /* vertex 0 is corner 0 of the first and corner 1 of the second */
     for (int i = 0; i < 3; i++) same += n[i] * n[9 + 3 + i];
     double expected = k ? cos(a) : 1;
-    if (fabs(same - expected) > 1e-6) fail_msg("bent by %g degrees: normals at %g, expected %g", degrees[k], same, expected);
+    if (fabs(same - expected) > 1e-6)
+      fail_msg("bent by %g degrees: normals at %g, expected %g", degrees[k], same, expected);
     free(n);
   }
 }
@@ -65,7 +69,8 @@ static void test_wires(void **state) {
   (void)state;
   double vertex[18] = {0};
   uint32_t triangle[3] = {0, 1, 2}, edge[12] = {0, 1, 1, 2, 2, 0, 2, 3, 3, 4, 4, 4};
-  RunMesh mesh = {.vertex = vertex, .vertex_count = 6, .triangle = triangle, .triangle_count = 1, .edge = edge, .edge_count = 5};
+  RunMesh mesh = {
+      .vertex = vertex, .vertex_count = 6, .triangle = triangle, .triangle_count = 1, .edge = edge, .edge_count = 5};
   WireList wires;
   assert_true(wires_find(&mesh, &wires));
   const uint32_t expected[3][2] = {{2, 3}, {3, 4}, {5, 5}}; /* vertex 5 is a point */
@@ -80,7 +85,8 @@ static void test_turn(void **state) {
   for (int k = 0; k < 4; k++) {
     double q[4], t[3], x[3];
     pose_turn(from[k], to, q);
-    for (int i = 0; i < 3; i++) t[i] = 2 * (q[1 + (i + 1) % 3] * from[k][(i + 2) % 3] - q[1 + (i + 2) % 3] * from[k][(i + 1) % 3]);
+    for (int i = 0; i < 3; i++)
+      t[i] = 2 * (q[1 + (i + 1) % 3] * from[k][(i + 2) % 3] - q[1 + (i + 2) % 3] * from[k][(i + 1) % 3]);
     for (int i = 0; i < 3; i++) {
       x[i] = from[k][i] + q[0] * t[i] + q[1 + (i + 1) % 3] * t[(i + 2) % 3] - q[1 + (i + 2) % 3] * t[(i + 1) % 3];
       if (fabs(x[i] - to[i]) > 1e-12) fail_msg("case %d: coordinate %d is %g, expected %g", k, i, x[i], to[i]);
@@ -100,7 +106,8 @@ static void test_watertight(void **state) {
     vertex[3 * k + 3] = 3 * cos(angle), vertex[3 * k + 4] = 0, vertex[3 * k + 5] = 3 * sin(angle);
     triangle[3 * k] = 0, triangle[3 * k + 1] = k + 1, triangle[3 * k + 2] = (k + 1) % AROUND + 1;
   }
-  Solid solid = {.vertex = vertex, .triangle = triangle, .vertex_count = AROUND + 1, .triangle_count = AROUND, .shades = true};
+  Solid solid = {
+      .vertex = vertex, .triangle = triangle, .vertex_count = AROUND + 1, .triangle_count = AROUND, .shades = true};
   V3 world[AROUND + 1];
   ScreenPoint point[AROUND + 1];
   float rows[1][2];
@@ -136,7 +143,8 @@ static AbdWorld *two_boxes(double gap) {
   assert_int_equal(abd_world_add_mesh(world, &mesh_def, &mesh), ABD_OK);
   for (int k = 0; k < 2; k++) {
     AbdBodyDef body_def = abd_default_body_def();
-    body_def.name = k ? "upper" : "lower", body_def.mesh = mesh, body_def.motion = k ? ABD_MOTION_DYNAMIC : ABD_MOTION_STATIC;
+    body_def.name = k ? "upper" : "lower", body_def.mesh = mesh,
+    body_def.motion = k ? ABD_MOTION_DYNAMIC : ABD_MOTION_STATIC;
     body_def.position[0] = 0.3 * k, body_def.position[2] = k * (1 + gap);
     assert_int_equal(abd_world_add_body(world, &body_def, &body), ABD_OK);
   }
@@ -207,8 +215,9 @@ static void test_contacts_read_back(void **state) {
   assert_int_equal(got, count);
   for (size_t k = 0; k < count; k++) {
     const AbdContact *a = &contact[k], *b = &expected[k];
-    if (a->body_a.id != b->body_a.id || a->kind != b->kind || a->primitive_b != b->primitive_b || a->distance != b->distance ||
-        memcmp(a->point, b->point, sizeof a->point) || memcmp(a->friction_force, b->friction_force, sizeof a->point))
+    if (a->body_a.id != b->body_a.id || a->kind != b->kind || a->primitive_b != b->primitive_b ||
+        a->distance != b->distance || memcmp(a->point, b->point, sizeof a->point) ||
+        memcmp(a->friction_force, b->friction_force, sizeof a->point))
       fail_msg("contact %zu of %zu differs", k, count);
   }
   free(contact);

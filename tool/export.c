@@ -34,11 +34,13 @@ typedef struct Format {
 } Format;
 
 static const Format format[] = {
-  {".obj", FORMAT_FRAME, NULL, export_obj}, {".ply", FORMAT_FRAME, NULL, export_ply}, {".vtp", FORMAT_FRAME, NULL, export_vtk},
-  {".vtk", FORMAT_FRAME, NULL, export_vtk}, {".png", FORMAT_PICTURE, NULL, NULL}, {".ppm", FORMAT_PICTURE, NULL, NULL},
-  {".csv", FORMAT_TABLE, NULL, NULL}, {".glb", FORMAT_SERIES, export_glb, NULL}, {".usda", FORMAT_SERIES, export_usda, NULL},
-  {".pvd", FORMAT_SERIES, export_pvd, NULL}, {".mp4", FORMAT_FILM, NULL, NULL}, {".gif", FORMAT_FILM, NULL, NULL},
-  {".html", FORMAT_SERIES, view_write_html, NULL},
+    {".obj", FORMAT_FRAME, NULL, export_obj},    {".ply", FORMAT_FRAME, NULL, export_ply},
+    {".vtp", FORMAT_FRAME, NULL, export_vtk},    {".vtk", FORMAT_FRAME, NULL, export_vtk},
+    {".png", FORMAT_PICTURE, NULL, NULL},        {".ppm", FORMAT_PICTURE, NULL, NULL},
+    {".csv", FORMAT_TABLE, NULL, NULL},          {".glb", FORMAT_SERIES, export_glb, NULL},
+    {".usda", FORMAT_SERIES, export_usda, NULL}, {".pvd", FORMAT_SERIES, export_pvd, NULL},
+    {".mp4", FORMAT_FILM, NULL, NULL},           {".gif", FORMAT_FILM, NULL, NULL},
+    {".html", FORMAT_SERIES, view_write_html, NULL},
 };
 enum { FORMAT_COUNT = sizeof format / sizeof format[0] };
 
@@ -70,7 +72,9 @@ static int find_pattern(const char *name, const char **at, int *width) {
   return (int)(end - percent) + 1;
 }
 
-static bool numbered(const ExportJob *job) { return job->options.all || job->options.frames || strchr(job->options.output, '%'); }
+static bool numbered(const ExportJob *job) {
+  return job->options.all || job->options.frames || strchr(job->options.output, '%');
+}
 
 /* The file of one frame, malloc'ed; part ("_contacts" or "") goes before the number. */
 static char *frame_path(const ExportJob *job, const char *part, int64_t step) {
@@ -78,7 +82,9 @@ static char *frame_path(const ExportJob *job, const char *part, int64_t step) {
   char *path = NULL;
   int width = 5, length = find_pattern(name, &at, &width), made;
   if (length == 0 && !numbered(job)) made = asprintf(&path, "%.*s%s%s", (int)(at - name), name, part, at);
-  else if (length) made = asprintf(&path, "%.*s%s%s%0*lld%s", (int)(at - name), name, part + (*part == '_'), *part ? "_" : "", width, (long long)step, at + length);
+  else if (length)
+    made = asprintf(&path, "%.*s%s%s%0*lld%s", (int)(at - name), name, part + (*part == '_'), *part ? "_" : "", width,
+                    (long long)step, at + length);
   else made = asprintf(&path, "%.*s%s_%0*lld%s", (int)(at - name), name, part, width, (long long)step, at);
   return made < 0 ? NULL : path;
 }
@@ -144,7 +150,8 @@ static int write_series(ExportJob *job, const Format *f) {
   int code = f->kind == FORMAT_FILM ? export_aim(job) : EXIT_GOOD;
   if (code == EXIT_GOOD && f->kind == FORMAT_FILM) code = export_pace_film(job);
   if (code != EXIT_GOOD) return code;
-  ExportSeries series = {job->run, &job->scene, job->step, job->step_count, job->frame_seconds, job->options.speed, tell, &job->progress};
+  ExportSeries series = {job->run,           &job->scene,        job->step, job->step_count,
+                         job->frame_seconds, job->options.speed, tell,      &job->progress};
   bool good = f->kind == FORMAT_FILM ? export_film(&series, &job->view, job->fps, job->options.output, &error)
                                      : f->series(&series, job->options.output, &error);
   progress_end(&job->progress);
@@ -180,8 +187,9 @@ static int write_table(ExportJob *job) {
   for (int k = 0; o->table && table_name[k]; k++)
     if (!strcmp(o->table, table_name[k])) table = k;
   if (table >= TABLE_CONTACTS) return write_rows(job, table);
-  bool good = table == TABLE_REPORT ? export_reports_csv(job->run, o->output, &error)
-                                    : export_poses_csv(job->run, &job->scene, job->step, job->step_count, o->output, &error);
+  bool good = table == TABLE_REPORT
+                  ? export_reports_csv(job->run, o->output, &error)
+                  : export_poses_csv(job->run, &job->scene, job->step, job->step_count, o->output, &error);
   return good ? EXIT_GOOD : export_fail(EXIT_FAILED, error.text);
 }
 
@@ -206,13 +214,18 @@ static int read_output(ExportJob *job) {
   if (!o->output) return args_usage_error(&command, "-o FILE is missing: its ending says what to write");
   job->ending = strrchr(o->output, '.');
   const Format *f = find_format(job->ending);
-  if (!f) return args_usage_error(&command, "-o %s: expected a name that ends in .obj, .ply, .vtp, .vtk, .pvd, .glb, .usda, .csv, "
-                                  ".png, .mp4, .gif or .html", o->output);
+  if (!f)
+    return args_usage_error(&command,
+                            "-o %s: expected a name that ends in .obj, .ply, .vtp, .vtk, .pvd, .glb, .usda, .csv, "
+                            ".png, .mp4, .gif or .html",
+                            o->output);
   const char *at;
   int width, pattern = find_pattern(o->output, &at, &width);
-  if (pattern < 0) return args_usage_error(&command, "-o %s: expected one %%d (or %%05d) for the step, or no %% at all", o->output);
+  if (pattern < 0)
+    return args_usage_error(&command, "-o %s: expected one %%d (or %%05d) for the step, or no %% at all", o->output);
   bool one_file = f->kind >= FORMAT_SERIES;
-  if (one_file && (pattern || o->all)) return args_usage_error(&command, "-o %s: all frames go into this one file: leave %%d and --all out", o->output);
+  if (one_file && (pattern || o->all))
+    return args_usage_error(&command, "-o %s: all frames go into this one file: leave %%d and --all out", o->output);
   if (o->frame >= 0 && o->frames) return args_usage_error(&command, "--frame and --frames exclude each other");
   if (o->fps > 0 && f->kind != FORMAT_FILM) return args_usage_error(&command, "--fps is for films (.mp4, .gif)");
   if (!strcasecmp(job->ending, ".png") && !picture_has_png())
@@ -239,22 +252,25 @@ int command_export(int argc, char **argv) {
   ExportOptions *o = &job.options;
   TextList operand;
   const Option option[] = {
-    {"output", 'o', OPTION_TEXT, &o->output, "FILE", "what to write; the ending chooses the format"},
-    {"frame", 0, OPTION_COUNT, &o->frame, "K", "the frame of step K"},
-    {"frames", 0, OPTION_TEXT, &o->frames, "A:B[:K]", "the frames of steps A to B, every K-th of them; A or B may be left out"},
-    {"all", 0, OPTION_FLAG, &o->all, NULL, "a numbered file for every frame"},
-    {"every", 0, OPTION_ATLEAST1, &o->every, "K", "only every K-th frame of many"},
-    {"table", 0, OPTION_TEXT, &o->table, "NAME", ".csv: poses, report (energies, iterations, times), contacts or joints"},
-    {"reports", 0, OPTION_FLAG, &o->reports, NULL, ".csv: the same as --table report"},
-    {"fps", 0, OPTION_POSITIVE, &o->fps, "F", "films: pictures a second; as the frames are apart, at most 60, if left out"},
-    {"speed", 0, OPTION_POSITIVE, &o->speed, "S", "films and animations: 1 as it happened, 0.25 four times slower"},
-    {"size", 0, OPTION_TEXT, &o->size, "WxH", "pictures: pixels, 1280x720"},
-    {"view", 0, OPTION_TEXT, &o->view, "AZ,EL", "pictures: degrees around the up axis and above the horizon, 35,18"},
-    {"zoom", 0, OPTION_POSITIVE, &o->zoom, "Z", "pictures: nearer than the view of all moving bodies, 1"},
-    {"body", 0, OPTION_LIST, &o->body, "NAME", "pictures: look at this body; may be repeated"},
-    {"look-at", 0, OPTION_TEXT, &o->look_at, "X,Y,Z,R", "pictures: look at the ball of radius R at X,Y,Z"},
-    {"quiet", 'q', OPTION_FLAG, &o->quiet, NULL, "no progress on standard error"},
-    {0},
+      {"output", 'o', OPTION_TEXT, &o->output, "FILE", "what to write; the ending chooses the format"},
+      {"frame", 0, OPTION_COUNT, &o->frame, "K", "the frame of step K"},
+      {"frames", 0, OPTION_TEXT, &o->frames, "A:B[:K]",
+       "the frames of steps A to B, every K-th of them; A or B may be left out"},
+      {"all", 0, OPTION_FLAG, &o->all, NULL, "a numbered file for every frame"},
+      {"every", 0, OPTION_ATLEAST1, &o->every, "K", "only every K-th frame of many"},
+      {"table", 0, OPTION_TEXT, &o->table, "NAME",
+       ".csv: poses, report (energies, iterations, times), contacts or joints"},
+      {"reports", 0, OPTION_FLAG, &o->reports, NULL, ".csv: the same as --table report"},
+      {"fps", 0, OPTION_POSITIVE, &o->fps, "F",
+       "films: pictures a second; as the frames are apart, at most 60, if left out"},
+      {"speed", 0, OPTION_POSITIVE, &o->speed, "S", "films and animations: 1 as it happened, 0.25 four times slower"},
+      {"size", 0, OPTION_TEXT, &o->size, "WxH", "pictures: pixels, 1280x720"},
+      {"view", 0, OPTION_TEXT, &o->view, "AZ,EL", "pictures: degrees around the up axis and above the horizon, 35,18"},
+      {"zoom", 0, OPTION_POSITIVE, &o->zoom, "Z", "pictures: nearer than the view of all moving bodies, 1"},
+      {"body", 0, OPTION_LIST, &o->body, "NAME", "pictures: look at this body; may be repeated"},
+      {"look-at", 0, OPTION_TEXT, &o->look_at, "X,Y,Z,R", "pictures: look at the ball of radius R at X,Y,Z"},
+      {"quiet", 'q', OPTION_FLAG, &o->quiet, NULL, "no progress on standard error"},
+      {0},
   };
   int code = args_parse(&command, option, argc, argv, &operand);
   if (code == ARGS_GO_ON && operand.count != 1) code = args_usage_error(&command, "expected one run file (.abd)");

@@ -1,4 +1,5 @@
-/* Which frames `abd export` takes: --frame, --frames A:B:K, --every, and the pace of a film. Tested by tests/cli/export.sh. */
+/* Which frames `abd export` takes: --frame, --frames A:B:K, --every, and the pace of a film. Tested by
+ * tests/cli/export.sh. */
 #include "export_job.h"
 
 #include <math.h>
@@ -41,7 +42,8 @@ static bool parse_range(const char *text, Range *range) {
 static int take_range(ExportJob *job) {
   Range range = {0, INT64_MAX, job->options.every};
   if (job->options.frames && !parse_range(job->options.frames, &range))
-    return args_usage_error(job->command, "--frames: expected A:B or A:B:K, steps A to B, every K-th frame, got '%s'", job->options.frames);
+    return args_usage_error(job->command, "--frames: expected A:B or A:B:K, steps A to B, every K-th frame, got '%s'",
+                            job->options.frames);
   size_t kept = 0, inside = 0;
   for (size_t k = 0; k < job->step_count; k++) {
     int64_t step = job->step[k];
@@ -93,7 +95,9 @@ int export_pace_film(ExportJob *job) {
   }
   job->fps = job->options.fps;
   double pictures = floor((double)(job->step_count - 1) * job->fps / natural + 1e-9) + 1;
-  if (pictures > 1e7) return export_fail(EXIT_BAD_INPUT, "the film would have more than ten million pictures; lower --fps or raise --speed");
+  if (pictures > 1e7)
+    return export_fail(EXIT_BAD_INPUT,
+                       "the film would have more than ten million pictures; lower --fps or raise --speed");
   int64_t *step = malloc((size_t)pictures * sizeof *step);
   if (!step) return export_fail(EXIT_FAILED, "out of memory");
   double first = (double)job->step[0], length = (double)(job->step[job->step_count - 1] - job->step[0]);

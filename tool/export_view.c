@@ -65,7 +65,8 @@ int export_aim(ExportJob *job) {
     if (!run_read_frame(job->run, &job->scene, job->step[at], &frame[k])) code = export_fail_run(job->run);
     nodes[k] = frame[k].nodes;
   }
-  if (code == EXIT_GOOD && !picture_frame(&job->view, &job->scene, nodes, count, chosen)) code = export_fail(EXIT_FAILED, "out of memory");
+  if (code == EXIT_GOOD && !picture_frame(&job->view, &job->scene, nodes, count, chosen))
+    code = export_fail(EXIT_FAILED, "out of memory");
   for (size_t k = 0; k < count; k++) run_frame_destroy(&frame[k]);
   free(chosen);
   return code;

@@ -51,10 +51,11 @@ static void draw_bar(Progress *progress, double done, const char *tail) {
 static const char *limit_text(const Progress *progress, const AbdStepReport *report, char text[128]) {
   AbdBodyView a = {0}, b = {0};
   text[0] = 0;
-  if (!progress->world || report->step_length >= 0.05 || abd_body_view(progress->world, report->limit[0], &a) != ABD_OK) return text;
+  if (!progress->world || report->step_length >= 0.05 || abd_body_view(progress->world, report->limit[0], &a) != ABD_OK)
+    return text;
   bool pair = abd_body_view(progress->world, report->limit[1], &b) == ABD_OK;
-  snprintf(text, 128, "  steps of %.1g: '%.40s'%s%.40s%s", report->step_length, a.name ? a.name : "?", pair ? " and '" : "",
-           pair && b.name ? b.name : "", pair ? "'" : "");
+  snprintf(text, 128, "  steps of %.1g: '%.40s'%s%.40s%s", report->step_length, a.name ? a.name : "?",
+           pair ? " and '" : "", pair && b.name ? b.name : "", pair ? "'" : "");
   return text;
 }
 

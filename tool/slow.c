@@ -48,9 +48,10 @@ static bool warn_of_range(const Warner *w) {
     if (median < least) least = median, snprintf(name, sizeof name, "%s", mesh.name ? mesh.name : "?");
   }
   if (!(w->range > least)) return true;
-  snprintf(text, sizeof text, "contact.range, %.3g m, is larger than the edges of mesh '%s' (half of them are shorter than %.3g m): each "
-           "triangle repels many others and steps will be slow; try --set contact.range=%.1g, or a coarser mesh", w->range, name,
-           least, 0.25 * least);
+  snprintf(text, sizeof text,
+           "contact.range, %.3g m, is larger than the edges of mesh '%s' (half of them are shorter than %.3g m): each "
+           "triangle repels many others and steps will be slow; try --set contact.range=%.1g, or a coarser mesh",
+           w->range, name, least, 0.25 * least);
   w->say(w->user, text);
   return true;
 }
@@ -68,7 +69,8 @@ static void warn_of_masses(const Warner *w) {
   }
   if (!(most > 1e5 * least)) return;
   char text[480];
-  snprintf(text, sizeof text, "'%.80s' weighs %.3g kg, '%.80s' %.3g kg, %.1g times less: where such bodies meet, steps take many "
+  snprintf(text, sizeof text,
+           "'%.80s' weighs %.3g kg, '%.80s' %.3g kg, %.1g times less: where such bodies meet, steps take many "
            "iterations; check the units of the meshes, or bring the densities nearer to each other",
            trouble_body_name(w->world, heavy), most, trouble_body_name(w->world, light), least, most / least);
   w->say(w->user, text);
@@ -105,7 +107,8 @@ static void fill_box(const AbdWorld *world, uint32_t id, double margin, Box *box
 static bool touches(const AbdWorld *world, AbdBodyId a, AbdBodyId b, double gap) {
   double at[12], nodes_b[12];
   AbdCrossing crossing;
-  if (!abd_world_pair_collides(world, a, b) || abd_body_nodes(world, a, at) != ABD_OK || abd_body_nodes(world, b, nodes_b) != ABD_OK)
+  if (!abd_world_pair_collides(world, a, b) || abd_body_nodes(world, a, at) != ABD_OK ||
+      abd_body_nodes(world, b, nodes_b) != ABD_OK)
     return false;
   for (int k = 0; k < 6; k++) {
     double moved[12];
@@ -144,9 +147,10 @@ static bool warn_of_touching(const Warner *w) {
   if (found > 1)
     snprintf(more, sizeof more, ", as do%s %zu more pair%s%s", found == 2 ? "es" : "", found - 1, found == 2 ? "" : "s",
              tests == MOST_TESTS || found == MOST_FOUND ? " at least" : "");
-  snprintf(text, sizeof text, "'%.80s' and '%.80s' start nearer than %.1g m%s: they are pushed apart in the first steps, which will be "
-           "slow; leave a gap of about contact.range, %.3g m", trouble_body_name(w->world, first[0]),
-           trouble_body_name(w->world, first[1]), gap, more, w->range);
+  snprintf(text, sizeof text,
+           "'%.80s' and '%.80s' start nearer than %.1g m%s: they are pushed apart in the first steps, which will be "
+           "slow; leave a gap of about contact.range, %.3g m",
+           trouble_body_name(w->world, first[0]), trouble_body_name(w->world, first[1]), gap, more, w->range);
   w->say(w->user, text);
   return true;
 }

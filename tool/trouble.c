@@ -32,8 +32,8 @@ static void place_text(const AbdWorld *world, const Place *place, char *text, si
   if (place->distance >= 0) snprintf(gap, sizeof gap, ", %.3g m apart", place->distance);
   if (place->distance < 0) snprintf(gap, sizeof gap, ", which touch or cross");
   if (place->force >= 0) snprintf(force, sizeof force, ", pressed with %.3g N", place->force);
-  snprintf(text, size, "%s%s%s%s%s near (%.6g, %.6g, %.6g)", a, *b ? " and " : "", b, gap, force, place->point[0], place->point[1],
-           place->point[2]);
+  snprintf(text, size, "%s%s%s%s%s near (%.6g, %.6g, %.6g)", a, *b ? " and " : "", b, gap, force, place->point[0],
+           place->point[1], place->point[2]);
 }
 
 /* RUN without its ending and -WHAT.obj, malloc'ed. */
@@ -57,8 +57,8 @@ static void write_mesh(Session *session, const Place *place, const char *what, c
 /* The commands that show the place in the last frame written. */
 static void say_look(Session *session, const Place *place, int64_t step) {
   int64_t frame = session->every > 0 && step != session->target ? step - step % session->every : step;
-  progress_say(&session->progress, "  look:      abd export %s -o place.png --frame %lld --look-at %.6g,%.6g,%.6g,%.3g", session->path,
-               (long long)frame, place->point[0], place->point[1], place->point[2], place->radius);
+  progress_say(&session->progress, "  look:      abd export %s -o place.png --frame %lld --look-at %.6g,%.6g,%.6g,%.3g",
+               session->path, (long long)frame, place->point[0], place->point[1], place->point[2], place->radius);
   if (page_present())
     progress_say(&session->progress, "  or:        abd view %s --frame %lld --body '%s'", session->path, (long long)frame,
                  trouble_body_name(session->world, place->body[0]));
@@ -82,11 +82,13 @@ static const char *reason(const AbdStepReport *report) {
   switch (report->outcome) {
     case ABD_STOPPED_AT_MAX_ITERATIONS:
       if (short_steps)
-        return "contact leaves room for tiny Newton steps only; a smaller --dt, a larger contact.range or more room between "
+        return "contact leaves room for tiny Newton steps only; a smaller --dt, a larger contact.range or more room "
+               "between "
                "the bodies help";
       return "Newton's iteration had not settled; a smaller --dt helps, or --set solver.max_iterations";
     case ABD_STOPPED_BY_LINE_SEARCH:
-      return "the energy cannot be lowered beyond rounding: very unequal masses, very stiff or very large bodies do that; a larger "
+      return "the energy cannot be lowered beyond rounding: very unequal masses, very stiff or very large bodies do "
+             "that; a larger "
              "--set solver.tolerance accepts it";
     case ABD_STOPPED_BY_FACTORIZATION:
       return "the equations have lost their digits: very unequal masses or stiffnesses; bring them nearer to each other";
@@ -136,10 +138,14 @@ void trouble_if_crawling(Session *session, const AbdStepReport *report) {
   session->slow_steps = report->iterations >= SLOW_ITERATIONS ? session->slow_steps + 1 : 0;
   if (session->slow_steps != SLOW_STEPS || session->options.quiet || session->crawl_said) return;
   session->crawl_said = true;
-  progress_say(&session->progress, "the run crawls: %d steps in a row took %d iterations and more (said once)", SLOW_STEPS, SLOW_ITERATIONS);
+  progress_say(&session->progress, "the run crawls: %d steps in a row took %d iterations and more (said once)",
+               SLOW_STEPS, SLOW_ITERATIONS);
   Place place;
-  if (place_of_pair(session->world, report->limit[0], report->limit[1], &place) || place_of_report(session->world, report, &place))
-    say_place(session, &place, "this pair allows the shortest steps; a smaller --dt or a larger contact.range helps as a rule", report->step);
+  if (place_of_pair(session->world, report->limit[0], report->limit[1], &place) ||
+      place_of_report(session->world, report, &place))
+    say_place(session, &place,
+              "this pair allows the shortest steps; a smaller --dt or a larger contact.range helps as a rule",
+              report->step);
 }
 
 void trouble_failed_step(Session *session) {
@@ -174,5 +180,6 @@ void trouble_at_start(Session *session) {
     if (k == 0) write_mesh(session, &place, "start", text);
   }
   if (count > MOST_PAIRS) progress_say(&session->progress, "  and %zu more pairs", count - MOST_PAIRS);
-  progress_say(&session->progress, "  move one of each pair away or exclude the pair; all of them: abd check %s", session->source);
+  progress_say(&session->progress, "  move one of each pair away or exclude the pair; all of them: abd check %s",
+               session->source);
 }

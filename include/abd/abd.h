@@ -82,10 +82,17 @@ typedef struct AbdContactDef {
   bool friction_anchors;     /* static friction that remembers where it stuck, so that nothing creeps; true */
 } AbdContactDef;
 
+/* Who solves Newton's linear systems. */
+typedef enum AbdLinear {
+  ABD_LINEAR_BLOCK = 0,      /* abd's own block Cholesky */
+  ABD_LINEAR_CHOLMOD         /* SuiteSparse's, where the library was built with it (GPL): for comparison */
+} AbdLinear;
+
 typedef struct AbdSolverDef {
   int max_iterations;        /* Newton iterations in one step before it is reported as not converged, 1000 */
   double tolerance;          /* [m/s] largest surface speed of the last Newton step; 0 = from range, dt, friction_speed */
   int threads;               /* 0 = all processors; the result does not depend on it */
+  AbdLinear linear;
 } AbdSolverDef;
 
 typedef struct AbdWorldDef {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "geom/crossing.h"
+#include "linear/cholmod_factor.h"
 
 AbdWorldDef abd_default_world_def(void) {
   return (AbdWorldDef){
@@ -29,6 +30,10 @@ static AbdStatus check_world(const AbdWorldDef *d, AbdError *error) {
   if (d->contact.friction_iterations < 0)
     return fault(error, ABD_ERROR_ARGUMENT, "contact.friction_iterations is %d, expected at least 0", d->contact.friction_iterations);
   if ((unsigned)d->integrator > ABD_INTEGRATOR_BDF2) return fault(error, ABD_ERROR_ARGUMENT, "integrator %d is unknown", (int)d->integrator);
+  if ((unsigned)d->solver.linear > ABD_LINEAR_CHOLMOD) return fault(error, ABD_ERROR_ARGUMENT, "solver.linear %d is unknown", (int)d->solver.linear);
+  if (d->solver.linear == ABD_LINEAR_CHOLMOD && !cholmod_factor_built())
+    return fault(error, ABD_ERROR_ARGUMENT, "solver.linear is \"cholmod\", which this build does not have: "
+                 "expected \"block\", or a build configured with -DABD_CHOLMOD=ON");
   return ABD_OK;
 }
 

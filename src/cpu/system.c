@@ -14,6 +14,7 @@ bool system_init(System *s, const Model *model) {
   s->column_at = mem_alloc(moving, sizeof(int));
   s->right = mem_alloc(moving * 12, sizeof(double));
   if (!s->solver || !s->column || !s->column_size || !s->column_at || !s->right) return false;
+  if (model->def.solver.linear == ABD_LINEAR_CHOLMOD && !block_cholesky_use_cholmod(s->solver)) return false;
   for (size_t i = 0; i < n; i++) s->column[i] = -1;
   return true;
 }

@@ -15,7 +15,8 @@ static bool fan_build(const RunMesh *mesh, Fan *fan) {
   fan->start = calloc(mesh->vertex_count + 3, sizeof *fan->start);
   fan->corner = malloc((corners + 1) * sizeof *fan->corner);
   if (!fan->start || !fan->corner) return false;
-  uint32_t *count = fan->start + 2, *next = fan->start + 1; /* sums of the counts, moved on while filling, end as starts */
+  uint32_t *count = fan->start + 2,
+           *next = fan->start + 1; /* sums of the counts, moved on while filling, end as starts */
   for (size_t c = 0; c < corners; c++) count[mesh->triangle[c]]++;
   for (size_t v = 1; v < mesh->vertex_count; v++) count[v] += count[v - 1];
   for (size_t c = 0; c < corners; c++) fan->corner[next[mesh->triangle[c]]++] = (uint32_t)c;
@@ -46,7 +47,8 @@ static void measure(const RunMesh *mesh, size_t t, double normal[3], double angl
   }
 }
 
-static void blend(const Fan *fan, const double (*normal)[3], const double (*angle)[3], uint32_t vertex, size_t t, float out[3]) {
+static void blend(const Fan *fan, const double (*normal)[3], const double (*angle)[3], uint32_t vertex, size_t t,
+                  float out[3]) {
   enum { MOST_AROUND = 256 }; /* beyond it a vertex is the hub of a disc: flat */
   const double limit = cos(CREASE_DEGREES * M_PI / 180);
   double sum[3] = {0, 0, 0};
@@ -75,7 +77,8 @@ float *crease_normals(const RunMesh *mesh) {
   for (size_t t = 0; out && t < count; t++) measure(mesh, t, normal[t], angle[t]);
   for (size_t t = 0; out && t < count; t++)
     for (size_t k = 0; k < 3; k++)
-      blend(&fan, (const double (*)[3])normal, (const double (*)[3])angle, mesh->triangle[3 * t + k], t, out + 9 * t + 3 * k);
+      blend(&fan, (const double(*)[3])normal, (const double(*)[3])angle, mesh->triangle[3 * t + k], t,
+            out + 9 * t + 3 * k);
   free(fan.start), free(fan.corner), free(normal), free(angle);
   return out;
 }

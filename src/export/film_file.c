@@ -22,11 +22,25 @@ static bool fail(const char *path, const char *reason, ExportError *error) {
   return false;
 }
 
-/* Players want even sizes and 4:2:0 colours; a .gif wants a palette of its own. */
-static const char *filter_for(const char *path) {
-  const char *dot = strrchr(path, '.');
-  if (dot && !strcasecmp(dot, ".gif")) return "split[a][b];[a]palettegen=stats_mode=diff[p];[b][p]paletteuse=dither=bayer:bayer_scale=4";
-  return "pad=ceil(iw/2)*2:ceil(ih/2)*2,format=yuv420p";
+enum { MOST_ARGUMENTS = 40 };
+
+/* What ffmpeg is told. Players want even sizes, 4:2:0 colours and to be told which; a .gif wants a palette of its own. */
+static void write_arguments(const char *argv[MOST_ARGUMENTS], const char *size, const char *rate, const char *output) {
+  static const char *const film[] = {"-vf",
+                                     "scale=out_color_matrix=bt709:out_range=tv,pad=ceil(iw/2)*2:ceil(ih/2)*2,format=yuv420p",
+                                     "-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709",
+                                     "-color_range", "tv",
+                                     "-preset", "veryfast", "-crf", "20", "-movflags", "+faststart", NULL};
+  static const char *const gif[] = {
+      "-vf", "split[a][b];[a]palettegen=stats_mode=diff[p];[b][p]paletteuse=dither=bayer:bayer_scale=4", NULL};
+  const char *const input[] = {"ffmpeg", "-nostdin", "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24",
+                               "-s", size, "-r", rate, "-i", "pipe:0", NULL};
+  const char *dot = strrchr(output, '.');
+  int count = 0;
+  for (int k = 0; input[k]; k++) argv[count++] = input[k];
+  for (const char *const *more = dot && !strcasecmp(dot, ".gif") ? gif : film; *more; more++) argv[count++] = *more;
+  argv[count++] = output;
+  argv[count] = NULL;
 }
 
 static int spawn_encoder(Encoder *encoder, const int ends[2], char *const *argv) {
@@ -46,9 +60,8 @@ static bool start_encoder(Encoder *encoder, const PictureView *view, double fps,
   snprintf(size, sizeof size, "%dx%d", view->width, view->height);
   snprintf(rate, sizeof rate, "%.6g", fps);
   if (asprintf(&output, "file:%s", path) < 0) return fail(path, "out of memory", error);
-  const char *argv[] = {"ffmpeg", "-nostdin", "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", size, "-r", rate,
-                        "-i", "pipe:0", "-vf", filter_for(path), "-preset", "veryfast", "-crf", "20", "-movflags", "+faststart", output, NULL};
-  if (strstr(filter_for(path), "palette")) argv[17] = output, argv[18] = NULL; /* no encoder settings for a .gif */
+  const char *argv[MOST_ARGUMENTS];
+  write_arguments(argv, size, rate, output);
   if (pipe2(ends, O_CLOEXEC) != 0) {
     free(output);
     return fail(path, strerror(errno), error);
@@ -60,8 +73,11 @@ static bool start_encoder(Encoder *encoder, const PictureView *view, double fps,
   if (!code) return true;
   close(ends[1]);
   if (code == ENOENT)
-    return fail(path, "a film needs the program ffmpeg, which is not installed (Debian: apt-get install ffmpeg); pictures need "
-                      "nothing: -o frame_%05d.png", error);
+    return fail(
+        path,
+        "a film needs the program ffmpeg, which is not installed (Debian: apt-get install ffmpeg); pictures need "
+        "nothing: -o frame_%05d.png",
+        error);
   return fail(path, strerror(code), error);
 }
 
@@ -92,7 +108,8 @@ static bool draw_all(const ExportSeries *series, const PictureView *view, Pictur
     RunFrame frame = {0};
     bool again = k && series->step[k] == series->step[k - 1]; /* the same picture once more */
     good = again || series_read(series, k, &frame, error);
-    if (good && !again && !picture_draw(&picture, view, model, frame.nodes)) good = fail(path, "out of memory for the picture", error);
+    if (good && !again && !picture_draw(&picture, view, model, frame.nodes))
+      good = fail(path, "out of memory for the picture", error);
     if (good && !feed(encoder, picture.rgb, 3 * (size_t)picture.width * (size_t)picture.height))
       good = fail(path, "ffmpeg stopped before the film was whole", error);
     run_frame_destroy(&frame);

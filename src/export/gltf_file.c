@@ -14,7 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TYPE_FLOAT = 5126, TYPE_UINT = 5125, TARGET_VERTEX = 34962, TARGET_INDEX = 34963, MODE_POINTS = 0, MODE_LINES = 1 };
+enum {
+  TYPE_FLOAT = 5126,
+  TYPE_UINT = 5125,
+  TARGET_VERTEX = 34962,
+  TARGET_INDEX = 34963,
+  MODE_POINTS = 0,
+  MODE_LINES = 1
+};
 
 typedef struct Glb {
   const ExportSeries *series;
@@ -45,13 +52,15 @@ static void push(Glb *glb, json_t *array, json_t *item) {
 }
 
 /* Stores count items of components numbers and describes them; returns the accessor. */
-static json_int_t add_accessor(Glb *glb, const void *data, size_t count, int components, int type, int target, bool bounds) {
+static json_int_t add_accessor(Glb *glb, const void *data, size_t count, int components, int type, int target,
+                               bool bounds) {
   static const char *const kind[] = {"", "SCALAR", "VEC2", "VEC3", "VEC4"};
   size_t size = count * (size_t)components * 4, offset = glb->size;
   void *room = glb_room(glb, size);
   if (!room) return 0;
   memcpy(room, data, size);
-  json_t *view = json_pack("{s:i, s:I, s:I}", "buffer", 0, "byteOffset", (json_int_t)offset, "byteLength", (json_int_t)size);
+  json_t *view =
+      json_pack("{s:i, s:I, s:I}", "buffer", 0, "byteOffset", (json_int_t)offset, "byteLength", (json_int_t)size);
   if (view && target) json_object_set_new(view, "target", json_integer(target));
   push(glb, glb->views, view);
   json_t *accessor = json_pack("{s:I, s:i, s:I, s:s}", "bufferView", (json_int_t)json_array_size(glb->views) - 1,
@@ -60,7 +69,9 @@ static json_int_t add_accessor(Glb *glb, const void *data, size_t count, int com
   json_t *least = json_array(), *most = json_array();
   for (int c = 0; bounds && c < components; c++) {
     float lo = value[c], hi = value[c];
-    for (size_t k = 1; k < count; k++) lo = fminf(lo, value[k * (size_t)components + (size_t)c]), hi = fmaxf(hi, value[k * (size_t)components + (size_t)c]);
+    for (size_t k = 1; k < count; k++)
+      lo = fminf(lo, value[k * (size_t)components + (size_t)c]),
+      hi = fmaxf(hi, value[k * (size_t)components + (size_t)c]);
     json_array_append_new(least, json_real(lo)), json_array_append_new(most, json_real(hi));
   }
   if (accessor && bounds) json_object_set(accessor, "min", least), json_object_set(accessor, "max", most);
@@ -129,7 +140,8 @@ static json_t *wire_primitive(Glb *glb, const RunMesh *mesh, const WireList *wir
   }
   json_t *primitive = NULL;
   if (count)
-    primitive = json_pack("{s:{s:I}, s:i}", "attributes", "POSITION", add_accessor(glb, position, count, 3, TYPE_FLOAT, TARGET_VERTEX, true), "mode", mode);
+    primitive = json_pack("{s:{s:I}, s:i}", "attributes", "POSITION",
+                          add_accessor(glb, position, count, 3, TYPE_FLOAT, TARGET_VERTEX, true), "mode", mode);
   if (!position) glb->failed = true;
   free(position);
   return primitive;
@@ -164,9 +176,11 @@ static json_int_t find_material(Glb *glb, const unsigned char color[3], bool clo
   json_t *material;
   json_array_foreach(glb->materials, k, material)
     if (!strcmp(json_string_value(json_object_get(material, "name")), name)) return (json_int_t)k;
-  push(glb, glb->materials, json_pack("{s:s, s:b, s:{s:[f, f, f, f], s:f, s:f}}", "name", name, "doubleSided", !closed,
-                                      "pbrMetallicRoughness", "baseColorFactor", color_linear(color[0] / 255.0), color_linear(color[1] / 255.0),
-                                      color_linear(color[2] / 255.0), 1.0, "metallicFactor", 0.0, "roughnessFactor", 0.6));
+  push(glb, glb->materials,
+       json_pack("{s:s, s:b, s:{s:[f, f, f, f], s:f, s:f}}", "name", name, "doubleSided", !closed,
+                 "pbrMetallicRoughness", "baseColorFactor", color_linear(color[0] / 255.0),
+                 color_linear(color[1] / 255.0), color_linear(color[2] / 255.0), 1.0, "metallicFactor", 0.0,
+                 "roughnessFactor", 0.6));
   return (json_int_t)json_array_size(glb->materials) - 1;
 }
 
@@ -180,7 +194,8 @@ static json_int_t find_mesh(Glb *glb, json_t *const *primitives, Shown *shown, c
   json_t *copy = json_deep_copy(primitives[body->mesh]), *primitive;
   json_int_t material = find_material(glb, body->color, mesh->closed);
   json_array_foreach(copy, k, primitive) json_object_set_new(primitive, "material", json_integer(material));
-  push(glb, glb->meshes, json_pack("{s:o, s:o}", "name", name_or(mesh->name, "mesh", body->mesh + 1), "primitives", copy));
+  push(glb, glb->meshes,
+       json_pack("{s:o, s:o}", "name", name_or(mesh->name, "mesh", body->mesh + 1), "primitives", copy));
   shown[count].mesh = body->mesh;
   memcpy(shown[count].color, body->color, 3);
   return (json_int_t)count;
@@ -200,7 +215,8 @@ static void add_channel(Glb *glb, const float *motion, int from, int to, const c
     glb->failed = true;
     return;
   }
-  for (size_t f = 0; f < count; f++) memcpy(value + f * (size_t)(to - from), motion + 7 * f + from, (size_t)(to - from) * 4);
+  for (size_t f = 0; f < count; f++)
+    memcpy(value + f * (size_t)(to - from), motion + 7 * f + from, (size_t)(to - from) * 4);
   json_int_t output = add_accessor(glb, value, count, to - from, TYPE_FLOAT, 0, false);
   free(value);
   push(glb, glb->samplers, json_pack("{s:I, s:I, s:s}", "input", time, "output", output, "interpolation", "LINEAR"));
@@ -216,14 +232,16 @@ static void add_nodes(Glb *glb, json_t *const *primitives, Shown *shown) {
   pose_turn(scene->up, (double[3]){0, 1, 0}, q);
   json_t *children = json_array();
   for (size_t b = 0; b < scene->body_count; b++) push(glb, children, json_integer((json_int_t)b + 1));
-  push(glb, glb->nodes, json_pack("{s:s, s:[f, f, f, f], s:o}", "name", "abd", "rotation", q[1], q[2], q[3], q[0], "children", children));
+  push(
+      glb, glb->nodes,
+      json_pack("{s:s, s:[f, f, f, f], s:o}", "name", "abd", "rotation", q[1], q[2], q[3], q[0], "children", children));
   for (size_t b = 0; b < scene->body_count; b++) {
     const RunBody *body = &scene->body[b];
     const float *m = glb->motion + 7 * b * glb->series->step_count;
-    json_t *node = json_pack("{s:o, s:[f, f, f], s:[f, f, f, f], s:{s:i, s:f, s:s}}", "name", name_or(body->name, "body", b + 1),
-                             "translation", (double)m[0], (double)m[1], (double)m[2], "rotation", (double)m[3], (double)m[4],
-                             (double)m[5], (double)m[6], "extras", "body", (int)b + 1, "mass", body->mass, "motion",
-                             motion_name[body->motion]);
+    json_t *node = json_pack("{s:o, s:[f, f, f], s:[f, f, f, f], s:{s:i, s:f, s:s}}", "name",
+                             name_or(body->name, "body", b + 1), "translation", (double)m[0], (double)m[1],
+                             (double)m[2], "rotation", (double)m[3], (double)m[4], (double)m[5], (double)m[6], "extras",
+                             "body", (int)b + 1, "mass", body->mass, "motion", motion_name[body->motion]);
     if (node && json_array_size(primitives[body->mesh]))
       json_object_set_new(node, "mesh", json_integer(find_mesh(glb, primitives, shown, body)));
     push(glb, glb->nodes, node);
@@ -291,7 +309,9 @@ static char *describe(Glb *glb) {
   set_part(top, "accessors", glb->accessors), set_part(top, "bufferViews", glb->views);
   if (glb->size) json_object_set_new(top, "buffers", json_pack("[{s:I}]", "byteLength", (json_int_t)glb->size));
   if (json_array_size(glb->channels))
-    json_object_set_new(top, "animations", json_pack("[{s:s, s:O, s:O}]", "name", "run", "samplers", glb->samplers, "channels", glb->channels));
+    json_object_set_new(
+        top, "animations",
+        json_pack("[{s:s, s:O, s:O}]", "name", "run", "samplers", glb->samplers, "channels", glb->channels));
   char *text = json_dumps(top, JSON_COMPACT | JSON_REAL_PRECISION(9));
   json_decref(top);
   return text;
@@ -307,7 +327,8 @@ static bool write_glb(const Glb *glb, const char *text, const char *path, Export
   size_t length = strlen(text), padded = (length + 3) / 4 * 4;
   size_t binary = glb->size ? 8 + glb->size : 0, total = 12 + 8 + padded + binary;
   if (total > UINT32_MAX) {
-    snprintf(error->text, sizeof error->text, "%s: %zu bytes, a .glb holds 4 GB; take fewer frames with --every", path, total);
+    snprintf(error->text, sizeof error->text, "%s: %zu bytes, a .glb holds 4 GB; take fewer frames with --every", path,
+             total);
     return false;
   }
   if (!out_open(&out, path, error)) return false;
@@ -334,8 +355,14 @@ static void build(Glb *glb) {
 }
 
 bool export_glb(const ExportSeries *series, const char *path, ExportError *error) {
-  Glb glb = {.series = series, .views = json_array(), .accessors = json_array(), .meshes = json_array(), .nodes = json_array(),
-             .materials = json_array(), .samplers = json_array(), .channels = json_array()};
+  Glb glb = {.series = series,
+             .views = json_array(),
+             .accessors = json_array(),
+             .meshes = json_array(),
+             .nodes = json_array(),
+             .materials = json_array(),
+             .samplers = json_array(),
+             .channels = json_array()};
   bool good = read_motion(&glb, error);
   if (good && !glb.failed) build(&glb);
   char *text = good && !glb.failed ? describe(&glb) : NULL;

@@ -191,8 +191,10 @@ bool picture_draw(Picture *picture, const PictureView *view, PictureModel *m, co
     picture_destroy(picture);
     return false;
   }
-  Draw draw = {.model = m, .up = unit(v3(m->scene->up)), .center = v3(view->center), .radius = view->radius, .picture = picture};
-  for (int k = 0; k <= SHADE_LEVELS; k++) draw.encode[k] = (unsigned char)(255 * color_encoded((double)k / SHADE_LEVELS) + 0.5);
+  Draw draw = {
+      .model = m, .up = unit(v3(m->scene->up)), .center = v3(view->center), .radius = view->radius, .picture = picture};
+  for (int k = 0; k <= SHADE_LEVELS; k++)
+    draw.encode[k] = (unsigned char)(255 * color_encoded((double)k / SHADE_LEVELS) + 0.5);
   draw.camera = view_camera(view, draw.up);
   draw.block = m->block;
   ground_axes(draw.up, &draw.ground_a, &draw.ground_b);

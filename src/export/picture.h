@@ -31,7 +31,8 @@ PictureView picture_default_view(void);
 /* Sets center, radius and distance to show bodies in all given poses (12 numbers per body each), seen from azimuth and
  * elevation: the chosen ones ([body_count], NULL for none named), else the dynamic ones without those few that flew far
  * away, else all. False when out of memory. */
-bool picture_frame(PictureView *view, const RunScene *scene, const double *const *nodes, size_t frame_count, const bool *chosen);
+bool picture_frame(PictureView *view, const RunScene *scene, const double *const *nodes, size_t frame_count,
+                   const bool *chosen);
 /* False when out of memory. The picture may be drawn again into the same struct; it starts zeroed. */
 bool picture_draw(Picture *picture, const PictureView *view, PictureModel *model, const double *nodes);
 void picture_destroy(Picture *picture);

@@ -1,4 +1,5 @@
-/* Sun and sky: a depth map for each, in which a place finds whether something is nearer to the light. See picture_parts.h. */
+/* Sun and sky: a depth map for each, in which a place finds whether something is nearer to the light. See
+ * picture_parts.h. */
 #include "export/picture_parts.h"
 
 /* ---- Where the lights are ---- */
@@ -38,10 +39,16 @@ void light_place(Draw *draw) {
 /* ---- Maps ---- */
 
 static float nearest_in(const Buffer *map, int x0, int y0, int x1, int y1) {
-  float nearest = -INFINITY;
-  for (int y = y0 < 0 ? 0 : y0; y < y1 && y < map->height; y++)
-    for (int x = x0 < 0 ? 0 : x0; x < x1 && x < map->width; x++)
-      nearest = most_float(nearest, map->depth[(size_t)y * (size_t)map->width + (size_t)x]);
+  enum { MOST_COLUMNS = SUN_TILE + 8 };
+  float column[MOST_COLUMNS], nearest = -INFINITY; /* one for each column: several are compared at once */
+  x0 = x0 < 0 ? 0 : x0, y0 = y0 < 0 ? 0 : y0, x1 = x1 < map->width ? x1 : map->width,
+  y1 = y1 < map->height ? y1 : map->height;
+  for (int x = 0; x < MOST_COLUMNS; x++) column[x] = nearest;
+  for (int y = y0; y < y1; y++) {
+    const float *row = map->depth + (size_t)y * (size_t)map->width + x0;
+    for (int x = 0; x < x1 - x0; x++) column[x] = most_float(row[x], column[x]);
+  }
+  for (int x = 0; x < MOST_COLUMNS; x++) nearest = most_float(nearest, column[x]);
   return nearest;
 }
 

@@ -86,8 +86,13 @@ static void model_solids(PictureModel *m) {
     const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
     const unsigned char *rgb = scene->body[b].color;
     size_t triangles = mesh->half_space ? 0 : mesh->triangle_count;
-    m->solid[b] = (Solid){.vertex = mesh->vertex, .triangle = mesh->triangle, .vertex_count = triangles ? mesh->vertex_count : 0,
-                          .triangle_count = triangles, .closed = mesh->closed, .first_face = (uint32_t)face, .first_point = point};
+    m->solid[b] = (Solid){.vertex = mesh->vertex,
+                          .triangle = mesh->triangle,
+                          .vertex_count = triangles ? mesh->vertex_count : 0,
+                          .triangle_count = triangles,
+                          .closed = mesh->closed,
+                          .first_face = (uint32_t)face,
+                          .first_point = point};
     m->look[b] = (Look){.color = linear_color(rgb[0] / 255.0, rgb[1] / 255.0, rgb[2] / 255.0),
                         .normal = m->normal[scene->body[b].mesh]};
     face += triangles, point += m->solid[b].vertex_count;

@@ -9,7 +9,12 @@
 #include "export/wire.h"
 
 enum { SUN_SIZE = 2048, SKY_SIZE = 384, SKY_COUNT = 24, SHADE_LEVELS = 4096 };
-enum { SUN_TILE = 16, SKY_TILE = 8, SUN_TILES = SUN_SIZE / SUN_TILE, SKY_TILES = SKY_SIZE / SKY_TILE }; /* texels, and tiles a side */
+enum {
+  SUN_TILE = 16,
+  SKY_TILE = 8,
+  SUN_TILES = SUN_SIZE / SUN_TILE,
+  SKY_TILES = SKY_SIZE / SKY_TILE
+}; /* texels, and tiles a side */
 
 typedef struct Look { V3 color; bool ground; const float *normal; } Look; /* of a solid; normal: [9 triangle_count] */
 
@@ -50,11 +55,14 @@ typedef struct Draw {
   unsigned char encode[SHADE_LEVELS + 1];
 } Draw;
 
-static inline V3 linear_color(double r, double g, double b) { return (V3){color_linear(r), color_linear(g), color_linear(b)}; }
+static inline V3 linear_color(double r, double g, double b) {
+  return (V3){color_linear(r), color_linear(g), color_linear(b)};
+}
 
 /* A direction of the body in the world, and a point of it. */
 static inline V3 turn(const double *n, V3 d) {
-  return (V3){n[3] * d.x + n[6] * d.y + n[9] * d.z, n[4] * d.x + n[7] * d.y + n[10] * d.z, n[5] * d.x + n[8] * d.y + n[11] * d.z};
+  return (V3){n[3] * d.x + n[6] * d.y + n[9] * d.z, n[4] * d.x + n[7] * d.y + n[10] * d.z,
+              n[5] * d.x + n[8] * d.y + n[11] * d.z};
 }
 static inline V3 world_point(const double *n, const double *rest) { return add(v3(n), turn(n, v3(rest))); }
 

@@ -124,7 +124,8 @@ static void fit(PictureView *view, V3 up, const Corners *corners) {
   view->distance = fmax(far, 1.05 * view->radius);
 }
 
-bool picture_frame(PictureView *view, const RunScene *scene, const double *const *nodes, size_t frame_count, const bool *chosen) {
+bool picture_frame(PictureView *view, const RunScene *scene, const double *const *nodes, size_t frame_count,
+                   const bool *chosen) {
   Corners corners = {0};
   bool *shown = calloc(scene->body_count + 1, sizeof *shown), any = false;
   if (!shown) return false;

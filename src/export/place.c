@@ -46,7 +46,8 @@ static double place_radius(const AbdWorld *world, const Place *place) {
     for (size_t k = 0; k < (t == UINT32_MAX ? mesh.vertex_count : 3); k++) {
       double x[3];
       pose_point(nodes, mesh.vertex + 3 * (t == UINT32_MAX ? k : mesh.triangle[3 * t + k]), x);
-      size = fmax(size, sqrt(pow(x[0] - place->point[0], 2) + pow(x[1] - place->point[1], 2) + pow(x[2] - place->point[2], 2)));
+      size = fmax(
+          size, sqrt(pow(x[0] - place->point[0], 2) + pow(x[1] - place->point[1], 2) + pow(x[2] - place->point[2], 2)));
     }
     radius = radius == 0 ? size : fmin(radius, size);
   }
@@ -56,7 +57,8 @@ static double place_radius(const AbdWorld *world, const Place *place) {
 /* ---- Finding it ---- */
 
 static bool joins(const AbdContact *c, AbdBodyId a, AbdBodyId b) {
-  return (c->body_a.id == a.id && (!b.id || c->body_b.id == b.id)) || (c->body_b.id == a.id && (!b.id || c->body_a.id == b.id));
+  return (c->body_a.id == a.id && (!b.id || c->body_b.id == b.id)) ||
+         (c->body_b.id == a.id && (!b.id || c->body_a.id == b.id));
 }
 
 /* The nearest contact; the force of all contacts of its two bodies. */
@@ -73,8 +75,10 @@ static bool nearest_contact(const AbdWorld *world, AbdBodyId a, AbdBodyId b, Pla
     for (size_t k = 0; k < count; k++)
       for (int i = 0; i < 3 && contact[k].body_a.id == c->body_a.id && contact[k].body_b.id == c->body_b.id; i++)
         force[i] += contact[k].normal_force * contact[k].normal[i] + contact[k].friction_force[i];
-    *place = (Place){.body = {c->body_a, c->body_b}, .triangle = {contact_triangle(world, c, 0), contact_triangle(world, c, 1)},
-                     .distance = c->distance, .force = sqrt(force[0] * force[0] + force[1] * force[1] + force[2] * force[2])};
+    *place = (Place){.body = {c->body_a, c->body_b},
+                     .triangle = {contact_triangle(world, c, 0), contact_triangle(world, c, 1)},
+                     .distance = c->distance,
+                     .force = sqrt(force[0] * force[0] + force[1] * force[1] + force[2] * force[2])};
     memcpy(place->point, c->point, sizeof place->point);
   }
   free(contact);
@@ -93,7 +97,8 @@ bool place_of_pair(const AbdWorld *world, AbdBodyId a, AbdBodyId b, Place *place
 }
 
 void place_of_crossing(const AbdWorld *world, const AbdCrossing *c, Place *place) {
-  *place = (Place){.body = {c->body_a, c->body_b}, .triangle = {c->triangle_a, c->triangle_b}, .distance = -1, .force = NAN};
+  *place =
+      (Place){.body = {c->body_a, c->body_b}, .triangle = {c->triangle_a, c->triangle_b}, .distance = -1, .force = NAN};
   memcpy(place->point, c->point, sizeof place->point);
   place->radius = place_radius(world, place);
 }
@@ -129,11 +134,13 @@ static bool write_body(FILE *file, const AbdWorld *world, const Place *place, in
   AbdBodyView body;
   double nodes[12];
   if (!place->body[side].id || !body_mesh(world, place->body[side], &mesh) ||
-      abd_body_view(world, place->body[side], &body) != ABD_OK || abd_body_nodes(world, place->body[side], nodes) != ABD_OK)
+      abd_body_view(world, place->body[side], &body) != ABD_OK ||
+      abd_body_nodes(world, place->body[side], nodes) != ABD_OK)
     return true;
   Near *near = malloc((mesh.triangle_count + 1) * sizeof *near);
   if (!near) return false;
-  for (size_t t = 0; t < mesh.triangle_count; t++) near[t] = (Near){box_distance(&mesh, nodes, t, place->point), (uint32_t)t};
+  for (size_t t = 0; t < mesh.triangle_count; t++)
+    near[t] = (Near){box_distance(&mesh, nodes, t, place->point), (uint32_t)t};
   qsort(near, mesh.triangle_count, sizeof *near, compare_near);
   size_t count = mesh.triangle_count < MOST_TRIANGLES ? mesh.triangle_count : MOST_TRIANGLES;
   fprintf(file, "o %s\n", body.name ? body.name : "?");
@@ -152,7 +159,8 @@ static bool write_body(FILE *file, const AbdWorld *world, const Place *place, in
   return true;
 }
 
-bool export_place_obj(const AbdWorld *world, const Place *place, const char *about, const char *path, ExportError *error) {
+bool export_place_obj(const AbdWorld *world, const Place *place, const char *about, const char *path,
+                      ExportError *error) {
   OutFile out;
   size_t base = 1;
   if (!out_open(&out, path, error)) return false;

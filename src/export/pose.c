@@ -9,7 +9,8 @@ void pose_nearest_rotation(double a[9]) {
     double c[9]; /* cofactors: A^-T = c / det */
     for (int j = 0; j < 3; j++) {
       const double *u = a + 3 * ((j + 1) % 3), *v = a + 3 * ((j + 2) % 3);
-      c[3 * j] = u[1] * v[2] - u[2] * v[1], c[3 * j + 1] = u[2] * v[0] - u[0] * v[2], c[3 * j + 2] = u[0] * v[1] - u[1] * v[0];
+      c[3 * j] = u[1] * v[2] - u[2] * v[1], c[3 * j + 1] = u[2] * v[0] - u[0] * v[2],
+            c[3 * j + 2] = u[0] * v[1] - u[1] * v[0];
     }
     double det = a[0] * c[0] + a[1] * c[1] + a[2] * c[2], change = 0;
     if (det == 0) return;

@@ -53,7 +53,8 @@ static V3 world_vertex(const Solid *solid, size_t v) {
 
 bool buffer_create(Buffer *buffer, int width, int height, int samples, bool faces) {
   size_t count = (size_t)width * (size_t)height * (size_t)samples;
-  *buffer = (Buffer){width, height, samples, malloc(count * sizeof(float)), faces ? malloc(count * sizeof(uint32_t)) : NULL};
+  *buffer =
+      (Buffer){width, height, samples, malloc(count * sizeof(float)), faces ? malloc(count * sizeof(uint32_t)) : NULL};
   return buffer->depth && (!faces || buffer->face);
 }
 
@@ -86,11 +87,13 @@ static void fill_span(const Buffer *buffer, size_t row, int from, int to, float 
   }
 }
 
-static void fill_sample(const Band *band, int sample, const Edge edge[3], const Plane *plane, float lo, float hi, uint32_t face) {
+static void fill_sample(const Band *band, int sample, const Edge edge[3], const Plane *plane, float lo, float hi,
+                        uint32_t face) {
   const Buffer *buffer = band->buffer;
   float ox = buffer->samples == 1 ? 0.5f : sample_place[sample][0] / 16;
   float oy = buffer->samples == 1 ? 0.5f : sample_place[sample][1] / 16;
-  int first = (int)ceilf(most_float(lo - oy, (float)band->from)), last = (int)ceilf(least_float(hi - oy, (float)band->to));
+  int first = (int)ceilf(most_float(lo - oy, (float)band->from)),
+      last = (int)ceilf(least_float(hi - oy, (float)band->to));
   size_t row = ((size_t)sample * (size_t)buffer->height + (size_t)first) * (size_t)buffer->width;
   for (int y = first; y < last; y++, row += (size_t)buffer->width) {
     float line = (float)y + oy, left = INFINITY, right = -INFINITY;
@@ -108,7 +111,9 @@ static void fill_sample(const Band *band, int sample, const Edge edge[3], const 
 static void fill(const Band *band, ScreenPoint a, ScreenPoint b, ScreenPoint c, bool front_only, uint32_t face) {
   float lo = least_float(least_float(a.y, b.y), c.y), hi = most_float(most_float(a.y, b.y), c.y);
   if (!(hi > (float)band->from && lo < (float)band->to)) return;
-  if (most_float(most_float(a.x, b.x), c.x) <= 0 || least_float(least_float(a.x, b.x), c.x) >= (float)band->buffer->width) return;
+  if (most_float(most_float(a.x, b.x), c.x) <= 0 ||
+      least_float(least_float(a.x, b.x), c.x) >= (float)band->buffer->width)
+    return;
   double bx = (double)b.x - a.x, by = (double)b.y - a.y, cx = (double)c.x - a.x, cy = (double)c.y - a.y;
   double area = bx * cy - by * cx; /* rows count downward: negative seen from the front */
   if (area == 0 || !isfinite(area) || (front_only && area > 0)) return;
@@ -120,7 +125,8 @@ static void fill(const Band *band, ScreenPoint a, ScreenPoint b, ScreenPoint c, 
 }
 
 /* Cuts the triangle at the near plane, which leaves up to four corners, and fills the fan. */
-static void fill_cut(const Band *band, const Camera *camera, const Solid *solid, const V3 *world, size_t t, uint32_t face) {
+static void fill_cut(const Band *band, const Camera *camera, const Solid *solid, const V3 *world, size_t t,
+                     uint32_t face) {
   V3 view[3], cut[4];
   int count = 0;
   double near_z = camera->near_z * (1 + 1e-9);
@@ -198,7 +204,8 @@ static void draw_solid(const Pass *pass, const Band *band, const Solid *solid) {
     const uint32_t *corner = solid->triangle + 3 * t;
     ScreenPoint a = point[corner[0]], b = point[corner[1]], c = point[corner[2]];
     uint32_t face = solid->first_face + (uint32_t)t;
-    if (a.w == 0 || b.w == 0 || c.w == 0) fill_cut(band, pass->camera, solid, pass->raster->world + solid->first_point, t, face);
+    if (a.w == 0 || b.w == 0 || c.w == 0)
+      fill_cut(band, pass->camera, solid, pass->raster->world + solid->first_point, t, face);
     else fill(band, a, b, c, solid->closed, face);
   }
 }

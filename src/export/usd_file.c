@@ -1,8 +1,8 @@
 /* USD as text (.usda). See series.h.
  *
- * Meshes stand once under an abstract prim; each body is a mesh that references one and adds its colour and its matrix in
- * time. USD multiplies rows: a point (x, y, z, 1) times the rows (c1, 0), (c2, 0), (c3, 0), (p, 1). USD knows only Y and Z
- * as up; for any other gravity the prim at the top is turned. */
+ * Meshes stand once under an abstract prim; each body is a mesh that references one and adds its colour and its matrix
+ * in time. USD multiplies rows: a point (x, y, z, 1) times the rows (c1, 0), (c2, 0), (c3, 0), (p, 1). USD knows only Y
+ * and Z as up; for any other gravity the prim at the top is turned. */
 #include "export/color.h"
 #include "export/out_file.h"
 #include "export/pose.h"
@@ -37,7 +37,8 @@ static void write_points(FILE *file, const RunMesh *mesh) {
     fprintf(file, "%s(%.9g, %.9g, %.9g)", k ? ", " : "", x[0], x[1], x[2]);
     for (int i = 0; i < 3; i++) lo[i] = k ? fmin(lo[i], x[i]) : x[i], hi[i] = k ? fmax(hi[i], x[i]) : x[i];
   }
-  fprintf(file, "]\n        float3[] extent = [(%.9g, %.9g, %.9g), (%.9g, %.9g, %.9g)]\n", lo[0], lo[1], lo[2], hi[0], hi[1], hi[2]);
+  fprintf(file, "]\n        float3[] extent = [(%.9g, %.9g, %.9g), (%.9g, %.9g, %.9g)]\n", lo[0], lo[1], lo[2], hi[0],
+          hi[1], hi[2]);
 }
 
 static void write_mesh(FILE *file, const RunMesh *mesh, size_t number) {
@@ -54,8 +55,9 @@ static void write_mesh(FILE *file, const RunMesh *mesh, size_t number) {
 }
 
 static void write_matrix(FILE *file, const double n[12]) {
-  fprintf(file, "( (%.12g, %.12g, %.12g, 0), (%.12g, %.12g, %.12g, 0), (%.12g, %.12g, %.12g, 0), (%.12g, %.12g, %.12g, 1) )", n[3], n[4],
-          n[5], n[6], n[7], n[8], n[9], n[10], n[11], n[0], n[1], n[2]);
+  fprintf(file,
+          "( (%.12g, %.12g, %.12g, 0), (%.12g, %.12g, %.12g, 0), (%.12g, %.12g, %.12g, 0), (%.12g, %.12g, %.12g, 1) )",
+          n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10], n[11], n[0], n[1], n[2]);
 }
 
 /* All poses, body by body: the file wants them so. */
@@ -118,9 +120,12 @@ static void write_top(FILE *file, const ExportSeries *series, const Motion *moti
   const double *up = series->scene->up;
   double last = motion->code[series->step_count - 1], rate = series->speed / series->frame_seconds;
   bool y_up = up[1] > 1 - 1e-9;
-  fprintf(file, "#usda 1.0\n(\n    defaultPrim = \"abd\"\n    doc = \"abd %s\"\n    metersPerUnit = 1\n    kilogramsPerUnit = 1\n"
-                "    upAxis = \"%s\"\n    startTimeCode = 0\n    endTimeCode = %.9g\n    timeCodesPerSecond = %.9g\n"
-                "    framesPerSecond = %.9g\n)\n\n", abd_version(), y_up ? "Y" : "Z", last, rate, rate);
+  fprintf(
+      file,
+      "#usda 1.0\n(\n    defaultPrim = \"abd\"\n    doc = \"abd %s\"\n    metersPerUnit = 1\n    kilogramsPerUnit = 1\n"
+      "    upAxis = \"%s\"\n    startTimeCode = 0\n    endTimeCode = %.9g\n    timeCodesPerSecond = %.9g\n"
+      "    framesPerSecond = %.9g\n)\n\n",
+      abd_version(), y_up ? "Y" : "Z", last, rate, rate);
   fprintf(file, "def Xform \"abd\"\n{\n");
   if (!y_up && up[2] <= 1 - 1e-9) {
     double q[4];
@@ -138,7 +143,8 @@ bool export_usda(const ExportSeries *series, const char *path, ExportError *erro
     write_top(out.file, series, &motion);
     for (size_t b = 0; b < series->scene->body_count && !ferror(out.file); b++) write_body(out.file, series, &motion, b);
     fprintf(out.file, "}\n\nclass Scope \"meshes\"\n{\n");
-    for (size_t m = 0; m < series->scene->mesh_count && !ferror(out.file); m++) write_mesh(out.file, &series->scene->mesh[m], m + 1);
+    for (size_t m = 0; m < series->scene->mesh_count && !ferror(out.file); m++)
+      write_mesh(out.file, &series->scene->mesh[m], m + 1);
     fprintf(out.file, "}\n");
     good = out_close(&out, true, error);
   }

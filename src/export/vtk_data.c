@@ -34,9 +34,11 @@ void vtk_free(VtkData *data) {
 /* ---- XML ---- */
 
 /* Where the next block begins in the appended part, each a length and its bytes. */
-static void describe(FILE *file, const char *indent, const char *name, VtkType type, int components, size_t length, uint64_t *offset) {
-  fprintf(file, "%s<DataArray type=\"%s\" Name=\"%s\" NumberOfComponents=\"%d\" format=\"appended\" offset=\"%llu\"/>\n", indent,
-          xml_type[type], name, components, (unsigned long long)*offset);
+static void describe(FILE *file, const char *indent, const char *name, VtkType type, int components, size_t length,
+                     uint64_t *offset) {
+  fprintf(file,
+          "%s<DataArray type=\"%s\" Name=\"%s\" NumberOfComponents=\"%d\" format=\"appended\" offset=\"%llu\"/>\n",
+          indent, xml_type[type], name, components, (unsigned long long)*offset);
   *offset += 8 + length * type_size[type];
 }
 
@@ -52,7 +54,7 @@ static void describe_arrays(FILE *file, const VtkData *data, bool cell, uint64_t
 static void append(FILE *file, const void *bytes, size_t size) {
   uint64_t length = size;
   fwrite(&length, sizeof length, 1, file);
-  fwrite(bytes, 1, size, file);
+  if (size) fwrite(bytes, 1, size, file);
 }
 
 static void append_offsets(FILE *file, size_t count, size_t corners) {
@@ -73,10 +75,16 @@ static void append_arrays(FILE *file, const VtkData *data, bool cell) {
 
 static void write_xml(FILE *file, const VtkData *data) {
   uint64_t offset = 0;
-  fprintf(file, "<?xml version=\"1.0\"?>\n<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n"
-                "  <PolyData>\n    <FieldData>\n      <DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"ascii\">"
-                "%.17g</DataArray>\n    </FieldData>\n", data->time);
-  fprintf(file, "    <Piece NumberOfPoints=\"%zu\" NumberOfVerts=\"%zu\" NumberOfLines=\"%zu\" NumberOfPolys=\"%zu\" NumberOfStrips=\"0\">\n",
+  fprintf(file,
+          "<?xml version=\"1.0\"?>\n<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"LittleEndian\" "
+          "header_type=\"UInt64\">\n"
+          "  <PolyData>\n    <FieldData>\n      <DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" "
+          "format=\"ascii\">"
+          "%.17g</DataArray>\n    </FieldData>\n",
+          data->time);
+  fprintf(file,
+          "    <Piece NumberOfPoints=\"%zu\" NumberOfVerts=\"%zu\" NumberOfLines=\"%zu\" NumberOfPolys=\"%zu\" "
+          "NumberOfStrips=\"0\">\n",
           data->point_count, data->cell_count[VTK_VERTS], data->cell_count[VTK_LINES], data->cell_count[VTK_POLYS]);
   describe_arrays(file, data, false, &offset);
   describe_arrays(file, data, true, &offset);
@@ -125,7 +133,9 @@ static void write_legacy_arrays(FILE *file, const VtkData *data, bool cell) {
 
 static void write_legacy(FILE *file, const VtkData *data) {
   static const char *const section[] = {"VERTICES", "LINES", "POLYGONS"};
-  fprintf(file, "# vtk DataFile Version 3.0\nabd %s, time %.9g s\nBINARY\nDATASET POLYDATA\nFIELD FieldData 1\nTimeValue 1 1 double\n",
+  fprintf(file,
+          "# vtk DataFile Version 3.0\nabd %s, time %.9g s\nBINARY\nDATASET POLYDATA\nFIELD FieldData 1\nTimeValue 1 1 "
+          "double\n",
           abd_version(), data->time);
   write_swapped(file, &data->time, 1, 8);
   fprintf(file, "\nPOINTS %zu double\n", data->point_count);
@@ -137,7 +147,8 @@ static void write_legacy(FILE *file, const VtkData *data) {
     fprintf(file, "%s %zu %zu\n", section[k], data->cell_count[k], data->cell_count[k] * (size_t)(corners + 1));
     for (size_t c = 0; c < data->cell_count[k]; c++) {
       write_swapped(file, &corners, 1, 4);
-      for (int i = 0; i < corners; i++) write_swapped(file, &(int32_t){(int32_t)data->corner[k][c * (size_t)corners + (size_t)i]}, 1, 4);
+      for (int i = 0; i < corners; i++)
+        write_swapped(file, &(int32_t){(int32_t)data->corner[k][c * (size_t)corners + (size_t)i]}, 1, 4);
     }
     fputc('\n', file);
   }

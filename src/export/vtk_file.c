@@ -21,7 +21,8 @@ static bool no_memory(const char *path, ExportError *error) {
 /* Which body each cell belongs to is found in the second walk; the first only counts. */
 typedef struct Walk { VtkData *data; int32_t *body; unsigned char *color; bool fill; } Walk;
 
-static void add_cell(Walk *walk, const RunScene *scene, int kind, const uint32_t *corner, int64_t base, size_t b, size_t first) {
+static void add_cell(Walk *walk, const RunScene *scene, int kind, const uint32_t *corner, int64_t base, size_t b,
+                     size_t first) {
   VtkData *data = walk->data;
   size_t at = data->cell_count[kind]++;
   if (!walk->fill) return;
@@ -42,7 +43,8 @@ static bool walk_cells(Walk *walk, const RunScene *scene, const size_t first[VTK
       int kind = wires.edge[k][0] == wires.edge[k][1] ? VTK_VERTS : VTK_LINES;
       add_cell(walk, scene, kind, wires.edge[k], base, b, first[kind]);
     }
-    for (size_t t = 0; t < mesh->triangle_count; t++) add_cell(walk, scene, VTK_POLYS, mesh->triangle + 3 * t, base, b, first[VTK_POLYS]);
+    for (size_t t = 0; t < mesh->triangle_count; t++)
+      add_cell(walk, scene, VTK_POLYS, mesh->triangle + 3 * t, base, b, first[VTK_POLYS]);
     base += (int64_t)mesh->vertex_count;
     wires_free(&wires);
   }
@@ -100,11 +102,15 @@ static bool make_contacts(VtkData *data, const AbdContact *contact, size_t count
   data->point_count = data->cell_count[VTK_VERTS] = count;
   data->point = malloc(24 * count + 1);
   data->corner[VTK_VERTS] = malloc(count * sizeof(int64_t) + 1);
-  double *force = vtk_add_array(data, "force", VTK_FLOAT64, 3, false), *normal = vtk_add_array(data, "normal", VTK_FLOAT64, 3, false);
+  double *force = vtk_add_array(data, "force", VTK_FLOAT64, 3, false),
+         *normal = vtk_add_array(data, "normal", VTK_FLOAT64, 3, false);
   double *friction = vtk_add_array(data, "friction_force", VTK_FLOAT64, 3, false);
-  double *size = vtk_add_array(data, "normal_force", VTK_FLOAT64, 1, false), *gap = vtk_add_array(data, "distance", VTK_FLOAT64, 1, false);
-  int32_t *body_a = vtk_add_array(data, "body_a", VTK_INT32, 1, false), *body_b = vtk_add_array(data, "body_b", VTK_INT32, 1, false);
-  if (!data->point || !data->corner[VTK_VERTS] || !force || !normal || !friction || !size || !gap || !body_a || !body_b) return false;
+  double *size = vtk_add_array(data, "normal_force", VTK_FLOAT64, 1, false),
+         *gap = vtk_add_array(data, "distance", VTK_FLOAT64, 1, false);
+  int32_t *body_a = vtk_add_array(data, "body_a", VTK_INT32, 1, false),
+          *body_b = vtk_add_array(data, "body_b", VTK_INT32, 1, false);
+  if (!data->point || !data->corner[VTK_VERTS] || !force || !normal || !friction || !size || !gap || !body_a || !body_b)
+    return false;
   for (size_t k = 0; k < count; k++) {
     const AbdContact *c = &contact[k];
     data->corner[VTK_VERTS][k] = (int64_t)k;
@@ -143,7 +149,8 @@ static char *part_path(const char *path, const char *part, int64_t step) {
 
 static void list_part(FILE *file, double time, int part, const char *path) {
   const char *slash = strrchr(path, '/');
-  fprintf(file, "    <DataSet timestep=\"%.12g\" part=\"%d\" name=\"%s\" file=\"", time, part, part ? "contacts" : "bodies");
+  fprintf(file, "    <DataSet timestep=\"%.12g\" part=\"%d\" name=\"%s\" file=\"", time, part,
+          part ? "contacts" : "bodies");
   for (const char *c = slash ? slash + 1 : path; *c; c++) {
     if (*c == '&' || *c == '<' || *c == '"') fprintf(file, "&#%d;", *c);
     else fputc(*c, file);
@@ -169,7 +176,9 @@ static bool write_parts(const ExportSeries *series, size_t k, const char *path, 
 bool export_pvd(const ExportSeries *series, const char *path, ExportError *error) {
   OutFile out;
   if (!out_open(&out, path, error)) return false;
-  fprintf(out.file, "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" byte_order=\"LittleEndian\">\n  <Collection>\n");
+  fprintf(out.file,
+          "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" byte_order=\"LittleEndian\">\n  "
+          "<Collection>\n");
   bool good = true;
   for (size_t k = 0; good && k < series->step_count; k++) {
     good = write_parts(series, k, path, out.file, error);

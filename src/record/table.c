@@ -43,10 +43,11 @@ static const char contact_rows[] =
   " LEFT JOIN frame ON frame.step = contact.step LEFT JOIN body a ON a.id = body_a LEFT JOIN body b ON b.id = body_b"
   " ORDER BY contact.step, body_a, body_b, contact.rowid";
 static const char joint_rows[] =
-  "SELECT joint.step, time, joint.joint, name, kind, coordinate, position, rate, force, torque, effort, residual, angle, travel,"
-  " passive, force_x, force_y, force_z, torque_x, torque_y, torque_z, x, y, z, axis_x, axis_y, axis_z FROM joint"
-  " LEFT JOIN frame ON frame.step = joint.step LEFT JOIN joint_def ON joint_def.id = joint.joint"
-  " ORDER BY joint.step, joint.joint";
+    "SELECT joint.step, time, joint.joint, name, kind, coordinate, position, rate, force, torque, effort, residual, "
+    "angle, travel,"
+    " passive, force_x, force_y, force_z, torque_x, torque_y, torque_z, x, y, z, axis_x, axis_y, axis_z FROM joint"
+    " LEFT JOIN frame ON frame.step = joint.step LEFT JOIN joint_def ON joint_def.id = joint.joint"
+    " ORDER BY joint.step, joint.joint";
 
 bool run_visit_table(Run *run, RunTable table, RunVisit visit, void *user) {
   const char *sql = table == RUN_TABLE_CONTACTS ? contact_rows : joint_rows;
@@ -67,9 +68,11 @@ bool run_visit_table(Run *run, RunTable table, RunVisit visit, void *user) {
 
 static void read_contact(sqlite3_stmt *s, AbdContact *c) {
   const char *kind = (const char *)sqlite3_column_text(s, 2);
-  *c = (AbdContact){.body_a = {(uint32_t)sqlite3_column_int64(s, 0)}, .body_b = {(uint32_t)sqlite3_column_int64(s, 1)},
+  *c = (AbdContact){.body_a = {(uint32_t)sqlite3_column_int64(s, 0)},
+                    .body_b = {(uint32_t)sqlite3_column_int64(s, 1)},
                     .kind = !kind || !strcmp(kind, "edge-edge") ? 2 : !strcmp(kind, "triangle-vertex"),
-                    .primitive_a = (uint32_t)sqlite3_column_int64(s, 3), .primitive_b = (uint32_t)sqlite3_column_int64(s, 4)};
+                    .primitive_a = (uint32_t)sqlite3_column_int64(s, 3),
+                    .primitive_b = (uint32_t)sqlite3_column_int64(s, 4)};
   for (int i = 0; i < 3; i++) {
     c->point[i] = sqlite3_column_double(s, 5 + i), c->normal[i] = sqlite3_column_double(s, 8 + i);
     c->friction_force[i] = sqlite3_column_double(s, 13 + i);

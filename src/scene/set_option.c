@@ -104,15 +104,17 @@ static bool is_meant(const SceneBody *body, const char *name) {
   size_t length = strlen(name);
   if (!strcmp(body->name, name)) return true;
   const char *rest = body->name + length;
-  return body->copy && begins(body->name, name) && rest[0] == '-' && rest[1] && strspn(rest + 1, "0123456789") == strlen(rest + 1);
+  return body->copy && begins(body->name, name) && rest[0] == '-' && rest[1] &&
+         strspn(rest + 1, "0123456789") == strlen(rest + 1);
 }
 
 static bool read_body_values(const Node *node, SceneBody *body) {
   AbdBodyDef *def = &body->def;
   int64_t group = def->group;
   bool ok = own_read_material(node, def, body->color) && read_vector(node, "velocity", def->velocity, 3) &&
-            read_vector(node, "angular_velocity", def->angular_velocity, 3) && read_vector(node, "force", def->force, 3) &&
-            read_vector(node, "torque", def->torque, 3) && read_integer(node, "group", -1, 1000000000, &group);
+            read_vector(node, "angular_velocity", def->angular_velocity, 3) &&
+            read_vector(node, "force", def->force, 3) && read_vector(node, "torque", def->torque, 3) &&
+            read_integer(node, "group", -1, 1000000000, &group);
   def->group = (int32_t)group;
   return ok;
 }
@@ -142,7 +144,8 @@ static bool apply_body(Scene *scene, const char *text, SceneError *error) {
 /* ---- All ---- */
 
 static bool apply_one(Scene *scene, const char *text, SceneError *error) {
-  static const char *const known[] = {"dt", "duration", "steps", "gravity", "integrator", "contact", "solver", "materials", "bodies", NULL};
+  static const char *const known[] = {"dt",      "duration", "steps",     "gravity", "integrator",
+                                      "contact", "solver",   "materials", "bodies",  NULL};
   char name[600], label[640];
   const char *equals = strchr(text, '=');
   if (begins(text, "materials.")) return check_material(scene, text, error);

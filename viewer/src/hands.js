@@ -137,6 +137,7 @@ function nextFrame(app, by) {
 
 function showAll(app) {
   app.following = false;
+  app.hide(null);
   if (app.frame) app.frameAll([app.frame]);
 }
 

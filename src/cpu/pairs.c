@@ -115,7 +115,7 @@ static void set_stiffness(const Cpu *cpu, const Step *step, Pair *p) {
   if (y < 0.1 && p->stiffening < 1e6) p->stiffening *= 2;
   if (y > 0.5) p->stiffening = most(1, 0.9 * p->stiffening);
   double rest = mass * most(40.0 / 6.386 * r * r, 30 * g * step->h2 * r);
-  double impact = most(0.05 * mass * p->approach * p->approach, 0.00005 * step->islands[pair_island(step, p)].impact);
+  double impact = most(0.05 * mass * p->approach * p->approach, 0.00002 * step->islands[pair_island(step, p)].impact);
   p->stiffness = m->def.contact.stiffness * p->stiffening * most(rest, impact);
   p->energy = p->barrier *= p->stiffness;
 }

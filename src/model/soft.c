@@ -64,14 +64,11 @@ static bool allocate(Soft *s, const AbdSoftDef *d) {
 static AbdStatus make_tets(Soft *s, const AbdSoftDef *d, AbdError *error) {
   for (size_t i = 0; i < d->tet_count; i++) {
     SoftTet *t = &s->tet[i];
-    for (int k = 0; k < 4; k++) t->vertex[k] = (int)(s->tet_index[4 * i + (size_t)k] = d->tet[4 * i + (size_t)k]);
-    Vec3 x0 = s->rest[t->vertex[0]];
-    Mat3 edges = mat3(sub(s->rest[t->vertex[1]], x0), sub(s->rest[t->vertex[2]], x0), sub(s->rest[t->vertex[3]], x0));
-    double volume = mat3_det(edges) / 6, size = norm(edges.c[0]) * norm(edges.c[1]) * norm(edges.c[2]);
+    Vec3 x[4];
+    for (int k = 0; k < 4; k++) x[k] = s->rest[t->vertex[k] = (int)(s->tet_index[4 * i + (size_t)k] = d->tet[4 * i + (size_t)k])];
+    double volume = tet_volume6(x) / 6, size = norm(sub(x[1], x[0])) * norm(sub(x[2], x[0])) * norm(sub(x[3], x[0]));
     if (!(fabs(volume) > 1e-9 * size)) return fault(error, ABD_ERROR_MESH, "soft body \"%s\": tet %zu is flat: its volume is %g", s->name, i, volume);
-    if (volume < 0) return fault(error, ABD_ERROR_MESH, "soft body \"%s\": tet %zu is inside out: its volume is %g", s->name, i, volume);
-    t->inverse = mat3_inverse(edges);
-    t->volume = volume;
+    if (!tet_rest(x, &t->rest)) return fault(error, ABD_ERROR_MESH, "soft body \"%s\": tet %zu is inside out: its volume is %g", s->name, i, volume);
     for (int k = 0; k < 4; k++) s->mass[t->vertex[k]] += 0.25 * d->density * volume;
   }
   s->tet_count = (int)d->tet_count;
@@ -81,17 +78,13 @@ static AbdStatus make_tets(Soft *s, const AbdSoftDef *d, AbdError *error) {
 static AbdStatus make_shell(Soft *s, const AbdSoftDef *d, AbdError *error) {
   for (size_t i = 0; i < d->triangle_count; i++) {
     SoftTriangle *t = &s->shell[i];
-    for (int k = 0; k < 3; k++) t->vertex[k] = (int)d->triangle[3 * i + (size_t)k];
-    Vec3 a = sub(s->rest[t->vertex[1]], s->rest[t->vertex[0]]), b = sub(s->rest[t->vertex[2]], s->rest[t->vertex[0]]);
-    double length = norm(a), twice = norm(cross(a, b));
-    if (!(twice > 1e-9 * length * norm(b))) return fault(error, ABD_ERROR_MESH, "soft body \"%s\": triangle %zu has no area", s->name, i);
-    double bx = dot(a, b) / length, by = twice / length; /* rest edges (length, 0) and (bx, by) */
-    t->inverse[0] = 1 / length;
-    t->inverse[1] = 0;
-    t->inverse[2] = -bx / (length * by);
-    t->inverse[3] = 1 / by;
-    t->area = 0.5 * twice;
-    for (int k = 0; k < 3; k++) s->mass[t->vertex[k]] += d->density * d->thickness * t->area / 3;
+    Vec3 x[3];
+    for (int k = 0; k < 3; k++) x[k] = s->rest[t->vertex[k] = (int)d->triangle[3 * i + (size_t)k]];
+    Vec3 a = sub(x[1], x[0]), b = sub(x[2], x[0]);
+    bool area = norm(cross(a, b)) > 1e-9 * norm(a) * norm(b);
+    if (!area || !membrane_rest(x, d->thickness, &t->rest))
+      return fault(error, ABD_ERROR_MESH, "soft body \"%s\": triangle %zu has no area", s->name, i);
+    for (int k = 0; k < 3; k++) s->mass[t->vertex[k]] += d->density * t->rest.volume / 3;
   }
   s->triangle_count = (int)d->triangle_count;
   return ABD_OK;
@@ -138,12 +131,11 @@ static bool find_surface(Soft *s) {
   return true;
 }
 
-/* Edges of two triangles bend. Plate theory: with the angle's deviation theta the energy of an edge of length l between areas
- * a, b is D / 2 (3 l^2 / (a + b)) theta^2, D the bending stiffness of the plate. */
+/* Edges of two triangles bend. */
 static bool find_hinges(Soft *s) {
   size_t count = 3 * (size_t)s->triangle_count;
   const AbdSoftDef *d = &s->def;
-  double stiffness = d->bending * d->young * pow(d->thickness, 3) / (12 * (1 - d->poisson * d->poisson));
+  double rigidity = d->bending * bending_rigidity(d->young, d->poisson, d->thickness);
   Facet *f = mem_alloc(count, sizeof *f);
   s->hinge = mem_alloc(count, sizeof(SoftHinge));
   if (!f || !s->hinge) {
@@ -154,20 +146,17 @@ static bool find_hinges(Soft *s) {
     const SoftTriangle *t = &s->shell[i / 3];
     f[i].corner[0] = (uint32_t)t->vertex[i % 3];
     f[i].corner[1] = (uint32_t)t->vertex[(i + 1) % 3];
-    f[i].corner[2] = (uint32_t)(i / 3);
     f[i].opposite = (uint32_t)t->vertex[(i + 2) % 3];
     sort_key(&f[i], 2);
   }
   qsort(f, count, sizeof *f, compare_facets);
   for (size_t i = 0; i + 1 < count; i++) {
-    if (compare_facets(&f[i], &f[i + 1]) != 0 || stiffness == 0) continue;
+    if (compare_facets(&f[i], &f[i + 1]) != 0 || rigidity == 0) continue;
     SoftHinge *h = &s->hinge[s->hinge_count++];
-    h->vertex[0] = (int)f[i].corner[0];
-    h->vertex[1] = (int)f[i].corner[1];
-    h->vertex[2] = (int)f[i].opposite;
-    h->vertex[3] = (int)f[i + 1].opposite;
-    Vec3 edge = sub(s->rest[h->vertex[1]], s->rest[h->vertex[0]]);
-    h->weight = stiffness * 3 * norm_sq(edge) / (s->shell[f[i].corner[2]].area + s->shell[f[i + 1].corner[2]].area);
+    const int vertex[4] = {(int)f[i].corner[0], (int)f[i].corner[1], (int)f[i].opposite, (int)f[i + 1].opposite};
+    Vec3 x[4];
+    for (int k = 0; k < 4; k++) x[k] = s->rest[h->vertex[k] = vertex[k]];
+    h->rest = bending_rest(x, rigidity, false);
   }
   mem_free(f);
   return true;

@@ -8,11 +8,13 @@
 #define ABD_MODEL_SOFT_H
 
 #include "base/base.h"
-#include "math/vec.h"
+#include "kernel/bending.h"
+#include "kernel/membrane.h"
+#include "kernel/tet.h"
 
-typedef struct SoftTet { int vertex[4]; Mat3 inverse; double volume; } SoftTet;       /* inverse of the rest edges x1-x0, ... */
-typedef struct SoftTriangle { int vertex[3]; double inverse[4]; double area; } SoftTriangle; /* of the rest edges in the plane */
-typedef struct SoftHinge { int vertex[4]; double angle, weight; } SoftHinge;          /* edge 0-1, opposite corners 2, 3 */
+typedef struct SoftTet { int vertex[4]; TetRest rest; } SoftTet;
+typedef struct SoftTriangle { int vertex[3]; MembraneRest rest; } SoftTriangle;
+typedef struct SoftHinge { int vertex[4]; BendingRest rest; } SoftHinge; /* edge 0-1, opposite corners 2, 3 */
 
 typedef struct Soft {
   char *name;

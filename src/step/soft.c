@@ -1,10 +1,6 @@
 /* Element by element: the deformation gradient from the vertices, the kernel's energy, and its forces back on the vertices. */
 #include "step/soft.h"
 
-#include <string.h>
-
-#include "kernel/elasticity.h"
-
 int soft_element_count(const Soft *s) { return s->tet_count + s->triangle_count + s->hinge_count; }
 
 int soft_representative(const Model *m, const Soft *s) {
@@ -13,57 +9,59 @@ int soft_representative(const Model *m, const Soft *s) {
   return -1;
 }
 
-static Mat3 deformation(const Soft *s, const SoftTet *t, const Affine *q) {
-  Vec3 x0 = q[s->first + t->vertex[0]].n[0], e[3];
-  for (int k = 0; k < 3; k++) e[k] = sub(q[s->first + t->vertex[k + 1]].n[0], x0);
-  return mat3_mul(mat3(e[0], e[1], e[2]), t->inverse);
+/* Which kind of element, and its vertices. */
+typedef enum Kind { KIND_TET, KIND_TRIANGLE, KIND_HINGE } Kind;
+
+static Kind corners(const Soft *s, int element, const Affine *q, int *count, int body[4], Vec3 x[4]) {
+  int triangle = element - s->tet_count, hinge = triangle - s->triangle_count;
+  const int *v = triangle < 0 ? s->tet[element].vertex : hinge < 0 ? s->shell[triangle].vertex : s->hinge[hinge].vertex;
+  *count = triangle < 0 || hinge >= 0 ? 4 : 3;
+  for (int k = 0; k < *count; k++) x[k] = q[body[k] = s->first + v[k]].n[0];
+  return triangle < 0 ? KIND_TET : hinge < 0 ? KIND_TRIANGLE : KIND_HINGE;
 }
 
 double soft_energy(const Step *step, const Soft *s, int element, const Affine *q) {
-  if (element < s->tet_count) {
-    const SoftTet *t = &s->tet[element];
-    return step->h2 * t->volume * elastic_energy(ABD_ELASTICITY_NEO_HOOKEAN, s->def.young / 8, deformation(s, t, q));
+  Vec3 x[4];
+  int body[4], count;
+  double mu = lame_mu(s->def.young, s->def.poisson), lambda = lame_lambda(s->def.young, s->def.poisson);
+  switch (corners(s, element, q, &count, body, x)) {
+    case KIND_TET: return step->h2 * tet_energy((int)s->def.model, mu, lambda, &s->tet[element].rest, x);
+    case KIND_TRIANGLE: return step->h2 * membrane_energy(mu, lambda, &s->shell[element - s->tet_count].rest, x);
+    default: return step->h2 * bending_energy(&s->hinge[element - s->tet_count - s->triangle_count].rest, x);
   }
-  return 0;
-}
-
-/* dF = sum over corners k of dx_k (x) b_k: b_1..3 the rows of the inverse, b_0 minus their sum. */
-static void shape_gradients(const SoftTet *t, Vec3 b[4]) {
-  Mat3 rows = mat3_transpose(t->inverse);
-  for (int k = 0; k < 3; k++) b[k + 1] = rows.c[k];
-  b[0] = neg(add(add(b[1], b[2]), b[3]));
-}
-
-static void tet_term(const Step *step, const Soft *s, const SoftTet *t, const Affine *q, SoftTerm *out) {
-  Vec3 b[4];
-  Mat3 f = deformation(s, t, q), p = elastic_gradient(ABD_ELASTICITY_NEO_HOOKEAN, s->def.young / 8, f);
-  double h[81], factor = step->h2 * t->volume;
-  elastic_hessian(ABD_ELASTICITY_NEO_HOOKEAN, s->def.young / 8, f, true, h);
-  shape_gradients(t, b);
-  out->count = 4;
-  for (int k = 0; k < 4; k++) {
-    out->body[k] = s->first + t->vertex[k];
-    out->gradient[k] = scale(factor, mat3_mul_vec(p, b[k]));
-  }
-  for (int j = 0; j < 4; j++)
-    for (int i = 0; i < 4; i++)
-      for (int c = 0; c < 3; c++)
-        for (int r = 0; r < 3; r++) {
-          double sum = 0; /* over columns m of F by corner i, n by corner j */
-          for (int m = 0; m < 3; m++)
-            for (int n = 0; n < 3; n++) sum += component(b[i], m) * component(b[j], n) * h[9 * (3 * n + c) + 3 * m + r];
-          out->hessian[12 * (3 * j + c) + 3 * i + r] = factor * sum;
-        }
 }
 
 void soft_term(const Step *step, const Soft *s, int element, const Affine *q, SoftTerm *out) {
-  out->count = 0;
-  if (element < s->tet_count) tet_term(step, s, &s->tet[element], q, out);
+  Vec3 x[4];
+  double mu = lame_mu(s->def.young, s->def.poisson), lambda = lame_lambda(s->def.young, s->def.poisson);
+  switch (corners(s, element, q, &out->count, out->body, x)) {
+    case KIND_TET:
+      tet_gradient((int)s->def.model, mu, lambda, &s->tet[element].rest, x, out->gradient);
+      tet_hessian((int)s->def.model, mu, lambda, &s->tet[element].rest, x, true, out->hessian);
+      break;
+    case KIND_TRIANGLE: {
+      const MembraneRest *rest = &s->shell[element - s->tet_count].rest;
+      membrane_gradient(mu, lambda, rest, x, out->gradient);
+      membrane_hessian(mu, lambda, rest, x, true, out->hessian);
+      break;
+    }
+    default: {
+      const BendingRest *rest = &s->hinge[element - s->tet_count - s->triangle_count].rest;
+      bending_gradient(rest, x, out->gradient);
+      bending_hessian(rest, x, out->hessian);
+    }
+  }
+  for (int k = 0; k < out->count; k++) out->gradient[k] = scale(step->h2, out->gradient[k]);
+  for (int k = 0; k < 9 * out->count * out->count; k++) out->hessian[k] *= step->h2;
 }
 
 double soft_bound(const Step *step, const Soft *s, int element) {
-  (void)step;
-  (void)s;
-  (void)element;
-  return 1;
+  Vec3 x[4], d[4];
+  if (s->def.model != ABD_SOFT_NEO_HOOKEAN) return 1;
+  for (int k = 0; k < 4; k++) {
+    int body = s->first + s->tet[element].vertex[k];
+    x[k] = step->q[body].n[0];
+    d[k] = step->model->body[body].slot >= 0 ? step->direction[body].n[0] : vec3(0, 0, 0);
+  }
+  return tet_step_bound(x, d, 0.1);
 }

@@ -8,7 +8,6 @@
 
 typedef struct SoftTerm {
   int count, body[4];
-  double energy;
   Vec3 gradient[4];
   double hessian[144]; /* column-major, 3 count x 3 count, positive semidefinite */
 } SoftTerm;

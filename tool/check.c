@@ -191,12 +191,15 @@ static void check_scene_meshes(Report *report, const AbdWorld *world, int *code)
   for (uint32_t m = 1; m <= abd_world_mesh_count(world) && *code == EXIT_GOOD; m++) {
     AbdMeshView view;
     char name[160];
-    bool moves = false;
+    bool moves = false, soft = false;
     if (abd_mesh_view(world, (AbdMeshId){m}, &view) != ABD_OK || view.half_space) continue;
     for (uint32_t b = 1; b <= abd_world_body_count(world); b++) {
       AbdBodyView body;
-      if (abd_body_view(world, (AbdBodyId){b}, &body) == ABD_OK && body.mesh.id == m) moves |= body.motion == ABD_MOTION_DYNAMIC;
+      if (abd_body_view(world, (AbdBodyId){b}, &body) != ABD_OK || body.mesh.id != m) continue;
+      moves |= body.motion == ABD_MOTION_DYNAMIC;
+      soft |= abd_body_is_soft(world, (AbdBodyId){b});
     }
+    if (soft) continue; /* its surface may be a sheet, and is tested against itself with the others */
     snprintf(name, sizeof name, "mesh '%.120s': ", view.name ? view.name : "?");
     MeshUse use = {name, &view, moves};
     MeshShape shape = {view.vertex, view.vertex_count, view.triangle, view.triangle_count};

@@ -439,6 +439,7 @@ bool step_init(Step *s, const Model *model) {
   s->islands = mem_zeroed(n, sizeof(Island));
   s->member = mem_zeroed(n, sizeof(int));
   s->inertia = mem_zeroed(n, sizeof(double));
+  for (size_t i = 0; s->inertia && i < n; i++) s->inertia[i] = 1;
   s->joint = mem_zeroed((size_t)model->joint_count, sizeof(JointTerm));
   s->unknown = mem_zeroed((size_t)model->linkage.linked_count * 12, sizeof(double));
   return s->inertia && s->joint && s->unknown && s->energy && s->energy_trial && s->island && s->islands && s->member;

@@ -162,40 +162,6 @@ bool tet_mesh_require_sound(const TetMesh *mesh, const char *name, SceneError *e
   return ok;
 }
 
-/* ---- The surface ---- */
-
-typedef struct Face { uint32_t sorted[3], corner[3]; } Face;
-
-static int compare_faces(const void *a, const void *b) { /* by sorted corners; the tetrahedron on either side does not matter */
-  const Face *p = a, *q = b;
-  for (int k = 0; k < 3; k++)
-    if (p->sorted[k] != q->sorted[k]) return p->sorted[k] < q->sorted[k] ? -1 : 1;
-  return 0;
-}
-
-bool tet_mesh_surface(const TetMesh *mesh, uint32_t (**triangle)[3], size_t *count, size_t *shared_count) {
-  static const int outward[4][3] = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 3, 2}};
-  size_t face_count = 4 * mesh->tet_count, next;
-  Face *face = malloc((face_count + 1) * sizeof *face);
-  *count = *shared_count = 0;
-  *triangle = malloc((face_count + 1) * sizeof **triangle);
-  if (!face || !*triangle) return free(face), free(*triangle), *triangle = NULL, false;
-  for (size_t f = 0; f < face_count; f++) {
-    for (int k = 0; k < 3; k++) face[f].corner[k] = face[f].sorted[k] = mesh->tet[f - f % 4 + (size_t)outward[f % 4][k]];
-    sort_corners(face[f].sorted, 3);
-  }
-  qsort(face, face_count, sizeof *face, compare_faces);
-  for (size_t f = 0; f < face_count; f = next) {
-    for (next = f + 1; next < face_count && compare_faces(&face[f], &face[next]) == 0;) next++;
-    *shared_count += next - f > 2;
-    if (next - f == 1) memcpy((*triangle)[(*count)++], face[f].corner, sizeof face[f].corner);
-  }
-  free(face);
-  return true;
-}
-
-/* ---- Writing ---- */
-
 static void write_elements(FILE *out, const TetMesh *mesh, const uint32_t *triangle, size_t triangle_count) {
   fprintf(out, "$Elements\n%zu\n", mesh->tet_count + triangle_count);
   for (size_t k = 0; k < triangle_count; k++)

@@ -37,8 +37,6 @@ static bool take(MeshNumbers *n, int size, const char *what, int64_t index, void
   return true;
 }
 
-static int shown(Word word) { return word.length < 40 ? (int)word.length : 40; }
-
 bool numbers_integer(MeshNumbers *n, int size, const char *what, int64_t index, int64_t *value) {
   int32_t small = 0;
   Word word;
@@ -51,7 +49,7 @@ bool numbers_integer(MeshNumbers *n, int size, const char *what, int64_t index, 
   }
   if (!text_next_word(&n->text, &word)) return numbers_fail(n, "%s %lld: the file ends before it is complete", what, (long long)index);
   return word_integer(word, value) ||
-         numbers_fail(n, "%s %lld: expected a whole number, got \"%.*s\"", what, (long long)index, shown(word), word.at);
+         numbers_fail(n, "%s %lld: expected a whole number, got \"%.*s\"", what, (long long)index, word_shown(word), word.at);
 }
 
 bool numbers_coordinates(MeshNumbers *n, int size, const char *what, int64_t index, double x[3]) {
@@ -64,7 +62,7 @@ bool numbers_coordinates(MeshNumbers *n, int size, const char *what, int64_t ind
     } else {
       if (!text_next_word(&n->text, &word)) return numbers_fail(n, "%s %lld: the file ends before its 3 coordinates", what, (long long)index);
       if (!word_number(word, &x[k]))
-        return numbers_fail(n, "%s %lld: expected a number, got \"%.*s\"", what, (long long)index, shown(word), word.at);
+        return numbers_fail(n, "%s %lld: expected a number, got \"%.*s\"", what, (long long)index, word_shown(word), word.at);
     }
     if (!isfinite(x[k])) return numbers_fail(n, "%s %lld: coordinate %d is %g, expected a finite number", what, (long long)index, k + 1, x[k]);
   }

@@ -168,7 +168,7 @@ static bool skip_section(Gmsh *g, Word name) {
   MeshText *t = &g->n.text;
   size_t length = (size_t)snprintf(end, sizeof end, "$End%.*s", name.length < 40 ? (int)name.length - 1 : 40, name.at + 1);
   const char *found = memmem(t->at, (size_t)(t->end - t->at), end, length);
-  if (!found) return numbers_fail(&g->n, "section %.*s has no end (\"%s\"): the file is cut off", (int)(name.length < 40 ? name.length : 40), name.at, end);
+  if (!found) return numbers_fail(&g->n, "section %.*s has no end (\"%s\"): the file is cut off", word_shown(name), name.at, end);
   for (; t->at < found; t->at++) t->line += *t->at == '\n';
   t->at += length;
   return true;
@@ -176,7 +176,7 @@ static bool skip_section(Gmsh *g, Word name) {
 
 static bool read_section(Gmsh *g, Word name) {
   bool format = word_is(name, "$MeshFormat"), nodes = word_is(name, "$Nodes"), elements = word_is(name, "$Elements");
-  if (name.length < 2 || name.at[0] != '$') return numbers_fail(&g->n, "expected a section ($Nodes ...), got \"%.*s\"", (int)(name.length < 40 ? name.length : 40), name.at);
+  if (name.length < 2 || name.at[0] != '$') return numbers_fail(&g->n, "expected a section ($Nodes ...), got \"%.*s\"", word_shown(name), name.at);
   if (!format && !g->version) return numbers_fail(&g->n, "expected $MeshFormat first");
   if (elements && !g->tag) return numbers_fail(&g->n, "$Elements before $Nodes");
   if (!format) numbers_end_line(&g->n);

@@ -21,12 +21,7 @@ static TetReader *find_reader(const char *extension) {
   return NULL;
 }
 
-static const char *extension_of(const char *path) {
-  const char *dot = strrchr(path, '.');
-  return dot && !strchr(dot, '/') ? dot + 1 : "";
-}
-
-bool tet_extension_known(const char *path) { return find_reader(extension_of(path)) != NULL; }
+bool tet_extension_known(const char *path) { return find_reader(file_extension(path)) != NULL; }
 
 bool tet_mesh_add(TetMesh *mesh, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   size_t n = mesh->tet_count;
@@ -97,7 +92,7 @@ bool tet_mesh_load(const char *path, TetMesh *out, SceneError *error) {
   FileBytes file;
   *out = (TetMesh){0};
   if (!file_read(path, &file, error)) return false;
-  bool ok = tet_mesh_parse(file.bytes, file.length, extension_of(path), path, out, error);
+  bool ok = tet_mesh_parse(file.bytes, file.length, file_extension(path), path, out, error);
   free(file.bytes);
   return ok;
 }

@@ -70,7 +70,8 @@ static void test_sphere(void **state) {
     assert_true(soft_sphere(0.5, n, &m));
     assert_int_equal(m.tet_count, 20 * n * n * n);
     double missing = 1 - check_solid("sphere", &m, 0.5) / (4.0 / 3 * pi * 0.125);
-    if (!(missing > 0 && missing < before)) fail_msg("%d shells: %g of the volume is missing, before %g", n, missing, before);
+    if (!(missing > 0 && missing < before))
+      fail_msg("%d shells: %g of the volume is missing, before %g", n, missing, before);
     before = missing / 3;
     tet_mesh_free(&m);
   }
@@ -100,6 +101,7 @@ static void test_sheet(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_box), cmocka_unit_test(test_sphere), cmocka_unit_test(test_cylinder), cmocka_unit_test(test_sheet)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_box), cmocka_unit_test(test_sphere),
+                                     cmocka_unit_test(test_cylinder), cmocka_unit_test(test_sheet)};
   return cmocka_run_group_tests_name("soft_shape", tests, NULL, NULL);
 }

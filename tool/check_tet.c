@@ -64,14 +64,20 @@ static double check_tets(Report *report, const TetMesh *mesh) {
     else if (angle < sliver_angle) note(&sliver, t, angle);
   }
   if (inverted.count)
-    problem(report, "inverted: %zu tetrahedr%s inside out, the worst is %zu at %s with volume %.6g; the mesh folds over itself there", inverted.count,
-            inverted.count == 1 ? "on is" : "a are", inverted.first, place(mesh, inverted.first, at), inverted.value);
+    problem(report,
+            "inverted: %zu tetrahedr%s inside out, the worst is %zu at %s with volume %.6g; the mesh folds over itself "
+            "there",
+            inverted.count, inverted.count == 1 ? "on is" : "a are", inverted.first, place(mesh, inverted.first, at),
+            inverted.value);
   if (flat.count)
-    problem(report, "flat: %zu tetrahedr%s without volume, the first is %zu at %s; remove or remesh", flat.count, flat.count == 1 ? "on" : "a", flat.first,
-            place(mesh, flat.first, at));
+    problem(report, "flat: %zu tetrahedr%s without volume, the first is %zu at %s; remove or remesh", flat.count,
+            flat.count == 1 ? "on" : "a", flat.first, place(mesh, flat.first, at));
   if (sliver.count)
-    problem(report, "sliver: %zu tetrahedr%s with an angle between faces below %g degrees, the worst is %zu at %s with %.3g; remesh with a quality bound",
-            sliver.count, sliver.count == 1 ? "on" : "a", sliver_angle, sliver.first, place(mesh, sliver.first, at), sliver.value);
+    problem(report,
+            "sliver: %zu tetrahedr%s with an angle between faces below %g degrees, the worst is %zu at %s with %.3g; "
+            "remesh with a quality bound",
+            sliver.count, sliver.count == 1 ? "on" : "a", sliver_angle, sliver.first, place(mesh, sliver.first, at),
+            sliver.value);
   return filled;
 }
 
@@ -79,13 +85,18 @@ static int check_solid(Report *report, const TetMesh *mesh) {
   size_t twins[2], stray, first = 0, count, shared;
   uint32_t(*surface)[3];
   double filled = check_tets(report, mesh);
-  if (tet_mesh_find_twins(mesh, twins)) problem(report, "repeated: tetrahedra %zu and %zu have the same corners; remove one", twins[0], twins[1]);
-  if (!tet_mesh_find_stray(mesh, &stray, &first) || !tet_mesh_surface(mesh, &surface, &count, &shared)) return EXIT_FAILED;
+  if (tet_mesh_find_twins(mesh, twins))
+    problem(report, "repeated: tetrahedra %zu and %zu have the same corners; remove one", twins[0], twins[1]);
+  if (!tet_mesh_find_stray(mesh, &stray, &first) || !tet_mesh_surface(mesh, &surface, &count, &shared))
+    return EXIT_FAILED;
   free(surface);
-  if (shared) problem(report, "overlapping: %zu face%s of more than two tetrahedra, or of two on the same side", shared, plural(shared));
+  if (shared)
+    problem(report, "overlapping: %zu face%s of more than two tetrahedra, or of two on the same side", shared,
+            plural(shared));
   if (stray)
-    problem(report, "the surface does not match: %zu triangle%s of the file (the first is %zu) that are no faces of tetrahedra", stray,
-            plural(stray), first);
+    problem(report,
+            "the surface does not match: %zu triangle%s of the file (the first is %zu) that are no faces of tetrahedra",
+            stray, plural(stray), first);
   remark(report, "%zu tetrahedra of volume %.6g on %zu vertices", mesh->tet_count, filled, mesh->mesh.vertex_count);
   return EXIT_GOOD;
 }

@@ -38,8 +38,8 @@ static const char *scratch_file(Scratch *s, int slot, const char *name) {
 }
 
 static void scratch_close(Scratch *s) {
-  static const char *const name[] = {"in.smesh", "in.1.node", "in.1.ele", "in.1.face", "in.1.edge", "in.1.mesh", "in.1.smesh",
-                                     "in.msh", "in.geo", "out.msh", "log"};
+  static const char *const name[] = {"in.smesh",   "in.1.node", "in.1.ele", "in.1.face", "in.1.edge", "in.1.mesh",
+                                     "in.1.smesh", "in.msh",    "in.geo",   "out.msh",   "log"};
   for (size_t k = 0; k < sizeof name / sizeof *name; k++) unlink(scratch_file(s, 0, name[k]));
   rmdir(s->folder);
 }
@@ -87,8 +87,11 @@ static bool run(Scratch *s, char *const *argv, SceneError *error) {
     if (errno != EINTR) return fail(error, "%s was lost: %s", argv[0], strerror(errno));
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
   last_line(log, said);
-  if (WIFSIGNALED(status)) return fail(error, "%s was ended by signal %d; its last words: %s", argv[0], WTERMSIG(status), said);
-  return fail(error, "%s failed (exit code %d); its last words: %s. 'abd check' may tell what is wrong with the surface", argv[0], WEXITSTATUS(status), said);
+  if (WIFSIGNALED(status))
+    return fail(error, "%s was ended by signal %d; its last words: %s", argv[0], WTERMSIG(status), said);
+  return fail(error,
+              "%s failed (exit code %d); its last words: %s. 'abd check' may tell what is wrong with the surface",
+              argv[0], WEXITSTATUS(status), said);
 }
 
 /* TetGen's .smesh: points, facets, no holes, no regions. */
@@ -96,21 +99,26 @@ static bool write_smesh(const char *path, const MeshData *m, SceneError *error) 
   FILE *out = fopen(path, "w");
   if (!out) return fail(error, "cannot write %s: %s", path, strerror(errno));
   fprintf(out, "%zu 3 0 0\n", m->vertex_count);
-  for (size_t v = 0; v < m->vertex_count; v++) fprintf(out, "%zu %.17g %.17g %.17g\n", v, m->vertex[3 * v], m->vertex[3 * v + 1], m->vertex[3 * v + 2]);
+  for (size_t v = 0; v < m->vertex_count; v++)
+    fprintf(out, "%zu %.17g %.17g %.17g\n", v, m->vertex[3 * v], m->vertex[3 * v + 1], m->vertex[3 * v + 2]);
   fprintf(out, "%zu 0\n", m->triangle_count);
-  for (size_t t = 0; t < m->triangle_count; t++) fprintf(out, "3 %u %u %u\n", m->triangle[3 * t], m->triangle[3 * t + 1], m->triangle[3 * t + 2]);
+  for (size_t t = 0; t < m->triangle_count; t++)
+    fprintf(out, "3 %u %u %u\n", m->triangle[3 * t], m->triangle[3 * t + 1], m->triangle[3 * t + 2]);
   fprintf(out, "0\n0\n");
   bool failed = ferror(out);
   return (fclose(out) == 0 && !failed) || fail(error, "cannot write %s: %s", path, strerror(errno));
 }
 
-static bool run_tetgen(Scratch *s, const MeshData *surface, const MesherOptions *options, TetMesh *out, SceneError *error) {
+static bool run_tetgen(Scratch *s, const MeshData *surface, const MesherOptions *options, TetMesh *out,
+                       SceneError *error) {
   char switches[100], volume[60] = "";
   const char *in = scratch_file(s, 0, "in.smesh");
-  if (options->edge > 0) snprintf(volume, sizeof volume, "a%.17g", pow(options->edge, 3) / (6 * sqrt(2))); /* of a regular one */
+  if (options->edge > 0)
+    snprintf(volume, sizeof volume, "a%.17g", pow(options->edge, 3) / (6 * sqrt(2))); /* of a regular one */
   snprintf(switches, sizeof switches, "-pq%.6g%s%sgQ", options->quality, volume, options->keep_surface ? "Y" : "");
   char *const argv[] = {"tetgen", switches, (char *)in, NULL};
-  return write_smesh(in, surface, error) && run(s, argv, error) && tet_mesh_load(scratch_file(s, 1, "in.1.mesh"), out, error);
+  return write_smesh(in, surface, error) && run(s, argv, error) &&
+         tet_mesh_load(scratch_file(s, 1, "in.1.mesh"), out, error);
 }
 
 static bool write_geo(const char *path, const char *mesh, double edge, SceneError *error) {
@@ -124,10 +132,12 @@ static bool write_geo(const char *path, const char *mesh, double edge, SceneErro
 
 /* Gmsh leaves a surface that is given as triangles as it is. */
 static bool run_gmsh(Scratch *s, const MeshData *surface, const MesherOptions *options, TetMesh *out, SceneError *error) {
-  const char *in = scratch_file(s, 0, "in.msh"), *geo = scratch_file(s, 1, "in.geo"), *made = scratch_file(s, 2, "out.msh");
+  const char *in = scratch_file(s, 0, "in.msh"), *geo = scratch_file(s, 1, "in.geo"),
+             *made = scratch_file(s, 2, "out.msh");
   TetMesh sheet = {.mesh = *surface};
   char *const argv[] = {"gmsh", (char *)geo, "-3", "-format", "msh22", "-o", (char *)made, NULL};
-  return tet_mesh_write(&sheet, in, error) && write_geo(geo, in, options->edge, error) && run(s, argv, error) && tet_mesh_load(made, out, error);
+  return tet_mesh_write(&sheet, in, error) && write_geo(geo, in, options->edge, error) && run(s, argv, error) &&
+         tet_mesh_load(made, out, error);
 }
 
 bool mesher_run(const MeshData *surface, const MesherOptions *options, TetMesh *out, bool *missing, SceneError *error) {
@@ -137,12 +147,15 @@ bool mesher_run(const MeshData *surface, const MesherOptions *options, TetMesh *
   if (!program) program = on_path("tetgen") ? "tetgen" : "gmsh";
   *missing = !on_path(program);
   if (*missing)
-    return fail(error, "%s: no such program on PATH. Install one that fills surfaces with tetrahedra (Debian: apt install %s)",
-                options->program ? program : "tetgen, gmsh", options->program ? program : "tetgen, or apt install gmsh");
+    return fail(
+        error, "%s: no such program on PATH. Install one that fills surfaces with tetrahedra (Debian: apt install %s)",
+        options->program ? program : "tetgen, gmsh", options->program ? program : "tetgen, or apt install gmsh");
   if (!scratch_open(&scratch, error)) return false;
-  bool ok = strcmp(program, "gmsh") == 0 ? run_gmsh(&scratch, surface, options, out, error) : run_tetgen(&scratch, surface, options, out, error);
+  bool ok = strcmp(program, "gmsh") == 0 ? run_gmsh(&scratch, surface, options, out, error)
+                                         : run_tetgen(&scratch, surface, options, out, error);
   scratch_close(&scratch);
-  if (ok && !out->tet_count) ok = fail(error, "%s made no tetrahedra; 'abd check' may tell what is wrong with the surface", program);
+  if (ok && !out->tet_count)
+    ok = fail(error, "%s made no tetrahedra; 'abd check' may tell what is wrong with the surface", program);
   if (!ok) tet_mesh_free(out);
   else out->mesh.triangle_count = 0; /* the surface is taken off the tetrahedra */
   return ok;

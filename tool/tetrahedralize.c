@@ -16,10 +16,13 @@ static const Command command = {
 static bool check_surface(const char *path, const MeshData *data, SceneError *error) {
   MeshShape shape = {data->vertex, data->vertex_count, data->triangle, data->triangle_count};
   Topology t;
-  if (!topology_analyse(&shape, &t)) return snprintf(error->text, sizeof error->text, "%.500s: out of memory", path), false;
+  if (!topology_analyse(&shape, &t))
+    return snprintf(error->text, sizeof error->text, "%.500s: out of memory", path), false;
   if (t.closed && t.volume != 0) return true;
-  snprintf(error->text, sizeof error->text, "%.500s: not a closed surface (%zu open edges, %zu of three or more triangles, %zu where neighbours face "
-           "opposite sides): it has no inside to fill; 'abd check %.200s' tells where", path, t.open_edge.count, t.many_edge.count, t.against_edge.count, path);
+  snprintf(error->text, sizeof error->text,
+           "%.500s: not a closed surface (%zu open edges, %zu of three or more triangles, %zu where neighbours face "
+           "opposite sides): it has no inside to fill; 'abd check %.200s' tells where",
+           path, t.open_edge.count, t.many_edge.count, t.against_edge.count, path);
   return false;
 }
 
@@ -34,7 +37,8 @@ static int fill(const char *path, const char *output, const MesherOptions *optio
   if (ok) written = tet_mesh_write(&mesh, output, &error);
   double volume = 0;
   for (size_t t = 0; t < mesh.tet_count; t++) volume += tet_mesh_volume(&mesh, t);
-  if (written) printf("%s: %zu vertices, %zu tetrahedra, volume %.6g\n", output, mesh.mesh.vertex_count, mesh.tet_count, volume);
+  if (written)
+    printf("%s: %zu vertices, %zu tetrahedra, volume %.6g\n", output, mesh.mesh.vertex_count, mesh.tet_count, volume);
   else fprintf(stderr, "abd tetrahedralize: %s\n", error.text);
   mesh_data_free(&surface);
   tet_mesh_free(&mesh);
@@ -46,19 +50,22 @@ int command_tetrahedralize(int argc, char **argv) {
   const char *output = NULL;
   TextList path;
   const Option option[] = {
-    {"output", 'o', OPTION_TEXT, &output, "FILE", "the mesh to write, ends in .msh"},
-    {"edge", 0, OPTION_POSITIVE, &options.edge, "L", "longest edge inside, about (as the surface has it)"},
-    {"quality", 0, OPTION_POSITIVE, &options.quality, "Q", "largest circumradius over shortest edge, TetGen only (1.414)"},
-    {"keep-surface", 0, OPTION_FLAG, &options.keep_surface, NULL, "no new vertices on the surface; Gmsh never makes any"},
-    {"with", 0, OPTION_TEXT, &options.program, "PROGRAM", "tetgen or gmsh (the first that is there)"},
-    {0},
+      {"output", 'o', OPTION_TEXT, &output, "FILE", "the mesh to write, ends in .msh"},
+      {"edge", 0, OPTION_POSITIVE, &options.edge, "L", "longest edge inside, about (as the surface has it)"},
+      {"quality", 0, OPTION_POSITIVE, &options.quality, "Q",
+       "largest circumradius over shortest edge, TetGen only (1.414)"},
+      {"keep-surface", 0, OPTION_FLAG, &options.keep_surface, NULL,
+       "no new vertices on the surface; Gmsh never makes any"},
+      {"with", 0, OPTION_TEXT, &options.program, "PROGRAM", "tetgen or gmsh (the first that is there)"},
+      {0},
   };
   int code = args_parse(&command, option, argc, argv, &path);
   size_t length = output ? strlen(output) : 0;
   if (code == ARGS_GO_ON) {
     if (path.count != 1) code = args_usage_error(&command, "expected one surface (.obj .stl .ply .off)");
     else if (!output) code = args_usage_error(&command, "-o FILE is missing");
-    else if (length < 4 || strcmp(output + length - 4, ".msh") != 0) code = args_usage_error(&command, "-o: expected a name that ends in .msh, got '%s'", output);
+    else if (length < 4 || strcmp(output + length - 4, ".msh") != 0)
+      code = args_usage_error(&command, "-o: expected a name that ends in .msh, got '%s'", output);
     else if (options.program && strcmp(options.program, "tetgen") != 0 && strcmp(options.program, "gmsh") != 0)
       code = args_usage_error(&command, "--with: expected tetgen or gmsh, got '%s'", options.program);
     else code = fill(path.text[0], output, &options);

@@ -55,7 +55,8 @@ KERNEL void elastic_svd(Mat3 a, Mat3 *u, double s[3], Mat3 *v) {
 /* The positive eigenvalue of a matrix whose other two are negative: Newton's method on the characteristic polynomial
  * falls to it from a bound above. */
 KERNEL double elastic_lone_eigenvalue(Mat3 d) {
-  double trace = d.c[0].x + d.c[1].y + d.c[2].z, size = mat3_dot(d, d), minors = 0.5 * (trace * trace - size), det = mat3_det(d);
+  double trace = d.c[0].x + d.c[1].y + d.c[2].z, size = mat3_dot(d, d), minors = 0.5 * (trace * trace - size),
+         det = mat3_det(d);
   double spread = (size - trace * trace / 3.0) / 6.0, x = trace / 3.0 + 2.0 * sqrt(spread > 0.0 ? spread : 0.0);
   for (int i = 0; i < 60; i++) {
     double f = ((x - trace) * x + minors) * x - det, slope = (3.0 * x - 2.0 * trace) * x + minors;

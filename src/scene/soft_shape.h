@@ -6,7 +6,8 @@
 #include "scene/tet_mesh.h"
 
 /* All return false only when out of memory, and leave *out empty then. */
-bool soft_box(const double size[3], const int cells[3], TetMesh *out); /* six tetrahedra a cell, mirrored in every other one */
+/* Six tetrahedra a cell, mirrored in every other one. */
+bool soft_box(const double size[3], const int cells[3], TetMesh *out);
 /* A box whose cells are nearly cubes, so many across its shortest side. */
 bool soft_beam(const double size[3], int across, TetMesh *out);
 bool soft_sphere(double radius, int shells, TetMesh *out); /* 20 shells^3 tetrahedra, corners on concentric spheres */

@@ -15,7 +15,10 @@
 typedef bool TetReader(const char *bytes, size_t length, const char *name, TetMesh *out, SceneError *error);
 
 static TetReader *find_reader(const char *extension) {
-  static const struct { const char *extension; TetReader *read; } list[] = {{"msh", tet_read_gmsh}, {"vtk", tet_read_vtk}, {"mesh", tet_read_medit}};
+  static const struct {
+    const char *extension;
+    TetReader *read;
+  } list[] = {{"msh", tet_read_gmsh}, {"vtk", tet_read_vtk}, {"mesh", tet_read_medit}};
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     if (strcasecmp(extension, list[i].extension) == 0) return list[i].read;
   return NULL;
@@ -39,7 +42,8 @@ double tet_mesh_volume(const TetMesh *mesh, size_t tet) {
   const uint32_t *t = mesh->tet + 4 * tet;
   double e[3][3];
   for (int k = 0; k < 3; k++)
-    for (int i = 0; i < 3; i++) e[k][i] = mesh->mesh.vertex[3 * t[k + 1] + (size_t)i] - mesh->mesh.vertex[3 * t[0] + (size_t)i];
+    for (int i = 0; i < 3; i++)
+      e[k][i] = mesh->mesh.vertex[3 * t[k + 1] + (size_t)i] - mesh->mesh.vertex[3 * t[0] + (size_t)i];
   return (e[0][0] * (e[1][1] * e[2][2] - e[1][2] * e[2][1]) + e[0][1] * (e[1][2] * e[2][0] - e[1][0] * e[2][2]) +
           e[0][2] * (e[1][0] * e[2][1] - e[1][1] * e[2][0])) / 6;
 }
@@ -76,12 +80,16 @@ static bool drop_unused(TetMesh *mesh) {
   return true;
 }
 
-bool tet_mesh_parse(const char *bytes, size_t length, const char *extension, const char *name, TetMesh *out, SceneError *error) {
+bool tet_mesh_parse(const char *bytes, size_t length, const char *extension, const char *name, TetMesh *out,
+                    SceneError *error) {
   *out = (TetMesh){0};
   TetReader *read = find_reader(extension);
-  if (!read) return scene_fail(error, "%.500s: unknown format of a tetrahedral mesh \".%.20s\"; expected .msh, .vtk or .mesh", name, extension);
+  if (!read)
+    return scene_fail(error, "%.500s: unknown format of a tetrahedral mesh \".%.20s\"; expected .msh, .vtk or .mesh",
+                      name, extension);
   bool ok = read(bytes, length, name, out, error);
-  if (ok && !out->tet_count && !out->mesh.triangle_count) ok = scene_fail(error, "%.500s: the mesh is empty: no tetrahedra and no triangles found", name);
+  if (ok && !out->tet_count && !out->mesh.triangle_count)
+    ok = scene_fail(error, "%.500s: the mesh is empty: no tetrahedra and no triangles found", name);
   if (ok && !drop_unused(out)) ok = scene_fail(error, "%.500s: out of memory", name);
   if (ok) turn_if_inside_out(out);
   else tet_mesh_free(out);
@@ -144,10 +152,13 @@ bool tet_mesh_require_sound(const TetMesh *mesh, const char *name, SceneError *e
     double volume = tet_mesh_volume(mesh, t);
     const uint32_t *c = mesh->tet + 4 * t;
     if (!(volume > 0))
-      return scene_fail(error, "%.500s: tetrahedron %zu (corners %u %u %u %u, from 0) %s: its volume is %.6g, expected one > 0", name, t, c[0], c[1],
-                        c[2], c[3], volume < 0 ? "is inside out" : "is flat", volume);
+      return scene_fail(
+          error, "%.500s: tetrahedron %zu (corners %u %u %u %u, from 0) %s: its volume is %.6g, expected one > 0", name,
+          t, c[0], c[1], c[2], c[3], volume < 0 ? "is inside out" : "is flat", volume);
   }
-  if (tet_mesh_find_twins(mesh, twins)) return scene_fail(error, "%.500s: tetrahedra %zu and %zu have the same corners; remove one", name, twins[0], twins[1]);
+  if (tet_mesh_find_twins(mesh, twins))
+    return scene_fail(error, "%.500s: tetrahedra %zu and %zu have the same corners; remove one", name, twins[0],
+                      twins[1]);
   unsigned char *used = mesh->tet_count ? calloc(mesh->mesh.vertex_count, 1) : NULL;
   for (size_t k = 0; used && k < 4 * mesh->tet_count; k++) used[mesh->tet[k]] = 1;
   bool ok = true;

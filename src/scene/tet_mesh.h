@@ -19,7 +19,8 @@ typedef struct TetMesh {
 } TetMesh;
 
 /* As mesh_parse; extension "msh", "vtk" or "mesh". */
-bool tet_mesh_parse(const char *bytes, size_t length, const char *extension, const char *name, TetMesh *out, SceneError *error);
+bool tet_mesh_parse(const char *bytes, size_t length, const char *extension, const char *name, TetMesh *out,
+                    SceneError *error);
 bool tet_mesh_load(const char *path, TetMesh *out, SceneError *error);
 bool tet_extension_known(const char *path);
 void tet_mesh_free(TetMesh *mesh); /* leaves it empty */

@@ -68,7 +68,8 @@ bool tet_mesh_find_stray(const TetMesh *mesh, size_t *stray_count, size_t *first
 }
 
 /* The place of a node among the skin's vertices, which come in the order of the triangles. */
-static bool add_corner(const TetMesh *mesh, uint32_t node, uint32_t *place, uint32_t *node_of, MeshData *skin, uint32_t *corner) {
+static bool add_corner(const TetMesh *mesh, uint32_t node, uint32_t *place, uint32_t *node_of, MeshData *skin,
+                       uint32_t *corner) {
   const double *x = mesh->mesh.vertex + 3 * (size_t)node;
   if (place[node] == UINT32_MAX) {
     place[node] = (uint32_t)skin->vertex_count;

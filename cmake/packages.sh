@@ -22,6 +22,9 @@ package_works() {
     sqlite3) command -v sqlite3 ;;
     libcmocka-dev) compiles $'#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>' ;;
     clang) command -v clang ;;
+    libmicrohttpd-dev) compiles '#include <microhttpd.h>' ;;
+    esbuild) command -v esbuild ;;
+    libjs-three) [ -r /usr/share/javascript/three/three.module.js ] ;;
     libclang-rt-dev) [ -n "$(find "$(clang -print-resource-dir)/lib" -name 'libclang_rt.fuzzer*.a' | head -n 1)" ] ;;
     libomp-dev) [ -n "$(find /usr/lib/llvm-*/lib -name 'libarcher.so' | head -n 1)" ] ;;
     *) false ;;
@@ -57,8 +60,17 @@ install_packages() {
   [ -z "$missing" ] || { echo "Still missing after installing: $missing" >&2; exit 1; }
 }
 
+# The same for what abd can be without: what cannot be had is left out with a sentence.
+offer_packages() {
+  if ! (install_packages "$@") >/dev/null 2>&1; then
+    echo "== without the viewer or a part of it; it needs: $(missing_packages "$@")"
+  fi
+}
+
 build_packages=(build-essential cmake pkg-config libsuitesparse-dev libjansson-dev libsqlite3-dev libpng-dev)
 # shellcheck disable=SC2034 # used where this is sourced
 quick_packages=("${build_packages[@]}" libcmocka-dev sqlite3)
+# shellcheck disable=SC2034
+viewer_packages=(libmicrohttpd-dev esbuild libjs-three)
 # shellcheck disable=SC2034
 test_packages=("${quick_packages[@]}" clang libclang-rt-dev libomp-dev)

@@ -35,7 +35,13 @@ if(NVCC AND NOT ABD_SANITIZE)
 endif()
 # The command, end to end.
 if(TARGET abd AND NOT ABD_SANITIZE)
-  foreach(name usage run look joint soft)
+  foreach(name usage run look view joint export trouble gallery soft)
     add_test(NAME cli_${name} COMMAND ${CMAKE_CURRENT_LIST_DIR}/cli/${name}.sh $<TARGET_FILE:abd> ${PROJECT_SOURCE_DIR})
   endforeach()
+endif()
+# The viewer in a browser; skipped where there is none.
+if(TARGET abd AND NOT ABD_SANITIZE)
+  add_test(NAME view_browser COMMAND ${CMAKE_CURRENT_LIST_DIR}/view/browser.sh $<TARGET_FILE:abd> ${PROJECT_SOURCE_DIR}
+           ${PROJECT_BINARY_DIR})
+  set_tests_properties(view_browser PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 500)
 endif()

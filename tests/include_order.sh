@@ -20,7 +20,8 @@ declare -A sees=(
   [scene]="abd"
   [record]="abd scene"
   [export]="abd scene record"
-  [tool]="abd scene record export"
+  [view]="abd scene record export"
+  [tool]="abd scene record export view"
 )
 
 # check ROOM FILE: every include in quotes, and of <abd/...>, must name a room that ROOM sees. A name without a folder is

@@ -25,7 +25,7 @@ done < <(sed -nE 's/^(build\/abd [a-z]+( [^ ]+)*)   +.*/\1/p' "$source/README.md
 
 echo "== meshes dropped on a ground"
 printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n' >gear.obj
-cp "$source/scenes/meshes/wrecking-ball.obj" bunny.obj
+printf 'v 0 0 3\nv 2 0 3\nv 0 2 3\nv 0 0 5\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n' >bunny.obj
 build/abd run bunny.obj gear.obj -o mine.abd --steps 100 --strict --quiet
 build/abd verify mine.abd
 

@@ -1,4 +1,4 @@
-/* Mechanisms against closed forms: pendulums, linkages, a gyroscope; motors, servos, stops; forces in joints.
+/* Mechanisms against closed forms: pendulums, linkages in closed loops, a universal joint, a gyroscope.
  * Labels: slow */
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,61 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "lab.h"
-
-static const double pi = 3.14159265358979323846;
-static const double gravity = 9.81;
-
-static AbdWorldDef world_def(double dt) {
-  AbdWorldDef def = abd_default_world_def();
-  def.dt = dt;
-  return def;
-}
-
-static AbdJointDef joint_def(AbdJointKind kind, AbdBodyId a, AbdBodyId b, Vec3 point, Vec3 axis) {
-  AbdJointDef def = abd_default_joint_def();
-  def.kind = kind;
-  def.body_a = a;
-  def.body_b = b;
-  vec3_to(def.point, point);
-  vec3_to(def.axis, axis);
-  return def;
-}
-
-static AbdJointId lab_joint(Lab *lab, const AbdJointDef *def) {
-  AbdJointId id;
-  lab_expect_ok(lab, abd_world_add_joint(lab->world, def, &id));
-  return id;
-}
-
-static AbdJointId lab_join(Lab *lab, AbdJointKind kind, AbdBodyId a, AbdBodyId b, Vec3 point, Vec3 axis) {
-  AbdJointDef def = joint_def(kind, a, b, point, axis);
-  return lab_joint(lab, &def);
-}
-
-static AbdJointReading lab_read(const Lab *lab, AbdJointId joint) {
-  AbdJointReading reading;
-  lab_expect_ok(lab, abd_joint_reading(lab->world, joint, &reading));
-  return reading;
-}
-
-static const AbdBodyId world_body = {0};
-static const Vec3 y_axis = {0, 1, 0};
-
-/* A bar of length l in the x-z plane whose first end is at start, at an angle to the downward vertical. */
-static AbdBodyId add_bar(Lab *lab, AbdMeshId mesh, double l, Vec3 start, double angle) {
-  Vec3 along = vec3(sin(angle), 0, -cos(angle));
-  AbdBodyDef def = lab_at(mesh, add_scaled(start, 0.5 * l, along));
-  lab_turn(&def, y_axis, -angle); /* the mesh's long side is z */
-  return lab_body_def(lab, &def);
-}
-
-/* Largest residual of any joint. */
-static double worst_gap(const Lab *lab) {
-  double worst = 0;
-  for (uint32_t j = 1; j <= abd_world_joint_count(lab->world); j++) worst = fmax(worst, lab_read(lab, (AbdJointId){j}).residual);
-  return worst;
-}
+#include "mechanism.h"
 
 /* ---- pendulums -------------------------------------------------------------------------------------------------- */
 
@@ -146,10 +92,191 @@ static void test_double_pendulum(void **state) {
   lab_close(&lab);
 }
 
+/* ---- closed loops ----------------------------------------------------------------------------------------------- */
+
+/* A bar of the mesh whose long side is x, between two points of the x-z plane. */
+static AbdBodyId add_link(Lab *lab, double thickness, Vec3 from, Vec3 to) {
+  Vec3 along = sub(to, from);
+  AbdBodyDef def = lab_at(lab_box(lab, norm(along), thickness, thickness), scale(0.5, add(from, to)));
+  lab_turn(&def, y_axis, -atan2(along.z, along.x));
+  return lab_body_def(lab, &def);
+}
+
+/* Angles here grow from x to z: about -y. */
+static const Vec3 back = {0, -1, 0};
+
+static Vec3 ahead(Vec3 from, double length, double angle) { return add_scaled(from, length, vec3(cos(angle), 0, sin(angle))); }
+
+/* The angle of the rocker that a coupler of length b ties to the crank's end. */
+static double rocker_angle(Vec3 crank_end, Vec3 ground, double coupler, double rocker) {
+  Vec3 d = sub(crank_end, ground);
+  double far = norm(d);
+  return atan2(d.z, d.x) - acos((far * far + rocker * rocker - coupler * coupler) / (2 * far * rocker));
+}
+
+static void test_four_bar(void **state) {
+  (void)state;
+  const double crank = 0.3, coupler = 0.9, rocker = 0.7, start = 1.0, size = 2;
+  const Vec3 ground = vec3(1, 0, 0);
+  Lab lab = lab_open(world_def(0.01));
+  Vec3 pin = ahead(vec3(0, 0, 0), crank, start);
+  double rocker_start = rocker_angle(pin, ground, coupler, rocker), worst = 0, gap = 0;
+  Vec3 top = ahead(ground, rocker, rocker_start);
+  AbdBodyId a = add_link(&lab, 0.04, vec3(0, 0, 0), pin), b = add_link(&lab, 0.04, pin, top), c = add_link(&lab, 0.04, ground, top);
+  lab_expect_ok(&lab, abd_world_exclude_pair(lab.world, a, c));
+  AbdJointDef motor = joint_def(ABD_JOINT_HINGE, a, world_body, vec3(0, 0, 0), back);
+  motor.drive = (AbdDrive){.kind = ABD_DRIVE_SPEED, .target = 4, .max_effort = INFINITY};
+  AbdJointId shaft = lab_joint(&lab, &motor), pivot;
+  lab_join(&lab, ABD_JOINT_HINGE, b, a, pin, back);
+  lab_join(&lab, ABD_JOINT_HINGE, c, b, top, back);
+  pivot = lab_join(&lab, ABD_JOINT_HINGE, c, world_body, ground, back);
+  for (int i = 0, count = (int)lab_seconds(1000, 100); i < count; i++) {
+    lab_step(&lab);
+    double turned = lab_read(&lab, shaft).position, swung = lab_read(&lab, pivot).position;
+    double expected = rocker_angle(ahead(vec3(0, 0, 0), crank, start + turned), ground, coupler, rocker);
+    worst = fmax(worst, fabs(remainder(rocker_start + swung - expected, 2 * pi)));
+    gap = fmax(gap, worst_gap(&lab));
+  }
+  lab_expect_below("rocker off the closed form [rad]", worst, 1e-6);
+  lab_expect_below("largest gap / size", gap / size, 1e-10);
+  lab_expect_near("crank's angle [rad]", lab_read(&lab, shaft).position, 4 * lab.report.time, 0.05);
+  AbdJointSummary s = abd_world_joint_summary(lab.world);
+  printf("  %d equations, %d follow from others; %d unknowns; iterations a step %.2f\n", s.linear_rows, s.redundant_rows, s.unknowns,
+         (double)lab.iterations / (double)lab.report.step);
+  lab_close(&lab);
+}
+
+/* Left to gravity: the piston is where the crank puts it, and no energy comes or goes but by the integrator's own loss. */
+static void test_slider_crank(void **state) {
+  (void)state;
+  const double crank = 0.25, rod = 0.8, start = 1.2, size = 1.2;
+  Lab lab = lab_open(world_def(0.01));
+  Vec3 pin = ahead(vec3(0, 0, 0), crank, start), end = vec3(pin.x + sqrt(rod * rod - pin.z * pin.z), 0, 0);
+  AbdBodyId a = add_link(&lab, 0.04, vec3(0, 0, 0), pin), b = add_link(&lab, 0.04, pin, end);
+  AbdBodyId piston = lab_body(&lab, lab_box(&lab, 0.1, 0.1, 0.1), end, vec3(0, 0, 0));
+  AbdJointId shaft = lab_join(&lab, ABD_JOINT_HINGE, a, world_body, vec3(0, 0, 0), back), rail;
+  lab_join(&lab, ABD_JOINT_HINGE, b, a, pin, back);
+  lab_join(&lab, ABD_JOINT_HINGE, piston, b, end, back);
+  rail = lab_join(&lab, ABD_JOINT_SLIDER, piston, world_body, end, vec3(1, 0, 0));
+  lab_expect_ok(&lab, abd_world_exclude_pair(lab.world, a, piston));
+  double worst = 0, gap = 0, turned = 0, most_rate = 0;
+  for (int i = 0, count = (int)lab_seconds(1000, 100); i < count; i++) {
+    lab_step(&lab);
+    turned = start + lab_read(&lab, shaft).position;
+    double z = crank * sin(turned), x = crank * cos(turned) + sqrt(rod * rod - z * z);
+    worst = fmax(worst, fabs(end.x + lab_read(&lab, rail).position - x));
+    gap = fmax(gap, worst_gap(&lab));
+    most_rate = fmax(most_rate, fabs(lab_read(&lab, shaft).rate));
+  }
+  lab_expect_below("piston off the closed form / size", worst / size, 1e-6);
+  lab_expect_below("largest gap / size", gap / size, 1e-10);
+  printf("  largest speed %.3g rad/s; iterations a step %.2f\n", most_rate, (double)lab.iterations / (double)lab.report.step);
+  assert_true(most_rate > 3);
+  lab_close(&lab);
+}
+
+static void test_double_pendulum_gap(void **state) {
+  (void)state;
+  const double l = 0.5;
+  Lab lab = lab_open(world_def(0.01));
+  AbdMeshId mesh = lab_box(&lab, 0.04, 0.04, l);
+  Vec3 elbow = vec3(l * sin(2.0), 0, -l * cos(2.0));
+  AbdBodyId upper = add_bar(&lab, mesh, l, vec3(0, 0, 0), 2.0), lower = add_bar(&lab, mesh, l, elbow, 2.6);
+  lab_join(&lab, ABD_JOINT_HINGE, upper, world_body, vec3(0, 0, 0), y_axis);
+  lab_join(&lab, ABD_JOINT_HINGE, lower, upper, elbow, y_axis);
+  double gap = 0;
+  for (int i = 0, count = (int)lab_seconds(1000, 100); i < count; i++) {
+    lab_step(&lab);
+    gap = fmax(gap, worst_gap(&lab));
+  }
+  lab_expect_below("largest gap / size", gap / (2 * l), 1e-10);
+  lab_close(&lab);
+}
+
+/* ---- rotation --------------------------------------------------------------------------------------------------- */
+
+/* Two shafts at an angle bend, input arms at right angles to their plane at the start: tan(out) = cos(bend) tan(in). */
+static void test_universal(void **state) {
+  (void)state;
+  const double bend = 0.6, speed = 5, dt = 0.01, size = 1;
+  Lab lab = lab_open(world_def(dt));
+  Vec3 in = vec3(1, 0, 0), out = vec3(cos(bend), 0, sin(bend));
+  AbdMeshId mesh = lab_box(&lab, 0.4, 0.06, 0.08);
+  AbdBodyDef def = lab_at(mesh, scale(-0.25, in));
+  AbdBodyId a = lab_body_def(&lab, &def);
+  def = lab_at(mesh, scale(0.25, out));
+  lab_turn(&def, y_axis, -bend);
+  AbdBodyId b = lab_body_def(&lab, &def);
+  AbdJointDef motor = joint_def(ABD_JOINT_HINGE, a, world_body, scale(-0.25, in), in);
+  motor.drive = (AbdDrive){.kind = ABD_DRIVE_SPEED, .target = speed, .max_effort = INFINITY};
+  AbdJointId first = lab_joint(&lab, &motor), second = lab_join(&lab, ABD_JOINT_HINGE, b, world_body, scale(0.25, out), out);
+  AbdJointDef cross_def = joint_def(ABD_JOINT_UNIVERSAL, a, b, vec3(0, 0, 0), vec3(0, 1, 0));
+  vec3_to(cross_def.axis_b, vec3(-sin(bend), 0, cos(bend)));
+  lab_joint(&lab, &cross_def);
+  double worst = 0, worst_ratio = 0, least_ratio = 10, most_ratio = 0, before = 0, gap = 0;
+  for (int i = 0, count = (int)lab_seconds(500, 60); i < count; i++) {
+    lab_step(&lab);
+    gap = fmax(gap, worst_gap(&lab));
+    AbdJointReading x = lab_read(&lab, first), y = lab_read(&lab, second);
+    double expected = atan2(cos(bend) * sin(x.position), cos(x.position));
+    worst = fmax(worst, fabs(remainder(y.position - expected, 2 * pi)));
+    double ratio = y.rate / x.rate, closed = cos(bend) / (1 - sin(bend) * sin(bend) * sin(x.position) * sin(x.position));
+    if (i > 5) worst_ratio = fmax(worst_ratio, fabs(ratio - closed)), least_ratio = fmin(least_ratio, ratio), most_ratio = fmax(most_ratio, ratio);
+    if (fabs(y.position - before) > 0.2) fail_msg("step %d: the angle jumps from %g to %g", i, before, y.position);
+    before = y.position;
+  }
+  lab_expect_below("output off the closed form [rad]", worst, 1e-6);
+  lab_expect_below("speed ratio off the closed form", worst_ratio, 0.005);
+  lab_expect_near("smallest ratio", least_ratio, cos(bend), 0.005);
+  lab_expect_near("largest ratio", most_ratio, 1 / cos(bend), 0.005);
+  lab_expect_below("largest gap / size", gap / size, 1e-6);
+  lab_close(&lab);
+}
+
+/* A disk on a level axle of length arm held by a ball joint at its end: it goes round at m g arm / (I spin). */
+static void test_gyroscope(void **state) {
+  (void)state;
+  const double radius = 0.2, arm = 0.15, spin = 50, width = 0.02;
+  Lab lab = lab_open(world_def(0.001));
+  MeshData mesh = {0};
+  assert_true(shape_cylinder(radius, width, 24, &mesh));
+  AbdBodyDef def = lab_at(lab_mesh(&lab, &mesh, 0, false), vec3(arm, 0, 0));
+  lab_turn(&def, y_axis, 0.5 * pi); /* from z to x */
+  AbdBodyId disk = lab_body_def(&lab, &def);
+  AbdBodyView view = lab_view(&lab, disk);
+  double along = fmax(view.inertia[0], fmax(view.inertia[1], view.inertia[2]));
+  double rate = view.mass * gravity * arm / (along * spin);
+  lab_close(&lab);
+  lab = lab_open(world_def(0.001));
+  assert_true(shape_cylinder(radius, width, 24, &mesh));
+  def.mesh = lab_mesh(&lab, &mesh, 0, false);
+  vec3_to(def.angular_velocity, vec3(spin, 0, rate));
+  vec3_to(def.velocity, vec3(0, rate * arm, 0));
+  disk = lab_body_def(&lab, &def);
+  lab_join(&lab, ABD_JOINT_BALL, disk, world_body, vec3(0, 0, 0), vec3(0, 0, 0));
+  double time = lab_seconds(1, 0.1), gap = 0, low = 0;
+  for (int i = 0, count = (int)(time / lab.def.dt + 0.5); i < count; i++) {
+    lab_step(&lab);
+    Vec3 p = lab_position(&lab, disk);
+    low = fmax(low, fabs(p.z));
+    gap = fmax(gap, worst_gap(&lab));
+  }
+  Vec3 p = lab_position(&lab, disk);
+  lab_expect_near("precession [rad/s]", atan2(p.y, p.x) / time, rate, 0.01 * rate);
+  lab_expect_below("axle off level / arm", low / arm, 0.02);
+  lab_expect_below("largest gap / size", gap / radius, 1e-10);
+  lab_close(&lab);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_pendulum_period),
     cmocka_unit_test(test_double_pendulum),
+    cmocka_unit_test(test_double_pendulum_gap),
+    cmocka_unit_test(test_four_bar),
+    cmocka_unit_test(test_slider_crank),
+    cmocka_unit_test(test_universal),
+    cmocka_unit_test(test_gyroscope),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "export/picture.h"
+#include "export/pose.h"
 #include "export/shape_file.h"
 #include "record/run.h"
 
@@ -435,9 +436,12 @@ static void test_picture(void **state) {
   PictureView view = picture_default_view();
   view.width = 160, view.height = 120;
   const double *nodes = frame.nodes;
-  assert_true(picture_frame_all(&view, &scene, &nodes, 1));
-  Picture picture;
-  assert_true(picture_draw(&picture, &view, &scene, frame.nodes));
+  assert_true(picture_frame(&view, &scene, &nodes, 1, NULL));
+  Picture picture = {0};
+  PictureModel *model = picture_model_create(&scene);
+  assert_non_null(model);
+  assert_true(picture_draw(&picture, &view, model, frame.nodes));
+  picture_model_destroy(model);
   double red = 0, blue = 0, red_row = 0, blue_row = 0;
   for (int y = 0; y < 120; y++)
     for (int x = 0; x < 160; x++) {

@@ -98,7 +98,7 @@ static void set_options(void **state) {
       {"contact.friction=-1", "--set contact.friction=-1: contact.friction: expected a number >= 0, got -1"},
       {"contact.frictoin=1", "contact.frictoin: unknown key; did you mean \"friction\"?"},
       {"friction", "--set friction: expected NAME=VALUE"},
-      {"bodies=3", "unknown key"},
+      {"bodies=3", "expected bodies.NAME.KEY=VALUE"},
       {"dt=0", "expected a number > 0, got 0"},
       {"contact=3", "expected an object"},
       {"integrator=bdf3", "expected one of \"rigid\", \"euler\", \"bdf2\", got \"bdf3\""},
@@ -106,6 +106,34 @@ static void set_options(void **state) {
   };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     bad_with(texts[0], &(SceneOptions){.set = &wrong[i].set, .set_count = 1}, wrong[i].what);
+  }
+}
+
+/* Materials and single bodies by --set: a body's own value wins over its material's, a copy is meant with its name. */
+static void set_options_of_bodies(void **state) {
+  (void)state;
+  const char text[] = "{\"version\": 1, \"materials\": {\"steel\": {\"density\": 7800, \"friction\": 0.2}}, \"bodies\": ["
+                      "{\"name\": \"a.b\", \"shape\": \"box\", \"material\": \"steel\"},"
+                      "{\"name\": \"ball\", \"shape\": \"box\", \"material\": \"steel\", \"density\": 5, \"copies\": {\"count\": 2}}]}";
+  const char *const set[] = {"materials.steel.density=1000", "bodies.a.b.friction=0.7", "bodies.ball.velocity=[1,2,3]",
+                             "bodies.ball-2.friction=0.4"};
+  Scene *s = good_with(text, &(SceneOptions){.set = set, .set_count = 4});
+  VECTOR(((double[]){s->body[0].def.density, s->body[1].def.density}), 1000, 5);
+  VECTOR(((double[]){s->body[0].def.friction, s->body[1].def.friction, s->body[2].def.friction}), 0.7, 0.2, 0.4);
+  VECTOR(s->body[1].def.velocity, 1, 2, 3);
+  VECTOR(s->body[2].def.velocity, 1, 2, 3);
+  scene_destroy(s);
+  const struct { const char *set, *what; } wrong[] = {
+      {"materials.stel.density=1", "no material 'stel'; did you mean 'steel'?"},
+      {"materials.steel.densty=1", "unknown key; did you mean \"density\"?"},
+      {"materials.steel.density=-1", "expected a number > 0, got -1"},
+      {"materials.steel", "expected materials.NAME.KEY=VALUE"},
+      {"bodies.a,b.friction=1", "no body 'a,b'; did you mean 'a.b'?"},
+      {"bodies.a.b.mass=1", "mass: unknown key"},
+      {"bodies.ball=1", "expected bodies.NAME.KEY=VALUE"},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    bad_with(text, &(SceneOptions){.set = &wrong[i].set, .set_count = 1}, wrong[i].what);
   }
 }
 
@@ -595,6 +623,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(settings),
       cmocka_unit_test(set_options),
+      cmocka_unit_test(set_options_of_bodies),
       cmocka_unit_test(bodies),
       cmocka_unit_test(every_shape_builds),
       cmocka_unit_test(errors_name_their_place),

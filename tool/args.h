@@ -54,5 +54,6 @@ int command_check(int argc, char **argv);
 int command_verify(int argc, char **argv);
 int command_export(int argc, char **argv);
 int command_tetrahedralize(int argc, char **argv);
+int command_view(int argc, char **argv);
 
 #endif

@@ -5,7 +5,9 @@
 #include "scene/mesh_file.h"
 #include "scene/scene.h"
 #include "scene/tet_mesh.h"
+#include "slow.h"
 #include "topology.h"
+#include "trouble.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -177,11 +179,6 @@ static void check_scene_meshes(Report *report, const AbdWorld *world, int *code)
   }
 }
 
-static const char *body_name(const AbdWorld *world, AbdBodyId id) {
-  AbdBodyView view;
-  return abd_body_view(world, id, &view) == ABD_OK && view.name ? view.name : "?";
-}
-
 /* "triangle 3", or "an edge" where a wire crosses. */
 static const char *element_text(uint32_t triangle, char text[24]) {
   if (triangle == UINT32_MAX) snprintf(text, 24, "an edge");
@@ -202,7 +199,7 @@ static int check_start(Report *report, const AbdWorld *world) {
     const AbdCrossing *c = &crossing[k];
     char a[24], b[24];
     problem(report, "bodies '%s' (%u) and '%s' (%u) touch or cross at the start: %s and %s near (%.6g, %.6g, %.6g);"
-            " move one of them, or exclude the pair", body_name(world, c->body_a), c->body_a.id, body_name(world, c->body_b),
+            " move one of them, or exclude the pair", trouble_body_name(world, c->body_a), c->body_a.id, trouble_body_name(world, c->body_b),
             c->body_b.id, element_text(c->triangle_a, a), element_text(c->triangle_b, b), c->point[0], c->point[1], c->point[2]);
   }
   if (count > MOST_PAIRS) remark(report, "and %zu more pairs that cross", count - MOST_PAIRS);
@@ -265,6 +262,8 @@ static void remark_joints(const Report *report, const AbdWorld *world) {
            s.unknowns ? "" : ": nothing can move");
 }
 
+static void warn(void *user, const char *sentence) { remark(user, "warning: %s", sentence); }
+
 static int check_scene(Report *report, const SceneOptions *options) {
   SceneError error;
   Scene *scene = scene_load(&report->file, 1, options, &error);
@@ -283,8 +282,10 @@ static int check_scene(Report *report, const SceneOptions *options) {
     if (code == EXIT_GOOD) code = check_gears(report, world);
     /* whatever else keeps the world from starting */
     if (code == EXIT_GOOD && report->problems == before) {
-      if (abd_world_start(world) != ABD_OK) problem(report, "%s", abd_world_error(world));
+      bool started = abd_world_start(world) == ABD_OK;
+      if (!started) problem(report, "%s", abd_world_error(world));
       else remark_joints(report, world);
+      if (started && !slow_warn(world, warn, report)) code = fail(EXIT_FAILED, "out of memory");
     }
     remark(report, "%zu bodies, %zu meshes, %lld steps of %.6g s", abd_world_body_count(world), abd_world_mesh_count(world),
            (long long)scene_steps(scene), scene_dt(scene));

@@ -27,7 +27,8 @@ static const Entry entry[] = {
   {"info", command_info, "what a run took and how it went"},
   {"check", command_check, "find what is wrong with a scene or a mesh"},
   {"verify", command_verify, "prove that no two surfaces cross in any frame of a run"},
-  {"export", command_export, "frames as .obj, .ply, .png; poses and reports as .csv"},
+  {"export", command_export, "animations, films, pictures, geometry and tables of a run"},
+  {"view", command_view, "look at a run, or simulate a scene, in the browser"},
   {"tetrahedralize", command_tetrahedralize, "fill a closed surface with tetrahedra, for soft bodies"},
 };
 enum { ENTRY_COUNT = sizeof entry / sizeof entry[0] };

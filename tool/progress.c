@@ -35,12 +35,9 @@ static int terminal_width(void) {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
 }
 
-static void show_bar(Progress *progress, const AbdStepReport *report, const char *left) {
-  char tail[160], bar[64];
-  double done = (double)report->step / (double)(progress->total > 0 ? progress->total : 1);
-  snprintf(tail, sizeof tail, " %3.0f%% %lld/%lld  %s left  %d it  %lld contacts  %.2gx", 100 * done,
-           (long long)report->step, (long long)progress->total, left, report->iterations, (long long)report->contacts,
-           progress->dt / progress->step_seconds);
+/* "[####....]" and what follows it, over the bar shown before. */
+static void draw_bar(Progress *progress, double done, const char *tail) {
+  char bar[64];
   int room = terminal_width() - (int)strlen(tail) - 3;
   room = room > 40 ? 40 : room < 0 ? 0 : room;
   for (int k = 0; k < room; k++) bar[k] = k < done * room ? '#' : '.';
@@ -50,10 +47,33 @@ static void show_bar(Progress *progress, const AbdStepReport *report, const char
   progress->bar_shown = true;
 }
 
+/* Who keeps the steps short, where they are: "  short steps: 'a' and 'b'". */
+static const char *limit_text(const Progress *progress, const AbdStepReport *report, char text[128]) {
+  AbdBodyView a = {0}, b = {0};
+  text[0] = 0;
+  if (!progress->world || report->step_length >= 0.05 || abd_body_view(progress->world, report->limit[0], &a) != ABD_OK)
+    return text;
+  bool pair = abd_body_view(progress->world, report->limit[1], &b) == ABD_OK;
+  snprintf(text, 128, "  steps of %.1g: '%.40s'%s%.40s%s", report->step_length, a.name ? a.name : "?",
+           pair ? " and '" : "", pair && b.name ? b.name : "", pair ? "'" : "");
+  return text;
+}
+
+static void show_bar(Progress *progress, const AbdStepReport *report, const char *left) {
+  char tail[320], limit[128];
+  double done = (double)report->step / (double)(progress->total > 0 ? progress->total : 1);
+  snprintf(tail, sizeof tail, " %3.0f%% %lld/%lld  %s left  %d it  %lld contacts  %.2gx%s", 100 * done,
+           (long long)report->step, (long long)progress->total, left, report->iterations, (long long)report->contacts,
+           progress->dt / progress->step_seconds, limit_text(progress, report, limit));
+  draw_bar(progress, done, tail);
+}
+
 static void show_line(Progress *progress, const AbdStepReport *report, const char *left) {
-  fprintf(stderr, "step %lld/%lld  time %.4g s  %d iterations  %lld contacts  %.3g ms/step  %.2gx real time  %s left\n",
+  char limit[128];
+  fprintf(stderr, "step %lld/%lld  time %.4g s  %d iterations  %lld contacts  %.3g ms/step  %.2gx real time  %s left%s\n",
           (long long)report->step, (long long)progress->total, report->time, report->iterations,
-          (long long)report->contacts, 1e3 * progress->step_seconds, progress->dt / progress->step_seconds, left);
+          (long long)report->contacts, 1e3 * progress->step_seconds, progress->dt / progress->step_seconds, left,
+          limit_text(progress, report, limit));
 }
 
 void progress_step(Progress *progress, const AbdStepReport *report) {
@@ -72,6 +92,17 @@ void progress_step(Progress *progress, const AbdStepReport *report) {
   if (progress->terminal) show_bar(progress, report, left);
   else show_line(progress, report, left);
   if (now - progress->started > 60) progress->interval = 10; /* logs of long runs stay short */
+}
+
+void progress_count(Progress *progress, size_t done, size_t total) {
+  double now = clock_seconds(), took = now - progress->started;
+  if (progress->quiet || took < 1 || now - progress->shown < (progress->terminal ? 0.1 : 5)) return;
+  progress->shown = now;
+  char tail[96], left[32];
+  duration_text(took / (double)done * (double)(total - done), left);
+  snprintf(tail, sizeof tail, " %zu of %zu frames, %s left", done, total, left);
+  if (progress->terminal) draw_bar(progress, (double)done / (double)total, tail);
+  else fprintf(stderr, "%s\n", tail + 1);
 }
 
 static void clear_bar(Progress *progress) {

@@ -11,11 +11,14 @@ typedef struct Progress {
   double started, shown, last; /* [s] clock */
   double step_seconds;     /* running mean over the last few seconds */
   double interval;         /* [s] between two lines */
+  const AbdWorld *world;   /* names of bodies; NULL: none are shown */
 } Progress;
 
 double clock_seconds(void);
 void progress_start(Progress *progress, int64_t first, int64_t total, double dt, bool quiet);
 void progress_step(Progress *progress, const AbdStepReport *report);
+/* For work that is not stepping: so many of so many frames, once it has taken a second. */
+void progress_count(Progress *progress, size_t done, size_t total);
 /* A line of its own above the bar. */
 void progress_say(Progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void progress_end(Progress *progress);

@@ -7,6 +7,9 @@
 #include "record/run.h"
 #include "scene/scene.h"
 #include "session.h"
+#include "trouble.h"
+#include "view/page.h"
+#include "view/server.h"
 
 #include <math.h>
 #include <signal.h>
@@ -39,37 +42,7 @@ static void catch_signals(void) {
 
 /* ---- Stepping ---- */
 
-static const char *body_name(const AbdWorld *world, AbdBodyId body) {
-  AbdBodyView view;
-  return abd_body_view(world, body, &view) == ABD_OK && view.name ? view.name : "?";
-}
-
-static void say_outcome(Session *session, const AbdStepReport *report) {
-  enum { MOST_LINES = 20 };
-  bool blocked = report->outcome == ABD_KINEMATIC_BLOCKED;
-  int64_t *count = blocked ? &session->blocked : &session->not_converged;
-  ++*count;
-  if (session->options.quiet || *count > (blocked ? 1 : MOST_LINES)) return;
-  char who[160] = "";
-  if (report->culprit[0].id && report->culprit[1].id)
-    snprintf(who, sizeof who, "; bodies '%.60s' and '%.60s'", body_name(session->world, report->culprit[0]),
-             body_name(session->world, report->culprit[1]));
-  else if (report->culprit[0].id)
-    snprintf(who, sizeof who, "; body '%.60s'", body_name(session->world, report->culprit[0]));
-  AbdJointDef joint;
-  if (report->outcome == ABD_JOINT_OPEN && abd_joint_def(session->world, report->worst_joint, &joint) == ABD_OK)
-    progress_say(&session->progress, "step %lld: joint '%.60s' (%s) kept a gap of %.3g m", (long long)report->step,
-                 joint.name ? joint.name : "?", abd_joint_kind_name(joint.kind), report->joint_residual);
-  else if (blocked)
-    progress_say(&session->progress, "step %lld: contact holds a kinematic body %.3g m back from its target%s"
-                 " (said once)", (long long)report->step, report->target_error, who);
-  else
-    progress_say(&session->progress, "step %lld did not converge: %s after %d iterations%s; residual %.3g m/s%s",
-                 (long long)report->step, abd_outcome_name(report->outcome), report->iterations, who, report->residual,
-                 *count == MOST_LINES ? "; further ones are not printed, see abd info" : "");
-}
-
-static bool record_step(Session *session, const AbdStepReport *report) {
+bool session_record(Session *session, const AbdStepReport *report) {
   Run *run = session->run;
   const AbdWorld *world = session->world;
   bool frame = report->step % session->every == 0 || report->step == session->target;
@@ -97,11 +70,14 @@ static int step_once(Session *session) {
   if (abd_world_step(session->world, &report) != ABD_OK) {
     progress_say(&session->progress, "abd run: %s: step %lld: %s", session->source,
                  (long long)abd_world_step_count(session->world) + 1, abd_world_error(session->world));
+    trouble_failed_step(session);
     return EXIT_FAILED;
   }
-  if (!record_step(session, &report)) return disk_failure(session, report.step);
+  if (!session_record(session, &report)) return disk_failure(session, report.step);
   progress_step(&session->progress, &report);
-  if (report.outcome != ABD_CONVERGED) say_outcome(session, &report);
+  if (report.outcome != ABD_CONVERGED) trouble_in_step(session, &report);
+  trouble_if_crawling(session, &report);
+  memcpy(session->nearest, report.nearest, sizeof session->nearest);
   return EXIT_GOOD;
 }
 
@@ -110,6 +86,7 @@ static int step_all(Session *session) {
   int64_t first = abd_world_step_count(session->world);
   progress_start(&session->progress, first, session->target, abd_world_settings(session->world).dt,
                  session->options.quiet);
+  session->progress.world = session->world;
   while (code == EXIT_GOOD && !interrupted && abd_world_step_count(session->world) < session->target)
     code = step_once(session);
   progress_end(&session->progress);
@@ -123,6 +100,7 @@ static void print_next(const Session *session, const RunFacts *facts) {
     printf("WARNING: %lld steps did not converge; see the report table, or: abd export %s --reports -o reports.csv\n",
            (long long)facts->summary.not_converged, session->path);
   printf("Next:\n  abd verify %s\n  abd export %s -o picture.png\n", session->path, session->path);
+  if (page_present() && view_server_present()) printf("  abd view %s\n", session->path);
 }
 
 static int sum_up(Session *session, int code) {

@@ -2,6 +2,9 @@
 #define _GNU_SOURCE
 #include "session.h"
 
+#include "slow.h"
+#include "trouble.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
@@ -12,11 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
+static const char *command_name = "run"; /* the command on whose behalf it speaks */
+
 static int fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static int fail(int code, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  fprintf(stderr, "abd run: ");
+  fprintf(stderr, "abd %s: ", command_name);
   vfprintf(stderr, format, list);
   fputc('\n', stderr);
   va_end(list);
@@ -64,6 +69,11 @@ static void print_notes(const Session *session) {
   if (!session->options.quiet && count > MOST_NOTES) fprintf(stderr, "note: and %d more\n", count - MOST_NOTES);
 }
 
+static void print_warning(void *user, const char *sentence) {
+  (void)user;
+  fprintf(stderr, "warning: %s\n", sentence);
+}
+
 static int build_world(Session *session) {
   SceneError error;
   if (!scene_body_count(session->scene))
@@ -71,7 +81,10 @@ static int build_world(Session *session) {
   session->world = scene_build(session->scene, (int)fmin((double)session->options.threads, 4096), &error);
   if (!session->world) return fail(EXIT_BAD_INPUT, "%s: %s", session->source, error.text);
   AbdStatus status = abd_world_start(session->world);
-  return status == ABD_OK ? EXIT_GOOD : fail(code_of(status), "%s: %s", session->source, abd_world_error(session->world));
+  if (status == ABD_OK) return EXIT_GOOD;
+  int code = fail(code_of(status), "%s: %s", session->source, abd_world_error(session->world));
+  if (status == ABD_ERROR_CROSSING) trouble_at_start(session);
+  return code;
 }
 
 static int64_t steps_wanted(const Session *session, int64_t otherwise) {
@@ -102,12 +115,12 @@ static bool write_settings(Run *run, const AbdWorld *world) {
   double up[3] = {0, 0, 1};
   for (int k = 0; g > 0 && k < 3; k++) up[k] = def.gravity[k] != 0 ? -def.gravity[k] / g : 0;
   const AbdContactDef *c = &def.contact;
-  json_t *o = json_pack("{s:f, s:[f, f, f], s:s, s:{s:f, s:f, s:f, s:f, s:f, s:i, s:b}, s:{s:i, s:f}}", "dt", def.dt,
+  json_t *o = json_pack("{s:f, s:[f, f, f], s:s, s:{s:f, s:f, s:f, s:f, s:f, s:i, s:b}, s:{s:i, s:f, s:s}}", "dt", def.dt,
                         "gravity", def.gravity[0], def.gravity[1], def.gravity[2], "integrator", integrator[def.integrator],
                         "contact", "range", c->range, "separation", c->separation, "stiffness", c->stiffness, "friction",
                         c->friction, "friction_speed", c->friction_speed, "friction_iterations", c->friction_iterations,
                         "friction_anchors", c->friction_anchors, "solver", "max_iterations", def.solver.max_iterations,
-                        "tolerance", def.solver.tolerance);
+                        "tolerance", def.solver.tolerance, "linear", def.solver.linear == ABD_LINEAR_CHOLMOD ? "cholmod" : "block");
   char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
   bool good = run_write_meta(run, "dt", dt) && write_vector(run, "gravity", def.gravity) && write_vector(run, "up", up) &&
               run_write_meta(run, "settings", text ? text : "{}");
@@ -175,6 +188,7 @@ static int begin_run(Session *session, const TextList *operand) {
   session->contacts = session->options.contacts;
   int code = build_world(session);
   if (code != EXIT_GOOD) return code;
+  if (!session->options.quiet) slow_warn(session->world, print_warning, NULL);
   size_t length;
   const char *text = scene_text(session->scene, &length);
   if (!text) return fail(EXIT_FAILED, "out of memory for the scene's text");
@@ -279,6 +293,7 @@ static char *default_path(const Scene *scene) {
 
 int session_open(Session *session, const TextList *operand) {
   const RunOptions *o = &session->options;
+  if (o->argc) command_name = o->argv[0];
   bool run_named = operand->count == 1 && session_is_run_path(operand->text[0]);
   if (operand->count && !run_named) {
     SceneError error;

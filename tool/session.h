@@ -27,12 +27,17 @@ typedef struct Session {
   int64_t target, every;
   bool contacts;
   int64_t not_converged, blocked; /* steps of this process */
+  int64_t slow_steps;            /* in a row, up to now */
+  bool crawl_said;
+  AbdBodyId nearest[2];          /* of the last step */
   Progress progress;
 } Session;
 
 bool session_is_run_path(const char *path);
 /* Loads or resumes, and publishes a new run with frame 0. Prints what is wrong and returns an exit code. */
 int session_open(Session *session, const TextList *operand);
+/* One transaction with the step that was just made. */
+bool session_record(Session *session, const AbdStepReport *report);
 void session_close(Session *session); /* takes a half-open one */
 
 #endif

@@ -39,7 +39,7 @@ AbdStatus abd_joint_set_drive(AbdWorld *world, AbdJointId joint, const AbdDrive 
   if (model_check_drive(j, drive, error)) return error->status;
   if (!world->started && abd_world_start(world) != ABD_OK) return world->error.status;
   JointState *s = &world->state.joint[joint.id - 1];
-  if (s->drive.kind != drive->kind) s->drive_lag = 0;
+  if (s->drive.kind != drive->kind) s->hold = 0;
   s->drive.kind = drive->kind;
   s->drive.target = drive->target;
   s->drive.max_effort = drive->max_effort;

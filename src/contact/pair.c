@@ -9,12 +9,15 @@ void pair_destroy(Pair *pair) {
   mem_free(pair->contact);
   mem_free(pair->friction);
   mem_free(pair->moments);
+  mem_free(pair->ref_vertex[0]);
+  mem_free(pair->ref_vertex[1]);
   memset(pair, 0, sizeof *pair);
 }
 
 void pair_order(const Model *model, int *a, int *b) {
   const Mesh *x = &model->mesh[model->body[*a].mesh], *y = &model->mesh[model->body[*b].mesh];
-  bool swap = y->half_space != x->half_space ? x->half_space : x->radius > y->radius || (x->radius == y->radius && *a < *b);
+  bool larger = x->radius > y->radius || (x->radius == y->radius && *a < *b);
+  bool swap = y->half_space != x->half_space ? x->half_space : mesh_soft(x) != mesh_soft(y) ? mesh_soft(y) : mesh_soft(x) ? *a < *b : larger;
   if (swap) {
     int t = *a;
     *a = *b;
@@ -22,14 +25,19 @@ void pair_order(const Model *model, int *a, int *b) {
   }
 }
 
+/* All corners of the box at once: every pair asks for this in every iteration, most of them for nothing else. */
 double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1) {
-  Affine d = affine_sub(*t1, *t0);
+  typedef double Lanes __attribute__((vector_size(64)));
+  const Affine d = affine_sub(*t1, *t0);
+  const Vec3 lo = a->box.lo, hi = a->box.hi;
+  const Lanes x = {lo.x, hi.x, lo.x, hi.x, lo.x, hi.x, lo.x, hi.x}, y = {lo.y, lo.y, hi.y, hi.y, lo.y, lo.y, hi.y, hi.y};
+  const Lanes z = {lo.z, lo.z, lo.z, lo.z, hi.z, hi.z, hi.z, hi.z};
+  Lanes u = d.n[0].x + x * d.n[1].x + y * d.n[2].x + z * d.n[3].x;
+  Lanes v = d.n[0].y + x * d.n[1].y + y * d.n[2].y + z * d.n[3].y;
+  Lanes w = d.n[0].z + x * d.n[1].z + y * d.n[2].z + z * d.n[3].z;
+  Lanes m = u * u + v * v + w * w;
   double largest = 0;
-  for (int k = 0; k < 8; k++) {
-    Vec3 corner = vec3(k & 1 ? a->box.hi.x : a->box.lo.x, k & 2 ? a->box.hi.y : a->box.lo.y, k & 4 ? a->box.hi.z : a->box.lo.z);
-    double m = norm_sq(affine_point(&d, corner));
-    if (m > largest) largest = m;
-  }
+  for (int k = 0; k < 8; k++) largest = most(m[k], largest);
   return sqrt(largest);
 }
 

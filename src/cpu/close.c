@@ -78,6 +78,7 @@ static double correct(Cpu *cpu, Step *step) {
 bool cpu_close(Backend *base, Step *step) {
   Cpu *cpu = (Cpu *)base;
   const Linkage *l = &cpu->model->linkage;
+  double t0 = clock_now();
   for (int round = 0; round < MAX_ROUNDS; round++) {
     double turn = correct(cpu, step);
     if (turn < 0) return false;
@@ -91,5 +92,6 @@ bool cpu_close(Backend *base, Step *step) {
     }
     if (!again) break;
   }
+  step->report->seconds[ABD_STAGE_SOLVE] += clock_now() - t0;
   return true;
 }

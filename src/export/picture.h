@@ -1,31 +1,40 @@
-/* Pictures of a frame without a display: a small software rasteriser, and PNG files through libpng where it is present.
+/* Pictures of a frame without a display: a small software renderer, and PNG files through libpng where it is present.
  *
- * Triangles are cut at the near plane, filled into a depth buffer with 2x2 samples per pixel, and shaded once per visible
- * sample: one sun with a shadow map, light from the sky, a checker on the ground, a gradient behind.
- * Tested in tests/test_record.c. */
+ * Triangles are cut at the near plane, filled into a depth buffer with eight samples per pixel, and shaded once per
+ * triangle seen in a pixel: one sun with a shadow map, a sky whose light bodies keep from each other (the same maps from
+ * many directions), smooth normals up to creases, a checker on the ground. The same bits for any number of threads.
+ * Tested in tests/test_record.c and tests/test_export.c. */
 #ifndef ABD_EXPORT_PICTURE_H
 #define ABD_EXPORT_PICTURE_H
 
 #include "record/run.h"
 
 typedef struct PictureView {
-  int width, height;       /* pixels */
+  int width, height;         /* pixels */
   double azimuth, elevation; /* degrees: where the camera stands, around the up axis and above the horizon */
-  double zoom;             /* 1 shows all dynamic bodies; 2 is twice as near */
-  double center[3], radius; /* the ball that is shown; see picture_frame_all */
+  double zoom;               /* 1 shows all dynamic bodies; 2 is twice as near */
+  double center[3], radius;  /* the ball that is shown; see picture_frame */
+  double distance;           /* [m] of the camera from the centre; 0: as far as shows the ball */
 } PictureView;
 
 typedef struct Picture {
   int width, height;
-  unsigned char *rgb;      /* [3 width height], rows from the top */
+  unsigned char *rgb;        /* [3 width height], rows from the top */
 } Picture;
 
+/* What pictures of one scene share. It keeps the scene's pointers. */
+typedef struct PictureModel PictureModel;
+PictureModel *picture_model_create(const RunScene *scene); /* NULL when out of memory */
+void picture_model_destroy(PictureModel *model);           /* NULL is fine */
+
 PictureView picture_default_view(void);
-/* Sets center and radius to show the dynamic bodies of all given poses (12 numbers per body each), without those few
- * that flew far away; all bodies where none is dynamic. */
-bool picture_frame_all(PictureView *view, const RunScene *scene, const double *const *nodes, size_t frame_count);
-/* False when out of memory. */
-bool picture_draw(Picture *picture, const PictureView *view, const RunScene *scene, const double *nodes);
+/* Sets center, radius and distance to show bodies in all given poses (12 numbers per body each), seen from azimuth and
+ * elevation: the chosen ones ([body_count], NULL for none named), else the dynamic ones without those few that flew far
+ * away, else all. False when out of memory. */
+bool picture_frame(PictureView *view, const RunScene *scene, const double *const *nodes, size_t frame_count,
+                   const bool *chosen);
+/* False when out of memory. The picture may be drawn again into the same struct; it starts zeroed. */
+bool picture_draw(Picture *picture, const PictureView *view, PictureModel *model, const double *nodes);
 void picture_destroy(Picture *picture);
 /* Whether this build can write PNG; PPM it always can. */
 bool picture_has_png(void);

@@ -1,30 +1,18 @@
 /* OBJ and PLY of one frame. See shape_file.h. */
 #include "export/out_file.h"
+#include "export/pose.h"
+#include "export/wire.h"
 
-#include <stdlib.h>
-
-static void pose_point(const double *n, const double *X, double x[3]) {
-  for (int k = 0; k < 3; k++) x[k] = n[k] + n[3 + k] * X[0] + n[6 + k] * X[1] + n[9 + k] * X[2];
-}
-
-/* Wires: edges with an end that no triangle uses. Calls visit for each; a mesh of triangles alone has none. */
-static bool visit_wires(const RunMesh *mesh, void (*visit)(void *user, const uint32_t edge[2]), void *user) {
-  unsigned char *used = calloc(mesh->vertex_count + 1, 1);
-  if (!used) return false;
-  for (size_t k = 0; k < 3 * mesh->triangle_count; k++) used[mesh->triangle[k]] = 1;
-  for (size_t k = 0; k < mesh->edge_count; k++) {
-    const uint32_t *edge = mesh->edge + 2 * k;
-    if (edge[0] != edge[1] && !(used[edge[0]] && used[edge[1]])) visit(user, edge);
+static bool write_obj_wires(FILE *file, const RunMesh *mesh, size_t base) {
+  WireList wires;
+  if (!wires_find(mesh, &wires)) return false;
+  for (size_t k = 0; k < wires.count; k++) {
+    const uint32_t *edge = wires.edge[k];
+    if (edge[0] == edge[1]) fprintf(file, "p %zu\n", base + edge[0]);
+    else fprintf(file, "l %zu %zu\n", base + edge[0], base + edge[1]);
   }
-  free(used);
+  wires_free(&wires);
   return true;
-}
-
-typedef struct WireOut { FILE *file; size_t base, count; } WireOut;
-
-static void write_obj_wire(void *user, const uint32_t edge[2]) {
-  WireOut *out = user;
-  fprintf(out->file, "l %zu %zu\n", out->base + edge[0], out->base + edge[1]);
 }
 
 bool export_obj(const RunScene *scene, const RunFrame *frame, const char *path, ExportError *error) {
@@ -45,7 +33,7 @@ bool export_obj(const RunScene *scene, const RunFrame *frame, const char *path, 
       const uint32_t *t = mesh->triangle + 3 * k;
       fprintf(out.file, "f %zu %zu %zu\n", base + t[0], base + t[1], base + t[2]);
     }
-    good = visit_wires(mesh, write_obj_wire, &(WireOut){out.file, base, 0});
+    good = write_obj_wires(out.file, mesh, base);
     base += mesh->vertex_count;
   }
   return out_close(&out, good, error);
@@ -53,15 +41,24 @@ bool export_obj(const RunScene *scene, const RunFrame *frame, const char *path, 
 
 /* ---- PLY ---- */
 
-static void count_wire(void *user, const uint32_t edge[2]) {
-  (void)edge;
-  ((WireOut *)user)->count++;
-}
-
-static void write_ply_wire(void *user, const uint32_t edge[2]) {
-  WireOut *out = user;
-  uint32_t pair[2] = {(uint32_t)out->base + edge[0], (uint32_t)out->base + edge[1]};
-  fwrite(pair, sizeof pair, 1, out->file);
+/* Counts the wires that join two vertices, or writes them where file is given. */
+static bool ply_wires(FILE *file, const RunScene *scene, size_t *count) {
+  uint32_t base = 0;
+  *count = 0;
+  for (size_t b = 0; b < scene->body_count; b++) {
+    const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
+    WireList wires;
+    if (!wires_find(mesh, &wires)) return false;
+    for (size_t k = 0; k < wires.count; k++) {
+      uint32_t pair[2] = {base + wires.edge[k][0], base + wires.edge[k][1]};
+      if (pair[0] == pair[1]) continue;
+      ++*count;
+      if (file) fwrite(pair, sizeof pair, 1, file);
+    }
+    base += (uint32_t)mesh->vertex_count;
+    wires_free(&wires);
+  }
+  return true;
 }
 
 static void write_ply_vertices(FILE *file, const RunScene *scene, const RunFrame *frame) {
@@ -92,36 +89,24 @@ static void write_ply_faces(FILE *file, const RunScene *scene) {
   }
 }
 
-static bool write_ply_wires(FILE *file, const RunScene *scene) {
-  WireOut out = {.file = file};
-  for (size_t b = 0; b < scene->body_count; b++) {
-    const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
-    if (!visit_wires(mesh, write_ply_wire, &out)) return false;
-    out.base += mesh->vertex_count;
-  }
-  return true;
-}
-
 bool export_ply(const RunScene *scene, const RunFrame *frame, const char *path, ExportError *error) {
   OutFile out;
   if (!out_open(&out, path, error)) return false;
-  size_t vertices = 0, triangles = 0;
-  WireOut wires = {0};
-  bool good = true;
+  size_t vertices = 0, triangles = 0, wires;
+  bool good = ply_wires(NULL, scene, &wires);
   for (size_t b = 0; b < scene->body_count; b++) {
     const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
     vertices += mesh->vertex_count, triangles += mesh->triangle_count;
-    good = good && visit_wires(mesh, count_wire, &wires);
   }
   fprintf(out.file, "ply\nformat binary_little_endian 1.0\ncomment abd %s, step %lld, time %.9g s\n", abd_version(),
           (long long)frame->step, frame->time);
   fprintf(out.file, "element vertex %zu\nproperty double x\nproperty double y\nproperty double z\nproperty uchar red\n"
                     "property uchar green\nproperty uchar blue\nproperty int body\n", vertices);
   fprintf(out.file, "element face %zu\nproperty list uchar uint vertex_indices\n", triangles);
-  if (wires.count) fprintf(out.file, "element edge %zu\nproperty uint vertex1\nproperty uint vertex2\n", wires.count);
+  if (wires) fprintf(out.file, "element edge %zu\nproperty uint vertex1\nproperty uint vertex2\n", wires);
   fprintf(out.file, "end_header\n");
   write_ply_vertices(out.file, scene, frame);
   write_ply_faces(out.file, scene);
-  good = good && (!wires.count || write_ply_wires(out.file, scene));
+  good = good && (!wires || ply_wires(out.file, scene, &wires));
   return out_close(&out, good, error);
 }

@@ -1,4 +1,4 @@
-/* Frames as geometry and tables: OBJ and PLY of the posed meshes, CSV of poses and of step reports.
+/* Frames as geometry and tables: OBJ and PLY of the posed meshes, CSV of poses, step reports, contacts and joints.
  * Each writes a whole file or none: on failure the file is removed and error holds a sentence.
  * Tested in tests/test_record.c. */
 #ifndef ABD_EXPORT_SHAPE_FILE_H
@@ -15,8 +15,8 @@ bool export_ply(const RunScene *scene, const RunFrame *frame, const char *path, 
 bool export_poses_csv(Run *run, const RunScene *scene, const int64_t *steps, size_t step_count, const char *path,
                       ExportError *error);
 bool export_reports_csv(Run *run, const char *path, ExportError *error);
-
-/* Rotation nearest to the 3x3 part of nodes times axes^T, as a quaternion w x y z with w >= 0. */
-void export_quaternion(const double nodes[12], const double axes[9], double q[4]);
+/* Contacts or joints of the given steps, and how many rows they were. */
+bool export_table_csv(Run *run, RunTable table, const int64_t *steps, size_t step_count, const char *path, size_t *rows,
+                      ExportError *error);
 
 #endif

@@ -4,52 +4,10 @@
  * rotation R nearest to A axes^T the mesh's own frame stands at p - A axes^T origin, turned by R: the same meaning as
  * position and rotation in a scene. */
 #include "export/out_file.h"
+#include "export/pose.h"
 
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
-
-/* A <- (A + A^-T) / 2 converges to the rotation of the polar decomposition; A is near it already. Column-major. */
-static void nearest_rotation(double a[9]) {
-  for (int round = 0; round < 20; round++) {
-    double c[9]; /* cofactors: A^-T = c / det */
-    for (int j = 0; j < 3; j++) {
-      const double *u = a + 3 * ((j + 1) % 3), *v = a + 3 * ((j + 2) % 3);
-      c[3 * j] = u[1] * v[2] - u[2] * v[1], c[3 * j + 1] = u[2] * v[0] - u[0] * v[2], c[3 * j + 2] = u[0] * v[1] - u[1] * v[0];
-    }
-    double det = a[0] * c[0] + a[1] * c[1] + a[2] * c[2], change = 0;
-    if (det == 0) return;
-    for (int k = 0; k < 9; k++) {
-      double next = 0.5 * (a[k] + c[k] / det);
-      change = fmax(change, fabs(next - a[k]));
-      a[k] = next;
-    }
-    if (change < 1e-16) return;
-  }
-}
-
-/* m = A axes^T, column-major. */
-static void turn_to_file_axes(const double nodes[12], const double axes[9], double m[9]) {
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) {
-      m[3 * j + i] = 0;
-      for (int k = 0; k < 3; k++) m[3 * j + i] += nodes[3 + 3 * k + i] * axes[3 * k + j];
-    }
-}
-
-void export_quaternion(const double nodes[12], const double axes[9], double q[4]) {
-  double m[9];
-  turn_to_file_axes(nodes, axes, m);
-  nearest_rotation(m);
-  double r[4] = {1 + m[0] + m[4] + m[8], 1 + m[0] - m[4] - m[8], 1 - m[0] + m[4] - m[8], 1 - m[0] - m[4] + m[8]};
-  int big = 0; /* 4 q_big^2 is the largest: no cancellation */
-  for (int k = 1; k < 4; k++) big = r[k] > r[big] ? k : big;
-  double x = m[5] - m[7], y = m[6] - m[2], z = m[1] - m[3], xy = m[1] + m[3], xz = m[2] + m[6], yz = m[5] + m[7];
-  double column[4][4] = {{r[0], x, y, z}, {x, r[1], xy, xz}, {y, xy, r[2], yz}, {z, xz, yz, r[3]}};
-  double length = 0;
-  for (int k = 0; k < 4; k++) length += column[big][k] * column[big][k];
-  length = copysign(sqrt(length), column[big][0]);
-  for (int k = 0; k < 4; k++) q[k] = column[big][k] / length;
-}
 
 /* A name may hold commas and quotes. */
 static void write_text(FILE *file, const char *text) {
@@ -69,7 +27,7 @@ static void write_pose(FILE *file, const RunScene *scene, const RunFrame *frame,
   const double *n = frame->nodes + 12 * b, *origin = scene->mesh[scene->body[b].mesh].origin;
   const double *axes = scene->mesh[scene->body[b].mesh].axes;
   double m[9], q[4];
-  turn_to_file_axes(n, axes, m);
+  pose_file_axes(n, axes, m);
   export_quaternion(n, axes, q);
   fprintf(file, "%lld,%.17g,%zu,", (long long)frame->step, frame->time, b + 1);
   write_text(file, scene->body[b].name);
@@ -117,6 +75,44 @@ bool export_reports_csv(Run *run, const char *path, ExportError *error) {
   for (size_t k = 0; run_report_column(k); k++) fprintf(out.file, k ? ",%s" : "%s", run_report_column(k));
   fputc('\n', out.file);
   if (run_visit_reports(run, write_row, out.file)) return out_close(&out, true, error);
+  out_close(&out, false, error);
+  snprintf(error->text, sizeof error->text, "%s", run_error(run));
+  return false;
+}
+
+/* ---- Contacts and joints ---- */
+
+typedef struct RowFilter {
+  FILE *file;
+  const int64_t *step;
+  size_t step_count, rows;
+  bool header_done;
+} RowFilter;
+
+static int compare_step(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static void write_chosen(void *user, size_t count, const char *const *text) {
+  RowFilter *filter = user;
+  int64_t step = strtoll(text[0], NULL, 10);
+  if (filter->header_done) {
+    if (!bsearch(&step, filter->step, filter->step_count, sizeof step, compare_step)) return;
+    filter->rows++;
+  }
+  filter->header_done = true;
+  write_row(filter->file, count, text);
+}
+
+bool export_table_csv(Run *run, RunTable table, const int64_t *steps, size_t step_count, const char *path, size_t *rows,
+                      ExportError *error) {
+  OutFile out;
+  if (!out_open(&out, path, error)) return false;
+  RowFilter filter = {out.file, steps, step_count, 0, false};
+  bool good = run_visit_table(run, table, write_chosen, &filter);
+  *rows = filter.rows;
+  if (good) return out_close(&out, true, error);
   out_close(&out, false, error);
   snprintf(error->text, sizeof error->text, "%s", run_error(run));
   return false;

@@ -9,6 +9,7 @@
 
 #include "linear/block_kernel.h"
 #include "linear/block_pattern.h"
+#include "linear/cholmod_factor.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -27,6 +28,7 @@ struct BlockCholesky {
   int64_t value_capacity;
   void *map_memory;
   int map_capacity;
+  CholmodFactor *cholmod; /* does the work where it can; NULL: never */
 };
 
 /* Columns first..last, done one after the other. */
@@ -46,8 +48,14 @@ typedef struct Crew {
 
 BlockCholesky *block_cholesky_create(void) { return mem_zeroed(1, sizeof(BlockCholesky)); }
 
+bool block_cholesky_use_cholmod(BlockCholesky *solver) {
+  if (!solver->cholmod) solver->cholmod = cholmod_factor_create();
+  return solver->cholmod;
+}
+
 void block_cholesky_destroy(BlockCholesky *solver) {
   if (!solver) return;
+  cholmod_factor_destroy(solver->cholmod);
   block_pattern_free(&solver->pattern);
   mem_free(solver->value_memory);
   mem_free(solver->map_memory);
@@ -77,6 +85,7 @@ static bool reserve_maps(BlockCholesky *solver, int count) {
 
 bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int edge_count, const int (*edge)[2]) {
   if (block_pattern_matches(&solver->pattern, n, size, edge_count, edge)) return true;
+  if (solver->cholmod) cholmod_factor_forget(solver->cholmod);
   if (!block_pattern_build(&solver->pattern, n, size, edge_count, edge)) return false;
   if (reserve_values(solver) && reserve_maps(solver, n)) return true;
   block_pattern_free(&solver->pattern);
@@ -219,6 +228,7 @@ static int useful_threads(const BlockPattern *p, int threads) {
 
 int block_cholesky_factor(BlockCholesky *solver, int threads) {
   if (!solver->pattern.n) return 0;
+  if (solver->cholmod && cholmod_factor_compute(solver->cholmod, &solver->pattern, solver->values)) return 0;
   threads = useful_threads(&solver->pattern, threads);
   Task all = {0, solver->pattern.n - 1};
   Crew crew = {.solver = solver, .maps = solver->map_memory, .task = &all, .task_count = 1};
@@ -263,6 +273,10 @@ static void solve_backward(const BlockCholesky *solver) {
 
 void block_cholesky_solve(const BlockCholesky *solver, const double *b, double *x) {
   const BlockPattern *p = &solver->pattern;
+  if (solver->cholmod && cholmod_factor_ready(solver->cholmod)) {
+    cholmod_factor_solve(solver->cholmod, p->unknown_count, b, x);
+    return;
+  }
   for (int c = 0; c < p->n; c++)
     memcpy(solver->work + p->unknown_at[c], b + p->caller_at[c], (size_t)p->size[c] * sizeof(double));
   solve_forward(solver);

@@ -12,6 +12,9 @@ typedef struct BlockCholesky BlockCholesky;
 
 BlockCholesky *block_cholesky_create(void); /* NULL when memory is out */
 void block_cholesky_destroy(BlockCholesky *solver);
+/* From now on CHOLMOD factors and solves, but for matrices that are not positive definite. False when memory is out or this
+ * build has none (cholmod_factor_built). */
+bool block_cholesky_use_cholmod(BlockCholesky *solver);
 
 /* n blocks of size[i]; edge k couples blocks edge[k][0] != edge[k][1]; no edge twice. False when memory is out. */
 bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int edge_count, const int (*edge)[2]);

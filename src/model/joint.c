@@ -96,6 +96,7 @@ AbdStatus model_check_drive(const Joint *j, const AbdDrive *d, AbdError *error) 
 }
 
 static AbdStatus check_numbers(const AbdJointDef *d, const char *name, AbdError *error) {
+  bool given_b = !isnan(d->point_b[0]);
   const struct { const char *what; double value; bool negative; } number[] = {
     {"stiffness", d->stiffness, false}, {"damping", d->damping, false}, {"friction", d->friction, false}, {"rest", d->rest, true},
     {"pitch", d->pitch, true}, {"ratio", d->ratio, true}, {"length", d->length, true}};
@@ -105,6 +106,8 @@ static AbdStatus check_numbers(const AbdJointDef *d, const char *name, AbdError 
                    number[i].negative ? "finite number" : "number >= 0");
   for (int k = 0; k < 3; k++) {
     if (!(fabs(d->point[k]) < 1e30)) return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": point[%d] is %g, expected a finite number below 1e30", name, k, d->point[k]);
+    if (!(given_b ? fabs(d->point_b[k]) < 1e30 : isnan(d->point_b[k])))
+      return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": point_b[%d] is %g, expected three finite numbers below 1e30 or none", name, k, d->point_b[k]);
     if (!isfinite(d->axis[k]) || !isfinite(d->axis_b[k])) return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": axis[%d] is not finite", name, k);
   }
   if ((d->kind == ABD_JOINT_SCREW && d->pitch == 0) || (d->kind == ABD_JOINT_GEAR && d->ratio == 0))

@@ -37,7 +37,8 @@ typedef struct Joint {
 typedef struct JointState {
   double angle;              /* unwrapped */
   double force[JOINT_ROWS];  /* [N] that keeps the equations that are not linear */
-  double stick, drive_lag;   /* how far behind the coordinate dry friction sticks, ahead of it a speed drive is */
+  double stick;              /* how far behind the coordinate dry friction sticks */
+  double hold;               /* [N m or N] what a speed drive gives where the speed is right */
   double stiffening;         /* of the stops' barriers, >= 1 */
   AbdDrive drive;
 } JointState;

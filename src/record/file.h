@@ -37,6 +37,8 @@ void *run_bytes(Run *run, size_t size);
 bool run_create_report_table(Run *run);
 bool run_create_joint_tables(Run *run);
 bool run_write_joint_defs(Run *run, const AbdWorld *world);
+/* Calls visit for every row that a statement gives. */
+bool run_visit_statement(Run *run, sqlite3_stmt *statement, RunVisit visit, void *user);
 const char *run_motion_name(AbdMotion motion);
 
 #endif

@@ -54,6 +54,7 @@ static const Field field[] = {
   REAL_AT("contact", energy[ABD_TERM_CONTACT]),
   REAL_AT("friction", energy[ABD_TERM_FRICTION]),
   REAL_AT("joint", energy[ABD_TERM_JOINT]),
+  REAL_AT("soft", energy[ABD_TERM_SOFT]),
   REAL_AT("momentum_x", momentum[0]),
   REAL_AT("momentum_y", momentum[1]),
   REAL_AT("momentum_z", momentum[2]),
@@ -74,7 +75,7 @@ static const char *const extra[] = {"outcome", "converged", "seconds", "hash"};
 static const char *const extra_type[] = {"TEXT", "INTEGER", "REAL", "INTEGER"};
 enum { EXTRA_COUNT = sizeof extra / sizeof extra[0], COLUMN_COUNT = FIELD_COUNT + EXTRA_COUNT };
 
-_Static_assert(ABD_STAGE_COUNT == 7 && ABD_TERM_COUNT == 6, "a new stage or term needs its column");
+_Static_assert(ABD_STAGE_COUNT == 7 && ABD_TERM_COUNT == 7, "a new stage or term needs its column");
 
 const char *run_report_column(size_t index) {
   if (index < FIELD_COUNT) return field[index].name;
@@ -142,7 +143,7 @@ bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash) {
   return run_finish(run, statement, "write a report");
 }
 
-bool run_visit_reports(Run *run, void (*visit)(void *user, size_t count, const char *const *text), void *user) {
+bool run_visit_reports(Run *run, RunVisit visit, void *user) {
   sqlite3_stmt *statement = run_prepare(run, "SELECT * FROM report ORDER BY step");
   if (!statement) return false;
   if (sqlite3_column_count(statement) != COLUMN_COUNT) {
@@ -150,22 +151,9 @@ bool run_visit_reports(Run *run, void (*visit)(void *user, size_t count, const c
     return run_fail(run, RUN_BAD_FILE, "%s: the report table has not the %d columns of format %d", run->path,
                     COLUMN_COUNT, RUN_FORMAT_VERSION);
   }
-  int code;
-  while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-    char number[COLUMN_COUNT][32];
-    const char *text[COLUMN_COUNT];
-    for (int k = 0; k < COLUMN_COUNT; k++) {
-      text[k] = (const char *)sqlite3_column_text(statement, k);
-      if (!text[k]) text[k] = "";
-      if (sqlite3_column_type(statement, k) != SQLITE_FLOAT) continue;
-      snprintf(number[k], sizeof number[k], "%.17g", sqlite3_column_double(statement, k)); /* every bit */
-      text[k] = number[k];
-    }
-    visit(user, COLUMN_COUNT, text);
-  }
-  if (code != SQLITE_DONE) run_fail_sqlite(run, "read the reports");
+  bool good = run_visit_statement(run, statement, visit, user);
   sqlite3_finalize(statement);
-  return code == SQLITE_DONE;
+  return good;
 }
 
 /* ---- Summary ---- */

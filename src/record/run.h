@@ -52,6 +52,7 @@ bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash);
 bool run_write_contacts(Run *run, const AbdWorld *world); /* of the last step */
 bool run_write_joints(Run *run, const AbdWorld *world); /* readings as they are now; nothing where there are no joints */
 bool run_write_checkpoint(Run *run, const AbdWorld *world);
+bool run_rewind(Run *run, int64_t step); /* forgets every step after this one, in a transaction of its own */
 
 /* ---- Reading ---- */
 typedef struct RunMesh {
@@ -143,7 +144,25 @@ bool run_read_summary(Run *run, RunSummary *summary);
 
 /* Columns of the report table in order; NULL after the last. */
 const char *run_report_column(size_t index);
-/* Calls visit with the texts of one row of the report table after the other ("" for NULL). */
-bool run_visit_reports(Run *run, void (*visit)(void *user, size_t count, const char *const *text), void *user);
+/* One row's texts, "" for NULL. */
+typedef void (*RunVisit)(void *user, size_t count, const char *const *text);
+/* Calls visit for one row of the report table after the other. */
+bool run_visit_reports(Run *run, RunVisit visit, void *user);
+
+/* ---- Other tables ---- */
+typedef enum RunTable { RUN_TABLE_CONTACTS, RUN_TABLE_JOINTS } RunTable;
+/* The names of the columns first, then the rows; the first column is the step. */
+bool run_visit_table(Run *run, RunTable table, RunVisit visit, void *user);
+/* The contacts recorded with the frame of a step, malloc'ed. */
+bool run_read_contacts(Run *run, int64_t step, AbdContact **contact, size_t *count);
+/* Reports as numbers, NaN for NULL and for texts: at most limit rows after a step, with the columns this file has.
+ * value and name are malloc'ed: value[row * column_count + column]; name is one text per column, NULL-ended. */
+typedef struct RunNumbers {
+  char **name;
+  double *value;
+  size_t row_count, column_count;
+} RunNumbers;
+bool run_read_reports(Run *run, int64_t after_step, size_t limit, RunNumbers *numbers);
+void run_numbers_destroy(RunNumbers *numbers);
 
 #endif

@@ -10,7 +10,7 @@ enum { BALL, HINGE };
 enum { COIL, LINE };
 static const GalleryKey chain_key[] = {
   {"links", "how many", 1000, 1, 1e6, true, NULL},
-  {"joint", "between links", BALL, 0, 1, true, joint_words},
+  {"joint", "between links", HINGE, 0, 1, true, joint_words},
   {"layout", "coiled above posts, or a straight line held at one end", COIL, 0, 1, true, layout_words},
   {"sides", "of a capsule", 8, 4, 64, true, NULL},
   {0},
@@ -74,7 +74,7 @@ static void write_obstacles(GalleryWriter *w) {
 
 static void make_chain(GalleryWriter *w, const double *v) {
   int links = (int)v[LINKS];
-  writer_settings(w, 0.01, 10, 1e-3, 0.3);
+  writer_settings(w, 0.01, 10, 3e-3, 0.3);
   writer_section(w, "materials");
   writer_material(w, "rope", 1000, "#e8e2d0");
   writer_material(w, "red rope", 1000, "#c8553d");

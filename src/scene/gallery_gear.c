@@ -75,7 +75,7 @@ enum { GEARS, TORQUE, TRAIN_RESOLUTION };
 static const GalleryKey train_key[] = {
   {"gears", "how many", 28, 2, 200, true, NULL},
   {"torque", "on the first, the smallest [N m]", 2, -1000, 1000, false, NULL},
-  {"resolution", "pieces a flank is made of; 30 give 28 gears 2.46 million triangles", 6, 2, 100, true, NULL},
+  {"resolution", "pieces a flank is made of; 36 give 28 gears 2.46 million triangles", 6, 2, 100, true, NULL},
   {0},
 };
 

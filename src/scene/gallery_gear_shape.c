@@ -33,13 +33,15 @@ static double half_angle_at(const GearShape *g, double roll) {
 
 double gear_half_angle(const GearShape *g, double radius) { return half_angle_at(g, roll_angle(g, radius)); }
 
-/* The outline, counter-clockwise, and the rings of the surface from the lower end of the hub to the upper. */
+/* The outline, counter-clockwise, and the rings of the surface from the lower end of the hub to the upper. The toothed rings
+ * and the circle they come from have every point of the outline, those inside two for each tooth. */
 typedef struct GearRing { double radius, z; double outline; } GearRing; /* outline: share of the toothed outline, 0 = circle */
 typedef struct Gear {
   const GearShape *shape;
   double *radius, *angle; /* [count] of the outline */
   int count, per_tooth;
   GearRing *ring;
+  int *ring_segments;
   int ring_count;
 } Gear;
 
@@ -47,7 +49,7 @@ enum { FILLET_POINTS = 3 };
 
 /* One side of a tooth from the middle of the gap to the tip: radius and half angle; returns how many points. */
 static int half_tooth(const GearShape *g, double *radius, double *half) {
-  int n = 0, root_parts = 1 + g->resolution / 8;
+  int n = 0, root_parts = 1 + g->resolution / 10;
   double root = gear_root_radius(g), base = gear_base_radius(g), fillet = 0.2 * g->module, foot = root + fillet;
   double start = fmax(base, foot), first = roll_angle(g, start), last = roll_angle(g, gear_tip_radius(g));
   double foot_half = half_angle_at(g, first) + (start > foot ? 0.005 * (start - foot) / root : 0);
@@ -71,7 +73,7 @@ static int half_tooth(const GearShape *g, double *radius, double *half) {
 
 static bool make_outline(Gear *gear) {
   const GearShape *g = gear->shape;
-  int room = 16 + 2 * g->resolution, tip_parts = 1 + g->resolution / 6;
+  int room = 16 + 2 * g->resolution, tip_parts = 2 + g->resolution / 16 * 2;
   double *radius = malloc(2 * (size_t)room * sizeof *radius), *half = radius ? radius + room : NULL;
   if (!radius) return false;
   int n = half_tooth(g, radius, half);
@@ -96,13 +98,13 @@ static bool make_rings(Gear *gear) {
   const GearRing corner[] = {{hub, -1.6 * half, 0}, {hub, -0.5 * half, 0}, {fmax(rim - 0.3 * g->module, 1.2 * hub), -0.5 * half, 0},
                              {fmax(rim, 1.3 * hub), -half, 0}, {0, -half, 1}, {0, half, 1}};
   enum { CORNERS = sizeof corner / sizeof *corner };
-  const int parts[CORNERS - 1] = {1 + g->resolution / 30, 1 + g->resolution / 15, 1 + g->resolution / 40,
-                                  1 + g->resolution / 15, 1 + g->resolution / 12};
-  int lower = 0;
+  const int parts[CORNERS - 1] = {1, 1 + g->resolution / 15, 1, 1 + g->resolution / 10, 1 + g->resolution / 4};
+  int lower = 0, coarse = parts[0] + parts[1] + parts[2];
   for (int c = 0; c < CORNERS - 2; c++) lower += parts[c];
   gear->ring_count = 2 * lower + parts[CORNERS - 2] + 1;
   gear->ring = malloc((size_t)gear->ring_count * sizeof *gear->ring);
-  if (!gear->ring) return false;
+  gear->ring_segments = malloc((size_t)gear->ring_count * sizeof *gear->ring_segments);
+  if (!gear->ring || !gear->ring_segments) return false;
   int n = 0;
   for (int c = 0; c < CORNERS - 1; c++)
     for (int k = 0; k < parts[c]; k++) {
@@ -112,14 +114,16 @@ static bool make_rings(Gear *gear) {
                                    a->z + t * (b->z - a->z), a->outline + t * (b->outline - a->outline)};
     }
   for (int k = lower; k >= 0; k--) gear->ring[n++] = (GearRing){gear->ring[k].radius, -gear->ring[k].z, gear->ring[k].outline};
+  for (int k = 0; k < n; k++) gear->ring_segments[k] = k < coarse || k >= n - coarse ? 2 * g->teeth : gear->count;
   return true;
 }
 
 static void gear_point(const void *form, int ring, int segment, double x[3]) {
   const Gear *gear = form;
   const GearRing *r = &gear->ring[ring];
-  double radius = r->outline * gear->radius[segment] + (1 - r->outline) * r->radius;
-  x[0] = radius * cos(gear->angle[segment]), x[1] = radius * sin(gear->angle[segment]), x[2] = r->z;
+  int i = segment * (gear->count / gear->ring_segments[ring]);
+  double radius = r->outline * gear->radius[i] + (1 - r->outline) * r->radius;
+  x[0] = radius * cos(gear->angle[i]), x[1] = radius * sin(gear->angle[i]), x[2] = r->z;
 }
 
 bool part_gear(const GearShape *shape, MeshData *out) {
@@ -127,11 +131,12 @@ bool part_gear(const GearShape *shape, MeshData *out) {
   *out = (MeshData){0};
   bool ok = make_outline(&gear) && make_rings(&gear);
   if (ok) {
-    Loft loft = {.point = gear_point, .form = &gear, .ring_count = gear.ring_count, .segments = gear.count,
+    Loft loft = {.point = gear_point, .form = &gear, .ring_count = gear.ring_count, .ring_segments = gear.ring_segments,
                  .first = {0, 0, gear.ring[0].z}, .last = {0, 0, -gear.ring[0].z}};
     ok = shape_loft(&loft, out);
   }
   free(gear.radius);
   free(gear.ring);
+  free(gear.ring_segments);
   return ok;
 }

@@ -50,7 +50,8 @@ static void write_body(GalleryWriter *w, const double *v, int k, const double x[
 static void make_pile(GalleryWriter *w, const double *v) {
   const double cell = 0.205;
   int count = (int)v[COUNT];
-  double radius = fmax(0.45, 0.14 * cbrt(count)), height = 0.9 * radius, inside = fmax(0.1, 0.9 * radius - cell / 2);
+  double radius = fmax(0.45, 0.12 * cbrt(count)), height = 0.55 * radius;
+  double inside = fmax(0.1, 0.9 * radius - cell / 2);
   int across = 2 * (int)ceil(inside / cell) + 1;
   Dice d = {(uint64_t)v[SEED] + 54321};
   MeshData mesh;
@@ -64,7 +65,7 @@ static void make_pile(GalleryWriter *w, const double *v) {
   writer_item(w, "{ \"name\": \"bowl\", \"mesh\": \"bowl\", \"motion\": \"static\", \"color\": \"#8d99a6\", \"position\": [0, 0, 0.005] }");
   for (int k = 0, at = 0; k < count; at++) {
     double x[3] = {(at % across - across / 2) * cell, (at / across % across - across / 2) * cell,
-                   0.6 * height + cell * (1 + at / (across * across))};
+                   0.5 * height + cell * (1 + at / (across * across))};
     if (hypot(x[0], x[1]) > inside) continue;
     write_body(w, v, k++, x, &d);
   }

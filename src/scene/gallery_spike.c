@@ -38,28 +38,32 @@ static double field_height(double x, double y) {
   return field_spike * rise * rise + 0.18 * out * out;
 }
 
-/* A closed block: the field on a grid of cells x cells on top, straight sides, flat below. */
+/* The vertex of a grid of cells x cells at place k of its rim, counter-clockwise from above. */
+static uint32_t rim_vertex(uint32_t cells, uint32_t k) {
+  uint32_t side = k / cells % 4, i = k % cells, row = cells + 1;
+  const uint32_t vertex[4] = {i, i * row + cells, cells * row + cells - i, (cells - i) * row};
+  return vertex[side];
+}
+
+/* A closed block: the field on a grid on top, straight sides, flat below. */
 static bool field_mesh(int cells, MeshData *out) {
   const double size[2] = {field_size, field_size};
   const int n[2] = {cells, cells};
+  const uint32_t side = (uint32_t)cells, rim = 4 * side;
   if (!shape_grid(size, n, out)) return false;
   bool ok = true;
-  for (size_t i = 0; i < out->vertex_count; i++) out->vertex[3 * i + 2] = field_height(out->vertex[3 * i], out->vertex[3 * i + 1]);
-  uint32_t row = (uint32_t)cells + 1, rim = 4 * (uint32_t)cells, base = (uint32_t)out->vertex_count;
-  for (uint32_t pass = 0; ok && pass < 2; pass++) /* first the vertices below the rim, then the sides and the bottom */
-    for (uint32_t k = 0; ok && k < rim; k++) {
-      uint32_t index[2];
-      for (uint32_t next = 0; next < 2; next++) {
-        uint32_t at = (k + next) % rim, side = at / (uint32_t)cells, i = at % (uint32_t)cells, c = (uint32_t)cells;
-        uint32_t u = side == 0 ? i : side == 1 ? c : side == 2 ? c - i : 0, v = side == 0 ? 0 : side == 1 ? i : side == 2 ? c : c - i;
-        index[next] = v * row + u;
-      }
-      uint32_t low = base + k, low_next = base + (k + 1) % rim;
-      if (pass == 0) ok = mesh_add_vertex(out, out->vertex[3 * index[0]], out->vertex[3 * index[0] + 1], -0.2);
-      else ok = mesh_add_triangle(out, index[0], low, low_next) && mesh_add_triangle(out, index[0], low_next, index[1]) &&
-                mesh_add_triangle(out, base + rim, low_next, low);
-      if (pass == 0 && k == rim - 1) ok = ok && mesh_add_vertex(out, 0, 0, -0.2);
-    }
+  uint32_t base = (uint32_t)out->vertex_count;
+  for (uint32_t i = 0; i < base; i++) out->vertex[3 * i + 2] = field_height(out->vertex[3 * i], out->vertex[3 * i + 1]);
+  for (uint32_t k = 0; ok && k < rim; k++) {
+    const double *above = out->vertex + 3 * rim_vertex(side, k);
+    ok = mesh_add_vertex(out, above[0], above[1], -0.2);
+  }
+  ok = ok && mesh_add_vertex(out, 0, 0, -0.2);
+  for (uint32_t k = 0; ok && k < rim; k++) {
+    uint32_t top = rim_vertex(side, k), low = base + k, low_next = base + (k + 1) % rim;
+    ok = mesh_add_triangle(out, top, low, low_next) && mesh_add_triangle(out, top, low_next, rim_vertex(side, k + 1)) &&
+         mesh_add_triangle(out, base + rim, low_next, low);
+  }
   return ok;
 }
 

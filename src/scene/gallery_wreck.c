@@ -8,6 +8,7 @@
 
 typedef struct Hanging {
   int links;               /* the fixed one too */
+  int segments;            /* of a ring, half as many around its wire */
   double ring, tube, stretch, ball;
   double degrees, height;  /* held out by, height of the fixed link */
   double gap;
@@ -40,9 +41,9 @@ static void write_hanging(GalleryWriter *w, const Hanging *h) {
     char name[32];
     snprintf(name, sizeof name, k ? "link %d" : "hook", k);
     writer_item(w, "{ \"name\": \"%s\", \"material\": \"steel\", \"shape\": \"torus\", \"radius\": %g, \"tube\": %g, "
-                "\"stretch\": %g, \"segments\": 20, \"sides\": 10, \"position\": [%.9g, 0, %.9g], \"euler_degrees\": [%d, %g, 0]%s }",
-                name, h->ring, h->tube, h->stretch, -d * sin(a), h->height - d * cos(a), k % 2 ? 0 : 90, 90 + h->degrees,
-                k ? "" : ", \"motion\": \"static\"");
+                "\"stretch\": %g, \"segments\": %d, \"sides\": %d, \"position\": [%.9g, 0, %.9g], "
+                "\"euler_degrees\": [%d, %g, 0]%s }", name, h->ring, h->tube, h->stretch, h->segments, h->segments / 2,
+                -d * sin(a), h->height - d * cos(a), k % 2 ? 0 : 90, 90 + h->degrees, k ? "" : ", \"motion\": \"static\"");
   }
   writer_item(w, "{ \"name\": \"ball\", \"material\": \"steel\", \"mesh\": \"ball\", \"position\": [%.9g, 0, %.9g], "
               "\"euler_degrees\": [0, %g, 0] }", -d * sin(a), h->height - d * cos(a), h->degrees);
@@ -68,7 +69,7 @@ static const GalleryKey wrecking_key[] = {
 };
 
 static void make_wrecking(GalleryWriter *w, const double *v) {
-  Hanging h = {.links = 13, .ring = 0.4, .tube = 0.1, .stretch = 0.5, .ball = 1.8, .degrees = v[WRECKING_ANGLE],
+  Hanging h = {.links = 13, .segments = 20, .ring = 0.4, .tube = 0.1, .stretch = 0.5, .ball = 1.8, .degrees = v[WRECKING_ANGLE],
                .height = 19, .gap = 9e-4};
   writer_settings(w, 0.01, 5, 1e-3, 0.3);
   writer_section(w, "materials");
@@ -142,8 +143,8 @@ static void write_wall(GalleryWriter *w, int courses, int columns, double gap) {
 }
 
 static void make_wall(GalleryWriter *w, const double *v) {
-  Hanging h = {.links = (int)v[LINKS], .ring = 0.12, .tube = 0.03, .ball = 0.35, .degrees = v[ANGLE], .gap = 9e-4};
-  h.height = 1.1 + h.links * link_pitch(&h);
+  Hanging h = {.links = (int)v[LINKS], .segments = 24, .ring = 0.12, .tube = 0.03, .ball = 0.35, .degrees = v[ANGLE], .gap = 9e-4};
+  h.height = 1.109 + h.links * link_pitch(&h);
   writer_settings(w, 0.01, 3, 1e-3, 0.4);
   writer_section(w, "materials");
   writer_material(w, "steel", 7800, "#5b6b7a");

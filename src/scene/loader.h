@@ -18,6 +18,7 @@ typedef struct Loader {
   Scene *scene;
   SceneError *error;
   const char *mesh_dir;    /* may be NULL */
+  const SceneOptions *options; /* may be NULL */
   const char *folder;      /* of the file being read */
   MeshStore *store;
   const struct Loader *includer; /* the file that includes this one; NULL at the top */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "scene/file_bytes.h"
+#include "scene/set_option.h"
 
 static bool check_version(const Node *top) {
   Node node;
@@ -20,8 +21,8 @@ static bool check_version(const Node *top) {
          node_fail(&node, "this abd reads version 1 of the scene format, the file is version %lld", (long long)version);
 }
 
-/* Unused materials are checked too. */
-static bool check_materials(const Node *top) {
+/* Unused materials are checked too; their names stay with the scene for --set. */
+static bool check_materials(Loader *loader, const Node *top) {
   static const char *const known[] = {MATERIAL_KEYS, NULL};
   Node list;
   const char *name;
@@ -34,8 +35,10 @@ static bool check_materials(const Node *top) {
     char color[8];
     if (name[0] == '#') continue;
     if (!node_check_keys(&material, known) || !own_read_material(&material, &def, color)) return false;
+    char **slot = array_add(&loader->scene->material, &loader->scene->material_count, sizeof *slot);
+    if (!slot || !(*slot = strdup(name))) return loader_out_of_memory(loader);
   }
-  return true;
+  return set_options_patch_materials(loader->options, list.value, loader->error);
 }
 
 static bool read_meshes(OwnFile *file) {
@@ -145,7 +148,7 @@ static bool read_file(Loader *loader, const Node *top, bool settings) {
   OwnFile file = {.loader = loader, .top = top, .first_body = loader->scene->body_count};
   Scene ignored = *loader->scene; /* an included file's settings are checked and not used */
   bool ok = check_version(top) && node_check_keys(top, known) && (!settings || read_name(loader->scene, top)) &&
-            settings_read(settings ? loader->scene : &ignored, top) && check_materials(top) && read_meshes(&file) &&
+            settings_read(settings ? loader->scene : &ignored, top) && check_materials(loader, top) && read_meshes(&file) &&
             own_read_bodies(&file);
   file.body_end = loader->scene->body_count;
   ok = ok && read_includes(&file) && own_read_pairs(&file);

@@ -35,6 +35,8 @@ AbdWorld *scene_build(const Scene *scene, int threads, SceneError *error);
 /* Call before each step: sets targets, velocities and forces that the scene scripts for the step that starts at the
  * world's time. Depends on the world's time alone, so a resumed world goes on as it would have. */
 bool scene_apply(const Scene *scene, AbdWorld *world, SceneError *error);
+/* The force and torque that the scene gives a body (0-based) at a time. */
+void scene_force(const Scene *scene, size_t body, double time, double force[3], double torque[3]);
 
 double scene_dt(const Scene *scene);
 int64_t scene_steps(const Scene *scene);       /* how many steps the file asks for */

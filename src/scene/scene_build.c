@@ -104,9 +104,10 @@ static AbdStatus apply_motion(const Scene *scene, const SceneBody *body, AbdWorl
   return abd_body_set_velocity(world, id, body->def.velocity, body->def.angular_velocity);
 }
 
-static AbdStatus apply_force(const SceneBody *body, AbdWorld *world, AbdBodyId id) {
-  double time = abd_world_time(world), force[3], torque[3];
-  ForceKey before = body->forces[0], after = before;
+void scene_force(const Scene *scene, size_t index, double time, double force[3], double torque[3]) {
+  const SceneBody *body = &scene->body[index];
+  ForceKey before = {0}, after = before;
+  if (body->forces_count) before = after = body->forces[0];
   for (size_t i = 0; i < body->forces_count && body->forces[i].time <= time; i++) {
     before = body->forces[i];
     after = body->forces[i + 1 < body->forces_count ? i + 1 : i];
@@ -116,7 +117,12 @@ static AbdStatus apply_force(const SceneBody *body, AbdWorld *world, AbdBodyId i
     force[k] = body->def.force[k] + before.force[k] + t * (after.force[k] - before.force[k]);
     torque[k] = body->def.torque[k] + before.torque[k] + t * (after.torque[k] - before.torque[k]);
   }
-  return abd_body_set_force(world, id, force, torque);
+}
+
+static AbdStatus apply_force(const Scene *scene, size_t index, AbdWorld *world) {
+  double force[3], torque[3];
+  scene_force(scene, index, abd_world_time(world), force, torque);
+  return abd_body_set_force(world, body_id(index), force, torque);
 }
 
 bool scene_apply(const Scene *scene, AbdWorld *world, SceneError *error) {
@@ -124,7 +130,7 @@ bool scene_apply(const Scene *scene, AbdWorld *world, SceneError *error) {
     const SceneBody *body = &scene->body[i];
     AbdStatus status = ABD_OK;
     if (body->def.motion == ABD_MOTION_KINEMATIC) status = apply_motion(scene, body, world, body_id(i));
-    if (status == ABD_OK && body->forces_count) status = apply_force(body, world, body_id(i));
+    if (status == ABD_OK && body->forces_count) status = apply_force(scene, i, world);
     if (status != ABD_OK) return scene_fail(error, "body %zu (%.200s): %s", i + 1, body->name, abd_world_error(world));
   }
   return scene_apply_drives(scene, world, error);

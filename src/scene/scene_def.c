@@ -44,6 +44,8 @@ void scene_destroy(Scene *scene) {
     free(scene->joint[i].drive);
   }
   for (size_t i = 0; i < scene->note_count; i++) free(scene->note[i]);
+  for (size_t i = 0; i < scene->material_count; i++) free(scene->material[i]);
+  free(scene->material);
   free(scene->mesh);
   free(scene->body);
   free(scene->exclude);

@@ -58,6 +58,8 @@ struct Scene {
   size_t pair_friction_count;
   SceneJoint *joint;
   size_t joint_count;
+  char **material;         /* names of the file's materials */
+  size_t material_count;
   char **note;
   size_t note_count;
   char *text;              /* of scene_text, made when first asked for */

@@ -105,6 +105,7 @@ Scene *scene_parse(const char *text, size_t length, const char *name, const Scen
   Loader loader = {.scene = scene_create(),
                    .error = error,
                    .mesh_dir = options ? options->mesh_dir : NULL,
+                   .options = options,
                    .folder = folder,
                    .store = &store};
   folder_of(name, folder);

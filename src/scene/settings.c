@@ -17,11 +17,15 @@ static bool read_contact(const Node *top, AbdContactDef *contact) {
 }
 
 static bool read_solver(const Node *top, AbdSolverDef *solver) {
-  static const char *const known[] = {"max_iterations", "tolerance", NULL};
+  static const char *const known[] = {"max_iterations", "tolerance", "linear", NULL}, *const linears[] = {"block", "cholmod", NULL};
   Node node;
+  int linear = (int)solver->linear;
   if (!node_get(top, "solver", &node)) return true;
-  return node_check_keys(&node, known) && read_int(&node, "max_iterations", 1, &solver->max_iterations) &&
-         read_number(&node, "tolerance", NUMBER_NOT_NEGATIVE, &solver->tolerance);
+  bool ok = node_check_keys(&node, known) && read_int(&node, "max_iterations", 1, &solver->max_iterations) &&
+            read_number(&node, "tolerance", NUMBER_NOT_NEGATIVE, &solver->tolerance) &&
+            read_choice(&node, "linear", linears, &linear);
+  solver->linear = (AbdLinear)linear;
+  return ok;
 }
 
 bool settings_read(Scene *scene, const Node *top) {

@@ -96,22 +96,40 @@ static bool close_ring(MeshData *m, uint32_t ring, uint32_t apex, bool up, int s
   return ok;
 }
 
+/* Rings of different counts: whichever has the nearer middle of its next piece goes on. */
+static bool zip(MeshData *m, uint32_t low, int low_segments, uint32_t high, int high_segments) {
+  int64_t i = 0, j = 0, a = low_segments, b = high_segments;
+  bool ok = true;
+  if (a == b) return stitch(m, low, high, low_segments);
+  while (ok && (i < a || j < b)) {
+    uint32_t l = low + (uint32_t)(i % a), h = high + (uint32_t)(j % b);
+    if (j == b || (i < a && (2 * i + 1) * b < (2 * j + 1) * a)) ok = mesh_add_triangle(m, l, low + (uint32_t)(++i % a), h);
+    else ok = mesh_add_triangle(m, l, high + (uint32_t)(++j % b), h);
+  }
+  return ok;
+}
+
 bool shape_loft(const Loft *loft, MeshData *out) {
-  uint32_t n = (uint32_t)loft->segments, poles = loft->closed ? 0 : 2;
-  uint32_t last = poles + n * (uint32_t)(loft->ring_count - 1);
+  uint32_t first = loft->closed ? 0 : 2, last = first;
+  int segments = 0, first_segments = 0;
   *out = (MeshData){0};
   bool ok = loft->closed || (mesh_add_vertex(out, loft->first[0], loft->first[1], loft->first[2]) &&
                              mesh_add_vertex(out, loft->last[0], loft->last[1], loft->last[2]));
   for (int i = 0; ok && i < loft->ring_count; i++) {
-    for (int k = 0; ok && k < loft->segments; k++) {
+    uint32_t ring = (uint32_t)out->vertex_count;
+    int before = segments;
+    segments = loft->ring_segments ? loft->ring_segments[i] : loft->segments;
+    for (int k = 0; ok && k < segments; k++) {
       double x[3];
       loft->point(loft->form, i, k, x);
       ok = mesh_add_vertex(out, x[0], x[1], x[2]);
     }
-    if (ok && i) ok = stitch(out, poles + n * (uint32_t)(i - 1), poles + n * (uint32_t)i, loft->segments);
+    if (i == 0) first_segments = segments;
+    else ok = ok && zip(out, last, before, ring, segments);
+    last = ring;
   }
-  if (loft->closed) return finish(ok && stitch(out, last, 0, loft->segments), out);
-  ok = ok && close_ring(out, poles, 0, false, loft->segments) && close_ring(out, last, 1, true, loft->segments);
+  if (loft->closed) return finish(ok && zip(out, last, segments, first, first_segments), out);
+  ok = ok && close_ring(out, first, 0, false, first_segments) && close_ring(out, last, 1, true, segments);
   return finish(ok, out);
 }
 

@@ -25,6 +25,7 @@ typedef struct Loft {
   void (*point)(const void *form, int ring, int segment, double x[3]);
   const void *form;
   int ring_count, segments;
+  const int *ring_segments; /* of each ring, where they differ; NULL: all have segments */
   bool closed;
   double first[3], last[3]; /* the poles before the first and after the last ring */
 } Loft;

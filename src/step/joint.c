@@ -321,9 +321,10 @@ static void set_pulls(const Step *step, const Joint *j, JointTerm *t, const Join
   t->push = 0;
   const AbdDrive *v = &s->drive;
   if (v->kind == ABD_DRIVE_EFFORT) t->push = least(most(v->target, -v->max_effort), v->max_effort);
-  if (v->kind == ABD_DRIVE_SPEED) { /* gives way within a tenth of a step's motion: a constant lag costs no speed */
+  if (v->kind == ABD_DRIVE_SPEED && v->max_effort > 0) { /* gives way within a tenth of a step's motion */
     double stiffness = least(1e3 * inertia / step->h2, v->max_effort / (0.1 * fabs(v->target) * h));
-    t->pull[PULL_DRIVE] = (Pull){stiffness, v->max_effort, t->position + s->drive_lag + v->target * h};
+    double hold = least(most(s->hold, -v->max_effort), v->max_effort);
+    t->pull[PULL_DRIVE] = (Pull){stiffness, v->max_effort, t->position + hold / stiffness + v->target * h};
   }
   if (v->kind == ABD_DRIVE_POSITION) {
     double k = v->stiffness + v->damping / h;
@@ -402,6 +403,16 @@ double joint_passive(const Step *step, int joint, double position) {
 /* What is left of a pull that gave way: the coordinate's part that it still holds. */
 static double kept_lag(const Pull *p, double position) { return -yield_force(p->stiffness, p->limit, position - p->centre) / p->stiffness; }
 
+/* A speed drive is a damper about its speed and learns what it must give there: the slower the softer it is against its
+ * inertia, so that it does not ring. At its maximum it does not learn. */
+static double learned_hold(const Step *step, const Joint *j, const Pull *p, double start, const JointState *s, double position) {
+  double force = -yield_force(p->stiffness, p->limit, position - p->centre), inertia = j->mass * reach(j) * reach(j);
+  double slowness = most(1, 4 * inertia / (p->stiffness * step->h * step->h));
+  double hold = least(most(s->hold, -p->limit), p->limit);
+  if (fabs(force) < p->limit) hold += p->stiffness / (1 + slowness) * (start + s->drive.target * step->h - position);
+  return least(most(hold, -p->limit), p->limit);
+}
+
 void joints_finish(const Step *step, State *after) {
   for (int i = 0; i < step->model->joint_count; i++) {
     const Joint *j = &step->model->joint[i];
@@ -415,11 +426,7 @@ void joints_finish(const Step *step, State *after) {
     double position = joint_coordinate(step->model, i, step->q, t->angle).value;
     const Pull *friction = &t->pull[PULL_FRICTION], *drive = &t->pull[PULL_DRIVE];
     s->stick = friction->stiffness > 0 ? kept_lag(friction, position) : 0;
-    s->drive_lag = 0;
-    if (s->drive.kind == ABD_DRIVE_SPEED) {
-      double most_lag = 10 * fabs(s->drive.target) * step->h;
-      s->drive_lag = least(most(kept_lag(drive, position), -most_lag), most_lag);
-    }
+    s->hold = s->drive.kind == ABD_DRIVE_SPEED && drive->stiffness > 0 ? learned_hold(step, j, drive, t->position, s, position) : 0;
     s->stiffening = t->stiffening;
   }
 }

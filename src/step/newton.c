@@ -4,6 +4,7 @@
 #include <string.h>
 
 enum { MAX_TRIALS = 60, MAX_CUTS = 6 };
+static const double worthwhile = 0.1; /* of what the slope promises, the least a step must gain; Newton's gains half of it */
 
 static bool moves(const Step *s, int body) { return s->island[body] >= 0; }
 static Island *island_of(const Step *s, int body) { return &s->islands[s->island[body]]; }
@@ -190,8 +191,8 @@ static bool clear_paths(Step *s, Backend *backend) {
   return true;
 }
 
-/* Shortens the step of each searching island until its energy falls by 1e-4 of what the slope promises, rounding allowed
- * for; a last step only has to stay inside the barriers. */
+/* Shortens the step of each searching island until its energy falls by a share of what the slope promises, rounding allowed
+ * for (a tiny share would let steps pass that overshoot by as much as they should go, and come back for ever); a last step only has to stay inside the barriers. */
 static bool line_search(Step *s, Backend *backend) {
   for (int k = 0; k < s->island_count; k++) {
     Island *g = &s->islands[k];
@@ -207,7 +208,7 @@ static bool line_search(Step *s, Backend *backend) {
     for (int k = 0; k < s->island_count; k++) {
       Island *g = &s->islands[k];
       if (!g->trying) continue;
-      bool fine = g->last ? g->change < INFINITY : g->change <= 1e-4 * g->length * g->slope + g->noise;
+      bool fine = g->last ? g->change < INFINITY : g->change <= worthwhile * g->length * g->slope + g->noise;
       if (fine) {
         accept(s, backend, k);
       } else {
@@ -438,13 +439,16 @@ bool step_init(Step *s, const Model *model) {
   s->islands = mem_zeroed(n, sizeof(Island));
   s->member = mem_zeroed(n, sizeof(int));
   s->inertia = mem_zeroed(n, sizeof(double));
+  for (size_t i = 0; s->inertia && i < n; i++) s->inertia[i] = 1;
   s->joint = mem_zeroed((size_t)model->joint_count, sizeof(JointTerm));
+  s->soft_energy = mem_zeroed((size_t)model->soft_count, sizeof(double));
+  s->soft_energy_trial = mem_zeroed((size_t)model->soft_count, sizeof(double));
   s->unknown = mem_zeroed((size_t)model->linkage.linked_count * 12, sizeof(double));
-  return s->inertia && s->joint && s->unknown && s->energy && s->energy_trial && s->island && s->islands && s->member;
+  return s->soft_energy && s->soft_energy_trial && s->inertia && s->joint && s->unknown && s->energy && s->energy_trial && s->island && s->islands && s->member;
 }
 
 void step_destroy(Step *s) {
-  void *array[] = {s->q, s->trial, s->target, s->gradient, s->newton, s->direction, s->energy, s->energy_trial, s->island, s->islands, s->member, s->inertia, s->joint, s->unknown};
+  void *array[] = {s->q, s->trial, s->target, s->gradient, s->newton, s->direction, s->energy, s->energy_trial, s->island, s->islands, s->member, s->inertia, s->joint, s->unknown, s->soft_energy, s->soft_energy_trial};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   memset(s, 0, sizeof *s);
 }

@@ -1,0 +1,32 @@
+# The viewer's page, taken into the program, and what serves it. viewer/build.sh builds the page with npm and Vite, or
+# where that cannot be, with Debian's packages esbuild and libjs-three, which need no network.
+#
+#   ABD_VIEWER=AUTO   the page where it can be built; without it `abd view` says what is missing
+#   ABD_VIEWER=ON     it must be built
+#   ABD_VIEWER=OFF    not at all
+set(ABD_VIEWER AUTO CACHE STRING "the viewer's page in the program: AUTO, ON, OFF")
+set_property(CACHE ABD_VIEWER PROPERTY STRINGS AUTO ON OFF)
+
+pkg_check_modules(MICROHTTPD IMPORTED_TARGET libmicrohttpd>=0.9.75) # optional: abd view
+if(MICROHTTPD_FOUND)
+  target_compile_definitions(abd_above PRIVATE ABD_HAVE_MICROHTTPD)
+  target_link_libraries(abd_above PUBLIC PkgConfig::MICROHTTPD)
+endif()
+pkg_check_modules(ZLIB_ IMPORTED_TARGET zlib) # optional: smaller .html files
+if(ZLIB__FOUND)
+  target_compile_definitions(abd_above PRIVATE ABD_HAVE_ZLIB)
+  target_link_libraries(abd_above PUBLIC PkgConfig::ZLIB_)
+endif()
+
+if(ABD_VIEWER)
+  set(VIEWER_FOLDER ${PROJECT_BINARY_DIR}/viewer)
+  file(GLOB VIEWER_SOURCES CONFIGURE_DEPENDS viewer/src/*.js viewer/src/*.css viewer/*.html viewer/*.json viewer/vite.config.js)
+  add_custom_command(OUTPUT ${VIEWER_FOLDER}/index.html ${VIEWER_FOLDER}/viewer.css ${VIEWER_FOLDER}/viewer.js
+                     COMMAND ${PROJECT_SOURCE_DIR}/viewer/build.sh ${VIEWER_FOLDER} ${ABD_VIEWER}
+                     DEPENDS ${VIEWER_SOURCES} ${PROJECT_SOURCE_DIR}/viewer/build.sh
+                     COMMENT "Building the viewer's page" VERBATIM)
+  add_custom_target(viewer_page DEPENDS ${VIEWER_FOLDER}/index.html)
+  add_dependencies(abd_above viewer_page)
+  set_source_files_properties(src/view/page.c PROPERTIES COMPILE_DEFINITIONS ABD_VIEWER_FOLDER="${VIEWER_FOLDER}"
+    OBJECT_DEPENDS "${VIEWER_FOLDER}/index.html;${VIEWER_FOLDER}/viewer.css;${VIEWER_FOLDER}/viewer.js")
+endif()

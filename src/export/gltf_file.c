@@ -1,0 +1,378 @@
+/* glTF 2.0 in one binary file: a JSON part that describes and a binary part with the numbers. See series.h.
+ *
+ * glTF's up is +Y: one node at the top turns the world so. The geometry of a mesh is stored once; bodies of different
+ * colour share it through glTF meshes that differ in material only. A body that never moves has no animation. */
+#include "export/color.h"
+#include "export/crease.h"
+#include "export/out_file.h"
+#include "export/pose.h"
+#include "export/series.h"
+#include "export/wire.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  TYPE_FLOAT = 5126,
+  TYPE_UINT = 5125,
+  TARGET_VERTEX = 34962,
+  TARGET_INDEX = 34963,
+  MODE_POINTS = 0,
+  MODE_LINES = 1
+};
+
+typedef struct Glb {
+  const ExportSeries *series;
+  json_t *views, *accessors, *meshes, *materials, *nodes, *samplers, *channels;
+  unsigned char *bytes;        /* the binary part */
+  size_t size, capacity;
+  float *motion;               /* [body][frame][7] position, quaternion x y z w */
+  float *time;
+  bool failed;                 /* out of memory */
+} Glb;
+
+static void *glb_room(Glb *glb, size_t size) {
+  size_t need = glb->size + (size + 3) / 4 * 4;
+  if (need > glb->capacity) {
+    size_t capacity = need + need / 2 + 1024;
+    unsigned char *more = realloc(glb->bytes, capacity);
+    if (!more) return glb->failed = true, NULL;
+    glb->bytes = more, glb->capacity = capacity;
+  }
+  void *room = glb->bytes + glb->size;
+  memset(glb->bytes + need - 4, 0, need > glb->size ? 4 : 0);
+  glb->size = need;
+  return room;
+}
+
+static void push(Glb *glb, json_t *array, json_t *item) {
+  if (!item || json_array_append_new(array, item) != 0) glb->failed = true;
+}
+
+/* Stores count items of components numbers and describes them; returns the accessor. */
+static json_int_t add_accessor(Glb *glb, const void *data, size_t count, int components, int type, int target,
+                               bool bounds) {
+  static const char *const kind[] = {"", "SCALAR", "VEC2", "VEC3", "VEC4"};
+  size_t size = count * (size_t)components * 4, offset = glb->size;
+  void *room = glb_room(glb, size);
+  if (!room) return 0;
+  memcpy(room, data, size);
+  json_t *view =
+      json_pack("{s:i, s:I, s:I}", "buffer", 0, "byteOffset", (json_int_t)offset, "byteLength", (json_int_t)size);
+  if (view && target) json_object_set_new(view, "target", json_integer(target));
+  push(glb, glb->views, view);
+  json_t *accessor = json_pack("{s:I, s:i, s:I, s:s}", "bufferView", (json_int_t)json_array_size(glb->views) - 1,
+                               "componentType", type, "count", (json_int_t)count, "type", kind[components]);
+  const float *value = data;
+  json_t *least = json_array(), *most = json_array();
+  for (int c = 0; bounds && c < components; c++) {
+    float lo = value[c], hi = value[c];
+    for (size_t k = 1; k < count; k++)
+      lo = fminf(lo, value[k * (size_t)components + (size_t)c]),
+      hi = fmaxf(hi, value[k * (size_t)components + (size_t)c]);
+    json_array_append_new(least, json_real(lo)), json_array_append_new(most, json_real(hi));
+  }
+  if (accessor && bounds) json_object_set(accessor, "min", least), json_object_set(accessor, "max", most);
+  json_decref(least), json_decref(most);
+  push(glb, glb->accessors, accessor);
+  return (json_int_t)json_array_size(glb->accessors) - 1;
+}
+
+/* ---- Geometry ---- */
+
+typedef struct Corner { uint32_t vertex; float normal[3]; uint32_t at; } Corner;
+
+static int compare_corners(const void *a, const void *b) {
+  const Corner *x = a, *y = b;
+  if (x->vertex != y->vertex) return x->vertex < y->vertex ? -1 : 1;
+  int order = memcmp(x->normal, y->normal, sizeof x->normal);
+  return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+/* A vertex on a crease becomes one for each of its normals. Writes [3] positions, normals and the triangles' indices. */
+static size_t split_vertices(const RunMesh *mesh, const float *normal, Corner *corner, float *position, float *direction,
+                             uint32_t *index) {
+  size_t corners = 3 * mesh->triangle_count, count = 0;
+  for (size_t c = 0; c < corners; c++) {
+    corner[c] = (Corner){.vertex = mesh->triangle[c], .at = (uint32_t)c};
+    for (int i = 0; i < 3; i++) corner[c].normal[i] = normal[3 * c + (size_t)i] + 0.0f; /* -0 is 0 */
+  }
+  qsort(corner, corners, sizeof *corner, compare_corners);
+  for (size_t c = 0; c < corners; c++) {
+    bool same = c && corner[c].vertex == corner[c - 1].vertex && !memcmp(corner[c].normal, corner[c - 1].normal, 12);
+    if (!same) {
+      for (int i = 0; i < 3; i++) position[3 * count + (size_t)i] = (float)mesh->vertex[3 * corner[c].vertex + (size_t)i];
+      memcpy(direction + 3 * count++, corner[c].normal, 12);
+    }
+    index[corner[c].at] = (uint32_t)count - 1;
+  }
+  return count;
+}
+
+static json_t *surface_primitive(Glb *glb, const RunMesh *mesh) {
+  size_t corners = 3 * mesh->triangle_count;
+  float *normal = crease_normals(mesh), *position = malloc(12 * corners), *direction = malloc(12 * corners);
+  Corner *corner = malloc(corners * sizeof *corner);
+  uint32_t *index = malloc(corners * sizeof *index);
+  json_t *primitive = NULL;
+  if (normal && position && direction && corner && index) {
+    size_t count = split_vertices(mesh, normal, corner, position, direction, index);
+    json_int_t at = add_accessor(glb, position, count, 3, TYPE_FLOAT, TARGET_VERTEX, true);
+    json_int_t normals = add_accessor(glb, direction, count, 3, TYPE_FLOAT, TARGET_VERTEX, false);
+    json_int_t indices = add_accessor(glb, index, corners, 1, TYPE_UINT, TARGET_INDEX, false);
+    primitive = json_pack("{s:{s:I, s:I}, s:I}", "attributes", "POSITION", at, "NORMAL", normals, "indices", indices);
+  }
+  free(normal), free(position), free(direction), free(corner), free(index);
+  return primitive;
+}
+
+/* Edges without triangles (mode lines) or single vertices (mode points). */
+static json_t *wire_primitive(Glb *glb, const RunMesh *mesh, const WireList *wires, int mode) {
+  float *position = malloc(24 * wires->count + 1);
+  size_t count = 0;
+  for (size_t k = 0; position && k < wires->count; k++) {
+    const uint32_t *edge = wires->edge[k];
+    if ((edge[0] == edge[1]) != (mode == MODE_POINTS)) continue;
+    for (int end = 0; end < (mode == MODE_POINTS ? 1 : 2); end++, count++)
+      for (int i = 0; i < 3; i++) position[3 * count + (size_t)i] = (float)mesh->vertex[3 * edge[end] + (size_t)i];
+  }
+  json_t *primitive = NULL;
+  if (count)
+    primitive = json_pack("{s:{s:I}, s:i}", "attributes", "POSITION",
+                          add_accessor(glb, position, count, 3, TYPE_FLOAT, TARGET_VERTEX, true), "mode", mode);
+  if (!position) glb->failed = true;
+  free(position);
+  return primitive;
+}
+
+/* The primitives of one mesh, without materials; NULL where it shows nothing. */
+static json_t *mesh_primitives(Glb *glb, const RunMesh *mesh) {
+  WireList wires;
+  json_t *list = json_array();
+  if (mesh->triangle_count) push(glb, list, surface_primitive(glb, mesh));
+  if (!wires_find(mesh, &wires)) return glb->failed = true, list;
+  for (int mode = MODE_POINTS; mode <= MODE_LINES; mode++) {
+    json_t *primitive = wire_primitive(glb, mesh, &wires, mode);
+    if (primitive) push(glb, list, primitive);
+  }
+  wires_free(&wires);
+  return list;
+}
+
+/* ---- Bodies ---- */
+
+static json_t *name_or(const char *name, const char *kind, size_t number) {
+  json_t *text = json_string(name); /* NULL where it is not UTF-8 */
+  return text ? text : json_sprintf("%s %zu", kind, number);
+}
+
+/* Index of the material of this colour; closed surfaces are not drawn from behind. */
+static json_int_t find_material(Glb *glb, const unsigned char color[3], bool closed) {
+  char name[32];
+  snprintf(name, sizeof name, "#%02x%02x%02x%s", color[0], color[1], color[2], closed ? "" : " two-sided");
+  size_t k;
+  json_t *material;
+  json_array_foreach(glb->materials, k, material)
+    if (!strcmp(json_string_value(json_object_get(material, "name")), name)) return (json_int_t)k;
+  push(glb, glb->materials,
+       json_pack("{s:s, s:b, s:{s:[f, f, f, f], s:f, s:f}}", "name", name, "doubleSided", !closed,
+                 "pbrMetallicRoughness", "baseColorFactor", color_linear(color[0] / 255.0),
+                 color_linear(color[1] / 255.0), color_linear(color[2] / 255.0), 1.0, "metallicFactor", 0.0,
+                 "roughnessFactor", 0.6));
+  return (json_int_t)json_array_size(glb->materials) - 1;
+}
+
+typedef struct Shown { size_t mesh; unsigned char color[3]; } Shown; /* of each glTF mesh */
+
+static json_int_t find_mesh(Glb *glb, json_t *const *primitives, Shown *shown, const RunBody *body) {
+  const RunMesh *mesh = &glb->series->scene->mesh[body->mesh];
+  size_t count = json_array_size(glb->meshes), k;
+  for (k = 0; k < count; k++)
+    if (shown[k].mesh == body->mesh && !memcmp(shown[k].color, body->color, 3)) return (json_int_t)k;
+  json_t *copy = json_deep_copy(primitives[body->mesh]), *primitive;
+  json_int_t material = find_material(glb, body->color, mesh->closed);
+  json_array_foreach(copy, k, primitive) json_object_set_new(primitive, "material", json_integer(material));
+  push(glb, glb->meshes,
+       json_pack("{s:o, s:o}", "name", name_or(mesh->name, "mesh", body->mesh + 1), "primitives", copy));
+  shown[count].mesh = body->mesh;
+  memcpy(shown[count].color, body->color, 3);
+  return (json_int_t)count;
+}
+
+static bool moves(const Glb *glb, const float *motion, int from, int to) {
+  for (size_t f = 1; f < glb->series->step_count; f++)
+    if (memcmp(motion + 7 * f + from, motion + from, (size_t)(to - from) * 4)) return true;
+  return false;
+}
+
+static void add_channel(Glb *glb, const float *motion, int from, int to, const char *path, size_t node, json_int_t time) {
+  size_t count = glb->series->step_count;
+  if (!moves(glb, motion, from, to)) return;
+  float *value = malloc(count * (size_t)(to - from) * sizeof *value);
+  if (!value) {
+    glb->failed = true;
+    return;
+  }
+  for (size_t f = 0; f < count; f++)
+    memcpy(value + f * (size_t)(to - from), motion + 7 * f + from, (size_t)(to - from) * 4);
+  json_int_t output = add_accessor(glb, value, count, to - from, TYPE_FLOAT, 0, false);
+  free(value);
+  push(glb, glb->samplers, json_pack("{s:I, s:I, s:s}", "input", time, "output", output, "interpolation", "LINEAR"));
+  push(glb, glb->channels, json_pack("{s:I, s:{s:I, s:s}}", "sampler", (json_int_t)json_array_size(glb->samplers) - 1,
+                                     "target", "node", (json_int_t)node, "path", path));
+}
+
+/* Node 0 turns up to +Y; bodies follow in order. */
+static void add_nodes(Glb *glb, json_t *const *primitives, Shown *shown) {
+  static const char *const motion_name[] = {"dynamic", "static", "kinematic"};
+  const RunScene *scene = glb->series->scene;
+  double q[4];
+  pose_turn(scene->up, (double[3]){0, 1, 0}, q);
+  json_t *children = json_array();
+  for (size_t b = 0; b < scene->body_count; b++) push(glb, children, json_integer((json_int_t)b + 1));
+  push(
+      glb, glb->nodes,
+      json_pack("{s:s, s:[f, f, f, f], s:o}", "name", "abd", "rotation", q[1], q[2], q[3], q[0], "children", children));
+  for (size_t b = 0; b < scene->body_count; b++) {
+    const RunBody *body = &scene->body[b];
+    const float *m = glb->motion + 7 * b * glb->series->step_count;
+    json_t *node = json_pack("{s:o, s:[f, f, f], s:[f, f, f, f], s:{s:i, s:f, s:s}}", "name",
+                             name_or(body->name, "body", b + 1), "translation", (double)m[0], (double)m[1],
+                             (double)m[2], "rotation", (double)m[3], (double)m[4], (double)m[5], (double)m[6], "extras",
+                             "body", (int)b + 1, "mass", body->mass, "motion", motion_name[body->motion]);
+    if (node && json_array_size(primitives[body->mesh]))
+      json_object_set_new(node, "mesh", json_integer(find_mesh(glb, primitives, shown, body)));
+    push(glb, glb->nodes, node);
+  }
+}
+
+static void add_animation(Glb *glb) {
+  size_t count = glb->series->step_count;
+  if (count < 2) return;
+  json_int_t time = -1;
+  for (size_t b = 0; b < glb->series->scene->body_count; b++) {
+    const float *m = glb->motion + 7 * b * count;
+    if (time < 0 && moves(glb, m, 0, 7)) time = add_accessor(glb, glb->time, count, 1, TYPE_FLOAT, 0, true);
+    add_channel(glb, m, 0, 3, "translation", b + 1, time);
+    add_channel(glb, m, 3, 7, "rotation", b + 1, time);
+  }
+}
+
+/* ---- Frames ---- */
+
+static void put_pose(const double nodes[12], const float *before, float out[7]) {
+  double rotation[9], q[4], same = 0;
+  memcpy(rotation, nodes + 3, sizeof rotation);
+  pose_nearest_rotation(rotation);
+  pose_quaternion(rotation, q);
+  for (int k = 0; k < 3; k++) out[k] = (float)nodes[k];
+  for (int k = 0; k < 4; k++) out[3 + k] = (float)q[(k + 1) % 4];
+  for (int k = 3; before && k < 7; k++) same += (double)before[k] * out[k];
+  for (int k = 3; same < 0 && k < 7; k++) out[k] = -out[k]; /* the shorter way between two frames */
+}
+
+static bool read_motion(Glb *glb, ExportError *error) {
+  const ExportSeries *series = glb->series;
+  size_t bodies = series->scene->body_count, count = series->step_count;
+  double start = 0;
+  glb->motion = malloc((7 * bodies * count + 1) * sizeof *glb->motion);
+  glb->time = malloc(count * sizeof *glb->time);
+  if (!glb->motion || !glb->time) return glb->failed = true, true;
+  for (size_t f = 0; f < count; f++) {
+    RunFrame frame;
+    if (!series_read(series, f, &frame, error)) return false;
+    if (f == 0) start = frame.time;
+    glb->time[f] = (float)((frame.time - start) / series->speed);
+    for (size_t b = 0; b < bodies; b++) {
+      float *out = glb->motion + 7 * (b * count + f);
+      put_pose(frame.nodes + 12 * b, f ? out - 7 : NULL, out);
+    }
+    run_frame_destroy(&frame);
+    series_tell(series, f + 1);
+  }
+  return true;
+}
+
+/* ---- The file ---- */
+
+static void set_part(json_t *top, const char *key, json_t *array) {
+  if (json_array_size(array)) json_object_set(top, key, array);
+}
+
+static char *describe(Glb *glb) {
+  json_t *top = json_pack("{s:{s:s, s:o}, s:i, s:[{s:s, s:[i]}]}", "asset", "version", "2.0", "generator",
+                          json_sprintf("abd %s", abd_version()), "scene", 0, "scenes", "name", "abd", "nodes", 0);
+  if (!top) return NULL;
+  set_part(top, "nodes", glb->nodes), set_part(top, "meshes", glb->meshes), set_part(top, "materials", glb->materials);
+  set_part(top, "accessors", glb->accessors), set_part(top, "bufferViews", glb->views);
+  if (glb->size) json_object_set_new(top, "buffers", json_pack("[{s:I}]", "byteLength", (json_int_t)glb->size));
+  if (json_array_size(glb->channels))
+    json_object_set_new(
+        top, "animations",
+        json_pack("[{s:s, s:O, s:O}]", "name", "run", "samplers", glb->samplers, "channels", glb->channels));
+  char *text = json_dumps(top, JSON_COMPACT | JSON_REAL_PRECISION(9));
+  json_decref(top);
+  return text;
+}
+
+static void put_u32(FILE *file, size_t value) {
+  unsigned char byte[4] = {value & 255, value >> 8 & 255, value >> 16 & 255, value >> 24 & 255};
+  fwrite(byte, 1, 4, file);
+}
+
+static bool write_glb(const Glb *glb, const char *text, const char *path, ExportError *error) {
+  OutFile out;
+  size_t length = strlen(text), padded = (length + 3) / 4 * 4;
+  size_t binary = glb->size ? 8 + glb->size : 0, total = 12 + 8 + padded + binary;
+  if (total > UINT32_MAX) {
+    snprintf(error->text, sizeof error->text, "%s: %zu bytes, a .glb holds 4 GB; take fewer frames with --every", path,
+             total);
+    return false;
+  }
+  if (!out_open(&out, path, error)) return false;
+  put_u32(out.file, 0x46546c67), put_u32(out.file, 2), put_u32(out.file, total);
+  put_u32(out.file, padded), put_u32(out.file, 0x4e4f534a);
+  fprintf(out.file, "%s%*s", text, (int)(padded - length), "");
+  if (glb->size) {
+    put_u32(out.file, glb->size), put_u32(out.file, 0x004e4942);
+    fwrite(glb->bytes, 1, glb->size, out.file);
+  }
+  return out_close(&out, true, error);
+}
+
+static void build(Glb *glb) {
+  const RunScene *scene = glb->series->scene;
+  json_t **primitives = calloc(scene->mesh_count + 1, sizeof *primitives);
+  Shown *shown = calloc(scene->body_count + 1, sizeof *shown);
+  if (!primitives || !shown) glb->failed = true;
+  for (size_t m = 0; !glb->failed && m < scene->mesh_count; m++) primitives[m] = mesh_primitives(glb, &scene->mesh[m]);
+  if (!glb->failed) add_nodes(glb, primitives, shown);
+  if (!glb->failed) add_animation(glb);
+  for (size_t m = 0; primitives && m < scene->mesh_count; m++) json_decref(primitives[m]);
+  free(primitives), free(shown);
+}
+
+bool export_glb(const ExportSeries *series, const char *path, ExportError *error) {
+  Glb glb = {.series = series,
+             .views = json_array(),
+             .accessors = json_array(),
+             .meshes = json_array(),
+             .nodes = json_array(),
+             .materials = json_array(),
+             .samplers = json_array(),
+             .channels = json_array()};
+  bool good = read_motion(&glb, error);
+  if (good && !glb.failed) build(&glb);
+  char *text = good && !glb.failed ? describe(&glb) : NULL;
+  if (good && !text) {
+    snprintf(error->text, sizeof error->text, "%s: out of memory", path);
+    good = false;
+  }
+  good = good && write_glb(&glb, text, path, error);
+  json_t *part[] = {glb.views, glb.accessors, glb.meshes, glb.nodes, glb.materials, glb.samplers, glb.channels};
+  for (size_t k = 0; k < sizeof part / sizeof part[0]; k++) json_decref(part[k]);
+  free(text), free(glb.bytes), free(glb.motion), free(glb.time);
+  return good;
+}

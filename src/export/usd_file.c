@@ -1,0 +1,153 @@
+/* USD as text (.usda). See series.h.
+ *
+ * Meshes stand once under an abstract prim; each body is a mesh that references one and adds its colour and its matrix
+ * in time. USD multiplies rows: a point (x, y, z, 1) times the rows (c1, 0), (c2, 0), (c3, 0), (p, 1). USD knows only Y
+ * and Z as up; for any other gravity the prim at the top is turned. */
+#include "export/color.h"
+#include "export/out_file.h"
+#include "export/pose.h"
+#include "export/series.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A name as USD allows it, made unique by the number. */
+static void write_name(FILE *file, const char *name, size_t number) {
+  if (!isalpha((unsigned char)name[0])) fputc('_', file);
+  for (; *name; name++) fputc(isalnum((unsigned char)*name) ? *name : '_', file);
+  fprintf(file, "_%zu", number);
+}
+
+static void write_quoted(FILE *file, const char *text) {
+  fputc('"', file);
+  for (; *text; text++) {
+    if (*text == '"' || *text == '\\') fputc('\\', file);
+    fputc((unsigned char)*text < 32 ? ' ' : *text, file);
+  }
+  fputc('"', file);
+}
+
+static void write_points(FILE *file, const RunMesh *mesh) {
+  fprintf(file, "        point3f[] points = [");
+  double lo[3] = {0}, hi[3] = {0};
+  for (size_t k = 0; k < mesh->vertex_count; k++) {
+    const double *x = mesh->vertex + 3 * k;
+    fprintf(file, "%s(%.9g, %.9g, %.9g)", k ? ", " : "", x[0], x[1], x[2]);
+    for (int i = 0; i < 3; i++) lo[i] = k ? fmin(lo[i], x[i]) : x[i], hi[i] = k ? fmax(hi[i], x[i]) : x[i];
+  }
+  fprintf(file, "]\n        float3[] extent = [(%.9g, %.9g, %.9g), (%.9g, %.9g, %.9g)]\n", lo[0], lo[1], lo[2], hi[0],
+          hi[1], hi[2]);
+}
+
+static void write_mesh(FILE *file, const RunMesh *mesh, size_t number) {
+  fprintf(file, "    def Mesh \"mesh_%zu\" (\n        customData = {\n            string name = ", number);
+  write_quoted(file, mesh->name);
+  fprintf(file, "\n        }\n    )\n    {\n        uniform token subdivisionScheme = \"none\"\n");
+  if (!mesh->closed) fprintf(file, "        uniform bool doubleSided = 1\n");
+  write_points(file, mesh);
+  fprintf(file, "        int[] faceVertexCounts = [");
+  for (size_t t = 0; t < mesh->triangle_count; t++) fputs(t ? ", 3" : "3", file);
+  fprintf(file, "]\n        int[] faceVertexIndices = [");
+  for (size_t k = 0; k < 3 * mesh->triangle_count; k++) fprintf(file, "%s%u", k ? ", " : "", mesh->triangle[k]);
+  fprintf(file, "]\n    }\n");
+}
+
+static void write_matrix(FILE *file, const double n[12]) {
+  fprintf(file,
+          "( (%.12g, %.12g, %.12g, 0), (%.12g, %.12g, %.12g, 0), (%.12g, %.12g, %.12g, 0), (%.12g, %.12g, %.12g, 1) )",
+          n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10], n[11], n[0], n[1], n[2]);
+}
+
+/* All poses, body by body: the file wants them so. */
+typedef struct Motion { double *code, *nodes; size_t bodies; } Motion;
+
+static bool read_motion(const ExportSeries *series, Motion *motion, const char *path, ExportError *error) {
+  double start = 0;
+  motion->bodies = series->scene->body_count;
+  motion->code = malloc(series->step_count * sizeof *motion->code);
+  motion->nodes = malloc((12 * motion->bodies * series->step_count + 1) * sizeof *motion->nodes);
+  if (!motion->code || !motion->nodes) {
+    snprintf(error->text, sizeof error->text, "%s: out of memory for %zu frames", path, series->step_count);
+    return false;
+  }
+  for (size_t f = 0; f < series->step_count; f++) {
+    RunFrame frame;
+    if (!series_read(series, f, &frame, error)) return false;
+    if (f == 0) start = frame.time;
+    motion->code[f] = (frame.time - start) / series->frame_seconds;
+    memcpy(motion->nodes + 12 * motion->bodies * f, frame.nodes, 12 * motion->bodies * sizeof(double));
+    run_frame_destroy(&frame);
+    series_tell(series, f + 1);
+  }
+  return true;
+}
+
+static bool moves(const Motion *motion, size_t frames, size_t b) {
+  for (size_t f = 1; f < frames; f++)
+    if (memcmp(motion->nodes + 12 * (motion->bodies * f + b), motion->nodes + 12 * b, 12 * sizeof(double))) return true;
+  return false;
+}
+
+static void write_body(FILE *file, const ExportSeries *series, const Motion *motion, size_t b) {
+  const RunBody *body = &series->scene->body[b];
+  fprintf(file, "    def Mesh \"");
+  write_name(file, body->name, b + 1);
+  fprintf(file, "\" (\n        displayName = ");
+  write_quoted(file, body->name);
+  fprintf(file, "\n        references = </meshes/mesh_%zu>\n    )\n    {\n", body->mesh + 1);
+  fprintf(file, "        color3f[] primvars:displayColor = [(%.6g, %.6g, %.6g)]\n", color_linear(body->color[0] / 255.0),
+          color_linear(body->color[1] / 255.0), color_linear(body->color[2] / 255.0));
+  fprintf(file, "        matrix4d xformOp:transform");
+  if (moves(motion, series->step_count, b)) {
+    fprintf(file, ".timeSamples = {\n");
+    for (size_t f = 0; f < series->step_count; f++) {
+      fprintf(file, "            %.9g: ", motion->code[f]);
+      write_matrix(file, motion->nodes + 12 * (motion->bodies * f + b));
+      fprintf(file, ",\n");
+    }
+    fprintf(file, "        }\n");
+  } else {
+    fprintf(file, " = ");
+    write_matrix(file, motion->nodes + 12 * b);
+    fputc('\n', file);
+  }
+  fprintf(file, "        uniform token[] xformOpOrder = [\"xformOp:transform\"]\n    }\n");
+}
+
+static void write_top(FILE *file, const ExportSeries *series, const Motion *motion) {
+  const double *up = series->scene->up;
+  double last = motion->code[series->step_count - 1], rate = series->speed / series->frame_seconds;
+  bool y_up = up[1] > 1 - 1e-9;
+  fprintf(
+      file,
+      "#usda 1.0\n(\n    defaultPrim = \"abd\"\n    doc = \"abd %s\"\n    metersPerUnit = 1\n    kilogramsPerUnit = 1\n"
+      "    upAxis = \"%s\"\n    startTimeCode = 0\n    endTimeCode = %.9g\n    timeCodesPerSecond = %.9g\n"
+      "    framesPerSecond = %.9g\n)\n\n",
+      abd_version(), y_up ? "Y" : "Z", last, rate, rate);
+  fprintf(file, "def Xform \"abd\"\n{\n");
+  if (!y_up && up[2] <= 1 - 1e-9) {
+    double q[4];
+    pose_turn(up, (double[3]){0, 0, 1}, q);
+    fprintf(file, "    quatd xformOp:orient = (%.17g, %.17g, %.17g, %.17g)\n"
+                  "    uniform token[] xformOpOrder = [\"xformOp:orient\"]\n", q[0], q[1], q[2], q[3]);
+  }
+}
+
+bool export_usda(const ExportSeries *series, const char *path, ExportError *error) {
+  OutFile out;
+  Motion motion = {0};
+  bool good = read_motion(series, &motion, path, error) && out_open(&out, path, error);
+  if (good) {
+    write_top(out.file, series, &motion);
+    for (size_t b = 0; b < series->scene->body_count && !ferror(out.file); b++) write_body(out.file, series, &motion, b);
+    fprintf(out.file, "}\n\nclass Scope \"meshes\"\n{\n");
+    for (size_t m = 0; m < series->scene->mesh_count && !ferror(out.file); m++)
+      write_mesh(out.file, &series->scene->mesh[m], m + 1);
+    fprintf(out.file, "}\n");
+    good = out_close(&out, true, error);
+  }
+  free(motion.code), free(motion.nodes);
+  return good;
+}

@@ -1,0 +1,350 @@
+/* See data.h. */
+#define _GNU_SOURCE
+#include "view/data.h"
+
+#include "export/wire.h"
+#include "scene/joint_measure.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool out_of_memory(ViewData *data) {
+  data->error.kind = RUN_DISK;
+  snprintf(data->error.text, sizeof data->error.text, "%s: out of memory", data->path ? data->path : "view");
+  return false;
+}
+
+/* Takes the run's error along before it is closed. */
+static bool close_run(ViewData *data, Run *run, bool good) {
+  if (!good && run_error_kind(run) != RUN_OK) {
+    data->error.kind = run_error_kind(run);
+    snprintf(data->error.text, sizeof data->error.text, "%s", run_error(run));
+  }
+  run_close(run);
+  return good;
+}
+
+/* ---- Life ---- */
+
+static bool read_steps(ViewData *data, Run *run) {
+  int64_t *step;
+  size_t count;
+  if (!run_read_frame_steps(run, &step, &count)) return false;
+  free(data->step);
+  data->step = step, data->step_count = count;
+  return true;
+}
+
+static bool read_all(ViewData *data) {
+  struct stat file;
+  Run *run = run_open(data->path, RUN_READ, &data->error);
+  if (!run) return false;
+  RunScene scene = {0};
+  RunJoints joints = {0};
+  bool good = run_read_scene(run, &scene) && run_read_joints(run, &scene, &joints) && read_steps(data, run);
+  if (good) {
+    run_scene_destroy(&data->scene), run_joints_destroy(&data->joints);
+    data->scene = scene, data->joints = joints;
+    if (stat(data->path, &file) == 0) data->device = file.st_dev, data->inode = file.st_ino;
+  } else {
+    run_scene_destroy(&scene), run_joints_destroy(&joints);
+  }
+  return close_run(data, run, good);
+}
+
+bool view_data_open(ViewData *data, const char *path) {
+  *data = (ViewData){.path = strdup(path)};
+  return data->path ? read_all(data) : out_of_memory(data);
+}
+
+void view_data_destroy(ViewData *data) {
+  run_scene_destroy(&data->scene), run_joints_destroy(&data->joints);
+  free(data->step), free(data->path);
+  *data = (ViewData){0};
+}
+
+bool view_data_refresh(ViewData *data) {
+  struct stat file;
+  if (stat(data->path, &file) == 0 && (file.st_ino != data->inode || file.st_dev != data->device)) {
+    data->generation++;
+    return read_all(data);
+  }
+  Run *run = run_open(data->path, RUN_READ, &data->error);
+  return run && close_run(data, run, read_steps(data, run));
+}
+
+/* ---- Meta ---- */
+
+static size_t wire_count(const RunMesh *mesh) {
+  WireList wires;
+  size_t count = wires_find(mesh, &wires) ? wires.count : 0;
+  wires_free(&wires);
+  return count;
+}
+
+static json_t *text_json(const char *text) {
+  json_t *string = json_string(text);
+  return string ? string : json_string("(name that is not UTF-8)");
+}
+
+static json_t *meshes_json(const RunScene *scene) {
+  json_t *list = json_array();
+  for (size_t k = 0; k < scene->mesh_count; k++) {
+    const RunMesh *mesh = &scene->mesh[k];
+    json_t *o = json_pack("{s:I, s:I, s:I, s:b, s:b}", "vertices", (json_int_t)mesh->vertex_count, "triangles",
+                          (json_int_t)mesh->triangle_count, "wires", (json_int_t)wire_count(mesh), "closed",
+                          mesh->closed, "half_space", mesh->half_space);
+    json_object_set_new(o, "name", text_json(mesh->name));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* One list for each property: shorter than a list of objects. */
+static json_t *bodies_json(const RunScene *scene) {
+  json_t *name = json_array(), *mesh = json_array(), *motion = json_array(), *mass = json_array(), *color = json_array();
+  for (size_t k = 0; k < scene->body_count; k++) {
+    const RunBody *body = &scene->body[k];
+    char text[8];
+    snprintf(text, sizeof text, "#%02x%02x%02x", body->color[0], body->color[1], body->color[2]);
+    json_array_append_new(name, text_json(body->name));
+    json_array_append_new(mesh, json_integer((json_int_t)body->mesh));
+    json_array_append_new(motion, json_integer(body->motion));
+    json_array_append_new(mass, isfinite(body->mass) ? json_real(body->mass) : json_null());
+    json_array_append_new(color, json_string(text));
+  }
+  return json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", name, "mesh", mesh, "motion", motion, "mass", mass, "color", color);
+}
+
+/* Bodies 0-based, as lists of one or two; of gears, those of the joints they couple. */
+static json_t *joint_bodies(const RunJoints *joints, const RunJoint *joint) {
+  json_t *list = json_array();
+  const uint32_t coupled[2] = {joint->joint_a, joint->joint_b}, body[2] = {joint->body_a, joint->body_b};
+  for (int k = 0; k < 2; k++) {
+    if (body[k]) json_array_append_new(list, json_integer(body[k] - 1));
+    if (coupled[k] < 1 || coupled[k] > joints->count) continue;
+    const RunJoint *other = &joints->joint[coupled[k] - 1];
+    if (other->body_a) json_array_append_new(list, json_integer(other->body_a - 1));
+  }
+  return list;
+}
+
+static json_t *joints_json(const RunJoints *joints) {
+  json_t *list = json_array();
+  for (size_t k = 0; k < joints->count; k++) {
+    const RunJoint *joint = &joints->joint[k];
+    const char *coordinate = joint_measure_name(joint_measure(joint->kind));
+    json_t *o = json_pack("{s:s, s:o, s:s?}", "type", abd_joint_kind_name(joint->kind), "bodies", joint_bodies(joints, joint),
+                          "coordinate", coordinate);
+    json_object_set_new(o, "name", text_json(joint->name));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+static void add_text(Run *run, json_t *object, const char *key) {
+  char *text = run_read_meta(run, key);
+  if (text) json_object_set_new(object, key, text_json(text));
+  free(text);
+}
+
+static bool write_meta(ViewData *data, Run *run, bool live, Bytes *out) {
+  static const char *const key[] = {"scene_name", "steps", "every", "contacts", "gravity", "program_version", "created",
+                                    "settings", "verified_frames", "verified_crossings"};
+  const RunScene *scene = &data->scene;
+  json_t *o = json_pack("{s:i, s:b, s:f, s:[f, f, f], s:o, s:o, s:o}", "format", 1, "live", live, "dt", scene->dt, "up",
+                        scene->up[0], scene->up[1], scene->up[2], "meshes", meshes_json(scene), "bodies", bodies_json(scene),
+                        "joints", joints_json(&data->joints));
+  for (size_t k = 0; o && k < sizeof key / sizeof key[0]; k++) add_text(run, o, key[k]);
+  char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+  bool good = text && bytes_add_text(out, text);
+  free(text);
+  json_decref(o);
+  return good ? true : out_of_memory(data);
+}
+
+bool view_data_meta(ViewData *data, bool live, Bytes *out) {
+  Run *run = run_open(data->path, RUN_READ, &data->error);
+  return run && close_run(data, run, write_meta(data, run, live, out));
+}
+
+/* ---- Meshes ---- */
+
+static bool add_floats(Bytes *out, const double *value, size_t count) {
+  float *at = bytes_extend(out, count * sizeof *at);
+  for (size_t k = 0; at && k < count; k++) at[k] = (float)value[k];
+  return at != NULL;
+}
+
+static bool add_mesh(const RunMesh *mesh, Bytes *out) {
+  WireList wires;
+  bool good = wires_find(mesh, &wires) && add_floats(out, mesh->vertex, 3 * mesh->vertex_count) &&
+              bytes_add(out, mesh->triangle, 3 * mesh->triangle_count * sizeof *mesh->triangle) &&
+              bytes_add(out, wires.edge, wires.count * sizeof *wires.edge);
+  wires_free(&wires);
+  return good;
+}
+
+bool view_data_meshes(ViewData *data, size_t first, size_t count, Bytes *out) {
+  const RunScene *scene = &data->scene;
+  for (size_t k = first; k < scene->mesh_count && k - first < count; k++)
+    if (!add_mesh(&scene->mesh[k], out)) return out_of_memory(data);
+  return true;
+}
+
+/* ---- Frames ---- */
+
+bool view_data_steps(ViewData *data, size_t first, Bytes *out) {
+  size_t count = first < data->step_count ? data->step_count - first : 0;
+  double *at = bytes_extend(out, count * sizeof *at);
+  if (!at) return out_of_memory(data);
+  for (size_t k = 0; k < count; k++) at[k] = (double)data->step[first + k];
+  return true;
+}
+
+size_t view_frame_size(const RunScene *scene) { return 16 + (scene->body_count * 19 * sizeof(float) + 7) / 8 * 8; }
+
+/* |A^T A - I| of the pose p, c1, c2, c3: in double, since it is far below float's rounding. */
+static double strain_of(const double *pose) {
+  double sum = 0;
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      const double *a = pose + 3 + 3 * i, *b = pose + 3 + 3 * j;
+      double g = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] - (i == j);
+      sum += g * g;
+    }
+  return sqrt(sum);
+}
+
+static bool add_frame(const RunScene *scene, const RunFrame *frame, Bytes *out) {
+  size_t n = scene->body_count;
+  unsigned char *at = bytes_extend(out, view_frame_size(scene));
+  if (!at) return false;
+  memset(at, 0, view_frame_size(scene));
+  memcpy(at, &(double[2]){(double)frame->step, frame->time}, 16);
+  float *pose = (float *)(void *)(at + 16), *velocity = pose + 12 * n, *strain = velocity + 6 * n;
+  for (size_t k = 0; k < 12 * n; k++) pose[k] = (float)frame->nodes[k];
+  for (size_t k = 0; frame->velocity && k < 6 * n; k++) velocity[k] = (float)frame->velocity[k];
+  for (size_t k = 0; k < n; k++) strain[k] = (float)strain_of(frame->nodes + 12 * k);
+  return true;
+}
+
+static bool write_frames(ViewData *data, Run *run, size_t first, size_t count, Bytes *out) {
+  for (size_t k = first; k < data->step_count && k - first < count && out->size < VIEW_MOST_BYTES; k++) {
+    RunFrame frame;
+    if (!run_read_frame(run, &data->scene, data->step[k], &frame)) return false;
+    bool good = add_frame(&data->scene, &frame, out);
+    run_frame_destroy(&frame);
+    if (!good) return out_of_memory(data);
+  }
+  return true;
+}
+
+bool view_data_frames(ViewData *data, size_t first, size_t count, Bytes *out) {
+  Run *run = run_open(data->path, RUN_READ, &data->error);
+  return run && close_run(data, run, write_frames(data, run, first, count, out));
+}
+
+/* ---- Contacts ---- */
+
+static bool add_contacts(const AbdContact *contact, size_t count, Bytes *out) {
+  uint32_t *at = bytes_extend(out, (1 + 14 * count) * sizeof *at);
+  if (!at) return false;
+  *at++ = (uint32_t)count;
+  for (size_t k = 0; k < count; k++, at += 14) {
+    const AbdContact *c = &contact[k];
+    float number[11] = {(float)c->point[0], (float)c->point[1], (float)c->point[2], (float)c->normal[0],
+                        (float)c->normal[1], (float)c->normal[2], (float)c->distance, (float)c->normal_force,
+                        (float)c->friction_force[0], (float)c->friction_force[1], (float)c->friction_force[2]};
+    at[0] = c->body_a.id, at[1] = c->body_b.id, at[2] = (uint32_t)c->kind;
+    memcpy(at + 3, number, sizeof number);
+  }
+  return true;
+}
+
+static bool write_contacts(ViewData *data, Run *run, size_t first, size_t count, Bytes *out) {
+  for (size_t k = first; k < data->step_count && k - first < count && out->size < VIEW_MOST_BYTES; k++) {
+    AbdContact *contact;
+    size_t found;
+    if (!run_read_contacts(run, data->step[k], &contact, &found)) return false;
+    bool good = add_contacts(contact, found, out);
+    free(contact);
+    if (!good) return out_of_memory(data);
+  }
+  return true;
+}
+
+bool view_data_contacts(ViewData *data, size_t first, size_t count, Bytes *out) {
+  Run *run = run_open(data->path, RUN_READ, &data->error);
+  return run && close_run(data, run, write_contacts(data, run, first, count, out));
+}
+
+/* ---- Joints ---- */
+
+static bool add_readings(const AbdJointReading *reading, size_t count, Bytes *out) {
+  uint32_t *at = bytes_extend(out, (1 + 17 * count) * sizeof *at);
+  if (!at) return false;
+  *at++ = (uint32_t)count;
+  for (size_t k = 0; k < count; k++, at += 17) {
+    const AbdJointReading *r = &reading[k];
+    const double number[16] = {r->position, r->rate, r->force[0], r->force[1], r->force[2], r->torque[0], r->torque[1],
+                               r->torque[2], r->effort, r->residual, r->point[0], r->point[1], r->point[2], r->axis[0],
+                               r->axis[1], r->axis[2]};
+    at[0] = (uint32_t)k + 1;
+    for (int i = 0; i < 16; i++) memcpy(at + 1 + i, &(float){(float)number[i]}, sizeof(float));
+  }
+  return true;
+}
+
+static bool write_joints(ViewData *data, Run *run, AbdJointReading *reading, size_t first, size_t count, Bytes *out) {
+  for (size_t k = first; k < data->step_count && k - first < count && out->size < VIEW_MOST_BYTES; k++) {
+    if (!run_read_joint_readings(run, &data->joints, data->step[k], reading)) return false;
+    if (!add_readings(reading, data->joints.count, out)) return out_of_memory(data);
+  }
+  return true;
+}
+
+bool view_data_joints(ViewData *data, size_t first, size_t count, Bytes *out) {
+  if (!data->joints.count) return true;
+  AbdJointReading *reading = malloc(data->joints.count * sizeof *reading);
+  Run *run = reading ? run_open(data->path, RUN_READ, &data->error) : NULL;
+  bool good = run && close_run(data, run, write_joints(data, run, reading, first, count, out));
+  if (!reading) out_of_memory(data);
+  free(reading);
+  return good;
+}
+
+/* ---- Reports ---- */
+
+static bool add_numbers(const RunNumbers *numbers, Bytes *out) {
+  json_t *name = json_array();
+  for (size_t k = 0; k < numbers->column_count; k++) json_array_append_new(name, text_json(numbers->name[k]));
+  json_t *o = json_pack("{s:o}", "columns", name);
+  char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
+  json_decref(o);
+  if (!text) return false;
+  uint32_t length = (uint32_t)((strlen(text) + 4 + 7) / 8 * 8 - 4);
+  char *at = bytes_extend(out, length + 4);
+  if (at) {
+    memcpy(at, &length, 4);
+    memset(at + 4, ' ', length);
+    memcpy(at + 4, text, strlen(text));
+  }
+  free(text);
+  return at && bytes_add(out, numbers->value, numbers->row_count * numbers->column_count * sizeof *numbers->value);
+}
+
+bool view_data_reports(ViewData *data, int64_t after_step, size_t limit, Bytes *out) {
+  RunNumbers numbers;
+  Run *run = run_open(data->path, RUN_READ, &data->error);
+  if (!run) return false;
+  bool read = run_read_reports(run, after_step, limit, &numbers);
+  if (!close_run(data, run, read)) return false;
+  bool good = add_numbers(&numbers, out);
+  run_numbers_destroy(&numbers);
+  return good ? true : out_of_memory(data);
+}

@@ -1,0 +1,185 @@
+/* See trouble.h. Tested by tests/cli/trouble.sh. */
+#define _GNU_SOURCE
+#include "trouble.h"
+
+#include "export/place.h"
+#include "view/page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *trouble_body_name(const AbdWorld *world, AbdBodyId body) {
+  AbdBodyView view;
+  return abd_body_view(world, body, &view) == ABD_OK && view.name ? view.name : "?";
+}
+
+/* ---- The place ---- */
+
+/* "triangle 12 of 'cup'" */
+static const char *side_text(const AbdWorld *world, const Place *place, int side, char text[160]) {
+  const char *name = trouble_body_name(world, place->body[side]);
+  if (place->triangle[side] == UINT32_MAX) snprintf(text, 160, "'%.100s' (body %u)", name, place->body[side].id);
+  else snprintf(text, 160, "triangle %u of '%.100s' (body %u)", place->triangle[side], name, place->body[side].id);
+  return text;
+}
+
+static void place_text(const AbdWorld *world, const Place *place, char *text, size_t size) {
+  char a[160], b[160] = "", gap[64] = "", force[64] = "";
+  side_text(world, place, 0, a);
+  if (place->body[1].id) side_text(world, place, 1, b);
+  if (place->distance >= 0) snprintf(gap, sizeof gap, ", %.3g m apart", place->distance);
+  if (place->distance < 0) snprintf(gap, sizeof gap, ", which touch or cross");
+  if (place->force >= 0) snprintf(force, sizeof force, ", pressed with %.3g N", place->force);
+  snprintf(text, size, "%s%s%s%s%s near (%.6g, %.6g, %.6g)", a, *b ? " and " : "", b, gap, force, place->point[0],
+           place->point[1], place->point[2]);
+}
+
+/* RUN without its ending and -WHAT.obj, malloc'ed. */
+static char *mesh_path(const Session *session, const char *what) {
+  char *path = NULL;
+  const char *dot = strrchr(session->path, '.'), *slash = strrchr(session->path, '/');
+  int length = dot && (!slash || dot > slash) ? (int)(dot - session->path) : (int)strlen(session->path);
+  return asprintf(&path, "%.*s-%s.obj", length, session->path, what) < 0 ? NULL : path;
+}
+
+static void write_mesh(Session *session, const Place *place, const char *what, const char *about) {
+  ExportError error;
+  char *path = mesh_path(session, what);
+  if (path && export_place_obj(session->world, place, about, path, &error))
+    progress_say(&session->progress, "  its mesh:  %s", path);
+  else
+    progress_say(&session->progress, "  its mesh could not be written: %s", path ? error.text : "out of memory");
+  free(path);
+}
+
+/* The commands that show the place in the last frame written. */
+static void say_look(Session *session, const Place *place, int64_t step) {
+  int64_t frame = session->every > 0 && step != session->target ? step - step % session->every : step;
+  progress_say(&session->progress, "  look:      abd export %s -o place.png --frame %lld --look-at %.6g,%.6g,%.6g,%.3g",
+               session->path, (long long)frame, place->point[0], place->point[1], place->point[2], place->radius);
+  if (page_present())
+    progress_say(&session->progress, "  or:        abd view %s --frame %lld --body '%s'", session->path, (long long)frame,
+                 trouble_body_name(session->world, place->body[0]));
+}
+
+/* Where, why, the mesh, and how to look. */
+static void say_place(Session *session, const Place *place, const char *why, int64_t step) {
+  char text[640], what[32];
+  place_text(session->world, place, text, sizeof text);
+  progress_say(&session->progress, "  where:     %s", text);
+  if (why) progress_say(&session->progress, "  why:       %s", why);
+  snprintf(what, sizeof what, "step%lld", (long long)step);
+  write_mesh(session, place, what, text);
+  say_look(session, place, step);
+}
+
+/* ---- Reasons ---- */
+
+static const char *reason(const AbdStepReport *report) {
+  bool short_steps = report->step_length < 0.01 && report->limit[0].id;
+  switch (report->outcome) {
+    case ABD_STOPPED_AT_MAX_ITERATIONS:
+      if (short_steps)
+        return "contact leaves room for tiny Newton steps only; a smaller --dt, a larger contact.range or more room "
+               "between "
+               "the bodies help";
+      return "Newton's iteration had not settled; a smaller --dt helps, or --set solver.max_iterations";
+    case ABD_STOPPED_BY_LINE_SEARCH:
+      return "the energy cannot be lowered beyond rounding: very unequal masses, very stiff or very large bodies do "
+             "that; a larger "
+             "--set solver.tolerance accepts it";
+    case ABD_STOPPED_BY_FACTORIZATION:
+      return "the equations have lost their digits: very unequal masses or stiffnesses; bring them nearer to each other";
+    case ABD_JOINT_OPEN: return "a joint is pulled apart, or joints contradict each other";
+    default: return NULL;
+  }
+}
+
+static bool place_of_report(const AbdWorld *world, const AbdStepReport *report, Place *place) {
+  return place_of_pair(world, report->culprit[0], report->culprit[1], place) ||
+         place_of_pair(world, report->limit[0], report->limit[1], place) ||
+         place_of_pair(world, report->nearest[0], report->nearest[1], place);
+}
+
+/* ---- Occasions ---- */
+
+void trouble_in_step(Session *session, const AbdStepReport *report) {
+  enum { MOST_LINES = 20 };
+  bool blocked = report->outcome == ABD_KINEMATIC_BLOCKED;
+  int64_t *count = blocked ? &session->blocked : &session->not_converged;
+  ++*count;
+  if (session->options.quiet || *count > (blocked ? 1 : MOST_LINES)) return;
+  char who[160] = "";
+  if (report->culprit[0].id && report->culprit[1].id)
+    snprintf(who, sizeof who, "; bodies '%.60s' and '%.60s'", trouble_body_name(session->world, report->culprit[0]),
+             trouble_body_name(session->world, report->culprit[1]));
+  else if (report->culprit[0].id)
+    snprintf(who, sizeof who, "; body '%.60s'", trouble_body_name(session->world, report->culprit[0]));
+  AbdJointDef joint;
+  if (report->outcome == ABD_JOINT_OPEN && abd_joint_def(session->world, report->worst_joint, &joint) == ABD_OK)
+    progress_say(&session->progress, "step %lld: joint '%.60s' (%s) kept a gap of %.3g m", (long long)report->step,
+                 joint.name ? joint.name : "?", abd_joint_kind_name(joint.kind), report->joint_residual);
+  else if (blocked)
+    progress_say(&session->progress, "step %lld: contact holds a kinematic body %.3g m back from its target%s"
+                 " (said once)", (long long)report->step, report->target_error, who);
+  else
+    progress_say(&session->progress, "step %lld did not converge: %s after %d iterations%s; residual %.3g m/s%s",
+                 (long long)report->step, abd_outcome_name(report->outcome), report->iterations, who, report->residual,
+                 *count == MOST_LINES ? "; further ones are not printed, see abd info" : "");
+  Place place;
+  if (!blocked && *count == 1 && place_of_report(session->world, report, &place))
+    say_place(session, &place, reason(report), report->step);
+}
+
+void trouble_if_crawling(Session *session, const AbdStepReport *report) {
+  enum { SLOW_ITERATIONS = 150, SLOW_STEPS = 10 };
+  session->slow_steps = report->iterations >= SLOW_ITERATIONS ? session->slow_steps + 1 : 0;
+  if (session->slow_steps != SLOW_STEPS || session->options.quiet || session->crawl_said) return;
+  session->crawl_said = true;
+  progress_say(&session->progress, "the run crawls: %d steps in a row took %d iterations and more (said once)",
+               SLOW_STEPS, SLOW_ITERATIONS);
+  Place place;
+  if (place_of_pair(session->world, report->limit[0], report->limit[1], &place) ||
+      place_of_report(session->world, report, &place))
+    say_place(session, &place,
+              "this pair allows the shortest steps; a smaller --dt or a larger contact.range helps as a rule",
+              report->step);
+}
+
+void trouble_failed_step(Session *session) {
+  int64_t step = abd_world_step_count(session->world);
+  Place place;
+  if (session->options.quiet) return;
+  if (place_of_pair(session->world, session->nearest[0], session->nearest[1], &place))
+    say_place(session, &place, "the nearest pair of the step before, as a place to begin looking", step);
+  progress_say(&session->progress, "Steps to %lld are in %s.", (long long)step, session->path);
+}
+
+void trouble_at_start(Session *session) {
+  enum { MOST_PAIRS = 10 };
+  AbdCrossing crossing[MOST_PAIRS];
+  const AbdWorld *world = session->world;
+  size_t bodies = abd_world_body_count(world);
+  double *nodes = malloc((12 * bodies + 1) * sizeof *nodes);
+  if (session->options.quiet || !nodes) {
+    free(nodes);
+    return;
+  }
+  for (uint32_t b = 1; b <= bodies; b++) abd_body_nodes(world, (AbdBodyId){b}, nodes + 12 * (b - 1));
+  size_t count = abd_world_find_crossings(world, nodes, crossing, MOST_PAIRS);
+  free(nodes);
+  if (count == SIZE_MAX) return;
+  for (size_t k = 0; k < count && k < MOST_PAIRS; k++) {
+    Place place;
+    char text[640];
+    place_of_crossing(world, &crossing[k], &place);
+    place_text(world, &place, text, sizeof text);
+    progress_say(&session->progress, "  where:     %s", text);
+    if (k == 0) write_mesh(session, &place, "start", text);
+  }
+  if (count > MOST_PAIRS) progress_say(&session->progress, "  and %zu more pairs", count - MOST_PAIRS);
+  progress_say(&session->progress, "  move one of each pair away or exclude the pair; all of them: abd check %s",
+               session->source);
+}

@@ -1,0 +1,198 @@
+/* `abd view`: the viewer in the browser, for a run (also one that is still being written) or for a scene that is simulated
+ * while one looks. Tested in tests/view. */
+#define _GNU_SOURCE
+#include "args.h"
+#include "live.h"
+#include "view/page.h"
+#include "view/server.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const Command command = {
+  "view", "view RUN.abd | SCENE.json | MESH... [options]",
+  "Serves the viewer and prints its address; open it in a browser. A run may still be written: the viewer\n"
+  "follows it. A scene is simulated live: pause, step, reset, pull bodies with the mouse. Ctrl-C ends it.",
+  "It listens at 127.0.0.1, which only this machine reaches; --bind 0.0.0.0 lets everyone look who can reach\n"
+  "this machine. Exit codes: 0 good (also after Ctrl-C); 2 bad usage or input; 4 disk or memory failure.",
+};
+
+enum { USUAL_PORT = 8520 };
+
+typedef struct ViewOptions {
+  const char *address, *body;
+  int64_t frame; /* -1: not given */
+  int64_t port; /* -1: not given */
+  bool paused;
+} ViewOptions;
+
+static volatile sig_atomic_t interrupted;
+static void on_signal(int number) {
+  (void)number;
+  interrupted = 1;
+}
+
+static void catch_signals(void) {
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+static int fail(int code, const char *sentence) {
+  fprintf(stderr, "abd view: %s\n", sentence);
+  return code;
+}
+
+/* ---- Serving ---- */
+
+static ViewServer *start_server(const ViewOptions *o, const ViewControl *control, ViewData *data, char *error, size_t size) {
+  ViewServerDef def = {.address = o->address, .port = o->port >= 0 ? (int)o->port : USUAL_PORT};
+  if (control) def.control = *control;
+  ViewServer *server = view_server_start(&def, data, error, size);
+  if (server || o->port >= 0) return server;
+  def.port = 0; /* the usual one is taken: any other */
+  return view_server_start(&def, data, error, size);
+}
+
+/* What the link names: "#step=K&body=ID". */
+static int link_text(const ViewOptions *o, const ViewData *data, char text[80]) {
+  size_t body = 0, used = 0;
+  while (o->body && body < data->scene.body_count && strcmp(data->scene.body[body].name, o->body)) body++;
+  if (o->body && body == data->scene.body_count) {
+    fprintf(stderr, "abd view: --body: there is no body '%s'\n", o->body);
+    return EXIT_BAD_INPUT;
+  }
+  text[0] = 0;
+  if (o->frame >= 0) used = (size_t)snprintf(text, 80, "#step=%lld", (long long)o->frame);
+  if (o->body) snprintf(text + used, 80 - used, "%cbody=%zu", used ? '&' : '#', body + 1);
+  return EXIT_GOOD;
+}
+
+static void print_address(const ViewOptions *o, const ViewServer *server, const char *link) {
+  bool six = strchr(o->address, ':') != NULL;
+  const char *name = !strcmp(o->address, "0.0.0.0") || !strcmp(o->address, "::") ? NULL : o->address;
+  char own[256] = "localhost";
+  if (!name) gethostname(own, sizeof own - 1);
+  printf("http://%s%s%s:%d/%s\n", six && name ? "[" : "", name ? name : own, six && name ? "]" : "", view_server_port(server),
+         link);
+  fflush(stdout);
+}
+
+static int serve(const ViewOptions *o, const char *path, const ViewControl *control) {
+  ViewData data;
+  char error[640], link[80];
+  int code = view_data_open(&data, path) ? link_text(o, &data, link) : EXIT_FOUND;
+  if (code != EXIT_GOOD) {
+    if (code == EXIT_FOUND) code = fail(data.error.kind == RUN_DISK ? EXIT_FAILED : EXIT_BAD_INPUT, data.error.text);
+    view_data_destroy(&data);
+    return code;
+  }
+  ViewServer *server = start_server(o, control, &data, error, sizeof error);
+  view_data_destroy(&data);
+  if (!server) return fail(EXIT_BAD_INPUT, error);
+  print_address(o, server, link);
+  while (!interrupted) {
+    usleep(200000);
+    view_server_watch(server);
+  }
+  view_server_stop(server);
+  return EXIT_GOOD;
+}
+
+/* ---- A scene ---- */
+
+/* A folder of its own for a live run that nobody asked to keep. */
+static char *scratch_folder(void) {
+  const char *base = getenv("TMPDIR");
+  char *folder = NULL;
+  if (asprintf(&folder, "%s/abd-view-XXXXXX", base && *base ? base : "/tmp") < 0) return NULL;
+  if (mkdtemp(folder)) return folder;
+  free(folder);
+  return NULL;
+}
+
+static void remove_scratch(const char *folder, const char *path) {
+  static const char *const ending[] = {"", "-wal", "-shm"};
+  for (int k = 0; k < 3; k++) {
+    char *name = NULL;
+    if (asprintf(&name, "%s%s", path, ending[k]) < 0) continue;
+    unlink(name);
+    free(name);
+  }
+  rmdir(folder);
+}
+
+static int simulate(const ViewOptions *o, Session *session, const TextList *operand) {
+  int code = session_open(session, operand);
+  if (code != EXIT_GOOD) return code;
+  Live *live = live_start(session, o->paused);
+  if (!live) return fail(EXIT_FAILED, "out of memory");
+  ViewControl control = live_control(live);
+  code = serve(o, session->path, &control);
+  live_stop(live);
+  return code;
+}
+
+static int view_scene(const ViewOptions *o, Session *session, const TextList *operand) {
+  char *folder = NULL, *path = NULL;
+  session->options.contacts = true;
+  if (!session->options.output) {
+    folder = scratch_folder();
+    if (!folder || asprintf(&path, "%s/live.abd", folder) < 0) return fail(EXIT_FAILED, "cannot make a temporary folder");
+    session->options.output = path;
+  }
+  int code = simulate(o, session, operand);
+  session_close(session);
+  *session = (Session){0};
+  if (folder) remove_scratch(folder, path);
+  free(folder), free(path);
+  return code;
+}
+
+static int check_options(const ViewOptions *o, const Session *session, const TextList *operand) {
+  if (operand->count == 0) return args_usage_error(&command, "expected a run (.abd), a scene (.json) or meshes");
+  if (o->port > 65535) return args_usage_error(&command, "--port: expected 0 to 65535, got %lld", (long long)o->port);
+  bool a_run = session_is_run_path(operand->text[0]);
+  if (a_run && operand->count > 1) return args_usage_error(&command, "expected one run, got %d files", operand->count);
+  if (a_run && (session->options.output || session->options.set.count))
+    return args_usage_error(&command, "-o and --set are for scenes; %s is a run", operand->text[0]);
+  if (!page_present()) return fail(EXIT_BAD_INPUT, page_missing());
+  if (!view_server_present())
+    return fail(EXIT_BAD_INPUT, "this abd was built without libmicrohttpd: install libmicrohttpd-dev and build again");
+  return ARGS_GO_ON;
+}
+
+int command_view(int argc, char **argv) {
+  ViewOptions options = {.address = "127.0.0.1", .port = -1, .frame = -1};
+  Session session = {.options = {.steps = -1, .argc = argc, .argv = argv}};
+  RunOptions *o = &session.options;
+  TextList operand, set = {0};
+  const Option option[] = {
+    {"port", 'p', OPTION_COUNT, &options.port, "N", "port, 8520 or another free one; 0 = any free one"},
+    {"bind", 0, OPTION_TEXT, &options.address, "ADDRESS", "address to listen at, 127.0.0.1"},
+    {"frame", 0, OPTION_COUNT, &options.frame, "K", "the address shows the frame of step K"},
+    {"body", 0, OPTION_TEXT, &options.body, "NAME", "the address shows this body chosen"},
+    {"paused", 0, OPTION_FLAG, &options.paused, NULL, "a scene: begin paused"},
+    {"output", 'o', OPTION_TEXT, &o->output, "RUN", "a scene: keep what is simulated in this run file"},
+    {"force", 'f', OPTION_FLAG, &o->force, NULL, "a scene: replace an existing run file"},
+    {"threads", 'j', OPTION_COUNT, &o->threads, "N", "a scene: threads, 0 = all processors"},
+    {"set", 's', OPTION_LIST, &o->set, "KEY=VALUE", "a scene: a setting by its name in a scene"},
+    {"mesh-dir", 0, OPTION_TEXT, &o->mesh_dir, "DIR", "a scene: where meshes are looked for last"},
+    {0},
+  };
+  int code = args_parse(&command, option, argc, argv, &operand);
+  if (code == ARGS_GO_ON) code = check_options(&options, &session, &operand);
+  set = o->set; /* the session forgets it when it is closed */
+  if (code == ARGS_GO_ON) {
+    catch_signals();
+    code = session_is_run_path(operand.text[0]) ? serve(&options, operand.text[0], NULL)
+                                                : view_scene(&options, &session, &operand);
+  }
+  args_free(&operand);
+  args_free(&set);
+  return code;
+}

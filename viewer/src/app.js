@@ -1,0 +1,412 @@
+// The viewer: holds what is shown and how, and redraws when something changed.
+import * as THREE from 'three';
+import { Orbit } from './camera.js';
+import { MODES, Range, count, heat, parse, ramp, tidy } from './colors.js';
+import { Controls } from './controls.js';
+import { readContact, readJoint } from './inspector.js';
+import { Player } from './player.js';
+import { uniforms } from './shade.js';
+import { CONTACT_ID, MANY_TRIANGLES, Stage } from './stage.js';
+import { Reports, contactStore, frameStore, jointStore } from './store.js';
+import { applyTheme, preferredTheme } from './theme.js';
+
+const MESH_BATCH = 8e6;
+
+export class App {
+  constructor(source, elements) {
+    Object.assign(this, { source, elements });
+    this.theme = preferredTheme();
+    applyTheme(this.theme);
+    this.stage = new Stage(elements.view);
+    this.orbit = new Orbit(this.stage.camera, elements.view);
+    this.orbit.onMove = () => this.touch();
+    this.reports = new Reports();
+    this.mode = 'body';
+    this.ranges = Object.fromEntries(Object.keys(MODES).map((name) => [name, new Range()]));
+    this.chosen = null;       // {body} or {contact}
+    this.following = false;
+    this.section = { on: false, axis: 0, place: 0.5, flip: false };
+    this.forceScale = 0;
+    this.status = { paused: false };
+    this.controls = new Controls(this);
+  }
+
+  // ---- Loading ----
+
+  async load() {
+    this.meta = await this.source.meta();
+    const { bodies } = this.meta;
+    this.player = new Player(this.meta.dt || 1);
+    this.frames = frameStore(this.source, bodies.name.length, (from, n) => this.arrived(from, n));
+    this.contacts = contactStore(this.source, () => this.touch());
+    if (this.meta.joints?.length) this.joints = jointStore(this.source, this.meta.joints.length, () => this.touch());
+    this.stage.setBodies(bodies, new THREE.Vector3(...this.meta.up));
+    this.orbit.setUp(new THREE.Vector3(...this.meta.up));
+    this.baseColors = bodies.color.map(parse);
+    await this.loadMeshes();
+    await this.refresh();
+    if (!this.player.count) throw new Error('This run has no frames yet.');
+    await this.loadFirst();
+    this.describe();
+    document.body.classList.toggle('live', this.meta.live);
+    this.player.tail = this.meta.live || this.status.writing;
+  }
+
+  async loadMeshes() {
+    const { meshes } = this.meta;
+    const size = (m) => 12 * m.vertices + 12 * m.triangles + 8 * m.wires;
+    const large = this.stage.totalTriangles(meshes) > MANY_TRIANGLES;
+    for (let first = 0; first < meshes.length;) {
+      let end = first, bytes = 0;
+      while (end < meshes.length && (end === first || bytes + size(meshes[end]) < MESH_BATCH)) bytes += size(meshes[end++]);
+      const buffer = await this.source.meshes(first, end - first);
+      let at = 0;
+      for (let m = first; m < end; m++) {
+        const { vertices, triangles, wires } = meshes[m];
+        const vertex = new Float32Array(buffer, at, 3 * vertices);
+        const triangle = new Uint32Array(buffer, at + 12 * vertices, 3 * triangles);
+        const wire = new Uint32Array(buffer, at + 12 * vertices + 12 * triangles, 2 * wires);
+        this.stage.addMesh(m, meshes[m], vertex, triangle, wire, large);
+        at += size(meshes[m]);
+      }
+      first = end;
+    }
+  }
+
+  // Looks for what came since; also what a live simulation says of itself.
+  async refresh() {
+    const status = await this.source.status();
+    const before = this.status;
+    this.status = status;
+    if (this.player.count && status.generation !== before.generation) location.reload(); // another run has this name now
+    if (status.epoch !== before.epoch || status.frames < this.player.count) this.rewind();
+    if (status.frames > this.player.count) {
+      const steps = new Float64Array(await this.source.steps(this.player.count));
+      this.player.grow(steps);
+      for (const store of [this.frames, this.contacts, this.joints]) if (store) store.count = this.player.count;
+      while (this.reports.add(await this.source.reports(this.reports.last('step') ?? -1)) >= 20000);
+      this.touch();
+    }
+    if (status.error !== before.error) this.say(status.error, true);
+    if (status.paused !== before.paused || status.writing !== before.writing) this.touch();
+  }
+
+  rewind() {
+    if (!this.player.count) return;
+    const { tail } = this.player;
+    this.player.clear();
+    this.player.tail = tail;
+    this.reports.clear();
+    for (const store of [this.frames, this.contacts, this.joints]) store?.clear();
+    Object.values(this.ranges).forEach((range) => range.clear());
+    this.forceScale = 0;
+  }
+
+  async loadFirst() {
+    const wanted = [...new Set([0, (this.player.count - 1) >> 1, this.player.count - 1])];
+    for (const index of wanted) {
+      this.frames.want(index);
+      await Promise.all(this.frames.pending.values());
+    }
+    if (this.frames.failure) throw this.frames.failure;
+    this.frameAll(wanted.map((index) => this.frames.get(index)).filter(Boolean), true);
+  }
+
+  // The ball that holds the moving bodies of these frames, without the few that flew far away.
+  frameAll(frames, hard) {
+    const { motion } = this.meta.bodies, points = [];
+    const anyMoves = motion.some((m) => m === 0);
+    const isGround = new Set(this.stage.grounds.map((ground) => ground.body));
+    for (const frame of frames) {
+      for (let b = 0; b < motion.length; b++) {
+        if ((anyMoves && motion[b] !== 0) || isGround.has(b)) continue;
+        points.push([frame.pose[12 * b], frame.pose[12 * b + 1], frame.pose[12 * b + 2], this.stage.radius[b]]);
+      }
+    }
+    if (!points.length) frames.forEach(() => points.push([0, 0, 0, 1]));
+    // Around what the first frame holds; of the others, what stayed about there.
+    const first = points.slice(0, points.length / frames.length);
+    const middle = [0, 1, 2].map((k) => { const all = first.map((p) => p[k]).sort((a, b) => a - b); return all[all.length >> 1]; });
+    const reach = (p) => Math.hypot(p[0] - middle[0], p[1] - middle[1], p[2] - middle[2]) + p[3];
+    const usual = first.map(reach).sort((a, b) => a - b)[Math.floor(0.9 * (first.length - 1))];
+    const kept = points.filter((p, k) => reach(p) <= (k < first.length ? 2.5 : 1.15) * usual);
+    const low = [0, 1, 2].map((k) => Math.min(...kept.map((p) => p[k] - p[3]))), high = [0, 1, 2].map((k) => Math.max(...kept.map((p) => p[k] + p[3])));
+    const center = new THREE.Vector3(...[0, 1, 2].map((k) => 0.5 * (low[k] + high[k])));
+    const radius = Math.max(...kept.map((p) => Math.hypot(p[0] - center.x, p[1] - center.y, p[2] - center.z) + p[3])) || 1;
+    Object.assign(this.stage.focus, { center, radius });
+    const sizes = [...this.stage.radius].filter((r, b) => motion[b] === 0).sort((a, b) => a - b);
+    this.arrowLength = Math.max(0.03 * radius, Math.min(0.3 * radius, 1.8 * (sizes[sizes.length >> 1] ?? radius)));
+    this.orbit.frame(center, radius, hard);
+    this.touch();
+  }
+
+  describe() {
+    const { meta, elements } = this, bodies = meta.bodies.name.length;
+    document.title = `${meta.scene_name || 'run'} – abd`;
+    elements.name.textContent = meta.scene_name || 'run';
+    const triangles = this.stage.totalTriangles(meta.meshes);
+    elements.facts.textContent = `${count(bodies)} ${bodies === 1 ? 'body' : 'bodies'} · ${count(triangles)} triangles · dt ${tidy(1e3 * meta.dt)} ms`;
+  }
+
+  arrived(from, n) {
+    for (const name of ['speed', 'strain']) {
+      for (let k = from; k < from + n; k += Math.max(1, n >> 3)) {
+        const frame = this.frames.get(k);
+        if (frame) this.ranges[name].see(MODES[name], frame, this.meta.bodies.motion, this);
+      }
+    }
+    this.touch();
+  }
+
+  get hasContacts() { return this.meta.contacts === '1'; }
+
+  // ---- Time ----
+
+  scrub(time) {
+    const index = this.player.nearest(time);
+    this.player.show(index);
+    this.player.tail = (this.meta.live || this.status.writing) && index === this.player.count - 1;
+    this.touch();
+  }
+
+  stepBy(frames) {
+    this.player.playing = false;
+    this.scrub(this.player.timeOf(this.player.locate().index + frames));
+  }
+
+  toggle() {
+    if (this.meta.live) return this.command({ do: this.status.paused ? 'play' : 'pause' });
+    this.player.playing = !this.player.playing;
+    if (this.player.playing) {
+      this.player.tail = false;
+      if (this.player.time >= this.player.end) this.player.time = this.player.start;
+    }
+    return this.touch();
+  }
+
+  toTail() {
+    this.player.tail = true;
+    this.player.playing = false;
+    this.player.time = this.player.end;
+    this.touch();
+  }
+
+  setSpeed(speed) {
+    this.player.speed = speed;
+    if (this.meta.live) this.command({ do: 'speed', value: speed });
+  }
+
+  async command(command) {
+    try {
+      await this.source.control(command);
+    } catch (error) {
+      this.say(error.message, true);
+    }
+  }
+
+  // ---- What is shown ----
+
+  touch() { this.changed = true; }
+
+  // Whether the picture is what it shall be: nothing moves, nothing is under way. For tests, and to save work.
+  get settled() {
+    const stores = [this.frames, this.contacts, this.joints];
+    return this.resting && !this.changed && !stores.some((store) => store?.pending.size);
+  }
+
+  say(text, bad = false) {
+    const { notice } = this.elements;
+    notice.hidden = !text;
+    notice.textContent = text || '';
+    notice.classList.toggle('bad', bad);
+    clearTimeout(this.silence);
+    if (text && !bad) this.silence = setTimeout(() => { notice.hidden = true; }, 3500);
+  }
+
+  setMode(mode) {
+    this.mode = mode;
+    this.elements.colors.value = mode;
+    if (mode === 'force' && !this.hasContacts) this.say('This run has no contacts recorded: run it with --contacts.');
+    this.touch();
+  }
+
+  setShow(what, on) {
+    this.stage.show[what] = on;
+    if (what === 'contacts' && on && !this.hasContacts) this.say('This run has no contacts recorded: run it with --contacts.');
+    this.touch();
+  }
+
+  setTheme(name) {
+    this.theme = name;
+    applyTheme(name);
+    this.touch();
+  }
+
+  setSection(change) {
+    Object.assign(this.section, change);
+    const { on, axis, place, flip } = this.section, { center, radius } = this.stage.focus;
+    const normal = new THREE.Vector3();
+    normal.setComponent(axis, flip ? -1 : 1);
+    const at = center.getComponent(axis) + (2 * place - 1) * 1.05 * radius;
+    uniforms.section.value.set(normal.x, normal.y, normal.z, flip ? -at : at);
+    uniforms.sectionOn.value = on ? 1 : 0;
+    this.touch();
+  }
+
+  choose(what) {
+    this.chosen = what;
+    if (what?.body === undefined) this.following = false;
+    this.touch();
+  }
+
+  contactChoice(k) { return { contact: k, data: readContact(this.contactsHere, k), frame: this.shownIndex }; }
+
+  follow(on = !this.following) {
+    if (on && this.chosen?.body === undefined) {
+      this.say('Choose a body first: click on it.');
+      return;
+    }
+    this.following = on;
+    if (on) this.orbit.wanted.target.copy(this.stage.center(this.chosen.body));
+    this.touch();
+  }
+
+  hide(body, hidden = true) {
+    if (body === null) this.stage.hidden.fill(0);
+    else this.stage.hidden[body] = hidden ? 1 : 0;
+    this.touch();
+  }
+
+  // ---- Each picture ----
+
+  updateColors(frame) {
+    const mode = MODES[this.mode], { color } = this.stage, range = this.ranges[this.mode], { motion } = this.meta.bodies;
+    if (mode.value) range.see(mode, frame, motion, this);
+    const map = mode.table === 'heat' ? heat : ramp;
+    for (let b = 0; b < motion.length; b++) {
+      let rgb = this.baseColors[b];
+      if (mode.value) rgb = motion[b] === 1 ? [0.5, 0.52, 0.56] : map(range.place(mode, mode.value(frame, b, this)));
+      color[4 * b] = rgb[0]; color[4 * b + 1] = rgb[1]; color[4 * b + 2] = rgb[2];
+      color[4 * b + 3] = this.chosen?.body === b ? 1 : 0;
+    }
+  }
+
+  sumForces() {
+    const sums = (this.bodyForce ??= new Float32Array(this.meta.bodies.name.length)).fill(0);
+    const contacts = this.contactsHere;
+    const forces = [];
+    for (let k = 0; contacts && k < contacts.count; k++) {
+      const force = contacts.f32[14 * k + 10];
+      sums[contacts.u32[14 * k] - 1] += force;
+      sums[contacts.u32[14 * k + 1] - 1] += force;
+      forces.push(force);
+    }
+    if (!forces.length) return;
+    forces.sort((a, b) => a - b);
+    this.forceScale = Math.max(this.forceScale, forces[Math.floor(0.97 * (forces.length - 1))]);
+  }
+
+  // Arrows: the force on a, or on the chosen body where it takes part.
+  contactMarks() {
+    const marks = [], contacts = this.contactsHere, body = this.chosen?.body;
+    const scale = this.arrowLength / (this.forceScale || 1);
+    for (let k = 0; contacts && k < contacts.count; k++) {
+      const c = readContact(contacts, k), concerns = body === undefined || c.a === body || c.b === body;
+      const sign = c.b === body ? -scale : scale;
+      const vector = c.normal.map((n, i) => sign * (n * c.force + c.friction[i]));
+      const length = Math.hypot(...vector), most = 2.5 * this.arrowLength;
+      if (length > most) for (let i = 0; i < 3; i++) vector[i] *= most / length;
+      const color = concerns ? heat(0.35 + 0.65 * Math.min(1, c.force / (this.forceScale || 1))) : [0.45, 0.47, 0.5];
+      marks.push({
+        base: c.point, vector: concerns ? vector : [0, 0, 0], color, id: CONTACT_ID + k, chosen: this.chosen?.contact === k,
+        thick: 0.028 * this.arrowLength * (concerns ? 1 : 0.6),
+      });
+    }
+    return marks;
+  }
+
+  // The chosen body's joints: where they are and along which axis.
+  jointMarks() {
+    const body = this.chosen?.body, joints = this.meta.joints ?? [];
+    if (body === undefined || !this.jointsHere) return [];
+    return joints.flatMap((joint, k) => {
+      if (!joint.bodies.includes(body) || joint.type === 'gear' || k >= this.jointsHere.count) return [];
+      const { point, axis } = readJoint(this.jointsHere, k);
+      const vector = axis.map((x) => x * this.arrowLength);
+      return [{ base: point, vector, color: [0.35, 0.85, 0.6], id: 0, chosen: false, thick: 0.03 * this.arrowLength }];
+    });
+  }
+
+  pullMark() {
+    const { body, rest, target } = this.pulling;
+    const from = this.stage.point(body, rest);
+    return { base: from.toArray(), vector: target.clone().sub(from).toArray(), color: [1, 1, 1], id: 0, chosen: true, thick: 0.02 * this.arrowLength };
+  }
+
+  // A chosen contact stays with its pair from frame to frame: the nearest of the same bodies.
+  keepContact(index) {
+    if (this.chosen?.contact === undefined || !this.contactsHere || this.chosen.frame === index) return;
+    let best = null;
+    for (let k = 0; k < this.contactsHere.count; k++) {
+      const c = readContact(this.contactsHere, k), old = this.chosen.data;
+      if (c.a !== old.a || c.b !== old.b) continue;
+      const far = Math.hypot(...c.point.map((x, i) => x - old.point[i]));
+      if (!best || far < best.far) best = { far, k, c };
+    }
+    this.chosen = best ? { contact: best.k, data: best.c, frame: index } : null;
+  }
+
+  get needsContacts() { return this.hasContacts && (this.stage.show.contacts || this.mode === 'force' || Boolean(this.chosen)); }
+
+  // At the end of a run that grows, the newest frame is always still under way: shows the newest that is here.
+  stayAtEnd() {
+    const last = this.player.count - 1;
+    this.frames.want(last);
+    if (this.needsContacts) this.contacts.want(last);
+    const here = Math.min(this.frames.newest(), this.needsContacts ? this.contacts.newest() : last);
+    if (here >= 0) this.player.show(here);
+  }
+
+  // Brings the stage to the time; false while the frame is not there.
+  pose() {
+    if (this.player.tail) this.stayAtEnd();
+    const { index, at } = this.player.locate();
+    this.frames.ahead(index);
+    if (at > 0) this.frames.want(index + 1);
+    const frame = this.frames.get(index), next = at > 0 ? this.frames.get(index + 1) : null;
+    if (!frame) return false;
+    const shown = next && at > 0.5 ? index + 1 : index;
+    const before = this.following && this.stage.pose ? this.stage.center(this.chosen.body) : null;
+    this.stage.setPose(frame, next, at);
+    if (before) this.orbit.carry(this.stage.center(this.chosen.body).sub(before));
+    this.frame = next && at > 0.5 ? next : frame;
+    this.shownIndex = shown;
+    if (this.needsContacts) this.contacts.ahead(shown, 1);
+    this.contactsHere = this.needsContacts ? this.contacts.get(shown) : null;
+    if (this.joints && this.chosen) this.joints.ahead(shown, 1);
+    this.jointsHere = this.joints?.get(shown);
+    return true;
+  }
+
+  draw(seconds) {
+    const moved = this.player.advance(seconds, (k) => { this.frames.ahead(k); return Boolean(this.frames.get(k)); });
+    const gliding = this.orbit.update(seconds);
+    this.resting = !moved && !gliding && !this.changed;
+    if (this.resting) return;
+    this.changed = false;
+    if (this.pose()) {
+      this.sumForces();
+      this.keepContact(this.shownIndex);
+      this.updateColors(this.frame);
+      const marks = this.stage.show.contacts ? this.contactMarks() : [];
+      marks.push(...this.jointMarks());
+      if (this.pulling) marks.push(this.pullMark());
+      this.stage.setMarks(marks);
+    }
+    if (!this.stage.pose) return;
+    this.orbit.place();
+    this.stage.draw(this.orbit.target);
+    this.drawings = (this.drawings ?? 0) + 1;
+    this.controls.draw();
+  }
+}

@@ -1,0 +1,89 @@
+// What is known of the chosen body or contact, as rows to read.
+import { tidy } from './colors.js';
+import { CONTACT_WORDS, JOINT_WORDS } from './store.js';
+
+const MOTION = ['dynamic', 'static', 'kinematic'];
+const CONTACT_KIND = ['vertex on triangle', 'triangle on vertex', 'edge on edge'];
+const norm = (v) => Math.hypot(v[0], v[1], v[2]);
+const triple = (v) => v.map((x) => tidy(Math.abs(x) < 1e-9 ? 0 : x)).join('\u2002');
+
+// Record k of a frame's contacts.
+export function readContact(contacts, k) {
+  const at = CONTACT_WORDS * k, f = contacts.f32, u = contacts.u32;
+  return {
+    a: u[at] - 1, b: u[at + 1] - 1, kind: u[at + 2], point: [...f.subarray(at + 3, at + 6)], normal: [...f.subarray(at + 6, at + 9)],
+    distance: f[at + 9], force: f[at + 10], friction: [...f.subarray(at + 11, at + 14)],
+  };
+}
+
+// Of one body: how many contacts, the sum of normal forces, and the force they add up to.
+function bodyContacts(contacts, body) {
+  const sum = { count: 0, normal: 0, force: [0, 0, 0] };
+  for (let k = 0; contacts && k < contacts.count; k++) {
+    const c = readContact(contacts, k);
+    if (c.a !== body && c.b !== body) continue;
+    const sign = c.a === body ? 1 : -1;
+    sum.count++;
+    sum.normal += c.force;
+    for (let i = 0; i < 3; i++) sum.force[i] += sign * (c.force * c.normal[i] + c.friction[i]);
+  }
+  return sum;
+}
+
+function jointRows(joint, reading) {
+  const angular = joint.coordinate === 'angle';
+  return [
+    [`${joint.type} ${joint.name}`],
+    ...(joint.coordinate ? [
+      [angular ? 'Angle' : 'Travel', angular ? tidy((reading.position * 180) / Math.PI) : tidy(reading.position), angular ? '°' : 'm'],
+      ['Rate', tidy(reading.rate), angular ? 'rad/s' : 'm/s'],
+    ] : []),
+    ...(reading.effort ? [['Drive', tidy(reading.effort), angular ? 'N m' : 'N']] : []),
+    ['Force', tidy(norm(reading.force)), 'N'],
+    ['Torque', tidy(norm(reading.torque)), 'N m'],
+  ];
+}
+
+export function readJoint(joints, k) {
+  const f = joints.f32.subarray(JOINT_WORDS * k, JOINT_WORDS * (k + 1));
+  return {
+    position: f[1], rate: f[2], force: [...f.subarray(3, 6)], torque: [...f.subarray(6, 9)], effort: f[9], residual: f[10],
+    point: [...f.subarray(11, 14)], axis: [...f.subarray(14, 17)],
+  };
+}
+
+export function bodyRows(app, body) {
+  const { bodies } = app.meta, frame = app.frame, v = frame.velocity.subarray(6 * body, 6 * body + 6);
+  const rows = [
+    ['Body', `${body + 1}, ${MOTION[bodies.motion[body]]}`],
+    ['Mass', tidy(bodies.mass[body] ?? NaN), 'kg'],
+    ['Centre [m]', triple([...frame.pose.subarray(12 * body, 12 * body + 3)])],
+    ['Speed', tidy(norm(v)), 'm/s'],
+    ['Velocity [m/s]', triple([v[0], v[1], v[2]])],
+    ['Spin', tidy(norm(v.subarray(3))), 'rad/s'],
+    ['Deviation |AᵀA − I|', tidy(frame.strain[body], 2)],
+  ];
+  if (app.contactsHere) {
+    const sum = bodyContacts(app.contactsHere, body);
+    rows.push(['Contacts', String(sum.count)], ['Sum of normal forces', tidy(sum.normal), 'N'], ['Contact force [N]', triple(sum.force)]);
+  }
+  (app.meta.joints ?? []).forEach((joint, k) => {
+    if (joint.bodies.includes(body) && app.jointsHere && k < app.jointsHere.count) rows.push(...jointRows(joint, readJoint(app.jointsHere, k)));
+  });
+  return rows;
+}
+
+export function contactRows(app, contact) {
+  const slip = norm(contact.friction);
+  return [
+    ['On', app.meta.bodies.name[contact.a]],
+    ['From', app.meta.bodies.name[contact.b]],
+    ['Kind', CONTACT_KIND[contact.kind]],
+    ['Distance', tidy(contact.distance), 'm'],
+    ['Normal force', tidy(contact.force), 'N'],
+    ['Friction force', tidy(slip), 'N'],
+    ['Friction / normal', contact.force > 0 ? tidy(slip / contact.force, 2) : '–'],
+    ['Point [m]', triple(contact.point)],
+    ['Normal', triple(contact.normal)],
+  ];
+}

@@ -1,0 +1,52 @@
+// The time slider: what is loaded, where steps did not converge, where one is.
+
+export class Slider {
+  constructor(canvas, onScrub) {
+    this.canvas = canvas;
+    const scrub = (event) => {
+      const pad = 9;
+      onScrub(Math.max(0, Math.min(1, (event.offsetX - pad) / (canvas.clientWidth - 2 * pad))));
+    };
+    canvas.addEventListener('pointerdown', (event) => {
+      canvas.setPointerCapture(event.pointerId);
+      this.held = true;
+      scrub(event);
+    });
+    canvas.addEventListener('pointermove', (event) => { if (this.held) scrub(event); });
+    for (const type of ['pointerup', 'pointercancel']) canvas.addEventListener(type, () => { this.held = false; });
+  }
+
+  // at and ranges are fractions of the length; failures too.
+  draw({ at, ranges, failures, text }) {
+    const { canvas } = this, ratio = Math.min(2, window.devicePixelRatio || 1);
+    const width = Math.round(canvas.clientWidth * ratio), height = Math.round(canvas.clientHeight * ratio);
+    if (!width) return;
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    const style = getComputedStyle(canvas), pen = canvas.getContext('2d');
+    const pad = 9 * ratio, y = height / 2, x = (t) => pad + t * (width - 2 * pad);
+    const bar = (from, to, color, thick) => {
+      pen.strokeStyle = color;
+      pen.lineWidth = thick * ratio;
+      pen.lineCap = 'round';
+      pen.beginPath();
+      pen.moveTo(x(from), y);
+      pen.lineTo(Math.max(x(to), x(from) + 0.01), y);
+      pen.stroke();
+    };
+    pen.clearRect(0, 0, width, height);
+    bar(0, 1, style.getPropertyValue('--line'), 5);
+    pen.globalAlpha = 0.35;
+    for (const [from, to] of ranges) bar(from, to, style.getPropertyValue('--faint'), 5);
+    pen.globalAlpha = 1;
+    bar(0, at, style.getPropertyValue('--accent'), 5);
+    pen.fillStyle = style.getPropertyValue('--bad');
+    for (const t of failures) pen.fillRect(x(t) - ratio, y - 8 * ratio, 2 * ratio, 16 * ratio);
+    pen.fillStyle = style.getPropertyValue('--ink');
+    pen.beginPath();
+    pen.arc(x(at), y, 7.5 * ratio, 0, 2 * Math.PI);
+    pen.fill();
+    canvas.setAttribute('aria-valuenow', at.toFixed(3));
+    canvas.setAttribute('aria-valuetext', text);
+    canvas.setAttribute('aria-valuemax', '1');
+  }
+}

@@ -1,0 +1,178 @@
+// Frames and contacts as they arrive, kept near the playhead: a run may be far larger than memory.
+
+const MOST_BYTES = 600e6;
+const BLOCK_BYTES = 3e6;
+
+// Asks for ranges of items by index, remembers them, forgets those far from where one looks.
+class RangeStore {
+  constructor(fetchRange, itemBytes, onArrival) {
+    Object.assign(this, { fetchRange, itemBytes, onArrival });
+    this.items = new Map();
+    this.pending = new Map();   // block -> promise
+    this.count = 0;             // how many there are on the other side
+    this.epoch = 0;
+    this.latest = -1;
+    this.failure = null;
+    this.block = Math.max(1, Math.min(64, Math.floor(BLOCK_BYTES / itemBytes)));
+    this.capacity = Math.max(4 * this.block, Math.floor(MOST_BYTES / itemBytes));
+  }
+
+  get(index) { return this.items.get(index); }
+
+  // The newest that is here, for one who stays at the end; -1 where there is none.
+  newest() {
+    while (this.latest >= 0 && !this.items.has(this.latest)) this.latest--;
+    return this.latest;
+  }
+
+  clear() {
+    this.items.clear();
+    this.pending.clear();
+    this.count = 0;
+    this.latest = -1;
+    this.epoch++;
+  }
+
+  // Begins to fetch the block that holds an item.
+  want(index) {
+    if (index < 0 || index >= this.count || this.items.has(index)) return;
+    const block = Math.floor(index / this.block);
+    if (this.pending.has(block) || this.pending.size >= 3) return;
+    let from = block * this.block;
+    const end = Math.min(from + this.block, this.count);
+    while (from < end && this.items.has(from)) from++;
+    const epoch = this.epoch;
+    const request = this.fetchRange(from, end - from).then((items) => {
+      if (epoch !== this.epoch) return;
+      items.forEach((item, k) => this.items.set(from + k, item));
+      this.latest = Math.max(this.latest, from + items.length - 1);
+      this.trim(index);
+      this.failure = null;
+      this.onArrival(from, items.length);
+    }).catch((error) => { this.failure = error; }).finally(() => {
+      if (epoch === this.epoch) this.pending.delete(block);
+    });
+    this.pending.set(block, request);
+  }
+
+  trim(center) {
+    if (this.items.size <= this.capacity) return;
+    const far = [...this.items.keys()].sort((a, b) => Math.abs(b - center) - Math.abs(a - center));
+    far.slice(0, this.items.size - this.capacity).forEach((index) => this.items.delete(index));
+  }
+
+  // The item and what comes after it.
+  ahead(index, blocks = 2) {
+    this.want(index);
+    for (let k = 1; k <= blocks; k++) this.want(index + k * this.block);
+  }
+
+  // Ranges [first, last] of what is here, for the slider.
+  held() {
+    const ranges = [];
+    for (let k = 0; k < this.count; k += this.block) {
+      if (!this.items.has(k)) continue;
+      const end = Math.min(k + this.block, this.count);
+      if (ranges.length && ranges[ranges.length - 1][1] === k) ranges[ranges.length - 1][1] = end;
+      else ranges.push([k, end]);
+    }
+    return ranges;
+  }
+}
+
+export function frameStore(source, bodyCount, onArrival) {
+  const stride = 16 + 8 * Math.ceil((bodyCount * 76) / 8);
+  const read = async (from, count) => {
+    const buffer = await source.frames(from, count);
+    const frames = [];
+    for (let at = 0; at + stride <= buffer.byteLength; at += stride) {
+      const [step, time] = new Float64Array(buffer, at, 2);
+      frames.push({
+        step, time,
+        pose: new Float32Array(buffer, at + 16, 12 * bodyCount),
+        velocity: new Float32Array(buffer, at + 16 + 48 * bodyCount, 6 * bodyCount),
+        strain: new Float32Array(buffer, at + 16 + 72 * bodyCount, bodyCount),
+      });
+    }
+    return frames;
+  };
+  return new RangeStore(read, stride, onArrival);
+}
+
+// Records of equal size, each frame's led by their count; record k is at 4 * words * k in both views.
+function recordStore(fetchRange, words, itemBytes, onArrival) {
+  const read = async (from, count) => {
+    const buffer = await fetchRange(from, count);
+    const view = new DataView(buffer);
+    const items = [];
+    for (let at = 0; at + 4 <= buffer.byteLength;) {
+      const records = view.getUint32(at, true);
+      items.push({
+        count: records,
+        u32: new Uint32Array(buffer, at + 4, words * records),
+        f32: new Float32Array(buffer, at + 4, words * records),
+      });
+      at += 4 + 4 * words * records;
+    }
+    return items;
+  };
+  return new RangeStore(read, itemBytes, onArrival);
+}
+
+export const CONTACT_WORDS = 14;
+export const JOINT_WORDS = 17;
+export const contactStore = (source, onArrival) =>
+  recordStore((from, count) => source.contacts(from, count), CONTACT_WORDS, 60000, onArrival);
+export const jointStore = (source, jointCount, onArrival) =>
+  recordStore((from, count) => source.joints(from, count), JOINT_WORDS, 4 + 4 * JOINT_WORDS * jointCount, onArrival);
+
+// The reports of all steps as columns that grow.
+export class Reports {
+  constructor() { this.clear(); }
+
+  clear() {
+    this.columns = {};
+    this.length = 0;
+    this.capacity = 0;
+  }
+
+  grow(names, rows) {
+    if (this.length + rows <= this.capacity && names.every((name) => this.columns[name])) return;
+    this.capacity = Math.max(1024, 2 * (this.length + rows));
+    for (const name of names) {
+      const old = this.columns[name];
+      this.columns[name] = new Float64Array(this.capacity).fill(NaN);
+      if (old) this.columns[name].set(old.subarray(0, this.length));
+    }
+  }
+
+  // Takes an answer; returns how many rows it had.
+  add(buffer) {
+    if (buffer.byteLength < 8) return 0;
+    const length = new DataView(buffer).getUint32(0, true);
+    const { columns } = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+    const values = new Float64Array(buffer, 4 + length);
+    const rows = Math.floor(values.length / columns.length);
+    this.grow(columns, rows);
+    columns.forEach((name, c) => {
+      const column = this.columns[name];
+      for (let r = 0; r < rows; r++) column[this.length + r] = values[r * columns.length + c];
+    });
+    this.length += rows;
+    return rows;
+  }
+
+  last(name) { return this.length ? this.columns[name]?.[this.length - 1] : undefined; }
+
+  // Row of a step by bisection; -1 where there is none.
+  row(step) {
+    const steps = this.columns.step;
+    let low = 0, high = this.length - 1;
+    while (low <= high) {
+      const middle = (low + high) >> 1;
+      if (steps[middle] === step) return middle;
+      if (steps[middle] < step) low = middle + 1; else high = middle - 1;
+    }
+    return -1;
+  }
+}

@@ -154,7 +154,7 @@ static void test_write(void **state) {
   SceneError error;
   char path[500];
   snprintf(path, sizeof path, "%s/test_tet_mesh.msh", ABD_BINARY);
-  assert_true(soft_sphere(0.3, 3, &m));
+  assert_true(soft_shape_sphere(0.3, 3, &m));
   if (!tet_mesh_write(&m, path, &error) || !tet_mesh_load(path, &again, &error)) fail_msg("%s", error.text);
   assert_int_equal(again.tet_count, m.tet_count);
   assert_memory_equal(again.tet, m.tet, 4 * m.tet_count * sizeof(uint32_t));

@@ -44,26 +44,16 @@ KERNEL void tet_gradient(int material, double mu, double lambda, const TetRest *
   g[0] = neg(add(g[1], add(g[2], g[3])));
 }
 
-/* The 3x3 block of nodes i and j from the Hessian h of psi. */
-KERNEL Mat3 tet_block(const TetRest *rest, const double h[81], int i, int j) {
-  double out[3][3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
-  for (int k = 0; k < 3; k++)
-    for (int l = 0; l < 3; l++) {
-      double w = rest->volume * component(rest->b[i], k) * component(rest->b[j], l);
-      for (int c = 0; c < 3; c++)
-        for (int r = 0; r < 3; r++) out[c][r] += w * h[9 * (3 * l + c) + 3 * k + r];
-    }
-  return mat3(vec3_from(out[0]), vec3_from(out[1]), vec3_from(out[2]));
-}
-
 /* Column-major 12x12, block (i, j) at rows 3 i, columns 3 j; positive semidefinite where project. */
 KERNEL void tet_hessian(int material, double mu, double lambda, const TetRest *rest, const Vec3 x[4], bool project,
                         double out[144]) {
-  double h[81];
-  material_hessian(material, mu, lambda, tet_map(rest, x), project, h);
+  Mat3 u, v;
+  Vec3 b[4]; /* V^T b_i */
+  ElasticModes e = material_decompose(material, mu, lambda, tet_map(rest, x), project, &u, &v);
+  for (int i = 0; i < 4; i++) b[i] = mat3_tmul_vec(v, rest->b[i]);
   for (int i = 0; i < 4; i++)
     for (int j = 0; j <= i; j++) {
-      Mat3 block = tet_block(rest, h, i, j);
+      Mat3 block = mat3_scale(rest->volume, elastic_modes_block(&e, u, b[i], b[j]));
       for (int c = 0; c < 3; c++)
         for (int r = 0; r < 3; r++) {
           double value = component(block.c[c], r);

@@ -40,7 +40,7 @@ static bool add_cell(TetMesh *m, const int cells[3], const int cell[3]) {
   return ok;
 }
 
-bool soft_box(const double size[3], const int cells[3], TetMesh *out) {
+bool soft_shape_box(const double size[3], const int cells[3], TetMesh *out) {
   bool ok = true;
   *out = (TetMesh){0};
   for (int k = 0; ok && k <= cells[2]; k++)
@@ -54,11 +54,11 @@ bool soft_box(const double size[3], const int cells[3], TetMesh *out) {
   return finish(ok, out);
 }
 
-bool soft_beam(const double size[3], int across, TetMesh *out) {
+bool soft_shape_beam(const double size[3], int across, TetMesh *out) {
   double edge = fmin(size[0], fmin(size[1], size[2])) / across;
   int cells[3];
   for (int k = 0; k < 3; k++) cells[k] = (int)fmax(1, round(size[k] / edge));
-  return soft_box(size, cells, out);
+  return soft_shape_box(size, cells, out);
 }
 
 /* Point (x >= y >= z) of a sector: corners weighted by x - y, y - z, z, brought to the sphere of shell x. Equal bits for equal points
@@ -103,7 +103,7 @@ static void sort_three(uint32_t c[3]) {
       }
 }
 
-bool soft_sphere(double radius, int shells, TetMesh *out) {
+bool soft_shape_sphere(double radius, int shells, TetMesh *out) {
   MeshData ico;
   VertexMerge merge = {0};
   *out = (TetMesh){0};
@@ -148,7 +148,7 @@ static bool add_ring(TetMesh *m, uint32_t ring, uint32_t first, uint32_t up) {
   return ok;
 }
 
-bool soft_cylinder(double radius, double height, int rings, int layers, TetMesh *out) {
+bool soft_shape_cylinder(double radius, double height, int rings, int layers, TetMesh *out) {
   const double pi = 3.14159265358979323846;
   uint32_t up = 1 + 3 * (uint32_t)rings * ((uint32_t)rings + 1);
   bool ok = true;
@@ -167,7 +167,7 @@ bool soft_cylinder(double radius, double height, int rings, int layers, TetMesh 
   return finish(ok, out);
 }
 
-bool soft_sheet(const double size[2], const int cells[2], TetMesh *out) {
+bool soft_shape_sheet(const double size[2], const int cells[2], TetMesh *out) {
   *out = (TetMesh){0};
   return shape_grid(size, cells, &out->mesh);
 }

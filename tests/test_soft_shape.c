@@ -51,12 +51,12 @@ static void test_box(void **state) {
   for (int n = 1; n <= 4; n++) {
     const int cells[3] = {n, n + 1, 2 * n};
     const double size[3] = {1, 1.5, 2};
-    assert_true(soft_box(size, cells, &m));
+    assert_true(soft_shape_box(size, cells, &m));
     assert_int_equal(m.tet_count, 6 * n * (n + 1) * 2 * n);
     assert_float_equal(check_solid("box", &m, 0.3), 3, 1e-12);
     tet_mesh_free(&m);
   }
-  assert_true(soft_beam((const double[3]){1, 0.1, 0.2}, 2, &m));
+  assert_true(soft_shape_beam((const double[3]){1, 0.1, 0.2}, 2, &m));
   assert_int_equal(m.tet_count, 6 * 20 * 2 * 4);
   assert_float_equal(check_solid("beam", &m, 0.6), 0.02, 1e-14);
   tet_mesh_free(&m);
@@ -67,10 +67,11 @@ static void test_sphere(void **state) {
   double before = 1;
   for (int n = 1; n <= 8; n *= 2) {
     TetMesh m;
-    assert_true(soft_sphere(0.5, n, &m));
+    assert_true(soft_shape_sphere(0.5, n, &m));
     assert_int_equal(m.tet_count, 20 * n * n * n);
     double missing = 1 - check_solid("sphere", &m, 0.5) / (4.0 / 3 * pi * 0.125);
-    if (!(missing > 0 && missing < before)) fail_msg("%d shells: %g of the volume is missing, before %g", n, missing, before);
+    if (!(missing > 0 && missing < before))
+      fail_msg("%d shells: %g of the volume is missing, before %g", n, missing, before);
     before = missing / 3;
     tet_mesh_free(&m);
   }
@@ -81,7 +82,7 @@ static void test_cylinder(void **state) {
   for (int n = 1; n <= 6; n++) {
     TetMesh m;
     double missing;
-    assert_true(soft_cylinder(0.5, 1, n, 2 * n, &m));
+    assert_true(soft_shape_cylinder(0.5, 1, n, 2 * n, &m));
     assert_int_equal(m.tet_count, 18 * n * n * 2 * n);
     missing = 1 - check_solid("cylinder", &m, 0.4) / (pi * 0.25);
     double angle = 2 * pi / (6 * n);
@@ -93,13 +94,14 @@ static void test_cylinder(void **state) {
 static void test_sheet(void **state) {
   (void)state;
   TetMesh m;
-  assert_true(soft_sheet((const double[2]){2, 1}, (const int[2]){4, 3}, &m));
+  assert_true(soft_shape_sheet((const double[2]){2, 1}, (const int[2]){4, 3}, &m));
   assert_int_equal(m.mesh.triangle_count, 24);
   assert_int_equal(m.tet_count, 0);
   tet_mesh_free(&m);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_box), cmocka_unit_test(test_sphere), cmocka_unit_test(test_cylinder), cmocka_unit_test(test_sheet)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_box), cmocka_unit_test(test_sphere),
+                                     cmocka_unit_test(test_cylinder), cmocka_unit_test(test_sheet)};
   return cmocka_run_group_tests_name("soft_shape", tests, NULL, NULL);
 }

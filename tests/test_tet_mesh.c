@@ -33,17 +33,20 @@ static double filled(const TetMesh *m) {
 
 static void test_formats(void **state) {
   (void)state;
-  static const char *const seed[] = {"gmsh-22-text", "gmsh-22-binary", "gmsh-41-text", "gmsh-41-binary", "vtk-text", "vtk-binary", "medit"};
+  static const char *const seed[] = {"gmsh-22-text", "gmsh-22-binary", "gmsh-41-text", "gmsh-41-binary",
+                                     "vtk-text",     "vtk-binary",     "medit"};
   for (size_t k = 0; k < sizeof seed / sizeof *seed; k++) {
     FileBytes file = read_seed(seed[k]);
     TetMesh m;
     SceneError error = {""};
     uint32_t(*surface)[3];
     size_t count, shared;
-    if (!tet_mesh_parse(file.bytes + 1, file.length - 1, extension[(int)file.bytes[0]], seed[k], &m, &error)) fail_msg("%s", error.text);
+    if (!tet_mesh_parse(file.bytes + 1, file.length - 1, extension[(int)file.bytes[0]], seed[k], &m, &error))
+      fail_msg("%s", error.text);
     if (!tet_mesh_require_sound(&m, seed[k], &error)) fail_msg("%s", error.text);
     if (m.mesh.vertex_count != 14 || m.tet_count != 24 || m.mesh.triangle_count != 24 || !(fabs(filled(&m) - 1) < 1e-12))
-      fail_msg("%s: %zu vertices, %zu tetrahedra, %zu triangles, volume %g", seed[k], m.mesh.vertex_count, m.tet_count, m.mesh.triangle_count, filled(&m));
+      fail_msg("%s: %zu vertices, %zu tetrahedra, %zu triangles, volume %g", seed[k], m.mesh.vertex_count, m.tet_count,
+               m.mesh.triangle_count, filled(&m));
     assert_true(tet_mesh_surface(&m, &surface, &count, &shared));
     assert_int_equal(count, 24);
     assert_int_equal(shared, 0);
@@ -72,7 +75,8 @@ static void expect_refused(const char *format, const char *text, const char *wor
   TetMesh m;
   SceneError error;
   bool ok = parse(format, text, &m, &error);
-  if (ok || !strstr(error.text, words)) fail_msg("expected \"%s\", got \"%s\" for:\n%s", words, ok ? "no error" : error.text, text);
+  if (ok || !strstr(error.text, words))
+    fail_msg("expected \"%s\", got \"%s\" for:\n%s", words, ok ? "no error" : error.text, text);
 }
 
 #define NODES "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n9 5 5 5\n$EndNodes\n"
@@ -83,12 +87,18 @@ static void test_bad_gmsh(void **state) {
   expect_refused("msh", "hello", "expected a section");
   expect_refused("msh", "$Nodes\n1\n", "$MeshFormat first");
   expect_refused("msh", "$MeshFormat\n4.0 0 8\n$EndMeshFormat\n", "Gmsh format 4, expected 2.2 or 4.1");
-  expect_refused("msh", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n999999999\n1 0 0 0\n", "bad:5: the file claims 999999999 nodes");
-  expect_refused("msh", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n1\n1 0 nan 0\n$EndNodes\n", "bad:6: node 1: coordinate 2 is nan");
-  expect_refused("msh", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n2\n1 0 0 0\n1 0 0 1\n$EndNodes\n", "node 1 is given twice");
-  expect_refused("msh", NODES "$Elements\n1\n7 4 0 1 2 3 8\n$EndElements\n", "bad:14: element 7: node 8 is not in the file");
-  expect_refused("msh", NODES "$Elements\n1\n7 5 0 1 2 3 4 1 2 3 4\n$EndElements\n", "element 7: a solid of 8 nodes (type 5)");
-  expect_refused("msh", NODES "$Elements\n1\n7 4 0 1 2 3 x\n$EndElements\n", "element 7: expected a whole number, got \"x\"");
+  expect_refused("msh", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n999999999\n1 0 0 0\n",
+                 "bad:5: the file claims 999999999 nodes");
+  expect_refused("msh", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n1\n1 0 nan 0\n$EndNodes\n",
+                 "bad:6: node 1: coordinate 2 is nan");
+  expect_refused("msh", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n2\n1 0 0 0\n1 0 0 1\n$EndNodes\n",
+                 "node 1 is given twice");
+  expect_refused("msh", NODES "$Elements\n1\n7 4 0 1 2 3 8\n$EndElements\n",
+                 "bad:14: element 7: node 8 is not in the file");
+  expect_refused("msh", NODES "$Elements\n1\n7 5 0 1 2 3 4 1 2 3 4\n$EndElements\n",
+                 "element 7: a solid of 8 nodes (type 5)");
+  expect_refused("msh", NODES "$Elements\n1\n7 4 0 1 2 3 x\n$EndElements\n",
+                 "element 7: expected a whole number, got \"x\"");
   expect_refused("msh", NODES "$Elements\n2\n7 4 0 1 2 3 4\n", "the file ends before it is complete");
   expect_refused("msh", NODES, "the mesh is empty");
 }
@@ -117,7 +127,8 @@ static void test_soundness(void **state) {
   (void)state;
   TetMesh m;
   SceneError error;
-  assert_true(parse("mesh", MEDIT "Tetrahedra 2\n1 2 3 4 1\n1 2 4 3 1\n", &m, &error)); /* one each way round: not a convention */
+  assert_true(parse("mesh", MEDIT "Tetrahedra 2\n1 2 3 4 1\n1 2 4 3 1\n", &m,
+                    &error)); /* one each way round: not a convention */
   assert_false(m.turned);
   assert_false(tet_mesh_require_sound(&m, "bad", &error));
   if (!strstr(error.text, "tetrahedron 1 (corners 0 1 3 2, from 0) is inside out")) fail_msg("%s", error.text);
@@ -130,7 +141,8 @@ static void test_soundness(void **state) {
   assert_false(tet_mesh_require_sound(&m, "bad", &error));
   if (!strstr(error.text, "tetrahedra 0 and 1 have the same corners")) fail_msg("%s", error.text);
   tet_mesh_free(&m);
-  assert_true(parse("msh", NODES "$Elements\n2\n1 15 0 9\n7 4 0 1 2 3 4\n$EndElements\n", &m, &error)); /* node 9 is of a point only */
+  assert_true(parse("msh", NODES "$Elements\n2\n1 15 0 9\n7 4 0 1 2 3 4\n$EndElements\n", &m,
+                    &error)); /* node 9 is of a point only */
   assert_int_equal(m.unused_count, 1);
   assert_int_equal(m.mesh.vertex_count, 4);
   tet_mesh_free(&m);
@@ -142,7 +154,7 @@ static void test_write(void **state) {
   SceneError error;
   char path[500];
   snprintf(path, sizeof path, "%s/test_tet_mesh.msh", ABD_BINARY);
-  assert_true(soft_sphere(0.3, 3, &m));
+  assert_true(soft_shape_sphere(0.3, 3, &m));
   if (!tet_mesh_write(&m, path, &error) || !tet_mesh_load(path, &again, &error)) fail_msg("%s", error.text);
   assert_int_equal(again.tet_count, m.tet_count);
   assert_memory_equal(again.tet, m.tet, 4 * m.tet_count * sizeof(uint32_t));
@@ -169,7 +181,8 @@ static void test_split_cells(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_formats), cmocka_unit_test(test_bad_gmsh), cmocka_unit_test(test_bad_vtk_and_medit),
-                                     cmocka_unit_test(test_soundness), cmocka_unit_test(test_write), cmocka_unit_test(test_split_cells)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_formats),   cmocka_unit_test(test_bad_gmsh), cmocka_unit_test(test_bad_vtk_and_medit),
+      cmocka_unit_test(test_soundness), cmocka_unit_test(test_write),    cmocka_unit_test(test_split_cells)};
   return cmocka_run_group_tests_name("tet_mesh", tests, NULL, NULL);
 }

@@ -133,7 +133,7 @@ static void cpu_accept(Backend *base, Step *step, int island) {
 static Box reach_box(const Cpu *cpu, const Step *step, int body, const Affine *end, double pad) {
   const Model *m = cpu->model;
   const Body *b = &m->body[body];
-  if (b->soft) return box_inflate(soft_reach(m, &m->soft[b->soft - 1], step->q, end), pad);
+  if (b->soft) return box_inflate(soft_box(m, &m->soft[b->soft - 1], step->q, end), pad);
   return box_inflate(swept_box(m, body, &step->q[body], &end[body]), pad);
 }
 

@@ -42,7 +42,7 @@ bool cpu_direction(Backend *base, Step *step);
 void soft_load(const Cpu *cpu, const Affine *q);
 void soft_load_start(const Cpu *cpu, const Affine *q);
 void soft_load_motion(const Cpu *cpu, const Affine *direction);
-Box soft_reach(const Model *model, const Soft *soft, const Affine *from, const Affine *to);
+Box soft_box(const Model *model, const Soft *soft, const Affine *from, const Affine *to);
 Island *soft_island(const Step *step, const Soft *soft); /* NULL when none of its vertices moves */
 double soft_total(const Cpu *cpu, const Step *step, const Soft *soft, const Affine *q);
 /* What elements and contacts with a soft side couple; their gradients and blocks. */

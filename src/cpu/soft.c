@@ -37,7 +37,7 @@ void soft_load_motion(const Cpu *cpu, const Affine *d) {
   }
 }
 
-Box soft_reach(const Model *m, const Soft *s, const Affine *from, const Affine *to) {
+Box soft_box(const Model *m, const Soft *s, const Affine *from, const Affine *to) {
   Box box = box_empty();
   const Mesh *mesh = surface(m, s);
   for (int v = 0; v < mesh->vertex_count; v++) {

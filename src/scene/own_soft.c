@@ -28,13 +28,13 @@ static double sphere_elements(const SoftShape *s) { return 20 * pow(s->cells[0],
 static double cylinder_elements(const SoftShape *s) { return 18.0 * s->cells[0] * s->cells[0] * s->cells[1]; }
 static double sheet_elements(const SoftShape *s) { return 2.0 * s->cells[0] * s->cells[1]; }
 
-static bool make_box(const SoftShape *s, TetMesh *out) { return soft_box(s->size, s->cells, out); }
-static bool make_beam(const SoftShape *s, TetMesh *out) { return soft_beam(s->size, s->cells[0], out); }
-static bool make_sphere(const SoftShape *s, TetMesh *out) { return soft_sphere(s->radius, s->cells[0], out); }
+static bool make_box(const SoftShape *s, TetMesh *out) { return soft_shape_box(s->size, s->cells, out); }
+static bool make_beam(const SoftShape *s, TetMesh *out) { return soft_shape_beam(s->size, s->cells[0], out); }
+static bool make_sphere(const SoftShape *s, TetMesh *out) { return soft_shape_sphere(s->radius, s->cells[0], out); }
 static bool make_cylinder(const SoftShape *s, TetMesh *out) {
-  return soft_cylinder(s->radius, s->height, s->cells[0], s->cells[1], out);
+  return soft_shape_cylinder(s->radius, s->height, s->cells[0], s->cells[1], out);
 }
-static bool make_sheet(const SoftShape *s, TetMesh *out) { return soft_sheet(s->size, s->cells, out); }
+static bool make_sheet(const SoftShape *s, TetMesh *out) { return soft_shape_sheet(s->size, s->cells, out); }
 
 static const SoftKind kinds[] = {
     {"box", {"size", "cells"}, 3, 3, 4, box_elements, make_box},

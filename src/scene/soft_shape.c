@@ -7,7 +7,8 @@
 #include "scene/shape.h"
 #include "scene/vertex_merge.h"
 
-static const int path_of[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}; /* order of the axes */
+/* Orders of the axes. */
+static const int path_of[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
 
 static bool finish(bool ok, TetMesh *out) {
   if (!ok) tet_mesh_free(out);
@@ -39,7 +40,7 @@ static bool add_cell(TetMesh *m, const int cells[3], const int cell[3]) {
   return ok;
 }
 
-bool soft_box(const double size[3], const int cells[3], TetMesh *out) {
+bool soft_shape_box(const double size[3], const int cells[3], TetMesh *out) {
   bool ok = true;
   *out = (TetMesh){0};
   for (int k = 0; ok && k <= cells[2]; k++)
@@ -53,16 +54,17 @@ bool soft_box(const double size[3], const int cells[3], TetMesh *out) {
   return finish(ok, out);
 }
 
-bool soft_beam(const double size[3], int across, TetMesh *out) {
+bool soft_shape_beam(const double size[3], int across, TetMesh *out) {
   double edge = fmin(size[0], fmin(size[1], size[2])) / across;
   int cells[3];
   for (int k = 0; k < 3; k++) cells[k] = (int)fmax(1, round(size[k] / edge));
-  return soft_box(size, cells, out);
+  return soft_shape_box(size, cells, out);
 }
 
 /* Point (x >= y >= z) of a sector: corners weighted by x - y, y - z, z, brought to the sphere of shell x. Equal bits for equal points
  * of neighbouring sectors, because corners come in the order of their numbers and every rounding is written out. */
-static bool sphere_point(double radius, int shells, const double *corner[3], const int p[3], VertexMerge *merge, TetMesh *out, uint32_t *index) {
+static bool sphere_point(double radius, int shells, const double *corner[3], const int p[3], VertexMerge *merge,
+                         TetMesh *out, uint32_t *index) {
   double x[3], length = 0;
   for (int k = 0; k < 3; k++) {
     x[k] = fma(p[2], corner[2][k], fma(p[1] - p[2], corner[1][k], (p[0] - p[1]) * corner[0][k]));
@@ -74,7 +76,8 @@ static bool sphere_point(double radius, int shells, const double *corner[3], con
 }
 
 /* The cell at (i, j, k) of a sector: of its six those that lie in x >= y >= z. */
-static bool add_sector_cell(double radius, int shells, const double *corner[3], const int cell[3], VertexMerge *merge, TetMesh *out) {
+static bool add_sector_cell(double radius, int shells, const double *corner[3], const int cell[3], VertexMerge *merge,
+                            TetMesh *out) {
   for (int p = 0; p < 6; p++) {
     int at[4][3] = {{cell[0], cell[1], cell[2]}};
     bool inside = true, ok = true;
@@ -100,7 +103,7 @@ static void sort_three(uint32_t c[3]) {
       }
 }
 
-bool soft_sphere(double radius, int shells, TetMesh *out) {
+bool soft_shape_sphere(double radius, int shells, TetMesh *out) {
   MeshData ico;
   VertexMerge merge = {0};
   *out = (TetMesh){0};
@@ -111,7 +114,8 @@ bool soft_sphere(double radius, int shells, TetMesh *out) {
     const double *corner[3] = {ico.vertex + 3 * c[0], ico.vertex + 3 * c[1], ico.vertex + 3 * c[2]};
     for (int i = 0; ok && i < shells; i++)
       for (int j = 0; ok && j <= i; j++)
-        for (int k = 0; ok && k <= j; k++) ok = add_sector_cell(radius, shells, corner, (const int[3]){i, j, k}, &merge, out);
+        for (int k = 0; ok && k <= j; k++)
+          ok = add_sector_cell(radius, shells, corner, (const int[3]){i, j, k}, &merge, out);
   }
   vertex_merge_free(&merge);
   mesh_data_free(&ico);
@@ -127,7 +131,9 @@ static bool add_prism(TetMesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t u
   return add_turned(m, first) && add_turned(m, second) && add_turned(m, third);
 }
 
-static uint32_t ring_point(uint32_t ring, uint32_t place) { return ring ? 1 + 3 * ring * (ring - 1) + place % (6 * ring) : 0; }
+static uint32_t ring_point(uint32_t ring, uint32_t place) {
+  return ring ? 1 + 3 * ring * (ring - 1) + place % (6 * ring) : 0;
+}
 
 /* The triangles between ring k - 1 and ring k, six sectors of them, each carried up through one layer. */
 static bool add_ring(TetMesh *m, uint32_t ring, uint32_t first, uint32_t up) {
@@ -142,7 +148,7 @@ static bool add_ring(TetMesh *m, uint32_t ring, uint32_t first, uint32_t up) {
   return ok;
 }
 
-bool soft_cylinder(double radius, double height, int rings, int layers, TetMesh *out) {
+bool soft_shape_cylinder(double radius, double height, int rings, int layers, TetMesh *out) {
   const double pi = 3.14159265358979323846;
   uint32_t up = 1 + 3 * (uint32_t)rings * ((uint32_t)rings + 1);
   bool ok = true;
@@ -161,7 +167,7 @@ bool soft_cylinder(double radius, double height, int rings, int layers, TetMesh 
   return finish(ok, out);
 }
 
-bool soft_sheet(const double size[2], const int cells[2], TetMesh *out) {
+bool soft_shape_sheet(const double size[2], const int cells[2], TetMesh *out) {
   *out = (TetMesh){0};
   return shape_grid(size, cells, &out->mesh);
 }

@@ -23,7 +23,8 @@ bool numbers_fail(const MeshNumbers *n, const char *format, ...) {
   va_end(list);
   if (!n->binary) return text_fail(&n->text, "%s", sentence);
   if (n->text.error)
-    snprintf(n->text.error->text, sizeof n->text.error->text, "%.500s: byte %zu: %s", n->text.name, (size_t)(n->text.at - n->start), sentence);
+    snprintf(n->text.error->text, sizeof n->text.error->text, "%.500s: byte %zu: %s", n->text.name,
+             (size_t)(n->text.at - n->start), sentence);
   return false;
 }
 
@@ -37,8 +38,6 @@ static bool take(MeshNumbers *n, int size, const char *what, int64_t index, void
   return true;
 }
 
-static int shown(Word word) { return word.length < 40 ? (int)word.length : 40; }
-
 bool numbers_integer(MeshNumbers *n, int size, const char *what, int64_t index, int64_t *value) {
   int32_t small = 0;
   Word word;
@@ -49,9 +48,10 @@ bool numbers_integer(MeshNumbers *n, int size, const char *what, int64_t index, 
     *value = small;
     return true;
   }
-  if (!text_next_word(&n->text, &word)) return numbers_fail(n, "%s %lld: the file ends before it is complete", what, (long long)index);
-  return word_integer(word, value) ||
-         numbers_fail(n, "%s %lld: expected a whole number, got \"%.*s\"", what, (long long)index, shown(word), word.at);
+  if (!text_next_word(&n->text, &word))
+    return numbers_fail(n, "%s %lld: the file ends before it is complete", what, (long long)index);
+  return word_integer(word, value) || numbers_fail(n, "%s %lld: expected a whole number, got \"%.*s\"", what,
+                                                   (long long)index, word_shown(word), word.at);
 }
 
 bool numbers_coordinates(MeshNumbers *n, int size, const char *what, int64_t index, double x[3]) {
@@ -62,11 +62,15 @@ bool numbers_coordinates(MeshNumbers *n, int size, const char *what, int64_t ind
       if (!take(n, size, what, index, size == 8 ? (void *)&x[k] : (void *)&small)) return false;
       if (size == 4) x[k] = (double)small;
     } else {
-      if (!text_next_word(&n->text, &word)) return numbers_fail(n, "%s %lld: the file ends before its 3 coordinates", what, (long long)index);
+      if (!text_next_word(&n->text, &word))
+        return numbers_fail(n, "%s %lld: the file ends before its 3 coordinates", what, (long long)index);
       if (!word_number(word, &x[k]))
-        return numbers_fail(n, "%s %lld: expected a number, got \"%.*s\"", what, (long long)index, shown(word), word.at);
+        return numbers_fail(n, "%s %lld: expected a number, got \"%.*s\"", what, (long long)index, word_shown(word),
+                            word.at);
     }
-    if (!isfinite(x[k])) return numbers_fail(n, "%s %lld: coordinate %d is %g, expected a finite number", what, (long long)index, k + 1, x[k]);
+    if (!isfinite(x[k]))
+      return numbers_fail(n, "%s %lld: coordinate %d is %g, expected a finite number", what, (long long)index, k + 1,
+                          x[k]);
   }
   return true;
 }
@@ -74,7 +78,8 @@ bool numbers_coordinates(MeshNumbers *n, int size, const char *what, int64_t ind
 bool numbers_check_count(const MeshNumbers *n, const char *what, int64_t count, int numbers, int size) {
   size_t rest = (size_t)(n->text.end - n->text.at), least = (size_t)numbers * (size_t)(n->binary ? size : 2);
   if (count >= 0 && (uint64_t)count <= rest / least + 1 && count < INT32_MAX) return true;
-  return numbers_fail(n, "the file claims %lld %s, but only %zu bytes follow: it is cut off or damaged", (long long)count, what, rest);
+  return numbers_fail(n, "the file claims %lld %s, but only %zu bytes follow: it is cut off or damaged",
+                      (long long)count, what, rest);
 }
 
 void numbers_end_line(MeshNumbers *n) {

@@ -25,10 +25,13 @@ static bool read_format(Gmsh *g) {
   Word word;
   double version = 0;
   int64_t binary = 0, size = 0, one = 1;
-  if (!text_next_word(&g->n.text, &word) || !word_number(word, &version)) return numbers_fail(&g->n, "expected the format's version");
+  if (!text_next_word(&g->n.text, &word) || !word_number(word, &version))
+    return numbers_fail(&g->n, "expected the format's version");
   if (!numbers_integer(&g->n, 4, "format", 0, &binary) || !numbers_integer(&g->n, 4, "format", 0, &size)) return false;
   bool known = (version >= 2 && version < 3) || (version > 4.05 && version < 4.15);
-  if (!known) return numbers_fail(&g->n, "Gmsh format %g, expected 2.2 or 4.1 (gmsh -format msh22 or msh41 writes them)", version);
+  if (!known)
+    return numbers_fail(&g->n, "Gmsh format %g, expected 2.2 or 4.1 (gmsh -format msh22 or msh41 writes them)",
+                        version);
   if (size != 8) return numbers_fail(&g->n, "numbers of %lld bytes, expected 8", (long long)size);
   g->version = version < 3 ? 2 : 4;
   g->n.binary = binary != 0;
@@ -55,7 +58,8 @@ static int compare_tags(const void *a, const void *b) {
 static bool sort_tags(Gmsh *g) {
   qsort(g->tag, g->tag_count, sizeof *g->tag, compare_tags);
   for (size_t k = 1; k < g->tag_count; k++)
-    if (g->tag[k].tag == g->tag[k - 1].tag) return numbers_fail(&g->n, "node %lld is given twice", (long long)g->tag[k].tag);
+    if (g->tag[k].tag == g->tag[k - 1].tag)
+      return numbers_fail(&g->n, "node %lld is given twice", (long long)g->tag[k].tag);
   return true;
 }
 
@@ -65,7 +69,9 @@ static bool read_node_block(Gmsh *g, int64_t *done, int64_t total) {
   for (int k = 0; k < 3; k++)
     if (!numbers_integer(&g->n, 4, "node block after node", *done, &head[k])) return false;
   if (!numbers_integer(&g->n, 8, "node block after node", *done, &count)) return false;
-  if (count < 0 || count > total - *done) return numbers_fail(&g->n, "a block of %lld nodes where %lld are left", (long long)count, (long long)(total - *done));
+  if (count < 0 || count > total - *done)
+    return numbers_fail(&g->n, "a block of %lld nodes where %lld are left", (long long)count,
+                        (long long)(total - *done));
   if (head[2] != 0) return numbers_fail(&g->n, "parametric nodes, expected plain ones (Mesh.SaveParametric = 0)");
   MeshNumbers numbers = g->n;
   for (int64_t k = 0; k < count; k++) /* over the numbers */
@@ -88,15 +94,18 @@ static bool read_nodes(Gmsh *g) {
   g->tag = malloc(((size_t)count + 1) * sizeof *g->tag);
   if (!g->tag) return numbers_fail(&g->n, "out of memory");
   for (int64_t b = 0; b < blocks && ok; b++) ok = read_node_block(g, &done, count);
-  for (; g->version == 2 && ok && done < count; done++) ok = numbers_integer(&g->n, 4, "node", done, &tag) && add_node(g, tag, done);
-  if (ok && done != count) ok = numbers_fail(&g->n, "%lld nodes in blocks, the file claims %lld", (long long)done, (long long)count);
+  for (; g->version == 2 && ok && done < count; done++)
+    ok = numbers_integer(&g->n, 4, "node", done, &tag) && add_node(g, tag, done);
+  if (ok && done != count)
+    ok = numbers_fail(&g->n, "%lld nodes in blocks, the file claims %lld", (long long)done, (long long)count);
   return ok && sort_tags(g);
 }
 
 static bool check_type(Gmsh *g, int64_t element, int64_t type) {
   int nodes = type > 0 && type < TYPE_COUNT ? node_count_of[type] : 0;
   if (nodes == 0) return numbers_fail(&g->n, "element %lld: unknown type %lld", (long long)element, (long long)type);
-  return nodes > 0 || numbers_fail(&g->n, "element %lld: a solid of %d nodes (type %lld), expected tetrahedra of 4", (long long)element, -nodes, (long long)type);
+  return nodes > 0 || numbers_fail(&g->n, "element %lld: a solid of %d nodes (type %lld), expected tetrahedra of 4",
+                                   (long long)element, -nodes, (long long)type);
 }
 
 /* The nodes of an element whose type has been checked. */
@@ -109,7 +118,8 @@ static bool read_element(Gmsh *g, int64_t element, int64_t type) {
     if (!numbers_integer(&g->n, size, "element", element, &tag.tag)) return false;
     if (!wanted) continue;
     const Tag *found = g->tag_count ? bsearch(&tag, g->tag, g->tag_count, sizeof tag, compare_tags) : NULL;
-    if (!found) return numbers_fail(&g->n, "element %lld: node %lld is not in the file", (long long)element, (long long)tag.tag);
+    if (!found)
+      return numbers_fail(&g->n, "element %lld: node %lld is not in the file", (long long)element, (long long)tag.tag);
     corner[k] = found->vertex;
   }
   if (type == TET) ok = tet_mesh_add(g->out, corner[0], corner[1], corner[2], corner[3]);
@@ -139,7 +149,9 @@ static bool read_elements_2(Gmsh *g) {
   for (int64_t done = 0; done < count && ok;) {
     for (int k = 0; binary && k < 3 && ok; k++) ok = numbers_integer(&g->n, 4, "block of elements after", done, &head[k]);
     if (ok && binary) ok = check_type(g, done, head[0]);
-    if (ok && (head[1] < 1 || head[1] > count - done)) ok = numbers_fail(&g->n, "a block of %lld elements where %lld are left", (long long)head[1], (long long)(count - done));
+    if (ok && (head[1] < 1 || head[1] > count - done))
+      ok = numbers_fail(&g->n, "a block of %lld elements where %lld are left", (long long)head[1],
+                        (long long)(count - done));
     for (int64_t k = 0; ok && k < head[1]; k++, done++) ok = read_tagged_element(g, head[0], head[2]);
   }
   return ok;
@@ -155,20 +167,24 @@ static bool read_elements_4(Gmsh *g) {
       if (!numbers_integer(&g->n, k < 3 ? 4 : 8, "block of elements", b, &block[k])) return false;
     if (!check_type(g, done, block[2])) return false;
     if (block[3] < 0 || block[3] > head[1] - done)
-      return numbers_fail(&g->n, "a block of %lld elements where %lld are left", (long long)block[3], (long long)(head[1] - done));
+      return numbers_fail(&g->n, "a block of %lld elements where %lld are left", (long long)block[3],
+                          (long long)(head[1] - done));
     for (int64_t k = 0; k < block[3]; k++, done++)
       if (!numbers_integer(&g->n, 8, "element", done, &element) || !read_element(g, element, block[2])) return false;
   }
-  return done == head[1] || numbers_fail(&g->n, "%lld elements in blocks, the file claims %lld", (long long)done, (long long)head[1]);
+  return done == head[1] ||
+         numbers_fail(&g->n, "%lld elements in blocks, the file claims %lld", (long long)done, (long long)head[1]);
 }
 
 /* Behind "$EndNAME"; in binary data that is looked for byte by byte. */
 static bool skip_section(Gmsh *g, Word name) {
   char end[64];
   MeshText *t = &g->n.text;
-  size_t length = (size_t)snprintf(end, sizeof end, "$End%.*s", name.length < 40 ? (int)name.length - 1 : 40, name.at + 1);
+  size_t length =
+      (size_t)snprintf(end, sizeof end, "$End%.*s", name.length < 40 ? (int)name.length - 1 : 40, name.at + 1);
   const char *found = memmem(t->at, (size_t)(t->end - t->at), end, length);
-  if (!found) return numbers_fail(&g->n, "section %.*s has no end (\"%s\"): the file is cut off", (int)(name.length < 40 ? name.length : 40), name.at, end);
+  if (!found)
+    return numbers_fail(&g->n, "section %.*s has no end (\"%s\"): the file is cut off", word_shown(name), name.at, end);
   for (; t->at < found; t->at++) t->line += *t->at == '\n';
   t->at += length;
   return true;
@@ -176,11 +192,15 @@ static bool skip_section(Gmsh *g, Word name) {
 
 static bool read_section(Gmsh *g, Word name) {
   bool format = word_is(name, "$MeshFormat"), nodes = word_is(name, "$Nodes"), elements = word_is(name, "$Elements");
-  if (name.length < 2 || name.at[0] != '$') return numbers_fail(&g->n, "expected a section ($Nodes ...), got \"%.*s\"", (int)(name.length < 40 ? name.length : 40), name.at);
+  if (name.length < 2 || name.at[0] != '$')
+    return numbers_fail(&g->n, "expected a section ($Nodes ...), got \"%.*s\"", word_shown(name), name.at);
   if (!format && !g->version) return numbers_fail(&g->n, "expected $MeshFormat first");
   if (elements && !g->tag) return numbers_fail(&g->n, "$Elements before $Nodes");
   if (!format) numbers_end_line(&g->n);
-  bool ok = format ? read_format(g) : nodes ? read_nodes(g) : elements ? (g->version == 2 ? read_elements_2(g) : read_elements_4(g)) : true;
+  bool ok = format     ? read_format(g)
+            : nodes    ? read_nodes(g)
+            : elements ? (g->version == 2 ? read_elements_2(g) : read_elements_4(g))
+                       : true;
   return ok && skip_section(g, name);
 }
 

@@ -21,10 +21,12 @@ static bool read_elements(Medit *m, const char *what, int corners, int64_t count
     for (int i = 0; i <= corners; i++) { /* the last is the reference */
       if (!numbers_integer(&m->n, 4, what, k, &corner[i])) return false;
       if (i < corners && (corner[i] < 1 || corner[i] > vertices))
-        return numbers_fail(&m->n, "%s %lld: vertex %lld is out of range 1..%lld", what, (long long)k, (long long)corner[i], (long long)vertices);
+        return numbers_fail(&m->n, "%s %lld: vertex %lld is out of range 1..%lld", what, (long long)k,
+                            (long long)corner[i], (long long)vertices);
     }
     uint32_t a = (uint32_t)corner[0] - 1, b = (uint32_t)corner[1] - 1, c = (uint32_t)corner[2] - 1;
-    bool ok = corners == 4 ? tet_mesh_add(m->out, a, b, c, (uint32_t)corner[3] - 1) : mesh_add_triangle(&m->out->mesh, a, b, c);
+    bool ok = corners == 4 ? tet_mesh_add(m->out, a, b, c, (uint32_t)corner[3] - 1)
+                           : mesh_add_triangle(&m->out->mesh, a, b, c);
     if (!ok) return numbers_fail(&m->n, "out of memory");
   }
   return true;
@@ -34,13 +36,20 @@ static bool is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c 
 
 static bool read_section(Medit *m, Word name) {
   bool vertices = word_is(name, "Vertices"), tets = word_is(name, "Tetrahedra"), triangles = word_is(name, "Triangles");
-  bool solids = word_is(name, "Hexahedra") || word_is(name, "Prisms") || word_is(name, "Pyramids") || word_is(name, "TetrahedraP2");
+  bool solids = word_is(name, "Hexahedra") || word_is(name, "Prisms") || word_is(name, "Pyramids") ||
+                word_is(name, "TetrahedraP2");
   int64_t count, dimension;
   if (word_is(name, "Dimension"))
-    return numbers_integer(&m->n, 4, "Dimension", 0, &dimension) && (dimension == 3 || numbers_fail(&m->n, "Dimension %lld, expected 3", (long long)dimension));
-  if (!vertices && !tets && !triangles && !solids) return is_letter(name.at[0]) || numbers_fail(&m->n, "expected the name of a section");
-  if (!numbers_integer(&m->n, 4, "section", 0, &count) || !numbers_check_count(&m->n, "elements", count, vertices || triangles ? 4 : 5, 4)) return false;
-  if (solids && count) return numbers_fail(&m->n, "%lld %.*s, expected tetrahedra of 4 corners only", (long long)count, (int)name.length, name.at);
+    return numbers_integer(&m->n, 4, "Dimension", 0, &dimension) &&
+           (dimension == 3 || numbers_fail(&m->n, "Dimension %lld, expected 3", (long long)dimension));
+  if (!vertices && !tets && !triangles && !solids)
+    return is_letter(name.at[0]) || numbers_fail(&m->n, "expected the name of a section");
+  if (!numbers_integer(&m->n, 4, "section", 0, &count) ||
+      !numbers_check_count(&m->n, "elements", count, vertices || triangles ? 4 : 5, 4))
+    return false;
+  if (solids && count)
+    return numbers_fail(&m->n, "%lld %.*s, expected tetrahedra of 4 corners only", (long long)count, (int)name.length,
+                        name.at);
   if (vertices) return read_vertices(m, count);
   return tets ? read_elements(m, "tetrahedron", 4, count) : triangles ? read_elements(m, "triangle", 3, count) : true;
 }

@@ -15,18 +15,16 @@
 typedef bool TetReader(const char *bytes, size_t length, const char *name, TetMesh *out, SceneError *error);
 
 static TetReader *find_reader(const char *extension) {
-  static const struct { const char *extension; TetReader *read; } list[] = {{"msh", tet_read_gmsh}, {"vtk", tet_read_vtk}, {"mesh", tet_read_medit}};
+  static const struct {
+    const char *extension;
+    TetReader *read;
+  } list[] = {{"msh", tet_read_gmsh}, {"vtk", tet_read_vtk}, {"mesh", tet_read_medit}};
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     if (strcasecmp(extension, list[i].extension) == 0) return list[i].read;
   return NULL;
 }
 
-static const char *extension_of(const char *path) {
-  const char *dot = strrchr(path, '.');
-  return dot && !strchr(dot, '/') ? dot + 1 : "";
-}
-
-bool tet_extension_known(const char *path) { return find_reader(extension_of(path)) != NULL; }
+bool tet_extension_known(const char *path) { return find_reader(file_extension(path)) != NULL; }
 
 bool tet_mesh_add(TetMesh *mesh, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   size_t n = mesh->tet_count;
@@ -44,7 +42,8 @@ double tet_mesh_volume(const TetMesh *mesh, size_t tet) {
   const uint32_t *t = mesh->tet + 4 * tet;
   double e[3][3];
   for (int k = 0; k < 3; k++)
-    for (int i = 0; i < 3; i++) e[k][i] = mesh->mesh.vertex[3 * t[k + 1] + (size_t)i] - mesh->mesh.vertex[3 * t[0] + (size_t)i];
+    for (int i = 0; i < 3; i++)
+      e[k][i] = mesh->mesh.vertex[3 * t[k + 1] + (size_t)i] - mesh->mesh.vertex[3 * t[0] + (size_t)i];
   return (e[0][0] * (e[1][1] * e[2][2] - e[1][2] * e[2][1]) + e[0][1] * (e[1][2] * e[2][0] - e[1][0] * e[2][2]) +
           e[0][2] * (e[1][0] * e[2][1] - e[1][1] * e[2][0])) / 6;
 }
@@ -81,12 +80,16 @@ static bool drop_unused(TetMesh *mesh) {
   return true;
 }
 
-bool tet_mesh_parse(const char *bytes, size_t length, const char *extension, const char *name, TetMesh *out, SceneError *error) {
+bool tet_mesh_parse(const char *bytes, size_t length, const char *extension, const char *name, TetMesh *out,
+                    SceneError *error) {
   *out = (TetMesh){0};
   TetReader *read = find_reader(extension);
-  if (!read) return scene_fail(error, "%.500s: unknown format of a tetrahedral mesh \".%.20s\"; expected .msh, .vtk or .mesh", name, extension);
+  if (!read)
+    return scene_fail(error, "%.500s: unknown format of a tetrahedral mesh \".%.20s\"; expected .msh, .vtk or .mesh",
+                      name, extension);
   bool ok = read(bytes, length, name, out, error);
-  if (ok && !out->tet_count && !out->mesh.triangle_count) ok = scene_fail(error, "%.500s: the mesh is empty: no tetrahedra and no triangles found", name);
+  if (ok && !out->tet_count && !out->mesh.triangle_count)
+    ok = scene_fail(error, "%.500s: the mesh is empty: no tetrahedra and no triangles found", name);
   if (ok && !drop_unused(out)) ok = scene_fail(error, "%.500s: out of memory", name);
   if (ok) turn_if_inside_out(out);
   else tet_mesh_free(out);
@@ -97,7 +100,7 @@ bool tet_mesh_load(const char *path, TetMesh *out, SceneError *error) {
   FileBytes file;
   *out = (TetMesh){0};
   if (!file_read(path, &file, error)) return false;
-  bool ok = tet_mesh_parse(file.bytes, file.length, extension_of(path), path, out, error);
+  bool ok = tet_mesh_parse(file.bytes, file.length, file_extension(path), path, out, error);
   free(file.bytes);
   return ok;
 }
@@ -149,10 +152,13 @@ bool tet_mesh_require_sound(const TetMesh *mesh, const char *name, SceneError *e
     double volume = tet_mesh_volume(mesh, t);
     const uint32_t *c = mesh->tet + 4 * t;
     if (!(volume > 0))
-      return scene_fail(error, "%.500s: tetrahedron %zu (corners %u %u %u %u, from 0) %s: its volume is %.6g, expected one > 0", name, t, c[0], c[1],
-                        c[2], c[3], volume < 0 ? "is inside out" : "is flat", volume);
+      return scene_fail(
+          error, "%.500s: tetrahedron %zu (corners %u %u %u %u, from 0) %s: its volume is %.6g, expected one > 0", name,
+          t, c[0], c[1], c[2], c[3], volume < 0 ? "is inside out" : "is flat", volume);
   }
-  if (tet_mesh_find_twins(mesh, twins)) return scene_fail(error, "%.500s: tetrahedra %zu and %zu have the same corners; remove one", name, twins[0], twins[1]);
+  if (tet_mesh_find_twins(mesh, twins))
+    return scene_fail(error, "%.500s: tetrahedra %zu and %zu have the same corners; remove one", name, twins[0],
+                      twins[1]);
   unsigned char *used = mesh->tet_count ? calloc(mesh->mesh.vertex_count, 1) : NULL;
   for (size_t k = 0; used && k < 4 * mesh->tet_count; k++) used[mesh->tet[k]] = 1;
   bool ok = true;
@@ -161,40 +167,6 @@ bool tet_mesh_require_sound(const TetMesh *mesh, const char *name, SceneError *e
   free(used);
   return ok;
 }
-
-/* ---- The surface ---- */
-
-typedef struct Face { uint32_t sorted[3], corner[3]; } Face;
-
-static int compare_faces(const void *a, const void *b) { /* by sorted corners; the tetrahedron on either side does not matter */
-  const Face *p = a, *q = b;
-  for (int k = 0; k < 3; k++)
-    if (p->sorted[k] != q->sorted[k]) return p->sorted[k] < q->sorted[k] ? -1 : 1;
-  return 0;
-}
-
-bool tet_mesh_surface(const TetMesh *mesh, uint32_t (**triangle)[3], size_t *count, size_t *shared_count) {
-  static const int outward[4][3] = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 3, 2}};
-  size_t face_count = 4 * mesh->tet_count, next;
-  Face *face = malloc((face_count + 1) * sizeof *face);
-  *count = *shared_count = 0;
-  *triangle = malloc((face_count + 1) * sizeof **triangle);
-  if (!face || !*triangle) return free(face), free(*triangle), *triangle = NULL, false;
-  for (size_t f = 0; f < face_count; f++) {
-    for (int k = 0; k < 3; k++) face[f].corner[k] = face[f].sorted[k] = mesh->tet[f - f % 4 + (size_t)outward[f % 4][k]];
-    sort_corners(face[f].sorted, 3);
-  }
-  qsort(face, face_count, sizeof *face, compare_faces);
-  for (size_t f = 0; f < face_count; f = next) {
-    for (next = f + 1; next < face_count && compare_faces(&face[f], &face[next]) == 0;) next++;
-    *shared_count += next - f > 2;
-    if (next - f == 1) memcpy((*triangle)[(*count)++], face[f].corner, sizeof face[f].corner);
-  }
-  free(face);
-  return true;
-}
-
-/* ---- Writing ---- */
 
 static void write_elements(FILE *out, const TetMesh *mesh, const uint32_t *triangle, size_t triangle_count) {
   fprintf(out, "$Elements\n%zu\n", mesh->tet_count + triangle_count);

@@ -19,7 +19,8 @@ typedef struct TetMesh {
 } TetMesh;
 
 /* As mesh_parse; extension "msh", "vtk" or "mesh". */
-bool tet_mesh_parse(const char *bytes, size_t length, const char *extension, const char *name, TetMesh *out, SceneError *error);
+bool tet_mesh_parse(const char *bytes, size_t length, const char *extension, const char *name, TetMesh *out,
+                    SceneError *error);
 bool tet_mesh_load(const char *path, TetMesh *out, SceneError *error);
 bool tet_extension_known(const char *path);
 void tet_mesh_free(TetMesh *mesh); /* leaves it empty */
@@ -31,9 +32,14 @@ double tet_mesh_volume(const TetMesh *mesh, size_t tet); /* signed */
 /* Two tetrahedra with the same corners; false when there are none, or memory is out. */
 bool tet_mesh_find_twins(const TetMesh *mesh, size_t twins[2]);
 
-/* The faces of exactly one tetrahedron, turned outward, sorted by corners; *shared_count: faces of three tetrahedra or more.
- * malloc'ed; false when out of memory. */
+/* The faces of exactly one tetrahedron, turned outward, sorted by corners; *shared_count: faces of three tetrahedra or more, or
+ * of two on the same side. malloc'ed; false when out of memory. */
 bool tet_mesh_surface(const TetMesh *mesh, uint32_t (**triangle)[3], size_t *count, size_t *shared_count);
+/* The surface, or a sheet's triangles, as a mesh of its own; node_of (malloc'ed): the mesh's vertex of each of its vertices. False
+ * when out of memory. */
+bool tet_mesh_skin(const TetMesh *mesh, MeshData *skin, uint32_t **node_of);
+/* Triangles of the file that are no face of any tetrahedron; false when out of memory. */
+bool tet_mesh_find_stray(const TetMesh *mesh, size_t *stray_count, size_t *first);
 
 /* As Gmsh 2.2 text: tetrahedra and their surface, or the triangles of a sheet. */
 bool tet_mesh_write(const TetMesh *mesh, const char *path, SceneError *error);

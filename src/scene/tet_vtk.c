@@ -24,7 +24,8 @@ static bool next_word_is(Vtk *v, const char *wanted) {
 static bool read_count(Vtk *v, const char *what, int64_t *count) {
   Word word;
   if (!text_word(&v->n.text, &word)) return text_fail(&v->n.text, "expected the number of %s", what);
-  return text_index(&v->n.text, word, count) && (*count >= 0 || text_fail(&v->n.text, "%lld %s", (long long)*count, what));
+  return text_index(&v->n.text, word, count) &&
+         (*count >= 0 || text_fail(&v->n.text, "%lld %s", (long long)*count, what));
 }
 
 static bool read_header(Vtk *v) {
@@ -89,7 +90,9 @@ static bool read_cells(Vtk *v) {
   v->split = text_next_word(&v->n.text, &word) && word_is(word, "OFFSETS");
   v->n.text = before;
   if (!v->split) return read_integers(v, 4, "corner of cells", v->corner_count, &v->corner);
-  if (!read_split_array(v, "OFFSETS", v->cell_count, &v->offset) || !read_split_array(v, "CONNECTIVITY", v->corner_count, &v->corner)) return false;
+  if (!read_split_array(v, "OFFSETS", v->cell_count, &v->offset) ||
+      !read_split_array(v, "CONNECTIVITY", v->corner_count, &v->corner))
+    return false;
   v->cell_count = v->cell_count ? v->cell_count - 1 : 0;
   return true;
 }
@@ -98,15 +101,19 @@ static bool add_cell(Vtk *v, int64_t cell, int64_t type, const int64_t *corner, 
   int wanted = type == CELL_TET ? 4 : type == CELL_TRIANGLE ? 3 : 0;
   uint32_t index[4] = {0};
   if (type > 10 && type != 21 && type != 22 && type != 23)
-    return numbers_fail(&v->n, "cell %lld: a solid of type %lld, expected tetrahedra (10)", (long long)cell, (long long)type);
+    return numbers_fail(&v->n, "cell %lld: a solid of type %lld, expected tetrahedra (10)", (long long)cell,
+                        (long long)type);
   if (!wanted) return true; /* points, lines, polygons */
-  if (count != wanted) return numbers_fail(&v->n, "cell %lld: %lld corners, expected %d", (long long)cell, (long long)count, wanted);
+  if (count != wanted)
+    return numbers_fail(&v->n, "cell %lld: %lld corners, expected %d", (long long)cell, (long long)count, wanted);
   for (int k = 0; k < wanted; k++) {
     if (corner[k] < 0 || corner[k] >= (int64_t)v->out->mesh.vertex_count)
-      return numbers_fail(&v->n, "cell %lld: point %lld is out of range 0..%lld", (long long)cell, (long long)corner[k], (long long)v->out->mesh.vertex_count - 1);
+      return numbers_fail(&v->n, "cell %lld: point %lld is out of range 0..%lld", (long long)cell, (long long)corner[k],
+                          (long long)v->out->mesh.vertex_count - 1);
     index[k] = (uint32_t)corner[k];
   }
-  bool ok = wanted == 4 ? tet_mesh_add(v->out, index[0], index[1], index[2], index[3]) : mesh_add_triangle(&v->out->mesh, index[0], index[1], index[2]);
+  bool ok = wanted == 4 ? tet_mesh_add(v->out, index[0], index[1], index[2], index[3])
+                        : mesh_add_triangle(&v->out->mesh, index[0], index[1], index[2]);
   return ok || text_fail(&v->n.text, "out of memory");
 }
 
@@ -115,11 +122,16 @@ static bool read_types(Vtk *v) {
   if (!v->corner) return text_fail(&v->n.text, "CELL_TYPES before CELLS");
   if (!read_count(v, "cell types", &count)) return false;
   text_next_line(&v->n.text);
-  if (count != v->cell_count) return numbers_fail(&v->n, "%lld cell types for %lld cells", (long long)count, (long long)v->cell_count);
+  if (count != v->cell_count)
+    return numbers_fail(&v->n, "%lld cell types for %lld cells", (long long)count, (long long)v->cell_count);
   for (int64_t k = 0; k < count; k++) {
     if (!numbers_integer(&v->n, 4, "type of cell", k, &type)) return false;
-    int64_t first = v->split ? v->offset[k] : at + 1, end = v->split ? v->offset[k + 1] : at < v->corner_count ? v->corner[at] + first : -1;
-    if (first < 0 || end < first || end > v->corner_count) return numbers_fail(&v->n, "cell %lld: its corners lie outside the %lld given", (long long)k, (long long)v->corner_count);
+    int64_t first = v->split ? v->offset[k] : at + 1, end = v->split               ? v->offset[k + 1]
+                                                            : at < v->corner_count ? v->corner[at] + first
+                                                                                   : -1;
+    if (first < 0 || end < first || end > v->corner_count)
+      return numbers_fail(&v->n, "cell %lld: its corners lie outside the %lld given", (long long)k,
+                          (long long)v->corner_count);
     if (!add_cell(v, k, type, v->corner + first, end - first)) return false;
     at = end;
   }

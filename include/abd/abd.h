@@ -255,6 +255,7 @@ typedef struct AbdSoftView {
   size_t vertex_count, tet_count, triangle_count; /* triangles of the surface or shell */
   const double *rest;        /* [3 vertex_count] as given */
   const uint32_t *tet, *triangle;
+  const int32_t *surface_vertex; /* the vertex that each vertex of the body's colliding mesh (abd_mesh_view) is */
   double mass, density, young, poisson, thickness;
   AbdSoftModel model;
   bool self_contact;

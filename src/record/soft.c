@@ -21,16 +21,6 @@ bool run_create_soft_tables(Run *run) {
 
 /* ---- Writing ---- */
 
-/* The colliding mesh has the surface's vertices alone, its triangles in the same order: its edges in the body's vertices. */
-static bool body_edges(const AbdMeshView *mesh, const AbdSoftView *soft, uint32_t *edge) {
-  uint32_t *vertex = calloc(mesh->vertex_count + 1, sizeof *vertex);
-  if (!vertex) return false;
-  for (size_t k = 0; k < 3 * soft->triangle_count; k++) vertex[mesh->triangle[k]] = soft->triangle[k];
-  for (size_t k = 0; k < 2 * mesh->edge_count; k++) edge[k] = vertex[mesh->edge[k]];
-  free(vertex);
-  return true;
-}
-
 bool run_write_soft_mesh(Run *run, sqlite3_stmt *s, const AbdWorld *world, AbdBodyId id) {
   static const double origin[3] = {0, 0, 0}, axes[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
   AbdSoftView soft;
@@ -41,7 +31,7 @@ bool run_write_soft_mesh(Run *run, sqlite3_stmt *s, const AbdWorld *world, AbdBo
     return run_fail(run, RUN_DISK, "%s: soft body %u: %s", run->path, id.id, abd_world_error(world));
   uint32_t *edge = run_bytes(run, 2 * mesh.edge_count * sizeof *edge);
   if (!edge) return false;
-  if (!body_edges(&mesh, &soft, edge)) return run_fail(run, RUN_DISK, "%s: out of memory", run->path);
+  for (size_t k = 0; k < 2 * mesh.edge_count; k++) edge[k] = (uint32_t)soft.surface_vertex[mesh.edge[k]];
   sqlite3_bind_int64(s, 1, body.mesh.id);
   sqlite3_bind_text(s, 2, soft.name ? soft.name : "", -1, SQLITE_STATIC);
   run_bind_blob(s, 3, soft.rest, soft.vertex_count * 3 * sizeof(double));

@@ -50,3 +50,4 @@ expect 0 '' "$abd" export a.abd --table vertices -o vertices.csv
 expect 2 'has no soft bodies' bash -c "'$abd' run scene.json -n 1 -q -o d.abd && '$abd' export d.abd --table vertices -o d.csv"
 sed 's/"nearest": 1e-9/"nearest": -1/' soft.json >bad.json
 expect 2 'bad.json:[0-9]+:[0-9]+: bodies\[2\].attach\[0\].nearest: expected a number >= 0, got -1' "$abd" check bad.json
+echo good

@@ -10,6 +10,7 @@
 #include "record/run.h"
 #include "record/world_nodes.h"
 
+#include <math.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -57,7 +58,7 @@ static void record(Run *run, AbdWorld *world) {
   AbdStepReport report;
   if (abd_world_step(world, &report) != ABD_OK) fail_msg("%s", abd_world_error(world));
   CHECK(run, run_begin(run) && run_write_frame(run, world) && run_write_report(run, &report, abd_world_hash(world)) &&
-             run_write_checkpoint(run, world) && run_commit(run));
+             run_write_contacts(run, world) && run_write_checkpoint(run, world) && run_commit(run));
 }
 
 static Run *make_run(AbdWorld *world, int steps) {
@@ -119,6 +120,33 @@ static void test_round_trip(void **state) {
   abd_world_destroy(world);
 }
 
+/* A vertex that touches is named by its number in the body, not in its surface. */
+static void test_contacts(void **state) {
+  (void)state;
+  AbdWorld *world = make_world(1e5);
+  Run *run = make_run(world, 4);
+  RunScene scene;
+  RunFrame frame;
+  AbdContact *contact;
+  size_t count, vertices = 0;
+  CHECK(run, run_read_scene(run, &scene) && run_read_frame(run, &scene, 4, &frame) && run_read_contacts(run, 4, &contact, &count));
+  for (size_t k = 0; k < count; k++) {
+    const AbdContact *c = &contact[k];
+    uint32_t body = c->kind == 0 ? c->body_a.id : c->body_b.id, vertex = c->kind == 0 ? c->primitive_a : c->primitive_b;
+    if (c->kind == 2 || body != 2) continue;
+    const double *x = frame.nodes + scene.body[1].node + 3 * (size_t)vertex;
+    double d = sqrt(pow(x[0] - c->point[0], 2) + pow(x[1] - c->point[1], 2) + pow(x[2] - c->point[2], 2));
+    if (!(d < 0.01)) fail_msg("contact %zu: vertex %u is %g m from the point", k, vertex, d);
+    vertices++;
+  }
+  assert_true(vertices > 3);
+  free(contact);
+  run_frame_destroy(&frame);
+  run_scene_destroy(&scene);
+  run_close(run);
+  abd_world_destroy(world);
+}
+
 static void test_resume(void **state) {
   (void)state;
   AbdWorld *straight = make_world(1e5), *world = make_world(1e5), *other = make_world(2e5), *again = make_world(1e5);
@@ -170,7 +198,7 @@ static void test_damage(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_resume),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_contacts), cmocka_unit_test(test_resume),
                                      cmocka_unit_test(test_damage)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

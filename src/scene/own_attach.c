@@ -73,11 +73,11 @@ static bool read_choice_of(OwnFile *file, const Node *entry, Choice *c) {
 }
 
 /* x: the vertex in the mesh, at: in the world. */
-static bool chosen(const Scene *scene, const Choice *c, const double x[3], const double at[3]) {
+static bool chosen(const Choice *c, const SurfaceIndex *surface, const double x[3], const double at[3]) {
   const double *p = c->body_frame ? x : at;
   double from = 0;
   bool inside = true;
-  if (c->kind == CHOICE_NEAREST) return scene_surface_distance(scene, c->to, at) <= c->distance;
+  if (c->kind == CHOICE_NEAREST) return surface_index_near(surface, at);
   for (int k = 0; k < 3; k++) {
     double shift = c->body_frame ? 0 : c->shift[k], d = p[k] - shift - c->center[k];
     inside &= p[k] - shift >= c->box[0][k] && p[k] - shift <= c->box[1][k];
@@ -114,17 +114,20 @@ static bool add_chosen(OwnFile *file, const Choice *c, size_t index, bool *taken
   const SceneBody *body = &scene->body[index];
   const MeshData *data = &scene->mesh[body->mesh].data;
   double lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY};
-  bool any = false;
+  bool any = false, ok = true;
+  SurfaceIndex surface = {0};
   if (c->kind == CHOICE_VERTICES) return add_listed(file, c, body->soft, data->vertex_count, taken);
-  for (uint32_t v = 0; v < data->vertex_count; v++) {
+  if (c->kind == CHOICE_NEAREST && !surface_index_create(&surface, scene, c->to, c->distance)) return loader_out_of_memory(file->loader);
+  for (uint32_t v = 0; ok && v < data->vertex_count; v++) {
     double at[3];
     scene_vertex_to_world(body, data->vertex + 3 * (size_t)v, at);
     for (int k = 0; k < 3; k++) lo[k] = fmin(lo[k], at[k]), hi[k] = fmax(hi[k], at[k]);
-    if (!chosen(scene, c, data->vertex + 3 * (size_t)v, at)) continue;
+    if (!chosen(c, &surface, data->vertex + 3 * (size_t)v, at)) continue;
     any = true;
-    if (!add(file, body->soft, taken, v, c->to)) return false;
+    ok = add(file, body->soft, taken, v, c->to);
   }
-  return any || fail_empty(c, body->name, lo, hi);
+  surface_index_destroy(&surface);
+  return ok && (any || fail_empty(c, body->name, lo, hi));
 }
 
 static bool attach_body(OwnFile *file, const Node *list, size_t index, const double shift[3]) {

@@ -2,6 +2,7 @@
 #include "scene/surface_distance.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "scene/rotation.h"
 
@@ -47,23 +48,100 @@ static double plane_distance(const double p[3], const double *const corner[3]) {
   return fabs(dot(n, w)) / sqrt(dot(n, n));
 }
 
-double scene_surface_distance(const Scene *scene, size_t index, const double point[3]) {
-  const SceneBody *body = &scene->body[index];
-  const SceneMesh *mesh = &scene->mesh[body->mesh];
-  const MeshData *data = &mesh->data;
-  const double *q = body->def.rotation, back[4] = {q[0], -q[1], -q[2], -q[3]};
-  double from[3], p[3], best = INFINITY;
-  sub(point, body->def.position, from);
-  quat_rotate(back, from, p);
-  for (size_t t = 0; t < data->triangle_count; t++) {
-    const double *corner[3];
-    for (size_t k = 0; k < 3; k++) corner[k] = data->vertex + 3 * (size_t)data->triangle[3 * t + k];
-    if (mesh->half_space) return plane_distance(p, corner);
-    best = fmin(best, triangle_distance(p, corner));
+/* ---- Elements ---- */
+
+/* Triangles come first, then wires; the vertices where there are neither. */
+static size_t element_count(const MeshData *m) {
+  return m->triangle_count + m->edge_count ? m->triangle_count + m->edge_count : m->vertex_count;
+}
+
+static int element_corners(const MeshData *m, size_t e, const double *corner[3]) {
+  bool triangle = e < m->triangle_count, point = !(m->triangle_count + m->edge_count);
+  const uint32_t *index = triangle ? m->triangle + 3 * e : m->edge + 2 * (e - m->triangle_count);
+  int n = triangle ? 3 : point ? 1 : 2;
+  for (int k = 0; k < n; k++) corner[k] = m->vertex + 3 * (point ? e : (size_t)index[k]);
+  return n;
+}
+
+/* Whether the element's box, wider by the reach, holds the point, and the element is within reach. */
+static bool element_near(const SurfaceIndex *s, size_t e, const double p[3]) {
+  const double *corner[3];
+  int n = element_corners(&s->mesh->data, e, corner);
+  for (int k = 0; k < 3; k++) {
+    double lo = corner[0][k], hi = lo;
+    for (int c = 1; c < n; c++) lo = fmin(lo, corner[c][k]), hi = fmax(hi, corner[c][k]);
+    if (p[k] < lo - s->reach || p[k] > hi + s->reach) return false;
   }
-  for (size_t e = 0; e < data->edge_count; e++)
-    best = fmin(best, segment_distance(p, data->vertex + 3 * (size_t)data->edge[2 * e], data->vertex + 3 * (size_t)data->edge[2 * e + 1]));
-  for (size_t v = 0; !data->triangle_count && !data->edge_count && v < data->vertex_count; v++)
-    best = fmin(best, segment_distance(p, data->vertex + 3 * v, data->vertex + 3 * v));
-  return sqrt(best);
+  double squared = n == 3 ? triangle_distance(p, corner) : segment_distance(p, corner[0], corner[n - 1]);
+  return sqrt(squared) <= s->reach;
+}
+
+/* ---- Slices ---- */
+
+static size_t slice_of(const SurfaceIndex *s, double x) {
+  double slice = s->width > 0 ? floor((x - s->low) / s->width) : 0;
+  return (size_t)fmin(fmax(slice, 0), SURFACE_SLICES - 1);
+}
+
+static void choose_axis(SurfaceIndex *s) {
+  const MeshData *m = &s->mesh->data;
+  double best = -1;
+  for (int k = 0; k < 3; k++) {
+    double lo = INFINITY, hi = -INFINITY;
+    for (size_t v = 0; v < m->vertex_count; v++) lo = fmin(lo, m->vertex[3 * v + (size_t)k]), hi = fmax(hi, m->vertex[3 * v + (size_t)k]);
+    if (!(hi - lo > best)) continue;
+    best = hi - lo, s->axis = k, s->low = lo, s->width = best / SURFACE_SLICES;
+  }
+}
+
+/* The first walk counts, the second fills: start then is moved on to each slice's end, and moved back. */
+static void fill_slices(SurfaceIndex *s, bool fill) {
+  for (size_t e = 0; e < element_count(&s->mesh->data); e++) {
+    const double *corner[3];
+    int n = element_corners(&s->mesh->data, e, corner);
+    double lo = corner[0][s->axis], hi = lo;
+    for (int c = 1; c < n; c++) lo = fmin(lo, corner[c][s->axis]), hi = fmax(hi, corner[c][s->axis]);
+    for (size_t k = slice_of(s, lo - s->reach), last = slice_of(s, hi + s->reach); k <= last; k++) {
+      if (fill) s->element[s->start[k]] = (uint32_t)e;
+      s->start[fill ? k : k + 1]++;
+    }
+  }
+  for (size_t k = 1; !fill && k <= SURFACE_SLICES; k++) s->start[k] += s->start[k - 1];
+  for (size_t k = SURFACE_SLICES; fill && k > 0; k--) s->start[k] = s->start[k - 1];
+  if (fill) s->start[0] = 0;
+}
+
+bool surface_index_create(SurfaceIndex *s, const Scene *scene, size_t body, double reach) {
+  *s = (SurfaceIndex){.body = &scene->body[body], .mesh = &scene->mesh[scene->body[body].mesh], .reach = reach};
+  if (s->mesh->half_space) return true;
+  choose_axis(s);
+  s->start = calloc(SURFACE_SLICES + 1, sizeof *s->start);
+  if (!s->start) return false;
+  fill_slices(s, false);
+  s->element = malloc((s->start[SURFACE_SLICES] + 1) * sizeof *s->element);
+  if (s->element) fill_slices(s, true);
+  else surface_index_destroy(s);
+  return s->element != NULL;
+}
+
+void surface_index_destroy(SurfaceIndex *s) {
+  free(s->start);
+  free(s->element);
+  s->start = NULL, s->element = NULL;
+}
+
+bool surface_index_near(const SurfaceIndex *s, const double point[3]) {
+  const double *q = s->body->def.rotation, back[4] = {q[0], -q[1], -q[2], -q[3]};
+  double from[3], p[3];
+  sub(point, s->body->def.position, from);
+  quat_rotate(back, from, p);
+  if (s->mesh->half_space) {
+    const double *corner[3];
+    element_corners(&s->mesh->data, 0, corner);
+    return plane_distance(p, corner) <= s->reach;
+  }
+  size_t slice = slice_of(s, p[s->axis]);
+  for (size_t k = s->start[slice]; k < s->start[slice + 1]; k++)
+    if (element_near(s, s->element[k], p)) return true;
+  return false;
 }

@@ -35,7 +35,7 @@ static void write_run(void) {
   AbdWorldDef def = abd_default_world_def();
   AbdWorld *world = abd_world_create(&def, NULL);
   AbdMeshDef mesh = abd_default_mesh_def();
-  AbdMeshId id;
+  AbdMeshId id = {0};
   AbdBodyDef body = abd_default_body_def();
   AbdBodyId made;
   AbdSoftDef soft = jelly_def(&jelly);

@@ -127,8 +127,8 @@ static void test_contacts(void **state) {
   Run *run = make_run(world, 4);
   RunScene scene;
   RunFrame frame;
-  AbdContact *contact;
-  size_t count, vertices = 0;
+  AbdContact *contact = NULL;
+  size_t count = 0, vertices = 0;
   CHECK(run, run_read_scene(run, &scene) && run_read_frame(run, &scene, 4, &frame) && run_read_contacts(run, 4, &contact, &count));
   for (size_t k = 0; k < count; k++) {
     const AbdContact *c = &contact[k];

@@ -56,11 +56,11 @@ static size_t element_count(const MeshData *m) {
 }
 
 static int element_corners(const MeshData *m, size_t e, const double *corner[3]) {
-  bool triangle = e < m->triangle_count, point = !(m->triangle_count + m->edge_count);
+  if (!(m->triangle_count + m->edge_count)) return corner[0] = m->vertex + 3 * e, 1;
+  bool triangle = e < m->triangle_count;
   const uint32_t *index = triangle ? m->triangle + 3 * e : m->edge + 2 * (e - m->triangle_count);
-  int n = triangle ? 3 : point ? 1 : 2;
-  for (int k = 0; k < n; k++) corner[k] = m->vertex + 3 * (point ? e : (size_t)index[k]);
-  return n;
+  for (int k = 0; k < (triangle ? 3 : 2); k++) corner[k] = m->vertex + 3 * (size_t)index[k];
+  return triangle ? 3 : 2;
 }
 
 /* Whether the element's box, wider by the reach, holds the point, and the element is within reach. */

@@ -249,6 +249,11 @@ static void picture(void **state) {
   int strong = color[0] > color[2] ? 0 : 2;
   if (pixel[strong] < pixel[2 - strong] + 15)
     fail_msg("middle is %d %d %d, the body's colour %d %d %d", pixel[0], pixel[1], pixel[2], color[0], color[1], color[2]);
+  /* by strain, which is little here: dark blue */
+  view.strain = 1000;
+  assert_true(picture_draw(&picture, &view, model, frame.nodes));
+  pixel = picture.rgb + 3 * (32 * 96 + 48);
+  if (pixel[2] < pixel[0] + 15) fail_msg("middle is %d %d %d, expected a dark blue", pixel[0], pixel[1], pixel[2]);
   picture_destroy(&picture);
   picture_model_destroy(model);
   run_frame_destroy(&frame);

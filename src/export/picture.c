@@ -32,6 +32,15 @@ static V3 ground_color(const Draw *draw, V3 x, double footprint) {
   return mix(linear_color(0.80, 0.815, 0.83), linear_color(0.73, 0.75, 0.77), dark);
 }
 
+/* From dark blue over red to light yellow: equal steps of lightness, so that it reads without colours too. */
+static V3 heat_color(double t) {
+  static const double stop[][3] = {{0.16, 0.20, 0.42}, {0.45, 0.24, 0.52}, {0.78, 0.31, 0.42}, {0.94, 0.55, 0.31}, {0.99, 0.88, 0.55}};
+  enum { PIECES = sizeof stop / sizeof *stop - 1 };
+  int piece = (int)least(t * PIECES, PIECES - 1);
+  const double *a = stop[piece], *b = stop[piece + 1];
+  return mix(linear_color(a[0], a[1], a[2]), linear_color(b[0], b[1], b[2]), t * PIECES - piece);
+}
+
 /* ---- Surfaces ---- */
 
 static size_t solid_of_face(const PictureModel *m, uint32_t face) {
@@ -96,7 +105,7 @@ static V3 shade(const Draw *draw, uint32_t face, V3 x, double distance, V3 behin
   if (block->face != face) *block = (SkyBlock){face, light_of_sky(draw, x, normal)};
   V3 sun = light_of_sun(draw, x, normal), light = add(block->light, sun);
   if (look->ground) return mix(behind, shade_ground(draw, x, sight, light, distance), share);
-  V3 color = solid->nodes ? look->color : m->loose_color[t / 2];
+  V3 color = look->strain ? heat_color(look->strain[t]) : solid->nodes ? look->color : m->loose_color[t / 2];
   double gloss = 0.16 * sun.x * raised(most(dot(normal, unit(sub(sight, draw->light[0].forward))), 0), 5);
   double rim = 0.06 * raised(1 - most(dot(normal, sight), 0), 2);
   return add(times(color, light), (V3){gloss + rim, gloss + rim, gloss + rim});
@@ -192,7 +201,7 @@ bool picture_draw(Picture *picture, const PictureView *view, PictureModel *m, co
     return false;
   }
   Draw draw = {
-      .model = m, .up = unit(v3(m->scene->up)), .center = v3(view->center), .radius = view->radius, .picture = picture};
+      .model = m, .up = unit(v3(m->scene->up)), .center = v3(view->center), .radius = view->radius, .strain = view->strain, .picture = picture};
   for (int k = 0; k <= SHADE_LEVELS; k++)
     draw.encode[k] = (unsigned char)(255 * color_encoded((double)k / SHADE_LEVELS) + 0.5);
   draw.camera = view_camera(view, draw.up);

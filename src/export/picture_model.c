@@ -1,6 +1,7 @@
 /* Bodies become solids: meshes with their normals, wires as strips, grounds without end. See picture_parts.h. */
 #include "export/crease.h"
 #include "export/picture_parts.h"
+#include "export/strain.h"
 
 #include <stdlib.h>
 
@@ -55,8 +56,26 @@ static void add_endless(const Draw *draw, Solid *solid, const RunMesh *mesh, con
   add_quad(solid, sub(foot, add(mul(a, half), mul(b, half))), mul(a, 2 * half), mul(b, 2 * half));
 }
 
+/* Of every triangle, the mean of its corners as a part of the most; NULL without memory. */
+static float *strain_parts(const RunMesh *mesh, const double *vertex, double most) {
+  double *strain = malloc((mesh->vertex_count + 1) * sizeof *strain);
+  uint32_t *count = malloc((mesh->vertex_count + 1) * sizeof *count);
+  float *part = malloc((mesh->triangle_count + 1) * sizeof *part);
+  if (strain && count && part) {
+    soft_strain(mesh, vertex, strain, count);
+    for (size_t t = 0; t < mesh->triangle_count; t++) {
+      const uint32_t *c = mesh->triangle + 3 * t;
+      part[t] = (float)least((strain[c[0]] + strain[c[1]] + strain[c[2]]) / (3 * most), 1);
+    }
+  } else {
+    free(part), part = NULL;
+  }
+  free(strain), free(count);
+  return part;
+}
+
 /* A soft body's vertices are in the world already; its normals turn with its triangles. Without memory they stay as they were. */
-static void place_soft(PictureModel *m, size_t b, const RunMesh *mesh, const double *vertex) {
+static void place_soft(const Draw *draw, PictureModel *m, size_t b, const RunMesh *mesh, const double *vertex) {
   static const double identity[12] = {[3] = 1, [7] = 1, [11] = 1};
   RunMesh now = *mesh;
   now.vertex = (double *)vertex;
@@ -65,6 +84,8 @@ static void place_soft(PictureModel *m, size_t b, const RunMesh *mesh, const dou
     free(m->soft_normal[b]);
     m->look[b].normal = m->soft_normal[b] = normal;
   }
+  free(m->soft_strain[b]);
+  m->look[b].strain = m->soft_strain[b] = draw->strain > 0 ? strain_parts(mesh, vertex, draw->strain) : NULL;
   m->solid[b].vertex = vertex, m->solid[b].nodes = identity, m->solid[b].shades = true;
 }
 
@@ -76,7 +97,7 @@ void model_place(Draw *draw, PictureModel *m, const double *nodes) {
     const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
     const double *own = nodes + scene->body[b].node;
     if (scene->body[b].soft) {
-      place_soft(m, b, mesh, own);
+      place_soft(draw, m, b, mesh, own);
       continue;
     }
     m->solid[b].nodes = own;
@@ -149,7 +170,8 @@ static bool model_room(PictureModel *m) {
   m->world = malloc((points + 4 * quads + 1) * sizeof *m->world);
   m->rows = malloc(m->solid_count * sizeof *m->rows);
   m->soft_normal = calloc(scene->body_count + 1, sizeof *m->soft_normal);
-  return m->soft_normal && m->solid && m->look && m->loose && m->loose_index && m->loose_color && m->world && m->point && m->rows;
+  m->soft_strain = calloc(scene->body_count + 1, sizeof *m->soft_strain);
+  return m->soft_normal && m->soft_strain && m->solid && m->look && m->loose && m->loose_index && m->loose_color && m->world && m->point && m->rows;
 }
 
 PictureModel *picture_model_create(const RunScene *scene) {
@@ -169,7 +191,8 @@ void picture_model_destroy(PictureModel *m) {
   for (size_t k = 0; m->normal && k < m->scene->mesh_count; k++) free(m->normal[k]);
   for (size_t k = 0; m->wires && k < m->scene->mesh_count; k++) wires_free(&m->wires[k]);
   for (size_t b = 0; m->soft_normal && b < m->scene->body_count; b++) free(m->soft_normal[b]);
-  free(m->soft_normal), free(m->normal), free(m->wires), free(m->solid), free(m->look), free(m->loose), free(m->loose_index);
+  for (size_t b = 0; m->soft_strain && b < m->scene->body_count; b++) free(m->soft_strain[b]);
+  free(m->soft_normal), free(m->soft_strain), free(m->normal), free(m->wires), free(m->solid), free(m->look), free(m->loose), free(m->loose_index);
   free(m->loose_color), free(m->world), free(m->point), free(m->rows), free(m->block);
   buffer_destroy(&m->image), buffer_destroy(&m->sun_map);
   for (int k = 0; k < SKY_COUNT; k++) buffer_destroy(&m->sky_map[k]);

@@ -16,7 +16,8 @@ enum {
   SKY_TILES = SKY_SIZE / SKY_TILE
 }; /* texels, and tiles a side */
 
-typedef struct Look { V3 color; bool ground; const float *normal; } Look; /* of a solid; normal: [9 triangle_count] */
+/* Of a solid; normal: [9 triangle_count]; strain: [triangle_count] in [0, 1] where it is coloured by it, else NULL. */
+typedef struct Look { V3 color; bool ground; const float *normal, *strain; } Look;
 
 /* Light of the sky changes slowly: the four pixels of a block share it where they show the same triangle. */
 typedef struct SkyBlock { uint32_t face; V3 light; } SkyBlock;
@@ -25,6 +26,7 @@ struct PictureModel {
   const RunScene *scene;
   float **normal;          /* of each mesh: crease.h */
   float **soft_normal;     /* of each soft body in the picture drawn last */
+  float **soft_strain;
   WireList *wires;         /* of each mesh */
   Solid *solid;            /* bodies, then one for wires and one for endless grounds */
   Look *look;
@@ -51,7 +53,7 @@ typedef struct Draw {
   Raster raster;
   Camera camera, light[1 + SKY_COUNT]; /* the sun, then the sky */
   V3 up, ground_a, ground_b, center, sun_light, sky_light;
-  double radius, checker_size;
+  double radius, checker_size, strain;
   Picture *picture;
   unsigned char encode[SHADE_LEVELS + 1];
 } Draw;

@@ -21,7 +21,8 @@ static inline void jelly_fill(Jelly *jelly, double size) {
   for (p[0] = 0; p[0] < JELLY_SIDE; p[0]++)
     for (p[1] = 0; p[1] < JELLY_SIDE; p[1]++)
       for (p[2] = 0; p[2] < JELLY_SIDE; p[2]++) {
-        for (int k = 0; k < 3; k++) jelly->vertex[3 * jelly_vertex(p) + (uint32_t)k] = size * ((double)p[k] / JELLY_CELLS - 0.5);
+        for (int k = 0; k < 3; k++)
+          jelly->vertex[3 * jelly_vertex(p) + (uint32_t)k] = size * ((double)p[k] / JELLY_CELLS - 0.5);
         for (int o = 0; o < 6 && p[0] < JELLY_CELLS && p[1] < JELLY_CELLS && p[2] < JELLY_CELLS; o++, tet += 4) {
           int at[3] = {p[0], p[1], p[2]};
           tet[0] = jelly_vertex(at);

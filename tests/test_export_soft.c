@@ -42,13 +42,16 @@ static void write_run(void) {
   jelly_fill(&jelly, 0.4);
   soft.position[0] = 1, soft.velocity[1] = 2, soft.angular_velocity[2] = 5;
   mesh.vertex = corner, mesh.vertex_count = 3, mesh.triangle = triangle, mesh.triangle_count = 1, mesh.thickness = 0.01;
-  bool good = world && abd_world_add_soft(world, &soft, &made) == ABD_OK && abd_world_add_mesh(world, &mesh, &id) == ABD_OK;
+  bool good =
+      world && abd_world_add_soft(world, &soft, &made) == ABD_OK && abd_world_add_mesh(world, &mesh, &id) == ABD_OK;
   body.mesh = id, body.motion = ABD_MOTION_STATIC, body.name = "sign";
-  if (!good || abd_world_add_body(world, &body, &made) != ABD_OK || abd_world_start(world) != ABD_OK) fail_msg("%s", abd_world_error(world));
+  if (!good || abd_world_add_body(world, &body, &made) != ABD_OK || abd_world_start(world) != ABD_OK)
+    fail_msg("%s", abd_world_error(world));
   unlink(path);
   Run *run = run_create(path, NULL);
   assert_non_null(run);
-  CHECK(run, run_write_meta(run, "dt", "0.01") && run_write_world(run, world) && run_write_frame(run, world) && run_publish(run));
+  CHECK(run, run_write_meta(run, "dt", "0.01") && run_write_world(run, world) && run_write_frame(run, world) &&
+                 run_publish(run));
   for (int k = 0; k < STEPS; k++) {
     AbdStepReport report;
     assert_int_equal(abd_world_step(world, &report), ABD_OK);
@@ -101,7 +104,8 @@ static void strain(void **state) {
   uint32_t count[JELLY_VERTICES], triangle[3] = {0, 1, 3};
   for (size_t v = 0; v < JELLY_VERTICES; v++) {
     double x[3] = {1.1 * jelly.vertex[3 * v], jelly.vertex[3 * v + 1], 0.9 * jelly.vertex[3 * v + 2]};
-    for (size_t k = 0; k < 3; k++) now[3 * v + k] = turned[3 * k] * x[0] + turned[3 * k + 1] * x[1] + turned[3 * k + 2] * x[2] + 7;
+    for (size_t k = 0; k < 3; k++)
+      now[3 * v + k] = turned[3 * k] * x[0] + turned[3 * k + 1] * x[1] + turned[3 * k + 2] * x[2] + 7;
   }
   RunMesh mesh = {.vertex = jelly.vertex, .vertex_count = JELLY_VERTICES, .tet = jelly.tet, .tet_count = JELLY_TETS};
   double expected = hypot(0.21, 0.19), got = soft_strain(&mesh, now, mean, count);
@@ -156,7 +160,8 @@ static void morph_targets(void **state) {
   for (int k = 0; k < 2; k++) {
     json_t *accessor = json_array_get(accessors, k ? last : at);
     assert_int_equal(json_integer_value(json_object_get(accessor, "count")), JELLY_VERTICES);
-    json_t *view = json_array_get(json_object_get(top, "bufferViews"), (size_t)json_integer_value(json_object_get(accessor, "bufferView")));
+    json_t *view = json_array_get(json_object_get(top, "bufferViews"),
+                                  (size_t)json_integer_value(json_object_get(accessor, "bufferView")));
     memcpy(x[k], text + 20 + size + 8 + json_integer_value(json_object_get(view, "byteOffset")), sizeof x[k]);
   }
   RunFrame frame;
@@ -216,7 +221,8 @@ static void frames_for_the_viewer(void **state) {
   json_t *top = json_loadb((const char *)meta.data, meta.size, 0, NULL);
   assert_true(json_is_true(json_object_get(json_array_get(json_object_get(top, "meshes"), 0), "soft")));
   assert_int_equal(bytes.size, view_frame_size(&data.scene));
-  const float *number = (const float *)(void *)(bytes.data + 16), *vertex = number + 2 * 19, *rest = (const float *)(void *)mesh.data;
+  const float *number = (const float *)(void *)(bytes.data + 16), *vertex = number + 2 * 19,
+              *rest = (const float *)(void *)mesh.data;
   body_center(&r.scene, frame.nodes, 0, center);
   for (size_t k = 0; k < 3 * JELLY_VERTICES; k++) assert_float_equal(vertex[k] + center[k % 3], frame.nodes[k], 1e-6);
   for (int k = 0; k < 3; k++) assert_float_equal(number[k], center[k], 1e-6), assert_float_equal(number[3 + 4 * k], 1, 0);
@@ -243,12 +249,14 @@ static void picture(void **state) {
   double center[3];
   view.width = 96, view.height = 64;
   body_center(&r.scene, frame.nodes, 0, center);
-  assert_true(model && picture_frame(&view, &r.scene, &nodes, 1, NULL) && picture_draw(&picture, &view, model, frame.nodes));
+  assert_true(model && picture_frame(&view, &r.scene, &nodes, 1, NULL) &&
+              picture_draw(&picture, &view, model, frame.nodes));
   for (int k = 0; k < 3; k++) assert_float_equal(view.center[k], center[k], 0.05);
   const unsigned char *pixel = picture.rgb + 3 * (32 * 96 + 48), *color = r.scene.body[0].color;
   int strong = color[0] > color[2] ? 0 : 2;
   if (pixel[strong] < pixel[2 - strong] + 15)
-    fail_msg("middle is %d %d %d, the body's colour %d %d %d", pixel[0], pixel[1], pixel[2], color[0], color[1], color[2]);
+    fail_msg("middle is %d %d %d, the body's colour %d %d %d", pixel[0], pixel[1], pixel[2], color[0], color[1],
+             color[2]);
   /* by strain, which is little here: dark blue */
   view.strain = 1000;
   assert_true(picture_draw(&picture, &view, model, frame.nodes));
@@ -261,8 +269,11 @@ static void picture(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(strain), cmocka_unit_test(points_in_time), cmocka_unit_test(morph_targets),
-                                     cmocka_unit_test(tables_and_surfaces), cmocka_unit_test(frames_for_the_viewer),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(strain),
+                                     cmocka_unit_test(points_in_time),
+                                     cmocka_unit_test(morph_targets),
+                                     cmocka_unit_test(tables_and_surfaces),
+                                     cmocka_unit_test(frames_for_the_viewer),
                                      cmocka_unit_test(picture)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,7 +129,8 @@ static void test_contacts(void **state) {
   RunFrame frame;
   AbdContact *contact = NULL;
   size_t count = 0, vertices = 0;
-  CHECK(run, run_read_scene(run, &scene) && run_read_frame(run, &scene, 4, &frame) && run_read_contacts(run, 4, &contact, &count));
+  CHECK(run, run_read_scene(run, &scene) && run_read_frame(run, &scene, 4, &frame) &&
+                 run_read_contacts(run, 4, &contact, &count));
   for (size_t k = 0; k < count; k++) {
     const AbdContact *c = &contact[k];
     uint32_t body = c->kind == 0 ? c->body_a.id : c->body_b.id, vertex = c->kind == 0 ? c->primitive_a : c->primitive_b;
@@ -198,7 +199,7 @@ static void test_damage(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_contacts), cmocka_unit_test(test_resume),
-                                     cmocka_unit_test(test_damage)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_contacts),
+                                     cmocka_unit_test(test_resume), cmocka_unit_test(test_damage)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,8 @@
 #include "scene/surface_distance.h"
 #include "scene/tet_mesh.h"
 
-#define POST "{\"name\": \"post\", \"shape\": \"box\", \"size\": [1, 1, 1], \"motion\": \"static\", \"position\": [-0.5, 0, 0]}"
+#define POST \
+  "{\"name\": \"post\", \"shape\": \"box\", \"size\": [1, 1, 1], \"motion\": \"static\", \"position\": [-0.5, 0, 0]}"
 
 static Scene *parse(const char *text) {
   SceneError error = {""};
@@ -89,9 +90,11 @@ static void every_shape(void **state) {
 
 static void everything(void **state) {
   (void)state;
-  Scene *scene = good("{\"name\": \"flag\", \"shape\": \"sheet\", \"position\": [3, 0, 0], \"density\": 300, \"friction\": 0.4, \"group\": 3,"
-                      "\"velocity\": [0, 1, 0], \"soft\": {\"young\": 2e5, \"poisson\": 0.25, \"model\": \"corotated\","
-                      "\"thickness\": 0.002, \"bending\": 0.5, \"self_contact\": false}}");
+  Scene *scene = good(
+      "{\"name\": \"flag\", \"shape\": \"sheet\", \"position\": [3, 0, 0], \"density\": 300, \"friction\": 0.4, "
+      "\"group\": 3,"
+      "\"velocity\": [0, 1, 0], \"soft\": {\"young\": 2e5, \"poisson\": 0.25, \"model\": \"corotated\","
+      "\"thickness\": 0.002, \"bending\": 0.5, \"self_contact\": false}}");
   const AbdSoftDef *def = &scene->body[1].soft->def;
   AbdWorld *world = build(scene);
   AbdSoftView view;
@@ -121,11 +124,15 @@ static void meshes(void **state) {
   (void)state;
   FILE *file = fopen(ABD_BINARY "/tests/one.mesh", "w");
   assert_non_null(file);
-  fputs("MeshVersionFormatted 2\nDimension 3\nVertices 4\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\nTetrahedra 1\n1 2 3 4 0\nEnd\n", file);
+  fputs(
+      "MeshVersionFormatted 2\nDimension 3\nVertices 4\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\nTetrahedra 1\n1 2 3 4 "
+      "0\nEnd\n",
+      file);
   fclose(file);
-  Scene *scene = good("{\"mesh\": \"one.mesh\", \"scale\": [2, 2, -2], \"position\": [9, 0, 0], \"soft\": {}},"
-                      "{\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[0,0,1]], \"tets\": [[0,1,2,3]], \"position\": [0, 9, 0], \"soft\": {}},"
-                      "{\"vertices\": [[0,0,0],[1,0,0],[0,1,0]], \"triangles\": [[0,1,2]], \"position\": [0, 0, 9], \"soft\": {}}");
+  Scene *scene = good(
+      "{\"mesh\": \"one.mesh\", \"scale\": [2, 2, -2], \"position\": [9, 0, 0], \"soft\": {}},"
+      "{\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[0,0,1]], \"tets\": [[0,1,2,3]], \"position\": [0, 9, 0], \"soft\": {}},"
+      "{\"vertices\": [[0,0,0],[1,0,0],[0,1,0]], \"triangles\": [[0,1,2]], \"position\": [0, 0, 9], \"soft\": {}}");
   AbdWorld *world = build(scene);
   AbdSoftView view[3];
   for (uint32_t k = 0; k < 3; k++) assert_int_equal(abd_soft_view(world, (AbdBodyId){k + 2}, &view[k]), ABD_OK);
@@ -139,7 +146,9 @@ static void meshes(void **state) {
 
 /* ---- Attachments ---- */
 
-#define BEAM "{\"name\": \"beam\", \"shape\": \"box\", \"size\": [2, 1, 1], \"cells\": [4, 2, 2], \"position\": [1, 0, 0], \"soft\": {}, "
+#define BEAM \
+  "{\"name\": \"beam\", \"shape\": \"box\", \"size\": [2, 1, 1], \"cells\": [4, 2, 2], \"position\": [1, 0, 0], " \
+  "\"soft\": {}, "
 
 static void attachments(void **state) {
   (void)state;
@@ -167,7 +176,8 @@ static void attachments(void **state) {
 /* A box goes with the copies of its body. */
 static void copies(void **state) {
   (void)state;
-  Scene *scene = good(BEAM "\"attach\": [{\"box\": [[1.9, -1, -1], [2.1, 1, 1]]}], \"copies\": {\"count\": 3, \"offset\": [0, 0, 2]}}");
+  Scene *scene = good(
+      BEAM "\"attach\": [{\"box\": [[1.9, -1, -1], [2.1, 1, 1]]}], \"copies\": {\"count\": 3, \"offset\": [0, 0, 2]}}");
   AbdWorld *world = build(scene);
   for (uint32_t k = 2; k <= 4; k++) assert_int_equal(attached_to(world, k, 0), 9);
   abd_world_destroy(world);
@@ -185,14 +195,18 @@ static bool near_body(const Scene *scene, size_t body, const double *point, doub
 /* Points whose distance from the post, a turned ball, a wire and the ground is known, within a reach just above and not below. */
 static void distances(void **state) {
   (void)state;
-  Scene *scene = good("{\"shape\": \"ground\", \"position\": [0, 0, -5]}, {\"vertices\": [[0, 0, 0], [0, 0, 1]], \"edges\": [[0, 1]],"
-                      "\"position\": [7, 0, 0], \"euler_degrees\": [0, 90, 0]}, {\"vertices\": [[0, 0, 0]], \"position\": [0, 7, 0]}");
-  const struct { size_t body; double at[3], distance; } known[] = {
-      {0, {1, 0, 0}, 1}, {0, {1, 0.7, 0}, sqrt(1.04)}, {0, {-0.5, 0, 0.1}, 0.4}, {0, {1, 1.5, 1.5}, sqrt(3)}, {0, {-0.5, 9, 0}, 8.5},
-      {1, {100, 0, 3}, 8}, {2, {7.5, 0, 1}, 1}, {2, {9, 0, 0}, 1}, {3, {0, 7, 2}, 2}};
+  Scene *scene = good(
+      "{\"shape\": \"ground\", \"position\": [0, 0, -5]}, {\"vertices\": [[0, 0, 0], [0, 0, 1]], \"edges\": [[0, 1]],"
+      "\"position\": [7, 0, 0], \"euler_degrees\": [0, 90, 0]}, {\"vertices\": [[0, 0, 0]], \"position\": [0, 7, 0]}");
+  const struct { size_t body; double at[3], distance;
+  } known[] = {
+      {0, {1, 0, 0}, 1},      {0, {1, 0.7, 0}, sqrt(1.04)}, {0, {-0.5, 0, 0.1}, 0.4}, {0, {1, 1.5, 1.5}, sqrt(3)},
+      {0, {-0.5, 9, 0}, 8.5}, {1, {100, 0, 3}, 8},          {2, {7.5, 0, 1}, 1},      {2, {9, 0, 0}, 1},
+      {3, {0, 7, 2}, 2}};
   for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
     double d = known[k].distance;
-    if (!near_body(scene, known[k].body, known[k].at, 1.0001 * d) || near_body(scene, known[k].body, known[k].at, 0.9999 * d))
+    if (!near_body(scene, known[k].body, known[k].at, 1.0001 * d) ||
+        near_body(scene, known[k].body, known[k].at, 0.9999 * d))
       fail_msg("place %zu is not %g m from body %zu", k, d, known[k].body);
   }
   scene_destroy(scene);
@@ -202,9 +216,11 @@ static void distances(void **state) {
 
 static void round_trip(void **state) {
   (void)state;
-  Scene *scene = good(BEAM "\"attach\": [{\"body\": \"post\", \"nearest\": 1e-9}, {\"vertices\": [44]}]},"
-                      "{\"name\": \"flag\", \"shape\": \"sheet\", \"position\": [1, 0, 2], \"euler_degrees\": [10, 0, 0],"
-                      " \"soft\": {\"young\": 1e6, \"thickness\": 0.003, \"bending\": 0.3, \"model\": \"stable_neo_hookean\"}}");
+  Scene *scene =
+      good(BEAM
+           "\"attach\": [{\"body\": \"post\", \"nearest\": 1e-9}, {\"vertices\": [44]}]},"
+           "{\"name\": \"flag\", \"shape\": \"sheet\", \"position\": [1, 0, 2], \"euler_degrees\": [10, 0, 0],"
+           " \"soft\": {\"young\": 1e6, \"thickness\": 0.003, \"bending\": 0.3, \"model\": \"stable_neo_hookean\"}}");
   size_t length;
   const char *text = scene_text(scene, &length);
   assert_non_null(text);
@@ -225,7 +241,8 @@ static void round_trip(void **state) {
 
 static void errors(void **state) {
   (void)state;
-  bad("{\"shape\": \"box\", \"soft\": {\"yung\": 1}}", "s.json:2:35: bodies[1].soft.yung: unknown key; did you mean \"young\"?");
+  bad("{\"shape\": \"box\", \"soft\": {\"yung\": 1}}",
+      "s.json:2:35: bodies[1].soft.yung: unknown key; did you mean \"young\"?");
   bad("{\"shape\": \"box\", \"soft\": {\"young\": -1}}", "bodies[1].soft.young: expected a number > 0");
   bad("{\"shape\": \"box\", \"soft\": {\"poisson\": 0.5}}", "expected a number above -1 and below 0.5");
   bad("{\"shape\": \"box\", \"soft\": {\"model\": \"gum\"}}", "expected one of \"neo_hookean\"");
@@ -239,14 +256,17 @@ static void errors(void **state) {
   bad("{\"shape\": \"box\", \"stiffness\": 1, \"soft\": {}}", "\"soft\" has \"young\"");
   bad("{\"shape\": \"box\", \"attach\": []}", "only a soft body is attached");
   bad("{\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[0,0,1]], \"tets\": [[0,1,2,3]]}", "only a body with \"soft\" can use it");
-  bad("{\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[0,0,1]], \"tets\": [[0,1,2,4]], \"soft\": {}}", "tets[0][3]: expected a whole number from 0 to 3");
+  bad("{\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[0,0,1]], \"tets\": [[0,1,2,4]], \"soft\": {}}",
+      "tets[0][3]: expected a whole number from 0 to 3");
   bad("{\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[0,0,1]], \"soft\": {}}", "neither tets nor triangles");
   bad("{\"mesh\": \"nowhere.msh\", \"soft\": {}}", "mesh \"nowhere.msh\" not found");
   bad(BEAM "\"attach\": [{\"body\": \"pole\", \"nearest\": 1}]}", "attach[0].body: no body is called \"pole\"");
   bad(BEAM "\"attach\": [{\"body\": \"beam\", \"nearest\": 1}]}", "is soft too");
-  bad(BEAM "\"attach\": [{\"body\": \"post\"}]}", "expected one of \"box\", \"sphere\", \"nearest\" and \"vertices\", got 0");
+  bad(BEAM "\"attach\": [{\"body\": \"post\"}]}",
+      "expected one of \"box\", \"sphere\", \"nearest\" and \"vertices\", got 0");
   bad(BEAM "\"attach\": [{\"nearest\": 1}]}", "needs a \"body\"");
-  bad(BEAM "\"attach\": [{\"box\": [[5, 0, 0], [6, 1, 1]]}]}", "no vertex of \"beam\" is there; in the world they lie from (0, -0.5, -0.5) to (2, 0.5, 0.5)");
+  bad(BEAM "\"attach\": [{\"box\": [[5, 0, 0], [6, 1, 1]]}]}",
+      "no vertex of \"beam\" is there; in the world they lie from (0, -0.5, -0.5) to (2, 0.5, 0.5)");
   bad(BEAM "\"attach\": [{\"box\": [[5, 0, 0], [4, 1, 1]]}]}", "the first corner is above the second along x");
   bad(BEAM "\"attach\": [{\"sphere\": {\"center\": [0, 0, 0]}}]}", "expected \"center\" and \"radius\"");
   bad(BEAM "\"attach\": [{\"vertices\": [45]}]}", "attach[0].vertices[0]: expected a whole number from 0 to 44");

@@ -11,8 +11,9 @@
 
 static const Command command = {
   "verify", "verify RUN... [--frame K] [--quiet]",
-  "Tests with exact arithmetic that in no frame any two surfaces that may collide share a point, nor a\n"
-  "soft body's surface crosses itself. Prints which bodies and triangles cross, and where. The result is kept in the run file for 'abd info'.",
+  "Tests with exact arithmetic that in no frame any two surfaces that may collide share a point, and\n"
+  "that no soft body's surface crosses itself. Prints which bodies and triangles cross, and where. The\n"
+  "result is kept in the run file for 'abd info'.",
   "Exit codes: 0 nothing crosses; 1 something crosses; 2 bad usage or input; 4 memory or internal failure.",
 };
 

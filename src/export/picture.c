@@ -34,7 +34,8 @@ static V3 ground_color(const Draw *draw, V3 x, double footprint) {
 
 /* From dark blue over red to light yellow: equal steps of lightness, so that it reads without colours too. */
 static V3 heat_color(double t) {
-  static const double stop[][3] = {{0.16, 0.20, 0.42}, {0.45, 0.24, 0.52}, {0.78, 0.31, 0.42}, {0.94, 0.55, 0.31}, {0.99, 0.88, 0.55}};
+  static const double stop[][3] = {
+      {0.16, 0.20, 0.42}, {0.45, 0.24, 0.52}, {0.78, 0.31, 0.42}, {0.94, 0.55, 0.31}, {0.99, 0.88, 0.55}};
   enum { PIECES = sizeof stop / sizeof *stop - 1 };
   int piece = (int)least(t * PIECES, PIECES - 1);
   const double *a = stop[piece], *b = stop[piece + 1];
@@ -200,8 +201,12 @@ bool picture_draw(Picture *picture, const PictureView *view, PictureModel *m, co
     picture_destroy(picture);
     return false;
   }
-  Draw draw = {
-      .model = m, .up = unit(v3(m->scene->up)), .center = v3(view->center), .radius = view->radius, .strain = view->strain, .picture = picture};
+  Draw draw = {.model = m,
+               .up = unit(v3(m->scene->up)),
+               .center = v3(view->center),
+               .radius = view->radius,
+               .strain = view->strain,
+               .picture = picture};
   for (int k = 0; k <= SHADE_LEVELS; k++)
     draw.encode[k] = (unsigned char)(255 * color_encoded((double)k / SHADE_LEVELS) + 0.5);
   draw.camera = view_camera(view, draw.up);

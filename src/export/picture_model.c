@@ -171,7 +171,8 @@ static bool model_room(PictureModel *m) {
   m->rows = malloc(m->solid_count * sizeof *m->rows);
   m->soft_normal = calloc(scene->body_count + 1, sizeof *m->soft_normal);
   m->soft_strain = calloc(scene->body_count + 1, sizeof *m->soft_strain);
-  return m->soft_normal && m->soft_strain && m->solid && m->look && m->loose && m->loose_index && m->loose_color && m->world && m->point && m->rows;
+  return m->soft_normal && m->soft_strain && m->solid && m->look && m->loose && m->loose_index && m->loose_color &&
+         m->world && m->point && m->rows;
 }
 
 PictureModel *picture_model_create(const RunScene *scene) {
@@ -192,7 +193,8 @@ void picture_model_destroy(PictureModel *m) {
   for (size_t k = 0; m->wires && k < m->scene->mesh_count; k++) wires_free(&m->wires[k]);
   for (size_t b = 0; m->soft_normal && b < m->scene->body_count; b++) free(m->soft_normal[b]);
   for (size_t b = 0; m->soft_strain && b < m->scene->body_count; b++) free(m->soft_strain[b]);
-  free(m->soft_normal), free(m->soft_strain), free(m->normal), free(m->wires), free(m->solid), free(m->look), free(m->loose), free(m->loose_index);
+  free(m->soft_normal), free(m->soft_strain), free(m->normal), free(m->wires), free(m->solid), free(m->look),
+      free(m->loose), free(m->loose_index);
   free(m->loose_color), free(m->world), free(m->point), free(m->rows), free(m->block);
   buffer_destroy(&m->image), buffer_destroy(&m->sun_map);
   for (int k = 0; k < SKY_COUNT; k++) buffer_destroy(&m->sky_map[k]);

@@ -75,7 +75,8 @@ static bool gather(const RunScene *scene, const double *const *nodes, size_t fra
   double (*box)[2][3] = malloc((scene->mesh_count + 1) * sizeof *box);
   corners->point = malloc((8 * frame_count * scene->body_count + 1) * sizeof *corners->point);
   bool good = box && corners->point;
-  for (size_t m = 0; good && m < scene->mesh_count; m++) points_box(scene->mesh[m].vertex, scene->mesh[m].vertex_count, box[m]);
+  for (size_t m = 0; good && m < scene->mesh_count; m++)
+    points_box(scene->mesh[m].vertex, scene->mesh[m].vertex_count, box[m]);
   for (size_t f = 0; good && f < frame_count; f++) {
     V3 center = {0, 0, 0};
     double limit = 0;

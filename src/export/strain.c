@@ -19,7 +19,8 @@ double pose_strain(const double pose[12]) {
 static void edge_products(const double *vertex, const uint32_t *corner, int n, double g[3][3]) {
   double edge[3][3];
   for (int i = 0; i < n; i++)
-    for (int k = 0; k < 3; k++) edge[i][k] = vertex[3 * (size_t)corner[i + 1] + (size_t)k] - vertex[3 * (size_t)corner[0] + (size_t)k];
+    for (int k = 0; k < 3; k++)
+      edge[i][k] = vertex[3 * (size_t)corner[i + 1] + (size_t)k] - vertex[3 * (size_t)corner[0] + (size_t)k];
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++) g[i][j] = edge[i][0] * edge[j][0] + edge[i][1] * edge[j][1] + edge[i][2] * edge[j][2];
 }
@@ -67,7 +68,8 @@ double soft_strain(const RunMesh *mesh, const double *now, double *vertex, uint3
   size_t elements = mesh->tet_count ? mesh->tet_count : mesh->triangle_count;
   const uint32_t *corner = mesh->tet_count ? mesh->tet : mesh->triangle;
   double most = 0;
-  if (vertex) memset(vertex, 0, mesh->vertex_count * sizeof *vertex), memset(count, 0, mesh->vertex_count * sizeof *count);
+  if (vertex)
+    memset(vertex, 0, mesh->vertex_count * sizeof *vertex), memset(count, 0, mesh->vertex_count * sizeof *count);
   for (size_t e = 0; e < elements; e++, corner += n + 1) {
     double strain = element_strain(mesh, now, corner, n);
     most = fmax(most, strain);

@@ -56,13 +56,15 @@ static void write_pose(FILE *file, const RunScene *scene, const RunFrame *frame,
 }
 
 static void write_poses(FILE *file, const RunScene *scene, const RunFrame *frame) {
-  for (size_t b = 0; b < scene->body_count; b++) (scene->body[b].soft ? write_soft_pose : write_pose)(file, scene, frame, b);
+  for (size_t b = 0; b < scene->body_count; b++)
+    (scene->body[b].soft ? write_soft_pose : write_pose)(file, scene, frame, b);
 }
 
 /* Every vertex of every soft body. */
 static void write_vertices(FILE *file, const RunScene *scene, const RunFrame *frame) {
   for (size_t b = 0; b < scene->body_count; b++) {
-    const double *x = frame->nodes + scene->body[b].node, *v = frame->velocity ? frame->velocity + scene->body[b].rate : NULL;
+    const double *x = frame->nodes + scene->body[b].node,
+                 *v = frame->velocity ? frame->velocity + scene->body[b].rate : NULL;
     for (size_t k = 0; scene->body[b].soft && k < body_mesh(scene, b)->vertex_count; k++) {
       fprintf(file, "%lld,%.17g,%zu,", (long long)frame->step, frame->time, b + 1);
       write_text(file, scene->body[b].name);
@@ -95,12 +97,14 @@ static bool write_frames(Run *run, const RunScene *scene, const int64_t *steps, 
 bool export_poses_csv(Run *run, const RunScene *scene, const int64_t *steps, size_t step_count, const char *path,
                       ExportError *error) {
   return write_frames(run, scene, steps, step_count, path,
-                      "step,time,body,name,x,y,z,origin_x,origin_y,origin_z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz", write_poses, error);
+                      "step,time,body,name,x,y,z,origin_x,origin_y,origin_z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz", write_poses,
+                      error);
 }
 
 bool export_vertices_csv(Run *run, const RunScene *scene, const int64_t *steps, size_t step_count, const char *path,
                          ExportError *error) {
-  return write_frames(run, scene, steps, step_count, path, "step,time,body,name,vertex,x,y,z,vx,vy,vz", write_vertices, error);
+  return write_frames(run, scene, steps, step_count, path, "step,time,body,name,vertex,x,y,z,vx,vy,vz", write_vertices,
+                      error);
 }
 
 static void write_row(void *user, size_t count, const char *const *text) {

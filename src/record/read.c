@@ -106,8 +106,8 @@ static bool read_motion(Run *run, const char *text, RunBody *body) {
 static bool read_kind(Run *run, const char *kind, RunBody *body) {
   if (!strcmp(kind, "affine")) return true;
   if (strcmp(kind, "soft"))
-    return run_fail(run, RUN_BAD_FILE, "%s: body '%s' is of kind '%.40s', this abd %s reads affine and soft bodies", run->path,
-                    body->name, kind, abd_version());
+    return run_fail(run, RUN_BAD_FILE, "%s: body '%s' is of kind '%.40s', this abd %s reads affine and soft bodies",
+                    run->path, body->name, kind, abd_version());
   body->soft = calloc(1, sizeof *body->soft);
   return body->soft ? true : out_of_memory(run);
 }
@@ -121,7 +121,8 @@ static bool read_body(Run *run, sqlite3_stmt *s, RunScene *scene, RunBody *body)
   if (good && (mesh < 1 || (size_t)mesh > scene->mesh_count))
     good = run_fail(run, RUN_BAD_FILE, "%s: body '%s' uses mesh %lld of %zu", run->path, body->name, (long long)mesh,
                     scene->mesh_count);
-  good = good && read_kind(run, (const char *)sqlite3_column_text(s, 2), body) && read_motion(run, motion, body) && parse_exclusions(run, collide, body, scene->body_count);
+  good = good && read_kind(run, (const char *)sqlite3_column_text(s, 2), body) && read_motion(run, motion, body) &&
+         parse_exclusions(run, collide, body, scene->body_count);
   if (good) {
     body->mesh = (size_t)mesh - 1;
     body->density = sqlite3_column_double(s, 5), body->mass = sqlite3_column_double(s, 6);
@@ -193,11 +194,13 @@ bool run_read_scene(Run *run, RunScene *scene) {
   scene->mesh = calloc(scene->mesh_count + 1, sizeof *scene->mesh);
   scene->body = calloc(scene->body_count + 1, sizeof *scene->body);
   bool good = scene->mesh && scene->body ? true : out_of_memory(run);
-  good = good && read_rows(run, "SELECT name, vertex, edge, triangle, origin, axes, closed, half_space, tet FROM mesh ORDER BY id",
-                           scene, scene->mesh_count, read_mesh_row) &&
-         read_rows(run, "SELECT name, mesh, kind, motion, collide, density, mass, color FROM body ORDER BY id", scene,
-                   scene->body_count, read_body_row) &&
-         run_read_soft_defs(run, scene);
+  good =
+      good &&
+      read_rows(run, "SELECT name, vertex, edge, triangle, origin, axes, closed, half_space, tet FROM mesh ORDER BY id",
+                scene, scene->mesh_count, read_mesh_row) &&
+      read_rows(run, "SELECT name, mesh, kind, motion, collide, density, mass, color FROM body ORDER BY id", scene,
+                scene->body_count, read_body_row) &&
+      run_read_soft_defs(run, scene);
   if (good) count_numbers(scene);
   if (!good) run_scene_destroy(scene);
   else read_numbers(run, "up", scene->up, 3), read_numbers(run, "dt", &scene->dt, 1);
@@ -252,7 +255,9 @@ static bool fill_frame(Run *run, sqlite3_stmt *s, const RunScene *scene, RunFram
                     sqlite3_column_bytes(s, 1), size, scene->body_count);
   frame->time = sqlite3_column_double(s, 0);
   if (!copy_blob(run, s, 1, 8, what, &frame->nodes, &count)) return false;
-  if ((size_t)sqlite3_column_bytes(s, 2) == scene->rate_count * sizeof(double) && !copy_blob(run, s, 2, 8, what, &frame->velocity, &count)) return false;
+  if ((size_t)sqlite3_column_bytes(s, 2) == scene->rate_count * sizeof(double) &&
+      !copy_blob(run, s, 2, 8, what, &frame->velocity, &count))
+    return false;
   return check_numbers(run, what, frame->nodes, scene->node_count);
 }
 
@@ -298,7 +303,8 @@ static bool same_mesh(const RunMesh *mesh, const AbdMeshView *view) {
 }
 
 /* The mesh of a soft body keeps what was given; the world's moves. */
-static bool same_soft(const RunMesh *mesh, const RunSoft *soft, const AbdSoftView *view, const AbdWorld *world, AbdBodyId id) {
+static bool same_soft(const RunMesh *mesh, const RunSoft *soft, const AbdSoftView *view, const AbdWorld *world,
+                      AbdBodyId id) {
   bool same = mesh->vertex_count == view->vertex_count && mesh->triangle_count == view->triangle_count &&
               mesh->tet_count == view->tet_count && !memcmp(mesh->vertex, view->rest, 24 * mesh->vertex_count) &&
               !memcmp(mesh->triangle, view->triangle, 12 * mesh->triangle_count) &&

@@ -90,11 +90,14 @@ static bool read_soft(Run *run, sqlite3_stmt *s, RunScene *scene) {
   int64_t id = sqlite3_column_int64(s, 0);
   const char *model = (const char *)sqlite3_column_text(s, 1);
   RunSoft *soft = id >= 1 && (size_t)id <= scene->body_count ? scene->body[id - 1].soft : NULL;
-  if (!soft) return run_fail(run, RUN_BAD_FILE, "%s: table soft names body %lld, which is not a soft one", run->path, (long long)id);
+  if (!soft)
+    return run_fail(run, RUN_BAD_FILE, "%s: table soft names body %lld, which is not a soft one", run->path,
+                    (long long)id);
   int k = 0;
   while (k < MODEL_COUNT && (!model || strcmp(model, model_name[k]))) k++;
   if (k == MODEL_COUNT)
-    return run_fail(run, RUN_BAD_FILE, "%s: soft body '%s': model is '%.40s', expected neo-hookean, stable-neo-hookean or corotated",
+    return run_fail(run, RUN_BAD_FILE,
+                    "%s: soft body '%s': model is '%.40s', expected neo-hookean, stable-neo-hookean or corotated",
                     run->path, scene->body[id - 1].name, model ? model : "");
   soft->model = (AbdSoftModel)k;
   soft->young = sqlite3_column_double(s, 2), soft->poisson = sqlite3_column_double(s, 3);
@@ -132,8 +135,8 @@ bool run_read_soft_defs(Run *run, RunScene *scene) {
     RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
     size_t count = mesh->vertex_count;
     if (mesh->soft)
-      return run_fail(run, RUN_BAD_FILE, "%s: soft body '%s' shares mesh '%s' with another, expected one of its own", run->path,
-                      scene->body[b].name, mesh->name);
+      return run_fail(run, RUN_BAD_FILE, "%s: soft body '%s' shares mesh '%s' with another, expected one of its own",
+                      run->path, scene->body[b].name, mesh->name);
     mesh->soft = true;
     soft->attached = malloc((count + 1) * sizeof *soft->attached);
     if (!soft->attached) return run_fail(run, RUN_DISK, "%s: out of memory", run->path);
@@ -141,6 +144,7 @@ bool run_read_soft_defs(Run *run, RunScene *scene) {
     any = true;
   }
   if (!any) return true;
-  return read_rows(run, "SELECT body, model, young, poisson, thickness, self_contact FROM soft ORDER BY body", scene, read_soft) &&
+  return read_rows(run, "SELECT body, model, young, poisson, thickness, self_contact FROM soft ORDER BY body", scene,
+                   read_soft) &&
          read_rows(run, "SELECT body, vertex, to_body FROM attachment ORDER BY body, vertex", scene, read_attachment);
 }

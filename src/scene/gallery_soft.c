@@ -21,17 +21,25 @@ static void make_beam(GalleryWriter *w, const double *v) {
   writer_settings(w, 0.01, 2, 1e-3, 0.4);
   writer_section(w, "bodies");
   writer_item(w, "{ \"name\": \"ground\", \"shape\": \"ground\", \"size\": 4 }");
-  writer_item(w, "{ \"name\": \"wall\", \"shape\": \"box\", \"size\": [0.1, %.9g, 0.9], \"motion\": \"static\", \"color\": \"%s\", "
-              "\"position\": [-0.05, %.9g, 0.455] }", pitch * count, plate, 0.5 * pitch * (count - 1));
+  writer_item(w,
+              "{ \"name\": \"wall\", \"shape\": \"box\", \"size\": [0.1, %.9g, 0.9], \"motion\": \"static\", "
+              "\"color\": \"%s\", "
+              "\"position\": [-0.05, %.9g, 0.455] }",
+              pitch * count, plate, 0.5 * pitch * (count - 1));
   for (int k = 0; k < count; k++) {
     char color[8];
     gallery_gradient(count > 1 ? (double)k / (count - 1) : 0.3, color);
-    writer_item(w, "{ \"name\": \"beam %d\", \"shape\": \"beam\", \"size\": " VEC ", \"cells\": %d, \"position\": " VEC
+    writer_item(w,
+                "{ \"name\": \"beam %d\", \"shape\": \"beam\", \"size\": " VEC ", \"cells\": %d, \"position\": " VEC
                 ", \"color\": \"%s\", \"soft\": { \"young\": %.9g, \"poisson\": 0.4 }, "
-                "\"attach\": [{ \"body\": \"wall\", \"nearest\": 1e-6 }] }", k + 1, length, side, side, (int)v[BEAM_CELLS],
-                0.5 * length, k * pitch, height, color, ldexp(v[BEAM_YOUNG], k));
-    writer_item(w, "{ \"name\": \"box %d\", \"shape\": \"box\", \"size\": [0.07, 0.07, 0.07], \"density\": 700, \"position\": " VEC
-                ", \"color\": \"#f4f1de\" }", k + 1, length - 0.06, k * pitch, height + 0.2);
+                "\"attach\": [{ \"body\": \"wall\", \"nearest\": 1e-6 }] }",
+                k + 1, length, side, side, (int)v[BEAM_CELLS], 0.5 * length, k * pitch, height, color,
+                ldexp(v[BEAM_YOUNG], k));
+    writer_item(
+        w,
+        "{ \"name\": \"box %d\", \"shape\": \"box\", \"size\": [0.07, 0.07, 0.07], \"density\": 700, \"position\": " VEC
+        ", \"color\": \"#f4f1de\" }",
+        k + 1, length - 0.06, k * pitch, height + 0.2);
   }
 }
 
@@ -59,19 +67,31 @@ static void make_twist(GalleryWriter *w, const double *v) {
   writer_settings(w, 0.01, duration + 0.5, 1e-3, 0.2);
   writer_section(w, "bodies");
   for (int end = -1; end <= 1; end += 2)
-    writer_item(w, "{ \"name\": \"%s\", \"shape\": \"box\", \"size\": " VEC ", \"motion\": \"kinematic\", \"color\": \"%s\", "
-                "\"position\": " VEC ", \"angular_velocity\": [%.9g, 0, 0], \"motion_end\": %.9g }", end < 0 ? "left" : "right",
-                thick, 1.2 * width, 1.2 * width, plate, end * (0.5 * length + 0.5 * thick), 0.0, 0.0, end * pi * v[TWIST_SPEED], duration);
-  const char *held = "\"color\": \"#e76f51\", \"attach\": [{ \"body\": \"left\", \"nearest\": 1e-6 }, { \"body\": \"right\", \"nearest\": 1e-6 }]";
+    writer_item(w,
+                "{ \"name\": \"%s\", \"shape\": \"box\", \"size\": " VEC
+                ", \"motion\": \"kinematic\", \"color\": \"%s\", "
+                "\"position\": " VEC ", \"angular_velocity\": [%.9g, 0, 0], \"motion_end\": %.9g }",
+                end < 0 ? "left" : "right", thick, 1.2 * width, 1.2 * width, plate, end * (0.5 * length + 0.5 * thick),
+                0.0, 0.0, end * pi * v[TWIST_SPEED], duration);
+  const char *held =
+      "\"color\": \"#e76f51\", \"attach\": [{ \"body\": \"left\", \"nearest\": 1e-6 }, { \"body\": \"right\", "
+      "\"nearest\": 1e-6 }]";
   if (v[TWIST_FORM] == BAR)
-    writer_item(w, "{ \"name\": \"bar\", \"shape\": \"beam\", \"size\": " VEC ", \"cells\": %d, \"soft\": { \"young\": 1e5, "
-                "\"poisson\": 0.4 }, %s }", length, width, width, across, held);
+    writer_item(w,
+                "{ \"name\": \"bar\", \"shape\": \"beam\", \"size\": " VEC
+                ", \"cells\": %d, \"soft\": { \"young\": 1e5, "
+                "\"poisson\": 0.4 }, %s }",
+                length, width, width, across, held);
   else
-    writer_item(w, "{ \"name\": \"mat\", \"shape\": \"sheet\", \"size\": [%.9g, %.9g], \"cells\": [%d, %d], \"density\": 300, "
-                "\"soft\": { \"young\": 1e5, \"thickness\": 0.004 }, %s }", length, width, 2 * across, across, held);
+    writer_item(
+        w,
+        "{ \"name\": \"mat\", \"shape\": \"sheet\", \"size\": [%.9g, %.9g], \"cells\": [%d, %d], \"density\": 300, "
+        "\"soft\": { \"young\": 1e5, \"thickness\": 0.004 }, %s }",
+        length, width, 2 * across, across, held);
 }
 
-const GalleryScene gallery_soft_twist = {"soft-twist", "a soft bar, or a mat, twisted by its ends", twist_key, make_twist};
+const GalleryScene gallery_soft_twist = {"soft-twist", "a soft bar, or a mat, twisted by its ends", twist_key,
+                                         make_twist};
 
 /* ---- Balls ---- */
 
@@ -93,15 +113,20 @@ static void make_ball(GalleryWriter *w, const double *v) {
   writer_mesh(w, "cup", made, &mesh);
   writer_section(w, "bodies");
   writer_item(w, "{ \"name\": \"ground\", \"shape\": \"ground\", \"size\": 4 }");
-  writer_item(w, "{ \"name\": \"cup\", \"mesh\": \"cup\", \"motion\": \"static\", \"color\": \"%s\", \"position\": [0, 0, 0.005] }", plate);
+  writer_item(w,
+              "{ \"name\": \"cup\", \"mesh\": \"cup\", \"motion\": \"static\", \"color\": \"%s\", \"position\": [0, 0, "
+              "0.005] }",
+              plate);
   for (int k = 0; k < (int)v[BALL_COUNT]; k++) {
     char color[8];
     int layer = k / 3;
     double angle = 2 * pi * (k % 3) / 3 + 0.5 * layer;
     gallery_gradient(fmod(0.618 * k, 1), color);
-    writer_item(w, "{ \"name\": \"ball %d\", \"shape\": \"sphere\", \"radius\": %g, \"cells\": %d, \"color\": \"%s\", \"position\": " VEC
-                ", \"soft\": { \"young\": %.9g, \"poisson\": 0.4 } }", k + 1, ball, (int)v[BALL_CELLS], color, 0.2 * cos(angle),
-                0.2 * sin(angle), 0.35 + 2.1 * ball * layer, v[BALL_YOUNG]);
+    writer_item(w,
+                "{ \"name\": \"ball %d\", \"shape\": \"sphere\", \"radius\": %g, \"cells\": %d, \"color\": \"%s\", "
+                "\"position\": " VEC ", \"soft\": { \"young\": %.9g, \"poisson\": 0.4 } }",
+                k + 1, ball, (int)v[BALL_CELLS], color, 0.2 * cos(angle), 0.2 * sin(angle), 0.35 + 2.1 * ball * layer,
+                v[BALL_YOUNG]);
   }
 }
 

@@ -36,9 +36,11 @@ static bool find_file(const Loader *loader, const char *file, char out[PATH_MAX]
 
 static bool require_file(const Loader *loader, const Node *at, const char *file, char path[PATH_MAX]) {
   return find_file(loader, file, path) ||
-         node_fail(at, "mesh \"%.200s\" not found beside the scene, in a folder \"meshes\" beside it or a parent folder%s%.200s",
-                   file, loader->mesh_dir ? ", or in " : "; --mesh-dir names another folder",
-                   loader->mesh_dir ? loader->mesh_dir : "");
+         node_fail(
+             at,
+             "mesh \"%.200s\" not found beside the scene, in a folder \"meshes\" beside it or a parent folder%s%.200s",
+             file, loader->mesh_dir ? ", or in " : "; --mesh-dir names another folder",
+             loader->mesh_dir ? loader->mesh_dir : "");
 }
 
 const RawMesh *store_get(Loader *loader, const Node *at, const char *file) {
@@ -159,7 +161,8 @@ int store_tets(Loader *loader, const Node *at, const char *file, const MeshUse *
   if (!tet_mesh_load(path, &mesh, loader->error)) return -1;
   if (mesh.tet_count && !tet_mesh_require_sound(&mesh, path, loader->error)) return tet_mesh_free(&mesh), -1;
   if (mesh.turned) scene_add_note(loader->scene, "%.300s: every tet was inside out and is turned", path);
-  if (mesh.unused_count) scene_add_note(loader->scene, "%.300s: left out %zu vertices that no element uses", path, mesh.unused_count);
+  if (mesh.unused_count)
+    scene_add_note(loader->scene, "%.300s: left out %zu vertices that no element uses", path, mesh.unused_count);
   scale_tets(&mesh, use->scale);
   const char *slash = strrchr(path, '/');
   index = scene_add_tets(loader->scene, key, slash ? slash + 1 : path, &mesh);

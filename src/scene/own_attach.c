@@ -21,14 +21,16 @@ typedef struct Choice {
 } Choice;
 
 static bool read_box(const Node *node, Choice *c) {
-  if (!json_is_array(node->value) || node_size(node) != 2) return node_expected(node, "a list of 2 corners [[x, y, z], [x, y, z]]");
+  if (!json_is_array(node->value) || node_size(node) != 2)
+    return node_expected(node, "a list of 2 corners [[x, y, z], [x, y, z]]");
   for (size_t k = 0; k < 2; k++) {
     Node corner = node_item(node, k);
     if (!node_vector(&corner, c->box[k], 3)) return false;
   }
   for (int k = 0; k < 3; k++)
     if (c->box[0][k] > c->box[1][k])
-      return node_fail(node, "the first corner is above the second along %c: %g and %g", "xyz"[k], c->box[0][k], c->box[1][k]);
+      return node_fail(node, "the first corner is above the second along %c: %g and %g", "xyz"[k], c -> box[0][k],
+                       c -> box[1][k]);
   return true;
 }
 
@@ -57,14 +59,16 @@ static bool read_choice_of(OwnFile *file, const Node *entry, Choice *c) {
   static const char *const frames[] = {"world", "body", NULL};
   int frame = 0, count = 0;
   *c = (Choice){0};
-  if (!node_check_keys(entry, known) || !read_target(file, entry, c) || !read_choice(entry, "frame", frames, &frame)) return false;
+  if (!node_check_keys(entry, known) || !read_target(file, entry, c) || !read_choice(entry, "frame", frames, &frame))
+    return false;
   c->body_frame = frame == 1;
   for (int k = 0; k < CHOICE_COUNT; k++) {
     Node node;
     if (!node_get(entry, choice_key[k], &node)) continue;
     c->kind = (ChoiceKind)k, c->node = node, count++;
   }
-  if (count != 1) return node_fail(entry, "expected one of \"box\", \"sphere\", \"nearest\" and \"vertices\", got %d", count);
+  if (count != 1)
+    return node_fail(entry, "expected one of \"box\", \"sphere\", \"nearest\" and \"vertices\", got %d", count);
   if (c->kind == CHOICE_BOX) return read_box(&c->node, c);
   if (c->kind == CHOICE_SPHERE) return read_sphere(&c->node, c);
   if (c->kind == CHOICE_VERTICES) return node_is_array(&c->node);
@@ -99,14 +103,16 @@ static bool add_listed(OwnFile *file, const Choice *c, SceneSoft *soft, size_t v
   for (size_t i = 0; i < node_size(&c->node); i++) {
     Node item = node_item(&c->node, i);
     int64_t vertex;
-    if (!node_integer(&item, 0, (int64_t)vertex_count - 1, &vertex) || !add(file, soft, taken, (uint32_t)vertex, c->to)) return false;
+    if (!node_integer(&item, 0, (int64_t)vertex_count - 1, &vertex) || !add(file, soft, taken, (uint32_t)vertex, c->to))
+      return false;
   }
   return true;
 }
 
 static bool fail_empty(const Choice *c, const char *name, const double lo[3], const double hi[3]) {
-  return node_fail(&c->node, "no vertex of \"%.100s\" is there; in the world they lie from (%.4g, %.4g, %.4g) to (%.4g, %.4g, %.4g)",
-                   name, lo[0], lo[1], lo[2], hi[0], hi[1], hi[2]);
+  return node_fail(
+      &c->node, "no vertex of \"%.100s\" is there; in the world they lie from (%.4g, %.4g, %.4g) to (%.4g, %.4g, %.4g)",
+      name, lo[0], lo[1], lo[2], hi[0], hi[1], hi[2]);
 }
 
 static bool add_chosen(OwnFile *file, const Choice *c, size_t index, bool *taken) {
@@ -117,7 +123,8 @@ static bool add_chosen(OwnFile *file, const Choice *c, size_t index, bool *taken
   bool any = false, ok = true;
   SurfaceIndex surface = {0};
   if (c->kind == CHOICE_VERTICES) return add_listed(file, c, body->soft, data->vertex_count, taken);
-  if (c->kind == CHOICE_NEAREST && !surface_index_create(&surface, scene, c->to, c->distance)) return loader_out_of_memory(file->loader);
+  if (c->kind == CHOICE_NEAREST && !surface_index_create(&surface, scene, c->to, c->distance))
+    return loader_out_of_memory(file->loader);
   for (uint32_t v = 0; ok && v < data->vertex_count; v++) {
     double at[3];
     scene_vertex_to_world(body, data->vertex + 3 * (size_t)v, at);
@@ -156,7 +163,9 @@ bool own_read_attachments(OwnFile *file) {
     int64_t count = 1;
     double offset[3] = {0};
     bool has_copies = node_get(&body, "copies", &copies);
-    if (has_copies && (!read_integer(&copies, "count", 1, 100000, &count) || !read_vector(&copies, "offset", offset, 3))) return false;
+    if (has_copies &&
+        (!read_integer(&copies, "count", 1, 100000, &count) || !read_vector(&copies, "offset", offset, 3)))
+      return false;
     bool attached = node_get(&body, "attach", &attach);
     for (int64_t c = 0; c < count; c++, index++) {
       double shift[3] = {(double)c * offset[0], (double)c * offset[1], (double)c * offset[2]};

@@ -54,7 +54,9 @@ static int add_shape(Loader *loader, const Node *at, const SoftKind *kind, const
   if (index >= 0) return index;
   double elements = kind->elements(s);
   if (!(elements <= SCENE_SHAPE_VERTEX_LIMIT))
-    return node_fail(at, "a %s of %.3g elements, expected at most %d: take fewer cells", kind->name, elements, SCENE_SHAPE_VERTEX_LIMIT) - 1;
+    return node_fail(at, "a %s of %.3g elements, expected at most %d: take fewer cells", kind->name, elements,
+                     SCENE_SHAPE_VERTEX_LIMIT) -
+           1;
   if (!own_check_shape_room(loader)) return -1;
   if (kind->make(s, &mesh)) index = scene_add_tets(loader->scene, key, kind->name, &mesh);
   return index < 0 ? loader_out_of_memory(loader) - 1 : index;
@@ -116,7 +118,8 @@ bool own_read_soft(OwnFile *file, const Node *object, SceneBody *body) {
   static const char *const models[] = {"neo_hookean", "stable_neo_hookean", "corotated", NULL};
   Node soft, child;
   if (!node_get(object, "soft", &soft)) {
-    if (node_get(object, "attach", &child)) return node_fail(&child, "only a soft body is attached; stiff ones are joined in \"joints\"");
+    if (node_get(object, "attach", &child))
+      return node_fail(&child, "only a soft body is attached; stiff ones are joined in \"joints\"");
     return true;
   }
   body->soft = calloc(1, sizeof *body->soft);
@@ -124,8 +127,9 @@ bool own_read_soft(OwnFile *file, const Node *object, SceneBody *body) {
   AbdSoftDef *def = &body->soft->def;
   *def = abd_default_soft_def();
   int model = (int)def->model;
-  bool ok = node_check_keys(&soft, known) && check_keys(object) && read_number(&soft, "young", NUMBER_POSITIVE, &def->young) &&
-            read_poisson(&soft, &def->poisson) && read_choice(&soft, "model", models, &model) &&
+  bool ok = node_check_keys(&soft, known) && check_keys(object) &&
+            read_number(&soft, "young", NUMBER_POSITIVE, &def->young) && read_poisson(&soft, &def->poisson) &&
+            read_choice(&soft, "model", models, &model) &&
             read_number(&soft, "thickness", NUMBER_POSITIVE, &def->thickness) &&
             read_number(&soft, "bending", NUMBER_NOT_NEGATIVE, &def->bending) &&
             read_bool(&soft, "self_contact", &def->self_contact);

@@ -165,8 +165,10 @@ static bool put_soft(json_t *object, const Scene *scene, const SceneBody *body) 
   json_t *soft = put_new(object, "soft", json_object());
   bool solid = scene->mesh[body->mesh].tet_count > 0;
   return put(soft, "young", json_real(def->young)) && put(soft, "poisson", json_real(def->poisson)) &&
-         put(soft, "model", json_string(models[def->model])) && put(soft, "self_contact", json_boolean(def->self_contact)) &&
-         (solid || (put(soft, "thickness", json_real(def->thickness)) && put(soft, "bending", json_real(def->bending)))) &&
+         put(soft, "model", json_string(models[def->model])) &&
+         put(soft, "self_contact", json_boolean(def->self_contact)) &&
+         (solid ||
+          (put(soft, "thickness", json_real(def->thickness)) && put(soft, "bending", json_real(def->bending)))) &&
          (!body->soft->attach_count || put_attachments(object, body->soft));
 }
 
@@ -174,7 +176,8 @@ static bool put_stiff(json_t *object, const SceneBody *body) {
   static const char *const motions[] = {"dynamic", "static", "kinematic"};
   static const char *const elasticities[] = {"ortho", "arap", "neo_hookean"};
   const AbdBodyDef *def = &body->def;
-  return put(object, "motion", json_string(motions[def->motion])) && put(object, "stiffness", json_real(def->stiffness)) &&
+  return put(object, "motion", json_string(motions[def->motion])) &&
+         put(object, "stiffness", json_real(def->stiffness)) &&
          put(object, "elasticity", json_string(elasticities[def->elasticity]));
 }
 

@@ -88,7 +88,8 @@ static void choose_axis(SurfaceIndex *s) {
   double best = -1;
   for (int k = 0; k < 3; k++) {
     double lo = INFINITY, hi = -INFINITY;
-    for (size_t v = 0; v < m->vertex_count; v++) lo = fmin(lo, m->vertex[3 * v + (size_t)k]), hi = fmax(hi, m->vertex[3 * v + (size_t)k]);
+    for (size_t v = 0; v < m->vertex_count; v++)
+      lo = fmin(lo, m->vertex[3 * v + (size_t)k]), hi = fmax(hi, m->vertex[3 * v + (size_t)k]);
     if (!(hi - lo > best)) continue;
     best = hi - lo, s->axis = k, s->low = lo, s->width = best / SURFACE_SLICES;
   }

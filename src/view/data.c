@@ -231,7 +231,8 @@ size_t view_frame_size(const RunScene *scene) {
 }
 
 /* A soft body stands at its vertices' mean, unturned; its vertices are told from there. Returns where the next ones go. */
-static float *add_soft(const RunScene *scene, const RunFrame *frame, size_t b, float *pose, float *velocity, float *vertex) {
+static float *add_soft(const RunScene *scene, const RunFrame *frame, size_t b, float *pose, float *velocity,
+                       float *vertex) {
   const double *x = frame->nodes + scene->body[b].node;
   size_t count = body_mesh(scene, b)->vertex_count;
   double center[3], speed[3] = {0};

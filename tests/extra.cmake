@@ -33,6 +33,10 @@ if(NVCC AND NOT ABD_SANITIZE)
   add_test(NAME kernel_cuda COMMAND ${NVCC} -std=c++17 -I${PROJECT_SOURCE_DIR}/src -c
            ${CMAKE_CURRENT_LIST_DIR}/cuda/kernel_headers.cu -o ${PROJECT_BINARY_DIR}/kernel_headers.o)
 endif()
+# Forty turns of gears, a train of 28 and ten seconds of a thousand links: a quarter of an hour and more.
+if(TARGET test_joint_long AND NOT ABD_SANITIZE)
+  set_tests_properties(test_joint_long PROPERTIES TIMEOUT 7200)
+endif()
 # The command, end to end.
 if(TARGET abd AND NOT ABD_SANITIZE)
   foreach(name usage run look joint export trouble gallery)

@@ -23,7 +23,8 @@ static void test_keys(void **state) {
       SceneError error;
       gallery_write_value(key, key->value, text);
       if (!gallery_read(key, text, &value, &error)) fail_msg("%s: %s", (*scene)->name, error.text);
-      if (fabs(value - key->value) > 1e-9 * fabs(key->value)) fail_msg("%s --%s: %g became %g", (*scene)->name, key->name, key->value, value);
+      if (fabs(value - key->value) > 1e-9 * fabs(key->value))
+        fail_msg("%s --%s: %g became %g", (*scene)->name, key->name, key->value, value);
     }
   }
   assert_null(gallery_find("nothing"));
@@ -60,7 +61,8 @@ static char *text_of(const char *name, const char *key, double changed, SceneErr
 static void test_text(void **state) {
   (void)state;
   SceneError error;
-  char *one = text_of("pile", "count", 20, &error), *two = text_of("pile", "count", 20, &error), *other = text_of("pile", "seed", 2, &error);
+  char *one = text_of("pile", "count", 20, &error), *two = text_of("pile", "count", 20, &error);
+  char *other = text_of("pile", "seed", 2, &error);
   assert_non_null(one);
   assert_string_equal(one, two);
   assert_string_not_equal(one, other);
@@ -78,7 +80,8 @@ static void test_text(void **state) {
 static double volume(const MeshData *m) {
   double sum = 0;
   for (size_t t = 0; t < m->triangle_count; t++) {
-    const double *a = m->vertex + 3 * m->triangle[3 * t], *b = m->vertex + 3 * m->triangle[3 * t + 1], *c = m->vertex + 3 * m->triangle[3 * t + 2];
+    const uint32_t *corner = m->triangle + 3 * t;
+    const double *a = m->vertex + 3 * corner[0], *b = m->vertex + 3 * corner[1], *c = m->vertex + 3 * corner[2];
     sum += a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) + a[2] * (b[0] * c[1] - b[1] * c[0]);
   }
   return sum / 6;
@@ -88,8 +91,8 @@ static double volume(const MeshData *m) {
  * angles to them passes the centre at the distance of the base radius. */
 static void test_involute(void **state) {
   (void)state;
-  GearShape gear = {.teeth = 17, .module = 0.01, .pressure_angle = radians(20), .backlash = 0.0006, .mate_teeth = 40, .thickness = 0.03,
-                    .resolution = 24};
+  GearShape gear = {.teeth = 17, .module = 0.01, .pressure_angle = radians(20), .backlash = 0.0006, .mate_teeth = 40,
+                    .thickness = 0.03, .resolution = 24};
   double base = gear_base_radius(&gear), tip = gear_tip_radius(&gear), worst = 0;
   int count = 0;
   MeshData mesh;

@@ -13,6 +13,8 @@
  * Whatever touches starts apart by the gap, just inside the range of contact: nothing drops and nothing is pushed.
  * Why it stands: a card with P on its edge and its weight W pushes its foot outward by (P + W/2) cot 65, and P + W press the
  * foot down; friction of 0.6 is more than cot 65 = 0.466. */
+#include <string.h>
+
 #include "scene/gallery_part.h"
 
 enum { LEVELS, BOXES };
@@ -26,14 +28,17 @@ static const double L = 0.088, wide = 0.063, t = 0.0003, pitch = 0.084, range = 
 
 typedef struct Frame { double x, z, tilt; } Frame; /* what a tent stands on; the tilt is down to the right */
 
+static const char *card_paint(const char *name) {
+  return strncmp(name, "left", 4) == 0 ? "red card" : strncmp(name, "right", 5) == 0 ? "blue card" : "card";
+}
+
 /* A box of the given length with its centre at (u, v) of the frame, turned by degrees in it. */
 static void write_card(GalleryWriter *w, const char *name, double length, const Frame *f, double u, double v, double turn) {
   double c = cos(f->tilt), s = sin(f->tilt), all = turn + degrees(f->tilt);
   char euler[64] = "";
   if (all != 0) snprintf(euler, sizeof euler, ", \"euler_degrees\": [0, %.7f, 0]", all);
   writer_item(w, "{ \"name\": \"%s\", \"material\": \"%s\", \"shape\": \"box\", \"size\": [%g, %g, %g], "
-              "\"position\": [%.8f, 0, %.8f]%s }", name, name[0] == 'l' ? "red card" : name[0] == 'r' && name[1] == 'i' ? "blue card" : "card",
-              length, wide, t, f->x + u * c + v * s, f->z - u * s + v * c, euler);
+              "\"position\": [%.8f, 0, %.8f]%s }", name, card_paint(name), length, wide, t, f->x + u * c + v * s, f->z - u * s + v * c, euler);
 }
 
 static void write_tent(GalleryWriter *w, int level, int number, const Frame *f) {

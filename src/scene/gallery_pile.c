@@ -50,7 +50,8 @@ static void write_body(GalleryWriter *w, const double *v, int k, const double x[
 static void make_pile(GalleryWriter *w, const double *v) {
   const double cell = 0.205;
   int count = (int)v[COUNT];
-  double radius = fmax(0.45, 0.12 * cbrt(count)), height = 0.55 * radius, inside = fmax(0.1, 0.9 * radius - cell / 2);
+  double radius = fmax(0.45, 0.12 * cbrt(count)), height = 0.55 * radius;
+  double inside = fmax(0.1, 0.9 * radius - cell / 2);
   int across = 2 * (int)ceil(inside / cell) + 1;
   Dice d = {(uint64_t)v[SEED] + 54321};
   MeshData mesh;

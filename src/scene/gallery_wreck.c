@@ -41,9 +41,9 @@ static void write_hanging(GalleryWriter *w, const Hanging *h) {
     char name[32];
     snprintf(name, sizeof name, k ? "link %d" : "hook", k);
     writer_item(w, "{ \"name\": \"%s\", \"material\": \"steel\", \"shape\": \"torus\", \"radius\": %g, \"tube\": %g, "
-                "\"stretch\": %g, \"segments\": %d, \"sides\": %d, \"position\": [%.9g, 0, %.9g], \"euler_degrees\": [%d, %g, 0]%s }",
-                name, h->ring, h->tube, h->stretch, h->segments, h->segments / 2, -d * sin(a), h->height - d * cos(a), k % 2 ? 0 : 90, 90 + h->degrees,
-                k ? "" : ", \"motion\": \"static\"");
+                "\"stretch\": %g, \"segments\": %d, \"sides\": %d, \"position\": [%.9g, 0, %.9g], "
+                "\"euler_degrees\": [%d, %g, 0]%s }", name, h->ring, h->tube, h->stretch, h->segments, h->segments / 2,
+                -d * sin(a), h->height - d * cos(a), k % 2 ? 0 : 90, 90 + h->degrees, k ? "" : ", \"motion\": \"static\"");
   }
   writer_item(w, "{ \"name\": \"ball\", \"material\": \"steel\", \"mesh\": \"ball\", \"position\": [%.9g, 0, %.9g], "
               "\"euler_degrees\": [0, %g, 0] }", -d * sin(a), h->height - d * cos(a), h->degrees);

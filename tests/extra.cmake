@@ -41,6 +41,10 @@ if(TARGET abd AND NOT ABD_SANITIZE)
     add_test(NAME cli_${name} COMMAND ${CMAKE_CURRENT_LIST_DIR}/cli/${name}.sh $<TARGET_FILE:abd> ${PROJECT_SOURCE_DIR})
   endforeach()
 endif()
+# The API's reference is made without a warning, where doxygen is there.
+if(DOXYGEN AND NOT ABD_SANITIZE)
+  add_test(NAME doxygen COMMAND ${ABD_DOCS_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+endif()
 # The viewer in a browser; skipped where there is none.
 if(TARGET abd AND NOT ABD_SANITIZE)
   add_test(NAME view_browser COMMAND ${CMAKE_CURRENT_LIST_DIR}/view/browser.sh $<TARGET_FILE:abd> ${PROJECT_SOURCE_DIR}

@@ -265,7 +265,7 @@ static void springs(const Pair *p, const ContactScene *scene, const Affine q[2],
   }
   for (int i = 0; i < p->friction_count; i++) {
     const FrictionPoint *f = &p->friction[i];
-    Vec3 u = friction_displacement(f, &q[0], &q[1]);
+    Vec3 u = friction_displacement(p, f, scene, &q[0], &q[1]);
     Sym3 k = friction_hessian(u, f->force, f->normal, scene->friction_eps);
     add_spring(h, &k, f->load, f->ya, f->yb);
   }

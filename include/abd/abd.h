@@ -212,6 +212,56 @@ ABD_API AbdStatus abd_body_set_force(AbdWorld *world, AbdBodyId body, const doub
 ABD_API AbdStatus abd_body_set_target(AbdWorld *world, AbdBodyId body, const double position[3], const double rotation[4]);
 ABD_API AbdStatus abd_body_set_velocity(AbdWorld *world, AbdBodyId body, const double linear[3], const double angular[3]);
 
+/* ---- Soft bodies ------------------------------------------------------------------------------------------------- */
+
+/* A soft body is a body too: its id counts among the bodies, its vertices are its unknowns. abd_body_nodes does not apply to it. */
+typedef enum AbdSoftModel {
+  ABD_SOFT_NEO_HOOKEAN = 0,     /* the paper's: resists inversion without end */
+  ABD_SOFT_STABLE_NEO_HOOKEAN,  /* bears inversion */
+  ABD_SOFT_COROTATED,           /* fixed corotated; bears inversion */
+} AbdSoftModel;
+
+typedef struct AbdSoftDef {
+  const char *name;          /* for messages and files; may be NULL */
+  const double *vertex;      /* [3 vertex_count] m, at rest */
+  size_t vertex_count;
+  const uint32_t *tet;       /* [4 tet_count] a solid; its surface is what collides */
+  size_t tet_count;
+  const uint32_t *triangle;  /* [3 triangle_count] a shell, where there are no tets */
+  size_t triangle_count;
+  AbdSoftModel model;
+  double density;            /* [kg/m^3] 1000 */
+  double young, poisson;     /* [Pa] 1e5, 0.4 */
+  double thickness;          /* [m] of a shell, 1e-3 */
+  double bending;            /* factor on a shell's resistance to bending, 1 */
+  double position[3], rotation[4]; /* of the vertices' origin, as for bodies */
+  double velocity[3];        /* [m/s] */
+  double angular_velocity[3];/* [rad/s] about the centre of mass */
+  double friction;           /* negative = the world's */
+  int32_t group;
+  bool self_contact;         /* true */
+} AbdSoftDef;
+
+ABD_API AbdSoftDef abd_default_soft_def(void);
+ABD_API AbdStatus abd_world_add_soft(AbdWorld *world, const AbdSoftDef *def, AbdBodyId *body);
+/* Fixes a vertex to a body exactly where it is at the start, or to the world (body null). A vertex fixed to a body does not
+ * collide with that body. Before the first step. */
+ABD_API AbdStatus abd_soft_attach(AbdWorld *world, AbdBodyId soft, size_t vertex, AbdBodyId body);
+ABD_API bool abd_body_is_soft(const AbdWorld *world, AbdBodyId body);
+typedef struct AbdSoftView {
+  const char *name;
+  size_t vertex_count, tet_count, triangle_count; /* triangles of the surface or shell */
+  const double *rest;        /* [3 vertex_count] as given */
+  const uint32_t *tet, *triangle;
+  double mass, density, young, poisson, thickness;
+  AbdSoftModel model;
+  bool self_contact;
+} AbdSoftView;
+ABD_API AbdStatus abd_soft_view(const AbdWorld *world, AbdBodyId soft, AbdSoftView *view);
+ABD_API AbdStatus abd_soft_vertices(const AbdWorld *world, AbdBodyId soft, double *vertex);   /* [3 vertex_count] now */
+ABD_API AbdStatus abd_soft_velocities(const AbdWorld *world, AbdBodyId soft, double *velocity);
+ABD_API AbdStatus abd_soft_set_force(AbdWorld *world, AbdBodyId soft, size_t vertex, const double force[3]); /* [N] until set again */
+
 /* ---- Joints ----------------------------------------------------------------------------------------------------- */
 
 /* What a joint keeps, between body a and body b or the world. Points and axes are given in the world, as at the start.
@@ -309,7 +359,7 @@ typedef enum AbdStage {
 
 typedef enum AbdTerm {
   ABD_TERM_KINETIC = 0, ABD_TERM_GRAVITY, ABD_TERM_ELASTIC, ABD_TERM_CONTACT, ABD_TERM_FRICTION, ABD_TERM_JOINT,
-  ABD_TERM_COUNT
+  ABD_TERM_SOFT, ABD_TERM_COUNT
 } AbdTerm;
 
 typedef enum AbdOutcome {
@@ -385,10 +435,11 @@ typedef struct AbdCrossing {
   double point[3];
 } AbdCrossing;
 
-/* Exact test of two bodies' surfaces in given poses (12 nodes each): do any two triangles share a point? */
-ABD_API bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double nodes_a[12], AbdBodyId b,
-                                     const double nodes_b[12], AbdCrossing *crossing);
-/* All pairs that may collide, poses in id order; writes at most capacity crossings (one per pair), returns how many;
+/* Exact test of two bodies' surfaces in given poses (12 numbers, or 3 for each vertex of a soft body): do any two triangles share
+ * a point? A soft body with itself: any two that share no corner. */
+ABD_API bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double *nodes_a, AbdBodyId b, const double *nodes_b,
+                                     AbdCrossing *crossing);
+/* All pairs that may collide, poses in id order, one after the other; writes at most capacity crossings (one per pair), returns how many;
  * SIZE_MAX when memory is out. */
 ABD_API size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing, size_t capacity);
 /* Pairs of triangles of one mesh that cross without sharing a corner; UINT32_MAX where it is an edge without a triangle.

@@ -73,7 +73,8 @@ AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view
   const Body *b = world_body(world, body);
   if (!b) return ABD_ERROR_ARGUMENT;
   Vec3 s = b->second;
-  *view = (AbdBodyView){b->name, {(uint32_t)b->mesh + 1}, b->motion, b->density, b->mass, {s.y + s.z, s.x + s.z, s.x + s.y},
+  AbdMotion motion = b->soft ? ABD_MOTION_DYNAMIC : b->motion;
+  *view = (AbdBodyView){b->name, {(uint32_t)b->mesh + 1}, motion, b->density, b->mass, {s.y + s.z, s.x + s.z, s.x + s.y},
                         b->stiffness, b->friction, b->elasticity, b->fixed, b->group};
   return ABD_OK;
 }
@@ -84,7 +85,7 @@ bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBodyId b) {
 
 AbdStatus abd_body_nodes(const AbdWorld *world, AbdBodyId body, double nodes[12]) {
   const Body *b = world_body(world, body);
-  if (!b) return ABD_ERROR_ARGUMENT;
+  if (!b || b->soft) return ABD_ERROR_ARGUMENT;
   memcpy(nodes, world->started ? &world->state.q[body.id - 1] : &b->start, sizeof(Affine));
   return ABD_OK;
 }

@@ -74,10 +74,12 @@ const Mesh *world_mesh(const AbdWorld *world, AbdMeshId mesh) {
 }
 
 const Body *world_body(const AbdWorld *world, AbdBodyId body) {
-  return body.id >= 1 && body.id <= (uint32_t)world->model.body_count ? &world->model.body[body.id - 1] : NULL;
+  return body.id >= 1 && body.id <= (uint32_t)abd_world_body_count(world) ? &world->model.body[body.id - 1] : NULL;
 }
 
-size_t abd_world_body_count(const AbdWorld *world) { return (size_t)world->model.body_count; }
+size_t abd_world_body_count(const AbdWorld *world) {
+  return (size_t)(world->model.started ? world->model.given_count : world->model.body_count);
+}
 size_t abd_world_mesh_count(const AbdWorld *world) { return (size_t)world->model.mesh_count; }
 double abd_world_time(const AbdWorld *world) { return (double)world->state.step * world->model.def.dt; }
 int64_t abd_world_step_count(const AbdWorld *world) { return world->state.step; }
@@ -85,9 +87,16 @@ AbdWorldDef abd_world_settings(const AbdWorld *world) { return world->model.def;
 
 static AbdStatus check_start(AbdWorld *world, AbdError *error) {
   const Model *m = &world->model;
-  double *nodes = mem_alloc((size_t)m->body_count * 12, sizeof(double));
+  double *nodes = mem_alloc((size_t)m->body_count * 12, sizeof(double)), *at = nodes; /* more than soft vertices need */
   if (!nodes) return fault(error, ABD_ERROR_MEMORY, "out of memory while checking the start");
-  for (int i = 0; i < m->body_count; i++) memcpy(nodes + 12 * (size_t)i, &m->body[i].start, sizeof(Affine));
+  for (int i = 0; i < m->given_count; i++) {
+    const Body *b = &m->body[i];
+    const Soft *s = b->soft ? &m->soft[b->soft - 1] : NULL;
+    for (int v = 0; s && v < s->vertex_count; v++, at += 3) vec3_to(at, s->place[v]);
+    if (s) continue;
+    memcpy(at, &b->start, sizeof b->start);
+    at += 12;
+  }
   AbdCrossing c;
   size_t count = abd_world_find_crossings(world, nodes, &c, 1);
   mem_free(nodes);
@@ -125,6 +134,7 @@ AbdStatus abd_world_start(AbdWorld *world) {
   state_destroy(&world->state);
   state_destroy(&world->next);
   linkage_destroy(&world->model.linkage);
+  world->model.body_count = world->model.given_count;
   mem_free(world->model.moving);
   world->model.moving = NULL;
   world->model.moving_count = 0;

@@ -24,6 +24,24 @@ typedef struct Sweep {
   double clear;      /* a gap along a candidate's normal at both ends that proves it safe; 0: not yet known */
 } Sweep;
 
+/* How a vertex moves along the step: with its body, or by itself where it is soft. */
+static Vec3 moves(const Mesh *mesh, const Affine *d, int v) { return mesh_soft(mesh) ? mesh->motion[v] : affine_point(d, mesh->vertex[v]); }
+
+/* With a soft side the fastest vertex counts, and planes fixed to b prove nothing. */
+static void soft_sweep(Sweep *s, Mat3 g, const ContactScene *scene) {
+  double own = 0;
+  for (int v = 0; v < s->a->vertex_count; v++) {
+    Vec3 carried = mesh_soft(s->b) ? vec3(0, 0, 0) : add(s->d[1].n[0], mat3_mul_vec(g, sub(s->a->vertex[v], s->q[1].n[0])));
+    s->rate = most(s->rate, norm_sq(sub(s->a->motion[v], carried)));
+  }
+  for (int v = 0; mesh_soft(s->b) && v < s->b->vertex_count; v++) own = most(own, norm_sq(s->b->motion[v]));
+  s->rate = (sqrt(s->rate) + sqrt(own)) * (1 + 1e-9);
+  s->turn = mesh_soft(s->b) ? 0 : sqrt(mat3_dot(g, g));
+  s->sigma = least_stretch(&s->q[1]);
+  s->from = affine_relative(&s->q[0], &s->q[1]);
+  if (s->pair->listed) s->rel = pair_displacement(s->a, &s->pair->ref, &s->from) + pair_soft_motion(s->pair, scene) / s->sigma;
+}
+
 static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   const Model *m = scene->model;
   Sweep s = {.pair = pair, .a = &m->mesh[m->body[pair->a].mesh], .b = &m->mesh[m->body[pair->b].mesh], .q = q, .d = d,
@@ -34,6 +52,10 @@ static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2]
   Affine w = affine(sub(sub(d[0].n[0], d[1].n[0]), mat3_mul_vec(g, apart)),
                     mat3_sub(affine_linear(&d[0]), mat3_mul(g, affine_linear(&q[0]))));
   s.floor = scene->separation + 0.11 * scene->range;
+  if (pair->soft) {
+    soft_sweep(&s, g, scene);
+    return s;
+  }
   s.rate = pair_displacement(s.a, &zero, &w) * (1 + 1e-9);
   s.turn = sqrt(mat3_dot(g, g));
   s.sigma = least_stretch(&q[1]);
@@ -45,7 +67,7 @@ static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2]
 /* What the test along candidates' normals needs; most pairs never come to it. */
 static void sweep_end(Sweep *s) {
   s->clear = INFINITY;
-  if (s->turn >= 0.5) return;
+  if (s->turn >= 0.5 || s->pair->soft) return;
   Affine end[2] = {affine_add_scaled(s->q[0], 1, s->d[0]), affine_add_scaled(s->q[1], 1, s->d[1])};
   s->to = affine_relative(&end[0], &end[1]);
   s->clear = (s->floor + 0.25 * s->turn * s->rate / (1 - s->turn)) / (s->sigma * (1 - s->turn));
@@ -61,7 +83,7 @@ static double plane_bound(const Sweep *s, const Candidate *c, double t_max) {
   const uint32_t *t = s->b->triangle[0];
   Vec3 o = s->b->vertex[t[0]];
   Vec3 e1 = affine_vector(&s->q[1], sub(s->b->vertex[t[1]], o)), e2 = affine_vector(&s->q[1], sub(s->b->vertex[t[2]], o));
-  Vec3 x = affine_point(&s->q[0], s->a->vertex[c->prim_a]), dx = affine_point(&s->d[0], s->a->vertex[c->prim_a]);
+  Vec3 x = affine_point(&s->q[0], s->a->vertex[c->prim_a]), dx = moves(s->a, &s->d[0], c->prim_a);
   Vec3 n = unit(cross(e1, e2)), foot = sub(x, scale(dot(n, sub(x, affine_point(&s->q[1], o))), n));
   double gap = dot(n, sub(x, foot)) - s->separation, keep = 0.1 * (gap < s->range ? gap : s->range);
   /* a moving plane turns by at most turn per unit step: bound its advance at the foot and at twice the gap around it */
@@ -97,7 +119,7 @@ static double stencil_bound(const Sweep *s, const Candidate *c, double t_max) {
   for (int k = 0; k < 4; k++) {
     m[k] = side[k] ? s->b : s->a;
     x[k] = affine_point(&s->q[side[k]], m[k]->vertex[v[k]]);
-    dx[k] = affine_point(&s->d[side[k]], m[k]->vertex[v[k]]);
+    dx[k] = moves(m[k], &s->d[side[k]], v[k]);
   }
   s->pair->counts.ccd_calls++;
   return edges ? ccd_edge_edge(x, dx, s->separation, s->range, t_max) : ccd_point_triangle(x, dx, s->separation, s->range, t_max);
@@ -160,7 +182,7 @@ void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], 
   Sweep s = sweep_init(pair, scene, q, d);
   pair->needs_cover = false;
   double reach = (s.floor + s.rate) / ((1 - least(s.turn, 0.5)) * s.sigma) * (1 + 1e-6);
-  if (s.b->half_space || (s.turn < 0.5 && reach < 8 * scene->range)) {
+  if (s.b->half_space || pair->soft || (s.turn < 0.5 && reach < 8 * scene->range)) {
     pair_query(pair, scene, &q[0], &q[1], reach + scene->range);
     s.rel = 0;
     list_bound(&s);

@@ -6,9 +6,9 @@
 
 bool broad_init(Broad *broad, const Model *model) {
   memset(broad, 0, sizeof *broad);
-  broad->box = mem_zeroed((size_t)model->body_count, sizeof(Box));
-  broad->order = mem_alloc((size_t)model->body_count, sizeof(int));
-  for (int i = 0; broad->order && i < model->body_count; i++) broad->order[i] = i;
+  broad->box = mem_zeroed((size_t)model->given_count, sizeof(Box));
+  broad->order = mem_alloc((size_t)model->given_count, sizeof(int));
+  for (int i = 0; broad->order && i < model->given_count; i++) broad->order[i] = i;
   return broad->box && broad->order;
 }
 
@@ -33,8 +33,8 @@ Box swept_box(const Model *model, int body, const Affine *from, const Affine *to
 static int spread_axis(const Broad *broad, const Model *model) {
   Vec3 sum = vec3(0, 0, 0), sum_sq = vec3(0, 0, 0);
   double n = 0;
-  for (int i = 0; i < model->body_count; i++) {
-    if (model->body[i].motion == ABD_MOTION_STATIC) continue;
+  for (int i = 0; i < model->given_count; i++) {
+    if (model->body[i].motion == ABD_MOTION_STATIC && !model->body[i].soft) continue;
     Vec3 c = box_center(broad->box[i]);
     n++;
     sum = add(sum, c);
@@ -63,18 +63,25 @@ static int compare_keys(const void *x, const void *y) {
   return (a > b) - (a < b);
 }
 
+/* Soft bodies may meet themselves. */
+static bool add_pair(Broad *broad, const Model *model, int a, int b) {
+  if (!model_collides(model, a, b)) return true;
+  if (!mem_reserve((void **)&broad->pair, &broad->pair_capacity, broad->pair_count + 1, sizeof(uint64_t))) return false;
+  broad->pair[broad->pair_count++] = pair_key(a, b);
+  return true;
+}
+
 bool broad_find(Broad *broad, const Model *model) {
-  int n = model->body_count, axis = spread_axis(broad, model);
+  int n = model->given_count, axis = spread_axis(broad, model);
   sort_order(broad, n, axis);
   broad->pair_count = 0;
   for (int i = 0; i < n; i++) {
     int a = broad->order[i];
     double end = component(broad->box[a].hi, axis);
+    if (!add_pair(broad, model, a, a)) return false;
     for (int j = i + 1; j < n && component(broad->box[broad->order[j]].lo, axis) <= end; j++) {
       int b = broad->order[j];
-      if (!box_overlap(broad->box[a], broad->box[b]) || !model_collides(model, a, b)) continue;
-      if (!mem_reserve((void **)&broad->pair, &broad->pair_capacity, broad->pair_count + 1, sizeof(uint64_t))) return false;
-      broad->pair[broad->pair_count++] = pair_key(a, b);
+      if (box_overlap(broad->box[a], broad->box[b]) && !add_pair(broad, model, a, b)) return false;
     }
   }
   if (broad->pair_count > 1) qsort(broad->pair, (size_t)broad->pair_count, sizeof(uint64_t), compare_keys);

@@ -3,6 +3,8 @@
  * constant, so nothing creeps. Tested in tests/test_physics_contact.c. */
 #include "contact/pair.h"
 
+#include <string.h>
+
 #include "kernel/friction.h"
 
 static uint64_t contact_key(const Contact *c) {
@@ -24,13 +26,27 @@ static const Anchor *find_anchor(const Anchor *anchor, int count, uint64_t key, 
   return best;
 }
 
-Vec3 friction_displacement(const FrictionPoint *f, const Affine *qa, const Affine *qb) {
-  Vec3 r = sub(sub(affine_point(qa, f->ya), affine_point(qb, f->yb)), f->origin);
+/* Where a side's point is: of a stiff body by its pose, of a soft one by its vertices as they are (or were at the start). */
+static Vec3 side_point(const Mesh *mesh, const Affine *q, Vec3 rest, const int v[3], const double w[3], bool at_start) {
+  if (!mesh_soft(mesh)) return affine_point(q, rest);
+  const Vec3 *x = at_start ? mesh->start : mesh->vertex;
+  return add_scaled(add_scaled(scale(w[0], x[v[0]]), w[1], x[v[1]]), w[2], x[v[2]]);
+}
+
+static Vec3 point_gap(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa, const Affine *qb, bool at_start) {
+  const Model *m = scene->model;
+  if (!p->soft) return sub(affine_point(qa, f->ya), affine_point(qb, f->yb));
+  return sub(side_point(&m->mesh[m->body[p->a].mesh], qa, f->ya, f->va, f->wa, at_start),
+             side_point(&m->mesh[m->body[p->b].mesh], qb, f->yb, f->vb, f->wb, at_start));
+}
+
+Vec3 friction_displacement(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+  Vec3 r = sub(point_gap(p, f, scene, qa, qb, false), f->origin);
   return add(add_scaled(r, -dot(f->normal, r), f->normal), f->slip);
 }
 
-Vec3 friction_slip_after(const FrictionPoint *f, const ContactScene *scene, const Affine *qa, const Affine *qb) {
-  Vec3 u = friction_displacement(f, qa, qb);
+Vec3 friction_slip_after(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+  Vec3 u = friction_displacement(p, f, scene, qa, qb);
   double length = norm(u);
   if (length > scene->friction_eps) u = scale(scene->friction_eps / length, u);
   return mat3_tmul_vec(affine_linear(qb), u);
@@ -50,7 +66,10 @@ bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], co
     f->yb = c->yb;
     f->normal = c->normal;
     f->load = pair->mu * force;
-    f->origin = sub(affine_point(&q_start[0], c->ya), affine_point(&q_start[1], c->yb));
+    if (pair->soft) pair_corners(pair, scene, c, f->va, f->vb);
+    memcpy(f->wa, c->wa, sizeof f->wa);
+    memcpy(f->wb, c->wb, sizeof f->wb);
+    f->origin = point_gap(pair, f, scene, &q_start[0], &q_start[1], true);
     const Anchor *old = find_anchor(anchor, anchor_count, f->key, c->ya);
     Vec3 slip = old ? affine_vector(&q_start[1], old->slip) : vec3(0, 0, 0);
     f->slip = add_scaled(slip, -dot(c->normal, slip), c->normal);
@@ -60,7 +79,7 @@ bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], co
 
 void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   for (int i = 0; i < pair->friction_count; i++) {
-    Vec3 u = friction_displacement(&pair->friction[i], qa, qb);
+    Vec3 u = friction_displacement(pair, &pair->friction[i], scene, qa, qb);
     pair->friction[i].force = scale(friction_f1_over_y(norm(u), scene->friction_eps), u);
   }
 }
@@ -68,7 +87,7 @@ void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa
 void pair_friction_advance(Pair *pair, const ContactScene *scene, const Affine from[2], const Affine to[2], double length) {
   for (int i = 0; i < pair->friction_count; i++) {
     FrictionPoint *f = &pair->friction[i];
-    Vec3 u = friction_displacement(f, &from[0], &from[1]), du = sub(friction_displacement(f, &to[0], &to[1]), u);
+    Vec3 u = friction_displacement(pair, f, scene, &from[0], &from[1]), du = sub(friction_displacement(pair, f, scene, &to[0], &to[1]), u);
     f->force = friction_force_after(u, f->force, du, length, scene->friction_eps);
   }
 }

@@ -68,7 +68,7 @@ void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const
   }
   for (int i = 0; i < pair->friction_count; i++) {
     const FrictionPoint *f = &pair->friction[i];
-    Vec3 u = friction_displacement(f, qa, qb);
+    Vec3 u = friction_displacement(pair, f, scene, qa, qb);
     Sym3 hessian = friction_hessian(u, f->force, f->normal, scene->friction_eps);
     add_spring(m, scale(f->load * friction_f1_over_y(norm(u), scene->friction_eps), u), entry(f->load, &hessian), f->ya, f->yb);
   }

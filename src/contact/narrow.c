@@ -19,13 +19,24 @@ static Vec3 triangle_point(const Mesh *m, const uint32_t *t, const double w[3]) 
 }
 
 /* Distance of a vertex of mv to a triangle of mt; diff = vertex - triangle. */
-static double vertex_triangle(const Mesh *mv, const Affine *qv, int v, const Mesh *mt, const Affine *qt, int tri, Vec3 *yt, Vec3 *diff) {
+static double vertex_triangle(const Mesh *mv, const Affine *qv, int v, const Mesh *mt, const Affine *qt, int tri, double w[3], Vec3 *yt, Vec3 *diff) {
   const uint32_t *t = mt->triangle[tri];
-  double w[3];
   double d = closest_point_triangle(affine_point(qv, mv->vertex[v]), affine_point(qt, mt->vertex[t[0]]),
                                     affine_point(qt, mt->vertex[t[1]]), affine_point(qt, mt->vertex[t[2]]), w, diff);
   *yt = triangle_point(mt, t, w);
   return d;
+}
+
+/* Squared rest length of an edge. */
+static double edge_length_sq(const Mesh *m, int edge) {
+  const uint32_t *e = m->edge[edge];
+  return mesh_soft(m) ? m->edge_sq[edge] : norm_sq(sub(m->vertex[e[1]], m->vertex[e[0]]));
+}
+
+static void set_weights(double w[3], double x, double y) {
+  w[0] = x;
+  w[1] = y;
+  w[2] = 0;
 }
 
 static double edge_edge(const Narrow *n, const Candidate *c, Contact *out, Vec3 *diff) {
@@ -35,7 +46,9 @@ static double edge_edge(const Narrow *n, const Candidate *c, Contact *out, Vec3 
   double s, t, d = closest_edge_edge(x0, x1, y0, y1, &s, &t, diff);
   double reach = n->range + n->separation;
   if (d >= reach * reach) return d;
-  double c_sq = norm_sq(cross(sub(x1, x0), sub(y1, y0))), eps = mollifier_eps(norm_sq(sub(a1, a0)), norm_sq(sub(b1, b0)));
+  double c_sq = norm_sq(cross(sub(x1, x0), sub(y1, y0))), eps = mollifier_eps(edge_length_sq(n->a, c->prim_a), edge_length_sq(n->b, c->prim_b));
+  set_weights(out->wa, 1 - s, s);
+  set_weights(out->wb, 1 - t, t);
   out->ya = add(scale(1 - s, a0), scale(s, a1));
   out->yb = add(scale(1 - t, b0), scale(t, b1));
   out->mollifier = mollifier(c_sq, eps);
@@ -51,6 +64,7 @@ static double vertex_plane(const Narrow *n, const Candidate *c, Contact *out, Ve
   Vec3 normal = unit(cross(e1, e2)), x = affine_point(n->qa, n->a->vertex[c->prim_a]);
   double d = dot(normal, sub(x, o));
   out->ya = n->a->vertex[c->prim_a];
+  set_weights(out->wa, 1, 0);
   *diff = scale(d, normal);
   Affine inverse = affine(vec3(0, 0, 0), mat3_inverse(affine_linear(n->qb)));
   out->yb = affine_vector(&inverse, sub(sub(x, *diff), n->qb->n[0]));
@@ -62,11 +76,13 @@ static double stencil_eval(const Narrow *n, const Candidate *c, Contact *out, Ve
   out->mollifier_d1 = 0;
   if (c->kind == STENCIL_VERTEX_TRIANGLE) {
     out->ya = n->a->vertex[c->prim_a];
-    return vertex_triangle(n->a, n->qa, c->prim_a, n->b, n->qb, c->prim_b, &out->yb, diff);
+    set_weights(out->wa, 1, 0);
+    return vertex_triangle(n->a, n->qa, c->prim_a, n->b, n->qb, c->prim_b, out->wb, &out->yb, diff);
   }
   if (c->kind == STENCIL_TRIANGLE_VERTEX) {
     out->yb = n->b->vertex[c->prim_b];
-    double d = vertex_triangle(n->b, n->qb, c->prim_b, n->a, n->qa, c->prim_a, &out->ya, diff);
+    set_weights(out->wb, 1, 0);
+    double d = vertex_triangle(n->b, n->qb, c->prim_b, n->a, n->qa, c->prim_a, out->wa, &out->ya, diff);
     *diff = neg(*diff);
     return d;
   }
@@ -108,7 +124,7 @@ static void candidate_eval(Narrow *n, const Candidate *c) {
 double pair_friction_energy(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   double e = 0;
   for (int i = 0; i < pair->friction_count; i++) {
-    Vec3 u = friction_displacement(&pair->friction[i], qa, qb);
+    Vec3 u = friction_displacement(pair, &pair->friction[i], scene, qa, qb);
     e += pair->friction[i].load * friction_f0(norm(u), scene->friction_eps);
   }
   return e;
@@ -120,7 +136,7 @@ void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Af
   n.rounding = 1e-15 * (max_component(vec3_abs(qa->n[0])) + n.a->radius) / n.range;
   double sigma = least_stretch(qb), reach = (n.range + n.separation) / sigma * (1 + 1e-9), rel = 0;
   Affine t = affine_relative(qa, qb);
-  if (pair->listed) rel = pair_displacement(n.a, &pair->ref, &t);
+  if (pair->listed) rel = pair_displacement(n.a, &pair->ref, &t) + pair_soft_motion(pair, scene) / sigma;
   if (!pair->listed || !(pair->radius - rel > reach)) {
     pair_query(pair, scene, qa, qb, reach + pair->margin);
     rel = 0;
@@ -131,7 +147,7 @@ void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Af
   double limit = reach + rel;
   for (int i = 0; i < pair->candidate_count; i++) {
     const Candidate *c = &pair->candidate[i];
-    if (c->dist <= limit && candidate_gap(n.a, &t, c) <= reach) candidate_eval(&n, c);
+    if (c->dist <= limit && (mesh_soft(n.b) || candidate_gap(n.a, &t, c) <= reach)) candidate_eval(&n, c);
   }
   pair->energy_trial = pair->barrier + pair_friction_energy(pair, scene, qa, qb);
 }

@@ -9,12 +9,15 @@ void pair_destroy(Pair *pair) {
   mem_free(pair->contact);
   mem_free(pair->friction);
   mem_free(pair->moments);
+  mem_free(pair->ref_vertex[0]);
+  mem_free(pair->ref_vertex[1]);
   memset(pair, 0, sizeof *pair);
 }
 
 void pair_order(const Model *model, int *a, int *b) {
   const Mesh *x = &model->mesh[model->body[*a].mesh], *y = &model->mesh[model->body[*b].mesh];
-  bool swap = y->half_space != x->half_space ? x->half_space : x->radius > y->radius || (x->radius == y->radius && *a < *b);
+  bool larger = x->radius > y->radius || (x->radius == y->radius && *a < *b);
+  bool swap = y->half_space != x->half_space ? x->half_space : mesh_soft(x) != mesh_soft(y) ? mesh_soft(y) : mesh_soft(x) ? *a < *b : larger;
   if (swap) {
     int t = *a;
     *a = *b;

@@ -36,6 +36,7 @@ typedef struct Contact {
   double mollifier_d1;         /* its derivative by |u x v|^2 */
   Vec3 normal;                 /* unit, from b to a */
   Vec3 ya, yb;                 /* closest points, rest coordinates */
+  double wa[3], wb[3];         /* the same as weights of the primitives' vertices */
 } Contact;
 
 /* A contact whose normal force was lagged: u = (I - n n^T)(x_a(ya) - x_b(yb) - origin) + slip. */
@@ -46,7 +47,17 @@ typedef struct FrictionPoint {
   Vec3 slip;                   /* carried over from earlier steps */
   Vec3 force;                  /* over the load, an unknown of Newton's method beside the slip: at the solution f1 u / |u| */
   double load;                 /* mu times normal force, in the units of the incremental potential */
+  int va[3], vb[3];            /* where a side is soft: the vertices whose weighted sum the point is */
+  double wa[3], wb[3];
 } FrictionPoint;
+
+/* What a contact with a soft side is to the matrix: a spring between points that are weighted sums of nodes. */
+typedef struct Spring {
+  int count, body[6];
+  double weight[6][4];         /* of the body's nodes */
+  Vec3 force;                  /* gradient by the weighted sum of all */
+  Sym3 stiffness;
+} Spring;
 
 typedef struct PairCounts { int64_t box_tests, candidates, distances, ccd_calls; } PairCounts;
 
@@ -81,6 +92,8 @@ typedef struct Pair {
   bool failed;                 /* memory was out, or a value was not finite */
   PairCounts counts;
   Moments *moments;
+  bool soft;                   /* one side, or both, is a soft body */
+  Vec3 *ref_vertex[2];         /* where a soft side's vertices were when the list was made */
 } Pair;
 
 /* What the functions of this room need to know of the world, besides the poses. */
@@ -90,6 +103,13 @@ typedef struct ContactScene {
 } ContactScene;
 
 void pair_destroy(Pair *pair);
+/* Contacts and friction of a pair with a soft side, one spring after the other. */
+int pair_spring_count(const Pair *pair);
+void pair_spring(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, int index, Spring *spring);
+/* The vertices of a contact's primitives in the two meshes; those that a primitive has not repeat its first. */
+void pair_corners(const Pair *pair, const ContactScene *scene, const Contact *contact, int va[3], int vb[3]);
+/* How far vertices of soft sides are from where they were when the list was made. */
+double pair_soft_motion(const Pair *pair, const ContactScene *scene);
 /* Which of two bodies is a: the one whose motion is bounded. */
 void pair_order(const Model *model, int *a, int *b);
 /* Largest displacement of a's box between two relative poses, in b's rest frame. */
@@ -117,8 +137,8 @@ bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], co
 /* Forces of the friction points: as their slips at given poses have them; after a step of `length` times Newton's. */
 void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 void pair_friction_advance(Pair *pair, const ContactScene *scene, const Affine from[2], const Affine to[2], double length);
-Vec3 friction_displacement(const FrictionPoint *point, const Affine *qa, const Affine *qb);
+Vec3 friction_displacement(const Pair *pair, const FrictionPoint *point, const ContactScene *scene, const Affine *qa, const Affine *qb);
 /* What is left of the slip after the step, in b's rest frame: at most friction_eps long. */
-Vec3 friction_slip_after(const FrictionPoint *point, const ContactScene *scene, const Affine *qa, const Affine *qb);
+Vec3 friction_slip_after(const Pair *pair, const FrictionPoint *point, const ContactScene *scene, const Affine *qa, const Affine *qb);
 
 #endif

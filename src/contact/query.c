@@ -29,9 +29,23 @@ Box points_box(const Vec3 *x, int n) {
   return box;
 }
 
+/* A soft element with a vertex fixed to the other body has no stencils with it. */
+static bool fixed_to(const Mesh *mesh, const Element *e, int body) {
+  for (int k = 0; mesh_soft(mesh) && k < e->vertex_count; k++)
+    if (mesh->bound[e->vertex[k]] == body) return true;
+  return false;
+}
+
+static void list_within(Query *query, const Posed *a, const Posed *b);
+
 /* The stencils of two elements within the radius become candidates. */
 static void list_elements(Query *query, const Posed *a, const Posed *b) {
   const Element *ea = a->element, *eb = b->element;
+  if (query->pair->soft && (fixed_to(query->a, ea, query->pair->b) || fixed_to(query->b, eb, query->pair->a))) return;
+  if (query->pair->a == query->pair->b) {
+    list_within(query, a, b);
+    return;
+  }
   const Vec3 *x = a->x, *y = b->x;
   double bary[3], s, t;
   Vec3 diff;
@@ -232,8 +246,44 @@ static void plane_query(Pair *pair, const Mesh *a, int ia, Vec3 n, double offset
   }
 }
 
+/* Of one soft body with itself: every stencil once, none whose parts share a vertex. */
+static void list_within(Query *query, const Posed *a, const Posed *b) {
+  const Element *ea = a->element, *eb = b->element;
+  const Vec3 *x = a->x, *y = b->x;
+  double bary[3], s, t;
+  Vec3 diff;
+  for (int k = 0; k < 3; k++) {
+    int v = ea->vertex[k];
+    if (!(ea->owned_vertices >> k & 1) || v == eb->vertex[0] || v == eb->vertex[1] || v == eb->vertex[2]) continue;
+    double d = closest_point_triangle(x[k], y[0], y[1], y[2], bary, &diff);
+    add_candidate(query->pair, d, (Candidate){.kind = STENCIL_VERTEX_TRIANGLE, .prim_a = v, .prim_b = eb->triangle}, diff, y, 3);
+  }
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      if (!(ea->owned_edges >> i & 1) || !(eb->owned_edges >> j & 1) || ea->edge[i] >= eb->edge[j]) continue;
+      const uint32_t *p = query->a->edge[ea->edge[i]], *q = query->a->edge[eb->edge[j]];
+      if (p[0] == q[0] || p[0] == q[1] || p[1] == q[0] || p[1] == q[1]) continue;
+      Vec3 e[2] = {y[j], y[(j + 1) % 3]};
+      double d = closest_edge_edge(x[i], x[(i + 1) % 3], e[0], e[1], &s, &t, &diff);
+      add_candidate(query->pair, d, (Candidate){.kind = STENCIL_EDGE_EDGE, .prim_a = ea->edge[i], .prim_b = eb->edge[j]}, diff, e, 2);
+    }
+}
+
+/* Remembers where a soft side's vertices are. */
+static bool remember(Pair *pair, int side, const Mesh *mesh) {
+  if (!mesh_soft(mesh)) return true;
+  size_t n = (size_t)mesh->vertex_count;
+  if (!pair->ref_vertex[side] && !(pair->ref_vertex[side] = mem_alloc(n, sizeof(Vec3)))) return false;
+  memcpy(pair->ref_vertex[side], mesh->vertex, n * sizeof(Vec3));
+  return true;
+}
+
 void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double radius) {
   const Model *m = scene->model;
+  if (!remember(pair, 0, &m->mesh[m->body[pair->a].mesh]) || !remember(pair, 1, &m->mesh[m->body[pair->b].mesh])) {
+    pair->failed = true;
+    return;
+  }
   const Mesh *b = &m->mesh[m->body[pair->b].mesh];
   pair->candidate_count = 0;
   pair->ref = affine_relative(qa, qb);

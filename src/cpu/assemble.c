@@ -70,13 +70,15 @@ static void body_task(void *context, int k) {
   Cpu *cpu = context;
   int body = cpu->active[k];
   double damping = cpu->step->islands[cpu->step->island[body]].damping;
-  body_hessian(cpu->step, body, &cpu->step->q[body], damping, diagonal_of(cpu, body));
   cpu->step->gradient[body] = body_gradient(cpu->step, body, &cpu->step->q[body]);
+  if (cpu->model->body[body].vertex_of) return;
+  body_hessian(cpu->step, body, &cpu->step->q[body], damping, diagonal_of(cpu, body));
 }
 
 static void pair_task(void *context, int k) {
   Cpu *cpu = context;
   Pair *p = &cpu->pair[cpu->todo[k]];
+  if (p->soft) return;
   pair_moments(p, &cpu->scene, &cpu->step->q[p->a], &cpu->step->q[p->b]);
 }
 
@@ -92,7 +94,7 @@ static void choose_bodies(Cpu *cpu) {
 }
 
 /* A body whose held coordinates are projected out here; a linked one has them eliminated. */
-static bool projected(const Model *m, int body) { return m->body[body].fixed && !linkage_of(&m->linkage, body); }
+static bool projected(const Model *m, int body) { return m->body[body].fixed && !m->body[body].vertex_of && !linkage_of(&m->linkage, body); }
 
 static bool couple_joints(Cpu *cpu) {
   const Model *m = cpu->model;
@@ -113,13 +115,15 @@ static bool couple_joints(Cpu *cpu) {
 static bool couple(Cpu *cpu) {
   for (int k = 0; k < cpu->todo_count; k++) {
     Pair *p = &cpu->pair[cpu->todo[k]];
+    if (p->soft && !soft_couple_pair(cpu, p)) return false;
+    if (p->soft) continue;
     if (has_terms(p)) p->coupled = true;
     if (!p->coupled || !takes_part(cpu, p->a) || !takes_part(cpu, p->b)) continue;
     if (!system_couple(&cpu->system, p->a, p->b)) return false;
   }
   for (int k = 0; k < cpu->active_count; k++)
     if (linkage_of(&cpu->model->linkage, cpu->active[k]) && !system_couple(&cpu->system, cpu->active[k], cpu->active[k])) return false;
-  return couple_joints(cpu);
+  return soft_couple(cpu) && couple_joints(cpu);
 }
 
 static void add_side(Cpu *cpu, int body, const Vec3 gradient[4], const Entry moment[10]) {
@@ -167,7 +171,7 @@ static void add_pairs(Cpu *cpu) {
   const Model *m = cpu->model;
   for (int k = 0; k < cpu->todo_count; k++) {
     const Pair *p = &cpu->pair[cpu->todo[k]];
-    if (!has_terms(p) || !takes_part(cpu, p->a) || !takes_part(cpu, p->b)) continue;
+    if (!has_terms(p) || p->soft || !takes_part(cpu, p->a) || !takes_part(cpu, p->b)) continue;
     double block[144] = {0};
     for (int i = 0; i < 4; i++)
       for (int j = 0; j < 4; j++) add_block(block, i, j, -1, &p->moments->ab[4 * i + j]);
@@ -183,6 +187,7 @@ static void add_pairs(Cpu *cpu) {
 
 static bool assemble(Cpu *cpu, Step *step) {
   const Model *m = cpu->model;
+  soft_load(cpu, step->q);
   choose_bodies(cpu);
   if (!cpu_collect(cpu, step, is_active)) return false;
   parallel_for(cpu->threads, cpu->active_count, 64, body_task, cpu);
@@ -190,7 +195,7 @@ static bool assemble(Cpu *cpu, Step *step) {
   for (int k = 0; k < cpu->todo_count; k++) {
     const Pair *p = &cpu->pair[cpu->todo[k]];
     if (p->failed) return false;
-    if (!has_terms(p)) continue;
+    if (!has_terms(p) || p->soft) continue;
     add_side(cpu, p->a, p->moments->ga, p->moments->aa);
     add_side(cpu, p->b, p->moments->gb, p->moments->bb);
   }
@@ -204,12 +209,22 @@ static bool assemble(Cpu *cpu, Step *step) {
   return couple(cpu);
 }
 
+static void add_vertex_mass(Cpu *cpu, int body) {
+  const Step *step = cpu->step;
+  double m = (1 + step->islands[step->island[body]].damping) * step->inertia[body] * cpu->model->body[body].mass;
+  const double block[9] = {m, 0, 0, 0, m, 0, 0, 0, m};
+  system_add_nodes(&cpu->system, body, body, block);
+}
+
 static bool solve(Cpu *cpu, Step *step) {
-  if (!system_analyze(&cpu->system)) return false;
+  if (!system_analyze(&cpu->system) || !soft_add(cpu)) return false;
+  for (int k = 0; k < cpu->todo_count; k++)
+    if (cpu->pair[cpu->todo[k]].soft) soft_add_pair(cpu, &cpu->pair[cpu->todo[k]]);
   for (int k = 0; k < cpu->active_count; k++) {
     int body = cpu->active[k];
     Affine minus = affine_sub(affine_sub(step->gradient[body], step->gradient[body]), step->gradient[body]);
-    system_add(&cpu->system, body, body, diagonal_of(cpu, body));
+    if (cpu->model->body[body].vertex_of) add_vertex_mass(cpu, body);
+    else system_add(&cpu->system, body, body, diagonal_of(cpu, body));
     system_add_right(&cpu->system, body, &minus);
   }
   add_pairs(cpu);

@@ -3,6 +3,7 @@
 #include "cpu/cpu.h"
 
 #include "step/joint.h"
+#include "step/soft.h"
 
 const Pair *cpu_pairs(const Cpu *cpu, int *count) {
   *count = cpu->pair_count;
@@ -65,6 +66,16 @@ static void try_joints(Step *step) {
   }
 }
 
+static void try_soft(const Cpu *cpu, Step *step) {
+  for (int k = 0; k < step->model->soft_count; k++) {
+    Island *g = soft_island(step, &step->model->soft[k]);
+    if (!g || !g->trying) continue;
+    double e = step->soft_energy_trial[k] = soft_total(cpu, step, &step->model->soft[k], step->trial);
+    g->change += e - step->soft_energy[k];
+    g->noise += 1e-14 * fabs(e);
+  }
+}
+
 /* Contacts and energies at step->trial of the trying islands. */
 static bool cpu_trial(Backend *base, Step *step) {
   Cpu *cpu = (Cpu *)base;
@@ -72,6 +83,7 @@ static bool cpu_trial(Backend *base, Step *step) {
   double t0 = clock_now();
   cpu->step = step;
   if (!cpu_collect(cpu, step, is_trying)) return false;
+  soft_load(cpu, step->trial);
   parallel_for(cpu->threads, cpu->todo_count, 8, eval_task, cpu);
   if (!pairs_fine(cpu, step)) return false;
   for (int k = 0; k < step->island_count; k++) {
@@ -96,6 +108,7 @@ static bool cpu_trial(Backend *base, Step *step) {
     if (p->min_gap < g->min_gap) g->min_gap = p->min_gap;
   }
   try_joints(step);
+  try_soft(cpu, step);
   for (int k = 0; k < step->island_count; k++)
     if (step->islands[k].trying && !(step->islands[k].change < INFINITY)) step->islands[k].change = INFINITY; /* a NaN is no progress */
   step->report->seconds[step->trial_stage] += clock_now() - t0;
@@ -104,13 +117,30 @@ static bool cpu_trial(Backend *base, Step *step) {
 
 static void cpu_accept(Backend *base, Step *step, int island) {
   Cpu *cpu = (Cpu *)base;
+  for (int k = 0; k < step->model->soft_count; k++)
+    if (soft_island(step, &step->model->soft[k]) == &step->islands[island]) step->soft_energy[k] = step->soft_energy_trial[k];
   double length = step->islands[island].fraction * step->islands[island].length;
   for (int k = 0; k < cpu->todo_count; k++) {
     Pair *p = &cpu->pair[cpu->todo[k]];
     if (pair_island(step, p) != island) continue;
     p->energy = p->energy_trial;
-    pair_friction_advance(p, &cpu->scene, (Affine[2]){step->q[p->a], step->q[p->b]}, (Affine[2]){step->trial[p->a], step->trial[p->b]}, length);
+    if (p->soft) pair_friction_start(p, &cpu->scene, &step->trial[p->a], &step->trial[p->b]); /* the surfaces are at the trial */
+    else pair_friction_advance(p, &cpu->scene, (Affine[2]){step->q[p->a], step->q[p->b]}, (Affine[2]){step->trial[p->a], step->trial[p->b]}, length);
   }
+}
+
+/* Where a body may be while it moves from q to the end of a step. */
+static Box reach_box(const Cpu *cpu, const Step *step, int body, const Affine *end, double pad) {
+  const Model *m = cpu->model;
+  const Body *b = &m->body[body];
+  if (b->soft) return box_inflate(soft_box(m, &m->soft[b->soft - 1], step->q, end), pad);
+  return box_inflate(swept_box(m, body, &step->q[body], &end[body]), pad);
+}
+
+static double reach_pad(const Cpu *cpu, const Step *step, int body, const Affine *end) {
+  const Model *m = cpu->model;
+  Affine d = affine_sub(end[body], step->q[body]);
+  return box_pad(cpu, &d, &m->mesh[m->body[body].mesh]);
 }
 
 static bool cpu_begin(Backend *base, Step *step) {
@@ -118,12 +148,14 @@ static bool cpu_begin(Backend *base, Step *step) {
   const Model *m = cpu->model;
   double t0 = clock_now();
   cpu->scene = (ContactScene){m, m->def.contact.range, m->def.contact.separation, m->def.contact.friction_speed * step->h};
+  soft_load(cpu, step->q);
+  soft_load_start(cpu, step->q);
   for (int i = 0; i < m->body_count; i++) {
-    Affine d = affine_sub(step->target[i], step->q[i]);
     step->trial[i] = step->q[i];
-    cpu->broad.box[i] = box_inflate(swept_box(m, i, &step->q[i], &step->target[i]), box_pad(cpu, &d, &m->mesh[m->body[i].mesh]));
+    if (i < m->given_count) cpu->broad.box[i] = reach_box(cpu, step, i, step->target, reach_pad(cpu, step, i, step->target));
     if (m->body[i].slot >= 0) step->energy[i] = body_energy(step, i, &step->q[i]);
   }
+  for (int k = 0; k < m->soft_count; k++) step->soft_energy[k] = soft_total(cpu, step, &m->soft[k], step->q);
   if (!broad_find(&cpu->broad, m) || !pairs_sync(cpu)) return false;
   for (int k = 0; k < cpu->pair_count; k++) pair_begin(cpu, step, &cpu->pair[k]);
   islands_build(cpu, step, false);
@@ -142,11 +174,13 @@ static bool cpu_reach(Backend *base, Step *step) {
   double t0 = clock_now(), half = 0.5 * (cpu->scene.range + cpu->scene.separation);
   for (int j = 0; j < m->moving_count; j++) {
     int i = m->moving[j];
-    if (step->islands[step->island[i]].progress != ISLAND_ACTIVE) continue;
-    Affine end = affine_add_scaled(step->q[i], 1, step->direction[i]);
-    Box swept = swept_box(m, i, &step->q[i], &end);
-    if (box_contains(cpu->broad.box[i], box_inflate(swept, half))) continue;
-    cpu->broad.box[i] = box_union(cpu->broad.box[i], box_inflate(swept, box_pad(cpu, &step->direction[i], &m->mesh[m->body[i].mesh])));
+    step->trial[i] = affine_add_scaled(step->q[i], 1, step->direction[i]);
+  }
+  for (int i = 0; i < m->given_count; i++) {
+    if (step->island[i] < 0 || step->islands[step->island[i]].progress != ISLAND_ACTIVE) continue;
+    Box swept = reach_box(cpu, step, i, step->trial, half);
+    if (box_contains(cpu->broad.box[i], swept)) continue;
+    cpu->broad.box[i] = box_union(cpu->broad.box[i], reach_box(cpu, step, i, step->trial, reach_pad(cpu, step, i, step->trial)));
     left = true;
   }
   if (!left) return true;
@@ -177,6 +211,19 @@ static void cover_task(void *context, int k) {
                    s->islands[pair_island(s, p)].bound);
 }
 
+static void bound_soft(Step *step) {
+  for (int k = 0; k < step->model->soft_count; k++) {
+    const Soft *s = &step->model->soft[k];
+    Island *g = soft_island(step, s);
+    for (int e = 0; g && g->searching && e < s->tet_count; e++) {
+      double bound = soft_bound(step, s, e);
+      if (bound >= g->bound) continue;
+      g->bound = bound;
+      g->limit[0] = g->limit[1] = s->body;
+    }
+  }
+}
+
 static void reduce_bounds(Cpu *cpu, Step *step) {
   for (int k = 0; k < step->island_count; k++)
     if (step->islands[k].searching) {
@@ -191,6 +238,7 @@ static void reduce_bounds(Cpu *cpu, Step *step) {
     g->limit[0] = p->a;
     g->limit[1] = p->b;
   }
+  bound_soft(step);
   for (int j = 0; j < step->model->joint_count; j++) {
     Island *g = joint_island(step, j);
     if (!g || !g->searching) continue;
@@ -209,6 +257,8 @@ static bool cpu_bound(Backend *base, Step *step) {
   double t0 = clock_now();
   cpu->step = step;
   if (!cpu_collect(cpu, step, is_searching)) return false;
+  soft_load(cpu, step->q);
+  soft_load_motion(cpu, step->direction);
   parallel_for(cpu->threads, cpu->todo_count, 8, bound_task, cpu);
   reduce_bounds(cpu, step);
   double t1 = clock_now();
@@ -230,7 +280,8 @@ static bool cpu_bound(Backend *base, Step *step) {
 }
 
 Cpu *cpu_create(const Model *model) {
-  size_t n = (size_t)model->body_count, moving = (size_t)model->moving_count;
+  size_t n = (size_t)model->body_count, moving = (size_t)model->moving_count, stiff = 0;
+  for (int s = 0; s < model->moving_count; s++) stiff += !model->body[model->moving[s]].vertex_of; /* they stand first */
   Cpu *cpu = mem_zeroed(1, sizeof *cpu);
   if (!cpu) return NULL;
   cpu->base = (Backend){.begin = cpu_begin, .direction = cpu_direction, .reach = cpu_reach, .bound = cpu_bound, .close = cpu_close, .trial = cpu_trial,
@@ -240,7 +291,7 @@ Cpu *cpu_create(const Model *model) {
   cpu->parent = mem_alloc(n, sizeof(int));
   cpu->merged = mem_alloc(n, sizeof(Island));
   cpu->active = mem_alloc(moving, sizeof(int));
-  cpu->diagonal = mem_alloc(moving * 144, sizeof(double));
+  cpu->diagonal = mem_alloc(stiff * 144, sizeof(double));
   cpu->move = mem_alloc(model->linkage.linked_count ? n : 0, sizeof(Affine));
   if (!broad_init(&cpu->broad, model) || !system_init(&cpu->system, model) || !system_init(&cpu->closing, model) || !cpu->parent ||
       !cpu->merged || !cpu->active || !cpu->diagonal || !cpu->move) {

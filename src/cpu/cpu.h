@@ -38,6 +38,18 @@ void islands_build(Cpu *cpu, Step *step, bool keep);
 int pair_island(const Step *step, const Pair *pair);
 /* assemble.c */
 bool cpu_direction(Backend *base, Step *step);
+/* soft.c: surfaces of soft bodies at given poses, at the start of the step, along a direction. */
+void soft_load(const Cpu *cpu, const Affine *q);
+void soft_load_start(const Cpu *cpu, const Affine *q);
+void soft_load_motion(const Cpu *cpu, const Affine *direction);
+Box soft_box(const Model *model, const Soft *soft, const Affine *from, const Affine *to);
+Island *soft_island(const Step *step, const Soft *soft); /* NULL when none of its vertices moves */
+double soft_total(const Cpu *cpu, const Step *step, const Soft *soft, const Affine *q);
+/* What elements and contacts with a soft side couple; their gradients and blocks. */
+bool soft_couple(Cpu *cpu);
+bool soft_add(Cpu *cpu);
+bool soft_couple_pair(Cpu *cpu, const Pair *pair);
+void soft_add_pair(Cpu *cpu, const Pair *pair);
 /* close.c */
 bool cpu_close(Backend *base, Step *step);
 /* reaction.c: generalised force [N] of each joint's linear rows on its body a, after a step. False when memory is out. */

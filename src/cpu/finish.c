@@ -18,7 +18,7 @@ static bool save_memory(const Cpu *cpu, const Step *step, State *after) {
     after->memory[after->memory_count++] = (PairMemory){p->a, p->b, after->anchor_count, count, p->stiffening};
     for (int i = 0; i < count; i++) {
       const FrictionPoint *f = &p->friction[i];
-      after->anchor[after->anchor_count++] = (Anchor){f->key, f->ya, friction_slip_after(f, &cpu->scene, &step->q[p->a], &step->q[p->b])};
+      after->anchor[after->anchor_count++] = (Anchor){f->key, f->ya, friction_slip_after(p, f, &cpu->scene, &step->q[p->a], &step->q[p->b])};
     }
   }
   return true;
@@ -81,6 +81,8 @@ static void report_body(const Model *m, int i, const State *after, AbdStepReport
 
 bool cpu_finish(Backend *base, Step *step, State *after) {
   Cpu *cpu = (Cpu *)base;
+  soft_load(cpu, step->q);
+  for (int k = 0; k < cpu->model->soft_count; k++) step->report->energy[ABD_TERM_SOFT] += step->soft_energy[k] / step->h2;
   if (!check_finite(cpu, after) || !save_memory(cpu, step, after)) return false;
   report_pairs(cpu, step->report, step->h2);
   for (int i = 0; i < cpu->model->body_count; i++)

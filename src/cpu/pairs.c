@@ -4,13 +4,27 @@
 
 #include <string.h>
 
+/* The farthest a vertex of a soft side goes in this step, as far as inertia and forces know. */
+static double soft_travel(const Cpu *cpu, const Step *step, const Pair *p) {
+  double sum = 0;
+  for (int side = 0; p->soft && side < 2; side++) {
+    const Body *b = &cpu->model->body[side ? p->b : p->a];
+    if (!b->soft) continue;
+    const Soft *s = &cpu->model->soft[b->soft - 1];
+    double farthest = 0;
+    for (int i = s->first; i < s->first + s->vertex_count; i++) farthest = most(farthest, norm_sq(sub(step->target[i].n[0], step->q[i].n[0])));
+    sum += sqrt(farthest);
+  }
+  return sum;
+}
+
 /* The list shall cover the motion expected in this step and some more; not much of a long one, most of which would be listed
  * for nothing: pair_bound_cover looks beyond the list. */
 void pair_begin(const Cpu *cpu, const Step *step, Pair *p) {
   const Model *m = cpu->model;
   const Mesh *mesh = &m->mesh[m->body[p->a].mesh];
   Affine now = affine_relative(&step->q[p->a], &step->q[p->b]), then = affine_relative(&step->target[p->a], &step->target[p->b]);
-  double motion = 1.1 * pair_displacement(mesh, &now, &then), limit = 0.05 * mesh->radius;
+  double motion = 1.1 * (pair_displacement(mesh, &now, &then) + soft_travel(cpu, step, p)), limit = 0.05 * mesh->radius;
   p->motion = motion;
   if (limit < 4 * cpu->scene.range) limit = 4 * cpu->scene.range;
   p->margin = 0.5 * cpu->scene.range + (motion < limit ? motion : limit);
@@ -37,6 +51,7 @@ bool pairs_sync(Cpu *cpu) {
     fresh[k].a = (int)(key >> 32);
     fresh[k].b = (int)(key & 0xffffffffu);
     pair_order(cpu->model, &fresh[k].a, &fresh[k].b);
+    fresh[k].soft = cpu->model->body[fresh[k].a].soft || cpu->model->body[fresh[k].b].soft;
   }
   for (; old < cpu->pair_count; old++) pair_destroy(&cpu->pair[old]);
   mem_free(cpu->pair);
@@ -45,15 +60,21 @@ bool pairs_sync(Cpu *cpu) {
   return true;
 }
 
+/* What meets an obstacle: a dynamic body as a whole; of a soft one a part, between one vertex and all of them. */
+static double contact_mass(const Model *m, const Body *b) {
+  if (b->soft) return b->mass / sqrt((double)m->soft[b->soft - 1].vertex_count);
+  return b->motion == ABD_MOTION_DYNAMIC ? b->mass : 0;
+}
+
 /* The heavier of a pair's dynamic bodies. */
 static double pair_mass(const Model *m, const Pair *p) {
-  const Body *a = &m->body[p->a], *b = &m->body[p->b];
-  return most(a->motion == ABD_MOTION_DYNAMIC ? a->mass : 0, b->motion == ABD_MOTION_DYNAMIC ? b->mass : 0);
+  return most(contact_mass(m, &m->body[p->a]), contact_mass(m, &m->body[p->b]));
 }
 
 /* How far the surfaces of a pair would move into each other if nothing held them: along the normals where they touch, else
  * all of their relative motion if their boxes meet on the way. */
 static double pair_approach(const Cpu *cpu, const Pair *p, const Step *step) {
+  if (p->soft) return p->contact_count ? p->motion : 0;
   if (p->contact_count == 0) {
     Box a = swept_box(cpu->model, p->a, &step->q[p->a], &step->target[p->a]);
     Box b = swept_box(cpu->model, p->b, &step->q[p->b], &step->target[p->b]);

@@ -52,7 +52,7 @@ static void gather_gradients(Cpu *cpu, Affine *gradient) {
   for (int k = 0; k < cpu->pair_count; k++) {
     Pair *p = &cpu->pair[k];
     bool a = linkage_of(&m->linkage, p->a), b = linkage_of(&m->linkage, p->b);
-    if ((!a && !b) || (p->contact_count == 0 && p->friction_count == 0)) continue;
+    if (p->soft || (!a && !b) || (p->contact_count == 0 && p->friction_count == 0)) continue;
     pair_moments(p, &cpu->scene, &step->q[p->a], &step->q[p->b]);
     for (int i = 0; i < 4 && !p->failed; i++) {
       if (a) gradient[p->a].n[i] = add(gradient[p->a].n[i], p->moments->ga[i]);

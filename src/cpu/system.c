@@ -33,7 +33,7 @@ void system_reset(System *s) {
 
 void system_add_body(System *s, int body) {
   const LinkedBody *linked = linkage_of(&s->model->linkage, body);
-  int size = linked ? linked->size : 12;
+  int size = linked ? linked->size : s->model->body[body].vertex_of ? 3 : 12;
   if (size == 0) return;
   s->column[body] = s->column_count;
   s->column_size[s->column_count] = size;
@@ -49,7 +49,7 @@ typedef struct Run { const LinkColumn *column; int count, owner; } Run;
 static bool next_run(const System *s, int body, const LinkedBody *linked, int *at, Run *run) {
   const Linkage *l = &s->model->linkage;
   if (!linked) {
-    *run = (Run){NULL, 12, s->column[body]};
+    *run = (Run){NULL, s->model->body[body].vertex_of ? 3 : 12, s->column[body]};
     return (*at)++ == 0;
   }
   if (*at >= linked->count) return false;
@@ -162,10 +162,24 @@ void system_add(System *s, int a, int b, const double block[144]) {
   for (int i = 0; next_run(s, a, la, &i, &x);)
     for (int j = 0; next_run(s, b, lb, &j, &y);) {
       if (x.owner < 0 || y.owner < 0 || (a == b && x.owner > y.owner)) continue; /* within a body once */
-      if (x.column || y.column) add_runs(s, &x, &y, block, a == b);
+      if (x.column || y.column || x.count < 12 || y.count < 12) add_runs(s, &x, &y, block, a == b);
       else if (a == b) block_cholesky_add_diagonal(s->solver, x.owner, block);
       else add_block(s, x.owner, y.owner, block);
     }
+}
+
+void system_add_nodes(System *s, int a, int b, const double block[9]) {
+  const Model *m = s->model;
+  bool plain = m->body[a].vertex_of && m->body[b].vertex_of && !linkage_of(&m->linkage, a) && !linkage_of(&m->linkage, b);
+  if (!plain) {
+    double wide[144] = {0};
+    for (int c = 0; c < 3; c++)
+      for (int r = 0; r < 3; r++) wide[12 * c + r] = block[3 * c + r];
+    system_add(s, a, b, wide);
+  } else if (s->column[a] >= 0 && s->column[b] >= 0) {
+    if (a == b) block_cholesky_add_diagonal(s->solver, s->column[a], block);
+    else add_block(s, s->column[a], s->column[b], block);
+  }
 }
 
 void system_add_right(System *s, int body, const Affine *f) {
@@ -188,7 +202,7 @@ Affine system_solution(const System *s, int body) {
   for (int i = 0; next_run(s, body, linked, &i, &run);) {
     if (run.owner < 0) continue;
     const double *y = s->right + s->column_at[run.owner];
-    if (!run.column) memcpy(q, y, sizeof q);
+    if (!run.column) memcpy(q, y, (size_t)run.count * sizeof(double));
     for (int c = 0; run.column && c < run.count; c++)
       for (int k = 0; k < 12; k++) q[k] += run.column[c].g[k] * y[run.column[c].index];
   }

@@ -30,6 +30,8 @@ bool system_couple(System *system, int a, int b);
 bool system_analyze(System *system);
 /* Adds a column-major 12 x 12 block, rows of a, columns of b; its transpose is implied. Symmetric when a = b. */
 void system_add(System *system, int a, int b, const double block[144]);
+/* The same for a 3 x 3 block between the first nodes of two bodies. */
+void system_add_nodes(System *system, int a, int b, const double block[9]);
 void system_add_right(System *system, int body, const Affine *f);
 int system_factor(System *system, int threads); /* pivots raised, -1: a value that is not finite */
 void system_solve(System *system);

@@ -28,5 +28,7 @@ void mesh_set_mass(Mesh *mesh, double thickness);
 
 /* Reorders mesh->element into leaves, builds mesh->node and names the owners of vertices and edges. */
 bool mesh_build_tree(Mesh *mesh);
+/* New boxes for moved vertices; who is with whom stays. */
+void mesh_refit_tree(Mesh *mesh);
 
 #endif

@@ -3,6 +3,8 @@
  * Tested in tests/test_crossing.c. */
 #include "geom/crossing.h"
 
+#include <limits.h>
+
 /* Trees are balanced, so a descent is at most some 31 levels in each, and a level leaves at most 2 pairs behind. */
 enum { STACK_SIZE = 256 };
 
@@ -116,11 +118,19 @@ static Vec3 crossing_point(const PosedElement *a, const PosedElement *b) {
 
 typedef struct FirstCrossing {
   PosedMesh a, b;
+  int body_a, body_b;
   Crossing crossing;
 } FirstCrossing;
 
+static bool lies_on(const Mesh *mesh, int element, int body) {
+  for (int k = 0; mesh_soft(mesh) && k < 3; k++)
+    if (mesh->bound[mesh->element[element].vertex[k]] == body) return true;
+  return false;
+}
+
 static bool visit_first(void *context, int element_a, int element_b) {
   FirstCrossing *f = context;
+  if (lies_on(f->a.mesh, element_a, f->body_b) || lies_on(f->b.mesh, element_b, f->body_a)) return false;
   PosedElement a = posed_element(&f->a, element_a), b = posed_element(&f->b, element_b);
   if (!elements_cross(&a, &b)) return false;
   f->crossing = (Crossing){element_a, element_b, crossing_point(&a, &b)};
@@ -128,14 +138,14 @@ static bool visit_first(void *context, int element_a, int element_b) {
 }
 
 /* The first element of the body with a vertex on or behind the plane; half is the half-space's own element. */
-static bool crosses_half_space(const PosedMesh *plane, const PosedMesh *body, int *half, int *element, Vec3 *point) {
+static bool crosses_half_space(const PosedMesh *plane, int number, const PosedMesh *body, int *half, int *element, Vec3 *point) {
   *half = 0;
   while (plane->mesh->element[*half].triangle != 0) ++*half;
   PosedElement h = posed_element(plane, *half);
   for (int i = 0; i < body->mesh->element_count; i++) {
     PosedElement e = posed_element(body, i);
     for (int k = 0; k < e.count; k++) {
-      if (!(body->mesh->element[i].owned_vertices >> k & 1)) continue;
+      if (!(body->mesh->element[i].owned_vertices >> k & 1) || lies_on(body->mesh, i, number)) continue;
       if (orient3d_sign(h.vertex[0], h.vertex[1], h.vertex[2], e.vertex[k]) < 0) continue;
       *element = i;
       *point = e.vertex[k];
@@ -146,11 +156,15 @@ static bool crosses_half_space(const PosedMesh *plane, const PosedMesh *body, in
 }
 
 bool mesh_find_crossing(const Mesh *a, const Affine *pose_a, const Mesh *b, const Affine *pose_b, Crossing *crossing) {
-  FirstCrossing f = {pose_mesh(a, pose_a), pose_mesh(b, pose_b), {0, 0, {0, 0, 0}}};
+  return body_find_crossing(a, pose_a, INT_MAX, b, pose_b, INT_MAX, crossing);
+}
+
+bool body_find_crossing(const Mesh *a, const Affine *pose_a, int body_a, const Mesh *b, const Affine *pose_b, int body_b, Crossing *crossing) {
+  FirstCrossing f = {pose_mesh(a, pose_a), pose_mesh(b, pose_b), body_a, body_b, {0, 0, {0, 0, 0}}};
   Crossing *c = &f.crossing;
   bool found;
-  if (a->half_space) found = crosses_half_space(&f.a, &f.b, &c->element_a, &c->element_b, &c->point);
-  else if (b->half_space) found = crosses_half_space(&f.b, &f.a, &c->element_b, &c->element_a, &c->point);
+  if (a->half_space) found = crosses_half_space(&f.a, body_a, &f.b, &c->element_a, &c->element_b, &c->point);
+  else if (b->half_space) found = crosses_half_space(&f.b, body_b, &f.a, &c->element_b, &c->element_a, &c->point);
   else found = visit_pairs(&f.a, &f.b, visit_first, &f);
   if (found && crossing) *crossing = f.crossing;
   return found;

@@ -84,6 +84,24 @@ static void center_mesh(Mesh *mesh, double thickness) {
   set_bounds(mesh);
 }
 
+bool mesh_make_soft(Mesh *mesh) {
+  size_t n = (size_t)mesh->vertex_count;
+  mesh->start = mem_alloc(n, sizeof(Vec3));
+  mesh->motion = mem_zeroed(n, sizeof(Vec3));
+  mesh->bound = mem_alloc(n, sizeof(int));
+  mesh->edge_sq = mem_alloc((size_t)mesh->edge_count, sizeof(double));
+  if (!mesh->start || !mesh->motion || !mesh->bound || !mesh->edge_sq) return false;
+  memcpy(mesh->start, mesh->vertex, n * sizeof(Vec3));
+  for (size_t v = 0; v < n; v++) mesh->bound[v] = -1;
+  for (int e = 0; e < mesh->edge_count; e++) mesh->edge_sq[e] = norm_sq(sub(mesh->vertex[mesh->edge[e][1]], mesh->vertex[mesh->edge[e][0]]));
+  return true;
+}
+
+void mesh_refit(Mesh *mesh) {
+  set_bounds(mesh);
+  mesh_refit_tree(mesh);
+}
+
 AbdStatus mesh_init(Mesh *mesh, const AbdMeshDef *def, AbdError *error) {
   const char *name = def->name ? def->name : "";
   bool watertight = false;
@@ -116,5 +134,9 @@ void mesh_destroy(Mesh *mesh) {
   mem_free(mesh->triangle);
   mem_free(mesh->element);
   mem_free(mesh->node);
+  mem_free(mesh->start);
+  mem_free(mesh->motion);
+  mem_free(mesh->edge_sq);
+  mem_free(mesh->bound);
   memset(mesh, 0, sizeof *mesh);
 }

@@ -49,7 +49,16 @@ typedef struct Mesh {
   double second[3];     /* integral of X_k^2 over that volume, all > 0 */
   Vec3 origin;          /* file coordinates = origin + axes * rest */
   Mat3 axes;
+  /* The surface of a soft body: its vertices are where they are in the world, and change. NULL for stiff ones. */
+  Vec3 *start;          /* at the start of the step */
+  Vec3 *motion;         /* along the direction in question */
+  double *edge_sq;      /* squared rest lengths of the edges */
+  int *bound;           /* the body a vertex is fixed to, whom it does not touch; -1 */
 } Mesh;
+
+static inline bool mesh_soft(const Mesh *mesh) { return mesh->start != 0; }
+bool mesh_make_soft(Mesh *mesh);  /* false when memory is out */
+void mesh_refit(Mesh *mesh);      /* boxes around the vertices as they are */
 
 /* Fills mesh from the def; on failure the mesh is empty and error says which index, triangle and value. */
 AbdStatus mesh_init(Mesh *mesh, const AbdMeshDef *def, AbdError *error);

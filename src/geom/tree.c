@@ -133,3 +133,19 @@ bool mesh_build_tree(Mesh *mesh) {
   mem_free(edge_owned);
   return ok;
 }
+
+/* Children stand behind their parents: from the last node to the first every box is known when it is asked for. */
+void mesh_refit_tree(Mesh *mesh) {
+  for (int n = mesh->node_count - 1; n >= 0; n--) {
+    TreeNode *node = &mesh->node[n];
+    Box box = box_empty();
+    for (int i = 0; i < node->element_count; i++) box = box_union(box, element_box(mesh, &mesh->element[node->first + i]));
+    if (node->element_count == 0)
+      for (int k = 0; k < 3; k++) {
+        const TreeNode *left = &mesh->node[node->left], *right = left + 1;
+        node->lo[k] = left->lo[k] < right->lo[k] ? left->lo[k] : right->lo[k];
+        node->hi[k] = left->hi[k] > right->hi[k] ? left->hi[k] : right->hi[k];
+      }
+    else set_node_box(node, box);
+  }
+}

@@ -60,6 +60,22 @@ static void scaled_weight(const Elimination *e, int body, const double weight[4]
   for (int k = 1; k < 4; k++) out[k] = f * weight[k] / r;
 }
 
+/* A vertex fixed to a body: its node is the point of the body where it was at the start. */
+static LinearRow attachment_row(const Model *m, const Attachment *a, int end[2]) {
+  LinearRow row;
+  memset(&row, 0, sizeof row);
+  const Affine *q = &m->body[a->body].start;
+  end[0] = m->soft[a->soft].first + a->vertex;
+  end[1] = a->body;
+  Vec3 y = mat3_mul_vec(mat3_inverse(affine_linear(q)), sub(m->soft[a->soft].place[a->vertex], q->n[0]));
+  row.weight[0][0] = 1;
+  row.weight[1][0] = -1;
+  row.weight[1][1] = -y.x;
+  row.weight[1][2] = -y.y;
+  row.weight[1][3] = -y.z;
+  return row;
+}
+
 static bool mark_linked(Linkage *l, const Model *m) {
   LinearRow row[JOINT_LINEAR_ROWS];
   l->of_body = mem_alloc((size_t)m->body_count, sizeof(int));
@@ -69,6 +85,11 @@ static bool mark_linked(Linkage *l, const Model *m) {
     if (joint_linear_rows(&m->joint[j], row) == 0) continue;
     for (int e = 0; e < 2; e++)
       if (m->joint[j].end[e].body >= 0) l->of_body[m->joint[j].end[e].body] = 0;
+  }
+  for (int k = 0; k < m->attachment_count; k++) {
+    int end[2];
+    attachment_row(m, &m->attachment[k], end);
+    l->of_body[end[0]] = l->of_body[end[1]] = 0;
   }
   for (int i = 0; i < m->body_count; i++)
     if (l->of_body[i] == 0) l->of_body[i] = l->linked_count++;
@@ -270,13 +291,13 @@ static int own_weights(const Elimination *e, double (*inverse)[4][4], int body, 
 }
 
 /* One equation of a joint in the world's axis (or along its direction) as terms. */
-static int row_terms(const Elimination *e, double (*inverse)[4][4], const Joint *j, const LinearRow *row, int axis, Term *term) {
+static int row_terms(const Elimination *e, double (*inverse)[4][4], const int body[2], const LinearRow *row, int axis, Term *term) {
   bool along = norm_sq(row->direction) > 0;
   int count = 0;
   for (int s = 0; s < 2; s++) {
     double w[4];
-    if (j->end[s].body < 0) continue;
-    int b = own_weights(e, inverse, j->end[s].body, row->weight[s], w);
+    if (body[s] < 0) continue;
+    int b = own_weights(e, inverse, body[s], row->weight[s], w);
     for (int i = 0; i < 4; i++)
       for (int k = 0; k < 3; k++) {
         double f = along ? component(row->direction, k) : k == axis;
@@ -303,13 +324,25 @@ static bool visit_joints(Elimination *e, double (*inverse)[4][4], TermVisitor *v
   for (int pass = 0; pass < 2; pass++)
     for (int j = 0; j < m->joint_count; j++) {
       if (to_world(&m->joint[j]) != (pass == 0)) continue;
+      int body[2] = {m->joint[j].end[0].body, m->joint[j].end[1].body};
       int count = joint_linear_rows(&m->joint[j], row);
       for (int r = 0; r < count; r++) {
         int axes = norm_sq(row[r].direction) > 0 ? 1 : 3;
         for (int k = 0; k < axes; k++)
-          if (!visit(e, term, row_terms(e, inverse, &m->joint[j], &row[r], k, term))) return false;
+          if (!visit(e, term, row_terms(e, inverse, body, &row[r], k, term))) return false;
       }
     }
+  return true;
+}
+
+static bool visit_attachments(Elimination *e, double (*inverse)[4][4], TermVisitor *visit) {
+  Term term[24];
+  for (int k = 0; k < e->model->attachment_count; k++) {
+    int end[2];
+    LinearRow row = attachment_row(e->model, &e->model->attachment[k], end);
+    for (int axis = 0; axis < 3; axis++)
+      if (!visit(e, term, row_terms(e, inverse, end, &row, axis, term))) return false;
+  }
   return true;
 }
 
@@ -450,7 +483,7 @@ static bool run(Elimination *e) {
   double(*inverse)[4][4] = mem_alloc((size_t)l->linked_count, sizeof *inverse);
   bool ok = inverse && begin(e) && choose_nodes(e);
   for (int b = 0; ok && b < l->linked_count; b++) invert4(l->linked[b].node, inverse[b]);
-  ok = ok && visit_joints(e, inverse, count_meets) && visit_held(e, inverse, eliminate);
+  ok = ok && visit_joints(e, inverse, count_meets) && visit_held(e, inverse, eliminate) && visit_attachments(e, inverse, eliminate);
   l->rows = l->redundant = 0; /* of the joints alone */
   ok = ok && visit_joints(e, inverse, eliminate);
   if (ok) own_unknowns(e);
@@ -462,7 +495,7 @@ static bool run(Elimination *e) {
 
 bool linkage_build(Linkage *l, const Model *m) {
   memset(l, 0, sizeof *l);
-  if (m->joint_count == 0) return true;
+  if (m->joint_count == 0 && m->attachment_count == 0) return true;
   if (!mark_linked(l, m)) return false;
   if (l->linked_count == 0) return true;
   Elimination e = {.model = m, .linkage = l, .length = mean_radius(l, m), .scalar_count = 12 * l->linked_count};

@@ -30,8 +30,8 @@ const PairRule *model_rule(const Model *model, int a, int b) {
 
 bool model_collides(const Model *model, int a, int b) {
   const Body *x = &model->body[a], *y = &model->body[b];
-  if (a == b) return false;
-  if (x->motion != ABD_MOTION_DYNAMIC && y->motion != ABD_MOTION_DYNAMIC) return false;
+  if (a == b) return x->soft && model->soft[x->soft - 1].def.self_contact;
+  if (x->motion != ABD_MOTION_DYNAMIC && y->motion != ABD_MOTION_DYNAMIC && !x->soft && !y->soft) return false;
   if (x->group >= 0 && x->group == y->group) return false;
   const PairRule *rule = model_rule(model, a, b);
   return !(rule && rule->friction < 0);
@@ -61,6 +61,8 @@ static Mat3 quaternion_rotation(const double r[4]) {
               vec3(2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)),
               vec3(2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)));
 }
+
+Affine model_pose_of(Vec3 position, const double rotation[4]) { return affine(position, quaternion_rotation(rotation)); }
 
 Affine model_pose(const Mesh *mesh, Vec3 position, const double rotation[4]) {
   Mat3 r = quaternion_rotation(rotation);
@@ -171,7 +173,7 @@ AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error) {
   b->angular_velocity = vec3_from(def->angular_velocity);
   b->force = vec3_from(def->force);
   b->torque = vec3_from(def->torque);
-  model->body_count++;
+  model->given_count = ++model->body_count;
   return ABD_OK;
 }
 
@@ -193,7 +195,7 @@ static double automatic_range(const Model *model) {
   double sum = 0;
   int count = 0;
   for (int i = 0; i < model->body_count; i++) {
-    if (model->body[i].motion != ABD_MOTION_DYNAMIC) continue;
+    if ((model->body[i].motion != ABD_MOTION_DYNAMIC && !model->body[i].soft) || model->body[i].vertex_of) continue;
     Box box = model->mesh[model->body[i].mesh].box;
     sum += norm(sub(box.hi, box.lo));
     count++;
@@ -226,7 +228,7 @@ static void fill_automatic(Model *model) {
 static double joint_tolerance(const Model *model) {
   Box box = box_empty();
   for (int i = 0; i < model->body_count; i++)
-    if (model->body[i].motion == ABD_MOTION_DYNAMIC) box = box_union(box, box_transform(&model->body[i].start, model->mesh[model->body[i].mesh].box));
+    if (model->body[i].motion == ABD_MOTION_DYNAMIC && !model->body[i].vertex_of) box = box_union(box, box_transform(&model->body[i].start, model->mesh[model->body[i].mesh].box));
   return least(1e-7 * norm(sub(box.hi, box.lo)), 1e-3 * model->def.contact.range);
 }
 
@@ -245,6 +247,7 @@ static void set_pull(Model *model) {
 }
 
 AbdStatus model_start(Model *model, AbdError *error) {
+  if (model_place_soft(model, error)) return error->status;
   model->moving = mem_alloc((size_t)model->body_count, sizeof(int));
   if (!model->moving) return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", model->body_count);
   model->moving_count = 0;
@@ -272,6 +275,9 @@ void model_destroy(Model *model) {
   for (int i = 0; i < model->mesh_count; i++) mesh_destroy(&model->mesh[i]);
   for (int i = 0; i < model->body_count; i++) mem_free(model->body[i].name);
   for (int i = 0; i < model->joint_count; i++) mem_free(model->joint[i].name);
+  for (int i = 0; i < model->soft_count; i++) soft_destroy(&model->soft[i]);
+  mem_free(model->soft);
+  mem_free(model->attachment);
   linkage_destroy(&model->linkage);
   mem_free(model->joint);
   mem_free(model->mesh);

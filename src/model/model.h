@@ -11,6 +11,7 @@
 #include "math/vec.h"
 #include "model/joint.h"
 #include "model/linkage.h"
+#include "model/soft.h"
 
 /* The directions a body may move in when some of its coordinates are held: d -> P d, P = P^T = P^2. */
 typedef struct Freedom {
@@ -32,7 +33,9 @@ typedef struct Body {
   double pull;          /* the same for p: mass of dynamic bodies */
   uint32_t fixed;
   Freedom freedom;
-  bool jointed;         /* has a joint */
+  bool jointed;         /* has a joint, or is a vertex of a soft body */
+  int soft;             /* 1 + which soft body it stands for: it has a mesh and no unknowns; 0 as a rule */
+  int vertex_of;        /* 1 + the soft body whose vertex it is: it has one node and no mesh of its own; 0 as a rule */
   int group;
   Affine start;
   Vec3 velocity, angular_velocity, force, torque; /* at the start */
@@ -48,6 +51,10 @@ typedef struct Model {
   int mesh_count, mesh_capacity, body_count, body_capacity, rule_count, rule_capacity;
   Joint *joint;
   int joint_count, joint_capacity;
+  Soft *soft;
+  Attachment *attachment;
+  int soft_count, soft_capacity, attachment_count, attachment_capacity;
+  int given_count;      /* of the bodies; vertices of soft ones stand behind them once started */
   Linkage linkage;      /* the unknowns that linear joints leave */
   int *moving;          /* body of each slot */
   int moving_count;
@@ -97,6 +104,7 @@ AbdStatus model_start(Model *model, AbdError *error);  /* slots, automatic setti
 void model_destroy(Model *model);
 
 /* The rest-frame pose of a body whose mesh file's frame is at position, rotation (quaternion w x y z). */
+Affine model_pose_of(Vec3 position, const double rotation[4]); /* without a mesh: origin and axes of the world's */
 Affine model_pose(const Mesh *mesh, Vec3 position, const double rotation[4]);
 AbdStatus model_check_rotation(const char *body, const double rotation[4], AbdError *error);
 /* P d, with P the projector of the body's freedom. */

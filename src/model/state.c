@@ -149,7 +149,7 @@ static AbdStatus check_memories(const Header *h, const Model *model, const unsig
   for (int64_t i = 0; i < h->memory_count; i++) {
     PairMemory m;
     memcpy(&m, bytes + (size_t)i * sizeof m, sizeof m);
-    bool bodies = m.a >= 0 && m.b >= 0 && m.a != m.b && m.a < model->body_count && m.b < model->body_count;
+    bool bodies = m.a >= 0 && m.b >= 0 && m.a < model->body_count && m.b < model->body_count;
     bool in_order = i == 0 || pair_key(m.a, m.b) > last;
     if (!bodies || m.first_anchor != first || m.anchor_count < 0 || !in_order || !(m.stiffening >= 1) || !isfinite(m.stiffening))
       return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: pair %lld is of bodies %d, %d with %d anchors from %d, stiffening %g",

@@ -54,6 +54,7 @@ static const Field field[] = {
   REAL_AT("contact", energy[ABD_TERM_CONTACT]),
   REAL_AT("friction", energy[ABD_TERM_FRICTION]),
   REAL_AT("joint", energy[ABD_TERM_JOINT]),
+  REAL_AT("soft", energy[ABD_TERM_SOFT]),
   REAL_AT("momentum_x", momentum[0]),
   REAL_AT("momentum_y", momentum[1]),
   REAL_AT("momentum_z", momentum[2]),
@@ -74,7 +75,7 @@ static const char *const extra[] = {"outcome", "converged", "seconds", "hash"};
 static const char *const extra_type[] = {"TEXT", "INTEGER", "REAL", "INTEGER"};
 enum { EXTRA_COUNT = sizeof extra / sizeof extra[0], COLUMN_COUNT = FIELD_COUNT + EXTRA_COUNT };
 
-_Static_assert(ABD_STAGE_COUNT == 7 && ABD_TERM_COUNT == 6, "a new stage or term needs its column");
+_Static_assert(ABD_STAGE_COUNT == 7 && ABD_TERM_COUNT == 7, "a new stage or term needs its column");
 
 const char *run_report_column(size_t index) {
   if (index < FIELD_COUNT) return field[index].name;

@@ -63,6 +63,7 @@ Affine body_turned(const Body *b, const Affine *q, const Affine *d) {
 }
 
 double body_speed(const Step *step, int body, const Affine *d) {
+  if (step->model->body[body].vertex_of) return norm(d->n[0]) / step->h;
   const Mesh *mesh = &step->model->mesh[step->model->body[body].mesh];
   double most = 0;
   for (int k = 0; k < 8; k++) {

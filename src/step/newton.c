@@ -439,13 +439,16 @@ bool step_init(Step *s, const Model *model) {
   s->islands = mem_zeroed(n, sizeof(Island));
   s->member = mem_zeroed(n, sizeof(int));
   s->inertia = mem_zeroed(n, sizeof(double));
+  for (size_t i = 0; s->inertia && i < n; i++) s->inertia[i] = 1;
   s->joint = mem_zeroed((size_t)model->joint_count, sizeof(JointTerm));
+  s->soft_energy = mem_zeroed((size_t)model->soft_count, sizeof(double));
+  s->soft_energy_trial = mem_zeroed((size_t)model->soft_count, sizeof(double));
   s->unknown = mem_zeroed((size_t)model->linkage.linked_count * 12, sizeof(double));
-  return s->inertia && s->joint && s->unknown && s->energy && s->energy_trial && s->island && s->islands && s->member;
+  return s->soft_energy && s->soft_energy_trial && s->inertia && s->joint && s->unknown && s->energy && s->energy_trial && s->island && s->islands && s->member;
 }
 
 void step_destroy(Step *s) {
-  void *array[] = {s->q, s->trial, s->target, s->gradient, s->newton, s->direction, s->energy, s->energy_trial, s->island, s->islands, s->member, s->inertia, s->joint, s->unknown};
+  void *array[] = {s->q, s->trial, s->target, s->gradient, s->newton, s->direction, s->energy, s->energy_trial, s->island, s->islands, s->member, s->inertia, s->joint, s->unknown, s->soft_energy, s->soft_energy_trial};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   memset(s, 0, sizeof *s);
 }

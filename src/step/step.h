@@ -67,6 +67,7 @@ typedef struct Step {
   double *energy, *energy_trial; /* of inertia and elasticity, per body */
   double *inertia;       /* per body: 1, or 9/4 where its own integrator is BDF2 and the others' is not */
   JointTerm *joint;
+  double *soft_energy, *soft_energy_trial; /* per soft body, of its elements */
   double *unknown;       /* of linked bodies, 12 places each */
   int *island;           /* of each body, -1 for static ones */
   Island *islands;

@@ -77,18 +77,6 @@ bool view_data_refresh(ViewData *data) {
   return run && close_run(data, run, read_steps(data, run));
 }
 
-static bool meta_is(Run *run, const char *key, const char *value) {
-  char *text = run_read_meta(run, key);
-  bool is = text && !strcmp(text, value);
-  free(text);
-  return is;
-}
-
-bool view_data_has_contacts(ViewData *data) {
-  Run *run = run_open(data->path, RUN_READ, &data->error);
-  return run && close_run(data, run, meta_is(run, "contacts", "1"));
-}
-
 /* ---- Meta ---- */
 
 static size_t wire_count(const RunMesh *mesh) {

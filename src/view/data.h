@@ -29,7 +29,6 @@ bool view_data_open(ViewData *data, const char *path); /* destroy also after fai
 void view_data_destroy(ViewData *data);
 /* Looks for new frames, and for a new file in place of the old. */
 bool view_data_refresh(ViewData *data);
-bool view_data_has_contacts(ViewData *data);
 
 /* The scene: meshes (sizes), bodies, joints, dt, up. JSON; live says whether it can be controlled. */
 bool view_data_meta(ViewData *data, bool live, Bytes *out);

@@ -184,6 +184,22 @@ async function testPick(address) {
   await close(page, 'pick');
 }
 
+async function testFind(address) {
+  const page = await open(`${address}#shadows=0`, { size: WIDE });
+  await page.keyboard.press('/');
+  await page.keyboard.type('rin');
+  await page.keyboard.press('Enter');
+  await settle(page);
+  assert.equal(await text(page, '#inspector h2'), 'ring');
+  const there = await screenOf(page, 3), box = await page.locator('#view').boundingBox();
+  assert.ok(Math.hypot(there.x - box.x - box.width / 2, there.y - box.y - box.height / 2) < 5, 'it is not in the middle');
+  await page.keyboard.press('h');
+  await settle(page);
+  assert.equal(await page.locator('#inspector').isVisible(), false);
+  assert.equal(await page.evaluate(() => abdViewer.stage.pick(...Object.values(abdViewer.stage.size).map((n) => n / 2))?.body === 3), false);
+  await close(page, 'find');
+}
+
 async function testLooks(address) {
   const page = await open(`${address}#step=40&contacts=0`);
   const seen = new Map();
@@ -314,7 +330,7 @@ async function testFromDisk() {
 
 run('run', file('scene.json'), '-o', file('test.abd'), '--contacts', '-q', '-f');
 const server = await view(file('test.abd'));
-const tests = [testPlayAndScrub, testOrbitAndFollow, testPick, testLooks, testPhone, testGrowing, testLive, testFromDisk];
+const tests = [testPlayAndScrub, testOrbitAndFollow, testPick, testFind, testLooks, testPhone, testGrowing, testLive, testFromDisk];
 const wanted = process.env.VIEW_TEST;
 let failed = 0;
 for (const test of tests) {

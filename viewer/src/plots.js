@@ -204,7 +204,6 @@ export class PlotStrip {
   constructor(parent, onScrub) {
     this.parent = parent;
     this.plots = PLOTS.map((description) => new Plot(description, parent, onScrub));
-    this.stale = true;
   }
 
   // Redraws what changed: the curves when there are new reports, else only the cursor.

@@ -1,0 +1,72 @@
+/* Soft bodies: adding them, attaching them, where their vertices are. */
+#include <string.h>
+
+#include "api/world.h"
+
+AbdSoftDef abd_default_soft_def(void) {
+  return (AbdSoftDef){.density = 1000, .young = 1e5, .poisson = 0.4, .thickness = 1e-3, .bending = 1, .rotation = {1, 0, 0, 0},
+                      .friction = -1, .group = -1, .self_contact = true};
+}
+
+static AbdStatus check_open(const AbdWorld *world, AbdError *error) {
+  return world->started ? fault(error, ABD_ERROR_STATE, "the world has started: nothing can be added to it any more") : ABD_OK;
+}
+
+static const Soft *world_soft(const AbdWorld *world, AbdBodyId body) {
+  const Body *b = world_body(world, body);
+  return b && b->soft ? &world->model.soft[b->soft - 1] : NULL;
+}
+
+AbdStatus abd_world_add_soft(AbdWorld *world, const AbdSoftDef *def, AbdBodyId *body) {
+  AbdError *error = world_fresh_error(world);
+  if (check_open(world, error) || model_add_soft(&world->model, def, error)) return error->status;
+  if (body) body->id = (uint32_t)world->model.body_count;
+  return ABD_OK;
+}
+
+AbdStatus abd_soft_attach(AbdWorld *world, AbdBodyId soft, size_t vertex, AbdBodyId body) {
+  AbdError *error = world_fresh_error(world);
+  const Soft *s = world_soft(world, soft);
+  if (check_open(world, error)) return error->status;
+  if (!s) return fault(error, ABD_ERROR_ARGUMENT, "body %u is not a soft one", soft.id);
+  if (body.id && !world_body(world, body)) return fault(error, ABD_ERROR_ARGUMENT, "body %u does not exist (there are %d)", body.id, world->model.body_count);
+  return model_attach(&world->model, (int)(s - world->model.soft), vertex, (int)body.id - 1, error);
+}
+
+bool abd_body_is_soft(const AbdWorld *world, AbdBodyId body) { return world_soft(world, body) != NULL; }
+
+AbdStatus abd_soft_view(const AbdWorld *world, AbdBodyId body, AbdSoftView *view) {
+  const Soft *s = world_soft(world, body);
+  if (!s) return ABD_ERROR_ARGUMENT;
+  *view = (AbdSoftView){.name = s->name, .vertex_count = (size_t)s->vertex_count, .tet_count = (size_t)s->tet_count,
+                        .triangle_count = (size_t)s->surface_count, .rest = &s->rest[0].x, .tet = s->tet_index, .triangle = s->triangle,
+                        .mass = s->total_mass, .density = s->def.density, .young = s->def.young, .poisson = s->def.poisson,
+                        .thickness = s->def.thickness, .model = s->def.model, .self_contact = s->def.self_contact};
+  return ABD_OK;
+}
+
+AbdStatus abd_soft_vertices(const AbdWorld *world, AbdBodyId body, double *vertex) {
+  const Soft *s = world_soft(world, body);
+  if (!s) return ABD_ERROR_ARGUMENT;
+  for (int v = 0; v < s->vertex_count; v++) vec3_to(vertex + 3 * (size_t)v, world->started ? world->state.q[s->first + v].n[0] : s->place[v]);
+  return ABD_OK;
+}
+
+AbdStatus abd_soft_velocities(const AbdWorld *world, AbdBodyId body, double *velocity) {
+  const Soft *s = world_soft(world, body);
+  if (!s) return ABD_ERROR_ARGUMENT;
+  if (!world->started) return ABD_ERROR_STATE;
+  for (int v = 0; v < s->vertex_count; v++) vec3_to(velocity + 3 * (size_t)v, world->state.rate[s->first + v].n[0]);
+  return ABD_OK;
+}
+
+AbdStatus abd_soft_set_force(AbdWorld *world, AbdBodyId body, size_t vertex, const double force[3]) {
+  AbdError *error = world_fresh_error(world);
+  const Soft *s = world_soft(world, body);
+  if (!s || vertex >= (size_t)s->vertex_count) return fault(error, ABD_ERROR_ARGUMENT, "body %u has no soft vertex %zu", body.id, vertex);
+  for (int k = 0; k < 3; k++)
+    if (!isfinite(force[k])) return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": force[%d] is %g, expected a finite number", s->name, k, force[k]);
+  if (!world->started && abd_world_start(world) != ABD_OK) return world->error.status;
+  world->state.force[s->first + (int)vertex] = vec3_from(force);
+  return ABD_OK;
+}

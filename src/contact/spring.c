@@ -1,0 +1,137 @@
+/* Contacts with a soft side, as springs between weighted sums of nodes: a stiff body's point has the weights (1, Y) of its four
+ * nodes, a soft one's those of up to three vertices. Tested in tests/test_soft_contact.c. */
+#include "contact/pair.h"
+
+#include <string.h>
+
+#include "kernel/friction.h"
+
+static const Mesh *mesh_of(const ContactScene *scene, int body) { return &scene->model->mesh[scene->model->body[body].mesh]; }
+
+static void corners(const Mesh *mesh, int prim, int dimension, int v[3]) {
+  for (int k = 0; k < 3; k++) v[k] = dimension == 0 ? prim : dimension == 1 ? (int)mesh->edge[prim][k < 2 ? k : 0] : (int)mesh->triangle[prim][k];
+}
+
+void pair_corners(const Pair *p, const ContactScene *scene, const Contact *c, int va[3], int vb[3]) {
+  int a = c->kind == STENCIL_EDGE_EDGE ? 1 : c->kind == STENCIL_TRIANGLE_VERTEX ? 2 : 0;
+  int b = c->kind == STENCIL_EDGE_EDGE ? 1 : c->kind == STENCIL_VERTEX_TRIANGLE ? 2 : 0;
+  corners(mesh_of(scene, p->a), c->prim_a, a, va);
+  if (c->kind == STENCIL_VERTEX_PLANE) memset(vb, 0, 3 * sizeof(int));
+  else corners(mesh_of(scene, p->b), c->prim_b, b, vb);
+}
+
+double pair_soft_motion(const Pair *pair, const ContactScene *scene) {
+  double sum = 0;
+  for (int side = 0; pair->soft && side < 2; side++) {
+    const Mesh *mesh = mesh_of(scene, side ? pair->b : pair->a);
+    double farthest = 0;
+    for (int v = 0; pair->ref_vertex[side] && v < mesh->vertex_count; v++)
+      farthest = most(farthest, norm_sq(sub(mesh->vertex[v], pair->ref_vertex[side][v])));
+    sum += sqrt(farthest);
+  }
+  return sum;
+}
+
+static void put(Spring *s, int body, double w0, double w1, double w2, double w3) {
+  for (int i = 0; i < s->count; i++)
+    if (s->body[i] == body) { /* a vertex of both parts */
+      s->weight[i][0] += w0;
+      return;
+    }
+  s->body[s->count] = body;
+  s->weight[s->count][0] = w0;
+  s->weight[s->count][1] = w1;
+  s->weight[s->count][2] = w2;
+  s->weight[s->count++][3] = w3;
+}
+
+/* One side's nodes, times sign. constant: 1 for a point, 0 for a direction (whose weights are then differences). */
+static void put_side(Spring *s, const ContactScene *scene, int body, Vec3 rest, const int v[3], const double w[3], double sign, double constant) {
+  const Model *m = scene->model;
+  if (!m->body[body].soft) {
+    if (m->body[body].slot >= 0) put(s, body, sign * constant, sign * rest.x, sign * rest.y, sign * rest.z);
+    return;
+  }
+  const Soft *soft = &m->soft[m->body[body].soft - 1];
+  for (int k = 0; k < 3; k++) {
+    int vertex = soft->first + soft->surface_vertex[v[k]];
+    if (w[k] != 0 && m->body[vertex].slot >= 0) put(s, vertex, sign * w[k], 0, 0, 0);
+  }
+}
+
+enum { MOLLIFIER_SPRINGS = 3 }; /* the stiffness, and a force for each edge */
+
+static bool mollified(const Contact *c) { return c->mollifier_d1 != 0; }
+
+int pair_spring_count(const Pair *p) {
+  int count = p->contact_count + p->friction_count;
+  for (int i = 0; i < p->contact_count; i++) count += MOLLIFIER_SPRINGS * mollified(&p->contact[i]);
+  return count;
+}
+
+static void contact_spring(const Pair *p, const ContactScene *scene, const Contact *c, Spring *s) {
+  int va[3], vb[3];
+  double k = p->stiffness * c->mollifier / scene->range;
+  pair_corners(p, scene, c, va, vb);
+  put_side(s, scene, p->a, c->ya, va, c->wa, 1, 1);
+  put_side(s, scene, p->b, c->yb, vb, c->wb, -1, 1);
+  s->force = scale(k * c->slope, c->normal);
+  s->stiffness = sym3_add_outer(sym3_zero(), k * c->curvature / scene->range, c->normal);
+}
+
+/* The mollifier's part, as in moment.c: 2 factor (I - e e^T) between |v| U and +-|u| V; the gradients by u and v are not opposite,
+ * so each edge has a force of its own. */
+static void mollifier_spring(const Pair *p, const ContactScene *scene, const Contact *c, const Affine *qa, const Affine *qb, int part, Spring *s) {
+  const Mesh *a = mesh_of(scene, p->a), *b = mesh_of(scene, p->b);
+  const uint32_t *ea = a->edge[c->prim_a], *eb = b->edge[c->prim_b];
+  Vec3 ur = sub(a->vertex[ea[1]], a->vertex[ea[0]]), vr = sub(b->vertex[eb[1]], b->vertex[eb[0]]);
+  Vec3 u = affine_vector(qa, ur), v = affine_vector(qb, vr);
+  double factor = p->stiffness * c->barrier * c->mollifier_d1, lu = norm(u), lv = norm(v), sign = dot(u, v) < 0 ? -1 : 1;
+  int va[3] = {(int)ea[0], (int)ea[1], (int)ea[0]}, vb[3] = {(int)eb[0], (int)eb[1], (int)eb[0]};
+  s->stiffness = sym3_zero();
+  if (part == 1) {
+    put_side(s, scene, p->a, ur, va, (double[3]){-1, 1, 0}, 1, 0);
+    s->force = scale(2 * factor, cross(v, cross(u, v)));
+    return;
+  }
+  if (part == 2) {
+    put_side(s, scene, p->b, vr, vb, (double[3]){-1, 1, 0}, 1, 0);
+    s->force = scale(2 * factor, cross(cross(u, v), u));
+    return;
+  }
+  put_side(s, scene, p->a, scale(lv, ur), va, (double[3]){-lv, lv, 0}, 1, 0);
+  put_side(s, scene, p->b, scale(sign * lu, vr), vb, (double[3]){-sign * lu, sign * lu, 0}, -1, 0);
+  s->force = vec3(0, 0, 0);
+  s->stiffness = sym3_add_outer((Sym3){2 * factor, 2 * factor, 2 * factor, 0, 0, 0}, -2 * factor, scale(1 / lu, u));
+}
+
+static void friction_spring(const Pair *p, const ContactScene *scene, const FrictionPoint *f, const Affine *qa, const Affine *qb, Spring *s) {
+  Vec3 u = friction_displacement(p, f, scene, qa, qb);
+  Sym3 h = friction_hessian(u, f->force, f->normal, scene->friction_eps);
+  put_side(s, scene, p->a, f->ya, f->va, f->wa, 1, 1);
+  put_side(s, scene, p->b, f->yb, f->vb, f->wb, -1, 1);
+  s->force = scale(f->load * friction_f1_over_y(norm(u), scene->friction_eps), u);
+  s->stiffness = (Sym3){f->load * h.xx, f->load * h.yy, f->load * h.zz, f->load * h.xy, f->load * h.xz, f->load * h.yz};
+}
+
+void pair_spring(const Pair *p, const ContactScene *scene, const Affine *qa, const Affine *qb, int index, Spring *s) {
+  s->count = 0;
+  if (index < p->contact_count) {
+    contact_spring(p, scene, &p->contact[index], s);
+    return;
+  }
+  index -= p->contact_count;
+  if (index < p->friction_count) {
+    friction_spring(p, scene, &p->friction[index], qa, qb, s);
+    return;
+  }
+  index -= p->friction_count;
+  for (int i = 0; i < p->contact_count; i++)
+    if (mollified(&p->contact[i])) {
+      if (index < MOLLIFIER_SPRINGS) {
+        mollifier_spring(p, scene, &p->contact[i], qa, qb, index, s);
+        return;
+      }
+      index -= MOLLIFIER_SPRINGS;
+    }
+}

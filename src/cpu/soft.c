@@ -1,0 +1,192 @@
+/* Soft bodies on the processors: their surfaces follow the vertices, their elements go into energies and the matrix. Tested in
+ * tests/test_soft.c. */
+#include "cpu/cpu.h"
+
+#include "step/soft.h"
+
+static Mesh *surface(const Model *m, const Soft *s) { return &m->mesh[m->body[s->body].mesh]; }
+
+void soft_load(const Cpu *cpu, const Affine *q) {
+  const Model *m = cpu->model;
+  for (int k = 0; k < m->soft_count; k++) {
+    const Soft *s = &m->soft[k];
+    Mesh *mesh = surface(m, s);
+    for (int v = 0; v < mesh->vertex_count; v++) mesh->vertex[v] = q[s->first + s->surface_vertex[v]].n[0];
+    mesh_refit(mesh);
+  }
+}
+
+void soft_load_start(const Cpu *cpu, const Affine *q) {
+  const Model *m = cpu->model;
+  for (int k = 0; k < m->soft_count; k++) {
+    const Soft *s = &m->soft[k];
+    Mesh *mesh = surface(m, s);
+    for (int v = 0; v < mesh->vertex_count; v++) mesh->start[v] = q[s->first + s->surface_vertex[v]].n[0];
+  }
+}
+
+void soft_load_motion(const Cpu *cpu, const Affine *d) {
+  const Model *m = cpu->model;
+  for (int k = 0; k < m->soft_count; k++) {
+    const Soft *s = &m->soft[k];
+    Mesh *mesh = surface(m, s);
+    for (int v = 0; v < mesh->vertex_count; v++) {
+      int body = s->first + s->surface_vertex[v];
+      mesh->motion[v] = m->body[body].slot >= 0 ? d[body].n[0] : vec3(0, 0, 0);
+    }
+  }
+}
+
+Box soft_box(const Model *m, const Soft *s, const Affine *from, const Affine *to) {
+  Box box = box_empty();
+  const Mesh *mesh = surface(m, s);
+  for (int v = 0; v < mesh->vertex_count; v++) {
+    int body = s->first + s->surface_vertex[v];
+    box = box_add(box_add(box, from[body].n[0]), to[body].n[0]);
+  }
+  return box;
+}
+
+Island *soft_island(const Step *step, const Soft *s) {
+  int body = soft_representative(step->model, s);
+  return body < 0 ? NULL : &step->islands[step->island[body]];
+}
+
+enum { CHUNK = 512 };
+
+typedef struct Work { const Step *step; const Soft *soft; int first; const Affine *q; double *energy; SoftTerm *term; } Work;
+
+static void energy_task(void *context, int k) {
+  Work *w = context;
+  w->energy[k] = soft_energy(w->step, w->soft, w->first + k, w->q);
+}
+
+static void term_task(void *context, int k) {
+  Work *w = context;
+  soft_term(w->step, w->soft, w->first + k, w->q, &w->term[k]);
+}
+
+/* Sum in the order of the elements, in chunks: the same for any number of threads. */
+double soft_total(const Cpu *cpu, const Step *step, const Soft *s, const Affine *q) {
+  double energy[CHUNK], sum = 0;
+  int count = soft_element_count(s);
+  for (int first = 0; first < count; first += CHUNK) {
+    int n = count - first < CHUNK ? count - first : CHUNK;
+    Work w = {step, s, first, q, energy, NULL};
+    parallel_for(cpu->threads, n, 64, energy_task, &w);
+    for (int k = 0; k < n; k++) sum += energy[k];
+  }
+  return sum;
+}
+
+static bool active(const Step *step, const Soft *s) {
+  const Island *g = soft_island(step, s);
+  return g && g->progress == ISLAND_ACTIVE;
+}
+
+static void element_vertices(const Soft *s, int element, int vertex[4], int *count) {
+  const int *v;
+  *count = 4;
+  if (element < s->tet_count) v = s->tet[element].vertex;
+  else if (element < s->tet_count + s->triangle_count) v = s->shell[element - s->tet_count].vertex, *count = 3;
+  else v = s->hinge[element - s->tet_count - s->triangle_count].vertex;
+  for (int k = 0; k < *count; k++) vertex[k] = s->first + v[k];
+}
+
+bool soft_couple(Cpu *cpu) {
+  const Model *m = cpu->model;
+  for (int k = 0; k < m->soft_count; k++) {
+    const Soft *s = &m->soft[k];
+    int count = active(cpu->step, s) ? soft_element_count(s) : 0;
+    for (int e = 0; e < count; e++) {
+      int v[4], n;
+      element_vertices(s, e, v, &n);
+      for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++)
+          if (m->body[v[i]].slot >= 0 && m->body[v[j]].slot >= 0 && !system_couple(&cpu->system, v[i], v[j])) return false;
+    }
+  }
+  return true;
+}
+
+static void add_term(Cpu *cpu, const SoftTerm *t) {
+  const Model *m = cpu->model;
+  for (int j = 0; j < t->count; j++) {
+    if (m->body[t->body[j]].slot < 0) continue;
+    Vec3 *g = &cpu->step->gradient[t->body[j]].n[0];
+    *g = add(*g, t->gradient[j]);
+    for (int i = 0; i <= j; i++) {
+      double k[9];
+      if (m->body[t->body[i]].slot < 0) continue;
+      for (int c = 0; c < 3; c++)
+        for (int r = 0; r < 3; r++) k[3 * c + r] = t->hessian[3 * t->count * (3 * j + c) + 3 * i + r];
+      system_add_nodes(&cpu->system, t->body[i], t->body[j], k);
+    }
+  }
+}
+
+bool soft_add(Cpu *cpu) {
+  const Model *m = cpu->model;
+  SoftTerm *term = m->soft_count ? mem_alloc(CHUNK, sizeof *term) : NULL;
+  if (m->soft_count && !term) return false;
+  for (int k = 0; k < m->soft_count; k++) {
+    const Soft *s = &m->soft[k];
+    int count = active(cpu->step, s) ? soft_element_count(s) : 0;
+    for (int first = 0; first < count; first += CHUNK) {
+      int n = count - first < CHUNK ? count - first : CHUNK;
+      Work w = {cpu->step, s, first, cpu->step->q, NULL, term};
+      parallel_for(cpu->threads, n, 16, term_task, &w);
+      for (int i = 0; i < n; i++) add_term(cpu, &term[i]);
+    }
+  }
+  mem_free(term);
+  return true;
+}
+
+/* ---- contacts with a soft side ---- */
+
+static bool solved(const Cpu *cpu, int body) { return cpu->model->body[body].slot >= 0; }
+
+bool soft_couple_pair(Cpu *cpu, const Pair *p) {
+  Spring s;
+  const Step *step = cpu->step;
+  for (int k = 0, n = pair_spring_count(p); k < n; k++) {
+    pair_spring(p, &cpu->scene, &step->q[p->a], &step->q[p->b], k, &s);
+    for (int i = 0; i < s.count; i++)
+      for (int j = 0; j < i; j++)
+        if (solved(cpu, s.body[i]) && solved(cpu, s.body[j]) && !system_couple(&cpu->system, s.body[i], s.body[j])) return false;
+  }
+  return true;
+}
+
+static void add_spring(Cpu *cpu, const Spring *s) {
+  const double k[9] = {s->stiffness.xx, s->stiffness.xy, s->stiffness.xz, s->stiffness.xy, s->stiffness.yy,
+                       s->stiffness.yz, s->stiffness.xz, s->stiffness.yz, s->stiffness.zz};
+  for (int j = 0; j < s->count; j++) {
+    Affine *g = &cpu->step->gradient[s->body[j]];
+    for (int n = 0; n < 4; n++) g->n[n] = add_scaled(g->n[n], s->weight[j][n], s->force);
+    for (int i = 0; i <= j; i++) {
+      double block[144] = {0};
+      bool points = cpu->model->body[s->body[i]].vertex_of && cpu->model->body[s->body[j]].vertex_of;
+      if (points) {
+        double node[9];
+        for (int e = 0; e < 9; e++) node[e] = s->weight[i][0] * s->weight[j][0] * k[e];
+        system_add_nodes(&cpu->system, s->body[i], s->body[j], node);
+        continue;
+      }
+      for (int n = 0; n < 4; n++)
+        for (int m = 0; m < 4; m++)
+          for (int e = 0; e < 9; e++) block[12 * (3 * n + e / 3) + 3 * m + e % 3] = s->weight[i][m] * s->weight[j][n] * k[e];
+      system_add(&cpu->system, s->body[i], s->body[j], block);
+    }
+  }
+}
+
+void soft_add_pair(Cpu *cpu, const Pair *p) {
+  Spring s;
+  const Step *step = cpu->step;
+  for (int k = 0, n = pair_spring_count(p); k < n; k++) {
+    pair_spring(p, &cpu->scene, &step->q[p->a], &step->q[p->b], k, &s);
+    add_spring(cpu, &s);
+  }
+}

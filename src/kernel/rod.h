@@ -1,0 +1,83 @@
+/* A round rod: pieces that stretch and joints between pieces that bend; straight at rest, without twist.
+ *   stretch of a piece (x_0, x_1) of rest length l:     E = EA/(2 l) (|x_1 - x_0| - l)^2
+ *   bending at x_1 of the pieces (x_0, x_1), (x_1, x_2): E = B/(l_0 + l_1) |k|^2,   k = 2 e_0 x e_1 / (l_0 l_1 + e_0 . e_1),
+ * k the curvature binormal of Bergou et al. 2008, |k| = 2 tan(angle/2) at rest lengths; B = E pi r^4 / 4. A rod bent to
+ * a circle of curvature c has B/2 c^2 per length. Folding back costs infinitely much. The bending Hessian is the Gauss-Newton
+ * one. Tested in tests/test_shell.c. */
+#ifndef ABD_KERNEL_ROD_H
+#define ABD_KERNEL_ROD_H
+
+#include "math/vec.h"
+
+KERNEL double rod_stretch_stiffness(double young, double radius) { return young * 3.14159265358979323846 * radius * radius; }
+KERNEL double rod_bending_stiffness(double young, double radius) { return 0.25 * rod_stretch_stiffness(young, radius) * radius * radius; }
+
+KERNEL double rod_stretch_energy(double stiffness, double length, const Vec3 x[2]) {
+  double longer = norm(sub(x[1], x[0])) - length;
+  return 0.5 * stiffness / length * longer * longer;
+}
+
+KERNEL void rod_stretch_gradient(double stiffness, double length, const Vec3 x[2], Vec3 g[2]) {
+  Vec3 e = sub(x[1], x[0]);
+  g[1] = scale(stiffness / length * (1.0 - length / norm(e)), e);
+  g[0] = neg(g[1]);
+}
+
+/* Column-major 6x6: along the piece always, across it its tension; project leaves out compression. */
+KERNEL void rod_stretch_hessian(double stiffness, double length, const Vec3 x[2], bool project, double h[36]) {
+  Vec3 e = sub(x[1], x[0]), u = unit(e);
+  double k = stiffness / length, across = k * (1.0 - length / norm(e));
+  if (project && across < 0.0) across = 0.0;
+  for (int c = 0; c < 6; c++)
+    for (int r = 0; r < 6; r++) {
+      double block = (k - across) * component(u, r % 3) * component(u, c % 3) + (r % 3 == c % 3 ? across : 0.0);
+      h[6 * c + r] = r / 3 == c / 3 ? block : -block;
+    }
+}
+
+typedef struct RodRest { double l[2]; } RodRest; /* of the two pieces */
+
+/* k and the denominator it has; zero or less where the rod folds back. */
+KERNEL Vec3 rod_curvature(const RodRest *rest, const Vec3 x[3], double *denominator) {
+  Vec3 e = sub(x[1], x[0]), f = sub(x[2], x[1]);
+  *denominator = rest->l[0] * rest->l[1] + dot(e, f);
+  return scale(2.0 / *denominator, cross(e, f));
+}
+
+KERNEL double rod_bending_energy(double stiffness, const RodRest *rest, const Vec3 x[3]) {
+  double denominator;
+  Vec3 k = rod_curvature(rest, x, &denominator);
+  return denominator > 0.0 ? stiffness / (rest->l[0] + rest->l[1]) * norm_sq(k) : INFINITY;
+}
+
+/* dk/dx_i, from dk = (2 (de x f + e x df) - k (de . f + e . df)) / denominator. */
+KERNEL void rod_curvature_gradient(const RodRest *rest, const Vec3 x[3], Vec3 *k, Mat3 jacobian[3]) {
+  double denominator;
+  Vec3 e = sub(x[1], x[0]), f = sub(x[2], x[1]);
+  *k = rod_curvature(rest, x, &denominator);
+  Mat3 by_e = mat3_sub(mat3_scale(-2.0, mat3_skew(f)), mat3_outer(*k, f)), by_f = mat3_sub(mat3_scale(2.0, mat3_skew(e)), mat3_outer(*k, e));
+  jacobian[0] = mat3_scale(-1.0 / denominator, by_e);
+  jacobian[1] = mat3_scale(1.0 / denominator, mat3_sub(by_e, by_f));
+  jacobian[2] = mat3_scale(1.0 / denominator, by_f);
+}
+
+KERNEL void rod_bending_gradient(double stiffness, const RodRest *rest, const Vec3 x[3], Vec3 g[3]) {
+  Vec3 k;
+  Mat3 jacobian[3];
+  rod_curvature_gradient(rest, x, &k, jacobian);
+  for (int i = 0; i < 3; i++) g[i] = scale(2.0 * stiffness / (rest->l[0] + rest->l[1]), mat3_tmul_vec(jacobian[i], k));
+}
+
+/* Column-major 9x9. */
+KERNEL void rod_bending_hessian(double stiffness, const RodRest *rest, const Vec3 x[3], double h[81]) {
+  Vec3 k;
+  Mat3 jacobian[3];
+  rod_curvature_gradient(rest, x, &k, jacobian);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      Mat3 block = mat3_scale(2.0 * stiffness / (rest->l[0] + rest->l[1]), mat3_tmul(jacobian[i], jacobian[j]));
+      for (int c = 0; c < 3; c++) vec3_to(h + 9 * (3 * j + c) + 3 * i, block.c[c]);
+    }
+}
+
+#endif

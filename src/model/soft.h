@@ -1,0 +1,49 @@
+/* Soft bodies as compiled: elements between vertices, and the surface that collides.
+ *
+ * A soft vertex is a body of one node: it stands among the model's bodies (after all that were given) with mass, position and
+ * velocity, its c1, c2, c3 held at the identity, so that inertia, time, islands, attachments (linear joints) and snapshots
+ * treat it as they treat any body. Its surface is a mesh whose vertices are moved along with them. Tested in
+ * tests/test_soft.c. */
+#ifndef ABD_MODEL_SOFT_H
+#define ABD_MODEL_SOFT_H
+
+#include "base/base.h"
+#include "kernel/bending.h"
+#include "kernel/membrane.h"
+#include "kernel/tet.h"
+
+typedef struct SoftTet { int vertex[4]; TetRest rest; } SoftTet;
+typedef struct SoftTriangle { int vertex[3]; MembraneRest rest; } SoftTriangle;
+typedef struct SoftHinge { int vertex[4]; BendingRest rest; } SoftHinge; /* edge 0-1, opposite corners 2, 3 */
+
+typedef struct Soft {
+  char *name;
+  AbdSoftDef def;       /* without its arrays */
+  int body;             /* its own place among the bodies */
+  int first;            /* the first of its vertices among the bodies, known once started */
+  int vertex_count, tet_count, triangle_count, hinge_count;
+  Vec3 *rest;           /* as given */
+  Vec3 *place;          /* in the world at the start */
+  double *mass;
+  SoftTet *tet;
+  SoftTriangle *shell;
+  SoftHinge *hinge;
+  uint32_t *tet_index;  /* as given, for views: [4 tet_count] */
+  uint32_t *triangle;   /* of the surface or shell, in its vertices */
+  int surface_count;    /* triangles */
+  int *surface_vertex;  /* vertex of each vertex of the colliding mesh */
+  int *attached;        /* body a vertex is fixed to, SOFT_PINNED, SOFT_FREE */
+  double total_mass;
+} Soft;
+
+enum { SOFT_FREE = -2, SOFT_PINNED = -1 };
+typedef struct Attachment { int soft, vertex, body; } Attachment;
+
+struct Model;
+AbdStatus model_add_soft(struct Model *model, const AbdSoftDef *def, AbdError *error);
+AbdStatus model_attach(struct Model *model, int soft, size_t vertex, int body, AbdError *error);
+/* Puts the vertices among the bodies. */
+AbdStatus model_place_soft(struct Model *model, AbdError *error);
+void soft_destroy(Soft *soft);
+
+#endif

@@ -1,0 +1,23 @@
+/* Elements of soft bodies in a step: energies between up to four vertices, each of which is a body of one node.
+ *     E = h2 (sum of tets: volume psi(F))  +  h2 thickness (sum of triangles: area psi(F))  +  h2 (sum of hinges)
+ * Elements of a soft body are numbered tets first, then triangles, then hinges. Tested in tests/test_soft.c. */
+#ifndef ABD_STEP_SOFT_H
+#define ABD_STEP_SOFT_H
+
+#include "step/step.h"
+
+typedef struct SoftTerm {
+  int count, body[4];
+  Vec3 gradient[4];
+  double hessian[144]; /* column-major, 3 count x 3 count, positive semidefinite */
+} SoftTerm;
+
+int soft_element_count(const Soft *soft);
+double soft_energy(const Step *step, const Soft *soft, int element, const Affine *q);
+void soft_term(const Step *step, const Soft *soft, int element, const Affine *q, SoftTerm *term);
+/* The largest step along direction that inverts no tet whose material forbids it. */
+double soft_bound(const Step *step, const Soft *soft, int element);
+/* A vertex that moves, -1 if none does: its island is the soft body's. */
+int soft_representative(const Model *model, const Soft *soft);
+
+#endif

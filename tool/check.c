@@ -2,6 +2,7 @@
  * make it run otherwise than meant; remarks do not count. Tested by tests/cli/look.sh. */
 #include "args.h"
 #include "findings.h"
+#include "record/world_nodes.h"
 #include "scene/mesh_file.h"
 #include "scene/scene.h"
 #include "scene/tet_mesh.h"
@@ -165,12 +166,15 @@ static void check_scene_meshes(Report *report, const AbdWorld *world, int *code)
   for (uint32_t m = 1; m <= abd_world_mesh_count(world) && *code == EXIT_GOOD; m++) {
     AbdMeshView view;
     char name[160];
-    bool moves = false;
+    bool moves = false, soft = false;
     if (abd_mesh_view(world, (AbdMeshId){m}, &view) != ABD_OK || view.half_space) continue;
     for (uint32_t b = 1; b <= abd_world_body_count(world); b++) {
       AbdBodyView body;
-      if (abd_body_view(world, (AbdBodyId){b}, &body) == ABD_OK && body.mesh.id == m) moves |= body.motion == ABD_MOTION_DYNAMIC;
+      if (abd_body_view(world, (AbdBodyId){b}, &body) != ABD_OK || body.mesh.id != m) continue;
+      moves |= body.motion == ABD_MOTION_DYNAMIC;
+      soft |= abd_body_is_soft(world, (AbdBodyId){b});
     }
+    if (soft) continue; /* its surface may be a sheet, and is tested against itself with the others */
     snprintf(name, sizeof name, "mesh '%.120s': ", view.name ? view.name : "?");
     MeshUse use = {name, &view, moves};
     MeshShape shape = {view.vertex, view.vertex_count, view.triangle, view.triangle_count};
@@ -188,10 +192,8 @@ static const char *element_text(uint32_t triangle, char text[24]) {
 
 static int check_start(Report *report, const AbdWorld *world) {
   AbdCrossing crossing[MOST_PAIRS];
-  size_t bodies = abd_world_body_count(world);
-  double *nodes = malloc((12 * bodies + 1) * sizeof *nodes);
+  double *nodes = world_nodes_new(world);
   if (!nodes) return fail(EXIT_FAILED, "out of memory");
-  for (uint32_t b = 1; b <= bodies; b++) abd_body_nodes(world, (AbdBodyId){b}, nodes + 12 * (b - 1));
   size_t count = abd_world_find_crossings(world, nodes, crossing, MOST_PAIRS);
   free(nodes);
   if (count == SIZE_MAX) return fail(EXIT_FAILED, "out of memory");

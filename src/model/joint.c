@@ -127,6 +127,11 @@ static AbdStatus check_bodies(const Model *m, const AbdJointDef *d, const char *
     return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": bodies %u and %u, but there are %u", name, d->body_a.id, d->body_b.id, n);
   if (d->body_a.id == d->body_b.id)
     return fault(error, ABD_ERROR_JOINT, "joint \"%s\": joins body \"%s\" to itself", name, m->body[d->body_a.id - 1].name);
+  for (int side = 0; side < 2; side++) {
+    uint32_t id = side ? d->body_b.id : d->body_a.id;
+    if (id && m->body[id - 1].soft)
+      return fault(error, ABD_ERROR_JOINT, "joint \"%s\": body \"%s\" is soft: joints are between stiff bodies; attach it", name, m->body[id - 1].name);
+  }
   bool a = m->body[d->body_a.id - 1].motion == ABD_MOTION_DYNAMIC, b = d->body_b.id && m->body[d->body_b.id - 1].motion == ABD_MOTION_DYNAMIC;
   if (!a && !b)
     return fault(error, ABD_ERROR_JOINT, "joint \"%s\": neither of its bodies moves freely: one must be dynamic", name);

@@ -144,7 +144,7 @@ static bool make_tables(Run *run) {
   const char *doing = "create the file";
   return run_exec(run, "PRAGMA page_size=8192; PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF", doing) &&
          run_exec(run, "BEGIN", doing) && run_exec(run, pragma, doing) && run_exec(run, schema, doing) &&
-         run_create_report_table(run) && run_create_joint_tables(run) && run_write_meta(run, "format", "abd run") &&
+         run_create_report_table(run) && run_create_joint_tables(run) && run_create_soft_tables(run) && run_write_meta(run, "format", "abd run") &&
          run_write_meta(run, "format_version", "1") && run_write_meta(run, "program_version", abd_version());
 }
 

@@ -37,7 +37,7 @@ export class App {
     this.meta = await this.source.meta();
     const { bodies } = this.meta;
     this.player = new Player(this.meta.dt || 1);
-    this.frames = frameStore(this.source, bodies.name.length, (from, n) => this.arrived(from, n));
+    this.frames = frameStore(this.source, this.meta, (from, n) => this.arrived(from, n));
     this.contacts = contactStore(this.source, () => this.touch());
     if (this.meta.joints?.length) this.joints = jointStore(this.source, this.meta.joints.length, () => this.touch());
     this.stage.setBodies(bodies, new THREE.Vector3(...this.meta.up));

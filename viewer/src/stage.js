@@ -1,7 +1,7 @@
 // The picture: bodies as instances of their meshes with full affine matrices, coarser versions for the far ones, the
 // ground, marks of contacts, shadows, and finding what is under the pointer.
 import * as THREE from 'three';
-import { arrowShape, ballShape, coarser, meshLines, meshRadius, smoothMesh } from './geometry.js';
+import { arrowShape, ballShape, coarser, meshLines, meshRadius, moveShape, smoothMesh } from './geometry.js';
 import { NO_LINES, Part, addMesh, dynamicAttribute, setInstances, shapeGeometry } from './part.js';
 import { groundMaterial, makeMaterials, uniforms } from './shade.js';
 
@@ -26,6 +26,7 @@ export class Stage {
     this.focus = { center: new THREE.Vector3(), radius: 1 };
     this.show = { edges: true, wire: false, shadows: true, contacts: true };
     this.groups = [];   // for each mesh: its bodies and parts
+    this.soft = [];     // bodies whose vertices move
     this.grounds = [];
     this.size = { width: 1, height: 1 };
     this.makeTargets();
@@ -105,6 +106,10 @@ export class Stage {
     }
     const group = { list, radius, levels: [], closed: description.closed };
     this.groups.push(group);
+    if (description.soft) {
+      this.addSoft(group, vertex.slice(), triangle, description.closed);
+      return;
+    }
     if (triangle.length) {
       group.levels.push(this.makePart(vertex, triangle, list.length, description.closed));
       for (const cells of large && triangle.length > 240 ? [10, 6, 4] : []) {
@@ -117,8 +122,33 @@ export class Stage {
     if (wires.length) group.wires = this.makeWires(vertex, wires, list.length);
   }
 
-  makePart(vertex, triangle, capacity, closed, lines = meshLines(vertex, triangle)) {
-    const part = new Part(smoothMesh(vertex, triangle), lines, vertex, capacity);
+  // A soft body's mesh is its own, and moves; vertices come in the order of the bodies.
+  addSoft(group, vertex, triangle, closed) {
+    const shape = smoothMesh(vertex, triangle);
+    const part = this.makePart(vertex, triangle, 1, closed, meshLines(vertex, triangle), shape);
+    group.levels.push(part);
+    this.soft.push({ body: group.list[0], vertex, shape, part });
+    this.soft.sort((a, b) => a.body - b.body);
+  }
+
+  moveSoft(a, b, at) {
+    let start = 0;
+    for (const { vertex, shape, part } of this.soft) {
+      for (let k = 0; k < vertex.length; k++) {
+        const x = a.soft[start + k];
+        vertex[k] = b && at > 0 ? x + at * (b.soft[start + k] - x) : x;
+      }
+      start += vertex.length;
+      moveShape(shape, vertex);
+      for (const geometry of [part.surface, part.feature, part.wire]) {
+        if (geometry) geometry.attributes.position.needsUpdate = true;
+      }
+      part.surface.attributes.normal.needsUpdate = true;
+    }
+  }
+
+  makePart(vertex, triangle, capacity, closed, lines = meshLines(vertex, triangle), shape = smoothMesh(vertex, triangle)) {
+    const part = new Part(shape, lines, vertex, capacity);
     addMesh(this.scene, THREE.Mesh, part.surface, closed ? this.materials.closed : this.materials.open);
     addMesh(this.shadowScene, THREE.Mesh, part.surface, this.materials.shadow);
     addMesh(this.pickScene, THREE.Mesh, part.surface, this.materials.pick);
@@ -164,6 +194,7 @@ export class Stage {
     this.pose ??= new Float32Array(length);
     if (!b || at <= 0) this.pose.set(a.pose);
     else for (let k = 0; k < length; k++) this.pose[k] = a.pose[k] + at * (b.pose[k] - a.pose[k]);
+    this.moveSoft(a, b, at);
     for (const ground of this.grounds) this.placeGround(ground);
   }
 

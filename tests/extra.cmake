@@ -37,9 +37,13 @@ if(NVCC AND NOT ABD_SANITIZE)
   add_test(NAME kernel_cuda COMMAND ${NVCC} -std=c++17 -I${PROJECT_SOURCE_DIR}/src -c
            ${CMAKE_CURRENT_LIST_DIR}/cuda/kernel_headers.cu -o ${PROJECT_BINARY_DIR}/kernel_headers.o)
 endif()
+# Forty turns of gears, a train of 28 and ten seconds of a thousand links: a quarter of an hour and more.
+if(TARGET test_joint_long AND NOT ABD_SANITIZE)
+  set_tests_properties(test_joint_long PROPERTIES TIMEOUT 7200)
+endif()
 # The command, end to end.
 if(TARGET abd AND NOT ABD_SANITIZE)
-  foreach(name usage run look view joint export trouble gallery newcomer cookbook)
+  foreach(name usage run look view joint export trouble gallery soft newcomer cookbook)
     add_test(NAME cli_${name} COMMAND ${CMAKE_CURRENT_LIST_DIR}/cli/${name}.sh $<TARGET_FILE:abd> ${PROJECT_SOURCE_DIR})
   endforeach()
 endif()

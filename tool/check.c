@@ -1,14 +1,15 @@
 /* `abd check`: names every problem of meshes and scenes and what to do about it. Problems keep a scene from running or
  * make it run otherwise than meant; remarks do not count. Tested by tests/cli/look.sh. */
 #include "args.h"
+#include "findings.h"
 #include "scene/mesh_file.h"
 #include "scene/scene.h"
+#include "scene/tet_mesh.h"
 #include "slow.h"
 #include "topology.h"
 #include "trouble.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,39 +20,11 @@ static const Command command = {
   "flipped ones, degenerate and repeated triangles, duplicate vertices, surfaces that cross themselves,\n"
   "bodies that cross each other at the start: which bodies, which triangles, where, and what to do;\n"
   "joints that cannot be: anchors apart, no axis, unknown bodies, limits that exclude the start, loops that\n"
-  "cannot close.",
+  "cannot close; of meshes of tetrahedra (.msh .vtk .mesh) slivers, inverted, flat, repeated and overlapping ones.",
   "Exit codes: 0 no problem; 1 problems found; 2 bad usage, or a file that cannot be read; 4 memory.",
 };
 
 enum { MOST_PAIRS = 20 };
-
-typedef struct Report {
-  const char *file;      /* what is checked */
-  bool quiet;
-  int problems;
-} Report;
-
-static void problem(Report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void problem(Report *report, const char *format, ...) {
-  va_list list;
-  va_start(list, format);
-  printf("%s: problem: ", report->file);
-  vprintf(format, list);
-  putchar('\n');
-  va_end(list);
-  report->problems++;
-}
-
-static void remark(const Report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void remark(const Report *report, const char *format, ...) {
-  if (report->quiet) return;
-  va_list list;
-  va_start(list, format);
-  printf("%s: ", report->file);
-  vprintf(format, list);
-  putchar('\n');
-  va_end(list);
-}
 
 static int fail(int code, const char *sentence) {
   fprintf(stderr, "abd check: %s\n", sentence);
@@ -70,8 +43,6 @@ static const char *place(const MeshShape *mesh, const AbdMeshView *view, uint32_
   snprintf(text, 96, "(%.6g, %.6g, %.6g)", x[0], x[1], x[2]);
   return text;
 }
-
-static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
 
 typedef struct MeshUse {
   const char *name;          /* prefix of messages, "mesh 'x': " or "" */
@@ -168,18 +139,22 @@ static int check_file_crossings(Report *report, const MeshUse *use, const MeshDa
   return EXIT_GOOD;
 }
 
+int check_skin(Report *report, const MeshData *data, bool open_is_wrong) {
+  MeshUse use = {.name = "", .surface_expected = open_is_wrong};
+  MeshShape shape = {data->vertex, data->vertex_count, data->triangle, data->triangle_count};
+  int code = check_mesh(report, &use, &shape);
+  return code == EXIT_GOOD ? check_file_crossings(report, &use, data) : code;
+}
+
 static int check_mesh_file(Report *report) {
   MeshData data;
   SceneError error;
   if (!mesh_load(report->file, &data, &error)) return fail(EXIT_BAD_INPUT, error.text);
-  MeshUse use = {.name = "", .surface_expected = true};
-  MeshShape shape = {data.vertex, data.vertex_count, data.triangle, data.triangle_count};
   if (data.dropped_count)
     problem(report, "degenerate: %zu triangle%s with a corner twice; left out", data.dropped_count, plural(data.dropped_count));
   if (data.welded_count)
     remark(report, "duplicate vertices: %zu merged with others at the same place, which joins the surface there", data.welded_count);
-  int code = check_mesh(report, &use, &shape);
-  if (code == EXIT_GOOD) code = check_file_crossings(report, &use, &data);
+  int code = check_skin(report, &data, true);
   mesh_data_free(&data);
   return code;
 }
@@ -333,13 +308,14 @@ int command_check(int argc, char **argv) {
   };
   int code = args_parse(&command, option, argc, argv, &path);
   if (code == ARGS_GO_ON && path.count == 0)
-    code = args_usage_error(&command, "expected scenes (.json) or meshes (.obj .stl .ply .off)");
+    code = args_usage_error(&command, "expected scenes (.json) or meshes (.obj .stl .ply .off .msh .vtk .mesh)");
   if (code == ARGS_GO_ON) {
     SceneOptions options = {.mesh_dir = mesh_dir, .set = set.text, .set_count = set.count};
     code = EXIT_GOOD;
     for (int k = 0; k < path.count; k++) {
       Report report = {.file = path.text[k], .quiet = quiet};
-      int one = mesh_extension_known(report.file) ? check_mesh_file(&report) : check_scene(&report, &options);
+      int one = mesh_extension_known(report.file) ? check_mesh_file(&report)
+                : tet_extension_known(report.file) ? check_tet_file(&report) : check_scene(&report, &options);
       if (one == EXIT_GOOD && report.problems) one = EXIT_FOUND;
       if (one == EXIT_GOOD && !quiet) printf("%s: no problem\n", report.file);
       if (one > code) code = one;

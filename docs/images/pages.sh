@@ -1,5 +1,6 @@
 #!/bin/bash
-# Makes the pictures of README.md, docs/tutorial.md and docs/cookbook.md, small, with ffmpeg; the page with a headless Chromium if there is one.
+# Makes the pictures of README.md, docs/tutorial.md and docs/cookbook.md, small, with ffmpeg; the viewer's with a headless Chromium
+# if there is one.
 # Takes minutes, most of them for the wrecking ball.
 #   docs/images/pages.sh ABD FOLDER
 set -euo pipefail

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Makes the pictures of docs/tutorial.md and docs/cookbook.md, small, with ffmpeg; the page with a headless Chromium if there is one.
-# Takes a minute or two.
+# Makes the pictures of README.md, docs/tutorial.md and docs/cookbook.md, small, with ffmpeg; the viewer's with a headless Chromium
+# if there is one.
+# Takes minutes, most of them for the wrecking ball.
 #   docs/images/pages.sh ABD FOLDER
 set -euo pipefail
 abd=$(realpath "$1") folder=$2 here=$(dirname "$(realpath "$0")")
@@ -48,3 +49,8 @@ recipe chain 60 20,12
 recipe wall 55 -30,18 --look-at 0.45,0.1,0.2,0.6
 recipe jack 200 30,15 --look-at 0,0,0.3,0.4
 recipe gripper 700 25,12 --look-at 0,0,0.35,0.28
+
+"$abd" scene wrecking-ball -o wrecking-ball.json
+"$abd" run wrecking-ball.json -o wrecking-ball.abd --steps 400 --every 2 --force --quiet
+"$abd" export wrecking-ball.abd -o wrecking-ball.mp4 --frames 60:400 --fps 14.3 --size 460x290 --view 300,16 --quiet
+few_colours wrecking-ball.mp4 "$here/wrecking-ball.gif" 56

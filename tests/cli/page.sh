@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2154,SC2034,SC2209
 # Read by the scripts beside it after expect.sh: obeys a page of the documentation as a reader would. A ```json block is saved
 # under the last name like `mill.json` in the text before it; of ```sh blocks every line that begins with abd is run, and must
 # exit with 0, or with N where a comment "exit code N" is beside it. What needs ffmpeg or the viewer says "skipped" where they
@@ -28,11 +28,12 @@ look() {
   wait $process
 }
 
-# obey LINE: one line of the page.
+# obey LINE: one line of the page; a comment begins with # or after two spaces.
 obey() {
   local line=$1 code=0 got=0 words
   [[ $line =~ 'exit code '([0-9]+) ]] && code=${BASH_REMATCH[1]}
-  read -ra words <<<"${line%%#*}"
+  line=${line%%#*}
+  read -ra words <<<"${line%%  *}"
   [ "${words[0]}" = abd ] || return 0
   commands=$((commands + 1))
   echo "== ${words[*]}"

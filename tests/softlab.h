@@ -19,7 +19,8 @@ static inline void soft_mesh_free(SoftMesh *s) {
 
 static inline uint32_t block_vertex(const int n[3], int i, int j, int k) { return (uint32_t)((i * (n[1] + 1) + j) * (n[2] + 1) + k); }
 
-/* A block about the origin of n[0] x n[1] x n[2] cells, each of six tets around its diagonal. */
+/* A block about the origin of nx x ny x nz cells, each of six tets around its diagonal, neighbours mirrored: with even numbers of
+ * cells the masses of the vertices are symmetric. */
 static inline SoftMesh soft_block(int nx, int ny, int nz, Vec3 size) {
   static const int order[6][3] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}, {2, 1, 0}, {1, 0, 2}};
   const int n[3] = {nx, ny, nz};
@@ -34,12 +35,17 @@ static inline SoftMesh soft_block(int nx, int ny, int nz, Vec3 size) {
                 vec3(size.x * ((double)i / nx - 0.5), size.y * ((double)j / ny - 0.5), size.z * ((double)k / nz - 0.5)));
   for (int c = 0; c < nx * ny * nz; c++)
     for (int o = 0; o < 6; o++) {
-      int at[3] = {c / (ny * nz), c / nz % ny, c % nz};
+      int at[3] = {c / (ny * nz), c / nz % ny, c % nz}, step[3], mirrored = o >= 3;
+      for (int d = 0; d < 3; d++) {
+        step[d] = at[d] % 2 ? -1 : 1;
+        mirrored ^= at[d] % 2;
+        at[d] += at[d] % 2;
+      }
       uint32_t *t = s.tet + 4 * s.tet_count++;
       t[0] = block_vertex(n, at[0], at[1], at[2]);
       for (int m = 0; m < 3; m++) {
-        at[order[o][m]]++;
-        t[o >= 3 && m > 0 ? 4 - m : m + 1] = block_vertex(n, at[0], at[1], at[2]);
+        at[order[o][m]] += step[order[o][m]];
+        t[mirrored && m > 0 ? 4 - m : m + 1] = block_vertex(n, at[0], at[1], at[2]);
       }
     }
   return s;

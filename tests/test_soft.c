@@ -32,7 +32,7 @@ typedef struct Place { const Step *step; const Soft *soft; int element; Affine *
 
 static void put_corners(const Place *p, const Vec3 *x) {
   SoftTerm term;
-  soft_term(p->step, p->soft, p->element, p->q, &term);
+  soft_term(p->step, p->soft, p->element, p->q, false, &term);
   for (int k = 0; k < term.count; k++) p->q[term.body[k]].n[0] = x[k];
 }
 
@@ -46,7 +46,7 @@ static void element_gradient(const void *context, const Vec3 *x, Vec3 *g) {
   const Place *p = context;
   SoftTerm term;
   put_corners(p, x);
-  soft_term(p->step, p->soft, p->element, p->q, &term);
+  soft_term(p->step, p->soft, p->element, p->q, false, &term);
   memcpy(g, term.gradient, (size_t)term.count * sizeof(Vec3));
 }
 
@@ -55,7 +55,7 @@ static void element_hessian(const void *context, const Vec3 *x, bool project, do
   SoftTerm term;
   (void)project;
   put_corners(p, x);
-  soft_term(p->step, p->soft, p->element, p->q, &term);
+  soft_term(p->step, p->soft, p->element, p->q, false, &term);
   memcpy(h, term.hessian, 9 * (size_t)(term.count * term.count) * sizeof(double));
 }
 
@@ -82,7 +82,7 @@ static void check_elements(Draw *d, AbdWorld *world, const char *name, double no
     SoftTerm term;
     Vec3 x[4];
     Place place = {&world->step, soft, e, world->step.q};
-    soft_term(&world->step, soft, e, world->step.q, &term);
+    soft_term(&world->step, soft, e, world->step.q, true, &term);
     for (int k = 0; k < term.count; k++) x[k] = world->step.q[term.body[k]].n[0];
     slope.element = &place;
     slope.node_count = term.count;

@@ -217,9 +217,9 @@ static void fill_automatic(Model *model) {
   if (def->contact.range <= 0) def->contact.range = automatic_range(model);
   if (def->solver.tolerance <= 0) {
     def->solver.tolerance = 0.1 * def->contact.range / def->dt;
-    bool fine = model->has_friction || model->joint_count + model->soft_count > 0; /* these pass on what one step leaves to the next */
-    if (fine && 0.1 * def->contact.friction_speed < def->solver.tolerance)
-      def->solver.tolerance = 0.1 * def->contact.friction_speed;
+    bool fine = model->has_friction || model->joint_count > 0; /* joints pass on what one step leaves to the next */
+    double limit = fine ? 0.1 * def->contact.friction_speed : model->soft_count > 0 ? def->contact.friction_speed : INFINITY; /* so do soft bodies */
+    if (limit < def->solver.tolerance) def->solver.tolerance = limit;
   }
   if (def->solver.threads <= 0) def->solver.threads = parallel_max_threads();
 }

@@ -143,7 +143,8 @@ static void place_trial(Step *s) {
 /* Tight contacts and large free motions share one step length: where the path of the free ones curves into a contact, only
  * short steps go down and nothing gets anywhere. Inertia added to the matrix shortens the free motions alone. */
 static void adapt_damping(Island *g, double length) {
-  if (length < 0.3) g->damping = most(8 * g->damping, 1);
+  if (length < 0.3) g->damping = most(8 * g->damping, 1), g->convex = CONVEX_ITERATIONS;
+  else if (g->convex > 0) g->convex--;
   if (length > 0.5) g->damping = g->damping > 0.2 ? g->damping / 8 : 0;
 }
 

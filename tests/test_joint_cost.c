@@ -49,7 +49,7 @@ static void test_chain_cost(void **state) {
   for (int k = 0; k < 2; k++) {
     Cost cost[3];
     for (int i = 0; i < most_links; i++) {
-      cost[i] = cost_of_chain(kind[k], links[i], i == 2 ? 4 : 20);
+      cost[i] = cost_of_chain(kind[k], links[i], i == 2 || most_links == 2 ? 4 : 20);
       double per_link = 1e6 * cost[i].step / links[i];
       printf("  %s, %5d links: start %.3f s, %.2f ms a step, %.1f iterations, %.2f us a link and iteration\n", abd_joint_kind_name(kind[k]), links[i],
              cost[i].start, 1e3 * cost[i].step, cost[i].iterations, per_link / cost[i].iterations);

@@ -201,8 +201,9 @@ static int check_start(Report *report, const AbdWorld *world) {
     const AbdCrossing *c = &crossing[k];
     char a[24], b[24];
     problem(report, "bodies '%s' (%u) and '%s' (%u) touch or cross at the start: %s and %s near (%.6g, %.6g, %.6g);"
-            " move one of them, or exclude the pair", trouble_body_name(world, c->body_a), c->body_a.id, trouble_body_name(world, c->body_b),
-            c->body_b.id, element_text(c->triangle_a, a), element_text(c->triangle_b, b), c->point[0], c->point[1], c->point[2]);
+            " move one of them, exclude the pair, or join it: joined bodies do not collide",
+            trouble_body_name(world, c->body_a), c->body_a.id, trouble_body_name(world, c->body_b), c->body_b.id,
+            element_text(c->triangle_a, a), element_text(c->triangle_b, b), c->point[0], c->point[1], c->point[2]);
   }
   if (count > MOST_PAIRS) remark(report, "and %zu more pairs that cross", count - MOST_PAIRS);
   report->problems += count > MOST_PAIRS ? (int)(count - MOST_PAIRS) : 0;

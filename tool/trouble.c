@@ -179,6 +179,6 @@ void trouble_at_start(Session *session) {
     if (k == 0) write_mesh(session, &place, "start", text);
   }
   if (count > MOST_PAIRS) progress_say(&session->progress, "  and %zu more pairs", count - MOST_PAIRS);
-  progress_say(&session->progress, "  move one of each pair away or exclude the pair; all of them: abd check %s",
-               session->source);
+  progress_say(&session->progress, "  move one of each pair away, exclude the pair or join it (joined bodies do not collide);"
+               " all of them: abd check %s", session->source);
 }

@@ -69,10 +69,14 @@ static Affine take_nodes(const AbdWorld *world, const Body *b, const double *nod
   return q;
 }
 
+/* Surfaces of soft bodies back where they are: contacts read from them. */
+static void put_back(const AbdWorld *world) {
+  if (world->started) soft_load(world->backend, world->state.q);
+}
+
 static size_t nodes_size(const AbdWorld *world, const Body *b) { return b->soft ? 3 * (size_t)world->model.soft[b->soft - 1].vertex_count : 12; }
 
-bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double *nodes_a, AbdBodyId b, const double *nodes_b,
-                             AbdCrossing *crossing) {
+static bool find_crossing(const AbdWorld *world, AbdBodyId a, const double *nodes_a, AbdBodyId b, const double *nodes_b, AbdCrossing *crossing) {
   const Body *x = world_body(world, a), *y = world_body(world, b);
   Affine qa, qb;
   Crossing c;
@@ -95,6 +99,13 @@ bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double *n
     vec3_to(crossing->point, c.point);
   }
   return true;
+}
+
+bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double *nodes_a, AbdBodyId b, const double *nodes_b,
+                             AbdCrossing *crossing) {
+  bool found = find_crossing(world, a, nodes_a, b, nodes_b, crossing);
+  put_back(world);
+  return found;
 }
 
 /* Where each body's numbers begin: 12 for a stiff body, 3 for each vertex of a soft one. NULL when memory is out. */
@@ -123,11 +134,12 @@ size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdC
   for (int k = 0; k < broad.pair_count; k++) {
     uint32_t a = (uint32_t)(broad.pair[k] >> 32), b = (uint32_t)broad.pair[k];
     AbdCrossing c;
-    if (!abd_world_find_crossing(world, (AbdBodyId){a + 1}, nodes + at[a], (AbdBodyId){b + 1}, nodes + at[b], &c)) continue;
+    if (!find_crossing(world, (AbdBodyId){a + 1}, nodes + at[a], (AbdBodyId){b + 1}, nodes + at[b], &c)) continue;
     if (count < capacity) crossing[count] = c;
     count++;
   }
 done:
+  put_back(world);
   mem_free(at);
   broad_destroy(&broad);
   return count;

@@ -80,14 +80,16 @@ bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], co
 void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   for (int i = 0; i < pair->friction_count; i++) {
     Vec3 u = friction_displacement(pair, &pair->friction[i], scene, qa, qb);
+    pair->friction[i].displacement = u;
     pair->friction[i].force = scale(friction_f1_over_y(norm(u), scene->friction_eps), u);
   }
 }
 
-void pair_friction_advance(Pair *pair, const ContactScene *scene, const Affine from[2], const Affine to[2], double length) {
+void pair_friction_advance(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double length) {
   for (int i = 0; i < pair->friction_count; i++) {
     FrictionPoint *f = &pair->friction[i];
-    Vec3 u = friction_displacement(pair, f, scene, &from[0], &from[1]), du = sub(friction_displacement(pair, f, scene, &to[0], &to[1]), u);
-    f->force = friction_force_after(u, f->force, du, length, scene->friction_eps);
+    Vec3 u = f->displacement;
+    f->displacement = friction_displacement(pair, f, scene, qa, qb);
+    f->force = friction_force_after(u, f->force, sub(f->displacement, u), length, scene->friction_eps);
   }
 }

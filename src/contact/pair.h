@@ -45,6 +45,7 @@ typedef struct FrictionPoint {
   Vec3 ya, yb, normal;
   Vec3 origin;                 /* x_a(ya) - x_b(yb) at the start of the step */
   Vec3 slip;                   /* carried over from earlier steps */
+  Vec3 displacement;           /* u at the accepted poses */
   Vec3 force;                  /* over the load, an unknown of Newton's method beside the slip: at the solution f1 u / |u| */
   double load;                 /* mu times normal force, in the units of the incremental potential */
   int va[3], vb[3];            /* where a side is soft: the vertices whose weighted sum the point is */
@@ -103,7 +104,7 @@ typedef struct ContactScene {
 } ContactScene;
 
 void pair_destroy(Pair *pair);
-/* Contacts and friction of a pair with a soft side, one spring after the other. */
+/* Contacts and friction of a pair with a soft side, one spring after the other; some are empty. */
 int pair_spring_count(const Pair *pair);
 void pair_spring(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, int index, Spring *spring);
 /* The vertices of a contact's primitives in the two meshes; those that a primitive has not repeat its first. */
@@ -134,9 +135,10 @@ void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const
 
 /* Friction: lagged points from the contacts, with slips from the anchors of this pair; tangential displacement of one. */
 bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], const Anchor *anchor, int anchor_count);
-/* Forces of the friction points: as their slips at given poses have them; after a step of `length` times Newton's. */
+/* Forces of the friction points: as their slips at given poses have them; after a step of `length` times Newton's to
+ * given poses. */
 void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
-void pair_friction_advance(Pair *pair, const ContactScene *scene, const Affine from[2], const Affine to[2], double length);
+void pair_friction_advance(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double length);
 Vec3 friction_displacement(const Pair *pair, const FrictionPoint *point, const ContactScene *scene, const Affine *qa, const Affine *qb);
 /* What is left of the slip after the step, in b's rest frame: at most friction_eps long. */
 Vec3 friction_slip_after(const Pair *pair, const FrictionPoint *point, const ContactScene *scene, const Affine *qa, const Affine *qb);

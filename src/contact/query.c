@@ -29,11 +29,15 @@ Box points_box(const Vec3 *x, int n) {
   return box;
 }
 
-/* A soft element with a vertex fixed to the other body has no stencils with it. */
-static bool fixed_to(const Mesh *mesh, const Element *e, int body) {
-  for (int k = 0; mesh_soft(mesh) && k < e->vertex_count; k++)
-    if (mesh->bound[e->vertex[k]] == body) return true;
-  return false;
+/* A soft vertex fixed to the other body, and the edges and triangles that have it, have no stencils with that body. */
+static bool vertex_fixed(const Mesh *mesh, int vertex, int body) { return mesh_soft(mesh) && mesh->bound[vertex] == body; }
+
+static bool edge_fixed(const Mesh *mesh, const Element *e, int k, int body) {
+  return vertex_fixed(mesh, e->vertex[k], body) || vertex_fixed(mesh, e->vertex[(k + 1) % 3], body);
+}
+
+static bool triangle_fixed(const Mesh *mesh, const Element *e, int body) {
+  return e->triangle >= 0 && (edge_fixed(mesh, e, 0, body) || vertex_fixed(mesh, e->vertex[2], body));
 }
 
 static void list_within(Query *query, const Posed *a, const Posed *b);
@@ -41,7 +45,7 @@ static void list_within(Query *query, const Posed *a, const Posed *b);
 /* The stencils of two elements within the radius become candidates. */
 static void list_elements(Query *query, const Posed *a, const Posed *b) {
   const Element *ea = a->element, *eb = b->element;
-  if (query->pair->soft && (fixed_to(query->a, ea, query->pair->b) || fixed_to(query->b, eb, query->pair->a))) return;
+  int to_a = query->pair->a, to_b = query->pair->b;
   if (query->pair->a == query->pair->b) {
     list_within(query, a, b);
     return;
@@ -49,25 +53,25 @@ static void list_elements(Query *query, const Posed *a, const Posed *b) {
   const Vec3 *x = a->x, *y = b->x;
   double bary[3], s, t;
   Vec3 diff;
-  if (eb->triangle >= 0)
+  if (eb->triangle >= 0 && !triangle_fixed(query->b, eb, to_a))
     for (int k = 0; k < ea->vertex_count; k++)
-      if (ea->owned_vertices >> k & 1) {
+      if ((ea->owned_vertices >> k & 1) && !vertex_fixed(query->a, ea->vertex[k], to_b)) {
         double d = closest_point_triangle(x[k], y[0], y[1], y[2], bary, &diff);
         Candidate c = {.kind = STENCIL_VERTEX_TRIANGLE, .prim_a = ea->vertex[k], .prim_b = eb->triangle};
         add_candidate(query->pair, d, c, diff, y, 3);
       }
-  if (ea->triangle >= 0)
+  if (ea->triangle >= 0 && !triangle_fixed(query->a, ea, to_b))
     for (int k = 0; k < eb->vertex_count; k++)
-      if (eb->owned_vertices >> k & 1) {
+      if ((eb->owned_vertices >> k & 1) && !vertex_fixed(query->b, eb->vertex[k], to_a)) {
         double d = closest_point_triangle(y[k], x[0], x[1], x[2], bary, &diff);
         Candidate c = {.kind = STENCIL_TRIANGLE_VERTEX, .prim_a = ea->triangle, .prim_b = eb->vertex[k]};
         add_candidate(query->pair, d, c, neg(diff), &y[k], 1);
       }
   for (int i = 0; i < 3; i++) {
-    if (!(ea->owned_edges >> i & 1)) continue;
+    if (!(ea->owned_edges >> i & 1) || edge_fixed(query->a, ea, i, to_b)) continue;
     Box box = box_inflate(points_box((Vec3[2]){x[i], x[(i + 1) % 3]}, 2), query->radius);
     for (int j = 0; j < 3; j++) {
-      if (!(eb->owned_edges >> j & 1)) continue;
+      if (!(eb->owned_edges >> j & 1) || edge_fixed(query->b, eb, j, to_a)) continue;
       Vec3 e[2] = {y[j], y[(j + 1) % 3]};
       if (!box_overlap(box, points_box(e, 2))) continue;
       double d = closest_edge_edge(x[i], x[(i + 1) % 3], e[0], e[1], &s, &t, &diff);
@@ -237,7 +241,7 @@ static void plane_query(Pair *pair, const Mesh *a, int ia, Vec3 n, double offset
   for (int i = 0; i < na->element_count; i++) {
     const Element *ea = &a->element[na->first + i];
     for (int k = 0; k < ea->vertex_count; k++) {
-      if (!(ea->owned_vertices >> k & 1)) continue;
+      if (!(ea->owned_vertices >> k & 1) || vertex_fixed(a, ea->vertex[k], pair->b)) continue;
       Vec3 x = affine_point(t, a->vertex[ea->vertex[k]]);
       double d = dot(n, x) - offset;
       Vec3 diff = scale(d > 0 ? d : 0, n), foot = sub(x, diff);

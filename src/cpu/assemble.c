@@ -240,9 +240,7 @@ static bool solve(Cpu *cpu, Step *step) {
   return true;
 }
 
-bool cpu_direction(Backend *base, Step *step) {
-  Cpu *cpu = (Cpu *)base;
-  cpu->step = step;
+static bool direction_once(Cpu *cpu, Step *step) {
   double t0 = clock_now();
   bool ok = assemble(cpu, step);
   double t1 = clock_now();
@@ -250,4 +248,12 @@ bool cpu_direction(Backend *base, Step *step) {
   step->report->seconds[ABD_STAGE_ASSEMBLY] += t1 - t0;
   step->report->seconds[ABD_STAGE_SOLVE] += clock_now() - t1;
   return ok;
+}
+
+/* First with the elements as they are; a matrix that is not positive definite is made anew. */
+bool cpu_direction(Backend *base, Step *step) {
+  Cpu *cpu = (Cpu *)base;
+  cpu->step = step;
+  if (!direction_once(cpu, step)) return false;
+  return !base->raised || !soft_make_convex(step) || direction_once(cpu, step);
 }

@@ -124,8 +124,7 @@ static void cpu_accept(Backend *base, Step *step, int island) {
     Pair *p = &cpu->pair[cpu->todo[k]];
     if (pair_island(step, p) != island) continue;
     p->energy = p->energy_trial;
-    if (p->soft) pair_friction_start(p, &cpu->scene, &step->trial[p->a], &step->trial[p->b]); /* the surfaces are at the trial */
-    else pair_friction_advance(p, &cpu->scene, (Affine[2]){step->q[p->a], step->q[p->b]}, (Affine[2]){step->trial[p->a], step->trial[p->b]}, length);
+    pair_friction_advance(p, &cpu->scene, &step->trial[p->a], &step->trial[p->b], length);
   }
 }
 
@@ -187,6 +186,7 @@ static bool cpu_reach(Backend *base, Step *step) {
   int before = cpu->pair_count;
   if (!broad_find(&cpu->broad, m) || !pairs_sync(cpu)) return false;
   if (cpu->pair_count > before) {
+    soft_load(cpu, step->q); /* a trial may have left the surfaces elsewhere */
     for (int k = 0; k < cpu->pair_count; k++)
       if (!cpu->pair[k].listed && !pair_join(cpu, step, &cpu->pair[k])) return false;
     islands_build(cpu, step, true);

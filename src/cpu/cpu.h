@@ -48,6 +48,8 @@ double soft_total(const Cpu *cpu, const Step *step, const Soft *soft, const Affi
 /* What elements and contacts with a soft side couple; their gradients and blocks. */
 bool soft_couple(Cpu *cpu);
 bool soft_add(Cpu *cpu);
+/* Islands with soft bodies go on with positive semidefinite elements; false when all do already. */
+bool soft_make_convex(Step *step);
 bool soft_couple_pair(Cpu *cpu, const Pair *pair);
 void soft_add_pair(Cpu *cpu, const Pair *pair);
 /* close.c */

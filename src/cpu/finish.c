@@ -31,7 +31,7 @@ static bool check_finite(Cpu *cpu, const State *after) {
     for (int k = 0; k < 4; k++) {
       if (vec3_finite(after->q[body].n[k]) && vec3_finite(after->rate[body].n[k])) continue;
       cpu->base.numeric = true;
-      cpu->base.blame.id = (uint32_t)body + 1;
+      cpu->base.blame.id = (uint32_t)model_whole(cpu->model, body) + 1;
       return false;
     }
   }

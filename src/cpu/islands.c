@@ -52,6 +52,7 @@ static void merge_island(Island *to, const Island *from) {
   to->searching |= from->searching;
   to->touching |= from->touching;
   to->damping = most(to->damping, from->damping);
+  if (from->convex > to->convex) to->convex = from->convex;
   to->impact = most(to->impact, from->impact);
   if (from->lags < to->lags) to->lags = from->lags;
   if (from->iterations > to->iterations) to->iterations = from->iterations;

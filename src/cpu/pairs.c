@@ -183,6 +183,7 @@ static double pair_load(const Pair *p) {
 bool cpu_renew_friction(Backend *base, Step *step, int island, bool *changed) {
   Cpu *cpu = (Cpu *)base;
   double largest = 0, total = 0;
+  soft_load(cpu, step->q); /* trials of other islands may have moved the surfaces */
   for (int k = 0; k < cpu->pair_count; k++) {
     Pair *p = &cpu->pair[k];
     if (p->mu <= 0 || pair_island(step, p) != island) continue;

@@ -54,7 +54,7 @@ Island *soft_island(const Step *step, const Soft *s) {
 
 enum { CHUNK = 512 };
 
-typedef struct Work { const Step *step; const Soft *soft; int first; const Affine *q; double *energy; SoftTerm *term; } Work;
+typedef struct Work { const Step *step; const Soft *soft; int first; const Affine *q; double *energy; SoftTerm *term; bool project; } Work;
 
 static void energy_task(void *context, int k) {
   Work *w = context;
@@ -63,7 +63,7 @@ static void energy_task(void *context, int k) {
 
 static void term_task(void *context, int k) {
   Work *w = context;
-  soft_term(w->step, w->soft, w->first + k, w->q, &w->term[k]);
+  soft_term(w->step, w->soft, w->first + k, w->q, w->project, &w->term[k]);
 }
 
 /* Sum in the order of the elements, in chunks: the same for any number of threads. */
@@ -72,7 +72,7 @@ double soft_total(const Cpu *cpu, const Step *step, const Soft *s, const Affine 
   int count = soft_element_count(s);
   for (int first = 0; first < count; first += CHUNK) {
     int n = count - first < CHUNK ? count - first : CHUNK;
-    Work w = {step, s, first, q, energy, NULL};
+    Work w = {step, s, first, q, energy, NULL, false};
     parallel_for(cpu->threads, n, 64, energy_task, &w);
     for (int k = 0; k < n; k++) sum += energy[k];
   }
@@ -134,13 +134,24 @@ bool soft_add(Cpu *cpu) {
     int count = active(cpu->step, s) ? soft_element_count(s) : 0;
     for (int first = 0; first < count; first += CHUNK) {
       int n = count - first < CHUNK ? count - first : CHUNK;
-      Work w = {cpu->step, s, first, cpu->step->q, NULL, term};
+      Work w = {cpu->step, s, first, cpu->step->q, NULL, term, soft_island(cpu->step, s)->convex > 0};
       parallel_for(cpu->threads, n, 16, term_task, &w);
       for (int i = 0; i < n; i++) add_term(cpu, &term[i]);
     }
   }
   mem_free(term);
   return true;
+}
+
+bool soft_make_convex(Step *step) {
+  bool any = false;
+  for (int k = 0; k < step->model->soft_count; k++) {
+    Island *g = soft_island(step, &step->model->soft[k]);
+    if (!g || g->progress != ISLAND_ACTIVE || g->convex > 0) continue;
+    g->convex = CONVEX_ITERATIONS;
+    any = true;
+  }
+  return any;
 }
 
 /* ---- contacts with a soft side ---- */

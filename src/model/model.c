@@ -107,7 +107,7 @@ Vec3 freedom_spin(const Body *body, Mat3 a, Vec3 angular_momentum) {
   return w;
 }
 
-static AbdStatus check_vector(const double *v, int n, const char *body, const char *what, AbdError *error) {
+AbdStatus model_check_vector(const double *v, int n, const char *body, const char *what, AbdError *error) {
   for (int i = 0; i < n; i++)
     if (!(fabs(v[i]) < 1e30)) /* beyond it products overflow */
       return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": %s[%d] is %g, expected a finite number below 1e30", body, what, i, v[i]);
@@ -127,7 +127,7 @@ static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const cha
   struct { const double *v; int n; const char *what; } part[] = {{def->position, 3, "position"}, {def->rotation, 4, "rotation"},
     {def->velocity, 3, "velocity"}, {def->angular_velocity, 3, "angular velocity"}, {def->force, 3, "force"}, {def->torque, 3, "torque"}};
   for (int i = 0; i < ARRAY_COUNT(part); i++)
-    if (check_vector(part[i].v, part[i].n, name, part[i].what, error)) return ABD_ERROR_ARGUMENT;
+    if (model_check_vector(part[i].v, part[i].n, name, part[i].what, error)) return ABD_ERROR_ARGUMENT;
   if (model_check_rotation(name, def->rotation, error)) return ABD_ERROR_ARGUMENT;
   if (!(def->density > 0) || !isfinite(def->density))
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": density is %g, expected a number > 0", name, def->density);
@@ -218,8 +218,8 @@ static void fill_automatic(Model *model) {
   if (def->solver.tolerance <= 0) {
     def->solver.tolerance = 0.1 * def->contact.range / def->dt;
     bool fine = model->has_friction || model->joint_count > 0; /* joints pass on what one step leaves to the next */
-    if (fine && 0.1 * def->contact.friction_speed < def->solver.tolerance)
-      def->solver.tolerance = 0.1 * def->contact.friction_speed;
+    double limit = fine ? 0.1 * def->contact.friction_speed : model->soft_count > 0 ? def->contact.friction_speed : INFINITY; /* so do soft bodies */
+    if (limit < def->solver.tolerance) def->solver.tolerance = limit;
   }
   if (def->solver.threads <= 0) def->solver.threads = parallel_max_threads();
 }
@@ -259,7 +259,7 @@ AbdStatus model_start(Model *model, AbdError *error) {
       b->slot = model->moving_count;
       model->moving[model->moving_count++] = i;
     }
-    if (b->motion == ABD_MOTION_DYNAMIC && b->mass > model->mass_max) model->mass_max = b->mass;
+    if ((b->motion == ABD_MOTION_DYNAMIC || b->soft) && b->mass > model->mass_max) model->mass_max = b->mass;
   }
   if (model->rule_count > 1) qsort(model->rule, (size_t)model->rule_count, sizeof(PairRule), compare_rules);
   model->has_friction = model->def.contact.friction_iterations > 0 && any_friction(model);

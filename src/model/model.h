@@ -107,6 +107,9 @@ void model_destroy(Model *model);
 Affine model_pose_of(Vec3 position, const double rotation[4]); /* without a mesh: origin and axes of the world's */
 Affine model_pose(const Mesh *mesh, Vec3 position, const double rotation[4]);
 AbdStatus model_check_rotation(const char *body, const double rotation[4], AbdError *error);
+AbdStatus model_check_vector(const double *v, int n, const char *body, const char *what, AbdError *error);
+/* The body as the caller knows it: of a soft vertex its soft body. */
+int model_whole(const Model *model, int body);
 /* P d, with P the projector of the body's freedom. */
 Affine freedom_project(const Body *body, Affine d);
 /* The part of an angular velocity that the held rotations leave. */

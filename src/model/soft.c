@@ -24,6 +24,14 @@ static AbdStatus check_indices(const char *name, const uint32_t *index, size_t c
   return ABD_OK;
 }
 
+static AbdStatus check_place(const AbdSoftDef *d, const char *name, AbdError *error) {
+  struct { const double *v; int n; const char *what; } part[] = {{d->position, 3, "position"}, {d->rotation, 4, "rotation"},
+    {d->velocity, 3, "velocity"}, {d->angular_velocity, 3, "angular velocity"}};
+  for (int i = 0; i < ARRAY_COUNT(part); i++)
+    if (model_check_vector(part[i].v, part[i].n, name, part[i].what, error)) return error->status;
+  return model_check_rotation(name, d->rotation, error);
+}
+
 static AbdStatus check_def(const AbdSoftDef *d, const char *name, AbdError *error) {
   const struct { const char *what; double value; } positive[] = {{"density", d->density}, {"young", d->young}};
   for (int i = 0; i < ARRAY_COUNT(positive); i++)
@@ -45,7 +53,7 @@ static AbdStatus check_def(const AbdSoftDef *d, const char *name, AbdError *erro
       return fault(error, ABD_ERROR_MESH, "soft body \"%s\": coordinate %zu of vertex %zu is %g, expected a finite number below 1e30", name, i % 3, i / 3, d->vertex[i]);
   if (check_indices(name, d->tet, d->tet_count, 4, d->vertex_count, error) || check_indices(name, d->triangle, d->triangle_count, 3, d->vertex_count, error))
     return error->status;
-  return model_check_rotation(name, d->rotation, error);
+  return check_place(d, name, error);
 }
 
 static bool allocate(Soft *s, const AbdSoftDef *d) {
@@ -267,6 +275,10 @@ AbdStatus model_attach(Model *m, int soft, size_t vertex, int body, AbdError *er
   if (!moves) return ABD_OK;
   m->attachment[m->attachment_count++] = (Attachment){soft, (int)vertex, body};
   return ABD_OK;
+}
+
+int model_whole(const Model *m, int body) {
+  return body >= 0 && m->body[body].vertex_of ? m->soft[m->body[body].vertex_of - 1].body : body;
 }
 
 static Vec3 center_of(const Soft *s) {

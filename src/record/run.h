@@ -12,7 +12,7 @@
 
 #include <abd/abd.h>
 
-#define RUN_FORMAT_VERSION 1
+#define RUN_FORMAT_VERSION 2
 
 typedef struct Run Run;
 

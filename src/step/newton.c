@@ -143,7 +143,8 @@ static void place_trial(Step *s) {
 /* Tight contacts and large free motions share one step length: where the path of the free ones curves into a contact, only
  * short steps go down and nothing gets anywhere. Inertia added to the matrix shortens the free motions alone. */
 static void adapt_damping(Island *g, double length) {
-  if (length < 0.3) g->damping = most(8 * g->damping, 1);
+  if (length < 0.3) g->damping = most(8 * g->damping, 1), g->convex = CONVEX_ITERATIONS;
+  else if (g->convex > 0) g->convex--;
   if (length > 0.5) g->damping = g->damping > 0.2 ? g->damping / 8 : 0;
 }
 
@@ -338,8 +339,8 @@ static bool iterate(Step *s, Backend *backend) {
 }
 
 /* The body that moved most in the last Newton step, and the one that holds it up; or else the pair that cut the step. */
-static void blame(const Island *g, AbdBodyId culprit[2]) {
-  int a = g->residual_body, b = -1;
+static void blame(const Model *m, const Island *g, AbdBodyId culprit[2]) {
+  int a = model_whole(m, g->residual_body), b = -1;
   if (g->limit[0] >= 0 && a != g->limit[0] && a != g->limit[1]) a = g->limit[0];
   if (g->limit[0] >= 0) b = a == g->limit[0] ? g->limit[1] : g->limit[0];
   culprit[0].id = (uint32_t)(a + 1);
@@ -358,7 +359,7 @@ static void report_islands(Step *s) {
     AbdOutcome outcome = g->progress == ISLAND_DONE ? ABD_CONVERGED : g->progress == ISLAND_STUCK ? g->outcome : ABD_STOPPED_AT_MAX_ITERATIONS;
     if (outcome == ABD_CONVERGED || r->outcome != ABD_CONVERGED) continue;
     r->outcome = outcome;
-    blame(g, r->culprit);
+    blame(s->model, g, r->culprit);
   }
 }
 
@@ -398,7 +399,7 @@ static bool targets_finite(const Step *s, Backend *backend) {
       double far = norm_sq(s->target[i].n[k]);
       if (far < 1e200) continue;
       backend->numeric = true;
-      backend->blame.id = (uint32_t)i + 1;
+      backend->blame.id = (uint32_t)model_whole(s->model, i) + 1;
       return false;
     }
   return true;

@@ -31,18 +31,18 @@ double soft_energy(const Step *step, const Soft *s, int element, const Affine *q
   }
 }
 
-void soft_term(const Step *step, const Soft *s, int element, const Affine *q, SoftTerm *out) {
+void soft_term(const Step *step, const Soft *s, int element, const Affine *q, bool project, SoftTerm *out) {
   Vec3 x[4];
   double mu = lame_mu(s->def.young, s->def.poisson), lambda = lame_lambda(s->def.young, s->def.poisson);
   switch (corners(s, element, q, &out->count, out->body, x)) {
     case KIND_TET:
       tet_gradient((int)s->def.model, mu, lambda, &s->tet[element].rest, x, out->gradient);
-      tet_hessian((int)s->def.model, mu, lambda, &s->tet[element].rest, x, true, out->hessian);
+      tet_hessian((int)s->def.model, mu, lambda, &s->tet[element].rest, x, project, out->hessian);
       break;
     case KIND_TRIANGLE: {
       const MembraneRest *rest = &s->shell[element - s->tet_count].rest;
       membrane_gradient(mu, lambda, rest, x, out->gradient);
-      membrane_hessian(mu, lambda, rest, x, true, out->hessian);
+      membrane_hessian(mu, lambda, rest, x, project, out->hessian);
       break;
     }
     default: {

@@ -9,12 +9,13 @@
 typedef struct SoftTerm {
   int count, body[4];
   Vec3 gradient[4];
-  double hessian[144]; /* column-major, 3 count x 3 count, positive semidefinite */
+  double hessian[144]; /* column-major, 3 count x 3 count */
 } SoftTerm;
 
 int soft_element_count(const Soft *soft);
 double soft_energy(const Step *step, const Soft *soft, int element, const Affine *q);
-void soft_term(const Step *step, const Soft *soft, int element, const Affine *q, SoftTerm *term);
+/* project: the Hessian made positive semidefinite; those of hinges always are. */
+void soft_term(const Step *step, const Soft *soft, int element, const Affine *q, bool project, SoftTerm *term);
 /* The largest step along direction that inverts no tet whose material forbids it. */
 double soft_bound(const Step *step, const Soft *soft, int element);
 /* A vertex that moves, -1 if none does: its island is the soft body's. */

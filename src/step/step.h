@@ -12,6 +12,11 @@
 
 typedef enum Progress { ISLAND_ACTIVE = 0, ISLAND_DONE, ISLAND_STUCK } Progress;
 
+/* Elements in compression have directions of negative stiffness that bending, inertia and tension elsewhere outweigh as a rule.
+ * Leaving them out makes Newton's steps short and many, so it is done only where the matrix is not positive definite or steps had
+ * to be short, and for some iterations then. */
+enum { CONVEX_ITERATIONS = 5 };
+
 typedef struct Island {
   Progress progress;
   AbdOutcome outcome;
@@ -27,6 +32,7 @@ typedef struct Island {
   bool joined;           /* came about by merging since the flag was cleared */
   double min_gap, gap_before; /* [m] smallest gap now, and since it last grew or was halved */
   double damping;        /* inertias added to the matrix after steps that had to be short */
+  int convex;            /* for so many iterations elements of soft bodies are made positive semidefinite */
   double impact;         /* [J as dt^2 energy] the strongest about to happen in it */
   double fraction;       /* of Newton's step, which is then retracted to the direction */
   double length;         /* of the direction, less than 1 only where a path could not be cleared otherwise */

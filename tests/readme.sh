@@ -24,10 +24,20 @@ done < <(sed -nE 's/^(build\/abd [a-z]+( [^ ]+)*)   +.*/\1/p' "$source/README.md
 [ -s first.png ] || { echo "no picture"; exit 1; }
 
 echo "== meshes dropped on a ground"
-printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n' >gear.obj
-printf 'v 0 0 3\nv 2 0 3\nv 0 2 3\nv 0 0 5\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n' >bunny.obj
-build/abd run bunny.obj gear.obj -o mine.abd --steps 100 --strict --quiet
+cp "$source"/docs/tutorial/*.stl .
+read -ra drop <<<"$(sed -nE 's/.*`(build\/abd run [^`]+\.stl [^`]*)`.*/\1/p' "$source/README.md")"
+[ "${#drop[@]}" -gt 4 ] || { echo "no meshes are dropped in the README"; exit 1; }
+"${drop[@]}" --steps 100 --strict --quiet
 build/abd verify mine.abd
+
+echo "== a mechanism: the README's joint and drive between the tutorial's parts"
+printf '{ "version": 1, "steps": 50, "bodies": [\n' >turning.json
+printf '  { "name": "%s", "mesh": "%s.stl", "scale": 0.001, "motion": "%s" }%s\n' bracket bracket static , wheel wheel dynamic '],' >>turning.json
+awk '/^```json$/ { n++; next } /^```$/ { if (n == 2) exit } n == 2' "$source/README.md" >>turning.json
+echo '}' >>turning.json
+build/abd run turning.json --strict --quiet
+rate=$(sqlite3 turning.abd 'SELECT rate FROM joint ORDER BY step DESC LIMIT 1')
+awk -v rate="$rate" 'BEGIN { exit !(rate > 6.2 && rate < 6.4) }' || { echo "the wheel turns at $rate, expected 6.28"; exit 1; }
 
 echo "== docs/scene.md"
 first_json "$source/docs/scene.md" >second.json

@@ -18,7 +18,9 @@ typedef struct Slope {
   int same, compared;
 } Slope;
 
-static inline double *slope_unknown(Vec3 *x, int i) { return i % 3 == 0 ? &x[i / 3].x : i % 3 == 1 ? &x[i / 3].y : &x[i / 3].z; }
+static inline double *slope_unknown(Vec3 *x, int i) {
+  return i % 3 == 0 ? &x[i / 3].x : i % 3 == 1 ? &x[i / 3].y : &x[i / 3].z;
+}
 
 static inline void slope_move(const Slope *s, const Vec3 *x, int unknown, double by, Vec3 *out) {
   for (int i = 0; i < s->node_count; i++) out[i] = x[i];
@@ -36,7 +38,8 @@ static inline void slope_check_gradient(Slope *s, const Vec3 *x, double step, do
     double numeric = (s->energy(s->element, up) - s->energy(s->element, down)) / (2 * step), exact = *slope_unknown(g, i);
     s->same += numeric == exact && exact != 0;
     s->compared++;
-    if (!(fabs(numeric - exact) <= tolerance * size)) fail_msg("%s: gradient %d is %.15g, by differences %.15g", s->name, i, exact, numeric);
+    if (!(fabs(numeric - exact) <= tolerance * size))
+      fail_msg("%s: gradient %d is %.15g, by differences %.15g", s->name, i, exact, numeric);
   }
 }
 
@@ -55,14 +58,16 @@ static inline void slope_check_hessian(Slope *s, const Vec3 *x, double step, dou
       double numeric = (*slope_unknown(g1, r) - *slope_unknown(g0, r)) / (2 * step), exact = h[n * c + r];
       s->same += numeric == exact && exact != 0;
       s->compared++;
-      if (!(fabs(numeric - exact) <= tolerance * size)) fail_msg("%s: Hessian (%d, %d) is %.15g, by differences %.15g", s->name, r, c, exact, numeric);
+      if (!(fabs(numeric - exact) <= tolerance * size))
+        fail_msg("%s: Hessian (%d, %d) is %.15g, by differences %.15g", s->name, r, c, exact, numeric);
       if (!(fabs(exact - h[n * r + c]) <= 1e-12 * size)) fail_msg("%s: Hessian not symmetric at (%d, %d)", s->name, r, c);
     }
   }
 }
 
 static inline void slope_check_differs(const Slope *s) {
-  if (!(s->compared > 100 && s->same * 10 < s->compared)) fail_msg("%s: %d of %d entries agree to the last bit", s->name, s->same, s->compared);
+  if (!(s->compared > 100 && s->same * 10 < s->compared))
+    fail_msg("%s: %d of %d entries agree to the last bit", s->name, s->same, s->compared);
 }
 
 #endif

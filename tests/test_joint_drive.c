@@ -212,7 +212,7 @@ static void slam_angle(double dt, double lo, double hi, bool chained) {
     elbow = lab_joint(&lab, &def);
   }
   double nearest = INFINITY;
-  for (int i = 0, count = (int)lab_seconds(200, 40); i < count; i++) {
+  for (int i = 0, count = (int)lab_seconds(200, 120); i < count; i++) {
     lab_step(&lab);
     double at = lab_read(&lab, shaft).position;
     expect_inside(i, at, lo, hi);
@@ -247,7 +247,7 @@ static void slam_travel(AbdJointKind kind, bool two_bodies) {
   def.limit[1] = hi;
   AbdJointId rail = lab_joint(&lab, &def);
   double nearest = INFINITY;
-  for (int i = 0, count = (int)lab_seconds(200, 40); i < count; i++) {
+  for (int i = 0, count = (int)lab_seconds(200, 120); i < count; i++) {
     lab_step(&lab);
     double at = lab_read(&lab, rail).position;
     expect_inside(i, at, lo, hi);
@@ -280,7 +280,7 @@ static void test_rope(void **state) {
     def.length = length;
     AbdJointId rope = lab_joint(&lab, &def);
     double farthest = 0;
-    for (int i = 0, count = (int)lab_seconds(300, 40); i < count; i++) {
+    for (int i = 0, count = (int)lab_seconds(300, 120); i < count; i++) {
       lab_step(&lab);
       double at = lab_read(&lab, rope).position;
       expect_inside(i, at, 0, length);

@@ -16,7 +16,9 @@ static const char *const material_name[MATERIAL_COUNT] = {"neo-Hookean", "stable
 static const double mu = 2.0, lambda = 3.0;
 
 /* A map is three nodes: its columns. */
-static double map_energy(const void *material, const Vec3 *x) { return material_energy(*(const int *)material, mu, lambda, mat3(x[0], x[1], x[2])); }
+static double map_energy(const void *material, const Vec3 *x) {
+  return material_energy(*(const int *)material, mu, lambda, mat3(x[0], x[1], x[2]));
+}
 static void map_gradient(const void *material, const Vec3 *x, Vec3 *g) {
   Mat3 p = material_gradient(*(const int *)material, mu, lambda, mat3(x[0], x[1], x[2]));
   for (int k = 0; k < 3; k++) g[k] = p.c[k];
@@ -75,12 +77,14 @@ static void test_projection(void **state) {
       material_hessian(material, mu, lambda, f, true, projected);
       for (int k = 0; k < 81; k++) gap = fmax(gap, fabs(exact[k] - projected[k])), copy[k] = projected[k];
       double smallest = least_eigenvalue(9, copy, &largest);
-      if (!(smallest > -1e-12 * largest)) fail_msg("%s projected: eigenvalue %g of %g", material_name[material], smallest, largest);
+      if (!(smallest > -1e-12 * largest))
+        fail_msg("%s projected: eigenvalue %g of %g", material_name[material], smallest, largest);
       smallest = least_eigenvalue(9, exact, &largest);
       if (smallest < -1e-6 * largest) { indefinite++; assert_true(gap > 1e-7 * largest); }
       if (smallest > 1e-6 * largest) { definite++; assert_true(gap < 1e-12 * largest); }
     }
-    if (indefinite < 50 || definite < 20) fail_msg("%s: %d indefinite, %d definite samples", material_name[material], indefinite, definite);
+    if (indefinite < 50 || definite < 20)
+      fail_msg("%s: %d indefinite, %d definite samples", material_name[material], indefinite, definite);
   }
 }
 
@@ -89,14 +93,19 @@ static void test_rest_and_rotation(void **state) {
   Draw d = {23};
   for (int i = 0; i < 200; i++)
     for (int material = 0; material < MATERIAL_COUNT; material++) {
-      Mat3 r = draw_rotation(&d), p = material_gradient(material, mu, lambda, r), f = draw_map(&d, i % 3), rf = mat3_mul(r, f);
+      Mat3 r = draw_rotation(&d), p = material_gradient(material, mu, lambda, r), f = draw_map(&d, i % 3),
+           rf = mat3_mul(r, f);
       double rest = material_energy(material, mu, lambda, r), w = material_energy(material, mu, lambda, f);
       double turned = material_energy(material, mu, lambda, rf);
-      Mat3 stress = mat3_mul(r, material_gradient(material, mu, lambda, f)), other = material_gradient(material, mu, lambda, rf);
+      Mat3 stress = mat3_mul(r, material_gradient(material, mu, lambda, f)),
+           other = material_gradient(material, mu, lambda, rf);
       Mat3 gap = mat3_sub(stress, other);
-      if (!(fabs(rest) < 1e-15 && mat3_dot(p, p) < 1e-26)) fail_msg("%s at rest: energy %g, stress %g", material_name[material], rest, sqrt(mat3_dot(p, p)));
-      if (!(fabs(w - turned) < 1e-12 * (1e-3 + w))) fail_msg("%s turned: energy %.17g, before %.17g", material_name[material], turned, w);
-      if (!(mat3_dot(gap, gap) < 1e-23 * (1 + mat3_dot(other, other)))) fail_msg("%s: stress does not turn along", material_name[material]);
+      if (!(fabs(rest) < 1e-15 && mat3_dot(p, p) < 1e-26))
+        fail_msg("%s at rest: energy %g, stress %g", material_name[material], rest, sqrt(mat3_dot(p, p)));
+      if (!(fabs(w - turned) < 1e-12 * (1e-3 + w)))
+        fail_msg("%s turned: energy %.17g, before %.17g", material_name[material], turned, w);
+      if (!(mat3_dot(gap, gap) < 1e-23 * (1 + mat3_dot(other, other))))
+        fail_msg("%s: stress does not turn along", material_name[material]);
     }
 }
 
@@ -111,7 +120,8 @@ static void test_small_strain(void **state) {
       e = mat3_scale(0.5, mat3_add(e, mat3_transpose(e)));
       double linear = mu * mat3_dot(e, e) + 0.5 * lambda * mat3_trace(e) * mat3_trace(e);
       double w = material_energy(material, mu, lambda, mat3_add(mat3_identity(), e));
-      if (!(fabs(w - linear) < 20 * size * linear)) fail_msg("%s: energy %.10g, linear elasticity %.10g", material_name[material], w, linear);
+      if (!(fabs(w - linear) < 20 * size * linear))
+        fail_msg("%s: energy %.10g, linear elasticity %.10g", material_name[material], w, linear);
     }
 }
 
@@ -130,7 +140,8 @@ static void test_moduli(void **state) {
 static void test_inversion(void **state) {
   (void)state;
   double h[81];
-  Mat3 flat = mat3(vec3(1, 0, 0), vec3(0, 1, 0), vec3(0, 0, 0)), inside = mat3(vec3(1, 0, 0), vec3(0, 1, 0), vec3(0, 0, -1));
+  Mat3 flat = mat3(vec3(1, 0, 0), vec3(0, 1, 0), vec3(0, 0, 0)),
+       inside = mat3(vec3(1, 0, 0), vec3(0, 1, 0), vec3(0, 0, -1));
   assert_true(isinf(material_energy(MATERIAL_NEO_HOOKEAN, mu, lambda, flat)));
   assert_true(isinf(material_energy(MATERIAL_NEO_HOOKEAN, mu, lambda, inside)));
   for (int material = 1; material < MATERIAL_COUNT; material++) {
@@ -148,13 +159,16 @@ static void test_inversion(void **state) {
     Mat3 f = mat3(vec3(1, 0, 0), vec3(0, 1, 0), vec3(0, 0, z)), up = f;
     up.c[2].z *= 1 + 1e-6;
     double slope = material_gradient(MATERIAL_NEO_HOOKEAN, mu, lambda, f).c[2].z;
-    double rise = material_energy(MATERIAL_NEO_HOOKEAN, mu, lambda, up) - material_energy(MATERIAL_NEO_HOOKEAN, mu, lambda, f);
-    if (!(fabs(rise / (slope * 1e-6 * z) - 1) < 1e-4)) fail_msg("height %g: rise %g, slope gives %g", z, rise, slope * 1e-6 * z);
+    double rise =
+        material_energy(MATERIAL_NEO_HOOKEAN, mu, lambda, up) - material_energy(MATERIAL_NEO_HOOKEAN, mu, lambda, f);
+    if (!(fabs(rise / (slope * 1e-6 * z) - 1) < 1e-4))
+      fail_msg("height %g: rise %g, slope gives %g", z, rise, slope * 1e-6 * z);
   }
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_projection), cmocka_unit_test(test_rest_and_rotation),
-                                     cmocka_unit_test(test_small_strain), cmocka_unit_test(test_moduli), cmocka_unit_test(test_inversion)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_derivatives),  cmocka_unit_test(test_projection), cmocka_unit_test(test_rest_and_rotation),
+      cmocka_unit_test(test_small_strain), cmocka_unit_test(test_moduli),     cmocka_unit_test(test_inversion)};
   return cmocka_run_group_tests_name("material", tests, NULL, NULL);
 }

@@ -334,7 +334,7 @@ static void test_damage(void **state) {
   expect_damage("UPDATE frame SET node = NULL", "0 bytes");
   expect_damage("DELETE FROM frame WHERE step = 1", "no frame of step 1");
   expect_damage("UPDATE body SET mesh = 9 WHERE id = 2", "mesh 9 of 2");
-  expect_damage("UPDATE body SET kind = 'soft' WHERE id = 2", "kind 'soft'");
+  expect_damage("UPDATE body SET kind = 'fluid' WHERE id = 2", "kind 'fluid'");
   expect_damage("UPDATE body SET kind = NULL WHERE id = 2", "no kind");
   expect_damage("UPDATE body SET motion = 'flying' WHERE id = 2", "motion is 'flying'");
   expect_damage("UPDATE body SET collide = '[7]' WHERE id = 2", "collide is '[7]'");

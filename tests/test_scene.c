@@ -375,6 +375,17 @@ static void mesh_files_alone(void **state) {
   if (abd_world_start(world) != ABD_OK) fail_msg("%s", abd_world_error(world));
   abd_world_destroy(world);
   scene_destroy(s);
+  s = scene_load(paths, 1, &(SceneOptions){.mesh_scale = 0.001}, &error);
+  if (!s) fail_msg("%s", error.text);
+  double largest = 0;
+  for (size_t i = 0; i < 3 * s->mesh[0].data.vertex_count; i++) largest = fmax(largest, s->mesh[0].data.vertex[i]);
+  assert_float_equal(largest, 0.001, 1e-18);
+  assert_int_equal(scene_note_count(s), 0);
+  scene_destroy(s);
+  s = scene_load(paths, 1, &(SceneOptions){.mesh_scale = 100}, &error); /* large, and meant so: no question */
+  if (!s) fail_msg("%s", error.text);
+  assert_int_equal(scene_note_count(s), 0);
+  scene_destroy(s);
   const char *mixed[2] = {a, "scene.json"};
   assert_null(scene_load(mixed, 2, NULL, &error));
   assert_non_null(strstr(error.text, "scene.json: expected a mesh file"));

@@ -18,16 +18,30 @@ static const double mu = 2.0, lambda = 3.0, stiffness = 5.0, pi = 3.141592653589
 
 static double membrane_e(const void *rest, const Vec3 *x) { return membrane_energy(mu, lambda, rest, x); }
 static void membrane_g(const void *rest, const Vec3 *x, Vec3 *g) { membrane_gradient(mu, lambda, rest, x, g); }
-static void membrane_h(const void *rest, const Vec3 *x, bool project, double *h) { membrane_hessian(mu, lambda, rest, x, project, h); }
+static void membrane_h(const void *rest, const Vec3 *x, bool project, double *h) {
+  membrane_hessian(mu, lambda, rest, x, project, h);
+}
 static double bending_e(const void *rest, const Vec3 *x) { return bending_energy(rest, x); }
 static void bending_g(const void *rest, const Vec3 *x, Vec3 *g) { bending_gradient(rest, x, g); }
-static void bending_h(const void *rest, const Vec3 *x, bool project, double *h) { (void)project; bending_hessian(rest, x, h); }
-static double stretch_e(const void *rest, const Vec3 *x) { return rod_stretch_energy(stiffness, ((const RodRest *)rest)->l[0], x); }
-static void stretch_g(const void *rest, const Vec3 *x, Vec3 *g) { rod_stretch_gradient(stiffness, ((const RodRest *)rest)->l[0], x, g); }
-static void stretch_h(const void *rest, const Vec3 *x, bool project, double *h) { rod_stretch_hessian(stiffness, ((const RodRest *)rest)->l[0], x, project, h); }
+static void bending_h(const void *rest, const Vec3 *x, bool project, double *h) {
+  (void)project;
+  bending_hessian(rest, x, h);
+}
+static double stretch_e(const void *rest, const Vec3 *x) {
+  return rod_stretch_energy(stiffness, ((const RodRest *)rest)->l[0], x);
+}
+static void stretch_g(const void *rest, const Vec3 *x, Vec3 *g) {
+  rod_stretch_gradient(stiffness, ((const RodRest *)rest)->l[0], x, g);
+}
+static void stretch_h(const void *rest, const Vec3 *x, bool project, double *h) {
+  rod_stretch_hessian(stiffness, ((const RodRest *)rest)->l[0], x, project, h);
+}
 static double rod_e(const void *rest, const Vec3 *x) { return rod_bending_energy(stiffness, rest, x); }
 static void rod_g(const void *rest, const Vec3 *x, Vec3 *g) { rod_bending_gradient(stiffness, rest, x, g); }
-static void rod_h(const void *rest, const Vec3 *x, bool project, double *h) { (void)project; rod_bending_hessian(stiffness, rest, x, h); }
+static void rod_h(const void *rest, const Vec3 *x, bool project, double *h) {
+  (void)project;
+  rod_bending_hessian(stiffness, rest, x, h);
+}
 
 /* count corners, no two of them near each other and no three nearly on a line. */
 static void draw_corners(Draw *d, int count, Vec3 *x) {
@@ -35,7 +49,8 @@ static void draw_corners(Draw *d, int count, Vec3 *x) {
   do {
     fine = true;
     for (int i = 0; i < count; i++) x[i] = draw_vec3(d, 1);
-    for (int i = 2; i < count; i++) fine &= norm(cross(sub(x[1], x[0]), sub(x[i], x[0]))) > 0.3 * norm_sq(sub(x[1], x[0]));
+    for (int i = 2; i < count; i++)
+      fine &= norm(cross(sub(x[1], x[0]), sub(x[i], x[0]))) > 0.3 * norm_sq(sub(x[1], x[0]));
     fine &= norm(sub(x[1], x[0])) > 0.3;
   } while (!fine);
 }
@@ -57,7 +72,8 @@ static void check_turned(const Slope *s, const Vec3 *x, Draw *d) {
   s->gradient(s->element, y, turned);
   if (!(fabs(a - b) <= 1e-11 * (1e-3 + fabs(a)))) fail_msg("%s: energy %.17g, turned %.17g", s->name, a, b);
   for (int i = 0; i < s->node_count; i++)
-    if (!(norm(sub(turned[i], mat3_mul_vec(r, g[i]))) <= 1e-10 * (1 + norm(g[i])))) fail_msg("%s: gradient %d does not turn along", s->name, i);
+    if (!(norm(sub(turned[i], mat3_mul_vec(r, g[i]))) <= 1e-10 * (1 + norm(g[i]))))
+      fail_msg("%s: gradient %d does not turn along", s->name, i);
 }
 
 static void test_membrane(void **state) {
@@ -100,7 +116,8 @@ static void test_membrane_moduli(void **state) {
   assert_float_equal(rest.volume, 0.5 * t, 1e-15);
   membrane_gradient(m, l, &rest, x, g);
   double stress = g[1].x / (0.5 * t), side = g[2].y / (0.5 * t);
-  if (!(fabs(stress / (young * e) - 1) < 1e-3 && fabs(side) < 1e-3 * young * e)) fail_msg("stress %g and %g of %g", stress, side, young * e);
+  if (!(fabs(stress / (young * e) - 1) < 1e-3 && fabs(side) < 1e-3 * young * e))
+    fail_msg("stress %g and %g of %g", stress, side, young * e);
 }
 
 static void test_bending(void **state) {
@@ -130,7 +147,8 @@ static void test_bending_angle(void **state) {
     double angle = bending_angle(x);
     if (!(fabs(fabs(angle) - fabs(a)) < 1e-14)) fail_msg("angle %g, turned by %g", angle, a);
   }
-  Vec3 rest[4] = {{0, 0, 0}, {0, 2, 0}, {-1, 1, 0}, {cos(3.1), 1, sin(3.1)}}, x[4] = {{0, 0, 0}, {0, 2, 0}, {-1, 1, 0}, {cos(3.1), 1, -sin(3.1)}};
+  Vec3 rest[4] = {{0, 0, 0}, {0, 2, 0}, {-1, 1, 0}, {cos(3.1), 1, sin(3.1)}},
+       x[4] = {{0, 0, 0}, {0, 2, 0}, {-1, 1, 0}, {cos(3.1), 1, -sin(3.1)}};
   BendingRest r = bending_rest(rest, 1, false);
   assert_float_equal(fabs(bending_turn(&r, x)), 2 * pi - 6.2, 1e-12); /* the short way through the fold */
 }
@@ -141,7 +159,8 @@ static double rolled_energy(int cells, double c, double rigidity) {
   for (int j = 0; j < cells; j++)
     for (int i = 0; i < cells; i++)
       for (int kind = 0; kind < 3; kind++) { /* vertical edge at i + 1, horizontal at j + 1, diagonal */
-        static const int corner[3][4][2] = {{{1, 0}, {1, 1}, {0, 0}, {2, 1}}, {{0, 1}, {1, 1}, {1, 2}, {0, 0}}, {{0, 0}, {1, 1}, {0, 1}, {1, 0}}};
+        static const int corner[3][4][2] = {
+            {{1, 0}, {1, 1}, {0, 0}, {2, 1}}, {{0, 1}, {1, 1}, {1, 2}, {0, 0}}, {{0, 0}, {1, 1}, {0, 1}, {1, 0}}};
         Vec3 rest[4], x[4];
         if ((kind == 0 && i + 1 == cells) || (kind == 1 && j + 1 == cells)) continue;
         for (int k = 0; k < 4; k++) {
@@ -161,7 +180,8 @@ static void test_bending_cylinder(void **state) {
   assert_float_equal(rigidity, 1e6 * 1e-6 / 12 / 0.91, 1e-12);
   for (int cells = 8; cells <= 64; cells *= 2) {
     double error = fabs(rolled_energy(cells, c, rigidity) / theory - 1);
-    if (!(error < 1.2 / cells)) fail_msg("%d cells: energy off by %g", cells, error); /* the two ends have no edge to bend at */
+    if (!(error < 1.2 / cells))
+      fail_msg("%d cells: energy off by %g", cells, error); /* the two ends have no edge to bend at */
     if (before > 0 && !(error < 0.6 * before)) fail_msg("%d cells: error %g after %g", cells, error, before);
     before = error;
   }
@@ -171,7 +191,8 @@ static void test_rod(void **state) {
   (void)state;
   Draw d = {43};
   RodRest rest;
-  Slope stretch = {"rod stretch", &rest, 2, stretch_e, stretch_g, stretch_h, 0, 0}, bend = {"rod bending", &rest, 3, rod_e, rod_g, rod_h, 0, 0};
+  Slope stretch = {"rod stretch", &rest, 2, stretch_e, stretch_g, stretch_h, 0, 0},
+        bend = {"rod bending", &rest, 3, rod_e, rod_g, rod_h, 0, 0};
   for (int i = 0; i < 300; i++) {
     Vec3 x[3];
     double denominator;
@@ -209,14 +230,16 @@ static void test_rod_circle(void **state) {
       sum += rod_bending_energy(b, &rest, x);
     }
     double error = fabs(sum / theory - 1);
-    if (!(error < 10.0 / (n * n) && (before == 0 || error < 0.3 * before))) fail_msg("%d pieces: energy off by %g, before %g", n, error, before);
+    if (!(error < 10.0 / (n * n) && (before == 0 || error < 0.3 * before)))
+      fail_msg("%d pieces: energy off by %g, before %g", n, error, before);
     before = error;
   }
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_membrane), cmocka_unit_test(test_membrane_moduli), cmocka_unit_test(test_bending),
-                                     cmocka_unit_test(test_bending_angle), cmocka_unit_test(test_bending_cylinder), cmocka_unit_test(test_rod),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_membrane),         cmocka_unit_test(test_membrane_moduli),
+                                     cmocka_unit_test(test_bending),          cmocka_unit_test(test_bending_angle),
+                                     cmocka_unit_test(test_bending_cylinder), cmocka_unit_test(test_rod),
                                      cmocka_unit_test(test_rod_circle)};
   return cmocka_run_group_tests_name("shell", tests, NULL, NULL);
 }

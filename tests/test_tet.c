@@ -15,8 +15,12 @@
 typedef struct Tet { int material; TetRest rest; } Tet;
 static const double mu = 2.0, lambda = 3.0;
 
-static double energy(const void *t, const Vec3 *x) { return tet_energy(((const Tet *)t)->material, mu, lambda, &((const Tet *)t)->rest, x); }
-static void gradient(const void *t, const Vec3 *x, Vec3 *g) { tet_gradient(((const Tet *)t)->material, mu, lambda, &((const Tet *)t)->rest, x, g); }
+static double energy(const void *t, const Vec3 *x) {
+  return tet_energy(((const Tet *)t)->material, mu, lambda, &((const Tet *)t)->rest, x);
+}
+static void gradient(const void *t, const Vec3 *x, Vec3 *g) {
+  tet_gradient(((const Tet *)t)->material, mu, lambda, &((const Tet *)t)->rest, x, g);
+}
 static void hessian(const void *t, const Vec3 *x, bool project, double *h) {
   tet_hessian(((const Tet *)t)->material, mu, lambda, &((const Tet *)t)->rest, x, project, h);
 }
@@ -100,8 +104,10 @@ static void test_patch(void **state) {
       for (int i = 0; i < 27; i++) stress = mat3_add(stress, mat3_outer(force[i], rest[i]));
       Mat3 gap = mat3_sub(mat3_scale(1 / volume, stress), p);
       assert_float_equal(volume, 8, 1e-13);
-      if (!(norm(force[13]) < 1e-13 * (1 + sqrt(mat3_dot(p, p))))) fail_msg("material %d: the middle node is pulled by %g", material, norm(force[13]));
-      if (!(mat3_dot(gap, gap) < 1e-24 * (1 + mat3_dot(p, p)))) fail_msg("material %d: mean stress off by %g", material, sqrt(mat3_dot(gap, gap)));
+      if (!(norm(force[13]) < 1e-13 * (1 + sqrt(mat3_dot(p, p)))))
+        fail_msg("material %d: the middle node is pulled by %g", material, norm(force[13]));
+      if (!(mat3_dot(gap, gap) < 1e-24 * (1 + mat3_dot(p, p))))
+        fail_msg("material %d: mean stress off by %g", material, sqrt(mat3_dot(gap, gap)));
     }
 }
 
@@ -119,7 +125,9 @@ static void test_step_bound(void **state) {
   for (int i = 0; i < 3000; i++) {
     Vec3 x[4], step[4];
     draw_tet(&d, x);
-    if (i % 3 == 0) x[3] = add_scaled(scale(1.0 / 3, add(x[0], add(x[1], x[2]))), draw_decades(&d, -8, -1), sub(x[3], x[0])); /* flat */
+    if (i % 3 == 0)
+      x[3] =
+          add_scaled(scale(1.0 / 3, add(x[0], add(x[1], x[2]))), draw_decades(&d, -8, -1), sub(x[3], x[0])); /* flat */
     if (!(tet_volume6(x) > 0)) continue;
     double size = draw_decades(&d, -3, 1), keep = i % 2 ? 0.1 : 0.5, v0 = tet_volume6(x);
     for (int k = 0; k < 4; k++) step[k] = draw_vec3(&d, size);
@@ -132,7 +140,8 @@ static void test_step_bound(void **state) {
     if (t < 1) {
       cut++;
       double v = volume_at(x, step, t * (1 + 1e-9) + 1e-300);
-      if (!(v <= keep * v0 * (1 + 1e-4) + 1e-12 * (1 + size * size * size))) fail_msg("cut at %g with a volume of %g, kept %g", t, v, keep * v0);
+      if (!(v <= keep * v0 * (1 + 1e-4) + 1e-12 * (1 + size * size * size)))
+        fail_msg("cut at %g with a volume of %g, kept %g", t, v, keep * v0);
     } else {
       whole++;
     }
@@ -142,7 +151,8 @@ static void test_step_bound(void **state) {
 
 static void test_step_bound_corners(void **state) {
   (void)state;
-  Vec3 x[4] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, flat[4] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0.3, 0.3, 0}}, d[4] = {{0, 0, 0}};
+  Vec3 x[4] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, flat[4] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0.3, 0.3, 0}},
+       d[4] = {{0, 0, 0}};
   assert_true(tet_step_bound(x, d, 0.1) == 1);                    /* no motion */
   d[3] = vec3(0, 0, -2);
   assert_float_equal(tet_step_bound(x, d, 0.0), 0.5, 1e-9);      /* through the base, linear */
@@ -159,7 +169,8 @@ static void test_step_bound_corners(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_map), cmocka_unit_test(test_patch),
-                                     cmocka_unit_test(test_step_bound), cmocka_unit_test(test_step_bound_corners)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_map),
+                                     cmocka_unit_test(test_patch), cmocka_unit_test(test_step_bound),
+                                     cmocka_unit_test(test_step_bound_corners)};
   return cmocka_run_group_tests_name("tet", tests, NULL, NULL);
 }

@@ -53,6 +53,7 @@ int command_info(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_verify(int argc, char **argv);
 int command_export(int argc, char **argv);
+int command_tetrahedralize(int argc, char **argv);
 int command_view(int argc, char **argv);
 
 #endif

@@ -1,14 +1,16 @@
 /* `abd check`: names every problem of meshes and scenes and what to do about it. Problems keep a scene from running or
  * make it run otherwise than meant; remarks do not count. Tested by tests/cli/look.sh. */
 #include "args.h"
+#include "findings.h"
+#include "record/world_nodes.h"
 #include "scene/mesh_file.h"
 #include "scene/scene.h"
+#include "scene/tet_mesh.h"
 #include "slow.h"
 #include "topology.h"
 #include "trouble.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,39 +21,11 @@ static const Command command = {
   "flipped ones, degenerate and repeated triangles, duplicate vertices, surfaces that cross themselves,\n"
   "bodies that cross each other at the start: which bodies, which triangles, where, and what to do;\n"
   "joints that cannot be: anchors apart, no axis, unknown bodies, limits that exclude the start, loops that\n"
-  "cannot close.",
+  "cannot close; of meshes of tetrahedra (.msh .vtk .mesh) slivers, inverted, flat, repeated and overlapping ones.",
   "Exit codes: 0 no problem; 1 problems found; 2 bad usage, or a file that cannot be read; 4 memory.",
 };
 
 enum { MOST_PAIRS = 20 };
-
-typedef struct Report {
-  const char *file;      /* what is checked */
-  bool quiet;
-  int problems;
-} Report;
-
-static void problem(Report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void problem(Report *report, const char *format, ...) {
-  va_list list;
-  va_start(list, format);
-  printf("%s: problem: ", report->file);
-  vprintf(format, list);
-  putchar('\n');
-  va_end(list);
-  report->problems++;
-}
-
-static void remark(const Report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void remark(const Report *report, const char *format, ...) {
-  if (report->quiet) return;
-  va_list list;
-  va_start(list, format);
-  printf("%s: ", report->file);
-  vprintf(format, list);
-  putchar('\n');
-  va_end(list);
-}
 
 static int fail(int code, const char *sentence) {
   fprintf(stderr, "abd check: %s\n", sentence);
@@ -70,8 +44,6 @@ static const char *place(const MeshShape *mesh, const AbdMeshView *view, uint32_
   snprintf(text, 96, "(%.6g, %.6g, %.6g)", x[0], x[1], x[2]);
   return text;
 }
-
-static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
 
 typedef struct MeshUse {
   const char *name;          /* prefix of messages, "mesh 'x': " or "" */
@@ -168,18 +140,22 @@ static int check_file_crossings(Report *report, const MeshUse *use, const MeshDa
   return EXIT_GOOD;
 }
 
+int check_skin(Report *report, const MeshData *data, bool open_is_wrong) {
+  MeshUse use = {.name = "", .surface_expected = open_is_wrong};
+  MeshShape shape = {data->vertex, data->vertex_count, data->triangle, data->triangle_count};
+  int code = check_mesh(report, &use, &shape);
+  return code == EXIT_GOOD ? check_file_crossings(report, &use, data) : code;
+}
+
 static int check_mesh_file(Report *report) {
   MeshData data;
   SceneError error;
   if (!mesh_load(report->file, &data, &error)) return fail(EXIT_BAD_INPUT, error.text);
-  MeshUse use = {.name = "", .surface_expected = true};
-  MeshShape shape = {data.vertex, data.vertex_count, data.triangle, data.triangle_count};
   if (data.dropped_count)
     problem(report, "degenerate: %zu triangle%s with a corner twice; left out", data.dropped_count, plural(data.dropped_count));
   if (data.welded_count)
     remark(report, "duplicate vertices: %zu merged with others at the same place, which joins the surface there", data.welded_count);
-  int code = check_mesh(report, &use, &shape);
-  if (code == EXIT_GOOD) code = check_file_crossings(report, &use, &data);
+  int code = check_skin(report, &data, true);
   mesh_data_free(&data);
   return code;
 }
@@ -190,12 +166,15 @@ static void check_scene_meshes(Report *report, const AbdWorld *world, int *code)
   for (uint32_t m = 1; m <= abd_world_mesh_count(world) && *code == EXIT_GOOD; m++) {
     AbdMeshView view;
     char name[160];
-    bool moves = false;
+    bool moves = false, soft = false;
     if (abd_mesh_view(world, (AbdMeshId){m}, &view) != ABD_OK || view.half_space) continue;
     for (uint32_t b = 1; b <= abd_world_body_count(world); b++) {
       AbdBodyView body;
-      if (abd_body_view(world, (AbdBodyId){b}, &body) == ABD_OK && body.mesh.id == m) moves |= body.motion == ABD_MOTION_DYNAMIC;
+      if (abd_body_view(world, (AbdBodyId){b}, &body) != ABD_OK || body.mesh.id != m) continue;
+      moves |= body.motion == ABD_MOTION_DYNAMIC;
+      soft |= abd_body_is_soft(world, (AbdBodyId){b});
     }
+    if (soft) continue; /* its surface may be a sheet, and is tested against itself with the others */
     snprintf(name, sizeof name, "mesh '%.120s': ", view.name ? view.name : "?");
     MeshUse use = {name, &view, moves};
     MeshShape shape = {view.vertex, view.vertex_count, view.triangle, view.triangle_count};
@@ -213,10 +192,8 @@ static const char *element_text(uint32_t triangle, char text[24]) {
 
 static int check_start(Report *report, const AbdWorld *world) {
   AbdCrossing crossing[MOST_PAIRS];
-  size_t bodies = abd_world_body_count(world);
-  double *nodes = malloc((12 * bodies + 1) * sizeof *nodes);
+  double *nodes = world_nodes_new(world);
   if (!nodes) return fail(EXIT_FAILED, "out of memory");
-  for (uint32_t b = 1; b <= bodies; b++) abd_body_nodes(world, (AbdBodyId){b}, nodes + 12 * (b - 1));
   size_t count = abd_world_find_crossings(world, nodes, crossing, MOST_PAIRS);
   free(nodes);
   if (count == SIZE_MAX) return fail(EXIT_FAILED, "out of memory");
@@ -224,8 +201,9 @@ static int check_start(Report *report, const AbdWorld *world) {
     const AbdCrossing *c = &crossing[k];
     char a[24], b[24];
     problem(report, "bodies '%s' (%u) and '%s' (%u) touch or cross at the start: %s and %s near (%.6g, %.6g, %.6g);"
-            " move one of them, or exclude the pair", trouble_body_name(world, c->body_a), c->body_a.id, trouble_body_name(world, c->body_b),
-            c->body_b.id, element_text(c->triangle_a, a), element_text(c->triangle_b, b), c->point[0], c->point[1], c->point[2]);
+            " move one of them, exclude the pair, or join it: joined bodies do not collide",
+            trouble_body_name(world, c->body_a), c->body_a.id, trouble_body_name(world, c->body_b), c->body_b.id,
+            element_text(c->triangle_a, a), element_text(c->triangle_b, b), c->point[0], c->point[1], c->point[2]);
   }
   if (count > MOST_PAIRS) remark(report, "and %zu more pairs that cross", count - MOST_PAIRS);
   report->problems += count > MOST_PAIRS ? (int)(count - MOST_PAIRS) : 0;
@@ -332,13 +310,14 @@ int command_check(int argc, char **argv) {
   };
   int code = args_parse(&command, option, argc, argv, &path);
   if (code == ARGS_GO_ON && path.count == 0)
-    code = args_usage_error(&command, "expected scenes (.json) or meshes (.obj .stl .ply .off)");
+    code = args_usage_error(&command, "expected scenes (.json) or meshes (.obj .stl .ply .off .msh .vtk .mesh)");
   if (code == ARGS_GO_ON) {
     SceneOptions options = {.mesh_dir = mesh_dir, .set = set.text, .set_count = set.count};
     code = EXIT_GOOD;
     for (int k = 0; k < path.count; k++) {
       Report report = {.file = path.text[k], .quiet = quiet};
-      int one = mesh_extension_known(report.file) ? check_mesh_file(&report) : check_scene(&report, &options);
+      int one = mesh_extension_known(report.file) ? check_mesh_file(&report)
+                : tet_extension_known(report.file) ? check_tet_file(&report) : check_scene(&report, &options);
       if (one == EXIT_GOOD && report.problems) one = EXIT_FOUND;
       if (one == EXIT_GOOD && !quiet) printf("%s: no problem\n", report.file);
       if (one > code) code = one;

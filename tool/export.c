@@ -164,8 +164,8 @@ static int write_series(ExportJob *job, const Format *f) {
 
 /* ---- Tables ---- */
 
-static const char *const table_name[] = {"poses", "report", "contacts", "joints", NULL};
-enum { TABLE_POSES, TABLE_REPORT, TABLE_CONTACTS, TABLE_JOINTS };
+static const char *const table_name[] = {"poses", "vertices", "report", "contacts", "joints", NULL};
+enum { TABLE_POSES, TABLE_VERTICES, TABLE_REPORT, TABLE_CONTACTS, TABLE_JOINTS };
 
 static int write_rows(ExportJob *job, int table) {
   ExportError error;
@@ -180,6 +180,12 @@ static int write_rows(ExportJob *job, int table) {
   return EXIT_BAD_INPUT;
 }
 
+static bool has_soft(const RunScene *scene) {
+  for (size_t b = 0; b < scene->body_count; b++)
+    if (scene->body[b].soft) return true;
+  return false;
+}
+
 static int write_table(ExportJob *job) {
   ExportError error;
   const ExportOptions *o = &job->options;
@@ -187,9 +193,13 @@ static int write_table(ExportJob *job) {
   for (int k = 0; o->table && table_name[k]; k++)
     if (!strcmp(o->table, table_name[k])) table = k;
   if (table >= TABLE_CONTACTS) return write_rows(job, table);
-  bool good = table == TABLE_REPORT
-                  ? export_reports_csv(job->run, o->output, &error)
-                  : export_poses_csv(job->run, &job->scene, job->step, job->step_count, o->output, &error);
+  if (table == TABLE_VERTICES && !has_soft(&job->scene)) {
+    fprintf(stderr, "abd export: %s: the run has no soft bodies\n", run_path(job->run));
+    return EXIT_BAD_INPUT;
+  }
+  bool good = table == TABLE_REPORT ? export_reports_csv(job->run, o->output, &error)
+                                    : (table == TABLE_VERTICES ? export_vertices_csv : export_poses_csv)(
+                                          job->run, &job->scene, job->step, job->step_count, o->output, &error);
   return good ? EXIT_GOOD : export_fail(EXIT_FAILED, error.text);
 }
 
@@ -200,7 +210,7 @@ static int check_table(const ExportOptions *o, const Format *f) {
   for (int k = 0; o->table && table_name[k]; k++) known |= !strcmp(o->table, table_name[k]);
   if (!known) {
     const char *nearest = args_nearest(o->table, table_name);
-    return args_usage_error(&command, "--table: expected poses, report, contacts or joints, got '%s'%s%s", o->table,
+    return args_usage_error(&command, "--table: expected poses, vertices, report, contacts or joints, got '%s'%s%s", o->table,
                             nearest ? "; did you mean " : "", nearest ? nearest : "");
   }
   if (o->table && o->reports) return args_usage_error(&command, "--reports is --table report: give one");
@@ -259,7 +269,7 @@ int command_export(int argc, char **argv) {
       {"all", 0, OPTION_FLAG, &o->all, NULL, "a numbered file for every frame"},
       {"every", 0, OPTION_ATLEAST1, &o->every, "K", "only every K-th frame of many"},
       {"table", 0, OPTION_TEXT, &o->table, "NAME",
-       ".csv: poses, report (energies, iterations, times), contacts or joints"},
+       ".csv: poses, vertices (of soft bodies), report (energies, iterations, times), contacts or joints"},
       {"reports", 0, OPTION_FLAG, &o->reports, NULL, ".csv: the same as --table report"},
       {"fps", 0, OPTION_POSITIVE, &o->fps, "F",
        "films: pictures a second; as the frames are apart, at most 60, if left out"},

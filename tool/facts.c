@@ -19,6 +19,8 @@ static void count_geometry(const RunScene *scene, RunFacts *facts) {
   for (size_t k = 0; k < scene->body_count; k++) {
     const RunMesh *mesh = &scene->mesh[scene->body[k].mesh];
     facts->triangles += mesh->triangle_count, facts->edges += mesh->edge_count;
+    if (scene->body[k].soft)
+      facts->soft_bodies++, facts->soft_vertices += mesh->vertex_count, facts->tets += mesh->tet_count;
     facts->dynamic_bodies += scene->body[k].motion == ABD_MOTION_DYNAMIC;
   }
   for (int k = 0; k < 2; k++) {
@@ -98,6 +100,8 @@ void facts_print(const RunFacts *facts) {
   printf("%s: %s\n", facts->path, facts->scene_name ? facts->scene_name : "");
   printf("  bodies            %zu (%zu dynamic), %zu meshes\n", facts->bodies, facts->dynamic_bodies, facts->meshes);
   printf("  triangles, edges  %zu, %zu\n", facts->triangles, facts->edges);
+  if (facts->soft_bodies)
+    printf("  soft bodies       %zu, %zu vertices, %zu tets\n", facts->soft_bodies, facts->soft_vertices, facts->tets);
   print_joints(facts);
   printf("  steps             %" PRId64 " of %" PRId64 ", dt %.6g s, %.6g s of time, %" PRId64 " frames\n", s->steps,
          facts->planned_steps, facts->dt, s->time, s->frames);
@@ -144,6 +148,9 @@ json_t *facts_json(const RunFacts *facts) {
                         facts->scene_name ? facts->scene_name : "", "bodies", (json_int_t)facts->bodies, "dynamic_bodies",
                         (json_int_t)facts->dynamic_bodies, "meshes", (json_int_t)facts->meshes, "triangles",
                         (json_int_t)facts->triangles, "edges", (json_int_t)facts->edges);
+  json_object_set_new(o, "soft_bodies", json_integer((json_int_t)facts->soft_bodies));
+  json_object_set_new(o, "soft_vertices", json_integer((json_int_t)facts->soft_vertices));
+  json_object_set_new(o, "tets", json_integer((json_int_t)facts->tets));
   json_object_set_new(o, "dt", real(facts->dt));
   json_object_set_new(o, "steps", json_integer(s->steps));
   json_object_set_new(o, "planned_steps", json_integer(facts->planned_steps));

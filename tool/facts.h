@@ -12,6 +12,7 @@ typedef struct RunFacts {
   RunSummary summary;
   size_t bodies, dynamic_bodies, meshes, joints;
   size_t triangles, edges;       /* over all bodies: instances count again */
+  size_t soft_bodies, soft_vertices, tets;
   double dt;
   int64_t planned_steps;
   int64_t verified_frames, crossings; /* -1: not verified yet */

@@ -56,7 +56,7 @@ static void add_pull(const AbdWorld *world, const Drag *drag, double force[3], d
   AbdBodyView body;
   double pose[12], velocity[3], spin[3], arm[3], turning[3], pull[3], twist[3];
   if (abd_body_view(world, id, &body) != ABD_OK || body.motion != ABD_MOTION_DYNAMIC) return;
-  abd_body_nodes(world, id, pose);
+  if (abd_body_nodes(world, id, pose) != ABD_OK) return; /* a soft body has no pose to pull at */
   abd_body_velocity(world, id, velocity, spin);
   for (int k = 0; k < 3; k++)
     arm[k] = pose[3 + k] * drag->point[0] + pose[6 + k] * drag->point[1] + pose[9 + k] * drag->point[2];

@@ -29,13 +29,14 @@ static const Entry entry[] = {
   {"verify", command_verify, "prove that no two surfaces cross in any frame of a run"},
   {"export", command_export, "animations, films, pictures, geometry and tables of a run"},
   {"view", command_view, "look at a run, or simulate a scene, in the browser"},
+  {"tetrahedralize", command_tetrahedralize, "fill a closed surface with tetrahedra, for soft bodies"},
 };
 enum { ENTRY_COUNT = sizeof entry / sizeof entry[0] };
 
 static int help(FILE *out) {
   fprintf(out, "abd %s: stiff bodies simulated on their triangle meshes; no two surfaces ever cross\n\n"
                "Usage: abd COMMAND ...\n\nCommands:\n", abd_version());
-  for (int k = 0; k < ENTRY_COUNT; k++) fprintf(out, "  %-8s %s\n", entry[k].name, entry[k].about);
+  for (int k = 0; k < ENTRY_COUNT; k++) fprintf(out, "  %-14s %s\n", entry[k].name, entry[k].about);
   fprintf(out, "\n'abd COMMAND --help' tells more. 'abd --version' prints the version.\n\n"
                "Exit codes: 0 good; 1 check or verify found something; 2 bad usage or input;\n"
                "3 a step did not converge (run --strict); 4 disk, memory or internal failure; 130 interrupted.\n");

@@ -154,6 +154,7 @@ int command_run(int argc, char **argv) {
     {"every", 0, OPTION_ATLEAST1, &o->every, "K", "write a frame every K steps, 1; reports are written every step"},
     {"contacts", 0, OPTION_FLAG, &o->contacts, NULL, "write every contact's point, normal and forces with each frame"},
     {"set", 's', OPTION_LIST, &o->set, "KEY=VALUE", "a setting by its name in a scene: --set contact.friction=0.5"},
+    {"scale", 0, OPTION_POSITIVE, &o->mesh_scale, "S", "meshes given alone: factor on all coordinates; 0.001 for millimetres"},
     {"mesh-dir", 0, OPTION_TEXT, &o->mesh_dir, "DIR", "where meshes are looked for last"},
     {"strict", 0, OPTION_FLAG, &o->strict, NULL, "exit code 3 if a step did not converge"},
     {"quiet", 'q', OPTION_FLAG, &o->quiet, NULL, "print nothing but errors"},

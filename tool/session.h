@@ -10,7 +10,7 @@
 typedef struct RunOptions {
   const char *output, *mesh_dir;
   int64_t steps, threads, every; /* -1, 0, 0: not given */
-  double time, dt;               /* 0: not given */
+  double time, dt, mesh_scale;   /* 0: not given */
   bool resume, force, contacts, strict, quiet, json;
   TextList set;
   int argc;

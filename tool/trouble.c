@@ -3,6 +3,7 @@
 #include "trouble.h"
 
 #include "export/place.h"
+#include "record/world_nodes.h"
 #include "view/page.h"
 
 #include <math.h>
@@ -161,13 +162,11 @@ void trouble_at_start(Session *session) {
   enum { MOST_PAIRS = 10 };
   AbdCrossing crossing[MOST_PAIRS];
   const AbdWorld *world = session->world;
-  size_t bodies = abd_world_body_count(world);
-  double *nodes = malloc((12 * bodies + 1) * sizeof *nodes);
+  double *nodes = world_nodes_new(world);
   if (session->options.quiet || !nodes) {
     free(nodes);
     return;
   }
-  for (uint32_t b = 1; b <= bodies; b++) abd_body_nodes(world, (AbdBodyId){b}, nodes + 12 * (b - 1));
   size_t count = abd_world_find_crossings(world, nodes, crossing, MOST_PAIRS);
   free(nodes);
   if (count == SIZE_MAX) return;
@@ -180,6 +179,6 @@ void trouble_at_start(Session *session) {
     if (k == 0) write_mesh(session, &place, "start", text);
   }
   if (count > MOST_PAIRS) progress_say(&session->progress, "  and %zu more pairs", count - MOST_PAIRS);
-  progress_say(&session->progress, "  move one of each pair away or exclude the pair; all of them: abd check %s",
-               session->source);
+  progress_say(&session->progress, "  move one of each pair away, exclude the pair or join it (joined bodies do not collide);"
+               " all of them: abd check %s", session->source);
 }

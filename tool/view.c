@@ -80,6 +80,7 @@ static void print_address(const ViewOptions *o, const ViewServer *server, const 
   printf("http://%s%s%s:%d/%s\n", six && name ? "[" : "", name ? name : own, six && name ? "]" : "", view_server_port(server),
          link);
   fflush(stdout);
+  if (isatty(STDOUT_FILENO)) fprintf(stderr, "Open this address in a browser; Ctrl-C ends it.\n");
 }
 
 static int serve(const ViewOptions *o, const char *path, const ViewControl *control) {
@@ -181,6 +182,7 @@ int command_view(int argc, char **argv) {
     {"force", 'f', OPTION_FLAG, &o->force, NULL, "a scene: replace an existing run file"},
     {"threads", 'j', OPTION_COUNT, &o->threads, "N", "a scene: threads, 0 = all processors"},
     {"set", 's', OPTION_LIST, &o->set, "KEY=VALUE", "a scene: a setting by its name in a scene"},
+    {"scale", 0, OPTION_POSITIVE, &o->mesh_scale, "S", "meshes: factor on all coordinates; 0.001 for millimetres"},
     {"mesh-dir", 0, OPTION_TEXT, &o->mesh_dir, "DIR", "a scene: where meshes are looked for last"},
     {0},
   };

@@ -247,12 +247,15 @@ ABD_API AbdStatus abd_world_add_soft(AbdWorld *world, const AbdSoftDef *def, Abd
 /* Fixes a vertex to a body exactly where it is at the start, or to the world (body null). A vertex fixed to a body does not
  * collide with that body. Before the first step. */
 ABD_API AbdStatus abd_soft_attach(AbdWorld *world, AbdBodyId soft, size_t vertex, AbdBodyId body);
+/* What a vertex is fixed to: a body's id, 0 for the world, -1 for nothing. */
+ABD_API int64_t abd_soft_attached(const AbdWorld *world, AbdBodyId soft, size_t vertex);
 ABD_API bool abd_body_is_soft(const AbdWorld *world, AbdBodyId body);
 typedef struct AbdSoftView {
   const char *name;
   size_t vertex_count, tet_count, triangle_count; /* triangles of the surface or shell */
   const double *rest;        /* [3 vertex_count] as given */
   const uint32_t *tet, *triangle;
+  const int32_t *surface_vertex; /* the vertex that each vertex of the body's colliding mesh (abd_mesh_view) is */
   double mass, density, young, poisson, thickness;
   AbdSoftModel model;
   bool self_contact;

@@ -61,7 +61,10 @@ static Affine take_nodes(const AbdWorld *world, const Body *b, const double *nod
   }
   const Soft *s = &world->model.soft[b->soft - 1];
   Mesh *mesh = &world->model.mesh[b->mesh];
-  for (int v = 0; v < mesh->vertex_count; v++) mesh->vertex[v] = vec3_from(nodes + 3 * (size_t)s->surface_vertex[v]);
+  for (int v = 0; v < mesh->vertex_count; v++) {
+    mesh->vertex[v] = vec3_from(nodes + 3 * (size_t)s->surface_vertex[v]);
+    mesh->bound[v] = s->attached[s->surface_vertex[v]]; /* known here also to a world that never starts */
+  }
   mesh_refit(mesh);
   return q;
 }

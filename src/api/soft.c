@@ -33,6 +33,12 @@ AbdStatus abd_soft_attach(AbdWorld *world, AbdBodyId soft, size_t vertex, AbdBod
   return model_attach(&world->model, (int)(s - world->model.soft), vertex, (int)body.id - 1, error);
 }
 
+int64_t abd_soft_attached(const AbdWorld *world, AbdBodyId soft, size_t vertex) {
+  const Soft *s = world_soft(world, soft);
+  if (!s || vertex >= (size_t)s->vertex_count || s->attached[vertex] == SOFT_FREE) return -1;
+  return s->attached[vertex] == SOFT_PINNED ? 0 : s->attached[vertex] + 1;
+}
+
 bool abd_body_is_soft(const AbdWorld *world, AbdBodyId body) { return world_soft(world, body) != NULL; }
 
 AbdStatus abd_soft_view(const AbdWorld *world, AbdBodyId body, AbdSoftView *view) {
@@ -40,6 +46,7 @@ AbdStatus abd_soft_view(const AbdWorld *world, AbdBodyId body, AbdSoftView *view
   if (!s) return ABD_ERROR_ARGUMENT;
   *view = (AbdSoftView){.name = s->name, .vertex_count = (size_t)s->vertex_count, .tet_count = (size_t)s->tet_count,
                         .triangle_count = (size_t)s->surface_count, .rest = &s->rest[0].x, .tet = s->tet_index, .triangle = s->triangle,
+                        .surface_vertex = s->surface_vertex,
                         .mass = s->total_mass, .density = s->def.density, .young = s->def.young, .poisson = s->def.poisson,
                         .thickness = s->def.thickness, .model = s->def.model, .self_contact = s->def.self_contact};
   return ABD_OK;

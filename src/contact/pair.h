@@ -104,7 +104,7 @@ typedef struct ContactScene {
 } ContactScene;
 
 void pair_destroy(Pair *pair);
-/* Contacts and friction of a pair with a soft side, one spring after the other. */
+/* Contacts and friction of a pair with a soft side, one spring after the other; some are empty. */
 int pair_spring_count(const Pair *pair);
 void pair_spring(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, int index, Spring *spring);
 /* The vertices of a contact's primitives in the two meshes; those that a primitive has not repeat its first. */

@@ -59,15 +59,11 @@ static void put_side(Spring *s, const ContactScene *scene, int body, Vec3 rest, 
   }
 }
 
-enum { MOLLIFIER_SPRINGS = 3 }; /* the stiffness, and a force for each edge */
+enum { CONTACT_SPRINGS = 4 }; /* the barrier's; of the mollifier the stiffness, and a force for each edge */
 
 static bool mollified(const Contact *c) { return c->mollifier_d1 != 0; }
 
-int pair_spring_count(const Pair *p) {
-  int count = p->contact_count + p->friction_count;
-  for (int i = 0; i < p->contact_count; i++) count += MOLLIFIER_SPRINGS * mollified(&p->contact[i]);
-  return count;
-}
+int pair_spring_count(const Pair *p) { return CONTACT_SPRINGS * p->contact_count + p->friction_count; }
 
 static void contact_spring(const Pair *p, const ContactScene *scene, const Contact *c, Spring *s) {
   int va[3], vb[3];
@@ -116,22 +112,9 @@ static void friction_spring(const Pair *p, const ContactScene *scene, const Fric
 
 void pair_spring(const Pair *p, const ContactScene *scene, const Affine *qa, const Affine *qb, int index, Spring *s) {
   s->count = 0;
-  if (index < p->contact_count) {
-    contact_spring(p, scene, &p->contact[index], s);
-    return;
-  }
-  index -= p->contact_count;
-  if (index < p->friction_count) {
-    friction_spring(p, scene, &p->friction[index], qa, qb, s);
-    return;
-  }
-  index -= p->friction_count;
-  for (int i = 0; i < p->contact_count; i++)
-    if (mollified(&p->contact[i])) {
-      if (index < MOLLIFIER_SPRINGS) {
-        mollifier_spring(p, scene, &p->contact[i], qa, qb, index, s);
-        return;
-      }
-      index -= MOLLIFIER_SPRINGS;
-    }
+  const Contact *c = &p->contact[index / CONTACT_SPRINGS];
+  int part = index % CONTACT_SPRINGS;
+  if (index >= CONTACT_SPRINGS * p->contact_count) friction_spring(p, scene, &p->friction[index - CONTACT_SPRINGS * p->contact_count], qa, qb, s);
+  else if (part == 0) contact_spring(p, scene, c, s);
+  else if (mollified(c)) mollifier_spring(p, scene, c, qa, qb, part - 1, s);
 }

@@ -20,7 +20,8 @@ enum {
   TARGET_VERTEX = 34962,
   TARGET_INDEX = 34963,
   MODE_POINTS = 0,
-  MODE_LINES = 1
+  MODE_LINES = 1,
+  MOST_SHAPES = 100 /* of a soft body in time: every one is a morph target, and readers keep all of them */
 };
 
 typedef struct Glb {
@@ -30,6 +31,8 @@ typedef struct Glb {
   size_t size, capacity;
   float *motion;               /* [body][frame][7] position, quaternion x y z w */
   float *time;
+  double *shape;               /* [shape_count][node_count] frames' nodes, for the shapes of soft bodies; NULL without any */
+  size_t shape_count, shape_kept;
   bool failed;                 /* out of memory */
 } Glb;
 
@@ -161,6 +164,55 @@ static json_t *mesh_primitives(Glb *glb, const RunMesh *mesh) {
   return list;
 }
 
+/* Frames whose shapes of soft bodies are kept: at most MOST_SHAPES of them, evenly, with the first and the last. */
+static size_t shape_frame(const Glb *glb, size_t k) {
+  return glb->shape_count > 1 ? k * (glb->series->step_count - 1) / (glb->shape_count - 1) : 0;
+}
+
+/* A soft body is a mesh as at the first frame, with a morph target for every later shape: how far each vertex went. Its
+ * normals are left to the reader, which then shades it flat. */
+static json_t *soft_primitives(Glb *glb, size_t b) {
+  const RunScene *scene = glb->series->scene;
+  const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
+  float *position = malloc(12 * mesh->vertex_count + 1);
+  json_t *targets = json_array(), *list = json_array();
+  json_int_t at = 0, indices = 0;
+  if (!position) glb->failed = true;
+  for (size_t s = 0; position && s < glb->shape_count; s++) {
+    const double *first = glb->shape + scene->body[b].node, *now = first + s * scene->node_count;
+    for (size_t k = 0; k < 3 * mesh->vertex_count; k++) position[k] = (float)(s ? now[k] - first[k] : now[k]);
+    json_int_t accessor = add_accessor(glb, position, mesh->vertex_count, 3, TYPE_FLOAT, TARGET_VERTEX, true);
+    if (!s) at = accessor;
+    else push(glb, targets, json_pack("{s:I}", "POSITION", accessor));
+  }
+  indices = add_accessor(glb, mesh->triangle, 3 * mesh->triangle_count, 1, TYPE_UINT, TARGET_INDEX, false);
+  json_t *primitive = json_pack("{s:{s:I}, s:I}", "attributes", "POSITION", at, "indices", indices);
+  if (primitive && json_array_size(targets)) json_object_set(primitive, "targets", targets);
+  json_decref(targets);
+  push(glb, list, primitive);
+  free(position);
+  return list;
+}
+
+/* One weight is 1 at each shape's time, the others 0: linear in between. */
+static void add_shape_channel(Glb *glb, size_t node, json_int_t *time, json_int_t *weights) {
+  size_t count = glb->shape_count;
+  float *at = malloc(count * sizeof *at), *weight = calloc(count * (count - 1) + 1, sizeof *weight);
+  if (!at || !weight) glb->failed = true;
+  for (size_t s = 0; *time < 0 && !glb->failed && s < count; s++) {
+    at[s] = glb->time[shape_frame(glb, s)];
+    if (s) weight[s * (count - 1) + s - 1] = 1;
+  }
+  if (*time < 0 && !glb->failed) {
+    *time = add_accessor(glb, at, count, 1, TYPE_FLOAT, 0, true);
+    *weights = add_accessor(glb, weight, count * (count - 1), 1, TYPE_FLOAT, 0, false);
+  }
+  push(glb, glb->samplers, json_pack("{s:I, s:I, s:s}", "input", *time, "output", *weights, "interpolation", "LINEAR"));
+  push(glb, glb->channels, json_pack("{s:I, s:{s:I, s:s}}", "sampler", (json_int_t)json_array_size(glb->samplers) - 1,
+                                     "target", "node", (json_int_t)node, "path", "weights"));
+  free(at), free(weight);
+}
+
 /* ---- Bodies ---- */
 
 static json_t *name_or(const char *name, const char *kind, size_t number) {
@@ -251,9 +303,10 @@ static void add_nodes(Glb *glb, json_t *const *primitives, Shown *shown) {
 static void add_animation(Glb *glb) {
   size_t count = glb->series->step_count;
   if (count < 2) return;
-  json_int_t time = -1;
+  json_int_t time = -1, shape_time = -1, weights = -1;
   for (size_t b = 0; b < glb->series->scene->body_count; b++) {
     const float *m = glb->motion + 7 * b * count;
+    if (glb->series->scene->body[b].soft) add_shape_channel(glb, b + 1, &shape_time, &weights);
     if (time < 0 && moves(glb, m, 0, 7)) time = add_accessor(glb, glb->time, count, 1, TYPE_FLOAT, 0, true);
     add_channel(glb, m, 0, 3, "translation", b + 1, time);
     add_channel(glb, m, 3, 7, "rotation", b + 1, time);
@@ -273,13 +326,23 @@ static void put_pose(const double nodes[12], const float *before, float out[7]) 
   for (int k = 3; same < 0 && k < 7; k++) out[k] = -out[k]; /* the shorter way between two frames */
 }
 
+static void keep_shapes(Glb *glb, size_t f, const double *nodes) {
+  size_t count = glb->series->scene->node_count;
+  while (glb->shape && glb->shape_kept < glb->shape_count && shape_frame(glb, glb->shape_kept) == f)
+    memcpy(glb->shape + count * glb->shape_kept++, nodes, count * sizeof *nodes);
+}
+
 static bool read_motion(Glb *glb, ExportError *error) {
   const ExportSeries *series = glb->series;
   size_t bodies = series->scene->body_count, count = series->step_count;
   double start = 0;
   glb->motion = malloc((7 * bodies * count + 1) * sizeof *glb->motion);
   glb->time = malloc(count * sizeof *glb->time);
-  if (!glb->motion || !glb->time) return glb->failed = true, true;
+  glb->shape_count = count < MOST_SHAPES ? count : MOST_SHAPES;
+  bool soft = false;
+  for (size_t b = 0; b < bodies; b++) soft |= series->scene->body[b].soft != NULL;
+  if (soft) glb->shape = malloc((series->scene->node_count * glb->shape_count + 1) * sizeof *glb->shape);
+  if (!glb->motion || !glb->time || (soft && !glb->shape)) return glb->failed = true, true;
   for (size_t f = 0; f < count; f++) {
     RunFrame frame;
     if (!series_read(series, f, &frame, error)) return false;
@@ -287,8 +350,10 @@ static bool read_motion(Glb *glb, ExportError *error) {
     glb->time[f] = (float)((frame.time - start) / series->speed);
     for (size_t b = 0; b < bodies; b++) {
       float *out = glb->motion + 7 * (b * count + f);
-      put_pose(frame.nodes + 12 * b, f ? out - 7 : NULL, out);
+      if (series->scene->body[b].soft) memcpy(out, (float[7]){[6] = 1}, sizeof(float[7]));
+      else put_pose(frame.nodes + series->scene->body[b].node, f ? out - 7 : NULL, out);
     }
+    keep_shapes(glb, f, frame.nodes);
     run_frame_destroy(&frame);
     series_tell(series, f + 1);
   }
@@ -347,7 +412,10 @@ static void build(Glb *glb) {
   json_t **primitives = calloc(scene->mesh_count + 1, sizeof *primitives);
   Shown *shown = calloc(scene->body_count + 1, sizeof *shown);
   if (!primitives || !shown) glb->failed = true;
-  for (size_t m = 0; !glb->failed && m < scene->mesh_count; m++) primitives[m] = mesh_primitives(glb, &scene->mesh[m]);
+  for (size_t m = 0; !glb->failed && m < scene->mesh_count; m++)
+    if (!scene->mesh[m].soft) primitives[m] = mesh_primitives(glb, &scene->mesh[m]);
+  for (size_t b = 0; !glb->failed && b < scene->body_count; b++)
+    if (scene->body[b].soft) primitives[scene->body[b].mesh] = soft_primitives(glb, b);
   if (!glb->failed) add_nodes(glb, primitives, shown);
   if (!glb->failed) add_animation(glb);
   for (size_t m = 0; primitives && m < scene->mesh_count; m++) json_decref(primitives[m]);
@@ -373,6 +441,6 @@ bool export_glb(const ExportSeries *series, const char *path, ExportError *error
   good = good && write_glb(&glb, text, path, error);
   json_t *part[] = {glb.views, glb.accessors, glb.meshes, glb.nodes, glb.materials, glb.samplers, glb.channels};
   for (size_t k = 0; k < sizeof part / sizeof part[0]; k++) json_decref(part[k]);
-  free(text), free(glb.bytes), free(glb.motion), free(glb.time);
+  free(text), free(glb.bytes), free(glb.motion), free(glb.time), free(glb.shape);
   return good;
 }

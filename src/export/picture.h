@@ -28,7 +28,7 @@ PictureModel *picture_model_create(const RunScene *scene); /* NULL when out of m
 void picture_model_destroy(PictureModel *model);           /* NULL is fine */
 
 PictureView picture_default_view(void);
-/* Sets center, radius and distance to show bodies in all given poses (12 numbers per body each), seen from azimuth and
+/* Sets center, radius and distance to show bodies in all given poses (RunFrame.nodes), seen from azimuth and
  * elevation: the chosen ones ([body_count], NULL for none named), else the dynamic ones without those few that flew far
  * away, else all. False when out of memory. */
 bool picture_frame(PictureView *view, const RunScene *scene, const double *const *nodes, size_t frame_count,

@@ -13,7 +13,7 @@ static bool is_ground(const Draw *draw, const RunScene *scene, size_t body, cons
   double lo = INFINITY, hi = -INFINITY, wide = 0;
   for (size_t k = 0; k < mesh->vertex_count; k++) {
     V3 X = v3(mesh->vertex + 3 * k);
-    double h = dot(draw->up, world_point(nodes + 12 * body, mesh->vertex + 3 * k));
+    double h = dot(draw->up, world_point(nodes + scene->body[body].node, mesh->vertex + 3 * k));
     lo = least(lo, h), hi = most(hi, h), wide = most(wide, sqrt(dot(X, X)));
   }
   return hi - lo < 0.15 * wide && wide > 0.5 * draw->radius;
@@ -55,22 +55,40 @@ static void add_endless(const Draw *draw, Solid *solid, const RunMesh *mesh, con
   add_quad(solid, sub(foot, add(mul(a, half), mul(b, half))), mul(a, 2 * half), mul(b, 2 * half));
 }
 
+/* A soft body's vertices are in the world already; its normals turn with its triangles. Without memory they stay as they were. */
+static void place_soft(PictureModel *m, size_t b, const RunMesh *mesh, const double *vertex) {
+  static const double identity[12] = {[3] = 1, [7] = 1, [11] = 1};
+  RunMesh now = *mesh;
+  now.vertex = (double *)vertex;
+  float *normal = crease_normals(&now);
+  if (normal) {
+    free(m->soft_normal[b]);
+    m->look[b].normal = m->soft_normal[b] = normal;
+  }
+  m->solid[b].vertex = vertex, m->solid[b].nodes = identity, m->solid[b].shades = true;
+}
+
 void model_place(Draw *draw, PictureModel *m, const double *nodes) {
   const RunScene *scene = m->scene;
   Solid *wires = &m->solid[scene->body_count], *endless = wires + 1;
   wires->vertex_count = wires->triangle_count = endless->vertex_count = endless->triangle_count = 0;
   for (size_t b = 0; b < scene->body_count; b++) {
     const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
-    m->solid[b].nodes = nodes + 12 * b;
+    const double *own = nodes + scene->body[b].node;
+    if (scene->body[b].soft) {
+      place_soft(m, b, mesh, own);
+      continue;
+    }
+    m->solid[b].nodes = own;
     m->look[b].ground = !mesh->half_space && is_ground(draw, scene, b, nodes);
     m->solid[b].shades = !m->look[b].ground && !mesh->half_space;
-    add_wires(draw, m, wires, &m->wires[scene->body[b].mesh], mesh, nodes + 12 * b, m->look[b].color);
+    add_wires(draw, m, wires, &m->wires[scene->body[b].mesh], mesh, own, m->look[b].color);
   }
   endless->vertex = m->loose + 3 * wires->vertex_count;
   endless->triangle = m->loose_index + 3 * wires->triangle_count;
   for (size_t b = 0; b < scene->body_count; b++) {
     const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
-    if (mesh->half_space && mesh->triangle_count) add_endless(draw, endless, mesh, nodes + 12 * b);
+    if (mesh->half_space && mesh->triangle_count) add_endless(draw, endless, mesh, nodes + scene->body[b].node);
   }
   endless->first_face = wires->first_face + (uint32_t)wires->triangle_count;
   endless->first_point = wires->first_point + wires->vertex_count;
@@ -130,7 +148,8 @@ static bool model_room(PictureModel *m) {
   m->point = malloc((points + 4 * quads + 1) * sizeof *m->point);
   m->world = malloc((points + 4 * quads + 1) * sizeof *m->world);
   m->rows = malloc(m->solid_count * sizeof *m->rows);
-  return m->solid && m->look && m->loose && m->loose_index && m->loose_color && m->world && m->point && m->rows;
+  m->soft_normal = calloc(scene->body_count + 1, sizeof *m->soft_normal);
+  return m->soft_normal && m->solid && m->look && m->loose && m->loose_index && m->loose_color && m->world && m->point && m->rows;
 }
 
 PictureModel *picture_model_create(const RunScene *scene) {
@@ -149,7 +168,8 @@ void picture_model_destroy(PictureModel *m) {
   if (!m) return;
   for (size_t k = 0; m->normal && k < m->scene->mesh_count; k++) free(m->normal[k]);
   for (size_t k = 0; m->wires && k < m->scene->mesh_count; k++) wires_free(&m->wires[k]);
-  free(m->normal), free(m->wires), free(m->solid), free(m->look), free(m->loose), free(m->loose_index);
+  for (size_t b = 0; m->soft_normal && b < m->scene->body_count; b++) free(m->soft_normal[b]);
+  free(m->soft_normal), free(m->normal), free(m->wires), free(m->solid), free(m->look), free(m->loose), free(m->loose_index);
   free(m->loose_color), free(m->world), free(m->point), free(m->rows), free(m->block);
   buffer_destroy(&m->image), buffer_destroy(&m->sun_map);
   for (int k = 0; k < SKY_COUNT; k++) buffer_destroy(&m->sky_map[k]);

@@ -24,6 +24,7 @@ typedef struct SkyBlock { uint32_t face; V3 light; } SkyBlock;
 struct PictureModel {
   const RunScene *scene;
   float **normal;          /* of each mesh: crease.h */
+  float **soft_normal;     /* of each soft body in the picture drawn last */
   WireList *wires;         /* of each mesh */
   Solid *solid;            /* bodies, then one for wires and one for endless grounds */
   Look *look;

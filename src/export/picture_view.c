@@ -1,7 +1,7 @@
 /* Where the camera stands: near enough that the bodies fill the picture, far enough that all are in it. See picture.h. */
 #include "export/picture_view.h"
 
-#include "export/pose.h"
+#include "export/body_point.h"
 
 #include <stdlib.h>
 
@@ -45,8 +45,10 @@ static bool stray_limit(const RunScene *scene, const double *nodes, const bool *
     size_t count = 0;
     for (size_t b = 0; b < scene->body_count; b++) {
       if (!shown[b]) continue;
-      V3 from = sub(v3(nodes + 12 * b), v3(median));
-      value[count++] = k < 3 ? nodes[12 * b + (size_t)k] : sqrt(dot(from, from));
+      double x[3];
+      body_center(scene, nodes, b, x);
+      V3 from = sub(v3(x), v3(median));
+      value[count++] = k < 3 ? x[k] : sqrt(dot(from, from));
     }
     qsort(value, count, sizeof *value, compare_double);
     if (count) median[k] = value[count / 2];
@@ -57,11 +59,11 @@ static bool stray_limit(const RunScene *scene, const double *nodes, const bool *
   return true;
 }
 
-static void mesh_box(const RunMesh *mesh, double lo[3], double hi[3]) {
-  for (int i = 0; i < 3; i++) lo[i] = mesh->vertex_count ? INFINITY : 0, hi[i] = mesh->vertex_count ? -INFINITY : 0;
-  for (size_t k = 0; k < 3 * mesh->vertex_count; k++) {
-    lo[k % 3] = fmin(lo[k % 3], mesh->vertex[k]);
-    hi[k % 3] = fmax(hi[k % 3], mesh->vertex[k]);
+static void points_box(const double *point, size_t count, double box[2][3]) {
+  for (int i = 0; i < 3; i++) box[0][i] = count ? INFINITY : 0, box[1][i] = count ? -INFINITY : 0;
+  for (size_t k = 0; k < 3 * count; k++) {
+    box[0][k % 3] = fmin(box[0][k % 3], point[k]);
+    box[1][k % 3] = fmax(box[1][k % 3], point[k]);
   }
 }
 
@@ -73,19 +75,24 @@ static bool gather(const RunScene *scene, const double *const *nodes, size_t fra
   double (*box)[2][3] = malloc((scene->mesh_count + 1) * sizeof *box);
   corners->point = malloc((8 * frame_count * scene->body_count + 1) * sizeof *corners->point);
   bool good = box && corners->point;
-  for (size_t m = 0; good && m < scene->mesh_count; m++) mesh_box(&scene->mesh[m], box[m][0], box[m][1]);
+  for (size_t m = 0; good && m < scene->mesh_count; m++) points_box(scene->mesh[m].vertex, scene->mesh[m].vertex_count, box[m]);
   for (size_t f = 0; good && f < frame_count; f++) {
     V3 center = {0, 0, 0};
     double limit = 0;
     good = strays || stray_limit(scene, nodes[f], shown, &center, &limit);
     for (size_t b = 0; good && b < scene->body_count; b++) {
-      const double *n = nodes[f] + 12 * b;
-      V3 from = limit > 0 ? sub(v3(n), center) : (V3){0, 0, 0};
+      const double *n = nodes[f] + scene->body[b].node;
+      double at[3];
+      body_center(scene, nodes[f], b, at);
+      V3 from = limit > 0 ? sub(v3(at), center) : (V3){0, 0, 0};
       if (!shown[b] || (limit > 0 && sqrt(dot(from, from)) > limit)) continue;
+      size_t mesh = scene->body[b].mesh;
+      if (scene->body[b].soft) points_box(n, scene->mesh[mesh].vertex_count, box[mesh]);
       for (int k = 0; k < 8; k++) {
-        double rest[3], x[3];
-        for (int i = 0; i < 3; i++) rest[i] = box[scene->body[b].mesh][k >> i & 1][i];
-        pose_point(n, rest, x);
+        double x[3], corner[3];
+        for (int i = 0; i < 3; i++) corner[i] = box[mesh][k >> i & 1][i];
+        if (scene->body[b].soft) memcpy(x, corner, sizeof x);
+        else pose_point(n, corner, x);
         corners->point[corners->count++] = v3(x);
       }
     }

@@ -23,6 +23,14 @@ static bool body_mesh(const AbdWorld *world, AbdBodyId id, AbdMeshView *mesh) {
   return abd_body_view(world, id, &body) == ABD_OK && abd_mesh_view(world, body.mesh, mesh) == ABD_OK;
 }
 
+/* The vertices of a soft body's mesh are in the world already. */
+static bool body_pose(const AbdWorld *world, AbdBodyId id, double nodes[12]) {
+  static const double identity[12] = {[3] = 1, [7] = 1, [11] = 1};
+  if (!abd_body_is_soft(world, id)) return abd_body_nodes(world, id, nodes) == ABD_OK;
+  memcpy(nodes, identity, sizeof identity);
+  return true;
+}
+
 /* side 0 is a: a vertex where kind is 0, a triangle where it is 1, an edge where it is 2. */
 static uint32_t contact_triangle(const AbdWorld *world, const AbdContact *c, int side) {
   AbdMeshView mesh;
@@ -41,7 +49,7 @@ static double place_radius(const AbdWorld *world, const Place *place) {
     AbdMeshView mesh;
     double nodes[12], size = 0;
     if (!place->body[side].id || !body_mesh(world, place->body[side], &mesh) || mesh.half_space) continue;
-    if (abd_body_nodes(world, place->body[side], nodes) != ABD_OK) continue;
+    if (!body_pose(world, place->body[side], nodes)) continue;
     uint32_t t = place->triangle[side];
     for (size_t k = 0; k < (t == UINT32_MAX ? mesh.vertex_count : 3); k++) {
       double x[3];
@@ -87,7 +95,9 @@ static bool nearest_contact(const AbdWorld *world, AbdBodyId a, AbdBodyId b, Pla
 
 bool place_of_pair(const AbdWorld *world, AbdBodyId a, AbdBodyId b, Place *place) {
   double nodes[12];
-  if (!a.id || abd_body_nodes(world, a, nodes) != ABD_OK) return false;
+  AbdMeshView mesh;
+  if (!a.id || !body_pose(world, a, nodes)) return false;
+  if (abd_body_is_soft(world, a) && body_mesh(world, a, &mesh)) memcpy(nodes, mesh.vertex, sizeof place->point);
   if (!nearest_contact(world, a, b, place)) {
     *place = (Place){.body = {a, b}, .triangle = {UINT32_MAX, UINT32_MAX}, .distance = NAN, .force = NAN};
     memcpy(place->point, nodes, sizeof place->point);
@@ -135,7 +145,7 @@ static bool write_body(FILE *file, const AbdWorld *world, const Place *place, in
   double nodes[12];
   if (!place->body[side].id || !body_mesh(world, place->body[side], &mesh) ||
       abd_body_view(world, place->body[side], &body) != ABD_OK ||
-      abd_body_nodes(world, place->body[side], nodes) != ABD_OK)
+      !body_pose(world, place->body[side], nodes))
     return true;
   Near *near = malloc((mesh.triangle_count + 1) * sizeof *near);
   if (!near) return false;

@@ -1,6 +1,6 @@
 /* OBJ and PLY of one frame. See shape_file.h. */
+#include "export/body_point.h"
 #include "export/out_file.h"
-#include "export/pose.h"
 #include "export/wire.h"
 
 static bool write_obj_wires(FILE *file, const RunMesh *mesh, size_t base) {
@@ -26,7 +26,7 @@ bool export_obj(const RunScene *scene, const RunFrame *frame, const char *path, 
     fprintf(out.file, "o %s\n", scene->body[b].name);
     for (size_t k = 0; k < mesh->vertex_count; k++) {
       double x[3];
-      pose_point(frame->nodes + 12 * b, mesh->vertex + 3 * k, x);
+      body_point(scene, frame->nodes, b, k, x);
       fprintf(out.file, "v %.12g %.12g %.12g\n", x[0], x[1], x[2]);
     }
     for (size_t k = 0; k < mesh->triangle_count; k++) {
@@ -67,7 +67,7 @@ static void write_ply_vertices(FILE *file, const RunScene *scene, const RunFrame
     int32_t id = (int32_t)b + 1;
     for (size_t k = 0; k < mesh->vertex_count; k++) {
       double x[3];
-      pose_point(frame->nodes + 12 * b, mesh->vertex + 3 * k, x);
+      body_point(scene, frame->nodes, b, k, x);
       fwrite(x, sizeof x, 1, file);
       fwrite(scene->body[b].color, 3, 1, file);
       fwrite(&id, sizeof id, 1, file);

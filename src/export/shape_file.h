@@ -14,6 +14,9 @@ bool export_ply(const RunScene *scene, const RunFrame *frame, const char *path, 
 /* One row per body and given frame: centre of mass, position and quaternion of the mesh's own frame, velocities. */
 bool export_poses_csv(Run *run, const RunScene *scene, const int64_t *steps, size_t step_count, const char *path,
                       ExportError *error);
+/* Every vertex of every soft body. */
+bool export_vertices_csv(Run *run, const RunScene *scene, const int64_t *steps, size_t step_count, const char *path,
+                         ExportError *error);
 bool export_reports_csv(Run *run, const char *path, ExportError *error);
 /* Contacts or joints of the given steps, and how many rows they were. */
 bool export_table_csv(Run *run, RunTable table, const int64_t *steps, size_t step_count, const char *path, size_t *rows,

@@ -3,8 +3,8 @@
  * A body's rest frame is centred and turned into its principal axes: file coordinates = origin + axes X. So with the
  * rotation R nearest to A axes^T the mesh's own frame stands at p - A axes^T origin, turned by R: the same meaning as
  * position and rotation in a scene. */
+#include "export/body_point.h"
 #include "export/out_file.h"
-#include "export/pose.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +23,22 @@ static void write_text(FILE *file, const char *text) {
   fputc('"', file);
 }
 
+/* Of a soft body its vertices' mean and the mean of their velocities; it has no rotation. */
+static void write_soft_pose(FILE *file, const RunScene *scene, const RunFrame *frame, size_t b) {
+  size_t count = body_mesh(scene, b)->vertex_count;
+  double x[3], v[3] = {0};
+  body_center(scene, frame->nodes, b, x);
+  if (frame->velocity) mean_point(frame->velocity + scene->body[b].rate, count, v);
+  fprintf(file, "%lld,%.17g,%zu,", (long long)frame->step, frame->time, b + 1);
+  write_text(file, scene->body[b].name);
+  fprintf(file, ",%.17g,%.17g,%.17g,,,,,,,", x[0], x[1], x[2]);
+  if (frame->velocity) fprintf(file, ",%.17g,%.17g,%.17g,,,\n", v[0], v[1], v[2]);
+  else fprintf(file, ",,,,,,\n");
+}
+
 static void write_pose(FILE *file, const RunScene *scene, const RunFrame *frame, size_t b) {
-  const double *n = frame->nodes + 12 * b, *origin = scene->mesh[scene->body[b].mesh].origin;
-  const double *axes = scene->mesh[scene->body[b].mesh].axes;
+  const double *n = frame->nodes + scene->body[b].node, *origin = body_mesh(scene, b)->origin;
+  const double *axes = body_mesh(scene, b)->axes;
   double m[9], q[4];
   pose_file_axes(n, axes, m);
   export_quaternion(n, axes, q);
@@ -36,17 +49,36 @@ static void write_pose(FILE *file, const RunScene *scene, const RunFrame *frame,
     fprintf(file, ",%.17g", n[k] - m[k] * origin[0] - m[3 + k] * origin[1] - m[6 + k] * origin[2]);
   for (int k = 0; k < 4; k++) fprintf(file, ",%.17g", q[k]);
   for (size_t k = 0; k < 6; k++) {
-    if (frame->velocity) fprintf(file, ",%.17g", frame->velocity[6 * b + k]);
+    if (frame->velocity) fprintf(file, ",%.17g", frame->velocity[scene->body[b].rate + k]);
     else fputc(',', file);
   }
   fputc('\n', file);
 }
 
-bool export_poses_csv(Run *run, const RunScene *scene, const int64_t *steps, size_t step_count, const char *path,
-                      ExportError *error) {
+static void write_poses(FILE *file, const RunScene *scene, const RunFrame *frame) {
+  for (size_t b = 0; b < scene->body_count; b++) (scene->body[b].soft ? write_soft_pose : write_pose)(file, scene, frame, b);
+}
+
+/* Every vertex of every soft body. */
+static void write_vertices(FILE *file, const RunScene *scene, const RunFrame *frame) {
+  for (size_t b = 0; b < scene->body_count; b++) {
+    const double *x = frame->nodes + scene->body[b].node, *v = frame->velocity ? frame->velocity + scene->body[b].rate : NULL;
+    for (size_t k = 0; scene->body[b].soft && k < body_mesh(scene, b)->vertex_count; k++) {
+      fprintf(file, "%lld,%.17g,%zu,", (long long)frame->step, frame->time, b + 1);
+      write_text(file, scene->body[b].name);
+      fprintf(file, ",%zu,%.17g,%.17g,%.17g", k, x[3 * k], x[3 * k + 1], x[3 * k + 2]);
+      if (v) fprintf(file, ",%.17g,%.17g,%.17g\n", v[3 * k], v[3 * k + 1], v[3 * k + 2]);
+      else fprintf(file, ",,,\n");
+    }
+  }
+}
+
+static bool write_frames(Run *run, const RunScene *scene, const int64_t *steps, size_t step_count, const char *path,
+                         const char *header, void (*write)(FILE *, const RunScene *, const RunFrame *),
+                         ExportError *error) {
   OutFile out;
   if (!out_open(&out, path, error)) return false;
-  fprintf(out.file, "step,time,body,name,x,y,z,origin_x,origin_y,origin_z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz\n");
+  fprintf(out.file, "%s\n", header);
   for (size_t k = 0; k < step_count && !ferror(out.file); k++) {
     RunFrame frame;
     if (!run_read_frame(run, scene, steps[k], &frame)) {
@@ -54,10 +86,21 @@ bool export_poses_csv(Run *run, const RunScene *scene, const int64_t *steps, siz
       snprintf(error->text, sizeof error->text, "%s", run_error(run));
       return false;
     }
-    for (size_t b = 0; b < scene->body_count; b++) write_pose(out.file, scene, &frame, b);
+    write(out.file, scene, &frame);
     run_frame_destroy(&frame);
   }
   return out_close(&out, true, error);
+}
+
+bool export_poses_csv(Run *run, const RunScene *scene, const int64_t *steps, size_t step_count, const char *path,
+                      ExportError *error) {
+  return write_frames(run, scene, steps, step_count, path,
+                      "step,time,body,name,x,y,z,origin_x,origin_y,origin_z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz", write_poses, error);
+}
+
+bool export_vertices_csv(Run *run, const RunScene *scene, const int64_t *steps, size_t step_count, const char *path,
+                         ExportError *error) {
+  return write_frames(run, scene, steps, step_count, path, "step,time,body,name,vertex,x,y,z,vx,vy,vz", write_vertices, error);
 }
 
 static void write_row(void *user, size_t count, const char *const *text) {

@@ -3,9 +3,9 @@
  * Meshes stand once under an abstract prim; each body is a mesh that references one and adds its colour and its matrix
  * in time. USD multiplies rows: a point (x, y, z, 1) times the rows (c1, 0), (c2, 0), (c3, 0), (p, 1). USD knows only Y
  * and Z as up; for any other gravity the prim at the top is turned. */
+#include "export/body_point.h"
 #include "export/color.h"
 #include "export/out_file.h"
-#include "export/pose.h"
 #include "export/series.h"
 
 #include <ctype.h>
@@ -29,16 +29,26 @@ static void write_quoted(FILE *file, const char *text) {
   fputc('"', file);
 }
 
+static void write_vectors(FILE *file, const double *x, size_t count) {
+  for (size_t k = 0; k < count; k++)
+    fprintf(file, "%s(%.9g, %.9g, %.9g)", k ? ", " : "", x[3 * k], x[3 * k + 1], x[3 * k + 2]);
+}
+
+static void write_extent(FILE *file, const double *x, size_t count) {
+  double box[6] = {0};
+  for (size_t k = 0; k < 3 * count; k++) {
+    double *lo = box + k % 3, *hi = lo + 3;
+    *lo = k < 3 ? x[k] : fmin(*lo, x[k]), *hi = k < 3 ? x[k] : fmax(*hi, x[k]);
+  }
+  write_vectors(file, box, 2);
+}
+
 static void write_points(FILE *file, const RunMesh *mesh) {
   fprintf(file, "        point3f[] points = [");
-  double lo[3] = {0}, hi[3] = {0};
-  for (size_t k = 0; k < mesh->vertex_count; k++) {
-    const double *x = mesh->vertex + 3 * k;
-    fprintf(file, "%s(%.9g, %.9g, %.9g)", k ? ", " : "", x[0], x[1], x[2]);
-    for (int i = 0; i < 3; i++) lo[i] = k ? fmin(lo[i], x[i]) : x[i], hi[i] = k ? fmax(hi[i], x[i]) : x[i];
-  }
-  fprintf(file, "]\n        float3[] extent = [(%.9g, %.9g, %.9g), (%.9g, %.9g, %.9g)]\n", lo[0], lo[1], lo[2], hi[0],
-          hi[1], hi[2]);
+  write_vectors(file, mesh->vertex, mesh->vertex_count);
+  fprintf(file, "]\n        float3[] extent = [");
+  write_extent(file, mesh->vertex, mesh->vertex_count);
+  fprintf(file, "]\n");
 }
 
 static void write_mesh(FILE *file, const RunMesh *mesh, size_t number) {
@@ -61,13 +71,13 @@ static void write_matrix(FILE *file, const double n[12]) {
 }
 
 /* All poses, body by body: the file wants them so. */
-typedef struct Motion { double *code, *nodes; size_t bodies; } Motion;
+typedef struct Motion { double *code, *nodes; size_t stride; } Motion; /* stride: numbers in a frame */
 
 static bool read_motion(const ExportSeries *series, Motion *motion, const char *path, ExportError *error) {
   double start = 0;
-  motion->bodies = series->scene->body_count;
+  motion->stride = series->scene->node_count;
   motion->code = malloc(series->step_count * sizeof *motion->code);
-  motion->nodes = malloc((12 * motion->bodies * series->step_count + 1) * sizeof *motion->nodes);
+  motion->nodes = malloc((motion->stride * series->step_count + 1) * sizeof *motion->nodes);
   if (!motion->code || !motion->nodes) {
     snprintf(error->text, sizeof error->text, "%s: out of memory for %zu frames", path, series->step_count);
     return false;
@@ -77,17 +87,59 @@ static bool read_motion(const ExportSeries *series, Motion *motion, const char *
     if (!series_read(series, f, &frame, error)) return false;
     if (f == 0) start = frame.time;
     motion->code[f] = (frame.time - start) / series->frame_seconds;
-    memcpy(motion->nodes + 12 * motion->bodies * f, frame.nodes, 12 * motion->bodies * sizeof(double));
+    memcpy(motion->nodes + motion->stride * f, frame.nodes, motion->stride * sizeof(double));
     run_frame_destroy(&frame);
     series_tell(series, f + 1);
   }
   return true;
 }
 
-static bool moves(const Motion *motion, size_t frames, size_t b) {
-  for (size_t f = 1; f < frames; f++)
-    if (memcmp(motion->nodes + 12 * (motion->bodies * f + b), motion->nodes + 12 * b, 12 * sizeof(double))) return true;
+static const double *nodes_of(const ExportSeries *series, const Motion *motion, size_t f, size_t b) {
+  return motion->nodes + motion->stride * f + series->scene->body[b].node;
+}
+
+static size_t numbers_of(const ExportSeries *series, size_t b) {
+  return series->scene->body[b].soft ? 3 * body_mesh(series->scene, b)->vertex_count : 12;
+}
+
+static bool moves(const ExportSeries *series, const Motion *motion, size_t b) {
+  for (size_t f = 1; f < series->step_count; f++)
+    if (memcmp(nodes_of(series, motion, f, b), nodes_of(series, motion, 0, b), numbers_of(series, b) * sizeof(double)))
+      return true;
   return false;
+}
+
+/* Points in time take the place of those of the mesh that is referenced. */
+static void write_soft_points(FILE *file, const ExportSeries *series, const Motion *motion, size_t b) {
+  size_t count = body_mesh(series->scene, b)->vertex_count;
+  for (int extent = 0; extent < 2; extent++) {
+    fprintf(file, "        %s.timeSamples = {\n", extent ? "float3[] extent" : "point3f[] points");
+    for (size_t f = 0; f < series->step_count; f++) {
+      fprintf(file, "            %.9g: [", motion->code[f]);
+      if (extent) write_extent(file, nodes_of(series, motion, f, b), count);
+      else write_vectors(file, nodes_of(series, motion, f, b), count);
+      fprintf(file, "],\n");
+    }
+    fprintf(file, "        }\n");
+  }
+}
+
+static void write_transform(FILE *file, const ExportSeries *series, const Motion *motion, size_t b) {
+  fprintf(file, "        matrix4d xformOp:transform");
+  if (moves(series, motion, b)) {
+    fprintf(file, ".timeSamples = {\n");
+    for (size_t f = 0; f < series->step_count; f++) {
+      fprintf(file, "            %.9g: ", motion->code[f]);
+      write_matrix(file, nodes_of(series, motion, f, b));
+      fprintf(file, ",\n");
+    }
+    fprintf(file, "        }\n");
+  } else {
+    fprintf(file, " = ");
+    write_matrix(file, nodes_of(series, motion, 0, b));
+    fputc('\n', file);
+  }
+  fprintf(file, "        uniform token[] xformOpOrder = [\"xformOp:transform\"]\n");
 }
 
 static void write_body(FILE *file, const ExportSeries *series, const Motion *motion, size_t b) {
@@ -99,21 +151,9 @@ static void write_body(FILE *file, const ExportSeries *series, const Motion *mot
   fprintf(file, "\n        references = </meshes/mesh_%zu>\n    )\n    {\n", body->mesh + 1);
   fprintf(file, "        color3f[] primvars:displayColor = [(%.6g, %.6g, %.6g)]\n", color_linear(body->color[0] / 255.0),
           color_linear(body->color[1] / 255.0), color_linear(body->color[2] / 255.0));
-  fprintf(file, "        matrix4d xformOp:transform");
-  if (moves(motion, series->step_count, b)) {
-    fprintf(file, ".timeSamples = {\n");
-    for (size_t f = 0; f < series->step_count; f++) {
-      fprintf(file, "            %.9g: ", motion->code[f]);
-      write_matrix(file, motion->nodes + 12 * (motion->bodies * f + b));
-      fprintf(file, ",\n");
-    }
-    fprintf(file, "        }\n");
-  } else {
-    fprintf(file, " = ");
-    write_matrix(file, motion->nodes + 12 * b);
-    fputc('\n', file);
-  }
-  fprintf(file, "        uniform token[] xformOpOrder = [\"xformOp:transform\"]\n    }\n");
+  if (body->soft) write_soft_points(file, series, motion, b);
+  else write_transform(file, series, motion, b);
+  fprintf(file, "    }\n");
 }
 
 static void write_top(FILE *file, const ExportSeries *series, const Motion *motion) {

@@ -1,9 +1,10 @@
 /* Frames and contacts for ParaView. See series.h. Surfaces carry each point's velocity and each cell's body and colour,
  * contacts their forces on body a, the opposite of those on body b. */
 #define _GNU_SOURCE
+#include "export/body_point.h"
 #include "export/out_file.h"
-#include "export/pose.h"
 #include "export/series.h"
+#include "export/strain.h"
 #include "export/vtk_data.h"
 #include "export/wire.h"
 
@@ -79,18 +80,40 @@ static bool make_points(VtkData *data, const RunScene *scene, const RunFrame *fr
   if (!data->point || (frame->velocity && !velocity)) return false;
   for (size_t b = 0; b < scene->body_count; b++) {
     const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
-    const double *nodes = frame->nodes + 12 * b;
+    const RunBody *body = &scene->body[b];
     for (size_t k = 0; k < mesh->vertex_count; k++, count++) {
-      pose_point(nodes, mesh->vertex + 3 * k, data->point + 3 * count);
-      if (velocity) point_velocity(frame->velocity + 6 * b, nodes, data->point + 3 * count, velocity + 3 * count);
+      body_point(scene, frame->nodes, b, k, data->point + 3 * count);
+      if (!velocity) continue;
+      const double *rate = frame->velocity + body->rate;
+      if (body->soft) memcpy(velocity + 3 * count, rate + 3 * k, 3 * sizeof *velocity);
+      else point_velocity(rate, frame->nodes + body->node, data->point + 3 * count, velocity + 3 * count);
     }
   }
   return true;
 }
 
+/* Strain of every point where there are soft bodies: the mean of the elements around it. */
+static bool make_strain(VtkData *data, const RunScene *scene, const RunFrame *frame) {
+  bool soft = false;
+  for (size_t b = 0; b < scene->body_count; b++) soft |= scene->body[b].soft != NULL;
+  if (!soft) return true;
+  double *strain = vtk_add_array(data, "strain", VTK_FLOAT64, 1, false);
+  uint32_t *count = malloc((data->point_count + 1) * sizeof *count);
+  for (size_t b = 0; strain && count && b < scene->body_count; b++) {
+    const RunMesh *mesh = body_mesh(scene, b);
+    const double *nodes = frame->nodes + scene->body[b].node;
+    if (scene->body[b].soft) soft_strain(mesh, nodes, strain, count);
+    for (size_t k = 0; !scene->body[b].soft && k < mesh->vertex_count; k++) strain[k] = pose_strain(nodes);
+    strain += mesh->vertex_count;
+  }
+  bool good = strain && count;
+  free(count);
+  return good;
+}
+
 bool export_vtk(const RunScene *scene, const RunFrame *frame, const char *path, ExportError *error) {
   VtkData data = {.time = frame->time};
-  bool good = make_points(&data, scene, frame) && make_cells(&data, scene);
+  bool good = make_points(&data, scene, frame) && make_strain(&data, scene, frame) && make_cells(&data, scene);
   good = good ? vtk_write(&data, path, error) : no_memory(path, error);
   vtk_free(&data);
   return good;

@@ -55,7 +55,8 @@ KERNEL void elastic_svd(Mat3 a, Mat3 *u, double s[3], Mat3 *v) {
 /* The positive eigenvalue of a matrix whose other two are negative: Newton's method on the characteristic polynomial
  * falls to it from a bound above. */
 KERNEL double elastic_lone_eigenvalue(Mat3 d) {
-  double trace = d.c[0].x + d.c[1].y + d.c[2].z, size = mat3_dot(d, d), minors = 0.5 * (trace * trace - size), det = mat3_det(d);
+  double trace = d.c[0].x + d.c[1].y + d.c[2].z, size = mat3_dot(d, d), minors = 0.5 * (trace * trace - size),
+         det = mat3_det(d);
   double spread = (size - trace * trace / 3.0) / 6.0, x = trace / 3.0 + 2.0 * sqrt(spread > 0.0 ? spread : 0.0);
   for (int i = 0; i < 60; i++) {
     double f = ((x - trace) * x + minors) * x - det, slope = (3.0 * x - 2.0 * trace) * x + minors;
@@ -91,28 +92,42 @@ KERNEL Mat3 elastic_positive_part(Mat3 c) {
 /* Eigenvalues of the shears and twists, and the 3x3 matrix of the stretches; pair k is the one without index k. */
 typedef struct ElasticModes { double shear[3], twist[3]; Mat3 stretch; } ElasticModes;
 
-KERNEL void elastic_add_outer(double h[81], double k, Mat3 p, Mat3 q) { /* h += k vec(p) vec(q)^T */
-  for (int c = 0; c < 9; c++) {
-    double w = k * component(q.c[c / 3], c % 3);
-    for (int r = 0; r < 9; r++) h[9 * c + r] += w * component(p.c[r / 3], r % 3);
+/* Leaves out what is negative: the nearest positive semidefinite Hessian. */
+KERNEL ElasticModes elastic_modes_positive(ElasticModes e) {
+  e.stretch = elastic_positive_part(e.stretch);
+  for (int k = 0; k < 3; k++) {
+    e.shear[k] = most(e.shear[k], 0.0);
+    e.twist[k] = most(e.twist[k], 0.0);
   }
+  return e;
 }
 
-/* h[9 c + r], indices 3 column + row of F. project: the nearest positive semidefinite matrix. */
-KERNEL void elastic_hessian_from_modes(Mat3 u, Mat3 v, ElasticModes e, bool project, double h[81]) {
-  if (project) e.stretch = elastic_positive_part(e.stretch);
-  for (int i = 0; i < 81; i++) h[i] = 0.0;
+/* The 3x3 block d2psi/dx dy where F = ... + x b^T + y c^T + ..., given V^T b and V^T c. In the axes of U and V only S_ab (stretches),
+ * the mean of shear and twist (the same entry of F twice) and half their difference (an entry and its mirror image) are not zero. */
+KERNEL Mat3 elastic_modes_block(const ElasticModes *e, Mat3 u, Vec3 b, Vec3 c) {
+  double bs[3] = {b.x, b.y, b.z}, cs[3] = {c.x, c.y, c.z}, t[3][3]; /* t[column][row] */
+  for (int k = 0; k < 3; k++) t[k][k] = component(e->stretch.c[k], k) * bs[k] * cs[k];
   for (int k = 0; k < 3; k++) {
     int i = (k + 1) % 3, j = (k + 2) % 3;
-    Mat3 ij = mat3_outer(u.c[i], v.c[j]), ji = mat3_outer(u.c[j], v.c[i]);
-    Mat3 shear = mat3_add(ij, ji), twist = mat3_sub(ij, ji);
-    if (!project || e.shear[k] > 0.0) elastic_add_outer(h, 0.5 * e.shear[k], shear, shear);
-    if (!project || e.twist[k] > 0.0) elastic_add_outer(h, 0.5 * e.twist[k], twist, twist);
-    for (int l = 0; l < 3; l++) {
-      double d = component(e.stretch.c[l], k);
-      if (d != 0.0) elastic_add_outer(h, d, mat3_outer(u.c[k], v.c[k]), mat3_outer(u.c[l], v.c[l]));
-    }
+    double same = 0.5 * (e->shear[k] + e->twist[k]), mirror = 0.5 * (e->shear[k] - e->twist[k]);
+    double s = component(e->stretch.c[i], j);
+    t[i][i] += same * bs[j] * cs[j];
+    t[j][j] += same * bs[i] * cs[i];
+    t[j][i] = s * bs[i] * cs[j] + mirror * bs[j] * cs[i];
+    t[i][j] = s * bs[j] * cs[i] + mirror * bs[i] * cs[j];
   }
+  Mat3 turned = mat3_mul(u, mat3(vec3_from(t[0]), vec3_from(t[1]), vec3_from(t[2])));
+  return mat3_mul(turned, mat3_transpose(u));
+}
+
+/* h[9 c + r], indices 3 column + row of F: the blocks of its columns. */
+KERNEL void elastic_modes_hessian(const ElasticModes *e, Mat3 u, Mat3 v, double h[81]) {
+  Mat3 vt = mat3_transpose(v);
+  for (int k = 0; k < 3; k++)
+    for (int l = 0; l < 3; l++) {
+      Mat3 block = elastic_modes_block(e, u, vt.c[k], vt.c[l]);
+      for (int c = 0; c < 3; c++) vec3_to(h + 9 * (3 * l + c) + 3 * k, block.c[c]);
+    }
 }
 
 #endif

@@ -109,12 +109,19 @@ KERNEL ElasticModes material_modes(int material, double mu, double lambda, Mat3 
   return e;
 }
 
-/* h[9 c + r], indices 3 column + row of F: exact, or its nearest positive semidefinite matrix. */
-KERNEL void material_hessian(int material, double mu, double lambda, Mat3 f, bool project, double h[81]) {
+/* F = U diag V^T, and the modes of the exact Hessian or of its nearest positive semidefinite matrix. */
+KERNEL ElasticModes material_decompose(int material, double mu, double lambda, Mat3 f, bool project, Mat3 *u, Mat3 *v) {
   double s[3];
+  elastic_svd(f, u, s, v);
+  ElasticModes e = material_modes(material, mu, lambda, f, s);
+  return project ? elastic_modes_positive(e) : e;
+}
+
+/* h[9 c + r], indices 3 column + row of F. */
+KERNEL void material_hessian(int material, double mu, double lambda, Mat3 f, bool project, double h[81]) {
   Mat3 u, v;
-  elastic_svd(f, &u, s, &v);
-  elastic_hessian_from_modes(u, v, material_modes(material, mu, lambda, f, s), project, h);
+  ElasticModes e = material_decompose(material, mu, lambda, f, project, &u, &v);
+  elastic_modes_hessian(&e, u, v, h);
 }
 
 #endif

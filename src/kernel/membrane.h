@@ -61,7 +61,8 @@ KERNEL void membrane_gradient(double mu, double lambda, const MembraneRest *rest
   Map2 f = membrane_map(rest, x);
   double a = norm_sq(f.c[0]), b = norm_sq(f.c[1]), c = dot(f.c[0], f.c[1]), j_sq = norm_sq(cross(f.c[0], f.c[1]));
   double p = (membrane_lambda(mu, lambda) * membrane_log_area(&f, a - 1.0, b - 1.0, c) - mu) / j_sq;
-  Vec3 px = add_scaled(scale(mu + p * b, f.c[0]), -p * c, f.c[1]), py = add_scaled(scale(mu + p * a, f.c[1]), -p * c, f.c[0]);
+  Vec3 px = add_scaled(scale(mu + p * b, f.c[0]), -p * c, f.c[1]),
+       py = add_scaled(scale(mu + p * a, f.c[1]), -p * c, f.c[0]);
   for (int i = 1; i < 3; i++) g[i] = scale(rest->volume, add_scaled(scale(rest->b[i].x, px), rest->b[i].y, py));
   g[0] = neg(add(g[1], g[2]));
 }
@@ -86,7 +87,8 @@ KERNEL MembraneSvd membrane_svd(const Map2 *f) {
   double angle = 0.5 * atan2(2.0 * c, a - b);
   r.v[0].x = cos(angle); r.v[0].y = sin(angle); /* the larger stretch */
   r.v[1].x = -r.v[0].y; r.v[1].y = r.v[0].x;
-  Vec3 p = add_scaled(scale(r.v[0].x, f->c[0]), r.v[0].y, f->c[1]), q = add_scaled(scale(r.v[1].x, f->c[0]), r.v[1].y, f->c[1]);
+  Vec3 p = add_scaled(scale(r.v[0].x, f->c[0]), r.v[0].y, f->c[1]),
+       q = add_scaled(scale(r.v[1].x, f->c[0]), r.v[1].y, f->c[1]);
   r.u[0] = unit(p);
   q = add_scaled(q, -dot(r.u[0], q), r.u[0]);
   r.u[1] = unit(q);
@@ -97,17 +99,21 @@ KERNEL MembraneSvd membrane_svd(const Map2 *f) {
 }
 
 /* The stretches' 2x2 block [d0 c; c d1] as eigenvalues and the first one's direction; d0 <= d1 as s0 >= s1. */
-KERNEL void membrane_add_stretches(const MembraneRest *rest, const MembraneSvd *f, const double d[2], double c, bool project, double h[81]) {
-  double half = 0.5 * (d[0] - d[1]), root = sqrt(half * half + c * c), mean = 0.5 * (d[0] + d[1]), angle = 0.5 * atan2(c, half);
+KERNEL void membrane_add_stretches(const MembraneRest *rest, const MembraneSvd *f, const double d[2], double c,
+                                   bool project, double h[81]) {
+  double half = 0.5 * (d[0] - d[1]), root = sqrt(half * half + c * c), mean = 0.5 * (d[0] + d[1]),
+         angle = 0.5 * atan2(c, half);
   for (int k = 0; k < 2; k++) {
-    double w = k == 0 ? mean + root : mean - root, x = k == 0 ? cos(angle) : -sin(angle), y = k == 0 ? sin(angle) : cos(angle);
+    double w = k == 0 ? mean + root : mean - root, x = k == 0 ? cos(angle) : -sin(angle),
+           y = k == 0 ? sin(angle) : cos(angle);
     if (project && !(w > 0.0)) continue;
     membrane_add_mode(rest, rest->volume * w, scale(x, f->u[0]), f->v[0], scale(y, f->u[1]), f->v[1], h);
   }
 }
 
 /* Column-major 9x9; exact, or its nearest positive semidefinite matrix in F. */
-KERNEL void membrane_hessian(double mu, double lambda, const MembraneRest *rest, const Vec3 x[3], bool project, double h[81]) {
+KERNEL void membrane_hessian(double mu, double lambda, const MembraneRest *rest, const Vec3 x[3], bool project,
+                             double h[81]) {
   Map2 map = membrane_map(rest, x);
   MembraneSvd f = membrane_svd(&map);
   const Vec2 none = {0.0, 0.0};
@@ -121,8 +127,10 @@ KERNEL void membrane_hessian(double mu, double lambda, const MembraneRest *rest,
     if (!project || out > 0.0) membrane_add_mode(rest, rest->volume * out, f.n, f.v[i], f.n, none, h);
   }
   membrane_add_stretches(rest, &f, d, l / (f.s[0] * f.s[1]), project, h);
-  if (!project || mu + across > 0.0) membrane_add_mode(rest, 0.5 * rest->volume * (mu + across), f.u[0], f.v[1], f.u[1], f.v[0], h);
-  if (!project || mu - across > 0.0) membrane_add_mode(rest, 0.5 * rest->volume * (mu - across), f.u[0], f.v[1], neg(f.u[1]), f.v[0], h);
+  if (!project || mu + across > 0.0)
+    membrane_add_mode(rest, 0.5 * rest->volume * (mu + across), f.u[0], f.v[1], f.u[1], f.v[0], h);
+  if (!project || mu - across > 0.0)
+    membrane_add_mode(rest, 0.5 * rest->volume * (mu - across), f.u[0], f.v[1], neg(f.u[1]), f.v[0], h);
 }
 
 #endif

@@ -9,8 +9,12 @@
 
 #include "math/vec.h"
 
-KERNEL double rod_stretch_stiffness(double young, double radius) { return young * 3.14159265358979323846 * radius * radius; }
-KERNEL double rod_bending_stiffness(double young, double radius) { return 0.25 * rod_stretch_stiffness(young, radius) * radius * radius; }
+KERNEL double rod_stretch_stiffness(double young, double radius) {
+  return young * 3.14159265358979323846 * radius * radius;
+}
+KERNEL double rod_bending_stiffness(double young, double radius) {
+  return 0.25 * rod_stretch_stiffness(young, radius) * radius * radius;
+}
 
 KERNEL double rod_stretch_energy(double stiffness, double length, const Vec3 x[2]) {
   double longer = norm(sub(x[1], x[0])) - length;
@@ -55,7 +59,8 @@ KERNEL void rod_curvature_gradient(const RodRest *rest, const Vec3 x[3], Vec3 *k
   double denominator;
   Vec3 e = sub(x[1], x[0]), f = sub(x[2], x[1]);
   *k = rod_curvature(rest, x, &denominator);
-  Mat3 by_e = mat3_sub(mat3_scale(-2.0, mat3_skew(f)), mat3_outer(*k, f)), by_f = mat3_sub(mat3_scale(2.0, mat3_skew(e)), mat3_outer(*k, e));
+  Mat3 by_e = mat3_sub(mat3_scale(-2.0, mat3_skew(f)), mat3_outer(*k, f)),
+       by_f = mat3_sub(mat3_scale(2.0, mat3_skew(e)), mat3_outer(*k, e));
   jacobian[0] = mat3_scale(-1.0 / denominator, by_e);
   jacobian[1] = mat3_scale(1.0 / denominator, mat3_sub(by_e, by_f));
   jacobian[2] = mat3_scale(1.0 / denominator, by_f);

@@ -21,7 +21,7 @@ KERNEL double tet_volume6(const Vec3 x[4]) { return dot(sub(x[1], x[0]), cross(s
 KERNEL bool tet_rest(const Vec3 x[4], TetRest *rest) {
   double volume6 = tet_volume6(x);
   if (!(volume6 > 0.0)) return false;
-  Mat3 c = mat3_cofactor(mat3(sub(x[1], x[0]), sub(x[2], x[0]), sub(x[3], x[0]))); /* columns: rows of the inverse, times det */
+  Mat3 c = mat3_cofactor(mat3(sub(x[1], x[0]), sub(x[2], x[0]), sub(x[3], x[0]))); /* det times Dm^-T */
   for (int i = 0; i < 3; i++) rest->b[i + 1] = scale(1.0 / volume6, c.c[i]);
   rest->b[0] = neg(add(rest->b[1], add(rest->b[2], rest->b[3])));
   rest->volume = volume6 / 6.0;
@@ -44,25 +44,16 @@ KERNEL void tet_gradient(int material, double mu, double lambda, const TetRest *
   g[0] = neg(add(g[1], add(g[2], g[3])));
 }
 
-/* The 3x3 block of nodes i and j from the Hessian h of psi. */
-KERNEL Mat3 tet_block(const TetRest *rest, const double h[81], int i, int j) {
-  double out[3][3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
-  for (int k = 0; k < 3; k++)
-    for (int l = 0; l < 3; l++) {
-      double w = rest->volume * component(rest->b[i], k) * component(rest->b[j], l);
-      for (int c = 0; c < 3; c++)
-        for (int r = 0; r < 3; r++) out[c][r] += w * h[9 * (3 * l + c) + 3 * k + r];
-    }
-  return mat3(vec3_from(out[0]), vec3_from(out[1]), vec3_from(out[2]));
-}
-
 /* Column-major 12x12, block (i, j) at rows 3 i, columns 3 j; positive semidefinite where project. */
-KERNEL void tet_hessian(int material, double mu, double lambda, const TetRest *rest, const Vec3 x[4], bool project, double out[144]) {
-  double h[81];
-  material_hessian(material, mu, lambda, tet_map(rest, x), project, h);
+KERNEL void tet_hessian(int material, double mu, double lambda, const TetRest *rest, const Vec3 x[4], bool project,
+                        double out[144]) {
+  Mat3 u, v;
+  Vec3 b[4]; /* V^T b_i */
+  ElasticModes e = material_decompose(material, mu, lambda, tet_map(rest, x), project, &u, &v);
+  for (int i = 0; i < 4; i++) b[i] = mat3_tmul_vec(v, rest->b[i]);
   for (int i = 0; i < 4; i++)
     for (int j = 0; j <= i; j++) {
-      Mat3 block = tet_block(rest, h, i, j);
+      Mat3 block = mat3_scale(rest->volume, elastic_modes_block(&e, u, b[i], b[j]));
       for (int c = 0; c < 3; c++)
         for (int r = 0; r < 3; r++) {
           double value = component(block.c[c], r);
@@ -92,7 +83,8 @@ KERNEL double tet_cubic_root(TetCubic p, double lo, double hi) {
 KERNEL double tet_cubic_first(TetCubic p, double end) {
   double a = 3.0 * p.c[3], half_b = p.c[2], c = p.c[1], disc = half_b * half_b - a * c, turn[3] = {end, end, end};
   if (disc > 0.0) { /* q has the sign that does not cancel: zeros q / a and c / q */
-    double q = half_b > 0.0 ? -(half_b + sqrt(disc)) : -half_b + sqrt(disc), x = a != 0.0 ? q / a : end, y = q != 0.0 ? c / q : end;
+    double q = half_b > 0.0 ? -(half_b + sqrt(disc)) : -half_b + sqrt(disc), x = a != 0.0 ? q / a : end,
+           y = q != 0.0 ? c / q : end;
     turn[0] = least(x, y);
     turn[1] = most(x, y);
   }
@@ -108,7 +100,8 @@ KERNEL double tet_cubic_first(TetCubic p, double end) {
 /* The largest t <= 1, or somewhat less, so that along x + t d the volume stays above `keep` (0 to 1) of what it is at t = 0. What
  * rounding may do to the volume is allowed for: where that is all there is of it the answer is 0. */
 KERNEL double tet_step_bound(const Vec3 x[4], const Vec3 d[4], double keep) {
-  Mat3 e = mat3(sub(x[1], x[0]), sub(x[2], x[0]), sub(x[3], x[0])), de = mat3(sub(d[1], d[0]), sub(d[2], d[0]), sub(d[3], d[0]));
+  Mat3 e = mat3(sub(x[1], x[0]), sub(x[2], x[0]), sub(x[3], x[0])),
+       de = mat3(sub(d[1], d[0]), sub(d[2], d[0]), sub(d[3], d[0]));
   Mat3 ce = mat3_cofactor(e), cd = mat3_cofactor(de);
   double length = sqrt(mat3_dot(e, e)) + sqrt(mat3_dot(de, de)), far = 0.0;
   for (int i = 0; i < 4; i++) far = most(far, norm(x[i]) + norm(d[i]));

@@ -12,7 +12,7 @@ typedef struct Kind {
   bool axis;           /* needs one */
   bool angle, travel;  /* has them to read */
   int rows;            /* equations that are not linear, between two moving bodies */
-  int rows_to_world;   /* the same where b is the world */
+  int rows_to_world;   /* the same where the world guides it */
 } Kind;
 
 static const Kind kinds[ABD_JOINT_KIND_COUNT] = {
@@ -51,10 +51,16 @@ static LinearRow difference(const Joint *j, double constant, Vec3 a, Vec3 b) {
   return row;
 }
 
+/* Whether a point stays on a line or plane of the world: b is the world, or a is and the joint keeps b's axis from turning. */
+static bool guided_by_world(const Joint *j) {
+  AbdJointKind kind = j->def.kind;
+  bool keeps_axis = kind == ABD_JOINT_SLIDER || kind == ABD_JOINT_CYLINDRICAL || kind == ABD_JOINT_PLANAR || kind == ABD_JOINT_SCREW;
+  return j->end[1].body < 0 || (j->end[0].body < 0 && keeps_axis);
+}
+
 int joint_linear_rows(const Joint *j, LinearRow row[JOINT_LINEAR_ROWS]) {
   const JointEnd *a = &j->end[0], *b = &j->end[1];
   AbdJointKind kind = j->def.kind;
-  bool to_world = b->body < 0;
   int count = 0;
   if (kind == ABD_JOINT_WELD || kind == ABD_JOINT_BALL || kind == ABD_JOINT_HINGE || kind == ABD_JOINT_UNIVERSAL)
     row[count++] = difference(j, 1, a->anchor, b->anchor);
@@ -62,13 +68,13 @@ int joint_linear_rows(const Joint *j, LinearRow row[JOINT_LINEAR_ROWS]) {
     row[count++] = difference(j, 0, a->frame.c[2], b->frame.c[2]);
   if (kind == ABD_JOINT_WELD || kind == ABD_JOINT_ORIENTATION || kind == ABD_JOINT_SLIDER)
     for (int k = 0; k < 3; k++) row[count++] = difference(j, 0, a->frame.c[k], b->frame.c[k]);
-  if (!to_world) return count;
+  if (!guided_by_world(j)) return count;
   bool line = kind == ABD_JOINT_LINE || kind == ABD_JOINT_SLIDER || kind == ABD_JOINT_CYLINDRICAL || kind == ABD_JOINT_SCREW;
   bool plane = kind == ABD_JOINT_PLANE || kind == ABD_JOINT_PLANAR;
   for (int k = 0; k < 3; k++) {
     if (!(k < 2 ? line : plane)) continue;
     row[count] = difference(j, 1, a->anchor, b->anchor);
-    row[count++].direction = b->frame.c[k];
+    row[count++].direction = b->body < 0 ? b->frame.c[k] : a->frame.c[k]; /* the world's */
   }
   return count;
 }
@@ -121,6 +127,11 @@ static AbdStatus check_bodies(const Model *m, const AbdJointDef *d, const char *
     return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": bodies %u and %u, but there are %u", name, d->body_a.id, d->body_b.id, n);
   if (d->body_a.id == d->body_b.id)
     return fault(error, ABD_ERROR_JOINT, "joint \"%s\": joins body \"%s\" to itself", name, m->body[d->body_a.id - 1].name);
+  for (int side = 0; side < 2; side++) {
+    uint32_t id = side ? d->body_b.id : d->body_a.id;
+    if (id && m->body[id - 1].soft)
+      return fault(error, ABD_ERROR_JOINT, "joint \"%s\": body \"%s\" is soft: joints are between stiff bodies; attach it", name, m->body[id - 1].name);
+  }
   bool a = m->body[d->body_a.id - 1].motion == ABD_MOTION_DYNAMIC, b = d->body_b.id && m->body[d->body_b.id - 1].motion == ABD_MOTION_DYNAMIC;
   if (!a && !b)
     return fault(error, ABD_ERROR_JOINT, "joint \"%s\": neither of its bodies moves freely: one must be dynamic", name);
@@ -231,7 +242,7 @@ static AbdStatus compile(const Model *m, Joint *j, AbdError *error) {
     }
   } else {
     if (check_bodies(m, d, j->name, error) || set_ends(m, j, error)) return error->status;
-    j->row_count = j->end[1].body < 0 ? kind->rows_to_world : kind->rows;
+    j->row_count = guided_by_world(j) ? kind->rows_to_world : kind->rows;
     if (d->kind == ABD_JOINT_ANGLE && d->free) j->row_count = 0;
   }
   return check_limits(j, error);

@@ -44,7 +44,7 @@ typedef struct JointState {
 } JointState;
 
 /* An equation linear in the poses: sum of weight[e][k] node_k(end e) = 0 in the world's three axes, or only along direction
- * when that is not zero (then of end 0 alone, and a constant stands on the right). */
+ * when that is not zero (then of one end alone, and a constant stands on the right). */
 typedef struct LinearRow {
   double weight[2][4];
   Vec3 direction;

@@ -139,13 +139,14 @@ static bool connect(Run *run, const char *path, int flags) {
 }
 
 static bool make_tables(Run *run) {
-  char pragma[96];
+  char pragma[96], version[16];
+  snprintf(version, sizeof version, "%d", RUN_FORMAT_VERSION);
   snprintf(pragma, sizeof pragma, "PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION_ID, RUN_FORMAT_VERSION);
   const char *doing = "create the file";
   return run_exec(run, "PRAGMA page_size=8192; PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF", doing) &&
          run_exec(run, "BEGIN", doing) && run_exec(run, pragma, doing) && run_exec(run, schema, doing) &&
-         run_create_report_table(run) && run_create_joint_tables(run) && run_write_meta(run, "format", "abd run") &&
-         run_write_meta(run, "format_version", "1") && run_write_meta(run, "program_version", abd_version());
+         run_create_report_table(run) && run_create_joint_tables(run) && run_create_soft_tables(run) && run_write_meta(run, "format", "abd run") &&
+         run_write_meta(run, "format_version", version) && run_write_meta(run, "program_version", abd_version());
 }
 
 Run *run_create(const char *path, RunError *error) {

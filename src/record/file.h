@@ -35,7 +35,15 @@ bool run_finish(Run *run, sqlite3_stmt *statement, const char *doing);
 void *run_bytes(Run *run, size_t size);
 /* SQL of the report table. */
 bool run_create_report_table(Run *run);
+bool run_has_table(Run *run, const char *name);
 bool run_create_joint_tables(Run *run);
+bool run_create_soft_tables(Run *run);
+bool run_write_soft_defs(Run *run, const AbdWorld *world);
+/* What the file says of soft bodies beyond their meshes; the bodies are read already, attached is left to it. */
+bool run_read_soft_defs(Run *run, RunScene *scene);
+bool run_write_soft_mesh(Run *run, sqlite3_stmt *statement, const AbdWorld *world, AbdBodyId body);
+const char *run_soft_model_name(AbdSoftModel model);
+void run_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, size_t size);
 bool run_write_joint_defs(Run *run, const AbdWorld *world);
 /* Calls visit for every row that a statement gives. */
 bool run_visit_statement(Run *run, sqlite3_stmt *statement, RunVisit visit, void *user);

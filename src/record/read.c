@@ -65,11 +65,13 @@ static bool read_mesh(Run *run, sqlite3_stmt *s, RunMesh *mesh) {
   return copy_blob(run, s, 1, 24, "a mesh's vertex blob", &mesh->vertex, &mesh->vertex_count) &&
          copy_blob(run, s, 2, 8, "a mesh's edge blob", &mesh->edge, &mesh->edge_count) &&
          copy_blob(run, s, 3, 12, "a mesh's triangle blob", &mesh->triangle, &mesh->triangle_count) &&
+         copy_blob(run, s, 8, 16, "a mesh's tet blob", &mesh->tet, &mesh->tet_count) &&
          copy_exactly(run, s, 4, "a mesh's origin", mesh->origin, sizeof mesh->origin) &&
          copy_exactly(run, s, 5, "a mesh's axes", mesh->axes, sizeof mesh->axes) &&
          check_numbers(run, "a mesh's vertex blob", mesh->vertex, 3 * mesh->vertex_count) &&
          check_indices(run, mesh->name, "an edge", mesh->edge, 2 * mesh->edge_count, mesh->vertex_count) &&
-         check_indices(run, mesh->name, "a triangle", mesh->triangle, 3 * mesh->triangle_count, mesh->vertex_count);
+         check_indices(run, mesh->name, "a triangle", mesh->triangle, 3 * mesh->triangle_count, mesh->vertex_count) &&
+         check_indices(run, mesh->name, "a tet", mesh->tet, 4 * mesh->tet_count, mesh->vertex_count);
 }
 
 /* "[2,5]": the list this program writes. */
@@ -101,6 +103,15 @@ static bool read_motion(Run *run, const char *text, RunBody *body) {
                   body->name, text);
 }
 
+static bool read_kind(Run *run, const char *kind, RunBody *body) {
+  if (!strcmp(kind, "affine")) return true;
+  if (strcmp(kind, "soft"))
+    return run_fail(run, RUN_BAD_FILE, "%s: body '%s' is of kind '%.40s', this abd %s reads affine and soft bodies", run->path,
+                    body->name, kind, abd_version());
+  body->soft = calloc(1, sizeof *body->soft);
+  return body->soft ? true : out_of_memory(run);
+}
+
 static bool read_body(Run *run, sqlite3_stmt *s, RunScene *scene, RunBody *body) {
   body->name = copy_text(s, 0);
   char *motion = copy_text(s, 3), *collide = copy_text(s, 4), *color = copy_text(s, 7);
@@ -110,10 +121,7 @@ static bool read_body(Run *run, sqlite3_stmt *s, RunScene *scene, RunBody *body)
   if (good && (mesh < 1 || (size_t)mesh > scene->mesh_count))
     good = run_fail(run, RUN_BAD_FILE, "%s: body '%s' uses mesh %lld of %zu", run->path, body->name, (long long)mesh,
                     scene->mesh_count);
-  if (good && strcmp((const char *)sqlite3_column_text(s, 2), "affine"))
-    good = run_fail(run, RUN_BAD_FILE, "%s: body '%s' is of kind '%.40s', this abd %s reads affine bodies", run->path,
-                    body->name, sqlite3_column_text(s, 2), abd_version());
-  good = good && read_motion(run, motion, body) && parse_exclusions(run, collide, body, scene->body_count);
+  good = good && read_kind(run, (const char *)sqlite3_column_text(s, 2), body) && read_motion(run, motion, body) && parse_exclusions(run, collide, body, scene->body_count);
   if (good) {
     body->mesh = (size_t)mesh - 1;
     body->density = sqlite3_column_double(s, 5), body->mass = sqlite3_column_double(s, 6);
@@ -165,6 +173,16 @@ static void read_numbers(Run *run, const char *key, double *value, int count) {
   free(text);
 }
 
+static void count_numbers(RunScene *scene) {
+  for (size_t b = 0; b < scene->body_count; b++) {
+    RunBody *body = &scene->body[b];
+    size_t vertices = scene->mesh[body->mesh].vertex_count;
+    body->node = scene->node_count, body->rate = scene->rate_count;
+    scene->node_count += body->soft ? 3 * vertices : 12;
+    scene->rate_count += body->soft ? 3 * vertices : 6;
+  }
+}
+
 bool run_read_scene(Run *run, RunScene *scene) {
   *scene = (RunScene){.up = {0, 0, 1}};
   if (!count_rows(run, "SELECT count(*), ifnull(max(id), 0) FROM mesh", &scene->mesh_count) ||
@@ -175,10 +193,12 @@ bool run_read_scene(Run *run, RunScene *scene) {
   scene->mesh = calloc(scene->mesh_count + 1, sizeof *scene->mesh);
   scene->body = calloc(scene->body_count + 1, sizeof *scene->body);
   bool good = scene->mesh && scene->body ? true : out_of_memory(run);
-  good = good && read_rows(run, "SELECT name, vertex, edge, triangle, origin, axes, closed, half_space FROM mesh ORDER BY id",
+  good = good && read_rows(run, "SELECT name, vertex, edge, triangle, origin, axes, closed, half_space, tet FROM mesh ORDER BY id",
                            scene, scene->mesh_count, read_mesh_row) &&
          read_rows(run, "SELECT name, mesh, kind, motion, collide, density, mass, color FROM body ORDER BY id", scene,
-                   scene->body_count, read_body_row);
+                   scene->body_count, read_body_row) &&
+         run_read_soft_defs(run, scene);
+  if (good) count_numbers(scene);
   if (!good) run_scene_destroy(scene);
   else read_numbers(run, "up", scene->up, 3), read_numbers(run, "dt", &scene->dt, 1);
   return good;
@@ -187,8 +207,13 @@ bool run_read_scene(Run *run, RunScene *scene) {
 void run_scene_destroy(RunScene *scene) {
   for (size_t k = 0; scene->mesh && k < scene->mesh_count; k++) {
     free(scene->mesh[k].name), free(scene->mesh[k].vertex), free(scene->mesh[k].edge), free(scene->mesh[k].triangle);
+    free(scene->mesh[k].tet);
   }
-  for (size_t k = 0; scene->body && k < scene->body_count; k++) free(scene->body[k].name), free(scene->body[k].exclude);
+  for (size_t k = 0; scene->body && k < scene->body_count; k++) {
+    RunBody *body = &scene->body[k];
+    if (body->soft) free(body->soft->attached);
+    free(body->name), free(body->exclude), free(body->soft);
+  }
   free(scene->mesh), free(scene->body);
   *scene = (RunScene){0};
 }
@@ -220,15 +245,15 @@ bool run_read_frame_steps(Run *run, int64_t **steps, size_t *count) {
 
 static bool fill_frame(Run *run, sqlite3_stmt *s, const RunScene *scene, RunFrame *frame) {
   char what[64];
-  size_t count = 0, size = scene->body_count * 12 * sizeof(double);
+  size_t count = 0, size = scene->node_count * sizeof(double);
   snprintf(what, sizeof what, "the node blob of frame %lld", (long long)frame->step);
   if ((size_t)sqlite3_column_bytes(s, 1) != size)
     return run_fail(run, RUN_BAD_FILE, "%s: %s has %d bytes, expected %zu for %zu bodies", run->path, what,
                     sqlite3_column_bytes(s, 1), size, scene->body_count);
   frame->time = sqlite3_column_double(s, 0);
   if (!copy_blob(run, s, 1, 8, what, &frame->nodes, &count)) return false;
-  if ((size_t)sqlite3_column_bytes(s, 2) == size / 2 && !copy_blob(run, s, 2, 8, what, &frame->velocity, &count)) return false;
-  return check_numbers(run, what, frame->nodes, 12 * scene->body_count);
+  if ((size_t)sqlite3_column_bytes(s, 2) == scene->rate_count * sizeof(double) && !copy_blob(run, s, 2, 8, what, &frame->velocity, &count)) return false;
+  return check_numbers(run, what, frame->nodes, scene->node_count);
 }
 
 bool run_read_frame(Run *run, const RunScene *scene, int64_t step, RunFrame *frame) {
@@ -272,23 +297,45 @@ static bool same_mesh(const RunMesh *mesh, const AbdMeshView *view) {
          !memcmp(mesh->edge, view->edge, 8 * mesh->edge_count);
 }
 
+/* The mesh of a soft body keeps what was given; the world's moves. */
+static bool same_soft(const RunMesh *mesh, const RunSoft *soft, const AbdSoftView *view, const AbdWorld *world, AbdBodyId id) {
+  bool same = mesh->vertex_count == view->vertex_count && mesh->triangle_count == view->triangle_count &&
+              mesh->tet_count == view->tet_count && !memcmp(mesh->vertex, view->rest, 24 * mesh->vertex_count) &&
+              !memcmp(mesh->triangle, view->triangle, 12 * mesh->triangle_count) &&
+              (!mesh->tet_count || !memcmp(mesh->tet, view->tet, 16 * mesh->tet_count)) && soft->model == view->model &&
+              soft->young == view->young && soft->poisson == view->poisson && soft->self_contact == view->self_contact &&
+              (mesh->tet_count || soft->thickness == view->thickness);
+  for (size_t v = 0; same && v < mesh->vertex_count; v++) same = soft->attached[v] == abd_soft_attached(world, id, v);
+  return same;
+}
+
+/* Bodies share meshes: known says of each whether it was compared. */
+static bool same_body(const RunScene *scene, const RunBody *body, const AbdWorld *world, AbdBodyId id, bool *known) {
+  AbdBodyView view;
+  AbdMeshView mesh;
+  AbdSoftView soft;
+  const RunMesh *own = &scene->mesh[body->mesh];
+  if (abd_body_view(world, id, &view) != ABD_OK || view.mesh.id != body->mesh + 1 || view.motion != body->motion ||
+      view.mass != body->mass || abd_body_is_soft(world, id) != (body->soft != NULL))
+    return false;
+  if (known[body->mesh]) return true;
+  known[body->mesh] = true;
+  return body->soft ? abd_soft_view(world, id, &soft) == ABD_OK && same_soft(own, body->soft, &soft, world, id)
+                    : abd_mesh_view(world, view.mesh, &mesh) == ABD_OK && same_mesh(own, &mesh);
+}
+
 static bool compare_world(Run *run, const RunScene *scene, const AbdWorld *world) {
   if (scene->mesh_count != abd_world_mesh_count(world) || scene->body_count != abd_world_body_count(world))
     return run_fail(run, RUN_BAD_FILE, "%s: made of %zu meshes and %zu bodies, the scene has %zu and %zu", run->path,
                     scene->mesh_count, scene->body_count, abd_world_mesh_count(world), abd_world_body_count(world));
-  for (size_t k = 0; k < scene->mesh_count; k++) {
-    AbdMeshView view;
-    if (abd_mesh_view(world, (AbdMeshId){(uint32_t)k + 1}, &view) != ABD_OK || !same_mesh(&scene->mesh[k], &view))
-      return run_fail(run, RUN_BAD_FILE, "%s: mesh '%s' differs from the scene's", run->path, scene->mesh[k].name);
-  }
-  for (size_t k = 0; k < scene->body_count; k++) {
-    AbdBodyView view;
-    const RunBody *body = &scene->body[k];
-    if (abd_body_view(world, (AbdBodyId){(uint32_t)k + 1}, &view) != ABD_OK || view.mesh.id != body->mesh + 1 ||
-        view.motion != body->motion || view.mass != body->mass)
-      return run_fail(run, RUN_BAD_FILE, "%s: body '%s' differs from the scene's", run->path, body->name);
-  }
-  return true;
+  bool *known = calloc(scene->mesh_count + 1, sizeof *known), same = true;
+  if (!known) return out_of_memory(run);
+  for (size_t k = 0; same && k < scene->body_count; k++)
+    if (!same_body(scene, &scene->body[k], world, (AbdBodyId){(uint32_t)k + 1}, known))
+      same = run_fail(run, RUN_BAD_FILE, "%s: body '%s' or its mesh '%s' differs from the scene's", run->path,
+                      scene->body[k].name, scene->mesh[scene->body[k].mesh].name);
+  free(known);
+  return same;
 }
 
 bool run_same_world(Run *run, const AbdWorld *world) {

@@ -12,7 +12,7 @@
 
 #include <abd/abd.h>
 
-#define RUN_FORMAT_VERSION 1
+#define RUN_FORMAT_VERSION 2
 
 typedef struct Run Run;
 
@@ -59,13 +59,24 @@ typedef struct RunMesh {
   char *name;
   double *vertex;
   uint32_t *edge, *triangle;
-  size_t vertex_count, edge_count, triangle_count;
+  uint32_t *tet;             /* of a soft body's; its triangles are its surface */
+  size_t vertex_count, edge_count, triangle_count, tet_count;
   double origin[3], axes[9]; /* file coordinates = origin + axes * rest, column-major */
   bool closed, half_space;
+  bool soft;                 /* of a soft body, which has it alone */
 } RunMesh;
+
+typedef struct RunSoft {
+  AbdSoftModel model;
+  double young, poisson, thickness;
+  bool self_contact;
+  int64_t *attached;        /* [vertex_count] id of the body a vertex is fixed to, 0 the world, -1 nothing */
+} RunSoft;
 
 typedef struct RunBody {
   char *name;
+  RunSoft *soft;            /* NULL for a stiff body */
+  size_t node, rate;        /* where its numbers begin in a frame's nodes and velocity */
   size_t mesh;              /* index into RunScene.mesh */
   AbdMotion motion;
   double density, mass;
@@ -78,6 +89,7 @@ typedef struct RunScene {
   RunMesh *mesh;
   RunBody *body;
   size_t mesh_count, body_count;
+  size_t node_count, rate_count; /* numbers in a frame */
   double up[3];
   double dt;
 } RunScene;
@@ -85,8 +97,8 @@ typedef struct RunScene {
 typedef struct RunFrame {
   int64_t step;
   double time;
-  double *nodes;            /* [12 body_count] */
-  double *velocity;         /* [6 body_count] linear, angular; NULL where the file has none */
+  double *nodes;            /* [node_count] of each body 12, of a soft one 3 for each vertex: where it is */
+  double *velocity;         /* [rate_count] linear, angular, of a soft one 3 for each vertex; NULL where the file has none */
 } RunFrame;
 
 /* Value of a key, malloc'ed; NULL where there is none (no error). */

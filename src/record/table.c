@@ -28,7 +28,7 @@ bool run_visit_statement(Run *run, sqlite3_stmt *statement, RunVisit visit, void
   return code == SQLITE_DONE || run_fail_sqlite(run, "read a table");
 }
 
-static bool has_table(Run *run, const char *name) {
+bool run_has_table(Run *run, const char *name) {
   sqlite3_stmt *s = run_prepare(run, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?");
   if (!s) return false;
   sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
@@ -51,7 +51,7 @@ static const char joint_rows[] =
 
 bool run_visit_table(Run *run, RunTable table, RunVisit visit, void *user) {
   const char *sql = table == RUN_TABLE_CONTACTS ? contact_rows : joint_rows;
-  if (table == RUN_TABLE_JOINTS && !has_table(run, "joint"))
+  if (table == RUN_TABLE_JOINTS && !run_has_table(run, "joint"))
     return run_fail(run, RUN_BAD_FILE, "%s: the run has no joints", run->path);
   sqlite3_stmt *s = run_prepare(run, sql);
   if (!s) return false;

@@ -1,5 +1,6 @@
 /* What goes into a run file: meta, meshes, bodies, frames, contacts, checkpoints. See run.h. */
 #include "record/file.h"
+#include "record/world_nodes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ bool run_write_meta(Run *run, const char *key, const char *value) {
 
 /* ---- Meshes and bodies ---- */
 
-static void bind_blob(sqlite3_stmt *statement, int index, const void *bytes, size_t size) {
+void run_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, size_t size) {
   if (size) sqlite3_bind_blob64(statement, index, bytes, size, SQLITE_STATIC);
   else sqlite3_bind_zeroblob(statement, index, 0);
 }
@@ -31,12 +32,12 @@ static void bind_blob(sqlite3_stmt *statement, int index, const void *bytes, siz
 static bool write_mesh(Run *run, sqlite3_stmt *s, uint32_t id, const AbdMeshView *mesh) {
   sqlite3_bind_int64(s, 1, id);
   sqlite3_bind_text(s, 2, mesh->name ? mesh->name : "", -1, SQLITE_STATIC);
-  bind_blob(s, 3, mesh->vertex, mesh->vertex_count * 3 * sizeof(double));
-  bind_blob(s, 4, mesh->edge, mesh->edge_count * 2 * sizeof(uint32_t));
-  bind_blob(s, 5, mesh->triangle, mesh->triangle_count * 3 * sizeof(uint32_t));
-  bind_blob(s, 6, NULL, 0);
-  bind_blob(s, 7, mesh->origin, sizeof mesh->origin);
-  bind_blob(s, 8, mesh->axes, sizeof mesh->axes);
+  run_bind_blob(s, 3, mesh->vertex, mesh->vertex_count * 3 * sizeof(double));
+  run_bind_blob(s, 4, mesh->edge, mesh->edge_count * 2 * sizeof(uint32_t));
+  run_bind_blob(s, 5, mesh->triangle, mesh->triangle_count * 3 * sizeof(uint32_t));
+  run_bind_blob(s, 6, NULL, 0);
+  run_bind_blob(s, 7, mesh->origin, sizeof mesh->origin);
+  run_bind_blob(s, 8, mesh->axes, sizeof mesh->axes);
   sqlite3_bind_int(s, 9, mesh->closed);
   sqlite3_bind_int(s, 10, mesh->half_space);
   sqlite3_bind_double(s, 11, mesh->volume);
@@ -79,6 +80,8 @@ static char *exclusion_list(Run *run, const AbdWorld *world, uint32_t id, AbdMot
 static bool write_body(Run *run, sqlite3_stmt *s, const AbdWorld *world, uint32_t id, const AbdMotion *motions) {
   static const char *const elasticity[] = {"ortho", "arap", "neo-hookean"};
   AbdBodyView body;
+  AbdSoftView soft;
+  bool is_soft = abd_soft_view(world, (AbdBodyId){id}, &soft) == ABD_OK;
   if (abd_body_view(world, (AbdBodyId){id}, &body) != ABD_OK)
     return run_fail(run, RUN_DISK, "%s: body %u: %s", run->path, id, abd_world_error(world));
   char *collide = exclusion_list(run, world, id, body.motion, motions);
@@ -88,14 +91,14 @@ static bool write_body(Run *run, sqlite3_stmt *s, const AbdWorld *world, uint32_
   sqlite3_bind_int64(s, 1, id);
   sqlite3_bind_text(s, 2, body.name ? body.name : "", -1, SQLITE_STATIC);
   sqlite3_bind_int64(s, 3, body.mesh.id);
-  sqlite3_bind_text(s, 4, "affine", -1, SQLITE_STATIC);
+  sqlite3_bind_text(s, 4, is_soft ? "soft" : "affine", -1, SQLITE_STATIC);
   sqlite3_bind_text(s, 5, run_motion_name(body.motion), -1, SQLITE_STATIC);
   sqlite3_bind_text(s, 6, collide, -1, SQLITE_STATIC);
   sqlite3_bind_double(s, 7, body.density);
   sqlite3_bind_double(s, 8, body.mass);
-  bind_blob(s, 9, body.inertia, sizeof body.inertia);
-  sqlite3_bind_double(s, 10, body.stiffness);
-  sqlite3_bind_text(s, 11, elasticity[body.elasticity], -1, SQLITE_STATIC);
+  run_bind_blob(s, 9, body.inertia, sizeof body.inertia);
+  sqlite3_bind_double(s, 10, is_soft ? soft.young : body.stiffness);
+  sqlite3_bind_text(s, 11, is_soft ? run_soft_model_name(soft.model) : elasticity[body.elasticity], -1, SQLITE_STATIC);
   sqlite3_bind_double(s, 12, body.friction);
   sqlite3_bind_int64(s, 13, body.fixed);
   sqlite3_bind_int(s, 14, body.group);
@@ -106,12 +109,25 @@ static bool write_body(Run *run, sqlite3_stmt *s, const AbdWorld *world, uint32_
 static bool write_meshes(Run *run, const AbdWorld *world) {
   sqlite3_stmt *s = run_prepare(run, "INSERT INTO mesh VALUES(?,?,?,?,?,?,?,?,?,?,?)");
   bool good = s != NULL;
-  for (uint32_t id = 1; good && id <= abd_world_mesh_count(world); id++) {
+  size_t count = abd_world_mesh_count(world);
+  uint32_t *soft = calloc(count + 1, sizeof *soft); /* the soft body whose surface a mesh is */
+  if (!soft) good = run_fail(run, RUN_DISK, "%s: out of memory for %zu meshes", run->path, count);
+  for (uint32_t id = 1; good && id <= abd_world_body_count(world); id++) {
+    AbdBodyView body;
+    if (abd_body_is_soft(world, (AbdBodyId){id}) && abd_body_view(world, (AbdBodyId){id}, &body) == ABD_OK)
+      soft[body.mesh.id - 1] = id;
+  }
+  for (uint32_t id = 1; good && id <= count; id++) {
     AbdMeshView mesh;
+    if (soft[id - 1]) {
+      good = run_write_soft_mesh(run, s, world, (AbdBodyId){soft[id - 1]});
+      continue;
+    }
     good = abd_mesh_view(world, (AbdMeshId){id}, &mesh) == ABD_OK;
     if (!good) run_fail(run, RUN_DISK, "%s: mesh %u: %s", run->path, id, abd_world_error(world));
     good = good && write_mesh(run, s, id, &mesh);
   }
+  free(soft);
   sqlite3_finalize(s);
   return good;
 }
@@ -134,7 +150,8 @@ static bool write_bodies(Run *run, const AbdWorld *world) {
 }
 
 bool run_write_world(Run *run, const AbdWorld *world) {
-  return write_meshes(run, world) && write_bodies(run, world) && run_write_joint_defs(run, world);
+  return write_meshes(run, world) && write_bodies(run, world) && run_write_soft_defs(run, world) &&
+         run_write_joint_defs(run, world);
 }
 
 bool run_write_color(Run *run, uint32_t body, const char *color) {
@@ -151,20 +168,22 @@ bool run_write_color(Run *run, uint32_t body, const char *color) {
 
 bool run_write_frame(Run *run, const AbdWorld *world) {
   sqlite3_stmt *s = run_statement(run, RUN_STATEMENT_FRAME, "INSERT OR REPLACE INTO frame VALUES(?,?,?,?)");
-  size_t count = abd_world_body_count(world);
-  double *nodes = s ? run_bytes(run, count * 18 * sizeof *nodes) : NULL;
+  size_t node_count = world_node_count(world), rate_count = world_rate_count(world);
+  double *nodes = s ? run_bytes(run, (node_count + rate_count) * sizeof *nodes) : NULL;
   if (!nodes) return false;
-  double *velocity = nodes + 12 * count;
-  for (uint32_t id = 1; id <= count; id++) {
-    double *v = velocity + 6 * (id - 1);
-    abd_body_nodes(world, (AbdBodyId){id}, nodes + 12 * (id - 1));
-    abd_body_velocity(world, (AbdBodyId){id}, v, v + 3);
-  }
+  world_nodes(world, nodes);
+  world_rates(world, nodes + node_count);
   sqlite3_bind_int64(s, 1, abd_world_step_count(world));
   sqlite3_bind_double(s, 2, abd_world_time(world));
-  bind_blob(s, 3, nodes, count * 12 * sizeof *nodes);
-  bind_blob(s, 4, velocity, count * 6 * sizeof *nodes);
+  run_bind_blob(s, 3, nodes, node_count * sizeof *nodes);
+  run_bind_blob(s, 4, nodes + node_count, rate_count * sizeof *nodes);
   return run_finish(run, s, "write a frame");
+}
+
+/* Soft bodies collide with a mesh of their surface alone; the file counts the vertices of the whole body. */
+static uint32_t vertex_number(const AbdWorld *world, AbdBodyId body, uint32_t vertex) {
+  AbdSoftView soft;
+  return abd_soft_view(world, body, &soft) == ABD_OK ? (uint32_t)soft.surface_vertex[vertex] : vertex;
 }
 
 bool run_write_contacts(Run *run, const AbdWorld *world) {
@@ -182,8 +201,8 @@ bool run_write_contacts(Run *run, const AbdWorld *world) {
     sqlite3_bind_int64(s, 2, c->body_a.id);
     sqlite3_bind_int64(s, 3, c->body_b.id);
     sqlite3_bind_text(s, 4, kind[c->kind], -1, SQLITE_STATIC);
-    sqlite3_bind_int64(s, 5, c->primitive_a);
-    sqlite3_bind_int64(s, 6, c->primitive_b);
+    sqlite3_bind_int64(s, 5, c->kind == 0 ? vertex_number(world, c->body_a, c->primitive_a) : c->primitive_a);
+    sqlite3_bind_int64(s, 6, c->kind == 1 ? vertex_number(world, c->body_b, c->primitive_b) : c->primitive_b);
     for (int i = 0; i < 3; i++) sqlite3_bind_double(s, 7 + i, c->point[i]);
     for (int i = 0; i < 3; i++) sqlite3_bind_double(s, 10 + i, c->normal[i]);
     sqlite3_bind_double(s, 13, c->distance);
@@ -202,6 +221,6 @@ bool run_write_checkpoint(Run *run, const AbdWorld *world) {
   if (abd_world_save(world, bytes, size) != ABD_OK)
     return run_fail(run, RUN_DISK, "%s: cannot save the state: %s", run->path, abd_world_error(world));
   sqlite3_bind_int64(s, 1, abd_world_step_count(world));
-  bind_blob(s, 2, bytes, size);
+  run_bind_blob(s, 2, bytes, size);
   return run_finish(run, s, "write the state to resume from");
 }

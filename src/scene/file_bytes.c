@@ -14,6 +14,11 @@ bool file_exists(const char *path) {
   return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
+const char *file_extension(const char *path) {
+  const char *dot = strrchr(path, '.');
+  return dot && !strchr(dot, '/') ? dot + 1 : "";
+}
+
 bool file_read(const char *path, FileBytes *file, SceneError *error) {
   struct stat info;
   *file = (FileBytes){0};

@@ -9,5 +9,6 @@ typedef struct FileBytes { char *bytes; size_t length; } FileBytes; /* free(byte
 /* Fails for folders, devices and pipes, which could block or never end. */
 bool file_read(const char *path, FileBytes *file, SceneError *error);
 bool file_exists(const char *path);
+const char *file_extension(const char *path); /* "obj" of "a/b.obj"; "" where there is none */
 
 #endif

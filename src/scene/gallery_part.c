@@ -1,4 +1,4 @@
-/* Bars and pendulums (gallery_part.h). Tests: tests/test_gallery.c. */
+/* Bars, pendulums and bowls (gallery_part.h). Tests: tests/test_gallery.c. */
 #include "scene/gallery_part.h"
 
 #include "scene/shape.h"
@@ -36,4 +36,17 @@ bool part_bob(double length, double rod, double ball, MeshData *out) {
   profile[BOB_RINGS][0] = rod;
   profile[BOB_RINGS][1] = rod;
   return shape_revolve(-length - ball, (const double(*)[2])profile, BOB_RINGS + 1, rod, 32, out);
+}
+
+/* A thick bowl: outside up, over the rim, inside down. */
+bool part_bowl(double radius, double height, MeshData *out) {
+  const double wall = 0.06;
+  enum { STEPS = 8 };
+  double profile[2 * STEPS + 2][2];
+  for (int k = 0; k <= STEPS; k++) { /* the wall leans out, steeper and steeper */
+    double t = (double)k / STEPS, r = radius * (0.62 + 0.38 * sqrt(t)), z = height * t;
+    profile[k][0] = r + wall, profile[k][1] = z;
+    profile[2 * STEPS + 1 - k][0] = r, profile[2 * STEPS + 1 - k][1] = wall + (height - wall) * t;
+  }
+  return shape_revolve(0, (const double(*)[2])profile, 2 * STEPS + 2, wall, 48, out);
 }

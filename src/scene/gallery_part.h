@@ -15,6 +15,9 @@ bool part_bar(double length, double radius, double thickness, MeshData *out);
 /* A rod along z from the pivot at the origin down to a ball with its centre at -length: one body of revolution. */
 bool part_bob(double length, double rod, double ball, MeshData *out);
 
+/* A thick bowl that stands on z = 0 and leans out, its wall 0.06 m. */
+bool part_bowl(double radius, double height, MeshData *out);
+
 typedef struct GearShape {
   int teeth;
   double module;         /* [m] pitch diameter / teeth */

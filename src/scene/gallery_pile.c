@@ -1,6 +1,5 @@
 /* Boxes, or shapes of all kinds, fall into a bowl. Tests: tests/cli/gallery.sh. */
 #include "scene/gallery_part.h"
-#include "scene/shape.h"
 
 static const char *const shape_words[] = {"box", "random", NULL};
 enum { COUNT, SHAPE, SEED };
@@ -24,19 +23,6 @@ static const char *const kind[KINDS] = {
 };
 static const char *const kind_name[KINDS] = {"box", "sphere", "cylinder", "cone", "capsule", "torus"};
 
-/* A thick bowl: outside up, over the rim, inside down. */
-static bool bowl_mesh(double radius, double height, MeshData *out) {
-  const double wall = 0.06;
-  enum { STEPS = 8 };
-  double profile[2 * STEPS + 2][2];
-  for (int k = 0; k <= STEPS; k++) { /* the wall leans out, steeper and steeper */
-    double t = (double)k / STEPS, r = radius * (0.62 + 0.38 * sqrt(t)), z = height * t;
-    profile[k][0] = r + wall, profile[k][1] = z;
-    profile[2 * STEPS + 1 - k][0] = r, profile[2 * STEPS + 1 - k][1] = wall + (height - wall) * t;
-  }
-  return shape_revolve(0, (const double(*)[2])profile, 2 * STEPS + 2, wall, 48, out);
-}
-
 /* Body k in a column of round layers above the bowl, each in a cell that holds it however it is turned. */
 static void write_body(GalleryWriter *w, const double *v, int k, const double x[3], Dice *d) {
   char color[8];
@@ -57,7 +43,7 @@ static void make_pile(GalleryWriter *w, const double *v) {
   MeshData mesh;
   writer_settings(w, 0.01, 4, 1e-3, 0.4);
   writer_section(w, "meshes");
-  bool made = bowl_mesh(radius, height, &mesh);
+  bool made = part_bowl(radius, height, &mesh);
   writer_mesh(w, "bowl", made, &mesh);
   for (int k = 0; k < (v[SHAPE] == BOX ? 1 : KINDS); k++) writer_item(w, "\"%s\": { %s }", kind_name[k], kind[k]);
   writer_section(w, "bodies");

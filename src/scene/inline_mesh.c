@@ -1,6 +1,8 @@
 /* Geometry written into a scene as JSON lists (inline_mesh.h). Tests: tests/test_scene.c. */
 #include "scene/inline_mesh.h"
 
+#include <stdlib.h>
+
 static bool read_vertices(const Node *object, MeshData *out) {
   Node list;
   double x[3];
@@ -46,4 +48,24 @@ bool inline_mesh_read(const Node *object, const char *triangle_key, MeshData *ou
   }
   mesh_data_free(out);
   return false;
+}
+
+bool inline_tets_read(const Node *object, size_t vertex_count, uint32_t **tet, size_t *count) {
+  Node list;
+  *tet = NULL, *count = 0;
+  if (!node_get(object, "tets", &list)) return true;
+  if (!node_is_array(&list)) return false;
+  bool ok = (*tet = malloc((4 * node_size(&list) + 1) * sizeof **tet)) || node_fail(&list, "out of memory");
+  for (size_t i = 0; ok && i < node_size(&list); i++, ++*count) {
+    Node item = node_item(&list, i);
+    ok = (json_is_array(item.value) && node_size(&item) == 4) || node_expected(&item, "a list of 4 vertex indices");
+    for (size_t k = 0; ok && k < 4; k++) {
+      Node corner = node_item(&item, k);
+      int64_t index = 0;
+      ok = node_integer(&corner, 0, (int64_t)vertex_count - 1, &index);
+      (*tet)[4 * i + k] = (uint32_t)index;
+    }
+  }
+  if (!ok) free(*tet), *tet = NULL;
+  return ok;
 }

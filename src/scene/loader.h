@@ -36,6 +36,8 @@ typedef struct MeshUse {
 const RawMesh *store_get(Loader *loader, const Node *at, const char *file);
 /* The scene's mesh for this use, shared by equal uses; -1 after an error. */
 int store_mesh(Loader *loader, const Node *at, const char *file, const MeshUse *use);
+/* The same of a mesh of tets (.msh .vtk .mesh). */
+int store_tets(Loader *loader, const Node *at, const char *file, const MeshUse *use);
 void store_free(MeshStore *store);
 
 /* The factors on the three coordinates of a mesh. */

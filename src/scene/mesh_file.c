@@ -22,12 +22,7 @@ static MeshReader *find_reader(const char *extension) {
   return NULL;
 }
 
-static const char *extension_of(const char *path) {
-  const char *dot = strrchr(path, '.');
-  return dot && !strchr(dot, '/') ? dot + 1 : "";
-}
-
-bool mesh_extension_known(const char *path) { return find_reader(extension_of(path)) != NULL; }
+bool mesh_extension_known(const char *path) { return find_reader(file_extension(path)) != NULL; }
 
 bool mesh_parse(const char *bytes, size_t length, const char *extension, const char *name, MeshData *out,
                 SceneError *error) {
@@ -50,7 +45,7 @@ bool mesh_load(const char *path, MeshData *out, SceneError *error) {
     return scene_fail(error, "%.500s: unknown mesh format; expected .obj, .stl, .ply or .off", path);
   }
   if (!file_read(path, &file, error)) return false;
-  bool ok = mesh_parse(file.bytes, file.length, extension_of(path), path, out, error);
+  bool ok = mesh_parse(file.bytes, file.length, file_extension(path), path, out, error);
   free(file.bytes);
   return ok;
 }

@@ -33,13 +33,14 @@ static double diagonal(const Box *box) {
   return sqrt(x * x + y * y + z * z);
 }
 
-static bool add_part(Scene *scene, const char *path, SceneError *error) {
+static bool add_part(Scene *scene, const char *path, double scale, SceneError *error) {
   MeshData data;
   const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
   int mesh = scene_find_mesh(scene, path);
   if (mesh < 0) {
     if (!mesh_load(path, &data, error)) return false;
     scene_note_mesh(scene, path, &data);
+    for (size_t i = 0; i < 3 * data.vertex_count; i++) data.vertex[i] *= scale;
     mesh = scene_add_mesh(scene, path, base, &data);
   }
   return (mesh >= 0 && scene_add_body(scene, base, mesh)) ||
@@ -109,27 +110,36 @@ static bool add_ground(Scene *scene, const Box *box, size_t count, double gap, S
   return true;
 }
 
-static bool arrange(Scene *scene, Box *box, bool *crosses, SceneError *error) {
-  double smallest = INFINITY;
+/* CAD programs write millimetres as a rule, and nothing in the file says so. */
+static void note_units(Scene *scene, double largest) {
+  const double suspicious = 20;
+  if (largest > suspicious)
+    scene_add_note(scene, "the largest part is %.3g m across: if its file is in millimetres, add --scale 0.001", largest);
+}
+
+static bool arrange(Scene *scene, Box *box, bool *crosses, double scale, SceneError *error) {
+  double smallest = INFINITY, largest = 0;
   size_t count = scene->body_count;
   for (size_t i = 0; i < count; i++) {
     box[i] = box_of(&scene->mesh[scene->body[i].mesh].data);
     smallest = fmin(smallest, diagonal(&box[i]));
+    largest = fmax(largest, diagonal(&box[i]));
   }
+  if (scale == 0) note_units(scene, largest);
   double gap = 0.005 * smallest;
   if (any_boxes_meet(box, count) && !find_crossing_parts(scene, crosses, error)) return false;
   stack_crossing_parts(scene, box, crosses, gap);
   return add_ground(scene, box, count, gap, error);
 }
 
-bool mesh_scene_fill(Scene *scene, const char *const *path, int path_count, SceneError *error) {
+bool mesh_scene_fill(Scene *scene, const char *const *path, int path_count, double scale, SceneError *error) {
   scene->world.contact.friction = 0.3;
   for (int i = 0; i < path_count; i++) {
-    if (!add_part(scene, path[i], error)) return false;
+    if (!add_part(scene, path[i], scale > 0 ? scale : 1, error)) return false;
   }
   Box *box = calloc(scene->body_count, sizeof *box);
   bool *crosses = calloc(scene->body_count, sizeof *crosses);
-  bool ok = box && crosses ? arrange(scene, box, crosses, error)
+  bool ok = box && crosses ? arrange(scene, box, crosses, scale, error)
                            : scene_fail(error, "out of memory while placing the meshes");
   free(box);
   free(crosses);

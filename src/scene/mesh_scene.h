@@ -1,9 +1,10 @@
-/* A scene from mesh files alone: bodies where their files put them, a ground below. Tests: tests/test_scene.c. */
+/* A scene from mesh files alone: bodies where their files put them, a ground below. scale is a factor on all of them, 0 = 1
+ * and a note where they look like millimetres. Tests: tests/test_scene.c. */
 #ifndef ABD_SCENE_MESH_SCENE_H
 #define ABD_SCENE_MESH_SCENE_H
 
 #include "scene/scene_def.h"
 
-bool mesh_scene_fill(Scene *scene, const char *const *path, int path_count, SceneError *error);
+bool mesh_scene_fill(Scene *scene, const char *const *path, int path_count, double scale, SceneError *error);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "scene/file_bytes.h"
 #include "scene/loader.h"
+#include "scene/tet_mesh.h"
 
 bool loader_out_of_memory(Loader *loader) { return scene_fail(loader->error, "out of memory while reading the scene"); }
 
@@ -33,6 +34,13 @@ static bool find_file(const Loader *loader, const char *file, char out[PATH_MAX]
          (loader->mesh_dir && try_path(out, loader->mesh_dir, "/", file));
 }
 
+static bool require_file(const Loader *loader, const Node *at, const char *file, char path[PATH_MAX]) {
+  return find_file(loader, file, path) ||
+         node_fail(at, "mesh \"%.200s\" not found beside the scene, in a folder \"meshes\" beside it or a parent folder%s%.200s",
+                   file, loader->mesh_dir ? ", or in " : "; --mesh-dir names another folder",
+                   loader->mesh_dir ? loader->mesh_dir : "");
+}
+
 const RawMesh *store_get(Loader *loader, const Node *at, const char *file) {
   char key[PATH_MAX + 300], path[PATH_MAX];
   MeshStore *store = loader->store;
@@ -44,13 +52,7 @@ const RawMesh *store_get(Loader *loader, const Node *at, const char *file) {
   for (size_t i = 0; i < store->count; i++) {
     if (strcmp(store->raw[i].key, key) == 0) return &store->raw[i];
   }
-  if (!find_file(loader, file, path)) {
-    node_fail(at,
-              "mesh \"%.200s\" not found beside the scene, in a folder \"meshes\" beside it or a parent folder%s%.200s",
-              file, loader->mesh_dir ? ", or in " : "; --mesh-dir names another folder",
-              loader->mesh_dir ? loader->mesh_dir : "");
-    return NULL;
-  }
+  if (!require_file(loader, at, file, path)) return NULL;
   MeshData data;
   if (!mesh_load(path, &data, loader->error)) return NULL;
   scene_note_mesh(loader->scene, path, &data);
@@ -129,6 +131,41 @@ int store_mesh(Loader *loader, const Node *at, const char *file, const MeshUse *
   }
   loader->scene->mesh[index].thickness = use->thickness;
   mesh_scale_factors(&raw->data, use, loader->scene->mesh[index].scale);
+  return index;
+}
+
+/* A scale that mirrors turns the tets and triangles round. */
+static void scale_tets(TetMesh *mesh, const double scale[3]) {
+  bool mirrors = scale[0] * scale[1] * scale[2] < 0;
+  for (size_t i = 0; i < 3 * mesh->mesh.vertex_count; i++) mesh->mesh.vertex[i] *= scale[i % 3];
+  for (size_t i = 0; mirrors && i < mesh->tet_count; i++) {
+    uint32_t *t = mesh->tet + 4 * i, swap = t[2];
+    t[2] = t[3], t[3] = swap;
+  }
+  for (size_t i = 0; mirrors && i < mesh->mesh.triangle_count; i++) {
+    uint32_t *t = mesh->mesh.triangle + 3 * i, swap = t[1];
+    t[1] = t[2], t[2] = swap;
+  }
+}
+
+int store_tets(Loader *loader, const Node *at, const char *file, const MeshUse *use) {
+  char path[PATH_MAX], key[PATH_MAX + 200];
+  TetMesh mesh;
+  if (strlen(file) > 1000) return node_fail(at, "a file name of %zu characters is too long", strlen(file)) - 1;
+  if (!require_file(loader, at, file, path)) return -1;
+  snprintf(key, sizeof key, "%s|tets %a %a %a|%a", path, use->scale[0], use->scale[1], use->scale[2], use->thickness);
+  int index = scene_find_mesh(loader->scene, key);
+  if (index >= 0) return index;
+  if (!tet_mesh_load(path, &mesh, loader->error)) return -1;
+  if (mesh.tet_count && !tet_mesh_require_sound(&mesh, path, loader->error)) return tet_mesh_free(&mesh), -1;
+  if (mesh.turned) scene_add_note(loader->scene, "%.300s: every tet was inside out and is turned", path);
+  if (mesh.unused_count) scene_add_note(loader->scene, "%.300s: left out %zu vertices that no element uses", path, mesh.unused_count);
+  scale_tets(&mesh, use->scale);
+  const char *slash = strrchr(path, '/');
+  index = scene_add_tets(loader->scene, key, slash ? slash + 1 : path, &mesh);
+  if (index < 0) return loader_out_of_memory(loader) - 1;
+  loader->scene->mesh[index].thickness = use->thickness;
+  memcpy(loader->scene->mesh[index].scale, use->scale, sizeof use->scale);
   return index;
 }
 

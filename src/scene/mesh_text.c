@@ -110,21 +110,21 @@ bool word_integer(Word word, int64_t *value) {
   return true;
 }
 
-static int shown(Word word) { return word.length < 40 ? (int)word.length : 40; }
+int word_shown(Word word) { return word.length < 40 ? (int)word.length : 40; }
 
 bool text_coordinates(MeshText *t, const char *what, size_t index, double x[3]) {
   Word word;
   for (int k = 0; k < 3; k++) {
     if (!text_word(t, &word)) return text_fail(t, "%s %zu: expected 3 coordinates, found %d", what, index, k);
     if (!word_number(word, &x[k]) || !isfinite(x[k])) {
-      return text_fail(t, "%s %zu: expected a finite number, got \"%.*s\"", what, index, shown(word), word.at);
+      return text_fail(t, "%s %zu: expected a finite number, got \"%.*s\"", what, index, word_shown(word), word.at);
     }
   }
   return true;
 }
 
 bool text_index(MeshText *t, Word word, int64_t *value) {
-  return word_integer(word, value) || text_fail(t, "expected a whole number, got \"%.*s\"", shown(word), word.at);
+  return word_integer(word, value) || text_fail(t, "expected a whole number, got \"%.*s\"", word_shown(word), word.at);
 }
 
 bool text_check_count(const MeshText *t, const char *what, int64_t count, size_t element_size) {

@@ -27,6 +27,7 @@ bool text_next_line(MeshText *t);
 bool word_is(Word word, const char *text);
 bool word_number(Word word, double *value);  /* false when it is no number; may be inf or nan */
 bool word_integer(Word word, int64_t *value);
+int word_shown(Word word); /* how much of it goes into a message: for "%.*s" */
 /* what names the element: "vertex 12". Fail with a sentence. */
 bool text_coordinates(MeshText *t, const char *what, size_t index, double x[3]);
 bool text_index(MeshText *t, Word word, int64_t *value);

@@ -1,5 +1,5 @@
 /* abd's own format between its readers: the file (own.c), bodies (own_body.c), geometry (own_geometry.c), pairs
- * (own_pair.c), joints (own_joint.c), drives (own_drive.c), names (own_name.c). See docs/scene.md. */
+ * (own_pair.c), soft bodies (own_soft.c, own_attach.c), joints (own_joint.c), drives (own_drive.c), names (own_name.c). See docs/scene.md. */
 #ifndef ABD_SCENE_OWN_H
 #define ABD_SCENE_OWN_H
 
@@ -22,13 +22,25 @@ enum { SCENE_BODY_LIMIT = 200000, SCENE_PAIR_LIMIT = 4000000, SCENE_SHAPE_VERTEX
 
 /* The keys that describe geometry; a body has them beside its own. */
 #define GEOMETRY_KEYS                                                                                          \
-  "shape", "mesh", "file", "scale", "thickness", "vertices", "triangles", "edges", "packed", "size", "radius", \
+  "shape", "mesh", "file", "scale", "thickness", "vertices", "triangles", "tets", "edges", "packed", "size", "radius", \
       "height", "tube", "stretch", "segments", "sides", "subdivisions", "cells", "normal"
 
 /* Geometry of an object: a shape, a file, lists or packed numbers. file_key is "mesh" in a body, where it may also be a
  * name of the file's "meshes", and "file" in "meshes". Returns the scene's mesh, or -1 after an error. */
 int own_read_geometry(OwnFile *file, const Node *object, const char *file_key);
+/* The geometry of a soft body: its own shapes, else as above. */
+int own_read_soft_geometry(OwnFile *file, const Node *object);
+/* A positive number of cells for each of the count directions; a plain number stands for all. */
+bool own_read_cells(const Node *object, int *cells, size_t count);
+/* Vectors of sizes, all positive. */
+bool own_read_sizes(const Node *object, const char *key, size_t count, double *value);
+/* Of the geometry keys only the allowed ones may be there. */
+bool own_check_geometry_keys(const Node *object, const char *what, const char *const *allowed);
+bool own_check_shape_room(Loader *loader);
 bool own_read_bodies(OwnFile *file);
+/* "soft" of a body, whose mesh is read, and after all bodies what is fixed to what. */
+bool own_read_soft(OwnFile *file, const Node *object, SceneBody *body);
+bool own_read_attachments(OwnFile *file);
 /* The keys of a material, which a body may have too. */
 bool own_read_material(const Node *object, AbdBodyDef *def, char color[8]);
 #define MATERIAL_KEYS "density", "friction", "stiffness", "elasticity", "color"

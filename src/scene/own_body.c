@@ -207,6 +207,7 @@ static bool add_copy(Scene *scene, size_t original, const char *name, int64_t i,
   *body = *source;
   body->name = own_name;
   body->path = copy_keys(source->path, source->path_count, sizeof *body->path, &ok);
+  body->soft = copy_keys(source->soft, source->soft ? 1 : 0, sizeof *body->soft, &ok); /* not attached yet */
   body->forces = copy_keys(source->forces, source->forces_count, sizeof *body->forces, &ok);
   if (!body->path) body->path_count = 0;
   if (!body->forces) body->forces_count = 0;
@@ -248,19 +249,25 @@ static bool read_body(OwnFile *file, const Node *node) {
   static const char *const known[] = {
       "name",          "comment",    "motion",   "material",         MATERIAL_KEYS, "position",    "rotation",
       "euler_degrees", "quaternion", "velocity", "angular_velocity", "force",       "torque",      "fixed",
-      "group",         "copies",     "path",     "forces",           "motion_end",  GEOMETRY_KEYS, NULL};
+      "group",         "copies",     "path",     "forces",           "motion_end",  GEOMETRY_KEYS,
+      "soft",          "attach",     NULL};
   Scene *scene = file->loader->scene;
   const char *name = NULL;
   char default_name[64];
   if (!node_check_keys(node, known) || !read_string(node, "name", &name)) return false;
-  int mesh = own_read_geometry(file, node, "mesh");
+  Node soft;
+  bool is_soft = node_get(node, "soft", &soft);
+  int mesh = is_soft ? own_read_soft_geometry(file, node) : own_read_geometry(file, node, "mesh");
   if (mesh < 0) return false;
+  if (!is_soft && scene->mesh[mesh].tet_count)
+    return node_fail(node, "mesh \"%.100s\" has tets: only a body with \"soft\" can use it", scene->mesh[mesh].name);
   snprintf(default_name, sizeof default_name, "%.40s %zu", scene->mesh[mesh].name, scene->body_count + 1);
   if (scene->body_count >= SCENE_BODY_LIMIT) return node_fail(node, "more than %d bodies", SCENE_BODY_LIMIT);
   SceneBody *body = scene_add_body(scene, name ? name : default_name, mesh);
   if (!body) return loader_out_of_memory(file->loader);
   return use_material(file, node, &body->def, body->color) && own_read_material(node, &body->def, body->color) &&
-         read_motion(file, node, &scene->mesh[mesh], body) && read_copies(file, node, scene->body_count - 1);
+         own_read_soft(file, node, body) && read_motion(file, node, &scene->mesh[mesh], body) &&
+         read_copies(file, node, scene->body_count - 1);
 }
 
 bool own_read_bodies(OwnFile *file) {

@@ -9,6 +9,7 @@
 #include "scene/own.h"
 #include "scene/packed.h"
 #include "scene/shape.h"
+#include "scene/tet_mesh.h"
 
 /* Every parameter a shape can have, with its default. */
 typedef struct ShapeDef {
@@ -61,7 +62,7 @@ static bool in_list(const char *word, const char *const *list) {
 }
 
 /* Of the geometry keys only those of this kind may be present. */
-static bool check_geometry_keys(const Node *object, const char *what, const char *const *allowed) {
+bool own_check_geometry_keys(const Node *object, const char *what, const char *const *allowed) {
   static const char *const all[] = {GEOMETRY_KEYS, NULL};
   for (const char *const *key = all; *key; key++) {
     Node child;
@@ -79,11 +80,11 @@ static bool check_geometry_keys(const Node *object, const char *what, const char
 static bool check_kind_keys(const Node *object, const ShapeKind *kind) {
   const char *allowed[10] = {"shape", "thickness"};
   for (int i = 0; i < 6; i++) allowed[2 + i] = kind->key[i];
-  return check_geometry_keys(object, kind->name, allowed);
+  return own_check_geometry_keys(object, kind->name, allowed);
 }
 
 /* A list of sizes that are all positive; count 1 also takes a plain number. */
-static bool read_sizes(const Node *object, const char *key, size_t count, double *value) {
+bool own_read_sizes(const Node *object, const char *key, size_t count, double *value) {
   Node child;
   if (!node_get(object, key, &child)) return true;
   if (count == 1) return node_number(&child, NUMBER_POSITIVE, value);
@@ -102,15 +103,18 @@ static bool read_count(const Node *object, const char *key, int min, int max, in
   return true;
 }
 
-static bool read_cells(const Node *object, int cells[2]) {
+bool own_read_cells(const Node *object, int *cells, size_t count) {
   Node child;
+  int64_t value;
+  char what[64];
   if (!node_get(object, "cells", &child)) return true;
-  if (!json_is_array(child.value) || node_size(&child) != 2) return node_expected(&child, "a list of 2 whole numbers");
-  for (size_t i = 0; i < 2; i++) {
-    Node item = node_item(&child, i);
-    int64_t count;
-    if (!node_integer(&item, 1, 1000, &count)) return false;
-    cells[i] = (int)count;
+  bool list = json_is_array(child.value);
+  snprintf(what, sizeof what, count == 1 ? "a whole number" : "a list of %zu whole numbers", count);
+  if (list ? node_size(&child) != count : count == 2) return node_expected(&child, what);
+  for (size_t i = 0; i < count; i++) {
+    Node item = list ? node_item(&child, i) : child;
+    if (!node_integer(&item, 1, 1000, &value)) return false;
+    cells[i] = (int)value;
   }
   return true;
 }
@@ -128,12 +132,12 @@ static bool read_parameters(const Node *object, const ShapeKind *kind, ShapeDef 
   double *size = size_count == 3 ? def->size : size_count == 2 ? def->sheet : &def->ground;
   Node child;
   bool ok =
-      read_sizes(object, "size", size_count, size) && read_number(object, "radius", NUMBER_POSITIVE, &def->radius) &&
+      own_read_sizes(object, "size", size_count, size) && read_number(object, "radius", NUMBER_POSITIVE, &def->radius) &&
       read_number(object, "height", NUMBER_POSITIVE, &def->height) &&
       read_number(object, "tube", NUMBER_POSITIVE, &def->tube) &&
       read_number(object, "stretch", NUMBER_NOT_NEGATIVE, &def->stretch) &&
       read_count(object, "segments", 3, 1024, &def->segments) && read_count(object, "sides", 3, 1024, &def->sides) &&
-      read_count(object, "subdivisions", 0, 6, &def->subdivisions) && read_cells(object, def->cells) &&
+      read_count(object, "subdivisions", 0, 6, &def->subdivisions) && own_read_cells(object, def->cells, 2) &&
       read_normal(object, def->normal);
   if (ok && kind->make == make_torus && def->tube >= def->radius) {
     node_get(object, "tube", &child);
@@ -141,6 +145,13 @@ static bool read_parameters(const Node *object, const ShapeKind *kind, ShapeDef 
                      "expected a tube thinner than the ring's radius %g, got %g", def->radius, def->tube);
   }
   return ok;
+}
+
+bool own_check_shape_room(Loader *loader) {
+  size_t vertex_count = 0;
+  for (size_t i = 0; i < loader->scene->mesh_count; i++) vertex_count += loader->scene->mesh[i].data.vertex_count;
+  return vertex_count <= SCENE_SHAPE_VERTEX_LIMIT ||
+         scene_fail(loader->error, "the scene's shapes have more than %d vertices", SCENE_SHAPE_VERTEX_LIMIT);
 }
 
 /* Makes the shape unless the scene has the same one already. */
@@ -153,12 +164,7 @@ static int add_shape(Loader *loader, const ShapeKind *kind, const ShapeDef *d, d
            thickness);
   int mesh = scene_find_mesh(loader->scene, key);
   if (mesh >= 0) return mesh;
-  size_t vertex_count = 0;
-  for (size_t i = 0; i < loader->scene->mesh_count; i++) vertex_count += loader->scene->mesh[i].data.vertex_count;
-  if (vertex_count > SCENE_SHAPE_VERTEX_LIMIT) {
-    scene_fail(loader->error, "the scene's shapes have more than %d vertices", SCENE_SHAPE_VERTEX_LIMIT);
-    return -1;
-  }
+  if (!own_check_shape_room(loader)) return -1;
   if (kind->make(d, &data)) mesh = scene_add_mesh(loader->scene, key, kind->name, &data);
   if (mesh < 0) {
     loader_out_of_memory(loader);
@@ -185,7 +191,7 @@ static int read_file(OwnFile *file, const Node *object, const Node *name, double
   const char *const allowed[] = {name->key, "scale", "thickness", NULL};
   MeshUse use = {.scale = {1, 1, 1}, .thickness = thickness};
   Node scale;
-  if (!check_geometry_keys(object, "a mesh file", allowed)) return -1;
+  if (!own_check_geometry_keys(object, "a mesh file", allowed)) return -1;
   if (node_get(object, "scale", &scale)) {
     bool list = json_is_array(scale.value);
     if (list ? !node_vector(&scale, use.scale, 3) : !node_number(&scale, NUMBER_ANY, &use.scale[0])) return -1;
@@ -195,7 +201,8 @@ static int read_file(OwnFile *file, const Node *object, const Node *name, double
       return -1;
     }
   }
-  return store_mesh(file->loader, name, json_string_value(name->value), &use);
+  return (tet_extension_known(json_string_value(name->value)) ? store_tets : store_mesh)(
+      file->loader, name, json_string_value(name->value), &use);
 }
 
 /* "mesh" in a body: a name from "meshes", or a file. */
@@ -207,32 +214,41 @@ static int find_mesh(OwnFile *file, const Node *object, const Node *name, double
   }
   for (size_t i = 0; strcmp(name->key, "mesh") == 0 && i < file->named_count; i++) {
     if (strcmp(file->named[i].name, json_string_value(name->value)) != 0) continue;
-    return check_geometry_keys(object, "a body that uses one of \"meshes\"", allowed) ? file->named[i].mesh : -1;
+    return own_check_geometry_keys(object, "a body that uses one of \"meshes\"", allowed) ? file->named[i].mesh : -1;
   }
   return read_file(file, object, name, thickness);
 }
 
-static int add_new_mesh(OwnFile *file, MeshData *data, double thickness, bool half_space) {
+/* Takes data and tets over. */
+static int add_new_mesh(OwnFile *file, MeshData *data, uint32_t *tet, size_t tet_count, double thickness, bool half_space) {
   char key[64];
   Scene *scene = file->loader->scene;
   snprintf(key, sizeof key, "inline|%zu", scene->mesh_count);
   int mesh = scene_add_mesh(scene, key, "inline mesh", data);
   if (mesh < 0) {
+    free(tet);
     loader_out_of_memory(file->loader);
     return -1;
   }
   scene->mesh[mesh].thickness = thickness;
+  scene->mesh[mesh].tet = tet, scene->mesh[mesh].tet_count = tet_count;
   scene->mesh[mesh].half_space = half_space;
   return mesh;
 }
 
 static int read_inline(OwnFile *file, const Node *object, double thickness) {
-  static const char *const allowed[] = {"vertices", "triangles", "edges", "thickness", NULL};
+  static const char *const allowed[] = {"vertices", "triangles", "tets", "edges", "thickness", NULL};
   MeshData data;
-  if (!check_geometry_keys(object, "inline geometry", allowed) || !inline_mesh_read(object, "triangles", &data))
+  uint32_t *tet = NULL;
+  size_t tet_count = 0;
+  if (!own_check_geometry_keys(object, "inline geometry", allowed) || !inline_mesh_read(object, "triangles", &data))
     return -1;
+  if (!inline_tets_read(object, data.vertex_count, &tet, &tet_count)) {
+    mesh_data_free(&data);
+    return -1;
+  }
   scene_note_mesh(file->loader->scene, "inline mesh", &data);
-  return add_new_mesh(file, &data, thickness, false);
+  return add_new_mesh(file, &data, tet, tet_count, thickness, false);
 }
 
 static bool unpack_indices(const Node *packed, const char *key, size_t per, size_t vertex_count, uint32_t **index,
@@ -271,17 +287,21 @@ static bool unpack(const Node *packed, MeshData *data) {
 
 static int read_packed(OwnFile *file, const Node *object, const Node *packed, double thickness) {
   static const char *const allowed[] = {"packed", "thickness", NULL};
-  static const char *const known[] = {"vertices", "triangles", "edges", "half_space", "name", NULL};
+  static const char *const known[] = {"vertices", "triangles", "tets", "edges", "half_space", "name", NULL};
   MeshData data = {0};
+  uint32_t *tet = NULL;
+  size_t tet_count = 0;
   bool half_space = false;
   const char *name = NULL;
-  bool ok = check_geometry_keys(object, "packed geometry", allowed) && node_check_keys(packed, known) &&
-            read_bool(packed, "half_space", &half_space) && read_string(packed, "name", &name) && unpack(packed, &data);
+  bool ok = own_check_geometry_keys(object, "packed geometry", allowed) && node_check_keys(packed, known) &&
+            read_bool(packed, "half_space", &half_space) && read_string(packed, "name", &name) && unpack(packed, &data) &&
+            unpack_indices(packed, "tets", 4, data.vertex_count, &tet, &tet_count);
   if (!ok) {
+    free(tet);
     mesh_data_free(&data);
     return -1;
   }
-  int mesh = add_new_mesh(file, &data, thickness, half_space);
+  int mesh = add_new_mesh(file, &data, tet, tet_count, thickness, half_space);
   char *own_name = mesh >= 0 && name ? strdup(name) : NULL;
   if (own_name) {
     free(file->loader->scene->mesh[mesh].name);

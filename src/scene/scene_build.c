@@ -25,6 +25,10 @@ static bool add_bodies(const Scene *scene, AbdWorld *world, AbdMeshId *mesh, Sce
     const SceneBody *body = &scene->body[i];
     AbdBodyDef def = body->def;
     AbdBodyId id;
+    if (body->soft) {
+      if (scene_build_soft(scene, i, world) == ABD_OK) continue;
+      return scene_fail(error, "body %zu (%.200s): %s", i + 1, body->name, abd_world_error(world));
+    }
     if (!mesh[body->mesh].id) {
       AbdMeshDef mesh_def = world_mesh_def(&scene->mesh[body->mesh]);
       if (abd_world_add_mesh(world, &mesh_def, &mesh[body->mesh]) != ABD_OK) {
@@ -68,7 +72,7 @@ AbdWorld *scene_build(const Scene *scene, int threads, SceneError *error) {
     return NULL;
   }
   AbdMeshId *mesh = calloc(scene->mesh_count + 1, sizeof *mesh);
-  bool ok = mesh ? add_bodies(scene, world, mesh, error) && add_pairs(scene, world, error) &&
+  bool ok = mesh ? add_bodies(scene, world, mesh, error) && scene_build_attachments(scene, world, error) && add_pairs(scene, world, error) &&
                        scene_build_joints(scene, world, error)
                  : scene_fail(error, "out of memory while building the world");
   free(mesh);

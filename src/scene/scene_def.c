@@ -1,5 +1,6 @@
 /* Storage of the resolved scene (scene_def.h). Tests: tests/test_scene.c. */
 #include "scene/scene_def.h"
+#include "scene/tet_mesh.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -33,11 +34,14 @@ void scene_destroy(Scene *scene) {
     free(scene->mesh[i].name);
     free(scene->mesh[i].key);
     mesh_data_free(&scene->mesh[i].data);
+    free(scene->mesh[i].tet);
   }
   for (size_t i = 0; i < scene->body_count; i++) {
     free(scene->body[i].name);
     free(scene->body[i].path);
     free(scene->body[i].forces);
+    if (scene->body[i].soft) free(scene->body[i].soft->attach);
+    free(scene->body[i].soft);
   }
   for (size_t i = 0; i < scene->joint_count; i++) {
     free(scene->joint[i].name);
@@ -76,6 +80,18 @@ int scene_add_mesh(Scene *scene, const char *key, const char *name, MeshData *da
   *mesh = (SceneMesh){.name = own_name, .key = own_key, .data = *data, .scale = {1, 1, 1}};
   *data = (MeshData){0};
   return (int)scene->mesh_count - 1;
+}
+
+/* The triangles of a file with tets show nothing more: a solid's surface is found where it is simulated. */
+int scene_add_tets(Scene *scene, const char *key, const char *name, TetMesh *mesh) {
+  if (mesh->tet_count) free(mesh->mesh.triangle), mesh->mesh.triangle = NULL, mesh->mesh.triangle_count = 0;
+  int index = scene_add_mesh(scene, key, name, &mesh->mesh);
+  if (index >= 0) {
+    scene->mesh[index].tet = mesh->tet, scene->mesh[index].tet_count = mesh->tet_count;
+    mesh->tet = NULL, mesh->tet_count = 0;
+  }
+  tet_mesh_free(mesh);
+  return index;
 }
 
 SceneBody *scene_add_body(Scene *scene, const char *name, int mesh) {

@@ -10,6 +10,8 @@ typedef struct SceneMesh {
   char *name;              /* for messages: the file or the shape */
   char *key;               /* what it was made of: bodies with equal keys share the mesh */
   MeshData data;           /* scaled */
+  uint32_t *tet;           /* [4 tet_count] of a soft solid, scaled; NULL as a rule */
+  size_t tet_count;
   double thickness;
   double scale[3];         /* data = scale times the coordinates of the mesh's file */
   bool half_space;
@@ -19,8 +21,19 @@ typedef struct SceneMesh {
 typedef struct PathKey { double time, position[3], rotation[4]; } PathKey;
 typedef struct ForceKey { double time, force[3], torque[3]; } ForceKey;
 
+/* A vertex fixed to the body of this index, or to the world: SCENE_WORLD. */
+typedef struct SceneAttachment { uint32_t vertex, body; } SceneAttachment;
+#define SCENE_WORLD UINT32_MAX
+
+typedef struct SceneSoft {
+  AbdSoftDef def;          /* material, thickness, self_contact; the rest is filled in by scene_build */
+  SceneAttachment *attach;
+  size_t attach_count;
+} SceneSoft;
+
 typedef struct SceneBody {
   char *name;
+  SceneSoft *soft;         /* NULL: a stiff body */
   int mesh;                /* index into Scene.mesh */
   AbdBodyDef def;          /* name and mesh are filled in by scene_build */
   PathKey *path;           /* kinematic: after the last key the body goes on with def's velocities */
@@ -75,11 +88,16 @@ void *array_add(void *array_pointer, size_t *count, size_t element_size);
 int scene_find_mesh(const Scene *scene, const char *key);
 /* Takes data over (also on failure, which is lack of memory: -1). */
 int scene_add_mesh(Scene *scene, const char *key, const char *name, MeshData *data);
+struct TetMesh;
+int scene_add_tets(Scene *scene, const char *key, const char *name, struct TetMesh *mesh);
 SceneBody *scene_add_body(Scene *scene, const char *name, int mesh);
 SceneJoint *scene_add_joint(Scene *scene, const char *name, AbdJointKind kind);
 /* Where a point (offset = 1) or a direction (offset = 0) in the coordinates of the body's mesh file is at the start. */
 void scene_body_to_world(const Scene *scene, size_t body, double offset, const double from[3], double to[3]);
 bool scene_add_note(Scene *scene, const char *format, ...) __attribute__((format(printf, 2, 3))); /* each text once */
+/* The soft bodies of scene_build: one, and after all bodies what is fixed to what. */
+AbdStatus scene_build_soft(const Scene *scene, size_t body, AbdWorld *world);
+bool scene_build_attachments(const Scene *scene, AbdWorld *world, SceneError *error);
 /* The joints of scene_build and scene_apply. */
 bool scene_build_joints(const Scene *scene, AbdWorld *world, SceneError *error);
 bool scene_apply_drives(const Scene *scene, AbdWorld *world, SceneError *error);

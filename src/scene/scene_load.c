@@ -120,11 +120,12 @@ Scene *scene_parse(const char *text, size_t length, const char *name, const Scen
 static Scene *load_meshes(const char *const *path, int path_count, const SceneOptions *options, SceneError *error) {
   MeshStore store = {0};
   Loader loader = {.scene = scene_create(), .error = error, .folder = ".", .store = &store};
+  double scale = options ? options->mesh_scale : 0;
   if (!loader.scene) {
     loader_out_of_memory(&loader);
     return NULL;
   }
-  return finish(&loader, path[0], options, mesh_scene_fill(loader.scene, path, path_count, error));
+  return finish(&loader, path[0], options, mesh_scene_fill(loader.scene, path, path_count, scale, error));
 }
 
 Scene *scene_load(const char *const *path, int path_count, const SceneOptions *options, SceneError *error) {
@@ -141,6 +142,10 @@ Scene *scene_load(const char *const *path, int path_count, const SceneOptions *o
     }
   }
   if (mesh_extension_known(path[0])) return load_meshes(path, path_count, options, error);
+  if (options && options->mesh_scale > 0) {
+    scene_fail(error, "%.500s: --scale is for mesh files given alone; in a scene a body has the key \"scale\"", path[0]);
+    return NULL;
+  }
   if (!file_read(path[0], &file, error)) return NULL;
   Scene *scene = scene_parse(file.bytes, file.length, path[0], options, error);
   free(file.bytes);

@@ -84,6 +84,7 @@ static bool put_mesh(json_t *meshes, const SceneMesh *mesh, size_t number) {
   return put(packed, "name", text_value(mesh->name)) &&
          put_packed(packed, "vertices", packed_from_f64(data->vertex, 3 * data->vertex_count)) &&
          put_packed(packed, "triangles", packed_from_u32(data->triangle, 3 * data->triangle_count)) &&
+         (!mesh->tet_count || put_packed(packed, "tets", packed_from_u32(mesh->tet, 4 * mesh->tet_count))) &&
          put_packed(packed, "edges", packed_from_u32(data->edge, 2 * data->edge_count)) &&
          (!mesh->half_space || put(packed, "half_space", json_true())) &&
          (mesh->thickness == 0 || put(entry, "thickness", json_real(mesh->thickness)));
@@ -136,22 +137,54 @@ static bool put_forces(json_t *object, const SceneBody *body) {
 }
 
 static bool put_material(json_t *object, const SceneBody *body) {
-  static const char *const elasticities[] = {"ortho", "arap", "neo_hookean"};
   const AbdBodyDef *def = &body->def;
-  return put(object, "density", json_real(def->density)) && put(object, "stiffness", json_real(def->stiffness)) &&
-         put(object, "elasticity", json_string(elasticities[def->elasticity])) &&
+  return put(object, "density", json_real(def->density)) &&
          (def->friction < 0 || put(object, "friction", json_real(def->friction))) &&
          (!body->color[0] || put(object, "color", json_string(body->color)));
 }
 
-static bool put_body(json_t *bodies, const SceneBody *body, size_t mesh_number) {
+/* Attachments to one body after the other stand together. */
+static bool put_attachments(json_t *object, const SceneSoft *soft) {
+  json_t *list = put_new(object, "attach", json_array()), *vertices = NULL;
+  bool ok = list != NULL;
+  for (size_t k = 0; ok && k < soft->attach_count; k++) {
+    uint32_t to = soft->attach[k].body;
+    if (!k || to != soft->attach[k - 1].body) {
+      json_t *entry = append_object(list);
+      ok = put(entry, "body", to == SCENE_WORLD ? json_null() : json_integer((json_int_t)to));
+      vertices = put_new(entry, "vertices", json_array());
+    }
+    ok = ok && json_array_append_new(vertices, json_integer((json_int_t)soft->attach[k].vertex)) == 0;
+  }
+  return ok;
+}
+
+static bool put_soft(json_t *object, const Scene *scene, const SceneBody *body) {
+  static const char *const models[] = {"neo_hookean", "stable_neo_hookean", "corotated"};
+  const AbdSoftDef *def = &body->soft->def;
+  json_t *soft = put_new(object, "soft", json_object());
+  bool solid = scene->mesh[body->mesh].tet_count > 0;
+  return put(soft, "young", json_real(def->young)) && put(soft, "poisson", json_real(def->poisson)) &&
+         put(soft, "model", json_string(models[def->model])) && put(soft, "self_contact", json_boolean(def->self_contact)) &&
+         (solid || (put(soft, "thickness", json_real(def->thickness)) && put(soft, "bending", json_real(def->bending)))) &&
+         (!body->soft->attach_count || put_attachments(object, body->soft));
+}
+
+static bool put_stiff(json_t *object, const SceneBody *body) {
   static const char *const motions[] = {"dynamic", "static", "kinematic"};
+  static const char *const elasticities[] = {"ortho", "arap", "neo_hookean"};
+  const AbdBodyDef *def = &body->def;
+  return put(object, "motion", json_string(motions[def->motion])) && put(object, "stiffness", json_real(def->stiffness)) &&
+         put(object, "elasticity", json_string(elasticities[def->elasticity]));
+}
+
+static bool put_body(json_t *bodies, const Scene *scene, const SceneBody *body, size_t mesh_number) {
   const AbdBodyDef *def = &body->def;
   json_t *object = append_object(bodies);
   char label[32];
   mesh_label(label, mesh_number);
   return put(object, "name", text_value(body->name)) && put(object, "mesh", json_string(label)) &&
-         put(object, "motion", json_string(motions[def->motion])) && put_material(object, body) &&
+         (body->soft ? put_soft(object, scene, body) : put_stiff(object, body)) && put_material(object, body) &&
          put_vector(object, "position", def->position, 3) && put_vector(object, "quaternion", def->rotation, 4) &&
          put_vector_unless_zero(object, "velocity", def->velocity) &&
          put_vector_unless_zero(object, "angular_velocity", def->angular_velocity) &&
@@ -265,7 +298,7 @@ static char *write_text(const Scene *scene) {
   bool ok = number && put_settings(top, scene) && put_meshes(top, scene, number);
   json_t *bodies = put_new(top, "bodies", json_array());
   for (size_t i = 0; ok && i < scene->body_count; i++)
-    ok = put_body(bodies, &scene->body[i], number[scene->body[i].mesh]);
+    ok = put_body(bodies, scene, &scene->body[i], number[scene->body[i].mesh]);
   ok = ok && put_pairs(top, scene) && put_joints(top, scene);
   char *text = ok ? json_dumps(top, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
   json_decref(top);

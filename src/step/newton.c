@@ -440,6 +440,7 @@ bool step_init(Step *s, const Model *model) {
   s->islands = mem_zeroed(n, sizeof(Island));
   s->member = mem_zeroed(n, sizeof(int));
   s->inertia = mem_zeroed(n, sizeof(double));
+  for (size_t i = 0; s->inertia && i < n; i++) s->inertia[i] = 1;
   s->joint = mem_zeroed((size_t)model->joint_count, sizeof(JointTerm));
   s->soft_energy = mem_zeroed((size_t)model->soft_count, sizeof(double));
   s->soft_energy_trial = mem_zeroed((size_t)model->soft_count, sizeof(double));

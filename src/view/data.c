@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "view/data.h"
 
+#include "export/body_point.h"
+#include "export/strain.h"
 #include "export/wire.h"
 #include "scene/joint_measure.h"
 
@@ -77,18 +79,6 @@ bool view_data_refresh(ViewData *data) {
   return run && close_run(data, run, read_steps(data, run));
 }
 
-static bool meta_is(Run *run, const char *key, const char *value) {
-  char *text = run_read_meta(run, key);
-  bool is = text && !strcmp(text, value);
-  free(text);
-  return is;
-}
-
-bool view_data_has_contacts(ViewData *data) {
-  Run *run = run_open(data->path, RUN_READ, &data->error);
-  return run && close_run(data, run, meta_is(run, "contacts", "1"));
-}
-
 /* ---- Meta ---- */
 
 static size_t wire_count(const RunMesh *mesh) {
@@ -110,6 +100,7 @@ static json_t *meshes_json(const RunScene *scene) {
     json_t *o = json_pack("{s:I, s:I, s:I, s:b, s:b}", "vertices", (json_int_t)mesh->vertex_count, "triangles",
                           (json_int_t)mesh->triangle_count, "wires", (json_int_t)wire_count(mesh), "closed",
                           mesh->closed, "half_space", mesh->half_space);
+    if (mesh->soft) json_object_set_new(o, "soft", json_true());
     json_object_set_new(o, "name", text_json(mesh->name));
     json_array_append_new(list, o);
   }
@@ -192,9 +183,19 @@ static bool add_floats(Bytes *out, const double *value, size_t count) {
   return at != NULL;
 }
 
+/* The vertices of a soft one from their mean, as frames have them. */
+static bool add_vertices(const RunMesh *mesh, Bytes *out) {
+  double center[3];
+  if (!mesh->soft) return add_floats(out, mesh->vertex, 3 * mesh->vertex_count);
+  float *at = bytes_extend(out, 3 * mesh->vertex_count * sizeof *at);
+  mean_point(mesh->vertex, mesh->vertex_count, center);
+  for (size_t k = 0; at && k < 3 * mesh->vertex_count; k++) at[k] = (float)(mesh->vertex[k] - center[k % 3]);
+  return at != NULL;
+}
+
 static bool add_mesh(const RunMesh *mesh, Bytes *out) {
   WireList wires;
-  bool good = wires_find(mesh, &wires) && add_floats(out, mesh->vertex, 3 * mesh->vertex_count) &&
+  bool good = wires_find(mesh, &wires) && add_vertices(mesh, out) &&
               bytes_add(out, mesh->triangle, 3 * mesh->triangle_count * sizeof *mesh->triangle) &&
               bytes_add(out, wires.edge, wires.count * sizeof *wires.edge);
   wires_free(&wires);
@@ -218,18 +219,27 @@ bool view_data_steps(ViewData *data, size_t first, Bytes *out) {
   return true;
 }
 
-size_t view_frame_size(const RunScene *scene) { return 16 + (scene->body_count * 19 * sizeof(float) + 7) / 8 * 8; }
+static size_t soft_numbers(const RunScene *scene) {
+  size_t count = 0;
+  for (size_t b = 0; b < scene->body_count; b++)
+    if (scene->body[b].soft) count += 3 * body_mesh(scene, b)->vertex_count;
+  return count;
+}
 
-/* |A^T A - I| of the pose p, c1, c2, c3: in double, since it is far below float's rounding. */
-static double strain_of(const double *pose) {
-  double sum = 0;
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) {
-      const double *a = pose + 3 + 3 * i, *b = pose + 3 + 3 * j;
-      double g = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] - (i == j);
-      sum += g * g;
-    }
-  return sqrt(sum);
+size_t view_frame_size(const RunScene *scene) {
+  return 16 + ((scene->body_count * 19 + soft_numbers(scene)) * sizeof(float) + 7) / 8 * 8;
+}
+
+/* A soft body stands at its vertices' mean, unturned; its vertices are told from there. Returns where the next ones go. */
+static float *add_soft(const RunScene *scene, const RunFrame *frame, size_t b, float *pose, float *velocity, float *vertex) {
+  const double *x = frame->nodes + scene->body[b].node;
+  size_t count = body_mesh(scene, b)->vertex_count;
+  double center[3], speed[3] = {0};
+  mean_point(x, count, center);
+  if (frame->velocity) mean_point(frame->velocity + scene->body[b].rate, count, speed);
+  for (int k = 0; k < 3; k++) pose[k] = (float)center[k], pose[3 + 4 * k] = 1, velocity[k] = (float)speed[k];
+  for (size_t k = 0; k < 3 * count; k++) *vertex++ = (float)(x[k] - center[k % 3]);
+  return vertex;
 }
 
 static bool add_frame(const RunScene *scene, const RunFrame *frame, Bytes *out) {
@@ -238,10 +248,18 @@ static bool add_frame(const RunScene *scene, const RunFrame *frame, Bytes *out) 
   if (!at) return false;
   memset(at, 0, view_frame_size(scene));
   memcpy(at, &(double[2]){(double)frame->step, frame->time}, 16);
-  float *pose = (float *)(void *)(at + 16), *velocity = pose + 12 * n, *strain = velocity + 6 * n;
-  for (size_t k = 0; k < 12 * n; k++) pose[k] = (float)frame->nodes[k];
-  for (size_t k = 0; frame->velocity && k < 6 * n; k++) velocity[k] = (float)frame->velocity[k];
-  for (size_t k = 0; k < n; k++) strain[k] = (float)strain_of(frame->nodes + 12 * k);
+  float *pose = (float *)(void *)(at + 16), *velocity = pose + 12 * n, *strain = velocity + 6 * n, *soft = strain + n;
+  for (size_t b = 0; b < n; b++, pose += 12, velocity += 6) {
+    const double *nodes = frame->nodes + scene->body[b].node;
+    /* in double, since it is far below float's rounding */
+    strain[b] = (float)(scene->body[b].soft ? soft_strain(body_mesh(scene, b), nodes, NULL, NULL) : pose_strain(nodes));
+    if (scene->body[b].soft) {
+      soft = add_soft(scene, frame, b, pose, velocity, soft);
+      continue;
+    }
+    for (size_t k = 0; k < 12; k++) pose[k] = (float)nodes[k];
+    for (size_t k = 0; frame->velocity && k < 6; k++) velocity[k] = (float)frame->velocity[scene->body[b].rate + k];
+  }
   return true;
 }
 

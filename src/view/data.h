@@ -29,7 +29,6 @@ bool view_data_open(ViewData *data, const char *path); /* destroy also after fai
 void view_data_destroy(ViewData *data);
 /* Looks for new frames, and for a new file in place of the old. */
 bool view_data_refresh(ViewData *data);
-bool view_data_has_contacts(ViewData *data);
 
 /* The scene: meshes (sizes), bodies, joints, dt, up. JSON; live says whether it can be controlled. */
 bool view_data_meta(ViewData *data, bool live, Bytes *out);
@@ -37,7 +36,8 @@ bool view_data_meta(ViewData *data, bool live, Bytes *out);
 bool view_data_meshes(ViewData *data, size_t first, size_t count, Bytes *out);
 /* f64 step of every frame from first on. */
 bool view_data_steps(ViewData *data, size_t first, Bytes *out);
-/* For each frame: f64 step, time; f32 pose[12], velocity[6], strain for every body, each kind together. */
+/* For each frame: f64 step, time; f32 pose[12], velocity[6], strain for every body, each kind together, then the vertices of
+ * soft bodies from where their poses are. */
 bool view_data_frames(ViewData *data, size_t first, size_t count, Bytes *out);
 /* For each frame: u32 count, then records of 14 words: u32 a, b, kind; f32 point, normal, distance, force, friction. */
 bool view_data_contacts(ViewData *data, size_t first, size_t count, Bytes *out);

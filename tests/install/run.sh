@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs a build into a folder of its own, then builds examples/falling_box.c against it the two ways users do,
+# Installs a build into a folder of its own, then builds the examples against it the two ways users do,
 # find_package and pkg-config, in C and C++, static and shared, and runs each. Also: the shared library shows the linker
 # no names but abd_*.
 #   run.sh SOURCE BUILD
@@ -8,7 +8,7 @@ source=$(realpath "$1") build=$(realpath "$2")
 work=$(mktemp -d "$build/install-test.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
-example=$source/examples/falling_box.c
+examples=$source/examples
 
 cmake --install "$build" --prefix "$prefix" >"$work/install.log"
 libdir=$(dirname "$(find "$prefix" -name libabd.a)")
@@ -22,20 +22,22 @@ foreign=$(grep -v '^abd_' <<<"$shown" || true)
 [ "$(wc -l <<<"$shown")" -ge 20 ] || { echo "only these: $shown"; exit 1; }
 
 echo "== find_package"
-cmake -S "$source/tests/install" -B "$work/user" -DCMAKE_PREFIX_PATH="$prefix" -DEXAMPLE="$example" \
+cmake -S "$source/tests/install" -B "$work/user" -DCMAKE_PREFIX_PATH="$prefix" -DEXAMPLES="$examples" \
       -DCMAKE_BUILD_TYPE=Release >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
 cmake --build "$work/user" >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
-for program in with_static with_shared with_cxx; do
+for program in {falling_box,motor}_{static,shared,cxx}; do
   echo "-- $program"
   "$work/user/$program"
 done
 
 echo "== pkg-config"
 export PKG_CONFIG_PATH=$libdir/pkgconfig
-read -ra flags <<<"$(pkg-config --cflags --libs abd)"
-"${CC:-cc}" -Wall -Wextra -Werror "$example" "${flags[@]}" -lm -o "$work/shared"
-LD_LIBRARY_PATH=$libdir "$work/shared" >/dev/null
-read -ra flags <<<"$(pkg-config --static --cflags --libs abd)"
-"${CC:-cc}" "$example" "${flags[@]/#-labd/-l:libabd.a}" -o "$work/static"
-"$work/static" >/dev/null
-echo "both ran"
+for example in falling_box motor; do
+  read -ra flags <<<"$(pkg-config --cflags --libs abd)"
+  "${CC:-cc}" -Wall -Wextra -Werror "$examples/$example.c" "${flags[@]}" -lm -o "$work/shared"
+  LD_LIBRARY_PATH=$libdir "$work/shared" >/dev/null
+  read -ra flags <<<"$(pkg-config --static --cflags --libs abd)"
+  "${CC:-cc}" "$examples/$example.c" "${flags[@]/#-labd/-l:libabd.a}" -o "$work/static"
+  "$work/static" >/dev/null
+done
+echo "all ran"

@@ -184,6 +184,22 @@ async function testPick(address) {
   await close(page, 'pick');
 }
 
+async function testFind(address) {
+  const page = await open(`${address}#shadows=0`, { size: WIDE });
+  await page.keyboard.press('/');
+  await page.keyboard.type('rin');
+  await page.keyboard.press('Enter');
+  await settle(page);
+  assert.equal(await text(page, '#inspector h2'), 'ring');
+  const there = await screenOf(page, 3), box = await page.locator('#view').boundingBox();
+  assert.ok(Math.hypot(there.x - box.x - box.width / 2, there.y - box.y - box.height / 2) < 5, 'it is not in the middle');
+  await page.keyboard.press('h');
+  await settle(page);
+  assert.equal(await page.locator('#inspector').isVisible(), false);
+  assert.equal(await page.evaluate(() => abdViewer.stage.pick(...Object.values(abdViewer.stage.size).map((n) => n / 2))?.body === 3), false);
+  await close(page, 'find');
+}
+
 async function testLooks(address) {
   const page = await open(`${address}#step=40&contacts=0`);
   const seen = new Map();
@@ -310,11 +326,41 @@ async function testFromDisk() {
   }
 }
 
+// A soft body's vertices move, from a server and from a page; the pictures of both agree with where they are.
+async function testSoft() {
+  const bodies = [{ name: 'ground', shape: 'ground' }, { name: 'jelly', shape: 'box', size: [1, 1, 1], cells: 2, position: [0, 0, 0.6],
+    velocity: [0, 0, -3], soft: { young: 3e4 } }];
+  writeFileSync(file('soft.json'), JSON.stringify({ version: 1, name: 'soft', dt: 0.01, steps: 20, bodies }));
+  run('run', file('soft.json'), '-o', file('soft.abd'), '-q', '-f');
+  run('export', file('soft.abd'), '-o', file('soft.html'));
+  const served = await view(file('soft.abd'));
+  const heights = [];
+  for (const address of [served.address, `file://${file('soft.html')}`]) {
+    const page = await open(`${address}#step=0&shadows=0`);
+    const height = () => page.evaluate(() => {
+      const { vertex } = abdViewer.stage.soft[0];
+      let low = Infinity, high = -Infinity;
+      for (let k = 2; k < vertex.length; k += 3) { low = Math.min(low, vertex[k]); high = Math.max(high, vertex[k]); }
+      return high - low;
+    });
+    const before = await height(), first = await pixels(page);
+    await page.keyboard.press('End');
+    await settle(page);
+    assert.ok(Math.abs(before - 1) < 1e-3, `it is ${before} m high at the start`);
+    heights.push(await height());
+    assert.ok(heights[heights.length - 1] < 0.97, `it is ${heights} m high after it fell`);
+    assert.notEqual(await pixels(page), first, 'it looks as at the start');
+    await close(page, address.startsWith('file') ? 'soft-from-disk' : 'soft');
+  }
+  assert.ok(Math.abs(heights[0] - heights[1]) < 1e-4, `heights ${heights}`);
+  await served.stop();
+}
+
 // ---- All of them ----
 
 run('run', file('scene.json'), '-o', file('test.abd'), '--contacts', '-q', '-f');
 const server = await view(file('test.abd'));
-const tests = [testPlayAndScrub, testOrbitAndFollow, testPick, testLooks, testPhone, testGrowing, testLive, testFromDisk];
+const tests = [testPlayAndScrub, testOrbitAndFollow, testPick, testFind, testLooks, testPhone, testGrowing, testLive, testFromDisk, testSoft];
 const wanted = process.env.VIEW_TEST;
 let failed = 0;
 for (const test of tests) {

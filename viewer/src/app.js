@@ -1,13 +1,11 @@
 // The viewer: holds what is shown and how, and redraws when something changed.
 import * as THREE from 'three';
 import { Orbit } from './camera.js';
-import { MODES, Range, count, gradient, heat, parse, ramp, tidy } from './colors.js';
-import { bodyRows, contactRows, readContact, readJoint } from './inspector.js';
-import { fillRows, icon } from './layout.js';
+import { MODES, Range, count, heat, parse, ramp, tidy } from './colors.js';
+import { Controls } from './controls.js';
+import { readContact, readJoint } from './inspector.js';
 import { Player } from './player.js';
-import { PlotStrip } from './plots.js';
 import { uniforms } from './shade.js';
-import { Slider } from './slider.js';
 import { CONTACT_ID, MANY_TRIANGLES, Stage } from './stage.js';
 import { Reports, contactStore, frameStore, jointStore } from './store.js';
 import { applyTheme, preferredTheme } from './theme.js';
@@ -30,8 +28,7 @@ export class App {
     this.section = { on: false, axis: 0, place: 0.5, flip: false };
     this.forceScale = 0;
     this.status = { paused: false };
-    this.slider = new Slider(elements.slider, (t) => this.scrub(this.player.start + t * (this.player.end - this.player.start)));
-    this.strip = new PlotStrip(elements.strip, (time) => this.scrub(time));
+    this.controls = new Controls(this);
   }
 
   // ---- Loading ----
@@ -40,7 +37,7 @@ export class App {
     this.meta = await this.source.meta();
     const { bodies } = this.meta;
     this.player = new Player(this.meta.dt || 1);
-    this.frames = frameStore(this.source, bodies.name.length, (from, n) => this.arrived(from, n));
+    this.frames = frameStore(this.source, this.meta, (from, n) => this.arrived(from, n));
     this.contacts = contactStore(this.source, () => this.touch());
     if (this.meta.joints?.length) this.joints = jointStore(this.source, this.meta.joints.length, () => this.touch());
     this.stage.setBodies(bodies, new THREE.Vector3(...this.meta.up));
@@ -410,85 +407,6 @@ export class App {
     this.orbit.place();
     this.stage.draw(this.orbit.target);
     this.drawings = (this.drawings ?? 0) + 1;
-    this.drawControls();
-  }
-
-  // ---- Controls ----
-
-  drawControls() {
-    const { player, elements, reports } = this, span = player.end - player.start || 1;
-    const fraction = (time) => Math.max(0, Math.min(1, (time - player.start) / span));
-    const failures = [];
-    const converged = reports.columns.converged, times = reports.columns.time;
-    for (let r = 0; converged && r < reports.length && failures.length < 200; r++) if (converged[r] === 0) failures.push(fraction(times[r]));
-    const ranges = this.frames.held().map(([a, b]) => [fraction(player.timeOf(a)), fraction(player.timeOf(b - 1))]);
-    const digits = span < 1 ? 3 : 2;
-    this.slider.draw({ at: fraction(player.time), ranges, failures, text: `${player.time.toFixed(digits)} seconds` });
-    this.strip.draw(reports, { from: player.start, to: player.start + span }, player.time, this.frame?.step);
-    this.writeTime(digits);
-    const playing = this.meta.live ? !this.status.paused : player.playing;
-    if (elements.play.dataset.state !== String(playing)) {
-      elements.play.dataset.state = String(playing);
-      elements.play.innerHTML = icon(playing ? 'pause' : 'play');
-    }
-    this.drawToggles();
-    this.drawLegend();
-    this.drawInspector();
-  }
-
-  writeTime(digits) {
-    const { player, elements } = this;
-    const parts = [`${player.time.toFixed(digits)} s`, ` / ${player.end.toFixed(digits)} s`, `  step ${this.frame?.step ?? 0}`];
-    elements.time.replaceChildren(parts[0], ...['of', 'step'].map((name, k) => {
-      const small = document.createElement('small');
-      small.className = name;
-      small.textContent = parts[k + 1];
-      return small;
-    }));
-    elements.tail.hidden = !(this.meta.live || this.status.writing);
-    elements.tail.classList.toggle('on', player.tail);
-    elements.tail.querySelector('span').textContent = this.meta.live ? (this.status.paused ? 'Paused' : 'Live') : 'Following';
-  }
-
-  drawToggles() {
-    const { elements, stage, player } = this;
-    const states = {
-      ...stage.show, follow: this.following, section: this.section.on, loop: player.loop, plots: elements.strip.hidden === false,
-    };
-    for (const [id, on] of Object.entries(states)) elements[id].setAttribute('aria-pressed', String(Boolean(on)));
-    elements.cutter.hidden = !this.section.on;
-    elements.cutter.querySelectorAll('[data-axis]').forEach((button) => {
-      button.setAttribute('aria-pressed', String(Number(button.dataset.axis) === this.section.axis));
-    });
-    elements['show-all'].hidden = !stage.hidden.includes(1);
-  }
-
-  drawLegend() {
-    const { legend } = this.elements, mode = MODES[this.mode], [title, bar, ends, more] = legend.children;
-    const arrows = this.stage.show.contacts && this.contactsHere?.count > 0;
-    legend.hidden = !mode.value && !arrows;
-    if (legend.hidden) return;
-    title.hidden = bar.hidden = ends.hidden = !mode.value;
-    if (mode.value) {
-      const [low, high] = this.ranges[this.mode].ends(mode);
-      title.textContent = mode.unit ? `${mode.title} [${mode.unit}]` : mode.title;
-      bar.style.background = gradient(mode.table);
-      const middle = mode.log ? Math.sqrt(low * high) : (low + high) / 2;
-      [low, middle, high].forEach((value, k) => { ends.children[k].textContent = tidy(value, 2); });
-    }
-    more.textContent = arrows ? `${this.contactsHere.count} contacts, arrows up to ${tidy(this.forceScale, 2)} N` : '';
-  }
-
-  drawInspector() {
-    const { inspector } = this.elements, { chosen } = this;
-    inspector.hidden = !chosen;
-    if (!chosen || !this.frame) return;
-    const isBody = chosen.body !== undefined;
-    const { bodies } = this.meta;
-    inspector.querySelector('h2').textContent = isBody ? bodies.name[chosen.body] : 'Contact';
-    inspector.querySelector('.swatch').style.background = isBody ? bodies.color[chosen.body] : 'var(--bad)';
-    fillRows(inspector.querySelector('dl'), isBody ? bodyRows(this, chosen.body) : contactRows(this, chosen.data));
-    this.elements['inspect-follow'].hidden = this.elements['inspect-hide'].hidden = !isBody;
-    this.elements['inspect-follow'].setAttribute('aria-pressed', String(this.following));
+    this.controls.draw();
   }
 }

@@ -28,7 +28,7 @@ function unit(normal) {
 export function smoothMesh(vertex, triangle) {
   const area = faceNormals(vertex, triangle), face = unit(area);
   const first = new Int32Array(vertex.length / 3).fill(-1); // of each vertex: its first copy, then a linked list
-  const position = [], normal = [], lead = [], next = [];
+  const position = [], normal = [], lead = [], next = [], source = [];
   const index = new Uint32Array(triangle.length);
   for (let corner = 0; corner < triangle.length; corner++) {
     const v = triangle[corner], f = corner - (corner % 3);
@@ -43,11 +43,27 @@ export function smoothMesh(vertex, triangle) {
       position.push(vertex[3 * v], vertex[3 * v + 1], vertex[3 * v + 2]);
       lead.push(face[f], face[f + 1], face[f + 2]);
       normal.push(0, 0, 0);
+      source.push(v);
     }
     for (let k = 0; k < 3; k++) normal[3 * copy + k] += area[f + k];
     index[corner] = copy;
   }
-  return { position: new Float32Array(position), normal: unit(new Float32Array(normal)), index };
+  return { position: new Float32Array(position), normal: unit(new Float32Array(normal)), index, source: new Uint32Array(source) };
+}
+
+// A shape of smoothMesh with its vertices moved: what was smooth stays so.
+export function moveShape(shape, vertex) {
+  const { position, normal, index, source } = shape;
+  for (let k = 0; k < source.length; k++) {
+    for (let i = 0; i < 3; i++) position[3 * k + i] = vertex[3 * source[k] + i];
+  }
+  const area = faceNormals(position, index);
+  normal.fill(0);
+  for (let corner = 0; corner < index.length; corner++) {
+    const f = corner - (corner % 3);
+    for (let i = 0; i < 3; i++) normal[3 * index[corner] + i] += area[f + i];
+  }
+  normal.set(unit(normal));
 }
 
 // Lines along all edges of triangles, and those of them where the surface ends or has a crease.

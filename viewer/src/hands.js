@@ -97,6 +97,30 @@ function connectPointer(app) {
   });
 }
 
+// Chooses the body of a name, or the first whose name holds the words, and looks there.
+function find(app, words) {
+  const names = app.meta.bodies.name, low = words.trim().toLowerCase();
+  if (!low) return;
+  let body = names.findIndex((name) => name.toLowerCase() === low);
+  if (body < 0) body = names.findIndex((name) => name.toLowerCase().includes(low));
+  if (body < 0) {
+    app.say(`No body is called “${words}”.`);
+    return;
+  }
+  app.choose({ body });
+  if (app.stage.pose) app.orbit.wanted.target.copy(app.stage.center(body));
+}
+
+function connectFinder(app) {
+  const { find: input, names } = app.elements;
+  names.replaceChildren(...app.meta.bodies.name.slice(0, 1000).map((name) => {
+    const option = document.createElement('option');
+    option.value = name;
+    return option;
+  }));
+  input.addEventListener('change', () => { find(app, input.value); input.value = ''; input.blur(); });
+}
+
 // ---- Buttons ----
 
 function faster(app, by) {
@@ -113,6 +137,7 @@ function nextFrame(app, by) {
 
 function showAll(app) {
   app.following = false;
+  app.hide(null);
   if (app.frame) app.frameAll([app.frame]);
 }
 
@@ -160,7 +185,7 @@ function keyActions(app) {
     ArrowRight: (event) => nextFrame(app, event.shiftKey ? 10 : 1), Home: press('first'), End: press('last'),
     '[': () => faster(app, -1), ']': () => faster(app, 1), l: press('loop'), a: press('frame'), f: press('follow'),
     c: press('contacts'), e: press('edges'), w: press('wire'), s: press('shadows'), x: press('section'), p: press('plots'),
-    t: press('theme'), '?': press('help'), n: () => { if (app.meta.live) app.command({ do: 'step' }); },
+    t: press('theme'), '?': press('help'), '/': () => e.find.focus(), n: () => { if (app.meta.live) app.command({ do: 'step' }); },
     h: () => { if (app.chosen?.body !== undefined) { app.hide(app.chosen.body); app.choose(null); } },
     H: () => app.hide(null), R: () => { if (app.meta.live) e.reset.click(); }, Escape: () => app.choose(null),
     ...Object.fromEntries(COLORS.map((mode, k) => [String(k + 1), () => app.setMode(mode)])),
@@ -182,6 +207,7 @@ function connectKeys(app) {
 
 export function connect(app) {
   connectPointer(app);
+  connectFinder(app);
   connectButtons(app);
   connectKeys(app);
 }

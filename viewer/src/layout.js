@@ -31,6 +31,7 @@ const PAGE = `
 <header>
   <div class="brand"><b>abd</b><span id="name"></span></div>
   <div id="facts"></div>
+  <input id="find" type="search" list="names" placeholder="Find a body" aria-label="Find a body" autocomplete="off" title="Find a body (/)"><datalist id="names"></datalist>
   <nav class="tools" aria-label="Display">
     <label class="choice"><span>Colour</span><select id="colors" aria-label="Colour by">
       <option value="body">by body</option><option value="speed">by speed</option>
@@ -91,7 +92,7 @@ const KEYS = [
   ['drag', 'turn'], ['right drag, Shift drag', 'shift'], ['wheel, pinch', 'zoom to the pointer'], ['click, tap', 'choose a body or contact'],
   ['double click', 'centre on a body'], ['drag a body (live)', 'pull it'], ['Space', 'play, pause'], ['← →', 'one frame; with Shift ten'],
   ['Home, End', 'first, last frame'], ['[ ]', 'slower, faster'], ['L', 'repeat'], ['1 2 3 4', 'colour by body, speed, force, deviation'],
-  ['A', 'show everything'], ['F', 'follow the chosen body'], ['H, Shift H', 'hide the chosen body, show all'], ['C', 'contacts and forces'],
+  ['A', 'show everything'], ['/', 'find a body by its name'], ['F', 'follow the chosen body'], ['H, Shift H', 'hide the chosen body, show all'], ['C', 'contacts and forces'],
   ['E, W, S', 'edges, wireframe, shadows'], ['X', 'section plane'], ['P', 'plots'], ['T', 'dark or light'],
   ['Shift R, N (live)', 'begin anew, one step'], ['Esc', 'let go'],
 ];

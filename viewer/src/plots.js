@@ -2,7 +2,7 @@
 import { tidy } from './colors.js';
 
 const STAGES = ['candidates', 'distances', 'assembly', 'solve', 'ccd', 'line_search', 'rest'];
-const TERMS = ['kinetic', 'gravity', 'elastic', 'contact', 'friction', 'joint'];
+const TERMS = ['kinetic', 'gravity', 'elastic', 'contact', 'friction', 'joint', 'soft'];
 const HUES = ['#5b9dff', '#f0a64b', '#4fc38a', '#e8637a', '#a98bf0', '#4cc3d9', '#9aa3b2'];
 
 const PLOTS = [
@@ -204,7 +204,6 @@ export class PlotStrip {
   constructor(parent, onScrub) {
     this.parent = parent;
     this.plots = PLOTS.map((description) => new Plot(description, parent, onScrub));
-    this.stale = true;
   }
 
   // Redraws what changed: the curves when there are new reports, else only the cursor.

@@ -1,6 +1,8 @@
 // Where the data comes from: a server, or the page itself. Both answer the same questions with the same bytes; the layout
 // is described in docs/viewer.md.
 
+import { frameStride } from './store.js';
+
 export class HttpSource {
   async bytes(path) {
     const answer = await fetch(`api/${path}`);
@@ -90,7 +92,7 @@ export class EmbeddedSource {
   }
 
   async frames(from, count) {
-    const stride = 16 + 8 * Math.ceil((this.description.bodies.name.length * 76) / 8);
+    const stride = frameStride(this.description);
     return (await this.section('frames')).slice(from * stride, (from + count) * stride);
   }
 

@@ -1,68 +1,13 @@
 // The picture: bodies as instances of their meshes with full affine matrices, coarser versions for the far ones, the
 // ground, marks of contacts, shadows, and finding what is under the pointer.
 import * as THREE from 'three';
-import { arrowShape, ballShape, coarser, meshLines, meshRadius, smoothMesh } from './geometry.js';
+import { arrowShape, ballShape, coarser, meshLines, meshRadius, moveShape, smoothMesh } from './geometry.js';
+import { NO_LINES, Part, addMesh, dynamicAttribute, setInstances, shapeGeometry } from './part.js';
 import { groundMaterial, makeMaterials, uniforms } from './shade.js';
 
 const SHADOW_SIZE = 2048;
 const MANY_TRIANGLES = 1.5e6;     // beyond this, far bodies are drawn coarser
 const CONTACT_ID = 1 << 23;       // ids above are contacts
-
-function shapeGeometry(shape) {
-  const geometry = new THREE.InstancedBufferGeometry();
-  geometry.setAttribute('position', new THREE.BufferAttribute(shape.position, 3));
-  if (shape.normal) geometry.setAttribute('normal', new THREE.BufferAttribute(shape.normal, 3));
-  geometry.setIndex(new THREE.BufferAttribute(shape.index, 1));
-  return geometry;
-}
-
-function dynamicAttribute(count, size) {
-  const attribute = new THREE.InstancedBufferAttribute(new Float32Array(count * size), size);
-  attribute.usage = 35048; // DYNAMIC_DRAW
-  return attribute;
-}
-
-function setInstances(geometry, count) {
-  geometry.instanceCount = count;      // three since release 117
-  geometry.maxInstancedCount = count;  // and before
-}
-
-const INSTANCE = [['iRow0', 4], ['iRow1', 4], ['iRow2', 4], ['iColor', 4], ['iId', 1], ['iSize', 1]];
-const NO_LINES = { feature: new Uint32Array(0), all: new Uint32Array(0) };
-
-// One mesh at one level of detail: its surface, its lines, and the instances drawn with it.
-class Part {
-  constructor(shape, lines, vertex, capacity) {
-    this.attributes = Object.fromEntries(INSTANCE.map(([name, size]) => [name, dynamicAttribute(capacity, size)]));
-    this.capacity = capacity;
-    this.count = 0;
-    this.triangles = shape ? shape.index.length / 3 : 0;
-    this.surface = shape && this.instanced(shapeGeometry(shape));
-    this.feature = lines.feature.length ? this.instanced(shapeGeometry({ position: vertex, index: lines.feature })) : null;
-    this.wire = lines.all.length ? this.instanced(shapeGeometry({ position: vertex, index: lines.all })) : null;
-    this.points = lines.points?.length ? this.instanced(shapeGeometry({ position: vertex, index: lines.points })) : null;
-  }
-
-  instanced(geometry) {
-    for (const [name] of INSTANCE) geometry.setAttribute(name, this.attributes[name]);
-    setInstances(geometry, 0);
-    return geometry;
-  }
-
-  finish() {
-    for (const geometry of [this.surface, this.feature, this.wire, this.points]) if (geometry) setInstances(geometry, this.count);
-    for (const [name] of INSTANCE) this.attributes[name].needsUpdate = true;
-  }
-}
-
-function addMesh(scene, Type, geometry, material, order = 0) {
-  const object = new Type(geometry, material);
-  object.frustumCulled = false;
-  object.matrixAutoUpdate = false;
-  object.renderOrder = order;
-  scene.add(object);
-  return object;
-}
 
 export class Stage {
   constructor(canvas) {
@@ -81,6 +26,7 @@ export class Stage {
     this.focus = { center: new THREE.Vector3(), radius: 1 };
     this.show = { edges: true, wire: false, shadows: true, contacts: true };
     this.groups = [];   // for each mesh: its bodies and parts
+    this.soft = [];     // bodies whose vertices move
     this.grounds = [];
     this.size = { width: 1, height: 1 };
     this.makeTargets();
@@ -160,6 +106,10 @@ export class Stage {
     }
     const group = { list, radius, levels: [], closed: description.closed };
     this.groups.push(group);
+    if (description.soft) {
+      this.addSoft(group, vertex.slice(), triangle, description.closed);
+      return;
+    }
     if (triangle.length) {
       group.levels.push(this.makePart(vertex, triangle, list.length, description.closed));
       for (const cells of large && triangle.length > 240 ? [10, 6, 4] : []) {
@@ -172,8 +122,33 @@ export class Stage {
     if (wires.length) group.wires = this.makeWires(vertex, wires, list.length);
   }
 
-  makePart(vertex, triangle, capacity, closed, lines = meshLines(vertex, triangle)) {
-    const part = new Part(smoothMesh(vertex, triangle), lines, vertex, capacity);
+  // A soft body's mesh is its own, and moves; vertices come in the order of the bodies.
+  addSoft(group, vertex, triangle, closed) {
+    const shape = smoothMesh(vertex, triangle);
+    const part = this.makePart(vertex, triangle, 1, closed, meshLines(vertex, triangle), shape);
+    group.levels.push(part);
+    this.soft.push({ body: group.list[0], vertex, shape, part });
+    this.soft.sort((a, b) => a.body - b.body);
+  }
+
+  moveSoft(a, b, at) {
+    let start = 0;
+    for (const { vertex, shape, part } of this.soft) {
+      for (let k = 0; k < vertex.length; k++) {
+        const x = a.soft[start + k];
+        vertex[k] = b && at > 0 ? x + at * (b.soft[start + k] - x) : x;
+      }
+      start += vertex.length;
+      moveShape(shape, vertex);
+      for (const geometry of [part.surface, part.feature, part.wire]) {
+        if (geometry) geometry.attributes.position.needsUpdate = true;
+      }
+      part.surface.attributes.normal.needsUpdate = true;
+    }
+  }
+
+  makePart(vertex, triangle, capacity, closed, lines = meshLines(vertex, triangle), shape = smoothMesh(vertex, triangle)) {
+    const part = new Part(shape, lines, vertex, capacity);
     addMesh(this.scene, THREE.Mesh, part.surface, closed ? this.materials.closed : this.materials.open);
     addMesh(this.shadowScene, THREE.Mesh, part.surface, this.materials.shadow);
     addMesh(this.pickScene, THREE.Mesh, part.surface, this.materials.pick);
@@ -219,7 +194,7 @@ export class Stage {
     this.pose ??= new Float32Array(length);
     if (!b || at <= 0) this.pose.set(a.pose);
     else for (let k = 0; k < length; k++) this.pose[k] = a.pose[k] + at * (b.pose[k] - a.pose[k]);
-    this.dirty = true;
+    this.moveSoft(a, b, at);
     for (const ground of this.grounds) this.placeGround(ground);
   }
 
@@ -400,7 +375,6 @@ export class Stage {
     this.renderer.render(this.scene, camera);
     this.renderer.clearDepth(); // marks are seen through what they are inside of
     this.renderer.render(this.marks, camera);
-    this.dirty = false;
   }
 
   // ---- Picking ----

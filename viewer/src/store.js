@@ -80,8 +80,15 @@ class RangeStore {
   }
 }
 
-export function frameStore(source, bodyCount, onArrival) {
-  const stride = 16 + 8 * Math.ceil((bodyCount * 76) / 8);
+const softVertices = (meta) => meta.meshes.reduce((sum, mesh) => sum + (mesh.soft ? mesh.vertices : 0), 0);
+
+// Bytes of one frame: poses, velocities and strains of the bodies, then the vertices of the soft ones.
+export function frameStride(meta) {
+  return 16 + 8 * Math.ceil((meta.bodies.name.length * 76 + 12 * softVertices(meta)) / 8);
+}
+
+export function frameStore(source, meta, onArrival) {
+  const stride = frameStride(meta), bodyCount = meta.bodies.name.length, softCount = softVertices(meta);
   const read = async (from, count) => {
     const buffer = await source.frames(from, count);
     const frames = [];
@@ -92,6 +99,7 @@ export function frameStore(source, bodyCount, onArrival) {
         pose: new Float32Array(buffer, at + 16, 12 * bodyCount),
         velocity: new Float32Array(buffer, at + 16 + 48 * bodyCount, 6 * bodyCount),
         strain: new Float32Array(buffer, at + 16 + 72 * bodyCount, bodyCount),
+        soft: new Float32Array(buffer, at + 16 + 76 * bodyCount, 3 * softCount),
       });
     }
     return frames;

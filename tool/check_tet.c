@@ -1,0 +1,120 @@
+/* `abd check` on a mesh of tetrahedra: inverted and flat ones, slivers, ones given twice or overlapping, triangles that are no
+ * faces, and the surface by itself. Tested by tests/cli/soft.sh. */
+#include "args.h"
+#include "findings.h"
+#include "scene/tet_mesh.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const double sliver_angle = 5; /* [degrees] */
+
+/* Where a finding is, for the first of its kind. */
+static const char *place(const TetMesh *mesh, size_t tet, char text[96]) {
+  double x[3] = {0};
+  for (int k = 0; k < 4; k++)
+    for (int i = 0; i < 3; i++) x[i] += mesh->mesh.vertex[3 * mesh->tet[4 * tet + (size_t)k] + (size_t)i] / 4;
+  snprintf(text, 96, "(%.6g, %.6g, %.6g)", x[0], x[1], x[2]);
+  return text;
+}
+
+/* Twice the area vectors of the four faces, outward. */
+static void face_normals(const TetMesh *mesh, size_t tet, double n[4][3]) {
+  static const int face[4][3] = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 3, 2}};
+  for (int f = 0; f < 4; f++) {
+    const double *p[3];
+    double u[3], v[3];
+    for (int k = 0; k < 3; k++) p[k] = mesh->mesh.vertex + 3 * (size_t)mesh->tet[4 * tet + (size_t)face[f][k]];
+    for (int i = 0; i < 3; i++) u[i] = p[1][i] - p[0][i], v[i] = p[2][i] - p[0][i];
+    for (int i = 0; i < 3; i++) n[f][i] = u[(i + 1) % 3] * v[(i + 2) % 3] - u[(i + 2) % 3] * v[(i + 1) % 3];
+  }
+}
+
+static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+/* The smallest angle between two faces [degrees]. */
+static double least_dihedral(const TetMesh *mesh, size_t tet) {
+  double n[4][3], least = 180;
+  face_normals(mesh, tet, n);
+  for (int i = 0; i < 4; i++)
+    for (int j = 0; j < i; j++) {
+      double c = -dot(n[i], n[j]) / sqrt(dot(n[i], n[i]) * dot(n[j], n[j]));
+      least = fmin(least, acos(fmax(-1, fmin(1, c))) * 180 / 3.14159265358979323846);
+    }
+  return least;
+}
+
+typedef struct Worst { size_t count, first; double value; } Worst;
+
+static void note(Worst *worst, size_t tet, double value) {
+  if (worst->count++ == 0 || value < worst->value) worst->first = tet, worst->value = value;
+}
+
+/* Volumes and angles; returns the volume filled. */
+static double check_tets(Report *report, const TetMesh *mesh) {
+  Worst inverted = {0}, flat = {0}, sliver = {0};
+  double filled = 0;
+  char at[96];
+  for (size_t t = 0; t < mesh->tet_count; t++) {
+    double volume = tet_mesh_volume(mesh, t), angle = volume > 0 ? least_dihedral(mesh, t) : 0;
+    filled += volume;
+    if (volume < 0) note(&inverted, t, volume);
+    else if (!(volume > 0)) note(&flat, t, 0);
+    else if (angle < sliver_angle) note(&sliver, t, angle);
+  }
+  if (inverted.count)
+    problem(report,
+            "inverted: %zu tetrahedr%s inside out, the worst is %zu at %s with volume %.6g; the mesh folds over itself "
+            "there",
+            inverted.count, inverted.count == 1 ? "on is" : "a are", inverted.first, place(mesh, inverted.first, at),
+            inverted.value);
+  if (flat.count)
+    problem(report, "flat: %zu tetrahedr%s without volume, the first is %zu at %s; remove or remesh", flat.count,
+            flat.count == 1 ? "on" : "a", flat.first, place(mesh, flat.first, at));
+  if (sliver.count)
+    problem(report,
+            "sliver: %zu tetrahedr%s with an angle between faces below %g degrees, the worst is %zu at %s with %.3g; "
+            "remesh with a quality bound",
+            sliver.count, sliver.count == 1 ? "on" : "a", sliver_angle, sliver.first, place(mesh, sliver.first, at),
+            sliver.value);
+  return filled;
+}
+
+static int check_solid(Report *report, const TetMesh *mesh) {
+  size_t twins[2], stray, first = 0, count, shared;
+  uint32_t(*surface)[3];
+  double filled = check_tets(report, mesh);
+  if (tet_mesh_find_twins(mesh, twins))
+    problem(report, "repeated: tetrahedra %zu and %zu have the same corners; remove one", twins[0], twins[1]);
+  if (!tet_mesh_find_stray(mesh, &stray, &first) || !tet_mesh_surface(mesh, &surface, &count, &shared))
+    return EXIT_FAILED;
+  free(surface);
+  if (shared)
+    problem(report, "overlapping: %zu face%s of more than two tetrahedra, or of two on the same side", shared,
+            plural(shared));
+  if (stray)
+    problem(report,
+            "the surface does not match: %zu triangle%s of the file (the first is %zu) that are no faces of tetrahedra",
+            stray, plural(stray), first);
+  remark(report, "%zu tetrahedra of volume %.6g on %zu vertices", mesh->tet_count, filled, mesh->mesh.vertex_count);
+  return EXIT_GOOD;
+}
+
+int check_tet_file(Report *report) {
+  TetMesh mesh;
+  SceneError error;
+  MeshData skin = {0};
+  uint32_t *node_of = NULL;
+  if (!tet_mesh_load(report->file, &mesh, &error)) return fprintf(stderr, "abd check: %s\n", error.text), EXIT_BAD_INPUT;
+  if (mesh.turned) remark(report, "every tetrahedron is inside out: another convention, turned on reading");
+  if (mesh.unused_count) remark(report, "%zu vertices of no element are left out", mesh.unused_count);
+  int code = mesh.tet_count ? check_solid(report, &mesh) : EXIT_GOOD;
+  if (code == EXIT_GOOD && !tet_mesh_skin(&mesh, &skin, &node_of)) code = EXIT_FAILED;
+  if (code == EXIT_FAILED) fprintf(stderr, "abd check: out of memory\n");
+  else code = check_skin(report, &skin, mesh.tet_count > 0);
+  mesh_data_free(&skin);
+  free(node_of);
+  tet_mesh_free(&mesh);
+  return code;
+}

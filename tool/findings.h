@@ -1,0 +1,22 @@
+/* What `abd check` has to say about one file: problems, which count, and remarks, which do not. Tested by tests/cli. */
+#ifndef ABD_TOOL_FINDINGS_H
+#define ABD_TOOL_FINDINGS_H
+
+#include "scene/mesh_file.h"
+
+typedef struct Report {
+  const char *file;      /* what is checked */
+  bool quiet;
+  int problems;
+} Report;
+
+void problem(Report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void remark(const Report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *plural(size_t count); /* "s" but for one */
+
+/* check.c: a surface by itself; an exit code. */
+int check_skin(Report *report, const MeshData *data, bool open_is_wrong);
+/* check_tet.c: a file of tetrahedra; an exit code. */
+int check_tet_file(Report *report);
+
+#endif

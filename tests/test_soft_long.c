@@ -16,7 +16,7 @@ static void test_bending_frequency(void **state) {
 
 static void test_twisted_mat(void **state) {
   (void)state;
-  twist(100, 4, 8, 800);
+  twist(100, 4, 2, 200);
 }
 
 int main(void) {

@@ -309,6 +309,56 @@ static void test_squeezed_ball(void **state) {
   lab_close(&lab);
 }
 
+/* A wheel about y with pointed teeth. */
+static AbdMeshId toothed_wheel(Lab *lab, int teeth, double inner, double outer, double width) {
+  enum { TEETH_MAX = 16 };
+  double vertex[3 * (4 * TEETH_MAX + 2)];
+  uint32_t triangle[3 * 8 * TEETH_MAX], n = 2 * (uint32_t)teeth, *t = triangle;
+  for (uint32_t i = 0; i < n; i++)
+    for (uint32_t k = 0; k < 2; k++) {
+      double r = i % 2 ? outer : inner, a = 2 * pi * i / n;
+      vec3_to(vertex + 3 * (k * n + i), vec3(r * cos(a), k ? 0.5 * width : -0.5 * width, -r * sin(a)));
+    }
+  for (uint32_t k = 0; k < 2; k++) vec3_to(vertex + 3 * (2 * n + k), vec3(0, k ? 0.5 * width : -0.5 * width, 0));
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t j = (i + 1) % n, piece[12] = {2 * n, j, i, 2 * n + 1, n + i, n + j, i, j, n + j, i, n + j, n + i};
+    memcpy(t, piece, sizeof piece);
+    t += 12;
+  }
+  AbdMeshDef def = abd_default_mesh_def();
+  def.vertex = vertex;
+  def.vertex_count = 2 * n + 2;
+  def.triangle = triangle;
+  def.triangle_count = 4 * n;
+  return lab_mesh_def(lab, &def);
+}
+
+/* Two wheels that turn against each other draw a soft ball between their teeth. */
+static void test_ball_between_gears(void **state) {
+  (void)state;
+  AbdWorldDef world = world_def(0.01, 0);
+  world.contact.friction = 0.5;
+  Lab lab = lab_open(world);
+  SoftMesh mesh = soft_ball(4, 0.1);
+  AbdSoftDef def = soft_def(&mesh, vec3(-0.15, 0, 0));
+  def.velocity[0] = 0.6;
+  AbdBodyId ball = lab_soft(&lab, &def);
+  AbdMeshId wheel = toothed_wheel(&lab, 8, 0.1, 0.13, 0.3);
+  for (int k = 0; k < 2; k++) {
+    AbdBodyDef body = lab_at(wheel, vec3(0, 0, k ? 0.2 : -0.2));
+    body.motion = ABD_MOTION_KINEMATIC;
+    body.angular_velocity[1] = k ? -4 : 4;
+    lab_body_def(&lab, &body);
+  }
+  lab_run(&lab, lab_seconds(0.5, 0.1));
+  Vec3 at = lab_middle(&lab, ball);
+  printf("  the ball went to x = %.3f m; %.1f iterations a step, at most %d, smallest gap %.1e m, %lld contacts at the end\n", at.x,
+         (double)lab.iterations / (double)lab.report.step, lab.most_iterations, lab.least_gap, (long long)lab.report.contacts);
+  assert_true(lab.least_gap < 1e-3 && at.x > -0.15);
+  soft_mesh_free(&mesh);
+  lab_close(&lab);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_flight_keeps_momentum),
@@ -321,6 +371,7 @@ int main(void) {
     cmocka_unit_test(test_friction_on_an_incline),
     cmocka_unit_test(test_twisted_mat),
     cmocka_unit_test(test_squeezed_ball),
+    cmocka_unit_test(test_ball_between_gears),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -250,10 +250,15 @@ static bool direction_once(Cpu *cpu, Step *step) {
   return ok;
 }
 
-/* First with the elements as they are; a matrix that is not positive definite is made anew. */
+/* First with the elements as they are; a matrix that is not positive definite is made anew. In a large one raised pivots can grow
+ * beyond all numbers, so that is no fault of a value yet. */
 bool cpu_direction(Backend *base, Step *step) {
   Cpu *cpu = (Cpu *)base;
   cpu->step = step;
-  if (!direction_once(cpu, step)) return false;
-  return !base->raised || !soft_make_convex(step) || direction_once(cpu, step);
+  bool numeric = base->numeric, fine = direction_once(cpu, step);
+  if (!fine && !base->numeric) return false;
+  if (fine && !base->raised) return true;
+  if (!soft_make_convex(step)) return fine;
+  base->numeric = numeric;
+  return direction_once(cpu, step);
 }

@@ -11,12 +11,14 @@ cd "$(dirname "$(realpath "$0")")"
 three=/usr/share/javascript/three/three.module.js
 mkdir -p "$folder"
 
-# Waits for its turn: several builds may share node_modules.
+# Waits for its turn: several builds may share node_modules. A mirror may lack packages that only other platforms need: `npm ci`
+# then refuses, `npm install` does without them.
 npm_packages() {
+  local quick=(--no-audit --no-fund --prefer-offline --fetch-retries 0 --fetch-timeout 15000)
   (
     flock 9
     [ node_modules/.package-lock.json -nt package-lock.json ] && exit 0
-    npm ci --no-audit --no-fund --prefer-offline --fetch-retries 0 --fetch-timeout 15000 && touch node_modules/.package-lock.json
+    { npm ci "${quick[@]}" || npm install --no-save "${quick[@]}"; } && touch node_modules/.package-lock.json
   ) 9>.install-lock
 }
 

@@ -293,6 +293,8 @@ static void test_known(void **state) {
   check_linkage(m, "welds", &tally);
   assert_int_equal(tally.unknowns, 12);
   assert_int_equal(tally.redundant, 12);
+  assert_int_equal(m->linkage.redundant_of[0], 0);
+  assert_int_equal(m->linkage.redundant_of[1], 12); /* the second is the one that is named */
   destroy(m);
   /* Four balls to the world in general position leave nothing. */
   m = new_model(1, &d, false);

@@ -255,11 +255,24 @@ static int check_gears(Report *report, const AbdWorld *world) {
   return good ? EXIT_GOOD : fail(EXIT_FAILED, "out of memory");
 }
 
+/* Names the first joints whose equations follow from others'. */
+static void remark_redundant(const Report *report, const AbdWorld *world) {
+  enum { NAMED = 5 };
+  int named = 0;
+  for (uint32_t k = 1; k <= abd_world_joint_count(world); k++) {
+    AbdJointDef def;
+    int rows = abd_joint_redundant_rows(world, (AbdJointId){k});
+    if (rows == 0 || abd_joint_def(world, (AbdJointId){k}, &def) != ABD_OK) continue;
+    if (named++ < NAMED)
+      remark(report, "joint '%s': %d of its linear equations follow%s from joints before it; it holds all the same", def.name, rows,
+             rows == 1 ? "s" : "");
+  }
+  if (named > NAMED) remark(report, "and %d more joints like these", named - NAMED);
+}
+
 static void remark_joints(const Report *report, const AbdWorld *world) {
   AbdJointSummary s = abd_world_joint_summary(world);
-  if (s.redundant_rows)
-    remark(report, "joints: %d of their %d linear equations follow from the others; they hold all the same", s.redundant_rows,
-           s.linear_rows);
+  if (s.redundant_rows) remark_redundant(report, world);
   if (s.joint_count)
     remark(report, "%zu joint%s; %d unknowns are left%s", s.joint_count, plural(s.joint_count), s.unknowns,
            s.unknowns ? "" : ": nothing can move");

@@ -352,6 +352,8 @@ typedef struct AbdJointSummary {
   int unknowns;                    /* left of 12 per moving body */
 } AbdJointSummary;
 ABD_API AbdJointSummary abd_world_joint_summary(const AbdWorld *world);
+/* How many of a joint's linear equations follow from those of the joints before it; known after abd_world_start. */
+ABD_API int abd_joint_redundant_rows(const AbdWorld *world, AbdJointId joint);
 
 /* ---- Stepping --------------------------------------------------------------------------------------------------- */
 

@@ -58,6 +58,10 @@ AbdJointSummary abd_world_joint_summary(const AbdWorld *world) {
   return summary;
 }
 
+int abd_joint_redundant_rows(const AbdWorld *world, AbdJointId joint) {
+  return world_joint(world, joint) && world->model.linkage.redundant_of ? world->model.linkage.redundant_of[joint.id - 1] : 0;
+}
+
 static Affine pose_of(const AbdWorld *world, int body) {
   return body < 0 ? affine(vec3(0, 0, 0), mat3_identity()) : world->state.q[body];
 }

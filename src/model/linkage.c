@@ -23,6 +23,7 @@ typedef struct Elimination {
   unsigned char *marked;
   double length;        /* [m] a direction counts as */
   int scalar_count;
+  int joint;            /* whose equations are being eliminated, -1 for others */
 } Elimination;
 
 static const double independent = 1e-6; /* of nodes, as a part of their length */
@@ -269,6 +270,7 @@ static bool eliminate(Elimination *e, const Term *term, int count) {
   e->linkage->rows++;
   if (pivot < 0) {
     e->linkage->redundant++;
+    if (e->joint >= 0) e->linkage->redundant_of[e->joint]++;
     clear(e);
     return true;
   }
@@ -326,6 +328,7 @@ static bool visit_joints(Elimination *e, double (*inverse)[4][4], TermVisitor *v
       if (to_world(&m->joint[j]) != (pass == 0)) continue;
       int body[2] = {m->joint[j].end[0].body, m->joint[j].end[1].body};
       int count = joint_linear_rows(&m->joint[j], row);
+      e->joint = j;
       for (int r = 0; r < count; r++) {
         int axes = norm_sq(row[r].direction) > 0 ? 1 : 3;
         for (int k = 0; k < axes; k++)
@@ -483,8 +486,12 @@ static bool run(Elimination *e) {
   double(*inverse)[4][4] = mem_alloc((size_t)l->linked_count, sizeof *inverse);
   bool ok = inverse && begin(e) && choose_nodes(e);
   for (int b = 0; ok && b < l->linked_count; b++) invert4(l->linked[b].node, inverse[b]);
-  ok = ok && visit_joints(e, inverse, count_meets) && visit_held(e, inverse, eliminate) && visit_attachments(e, inverse, eliminate);
+  ok = ok && visit_joints(e, inverse, count_meets);
+  e->joint = -1;
+  ok = ok && visit_held(e, inverse, eliminate) && visit_attachments(e, inverse, eliminate);
   l->rows = l->redundant = 0; /* of the joints alone */
+  l->redundant_of = mem_zeroed((size_t)e->model->joint_count, sizeof(int));
+  ok = ok && l->redundant_of;
   ok = ok && visit_joints(e, inverse, eliminate);
   if (ok) own_unknowns(e);
   ok = ok && make_columns(e, inverse) && set_offsets(e);
@@ -498,7 +505,7 @@ bool linkage_build(Linkage *l, const Model *m) {
   if (m->joint_count == 0 && m->attachment_count == 0) return true;
   if (!mark_linked(l, m)) return false;
   if (l->linked_count == 0) return true;
-  Elimination e = {.model = m, .linkage = l, .length = mean_radius(l, m), .scalar_count = 12 * l->linked_count};
+  Elimination e = {.model = m, .linkage = l, .length = mean_radius(l, m), .scalar_count = 12 * l->linked_count, .joint = -1};
   return run(&e);
 }
 
@@ -506,5 +513,6 @@ void linkage_destroy(Linkage *l) {
   mem_free(l->linked);
   mem_free(l->of_body);
   mem_free(l->column);
+  mem_free(l->redundant_of);
   memset(l, 0, sizeof *l);
 }

@@ -34,6 +34,7 @@ typedef struct Linkage {
   LinkColumn *column;
   int column_count, column_capacity;
   int rows, redundant;
+  int *redundant_of; /* per joint: how many of its rows follow from those before */
 } Linkage;
 
 bool linkage_build(Linkage *linkage, const struct Model *model); /* false when memory is out */

@@ -23,6 +23,7 @@ JSON
 readings() { sqlite3 "$1" "SELECT * FROM joint ORDER BY step, joint"; }
 
 expect 0 'crank.json: 4 joints' "$abd" check crank.json
+expect 0 "joint '[^']+': [0-9]+ of its linear equations follow" "$abd" check crank.json
 expect 0 'joints +4, largest gap [0-9.e+-]+ m, step [0-9]+: ' "$abd" run crank.json -o a.abd --strict
 expect 0 '"joints": 4' "$abd" info a.abd --json
 expect 0 '"joint_residual_max": [0-9]' "$abd" info a.abd --json

@@ -30,6 +30,7 @@ expect 0 '' "$abd" run b.abd --resume --steps 24 --threads 2 --quiet
 same a.abd b.abd "resumed soft bodies"
 
 # a vertex of the cloth pushed through the beam is found, and so is the cloth through itself
+if command -v python3 >/dev/null; then
 cp a.abd c.abd
 python3 - <<'PYTHON'
 import sqlite3, struct
@@ -43,6 +44,9 @@ db.execute("UPDATE frame SET node = ? WHERE step = 24", [struct.pack(f"<{len(x)}
 db.commit()
 PYTHON
 expect 1 "'cloth' \(body 4, triangle [0-9]+\) crosses 'cloth'" "$abd" verify c.abd --frame 24
+else
+  echo "skipped: frames with crossings need python3 to be forged"
+fi
 
 for ending in obj ply vtp vtk glb usda pvd png; do expect 0 '' "$abd" export a.abd -o "x.$ending" --quiet; [ -s "x.$ending" ] || wrong "x.$ending is empty"; done
 expect 0 '' "$abd" export a.abd --table vertices -o vertices.csv

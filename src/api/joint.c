@@ -62,10 +62,6 @@ int abd_joint_redundant_rows(const AbdWorld *world, AbdJointId joint) {
   return world_joint(world, joint) && world->model.linkage.redundant_of ? world->model.linkage.redundant_of[joint.id - 1] : 0;
 }
 
-static Affine pose_of(const AbdWorld *world, int body) {
-  return body < 0 ? affine(vec3(0, 0, 0), mat3_identity()) : world->state.q[body];
-}
-
 /* A generalised force on the nodes of a body as a force and a torque about a point. */
 static void to_wrench(const Affine *q, const Affine *f, Vec3 about, Vec3 *force, Vec3 *torque) {
   *force = f->n[0];
@@ -97,7 +93,7 @@ static bool make_reactions(AbdWorld *world) {
 
 static double linear_gap(const AbdWorld *world, const Joint *j) {
   LinearRow row[JOINT_LINEAR_ROWS];
-  Affine a = pose_of(world, j->end[0].body), b = pose_of(world, j->end[1].body);
+  Affine a = joint_pose(world->state.q, j->end[0].body), b = joint_pose(world->state.q, j->end[1].body);
   int count = joint_linear_rows(j, row);
   double worst = 0;
   for (int r = 0; r < count; r++) {
@@ -130,7 +126,7 @@ static double rate_of(const AbdWorld *world, const Jet *jet) {
 static void read_forces(AbdWorld *world, int joint, AbdJointReading *r) {
   const Joint *j = &world->model.joint[joint];
   if (!make_reactions(world)) return;
-  Affine q = pose_of(world, j->end[0].body), nodes = affine_add_scaled(world->reaction[joint], 1, bent_rows(world, joint));
+  Affine q = joint_pose(world->state.q, j->end[0].body), nodes = affine_add_scaled(world->reaction[joint], 1, bent_rows(world, joint));
   Vec3 force, torque;
   to_wrench(&q, &nodes, affine_point(&q, j->end[0].anchor), &force, &torque);
   vec3_to(r->force, force);
@@ -148,7 +144,7 @@ AbdStatus abd_joint_reading(const AbdWorld *world, AbdJointId joint, AbdJointRea
   const State *s = &world->state;
   memset(reading, 0, sizeof *reading);
   if (j->partner[0] < 0) {
-    Affine q = pose_of(world, j->end[0].body);
+    Affine q = joint_pose(world->state.q, j->end[0].body);
     vec3_to(reading->point, affine_point(&q, j->end[0].anchor));
     vec3_to(reading->axis, affine_vector(&q, j->end[0].frame.c[2]));
     reading->residual = linear_gap(world, j);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "linear/block_edge.h"
 #include "step/joint.h"
 
 /* One scalar equation: its gradient by the poses of the joint's two ends. */
@@ -88,15 +89,10 @@ static int compare_seats(const void *x, const void *y) {
   return a->body != b->body ? a->body - b->body : a->block - b->block;
 }
 
-static int compare_edges(const void *x, const void *y) {
-  const int *a = x, *b = y;
-  return a[0] != b[0] ? a[0] - b[0] : a[1] - b[1];
-}
-
 /* Joints that share a body that moves. */
 static bool find_edges(Reactions *r, const Model *m) {
   Seat *seat = mem_alloc((size_t)r->block_count * 2, sizeof *seat);
-  int count = 0, unique = 0;
+  int count = 0;
   if (!seat) return false;
   for (int b = 0; b < r->block_count; b++)
     for (int e = 0; e < 2; e++)
@@ -111,10 +107,7 @@ static bool find_edges(Reactions *r, const Model *m) {
       r->edge[r->edge_count++][1] = seat[j].block;
     }
   mem_free(seat);
-  if (r->edge_count) qsort(r->edge, (size_t)r->edge_count, sizeof *r->edge, compare_edges);
-  for (int e = 0; e < r->edge_count; e++)
-    if (unique == 0 || compare_edges(r->edge[unique - 1], r->edge[e]) != 0) memmove(r->edge[unique++], r->edge[e], sizeof *r->edge);
-  r->edge_count = unique;
+  r->edge_count = block_edges_sort(r->edge, r->edge_count);
   return ok;
 }
 

@@ -1,8 +1,9 @@
 /* Bodies to unknowns and back. A free body's unknowns are its pose; a linked one's are spread over the owners of its columns. */
 #include "cpu/system.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "linear/block_edge.h"
 
 bool system_init(System *s, const Model *model) {
   size_t n = (size_t)model->body_count, moving = (size_t)model->moving_count;
@@ -78,21 +79,8 @@ bool system_couple(System *s, int a, int b) {
   return true;
 }
 
-static int compare_edges(const void *x, const void *y) {
-  const int *a = x, *b = y;
-  return a[0] != b[0] ? a[0] - b[0] : a[1] - b[1];
-}
-
 bool system_analyze(System *s) {
-  int count = 0;
-  bool sorted = true;
-  for (int e = 1; sorted && e < s->edge_count; e++) sorted = compare_edges(s->edge[e - 1], s->edge[e]) < 0;
-  if (!sorted) {
-    qsort(s->edge, (size_t)s->edge_count, sizeof *s->edge, compare_edges);
-    for (int e = 0; e < s->edge_count; e++)
-      if (count == 0 || compare_edges(s->edge[count - 1], s->edge[e]) != 0) memmove(s->edge[count++], s->edge[e], sizeof *s->edge);
-    s->edge_count = count;
-  }
+  s->edge_count = block_edges_sort(s->edge, s->edge_count);
   if (!block_cholesky_analyze(s->solver, s->column_count, s->column_size, s->edge_count, (const int(*)[2])s->edge)) return false;
   block_cholesky_clear(s->solver);
   return true;
@@ -106,10 +94,9 @@ static void transpose(const double *in, int rows, int columns, double *out) {
 /* A block between two columns, rows of i. */
 static void add_block(System *s, int i, int j, const double *block) {
   double turned[144];
-  int wanted[2] = {i < j ? i : j, i < j ? j : i};
   if (i > j) transpose(block, s->column_size[i], s->column_size[j], turned);
-  int(*edge)[2] = bsearch(wanted, s->edge, (size_t)s->edge_count, sizeof *s->edge, compare_edges);
-  block_cholesky_add_edge(s->solver, (int)(edge - s->edge), i < j ? block : turned);
+  int edge = block_edges_find((const int(*)[2])s->edge, s->edge_count, i < j ? i : j, i < j ? j : i);
+  block_cholesky_add_edge(s->solver, edge, i < j ? block : turned);
 }
 
 /* out += sum over a run: unknowns of its owner from a pose's twelve. A free body's are the same. */

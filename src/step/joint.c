@@ -5,7 +5,7 @@
 
 enum { MAX_RENEWALS = 30 };
 
-static Affine pose_of(const Affine *q, int body) { return body < 0 ? affine(vec3(0, 0, 0), mat3_identity()) : q[body]; }
+Affine joint_pose(const Affine *q, int body) { return body < 0 ? affine(vec3(0, 0, 0), mat3_identity()) : q[body]; }
 
 static Jet jet_of(const Joint *j, Measure m, double value) {
   Jet jet = {.value = value};
@@ -41,14 +41,14 @@ static Jet jet_add(Jet a, double f, const Jet *b) {
 
 Jet joint_angle(const Model *model, int joint, const Affine *q, double near) {
   const Joint *j = &model->joint[joint];
-  Affine a = pose_of(q, j->end[0].body), b = pose_of(q, j->end[1].body);
+  Affine a = joint_pose(q, j->end[0].body), b = joint_pose(q, j->end[1].body);
   Measure m = measure_angle(&a, &b, &j->end[0].frame, &j->end[1].frame, near);
   return jet_of(j, m, m.value);
 }
 
 /* Along column k of b's frame. */
 static Jet travel(const Joint *j, const Affine *q, int k) {
-  Affine a = pose_of(q, j->end[0].body), b = pose_of(q, j->end[1].body);
+  Affine a = joint_pose(q, j->end[0].body), b = joint_pose(q, j->end[1].body);
   Measure m = measure_travel(&a, &b, j->end[0].anchor, j->end[1].anchor, j->end[1].frame.c[k]);
   return jet_of(j, m, m.value);
 }
@@ -56,7 +56,7 @@ static Jet travel(const Joint *j, const Affine *q, int k) {
 double joint_travel(const Model *model, int joint, const Affine *q) { return travel(&model->joint[joint], q, 2).value; }
 
 static Jet distance(const Joint *j, const Affine *q) {
-  Affine a = pose_of(q, j->end[0].body), b = pose_of(q, j->end[1].body);
+  Affine a = joint_pose(q, j->end[0].body), b = joint_pose(q, j->end[1].body);
   Measure m = measure_distance(&a, &b, j->end[0].anchor, j->end[1].anchor);
   return jet_of(j, m, m.value);
 }
@@ -93,7 +93,7 @@ static Jet row_jet(const Step *step, int joint, int k, const Affine *q) {
     case ABD_JOINT_DISTANCE: row = distance(j, q), row.value -= j->length; return row;
     case ABD_JOINT_PLANE: case ABD_JOINT_PLANAR: return travel(j, q, 2);
     case ABD_JOINT_UNIVERSAL: {
-      Affine a = pose_of(q, j->end[0].body), b = pose_of(q, j->end[1].body);
+      Affine a = joint_pose(q, j->end[0].body), b = joint_pose(q, j->end[1].body);
       Measure p = measure_product(&a, &b, j->end[0].frame.c[2], j->end[1].frame.c[2]);
       row = jet_of(j, p, p.value);
       jet_scale(&row, j->arm);
@@ -234,8 +234,8 @@ static Path path_of(const Step *step, const Joint *j) {
   Path p;
   for (int k = 0; k < 3; k++) {
     int a = j->end[0].body, b = j->end[1].body;
-    p.a[k] = pose_of(step->q, a);
-    p.b[k] = pose_of(step->q, b);
+    p.a[k] = joint_pose(step->q, a);
+    p.b[k] = joint_pose(step->q, b);
     if (a >= 0) p.a[k] = affine_add_scaled(p.a[k], 0.5 * k, step->direction[a]);
     if (b >= 0) p.b[k] = affine_add_scaled(p.b[k], 0.5 * k, step->direction[b]);
   }

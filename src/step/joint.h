@@ -37,6 +37,8 @@ void joint_accept(Step *step, int joint);
 bool joint_renew(Step *step, int joint);
 double joint_gap(const Step *step, int joint, const Affine *q); /* [m] of the equations that are not linear */
 void joints_finish(const Step *step, State *after);
+/* The pose of a joint's end; the world's is the identity. */
+Affine joint_pose(const Affine *q, int body);
 /* A body of the joint that moves, -1 if none. */
 int joint_body(const Model *model, int joint);
 /* The coordinate at poses q, near an unwrapped angle; and the angle by itself. */

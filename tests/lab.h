@@ -185,6 +185,12 @@ static inline void lab_step(Lab *lab) {
     fail_msg("step %lld: smallest distance %g between bodies %u and %u", (long long)r->step, r->min_distance, r->nearest[0].id, r->nearest[1].id);
 }
 
+/* So many steps; the last frame is checked for crossings. */
+static inline void lab_steps(Lab *lab, int count) {
+  for (int i = 0; i < count; i++) lab_step(lab);
+  lab_expect_no_crossing(lab);
+}
+
 /* Steps through so many seconds; every tenth frame is checked for crossings. */
 static inline void lab_run(Lab *lab, double seconds) {
   int count = (int)(seconds / lab->def.dt + 0.5);

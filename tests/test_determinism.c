@@ -43,18 +43,13 @@ static Lab tray_open(int threads) {
   return lab;
 }
 
-static void steps(Lab *lab, int count) {
-  for (int i = 0; i < count; i++) lab_step(lab);
-  lab_expect_no_crossing(lab);
-}
-
 static void test_same_bits_for_any_thread_count(void **state) {
   (void)state;
   const int threads[] = {1, 2, 3, 8};
   uint64_t first = 0;
   for (int k = 0; k < 4; k++) {
     Lab lab = tray_open(threads[k]);
-    steps(&lab, step_count());
+    lab_steps(&lab, step_count());
     uint64_t hash = abd_world_hash(lab.world);
     printf("  %d threads: hash %016llx, %lld contacts, %lld iterations, at most %d in a step, smallest gap %.2e m\n", threads[k],
            (unsigned long long)hash, (long long)lab.report.contacts, (long long)lab.iterations, lab.most_iterations, lab.least_gap);
@@ -69,22 +64,22 @@ static void test_same_bits_after_a_snapshot(void **state) {
   (void)state;
   int half = step_count() / 2;
   Lab whole = tray_open(1);
-  steps(&whole, half);
+  lab_steps(&whole, half);
   size_t size = abd_world_snapshot_size(whole.world);
   void *bytes = malloc(size);
   assert_non_null(bytes);
   lab_expect_ok(&whole, abd_world_save(whole.world, bytes, size));
   uint64_t middle = abd_world_hash(whole.world);
-  steps(&whole, half);
+  lab_steps(&whole, half);
   uint64_t end = abd_world_hash(whole.world);
   lab_expect_ok(&whole, abd_world_restore(whole.world, bytes, size));
   assert_true(abd_world_hash(whole.world) == middle);
   assert_true(abd_world_step_count(whole.world) == half);
-  steps(&whole, half);
+  lab_steps(&whole, half);
   uint64_t again = abd_world_hash(whole.world);
   Lab fresh = tray_open(2);
   lab_expect_ok(&fresh, abd_world_restore(fresh.world, bytes, size));
-  steps(&fresh, half);
+  lab_steps(&fresh, half);
   uint64_t anew = abd_world_hash(fresh.world);
   printf("  %zu bytes; %016llx, again %016llx, in a fresh world %016llx\n", size, (unsigned long long)end, (unsigned long long)again, (unsigned long long)anew);
   free(bytes);

@@ -12,6 +12,7 @@
 #include "slope.h"
 #include "softlab.h"
 #include "step/soft.h"
+#include "trial.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -282,18 +283,13 @@ static Lab tumble_open(int threads) {
   return lab;
 }
 
-static void steps(Lab *lab, int count) {
-  for (int i = 0; i < count; i++) lab_step(lab);
-  lab_expect_no_crossing(lab);
-}
-
 static void test_same_bits_for_any_thread_count(void **state) {
   (void)state;
   const int threads[] = {1, 2, 3, 8};
   uint64_t first = 0;
   for (int k = 0; k < 4; k++) {
     Lab lab = tumble_open(threads[k]);
-    steps(&lab, getenv("ABD_TEST_SHORT") ? 8 : 10);
+    lab_steps(&lab, getenv("ABD_TEST_SHORT") ? 8 : 10);
     uint64_t hash = abd_world_hash(lab.world);
     printf("  %d threads: hash %016llx, %lld contacts, %.1f iterations a step, at most %d, smallest gap %.2e m\n", threads[k],
            (unsigned long long)hash, (long long)lab.report.contacts, (double)lab.iterations / (double)lab.report.step, lab.most_iterations, lab.least_gap);
@@ -307,18 +303,18 @@ static void test_same_bits_for_any_thread_count(void **state) {
 static void test_same_bits_after_a_snapshot(void **state) {
   (void)state;
   Lab whole = tumble_open(1), fresh = tumble_open(2);
-  steps(&whole, 8);
+  lab_steps(&whole, 8);
   size_t size = abd_world_snapshot_size(whole.world);
   void *bytes = malloc(size);
   assert_non_null(bytes);
   lab_expect_ok(&whole, abd_world_save(whole.world, bytes, size));
-  steps(&whole, 6);
+  lab_steps(&whole, 6);
   uint64_t end = abd_world_hash(whole.world);
   lab_expect_ok(&whole, abd_world_restore(whole.world, bytes, size));
-  steps(&whole, 6);
+  lab_steps(&whole, 6);
   assert_true(abd_world_hash(whole.world) == end);
   lab_expect_ok(&fresh, abd_world_restore(fresh.world, bytes, size));
-  steps(&fresh, 6);
+  lab_steps(&fresh, 6);
   assert_true(abd_world_hash(fresh.world) == end);
   free(bytes);
   lab_close(&whole);
@@ -329,7 +325,7 @@ static void test_same_bits_after_a_snapshot(void **state) {
 static void test_asking_for_crossings_changes_nothing(void **state) {
   (void)state;
   Lab lab = tumble_open(1);
-  steps(&lab, 8);
+  lab_steps(&lab, 8);
   AbdContact before[64], after[64];
   size_t count = abd_world_contacts(lab.world, before, 64);
   double *nodes = lab_nodes(&lab);
@@ -518,23 +514,6 @@ static void test_crossing_at_the_start(void **state) {
 
 enum { TRIAL_STEPS = 2 };
 
-typedef struct Trial {
-  AbdWorld *world;
-  AbdStatus failure;
-  int failures;
-  uint64_t hash[TRIAL_STEPS];
-} Trial;
-
-static bool again(Trial *t, AbdStatus status) {
-  if (status == ABD_OK) return false;
-  mem_fail_after(0);
-  t->failure = status;
-  if (t->failures++) fail_msg("a second failure, %s: %s", abd_status_name(status), t->world ? abd_world_error(t->world) : "");
-  return true;
-}
-
-#define CALL(t, call) do { if (again(t, call)) again(t, call); } while (0)
-
 static AbdStatus create(Trial *t) {
   AbdWorldDef def = abd_default_world_def();
   AbdError error;
@@ -555,23 +534,23 @@ static void trial_run(Trial *t, long fail_at) {
   AbdMeshId id;
   memset(t, 0, sizeof *t);
   mem_fail_after(fail_at);
-  CALL(t, create(t));
-  CALL(t, abd_world_add_mesh(t->world, &mesh, &id));
+  TRIAL_CALL(t, create(t));
+  TRIAL_CALL(t, abd_world_add_mesh(t->world, &mesh, &id));
   AbdBodyDef stiff = lab_at(id, vec3(0, 0, 0));
   AbdSoftDef soft = soft_def(&block, vec3(0.05, 0.05, 0.1005)), shell = soft_def(&strip, vec3(0.6, 0, 0));
   AbdBodyId one, jelly, leaf;
-  CALL(t, abd_world_add_body(t->world, &stiff, &one));
-  CALL(t, abd_world_add_soft(t->world, &soft, &jelly));
-  CALL(t, abd_world_add_soft(t->world, &shell, &leaf));
-  CALL(t, abd_soft_attach(t->world, leaf, 0, one));
-  CALL(t, abd_soft_attach(t->world, leaf, 1, one));
-  CALL(t, abd_soft_attach(t->world, jelly, 0, (AbdBodyId){0}));
-  CALL(t, abd_world_start(t->world));
+  TRIAL_CALL(t, abd_world_add_body(t->world, &stiff, &one));
+  TRIAL_CALL(t, abd_world_add_soft(t->world, &soft, &jelly));
+  TRIAL_CALL(t, abd_world_add_soft(t->world, &shell, &leaf));
+  TRIAL_CALL(t, abd_soft_attach(t->world, leaf, 0, one));
+  TRIAL_CALL(t, abd_soft_attach(t->world, leaf, 1, one));
+  TRIAL_CALL(t, abd_soft_attach(t->world, jelly, 0, (AbdBodyId){0}));
+  TRIAL_CALL(t, abd_world_start(t->world));
   for (int i = 0; i < TRIAL_STEPS; i++) {
     uint64_t before = abd_world_hash(t->world);
-    if (again(t, abd_world_step(t->world, NULL))) {
+    if (trial_again(t, abd_world_step(t->world, NULL))) {
       assert_true(abd_world_hash(t->world) == before);
-      again(t, abd_world_step(t->world, NULL));
+      trial_again(t, abd_world_step(t->world, NULL));
     }
     t->hash[i] = abd_world_hash(t->world);
   }

@@ -13,6 +13,7 @@
 #include "api/world.h"
 #include "draw.h"
 #include "shape.h"
+#include "trial.h"
 
 static int rounds(int whole) { return getenv("ABD_TEST_SHORT") ? whole / 8 : whole; }
 
@@ -412,27 +413,9 @@ static void test_many_rules(void **state) {
 
 /* ---- a small scene with contact and friction --------------------------------------------------------------------- */
 
-enum { STEPS = 4 };
+enum { STEPS = TRIAL_HASHES };
 
-/* A cube on a half-space and one on it, a kinematic one that pushes, all at rest but for the pusher. Status of the first
- * call that fails is given back; then memory is there again and the call is repeated. */
-typedef struct Trial {
-  AbdWorld *world;
-  AbdStatus failure;
-  int failures;
-  uint64_t hash[STEPS];
-} Trial;
-
-static bool again(Trial *t, AbdStatus status) {
-  if (status == ABD_OK) return false;
-  mem_fail_after(0);
-  t->failure = status;
-  if (t->failures++) fail_msg("a second failure, %s: %s", abd_status_name(status), t->world ? abd_world_error(t->world) : "");
-  return true;
-}
-
-#define CALL(t, call) do { if (again(t, call)) again(t, call); } while (0)
-
+/* A cube on a half-space and one on it, a kinematic one that pushes, all at rest but for the pusher. */
 static AbdStatus create(Trial *t) {
   AbdWorldDef def = abd_default_world_def();
   AbdError error;
@@ -447,30 +430,30 @@ static void build(Trial *t) {
   static const uint32_t up[3] = {0, 1, 2};
   AbdMeshDef cube = box_def(), plane = {.name = "floor", .vertex = corner, .vertex_count = 3, .triangle = up, .triangle_count = 1, .half_space = true};
   AbdMeshId cubes, planes;
-  CALL(t, create(t));
-  CALL(t, abd_world_add_mesh(t->world, &cube, &cubes));
-  CALL(t, abd_world_add_mesh(t->world, &plane, &planes));
+  TRIAL_CALL(t, create(t));
+  TRIAL_CALL(t, abd_world_add_mesh(t->world, &cube, &cubes));
+  TRIAL_CALL(t, abd_world_add_mesh(t->world, &plane, &planes));
   AbdBodyDef def[4] = {cube_at(planes, "floor", 0, 0, 0), cube_at(cubes, "lower", 0, 0, 0.502),
                        cube_at(cubes, "upper", 0.1, 0.2, 1.503), cube_at(cubes, "pusher", -1.03, 0, 0.6)};
   def[0].motion = ABD_MOTION_STATIC;
   def[3].motion = ABD_MOTION_KINEMATIC;
   def[3].velocity[0] = 1;
-  for (int i = 0; i < 4; i++) CALL(t, abd_world_add_body(t->world, &def[i], NULL));
-  CALL(t, abd_world_exclude_pair(t->world, (AbdBodyId){4}, (AbdBodyId){3}));
-  CALL(t, abd_world_set_pair_friction(t->world, (AbdBodyId){2}, (AbdBodyId){1}, 0.6));
+  for (int i = 0; i < 4; i++) TRIAL_CALL(t, abd_world_add_body(t->world, &def[i], NULL));
+  TRIAL_CALL(t, abd_world_exclude_pair(t->world, (AbdBodyId){4}, (AbdBodyId){3}));
+  TRIAL_CALL(t, abd_world_set_pair_friction(t->world, (AbdBodyId){2}, (AbdBodyId){1}, 0.6));
 }
 
 static void run(Trial *t, long fail_at) {
   memset(t, 0, sizeof *t);
   mem_fail_after(fail_at);
   build(t);
-  CALL(t, abd_world_start(t->world));
+  TRIAL_CALL(t, abd_world_start(t->world));
   for (int i = 0; i < STEPS; i++) {
     AbdStepReport report;
     uint64_t before = abd_world_hash(t->world);
-    if (again(t, abd_world_step(t->world, &report))) {
+    if (trial_again(t, abd_world_step(t->world, &report))) {
       assert_true(abd_world_hash(t->world) == before);
-      again(t, abd_world_step(t->world, &report));
+      trial_again(t, abd_world_step(t->world, &report));
     }
     t->hash[i] = abd_world_hash(t->world);
   }

@@ -26,6 +26,7 @@ struct Query {
   Affine from, to;       /* a's rest space to b's */
   double radius;
   void (*meet)(Query *, const Posed *a, const Posed *b); /* called for elements whose boxes come within the radius */
+  void (*found)(Query *, const Candidate *candidate);    /* called by query_stencils; NULL: the pair lists it */
   void *context;
   BoxPose box_from, box_to;
   F4 reach;
@@ -36,6 +37,8 @@ struct Query {
 
 /* Fills the query and visits. to: NULL for a single pose. */
 void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine *from, const Affine *to, double radius);
+/* The stencils of two elements within the radius: none beside an attachment, of one soft body none that share a vertex. */
+void query_stencils(Query *query, const Posed *a, const Posed *b);
 Box points_box(const Vec3 *x, int n);
 
 #endif

@@ -201,6 +201,9 @@ typedef struct AbdBodyView {
 ABD_API AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view);
 /* Whether two bodies may collide: false for excluded pairs, equal groups, and two bodies that are not dynamic. */
 ABD_API bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBodyId b);
+/* All pairs that would collide had they not been told otherwise: by an excluded pair, a joint or equal groups; in no order. Writes at
+ * most capacity of them and returns how many there are. */
+ABD_API size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], size_t capacity);
 
 /* Pose: the 12 numbers p, c1, c2, c3; velocity of the centre of mass and angular velocity. */
 ABD_API AbdStatus abd_body_nodes(const AbdWorld *world, AbdBodyId body, double nodes[12]);

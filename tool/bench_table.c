@@ -14,7 +14,7 @@ static const char *dt_text(double dt, char text[32]) {
 }
 
 static void count_cell(TextTable *table, int64_t count) {
-  if (count >= 9999500) table_cell(table, "%.3gM", 1e-6 * (double)count);
+  if (count >= 999500) table_cell(table, "%.3gM", 1e-6 * (double)count);
   else if (count >= 10000) table_cell(table, "%.3gK", 1e-3 * (double)count);
   else table_cell(table, "%lld", (long long)count);
 }

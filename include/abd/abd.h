@@ -88,11 +88,21 @@ typedef enum AbdLinear {
   ABD_LINEAR_CHOLMOD         /* SuiteSparse's, where the library was built with it (GPL): for comparison */
 } AbdLinear;
 
+/* How the triangles of two bodies that come near each other are found. All give the same bits; those after the first are for comparison. */
+typedef enum AbdDetection {
+  ABD_DETECTION_TREES = 0,   /* both bodies' trees of boxes descended together, entered through the intersection of their boxes */
+  ABD_DETECTION_TREES_PLAIN, /* the same without the intersection */
+  ABD_DETECTION_TREE,        /* every triangle of one body down the tree of the other */
+  ABD_DETECTION_IAABB_1,     /* all pairs of triangles in the intersection of the bodies' boxes, the paper's i-AABB */
+  ABD_DETECTION_IAABB_3      /* ... cut into a tree of three levels */
+} AbdDetection;
+
 typedef struct AbdSolverDef {
   int max_iterations;        /* Newton iterations in one step before it is reported as not converged, 1000 */
   double tolerance;          /* [m/s] largest surface speed of the last Newton step; 0 = from range, dt, friction_speed */
   int threads;               /* 0 = all processors; the result does not depend on it */
   AbdLinear linear;
+  AbdDetection detection;
 } AbdSolverDef;
 
 typedef struct AbdWorldDef {

@@ -1,4 +1,4 @@
-/* The field shared by moving points, and how far they stray from it (drift.h). Tested in tests/test_bound.c. */
+/* The field shared by moving points, and how far they stray from it (drift.h). Tested in tests/test_bound_soft.c. */
 #include "contact/drift.h"
 
 #include <stddef.h>

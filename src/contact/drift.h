@@ -1,6 +1,6 @@
 /* Motion that two surfaces share brings nothing nearer. With a field u(x) = shift + spin x (x - center) taken off,
  * |d + spin x d| >= |d|, so two points whose motions differ from it by at most r and s come nearer by at most r + s.
- * The field is fitted to the vertices, as a rigid body's velocity is to its momentum. Tested in tests/test_bound.c. */
+ * The field is fitted to the vertices, as a rigid body's velocity is to its momentum. Tested in tests/test_bound_soft.c. */
 #ifndef ABD_CONTACT_DRIFT_H
 #define ABD_CONTACT_DRIFT_H
 

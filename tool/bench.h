@@ -37,7 +37,7 @@ typedef struct BenchSet {
   BenchForm form;          /* of its table */
 } BenchSet;
 
-const BenchSet *const *bench_sets(void); /* NULL at the end */
+const BenchSet *bench_sets(void); /* ends with a NULL name */
 const BenchSet *bench_set_find(const char *name);
 
 /* ---- What others measured: bench_figures.c ---- */

@@ -75,7 +75,8 @@ static double mark_of(const BenchRow *row, int mark) {
 
 /* What the README shows. */
 static void brief_table(TextTable *table, const BenchRows *rows) {
-  static const char *const title[] = {"scene", "bodies", "triangles", "abd, ms per step", "iterations", "rigid-IPC", "Autodesk's ABD", "the paper's ABD (8 cores)"};
+  static const char *const title[] = {"scene", "bodies", "triangles", "abd, ms per step", "iterations", "rigid-IPC", "Autodesk's ABD",
+                                      "the paper's ABD (8 cores)"};
   table->columns = 8;
   for (int k = 0; k < 8; k++) table_cell(table, "%s", title[k]);
   for (int k = 0; k < rows->count; k++) {

@@ -112,12 +112,12 @@ static const BenchCase bodies_case[] = {
 };
 
 static const BenchCase triangles_case[] = {
-  {.name = "net 4x4", .scene = "net:size=4,segments=9,sides=5", .steps = 60},
-  {.name = "net 4x4", .scene = "net:size=4,segments=20,sides=10", .steps = 60},
-  {.name = "net 4x4", .scene = "net:size=4,segments=48,sides=24", .steps = 60},
-  {.name = "net 4x4", .scene = "net:size=4,segments=120,sides=50", .steps = 60},
-  {.name = "net 4x4", .scene = "net:size=4,segments=280,sides=120", .steps = 60},
-  {.name = "net 4x4", .scene = "net:size=4,segments=400,sides=200", .steps = 60},
+  {.name = "net 4x4", .scene = "net:size=4,segments=9,sides=5", .steps = 50},
+  {.name = "net 4x4", .scene = "net:size=4,segments=20,sides=10", .steps = 50},
+  {.name = "net 4x4", .scene = "net:size=4,segments=48,sides=24", .steps = 50},
+  {.name = "net 4x4", .scene = "net:size=4,segments=120,sides=50", .steps = 50},
+  {.name = "net 4x4", .scene = "net:size=4,segments=280,sides=120", .steps = 50},
+  {.name = "net 4x4", .scene = "net:size=4,segments=400,sides=200", .steps = 50},
   {0},
 };
 

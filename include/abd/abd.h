@@ -247,6 +247,7 @@ typedef struct AbdSoftDef {
   double young, poisson;     /* [Pa] 1e5, 0.4 */
   double thickness;          /* [m] of a shell, 1e-3 */
   double bending;            /* factor on a shell's resistance to bending, 1 */
+  double damping;            /* [s] viscous stress over elastic stress times rate: a mode of angular frequency w has the damping ratio damping w / 2; 0 */
   double position[3], rotation[4]; /* of the vertices' origin, as for bodies */
   double velocity[3];        /* [m/s] */
   double angular_velocity[3];/* [rad/s] about the centre of mass */
@@ -269,7 +270,7 @@ typedef struct AbdSoftView {
   const double *rest;        /* [3 vertex_count] as given */
   const uint32_t *tet, *triangle;
   const int32_t *surface_vertex; /* the vertex that each vertex of the body's colliding mesh (abd_mesh_view) is */
-  double mass, density, young, poisson, thickness;
+  double mass, density, young, poisson, thickness, damping;
   AbdSoftModel model;
   bool self_contact;
 } AbdSoftView;

@@ -179,18 +179,23 @@ bool run_write_color(Run *run, uint32_t body, const char *color) {
 
 /* ---- Steps ---- */
 
-bool run_write_frame(Run *run, const AbdWorld *world) {
+bool run_write_poses(Run *run, int64_t step, double time, const double *node, size_t node_count, const double *rate, size_t rate_count) {
   sqlite3_stmt *s = run_statement(run, RUN_STATEMENT_FRAME, "INSERT OR REPLACE INTO frame VALUES(?,?,?,?)");
+  if (!s) return false;
+  sqlite3_bind_int64(s, 1, step);
+  sqlite3_bind_double(s, 2, time);
+  run_bind_blob(s, 3, node, node_count * sizeof *node);
+  run_bind_blob(s, 4, rate, rate_count * sizeof *rate);
+  return run_finish(run, s, "write a frame");
+}
+
+bool run_write_frame(Run *run, const AbdWorld *world) {
   size_t node_count = world_node_count(world), rate_count = world_rate_count(world);
-  double *nodes = s ? run_bytes(run, (node_count + rate_count) * sizeof *nodes) : NULL;
+  double *nodes = run_bytes(run, (node_count + rate_count) * sizeof *nodes);
   if (!nodes) return false;
   world_nodes(world, nodes);
   world_rates(world, nodes + node_count);
-  sqlite3_bind_int64(s, 1, abd_world_step_count(world));
-  sqlite3_bind_double(s, 2, abd_world_time(world));
-  run_bind_blob(s, 3, nodes, node_count * sizeof *nodes);
-  run_bind_blob(s, 4, nodes + node_count, rate_count * sizeof *nodes);
-  return run_finish(run, s, "write a frame");
+  return run_write_poses(run, abd_world_step_count(world), abd_world_time(world), nodes, node_count, nodes + node_count, rate_count);
 }
 
 /* Soft bodies collide with a mesh of their surface alone; the file counts the vertices of the whole body. */

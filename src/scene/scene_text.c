@@ -169,6 +169,7 @@ static bool put_soft(json_t *object, const Scene *scene, const SceneBody *body) 
   return put(soft, "young", json_real(def->young)) && put(soft, "poisson", json_real(def->poisson)) &&
          put(soft, "model", json_string(models[def->model])) &&
          put(soft, "self_contact", json_boolean(def->self_contact)) &&
+         (def->damping == 0 || put(soft, "damping", json_real(def->damping))) &&
          (solid ||
           (put(soft, "thickness", json_real(def->thickness)) && put(soft, "bending", json_real(def->bending)))) &&
          (!body->soft->attach_count || put_attachments(object, body->soft));

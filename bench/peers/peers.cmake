@@ -17,7 +17,7 @@ if(NOT (BULLET_FOUND OR ODE_FOUND OR (MUJOCO_INCLUDE AND MUJOCO_LIBRARY)))
 endif()
 
 set(PEERS ${CMAKE_CURRENT_LIST_DIR})
-add_executable(abd-peers ${PEERS}/main.c ${PEERS}/table.c ${PEERS}/trial.c ${PEERS}/overlap.c ${PEERS}/peer_scene.c
+add_executable(abd-peers ${PEERS}/main.c ${PEERS}/table.c ${PEERS}/suite.c ${PEERS}/trial.c ${PEERS}/overlap.c ${PEERS}/peer_scene.c
                ${PEERS}/part.c ${PEERS}/engine.c)
 target_link_libraries(abd-peers PRIVATE abd_above)
 if(BULLET_FOUND)

@@ -1,8 +1,8 @@
 /* Bullet's rigid bodies. C++ as Bullet has no C interface for GImpact. Tested by tests/cli/peers.sh.
  *
  * Its defaults, except: bodies never sleep (a house that is frozen does not stand); shapes have a skin of half abd's range of contact:
- * boxes and balls by their size, hulls and meshes as their margin, which is 40 mm otherwise. Its friction of a pair is the product of the two bodies'; abd's is the geometric mean, so each is given
- * the root. */
+ * boxes and balls by their size, hulls and meshes as their margin, which is 40 mm otherwise. Its friction of a pair is the product
+ * of the two bodies'; abd's is the geometric mean, so each is given the root. */
 #include "peer.h"
 
 #include <BulletCollision/Gimpact/btGImpactCollisionAlgorithm.h>
@@ -159,10 +159,10 @@ void destroy(void *state) { delete static_cast<World *>(state); }
 } // namespace
 
 extern "C" {
-const Engine engine_bullet_box = {"bullet-box", "Bullet boxes",
-  "boxes, spheres, planes; hulls for the rest, 10 iterations", BOXES, false, create, step, pose, destroy};
-const Engine engine_bullet_hull = {"bullet-hull", "Bullet hulls",
-  "compounds of convex hulls, 10 iterations", HULLS, false, create, step, pose, destroy};
-const Engine engine_bullet_gimpact = {"bullet-gimpact", "Bullet GImpact",
-  "the triangles themselves, 10 iterations", GIMPACT, true, create, step, pose, destroy};
+const Engine engine_bullet_box = {"bullet-box", "Bullet boxes", "Bullet " PEERS_BULLET
+  ", single precision: boxes, spheres, planes, convex hulls for the rest; 10 iterations", BOXES, false, create, step, pose, destroy};
+const Engine engine_bullet_hull = {"bullet-hull", "Bullet hulls", "the same with convex hulls for everything but planes", HULLS, false,
+  create, step, pose, destroy};
+const Engine engine_bullet_gimpact = {"bullet-gimpact", "Bullet GImpact", "the same with the triangles themselves", GIMPACT, true,
+  create, step, pose, destroy};
 }

@@ -170,8 +170,8 @@ static void *create(const PeerScene *scene, int variant, char error[PEER_ERROR_S
 /* A state it finds bad it replaces by the start, silently but for a count. */
 static bool step(void *state, char error[PEER_ERROR_SIZE]) {
   static const struct { mjtWarning kind; const char *sentence; } trouble[] = {
-    {mjWARN_BADQPOS, "bad positions: it began anew"}, {mjWARN_BADQVEL, "bad velocities: it began anew"},
-    {mjWARN_BADQACC, "bad accelerations: it began anew"}, {mjWARN_CONTACTFULL, "no room for all contacts"},
+    {mjWARN_BADQPOS, "bad positions"}, {mjWARN_BADQVEL, "bad velocities"},
+    {mjWARN_BADQACC, "bad accelerations"}, {mjWARN_CONTACTFULL, "no room for all contacts"},
     {mjWARN_CNSTRFULL, "no room for all constraints"}};
   MujocoWorld *w = state;
   mj_step(w->model, w->data);
@@ -191,7 +191,9 @@ static void pose(void *state, size_t k, double node[12], double rate[6]) {
   }
 }
 
-const Engine engine_mujoco_newton = {"mujoco-newton", "MuJoCo Newton", "boxes, spheres, hulls; Newton, pyramidal cones", NEWTON, false,
-                                     create, step, pose, destroy};
-const Engine engine_mujoco_cg = {"mujoco-cg", "MuJoCo CG", "boxes, spheres, hulls; conjugate gradients, pyramidal cones", CONJUGATE, false,
-                                 create, step, pose, destroy};
+#define TEXT(x) #x
+#define VERSION(x) TEXT(x)
+const Engine engine_mujoco_newton = {"mujoco-newton", "MuJoCo Newton", "MuJoCo " VERSION(mjVERSION_HEADER)
+  ": boxes, spheres, planes, convex hulls for the rest; Newton, pyramidal cones", NEWTON, false, create, step, pose, destroy};
+const Engine engine_mujoco_cg = {"mujoco-cg", "MuJoCo CG", "the same with conjugate gradients", CONJUGATE, false, create, step, pose,
+  destroy};

@@ -24,7 +24,7 @@ static const char usage[] =
   "      --every K        look at every K-th step, 1\n"
   "  -s, --set KEY=VALUE  a setting of the scene: contact.friction=0.5\n"
   "  -o, --output FILE    run: a run file for abd view, verify, export; table: NAME.md and NAME.json\n"
-  "      --quick          table: a fifth of the time, without 1/1000 s\n"
+  "      --quick          table: a part of the time, without balls at 1/1000 s\n"
   "      --note TEXT      table: what is to be said of machine and version\n"
   "      --only WORD      table: scenes whose name begins so: ball-light, ball, net, arch, cards, screw\n";
 

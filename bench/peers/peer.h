@@ -89,6 +89,7 @@ const Engine *const *engine_list(void);
 const Engine *engine_find(const char *name); /* NULL: there is none */
 
 extern const Engine engine_abd;
+extern const Engine engine_ghost; /* not listed: for tests */
 extern const Engine engine_bullet_box, engine_bullet_hull, engine_bullet_gimpact;
 extern const Engine engine_mujoco_newton, engine_mujoco_cg;
 extern const Engine engine_ode;

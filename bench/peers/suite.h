@@ -13,14 +13,15 @@ typedef struct Case {
   const char *gallery, *key[2], *value[2]; /* the gallery's scene and its keys that are not as usual */
   const char *set;                         /* a setting; NULL: none */
   int rate;                                /* dt = 1 / rate */
-  double time;                             /* [s] simulated */
+  double time, quick_time;                 /* [s] simulated; with --quick */
   Story story;
 } Case;
 
 /* Ends with a NULL name. */
 const Case *suite_cases(void);
 
-/* The result of one engine, with "story" added, or an object with "trouble" alone; NULL when memory is out. */
-json_t *suite_run(const Case *one, const Engine *engine, bool quick);
+/* The result of one engine, with "story" added, or an object with "trouble" alone; NULL when memory is out. With timing, frames are
+ * not looked at. */
+json_t *suite_run(const Case *one, const Engine *engine, bool quick, bool timing);
 
 #endif

@@ -33,16 +33,22 @@ static const char *story(const json_t *result) {
 
 /* ---- Cells ---- */
 
+/* Two digits, or all of those before the point. */
+static void brief(FILE *out, double value) { fprintf(out, value >= 100 ? "%.0f" : "%.2g", value); }
+
 static void milliseconds(FILE *out, const json_t *result, const json_t *own) {
-  if (!stepped(result)) fprintf(out, " - |");
-  else if (result == own || !stepped(own)) fprintf(out, " %.3g |", number(result, "cpu_ms"));
-  else fprintf(out, " %.2g (%.2g) |", number(result, "cpu_ms"), number(own, "cpu_ms") / number(result, "cpu_ms"));
+  if (!stepped(result)) {
+    fprintf(out, " - |");
+    return;
+  }
+  fprintf(out, " "), brief(out, number(result, "cpu_ms"));
+  if (result != own && stepped(own)) fprintf(out, " ("), brief(out, number(own, "cpu_ms") / number(result, "cpu_ms")), fprintf(out, ")");
+  fprintf(out, " |");
 }
 
 static void length(FILE *out, double metres) {
   if (metres <= 0) fprintf(out, "0");
-  else if (metres >= 0.1) fprintf(out, "%.2g m", metres);
-  else fprintf(out, "%.2g mm", 1e3 * metres);
+  else brief(out, metres < 0.1 ? 1e3 * metres : metres), fprintf(out, metres < 0.1 ? " mm" : " m");
 }
 
 static void crossings(FILE *out, const json_t *result) {
@@ -125,12 +131,12 @@ static void story_table(FILE *out, const TableDef *def, const json_t *results) {
 }
 
 static void print_all(FILE *out, const TableDef *def, const json_t *results) {
-  if (def->note) fprintf(out, "%s%s\n\n", def->note, def->quick ? "; --quick: a fifth of the time" : "");
+  if (def->note) fprintf(out, "%s%s\n\n", def->note, def->quick ? "; --quick: a part of the time" : "");
   speed_table(out, def, results);
   crossing_table(out, def, results);
   story_table(out, def, results);
   fprintf(out, "\n");
-  for (const Engine *const *engine = engine_list(); *engine; engine++)
+  for (const Engine *const *engine = engine_list() + 1; *engine; engine++)
     fprintf(out, "- %s: %s\n", (*engine)->title, (*engine)->about);
 }
 
@@ -162,11 +168,25 @@ static bool wanted(const TableDef *def, const Case *one) {
   return !def->only || !strncmp(one->name, def->only, strlen(def->only));
 }
 
+/* What is over in a moment is done three times, and the least time taken: the machine has other work. */
+static json_t *run_engine(const TableDef *def, const Case *one, const Engine *engine) {
+  json_t *result = suite_run(one, engine, def->quick, false);
+  double best = number(result, "cpu_ms");
+  bool brief_run = stepped(result) && number(result, "steps") * best < 500;
+  for (int k = 0; k < 2 && brief_run; k++) {
+    json_t *again = suite_run(one, engine, def->quick, true);
+    if (stepped(again) && number(again, "cpu_ms") < best) best = number(again, "cpu_ms");
+    json_decref(again);
+  }
+  if (brief_run) json_object_set_new(result, "cpu_ms", json_real(best));
+  return result;
+}
+
 static bool run_case(const TableDef *def, const Case *one, json_t *results) {
   for (const Engine *const *engine = engine_list(); *engine; engine++) {
     if (*engine != &engine_abd && def->engine && strcmp(def->engine, (*engine)->name)) continue;
     fprintf(stderr, "%s, 1/%d, %s ...", one->name, one->rate, (*engine)->name);
-    json_t *result = suite_run(one, *engine, def->quick);
+    json_t *result = run_engine(def, one, *engine);
     if (!result || json_array_append_new(results, result) != 0) return false;
     fprintf(stderr, " %.3g ms, %g crossing frames of %g %s\n", number(result, "cpu_ms"), number(result, "crossing_frames"),
             number(result, "frames"), story(result));

@@ -155,10 +155,10 @@ static int open_trial(Trial *trial, const char *path) {
   int code = session_open(&trial->session, &(TextList){text, 1});
   if (code != EXIT_GOOD) return code;
   char error[PEER_ERROR_SIZE] = "";
-  if (!peer_scene_read(trial->session.world, trial->session.scene, &trial->scene, error)) return fail(trial, error);
+  if (!peer_scene_read(trial->session.world, trial->session.scene, &trial->scene, trial->result->trouble)) return EXIT_BAD_INPUT;
   const PeerMesh *concave = def->engine->meshes ? NULL : peer_scene_concave(&trial->scene);
   if (concave) {
-    snprintf(trial->result->trouble, PEER_ERROR_SIZE, "mesh '%s' is concave and no ring: it has no convex pieces", concave->name);
+    snprintf(trial->result->trouble, PEER_ERROR_SIZE, "'%s' is concave and in no convex pieces", concave->name);
     return EXIT_BAD_INPUT;
   }
   trial->state = def->engine->create(&trial->scene, def->engine->variant, error);
@@ -174,7 +174,7 @@ static int work(Trial *trial) {
   for (size_t k = 0; k < r->bodies; k++) r->triangles += trial->scene.mesh[trial->scene.body[k].mesh].triangle_count;
   step_all(trial);
   tell_motion(trial);
-  tell_overlap(trial);
+  if (!trial->def->timing) tell_overlap(trial);
   if (trial->def->output && !write_frames(trial)) return fail(trial, run_error(trial->session.run));
   return EXIT_GOOD;
 }

@@ -13,6 +13,7 @@ typedef struct TrialDef {
   int64_t every;            /* a frame every so many steps */
   const char *const *set;   /* "contact.friction=0.5" */
   int set_count;
+  bool timing;              /* frames are not looked at */
   double limit;             /* [s] of processor time after which it is stopped; 0: none */
   const char *output;       /* run file, replaced; NULL: none is kept */
 } TrialDef;

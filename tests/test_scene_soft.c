@@ -94,7 +94,7 @@ static void everything(void **state) {
       "{\"name\": \"flag\", \"shape\": \"sheet\", \"position\": [3, 0, 0], \"density\": 300, \"friction\": 0.4, "
       "\"group\": 3,"
       "\"velocity\": [0, 1, 0], \"soft\": {\"young\": 2e5, \"poisson\": 0.25, \"model\": \"corotated\","
-      "\"thickness\": 0.002, \"bending\": 0.5, \"self_contact\": false}}");
+      "\"thickness\": 0.002, \"bending\": 0.5, \"damping\": 0.01, \"self_contact\": false}}");
   const AbdSoftDef *def = &scene->body[1].soft->def;
   AbdWorld *world = build(scene);
   AbdSoftView view;
@@ -106,6 +106,7 @@ static void everything(void **state) {
   assert_float_equal(view.poisson, 0.25, 0);
   assert_float_equal(view.thickness, 0.002, 0);
   assert_float_equal(def->bending, 0.5, 0);
+  assert_float_equal(view.damping, 0.01, 0);
   assert_int_equal(view.model, ABD_SOFT_COROTATED);
   assert_false(view.self_contact);
   assert_float_equal(view.mass, 300 * 0.002, 1e-12);
@@ -220,7 +221,7 @@ static void round_trip(void **state) {
       good(BEAM
            "\"attach\": [{\"body\": \"post\", \"nearest\": 1e-9}, {\"vertices\": [44]}]},"
            "{\"name\": \"flag\", \"shape\": \"sheet\", \"position\": [1, 0, 2], \"euler_degrees\": [10, 0, 0],"
-           " \"soft\": {\"young\": 1e6, \"thickness\": 0.003, \"bending\": 0.3, \"model\": \"stable_neo_hookean\"}}");
+           " \"soft\": {\"young\": 1e6, \"thickness\": 0.003, \"bending\": 0.3, \"damping\": 0.02, \"model\": \"stable_neo_hookean\"}}");
   size_t length;
   const char *text = scene_text(scene, &length);
   assert_non_null(text);

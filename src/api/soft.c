@@ -48,7 +48,7 @@ AbdStatus abd_soft_view(const AbdWorld *world, AbdBodyId body, AbdSoftView *view
                         .triangle_count = (size_t)s->surface_count, .rest = &s->rest[0].x, .tet = s->tet_index, .triangle = s->triangle,
                         .surface_vertex = s->surface_vertex,
                         .mass = s->total_mass, .density = s->def.density, .young = s->def.young, .poisson = s->def.poisson,
-                        .thickness = s->def.thickness, .model = s->def.model, .self_contact = s->def.self_contact};
+                        .thickness = s->def.thickness, .damping = s->def.damping, .model = s->def.model, .self_contact = s->def.self_contact};
   return ABD_OK;
 }
 

@@ -81,23 +81,24 @@ static void list_elements(Query *query, const Posed *a, const Posed *b) {
   }
 }
 
+void query_pose(const Query *query, int element, Posed *p) {
+  p->element = &query->a->element[element];
+  for (int k = 0; k < 3; k++) p->x[k] = affine_point(&query->from, query->a->vertex[p->element->vertex[k]]);
+  p->box = points_box(p->x, 3);
+  if (query->swept) {
+    for (int k = 0; k < 3; k++) p->end[k] = affine_point(&query->to, query->a->vertex[p->element->vertex[k]]);
+    p->box = box_union(p->box, points_box(p->end, 3));
+  }
+  p->box = box_inflate(p->box, query->radius);
+}
+
 /* The elements of a leaf of a, posed; kept while the descent stays with that leaf. */
 static void pose_leaf(Query *query, int ia) {
   const TreeNode *na = &query->a->node[ia];
   if (query->posed_leaf == ia) return;
   query->posed_leaf = ia;
   query->posed_count = na->element_count;
-  for (int i = 0; i < na->element_count; i++) {
-    Posed *p = &query->posed[i];
-    p->element = &query->a->element[na->first + i];
-    for (int k = 0; k < 3; k++) p->x[k] = affine_point(&query->from, query->a->vertex[p->element->vertex[k]]);
-    p->box = points_box(p->x, 3);
-    if (query->swept) {
-      for (int k = 0; k < 3; k++) p->end[k] = affine_point(&query->to, query->a->vertex[p->element->vertex[k]]);
-      p->box = box_union(p->box, points_box(p->end, 3));
-    }
-    p->box = box_inflate(p->box, query->radius);
-  }
+  for (int i = 0; i < na->element_count; i++) query_pose(query, na->first + i, &query->posed[i]);
 }
 
 static void leaves_query(Query *query, int ia, const TreeNode *nb) {
@@ -168,6 +169,11 @@ static double node_size(const TreeNode *n) {
   return x * x + y * y + z * z;
 }
 
+bool query_splits_a(const TreeNode *na, const TreeNode *nb) {
+  bool leaf_a = na->element_count > 0, leaf_b = nb->element_count > 0;
+  return leaf_b || (!leaf_a && node_size(na) >= node_size(nb));
+}
+
 static bool node_enters(const TreeNode *n, const F4 entry[2]) {
   I4 apart = (f4_load(n->lo) > entry[1]) | (f4_load(n->hi) < entry[0]);
   return !(apart[0] | apart[1] | apart[2]);
@@ -177,10 +183,9 @@ static void nodes_query(Query *query, int ia, int ib) {
   const TreeNode *na = &query->a->node[ia], *nb = &query->b->node[ib];
   query->pair->counts.box_tests++;
   if (!nodes_meet(query, na, nb)) return;
-  bool leaf_a = na->element_count > 0, leaf_b = nb->element_count > 0;
-  if (leaf_a && leaf_b) {
+  if (na->element_count > 0 && nb->element_count > 0) {
     leaves_query(query, ia, nb);
-  } else if (leaf_b || (!leaf_a && node_size(na) >= node_size(nb))) {
+  } else if (query_splits_a(na, nb)) {
     for (int k = na->left; k <= na->left + 1; k++)
       if (node_enters(&query->a->node[k], query->entry_a)) nodes_query(query, k, ib);
   } else {
@@ -220,8 +225,10 @@ void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine
   double size = most(norm(query->from.n[0]), norm(query->to.n[0])) + query->a->radius + query->b->radius;
   float reach = nextafterf((float)(2 * radius + 1e-5 * size), INFINITY);
   query->reach = f4(reach, reach, reach);
-  set_entry(query, radius + 1e-5 * size);
-  nodes_query(query, 0, 0);
+  AbdDetection detection = m->def.solver.detection;
+  set_entry(query, detection == ABD_DETECTION_TREES_PLAIN ? 1e30 : radius + 1e-5 * size);
+  if (detection <= ABD_DETECTION_TREES_PLAIN || pair->soft) nodes_query(query, 0, 0);
+  else query_otherwise(query, detection);
 }
 
 /* Vertices of a within the radius of the plane n . x = offset that bounds a half-space b. */

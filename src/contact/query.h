@@ -34,6 +34,12 @@ struct Query {
   int posed_leaf, posed_count;
 };
 
+/* An element of a, posed; a box around where it passes, inflated by the radius. */
+void query_pose(const Query *query, int element, Posed *posed);
+/* Which of two nodes, not both leaves, the descent splits. */
+bool query_splits_a(const TreeNode *na, const TreeNode *nb);
+/* detection.c: visits the same elements in the same order, found in another way. */
+void query_otherwise(Query *query, AbdDetection detection);
 /* Fills the query and visits. to: NULL for a single pose. */
 void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine *from, const Affine *to, double radius);
 Box points_box(const Vec3 *x, int n);

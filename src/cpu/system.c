@@ -27,6 +27,8 @@ void system_destroy(System *s) {
   memset(s, 0, sizeof *s);
 }
 
+void system_begin(System *s) { block_cholesky_refresh(s->solver); }
+
 void system_reset(System *s) {
   for (int i = 0; i < s->model->moving_count; i++) s->column[s->model->moving[i]] = -1;
   s->column_count = s->unknown_count = s->edge_count = 0;

@@ -21,6 +21,8 @@ typedef struct System {
 bool system_init(System *system, const Model *model);
 void system_destroy(System *system);
 
+/* A new step: its solves depend on nothing that was solved before. */
+void system_begin(System *system);
 /* Columns: reset, then the bodies that take part, in ascending order. */
 void system_reset(System *system);
 void system_add_body(System *system, int body);

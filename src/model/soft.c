@@ -39,6 +39,8 @@ static AbdStatus check_def(const AbdSoftDef *d, const char *name, AbdError *erro
       return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": %s is %g, expected a number > 0", name, positive[i].what, positive[i].value);
   if (!(d->poisson > -1 && d->poisson < 0.5))
     return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": poisson is %g, expected a number above -1 and below 0.5", name, d->poisson);
+  if (!(d->damping >= 0) || !isfinite(d->damping))
+    return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": damping is %g, expected a number >= 0", name, d->damping);
   if (!(d->bending >= 0) || !isfinite(d->bending) || !isfinite(d->friction))
     return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": bending is %g, friction %g, expected numbers >= 0", name, d->bending, d->friction);
   if ((unsigned)d->model > ABD_SOFT_COROTATED) return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": model %d is unknown", name, (int)d->model);

@@ -114,7 +114,7 @@ static bool read_poisson(const Node *soft, double *poisson) {
 }
 
 bool own_read_soft(OwnFile *file, const Node *object, SceneBody *body) {
-  static const char *const known[] = {"young", "poisson", "model", "thickness", "bending", "self_contact", NULL};
+  static const char *const known[] = {"young", "poisson", "model", "thickness", "bending", "damping", "self_contact", NULL};
   static const char *const models[] = {"neo_hookean", "stable_neo_hookean", "corotated", NULL};
   Node soft, child;
   if (!node_get(object, "soft", &soft)) {
@@ -132,6 +132,7 @@ bool own_read_soft(OwnFile *file, const Node *object, SceneBody *body) {
             read_choice(&soft, "model", models, &model) &&
             read_number(&soft, "thickness", NUMBER_POSITIVE, &def->thickness) &&
             read_number(&soft, "bending", NUMBER_NOT_NEGATIVE, &def->bending) &&
+            read_number(&soft, "damping", NUMBER_NOT_NEGATIVE, &def->damping) &&
             read_bool(&soft, "self_contact", &def->self_contact);
   def->model = (AbdSoftModel)model;
   bool solid = file->loader->scene->mesh[body->mesh].tet_count > 0;

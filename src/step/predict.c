@@ -18,6 +18,8 @@ static AbdIntegrator scheme(const Step *step, int i) {
   return step->state->step == 0 ? ABD_INTEGRATOR_EULER : ABD_INTEGRATOR_BDF2;
 }
 
+bool predict_two_steps(const Step *step, int i) { return scheme(step, i) == ABD_INTEGRATOR_BDF2; }
+
 static Vec3 acceleration(const Step *step, int i) {
   const Body *b = &step->model->body[i];
   return add_scaled(vec3_from(step->model->def.gravity), 1 / b->mass, step->state->force[i]);

@@ -88,11 +88,21 @@ typedef enum AbdLinear {
   ABD_LINEAR_CHOLMOD         /* SuiteSparse's, where the library was built with it (GPL): for comparison */
 } AbdLinear;
 
+/* How the triangles of two bodies that come near each other are found. All give the same bits; those after the first are for comparison. */
+typedef enum AbdDetection {
+  ABD_DETECTION_TREES = 0,   /* both bodies' trees of boxes descended together, entered through the intersection of their boxes */
+  ABD_DETECTION_TREES_PLAIN, /* the same without the intersection */
+  ABD_DETECTION_TREE,        /* every triangle of one body down the tree of the other */
+  ABD_DETECTION_IAABB_1,     /* all pairs of triangles in the intersection of the bodies' boxes, the paper's i-AABB */
+  ABD_DETECTION_IAABB_3      /* ... cut into a tree of three levels */
+} AbdDetection;
+
 typedef struct AbdSolverDef {
   int max_iterations;        /* Newton iterations in one step before it is reported as not converged, 1000 */
   double tolerance;          /* [m/s] largest surface speed of the last Newton step; 0 = from range, dt, friction_speed */
   int threads;               /* 0 = all processors; the result does not depend on it */
   AbdLinear linear;
+  AbdDetection detection;
 } AbdSolverDef;
 
 typedef struct AbdWorldDef {
@@ -203,6 +213,9 @@ typedef struct AbdBodyView {
 ABD_API AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view);
 /* Whether two bodies may collide: false for excluded pairs, equal groups, and two bodies that are not dynamic. */
 ABD_API bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBodyId b);
+/* All pairs that would collide had they not been told otherwise: by an excluded pair, a joint or equal groups; in no order. Writes at
+ * most capacity of them and returns how many there are. */
+ABD_API size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], size_t capacity);
 
 /* Pose: the 12 numbers p, c1, c2, c3; velocity of the centre of mass and angular velocity. */
 ABD_API AbdStatus abd_body_nodes(const AbdWorld *world, AbdBodyId body, double nodes[12]);

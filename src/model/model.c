@@ -28,13 +28,19 @@ const PairRule *model_rule(const Model *model, int a, int b) {
   return NULL;
 }
 
+static bool gives_way(const Body *b) { return b->motion == ABD_MOTION_DYNAMIC || b->soft; }
+
 bool model_collides(const Model *model, int a, int b) {
   const Body *x = &model->body[a], *y = &model->body[b];
   if (a == b) return x->soft && model->soft[x->soft - 1].def.self_contact;
-  if (x->motion != ABD_MOTION_DYNAMIC && y->motion != ABD_MOTION_DYNAMIC && !x->soft && !y->soft) return false;
+  if (!gives_way(x) && !gives_way(y)) return false;
   if (x->group >= 0 && x->group == y->group) return false;
   const PairRule *rule = model_rule(model, a, b);
   return !(rule && rule->friction < 0);
+}
+
+bool model_excludes(const Model *model, int a, int b) {
+  return a != b && (gives_way(&model->body[a]) || gives_way(&model->body[b])) && !model_collides(model, a, b);
 }
 
 double model_friction(const Model *model, int a, int b) {

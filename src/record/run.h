@@ -48,6 +48,8 @@ bool run_write_meta(Run *run, const char *key, const char *value);
 bool run_write_world(Run *run, const AbdWorld *world); /* meshes, bodies and joints */
 bool run_write_color(Run *run, uint32_t body, const char *color); /* "#rrggbb" in place of the automatic one */
 bool run_write_frame(Run *run, const AbdWorld *world); /* poses and velocities as they are now */
+/* The same from numbers that another program made: as many as the world of the file has, in a frame's order. */
+bool run_write_poses(Run *run, int64_t step, double time, const double *node, size_t node_count, const double *rate, size_t rate_count);
 bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash);
 bool run_write_contacts(Run *run, const AbdWorld *world); /* of the last step */
 bool run_write_joints(Run *run, const AbdWorld *world); /* readings as they are now; nothing where there are no joints */

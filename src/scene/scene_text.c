@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "scene/joint_measure.h"
+#include "scene/loader.h"
 #include "scene/packed.h"
 #include "scene/scene_def.h"
 
@@ -71,7 +72,8 @@ static bool put_settings(json_t *top, const Scene *scene) {
          put(contact, "friction_anchors", json_boolean(w->contact.friction_anchors)) &&
          put(solver, "max_iterations", json_integer(w->solver.max_iterations)) &&
          put(solver, "tolerance", json_real(w->solver.tolerance)) &&
-         (w->solver.linear == ABD_LINEAR_BLOCK || put(solver, "linear", json_string("cholmod")));
+         (w->solver.linear == ABD_LINEAR_BLOCK || put(solver, "linear", json_string("cholmod"))) &&
+         (w->solver.detection == ABD_DETECTION_TREES || put(solver, "detection", json_string(settings_detections[w->solver.detection])));
 }
 
 static void mesh_label(char out[32], size_t number) { snprintf(out, 32, "mesh %zu", number); }

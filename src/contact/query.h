@@ -36,6 +36,14 @@ struct Query {
 
 /* Fills the query and visits. to: NULL for a single pose. */
 void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine *from, const Affine *to, double radius);
-Box points_box(const Vec3 *x, int n);
+/* The stencils of two elements within query->radius, which is the pair's too, become candidates. */
+void query_list_elements(Query *query, const Posed *a, const Posed *b);
+/* A vertex of a at this distance from the plane of a half-space b becomes a candidate if it is within the pair's radius. */
+void query_list_vertex(Pair *pair, int vertex, double dist);
+static inline Box points_box(const Vec3 *x, int n) {
+  Box box = {x[0], x[0]};
+  for (int i = 1; i < n; i++) box = box_add(box, x[i]);
+  return box;
+}
 
 #endif

@@ -136,7 +136,7 @@ void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Af
   n.rounding = 1e-15 * (max_component(vec3_abs(qa->n[0])) + n.a->radius) / n.range;
   double sigma = least_stretch(qb), reach = (n.range + n.separation) / sigma * (1 + 1e-9), rel = 0;
   Affine t = affine_relative(qa, qb);
-  if (pair->listed) rel = pair_displacement(n.a, &pair->ref, &t) + pair_soft_motion(pair, scene) / sigma;
+  if (pair->listed) rel = pair_moved(pair, scene, &t);
   if (!pair->listed || !(pair->radius - rel > reach)) {
     pair_query(pair, scene, qa, qb, reach + pair->margin);
     rel = 0;

@@ -109,8 +109,8 @@ int pair_spring_count(const Pair *pair);
 void pair_spring(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, int index, Spring *spring);
 /* The vertices of a contact's primitives in the two meshes; those that a primitive has not repeat its first. */
 void pair_corners(const Pair *pair, const ContactScene *scene, const Contact *contact, int va[3], int vb[3]);
-/* How far vertices of soft sides are from where they were when the list was made. */
-double pair_soft_motion(const Pair *pair, const ContactScene *scene);
+/* How much nearer stencils can be at relative pose t than when the list was made, in b's rest metric. */
+double pair_moved(const Pair *pair, const ContactScene *scene, const Affine *t);
 /* Which of two bodies is a: the one whose motion is bounded. */
 void pair_order(const Model *model, int *a, int *b);
 /* Largest displacement of a's box between two relative poses, in b's rest frame. */

@@ -405,7 +405,8 @@ typedef struct AbdStepReport {
   int64_t step;              /* 1 for the first */
   double time;               /* [s] at its end */
   AbdOutcome outcome;
-  AbdBodyId culprit[2];      /* the bodies to blame when outcome is not ABD_CONVERGED; null if there is one or none */
+  AbdBodyId culprit[2];      /* the bodies to blame when outcome is not ABD_CONVERGED, or the step failed with
+                                ABD_ERROR_NUMERIC; null if there is one or none */
   int iterations;            /* Newton iterations: the largest over islands */
   int line_search_steps;     /* energy evaluations beyond the first, all iterations */
   int friction_iterations;   /* the most lagged solves of an island */

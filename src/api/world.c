@@ -162,7 +162,10 @@ AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
   double t0 = clock_now();
   world->backend->base.numeric = world->contacts_known = world->reactions_known = false;
   state_copy(&world->next, &world->state, &world->model);
-  if (!step_run(&world->step, &world->backend->base, &world->state, &world->next, report)) return step_fault(world, error);
+  if (!step_run(&world->step, &world->backend->base, &world->state, &world->next, report)) {
+    if (world->backend->base.numeric) report->culprit[0] = world->backend->base.blame;
+    return step_fault(world, error);
+  }
   State t = world->state;
   world->state = world->next;
   world->next = t;

@@ -49,7 +49,7 @@ typedef enum AbdStatus {
   ABD_OK = 0,
   ABD_ERROR_ARGUMENT, /* a value that cannot be: negative density, unknown id, NaN */
   ABD_ERROR_MESH,     /* a mesh that cannot be simulated: index out of range, no volume and no thickness */
-  ABD_ERROR_CROSSING, /* two surfaces touch or cross at the start */
+  ABD_ERROR_CROSSING, /* two surfaces touch or cross at the start, or are nearer than contact keeps them */
   ABD_ERROR_MEMORY,   /* out of memory; the world is as it was before the call */
   ABD_ERROR_NUMERIC,  /* a NaN or an infinity appeared; the world is as it was before the step */
   ABD_ERROR_STATE,    /* the call does not fit the state: a body added after the first step, a foreign snapshot */
@@ -185,6 +185,7 @@ typedef struct AbdBodyDef {
   double torque[3];          /* [N m] constant, world axes */
   uint32_t fixed;            /* ABD_FIX_* bits */
   double friction;           /* coefficient of this body, negative = the world's; a pair uses sqrt(mu_a mu_b) */
+  double contact_thickness;  /* [m] two bodies are kept half the sum of theirs apart; 0 */
   int32_t group;             /* bodies of one group >= 0 do not collide with each other; -1 = none */
 } AbdBodyDef;
 
@@ -207,6 +208,7 @@ typedef struct AbdBodyView {
   AbdElasticity elasticity;
   uint32_t fixed;
   int32_t group;
+  double contact_thickness;
 } AbdBodyView;
 ABD_API AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view);
 /* Whether two bodies may collide: false for excluded pairs, equal groups, and two bodies that are not dynamic. */
@@ -254,6 +256,7 @@ typedef struct AbdSoftDef {
   double angular_velocity[3];/* [rad/s] about the centre of mass */
   double force[3];           /* [N] constant, shared out over the vertices by their mass */
   double friction;           /* negative = the world's */
+  double contact_thickness;  /* [m] as of bodies; its own parts are kept all of it apart, neighbours half their distance at rest; 0 */
   int32_t group;
   bool self_contact;         /* true */
 } AbdSoftDef;
@@ -415,7 +418,7 @@ typedef struct AbdStepReport {
   AbdBodyId limit[2];        /* the pair that limited it most */
   int islands;
   int64_t body_pairs, box_tests, candidates, distances, contacts, ccd_calls;
-  double min_distance;       /* [m] smallest gap between any two bodies within reach; infinity if none */
+  double min_distance;       /* [m] smallest distance of any two surfaces within reach, thickness not taken off; infinity if none */
   AbdBodyId nearest[2];
   double max_strain;         /* largest |A^T A - I| of any dynamic body */
   AbdBodyId most_strained;

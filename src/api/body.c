@@ -75,7 +75,7 @@ AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view
   Vec3 s = b->second;
   AbdMotion motion = b->soft ? ABD_MOTION_DYNAMIC : b->motion;
   *view = (AbdBodyView){b->name, {(uint32_t)b->mesh + 1}, motion, b->density, b->mass, {s.y + s.z, s.x + s.z, s.x + s.y},
-                        b->stiffness, b->friction, b->elasticity, b->fixed, b->group};
+                        b->stiffness, b->friction, b->elasticity, b->fixed, b->group, b->thickness};
   return ABD_OK;
 }
 

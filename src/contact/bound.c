@@ -17,6 +17,7 @@ typedef struct Sweep {
   Pair *pair;
   const Mesh *a, *b;
   const Affine *q, *d;
+  const ContactScene *scene;
   double separation, range;
   double floor;      /* nobody is stopped above this distance */
   double rate, turn; /* max |W| and |G| */
@@ -51,13 +52,13 @@ static void soft_sweep(Sweep *s, Mat3 g, const ContactScene *scene) {
 static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   const Model *m = scene->model;
   Sweep s = {.pair = pair, .a = &m->mesh[m->body[pair->a].mesh], .b = &m->mesh[m->body[pair->b].mesh], .q = q, .d = d,
-             .separation = scene->separation, .range = scene->range};
+             .scene = scene, .separation = pair_separation(pair, scene), .range = scene->range};
   const Affine zero = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}};
   Mat3 inverse = mat3_inverse(affine_linear(&q[1])), g = mat3_mul(affine_linear(&d[1]), inverse);
   Vec3 apart = sub(q[0].n[0], q[1].n[0]);
   Affine w = affine(sub(sub(d[0].n[0], d[1].n[0]), mat3_mul_vec(g, apart)),
                     mat3_sub(affine_linear(&d[0]), mat3_mul(g, affine_linear(&q[0]))));
-  s.floor = scene->separation + 0.11 * scene->range;
+  s.floor = s.separation + 0.11 * scene->range;
   if (pair->soft) {
     soft_sweep(&s, g, scene);
     return s;
@@ -148,7 +149,8 @@ static double stencil_bound(const Sweep *s, const Candidate *c, double t_max) {
   int first = edges ? 2 : 1;
   if (s->pair->soft && paths_apart(s, x, dx, first, x + first, dx + first, 4 - first, t_max)) return t_max;
   s->pair->counts.ccd_calls++;
-  return edges ? ccd_edge_edge(x, dx, s->separation, s->range, t_max) : ccd_point_triangle(x, dx, s->separation, s->range, t_max);
+  double separation = stencil_separation(s->pair, s->scene, c->kind, c->prim_a, c->prim_b);
+  return edges ? ccd_edge_edge(x, dx, separation, s->range, t_max) : ccd_point_triangle(x, dx, separation, s->range, t_max);
 }
 
 /* Every stencil is asked for the whole step, so that what the pair answers does not depend on who was asked before. */

@@ -55,6 +55,7 @@ static AbdStatus check_def(const AbdSoftDef *d, const char *name, AbdError *erro
       return fault(error, ABD_ERROR_MESH, "soft body \"%s\": coordinate %zu of vertex %zu is %g, expected a finite number below 1e30", name, i % 3, i / 3, d->vertex[i]);
   if (check_indices(name, d->tet, d->tet_count, 4, d->vertex_count, error) || check_indices(name, d->triangle, d->triangle_count, 3, d->vertex_count, error))
     return error->status;
+  if (model_check_thickness(name, d->contact_thickness, error)) return error->status;
   return check_place(d, name, error);
 }
 
@@ -260,6 +261,7 @@ AbdStatus model_add_soft(Model *m, const AbdSoftDef *d, AbdError *error) {
   b->mass = s->total_mass;
   b->friction = d->friction;
   b->group = d->group;
+  b->thickness = d->contact_thickness;
   b->start = affine(vec3(0, 0, 0), mat3_identity());
   b->force = vec3_from(d->force);
   m->given_count = ++m->body_count;

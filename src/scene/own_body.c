@@ -180,6 +180,7 @@ static bool read_motion(OwnFile *file, const Node *node, const SceneMesh *mesh, 
             read_vector(node, "angular_velocity", def->angular_velocity, 3) &&
             read_vector(node, "force", def->force, 3) && read_vector(node, "torque", def->torque, 3) &&
             read_fixed(node, &def->fixed) && read_integer(node, "group", -1, 1000000000, &group) &&
+            read_number(node, "contact_thickness", NUMBER_NOT_NEGATIVE, &def->contact_thickness) &&
             read_number(node, "motion_end", NUMBER_NOT_NEGATIVE, &body->motion_end) && read_path(file, node, body) &&
             own_read_forces(file, node, !body->soft, &body->forces, &body->forces_count);
   def->group = (int32_t)group;
@@ -250,7 +251,7 @@ static bool read_body(OwnFile *file, const Node *node) {
       "name",          "comment",    "motion",   "material",         MATERIAL_KEYS, "position",    "rotation",
       "euler_degrees", "quaternion", "velocity", "angular_velocity", "force",       "torque",      "fixed",
       "group",         "copies",     "path",     "forces",           "motion_end",  GEOMETRY_KEYS,
-      "soft",          "attach",     "scripted", "vertex_forces",    NULL};
+      "contact_thickness", "soft",   "attach",   "scripted", "vertex_forces",    NULL};
   Scene *scene = file->loader->scene;
   const char *name = NULL;
   char default_name[64];

@@ -17,6 +17,7 @@ AbdStatus scene_build_soft(const Scene *scene, size_t index, AbdWorld *world) {
   def.tet = mesh->tet, def.tet_count = mesh->tet_count;
   if (!mesh->tet_count) def.triangle = mesh->data.triangle, def.triangle_count = mesh->data.triangle_count;
   def.density = body->def.density, def.friction = body->def.friction, def.group = body->def.group;
+  def.contact_thickness = body->def.contact_thickness;
   memcpy(def.position, body->def.position, sizeof def.position);
   memcpy(def.rotation, body->def.rotation, sizeof def.rotation);
   memcpy(def.velocity, body->def.velocity, sizeof def.velocity);

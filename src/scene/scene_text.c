@@ -225,6 +225,7 @@ static bool put_body(json_t *bodies, const Scene *scene, const SceneBody *body, 
          put_vector_unless_zero(object, "angular_velocity", def->angular_velocity) &&
          put_vector_unless_zero(object, "force", def->force) && put_vector_unless_zero(object, "torque", def->torque) &&
          (!def->fixed || put_fixed(object, def->fixed)) &&
+         (def->contact_thickness == 0 || put(object, "contact_thickness", json_real(def->contact_thickness))) &&
          (def->group < 0 || put(object, "group", json_integer(def->group))) &&
          (!isfinite(body->motion_end) || put(object, "motion_end", json_real(body->motion_end))) &&
          (!body->path_count || put_path(object, "position", body->path, body->path_count)) &&

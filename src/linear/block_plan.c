@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* METIS takes about 14 us for a block, the kernels do 25 flops in a ns, and a quarter less work in some six iterations of a step. */
-static const double worth_metis = 2.5e5; /* [flops a block] */
+/* METIS takes about 14 us for a block, the kernels do 25 flops in a ns, and do a quarter less work in the ten and more iterations of a step. */
+static const double worth_metis = 1.2e5; /* [flops a block] */
 static const double outgrown = 1.5;    /* times the flops that an order had at first */
 
 void block_plan_free(BlockPlan *plan) {

@@ -17,13 +17,14 @@ static bool read_contact(const Node *top, AbdContactDef *contact) {
 }
 
 static bool read_solver(const Node *top, AbdSolverDef *solver) {
-  static const char *const known[] = {"max_iterations", "tolerance", "linear", NULL}, *const linears[] = {"block", "cholmod", NULL};
+  static const char *const known[] = {"max_iterations", "tolerance", "linear", "memory", NULL};
+  static const char *const linears[] = {"auto", "cholmod", "cholesky", "pcg", NULL};
   Node node;
   int linear = (int)solver->linear;
   if (!node_get(top, "solver", &node)) return true;
   bool ok = node_check_keys(&node, known) && read_int(&node, "max_iterations", 1, &solver->max_iterations) &&
             read_number(&node, "tolerance", NUMBER_NOT_NEGATIVE, &solver->tolerance) &&
-            read_choice(&node, "linear", linears, &linear);
+            read_choice(&node, "linear", linears, &linear) && read_number(&node, "memory", NUMBER_NOT_NEGATIVE, &solver->memory);
   solver->linear = (AbdLinear)linear;
   return ok;
 }

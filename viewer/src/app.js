@@ -149,7 +149,7 @@ export class App {
   }
 
   arrived(from, n) {
-    for (const name of ['speed', 'strain']) {
+    for (const name of ['speed', 'strain', 'stress']) {
       for (let k = from; k < from + n; k += Math.max(1, n >> 3)) {
         const frame = this.frames.get(k);
         if (frame) this.ranges[name].see(MODES[name], frame, this.meta.bodies.motion, this);
@@ -285,10 +285,12 @@ export class App {
     const map = mode.table === 'heat' ? heat : ramp;
     for (let b = 0; b < motion.length; b++) {
       let rgb = this.baseColors[b];
-      if (mode.value) rgb = motion[b] === 1 ? [0.5, 0.52, 0.56] : map(range.place(mode, mode.value(frame, b, this)));
+      const value = mode.value?.(frame, b, this);
+      if (mode.value) rgb = motion[b] === 1 || Number.isNaN(value) ? [0.5, 0.52, 0.56] : map(range.place(mode, value));
       color[4 * b] = rgb[0]; color[4 * b + 1] = rgb[1]; color[4 * b + 2] = rgb[2];
       color[4 * b + 3] = this.chosen?.body === b ? 1 : 0;
     }
+    this.stage.paintSoft(this.mode === 'stress' ? frame.stress : null, (value) => map(range.place(mode, value)));
   }
 
   sumForces() {

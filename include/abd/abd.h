@@ -289,6 +289,10 @@ typedef struct AbdSoftView {
 ABD_API AbdStatus abd_soft_view(const AbdWorld *world, AbdBodyId soft, AbdSoftView *view);
 ABD_API AbdStatus abd_soft_vertices(const AbdWorld *world, AbdBodyId soft, double *vertex);   /* [3 vertex_count] now */
 ABD_API AbdStatus abd_soft_velocities(const AbdWorld *world, AbdBodyId soft, double *velocity);
+/* Von Mises' stress [Pa] of each tet, or of each triangle of a shell (in its plane), elastic alone: now in a world, or of a def with its
+ * vertices where `vertex` says; of a def material, thickness, vertices and elements are read. */
+ABD_API AbdStatus abd_soft_stress(const AbdWorld *world, AbdBodyId soft, double *stress);
+ABD_API AbdStatus abd_soft_def_stress(const AbdSoftDef *def, const double *vertex, double *stress);
 /* [N] on one vertex until set again; besides what abd_body_set_force shares out over all of them. */
 ABD_API AbdStatus abd_soft_set_force(AbdWorld *world, AbdBodyId soft, size_t vertex, const double force[3]);
 /* Scripted vertices: where the next step shall bring the vertex, or the velocity it moves with from now on [m/s]. Without either it
@@ -427,6 +431,8 @@ typedef struct AbdStepReport {
   AbdBodyId nearest[2];
   double max_strain;         /* largest |A^T A - I| of any dynamic body */
   AbdBodyId most_strained;
+  double max_soft_strain;    /* largest |F^T F - I| of any tet or triangle of a soft body */
+  AbdBodyId most_strained_soft;
   double target_error;       /* [m] the farthest a kinematic body or scripted vertex stayed from its target */
   double joint_residual;     /* [m] the largest gap left in a joint */
   AbdJointId worst_joint;
@@ -460,7 +466,8 @@ typedef struct AbdContact {
   double normal_force;       /* [N] on a along normal, on b against it */
   double friction_force[3];  /* [N] on a; the opposite on b */
   int32_t kind;              /* 0 vertex of a on triangle of b, 1 triangle of a on vertex of b, 2 edge on edge */
-  uint32_t primitive_a, primitive_b; /* vertex, triangle or edge of the body's mesh */
+  uint32_t primitive_a, primitive_b; /* vertex, triangle or edge of the body's mesh; of a soft body its own vertex, a triangle of its
+                                        view, an edge of its colliding mesh (abd_mesh_view) */
 } AbdContact;
 
 /* Contacts at the end of the last step, sorted by bodies. Writes at most capacity of them and returns how many there are;

@@ -149,7 +149,7 @@ typedef struct RunSummary {
   double min_distance;      /* infinity where nothing came near */
   int64_t min_distance_step;
   uint32_t nearest[2];
-  double max_strain, residual_max;
+  double max_strain, max_soft_strain, residual_max;
   double joint_residual;    /* [m] the largest gap left in a joint as reported, and where */
   int64_t joint_residual_step;
   uint32_t worst_joint;     /* 0: no report names one */

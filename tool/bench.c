@@ -132,6 +132,8 @@ static int choose_rows(BenchRows *rows, const TextList *operand, const BenchOpti
 
 static int measure_all(BenchRows *rows, const BenchOptions *o) {
   int worst = EXIT_GOOD;
+  rows->machine = bench_machine_json();
+  if (!rows->machine) return fprintf(stderr, "abd bench: out of memory\n"), EXIT_FAILED;
   for (int k = 0; k < rows->count; k++) {
     BenchRow *row = &rows->row[k];
     int code = bench_measure(row, o);
@@ -187,7 +189,9 @@ static int run_bench(const BenchOptions *o, const TextList *operand) {
     code = choose_rows(&rows, operand, o, &set);
     if (code == ARGS_GO_ON) worst = measure_all(&rows, o);
   }
-  if (code == ARGS_GO_ON) code = tell(&rows, set, o);
+  int measured = 0;
+  for (int k = 0; k < rows.count; k++) measured += rows.row[k].runs > 0;
+  if (code == ARGS_GO_ON) code = measured ? tell(&rows, set, o) : worst;
   bench_rows_free(&rows);
   return code > worst ? code : worst;
 }

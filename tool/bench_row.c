@@ -22,6 +22,7 @@ bool bench_rows_add(BenchRows *rows, const BenchCase *its, double dt, int thread
 void bench_rows_free(BenchRows *rows) {
   for (int k = 0; k < rows->count; k++) free(rows->row[k].name), free(rows->row[k].scene), free(rows->row[k].set);
   free(rows->row);
+  json_decref(rows->machine);
   *rows = (BenchRows){0};
 }
 

@@ -143,6 +143,6 @@ bool bench_print(FILE *out, const BenchRows *rows, const BenchSet *set, BenchSty
   bool good = table_print(&table, out, style == BENCH_MARKDOWN);
   table_free(&table);
   fputc('\n', out);
-  bench_machine_print(out, "");
+  bench_machine_print(out, rows->machine);
   return good;
 }

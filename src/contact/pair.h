@@ -89,6 +89,8 @@ typedef struct Pair {
   double motion, approach;     /* [m] expected of a relative to b in this step; of their surfaces towards each other */
   double margin;               /* [m] what a new list shall cover beyond the range of contact */
   double min_gap;
+  double min_distance;         /* [m] of its stencil, which is this one */
+  int nearest_kind, nearest_a, nearest_b;
   double bound;                /* largest safe step */
   bool failed;                 /* memory was out, or a value was not finite */
   PairCounts counts;
@@ -104,13 +106,17 @@ typedef struct ContactScene {
 } ContactScene;
 
 void pair_destroy(Pair *pair);
+/* What is kept between two surfaces [m]: the world's separation and half of both thicknesses. Parts of one soft body that are
+ * neighbours at rest are kept apart by no more than half of how far they are then; the first answer bounds those. */
+double pair_separation(const Pair *pair, const ContactScene *scene);
+double stencil_separation(const Pair *pair, const ContactScene *scene, int kind, int prim_a, int prim_b);
 /* Contacts and friction of a pair with a soft side, one spring after the other; some are empty. */
 int pair_spring_count(const Pair *pair);
 void pair_spring(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, int index, Spring *spring);
 /* The vertices of a contact's primitives in the two meshes; those that a primitive has not repeat its first. */
 void pair_corners(const Pair *pair, const ContactScene *scene, const Contact *contact, int va[3], int vb[3]);
-/* How far vertices of soft sides are from where they were when the list was made. */
-double pair_soft_motion(const Pair *pair, const ContactScene *scene);
+/* How much nearer stencils can be at relative pose t than when the list was made, in b's rest metric. */
+double pair_moved(const Pair *pair, const ContactScene *scene, const Affine *t);
 /* Which of two bodies is a: the one whose motion is bounded. */
 void pair_order(const Model *model, int *a, int *b);
 /* Largest displacement of a's box between two relative poses, in b's rest frame. */

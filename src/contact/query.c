@@ -23,6 +23,12 @@ static void add_candidate(Pair *p, double dist_sq, Candidate c, Vec3 diff, const
   p->candidate[p->candidate_count++] = c;
 }
 
+static void find_candidate(Query *query, double dist_sq, Candidate c, Vec3 diff, const Vec3 *y, int y_count) {
+  if (dist_sq > query->radius * query->radius) return;
+  if (query->found) query->found(query, &c);
+  else add_candidate(query->pair, dist_sq, c, diff, y, y_count);
+}
+
 /* A soft vertex fixed to the other body, and the edges and triangles that have it, have no stencils with that body. */
 static bool vertex_fixed(const Mesh *mesh, int vertex, int body) { return mesh_soft(mesh) && mesh->bound[vertex] == body; }
 
@@ -36,8 +42,7 @@ static bool triangle_fixed(const Mesh *mesh, const Element *e, int body) {
 
 static void list_within(Query *query, const Posed *a, const Posed *b);
 
-/* The stencils of two elements within the radius become candidates. */
-static void list_elements(Query *query, const Posed *a, const Posed *b) {
+void query_stencils(Query *query, const Posed *a, const Posed *b) {
   const Element *ea = a->element, *eb = b->element;
   int to_a = query->pair->a, to_b = query->pair->b;
   if (query->pair->a == query->pair->b) {
@@ -53,14 +58,14 @@ static void list_elements(Query *query, const Posed *a, const Posed *b) {
       if ((ea->owned_vertices >> k & 1) && box_has(near_b, x[k]) && !vertex_fixed(query->a, ea->vertex[k], to_b)) {
         double d = closest_point_triangle(x[k], y[0], y[1], y[2], bary, &diff);
         Candidate c = {.kind = STENCIL_VERTEX_TRIANGLE, .prim_a = ea->vertex[k], .prim_b = eb->triangle};
-        add_candidate(query->pair, d, c, diff, y, 3);
+        find_candidate(query, d, c, diff, y, 3);
       }
   if (ea->triangle >= 0 && !triangle_fixed(query->a, ea, to_b))
     for (int k = 0; k < eb->vertex_count; k++)
       if ((eb->owned_vertices >> k & 1) && box_has(a->box, y[k]) && !vertex_fixed(query->b, eb->vertex[k], to_a)) {
         double d = closest_point_triangle(y[k], x[0], x[1], x[2], bary, &diff);
         Candidate c = {.kind = STENCIL_TRIANGLE_VERTEX, .prim_a = ea->triangle, .prim_b = eb->vertex[k]};
-        add_candidate(query->pair, d, c, neg(diff), &y[k], 1);
+        find_candidate(query, d, c, neg(diff), &y[k], 1);
       }
   for (int i = 0; i < 3; i++) {
     if (!(ea->owned_edges >> i & 1) || !box_overlap(a->edge[i], b->box) || edge_fixed(query->a, ea, i, to_b)) continue;
@@ -69,7 +74,7 @@ static void list_elements(Query *query, const Posed *a, const Posed *b) {
       Vec3 e[2] = {y[j], y[(j + 1) % 3]};
       double d = closest_edge_edge(x[i], x[(i + 1) % 3], e[0], e[1], &s, &t, &diff);
       Candidate c = {.kind = STENCIL_EDGE_EDGE, .prim_a = ea->edge[i], .prim_b = eb->edge[j]};
-      add_candidate(query->pair, d, c, diff, e, 2);
+      find_candidate(query, d, c, diff, e, 2);
     }
   }
 }
@@ -110,7 +115,7 @@ static void list_within(Query *query, const Posed *a, const Posed *b) {
     int v = ea->vertex[k];
     if (!(ea->owned_vertices >> k & 1) || v == eb->vertex[0] || v == eb->vertex[1] || v == eb->vertex[2]) continue;
     double d = closest_point_triangle(x[k], y[0], y[1], y[2], bary, &diff);
-    add_candidate(query->pair, d, (Candidate){.kind = STENCIL_VERTEX_TRIANGLE, .prim_a = v, .prim_b = eb->triangle}, diff, y, 3);
+    find_candidate(query, d, (Candidate){.kind = STENCIL_VERTEX_TRIANGLE, .prim_a = v, .prim_b = eb->triangle}, diff, y, 3);
   }
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {
@@ -119,7 +124,7 @@ static void list_within(Query *query, const Posed *a, const Posed *b) {
       if (p[0] == q[0] || p[0] == q[1] || p[1] == q[0] || p[1] == q[1]) continue;
       Vec3 e[2] = {y[j], y[(j + 1) % 3]};
       double d = closest_edge_edge(x[i], x[(i + 1) % 3], e[0], e[1], &s, &t, &diff);
-      add_candidate(query->pair, d, (Candidate){.kind = STENCIL_EDGE_EDGE, .prim_a = ea->edge[i], .prim_b = eb->edge[j]}, diff, e, 2);
+      find_candidate(query, d, (Candidate){.kind = STENCIL_EDGE_EDGE, .prim_a = ea->edge[i], .prim_b = eb->edge[j]}, diff, e, 2);
     }
 }
 
@@ -148,7 +153,7 @@ void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const A
     Vec3 n = unit(cross(sub(b->vertex[b->triangle[0][1]], o), sub(b->vertex[b->triangle[0][2]], o)));
     plane_query(pair, &m->mesh[m->body[pair->a].mesh], 0, n, dot(n, o));
   } else {
-    Query query = {.meet = list_elements};
+    Query query = {.meet = query_stencils};
     query_run(&query, pair, scene, &pair->ref, NULL, radius);
   }
   if (pair->failed) pair->listed = false; /* memory was out: the list has holes */

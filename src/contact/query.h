@@ -24,6 +24,7 @@ struct Query {
   Affine from, to;       /* a's rest space to b's */
   double radius;
   void (*meet)(Query *, const Posed *a, const Posed *b); /* called for elements whose boxes come within the radius */
+  void (*found)(Query *, const Candidate *candidate);    /* called by query_stencils; NULL: the pair lists it */
   void *context;
   float reach;           /* the radius and the rounding of boxes */
   float entry[2][3];     /* the i-AABB, lo and hi: what of a's rest space b's box reaches */
@@ -41,5 +42,7 @@ bool query_splits_a(const TreeNode *na, const TreeNode *nb);
 void query_otherwise(Query *query, AbdDetection detection);
 /* Fills the query and visits. to: NULL for a single pose. */
 void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine *from, const Affine *to, double radius);
+/* The stencils of two elements within the radius: none beside an attachment, of one soft body none that share a vertex. */
+void query_stencils(Query *query, const Posed *a, const Posed *b);
 
 #endif

@@ -103,7 +103,7 @@ bool bench_rows_add(BenchRows *rows, const BenchCase *its, double dt, int thread
 void bench_rows_free(BenchRows *rows);
 double bench_user_ms(const BenchRow *row);  /* per step */
 double bench_wall_ms(const BenchRow *row);
-/* The paper's columns, milliseconds per step of wall clock. */
+/* The paper's columns, milliseconds per step: of CPU on one thread, else of the clock on the wall. */
 PaperFigures bench_figures(const BenchRow *row);
 
 /* Runs a row in a process of its own, so that its memory is its own; prints what is wrong and returns an exit code. */

@@ -8,9 +8,9 @@
  * In b's rest frame a's points move along T(t) y, a straight line but for at most |G| max |W| / (4 (1 - |G|)) where b turns;
  * so a candidate whose a-side is far enough in front of its plane at both ends of the step stays so in between. Tested in
  * tests/test_bound.c. */
+#include "contact/path.h"
 #include "contact/query.h"
 
-#include "contact/drift.h"
 #include "kernel/ccd.h"
 
 typedef struct Sweep {
@@ -23,31 +23,11 @@ typedef struct Sweep {
   double rate, turn; /* max |W| and |G| */
   double sigma, rel; /* least stretch of b; motion since the list was made */
   Affine from, to;   /* relative poses at the ends of the step; the latter and clear are set by sweep_end */
-  double window;     /* the part of the step that is looked at, where a side is soft */
   double clear;      /* a gap along a candidate's normal at both ends that proves it safe; 0: not yet known */
 } Sweep;
 
 /* How a vertex moves along the step: with its body, or by itself where it is soft. */
 static Vec3 moves(const Mesh *mesh, const Affine *d, int v) { return mesh_soft(mesh) ? mesh->motion[v] : affine_point(d, mesh->vertex[v]); }
-
-/* With a soft side the fastest vertex counts, less what both sides have in common; planes fixed to b prove nothing. */
-static void soft_sweep(Sweep *s, Mat3 g, const ContactScene *scene) {
-  s->sigma = least_stretch(&s->q[1]);
-  s->from = affine_relative(&s->q[0], &s->q[1]);
-  if (s->pair->listed) s->rel = pair_moved(s->pair, scene, &s->from);
-  if (mesh_soft(s->b)) {
-    Moving of_a = {s->a->vertex_count, 1, s->a->vertex, s->a->motion, NULL}, of_b = {s->b->vertex_count, 1, s->b->vertex, s->b->motion, NULL};
-    s->rate = drift_approach(&of_a, s->a == s->b ? &of_a : &of_b);
-    return;
-  }
-  for (int v = 0; v < s->a->vertex_count; v++) {
-    Vec3 carried = add(s->d[1].n[0], mat3_mul_vec(g, sub(s->a->vertex[v], s->q[1].n[0])));
-    s->rate = most(s->rate, norm_sq(sub(s->a->motion[v], carried)));
-  }
-  s->rate = sqrt(s->rate) * (1 + 1e-9);
-  Mat3 strain = mat3_scale(0.5, mat3_add(g, mat3_transpose(g))); /* turning alone brings no points of one field nearer */
-  s->turn = sqrt(mat3_dot(strain, strain));
-}
 
 static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   const Model *m = scene->model;
@@ -59,10 +39,6 @@ static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2]
   Affine w = affine(sub(sub(d[0].n[0], d[1].n[0]), mat3_mul_vec(g, apart)),
                     mat3_sub(affine_linear(&d[0]), mat3_mul(g, affine_linear(&q[0]))));
   s.floor = s.separation + 0.11 * scene->range;
-  if (pair->soft) {
-    soft_sweep(&s, g, scene);
-    return s;
-  }
   s.rate = pair_displacement(s.a, &zero, &w) * (1 + 1e-9);
   s.turn = sqrt(mat3_dot(g, g));
   s.sigma = least_stretch(&q[1]);
@@ -74,7 +50,7 @@ static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2]
 /* What the test along candidates' normals needs; most pairs never come to it. */
 static void sweep_end(Sweep *s) {
   s->clear = INFINITY;
-  if (s->turn >= 0.5 || s->pair->soft) return;
+  if (s->turn >= 0.5) return;
   Affine end[2] = {affine_add_scaled(s->q[0], 1, s->d[0]), affine_add_scaled(s->q[1], 1, s->d[1])};
   s->to = affine_relative(&end[0], &end[1]);
   s->clear = (s->floor + 0.25 * s->turn * s->rate / (1 - s->turn)) / (s->sigma * (1 - s->turn));
@@ -98,24 +74,6 @@ static double plane_bound(const Sweep *s, const Candidate *c, double t_max) {
   Vec3 advance = affine_point(&s->d[1], affine_vector(&inverse, sub(foot, s->q[1].n[0])));
   double rate = -dot(n, sub(dx, advance)) + s->turn * norm(sub(dx, advance)) + s->turn * gap;
   return rate > 0 && rate * t_max > gap - keep ? (gap - keep) / rate : t_max;
-}
-
-static Box points_box(const Vec3 *x, int n) {
-  Box box = {x[0], x[0]};
-  for (int i = 1; i < n; i++) box = box_add(box, x[i]);
-  return box;
-}
-
-/* Of points a and b that move along straight lines, are the boxes around their paths, less their mean motion, farther apart
- * than the floor? */
-static bool paths_apart(const Sweep *s, const Vec3 *a, const Vec3 *da, int na, const Vec3 *b, const Vec3 *db, int nb, double t) {
-  Vec3 mean = vec3(0, 0, 0);
-  for (int k = 0; k < na; k++) mean = add_scaled(mean, 0.5 / na, da[k]);
-  for (int k = 0; k < nb; k++) mean = add_scaled(mean, 0.5 / nb, db[k]);
-  Box of_a = points_box(a, na), of_b = points_box(b, nb);
-  for (int k = 0; k < na; k++) of_a = box_add(of_a, add_scaled(a[k], t, sub(da[k], mean)));
-  for (int k = 0; k < nb; k++) of_b = box_add(of_b, add_scaled(b[k], t, sub(db[k], mean)));
-  return !box_overlap(box_inflate(of_a, s->floor * (1 + 1e-6)), of_b);
 }
 
 static double stencil_bound(const Sweep *s, const Candidate *c, double t_max) {
@@ -146,8 +104,6 @@ static double stencil_bound(const Sweep *s, const Candidate *c, double t_max) {
     x[k] = affine_point(&s->q[side[k]], m[k]->vertex[v[k]]);
     dx[k] = moves(m[k], &s->d[side[k]], v[k]);
   }
-  int first = edges ? 2 : 1;
-  if (s->pair->soft && paths_apart(s, x, dx, first, x + first, dx + first, 4 - first, t_max)) return t_max;
   s->pair->counts.ccd_calls++;
   double separation = stencil_separation(s->pair, s->scene, c->kind, c->prim_a, c->prim_b);
   return edges ? ccd_edge_edge(x, dx, separation, s->range, t_max) : ccd_point_triangle(x, dx, separation, s->range, t_max);
@@ -166,7 +122,24 @@ static void list_bound(Sweep *s) {
   }
 }
 
+/* With a soft side: the list of this very path has all that may meet on it. */
+static void path_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
+  Sweep s = sweep_init(pair, scene, q, d);
+  path_list(pair, scene, q, d);
+  pair->bound = 1;
+  pair->needs_cover = false;
+  for (int i = 0; i < pair->candidate_count; i++) {
+    const Candidate *c = &pair->candidate[i];
+    if (c->dist - path_closing(pair, scene, d, c) > s.floor) continue;
+    pair->bound = least(pair->bound, stencil_bound(&s, c, 1));
+  }
+}
+
 void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
+  if (pair->soft) {
+    path_bound(pair, scene, q, d);
+    return;
+  }
   Sweep s = sweep_init(pair, scene, q, d);
   list_bound(&s);
   pair->needs_cover = safe_step(&s, s.sigma * (pair->radius - s.rel)) < pair->bound;
@@ -191,32 +164,6 @@ static void sweep_elements(Query *query, const Posed *a, const Posed *b) {
         sweep_stencil(query, STENCIL_EDGE_EDGE, ea->edge[i], eb->edge[j]);
 }
 
-static void sweep_found(Query *query, const Candidate *c) { sweep_stencil(query, c->kind, c->prim_a, c->prim_b); }
-
-/* Elements with a soft side that pass near each other. */
-static void sweep_soft_elements(Query *query, const Posed *a, const Posed *b) {
-  const Sweep *s = query->context;
-  Vec3 x[2][3], dx[2][3];
-  for (int k = 0; k < 3; k++) {
-    int va = a->element->vertex[k], vb = b->element->vertex[k];
-    x[0][k] = affine_point(&s->q[0], s->a->vertex[va]), dx[0][k] = moves(s->a, &s->d[0], va);
-    x[1][k] = affine_point(&s->q[1], s->b->vertex[vb]), dx[1][k] = moves(s->b, &s->d[1], vb);
-  }
-  if (!paths_apart(s, x[0], dx[0], 3, x[1], dx[1], 3, s->window)) query_stencils(query, a, b);
-}
-
-/* Parts of the step that grow: whatever is out of reach of one hits nothing in it. An early hit then costs a short look, and
- * a wild direction does not look at everything. */
-static void sweep_soft(Sweep *s, const ContactScene *scene, double t_wanted) {
-  Pair *p = s->pair;
-  for (double t = s->rate > 0 ? 8 * s->range / s->rate : 1;; t *= 4) {
-    s->window = t = least(t, least(t_wanted, p->bound));
-    Query query = {.meet = sweep_soft_elements, .found = sweep_found, .context = s};
-    query_run(&query, p, scene, &s->from, NULL, (s->floor + s->rate * t) / ((1 - least(s->turn * t, 0.5)) * s->sigma) * (1 + 1e-6));
-    if (t >= least(t_wanted, p->bound)) return;
-  }
-}
-
 static Affine relative_at(const Sweep *s, double t) {
   Affine end[2] = {affine_add_scaled(s->q[0], t, s->d[0]), affine_add_scaled(s->q[1], t, s->d[1])};
   return affine_relative(&end[0], &end[1]);
@@ -227,10 +174,6 @@ void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], 
   Sweep s = sweep_init(pair, scene, q, d);
   pair->needs_cover = false;
   double reach = (s.floor + s.rate) / ((1 - least(s.turn, 0.5)) * s.sigma) * (1 + 1e-6);
-  if (pair->soft && !s.b->half_space) {
-    sweep_soft(&s, scene, t_wanted);
-    return;
-  }
   if (s.b->half_space || (s.turn < 0.5 && reach < 8 * scene->range)) {
     pair_query(pair, scene, &q[0], &q[1], reach + scene->range);
     s.rel = 0;

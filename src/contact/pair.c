@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "contact/drift.h"
-
 void pair_destroy(Pair *pair) {
   mem_free(pair->candidate);
   mem_free(pair->contact);
@@ -41,21 +39,6 @@ double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1) {
   double largest = 0;
   for (int k = 0; k < 8; k++) largest = most(m[k], largest);
   return sqrt(largest);
-}
-
-/* Two soft sides stand in the world both, their poses the identity. */
-double pair_moved(const Pair *p, const ContactScene *scene, const Affine *t) {
-  const Model *m = scene->model;
-  const Mesh *a = &m->mesh[m->body[p->a].mesh], *b = &m->mesh[m->body[p->b].mesh];
-  double farthest = 0;
-  if (!p->soft) return pair_displacement(a, &p->ref, t);
-  if (mesh_soft(b)) {
-    Moving of_a = {a->vertex_count, 1, p->ref_vertex[0], NULL, a->vertex}, of_b = {b->vertex_count, 1, p->ref_vertex[1], NULL, b->vertex};
-    return drift_approach(&of_a, a == b ? &of_a : &of_b);
-  }
-  for (int v = 0; v < a->vertex_count; v++)
-    farthest = most(farthest, norm_sq(sub(affine_point(t, a->vertex[v]), affine_point(&p->ref, p->ref_vertex[0][v]))));
-  return sqrt(farthest);
 }
 
 double least_stretch(const Affine *q) {

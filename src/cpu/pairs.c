@@ -2,28 +2,20 @@
  * behind. Tested in tests/test_determinism.c and tests/test_physics_contact.c. */
 #include "cpu/cpu.h"
 
-#include "contact/drift.h"
-
 #include <string.h>
 
-static Moving moving_vertices(const Model *m, const Step *step, int body) {
-  const Soft *s = &m->soft[m->body[body].soft - 1];
-  return (Moving){s->vertex_count, 4, step->q[s->first].n, NULL, step->target[s->first].n};
-}
-
-/* How far the sides of a pair go against each other in this step, as far as inertia and forces know. */
-static double pair_travel(const Model *m, const Step *step, const Pair *p) {
-  Affine now = affine_relative(&step->q[p->a], &step->q[p->b]), then = affine_relative(&step->target[p->a], &step->target[p->b]);
-  double farthest = 0;
-  if (!m->body[p->a].soft) return pair_displacement(&m->mesh[m->body[p->a].mesh], &now, &then);
-  Moving a = moving_vertices(m, step, p->a);
-  if (m->body[p->b].soft) {
-    Moving b = moving_vertices(m, step, p->b);
-    return drift_approach(&a, p->a == p->b ? &a : &b);
+/* The farthest a vertex of a soft side goes in this step, as far as inertia and forces know. */
+static double soft_travel(const Cpu *cpu, const Step *step, const Pair *p) {
+  double sum = 0;
+  for (int side = 0; p->soft && side < 2; side++) {
+    const Body *b = &cpu->model->body[side ? p->b : p->a];
+    if (!b->soft) continue;
+    const Soft *s = &cpu->model->soft[b->soft - 1];
+    double farthest = 0;
+    for (int i = s->first; i < s->first + s->vertex_count; i++) farthest = most(farthest, norm_sq(sub(step->target[i].n[0], step->q[i].n[0])));
+    sum += sqrt(farthest);
   }
-  for (int i = 0; i < a.count; i++)
-    farthest = most(farthest, norm_sq(sub(affine_point(&then, a.end[4 * i]), affine_point(&now, a.x[4 * i]))));
-  return sqrt(farthest);
+  return sum;
 }
 
 /* The list shall cover the motion expected in this step and some more; not much of a long one, most of which would be listed
@@ -31,15 +23,17 @@ static double pair_travel(const Model *m, const Step *step, const Pair *p) {
 void pair_begin(const Cpu *cpu, const Step *step, Pair *p) {
   const Model *m = cpu->model;
   const Mesh *mesh = &m->mesh[m->body[p->a].mesh];
-  double motion = 1.1 * pair_travel(m, step, p), limit = 0.05 * mesh->radius;
+  Affine now = affine_relative(&step->q[p->a], &step->q[p->b]), then = affine_relative(&step->target[p->a], &step->target[p->b]);
+  double motion = 1.1 * (pair_displacement(mesh, &now, &then) + soft_travel(cpu, step, p)), limit = 0.05 * mesh->radius;
   p->motion = motion;
-  if (p->soft || limit < 4 * cpu->scene.range) limit = 4 * cpu->scene.range;
+  if (limit < 4 * cpu->scene.range) limit = 4 * cpu->scene.range;
   p->margin = 0.5 * cpu->scene.range + (motion < limit ? motion : limit);
   p->mu = m->has_friction ? model_friction(m, p->a, p->b) : 0;
   p->failed = false;
   p->stiffness = 1;
   p->friction_count = 0;
   p->coupled = false;
+  if (p->soft) p->listed = false; /* a list stands in the order of its path: that of an earlier step must not count */
   memset(&p->counts, 0, sizeof p->counts);
 }
 

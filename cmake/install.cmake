@@ -26,6 +26,9 @@ install(FILES ${PROJECT_BINARY_DIR}/abd-config.cmake ${PROJECT_BINARY_DIR}/abd-c
 
 # pkg-config abd; what only a static link needs stands under Libs.private.
 set(ABD_PRIVATE_LIBS "-lamd -lsuitesparseconfig -lm -pthread")
+if(ABD_METIS)
+  string(PREPEND ABD_PRIVATE_LIBS "-lmetis ")
+endif()
 if(ABD_CHOLMOD)
   string(PREPEND ABD_PRIVATE_LIBS "-lcholmod ")
 endif()

@@ -107,6 +107,21 @@ static System grid(int width, int height, const int *sizes, int sizes_count) {
   return s;
 }
 
+/* Three dimensions; in a sheet (depth 1) couplings reach two cells far, as hinges make them. */
+static System lattice(int width, int height, int depth, int contacts, const int *sizes, int sizes_count) {
+  System s = system_new(width * height * depth, 5 * width * height * depth + contacts, sizes, sizes_count);
+  for (int i = 0; i < s.n; i++) {
+    int x = i % width, y = i / width % height, z = i / width / height;
+    if (x) connect(&s, i - 1, i);
+    if (y) connect(&s, i - width, i);
+    if (z) connect(&s, i - width * height, i);
+    if (depth == 1 && x > 1) connect(&s, i - 2, i);
+    if (depth == 1 && y > 1) connect(&s, i - 2 * width, i);
+  }
+  for (int k = 0; k < contacts; k++) connect(&s, k, s.n - 1 - 2 * k);
+  return s;
+}
+
 static System star(int n) {
   System s = system_new(n, n, NULL, 0);
   for (int i = 0; i < n; i++)
@@ -281,6 +296,11 @@ static void solves_like_cholmod(void **state) {
                {"grid", grid(16, 16, NULL, 0), 1e4},
                {"mixed grid", grid(14, 10, mixed, 8), 1e3},
                {"grid of nodes", grid(20, 20, nodes, 1), 1e3},
+               {"sheet of nodes", lattice(40, 30, 1, 0, nodes, 1), 1e3},
+               {"sheet that touches itself", lattice(30, 30, 1, 200, nodes, 1), 1e3},
+               {"solid of nodes", lattice(12, 12, 12, 0, nodes, 1), 1e2},
+               {"solid of bodies and nodes", lattice(6, 6, 6, 20, bodies_and_nodes, 2), 1e3},
+               {"pile", lattice(9, 9, 9, 0, NULL, 0), 1e2},
                {"bodies and nodes", grid(12, 12, bodies_and_nodes, 2), 1e5},
                {"star", star(300), 1e3},
                {"random", random_graph(60, 60, 0.1, NULL, 0), 1e4},
@@ -324,6 +344,81 @@ static void same_bits_for_any_threads(void **state) {
     free(x);
     system_free(s);
   }
+}
+
+/* Columns of nodes are joined to such of twelve: fewer and larger blocks than the caller's. */
+static void joins_nodes(void **state) {
+  (void)state;
+  BlockCholesky *solver = block_cholesky_create();
+  System s = lattice(40, 40, 1, 0, nodes, 1);
+  assert_true(analyze(solver, &s));
+  int64_t blocks = block_cholesky_factor_blocks(solver);
+  if (blocks > 8 * s.n) fail_msg("%ld blocks of L for %d nodes, which have 25 each by themselves", (long)blocks, s.n);
+  system_free(&s);
+  block_cholesky_destroy(solver);
+}
+
+static double *solution_of(BlockCholesky *solver, const System *s, const double *b) {
+  double *x = grab((size_t)s->total, sizeof *x);
+  load(solver, s);
+  assert_int_equal(block_cholesky_factor(solver, 1), 0);
+  block_cholesky_solve(solver, b, x);
+  return x;
+}
+
+/* An order serves other couplings of the same blocks; after a refresh nothing is left of it. */
+static void forgets_its_order_when_asked(void **state) {
+  (void)state;
+  System first = lattice(24, 20, 1, 0, bodies_and_nodes, 2), second = lattice(24, 20, 1, 3, bodies_and_nodes, 2);
+  memcpy(second.size, first.size, (size_t)first.n * sizeof(int));
+  memcpy(second.at, first.at, ((size_t)first.n + 1) * sizeof(int));
+  second.total = first.total;
+  fill_definite(&first, 100);
+  fill_definite(&second, 100);
+  BlockCholesky *used = block_cholesky_create(), *other = block_cholesky_create();
+  check_solution("first", used, &first);
+  check_solution("second, in the order of the first", used, &second);
+  double *b = random_vector(first.total), *kept = solution_of(used, &second, b);
+  block_cholesky_refresh(used);
+  assert_true(analyze(used, &second));
+  assert_true(analyze(other, &second));
+  double *x = solution_of(used, &second, b), *y = solution_of(other, &second, b);
+  assert_memory_equal(x, y, (size_t)first.total * sizeof *x);
+  if (memcmp(kept, x, (size_t)first.total * sizeof *x) == 0) fail_msg("the order of the first was not kept for the second");
+  void *array[] = {b, kept, x, y};
+  for (int i = 0; i < ARRAY_COUNT(array); i++) free(array[i]);
+  block_cholesky_destroy(used);
+  block_cholesky_destroy(other);
+  system_free(&first);
+  system_free(&second);
+}
+
+/* Bodies of 1e11 Pa among nodes of 1e4 Pa, masses alike: the residual of every row is within rounding of that row's own terms, so
+ * no scaling could do better. */
+static void stiff_and_soft_together(void **state) {
+  (void)state;
+  System s = lattice(7, 7, 7, 30, bodies_and_nodes, 2);
+  fill_definite(&s, 1e4);
+  for (int i = 0; i < s.n; i++)
+    for (int k = 0; s.size[i] == 12 && k < 40; k++) add_rank_one(&s, i, -1, -1, 1e11);
+  BlockCholesky *solver = block_cholesky_create();
+  assert_true(analyze(solver, &s));
+  double *b = random_vector(s.total), *x = solution_of(solver, &s, b), *y = grab((size_t)s.total, sizeof *y);
+  multiply(&s, x, y);
+  double worst = 0;
+  for (int i = 0; i < s.n; i++)
+    for (int r = 0; r < s.size[i]; r++) {
+      int u = s.at[i] + r;
+      double scale = fabs(b[u]) + sqrt(fabs(s.diagonal[i][(s.size[i] + 1) * r])) * 1e2;
+      for (int c = 0; c < s.size[i]; c++) scale += fabs(s.diagonal[i][r >= c ? s.size[i] * c + r : s.size[i] * r + c] * x[s.at[i] + c]);
+      worst = fmax(worst, fabs(y[u] - b[u]) / scale);
+    }
+  if (!(worst < 1e-13)) fail_msg("residual of a row %g of its terms, 1e-13 allowed", worst);
+  free(b);
+  free(x);
+  free(y);
+  system_free(&s);
+  block_cholesky_destroy(solver);
 }
 
 /* Analyse the same, then the same graph with other sizes, then with one other edge, then none. */
@@ -476,9 +571,7 @@ static void reports_nan(void **state) {
   system_free(&s);
 }
 
-static void survives_failed_allocations(void **state) {
-  (void)state;
-  System s = grid(20, 20, NULL, 0);
+static void survive_failed_allocations(System s) {
   fill_definite(&s, 10);
   mem_fail_after(1);
   BlockCholesky *none = block_cholesky_create();
@@ -506,9 +599,17 @@ static void survives_failed_allocations(void **state) {
   system_free(&s);
 }
 
+static void survives_failed_allocations(void **state) {
+  (void)state;
+  survive_failed_allocations(grid(20, 20, NULL, 0));
+  survive_failed_allocations(lattice(9, 9, 1, 5, nodes, 1));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(solves_like_cholmod),         cmocka_unit_test(same_bits_for_any_threads),
+      cmocka_unit_test(joins_nodes),                 cmocka_unit_test(forgets_its_order_when_asked),
+      cmocka_unit_test(stiff_and_soft_together),
       cmocka_unit_test(knows_its_pattern_again),     cmocka_unit_test(counts_blocks_and_flops),
       cmocka_unit_test(works_on_nothing),            cmocka_unit_test(raises_bad_pivots),
       cmocka_unit_test(solves_singular_but_consistent), cmocka_unit_test(reports_nan),

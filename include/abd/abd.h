@@ -88,11 +88,21 @@ typedef enum AbdLinear {
   ABD_LINEAR_CHOLMOD         /* SuiteSparse's, where the library was built with it (GPL): for comparison */
 } AbdLinear;
 
+/* How the triangles of two bodies that come near each other are found. All give the same bits; those after the first are for comparison. */
+typedef enum AbdDetection {
+  ABD_DETECTION_TREES = 0,   /* both bodies' trees of boxes descended together, entered through the intersection of their boxes */
+  ABD_DETECTION_TREES_PLAIN, /* the same without the intersection */
+  ABD_DETECTION_TREE,        /* every triangle of one body down the tree of the other */
+  ABD_DETECTION_IAABB_1,     /* all pairs of triangles in the intersection of the bodies' boxes, the paper's i-AABB */
+  ABD_DETECTION_IAABB_3      /* ... cut into a tree of three levels */
+} AbdDetection;
+
 typedef struct AbdSolverDef {
   int max_iterations;        /* Newton iterations in one step before it is reported as not converged, 1000 */
   double tolerance;          /* [m/s] largest surface speed of the last Newton step; 0 = from range, dt, friction_speed */
   int threads;               /* 0 = all processors; the result does not depend on it */
   AbdLinear linear;
+  AbdDetection detection;
 } AbdSolverDef;
 
 typedef struct AbdWorldDef {
@@ -201,11 +211,15 @@ typedef struct AbdBodyView {
 ABD_API AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view);
 /* Whether two bodies may collide: false for excluded pairs, equal groups, and two bodies that are not dynamic. */
 ABD_API bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBodyId b);
+/* All pairs that would collide had they not been told otherwise: by an excluded pair, a joint or equal groups; in no order. Writes at
+ * most capacity of them and returns how many there are. */
+ABD_API size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], size_t capacity);
 
 /* Pose: the 12 numbers p, c1, c2, c3; velocity of the centre of mass and angular velocity. */
 ABD_API AbdStatus abd_body_nodes(const AbdWorld *world, AbdBodyId body, double nodes[12]);
 ABD_API AbdStatus abd_body_velocity(const AbdWorld *world, AbdBodyId body, double linear[3], double angular[3]);
-/* Force and torque [N, N m] until set again: at the centre of mass, world axes. */
+/* Force and torque [N, N m] until set again: at the centre of mass, world axes. A soft body takes no torque; the force is shared out
+ * over its vertices by their mass. */
 ABD_API AbdStatus abd_body_set_force(AbdWorld *world, AbdBodyId body, const double force[3], const double torque[3]);
 /* Kinematic bodies: where the next step shall bring the body (position of the mesh's origin and quaternion, as in the
  * def), or the velocities it moves with from now on. Without either it goes on with its velocities. */
@@ -234,9 +248,11 @@ typedef struct AbdSoftDef {
   double young, poisson;     /* [Pa] 1e5, 0.4 */
   double thickness;          /* [m] of a shell, 1e-3 */
   double bending;            /* factor on a shell's resistance to bending, 1 */
+  double damping;            /* [s] viscous stress over elastic stress times rate: a mode of angular frequency w has the damping ratio damping w / 2; 0 */
   double position[3], rotation[4]; /* of the vertices' origin, as for bodies */
   double velocity[3];        /* [m/s] */
   double angular_velocity[3];/* [rad/s] about the centre of mass */
+  double force[3];           /* [N] constant, shared out over the vertices by their mass */
   double friction;           /* negative = the world's */
   int32_t group;
   bool self_contact;         /* true */
@@ -249,6 +265,10 @@ ABD_API AbdStatus abd_world_add_soft(AbdWorld *world, const AbdSoftDef *def, Abd
 ABD_API AbdStatus abd_soft_attach(AbdWorld *world, AbdBodyId soft, size_t vertex, AbdBodyId body);
 /* What a vertex is fixed to: a body's id, 0 for the world, -1 for nothing. */
 ABD_API int64_t abd_soft_attached(const AbdWorld *world, AbdBodyId soft, size_t vertex);
+/* Makes a vertex scripted: it is moved as kinematic bodies are, by targets or velocities, and crosses nothing on its way. Before the
+ * first step. */
+ABD_API AbdStatus abd_soft_script(AbdWorld *world, AbdBodyId soft, size_t vertex);
+ABD_API bool abd_soft_scripted(const AbdWorld *world, AbdBodyId soft, size_t vertex);
 ABD_API bool abd_body_is_soft(const AbdWorld *world, AbdBodyId body);
 typedef struct AbdSoftView {
   const char *name;
@@ -256,14 +276,19 @@ typedef struct AbdSoftView {
   const double *rest;        /* [3 vertex_count] as given */
   const uint32_t *tet, *triangle;
   const int32_t *surface_vertex; /* the vertex that each vertex of the body's colliding mesh (abd_mesh_view) is */
-  double mass, density, young, poisson, thickness;
+  double mass, density, young, poisson, thickness, damping;
   AbdSoftModel model;
   bool self_contact;
 } AbdSoftView;
 ABD_API AbdStatus abd_soft_view(const AbdWorld *world, AbdBodyId soft, AbdSoftView *view);
 ABD_API AbdStatus abd_soft_vertices(const AbdWorld *world, AbdBodyId soft, double *vertex);   /* [3 vertex_count] now */
 ABD_API AbdStatus abd_soft_velocities(const AbdWorld *world, AbdBodyId soft, double *velocity);
-ABD_API AbdStatus abd_soft_set_force(AbdWorld *world, AbdBodyId soft, size_t vertex, const double force[3]); /* [N] until set again */
+/* [N] on one vertex until set again; besides what abd_body_set_force shares out over all of them. */
+ABD_API AbdStatus abd_soft_set_force(AbdWorld *world, AbdBodyId soft, size_t vertex, const double force[3]);
+/* Scripted vertices: where the next step shall bring the vertex, or the velocity it moves with from now on [m/s]. Without either it
+ * goes on with its velocity. */
+ABD_API AbdStatus abd_soft_set_target(AbdWorld *world, AbdBodyId soft, size_t vertex, const double position[3]);
+ABD_API AbdStatus abd_soft_set_velocity(AbdWorld *world, AbdBodyId soft, size_t vertex, const double velocity[3]);
 
 /* ---- Joints ----------------------------------------------------------------------------------------------------- */
 
@@ -393,7 +418,7 @@ typedef struct AbdStepReport {
   AbdBodyId nearest[2];
   double max_strain;         /* largest |A^T A - I| of any dynamic body */
   AbdBodyId most_strained;
-  double target_error;       /* [m] the farthest a kinematic body stayed from its target */
+  double target_error;       /* [m] the farthest a kinematic body or scripted vertex stayed from its target */
   double joint_residual;     /* [m] the largest gap left in a joint */
   AbdJointId worst_joint;
   double energy[ABD_TERM_COUNT];     /* [J] */

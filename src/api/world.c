@@ -31,6 +31,8 @@ static AbdStatus check_world(const AbdWorldDef *d, AbdError *error) {
     return fault(error, ABD_ERROR_ARGUMENT, "contact.friction_iterations is %d, expected at least 0", d->contact.friction_iterations);
   if ((unsigned)d->integrator > ABD_INTEGRATOR_BDF2) return fault(error, ABD_ERROR_ARGUMENT, "integrator %d is unknown", (int)d->integrator);
   if ((unsigned)d->solver.linear > ABD_LINEAR_CHOLMOD) return fault(error, ABD_ERROR_ARGUMENT, "solver.linear %d is unknown", (int)d->solver.linear);
+  if ((unsigned)d->solver.detection > ABD_DETECTION_IAABB_3)
+    return fault(error, ABD_ERROR_ARGUMENT, "solver.detection %d is unknown", (int)d->solver.detection);
   if (d->solver.linear == ABD_LINEAR_CHOLMOD && !cholmod_factor_built())
     return fault(error, ABD_ERROR_ARGUMENT, "solver.linear is \"cholmod\", which this build does not have: "
                  "expected \"block\", or a build configured with -DABD_CHOLMOD=ON");

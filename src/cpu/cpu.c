@@ -147,6 +147,8 @@ static bool cpu_begin(Backend *base, Step *step) {
   const Model *m = cpu->model;
   double t0 = clock_now();
   cpu->scene = (ContactScene){m, m->def.contact.range, m->def.contact.separation, m->def.contact.friction_speed * step->h};
+  system_begin(&cpu->system);
+  system_begin(&cpu->closing);
   soft_load(cpu, step->q);
   soft_load_start(cpu, step->q);
   for (int i = 0; i < m->body_count; i++) {

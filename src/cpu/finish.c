@@ -4,6 +4,7 @@
 
 #include "kernel/elasticity.h"
 #include "kernel/rigid.h"
+#include "step/soft.h"
 
 static bool save_memory(const Cpu *cpu, const Step *step, State *after) {
   bool anchors = cpu->model->def.contact.friction_anchors;
@@ -79,10 +80,19 @@ static void report_body(const Model *m, int i, const State *after, AbdStepReport
   }
 }
 
+/* Elastic energy of a soft body; what damping takes is not stored. */
+static double soft_stored(const Cpu *cpu, const Step *step, int k) {
+  const Soft *s = &cpu->model->soft[k];
+  double sum = 0;
+  if (s->def.damping == 0) return step->soft_energy[k] / step->h2;
+  for (int e = 0; e < soft_element_count(s); e++) sum += soft_elastic_energy(s, e, step->q);
+  return sum;
+}
+
 bool cpu_finish(Backend *base, Step *step, State *after) {
   Cpu *cpu = (Cpu *)base;
   soft_load(cpu, step->q);
-  for (int k = 0; k < cpu->model->soft_count; k++) step->report->energy[ABD_TERM_SOFT] += step->soft_energy[k] / step->h2;
+  for (int k = 0; k < cpu->model->soft_count; k++) step->report->energy[ABD_TERM_SOFT] += soft_stored(cpu, step, k);
   if (!check_finite(cpu, after) || !save_memory(cpu, step, after)) return false;
   report_pairs(cpu, step->report, step->h2);
   for (int i = 0; i < cpu->model->body_count; i++)

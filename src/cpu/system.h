@@ -15,12 +15,15 @@ typedef struct System {
   int column_count, unknown_count;
   int (*edge)[2];         /* columns that couple; sorted once analyzed */
   int edge_count, edge_capacity;
+  int *edge_first;        /* by column: the first edge in edge */
   double *right;          /* right-hand side, then the solution */
 } System;
 
 bool system_init(System *system, const Model *model);
 void system_destroy(System *system);
 
+/* A new step: its solves depend on nothing that was solved before. */
+void system_begin(System *system);
 /* Columns: reset, then the bodies that take part, in ascending order. */
 void system_reset(System *system);
 void system_add_body(System *system, int body);

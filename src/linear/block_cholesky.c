@@ -8,7 +8,7 @@
 #include "linear/block_cholesky.h"
 
 #include "linear/block_kernel.h"
-#include "linear/block_pattern.h"
+#include "linear/block_plan.h"
 #include "linear/cholmod_factor.h"
 
 #include <sched.h>
@@ -20,7 +20,7 @@
 #define TASKS_PER_THREAD 8
 
 struct BlockCholesky {
-  BlockPattern pattern;
+  BlockPlan plan;
   double *values;  /* blocks of A, then of L; on a cache line */
   double *inverse; /* 1 / diagonal of L */
   double *work;    /* a vector for solve */
@@ -56,7 +56,7 @@ bool block_cholesky_use_cholmod(BlockCholesky *solver) {
 void block_cholesky_destroy(BlockCholesky *solver) {
   if (!solver) return;
   cholmod_factor_destroy(solver->cholmod);
-  block_pattern_free(&solver->pattern);
+  block_plan_free(&solver->plan);
   mem_free(solver->value_memory);
   mem_free(solver->map_memory);
   mem_free(solver);
@@ -64,7 +64,7 @@ void block_cholesky_destroy(BlockCholesky *solver) {
 
 /* The values, the inverse pivots and the work vector share one piece of memory, kept when it is large enough. */
 static bool reserve_values(BlockCholesky *solver) {
-  const BlockPattern *p = &solver->pattern;
+  const BlockPattern *p = &solver->plan.pattern;
   int64_t count = p->value_count + 2 * (int64_t)p->unknown_count + 8;
   if (count > solver->value_capacity) {
     mem_free(solver->value_memory);
@@ -84,43 +84,63 @@ static bool reserve_maps(BlockCholesky *solver, int count) {
 }
 
 bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int edge_count, const int (*edge)[2]) {
-  if (block_pattern_matches(&solver->pattern, n, size, edge_count, edge)) return true;
+  bool changed;
+  const BlockShape shape = {n, edge_count, size, edge};
+  bool done = block_plan_update(&solver->plan, &shape, &changed);
+  if (done && !changed) return true;
   if (solver->cholmod) cholmod_factor_forget(solver->cholmod);
-  if (!block_pattern_build(&solver->pattern, n, size, edge_count, edge)) return false;
-  if (reserve_values(solver) && reserve_maps(solver, n)) return true;
-  block_pattern_free(&solver->pattern);
+  if (done && reserve_values(solver) && reserve_maps(solver, solver->plan.pattern.n)) return true;
+  block_plan_free(&solver->plan);
   return false;
 }
 
+void block_cholesky_refresh(BlockCholesky *solver) { block_plan_refresh(&solver->plan); }
+
 void block_cholesky_clear(BlockCholesky *solver) {
-  if (solver->pattern.value_count) memset(solver->values, 0, (size_t)solver->pattern.value_count * sizeof(double));
+  if (solver->plan.pattern.value_count) memset(solver->values, 0, (size_t)solver->plan.pattern.value_count * sizeof(double));
+}
+
+/* to += block, column by column, or row by row where it lies there transposed. */
+KERNEL_INLINE void add_to_place(double *restrict to, int stride, const double *restrict block, int rows, int columns, bool transposed) {
+  if (transposed) {
+    for (int r = 0; r < rows; r++)
+      for (int c = 0; c < columns; c++) to[stride * r + c] += block[rows * c + r];
+    return;
+  }
+  for (int c = 0; c < columns; c++)
+    for (int r = 0; r < rows; r++) to[stride * c + r] += block[rows * c + r];
 }
 
 void block_cholesky_add_diagonal(BlockCholesky *solver, int i, const double *block) {
-  const BlockPattern *p = &solver->pattern;
-  int column = p->column_of[i], count = p->size[column] * p->size[column];
-  double *to = solver->values + p->block_at[p->column_at[column]];
-  for (int k = 0; k < count; k++) to[k] += block[k];
+  BlockPlace place = block_pattern_diagonal(&solver->plan.pattern, i);
+  double *to = solver->values + place.at;
+  int size = solver->plan.pattern.given_size[i];
+  if (size == 3) add_to_place(to, place.stride, block, 3, 3, false);
+  else if (size == 12) add_to_place(to, 12, block, 12, 12, false);
+  else add_to_place(to, place.stride, block, size, size, false);
 }
 
 void block_cholesky_add_edge(BlockCholesky *solver, int k, const double *block) {
-  const BlockPattern *p = &solver->pattern;
+  const BlockPattern *p = &solver->plan.pattern;
   int rows = p->given_size[p->given_edge[k][0]], columns = p->given_size[p->given_edge[k][1]];
-  int64_t at = p->edge_at[k];
-  if (at >= 0) {
-    for (int e = 0; e < rows * columns; e++) solver->values[at + e] += block[e];
-    return;
-  }
-  double *to = solver->values + ~at;
-  for (int c = 0; c < columns; c++)
-    for (int r = 0; r < rows; r++) to[columns * r + c] += block[rows * c + r];
+  bool transposed;
+  BlockPlace place = block_pattern_edge(p, k, &transposed);
+  double *to = solver->values + place.at;
+  if (rows == 3 && columns == 3) add_to_place(to, place.stride, block, 3, 3, transposed);
+  else if (rows == 12 && columns == 12) add_to_place(to, 12, block, 12, 12, transposed);
+  else add_to_place(to, place.stride, block, rows, columns, transposed);
 }
 
-static double largest_diagonal(const double *block, int s) {
-  double largest = 0;
-  for (int p = 0; p < s; p++)
-    if (block[s * p + p] > largest) largest = block[s * p + p];
-  return largest;
+/* By row of column j: the largest diagonal entry of the caller's block that the row comes from. */
+static void find_scales(const BlockPattern *p, int j, const double *diagonal, double *scale) {
+  int s = p->size[j];
+  for (int e = p->member_at[j]; e < p->member_at[j + 1]; e++) {
+    int first = p->offset[p->member[e]], end = first + p->given_size[p->member[e]];
+    double largest = 0;
+    for (int r = first; r < end; r++)
+      if (diagonal[s * r + r] > largest) largest = diagonal[s * r + r];
+    for (int r = first; r < end; r++) scale[r] = largest;
+  }
 }
 
 static void wait_for(const atomic_int *done) {
@@ -130,7 +150,7 @@ static void wait_for(const atomic_int *done) {
 
 /* Takes the columns left of j off column j. map: row -> block of column j, for the rows it has. */
 static void update_column(const Crew *crew, int j, int *map) {
-  const BlockPattern *p = &crew->solver->pattern;
+  const BlockPattern *p = &crew->solver->plan.pattern;
   double *values = crew->solver->values;
   int s = p->size[j];
   for (int b = p->column_at[j]; b < p->column_at[j + 1]; b++) map[p->block_row[b]] = b;
@@ -148,11 +168,12 @@ static void update_column(const Crew *crew, int j, int *map) {
 
 /* The pivots raised, -1 for a NaN. */
 static int factor_column(const Crew *crew, int j, int *map) {
-  const BlockPattern *p = &crew->solver->pattern;
+  const BlockPattern *p = &crew->solver->plan.pattern;
   double *values = crew->solver->values, *inverse = crew->solver->inverse + p->unknown_at[j];
   double *diagonal = values + p->block_at[p->column_at[j]];
   int s = p->size[j];
-  double scale = largest_diagonal(diagonal, s);
+  double scale[BLOCK_MAX];
+  find_scales(p, j, diagonal, scale);
   update_column(crew, j, map);
   int raised = cholesky(diagonal, s, scale, inverse);
   if (raised < 0) return raised;
@@ -164,7 +185,7 @@ static int factor_column(const Crew *crew, int j, int *map) {
 /* Takes tasks until none is left. After a failure columns are only marked as done, so that nobody waits for ever. */
 static void work_off_tasks(void *context, int worker) {
   Crew *crew = context;
-  int *map = crew->maps + (size_t)worker * (size_t)crew->solver->pattern.n;
+  int *map = crew->maps + (size_t)worker * (size_t)crew->solver->plan.pattern.n;
   int t, raised = 0;
   while ((t = atomic_fetch_add(&crew->next_task, 1)) < crew->task_count) {
     for (int j = crew->task[t].first; j <= crew->task[t].last; j++) {
@@ -207,7 +228,7 @@ static int split_tasks(const BlockPattern *p, double share, Task *task, double *
 
 /* Lays out what several threads need; false when memory is out. */
 static bool prepare_crew(BlockCholesky *solver, Crew *crew, int threads) {
-  const BlockPattern *p = &solver->pattern;
+  const BlockPattern *p = &solver->plan.pattern;
   size_t n = (size_t)p->n;
   if (n * (size_t)threads > INT32_MAX || !reserve_maps(solver, p->n * threads)) return false;
   double *subtree = mem_alloc(n, sizeof(double) + sizeof(Task) + sizeof(atomic_int));
@@ -227,15 +248,15 @@ static int useful_threads(const BlockPattern *p, int threads) {
 }
 
 int block_cholesky_factor(BlockCholesky *solver, int threads) {
-  if (!solver->pattern.n) return 0;
-  if (solver->cholmod && cholmod_factor_compute(solver->cholmod, &solver->pattern, solver->values)) return 0;
-  threads = useful_threads(&solver->pattern, threads);
-  Task all = {0, solver->pattern.n - 1};
+  if (!solver->plan.pattern.n) return 0;
+  if (solver->cholmod && cholmod_factor_compute(solver->cholmod, &solver->plan.pattern, solver->values)) return 0;
+  threads = useful_threads(&solver->plan.pattern, threads);
+  Task all = {0, solver->plan.pattern.n - 1};
   Crew crew = {.solver = solver, .maps = solver->map_memory, .task = &all, .task_count = 1};
   bool several = threads > 1 && prepare_crew(solver, &crew, threads);
   if (several) {
     parallel_for(threads, threads, 1, work_off_tasks, &crew);
-    mem_free((double *)crew.task - solver->pattern.n);
+    mem_free((double *)crew.task - solver->plan.pattern.n);
   } else {
     crew.maps = solver->map_memory;
     work_off_tasks(&crew, 0);
@@ -244,7 +265,7 @@ int block_cholesky_factor(BlockCholesky *solver, int threads) {
 }
 
 static void solve_forward(const BlockCholesky *solver) {
-  const BlockPattern *p = &solver->pattern;
+  const BlockPattern *p = &solver->plan.pattern;
   double *y = solver->work;
   for (int c = 0; c < p->n; c++) {
     const double *diagonal = solver->values + p->block_at[p->column_at[c]];
@@ -258,7 +279,7 @@ static void solve_forward(const BlockCholesky *solver) {
 }
 
 static void solve_backward(const BlockCholesky *solver) {
-  const BlockPattern *p = &solver->pattern;
+  const BlockPattern *p = &solver->plan.pattern;
   double *y = solver->work;
   for (int c = p->n - 1; c >= 0; c--) {
     const double *diagonal = solver->values + p->block_at[p->column_at[c]];
@@ -272,18 +293,22 @@ static void solve_backward(const BlockCholesky *solver) {
 }
 
 void block_cholesky_solve(const BlockCholesky *solver, const double *b, double *x) {
-  const BlockPattern *p = &solver->pattern;
+  const BlockPattern *p = &solver->plan.pattern;
   if (solver->cholmod && cholmod_factor_ready(solver->cholmod)) {
     cholmod_factor_solve(solver->cholmod, p->unknown_count, b, x);
     return;
   }
-  for (int c = 0; c < p->n; c++)
-    memcpy(solver->work + p->unknown_at[c], b + p->caller_at[c], (size_t)p->size[c] * sizeof(double));
+  for (int i = 0; i < p->given_count; i++) {
+    double *to = solver->work + p->unknown_at[p->column_of[i]] + p->offset[i];
+    memcpy(to, b + p->caller_at[i], (size_t)p->given_size[i] * sizeof(double));
+  }
   solve_forward(solver);
   solve_backward(solver);
-  for (int c = 0; c < p->n; c++)
-    memcpy(x + p->caller_at[c], solver->work + p->unknown_at[c], (size_t)p->size[c] * sizeof(double));
+  for (int i = 0; i < p->given_count; i++) {
+    const double *from = solver->work + p->unknown_at[p->column_of[i]] + p->offset[i];
+    memcpy(x + p->caller_at[i], from, (size_t)p->given_size[i] * sizeof(double));
+  }
 }
 
-int64_t block_cholesky_factor_blocks(const BlockCholesky *solver) { return solver->pattern.block_count; }
-double block_cholesky_flops(const BlockCholesky *solver) { return solver->pattern.flops; }
+int64_t block_cholesky_factor_blocks(const BlockCholesky *solver) { return solver->plan.pattern.block_count; }
+double block_cholesky_flops(const BlockCholesky *solver) { return solver->plan.pattern.flops; }

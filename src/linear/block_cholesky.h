@@ -1,5 +1,6 @@
 /* Sparse symmetric positive definite systems by blocks: L L^T of a matrix whose rows and columns come in blocks of any
- * size up to 12 (12 for an affine body, 3 for a free node), on the graph of blocks, ordered by AMD.
+ * size up to 12 (12 for an affine body, 3 for a free node), on the graph of blocks, ordered by AMD or METIS; small blocks are
+ * joined to larger ones.
  *
  * Use: analyze (cheap when the pattern is the one of the last call), clear, add blocks, factor, solve. All block data is
  * column-major. Results do not depend on the number of threads. Tested in tests/test_block_cholesky.c against CHOLMOD. */
@@ -18,6 +19,8 @@ bool block_cholesky_use_cholmod(BlockCholesky *solver);
 
 /* n blocks of size[i]; edge k couples blocks edge[k][0] != edge[k][1]; no edge twice. False when memory is out. */
 bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int edge_count, const int (*edge)[2]);
+/* Results from here on do not depend on what was analyzed before; until then an order is kept while it serves. */
+void block_cholesky_refresh(BlockCholesky *solver);
 void block_cholesky_clear(BlockCholesky *solver); /* all values zero */
 /* Adds to diagonal block i (size[i] x size[i]; the lower triangle is what counts). Different blocks and edges may be
  * added by different threads at once. */
@@ -25,7 +28,7 @@ void block_cholesky_add_diagonal(BlockCholesky *solver, int i, const double *blo
 /* Adds to the block of edge k: rows of edge[k][0], columns of edge[k][1]. */
 void block_cholesky_add_edge(BlockCholesky *solver, int k, const double *block);
 
-/* Factors in place. A pivot that is not positive enough (below 1e-14 of its block's largest diagonal entry) is raised so
+/* Factors in place. A pivot that is not positive enough (below 1e-14 of the largest diagonal entry of the caller's block) is raised so
  * that the factored matrix is positive definite and the solution still a descent direction. Returns how many pivots were
  * raised, 0 as a rule; -1 if a NaN was met. */
 int block_cholesky_factor(BlockCholesky *solver, int threads);

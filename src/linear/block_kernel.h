@@ -1,7 +1,8 @@
 /* Dense products, Cholesky and triangular solves of blocks up to 12 x 12, column-major, without padding.
  *
  * The size 12 of an affine body has its own code in vectors of four doubles: a 12 x 4 tile of the result stays in
- * twelve registers (24 of two doubles where vectors are shorter). Other sizes run plain loops, unrolled for 3, a free node.
+ * twelve registers (24 of two doubles where vectors are shorter). Other sizes run in tiles of
+ * up to 12 x 4 as well.
  * Tested in tests/test_block_cholesky.c. */
 #ifndef ABD_LINEAR_BLOCK_KERNEL_H
 #define ABD_LINEAR_BLOCK_KERNEL_H
@@ -48,27 +49,50 @@ static inline void subtract_square12(double *c, const double *a) {
   subtract_tile12(c, a, a, 8, 2);
 }
 
-KERNEL_INLINE void subtract_product_any(double *restrict c, const double *restrict a, const double *restrict b, int m,
-                                        int n, int k) {
-  for (int q = 0; q < n; q++)
-    for (int p = 0; p < k; p++) {
-      double factor = b[n * p + q];
-      for (int r = 0; r < m; r++) c[m * q + r] -= a[m * p + r] * factor;
-    }
+/* Columns t..t+width-1 of c -= a b^T for m rows in count vectors; what the last one reads beyond m belongs to the memory of
+ * the values too, and is not written. */
+KERNEL_INLINE void subtract_tile(double *c, const double *a, const double *b, int m, int n, int k, int t, int count, int width) {
+  Lane4 sum[4][3];
+#pragma GCC unroll 4
+  for (int q = 0; q < width; q++)
+#pragma GCC unroll 3
+    for (int r = 0; r < count; r++) sum[q][r] = (Lane4){0, 0, 0, 0};
+  for (int p = 0; p < k; p++) {
+    const Lane4 *x = const_lanes(a + m * p);
+#pragma GCC unroll 4
+    for (int q = 0; q < width; q++)
+#pragma GCC unroll 3
+      for (int r = 0; r < count; r++) sum[q][r] += x[r] * b[n * p + t + q];
+  }
+#pragma GCC unroll 4
+  for (int q = 0; q < width; q++) {
+    double *to = c + m * (t + q);
+#pragma GCC unroll 3
+    for (int r = 0; r + 1 < count; r++) lanes(to)[r] -= sum[q][r];
+    for (int r = 4 * (count - 1); r < m; r++) to[r] -= sum[q][count - 1][r % 4];
+  }
+}
+
+KERNEL_INLINE void subtract_tiles(double *c, const double *a, const double *b, int m, int n, int k, int count) {
+  int t = 0;
+  if (n % 4 == 0)
+    for (; t < n; t += 4) subtract_tile(c, a, b, m, n, k, t, count, 4);
+  for (; t + 3 <= n; t += 3) subtract_tile(c, a, b, m, n, k, t, count, 3);
+  for (; t < n; t++) subtract_tile(c, a, b, m, n, k, t, count, 1);
 }
 
 /* c (m x n) -= a (m x k) b^T (b is n x k). */
 static inline void subtract_product(double *c, const double *a, const double *b, int m, int n, int k) {
   if (m == 12 && n == 12 && k == 12)
     subtract_product12(c, a, b);
-  else if (m == 3 && n == 3 && k == 3)
-    subtract_product_any(c, a, b, 3, 3, 3);
   else if (m == 12)
-    subtract_product_any(c, a, b, 12, n, k);
-  else if (m == 3)
-    subtract_product_any(c, a, b, 3, n, k);
+    subtract_tiles(c, a, b, 12, n, k, 3);
+  else if (m > 8)
+    subtract_tiles(c, a, b, m, n, k, 3);
+  else if (m > 4)
+    subtract_tiles(c, a, b, m, n, k, 2);
   else
-    subtract_product_any(c, a, b, m, n, k);
+    subtract_tiles(c, a, b, m, n, k, 1);
 }
 
 /* c (m x m) -= a a^T (a is m x k); what happens above the diagonal does not matter. */
@@ -97,14 +121,14 @@ KERNEL_INLINE bool choose_pivot(const double *l, int s, int p, double scale, dou
   return true;
 }
 
-/* Lower triangle to its Cholesky factor in place; inverse gets 1 / L_pp; scale is the largest diagonal entry the block
- * had at first. Returns the pivots raised, -1 on one that is not finite. The update uses 1 / pivot rather than the
+/* Lower triangle to its Cholesky factor in place; inverse gets 1 / L_pp; scale[p] is the largest diagonal entry that
+ * the part of the block had at first that p belongs to. Returns the pivots raised, -1 on one that is not finite. The update uses 1 / pivot rather than the
  * scaled column, so that the square root is not on the path from pivot to pivot. */
-KERNEL_INLINE int cholesky_any(double *restrict l, int s, double scale, double *restrict inverse) {
+KERNEL_INLINE int cholesky_any(double *restrict l, int s, const double *scale, double *restrict inverse) {
   int raised = 0;
   for (int p = 0; p < s; p++) {
     double *column = l + s * p, pivot;
-    if (!choose_pivot(l, s, p, scale, &pivot, &raised)) return -1;
+    if (!choose_pivot(l, s, p, scale[p], &pivot, &raised)) return -1;
     double reciprocal = 1 / pivot;
     for (int q = p + 1; q < s; q++) {
       double factor = column[q] * reciprocal;
@@ -118,12 +142,12 @@ KERNEL_INLINE int cholesky_any(double *restrict l, int s, double scale, double *
 }
 
 /* The same for 12 in vectors; some rows above the diagonal ride along. */
-static inline int cholesky12(double *l, double scale, double *inverse) {
+static inline int cholesky12(double *l, const double *scale, double *inverse) {
   int raised = 0;
 #pragma GCC unroll 12
   for (int p = 0; p < 12; p++) {
     double *column = l + 12 * p, pivot;
-    if (!choose_pivot(l, 12, p, scale, &pivot, &raised)) return -1;
+    if (!choose_pivot(l, 12, p, scale[p], &pivot, &raised)) return -1;
     double reciprocal = 1 / pivot;
     Lane4 x[3];
 #pragma GCC unroll 3
@@ -142,7 +166,7 @@ static inline int cholesky12(double *l, double scale, double *inverse) {
   return raised;
 }
 
-static inline int cholesky(double *l, int s, double scale, double *inverse) {
+static inline int cholesky(double *l, int s, const double *scale, double *inverse) {
   if (s == 12) return cholesky12(l, scale, inverse);
   return s == 3 ? cholesky_any(l, 3, scale, inverse) : cholesky_any(l, s, scale, inverse);
 }

@@ -1,54 +1,50 @@
-/* Ordering and symbolic factorisation on the graph of blocks. Memory and time grow with the blocks of L.
+/* Symbolic factorisation on the graph of columns. Memory and time grow with the blocks of L.
  *
  * Row i of L has a block in column k exactly when k lies on a path of the elimination tree from some neighbour of i up
  * to i (Liu). Walking those paths for i = 0, 1, ... appends i to its columns in ascending order: nothing is sorted.
  * Tested in tests/test_block_cholesky.c. */
 #include "linear/block_pattern.h"
 
-#include <amd.h>
 #include <limits.h>
 #include <string.h>
-
-/* Adjacency of all blocks, both directions, in the caller's numbers. */
-typedef struct Graph {
-  int *at;        /* [n + 1] */
-  int *neighbour; /* [2 * edge_count] */
-} Graph;
 
 void block_pattern_free(BlockPattern *pattern) {
   for (int i = 0; i < ARRAY_COUNT(pattern->memory); i++) mem_free(pattern->memory[i]);
   memset(pattern, 0, sizeof *pattern);
 }
 
-bool block_pattern_matches(const BlockPattern *pattern, int n, const int *size, int edge_count, const int (*edge)[2]) {
-  if (!pattern->given_size || n != pattern->n || edge_count != pattern->edge_count) return false;
-  if (n && memcmp(size, pattern->given_size, (size_t)n * sizeof *size) != 0) return false;
-  return !edge_count || memcmp(edge, pattern->given_edge, (size_t)edge_count * sizeof *edge) == 0;
+bool block_pattern_matches(const BlockPattern *p, const BlockShape *s) {
+  if (!p->given_size || s->count != p->given_count || s->edge_count != p->edge_count) return false;
+  if (s->count && memcmp(s->size, p->given_size, (size_t)s->count * sizeof *s->size) != 0) return false;
+  return !s->edge_count || memcmp(s->edge, p->given_edge, (size_t)s->edge_count * sizeof *s->edge) == 0;
 }
 
-static bool remember_given(BlockPattern *p, int n, const int *size, int edge_count, const int (*edge)[2]) {
-  size_t words = (size_t)n + 2 * (size_t)edge_count;
-  int *word = p->memory[2] = mem_alloc(words, sizeof(int));
+static bool remember_given(BlockPattern *p, const BlockShape *s) {
+  size_t n = (size_t)s->count, edges = (size_t)s->edge_count;
+  int *word = p->memory[2] = mem_alloc(n + 2 * edges, sizeof(int));
   if (!word) return false;
   p->given_edge = (int(*)[2])word;
-  p->given_size = word + 2 * (size_t)edge_count;
-  if (edge_count) memcpy(p->given_edge, edge, (size_t)edge_count * sizeof *edge);
-  if (n) memcpy(p->given_size, size, (size_t)n * sizeof *size);
+  p->given_size = word + 2 * edges;
+  if (edges) memcpy(p->given_edge, s->edge, edges * sizeof *s->edge);
+  if (n) memcpy(p->given_size, s->size, n * sizeof *s->size);
   return true;
 }
 
 /* 8-byte arrays first, so that all are aligned. */
 static bool reserve_by_column(BlockPattern *p) {
-  size_t n = (size_t)p->n, edges = (size_t)p->edge_count;
-  char *byte = p->memory[0] = mem_alloc(8 * (edges + n) + sizeof(int) * (8 * n + 2), 1);
+  size_t n = (size_t)p->n, given = (size_t)p->given_count, edges = (size_t)p->edge_count;
+  char *byte = p->memory[0] = mem_alloc(8 * (edges + n) + sizeof(int) * (4 * given + 7 * n + 3), 1);
   if (!byte) return false;
   p->edge_at = (int64_t *)byte;
   p->work = (double *)(p->edge_at + edges);
-  int **array[] = {&p->column_of, &p->size, &p->caller_at, &p->unknown_at, &p->parent, &p->first_descendant};
   int *word = (int *)(p->work + n);
-  for (int i = 0; i < ARRAY_COUNT(array); i++, word += n) *array[i] = word;
-  p->column_at = word;
-  p->row_at = word + n + 1;
+  int **by_block[] = {&p->column_of, &p->offset, &p->caller_at, &p->member};
+  for (int i = 0; i < ARRAY_COUNT(by_block); i++, word += given) *by_block[i] = word;
+  int **by_column[] = {&p->size, &p->unknown_at, &p->parent, &p->first_descendant};
+  for (int i = 0; i < ARRAY_COUNT(by_column); i++, word += n) *by_column[i] = word;
+  p->member_at = word;
+  p->column_at = word + n + 1;
+  p->row_at = word + 2 * (n + 1);
   return true;
 }
 
@@ -63,48 +59,12 @@ static bool reserve_by_block(BlockPattern *p) {
   return true;
 }
 
-static void build_graph(Graph *g, const BlockPattern *p, int *fill) {
-  memset(g->at, 0, ((size_t)p->n + 1) * sizeof(int));
-  for (int k = 0; k < p->edge_count; k++)
-    for (int s = 0; s < 2; s++) g->at[p->given_edge[k][s] + 1]++;
-  for (int i = 0; i < p->n; i++) {
-    g->at[i + 1] += g->at[i];
-    fill[i] = g->at[i];
-  }
-  for (int k = 0; k < p->edge_count; k++)
-    for (int s = 0; s < 2; s++) g->neighbour[fill[p->given_edge[k][s]]++] = p->given_edge[k][1 - s];
-}
-
-/* order[c] = the block eliminated c-th. amd_2 eats its input and needs nine arrays of n and elbow room in the lists; it
- * is used instead of amd_order because it allocates nothing. */
-static bool order_by_amd(const Graph *g, int n, int *order) {
-  int entries = g->at[n];
-  int64_t room = (int64_t)entries + entries / 5 + n + 1;
-  if (room > INT_MAX) return false;
-  int *memory = mem_alloc((size_t)n * 9 + (size_t)room, sizeof(int));
-  if (!memory) return false;
-  int *a[9];
-  for (int i = 0; i < 9; i++) a[i] = memory + (size_t)i * (size_t)n;
-  int *list = memory + (size_t)n * 9, *start = a[0], *length = a[1];
-  for (int i = 0; i < n; i++) {
-    start[i] = g->at[i];
-    length[i] = g->at[i + 1] - g->at[i];
-  }
-  if (entries) memcpy(list, g->neighbour, (size_t)entries * sizeof(int));
-  double info[AMD_INFO], control[AMD_CONTROL];
-  amd_defaults(control);
-  amd_2(n, start, list, length, (int)room, entries, a[2], a[3], a[4], a[5], a[6], a[7], a[8], control, info);
-  memcpy(order, a[4], (size_t)n * sizeof(int));
-  mem_free(memory);
-  return true;
-}
-
-/* Liu's algorithm with path compression; column_of and order are each other's inverse. */
-static void eliminate_tree(const Graph *g, int n, const int *order, const int *column_of, int *parent, int *ancestor) {
+/* Liu's algorithm with path compression. */
+static void eliminate_tree(const BlockGraph *g, int n, int *parent, int *ancestor) {
   for (int i = 0; i < n; i++) {
     parent[i] = ancestor[i] = -1;
-    for (int e = g->at[order[i]]; e < g->at[order[i] + 1]; e++) {
-      for (int k = column_of[g->neighbour[e]], next; k != -1 && k < i; k = next) {
+    for (int e = g->at[i]; e < g->at[i + 1]; e++) {
+      for (int k = g->neighbour[e], next; k != -1 && k < i; k = next) {
         next = ancestor[k];
         ancestor[k] = i;
         if (next == -1) parent[k] = i;
@@ -113,9 +73,9 @@ static void eliminate_tree(const Graph *g, int n, const int *order, const int *c
   }
 }
 
-/* Renumbers order, and with it parent, to a postorder. scratch: 4 n. */
-static void renumber_by_postorder(int n, int *order, int *parent, int *scratch) {
-  int *child = scratch, *sibling = child + n, *rank = sibling + n, *was = rank + n;
+/* Renumbers the tree to a postorder: rank[i] is what i becomes, order[rank[i]] = i. scratch: 2 n. */
+static void renumber_by_postorder(int n, int *parent, int *order, int *rank, int *scratch) {
+  int *child = scratch, *sibling = child + n;
   int root = -1, count = 0;
   for (int i = 0; i < n; i++) child[i] = -1;
   for (int i = n - 1; i >= 0; i--) {
@@ -136,20 +96,20 @@ static void renumber_by_postorder(int n, int *order, int *parent, int *scratch) 
       if (up == -1) break;
     }
   }
-  memcpy(was, order, (size_t)n * sizeof(int));
   memcpy(sibling, parent, (size_t)n * sizeof(int));
   for (int i = 0; i < n; i++) {
-    order[rank[i]] = was[i];
+    order[rank[i]] = i;
     parent[rank[i]] = sibling[i] == -1 ? -1 : rank[sibling[i]];
   }
 }
 
-/* Visits the columns k < i of row i of L and counts (block_row NULL) or appends; next[k] is the column's next slot. */
-static void visit_row(const Graph *g, const BlockPattern *p, int i, int caller_block, int *mark, int64_t *next,
+/* Visits the columns k < i of row i of L, the node of the graph that became i, and counts (block_row NULL) or appends;
+ * next[k] is the column's next slot. */
+static void visit_row(const BlockGraph *g, const BlockPattern *p, int i, int node, const int *rank, int *mark, int64_t *next,
                       int *block_row) {
   mark[i] = i;
-  for (int e = g->at[caller_block]; e < g->at[caller_block + 1]; e++) {
-    for (int k = p->column_of[g->neighbour[e]]; k < i && mark[k] != i; k = p->parent[k]) {
+  for (int e = g->at[node]; e < g->at[node + 1]; e++) {
+    for (int k = rank[g->neighbour[e]]; k < i && mark[k] != i; k = p->parent[k]) {
       mark[k] = i;
       if (block_row) block_row[next[k]] = i;
       next[k]++;
@@ -157,13 +117,13 @@ static void visit_row(const Graph *g, const BlockPattern *p, int i, int caller_b
   }
 }
 
-static bool find_columns(BlockPattern *p, const Graph *g, const int *order, int *mark, int64_t *next) {
+static bool find_columns(BlockPattern *p, const BlockGraph *g, const int *order, const int *rank, int *mark, int64_t *next) {
   int n = p->n;
   for (int i = 0; i < n; i++) {
     mark[i] = -1;
     next[i] = 1;
   }
-  for (int i = 0; i < n; i++) visit_row(g, p, i, order[i], mark, next, NULL);
+  for (int i = 0; i < n; i++) visit_row(g, p, i, order[i], rank, mark, next, NULL);
   int64_t total = 0;
   for (int i = 0; i < n; i++) {
     if (total > INT_MAX) return false;
@@ -177,7 +137,7 @@ static bool find_columns(BlockPattern *p, const Graph *g, const int *order, int 
   if (!reserve_by_block(p)) return false;
   for (int i = 0; i < n; i++) {
     p->block_row[p->column_at[i]] = i;
-    visit_row(g, p, i, order[i], mark, next, p->block_row);
+    visit_row(g, p, i, order[i], rank, mark, next, p->block_row);
   }
   return true;
 }
@@ -250,45 +210,76 @@ static int find_block(const BlockPattern *p, int row, int column) {
 
 static void place_edges(BlockPattern *p) {
   for (int k = 0; k < p->edge_count; k++) {
-    int row = p->column_of[p->given_edge[k][0]], column = p->column_of[p->given_edge[k][1]];
-    p->edge_at[k] = row > column ? p->block_at[find_block(p, row, column)] : ~p->block_at[find_block(p, column, row)];
+    const int *e = p->given_edge[k];
+    int a = p->column_of[e[0]], b = p->column_of[e[1]];
+    bool upright = a > b || (a == b && p->offset[e[0]] > p->offset[e[1]]);
+    int row = upright ? e[0] : e[1], column = upright ? e[1] : e[0];
+    int stride = p->size[p->column_of[row]];
+    int64_t at = p->block_at[find_block(p, p->column_of[row], p->column_of[column])];
+    at += (int64_t)stride * p->offset[column] + p->offset[row];
+    p->edge_at[k] = upright ? at : ~at;
   }
 }
 
-static bool number_unknowns(BlockPattern *p, const int *order) {
+BlockPlace block_pattern_diagonal(const BlockPattern *p, int i) {
+  int column = p->column_of[i], stride = p->size[column];
+  return (BlockPlace){p->block_at[p->column_at[column]] + (int64_t)(stride + 1) * p->offset[i], stride};
+}
+
+BlockPlace block_pattern_edge(const BlockPattern *p, int k, bool *transposed) {
+  int a = p->column_of[p->given_edge[k][0]], b = p->column_of[p->given_edge[k][1]];
+  int64_t at = p->edge_at[k];
+  *transposed = at < 0;
+  return (BlockPlace){at < 0 ? ~at : at, p->size[a > b ? a : b]};
+}
+
+/* Who goes where: the caller's blocks in their columns, by ascending number. */
+static bool number_unknowns(BlockPattern *p, const int *column_of, const int *rank) {
   int64_t at = 0;
-  for (int i = 0; i < p->n; i++) {
-    p->caller_at[p->column_of[i]] = (int)at;
+  memset(p->size, 0, (size_t)p->n * sizeof(int));
+  memset(p->member_at, 0, ((size_t)p->n + 1) * sizeof(int));
+  for (int i = 0; i < p->given_count; i++) {
+    int c = p->column_of[i] = rank[column_of[i]];
+    p->offset[i] = p->size[c];
+    p->size[c] += p->given_size[i];
+    p->member_at[c + 1]++;
+    p->caller_at[i] = (int)at;
     at += p->given_size[i];
     if (at > INT_MAX) return false;
   }
   p->unknown_count = (int)at;
   at = 0;
   for (int c = 0; c < p->n; c++) {
-    p->size[c] = p->given_size[order[c]];
     p->unknown_at[c] = (int)at;
     at += p->size[c];
-    p->first_descendant[c] = c;
-  }
-  for (int c = 0; c < p->n; c++) {
-    int up = p->parent[c];
-    if (up != -1 && p->first_descendant[c] < p->first_descendant[up]) p->first_descendant[up] = p->first_descendant[c];
+    p->member_at[c + 1] += p->member_at[c];
   }
   return true;
 }
 
-/* scratch: 6 n + 1 + 2 edges words; wide: n of 8 bytes. */
-static bool find_pattern(BlockPattern *p, int *scratch, void *wide) {
+/* next: n */
+static void list_members(BlockPattern *p, int *next) {
+  for (int c = 0; c < p->n; c++) {
+    next[c] = p->member_at[c];
+    p->first_descendant[c] = c;
+  }
+  for (int i = 0; i < p->given_count; i++) p->member[next[p->column_of[i]]++] = i;
+  for (int c = 0; c < p->n; c++) {
+    int up = p->parent[c];
+    if (up != -1 && p->first_descendant[c] < p->first_descendant[up]) p->first_descendant[up] = p->first_descendant[c];
+  }
+}
+
+/* scratch: 5 n + 1 + 2 edges words; wide: n of 8 bytes. */
+static bool find_pattern(BlockPattern *p, const BlockShape *shape, const int *column_of, int *scratch, void *wide) {
   size_t n = (size_t)p->n;
-  int *order = scratch, *work = order + n;
-  Graph g = {work + 4 * n, work + 5 * n + 1};
-  build_graph(&g, p, work);
-  if (!order_by_amd(&g, p->n, order)) return false;
-  for (int c = 0; c < p->n; c++) p->column_of[order[c]] = c;
-  eliminate_tree(&g, p->n, order, p->column_of, p->parent, work);
-  renumber_by_postorder(p->n, order, p->parent, work);
-  for (int c = 0; c < p->n; c++) p->column_of[order[c]] = c;
-  if (!number_unknowns(p, order) || !find_columns(p, &g, order, work, wide)) return false;
+  int *order = scratch, *rank = order + n, *work = rank + n;
+  BlockGraph g = {work + 2 * n, work + 3 * n + 1};
+  block_graph_build(&g, shape, p->n, column_of, work);
+  eliminate_tree(&g, p->n, p->parent, work);
+  renumber_by_postorder(p->n, p->parent, order, rank, work);
+  if (!number_unknowns(p, column_of, rank) || !find_columns(p, &g, order, rank, work, wide)) return false;
+  list_members(p, work);
   find_rows(p, work);
   place_values(p);
   measure_longest_path(p, wide);
@@ -296,16 +287,16 @@ static bool find_pattern(BlockPattern *p, int *scratch, void *wide) {
   return true;
 }
 
-bool block_pattern_build(BlockPattern *p, int n, const int *size, int edge_count, const int (*edge)[2]) {
+bool block_pattern_build(BlockPattern *p, const BlockShape *shape, const BlockOrder *order) {
   block_pattern_free(p);
-  p->n = n;
-  p->edge_count = edge_count;
-  size_t words = 6 * (size_t)n + 1 + 2 * (size_t)edge_count;
-  char *scratch = mem_alloc(8 * (size_t)n + words * sizeof(int), 1);
-  bool done = scratch && edge_count < INT_MAX / 3;
-  done = done && remember_given(p, n, size, edge_count, edge) && reserve_by_column(p);
-  if (done && n) done = find_pattern(p, (int *)(scratch + 8 * (size_t)n), scratch);
-  if (done && !n) p->column_at[0] = p->row_at[0] = 0;
+  p->n = order->column_count;
+  p->given_count = shape->count;
+  p->edge_count = shape->edge_count;
+  size_t words = 5 * (size_t)p->n + 1 + 2 * (size_t)p->edge_count;
+  char *scratch = mem_alloc(8 * (size_t)p->n + words * sizeof(int), 1);
+  bool done = scratch && p->edge_count < INT_MAX / 3 && remember_given(p, shape) && reserve_by_column(p);
+  if (done && p->n) done = find_pattern(p, shape, order->column_of, (int *)(scratch + 8 * (size_t)p->n), scratch);
+  if (done && !p->n) p->column_at[0] = p->row_at[0] = p->member_at[0] = 0;
   mem_free(scratch);
   if (!done) block_pattern_free(p);
   return done;

@@ -1,15 +1,23 @@
 /* The pattern of a block Cholesky factor: which blocks L has, where each lies in memory, in which order to visit them.
  *
- * Blocks of the caller are eliminated in the order AMD gives, renumbered to a postorder of the elimination tree, so
- * that every subtree is a range of columns. Column c of L is its diagonal block, then those below it by ascending row.
- * Tested in tests/test_block_cholesky.c. */
+ * Blocks of the caller become columns of L as a BlockOrder says, one or several to a column; columns are renumbered to a
+ * postorder of the elimination tree, so that every subtree is a range of columns. Column c of L is its diagonal block, then
+ * those below it by ascending row. Tested in tests/test_block_cholesky.c. */
 #ifndef ABD_LINEAR_BLOCK_PATTERN_H
 #define ABD_LINEAR_BLOCK_PATTERN_H
 
 #include "base/base.h"
+#include "linear/block_graph.h"
+
+typedef struct BlockOrder {
+  int count;        /* blocks of the caller */
+  int column_count;
+  int *column_of;   /* by block: the column it goes into */
+} BlockOrder;
 
 typedef struct BlockPattern {
-  int n;             /* blocks of the caller = columns of L */
+  int n;             /* columns of L */
+  int given_count;   /* blocks of the caller */
   int edge_count;
   int unknown_count; /* sum of sizes */
   int block_count;   /* of L, diagonal ones included */
@@ -22,18 +30,21 @@ typedef struct BlockPattern {
   int (*given_edge)[2];
 
   /* By caller's block or edge. */
-  int *column_of;   /* the column of L that block i became */
-  int64_t *edge_at; /* where edge k's block lies among the values; ~at when it lies there transposed */
+  int *column_of;   /* the column of L that block i went into */
+  int *offset;      /* its first row there */
+  int *caller_at;   /* its first unknown in the caller's vectors */
+  int64_t *edge_at; /* where edge k's first value lies; ~at when it lies there transposed */
 
   /* By column of L. */
   int *size;
-  int *caller_at;         /* first unknown in the caller's vectors */
   int *unknown_at;        /* first unknown in L's order */
   int *parent;            /* in the elimination tree, -1 for a root */
   int *first_descendant;  /* the subtree of c is first_descendant[c]..c */
   double *work;           /* flops to compute this column from the ones before it */
+  int *member_at;         /* [n + 1] first entry of the column in member */
   int *column_at;         /* [n + 1] first block of the column */
   int *row_at;            /* [n + 1] first entry of the row in row_column, row_block */
+  int *member;            /* the caller's blocks, column by column */
 
   /* By block of L, in the order of columns. */
   int *block_row;
@@ -43,12 +54,18 @@ typedef struct BlockPattern {
   int *row_column;
   int *row_block;
 
-  void *memory[3]; /* by n and edges; by blocks; what the caller gave */
+  void *memory[3]; /* by blocks, columns and edges; by blocks of L; what the caller gave */
 } BlockPattern;
 
+/* A block of the caller among the values: entry (r, c) lies at values[at + stride c + r]. */
+typedef struct BlockPlace { int64_t at; int stride; } BlockPlace;
+
 /* False when memory is out or the factor too large to index: the pattern is then the empty one. */
-bool block_pattern_build(BlockPattern *pattern, int n, const int *size, int edge_count, const int (*edge)[2]);
-bool block_pattern_matches(const BlockPattern *pattern, int n, const int *size, int edge_count, const int (*edge)[2]);
+bool block_pattern_build(BlockPattern *pattern, const BlockShape *shape, const BlockOrder *order);
+bool block_pattern_matches(const BlockPattern *pattern, const BlockShape *shape);
 void block_pattern_free(BlockPattern *pattern); /* leaves the empty pattern */
+BlockPlace block_pattern_diagonal(const BlockPattern *pattern, int i);
+/* Of an edge: transposed tells that rows are those of its second block. */
+BlockPlace block_pattern_edge(const BlockPattern *pattern, int k, bool *transposed);
 
 #endif

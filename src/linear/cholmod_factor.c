@@ -38,8 +38,8 @@ void cholmod_factor_forget(CholmodFactor *f) {
 
 bool cholmod_factor_ready(const CholmodFactor *f) { return f->ready; }
 
-/* A block's entries below the diagonal of the matrix; the block's first row and column in the caller's order. */
-static void add_block(cholmod_triplet *t, const double *block, int rows, int columns, int row, int column) {
+/* A block's entries below the diagonal of the matrix; its first row and column in the caller's order. */
+static void add_block(cholmod_triplet *t, const double *block, int stride, int rows, int columns, int row, int column) {
   int *i = t->i, *j = t->j;
   double *x = t->x;
   for (int c = 0; c < columns; c++)
@@ -48,22 +48,25 @@ static void add_block(cholmod_triplet *t, const double *block, int rows, int col
       if (row == column && r < c) continue;
       i[t->nnz] = at > across ? at : across;
       j[t->nnz] = at > across ? across : at;
-      x[t->nnz++] = block[rows * c + r];
+      x[t->nnz++] = block[stride * c + r];
     }
 }
 
 static cholmod_sparse *sparse_of(CholmodFactor *f, const BlockPattern *p, const double *values) {
   size_t entries = 0, n = (size_t)p->unknown_count;
-  for (int c = 0; c < p->n; c++) entries += (size_t)(p->size[c] * p->size[c]);
+  for (int i = 0; i < p->given_count; i++) entries += (size_t)(p->given_size[i] * p->given_size[i]);
   for (int k = 0; k < p->edge_count; k++) entries += (size_t)(p->given_size[p->given_edge[k][0]] * p->given_size[p->given_edge[k][1]]);
   cholmod_triplet *t = cholmod_allocate_triplet(n, n, entries, -1, CHOLMOD_REAL, &f->common);
   if (!t) return NULL;
-  for (int c = 0; c < p->n; c++)
-    add_block(t, values + p->block_at[p->column_at[c]], p->size[c], p->size[c], p->caller_at[c], p->caller_at[c]);
+  for (int i = 0; i < p->given_count; i++) {
+    BlockPlace place = block_pattern_diagonal(p, i);
+    add_block(t, values + place.at, place.stride, p->given_size[i], p->given_size[i], p->caller_at[i], p->caller_at[i]);
+  }
   for (int k = 0; k < p->edge_count; k++) {
-    int a = p->column_of[p->given_edge[k][0]], b = p->column_of[p->given_edge[k][1]], row = a > b ? a : b, column = a > b ? b : a;
-    int64_t at = p->edge_at[k] >= 0 ? p->edge_at[k] : ~p->edge_at[k];
-    add_block(t, values + at, p->size[row], p->size[column], p->caller_at[row], p->caller_at[column]);
+    bool transposed;
+    BlockPlace place = block_pattern_edge(p, k, &transposed);
+    int row = p->given_edge[k][transposed], column = p->given_edge[k][!transposed];
+    add_block(t, values + place.at, place.stride, p->given_size[row], p->given_size[column], p->caller_at[row], p->caller_at[column]);
   }
   cholmod_sparse *sparse = cholmod_triplet_to_sparse(t, entries, &f->common);
   cholmod_free_triplet(&t, &f->common);

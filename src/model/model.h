@@ -92,6 +92,7 @@ typedef struct State {
 uint64_t pair_key(int a, int b);                       /* the same for (a, b) and (b, a) */
 const PairRule *model_rule(const Model *model, int a, int b);
 bool model_collides(const Model *model, int a, int b);
+bool model_excludes(const Model *model, int a, int b); /* a rule or a group keeps them from colliding */
 double model_friction(const Model *model, int a, int b);
 
 AbdStatus model_add_mesh(Model *model, const AbdMeshDef *def, AbdError *error);

@@ -62,29 +62,48 @@ static void body_color(uint32_t id, AbdMotion motion, char text[8]) {
   snprintf(text, 8, "#%02x%02x%02x", byte[0], byte[1], byte[2]);
 }
 
-/* Bodies the user told not to collide, as a JSON list. Two that are not dynamic never collide anyway and are left out. */
-static char *exclusion_list(Run *run, const AbdWorld *world, uint32_t id, AbdMotion motion, const AbdMotion *motions) {
-  size_t count = abd_world_body_count(world), used = 1;
-  char *text = run_bytes(run, 16 + 11 * count);
+/* Bodies the user told not to collide, both ways round, sorted. */
+typedef struct Exclusions {
+  AbdBodyId (*pair)[2];
+  size_t count, next;        /* next: the first of the bodies still to be written */
+} Exclusions;
+
+static int compare_exclusions(const void *x, const void *y) {
+  const AbdBodyId *a = x, *b = y;
+  if (a[0].id != b[0].id) return a[0].id < b[0].id ? -1 : 1;
+  return (a[1].id > b[1].id) - (a[1].id < b[1].id);
+}
+
+static bool list_exclusions(Run *run, const AbdWorld *world, Exclusions *e) {
+  size_t count = abd_world_excluded_pairs(world, NULL, 0);
+  *e = (Exclusions){.pair = malloc((2 * count + 1) * sizeof *e->pair), .count = 2 * count};
+  if (!e->pair) return run_fail(run, RUN_DISK, "%s: out of memory for %zu pairs", run->path, count);
+  abd_world_excluded_pairs(world, e->pair, count);
+  for (size_t k = 0; k < count; k++) e->pair[count + k][0] = e->pair[k][1], e->pair[count + k][1] = e->pair[k][0];
+  qsort(e->pair, e->count, sizeof *e->pair, compare_exclusions);
+  return true;
+}
+
+/* Those of one body as a JSON list; bodies are asked for in the order of their ids. */
+static char *exclusion_text(Run *run, Exclusions *e, uint32_t id) {
+  size_t end = e->next, used = 1;
+  while (end < e->count && e->pair[end][0].id == id) end++;
+  char *text = run_bytes(run, 16 + 11 * (end - e->next));
   if (!text) return NULL;
   text[0] = '[';
-  for (uint32_t other = 1; other <= count; other++) {
-    if (other == id || (motion != ABD_MOTION_DYNAMIC && motions[other - 1] != ABD_MOTION_DYNAMIC)) continue;
-    if (abd_world_pair_collides(world, (AbdBodyId){id}, (AbdBodyId){other})) continue;
-    used += (size_t)sprintf(text + used, used > 1 ? ",%u" : "%u", other);
-  }
+  for (; e->next < end; e->next++) used += (size_t)sprintf(text + used, used > 1 ? ",%u" : "%u", e->pair[e->next][1].id);
   text[used] = ']', text[used + 1] = 0;
   return text;
 }
 
-static bool write_body(Run *run, sqlite3_stmt *s, const AbdWorld *world, uint32_t id, const AbdMotion *motions) {
+static bool write_body(Run *run, sqlite3_stmt *s, const AbdWorld *world, uint32_t id, Exclusions *exclusions) {
   static const char *const elasticity[] = {"ortho", "arap", "neo-hookean"};
   AbdBodyView body;
   AbdSoftView soft;
   bool is_soft = abd_soft_view(world, (AbdBodyId){id}, &soft) == ABD_OK;
   if (abd_body_view(world, (AbdBodyId){id}, &body) != ABD_OK)
     return run_fail(run, RUN_DISK, "%s: body %u: %s", run->path, id, abd_world_error(world));
-  char *collide = exclusion_list(run, world, id, body.motion, motions);
+  char *collide = exclusion_text(run, exclusions, id);
   if (!collide) return false;
   char color[8];
   body_color(id, body.motion, color);
@@ -133,19 +152,13 @@ static bool write_meshes(Run *run, const AbdWorld *world) {
 }
 
 static bool write_bodies(Run *run, const AbdWorld *world) {
-  size_t count = abd_world_body_count(world);
-  AbdMotion *motions = malloc((count + 1) * sizeof *motions);
-  if (!motions) return run_fail(run, RUN_DISK, "%s: out of memory for %zu bodies", run->path, count);
-  for (uint32_t id = 1; id <= count; id++) {
-    AbdBodyView body = {.motion = ABD_MOTION_STATIC};
-    abd_body_view(world, (AbdBodyId){id}, &body);
-    motions[id - 1] = body.motion;
-  }
+  Exclusions exclusions;
+  if (!list_exclusions(run, world, &exclusions)) return false;
   sqlite3_stmt *s = run_prepare(run, "INSERT INTO body VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   bool good = s != NULL;
-  for (uint32_t id = 1; good && id <= count; id++) good = write_body(run, s, world, id, motions);
+  for (uint32_t id = 1; good && id <= abd_world_body_count(world); id++) good = write_body(run, s, world, id, &exclusions);
   sqlite3_finalize(s);
-  free(motions);
+  free(exclusions.pair);
   return good;
 }
 

@@ -1,0 +1,177 @@
+/* Orders by AMD and METIS, and the joining of blocks. */
+#include "linear/block_order.h"
+
+#include <amd.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef ABD_METIS
+#include <metis.h>
+#endif
+
+#include "linear/block_kernel.h"
+
+void block_order_free(BlockOrder *order) {
+  mem_free(order->column_of);
+  memset(order, 0, sizeof *order);
+}
+
+/* order[c] = the block eliminated c-th. amd_2 eats its input and needs nine arrays of n and elbow room in the lists; it
+ * is used instead of amd_order because it allocates nothing. */
+static bool order_by_amd(const BlockGraph *g, int n, int *order) {
+  int entries = g->at[n];
+  int64_t room = (int64_t)entries + entries / 5 + n + 1;
+  if (room > INT_MAX) return false;
+  int *memory = mem_alloc((size_t)n * 9 + (size_t)room, sizeof(int));
+  if (!memory) return false;
+  int *a[9];
+  for (int i = 0; i < 9; i++) a[i] = memory + (size_t)i * (size_t)n;
+  int *list = memory + (size_t)n * 9, *start = a[0], *length = a[1];
+  for (int i = 0; i < n; i++) {
+    start[i] = g->at[i];
+    length[i] = g->at[i + 1] - g->at[i];
+  }
+  if (entries) memcpy(list, g->neighbour, (size_t)entries * sizeof(int));
+  double info[AMD_INFO], control[AMD_CONTROL];
+  amd_defaults(control);
+  amd_2(n, start, list, length, (int)room, entries, a[2], a[3], a[4], a[5], a[6], a[7], a[8], control, info);
+  memcpy(order, a[4], (size_t)n * sizeof(int));
+  mem_free(memory);
+  return true;
+}
+
+#ifdef ABD_METIS
+bool block_order_has_metis(void) { return true; }
+
+_Static_assert(sizeof(idx_t) == sizeof(int), "METIS with 32-bit indices");
+
+/* Nested dissection; the seed is given, so that the same graph has the same order every time. */
+static bool order_by_metis(const BlockGraph *g, int n, const int *size, int *order) {
+  idx_t options[METIS_NOPTIONS];
+  int *memory = mem_alloc(2 * (size_t)n, sizeof(int));
+  if (!memory) return false;
+  METIS_SetDefaultOptions(options);
+  options[METIS_OPTION_SEED] = 1;
+  memcpy(memory, size, (size_t)n * sizeof(int));
+  bool done = METIS_NodeND(&n, g->at, g->neighbour, memory, options, order, memory + n) == METIS_OK;
+  mem_free(memory);
+  return done;
+}
+#else
+bool block_order_has_metis(void) { return false; }
+
+static bool order_by_metis(const BlockGraph *g, int n, const int *size, int *order) { return g && n < 0 && size && order; }
+#endif
+
+bool block_order_find(BlockOrder *order, const BlockShape *s, OrderMethod method) {
+  size_t n = (size_t)s->count, edges = (size_t)s->edge_count;
+  block_order_free(order);
+  order->column_of = mem_alloc(n, sizeof(int));
+  int *memory = mem_alloc(2 * n + 1 + 2 * edges, sizeof(int)), *by_rank = memory;
+  bool done = order->column_of && memory && s->edge_count < INT_MAX / 3;
+  if (done && n) {
+    BlockGraph g = {memory + n, memory + 2 * n + 1};
+    block_graph_build(&g, s, s->count, NULL, by_rank);
+    done = method == ORDER_METIS ? order_by_metis(&g, s->count, s->size, by_rank) : order_by_amd(&g, s->count, by_rank);
+    for (int c = 0; done && c < s->count; c++) order->column_of[by_rank[c]] = c;
+  }
+  mem_free(memory);
+  order->count = order->column_count = s->count;
+  if (!done) block_order_free(order);
+  return done;
+}
+
+bool block_order_mergeable(const BlockShape *s) {
+  int small = 0;
+  for (int i = 0; i < s->count && small < 2; i++) small += s->size[i] <= BLOCK_MAX / 2;
+  return small == 2;
+}
+
+/* What the joining works with: chain c is columns start[c] .. start[c + 1] - 1 of the plain pattern. */
+typedef struct Merge {
+  const BlockPattern *plain;
+  int *chain_of, *start;
+  int chain_count;
+} Merge;
+
+typedef struct Member {
+  const Merge *merge;
+  int column;
+} Member;
+
+/* Columns that follow each other upward are one chain while, filled up to the rows they have together, few zeros come in: a
+ * quarter up to four, a twentieth beyond. */
+static void find_chains(Merge *m) {
+  const BlockPattern *p = m->plain;
+  m->chain_count = 0;
+  for (int first = 0, last; first < p->n; first = last + 1) {
+    double entries = p->column_at[first + 1] - p->column_at[first];
+    last = first;
+    while (last + 1 < p->n && p->parent[last] == last + 1) {
+      double width = last + 2 - first, rows = p->column_at[last + 2] - p->column_at[last + 1];
+      double full = width * rows + 0.5 * width * (width - 1);
+      if (full - entries - rows > (width > 4 ? 0.05 : 0.25) * full) break;
+      entries += rows;
+      last++;
+    }
+    m->start[m->chain_count] = first;
+    for (int c = first; c <= last; c++) m->chain_of[c] = m->chain_count;
+    m->chain_count++;
+  }
+  m->start[m->chain_count] = p->n;
+}
+
+/* The next chain below that a row has blocks in, from right to left; -1 past the last. */
+static int next_below(const Merge *m, int row, int own, int *e) {
+  const BlockPattern *p = m->plain;
+  while (*e >= p->row_at[row] && m->chain_of[p->row_column[*e]] == own) --*e;
+  return *e >= p->row_at[row] ? m->chain_of[p->row_column[(*e)--]] : -1;
+}
+
+/* Rows that the same columns have come next to each other. */
+static int compare_members(const void *x, const void *y) {
+  const Member *a = x, *b = y;
+  const Merge *m = a->merge;
+  int own = m->chain_of[a->column], i = m->plain->row_at[a->column + 1] - 1, j = m->plain->row_at[b->column + 1] - 1;
+  for (;;) {
+    int u = next_below(m, a->column, own, &i), v = next_below(m, b->column, own, &j);
+    if (u != v) return u < v ? -1 : 1;
+    if (u < 0) return a->column < b->column ? -1 : 1;
+  }
+}
+
+/* A chain to pieces of at most BLOCK_MAX unknowns. */
+static void cut_chain(const Merge *m, int chain, Member *member, BlockOrder *order) {
+  const BlockPattern *p = m->plain;
+  int count = m->start[chain + 1] - m->start[chain], room = 0;
+  for (int k = 0; k < count; k++) member[k] = (Member){m, m->start[chain] + k};
+  qsort(member, (size_t)count, sizeof *member, compare_members);
+  for (int k = 0; k < count; k++) {
+    int c = member[k].column;
+    if (k == 0 || p->size[c] > room) {
+      order->column_count++;
+      room = BLOCK_MAX;
+    }
+    order->column_of[p->member[c]] = order->column_count - 1;
+    room -= p->size[c];
+  }
+}
+
+bool block_order_merge(BlockOrder *order, const BlockPattern *plain) {
+  size_t n = (size_t)plain->n;
+  Member *member = mem_alloc(n, sizeof *member);
+  int *memory = mem_alloc(2 * n + 1, sizeof(int)), *column_of = mem_alloc(n, sizeof(int));
+  bool done = member && memory && column_of;
+  if (done) {
+    Merge m = {plain, memory, memory + n, 0};
+    block_order_free(order);
+    *order = (BlockOrder){plain->n, 0, column_of};
+    find_chains(&m);
+    for (int c = 0; c < m.chain_count; c++) cut_chain(&m, c, member, order);
+  } else {
+    mem_free(column_of);
+  }
+  mem_free(member);
+  mem_free(memory);
+  return done;
+}

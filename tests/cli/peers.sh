@@ -71,6 +71,7 @@ grep -q "this machine" table.md || wrong "no note in table.md"
 "$abd" scene pendulum -o pendulum.json
 expect 2 'joints; the peers are given' "$peers" run pendulum.json -e "$other"
 expect 2 'has no engine .chrono' "$peers" run ball.json -e chrono
+expect 2 "whole number >= 1, got .0.5." "$peers" run ball.json --every 0.5
 expect 2 'no scene begins with .moon' "$peers" table --only moon
 "$abd" scene screw -o screw.json
 if grep -q bullet-box <<<"$engines"; then expect 2 "'bolt' is concave" "$peers" run screw.json -e bullet-box; fi

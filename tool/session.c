@@ -280,11 +280,21 @@ static int update_plan(Session *session) {
   return EXIT_GOOD;
 }
 
+/* abd-peers writes poses alone. */
+static int check_engine(Session *session) {
+  char *engine = run_read_meta(session->run, "engine");
+  int code = engine ? fail(EXIT_BAD_INPUT, "%s was stepped by abd-peers (%s): there is no state to go on from", session->path, engine)
+                    : EXIT_GOOD;
+  free(engine);
+  return code;
+}
+
 static int resume_run(Session *session) {
   RunError error;
   session->run = run_open(session->path, RUN_APPEND, &error);
   if (!session->run) return fail(error.kind == RUN_BAD_FILE ? EXIT_BAD_INPUT : EXIT_FAILED, "%s", error.text);
-  int code = load_recorded_scene(session);
+  int code = check_engine(session);
+  if (code == EXIT_GOOD) code = load_recorded_scene(session);
   if (code == EXIT_GOOD) code = build_world(session);
   if (code == EXIT_GOOD) code = restore_state(session);
   if (code == EXIT_GOOD) code = update_plan(session);

@@ -11,7 +11,7 @@ int export_read_view(ExportJob *job) {
   const ExportOptions *o = &job->options;
   char rest;
   job->view = picture_default_view();
-  job->view.zoom = o->zoom, job->view.strain = o->strain;
+  job->view.zoom = o->zoom, job->view.strain = o->strain, job->view.stress = o->stress;
   PictureView *v = &job->view;
   if (o->size && (sscanf(o->size, "%dx%d%c", &v->width, &v->height, &rest) != 2 || v->width < 16 || v->height < 16 ||
                   v->width > 8192 || v->height > 8192))
@@ -20,10 +20,11 @@ int export_read_view(ExportJob *job) {
                   !(fabs(v->elevation) <= 90)))
     return args_usage_error(job->command, "--view: expected AZIMUTH,ELEVATION in degrees, got '%s'", o->view);
   if (o->look_at) {
-    double *c = v->center;
-    if (sscanf(o->look_at, "%lf,%lf,%lf,%lf%c", &c[0], &c[1], &c[2], &v->radius, &rest) != 4 ||
-        !isfinite(c[0] + c[1] + c[2]) || !(v->radius > 0 && isfinite(v->radius)))
+    double place[4];
+    if (!args_place(o->look_at, place))
       return args_usage_error(job->command, "--look-at: expected X,Y,Z,RADIUS in metres, got '%s'", o->look_at);
+    memcpy(v->center, place, sizeof v->center);
+    v->radius = place[3];
   }
   return ARGS_GO_ON;
 }

@@ -124,6 +124,7 @@ void facts_print(const RunFacts *facts) {
   printf("  contacts          %.1f mean, %" PRId64 " most\n", s->contacts_mean, s->contacts_max);
   print_nearness(facts);
   printf("  largest strain    %.3g\n", s->max_strain);
+  if (s->max_soft_strain > 0) printf("  of soft bodies    %.3g\n", s->max_soft_strain);
   if (facts->crossings < 0) printf("  intersections     not verified yet (abd verify)\n");
   else printf("  intersections     %" PRId64 " in %" PRId64 " frames\n", facts->crossings, facts->verified_frames);
   if (s->seconds_total > 0)
@@ -179,6 +180,7 @@ json_t *facts_json(const RunFacts *facts) {
   json_object_set_new(o, "min_distance", real(s->min_distance));
   json_object_set_new(o, "min_distance_step", isfinite(s->min_distance) ? json_integer(s->min_distance_step) : json_null());
   json_object_set_new(o, "max_strain", real(s->max_strain));
+  json_object_set_new(o, "max_soft_strain", real(s->max_soft_strain));
   json_object_set_new(o, "residual_max", real(s->residual_max));
   json_object_set_new(o, "joints", json_integer((json_int_t)facts->joints));
   json_object_set_new(o, "joint_residual_max", facts->joints ? real(s->joint_residual) : json_null());

@@ -29,6 +29,7 @@ static const Entry entry[] = {
   {"verify", command_verify, "prove that no two surfaces cross in any frame of a run"},
   {"export", command_export, "animations, films, pictures, geometry and tables of a run"},
   {"view", command_view, "look at a run, or simulate a scene, in the browser"},
+  {"bench", command_bench, "measure sets of scenes, beside the paper's figures and older ones"},
   {"tetrahedralize", command_tetrahedralize, "fill a closed surface with tetrahedra, for soft bodies"},
 };
 enum { ENTRY_COUNT = sizeof entry / sizeof entry[0] };

@@ -178,6 +178,20 @@ static bool write_beginning(Session *session, const TextList *operand, const cha
          run_write_checkpoint(run, session->world) && run_publish(run);
 }
 
+bool session_write_start(Session *session, const char *path) {
+  RunError error;
+  Run *run = run_create(path, &error);
+  if (!run) return false;
+  Run *own = session->run;
+  session->run = run; /* for the colours */
+  bool good = run_write_meta(run, "scene_name", scene_name(session->scene)) && write_settings(run, session->world) &&
+              write_number(run, "steps", 0) && write_number(run, "every", 1) && run_write_world(run, session->world) &&
+              write_colors(session) && run_write_frame(run, session->world) && run_publish(run);
+  session->run = own;
+  run_close(run);
+  return good;
+}
+
 static int begin_run(Session *session, const TextList *operand) {
   if (access(session->path, F_OK) == 0 && !session->options.force)
     return fail(EXIT_BAD_INPUT, "%s exists: --resume goes on with it, --force replaces it, -o names another file",
@@ -266,11 +280,21 @@ static int update_plan(Session *session) {
   return EXIT_GOOD;
 }
 
+/* abd-peers writes poses alone. */
+static int check_engine(Session *session) {
+  char *engine = run_read_meta(session->run, "engine");
+  int code = engine ? fail(EXIT_BAD_INPUT, "%s was stepped by abd-peers (%s): there is no state to go on from", session->path, engine)
+                    : EXIT_GOOD;
+  free(engine);
+  return code;
+}
+
 static int resume_run(Session *session) {
   RunError error;
   session->run = run_open(session->path, RUN_APPEND, &error);
   if (!session->run) return fail(error.kind == RUN_BAD_FILE ? EXIT_BAD_INPUT : EXIT_FAILED, "%s", error.text);
-  int code = load_recorded_scene(session);
+  int code = check_engine(session);
+  if (code == EXIT_GOOD) code = load_recorded_scene(session);
   if (code == EXIT_GOOD) code = build_world(session);
   if (code == EXIT_GOOD) code = restore_state(session);
   if (code == EXIT_GOOD) code = update_plan(session);
@@ -308,9 +332,23 @@ int session_open(Session *session, const TextList *operand) {
   return begin_run(session, operand);
 }
 
+bool session_keep_state(Session *session) {
+  SavedState *now = &session->state[1], old = session->state[0];
+  session->state[0] = *now;
+  *now = old;
+  now->size = 0;
+  size_t size = abd_world_snapshot_size(session->world); /* grows with what is remembered of contacts */
+  void *room = realloc(now->bytes, size + 1);
+  if (!room) return false;
+  now->bytes = room;
+  if (abd_world_save(session->world, room, size) != ABD_OK) return false;
+  now->size = size;
+  return true;
+}
+
 void session_close(Session *session) {
   run_close(session->run);
   abd_world_destroy(session->world);
   scene_destroy(session->scene);
-  free(session->path);
+  free(session->path), free(session->start_path), free(session->state[0].bytes), free(session->state[1].bytes);
 }

@@ -49,7 +49,7 @@ typedef enum AbdStatus {
   ABD_OK = 0,
   ABD_ERROR_ARGUMENT, /* a value that cannot be: negative density, unknown id, NaN */
   ABD_ERROR_MESH,     /* a mesh that cannot be simulated: index out of range, no volume and no thickness */
-  ABD_ERROR_CROSSING, /* two surfaces touch or cross at the start */
+  ABD_ERROR_CROSSING, /* two surfaces touch or cross at the start, or are nearer than contact keeps them */
   ABD_ERROR_MEMORY,   /* out of memory; the world is as it was before the call */
   ABD_ERROR_NUMERIC,  /* a NaN or an infinity appeared; the world is as it was before the step */
   ABD_ERROR_STATE,    /* the call does not fit the state: a body added after the first step, a foreign snapshot */
@@ -90,12 +90,22 @@ typedef enum AbdLinear {
   ABD_LINEAR_PCG             /* conjugate gradients, preconditioned by an incomplete factor */
 } AbdLinear;
 
+/* How the triangles of two bodies that come near each other are found. All give the same bits; those after the first are for comparison. */
+typedef enum AbdDetection {
+  ABD_DETECTION_TREES = 0,   /* both bodies' trees of boxes descended together, entered through the intersection of their boxes */
+  ABD_DETECTION_TREES_PLAIN, /* the same without the intersection */
+  ABD_DETECTION_TREE,        /* every triangle of one body down the tree of the other */
+  ABD_DETECTION_IAABB_1,     /* all pairs of triangles in the intersection of the bodies' boxes, the paper's i-AABB */
+  ABD_DETECTION_IAABB_3      /* ... cut into a tree of three levels */
+} AbdDetection;
+
 typedef struct AbdSolverDef {
   int max_iterations;        /* Newton iterations in one step before it is reported as not converged, 1000 */
   double tolerance;          /* [m/s] largest surface speed of the last Newton step; 0 = from range, dt, friction_speed */
   int threads;               /* 0 = all processors; the result does not depend on it */
   AbdLinear linear;
   double memory;             /* [bytes] the most a factor may take with ABD_LINEAR_AUTO, 8e9; 0 = any */
+  AbdDetection detection;
 } AbdSolverDef;
 
 typedef struct AbdWorldDef {
@@ -178,6 +188,7 @@ typedef struct AbdBodyDef {
   double torque[3];          /* [N m] constant, world axes */
   uint32_t fixed;            /* ABD_FIX_* bits */
   double friction;           /* coefficient of this body, negative = the world's; a pair uses sqrt(mu_a mu_b) */
+  double contact_thickness;  /* [m] two bodies are kept half the sum of theirs apart; 0 */
   int32_t group;             /* bodies of one group >= 0 do not collide with each other; -1 = none */
 } AbdBodyDef;
 
@@ -200,15 +211,20 @@ typedef struct AbdBodyView {
   AbdElasticity elasticity;
   uint32_t fixed;
   int32_t group;
+  double contact_thickness;
 } AbdBodyView;
 ABD_API AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view);
 /* Whether two bodies may collide: false for excluded pairs, equal groups, and two bodies that are not dynamic. */
 ABD_API bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBodyId b);
+/* All pairs that would collide had they not been told otherwise: by an excluded pair, a joint or equal groups; in no order. Writes at
+ * most capacity of them and returns how many there are. */
+ABD_API size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], size_t capacity);
 
 /* Pose: the 12 numbers p, c1, c2, c3; velocity of the centre of mass and angular velocity. */
 ABD_API AbdStatus abd_body_nodes(const AbdWorld *world, AbdBodyId body, double nodes[12]);
 ABD_API AbdStatus abd_body_velocity(const AbdWorld *world, AbdBodyId body, double linear[3], double angular[3]);
-/* Force and torque [N, N m] until set again: at the centre of mass, world axes. */
+/* Force and torque [N, N m] until set again: at the centre of mass, world axes. A soft body takes no torque; the force is shared out
+ * over its vertices by their mass. */
 ABD_API AbdStatus abd_body_set_force(AbdWorld *world, AbdBodyId body, const double force[3], const double torque[3]);
 /* Kinematic bodies: where the next step shall bring the body (position of the mesh's origin and quaternion, as in the
  * def), or the velocities it moves with from now on. Without either it goes on with its velocities. */
@@ -237,10 +253,13 @@ typedef struct AbdSoftDef {
   double young, poisson;     /* [Pa] 1e5, 0.4 */
   double thickness;          /* [m] of a shell, 1e-3 */
   double bending;            /* factor on a shell's resistance to bending, 1 */
+  double damping;            /* [s] viscous stress over elastic stress times rate: a mode of angular frequency w has the damping ratio damping w / 2; 0 */
   double position[3], rotation[4]; /* of the vertices' origin, as for bodies */
   double velocity[3];        /* [m/s] */
   double angular_velocity[3];/* [rad/s] about the centre of mass */
+  double force[3];           /* [N] constant, shared out over the vertices by their mass */
   double friction;           /* negative = the world's */
+  double contact_thickness;  /* [m] as of bodies; its own parts are kept all of it apart, neighbours half their distance at rest; 0 */
   int32_t group;
   bool self_contact;         /* true */
 } AbdSoftDef;
@@ -252,6 +271,10 @@ ABD_API AbdStatus abd_world_add_soft(AbdWorld *world, const AbdSoftDef *def, Abd
 ABD_API AbdStatus abd_soft_attach(AbdWorld *world, AbdBodyId soft, size_t vertex, AbdBodyId body);
 /* What a vertex is fixed to: a body's id, 0 for the world, -1 for nothing. */
 ABD_API int64_t abd_soft_attached(const AbdWorld *world, AbdBodyId soft, size_t vertex);
+/* Makes a vertex scripted: it is moved as kinematic bodies are, by targets or velocities, and crosses nothing on its way. Before the
+ * first step. */
+ABD_API AbdStatus abd_soft_script(AbdWorld *world, AbdBodyId soft, size_t vertex);
+ABD_API bool abd_soft_scripted(const AbdWorld *world, AbdBodyId soft, size_t vertex);
 ABD_API bool abd_body_is_soft(const AbdWorld *world, AbdBodyId body);
 typedef struct AbdSoftView {
   const char *name;
@@ -259,14 +282,23 @@ typedef struct AbdSoftView {
   const double *rest;        /* [3 vertex_count] as given */
   const uint32_t *tet, *triangle;
   const int32_t *surface_vertex; /* the vertex that each vertex of the body's colliding mesh (abd_mesh_view) is */
-  double mass, density, young, poisson, thickness;
+  double mass, density, young, poisson, thickness, damping;
   AbdSoftModel model;
   bool self_contact;
 } AbdSoftView;
 ABD_API AbdStatus abd_soft_view(const AbdWorld *world, AbdBodyId soft, AbdSoftView *view);
 ABD_API AbdStatus abd_soft_vertices(const AbdWorld *world, AbdBodyId soft, double *vertex);   /* [3 vertex_count] now */
 ABD_API AbdStatus abd_soft_velocities(const AbdWorld *world, AbdBodyId soft, double *velocity);
-ABD_API AbdStatus abd_soft_set_force(AbdWorld *world, AbdBodyId soft, size_t vertex, const double force[3]); /* [N] until set again */
+/* Von Mises' stress [Pa] of each tet, or of each triangle of a shell (in its plane), elastic alone: now in a world, or of a def with its
+ * vertices where `vertex` says; of a def material, thickness, vertices and elements are read. */
+ABD_API AbdStatus abd_soft_stress(const AbdWorld *world, AbdBodyId soft, double *stress);
+ABD_API AbdStatus abd_soft_def_stress(const AbdSoftDef *def, const double *vertex, double *stress);
+/* [N] on one vertex until set again; besides what abd_body_set_force shares out over all of them. */
+ABD_API AbdStatus abd_soft_set_force(AbdWorld *world, AbdBodyId soft, size_t vertex, const double force[3]);
+/* Scripted vertices: where the next step shall bring the vertex, or the velocity it moves with from now on [m/s]. Without either it
+ * goes on with its velocity. */
+ABD_API AbdStatus abd_soft_set_target(AbdWorld *world, AbdBodyId soft, size_t vertex, const double position[3]);
+ABD_API AbdStatus abd_soft_set_velocity(AbdWorld *world, AbdBodyId soft, size_t vertex, const double velocity[3]);
 
 /* ---- Joints ----------------------------------------------------------------------------------------------------- */
 
@@ -383,7 +415,8 @@ typedef struct AbdStepReport {
   int64_t step;              /* 1 for the first */
   double time;               /* [s] at its end */
   AbdOutcome outcome;
-  AbdBodyId culprit[2];      /* the bodies to blame when outcome is not ABD_CONVERGED; null if there is one or none */
+  AbdBodyId culprit[2];      /* the bodies to blame when outcome is not ABD_CONVERGED, or the step failed with
+                                ABD_ERROR_NUMERIC; null if there is one or none */
   int iterations;            /* Newton iterations: the largest over islands */
   int line_search_steps;     /* energy evaluations beyond the first, all iterations */
   int friction_iterations;   /* the most lagged solves of an island */
@@ -394,11 +427,13 @@ typedef struct AbdStepReport {
   int linear_iterations;     /* conjugate gradients of all Newton iterations; 0 where Cholesky solved all */
   double factor_memory, factor_flops; /* [bytes], [flops] predicted for the largest Cholesky factor of the step */
   int64_t body_pairs, box_tests, candidates, distances, contacts, ccd_calls;
-  double min_distance;       /* [m] smallest gap between any two bodies within reach; infinity if none */
+  double min_distance;       /* [m] smallest distance of any two surfaces within reach, thickness not taken off; infinity if none */
   AbdBodyId nearest[2];
   double max_strain;         /* largest |A^T A - I| of any dynamic body */
   AbdBodyId most_strained;
-  double target_error;       /* [m] the farthest a kinematic body stayed from its target */
+  double max_soft_strain;    /* largest |F^T F - I| of any tet or triangle of a soft body */
+  AbdBodyId most_strained_soft;
+  double target_error;       /* [m] the farthest a kinematic body or scripted vertex stayed from its target */
   double joint_residual;     /* [m] the largest gap left in a joint */
   AbdJointId worst_joint;
   double energy[ABD_TERM_COUNT];     /* [J] */
@@ -431,7 +466,8 @@ typedef struct AbdContact {
   double normal_force;       /* [N] on a along normal, on b against it */
   double friction_force[3];  /* [N] on a; the opposite on b */
   int32_t kind;              /* 0 vertex of a on triangle of b, 1 triangle of a on vertex of b, 2 edge on edge */
-  uint32_t primitive_a, primitive_b; /* vertex, triangle or edge of the body's mesh */
+  uint32_t primitive_a, primitive_b; /* vertex, triangle or edge of the body's mesh; of a soft body its own vertex, a triangle of its
+                                        view, an edge of its colliding mesh (abd_mesh_view) */
 } AbdContact;
 
 /* Contacts at the end of the last step, sorted by bodies. Writes at most capacity of them and returns how many there are;

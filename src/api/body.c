@@ -75,12 +75,29 @@ AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view
   Vec3 s = b->second;
   AbdMotion motion = b->soft ? ABD_MOTION_DYNAMIC : b->motion;
   *view = (AbdBodyView){b->name, {(uint32_t)b->mesh + 1}, motion, b->density, b->mass, {s.y + s.z, s.x + s.z, s.x + s.y},
-                        b->stiffness, b->friction, b->elasticity, b->fixed, b->group};
+                        b->stiffness, b->friction, b->elasticity, b->fixed, b->group, b->thickness};
   return ABD_OK;
 }
 
 bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBodyId b) {
   return world_body(world, a) && world_body(world, b) && model_collides(&world->model, (int)a.id - 1, (int)b.id - 1);
+}
+
+size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], size_t capacity) {
+  const Model *m = &world->model;
+  size_t count = 0, bodies = abd_world_body_count(world);
+  for (int k = 0; k < m->rule_count; k++) {
+    int a = (int)(m->rule[k].key >> 32), b = (int)(m->rule[k].key & 0xffffffffu);
+    bool grouped = m->body[a].group >= 0 && m->body[a].group == m->body[b].group; /* comes below */
+    if (m->rule[k].friction >= 0 || grouped || !model_excludes(m, a, b)) continue;
+    if (count++ < capacity) pair[count - 1][0].id = (uint32_t)a + 1, pair[count - 1][1].id = (uint32_t)b + 1;
+  }
+  for (uint32_t a = 0; a < bodies; a++)
+    for (uint32_t b = a + 1; m->body[a].group >= 0 && b < bodies; b++) {
+      if (m->body[b].group != m->body[a].group || !model_excludes(m, (int)a, (int)b)) continue;
+      if (count++ < capacity) pair[count - 1][0].id = a + 1, pair[count - 1][1].id = b + 1;
+    }
+  return count;
 }
 
 AbdStatus abd_body_nodes(const AbdWorld *world, AbdBodyId body, double nodes[12]) {
@@ -119,6 +136,8 @@ static AbdStatus check_six(AbdWorld *world, AbdBodyId body, const double *x, con
 AbdStatus abd_body_set_force(AbdWorld *world, AbdBodyId body, const double force[3], const double torque[3]) {
   AbdError *error = world_fresh_error(world);
   if (check_six(world, body, force, torque, 3, "force component", error)) return world->error.status;
+  if (world_body(world, body)->soft && norm_sq(vec3_from(torque)) > 0)
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\" is soft: it takes no torque; give its vertices forces", world_body(world, body)->name);
   world->state.force[body.id - 1] = vec3_from(force);
   world->state.torque[body.id - 1] = vec3_from(torque);
   return ABD_OK;

@@ -18,6 +18,12 @@ static Vec3 friction_force(const Pair *p, const Contact *c, const ContactScene *
   return vec3(0, 0, 0);
 }
 
+/* A soft body's vertices are counted in the whole of it, not on its surface alone. */
+static uint32_t primitive(const AbdWorld *world, int body, int prim, bool vertex) {
+  int soft = world->model.body[body].soft;
+  return (uint32_t)(soft && vertex ? world->model.soft[soft - 1].surface_vertex[prim] : prim);
+}
+
 static AbdContact describe(const AbdWorld *world, const Pair *p, const Contact *c) {
   const ContactScene *scene = &world->backend->scene;
   const Affine *qa = &world->step.q[p->a], *qb = &world->step.q[p->b];
@@ -28,12 +34,12 @@ static AbdContact describe(const AbdWorld *world, const Pair *p, const Contact *
   out.body_b.id = (uint32_t)p->b + 1;
   vec3_to(out.point, scale(0.5, add(affine_point(qa, c->ya), affine_point(qb, c->yb))));
   vec3_to(out.normal, c->normal);
-  out.distance = c->gap + scene->separation;
+  out.distance = c->gap + stencil_separation(p, scene, c->kind, c->prim_a, c->prim_b);
   out.normal_force = -p->stiffness * c->mollifier * c->slope / scene->range / h2;
   vec3_to(out.friction_force, friction_force(p, c, scene, qa, qb, h2));
   out.kind = c->kind == STENCIL_VERTEX_PLANE ? STENCIL_VERTEX_TRIANGLE : c->kind;
-  out.primitive_a = (uint32_t)c->prim_a;
-  out.primitive_b = (uint32_t)c->prim_b;
+  out.primitive_a = primitive(world, p->a, c->prim_a, out.kind == STENCIL_VERTEX_TRIANGLE);
+  out.primitive_b = primitive(world, p->b, c->prim_b, out.kind == STENCIL_TRIANGLE_VERTEX);
   return out;
 }
 

@@ -17,6 +17,7 @@ typedef struct Sweep {
   Pair *pair;
   const Mesh *a, *b;
   const Affine *q, *d;
+  const ContactScene *scene;
   double separation, range;
   double floor;      /* nobody is stopped above this distance */
   double rate, turn; /* max |W| and |G| */
@@ -31,13 +32,13 @@ static Vec3 moves(const Mesh *mesh, const Affine *d, int v) { return mesh_soft(m
 static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   const Model *m = scene->model;
   Sweep s = {.pair = pair, .a = &m->mesh[m->body[pair->a].mesh], .b = &m->mesh[m->body[pair->b].mesh], .q = q, .d = d,
-             .separation = scene->separation, .range = scene->range};
+             .scene = scene, .separation = pair_separation(pair, scene), .range = scene->range};
   const Affine zero = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}};
   Mat3 inverse = mat3_inverse(affine_linear(&q[1])), g = mat3_mul(affine_linear(&d[1]), inverse);
   Vec3 apart = sub(q[0].n[0], q[1].n[0]);
   Affine w = affine(sub(sub(d[0].n[0], d[1].n[0]), mat3_mul_vec(g, apart)),
                     mat3_sub(affine_linear(&d[0]), mat3_mul(g, affine_linear(&q[0]))));
-  s.floor = scene->separation + 0.11 * scene->range;
+  s.floor = s.separation + 0.11 * scene->range;
   s.rate = pair_displacement(s.a, &zero, &w) * (1 + 1e-9);
   s.turn = sqrt(mat3_dot(g, g));
   s.sigma = least_stretch(&q[1]);
@@ -104,7 +105,8 @@ static double stencil_bound(const Sweep *s, const Candidate *c, double t_max) {
     dx[k] = moves(m[k], &s->d[side[k]], v[k]);
   }
   s->pair->counts.ccd_calls++;
-  return edges ? ccd_edge_edge(x, dx, s->separation, s->range, t_max) : ccd_point_triangle(x, dx, s->separation, s->range, t_max);
+  double separation = stencil_separation(s->pair, s->scene, c->kind, c->prim_a, c->prim_b);
+  return edges ? ccd_edge_edge(x, dx, separation, s->range, t_max) : ccd_point_triangle(x, dx, separation, s->range, t_max);
 }
 
 /* Every stencil is asked for the whole step, so that what the pair answers does not depend on who was asked before. */
@@ -143,11 +145,6 @@ void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const 
   pair->needs_cover = safe_step(&s, s.sigma * (pair->radius - s.rel)) < pair->bound;
 }
 
-static bool pass_near(Query *query, const Vec3 *x, const Vec3 *end, int n, const Vec3 *y, int m) {
-  Box box = box_inflate(box_union(points_box(x, n), points_box(end, n)), query->radius);
-  return box_overlap(box, points_box(y, m));
-}
-
 static void sweep_stencil(Query *query, int kind, int prim_a, int prim_b) {
   const Sweep *s = query->context;
   s->pair->bound = least(s->pair->bound, stencil_bound(s, &(Candidate){.kind = kind, .prim_a = prim_a, .prim_b = prim_b}, 1));
@@ -157,18 +154,14 @@ static void sweep_stencil(Query *query, int kind, int prim_a, int prim_b) {
 static void sweep_elements(Query *query, const Posed *a, const Posed *b) {
   const Element *ea = a->element, *eb = b->element;
   for (int k = 0; eb->triangle >= 0 && k < ea->vertex_count; k++)
-    if ((ea->owned_vertices >> k & 1) && pass_near(query, &a->x[k], &a->end[k], 1, b->x, 3))
+    if ((ea->owned_vertices >> k & 1) && box_overlap(box_inflate(box_add((Box){a->x[k], a->x[k]}, a->end[k]), query->radius), b->box))
       sweep_stencil(query, STENCIL_VERTEX_TRIANGLE, ea->vertex[k], eb->triangle);
   for (int k = 0; ea->triangle >= 0 && k < eb->vertex_count; k++)
-    if ((eb->owned_vertices >> k & 1) && pass_near(query, a->x, a->end, 3, &b->x[k], 1))
-      sweep_stencil(query, STENCIL_TRIANGLE_VERTEX, ea->triangle, eb->vertex[k]);
+    if ((eb->owned_vertices >> k & 1) && box_has(a->box, b->x[k])) sweep_stencil(query, STENCIL_TRIANGLE_VERTEX, ea->triangle, eb->vertex[k]);
   for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) {
-      int i1 = (i + 1) % 3, j1 = (j + 1) % 3;
-      if (!(ea->owned_edges >> i & 1) || !(eb->owned_edges >> j & 1)) continue;
-      Vec3 x[2] = {a->x[i], a->x[i1]}, end[2] = {a->end[i], a->end[i1]}, y[2] = {b->x[j], b->x[j1]};
-      if (pass_near(query, x, end, 2, y, 2)) sweep_stencil(query, STENCIL_EDGE_EDGE, ea->edge[i], eb->edge[j]);
-    }
+    for (int j = 0; j < 3; j++)
+      if ((ea->owned_edges >> i & 1) && (eb->owned_edges >> j & 1) && box_overlap(a->edge[i], b->edge[j]))
+        sweep_stencil(query, STENCIL_EDGE_EDGE, ea->edge[i], eb->edge[j]);
 }
 
 static Affine relative_at(const Sweep *s, double t) {

@@ -6,6 +6,7 @@
 
 bool broad_init(Broad *broad, const Model *model) {
   memset(broad, 0, sizeof *broad);
+  broad->axis = -1;
   broad->box = mem_zeroed((size_t)model->given_count, sizeof(Box));
   broad->order = mem_alloc((size_t)model->given_count, sizeof(int));
   for (int i = 0; broad->order && i < model->given_count; i++) broad->order[i] = i;
@@ -44,18 +45,22 @@ static int spread_axis(const Broad *broad, const Model *model) {
   return var.x >= var.y && var.x >= var.z ? 0 : var.y >= var.z ? 1 : 2;
 }
 
-/* Insertion sort: the order of the last call is nearly right. */
+static bool comes_before(const Broad *broad, int axis, int a, int b) {
+  double x = component(broad->box[a].lo, axis), y = component(broad->box[b].lo, axis);
+  return x < y || (x == y && a < b);
+}
+
+/* Shell's sort with gaps of Ciura. Its last round is the insertion sort that is enough by itself where the order of the last call
+ * along the same axis is nearly right. */
 static void sort_order(Broad *broad, int count, int axis) {
-  for (int i = 1; i < count; i++) {
-    int body = broad->order[i], j = i;
-    double lo = component(broad->box[body].lo, axis);
-    for (; j > 0; j--) {
-      double other = component(broad->box[broad->order[j - 1]].lo, axis);
-      if (other < lo || (other == lo && broad->order[j - 1] < body)) break;
-      broad->order[j] = broad->order[j - 1];
+  static const int gap[] = {2305843, 1048101, 476409, 216549, 98431, 44741, 20336, 9243, 4201, 1750, 701, 301, 132, 57, 23, 10, 4, 1};
+  for (int k = broad->axis == axis ? ARRAY_COUNT(gap) - 1 : 0; k < ARRAY_COUNT(gap); k++)
+    for (int i = gap[k]; i < count; i++) {
+      int body = broad->order[i], j = i;
+      for (; j >= gap[k] && comes_before(broad, axis, body, broad->order[j - gap[k]]); j -= gap[k]) broad->order[j] = broad->order[j - gap[k]];
+      broad->order[j] = body;
     }
-    broad->order[j] = body;
-  }
+  broad->axis = axis;
 }
 
 static int compare_keys(const void *x, const void *y) {

@@ -8,6 +8,7 @@
 
 typedef struct Narrow {
   Pair *pair;
+  const ContactScene *scene;
   const Mesh *a, *b;
   const Affine *qa, *qb;
   double separation, range;
@@ -104,8 +105,16 @@ static void candidate_eval(Narrow *n, const Candidate *c) {
   out.kind = c->kind;
   out.prim_a = c->prim_a;
   out.prim_b = c->prim_b;
-  out.gap = d - n->separation;
-  if (out.gap < p->min_gap) p->min_gap = out.gap;
+  double separation = stencil_separation(p, n->scene, c->kind, c->prim_a, c->prim_b);
+  out.gap = d - separation;
+  if (separation < n->separation && out.gap >= n->range) return;
+  if (out.gap < p->min_gap) {
+    p->min_gap = out.gap;
+    p->min_distance = d;
+    p->nearest_kind = c->kind;
+    p->nearest_a = c->prim_a;
+    p->nearest_b = c->prim_b;
+  }
   if (out.gap <= 0) { /* outside the barrier's domain: the caller shortens the step */
     p->barrier = INFINITY;
     return;
@@ -156,11 +165,11 @@ static void eval_by_list(Narrow *n, const ContactScene *scene) {
 
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   const Model *m = scene->model;
-  Narrow n = {pair, &m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh], qa, qb, scene->separation, scene->range, 0};
+  Narrow n = {pair, scene, &m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh], qa, qb, pair_separation(pair, scene), scene->range, 0};
   n.rounding = 1e-15 * (max_component(vec3_abs(qa->n[0])) + n.a->radius) / n.range;
   pair->contact_count = 0;
   pair->barrier = pair->noise = 0;
-  pair->min_gap = INFINITY;
+  pair->min_gap = pair->min_distance = INFINITY;
   if (pair->soft) eval_on_path(&n, scene);
   else eval_by_list(&n, scene);
   pair->energy_trial = pair->barrier + pair_friction_energy(pair, scene, qa, qb);

@@ -91,6 +91,8 @@ typedef struct Pair {
   double motion, approach;     /* [m] expected of a relative to b in this step; of their surfaces towards each other */
   double margin;               /* [m] what a new list shall cover beyond the range of contact */
   double min_gap;
+  double min_distance;         /* [m] of its stencil, which is this one */
+  int nearest_kind, nearest_a, nearest_b;
   double bound;                /* largest safe step */
   bool failed;                 /* memory was out, or a value was not finite */
   PairCounts counts;
@@ -107,6 +109,10 @@ typedef struct ContactScene {
 } ContactScene;
 
 void pair_destroy(Pair *pair);
+/* What is kept between two surfaces [m]: the world's separation and half of both thicknesses. Parts of one soft body that are
+ * neighbours at rest are kept apart by no more than half of how far they are then; the first answer bounds those. */
+double pair_separation(const Pair *pair, const ContactScene *scene);
+double stencil_separation(const Pair *pair, const ContactScene *scene, int kind, int prim_a, int prim_b);
 /* Contacts and friction of a pair with a soft side, one spring after the other; some are empty. */
 int pair_spring_count(const Pair *pair);
 void pair_spring(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, int index, Spring *spring);

@@ -5,6 +5,9 @@
 
 #include "contact/query.h"
 
+typedef float F4 __attribute__((vector_size(16)));
+typedef int I4 __attribute__((vector_size(16)));
+
 /* Where the vertices of a part are at the start, and how they move. */
 typedef struct Span { F4 lo, hi, slowest, fastest; } Span;
 
@@ -93,6 +96,9 @@ static void elements_meet(Path *path, int i, int j) {
   place_element(path, 0, i, &a);
   place_element(path, 1, j, &b);
   query->radius = query->pair->radius = path->reach + (path->d ? closing_of(a.motion, 3, b.motion, 3) : 0);
+  query_boxes(&a.posed);
+  query_boxes(&b.posed);
+  query_inflate(&a.posed, query->radius);
   query_list_elements(query, &a.posed, &b.posed);
   if (path->within) query_list_elements(query, &b.posed, &a.posed);
 }
@@ -189,7 +195,7 @@ void path_list(Pair *pair, const ContactScene *scene, const Affine q[2], const A
   Path path = {.query = {.pair = pair}, .q = q, .d = d, .within = pair->a == pair->b};
   path.mesh[0] = path.query.a = &m->mesh[m->body[pair->a].mesh];
   path.mesh[1] = path.query.b = &m->mesh[m->body[pair->b].mesh];
-  path.reach = (scene->range + scene->separation) * (1 + 1e-9) + 4 * tolerance(scene);
+  path.reach = (scene->range + pair_separation(pair, scene)) * (1 + 1e-9) + 4 * tolerance(scene);
   pair->candidate_count = 0;
   pair->listed = remember_path(&path, pair);
   if (!pair->listed) {

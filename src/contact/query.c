@@ -1,5 +1,5 @@
-/* Candidates of a pair: dual traversal of the two meshes' trees in b's rest frame, then exact distances of the stencils of
- * the leaves that meet. The order of descent depends on the boxes in rest space alone. Tested in tests/test_contact.c. */
+/* Candidates of a pair: exact distances of the stencils of the elements that traverse.c finds near each other. Tested in
+ * tests/test_contact.c. */
 #include "contact/query.h"
 
 #include <string.h>
@@ -50,175 +50,31 @@ void query_list_elements(Query *query, const Posed *a, const Posed *b) {
   const Vec3 *x = a->x, *y = b->x;
   double bary[3], s, t;
   Vec3 diff;
+  Box near_b = box_inflate(b->box, query->radius);
   if (eb->triangle >= 0 && !triangle_fixed(query->b, eb, to_a))
     for (int k = 0; k < ea->vertex_count; k++)
-      if ((ea->owned_vertices >> k & 1) && !vertex_fixed(query->a, ea->vertex[k], to_b)) {
+      if ((ea->owned_vertices >> k & 1) && box_has(near_b, x[k]) && !vertex_fixed(query->a, ea->vertex[k], to_b)) {
         double d = closest_point_triangle(x[k], y[0], y[1], y[2], bary, &diff);
         Candidate c = {.kind = STENCIL_VERTEX_TRIANGLE, .prim_a = ea->vertex[k], .prim_b = eb->triangle};
         add_candidate(query->pair, d, c, diff, y, 3);
       }
   if (ea->triangle >= 0 && !triangle_fixed(query->a, ea, to_b))
     for (int k = 0; k < eb->vertex_count; k++)
-      if ((eb->owned_vertices >> k & 1) && !vertex_fixed(query->b, eb->vertex[k], to_a)) {
+      if ((eb->owned_vertices >> k & 1) && box_has(a->box, y[k]) && !vertex_fixed(query->b, eb->vertex[k], to_a)) {
         double d = closest_point_triangle(y[k], x[0], x[1], x[2], bary, &diff);
         Candidate c = {.kind = STENCIL_TRIANGLE_VERTEX, .prim_a = ea->triangle, .prim_b = eb->vertex[k]};
         add_candidate(query->pair, d, c, neg(diff), &y[k], 1);
       }
   for (int i = 0; i < 3; i++) {
-    if (!(ea->owned_edges >> i & 1) || edge_fixed(query->a, ea, i, to_b)) continue;
-    Box box = box_inflate(points_box((Vec3[2]){x[i], x[(i + 1) % 3]}, 2), query->radius);
+    if (!(ea->owned_edges >> i & 1) || !box_overlap(a->edge[i], b->box) || edge_fixed(query->a, ea, i, to_b)) continue;
     for (int j = 0; j < 3; j++) {
-      if (!(eb->owned_edges >> j & 1) || edge_fixed(query->b, eb, j, to_a)) continue;
+      if (!(eb->owned_edges >> j & 1) || !box_overlap(a->edge[i], b->edge[j]) || edge_fixed(query->b, eb, j, to_a)) continue;
       Vec3 e[2] = {y[j], y[(j + 1) % 3]};
-      if (!box_overlap(box, points_box(e, 2))) continue;
       double d = closest_edge_edge(x[i], x[(i + 1) % 3], e[0], e[1], &s, &t, &diff);
       Candidate c = {.kind = STENCIL_EDGE_EDGE, .prim_a = ea->edge[i], .prim_b = eb->edge[j]};
       add_candidate(query->pair, d, c, diff, e, 2);
     }
   }
-}
-
-/* The elements of a leaf of a, posed; kept while the descent stays with that leaf. */
-static void pose_leaf(Query *query, int ia) {
-  const TreeNode *na = &query->a->node[ia];
-  if (query->posed_leaf == ia) return;
-  query->posed_leaf = ia;
-  query->posed_count = na->element_count;
-  for (int i = 0; i < na->element_count; i++) {
-    Posed *p = &query->posed[i];
-    p->element = &query->a->element[na->first + i];
-    for (int k = 0; k < 3; k++) p->x[k] = affine_point(&query->from, query->a->vertex[p->element->vertex[k]]);
-    p->box = points_box(p->x, 3);
-    if (query->swept) {
-      for (int k = 0; k < 3; k++) p->end[k] = affine_point(&query->to, query->a->vertex[p->element->vertex[k]]);
-      p->box = box_union(p->box, points_box(p->end, 3));
-    }
-    p->box = box_inflate(p->box, query->radius);
-  }
-}
-
-static void leaves_query(Query *query, int ia, const TreeNode *nb) {
-  pose_leaf(query, ia);
-  for (int j = 0; j < nb->element_count; j++) {
-    Posed b = {.element = &query->b->element[nb->first + j]};
-    for (int k = 0; k < 3; k++) b.x[k] = query->b->vertex[b.element->vertex[k]];
-    b.box = points_box(b.x, 3);
-    query->pair->counts.box_tests += query->posed_count;
-    for (int i = 0; i < query->posed_count; i++)
-      if (box_overlap(query->posed[i].box, b.box)) query->meet(query, &query->posed[i], &b);
-  }
-}
-
-static F4 f4(float x, float y, float z) { return (F4){x, y, z, 0}; }
-/* Three floats of a node, which has more behind them; the fourth lane is cleared. */
-static F4 f4_load(const float *x) {
-  const I4 three = {-1, -1, -1, 0};
-  I4 bits;
-  memcpy(&bits, x, sizeof bits);
-  return (F4)(bits & three);
-}
-
-static F4 f4_abs(F4 v) { return (F4)((I4)v & 0x7fffffff); }
-
-static BoxPose box_pose(const Affine *t) {
-  BoxPose p;
-  p.shift = f4(2 * (float)t->n[0].x, 2 * (float)t->n[0].y, 2 * (float)t->n[0].z);
-  for (int k = 0; k < 3; k++) {
-    p.axis[k] = f4((float)t->n[k + 1].x, (float)t->n[k + 1].y, (float)t->n[k + 1].z);
-    p.span[k] = f4_abs(p.axis[k]);
-  }
-  return p;
-}
-
-/* Twice centre and twice half extent of a node's box. */
-static void node_span(const TreeNode *n, F4 *center, F4 *half) {
-  F4 lo = f4_load(n->lo), hi = f4_load(n->hi);
-  *center = lo + hi;
-  *half = hi - lo;
-}
-
-/* The same under a pose, centre relative to that of b's box. */
-static void posed_span(const BoxPose *p, F4 c, F4 h, F4 other, F4 *center, F4 *half) {
-  *center = p->shift + c[0] * p->axis[0] + c[1] * p->axis[1] + c[2] * p->axis[2] - other;
-  *half = h[0] * p->span[0] + h[1] * p->span[1] + h[2] * p->span[2];
-}
-
-/* Do the boxes of two nodes come within the radius? In single precision, the slack of which is part of query->reach. */
-static bool nodes_meet(const Query *query, const TreeNode *na, const TreeNode *nb) {
-  F4 ca, ha, cb, hb, gap, sum;
-  node_span(na, &ca, &ha);
-  node_span(nb, &cb, &hb);
-  posed_span(&query->box_from, ca, ha, cb, &gap, &sum);
-  if (query->swept) { /* the box around both ends, doubled once more */
-    F4 gap_to, sum_to;
-    posed_span(&query->box_to, ca, ha, cb, &gap_to, &sum_to);
-    sum = f4_abs(gap_to - gap) + sum + sum_to + f4_abs(sum_to - sum);
-    gap = 0.5f * (gap + gap_to);
-    sum = 0.5f * sum;
-  }
-  I4 apart = f4_abs(gap) > query->reach + hb + sum;
-  return !(apart[0] | apart[1] | apart[2]);
-}
-
-static double node_size(const TreeNode *n) {
-  double x = n->hi[0] - n->lo[0], y = n->hi[1] - n->lo[1], z = n->hi[2] - n->lo[2];
-  return x * x + y * y + z * z;
-}
-
-static bool node_enters(const TreeNode *n, const F4 entry[2]) {
-  I4 apart = (f4_load(n->lo) > entry[1]) | (f4_load(n->hi) < entry[0]);
-  return !(apart[0] | apart[1] | apart[2]);
-}
-
-static void nodes_query(Query *query, int ia, int ib) {
-  const TreeNode *na = &query->a->node[ia], *nb = &query->b->node[ib];
-  query->pair->counts.box_tests++;
-  if (!nodes_meet(query, na, nb)) return;
-  bool leaf_a = na->element_count > 0, leaf_b = nb->element_count > 0;
-  if (leaf_a && leaf_b) {
-    leaves_query(query, ia, nb);
-  } else if (leaf_b || (!leaf_a && node_size(na) >= node_size(nb))) {
-    for (int k = na->left; k <= na->left + 1; k++)
-      if (node_enters(&query->a->node[k], query->entry_a)) nodes_query(query, k, ib);
-  } else {
-    for (int k = nb->left; k <= nb->left + 1; k++)
-      if (node_enters(&query->b->node[k], query->entry_b)) nodes_query(query, ia, k);
-  }
-}
-
-/* The i-AABB: the overlap of the two bodies' boxes, inflated by the radius, seen from each side. What lies outside of it is
- * left behind before any pair of nodes is formed. Of a moving a the side is open: all of it may pass b. */
-static void set_entry(Query *query, double reach) {
-  Box of_a = box_transform(&query->from, query->a->box), of_b = query->b->box;
-  if (query->swept) of_a = box_union(of_a, box_transform(&query->to, query->a->box));
-  Mat3 inverse = mat3_inverse(affine_linear(&query->from));
-  Affine back = affine(neg(mat3_mul_vec(inverse, query->from.n[0])), inverse);
-  Box from_b = query->swept ? query->a->box : box_transform(&back, box_inflate(of_b, reach));
-  of_a = box_inflate(of_a, reach);
-  from_b = box_inflate(from_b, reach);
-  query->entry_b[0] = f4((float)of_a.lo.x, (float)of_a.lo.y, (float)of_a.lo.z);
-  query->entry_b[1] = f4((float)of_a.hi.x, (float)of_a.hi.y, (float)of_a.hi.z);
-  query->entry_a[0] = f4((float)from_b.lo.x, (float)from_b.lo.y, (float)from_b.lo.z);
-  query->entry_a[1] = f4((float)from_b.hi.x, (float)from_b.hi.y, (float)from_b.hi.z);
-}
-
-void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine *from, const Affine *to, double radius) {
-  const Model *m = scene->model;
-  query->pair = pair;
-  query->a = &m->mesh[m->body[pair->a].mesh];
-  query->b = &m->mesh[m->body[pair->b].mesh];
-  query->swept = to != NULL;
-  query->from = *from;
-  query->to = to ? *to : *from;
-  query->radius = radius;
-  query->box_from = box_pose(&query->from);
-  query->box_to = box_pose(&query->to);
-  query->posed_leaf = -1;
-  double size = most(norm(query->from.n[0]), norm(query->to.n[0])) + query->a->radius + query->b->radius;
-  float reach = nextafterf((float)(2 * radius + 1e-5 * size), INFINITY);
-  query->reach = f4(reach, reach, reach);
-  set_entry(query, radius + 1e-5 * size);
-  nodes_query(query, 0, 0);
 }
 
 /* Vertices of a within the radius of the plane n . x = offset that bounds a half-space b. */

@@ -4,6 +4,7 @@
 
 #include "kernel/elasticity.h"
 #include "kernel/rigid.h"
+#include "step/soft.h"
 
 static bool save_memory(const Cpu *cpu, const Step *step, State *after) {
   bool anchors = cpu->model->def.contact.friction_anchors;
@@ -50,7 +51,7 @@ static void report_pairs(const Cpu *cpu, AbdStepReport *r, double h2) {
     r->contacts += p->contact_count;
     r->energy[ABD_TERM_CONTACT] += p->barrier / h2;
     r->energy[ABD_TERM_FRICTION] += (p->energy - p->barrier) / h2;
-    double d = p->min_gap + cpu->scene.separation;
+    double d = p->min_distance;
     if (d >= r->min_distance) continue;
     r->min_distance = d;
     r->nearest[0].id = (uint32_t)p->a + 1;
@@ -79,10 +80,30 @@ static void report_body(const Model *m, int i, const State *after, AbdStepReport
   }
 }
 
+/* Elastic energy of a soft body; what damping takes is not stored. */
+static double soft_stored(const Cpu *cpu, const Step *step, int k) {
+  const Soft *s = &cpu->model->soft[k];
+  double sum = 0;
+  if (s->def.damping == 0) return step->soft_energy[k] / step->h2;
+  for (int e = 0; e < soft_element_count(s); e++) sum += soft_elastic_energy(s, e, step->q);
+  return sum;
+}
+
+static void report_soft(const Cpu *cpu, const Step *step, int k, AbdStepReport *r) {
+  const Soft *s = &cpu->model->soft[k];
+  r->energy[ABD_TERM_SOFT] += soft_stored(cpu, step, k);
+  for (int e = 0; e < s->tet_count + s->triangle_count; e++) {
+    double strain = soft_element_strain(s, e, step->q);
+    if (strain <= r->max_soft_strain) continue;
+    r->max_soft_strain = strain;
+    r->most_strained_soft.id = (uint32_t)s->body + 1;
+  }
+}
+
 bool cpu_finish(Backend *base, Step *step, State *after) {
   Cpu *cpu = (Cpu *)base;
   soft_load(cpu, step->q);
-  for (int k = 0; k < cpu->model->soft_count; k++) step->report->energy[ABD_TERM_SOFT] += step->soft_energy[k] / step->h2;
+  for (int k = 0; k < cpu->model->soft_count; k++) report_soft(cpu, step, k, step->report);
   if (!check_finite(cpu, after) || !save_memory(cpu, step, after)) return false;
   report_pairs(cpu, step->report, step->h2);
   for (int i = 0; i < cpu->model->body_count; i++)

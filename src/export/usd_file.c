@@ -1,7 +1,8 @@
 /* USD as text (.usda). See series.h.
  *
- * Meshes stand once under an abstract prim; each body is a mesh that references one and adds its colour and its matrix
- * in time. USD multiplies rows: a point (x, y, z, 1) times the rows (c1, 0), (c2, 0), (c3, 0), (p, 1). USD knows only Y
+ * Each body is a mesh with its colour and its matrix in time. Smaller readers follow no references inside a file, so that
+ * meshes stand in their bodies; only where copies would come to very many triangles they stand once, under an abstract prim
+ * which their bodies reference. USD multiplies rows: a point (x, y, z, 1) times the rows (c1, 0), (c2, 0), (c3, 0), (p, 1). USD knows only Y
  * and Z as up; for any other gravity the prim at the top is turned. */
 #include "export/body_point.h"
 #include "export/color.h"
@@ -43,6 +44,16 @@ static void write_extent(FILE *file, const double *x, size_t count) {
   write_vectors(file, box, 2);
 }
 
+static void write_shape(FILE *file, const RunMesh *mesh) {
+  fprintf(file, "        uniform token subdivisionScheme = \"none\"\n");
+  if (!mesh->closed) fprintf(file, "        uniform bool doubleSided = 1\n");
+  fprintf(file, "        int[] faceVertexCounts = [");
+  for (size_t t = 0; t < mesh->triangle_count; t++) fputs(t ? ", 3" : "3", file);
+  fprintf(file, "]\n        int[] faceVertexIndices = [");
+  for (size_t k = 0; k < 3 * mesh->triangle_count; k++) fprintf(file, "%s%u", k ? ", " : "", mesh->triangle[k]);
+  fprintf(file, "]\n");
+}
+
 static void write_points(FILE *file, const RunMesh *mesh) {
   fprintf(file, "        point3f[] points = [");
   write_vectors(file, mesh->vertex, mesh->vertex_count);
@@ -54,14 +65,10 @@ static void write_points(FILE *file, const RunMesh *mesh) {
 static void write_mesh(FILE *file, const RunMesh *mesh, size_t number) {
   fprintf(file, "    def Mesh \"mesh_%zu\" (\n        customData = {\n            string name = ", number);
   write_quoted(file, mesh->name);
-  fprintf(file, "\n        }\n    )\n    {\n        uniform token subdivisionScheme = \"none\"\n");
-  if (!mesh->closed) fprintf(file, "        uniform bool doubleSided = 1\n");
+  fprintf(file, "\n        }\n    )\n    {\n");
+  write_shape(file, mesh);
   write_points(file, mesh);
-  fprintf(file, "        int[] faceVertexCounts = [");
-  for (size_t t = 0; t < mesh->triangle_count; t++) fputs(t ? ", 3" : "3", file);
-  fprintf(file, "]\n        int[] faceVertexIndices = [");
-  for (size_t k = 0; k < 3 * mesh->triangle_count; k++) fprintf(file, "%s%u", k ? ", " : "", mesh->triangle[k]);
-  fprintf(file, "]\n    }\n");
+  fprintf(file, "    }\n");
 }
 
 static void write_matrix(FILE *file, const double n[12]) {
@@ -109,7 +116,6 @@ static bool moves(const ExportSeries *series, const Motion *motion, size_t b) {
   return false;
 }
 
-/* Points in time take the place of those of the mesh that is referenced. */
 static void write_soft_points(FILE *file, const ExportSeries *series, const Motion *motion, size_t b) {
   size_t count = body_mesh(series->scene, b)->vertex_count;
   for (int extent = 0; extent < 2; extent++) {
@@ -142,15 +148,33 @@ static void write_transform(FILE *file, const ExportSeries *series, const Motion
   fprintf(file, "        uniform token[] xformOpOrder = [\"xformOp:transform\"]\n");
 }
 
-static void write_body(FILE *file, const ExportSeries *series, const Motion *motion, size_t b) {
+enum { MANY_TRIANGLES = 20000 }; /* of all bodies that have a mesh; from there on it is shared */
+
+/* Which meshes bodies share: [mesh_count]; NULL without memory. */
+static bool *find_shared(const RunScene *scene) {
+  size_t *uses = calloc(scene->mesh_count + 1, sizeof *uses);
+  bool *shared = calloc(scene->mesh_count + 1, sizeof *shared);
+  for (size_t b = 0; uses && b < scene->body_count; b++) uses[scene->body[b].mesh]++;
+  for (size_t m = 0; uses && shared && m < scene->mesh_count; m++)
+    shared[m] = uses[m] > 1 && uses[m] * scene->mesh[m].triangle_count > MANY_TRIANGLES;
+  if (!uses) free(shared), shared = NULL;
+  free(uses);
+  return shared;
+}
+
+static void write_body(FILE *file, const ExportSeries *series, const Motion *motion, size_t b, bool shares) {
   const RunBody *body = &series->scene->body[b];
+  const RunMesh *mesh = body_mesh(series->scene, b);
   fprintf(file, "    def Mesh \"");
   write_name(file, body->name, b + 1);
   fprintf(file, "\" (\n        displayName = ");
   write_quoted(file, body->name);
-  fprintf(file, "\n        references = </meshes/mesh_%zu>\n    )\n    {\n", body->mesh + 1);
+  if (shares) fprintf(file, "\n        references = </meshes/mesh_%zu>", body->mesh + 1);
+  fprintf(file, "\n    )\n    {\n");
+  if (!shares) write_shape(file, mesh);
   fprintf(file, "        color3f[] primvars:displayColor = [(%.6g, %.6g, %.6g)]\n", color_linear(body->color[0] / 255.0),
           color_linear(body->color[1] / 255.0), color_linear(body->color[2] / 255.0));
+  if (!shares && !body->soft) write_points(file, mesh);
   if (body->soft) write_soft_points(file, series, motion, b);
   else write_transform(file, series, motion, b);
   fprintf(file, "    }\n");
@@ -175,19 +199,28 @@ static void write_top(FILE *file, const ExportSeries *series, const Motion *moti
   }
 }
 
+static void write_shared(FILE *file, const RunScene *scene, const bool *shared) {
+  fprintf(file, "\nclass Scope \"meshes\"\n{\n");
+  for (size_t m = 0; m < scene->mesh_count && !ferror(file); m++)
+    if (shared[m]) write_mesh(file, &scene->mesh[m], m + 1);
+  fprintf(file, "}\n");
+}
+
 bool export_usda(const ExportSeries *series, const char *path, ExportError *error) {
   OutFile out;
   Motion motion = {0};
-  bool good = read_motion(series, &motion, path, error) && out_open(&out, path, error);
+  const RunScene *scene = series->scene;
+  bool *shared = find_shared(scene);
+  if (!shared) snprintf(error->text, sizeof error->text, "%s: out of memory", path);
+  bool good = shared && read_motion(series, &motion, path, error) && out_open(&out, path, error);
   if (good) {
     write_top(out.file, series, &motion);
-    for (size_t b = 0; b < series->scene->body_count && !ferror(out.file); b++) write_body(out.file, series, &motion, b);
-    fprintf(out.file, "}\n\nclass Scope \"meshes\"\n{\n");
-    for (size_t m = 0; m < series->scene->mesh_count && !ferror(out.file); m++)
-      write_mesh(out.file, &series->scene->mesh[m], m + 1);
+    for (size_t b = 0; b < scene->body_count && !ferror(out.file); b++)
+      write_body(out.file, series, &motion, b, shared[scene->body[b].mesh]);
     fprintf(out.file, "}\n");
+    write_shared(out.file, scene, shared);
     good = out_close(&out, true, error);
   }
-  free(motion.code), free(motion.nodes);
+  free(motion.code), free(motion.nodes), free(shared);
   return good;
 }

@@ -137,6 +137,7 @@ void mesh_destroy(Mesh *mesh) {
   mem_free(mesh->triangle);
   mem_free(mesh->element);
   mem_free(mesh->node);
+  mem_free(mesh->fan);
   mem_free(mesh->start);
   mem_free(mesh->motion);
   mem_free(mesh->node_motion);

@@ -39,6 +39,11 @@ static void round_box(Box box, float *lo, float *hi) {
 
 static void set_node_box(TreeNode *node, Box box) { round_box(box, node->lo, node->hi); }
 
+static double node_size(const TreeNode *n) {
+  double x = n->hi[0] - n->lo[0], y = n->hi[1] - n->lo[1], z = n->hi[2] - n->lo[2];
+  return x * x + y * y + z * z;
+}
+
 static bool before(const TreeBuild *build, int axis, int a, int b) {
   double x = component(build->center[a], axis), y = component(build->center[b], axis);
   return x != y ? x < y : a < b;
@@ -87,6 +92,77 @@ static void build_node(TreeBuild *build, TreeNode *nodes, int *node_count, int i
   nodes[(*node_count)++] = (TreeNode){.first = first + half, .element_count = count - half};
 }
 
+/* The node's place in the fan taken by its children, as long as there is room: the largest first. */
+static void spread_fan(const Mesh *mesh, Fan *fan) {
+  while (fan->count < FAN_WIDTH) {
+    int widest = -1;
+    double size = 0;
+    for (int k = 0; k < fan->count; k++) {
+      const TreeNode *n = &mesh->node[fan->index[k]];
+      if (n->element_count > 0 || (widest >= 0 && node_size(n) <= size)) continue;
+      widest = k;
+      size = node_size(n);
+    }
+    if (widest < 0) return;
+    int left = mesh->node[fan->index[widest]].left;
+    fan->index[widest] = left;
+    fan->index[fan->count++] = left + 1;
+  }
+}
+
+static void set_lane(Fan *fan, int lane, const float lo[3], const float hi[3]) {
+  for (int k = 0; k < 3; k++) {
+    fan->lo[k][lane] = lo[k];
+    fan->hi[k][lane] = hi[k];
+  }
+}
+
+/* Boxes of all fans from those of the nodes and of the elements. */
+static void fill_fans(Mesh *mesh) {
+  for (int n = 0; n < mesh->node_count; n++) {
+    const TreeNode *node = &mesh->node[n];
+    Fan *fan = node->fan < 0 ? NULL : &mesh->fan[node->fan];
+    for (int k = 0; fan && k < fan->count; k++) {
+      TreeNode own;
+      if (node->element_count > 0) set_node_box(&own, element_box(mesh, &mesh->element[fan->index[k]]));
+      else own = mesh->node[fan->index[k]];
+      set_lane(fan, k, own.lo, own.hi);
+    }
+  }
+}
+
+static Fan fan_below(const Mesh *mesh, int n) {
+  const TreeNode *node = &mesh->node[n];
+  Fan fan = {.count = 0};
+  for (int k = 0; k < node->element_count; k++) fan.index[fan.count++] = node->first + k;
+  if (fan.count > 0) return fan;
+  fan.index[fan.count++] = n;
+  spread_fan(mesh, &fan);
+  return fan;
+}
+
+/* Parents stand before their children: whether a node heads a fan is known when its turn comes. */
+static void number_fans(Mesh *mesh) {
+  for (int n = 0; n < mesh->node_count; n++) mesh->node[n].fan = n == 0 || mesh->node[n].element_count > 0 ? 0 : -1;
+  for (int n = 0; n < mesh->node_count; n++) {
+    TreeNode *node = &mesh->node[n];
+    if (node->fan < 0) continue;
+    node->fan = mesh->fan_count++;
+    Fan fan = fan_below(mesh, n);
+    for (int k = 0; node->element_count == 0 && k < fan.count; k++) mesh->node[fan.index[k]].fan = 0;
+  }
+}
+
+static bool build_fans(Mesh *mesh) {
+  number_fans(mesh);
+  mesh->fan = mem_alloc((size_t)mesh->fan_count, sizeof *mesh->fan);
+  if (!mesh->fan) return false;
+  for (int n = 0; n < mesh->node_count; n++)
+    if (mesh->node[n].fan >= 0) mesh->fan[mesh->node[n].fan] = fan_below(mesh, n);
+  fill_fans(mesh);
+  return true;
+}
+
 static void name_owners(Mesh *mesh, bool *vertex_owned, bool *edge_owned) {
   for (int i = 0; i < mesh->element_count; i++) {
     Element *e = &mesh->element[i];
@@ -130,6 +206,7 @@ bool mesh_build_tree(Mesh *mesh) {
     mesh->element = sorted;
     sorted = NULL;
     name_owners(mesh, vertex_owned, edge_owned);
+    ok = build_fans(mesh);
   }
   mem_free(build.center);
   mem_free(build.order);

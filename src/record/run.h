@@ -48,6 +48,8 @@ bool run_write_meta(Run *run, const char *key, const char *value);
 bool run_write_world(Run *run, const AbdWorld *world); /* meshes, bodies and joints */
 bool run_write_color(Run *run, uint32_t body, const char *color); /* "#rrggbb" in place of the automatic one */
 bool run_write_frame(Run *run, const AbdWorld *world); /* poses and velocities as they are now */
+/* The same from numbers that another program made: as many as the world of the file has, in a frame's order. */
+bool run_write_poses(Run *run, int64_t step, double time, const double *node, size_t node_count, const double *rate, size_t rate_count);
 bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash);
 bool run_write_contacts(Run *run, const AbdWorld *world); /* of the last step */
 bool run_write_joints(Run *run, const AbdWorld *world); /* readings as they are now; nothing where there are no joints */
@@ -147,7 +149,7 @@ typedef struct RunSummary {
   double min_distance;      /* infinity where nothing came near */
   int64_t min_distance_step;
   uint32_t nearest[2];
-  double max_strain, residual_max;
+  double max_strain, max_soft_strain, residual_max;
   double joint_residual;    /* [m] the largest gap left in a joint as reported, and where */
   int64_t joint_residual_step;
   uint32_t worst_joint;     /* 0: no report names one */

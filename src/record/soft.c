@@ -13,7 +13,7 @@ const char *run_soft_model_name(AbdSoftModel model) { return (unsigned)model < M
 bool run_create_soft_tables(Run *run) {
   return run_exec(run,
                   "CREATE TABLE soft(body INTEGER PRIMARY KEY REFERENCES body(id), model TEXT, young REAL, poisson REAL,"
-                  " thickness REAL, self_contact INTEGER);"
+                  " thickness REAL, self_contact INTEGER, damping REAL);"
                   "CREATE TABLE attachment(body INTEGER, vertex INTEGER, to_body INTEGER, PRIMARY KEY(body, vertex))"
                   " WITHOUT ROWID;",
                   "create the file");
@@ -67,11 +67,12 @@ static bool write_soft(Run *run, sqlite3_stmt *s, uint32_t id, const AbdSoftView
   if (soft->tet_count) sqlite3_bind_null(s, 5);
   else sqlite3_bind_double(s, 5, soft->thickness);
   sqlite3_bind_int(s, 6, soft->self_contact);
+  sqlite3_bind_double(s, 7, soft->damping);
   return run_finish(run, s, "write a soft body");
 }
 
 bool run_write_soft_defs(Run *run, const AbdWorld *world) {
-  sqlite3_stmt *s = run_prepare(run, "INSERT INTO soft VALUES(?,?,?,?,?,?)");
+  sqlite3_stmt *s = run_prepare(run, "INSERT INTO soft VALUES(?,?,?,?,?,?,?)");
   sqlite3_stmt *attachment = s ? run_prepare(run, "INSERT INTO attachment VALUES(?,?,?)") : NULL;
   bool good = s && attachment;
   for (uint32_t id = 1; good && id <= abd_world_body_count(world); id++) {

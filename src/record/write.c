@@ -62,29 +62,48 @@ static void body_color(uint32_t id, AbdMotion motion, char text[8]) {
   snprintf(text, 8, "#%02x%02x%02x", byte[0], byte[1], byte[2]);
 }
 
-/* Bodies the user told not to collide, as a JSON list. Two that are not dynamic never collide anyway and are left out. */
-static char *exclusion_list(Run *run, const AbdWorld *world, uint32_t id, AbdMotion motion, const AbdMotion *motions) {
-  size_t count = abd_world_body_count(world), used = 1;
-  char *text = run_bytes(run, 16 + 11 * count);
+/* Bodies the user told not to collide, both ways round, sorted. */
+typedef struct Exclusions {
+  AbdBodyId (*pair)[2];
+  size_t count, next;        /* next: the first of the bodies still to be written */
+} Exclusions;
+
+static int compare_exclusions(const void *x, const void *y) {
+  const AbdBodyId *a = x, *b = y;
+  if (a[0].id != b[0].id) return a[0].id < b[0].id ? -1 : 1;
+  return (a[1].id > b[1].id) - (a[1].id < b[1].id);
+}
+
+static bool list_exclusions(Run *run, const AbdWorld *world, Exclusions *e) {
+  size_t count = abd_world_excluded_pairs(world, NULL, 0);
+  *e = (Exclusions){.pair = malloc((2 * count + 1) * sizeof *e->pair), .count = 2 * count};
+  if (!e->pair) return run_fail(run, RUN_DISK, "%s: out of memory for %zu pairs", run->path, count);
+  abd_world_excluded_pairs(world, e->pair, count);
+  for (size_t k = 0; k < count; k++) e->pair[count + k][0] = e->pair[k][1], e->pair[count + k][1] = e->pair[k][0];
+  qsort(e->pair, e->count, sizeof *e->pair, compare_exclusions);
+  return true;
+}
+
+/* Those of one body as a JSON list; bodies are asked for in the order of their ids. */
+static char *exclusion_text(Run *run, Exclusions *e, uint32_t id) {
+  size_t end = e->next, used = 1;
+  while (end < e->count && e->pair[end][0].id == id) end++;
+  char *text = run_bytes(run, 16 + 11 * (end - e->next));
   if (!text) return NULL;
   text[0] = '[';
-  for (uint32_t other = 1; other <= count; other++) {
-    if (other == id || (motion != ABD_MOTION_DYNAMIC && motions[other - 1] != ABD_MOTION_DYNAMIC)) continue;
-    if (abd_world_pair_collides(world, (AbdBodyId){id}, (AbdBodyId){other})) continue;
-    used += (size_t)sprintf(text + used, used > 1 ? ",%u" : "%u", other);
-  }
+  for (; e->next < end; e->next++) used += (size_t)sprintf(text + used, used > 1 ? ",%u" : "%u", e->pair[e->next][1].id);
   text[used] = ']', text[used + 1] = 0;
   return text;
 }
 
-static bool write_body(Run *run, sqlite3_stmt *s, const AbdWorld *world, uint32_t id, const AbdMotion *motions) {
+static bool write_body(Run *run, sqlite3_stmt *s, const AbdWorld *world, uint32_t id, Exclusions *exclusions) {
   static const char *const elasticity[] = {"ortho", "arap", "neo-hookean"};
   AbdBodyView body;
   AbdSoftView soft;
   bool is_soft = abd_soft_view(world, (AbdBodyId){id}, &soft) == ABD_OK;
   if (abd_body_view(world, (AbdBodyId){id}, &body) != ABD_OK)
     return run_fail(run, RUN_DISK, "%s: body %u: %s", run->path, id, abd_world_error(world));
-  char *collide = exclusion_list(run, world, id, body.motion, motions);
+  char *collide = exclusion_text(run, exclusions, id);
   if (!collide) return false;
   char color[8];
   body_color(id, body.motion, color);
@@ -133,19 +152,13 @@ static bool write_meshes(Run *run, const AbdWorld *world) {
 }
 
 static bool write_bodies(Run *run, const AbdWorld *world) {
-  size_t count = abd_world_body_count(world);
-  AbdMotion *motions = malloc((count + 1) * sizeof *motions);
-  if (!motions) return run_fail(run, RUN_DISK, "%s: out of memory for %zu bodies", run->path, count);
-  for (uint32_t id = 1; id <= count; id++) {
-    AbdBodyView body = {.motion = ABD_MOTION_STATIC};
-    abd_body_view(world, (AbdBodyId){id}, &body);
-    motions[id - 1] = body.motion;
-  }
+  Exclusions exclusions;
+  if (!list_exclusions(run, world, &exclusions)) return false;
   sqlite3_stmt *s = run_prepare(run, "INSERT INTO body VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   bool good = s != NULL;
-  for (uint32_t id = 1; good && id <= count; id++) good = write_body(run, s, world, id, motions);
+  for (uint32_t id = 1; good && id <= abd_world_body_count(world); id++) good = write_body(run, s, world, id, &exclusions);
   sqlite3_finalize(s);
-  free(motions);
+  free(exclusions.pair);
   return good;
 }
 
@@ -166,24 +179,23 @@ bool run_write_color(Run *run, uint32_t body, const char *color) {
 
 /* ---- Steps ---- */
 
-bool run_write_frame(Run *run, const AbdWorld *world) {
+bool run_write_poses(Run *run, int64_t step, double time, const double *node, size_t node_count, const double *rate, size_t rate_count) {
   sqlite3_stmt *s = run_statement(run, RUN_STATEMENT_FRAME, "INSERT OR REPLACE INTO frame VALUES(?,?,?,?)");
-  size_t node_count = world_node_count(world), rate_count = world_rate_count(world);
-  double *nodes = s ? run_bytes(run, (node_count + rate_count) * sizeof *nodes) : NULL;
-  if (!nodes) return false;
-  world_nodes(world, nodes);
-  world_rates(world, nodes + node_count);
-  sqlite3_bind_int64(s, 1, abd_world_step_count(world));
-  sqlite3_bind_double(s, 2, abd_world_time(world));
-  run_bind_blob(s, 3, nodes, node_count * sizeof *nodes);
-  run_bind_blob(s, 4, nodes + node_count, rate_count * sizeof *nodes);
+  if (!s) return false;
+  sqlite3_bind_int64(s, 1, step);
+  sqlite3_bind_double(s, 2, time);
+  run_bind_blob(s, 3, node, node_count * sizeof *node);
+  run_bind_blob(s, 4, rate, rate_count * sizeof *rate);
   return run_finish(run, s, "write a frame");
 }
 
-/* Soft bodies collide with a mesh of their surface alone; the file counts the vertices of the whole body. */
-static uint32_t vertex_number(const AbdWorld *world, AbdBodyId body, uint32_t vertex) {
-  AbdSoftView soft;
-  return abd_soft_view(world, body, &soft) == ABD_OK ? (uint32_t)soft.surface_vertex[vertex] : vertex;
+bool run_write_frame(Run *run, const AbdWorld *world) {
+  size_t node_count = world_node_count(world), rate_count = world_rate_count(world);
+  double *nodes = run_bytes(run, (node_count + rate_count) * sizeof *nodes);
+  if (!nodes) return false;
+  world_nodes(world, nodes);
+  world_rates(world, nodes + node_count);
+  return run_write_poses(run, abd_world_step_count(world), abd_world_time(world), nodes, node_count, nodes + node_count, rate_count);
 }
 
 bool run_write_contacts(Run *run, const AbdWorld *world) {
@@ -201,8 +213,8 @@ bool run_write_contacts(Run *run, const AbdWorld *world) {
     sqlite3_bind_int64(s, 2, c->body_a.id);
     sqlite3_bind_int64(s, 3, c->body_b.id);
     sqlite3_bind_text(s, 4, kind[c->kind], -1, SQLITE_STATIC);
-    sqlite3_bind_int64(s, 5, c->kind == 0 ? vertex_number(world, c->body_a, c->primitive_a) : c->primitive_a);
-    sqlite3_bind_int64(s, 6, c->kind == 1 ? vertex_number(world, c->body_b, c->primitive_b) : c->primitive_b);
+    sqlite3_bind_int64(s, 5, c->primitive_a);
+    sqlite3_bind_int64(s, 6, c->primitive_b);
     for (int i = 0; i < 3; i++) sqlite3_bind_double(s, 7 + i, c->point[i]);
     for (int i = 0; i < 3; i++) sqlite3_bind_double(s, 10 + i, c->normal[i]);
     sqlite3_bind_double(s, 13, c->distance);

@@ -6,8 +6,8 @@ enum { SIZE, BALL, SEGMENTS, SIDES };
 static const GalleryKey net_key[] = {
   {"size", "nodes along a side: 8 give 144 rings, 16 give 672, 97 give 27,645", 8, 3, 200, true, NULL},
   {"ball", "radius of a ball dropped into it, 0 = none [m]", 0, 0, 20, false, NULL},
-  {"segments", "of a ring; with 20 and 10 sides it has 440 triangles", 20, 8, 200, true, NULL},
-  {"sides", "of a ring's wire", 10, 4, 100, true, NULL},
+  {"segments", "of a ring; with 20 and 10 sides it has 440 triangles", 20, 8, 500, true, NULL},
+  {"sides", "of a ring's wire", 10, 4, 250, true, NULL},
   {0},
 };
 

@@ -56,5 +56,6 @@ bool own_read(Loader *loader, const Node *top);
 bool rigid_ipc_read(Loader *loader, const Node *top);
 /* dt, duration, steps, gravity, integrator, contact, solver of an object in abd's own format. */
 bool settings_read(Scene *scene, const Node *top);
+extern const char *const settings_detections[]; /* names of AbdDetection */
 
 #endif

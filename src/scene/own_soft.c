@@ -96,9 +96,8 @@ int own_read_soft_geometry(OwnFile *file, const Node *object) {
 static bool check_keys(const Node *object) {
   static const char *const none[][2] = {
       {"motion", "fix its vertices with \"attach\""}, {"fixed", "fix its vertices with \"attach\""},
-      {"path", "attach it to a kinematic body"},      {"motion_end", "attach it to a kinematic body"},
-      {"force", "attach it to a body that is pulled"}, {"torque", "attach it to a body that is turned"},
-      {"forces", "attach it to a body that is pulled"}, {"stiffness", "\"soft\" has \"young\""},
+      {"path", "move its vertices with \"scripted\""}, {"motion_end", "move its vertices with \"scripted\""},
+      {"torque", "turn it by \"vertex_forces\" or \"scripted\" vertices"}, {"stiffness", "\"soft\" has \"young\""},
       {"elasticity", "\"soft\" has \"model\""}};
   Node child;
   for (size_t k = 0; k < sizeof none / sizeof *none; k++)
@@ -114,12 +113,14 @@ static bool read_poisson(const Node *soft, double *poisson) {
 }
 
 bool own_read_soft(OwnFile *file, const Node *object, SceneBody *body) {
-  static const char *const known[] = {"young", "poisson", "model", "thickness", "bending", "self_contact", NULL};
+  static const char *const known[] = {"young", "poisson", "model", "thickness", "bending", "damping", "self_contact", NULL};
   static const char *const models[] = {"neo_hookean", "stable_neo_hookean", "corotated", NULL};
   Node soft, child;
   if (!node_get(object, "soft", &soft)) {
     if (node_get(object, "attach", &child))
       return node_fail(&child, "only a soft body is attached; stiff ones are joined in \"joints\"");
+    if (node_get(object, "scripted", &child) || node_get(object, "vertex_forces", &child))
+      return node_fail(&child, "only a soft body has vertices that move by themselves; a stiff one has \"path\" and \"force\"");
     return true;
   }
   body->soft = calloc(1, sizeof *body->soft);
@@ -132,6 +133,7 @@ bool own_read_soft(OwnFile *file, const Node *object, SceneBody *body) {
             read_choice(&soft, "model", models, &model) &&
             read_number(&soft, "thickness", NUMBER_POSITIVE, &def->thickness) &&
             read_number(&soft, "bending", NUMBER_NOT_NEGATIVE, &def->bending) &&
+            read_number(&soft, "damping", NUMBER_NOT_NEGATIVE, &def->damping) &&
             read_bool(&soft, "self_contact", &def->self_contact);
   def->model = (AbdSoftModel)model;
   bool solid = file->loader->scene->mesh[body->mesh].tet_count > 0;

@@ -1,5 +1,6 @@
 /* Elements of soft bodies in a step: energies between up to four vertices, each of which is a body of one node.
  *     E = h2 (sum of tets: volume psi(F))  +  h2 thickness (sum of triangles: area psi(F))  +  h2 (sum of hinges)
+ * and where the body is damped the same elements' viscous potentials (kernel/viscous.h).
  * Elements of a soft body are numbered tets first, then triangles, then hinges. Tested in tests/test_soft.c. */
 #ifndef ABD_STEP_SOFT_H
 #define ABD_STEP_SOFT_H
@@ -13,7 +14,10 @@ typedef struct SoftTerm {
 } SoftTerm;
 
 int soft_element_count(const Soft *soft);
+void soft_element_vertices(const Soft *soft, int element, int body[4], int *count); /* among the bodies */
 double soft_energy(const Step *step, const Soft *soft, int element, const Affine *q);
+double soft_elastic_energy(const Soft *soft, int element, const Affine *q); /* [J], without damping */
+double soft_element_strain(const Soft *soft, int element, const Affine *q); /* |F^T F - I|; 0 of hinges */
 /* project: the Hessian made positive semidefinite; those of hinges always are. */
 void soft_term(const Step *step, const Soft *soft, int element, const Affine *q, bool project, SoftTerm *term);
 /* The largest step along direction that inverts no tet whose material forbids it. */

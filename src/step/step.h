@@ -110,6 +110,8 @@ bool step_run(Step *step, Backend *backend, const State *state, State *after, Ab
 /* predict.c: targets before the solve; velocities after it. */
 void predict_targets(Step *step);
 void predict_finish(const Step *step, State *after);
+/* Whether the rate of a body at the end of the step is (3 q - 4 q_n + q_{n-1}) / (2 h), else (q - q_n) / h. */
+bool predict_two_steps(const Step *step, int body);
 /* body.c: inertia and elasticity of one body. */
 double body_energy(const Step *step, int body, const Affine *q);
 Affine body_gradient(const Step *step, int body, const Affine *q);

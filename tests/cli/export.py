@@ -1,4 +1,5 @@
-"""Reads exported files with readers that are not abd's and compares poses with the run file.
+"""Reads exported files, with VTK or by what their formats' descriptions say, and compares poses with the run file.
+Foreign readers of the others: ../reader/readers.sh.
 
   export.py vtk RUN FILE...     surfaces (.vtp, .vtk) with VTK's Python: vertices of every body to 1e-6 m
   export.py contacts RUN FILE   contact points and forces
@@ -9,43 +10,12 @@ Exit code 77 where the reader is missing. The step is the number at the end of a
 import json
 import math
 import re
-import sqlite3
 import struct
 import sys
 
+from runfile import Run, apply, differ
+
 LIMIT = 1e-6
-
-
-def numbers(blob):
-    return struct.unpack("<%dd" % (len(blob) // 8), blob)
-
-
-class Run:
-    def __init__(self, path):
-        db = self.db = sqlite3.connect("file:%s?mode=ro" % path, uri=True)
-        self.mesh = {i: numbers(v) for i, v in db.execute("SELECT id, vertex FROM mesh")}
-        self.body = db.execute("SELECT id, name, mesh FROM body ORDER BY id").fetchall()
-        self.steps = [s for s, in db.execute("SELECT step FROM frame ORDER BY step")]
-        self.up = [float(x) for x in db.execute("SELECT value FROM meta WHERE key = 'up'").fetchone()[0].split()]
-
-    def nodes(self, step):
-        time, blob = self.db.execute("SELECT time, node FROM frame WHERE step = ?", (step,)).fetchone()
-        n = numbers(blob)
-        return time, [n[12 * b:12 * b + 12] for b in range(len(self.body))]
-
-    def vertices(self, step):
-        for (_, _, mesh), n in zip(self.body, self.nodes(step)[1]):
-            v = self.mesh[mesh]
-            for k in range(0, len(v), 3):
-                yield apply(n, v[k:k + 3])
-
-
-def apply(n, x):
-    return [n[i] + n[3 + i] * x[0] + n[6 + i] * x[1] + n[9 + i] * x[2] for i in range(3)]
-
-
-def differ(a, b):
-    return max(abs(x - y) for x, y in zip(a, b))
 
 
 def finish(what, count, worst, limit=LIMIT):
@@ -159,12 +129,11 @@ def check_glb(run, paths):
 
 def check_usda(run, paths):
     text = open(paths[0]).read()
-    bodies = re.findall(r'def Mesh "[^"]*_(\d+)" \(\n\s*displayName = "([^"]*)"\n\s*references = </meshes/mesh_(\d+)>(.*?)xformOpOrder',
-                        text.split('class Scope "meshes"')[0], re.S)
-    if [(int(i), name, int(mesh)) for i, name, mesh, _ in bodies] != [tuple(b) for b in run.body]:
-        sys.exit("WRONG: bodies of the .usda: %s" % [b[:3] for b in bodies])
+    bodies = re.findall(r'def Mesh "[^"]*_(\d+)" \(\n\s*displayName = "([^"]*)"\n\s*\)\n(.*?)xformOpOrder', text, re.S)
+    if [(int(i), name) for i, name, _ in bodies] != [tuple(b[:2]) for b in run.body]:
+        sys.exit("WRONG: bodies of the .usda: %s" % [b[:2] for b in bodies])
     count, worst = 0, 0
-    for b, (_, _, _, part) in enumerate(bodies):
+    for b, (_, _, part) in enumerate(bodies):
         samples = re.findall(r"(?:([\d.e+-]+): |transform = )\( (\(.*\)) \)", part)
         if len(samples) not in (1, len(run.steps)):
             sys.exit("WRONG: body %d has %d samples of %d" % (b + 1, len(samples), len(run.steps)))
@@ -173,11 +142,8 @@ def check_usda(run, paths):
             n = run.nodes(step)[1][b]
             worst = max(worst, differ(row[0:3] + row[4:7] + row[8:11] + row[12:15], n[3:] + n[:3]))
             count += 1
-    meshes = re.findall(r"point3f\[\] points = \[(.*)\]", text)
-    for k, points in enumerate(meshes):
-        worst = max(worst, differ([float(x) for x in re.findall(r"[-\d.e+]+", points)], run.mesh[k + 1]))
-    if len(meshes) != len(run.mesh):
-        sys.exit("WRONG: %d meshes of %d" % (len(meshes), len(run.mesh)))
+        points = re.search(r"point3f\[\] points = \[(.*)\]", part).group(1)
+        worst = max(worst, differ([float(x) for x in re.findall(r"[-\d.e+]+", points)], run.mesh[run.body[b][2]]))
     finish("USD matrices and points", count, worst)
 
 

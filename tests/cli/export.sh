@@ -3,6 +3,7 @@
 #   export.sh ABD SOURCE
 . "$(dirname "$0")/expect.sh"
 python=$(command -v /usr/bin/python3 || command -v python3 || true)
+export PYTHONDONTWRITEBYTECODE=1
 "$abd" run scene.json -o a.abd --contacts --quiet
 
 skip() { echo "skipped: $*"; }

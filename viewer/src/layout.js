@@ -35,7 +35,8 @@ const PAGE = `
   <nav class="tools" aria-label="Display">
     <label class="choice"><span>Colour</span><select id="colors" aria-label="Colour by">
       <option value="body">by body</option><option value="speed">by speed</option>
-      <option value="force">by contact force</option><option value="strain">by deviation from rigidity</option></select></label>
+      <option value="force">by contact force</option><option value="strain">by deviation from rigidity</option>
+      <option value="stress">by stress of soft bodies</option></select></label>
     <span class="gap"></span>
     ${button('frame', 'frame', 'Show everything (A)')}
     ${button('follow', 'follow', 'Follow the chosen body (F)')}
@@ -80,7 +81,7 @@ const PAGE = `
       ${button('loop', 'loop', 'Repeat (L)', 'recorded-only')}
     </div>
     <canvas id="slider" role="slider" tabindex="0" aria-label="Time" aria-valuemin="0"></canvas>
-    <output id="time"></output>
+    <output id="time"><span></span><small class="of"></small><small class="step"></small></output>
     <label class="choice"><select id="speed" aria-label="Speed"><option value="0.02">1/50×</option><option value="0.1">1/10×</option><option value="0.25">1/4×</option><option value="0.5">1/2×</option><option value="1" selected>1×</option><option value="2">2×</option><option value="5">5×</option><option value="10">10×</option></select></label>
     <button type="button" id="tail" class="chip" hidden><i></i><span>Live</span></button>
   </div>
@@ -91,7 +92,7 @@ const PAGE = `
 const KEYS = [
   ['drag', 'turn'], ['right drag, Shift drag', 'shift'], ['wheel, pinch', 'zoom to the pointer'], ['click, tap', 'choose a body or contact'],
   ['double click', 'centre on a body'], ['drag a body (live)', 'pull it'], ['Space', 'play, pause'], ['← →', 'one frame; with Shift ten'],
-  ['Home, End', 'first, last frame'], ['[ ]', 'slower, faster'], ['L', 'repeat'], ['1 2 3 4', 'colour by body, speed, force, deviation'],
+  ['Home, End', 'first, last frame'], ['[ ]', 'slower, faster'], ['L', 'repeat'], ['1 2 3 4 5', 'colour by body, speed, force, deviation, stress'],
   ['A', 'show everything'], ['/', 'find a body by its name'], ['F', 'follow the chosen body'], ['H, Shift H', 'hide the chosen body, show all'], ['C', 'contacts and forces'],
   ['E, W, S', 'edges, wireframe, shadows'], ['X', 'section plane'], ['P', 'plots'], ['T', 'dark or light'],
   ['Shift R, N (live)', 'begin anew, one step'], ['Esc', 'let go'],
@@ -112,8 +113,21 @@ export function buildPage() {
   return elements;
 }
 
-// Rows of the inspector: [label, value, unit]; a row without a value is a heading.
+// Touches the page only where something changed.
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+// Rows of the inspector: [label, value, unit]; a row without a value is a heading. Where only values changed, only they are
+// written.
 export function fillRows(list, rows) {
+  const shape = rows.map(([label, , unit]) => `${label}|${unit}`).join();
+  const values = rows.filter(([, value]) => value !== undefined).map(([, value]) => value);
+  if (list.dataset.shape === shape) {
+    list.querySelectorAll('dd span').forEach((element, k) => setText(element, values[k]));
+    return;
+  }
+  list.dataset.shape = shape;
   list.replaceChildren(...rows.flatMap(([label, value, unit]) => {
     const term = document.createElement('dt');
     term.textContent = label;
@@ -121,8 +135,9 @@ export function fillRows(list, rows) {
       term.className = 'heading';
       return [term];
     }
-    const data = document.createElement('dd');
-    data.textContent = value;
+    const data = document.createElement('dd'), number = document.createElement('span');
+    number.textContent = value;
+    data.append(number);
     if (unit) {
       const small = document.createElement('small');
       small.textContent = ` ${unit}`;

@@ -1,0 +1,73 @@
+/* Two benchmarks of the same rows: what changed beyond noise. Time is compared by the least user time of the runs of a row; how far
+ * the runs of a row are apart says what it is worth. Iterations do not depend on the machine's mood and are compared exactly. */
+#include "bench.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "text_table.h"
+
+/* Where a row ran once, what such runs differ by on a machine with other work; and the least that counts as a change. */
+static const double unknown_noise = 0.15, least_noise = 0.03;
+
+static const BenchRow *find_row(const BenchRows *rows, const BenchRow *like) {
+  for (int k = 0; k < rows->count; k++) {
+    const BenchRow *r = &rows->row[k];
+    bool same_scene = r->runs && !strcmp(r->name, like->name) && !strcmp(r->scene, like->scene);
+    if (same_scene && r->threads == like->threads && r->best.steps == like->best.steps && fabs(r->best.dt - like->best.dt) <= 1e-6 * like->best.dt)
+      return r;
+  }
+  return NULL;
+}
+
+/* How far the slowest run is above the fastest. */
+static double noise_of(const BenchRow *row) {
+  double most = 0, least = INFINITY;
+  for (int k = 0; k < row->runs; k++) most = fmax(most, row->user[k]), least = fmin(least, row->user[k]);
+  if (row->runs < 2 || !(least > 0)) return unknown_noise;
+  return most / least - 1;
+}
+
+typedef struct Verdicts { int slower, faster, same, other_iterations, missing; } Verdicts;
+
+static void compare_row(TextTable *table, const BenchRow *old, const BenchRow *now, Verdicts *verdicts) {
+  double ratio = now->best.user / old->best.user, noise = fmax(least_noise, noise_of(old) + noise_of(now));
+  bool slower = ratio > 1 + noise, faster = ratio < 1 / (1 + noise), other = old->best.iterations != now->best.iterations;
+  verdicts->slower += slower, verdicts->faster += faster, verdicts->other_iterations += other;
+  verdicts->same += !slower && !faster && !other;
+  table_cell(table, "%s", now->name);
+  table_cell(table, "%.4g", now->best.dt);
+  table_cell(table, "%d", now->threads);
+  table_number(table, bench_user_ms(old)), table_number(table, bench_user_ms(now));
+  table_cell(table, "%.3f", ratio);
+  table_cell(table, "%.2f", noise);
+  table_cell(table, "%lld", (long long)old->best.iterations);
+  table_cell(table, "%lld", (long long)now->best.iterations);
+  table_cell(table, "%s%s%s", slower ? "SLOWER" : faster ? "faster" : "same", other ? ", " : "",
+             !other ? "" : now->best.iterations > old->best.iterations ? "MORE ITERATIONS" : "fewer iterations");
+}
+
+int bench_compare(const char *path, const BenchRows *rows) {
+  static const char *const title[] = {"scene", "dt", "threads", "old ms", "new ms", "ratio", "noise", "old iterations", "new", "verdict"};
+  BenchRows old = {0};
+  TextTable table = {.columns = 10};
+  Verdicts verdicts = {0};
+  if (!bench_read_json(path, &old)) return bench_rows_free(&old), EXIT_BAD_INPUT;
+  for (int k = 0; k < 10; k++) table_cell(&table, "%s", title[k]);
+  for (int k = 0; k < rows->count; k++) {
+    if (!rows->row[k].runs) continue;
+    const BenchRow *before = find_row(&old, &rows->row[k]);
+    if (before) compare_row(&table, before, &rows->row[k], &verdicts);
+    else verdicts.missing++;
+  }
+  printf("Compared with %s, user CPU time per step:\n\n", path);
+  bool good = table_print(&table, stdout, false);
+  printf("\n%d slower, %d faster, %d with other iterations, %d unchanged", verdicts.slower, verdicts.faster, verdicts.other_iterations,
+         verdicts.same);
+  if (verdicts.missing) printf("; %d rows not in the older file", verdicts.missing);
+  printf("\n");
+  table_free(&table);
+  bench_rows_free(&old);
+  if (!good) return fprintf(stderr, "abd bench: out of memory\n"), EXIT_FAILED;
+  return verdicts.slower || verdicts.other_iterations ? EXIT_FOUND : EXIT_GOOD;
+}

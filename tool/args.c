@@ -166,3 +166,9 @@ int args_parse(const Command *command, const Option *option, int argc, char **ar
   }
   return ARGS_GO_ON;
 }
+
+bool args_place(const char *text, double p[4]) {
+  char rest;
+  if (sscanf(text, "%lf,%lf,%lf,%lf%c", &p[0], &p[1], &p[2], &p[3], &rest) != 4) return false;
+  return isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]) && isfinite(p[3]) && p[3] > 0;
+}

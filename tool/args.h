@@ -43,6 +43,8 @@ int args_parse(const Command *command, const Option *option, int argc, char **ar
 void args_free(TextList *list);
 /* Prints "abd NAME: sentence" and where to read more; returns EXIT_BAD_INPUT. */
 int args_usage_error(const Command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Reads "X,Y,Z,RADIUS", where --look-at asks for a place; false where it is something else. */
+bool args_place(const char *text, double place[4]);
 /* The name of a NULL-ended list most like text; NULL where none comes near. */
 const char *args_nearest(const char *text, const char *const *name);
 

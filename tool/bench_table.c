@@ -48,20 +48,20 @@ static void paper_row(TextTable *table, const BenchRow *row) {
   const PaperFigures *theirs = paper_figures(row->name, row->best.dt);
   lead_cells(table, row);
   figure_cells(table, &ours);
-  table_number(table, bench_user_ms(row));
+  table_number(table, bench_user_ms(row)), table_number(table, bench_wall_ms(row));
   table_number(table, 1e-6 * (double)row->best.peak);
   if (!theirs) return;
   table_cell(table, "  the paper");
   for (int k = 0; k < 6; k++) table_cell(table, "%s", "");
   figure_cells(table, theirs);
-  for (int k = 0; k < 2; k++) table_cell(table, "%s", "");
+  for (int k = 0; k < 3; k++) table_cell(table, "%s", "");
 }
 
 static void paper_table(TextTable *table, const BenchRows *rows) {
-  static const char *const title[] = {"iterations", "assembly", "solve", "CCD", "candidates", "rest", "total", "user CPU", "peak MB"};
-  table->columns = 16;
+  static const char *const title[] = {"iterations", "assembly", "solve", "CCD", "candidates", "rest", "total", "CPU", "wall", "peak MB"};
+  table->columns = 17;
   lead_titles(table);
-  for (int k = 0; k < 9; k++) table_cell(table, "%s", title[k]);
+  for (int k = 0; k < 10; k++) table_cell(table, "%s", title[k]);
   for (int k = 0; k < rows->count; k++)
     if (rows->row[k].runs) paper_row(table, &rows->row[k]);
 }
@@ -71,6 +71,22 @@ static void paper_table(TextTable *table, const BenchRows *rows) {
 static double mark_of(const BenchRow *row, int mark) {
   const MarkFigures *figures = mark_figures(row->name, row->best.dt);
   return figures ? figures->ms[mark] : NAN;
+}
+
+/* What the README shows. */
+static void brief_table(TextTable *table, const BenchRows *rows) {
+  static const char *const title[] = {"scene", "bodies", "triangles", "abd, ms per step", "iterations", "rigid-IPC", "Autodesk's ABD",
+                                      "the paper's ABD (8 cores)"};
+  table->columns = 8;
+  for (int k = 0; k < 8; k++) table_cell(table, "%s", title[k]);
+  for (int k = 0; k < rows->count; k++) {
+    const BenchRow *row = &rows->row[k];
+    if (!row->runs) continue;
+    table_cell(table, "%s", row->name);
+    count_cell(table, row->best.bodies), count_cell(table, row->best.triangles);
+    table_number(table, bench_user_ms(row)), table_number(table, bench_figures(row).iterations);
+    for (int m = MARK_RIGID_IPC; m <= MARK_PAPER; m++) table_number(table, mark_of(row, m));
+  }
 }
 
 static bool has_mark(const BenchRows *rows, int mark) {
@@ -119,13 +135,14 @@ static void growth_table(TextTable *table, const BenchRows *rows, const BenchSet
 
 bool bench_print(FILE *out, const BenchRows *rows, const BenchSet *set, BenchStyle style) {
   TextTable table = {0};
-  if (set && set->marks) marks_table(&table, rows);
+  if (set && set->form == BENCH_MARKS) marks_table(&table, rows);
+  else if (set && set->form == BENCH_BRIEF) brief_table(&table, rows);
   else if (set && set->axis) growth_table(&table, rows, set);
   else paper_table(&table, rows);
   fprintf(out, "Milliseconds per step.\n\n");
   bool good = table_print(&table, out, style == BENCH_MARKDOWN);
   table_free(&table);
   fputc('\n', out);
-  bench_machine_print(out, "");
+  bench_machine_print(out, rows->machine);
   return good;
 }

@@ -20,10 +20,11 @@ int export_read_view(ExportJob *job) {
                   !(fabs(v->elevation) <= 90)))
     return args_usage_error(job->command, "--view: expected AZIMUTH,ELEVATION in degrees, got '%s'", o->view);
   if (o->look_at) {
-    double *c = v->center;
-    if (sscanf(o->look_at, "%lf,%lf,%lf,%lf%c", &c[0], &c[1], &c[2], &v->radius, &rest) != 4 ||
-        !isfinite(c[0] + c[1] + c[2]) || !(v->radius > 0 && isfinite(v->radius)))
+    double place[4];
+    if (!args_place(o->look_at, place))
       return args_usage_error(job->command, "--look-at: expected X,Y,Z,RADIUS in metres, got '%s'", o->look_at);
+    memcpy(v->center, place, sizeof v->center);
+    v->radius = place[3];
   }
   return ARGS_GO_ON;
 }

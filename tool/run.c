@@ -67,17 +67,16 @@ static int step_once(Session *session) {
     progress_say(&session->progress, "abd run: %s: %s", session->source, error.text);
     return EXIT_BAD_INPUT;
   }
+  bool kept = session_keep_state(session);
   if (abd_world_step(session->world, &report) != ABD_OK) {
-    progress_say(&session->progress, "abd run: %s: step %lld: %s", session->source,
-                 (long long)abd_world_step_count(session->world) + 1, abd_world_error(session->world));
-    trouble_failed_step(session);
+    progress_say(&session->progress, "abd run: %s: %s", session->source, abd_world_error(session->world));
+    trouble_failed_step(session, kept, report.culprit[0]);
     return EXIT_FAILED;
   }
   if (!session_record(session, &report)) return disk_failure(session, report.step);
   progress_step(&session->progress, &report);
   if (report.outcome != ABD_CONVERGED) trouble_in_step(session, &report);
   trouble_if_crawling(session, &report);
-  memcpy(session->nearest, report.nearest, sizeof session->nearest);
   return EXIT_GOOD;
 }
 

@@ -17,6 +17,8 @@ typedef struct RunOptions {
   char **argv;
 } RunOptions;
 
+typedef struct SavedState { void *bytes; size_t size; } SavedState; /* size 0: none */
+
 typedef struct Session {
   RunOptions options;
   Scene *scene;
@@ -29,13 +31,20 @@ typedef struct Session {
   int64_t not_converged, blocked; /* steps of this process */
   int64_t slow_steps;            /* in a row, up to now */
   bool crawl_said;
-  AbdBodyId nearest[2];          /* of the last step */
+  SavedState state[2];           /* before the last step but one, and before the last */
+  char *start_path;              /* a run of the start alone, where surfaces cross there; else NULL */
+  char start_look[128];          /* and where in it, as --look-at wants it */
+  bool shown;                    /* by abd view, which shows such a start itself */
   Progress progress;
 } Session;
 
 bool session_is_run_path(const char *path);
 /* Loads or resumes, and publishes a new run with frame 0. Prints what is wrong and returns an exit code. */
 int session_open(Session *session, const TextList *operand);
+/* A run of nothing but the world as it stands, which need not have started: for looking at. */
+bool session_write_start(Session *session, const char *path);
+/* Keeps the state before a step, and that before the last one. */
+bool session_keep_state(Session *session);
 /* One transaction with the step that was just made. */
 bool session_record(Session *session, const AbdStepReport *report);
 void session_close(Session *session); /* takes a half-open one */

@@ -37,17 +37,17 @@ static void place_text(const AbdWorld *world, const Place *place, char *text, si
            place->point[1], place->point[2]);
 }
 
-/* RUN without its ending and -WHAT.obj, malloc'ed. */
-static char *mesh_path(const Session *session, const char *what) {
+/* RUN without its ending and -WHAT, malloc'ed. */
+static char *beside(const Session *session, const char *what) {
   char *path = NULL;
   const char *dot = strrchr(session->path, '.'), *slash = strrchr(session->path, '/');
   int length = dot && (!slash || dot > slash) ? (int)(dot - session->path) : (int)strlen(session->path);
-  return asprintf(&path, "%.*s-%s.obj", length, session->path, what) < 0 ? NULL : path;
+  return asprintf(&path, "%.*s-%s", length, session->path, what) < 0 ? NULL : path;
 }
 
 static void write_mesh(Session *session, const Place *place, const char *what, const char *about) {
   ExportError error;
-  char *path = mesh_path(session, what);
+  char *path = beside(session, what);
   if (path && export_place_obj(session->world, place, about, path, &error))
     progress_say(&session->progress, "  its mesh:  %s", path);
   else
@@ -55,14 +55,18 @@ static void write_mesh(Session *session, const Place *place, const char *what, c
   free(path);
 }
 
-/* The commands that show the place in the last frame written. */
-static void say_look(Session *session, const Place *place, int64_t step) {
-  int64_t frame = session->every > 0 && step != session->target ? step - step % session->every : step;
-  progress_say(&session->progress, "  look:      abd export %s -o place.png --frame %lld --look-at %.6g,%.6g,%.6g,%.3g",
-               session->path, (long long)frame, place->point[0], place->point[1], place->point[2], place->radius);
+static void look_text(const Place *place, char text[128]) {
+  snprintf(text, 128, "%.6g,%.6g,%.6g,%.3g", place->point[0], place->point[1], place->point[2], place->radius);
+}
+
+/* The commands that show the place in a frame of a run. */
+static void say_look(Session *session, const Place *place, const char *path, int64_t frame) {
+  char at[128];
+  look_text(place, at);
+  progress_say(&session->progress, "  look:      abd export %s -o place.png --frame %lld --look-at %s", path, (long long)frame, at);
   if (page_present())
-    progress_say(&session->progress, "  or:        abd view %s --frame %lld --body '%s'", session->path, (long long)frame,
-                 trouble_body_name(session->world, place->body[0]));
+    progress_say(&session->progress, "  or:        abd view %s --frame %lld --body '%s' --look-at %s", path, (long long)frame,
+                 trouble_body_name(session->world, place->body[0]), at);
 }
 
 /* Where, why, the mesh, and how to look. */
@@ -71,9 +75,10 @@ static void say_place(Session *session, const Place *place, const char *why, int
   place_text(session->world, place, text, sizeof text);
   progress_say(&session->progress, "  where:     %s", text);
   if (why) progress_say(&session->progress, "  why:       %s", why);
-  snprintf(what, sizeof what, "step%lld", (long long)step);
+  snprintf(what, sizeof what, "step%lld.obj", (long long)step);
   write_mesh(session, place, what, text);
-  say_look(session, place, step);
+  say_look(session, place, session->path,
+           session->every > 0 && step != session->target ? step - step % session->every : step);
 }
 
 /* ---- Reasons ---- */
@@ -145,17 +150,47 @@ void trouble_if_crawling(Session *session, const AbdStepReport *report) {
   if (place_of_pair(session->world, report->limit[0], report->limit[1], &place) ||
       place_of_report(session->world, report, &place))
     say_place(session, &place,
-              "this pair allows the shortest steps; a smaller --dt or a larger contact.range helps as a rule",
+              report->step_length < 0.05
+                  ? "this pair allows the shortest steps; a smaller --dt or a larger contact.range helps as a rule"
+                  : "iterations go the whole way but do not settle; a smaller --dt helps as a rule, or a larger "
+                    "--set solver.tolerance",
               report->step);
 }
 
-void trouble_failed_step(Session *session) {
+/* The world at the end of the last good step has forgotten its contacts: it makes that step again, to the same bits. */
+static void make_last_step_again(Session *session, AbdStepReport *report) {
+  SceneError error;
+  const SavedState *before = session->state;
+  bool good = before[0].size && abd_world_restore(session->world, before[0].bytes, before[0].size) == ABD_OK &&
+              scene_apply(session->scene, session->world, &error) && abd_world_step(session->world, report) == ABD_OK;
+  if (!good) abd_world_restore(session->world, before[1].bytes, before[1].size);
+}
+
+void trouble_failed_step(Session *session, bool kept, AbdBodyId body) {
   int64_t step = abd_world_step_count(session->world);
+  AbdStepReport report = {0};
   Place place;
   if (session->options.quiet) return;
-  if (place_of_pair(session->world, session->nearest[0], session->nearest[1], &place))
-    say_place(session, &place, "the nearest pair of the step before, as a place to begin looking", step);
+  if (kept) make_last_step_again(session, &report);
+  if (place_of_pair(session->world, body, (AbdBodyId){0}, &place) ||
+      place_of_pair(session->world, report.nearest[0], report.nearest[1], &place))
+    say_place(session, &place,
+              "numbers grew beyond all bounds: look for a huge force, speed, density or motion of this body, or one that it "
+              "touches; this is how it was before",
+              step);
   progress_say(&session->progress, "Steps to %lld are in %s.", (long long)step, session->path);
+}
+
+/* A run of the start, for looking at it. */
+static void write_start(Session *session, const Place *place) {
+  session->start_path = beside(session, "start.abd");
+  if (session->start_path && session_write_start(session, session->start_path)) {
+    look_text(place, session->start_look);
+    if (!session->shown) say_look(session, place, session->start_path, 0);
+    return;
+  }
+  free(session->start_path);
+  session->start_path = NULL;
 }
 
 void trouble_at_start(Session *session) {
@@ -176,7 +211,9 @@ void trouble_at_start(Session *session) {
     place_of_crossing(world, &crossing[k], &place);
     place_text(world, &place, text, sizeof text);
     progress_say(&session->progress, "  where:     %s", text);
-    if (k == 0) write_mesh(session, &place, "start", text);
+    if (k > 0) continue;
+    if (!session->shown) write_mesh(session, &place, "start.obj", text);
+    write_start(session, &place);
   }
   if (count > MOST_PAIRS) progress_say(&session->progress, "  and %zu more pairs", count - MOST_PAIRS);
   progress_say(&session->progress, "  move one of each pair away, exclude the pair or join it (joined bodies do not collide);"

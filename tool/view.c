@@ -20,10 +20,10 @@ static const Command command = {
   "this machine. Exit codes: 0 good (also after Ctrl-C); 2 bad usage or input; 4 disk or memory failure.",
 };
 
-enum { USUAL_PORT = 8520 };
+enum { USUAL_PORT = 8520, LINK_SIZE = 200 };
 
 typedef struct ViewOptions {
-  const char *address, *body;
+  const char *address, *body, *look_at;
   int64_t frame; /* -1: not given */
   int64_t port; /* -1: not given */
   bool paused;
@@ -58,17 +58,20 @@ static ViewServer *start_server(const ViewOptions *o, const ViewControl *control
   return view_server_start(&def, data, error, size);
 }
 
-/* What the link names: "#step=K&body=ID". */
-static int link_text(const ViewOptions *o, const ViewData *data, char text[80]) {
+/* What the link names: "#step=K&body=ID&at=X,Y,Z,R". */
+static int link_text(const ViewOptions *o, const ViewData *data, char text[LINK_SIZE]) {
   size_t body = 0, used = 0;
+  double at[4];
   while (o->body && body < data->scene.body_count && strcmp(data->scene.body[body].name, o->body)) body++;
   if (o->body && body == data->scene.body_count) {
     fprintf(stderr, "abd view: --body: there is no body '%s'\n", o->body);
     return EXIT_BAD_INPUT;
   }
   text[0] = 0;
-  if (o->frame >= 0) used = (size_t)snprintf(text, 80, "#step=%lld", (long long)o->frame);
-  if (o->body) snprintf(text + used, 80 - used, "%cbody=%zu", used ? '&' : '#', body + 1);
+  if (o->frame >= 0) used = (size_t)snprintf(text, LINK_SIZE, "#step=%lld", (long long)o->frame);
+  if (o->body) used += (size_t)snprintf(text + used, LINK_SIZE - used, "%cbody=%zu", used ? '&' : '#', body + 1);
+  if (o->look_at && args_place(o->look_at, at))
+    snprintf(text + used, LINK_SIZE - used, "%cat=%.6g,%.6g,%.6g,%.4g", used ? '&' : '#', at[0], at[1], at[2], at[3]);
   return EXIT_GOOD;
 }
 
@@ -85,7 +88,7 @@ static void print_address(const ViewOptions *o, const ViewServer *server, const 
 
 static int serve(const ViewOptions *o, const char *path, const ViewControl *control) {
   ViewData data;
-  char error[640], link[80];
+  char error[640], link[LINK_SIZE];
   int code = view_data_open(&data, path) ? link_text(o, &data, link) : EXIT_FOUND;
   if (code != EXIT_GOOD) {
     if (code == EXIT_FOUND) code = fail(data.error.kind == RUN_DISK ? EXIT_FAILED : EXIT_BAD_INPUT, data.error.text);
@@ -116,7 +119,7 @@ static char *scratch_folder(void) {
   return NULL;
 }
 
-static void remove_scratch(const char *folder, const char *path) {
+static void remove_run(const char *path) {
   static const char *const ending[] = {"", "-wal", "-shm"};
   for (int k = 0; k < 3; k++) {
     char *name = NULL;
@@ -124,11 +127,21 @@ static void remove_scratch(const char *folder, const char *path) {
     unlink(name);
     free(name);
   }
-  rmdir(folder);
+}
+
+/* Surfaces cross at the start: nothing to simulate, but to look at. */
+static int show_start(const ViewOptions *o, const Session *session, int code) {
+  ViewOptions there = *o;
+  if (!o->look_at) there.look_at = session->start_look;
+  fprintf(stderr, "It cannot be simulated; this is how it starts:\n");
+  int served = serve(&there, session->start_path, NULL);
+  remove_run(session->start_path);
+  return served == EXIT_GOOD ? code : served;
 }
 
 static int simulate(const ViewOptions *o, Session *session, const TextList *operand) {
   int code = session_open(session, operand);
+  if (code != EXIT_GOOD && session->start_path) return show_start(o, session, code);
   if (code != EXIT_GOOD) return code;
   Live *live = live_start(session, o->paused);
   if (!live) return fail(EXIT_FAILED, "out of memory");
@@ -140,7 +153,7 @@ static int simulate(const ViewOptions *o, Session *session, const TextList *oper
 
 static int view_scene(const ViewOptions *o, Session *session, const TextList *operand) {
   char *folder = NULL, *path = NULL;
-  session->options.contacts = true;
+  session->options.contacts = session->shown = true;
   if (!session->options.output) {
     folder = scratch_folder();
     if (!folder || asprintf(&path, "%s/live.abd", folder) < 0) return fail(EXIT_FAILED, "cannot make a temporary folder");
@@ -149,7 +162,7 @@ static int view_scene(const ViewOptions *o, Session *session, const TextList *op
   int code = simulate(o, session, operand);
   session_close(session);
   *session = (Session){0};
-  if (folder) remove_scratch(folder, path);
+  if (folder) remove_run(path), rmdir(folder);
   free(folder), free(path);
   return code;
 }
@@ -157,6 +170,9 @@ static int view_scene(const ViewOptions *o, Session *session, const TextList *op
 static int check_options(const ViewOptions *o, const Session *session, const TextList *operand) {
   if (operand->count == 0) return args_usage_error(&command, "expected a run (.abd), a scene (.json) or meshes");
   if (o->port > 65535) return args_usage_error(&command, "--port: expected 0 to 65535, got %lld", (long long)o->port);
+  double place[4];
+  if (o->look_at && !args_place(o->look_at, place))
+    return args_usage_error(&command, "--look-at: expected X,Y,Z,RADIUS in metres, got '%s'", o->look_at);
   bool a_run = session_is_run_path(operand->text[0]);
   if (a_run && operand->count > 1) return args_usage_error(&command, "expected one run, got %d files", operand->count);
   if (a_run && (session->options.output || session->options.set.count))
@@ -177,6 +193,7 @@ int command_view(int argc, char **argv) {
     {"bind", 0, OPTION_TEXT, &options.address, "ADDRESS", "address to listen at, 127.0.0.1"},
     {"frame", 0, OPTION_COUNT, &options.frame, "K", "the address shows the frame of step K"},
     {"body", 0, OPTION_TEXT, &options.body, "NAME", "the address shows this body chosen"},
+    {"look-at", 0, OPTION_TEXT, &options.look_at, "X,Y,Z,R", "the address shows the ball of radius R at X,Y,Z"},
     {"paused", 0, OPTION_FLAG, &options.paused, NULL, "a scene: begin paused"},
     {"output", 'o', OPTION_TEXT, &o->output, "RUN", "a scene: keep what is simulated in this run file"},
     {"force", 'f', OPTION_FLAG, &o->force, NULL, "a scene: replace an existing run file"},

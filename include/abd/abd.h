@@ -84,8 +84,10 @@ typedef struct AbdContactDef {
 
 /* Who solves Newton's linear systems. */
 typedef enum AbdLinear {
-  ABD_LINEAR_BLOCK = 0,      /* abd's own block Cholesky */
-  ABD_LINEAR_CHOLMOD         /* SuiteSparse's, where the library was built with it (GPL): for comparison */
+  ABD_LINEAR_AUTO = 0,       /* Cholesky while the factor is predicted to fit in AbdSolverDef.memory, else PCG */
+  ABD_LINEAR_CHOLMOD,        /* SuiteSparse's, where the library was built with it (GPL): for comparison */
+  ABD_LINEAR_CHOLESKY,       /* abd's own block Cholesky, whatever it takes */
+  ABD_LINEAR_PCG             /* conjugate gradients, preconditioned by an incomplete factor */
 } AbdLinear;
 
 /* How the triangles of two bodies that come near each other are found. All give the same bits; those after the first are for comparison. */
@@ -102,6 +104,7 @@ typedef struct AbdSolverDef {
   double tolerance;          /* [m/s] largest surface speed of the last Newton step; 0 = from range, dt, friction_speed */
   int threads;               /* 0 = all processors; the result does not depend on it */
   AbdLinear linear;
+  double memory;             /* [bytes] the most a factor may take with ABD_LINEAR_AUTO, 8e9; 0 = any */
   AbdDetection detection;
 } AbdSolverDef;
 
@@ -414,7 +417,8 @@ typedef struct AbdStepReport {
   int64_t step;              /* 1 for the first */
   double time;               /* [s] at its end */
   AbdOutcome outcome;
-  AbdBodyId culprit[2];      /* the bodies to blame when outcome is not ABD_CONVERGED; null if there is one or none */
+  AbdBodyId culprit[2];      /* the bodies to blame when outcome is not ABD_CONVERGED, or the step failed with
+                                ABD_ERROR_NUMERIC; null if there is one or none */
   int iterations;            /* Newton iterations: the largest over islands */
   int line_search_steps;     /* energy evaluations beyond the first, all iterations */
   int friction_iterations;   /* the most lagged solves of an island */
@@ -422,6 +426,8 @@ typedef struct AbdStepReport {
   double step_length;        /* the smallest accepted step length in [0, 1] */
   AbdBodyId limit[2];        /* the pair that limited it most */
   int islands;
+  int linear_iterations;     /* conjugate gradients of all Newton iterations; 0 where Cholesky solved all */
+  double factor_memory, factor_flops; /* [bytes], [flops] predicted for the largest Cholesky factor of the step */
   int64_t body_pairs, box_tests, candidates, distances, contacts, ccd_calls;
   double min_distance;       /* [m] smallest distance of any two surfaces within reach, thickness not taken off; infinity if none */
   AbdBodyId nearest[2];
@@ -437,6 +443,7 @@ typedef struct AbdStepReport {
   double seconds[ABD_STAGE_COUNT];   /* wall clock */
 } AbdStepReport;
 
+ABD_API const char *abd_linear_name(AbdLinear linear);
 ABD_API const char *abd_stage_name(AbdStage stage);
 ABD_API const char *abd_term_name(AbdTerm term);
 ABD_API const char *abd_outcome_name(AbdOutcome outcome);

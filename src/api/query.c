@@ -156,6 +156,11 @@ const char *abd_status_name(AbdStatus status) {
   return (unsigned)status < ARRAY_COUNT(name) ? name[status] : "unknown";
 }
 
+const char *abd_linear_name(AbdLinear linear) {
+  static const char *const name[] = {"auto", "cholmod", "cholesky", "pcg"};
+  return (unsigned)linear <= ABD_LINEAR_PCG ? name[linear] : "unknown";
+}
+
 const char *abd_stage_name(AbdStage stage) {
   static const char *const name[] = {"candidates", "distances", "assembly", "solve", "ccd", "line_search", "rest"};
   return (unsigned)stage < ARRAY_COUNT(name) ? name[stage] : "unknown";

@@ -8,6 +8,7 @@
  * In b's rest frame a's points move along T(t) y, a straight line but for at most |G| max |W| / (4 (1 - |G|)) where b turns;
  * so a candidate whose a-side is far enough in front of its plane at both ends of the step stays so in between. Tested in
  * tests/test_bound.c. */
+#include "contact/path.h"
 #include "contact/query.h"
 
 #include "kernel/ccd.h"
@@ -28,21 +29,6 @@ typedef struct Sweep {
 /* How a vertex moves along the step: with its body, or by itself where it is soft. */
 static Vec3 moves(const Mesh *mesh, const Affine *d, int v) { return mesh_soft(mesh) ? mesh->motion[v] : affine_point(d, mesh->vertex[v]); }
 
-/* With a soft side the fastest vertex counts, and planes fixed to b prove nothing. */
-static void soft_sweep(Sweep *s, Mat3 g, const ContactScene *scene) {
-  double own = 0;
-  for (int v = 0; v < s->a->vertex_count; v++) {
-    Vec3 carried = mesh_soft(s->b) ? vec3(0, 0, 0) : add(s->d[1].n[0], mat3_mul_vec(g, sub(s->a->vertex[v], s->q[1].n[0])));
-    s->rate = most(s->rate, norm_sq(sub(s->a->motion[v], carried)));
-  }
-  for (int v = 0; mesh_soft(s->b) && v < s->b->vertex_count; v++) own = most(own, norm_sq(s->b->motion[v]));
-  s->rate = (sqrt(s->rate) + sqrt(own)) * (1 + 1e-9);
-  s->turn = mesh_soft(s->b) ? 0 : sqrt(mat3_dot(g, g));
-  s->sigma = least_stretch(&s->q[1]);
-  s->from = affine_relative(&s->q[0], &s->q[1]);
-  if (s->pair->listed) s->rel = pair_displacement(s->a, &s->pair->ref, &s->from) + pair_soft_motion(s->pair, scene) / s->sigma;
-}
-
 static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   const Model *m = scene->model;
   Sweep s = {.pair = pair, .a = &m->mesh[m->body[pair->a].mesh], .b = &m->mesh[m->body[pair->b].mesh], .q = q, .d = d,
@@ -53,10 +39,6 @@ static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2]
   Affine w = affine(sub(sub(d[0].n[0], d[1].n[0]), mat3_mul_vec(g, apart)),
                     mat3_sub(affine_linear(&d[0]), mat3_mul(g, affine_linear(&q[0]))));
   s.floor = s.separation + 0.11 * scene->range;
-  if (pair->soft) {
-    soft_sweep(&s, g, scene);
-    return s;
-  }
   s.rate = pair_displacement(s.a, &zero, &w) * (1 + 1e-9);
   s.turn = sqrt(mat3_dot(g, g));
   s.sigma = least_stretch(&q[1]);
@@ -68,7 +50,7 @@ static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2]
 /* What the test along candidates' normals needs; most pairs never come to it. */
 static void sweep_end(Sweep *s) {
   s->clear = INFINITY;
-  if (s->turn >= 0.5 || s->pair->soft) return;
+  if (s->turn >= 0.5) return;
   Affine end[2] = {affine_add_scaled(s->q[0], 1, s->d[0]), affine_add_scaled(s->q[1], 1, s->d[1])};
   s->to = affine_relative(&end[0], &end[1]);
   s->clear = (s->floor + 0.25 * s->turn * s->rate / (1 - s->turn)) / (s->sigma * (1 - s->turn));
@@ -140,7 +122,24 @@ static void list_bound(Sweep *s) {
   }
 }
 
+/* With a soft side: the list of this very path has all that may meet on it. */
+static void path_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
+  Sweep s = sweep_init(pair, scene, q, d);
+  path_list(pair, scene, q, d);
+  pair->bound = 1;
+  pair->needs_cover = false;
+  for (int i = 0; i < pair->candidate_count; i++) {
+    const Candidate *c = &pair->candidate[i];
+    if (c->dist - path_closing(pair, scene, d, c) > s.floor) continue;
+    pair->bound = least(pair->bound, stencil_bound(&s, c, 1));
+  }
+}
+
 void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
+  if (pair->soft) {
+    path_bound(pair, scene, q, d);
+    return;
+  }
   Sweep s = sweep_init(pair, scene, q, d);
   list_bound(&s);
   pair->needs_cover = safe_step(&s, s.sigma * (pair->radius - s.rel)) < pair->bound;
@@ -175,7 +174,7 @@ void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], 
   Sweep s = sweep_init(pair, scene, q, d);
   pair->needs_cover = false;
   double reach = (s.floor + s.rate) / ((1 - least(s.turn, 0.5)) * s.sigma) * (1 + 1e-6);
-  if (s.b->half_space || pair->soft || (s.turn < 0.5 && reach < 8 * scene->range)) {
+  if (s.b->half_space || (s.turn < 0.5 && reach < 8 * scene->range)) {
     pair_query(pair, scene, &q[0], &q[1], reach + scene->range);
     s.rel = 0;
     list_bound(&s);

@@ -36,8 +36,11 @@ static bool triangle_fixed(const Mesh *mesh, const Element *e, int body) {
 
 static void list_within(Query *query, const Posed *a, const Posed *b);
 
-/* The stencils of two elements within the radius become candidates. */
-static void list_elements(Query *query, const Posed *a, const Posed *b) {
+void query_list_vertex(Pair *pair, int vertex, double dist) {
+  add_candidate(pair, dist * dist, (Candidate){.kind = STENCIL_VERTEX_PLANE, .prim_a = vertex}, vec3(0, 0, 0), NULL, 0);
+}
+
+void query_list_elements(Query *query, const Posed *a, const Posed *b) {
   const Element *ea = a->element, *eb = b->element;
   int to_a = query->pair->a, to_b = query->pair->b;
   if (query->pair->a == query->pair->b) {
@@ -91,7 +94,7 @@ static void plane_query(Pair *pair, const Mesh *a, int ia, Vec3 n, double offset
   for (int i = 0; i < na->element_count; i++) {
     const Element *ea = &a->element[na->first + i];
     for (int k = 0; k < ea->vertex_count; k++) {
-      if (!(ea->owned_vertices >> k & 1) || vertex_fixed(a, ea->vertex[k], pair->b)) continue;
+      if (!(ea->owned_vertices >> k & 1)) continue;
       Vec3 x = affine_point(t, a->vertex[ea->vertex[k]]);
       double d = dot(n, x) - offset;
       Vec3 diff = scale(d > 0 ? d : 0, n), foot = sub(x, diff);
@@ -109,6 +112,7 @@ static void list_within(Query *query, const Posed *a, const Posed *b) {
   for (int k = 0; eb->triangle >= 0 && k < 3; k++) {
     int v = ea->vertex[k];
     if (!(ea->owned_vertices >> k & 1) || v == eb->vertex[0] || v == eb->vertex[1] || v == eb->vertex[2]) continue;
+    if (!box_overlap(box_inflate(points_box(&x[k], 1), query->radius), points_box(y, 3))) continue;
     double d = closest_point_triangle(x[k], y[0], y[1], y[2], bary, &diff);
     add_candidate(query->pair, d, (Candidate){.kind = STENCIL_VERTEX_TRIANGLE, .prim_a = v, .prim_b = eb->triangle}, diff, y, 3);
   }
@@ -117,27 +121,15 @@ static void list_within(Query *query, const Posed *a, const Posed *b) {
       if (!(ea->owned_edges >> i & 1) || !(eb->owned_edges >> j & 1) || ea->edge[i] >= eb->edge[j]) continue;
       const uint32_t *p = query->a->edge[ea->edge[i]], *q = query->a->edge[eb->edge[j]];
       if (p[0] == q[0] || p[0] == q[1] || p[1] == q[0] || p[1] == q[1]) continue;
-      Vec3 e[2] = {y[j], y[(j + 1) % 3]};
-      double d = closest_edge_edge(x[i], x[(i + 1) % 3], e[0], e[1], &s, &t, &diff);
+      Vec3 e[2] = {y[j], y[(j + 1) % 3]}, f[2] = {x[i], x[(i + 1) % 3]};
+      if (!box_overlap(box_inflate(points_box(f, 2), query->radius), points_box(e, 2))) continue;
+      double d = closest_edge_edge(f[0], f[1], e[0], e[1], &s, &t, &diff);
       add_candidate(query->pair, d, (Candidate){.kind = STENCIL_EDGE_EDGE, .prim_a = ea->edge[i], .prim_b = eb->edge[j]}, diff, e, 2);
     }
 }
 
-/* Remembers where a soft side's vertices are. */
-static bool remember(Pair *pair, int side, const Mesh *mesh) {
-  if (!mesh_soft(mesh)) return true;
-  size_t n = (size_t)mesh->vertex_count;
-  if (!pair->ref_vertex[side] && !(pair->ref_vertex[side] = mem_alloc(n, sizeof(Vec3)))) return false;
-  memcpy(pair->ref_vertex[side], mesh->vertex, n * sizeof(Vec3));
-  return true;
-}
-
 void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double radius) {
   const Model *m = scene->model;
-  if (!remember(pair, 0, &m->mesh[m->body[pair->a].mesh]) || !remember(pair, 1, &m->mesh[m->body[pair->b].mesh])) {
-    pair->failed = true;
-    return;
-  }
   const Mesh *b = &m->mesh[m->body[pair->b].mesh];
   pair->candidate_count = 0;
   pair->ref = affine_relative(qa, qb);
@@ -148,7 +140,7 @@ void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const A
     Vec3 n = unit(cross(sub(b->vertex[b->triangle[0][1]], o), sub(b->vertex[b->triangle[0][2]], o)));
     plane_query(pair, &m->mesh[m->body[pair->a].mesh], 0, n, dot(n, o));
   } else {
-    Query query = {.meet = list_elements};
+    Query query = {.meet = query_list_elements};
     query_run(&query, pair, scene, &pair->ref, NULL, radius);
   }
   if (pair->failed) pair->listed = false; /* memory was out: the list has holes */

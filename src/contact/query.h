@@ -35,11 +35,23 @@ struct Query {
 /* An element of a, posed; a box around where it passes, inflated by the radius. */
 void query_pose(const Query *query, int element, Posed *posed);
 Posed query_posed_b(const Query *query, int element);
+/* The boxes around an element's x, and around them inflated by the radius. */
+void query_boxes(Posed *posed);
+void query_inflate(Posed *posed, double radius);
 /* Which of two nodes, not both leaves, the descent splits. */
 bool query_splits_a(const TreeNode *na, const TreeNode *nb);
 /* detection.c: visits the same elements in the same order, found in another way. */
 void query_otherwise(Query *query, AbdDetection detection);
 /* Fills the query and visits. to: NULL for a single pose. */
 void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine *from, const Affine *to, double radius);
+/* The stencils of two elements within query->radius, which is the pair's too, become candidates. */
+void query_list_elements(Query *query, const Posed *a, const Posed *b);
+/* A vertex of a at this distance from the plane of a half-space b becomes a candidate if it is within the pair's radius. */
+void query_list_vertex(Pair *pair, int vertex, double dist);
+static inline Box points_box(const Vec3 *x, int n) {
+  Box box = {x[0], x[0]};
+  for (int i = 1; i < n; i++) box = box_add(box, x[i]);
+  return box;
+}
 
 #endif

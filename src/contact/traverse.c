@@ -74,30 +74,35 @@ static Span span_of(const Spans *s, int lane) {
   return own;
 }
 
-static void set_boxes(const Vec3 x[3], Posed *p) {
-  for (int k = 0; k < 3; k++) p->edge[k] = box_add((Box){x[k], x[k]}, x[(k + 1) % 3]);
+void query_boxes(Posed *p) {
+  for (int k = 0; k < 3; k++) p->edge[k] = box_add((Box){p->x[k], p->x[k]}, p->x[(k + 1) % 3]);
   p->box = box_union(p->edge[0], p->edge[1]);
+}
+
+void query_inflate(Posed *p, double radius) {
+  for (int k = 0; k < 3; k++) p->edge[k] = box_inflate(p->edge[k], radius);
+  p->box = box_inflate(p->box, radius);
 }
 
 void query_pose(const Query *query, int element, Posed *p) {
   p->element = &query->a->element[element];
-  for (int k = 0; k < 3; k++) p->x[k] = affine_point(&query->from, query->a->vertex[p->element->vertex[k]]);
-  set_boxes(p->x, p);
-  if (query->swept) {
-    Posed end;
-    for (int k = 0; k < 3; k++) p->end[k] = affine_point(&query->to, query->a->vertex[p->element->vertex[k]]);
-    set_boxes(p->end, &end);
-    for (int k = 0; k < 3; k++) p->edge[k] = box_union(p->edge[k], end.edge[k]);
-    p->box = box_union(p->box, end.box);
+  for (int k = 0; k < 3; k++) {
+    Vec3 rest = query->a->vertex[p->element->vertex[k]];
+    p->x[k] = affine_point(&query->from, rest);
+    if (query->swept) p->end[k] = affine_point(&query->to, rest);
   }
-  for (int k = 0; k < 3; k++) p->edge[k] = box_inflate(p->edge[k], query->radius);
-  p->box = box_inflate(p->box, query->radius);
+  query_boxes(p);
+  for (int k = 0; query->swept && k < 3; k++) {
+    p->edge[k] = box_add(box_add(p->edge[k], p->end[k]), p->end[(k + 1) % 3]);
+    p->box = box_add(p->box, p->end[k]);
+  }
+  query_inflate(p, query->radius);
 }
 
 Posed query_posed_b(const Query *query, int element) {
   Posed p = {.element = &query->b->element[element]};
   for (int k = 0; k < 3; k++) p.x[k] = query->b->vertex[p.element->vertex[k]];
-  set_boxes(p.x, &p);
+  query_boxes(&p);
   return p;
 }
 
@@ -204,6 +209,6 @@ void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine
   query->reach = nextafterf((float)(radius + 1e-5 * size), INFINITY);
   AbdDetection detection = m->def.solver.detection;
   set_entry(query, query->swept || detection == ABD_DETECTION_TREES_PLAIN);
-  if (detection <= ABD_DETECTION_TREES_PLAIN || pair->soft) roots_query(query);
+  if (detection <= ABD_DETECTION_TREES_PLAIN) roots_query(query);
   else query_otherwise(query, detection);
 }

@@ -64,6 +64,8 @@ typedef struct Mesh {
   /* The surface of a soft body: its vertices are where they are in the world, and change. NULL for stiff ones. */
   Vec3 *start;          /* at the start of the step */
   Vec3 *motion;         /* along the direction in question */
+  float (*node_motion)[6]; /* by node: the box of the motions below it, lo and hi, rounded outward */
+  float (*element_box)[6], (*element_motion)[6]; /* by element: boxes of its vertices and of their motions */
   double *edge_sq;      /* squared rest lengths of the edges */
   int *bound;           /* the body a vertex is fixed to, whom it does not touch; -1 */
 } Mesh;
@@ -71,6 +73,7 @@ typedef struct Mesh {
 static inline bool mesh_soft(const Mesh *mesh) { return mesh->start != 0; }
 bool mesh_make_soft(Mesh *mesh);  /* false when memory is out */
 void mesh_refit(Mesh *mesh);      /* boxes around the vertices as they are */
+void mesh_refit_motion(Mesh *mesh); /* boxes around the motions as they are */
 
 /* Fills mesh from the def; on failure the mesh is empty and error says which index, triangle and value. */
 AbdStatus mesh_init(Mesh *mesh, const AbdMeshDef *def, AbdError *error);

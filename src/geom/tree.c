@@ -3,6 +3,9 @@
  * children side by side. Tested in tests/test_mesh.c. */
 #include "geom/build.h"
 
+#include <stddef.h>
+#include <string.h>
+
 enum { SMALL_LEAF_SIZE = 2, SMALL_MESH = 8 };
 
 typedef struct TreeBuild {
@@ -27,12 +30,14 @@ static float round_up(double x) {
   return (double)f >= x ? f : nextafterf(f, INFINITY);
 }
 
-static void set_node_box(TreeNode *node, Box box) {
+static void round_box(Box box, float *lo, float *hi) {
   for (int k = 0; k < 3; k++) {
-    node->lo[k] = round_down(component(box.lo, k));
-    node->hi[k] = round_up(component(box.hi, k));
+    lo[k] = round_down(component(box.lo, k));
+    hi[k] = round_up(component(box.hi, k));
   }
 }
+
+static void set_node_box(TreeNode *node, Box box) { round_box(box, node->lo, node->hi); }
 
 static double node_size(const TreeNode *n) {
   double x = n->hi[0] - n->lo[0], y = n->hi[1] - n->lo[1], z = n->hi[2] - n->lo[2];
@@ -211,19 +216,34 @@ bool mesh_build_tree(Mesh *mesh) {
   return ok;
 }
 
-/* Children stand behind their parents: from the last node to the first every box is known when it is asked for. */
-void mesh_refit_tree(Mesh *mesh) {
-  for (int n = mesh->node_count - 1; n >= 0; n--) {
-    TreeNode *node = &mesh->node[n];
-    Box box = box_empty();
-    for (int i = 0; i < node->element_count; i++) box = box_union(box, element_box(mesh, &mesh->element[node->first + i]));
-    if (node->element_count == 0)
-      for (int k = 0; k < 3; k++) {
-        const TreeNode *left = &mesh->node[node->left], *right = left + 1;
-        node->lo[k] = left->lo[k] < right->lo[k] ? left->lo[k] : right->lo[k];
-        node->hi[k] = left->hi[k] > right->hi[k] ? left->hi[k] : right->hi[k];
-      }
-    else set_node_box(node, box);
+static void join_boxes(const float *left, const float *right, float *out) {
+  for (int k = 0; k < 3; k++) {
+    out[k] = left[k] < right[k] ? left[k] : right[k];
+    out[k + 3] = left[k + 3] > right[k + 3] ? left[k + 3] : right[k + 3];
   }
-  fill_fans(mesh);
 }
+
+/* Boxes lo, hi of a quantity of the vertices, by element and by node (stride floats apart). Children stand behind their parents:
+ * from the last node to the first every box is known when it is asked for. */
+static void refit(const Mesh *mesh, const Vec3 *of, float (*element)[6], float *node, size_t stride) {
+  for (int i = 0; i < mesh->element_count; i++) {
+    const int *v = mesh->element[i].vertex;
+    round_box(box_add(box_add((Box){of[v[0]], of[v[0]]}, of[v[1]]), of[v[2]]), element[i], element[i] + 3);
+  }
+  for (int n = mesh->node_count - 1; n >= 0; n--) {
+    const TreeNode *t = &mesh->node[n];
+    float *box = node + stride * (size_t)n;
+    if (t->element_count == 0) {
+      const float *left = node + stride * (size_t)t->left;
+      join_boxes(left, left + stride, box);
+      continue;
+    }
+    memcpy(box, element[t->first], sizeof *element);
+    for (int i = 1; i < t->element_count; i++) join_boxes(box, element[t->first + i], box);
+  }
+}
+
+_Static_assert(offsetof(TreeNode, hi) == 3 * sizeof(float), "a node's box is lo, hi");
+
+void mesh_refit_tree(Mesh *mesh) { refit(mesh, mesh->vertex, mesh->element_box, mesh->node[0].lo, sizeof(TreeNode) / sizeof(float)); }
+void mesh_refit_motion(Mesh *mesh) { refit(mesh, mesh->motion, mesh->element_motion, mesh->node_motion[0], 6); }

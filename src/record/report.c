@@ -34,6 +34,9 @@ static const Field field[] = {
   ID_AT("limit_a", limit[0]),
   ID_AT("limit_b", limit[1]),
   INT_FIELD(islands),
+  INT_FIELD(linear_iterations),
+  REAL_FIELD(factor_memory),
+  REAL_FIELD(factor_flops),
   INT64_FIELD(body_pairs),
   INT64_FIELD(box_tests),
   INT64_FIELD(candidates),
@@ -189,6 +192,12 @@ static void read_worst_joint(sqlite3_stmt *s, RunSummary *summary) {
   summary->worst_joint = (uint32_t)sqlite3_column_int64(s, 2);
 }
 
+static void read_linear(sqlite3_stmt *s, RunSummary *summary) {
+  summary->linear_iterations = sqlite3_column_int64(s, 0);
+  summary->factor_memory = sqlite3_column_double(s, 1);
+  summary->factor_flops = sqlite3_column_double(s, 2);
+}
+
 static void read_last(sqlite3_stmt *s, RunSummary *summary) {
   summary->time = sqlite3_column_double(s, 0);
   summary->last_hash = (uint64_t)sqlite3_column_int64(s, 1);
@@ -212,6 +221,7 @@ bool run_read_summary(Run *run, RunSummary *summary) {
      " ORDER BY min_distance, step LIMIT 1", read_nearest},
     {"SELECT joint_residual, step, worst_joint FROM report WHERE worst_joint IS NOT NULL"
      " ORDER BY joint_residual DESC, step LIMIT 1", read_worst_joint},
+    {"SELECT total(linear_iterations), max(factor_memory), max(factor_flops) FROM report", read_linear},
     {"SELECT time, hash FROM report ORDER BY step DESC LIMIT 1", read_last},
     {"SELECT count(*) FROM frame", read_frames},
     {"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", read_bytes},

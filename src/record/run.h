@@ -142,6 +142,8 @@ typedef struct RunSummary {
   double time;
   double iterations_mean;
   int64_t iterations_max;
+  int64_t linear_iterations; /* conjugate gradients in all; 0 where Cholesky solved all */
+  double factor_memory, factor_flops; /* [bytes], [flops] predicted for the largest factor of all steps */
   double contacts_mean;
   int64_t contacts_max;
   double min_distance;      /* infinity where nothing came near */

@@ -3,15 +3,37 @@
 #   trouble.sh ABD SOURCE
 . "$(dirname "$0")/expect.sh"
 
+# looks RUN: what was printed offers a picture and the viewer of that run's place, and both come
+looks() {
+  local look view
+  look=$(sed -n "s/^ *look: *abd export \(.*\)/\1/p" out.txt | sed 's/place.png/place.ppm/')
+  view=$(sed -n "s/^ *or: *abd view \(.*\)/\1/p" out.txt | tr -d "'")
+  [[ $look = "$1 "* ]] || wrong "nothing to look at $1 with: $(cat out.txt)"
+  rm -f place.ppm
+  # shellcheck disable=SC2086 # lists of words
+  "$abd" export $look --size 64x48 >look.txt 2>&1 && [ -s place.ppm ] || { cat look.txt; wrong "no picture: abd export $look"; }
+  [ -n "$view" ] || { echo "skipped: this build has no viewer"; return; }
+  [[ $view = "$1 "*--look-at* ]] || wrong "nothing to view $1 with: $(cat out.txt)"
+  # shellcheck disable=SC2086
+  "$abd" view $view --port 0 >address.txt 2>look.txt &
+  local server=$!
+  for _ in $(seq 100); do [ -s address.txt ] && break; sleep 0.1; done
+  kill -INT $server
+  wait $server || { cat look.txt; wrong "abd view $view"; }
+  grep -Eq '^http://127.0.0.1:[0-9]+/#step=[0-9]+&body=[0-9]+&at=[-0-9.e]+,[-0-9.e]+,[-0-9.e]+,[0-9.e]+$' address.txt ||
+    wrong "no link to the place: $(cat address.txt)"
+}
+
 # a start that crosses
 sed 's/0.25\]/0.19]/' scene.json >cross.json
 expect 2 "triangle [0-9]+ of 'ground' \(body 1\) and triangle [0-9]+ of 'low' \(body 2\), which touch or cross near \(" "$abd" run cross.json
 grep -q 'its mesh:  cross-start.obj' out.txt || wrong "no mesh named: $(cat out.txt)"
 [ "$(grep '^o ' cross-start.obj | tr '\n' ' ')" = "o ground o low " ] || wrong "objects: $(grep '^o ' cross-start.obj)"
 [ ! -e cross.abd ] || wrong "a run of a scene that crosses"
-rm cross-start.obj
+looks cross-start.abd
+rm cross-start.*
 expect 2 'touch or cross' "$abd" run cross.json --quiet
-[ ! -e cross-start.obj ] || wrong "--quiet left a mesh"
+[ -z "$(ls cross-start.* 2>/dev/null)" ] || wrong "--quiet left $(ls cross-start.*)"
 
 # steps that do not converge: the first with its place, and the command works
 expect 3 "step [0-9]+ did not converge: .* after 1 iterations" "$abd" run scene.json -o short.abd --set solver.max_iterations=1 --strict
@@ -22,11 +44,32 @@ grep -q 'why:  ' out.txt || wrong "no reason: $(cat out.txt)"
 [ -s "short-step$step.obj" ] || wrong "no mesh: $(ls)"
 expect 1 'open' "$abd" check "short-step$step.obj"
 "$abd" run scene.json -o short.abd --force --set solver.max_iterations=1 >out.txt 2>&1
-look=$(sed -n "s/^ *look: *abd export \(.*\)/\1/p" out.txt | sed 's/place.png/place.ppm/')
-[ -n "$look" ] || wrong "nothing to look with: $(cat out.txt)"
-# shellcheck disable=SC2086 # a list of words
-expect 0 '' "$abd" export $look --size 64x48
-[ -s place.ppm ] || wrong "no picture of the place"
+looks short.abd
+
+# a run that crawls: it asks for what rounding does not allow
+expect 0 'the run crawls: 10 steps in a row took 150 iterations and more \(said once\)' \
+  "$abd" run scene.json -o crawl.abd --set solver.max_iterations=150 --set solver.tolerance=1e-20
+[ "$(grep -c 'the run crawls' out.txt)" -eq 1 ] || wrong "said more than once: $(cat out.txt)"
+sed -n '/the run crawls/,/or:/p' out.txt >crawl.txt
+cp crawl.txt out.txt
+grep -Eq "where: +triangle [0-9]+ of '[a-z]+' .* m apart, pressed with [0-9.e+]+ N near \(" crawl.txt || wrong "no place: $(cat crawl.txt)"
+grep -q 'why:  ' crawl.txt || wrong "no reason: $(cat crawl.txt)"
+mesh=$(sed -n 's/^ *its mesh: *//p' crawl.txt)
+[ -s "$mesh" ] || wrong "no mesh '$mesh'"
+looks crawl.abd
+
+# a step that fails: a force beyond all numbers, while the boxes lie on each other
+sed 's/"name": "high",/"name": "high", "forces": [{ "time": 0.3, "force": [0, 0, 0] }, { "time": 0.31, "force": [0, 0, 1e308] }],/' \
+  scene.json >burst.json
+expect 4 "a value that is not finite appeared in step 32 at body high" "$abd" run burst.json
+grep -Eq "where: +triangle [0-9]+ of 'high' \(body 3\) and triangle [0-9]+ of 'low' \(body 2\), [0-9.e-]+ m apart, pressed with [0-9.e+]+ N near \(" out.txt ||
+  wrong "no place: $(cat out.txt)"
+grep -q 'why:  .*huge force' out.txt && grep -q 'Steps to 31 are in burst.abd' out.txt || wrong "no reason: $(cat out.txt)"
+[ "$(grep '^o ' burst-step31.obj | tr '\n' ' ')" = "o high o low " ] || wrong "objects: $(grep '^o ' burst-step31.obj)"
+looks burst.abd
+expect 0 'no two surfaces cross' "$abd" verify burst.abd
+expect 4 'not finite' "$abd" run burst.json --force --quiet
+[ "$(wc -l <out.txt)" -eq 1 ] || wrong "--quiet printed: $(cat out.txt)"
 
 # slow scenes: said by check and by run, not by a quiet one, and no problem
 cat >slow.json <<'JSON'

@@ -54,6 +54,17 @@ ask 'GET /api/status' '' | grep -q '"frames": 41' || wrong "status of a run"
 ask 'POST /api/control' '{"do": "pause"}' | grep -q '^HTTP/1.1 405' || wrong "a run cannot be steered"
 end
 
+# a start that crosses is shown, with the place in the link, and leaves nothing behind
+sed 's/0.25\]/0.19]/' scene.json >cross.json
+begin cross.json
+grep -q '/#at=' address.txt && grep -q 'touch or cross' err.txt || wrong "a start that crosses: $(cat address.txt err.txt)"
+ask 'GET /api/status' '' | grep -q '"frames": 1' || wrong "status of a start"
+kill -INT "$server"
+code=0
+wait "$server" || code=$?
+[ "$code" -eq 2 ] || wrong "exit code $code of a start that crosses"
+expect 2 'expected X,Y,Z,RADIUS' "$abd" view a.abd --look-at 1,2,3
+
 begin scene.json --paused
 until_status '"paused": true'
 ask 'POST /api/control' '{"do": "step"}' | grep -q '^HTTP/1.1 200' || wrong "a step"

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { crowd } from './crowd.mjs';
 
 const [abd, source, out, executablePath] = process.argv.slice(2);
 const { chromium } = createRequire(join(source, 'viewer/'))('playwright-core');
@@ -356,11 +357,56 @@ async function testSoft() {
   await served.stop();
 }
 
+// What the page's own thread has to do for a picture: there are 16.7 ms at 60 pictures a second, of which some are the browser's.
+// Processor time, not the clock's; drawing, which a graphics card does elsewhere, is left out.
+async function timePictures(address, bodies, contactsEach, link) {
+  const context = await browser.newContext({ viewport: WIDE });
+  const page = await context.newPage(), answer = crowd(bodies, contactsEach);
+  await page.addInitScript(() => {
+    window.calls = 0;
+    for (const name of ['drawElementsInstanced', 'drawArraysInstanced', 'drawElements', 'drawArrays']) {
+      WebGL2RenderingContext.prototype[name] = () => { window.calls++; };
+    }
+  });
+  await page.route('**/api/*', (route) => route.fulfill({ body: answer(route.request().url()) }));
+  await page.goto(address + link);
+  await page.waitForFunction(() => document.querySelector('#loading.done'), null, { timeout: 60000 });
+  await settle(page);
+  const play = (count) => page.evaluate((n) => {
+    const app = abdViewer, begun = window.calls;
+    for (let k = 0; k < n; k++) {
+      app.player.time = app.player.start + ((k % 10) / 10) * (app.player.end - app.player.start);
+      app.touch();
+      app.draw(0.016);
+    }
+    return { calls: (window.calls - begun) / n, drawn: app.stage.drawn, marks: app.stage.marks.count };
+  }, count);
+  const session = await context.newCDPSession(page);
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const busy = async () => 1e3 * (await session.send('Performance.getMetrics')).metrics.find((m) => m.name === 'TaskDuration').value;
+  await play(20);
+  const before = await busy(), PICTURES = 60, did = await play(PICTURES);
+  const ms = (await busy() - before) / PICTURES;
+  console.log(`        ${bodies} bodies, ${did.marks} contacts: ${ms.toFixed(2)} ms, ${did.calls} draw calls, ${did.drawn} triangles for a picture`);
+  await context.close();
+  return { ms, ...did };
+}
+
+async function testSpeed(address) {
+  const thousand = await timePictures(address, 1000, 4, '#color=force&body=40');
+  assert.equal(thousand.marks, 4000);
+  assert.ok(thousand.ms < 8, `${thousand.ms} ms for 1000 bodies, expected less than 8`);
+  assert.ok(thousand.calls < 20, `${thousand.calls} draw calls for 1000 bodies, expected less than 20`);
+  const many = await timePictures(address, 27645, 0, '#color=speed');
+  assert.ok(many.ms < 16, `${many.ms} ms for 27645 bodies, expected less than 16`);
+  assert.ok(many.drawn < 4e6 && many.drawn > 1e5, `${many.drawn} triangles are drawn of 12.4 million, expected fewer for what is far`);
+}
+
 // ---- All of them ----
 
 run('run', file('scene.json'), '-o', file('test.abd'), '--contacts', '-q', '-f');
 const server = await view(file('test.abd'));
-const tests = [testPlayAndScrub, testOrbitAndFollow, testPick, testFind, testLooks, testPhone, testGrowing, testLive, testFromDisk, testSoft];
+const tests = [testPlayAndScrub, testOrbitAndFollow, testPick, testFind, testLooks, testPhone, testGrowing, testLive, testFromDisk, testSoft, testSpeed];
 const wanted = process.env.VIEW_TEST;
 let failed = 0;
 for (const test of tests) {

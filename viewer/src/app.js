@@ -1,13 +1,14 @@
 // The viewer: holds what is shown and how, and redraws when something changed.
 import * as THREE from 'three';
 import { Orbit } from './camera.js';
-import { MODES, Range, count, heat, parse, ramp, tidy } from './colors.js';
+import { HEAT_TABLE, MODES, RAMP_TABLE, Range, count, paint, parse, tidy } from './colors.js';
 import { Controls } from './controls.js';
-import { readContact, readJoint } from './inspector.js';
+import { Forces } from './forces.js';
+import { readContact } from './inspector.js';
 import { Player } from './player.js';
 import { uniforms } from './shade.js';
-import { CONTACT_ID, MANY_TRIANGLES, Stage } from './stage.js';
-import { Reports, contactStore, frameStore, jointStore } from './store.js';
+import { MANY_TRIANGLES, Stage } from './stage.js';
+import { CONTACT_WORDS, Reports, contactStore, frameStore, jointStore } from './store.js';
 import { applyTheme, preferredTheme } from './theme.js';
 
 const MESH_BATCH = 8e6;
@@ -26,7 +27,6 @@ export class App {
     this.chosen = null;       // {body} or {contact}
     this.following = false;
     this.section = { on: false, axis: 0, place: 0.5, flip: false };
-    this.forceScale = 0;
     this.status = { paused: false };
     this.controls = new Controls(this);
   }
@@ -42,7 +42,8 @@ export class App {
     if (this.meta.joints?.length) this.joints = jointStore(this.source, this.meta.joints.length, () => this.touch());
     this.stage.setBodies(bodies, new THREE.Vector3(...this.meta.up));
     this.orbit.setUp(new THREE.Vector3(...this.meta.up));
-    this.baseColors = bodies.color.map(parse);
+    this.forces = new Forces(bodies.name.length);
+    this.baseColors = Float32Array.from(bodies.color.flatMap(parse));
     await this.loadMeshes();
     await this.refresh();
     if (!this.player.count) throw new Error('This run has no frames yet.');
@@ -99,7 +100,7 @@ export class App {
     this.reports.clear();
     for (const store of [this.frames, this.contacts, this.joints]) store?.clear();
     Object.values(this.ranges).forEach((range) => range.clear());
-    this.forceScale = 0;
+    this.forces.clear();
   }
 
   async loadFirst() {
@@ -130,9 +131,9 @@ export class App {
     const reach = (p) => Math.hypot(p[0] - middle[0], p[1] - middle[1], p[2] - middle[2]) + p[3];
     const usual = first.map(reach).sort((a, b) => a - b)[Math.floor(0.9 * (first.length - 1))];
     const kept = points.filter((p, k) => reach(p) <= (k < first.length ? 2.5 : 1.15) * usual);
-    const low = [0, 1, 2].map((k) => Math.min(...kept.map((p) => p[k] - p[3]))), high = [0, 1, 2].map((k) => Math.max(...kept.map((p) => p[k] + p[3])));
-    const center = new THREE.Vector3(...[0, 1, 2].map((k) => 0.5 * (low[k] + high[k])));
-    const radius = Math.max(...kept.map((p) => Math.hypot(p[0] - center.x, p[1] - center.y, p[2] - center.z) + p[3])) || 1;
+    const most = (value) => kept.reduce((sofar, p) => Math.max(sofar, value(p)), -Infinity);
+    const center = new THREE.Vector3(...[0, 1, 2].map((k) => 0.5 * (most((p) => p[k] + p[3]) - most((p) => p[3] - p[k]))));
+    const radius = most((p) => Math.hypot(p[0] - center.x, p[1] - center.y, p[2] - center.z) + p[3]) || 1;
     Object.assign(this.stage.focus, { center, radius });
     const sizes = [...this.stage.radius].filter((r, b) => motion[b] === 0).sort((a, b) => a - b);
     this.arrowLength = Math.max(0.03 * radius, Math.min(0.3 * radius, 1.8 * (sizes[sizes.length >> 1] ?? radius)));
@@ -281,68 +282,30 @@ export class App {
 
   updateColors(frame) {
     const mode = MODES[this.mode], { color } = this.stage, range = this.ranges[this.mode], { motion } = this.meta.bodies;
+    const table = mode.table === 'heat' ? HEAT_TABLE : RAMP_TABLE, base = this.baseColors;
     if (mode.value) range.see(mode, frame, motion, this);
-    const map = mode.table === 'heat' ? heat : ramp;
+    const place = mode.value && range.placer(mode);
     for (let b = 0; b < motion.length; b++) {
-      let rgb = this.baseColors[b];
-      const value = mode.value?.(frame, b, this);
-      if (mode.value) rgb = motion[b] === 1 || Number.isNaN(value) ? [0.5, 0.52, 0.56] : map(range.place(mode, value));
-      color[4 * b] = rgb[0]; color[4 * b + 1] = rgb[1]; color[4 * b + 2] = rgb[2];
+      const value = place ? mode.value(frame, b, this) : 0;
+      if (!place) for (let i = 0; i < 3; i++) color[4 * b + i] = base[3 * b + i];
+      else if (motion[b] === 1 || Number.isNaN(value)) { color[4 * b] = 0.5; color[4 * b + 1] = 0.52; color[4 * b + 2] = 0.56; }
+      else paint(table, place(value), color, 4 * b);
       color[4 * b + 3] = this.chosen?.body === b ? 1 : 0;
     }
-    this.stage.paintSoft(this.mode === 'stress' ? frame.stress : null, (value) => map(range.place(mode, value)));
-  }
-
-  sumForces() {
-    const sums = (this.bodyForce ??= new Float32Array(this.meta.bodies.name.length)).fill(0);
-    const contacts = this.contactsHere;
-    const forces = [];
-    for (let k = 0; contacts && k < contacts.count; k++) {
-      const force = contacts.f32[14 * k + 10];
-      sums[contacts.u32[14 * k] - 1] += force;
-      sums[contacts.u32[14 * k + 1] - 1] += force;
-      forces.push(force);
-    }
-    if (!forces.length) return;
-    forces.sort((a, b) => a - b);
-    this.forceScale = Math.max(this.forceScale, forces[Math.floor(0.97 * (forces.length - 1))]);
-  }
-
-  // Arrows: the force on a, or on the chosen body where it takes part.
-  contactMarks() {
-    const marks = [], contacts = this.contactsHere, body = this.chosen?.body;
-    const scale = this.arrowLength / (this.forceScale || 1);
-    for (let k = 0; contacts && k < contacts.count; k++) {
-      const c = readContact(contacts, k), concerns = body === undefined || c.a === body || c.b === body;
-      const sign = c.b === body ? -scale : scale;
-      const vector = c.normal.map((n, i) => sign * (n * c.force + c.friction[i]));
-      const length = Math.hypot(...vector), most = 2.5 * this.arrowLength;
-      if (length > most) for (let i = 0; i < 3; i++) vector[i] *= most / length;
-      const color = concerns ? heat(0.35 + 0.65 * Math.min(1, c.force / (this.forceScale || 1))) : [0.45, 0.47, 0.5];
-      marks.push({
-        base: c.point, vector: concerns ? vector : [0, 0, 0], color, id: CONTACT_ID + k, chosen: this.chosen?.contact === k,
-        thick: 0.028 * this.arrowLength * (concerns ? 1 : 0.6),
-      });
-    }
-    return marks;
-  }
-
-  // The chosen body's joints: where they are and along which axis.
-  jointMarks() {
-    const body = this.chosen?.body, joints = this.meta.joints ?? [];
-    if (body === undefined || !this.jointsHere) return [];
-    return joints.flatMap((joint, k) => {
-      if (!joint.bodies.includes(body) || joint.type === 'gear' || k >= this.jointsHere.count) return [];
-      const { point, axis } = readJoint(this.jointsHere, k);
-      const vector = axis.map((x) => x * this.arrowLength);
-      return [{ base: point, vector, color: [0.35, 0.85, 0.6], id: 0, chosen: false, thick: 0.03 * this.arrowLength }];
+    this.stage.paintSoft(this.mode === 'stress' ? frame.stress : null, (value) => {
+      const rgb = [0, 0, 0];
+      paint(table, place(value), rgb, 0);
+      return rgb;
     });
   }
 
-  pullMark() {
-    const { body, rest, target } = this.pulling;
-    const from = this.stage.point(body, rest);
-    return { base: from.toArray(), vector: target.clone().sub(from).toArray(), color: [1, 1, 1], id: 0, chosen: true, thick: 0.02 * this.arrowLength };
+  drawMarks() {
+    const { marks, show } = this.stage, { forces, chosen, arrowLength: length } = this;
+    marks.begin();
+    if (show.contacts) forces.markContacts(marks, chosen, length);
+    forces.markJoints(marks, chosen?.body, this.meta.joints ?? [], this.jointsHere, length);
+    if (this.pulling) forces.markPull(marks, this.stage.point(this.pulling.body, this.pulling.rest), this.pulling.target, length);
+    marks.finish();
   }
 
   // A chosen contact stays with its pair from frame to frame: the nearest of the same bodies.
@@ -350,8 +313,9 @@ export class App {
     if (this.chosen?.contact === undefined || !this.contactsHere || this.chosen.frame === index) return;
     let best = null;
     for (let k = 0; k < this.contactsHere.count; k++) {
-      const c = readContact(this.contactsHere, k), old = this.chosen.data;
-      if (c.a !== old.a || c.b !== old.b) continue;
+      const { u32 } = this.contactsHere, old = this.chosen.data;
+      if (u32[CONTACT_WORDS * k] - 1 !== old.a || u32[CONTACT_WORDS * k + 1] - 1 !== old.b) continue;
+      const c = readContact(this.contactsHere, k);
       const far = Math.hypot(...c.point.map((x, i) => x - old.point[i]));
       if (!best || far < best.far) best = { far, k, c };
     }
@@ -397,13 +361,10 @@ export class App {
     if (this.resting) return;
     this.changed = false;
     if (this.pose()) {
-      this.sumForces();
+      this.forces.see(this.contactsHere);
       this.keepContact(this.shownIndex);
       this.updateColors(this.frame);
-      const marks = this.stage.show.contacts ? this.contactMarks() : [];
-      marks.push(...this.jointMarks());
-      if (this.pulling) marks.push(this.pullMark());
-      this.stage.setMarks(marks);
+      this.drawMarks();
     }
     if (!this.stage.pose) return;
     this.orbit.place();

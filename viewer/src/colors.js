@@ -16,6 +16,15 @@ export function ramp(t, table = RAMP) {
 
 export const heat = (t) => ramp(t, HEAT);
 
+// The same from a table, into an array at an index: for what is done for each body or contact of each picture.
+const SHADES = 255;
+const tabulate = (table) => Float32Array.from({ length: 3 * (SHADES + 1) }, (_, k) => ramp(Math.floor(k / 3) / SHADES, table)[k % 3]);
+export const RAMP_TABLE = tabulate(RAMP), HEAT_TABLE = tabulate(HEAT);
+export function paint(table, t, out, at) {
+  const k = 3 * Math.round(SHADES * (t > 0 ? Math.min(1, t) : 0));
+  out[at] = table[k]; out[at + 1] = table[k + 1]; out[at + 2] = table[k + 2];
+}
+
 const css = (rgb) => `rgb(${rgb.map((c) => Math.round(255 * c)).join(' ')})`;
 export const gradient = (table) =>
   `linear-gradient(90deg, ${[0, 0.2, 0.4, 0.6, 0.8, 1].map((t) => css(table === 'heat' ? heat(t) : ramp(t))).join(', ')})`;
@@ -25,9 +34,9 @@ export const MODES = {
   body: { title: 'Body' },
   speed: {
     title: 'Speed', unit: 'm/s', table: 'ramp',
-    value: (frame, b) => Math.hypot(frame.velocity[6 * b], frame.velocity[6 * b + 1], frame.velocity[6 * b + 2]),
+    value: ({ velocity: v }, b) => Math.sqrt(v[6 * b] ** 2 + v[6 * b + 1] ** 2 + v[6 * b + 2] ** 2),
   },
-  force: { title: 'Contact force', unit: 'N', table: 'heat', log: true, floor: 1e-3, value: (frame, b, app) => app.bodyForce?.[b] ?? 0 },
+  force: { title: 'Contact force', unit: 'N', table: 'heat', log: true, floor: 1e-3, value: (frame, b, app) => app.forces.ofBody[b] },
   strain: { title: 'Deviation from rigidity', unit: '', table: 'heat', log: true, floor: 1e-3, value: (frame, b) => frame.strain[b] },
   stress: { title: 'Stress (von Mises)', unit: 'Pa', table: 'heat', value: (frame, b) => frame.bodyStress[b] },
 };
@@ -52,10 +61,12 @@ export class Range {
     return [Math.max(this.least, this.most * (mode.floor ?? 1e-6)), this.most];
   }
 
-  place(mode, value) {
+  // Gives the function from a value to its place in the range, 0 to 1.
+  placer(mode) {
     const [low, high] = this.ends(mode);
-    if (!mode.log) return value / high;
-    return high > low && value > 0 ? Math.log(value / low) / Math.log(high / low) : value > 0 ? 1 : 0;
+    if (!mode.log) return (value) => value / high;
+    const decades = Math.log(high / low);
+    return (value) => (high > low && value > 0 ? Math.log(value / low) / decades : value > 0 ? 1 : 0);
   }
 }
 

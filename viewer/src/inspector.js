@@ -20,9 +20,9 @@ export function readContact(contacts, k) {
 function bodyContacts(contacts, body) {
   const sum = { count: 0, normal: 0, force: [0, 0, 0] };
   for (let k = 0; contacts && k < contacts.count; k++) {
-    const c = readContact(contacts, k);
-    if (c.a !== body && c.b !== body) continue;
-    const sign = c.a === body ? 1 : -1;
+    const first = contacts.u32[CONTACT_WORDS * k] - 1 === body;
+    if (!first && contacts.u32[CONTACT_WORDS * k + 1] - 1 !== body) continue;
+    const c = readContact(contacts, k), sign = first ? 1 : -1;
     sum.count++;
     sum.normal += c.force;
     for (let i = 0; i < 3; i++) sum.force[i] += sign * (c.force * c.normal[i] + c.friction[i]);

@@ -81,7 +81,7 @@ const PAGE = `
       ${button('loop', 'loop', 'Repeat (L)', 'recorded-only')}
     </div>
     <canvas id="slider" role="slider" tabindex="0" aria-label="Time" aria-valuemin="0"></canvas>
-    <output id="time"></output>
+    <output id="time"><span></span><small class="of"></small><small class="step"></small></output>
     <label class="choice"><select id="speed" aria-label="Speed"><option value="0.02">1/50×</option><option value="0.1">1/10×</option><option value="0.25">1/4×</option><option value="0.5">1/2×</option><option value="1" selected>1×</option><option value="2">2×</option><option value="5">5×</option><option value="10">10×</option></select></label>
     <button type="button" id="tail" class="chip" hidden><i></i><span>Live</span></button>
   </div>
@@ -113,8 +113,21 @@ export function buildPage() {
   return elements;
 }
 
-// Rows of the inspector: [label, value, unit]; a row without a value is a heading.
+// Touches the page only where something changed.
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+// Rows of the inspector: [label, value, unit]; a row without a value is a heading. Where only values changed, only they are
+// written.
 export function fillRows(list, rows) {
+  const shape = rows.map(([label, , unit]) => `${label}|${unit}`).join();
+  const values = rows.filter(([, value]) => value !== undefined).map(([, value]) => value);
+  if (list.dataset.shape === shape) {
+    list.querySelectorAll('dd span').forEach((element, k) => setText(element, values[k]));
+    return;
+  }
+  list.dataset.shape = shape;
   list.replaceChildren(...rows.flatMap(([label, value, unit]) => {
     const term = document.createElement('dt');
     term.textContent = label;
@@ -122,8 +135,9 @@ export function fillRows(list, rows) {
       term.className = 'heading';
       return [term];
     }
-    const data = document.createElement('dd');
-    data.textContent = value;
+    const data = document.createElement('dd'), number = document.createElement('span');
+    number.textContent = value;
+    data.append(number);
     if (unit) {
       const small = document.createElement('small');
       small.textContent = ` ${unit}`;

@@ -1,4 +1,5 @@
 // Starts the viewer: finds its data, loads, and keeps the picture and the data up to date.
+import * as THREE from 'three';
 import { App } from './app.js';
 import { connect } from './hands.js';
 import { buildPage } from './layout.js';
@@ -6,7 +7,7 @@ import { EmbeddedSource, HttpSource } from './source.js';
 
 const LIVE_MS = 30, WRITTEN_MS = 300, QUIET_MS = 2000;
 
-// A link may name what to show: #step=130&body=3&color=force&contacts=0&shadows=0&theme=light&view=35,18&play=1
+// A link may name what to show: #step=130&body=3&color=force&contacts=0&shadows=0&theme=light&view=35,18&at=0,0,1,0.5&play=1
 function applyLink(app) {
   const link = new URLSearchParams(location.hash.slice(1));
   if (link.has('theme')) app.setTheme(link.get('theme') === 'light' ? 'light' : 'dark');
@@ -16,6 +17,10 @@ function applyLink(app) {
     const [azimuth, elevation] = link.get('view').split(',').map((degrees) => (Number(degrees) * Math.PI) / 180);
     if (Number.isFinite(azimuth) && Number.isFinite(elevation)) app.orbit.look(azimuth, elevation);
     app.orbit.jump();
+  }
+  if (link.has('at')) {
+    const [x, y, z, radius] = link.get('at').split(',').map(Number);
+    if ([x, y, z].every(Number.isFinite) && radius > 0) app.orbit.frame(new THREE.Vector3(x, y, z), radius, true);
   }
   const body = Number(link.get('body'));
   if (body >= 1 && body <= app.meta.bodies.name.length) app.choose({ body: body - 1 });

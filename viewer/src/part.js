@@ -15,6 +15,18 @@ export function dynamicAttribute(count, size) {
   return attribute;
 }
 
+// Sends the first items of an attribute, not all there is room for.
+export function upload(attribute, items) {
+  const count = items * attribute.itemSize;
+  if (attribute.addUpdateRange) {       // three since release 159
+    attribute.clearUpdateRanges();
+    attribute.addUpdateRange(0, count);
+  } else {
+    attribute.updateRange = { offset: 0, count };
+  }
+  if (count) attribute.needsUpdate = true;
+}
+
 export function setInstances(geometry, count) {
   geometry.instanceCount = count;      // three since release 117
   geometry.maxInstancedCount = count;  // and before
@@ -27,7 +39,8 @@ export const NO_LINES = { feature: new Uint32Array(0), all: new Uint32Array(0) }
 export class Part {
   constructor(shape, lines, vertex, capacity) {
     this.attributes = Object.fromEntries(INSTANCE.map(([name, size]) => [name, dynamicAttribute(capacity, size)]));
-    this.capacity = capacity;
+    const { iRow0, iRow1, iRow2, iColor, iId, iSize } = this.attributes;
+    this.arrays = [iRow0, iRow1, iRow2, iColor, iId, iSize].map((attribute) => attribute.array);
     this.count = 0;
     this.triangles = shape ? shape.index.length / 3 : 0;
     this.surface = shape && this.instanced(shapeGeometry(shape));
@@ -42,9 +55,20 @@ export class Part {
     return geometry;
   }
 
+  // Adds a body as the next instance: its pose p at o as rows, its colour.
+  put(p, o, colors, body, size) {
+    const k = this.count++, at = 4 * k, from = 4 * body, [r0, r1, r2, color, id, sizes] = this.arrays;
+    r0[at] = p[o + 3]; r0[at + 1] = p[o + 6]; r0[at + 2] = p[o + 9]; r0[at + 3] = p[o];
+    r1[at] = p[o + 4]; r1[at + 1] = p[o + 7]; r1[at + 2] = p[o + 10]; r1[at + 3] = p[o + 1];
+    r2[at] = p[o + 5]; r2[at + 1] = p[o + 8]; r2[at + 2] = p[o + 11]; r2[at + 3] = p[o + 2];
+    color[at] = colors[from]; color[at + 1] = colors[from + 1]; color[at + 2] = colors[from + 2]; color[at + 3] = colors[from + 3];
+    id[k] = body + 1;
+    sizes[k] = size;
+  }
+
   finish() {
     for (const geometry of [this.surface, this.feature, this.wire, this.points]) if (geometry) setInstances(geometry, this.count);
-    for (const [name] of INSTANCE) this.attributes[name].needsUpdate = true;
+    for (const [name] of INSTANCE) upload(this.attributes[name], this.count);
   }
 }
 

@@ -1,5 +1,7 @@
 // The strip of plots: what each step took and how it went, tied to the time slider.
 import { tidy } from './colors.js';
+import { setText } from './layout.js';
+import { sheetColors } from './theme.js';
 
 const STAGES = ['candidates', 'distances', 'assembly', 'solve', 'ccd', 'line_search', 'rest'];
 const TERMS = ['kinetic', 'gravity', 'elastic', 'contact', 'friction', 'joint', 'soft'];
@@ -38,11 +40,12 @@ class Plot {
     Object.assign(this, description);
     this.root = document.createElement('figure');
     this.root.className = 'plot';
-    this.root.innerHTML = '<figcaption><span class="plot-title"></span><output></output></figcaption><canvas></canvas><div class="plot-key"></div>';
+    this.root.innerHTML = '<figcaption><span class="plot-title"></span><output></output></figcaption><div class="curves"><canvas></canvas><i></i></div><div class="plot-key"></div>';
     this.root.querySelector('.plot-title').textContent = this.unit ? `${this.title} [${this.unit}]` : this.title;
     this.output = this.root.querySelector('output');
     this.key = this.root.querySelector('.plot-key');
     this.canvas = this.root.querySelector('canvas');
+    this.cursor = this.root.querySelector('.curves i');
     this.canvas.setAttribute('role', 'img');
     this.canvas.setAttribute('aria-label', this.title);
     parent.append(this.root);
@@ -78,16 +81,16 @@ class Plot {
     return (r) => scale * (column[r] - zero);
   }
 
-  // Curves into a bitmap that only changes with the data; the cursor goes on top.
+  // Curves, which only change with the data; the cursor goes on top.
   build(reports, view, theme) {
     const ratio = Math.min(2, window.devicePixelRatio || 1);
     const width = Math.max(1, Math.round(this.canvas.clientWidth * ratio)), height = Math.max(1, Math.round(this.canvas.clientHeight * ratio));
     if (this.canvas.width !== width || this.canvas.height !== height) Object.assign(this.canvas, { width, height });
     this.view = view;
     this.ratio = ratio;
-    this.bitmap ??= document.createElement('canvas');
-    Object.assign(this.bitmap, { width, height });
-    const shown = this.present(reports), pen = this.bitmap.getContext('2d');
+    this.width = this.canvas.clientWidth;
+    const shown = this.present(reports), pen = this.canvas.getContext('2d');
+    pen.clearRect(0, 0, width, height);
     this.shown = shown;
     const times = reports.columns.time;
     if (times && shown.length) this.curves(pen, shown, reports, times, width, height, theme);
@@ -120,7 +123,7 @@ class Plot {
   }
 
   gridLines(pen, width, height, low, high, y, theme) {
-    pen.strokeStyle = theme.grid;
+    pen.strokeStyle = theme.line;
     pen.fillStyle = theme.faint;
     pen.font = `${10 * this.ratio}px system-ui, sans-serif`;
     pen.lineWidth = 1;
@@ -177,19 +180,11 @@ class Plot {
     }));
   }
 
-  draw(reports, time, row, theme) {
-    if (!this.bitmap) return;
-    const pen = this.canvas.getContext('2d'), { width, height } = this.canvas;
-    pen.clearRect(0, 0, width, height);
-    pen.drawImage(this.bitmap, 0, 0);
-    const x = Math.round(((time - this.view.from) / (this.view.to - this.view.from)) * width) + 0.5;
-    pen.strokeStyle = theme.cursor;
-    pen.lineWidth = this.ratio;
-    pen.beginPath();
-    pen.moveTo(x, 0);
-    pen.lineTo(x, height);
-    pen.stroke();
-    this.output.textContent = row < 0 ? '' : this.reading(reports, row);
+  draw(reports, time, row) {
+    if (!this.shown) return;
+    const at = (time - this.view.from) / (this.view.to - this.view.from);
+    this.cursor.style.transform = `translateX(${(at * this.width).toFixed(1)}px)`;
+    setText(this.output, row < 0 ? '' : this.reading(reports, row));
   }
 
   reading(reports, row) {
@@ -201,22 +196,24 @@ class Plot {
 }
 
 export class PlotStrip {
-  constructor(parent, onScrub) {
+  constructor(parent, onScrub, onResize) {
     this.parent = parent;
+    this.size = '';
     this.plots = PLOTS.map((description) => new Plot(description, parent, onScrub));
+    // Asked for its size at each picture, the browser would lay out the page each time.
+    new ResizeObserver(() => { this.size = `${parent.offsetWidth} ${parent.offsetHeight}`; onResize(); }).observe(parent);
   }
 
   // Redraws what changed: the curves when there are new reports, else only the cursor.
   draw(reports, view, time, step) {
-    if (this.parent.offsetHeight === 0) return;
-    const style = getComputedStyle(document.documentElement);
-    const theme = { grid: style.getPropertyValue('--line'), faint: style.getPropertyValue('--faint'), cursor: style.getPropertyValue('--accent') };
-    const stamp = `${reports.length} ${view.to} ${this.parent.offsetWidth} ${this.parent.offsetHeight} ${theme.grid}`;
+    if (this.parent.hidden) return;
+    const theme = sheetColors();
+    const stamp = `${reports.length} ${view.to} ${this.size} ${theme.line}`;
     if (stamp !== this.stamp) {
       for (const plot of this.plots) plot.build(reports, view, theme);
       this.stamp = stamp;
     }
     const row = reports.row(step);
-    for (const plot of this.plots) plot.draw(reports, time, row, theme);
+    for (const plot of this.plots) plot.draw(reports, time, row);
   }
 }

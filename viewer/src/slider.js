@@ -1,8 +1,12 @@
 // The time slider: what is loaded, where steps did not converge, where one is.
+import { sheetColors } from './theme.js';
 
 export class Slider {
-  constructor(canvas, onScrub) {
+  constructor(canvas, onScrub, onResize) {
     this.canvas = canvas;
+    const measure = () => { this.width = canvas.clientWidth; this.height = canvas.clientHeight; };
+    measure();
+    new ResizeObserver(() => { measure(); onResize(); }).observe(canvas);
     const scrub = (event) => {
       const pad = 9;
       onScrub(Math.max(0, Math.min(1, (event.offsetX - pad) / (canvas.clientWidth - 2 * pad))));
@@ -19,13 +23,13 @@ export class Slider {
   // at and ranges are fractions of the length; failures too.
   draw({ at, ranges, failures, text }) {
     const { canvas } = this, ratio = Math.min(2, window.devicePixelRatio || 1);
-    const width = Math.round(canvas.clientWidth * ratio), height = Math.round(canvas.clientHeight * ratio);
+    const width = Math.round(this.width * ratio), height = Math.round(this.height * ratio);
     if (!width) return;
     if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
-    const style = getComputedStyle(canvas), pen = canvas.getContext('2d');
+    const color = sheetColors(), pen = canvas.getContext('2d');
     const pad = 9 * ratio, y = height / 2, x = (t) => pad + t * (width - 2 * pad);
-    const bar = (from, to, color, thick) => {
-      pen.strokeStyle = color;
+    const bar = (from, to, shade, thick) => {
+      pen.strokeStyle = shade;
       pen.lineWidth = thick * ratio;
       pen.lineCap = 'round';
       pen.beginPath();
@@ -34,14 +38,14 @@ export class Slider {
       pen.stroke();
     };
     pen.clearRect(0, 0, width, height);
-    bar(0, 1, style.getPropertyValue('--line'), 5);
+    bar(0, 1, color.line, 5);
     pen.globalAlpha = 0.35;
-    for (const [from, to] of ranges) bar(from, to, style.getPropertyValue('--faint'), 5);
+    for (const [from, to] of ranges) bar(from, to, color.faint, 5);
     pen.globalAlpha = 1;
-    bar(0, at, style.getPropertyValue('--accent'), 5);
-    pen.fillStyle = style.getPropertyValue('--bad');
+    bar(0, at, color.accent, 5);
+    pen.fillStyle = color.bad;
     for (const t of failures) pen.fillRect(x(t) - ratio, y - 8 * ratio, 2 * ratio, 16 * ratio);
-    pen.fillStyle = style.getPropertyValue('--ink');
+    pen.fillStyle = color.ink;
     pen.beginPath();
     pen.arc(x(at), y, 7.5 * ratio, 0, 2 * Math.PI);
     pen.fill();

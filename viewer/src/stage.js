@@ -1,13 +1,14 @@
 // The picture: bodies as instances of their meshes with full affine matrices, coarser versions for the far ones, the
 // ground, marks of contacts, shadows, and finding what is under the pointer.
 import * as THREE from 'three';
-import { arrowShape, ballShape, coarser, meshLines, meshRadius, moveShape, smoothMesh } from './geometry.js';
-import { NO_LINES, Part, addMesh, dynamicAttribute, setInstances, shapeGeometry } from './part.js';
+import { coarser, meshLines, meshRadius, moveShape, smoothMesh } from './geometry.js';
+import { CONTACT_ID } from './forces.js';
+import { Marks } from './marks.js';
+import { NO_LINES, Part, addMesh } from './part.js';
 import { groundMaterial, makeMaterials, uniforms } from './shade.js';
 
 const SHADOW_SIZE = 2048;
 const MANY_TRIANGLES = 1.5e6;     // beyond this, far bodies are drawn coarser
-const CONTACT_ID = 1 << 23;       // ids above are contacts
 
 export class Stage {
   constructor(canvas) {
@@ -17,10 +18,8 @@ export class Stage {
     this.renderer.autoClear = false;
     this.materials = makeMaterials();
     this.scene = new THREE.Scene();
-    this.marks = new THREE.Scene();
     this.shadowScene = new THREE.Scene();
     this.pickScene = new THREE.Scene();
-    this.pickMarks = new THREE.Scene();
     this.camera = new THREE.PerspectiveCamera(38, 1, 0.01, 1000);
     this.sunCamera = new THREE.OrthographicCamera(-1, 1, 1, -1, 0, 1);
     this.focus = { center: new THREE.Vector3(), radius: 1 };
@@ -31,7 +30,7 @@ export class Stage {
     this.size = { width: 1, height: 1 };
     this.makeTargets();
     this.makeBack();
-    this.makeMarks(256);
+    this.marks = new Marks(this.materials);
   }
 
   makeTargets() {
@@ -46,24 +45,6 @@ export class Stage {
     const geometry = new THREE.BufferGeometry();
     geometry.setAttribute('position', new THREE.BufferAttribute(new Float32Array([-1, -1, 0, 3, -1, 0, -1, 3, 0]), 3));
     addMesh(this.scene, THREE.Mesh, geometry, this.materials.back, -10);
-  }
-
-  // Arrows and balls at contacts; grows with their number.
-  makeMarks(capacity) {
-    this.marks.children.slice().forEach((child) => { this.marks.remove(child); child.geometry.dispose(); });
-    this.pickMarks.children.slice().forEach((child) => this.pickMarks.remove(child));
-    this.mark = Object.fromEntries([['iBase', 3], ['iVector', 3], ['iColor', 4], ['iThick', 1], ['iId', 1]]
-      .map(([name, size]) => [name, dynamicAttribute(capacity, size)]));
-    this.markCapacity = capacity;
-    this.markGeometry = [arrowShape(), ballShape()].map((shape) => {
-      const geometry = shapeGeometry(shape);
-      for (const name in this.mark) geometry.setAttribute(name, this.mark[name]);
-      setInstances(geometry, 0);
-      return geometry;
-    });
-    addMesh(this.marks, THREE.Mesh, this.markGeometry[0], this.materials.arrow);
-    addMesh(this.marks, THREE.Mesh, this.markGeometry[1], this.materials.ball);
-    addMesh(this.pickMarks, THREE.Mesh, this.markGeometry[1], this.materials.pickBall);
   }
 
   // ---- Meshes ----
@@ -260,34 +241,21 @@ export class Stage {
     ground.plane.planeV.value.crossVectors(ground.normal, axis);
   }
 
-  // How far out a body of a radius may be drawn with its levels: pixels it covers.
+  // Which of its levels a body is drawn with: by the pixels it covers.
   level(group, body, eye, scale) {
-    if (group.levels.length < 2) return 0;
-    const o = 12 * body, p = this.pose;
-    const distance = Math.hypot(p[o] - eye.x, p[o + 1] - eye.y, p[o + 2] - eye.z) - group.radius;
-    const pixels = (group.radius * scale) / Math.max(distance, 1e-6);
-    return Math.min(group.levels.length - 1, pixels > 34 ? 0 : pixels > 14 ? 1 : pixels > 6 ? 2 : 3);
+    const last = group.levels.length - 1;
+    if (last < 1) return 0;
+    const o = 12 * body, p = this.pose, x = p[o] - eye.x, y = p[o + 1] - eye.y, z = p[o + 2] - eye.z;
+    const pixels = (group.radius * scale) / Math.max(Math.sqrt(x * x + y * y + z * z) - group.radius, 1e-6);
+    return Math.min(last, pixels > 34 ? 0 : pixels > 14 ? 1 : pixels > 6 ? 2 : 3);
   }
 
   // Whether a body is in sight, or near enough to it that its shadow may be. Only asked where there are very many.
-  inSight(body, matrix, projection) {
-    const p = this.pose, o = 12 * body, e = matrix.elements, r = 3 * this.radius[body];
-    const at = (row) => e[row] * p[o] + e[row + 4] * p[o + 1] + e[row + 8] * p[o + 2] + e[row + 12];
-    const w = at(3);
-    return w > -r && Math.abs(at(0)) < w + r * (1 + projection[0]) && Math.abs(at(1)) < w + r * (1 + projection[5]);
-  }
-
-  put(part, body) {
-    const k = part.count++, p = this.pose, o = 12 * body;
-    const { iRow0, iRow1, iRow2, iColor, iId, iSize } = part.attributes;
-    const rows = [iRow0.array, iRow1.array, iRow2.array];
-    for (let r = 0; r < 3; r++) {
-      const row = rows[r];
-      row[4 * k] = p[o + 3 + r]; row[4 * k + 1] = p[o + 6 + r]; row[4 * k + 2] = p[o + 9 + r]; row[4 * k + 3] = p[o + r];
-    }
-    for (let c = 0; c < 4; c++) iColor.array[4 * k + c] = this.color[4 * body + c];
-    iId.array[k] = body + 1;
-    iSize.array[k] = this.radius[body];
+  inSight(body, e, projection) {
+    const p = this.pose, o = 12 * body, x = p[o], y = p[o + 1], z = p[o + 2], r = 3 * this.radius[body];
+    const w = e[3] * x + e[7] * y + e[11] * z + e[15];
+    return w > -r && Math.abs(e[0] * x + e[4] * y + e[8] * z + e[12]) < w + r * (1 + projection[0])
+      && Math.abs(e[1] * x + e[5] * y + e[9] * z + e[13]) < w + r * (1 + projection[5]);
   }
 
   fillParts() {
@@ -298,9 +266,10 @@ export class Stage {
       for (const part of group.levels) part.count = 0;
       if (group.wires) group.wires.count = 0;
       for (const body of group.list) {
-        if (this.hidden[body] || (this.large && !this.inSight(body, sight, this.camera.projectionMatrix.elements))) continue;
-        if (group.levels.length) this.put(group.levels[this.level(group, body, this.camera.position, scale)], body);
-        if (group.wires) this.put(group.wires, body);
+        if (this.hidden[body] || (this.large && !this.inSight(body, sight.elements, this.camera.projectionMatrix.elements))) continue;
+        const level = group.levels[this.level(group, body, this.camera.position, scale)];
+        level?.put(this.pose, 12 * body, this.color, body, group.radius);
+        group.wires?.put(this.pose, 12 * body, this.color, body, group.radius);
       }
       for (const part of group.levels) {
         part.finish();
@@ -308,22 +277,6 @@ export class Stage {
       }
       group.wires?.finish();
     }
-  }
-
-  // marks: {base, vector, color, thick, chosen}[] for arrows with a ball at their foot.
-  setMarks(marks) {
-    if (marks.length > this.markCapacity) this.makeMarks(2 * marks.length);
-    const { iBase, iVector, iColor, iThick, iId } = this.mark;
-    marks.forEach((mark, k) => {
-      iBase.array.set(mark.base, 3 * k);
-      iVector.array.set(mark.vector, 3 * k);
-      iColor.array.set(mark.color, 4 * k);
-      iColor.array[4 * k + 3] = mark.chosen ? 1 : 0;
-      iThick.array[k] = mark.thick;
-      iId.array[k] = mark.id;
-    });
-    for (const name in this.mark) this.mark[name].needsUpdate = true;
-    for (const geometry of this.markGeometry) setInstances(geometry, marks.length);
   }
 
   // ---- Drawing ----
@@ -403,7 +356,7 @@ export class Stage {
     this.renderer.clear();
     this.renderer.render(this.scene, camera);
     this.renderer.clearDepth(); // marks are seen through what they are inside of
-    this.renderer.render(this.marks, camera);
+    this.renderer.render(this.marks.scene, camera);
   }
 
   // ---- Picking ----
@@ -418,7 +371,7 @@ export class Stage {
     this.renderer.render(this.pickScene, camera);
     if (this.show.contacts && !depth) {
       this.renderer.clearDepth();
-      this.renderer.render(this.pickMarks, camera);
+      this.renderer.render(this.marks.pickScene, camera);
     }
     this.renderer.readRenderTargetPixels(this.pickTarget, 0, 0, 1, 1, pixel);
     this.renderer.setRenderTarget(null);
@@ -439,4 +392,4 @@ export class Stage {
   }
 }
 
-export { CONTACT_ID, MANY_TRIANGLES };
+export { MANY_TRIANGLES };

@@ -19,6 +19,16 @@ export function preferredTheme() {
   return saved in THEMES ? saved : matchMedia('(prefers-color-scheme: light)').matches ? 'light' : 'dark';
 }
 
+// The style sheet's colours for what is drawn on canvases, read once for each theme.
+const read = {};
+export function sheetColors() {
+  const root = document.documentElement;
+  return (read[root.dataset.theme] ??= (() => {
+    const style = getComputedStyle(root);
+    return Object.fromEntries(['line', 'faint', 'accent', 'bad', 'ink'].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  })());
+}
+
 export function applyTheme(name) {
   const theme = THEMES[name], set = (uniform, rgb) => uniform.value.set(...rgb);
   document.documentElement.dataset.theme = name;

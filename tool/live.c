@@ -2,9 +2,10 @@
  *
  * Dragging pulls a point of a body towards the mouse with a spring and a damper that are stiff for the step and no
  * stiffer: with the mass that the point feels, 1/m = 1/mass + r^2/inertia, k = m w^2 and c = 2 m w, where w dt < 0.3
- * keeps the pull, which is constant over a step, stable. */
+ * keeps the pull, which is constant over a step, stable. A soft body is held by some of its vertices (view/grip.h). */
 #define _GNU_SOURCE
 #include "live.h"
+#include "view/grip.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -40,6 +41,7 @@ struct Live {
   char error[400];
   /* The thread's own. */
   uint32_t pulled;    /* body whose force was changed, 0: none */
+  Grip grip;          /* on a soft body */
 };
 
 /* ---- Stepping ---- */
@@ -56,7 +58,7 @@ static void add_pull(const AbdWorld *world, const Drag *drag, double force[3], d
   AbdBodyView body;
   double pose[12], velocity[3], spin[3], arm[3], turning[3], pull[3], twist[3];
   if (abd_body_view(world, id, &body) != ABD_OK || body.motion != ABD_MOTION_DYNAMIC) return;
-  if (abd_body_nodes(world, id, pose) != ABD_OK) return; /* a soft body has no pose to pull at */
+  if (abd_body_nodes(world, id, pose) != ABD_OK) return; /* a soft body has a grip */
   abd_body_velocity(world, id, velocity, spin);
   for (int k = 0; k < 3; k++)
     arm[k] = pose[3 + k] * drag->point[0] + pose[6 + k] * drag->point[1] + pose[9 + k] * drag->point[2];
@@ -67,6 +69,15 @@ static void add_pull(const AbdWorld *world, const Drag *drag, double force[3], d
     pull[k] = mass * (w * w * (drag->target[k] - pose[k] - arm[k]) - 2 * w * (velocity[k] + turning[k]) - def.gravity[k]);
   cross(arm, pull, twist);
   for (int k = 0; k < 3; k++) force[k] += pull[k], torque[k] += twist[k];
+}
+
+static void pull_soft(Live *live, const Drag *drag) {
+  AbdWorld *world = live->session->world;
+  Grip *grip = &live->grip;
+  bool soft = drag->body && abd_body_is_soft(world, (AbdBodyId){drag->body});
+  if (grip->body && (!soft || grip->body != drag->body || memcmp(grip->point, drag->point, sizeof grip->point) != 0)) grip_release(grip, world);
+  if (!soft || (!grip->body && !grip_take(grip, world, (AbdBodyId){drag->body}, drag->point))) return;
+  grip_pull(grip, world, drag->target);
 }
 
 /* The scene's forces, and the pull of the mouse on top. */
@@ -81,6 +92,7 @@ static void set_forces(Live *live, const Drag *drag) {
     abd_body_set_force(world, (AbdBodyId){body[k]}, force, torque);
   }
   live->pulled = drag->body;
+  pull_soft(live, drag);
 }
 
 static void stop_with(Live *live, const char *sentence) {
@@ -259,5 +271,5 @@ void live_stop(Live *live) {
   pthread_join(live->thread, NULL);
   pthread_cond_destroy(&live->wake);
   pthread_mutex_destroy(&live->lock);
-  free(live->first), free(live);
+  free(live->grip.vertex), free(live->first), free(live);
 }

@@ -219,15 +219,15 @@ bool view_data_steps(ViewData *data, size_t first, Bytes *out) {
   return true;
 }
 
-static size_t soft_numbers(const RunScene *scene) {
+static size_t soft_vertices(const RunScene *scene) {
   size_t count = 0;
   for (size_t b = 0; b < scene->body_count; b++)
-    if (scene->body[b].soft) count += 3 * body_mesh(scene, b)->vertex_count;
+    if (scene->body[b].soft) count += body_mesh(scene, b)->vertex_count;
   return count;
 }
 
 size_t view_frame_size(const RunScene *scene) {
-  return 16 + ((scene->body_count * 19 + soft_numbers(scene)) * sizeof(float) + 7) / 8 * 8;
+  return 16 + ((scene->body_count * 19 + 4 * soft_vertices(scene)) * sizeof(float) + 7) / 8 * 8;
 }
 
 /* A soft body stands at its vertices' mean, unturned; its vertices are told from there. Returns where the next ones go. */
@@ -241,6 +241,20 @@ static float *add_soft(const RunScene *scene, const RunFrame *frame, size_t b, f
   for (int k = 0; k < 3; k++) pose[k] = (float)center[k], pose[3 + 4 * k] = 1, velocity[k] = (float)speed[k];
   for (size_t k = 0; k < 3 * count; k++) *vertex++ = (float)(x[k] - center[k % 3]);
   return vertex;
+}
+
+/* Von Mises' stress at every vertex of the soft bodies. */
+static bool add_stress(const RunScene *scene, const RunFrame *frame, float *at) {
+  double *stress = malloc((soft_vertices(scene) + 1) * sizeof *stress);
+  bool good = stress != NULL;
+  for (size_t b = 0; good && b < scene->body_count; b++) {
+    size_t count = body_mesh(scene, b)->vertex_count;
+    if (!scene->body[b].soft) continue;
+    good = soft_stress(body_mesh(scene, b), scene->body[b].soft, frame->nodes + scene->body[b].node, stress);
+    for (size_t k = 0; k < count; k++) *at++ = (float)stress[k];
+  }
+  free(stress);
+  return good;
 }
 
 static bool add_frame(const RunScene *scene, const RunFrame *frame, Bytes *out) {
@@ -261,7 +275,7 @@ static bool add_frame(const RunScene *scene, const RunFrame *frame, Bytes *out) 
     for (size_t k = 0; k < 12; k++) pose[k] = (float)nodes[k];
     for (size_t k = 0; frame->velocity && k < 6; k++) velocity[k] = (float)frame->velocity[scene->body[b].rate + k];
   }
-  return true;
+  return soft_vertices(scene) == 0 || add_stress(scene, frame, soft);
 }
 
 static bool write_frames(ViewData *data, Run *run, size_t first, size_t count, Bytes *out) {

@@ -38,6 +38,7 @@ export const MODES = {
   },
   force: { title: 'Contact force', unit: 'N', table: 'heat', log: true, floor: 1e-3, value: (frame, b, app) => app.forces.ofBody[b] },
   strain: { title: 'Deviation from rigidity', unit: '', table: 'heat', log: true, floor: 1e-3, value: (frame, b) => frame.strain[b] },
+  stress: { title: 'Stress (von Mises)', unit: 'Pa', table: 'heat', value: (frame, b) => frame.bodyStress[b] },
 };
 
 // The range of a mode so far: grows with what was seen, and begins anew with a run.

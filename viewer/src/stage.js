@@ -107,6 +107,7 @@ export class Stage {
   addSoft(group, vertex, triangle, closed) {
     const shape = smoothMesh(vertex, triangle);
     const part = this.makePart(vertex, triangle, 1, closed, meshLines(vertex, triangle), shape);
+    part.surface.setAttribute('tint', new THREE.BufferAttribute(new Float32Array(shape.position.length), 3));
     group.levels.push(part);
     this.soft.push({ body: group.list[0], vertex, shape, part });
     this.soft.sort((a, b) => a.body - b.body);
@@ -125,6 +126,21 @@ export class Stage {
         if (geometry) geometry.attributes.position.needsUpdate = true;
       }
       part.surface.attributes.normal.needsUpdate = true;
+    }
+  }
+
+  // Every vertex of the soft bodies in the colour of its value; without values they have their bodies' colours.
+  paintSoft(values, map) {
+    if (!values && !this.painted) return;
+    this.painted = Boolean(values);
+    let start = 0;
+    for (const { vertex, shape, part } of this.soft) {
+      const { tint } = part.surface.attributes, colors = [];
+      for (let k = 0; values && k < vertex.length / 3; k++) colors.push(map(values[start + k]));
+      start += vertex.length / 3;
+      tint.array.fill(0);
+      if (values) shape.source.forEach((v, k) => tint.array.set(colors[v], 3 * k));
+      tint.needsUpdate = true;
     }
   }
 

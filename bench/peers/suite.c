@@ -72,7 +72,7 @@ static void tell(const Case *one, const TrialResult *r, char *text, size_t size)
   if (one->story == STORY_STAND && r->fall_time >= 0) used = snprintf(text, size, "falls: %.2g s", r->fall_time);
   if (one->story == STORY_HANG) used = snprintf(text, size, r->sink > 8 ? "torn: rings %.3g m below" : "sags by %.3g m", r->sink);
   if (one->story == STORY_TURN)
-    used = snprintf(text, size, "%.2g turns, %.2g mm down", r->turns < 0 ? -r->turns : r->turns, 1e3 * r->sink);
+    used = snprintf(text, size, "%.2g turns, %.0f mm down", r->turns < 0 ? -r->turns : r->turns, 1e3 * r->sink);
   if (*r->trouble) snprintf(text + used, size - (size_t)used, "%sends at %.2g s: %s", used ? "; " : "", seconds, r->trouble);
 }
 

@@ -225,6 +225,12 @@ static void frames_for_the_viewer(void **state) {
               *rest = (const float *)(void *)mesh.data;
   body_center(&r.scene, frame.nodes, 0, center);
   for (size_t k = 0; k < 3 * JELLY_VERTICES; k++) assert_float_equal(vertex[k] + center[k % 3], frame.nodes[k], 1e-6);
+  double strain[JELLY_VERTICES];
+  uint32_t elements[JELLY_VERTICES];
+  double most = soft_strain(&r.scene.mesh[r.scene.body[0].mesh], frame.nodes, strain, elements);
+  for (size_t k = 0; k < JELLY_VERTICES; k++)
+    assert_float_equal(vertex[3 * JELLY_VERTICES + k], strain[k], 1e-6 * (1 + strain[k]));
+  assert_float_equal(number[2 * 18], most, 1e-6 * (1 + most));
   for (int k = 0; k < 3; k++) assert_float_equal(number[k], center[k], 1e-6), assert_float_equal(number[3 + 4 * k], 1, 0);
   assert_float_equal(number[2 * 12 + 1], 2, 1e-5); /* it flies with 2 m/s */
   assert_float_equal(rest[0], -0.2, 1e-6);

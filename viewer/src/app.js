@@ -1,7 +1,7 @@
 // The viewer: holds what is shown and how, and redraws when something changed.
 import * as THREE from 'three';
 import { Orbit } from './camera.js';
-import { HEAT_TABLE, MODES, RAMP_TABLE, Range, count, paint, parse, tidy } from './colors.js';
+import { HEAT_TABLE, MODES, RAMP_TABLE, Range, count, paint, parse, showSoftStrain, tidy } from './colors.js';
 import { Controls } from './controls.js';
 import { Forces } from './forces.js';
 import { readContact } from './inspector.js';
@@ -42,6 +42,7 @@ export class App {
     if (this.meta.joints?.length) this.joints = jointStore(this.source, this.meta.joints.length, () => this.touch());
     this.stage.setBodies(bodies, new THREE.Vector3(...this.meta.up));
     this.orbit.setUp(new THREE.Vector3(...this.meta.up));
+    if (this.meta.meshes.some((mesh) => mesh.soft)) showSoftStrain();
     this.forces = new Forces(bodies.name.length);
     this.baseColors = Float32Array.from(bodies.color.flatMap(parse));
     await this.loadMeshes();
@@ -291,6 +292,7 @@ export class App {
       else paint(table, place(mode.value(frame, b, this)), color, 4 * b);
       color[4 * b + 3] = this.chosen?.body === b ? 1 : 0;
     }
+    this.stage.colorSoft(this.mode === 'strain' && ((value, out, at) => paint(table, place(value), out, at)));
   }
 
   drawMarks() {

@@ -40,6 +40,11 @@ export const MODES = {
   strain: { title: 'Deviation from rigidity', unit: '', table: 'heat', log: true, floor: 1e-3, value: (frame, b) => frame.strain[b] },
 };
 
+// Where bodies are soft, what strains them is worth more than the traces of stiff ones.
+export function showSoftStrain() {
+  Object.assign(MODES.strain, { title: 'Strain', log: false });
+}
+
 // The range of a mode so far: grows with what was seen, and begins anew with a run.
 export class Range {
   constructor() { this.clear(); }
@@ -82,6 +87,9 @@ export function tidy(value, digits = 3) {
   const places = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
   return value.toFixed(Math.min(places, 6)).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '').replace('-', '−');
 }
+
+// A force in newtons, thousands of them as kN.
+export const force = (newtons) => (newtons >= 1e6 ? `${tidy(newtons / 1e6, 2)} MN` : newtons >= 1e3 ? `${tidy(newtons / 1e3, 2)} kN` : `${tidy(newtons, 2)} N`);
 
 export function count(value) {
   if (value >= 1e6) return `${(value / 1e6).toFixed(value >= 1e7 ? 0 : 1)}M`;

@@ -24,6 +24,7 @@ export class Forces {
     if (this.contacts === contacts) return;
     this.contacts = contacts;
     this.ofBody.fill(0);
+    this.most = 0;       // [N] of this frame's
     if (!contacts?.count) return;
     const { f32, u32, count } = contacts, all = new Float32Array(count);
     for (let k = 0, at = 0; k < count; k++, at += CONTACT_WORDS) {
@@ -33,6 +34,7 @@ export class Forces {
       all[k] = force;
     }
     all.sort();
+    this.most = all[count - 1];
     this.scale = Math.max(this.scale, all[Math.floor(0.97 * (count - 1))]);
   }
 
@@ -54,7 +56,7 @@ export class Forces {
       const long = Math.sqrt(x * x + y * y + z * z), cut = long > most ? most / long : 1;
       x *= cut; y *= cut; z *= cut;
       paint(HEAT_TABLE, 0.35 + 0.65 * Math.min(1, force / full), rgb, 0);
-      marks.add(f32, at + POINT, x, y, z, rgb, 0.028 * length, CONTACT_ID + k, chosen?.contact === k);
+      marks.add(f32, at + POINT, x, y, z, rgb, 0.034 * length, CONTACT_ID + k, chosen?.contact === k);
     }
   }
 

@@ -51,9 +51,11 @@ vec3 shade(vec3 base, vec3 n, vec3 x, float gloss) {
 }`;
 
 const surfaceVertex = `${POSE}
+attribute vec3 vertexColor;         // of a soft body's vertices; zero, as where there is none, leaves the body's
 varying vec3 vWorld, vNormal; varying vec4 vColor;
 void main() {
-  vWorld = posed(position); vNormal = posedNormal(normal); vColor = iColor;
+  vWorld = posed(position); vNormal = posedNormal(normal);
+  vColor = dot(vertexColor, vertexColor) > 0.0 ? vec4(vertexColor, iColor.a) : iColor;
   gl_Position = projectionMatrix * viewMatrix * vec4(vWorld, 1.0);
   gl_PointSize = 6.0;
 }`;

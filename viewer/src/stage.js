@@ -108,23 +108,37 @@ export class Stage {
     const shape = smoothMesh(vertex, triangle);
     const part = this.makePart(vertex, triangle, 1, closed, meshLines(vertex, triangle), shape);
     group.levels.push(part);
-    this.soft.push({ body: group.list[0], vertex, shape, part });
+    const colors = new THREE.BufferAttribute(new Float32Array(shape.position.length), 3);
+    part.surface.setAttribute('vertexColor', colors);
+    this.soft.push({ body: group.list[0], vertex, shape, part, colors, strain: new Float32Array(vertex.length / 3) });
     this.soft.sort((a, b) => a.body - b.body);
   }
 
   moveSoft(a, b, at) {
     let start = 0;
-    for (const { vertex, shape, part } of this.soft) {
+    for (const { vertex, shape, part, strain } of this.soft) {
       for (let k = 0; k < vertex.length; k++) {
         const x = a.soft[start + k];
         vertex[k] = b && at > 0 ? x + at * (b.soft[start + k] - x) : x;
       }
       start += vertex.length;
+      for (let k = 0; k < strain.length; k++) strain[k] = a.soft[start + k];
+      start += strain.length;
       moveShape(shape, vertex);
       for (const geometry of [part.surface, part.feature, part.wire]) {
         if (geometry) geometry.attributes.position.needsUpdate = true;
       }
       part.surface.attributes.normal.needsUpdate = true;
+    }
+  }
+
+  // Colours of soft bodies' vertices by what paints a strain into an array at an index; without it, of their bodies.
+  colorSoft(paintStrain) {
+    for (const { shape, strain, colors } of this.soft) {
+      if (paintStrain) shape.source.forEach((v, k) => paintStrain(strain[v], colors.array, 3 * k));
+      else if (colors.array[0] || colors.array[1]) colors.array.fill(0);
+      else continue;
+      colors.needsUpdate = true;
     }
   }
 

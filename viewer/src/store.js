@@ -82,9 +82,9 @@ class RangeStore {
 
 const softVertices = (meta) => meta.meshes.reduce((sum, mesh) => sum + (mesh.soft ? mesh.vertices : 0), 0);
 
-// Bytes of one frame: poses, velocities and strains of the bodies, then the vertices of the soft ones.
+// Bytes of one frame: poses, velocities and strains of the bodies, then the vertices of the soft ones and their strains.
 export function frameStride(meta) {
-  return 16 + 8 * Math.ceil((meta.bodies.name.length * 76 + 12 * softVertices(meta)) / 8);
+  return 16 + 8 * Math.ceil((meta.bodies.name.length * 76 + 16 * softVertices(meta)) / 8);
 }
 
 export function frameStore(source, meta, onArrival) {
@@ -99,7 +99,7 @@ export function frameStore(source, meta, onArrival) {
         pose: new Float32Array(buffer, at + 16, 12 * bodyCount),
         velocity: new Float32Array(buffer, at + 16 + 48 * bodyCount, 6 * bodyCount),
         strain: new Float32Array(buffer, at + 16 + 72 * bodyCount, bodyCount),
-        soft: new Float32Array(buffer, at + 16 + 76 * bodyCount, 3 * softCount),
+        soft: new Float32Array(buffer, at + 16 + 76 * bodyCount, 4 * softCount),
       });
     }
     return frames;

@@ -59,6 +59,11 @@ if(TARGET abd AND NOT ABD_SANITIZE)
            ${PROJECT_BINARY_DIR})
   set_tests_properties(view_browser PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 500)
 endif()
+# Other engines, where they are installed.
+if(TARGET abd AND NOT ABD_SANITIZE)
+  add_test(NAME cli_peers COMMAND ${CMAKE_CURRENT_LIST_DIR}/cli/peers.sh $<TARGET_FILE:abd> ${PROJECT_SOURCE_DIR})
+  set_tests_properties(cli_peers PROPERTIES SKIP_RETURN_CODE 77)
+endif()
 # Exports, read by whichever foreign readers are here.
 if(TARGET abd AND NOT ABD_SANITIZE)
   find_path(ASSIMP_INCLUDE assimp/cimport.h)

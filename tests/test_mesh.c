@@ -74,12 +74,37 @@ static int assert_subtree(const Mesh *mesh, int node, int *seen) {
     int a = assert_subtree(mesh, n->left, seen), b = assert_subtree(mesh, n->left + 1, seen);
     return 1 + (a > b ? a : b);
   }
-  assert_in_range(n->element_count, 1, 4);
+  assert_in_range(n->element_count, 1, LEAF_MAX);
   for (int i = n->first; i < n->first + n->element_count; i++) {
     seen[i]++;
     for (int k = 0; k < mesh->element[i].vertex_count; k++) assert_true(node_contains(n, mesh->vertex[mesh->element[i].vertex[k]]));
   }
   return 1;
+}
+
+/* Every element is met once through the fans, and each lane has the box of what it names. */
+static void assert_fans(const Mesh *mesh, int node, int *seen) {
+  const TreeNode *n = &mesh->node[node];
+  assert_in_range(n->fan, 0, mesh->fan_count - 1);
+  const Fan *fan = &mesh->fan[n->fan];
+  assert_in_range(fan->count, n->element_count > 0 ? 1 : 2, FAN_WIDTH);
+  for (int lane = 0; lane < fan->count; lane++) {
+    TreeNode box = {.element_count = 0};
+    for (int k = 0; k < 3; k++) {
+      box.lo[k] = fan->lo[k][lane];
+      box.hi[k] = fan->hi[k][lane];
+    }
+    if (n->element_count == 0) {
+      const TreeNode *below = &mesh->node[fan->index[lane]];
+      assert_memory_equal(box.lo, below->lo, sizeof box.lo);
+      assert_memory_equal(box.hi, below->hi, sizeof box.hi);
+      assert_fans(mesh, fan->index[lane], seen);
+      continue;
+    }
+    const Element *e = &mesh->element[fan->index[lane]];
+    seen[fan->index[lane]]++;
+    for (int k = 0; k < e->vertex_count; k++) assert_true(node_contains(&box, mesh->vertex[e->vertex[k]]));
+  }
 }
 
 static void assert_edges_of_element(const Mesh *mesh, const Element *e) {
@@ -98,6 +123,7 @@ static void assert_tree(const Mesh *mesh) {
   int *seen = calloc((size_t)mesh->element_count, sizeof(int)), *vertex = calloc((size_t)mesh->vertex_count, sizeof(int));
   int *edge = calloc((size_t)mesh->edge_count, sizeof(int)), *triangle = calloc((size_t)mesh->triangle_count + 1, sizeof(int));
   int depth = assert_subtree(mesh, 0, seen);
+  assert_fans(mesh, 0, seen);
   assert_true(depth <= 2 + log2(mesh->element_count));
   for (int i = 0; i < mesh->element_count; i++) {
     const Element *e = &mesh->element[i];
@@ -108,7 +134,7 @@ static void assert_tree(const Mesh *mesh) {
     }
     if (e->triangle >= 0) triangle[e->triangle]++;
   }
-  for (int i = 0; i < mesh->element_count; i++) assert_int_equal(seen[i], 1);
+  for (int i = 0; i < mesh->element_count; i++) assert_int_equal(seen[i], 2);
   for (int i = 0; i < mesh->vertex_count; i++) assert_int_equal(vertex[i], 1);
   for (int i = 0; i < mesh->edge_count; i++) assert_int_equal(edge[i], 1);
   for (int i = 0; i < mesh->triangle_count; i++) assert_int_equal(triangle[i], 1);

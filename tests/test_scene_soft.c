@@ -213,13 +213,71 @@ static void distances(void **state) {
   scene_destroy(scene);
 }
 
+/* ---- What moves vertices ---- */
+
+static void step_scene(const Scene *scene, AbdWorld *world, int count) {
+  SceneError error = {""};
+  for (int k = 0; k < count; k++) {
+    if (!scene_apply(scene, world, &error)) fail_msg("%s", error.text);
+    if (abd_world_step(world, NULL) != ABD_OK) fail_msg("%s", abd_world_error(world));
+  }
+}
+
+/* The far end is pulled 0.1 m along x in 0.1 s, then turned by a velocity about x until 0.3 s. */
+static void scripted(void **state) {
+  (void)state;
+  Scene *scene = good(BEAM "\"attach\": [{\"body\": \"post\", \"nearest\": 1e-9}], \"scripted\": [{\"box\": [[1.9, -1, -1], [2.1, 1, 1]], \"path\": [{\"time\": 0.1, \"move\": [0.1, 0, 0]}],"
+                           "\"angular_velocity\": [5, 0, 0], \"motion_end\": 0.3}]}");
+  AbdWorld *world = build(scene);
+  double x[3 * 45], y[3 * 45];
+  const AbdBodyId beam = {2};
+  size_t corner = 44, count = 0;
+  for (size_t v = 0; v < 45; v++) count += abd_soft_scripted(world, beam, v);
+  assert_int_equal(count, 9);
+  assert_int_equal(abd_soft_vertices(world, beam, x), ABD_OK);
+  step_scene(scene, world, 10);
+  assert_int_equal(abd_soft_vertices(world, beam, y), ABD_OK);
+  for (int k = 0; k < 3; k++) assert_float_equal(y[3 * corner + (size_t)k] - x[3 * corner + (size_t)k], k ? 0 : 0.1, 1e-4);
+  step_scene(scene, world, 25); /* the last five stand still */
+  assert_int_equal(abd_soft_vertices(world, beam, y), ABD_OK);
+  double angle = atan2(y[3 * corner + 2], y[3 * corner + 1]) - atan2(x[3 * corner + 2], x[3 * corner + 1]);
+  if (!(fabs(angle - 1) < 1e-3)) fail_msg("turned by %g, expected 1", angle);
+  assert_float_equal(y[3 * corner] - x[3 * corner], 0.1, 1e-3);
+  abd_world_destroy(world);
+  scene_destroy(scene);
+}
+
+/* Forces that add up to the weight keep a free beam where it is: half on the whole, half on vertices, a quarter by keys. */
+static void forces(void **state) {
+  (void)state;
+  Scene *scene = good("{\"shape\": \"box\", \"size\": [2, 1, 1], \"cells\": [4, 2, 2], \"position\": [4, 0, 0], \"soft\": {}, \"force\": [0, 0, 4905], \"forces\": [{\"time\": 0, \"force\": [0, 0, 4905]}], \"vertex_forces\": ["
+                           "{\"box\": [[3, -1, -1], [5, 1, 1]], \"force\": [0, 0, 4905]},"
+                           "{\"frame\": \"body\", \"box\": [[-2, -1, -1], [2, 1, 1]], \"forces\": ["
+                           "{\"time\": 0, \"force\": [0, 0, 4905]}, {\"time\": 9, \"force\": [0, 0, 4905]}]}]}");
+  AbdWorld *world = build(scene);
+  AbdSoftView view;
+  AbdStepReport report;
+  SceneError error = {""};
+  assert_int_equal(abd_soft_view(world, (AbdBodyId){2}, &view), ABD_OK);
+  assert_float_equal(view.mass, 2000, 1e-9);
+  step_scene(scene, world, 19);
+  if (!scene_apply(scene, world, &error)) fail_msg("%s", error.text);
+  assert_int_equal(abd_world_step(world, &report), ABD_OK);
+  if (!(fabs(report.momentum[2]) < 1e-3 * 0.2 * 9.81 * view.mass)) fail_msg("momentum %g after 0.2 s", report.momentum[2]);
+  abd_world_destroy(world);
+  scene_destroy(scene);
+}
+
 /* ---- Text ---- */
 
 static void round_trip(void **state) {
   (void)state;
   Scene *scene =
       good(BEAM
-           "\"attach\": [{\"body\": \"post\", \"nearest\": 1e-9}, {\"vertices\": [44]}]},"
+           "\"attach\": [{\"body\": \"post\", \"nearest\": 1e-9}, {\"vertices\": [44]}], \"force\": [1, 0, 0],"
+           "\"forces\": [{\"time\": 0, \"force\": [0, 1, 0]}], \"vertex_forces\": [{\"vertices\": [40], \"force\": [0, 0, 3],"
+           "\"forces\": [{\"time\": 0, \"force\": [0, 1, 0]}]}], \"scripted\": [{\"vertices\": [42, 43], \"velocity\": [0, 0, 1],"
+           "\"center\": [0, 1, 0], \"motion_end\": 1, \"path\": [{\"time\": 0.01, \"move\": [0.1, 0, 0], \"euler_degrees\": [1, 0, 0]}]}]},"
            "{\"name\": \"flag\", \"shape\": \"sheet\", \"position\": [1, 0, 2], \"euler_degrees\": [10, 0, 0],"
            " \"soft\": {\"young\": 1e6, \"thickness\": 0.003, \"bending\": 0.3, \"damping\": 0.02, \"model\": \"stable_neo_hookean\"}}");
   size_t length;
@@ -229,10 +287,8 @@ static void round_trip(void **state) {
   size_t again_length;
   assert_string_equal(text, scene_text(again, &again_length));
   AbdWorld *a = build(scene), *b = build(again);
-  for (int k = 0; k < 3; k++) {
-    if (abd_world_step(a, NULL) != ABD_OK) fail_msg("%s", abd_world_error(a));
-    if (abd_world_step(b, NULL) != ABD_OK) fail_msg("%s", abd_world_error(b));
-  }
+  step_scene(scene, a, 3);
+  step_scene(again, b, 3);
   assert_true(abd_world_hash(a) == abd_world_hash(b));
   abd_world_destroy(a), abd_world_destroy(b);
   scene_destroy(scene), scene_destroy(again);
@@ -270,6 +326,13 @@ static void errors(void **state) {
       "no vertex of \"beam\" is there; in the world they lie from (0, -0.5, -0.5) to (2, 0.5, 0.5)");
   bad(BEAM "\"attach\": [{\"box\": [[5, 0, 0], [4, 1, 1]]}]}", "the first corner is above the second along x");
   bad(BEAM "\"attach\": [{\"sphere\": {\"center\": [0, 0, 0]}}]}", "expected \"center\" and \"radius\"");
+  bad("{\"shape\": \"box\", \"torque\": [1, 0, 0], \"soft\": {}}", "bodies[1].torque: a soft body has no such key");
+  bad("{\"shape\": \"box\", \"scripted\": []}", "only a soft body has vertices that move");
+  bad(BEAM "\"forces\": [{\"time\": 0, \"torque\": [1, 0, 0]}]}", "forces[0].torque: unknown key");
+  bad(BEAM "\"scripted\": [{\"vertices\": [3], \"path\": [{\"time\": 1, \"position\": [1, 0, 0]}]}]}", "path[0].position: unknown key");
+  bad(BEAM "\"attach\": [{\"vertices\": [3]}], \"scripted\": [{\"vertices\": [3]}]}", "scripted[0]: vertex 3 of \"beam\" is attached");
+  bad(BEAM "\"scripted\": [{\"vertices\": [3]}, {\"vertices\": [4, 3]}]}", "scripted[1]: vertex 3 of \"beam\" is scripted by entry 0");
+  bad(BEAM "\"vertex_forces\": [{\"vertices\": [3], \"torque\": [0, 0, 1]}]}", "vertex_forces[0].torque: unknown key");
   bad(BEAM "\"attach\": [{\"vertices\": [45]}]}", "attach[0].vertices[0]: expected a whole number from 0 to 44");
 }
 
@@ -277,6 +340,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_shape), cmocka_unit_test(everything), cmocka_unit_test(meshes),
       cmocka_unit_test(attachments), cmocka_unit_test(copies), cmocka_unit_test(distances),
+      cmocka_unit_test(scripted), cmocka_unit_test(forces),
       cmocka_unit_test(round_trip), cmocka_unit_test(errors)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

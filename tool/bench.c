@@ -22,7 +22,7 @@ static const Command command = {
 
 static int list_sets(void) {
   printf("Sets of 'abd bench':\n\n");
-  for (const BenchSet *const *set = bench_sets(); *set; set++) printf("  %-17s %s\n", (*set)->name, (*set)->about);
+  for (const BenchSet *set = bench_sets(); set->name; set++) printf("  %-17s %s\n", set->name, set->about);
   printf("\nA scene of the gallery ('abd scene'), with keys if wanted, is a row too: abd bench net:size=16,ball=6\n");
   return EXIT_GOOD;
 }
@@ -96,7 +96,7 @@ static bool is_scene(const char *text) {
 static int unknown_operand(const char *text) {
   const char *name[128] = {NULL};
   int count = 0;
-  for (const BenchSet *const *set = bench_sets(); *set && count < 127; set++) name[count++] = (*set)->name;
+  for (const BenchSet *set = bench_sets(); set->name && count < 127; set++) name[count++] = set->name;
   for (const GalleryScene *const *scene = gallery_list(); *scene && count < 127; scene++) name[count++] = (*scene)->name;
   const char *nearest = args_nearest(text, name);
   if (nearest) return args_usage_error(&command, "no set or scene '%s'; did you mean '%s'?", text, nearest);

@@ -23,15 +23,21 @@ typedef struct BenchCase {
 
 typedef enum BenchAxis { BENCH_NO_AXIS, BENCH_BODIES, BENCH_TRIANGLES, BENCH_DT, BENCH_THREADS } BenchAxis;
 
+typedef enum BenchForm {
+  BENCH_STAGES,            /* the paper's columns, its figures below each row */
+  BENCH_MARKS,             /* other programs and targets beside abd */
+  BENCH_BRIEF              /* other programs only, for the README */
+} BenchForm;
+
 typedef struct BenchSet {
   const char *name, *about;
   const BenchCase *cases;  /* ends with a NULL name */
   const double *dt;        /* ends with 0; NULL: as the scenes say */
   BenchAxis axis;          /* what grows, for plots */
-  bool marks;              /* the table compares with other programs and targets, not with the paper's stages */
+  BenchForm form;          /* of its table */
 } BenchSet;
 
-const BenchSet *const *bench_sets(void); /* NULL at the end */
+const BenchSet *bench_sets(void); /* ends with a NULL name */
 const BenchSet *bench_set_find(const char *name);
 
 /* ---- What others measured: bench_figures.c ---- */

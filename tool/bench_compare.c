@@ -13,8 +13,8 @@ static const double unknown_noise = 0.15, least_noise = 0.03;
 static const BenchRow *find_row(const BenchRows *rows, const BenchRow *like) {
   for (int k = 0; k < rows->count; k++) {
     const BenchRow *r = &rows->row[k];
-    if (r->runs && !strcmp(r->name, like->name) && !strcmp(r->scene, like->scene) && r->threads == like->threads && r->best.steps == like->best.steps &&
-        fabs(r->best.dt - like->best.dt) <= 1e-6 * like->best.dt)
+    bool same_scene = r->runs && !strcmp(r->name, like->name) && !strcmp(r->scene, like->scene);
+    if (same_scene && r->threads == like->threads && r->best.steps == like->best.steps && fabs(r->best.dt - like->best.dt) <= 1e-6 * like->best.dt)
       return r;
   }
   return NULL;

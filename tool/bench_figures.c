@@ -68,6 +68,7 @@ static const MarkFigures mark[] = {
   {"bolt, steps 1-17", 0.01, {2409, 175, 87, NONE, NONE, 30, 5}},
   {"double-pendulum, steps 1-8", 0.01, {3389, 31, 7, NONE, NONE, 20, 3}},
   {"octopus-draped, steps 1-13", 0.01, {5725, 901, 50, NONE, NONE, 60, 10}},
+  {"net of 27,645 rings, steps 1-40", 0.01, {NONE, NONE, 310000, NONE, NONE, NONE, NONE}},
   {"erleben, internal-edges", 0.01, {NONE, NONE, NONE, NONE, NONE, 0.2, 0.05}},
   {"erleben, sliding-spike", 0.01, {NONE, NONE, NONE, NONE, NONE, 0.2, 0.05}},
   {"erleben, sliding-wedge", 0.01, {NONE, NONE, NONE, NONE, NONE, 0.2, 0.05}},

@@ -19,7 +19,7 @@ static const BenchCase paper_case[] = {
   {.name = "wrecking-ball", .scene = "wrecking-ball", .seconds = 2},
   {.name = "net 8x8", .scene = "net:size=8", .seconds = 1},
   {.name = "net 16x16, ball", .scene = "net:size=16,ball=6", .seconds = 1},
-  {.name = "cards", .scene = "cards", .seconds = 1},
+  {.name = "cards", .scene = "cards", .seconds = 0.5},
   {.name = "screw", .scene = "screw", .seconds = 1},
   {.name = "arch, 100 stones", .scene = "arch:stones=100", .seconds = 1},
   {.name = "pendulum", .scene = "triple-pendulum", .seconds = 2},
@@ -28,9 +28,9 @@ static const BenchCase paper_case[] = {
 };
 
 static const BenchCase huge_case[] = {
-  {.name = "gear-train", .scene = "gear-train:resolution=36", .steps = 10},
-  {.name = "spikes", .scene = "spikes:resolution=5", .steps = 20},
-  {.name = "net 97x97", .scene = "net:size=97", .steps = 20},
+  {.name = "gear-train", .scene = "gear-train:resolution=36", .steps = 20},
+  {.name = "spikes", .scene = "spikes:resolution=5", .steps = 80},
+  {.name = "net 97x97", .scene = "net:size=97", .steps = 40},
   {0},
 };
 
@@ -61,20 +61,30 @@ static const BenchCase gallery_case[] = {
 };
 
 #define FIXTURE(path) .scene = path ".json", .fixture = true
+/* The README shows the first of them. */
+#define README_CASES \
+  {.name = "chain-net-4x4, steps 1-71", FIXTURE("chain/chain-net/chain-net-4x4"), .steps = 71}, \
+  {.name = "chain-net-8x8, steps 1-48", FIXTURE("chain/chain-net/chain-net-8x8"), .steps = 48}, \
+  {.name = "chain-net-8x8, steps 1-100", FIXTURE("chain/chain-net/chain-net-8x8"), .steps = 100}, \
+  {.name = "chain-net-16x16-ball, steps 1-37", FIXTURE("chain/chain-net/chain-net-16x16-ball"), .steps = 37}, \
+  {.name = "wrecking-ball, steps 1-91", FIXTURE("chain/wrecking-ball"), .steps = 91}, \
+  {.name = "wrecking-ball, steps 1-220", FIXTURE("chain/wrecking-ball"), .steps = 220}, \
+  {.name = "arch-101-stones, steps 1-72", FIXTURE("friction/arch/arch-101-stones"), .steps = 72}, \
+  {.name = "bolt, steps 1-17", FIXTURE("mechanisms/bolt"), .steps = 17}, \
+  {.name = "double-pendulum, steps 1-8", FIXTURE("pendulum/double-pendulum"), .steps = 8}, \
+  {.name = "octopus-draped, steps 1-13", FIXTURE("octopus/octopus-draped"), .steps = 13}, \
+  {.name = "card-house-3-levels, steps 1-200, one lag", FIXTURE("friction/card-house/card-house-3-levels"), .steps = 200, \
+   .set = "contact.friction_iterations=1"}
+
+static const BenchCase readme_case[] = {
+  README_CASES,
+  {.name = "net of 27,645 rings, steps 1-40", .scene = "net:size=97", .steps = 40},
+  {0},
+};
+
 static const BenchCase marks_case[] = {
-  {.name = "chain-net-4x4, steps 1-71", FIXTURE("chain/chain-net/chain-net-4x4"), .steps = 71},
-  {.name = "chain-net-8x8, steps 1-48", FIXTURE("chain/chain-net/chain-net-8x8"), .steps = 48},
-  {.name = "chain-net-8x8, steps 1-100", FIXTURE("chain/chain-net/chain-net-8x8"), .steps = 100},
-  {.name = "chain-net-16x16-ball, steps 1-37", FIXTURE("chain/chain-net/chain-net-16x16-ball"), .steps = 37},
-  {.name = "wrecking-ball, steps 1-91", FIXTURE("chain/wrecking-ball"), .steps = 91},
-  {.name = "wrecking-ball, steps 1-220", FIXTURE("chain/wrecking-ball"), .steps = 220},
-  {.name = "arch-101-stones, steps 1-72", FIXTURE("friction/arch/arch-101-stones"), .steps = 72},
-  {.name = "card-house-3-levels, steps 1-200, one lag", FIXTURE("friction/card-house/card-house-3-levels"), .steps = 200,
-   .set = "contact.friction_iterations=1"},
-  {.name = "cards, 10 levels, steps 1-36", .scene = "cards", .steps = 36},
-  {.name = "bolt, steps 1-17", FIXTURE("mechanisms/bolt"), .steps = 17},
-  {.name = "double-pendulum, steps 1-8", FIXTURE("pendulum/double-pendulum"), .steps = 8},
-  {.name = "octopus-draped, steps 1-13", FIXTURE("octopus/octopus-draped"), .steps = 13},
+  README_CASES,
+  {.name = "cards, 10 levels, steps 1-36", .scene = "cards:boxes=0", .steps = 36},
   {.name = "erleben, internal-edges", FIXTURE("unit-tests/erleben/internal-edges"), .steps = 200},
   {.name = "erleben, sliding-spike", FIXTURE("unit-tests/erleben/sliding-spike"), .steps = 200},
   {.name = "erleben, sliding-wedge", FIXTURE("unit-tests/erleben/sliding-wedge"), .steps = 200},
@@ -92,22 +102,22 @@ static const BenchCase balls_case[] = {
 };
 
 static const BenchCase bodies_case[] = {
-  {.name = "net", .scene = "net:size=7", .steps = 60},
-  {.name = "net", .scene = "net:size=12", .steps = 60},
-  {.name = "net", .scene = "net:size=20", .steps = 60},
-  {.name = "net", .scene = "net:size=34", .steps = 60},
-  {.name = "net", .scene = "net:size=58", .steps = 60},
-  {.name = "net", .scene = "net:size=97", .steps = 60},
+  {.name = "net", .scene = "net:size=7", .steps = 40},
+  {.name = "net", .scene = "net:size=12", .steps = 40},
+  {.name = "net", .scene = "net:size=20", .steps = 40},
+  {.name = "net", .scene = "net:size=34", .steps = 40},
+  {.name = "net", .scene = "net:size=58", .steps = 40},
+  {.name = "net", .scene = "net:size=97", .steps = 40},
   {0},
 };
 
 static const BenchCase triangles_case[] = {
-  {.name = "net 4x4", .scene = "net:size=4,segments=9,sides=5", .steps = 60},
-  {.name = "net 4x4", .scene = "net:size=4,segments=20,sides=10", .steps = 60},
-  {.name = "net 4x4", .scene = "net:size=4,segments=48,sides=24", .steps = 60},
-  {.name = "net 4x4", .scene = "net:size=4,segments=120,sides=50", .steps = 60},
-  {.name = "net 4x4", .scene = "net:size=4,segments=280,sides=120", .steps = 60},
-  {.name = "net 4x4", .scene = "net:size=4,segments=400,sides=200", .steps = 60},
+  {.name = "net 4x4", .scene = "net:size=4,segments=9,sides=5", .steps = 50},
+  {.name = "net 4x4", .scene = "net:size=4,segments=20,sides=10", .steps = 50},
+  {.name = "net 4x4", .scene = "net:size=4,segments=48,sides=24", .steps = 50},
+  {.name = "net 4x4", .scene = "net:size=4,segments=120,sides=50", .steps = 50},
+  {.name = "net 4x4", .scene = "net:size=4,segments=280,sides=120", .steps = 50},
+  {.name = "net 4x4", .scene = "net:size=4,segments=400,sides=200", .steps = 50},
   {0},
 };
 
@@ -129,22 +139,25 @@ static const BenchCase threads_case[] = {
   {0},
 };
 
-static const BenchSet quick = {"quick", "four small scenes, in seconds", quick_case, one_dt, BENCH_NO_AXIS, false};
-static const BenchSet paper = {"paper", "the paper's scenes at dt = 1/100, 1/50, 1/25, beside its table", paper_case, three_dt, BENCH_NO_AXIS, false};
-static const BenchSet huge = {"huge", "2.5 million triangles of gears, 1.2 of spikes, 27,645 rings", huge_case, one_dt, BENCH_NO_AXIS, false};
-static const BenchSet gallery = {"gallery", "every scene of the gallery, its first steps", gallery_case, NULL, BENCH_NO_AXIS, false};
-static const BenchSet marks = {"marks", "rigid-IPC's scenes beside other programs and targets; needs --fixtures", marks_case, NULL, BENCH_NO_AXIS, true};
-static const BenchSet balls = {"balls", "a free ball against stacks at dt = 1/100, 1/240, 1/1000, beside Bullet", balls_case, peers_dt, BENCH_NO_AXIS, true};
-static const BenchSet bodies = {"growth-bodies", "nets of 105 to 27,645 rings", bodies_case, NULL, BENCH_BODIES, false};
-static const BenchSet triangles = {"growth-triangles", "24 rings of 90 to 160,000 triangles", triangles_case, NULL, BENCH_TRIANGLES, false};
-static const BenchSet time_steps = {"growth-dt", "dt from 1/1000 to 1/25 over the same time", dt_case, many_dt, BENCH_DT, false};
-static const BenchSet threads = {"growth-threads", "1 to 16 threads, as many as there are processors", threads_case, NULL, BENCH_THREADS, false};
-static const BenchSet *const sets[] = {&quick, &paper, &huge, &gallery, &marks, &balls, &bodies, &triangles, &time_steps, &threads, NULL};
+static const BenchSet all[] = {
+  {"quick", "four small scenes, in seconds", quick_case, one_dt, BENCH_NO_AXIS, BENCH_STAGES},
+  {"paper", "the paper's scenes at dt = 1/100, 1/50, 1/25, beside its table", paper_case, three_dt, BENCH_NO_AXIS, BENCH_STAGES},
+  {"huge", "2.5 million triangles of gears, 1.2 of spikes, 27,645 rings", huge_case, one_dt, BENCH_NO_AXIS, BENCH_STAGES},
+  {"gallery", "every scene of the gallery, its first steps", gallery_case, NULL, BENCH_NO_AXIS, BENCH_STAGES},
+  {"marks", "rigid-IPC's scenes beside other programs and targets; needs --fixtures", marks_case, NULL, BENCH_NO_AXIS, BENCH_MARKS},
+  {"readme", "the table of the README; needs --fixtures", readme_case, NULL, BENCH_NO_AXIS, BENCH_BRIEF},
+  {"balls", "a free ball against stacks at dt = 1/100, 1/240, 1/1000, beside Bullet", balls_case, peers_dt, BENCH_NO_AXIS, BENCH_MARKS},
+  {"growth-bodies", "nets of 105 to 27,645 rings", bodies_case, NULL, BENCH_BODIES, BENCH_STAGES},
+  {"growth-triangles", "24 rings of 120 to 160,000 triangles", triangles_case, NULL, BENCH_TRIANGLES, BENCH_STAGES},
+  {"growth-dt", "dt from 1/1000 to 1/25 over the same time", dt_case, many_dt, BENCH_DT, BENCH_STAGES},
+  {"growth-threads", "1 to 16 threads, as many as there are processors", threads_case, NULL, BENCH_THREADS, BENCH_STAGES},
+  {0},
+};
 
-const BenchSet *const *bench_sets(void) { return sets; }
+const BenchSet *bench_sets(void) { return all; }
 
 const BenchSet *bench_set_find(const char *name) {
-  for (const BenchSet *const *set = sets; *set; set++)
-    if (!strcmp((*set)->name, name)) return *set;
+  for (const BenchSet *set = all; set->name; set++)
+    if (!strcmp(set->name, name)) return set;
   return NULL;
 }

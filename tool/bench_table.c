@@ -73,6 +73,22 @@ static double mark_of(const BenchRow *row, int mark) {
   return figures ? figures->ms[mark] : NAN;
 }
 
+/* What the README shows. */
+static void brief_table(TextTable *table, const BenchRows *rows) {
+  static const char *const title[] = {"scene", "bodies", "triangles", "abd, ms per step", "iterations", "rigid-IPC", "Autodesk's ABD",
+                                      "the paper's ABD (8 cores)"};
+  table->columns = 8;
+  for (int k = 0; k < 8; k++) table_cell(table, "%s", title[k]);
+  for (int k = 0; k < rows->count; k++) {
+    const BenchRow *row = &rows->row[k];
+    if (!row->runs) continue;
+    table_cell(table, "%s", row->name);
+    count_cell(table, row->best.bodies), count_cell(table, row->best.triangles);
+    table_number(table, bench_user_ms(row)), table_number(table, bench_figures(row).iterations);
+    for (int m = MARK_RIGID_IPC; m <= MARK_PAPER; m++) table_number(table, mark_of(row, m));
+  }
+}
+
 static bool has_mark(const BenchRows *rows, int mark) {
   for (int k = 0; k < rows->count; k++)
     if (rows->row[k].runs && isfinite(mark_of(&rows->row[k], mark))) return true;
@@ -119,7 +135,8 @@ static void growth_table(TextTable *table, const BenchRows *rows, const BenchSet
 
 bool bench_print(FILE *out, const BenchRows *rows, const BenchSet *set, BenchStyle style) {
   TextTable table = {0};
-  if (set && set->marks) marks_table(&table, rows);
+  if (set && set->form == BENCH_MARKS) marks_table(&table, rows);
+  else if (set && set->form == BENCH_BRIEF) brief_table(&table, rows);
   else if (set && set->axis) growth_table(&table, rows, set);
   else paper_table(&table, rows);
   fprintf(out, "Milliseconds per step.\n\n");

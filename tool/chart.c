@@ -49,9 +49,11 @@ static void draw_marks(FILE *out, Axis a, bool vertical) {
     }
 }
 
+/* Ends where it leaves the frame. */
 static void draw_guide(FILE *out, const Chart *chart, const ChartCurve *curve, Axis ax, Axis ay) {
-  double x0 = curve->x[0], y0 = curve->y[0], x1 = curve->x[curve->count - 1];
-  double y1 = y0 * pow(x1 / x0, chart->guide_power), edge = log10(y1) > ay.hi ? ay.hi : log10(y1) < ay.lo ? ay.lo : log10(y1);
+  int last = curve->count - 1, from = chart->guide_last ? last : 0;
+  double x0 = curve->x[from], y0 = curve->y[from], x1 = curve->x[last - from], y1 = y0 * pow(x1 / x0, chart->guide_power);
+  double edge = fmin(fmax(log10(y1), ay.lo), ay.hi);
   if (chart->guide_power != 0) x1 = x0 * pow(pow(10, edge) / y0, 1 / chart->guide_power);
   fprintf(out, "<line class='guide' x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f'/>\n", place_x(ax, x0), place_y(ay, y0), place_x(ax, x1),
           place_y(ay, pow(10, edge)));

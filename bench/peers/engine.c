@@ -1,8 +1,10 @@
-/* The engines of this build, and abd as one of them. */
+/* The engines of this build: abd as one of them, and one without any contact, whose overlaps are known beforehand, for the tests.
+ * Tested by tests/cli/peers.sh. */
 #include "peer.h"
 #include "scene/scene.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const Engine *const *engine_list(void) {
@@ -23,6 +25,7 @@ const Engine *const *engine_list(void) {
 }
 
 const Engine *engine_find(const char *name) {
+  if (!strcmp(name, engine_ghost.name)) return &engine_ghost;
   for (const Engine *const *engine = engine_list(); *engine; engine++)
     if (!strcmp((*engine)->name, name)) return *engine;
   return NULL;
@@ -49,4 +52,35 @@ static void pose(void *state, size_t body, double node[12], double rate[6]) {
 
 static void destroy(void *state) { (void)state; } /* the world is the scene's */
 
-const Engine engine_abd = {"abd", "abd", "as the scene says, one thread", 0, true, create, step, pose, destroy};
+const Engine engine_abd = {"abd", "abd", "as the scene says", 0, true, create, step, pose, destroy};
+
+/* ---- Bodies that go on as they began, through everything, without gravity or turning ---- */
+
+typedef struct Ghost {
+  const PeerScene *scene;
+  double time;
+} Ghost;
+
+static void *ghost_create(const PeerScene *scene, int variant, char error[PEER_ERROR_SIZE]) {
+  (void)variant, (void)error;
+  Ghost *ghost = peer_alloc(1, sizeof *ghost);
+  ghost->scene = scene;
+  return ghost;
+}
+
+static bool ghost_step(void *state, char error[PEER_ERROR_SIZE]) {
+  (void)error;
+  Ghost *ghost = state;
+  ghost->time += ghost->scene->dt;
+  return true;
+}
+
+static void ghost_pose(void *state, size_t body, double node[12], double rate[6]) {
+  const Ghost *ghost = state;
+  const PeerBody *given = &ghost->scene->body[body];
+  memcpy(node, given->node, sizeof given->node);
+  memcpy(rate, given->velocity, sizeof given->velocity);
+  for (int k = 0; k < 3; k++) node[k] += ghost->time * given->velocity[k];
+}
+
+const Engine engine_ghost = {"ghost", "ghost", "no contact", 0, true, ghost_create, ghost_step, ghost_pose, free};

@@ -1,8 +1,8 @@
 /* Bullet's rigid bodies. C++ as Bullet has no C interface for GImpact. Tested by tests/cli/peers.sh.
  *
- * Its defaults, except: bodies never sleep (a house that is frozen does not stand), margins of hulls and meshes are abd's range of contact
- * instead of 40 mm. Its friction of a pair is the product of the two bodies'; abd's is the geometric mean, so each is given
- * the root. */
+ * Its defaults, except: bodies never sleep (a house that is frozen does not stand); shapes have a skin of half abd's range of contact:
+ * boxes and balls by their size, hulls and meshes as their margin, which is 40 mm otherwise. Its friction of a pair is the product
+ * of the two bodies'; abd's is the geometric mean, so each is given the root. */
 #include "peer.h"
 
 #include <BulletCollision/Gimpact/btGImpactCollisionAlgorithm.h>
@@ -51,49 +51,49 @@ btTransform transform_of(const double node[12]) {
   return btTransform(btQuaternion(btScalar(q[1]), btScalar(q[2]), btScalar(q[3]), btScalar(q[0])), vector_of(node));
 }
 
-btConvexHullShape *hull_shape(const Hull &hull, double margin) {
+btConvexHullShape *hull_shape(const Hull &hull, double skin) {
   auto *shape = new btConvexHullShape();
   for (size_t v = 0; v < hull.vertex_count; v++) shape->addPoint(vector_of(hull.vertex + 3 * v), false);
   shape->recalcLocalAabb();
-  shape->setMargin(btScalar(margin));
+  shape->setMargin(btScalar(skin));
   return shape;
 }
 
-void add_part(MeshShape &out, btCompoundShape *compound, const Part &part, int variant, double margin) {
+void add_part(MeshShape &out, btCompoundShape *compound, const Part &part, int variant, double skin) {
   btTransform place = btTransform::getIdentity();
   if (variant == BOXES && (part.kind == PART_BOX || part.kind == PART_BALL)) {
     btCollisionShape *shape;
-    if (part.kind == PART_BOX) shape = new btBoxShape(vector_of(part.half));
-    else shape = new btSphereShape(btScalar(part.half[0]));
+    if (part.kind == PART_BOX) shape = new btBoxShape(vector_of(part.half) + btScalar(skin) * btVector3(1, 1, 1));
+    else shape = new btSphereShape(btScalar(part.half[0] + skin));
     out.own.emplace_back(shape);
     place.setOrigin(vector_of(part.center));
     compound->addChildShape(place, shape);
     return;
   }
   for (size_t h = 0; h < part.hull_count; h++) {
-    out.own.emplace_back(hull_shape(part.hull[h], margin));
+    out.own.emplace_back(hull_shape(part.hull[h], skin));
     compound->addChildShape(place, out.own.back().get());
   }
 }
 
 /* A single shape that sits at the centre needs no compound around it, which would cost time. */
-void convex_shape(MeshShape &out, const PeerMesh &mesh, int variant, double margin) {
+void convex_shape(MeshShape &out, const PeerMesh &mesh, int variant, double skin) {
   auto *compound = new btCompoundShape();
-  for (size_t p = 0; p < mesh.part_count; p++) add_part(out, compound, mesh.part[p], variant, margin);
+  for (size_t p = 0; p < mesh.part_count; p++) add_part(out, compound, mesh.part[p], variant, skin);
   out.own.emplace_back(compound);
   out.shape = compound;
   bool centred = compound->getNumChildShapes() == 1 && compound->getChildTransform(0).getOrigin().length2() < btScalar(1e-12);
   if (centred) out.shape = compound->getChildShape(0);
 }
 
-void gimpact_shape(MeshShape &out, const PeerMesh &mesh, double margin) {
+void gimpact_shape(MeshShape &out, const PeerMesh &mesh, double skin) {
   out.vertex.assign(mesh.vertex, mesh.vertex + 3 * mesh.vertex_count);
   out.triangle.assign(mesh.triangle, mesh.triangle + 3 * mesh.triangle_count);
   out.array.reset(new btTriangleIndexVertexArray(int(mesh.triangle_count), out.triangle.data(), 3 * int(sizeof(int)),
                                                  int(mesh.vertex_count), out.vertex.data(), 3 * int(sizeof(btScalar))));
   auto *shape = new btGImpactMeshShape(out.array.get());
   out.own.emplace_back(shape);
-  shape->setMargin(btScalar(margin));
+  shape->setMargin(btScalar(skin));
   shape->updateBound();
   out.shape = shape;
 }
@@ -130,8 +130,8 @@ void *create(const PeerScene *scene, int variant, char error[PEER_ERROR_SIZE]) {
   w->mesh.resize(scene->mesh_count);
   for (size_t m = 0; m < scene->mesh_count; m++) {
     if (scene->mesh[m].half_space) continue;
-    if (variant == GIMPACT) gimpact_shape(w->mesh[m], scene->mesh[m], scene->range);
-    else convex_shape(w->mesh[m], scene->mesh[m], variant, scene->range);
+    if (variant == GIMPACT) gimpact_shape(w->mesh[m], scene->mesh[m], 0.5 * scene->range);
+    else convex_shape(w->mesh[m], scene->mesh[m], variant, 0.5 * scene->range);
   }
   for (size_t k = 0; k < scene->body_count; k++) add_body(*w, scene, k);
   return w;
@@ -159,10 +159,10 @@ void destroy(void *state) { delete static_cast<World *>(state); }
 } // namespace
 
 extern "C" {
-const Engine engine_bullet_box = {"bullet-box", "Bullet boxes",
-  "boxes, spheres, planes; hulls for the rest, 10 iterations", BOXES, false, create, step, pose, destroy};
-const Engine engine_bullet_hull = {"bullet-hull", "Bullet hulls",
-  "compounds of convex hulls, 10 iterations", HULLS, false, create, step, pose, destroy};
-const Engine engine_bullet_gimpact = {"bullet-gimpact", "Bullet GImpact",
-  "the triangles themselves, 10 iterations", GIMPACT, true, create, step, pose, destroy};
+const Engine engine_bullet_box = {"bullet-box", "Bullet boxes", "Bullet " PEERS_BULLET
+  ", single precision: boxes, spheres, planes, convex hulls for the rest; 10 iterations", BOXES, false, create, step, pose, destroy};
+const Engine engine_bullet_hull = {"bullet-hull", "Bullet hulls", "the same with convex hulls for everything but planes", HULLS, false,
+  create, step, pose, destroy};
+const Engine engine_bullet_gimpact = {"bullet-gimpact", "Bullet GImpact", "the same with the triangles themselves", GIMPACT, true,
+  create, step, pose, destroy};
 }

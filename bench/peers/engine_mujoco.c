@@ -1,12 +1,14 @@
 /* MuJoCo through its C interface: the scene is written as MJCF, which is how it makes models. Tested by tests/cli/peers.sh.
  *
- * Its defaults (pyramidal cones, 100 iterations to 1e-8, solref 0.02 1), one Newton and one conjugate gradient solver. It
+ * Its defaults (pyramidal cones, 100 iterations to 1e-8, solref 0.02 1), one Newton and one conjugate gradient solver; contact begins
+ * at abd's range (margin), and hulls touch in several points (multiccd). It
  * takes the larger friction of a pair; the scenes have one coefficient for all. */
 #define _GNU_SOURCE
 #include "peer.h"
 
 #include <mujoco/mujoco.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,15 +74,23 @@ static void write_body(FILE *out, const PeerScene *scene, size_t k) {
   fprintf(out, "</body>\n");
 }
 
-/* Room for contacts: those of a face on a face for eight neighbours of each body, in pyramids of four rows. */
+/* Room for contacts, of four rows each: sixteen a body, and no more than fit: version 2.2 holds all of its data, with dense matrices of
+ * rows by rows (12 bytes an entry) and rows by unknowns (24), in 2^31 bytes. */
+static size_t contact_room(const PeerScene *scene) {
+  double unknowns = 0, bytes = 2.03e9;
+  for (size_t k = 0; k < scene->body_count; k++) unknowns += scene->body[k].moves ? 6 : 0;
+  double rows = (sqrt(24 * unknowns * 24 * unknowns + 48 * bytes) - 24 * unknowns) / 24;
+  return (size_t)fmin(500 + 16 * (double)scene->body_count, rows / 4);
+}
+
 static char *model_text(const PeerScene *scene, int variant, size_t *size) {
   char *text = NULL;
   FILE *out = open_memstream(&text, size);
   if (!out) return NULL;
-  size_t contacts = 500 + 16 * scene->body_count;
-  fprintf(out, "<mujoco><option timestep=\"%.17g\" gravity=\"%.17g %.17g %.17g\" solver=\"%s\"/>\n"
-          "<size nconmax=\"%zu\" njmax=\"%zu\"/><compiler boundmass=\"0\" balanceinertia=\"true\"/>\n", scene->dt, scene->gravity[0],
-          scene->gravity[1], scene->gravity[2], variant == NEWTON ? "Newton" : "CG", contacts, 4 * contacts);
+  size_t contacts = contact_room(scene);
+  fprintf(out, "<mujoco><option timestep=\"%.17g\" gravity=\"%.17g %.17g %.17g\" solver=\"%s\"><flag multiccd=\"enable\"/></option>\n"
+          "<default><geom margin=\"%.9g\"/></default>\n<size nconmax=\"%zu\" njmax=\"%zu\"/><compiler boundmass=\"0\" balanceinertia=\"true\"/>\n", scene->dt, scene->gravity[0],
+          scene->gravity[1], scene->gravity[2], variant == NEWTON ? "Newton" : "CG", scene->range, contacts, 4 * contacts);
   write_hulls(out, scene);
   fprintf(out, "<worldbody>\n");
   for (size_t k = 0; k < scene->body_count; k++) write_body(out, scene, k);
@@ -160,8 +170,8 @@ static void *create(const PeerScene *scene, int variant, char error[PEER_ERROR_S
 /* A state it finds bad it replaces by the start, silently but for a count. */
 static bool step(void *state, char error[PEER_ERROR_SIZE]) {
   static const struct { mjtWarning kind; const char *sentence; } trouble[] = {
-    {mjWARN_BADQPOS, "bad positions: it began anew"}, {mjWARN_BADQVEL, "bad velocities: it began anew"},
-    {mjWARN_BADQACC, "bad accelerations: it began anew"}, {mjWARN_CONTACTFULL, "no room for all contacts"},
+    {mjWARN_BADQPOS, "bad positions"}, {mjWARN_BADQVEL, "bad velocities"},
+    {mjWARN_BADQACC, "bad accelerations"}, {mjWARN_CONTACTFULL, "no room for all contacts"},
     {mjWARN_CNSTRFULL, "no room for all constraints"}};
   MujocoWorld *w = state;
   mj_step(w->model, w->data);
@@ -181,7 +191,9 @@ static void pose(void *state, size_t k, double node[12], double rate[6]) {
   }
 }
 
-const Engine engine_mujoco_newton = {"mujoco-newton", "MuJoCo Newton", "boxes, spheres, hulls; Newton, pyramidal cones", NEWTON, false,
-                                     create, step, pose, destroy};
-const Engine engine_mujoco_cg = {"mujoco-cg", "MuJoCo CG", "boxes, spheres, hulls; conjugate gradients, pyramidal cones", CONJUGATE, false,
-                                 create, step, pose, destroy};
+#define TEXT(x) #x
+#define VERSION(x) TEXT(x)
+const Engine engine_mujoco_newton = {"mujoco-newton", "MuJoCo Newton", "MuJoCo " VERSION(mjVERSION_HEADER)
+  ": boxes, spheres, planes, convex hulls for the rest; Newton, pyramidal cones", NEWTON, false, create, step, pose, destroy};
+const Engine engine_mujoco_cg = {"mujoco-cg", "MuJoCo CG", "the same with conjugate gradients", CONJUGATE, false, create, step, pose,
+  destroy};

@@ -1,7 +1,7 @@
 /* The Open Dynamics Engine: boxes, spheres and planes, the triangles of everything else. Tested by tests/cli/peers.sh.
  *
  * Its defaults: QuickStep with 20 iterations, ERP 0.2; friction as a pyramid scaled by the normal force (ContactApprox1);
- * at most sixteen contacts of a pair of shapes. */
+ * at most sixteen contacts of a pair of shapes. Boxes and balls have a skin of half abd's range of contact; triangles cannot. */
 #include "peer.h"
 
 #include <ode/ode.h>
@@ -42,8 +42,9 @@ static void on_near(void *user, dGeomID a, dGeomID b) {
 }
 
 static dGeomID part_geom(OdeWorld *w, const Part *part) {
-  if (part->kind == PART_BOX) return dCreateBox(w->space, 2 * part->half[0], 2 * part->half[1], 2 * part->half[2]);
-  if (part->kind == PART_BALL) return dCreateSphere(w->space, part->half[0]);
+  const double *half = part->half, range = w->scene->range;
+  if (part->kind == PART_BOX) return dCreateBox(w->space, 2 * half[0] + range, 2 * half[1] + range, 2 * half[2] + range);
+  if (part->kind == PART_BALL) return dCreateSphere(w->space, half[0] + range / 2);
   dTriMeshDataID data = w->data[w->data_count++] = dGeomTriMeshDataCreate();
   dGeomTriMeshDataBuildDouble(data, part->vertex, 3 * sizeof(double), (int)part->vertex_count, part->triangle,
                               (int)(3 * part->triangle_count), 3 * sizeof(uint32_t));
@@ -142,5 +143,5 @@ static void destroy(void *state) {
   dCloseODE();
 }
 
-const Engine engine_ode = {"ode", "ODE", "boxes, spheres, planes, triangles for the rest; QuickStep, 20 iterations", 0, true, create, step,
-                           pose, destroy};
+const Engine engine_ode = {"ode", "ODE", "ODE " PEERS_ODE ": boxes, spheres, planes, triangles for the rest; QuickStep, 20 iterations", 0, true,
+  create, step, pose, destroy};

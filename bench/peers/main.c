@@ -12,7 +12,7 @@
 static const char usage[] =
   "Usage: abd-peers list\n"
   "       abd-peers run SCENE.json --engine NAME [--dt S] [--time T] [--every K] [--set KEY=VALUE] [-o RUN]\n"
-  "       abd-peers table [--quick] [--only WORD] [--engine NAME] [-o NAME]\n"
+  "       abd-peers table [--quick] [--only WORD] [--engine NAME] [--note TEXT] [-o NAME]\n"
   "\n"
   "list    the engines this build has\n"
   "run     steps a scene by an engine, tests every frame exactly, prints the result as JSON\n"
@@ -24,11 +24,12 @@ static const char usage[] =
   "      --every K        look at every K-th step, 1\n"
   "  -s, --set KEY=VALUE  a setting of the scene: contact.friction=0.5\n"
   "  -o, --output FILE    run: a run file for abd view, verify, export; table: NAME.md and NAME.json\n"
-  "      --quick          table: a fifth of the time, without 1/1000 s\n"
+  "      --quick          table: a part of the time, without balls at 1/1000 s\n"
+  "      --note TEXT      table: what is to be said of machine and version\n"
   "      --only WORD      table: scenes whose name begins so: ball-light, ball, net, arch, cards, screw\n";
 
 typedef struct Options {
-  const char *engine, *output, *only;
+  const char *engine, *output, *only, *note;
   double dt, time;
   int64_t every;
   const char *set[16];
@@ -53,6 +54,7 @@ static int take(Options *o, int letter, const char *text) {
     case 'e': o->engine = text; break;
     case 'o': o->output = text; break;
     case 'w': o->only = text; break;
+    case 'n': o->note = text; break;
     case 'q': o->quick = true; break;
     case 'd': o->dt = positive(text); return o->dt > 0 ? ARGS_GO_ON : wrong("--dt: expected a number > 0, got", text);
     case 't': o->time = positive(text); return o->time > 0 ? ARGS_GO_ON : wrong("--time: expected a number > 0, got", text);
@@ -70,7 +72,7 @@ static int take(Options *o, int letter, const char *text) {
 static int parse(Options *o, int argc, char **argv) {
   static const struct option option[] = {
     {"engine", required_argument, NULL, 'e'}, {"output", required_argument, NULL, 'o'}, {"only", required_argument, NULL, 'w'},
-    {"quick", no_argument, NULL, 'q'}, {"dt", required_argument, NULL, 'd'}, {"time", required_argument, NULL, 't'},
+    {"note", required_argument, NULL, 'n'}, {"quick", no_argument, NULL, 'q'}, {"dt", required_argument, NULL, 'd'}, {"time", required_argument, NULL, 't'},
     {"every", required_argument, NULL, 'k'}, {"set", required_argument, NULL, 's'}, {"help", no_argument, NULL, 'h'}, {0}};
   *o = (Options){.every = 1};
   int letter, code = ARGS_GO_ON;
@@ -89,6 +91,7 @@ static int run(const Options *o, const char *scene) {
   TrialResult result;
   if (!def.engine) return wrong("this build has no engine", o->engine);
   int code = trial_run(&def, &result);
+  if (*result.trouble) fprintf(stderr, "abd-peers: %s, %s: %s\n", def.engine->name, scene, result.trouble);
   if (code != EXIT_GOOD) return code;
   json_t *object = trial_json(&def, &result);
   if (!object || json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) != 0) code = EXIT_FAILED;
@@ -107,6 +110,6 @@ int main(int argc, char **argv) {
   if (!strcmp(what, "list")) return list();
   if (!strcmp(what, "run")) return operand ? run(&o, operand) : wrong("expected a scene after", what);
   if (o.engine && !engine_find(o.engine)) return wrong("this build has no engine", o.engine);
-  if (!strcmp(what, "table")) return table_make(&(TableDef){o.quick, o.only, o.engine, o.output});
+  if (!strcmp(what, "table")) return table_make(&(TableDef){o.quick, o.only, o.engine, o.note, o.output});
   return wrong("no command", what);
 }

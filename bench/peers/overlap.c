@@ -18,44 +18,67 @@ static Vec3 vertex_of(const PeerMesh *mesh, uint32_t v) { return vec3_from(mesh-
 
 /* ---- Inside or not ---- */
 
-/* Directions that no mesh of ours has edges or faces along. */
+/* A mesh to ask points about: its box, and its vertices seen along the ray, a direction that no mesh of ours has edges or faces
+ * along. */
+typedef struct Solid {
+  const PeerMesh *mesh;
+  Box box;
+  double (*flat)[2];
+} Solid;
+
 static const Vec3 across = {0.8130, 0.3217, 0.4853}, aside = {-0.4411, 0.8823, 0.1641};
 
-/* Which side of the edge from v to w the point lies on, seen along the ray. Asked with the lower index first, so that the two
- * triangles of an edge get the same answer. */
-static bool left_of(const PeerMesh *mesh, uint32_t v, uint32_t w, Vec3 p) {
-  Vec3 a = sub(vertex_of(mesh, v < w ? v : w), p), b = sub(vertex_of(mesh, v < w ? w : v), p);
-  bool left = dot(a, across) * dot(b, aside) - dot(a, aside) * dot(b, across) > 0;
+static Solid solid_of(const PeerMesh *mesh) {
+  Solid solid = {.mesh = mesh, .box = box_empty(), .flat = peer_alloc(mesh->vertex_count, sizeof *solid.flat)};
+  for (uint32_t v = 0; v < mesh->vertex_count; v++) {
+    Vec3 x = vertex_of(mesh, v);
+    solid.box = box_add(solid.box, x);
+    solid.flat[v][0] = dot(across, x), solid.flat[v][1] = dot(aside, x);
+  }
+  return solid;
+}
+
+/* Which side of the edge from v to w the point lies on. Asked with the lower index first, so that the two triangles of an edge
+ * get the same answer. */
+static bool left_of(const Solid *solid, uint32_t v, uint32_t w, const double p[2]) {
+  const double *a = solid->flat[v < w ? v : w], *b = solid->flat[v < w ? w : v];
+  bool left = (a[0] - p[0]) * (b[1] - p[1]) - (a[1] - p[1]) * (b[0] - p[0]) > 0;
   return v < w ? left : !left;
 }
 
-static bool ray_hits(const PeerMesh *mesh, const uint32_t *t, Vec3 p) {
-  bool left = left_of(mesh, t[0], t[1], p);
-  if (left_of(mesh, t[1], t[2], p) != left || left_of(mesh, t[2], t[0], p) != left) return false;
-  Vec3 a = vertex_of(mesh, t[0]), n = cross(sub(vertex_of(mesh, t[1]), a), sub(vertex_of(mesh, t[2]), a));
+static bool beside(const Solid *solid, const uint32_t *t, const double p[2]) {
+  const double *a = solid->flat[t[0]], *b = solid->flat[t[1]], *c = solid->flat[t[2]];
+  for (int k = 0; k < 2; k++)
+    if ((a[k] < p[k] && b[k] < p[k] && c[k] < p[k]) || (a[k] > p[k] && b[k] > p[k] && c[k] > p[k])) return true;
+  return false;
+}
+
+static bool ray_hits(const Solid *solid, const uint32_t *t, Vec3 p, const double flat[2]) {
+  if (beside(solid, t, flat)) return false;
+  bool left = left_of(solid, t[0], t[1], flat);
+  if (left_of(solid, t[1], t[2], flat) != left || left_of(solid, t[2], t[0], flat) != left) return false;
+  Vec3 a = vertex_of(solid->mesh, t[0]);
+  Vec3 n = cross(sub(vertex_of(solid->mesh, t[1]), a), sub(vertex_of(solid->mesh, t[2]), a));
   return dot(sub(a, p), n) * dot(cross(across, aside), n) > 0;
 }
 
-static bool is_inside(const PeerMesh *mesh, Vec3 p) {
+static bool is_inside(const Solid *solid, Vec3 p) {
   bool inside = false;
-  for (size_t t = 0; t < mesh->triangle_count; t++) inside ^= ray_hits(mesh, mesh->triangle + 3 * t, p);
+  double flat[2] = {dot(across, p), dot(aside, p)};
+  for (size_t t = 0; t < solid->mesh->triangle_count; t++) inside ^= ray_hits(solid, solid->mesh->triangle + 3 * t, p, flat);
   return inside;
 }
 
 /* ---- How deep ---- */
 
-static Box mesh_box(const PeerMesh *mesh) {
-  Box box = box_empty();
-  for (uint32_t v = 0; v < mesh->vertex_count; v++) box = box_add(box, vertex_of(mesh, v));
-  return box;
-}
-
-/* How far a point in rest coordinates is below the surface; what is not above `least` may come out as 0. */
-static double depth_of(const PeerMesh *mesh, Box box, Vec3 p, double least_depth) {
+/* How far a point in rest coordinates is below the surface; what is not deeper than least_depth may come out as 0. */
+static double depth_of(const Solid *solid, Vec3 p, double least_depth) {
+  const PeerMesh *mesh = solid->mesh;
+  Box box = solid->box;
   if (!box_contains(box, (Box){p, p})) return 0;
   double to_box = fmin(fmin(fmin(p.x - box.lo.x, box.hi.x - p.x), fmin(p.y - box.lo.y, box.hi.y - p.y)),
                        fmin(p.z - box.lo.z, box.hi.z - p.z));
-  if (to_box <= least_depth || !is_inside(mesh, p)) return 0;
+  if (to_box <= least_depth || !is_inside(solid, p)) return 0;
   double best = INFINITY;
   for (size_t t = 0; t < mesh->triangle_count && best > least_depth * least_depth; t++) {
     const uint32_t *c = mesh->triangle + 3 * t;
@@ -83,9 +106,10 @@ static double deepest(const PeerScene *scene, size_t a, size_t b, const double *
   if (other->half_space) return fmax(depth, depth_below_plane(scene, a, nodes, b));
   if (!other->closed) return depth;
   Affine one = pose_of(nodes, a), two = pose_of(nodes, b), there = affine_relative(&one, &two);
-  Box box = mesh_box(other);
+  Solid solid = solid_of(other);
   for (uint32_t v = 0; v < mesh->vertex_count; v++)
-    depth = fmax(depth, depth_of(other, box, affine_point(&there, vertex_of(mesh, v)), depth));
+    depth = fmax(depth, depth_of(&solid, affine_point(&there, vertex_of(mesh, v)), depth));
+  free(solid.flat);
   return depth;
 }
 

@@ -104,10 +104,12 @@ static void tube_hulls(Part *part, size_t sides) {
   }
 }
 
-static void recognize(Part *part) {
+/* An open surface has no inside and so no hull. */
+static void recognize(Part *part, bool closed) {
   double size = measure(part), tolerance = 1e-9 * size;
   size_t sides = 0;
-  if (is_box(part, tolerance)) part->kind = PART_BOX;
+  if (!closed) part->kind = PART_CONCAVE;
+  else if (is_box(part, tolerance)) part->kind = PART_BOX;
   else if (is_ball(part, 1e-6 * size)) part->kind = PART_BALL;
   else if (is_convex(part, 1e-7 * size)) part->kind = PART_CONVEX;
   else if ((sides = tube_sides(part))) part->kind = PART_RING;
@@ -143,7 +145,7 @@ static void take_part(const PeerMesh *mesh, uint32_t *parent, uint32_t first, ui
       for (size_t k = 0; k < 3; k++) part->triangle[3 * part->triangle_count + k] = number[mesh->triangle[3 * t + k]];
       part->triangle_count++;
     }
-  recognize(part);
+  recognize(part, mesh->closed);
 }
 
 void parts_find(PeerMesh *mesh) {

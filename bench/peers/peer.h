@@ -18,7 +18,7 @@ typedef enum PartKind {
   PART_BALL,    /* center, radius half[0] */
   PART_CONVEX,  /* one hull */
   PART_RING,    /* a closed tube: one hull for each of its segments */
-  PART_CONCAVE, /* no hulls */
+  PART_CONCAVE, /* or open: no hulls */
 } PartKind;
 
 typedef struct Hull {
@@ -62,7 +62,7 @@ typedef struct PeerScene {
   PeerBody *body;
   size_t mesh_count, body_count;
   double gravity[3], dt;
-  double range;             /* [m] where abd's contact begins: the margin of engines that have one */
+  double range;             /* [m] abd's contact begins at this distance; so shall the peers', which get a skin of half of it */
 } PeerScene;
 
 /* The plane of a half-space's body: points x with normal . x = offset, the solid is below. */
@@ -89,6 +89,7 @@ const Engine *const *engine_list(void);
 const Engine *engine_find(const char *name); /* NULL: there is none */
 
 extern const Engine engine_abd;
+extern const Engine engine_ghost; /* not listed: for tests */
 extern const Engine engine_bullet_box, engine_bullet_hull, engine_bullet_gimpact;
 extern const Engine engine_mujoco_newton, engine_mujoco_cg;
 extern const Engine engine_ode;

@@ -8,6 +8,7 @@ typedef struct TableDef {
   bool quick;
   const char *only;   /* scenes whose name begins so; NULL: all */
   const char *engine; /* beside abd; NULL: all */
+  const char *note;   /* machine and version, for the files; NULL: none */
   const char *output; /* NAME of NAME.md and NAME.json; NULL: only printed */
 } TableDef;
 

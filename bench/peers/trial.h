@@ -13,6 +13,8 @@ typedef struct TrialDef {
   int64_t every;            /* a frame every so many steps */
   const char *const *set;   /* "contact.friction=0.5" */
   int set_count;
+  bool timing;              /* frames are not looked at */
+  double limit;             /* [s] of processor time after which it is stopped; 0: none */
   const char *output;       /* run file, replaced; NULL: none is kept */
 } TrialDef;
 
@@ -33,7 +35,8 @@ typedef struct TrialResult {
   char trouble[PEER_ERROR_SIZE]; /* why it ended early; "" if it did not */
 } TrialResult;
 
-/* Returns an exit code; a sentence has been printed unless it is 0. An engine that gives up in the middle is a result. */
+/* Returns an exit code. EXIT_BAD_INPUT with the sentence in trouble: the engine cannot take the scene; otherwise what failed has been
+ * printed. An engine that gives up in the middle is a result. */
 int trial_run(const TrialDef *def, TrialResult *result);
 /* NULL when memory is out. */
 json_t *trial_json(const TrialDef *def, const TrialResult *result);

@@ -49,7 +49,7 @@ typedef enum AbdStatus {
   ABD_OK = 0,
   ABD_ERROR_ARGUMENT, /* a value that cannot be: negative density, unknown id, NaN */
   ABD_ERROR_MESH,     /* a mesh that cannot be simulated: index out of range, no volume and no thickness */
-  ABD_ERROR_CROSSING, /* two surfaces touch or cross at the start */
+  ABD_ERROR_CROSSING, /* two surfaces touch or cross at the start, or are nearer than contact keeps them */
   ABD_ERROR_MEMORY,   /* out of memory; the world is as it was before the call */
   ABD_ERROR_NUMERIC,  /* a NaN or an infinity appeared; the world is as it was before the step */
   ABD_ERROR_STATE,    /* the call does not fit the state: a body added after the first step, a foreign snapshot */
@@ -185,6 +185,7 @@ typedef struct AbdBodyDef {
   double torque[3];          /* [N m] constant, world axes */
   uint32_t fixed;            /* ABD_FIX_* bits */
   double friction;           /* coefficient of this body, negative = the world's; a pair uses sqrt(mu_a mu_b) */
+  double contact_thickness;  /* [m] two bodies are kept half the sum of theirs apart; 0 */
   int32_t group;             /* bodies of one group >= 0 do not collide with each other; -1 = none */
 } AbdBodyDef;
 
@@ -207,6 +208,7 @@ typedef struct AbdBodyView {
   AbdElasticity elasticity;
   uint32_t fixed;
   int32_t group;
+  double contact_thickness;
 } AbdBodyView;
 ABD_API AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view);
 /* Whether two bodies may collide: false for excluded pairs, equal groups, and two bodies that are not dynamic. */
@@ -218,7 +220,8 @@ ABD_API size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)
 /* Pose: the 12 numbers p, c1, c2, c3; velocity of the centre of mass and angular velocity. */
 ABD_API AbdStatus abd_body_nodes(const AbdWorld *world, AbdBodyId body, double nodes[12]);
 ABD_API AbdStatus abd_body_velocity(const AbdWorld *world, AbdBodyId body, double linear[3], double angular[3]);
-/* Force and torque [N, N m] until set again: at the centre of mass, world axes. */
+/* Force and torque [N, N m] until set again: at the centre of mass, world axes. A soft body takes no torque; the force is shared out
+ * over its vertices by their mass. */
 ABD_API AbdStatus abd_body_set_force(AbdWorld *world, AbdBodyId body, const double force[3], const double torque[3]);
 /* Kinematic bodies: where the next step shall bring the body (position of the mesh's origin and quaternion, as in the
  * def), or the velocities it moves with from now on. Without either it goes on with its velocities. */
@@ -251,7 +254,9 @@ typedef struct AbdSoftDef {
   double position[3], rotation[4]; /* of the vertices' origin, as for bodies */
   double velocity[3];        /* [m/s] */
   double angular_velocity[3];/* [rad/s] about the centre of mass */
+  double force[3];           /* [N] constant, shared out over the vertices by their mass */
   double friction;           /* negative = the world's */
+  double contact_thickness;  /* [m] as of bodies; its own parts are kept all of it apart, neighbours half their distance at rest; 0 */
   int32_t group;
   bool self_contact;         /* true */
 } AbdSoftDef;
@@ -263,6 +268,10 @@ ABD_API AbdStatus abd_world_add_soft(AbdWorld *world, const AbdSoftDef *def, Abd
 ABD_API AbdStatus abd_soft_attach(AbdWorld *world, AbdBodyId soft, size_t vertex, AbdBodyId body);
 /* What a vertex is fixed to: a body's id, 0 for the world, -1 for nothing. */
 ABD_API int64_t abd_soft_attached(const AbdWorld *world, AbdBodyId soft, size_t vertex);
+/* Makes a vertex scripted: it is moved as kinematic bodies are, by targets or velocities, and crosses nothing on its way. Before the
+ * first step. */
+ABD_API AbdStatus abd_soft_script(AbdWorld *world, AbdBodyId soft, size_t vertex);
+ABD_API bool abd_soft_scripted(const AbdWorld *world, AbdBodyId soft, size_t vertex);
 ABD_API bool abd_body_is_soft(const AbdWorld *world, AbdBodyId body);
 typedef struct AbdSoftView {
   const char *name;
@@ -277,7 +286,12 @@ typedef struct AbdSoftView {
 ABD_API AbdStatus abd_soft_view(const AbdWorld *world, AbdBodyId soft, AbdSoftView *view);
 ABD_API AbdStatus abd_soft_vertices(const AbdWorld *world, AbdBodyId soft, double *vertex);   /* [3 vertex_count] now */
 ABD_API AbdStatus abd_soft_velocities(const AbdWorld *world, AbdBodyId soft, double *velocity);
-ABD_API AbdStatus abd_soft_set_force(AbdWorld *world, AbdBodyId soft, size_t vertex, const double force[3]); /* [N] until set again */
+/* [N] on one vertex until set again; besides what abd_body_set_force shares out over all of them. */
+ABD_API AbdStatus abd_soft_set_force(AbdWorld *world, AbdBodyId soft, size_t vertex, const double force[3]);
+/* Scripted vertices: where the next step shall bring the vertex, or the velocity it moves with from now on [m/s]. Without either it
+ * goes on with its velocity. */
+ABD_API AbdStatus abd_soft_set_target(AbdWorld *world, AbdBodyId soft, size_t vertex, const double position[3]);
+ABD_API AbdStatus abd_soft_set_velocity(AbdWorld *world, AbdBodyId soft, size_t vertex, const double velocity[3]);
 
 /* ---- Joints ----------------------------------------------------------------------------------------------------- */
 
@@ -404,11 +418,11 @@ typedef struct AbdStepReport {
   AbdBodyId limit[2];        /* the pair that limited it most */
   int islands;
   int64_t body_pairs, box_tests, candidates, distances, contacts, ccd_calls;
-  double min_distance;       /* [m] smallest gap between any two bodies within reach; infinity if none */
+  double min_distance;       /* [m] smallest distance of any two surfaces within reach, thickness not taken off; infinity if none */
   AbdBodyId nearest[2];
   double max_strain;         /* largest |A^T A - I| of any dynamic body */
   AbdBodyId most_strained;
-  double target_error;       /* [m] the farthest a kinematic body stayed from its target */
+  double target_error;       /* [m] the farthest a kinematic body or scripted vertex stayed from its target */
   double joint_residual;     /* [m] the largest gap left in a joint */
   AbdJointId worst_joint;
   double energy[ABD_TERM_COUNT];     /* [J] */

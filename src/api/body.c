@@ -75,7 +75,7 @@ AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view
   Vec3 s = b->second;
   AbdMotion motion = b->soft ? ABD_MOTION_DYNAMIC : b->motion;
   *view = (AbdBodyView){b->name, {(uint32_t)b->mesh + 1}, motion, b->density, b->mass, {s.y + s.z, s.x + s.z, s.x + s.y},
-                        b->stiffness, b->friction, b->elasticity, b->fixed, b->group};
+                        b->stiffness, b->friction, b->elasticity, b->fixed, b->group, b->thickness};
   return ABD_OK;
 }
 
@@ -136,6 +136,8 @@ static AbdStatus check_six(AbdWorld *world, AbdBodyId body, const double *x, con
 AbdStatus abd_body_set_force(AbdWorld *world, AbdBodyId body, const double force[3], const double torque[3]) {
   AbdError *error = world_fresh_error(world);
   if (check_six(world, body, force, torque, 3, "force component", error)) return world->error.status;
+  if (world_body(world, body)->soft && norm_sq(vec3_from(torque)) > 0)
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\" is soft: it takes no torque; give its vertices forces", world_body(world, body)->name);
   world->state.force[body.id - 1] = vec3_from(force);
   world->state.torque[body.id - 1] = vec3_from(torque);
   return ABD_OK;

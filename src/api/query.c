@@ -28,7 +28,7 @@ static AbdContact describe(const AbdWorld *world, const Pair *p, const Contact *
   out.body_b.id = (uint32_t)p->b + 1;
   vec3_to(out.point, scale(0.5, add(affine_point(qa, c->ya), affine_point(qb, c->yb))));
   vec3_to(out.normal, c->normal);
-  out.distance = c->gap + scene->separation;
+  out.distance = c->gap + stencil_separation(p, scene, c->kind, c->prim_a, c->prim_b);
   out.normal_force = -p->stiffness * c->mollifier * c->slope / scene->range / h2;
   vec3_to(out.friction_force, friction_force(p, c, scene, qa, qb, h2));
   out.kind = c->kind == STENCIL_VERTEX_PLANE ? STENCIL_VERTEX_TRIANGLE : c->kind;

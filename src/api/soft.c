@@ -33,9 +33,22 @@ AbdStatus abd_soft_attach(AbdWorld *world, AbdBodyId soft, size_t vertex, AbdBod
   return model_attach(&world->model, (int)(s - world->model.soft), vertex, (int)body.id - 1, error);
 }
 
+AbdStatus abd_soft_script(AbdWorld *world, AbdBodyId soft, size_t vertex) {
+  AbdError *error = world_fresh_error(world);
+  const Soft *s = world_soft(world, soft);
+  if (check_open(world, error)) return error->status;
+  if (!s) return fault(error, ABD_ERROR_ARGUMENT, "body %u is not a soft one", soft.id);
+  return model_script(&world->model, (int)(s - world->model.soft), vertex, error);
+}
+
+bool abd_soft_scripted(const AbdWorld *world, AbdBodyId soft, size_t vertex) {
+  const Soft *s = world_soft(world, soft);
+  return s && vertex < (size_t)s->vertex_count && s->attached[vertex] == SOFT_SCRIPTED;
+}
+
 int64_t abd_soft_attached(const AbdWorld *world, AbdBodyId soft, size_t vertex) {
   const Soft *s = world_soft(world, soft);
-  if (!s || vertex >= (size_t)s->vertex_count || s->attached[vertex] == SOFT_FREE) return -1;
+  if (!s || vertex >= (size_t)s->vertex_count || s->attached[vertex] <= SOFT_FREE) return -1;
   return s->attached[vertex] == SOFT_PINNED ? 0 : s->attached[vertex] + 1;
 }
 
@@ -67,13 +80,44 @@ AbdStatus abd_soft_velocities(const AbdWorld *world, AbdBodyId body, double *vel
   return ABD_OK;
 }
 
-AbdStatus abd_soft_set_force(AbdWorld *world, AbdBodyId body, size_t vertex, const double force[3]) {
-  AbdError *error = world_fresh_error(world);
+/* A vertex of a started world and three numbers for it. */
+static const Soft *check_vertex(AbdWorld *world, AbdBodyId body, size_t vertex, const double value[3], const char *what, AbdError *error) {
   const Soft *s = world_soft(world, body);
-  if (!s || vertex >= (size_t)s->vertex_count) return fault(error, ABD_ERROR_ARGUMENT, "body %u has no soft vertex %zu", body.id, vertex);
+  if (!s || vertex >= (size_t)s->vertex_count) {
+    fault(error, ABD_ERROR_ARGUMENT, "body %u has no soft vertex %zu", body.id, vertex);
+    return NULL;
+  }
   for (int k = 0; k < 3; k++)
-    if (!isfinite(force[k])) return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": force[%d] is %g, expected a finite number", s->name, k, force[k]);
-  if (!world->started && abd_world_start(world) != ABD_OK) return world->error.status;
+    if (!isfinite(value[k])) {
+      fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": %s[%d] is %g, expected a finite number", s->name, what, k, value[k]);
+      return NULL;
+    }
+  return world->started || abd_world_start(world) == ABD_OK ? s : NULL;
+}
+
+static AbdStatus check_scripted(const Soft *s, size_t vertex, const char *what, AbdError *error) {
+  if (s->attached[vertex] == SOFT_SCRIPTED) return ABD_OK;
+  return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": vertex %zu is not scripted: it has no %s", s->name, vertex, what);
+}
+
+AbdStatus abd_soft_set_force(AbdWorld *world, AbdBodyId body, size_t vertex, const double force[3]) {
+  const Soft *s = check_vertex(world, body, vertex, force, "force", world_fresh_error(world));
+  if (!s) return world->error.status;
   world->state.force[s->first + (int)vertex] = vec3_from(force);
+  return ABD_OK;
+}
+
+AbdStatus abd_soft_set_target(AbdWorld *world, AbdBodyId body, size_t vertex, const double position[3]) {
+  const Soft *s = check_vertex(world, body, vertex, position, "target", world_fresh_error(world));
+  if (!s || check_scripted(s, vertex, "target", &world->error)) return world->error.status;
+  world->state.target[s->first + (int)vertex] = affine(vec3_from(position), mat3_identity());
+  world->state.has_target[s->first + (int)vertex] = 1;
+  return ABD_OK;
+}
+
+AbdStatus abd_soft_set_velocity(AbdWorld *world, AbdBodyId body, size_t vertex, const double velocity[3]) {
+  const Soft *s = check_vertex(world, body, vertex, velocity, "velocity", world_fresh_error(world));
+  if (!s || check_scripted(s, vertex, "velocity to be given", &world->error)) return world->error.status;
+  world->state.rate[s->first + (int)vertex].n[0] = vec3_from(velocity);
   return ABD_OK;
 }

@@ -111,6 +111,21 @@ static AbdStatus check_start(AbdWorld *world, AbdError *error) {
                count > 1 ? "; other pairs do too" : "");
 }
 
+static const char *part_name(int kind, int side) {
+  return kind == STENCIL_EDGE_EDGE ? "edge" : (kind == STENCIL_TRIANGLE_VERTEX) == (side == 0) ? "triangle" : "vertex";
+}
+
+/* Surfaces that contact could never have let come so near. */
+static AbdStatus check_near(AbdWorld *world, AbdError *error) {
+  const Model *m = &world->model;
+  Pair p;
+  if (!cpu_find_near(world->backend, world->state.q, &p)) return fault(error, ABD_ERROR_MEMORY, "out of memory while checking the start");
+  if (p.a < 0) return ABD_OK;
+  return fault(error, ABD_ERROR_CROSSING, "bodies \"%s\" and \"%s\" are %g m apart at the start, but contact keeps them %g m apart: %s %d of the one and %s %d of the other",
+               m->body[p.a].name, m->body[p.b].name, p.min_distance, p.min_distance - p.min_gap, part_name(p.nearest_kind, 0), p.nearest_a,
+               part_name(p.nearest_kind, 1), p.nearest_b);
+}
+
 /* What start makes; undone as a whole when one part fails. */
 static AbdStatus build(AbdWorld *world, AbdError *error) {
   Model *m = &world->model;
@@ -118,7 +133,7 @@ static AbdStatus build(AbdWorld *world, AbdError *error) {
   if (state_init(&world->state, m, error) || state_init(&world->next, m, error)) return error->status;
   world->backend = cpu_create(m);
   if (!step_init(&world->step, m) || !world->backend) return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", m->body_count);
-  return check_start(world, error);
+  return check_start(world, error) ? error->status : check_near(world, error);
 }
 
 AbdStatus abd_world_start(AbdWorld *world) {

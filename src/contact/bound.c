@@ -8,6 +8,7 @@
  * In b's rest frame a's points move along T(t) y, a straight line but for at most |G| max |W| / (4 (1 - |G|)) where b turns;
  * so a candidate whose a-side is far enough in front of its plane at both ends of the step stays so in between. Tested in
  * tests/test_bound.c. */
+#include "contact/path.h"
 #include "contact/query.h"
 
 #include "kernel/ccd.h"
@@ -16,6 +17,7 @@ typedef struct Sweep {
   Pair *pair;
   const Mesh *a, *b;
   const Affine *q, *d;
+  const ContactScene *scene;
   double separation, range;
   double floor;      /* nobody is stopped above this distance */
   double rate, turn; /* max |W| and |G| */
@@ -27,35 +29,16 @@ typedef struct Sweep {
 /* How a vertex moves along the step: with its body, or by itself where it is soft. */
 static Vec3 moves(const Mesh *mesh, const Affine *d, int v) { return mesh_soft(mesh) ? mesh->motion[v] : affine_point(d, mesh->vertex[v]); }
 
-/* With a soft side the fastest vertex counts, and planes fixed to b prove nothing. */
-static void soft_sweep(Sweep *s, Mat3 g, const ContactScene *scene) {
-  double own = 0;
-  for (int v = 0; v < s->a->vertex_count; v++) {
-    Vec3 carried = mesh_soft(s->b) ? vec3(0, 0, 0) : add(s->d[1].n[0], mat3_mul_vec(g, sub(s->a->vertex[v], s->q[1].n[0])));
-    s->rate = most(s->rate, norm_sq(sub(s->a->motion[v], carried)));
-  }
-  for (int v = 0; mesh_soft(s->b) && v < s->b->vertex_count; v++) own = most(own, norm_sq(s->b->motion[v]));
-  s->rate = (sqrt(s->rate) + sqrt(own)) * (1 + 1e-9);
-  s->turn = mesh_soft(s->b) ? 0 : sqrt(mat3_dot(g, g));
-  s->sigma = least_stretch(&s->q[1]);
-  s->from = affine_relative(&s->q[0], &s->q[1]);
-  if (s->pair->listed) s->rel = pair_displacement(s->a, &s->pair->ref, &s->from) + pair_soft_motion(s->pair, scene) / s->sigma;
-}
-
 static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   const Model *m = scene->model;
   Sweep s = {.pair = pair, .a = &m->mesh[m->body[pair->a].mesh], .b = &m->mesh[m->body[pair->b].mesh], .q = q, .d = d,
-             .separation = scene->separation, .range = scene->range};
+             .scene = scene, .separation = pair_separation(pair, scene), .range = scene->range};
   const Affine zero = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}};
   Mat3 inverse = mat3_inverse(affine_linear(&q[1])), g = mat3_mul(affine_linear(&d[1]), inverse);
   Vec3 apart = sub(q[0].n[0], q[1].n[0]);
   Affine w = affine(sub(sub(d[0].n[0], d[1].n[0]), mat3_mul_vec(g, apart)),
                     mat3_sub(affine_linear(&d[0]), mat3_mul(g, affine_linear(&q[0]))));
-  s.floor = scene->separation + 0.11 * scene->range;
-  if (pair->soft) {
-    soft_sweep(&s, g, scene);
-    return s;
-  }
+  s.floor = s.separation + 0.11 * scene->range;
   s.rate = pair_displacement(s.a, &zero, &w) * (1 + 1e-9);
   s.turn = sqrt(mat3_dot(g, g));
   s.sigma = least_stretch(&q[1]);
@@ -67,7 +50,7 @@ static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2]
 /* What the test along candidates' normals needs; most pairs never come to it. */
 static void sweep_end(Sweep *s) {
   s->clear = INFINITY;
-  if (s->turn >= 0.5 || s->pair->soft) return;
+  if (s->turn >= 0.5) return;
   Affine end[2] = {affine_add_scaled(s->q[0], 1, s->d[0]), affine_add_scaled(s->q[1], 1, s->d[1])};
   s->to = affine_relative(&end[0], &end[1]);
   s->clear = (s->floor + 0.25 * s->turn * s->rate / (1 - s->turn)) / (s->sigma * (1 - s->turn));
@@ -122,7 +105,8 @@ static double stencil_bound(const Sweep *s, const Candidate *c, double t_max) {
     dx[k] = moves(m[k], &s->d[side[k]], v[k]);
   }
   s->pair->counts.ccd_calls++;
-  return edges ? ccd_edge_edge(x, dx, s->separation, s->range, t_max) : ccd_point_triangle(x, dx, s->separation, s->range, t_max);
+  double separation = stencil_separation(s->pair, s->scene, c->kind, c->prim_a, c->prim_b);
+  return edges ? ccd_edge_edge(x, dx, separation, s->range, t_max) : ccd_point_triangle(x, dx, separation, s->range, t_max);
 }
 
 /* Every stencil is asked for the whole step, so that what the pair answers does not depend on who was asked before. */
@@ -138,15 +122,27 @@ static void list_bound(Sweep *s) {
   }
 }
 
+/* With a soft side: the list of this very path has all that may meet on it. */
+static void path_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
+  Sweep s = sweep_init(pair, scene, q, d);
+  path_list(pair, scene, q, d);
+  pair->bound = 1;
+  pair->needs_cover = false;
+  for (int i = 0; i < pair->candidate_count; i++) {
+    const Candidate *c = &pair->candidate[i];
+    if (c->dist - path_closing(pair, scene, d, c) > s.floor) continue;
+    pair->bound = least(pair->bound, stencil_bound(&s, c, 1));
+  }
+}
+
 void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
+  if (pair->soft) {
+    path_bound(pair, scene, q, d);
+    return;
+  }
   Sweep s = sweep_init(pair, scene, q, d);
   list_bound(&s);
   pair->needs_cover = safe_step(&s, s.sigma * (pair->radius - s.rel)) < pair->bound;
-}
-
-static bool pass_near(Query *query, const Vec3 *x, const Vec3 *end, int n, const Vec3 *y, int m) {
-  Box box = box_inflate(box_union(points_box(x, n), points_box(end, n)), query->radius);
-  return box_overlap(box, points_box(y, m));
 }
 
 static void sweep_stencil(Query *query, int kind, int prim_a, int prim_b) {
@@ -158,18 +154,14 @@ static void sweep_stencil(Query *query, int kind, int prim_a, int prim_b) {
 static void sweep_elements(Query *query, const Posed *a, const Posed *b) {
   const Element *ea = a->element, *eb = b->element;
   for (int k = 0; eb->triangle >= 0 && k < ea->vertex_count; k++)
-    if ((ea->owned_vertices >> k & 1) && pass_near(query, &a->x[k], &a->end[k], 1, b->x, 3))
+    if ((ea->owned_vertices >> k & 1) && box_overlap(box_inflate(box_add((Box){a->x[k], a->x[k]}, a->end[k]), query->radius), b->box))
       sweep_stencil(query, STENCIL_VERTEX_TRIANGLE, ea->vertex[k], eb->triangle);
   for (int k = 0; ea->triangle >= 0 && k < eb->vertex_count; k++)
-    if ((eb->owned_vertices >> k & 1) && pass_near(query, a->x, a->end, 3, &b->x[k], 1))
-      sweep_stencil(query, STENCIL_TRIANGLE_VERTEX, ea->triangle, eb->vertex[k]);
+    if ((eb->owned_vertices >> k & 1) && box_has(a->box, b->x[k])) sweep_stencil(query, STENCIL_TRIANGLE_VERTEX, ea->triangle, eb->vertex[k]);
   for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) {
-      int i1 = (i + 1) % 3, j1 = (j + 1) % 3;
-      if (!(ea->owned_edges >> i & 1) || !(eb->owned_edges >> j & 1)) continue;
-      Vec3 x[2] = {a->x[i], a->x[i1]}, end[2] = {a->end[i], a->end[i1]}, y[2] = {b->x[j], b->x[j1]};
-      if (pass_near(query, x, end, 2, y, 2)) sweep_stencil(query, STENCIL_EDGE_EDGE, ea->edge[i], eb->edge[j]);
-    }
+    for (int j = 0; j < 3; j++)
+      if ((ea->owned_edges >> i & 1) && (eb->owned_edges >> j & 1) && box_overlap(a->edge[i], b->edge[j]))
+        sweep_stencil(query, STENCIL_EDGE_EDGE, ea->edge[i], eb->edge[j]);
 }
 
 static Affine relative_at(const Sweep *s, double t) {
@@ -182,7 +174,7 @@ void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], 
   Sweep s = sweep_init(pair, scene, q, d);
   pair->needs_cover = false;
   double reach = (s.floor + s.rate) / ((1 - least(s.turn, 0.5)) * s.sigma) * (1 + 1e-6);
-  if (s.b->half_space || pair->soft || (s.turn < 0.5 && reach < 8 * scene->range)) {
+  if (s.b->half_space || (s.turn < 0.5 && reach < 8 * scene->range)) {
     pair_query(pair, scene, &q[0], &q[1], reach + scene->range);
     s.rel = 0;
     list_bound(&s);

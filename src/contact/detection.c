@@ -47,25 +47,35 @@ static Box node_box(const TreeNode *n) { return (Box){vec3(n->lo[0], n->lo[1], n
 static Box posed_node_box(const Query *q, const TreeNode *n) {
   Box box = box_transform(&q->from, node_box(n));
   if (q->swept) box = box_union(box, box_transform(&q->to, node_box(n)));
-  return box_inflate(box, 0.5 * q->reach[0]);
+  return box_inflate(box, q->reach);
 }
 
-/* Which child of a node an element is in: the left one or the one after it. */
-static int side_of(const Mesh *mesh, const TreeNode *n, int element) { return element >= mesh->node[n->left + 1].first; }
+/* Which of the nodes of a fan an element is in: the last that begins before it. */
+static int lane_of(const Mesh *mesh, const Fan *fan, int element) {
+  int lane = 0, first = -1;
+  for (int k = 0; k < fan->count; k++) {
+    int begins = mesh->node[fan->index[k]].first;
+    if (begins > element || begins <= first) continue;
+    lane = k;
+    first = begins;
+  }
+  return lane;
+}
 
-/* The turns of the dual descent on its way to two elements, from the highest bit down, then their places in the leaves. */
+/* The turns of the dual descent on its way to two elements, from the highest bits down, then their places in the leaves. */
 static uint64_t descent_key(const Query *q, int a, int b) {
   const TreeNode *na = q->a->node, *nb = q->b->node;
   uint64_t key = 0;
-  int bit = 63;
+  int bit = 64;
   while (na->element_count == 0 || nb->element_count == 0) {
     bool split_a = query_splits_a(na, nb);
-    int side = split_a ? side_of(q->a, na, a) : side_of(q->b, nb, b);
-    if (split_a) na = &q->a->node[na->left + side];
-    else nb = &q->b->node[nb->left + side];
-    key |= (uint64_t)side << bit--;
+    const Fan *fan = split_a ? &q->a->fan[na->fan] : &q->b->fan[nb->fan];
+    int lane = lane_of(split_a ? q->a : q->b, fan, split_a ? a : b);
+    if (split_a) na = &q->a->node[fan->index[lane]];
+    else nb = &q->b->node[fan->index[lane]];
+    key |= (uint64_t)lane << (bit -= 3);
   }
-  return key | (uint64_t)(LEAF_MAX * (b - nb->first) + a - na->first) << (bit - 5);
+  return key | (uint64_t)(LEAF_MAX * (b - nb->first) + a - na->first) << (bit - 6);
 }
 
 static int compare_meetings(const void *x, const void *y) {
@@ -76,13 +86,6 @@ static int compare_meetings(const void *x, const void *y) {
 static void add_meeting(Finder *f, int a, int b) {
   if (!mem_reserve((void **)&f->meeting, &f->capacity, f->count + 1, sizeof(Meeting))) f->starved = true;
   else f->meeting[f->count++] = (Meeting){descent_key(f->query, a, b), a, b};
-}
-
-static Posed posed_b(const Query *q, int element) {
-  Posed p = {.element = &q->b->element[element]};
-  for (int k = 0; k < 3; k++) p.x[k] = q->b->vertex[p.element->vertex[k]];
-  p.box = points_box(p.x, 3);
-  return p;
 }
 
 /* ---- One tree ---- */
@@ -96,7 +99,7 @@ static void descend(Finder *f, int a, Box box, int ib) {
   for (int k = 0; nb->element_count == 0 && k < 2; k++) descend(f, a, box, nb->left + k);
   q->pair->counts.box_tests += nb->element_count;
   for (int j = nb->first; j < nb->first + nb->element_count; j++)
-    if (box_overlap(box, posed_b(q, j).box)) add_meeting(f, a, j);
+    if (box_overlap(box, query_posed_b(q, j).box)) add_meeting(f, a, j);
 }
 
 static void find_by_tree(Finder *f) {
@@ -133,7 +136,7 @@ static void gather_b(Finder *f, Box volume, int ib, Part *part) {
   for (int k = 0; nb->element_count == 0 && k < 2; k++) gather_b(f, volume, nb->left + k, part);
   q->pair->counts.box_tests += nb->element_count;
   for (int j = nb->first; j < nb->first + nb->element_count; j++) {
-    Box box = posed_b(q, j).box;
+    Box box = query_posed_b(q, j).box;
     if (box_overlap(volume, box)) part_add(f, part, j, box);
   }
 }
@@ -206,7 +209,7 @@ void query_otherwise(Query *query, AbdDetection detection) {
   else find_by_overlap(&f, detection == ABD_DETECTION_IAABB_3 ? 3 : 1);
   if (f.count > 1) qsort(f.meeting, (size_t)f.count, sizeof *f.meeting, compare_meetings);
   for (int k = 0; k < f.count; k++) {
-    Posed a, b = posed_b(query, f.meeting[k].b);
+    Posed a, b = query_posed_b(query, f.meeting[k].b);
     query_pose(query, f.meeting[k].a, &a);
     query->meet(query, &a, &b);
   }

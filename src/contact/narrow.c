@@ -1,5 +1,5 @@
 /* Distances, contacts and their energy at given poses. Tested in tests/test_contact.c. */
-#include "contact/pair.h"
+#include "contact/path.h"
 
 #include "kernel/barrier.h"
 #include "kernel/distance.h"
@@ -8,6 +8,7 @@
 
 typedef struct Narrow {
   Pair *pair;
+  const ContactScene *scene;
   const Mesh *a, *b;
   const Affine *qa, *qb;
   double separation, range;
@@ -104,8 +105,16 @@ static void candidate_eval(Narrow *n, const Candidate *c) {
   out.kind = c->kind;
   out.prim_a = c->prim_a;
   out.prim_b = c->prim_b;
-  out.gap = d - n->separation;
-  if (out.gap < p->min_gap) p->min_gap = out.gap;
+  double separation = stencil_separation(p, n->scene, c->kind, c->prim_a, c->prim_b);
+  out.gap = d - separation;
+  if (separation < n->separation && out.gap >= n->range) return;
+  if (out.gap < p->min_gap) {
+    p->min_gap = out.gap;
+    p->min_distance = d;
+    p->nearest_kind = c->kind;
+    p->nearest_a = c->prim_a;
+    p->nearest_b = c->prim_b;
+  }
   if (out.gap <= 0) { /* outside the barrier's domain: the caller shortens the step */
     p->barrier = INFINITY;
     return;
@@ -130,24 +139,38 @@ double pair_friction_energy(const Pair *pair, const ContactScene *scene, const A
   return e;
 }
 
-void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
-  const Model *m = scene->model;
-  Narrow n = {pair, &m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh], qa, qb, scene->separation, scene->range, 0};
-  n.rounding = 1e-15 * (max_component(vec3_abs(qa->n[0])) + n.a->radius) / n.range;
-  double sigma = least_stretch(qb), reach = (n.range + n.separation) / sigma * (1 + 1e-9), rel = 0;
-  Affine t = affine_relative(qa, qb);
-  if (pair->listed) rel = pair_displacement(n.a, &pair->ref, &t) + pair_soft_motion(pair, scene) / sigma;
+/* Contacts of a pair with a soft side, from the list of the path that the poses are on. */
+static void eval_on_path(Narrow *n, const ContactScene *scene) {
+  Pair *pair = n->pair;
+  const Affine q[2] = {*n->qa, *n->qb};
+  if (!path_covers(pair, scene, q)) path_list(pair, scene, q, NULL);
+  for (int i = 0; i < pair->candidate_count; i++) candidate_eval(n, &pair->candidate[i]);
+}
+
+static void eval_by_list(Narrow *n, const ContactScene *scene) {
+  Pair *pair = n->pair;
+  double reach = (n->range + n->separation) / least_stretch(n->qb) * (1 + 1e-9), rel = 0;
+  Affine t = affine_relative(n->qa, n->qb);
+  if (pair->listed) rel = pair_displacement(n->a, &pair->ref, &t);
   if (!pair->listed || !(pair->radius - rel > reach)) {
-    pair_query(pair, scene, qa, qb, reach + pair->margin);
+    pair_query(pair, scene, n->qa, n->qb, reach + pair->margin);
     rel = 0;
   }
-  pair->contact_count = 0;
-  pair->barrier = pair->noise = 0;
-  pair->min_gap = INFINITY;
   double limit = reach + rel;
   for (int i = 0; i < pair->candidate_count; i++) {
     const Candidate *c = &pair->candidate[i];
-    if (c->dist <= limit && (mesh_soft(n.b) || candidate_gap(n.a, &t, c) <= reach)) candidate_eval(&n, c);
+    if (c->dist <= limit && candidate_gap(n->a, &t, c) <= reach) candidate_eval(n, c);
   }
+}
+
+void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+  const Model *m = scene->model;
+  Narrow n = {pair, scene, &m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh], qa, qb, pair_separation(pair, scene), scene->range, 0};
+  n.rounding = 1e-15 * (max_component(vec3_abs(qa->n[0])) + n.a->radius) / n.range;
+  pair->contact_count = 0;
+  pair->barrier = pair->noise = 0;
+  pair->min_gap = pair->min_distance = INFINITY;
+  if (pair->soft) eval_on_path(&n, scene);
+  else eval_by_list(&n, scene);
   pair->energy_trial = pair->barrier + pair_friction_energy(pair, scene, qa, qb);
 }

@@ -12,6 +12,8 @@
  * The list is in the order of the trees' traversal, which depends on the meshes alone: sums over contacts do not depend
  * on when a list was made.
  *
+ * With a soft side there is no such frame: see contact/path.h.
+ *
  * Contacts: stencils nearer than separation + range, with their closest points ya, yb in rest coordinates. The stencil
  * acts as a spring between these two material points: gradient f n (x) (1, y), Hessian K (x) (1, y)(1, y)^T.
  * Tested in tests/test_contact.c. */
@@ -89,12 +91,15 @@ typedef struct Pair {
   double motion, approach;     /* [m] expected of a relative to b in this step; of their surfaces towards each other */
   double margin;               /* [m] what a new list shall cover beyond the range of contact */
   double min_gap;
+  double min_distance;         /* [m] of its stencil, which is this one */
+  int nearest_kind, nearest_a, nearest_b;
   double bound;                /* largest safe step */
   bool failed;                 /* memory was out, or a value was not finite */
   PairCounts counts;
   Moments *moments;
   bool soft;                   /* one side, or both, is a soft body */
-  Vec3 *ref_vertex[2];         /* where a soft side's vertices were when the list was made */
+  Affine path_q[2], path_d[2]; /* with a soft side: the path that the list was made for, see contact/path.h */
+  Vec3 *ref_vertex[2];         /* a soft side's vertices at its start, then their motions; in a pair with itself once */
 } Pair;
 
 /* What the functions of this room need to know of the world, besides the poses. */
@@ -104,13 +109,15 @@ typedef struct ContactScene {
 } ContactScene;
 
 void pair_destroy(Pair *pair);
+/* What is kept between two surfaces [m]: the world's separation and half of both thicknesses. Parts of one soft body that are
+ * neighbours at rest are kept apart by no more than half of how far they are then; the first answer bounds those. */
+double pair_separation(const Pair *pair, const ContactScene *scene);
+double stencil_separation(const Pair *pair, const ContactScene *scene, int kind, int prim_a, int prim_b);
 /* Contacts and friction of a pair with a soft side, one spring after the other; some are empty. */
 int pair_spring_count(const Pair *pair);
 void pair_spring(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, int index, Spring *spring);
 /* The vertices of a contact's primitives in the two meshes; those that a primitive has not repeat its first. */
 void pair_corners(const Pair *pair, const ContactScene *scene, const Contact *contact, int va[3], int vb[3]);
-/* How far vertices of soft sides are from where they were when the list was made. */
-double pair_soft_motion(const Pair *pair, const ContactScene *scene);
 /* Which of two bodies is a: the one whose motion is bounded. */
 void pair_order(const Model *model, int *a, int *b);
 /* Largest displacement of a's box between two relative poses, in b's rest frame. */

@@ -5,18 +5,16 @@
 
 #include "contact/pair.h"
 
-typedef float F4 __attribute__((vector_size(16)));
-typedef int I4 __attribute__((vector_size(16)));
-
-/* An element's vertices in b's rest frame and the box around them (of a: around where they pass, inflated by the radius). */
+/* An element's vertices in b's rest frame, the boxes around it and around its edges (of a: around where they pass, inflated by the
+ * radius). */
 typedef struct Posed {
   const Element *element;
   Vec3 x[3], end[3];
-  Box box;
+  Box box, edge[3];
 } Posed;
 
-/* A relative pose for boxes in single precision, all doubled: shift, columns, their absolute values. */
-typedef struct BoxPose { F4 shift, axis[3], span[3]; } BoxPose;
+/* Boxes of a's nodes or elements in b's rest frame, in single precision, inflated by the reach. */
+typedef struct Spans { Float8 lo[3], hi[3]; } Spans;
 
 typedef struct Query Query;
 struct Query {
@@ -27,21 +25,33 @@ struct Query {
   double radius;
   void (*meet)(Query *, const Posed *a, const Posed *b); /* called for elements whose boxes come within the radius */
   void *context;
-  BoxPose box_from, box_to;
-  F4 reach;
-  F4 entry_a[2], entry_b[2]; /* the i-AABB, lo and hi: what of a's and of b's rest space the other body's box reaches */
+  float reach;           /* the radius and the rounding of boxes */
+  float entry[2][3];     /* the i-AABB, lo and hi: what of a's rest space b's box reaches */
   Posed posed[LEAF_MAX];
+  Spans posed_span;
   int posed_leaf, posed_count;
 };
 
 /* An element of a, posed; a box around where it passes, inflated by the radius. */
 void query_pose(const Query *query, int element, Posed *posed);
+Posed query_posed_b(const Query *query, int element);
+/* The boxes around an element's x, and around them inflated by the radius. */
+void query_boxes(Posed *posed);
+void query_inflate(Posed *posed, double radius);
 /* Which of two nodes, not both leaves, the descent splits. */
 bool query_splits_a(const TreeNode *na, const TreeNode *nb);
 /* detection.c: visits the same elements in the same order, found in another way. */
 void query_otherwise(Query *query, AbdDetection detection);
 /* Fills the query and visits. to: NULL for a single pose. */
 void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine *from, const Affine *to, double radius);
-Box points_box(const Vec3 *x, int n);
+/* The stencils of two elements within query->radius, which is the pair's too, become candidates. */
+void query_list_elements(Query *query, const Posed *a, const Posed *b);
+/* A vertex of a at this distance from the plane of a half-space b becomes a candidate if it is within the pair's radius. */
+void query_list_vertex(Pair *pair, int vertex, double dist);
+static inline Box points_box(const Vec3 *x, int n) {
+  Box box = {x[0], x[0]};
+  for (int i = 1; i < n; i++) box = box_add(box, x[i]);
+  return box;
+}
 
 #endif

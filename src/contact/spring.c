@@ -20,18 +20,6 @@ void pair_corners(const Pair *p, const ContactScene *scene, const Contact *c, in
   else corners(mesh_of(scene, p->b), c->prim_b, b, vb);
 }
 
-double pair_soft_motion(const Pair *pair, const ContactScene *scene) {
-  double sum = 0;
-  for (int side = 0; pair->soft && side < 2; side++) {
-    const Mesh *mesh = mesh_of(scene, side ? pair->b : pair->a);
-    double farthest = 0;
-    for (int v = 0; pair->ref_vertex[side] && v < mesh->vertex_count; v++)
-      farthest = most(farthest, norm_sq(sub(mesh->vertex[v], pair->ref_vertex[side][v])));
-    sum += sqrt(farthest);
-  }
-  return sum;
-}
-
 static void put(Spring *s, int body, double w0, double w1, double w2, double w3) {
   for (int i = 0; i < s->count; i++)
     if (s->body[i] == body) { /* a vertex of both parts */

@@ -211,7 +211,7 @@ static bool assemble(Cpu *cpu, Step *step) {
 
 static void add_vertex_mass(Cpu *cpu, int body) {
   const Step *step = cpu->step;
-  double m = (1 + step->islands[step->island[body]].damping) * step->inertia[body] * cpu->model->body[body].mass;
+  double m = (1 + step->islands[step->island[body]].damping) * step->inertia[body] * cpu->model->body[body].pull;
   const double block[9] = {m, 0, 0, 0, m, 0, 0, 0, m};
   system_add_nodes(&cpu->system, body, body, block);
 }

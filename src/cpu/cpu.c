@@ -21,10 +21,8 @@ bool cpu_collect(Cpu *cpu, const Step *step, bool (*wanted)(const Island *)) {
 static bool is_searching(const Island *g) { return g->searching; }
 static bool is_trying(const Island *g) { return g->trying; }
 
-static double box_pad(const Cpu *cpu, const Affine *d, const Mesh *mesh) {
-  double motion = mesh->half_space ? 0 : norm(d->n[0]) + mesh->radius * (norm(d->n[1]) + norm(d->n[2]) + norm(d->n[3]));
-  return cpu->scene.range + 0.5 * cpu->scene.separation + 0.1 * motion;
-}
+/* Half of what contact keeps between a body and others, not counting their own thickness. */
+static double half_separation(const Cpu *cpu, int body) { return 0.5 * (cpu->scene.separation + cpu->model->body[body].thickness); }
 
 static void eval_task(void *context, int k) {
   Cpu *cpu = context;
@@ -137,9 +135,10 @@ static Box reach_box(const Cpu *cpu, const Step *step, int body, const Affine *e
 }
 
 static double reach_pad(const Cpu *cpu, const Step *step, int body, const Affine *end) {
-  const Model *m = cpu->model;
+  const Mesh *mesh = &cpu->model->mesh[cpu->model->body[body].mesh];
   Affine d = affine_sub(end[body], step->q[body]);
-  return box_pad(cpu, &d, &m->mesh[m->body[body].mesh]);
+  double motion = mesh->half_space ? 0 : norm(d.n[0]) + mesh->radius * (norm(d.n[1]) + norm(d.n[2]) + norm(d.n[3]));
+  return cpu->scene.range + half_separation(cpu, body) + 0.1 * motion;
 }
 
 static bool cpu_begin(Backend *base, Step *step) {
@@ -172,14 +171,14 @@ static bool cpu_reach(Backend *base, Step *step) {
   Cpu *cpu = (Cpu *)base;
   const Model *m = cpu->model;
   bool left = false;
-  double t0 = clock_now(), half = 0.5 * (cpu->scene.range + cpu->scene.separation);
+  double t0 = clock_now();
   for (int j = 0; j < m->moving_count; j++) {
     int i = m->moving[j];
     step->trial[i] = affine_add_scaled(step->q[i], 1, step->direction[i]);
   }
   for (int i = 0; i < m->given_count; i++) {
     if (step->island[i] < 0 || step->islands[step->island[i]].progress != ISLAND_ACTIVE) continue;
-    Box swept = reach_box(cpu, step, i, step->trial, half);
+    Box swept = reach_box(cpu, step, i, step->trial, 0.5 * cpu->scene.range + half_separation(cpu, i));
     if (box_contains(cpu->broad.box[i], swept)) continue;
     cpu->broad.box[i] = box_union(cpu->broad.box[i], reach_box(cpu, step, i, step->trial, reach_pad(cpu, step, i, step->trial)));
     left = true;

@@ -52,6 +52,9 @@ bool soft_add(Cpu *cpu);
 bool soft_make_convex(Step *step);
 bool soft_couple_pair(Cpu *cpu, const Pair *pair);
 void soft_add_pair(Cpu *cpu, const Pair *pair);
+/* start.c: a pair nearer at poses q than contact keeps it: its bodies, a < 0 where there is none, and its nearest stencil. False when
+ * memory is out. */
+bool cpu_find_near(Cpu *cpu, const Affine *q, Pair *found);
 /* close.c */
 bool cpu_close(Backend *base, Step *step);
 /* reaction.c: generalised force [N] of each joint's linear rows on its body a, after a step. False when memory is out. */

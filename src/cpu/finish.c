@@ -51,7 +51,7 @@ static void report_pairs(const Cpu *cpu, AbdStepReport *r, double h2) {
     r->contacts += p->contact_count;
     r->energy[ABD_TERM_CONTACT] += p->barrier / h2;
     r->energy[ABD_TERM_FRICTION] += (p->energy - p->barrier) / h2;
-    double d = p->min_gap + cpu->scene.separation;
+    double d = p->min_distance;
     if (d >= r->min_distance) continue;
     r->min_distance = d;
     r->nearest[0].id = (uint32_t)p->a + 1;

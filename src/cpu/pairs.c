@@ -33,6 +33,7 @@ void pair_begin(const Cpu *cpu, const Step *step, Pair *p) {
   p->stiffness = 1;
   p->friction_count = 0;
   p->coupled = false;
+  if (p->soft) p->listed = false; /* a list stands in the order of its path: that of an earlier step must not count */
   memset(&p->counts, 0, sizeof p->counts);
 }
 

@@ -34,6 +34,7 @@ void soft_load_motion(const Cpu *cpu, const Affine *d) {
       int body = s->first + s->surface_vertex[v];
       mesh->motion[v] = m->body[body].slot >= 0 ? d[body].n[0] : vec3(0, 0, 0);
     }
+    mesh_refit_motion(mesh);
   }
 }
 

@@ -13,8 +13,9 @@ bool system_init(System *s, const Model *model) {
   s->column = mem_alloc(n, sizeof(int));
   s->column_size = mem_alloc(moving, sizeof(int));
   s->column_at = mem_alloc(moving, sizeof(int));
+  s->edge_first = mem_alloc(moving + 1, sizeof(int));
   s->right = mem_alloc(moving * 12, sizeof(double));
-  if (!s->solver || !s->column || !s->column_size || !s->column_at || !s->right) return false;
+  if (!s->solver || !s->column || !s->column_size || !s->column_at || !s->edge_first || !s->right) return false;
   if (model->def.solver.linear == ABD_LINEAR_CHOLMOD && !block_cholesky_use_cholmod(s->solver)) return false;
   for (size_t i = 0; i < n; i++) s->column[i] = -1;
   return true;
@@ -22,7 +23,7 @@ bool system_init(System *s, const Model *model) {
 
 void system_destroy(System *s) {
   if (s->solver) block_cholesky_destroy(s->solver);
-  void *array[] = {s->column, s->column_size, s->column_at, s->edge, s->right};
+  void *array[] = {s->column, s->column_size, s->column_at, s->edge_first, s->edge, s->right};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   memset(s, 0, sizeof *s);
 }
@@ -84,6 +85,7 @@ bool system_couple(System *s, int a, int b) {
 bool system_analyze(System *s) {
   s->edge_count = block_edges_sort(s->edge, s->edge_count);
   if (!block_cholesky_analyze(s->solver, s->column_count, s->column_size, s->edge_count, (const int(*)[2])s->edge)) return false;
+  block_edges_index((const int(*)[2])s->edge, s->edge_count, s->column_count, s->edge_first);
   block_cholesky_clear(s->solver);
   return true;
 }
@@ -97,7 +99,7 @@ static void transpose(const double *in, int rows, int columns, double *out) {
 static void add_block(System *s, int i, int j, const double *block) {
   double turned[144];
   if (i > j) transpose(block, s->column_size[i], s->column_size[j], turned);
-  int edge = block_edges_find((const int(*)[2])s->edge, s->edge_count, i < j ? i : j, i < j ? j : i);
+  int edge = block_edges_find((const int(*)[2])s->edge, s->edge_first, i < j ? i : j, i < j ? j : i);
   block_cholesky_add_edge(s->solver, edge, i < j ? block : turned);
 }
 

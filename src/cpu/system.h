@@ -15,6 +15,7 @@ typedef struct System {
   int column_count, unknown_count;
   int (*edge)[2];         /* columns that couple; sorted once analyzed */
   int edge_count, edge_capacity;
+  int *edge_first;        /* by column: the first edge in edge */
   double *right;          /* right-hand side, then the solution */
 } System;
 

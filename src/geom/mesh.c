@@ -89,8 +89,11 @@ bool mesh_make_soft(Mesh *mesh) {
   mesh->start = mem_alloc(n, sizeof(Vec3));
   mesh->motion = mem_zeroed(n, sizeof(Vec3));
   mesh->bound = mem_alloc(n, sizeof(int));
+  mesh->node_motion = mem_zeroed((size_t)mesh->node_count, sizeof *mesh->node_motion);
+  mesh->element_box = mem_zeroed(2 * (size_t)mesh->element_count, sizeof *mesh->element_box);
   mesh->edge_sq = mem_alloc((size_t)mesh->edge_count, sizeof(double));
-  if (!mesh->start || !mesh->motion || !mesh->bound || !mesh->edge_sq) return false;
+  if (!mesh->start || !mesh->motion || !mesh->bound || !mesh->node_motion || !mesh->element_box || !mesh->edge_sq) return false;
+  mesh->element_motion = mesh->element_box + mesh->element_count;
   memcpy(mesh->start, mesh->vertex, n * sizeof(Vec3));
   for (size_t v = 0; v < n; v++) mesh->bound[v] = -1;
   for (int e = 0; e < mesh->edge_count; e++) mesh->edge_sq[e] = norm_sq(sub(mesh->vertex[mesh->edge[e][1]], mesh->vertex[mesh->edge[e][0]]));
@@ -134,8 +137,11 @@ void mesh_destroy(Mesh *mesh) {
   mem_free(mesh->triangle);
   mem_free(mesh->element);
   mem_free(mesh->node);
+  mem_free(mesh->fan);
   mem_free(mesh->start);
   mem_free(mesh->motion);
+  mem_free(mesh->node_motion);
+  mem_free(mesh->element_box);
   mem_free(mesh->edge_sq);
   mem_free(mesh->bound);
   memset(mesh, 0, sizeof *mesh);

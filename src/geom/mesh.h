@@ -8,7 +8,8 @@
  * leaves name every stencil once. A point is stored as a degenerate edge (v, v) as well, owned by its element, so that
  * point-wire and point-point are edge-edge stencils.
  *
- * The tree is built once in rest space and never refitted: a box under a pose is box_transform(pose, box).
+ * The tree is built once in rest space and of stiff bodies never refitted: a box under a pose is box_transform(pose, box). What
+ * is searched again and again are its fans, eight boxes side by side.
  * Tested in tests/test_mesh.c. */
 #ifndef ABD_GEOM_MESH_H
 #define ABD_GEOM_MESH_H
@@ -25,23 +26,34 @@ typedef struct Element {
   unsigned char owned_edges;    /* bit k: edge[k] is owned */
 } Element;
 
-enum { LEAF_MAX = 4 }; /* elements in a leaf, at most */
+enum { LEAF_MAX = 8, FAN_WIDTH = 8 }; /* elements in a leaf, boxes in a fan, at most */
 
 /* Inner node: children at left and left + 1, element_count 0. Leaf: elements first .. first + element_count - 1.
  * Boxes are rounded outward to float. */
 typedef struct TreeNode {
   float lo[3], hi[3];
   int left, first, element_count;
+  int fan;              /* -1 of inner nodes that stand in the middle of another's fan */
 } TreeNode;
+
+/* What a traversal looks at in one go: the boxes of some nodes below an inner node, up to three generations, which together
+ * are all of it; the boxes of a leaf's elements. */
+typedef float Float8 __attribute__((vector_size(32), aligned(4)));
+typedef struct Fan {
+  Float8 lo[3], hi[3];  /* lanes from count on are zero */
+  int index[FAN_WIDTH]; /* nodes, or elements */
+  int count;
+} Fan;
 
 typedef struct Mesh {
   char *name;
-  int vertex_count, edge_count, triangle_count, element_count, node_count;
+  int vertex_count, edge_count, triangle_count, element_count, node_count, fan_count;
   Vec3 *vertex;
   uint32_t (*edge)[2];
   uint32_t (*triangle)[3];
   Element *element;     /* in the order of the leaves */
   TreeNode *node;       /* node[0] is the root */
+  Fan *fan;
   Box box;              /* of all vertices */
   double radius;        /* farthest vertex from the origin */
   bool closed, half_space;
@@ -52,6 +64,8 @@ typedef struct Mesh {
   /* The surface of a soft body: its vertices are where they are in the world, and change. NULL for stiff ones. */
   Vec3 *start;          /* at the start of the step */
   Vec3 *motion;         /* along the direction in question */
+  float (*node_motion)[6]; /* by node: the box of the motions below it, lo and hi, rounded outward */
+  float (*element_box)[6], (*element_motion)[6]; /* by element: boxes of its vertices and of their motions */
   double *edge_sq;      /* squared rest lengths of the edges */
   int *bound;           /* the body a vertex is fixed to, whom it does not touch; -1 */
 } Mesh;
@@ -59,6 +73,7 @@ typedef struct Mesh {
 static inline bool mesh_soft(const Mesh *mesh) { return mesh->start != 0; }
 bool mesh_make_soft(Mesh *mesh);  /* false when memory is out */
 void mesh_refit(Mesh *mesh);      /* boxes around the vertices as they are */
+void mesh_refit_motion(Mesh *mesh); /* boxes around the motions as they are */
 
 /* Fills mesh from the def; on failure the mesh is empty and error says which index, triangle and value. */
 AbdStatus mesh_init(Mesh *mesh, const AbdMeshDef *def, AbdError *error);

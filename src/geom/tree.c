@@ -3,6 +3,9 @@
  * children side by side. Tested in tests/test_mesh.c. */
 #include "geom/build.h"
 
+#include <stddef.h>
+#include <string.h>
+
 enum { SMALL_LEAF_SIZE = 2, SMALL_MESH = 8 };
 
 typedef struct TreeBuild {
@@ -27,11 +30,18 @@ static float round_up(double x) {
   return (double)f >= x ? f : nextafterf(f, INFINITY);
 }
 
-static void set_node_box(TreeNode *node, Box box) {
+static void round_box(Box box, float *lo, float *hi) {
   for (int k = 0; k < 3; k++) {
-    node->lo[k] = round_down(component(box.lo, k));
-    node->hi[k] = round_up(component(box.hi, k));
+    lo[k] = round_down(component(box.lo, k));
+    hi[k] = round_up(component(box.hi, k));
   }
+}
+
+static void set_node_box(TreeNode *node, Box box) { round_box(box, node->lo, node->hi); }
+
+static double node_size(const TreeNode *n) {
+  double x = n->hi[0] - n->lo[0], y = n->hi[1] - n->lo[1], z = n->hi[2] - n->lo[2];
+  return x * x + y * y + z * z;
 }
 
 static bool before(const TreeBuild *build, int axis, int a, int b) {
@@ -82,6 +92,77 @@ static void build_node(TreeBuild *build, TreeNode *nodes, int *node_count, int i
   nodes[(*node_count)++] = (TreeNode){.first = first + half, .element_count = count - half};
 }
 
+/* The node's place in the fan taken by its children, as long as there is room: the largest first. */
+static void spread_fan(const Mesh *mesh, Fan *fan) {
+  while (fan->count < FAN_WIDTH) {
+    int widest = -1;
+    double size = 0;
+    for (int k = 0; k < fan->count; k++) {
+      const TreeNode *n = &mesh->node[fan->index[k]];
+      if (n->element_count > 0 || (widest >= 0 && node_size(n) <= size)) continue;
+      widest = k;
+      size = node_size(n);
+    }
+    if (widest < 0) return;
+    int left = mesh->node[fan->index[widest]].left;
+    fan->index[widest] = left;
+    fan->index[fan->count++] = left + 1;
+  }
+}
+
+static void set_lane(Fan *fan, int lane, const float lo[3], const float hi[3]) {
+  for (int k = 0; k < 3; k++) {
+    fan->lo[k][lane] = lo[k];
+    fan->hi[k][lane] = hi[k];
+  }
+}
+
+/* Boxes of all fans from those of the nodes and of the elements. */
+static void fill_fans(Mesh *mesh) {
+  for (int n = 0; n < mesh->node_count; n++) {
+    const TreeNode *node = &mesh->node[n];
+    Fan *fan = node->fan < 0 ? NULL : &mesh->fan[node->fan];
+    for (int k = 0; fan && k < fan->count; k++) {
+      TreeNode own;
+      if (node->element_count > 0) set_node_box(&own, element_box(mesh, &mesh->element[fan->index[k]]));
+      else own = mesh->node[fan->index[k]];
+      set_lane(fan, k, own.lo, own.hi);
+    }
+  }
+}
+
+static Fan fan_below(const Mesh *mesh, int n) {
+  const TreeNode *node = &mesh->node[n];
+  Fan fan = {.count = 0};
+  for (int k = 0; k < node->element_count; k++) fan.index[fan.count++] = node->first + k;
+  if (fan.count > 0) return fan;
+  fan.index[fan.count++] = n;
+  spread_fan(mesh, &fan);
+  return fan;
+}
+
+/* Parents stand before their children: whether a node heads a fan is known when its turn comes. */
+static void number_fans(Mesh *mesh) {
+  for (int n = 0; n < mesh->node_count; n++) mesh->node[n].fan = n == 0 || mesh->node[n].element_count > 0 ? 0 : -1;
+  for (int n = 0; n < mesh->node_count; n++) {
+    TreeNode *node = &mesh->node[n];
+    if (node->fan < 0) continue;
+    node->fan = mesh->fan_count++;
+    Fan fan = fan_below(mesh, n);
+    for (int k = 0; node->element_count == 0 && k < fan.count; k++) mesh->node[fan.index[k]].fan = 0;
+  }
+}
+
+static bool build_fans(Mesh *mesh) {
+  number_fans(mesh);
+  mesh->fan = mem_alloc((size_t)mesh->fan_count, sizeof *mesh->fan);
+  if (!mesh->fan) return false;
+  for (int n = 0; n < mesh->node_count; n++)
+    if (mesh->node[n].fan >= 0) mesh->fan[mesh->node[n].fan] = fan_below(mesh, n);
+  fill_fans(mesh);
+  return true;
+}
+
 static void name_owners(Mesh *mesh, bool *vertex_owned, bool *edge_owned) {
   for (int i = 0; i < mesh->element_count; i++) {
     Element *e = &mesh->element[i];
@@ -125,6 +206,7 @@ bool mesh_build_tree(Mesh *mesh) {
     mesh->element = sorted;
     sorted = NULL;
     name_owners(mesh, vertex_owned, edge_owned);
+    ok = build_fans(mesh);
   }
   mem_free(build.center);
   mem_free(build.order);
@@ -134,18 +216,34 @@ bool mesh_build_tree(Mesh *mesh) {
   return ok;
 }
 
-/* Children stand behind their parents: from the last node to the first every box is known when it is asked for. */
-void mesh_refit_tree(Mesh *mesh) {
-  for (int n = mesh->node_count - 1; n >= 0; n--) {
-    TreeNode *node = &mesh->node[n];
-    Box box = box_empty();
-    for (int i = 0; i < node->element_count; i++) box = box_union(box, element_box(mesh, &mesh->element[node->first + i]));
-    if (node->element_count == 0)
-      for (int k = 0; k < 3; k++) {
-        const TreeNode *left = &mesh->node[node->left], *right = left + 1;
-        node->lo[k] = left->lo[k] < right->lo[k] ? left->lo[k] : right->lo[k];
-        node->hi[k] = left->hi[k] > right->hi[k] ? left->hi[k] : right->hi[k];
-      }
-    else set_node_box(node, box);
+static void join_boxes(const float *left, const float *right, float *out) {
+  for (int k = 0; k < 3; k++) {
+    out[k] = left[k] < right[k] ? left[k] : right[k];
+    out[k + 3] = left[k + 3] > right[k + 3] ? left[k + 3] : right[k + 3];
   }
 }
+
+/* Boxes lo, hi of a quantity of the vertices, by element and by node (stride floats apart). Children stand behind their parents:
+ * from the last node to the first every box is known when it is asked for. */
+static void refit(const Mesh *mesh, const Vec3 *of, float (*element)[6], float *node, size_t stride) {
+  for (int i = 0; i < mesh->element_count; i++) {
+    const int *v = mesh->element[i].vertex;
+    round_box(box_add(box_add((Box){of[v[0]], of[v[0]]}, of[v[1]]), of[v[2]]), element[i], element[i] + 3);
+  }
+  for (int n = mesh->node_count - 1; n >= 0; n--) {
+    const TreeNode *t = &mesh->node[n];
+    float *box = node + stride * (size_t)n;
+    if (t->element_count == 0) {
+      const float *left = node + stride * (size_t)t->left;
+      join_boxes(left, left + stride, box);
+      continue;
+    }
+    memcpy(box, element[t->first], sizeof *element);
+    for (int i = 1; i < t->element_count; i++) join_boxes(box, element[t->first + i], box);
+  }
+}
+
+_Static_assert(offsetof(TreeNode, hi) == 3 * sizeof(float), "a node's box is lo, hi");
+
+void mesh_refit_tree(Mesh *mesh) { refit(mesh, mesh->vertex, mesh->element_box, mesh->node[0].lo, sizeof(TreeNode) / sizeof(float)); }
+void mesh_refit_motion(Mesh *mesh) { refit(mesh, mesh->motion, mesh->element_motion, mesh->node_motion[0], 6); }

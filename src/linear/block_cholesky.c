@@ -100,12 +100,24 @@ void block_cholesky_clear(BlockCholesky *solver) {
   if (solver->plan.pattern.value_count) memset(solver->values, 0, (size_t)solver->plan.pattern.value_count * sizeof(double));
 }
 
+/* to += block, column by column, or row by row where it lies there transposed. */
+KERNEL_INLINE void add_to_place(double *restrict to, int stride, const double *restrict block, int rows, int columns, bool transposed) {
+  if (transposed) {
+    for (int r = 0; r < rows; r++)
+      for (int c = 0; c < columns; c++) to[stride * r + c] += block[rows * c + r];
+    return;
+  }
+  for (int c = 0; c < columns; c++)
+    for (int r = 0; r < rows; r++) to[stride * c + r] += block[rows * c + r];
+}
+
 void block_cholesky_add_diagonal(BlockCholesky *solver, int i, const double *block) {
   BlockPlace place = block_pattern_diagonal(&solver->plan.pattern, i);
   double *to = solver->values + place.at;
   int size = solver->plan.pattern.given_size[i];
-  for (int c = 0; c < size; c++)
-    for (int r = 0; r < size; r++) to[place.stride * c + r] += block[size * c + r];
+  if (size == 3) add_to_place(to, place.stride, block, 3, 3, false);
+  else if (size == 12) add_to_place(to, 12, block, 12, 12, false);
+  else add_to_place(to, place.stride, block, size, size, false);
 }
 
 void block_cholesky_add_edge(BlockCholesky *solver, int k, const double *block) {
@@ -114,8 +126,9 @@ void block_cholesky_add_edge(BlockCholesky *solver, int k, const double *block) 
   bool transposed;
   BlockPlace place = block_pattern_edge(p, k, &transposed);
   double *to = solver->values + place.at;
-  for (int c = 0; c < columns; c++)
-    for (int r = 0; r < rows; r++) to[transposed ? place.stride * r + c : place.stride * c + r] += block[rows * c + r];
+  if (rows == 3 && columns == 3) add_to_place(to, place.stride, block, 3, 3, transposed);
+  else if (rows == 12 && columns == 12) add_to_place(to, 12, block, 12, 12, transposed);
+  else add_to_place(to, place.stride, block, rows, columns, transposed);
 }
 
 /* By row of column j: the largest diagonal entry of the caller's block that the row comes from. */

@@ -130,6 +130,9 @@ KERNEL Box box_inflate(Box b, double r) { b.lo = sub(b.lo, vec3(r, r, r)); b.hi 
 KERNEL bool box_overlap(Box a, Box b) {
   return a.lo.x <= b.hi.x && b.lo.x <= a.hi.x && a.lo.y <= b.hi.y && b.lo.y <= a.hi.y && a.lo.z <= b.hi.z && b.lo.z <= a.hi.z;
 }
+KERNEL bool box_has(Box b, Vec3 x) {
+  return x.x >= b.lo.x && x.x <= b.hi.x && x.y >= b.lo.y && x.y <= b.hi.y && x.z >= b.lo.z && x.z <= b.hi.z;
+}
 KERNEL bool box_contains(Box outer, Box inner) {
   return outer.lo.x <= inner.lo.x && outer.lo.y <= inner.lo.y && outer.lo.z <= inner.lo.z && inner.hi.x <= outer.hi.x &&
          inner.hi.y <= outer.hi.y && inner.hi.z <= outer.hi.z;

@@ -125,6 +125,11 @@ AbdStatus model_check_rotation(const char *name, const double r[4], AbdError *er
   return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": rotation is the zero quaternion, expected a unit one", name);
 }
 
+AbdStatus model_check_thickness(const char *name, double thickness, AbdError *error) {
+  if (thickness >= 0 && thickness < 1e30) return ABD_OK;
+  return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": contact thickness is %g, expected a number >= 0", name, thickness);
+}
+
 static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const char *name, AbdError *error) {
   if (def->mesh.id == 0 || def->mesh.id > (uint32_t)model->mesh_count)
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": mesh id %u does not exist (there are %d meshes)", name, def->mesh.id,
@@ -139,6 +144,7 @@ static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const cha
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": density is %g, expected a number > 0", name, def->density);
   if (!(def->stiffness > 0) || !isfinite(def->stiffness))
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": stiffness is %g, expected a number > 0", name, def->stiffness);
+  if (model_check_thickness(name, def->contact_thickness, error)) return error->status;
   if (!isfinite(def->friction))
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": friction is %g, expected a finite number", name, def->friction);
   if ((unsigned)def->motion > ABD_MOTION_KINEMATIC || (unsigned)def->elasticity > ABD_ELASTICITY_NEO_HOOKEAN)
@@ -171,6 +177,7 @@ AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error) {
   b->second = scale(def->density, vec3_from(mesh->second));
   b->stiffness = def->stiffness;
   b->friction = def->friction;
+  b->thickness = def->contact_thickness;
   b->fixed = b->motion == ABD_MOTION_DYNAMIC ? def->fixed & all : 0;
   b->group = def->group;
   b->start = model_pose(mesh, vec3_from(def->position), def->rotation);
@@ -238,6 +245,13 @@ static double joint_tolerance(const Model *model) {
   return least(1e-7 * norm(sub(box.hi, box.lo)), 1e-3 * model->def.contact.range);
 }
 
+/* What holds a soft vertex back by stiffness, as a mass: elements of its size over dt^2. */
+static double stiff_mass(const Model *model, const Body *b) {
+  if (!b->vertex_of) return 0;
+  const AbdSoftDef *def = &model->soft[b->vertex_of - 1].def;
+  return def->young * cbrt(b->mass / def->density) * model->def.dt * model->def.dt;
+}
+
 /* A kinematic body is drawn to its target as by an inertia far above that of anything it may push. */
 static void set_pull(Model *model) {
   const double heavy = 1e4;
@@ -247,7 +261,7 @@ static void set_pull(Model *model) {
     b->weight = b->second;
     if (b->motion != ABD_MOTION_KINEMATIC) continue;
     double r = model->mesh[b->mesh].radius;
-    b->pull = heavy * (model->mass_max > b->mass ? model->mass_max : b->mass);
+    b->pull = heavy * most(most(model->mass_max, b->mass), stiff_mass(model, b));
     b->weight = scale(b->pull * r * r, vec3(1, 1, 1));
   }
 }

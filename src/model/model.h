@@ -28,6 +28,7 @@ typedef struct Body {
   AbdMotion motion;
   AbdElasticity elasticity;
   double density, mass, volume, stiffness, friction;
+  double thickness;     /* [m] that contact gives its surface: others stay half of it away */
   Vec3 second;          /* density times the mesh's second moments */
   Vec3 weight;          /* kinematic bodies: what ties c1..c3 to their target; dynamic: second */
   double pull;          /* the same for p: mass of dynamic bodies */
@@ -107,6 +108,7 @@ void model_destroy(Model *model);
 /* The rest-frame pose of a body whose mesh file's frame is at position, rotation (quaternion w x y z). */
 Affine model_pose_of(Vec3 position, const double rotation[4]); /* without a mesh: origin and axes of the world's */
 Affine model_pose(const Mesh *mesh, Vec3 position, const double rotation[4]);
+AbdStatus model_check_thickness(const char *body, double thickness, AbdError *error);
 AbdStatus model_check_rotation(const char *body, const double rotation[4], AbdError *error);
 AbdStatus model_check_vector(const double *v, int n, const char *body, const char *what, AbdError *error);
 /* The body as the caller knows it: of a soft vertex its soft body. */

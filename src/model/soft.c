@@ -26,7 +26,7 @@ static AbdStatus check_indices(const char *name, const uint32_t *index, size_t c
 
 static AbdStatus check_place(const AbdSoftDef *d, const char *name, AbdError *error) {
   struct { const double *v; int n; const char *what; } part[] = {{d->position, 3, "position"}, {d->rotation, 4, "rotation"},
-    {d->velocity, 3, "velocity"}, {d->angular_velocity, 3, "angular velocity"}};
+    {d->velocity, 3, "velocity"}, {d->angular_velocity, 3, "angular velocity"}, {d->force, 3, "force"}};
   for (int i = 0; i < ARRAY_COUNT(part); i++)
     if (model_check_vector(part[i].v, part[i].n, name, part[i].what, error)) return error->status;
   return model_check_rotation(name, d->rotation, error);
@@ -55,6 +55,7 @@ static AbdStatus check_def(const AbdSoftDef *d, const char *name, AbdError *erro
       return fault(error, ABD_ERROR_MESH, "soft body \"%s\": coordinate %zu of vertex %zu is %g, expected a finite number below 1e30", name, i % 3, i / 3, d->vertex[i]);
   if (check_indices(name, d->tet, d->tet_count, 4, d->vertex_count, error) || check_indices(name, d->triangle, d->triangle_count, 3, d->vertex_count, error))
     return error->status;
+  if (model_check_thickness(name, d->contact_thickness, error)) return error->status;
   return check_place(d, name, error);
 }
 
@@ -260,17 +261,33 @@ AbdStatus model_add_soft(Model *m, const AbdSoftDef *d, AbdError *error) {
   b->mass = s->total_mass;
   b->friction = d->friction;
   b->group = d->group;
+  b->thickness = d->contact_thickness;
   b->start = affine(vec3(0, 0, 0), mat3_identity());
+  b->force = vec3_from(d->force);
   m->given_count = ++m->body_count;
+  return ABD_OK;
+}
+
+/* A vertex that nothing holds yet. */
+static AbdStatus check_free(const Soft *s, size_t vertex, AbdError *error) {
+  if (vertex >= (size_t)s->vertex_count)
+    return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": vertex %zu does not exist (there are %d)", s->name, vertex, s->vertex_count);
+  if (s->attached[vertex] == SOFT_FREE) return ABD_OK;
+  return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": vertex %zu is %s already", s->name, vertex,
+               s->attached[vertex] == SOFT_SCRIPTED ? "scripted" : "attached");
+}
+
+AbdStatus model_script(Model *m, int soft, size_t vertex, AbdError *error) {
+  Soft *s = &m->soft[soft];
+  if (check_free(s, vertex, error)) return error->status;
+  s->attached[vertex] = SOFT_SCRIPTED;
   return ABD_OK;
 }
 
 AbdStatus model_attach(Model *m, int soft, size_t vertex, int body, AbdError *error) {
   Soft *s = &m->soft[soft];
-  if (vertex >= (size_t)s->vertex_count)
-    return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": vertex %zu does not exist (there are %d)", s->name, vertex, s->vertex_count);
+  if (check_free(s, vertex, error)) return error->status;
   if (body >= 0 && m->body[body].soft) return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": body \"%s\" is soft too: attach it to a stiff one", s->name, m->body[body].name);
-  if (s->attached[vertex] != SOFT_FREE) return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": vertex %zu is attached already", s->name, vertex);
   bool moves = body >= 0 && m->body[body].motion != ABD_MOTION_STATIC;
   if (moves && !mem_reserve((void **)&m->attachment, &m->attachment_capacity, m->attachment_count + 1, sizeof(Attachment))) return no_memory(s->name, error);
   s->attached[vertex] = body < 0 ? SOFT_PINNED : body;
@@ -305,7 +322,7 @@ AbdStatus model_place_soft(Model *m, AbdError *error) {
       b->mesh = m->body[s->body].mesh;
       int to = s->attached[v];
       bool still = to == SOFT_PINNED || (to >= 0 && m->body[to].motion == ABD_MOTION_STATIC);
-      b->motion = still ? ABD_MOTION_STATIC : ABD_MOTION_DYNAMIC;
+      b->motion = still ? ABD_MOTION_STATIC : to == SOFT_SCRIPTED ? ABD_MOTION_KINEMATIC : ABD_MOTION_DYNAMIC;
       b->mass = b->pull = s->mass[v];
       b->fixed = ABD_FIX_ROTATION_X | ABD_FIX_ROTATION_Y | ABD_FIX_ROTATION_Z;
       b->freedom.shift = vec3(1, 1, 1);

@@ -32,16 +32,17 @@ typedef struct Soft {
   uint32_t *triangle;   /* of the surface or shell, in its vertices */
   int surface_count;    /* triangles */
   int *surface_vertex;  /* vertex of each vertex of the colliding mesh */
-  int *attached;        /* body a vertex is fixed to, SOFT_PINNED, SOFT_FREE */
+  int *attached;        /* body a vertex is fixed to, SOFT_PINNED, SOFT_FREE, SOFT_SCRIPTED */
   double total_mass;
 } Soft;
 
-enum { SOFT_FREE = -2, SOFT_PINNED = -1 };
+enum { SOFT_SCRIPTED = -3, SOFT_FREE = -2, SOFT_PINNED = -1 };
 typedef struct Attachment { int soft, vertex, body; } Attachment;
 
 struct Model;
 AbdStatus model_add_soft(struct Model *model, const AbdSoftDef *def, AbdError *error);
 AbdStatus model_attach(struct Model *model, int soft, size_t vertex, int body, AbdError *error);
+AbdStatus model_script(struct Model *model, int soft, size_t vertex, AbdError *error);
 /* Puts the vertices among the bodies. */
 AbdStatus model_place_soft(struct Model *model, AbdError *error);
 void soft_destroy(Soft *soft);

@@ -34,6 +34,10 @@ static void state_before(State *state, const Model *model, int i) {
   double h = model->def.dt;
   Vec3 v = state->rate[i].n[0], g = vec3(0, 0, 0), w = vec3(0, 0, 0);
   if (b->motion == ABD_MOTION_DYNAMIC) g = add_scaled(vec3_from(model->def.gravity), 1 / b->mass, b->force);
+  if (b->motion == ABD_MOTION_DYNAMIC && b->vertex_of) { /* a share of what acts on the whole */
+    const Body *whole = &model->body[model_whole(model, i)];
+    g = add_scaled(g, 1 / whole->mass, whole->force);
+  }
   if (b->motion != ABD_MOTION_STATIC) w = b->angular_velocity;
   Mat3 a = mat3_mul(mat3_exp(scale(-h, w)), affine_linear(&state->q[i]));
   state->q_before[i] = affine(add_scaled(add_scaled(state->q[i].n[0], -h, v), 0.5 * h * h, g), a);
@@ -55,9 +59,9 @@ AbdStatus state_init(State *state, const Model *model, AbdError *error) {
     if (b->motion != ABD_MOTION_STATIC) {
       state->rate[i] = affine(b->velocity, mat3_mul(mat3_skew(b->angular_velocity), a));
       if (b->fixed) state->rate[i] = freedom_project(b, state->rate[i]);
-      state->force[i] = b->force;
       state->torque[i] = b->torque;
     }
+    if (b->motion != ABD_MOTION_STATIC || b->soft) state->force[i] = b->force;
     state_before(state, model, i);
   }
   for (int j = 0; j < model->joint_count; j++) state->joint[j] = (JointState){.stiffening = 1, .drive = model->joint[j].def.drive};

@@ -96,17 +96,18 @@ static void write_lists(GalleryWriter *w, const MeshData *mesh) {
   fputc(']', w->out);
 }
 
-static void write_packed(GalleryWriter *w, const char *name, const MeshData *mesh) {
-  char *vertices = packed_from_f64(mesh->vertex, 3 * mesh->vertex_count);
-  char *triangles = packed_from_u32(mesh->triangle, 3 * mesh->triangle_count);
-  if (vertices && triangles) {
-    fprintf(w->out, "\"packed\": { \"name\": \"%s\",\n      \"vertices\": \"%s\",\n      \"triangles\": \"%s\" }", name,
-            vertices, triangles);
+/* elements: "triangles" or "tets". */
+static void write_packed(GalleryWriter *w, const char *name, const MeshData *mesh, const char *elements, const uint32_t *index,
+                         size_t index_count) {
+  char *vertices = packed_from_f64(mesh->vertex, 3 * mesh->vertex_count), *corners = packed_from_u32(index, index_count);
+  if (vertices && corners) {
+    fprintf(w->out, "\"packed\": { \"name\": \"%s\",\n      \"vertices\": \"%s\",\n      \"%s\": \"%s\" }", name, vertices,
+            elements, corners);
   } else {
     w->out_of_memory = true;
   }
   free(vertices);
-  free(triangles);
+  free(corners);
 }
 
 /* Coordinates are rounded to 2^-34 m, and zeros have no sign, so that the last bits of a processor's sines do not show: the
@@ -121,9 +122,19 @@ void writer_mesh(GalleryWriter *w, const char *name, bool made, MeshData *mesh) 
   next_item(w);
   fprintf(w->out, "\"%s\": { ", name);
   if (mesh->vertex_count <= READABLE_VERTICES) write_lists(w, mesh);
-  else write_packed(w, name, mesh);
+  else write_packed(w, name, mesh, "triangles", mesh->triangle, 3 * mesh->triangle_count);
   fputs(" }", w->out);
   mesh_data_free(mesh);
+}
+
+void writer_tets(GalleryWriter *w, const char *name, bool made, TetMesh *tets) {
+  if (!made) w->out_of_memory = true;
+  round_vertices(&tets->mesh);
+  next_item(w);
+  fprintf(w->out, "\"%s\": { ", name);
+  write_packed(w, name, &tets->mesh, "tets", tets->tet, 4 * tets->tet_count);
+  fputs(" }", w->out);
+  tet_mesh_free(tets);
 }
 
 void gallery_gradient(double t, char color[8]) {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "scene/gallery.h"
-#include "scene/mesh_file.h"
+#include "scene/tet_mesh.h"
 
 struct GalleryWriter {
   FILE *out;
@@ -36,6 +36,7 @@ void writer_item(GalleryWriter *w, const char *format, ...) __attribute__((forma
 void writer_material(GalleryWriter *w, const char *name, double density, const char *color);
 /* A mesh of the section "meshes", freed. made: whether it could be made; if not, memory is out. */
 void writer_mesh(GalleryWriter *w, const char *name, bool made, MeshData *mesh);
+void writer_tets(GalleryWriter *w, const char *name, bool made, TetMesh *tets); /* the same for a soft solid */
 
 /* "#rrggbb" of t in [0, 1] on the gallery's scale from sand over coral and plum to blue and teal. */
 void gallery_gradient(double t, char color[8]);
@@ -54,6 +55,7 @@ static inline double dice(Dice *d) {
 extern const GalleryScene gallery_pendulum, gallery_double_pendulum, gallery_triple_pendulum, gallery_four_bar,
   gallery_slider_crank, gallery_robot_arm, gallery_chain, gallery_gears, gallery_gear_train, gallery_octopus,
   gallery_wrecking_ball, gallery_ball, gallery_brick_wall, gallery_net, gallery_cards, gallery_screw, gallery_arch,
-  gallery_spikes, gallery_pile, gallery_soft_beam, gallery_soft_twist, gallery_soft_ball;
+  gallery_spikes, gallery_pile, gallery_soft_beam, gallery_soft_twist, gallery_soft_ball,
+  gallery_hybrid;
 
 #endif

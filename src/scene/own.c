@@ -151,7 +151,7 @@ static bool read_file(Loader *loader, const Node *top, bool settings) {
             settings_read(settings ? loader->scene : &ignored, top) && check_materials(loader, top) && read_meshes(&file) &&
             own_read_bodies(&file);
   file.body_end = loader->scene->body_count;
-  ok = ok && read_includes(&file) && own_read_attachments(&file) && own_read_pairs(&file);
+  ok = ok && read_includes(&file) && own_read_attachments(&file) && own_read_scripts(&file) && own_read_pairs(&file);
   file.first_joint = loader->scene->joint_count; /* behind those of the files it includes */
   ok = ok && own_read_joints(&file) && own_read_drives(&file);
   json_decref(file.body_index);

@@ -1,5 +1,5 @@
 /* abd's own format between its readers: the file (own.c), bodies (own_body.c), geometry (own_geometry.c), pairs
- * (own_pair.c), soft bodies (own_soft.c, own_attach.c), joints (own_joint.c), drives (own_drive.c), names (own_name.c). See docs/scene.md. */
+ * (own_pair.c), soft bodies (own_soft.c, own_choice.c, own_attach.c, own_script.c), joints (own_joint.c), drives (own_drive.c), names (own_name.c). See docs/scene.md. */
 #ifndef ABD_SCENE_OWN_H
 #define ABD_SCENE_OWN_H
 
@@ -41,6 +41,17 @@ bool own_read_bodies(OwnFile *file);
 /* "soft" of a body, whose mesh is read, and after all bodies what is fixed to what. */
 bool own_read_soft(OwnFile *file, const Node *object, SceneBody *body);
 bool own_read_attachments(OwnFile *file);
+/* After them what moves vertices: "scripted" and "vertex_forces". */
+bool own_read_scripts(OwnFile *file);
+/* The vertices of a soft body that an entry chooses, moved by shift; to, if given, the body it names. */
+#define CHOICE_KEYS "body", "box", "sphere", "nearest", "vertices", "frame"
+bool own_choose_vertices(OwnFile *file, const Node *entry, size_t body, const double shift[3], VertexList *list, uint32_t *to);
+/* Calls read for the list under a key of every body and every copy. */
+bool own_each_list(OwnFile *file, const char *key, bool (*read)(OwnFile *, const Node *list, size_t body, const double shift[3]));
+/* Keys in time of bodies and of vertices: the time, later than the one before; a rotation; forces. */
+bool own_read_time(const Node *item, double previous, double *time);
+bool own_read_rotation(const Node *object, double quaternion[4]);
+bool own_read_forces(OwnFile *file, const Node *object, bool torques, ForceKey **forces, size_t *count);
 /* The keys of a material, which a body may have too. */
 bool own_read_material(const Node *object, AbdBodyDef *def, char color[8]);
 #define MATERIAL_KEYS "density", "friction", "stiffness", "elasticity", "color"

@@ -1,176 +1,36 @@
-/* "attach" of soft bodies in abd's own format: which vertices are fixed to which body, or to the world (own.h). Places are
- * found at load, so that a scene keeps vertices alone. Tests: tests/test_scene_soft.c. */
-#include <math.h>
+/* "attach" of soft bodies in abd's own format: which vertices are fixed to which body, or to the world (own.h). Tests:
+ * tests/test_scene_soft.c. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "scene/own.h"
-#include "scene/surface_distance.h"
-
-typedef enum ChoiceKind { CHOICE_BOX, CHOICE_SPHERE, CHOICE_NEAREST, CHOICE_VERTICES, CHOICE_COUNT } ChoiceKind;
-static const char *const choice_key[] = {"box", "sphere", "nearest", "vertices", NULL};
-
-/* One entry of "attach". */
-typedef struct Choice {
-  ChoiceKind kind;
-  Node node;               /* of its key */
-  double box[2][3], center[3], radius, distance;
-  bool body_frame;         /* box and sphere in the coordinates of the body's mesh */
-  uint32_t to;             /* body of the scene, or SCENE_WORLD */
-  double shift[3];         /* of this copy of the body */
-} Choice;
-
-static bool read_box(const Node *node, Choice *c) {
-  if (!json_is_array(node->value) || node_size(node) != 2)
-    return node_expected(node, "a list of 2 corners [[x, y, z], [x, y, z]]");
-  for (size_t k = 0; k < 2; k++) {
-    Node corner = node_item(node, k);
-    if (!node_vector(&corner, c->box[k], 3)) return false;
-  }
-  for (int k = 0; k < 3; k++)
-    if (c->box[0][k] > c->box[1][k])
-      return node_fail(node, "the first corner is above the second along %c: %g and %g", "xyz"[k], c -> box[0][k],
-                       c -> box[1][k]);
-  return true;
-}
-
-static bool read_sphere(const Node *node, Choice *c) {
-  static const char *const known[] = {"center", "radius", NULL};
-  c->radius = -1;
-  if (!node_check_keys(node, known) || !read_vector(node, "center", c->center, 3) ||
-      !read_number(node, "radius", NUMBER_NOT_NEGATIVE, &c->radius))
-    return false;
-  return c->radius >= 0 || node_fail(node, "expected \"center\" and \"radius\"");
-}
-
-static bool read_target(OwnFile *file, const Node *entry, Choice *c) {
-  Node node;
-  size_t body;
-  c->to = SCENE_WORLD;
-  if (!node_get(entry, "body", &node) || json_is_null(node.value)) return true;
-  if (!own_find_body(file, &node, &body)) return false;
-  if (file->loader->scene->body[body].soft) return node_fail(&node, "is soft too: a soft body is attached to stiff ones");
-  c->to = (uint32_t)body;
-  return true;
-}
-
-static bool read_choice_of(OwnFile *file, const Node *entry, Choice *c) {
-  static const char *const known[] = {"body", "box", "sphere", "nearest", "vertices", "frame", NULL};
-  static const char *const frames[] = {"world", "body", NULL};
-  int frame = 0, count = 0;
-  *c = (Choice){0};
-  if (!node_check_keys(entry, known) || !read_target(file, entry, c) || !read_choice(entry, "frame", frames, &frame))
-    return false;
-  c->body_frame = frame == 1;
-  for (int k = 0; k < CHOICE_COUNT; k++) {
-    Node node;
-    if (!node_get(entry, choice_key[k], &node)) continue;
-    c->kind = (ChoiceKind)k, c->node = node, count++;
-  }
-  if (count != 1)
-    return node_fail(entry, "expected one of \"box\", \"sphere\", \"nearest\" and \"vertices\", got %d", count);
-  if (c->kind == CHOICE_BOX) return read_box(&c->node, c);
-  if (c->kind == CHOICE_SPHERE) return read_sphere(&c->node, c);
-  if (c->kind == CHOICE_VERTICES) return node_is_array(&c->node);
-  if (c->to == SCENE_WORLD) return node_fail(&c->node, "\"nearest\" needs a \"body\" to be near to");
-  return node_number(&c->node, NUMBER_NOT_NEGATIVE, &c->distance);
-}
-
-/* x: the vertex in the mesh, at: in the world. */
-static bool chosen(const Choice *c, const SurfaceIndex *surface, const double x[3], const double at[3]) {
-  const double *p = c->body_frame ? x : at;
-  double from = 0;
-  bool inside = true;
-  if (c->kind == CHOICE_NEAREST) return surface_index_near(surface, at);
-  for (int k = 0; k < 3; k++) {
-    double shift = c->body_frame ? 0 : c->shift[k], d = p[k] - shift - c->center[k];
-    inside &= p[k] - shift >= c->box[0][k] && p[k] - shift <= c->box[1][k];
-    from += d * d;
-  }
-  return c->kind == CHOICE_BOX ? inside : from <= c->radius * c->radius;
-}
 
 /* What an entry before has fixed stays so. */
-static bool add(OwnFile *file, SceneSoft *soft, bool *taken, uint32_t vertex, uint32_t to) {
-  if (taken[vertex]) return true;
-  SceneAttachment *slot = array_add(&soft->attach, &soft->attach_count, sizeof *slot);
-  if (!slot) return loader_out_of_memory(file->loader);
-  *slot = (SceneAttachment){vertex, to};
-  return taken[vertex] = true;
-}
-
-static bool add_listed(OwnFile *file, const Choice *c, SceneSoft *soft, size_t vertex_count, bool *taken) {
-  for (size_t i = 0; i < node_size(&c->node); i++) {
-    Node item = node_item(&c->node, i);
-    int64_t vertex;
-    if (!node_integer(&item, 0, (int64_t)vertex_count - 1, &vertex) || !add(file, soft, taken, (uint32_t)vertex, c->to))
-      return false;
+static bool attach_entry(OwnFile *file, const Node *entry, size_t index, const double shift[3], bool *taken) {
+  static const char *const known[] = {CHOICE_KEYS, NULL};
+  SceneSoft *soft = file->loader->scene->body[index].soft;
+  VertexList list = {0};
+  uint32_t to;
+  bool ok = node_check_keys(entry, known) && own_choose_vertices(file, entry, index, shift, &list, &to);
+  for (size_t i = 0; ok && i < list.count; i++) {
+    if (taken[list.vertex[i]]) continue;
+    SceneAttachment *slot = array_add(&soft->attach, &soft->attach_count, sizeof *slot);
+    ok = slot || loader_out_of_memory(file->loader);
+    if (ok) *slot = (SceneAttachment){list.vertex[i], to}, taken[list.vertex[i]] = true;
   }
-  return true;
-}
-
-static bool fail_empty(const Choice *c, const char *name, const double lo[3], const double hi[3]) {
-  return node_fail(
-      &c->node, "no vertex of \"%.100s\" is there; in the world they lie from (%.4g, %.4g, %.4g) to (%.4g, %.4g, %.4g)",
-      name, lo[0], lo[1], lo[2], hi[0], hi[1], hi[2]);
-}
-
-static bool add_chosen(OwnFile *file, const Choice *c, size_t index, bool *taken) {
-  const Scene *scene = file->loader->scene;
-  const SceneBody *body = &scene->body[index];
-  const MeshData *data = &scene->mesh[body->mesh].data;
-  double lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY};
-  bool any = false, ok = true;
-  SurfaceIndex surface = {0};
-  if (c->kind == CHOICE_VERTICES) return add_listed(file, c, body->soft, data->vertex_count, taken);
-  if (c->kind == CHOICE_NEAREST && !surface_index_create(&surface, scene, c->to, c->distance))
-    return loader_out_of_memory(file->loader);
-  for (uint32_t v = 0; ok && v < data->vertex_count; v++) {
-    double at[3];
-    scene_vertex_to_world(body, data->vertex + 3 * (size_t)v, at);
-    for (int k = 0; k < 3; k++) lo[k] = fmin(lo[k], at[k]), hi[k] = fmax(hi[k], at[k]);
-    if (!chosen(c, &surface, data->vertex + 3 * (size_t)v, at)) continue;
-    any = true;
-    ok = add(file, body->soft, taken, v, c->to);
-  }
-  surface_index_destroy(&surface);
-  return ok && (any || fail_empty(c, body->name, lo, hi));
+  free(list.vertex);
+  return ok;
 }
 
 static bool attach_body(OwnFile *file, const Node *list, size_t index, const double shift[3]) {
   const Scene *scene = file->loader->scene;
   bool *taken = calloc(scene->mesh[scene->body[index].mesh].data.vertex_count + 1, sizeof *taken);
-  bool ok = taken ? node_is_array(list) : loader_out_of_memory(file->loader);
+  bool ok = taken || loader_out_of_memory(file->loader);
   for (size_t i = 0; ok && i < node_size(list); i++) {
     Node entry = node_item(list, i);
-    Choice choice;
-    ok = read_choice_of(file, &entry, &choice);
-    if (!ok) break;
-    choice.node.parent = &entry;
-    memcpy(choice.shift, shift, sizeof choice.shift);
-    ok = add_chosen(file, &choice, index, taken);
+    ok = attach_entry(file, &entry, index, shift, taken);
   }
   free(taken);
   return ok;
 }
 
-/* Copies are attached each in its own place: boxes and spheres go with them. */
-bool own_read_attachments(OwnFile *file) {
-  Node list;
-  if (!node_get(file->top, "bodies", &list)) return true;
-  for (size_t i = 0, index = file->first_body; i < node_size(&list); i++) {
-    Node body = node_item(&list, i), copies, attach;
-    int64_t count = 1;
-    double offset[3] = {0};
-    bool has_copies = node_get(&body, "copies", &copies);
-    if (has_copies &&
-        (!read_integer(&copies, "count", 1, 100000, &count) || !read_vector(&copies, "offset", offset, 3)))
-      return false;
-    bool attached = node_get(&body, "attach", &attach);
-    for (int64_t c = 0; c < count; c++, index++) {
-      double shift[3] = {(double)c * offset[0], (double)c * offset[1], (double)c * offset[2]};
-      if (attached && !attach_body(file, &attach, index, shift)) return false;
-    }
-  }
-  return true;
-}
+bool own_read_attachments(OwnFile *file) { return own_each_list(file, "attach", attach_body); }

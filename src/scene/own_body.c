@@ -70,7 +70,7 @@ static bool read_axis_rotation(const Node *rotation, double q[4]) {
   return true;
 }
 
-static bool read_rotation(const Node *object, double q[4]) {
+bool own_read_rotation(const Node *object, double q[4]) {
   Node axis, euler, quaternion;
   bool has_axis = node_get(object, "rotation", &axis), has_euler = node_get(object, "euler_degrees", &euler);
   bool has_quaternion = node_get(object, "quaternion", &quaternion);
@@ -110,7 +110,7 @@ static bool read_fixed(const Node *object, uint32_t *fixed) {
 }
 
 /* The time of key i: later than that of the key before. */
-static bool read_time(const Node *item, double previous, double *time) {
+bool own_read_time(const Node *item, double previous, double *time) {
   Node child;
   if (!node_get(item, "time", &child)) return node_fail(item, "expected a key \"time\"");
   if (!node_number(&child, NUMBER_NOT_NEGATIVE, time)) return false;
@@ -131,8 +131,8 @@ static bool read_path(OwnFile *file, const Node *object, SceneBody *body) {
   memcpy(key.rotation, body->def.rotation, sizeof key.rotation);
   for (size_t i = 0; i < node_size(&list); i++) {
     Node item = node_item(&list, i);
-    if (!node_check_keys(&item, known) || !read_time(&item, key.time, &key.time) ||
-        !read_vector(&item, "position", key.position, 3) || !read_rotation(&item, key.rotation)) {
+    if (!node_check_keys(&item, known) || !own_read_time(&item, key.time, &key.time) ||
+        !read_vector(&item, "position", key.position, 3) || !own_read_rotation(&item, key.rotation)) {
       return false;
     }
     PathKey *slot = array_add(&body->path, &body->path_count, sizeof *slot);
@@ -142,8 +142,8 @@ static bool read_path(OwnFile *file, const Node *object, SceneBody *body) {
   return true;
 }
 
-static bool read_forces(OwnFile *file, const Node *object, SceneBody *body) {
-  static const char *const known[] = {"time", "force", "torque", NULL};
+bool own_read_forces(OwnFile *file, const Node *object, bool torques, ForceKey **forces, size_t *count) {
+  static const char *const known[] = {"time", "force", "torque", NULL}, *const forces_alone[] = {"time", "force", NULL};
   Node list;
   double previous = -1;
   if (!node_get(object, "forces", &list)) return true;
@@ -151,11 +151,11 @@ static bool read_forces(OwnFile *file, const Node *object, SceneBody *body) {
   for (size_t i = 0; i < node_size(&list); i++) {
     Node item = node_item(&list, i);
     ForceKey key = {0};
-    if (!node_check_keys(&item, known) || !read_time(&item, previous, &key.time) ||
+    if (!node_check_keys(&item, torques ? known : forces_alone) || !own_read_time(&item, previous, &key.time) ||
         !read_vector(&item, "force", key.force, 3) || !read_vector(&item, "torque", key.torque, 3)) {
       return false;
     }
-    ForceKey *slot = array_add(&body->forces, &body->forces_count, sizeof *slot);
+    ForceKey *slot = array_add(forces, count, sizeof *slot);
     if (!slot) return loader_out_of_memory(file->loader);
     *slot = key;
     previous = key.time;
@@ -175,13 +175,14 @@ static bool read_motion(OwnFile *file, const Node *node, const SceneMesh *mesh, 
     return node_fail(&child, "a half-space can only be static");
   }
   def->motion = (AbdMotion)motion;
-  bool ok = read_vector(node, "position", def->position, 3) && read_rotation(node, def->rotation) &&
+  bool ok = read_vector(node, "position", def->position, 3) && own_read_rotation(node, def->rotation) &&
             read_vector(node, "velocity", def->velocity, 3) &&
             read_vector(node, "angular_velocity", def->angular_velocity, 3) &&
             read_vector(node, "force", def->force, 3) && read_vector(node, "torque", def->torque, 3) &&
             read_fixed(node, &def->fixed) && read_integer(node, "group", -1, 1000000000, &group) &&
+            read_number(node, "contact_thickness", NUMBER_NOT_NEGATIVE, &def->contact_thickness) &&
             read_number(node, "motion_end", NUMBER_NOT_NEGATIVE, &body->motion_end) && read_path(file, node, body) &&
-            read_forces(file, node, body);
+            own_read_forces(file, node, !body->soft, &body->forces, &body->forces_count);
   def->group = (int32_t)group;
   return ok;
 }
@@ -250,7 +251,7 @@ static bool read_body(OwnFile *file, const Node *node) {
       "name",          "comment",    "motion",   "material",         MATERIAL_KEYS, "position",    "rotation",
       "euler_degrees", "quaternion", "velocity", "angular_velocity", "force",       "torque",      "fixed",
       "group",         "copies",     "path",     "forces",           "motion_end",  GEOMETRY_KEYS,
-      "soft",          "attach",     NULL};
+      "contact_thickness", "soft",   "attach",   "scripted", "vertex_forces",    NULL};
   Scene *scene = file->loader->scene;
   const char *name = NULL;
   char default_name[64];

@@ -96,9 +96,8 @@ int own_read_soft_geometry(OwnFile *file, const Node *object) {
 static bool check_keys(const Node *object) {
   static const char *const none[][2] = {
       {"motion", "fix its vertices with \"attach\""}, {"fixed", "fix its vertices with \"attach\""},
-      {"path", "attach it to a kinematic body"},      {"motion_end", "attach it to a kinematic body"},
-      {"force", "attach it to a body that is pulled"}, {"torque", "attach it to a body that is turned"},
-      {"forces", "attach it to a body that is pulled"}, {"stiffness", "\"soft\" has \"young\""},
+      {"path", "move its vertices with \"scripted\""}, {"motion_end", "move its vertices with \"scripted\""},
+      {"torque", "turn it by \"vertex_forces\" or \"scripted\" vertices"}, {"stiffness", "\"soft\" has \"young\""},
       {"elasticity", "\"soft\" has \"model\""}};
   Node child;
   for (size_t k = 0; k < sizeof none / sizeof *none; k++)
@@ -120,6 +119,8 @@ bool own_read_soft(OwnFile *file, const Node *object, SceneBody *body) {
   if (!node_get(object, "soft", &soft)) {
     if (node_get(object, "attach", &child))
       return node_fail(&child, "only a soft body is attached; stiff ones are joined in \"joints\"");
+    if (node_get(object, "scripted", &child) || node_get(object, "vertex_forces", &child))
+      return node_fail(&child, "only a soft body has vertices that move by themselves; a stiff one has \"path\" and \"force\"");
     return true;
   }
   body->soft = calloc(1, sizeof *body->soft);

@@ -81,15 +81,11 @@ AbdWorld *scene_build(const Scene *scene, int threads, SceneError *error) {
   return NULL;
 }
 
-/* The pose a path gives at a time; before the first key it is reached from the body's pose at time 0. A key within
- * slack of the time is meant: steps add up to its time only within rounding. */
-static void path_pose(const SceneBody *body, double time, double slack, double position[3], double rotation[4]) {
-  PathKey before = {.time = 0}, after = body->path[0];
-  memcpy(before.position, body->def.position, sizeof before.position);
-  memcpy(before.rotation, body->def.rotation, sizeof before.rotation);
-  for (size_t i = 0; i < body->path_count && body->path[i].time <= time + slack; i++) {
-    before = body->path[i];
-    after = body->path[i + 1 < body->path_count ? i + 1 : i];
+void path_pose(const PathKey *start, const PathKey *path, size_t count, double time, double slack, double position[3], double rotation[4]) {
+  PathKey before = *start, after = path[0];
+  for (size_t i = 0; i < count && path[i].time <= time + slack; i++) {
+    before = path[i];
+    after = path[i + 1 < count ? i + 1 : i];
   }
   double span = after.time - before.time, t = span > 0 ? fmin(1, fmax(0, (time - before.time) / span)) : 0;
   for (int k = 0; k < 3; k++) position[k] = before.position[k] + t * (after.position[k] - before.position[k]);
@@ -97,29 +93,45 @@ static void path_pose(const SceneBody *body, double time, double slack, double p
   else quat_slerp(before.rotation, after.rotation, t, rotation);
 }
 
+/* Before the first key it is reached from the body's pose at time 0. */
+static void body_pose(const SceneBody *body, double time, double slack, double position[3], double rotation[4]) {
+  PathKey start = {.time = 0};
+  memcpy(start.position, body->def.position, sizeof start.position);
+  memcpy(start.rotation, body->def.rotation, sizeof start.rotation);
+  path_pose(&start, body->path, body->path_count, time, slack, position, rotation);
+}
+
 static AbdStatus apply_motion(const Scene *scene, const SceneBody *body, AbdWorld *world, AbdBodyId id) {
   static const double zero[3] = {0};
   double time = abd_world_time(world), dt = scene->world.dt, slack = 1e-6 * dt, position[3], rotation[4];
   if (time >= body->motion_end - slack) return abd_body_set_velocity(world, id, zero, zero);
   if (body->path_count && time < body->path[body->path_count - 1].time - slack) {
-    path_pose(body, time + dt, slack, position, rotation);
+    body_pose(body, time + dt, slack, position, rotation);
     return abd_body_set_target(world, id, position, rotation);
   }
   return abd_body_set_velocity(world, id, body->def.velocity, body->def.angular_velocity);
 }
 
-void scene_force(const Scene *scene, size_t index, double time, double force[3], double torque[3]) {
-  const SceneBody *body = &scene->body[index];
+void force_at(const ForceKey *forces, size_t count, double time, double force[3], double torque[3]) {
   ForceKey before = {0}, after = before;
-  if (body->forces_count) before = after = body->forces[0];
-  for (size_t i = 0; i < body->forces_count && body->forces[i].time <= time; i++) {
-    before = body->forces[i];
-    after = body->forces[i + 1 < body->forces_count ? i + 1 : i];
+  if (count) before = after = forces[0];
+  for (size_t i = 0; i < count && forces[i].time <= time; i++) {
+    before = forces[i];
+    after = forces[i + 1 < count ? i + 1 : i];
   }
   double span = after.time - before.time, t = span > 0 ? fmin(1, fmax(0, (time - before.time) / span)) : 0;
   for (int k = 0; k < 3; k++) {
-    force[k] = body->def.force[k] + before.force[k] + t * (after.force[k] - before.force[k]);
-    torque[k] = body->def.torque[k] + before.torque[k] + t * (after.torque[k] - before.torque[k]);
+    force[k] = before.force[k] + t * (after.force[k] - before.force[k]);
+    torque[k] = before.torque[k] + t * (after.torque[k] - before.torque[k]);
+  }
+}
+
+void scene_force(const Scene *scene, size_t index, double time, double force[3], double torque[3]) {
+  const SceneBody *body = &scene->body[index];
+  force_at(body->forces, body->forces_count, time, force, torque);
+  for (int k = 0; k < 3; k++) {
+    force[k] = body->def.force[k] + force[k];
+    torque[k] = body->def.torque[k] + torque[k];
   }
 }
 
@@ -137,5 +149,5 @@ bool scene_apply(const Scene *scene, AbdWorld *world, SceneError *error) {
     if (status == ABD_OK && body->forces_count) status = apply_force(scene, i, world);
     if (status != ABD_OK) return scene_fail(error, "body %zu (%.200s): %s", i + 1, body->name, abd_world_error(world));
   }
-  return scene_apply_drives(scene, world, error);
+  return scene_apply_soft(scene, world, error) && scene_apply_drives(scene, world, error);
 }

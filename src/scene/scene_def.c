@@ -40,8 +40,7 @@ void scene_destroy(Scene *scene) {
     free(scene->body[i].name);
     free(scene->body[i].path);
     free(scene->body[i].forces);
-    if (scene->body[i].soft) free(scene->body[i].soft->attach);
-    free(scene->body[i].soft);
+    scene_soft_free(scene->body[i].soft);
   }
   for (size_t i = 0; i < scene->joint_count; i++) {
     free(scene->joint[i].name);

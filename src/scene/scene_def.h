@@ -25,10 +25,34 @@ typedef struct ForceKey { double time, force[3], torque[3]; } ForceKey;
 typedef struct SceneAttachment { uint32_t vertex, body; } SceneAttachment;
 #define SCENE_WORLD UINT32_MAX
 
+typedef struct VertexList { uint32_t *vertex; size_t count; } VertexList;
+
+/* Vertices that move as one: from where they start by the path's position, turned about the centre by its rotation; after the last
+ * key, or from the start, with the velocities. */
+typedef struct SceneScript {
+  VertexList list;
+  double center[3], velocity[3], angular_velocity[3];
+  double motion_end;       /* [s] they stand still from then on; infinity = never */
+  PathKey *path;
+  size_t path_count;
+} SceneScript;
+
+/* A force shared out equally over vertices; keys as of SceneBody. */
+typedef struct SceneLoad {
+  VertexList list;
+  double force[3];
+  ForceKey *forces;
+  size_t forces_count;
+} SceneLoad;
+
 typedef struct SceneSoft {
   AbdSoftDef def;          /* material, thickness, self_contact; the rest is filled in by scene_build */
   SceneAttachment *attach;
   size_t attach_count;
+  SceneScript *script;
+  size_t script_count;
+  SceneLoad *load;
+  size_t load_count;
 } SceneSoft;
 
 typedef struct SceneBody {
@@ -97,6 +121,13 @@ void scene_body_to_world(const Scene *scene, size_t body, double offset, const d
 bool scene_add_note(Scene *scene, const char *format, ...) __attribute__((format(printf, 2, 3))); /* each text once */
 /* The soft bodies of scene_build: one, and after all bodies what is fixed to what. */
 AbdStatus scene_build_soft(const Scene *scene, size_t body, AbdWorld *world);
+void scene_soft_free(SceneSoft *soft); /* NULL is fine */
+/* Targets of scripted vertices and forces on vertices for the next step. */
+bool scene_apply_soft(const Scene *scene, AbdWorld *world, SceneError *error);
+/* Values of keys at a time: of a path, from a pose at time 0 (a key within slack of the time is meant: steps add up to it only within
+ * rounding); of forces. */
+void path_pose(const PathKey *start, const PathKey *path, size_t count, double time, double slack, double position[3], double rotation[4]);
+void force_at(const ForceKey *forces, size_t count, double time, double force[3], double torque[3]);
 bool scene_build_attachments(const Scene *scene, AbdWorld *world, SceneError *error);
 /* The joints of scene_build and scene_apply. */
 bool scene_build_joints(const Scene *scene, AbdWorld *world, SceneError *error);

@@ -116,24 +116,24 @@ static bool put_fixed(json_t *object, uint32_t fixed) {
   return ok;
 }
 
-static bool put_path(json_t *object, const SceneBody *body) {
+static bool put_path(json_t *object, const char *place, const PathKey *path, size_t count) {
   json_t *list = put_new(object, "path", json_array());
   bool ok = list != NULL;
-  for (size_t i = 0; ok && i < body->path_count; i++) {
+  for (size_t i = 0; ok && i < count; i++) {
     json_t *key = append_object(list);
-    ok = put(key, "time", json_real(body->path[i].time)) && put_vector(key, "position", body->path[i].position, 3) &&
-         put_vector(key, "quaternion", body->path[i].rotation, 4);
+    ok = put(key, "time", json_real(path[i].time)) && put_vector(key, place, path[i].position, 3) &&
+         put_vector(key, "quaternion", path[i].rotation, 4);
   }
   return ok;
 }
 
-static bool put_forces(json_t *object, const SceneBody *body) {
+static bool put_forces(json_t *object, const ForceKey *forces, size_t count, bool torques) {
   json_t *list = put_new(object, "forces", json_array());
   bool ok = list != NULL;
-  for (size_t i = 0; ok && i < body->forces_count; i++) {
+  for (size_t i = 0; ok && i < count; i++) {
     json_t *key = append_object(list);
-    ok = put(key, "time", json_real(body->forces[i].time)) &&
-         put_vector(key, "force", body->forces[i].force, 3) && put_vector(key, "torque", body->forces[i].torque, 3);
+    ok = put(key, "time", json_real(forces[i].time)) && put_vector(key, "force", forces[i].force, 3) &&
+         (!torques || put_vector(key, "torque", forces[i].torque, 3));
   }
   return ok;
 }
@@ -161,6 +161,35 @@ static bool put_attachments(json_t *object, const SceneSoft *soft) {
   return ok;
 }
 
+static bool put_vertices(json_t *object, const VertexList *list) {
+  json_t *vertices = put_new(object, "vertices", json_array());
+  bool ok = vertices != NULL;
+  for (size_t i = 0; ok && i < list->count; i++) ok = json_array_append_new(vertices, json_integer((json_int_t)list->vertex[i])) == 0;
+  return ok;
+}
+
+static bool put_script(json_t *entry, const SceneScript *s) {
+  return put_vertices(entry, &s->list) && put_vector(entry, "center", s->center, 3) &&
+         put_vector_unless_zero(entry, "velocity", s->velocity) &&
+         put_vector_unless_zero(entry, "angular_velocity", s->angular_velocity) &&
+         (!isfinite(s->motion_end) || put(entry, "motion_end", json_real(s->motion_end))) &&
+         (!s->path_count || put_path(entry, "move", s->path, s->path_count));
+}
+
+static bool put_moved_vertices(json_t *object, const SceneSoft *soft) {
+  json_t *scripts = soft->script_count ? put_new(object, "scripted", json_array()) : NULL;
+  json_t *loads = soft->load_count ? put_new(object, "vertex_forces", json_array()) : NULL;
+  bool ok = (scripts || !soft->script_count) && (loads || !soft->load_count);
+  for (size_t i = 0; ok && i < soft->script_count; i++) ok = put_script(append_object(scripts), &soft->script[i]);
+  for (size_t i = 0; ok && i < soft->load_count; i++) {
+    const SceneLoad *load = &soft->load[i];
+    json_t *entry = append_object(loads);
+    ok = put_vertices(entry, &load->list) && put_vector_unless_zero(entry, "force", load->force) &&
+         (!load->forces_count || put_forces(entry, load->forces, load->forces_count, false));
+  }
+  return ok;
+}
+
 static bool put_soft(json_t *object, const Scene *scene, const SceneBody *body) {
   static const char *const models[] = {"neo_hookean", "stable_neo_hookean", "corotated"};
   const AbdSoftDef *def = &body->soft->def;
@@ -172,7 +201,7 @@ static bool put_soft(json_t *object, const Scene *scene, const SceneBody *body) 
          (def->damping == 0 || put(soft, "damping", json_real(def->damping))) &&
          (solid ||
           (put(soft, "thickness", json_real(def->thickness)) && put(soft, "bending", json_real(def->bending)))) &&
-         (!body->soft->attach_count || put_attachments(object, body->soft));
+         (!body->soft->attach_count || put_attachments(object, body->soft)) && put_moved_vertices(object, body->soft);
 }
 
 static bool put_stiff(json_t *object, const SceneBody *body) {
@@ -196,9 +225,11 @@ static bool put_body(json_t *bodies, const Scene *scene, const SceneBody *body, 
          put_vector_unless_zero(object, "angular_velocity", def->angular_velocity) &&
          put_vector_unless_zero(object, "force", def->force) && put_vector_unless_zero(object, "torque", def->torque) &&
          (!def->fixed || put_fixed(object, def->fixed)) &&
+         (def->contact_thickness == 0 || put(object, "contact_thickness", json_real(def->contact_thickness))) &&
          (def->group < 0 || put(object, "group", json_integer(def->group))) &&
          (!isfinite(body->motion_end) || put(object, "motion_end", json_real(body->motion_end))) &&
-         (!body->path_count || put_path(object, body)) && (!body->forces_count || put_forces(object, body));
+         (!body->path_count || put_path(object, "position", body->path, body->path_count)) &&
+         (!body->forces_count || put_forces(object, body->forces, body->forces_count, !body->soft));
 }
 
 static json_t *pair_value(const ScenePair *pair) {

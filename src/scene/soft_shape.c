@@ -1,57 +1,31 @@
-/* Built-in soft shapes (soft_shape.h). Cells are divided after Kuhn: the corners of a tetrahedron lie on a path from one corner of a
- * cube to the opposite one, along the axes in some order. Tests: tests/test_soft_shape.c. */
+/* Built-in soft shapes (soft_shape.h). Boxes are lattices (tet_lattice.h); a ball's sectors are divided alike, along paths from
+ * corner to corner. Tests: tests/test_soft_shape.c. */
 #include "scene/soft_shape.h"
 
 #include <math.h>
 
 #include "scene/shape.h"
+#include "scene/tet_lattice.h"
 #include "scene/vertex_merge.h"
 
-/* Orders of the axes. */
-static const int path_of[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
 
 static bool finish(bool ok, TetMesh *out) {
   if (!ok) tet_mesh_free(out);
   return ok;
 }
 
-/* Adds a tetrahedron whichever way round its corners come. */
-static bool add_turned(TetMesh *m, const uint32_t c[4]) {
-  if (!tet_mesh_add(m, c[0], c[1], c[2], c[3])) return false;
-  if (tet_mesh_volume(m, m->tet_count - 1) > 0) return true;
-  m->tet[4 * m->tet_count - 2] = c[3];
-  m->tet[4 * m->tet_count - 1] = c[2];
-  return true;
-}
+typedef struct Box { double size[3]; int cells[3]; } Box;
 
-/* A cell's six, mirrored along each axis where its number is odd, so that neighbours share the diagonals of their faces. */
-static bool add_cell(TetMesh *m, const int cells[3], const int cell[3]) {
-  const uint32_t stride[3] = {1, (uint32_t)cells[0] + 1, ((uint32_t)cells[0] + 1) * ((uint32_t)cells[1] + 1)};
-  bool ok = true;
-  for (int p = 0; ok && p < 6; p++) {
-    uint32_t corner[4] = {0};
-    for (int k = 0; k < 3; k++) corner[0] += stride[k] * (uint32_t)(cell[k] + cell[k] % 2);
-    for (int s = 0; s < 3; s++) {
-      int axis = path_of[p][s];
-      corner[s + 1] = cell[axis] % 2 ? corner[s] - stride[axis] : corner[s] + stride[axis];
-    }
-    ok = add_turned(m, corner);
-  }
-  return ok;
+static void box_point(const void *form, const int at[3], double x[3]) {
+  const Box *box = form;
+  for (int k = 0; k < 3; k++) x[k] = box->size[k] * ((double)at[k] / box->cells[k] - 0.5);
 }
 
 bool soft_shape_box(const double size[3], const int cells[3], TetMesh *out) {
-  bool ok = true;
+  Box box = {{size[0], size[1], size[2]}, {cells[0], cells[1], cells[2]}};
+  TetLattice lattice = {.cells = {cells[0], cells[1], cells[2]}, .point = box_point, .form = &box};
   *out = (TetMesh){0};
-  for (int k = 0; ok && k <= cells[2]; k++)
-    for (int j = 0; ok && j <= cells[1]; j++)
-      for (int i = 0; ok && i <= cells[0]; i++)
-        ok = mesh_add_vertex(&out->mesh, size[0] * ((double)i / cells[0] - 0.5), size[1] * ((double)j / cells[1] - 0.5),
-                             size[2] * ((double)k / cells[2] - 0.5));
-  for (int k = 0; ok && k < cells[2]; k++)
-    for (int j = 0; ok && j < cells[1]; j++)
-      for (int i = 0; ok && i < cells[0]; i++) ok = add_cell(out, cells, (const int[3]){i, j, k});
-  return finish(ok, out);
+  return finish(tet_lattice_add(&lattice, out), out);
 }
 
 bool soft_shape_beam(const double size[3], int across, TetMesh *out) {
@@ -82,13 +56,13 @@ static bool add_sector_cell(double radius, int shells, const double *corner[3], 
     int at[4][3] = {{cell[0], cell[1], cell[2]}};
     bool inside = true, ok = true;
     for (int s = 0; s < 3; s++) {
-      for (int k = 0; k < 3; k++) at[s + 1][k] = at[s][k] + (k == path_of[p][s]);
+      for (int k = 0; k < 3; k++) at[s + 1][k] = at[s][k] + (k == tet_path[p][s]);
       inside &= at[s + 1][0] >= at[s + 1][1] && at[s + 1][1] >= at[s + 1][2];
     }
     if (!inside) continue;
     uint32_t index[4] = {0};
     for (int s = 0; ok && s < 4; s++) ok = sphere_point(radius, shells, corner, at[s], merge, out, &index[s]);
-    if (!ok || !add_turned(out, index)) return false;
+    if (!ok || !tet_lattice_turned(out, index)) return false;
   }
   return true;
 }
@@ -128,7 +102,7 @@ static bool add_prism(TetMesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t u
   sort_three(s);
   const uint32_t first[4] = {s[0], s[1], s[2], s[2] + up}, second[4] = {s[0], s[1], s[1] + up, s[2] + up},
                  third[4] = {s[0], s[0] + up, s[1] + up, s[2] + up};
-  return add_turned(m, first) && add_turned(m, second) && add_turned(m, third);
+  return tet_lattice_turned(m, first) && tet_lattice_turned(m, second) && tet_lattice_turned(m, third);
 }
 
 static uint32_t ring_point(uint32_t ring, uint32_t place) {

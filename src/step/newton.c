@@ -373,7 +373,7 @@ static void report_targets(Step *s) {
     r->target_error = off;
     if (off > 0.1 * s->model->def.contact.range && r->outcome == ABD_CONVERGED) {
       r->outcome = ABD_KINEMATIC_BLOCKED;
-      r->culprit[0].id = (uint32_t)i + 1;
+      r->culprit[0].id = (uint32_t)model_whole(s->model, i) + 1;
     }
   }
 }

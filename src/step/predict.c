@@ -22,7 +22,10 @@ bool predict_two_steps(const Step *step, int i) { return scheme(step, i) == ABD_
 
 static Vec3 acceleration(const Step *step, int i) {
   const Body *b = &step->model->body[i];
-  return add_scaled(vec3_from(step->model->def.gravity), 1 / b->mass, step->state->force[i]);
+  Vec3 a = add_scaled(vec3_from(step->model->def.gravity), 1 / b->mass, step->state->force[i]);
+  if (!b->vertex_of) return a;
+  int whole = model_whole(step->model, i); /* what acts on a soft body is shared out by mass */
+  return add_scaled(a, 1 / step->model->body[whole].mass, step->state->force[whole]);
 }
 
 static Affine target_rigid(const Step *step, int i) {
@@ -65,6 +68,7 @@ static Affine target_kinematic(const Step *step, int i) {
   const State *s = step->state;
   if (s->has_target[i]) return s->target[i];
   const Body *b = &step->model->body[i];
+  if (b->vertex_of) return affine_add_scaled(s->q[i], step->h, s->rate[i]);
   Mat3 a = affine_linear(&s->q[i]);
   Vec3 w = spin_from_momentum(a, b->second, spin_momentum(a, affine_linear(&s->rate[i]), b->second));
   return affine(add_scaled(s->q[i].n[0], step->h, s->rate[i].n[0]), mat3_mul(mat3_exp(scale(step->h, w)), a));
@@ -108,6 +112,7 @@ static Affine rate_kinematic(const Step *step, int i) {
     Affine d = affine_sub(step->q[i], s->q[i]), zero = affine_sub(d, d);
     return affine_add_scaled(zero, 1 / step->h, d);
   }
+  if (step->model->body[i].vertex_of) return s->rate[i];
   Vec3 w = spin_from_momentum(a0, step->model->body[i].second, spin_momentum(a0, affine_linear(&s->rate[i]), step->model->body[i].second));
   return affine(s->rate[i].n[0], mat3_mul(mat3_skew(w), a));
 }

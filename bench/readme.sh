@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Measures every figure that the README quotes and prints the part of it that holds them; with -w it is written there.
+#
+#   bench/readme.sh SCENES_FOLDER [-w] [-a] [-o RESULTS_FOLDER]
+#
+# SCENES_FOLDER: rigid-IPC's scenes. -a: also runs all of them to their end and verifies every frame (bench/rigid_ipc.sh, hours of
+# one core; as many at a time as there are processors); else that sentence stays as the README has it. Without -a: minutes.
+set -euo pipefail
+here=$(cd "$(dirname "$0")/.." && pwd)
+abd=${ABD:-$here/build/abd}
+write= all= out=
+folder=$(realpath "${1:?usage: bench/readme.sh SCENES_FOLDER [-w] [-a] [-o RESULTS_FOLDER]}")
+shift
+while getopts wao: flag; do
+  case $flag in w) write=yes ;; a) all=yes ;; o) out=$OPTARG ;; *) exit 2 ;; esac
+done
+made=
+[ -n "$out" ] || { out=$(mktemp -d); made=$out; }
+mkdir -p "$out"
+
+field() { sed -nE "s/^ *\"$1\": \"?([^\"]*[^\",])\"?,?\$/\1/p" "$2"; }
+round() { awk -v value="$1" 'BEGIN { if (value >= 999.5) printf "%.0f", value; else printf "%.3g", value }'; }
+
+# What the first lines say: all scenes run and verified.
+scenes() {
+  if [ -z "$all" ]; then
+    sed -n '/<!-- figures: begin/,/<!-- figures: end/p' "$here/README.md" | sed '1d;/^$/,$d'
+    return
+  fi
+  ABD=$abd "$here/bench/rigid_ipc.sh" "$folder" -j "$(nproc)" >"$out/scenes.md"
+  echo "$(tail -n 1 "$out/scenes.md" | sed 's/:.*//') made for rigid-IPC run to their end, or as far as 300 s reach: no frame crosses, and every"
+  echo "step of all of them converges ([the table](docs/rigid-ipc.md), \`bench/rigid_ipc.sh\` makes it)."
+}
+
+"$abd" bench readme --fixtures "$folder" --json "$out/readme.json" --markdown "$out/readme.md" >"$out/readme.txt"
+threads= times=
+for n in 1 2 4 8 16; do
+  [ "$n" -le "$(nproc)" ] || continue
+  "$abd" bench net:size=16 --steps 60 --threads "$n" --json "$out/threads.json" --quiet >>"$out/readme.txt"
+  threads+=${threads:+, }$n times+=${times:+, }$(round "$(field wall_ms "$out/threads.json")")
+done
+"$abd" bench chain:links=1000 --steps 100 --json "$out/chain.json" --quiet >>"$out/readme.txt"
+
+block() {
+  echo "<!-- figures: begin (bench/readme.sh measures and writes them) -->"
+  scenes
+  echo
+  echo "Milliseconds of CPU per step at dt = 1/100, one thread:"
+  echo
+  sed -n '/^|/p' "$out/readme.md"
+  echo
+  echo "abd on an $(field processor "$out/readme.json" | sed 's/([^)]*)//g'); rigid-IPC and Autodesk's ABD on one thread of an Arm Neoverse-V1; the paper's figures are its"
+  echo "own, on an i9-11900K: read orders of magnitude, not digits. The net of 27,645 rings, 12 million triangles, takes"
+  echo "$(awk -v bytes="$(field peak_bytes "$out/readme.json" | tail -n 1)" 'BEGIN { printf "%.0f", bytes / 1e6 }') MB. With $threads threads a net of 16x16 takes $times ms per step over its first 60, with the same bits. A chain of"
+  echo "1000 hinged links that falls onto posts keeps its hinges closed to $(round "$(field joint_gap "$out/chain.json")") m at $(round "$(field user_ms "$out/chain.json")") ms per step over its first 100."
+  echo "\`bench/readme.sh\` measures all of this again; [benchmarks](docs/benchmarks.md) has more."
+  echo "<!-- figures: end -->"
+}
+block >"$out/block.md"
+cat "$out/block.md"
+if [ -n "$write" ]; then
+  awk -v block="$out/block.md" '/<!-- figures: begin/ { while ((getline line < block) > 0) print line; skip = 1 }
+    !skip { print } /<!-- figures: end/ { skip = 0 }' "$here/README.md" >"$out/README.md"
+  cp "$out/README.md" "$here/README.md"
+fi
+[ -z "$made" ] || rm -rf "$made"

@@ -1,0 +1,272 @@
+/* Dual traversal with boxes and boxes of motion, in the world. */
+#include "contact/path.h"
+
+#include <string.h>
+
+#include "contact/query.h"
+
+typedef float F4 __attribute__((vector_size(16)));
+typedef int I4 __attribute__((vector_size(16)));
+
+/* Where the vertices of a part are at the start, and how they move. */
+typedef struct Span { F4 lo, hi, slowest, fastest; } Span;
+
+typedef struct Moved {
+  Posed posed;
+  Vec3 motion[3];
+} Moved;
+
+typedef struct Path {
+  Query query;
+  const Mesh *mesh[2];
+  const Affine *q, *d; /* d NULL: nothing moves */
+  bool within;         /* a soft body with itself */
+  double reach;
+  F4 slack;            /* the reach, and what single precision may lose */
+} Path;
+
+static Vec3 zero(void) { return vec3(0, 0, 0); }
+
+static Vec3 vertex_motion(const Mesh *mesh, const Affine *d, int v) {
+  if (!d) return zero();
+  return mesh_soft(mesh) ? mesh->motion[v] : affine_point(d, mesh->vertex[v]);
+}
+
+static F4 f4(Vec3 v) { return (F4){(float)v.x, (float)v.y, (float)v.z, 0}; }
+static F4 f4_load(const float *x) { return (F4){x[0], x[1], x[2], 0}; }
+
+/* From boxes lo, hi in single precision. */
+static Span soft_span(const Path *path, const float *box, const float *motion) {
+  const F4 none = {0, 0, 0, 0};
+  return (Span){f4_load(box), f4_load(box + 3), path->d ? f4_load(motion) : none, path->d ? f4_load(motion + 3) : none};
+}
+
+/* Of a stiff body's box of rest space. */
+static Span stiff_span(const Path *path, int side, Box rest) {
+  Box box = box_transform(&path->q[side], rest), way = {zero(), zero()};
+  if (path->d) way = box_transform(&path->d[side], rest);
+  return (Span){f4(box.lo), f4(box.hi), f4(way.lo), f4(way.hi)};
+}
+
+static Span node_span(const Path *path, int side, int index) {
+  const Mesh *mesh = path->mesh[side];
+  const TreeNode *n = &mesh->node[index];
+  if (mesh_soft(mesh)) return soft_span(path, n->lo, mesh->node_motion[index]);
+  return stiff_span(path, side, (Box){vec3(n->lo[0], n->lo[1], n->lo[2]), vec3(n->hi[0], n->hi[1], n->hi[2])});
+}
+
+static Span element_span(const Path *path, int side, int index) {
+  const Mesh *mesh = path->mesh[side];
+  const Element *e = &mesh->element[index];
+  if (mesh_soft(mesh)) return soft_span(path, mesh->element_box[index], mesh->element_motion[index]);
+  Vec3 x[3] = {mesh->vertex[e->vertex[0]], mesh->vertex[e->vertex[1]], mesh->vertex[e->vertex[2]]};
+  return stiff_span(path, side, points_box(x, 3));
+}
+
+static bool spans_meet(const Path *path, const Span *a, const Span *b) {
+  const F4 none = {0, 0, 0, 0};
+  F4 back = a->slowest - b->fastest, ahead = a->fastest - b->slowest; /* of a relative to b */
+  back = (F4)((I4)back & (back < none));
+  ahead = (F4)((I4)ahead & (ahead > none));
+  I4 apart = (a->lo + back - path->slack > b->hi) | (a->hi + ahead + path->slack < b->lo);
+  return !(apart[0] | apart[1] | apart[2]);
+}
+
+static void place_element(const Path *path, int side, int index, Moved *out) {
+  const Mesh *mesh = path->mesh[side];
+  const Element *e = out->posed.element = &mesh->element[index];
+  for (int k = 0; k < 3; k++) {
+    out->posed.x[k] = affine_point(&path->q[side], mesh->vertex[e->vertex[k]]);
+    out->motion[k] = vertex_motion(mesh, path->d ? &path->d[side] : NULL, e->vertex[k]);
+  }
+}
+
+/* The most that two sets of points can come nearer to each other. */
+static double closing_of(const Vec3 *v, int n, const Vec3 *w, int m) {
+  double most_sq = 0;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) most_sq = most(most_sq, norm_sq(sub(v[i], w[j])));
+  return sqrt(most_sq) * (1 + 1e-9);
+}
+
+/* Lists the stencils of two elements; of one soft body with itself, those that either has with the other. */
+static void elements_meet(Path *path, int i, int j) {
+  Query *query = &path->query;
+  Moved a, b;
+  place_element(path, 0, i, &a);
+  place_element(path, 1, j, &b);
+  query->radius = query->pair->radius = path->reach + (path->d ? closing_of(a.motion, 3, b.motion, 3) : 0);
+  query_boxes(&a.posed);
+  query_boxes(&b.posed);
+  query_inflate(&a.posed, query->radius);
+  query_list_elements(query, &a.posed, &b.posed);
+  if (path->within) query_list_elements(query, &b.posed, &a.posed);
+}
+
+static void leaves_meet(Path *path, const TreeNode *na, const TreeNode *nb) {
+  Span b[LEAF_MAX];
+  for (int j = 0; j < nb->element_count; j++) b[j] = element_span(path, 1, nb->first + j);
+  path->query.pair->counts.box_tests += na->element_count * nb->element_count;
+  for (int i = 0; i < na->element_count; i++) {
+    Span a = element_span(path, 0, na->first + i);
+    for (int j = na == nb && path->within ? i + 1 : 0; j < nb->element_count; j++)
+      if (spans_meet(path, &a, &b[j])) elements_meet(path, na->first + i, nb->first + j);
+  }
+}
+
+static float span_size(const Span *s) {
+  F4 d = s->hi - s->lo;
+  return d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+}
+
+static void nodes_meet(Path *path, int ia, const Span *a, int ib, const Span *b) {
+  const TreeNode *na = &path->mesh[0]->node[ia], *nb = &path->mesh[1]->node[ib];
+  path->query.pair->counts.box_tests++;
+  if (!spans_meet(path, a, b)) return;
+  bool leaf_a = na->element_count > 0, leaf_b = nb->element_count > 0;
+  if (leaf_a && leaf_b) {
+    leaves_meet(path, na, nb);
+    return;
+  }
+  bool split_a = leaf_b || (!leaf_a && span_size(a) >= span_size(b));
+  for (int k = 0; k < 2; k++) {
+    Span child = node_span(path, !split_a, (split_a ? na->left : nb->left) + k);
+    if (split_a) nodes_meet(path, na->left + k, &child, ib, b);
+    else nodes_meet(path, ia, a, nb->left + k, &child);
+  }
+}
+
+/* A node of a soft body with itself: every two elements below it meet once. */
+static void node_meets_itself(Path *path, int index) {
+  const TreeNode *n = &path->mesh[0]->node[index];
+  if (n->element_count > 0) {
+    leaves_meet(path, n, n);
+    return;
+  }
+  Span left = node_span(path, 0, n->left), right = node_span(path, 0, n->left + 1);
+  node_meets_itself(path, n->left);
+  node_meets_itself(path, n->left + 1);
+  nodes_meet(path, n->left, &left, n->left + 1, &right);
+}
+
+static bool is_still(const Affine *d) {
+  for (int k = 0; k < 4; k++)
+    if (norm_sq(d->n[k]) > 0) return false;
+  return true;
+}
+
+/* Vertices of a that come within reach of a half-space b; all of them where that moves. */
+static void plane_meet(Path *path) {
+  const Mesh *a = path->mesh[0], *b = path->mesh[1];
+  Pair *pair = path->query.pair;
+  Vec3 corner[3];
+  for (int k = 0; k < 3; k++) corner[k] = affine_point(&path->q[1], b->vertex[b->triangle[0][k]]);
+  Vec3 n = unit(cross(sub(corner[1], corner[0]), sub(corner[2], corner[0])));
+  bool still = !path->d || is_still(&path->d[1]);
+  for (int v = 0; v < a->vertex_count; v++) {
+    if (a->bound[v] == pair->b) continue;
+    double dist = dot(n, sub(a->vertex[v], corner[0])), closing = norm(vertex_motion(a, path->d, v));
+    pair->radius = still ? path->reach + closing : INFINITY;
+    query_list_vertex(pair, v, still && dist > 0 ? dist : 0);
+  }
+}
+
+/* Remembers the path, to know poses on it again. */
+static bool remember_path(Path *path, Pair *pair) {
+  for (int side = 0; side < 2; side++) {
+    const Mesh *mesh = path->mesh[side];
+    size_t n = (size_t)mesh->vertex_count;
+    pair->path_q[side] = path->q[side];
+    pair->path_d[side] = path->d ? path->d[side] : affine_sub(path->q[side], path->q[side]);
+    if (!mesh_soft(mesh) || (side && pair->a == pair->b)) continue;
+    if (!pair->ref_vertex[side] && !(pair->ref_vertex[side] = mem_alloc(2 * n, sizeof(Vec3)))) return false;
+    memcpy(pair->ref_vertex[side], mesh->vertex, n * sizeof(Vec3));
+    if (path->d) memcpy(pair->ref_vertex[side] + n, mesh->motion, n * sizeof(Vec3));
+    else memset(pair->ref_vertex[side] + n, 0, n * sizeof(Vec3));
+  }
+  return true;
+}
+
+/* Poses are known again to this [m]: far above the rounding of a step, far below any distance that matters. */
+static double tolerance(const ContactScene *scene) { return 1e-6 * scene->range; }
+
+void path_list(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine *d) {
+  const Model *m = scene->model;
+  Path path = {.query = {.pair = pair}, .q = q, .d = d, .within = pair->a == pair->b};
+  path.mesh[0] = path.query.a = &m->mesh[m->body[pair->a].mesh];
+  path.mesh[1] = path.query.b = &m->mesh[m->body[pair->b].mesh];
+  path.reach = (scene->range + pair_separation(pair, scene)) * (1 + 1e-9) + 4 * tolerance(scene);
+  pair->candidate_count = 0;
+  pair->listed = remember_path(&path, pair);
+  if (!pair->listed) {
+    pair->failed = true;
+    return;
+  }
+  if (path.mesh[1]->half_space) {
+    plane_meet(&path);
+  } else {
+    Span root[2] = {node_span(&path, 0, 0), node_span(&path, 1, 0)};
+    F4 far = root[0].hi - root[0].lo + root[1].hi - root[1].lo;
+    for (int k = 0; k < 3; k++) far[k] += fabsf(root[0].lo[k]) + fabsf(root[1].lo[k]);
+    path.slack = far * 1e-5f + (float)path.reach;
+    if (path.within) node_meets_itself(&path, 0);
+    else nodes_meet(&path, 0, &root[0], 0, &root[1]);
+  }
+  if (pair->failed) pair->listed = false; /* memory was out: the list has holes */
+  pair->counts.candidates += pair->candidate_count;
+}
+
+/* How far along the path the pose is, by the part that moves most. */
+static double path_advance(const Pair *pair, const Mesh *const mesh[2], const Affine q[2]) {
+  double longest = 0, t = 0;
+  for (int side = 0; side < 2; side++) {
+    const Vec3 *ref = pair->ref_vertex[side];
+    for (int v = 0; ref && v < mesh[side]->vertex_count; v++) {
+      Vec3 motion = ref[mesh[side]->vertex_count + v];
+      double length = norm_sq(motion);
+      if (length <= longest) continue;
+      longest = length;
+      t = dot(motion, sub(mesh[side]->vertex[v], ref[v])) / length;
+    }
+    for (int k = 0; !mesh_soft(mesh[side]) && k < 4; k++) {
+      Vec3 motion = pair->path_d[side].n[k];
+      double length = norm_sq(motion) * (k ? mesh[side]->radius * mesh[side]->radius : 1);
+      if (length <= longest) continue;
+      longest = length;
+      t = dot(motion, sub(q[side].n[k], pair->path_q[side].n[k])) / norm_sq(motion);
+    }
+  }
+  return t;
+}
+
+bool path_covers(const Pair *pair, const ContactScene *scene, const Affine q[2]) {
+  const Model *m = scene->model;
+  const Mesh *mesh[2] = {&m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh]};
+  if (!pair->listed) return false;
+  double t = path_advance(pair, mesh, q), allowed = tolerance(scene);
+  if (!(t >= -1e-9 && t <= 1 + 1e-9)) return false;
+  for (int side = 0; side < 2; side++) {
+    const Vec3 *ref = pair->ref_vertex[side];
+    int n = mesh[side]->vertex_count;
+    for (int v = 0; ref && v < n; v++)
+      if (!(norm_sq(sub(mesh[side]->vertex[v], add_scaled(ref[v], t, ref[n + v]))) <= allowed * allowed)) return false;
+    Affine off = affine_sub(q[side], affine_add_scaled(pair->path_q[side], t, pair->path_d[side]));
+    double sum = mesh_soft(mesh[side]) ? 0 : norm(off.n[0]);
+    for (int k = 1; !mesh_soft(mesh[side]) && k < 4; k++) sum += mesh[side]->radius * norm(off.n[k]);
+    if (!(sum <= allowed)) return false;
+  }
+  return true;
+}
+
+double path_closing(const Pair *pair, const ContactScene *scene, const Affine d[2], const Candidate *c) {
+  const Model *m = scene->model;
+  const Mesh *mesh[2] = {&m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh]};
+  const Contact parts = {.kind = c->kind, .prim_a = c->prim_a, .prim_b = c->prim_b};
+  int corner[2][3];
+  Vec3 motion[2][3];
+  if (c->kind == STENCIL_VERTEX_PLANE) return INFINITY;
+  pair_corners(pair, scene, &parts, corner[0], corner[1]);
+  for (int side = 0; side < 2; side++)
+    for (int k = 0; k < 3; k++) motion[side][k] = vertex_motion(mesh[side], &d[side], corner[side][k]);
+  return closing_of(motion[0], 3, motion[1], 3);
+}

@@ -3,7 +3,8 @@ import { HEAT_TABLE, paint } from './colors.js';
 import { readJoint } from './inspector.js';
 import { CONTACT_WORDS } from './store.js';
 
-export const CONTACT_ID = 1 << 23; // ids of marks from there on are contacts
+// Ids of marks from there on are contacts. Far enough below 2^24 that shaders, which interpolate them, can round them back.
+export const CONTACT_ID = 1 << 20;
 const GREY = [0.45, 0.47, 0.5], GREEN = [0.35, 0.85, 0.6], WHITE = [1, 1, 1];
 const FORCE = 10, NORMAL = 6, FRICTION = 11, POINT = 3; // words of a contact
 

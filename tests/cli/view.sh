@@ -17,6 +17,7 @@ expect 2 'abd view: .*unknown key' "$abd" view scene.json --set no.such=1
 expect 2 'are for scenes' "$abd" view a.abd -o b.abd
 expect 2 'expected an address in numbers' "$abd" view a.abd --bind example.org
 expect 2 "no body 'nobody'" "$abd" view a.abd --body nobody
+expect 2 "no body 'hihg'; did you mean 'high'" "$abd" view a.abd --body hihg
 
 export TMPDIR=$scratch/tmp
 mkdir "$TMPDIR"

@@ -56,7 +56,7 @@ export class Forces {
       let z = sign * (f32[at + NORMAL + 2] * force + f32[at + FRICTION + 2]);
       const long = Math.sqrt(x * x + y * y + z * z), cut = long > most ? most / long : 1;
       x *= cut; y *= cut; z *= cut;
-      paint(HEAT_TABLE, 0.35 + 0.65 * Math.min(1, force / full), rgb, 0);
+      paint(HEAT_TABLE, 0.35 + 0.45 * Math.min(1, force / full), rgb, 0); // up to orange: yellow is lost on light grounds
       marks.add(f32, at + POINT, x, y, z, rgb, 0.034 * length, CONTACT_ID + k, chosen?.contact === k);
     }
   }

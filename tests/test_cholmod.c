@@ -60,7 +60,7 @@ static void test_same_motion(void **state) {
   }
   abd_world_destroy(world);
   double own[12 * BODIES], other[12 * BODIES];
-  run_towers(ABD_LINEAR_BLOCK, own);
+  run_towers(ABD_LINEAR_AUTO, own);
   run_towers(ABD_LINEAR_CHOLMOD, other);
   for (int i = 0; i < 12 * BODIES; i++)
     if (!(fabs(own[i] - other[i]) < 1e-5)) fail_msg("body %d, number %d: %.12g, with CHOLMOD %.12g", i / 12 + 1, i % 12, own[i], other[i]);

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "scene/gallery_part.h"
+#include "scene/gallery_vessel.h"
 
 static void test_keys(void **state) {
   (void)state;
@@ -114,6 +114,50 @@ static void test_involute(void **state) {
   mesh_data_free(&mesh);
 }
 
+/* Soft parts of ships and helicopters are sound at any resolution: tets with a volume, a closed surface, of the genus of their form:
+ * tyres are rings. */
+static void check_tets(const char *name, double resolution, TetMesh *tets, int holes, int pieces, double least, double most) {
+  SceneError error = {""};
+  uint32_t(*surface)[3], *node_of;
+  size_t count, shared;
+  double sum = 0;
+  MeshData skin;
+  if (!tet_mesh_require_sound(tets, name, &error)) fail_msg("%s", error.text);
+  for (size_t t = 0; t < tets->tet_count; t++) sum += tet_mesh_volume(tets, t);
+  assert_true(tet_mesh_surface(tets, &surface, &count, &shared));
+  assert_int_equal(shared, 0);
+  assert_true(tet_mesh_skin(tets, &skin, &node_of));
+  long euler = (long)skin.vertex_count - (long)count / 2;
+  if (euler != 2 * pieces - 2 * holes) fail_msg("%s at %g: %ld, expected the Euler number of %d pieces", name, resolution, euler, pieces);
+  if (!(sum > least && sum < most)) fail_msg("%s at %g: volume %g, expected %g to %g", name, resolution, sum, least, most);
+  free(surface), free(node_of);
+  mesh_data_free(&skin);
+  tet_mesh_free(tets);
+}
+
+static void test_vessels(void **state) {
+  (void)state;
+  size_t before = 0;
+  for (double resolution = 0.5; resolution < 5; resolution *= 2) {
+    RotorShape rotor = helicopter_rotor(resolution), tail = helicopter_tail_rotor(resolution);
+    MeshData ship, helicopter;
+    TetMesh tets;
+    assert_true(part_ship(resolution, &ship) && part_helicopter(resolution, &helicopter));
+    double of_ship = volume(&ship), of_helicopter = volume(&helicopter);
+    if (!(of_ship > 0.02 && of_ship < 0.04)) fail_msg("ship at %g: volume %g", resolution, of_ship);
+    if (!(of_helicopter > 0.002 && of_helicopter < 0.006)) fail_msg("helicopter at %g: volume %g", resolution, of_helicopter);
+    assert_true(ship.triangle_count + helicopter.triangle_count > before);
+    before = ship.triangle_count + helicopter.triangle_count;
+    mesh_data_free(&ship), mesh_data_free(&helicopter);
+    assert_true(part_rotor(&rotor, &tets));
+    check_tets("rotor", resolution, &tets, 0, 1, 1e-4, 3e-4);
+    assert_true(part_rotor(&tail, &tets));
+    check_tets("tail rotor", resolution, &tets, 0, 1, 5e-6, 4e-5);
+    assert_true(part_tyres(resolution, &tets));
+    check_tets("tyres", resolution, &tets, 4, 4, 2e-4, 6e-4);
+  }
+}
+
 static AbdMeshId add_gear(AbdWorld *world, const GearShape *shape) {
   MeshData data;
   AbdMeshDef def = abd_default_mesh_def();
@@ -182,7 +226,7 @@ static void test_rolling(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_keys), cmocka_unit_test(test_refused_values), cmocka_unit_test(test_text),
-    cmocka_unit_test(test_involute), cmocka_unit_test(test_rolling),
+    cmocka_unit_test(test_involute), cmocka_unit_test(test_rolling), cmocka_unit_test(test_vessels),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -128,8 +128,39 @@ static void test_blocked(void **state) {
   lab_close(&lab);
 }
 
+/* A plate welded to the world bears a soft block that lies on it and one that hangs from it: the weld feels the weight of all, and
+ * where it acts. */
+static void test_joint_bears_soft(void **state) {
+  (void)state;
+  AbdWorldDef world = abd_default_world_def();
+  world.integrator = ABD_INTEGRATOR_EULER; /* comes to rest soonest */
+  Lab lab = lab_open(world);
+  SoftMesh mesh = soft_block(2, 2, 2, vec3(0.2, 0.2, 0.2));
+  AbdBodyId plate = lab_body(&lab, lab_box(&lab, 1, 1, 0.1), vec3(0, 0, 0), vec3(0, 0, 0));
+  AbdSoftDef def = soft_def(&mesh, vec3(0.3, 0, 0.151));
+  def.damping = 0.05;
+  AbdBodyId lies = lab_soft(&lab, &def);
+  vec3_to(def.position, vec3(0.3, 0, -0.15));
+  AbdBodyId hangs = lab_soft(&lab, &def);
+  for (size_t v = 0; v < mesh.vertex_count; v++)
+    if (mesh.vertex[3 * v + 2] > 0.09) lab_expect_ok(&lab, abd_soft_attach(lab.world, hangs, v, plate));
+  AbdJointDef joint = abd_default_joint_def();
+  AbdJointId weld;
+  joint.kind = ABD_JOINT_WELD;
+  joint.body_a = plate;
+  lab_expect_ok(&lab, abd_world_add_joint(lab.world, &joint, &weld));
+  lab_run(&lab, 1.5);
+  AbdJointReading reading;
+  lab_expect_ok(&lab, abd_joint_reading(lab.world, weld, &reading));
+  double soft = 9.81 * (lab_soft_view(&lab, lies).mass + lab_soft_view(&lab, hangs).mass), all = soft + 9.81 * lab_view(&lab, plate).mass;
+  lab_expect_near("force in the weld [N]", reading.force[2], all, 0.01 * soft);
+  lab_expect_near("torque in the weld [N m]", reading.torque[1], -0.3 * soft, 0.02 * soft);
+  soft_mesh_free(&mesh);
+  lab_close(&lab);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_body_force), cmocka_unit_test(test_pulled_bar), cmocka_unit_test(test_scripted),
-                                     cmocka_unit_test(test_blocked)};
+                                     cmocka_unit_test(test_blocked), cmocka_unit_test(test_joint_bears_soft)};
   return cmocka_run_group_tests_name("soft_drive", tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@ static const Command command = {
   "triangles, iterations and milliseconds per step by stage, beside the paper's figures.",
   "Each row runs in a process of its own, three times unless it is long; the run with the least CPU time counts.\n"
   "Exit codes: 0 good; 1 with --compare, a row got slower or takes other iterations; 2 bad usage or input;\n"
-  "4 a step or a file failed.",
+  "4 a step or a file failed; 130 interrupted: what was measured before is told and written.",
 };
 
 static int list_sets(void) {
@@ -130,11 +131,23 @@ static int choose_rows(BenchRows *rows, const TextList *operand, const BenchOpti
 
 /* ---- Running and telling ---- */
 
+static volatile sig_atomic_t interrupted;
+static void on_signal(int signal_number) {
+  (void)signal_number;
+  interrupted = 1;
+}
+
+/* What was measured before an interruption is told and written all the same. */
 static int measure_all(BenchRows *rows, const BenchOptions *o) {
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
+  sigaction(SIGINT, &action, NULL), sigaction(SIGTERM, &action, NULL);
   int worst = EXIT_GOOD;
+  rows->machine = bench_machine_json();
+  if (!rows->machine) return fprintf(stderr, "abd bench: out of memory\n"), EXIT_FAILED;
   for (int k = 0; k < rows->count; k++) {
     BenchRow *row = &rows->row[k];
     int code = bench_measure(row, o);
+    if (interrupted) return row->runs = 0, fprintf(stderr, "abd bench: interrupted after %d of %d rows\n", k, rows->count), EXIT_INTERRUPTED;
     if (code > worst) worst = code;
     if (code == EXIT_GOOD && !o->quiet)
       fprintf(stderr, "%d/%d %s, dt %.4g, %d thread%s: %.4g ms per step, %.2f iterations, %d run%s\n", k + 1, rows->count, row->name,
@@ -187,7 +200,9 @@ static int run_bench(const BenchOptions *o, const TextList *operand) {
     code = choose_rows(&rows, operand, o, &set);
     if (code == ARGS_GO_ON) worst = measure_all(&rows, o);
   }
-  if (code == ARGS_GO_ON) code = tell(&rows, set, o);
+  int measured = 0;
+  for (int k = 0; k < rows.count; k++) measured += rows.row[k].runs > 0;
+  if (code == ARGS_GO_ON) code = measured ? tell(&rows, set, o) : worst;
   bench_rows_free(&rows);
   return code > worst ? code : worst;
 }

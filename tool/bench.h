@@ -86,7 +86,11 @@ typedef struct BenchRow {
   int runs;                      /* 0: not measured */
 } BenchRow;
 
-typedef struct BenchRows { BenchRow *row; int count, capacity; } BenchRows;
+typedef struct BenchRows {
+  BenchRow *row;
+  int count, capacity;
+  json_t *machine;               /* where they were measured */
+} BenchRows;
 
 typedef struct BenchOptions {
   const char *json, *markdown, *plot, *compare, *with, *fixtures, *mesh_dir, *dt;
@@ -99,7 +103,7 @@ bool bench_rows_add(BenchRows *rows, const BenchCase *its, double dt, int thread
 void bench_rows_free(BenchRows *rows);
 double bench_user_ms(const BenchRow *row);  /* per step */
 double bench_wall_ms(const BenchRow *row);
-/* The paper's columns, milliseconds per step of wall clock. */
+/* The paper's columns, milliseconds per step: of CPU on one thread, else of the clock on the wall. */
 PaperFigures bench_figures(const BenchRow *row);
 
 /* Runs a row in a process of its own, so that its memory is its own; prints what is wrong and returns an exit code. */
@@ -108,7 +112,7 @@ int bench_measure(BenchRow *row, const BenchOptions *options);
 /* ---- Results: bench_table.c, bench_json.c, bench_compare.c, bench_plot.c, bench_machine.c ---- */
 
 json_t *bench_machine_json(void); /* NULL when out of memory */
-void bench_machine_print(FILE *out, const char *lead);
+void bench_machine_print(FILE *out, const json_t *machine);
 
 typedef enum BenchStyle { BENCH_TEXT, BENCH_MARKDOWN } BenchStyle;
 bool bench_print(FILE *out, const BenchRows *rows, const BenchSet *set, BenchStyle style); /* false when out of memory */

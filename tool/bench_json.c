@@ -47,7 +47,7 @@ bool bench_write_json(const char *path, const BenchRows *rows, const char *set_n
   json_t *list = json_array();
   for (int k = 0; k < rows->count; k++)
     if (rows->row[k].runs) json_array_append_new(list, row_json(&rows->row[k]));
-  json_t *top = json_pack("{s:i, s:s, s:o, s:o}", "abd_bench", FORMAT, "set", set_name, "machine", bench_machine_json(), "rows", list);
+  json_t *top = json_pack("{s:i, s:s, s:o, s:o}", "abd_bench", FORMAT, "set", set_name, "machine", json_incref(rows->machine), "rows", list);
   bool good = top && json_dump_file(top, path, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) == 0;
   if (!good) fprintf(stderr, "abd bench: cannot write %s\n", path), perror("abd bench");
   json_decref(top);
@@ -90,6 +90,7 @@ bool bench_read_json(const char *path, BenchRows *rows) {
   else if (integer_of(top, "abd_bench") != FORMAT || !json_is_array(list))
     fprintf(stderr, "abd bench: %s: expected a file written by 'abd bench --json' of format %d\n", path, FORMAT);
   else good = true;
+  if (good) rows->machine = json_incref(json_object_get(top, "machine"));
   for (size_t k = 0; good && k < json_array_size(list); k++) {
     good = read_row(json_array_get(list, k), rows);
     if (!good) fprintf(stderr, "abd bench: %s: rows[%zu]: expected name, scene, steps > 0 and user_ms_runs\n", path, k);

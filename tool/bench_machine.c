@@ -61,9 +61,12 @@ json_t *bench_machine_json(void) {
                    ABD_COMPILE_FLAGS, "version", abd_version(), "commit", ABD_COMMIT, "date", date);
 }
 
-void bench_machine_print(FILE *out, const char *lead) {
-  char cpu[128], os[256];
-  processor(cpu), system_name(os);
-  fprintf(out, "%sabd %s (%s) on %s, %ld processors, %.3g GiB; %s; %s %s\n", lead, abd_version(), ABD_COMMIT, cpu,
-          sysconf(_SC_NPROCESSORS_ONLN), memory_gib(), os, COMPILER, ABD_COMPILE_FLAGS);
+void bench_machine_print(FILE *out, const json_t *machine) {
+  const char *processor = "", *system = "", *compiler = "", *flags = "", *version = "", *commit = "";
+  int processors = 0;
+  double memory = 0;
+  json_unpack((json_t *)machine, "{s?s, s?i, s?F, s?s, s?s, s?s, s?s, s?s}", "processor", &processor, "processors", &processors,
+              "memory_gib", &memory, "system", &system, "compiler", &compiler, "flags", &flags, "version", &version, "commit", &commit);
+  fprintf(out, "abd %s (%s) on %s, %d processors, %.3g GiB; %s; %s %s\n", version, commit, processor, processors, memory, system,
+          compiler, flags);
 }

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -213,6 +214,7 @@ static void ask_child(const BenchRow *row, const BenchOptions *options, Answer *
   }
   pid_t child = fork();
   if (child == 0) {
+    signal(SIGINT, SIG_DFL), signal(SIGTERM, SIG_DFL);
     run_row(row, options, answer);
     _exit(write_all(ends[1], answer, sizeof *answer) ? 0 : 1);
   }

@@ -48,20 +48,20 @@ static void paper_row(TextTable *table, const BenchRow *row) {
   const PaperFigures *theirs = paper_figures(row->name, row->best.dt);
   lead_cells(table, row);
   figure_cells(table, &ours);
-  table_number(table, bench_user_ms(row));
+  table_number(table, bench_user_ms(row)), table_number(table, bench_wall_ms(row));
   table_number(table, 1e-6 * (double)row->best.peak);
   if (!theirs) return;
   table_cell(table, "  the paper");
   for (int k = 0; k < 6; k++) table_cell(table, "%s", "");
   figure_cells(table, theirs);
-  for (int k = 0; k < 2; k++) table_cell(table, "%s", "");
+  for (int k = 0; k < 3; k++) table_cell(table, "%s", "");
 }
 
 static void paper_table(TextTable *table, const BenchRows *rows) {
-  static const char *const title[] = {"iterations", "assembly", "solve", "CCD", "candidates", "rest", "total", "user CPU", "peak MB"};
-  table->columns = 16;
+  static const char *const title[] = {"iterations", "assembly", "solve", "CCD", "candidates", "rest", "total", "CPU", "wall", "peak MB"};
+  table->columns = 17;
   lead_titles(table);
-  for (int k = 0; k < 9; k++) table_cell(table, "%s", title[k]);
+  for (int k = 0; k < 10; k++) table_cell(table, "%s", title[k]);
   for (int k = 0; k < rows->count; k++)
     if (rows->row[k].runs) paper_row(table, &rows->row[k]);
 }
@@ -143,6 +143,6 @@ bool bench_print(FILE *out, const BenchRows *rows, const BenchSet *set, BenchSty
   bool good = table_print(&table, out, style == BENCH_MARKDOWN);
   table_free(&table);
   fputc('\n', out);
-  bench_machine_print(out, "");
+  bench_machine_print(out, rows->machine);
   return good;
 }

@@ -278,6 +278,7 @@ int command_export(int argc, char **argv) {
       {"view", 0, OPTION_TEXT, &o->view, "AZ,EL", "pictures: degrees around the up axis and above the horizon, 35,18"},
       {"zoom", 0, OPTION_POSITIVE, &o->zoom, "Z", "pictures: nearer than the view of all moving bodies, 1"},
       {"strain", 0, OPTION_POSITIVE, &o->strain, "S", "pictures: soft bodies coloured by strain from 0 (dark) to S (bright)"},
+      {"stress", 0, OPTION_POSITIVE, &o->stress, "P", "the same by von Mises' stress from 0 to P pascals"},
       {"body", 0, OPTION_LIST, &o->body, "NAME", "pictures: look at this body; may be repeated"},
       {"look-at", 0, OPTION_TEXT, &o->look_at, "X,Y,Z,R", "pictures: look at the ball of radius R at X,Y,Z"},
       {"quiet", 'q', OPTION_FLAG, &o->quiet, NULL, "no progress on standard error"},

@@ -11,7 +11,7 @@ typedef struct ExportOptions {
   TextList body;
   int64_t frame, every;
   double zoom, fps, speed;       /* fps 0: as the frames are apart */
-  double strain;                 /* 0: bodies have their own colours */
+  double strain, stress;         /* 0: bodies have their own colours */
   bool all, reports, quiet;
 } ExportOptions;
 

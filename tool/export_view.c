@@ -12,7 +12,7 @@ int export_read_view(ExportJob *job) {
   const ExportOptions *o = &job->options;
   char rest;
   job->view = picture_default_view();
-  job->view.zoom = o->zoom, job->view.strain = o->strain;
+  job->view.zoom = o->zoom, job->view.strain = o->strain, job->view.stress = o->stress;
   PictureView *v = &job->view;
   if (o->size && (sscanf(o->size, "%dx%d%c", &v->width, &v->height, &rest) != 2 || v->width < 16 || v->height < 16 ||
                   v->width > 8192 || v->height > 8192))

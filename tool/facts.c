@@ -97,6 +97,15 @@ static void print_joints(const RunFacts *facts) {
   printf("\n");
 }
 
+static void print_linear(const RunFacts *facts) {
+  const RunSummary *s = &facts->summary;
+  if (s->factor_memory == 0) return;
+  printf("  linear systems    ");
+  if (s->linear_iterations == 0) printf("Cholesky");
+  else printf("PCG, %.1f iterations in a step", (double)s->linear_iterations / (double)s->steps);
+  printf("; largest factor predicted %.3g MB, %.3g Gflop\n", 1e-6 * s->factor_memory, 1e-9 * s->factor_flops);
+}
+
 void facts_print(const RunFacts *facts) {
   const RunSummary *s = &facts->summary;
   printf("%s: %s\n", facts->path, facts->scene_name ? facts->scene_name : "");
@@ -113,9 +122,11 @@ void facts_print(const RunFacts *facts) {
            s->steps - s->not_converged, s->not_converged, s->first_not_converged);
   if (s->kinematic_blocked) printf("  held back         a kinematic body in %" PRId64 " steps\n", s->kinematic_blocked);
   printf("  iterations/step   %.2f mean, %" PRId64 " most\n", s->iterations_mean, s->iterations_max);
+  print_linear(facts);
   printf("  contacts          %.1f mean, %" PRId64 " most\n", s->contacts_mean, s->contacts_max);
   print_nearness(facts);
   printf("  largest strain    %.3g\n", s->max_strain);
+  if (s->max_soft_strain > 0) printf("  of soft bodies    %.3g\n", s->max_soft_strain);
   if (facts->crossings < 0) printf("  intersections     not verified yet (abd verify)\n");
   else printf("  intersections     %" PRId64 " in %" PRId64 " frames\n", facts->crossings, facts->verified_frames);
   if (s->seconds_total > 0)
@@ -163,11 +174,15 @@ json_t *facts_json(const RunFacts *facts) {
   json_object_set_new(o, "kinematic_blocked_steps", json_integer(s->kinematic_blocked));
   json_object_set_new(o, "iterations_mean", real(s->iterations_mean));
   json_object_set_new(o, "iterations_max", json_integer(s->iterations_max));
+  json_object_set_new(o, "linear_iterations", json_integer(s->linear_iterations));
+  json_object_set_new(o, "factor_memory", real(s->factor_memory));
+  json_object_set_new(o, "factor_flops", real(s->factor_flops));
   json_object_set_new(o, "contacts_mean", real(s->contacts_mean));
   json_object_set_new(o, "contacts_max", json_integer(s->contacts_max));
   json_object_set_new(o, "min_distance", real(s->min_distance));
   json_object_set_new(o, "min_distance_step", isfinite(s->min_distance) ? json_integer(s->min_distance_step) : json_null());
   json_object_set_new(o, "max_strain", real(s->max_strain));
+  json_object_set_new(o, "max_soft_strain", real(s->max_soft_strain));
   json_object_set_new(o, "residual_max", real(s->residual_max));
   json_object_set_new(o, "joints", json_integer((json_int_t)facts->joints));
   json_object_set_new(o, "joint_residual_max", facts->joints ? real(s->joint_residual) : json_null());

@@ -1,8 +1,11 @@
-/* See live.h. */
+/* See live.h.
+ *
+ * Dragging pulls a point of a body towards the mouse with a spring and a damper that are stiff for the step and no
+ * stiffer: with the mass that the point feels, 1/m = 1/mass + r^2/inertia, k = m w^2 and c = 2 m w, where w dt < 0.3
+ * keeps the pull, which is constant over a step, stable. A soft body is held by some of its vertices (view/grip.h). */
 #define _GNU_SOURCE
 #include "live.h"
-
-#include "drag.h"
+#include "view/grip.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -14,6 +17,12 @@
 #include <time.h>
 
 #define MOST_HISTORY 4e9 /* bytes of poses before it pauses by itself */
+
+typedef struct Drag {
+  uint32_t body;      /* 0: none */
+  double point[3];    /* in rest coordinates of its mesh */
+  double target[3];   /* in the world */
+} Drag;
 
 struct Live {
   Session *session;
@@ -31,10 +40,60 @@ struct Live {
   double step_seconds;
   char error[400];
   /* The thread's own. */
-  Hold hold;
+  uint32_t pulled;    /* body whose force was changed, 0: none */
+  Grip grip;          /* on a soft body */
 };
 
 /* ---- Stepping ---- */
+
+static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+static void cross(const double a[3], const double b[3], double c[3]) {
+  for (int k = 0; k < 3; k++) c[k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
+}
+
+static void add_pull(const AbdWorld *world, const Drag *drag, double force[3], double torque[3]) {
+  AbdWorldDef def = abd_world_settings(world);
+  AbdBodyId id = {drag->body};
+  AbdBodyView body;
+  double pose[12], velocity[3], spin[3], arm[3], turning[3], pull[3], twist[3];
+  if (abd_body_view(world, id, &body) != ABD_OK || body.motion != ABD_MOTION_DYNAMIC) return;
+  if (abd_body_nodes(world, id, pose) != ABD_OK) return; /* a soft body has a grip */
+  abd_body_velocity(world, id, velocity, spin);
+  for (int k = 0; k < 3; k++)
+    arm[k] = pose[3 + k] * drag->point[0] + pose[6 + k] * drag->point[1] + pose[9 + k] * drag->point[2];
+  cross(spin, arm, turning);
+  double inertia = fmin(body.inertia[0], fmin(body.inertia[1], body.inertia[2]));
+  double mass = 1 / (1 / body.mass + (inertia > 0 ? dot(arm, arm) / inertia : 0)), w = fmin(25, 0.3 / def.dt);
+  for (int k = 0; k < 3; k++)
+    pull[k] = mass * (w * w * (drag->target[k] - pose[k] - arm[k]) - 2 * w * (velocity[k] + turning[k]) - def.gravity[k]);
+  cross(arm, pull, twist);
+  for (int k = 0; k < 3; k++) force[k] += pull[k], torque[k] += twist[k];
+}
+
+static void pull_soft(Live *live, const Drag *drag) {
+  AbdWorld *world = live->session->world;
+  Grip *grip = &live->grip;
+  bool soft = drag->body && abd_body_is_soft(world, (AbdBodyId){drag->body});
+  if (grip->body && (!soft || grip->body != drag->body || memcmp(grip->point, drag->point, sizeof grip->point) != 0)) grip_release(grip, world);
+  if (!soft || (!grip->body && !grip_take(grip, world, (AbdBodyId){drag->body}, drag->point))) return;
+  grip_pull(grip, world, drag->target);
+}
+
+/* The scene's forces, and the pull of the mouse on top. */
+static void set_forces(Live *live, const Drag *drag) {
+  AbdWorld *world = live->session->world;
+  const uint32_t body[2] = {live->pulled, drag->body};
+  for (int k = 0; k < 2; k++) {
+    double force[3], torque[3];
+    if (!body[k]) continue;
+    scene_force(live->session->scene, body[k] - 1, abd_world_time(world), force, torque);
+    if (k == 1) add_pull(world, drag, force, torque);
+    abd_body_set_force(world, (AbdBodyId){body[k]}, force, torque);
+  }
+  live->pulled = drag->body;
+  pull_soft(live, drag);
+}
 
 static void stop_with(Live *live, const char *sentence) {
   pthread_mutex_lock(&live->lock);
@@ -49,7 +108,7 @@ static void step_once(Live *live, const Drag *drag) {
   AbdStepReport report;
   double begun = clock_seconds();
   if (!scene_apply(session->scene, session->world, &error)) return stop_with(live, error.text);
-  drag_pull(&live->hold, session->scene, session->world, drag);
+  set_forces(live, drag);
   if (abd_world_step(session->world, &report) != ABD_OK)
     return stop_with(live, abd_world_error(session->world));
   if (!session_record(session, &report)) {
@@ -74,7 +133,7 @@ static bool rewind_run(Session *session) {
 
 static void go_back(Live *live) {
   Session *session = live->session;
-  drag_pull(&live->hold, session->scene, session->world, &(Drag){0});
+  set_forces(live, &(Drag){0});
   if (abd_world_restore(session->world, live->first, live->first_size) != ABD_OK)
     stop_with(live, abd_world_error(session->world));
   else if (!rewind_run(session)) stop_with(live, run_error(session->run));
@@ -210,8 +269,7 @@ void live_stop(Live *live) {
   pthread_cond_signal(&live->wake);
   pthread_mutex_unlock(&live->lock);
   pthread_join(live->thread, NULL);
-  drag_free(&live->hold);
   pthread_cond_destroy(&live->wake);
   pthread_mutex_destroy(&live->lock);
-  free(live->first), free(live);
+  free(live->grip.vertex), free(live->first), free(live);
 }

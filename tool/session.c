@@ -115,12 +115,12 @@ static bool write_settings(Run *run, const AbdWorld *world) {
   double up[3] = {0, 0, 1};
   for (int k = 0; g > 0 && k < 3; k++) up[k] = def.gravity[k] != 0 ? -def.gravity[k] / g : 0;
   const AbdContactDef *c = &def.contact;
-  json_t *o = json_pack("{s:f, s:[f, f, f], s:s, s:{s:f, s:f, s:f, s:f, s:f, s:i, s:b}, s:{s:i, s:f, s:s}}", "dt", def.dt,
+  json_t *o = json_pack("{s:f, s:[f, f, f], s:s, s:{s:f, s:f, s:f, s:f, s:f, s:i, s:b}, s:{s:i, s:f, s:s, s:f}}", "dt", def.dt,
                         "gravity", def.gravity[0], def.gravity[1], def.gravity[2], "integrator", integrator[def.integrator],
                         "contact", "range", c->range, "separation", c->separation, "stiffness", c->stiffness, "friction",
                         c->friction, "friction_speed", c->friction_speed, "friction_iterations", c->friction_iterations,
                         "friction_anchors", c->friction_anchors, "solver", "max_iterations", def.solver.max_iterations,
-                        "tolerance", def.solver.tolerance, "linear", def.solver.linear == ABD_LINEAR_CHOLMOD ? "cholmod" : "block");
+                        "tolerance", def.solver.tolerance, "linear", abd_linear_name(def.solver.linear), "memory", def.solver.memory);
   char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
   bool good = run_write_meta(run, "dt", dt) && write_vector(run, "gravity", def.gravity) && write_vector(run, "up", up) &&
               run_write_meta(run, "settings", text ? text : "{}");
@@ -281,11 +281,21 @@ static int update_plan(Session *session) {
   return EXIT_GOOD;
 }
 
+/* abd-peers writes poses alone. */
+static int check_engine(Session *session) {
+  char *engine = run_read_meta(session->run, "engine");
+  int code = engine ? fail(EXIT_BAD_INPUT, "%s was stepped by abd-peers (%s): there is no state to go on from", session->path, engine)
+                    : EXIT_GOOD;
+  free(engine);
+  return code;
+}
+
 static int resume_run(Session *session) {
   RunError error;
   session->run = run_open(session->path, RUN_APPEND, &error);
   if (!session->run) return fail(error.kind == RUN_BAD_FILE ? EXIT_BAD_INPUT : EXIT_FAILED, "%s", error.text);
-  int code = load_recorded_scene(session);
+  int code = check_engine(session);
+  if (code == EXIT_GOOD) code = load_recorded_scene(session);
   if (code == EXIT_GOOD) code = build_world(session);
   if (code == EXIT_GOOD) code = restore_state(session);
   if (code == EXIT_GOOD) code = update_plan(session);

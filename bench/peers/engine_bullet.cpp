@@ -125,6 +125,7 @@ void *create(const PeerScene *scene, int variant, char error[PEER_ERROR_SIZE]) {
   (void)error;
   auto *w = new World();
   w->dt = btScalar(scene->dt);
+  if (scene->iterations) w->world.getSolverInfo().m_numIterations = scene->iterations;
   w->world.setGravity(vector_of(scene->gravity));
   if (variant == GIMPACT) btGImpactCollisionAlgorithm::registerAlgorithm(&w->dispatcher);
   w->mesh.resize(scene->mesh_count);

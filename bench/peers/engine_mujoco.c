@@ -88,9 +88,9 @@ static char *model_text(const PeerScene *scene, int variant, size_t *size) {
   FILE *out = open_memstream(&text, size);
   if (!out) return NULL;
   size_t contacts = contact_room(scene);
-  fprintf(out, "<mujoco><option timestep=\"%.17g\" gravity=\"%.17g %.17g %.17g\" solver=\"%s\"><flag multiccd=\"enable\"/></option>\n"
+  fprintf(out, "<mujoco><option timestep=\"%.17g\" gravity=\"%.17g %.17g %.17g\" solver=\"%s\" iterations=\"%d\"><flag multiccd=\"enable\"/></option>\n"
           "<default><geom margin=\"%.9g\"/></default>\n<size nconmax=\"%zu\" njmax=\"%zu\"/><compiler boundmass=\"0\" balanceinertia=\"true\"/>\n", scene->dt, scene->gravity[0],
-          scene->gravity[1], scene->gravity[2], variant == NEWTON ? "Newton" : "CG", scene->range, contacts, 4 * contacts);
+          scene->gravity[1], scene->gravity[2], variant == NEWTON ? "Newton" : "CG", scene->iterations ? scene->iterations : 100, scene->range, contacts, 4 * contacts);
   write_hulls(out, scene);
   fprintf(out, "<worldbody>\n");
   for (size_t k = 0; k < scene->body_count; k++) write_body(out, scene, k);

@@ -112,6 +112,7 @@ static void *create(const PeerScene *scene, int variant, char error[PEER_ERROR_S
   w->body = peer_alloc(scene->body_count, sizeof *w->body);
   w->data = peer_alloc(parts, sizeof *w->data);
   dWorldSetGravity(w->world, scene->gravity[0], scene->gravity[1], scene->gravity[2]);
+  if (scene->iterations) dWorldSetQuickStepNumIterations(w->world, scene->iterations);
   for (size_t k = 0; k < scene->body_count; k++) add_body(w, k);
   return w;
 }

@@ -22,6 +22,7 @@ static const char usage[] =
   "      --dt S           time step in seconds; else as the scene says\n"
   "  -t, --time T         simulated seconds; else as the scene says\n"
   "      --every K        look at every K-th step, 1\n"
+  "      --iterations N   of a peer's solver; else its default\n"
   "  -s, --set KEY=VALUE  a setting of the scene: contact.friction=0.5\n"
   "  -o, --output FILE    run: a run file for abd view, verify, export; table: NAME.md and NAME.json\n"
   "      --quick          table: a part of the time, without balls at 1/1000 s\n"
@@ -31,7 +32,7 @@ static const char usage[] =
 typedef struct Options {
   const char *engine, *output, *only, *note;
   double dt, time;
-  int64_t every;
+  int64_t every, iterations;
   const char *set[16];
   int set_count;
   bool quick;
@@ -42,10 +43,20 @@ static int wrong(const char *sentence, const char *value) {
   return EXIT_BAD_INPUT;
 }
 
-static double positive(const char *text) {
+static int take_positive(const char *name, const char *text, double *value) {
   char *end;
-  double value = strtod(text, &end);
-  return *end || end == text || !(value > 0) ? -1 : value;
+  *value = strtod(text, &end);
+  if (end != text && !*end && *value > 0) return ARGS_GO_ON;
+  fprintf(stderr, "abd-peers: %s: expected a number > 0, got '%s'\n", name, text);
+  return EXIT_BAD_INPUT;
+}
+
+static int take_count(const char *name, const char *text, int64_t *value) {
+  char *end;
+  *value = strtoll(text, &end, 10);
+  if (end != text && !*end && *value >= 1 && *value <= INT32_MAX) return ARGS_GO_ON;
+  fprintf(stderr, "abd-peers: %s: expected a whole number >= 1, got '%s'\n", name, text);
+  return EXIT_BAD_INPUT;
 }
 
 /* ARGS_GO_ON or an exit code. */
@@ -56,9 +67,10 @@ static int take(Options *o, int letter, const char *text) {
     case 'w': o->only = text; break;
     case 'n': o->note = text; break;
     case 'q': o->quick = true; break;
-    case 'd': o->dt = positive(text); return o->dt > 0 ? ARGS_GO_ON : wrong("--dt: expected a number > 0, got", text);
-    case 't': o->time = positive(text); return o->time > 0 ? ARGS_GO_ON : wrong("--time: expected a number > 0, got", text);
-    case 'k': o->every = (int64_t)positive(text); return o->every > 0 ? ARGS_GO_ON : wrong("--every: expected a whole number >= 1, got", text);
+    case 'd': return take_positive("--dt", text, &o->dt);
+    case 't': return take_positive("--time", text, &o->time);
+    case 'k': return take_count("--every", text, &o->every);
+    case 'i': return take_count("--iterations", text, &o->iterations);
     case 's':
       if (o->set_count == (int)(sizeof o->set / sizeof *o->set)) return wrong("too many --set, the last is", text);
       o->set[o->set_count++] = text;
@@ -72,7 +84,7 @@ static int take(Options *o, int letter, const char *text) {
 static int parse(Options *o, int argc, char **argv) {
   static const struct option option[] = {
     {"engine", required_argument, NULL, 'e'}, {"output", required_argument, NULL, 'o'}, {"only", required_argument, NULL, 'w'},
-    {"note", required_argument, NULL, 'n'}, {"quick", no_argument, NULL, 'q'}, {"dt", required_argument, NULL, 'd'}, {"time", required_argument, NULL, 't'},
+    {"iterations", required_argument, NULL, 'i'}, {"note", required_argument, NULL, 'n'}, {"quick", no_argument, NULL, 'q'}, {"dt", required_argument, NULL, 'd'}, {"time", required_argument, NULL, 't'},
     {"every", required_argument, NULL, 'k'}, {"set", required_argument, NULL, 's'}, {"help", no_argument, NULL, 'h'}, {0}};
   *o = (Options){.every = 1};
   int letter, code = ARGS_GO_ON;
@@ -87,7 +99,7 @@ static int list(void) {
 
 static int run(const Options *o, const char *scene) {
   TrialDef def = {.scene = scene, .engine = engine_find(o->engine ? o->engine : "abd"), .dt = o->dt, .time = o->time, .every = o->every,
-                  .set = o->set, .set_count = o->set_count, .output = o->output};
+                  .iterations = o->iterations, .set = o->set, .set_count = o->set_count, .output = o->output};
   TrialResult result;
   if (!def.engine) return wrong("this build has no engine", o->engine);
   int code = trial_run(&def, &result);

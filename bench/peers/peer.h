@@ -62,6 +62,7 @@ typedef struct PeerScene {
   PeerBody *body;
   size_t mesh_count, body_count;
   double gravity[3], dt;
+  int iterations;           /* of the engine's solver; 0: its own default */
   double range;             /* [m] abd's contact begins at this distance; so shall the peers', which get a skin of half of it */
 } PeerScene;
 

@@ -82,7 +82,7 @@ static int frames_apart(int rate) { return rate > 100 ? rate / 100 : 1; }
 
 /* Never returns. */
 static void child(const Case *one, const Engine *engine, bool quick, bool timing, const char *scene, int out) {
-  double time = quick ? one->quick_time : one->time, limit = quick ? 20 : 120;
+  double time = quick ? one->quick_time : one->time, limit = quick ? 20 : 60;
   struct rlimit cpu = {(rlim_t)(3 * limit), (rlim_t)(3 * limit)};
   TrialDef def = {.scene = scene, .engine = engine, .dt = 1.0 / one->rate, .time = time, .every = frames_apart(one->rate), .limit = limit,
                   .timing = timing, .set = &one->set, .set_count = one->set != NULL};

@@ -156,6 +156,7 @@ static int open_trial(Trial *trial, const char *path) {
   if (code != EXIT_GOOD) return code;
   char error[PEER_ERROR_SIZE] = "";
   if (!peer_scene_read(trial->session.world, trial->session.scene, &trial->scene, trial->result->trouble)) return EXIT_BAD_INPUT;
+  trial->scene.iterations = (int)def->iterations;
   const PeerMesh *concave = def->engine->meshes ? NULL : peer_scene_concave(&trial->scene);
   if (concave) {
     snprintf(trial->result->trouble, PEER_ERROR_SIZE, "'%s' is concave and in no convex pieces", concave->name);

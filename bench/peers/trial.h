@@ -11,6 +11,7 @@ typedef struct TrialDef {
   const Engine *engine;
   double dt, time;          /* [s] 0: as the scene says */
   int64_t every;            /* a frame every so many steps */
+  int64_t iterations;       /* of a peer's solver; 0: its default */
   const char *const *set;   /* "contact.friction=0.5" */
   int set_count;
   bool timing;              /* frames are not looked at */

@@ -84,8 +84,10 @@ typedef struct AbdContactDef {
 
 /* Who solves Newton's linear systems. */
 typedef enum AbdLinear {
-  ABD_LINEAR_BLOCK = 0,      /* abd's own block Cholesky */
-  ABD_LINEAR_CHOLMOD         /* SuiteSparse's, where the library was built with it (GPL): for comparison */
+  ABD_LINEAR_AUTO = 0,       /* Cholesky while the factor is predicted to fit in AbdSolverDef.memory, else PCG */
+  ABD_LINEAR_CHOLMOD,        /* SuiteSparse's, where the library was built with it (GPL): for comparison */
+  ABD_LINEAR_CHOLESKY,       /* abd's own block Cholesky, whatever it takes */
+  ABD_LINEAR_PCG             /* conjugate gradients, preconditioned by an incomplete factor */
 } AbdLinear;
 
 /* How the triangles of two bodies that come near each other are found. All give the same bits; those after the first are for comparison. */
@@ -102,6 +104,7 @@ typedef struct AbdSolverDef {
   double tolerance;          /* [m/s] largest surface speed of the last Newton step; 0 = from range, dt, friction_speed */
   int threads;               /* 0 = all processors; the result does not depend on it */
   AbdLinear linear;
+  double memory;             /* [bytes] the most a factor may take with ABD_LINEAR_AUTO, 8e9; 0 = any */
   AbdDetection detection;
 } AbdSolverDef;
 
@@ -286,6 +289,10 @@ typedef struct AbdSoftView {
 ABD_API AbdStatus abd_soft_view(const AbdWorld *world, AbdBodyId soft, AbdSoftView *view);
 ABD_API AbdStatus abd_soft_vertices(const AbdWorld *world, AbdBodyId soft, double *vertex);   /* [3 vertex_count] now */
 ABD_API AbdStatus abd_soft_velocities(const AbdWorld *world, AbdBodyId soft, double *velocity);
+/* Von Mises' stress [Pa] of each tet, or of each triangle of a shell (in its plane), elastic alone: now in a world, or of a def with its
+ * vertices where `vertex` says; of a def material, thickness, vertices and elements are read. */
+ABD_API AbdStatus abd_soft_stress(const AbdWorld *world, AbdBodyId soft, double *stress);
+ABD_API AbdStatus abd_soft_def_stress(const AbdSoftDef *def, const double *vertex, double *stress);
 /* [N] on one vertex until set again; besides what abd_body_set_force shares out over all of them. */
 ABD_API AbdStatus abd_soft_set_force(AbdWorld *world, AbdBodyId soft, size_t vertex, const double force[3]);
 /* Scripted vertices: where the next step shall bring the vertex, or the velocity it moves with from now on [m/s]. Without either it
@@ -417,11 +424,15 @@ typedef struct AbdStepReport {
   double step_length;        /* the smallest accepted step length in [0, 1] */
   AbdBodyId limit[2];        /* the pair that limited it most */
   int islands;
+  int linear_iterations;     /* conjugate gradients of all Newton iterations; 0 where Cholesky solved all */
+  double factor_memory, factor_flops; /* [bytes], [flops] predicted for the largest Cholesky factor of the step */
   int64_t body_pairs, box_tests, candidates, distances, contacts, ccd_calls;
   double min_distance;       /* [m] smallest distance of any two surfaces within reach, thickness not taken off; infinity if none */
   AbdBodyId nearest[2];
   double max_strain;         /* largest |A^T A - I| of any dynamic body */
   AbdBodyId most_strained;
+  double max_soft_strain;    /* largest |F^T F - I| of any tet or triangle of a soft body */
+  AbdBodyId most_strained_soft;
   double target_error;       /* [m] the farthest a kinematic body or scripted vertex stayed from its target */
   double joint_residual;     /* [m] the largest gap left in a joint */
   AbdJointId worst_joint;
@@ -430,6 +441,7 @@ typedef struct AbdStepReport {
   double seconds[ABD_STAGE_COUNT];   /* wall clock */
 } AbdStepReport;
 
+ABD_API const char *abd_linear_name(AbdLinear linear);
 ABD_API const char *abd_stage_name(AbdStage stage);
 ABD_API const char *abd_term_name(AbdTerm term);
 ABD_API const char *abd_outcome_name(AbdOutcome outcome);
@@ -454,7 +466,8 @@ typedef struct AbdContact {
   double normal_force;       /* [N] on a along normal, on b against it */
   double friction_force[3];  /* [N] on a; the opposite on b */
   int32_t kind;              /* 0 vertex of a on triangle of b, 1 triangle of a on vertex of b, 2 edge on edge */
-  uint32_t primitive_a, primitive_b; /* vertex, triangle or edge of the body's mesh */
+  uint32_t primitive_a, primitive_b; /* vertex, triangle or edge of the body's mesh; of a soft body its own vertex, a triangle of its
+                                        view, an edge of its colliding mesh (abd_mesh_view) */
 } AbdContact;
 
 /* Contacts at the end of the last step, sorted by bodies. Writes at most capacity of them and returns how many there are;

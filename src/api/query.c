@@ -18,6 +18,12 @@ static Vec3 friction_force(const Pair *p, const Contact *c, const ContactScene *
   return vec3(0, 0, 0);
 }
 
+/* A soft body's vertices are counted in the whole of it, not on its surface alone. */
+static uint32_t primitive(const AbdWorld *world, int body, int prim, bool vertex) {
+  int soft = world->model.body[body].soft;
+  return (uint32_t)(soft && vertex ? world->model.soft[soft - 1].surface_vertex[prim] : prim);
+}
+
 static AbdContact describe(const AbdWorld *world, const Pair *p, const Contact *c) {
   const ContactScene *scene = &world->backend->scene;
   const Affine *qa = &world->step.q[p->a], *qb = &world->step.q[p->b];
@@ -32,8 +38,8 @@ static AbdContact describe(const AbdWorld *world, const Pair *p, const Contact *
   out.normal_force = -p->stiffness * c->mollifier * c->slope / scene->range / h2;
   vec3_to(out.friction_force, friction_force(p, c, scene, qa, qb, h2));
   out.kind = c->kind == STENCIL_VERTEX_PLANE ? STENCIL_VERTEX_TRIANGLE : c->kind;
-  out.primitive_a = (uint32_t)c->prim_a;
-  out.primitive_b = (uint32_t)c->prim_b;
+  out.primitive_a = primitive(world, p->a, c->prim_a, out.kind == STENCIL_VERTEX_TRIANGLE);
+  out.primitive_b = primitive(world, p->b, c->prim_b, out.kind == STENCIL_TRIANGLE_VERTEX);
   return out;
 }
 
@@ -148,6 +154,11 @@ done:
 const char *abd_status_name(AbdStatus status) {
   static const char *const name[] = {"ok", "argument", "mesh", "crossing", "memory", "numeric", "state", "joint"};
   return (unsigned)status < ARRAY_COUNT(name) ? name[status] : "unknown";
+}
+
+const char *abd_linear_name(AbdLinear linear) {
+  static const char *const name[] = {"auto", "cholmod", "cholesky", "pcg"};
+  return (unsigned)linear <= ABD_LINEAR_PCG ? name[linear] : "unknown";
 }
 
 const char *abd_stage_name(AbdStage stage) {

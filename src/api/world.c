@@ -12,7 +12,7 @@ AbdWorldDef abd_default_world_def(void) {
     .gravity = {0, 0, -9.81},
     .integrator = ABD_INTEGRATOR_RIGID,
     .contact = {.stiffness = 1, .friction_speed = 1e-3, .friction_iterations = 2, .friction_anchors = true},
-    .solver = {.max_iterations = 1000},
+    .solver = {.max_iterations = 1000, .memory = 8e9},
   };
 }
 
@@ -20,7 +20,8 @@ static AbdStatus check_world(const AbdWorldDef *d, AbdError *error) {
   const struct { const char *name; double value; bool positive; } number[] = {
     {"dt", d->dt, true}, {"contact.range", d->contact.range, false}, {"contact.separation", d->contact.separation, false},
     {"contact.stiffness", d->contact.stiffness, true}, {"contact.friction", d->contact.friction, false},
-    {"contact.friction_speed", d->contact.friction_speed, true}, {"solver.tolerance", d->solver.tolerance, false}};
+    {"contact.friction_speed", d->contact.friction_speed, true}, {"solver.tolerance", d->solver.tolerance, false},
+    {"solver.memory", d->solver.memory, false}};
   for (int i = 0; i < ARRAY_COUNT(number); i++)
     if (!isfinite(number[i].value) || number[i].value < 0 || (number[i].positive && number[i].value == 0))
       return fault(error, ABD_ERROR_ARGUMENT, "%s is %g, expected a number %s 0", number[i].name, number[i].value, number[i].positive ? ">" : ">=");
@@ -30,12 +31,12 @@ static AbdStatus check_world(const AbdWorldDef *d, AbdError *error) {
   if (d->contact.friction_iterations < 0)
     return fault(error, ABD_ERROR_ARGUMENT, "contact.friction_iterations is %d, expected at least 0", d->contact.friction_iterations);
   if ((unsigned)d->integrator > ABD_INTEGRATOR_BDF2) return fault(error, ABD_ERROR_ARGUMENT, "integrator %d is unknown", (int)d->integrator);
-  if ((unsigned)d->solver.linear > ABD_LINEAR_CHOLMOD) return fault(error, ABD_ERROR_ARGUMENT, "solver.linear %d is unknown", (int)d->solver.linear);
+  if ((unsigned)d->solver.linear > ABD_LINEAR_PCG) return fault(error, ABD_ERROR_ARGUMENT, "solver.linear %d is unknown", (int)d->solver.linear);
   if ((unsigned)d->solver.detection > ABD_DETECTION_IAABB_3)
     return fault(error, ABD_ERROR_ARGUMENT, "solver.detection %d is unknown", (int)d->solver.detection);
   if (d->solver.linear == ABD_LINEAR_CHOLMOD && !cholmod_factor_built())
     return fault(error, ABD_ERROR_ARGUMENT, "solver.linear is \"cholmod\", which this build does not have: "
-                 "expected \"block\", or a build configured with -DABD_CHOLMOD=ON");
+                 "expected \"auto\", or a build configured with -DABD_CHOLMOD=ON");
   return ABD_OK;
 }
 

@@ -2,6 +2,7 @@
  * tests/test_determinism.c. */
 #include "cpu/cpu.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "step/joint.h"
@@ -216,6 +217,12 @@ static void add_vertex_mass(Cpu *cpu, int body) {
   system_add_nodes(&cpu->system, body, body, block);
 }
 
+static void report_solve(const BlockCholesky *solver, AbdStepReport *r) {
+  r->linear_iterations += block_cholesky_iterations(solver);
+  r->factor_memory = fmax(r->factor_memory, block_cholesky_bytes(solver));
+  r->factor_flops = fmax(r->factor_flops, block_cholesky_flops(solver));
+}
+
 static bool solve(Cpu *cpu, Step *step) {
   if (!system_analyze(&cpu->system) || !soft_add(cpu)) return false;
   for (int k = 0; k < cpu->todo_count; k++)
@@ -235,7 +242,8 @@ static bool solve(Cpu *cpu, Step *step) {
     cpu->base.numeric = true;
     return false;
   }
-  system_solve(&cpu->system);
+  if (!system_solve(&cpu->system)) cpu->base.raised = true;
+  report_solve(cpu->system.solver, step->report);
   for (int k = 0; k < cpu->active_count; k++) step->newton[cpu->active[k]] = system_solution(&cpu->system, cpu->active[k]);
   return true;
 }

@@ -89,10 +89,21 @@ static double soft_stored(const Cpu *cpu, const Step *step, int k) {
   return sum;
 }
 
+static void report_soft(const Cpu *cpu, const Step *step, int k, AbdStepReport *r) {
+  const Soft *s = &cpu->model->soft[k];
+  r->energy[ABD_TERM_SOFT] += soft_stored(cpu, step, k);
+  for (int e = 0; e < s->tet_count + s->triangle_count; e++) {
+    double strain = soft_element_strain(s, e, step->q);
+    if (strain <= r->max_soft_strain) continue;
+    r->max_soft_strain = strain;
+    r->most_strained_soft.id = (uint32_t)s->body + 1;
+  }
+}
+
 bool cpu_finish(Backend *base, Step *step, State *after) {
   Cpu *cpu = (Cpu *)base;
   soft_load(cpu, step->q);
-  for (int k = 0; k < cpu->model->soft_count; k++) step->report->energy[ABD_TERM_SOFT] += soft_stored(cpu, step, k);
+  for (int k = 0; k < cpu->model->soft_count; k++) report_soft(cpu, step, k, step->report);
   if (!check_finite(cpu, after) || !save_memory(cpu, step, after)) return false;
   report_pairs(cpu, step->report, step->h2);
   for (int i = 0; i < cpu->model->body_count; i++)

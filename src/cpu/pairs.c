@@ -4,27 +4,13 @@
 
 #include <string.h>
 
-/* The farthest a vertex of a soft side goes in this step, as far as inertia and forces know. */
-static double soft_travel(const Cpu *cpu, const Step *step, const Pair *p) {
-  double sum = 0;
-  for (int side = 0; p->soft && side < 2; side++) {
-    const Body *b = &cpu->model->body[side ? p->b : p->a];
-    if (!b->soft) continue;
-    const Soft *s = &cpu->model->soft[b->soft - 1];
-    double farthest = 0;
-    for (int i = s->first; i < s->first + s->vertex_count; i++) farthest = most(farthest, norm_sq(sub(step->target[i].n[0], step->q[i].n[0])));
-    sum += sqrt(farthest);
-  }
-  return sum;
-}
-
 /* The list shall cover the motion expected in this step and some more; not much of a long one, most of which would be listed
  * for nothing: pair_bound_cover looks beyond the list. */
 void pair_begin(const Cpu *cpu, const Step *step, Pair *p) {
   const Model *m = cpu->model;
   const Mesh *mesh = &m->mesh[m->body[p->a].mesh];
   Affine now = affine_relative(&step->q[p->a], &step->q[p->b]), then = affine_relative(&step->target[p->a], &step->target[p->b]);
-  double motion = 1.1 * (pair_displacement(mesh, &now, &then) + soft_travel(cpu, step, p)), limit = 0.05 * mesh->radius;
+  double motion = 1.1 * pair_displacement(mesh, &now, &then), limit = 0.05 * mesh->radius;
   p->motion = motion;
   if (limit < 4 * cpu->scene.range) limit = 4 * cpu->scene.range;
   p->margin = 0.5 * cpu->scene.range + (motion < limit ? motion : limit);
@@ -72,20 +58,36 @@ static double pair_mass(const Model *m, const Pair *p) {
   return most(contact_mass(m, &m->body[p->a]), contact_mass(m, &m->body[p->b]));
 }
 
+/* Where inertia and forces alone would bring a contact's point of one side in this step. */
+static Vec3 point_travel(const Cpu *cpu, const Step *step, int body, Vec3 rest, const int v[3], const double w[3]) {
+  const Body *b = &cpu->model->body[body];
+  Affine d = affine_sub(step->target[body], step->q[body]);
+  if (!b->soft) return affine_point(&d, rest);
+  const Soft *s = &cpu->model->soft[b->soft - 1];
+  Vec3 sum = vec3(0, 0, 0);
+  for (int k = 0; k < 3; k++) {
+    int vertex = s->first + s->surface_vertex[v[k]];
+    sum = add_scaled(sum, w[k], sub(step->target[vertex].n[0], step->q[vertex].n[0]));
+  }
+  return sum;
+}
+
 /* How far the surfaces of a pair would move into each other if nothing held them: along the normals where they touch, else
  * all of their relative motion if their boxes meet on the way. */
 static double pair_approach(const Cpu *cpu, const Pair *p, const Step *step) {
-  if (p->soft) return p->contact_count ? p->motion : 0;
+  if (p->soft && p->contact_count == 0) return 0;
   if (p->contact_count == 0) {
     Box a = swept_box(cpu->model, p->a, &step->q[p->a], &step->target[p->a]);
     Box b = swept_box(cpu->model, p->b, &step->q[p->b], &step->target[p->b]);
     return box_overlap(a, b) ? p->motion : 0;
   }
   double closest = 0;
-  Affine da = affine_sub(step->target[p->a], step->q[p->a]), db = affine_sub(step->target[p->b], step->q[p->b]);
   for (int i = 0; i < p->contact_count; i++) {
     const Contact *c = &p->contact[i];
-    closest = most(closest, -dot(c->normal, sub(affine_point(&da, c->ya), affine_point(&db, c->yb))));
+    int va[3], vb[3];
+    pair_corners(p, &cpu->scene, c, va, vb);
+    Vec3 a = point_travel(cpu, step, p->a, c->ya, va, c->wa), b = point_travel(cpu, step, p->b, c->yb, vb, c->wb);
+    closest = most(closest, -dot(c->normal, sub(a, b)));
   }
   return closest;
 }

@@ -8,6 +8,7 @@
 
 #include "linear/block_edge.h"
 #include "step/joint.h"
+#include "step/soft.h"
 
 /* One scalar equation: its gradient by the poses of the joint's two ends. */
 typedef struct Row { Affine end[2]; } Row;
@@ -43,6 +44,47 @@ static double inverse_dot(const Body *b, const Affine *x, const Affine *y) {
   return sum;
 }
 
+/* ---- Soft parts: what touches or hangs at linked bodies ---- */
+
+static void add_soft_contacts(Cpu *cpu, const Pair *p, Affine *gradient) {
+  Spring s;
+  const Step *step = cpu->step;
+  for (int k = 0, n = pair_spring_count(p); k < n; k++) {
+    pair_spring(p, &cpu->scene, &step->q[p->a], &step->q[p->b], k, &s);
+    for (int i = 0; i < s.count; i++)
+      for (int node = 0; node < 4 && linkage_of(&cpu->model->linkage, s.body[i]); node++)
+        gradient[s.body[i]].n[node] = add_scaled(gradient[s.body[i]].n[node], s.weight[i][node], s.force);
+  }
+}
+
+/* Elements pull at the vertices that are attached. */
+static void add_soft_elements(Cpu *cpu, const Soft *soft, Affine *gradient) {
+  const Linkage *l = &cpu->model->linkage;
+  SoftTerm t;
+  for (int e = 0, n = soft_element_count(soft); e < n; e++) {
+    int v[4], count;
+    bool linked = false;
+    soft_element_vertices(soft, e, v, &count);
+    for (int k = 0; k < count; k++) linked |= linkage_of(l, v[k]) != NULL;
+    if (!linked) continue;
+    soft_term(cpu->step, soft, e, cpu->step->q, false, &t);
+    for (int k = 0; k < t.count; k++)
+      if (linkage_of(l, t.body[k])) gradient[t.body[k]].n[0] = add(gradient[t.body[k]].n[0], t.gradient[k]);
+  }
+}
+
+/* And what acts on an attached vertex acts on its body: x = n0 + Y . (n1, n2, n3), Y where it was put. */
+static void pass_on_attachments(const Model *m, Affine *gradient) {
+  for (int k = 0; k < m->attachment_count; k++) {
+    const Attachment *a = &m->attachment[k];
+    const Affine *pose = &m->body[a->body].start;
+    Vec3 y = mat3_mul_vec(mat3_inverse(affine_linear(pose)), sub(m->soft[a->soft].place[a->vertex], pose->n[0]));
+    Vec3 g = gradient[m->soft[a->soft].first + a->vertex].n[0];
+    gradient[a->body].n[0] = add(gradient[a->body].n[0], g);
+    for (int i = 0; i < 3; i++) gradient[a->body].n[i + 1] = add_scaled(gradient[a->body].n[i + 1], component(y, i), g);
+  }
+}
+
 /* Of all that is not a linear joint, at the step's last poses. */
 static void gather_gradients(Cpu *cpu, Affine *gradient) {
   Step *step = cpu->step;
@@ -53,6 +95,7 @@ static void gather_gradients(Cpu *cpu, Affine *gradient) {
   for (int k = 0; k < cpu->pair_count; k++) {
     Pair *p = &cpu->pair[k];
     bool a = linkage_of(&m->linkage, p->a), b = linkage_of(&m->linkage, p->b);
+    if (p->soft) add_soft_contacts(cpu, p, gradient);
     if (p->soft || (!a && !b) || (p->contact_count == 0 && p->friction_count == 0)) continue;
     pair_moments(p, &cpu->scene, &step->q[p->a], &step->q[p->b]);
     for (int i = 0; i < 4 && !p->failed; i++) {
@@ -68,6 +111,8 @@ static void gather_gradients(Cpu *cpu, Affine *gradient) {
         if (linkage_of(&m->linkage, body)) gradient[body] = affine_add_scaled(gradient[body], force[f].slope, force[f].jet.gradient[x]);
       }
   }
+  for (int k = 0; m->attachment_count && k < m->soft_count; k++) add_soft_elements(cpu, &m->soft[k], gradient);
+  pass_on_attachments(m, gradient);
 }
 
 typedef struct Reactions {

@@ -85,15 +85,6 @@ static bool active(const Step *step, const Soft *s) {
   return g && g->progress == ISLAND_ACTIVE;
 }
 
-static void element_vertices(const Soft *s, int element, int vertex[4], int *count) {
-  const int *v;
-  *count = 4;
-  if (element < s->tet_count) v = s->tet[element].vertex;
-  else if (element < s->tet_count + s->triangle_count) v = s->shell[element - s->tet_count].vertex, *count = 3;
-  else v = s->hinge[element - s->tet_count - s->triangle_count].vertex;
-  for (int k = 0; k < *count; k++) vertex[k] = s->first + v[k];
-}
-
 bool soft_couple(Cpu *cpu) {
   const Model *m = cpu->model;
   for (int k = 0; k < m->soft_count; k++) {
@@ -101,7 +92,7 @@ bool soft_couple(Cpu *cpu) {
     int count = active(cpu->step, s) ? soft_element_count(s) : 0;
     for (int e = 0; e < count; e++) {
       int v[4], n;
-      element_vertices(s, e, v, &n);
+      soft_element_vertices(s, e, v, &n);
       for (int i = 0; i < n; i++)
         for (int j = 0; j < i; j++)
           if (m->body[v[i]].slot >= 0 && m->body[v[j]].slot >= 0 && !system_couple(&cpu->system, v[i], v[j])) return false;

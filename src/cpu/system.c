@@ -16,7 +16,9 @@ bool system_init(System *s, const Model *model) {
   s->edge_first = mem_alloc(moving + 1, sizeof(int));
   s->right = mem_alloc(moving * 12, sizeof(double));
   if (!s->solver || !s->column || !s->column_size || !s->column_at || !s->edge_first || !s->right) return false;
-  if (model->def.solver.linear == ABD_LINEAR_CHOLMOD && !block_cholesky_use_cholmod(s->solver)) return false;
+  const AbdSolverDef *def = &model->def.solver;
+  if (def->linear == ABD_LINEAR_CHOLMOD && !block_cholesky_use_cholmod(s->solver)) return false;
+  block_cholesky_choose(s->solver, def->linear == ABD_LINEAR_PCG ? BLOCK_ITERATIVE : def->linear == ABD_LINEAR_AUTO ? BLOCK_AUTO : BLOCK_DIRECT, def->memory);
   for (size_t i = 0; i < n; i++) s->column[i] = -1;
   return true;
 }
@@ -183,7 +185,7 @@ void system_add_right(System *s, int body, const Affine *f) {
 }
 
 int system_factor(System *s, int threads) { return block_cholesky_factor(s->solver, threads); }
-void system_solve(System *s) { block_cholesky_solve(s->solver, s->right, s->right); }
+bool system_solve(System *s) { return block_cholesky_solve(s->solver, s->right, s->right); }
 
 Affine system_solution(const System *s, int body) {
   double q[12] = {0};

@@ -37,7 +37,7 @@ void system_add(System *system, int a, int b, const double block[144]);
 void system_add_nodes(System *system, int a, int b, const double block[9]);
 void system_add_right(System *system, int body, const Affine *f);
 int system_factor(System *system, int threads); /* pivots raised, -1: a value that is not finite */
-void system_solve(System *system);
+bool system_solve(System *system); /* false: the matrix is not positive definite, the solution a descent direction */
 Affine system_solution(const System *system, int body);
 
 #endif

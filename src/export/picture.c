@@ -206,6 +206,7 @@ bool picture_draw(Picture *picture, const PictureView *view, PictureModel *m, co
                .center = v3(view->center),
                .radius = view->radius,
                .strain = view->strain,
+               .stress = view->stress,
                .picture = picture};
   for (int k = 0; k <= SHADE_LEVELS; k++)
     draw.encode[k] = (unsigned char)(255 * color_encoded((double)k / SHADE_LEVELS) + 0.5);

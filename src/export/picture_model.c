@@ -56,13 +56,15 @@ static void add_endless(const Draw *draw, Solid *solid, const RunMesh *mesh, con
   add_quad(solid, sub(foot, add(mul(a, half), mul(b, half))), mul(a, 2 * half), mul(b, 2 * half));
 }
 
-/* Of every triangle, the mean of its corners as a part of the most; NULL without memory. */
-static float *strain_parts(const RunMesh *mesh, const double *vertex, double most) {
-  double *strain = malloc((mesh->vertex_count + 1) * sizeof *strain);
+/* Strain or stress of every triangle, the mean of its corners as a part of the most; NULL without memory. */
+static float *strain_parts(const Draw *draw, const RunMesh *mesh, const RunSoft *soft, const double *vertex) {
+  double most = draw->stress > 0 ? draw->stress : draw->strain, *strain = malloc((mesh->vertex_count + 1) * sizeof *strain);
   uint32_t *count = malloc((mesh->vertex_count + 1) * sizeof *count);
   float *part = malloc((mesh->triangle_count + 1) * sizeof *part);
-  if (strain && count && part) {
-    soft_strain(mesh, vertex, strain, count);
+  bool good = strain && count && part;
+  if (good && draw->stress > 0) good = soft_stress(mesh, soft, vertex, strain);
+  else if (good) soft_strain(mesh, vertex, strain, count);
+  if (good) {
     for (size_t t = 0; t < mesh->triangle_count; t++) {
       const uint32_t *c = mesh->triangle + 3 * t;
       part[t] = (float)least((strain[c[0]] + strain[c[1]] + strain[c[2]]) / (3 * most), 1);
@@ -85,7 +87,7 @@ static void place_soft(const Draw *draw, PictureModel *m, size_t b, const RunMes
     m->look[b].normal = m->soft_normal[b] = normal;
   }
   free(m->soft_strain[b]);
-  m->look[b].strain = m->soft_strain[b] = draw->strain > 0 ? strain_parts(mesh, vertex, draw->strain) : NULL;
+  m->look[b].strain = m->soft_strain[b] = draw->strain > 0 || draw->stress > 0 ? strain_parts(draw, mesh, m->scene->body[b].soft, vertex) : NULL;
   m->solid[b].vertex = vertex, m->solid[b].nodes = identity, m->solid[b].shades = true;
 }
 

@@ -53,7 +53,7 @@ typedef struct Draw {
   Raster raster;
   Camera camera, light[1 + SKY_COUNT]; /* the sun, then the sky */
   V3 up, ground_a, ground_b, center, sun_light, sky_light;
-  double radius, checker_size, strain;
+  double radius, checker_size, strain, stress;
   Picture *picture;
   unsigned char encode[SHADE_LEVELS + 1];
 } Draw;

@@ -39,6 +39,9 @@ static uint32_t contact_triangle(const AbdWorld *world, const AbdContact *c, int
   if (c->kind == 2 && primitive < mesh.edge_count)
     return triangle_with(&mesh, mesh.edge[2 * primitive], mesh.edge[2 * primitive + 1]);
   bool vertex = c->kind == side;
+  AbdSoftView soft;
+  if (vertex && abd_soft_view(world, side ? c->body_b : c->body_a, &soft) == ABD_OK) /* its vertices are those of the whole body */
+    mesh.triangle = soft.triangle, mesh.triangle_count = soft.triangle_count;
   return vertex ? triangle_with(&mesh, primitive, primitive) : primitive;
 }
 

@@ -2,6 +2,7 @@
 #include "export/strain.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 double pose_strain(const double pose[12]) {
@@ -63,19 +64,46 @@ static double element_strain(const RunMesh *mesh, const double *now, const uint3
   return sqrt(sum);
 }
 
+/* ---- Elements of a mesh: tets, or triangles where it is a shell ---- */
+
+static size_t element_corners(const RunMesh *mesh) { return mesh->tet_count ? 4 : 3; }
+static size_t element_count(const RunMesh *mesh) { return mesh->tet_count ? mesh->tet_count : mesh->triangle_count; }
+static const uint32_t *elements(const RunMesh *mesh) { return mesh->tet_count ? mesh->tet : mesh->triangle; }
+
 double soft_strain(const RunMesh *mesh, const double *now, double *vertex, uint32_t *count) {
-  int n = mesh->tet_count ? 3 : 2;
-  size_t elements = mesh->tet_count ? mesh->tet_count : mesh->triangle_count;
-  const uint32_t *corner = mesh->tet_count ? mesh->tet : mesh->triangle;
+  size_t n = element_corners(mesh);
+  const uint32_t *corner = elements(mesh);
   double most = 0;
   if (vertex)
     memset(vertex, 0, mesh->vertex_count * sizeof *vertex), memset(count, 0, mesh->vertex_count * sizeof *count);
-  for (size_t e = 0; e < elements; e++, corner += n + 1) {
-    double strain = element_strain(mesh, now, corner, n);
+  for (size_t e = 0; e < element_count(mesh); e++, corner += n) {
+    double strain = element_strain(mesh, now, corner, (int)n - 1);
     most = fmax(most, strain);
-    for (int k = 0; vertex && k <= n; k++) vertex[corner[k]] += strain, count[corner[k]]++;
+    for (size_t k = 0; vertex && k < n; k++) vertex[corner[k]] += strain, count[corner[k]]++;
   }
   for (size_t v = 0; vertex && v < mesh->vertex_count; v++)
     if (count[v]) vertex[v] /= count[v];
   return most;
+}
+
+bool soft_stress(const RunMesh *mesh, const RunSoft *soft, const double *now, double *vertex) {
+  size_t n = element_corners(mesh);
+  const uint32_t *corner = elements(mesh);
+  AbdSoftDef def = abd_default_soft_def();
+  def.vertex = mesh->vertex, def.vertex_count = mesh->vertex_count;
+  def.tet = mesh->tet, def.tet_count = mesh->tet_count;
+  def.triangle = mesh->triangle, def.triangle_count = mesh->tet_count ? 0 : mesh->triangle_count;
+  def.model = soft->model, def.young = soft->young, def.poisson = soft->poisson;
+  if (!mesh->tet_count) def.thickness = soft->thickness;
+  double *stress = calloc(element_count(mesh) + 1, sizeof *stress);
+  uint32_t *count = calloc(mesh->vertex_count + 1, sizeof *count);
+  bool good = stress && count;
+  memset(vertex, 0, mesh->vertex_count * sizeof *vertex);
+  if (good && abd_soft_def_stress(&def, now, stress) == ABD_OK)
+    for (size_t e = 0; e < element_count(mesh); e++, corner += n)
+      for (size_t k = 0; k < n; k++) vertex[corner[k]] += stress[e], count[corner[k]]++;
+  for (size_t v = 0; good && v < mesh->vertex_count; v++)
+    if (count[v]) vertex[v] /= count[v];
+  free(stress), free(count);
+  return good;
 }

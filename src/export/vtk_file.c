@@ -92,21 +92,22 @@ static bool make_points(VtkData *data, const RunScene *scene, const RunFrame *fr
   return true;
 }
 
-/* Strain of every point where there are soft bodies: the mean of the elements around it. */
+/* Strain, and stress of soft bodies, of every point where there are such: the mean of the elements around it. */
 static bool make_strain(VtkData *data, const RunScene *scene, const RunFrame *frame) {
   bool soft = false;
   for (size_t b = 0; b < scene->body_count; b++) soft |= scene->body[b].soft != NULL;
   if (!soft) return true;
-  double *strain = vtk_add_array(data, "strain", VTK_FLOAT64, 1, false);
+  double *strain = vtk_add_array(data, "strain", VTK_FLOAT64, 1, false), *stress = vtk_add_array(data, "von_mises", VTK_FLOAT64, 1, false);
+  bool good = strain && stress;
   uint32_t *count = malloc((data->point_count + 1) * sizeof *count);
-  for (size_t b = 0; strain && count && b < scene->body_count; b++) {
+  for (size_t b = 0; good && count && b < scene->body_count; b++) {
     const RunMesh *mesh = body_mesh(scene, b);
     const double *nodes = frame->nodes + scene->body[b].node;
-    if (scene->body[b].soft) soft_strain(mesh, nodes, strain, count);
+    if (scene->body[b].soft) soft_strain(mesh, nodes, strain, count), good = soft_stress(mesh, scene->body[b].soft, nodes, stress);
     for (size_t k = 0; !scene->body[b].soft && k < mesh->vertex_count; k++) strain[k] = pose_strain(nodes);
-    strain += mesh->vertex_count;
+    strain += mesh->vertex_count, stress += mesh->vertex_count;
   }
-  bool good = strain && count;
+  good = good && count;
   free(count);
   return good;
 }

@@ -8,7 +8,7 @@
 #include "linear/block_cholesky.h"
 
 #include "linear/block_kernel.h"
-#include "linear/block_plan.h"
+#include "linear/block_pcg.h"
 #include "linear/cholmod_factor.h"
 
 #include <sched.h>
@@ -19,11 +19,16 @@
 #define FLOPS_PER_THREAD 1.5e6 /* below this a thread costs more than it saves */
 #define TASKS_PER_THREAD 8
 
+static const double pcg_tolerance = 1e-7;
+enum { PCG_ITERATIONS = 2000, SHIFTS = 6 };
+
 struct BlockCholesky {
   BlockPlan plan;
   double *values;  /* blocks of A, then of L; on a cache line */
   double *inverse; /* 1 / diagonal of L */
-  double *work;    /* a vector for solve */
+  double *work;    /* vectors for solve: one, or five */
+  double *matrix;  /* blocks of A, where L is incomplete */
+  int iterations;  /* of the last solve */
   void *value_memory;
   int64_t value_capacity;
   void *map_memory;
@@ -65,7 +70,7 @@ void block_cholesky_destroy(BlockCholesky *solver) {
 /* The values, the inverse pivots and the work vector share one piece of memory, kept when it is large enough. */
 static bool reserve_values(BlockCholesky *solver) {
   const BlockPattern *p = &solver->plan.pattern;
-  int64_t count = p->value_count + 2 * (int64_t)p->unknown_count + 8;
+  int64_t vectors = p->fill ? 2 : 6, count = (p->fill ? 1 : 2) * p->value_count + vectors * p->unknown_count + 8;
   if (count > solver->value_capacity) {
     mem_free(solver->value_memory);
     solver->value_capacity = 0;
@@ -76,11 +81,20 @@ static bool reserve_values(BlockCholesky *solver) {
   solver->values = (double *)(((uintptr_t)solver->value_memory + 63) & ~(uintptr_t)63);
   solver->inverse = solver->values + p->value_count;
   solver->work = solver->inverse + p->unknown_count;
+  solver->matrix = p->fill ? NULL : solver->work + 5 * (int64_t)p->unknown_count;
   return true;
 }
 
+/* An incomplete factor asks a map for rows that are not there. */
 static bool reserve_maps(BlockCholesky *solver, int count) {
-  return mem_reserve(&solver->map_memory, &solver->map_capacity, count, sizeof(int));
+  if (!mem_reserve(&solver->map_memory, &solver->map_capacity, count, sizeof(int))) return false;
+  if (!solver->plan.pattern.fill && count) memset(solver->map_memory, 0, (size_t)count * sizeof(int));
+  return true;
+}
+
+void block_cholesky_choose(BlockCholesky *solver, BlockMethod method, double memory) {
+  solver->plan.wanted = method;
+  solver->plan.memory = memory;
 }
 
 bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int edge_count, const int (*edge)[2]) {
@@ -148,6 +162,11 @@ static void wait_for(const atomic_int *done) {
     if (spins > 1000) sched_yield();
 }
 
+/* Is block b the one of column j in that row? */
+static bool has_block(const BlockPattern *p, int j, int row, int b) {
+  return b >= p->column_at[j] && b < p->column_at[j + 1] && p->block_row[b] == row;
+}
+
 /* Takes the columns left of j off column j. map: row -> block of column j, for the rows it has. */
 static void update_column(const Crew *crew, int j, int *map) {
   const BlockPattern *p = &crew->solver->plan.pattern;
@@ -161,6 +180,7 @@ static void update_column(const Crew *crew, int j, int *map) {
     subtract_square(values + p->block_at[p->column_at[j]], left, s, width);
     for (b++; b < end; b++) {
       int row = p->block_row[b];
+      if (!p->fill && !has_block(p, j, row, map[row])) continue;
       subtract_product(values + p->block_at[map[row]], values + p->block_at[b], left, p->size[row], s, width);
     }
   }
@@ -247,9 +267,8 @@ static int useful_threads(const BlockPattern *p, int threads) {
   return most < 2 ? 1 : threads > most ? (int)most : threads;
 }
 
-int block_cholesky_factor(BlockCholesky *solver, int threads) {
-  if (!solver->plan.pattern.n) return 0;
-  if (solver->cholmod && cholmod_factor_compute(solver->cholmod, &solver->plan.pattern, solver->values)) return 0;
+/* By as many threads as are of use. */
+static int factor_values(BlockCholesky *solver, int threads) {
   threads = useful_threads(&solver->plan.pattern, threads);
   Task all = {0, solver->plan.pattern.n - 1};
   Crew crew = {.solver = solver, .maps = solver->map_memory, .task = &all, .task_count = 1};
@@ -264,9 +283,35 @@ int block_cholesky_factor(BlockCholesky *solver, int threads) {
   return atomic_load(&crew.failed) ? -1 : atomic_load(&crew.raised);
 }
 
-static void solve_forward(const BlockCholesky *solver) {
+static void stretch_diagonal(BlockCholesky *solver, double factor) {
   const BlockPattern *p = &solver->plan.pattern;
-  double *y = solver->work;
+  for (int c = 0; c < p->n; c++)
+    for (int r = 0; r < p->size[c]; r++) solver->values[p->block_at[p->column_at[c]] + (p->size[c] + 1) * r] *= factor;
+}
+
+/* What is left out can make a positive definite matrix indefinite; a larger diagonal helps (Manteuffel). */
+static int factor_incompletely(BlockCholesky *solver, int threads) {
+  size_t bytes = (size_t)solver->plan.pattern.value_count * sizeof(double);
+  memcpy(solver->matrix, solver->values, bytes);
+  int raised = factor_values(solver, threads);
+  double shift = 1e-3;
+  for (int k = 0; raised > 0 && k < SHIFTS; k++, shift *= 4) {
+    memcpy(solver->values, solver->matrix, bytes);
+    stretch_diagonal(solver, 1 + shift);
+    raised = factor_values(solver, threads);
+  }
+  return raised < 0 ? raised : 0;
+}
+
+int block_cholesky_factor(BlockCholesky *solver, int threads) {
+  if (!solver->plan.pattern.n) return 0;
+  if (solver->matrix) return factor_incompletely(solver, threads);
+  if (solver->cholmod && cholmod_factor_compute(solver->cholmod, &solver->plan.pattern, solver->values)) return 0;
+  return factor_values(solver, threads);
+}
+
+static void solve_forward(const BlockCholesky *solver, double *y) {
+  const BlockPattern *p = &solver->plan.pattern;
   for (int c = 0; c < p->n; c++) {
     const double *diagonal = solver->values + p->block_at[p->column_at[c]];
     int s = p->size[c], at = p->unknown_at[c];
@@ -278,9 +323,8 @@ static void solve_forward(const BlockCholesky *solver) {
   }
 }
 
-static void solve_backward(const BlockCholesky *solver) {
+static void solve_backward(const BlockCholesky *solver, double *y) {
   const BlockPattern *p = &solver->plan.pattern;
-  double *y = solver->work;
   for (int c = p->n - 1; c >= 0; c--) {
     const double *diagonal = solver->values + p->block_at[p->column_at[c]];
     int s = p->size[c], at = p->unknown_at[c];
@@ -292,23 +336,44 @@ static void solve_backward(const BlockCholesky *solver) {
   }
 }
 
-void block_cholesky_solve(const BlockCholesky *solver, const double *b, double *x) {
+static void apply_factor(void *context, double *x) {
+  solve_forward(context, x);
+  solve_backward(context, x);
+}
+
+/* False when the matrix is not positive definite. A value that is not a number spoils all of x. */
+static bool solve_by_iterations(BlockCholesky *solver, double *x) {
   const BlockPattern *p = &solver->plan.pattern;
+  BlockPcg pcg = {.pattern = p, .values = solver->matrix, .precondition = apply_factor, .context = solver, .work = x + p->unknown_count,
+                  .tolerance = pcg_tolerance, .max_iterations = PCG_ITERATIONS};
+  PcgResult result = block_pcg_solve(&pcg, x);
+  solver->iterations = result.iterations;
+  return !result.indefinite;
+}
+
+bool block_cholesky_solve(BlockCholesky *solver, const double *b, double *x) {
+  const BlockPattern *p = &solver->plan.pattern;
+  bool definite = true;
   if (solver->cholmod && cholmod_factor_ready(solver->cholmod)) {
     cholmod_factor_solve(solver->cholmod, p->unknown_count, b, x);
-    return;
+    return true;
   }
   for (int i = 0; i < p->given_count; i++) {
     double *to = solver->work + p->unknown_at[p->column_of[i]] + p->offset[i];
     memcpy(to, b + p->caller_at[i], (size_t)p->given_size[i] * sizeof(double));
   }
-  solve_forward(solver);
-  solve_backward(solver);
+  solver->iterations = 0;
+  if (solver->matrix) definite = solve_by_iterations(solver, solver->work);
+  else apply_factor(solver, solver->work);
   for (int i = 0; i < p->given_count; i++) {
     const double *from = solver->work + p->unknown_at[p->column_of[i]] + p->offset[i];
     memcpy(x + p->caller_at[i], from, (size_t)p->given_size[i] * sizeof(double));
   }
+  return definite;
 }
 
 int64_t block_cholesky_factor_blocks(const BlockCholesky *solver) { return solver->plan.pattern.block_count; }
-double block_cholesky_flops(const BlockCholesky *solver) { return solver->plan.pattern.flops; }
+double block_cholesky_flops(const BlockCholesky *solver) { return solver->plan.flops; }
+double block_cholesky_bytes(const BlockCholesky *solver) { return solver->plan.bytes; }
+bool block_cholesky_iterates(const BlockCholesky *solver) { return block_plan_iterative(&solver->plan); }
+int block_cholesky_iterations(const BlockCholesky *solver) { return solver->iterations; }

@@ -63,20 +63,69 @@ bool block_order_has_metis(void) { return false; }
 static bool order_by_metis(const BlockGraph *g, int n, const int *size, int *order) { return g && n < 0 && size && order; }
 #endif
 
+/* Breadth first from a block: appends those that do not have the mark yet. */
+static int spread(const BlockGraph *g, int from, int mark, int *marks, int *order) {
+  int count = 0;
+  order[count++] = from;
+  marks[from] = mark;
+  for (int head = 0; head < count; head++)
+    for (int e = g->at[order[head]]; e < g->at[order[head] + 1]; e++) {
+      int next = g->neighbour[e];
+      if (marks[next] == mark) continue;
+      marks[next] = mark;
+      order[count++] = next;
+    }
+  return count;
+}
+
+/* Level by level, each part from an end of it. marks: n */
+static void order_by_levels(const BlockGraph *g, int n, int *order, int *marks) {
+  for (int i = 0; i < n; i++) marks[i] = 0;
+  for (int i = 0, count = 0; i < n; i++) {
+    if (marks[i]) continue;
+    int reached = spread(g, i, 1, marks, order + count);
+    count += spread(g, order[count + reached - 1], 2, marks, order + count);
+  }
+}
+
+static bool coupled(const BlockGraph *g, int a, int b) {
+  for (int e = g->at[a]; e < g->at[a + 1]; e++)
+    if (g->neighbour[e] == b) return true;
+  return false;
+}
+
+/* Blocks that follow each other and are coupled go into one column while there is room. */
+static void join_neighbours(BlockOrder *order, const BlockGraph *g, const BlockShape *s, const int *by_rank) {
+  int room = 0;
+  order->column_count = 0;
+  for (int c = 0; c < s->count; c++) {
+    int block = by_rank[c];
+    if (s->size[block] > room || !coupled(g, block, by_rank[c - 1])) {
+      order->column_count++;
+      room = BLOCK_MAX;
+    }
+    order->column_of[block] = order->column_count - 1;
+    room -= s->size[block];
+  }
+}
+
 bool block_order_find(BlockOrder *order, const BlockShape *s, OrderMethod method) {
   size_t n = (size_t)s->count, edges = (size_t)s->edge_count;
   block_order_free(order);
   order->column_of = mem_alloc(n, sizeof(int));
+  order->count = order->column_count = s->count;
   int *memory = mem_alloc(2 * n + 1 + 2 * edges, sizeof(int)), *by_rank = memory;
   bool done = order->column_of && memory && s->edge_count < INT_MAX / 3;
   if (done && n) {
     BlockGraph g = {memory + n, memory + 2 * n + 1};
     block_graph_build(&g, s, s->count, NULL, by_rank);
-    done = method == ORDER_METIS ? order_by_metis(&g, s->count, s->size, by_rank) : order_by_amd(&g, s->count, by_rank);
+    if (method == ORDER_LEVELS) order_by_levels(&g, s->count, by_rank, order->column_of);
+    else if (method == ORDER_METIS) done = order_by_metis(&g, s->count, s->size, by_rank);
+    else done = order_by_amd(&g, s->count, by_rank);
     for (int c = 0; done && c < s->count; c++) order->column_of[by_rank[c]] = c;
+    if (method == ORDER_LEVELS) join_neighbours(order, &g, s, by_rank);
   }
   mem_free(memory);
-  order->count = order->column_count = s->count;
   if (!done) block_order_free(order);
   return done;
 }

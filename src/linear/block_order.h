@@ -9,10 +9,12 @@
 
 #include "linear/block_pattern.h"
 
-typedef enum OrderMethod { ORDER_AMD = 0, ORDER_METIS } OrderMethod;
+/* By levels (Cuthill and McKee): for incomplete factors, which like neighbours to follow each other. */
+typedef enum OrderMethod { ORDER_AMD = 0, ORDER_METIS, ORDER_LEVELS } OrderMethod;
 
 bool block_order_has_metis(void);
-/* Every block a column of its own. False when memory is out or the method has failed. */
+/* Every block a column of its own; by levels, coupled blocks that follow each other are joined already. False when memory is out
+ * or the method has failed. */
 bool block_order_find(BlockOrder *order, const BlockShape *shape, OrderMethod method);
 /* Is there anything to join in blocks of these sizes? */
 bool block_order_mergeable(const BlockShape *shape);

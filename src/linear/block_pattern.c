@@ -113,6 +113,7 @@ static void visit_row(const BlockGraph *g, const BlockPattern *p, int i, int nod
       mark[k] = i;
       if (block_row) block_row[next[k]] = i;
       next[k]++;
+      if (!p->fill) break;
     }
   }
 }
@@ -287,8 +288,9 @@ static bool find_pattern(BlockPattern *p, const BlockShape *shape, const int *co
   return true;
 }
 
-bool block_pattern_build(BlockPattern *p, const BlockShape *shape, const BlockOrder *order) {
+bool block_pattern_build(BlockPattern *p, const BlockShape *shape, const BlockOrder *order, bool fill) {
   block_pattern_free(p);
+  p->fill = fill;
   p->n = order->column_count;
   p->given_count = shape->count;
   p->edge_count = shape->edge_count;

@@ -17,6 +17,7 @@ typedef struct BlockOrder {
 
 typedef struct BlockPattern {
   int n;             /* columns of L */
+  bool fill;         /* L has all its blocks; else only those of the matrix, for an incomplete factor */
   int given_count;   /* blocks of the caller */
   int edge_count;
   int unknown_count; /* sum of sizes */
@@ -61,7 +62,7 @@ typedef struct BlockPattern {
 typedef struct BlockPlace { int64_t at; int stride; } BlockPlace;
 
 /* False when memory is out or the factor too large to index: the pattern is then the empty one. */
-bool block_pattern_build(BlockPattern *pattern, const BlockShape *shape, const BlockOrder *order);
+bool block_pattern_build(BlockPattern *pattern, const BlockShape *shape, const BlockOrder *order, bool fill);
 bool block_pattern_matches(const BlockPattern *pattern, const BlockShape *shape);
 void block_pattern_free(BlockPattern *pattern); /* leaves the empty pattern */
 BlockPlace block_pattern_diagonal(const BlockPattern *pattern, int i);

@@ -3,25 +3,28 @@
 
 #include <string.h>
 
-/* METIS takes about 14 us for a block, the kernels do 25 flops in a ns, and a quarter less work in some six iterations of a step. */
-static const double worth_metis = 2.5e5; /* [flops a block] */
+/* METIS takes about 14 us for a block, the kernels do 25 flops in a ns, and do a quarter less work in the ten and more iterations of a step. */
+static const double worth_metis = 1.2e5; /* [flops a block] */
 static const double outgrown = 1.5;    /* times the flops that an order had at first */
 
+/* Leaves what was wanted. */
 void block_plan_free(BlockPlan *plan) {
   block_order_free(&plan->order);
   block_pattern_free(&plan->pattern);
-  memset(plan, 0, sizeof *plan);
+  *plan = (BlockPlan){.wanted = plan->wanted, .memory = plan->memory};
 }
 
 void block_plan_refresh(BlockPlan *plan) { plan->refresh = true; }
 
-/* Order and pattern by one method. */
+/* Order and whole pattern by one method. */
 static bool make(BlockPlan *plan, const BlockShape *shape, OrderMethod method) {
   bool merge = block_order_mergeable(shape);
   plan->method = method;
-  if (!block_order_find(&plan->order, shape, method) || !block_pattern_build(&plan->pattern, shape, &plan->order)) return false;
-  if (merge && !(block_order_merge(&plan->order, &plan->pattern) && block_pattern_build(&plan->pattern, shape, &plan->order))) return false;
+  if (!block_order_find(&plan->order, shape, method) || !block_pattern_build(&plan->pattern, shape, &plan->order, true)) return false;
+  if (merge && !(block_order_merge(&plan->order, &plan->pattern) && block_pattern_build(&plan->pattern, shape, &plan->order, true)))
+    return false;
   plan->flops = plan->pattern.flops;
+  plan->bytes = (double)plan->pattern.value_count * sizeof(double);
   plan->own = true;
   return true;
 }
@@ -37,16 +40,28 @@ static void take_better(BlockPlan *plan, BlockPlan *other) {
 }
 
 static bool make_best(BlockPlan *plan, const BlockShape *shape) {
-  BlockPlan other = {0};
+  BlockPlan other = {.wanted = plan->wanted, .memory = plan->memory};
   block_plan_free(plan);
-  if (!make(plan, shape, ORDER_AMD)) {
-    block_plan_free(plan);
-    return false;
-  }
+  if (!make(plan, shape, ORDER_AMD)) return false;
   if (!block_order_has_metis() || plan->flops < worth_metis * shape->count) return true;
   if (make(&other, shape, ORDER_METIS)) take_better(plan, &other);
   else block_plan_free(&other);
   return true;
+}
+
+static bool make_incomplete(BlockPlan *plan, const BlockShape *shape) {
+  plan->method = ORDER_LEVELS;
+  plan->own = true;
+  return block_order_find(&plan->order, shape, ORDER_LEVELS) && block_pattern_build(&plan->pattern, shape, &plan->order, false);
+}
+
+/* A whole factor if it is wanted or fits; one that is too large to index does not fit either. */
+static bool choose(BlockPlan *plan, const BlockShape *shape) {
+  bool made = make_best(plan, shape), fits = made && (plan->memory == 0 || plan->bytes <= plan->memory);
+  if (fits && plan->wanted != BLOCK_ITERATIVE) return true;
+  bool done = plan->wanted == BLOCK_DIRECT ? made : make_incomplete(plan, shape);
+  if (!done) block_plan_free(plan);
+  return done;
 }
 
 static bool same_blocks(const BlockPlan *plan, const BlockShape *s) {
@@ -55,13 +70,14 @@ static bool same_blocks(const BlockPlan *plan, const BlockShape *s) {
 }
 
 bool block_plan_update(BlockPlan *plan, const BlockShape *shape, bool *changed) {
-  bool anew = plan->refresh;
+  bool anew = plan->refresh, fill = !block_plan_iterative(plan);
   plan->refresh = false;
   *changed = false;
   if ((plan->own || !anew) && block_pattern_matches(&plan->pattern, shape)) return true;
   *changed = true;
-  if (anew || !shape->count || !same_blocks(plan, shape)) return make_best(plan, shape);
+  if (anew || !shape->count || !same_blocks(plan, shape)) return choose(plan, shape);
   plan->own = false;
-  if (block_pattern_build(&plan->pattern, shape, &plan->order) && plan->pattern.flops <= outgrown * plan->flops) return true;
-  return make_best(plan, shape);
+  bool built = block_pattern_build(&plan->pattern, shape, &plan->order, fill);
+  if (built && (!fill || plan->pattern.flops <= outgrown * plan->flops)) return true;
+  return choose(plan, shape);
 }

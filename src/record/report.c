@@ -34,6 +34,9 @@ static const Field field[] = {
   ID_AT("limit_a", limit[0]),
   ID_AT("limit_b", limit[1]),
   INT_FIELD(islands),
+  INT_FIELD(linear_iterations),
+  REAL_FIELD(factor_memory),
+  REAL_FIELD(factor_flops),
   INT64_FIELD(body_pairs),
   INT64_FIELD(box_tests),
   INT64_FIELD(candidates),
@@ -45,6 +48,8 @@ static const Field field[] = {
   ID_AT("nearest_b", nearest[1]),
   REAL_FIELD(max_strain),
   ID_AT("most_strained", most_strained),
+  REAL_FIELD(max_soft_strain),
+  ID_AT("most_strained_soft", most_strained_soft),
   REAL_FIELD(target_error),
   REAL_FIELD(joint_residual),
   ID_AT("worst_joint", worst_joint),
@@ -168,9 +173,10 @@ static void read_totals(sqlite3_stmt *s, RunSummary *summary) {
   summary->contacts_mean = sqlite3_column_double(s, 6);
   summary->contacts_max = sqlite3_column_int64(s, 7);
   summary->max_strain = sqlite3_column_double(s, 8);
-  summary->residual_max = sqlite3_column_double(s, 9);
-  summary->seconds_total = sqlite3_column_double(s, 10);
-  for (int k = 0; k < ABD_STAGE_COUNT; k++) summary->seconds[k] = sqlite3_column_double(s, 11 + k);
+  summary->max_soft_strain = sqlite3_column_double(s, 9);
+  summary->residual_max = sqlite3_column_double(s, 10);
+  summary->seconds_total = sqlite3_column_double(s, 11);
+  for (int k = 0; k < ABD_STAGE_COUNT; k++) summary->seconds[k] = sqlite3_column_double(s, 12 + k);
 }
 
 static void read_nearest(sqlite3_stmt *s, RunSummary *summary) {
@@ -184,6 +190,12 @@ static void read_worst_joint(sqlite3_stmt *s, RunSummary *summary) {
   summary->joint_residual = sqlite3_column_double(s, 0);
   summary->joint_residual_step = sqlite3_column_int64(s, 1);
   summary->worst_joint = (uint32_t)sqlite3_column_int64(s, 2);
+}
+
+static void read_linear(sqlite3_stmt *s, RunSummary *summary) {
+  summary->linear_iterations = sqlite3_column_int64(s, 0);
+  summary->factor_memory = sqlite3_column_double(s, 1);
+  summary->factor_flops = sqlite3_column_double(s, 2);
 }
 
 static void read_last(sqlite3_stmt *s, RunSummary *summary) {
@@ -202,13 +214,14 @@ bool run_read_summary(Run *run, RunSummary *summary) {
   } query[] = {
     {"SELECT count(*), total(1 - converged), min(CASE WHEN converged THEN NULL ELSE step END),"
      " total(outcome = 'kinematic blocked'), avg(iterations), max(iterations), avg(contacts), max(contacts),"
-     " max(max_strain), max(residual), total(seconds), total(seconds_candidates), total(seconds_distances),"
+     " max(max_strain), max(max_soft_strain), max(residual), total(seconds), total(seconds_candidates), total(seconds_distances),"
      " total(seconds_assembly), total(seconds_solve), total(seconds_ccd), total(seconds_line_search),"
      " total(seconds_rest) FROM report", read_totals},
     {"SELECT min_distance, step, nearest_a, nearest_b FROM report WHERE min_distance IS NOT NULL"
      " ORDER BY min_distance, step LIMIT 1", read_nearest},
     {"SELECT joint_residual, step, worst_joint FROM report WHERE worst_joint IS NOT NULL"
      " ORDER BY joint_residual DESC, step LIMIT 1", read_worst_joint},
+    {"SELECT total(linear_iterations), max(factor_memory), max(factor_flops) FROM report", read_linear},
     {"SELECT time, hash FROM report ORDER BY step DESC LIMIT 1", read_last},
     {"SELECT count(*) FROM frame", read_frames},
     {"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", read_bytes},

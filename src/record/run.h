@@ -142,12 +142,14 @@ typedef struct RunSummary {
   double time;
   double iterations_mean;
   int64_t iterations_max;
+  int64_t linear_iterations; /* conjugate gradients in all; 0 where Cholesky solved all */
+  double factor_memory, factor_flops; /* [bytes], [flops] predicted for the largest factor of all steps */
   double contacts_mean;
   int64_t contacts_max;
   double min_distance;      /* infinity where nothing came near */
   int64_t min_distance_step;
   uint32_t nearest[2];
-  double max_strain, residual_max;
+  double max_strain, max_soft_strain, residual_max;
   double joint_residual;    /* [m] the largest gap left in a joint as reported, and where */
   int64_t joint_residual_step;
   uint32_t worst_joint;     /* 0: no report names one */

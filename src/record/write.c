@@ -198,12 +198,6 @@ bool run_write_frame(Run *run, const AbdWorld *world) {
   return run_write_poses(run, abd_world_step_count(world), abd_world_time(world), nodes, node_count, nodes + node_count, rate_count);
 }
 
-/* Soft bodies collide with a mesh of their surface alone; the file counts the vertices of the whole body. */
-static uint32_t vertex_number(const AbdWorld *world, AbdBodyId body, uint32_t vertex) {
-  AbdSoftView soft;
-  return abd_soft_view(world, body, &soft) == ABD_OK ? (uint32_t)soft.surface_vertex[vertex] : vertex;
-}
-
 bool run_write_contacts(Run *run, const AbdWorld *world) {
   static const char *const kind[] = {"vertex-triangle", "triangle-vertex", "edge-edge"};
   sqlite3_stmt *s = run_statement(run, RUN_STATEMENT_CONTACT,
@@ -219,8 +213,8 @@ bool run_write_contacts(Run *run, const AbdWorld *world) {
     sqlite3_bind_int64(s, 2, c->body_a.id);
     sqlite3_bind_int64(s, 3, c->body_b.id);
     sqlite3_bind_text(s, 4, kind[c->kind], -1, SQLITE_STATIC);
-    sqlite3_bind_int64(s, 5, c->kind == 0 ? vertex_number(world, c->body_a, c->primitive_a) : c->primitive_a);
-    sqlite3_bind_int64(s, 6, c->kind == 1 ? vertex_number(world, c->body_b, c->primitive_b) : c->primitive_b);
+    sqlite3_bind_int64(s, 5, c->primitive_a);
+    sqlite3_bind_int64(s, 6, c->primitive_b);
     for (int i = 0; i < 3; i++) sqlite3_bind_double(s, 7 + i, c->point[i]);
     for (int i = 0; i < 3; i++) sqlite3_bind_double(s, 10 + i, c->normal[i]);
     sqlite3_bind_double(s, 13, c->distance);

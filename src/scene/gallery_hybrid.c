@@ -67,9 +67,9 @@ static void write_ship(GalleryWriter *w, const Vessel *v, const char *hull, cons
   fputs(" }", w->out);
   for (int k = 0; k < 2; k++) {
     const double mast[3] = {ship_mast[k], 0, 0};
-    writer_item(w, "{ \"name\": \"%s sail %d\", \"mesh\": \"sail\", \"density\": 600, \"color\": \"%s\"", v->name, k + 1, canvas);
+    writer_item(w, "{ \"name\": \"%s sail %d\", \"mesh\": \"sail\", \"density\": 400, \"color\": \"%s\"", v->name, k + 1, canvas);
     write_pose(w, v, mast, NULL);
-    fprintf(w->out, ",\n      \"soft\": { \"young\": 2e6, \"poisson\": 0.3, \"thickness\": 0.0006 }, \"attach\": [\n");
+    fprintf(w->out, ",\n      \"soft\": { \"young\": 1e6, \"poisson\": 0.3, \"thickness\": 0.0025, \"damping\": 0.01 }, \"attach\": [\n");
     for (int edge = 0; edge < 2; edge++) {
       double z = edge ? ship_boom : ship_yard;
       fprintf(w->out, "        { \"body\": \"%s\", \"frame\": \"body\", \"box\": [[-9, -9, %.9g], [9, 9, %.9g]] }%s\n", v->name,
@@ -82,7 +82,7 @@ static void write_ship(GalleryWriter *w, const Vessel *v, const char *hull, cons
 static void write_rotor(GalleryWriter *w, const Vessel *v, const char *mesh, const double at[3], const double *own, double chord) {
   writer_item(w, "{ \"name\": \"%s %s\", \"mesh\": \"%s\", \"density\": 700, \"color\": \"#3d405b\"", v->name, mesh, mesh);
   write_pose(w, v, at, own);
-  fprintf(w->out, ",\n      \"soft\": { \"young\": 2e7, \"poisson\": 0.35 }, \"attach\": [ { \"body\": \"%s\", \"frame\": \"body\", "
+  fprintf(w->out, ",\n      \"soft\": { \"young\": 2e7, \"poisson\": 0.35, \"damping\": 0.01 }, \"attach\": [ { \"body\": \"%s\", \"frame\": \"body\", "
           "\"box\": [[%.9g, %.9g, -1], [%.9g, %.9g, 1]] }] }", v->name, -0.5001 * chord, -0.5001 * chord, 0.5001 * chord, 0.5001 * chord);
 }
 
@@ -96,7 +96,7 @@ static void write_helicopter(GalleryWriter *w, const Vessel *v, const char *colo
   write_rotor(w, v, "tail rotor", helicopter_tail_at, tail, helicopter_tail_rotor(resolution).chord);
   writer_item(w, "{ \"name\": \"%s tyres\", \"mesh\": \"tyres\", \"density\": 900, \"color\": \"#2b2d33\"", v->name);
   write_pose(w, v, origin, NULL);
-  fprintf(w->out, ",\n      \"soft\": { \"young\": 5e5, \"poisson\": 0.4 }, \"attach\": [ { \"body\": \"%s\", \"nearest\": %.9g }] }", v->name,
+  fprintf(w->out, ",\n      \"soft\": { \"young\": 5e5, \"poisson\": 0.4, \"damping\": 0.01 }, \"attach\": [ { \"body\": \"%s\", \"nearest\": %.9g }] }", v->name,
           2 * helicopter_tyre_gap);
 }
 

@@ -72,7 +72,8 @@ static bool put_settings(json_t *top, const Scene *scene) {
          put(contact, "friction_anchors", json_boolean(w->contact.friction_anchors)) &&
          put(solver, "max_iterations", json_integer(w->solver.max_iterations)) &&
          put(solver, "tolerance", json_real(w->solver.tolerance)) &&
-         (w->solver.linear == ABD_LINEAR_BLOCK || put(solver, "linear", json_string("cholmod"))) &&
+         put(solver, "memory", json_real(w->solver.memory)) &&
+         put(solver, "linear", json_string(abd_linear_name(w->solver.linear))) &&
          (w->solver.detection == ABD_DETECTION_TREES || put(solver, "detection", json_string(settings_detections[w->solver.detection])));
 }
 

@@ -19,13 +19,15 @@ static bool read_contact(const Node *top, AbdContactDef *contact) {
 const char *const settings_detections[] = {"trees", "trees-plain", "tree", "i-aabb-1", "i-aabb-3", NULL};
 
 static bool read_solver(const Node *top, AbdSolverDef *solver) {
-  static const char *const known[] = {"max_iterations", "tolerance", "linear", "detection", NULL}, *const linears[] = {"block", "cholmod", NULL};
+  static const char *const known[] = {"max_iterations", "tolerance", "linear", "memory", "detection", NULL};
+  static const char *const linears[] = {"auto", "cholmod", "cholesky", "pcg", NULL};
   Node node;
   int linear = (int)solver->linear, detection = (int)solver->detection;
   if (!node_get(top, "solver", &node)) return true;
   bool ok = node_check_keys(&node, known) && read_int(&node, "max_iterations", 1, &solver->max_iterations) &&
             read_number(&node, "tolerance", NUMBER_NOT_NEGATIVE, &solver->tolerance) &&
-            read_choice(&node, "linear", linears, &linear) && read_choice(&node, "detection", settings_detections, &detection);
+            read_choice(&node, "linear", linears, &linear) && read_number(&node, "memory", NUMBER_NOT_NEGATIVE, &solver->memory) &&
+            read_choice(&node, "detection", settings_detections, &detection);
   solver->linear = (AbdLinear)linear, solver->detection = (AbdDetection)detection;
   return ok;
 }

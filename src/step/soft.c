@@ -14,12 +14,21 @@ int soft_representative(const Model *m, const Soft *s) {
 /* Which kind of element, and its vertices. */
 typedef enum Kind { KIND_TET, KIND_TRIANGLE, KIND_HINGE } Kind;
 
-static Kind corners(const Soft *s, int element, const Affine *q, int *count, int body[4], Vec3 x[4]) {
+static Kind kind_of(const Soft *s, int element) {
+  return element < s->tet_count ? KIND_TET : element < s->tet_count + s->triangle_count ? KIND_TRIANGLE : KIND_HINGE;
+}
+
+void soft_element_vertices(const Soft *s, int element, int body[4], int *count) {
   int triangle = element - s->tet_count, hinge = triangle - s->triangle_count;
   const int *v = triangle < 0 ? s->tet[element].vertex : hinge < 0 ? s->shell[triangle].vertex : s->hinge[hinge].vertex;
-  *count = triangle < 0 || hinge >= 0 ? 4 : 3;
-  for (int k = 0; k < *count; k++) x[k] = q[body[k] = s->first + v[k]].n[0];
-  return triangle < 0 ? KIND_TET : hinge < 0 ? KIND_TRIANGLE : KIND_HINGE;
+  *count = kind_of(s, element) == KIND_TRIANGLE ? 3 : 4;
+  for (int k = 0; k < *count; k++) body[k] = s->first + v[k];
+}
+
+static Kind corners(const Soft *s, int element, const Affine *q, int *count, int body[4], Vec3 x[4]) {
+  soft_element_vertices(s, element, body, count);
+  for (int k = 0; k < *count; k++) x[k] = q[body[k]].n[0];
+  return kind_of(s, element);
 }
 
 static const BendingRest *hinge_rest(const Soft *s, int element) { return &s->hinge[element - s->tet_count - s->triangle_count].rest; }
@@ -99,6 +108,19 @@ double soft_elastic_energy(const Soft *s, int element, const Affine *q) {
   int body[4], count;
   Kind kind = corners(s, element, q, &count, body, x);
   return elastic_part(s, element, kind, x);
+}
+
+double soft_element_strain(const Soft *s, int element, const Affine *q) {
+  Vec3 x[4];
+  int body[4], count;
+  Kind kind = corners(s, element, q, &count, body, x);
+  if (kind == KIND_HINGE) return 0;
+  Viscous e = kind == KIND_TET ? viscous_tet(&s->tet[element].rest, 0, 0) : viscous_triangle(&s->shell[element - s->tet_count].rest, 0, 0);
+  Mat3 c = mat3_scale(2, viscous_strain(&e, x));
+  c.c[0].x -= 1;
+  c.c[1].y -= 1;
+  if (kind == KIND_TET) c.c[2].z -= 1;
+  return sqrt(mat3_dot(c, c));
 }
 
 double soft_energy(const Step *step, const Soft *s, int element, const Affine *q) {

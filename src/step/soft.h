@@ -14,8 +14,10 @@ typedef struct SoftTerm {
 } SoftTerm;
 
 int soft_element_count(const Soft *soft);
+void soft_element_vertices(const Soft *soft, int element, int body[4], int *count); /* among the bodies */
 double soft_energy(const Step *step, const Soft *soft, int element, const Affine *q);
 double soft_elastic_energy(const Soft *soft, int element, const Affine *q); /* [J], without damping */
+double soft_element_strain(const Soft *soft, int element, const Affine *q); /* |F^T F - I|; 0 of hinges */
 /* project: the Hessian made positive semidefinite; those of hinges always are. */
 void soft_term(const Step *step, const Soft *soft, int element, const Affine *q, bool project, SoftTerm *term);
 /* The largest step along direction that inverts no tet whose material forbids it. */

@@ -219,35 +219,42 @@ bool view_data_steps(ViewData *data, size_t first, Bytes *out) {
   return true;
 }
 
-static size_t soft_numbers(const RunScene *scene) {
+static size_t soft_vertices(const RunScene *scene) {
   size_t count = 0;
   for (size_t b = 0; b < scene->body_count; b++)
-    if (scene->body[b].soft) count += 4 * body_mesh(scene, b)->vertex_count;
+    if (scene->body[b].soft) count += body_mesh(scene, b)->vertex_count;
   return count;
 }
 
 size_t view_frame_size(const RunScene *scene) {
-  return 16 + ((scene->body_count * 19 + soft_numbers(scene)) * sizeof(float) + 7) / 8 * 8;
+  return 16 + ((scene->body_count * 19 + 4 * soft_vertices(scene)) * sizeof(float) + 7) / 8 * 8;
 }
 
-/* A soft body stands at its vertices' mean, unturned; its vertices are told from there, and the strain around each. Returns
- * where the next body's go; NULL without memory. */
+/* A soft body stands at its vertices' mean, unturned; its vertices are told from there. Returns where the next ones go. */
 static float *add_soft(const RunScene *scene, const RunFrame *frame, size_t b, float *pose, float *velocity,
-                       float *vertex, float *most) {
+                       float *vertex) {
   const double *x = frame->nodes + scene->body[b].node;
-  const RunMesh *mesh = body_mesh(scene, b);
-  size_t count = mesh->vertex_count;
-  double center[3], speed[3] = {0}, *strain = malloc(count * sizeof *strain + 1);
-  uint32_t *elements = malloc(count * sizeof *elements + 1);
-  if (!strain || !elements) return free(strain), free(elements), NULL;
-  *most = (float)soft_strain(mesh, x, strain, elements);
+  size_t count = body_mesh(scene, b)->vertex_count;
+  double center[3], speed[3] = {0};
   mean_point(x, count, center);
   if (frame->velocity) mean_point(frame->velocity + scene->body[b].rate, count, speed);
   for (int k = 0; k < 3; k++) pose[k] = (float)center[k], pose[3 + 4 * k] = 1, velocity[k] = (float)speed[k];
   for (size_t k = 0; k < 3 * count; k++) *vertex++ = (float)(x[k] - center[k % 3]);
-  for (size_t k = 0; k < count; k++) *vertex++ = (float)strain[k];
-  free(strain), free(elements);
   return vertex;
+}
+
+/* Von Mises' stress at every vertex of the soft bodies. */
+static bool add_stress(const RunScene *scene, const RunFrame *frame, float *at) {
+  double *stress = malloc((soft_vertices(scene) + 1) * sizeof *stress);
+  bool good = stress != NULL;
+  for (size_t b = 0; good && b < scene->body_count; b++) {
+    size_t count = body_mesh(scene, b)->vertex_count;
+    if (!scene->body[b].soft) continue;
+    good = soft_stress(body_mesh(scene, b), scene->body[b].soft, frame->nodes + scene->body[b].node, stress);
+    for (size_t k = 0; k < count; k++) *at++ = (float)stress[k];
+  }
+  free(stress);
+  return good;
 }
 
 static bool add_frame(const RunScene *scene, const RunFrame *frame, Bytes *out) {
@@ -259,15 +266,16 @@ static bool add_frame(const RunScene *scene, const RunFrame *frame, Bytes *out) 
   float *pose = (float *)(void *)(at + 16), *velocity = pose + 12 * n, *strain = velocity + 6 * n, *soft = strain + n;
   for (size_t b = 0; b < n; b++, pose += 12, velocity += 6) {
     const double *nodes = frame->nodes + scene->body[b].node;
+    /* in double, since it is far below float's rounding */
+    strain[b] = (float)(scene->body[b].soft ? soft_strain(body_mesh(scene, b), nodes, NULL, NULL) : pose_strain(nodes));
     if (scene->body[b].soft) {
-      if (!(soft = add_soft(scene, frame, b, pose, velocity, soft, &strain[b]))) return false;
+      soft = add_soft(scene, frame, b, pose, velocity, soft);
       continue;
     }
-    strain[b] = (float)pose_strain(nodes); /* in double, since it is far below float's rounding */
     for (size_t k = 0; k < 12; k++) pose[k] = (float)nodes[k];
     for (size_t k = 0; frame->velocity && k < 6; k++) velocity[k] = (float)frame->velocity[scene->body[b].rate + k];
   }
-  return true;
+  return soft_vertices(scene) == 0 || add_stress(scene, frame, soft);
 }
 
 static bool write_frames(ViewData *data, Run *run, size_t first, size_t count, Bytes *out) {

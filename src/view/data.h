@@ -37,7 +37,7 @@ bool view_data_meshes(ViewData *data, size_t first, size_t count, Bytes *out);
 /* f64 step of every frame from first on. */
 bool view_data_steps(ViewData *data, size_t first, Bytes *out);
 /* For each frame: f64 step, time; f32 pose[12], velocity[6], strain for every body, each kind together, then the vertices of
- * soft bodies from where their poses are. */
+ * soft bodies from where their poses are, then the stress at each of them. */
 bool view_data_frames(ViewData *data, size_t first, size_t count, Bytes *out);
 /* For each frame: u32 count, then records of 14 words: u32 a, b, kind; f32 point, normal, distance, force, friction. */
 bool view_data_contacts(ViewData *data, size_t first, size_t count, Bytes *out);

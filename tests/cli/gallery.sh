@@ -10,7 +10,7 @@ declare -A small=(
   [octopus]="--arms 4 --segments 3 --resolution 8" [wrecking-ball]="--gap 0.2" [ball]="--stack light" [brick-wall]="--courses 3 --columns 3"
   [net]="--size 4 --ball 1.5" [cards]="--levels 2" [screw]="" [arch]="--stones 9" [spikes]="--bodies 4 --resolution 2"
   [pile]="--count 40" [soft-beam]="--count 2 --cells 1" [soft-twist]="--cells 2" [soft-ball]="--count 2 --cells 1"
-  [hybrid]="--resolution 0.5 --helicopters 1"
+  [soft-hand]="--cells 1" [soft-press]="--cells 1" [cloth-gears]="--cells 6" [hybrid]="--resolution 0.5 --helicopters 1"
 )
 
 expect 0 'pendulum  ' "$abd" scene
@@ -48,3 +48,5 @@ count 575 wrecking-ball
 count 562 ball --stack full
 count 673 net --size 16 --ball 6
 count 28 gear-train --resolution 2
+count 27 hybrid --resolution 3
+expect 0 'no problem' "$abd" check count.json

@@ -67,10 +67,12 @@ expect 0 '^\| ball-light \| 1/100 \| 16 \| 20 \|' "$peers" table --quick --only 
 grep -q "this machine" table.md || wrong "no note in table.md"
 [ "$(grep -c '"engine": "'"$other"'"' table.json)" = 2 ] || wrong "table.json has not two results of $other"
 
-# What it refuses.
+# What it refuses, and abd of what it wrote.
+expect 2 'stepped by abd-peers' "$abd" run ball.abd --resume --steps 40
 "$abd" scene pendulum -o pendulum.json
 expect 2 'joints; the peers are given' "$peers" run pendulum.json -e "$other"
 expect 2 'has no engine .chrono' "$peers" run ball.json -e chrono
+expect 2 "whole number >= 1, got .0.5." "$peers" run ball.json --every 0.5
 expect 2 'no scene begins with .moon' "$peers" table --only moon
 "$abd" scene screw -o screw.json
 if grep -q bullet-box <<<"$engines"; then expect 2 "'bolt' is concave" "$peers" run screw.json -e bullet-box; fi

@@ -1,7 +1,7 @@
 // The viewer: holds what is shown and how, and redraws when something changed.
 import * as THREE from 'three';
 import { Orbit } from './camera.js';
-import { HEAT_TABLE, MODES, RAMP_TABLE, Range, count, paint, parse, showSoftStrain, tidy } from './colors.js';
+import { HEAT_TABLE, MODES, RAMP_TABLE, Range, count, paint, parse, tidy } from './colors.js';
 import { Controls } from './controls.js';
 import { Forces } from './forces.js';
 import { readContact } from './inspector.js';
@@ -42,7 +42,6 @@ export class App {
     if (this.meta.joints?.length) this.joints = jointStore(this.source, this.meta.joints.length, () => this.touch());
     this.stage.setBodies(bodies, new THREE.Vector3(...this.meta.up));
     this.orbit.setUp(new THREE.Vector3(...this.meta.up));
-    if (this.meta.meshes.some((mesh) => mesh.soft)) showSoftStrain();
     this.forces = new Forces(bodies.name.length);
     this.baseColors = Float32Array.from(bodies.color.flatMap(parse));
     await this.loadMeshes();
@@ -151,7 +150,7 @@ export class App {
   }
 
   arrived(from, n) {
-    for (const name of ['speed', 'strain']) {
+    for (const name of ['speed', 'strain', 'stress']) {
       for (let k = from; k < from + n; k += Math.max(1, n >> 3)) {
         const frame = this.frames.get(k);
         if (frame) this.ranges[name].see(MODES[name], frame, this.meta.bodies.motion, this);
@@ -287,12 +286,17 @@ export class App {
     if (mode.value) range.see(mode, frame, motion, this);
     const place = mode.value && range.placer(mode);
     for (let b = 0; b < motion.length; b++) {
+      const value = place ? mode.value(frame, b, this) : 0;
       if (!place) for (let i = 0; i < 3; i++) color[4 * b + i] = base[3 * b + i];
-      else if (motion[b] === 1) { color[4 * b] = 0.5; color[4 * b + 1] = 0.52; color[4 * b + 2] = 0.56; }
-      else paint(table, place(mode.value(frame, b, this)), color, 4 * b);
+      else if (motion[b] === 1 || Number.isNaN(value)) { color[4 * b] = 0.5; color[4 * b + 1] = 0.52; color[4 * b + 2] = 0.56; }
+      else paint(table, place(value), color, 4 * b);
       color[4 * b + 3] = this.chosen?.body === b ? 1 : 0;
     }
-    this.stage.colorSoft(this.mode === 'strain' && ((value, out, at) => paint(table, place(value), out, at)));
+    this.stage.paintSoft(this.mode === 'stress' ? frame.stress : null, (value) => {
+      const rgb = [0, 0, 0];
+      paint(table, place(value), rgb, 0);
+      return rgb;
+    });
   }
 
   drawMarks() {

@@ -38,12 +38,8 @@ export const MODES = {
   },
   force: { title: 'Contact force', unit: 'N', table: 'heat', log: true, floor: 1e-3, value: (frame, b, app) => app.forces.ofBody[b] },
   strain: { title: 'Deviation from rigidity', unit: '', table: 'heat', log: true, floor: 1e-3, value: (frame, b) => frame.strain[b] },
+  stress: { title: 'Stress (von Mises)', unit: 'Pa', table: 'heat', value: (frame, b) => frame.bodyStress[b] },
 };
-
-// Where bodies are soft, what strains them is worth more than the traces of stiff ones.
-export function showSoftStrain() {
-  Object.assign(MODES.strain, { title: 'Strain', log: false });
-}
 
 // The range of a mode so far: grows with what was seen, and begins anew with a run.
 export class Range {

@@ -2,7 +2,7 @@
 import * as THREE from 'three';
 
 const SPEEDS = [0.02, 0.1, 0.25, 0.5, 1, 2, 5, 10];
-const COLORS = ['body', 'speed', 'force', 'strain'];
+const COLORS = ['body', 'speed', 'force', 'strain', 'stress'];
 
 // ---- Choosing and pulling ----
 

@@ -35,7 +35,8 @@ const PAGE = `
   <nav class="tools" aria-label="Display">
     <label class="choice"><span>Colour</span><select id="colors" aria-label="Colour by">
       <option value="body">by body</option><option value="speed">by speed</option>
-      <option value="force">by contact force</option><option value="strain">by deviation from rigidity</option></select></label>
+      <option value="force">by contact force</option><option value="strain">by deviation from rigidity</option>
+      <option value="stress">by stress of soft bodies</option></select></label>
     <span class="gap"></span>
     ${button('frame', 'frame', 'Show everything (A)')}
     ${button('follow', 'follow', 'Follow the chosen body (F)')}
@@ -91,7 +92,7 @@ const PAGE = `
 const KEYS = [
   ['drag', 'turn'], ['right drag, Shift drag', 'shift'], ['wheel, pinch', 'zoom to the pointer'], ['click, tap', 'choose a body or contact'],
   ['double click', 'centre on a body'], ['drag a body (live)', 'pull it'], ['Space', 'play, pause'], ['← →', 'one frame; with Shift ten'],
-  ['Home, End', 'first, last frame'], ['[ ]', 'slower, faster'], ['L', 'repeat'], ['1 2 3 4', 'colour by body, speed, force, deviation'],
+  ['Home, End', 'first, last frame'], ['[ ]', 'slower, faster'], ['L', 'repeat'], ['1 2 3 4 5', 'colour by body, speed, force, deviation, stress'],
   ['A', 'show everything'], ['/', 'find a body by its name'], ['F', 'follow the chosen body'], ['H, Shift H', 'hide the chosen body, show all'], ['C', 'contacts and forces'],
   ['E, W, S', 'edges, wireframe, shadows'], ['X', 'section plane'], ['P', 'plots'], ['T', 'dark or light'],
   ['Shift R, N (live)', 'begin anew, one step'], ['Esc', 'let go'],

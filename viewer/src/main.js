@@ -11,7 +11,7 @@ const LIVE_MS = 30, WRITTEN_MS = 300, QUIET_MS = 2000;
 function applyLink(app) {
   const link = new URLSearchParams(location.hash.slice(1));
   if (link.has('theme')) app.setTheme(link.get('theme') === 'light' ? 'light' : 'dark');
-  if (link.has('color')) app.setMode(['speed', 'force', 'strain'].includes(link.get('color')) ? link.get('color') : 'body');
+  if (link.has('color')) app.setMode(['speed', 'force', 'strain', 'stress'].includes(link.get('color')) ? link.get('color') : 'body');
   for (const what of ['contacts', 'edges', 'wire', 'shadows']) if (link.has(what)) app.setShow(what, link.get(what) !== '0');
   if (link.has('view')) {
     const [azimuth, elevation] = link.get('view').split(',').map((degrees) => (Number(degrees) * Math.PI) / 180);

@@ -6,6 +6,7 @@ const POSE = `
 attribute vec4 iRow0, iRow1, iRow2; // rows of [A | p]
 attribute vec4 iColor;              // sRGB; alpha: 0 plain, 1 chosen, 0.5 pointed at
 attribute float iId;
+attribute vec3 tint;                // sRGB of a vertex in place of its instance's colour; 0: none
 vec3 posed(vec3 X) { vec4 h = vec4(X, 1.0); return vec3(dot(iRow0, h), dot(iRow1, h), dot(iRow2, h)); }
 vec3 posedNormal(vec3 n) {          // the cofactor matrix: right for any affine map
   vec3 c1 = vec3(iRow0.x, iRow1.x, iRow2.x), c2 = vec3(iRow0.y, iRow1.y, iRow2.y), c3 = vec3(iRow0.z, iRow1.z, iRow2.z);
@@ -51,11 +52,9 @@ vec3 shade(vec3 base, vec3 n, vec3 x, float gloss) {
 }`;
 
 const surfaceVertex = `${POSE}
-attribute vec3 vertexColor;         // of a soft body's vertices; zero, as where there is none, leaves the body's
 varying vec3 vWorld, vNormal; varying vec4 vColor;
 void main() {
-  vWorld = posed(position); vNormal = posedNormal(normal);
-  vColor = dot(vertexColor, vertexColor) > 0.0 ? vec4(vertexColor, iColor.a) : iColor;
+  vWorld = posed(position); vNormal = posedNormal(normal); vColor = dot(tint, tint) > 0.0 ? vec4(tint, iColor.a) : iColor;
   gl_Position = projectionMatrix * viewMatrix * vec4(vWorld, 1.0);
   gl_PointSize = 6.0;
 }`;

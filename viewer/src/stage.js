@@ -107,23 +107,20 @@ export class Stage {
   addSoft(group, vertex, triangle, closed) {
     const shape = smoothMesh(vertex, triangle);
     const part = this.makePart(vertex, triangle, 1, closed, meshLines(vertex, triangle), shape);
+    part.surface.setAttribute('tint', new THREE.BufferAttribute(new Float32Array(shape.position.length), 3));
     group.levels.push(part);
-    const colors = new THREE.BufferAttribute(new Float32Array(shape.position.length), 3);
-    part.surface.setAttribute('vertexColor', colors);
-    this.soft.push({ body: group.list[0], vertex, shape, part, colors, strain: new Float32Array(vertex.length / 3) });
+    this.soft.push({ body: group.list[0], vertex, shape, part });
     this.soft.sort((a, b) => a.body - b.body);
   }
 
   moveSoft(a, b, at) {
     let start = 0;
-    for (const { vertex, shape, part, strain } of this.soft) {
+    for (const { vertex, shape, part } of this.soft) {
       for (let k = 0; k < vertex.length; k++) {
         const x = a.soft[start + k];
         vertex[k] = b && at > 0 ? x + at * (b.soft[start + k] - x) : x;
       }
       start += vertex.length;
-      for (let k = 0; k < strain.length; k++) strain[k] = a.soft[start + k];
-      start += strain.length;
       moveShape(shape, vertex);
       for (const geometry of [part.surface, part.feature, part.wire]) {
         if (geometry) geometry.attributes.position.needsUpdate = true;
@@ -132,13 +129,18 @@ export class Stage {
     }
   }
 
-  // Colours of soft bodies' vertices by what paints a strain into an array at an index; without it, of their bodies.
-  colorSoft(paintStrain) {
-    for (const { shape, strain, colors } of this.soft) {
-      if (paintStrain) shape.source.forEach((v, k) => paintStrain(strain[v], colors.array, 3 * k));
-      else if (colors.array[0] || colors.array[1]) colors.array.fill(0);
-      else continue;
-      colors.needsUpdate = true;
+  // Every vertex of the soft bodies in the colour of its value; without values they have their bodies' colours.
+  paintSoft(values, map) {
+    if (!values && !this.painted) return;
+    this.painted = Boolean(values);
+    let start = 0;
+    for (const { vertex, shape, part } of this.soft) {
+      const { tint } = part.surface.attributes, colors = [];
+      for (let k = 0; values && k < vertex.length / 3; k++) colors.push(map(values[start + k]));
+      start += vertex.length / 3;
+      tint.array.fill(0);
+      if (values) shape.source.forEach((v, k) => tint.array.set(colors[v], 3 * k));
+      tint.needsUpdate = true;
     }
   }
 

@@ -82,9 +82,21 @@ class RangeStore {
 
 const softVertices = (meta) => meta.meshes.reduce((sum, mesh) => sum + (mesh.soft ? mesh.vertices : 0), 0);
 
-// Bytes of one frame: poses, velocities and strains of the bodies, then the vertices of the soft ones and their strains.
+// Bytes of one frame: poses, velocities and strains of the bodies, then the vertices of the soft ones, then stresses there.
 export function frameStride(meta) {
   return 16 + 8 * Math.ceil((meta.bodies.name.length * 76 + 16 * softVertices(meta)) / 8);
+}
+
+// The largest stress in each body; NaN where it is not soft.
+function bodyStress(meta, stress) {
+  let at = 0;
+  return Float32Array.from(meta.bodies.mesh, (mesh) => {
+    const { soft, vertices } = meta.meshes[mesh];
+    if (!soft) return NaN;
+    let most = 0;
+    for (const end = at + vertices; at < end; at++) most = Math.max(most, stress[at]);
+    return most;
+  });
 }
 
 export function frameStore(source, meta, onArrival) {
@@ -94,12 +106,14 @@ export function frameStore(source, meta, onArrival) {
     const frames = [];
     for (let at = 0; at + stride <= buffer.byteLength; at += stride) {
       const [step, time] = new Float64Array(buffer, at, 2);
+      const stress = new Float32Array(buffer, at + 16 + 76 * bodyCount + 12 * softCount, softCount);
       frames.push({
         step, time,
         pose: new Float32Array(buffer, at + 16, 12 * bodyCount),
         velocity: new Float32Array(buffer, at + 16 + 48 * bodyCount, 6 * bodyCount),
         strain: new Float32Array(buffer, at + 16 + 72 * bodyCount, bodyCount),
-        soft: new Float32Array(buffer, at + 16 + 76 * bodyCount, 4 * softCount),
+        soft: new Float32Array(buffer, at + 16 + 76 * bodyCount, 3 * softCount),
+        stress, bodyStress: bodyStress(meta, stress),
       });
     }
     return frames;

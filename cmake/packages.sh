@@ -15,6 +15,7 @@ package_works() {
     build-essential) command -v cc && command -v c++ && command -v make ;;
     cmake) command -v cmake && command -v ctest ;;
     pkg-config) command -v pkg-config ;;
+    libmetis-dev) compiles '#include <metis.h>' ;;
     libsuitesparse-dev) compiles '#include <suitesparse/amd.h>' || compiles '#include <amd.h>' ;;
     libjansson-dev) compiles '#include <jansson.h>' ;;
     libsqlite3-dev) compiles '#include <sqlite3.h>' ;;
@@ -67,7 +68,7 @@ offer_packages() {
   fi
 }
 
-build_packages=(build-essential cmake pkg-config libsuitesparse-dev libjansson-dev libsqlite3-dev libpng-dev)
+build_packages=(build-essential cmake pkg-config libsuitesparse-dev libmetis-dev libjansson-dev libsqlite3-dev libpng-dev)
 # shellcheck disable=SC2034 # used where this is sourced
 quick_packages=("${build_packages[@]}" libcmocka-dev sqlite3)
 # shellcheck disable=SC2034

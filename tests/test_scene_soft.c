@@ -73,6 +73,7 @@ static void every_shape(void **state) {
       {"\"beam\", \"size\": [2, 1, 1], \"cells\": 1", 12, 20},
       {"\"sphere\", \"radius\": 0.2, \"cells\": 2", 160, 80},
       {"\"cylinder\", \"radius\": 0.2, \"height\": 1, \"cells\": [1, 2]", 36, 0},
+      {"\"rod\", \"height\": 2, \"cells\": 7", 0, 0},
       {"\"sheet\", \"size\": [1, 2], \"cells\": [2, 3]", 0, 12}};
   for (size_t k = 0; k < sizeof kind / sizeof *kind; k++) {
     char body[300];
@@ -303,7 +304,7 @@ static void errors(void **state) {
   bad("{\"shape\": \"box\", \"soft\": {\"young\": -1}}", "bodies[1].soft.young: expected a number > 0");
   bad("{\"shape\": \"box\", \"soft\": {\"poisson\": 0.5}}", "expected a number above -1 and below 0.5");
   bad("{\"shape\": \"box\", \"soft\": {\"model\": \"gum\"}}", "expected one of \"neo_hookean\"");
-  bad("{\"shape\": \"box\", \"soft\": {\"thickness\": 1}}", "only a shell has it");
+  bad("{\"shape\": \"box\", \"soft\": {\"thickness\": 1}}", "only shells and rods have it");
   bad("{\"shape\": \"torus\", \"soft\": {}}", "bodies[1].shape: expected one of \"box\", \"beam\"");
   bad("{\"shape\": \"sphere\", \"size\": [1, 1, 1], \"soft\": {}}", "bodies[1].size: sphere takes no such key");
   bad("{\"shape\": \"box\", \"cells\": [1, 2], \"soft\": {}}", "expected a list of 3 whole numbers");
@@ -315,7 +316,7 @@ static void errors(void **state) {
   bad("{\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[0,0,1]], \"tets\": [[0,1,2,3]]}", "only a body with \"soft\" can use it");
   bad("{\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[0,0,1]], \"tets\": [[0,1,2,4]], \"soft\": {}}",
       "tets[0][3]: expected a whole number from 0 to 3");
-  bad("{\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[0,0,1]], \"soft\": {}}", "neither tets nor triangles");
+  bad("{\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[0,0,1]], \"soft\": {}}", "neither tets nor triangles nor edges");
   bad("{\"mesh\": \"nowhere.msh\", \"soft\": {}}", "mesh \"nowhere.msh\" not found");
   bad(BEAM "\"attach\": [{\"body\": \"pole\", \"nearest\": 1}]}", "attach[0].body: no body is called \"pole\"");
   bad(BEAM "\"attach\": [{\"body\": \"beam\", \"nearest\": 1}]}", "is soft too");

@@ -101,14 +101,17 @@ static void check_elements(Draw *d, AbdWorld *world, const char *name, double no
 static void test_elements(void **state) {
   Draw d = {1};
   (void)state;
-  for (int model = 0; model < 4; model++) {
-    static const char *const name[] = {"neo-Hookean", "stable neo-Hookean", "corotated", "shell"};
+  for (int model = 0; model < 5; model++) {
+    static const char *const name[] = {"neo-Hookean", "stable neo-Hookean", "corotated", "shell", "rod"};
+    static const uint32_t edge[] = {0, 3, 3, 6, 6, 9, 3, 4, 6, 7, 9, 10, 1, 4, 4, 7, 7, 10, 2, 5, 5, 8, 8, 11, 1, 2};
     Lab lab = still(1e-3, 0.01, 0);
     SoftMesh mesh = model < 3 ? soft_block(2, 1, 1, vec3(1, 0.5, 0.6)) : soft_sheet(3, 2, 1, 0.8);
     AbdSoftDef def = soft_def(&mesh, vec3(0, 0, 0));
     def.model = model < 3 ? (AbdSoftModel)model : ABD_SOFT_NEO_HOOKEAN;
     def.thickness = 0.1; /* so that bending counts */
     def.poisson = 0.3;
+    def.damping = model % 2 ? 0.01 : 0;
+    if (model == 4) def.triangle_count = 0, def.edge = edge, def.edge_count = 13, def.damping = 0.01;
     lab_soft(&lab, &def);
     lab_step(&lab);
     assert_true(lab.world->step.h2 > 0);

@@ -63,7 +63,7 @@ static void test_derivatives(void **state) {
 }
 
 /* The last vertex of a mesh of few elements, all others held, thrown along one axis; w its angular frequency undamped. */
-typedef struct Oscillator { SoftMesh mesh; int axis; double w, damping, thickness; } Oscillator;
+typedef struct Oscillator { SoftMesh mesh; int axis; double w, damping, thickness; const uint32_t *edge; } Oscillator;
 
 static void check_decay(const char *name, const Oscillator *o) {
   const double ratio = 0.5 * o->damping * o->w, wd = o->w * sqrt(1 - ratio * ratio), speed = 1e-6 * o->w;
@@ -75,6 +75,7 @@ static void check_decay(const char *name, const Oscillator *o) {
   def.gravity[2] = 0;
   def.solver.tolerance = 1e-5 * speed;
   Lab lab = lab_open(def);
+  if (o->edge) soft.edge = o->edge, soft.edge_count = 1;
   soft.damping = o->damping, soft.thickness = o->thickness, soft.young = 1e5, soft.poisson = 0.3;
   soft.velocity[o->axis] = speed;
   AbdBodyId body = lab_soft(&lab, &soft);
@@ -97,7 +98,7 @@ static void test_tet_decay(void **state) {
   uint32_t tet[] = {0, 1, 2, 3};
   double w = sqrt(4 * (2 * lame_mu(1e5, 0.3) + lame_lambda(1e5, 0.3)) / 1000);
   for (double ratio = 0; ratio < 0.4; ratio += 0.15)
-    check_decay("tet", &(Oscillator){{vertex, tet, NULL, 4, 1, 0}, 2, w, 2 * ratio / w, 1});
+    check_decay("tet", &(Oscillator){{vertex, tet, NULL, 4, 1, 0}, 2, w, 2 * ratio / w, 1, NULL});
 }
 
 static void test_triangle_decay(void **state) {
@@ -105,7 +106,7 @@ static void test_triangle_decay(void **state) {
   double vertex[] = {0, 0, 0, 1, 0, 0, 0, 1, 0}, mu = lame_mu(1e5, 0.3);
   uint32_t triangle[] = {0, 1, 2};
   double w = sqrt(3 * (2 * mu + membrane_lambda(mu, lame_lambda(1e5, 0.3))) / 1000);
-  check_decay("triangle", &(Oscillator){{vertex, NULL, triangle, 3, 0, 1}, 1, w, 0.4 / w, 0.1});
+  check_decay("triangle", &(Oscillator){{vertex, NULL, triangle, 3, 0, 1}, 1, w, 0.4 / w, 0.1, NULL});
 }
 
 /* Two triangles, the outer corner of one goes up and down: the angle is its height over its distance to the edge. */
@@ -115,7 +116,15 @@ static void test_hinge_decay(void **state) {
   double vertex[] = {0, 0, 0, 1, 0, 0, 0.5, 1, 0, 0.5, -1, 0};
   uint32_t triangle[] = {0, 1, 2, 1, 0, 3};
   double weight = bending_rigidity(1e5, 0.3, t) * 1 / 1.0, mass = 1000 * 0.5 * t / 3, w = sqrt(weight / mass);
-  check_decay("hinge", &(Oscillator){{vertex, NULL, triangle, 4, 0, 2}, 2, w, 0.4 / w, t});
+  check_decay("hinge", &(Oscillator){{vertex, NULL, triangle, 4, 0, 2}, 2, w, 0.4 / w, t, NULL});
+}
+
+/* A piece of a rod, along itself. */
+static void test_piece_decay(void **state) {
+  (void)state;
+  double vertex[] = {0, 0, 0, 0, 0, 0.5}, w = sqrt(1e5 * 2 / (1000 * 0.5 * 0.5));
+  uint32_t edge[] = {0, 1};
+  check_decay("piece", &(Oscillator){{vertex, NULL, NULL, 2, 0, 0}, 2, w, 0.4 / w, 0.1, edge});
 }
 
 /* A strongly damped block that spins loses no more than one that is not damped. */
@@ -141,6 +150,6 @@ static void test_spin(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_tet_decay), cmocka_unit_test(test_triangle_decay),
-                                     cmocka_unit_test(test_hinge_decay), cmocka_unit_test(test_spin)};
+                                     cmocka_unit_test(test_hinge_decay), cmocka_unit_test(test_piece_decay), cmocka_unit_test(test_spin)};
   return cmocka_run_group_tests_name("viscous", tests, NULL, NULL);
 }

@@ -181,8 +181,6 @@ static int tell(const BenchRows *rows, const BenchSet *set, const BenchOptions *
 
 static int check_options(const BenchOptions *o, const TextList *operand) {
   const BenchSet *set = operand->count ? bench_set_find(operand->text[0]) : NULL;
-  if (o->with && !o->compare && !o->markdown && !o->plot)
-    return args_usage_error(&command, "--with names a file to --compare, or to write as --markdown or --plot");
   if (o->with && operand->count > 1) return args_usage_error(&command, "--with takes one set at most, for the form of its table");
   if (!o->with && operand->count == 0) return args_usage_error(&command, "expected a set or a scene; 'abd bench --list' lists sets");
   if (o->plot && !(set && set->axis)) return args_usage_error(&command, "--plot: expected a growth set, such as growth-bodies");

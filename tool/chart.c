@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { WIDTH = 460, HEIGHT = 340, LEFT = 64, RIGHT = 16, TOP = 40, BOTTOM = 52 };
+enum { WIDTH = 460, HEIGHT = 360, LEFT = 64, RIGHT = 16, TOP = 40, BOTTOM = 72, KEY = 122 /* width of a name below */ };
 
 /* Decades are cut to what the points need, with a little room. */
 typedef struct Axis { double lo, hi; } Axis; /* log10 */
@@ -66,8 +66,8 @@ static void draw_curve(FILE *out, const ChartCurve *curve, int index, Axis ax, A
   fprintf(out, "'/>");
   for (int k = 0; k < curve->count; k++)
     fprintf(out, "<circle cx='%.1f' cy='%.1f' r='3.2'/>", place_x(ax, curve->x[k]), place_y(ay, curve->y[k]));
-  fprintf(out, "<rect x='%d' y='%d' width='14' height='3' stroke='none'/></g><text x='%d' y='%d'>%s</text>\n", LEFT + 10, TOP + 14 + 16 * index,
-          LEFT + 30, TOP + 19 + 16 * index, curve->name);
+  fprintf(out, "<rect x='%d' y='%d' width='14' height='3' stroke='none'/></g><text x='%d' y='%d'>%s</text>\n", LEFT + KEY * index, HEIGHT - 14,
+          LEFT + 18 + KEY * index, HEIGHT - 9, curve->name);
 }
 
 static void draw_chart(FILE *out, const Chart *chart, int index) {
@@ -80,9 +80,9 @@ static void draw_chart(FILE *out, const Chart *chart, int index) {
     if (chart->curve[c].count > 1) draw_guide(out, chart, &chart->curve[c], ax, ay);
   for (int c = 0; c < chart->count; c++) draw_curve(out, &chart->curve[c], c, ax, ay);
   if (chart->guide)
-    fprintf(out, "<line class='guide' x1='%d' x2='%d' y1='%d' y2='%d'/><text x='%d' y='%d'>%s</text>\n", LEFT + 10, LEFT + 24,
-            TOP + 15 + 16 * chart->count, TOP + 15 + 16 * chart->count, LEFT + 30, TOP + 19 + 16 * chart->count, chart->guide);
-  fprintf(out, "<text x='%d' y='%d' text-anchor='middle'>%s</text>\n", (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, chart->x_label);
+    fprintf(out, "<line class='guide' x1='%d' x2='%d' y1='%d' y2='%d'/><text x='%d' y='%d'>%s</text>\n", LEFT + KEY * chart->count,
+            LEFT + 14 + KEY * chart->count, HEIGHT - 13, HEIGHT - 13, LEFT + 18 + KEY * chart->count, HEIGHT - 9, chart->guide);
+  fprintf(out, "<text x='%d' y='%d' text-anchor='middle'>%s</text>\n", (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 36, chart->x_label);
   fprintf(out, "<text transform='translate(16 %d) rotate(-90)' text-anchor='middle'>%s</text>\n</g>\n", (TOP + HEIGHT - BOTTOM) / 2,
           chart->y_label);
 }

@@ -46,6 +46,7 @@ static bool add_soft(AbdWorld *world, const RunBody *body, const RunMesh *mesh) 
   def.name = body->name, def.vertex = mesh->vertex, def.vertex_count = mesh->vertex_count;
   def.tet = mesh->tet, def.tet_count = mesh->tet_count;
   if (!mesh->tet_count) def.triangle = mesh->triangle, def.triangle_count = mesh->triangle_count;
+  if (!mesh->tet_count && !mesh->triangle_count) def.edge = mesh->edge, def.edge_count = mesh->edge_count;
   if (body->soft->thickness > 0) def.thickness = body->soft->thickness;
   def.self_contact = body->soft->self_contact;
   return abd_world_add_soft(world, &def, &id) == ABD_OK;

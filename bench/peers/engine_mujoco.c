@@ -45,7 +45,8 @@ static void write_geoms(FILE *out, const PeerScene *scene, const PeerBody *body)
     const double *c = part->center, *half = part->half;
     if (part->kind == PART_BOX)
       fprintf(out, "<geom type=\"box\" pos=\"%.9g %.9g %.9g\" size=\"%.9g %.9g %.9g\" ", c[0], c[1], c[2], half[0], half[1], half[2]);
-    if (part->kind == PART_BALL) fprintf(out, "<geom type=\"sphere\" pos=\"%.9g %.9g %.9g\" size=\"%.9g\" ", c[0], c[1], c[2], half[0]);
+    if (part->kind == PART_BALL)
+      fprintf(out, "<geom type=\"sphere\" pos=\"%.9g %.9g %.9g\" size=\"%.9g\" ", c[0], c[1], c[2], half[0]);
     if (part->kind == PART_BOX || part->kind == PART_BALL) fprintf(out, "friction=\"%.9g 0 0\"/>\n", body->friction);
     else
       for (size_t h = 0; h < part->hull_count; h++)
@@ -74,8 +75,8 @@ static void write_body(FILE *out, const PeerScene *scene, size_t k) {
   fprintf(out, "</body>\n");
 }
 
-/* Room for contacts, of four rows each: sixteen a body, and no more than fit: version 2.2 holds all of its data, with dense matrices of
- * rows by rows (12 bytes an entry) and rows by unknowns (24), in 2^31 bytes. */
+/* Room for contacts, of four rows each: sixteen a body, and no more than fit: version 2.2 holds all of its data, with dense
+ * matrices of rows by rows (12 bytes an entry) and rows by unknowns (24), in 2^31 bytes. */
 static size_t contact_room(const PeerScene *scene) {
   double unknowns = 0, bytes = 2.03e9;
   for (size_t k = 0; k < scene->body_count; k++) unknowns += scene->body[k].moves ? 6 : 0;
@@ -88,9 +89,11 @@ static char *model_text(const PeerScene *scene, int variant, size_t *size) {
   FILE *out = open_memstream(&text, size);
   if (!out) return NULL;
   size_t contacts = contact_room(scene);
-  fprintf(out, "<mujoco><option timestep=\"%.17g\" gravity=\"%.17g %.17g %.17g\" solver=\"%s\" iterations=\"%d\"><flag multiccd=\"enable\"/></option>\n"
-          "<default><geom margin=\"%.9g\"/></default>\n<size nconmax=\"%zu\" njmax=\"%zu\"/><compiler boundmass=\"0\" balanceinertia=\"true\"/>\n", scene->dt, scene->gravity[0],
-          scene->gravity[1], scene->gravity[2], variant == NEWTON ? "Newton" : "CG", scene->iterations ? scene->iterations : 100, scene->range, contacts, 4 * contacts);
+  fprintf(out, "<mujoco><option timestep=\"%.17g\" gravity=\"%.17g %.17g %.17g\" solver=\"%s\" iterations=\"%d\">"
+          "<flag multiccd=\"enable\"/></option>\n", scene->dt, scene->gravity[0], scene->gravity[1], scene->gravity[2],
+          variant == NEWTON ? "Newton" : "CG", scene->iterations ? scene->iterations : 100);
+  fprintf(out, "<default><geom margin=\"%.9g\"/></default>\n<size nconmax=\"%zu\" njmax=\"%zu\"/>"
+          "<compiler boundmass=\"0\" balanceinertia=\"true\"/>\n", scene->range, contacts, 4 * contacts);
   write_hulls(out, scene);
   fprintf(out, "<worldbody>\n");
   for (size_t k = 0; k < scene->body_count; k++) write_body(out, scene, k);

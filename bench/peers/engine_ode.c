@@ -144,5 +144,5 @@ static void destroy(void *state) {
   dCloseODE();
 }
 
-const Engine engine_ode = {"ode", "ODE", "ODE " PEERS_ODE ": boxes, spheres, planes, triangles for the rest; QuickStep, 20 iterations", 0, true,
-  create, step, pose, destroy};
+const Engine engine_ode = {"ode", "ODE", "ODE " PEERS_ODE
+  ": boxes, spheres, planes, triangles for the rest; QuickStep, 20 iterations", 0, true, create, step, pose, destroy};

@@ -84,7 +84,8 @@ static int take(Options *o, int letter, const char *text) {
 static int parse(Options *o, int argc, char **argv) {
   static const struct option option[] = {
     {"engine", required_argument, NULL, 'e'}, {"output", required_argument, NULL, 'o'}, {"only", required_argument, NULL, 'w'},
-    {"iterations", required_argument, NULL, 'i'}, {"note", required_argument, NULL, 'n'}, {"quick", no_argument, NULL, 'q'}, {"dt", required_argument, NULL, 'd'}, {"time", required_argument, NULL, 't'},
+    {"iterations", required_argument, NULL, 'i'}, {"note", required_argument, NULL, 'n'}, {"quick", no_argument, NULL, 'q'},
+    {"dt", required_argument, NULL, 'd'}, {"time", required_argument, NULL, 't'},
     {"every", required_argument, NULL, 'k'}, {"set", required_argument, NULL, 's'}, {"help", no_argument, NULL, 'h'}, {0}};
   *o = (Options){.every = 1};
   int letter, code = ARGS_GO_ON;
@@ -98,8 +99,9 @@ static int list(void) {
 }
 
 static int run(const Options *o, const char *scene) {
-  TrialDef def = {.scene = scene, .engine = engine_find(o->engine ? o->engine : "abd"), .dt = o->dt, .time = o->time, .every = o->every,
-                  .iterations = o->iterations, .set = o->set, .set_count = o->set_count, .output = o->output};
+  TrialDef def = {.scene = scene, .engine = engine_find(o->engine ? o->engine : "abd"),
+                  .dt = o->dt, .time = o->time, .every = o->every, .iterations = o->iterations,
+                  .set = o->set, .set_count = o->set_count, .output = o->output};
   TrialResult result;
   if (!def.engine) return wrong("this build has no engine", o->engine);
   int code = trial_run(&def, &result);

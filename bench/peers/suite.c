@@ -72,7 +72,7 @@ static void tell(const Case *one, const TrialResult *r, char *text, size_t size)
   if (one->story == STORY_STAND && r->fall_time >= 0) used = snprintf(text, size, "falls: %.2g s", r->fall_time);
   if (one->story == STORY_HANG) used = snprintf(text, size, r->sink > 8 ? "torn: rings %.3g m below" : "sags by %.3g m", r->sink);
   if (one->story == STORY_TURN)
-    used = snprintf(text, size, "%.2g turns, %.2g mm down", r->turns < 0 ? -r->turns : r->turns, 1e3 * r->sink);
+    used = snprintf(text, size, "%.2g turns, %.0f mm down", r->turns < 0 ? -r->turns : r->turns, 1e3 * r->sink);
   if (*r->trouble) snprintf(text + used, size - (size_t)used, "%sends at %.2g s: %s", used ? "; " : "", seconds, r->trouble);
 }
 
@@ -84,8 +84,8 @@ static int frames_apart(int rate) { return rate > 100 ? rate / 100 : 1; }
 static void child(const Case *one, const Engine *engine, bool quick, bool timing, const char *scene, int out) {
   double time = quick ? one->quick_time : one->time, limit = quick ? 20 : 60;
   struct rlimit cpu = {(rlim_t)(3 * limit), (rlim_t)(3 * limit)};
-  TrialDef def = {.scene = scene, .engine = engine, .dt = 1.0 / one->rate, .time = time, .every = frames_apart(one->rate), .limit = limit,
-                  .timing = timing, .set = &one->set, .set_count = one->set != NULL};
+  TrialDef def = {.scene = scene, .engine = engine, .dt = 1.0 / one->rate, .time = time, .every = frames_apart(one->rate),
+                  .limit = limit, .timing = timing, .set = &one->set, .set_count = one->set != NULL};
   TrialResult result;
   char story[PEER_ERROR_SIZE + 128] = "";
   setrlimit(RLIMIT_CPU, &cpu);

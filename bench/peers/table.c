@@ -42,7 +42,9 @@ static void milliseconds(FILE *out, const json_t *result, const json_t *own) {
     return;
   }
   fprintf(out, " "), brief(out, number(result, "cpu_ms"));
-  if (result != own && stepped(own)) fprintf(out, " ("), brief(out, number(own, "cpu_ms") / number(result, "cpu_ms")), fprintf(out, ")");
+  if (result != own && stepped(own)) {
+    fprintf(out, " ("), brief(out, number(own, "cpu_ms") / number(result, "cpu_ms")), fprintf(out, ")");
+  }
   fprintf(out, " |");
 }
 
@@ -153,7 +155,10 @@ static FILE *open_file(const TableDef *def, const char *ending) {
 static bool write_files(const TableDef *def, json_t *results) {
   json_t *all = json_pack("{s:s, s:b, s:O}", "note", def->note ? def->note : "", "quick", def->quick, "results", results);
   FILE *json = all ? open_file(def, ".json") : NULL, *text = json ? open_file(def, ".md") : NULL;
-  if (text) fprintf(text, "# abd and its peers\n\nMade by bench/peers/run; [what it means](../../docs/peers.md).\n\n"), print_all(text, def, results);
+  if (text) {
+    fprintf(text, "# abd and its peers\n\nMade by bench/peers/run; [what it means](../../docs/peers.md).\n\n");
+    print_all(text, def, results);
+  }
   bool good = text && json_dumpf(all, json, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) == 0;
   if (json && fclose(json) != 0) good = false;
   if (text && fclose(text) != 0) good = false;

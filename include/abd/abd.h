@@ -248,11 +248,13 @@ typedef struct AbdSoftDef {
   size_t tet_count;
   const uint32_t *triangle;  /* [3 triangle_count] a shell, where there are no tets */
   size_t triangle_count;
+  const uint32_t *edge;      /* [2 edge_count] rods, where there are neither: straight at rest, bending where just two pieces meet */
+  size_t edge_count;
   AbdSoftModel model;
   double density;            /* [kg/m^3] 1000 */
   double young, poisson;     /* [Pa] 1e5, 0.4 */
-  double thickness;          /* [m] of a shell, 1e-3 */
-  double bending;            /* factor on a shell's resistance to bending, 1 */
+  double thickness;          /* [m] of a shell, diameter of a rod, 1e-3 */
+  double bending;            /* factor on a shell's or a rod's resistance to bending, 1 */
   double damping;            /* [s] viscous stress over elastic stress times rate: a mode of angular frequency w has the damping ratio damping w / 2; 0 */
   double position[3], rotation[4]; /* of the vertices' origin, as for bodies */
   double velocity[3];        /* [m/s] */
@@ -278,9 +280,9 @@ ABD_API bool abd_soft_scripted(const AbdWorld *world, AbdBodyId soft, size_t ver
 ABD_API bool abd_body_is_soft(const AbdWorld *world, AbdBodyId body);
 typedef struct AbdSoftView {
   const char *name;
-  size_t vertex_count, tet_count, triangle_count; /* triangles of the surface or shell */
+  size_t vertex_count, tet_count, triangle_count, edge_count; /* triangles of the surface or shell, edges of a rod */
   const double *rest;        /* [3 vertex_count] as given */
-  const uint32_t *tet, *triangle;
+  const uint32_t *tet, *triangle, *edge;
   const int32_t *surface_vertex; /* the vertex that each vertex of the body's colliding mesh (abd_mesh_view) is */
   double mass, density, young, poisson, thickness, damping;
   AbdSoftModel model;
@@ -289,7 +291,7 @@ typedef struct AbdSoftView {
 ABD_API AbdStatus abd_soft_view(const AbdWorld *world, AbdBodyId soft, AbdSoftView *view);
 ABD_API AbdStatus abd_soft_vertices(const AbdWorld *world, AbdBodyId soft, double *vertex);   /* [3 vertex_count] now */
 ABD_API AbdStatus abd_soft_velocities(const AbdWorld *world, AbdBodyId soft, double *velocity);
-/* Von Mises' stress [Pa] of each tet, or of each triangle of a shell (in its plane), elastic alone: now in a world, or of a def with its
+/* Von Mises' stress [Pa] of each tet, each triangle of a shell (in its plane) or each edge of a rod (along it), elastic alone: now in a world, or of a def with its
  * vertices where `vertex` says; of a def material, thickness, vertices and elements are read. */
 ABD_API AbdStatus abd_soft_stress(const AbdWorld *world, AbdBodyId soft, double *stress);
 ABD_API AbdStatus abd_soft_def_stress(const AbdSoftDef *def, const double *vertex, double *stress);

@@ -59,6 +59,7 @@ AbdStatus abd_soft_view(const AbdWorld *world, AbdBodyId body, AbdSoftView *view
   if (!s) return ABD_ERROR_ARGUMENT;
   *view = (AbdSoftView){.name = s->name, .vertex_count = (size_t)s->vertex_count, .tet_count = (size_t)s->tet_count,
                         .triangle_count = (size_t)s->surface_count, .rest = &s->rest[0].x, .tet = s->tet_index, .triangle = s->triangle,
+                        .edge = s->edge, .edge_count = (size_t)s->piece_count,
                         .surface_vertex = s->surface_vertex,
                         .mass = s->total_mass, .density = s->def.density, .young = s->def.young, .poisson = s->def.poisson,
                         .thickness = s->def.thickness, .damping = s->def.damping, .model = s->def.model, .self_contact = s->def.self_contact};

@@ -109,7 +109,7 @@ static void list_within(Query *query, const Posed *a, const Posed *b) {
   const Vec3 *x = a->x, *y = b->x;
   double bary[3], s, t;
   Vec3 diff;
-  for (int k = 0; k < 3; k++) {
+  for (int k = 0; eb->triangle >= 0 && k < 3; k++) {
     int v = ea->vertex[k];
     if (!(ea->owned_vertices >> k & 1) || v == eb->vertex[0] || v == eb->vertex[1] || v == eb->vertex[2]) continue;
     if (!box_overlap(box_inflate(points_box(&x[k], 1), query->radius), points_box(y, 3))) continue;

@@ -92,7 +92,7 @@ static double soft_stored(const Cpu *cpu, const Step *step, int k) {
 static void report_soft(const Cpu *cpu, const Step *step, int k, AbdStepReport *r) {
   const Soft *s = &cpu->model->soft[k];
   r->energy[ABD_TERM_SOFT] += soft_stored(cpu, step, k);
-  for (int e = 0; e < s->tet_count + s->triangle_count; e++) {
+  for (int e = 0; e < soft_element_count(s); e++) {
     double strain = soft_element_strain(s, e, step->q);
     if (strain <= r->max_soft_strain) continue;
     r->max_soft_strain = strain;

@@ -4,13 +4,16 @@
 
 #include <string.h>
 
+/* About how long edges are: as if the triangles were spread over a sphere around the mesh. */
+static double edge_length(const Mesh *mesh) { return 3.5 * mesh->radius / sqrt(mesh->triangle_count + 1.0); }
+
 /* The list shall cover the motion expected in this step and some more; not much of a long one, most of which would be listed
- * for nothing: pair_bound_cover looks beyond the list. */
+ * for nothing: pair_bound_cover looks beyond the list. Beyond edges' length lists grow with the square of what they cover. */
 void pair_begin(const Cpu *cpu, const Step *step, Pair *p) {
   const Model *m = cpu->model;
   const Mesh *mesh = &m->mesh[m->body[p->a].mesh];
   Affine now = affine_relative(&step->q[p->a], &step->q[p->b]), then = affine_relative(&step->target[p->a], &step->target[p->b]);
-  double motion = 1.1 * pair_displacement(mesh, &now, &then), limit = 0.05 * mesh->radius;
+  double motion = 1.1 * pair_displacement(mesh, &now, &then), limit = least(0.05 * mesh->radius, 0.25 * edge_length(mesh));
   p->motion = motion;
   if (limit < 4 * cpu->scene.range) limit = 4 * cpu->scene.range;
   p->margin = 0.5 * cpu->scene.range + (motion < limit ? motion : limit);

@@ -185,8 +185,11 @@ static json_t *soft_primitives(Glb *glb, size_t b) {
     if (!s) at = accessor;
     else push(glb, targets, json_pack("{s:I}", "POSITION", accessor));
   }
-  indices = add_accessor(glb, mesh->triangle, 3 * mesh->triangle_count, 1, TYPE_UINT, TARGET_INDEX, false);
+  bool rod = !mesh->triangle_count;
+  indices = rod ? add_accessor(glb, mesh->edge, 2 * mesh->edge_count, 1, TYPE_UINT, TARGET_INDEX, false)
+                : add_accessor(glb, mesh->triangle, 3 * mesh->triangle_count, 1, TYPE_UINT, TARGET_INDEX, false);
   json_t *primitive = json_pack("{s:{s:I}, s:I}", "attributes", "POSITION", at, "indices", indices);
+  if (primitive && rod) json_object_set_new(primitive, "mode", json_integer(MODE_LINES));
   if (primitive && json_array_size(targets)) json_object_set(primitive, "targets", targets);
   json_decref(targets);
   push(glb, list, primitive);

@@ -100,6 +100,9 @@ void model_place(Draw *draw, PictureModel *m, const double *nodes) {
     const double *own = nodes + scene->body[b].node;
     if (scene->body[b].soft) {
       place_soft(draw, m, b, mesh, own);
+      RunMesh now = *mesh;
+      now.vertex = (double *)own;
+      add_wires(draw, m, wires, &m->wires[scene->body[b].mesh], &now, m->solid[b].nodes, m->look[b].color);
       continue;
     }
     m->solid[b].nodes = own;

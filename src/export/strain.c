@@ -64,11 +64,15 @@ static double element_strain(const RunMesh *mesh, const double *now, const uint3
   return sqrt(sum);
 }
 
-/* ---- Elements of a mesh: tets, or triangles where it is a shell ---- */
+/* ---- Elements of a mesh: tets, triangles of a shell, edges of a rod ---- */
 
-static size_t element_corners(const RunMesh *mesh) { return mesh->tet_count ? 4 : 3; }
-static size_t element_count(const RunMesh *mesh) { return mesh->tet_count ? mesh->tet_count : mesh->triangle_count; }
-static const uint32_t *elements(const RunMesh *mesh) { return mesh->tet_count ? mesh->tet : mesh->triangle; }
+static size_t element_corners(const RunMesh *mesh) { return mesh->tet_count ? 4 : mesh->triangle_count ? 3 : 2; }
+static size_t element_count(const RunMesh *mesh) {
+  return mesh->tet_count ? mesh->tet_count : mesh->triangle_count ? mesh->triangle_count : mesh->edge_count;
+}
+static const uint32_t *elements(const RunMesh *mesh) {
+  return mesh->tet_count ? mesh->tet : mesh->triangle_count ? mesh->triangle : mesh->edge;
+}
 
 double soft_strain(const RunMesh *mesh, const double *now, double *vertex, uint32_t *count) {
   size_t n = element_corners(mesh);
@@ -93,6 +97,7 @@ bool soft_stress(const RunMesh *mesh, const RunSoft *soft, const double *now, do
   def.vertex = mesh->vertex, def.vertex_count = mesh->vertex_count;
   def.tet = mesh->tet, def.tet_count = mesh->tet_count;
   def.triangle = mesh->triangle, def.triangle_count = mesh->tet_count ? 0 : mesh->triangle_count;
+  if (element_corners(mesh) == 2) def.edge = mesh->edge, def.edge_count = mesh->edge_count;
   def.model = soft->model, def.young = soft->young, def.poisson = soft->poisson;
   if (!mesh->tet_count) def.thickness = soft->thickness;
   double *stress = calloc(element_count(mesh) + 1, sizeof *stress);

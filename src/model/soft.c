@@ -12,7 +12,7 @@ static AbdStatus no_memory(const char *name, AbdError *error) {
 }
 
 static AbdStatus check_indices(const char *name, const uint32_t *index, size_t count, int corners, size_t vertex_count, AbdError *error) {
-  const char *what = corners == 4 ? "tet" : "triangle";
+  const char *what = corners == 4 ? "tet" : corners == 3 ? "triangle" : "edge";
   for (size_t i = 0; i < count; i++)
     for (int k = 0; k < corners; k++) {
       uint32_t v = index[(size_t)corners * i + (size_t)k];
@@ -44,16 +44,18 @@ static AbdStatus check_def(const AbdSoftDef *d, const char *name, AbdError *erro
   if (!(d->bending >= 0) || !isfinite(d->bending) || !isfinite(d->friction))
     return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": bending is %g, friction %g, expected numbers >= 0", name, d->bending, d->friction);
   if ((unsigned)d->model > ABD_SOFT_COROTATED) return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": model %d is unknown", name, (int)d->model);
-  if ((d->tet_count > 0) == (d->triangle_count > 0))
-    return fault(error, ABD_ERROR_MESH, "soft body \"%s\": has %zu tets and %zu triangles, expected the one or the other", name, d->tet_count, d->triangle_count);
-  if (d->triangle_count && !(d->thickness > 0 && isfinite(d->thickness)))
+  if ((d->tet_count > 0) + (d->triangle_count > 0) + (d->edge_count > 0) != 1)
+    return fault(error, ABD_ERROR_MESH, "soft body \"%s\": has %zu tets, %zu triangles and %zu edges, expected one of the three", name, d->tet_count,
+                 d->triangle_count, d->edge_count);
+  if (!d->tet_count && !(d->thickness > 0 && isfinite(d->thickness)))
     return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": thickness is %g, expected a number > 0", name, d->thickness);
-  if (d->vertex_count > INT32_MAX / 16 || d->tet_count > INT32_MAX / 16 || d->triangle_count > INT32_MAX / 16)
+  if (d->vertex_count > INT32_MAX / 16 || d->tet_count > INT32_MAX / 16 || d->triangle_count > INT32_MAX / 16 || d->edge_count > INT32_MAX / 16)
     return fault(error, ABD_ERROR_MESH, "soft body \"%s\": too large", name);
   for (size_t i = 0; i < 3 * d->vertex_count; i++)
     if (!(fabs(d->vertex[i]) < 1e30))
       return fault(error, ABD_ERROR_MESH, "soft body \"%s\": coordinate %zu of vertex %zu is %g, expected a finite number below 1e30", name, i % 3, i / 3, d->vertex[i]);
-  if (check_indices(name, d->tet, d->tet_count, 4, d->vertex_count, error) || check_indices(name, d->triangle, d->triangle_count, 3, d->vertex_count, error))
+  if (check_indices(name, d->tet, d->tet_count, 4, d->vertex_count, error) || check_indices(name, d->triangle, d->triangle_count, 3, d->vertex_count, error) ||
+      check_indices(name, d->edge, d->edge_count, 2, d->vertex_count, error))
     return error->status;
   if (model_check_thickness(name, d->contact_thickness, error)) return error->status;
   return check_place(d, name, error);
@@ -68,8 +70,10 @@ static bool allocate(Soft *s, const AbdSoftDef *d) {
   s->attached = mem_alloc(n, sizeof(int));
   s->tet = mem_alloc(d->tet_count, sizeof(SoftTet));
   s->shell = mem_alloc(d->triangle_count, sizeof(SoftTriangle));
+  s->piece = mem_alloc(d->edge_count, sizeof(SoftPiece));
+  s->edge = mem_alloc(2 * d->edge_count, sizeof(uint32_t));
   s->tet_index = mem_alloc(4 * d->tet_count, sizeof(uint32_t));
-  return s->rest && s->place && s->mass && s->attached && s->tet && s->shell && s->tet_index;
+  return s->piece && s->edge && s->rest && s->place && s->mass && s->attached && s->tet && s->shell && s->tet_index;
 }
 
 static AbdStatus make_tets(Soft *s, const AbdSoftDef *d, AbdError *error) {
@@ -99,6 +103,46 @@ static AbdStatus make_shell(Soft *s, const AbdSoftDef *d, AbdError *error) {
   }
   s->triangle_count = (int)d->triangle_count;
   return ABD_OK;
+}
+
+static AbdStatus make_rod(Soft *s, const AbdSoftDef *d, AbdError *error) {
+  double radius = 0.5 * d->thickness, section = rod_stretch_stiffness(1, radius);
+  s->stretch = rod_stretch_stiffness(d->young, radius);
+  s->flexure = d->bending * rod_bending_stiffness(d->young, radius);
+  for (size_t i = 0; i < d->edge_count; i++) {
+    SoftPiece *p = &s->piece[i];
+    for (int k = 0; k < 2; k++) p->vertex[k] = (int)(s->edge[2 * i + (size_t)k] = d->edge[2 * i + (size_t)k]);
+    p->length = norm(sub(s->rest[p->vertex[1]], s->rest[p->vertex[0]]));
+    if (!(p->length > 0)) return fault(error, ABD_ERROR_MESH, "soft body \"%s\": edge %zu has no length", s->name, i);
+    for (int k = 0; k < 2; k++) s->mass[p->vertex[k]] += 0.5 * d->density * section * p->length;
+  }
+  s->piece_count = (int)d->edge_count;
+  return ABD_OK;
+}
+
+/* Where just two pieces meet the rod bends. */
+static bool find_bends(Soft *s) {
+  int (*piece)[2] = mem_alloc((size_t)s->vertex_count, sizeof *piece), *count = mem_zeroed((size_t)s->vertex_count, sizeof *count);
+  s->bend = mem_alloc((size_t)s->vertex_count, sizeof(SoftBend));
+  bool ok = piece && count && s->bend;
+  for (int i = 0; ok && i < 2 * s->piece_count; i++) {
+    int v = s->piece[i / 2].vertex[i % 2];
+    if (count[v] < 2) piece[v][count[v]] = i / 2;
+    count[v]++;
+  }
+  for (int v = 0; ok && s->flexure > 0 && v < s->vertex_count; v++) {
+    if (count[v] != 2) continue;
+    SoftBend *b = &s->bend[s->bend_count++];
+    for (int k = 0; k < 2; k++) {
+      const SoftPiece *p = &s->piece[piece[v][k]];
+      b->vertex[2 * k] = p->vertex[p->vertex[0] == v];
+      b->rest.l[k] = p->length;
+    }
+    b->vertex[1] = v;
+  }
+  mem_free(piece);
+  mem_free(count);
+  return ok;
 }
 
 /* A face of a tet or an edge of a triangle, by its corners in ascending order. */
@@ -181,7 +225,13 @@ static bool copy_shell(Soft *s) {
   return s->triangle != NULL;
 }
 
-/* The colliding mesh: the surface's vertices alone, renumbered, in the world at the start. */
+/* A rod has no triangles: all of its vertices collide. */
+static bool copy_rod(Soft *s) {
+  s->triangle = mem_alloc(0, sizeof(uint32_t));
+  return s->triangle && find_bends(s);
+}
+
+/* The colliding mesh: the surface's vertices alone, or those of a rod, renumbered, in the world at the start. */
 static AbdStatus make_mesh(Model *m, Soft *s, AbdError *error) {
   int *number = mem_alloc((size_t)s->vertex_count, sizeof(int)), count = 0;
   uint32_t *triangle = mem_alloc(3 * (size_t)s->surface_count, sizeof(uint32_t));
@@ -199,8 +249,9 @@ static AbdStatus make_mesh(Model *m, Soft *s, AbdError *error) {
       }
       triangle[i] = (uint32_t)number[v];
     }
+    for (int v = 0; s->piece_count && v < s->vertex_count; v++) vertex[v] = s->place[v], s->surface_vertex[v] = v, count++;
     AbdMeshDef def = {.name = s->name, .vertex = &vertex[0].x, .vertex_count = (size_t)count, .triangle = triangle,
-                      .triangle_count = (size_t)s->surface_count, .thickness = 1, .keep_frame = true};
+                      .triangle_count = (size_t)s->surface_count, .edge = s->edge, .edge_count = (size_t)s->piece_count, .thickness = 1, .keep_frame = true};
     status = model_add_mesh(m, &def, error);
   } else {
     no_memory(s->name, error);
@@ -220,12 +271,12 @@ static AbdStatus compile(Model *m, Soft *s, const AbdSoftDef *d, AbdError *error
     s->rest[v] = vec3_from(d->vertex + 3 * (size_t)v);
     s->place[v] = affine_point(&pose, s->rest[v]);
   }
-  if (make_tets(s, d, error) || make_shell(s, d, error)) return error->status;
+  if (make_tets(s, d, error) || make_shell(s, d, error) || make_rod(s, d, error)) return error->status;
   for (int v = 0; v < s->vertex_count; v++) {
     if (!(s->mass[v] > 0)) return fault(error, ABD_ERROR_MESH, "soft body \"%s\": vertex %d belongs to no element", s->name, v);
     s->total_mass += s->mass[v];
   }
-  bool ok = s->tet_count ? find_surface(s) : copy_shell(s) && find_hinges(s);
+  bool ok = s->tet_count ? find_surface(s) : s->piece_count ? copy_rod(s) : copy_shell(s) && find_hinges(s);
   if (!ok) return no_memory(s->name, error);
   return make_mesh(m, s, error);
 }
@@ -244,7 +295,7 @@ AbdStatus model_add_soft(Model *m, const AbdSoftDef *d, AbdError *error) {
   memset(b, 0, sizeof *b);
   s->def = *d;
   s->def.vertex = NULL;
-  s->def.tet = s->def.triangle = NULL;
+  s->def.tet = s->def.triangle = s->def.edge = NULL;
   s->name = mem_string(name);
   b->name = mem_string(name);
   AbdStatus status = s->name && b->name ? compile(m, s, d, error) : no_memory(name, error);
@@ -337,7 +388,7 @@ AbdStatus model_place_soft(Model *m, AbdError *error) {
 }
 
 void soft_destroy(Soft *s) {
-  void *array[] = {s->name, s->rest, s->place, s->mass, s->tet, s->shell, s->hinge, s->tet_index, s->triangle, s->surface_vertex, s->attached};
+  void *array[] = {s->name, s->rest, s->place, s->mass, s->tet, s->shell, s->hinge, s->piece, s->bend, s->edge, s->tet_index, s->triangle, s->surface_vertex, s->attached};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   memset(s, 0, sizeof *s);
 }

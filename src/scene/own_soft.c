@@ -28,6 +28,8 @@ static double sphere_elements(const SoftShape *s) { return 20 * pow(s->cells[0],
 static double cylinder_elements(const SoftShape *s) { return 18.0 * s->cells[0] * s->cells[0] * s->cells[1]; }
 static double sheet_elements(const SoftShape *s) { return 2.0 * s->cells[0] * s->cells[1]; }
 
+static double rod_elements(const SoftShape *s) { return s->cells[0]; }
+
 static bool make_box(const SoftShape *s, TetMesh *out) { return soft_shape_box(s->size, s->cells, out); }
 static bool make_beam(const SoftShape *s, TetMesh *out) { return soft_shape_beam(s->size, s->cells[0], out); }
 static bool make_sphere(const SoftShape *s, TetMesh *out) { return soft_shape_sphere(s->radius, s->cells[0], out); }
@@ -36,12 +38,15 @@ static bool make_cylinder(const SoftShape *s, TetMesh *out) {
 }
 static bool make_sheet(const SoftShape *s, TetMesh *out) { return soft_shape_sheet(s->size, s->cells, out); }
 
+static bool make_rod(const SoftShape *s, TetMesh *out) { return soft_shape_rod(s->height, s->cells[0], out); }
+
 static const SoftKind kinds[] = {
     {"box", {"size", "cells"}, 3, 3, 4, box_elements, make_box},
     {"beam", {"size", "cells"}, 3, 1, 2, beam_elements, make_beam},
     {"sphere", {"radius", "cells"}, 0, 1, 4, sphere_elements, make_sphere},
     {"cylinder", {"radius", "height", "cells"}, 0, 2, 4, cylinder_elements, make_cylinder},
     {"sheet", {"size", "cells"}, 2, 2, 10, sheet_elements, make_sheet},
+    {"rod", {"height", "cells"}, 0, 1, 20, rod_elements, make_rod},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
@@ -87,8 +92,8 @@ int own_read_soft_geometry(OwnFile *file, const Node *object) {
   if (mesh < 0) return -1;
   const SceneMesh *m = &file->loader->scene->mesh[mesh];
   if (m->half_space) return node_fail(object, "a half-space cannot be soft") - 1;
-  if (!m->tet_count && !m->data.triangle_count)
-    return node_fail(object, "mesh \"%.100s\" has neither tets nor triangles: nothing of it can be soft", m->name) - 1;
+  if (!m->tet_count && !m->data.triangle_count && !m->data.edge_count)
+    return node_fail(object, "mesh \"%.100s\" has neither tets nor triangles nor edges: nothing of it can be soft", m->name) - 1;
   return mesh;
 }
 
@@ -138,6 +143,6 @@ bool own_read_soft(OwnFile *file, const Node *object, SceneBody *body) {
   def->model = (AbdSoftModel)model;
   bool solid = file->loader->scene->mesh[body->mesh].tet_count > 0;
   if (ok && solid && (node_get(&soft, "thickness", &child) || node_get(&soft, "bending", &child)))
-    return node_fail(&child, "only a shell has it; this body is a solid of tets");
+    return node_fail(&child, "only shells and rods have it; this body is a solid of tets");
   return ok;
 }

@@ -16,6 +16,7 @@ AbdStatus scene_build_soft(const Scene *scene, size_t index, AbdWorld *world) {
   def.vertex = mesh->data.vertex, def.vertex_count = mesh->data.vertex_count;
   def.tet = mesh->tet, def.tet_count = mesh->tet_count;
   if (!mesh->tet_count) def.triangle = mesh->data.triangle, def.triangle_count = mesh->data.triangle_count;
+  if (!mesh->tet_count && !def.triangle_count) def.edge = mesh->data.edge, def.edge_count = mesh->data.edge_count;
   def.density = body->def.density, def.friction = body->def.friction, def.group = body->def.group;
   def.contact_thickness = body->def.contact_thickness;
   memcpy(def.position, body->def.position, sizeof def.position);

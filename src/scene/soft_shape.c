@@ -145,3 +145,11 @@ bool soft_shape_sheet(const double size[2], const int cells[2], TetMesh *out) {
   *out = (TetMesh){0};
   return shape_grid(size, cells, &out->mesh);
 }
+
+bool soft_shape_rod(double height, int pieces, TetMesh *out) {
+  bool ok = true;
+  *out = (TetMesh){0};
+  for (int k = 0; ok && k <= pieces; k++) ok = mesh_add_vertex(&out->mesh, 0, 0, height * ((double)k / pieces - 0.5));
+  for (int k = 0; ok && k < pieces; k++) ok = mesh_add_edge(&out->mesh, (uint32_t)k, (uint32_t)k + 1);
+  return finish(ok, out);
+}

@@ -3,7 +3,13 @@
 
 #include "kernel/viscous.h"
 
-int soft_element_count(const Soft *s) { return s->tet_count + s->triangle_count + s->hinge_count; }
+typedef enum Kind { KIND_TET, KIND_TRIANGLE, KIND_HINGE, KIND_PIECE, KIND_BEND, KIND_COUNT } Kind;
+static const int kind_corners[KIND_COUNT] = {4, 3, 4, 2, 3};
+
+/* One element: its kind, its number among those, its vertices. */
+typedef struct SoftElement { Kind kind; int index, count, body[4]; Vec3 x[4]; } SoftElement;
+
+int soft_element_count(const Soft *s) { return s->tet_count + s->triangle_count + s->hinge_count + s->piece_count + s->bend_count; }
 
 int soft_representative(const Model *m, const Soft *s) {
   for (int v = 0; v < s->vertex_count; v++)
@@ -11,27 +17,37 @@ int soft_representative(const Model *m, const Soft *s) {
   return -1;
 }
 
-/* Which kind of element, and its vertices. */
-typedef enum Kind { KIND_TET, KIND_TRIANGLE, KIND_HINGE } Kind;
+static const int *element_vertex(const Soft *s, Kind kind, int i) {
+  switch (kind) {
+    case KIND_TET: return s->tet[i].vertex;
+    case KIND_TRIANGLE: return s->shell[i].vertex;
+    case KIND_HINGE: return s->hinge[i].vertex;
+    case KIND_PIECE: return s->piece[i].vertex;
+    default: return s->bend[i].vertex;
+  }
+}
 
-static Kind kind_of(const Soft *s, int element) {
-  return element < s->tet_count ? KIND_TET : element < s->tet_count + s->triangle_count ? KIND_TRIANGLE : KIND_HINGE;
+static SoftElement find_element(const Soft *s, int number) {
+  const int count[KIND_COUNT] = {s->tet_count, s->triangle_count, s->hinge_count, s->piece_count, s->bend_count};
+  SoftElement e = {.kind = KIND_TET, .index = number};
+  while (e.index >= count[e.kind]) e.index -= count[e.kind++];
+  e.count = kind_corners[e.kind];
+  const int *v = element_vertex(s, e.kind, e.index);
+  for (int k = 0; k < e.count; k++) e.body[k] = s->first + v[k];
+  return e;
+}
+
+static SoftElement element_at(const Soft *s, int number, const Affine *q) {
+  SoftElement e = find_element(s, number);
+  for (int k = 0; k < e.count; k++) e.x[k] = q[e.body[k]].n[0];
+  return e;
 }
 
 void soft_element_vertices(const Soft *s, int element, int body[4], int *count) {
-  int triangle = element - s->tet_count, hinge = triangle - s->triangle_count;
-  const int *v = triangle < 0 ? s->tet[element].vertex : hinge < 0 ? s->shell[triangle].vertex : s->hinge[hinge].vertex;
-  *count = kind_of(s, element) == KIND_TRIANGLE ? 3 : 4;
-  for (int k = 0; k < *count; k++) body[k] = s->first + v[k];
+  SoftElement e = find_element(s, element);
+  *count = e.count;
+  for (int k = 0; k < e.count; k++) body[k] = e.body[k];
 }
-
-static Kind corners(const Soft *s, int element, const Affine *q, int *count, int body[4], Vec3 x[4]) {
-  soft_element_vertices(s, element, body, count);
-  for (int k = 0; k < *count; k++) x[k] = q[body[k]].n[0];
-  return kind_of(s, element);
-}
-
-static const BendingRest *hinge_rest(const Soft *s, int element) { return &s->hinge[element - s->tet_count - s->triangle_count].rest; }
 
 /* ---- Damping: the rate of strain from the step's start, or from a mix of that and one step earlier ---- */
 
@@ -40,118 +56,156 @@ static double damping_factor(const Step *step, const Soft *s) {
   return s->def.damping * (predict_two_steps(step, s->first) ? 1.5 : 1) / step->h;
 }
 
-static Viscous viscous_of(const Step *step, const Soft *s, int element, Kind kind) {
+static bool damped(const Soft *s, const SoftElement *e) { return s->def.damping > 0 && e->kind != KIND_BEND; }
+
+static void places_of(const SoftElement *e, const Affine *q, Vec3 x[4]) {
+  for (int k = 0; k < e->count; k++) x[k] = q[e->body[k]].n[0];
+}
+
+static Viscous viscous_of(const Step *step, const Soft *s, const SoftElement *e) {
   double f = damping_factor(step, s), mu = f * lame_mu(s->def.young, s->def.poisson), lambda = f * lame_lambda(s->def.young, s->def.poisson);
-  Viscous e = kind == KIND_TET ? viscous_tet(&s->tet[element].rest, mu, lambda)
-                               : viscous_triangle(&s->shell[element - s->tet_count].rest, mu, lambda);
+  Viscous v = e->kind == KIND_TET ? viscous_tet(&s->tet[e->index].rest, mu, lambda) : viscous_triangle(&s->shell[e->index].rest, mu, lambda);
   Vec3 x[4];
-  int body[4], count;
-  corners(s, element, step->state->q, &count, body, x);
-  e.strain = viscous_strain(&e, x);
-  if (!predict_two_steps(step, s->first)) return e;
-  corners(s, element, step->state->q_before, &count, body, x);
-  e.strain = mat3_add(mat3_scale(4.0 / 3, e.strain), mat3_scale(-1.0 / 3, viscous_strain(&e, x)));
-  return e;
+  places_of(e, step->state->q, x);
+  v.strain = viscous_strain(&v, x);
+  if (!predict_two_steps(step, s->first)) return v;
+  places_of(e, step->state->q_before, x);
+  v.strain = mat3_add(mat3_scale(4.0 / 3, v.strain), mat3_scale(-1.0 / 3, viscous_strain(&v, x)));
+  return v;
 }
 
 /* A hinge's damper is a spring to the angle that the rate is counted from. */
-static BendingRest damper_of(const Step *step, const Soft *s, int element) {
+static BendingRest damper_of(const Step *step, const Soft *s, const SoftElement *e) {
   Vec3 x[4];
-  int body[4], count;
-  BendingRest rest = {0, hinge_rest(s, element)->weight * damping_factor(step, s)};
-  corners(s, element, step->state->q, &count, body, x);
+  BendingRest rest = {0, s->hinge[e->index].rest.weight * damping_factor(step, s)};
+  places_of(e, step->state->q, x);
   rest.angle = bending_angle(x);
   if (!predict_two_steps(step, s->first)) return rest;
-  corners(s, element, step->state->q_before, &count, body, x);
+  places_of(e, step->state->q_before, x);
   rest.angle -= bending_turn(&rest, x) / 3;
   return rest;
 }
 
-static double damping_energy(const Step *step, const Soft *s, int element, Kind kind, const Vec3 x[4]) {
-  if (kind == KIND_HINGE) {
-    BendingRest damper = damper_of(step, s, element);
-    return bending_energy(&damper, x);
+/* So is a piece's, to a length; its stiffness is over that length then. */
+typedef struct Dashpot { double stiffness, length; } Dashpot;
+
+static Dashpot dashpot_of(const Step *step, const Soft *s, const SoftElement *e) {
+  Vec3 x[4];
+  Dashpot d;
+  places_of(e, step->state->q, x);
+  d.length = norm(sub(x[1], x[0]));
+  if (predict_two_steps(step, s->first)) {
+    places_of(e, step->state->q_before, x);
+    d.length = (4 * d.length - norm(sub(x[1], x[0]))) / 3;
   }
-  Viscous e = viscous_of(step, s, element, kind);
-  return viscous_energy(&e, x);
+  d.length = most(d.length, 1e-6 * s->piece[e->index].length);
+  d.stiffness = s->stretch * damping_factor(step, s) * d.length / s->piece[e->index].length;
+  return d;
 }
 
-static void add_damping(const Step *step, const Soft *s, int element, Kind kind, const Vec3 x[4], bool project, SoftTerm *out) {
-  if (kind == KIND_HINGE) {
-    Vec3 g[4];
-    double h[144];
-    BendingRest damper = damper_of(step, s, element);
-    bending_gradient(&damper, x, g);
-    bending_hessian(&damper, x, h);
-    for (int k = 0; k < 4; k++) out->gradient[k] = add(out->gradient[k], g[k]);
-    for (int k = 0; k < 144; k++) out->hessian[k] += h[k];
+static double damping_energy(const Step *step, const Soft *s, const SoftElement *e) {
+  if (e->kind == KIND_HINGE) {
+    BendingRest damper = damper_of(step, s, e);
+    return bending_energy(&damper, e->x);
+  }
+  if (e->kind == KIND_PIECE) {
+    Dashpot d = dashpot_of(step, s, e);
+    return rod_stretch_energy(d.stiffness, d.length, e->x);
+  }
+  Viscous v = viscous_of(step, s, e);
+  return viscous_energy(&v, e->x);
+}
+
+static void add_damping(const Step *step, const Soft *s, const SoftElement *e, bool project, SoftTerm *out) {
+  Vec3 g[4];
+  double h[144];
+  if (e->kind == KIND_TET || e->kind == KIND_TRIANGLE) {
+    Viscous v = viscous_of(step, s, e);
+    viscous_add_gradient(&v, e->x, out->gradient);
+    viscous_add_hessian(&v, e->x, project, out->hessian);
     return;
   }
-  Viscous e = viscous_of(step, s, element, kind);
-  viscous_add_gradient(&e, x, out->gradient);
-  viscous_add_hessian(&e, x, project, out->hessian);
+  if (e->kind == KIND_HINGE) {
+    BendingRest damper = damper_of(step, s, e);
+    bending_gradient(&damper, e->x, g);
+    bending_hessian(&damper, e->x, h);
+  } else {
+    Dashpot d = dashpot_of(step, s, e);
+    rod_stretch_gradient(d.stiffness, d.length, e->x, g);
+    rod_stretch_hessian(d.stiffness, d.length, e->x, project, h);
+  }
+  for (int k = 0; k < e->count; k++) out->gradient[k] = add(out->gradient[k], g[k]);
+  for (int k = 0; k < 9 * e->count * e->count; k++) out->hessian[k] += h[k];
 }
 
 /* ---- Elasticity ---- */
 
-static double elastic_part(const Soft *s, int element, Kind kind, const Vec3 x[4]) {
+static double elastic_part(const Soft *s, const SoftElement *e) {
   double mu = lame_mu(s->def.young, s->def.poisson), lambda = lame_lambda(s->def.young, s->def.poisson);
-  switch (kind) {
-    case KIND_TET: return tet_energy((int)s->def.model, mu, lambda, &s->tet[element].rest, x);
-    case KIND_TRIANGLE: return membrane_energy(mu, lambda, &s->shell[element - s->tet_count].rest, x);
-    default: return bending_energy(hinge_rest(s, element), x);
+  switch (e->kind) {
+    case KIND_TET: return tet_energy((int)s->def.model, mu, lambda, &s->tet[e->index].rest, e->x);
+    case KIND_TRIANGLE: return membrane_energy(mu, lambda, &s->shell[e->index].rest, e->x);
+    case KIND_HINGE: return bending_energy(&s->hinge[e->index].rest, e->x);
+    case KIND_PIECE: return rod_stretch_energy(s->stretch, s->piece[e->index].length, e->x);
+    default: return rod_bending_energy(s->flexure, &s->bend[e->index].rest, e->x);
+  }
+}
+
+static void elastic_term(const Soft *s, const SoftElement *e, bool project, Vec3 g[4], double *h) {
+  double mu = lame_mu(s->def.young, s->def.poisson), lambda = lame_lambda(s->def.young, s->def.poisson);
+  switch (e->kind) {
+    case KIND_TET:
+      tet_gradient((int)s->def.model, mu, lambda, &s->tet[e->index].rest, e->x, g);
+      tet_hessian((int)s->def.model, mu, lambda, &s->tet[e->index].rest, e->x, project, h);
+      break;
+    case KIND_TRIANGLE:
+      membrane_gradient(mu, lambda, &s->shell[e->index].rest, e->x, g);
+      membrane_hessian(mu, lambda, &s->shell[e->index].rest, e->x, project, h);
+      break;
+    case KIND_HINGE:
+      bending_gradient(&s->hinge[e->index].rest, e->x, g);
+      bending_hessian(&s->hinge[e->index].rest, e->x, h);
+      break;
+    case KIND_PIECE:
+      rod_stretch_gradient(s->stretch, s->piece[e->index].length, e->x, g);
+      rod_stretch_hessian(s->stretch, s->piece[e->index].length, e->x, project, h);
+      break;
+    default:
+      rod_bending_gradient(s->flexure, &s->bend[e->index].rest, e->x, g);
+      rod_bending_hessian(s->flexure, &s->bend[e->index].rest, e->x, h);
   }
 }
 
 double soft_elastic_energy(const Soft *s, int element, const Affine *q) {
-  Vec3 x[4];
-  int body[4], count;
-  Kind kind = corners(s, element, q, &count, body, x);
-  return elastic_part(s, element, kind, x);
+  SoftElement e = element_at(s, element, q);
+  return elastic_part(s, &e);
 }
 
 double soft_element_strain(const Soft *s, int element, const Affine *q) {
-  Vec3 x[4];
-  int body[4], count;
-  Kind kind = corners(s, element, q, &count, body, x);
-  if (kind == KIND_HINGE) return 0;
-  Viscous e = kind == KIND_TET ? viscous_tet(&s->tet[element].rest, 0, 0) : viscous_triangle(&s->shell[element - s->tet_count].rest, 0, 0);
-  Mat3 c = mat3_scale(2, viscous_strain(&e, x));
+  SoftElement e = element_at(s, element, q);
+  if (e.kind == KIND_PIECE) return fabs(norm_sq(sub(e.x[1], e.x[0])) / (s->piece[e.index].length * s->piece[e.index].length) - 1);
+  if (e.kind != KIND_TET && e.kind != KIND_TRIANGLE) return 0;
+  Viscous v = e.kind == KIND_TET ? viscous_tet(&s->tet[e.index].rest, 0, 0) : viscous_triangle(&s->shell[e.index].rest, 0, 0);
+  Mat3 c = mat3_scale(2, viscous_strain(&v, e.x));
   c.c[0].x -= 1;
   c.c[1].y -= 1;
-  if (kind == KIND_TET) c.c[2].z -= 1;
+  if (e.kind == KIND_TET) c.c[2].z -= 1;
   return sqrt(mat3_dot(c, c));
 }
 
 double soft_energy(const Step *step, const Soft *s, int element, const Affine *q) {
-  Vec3 x[4];
-  int body[4], count;
-  Kind kind = corners(s, element, q, &count, body, x);
-  double e = elastic_part(s, element, kind, x);
-  if (s->def.damping > 0) e += damping_energy(step, s, element, kind, x);
-  return step->h2 * e;
+  SoftElement e = element_at(s, element, q);
+  double sum = elastic_part(s, &e);
+  if (damped(s, &e)) sum += damping_energy(step, s, &e);
+  return step->h2 * sum;
 }
 
 void soft_term(const Step *step, const Soft *s, int element, const Affine *q, bool project, SoftTerm *out) {
-  Vec3 x[4];
-  double mu = lame_mu(s->def.young, s->def.poisson), lambda = lame_lambda(s->def.young, s->def.poisson);
-  Kind kind = corners(s, element, q, &out->count, out->body, x);
-  switch (kind) {
-    case KIND_TET:
-      tet_gradient((int)s->def.model, mu, lambda, &s->tet[element].rest, x, out->gradient);
-      tet_hessian((int)s->def.model, mu, lambda, &s->tet[element].rest, x, project, out->hessian);
-      break;
-    case KIND_TRIANGLE: {
-      const MembraneRest *rest = &s->shell[element - s->tet_count].rest;
-      membrane_gradient(mu, lambda, rest, x, out->gradient);
-      membrane_hessian(mu, lambda, rest, x, project, out->hessian);
-      break;
-    }
-    default:
-      bending_gradient(hinge_rest(s, element), x, out->gradient);
-      bending_hessian(hinge_rest(s, element), x, out->hessian);
-  }
-  if (s->def.damping > 0) add_damping(step, s, element, kind, x, project, out);
+  SoftElement e = element_at(s, element, q);
+  out->count = e.count;
+  for (int k = 0; k < e.count; k++) out->body[k] = e.body[k];
+  elastic_term(s, &e, project, out->gradient, out->hessian);
+  if (damped(s, &e)) add_damping(step, s, &e, project, out);
   for (int k = 0; k < out->count; k++) out->gradient[k] = scale(step->h2, out->gradient[k]);
   for (int k = 0; k < 9 * out->count * out->count; k++) out->hessian[k] *= step->h2;
 }

@@ -1,7 +1,7 @@
 /* Elements of soft bodies in a step: energies between up to four vertices, each of which is a body of one node.
- *     E = h2 (sum of tets: volume psi(F))  +  h2 thickness (sum of triangles: area psi(F))  +  h2 (sum of hinges)
+ *     E = h2 (sum of tets: volume psi(F))  +  h2 thickness (sum of triangles: area psi(F))  +  h2 (sum of hinges)  +  h2 (sum of rods)
  * and where the body is damped the same elements' viscous potentials (kernel/viscous.h).
- * Elements of a soft body are numbered tets first, then triangles, then hinges. Tested in tests/test_soft.c. */
+ * Elements of a soft body are numbered tets first, then triangles, hinges, pieces of rods and their bends. Tested in tests/test_soft.c. */
 #ifndef ABD_STEP_SOFT_H
 #define ABD_STEP_SOFT_H
 
@@ -17,8 +17,8 @@ int soft_element_count(const Soft *soft);
 void soft_element_vertices(const Soft *soft, int element, int body[4], int *count); /* among the bodies */
 double soft_energy(const Step *step, const Soft *soft, int element, const Affine *q);
 double soft_elastic_energy(const Soft *soft, int element, const Affine *q); /* [J], without damping */
-double soft_element_strain(const Soft *soft, int element, const Affine *q); /* |F^T F - I|; 0 of hinges */
-/* project: the Hessian made positive semidefinite; those of hinges always are. */
+double soft_element_strain(const Soft *soft, int element, const Affine *q); /* |F^T F - I|; 0 of hinges and bends */
+/* project: the Hessian made positive semidefinite; those of hinges and bends always are. */
 void soft_term(const Step *step, const Soft *soft, int element, const Affine *q, bool project, SoftTerm *term);
 /* The largest step along direction that inverts no tet whose material forbids it. */
 double soft_bound(const Step *step, const Soft *soft, int element);

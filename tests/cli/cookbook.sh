@@ -7,7 +7,7 @@
 obey_page "$source/docs/cookbook.md"
 [ "$commands" -ge 15 ] || wrong "only $commands commands on the page"
 
-for name in gears chain wall jack gripper; do
+for name in gears chain wall jack gripper canvas; do
   expect 0 'no problem' abd check "$name.json"
   expect 0 'no two surfaces cross' abd verify "$name.abd"
   [ "$(sqlite3 "$name.abd" 'SELECT min(converged) FROM report')" = 1 ] || wrong "$name: a step did not converge"

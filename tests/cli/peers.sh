@@ -1,5 +1,6 @@
 #!/bin/bash
-# Other engines on abd's scenes: their bodies fly, turn, fall and rest like abd's; overlaps known beforehand are found; the tables are made.
+# Other engines on abd's scenes: their bodies fly, turn, fall and rest like abd's; overlaps known beforehand are found; the
+# tables are made.
 #   peers.sh ABD SOURCE
 . "$(dirname "$0")/expect.sh"
 peers=$(dirname "$abd")/abd-peers
@@ -7,7 +8,9 @@ peers=$(dirname "$abd")/abd-peers
 
 # value KEY FILE; near WHAT VALUE EXPECTED TOLERANCE
 value() { sed -n "s/^ *\"$1\": \(.*[^,]\),*$/\1/p" "$2" | head -n 1; }
-near() { awk -v a="$2" -v b="$3" -v t="$4" 'BEGIN { exit !(a != "" && a - b <= t && b - a <= t) }' || wrong "$1: $2, expected $3 within $4"; }
+near() {
+  awk -v a="$2" -v b="$3" -v t="$4" 'BEGIN { exit !(a != "" && a - b <= t && b - a <= t) }' || wrong "$1: $2, expected $3 within $4"
+}
 step() { "$peers" run "$@" >out.json || wrong "exit code $?: abd-peers run $*"; }
 engines=$("$peers" list | cut -d' ' -f1)
 [ "$(head -n 1 <<<"$engines")" = abd ] || wrong "abd is not the first of: $engines"

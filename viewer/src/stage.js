@@ -88,7 +88,7 @@ export class Stage {
     const group = { list, radius, levels: [], closed: description.closed };
     this.groups.push(group);
     if (description.soft) {
-      this.addSoft(group, vertex.slice(), triangle, description.closed);
+      this.addSoft(group, vertex.slice(), triangle, wires, description.closed);
       return;
     }
     if (triangle.length) {
@@ -104,13 +104,21 @@ export class Stage {
   }
 
   // A soft body's mesh is its own, and moves; vertices come in the order of the bodies.
-  addSoft(group, vertex, triangle, closed) {
+  addSoft(group, vertex, triangle, wires, closed) {
+    this.soft.push({ body: group.list[0], vertex, ...this.softParts(group, vertex, triangle, wires, closed) });
+    this.soft.sort((a, b) => a.body - b.body);
+  }
+
+  softParts(group, vertex, triangle, wires, closed) {
+    if (!triangle.length) { // a rod
+      group.wires = this.makeWires(vertex, wires, 1);
+      return { part: group.wires, shape: null };
+    }
     const shape = smoothMesh(vertex, triangle);
     const part = this.makePart(vertex, triangle, 1, closed, meshLines(vertex, triangle), shape);
     part.surface.setAttribute('tint', new THREE.BufferAttribute(new Float32Array(shape.position.length), 3));
     group.levels.push(part);
-    this.soft.push({ body: group.list[0], vertex, shape, part });
-    this.soft.sort((a, b) => a.body - b.body);
+    return { shape, part };
   }
 
   moveSoft(a, b, at) {
@@ -121,11 +129,11 @@ export class Stage {
         vertex[k] = b && at > 0 ? x + at * (b.soft[start + k] - x) : x;
       }
       start += vertex.length;
-      moveShape(shape, vertex);
+      if (shape) moveShape(shape, vertex);
       for (const geometry of [part.surface, part.feature, part.wire]) {
         if (geometry) geometry.attributes.position.needsUpdate = true;
       }
-      part.surface.attributes.normal.needsUpdate = true;
+      if (shape) part.surface.attributes.normal.needsUpdate = true;
     }
   }
 
@@ -135,7 +143,12 @@ export class Stage {
     this.painted = Boolean(values);
     let start = 0;
     for (const { vertex, shape, part } of this.soft) {
-      const { tint } = part.surface.attributes, colors = [];
+      const colors = [];
+      if (!shape) { // lines have their body's colour
+        start += vertex.length / 3;
+        continue;
+      }
+      const { tint } = part.surface.attributes;
       for (let k = 0; values && k < vertex.length / 3; k++) colors.push(map(values[start + k]));
       start += vertex.length / 3;
       tint.array.fill(0);

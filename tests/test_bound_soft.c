@@ -1,5 +1,5 @@
-/* The step bound of pairs with a soft side, against brute force: safe along the path, the same whichever list it was found with,
- * not cut by motion that both sides share. */
+/* The step bound of pairs with a soft side, against brute force: safe along the path, the same whichever list it was
+ * found with, not cut by motion that both sides share. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -10,7 +10,12 @@
 
 enum { SOFT_A, SOFT_B, STIFF };
 
-typedef struct Stage { Model model; Mesh mesh[3]; Body body[3]; Vec3 *rest[2]; } Stage;
+typedef struct Stage {
+  Model model;
+  Mesh mesh[3];
+  Body body[3];
+  Vec3 *rest[2];
+} Stage;
 
 static Stage make_stage(void) {
   Stage s = {0};
@@ -18,8 +23,10 @@ static Stage make_stage(void) {
     Shape *shape = calloc(1, sizeof *shape);
     AbdError error;
     assert_non_null(shape);
-    if (k == STIFF) shape_box(shape, 1, 0.8, 0.6);
-    else shape_sphere(shape, 0.5, 4 + k, 6);
+    if (k == STIFF)
+      shape_box(shape, 1, 0.8, 0.6);
+    else
+      shape_sphere(shape, 0.5, 4 + k, 6);
     AbdMeshDef def = shape_def(shape, k == STIFF ? "box" : "ball");
     assert_int_equal(mesh_init(&s.mesh[k], &def, &error), ABD_OK);
     free(shape);
@@ -38,9 +45,14 @@ static void free_stage(Stage *s) {
   for (int k = 0; k < 2; k++) free(s->rest[k]);
 }
 
-/* One of: two soft bodies, one with itself, one and the stiff box. All move by a common field, and each vertex by a little, or a
- * lot, of its own; the stiff one by the field. */
-typedef struct Path { Pair pair; ContactScene scene; Affine q[2], d[2]; double own; } Path;
+/* One of: two soft bodies, one with itself, one and the stiff box. All move by a common field, and each vertex by a
+ * little, or a lot, of its own; the stiff one by the field. */
+typedef struct Path {
+  Pair pair;
+  ContactScene scene;
+  Affine q[2], d[2];
+  double own;
+} Path;
 
 static void place_soft(Draw *d, Stage *s, int k, Vec3 at, Vec3 shift, Vec3 spin, double own) {
   Mat3 turn = draw_rotation(d);
@@ -95,8 +107,9 @@ static double vertex_distance(const Path *p, const Mesh *a, const Mesh *b, int s
     for (int k = 0; k < b->triangle_count; k++) {
       const uint32_t *c = b->triangle[k];
       if (a == b && (c[0] == v || c[1] == v || c[2] == v)) continue;
-      closest = fmin(closest, closest_point_triangle(vertex_at(p, a, side, v, t), vertex_at(p, b, !side, c[0], t),
-                                                     vertex_at(p, b, !side, c[1], t), vertex_at(p, b, !side, c[2], t), w, &diff));
+      closest = fmin(closest,
+                     closest_point_triangle(vertex_at(p, a, side, v, t), vertex_at(p, b, !side, c[0], t),
+                                            vertex_at(p, b, !side, c[1], t), vertex_at(p, b, !side, c[2], t), w, &diff));
     }
   return sqrt(closest);
 }
@@ -108,8 +121,8 @@ static double edge_distance(const Path *p, const Mesh *a, const Mesh *b, double 
     for (int j = 0; j < b->edge_count; j++) {
       const uint32_t *e = a->edge[i], *f = b->edge[j];
       if (a == b && (e[0] == f[0] || e[0] == f[1] || e[1] == f[0] || e[1] == f[1])) continue;
-      closest = fmin(closest, closest_edge_edge(vertex_at(p, a, 0, e[0], t), vertex_at(p, a, 0, e[1], t), vertex_at(p, b, 1, f[0], t),
-                                                vertex_at(p, b, 1, f[1], t), &u, &v, &diff));
+      closest = fmin(closest, closest_edge_edge(vertex_at(p, a, 0, e[0], t), vertex_at(p, a, 0, e[1], t),
+                                                vertex_at(p, b, 1, f[0], t), vertex_at(p, b, 1, f[1], t), &u, &v, &diff));
     }
   return sqrt(closest);
 }
@@ -134,7 +147,8 @@ static void test_soft_bound(void **state) {
     free_count += bound == 1 && p.own < 0.003;
     for (int i = 1; i <= 8; i++) {
       double t = bound * i / 8, near = distance_at(&p, a, b, t);
-      if (near < 0.05 * fmin(gap, p.scene.range)) fail_msg("path %d, bound %g: at %g only %g apart, %g at the start", k, bound, t, near, gap);
+      if (near < 0.05 * fmin(gap, p.scene.range))
+        fail_msg("path %d, bound %g: at %g only %g apart, %g at the start", k, bound, t, near, gap);
     }
   }
   print_message("%d paths, %d cut, %d differ, %d of little own motion not cut\n", paths, cut, wrong, free_count);

@@ -31,6 +31,7 @@ static const BenchCase huge_case[] = {
   {.name = "gear-train", .scene = "gear-train:resolution=36", .steps = 20},
   {.name = "spikes", .scene = "spikes:resolution=5", .steps = 80},
   {.name = "net 97x97", .scene = "net:size=97", .steps = 40},
+  {.name = "hybrid", .scene = "hybrid:resolution=11.8", .steps = 12},
   {0},
 };
 
@@ -57,6 +58,10 @@ static const BenchCase gallery_case[] = {
   {.name = "soft-beam", .scene = "soft-beam", .steps = 20},
   {.name = "soft-twist", .scene = "soft-twist", .steps = 10},
   {.name = "soft-ball", .scene = "soft-ball", .steps = 20},
+  {.name = "soft-hand", .scene = "soft-hand", .steps = 50},
+  {.name = "soft-press", .scene = "soft-press", .steps = 50},
+  {.name = "cloth-gears", .scene = "cloth-gears", .steps = 10},
+  {.name = "hybrid, coarse", .scene = "hybrid:resolution=1", .steps = 20},
   {0},
 };
 
@@ -142,7 +147,7 @@ static const BenchCase threads_case[] = {
 static const BenchSet all[] = {
   {"quick", "four small scenes, in seconds", quick_case, one_dt, BENCH_NO_AXIS, BENCH_STAGES},
   {"paper", "the paper's scenes at dt = 1/100, 1/50, 1/25, beside its table", paper_case, three_dt, BENCH_NO_AXIS, BENCH_STAGES},
-  {"huge", "2.5 million triangles of gears, 1.2 of spikes, 27,645 rings", huge_case, one_dt, BENCH_NO_AXIS, BENCH_STAGES},
+  {"huge", "2.5 million triangles of gears, 1.2 of spikes, 27,645 rings, 1.1 million triangles with soft parts", huge_case, one_dt, BENCH_NO_AXIS, BENCH_STAGES},
   {"gallery", "every scene of the gallery, its first steps", gallery_case, NULL, BENCH_NO_AXIS, BENCH_STAGES},
   {"marks", "rigid-IPC's scenes beside other programs and targets; needs --fixtures", marks_case, NULL, BENCH_NO_AXIS, BENCH_MARKS},
   {"readme", "the table of the README; needs --fixtures", readme_case, NULL, BENCH_NO_AXIS, BENCH_BRIEF},

@@ -42,3 +42,7 @@ picture pile 110 35,30 1
 picture soft-beam 60 35,18 1
 picture soft-twist 200 35,18 1
 picture soft-ball 40 35,35 1
+picture soft-hand 150 60,20 0.75
+picture soft-press 66 12,14 0.42
+picture cloth-gears 45 35,28 1
+picture hybrid 50 35,26 1.15 --resolution 2

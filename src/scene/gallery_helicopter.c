@@ -1,17 +1,22 @@
-/* A helicopter (gallery_vessel.h). The fuselage is a loft along x through a table of sections. Tests: tests/test_gallery.c. */
+/* A helicopter (gallery_vessel.h). The fuselage is a loft along x through a table of sections. Tests:
+ * tests/test_gallery.c. */
 #include "scene/gallery_vessel.h"
 #include "scene/rotation.h"
 #include "scene/shape.h"
 #include "scene/tet_lattice.h"
 
 /* Sections of the fuselage from tail to nose. */
-typedef struct Section { double x, half_width, half_height, z; } Section;
+typedef struct Section {
+  double x, half_width, half_height, z;
+} Section;
 static const Section section[] = {
-  {-0.420, 0.004, 0.004, 0.060}, {-0.412, 0.010, 0.011, 0.060}, {-0.380, 0.013, 0.014, 0.059}, {-0.280, 0.016, 0.017, 0.054},
-  {-0.190, 0.022, 0.024, 0.046}, {-0.130, 0.038, 0.042, 0.030}, {-0.070, 0.066, 0.070, 0.010}, {0.000, 0.082, 0.086, 0.000},
-  {0.070, 0.082, 0.084, -0.004}, {0.125, 0.066, 0.064, -0.014}, {0.158, 0.042, 0.038, -0.022}, {0.176, 0.014, 0.013, -0.027}};
+    {-0.420, 0.004, 0.004, 0.060}, {-0.412, 0.010, 0.011, 0.060}, {-0.380, 0.013, 0.014, 0.059},
+    {-0.280, 0.016, 0.017, 0.054}, {-0.190, 0.022, 0.024, 0.046}, {-0.130, 0.038, 0.042, 0.030},
+    {-0.070, 0.066, 0.070, 0.010}, {0.000, 0.082, 0.086, 0.000},  {0.070, 0.082, 0.084, -0.004},
+    {0.125, 0.066, 0.064, -0.014}, {0.158, 0.042, 0.038, -0.022}, {0.176, 0.014, 0.013, -0.027}};
 enum { SECTIONS = sizeof section / sizeof *section };
-static const double axle_x[2] = {0.09, -0.06}, axle_z = -0.125, hub_radius = 0.02, tyre_y = 0.078, tyre_half_width = 0.015;
+static const double axle_x[2] = {0.09, -0.06}, axle_z = -0.125, hub_radius = 0.02, tyre_y = 0.078,
+                    tyre_half_width = 0.015;
 static const double axle_radius = 0.006, tyre_radius = 0.046, strut_y = 0.032, strut_radius = 0.005, gap = 0.002;
 static const double shaft_x = 0.01, shaft_top = 0.118, tail_shaft_y = 0.03;
 const double helicopter_tyre_gap = 0.0005;
@@ -25,10 +30,12 @@ static double blend(double a, double b, double c, double d, double t) {
 static Section section_at(double share) {
   double at = share * (SECTIONS - 1), t;
   int k = (int)fmin(SECTIONS - 2, floor(at));
-  const Section *a = &section[k > 0 ? k - 1 : 0], *b = &section[k], *c = &section[k + 1], *d = &section[k + 2 < SECTIONS ? k + 2 : k + 1];
+  const Section *a = &section[k > 0 ? k - 1 : 0], *b = &section[k], *c = &section[k + 1],
+                *d = &section[k + 2 < SECTIONS ? k + 2 : k + 1];
   t = at - k;
   return (Section){blend(a->x, b->x, c->x, d->x, t), blend(a->half_width, b->half_width, c->half_width, d->half_width, t),
-                   blend(a->half_height, b->half_height, c->half_height, d->half_height, t), blend(a->z, b->z, c->z, d->z, t)};
+                   blend(a->half_height, b->half_height, c->half_height, d->half_height, t),
+                   blend(a->z, b->z, c->z, d->z, t)};
 }
 
 /* The same at a place along x. */
@@ -36,13 +43,17 @@ static Section section_of_x(double x) {
   double low = 0, high = 1;
   for (int k = 0; k < 60; k++) {
     double middle = 0.5 * (low + high);
-    if (section_at(middle).x < x) low = middle;
-    else high = middle;
+    if (section_at(middle).x < x)
+      low = middle;
+    else
+      high = middle;
   }
   return section_at(low);
 }
 
-typedef struct Fuselage { int rings, segments; } Fuselage;
+typedef struct Fuselage {
+  int rings, segments;
+} Fuselage;
 
 static void fuselage_point(const void *form, int ring, int segment, double x[3]) {
   const Fuselage *f = form;
@@ -54,12 +65,19 @@ static void fuselage_point(const void *form, int ring, int segment, double x[3])
 static bool fuselage_mesh(double resolution, MeshData *out) {
   Fuselage form = {cells_of(resolution, 14, SECTIONS + 1), 2 * cells_of(resolution, 8, 6)};
   const Section *tail = &section[0], *nose = &section[SECTIONS - 1];
-  Loft loft = {.point = fuselage_point, .form = &form, .ring_count = form.rings, .segments = form.segments,
-               .first = {tail->x - 0.002, 0, tail->z}, .last = {nose->x + 0.002, 0, nose->z}};
+  Loft loft = {.point = fuselage_point,
+               .form = &form,
+               .ring_count = form.rings,
+               .segments = form.segments,
+               .first = {tail->x - 0.002, 0, tail->z},
+               .last = {nose->x + 0.002, 0, nose->z}};
   return shape_loft(&loft, out);
 }
 
-typedef struct Fin { int rings, segments; double low; } Fin;
+typedef struct Fin {
+  int rings, segments;
+  double low;
+} Fin;
 
 /* Thin, swept back, narrower above. */
 static void fin_point(const void *form, int ring, int segment, double x[3]) {
@@ -73,8 +91,12 @@ static void fin_point(const void *form, int ring, int segment, double x[3]) {
 static bool fin_mesh(double resolution, MeshData *out) {
   Section s = section_of_x(-0.341);
   Fin form = {cells_of(resolution, 3, 3), cells_of(resolution, 6, 8), s.z + s.half_height + gap};
-  Loft loft = {.point = fin_point, .form = &form, .ring_count = form.rings, .segments = form.segments,
-               .first = {-0.375, 0, form.low - 0.001}, .last = {-0.405, 0, form.low + 0.088}};
+  Loft loft = {.point = fin_point,
+               .form = &form,
+               .ring_count = form.rings,
+               .segments = form.segments,
+               .first = {-0.375, 0, form.low - 0.001},
+               .last = {-0.405, 0, form.low + 0.088}};
   return shape_loft(&loft, out);
 }
 
@@ -84,8 +106,14 @@ static int tyre_segments(double resolution) { return 2 * cells_of(resolution, 4,
 static bool axle_mesh(double resolution, MeshData *out) {
   enum { RINGS = 8 };
   double outer = tyre_y + tyre_half_width + 0.002, inner = tyre_y - tyre_half_width - 0.002, thin = axle_radius;
-  const double profile[RINGS][2] = {{0.7 * hub_radius, -outer - 0.003}, {hub_radius, -outer}, {hub_radius, -inner}, {thin, -inner + 0.003},
-                                    {thin, inner - 0.003}, {hub_radius, inner}, {hub_radius, outer}, {0.7 * hub_radius, outer + 0.003}};
+  const double profile[RINGS][2] = {{0.7 * hub_radius, -outer - 0.003},
+                                    {hub_radius, -outer},
+                                    {hub_radius, -inner},
+                                    {thin, -inner + 0.003},
+                                    {thin, inner - 0.003},
+                                    {hub_radius, inner},
+                                    {hub_radius, outer},
+                                    {0.7 * hub_radius, outer + 0.003}};
   return shape_revolve(-outer - 0.003, profile, RINGS, outer + 0.003, tyre_segments(resolution), out);
 }
 
@@ -110,8 +138,8 @@ static bool add_gear(MeshData *whole, double resolution) {
       Section s = section_of_x(axle_x[k]);
       double belly = s.z - s.half_height * sqrt(1 - strut_y * strut_y / (s.half_width * s.half_width));
       double top = belly - 0.008 - strut_radius, low = axle_z + axle_radius + gap + strut_radius;
-      ok = add_rod(whole, (const double[3]){axle_x[k], side * strut_y, low}, (const double[3]){axle_x[k], side * strut_y, top},
-                   strut_radius, resolution);
+      ok = add_rod(whole, (const double[3]){axle_x[k], side * strut_y, low},
+                   (const double[3]){axle_x[k], side * strut_y, top}, strut_radius, resolution);
     }
   }
   return ok;
@@ -121,9 +149,11 @@ static bool add_shafts(MeshData *whole, double resolution) {
   Section top = section_of_x(shaft_x), tail = section_of_x(helicopter_tail_at[0]);
   const double low = top.z + top.half_height + gap + 0.010, side = tail.half_width + gap + 0.004;
   static const double tail_r = 0.004, shaft_r = 0.010;
-  return add_rod(whole, (const double[3]){shaft_x, 0, low}, (const double[3]){shaft_x, 0, shaft_top - shaft_r}, shaft_r, resolution) &&
+  return add_rod(whole, (const double[3]){shaft_x, 0, low}, (const double[3]){shaft_x, 0, shaft_top - shaft_r}, shaft_r,
+                 resolution) &&
          add_rod(whole, (const double[3]){helicopter_tail_at[0], side, helicopter_tail_at[2]},
-                 (const double[3]){helicopter_tail_at[0], tail_shaft_y - tail_r, helicopter_tail_at[2]}, tail_r, resolution);
+                 (const double[3]){helicopter_tail_at[0], tail_shaft_y - tail_r, helicopter_tail_at[2]}, tail_r,
+                 resolution);
 }
 
 bool part_helicopter(double resolution, MeshData *out) {
@@ -142,18 +172,29 @@ bool part_helicopter(double resolution, MeshData *out) {
 /* ---- Rotors ---- */
 
 RotorShape helicopter_rotor(double resolution) {
-  return (RotorShape){0.24, 0.030, 0.006, radians(10), cells_of(resolution, 5, 4), cells_of(resolution, 0.8, 1),
+  return (RotorShape){0.24,
+                      0.030,
+                      0.006,
+                      radians(10),
+                      cells_of(resolution, 5, 4),
+                      cells_of(resolution, 0.8, 1),
                       cells_of(resolution, 0.17, 1)};
 }
 
 RotorShape helicopter_tail_rotor(double resolution) {
-  return (RotorShape){0.07, 0.014, 0.005, radians(10), cells_of(resolution, 2, 2), cells_of(resolution, 0.5, 1),
+  return (RotorShape){0.07,
+                      0.014,
+                      0.005,
+                      radians(10),
+                      cells_of(resolution, 2, 2),
+                      cells_of(resolution, 0.5, 1),
                       cells_of(resolution, 0.15, 1)};
 }
 
 static bool rotor_has(const void *form, const int cell[3]) {
   const RotorShape *r = form;
-  return (cell[0] >= r->along && cell[0] < r->along + r->across) || (cell[1] >= r->along && cell[1] < r->along + r->across);
+  return (cell[0] >= r->along && cell[0] < r->along + r->across) ||
+         (cell[1] >= r->along && cell[1] < r->along + r->across);
 }
 
 /* A place along one axis: in the band of the hub from -1 to 1, beyond it a share of the blade's length. */
@@ -166,7 +207,8 @@ static double rotor_place(const RotorShape *r, int at, double *beyond) {
 /* Blades widen, get thinner and are pitched; each bends up a little. */
 static void rotor_point(const void *form, const int at[3], double x[3]) {
   const RotorShape *r = form;
-  double beyond[2], place[2] = {rotor_place(r, at[0], &beyond[0]), rotor_place(r, at[1], &beyond[1])}, half = r->chord / 2;
+  double beyond[2], place[2] = {rotor_place(r, at[0], &beyond[0]), rotor_place(r, at[1], &beyond[1])},
+                    half = r->chord / 2;
   int along = beyond[1] != 0; /* the axis of the blade */
   double out = beyond[along], far = fabs(out), tip = far > 0.8 ? 1 - 0.35 * pow((far - 0.8) / 0.2, 2) : 1;
   double across = place[!along] * half * (1 + 0.25 * fmin(1, 3 * far)) * tip;
@@ -188,7 +230,10 @@ bool part_rotor(const RotorShape *rotor, TetMesh *out) {
 
 /* ---- Tyres ---- */
 
-typedef struct Tyre { const TetLattice *lattice; double x, y; } Tyre;
+typedef struct Tyre {
+  const TetLattice *lattice;
+  double x, y;
+} Tyre;
 
 /* Around, out from the hub, across: a section that is flat on the hub and round outside. */
 static void tyre_point(const void *form, const int at[3], double x[3]) {
@@ -206,8 +251,10 @@ bool part_tyres(double resolution, TetMesh *out) {
   bool ok = true;
   *out = (TetMesh){0};
   for (int k = 0; ok && k < 4; k++) {
-    TetLattice lattice = {.cells = {tyre_segments(resolution), cells_of(resolution, 0.35, 1), cells_of(resolution, 0.45, 1)},
-                          .around = true, .point = tyre_point};
+    TetLattice lattice = {
+        .cells = {tyre_segments(resolution), cells_of(resolution, 0.35, 1), cells_of(resolution, 0.45, 1)},
+        .around = true,
+        .point = tyre_point};
     Tyre tyre = {&lattice, axle_x[k / 2], k % 2 ? tyre_y : -tyre_y};
     lattice.form = &tyre;
     ok = tet_lattice_add(&lattice, out);

@@ -1,5 +1,5 @@
-/* A longship (gallery_vessel.h). The hull is a bowl whose outline is a lens, both ends raised; its inside goes down to a deck.
- * Tests: tests/test_gallery.c. */
+/* A longship (gallery_vessel.h). The hull is a bowl whose outline is a lens, both ends raised; its inside goes down to a
+ * deck. Tests: tests/test_gallery.c. */
 #include "scene/gallery_vessel.h"
 #include "scene/rotation.h"
 #include "scene/shape.h"
@@ -18,7 +18,9 @@ static void bowl_point(double turn, double angle, double length, double beam, do
   x[2] = low + (depth - low + sheer * c * c * fabs(c)) * up;
 }
 
-typedef struct Hull { int segments, outside, wall, deck; } Hull;
+typedef struct Hull {
+  int segments, outside, wall, deck;
+} Hull;
 
 static void hull_point(const void *form, int ring, int segment, double x[3]) {
   const Hull *hull = form;
@@ -39,9 +41,13 @@ static void hull_point(const void *form, int ring, int segment, double x[3]) {
 static double deck_height(void) { return 0.02 + (depth - 0.02) * (1 - cos(deck_angle)); }
 
 static bool hull_mesh(double resolution, MeshData *out) {
-  Hull hull = {2 * cells_of(resolution, 12, 8), cells_of(resolution, 5, 4), cells_of(resolution, 1.5, 1), cells_of(resolution, 4, 3)};
-  Loft loft = {.point = hull_point, .form = &hull, .ring_count = hull.outside + 1 + hull.wall + hull.deck,
-               .segments = hull.segments, .last = {0, 0, deck_height()}};
+  Hull hull = {2 * cells_of(resolution, 12, 8), cells_of(resolution, 5, 4), cells_of(resolution, 1.5, 1),
+               cells_of(resolution, 4, 3)};
+  Loft loft = {.point = hull_point,
+               .form = &hull,
+               .ring_count = hull.outside + 1 + hull.wall + hull.deck,
+               .segments = hull.segments,
+               .last = {0, 0, deck_height()}};
   return shape_loft(&loft, out);
 }
 
@@ -59,8 +65,12 @@ static bool add_stems(MeshData *ship, double resolution) {
   bool ok = true;
   for (int k = 0; ok && k < 2; k++) {
     MeshData mesh;
-    Tube tube = {.path = stem_path, .form = &end[k], .radius = {0.012, 0.007}, .side = {0, 1, 0},
-                 .rings = cells_of(resolution, 12, 16), .segments = cells_of(resolution, 5, 6)};
+    Tube tube = {.path = stem_path,
+                 .form = &end[k],
+                 .radius = {0.012, 0.007},
+                 .side = {0, 1, 0},
+                 .rings = cells_of(resolution, 12, 16),
+                 .segments = cells_of(resolution, 5, 6)};
     bool made = part_tube(&tube, &mesh);
     ok = part_join(ship, made, &mesh, unturned, none);
   }
@@ -70,8 +80,8 @@ static bool add_stems(MeshData *ship, double resolution) {
 /* A round shield with a boss, its back on z = 0. */
 static bool shield_mesh(double resolution, MeshData *out) {
   enum { RINGS = 8 };
-  static const double form[RINGS][2] = {{0.036, 0}, {0.042, 0.002}, {0.042, 0.005}, {0.036, 0.009}, {0.022, 0.012},
-                                        {0.014, 0.013}, {0.012, 0.018}, {0.007, 0.021}};
+  static const double form[RINGS][2] = {{0.036, 0},     {0.042, 0.002}, {0.042, 0.005}, {0.036, 0.009},
+                                        {0.022, 0.012}, {0.014, 0.013}, {0.012, 0.018}, {0.007, 0.021}};
   return shape_revolve(0, form, RINGS, 0.022, cells_of(resolution, 8, 8), out);
 }
 
@@ -94,8 +104,8 @@ static bool add_shields(MeshData *ship, double resolution) {
   return ok;
 }
 
-static bool add_rod(MeshData *ship, const double from[3], const double to[3], double thick, double thin, double resolution,
-                    double rings) {
+static bool add_rod(MeshData *ship, const double from[3], const double to[3], double thick, double thin,
+                    double resolution, double rings) {
   static const double none[3] = {0}, unturned[4] = {1};
   MeshData mesh;
   bool made = part_rod(from, to, thick, thin, resolution, rings, &mesh);
@@ -109,8 +119,8 @@ static bool add_rig(MeshData *ship, double resolution) {
   bool ok = true;
   for (int k = 0; ok && k < 2; k++) {
     double x = ship_mast[k], foot = deck_height() + mast_radius + 0.002, spar[2] = {ship_yard, ship_boom};
-    ok = add_rod(ship, (const double[3]){x, 0, foot}, (const double[3]){x, 0, ship_yard + 0.06}, mast_radius, 0.8 * mast_radius,
-                 resolution, 8);
+    ok = add_rod(ship, (const double[3]){x, 0, foot}, (const double[3]){x, 0, ship_yard + 0.06}, mast_radius,
+                 0.8 * mast_radius, resolution, 8);
     for (int s = 0; ok && s < 2; s++)
       ok = add_rod(ship, (const double[3]){x + spar_ahead(), -spar_half, spar[s]},
                    (const double[3]){x + spar_ahead(), spar_half, spar[s]}, spar_radius, spar_radius, resolution, 4);
@@ -119,7 +129,8 @@ static bool add_rig(MeshData *ship, double resolution) {
 }
 
 bool part_ship(double resolution, MeshData *out) {
-  bool ok = hull_mesh(resolution, out) && add_stems(out, resolution) && add_shields(out, resolution) && add_rig(out, resolution);
+  bool ok = hull_mesh(resolution, out) && add_stems(out, resolution) && add_shields(out, resolution) &&
+            add_rig(out, resolution);
   if (!ok) mesh_data_free(out);
   return ok;
 }

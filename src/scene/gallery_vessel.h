@@ -34,12 +34,16 @@ extern const double ship_yard, ship_boom; /* heights */
 /* Cabin, tail boom, fin, shafts, struts and axles. The origin is in the cabin. */
 bool part_helicopter(double resolution, MeshData *out);
 /* Four blades, crossing at the origin, about z. */
-typedef struct RotorShape { double radius, chord, thickness, pitch; int along, across, layers; } RotorShape;
+typedef struct RotorShape {
+  double radius, chord, thickness, pitch;
+  int along, across, layers;
+} RotorShape;
 RotorShape helicopter_rotor(double resolution);
 RotorShape helicopter_tail_rotor(double resolution);
 bool part_rotor(const RotorShape *rotor, TetMesh *out);
 extern const double helicopter_rotor_at[3], helicopter_tail_at[3]; /* where they turn: about z, about y */
-/* Four tyres on the axles of the helicopter, in its coordinates; their inner faces are helicopter_tyre_gap off the hubs. */
+/* Four tyres on the axles of the helicopter, in its coordinates; their inner faces are helicopter_tyre_gap off the hubs.
+ */
 bool part_tyres(double resolution, TetMesh *out);
 extern const double helicopter_tyre_gap;
 

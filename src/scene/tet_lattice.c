@@ -1,6 +1,6 @@
-/* Cells are divided after Kuhn: the corners of a tetrahedron lie on a path from one corner of a cube to the opposite one, along the
- * axes in some order; mirrored along each axis where a cell's number is odd, so that neighbours share the diagonals of
- * their faces (tet_lattice.h). Tests: tests/test_soft_shape.c. */
+/* Cells are divided after Kuhn: the corners of a tetrahedron lie on a path from one corner of a cube to the opposite one,
+ * along the axes in some order; mirrored along each axis where a cell's number is odd, so that neighbours share the
+ * diagonals of their faces (tet_lattice.h). Tests: tests/test_soft_shape.c. */
 #include "scene/tet_lattice.h"
 
 #include <stdlib.h>
@@ -15,7 +15,11 @@ bool tet_lattice_turned(TetMesh *m, const uint32_t c[4]) {
   return true;
 }
 
-typedef struct Layout { const TetLattice *lattice; int points[3]; uint32_t *number; } Layout; /* number: 1 + vertex, 0 none */
+typedef struct Layout {
+  const TetLattice *lattice;
+  int points[3];
+  uint32_t *number;
+} Layout; /* number: 1 + vertex, 0 none */
 
 static size_t place_of(const Layout *y, const int at[3]) {
   size_t i = (size_t)(at[0] % y->points[0]), j = (size_t)at[1], k = (size_t)at[2];
@@ -74,8 +78,10 @@ static bool visit_cells(const Layout *y, TetMesh *out) {
       for (int i = 0; ok && i < l->cells[0]; i++) {
         const int cell[3] = {i, j, k};
         if (!has_cell(l, cell)) continue;
-        if (out) ok = add_cell(y, cell, out);
-        else mark_corners(y, cell);
+        if (out)
+          ok = add_cell(y, cell, out);
+        else
+          mark_corners(y, cell);
       }
   return ok;
 }

@@ -9,13 +9,13 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 abd=${ABD:-$here/build/abd}
-write= all= out=
+write='' all='' out=''
 folder=$(realpath "${1:?usage: bench/readme.sh SCENES_FOLDER [-w] [-a] [-o RESULTS_FOLDER]}")
 shift
 while getopts wao: flag; do
   case $flag in w) write=yes ;; a) all=yes ;; o) out=$OPTARG ;; *) exit 2 ;; esac
 done
-made=
+made=''
 [ -n "$out" ] || { out=$(mktemp -d); made=$out; }
 mkdir -p "$out"
 
@@ -39,7 +39,7 @@ measure() {
 }
 measure readme readme --fixtures "$folder"
 "$abd" bench readme --with "$out/readme.json" --markdown "$out/readme.md" >/dev/null
-threads= times=
+threads='' times=''
 for n in 1 2 4 8 16; do
   if [ "$(nproc)" -lt 4 ] || [ "$n" -gt "$(nproc)" ]; then continue; fi # two processors tell nothing of scaling
   measure "threads-$n" net:size=16 --steps 60 --threads "$n" --quiet

@@ -41,13 +41,13 @@ if(TARGET test_joint_long AND NOT ABD_SANITIZE)
 endif()
 # The command, end to end.
 if(TARGET abd AND NOT ABD_SANITIZE)
-  foreach(name usage run look view joint export trouble gallery soft softrun newcomer cookbook bench)
+  foreach(name usage manual run look view joint export trouble gallery soft softrun newcomer cookbook bench)
     add_test(NAME cli_${name} COMMAND ${CMAKE_CURRENT_LIST_DIR}/cli/${name}.sh $<TARGET_FILE:abd> ${PROJECT_SOURCE_DIR})
   endforeach()
 endif()
 if(TARGET abd AND NOT ABD_SANITIZE)
   add_test(NAME cli_clone COMMAND ${CMAKE_CURRENT_LIST_DIR}/cli/clone.sh $<TARGET_FILE:abd> ${PROJECT_SOURCE_DIR})
-  set_tests_properties(cli_clone PROPERTIES LABELS long SKIP_RETURN_CODE 77)
+  set_tests_properties(cli_clone PROPERTIES LABELS clone SKIP_RETURN_CODE 77) # not in ./test --quick: it builds all anew
 endif()
 # The API's reference is made without a warning, where doxygen is there.
 if(DOXYGEN AND NOT ABD_SANITIZE)

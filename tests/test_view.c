@@ -207,6 +207,12 @@ static void test_hosts(void **state) {
                origin_allowed("https://evil.example", "localhost:1"));
 }
 
+static size_t count_of(const char *text, const char *word) {
+  size_t count = 0;
+  for (const char *at = text; (at = strstr(at, word)); at += strlen(word)) count++;
+  return count;
+}
+
 /* ---- The server ---- */
 
 typedef struct Told { char text[256]; int count; } Told;
@@ -424,6 +430,84 @@ static void test_slow_clients(void **state) {
   view_server_stop(server);
 }
 
+/* Clients that ask for much and do not read it do not keep others waiting. */
+static void test_slow_readers(void **state) {
+  (void)state;
+  enum { SLOW = 60 };
+  static const char request[] = "GET /viewer.js HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  int line[SLOW];
+  ViewServer *server = start(NULL);
+  for (int k = 0; k < SLOW; k++) {
+    line[k] = dial(server);
+    setsockopt(line[k], SOL_SOCKET, SO_RCVBUF, &(int){4096}, sizeof(int));
+    for (int n = 0; n < 20; n++) send(line[k], request, strlen(request), MSG_NOSIGNAL | MSG_DONTWAIT); /* one after the other */
+  }
+  double begun = clock_now();
+  for (int k = 0; k < 5; k++) expect_get(server, "/api/status", 200);
+  double took = clock_now() - begun;
+  if (took > 3) fail_msg("five answers took %.1f s while %d clients do not read theirs", took, SLOW);
+  for (int k = 0; k < SLOW; k++) close(line[k]);
+  expect_get(server, "/api/frames?from=0&count=5", 200);
+  view_server_stop(server);
+}
+
+/* More clients than there are places: those that wait are served once slow ones have been sent away. */
+static void test_more_clients_than_places(void **state) {
+  (void)state;
+  enum { CROWD = 200 };
+  int line[CROWD];
+  ViewServer *server = start(NULL);
+  for (int k = 0; k < CROWD; k++) {
+    line[k] = dial(server);
+    send(line[k], "GET /api/status HTTP/1.1\r\n", 26, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+  double begun = clock_now();
+  bool served = false;
+  while (!served && clock_now() - begun < 20) {
+    for (int k = 0; k < 10; k++) view_server_watch(server), usleep(50000);
+    served = strstr(ask(server, "GET", "/api/status", ""), " 200 ") != NULL;
+  }
+  if (!served) fail_msg("nobody was served %.1f s after %d slow clients came", clock_now() - begun, CROWD);
+  for (int k = 0; k < CROWD; k++) close(line[k]);
+  view_server_stop(server);
+}
+
+/* Requests whose ends can be understood in two ways, and other names for this machine and its files. */
+static void test_smuggled_requests(void **state) {
+  (void)state;
+  Told told = {0};
+  ViewServer *server = start(&told);
+  static const char *const twofold[] = {
+    "POST /api/control HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 4\r\n"
+    "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nPOST /api/control HTTP/1.1\r\nHost: evil.example\r\n"
+    "Content-Type: application/json\r\nContent-Length: 15\r\n\r\n{\"do\": \"pause\"}",
+    "POST /api/control HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 15\r\n"
+    "Content-Length: 2\r\n\r\n{\"do\": \"pause\"}",
+    "GET http://evil.example/api/meta HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
+    "GET /api/meta HTTP/1.1\r\nHost: localhost@evil.example\r\nConnection: close\r\n\r\n",
+    "GET * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    "GET /api/meta#/../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"};
+  for (size_t k = 0; k < sizeof twofold / sizeof twofold[0]; k++) {
+    int line = dial(server);
+    send(line, twofold[k], strlen(twofold[k]), MSG_NOSIGNAL);
+    shutdown(line, SHUT_WR);
+    be_patient(line, 1);
+    const char *text = listen_to(line);
+    if (strstr(text, "\"bodies\"") || strstr(text, "root:")) fail_msg("data in the answer to %s: %.300s", twofold[k], text);
+    close(line);
+  }
+  if (told.count) fail_msg("%d commands came through, the last: %s", told.count, told.text);
+  /* many in one go are answered one by one */
+  static const char head[] = "HEAD /api/status HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  char many[32 * sizeof head];
+  size_t size = 0;
+  for (int k = 0; k < 31; k++) memcpy(many + size, head, strlen(head)), size += strlen(head);
+  size += (size_t)sprintf(many + size, "HEAD /api/status HTTP/1.0\r\nHost: localhost\r\n\r\n");
+  size_t answers = count_of(ask_with(server, many, size), " 200 OK");
+  if (answers != 32) fail_msg("%zu answers to 32 requests sent in one go", answers);
+  view_server_stop(server);
+}
+
 static int skip_server(void **state) {
   (void)state;
   if (!view_server_present()) print_message("skipped: built without libmicrohttpd\n");
@@ -443,12 +527,6 @@ static char *read_whole(const char *name, size_t *size) {
   text[*size] = 0;
   fclose(file);
   return text;
-}
-
-static size_t count_of(const char *text, const char *word) {
-  size_t count = 0;
-  for (const char *at = text; (at = strstr(at, word)); at += strlen(word)) count++;
-  return count;
 }
 
 /* Frames 0, every, 2 every, ... */
@@ -502,6 +580,8 @@ int main(void) {
     cmocka_unit_test(test_answers), cmocka_unit_test(test_nothing_else_is_reachable),
     cmocka_unit_test(test_foreign_pages_are_refused), cmocka_unit_test(test_malformed_and_oversized),
     cmocka_unit_test(test_commands), cmocka_unit_test(test_slow_clients),
+    cmocka_unit_test(test_slow_readers), cmocka_unit_test(test_more_clients_than_places),
+    cmocka_unit_test(test_smuggled_requests),
   };
   int failed = cmocka_run_group_tests(data, make_run, NULL);
   if (skip_server(NULL)) return failed;

@@ -167,6 +167,29 @@ int args_parse(const Command *command, const Option *option, int argc, char **ar
   return ARGS_GO_ON;
 }
 
+/* ---- Commands that are offered ---- */
+
+static const char *program = "abd";
+
+void args_set_program(const char *path) {
+  if (path && strchr(path, '/')) program = path;
+}
+
+const char *args_program(void) { return program; }
+
+const char *args_word(const char *text, char *room, size_t size) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:+=@%";
+  if (*text && strspn(text, plain) == strlen(text)) return text;
+  size_t used = 0;
+  room[used++] = '\'';
+  for (; *text && used + 6 < size; text++) {
+    const char *piece = *text == '\'' ? "'\\''" : (char[2]){*text, 0};
+    used += (size_t)sprintf(room + used, "%s", piece);
+  }
+  room[used++] = '\'', room[used] = 0;
+  return room;
+}
+
 bool args_place(const char *text, double p[4]) {
   char rest;
   if (sscanf(text, "%lf,%lf,%lf,%lf%c", &p[0], &p[1], &p[2], &p[3], &rest) != 4) return false;

@@ -43,6 +43,13 @@ int args_parse(const Command *command, const Option *option, int argc, char **ar
 void args_free(TextList *list);
 /* Prints "abd NAME: sentence" and where to read more; returns EXIT_BAD_INPUT. */
 int args_usage_error(const Command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* How this program was called, for commands that are offered: "abd", or the path that was typed. */
+void args_set_program(const char *path);
+const char *args_program(void);
+/* A text as one word of a shell's command line: as it is, or in quotes, in the room; cut where that is too small. */
+const char *args_word(const char *text, char *room, size_t size);
+enum { WORD_SIZE = 512 };
+
 /* Reads "X,Y,Z,RADIUS", where --look-at asks for a place; false where it is something else. */
 bool args_place(const char *text, double place[4]);
 /* The name of a NULL-ended list most like text; NULL where none comes near. */

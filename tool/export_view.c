@@ -1,6 +1,7 @@
 /* The camera of `abd export`: its options, and where it stands so that the bodies fill the picture. Tested by
  * tests/cli/export.sh. */
 #include "export_job.h"
+#include "facts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -36,20 +37,14 @@ static int choose_bodies(const ExportJob *job, bool **chosen) {
   *chosen = NULL;
   if (!name->count) return EXIT_GOOD;
   *chosen = calloc(scene->body_count + 1, sizeof **chosen);
-  const char **known = calloc(scene->body_count + 1, sizeof *known);
-  int code = *chosen && known ? EXIT_GOOD : export_fail(EXIT_FAILED, "out of memory");
-  for (size_t b = 0; code == EXIT_GOOD && b < scene->body_count; b++) known[b] = scene->body[b].name;
+  int code = *chosen ? EXIT_GOOD : export_fail(EXIT_FAILED, "out of memory");
   for (int k = 0; code == EXIT_GOOD && k < name->count; k++) {
     bool found = false;
     for (size_t b = 0; b < scene->body_count; b++)
       if (!strcmp(scene->body[b].name, name->text[k])) (*chosen)[b] = found = true;
     if (found) continue;
-    const char *nearest = args_nearest(name->text[k], known);
-    fprintf(stderr, "abd export: --body: %s has no body '%s'", run_path(job->run), name->text[k]);
-    fprintf(stderr, nearest ? "; did you mean '%s'?\n" : "\n", nearest);
-    code = EXIT_BAD_INPUT;
+    code = facts_no_body("export", run_path(job->run), scene, name->text[k]);
   }
-  free(known);
   return code;
 }
 

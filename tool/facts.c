@@ -1,6 +1,8 @@
 /* See facts.h. */
 #include "facts.h"
 
+#include "args.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -192,6 +194,16 @@ json_t *facts_json(const RunFacts *facts) {
   json_object_set_new(o, "bytes", json_integer(facts->summary.bytes));
   json_object_set_new(o, "hash", json_string(hash));
   return o;
+}
+
+int facts_no_body(const char *command, const char *path, const RunScene *scene, const char *name) {
+  const char **known = calloc(scene->body_count + 1, sizeof *known);
+  for (size_t b = 0; known && b < scene->body_count; b++) known[b] = scene->body[b].name;
+  const char *nearest = known ? args_nearest(name, known) : NULL;
+  fprintf(stderr, "abd %s: --body: %s has no body '%s'", command, path, name);
+  fprintf(stderr, nearest ? "; did you mean '%s'?\n" : "\n", nearest);
+  free(known);
+  return EXIT_BAD_INPUT;
 }
 
 bool json_print(json_t *object) {

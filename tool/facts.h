@@ -23,6 +23,8 @@ void facts_destroy(RunFacts *facts);
 void facts_print(const RunFacts *facts);
 /* NULL when out of memory. */
 json_t *facts_json(const RunFacts *facts);
+/* Says that a run has no body of this name, and which one may be meant; returns EXIT_BAD_INPUT. */
+int facts_no_body(const char *command, const char *path, const RunScene *scene, const char *name);
 /* Prints one JSON object on standard output and frees it. */
 bool json_print(json_t *object);
 

@@ -8,7 +8,7 @@ static const Command command = {
   "info", "info RUN... [--json]",
   "Prints of each run file: bodies, triangles, edges, dt, iterations, time by stage, contacts,\n"
   "smallest distance, strain, steps that did not converge, intersections where verified.",
-  NULL,
+  "Exit codes: 0 good; 2 bad usage, or a file that cannot be read; 4 memory.",
 };
 
 static int print_one(const char *path, bool json) {

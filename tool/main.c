@@ -56,6 +56,7 @@ static int unknown(const char *text) {
 int main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to report, not a reason to die */
   if (argc < 2) return help(stderr);
+  args_set_program(argv[0]);
   if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) return help(stdout);
   if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) return printf("abd %s\n", abd_version()), EXIT_GOOD;
   for (int k = 0; k < ENTRY_COUNT; k++)

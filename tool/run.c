@@ -53,10 +53,11 @@ bool session_record(Session *session, const AbdStepReport *report) {
 }
 
 static int disk_failure(Session *session, int64_t step) {
+  char word[WORD_SIZE];
   run_rollback(session->run);
   progress_say(&session->progress, "abd run: %s", run_error(session->run));
   progress_say(&session->progress, "Step %lld and all after it are missing; what came before is safe.\n"
-               "Make room, then: abd run %s --resume", (long long)step, session->path);
+               "Make room, then: %s run %s --resume", (long long)step, args_program(), args_word(session->path, word, sizeof word));
   return EXIT_FAILED;
 }
 
@@ -95,14 +96,17 @@ static int step_all(Session *session) {
 /* ---- The end ---- */
 
 static void print_next(const Session *session, const RunFacts *facts) {
+  char word[WORD_SIZE];
+  const char *abd = args_program(), *path = args_word(session->path, word, sizeof word);
   if (facts->summary.not_converged)
-    printf("WARNING: %lld steps did not converge; see the report table, or: abd export %s --reports -o reports.csv\n",
-           (long long)facts->summary.not_converged, session->path);
-  printf("Next:\n  abd verify %s\n  abd export %s -o picture.png\n", session->path, session->path);
-  if (page_present() && view_server_present()) printf("  abd view %s\n", session->path);
+    printf("WARNING: %lld steps did not converge; see the report table, or: %s export %s --reports -o reports.csv\n",
+           (long long)facts->summary.not_converged, abd, path);
+  printf("Next:\n  %s verify %s\n  %s export %s -o picture.png\n", abd, path, abd, path);
+  if (page_present() && view_server_present()) printf("  %s view %s\n", abd, path);
 }
 
 static int sum_up(Session *session, int code) {
+  char word[WORD_SIZE];
   RunFacts facts;
   if (!facts_read(session->run, &facts)) {
     fprintf(stderr, "abd run: %s\n", run_error(session->run));
@@ -111,8 +115,8 @@ static int sum_up(Session *session, int code) {
   }
   int64_t steps = abd_world_step_count(session->world);
   if (code == EXIT_GOOD && interrupted && steps < session->target) {
-    fprintf(stderr, "Interrupted after step %lld of %lld. Go on with: abd run %s --resume\n", (long long)steps,
-            (long long)session->target, session->path);
+    fprintf(stderr, "Interrupted after step %lld of %lld. Go on with: %s run %s --resume\n", (long long)steps,
+            (long long)session->target, args_program(), args_word(session->path, word, sizeof word));
     code = EXIT_INTERRUPTED;
   }
   if (session->options.json && !json_print(facts_json(&facts))) code = EXIT_FAILED;

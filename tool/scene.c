@@ -11,7 +11,8 @@ static const Command command = {
   "scene", "scene [NAME [--KEY VALUE ...] [-o FILE]]",
   "Writes a scene that abd makes itself, in its own format. 'abd scene' lists the names;\n"
   "'abd scene NAME --help' tells a scene's keys.",
-  "The scene goes to standard output unless -o names a file. Then: abd run FILE",
+  "The scene goes to standard output unless -o names a file. Then: abd run FILE\n"
+  "Exit codes: 0 good; 2 bad usage; 4 disk.",
 };
 
 static int print_names(void) {

@@ -230,8 +230,9 @@ static int check_same_scene(Session *session, const char *text) {
   const char *named = scene_text(session->scene, &length);
   if (!named) return fail(EXIT_FAILED, "out of memory for the scene's text");
   if (!strcmp(named, text)) return EXIT_GOOD;
-  return fail(EXIT_BAD_INPUT, "%s was made of another scene or other settings; to go on with it as it was: abd run %s --resume",
-              session->path, session->path);
+  char word[WORD_SIZE];
+  return fail(EXIT_BAD_INPUT, "%s was made of another scene or other settings; to go on with it as it was: %s run %s --resume",
+              session->path, args_program(), args_word(session->path, word, sizeof word));
 }
 
 static int load_recorded_scene(Session *session) {

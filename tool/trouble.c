@@ -61,12 +61,14 @@ static void look_text(const Place *place, char text[128]) {
 
 /* The commands that show the place in a frame of a run. */
 static void say_look(Session *session, const Place *place, const char *path, int64_t frame) {
-  char at[128];
+  char at[128], file[WORD_SIZE], name[WORD_SIZE];
+  const char *abd = args_program(), *word = args_word(path, file, sizeof file);
   look_text(place, at);
-  progress_say(&session->progress, "  look:      abd export %s -o place.png --frame %lld --look-at %s", path, (long long)frame, at);
+  progress_say(&session->progress, "  look:      %s export %s -o place.png --frame %lld --look-at %s", abd, word,
+               (long long)frame, at);
   if (page_present())
-    progress_say(&session->progress, "  or:        abd view %s --frame %lld --body '%s' --look-at %s", path, (long long)frame,
-                 trouble_body_name(session->world, place->body[0]), at);
+    progress_say(&session->progress, "  or:        %s view %s --frame %lld --body %s --look-at %s", abd, word, (long long)frame,
+                 args_word(trouble_body_name(session->world, place->body[0]), name, sizeof name), at);
 }
 
 /* Where, why, the mesh, and how to look. */
@@ -196,6 +198,7 @@ static void write_start(Session *session, const Place *place) {
 void trouble_at_start(Session *session) {
   enum { MOST_PAIRS = 10 };
   AbdCrossing crossing[MOST_PAIRS];
+  char word[WORD_SIZE];
   const AbdWorld *world = session->world;
   double *nodes = world_nodes_new(world);
   if (session->options.quiet || !nodes) {
@@ -217,5 +220,5 @@ void trouble_at_start(Session *session) {
   }
   if (count > MOST_PAIRS) progress_say(&session->progress, "  and %zu more pairs", count - MOST_PAIRS);
   progress_say(&session->progress, "  move one of each pair away, exclude the pair or join it (joined bodies do not collide);"
-               " all of them: abd check %s", session->source);
+               " all of them: %s check %s", args_program(), args_word(session->source, word, sizeof word));
 }

@@ -2,6 +2,7 @@
  * while one looks. Tested in tests/view. */
 #define _GNU_SOURCE
 #include "args.h"
+#include "facts.h"
 #include "live.h"
 #include "view/page.h"
 #include "view/server.h"
@@ -64,8 +65,7 @@ static int link_text(const ViewOptions *o, const ViewData *data, char text[LINK_
   double at[4];
   while (o->body && body < data->scene.body_count && strcmp(data->scene.body[body].name, o->body)) body++;
   if (o->body && body == data->scene.body_count) {
-    fprintf(stderr, "abd view: --body: there is no body '%s'\n", o->body);
-    return EXIT_BAD_INPUT;
+    return facts_no_body("view", data->path, &data->scene, o->body);
   }
   text[0] = 0;
   if (o->frame >= 0) used = (size_t)snprintf(text, LINK_SIZE, "#step=%lld", (long long)o->frame);

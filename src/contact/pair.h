@@ -74,6 +74,7 @@ typedef struct Moments {
 
 typedef struct Pair {
   int a, b;                    /* bodies; b has the larger mesh */
+  int next;                    /* the next pair of their island, -1 after the last */
   bool listed;                 /* candidates exist */
   bool needs_cover;            /* the list was too short for the last step bound */
   bool coupled;                /* had contacts in this step: part of the matrix pattern */

@@ -118,9 +118,8 @@ static void cpu_accept(Backend *base, Step *step, int island) {
   for (int k = 0; k < step->model->soft_count; k++)
     if (soft_island(step, &step->model->soft[k]) == &step->islands[island]) step->soft_energy[k] = step->soft_energy_trial[k];
   double length = step->islands[island].fraction * step->islands[island].length;
-  for (int k = 0; k < cpu->todo_count; k++) {
-    Pair *p = &cpu->pair[cpu->todo[k]];
-    if (pair_island(step, p) != island) continue;
+  for (int k = step->islands[island].pair; k >= 0; k = cpu->pair[k].next) {
+    Pair *p = &cpu->pair[k];
     p->energy = p->energy_trial;
     pair_friction_advance(p, &cpu->scene, &step->trial[p->a], &step->trial[p->b], length);
   }

@@ -62,6 +62,16 @@ static void merge_island(Island *to, const Island *from) {
   }
 }
 
+/* In the order of the pairs: whoever sums over an island's does so in that order. */
+static void string_pairs(Cpu *cpu, Step *step) {
+  for (int k = 0; k < step->island_count; k++) step->islands[k].pair = -1;
+  for (int k = cpu->pair_count - 1; k >= 0; k--) {
+    Island *g = &step->islands[pair_island(step, &cpu->pair[k])];
+    cpu->pair[k].next = g->pair;
+    g->pair = k;
+  }
+}
+
 void islands_build(Cpu *cpu, Step *step, bool keep) {
   const Model *m = cpu->model;
   int count = 0;
@@ -109,4 +119,5 @@ void islands_build(Cpu *cpu, Step *step, bool keep) {
       step->member[g->first + g->body_count++] = i;
       g->jointed |= m->body[i].jointed;
     }
+  string_pairs(cpu, step);
 }

@@ -170,9 +170,9 @@ bool pair_join(const Cpu *cpu, const Step *step, Pair *p) {
 void cpu_stiffen(Backend *base, Step *step, int island, double gap) {
   Cpu *cpu = (Cpu *)base;
   const double factor = 16;
-  for (int k = 0; k < cpu->pair_count; k++) {
+  for (int k = step->islands[island].pair; k >= 0; k = cpu->pair[k].next) {
     Pair *p = &cpu->pair[k];
-    if (p->min_gap > gap || pair_island(step, p) != island || p->stiffening > 1e6) continue;
+    if (p->min_gap > gap || p->stiffening > 1e6) continue;
     p->energy += (factor - 1) * p->barrier;
     p->barrier *= factor;
     p->stiffness *= factor;
@@ -190,9 +190,9 @@ bool cpu_renew_friction(Backend *base, Step *step, int island, bool *changed) {
   Cpu *cpu = (Cpu *)base;
   double largest = 0, total = 0;
   soft_load(cpu, step->q); /* trials of other islands may have moved the surfaces */
-  for (int k = 0; k < cpu->pair_count; k++) {
+  for (int k = step->islands[island].pair; k >= 0; k = cpu->pair[k].next) {
     Pair *p = &cpu->pair[k];
-    if (p->mu <= 0 || pair_island(step, p) != island) continue;
+    if (p->mu <= 0) continue;
     double before = pair_load(p);
     if (!lag_forces(cpu, step, p)) return false;
     double after = pair_load(p);

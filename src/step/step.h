@@ -22,6 +22,7 @@ typedef struct Island {
   AbdOutcome outcome;
   int iterations, lags;
   int first, body_count; /* its bodies: step->member[first ...] */
+  int pair;              /* its first pair, -1 if it has none: the backend strings them together */
   bool searching;        /* looks for a step in the line search */
   bool aiming;           /* its direction is being made */
   bool trying;           /* has a clear path: the trial poses are evaluated */

@@ -26,6 +26,7 @@ void view_server_stop(ViewServer *server) { (void)server; }
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -185,9 +186,26 @@ static const char *header_value(struct MHD_Connection *connection, const char *n
   return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
+static enum MHD_Result count_lengths(void *user, enum MHD_ValueKind kind, const char *name, const char *value) {
+  int *count = user;
+  (void)kind, (void)value;
+  if (!strcasecmp(name, "Content-Length")) ++*count;
+  if (!strcasecmp(name, "Transfer-Encoding")) *count += 2;
+  return MHD_YES;
+}
+
+/* A body whose end can be understood in two ways may hide another request. */
+static bool length_is_clear(struct MHD_Connection *connection) {
+  int count = 0;
+  MHD_get_connection_values(connection, MHD_HEADER_KIND, count_lengths, &count);
+  return count == 1;
+}
+
 static enum MHD_Result answer_command(ViewServer *server, struct MHD_Connection *connection, const Request *request) {
   char error[512] = "";
   const char *type = header_value(connection, "Content-Type");
+  if (!length_is_clear(connection))
+    return refuse(connection, MHD_HTTP_BAD_REQUEST, "Content-Length: expected one, and no Transfer-Encoding");
   if (request->too_large) return refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE, "a command has at most 4096 bytes");
   /* Another page's form cannot send this type without asking first, which is refused. */
   if (!type || strncmp(type, "application/json", 16))

@@ -1,5 +1,6 @@
 #!/bin/bash
-# The first minutes of a newcomer: clone, ./demo, another moment of it, the page it tells of. Builds abd anew.
+# The first minutes of a newcomer: clone, ./demo, what it offers next, the page in a browser. Builds abd anew. (What comes then,
+# two STL files to a page and a film, is newcomer.sh.)
 #   clone.sh ABD SOURCE
 . "$(dirname "$0")/expect.sh"
 . "$source/tests/cli/page.sh"
@@ -16,4 +17,15 @@ for what in 'info out/demo.abd' 'view out/demo.abd' 'export out/demo.abd -o hit.
   obey "${line/#  build\//}"
 done
 [ -s hit.png ] || wrong "no hit.png"
+
+# the page to send, opened from disk
+chromium=$(command -v chromium || command -v chromium-browser || true)
+if [ -z "$chromium" ] || ! build/abd export out/demo.abd -o demo.html; then
+  echo "skipped: the page in a browser (chromium, or the viewer, is missing)"
+else
+  timeout 120 "$chromium" --headless --no-sandbox --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader \
+    --ignore-gpu-blocklist --virtual-time-budget=3000 --dump-dom "file://$PWD/demo.html#step=130&shadows=0" >dom.txt 2>dom-err.txt || true
+  grep -q '<div id="loading" class="done">' dom.txt || { tail -5 dom-err.txt; wrong "the page did not load"; }
+  grep -q '61 bodies' dom.txt || wrong "the page does not tell its bodies"
+fi
 echo good

@@ -54,4 +54,18 @@ expect 0 '' "$abd" export a.abd --table vertices -o vertices.csv
 expect 2 'has no soft bodies' bash -c "'$abd' run scene.json -n 1 -q -o d.abd && '$abd' export d.abd --table vertices -o d.csv"
 sed 's/"nearest": 1e-9/"nearest": -1/' soft.json >bad.json
 expect 2 'bad.json:[0-9]+:[0-9]+: bodies\[2\].attach\[0\].nearest: expected a number >= 0, got -1' "$abd" check bad.json
+
+# a mat twisted onto itself: the same bits when resumed, by Cholesky and by conjugate gradients, and the report says which
+expect 0 '' "$abd" scene soft-twist --form mat --cells 1 --turns 2 --speed 2 -o mat.json
+for linear in auto pcg; do
+  expect 0 '' "$abd" run mat.json -n 70 --strict --quiet --set solver.linear=$linear -o "$linear.abd"
+  expect 0 '' "$abd" run mat.json -n 52 --threads 1 --quiet --set solver.linear=$linear -o "$linear.2.abd"
+  expect 0 '' "$abd" run "$linear.2.abd" --resume -n 70 --threads 2 --quiet
+  same "$linear.abd" "$linear.2.abd" "a resumed mat, $linear"
+done
+expect 0 'linear systems +Cholesky; largest factor predicted' "$abd" info auto.abd
+expect 0 'linear systems +PCG, [0-9.]+ iterations in a step' "$abd" info pcg.abd
+expect 0 'linear systems +PCG' "$abd" run mat.json -n 2 --set solver.memory=100 -o small.abd
+expect 2 'solver.linear' "$abd" run mat.json -n 1 --set solver.linear=block -o bad.abd
+expect 2 'solver.memory' "$abd" run mat.json -n 1 --set solver.memory=-1 -o bad.abd
 echo good

@@ -6,8 +6,8 @@
 # looks RUN: what was printed offers a picture and the viewer of that run's place, and both come
 looks() {
   local look view
-  look=$(sed -n "s/^ *look: *abd export \(.*\)/\1/p" out.txt | sed 's/place.png/place.ppm/')
-  view=$(sed -n "s/^ *or: *abd view \(.*\)/\1/p" out.txt | tr -d "'")
+  look=$(sed -n "s/^ *look: *[^ ]*abd export \(.*\)/\1/p" out.txt | sed 's/place.png/place.ppm/')
+  view=$(sed -n "s/^ *or: *[^ ]*abd view \(.*\)/\1/p" out.txt | tr -d "'")
   [[ $look = "$1 "* ]] || wrong "nothing to look at $1 with: $(cat out.txt)"
   rm -f place.ppm
   # shellcheck disable=SC2086 # lists of words

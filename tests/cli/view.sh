@@ -17,11 +17,13 @@ expect 2 'abd view: .*unknown key' "$abd" view scene.json --set no.such=1
 expect 2 'are for scenes' "$abd" view a.abd -o b.abd
 expect 2 'expected an address in numbers' "$abd" view a.abd --bind example.org
 expect 2 "no body 'nobody'" "$abd" view a.abd --body nobody
+expect 2 "no body 'hihg'; did you mean 'high'" "$abd" view a.abd --body hihg
 
 export TMPDIR=$scratch/tmp
 mkdir "$TMPDIR"
 # begin ARGUMENTS...: starts it and waits for its address; sets server, port.
 begin() {
+  : >address.txt
   "$abd" view "$@" --port 0 >address.txt 2>err.txt &
   server=$!
   for _ in $(seq 100); do [ -s address.txt ] && break; sleep 0.1; done
@@ -72,11 +74,36 @@ until_status '"last_step": 1[,}]'
 ask 'POST /api/control' '{"do": "play"}' >play.txt
 until_status '"last_step": [1-9][0-9]'
 ask 'POST /api/control' '{"do": "fly"}' | grep -q '^HTTP/1.1 400' || wrong "a command that is none"
+deep=$(printf '[%.0s' $(seq 3000))
+for bad in '' '{' 'null' '[]' "$deep" '{"do": 3}' '{"do": "drag"}' '{"do": "drag", "body": 0, "point": [0, 0, 0], "target": [0, 0, 0]}' \
+           '{"do": "drag", "body": 5, "point": [0, 0, 0], "target": [0, 0, 0]}' '{"do": "drag", "body": 1e99, "point": [0, 0, 0], "target": [0, 0, 0]}' \
+           '{"do": "drag", "body": 2, "point": [0, 0], "target": [0, 0, 0]}' '{"do": "drag", "body": 2, "point": [0, 0, 1e999], "target": [0, 0, 0]}' \
+           '{"do": "speed", "value": 0}' '{"do": "speed", "value": 1e300}' '{"do": "play", "do": "reset"}'; do
+  ask 'POST /api/control' "$bad" | grep -q '^HTTP/1.1 400' || wrong "a command that is none: $bad"
+done
+# pulled beyond all measure it still goes on, or stops with a sentence
+ask 'POST /api/control' '{"do": "drag", "body": 3, "point": [0, 0, 0], "target": [1e200, 0, 0]}' >pull.txt
+until_status '"error": "a value that is not finite|"last_step": [1-9][0-9][0-9]'
+ask 'POST /api/control' '{"do": "release"}' >release.txt
 ask 'POST /api/control' '{"do": "pause"}' >pause.txt
 ask 'POST /api/control' '{"do": "reset"}' >reset.txt
 until_status '"last_step": 0.*"epoch": 1.*"paused": true'
 end
 [ -z "$(ls "$TMPDIR")" ] || wrong "left behind: $(ls "$TMPDIR")"
+
+# a soft body is pulled by what is around a point of it
+cat >soft.json <<'JSON'
+{ "version": 1, "dt": 0.01, "bodies": [{ "shape": "ground" }, { "name": "jelly", "shape": "box", "size": [0.4, 0.4, 0.4], "cells": 2,
+  "position": [0, 0, 0.25], "soft": { "young": 1e5 } }] }
+JSON
+begin soft.json -o soft.abd
+ask 'POST /api/control' '{"do": "drag", "body": 2, "point": [0, 0, 0.2], "target": [0, 0, 1.5]}' | grep -q '^HTTP/1.1 200' || wrong "a drag"
+until_status '"last_step": [1-9][0-9][0-9]'
+end
+expect 0 '' "$abd" export soft.abd -o soft.csv --table vertices --frame 90
+awk -F, 'NR == 1 { for (k = 1; k <= NF; k++) if ($k == "z") z = k } NR > 1 { sum += $z; if ($z < least || NR == 2) least = $z }
+         END { mean = sum / (NR - 1); print mean, least; exit !(mean > 0.6 && mean < 1.6 && least > 0.2) }' soft.csv >height.txt ||
+  wrong "mean and least height of what was pulled up to 1.5 m: $(cat height.txt)"
 
 # what is kept is a run as any other, and the same bits as one that was not looked at
 begin scene.json -o kept.abd

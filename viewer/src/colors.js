@@ -84,6 +84,9 @@ export function tidy(value, digits = 3) {
   return value.toFixed(Math.min(places, 6)).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '').replace('-', '−');
 }
 
+// A force in newtons, thousands of them as kN.
+export const force = (newtons) => (newtons >= 1e6 ? `${tidy(newtons / 1e6, 2)} MN` : newtons >= 1e3 ? `${tidy(newtons / 1e3, 2)} kN` : `${tidy(newtons, 2)} N`);
+
 export function count(value) {
   if (value >= 1e6) return `${(value / 1e6).toFixed(value >= 1e7 ? 0 : 1)}M`;
   if (value >= 1e4) return `${(value / 1e3).toFixed(value >= 1e5 ? 0 : 1)}k`;

@@ -1,5 +1,5 @@
 // What the page says besides the picture: slider, time, legend, the chosen thing's values, which buttons are on.
-import { MODES, gradient, tidy } from './colors.js';
+import { MODES, count, force, gradient, tidy } from './colors.js';
 import { bodyRows, contactRows } from './inspector.js';
 import { fillRows, icon, setText } from './layout.js';
 import { PlotStrip } from './plots.js';
@@ -77,14 +77,15 @@ export class Controls {
     if (legend.hidden) return;
     title.hidden = bar.hidden = ends.hidden = !mode.value;
     if (mode.value) {
-      const [low, high] = app.ranges[app.mode].ends(mode);
+      const [low, high] = app.ranges[app.mode].most > 0 ? app.ranges[app.mode].ends(mode) : [NaN, NaN];
       setText(title, mode.unit ? `${mode.title} [${mode.unit}]` : mode.title);
       if (bar.dataset.table !== mode.table) bar.style.background = gradient(mode.table);
       bar.dataset.table = mode.table;
       const middle = mode.log ? Math.sqrt(low * high) : (low + high) / 2;
       [low, middle, high].forEach((value, k) => { setText(ends.children[k], tidy(value, 2)); });
     }
-    setText(more, arrows ? `${app.contactsHere.count} contacts, arrows up to ${tidy(app.forces.scale, 2)} N` : '');
+    setText(more, arrows ? `${count(app.contactsHere.count)} contacts, largest ${force(app.forces.most)}`
+      : app.mode === 'force' && app.hasContacts ? 'No contact in this frame' : '');
   }
 
   drawInspector() {

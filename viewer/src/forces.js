@@ -3,7 +3,8 @@ import { HEAT_TABLE, paint } from './colors.js';
 import { readJoint } from './inspector.js';
 import { CONTACT_WORDS } from './store.js';
 
-export const CONTACT_ID = 1 << 23; // ids of marks from there on are contacts
+// Ids of marks from there on are contacts. Far enough below 2^24 that shaders, which interpolate them, can round them back.
+export const CONTACT_ID = 1 << 20;
 const GREY = [0.45, 0.47, 0.5], GREEN = [0.35, 0.85, 0.6], WHITE = [1, 1, 1];
 const FORCE = 10, NORMAL = 6, FRICTION = 11, POINT = 3; // words of a contact
 
@@ -24,6 +25,7 @@ export class Forces {
     if (this.contacts === contacts) return;
     this.contacts = contacts;
     this.ofBody.fill(0);
+    this.most = 0;       // [N] of this frame's
     if (!contacts?.count) return;
     const { f32, u32, count } = contacts, all = new Float32Array(count);
     for (let k = 0, at = 0; k < count; k++, at += CONTACT_WORDS) {
@@ -33,6 +35,7 @@ export class Forces {
       all[k] = force;
     }
     all.sort();
+    this.most = all[count - 1];
     this.scale = Math.max(this.scale, all[Math.floor(0.97 * (count - 1))]);
   }
 
@@ -53,8 +56,8 @@ export class Forces {
       let z = sign * (f32[at + NORMAL + 2] * force + f32[at + FRICTION + 2]);
       const long = Math.sqrt(x * x + y * y + z * z), cut = long > most ? most / long : 1;
       x *= cut; y *= cut; z *= cut;
-      paint(HEAT_TABLE, 0.35 + 0.65 * Math.min(1, force / full), rgb, 0);
-      marks.add(f32, at + POINT, x, y, z, rgb, 0.028 * length, CONTACT_ID + k, chosen?.contact === k);
+      paint(HEAT_TABLE, 0.35 + 0.45 * Math.min(1, force / full), rgb, 0); // up to orange: yellow is lost on light grounds
+      marks.add(f32, at + POINT, x, y, z, rgb, 0.034 * length, CONTACT_ID + k, chosen?.contact === k);
     }
   }
 

@@ -5,7 +5,16 @@ import { CONTACT_WORDS, JOINT_WORDS } from './store.js';
 const MOTION = ['dynamic', 'static', 'kinematic'];
 const CONTACT_KIND = ['vertex on triangle', 'triangle on vertex', 'edge on edge'];
 const norm = (v) => Math.hypot(v[0], v[1], v[2]);
-const triple = (v) => v.map((x) => tidy(Math.abs(x) < 1e-9 ? 0 : x)).join('\u2002');
+// Three numbers with as many decimals as the largest needs for three digits.
+function triple(v) {
+  const size = Math.max(...v.map(Math.abs));
+  if (!(size > 1e-9)) return '0\u20020\u20020';
+  if (size >= 1e5 || size < 1e-3) return v.map((x) => tidy(Math.abs(x) < 1e-3 * size ? 0 : x, 2)).join('\u2002');
+  const places = Math.max(0, 2 - Math.floor(Math.log10(size)));
+  return v.map((x) => tidy(Number(x.toFixed(places)), 6)).join('\u2002');
+}
+// Rounding's noise is nothing.
+const still = (x, least) => tidy(Math.abs(x) < least ? 0 : x);
 
 // Record k of a frame's contacts.
 export function readContact(contacts, k) {
@@ -35,8 +44,8 @@ function jointRows(joint, reading) {
   return [
     [`${joint.type} ${joint.name}`],
     ...(joint.coordinate ? [
-      [angular ? 'Angle' : 'Travel', angular ? tidy((reading.position * 180) / Math.PI) : tidy(reading.position), angular ? '°' : 'm'],
-      ['Rate', tidy(reading.rate), angular ? 'rad/s' : 'm/s'],
+      [angular ? 'Angle' : 'Travel', angular ? still((reading.position * 180) / Math.PI, 1e-5) : still(reading.position, 1e-9), angular ? '°' : 'm'],
+      ['Rate', still(reading.rate, 1e-9), angular ? 'rad/s' : 'm/s'],
     ] : []),
     ...(reading.effort ? [['Drive', tidy(reading.effort), angular ? 'N m' : 'N']] : []),
     ['Force', tidy(norm(reading.force)), 'N'],
@@ -53,19 +62,19 @@ export function readJoint(joints, k) {
 }
 
 export function bodyRows(app, body) {
-  const { bodies } = app.meta, frame = app.frame, v = frame.velocity.subarray(6 * body, 6 * body + 6);
+  const { bodies } = app.meta, soft = app.meta.meshes[bodies.mesh[body]].soft, frame = app.frame, v = frame.velocity.subarray(6 * body, 6 * body + 6);
   const rows = [
-    ['Body', `${body + 1}, ${MOTION[bodies.motion[body]]}`],
+    ['Body', `${body + 1}, ${soft ? 'soft' : MOTION[bodies.motion[body]]}`],
     ['Mass', tidy(bodies.mass[body] ?? NaN), 'kg'],
     ['Centre [m]', triple([...frame.pose.subarray(12 * body, 12 * body + 3)])],
-    ['Speed', tidy(norm(v)), 'm/s'],
+    ['Speed', still(norm(v), 1e-9), 'm/s'],
     ['Velocity [m/s]', triple([v[0], v[1], v[2]])],
-    ['Spin', tidy(norm(v.subarray(3))), 'rad/s'],
-    ['Deviation |AᵀA − I|', tidy(frame.strain[body], 2)],
+    ...(soft ? [] : [['Spin', still(norm(v.subarray(3)), 1e-9), 'rad/s']]),
+    soft ? ['Strain |FᵀF − I|', tidy(frame.strain[body], 2)] : ['Deviation |AᵀA − I|', tidy(frame.strain[body], 2)],
   ];
   if (app.contactsHere) {
     const sum = bodyContacts(app.contactsHere, body);
-    rows.push(['Contacts', String(sum.count)], ['Sum of normal forces', tidy(sum.normal), 'N'], ['Contact force [N]', triple(sum.force)]);
+    rows.push(['Contacts', String(sum.count)], ['Normal forces', tidy(sum.normal), 'N'], ['Contact force [N]', triple(sum.force)]);
   }
   (app.meta.joints ?? []).forEach((joint, k) => {
     if (joint.bodies.includes(body) && app.jointsHere && k < app.jointsHere.count) rows.push(...jointRows(joint, readJoint(app.jointsHere, k)));

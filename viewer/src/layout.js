@@ -137,6 +137,7 @@ export function fillRows(list, rows) {
     }
     const data = document.createElement('dd'), number = document.createElement('span');
     number.textContent = value;
+    data.classList.toggle('together', value.includes('\u2002'));
     data.append(number);
     if (unit) {
       const small = document.createElement('small');

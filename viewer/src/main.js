@@ -41,9 +41,9 @@ function fitCanvas(app) {
 function keepDrawing(app) {
   let before = performance.now();
   const tick = (now) => {
+    requestAnimationFrame(tick); // first: a picture that fails is not the last one
     app.draw(Math.min(0.25, (now - before) / 1000));
     before = now;
-    requestAnimationFrame(tick);
   };
   requestAnimationFrame(tick);
 }

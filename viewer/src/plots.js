@@ -94,7 +94,25 @@ class Plot {
     this.shown = shown;
     const times = reports.columns.time;
     if (times && shown.length) this.curves(pen, shown, reports, times, width, height, theme);
-    this.writeKey(shown);
+    this.writeKey(this.notable(shown, reports));
+  }
+
+  // Those series that are seen: beyond a fiftieth of the largest somewhere; the largest first.
+  notable(shown, reports) {
+    const most = shown.map((s) => {
+      const read = this.reader(s, reports);
+      let size = 0;
+      for (let r = 0; r < reports.length; r++) size = Math.max(size, Math.abs(read(r)) || 0);
+      return size;
+    });
+    const least = 0.02 * Math.max(...most);
+    return shown.map((s, k) => [s, most[k]]).filter(([, size]) => size >= least).sort((a, b) => b[1] - a[1]).map(([s]) => s);
+  }
+
+  // All series at a step, as lines of a tip.
+  tip(reports, row) {
+    if (row < 0 || this.shown.length < 2) return '';
+    return this.shown.map((s) => `${s.name}  ${tidy(this.reader(s, reports)(row), 3)} ${this.unit ?? ''}`).join('\n');
   }
 
   curves(pen, shown, reports, times, width, height, theme) {
@@ -185,6 +203,8 @@ class Plot {
     const at = (time - this.view.from) / (this.view.to - this.view.from);
     this.cursor.style.transform = `translateX(${(at * this.width).toFixed(1)}px)`;
     setText(this.output, row < 0 ? '' : this.reading(reports, row));
+    const tip = this.tip(reports, row);
+    if (this.root.title !== tip) this.root.title = tip;
   }
 
   reading(reports, row) {

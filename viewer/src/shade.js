@@ -162,7 +162,7 @@ void main() {
 // Ids as colours, and depth as colours, for picking.
 const ID = `
 varying float vId;
-vec3 idColor(float id) { return vec3(mod(id, 256.0), mod(floor(id / 256.0), 256.0), floor(id / 65536.0)) / 255.0; }`;
+vec3 idColor(float given) { float id = floor(given + 0.5); return vec3(mod(id, 256.0), mod(floor(id / 256.0), 256.0), floor(id / 65536.0)) / 255.0; }`;
 const PACK = `
 vec4 packDepth(float d) {
   vec4 r = fract(d * vec4(1.0, 255.0, 65025.0, 16581375.0));

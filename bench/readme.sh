@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
 # Measures every figure that the README quotes and prints the part of it that holds them; with -w it is written there.
 #
-#   bench/readme.sh SCENES_FOLDER [-w] [-a] [-o RESULTS_FOLDER]
+#   bench/readme.sh SCENES_FOLDER [-w] [-a] [-p] [-o RESULTS_FOLDER]
 #
 # SCENES_FOLDER: rigid-IPC's scenes. -a: also runs all of them to their end and verifies every frame (bench/rigid_ipc.sh, hours of
 # one core; as many at a time as there are processors); else that sentence stays as the README has it. Without -a: minutes.
-# Results that are in RESULTS_FOLDER already are taken as they are.
+# -p: also steps the scenes with other engines (bench/peers/run, a quarter of an hour and more) and prints the tables that the
+# README's second one is taken from. Results that are in RESULTS_FOLDER already are taken as they are.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 abd=${ABD:-$here/build/abd}
-write='' all='' out=''
-folder=$(realpath "${1:?usage: bench/readme.sh SCENES_FOLDER [-w] [-a] [-o RESULTS_FOLDER]}")
+write='' all='' peers='' out=''
+folder=$(realpath "${1:?usage: bench/readme.sh SCENES_FOLDER [-w] [-a] [-p] [-o RESULTS_FOLDER]}")
 shift
-while getopts wao: flag; do
-  case $flag in w) write=yes ;; a) all=yes ;; o) out=$OPTARG ;; *) exit 2 ;; esac
+while getopts wapo: flag; do
+  case $flag in w) write=yes ;; a) all=yes ;; p) peers=yes ;; o) out=$OPTARG ;; *) exit 2 ;; esac
 done
 made=''
 [ -n "$out" ] || { out=$(mktemp -d); made=$out; }
@@ -74,4 +75,5 @@ if [ -n "$write" ]; then
     !skip { print } /<!-- figures: end/ { skip = 0 }' "$here/README.md" >"$out/README.md"
   cp "$out/README.md" "$here/README.md"
 fi
+[ -z "$peers" ] || "$here/bench/peers/run"
 [ -z "$made" ] || rm -rf "$made"

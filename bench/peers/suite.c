@@ -50,7 +50,7 @@ static char *scene_file(const Case *one) {
   char *text = scene && set_keys(one, scene, value, &error) ? gallery_text(scene, value, &length, &error) : NULL;
   char *path = NULL;
   const char *folder = getenv("TMPDIR");
-  if (!text || asprintf(&path, "%s/abd-peers-XXXXXX.json", folder ? folder : "/tmp") < 0) {
+  if (!text || asprintf(&path, "%s/abd-peers-XXXXXX.json", folder ? folder : P_tmpdir) < 0) {
     fprintf(stderr, "abd-peers: %s: %s\n", one->gallery, error.text);
     return free(text), NULL;
   }

@@ -26,9 +26,6 @@ typedef struct Sweep {
   double clear;      /* a gap along a candidate's normal at both ends that proves it safe; 0: not yet known */
 } Sweep;
 
-/* How a vertex moves along the step: with its body, or by itself where it is soft. */
-static Vec3 moves(const Mesh *mesh, const Affine *d, int v) { return mesh_soft(mesh) ? mesh->motion[v] : affine_point(d, mesh->vertex[v]); }
-
 static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   const Model *m = scene->model;
   Sweep s = {.pair = pair, .a = &m->mesh[m->body[pair->a].mesh], .b = &m->mesh[m->body[pair->b].mesh], .q = q, .d = d,
@@ -66,7 +63,7 @@ static double plane_bound(const Sweep *s, const Candidate *c, double t_max) {
   const uint32_t *t = s->b->triangle[0];
   Vec3 o = s->b->vertex[t[0]];
   Vec3 e1 = affine_vector(&s->q[1], sub(s->b->vertex[t[1]], o)), e2 = affine_vector(&s->q[1], sub(s->b->vertex[t[2]], o));
-  Vec3 x = affine_point(&s->q[0], s->a->vertex[c->prim_a]), dx = moves(s->a, &s->d[0], c->prim_a);
+  Vec3 x = affine_point(&s->q[0], s->a->vertex[c->prim_a]), dx = mesh_motion(s->a, &s->d[0], c->prim_a);
   Vec3 n = unit(cross(e1, e2)), foot = sub(x, scale(dot(n, sub(x, affine_point(&s->q[1], o))), n));
   double gap = dot(n, sub(x, foot)) - s->separation, keep = 0.1 * (gap < s->range ? gap : s->range);
   /* a moving plane turns by at most turn per unit step: bound its advance at the foot and at twice the gap around it */
@@ -102,7 +99,7 @@ static double stencil_bound(const Sweep *s, const Candidate *c, double t_max) {
   for (int k = 0; k < 4; k++) {
     m[k] = side[k] ? s->b : s->a;
     x[k] = affine_point(&s->q[side[k]], m[k]->vertex[v[k]]);
-    dx[k] = moves(m[k], &s->d[side[k]], v[k]);
+    dx[k] = mesh_motion(m[k], &s->d[side[k]], v[k]);
   }
   s->pair->counts.ccd_calls++;
   double separation = stencil_separation(s->pair, s->scene, c->kind, c->prim_a, c->prim_b);

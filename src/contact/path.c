@@ -28,8 +28,7 @@ typedef struct Path {
 static Vec3 zero(void) { return vec3(0, 0, 0); }
 
 static Vec3 vertex_motion(const Mesh *mesh, const Affine *d, int v) {
-  if (!d) return zero();
-  return mesh_soft(mesh) ? mesh->motion[v] : affine_point(d, mesh->vertex[v]);
+  return d ? mesh_motion(mesh, d, v) : zero();
 }
 
 static F4 f4(Vec3 v) { return (F4){(float)v.x, (float)v.y, (float)v.z, 0}; }

@@ -133,14 +133,9 @@ static void leaves_query(Query *query, int ia, const TreeNode *nb) {
   }
 }
 
-static double node_size(const TreeNode *n) {
-  double x = n->hi[0] - n->lo[0], y = n->hi[1] - n->lo[1], z = n->hi[2] - n->lo[2];
-  return x * x + y * y + z * z;
-}
-
 bool query_splits_a(const TreeNode *na, const TreeNode *nb) {
   bool leaf_a = na->element_count > 0, leaf_b = nb->element_count > 0;
-  return leaf_b || (!leaf_a && node_size(na) >= node_size(nb));
+  return leaf_b || (!leaf_a && tree_node_size(na) >= tree_node_size(nb));
 }
 
 /* Of two nodes whose boxes meet: what lies below the larger one against the other. */

@@ -36,8 +36,14 @@ typedef struct TreeNode {
   int fan;              /* -1 of inner nodes that stand in the middle of another's fan */
 } TreeNode;
 
+/* The squared diagonal of a node's box: which of two is split first. */
+static inline double tree_node_size(const TreeNode *n) {
+  double x = n->hi[0] - n->lo[0], y = n->hi[1] - n->lo[1], z = n->hi[2] - n->lo[2];
+  return x * x + y * y + z * z;
+}
+
 /* What a traversal looks at in one go: the boxes of some nodes below an inner node, up to three generations, which together
- * are all of it; the boxes of a leaf's elements. */
+ * are all of it; the boxes of a leaf's elements. Of a soft body they stay as it was made: its searches go by the nodes. */
 typedef float Float8 __attribute__((vector_size(32), aligned(4)));
 typedef struct Fan {
   Float8 lo[3], hi[3];  /* lanes from count on are zero */
@@ -71,6 +77,10 @@ typedef struct Mesh {
 } Mesh;
 
 static inline bool mesh_soft(const Mesh *mesh) { return mesh->start != 0; }
+/* How a vertex moves along a step d of its body, or by itself where it is soft. */
+static inline Vec3 mesh_motion(const Mesh *mesh, const Affine *d, int v) {
+  return mesh_soft(mesh) ? mesh->motion[v] : affine_point(d, mesh->vertex[v]);
+}
 bool mesh_make_soft(Mesh *mesh);  /* false when memory is out */
 void mesh_refit(Mesh *mesh);      /* boxes around the vertices as they are */
 void mesh_refit_motion(Mesh *mesh); /* boxes around the motions as they are */

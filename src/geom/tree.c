@@ -39,11 +39,6 @@ static void round_box(Box box, float *lo, float *hi) {
 
 static void set_node_box(TreeNode *node, Box box) { round_box(box, node->lo, node->hi); }
 
-static double node_size(const TreeNode *n) {
-  double x = n->hi[0] - n->lo[0], y = n->hi[1] - n->lo[1], z = n->hi[2] - n->lo[2];
-  return x * x + y * y + z * z;
-}
-
 static bool before(const TreeBuild *build, int axis, int a, int b) {
   double x = component(build->center[a], axis), y = component(build->center[b], axis);
   return x != y ? x < y : a < b;
@@ -99,9 +94,9 @@ static void spread_fan(const Mesh *mesh, Fan *fan) {
     double size = 0;
     for (int k = 0; k < fan->count; k++) {
       const TreeNode *n = &mesh->node[fan->index[k]];
-      if (n->element_count > 0 || (widest >= 0 && node_size(n) <= size)) continue;
+      if (n->element_count > 0 || (widest >= 0 && tree_node_size(n) <= size)) continue;
       widest = k;
-      size = node_size(n);
+      size = tree_node_size(n);
     }
     if (widest < 0) return;
     int left = mesh->node[fan->index[widest]].left;

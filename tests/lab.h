@@ -233,4 +233,21 @@ static inline void lab_expect_below(const char *what, double value, double limit
   if (!(value < limit)) fail_msg("%s: %.6g, expected below %g", what, value, limit);
 }
 
+/* The same steps with 1, 2, 3 and 8 threads, which end in more contacts than that: the same bits. */
+static inline void lab_same_bits(Lab (*open)(int threads), int steps, int64_t contacts) {
+  const int threads[] = {1, 2, 3, 8};
+  uint64_t first = 0;
+  for (int k = 0; k < 4; k++) {
+    Lab lab = open(threads[k]);
+    lab_steps(&lab, steps);
+    uint64_t hash = abd_world_hash(lab.world);
+    printf("  %d threads: hash %016llx, %lld contacts, %lld iterations, at most %d in a step, smallest gap %.2e m\n", threads[k],
+           (unsigned long long)hash, (long long)lab.report.contacts, (long long)lab.iterations, lab.most_iterations, lab.least_gap);
+    assert_true(lab.report.contacts > contacts);
+    lab_close(&lab);
+    if (k == 0) first = hash;
+    if (hash != first) fail_msg("%d threads give %016llx, one gives %016llx", threads[k], (unsigned long long)hash, (unsigned long long)first);
+  }
+}
+
 #endif

@@ -45,18 +45,7 @@ static Lab tray_open(int threads) {
 
 static void test_same_bits_for_any_thread_count(void **state) {
   (void)state;
-  const int threads[] = {1, 2, 3, 8};
-  uint64_t first = 0;
-  for (int k = 0; k < 4; k++) {
-    Lab lab = tray_open(threads[k]);
-    lab_steps(&lab, step_count());
-    uint64_t hash = abd_world_hash(lab.world);
-    printf("  %d threads: hash %016llx, %lld contacts, %lld iterations, at most %d in a step, smallest gap %.2e m\n", threads[k],
-           (unsigned long long)hash, (long long)lab.report.contacts, (long long)lab.iterations, lab.most_iterations, lab.least_gap);
-    lab_close(&lab);
-    if (k == 0) first = hash;
-    if (hash != first) fail_msg("%d threads give %016llx, one gives %016llx", threads[k], (unsigned long long)hash, (unsigned long long)first);
-  }
+  lab_same_bits(tray_open, step_count(), 0);
 }
 
 /* Save in the middle; go on; go back in the same world, and in a fresh one, and go on again. */

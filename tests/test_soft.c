@@ -288,19 +288,7 @@ static Lab tumble_open(int threads) {
 
 static void test_same_bits_for_any_thread_count(void **state) {
   (void)state;
-  const int threads[] = {1, 2, 3, 8};
-  uint64_t first = 0;
-  for (int k = 0; k < 4; k++) {
-    Lab lab = tumble_open(threads[k]);
-    lab_steps(&lab, getenv("ABD_TEST_SHORT") ? 8 : 10);
-    uint64_t hash = abd_world_hash(lab.world);
-    printf("  %d threads: hash %016llx, %lld contacts, %.1f iterations a step, at most %d, smallest gap %.2e m\n", threads[k],
-           (unsigned long long)hash, (long long)lab.report.contacts, (double)lab.iterations / (double)lab.report.step, lab.most_iterations, lab.least_gap);
-    assert_true(lab.report.contacts > 10);
-    lab_close(&lab);
-    if (k == 0) first = hash;
-    if (hash != first) fail_msg("%d threads give %016llx, one gives %016llx", threads[k], (unsigned long long)hash, (unsigned long long)first);
-  }
+  lab_same_bits(tumble_open, getenv("ABD_TEST_SHORT") ? 8 : 10, 10);
 }
 
 static void test_same_bits_after_a_snapshot(void **state) {

@@ -55,14 +55,18 @@ static void test_collision_keeps_momentum(void **state) {
   AbdBodyId box = lab_body_def(&lab, &hit);
   Vec3 p = scale(2 * lab_view(&lab, box).mass, vec3(1, 0, 0));
   int64_t contacts = 0;
+  double energy = 2 * lab_view(&lab, box).mass, gained = 0; /* half m times 2 m/s squared */
   for (int i = 0; i < 100; i++) {
     lab_step(&lab);
     contacts += lab.report.contacts;
+    gained = fmax(gained, lab_energy(&lab) - energy);
   }
   lab_expect_no_crossing(&lab);
   printf("  %lld contacts, %.1f iterations a step, at most %d; the box goes on at %g m/s\n", (long long)contacts,
          (double)lab.iterations / 100, lab.most_iterations, lab_velocity(&lab, box).x);
   assert_true(contacts > 10 && lab.report.contacts == 0);
+  printf("  energy %.6g -> %.6g J\n", energy, lab_energy(&lab));
+  lab_expect_below("energy gained, relative", gained / energy, 1e-6);
   lab_expect_below("momentum lost, relative", norm(sub(momentum(&lab), p)) / norm(p), 1e-9);
   soft_mesh_free(&mesh);
   lab_close(&lab);

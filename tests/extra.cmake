@@ -22,6 +22,9 @@ if(ABD_SANITIZE MATCHES "fuzzer")
   include(fuzz/fuzz.cmake)
 endif()
 # What single tests need beyond the library.
+if(TARGET test_ccd AND ABD_SANITIZE)
+  target_compile_options(test_ccd PRIVATE -O1) # it computes much itself
+endif()
 find_path(CHOLMOD_INCLUDE cholmod.h PATH_SUFFIXES suitesparse)
 find_library(CHOLMOD_LIBRARY cholmod)
 if(TARGET test_block_cholesky AND CHOLMOD_INCLUDE AND CHOLMOD_LIBRARY)
@@ -47,7 +50,7 @@ if(TARGET abd AND NOT ABD_SANITIZE)
 endif()
 if(TARGET abd AND NOT ABD_SANITIZE)
   add_test(NAME cli_clone COMMAND ${CMAKE_CURRENT_LIST_DIR}/cli/clone.sh $<TARGET_FILE:abd> ${PROJECT_SOURCE_DIR})
-  set_tests_properties(cli_clone PROPERTIES LABELS clone SKIP_RETURN_CODE 77) # not in ./test --quick: it builds all anew
+  set_tests_properties(cli_clone PROPERTIES LABELS clone SKIP_RETURN_CODE 77) # not in ./test --quick
 endif()
 # The API's reference is made without a warning, where doxygen is there.
 if(DOXYGEN AND NOT ABD_SANITIZE)
@@ -78,3 +81,12 @@ if(TARGET abd AND NOT ABD_SANITIZE)
            ${PROJECT_BINARY_DIR})
   set_tests_properties(readers PROPERTIES SKIP_RETURN_CODE 77)
 endif()
+# The longest first, so that no core idles behind one of them at the end.
+set(cost 300)
+foreach(name view_browser cli_clone test_soft test_block_cholesky test_determinism readers test_view kernel_cuda standing
+        test_physics_standing fixtures_10 cli_gallery test_soft_physics)
+  if(TEST ${name}${TEST_SUFFIX})
+    set_tests_properties(${name}${TEST_SUFFIX} PROPERTIES COST ${cost})
+  endif()
+  math(EXPR cost "${cost} - 10")
+endforeach()

@@ -1,12 +1,19 @@
 #!/bin/bash
-# The first minutes of a newcomer: clone, ./demo, what it offers next, the page in a browser. Builds abd anew. (What comes then,
-# two STL files to a page and a film, is newcomer.sh.)
+# The first minutes of a newcomer: clone, ./demo, what it offers next, the page in a browser. Builds abd anew, though a file whose
+# object the build under test has, of the same sources by the same flags, is not compiled twice. (What comes then, two STL files to a
+# page and a film, is newcomer.sh.)
 #   clone.sh ABD SOURCE
 . "$(dirname "$0")/expect.sh"
 . "$source/tests/cli/page.sh"
 git -C "$source" rev-parse HEAD >/dev/null 2>&1 || { echo "skipped: $source is no clone itself"; exit 77; }
 git clone -q "$source" clone
 cd clone
+same=true
+for folder in include src tool; do diff -rq "$source/$folder" "$folder" || same=false; done
+[ -z "$(find "$source"/{include,src,tool} -type f -newer "$abd")" ] || same=false
+if $same; then
+  export CMAKE_C_COMPILER_LAUNCHER=$source/tests/cli/reuse.sh REUSE_SOURCE=$source REUSE_BUILD=${abd%/*}
+fi
 ./demo | tee said.txt
 for file in out/demo.abd out/demo.png; do [ -s "$file" ] || wrong "no $file"; done
 grep -q 'no two surfaces cross' said.txt || wrong "nothing was verified"

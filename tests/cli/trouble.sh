@@ -9,7 +9,7 @@ looks() {
   look=$(sed -n "s/^ *look: *[^ ]*abd export \(.*\)/\1/p" out.txt | sed 's/place.png/place.ppm/')
   view=$(sed -n "s/^ *or: *[^ ]*abd view \(.*\)/\1/p" out.txt | tr -d "'")
   [[ $look = "$1 "* ]] || wrong "nothing to look at $1 with: $(cat out.txt)"
-  rm -f place.ppm
+  rm -f place.ppm address.txt
   # shellcheck disable=SC2086 # lists of words
   "$abd" export $look --size 64x48 >look.txt 2>&1 && [ -s place.ppm ] || { cat look.txt; wrong "no picture: abd export $look"; }
   [ -n "$view" ] || { echo "skipped: this build has no viewer"; return; }

@@ -4,15 +4,17 @@
 set(ABD_FUZZ_SECONDS 10 CACHE STRING "how long each fuzz target runs as a test")
 file(GLOB FUZZ_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/fuzz_*.c)
 add_custom_target(fuzz)
+target_compile_options(abd_objects PRIVATE -O0) # below the readers little runs: it is compiled sooner than that pays
 foreach(source ${FUZZ_SOURCES})
   get_filename_component(target ${source} NAME_WE)
   string(REGEX REPLACE "^fuzz_" "" name ${target})
   add_executable(${target} ${source})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${target} PRIVATE abd_above)
+  target_link_libraries(${target} PRIVATE abd_scene)
   target_link_options(${target} PRIVATE -fsanitize=fuzzer)
   add_dependencies(fuzz ${target})
+  add_dependencies(tests ${target})
   add_test(NAME ${target} COMMAND ${CMAKE_CURRENT_LIST_DIR}/run.sh $<TARGET_FILE:${target}>
            ${CMAKE_CURRENT_LIST_DIR}/corpus/${name} ${PROJECT_BINARY_DIR}/tests/${target}.corpus ${ABD_FUZZ_SECONDS})
   set_tests_properties(${target} PROPERTIES LABELS fuzz COST 100)

@@ -9,27 +9,37 @@
 
 /* Springs wait here until there are some: their sums then stay in registers while one spring after the other goes by. */
 enum { BATCH = 16 };
-typedef double Force __attribute__((vector_size(32), may_alias)); /* x y z, the last lane unused */
 typedef struct Batch {
   Moments *sum;
   int count;
-  _Alignas(64) double stiffness[BATCH][8]; /* as an Entry */
-  double force[BATCH][4];      /* on a; less on b */
+  _Alignas(64) Entry stiffness[BATCH];
+  Vec3 force[BATCH];               /* on a; less on b */
   double a[BATCH][4], b[BATCH][4]; /* weights of the bodies' nodes */
 } Batch;
 
-/* Row i of K (x) (a, -b)(a, -b)^T. Always inlined with a constant i: the sums are 6, 8, 10 and 12 registers. */
-static inline __attribute__((always_inline)) void add_row(const Batch *s, int i) {
+#define INLINE static inline __attribute__((always_inline))
+#if defined __AVX512F__
+#define LANE_BYTES 64
+#elif defined __AVX__
+#define LANE_BYTES 32
+#else
+#define LANE_BYTES 16
+#endif
+typedef double Lanes __attribute__((vector_size(LANE_BYTES), aligned(8), may_alias)); /* as many as a register has */
+enum { LANE_COUNT = LANE_BYTES / 8 };
+
+/* Row i of K (x) (a, -b)(a, -b)^T, lanes of K from `first` on. Inlined with a constant i: the sums are 6, 8, 10, 12 registers. */
+INLINE void add_row(const Batch *s, int i, int first) {
   Entry *row_aa = s->sum->aa + i * (i + 1) / 2, *row_bb = s->sum->bb + i * (i + 1) / 2, *row_ab = s->sum->ab + 4 * i;
-  Entry aa[4], bb[4], ab[4];
+  Lanes aa[4], bb[4], ab[4];
 #pragma GCC unroll 4
   for (int j = 0; j < 4; j++) {
-    if (j <= i) aa[j] = row_aa[j], bb[j] = row_bb[j];
-    ab[j] = row_ab[j];
+    if (j <= i) aa[j] = *(Lanes *)(row_aa[j] + first), bb[j] = *(Lanes *)(row_bb[j] + first);
+    ab[j] = *(Lanes *)(row_ab[j] + first);
   }
   for (int k = 0; k < s->count; k++) {
     const double *a = s->a[k], *b = s->b[k];
-    const Entry stiffness = *(const Entry *)s->stiffness[k], ka = stiffness * a[i], kb = stiffness * b[i];
+    const Lanes stiffness = *(const Lanes *)(s->stiffness[k] + first), ka = stiffness * a[i], kb = stiffness * b[i];
 #pragma GCC unroll 4
     for (int j = 0; j < 4; j++) {
       if (j <= i) aa[j] += ka * a[j], bb[j] += kb * b[j];
@@ -38,31 +48,32 @@ static inline __attribute__((always_inline)) void add_row(const Batch *s, int i)
   }
 #pragma GCC unroll 4
   for (int j = 0; j < 4; j++) {
-    if (j <= i) row_aa[j] = aa[j], row_bb[j] = bb[j];
-    row_ab[j] = ab[j];
+    if (j <= i) *(Lanes *)(row_aa[j] + first) = aa[j], *(Lanes *)(row_bb[j] + first) = bb[j];
+    *(Lanes *)(row_ab[j] + first) = ab[j];
   }
 }
 
-static void add_forces(const Batch *s) {
-  Force ga[4] = {{0}}, gb[4] = {{0}};
-  for (int k = 0; k < s->count; k++)
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) {
-      ga[i] += *(const Force *)s->force[k] * s->a[k][i];
-      gb[i] -= *(const Force *)s->force[k] * s->b[k][i];
-    }
-  for (int i = 0; i < 4; i++) {
-    s->sum->ga[i] = add(s->sum->ga[i], vec3(ga[i][0], ga[i][1], ga[i][2]));
-    s->sum->gb[i] = add(s->sum->gb[i], vec3(gb[i][0], gb[i][1], gb[i][2]));
+static void add_forces(const Vec3 *force, double (*w)[4], double sign, int count, Vec3 sum[4]) {
+  Vec3 s0 = sum[0], s1 = sum[1], s2 = sum[2], s3 = sum[3];
+  for (int k = 0; k < count; k++) {
+    const Vec3 f = scale(sign, force[k]);
+    s0 = add_scaled(s0, w[k][0], f);
+    s1 = add_scaled(s1, w[k][1], f);
+    s2 = add_scaled(s2, w[k][2], f);
+    s3 = add_scaled(s3, w[k][3], f);
   }
+  sum[0] = s0, sum[1] = s1, sum[2] = s2, sum[3] = s3;
 }
 
 static void flush(Batch *s) {
-  add_forces(s);
-  add_row(s, 0);
-  add_row(s, 1);
-  add_row(s, 2);
-  add_row(s, 3);
+  add_forces(s->force, s->a, 1, s->count, s->sum->ga);
+  add_forces(s->force, s->b, -1, s->count, s->sum->gb);
+  for (int first = 0; first < 6; first += LANE_COUNT) {
+    add_row(s, 0, first);
+    add_row(s, 1, first);
+    add_row(s, 2, first);
+    add_row(s, 3, first);
+  }
   s->count = 0;
 }
 
@@ -77,12 +88,11 @@ static void put_weights(double w[4], double first, Vec3 y) {
 static void add_spring(Batch *s, Vec3 force, double f, const Sym3 *k, double first, Vec3 ya, Vec3 yb) {
   if (s->count == BATCH) flush(s);
   int i = s->count++;
-  double *e = s->stiffness[i], *g = s->force[i];
+  double *e = s->stiffness[i];
   e[0] = f * k->xx; e[1] = f * k->yy; e[2] = f * k->zz;
   e[3] = f * k->xy; e[4] = f * k->xz; e[5] = f * k->yz;
   e[6] = e[7] = 0;
-  vec3_to(g, force);
-  g[3] = 0;
+  s->force[i] = force;
   put_weights(s->a[i], first, ya);
   put_weights(s->b[i], first, yb);
 }

@@ -66,7 +66,7 @@ typedef struct PairCounts { int64_t box_tests, candidates, distances, ccd_calls;
 
 /* Moments of all contacts of a pair: gradient 3x4 per body, Hessian K (x) y y^T per 4x4 entry (10 on the diagonal
  * blocks, 16 between the bodies; sign of the latter is minus). */
-typedef double Entry __attribute__((vector_size(64), aligned(16), may_alias)); /* a symmetric 3x3: xx yy zz xy xz yz, two lanes unused */
+typedef double Entry[8]; /* a symmetric 3x3: xx yy zz xy xz yz, the last two unused */
 typedef struct Moments {
   Vec3 ga[4], gb[4];
   Entry aa[10], bb[10], ab[16];

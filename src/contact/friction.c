@@ -77,6 +77,17 @@ bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], co
   return true;
 }
 
+double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+  const double eps = scene->friction_eps;
+  double e = 0;
+  for (int i = 0; i < pair->friction_count; i++) {
+    FrictionPoint *f = &pair->friction[i];
+    f->trial = friction_displacement(pair, f, scene, qa, qb);
+    e += f->load * friction_f0(norm(f->trial), eps);
+  }
+  return e;
+}
+
 void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   for (int i = 0; i < pair->friction_count; i++) {
     Vec3 u = friction_displacement(pair, &pair->friction[i], scene, qa, qb);
@@ -85,11 +96,11 @@ void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa
   }
 }
 
-void pair_friction_advance(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double length) {
+void pair_friction_advance(Pair *pair, const ContactScene *scene, double length) {
+  const double eps = scene->friction_eps;
   for (int i = 0; i < pair->friction_count; i++) {
     FrictionPoint *f = &pair->friction[i];
-    Vec3 u = f->displacement;
-    f->displacement = friction_displacement(pair, f, scene, qa, qb);
-    f->force = friction_force_after(u, f->force, sub(f->displacement, u), length, scene->friction_eps);
+    f->force = friction_force_after(f->displacement, f->force, sub(f->trial, f->displacement), length, eps);
+    f->displacement = f->trial;
   }
 }

@@ -122,6 +122,7 @@ void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const
     pair->failed = true;
     return;
   }
+  const double eps = scene->friction_eps;
   Batch s;
   s.sum = pair->moments;
   s.count = 0;
@@ -135,9 +136,9 @@ void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const
   }
   for (int i = 0; i < pair->friction_count; i++) {
     const FrictionPoint *f = &pair->friction[i];
-    Vec3 u = friction_displacement(pair, f, scene, qa, qb);
-    Sym3 hessian = friction_hessian(u, f->force, f->normal, scene->friction_eps);
-    add_spring(&s, scale(f->load * friction_f1_over_y(norm(u), scene->friction_eps), u), f->load, &hessian, 1, f->ya, f->yb);
+    Vec3 u = f->displacement;
+    Sym3 hessian = friction_hessian(u, f->force, f->normal, eps);
+    add_spring(&s, scale(f->load * friction_f1_over_y(norm(u), eps), u), f->load, &hessian, 1, f->ya, f->yb);
   }
   flush(&s);
 }

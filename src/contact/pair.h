@@ -47,7 +47,7 @@ typedef struct FrictionPoint {
   Vec3 ya, yb, normal;
   Vec3 origin;                 /* x_a(ya) - x_b(yb) at the start of the step */
   Vec3 slip;                   /* carried over from earlier steps */
-  Vec3 displacement;           /* u at the accepted poses */
+  Vec3 trial, displacement;    /* u at the poses of the last pair_eval, at the accepted ones */
   Vec3 force;                  /* over the load, an unknown of Newton's method beside the slip: at the solution f1 u / |u| */
   double load;                 /* mu times normal force, in the units of the incremental potential */
   int va[3], vb[3];            /* where a side is soft: the vertices whose weighted sum the point is */
@@ -132,21 +132,22 @@ void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const A
 /* Contacts and energy at given poses; makes a new list first when the old one no longer serves, with pair->margin to
  * spare. Energy into pair->energy_trial. */
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
-double pair_friction_energy(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
+double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 /* The largest step t <= 1 along directions da, db that is safe as far as the list reaches; sets needs_cover when the list
  * does not reach that far. */
 void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]);
 /* The same for all stencils, in or out of the list, as far as steps up to t_wanted need it. */
 void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted);
-/* Gradient and Gauss-Newton Hessian of barrier and friction from the contacts of the last pair_eval. */
+/* Gradient and Gauss-Newton Hessian of barrier and friction, at the accepted poses: from the contacts of the last pair_eval, and
+ * what pair_friction_start or pair_friction_advance left after it. */
 void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 
 /* Friction: lagged points from the contacts, with slips from the anchors of this pair; tangential displacement of one. */
 bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], const Anchor *anchor, int anchor_count);
 /* Forces of the friction points: as their slips at given poses have them; after a step of `length` times Newton's to
- * given poses. */
+ * the poses of the last pair_eval. */
 void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
-void pair_friction_advance(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double length);
+void pair_friction_advance(Pair *pair, const ContactScene *scene, double length);
 Vec3 friction_displacement(const Pair *pair, const FrictionPoint *point, const ContactScene *scene, const Affine *qa, const Affine *qb);
 /* What is left of the slip after the step, in b's rest frame: at most friction_eps long. */
 Vec3 friction_slip_after(const Pair *pair, const FrictionPoint *point, const ContactScene *scene, const Affine *qa, const Affine *qb);

@@ -121,7 +121,7 @@ static void cpu_accept(Backend *base, Step *step, int island) {
   for (int k = step->islands[island].pair; k >= 0; k = cpu->pair[k].next) {
     Pair *p = &cpu->pair[k];
     p->energy = p->energy_trial;
-    pair_friction_advance(p, &cpu->scene, &step->trial[p->a], &step->trial[p->b], length);
+    pair_friction_advance(p, &cpu->scene, length);
   }
 }
 

@@ -66,14 +66,14 @@ static void add_forces(const Vec3 *force, double (*w)[4], double sign, int count
 }
 
 static void flush(Batch *s) {
-  add_forces(s->force, s->a, 1, s->count, s->sum->ga);
-  add_forces(s->force, s->b, -1, s->count, s->sum->gb);
   for (int first = 0; first < 6; first += LANE_COUNT) {
     add_row(s, 0, first);
     add_row(s, 1, first);
     add_row(s, 2, first);
     add_row(s, 3, first);
   }
+  add_forces(s->force, s->a, 1, s->count, s->sum->ga);
+  add_forces(s->force, s->b, -1, s->count, s->sum->gb);
   s->count = 0;
 }
 

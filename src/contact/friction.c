@@ -52,10 +52,27 @@ Vec3 friction_slip_after(const Pair *p, const FrictionPoint *f, const ContactSce
   return mat3_tmul_vec(affine_linear(qb), u);
 }
 
+static bool near(Vec3 a, Vec3 b, double tolerance) { return norm_sq(sub(a, b)) <= tolerance * tolerance; }
+
+enum { NEIGHBOURS = 64 }; /* stencils around a corner stand near each other in the list */
+
+/* An earlier point that is the same but for rounding: corners and edges touch as parts of several triangles and edges. Only the first
+ * of them counts in sums, for all. */
+static FrictionPoint *find_same(const Pair *pair, const FrictionPoint *f, double size) {
+  ptrdiff_t before = f - pair->friction;
+  for (FrictionPoint *g = pair->friction + (before > NEIGHBOURS ? before - NEIGHBOURS : 0); g < f; g++)
+    if (g->sum > 0 && near(g->ya, f->ya, 1e-12 * size) && near(g->yb, f->yb, 1e-12 * size) && near(g->normal, f->normal, 1e-9) &&
+        near(g->slip, f->slip, 1e-12 * size))
+      return g;
+  return NULL;
+}
+
 bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], const Anchor *anchor, int anchor_count) {
   pair->friction_count = 0;
   if (pair->mu <= 0) return true;
   if (!mem_reserve((void **)&pair->friction, &pair->friction_capacity, pair->contact_count, sizeof(FrictionPoint))) return false;
+  const Model *m = scene->model;
+  double size = m->mesh[m->body[pair->a].mesh].radius; /* the smaller */
   for (int i = 0; i < pair->contact_count; i++) {
     const Contact *c = &pair->contact[i];
     double force = -pair->stiffness * c->mollifier * c->slope / scene->range;
@@ -73,6 +90,9 @@ bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], co
     const Anchor *old = find_anchor(anchor, anchor_count, f->key, c->ya);
     Vec3 slip = old ? affine_vector(&q_start[1], old->slip) : vec3(0, 0, 0);
     f->slip = add_scaled(slip, -dot(c->normal, slip), c->normal);
+    FrictionPoint *same = pair->soft ? NULL : find_same(pair, f, size);
+    f->sum = same ? 0 : f->load;
+    if (same) same->sum += f->load;
   }
   return true;
 }
@@ -82,8 +102,9 @@ double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine 
   double e = 0;
   for (int i = 0; i < pair->friction_count; i++) {
     FrictionPoint *f = &pair->friction[i];
+    if (f->sum == 0) continue;
     f->trial = friction_displacement(pair, f, scene, qa, qb);
-    e += f->load * friction_f0(norm(f->trial), eps);
+    e += f->sum * friction_f0(norm(f->trial), eps);
   }
   return e;
 }
@@ -91,7 +112,7 @@ double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine 
 void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   for (int i = 0; i < pair->friction_count; i++) {
     Vec3 u = friction_displacement(pair, &pair->friction[i], scene, qa, qb);
-    pair->friction[i].displacement = u;
+    pair->friction[i].displacement = pair->friction[i].trial = u;
     pair->friction[i].force = scale(friction_f1_over_y(norm(u), scene->friction_eps), u);
   }
 }
@@ -100,6 +121,7 @@ void pair_friction_advance(Pair *pair, const ContactScene *scene, double length)
   const double eps = scene->friction_eps;
   for (int i = 0; i < pair->friction_count; i++) {
     FrictionPoint *f = &pair->friction[i];
+    if (f->sum == 0) continue;
     f->force = friction_force_after(f->displacement, f->force, sub(f->trial, f->displacement), length, eps);
     f->displacement = f->trial;
   }

@@ -13,7 +13,7 @@ typedef struct Batch {
   Moments *sum;
   int count;
   _Alignas(64) Entry stiffness[BATCH];
-  Vec3 force[BATCH];               /* on a; less on b */
+  double force[BATCH][4];          /* on a; less on b */
   double a[BATCH][4], b[BATCH][4]; /* weights of the bodies' nodes */
 } Batch;
 
@@ -26,7 +26,8 @@ typedef struct Batch {
 #define LANE_BYTES 16
 #endif
 typedef double Lanes __attribute__((vector_size(LANE_BYTES), aligned(8), may_alias)); /* as many as a register has */
-enum { LANE_COUNT = LANE_BYTES / 8 };
+typedef double Half __attribute__((vector_size(LANE_BYTES < 32 ? LANE_BYTES : 32), aligned(8), may_alias)); /* and not more than four */
+enum { LANE_COUNT = LANE_BYTES / 8, HALF_COUNT = sizeof(Half) / 8 };
 
 /* Row i of K (x) (a, -b)(a, -b)^T, lanes of K from `first` on. Inlined with a constant i: the sums are 6, 8, 10, 12 registers. */
 INLINE void add_row(const Batch *s, int i, int first) {
@@ -53,16 +54,22 @@ INLINE void add_row(const Batch *s, int i, int first) {
   }
 }
 
-static void add_forces(const Vec3 *force, double (*w)[4], double sign, int count, Vec3 sum[4]) {
-  Vec3 s0 = sum[0], s1 = sum[1], s2 = sum[2], s3 = sum[3];
-  for (int k = 0; k < count; k++) {
-    const Vec3 f = scale(sign, force[k]);
-    s0 = add_scaled(s0, w[k][0], f);
-    s1 = add_scaled(s1, w[k][1], f);
-    s2 = add_scaled(s2, w[k][2], f);
-    s3 = add_scaled(s3, w[k][3], f);
+/* Components of the forces from `first` on. */
+static void add_forces(const Batch *s, int first) {
+  Half ga[4] = {{0}}, gb[4] = {{0}};
+  for (int k = 0; k < s->count; k++) {
+    const Half force = *(const Half *)(s->force[k] + first);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+      ga[i] += force * s->a[k][i];
+      gb[i] -= force * s->b[k][i];
+    }
   }
-  sum[0] = s0, sum[1] = s1, sum[2] = s2, sum[3] = s3;
+  for (int i = 0; i < 4; i++)
+    for (int c = 0; c < HALF_COUNT && first + c < 3; c++) {
+      (&s->sum->ga[i].x)[first + c] += ga[i][c];
+      (&s->sum->gb[i].x)[first + c] += gb[i][c];
+    }
 }
 
 static void flush(Batch *s) {
@@ -72,8 +79,7 @@ static void flush(Batch *s) {
     add_row(s, 2, first);
     add_row(s, 3, first);
   }
-  add_forces(s->force, s->a, 1, s->count, s->sum->ga);
-  add_forces(s->force, s->b, -1, s->count, s->sum->gb);
+  for (int first = 0; first < 3; first += HALF_COUNT) add_forces(s, first);
   s->count = 0;
 }
 
@@ -92,7 +98,8 @@ static void add_spring(Batch *s, Vec3 force, double f, const Sym3 *k, double fir
   e[0] = f * k->xx; e[1] = f * k->yy; e[2] = f * k->zz;
   e[3] = f * k->xy; e[4] = f * k->xz; e[5] = f * k->yz;
   e[6] = e[7] = 0;
-  s->force[i] = force;
+  vec3_to(s->force[i], force);
+  s->force[i][3] = 0;
   put_weights(s->a[i], first, ya);
   put_weights(s->b[i], first, yb);
 }
@@ -136,9 +143,10 @@ void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const
   }
   for (int i = 0; i < pair->friction_count; i++) {
     const FrictionPoint *f = &pair->friction[i];
+    if (f->sum == 0) continue;
     Vec3 u = f->displacement;
     Sym3 hessian = friction_hessian(u, f->force, f->normal, eps);
-    add_spring(&s, scale(f->load * friction_f1_over_y(norm(u), eps), u), f->load, &hessian, 1, f->ya, f->yb);
+    add_spring(&s, scale(f->sum * friction_f1_over_y(norm(u), eps), u), f->sum, &hessian, 1, f->ya, f->yb);
   }
   flush(&s);
 }

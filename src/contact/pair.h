@@ -50,6 +50,7 @@ typedef struct FrictionPoint {
   Vec3 trial, displacement;    /* u at the poses of the last pair_eval, at the accepted ones */
   Vec3 force;                  /* over the load, an unknown of Newton's method beside the slip: at the solution f1 u / |u| */
   double load;                 /* mu times normal force, in the units of the incremental potential */
+  double sum;                  /* of the loads of all points that are this one, seen from several stencils; 0: another has mine */
   int va[3], vb[3];            /* where a side is soft: the vertices whose weighted sum the point is */
   double wa[3], wb[3];
 } FrictionPoint;

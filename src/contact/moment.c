@@ -141,9 +141,8 @@ void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const
     add_spring(&s, scale(k * c->slope, c->normal), 1, &hessian, 1, c->ya, c->yb);
     if (c->mollifier_d1 != 0) add_mollifier(&s, a, b, c, qa, qb, pair->stiffness * c->barrier * c->mollifier_d1);
   }
-  for (int i = 0; i < pair->friction_count; i++) {
+  for (int i = 0; i < pair->friction_counted; i++) {
     const FrictionPoint *f = &pair->friction[i];
-    if (f->sum == 0) continue;
     Vec3 u = f->displacement;
     Sym3 hessian = friction_hessian(u, f->force, f->normal, eps);
     add_spring(&s, scale(f->sum * friction_f1_over_y(norm(u), eps), u), f->sum, &hessian, 1, f->ya, f->yb);

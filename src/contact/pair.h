@@ -50,7 +50,7 @@ typedef struct FrictionPoint {
   Vec3 trial, displacement;    /* u at the poses of the last pair_eval, at the accepted ones */
   Vec3 force;                  /* over the load, an unknown of Newton's method beside the slip: at the solution f1 u / |u| */
   double load;                 /* mu times normal force, in the units of the incremental potential */
-  double sum;                  /* of the loads of all points that are this one, seen from several stencils; 0: another has mine */
+  double sum;                  /* where the point counts: the loads of all that are the same point seen from other stencils too */
   int va[3], vb[3];            /* where a side is soft: the vertices whose weighted sum the point is */
   double wa[3], wb[3];
 } FrictionPoint;
@@ -88,6 +88,7 @@ typedef struct Pair {
   Contact *contact;
   FrictionPoint *friction;
   int candidate_count, candidate_capacity, contact_count, contact_capacity, friction_count, friction_capacity;
+  int friction_counted;        /* the first so many friction points count in sums, also for those after them that coincide with one */
   double barrier;              /* energy of the contacts at the trial poses */
   double energy, energy_trial, noise; /* of barrier and friction at the accepted and the trial poses; rounding of it */
   double motion, approach;     /* [m] expected of a relative to b in this step; of their surfaces towards each other */

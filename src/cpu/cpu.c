@@ -132,7 +132,7 @@ static void cpu_accept(Backend *base, Step *step, int island) {
     Pair *p = &cpu->pair[k];
     if (!is_awake(step, p->a) && !is_awake(step, p->b)) continue;
     p->energy = p->energy_trial;
-    pair_friction_advance(p, &cpu->scene, &step->trial[p->a], &step->trial[p->b], length);
+    pair_friction_advance(p, &cpu->scene, length);
   }
 }
 

@@ -147,15 +147,22 @@ static void eval_on_path(Narrow *n, const ContactScene *scene) {
   for (int i = 0; i < pair->candidate_count; i++) candidate_eval(n, &pair->candidate[i]);
 }
 
+/* Most pairs have nothing near enough, and how far their bodies went says so. */
 static void eval_by_list(Narrow *n, const ContactScene *scene) {
   Pair *pair = n->pair;
-  double reach = (n->range + n->separation) / least_stretch(n->qb) * (1 + 1e-9), rel = 0;
+  bool stands = pair_stands(pair, scene, n->qa, n->qb);
+  double stretch = stands ? scene->travel[pair->b].stretch : least_stretch(n->qb), rel = 0;
+  double reach = (n->range + n->separation) / stretch * (1 + 1e-9);
+  pair->met[0] = stands ? scene->travel[pair->a].stops : 0;
+  pair->met[1] = stands ? scene->travel[pair->b].stops : 0;
+  if (stands && pair->nearest - pair_moved(pair, scene) > reach) return;
   Affine t = affine_relative(n->qa, n->qb);
   if (pair->listed) rel = pair_displacement(n->a, &pair->ref, &t);
   if (!pair->listed || !(pair->radius - rel > reach)) {
     pair_query(pair, scene, n->qa, n->qb, reach + pair->margin);
     rel = 0;
   }
+  if (stands) pair_note(pair, scene, rel);
   double limit = reach + rel;
   for (int i = 0; i < pair->candidate_count; i++) {
     const Candidate *c = &pair->candidate[i];

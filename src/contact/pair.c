@@ -41,6 +41,25 @@ double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1) {
   return sqrt(largest);
 }
 
+bool pair_stands(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+  const Travel *t = scene->travel;
+  return t && memcmp(&t[pair->a].at, qa, sizeof *qa) == 0 && memcmp(&t[pair->b].at, qb, sizeof *qb) == 0;
+}
+
+void pair_note(Pair *pair, const ContactScene *scene, double rel) {
+  const Travel *a = &scene->travel[pair->a], *b = &scene->travel[pair->b];
+  pair->watch = (Watch){{a->stops, b->stops}, {a->gone.corner, b->gone.shift, b->gone.turn}, rel};
+}
+
+double pair_moved(const Pair *pair, const ContactScene *scene) {
+  const Watch *w = &pair->watch;
+  const Travel *a = &scene->travel[pair->a], *b = &scene->travel[pair->b];
+  if (!pair->listed || w->stops[0] == 0) return INFINITY;
+  if (w->stops[0] == a->stops && w->stops[1] == b->stops) return w->rel;
+  double way = a->gone.corner - w->gone.corner + b->gone.shift - w->gone.shift + (b->gone.turn - w->gone.turn) * (pair->extent + w->rel);
+  return w->rel + way / b->stretch * (1 + 1e-9);
+}
+
 double least_stretch(const Affine *q) {
   Mat3 a = affine_linear(q), c = mat3_tmul(a, a);
   c.c[0].x -= 1;

@@ -268,7 +268,8 @@ void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], 
   Sweep s = sweep_of(pair, scene, q, d);
   sweep_measure(&s);
   pair->needs_cover = false;
-  double reach = (s.floor + s.rate) / ((1 - least(s.turn, 0.5)) * s.sigma) * (1 + 1e-6);
+  if (pair->listed && safe_step(&s, s.sigma * (pair->radius - s.rel)) >= t_wanted) return; /* others ask for less than this pair did */
+  double reach = (s.floor + t_wanted * s.rate) / ((1 - least(s.turn, 0.5)) * s.sigma) * (1 + 1e-6);
   if (s.b->half_space || (s.turn < 0.5 && reach < 8 * scene->range)) {
     pair_query(pair, scene, &q[0], &q[1], reach + scene->range);
     s.rel = 0;

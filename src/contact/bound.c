@@ -22,7 +22,8 @@ typedef struct Sweep {
   double separation, range;
   double floor;      /* nobody is stopped above this distance */
   double rate, turn; /* max |W| and |G| */
-  double sigma, rel; /* least stretch of b; motion since the list was made */
+  double sigma;      /* least stretch of b */
+  double rel, way;   /* motion since the list was made; since the last close look */
   Affine from, to;   /* relative poses at the ends of the step; the latter and clear are set by sweep_end */
   double clear;      /* a gap along a candidate's normal at both ends that proves it safe; 0: not yet known */
 } Sweep;
@@ -34,16 +35,11 @@ static Sweep sweep_of(Pair *pair, const ContactScene *scene, const Affine q[2], 
                  .separation = separation, .range = scene->range, .floor = separation + 0.11 * scene->range};
 }
 
-/* The motion since the list was made, at poses where the bodies stand or not. */
-static double sweep_rel(const Sweep *s, bool stands) {
-  Pair *p = s->pair;
-  const Watch *w = &p->watch;
-  const Travel *t = s->scene->travel;
-  if (!p->listed) return 0;
-  if (stands && w->stops[0] > 0 && w->stops[0] == t[p->a].stops && w->stops[1] == t[p->b].stops) return w->rel;
-  double rel = pair_displacement(s->a, &p->ref, &s->from);
-  if (stands) pair_note(p, s->scene, rel);
-  return rel;
+/* The motion since the list was made, and since the pair was looked at closely where the bodies stand at these poses. */
+static void sweep_motion(Sweep *s, bool stands) {
+  const Pair *p = s->pair;
+  s->way = stands ? pair_way(p, s->scene) : INFINITY;
+  if (p->listed) s->rel = s->way == 0 ? p->watch.rel : pair_displacement(s->a, &p->ref, &s->from);
 }
 
 static void sweep_measure(Sweep *s) {
@@ -57,7 +53,7 @@ static void sweep_measure(Sweep *s) {
   s->turn = sqrt(mat3_dot(g, g));
   s->sigma = stands ? s->scene->travel[s->pair->b].stretch : least_stretch(&q[1]);
   s->from = affine(mat3_mul_vec(inverse, apart), mat3_mul(inverse, affine_linear(&q[0])));
-  s->rel = sweep_rel(s, stands);
+  sweep_motion(s, stands);
 }
 
 /* What the test along candidates' normals needs; most pairs never come to it. */
@@ -92,7 +88,7 @@ static bool contacts_known(const Pair *pair, const ContactScene *scene) {
 
 bool pair_clear(Pair *pair, const ContactScene *scene) {
   if (pair->soft || !pair->listed) return false;
-  double moved = pair_moved(pair, scene), d = scene->travel[pair->b].stretch * (pair->nearest - moved);
+  double moved = pair->watch.rel + pair_way(pair, scene), d = scene->travel[pair->b].stretch * (pair->nearest - moved);
   double separation = pair_separation(pair, scene), rate, turn;
   look_ahead(pair, scene, moved, &rate, &turn);
   if (pair->contact_count == 0 && contacts_known(pair, scene)) d = most(d, separation + scene->range);
@@ -156,7 +152,7 @@ static void list_bound(Sweep *s) {
   p->bound = 1;
   for (int i = 0; i < p->candidate_count; i++) {
     const Candidate *c = &p->candidate[i];
-    if (safe_step(s, s->sigma * (c->dist - s->rel)) >= p->bound) continue;
+    if (safe_step(s, s->sigma * most(c->dist - s->rel, c->near - s->way)) >= p->bound) continue;
     if (s->clear == 0) sweep_end(s);
     if (candidate_gap(s->a, &s->from, c) > s->clear && candidate_gap(s->a, &s->to, c) > s->clear) continue;
     p->bound = least(p->bound, stencil_bound(s, c, 1));
@@ -216,7 +212,7 @@ static void contacts_bound(const Sweep *s) {
  * the travels tell. A plane that turns has no end of points: it is measured. */
 static bool others_stay(Sweep *s) {
   const Pair *p = s->pair;
-  look_ahead(p, s->scene, pair_moved(p, s->scene), &s->rate, &s->turn);
+  look_ahead(p, s->scene, p->watch.rel + pair_way(p, s->scene), &s->rate, &s->turn);
   return !(s->b->half_space && s->turn > 0) && safe_step(s, s->separation + s->range) >= 1;
 }
 
@@ -273,6 +269,7 @@ void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], 
   if (s.b->half_space || (s.turn < 0.5 && reach < 8 * scene->range)) {
     pair_query(pair, scene, &q[0], &q[1], reach + scene->range);
     s.rel = 0;
+    s.way = INFINITY;
     list_bound(&s);
     return;
   }

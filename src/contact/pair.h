@@ -26,6 +26,7 @@ enum { STENCIL_VERTEX_TRIANGLE = 0, STENCIL_TRIANGLE_VERTEX = 1, STENCIL_EDGE_ED
 
 typedef struct Candidate {
   float dist;                  /* at the reference, rounded down */
+  float near;                  /* a lower bound where the pair was last looked at closely, in b's rest metric */
   float normal[3], offset;     /* in b's rest frame: b's primitive lies in normal . x <= offset, |normal| <= 1 */
   int kind, prim_a, prim_b;    /* vertex, triangle or edge of a's and b's mesh */
 } Candidate;
@@ -72,7 +73,7 @@ typedef struct Moments {
   Entry aa[10], bb[10], ab[16];
 } Moments;
 
-/* What was measured when the pair was last looked at closely, and where its bodies were then. */
+/* When the pair was last looked at closely: all candidates tried at their poses. */
 typedef struct Watch {
   uint64_t stops[2];           /* of a and b; 0: never */
   Motion gone;                 /* corner of a, shift and turn of b */
@@ -138,10 +139,10 @@ double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1);
 double candidate_gap(const Mesh *a, const Affine *t, const Candidate *c);
 /* Do both bodies stand at these poses as far as scene->travel knows? */
 bool pair_stands(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
-/* Notes what was measured at the poses where they stand. */
+/* Notes that the pair was looked at closely at the poses where they stand. */
 void pair_note(Pair *pair, const ContactScene *scene, double rel);
-/* A bound of the motion since the list was made, from the bodies' travels alone; INFINITY where nothing was noted. */
-double pair_moved(const Pair *pair, const ContactScene *scene);
+/* A bound of the motion since then, from the bodies' travels alone; INFINITY where nothing was noted. */
+double pair_way(const Pair *pair, const ContactScene *scene);
 double least_stretch(const Affine *q); /* lower bound of the singular values of the linear part */
 
 /* Makes the list of candidates within `radius` (b's rest metric) at poses qa, qb. */

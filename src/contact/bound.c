@@ -88,9 +88,9 @@ static bool contacts_known(const Pair *pair, const ContactScene *scene) {
 
 bool pair_clear(Pair *pair, const ContactScene *scene) {
   if (pair->soft || !pair->listed) return false;
-  double moved = pair->watch.rel + pair_way(pair, scene), d = scene->travel[pair->b].stretch * (pair->nearest - moved);
+  double way = pair_way(pair, scene), d = scene->travel[pair->b].stretch * (pair->watch.near - way);
   double separation = pair_separation(pair, scene), rate, turn;
-  look_ahead(pair, scene, moved, &rate, &turn);
+  look_ahead(pair, scene, pair->watch.rel + way, &rate, &turn);
   if (pair->contact_count == 0 && contacts_known(pair, scene)) d = most(d, separation + scene->range);
   if (!(d - separation - 0.11 * scene->range >= rate + turn * d)) return false;
   pair->bound = 1;

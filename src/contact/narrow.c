@@ -150,7 +150,7 @@ static void eval_on_path(Narrow *n, const ContactScene *scene) {
 /* At poses hardly any way from those of the last close look: what was near enough then. False where that does not serve. */
 static bool eval_again(Narrow *n, double reach, double way) {
   Pair *pair = n->pair;
-  if (!(way < 0.05 * reach) || !(pair->radius - pair->watch.rel - way > reach)) return false;
+  if (!(way < 0.1 * reach) || !(pair->radius - pair->watch.rel - way > reach)) return false;
   double limit = reach + way;
   for (int i = 0; i < pair->candidate_count; i++)
     if (pair->candidate[i].near <= limit) candidate_eval(n, &pair->candidate[i]);
@@ -166,14 +166,16 @@ static void eval_closely(Narrow *n, const ContactScene *scene, double reach, boo
     pair_query(pair, scene, n->qa, n->qb, reach + pair->margin);
     rel = 0;
   }
-  if (stands) pair_note(pair, scene, rel);
+  double nearest = pair->radius - rel;
   for (int i = 0; i < pair->candidate_count; i++) {
     Candidate *c = &pair->candidate[i];
     double low = c->dist - rel;
-    if (low <= reach) low = most(low, candidate_gap(n->a, &t, c));
+    if (low <= 2 * reach) low = most(low, candidate_gap(n->a, &t, c));
     c->near = (float)(low - 1e-6 * fabs(low));
+    nearest = least(nearest, c->near);
     if (low <= reach) candidate_eval(n, c);
   }
+  if (stands) pair_note(pair, scene, rel, nearest);
 }
 
 /* Most pairs have nothing near enough, and how far their bodies went says so. */
@@ -184,7 +186,7 @@ static void eval_by_list(Narrow *n, const ContactScene *scene) {
   double reach = (n->range + n->separation) / stretch * (1 + 1e-9);
   pair->met[0] = stands ? scene->travel[pair->a].stops : 0;
   pair->met[1] = stands ? scene->travel[pair->b].stops : 0;
-  if (pair->nearest - pair->watch.rel - way > reach) return;
+  if (pair->watch.near - way > reach) return;
   if (!eval_again(n, reach, way)) eval_closely(n, scene, reach, stands);
 }
 

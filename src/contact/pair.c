@@ -45,9 +45,9 @@ bool pair_stands(const Pair *pair, const ContactScene *scene, const Affine *qa, 
   return t && memcmp(&t[pair->a].at, qa, sizeof *qa) == 0 && memcmp(&t[pair->b].at, qb, sizeof *qb) == 0;
 }
 
-void pair_note(Pair *pair, const ContactScene *scene, double rel) {
+void pair_note(Pair *pair, const ContactScene *scene, double rel, double near) {
   const Travel *a = &scene->travel[pair->a], *b = &scene->travel[pair->b];
-  pair->watch = (Watch){{a->stops, b->stops}, {a->gone.corner, b->gone.shift, b->gone.turn}, rel};
+  pair->watch = (Watch){{a->stops, b->stops}, {a->gone.corner, b->gone.shift, b->gone.turn}, rel, near};
 }
 
 double pair_way(const Pair *pair, const ContactScene *scene) {

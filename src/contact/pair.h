@@ -78,6 +78,7 @@ typedef struct Watch {
   uint64_t stops[2];           /* of a and b; 0: never */
   Motion gone;                 /* corner of a, shift and turn of b */
   double rel;                  /* motion since the list was made */
+  double near;                 /* a lower bound of all distances, listed or not, in b's rest metric */
 } Watch;
 
 typedef struct Pair {
@@ -91,7 +92,7 @@ typedef struct Pair {
   double mu;
   Affine ref;                  /* T at which the list was made */
   double radius;
-  double nearest, extent;      /* of the list: the least distance, at most the radius; how far from b's origin a's box reached */
+  double extent;               /* how far from b's origin a's box reached there */
   Watch watch;
   uint64_t met[2];             /* stops of a and b at which the contacts were found; 0: nobody knows */
   Candidate *candidate;
@@ -140,7 +141,7 @@ double candidate_gap(const Mesh *a, const Affine *t, const Candidate *c);
 /* Do both bodies stand at these poses as far as scene->travel knows? */
 bool pair_stands(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 /* Notes that the pair was looked at closely at the poses where they stand. */
-void pair_note(Pair *pair, const ContactScene *scene, double rel);
+void pair_note(Pair *pair, const ContactScene *scene, double rel, double near);
 /* A bound of the motion since then, from the bodies' travels alone; INFINITY where nothing was noted. */
 double pair_way(const Pair *pair, const ContactScene *scene);
 double least_stretch(const Affine *q); /* lower bound of the singular values of the linear part */

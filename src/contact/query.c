@@ -15,7 +15,6 @@ static void add_candidate(Pair *p, double dist_sq, Candidate c, Vec3 diff, const
   }
   double d = sqrt(dist_sq), shrink = d > 0 ? (1 - 1e-6) / d : 0, offset = -INFINITY;
   c.dist = (float)(d * (1 - 1e-6));
-  p->nearest = least(p->nearest, c.dist);
   c.normal[0] = (float)(diff.x * shrink);
   c.normal[1] = (float)(diff.y * shrink);
   c.normal[2] = (float)(diff.z * shrink);
@@ -135,7 +134,7 @@ void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const A
   const Affine zero = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}};
   pair->candidate_count = 0;
   pair->ref = affine_relative(qa, qb);
-  pair->radius = pair->nearest = radius;
+  pair->radius = radius;
   pair->extent = pair_displacement(&m->mesh[m->body[pair->a].mesh], &zero, &pair->ref);
   pair->watch.stops[0] = 0;
   pair->listed = true;

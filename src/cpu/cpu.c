@@ -208,7 +208,7 @@ static bool cpu_reach(Backend *base, Step *step) {
 static void aim_along(Cpu *cpu, const Step *step) {
   for (int j = 0; j < step->model->moving_count; j++) {
     int i = step->model->moving[j];
-    if (i < cpu->model->given_count) travel_aim(cpu->travel, cpu->model, i, &step->direction[i]);
+    if (i < cpu->model->given_count && is_searching(&step->islands[step->island[i]])) travel_aim(cpu->travel, cpu->model, i, &step->direction[i]);
   }
 }
 

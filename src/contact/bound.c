@@ -65,10 +65,10 @@ static void sweep_end(Sweep *s) {
   s->clear = (s->floor + 0.25 * s->turn * s->rate / (1 - s->turn)) / (s->sigma * (1 - s->turn));
 }
 
-/* How far one may step before a stencil now at distance >= d can come down to the floor. */
-static double safe_step(const Sweep *s, double d) {
-  if (s->rate == 0 && s->turn == 0) return INFINITY;
-  return d > s->floor ? (d - s->floor) / (s->rate + s->turn * d) : 0;
+/* Does a stencil now at distance >= d stay above the floor on a step of t? */
+static bool stays(const Sweep *s, double d, double t) {
+  if (s->rate == 0 && s->turn == 0) return true;
+  return d > s->floor && d - s->floor >= t * (s->rate + s->turn * d);
 }
 
 /* Rate and turn from both bodies' motions taken by themselves, see contact/travel.h: no more than this is needed to tell most
@@ -104,7 +104,7 @@ static double plane_bound(const Sweep *s, const Candidate *c, double t_max) {
   Vec3 e1 = affine_vector(&s->q[1], sub(s->b->vertex[t[1]], o)), e2 = affine_vector(&s->q[1], sub(s->b->vertex[t[2]], o));
   Vec3 x = affine_point(&s->q[0], s->a->vertex[c->prim_a]), dx = mesh_motion(s->a, &s->d[0], c->prim_a);
   Vec3 n = unit(cross(e1, e2)), foot = sub(x, scale(dot(n, sub(x, affine_point(&s->q[1], o))), n));
-  if (!s->pair->soft && safe_step(s, dot(n, sub(x, foot))) >= t_max) return t_max; /* as for those who need not ask here */
+  if (!s->pair->soft && stays(s, dot(n, sub(x, foot)), t_max)) return t_max; /* as for those who need not ask here */
   double gap = dot(n, sub(x, foot)) - s->separation, keep = 0.1 * (gap < s->range ? gap : s->range);
   /* a moving plane turns by at most turn per unit step: bound its advance at the foot and at twice the gap around it */
   Affine inverse = affine(vec3(0, 0, 0), mat3_inverse(affine_linear(&s->q[1])));
@@ -152,7 +152,7 @@ static void list_bound(Sweep *s) {
   p->bound = 1;
   for (int i = 0; i < p->candidate_count; i++) {
     const Candidate *c = &p->candidate[i];
-    if (safe_step(s, s->sigma * most(c->dist - s->rel, c->near - s->way)) >= p->bound) continue;
+    if (stays(s, s->sigma * most(c->dist - s->rel, c->near - s->way), p->bound)) continue;
     if (s->clear == 0) sweep_end(s);
     if (candidate_gap(s->a, &s->from, c) > s->clear && candidate_gap(s->a, &s->to, c) > s->clear) continue;
     p->bound = least(p->bound, stencil_bound(s, c, 1));
@@ -200,7 +200,7 @@ static void contacts_bound(const Sweep *s) {
   for (int i = 0; i < p->contact_count; i++) {
     const Contact *c = &p->contact[i];
     double d = c->gap + s->separation;
-    if (d - s->floor >= s->rate + s->turn * d) continue;
+    if (stays(s, d, 1)) continue;
     if (d > s->floor && !(s->b->half_space && s->turn > 0) &&
         side_along(s->a, &end[0], c->normal, c->kind, c->prim_a, false) - side_along(s->b, &end[1], c->normal, c->kind, c->prim_b, true) > s->floor)
       continue;
@@ -213,7 +213,7 @@ static void contacts_bound(const Sweep *s) {
 static bool others_stay(Sweep *s) {
   const Pair *p = s->pair;
   look_ahead(p, s->scene, p->watch.rel + pair_way(p, s->scene), &s->rate, &s->turn);
-  return !(s->b->half_space && s->turn > 0) && safe_step(s, s->separation + s->range) >= 1;
+  return !(s->b->half_space && s->turn > 0) && stays(s, s->separation + s->range, 1);
 }
 
 void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
@@ -225,14 +225,14 @@ void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const 
   bool known = contacts_known(pair, scene) && pair_stands(pair, scene, &q[0], &q[1]), stay = known && others_stay(&s);
   if (!stay) {
     sweep_measure(&s);
-    stay = known && safe_step(&s, s.separation + s.range) >= 1;
+    stay = known && stays(&s, s.separation + s.range, 1);
   }
   if (stay) {
     contacts_bound(&s);
     return;
   }
   list_bound(&s);
-  pair->needs_cover = safe_step(&s, s.sigma * (pair->radius - s.rel)) < pair->bound;
+  pair->needs_cover = !stays(&s, s.sigma * (pair->radius - s.rel), pair->bound);
 }
 
 static void sweep_stencil(Query *query, int kind, int prim_a, int prim_b) {
@@ -264,7 +264,7 @@ void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], 
   Sweep s = sweep_of(pair, scene, q, d);
   sweep_measure(&s);
   pair->needs_cover = false;
-  if (pair->listed && safe_step(&s, s.sigma * (pair->radius - s.rel)) >= t_wanted) return; /* others ask for less than this pair did */
+  if (pair->listed && stays(&s, s.sigma * (pair->radius - s.rel), t_wanted)) return; /* others ask for less than this pair did */
   double reach = (s.floor + t_wanted * s.rate) / ((1 - least(s.turn, 0.5)) * s.sigma) * (1 + 1e-6);
   if (s.b->half_space || (s.turn < 0.5 && reach < 8 * scene->range)) {
     pair_query(pair, scene, &q[0], &q[1], reach + scene->range);
@@ -280,7 +280,9 @@ void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], 
     double turn = s.turn * window / (1 - s.turn * t0 > 0.2 ? 1 - s.turn * t0 : 0.2);
     double stretch = s.sigma * (1 - least(s.turn * (t0 + window), 0.9));
     double bend = 0.25 * turn * s.rate * window / (1 - least(turn, 0.9));
-    Query query = {.meet = sweep_elements, .context = &s};
+    Query query;
+    query.meet = sweep_elements;
+    query.context = &s;
     query_run(&query, pair, scene, &from, &to, (s.floor + bend) / stretch);
     if (t0 + window == t0) break;
   }

@@ -143,7 +143,8 @@ void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const A
     Vec3 n = unit(cross(sub(b->vertex[b->triangle[0][1]], o), sub(b->vertex[b->triangle[0][2]], o)));
     plane_query(pair, &m->mesh[m->body[pair->a].mesh], 0, n, dot(n, o));
   } else {
-    Query query = {.meet = query_list_elements};
+    Query query;
+    query.meet = query_list_elements;
     query_run(&query, pair, scene, &pair->ref, NULL, radius);
   }
   if (pair->failed) pair->listed = false; /* memory was out: the list has holes */

@@ -28,6 +28,14 @@ static bool is_trying(const Island *g) { return g->trying; }
 /* Half of what contact keeps between a body and others, not counting their own thickness. */
 static double half_separation(const Cpu *cpu, int body) { return 0.5 * (cpu->scene.separation + cpu->model->body[body].thickness); }
 
+/* Tells the bodies' travels where those of the islands at work stand. */
+static void stand_at(Cpu *cpu, const Step *step, const Affine *q, bool (*wanted)(const Island *)) {
+  for (int j = 0; j < step->model->moving_count; j++) {
+    int i = step->model->moving[j];
+    if (i < cpu->model->given_count && wanted(&step->islands[step->island[i]])) travel_go(cpu->travel, cpu->model, i, &q[i]);
+  }
+}
+
 static void eval_task(void *context, int k) {
   Cpu *cpu = context;
   Pair *p = &cpu->pair[cpu->todo[k]];
@@ -86,6 +94,7 @@ static bool cpu_trial(Backend *base, Step *step) {
   cpu->step = step;
   if (!cpu_collect(cpu, step, is_trying)) return false;
   soft_load(cpu, step->trial);
+  stand_at(cpu, step, step->trial, is_trying);
   parallel_for(cpu->threads, cpu->todo_count, 8, eval_task, cpu);
   if (!pairs_fine(cpu, step)) return false;
   for (int k = 0; k < step->island_count; k++) {
@@ -182,13 +191,14 @@ static bool cpu_begin(Backend *base, Step *step) {
   Cpu *cpu = (Cpu *)base;
   const Model *m = cpu->model;
   double t0 = clock_now();
-  cpu->scene = (ContactScene){m, m->def.contact.range, m->def.contact.separation, m->def.contact.friction_speed * step->h};
+  cpu->scene = (ContactScene){m, m->def.contact.range, m->def.contact.separation, m->def.contact.friction_speed * step->h, cpu->travel};
   system_begin(&cpu->system);
   system_begin(&cpu->closing);
   soft_load(cpu, step->q);
   soft_load_start(cpu, step->q);
   for (int i = 0; i < m->body_count; i++) {
     step->trial[i] = step->q[i];
+    if (i < m->given_count) travel_go(cpu->travel, m, i, &step->q[i]);
     if (i < m->given_count) cpu->broad.box[i] = reach_box(cpu, step, i, step->target, reach_pad(cpu, step, i, step->target));
     if (m->body[i].slot >= 0) step->energy[i] = body_energy(step, i, &step->q[i]);
   }
@@ -233,10 +243,18 @@ static bool cpu_reach(Backend *base, Step *step) {
   return true;
 }
 
+static void aim_along(Cpu *cpu, const Step *step) {
+  for (int j = 0; j < step->model->moving_count; j++) {
+    int i = step->model->moving[j];
+    if (i < cpu->model->given_count && is_searching(&step->islands[step->island[i]])) travel_aim(cpu->travel, cpu->model, i, &step->direction[i]);
+  }
+}
+
 static void bound_task(void *context, int k) {
   Cpu *cpu = context;
   Pair *p = &cpu->pair[cpu->todo[k]];
   const Step *s = cpu->step;
+  if (pair_clear(p, &cpu->scene)) return;
   pair_bound(p, &cpu->scene, (Affine[2]){s->q[p->a], s->q[p->b]}, (Affine[2]){s->direction[p->a], s->direction[p->b]});
 }
 
@@ -297,6 +315,8 @@ static bool cpu_bound(Backend *base, Step *step) {
   if (!cpu_collect(cpu, step, is_searching)) return false;
   soft_load(cpu, step->q);
   soft_load_motion(cpu, step->direction);
+  stand_at(cpu, step, step->q, is_searching);
+  aim_along(cpu, step);
   parallel_for(cpu->threads, cpu->todo_count, 8, bound_task, cpu);
   reduce_bounds(cpu, step);
   double t1 = clock_now();
@@ -329,10 +349,11 @@ Cpu *cpu_create(const Model *model) {
   cpu->parent = mem_alloc(n, sizeof(int));
   cpu->merged = mem_alloc(n, sizeof(Island));
   cpu->active = mem_alloc(moving, sizeof(int));
+  cpu->travel = mem_zeroed((size_t)model->given_count, sizeof(Travel));
   cpu->diagonal = mem_alloc(stiff * 144, sizeof(double));
   cpu->move = mem_alloc(model->linkage.linked_count ? n : 0, sizeof(Affine));
   if (!broad_init(&cpu->broad, model) || !system_init(&cpu->system, model) || !system_init(&cpu->closing, model) || !cpu->parent ||
-      !cpu->merged || !cpu->active || !cpu->diagonal || !cpu->move) {
+      !cpu->merged || !cpu->active || !cpu->diagonal || !cpu->move || !cpu->travel) {
     cpu_destroy(cpu);
     return NULL;
   }
@@ -345,7 +366,7 @@ void cpu_destroy(Cpu *cpu) {
   broad_destroy(&cpu->broad);
   system_destroy(&cpu->system);
   system_destroy(&cpu->closing);
-  void *array[] = {cpu->pair, cpu->todo, cpu->active, cpu->diagonal, cpu->move, cpu->parent, cpu->merged};
+  void *array[] = {cpu->pair, cpu->todo, cpu->active, cpu->diagonal, cpu->move, cpu->parent, cpu->merged, cpu->travel};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   mem_free(cpu);
 }

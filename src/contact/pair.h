@@ -20,12 +20,13 @@
 #ifndef ABD_CONTACT_PAIR_H
 #define ABD_CONTACT_PAIR_H
 
-#include "model/model.h"
+#include "contact/travel.h"
 
 enum { STENCIL_VERTEX_TRIANGLE = 0, STENCIL_TRIANGLE_VERTEX = 1, STENCIL_EDGE_EDGE = 2, STENCIL_VERTEX_PLANE = 3 };
 
 typedef struct Candidate {
   float dist;                  /* at the reference, rounded down */
+  float near;                  /* a lower bound where the pair was last looked at closely, in b's rest metric */
   float normal[3], offset;     /* in b's rest frame: b's primitive lies in normal . x <= offset, |normal| <= 1 */
   int kind, prim_a, prim_b;    /* vertex, triangle or edge of a's and b's mesh */
 } Candidate;
@@ -47,9 +48,10 @@ typedef struct FrictionPoint {
   Vec3 ya, yb, normal;
   Vec3 origin;                 /* x_a(ya) - x_b(yb) at the start of the step */
   Vec3 slip;                   /* carried over from earlier steps */
-  Vec3 displacement;           /* u at the accepted poses */
+  Vec3 trial, displacement;    /* u at the poses of the last pair_eval, at the accepted ones */
   Vec3 force;                  /* over the load, an unknown of Newton's method beside the slip: at the solution f1 u / |u| */
   double load;                 /* mu times normal force, in the units of the incremental potential */
+  double sum;                  /* where the point counts: the loads of all that are the same point seen from other stencils too */
   int va[3], vb[3];            /* where a side is soft: the vertices whose weighted sum the point is */
   double wa[3], wb[3];
 } FrictionPoint;
@@ -66,11 +68,19 @@ typedef struct PairCounts { int64_t box_tests, candidates, distances, ccd_calls;
 
 /* Moments of all contacts of a pair: gradient 3x4 per body, Hessian K (x) y y^T per 4x4 entry (10 on the diagonal
  * blocks, 16 between the bodies; sign of the latter is minus). */
-typedef double Entry __attribute__((vector_size(64), aligned(16))); /* a symmetric 3x3: xx yy zz xy xz yz, two lanes unused */
+typedef double Entry[8]; /* a symmetric 3x3: xx yy zz xy xz yz, the last two unused */
 typedef struct Moments {
   Vec3 ga[4], gb[4];
   Entry aa[10], bb[10], ab[16];
 } Moments;
+
+/* When the pair was last looked at closely: all candidates tried at their poses. */
+typedef struct Watch {
+  uint64_t stops[2];           /* of a and b; 0: never */
+  Motion gone;                 /* corner of a, shift and turn of b */
+  double rel;                  /* motion since the list was made */
+  double near;                 /* a lower bound of all distances, listed or not, in b's rest metric */
+} Watch;
 
 typedef struct Pair {
   int a, b;                    /* bodies; b has the larger mesh */
@@ -83,10 +93,14 @@ typedef struct Pair {
   double mu;
   Affine ref;                  /* T at which the list was made */
   double radius;
+  double extent;               /* how far from b's origin a's box reached there */
+  Watch watch;
+  uint64_t met[2];             /* stops of a and b at which the contacts were found; 0: nobody knows */
   Candidate *candidate;
   Contact *contact;
   FrictionPoint *friction;
   int candidate_count, candidate_capacity, contact_count, contact_capacity, friction_count, friction_capacity;
+  int friction_counted;        /* the first so many friction points count in sums, also for those after them that coincide with one */
   double barrier;              /* energy of the contacts at the trial poses */
   double energy, energy_trial, noise; /* of barrier and friction at the accepted and the trial poses; rounding of it */
   double motion, approach;     /* [m] expected of a relative to b in this step; of their surfaces towards each other */
@@ -107,6 +121,7 @@ typedef struct Pair {
 typedef struct ContactScene {
   const Model *model;
   double range, separation, friction_eps;
+  const Travel *travel;        /* per body, NULL where nobody keeps it */
 } ContactScene;
 
 void pair_destroy(Pair *pair);
@@ -125,6 +140,12 @@ void pair_order(const Model *model, int *a, int *b);
 double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1);
 /* A lower bound of a candidate's distance at relative pose t, in b's rest metric. */
 double candidate_gap(const Mesh *a, const Affine *t, const Candidate *c);
+/* Do both bodies stand at these poses as far as scene->travel knows? */
+bool pair_stands(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
+/* Notes that the pair was looked at closely at the poses where they stand. */
+void pair_note(Pair *pair, const ContactScene *scene, double rel, double near);
+/* A bound of the motion since then, from the bodies' travels alone; INFINITY where nothing was noted. */
+double pair_way(const Pair *pair, const ContactScene *scene);
 double least_stretch(const Affine *q); /* lower bound of the singular values of the linear part */
 
 /* Makes the list of candidates within `radius` (b's rest metric) at poses qa, qb. */
@@ -132,21 +153,25 @@ void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const A
 /* Contacts and energy at given poses; makes a new list first when the old one no longer serves, with pair->margin to
  * spare. Energy into pair->energy_trial. */
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
-double pair_friction_energy(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
+double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 /* The largest step t <= 1 along directions da, db that is safe as far as the list reaches; sets needs_cover when the list
  * does not reach that far. */
 void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]);
+/* Does the whole step along the directions that scene->travel knows keep the pair apart, as far as the travels alone can tell? If so
+ * this is the bound; if not, pair_bound has to be asked. */
+bool pair_clear(Pair *pair, const ContactScene *scene);
 /* The same for all stencils, in or out of the list, as far as steps up to t_wanted need it. */
 void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted);
-/* Gradient and Gauss-Newton Hessian of barrier and friction from the contacts of the last pair_eval. */
+/* Gradient and Gauss-Newton Hessian of barrier and friction, at the accepted poses: from the contacts of the last pair_eval, and
+ * what pair_friction_start or pair_friction_advance left after it. */
 void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 
 /* Friction: lagged points from the contacts, with slips from the anchors of this pair; tangential displacement of one. */
 bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], const Anchor *anchor, int anchor_count);
 /* Forces of the friction points: as their slips at given poses have them; after a step of `length` times Newton's to
- * given poses. */
+ * the poses of the last pair_eval. */
 void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
-void pair_friction_advance(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double length);
+void pair_friction_advance(Pair *pair, const ContactScene *scene, double length);
 Vec3 friction_displacement(const Pair *pair, const FrictionPoint *point, const ContactScene *scene, const Affine *qa, const Affine *qb);
 /* What is left of the slip after the step, in b's rest frame: at most friction_eps long. */
 Vec3 friction_slip_after(const Pair *pair, const FrictionPoint *point, const ContactScene *scene, const Affine *qa, const Affine *qb);

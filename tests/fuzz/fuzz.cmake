@@ -4,7 +4,10 @@
 set(ABD_FUZZ_SECONDS 10 CACHE STRING "how long each fuzz target runs as a test")
 file(GLOB FUZZ_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/fuzz_*.c)
 add_custom_target(fuzz)
-target_compile_options(abd_objects PRIVATE -O0) # below the readers little runs: it is compiled sooner than that pays
+# Below the readers little runs, and nothing that makes scenes: not optimizing them saves more than it costs.
+target_compile_options(abd_objects PRIVATE -O0)
+file(GLOB FUZZ_UNUSED ${PROJECT_SOURCE_DIR}/src/scene/gallery*.c)
+set_source_files_properties(${FUZZ_UNUSED} TARGET_DIRECTORY abd_scene PROPERTIES COMPILE_OPTIONS -O0)
 foreach(source ${FUZZ_SOURCES})
   get_filename_component(target ${source} NAME_WE)
   string(REGEX REPLACE "^fuzz_" "" name ${target})

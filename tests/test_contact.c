@@ -14,7 +14,7 @@
 #include "posed.h"
 
 static ContactScene scene_of(double range, double separation) {
-  return (ContactScene){&cast.model, range, separation, 0.1 * range};
+  return (ContactScene){&cast.model, range, separation, 0.1 * range, NULL};
 }
 
 /* ---- candidates -------------------------------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@ static const BenchCase paper_case[] = {
   {.name = "wrecking-ball", .scene = "wrecking-ball", .seconds = 2},
   {.name = "net 8x8", .scene = "net:size=8", .seconds = 1},
   {.name = "net 16x16, ball", .scene = "net:size=16,ball=6", .seconds = 1},
-  {.name = "cards", .scene = "cards", .seconds = 0.5},
+  {.name = "cards", .scene = "cards:form=sheet", .seconds = 0.5},
   {.name = "screw", .scene = "screw", .seconds = 1},
   {.name = "arch, 100 stones", .scene = "arch:stones=100", .seconds = 1},
   {.name = "pendulum", .scene = "triple-pendulum", .seconds = 2},
@@ -89,7 +89,8 @@ static const BenchCase readme_case[] = {
 
 static const BenchCase marks_case[] = {
   README_CASES,
-  {.name = "cards, 10 levels, steps 1-36", .scene = "cards:boxes=0", .steps = 36},
+  {.name = "cards, 10 levels, steps 1-36", .scene = "cards:boxes=0,form=sheet", .steps = 36},
+  {.name = "cards, solid, 10 levels, steps 1-36", .scene = "cards:boxes=0", .steps = 36},
   {.name = "erleben, internal-edges", FIXTURE("unit-tests/erleben/internal-edges"), .steps = 200},
   {.name = "erleben, sliding-spike", FIXTURE("unit-tests/erleben/sliding-spike"), .steps = 200},
   {.name = "erleben, sliding-wedge", FIXTURE("unit-tests/erleben/sliding-wedge"), .steps = 200},

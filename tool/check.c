@@ -48,21 +48,22 @@ static const char *place(const MeshShape *mesh, const AbdMeshView *view, uint32_
 typedef struct MeshUse {
   const char *name;          /* prefix of messages, "mesh 'x': " or "" */
   const AbdMeshView *view;   /* NULL for a bare mesh file */
-  bool surface_expected;     /* a dynamic body or a bare file: open surfaces are worth a problem */
+  bool solid_expected;       /* a dynamic body without thickness or a bare file: open surfaces are worth a problem */
 } MeshUse;
 
 static void report_edges(Report *report, const MeshUse *use, const MeshShape *mesh, const Topology *t) {
   char a[96], b[96];
   const Finding *f = &t->open_edge;
   const char *open = "it has no inside, so it counts as a thin shell; close the hole%s, weld vertices, or give a thickness";
-  if (f->count && use->surface_expected) {
+  if (f->count && use->solid_expected) {
     char advice[192];
     snprintf(advice, sizeof advice, open, plural(f->count));
     problem(report, "%sopen: %zu edge%s of one triangle only, the first of triangle %u from %s to %s; %s", use->name,
             f->count, plural(f->count), f->triangle, place(mesh, use->view, f->vertex[0], a),
             place(mesh, use->view, f->vertex[1], b), advice);
   } else if (f->count) {
-    remark(report, "%sopen: %zu edges of one triangle only; fine for what does not move", use->name, f->count);
+    bool sheet = use->view && use->view->thickness > 0;
+    remark(report, "%sopen: %zu edges of one triangle only; fine for %s", use->name, f->count, sheet ? "a sheet with a thickness" : "what does not move");
   }
   f = &t->many_edge;
   if (f->count)
@@ -141,7 +142,7 @@ static int check_file_crossings(Report *report, const MeshUse *use, const MeshDa
 }
 
 int check_skin(Report *report, const MeshData *data, bool open_is_wrong) {
-  MeshUse use = {.name = "", .surface_expected = open_is_wrong};
+  MeshUse use = {.name = "", .solid_expected = open_is_wrong};
   MeshShape shape = {data->vertex, data->vertex_count, data->triangle, data->triangle_count};
   int code = check_mesh(report, &use, &shape);
   return code == EXIT_GOOD ? check_file_crossings(report, &use, data) : code;
@@ -176,7 +177,7 @@ static void check_scene_meshes(Report *report, const AbdWorld *world, int *code)
     }
     if (soft) continue; /* its surface may be a sheet, and is tested against itself with the others */
     snprintf(name, sizeof name, "mesh '%.120s': ", view.name ? view.name : "?");
-    MeshUse use = {name, &view, moves};
+    MeshUse use = {name, &view, moves && view.thickness == 0};
     MeshShape shape = {view.vertex, view.vertex_count, view.triangle, view.triangle_count};
     *code = check_mesh(report, &use, &shape);
     if (*code == EXIT_GOOD) report_self_crossings(report, &use, &shape, world, (AbdMeshId){m});

@@ -157,6 +157,7 @@ typedef struct AbdMeshView {
   bool closed;               /* a closed, consistently oriented surface: it has a volume */
   bool half_space;
   double volume;             /* [m^3] what density is multiplied with */
+  double thickness;          /* [m] as given */
 } AbdMeshView;
 ABD_API AbdStatus abd_mesh_view(const AbdWorld *world, AbdMeshId mesh, AbdMeshView *view);
 

@@ -66,6 +66,7 @@ AbdStatus abd_mesh_view(const AbdWorld *world, AbdMeshId mesh, AbdMeshView *view
   view->closed = m->closed;
   view->half_space = m->half_space;
   view->volume = m->volume;
+  view->thickness = m->thickness;
   return ABD_OK;
 }
 

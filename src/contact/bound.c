@@ -3,7 +3,8 @@
  * Along straight paths of both bodies the displacement of a's point y relative to b's material at the same place is
  * W(y) = (dp_a - dp_b - G (p_a - p_b)) + (dA_a - G A_a) y with G = dA_b A_b^-1, affine in y, so its norm over a's box is
  * largest at a corner. A stencil at distance d closes by at most t (max |W| + |G| d): whoever stays farther than the floor
- * that the continuous test keeps is safe without it.
+ * that the continuous test keeps is safe without it. Most pairs are told so by how their bodies move each by itself. Where the
+ * contacts at the very poses are known, all else is beyond the range, and only they are asked unless the step is long.
  *
  * In b's rest frame a's points move along T(t) y, a straight line but for at most |G| max |W| / (4 (1 - |G|)) where b turns;
  * so a candidate whose a-side is far enough in front of its plane at both ends of the step stays so in between. Tested in
@@ -21,27 +22,38 @@ typedef struct Sweep {
   double separation, range;
   double floor;      /* nobody is stopped above this distance */
   double rate, turn; /* max |W| and |G| */
-  double sigma, rel; /* least stretch of b; motion since the list was made */
+  double sigma;      /* least stretch of b */
+  double rel, way;   /* motion since the list was made; since the last close look */
   Affine from, to;   /* relative poses at the ends of the step; the latter and clear are set by sweep_end */
   double clear;      /* a gap along a candidate's normal at both ends that proves it safe; 0: not yet known */
 } Sweep;
 
-static Sweep sweep_init(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
+static Sweep sweep_of(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   const Model *m = scene->model;
-  Sweep s = {.pair = pair, .a = &m->mesh[m->body[pair->a].mesh], .b = &m->mesh[m->body[pair->b].mesh], .q = q, .d = d,
-             .scene = scene, .separation = pair_separation(pair, scene), .range = scene->range};
-  const Affine zero = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}};
+  double separation = pair_separation(pair, scene);
+  return (Sweep){.pair = pair, .a = &m->mesh[m->body[pair->a].mesh], .b = &m->mesh[m->body[pair->b].mesh], .q = q, .d = d, .scene = scene,
+                 .separation = separation, .range = scene->range, .floor = separation + 0.11 * scene->range};
+}
+
+/* The motion since the list was made, and since the pair was looked at closely where the bodies stand at these poses. */
+static void sweep_motion(Sweep *s, bool stands) {
+  const Pair *p = s->pair;
+  s->way = stands ? pair_way(p, s->scene) : INFINITY;
+  if (p->listed) s->rel = s->way == 0 ? p->watch.rel : pair_displacement(s->a, &p->ref, &s->from);
+}
+
+static void sweep_measure(Sweep *s) {
+  const Affine zero = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}, *q = s->q, *d = s->d;
+  bool stands = pair_stands(s->pair, s->scene, &q[0], &q[1]);
   Mat3 inverse = mat3_inverse(affine_linear(&q[1])), g = mat3_mul(affine_linear(&d[1]), inverse);
   Vec3 apart = sub(q[0].n[0], q[1].n[0]);
   Affine w = affine(sub(sub(d[0].n[0], d[1].n[0]), mat3_mul_vec(g, apart)),
                     mat3_sub(affine_linear(&d[0]), mat3_mul(g, affine_linear(&q[0]))));
-  s.floor = s.separation + 0.11 * scene->range;
-  s.rate = pair_displacement(s.a, &zero, &w) * (1 + 1e-9);
-  s.turn = sqrt(mat3_dot(g, g));
-  s.sigma = least_stretch(&q[1]);
-  s.from = affine(mat3_mul_vec(inverse, apart), mat3_mul(inverse, affine_linear(&q[0])));
-  if (pair->listed) s.rel = pair_displacement(s.a, &pair->ref, &s.from);
-  return s;
+  s->rate = pair_displacement(s->a, &zero, &w) * (1 + 1e-9);
+  s->turn = sqrt(mat3_dot(g, g));
+  s->sigma = stands ? s->scene->travel[s->pair->b].stretch : least_stretch(&q[1]);
+  s->from = affine(mat3_mul_vec(inverse, apart), mat3_mul(inverse, affine_linear(&q[0])));
+  sweep_motion(s, stands);
 }
 
 /* What the test along candidates' normals needs; most pairs never come to it. */
@@ -53,10 +65,37 @@ static void sweep_end(Sweep *s) {
   s->clear = (s->floor + 0.25 * s->turn * s->rate / (1 - s->turn)) / (s->sigma * (1 - s->turn));
 }
 
-/* How far one may step before a stencil now at distance >= d can come down to the floor. */
-static double safe_step(const Sweep *s, double d) {
-  if (s->rate == 0 && s->turn == 0) return INFINITY;
-  return d > s->floor ? (d - s->floor) / (s->rate + s->turn * d) : 0;
+/* Does a stencil now at distance >= d stay above the floor on a step of t? */
+static bool stays(const Sweep *s, double d, double t) {
+  if (s->rate == 0 && s->turn == 0) return true;
+  return d > s->floor && d - s->floor >= t * (s->rate + s->turn * d);
+}
+
+/* Rate and turn from both bodies' motions taken by themselves, see contact/travel.h: no more than this is needed to tell most
+ * pairs apart. moved: the motion since the list was made. */
+static void look_ahead(const Pair *pair, const ContactScene *scene, double moved, double *rate, double *turn) {
+  const Travel *a = &scene->travel[pair->a], *b = &scene->travel[pair->b];
+  double spread = b->ahead.turn > 0 ? b->ahead.turn * (pair->extent + moved) : 0;
+  *rate = (a->ahead.corner + b->ahead.shift + spread) * (1 + 1e-9);
+  *turn = b->ahead.turn / b->stretch;
+}
+
+/* Were the contacts found at the very poses where the bodies stand? Then all other stencils are beyond the range. */
+static bool contacts_known(const Pair *pair, const ContactScene *scene) {
+  const Travel *t = scene->travel;
+  return t && pair->met[0] > 0 && pair->met[0] == t[pair->a].stops && pair->met[1] == t[pair->b].stops && pair->barrier < INFINITY;
+}
+
+bool pair_clear(Pair *pair, const ContactScene *scene) {
+  if (pair->soft || !pair->listed) return false;
+  double way = pair_way(pair, scene), d = scene->travel[pair->b].stretch * (pair->watch.near - way);
+  double separation = pair_separation(pair, scene), rate, turn;
+  look_ahead(pair, scene, pair->watch.rel + way, &rate, &turn);
+  if (pair->contact_count == 0 && contacts_known(pair, scene)) d = most(d, separation + scene->range);
+  if (!(d - separation - 0.11 * scene->range >= rate + turn * d)) return false;
+  pair->bound = 1;
+  pair->needs_cover = false;
+  return true;
 }
 
 static double plane_bound(const Sweep *s, const Candidate *c, double t_max) {
@@ -65,6 +104,7 @@ static double plane_bound(const Sweep *s, const Candidate *c, double t_max) {
   Vec3 e1 = affine_vector(&s->q[1], sub(s->b->vertex[t[1]], o)), e2 = affine_vector(&s->q[1], sub(s->b->vertex[t[2]], o));
   Vec3 x = affine_point(&s->q[0], s->a->vertex[c->prim_a]), dx = mesh_motion(s->a, &s->d[0], c->prim_a);
   Vec3 n = unit(cross(e1, e2)), foot = sub(x, scale(dot(n, sub(x, affine_point(&s->q[1], o))), n));
+  if (!s->pair->soft && stays(s, dot(n, sub(x, foot)), t_max)) return t_max; /* as for those who need not ask here */
   double gap = dot(n, sub(x, foot)) - s->separation, keep = 0.1 * (gap < s->range ? gap : s->range);
   /* a moving plane turns by at most turn per unit step: bound its advance at the foot and at twice the gap around it */
   Affine inverse = affine(vec3(0, 0, 0), mat3_inverse(affine_linear(&s->q[1])));
@@ -112,7 +152,7 @@ static void list_bound(Sweep *s) {
   p->bound = 1;
   for (int i = 0; i < p->candidate_count; i++) {
     const Candidate *c = &p->candidate[i];
-    if (safe_step(s, s->sigma * (c->dist - s->rel)) >= p->bound) continue;
+    if (stays(s, s->sigma * most(c->dist - s->rel, c->near - s->way), p->bound)) continue;
     if (s->clear == 0) sweep_end(s);
     if (candidate_gap(s->a, &s->from, c) > s->clear && candidate_gap(s->a, &s->to, c) > s->clear) continue;
     p->bound = least(p->bound, stencil_bound(s, c, 1));
@@ -121,7 +161,8 @@ static void list_bound(Sweep *s) {
 
 /* With a soft side: the list of this very path has all that may meet on it. */
 static void path_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
-  Sweep s = sweep_init(pair, scene, q, d);
+  Sweep s = sweep_of(pair, scene, q, d);
+  sweep_measure(&s);
   path_list(pair, scene, q, d);
   pair->bound = 1;
   pair->needs_cover = false;
@@ -132,14 +173,66 @@ static void path_bound(Pair *pair, const ContactScene *scene, const Affine q[2],
   }
 }
 
+/* The least of n . x over a contact's side at pose q, along the normal n from b to a; of b's side the largest. */
+static double side_along(const Mesh *m, const Affine *q, Vec3 n, int kind, int prim, bool of_b) {
+  if (m->half_space) return dot(n, affine_point(q, m->vertex[m->triangle[0][0]]));
+  Vec3 g = scale(of_b ? -1 : 1, vec3(dot(n, q->n[1]), dot(n, q->n[2]), dot(n, q->n[3])));
+  double along;
+  if (kind == STENCIL_EDGE_EDGE) {
+    const uint32_t *e = m->edge[prim];
+    along = least(dot(g, m->vertex[e[0]]), dot(g, m->vertex[e[1]]));
+  } else if (kind == (of_b ? STENCIL_VERTEX_TRIANGLE : STENCIL_TRIANGLE_VERTEX)) {
+    const uint32_t *v = m->triangle[prim];
+    along = least(least(dot(g, m->vertex[v[0]]), dot(g, m->vertex[v[1]])), dot(g, m->vertex[v[2]]));
+  } else {
+    along = dot(g, m->vertex[prim]);
+  }
+  return dot(n, q->n[0]) + (of_b ? -along : along);
+}
+
+/* Where nothing but the contacts can come down to the floor: they know their distances and normals. Gaps between vertices along a
+ * fixed normal change in proportion to t, so one that is wide enough at both ends of the step is so on all of it. */
+static void contacts_bound(const Sweep *s) {
+  Pair *p = s->pair;
+  const Affine end[2] = {affine_add_scaled(s->q[0], 1, s->d[0]), affine_add_scaled(s->q[1], 1, s->d[1])};
+  p->bound = 1;
+  p->needs_cover = false;
+  for (int i = 0; i < p->contact_count; i++) {
+    const Contact *c = &p->contact[i];
+    double d = c->gap + s->separation;
+    if (stays(s, d, 1)) continue;
+    if (d > s->floor && !(s->b->half_space && s->turn > 0) &&
+        side_along(s->a, &end[0], c->normal, c->kind, c->prim_a, false) - side_along(s->b, &end[1], c->normal, c->kind, c->prim_b, true) > s->floor)
+      continue;
+    p->bound = least(p->bound, stencil_bound(s, &(Candidate){.kind = c->kind, .prim_a = c->prim_a, .prim_b = c->prim_b}, 1));
+  }
+}
+
+/* Where the contacts at the poses are known, all other stencils are beyond the range: do they stay above the floor? First as far as
+ * the travels tell. A plane that turns has no end of points: it is measured. */
+static bool others_stay(Sweep *s) {
+  const Pair *p = s->pair;
+  look_ahead(p, s->scene, p->watch.rel + pair_way(p, s->scene), &s->rate, &s->turn);
+  return !(s->b->half_space && s->turn > 0) && stays(s, s->separation + s->range, 1);
+}
+
 void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   if (pair->soft) {
     path_bound(pair, scene, q, d);
     return;
   }
-  Sweep s = sweep_init(pair, scene, q, d);
+  Sweep s = sweep_of(pair, scene, q, d);
+  bool known = contacts_known(pair, scene) && pair_stands(pair, scene, &q[0], &q[1]), stay = known && others_stay(&s);
+  if (!stay) {
+    sweep_measure(&s);
+    stay = known && stays(&s, s.separation + s.range, 1);
+  }
+  if (stay) {
+    contacts_bound(&s);
+    return;
+  }
   list_bound(&s);
-  pair->needs_cover = safe_step(&s, s.sigma * (pair->radius - s.rel)) < pair->bound;
+  pair->needs_cover = !stays(&s, s.sigma * (pair->radius - s.rel), pair->bound);
 }
 
 static void sweep_stencil(Query *query, int kind, int prim_a, int prim_b) {
@@ -168,12 +261,15 @@ static Affine relative_at(const Sweep *s, double t) {
 
 /* Advances in windows of the step that grow, as long as nothing stops it: an early hit then costs a short sweep. */
 void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted) {
-  Sweep s = sweep_init(pair, scene, q, d);
+  Sweep s = sweep_of(pair, scene, q, d);
+  sweep_measure(&s);
   pair->needs_cover = false;
-  double reach = (s.floor + s.rate) / ((1 - least(s.turn, 0.5)) * s.sigma) * (1 + 1e-6);
+  if (pair->listed && stays(&s, s.sigma * (pair->radius - s.rel), t_wanted)) return; /* others ask for less than this pair did */
+  double reach = (s.floor + t_wanted * s.rate) / ((1 - least(s.turn, 0.5)) * s.sigma) * (1 + 1e-6);
   if (s.b->half_space || (s.turn < 0.5 && reach < 8 * scene->range)) {
     pair_query(pair, scene, &q[0], &q[1], reach + scene->range);
     s.rel = 0;
+    s.way = INFINITY;
     list_bound(&s);
     return;
   }
@@ -184,7 +280,9 @@ void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], 
     double turn = s.turn * window / (1 - s.turn * t0 > 0.2 ? 1 - s.turn * t0 : 0.2);
     double stretch = s.sigma * (1 - least(s.turn * (t0 + window), 0.9));
     double bend = 0.25 * turn * s.rate * window / (1 - least(turn, 0.9));
-    Query query = {.meet = sweep_elements, .context = &s};
+    Query query;
+    query.meet = sweep_elements;
+    query.context = &s;
     query_run(&query, pair, scene, &from, &to, (s.floor + bend) / stretch);
     if (t0 + window == t0) break;
   }

@@ -155,20 +155,47 @@ static void eval_on_path(Narrow *n, const ContactScene *scene) {
   for (int i = 0; i < pair->candidate_count; i++) candidate_eval(n, &pair->candidate[i]);
 }
 
-static void eval_by_list(Narrow *n, const ContactScene *scene) {
+/* At poses hardly any way from those of the last close look: what was near enough then. False where that does not serve. */
+static bool eval_again(Narrow *n, double reach, double way) {
   Pair *pair = n->pair;
-  double reach = (n->range + n->separation) / least_stretch(n->qb) * (1 + 1e-9), rel = 0;
+  if (!(way < 0.1 * reach) || !(pair->radius - pair->watch.rel - way > reach)) return false;
+  double limit = reach + way;
+  for (int i = 0; i < pair->candidate_count; i++)
+    if (pair->candidate[i].near <= limit) candidate_eval(n, &pair->candidate[i]);
+  return true;
+}
+
+/* A close look: all candidates, in a new list where the old one no longer serves. */
+static void eval_closely(Narrow *n, const ContactScene *scene, double reach, bool stands) {
+  Pair *pair = n->pair;
   Affine t = affine_relative(n->qa, n->qb);
-  if (pair->listed) rel = pair_displacement(n->a, &pair->ref, &t);
+  double rel = pair->listed ? pair_displacement(n->a, &pair->ref, &t) : 0;
   if (!pair->listed || !(pair->radius - rel > reach)) {
     pair_query(pair, scene, n->qa, n->qb, reach + pair->margin);
     rel = 0;
   }
-  double limit = reach + rel;
+  double nearest = pair->radius - rel;
   for (int i = 0; i < pair->candidate_count; i++) {
-    const Candidate *c = &pair->candidate[i];
-    if (c->dist <= limit && candidate_gap(n->a, &t, c) <= reach) candidate_eval(n, c);
+    Candidate *c = &pair->candidate[i];
+    double low = c->dist - rel;
+    if (low <= 2 * reach) low = most(low, candidate_gap(n->a, &t, c));
+    c->near = (float)(low - 1e-6 * fabs(low));
+    nearest = least(nearest, c->near);
+    if (low <= reach) candidate_eval(n, c);
   }
+  if (stands) pair_note(pair, scene, rel, nearest);
+}
+
+/* Most pairs have nothing near enough, and how far their bodies went says so. */
+static void eval_by_list(Narrow *n, const ContactScene *scene) {
+  Pair *pair = n->pair;
+  bool stands = pair_stands(pair, scene, n->qa, n->qb);
+  double stretch = stands ? scene->travel[pair->b].stretch : least_stretch(n->qb), way = stands ? pair_way(pair, scene) : INFINITY;
+  double reach = (n->range + n->separation) / stretch * (1 + 1e-9);
+  pair->met[0] = stands ? scene->travel[pair->a].stops : 0;
+  pair->met[1] = stands ? scene->travel[pair->b].stops : 0;
+  if (pair->watch.near - way > reach) return;
+  if (!eval_again(n, reach, way)) eval_closely(n, scene, reach, stands);
 }
 
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {

@@ -36,9 +36,27 @@ double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1) {
   Lanes v = d.n[0].y + x * d.n[1].y + y * d.n[2].y + z * d.n[3].y;
   Lanes w = d.n[0].z + x * d.n[1].z + y * d.n[2].z + z * d.n[3].z;
   Lanes m = u * u + v * v + w * w;
-  double largest = 0;
-  for (int k = 0; k < 8; k++) largest = most(m[k], largest);
-  return sqrt(largest);
+  double p = most(m[0], m[1]), q = most(m[2], m[3]), r = most(m[4], m[5]), s = most(m[6], m[7]);
+  return sqrt(most(most(p, q), most(r, s)));
+}
+
+bool pair_stands(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+  const Travel *t = scene->travel;
+  return t && memcmp(&t[pair->a].at, qa, sizeof *qa) == 0 && memcmp(&t[pair->b].at, qb, sizeof *qb) == 0;
+}
+
+void pair_note(Pair *pair, const ContactScene *scene, double rel, double near) {
+  const Travel *a = &scene->travel[pair->a], *b = &scene->travel[pair->b];
+  pair->watch = (Watch){{a->stops, b->stops}, {a->gone.corner, b->gone.shift, b->gone.turn}, rel, near};
+}
+
+double pair_way(const Pair *pair, const ContactScene *scene) {
+  const Watch *w = &pair->watch;
+  if (!pair->listed || w->stops[0] == 0) return INFINITY;
+  const Travel *a = &scene->travel[pair->a], *b = &scene->travel[pair->b];
+  if (w->stops[0] == a->stops && w->stops[1] == b->stops) return 0;
+  double way = a->gone.corner - w->gone.corner + b->gone.shift - w->gone.shift + (b->gone.turn - w->gone.turn) * (pair->extent + w->rel);
+  return way / b->stretch * (1 + 1e-9);
 }
 
 double least_stretch(const Affine *q) {

@@ -20,12 +20,13 @@
 #ifndef ABD_CONTACT_PAIR_H
 #define ABD_CONTACT_PAIR_H
 
-#include "model/model.h"
+#include "contact/travel.h"
 
 enum { STENCIL_VERTEX_TRIANGLE = 0, STENCIL_TRIANGLE_VERTEX = 1, STENCIL_EDGE_EDGE = 2, STENCIL_VERTEX_PLANE = 3 };
 
 typedef struct Candidate {
   float dist;                  /* at the reference, rounded down */
+  float near;                  /* a lower bound where the pair was last looked at closely, in b's rest metric */
   float normal[3], offset;     /* in b's rest frame: b's primitive lies in normal . x <= offset, |normal| <= 1 */
   int kind, prim_a, prim_b;    /* vertex, triangle or edge of a's and b's mesh */
 } Candidate;
@@ -73,6 +74,14 @@ typedef struct Moments {
   Entry aa[10], bb[10], ab[16];
 } Moments;
 
+/* When the pair was last looked at closely: all candidates tried at their poses. */
+typedef struct Watch {
+  uint64_t stops[2];           /* of a and b; 0: never */
+  Motion gone;                 /* corner of a, shift and turn of b */
+  double rel;                  /* motion since the list was made */
+  double near;                 /* a lower bound of all distances, listed or not, in b's rest metric */
+} Watch;
+
 typedef struct Pair {
   int a, b;                    /* bodies; b has the larger mesh */
   int next;                    /* the next pair of their island, -1 after the last */
@@ -84,6 +93,9 @@ typedef struct Pair {
   double mu;
   Affine ref;                  /* T at which the list was made */
   double radius;
+  double extent;               /* how far from b's origin a's box reached there */
+  Watch watch;
+  uint64_t met[2];             /* stops of a and b at which the contacts were found; 0: nobody knows */
   Candidate *candidate;
   Contact *contact;
   FrictionPoint *friction;
@@ -109,6 +121,7 @@ typedef struct Pair {
 typedef struct ContactScene {
   const Model *model;
   double range, separation, friction_eps;
+  const Travel *travel;        /* per body, NULL where nobody keeps it */
 } ContactScene;
 
 void pair_destroy(Pair *pair);
@@ -127,6 +140,12 @@ void pair_order(const Model *model, int *a, int *b);
 double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1);
 /* A lower bound of a candidate's distance at relative pose t, in b's rest metric. */
 double candidate_gap(const Mesh *a, const Affine *t, const Candidate *c);
+/* Do both bodies stand at these poses as far as scene->travel knows? */
+bool pair_stands(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
+/* Notes that the pair was looked at closely at the poses where they stand. */
+void pair_note(Pair *pair, const ContactScene *scene, double rel, double near);
+/* A bound of the motion since then, from the bodies' travels alone; INFINITY where nothing was noted. */
+double pair_way(const Pair *pair, const ContactScene *scene);
 double least_stretch(const Affine *q); /* lower bound of the singular values of the linear part */
 
 /* Makes the list of candidates within `radius` (b's rest metric) at poses qa, qb. */
@@ -138,6 +157,9 @@ double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine 
 /* The largest step t <= 1 along directions da, db that is safe as far as the list reaches; sets needs_cover when the list
  * does not reach that far. */
 void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]);
+/* Does the whole step along the directions that scene->travel knows keep the pair apart, as far as the travels alone can tell? If so
+ * this is the bound; if not, pair_bound has to be asked. */
+bool pair_clear(Pair *pair, const ContactScene *scene);
 /* The same for all stencils, in or out of the list, as far as steps up to t_wanted need it. */
 void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted);
 /* Gradient and Gauss-Newton Hessian of barrier and friction, at the accepted poses: from the contacts of the last pair_eval, and

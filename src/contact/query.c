@@ -131,16 +131,20 @@ static void list_within(Query *query, const Posed *a, const Posed *b) {
 void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double radius) {
   const Model *m = scene->model;
   const Mesh *b = &m->mesh[m->body[pair->b].mesh];
+  const Affine zero = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}};
   pair->candidate_count = 0;
   pair->ref = affine_relative(qa, qb);
   pair->radius = radius;
+  pair->extent = pair_displacement(&m->mesh[m->body[pair->a].mesh], &zero, &pair->ref);
+  pair->watch.stops[0] = 0;
   pair->listed = true;
   if (b->half_space) {
     Vec3 o = b->vertex[b->triangle[0][0]];
     Vec3 n = unit(cross(sub(b->vertex[b->triangle[0][1]], o), sub(b->vertex[b->triangle[0][2]], o)));
     plane_query(pair, &m->mesh[m->body[pair->a].mesh], 0, n, dot(n, o));
   } else {
-    Query query = {.meet = query_list_elements};
+    Query query;
+    query.meet = query_list_elements;
     query_run(&query, pair, scene, &pair->ref, NULL, radius);
   }
   if (pair->failed) pair->listed = false; /* memory was out: the list has holes */

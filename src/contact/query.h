@@ -42,7 +42,7 @@ void query_inflate(Posed *posed, double radius);
 bool query_splits_a(const TreeNode *na, const TreeNode *nb);
 /* detection.c: visits the same elements in the same order, found in another way. */
 void query_otherwise(Query *query, AbdDetection detection);
-/* Fills the query and visits. to: NULL for a single pose. */
+/* Fills all of the query but meet and context, and visits. to: NULL for a single pose. */
 void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine *from, const Affine *to, double radius);
 /* The stencils of two elements within query->radius, which is the pair's too, become candidates. */
 void query_list_elements(Query *query, const Posed *a, const Posed *b);

@@ -200,6 +200,7 @@ void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine
   query->to = to ? *to : *from;
   query->radius = radius;
   query->posed_leaf = -1;
+  query->posed_count = 0;
   double size = most(norm(query->from.n[0]), norm(query->to.n[0])) + query->a->radius + query->b->radius;
   query->reach = nextafterf((float)(radius + 1e-5 * size), INFINITY);
   AbdDetection detection = m->def.solver.detection;

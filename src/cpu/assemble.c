@@ -64,7 +64,7 @@ static void project_diagonal(const Body *b, double *block) {
 static double *diagonal_of(const Cpu *cpu, int body) { return cpu->diagonal + 144 * (size_t)cpu->model->body[body].slot; }
 static bool takes_part(const Cpu *cpu, int body) {
   int island = cpu->step->island[body];
-  return island >= 0 && is_active(&cpu->step->islands[island]);
+  return island >= 0 && is_active(&cpu->step->islands[island]) && !cpu->step->dozes[body];
 }
 
 static void body_task(void *context, int k) {

@@ -10,11 +10,15 @@ const Pair *cpu_pairs(const Cpu *cpu, int *count) {
   return cpu->pair;
 }
 
+static bool is_awake(const Step *step, int body) { return step->island[body] >= 0 && !step->dozes[body]; }
+
 bool cpu_collect(Cpu *cpu, const Step *step, bool (*wanted)(const Island *)) {
   if (!mem_reserve((void **)&cpu->todo, &cpu->todo_capacity, cpu->pair_count, sizeof(int))) return false;
   cpu->todo_count = 0;
-  for (int k = 0; k < cpu->pair_count; k++)
-    if (wanted(&step->islands[pair_island(step, &cpu->pair[k])])) cpu->todo[cpu->todo_count++] = k;
+  for (int k = 0; k < cpu->pair_count; k++) {
+    const Pair *p = &cpu->pair[k];
+    if (wanted(&step->islands[pair_island(step, p)]) && (is_awake(step, p->a) || is_awake(step, p->b))) cpu->todo[cpu->todo_count++] = k;
+  }
   return true;
 }
 
@@ -23,6 +27,14 @@ static bool is_trying(const Island *g) { return g->trying; }
 
 /* Half of what contact keeps between a body and others, not counting their own thickness. */
 static double half_separation(const Cpu *cpu, int body) { return 0.5 * (cpu->scene.separation + cpu->model->body[body].thickness); }
+
+/* Tells the bodies' travels where those of the islands at work stand. */
+static void stand_at(Cpu *cpu, const Step *step, const Affine *q, bool (*wanted)(const Island *)) {
+  for (int j = 0; j < step->model->moving_count; j++) {
+    int i = step->model->moving[j];
+    if (i < cpu->model->given_count && wanted(&step->islands[step->island[i]])) travel_go(cpu->travel, cpu->model, i, &q[i]);
+  }
+}
 
 static void eval_task(void *context, int k) {
   Cpu *cpu = context;
@@ -82,6 +94,7 @@ static bool cpu_trial(Backend *base, Step *step) {
   cpu->step = step;
   if (!cpu_collect(cpu, step, is_trying)) return false;
   soft_load(cpu, step->trial);
+  stand_at(cpu, step, step->trial, is_trying);
   parallel_for(cpu->threads, cpu->todo_count, 8, eval_task, cpu);
   if (!pairs_fine(cpu, step)) return false;
   for (int k = 0; k < step->island_count; k++) {
@@ -92,6 +105,7 @@ static bool cpu_trial(Backend *base, Step *step) {
     g->touching = false;
     for (int j = g->first; j < g->first + g->body_count; j++) {
       int i = step->member[j];
+      if (step->dozes[i]) continue;
       double e = step->energy_trial[i] = body_energy(step, i, &step->trial[i]);
       g->change += e - step->energy[i];
       g->noise += 1e-14 * fabs(e) + 1e-15 * sqrt(fabs(e) * step->h2 * m->body[i].stiffness * m->body[i].volume);
@@ -102,6 +116,11 @@ static bool cpu_trial(Backend *base, Step *step) {
     Island *g = &step->islands[pair_island(step, p)];
     g->change += p->energy_trial - p->energy;
     g->noise += p->noise;
+  }
+  for (int k = 0; k < cpu->pair_count; k++) {
+    const Pair *p = &cpu->pair[k];
+    Island *g = &step->islands[pair_island(step, p)];
+    if (!g->trying) continue;
     g->touching |= p->contact_count > 0;
     if (p->min_gap < g->min_gap) g->min_gap = p->min_gap;
   }
@@ -120,8 +139,36 @@ static void cpu_accept(Backend *base, Step *step, int island) {
   double length = step->islands[island].fraction * step->islands[island].length;
   for (int k = step->islands[island].pair; k >= 0; k = cpu->pair[k].next) {
     Pair *p = &cpu->pair[k];
+    if (!is_awake(step, p->a) && !is_awake(step, p->b)) continue;
     p->energy = p->energy_trial;
     pair_friction_advance(p, &cpu->scene, length);
+  }
+}
+
+static bool is_fast(const Step *step, int body) { return step->speed[body] > step->model->def.solver.tolerance; }
+
+/* Small islands stay whole, and those of which more than half would take part. */
+static void cpu_doze(Backend *base, Step *step) {
+  const Cpu *cpu = (Cpu *)base;
+  for (int k = 0; k < step->island_count; k++) step->islands[k].awake = 0;
+  for (int i = 0; i < cpu->model->body_count; i++)
+    step->dozes[i] = step->island[i] >= 0 && !step->islands[step->island[i]].whole && !is_fast(step, i);
+  for (int k = 0; k < cpu->pair_count; k++) {
+    const Pair *p = &cpu->pair[k];
+    bool acts = p->contact_count + p->friction_count > 0 && step->island[p->a] >= 0 && step->island[p->b] >= 0;
+    if (acts && (is_fast(step, p->a) || is_fast(step, p->b))) step->dozes[p->a] = step->dozes[p->b] = false;
+  }
+  for (int i = 0; i < cpu->model->body_count; i++)
+    if (is_awake(step, i)) step->islands[step->island[i]].awake++;
+  for (int k = 0; k < step->island_count; k++) {
+    Island *g = &step->islands[k];
+    bool whole = g->whole || g->body_count < 8 || g->awake > 0.5 * g->body_count;
+    if (whole) g->awake = g->body_count;
+    for (int j = g->first; j < g->first + g->body_count; j++) {
+      int i = step->member[j];
+      if (whole) step->dozes[i] = false;
+      if (step->dozes[i]) step->direction[i] = affine_sub(step->q[i], step->q[i]), step->trial[i] = step->q[i];
+    }
   }
 }
 
@@ -144,13 +191,14 @@ static bool cpu_begin(Backend *base, Step *step) {
   Cpu *cpu = (Cpu *)base;
   const Model *m = cpu->model;
   double t0 = clock_now();
-  cpu->scene = (ContactScene){m, m->def.contact.range, m->def.contact.separation, m->def.contact.friction_speed * step->h};
+  cpu->scene = (ContactScene){m, m->def.contact.range, m->def.contact.separation, m->def.contact.friction_speed * step->h, cpu->travel};
   system_begin(&cpu->system);
   system_begin(&cpu->closing);
   soft_load(cpu, step->q);
   soft_load_start(cpu, step->q);
   for (int i = 0; i < m->body_count; i++) {
     step->trial[i] = step->q[i];
+    if (i < m->given_count) travel_go(cpu->travel, m, i, &step->q[i]);
     if (i < m->given_count) cpu->broad.box[i] = reach_box(cpu, step, i, step->target, reach_pad(cpu, step, i, step->target));
     if (m->body[i].slot >= 0) step->energy[i] = body_energy(step, i, &step->q[i]);
   }
@@ -176,7 +224,7 @@ static bool cpu_reach(Backend *base, Step *step) {
     step->trial[i] = affine_add_scaled(step->q[i], 1, step->direction[i]);
   }
   for (int i = 0; i < m->given_count; i++) {
-    if (step->island[i] < 0 || step->islands[step->island[i]].progress != ISLAND_ACTIVE) continue;
+    if (!is_awake(step, i) || step->islands[step->island[i]].progress != ISLAND_ACTIVE) continue;
     Box swept = reach_box(cpu, step, i, step->trial, 0.5 * cpu->scene.range + half_separation(cpu, i));
     if (box_contains(cpu->broad.box[i], swept)) continue;
     cpu->broad.box[i] = box_union(cpu->broad.box[i], reach_box(cpu, step, i, step->trial, reach_pad(cpu, step, i, step->trial)));
@@ -195,10 +243,18 @@ static bool cpu_reach(Backend *base, Step *step) {
   return true;
 }
 
+static void aim_along(Cpu *cpu, const Step *step) {
+  for (int j = 0; j < step->model->moving_count; j++) {
+    int i = step->model->moving[j];
+    if (i < cpu->model->given_count && is_searching(&step->islands[step->island[i]])) travel_aim(cpu->travel, cpu->model, i, &step->direction[i]);
+  }
+}
+
 static void bound_task(void *context, int k) {
   Cpu *cpu = context;
   Pair *p = &cpu->pair[cpu->todo[k]];
   const Step *s = cpu->step;
+  if (pair_clear(p, &cpu->scene)) return;
   pair_bound(p, &cpu->scene, (Affine[2]){s->q[p->a], s->q[p->b]}, (Affine[2]){s->direction[p->a], s->direction[p->b]});
 }
 
@@ -259,6 +315,8 @@ static bool cpu_bound(Backend *base, Step *step) {
   if (!cpu_collect(cpu, step, is_searching)) return false;
   soft_load(cpu, step->q);
   soft_load_motion(cpu, step->direction);
+  stand_at(cpu, step, step->q, is_searching);
+  aim_along(cpu, step);
   parallel_for(cpu->threads, cpu->todo_count, 8, bound_task, cpu);
   reduce_bounds(cpu, step);
   double t1 = clock_now();
@@ -284,17 +342,18 @@ Cpu *cpu_create(const Model *model) {
   for (int s = 0; s < model->moving_count; s++) stiff += !model->body[model->moving[s]].vertex_of; /* they stand first */
   Cpu *cpu = mem_zeroed(1, sizeof *cpu);
   if (!cpu) return NULL;
-  cpu->base = (Backend){.begin = cpu_begin, .direction = cpu_direction, .reach = cpu_reach, .bound = cpu_bound, .close = cpu_close, .trial = cpu_trial,
+  cpu->base = (Backend){.begin = cpu_begin, .doze = cpu_doze, .direction = cpu_direction, .reach = cpu_reach, .bound = cpu_bound, .close = cpu_close, .trial = cpu_trial,
                         .accept = cpu_accept, .stiffen = cpu_stiffen, .renew_friction = cpu_renew_friction, .finish = cpu_finish};
   cpu->model = model;
   cpu->threads = model->def.solver.threads;
   cpu->parent = mem_alloc(n, sizeof(int));
   cpu->merged = mem_alloc(n, sizeof(Island));
   cpu->active = mem_alloc(moving, sizeof(int));
+  cpu->travel = mem_zeroed((size_t)model->given_count, sizeof(Travel));
   cpu->diagonal = mem_alloc(stiff * 144, sizeof(double));
   cpu->move = mem_alloc(model->linkage.linked_count ? n : 0, sizeof(Affine));
   if (!broad_init(&cpu->broad, model) || !system_init(&cpu->system, model) || !system_init(&cpu->closing, model) || !cpu->parent ||
-      !cpu->merged || !cpu->active || !cpu->diagonal || !cpu->move) {
+      !cpu->merged || !cpu->active || !cpu->diagonal || !cpu->move || !cpu->travel) {
     cpu_destroy(cpu);
     return NULL;
   }
@@ -307,7 +366,7 @@ void cpu_destroy(Cpu *cpu) {
   broad_destroy(&cpu->broad);
   system_destroy(&cpu->system);
   system_destroy(&cpu->closing);
-  void *array[] = {cpu->pair, cpu->todo, cpu->active, cpu->diagonal, cpu->move, cpu->parent, cpu->merged};
+  void *array[] = {cpu->pair, cpu->todo, cpu->active, cpu->diagonal, cpu->move, cpu->parent, cpu->merged, cpu->travel};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   mem_free(cpu);
 }

@@ -13,6 +13,7 @@ typedef struct Cpu {
   const Model *model;
   int threads;
   ContactScene scene;
+  Travel *travel;        /* per body: how far it went; soft ones do not count */
   Broad broad;
   Pair *pair;            /* sorted by pair_key */
   int pair_count;

@@ -10,7 +10,7 @@ static bool keeps_distance(const Model *m) {
 
 bool cpu_find_near(Cpu *cpu, const Affine *q, Pair *found) {
   const Model *m = cpu->model;
-  ContactScene scene = {m, m->def.contact.range, m->def.contact.separation, 0};
+  ContactScene scene = {m, m->def.contact.range, m->def.contact.separation, 0, NULL};
   *found = (Pair){.a = -1};
   if (!keeps_distance(m)) return true;
   soft_load(cpu, q);

@@ -80,6 +80,7 @@ void mesh_set_mass(Mesh *mesh, double thickness) {
   double floor = mesh->closed || thickness > 0 ? 1e-12 : 1e-6;
   double largest = fmax(m.second.c[0].x, fmax(m.second.c[1].y, m.second.c[2].z));
   mesh->volume = m.volume;
+  mesh->thickness = thickness;
   for (int k = 0; k < 3; k++)
     mesh->second[k] = largest > 0 ? fmax(component(m.second.c[k], k), floor * largest) : 0.1 * m.volume;
 }

@@ -62,6 +62,7 @@ typedef struct Mesh {
   Fan *fan;
   Box box;              /* of all vertices */
   double radius;        /* farthest vertex from the origin */
+  double thickness;       /* [m] of what is not closed, for its mass; 0 where none was given */
   bool closed, half_space;
   double volume;        /* closed: enclosed volume; else of the thickened surface, wires, points */
   double second[3];     /* integral of X_k^2 over that volume, all > 0 */

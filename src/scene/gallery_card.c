@@ -17,10 +17,13 @@
 
 #include "scene/gallery_part.h"
 
-enum { LEVELS, BOXES };
+enum { LEVELS, BOXES, FORM };
+enum { SOLID, SHEET };
 static const GalleryKey cards_key[] = {
   {"levels", "storeys; 10 have 155 cards", 10, 1, 40, true, NULL},
   {"boxes", "that fall on it", 2, 0, 2, true, NULL},
+  {"form", "of the cards: boxes of twelve triangles, or sheets of two that contact keeps apart by their thickness", SOLID, SOLID, SHEET, true,
+   (const char *const[]){"solid", "sheet", NULL}},
   {0},
 };
 
@@ -28,39 +31,49 @@ static const double L = 0.088, wide = 0.063, t = 0.0003, pitch = 0.084, range = 
 
 typedef struct Frame { double x, z, tilt; } Frame; /* what a tent stands on; the tilt is down to the right */
 
+/* Thickness across and along what a leaning card stands on. */
+typedef struct Card { bool sheet; double across, along; } Card;
+
+static Card card_of(bool sheet) {
+  return (Card){sheet, sheet ? t : t * sin(radians(lean)), sheet ? t : t * cos(radians(lean))};
+}
+
 static const char *card_paint(const char *name) {
   return strncmp(name, "left", 4) == 0 ? "red card" : strncmp(name, "right", 5) == 0 ? "blue card" : "card";
 }
 
-/* A box of the given length with its centre at (u, v) of the frame, turned by degrees in it. */
-static void write_card(GalleryWriter *w, const char *name, double length, const Frame *f, double u, double v, double turn) {
+/* A card of the given length with its centre at (u, v) of the frame, turned by degrees in it. */
+static void write_card(GalleryWriter *w, const Card *card, const char *name, double length, const Frame *f, double u, double v, double turn) {
   double c = cos(f->tilt), s = sin(f->tilt), all = turn + degrees(f->tilt);
-  char euler[64] = "";
+  char euler[64] = "", shape[160];
   if (all != 0) snprintf(euler, sizeof euler, ", \"euler_degrees\": [0, %.7f, 0]", all);
-  writer_item(w, "{ \"name\": \"%s\", \"material\": \"%s\", \"shape\": \"box\", \"size\": [%g, %g, %g], "
-              "\"position\": [%.8f, 0, %.8f]%s }", name, card_paint(name), length, wide, t, f->x + u * c + v * s, f->z - u * s + v * c, euler);
+  if (card->sheet)
+    snprintf(shape, sizeof shape, "\"shape\": \"plane\", \"size\": [%g, %g], \"thickness\": %g, \"contact_thickness\": %g", length, wide, t, t);
+  else snprintf(shape, sizeof shape, "\"shape\": \"box\", \"size\": [%g, %g, %g]", length, wide, t);
+  writer_item(w, "{ \"name\": \"%s\", \"material\": \"%s\", %s, \"position\": [%.8f, 0, %.8f]%s }", name, card_paint(name), shape,
+              f->x + u * c + v * s, f->z - u * s + v * c, euler);
 }
 
-static void write_tent(GalleryWriter *w, int level, int number, const Frame *f) {
-  double c = cos(radians(lean)), s = sin(radians(lean)), u = (gap + L * c + t * s) / 2, v = gap + (L * s + t * c) / 2;
+static void write_tent(GalleryWriter *w, const Card *card, int level, int number, const Frame *f) {
+  double u = (gap + L * cos(radians(lean)) + card->across) / 2, v = gap + (L * sin(radians(lean)) + card->along) / 2;
   char name[32];
   snprintf(name, sizeof name, "left %d.%d", level, number);
-  write_card(w, name, L, f, -u, v, -lean);
+  write_card(w, card, name, L, f, -u, v, -lean);
   snprintf(name, sizeof name, "right %d.%d", level, number);
-  write_card(w, name, L, f, u, v, lean);
+  write_card(w, card, name, L, f, u, v, lean);
 }
 
 /* Tents and roof of a storey; moves the frame to that of the first tent of the next. */
-static void write_storey(GalleryWriter *w, int level, int tents, Frame *f) {
-  double top = gap + L * sin(radians(lean)) + t * cos(radians(lean)), roof = asin((t + gap) / pitch);
+static void write_storey(GalleryWriter *w, const Card *card, int level, int tents, Frame *f) {
+  double top = gap + L * sin(radians(lean)) + card->along, roof = asin((t + gap) / pitch);
   char name[32];
-  for (int i = 0; i < tents; i++) write_tent(w, level, i + 1, &(Frame){f->x + i * pitch, f->z, f->tilt});
+  for (int i = 0; i < tents; i++) write_tent(w, card, level, i + 1, &(Frame){f->x + i * pitch, f->z, f->tilt});
   *f = (Frame){f->x + top * sin(f->tilt), f->z + top * cos(f->tilt), roof};
   snprintf(name, sizeof name, "strip %d", level);
-  if (tents > 1) write_card(w, name, L - pitch, f, 0, gap + t / 2, 0);
+  if (tents > 1) write_card(w, card, name, L - pitch, f, 0, gap + t / 2, 0);
   for (int i = 1; i < tents; i++) {
     snprintf(name, sizeof name, "roof %d.%d", level, i);
-    write_card(w, name, L, &(Frame){f->x + i * pitch, f->z, f->tilt}, -pitch / 2, gap + t / 2, 0);
+    write_card(w, card, name, L, &(Frame){f->x + i * pitch, f->z, f->tilt}, -pitch / 2, gap + t / 2, 0);
   }
   f->x += pitch - pitch / 2 * cos(roof) + (gap + t) * sin(roof);
   f->z += pitch / 2 * sin(roof) + (gap + t) * cos(roof);
@@ -68,6 +81,7 @@ static void write_storey(GalleryWriter *w, int level, int tents, Frame *f) {
 
 static void make_cards(GalleryWriter *w, const double *v) {
   int levels = (int)v[LEVELS];
+  Card card = card_of((int)v[FORM] == SHEET);
   Frame frame = {.x = -(levels - 1) / 2.0 * pitch};
   writer_settings(w, 0.01, v[BOXES] > 0 ? 3 : 10, range, 0.6);
   writer_section(w, "materials");
@@ -76,7 +90,7 @@ static void make_cards(GalleryWriter *w, const double *v) {
   writer_material(w, "blue card", 1200, "#7fa0b8");
   writer_section(w, "bodies");
   writer_item(w, "{ \"name\": \"table\", \"shape\": \"ground\", \"size\": 2 }");
-  for (int level = 1; level <= levels; level++) write_storey(w, level, levels - level + 1, &frame);
+  for (int level = 1; level <= levels; level++) write_storey(w, &card, level, levels - level + 1, &frame);
   for (int k = 0; k < (int)v[BOXES]; k++)
     writer_item(w, "{ \"name\": \"box %d\", \"shape\": \"box\", \"size\": [0.05, 0.05, 0.05], \"density\": 600, \"color\": \"%s\", "
                 "\"position\": [%.8f, %g, %.8f], \"euler_degrees\": [%d, 25, 10] }", k + 1, k ? "#e9c46a" : "#e76f51",

@@ -336,8 +336,9 @@ static void test_gradient_of_barrier_and_friction(void **state) {
       Affine before[2] = {moved(&q[0], draw_vec3(&d, 0.02), draw_vec3(&d, 0.02), q[0].n[0]), q[1]};
       assert_true(pair_lag(&p, &scene, before, NULL, 0));
       pair_friction_start(&p, &scene, &q[0], &q[1]);
-      for (int i = 0; k % 3 && i < p.friction_count; i++) { /* a force of its own, in the disc */
-        Vec3 w = draw_vec3(&d, 1);
+      Vec3 any = draw_vec3(&d, 1);
+      for (int i = 0; k % 3 && i < p.friction_count; i++) { /* a force of its own, in the disc; the same for the same point */
+        Vec3 w = add_scaled(any, sin(7 * norm(p.friction[i].ya)), p.friction[i].yb);
         w = add_scaled(w, -dot(w, p.friction[i].normal), p.friction[i].normal);
         p.friction[i].force = scale(1 / most(1, norm(w)), w);
       }

@@ -9,6 +9,7 @@
 
 #include "draw.h"
 #include "kernel/rigid.h"
+#include "math/log.h"
 
 #define PI 3.14159265358979323846
 
@@ -239,11 +240,23 @@ static void test_tumbling_period(void **state) {
     }
 }
 
+static void test_logarithm(void **state) {
+  (void)state;
+  Draw d = {51};
+  for (int i = 0; i < 100000; i++) {
+    double decade = draw_decades(&d, -16, 0), x = i % 3 == 0 ? draw_decades(&d, -300, 300) : i % 3 == 1 ? 1 - 0.9 * decade : 1 + decade;
+    long double exact = logl((long double)x);
+    double found = log_normal(x), off = (double)(fabsl(found - exact) / fabsl(exact));
+    if (x != 1 && !(off <= 2.2e-16)) fail_msg("ln %.17g = %.17g, off by %g of it", x, found, off);
+  }
+  assert_true(log_normal(1) == 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_algebra), cmocka_unit_test(test_exponential), cmocka_unit_test(test_affine_and_boxes),
       cmocka_unit_test(test_eigen), cmocka_unit_test(test_momentum), cmocka_unit_test(test_flight_conserves),
       cmocka_unit_test(test_symmetric_top), cmocka_unit_test(test_flight_order), cmocka_unit_test(test_flight_stretched),
-      cmocka_unit_test(test_tumbling_period)};
+      cmocka_unit_test(test_tumbling_period), cmocka_unit_test(test_logarithm)};
   return cmocka_run_group_tests_name("math", tests, NULL, NULL);
 }

@@ -84,6 +84,7 @@ static bool stubborn_begin(Backend *b, Step *s) {
   s->islands[0].limit[0] = s->islands[0].limit[1] = -1;
   return true;
 }
+static void stubborn_doze(Backend *b, Step *s) { (void)b, s->islands[0].awake = 1; }
 static bool stubborn_direction(Backend *b, Step *s) {
   b->raised = ((Stubborn *)b)->raised;
   s->gradient[0] = s->newton[0] = affine_sub(s->q[0], s->q[0]);
@@ -105,7 +106,7 @@ static void test_stubborn_energy(void **state) {
   AbdBodyId box = put(&lab, "box", lab_box(&lab, 1, 1, 1), 0, ABD_MOTION_DYNAMIC, 1000);
   lab_expect_ok(&lab, abd_world_start(lab.world));
   for (int raised = 0; raised < 2; raised++) {
-    Stubborn stubborn = {.base = {.begin = stubborn_begin, .direction = stubborn_direction, .reach = stubborn_reach,
+    Stubborn stubborn = {.base = {.begin = stubborn_begin, .doze = stubborn_doze, .direction = stubborn_direction, .reach = stubborn_reach,
       .bound = stubborn_bound, .trial = stubborn_trial, .accept = stubborn_accept, .stiffen = stubborn_stiffen,
       .renew_friction = stubborn_renew, .finish = stubborn_finish}, .raised = raised};
     AbdStepReport r;

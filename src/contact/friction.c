@@ -52,44 +52,79 @@ Vec3 friction_slip_after(const Pair *p, const FrictionPoint *f, const ContactSce
   return mat3_tmul_vec(affine_linear(qb), u);
 }
 
+static bool near(Vec3 a, Vec3 b, double tolerance) { return norm_sq(sub(a, b)) <= tolerance * tolerance; }
+
+enum { NEIGHBOURS = 64 }; /* stencils around a corner stand near each other in the list */
+
+/* One of the points that count already that is the same but for rounding: corners and edges touch as parts of several triangles and
+ * edges. */
+static FrictionPoint *find_same(const Pair *pair, const FrictionPoint *f, double size) {
+  int n = pair->friction_counted;
+  for (FrictionPoint *g = pair->friction + (n > NEIGHBOURS ? n - NEIGHBOURS : 0); g < pair->friction + n; g++)
+    if (near(g->ya, f->ya, 1e-12 * size) && near(g->yb, f->yb, 1e-12 * size) && near(g->normal, f->normal, 1e-9) &&
+        near(g->slip, f->slip, 1e-12 * size))
+      return g;
+  return NULL;
+}
+
+static FrictionPoint lagged_point(const Pair *pair, const ContactScene *scene, const Affine q_start[2], const Contact *c, const Anchor *anchor,
+                                  int anchor_count) {
+  FrictionPoint f = {.key = contact_key(c), .ya = c->ya, .yb = c->yb, .normal = c->normal};
+  f.load = f.sum = -pair->mu * pair->stiffness * c->mollifier * c->slope / scene->range;
+  if (pair->soft) pair_corners(pair, scene, c, f.va, f.vb);
+  memcpy(f.wa, c->wa, sizeof f.wa);
+  memcpy(f.wb, c->wb, sizeof f.wb);
+  f.origin = point_gap(pair, &f, scene, &q_start[0], &q_start[1], true);
+  const Anchor *old = find_anchor(anchor, anchor_count, f.key, c->ya);
+  Vec3 slip = old ? affine_vector(&q_start[1], old->slip) : vec3(0, 0, 0);
+  f.slip = add_scaled(slip, -dot(c->normal, slip), c->normal);
+  return f;
+}
+
+/* Points that count are put in from the front, those that another counts for from the back. */
 bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], const Anchor *anchor, int anchor_count) {
-  pair->friction_count = 0;
+  pair->friction_count = pair->friction_counted = 0;
   if (pair->mu <= 0) return true;
   if (!mem_reserve((void **)&pair->friction, &pair->friction_capacity, pair->contact_count, sizeof(FrictionPoint))) return false;
+  double size = scene->model->mesh[scene->model->body[pair->a].mesh].radius; /* the smaller */
+  int back = pair->contact_count;
   for (int i = 0; i < pair->contact_count; i++) {
-    const Contact *c = &pair->contact[i];
-    double force = -pair->stiffness * c->mollifier * c->slope / scene->range;
-    if (!(force > 0)) continue;
-    FrictionPoint *f = &pair->friction[pair->friction_count++];
-    f->key = contact_key(c);
-    f->ya = c->ya;
-    f->yb = c->yb;
-    f->normal = c->normal;
-    f->load = pair->mu * force;
-    if (pair->soft) pair_corners(pair, scene, c, f->va, f->vb);
-    memcpy(f->wa, c->wa, sizeof f->wa);
-    memcpy(f->wb, c->wb, sizeof f->wb);
-    f->origin = point_gap(pair, f, scene, &q_start[0], &q_start[1], true);
-    const Anchor *old = find_anchor(anchor, anchor_count, f->key, c->ya);
-    Vec3 slip = old ? affine_vector(&q_start[1], old->slip) : vec3(0, 0, 0);
-    f->slip = add_scaled(slip, -dot(c->normal, slip), c->normal);
+    FrictionPoint f = lagged_point(pair, scene, q_start, &pair->contact[i], anchor, anchor_count);
+    if (!(f.load > 0)) continue;
+    FrictionPoint *same = pair->soft ? NULL : find_same(pair, &f, size);
+    if (same) same->sum += f.load;
+    pair->friction[same ? --back : pair->friction_counted++] = f;
   }
+  int rest = pair->contact_count - back;
+  memmove(pair->friction + pair->friction_counted, pair->friction + back, (size_t)rest * sizeof(FrictionPoint));
+  pair->friction_count = pair->friction_counted + rest;
   return true;
+}
+
+double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+  const double eps = scene->friction_eps;
+  double e = 0;
+  for (int i = 0; i < pair->friction_counted; i++) {
+    FrictionPoint *f = &pair->friction[i];
+    f->trial = friction_displacement(pair, f, scene, qa, qb);
+    e += f->sum * friction_f0(norm(f->trial), eps);
+  }
+  return e;
 }
 
 void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   for (int i = 0; i < pair->friction_count; i++) {
     Vec3 u = friction_displacement(pair, &pair->friction[i], scene, qa, qb);
-    pair->friction[i].displacement = u;
+    pair->friction[i].displacement = pair->friction[i].trial = u;
     pair->friction[i].force = scale(friction_f1_over_y(norm(u), scene->friction_eps), u);
   }
 }
 
-void pair_friction_advance(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double length) {
-  for (int i = 0; i < pair->friction_count; i++) {
+void pair_friction_advance(Pair *pair, const ContactScene *scene, double length) {
+  const double eps = scene->friction_eps;
+  for (int i = 0; i < pair->friction_counted; i++) {
     FrictionPoint *f = &pair->friction[i];
-    Vec3 u = f->displacement;
-    f->displacement = friction_displacement(pair, f, scene, qa, qb);
-    f->force = friction_force_after(u, f->force, sub(f->displacement, u), length, scene->friction_eps);
+    f->force = friction_force_after(f->displacement, f->force, sub(f->trial, f->displacement), length, eps);
+    f->displacement = f->trial;
   }
 }

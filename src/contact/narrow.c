@@ -3,7 +3,6 @@
 
 #include "kernel/barrier.h"
 #include "kernel/distance.h"
-#include "kernel/friction.h"
 #include "kernel/mollifier.h"
 
 typedef struct Narrow {
@@ -90,53 +89,62 @@ static double stencil_eval(const Narrow *n, const Candidate *c, Contact *out, Ve
   return c->kind == STENCIL_EDGE_EDGE ? edge_edge(n, c, out, diff) : vertex_plane(n, c, out, diff);
 }
 
-/* Adds the contact if near enough; its energy and the rounding error of that are added to the pair's. */
+/* Adds the contact if near enough, all but its barrier. */
 static void candidate_eval(Narrow *n, const Candidate *c) {
   Pair *p = n->pair;
-  Contact out;
+  if (p->contact_count == p->contact_capacity &&
+      !mem_reserve((void **)&p->contact, &p->contact_capacity, p->contact_count + 1, sizeof(Contact))) {
+    p->failed = true;
+    return;
+  }
+  Contact *out = &p->contact[p->contact_count];
   Vec3 diff;
-  double dist_sq = stencil_eval(n, c, &out, &diff), reach = n->range + n->separation;
+  double dist_sq = stencil_eval(n, c, out, &diff), reach = n->range + n->separation;
   p->counts.distances++;
   if (!(dist_sq < reach * reach)) {
     if (!(dist_sq >= 0)) p->failed = true;
     return;
   }
-  double d = sqrt(dist_sq);
-  out.kind = c->kind;
-  out.prim_a = c->prim_a;
-  out.prim_b = c->prim_b;
-  double separation = stencil_separation(p, n->scene, c->kind, c->prim_a, c->prim_b);
-  out.gap = d - separation;
-  if (separation < n->separation && out.gap >= n->range) return;
-  if (out.gap < p->min_gap) {
-    p->min_gap = out.gap;
+  double d = sqrt(dist_sq), separation = n->separation;
+  if (p->a == p->b) separation = stencil_separation(p, n->scene, c->kind, c->prim_a, c->prim_b);
+  out->gap = d - separation;
+  if (separation < n->separation && out->gap >= n->range) return;
+  if (out->gap < p->min_gap) {
+    p->min_gap = out->gap;
     p->min_distance = d;
     p->nearest_kind = c->kind;
     p->nearest_a = c->prim_a;
     p->nearest_b = c->prim_b;
   }
-  if (out.gap <= 0) { /* outside the barrier's domain: the caller shortens the step */
+  if (out->gap <= 0) { /* outside the barrier's domain: the caller shortens the step */
     p->barrier = INFINITY;
     return;
   }
-  out.normal = scale(1 / d, diff);
-  if (!mem_reserve((void **)&p->contact, &p->contact_capacity, p->contact_count + 1, sizeof(Contact))) {
-    p->failed = true;
-    return;
-  }
-  barrier_jet(out.gap / n->range, &out.barrier, &out.slope, &out.curvature);
-  p->barrier += p->stiffness * out.mollifier * out.barrier;
-  p->noise -= p->stiffness * out.slope * n->rounding;
-  p->contact[p->contact_count++] = out;
+  out->kind = c->kind;
+  out->prim_a = c->prim_a;
+  out->prim_b = c->prim_b;
+  out->normal = scale(1 / d, diff);
+  p->contact_count++;
 }
 
-double pair_friction_energy(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
-  double e = 0;
-  for (int i = 0; i < pair->friction_count; i++) {
-    Vec3 u = friction_displacement(pair, &pair->friction[i], scene, qa, qb);
-    e += pair->friction[i].load * friction_f0(norm(u), scene->friction_eps);
+/* The contacts' barriers, some at a time; their energy and its rounding error are added to the pair's. */
+static void add_barriers(const Narrow *n) {
+  enum { BATCH = 8 };
+  Pair *p = n->pair;
+  for (int first = 0; first < p->contact_count; first += BATCH) {
+    int count = p->contact_count - first < BATCH ? p->contact_count - first : BATCH;
+    Contact *c = &p->contact[first];
+    double y[BATCH], b[BATCH], slope[BATCH], curvature[BATCH];
+    for (int k = 0; k < BATCH; k++) y[k] = k < count ? c[k].gap / n->range : 1;
+    for (int k = 0; k < BATCH; k++) barrier_jet(y[k], &b[k], &slope[k], &curvature[k]);
+    for (int k = 0; k < count; k++) {
+      c[k].barrier = b[k];
+      c[k].slope = slope[k];
+      c[k].curvature = curvature[k];
+      p->barrier += p->stiffness * c[k].mollifier * b[k];
+      p->noise -= p->stiffness * slope[k] * n->rounding;
+    }
   }
-  return e;
 }
 
 /* Contacts of a pair with a soft side, from the list of the path that the poses are on. */
@@ -199,5 +207,6 @@ void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Af
   pair->min_gap = pair->min_distance = INFINITY;
   if (pair->soft) eval_on_path(&n, scene);
   else eval_by_list(&n, scene);
+  add_barriers(&n);
   pair->energy_trial = pair->barrier + pair_friction_energy(pair, scene, qa, qb);
 }

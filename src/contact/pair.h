@@ -48,9 +48,10 @@ typedef struct FrictionPoint {
   Vec3 ya, yb, normal;
   Vec3 origin;                 /* x_a(ya) - x_b(yb) at the start of the step */
   Vec3 slip;                   /* carried over from earlier steps */
-  Vec3 displacement;           /* u at the accepted poses */
+  Vec3 trial, displacement;    /* u at the poses of the last pair_eval, at the accepted ones */
   Vec3 force;                  /* over the load, an unknown of Newton's method beside the slip: at the solution f1 u / |u| */
   double load;                 /* mu times normal force, in the units of the incremental potential */
+  double sum;                  /* where the point counts: the loads of all that are the same point seen from other stencils too */
   int va[3], vb[3];            /* where a side is soft: the vertices whose weighted sum the point is */
   double wa[3], wb[3];
 } FrictionPoint;
@@ -67,7 +68,7 @@ typedef struct PairCounts { int64_t box_tests, candidates, distances, ccd_calls;
 
 /* Moments of all contacts of a pair: gradient 3x4 per body, Hessian K (x) y y^T per 4x4 entry (10 on the diagonal
  * blocks, 16 between the bodies; sign of the latter is minus). */
-typedef double Entry __attribute__((vector_size(64), aligned(16))); /* a symmetric 3x3: xx yy zz xy xz yz, two lanes unused */
+typedef double Entry[8]; /* a symmetric 3x3: xx yy zz xy xz yz, the last two unused */
 typedef struct Moments {
   Vec3 ga[4], gb[4];
   Entry aa[10], bb[10], ab[16];
@@ -99,6 +100,7 @@ typedef struct Pair {
   Contact *contact;
   FrictionPoint *friction;
   int candidate_count, candidate_capacity, contact_count, contact_capacity, friction_count, friction_capacity;
+  int friction_counted;        /* the first so many friction points count in sums, also for those after them that coincide with one */
   double barrier;              /* energy of the contacts at the trial poses */
   double energy, energy_trial, noise; /* of barrier and friction at the accepted and the trial poses; rounding of it */
   double motion, approach;     /* [m] expected of a relative to b in this step; of their surfaces towards each other */
@@ -151,7 +153,7 @@ void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const A
 /* Contacts and energy at given poses; makes a new list first when the old one no longer serves, with pair->margin to
  * spare. Energy into pair->energy_trial. */
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
-double pair_friction_energy(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
+double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 /* The largest step t <= 1 along directions da, db that is safe as far as the list reaches; sets needs_cover when the list
  * does not reach that far. */
 void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]);
@@ -160,15 +162,16 @@ void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const 
 bool pair_clear(Pair *pair, const ContactScene *scene);
 /* The same for all stencils, in or out of the list, as far as steps up to t_wanted need it. */
 void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted);
-/* Gradient and Gauss-Newton Hessian of barrier and friction from the contacts of the last pair_eval. */
+/* Gradient and Gauss-Newton Hessian of barrier and friction, at the accepted poses: from the contacts of the last pair_eval, and
+ * what pair_friction_start or pair_friction_advance left after it. */
 void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 
 /* Friction: lagged points from the contacts, with slips from the anchors of this pair; tangential displacement of one. */
 bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], const Anchor *anchor, int anchor_count);
 /* Forces of the friction points: as their slips at given poses have them; after a step of `length` times Newton's to
- * given poses. */
+ * the poses of the last pair_eval. */
 void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
-void pair_friction_advance(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double length);
+void pair_friction_advance(Pair *pair, const ContactScene *scene, double length);
 Vec3 friction_displacement(const Pair *pair, const FrictionPoint *point, const ContactScene *scene, const Affine *qa, const Affine *qb);
 /* What is left of the slip after the step, in b's rest frame: at most friction_eps long. */
 Vec3 friction_slip_after(const Pair *pair, const FrictionPoint *point, const ContactScene *scene, const Affine *qa, const Affine *qb);

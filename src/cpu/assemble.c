@@ -13,10 +13,10 @@ static bool has_terms(const Pair *p) { return p->contact_count > 0 || p->frictio
 /* out[12 x 12] += sign * sum over i, j of entry(i, j) (x) block; entry of the 4x4 moments. */
 static void add_block(double *out, int i, int j, double sign, const Entry *entry) {
   double *c = out + 12 * (3 * j) + 3 * i;
-  const Entry k = sign * *entry; /* xx yy zz xy xz yz */
-  c[0] += k[0]; c[1] += k[3]; c[2] += k[4];
-  c[12] += k[3]; c[13] += k[1]; c[14] += k[5];
-  c[24] += k[4]; c[25] += k[5]; c[26] += k[2];
+  const double *k = *entry; /* xx yy zz xy xz yz */
+  c[0] += sign * k[0]; c[1] += sign * k[3]; c[2] += sign * k[4];
+  c[12] += sign * k[3]; c[13] += sign * k[1]; c[14] += sign * k[5];
+  c[24] += sign * k[4]; c[25] += sign * k[5]; c[26] += sign * k[2];
 }
 
 static void add_diagonal_moments(double *out, const Entry moment[10]) {
@@ -64,7 +64,7 @@ static void project_diagonal(const Body *b, double *block) {
 static double *diagonal_of(const Cpu *cpu, int body) { return cpu->diagonal + 144 * (size_t)cpu->model->body[body].slot; }
 static bool takes_part(const Cpu *cpu, int body) {
   int island = cpu->step->island[body];
-  return island >= 0 && is_active(&cpu->step->islands[island]);
+  return island >= 0 && is_active(&cpu->step->islands[island]) && !cpu->step->dozes[body];
 }
 
 static void body_task(void *context, int k) {

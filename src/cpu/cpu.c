@@ -10,11 +10,15 @@ const Pair *cpu_pairs(const Cpu *cpu, int *count) {
   return cpu->pair;
 }
 
+static bool is_awake(const Step *step, int body) { return step->island[body] >= 0 && !step->dozes[body]; }
+
 bool cpu_collect(Cpu *cpu, const Step *step, bool (*wanted)(const Island *)) {
   if (!mem_reserve((void **)&cpu->todo, &cpu->todo_capacity, cpu->pair_count, sizeof(int))) return false;
   cpu->todo_count = 0;
-  for (int k = 0; k < cpu->pair_count; k++)
-    if (wanted(&step->islands[pair_island(step, &cpu->pair[k])])) cpu->todo[cpu->todo_count++] = k;
+  for (int k = 0; k < cpu->pair_count; k++) {
+    const Pair *p = &cpu->pair[k];
+    if (wanted(&step->islands[pair_island(step, p)]) && (is_awake(step, p->a) || is_awake(step, p->b))) cpu->todo[cpu->todo_count++] = k;
+  }
   return true;
 }
 
@@ -101,6 +105,7 @@ static bool cpu_trial(Backend *base, Step *step) {
     g->touching = false;
     for (int j = g->first; j < g->first + g->body_count; j++) {
       int i = step->member[j];
+      if (step->dozes[i]) continue;
       double e = step->energy_trial[i] = body_energy(step, i, &step->trial[i]);
       g->change += e - step->energy[i];
       g->noise += 1e-14 * fabs(e) + 1e-15 * sqrt(fabs(e) * step->h2 * m->body[i].stiffness * m->body[i].volume);
@@ -111,6 +116,11 @@ static bool cpu_trial(Backend *base, Step *step) {
     Island *g = &step->islands[pair_island(step, p)];
     g->change += p->energy_trial - p->energy;
     g->noise += p->noise;
+  }
+  for (int k = 0; k < cpu->pair_count; k++) {
+    const Pair *p = &cpu->pair[k];
+    Island *g = &step->islands[pair_island(step, p)];
+    if (!g->trying) continue;
     g->touching |= p->contact_count > 0;
     if (p->min_gap < g->min_gap) g->min_gap = p->min_gap;
   }
@@ -129,8 +139,36 @@ static void cpu_accept(Backend *base, Step *step, int island) {
   double length = step->islands[island].fraction * step->islands[island].length;
   for (int k = step->islands[island].pair; k >= 0; k = cpu->pair[k].next) {
     Pair *p = &cpu->pair[k];
+    if (!is_awake(step, p->a) && !is_awake(step, p->b)) continue;
     p->energy = p->energy_trial;
-    pair_friction_advance(p, &cpu->scene, &step->trial[p->a], &step->trial[p->b], length);
+    pair_friction_advance(p, &cpu->scene, length);
+  }
+}
+
+static bool is_fast(const Step *step, int body) { return step->speed[body] > step->model->def.solver.tolerance; }
+
+/* Small islands stay whole, and those of which more than half would take part. */
+static void cpu_doze(Backend *base, Step *step) {
+  const Cpu *cpu = (Cpu *)base;
+  for (int k = 0; k < step->island_count; k++) step->islands[k].awake = 0;
+  for (int i = 0; i < cpu->model->body_count; i++)
+    step->dozes[i] = step->island[i] >= 0 && !step->islands[step->island[i]].whole && !is_fast(step, i);
+  for (int k = 0; k < cpu->pair_count; k++) {
+    const Pair *p = &cpu->pair[k];
+    bool acts = p->contact_count + p->friction_count > 0 && step->island[p->a] >= 0 && step->island[p->b] >= 0;
+    if (acts && (is_fast(step, p->a) || is_fast(step, p->b))) step->dozes[p->a] = step->dozes[p->b] = false;
+  }
+  for (int i = 0; i < cpu->model->body_count; i++)
+    if (is_awake(step, i)) step->islands[step->island[i]].awake++;
+  for (int k = 0; k < step->island_count; k++) {
+    Island *g = &step->islands[k];
+    bool whole = g->whole || g->body_count < 8 || g->awake > 0.5 * g->body_count;
+    if (whole) g->awake = g->body_count;
+    for (int j = g->first; j < g->first + g->body_count; j++) {
+      int i = step->member[j];
+      if (whole) step->dozes[i] = false;
+      if (step->dozes[i]) step->direction[i] = affine_sub(step->q[i], step->q[i]), step->trial[i] = step->q[i];
+    }
   }
 }
 
@@ -186,7 +224,7 @@ static bool cpu_reach(Backend *base, Step *step) {
     step->trial[i] = affine_add_scaled(step->q[i], 1, step->direction[i]);
   }
   for (int i = 0; i < m->given_count; i++) {
-    if (step->island[i] < 0 || step->islands[step->island[i]].progress != ISLAND_ACTIVE) continue;
+    if (!is_awake(step, i) || step->islands[step->island[i]].progress != ISLAND_ACTIVE) continue;
     Box swept = reach_box(cpu, step, i, step->trial, 0.5 * cpu->scene.range + half_separation(cpu, i));
     if (box_contains(cpu->broad.box[i], swept)) continue;
     cpu->broad.box[i] = box_union(cpu->broad.box[i], reach_box(cpu, step, i, step->trial, reach_pad(cpu, step, i, step->trial)));
@@ -304,7 +342,7 @@ Cpu *cpu_create(const Model *model) {
   for (int s = 0; s < model->moving_count; s++) stiff += !model->body[model->moving[s]].vertex_of; /* they stand first */
   Cpu *cpu = mem_zeroed(1, sizeof *cpu);
   if (!cpu) return NULL;
-  cpu->base = (Backend){.begin = cpu_begin, .direction = cpu_direction, .reach = cpu_reach, .bound = cpu_bound, .close = cpu_close, .trial = cpu_trial,
+  cpu->base = (Backend){.begin = cpu_begin, .doze = cpu_doze, .direction = cpu_direction, .reach = cpu_reach, .bound = cpu_bound, .close = cpu_close, .trial = cpu_trial,
                         .accept = cpu_accept, .stiffen = cpu_stiffen, .renew_friction = cpu_renew_friction, .finish = cpu_finish};
   cpu->model = model;
   cpu->threads = model->def.solver.threads;

@@ -46,7 +46,8 @@ static void merge_island(Island *to, const Island *from) {
   to->slope = (to_active ? to->slope : 0) + (from_active ? from->slope : 0);
   to->newton_slope = (to_active ? to->newton_slope : 0) + (from_active ? from->newton_slope : 0);
   to->progress = ISLAND_ACTIVE;
-  to->joined = true;
+  to->joined = to->whole = true;
+  to->awake += from->awake;
   to->last = to->last && from->last && to_active && from_active;
   to->fraction = least(to_active ? to->fraction : 1, from_active ? from->fraction : 1);
   to->searching |= from->searching;
@@ -86,6 +87,7 @@ void islands_build(Cpu *cpu, Step *step, bool keep) {
     if (root == i) {
       step->island[i] = count;
       memset(&cpu->merged[count], 0, sizeof(Island));
+      cpu->merged[count].whole = true;
       if (keep) cpu->merged[count] = step->islands[old];
       cpu->merged[count].first = keep ? old : 0; /* for now: which old island it began with */
       cpu->merged[count].body_count = 0;
@@ -118,6 +120,7 @@ void islands_build(Cpu *cpu, Step *step, bool keep) {
       Island *g = &step->islands[step->island[i]];
       step->member[g->first + g->body_count++] = i;
       g->jointed |= m->body[i].jointed;
+      g->soft |= m->body[i].vertex_of;
     }
   string_pairs(cpu, step);
 }

@@ -20,7 +20,7 @@ void pair_begin(const Cpu *cpu, const Step *step, Pair *p) {
   p->mu = m->has_friction ? model_friction(m, p->a, p->b) : 0;
   p->failed = false;
   p->stiffness = 1;
-  p->friction_count = 0;
+  p->friction_count = p->friction_counted = 0;
   p->coupled = false;
   if (p->soft) p->listed = false; /* a list stands in the order of its path: that of an earlier step must not count */
   memset(&p->counts, 0, sizeof p->counts);

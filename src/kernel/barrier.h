@@ -4,7 +4,7 @@
 #ifndef ABD_KERNEL_BARRIER_H
 #define ABD_KERNEL_BARRIER_H
 
-#include "math/vec.h"
+#include "math/log.h"
 
 KERNEL double barrier(double y) {
   if (y >= 1.0) return 0.0;
@@ -23,12 +23,12 @@ KERNEL double barrier_d2(double y) {
   return z * (z + 4.0) - 2.0 * log(y);
 }
 
-/* Value and both derivatives for 0 < y < 1 with one logarithm. */
+/* Value and both derivatives for 0 < y <= 1 with one logarithm and one division, without a branch: loops over it become vectors. */
 KERNEL void barrier_jet(double y, double *b, double *d1, double *d2) {
-  double l = log(y), z = y - 1.0;
+  double l = log_normal(y), z = y - 1.0, x = z / y;
   *b = -z * z * l;
-  *d1 = -2.0 * z * l - z * z / y;
-  *d2 = -2.0 * l - 4.0 * z / y + z * z / (y * y);
+  *d1 = -z * (2.0 * l + x);
+  *d2 = x * (x - 4.0) - 2.0 * l;
 }
 
 #endif

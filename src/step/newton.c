@@ -4,9 +4,10 @@
 #include <string.h>
 
 enum { MAX_TRIALS = 60, MAX_CUTS = 6 };
+static const double nearly = 10; /* tolerances: islands that near their end go on as a whole */
 static const double worthwhile = 0.1; /* of what the slope promises, the least a step must gain; Newton's gains half of it */
 
-static bool moves(const Step *s, int body) { return s->island[body] >= 0; }
+static bool moves(const Step *s, int body) { return s->island[body] >= 0 && !s->dozes[body]; }
 static Island *island_of(const Step *s, int body) { return &s->islands[s->island[body]]; }
 
 /* The step of a body by itself: free ones bend. Linked ones bend with all of their island, where that is worth closing the
@@ -60,8 +61,9 @@ static bool aim_once(Step *s, Backend *backend) {
   for (int j = 0; j < s->model->moving_count; j++) {
     int i = s->model->moving[j];
     const Island *g = island_of(s, i);
+    if (!g->aiming || s->dozes[i]) continue;
     Affine zero = affine_sub(s->newton[i], s->newton[i]), straight = affine_add_scaled(zero, g->fraction, s->newton[i]);
-    if (g->aiming) s->direction[i] = bent_step(s, i, &straight);
+    s->direction[i] = bent_step(s, i, &straight);
   }
   if (any_bends(s) && !backend->close(backend, s)) return false;
   for (int k = 0; k < s->island_count; k++)
@@ -69,7 +71,7 @@ static bool aim_once(Step *s, Backend *backend) {
   for (int j = 0; j < s->model->moving_count; j++) {
     int i = s->model->moving[j];
     Island *g = island_of(s, i);
-    if (!g->aiming) continue;
+    if (!g->aiming || s->dozes[i]) continue;
     g->slope += affine_dot(&s->gradient[i], &s->direction[i]);
     g->newton_slope += affine_dot(&s->gradient[i], &s->newton[i]);
   }
@@ -112,7 +114,7 @@ static void judge_residual(Step *s) {
   for (int i = 0; i < s->model->body_count; i++) {
     if (!moves(s, i) || !is_active(island_of(s, i))) continue;
     Island *g = island_of(s, i);
-    double speed = body_speed(s, i, &s->newton[i]);
+    double speed = s->speed[i] = body_speed(s, i, &s->newton[i]);
     if (!(speed <= g->residual)) {
       g->residual = speed;
       g->residual_body = i;
@@ -158,6 +160,7 @@ static void accept(Step *s, Backend *backend, int k) {
   backend->accept(backend, s, k);
   for (int j = g->first; j < g->first + g->body_count; j++) {
     int i = s->member[j];
+    if (s->dozes[i]) continue;
     s->q[i] = s->trial[i];
     s->energy[i] = s->energy_trial[i];
   }
@@ -267,11 +270,14 @@ static void guard_gaps(Step *s, Backend *backend) {
   }
 }
 
-/* Islands whose last step was whole are done, or go on with renewed friction and joints that are closed better. */
+/* Islands whose last step was whole are done, or go on with renewed friction and joints that are closed better; where some bodies
+ * dozed, these are asked first. */
 static bool conclude(Step *s, Backend *backend) {
   for (int k = 0; k < s->island_count; k++) {
     Island *g = &s->islands[k];
-    if (!is_active(g) || !g->last || g->fraction < 1) continue;
+    bool ended = is_active(g) && g->last && g->fraction == 1, dozed = g->awake < g->body_count;
+    g->whole = ended || g->jointed || g->soft || g->residual < nearly * s->model->def.solver.tolerance;
+    if (!ended || dozed) continue;
     bool changed = false;
     g->lags++;
     if (g->lags < s->model->def.contact.friction_iterations && !backend->renew_friction(backend, s, k, &changed)) return false;
@@ -331,6 +337,7 @@ static bool any_active(const Step *s) {
 }
 
 static bool iterate(Step *s, Backend *backend) {
+  backend->doze(backend, s);
   if (!backend->direction(backend, s)) return false;
   judge_residual(s);
   if (!line_search(s, backend) || !give_up(s, backend)) return false;
@@ -412,6 +419,7 @@ bool step_run(Step *s, Backend *backend, const State *state, State *after, AbdSt
   s->trial_stage = ABD_STAGE_DISTANCES;
   report->step_length = 1;
   memcpy(s->q, state->q, (size_t)m->body_count * sizeof(Affine));
+  memset(s->dozes, 0, (size_t)m->body_count * sizeof(bool));
   predict_targets(s);
   if (!targets_finite(s, backend)) return false;
   joints_begin(s);
@@ -439,17 +447,19 @@ bool step_init(Step *s, const Model *model) {
   s->island = mem_zeroed(n, sizeof(int));
   s->islands = mem_zeroed(n, sizeof(Island));
   s->member = mem_zeroed(n, sizeof(int));
+  s->speed = mem_zeroed(n, sizeof(double));
+  s->dozes = mem_zeroed(n, sizeof(bool));
   s->inertia = mem_zeroed(n, sizeof(double));
   for (size_t i = 0; s->inertia && i < n; i++) s->inertia[i] = 1;
   s->joint = mem_zeroed((size_t)model->joint_count, sizeof(JointTerm));
   s->soft_energy = mem_zeroed((size_t)model->soft_count, sizeof(double));
   s->soft_energy_trial = mem_zeroed((size_t)model->soft_count, sizeof(double));
   s->unknown = mem_zeroed((size_t)model->linkage.linked_count * 12, sizeof(double));
-  return s->soft_energy && s->soft_energy_trial && s->inertia && s->joint && s->unknown && s->energy && s->energy_trial && s->island && s->islands && s->member;
+  return s->speed && s->dozes && s->soft_energy && s->soft_energy_trial && s->inertia && s->joint && s->unknown && s->energy && s->energy_trial && s->island && s->islands && s->member;
 }
 
 void step_destroy(Step *s) {
-  void *array[] = {s->q, s->trial, s->target, s->gradient, s->newton, s->direction, s->energy, s->energy_trial, s->island, s->islands, s->member, s->inertia, s->joint, s->unknown, s->soft_energy, s->soft_energy_trial};
+  void *array[] = {s->q, s->trial, s->target, s->gradient, s->newton, s->direction, s->energy, s->energy_trial, s->island, s->islands, s->member, s->speed, s->dozes, s->inertia, s->joint, s->unknown, s->soft_energy, s->soft_energy_trial};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   memset(s, 0, sizeof *s);
 }

@@ -4,7 +4,9 @@
  * costly is asked of a backend.
  *
  * Islands are sets of bodies connected by pairs within reach. The energy separates over them, so each has its own step
- * length, its own line search and its own end; all advance together, iteration by iteration. */
+ * length, its own line search and its own end; all advance together, iteration by iteration. Where most of an island has come to
+ * rest and some of it has not, only that and its neighbours go on; when these have come to rest, all are asked again: an island
+ * ends with an iteration of all of its bodies. */
 #ifndef ABD_STEP_H
 #define ABD_STEP_H
 
@@ -23,12 +25,14 @@ typedef struct Island {
   int iterations, lags;
   int first, body_count; /* its bodies: step->member[first ...] */
   int pair;              /* its first pair, -1 if it has none: the backend strings them together */
+  int awake;             /* how many of its bodies take part in the iteration */
   bool searching;        /* looks for a step in the line search */
   bool aiming;           /* its direction is being made */
   bool trying;           /* has a clear path: the trial poses are evaluated */
   bool last;             /* its Newton step is below the tolerance */
+  bool whole;            /* all of its bodies are to take part in the next iteration, none to doze */
   bool touching;         /* has contacts */
-  bool jointed;          /* has bodies with joints */
+  bool jointed, soft;    /* has bodies with joints; vertices of soft ones */
   bool bends;            /* its linked bodies turn so far in this step that it must be bent */
   bool joined;           /* came about by merging since the flag was cleared */
   double min_gap, gap_before; /* [m] smallest gap now, and since it last grew or was halved */
@@ -72,6 +76,8 @@ typedef struct Step {
   Affine *target;        /* where inertia and forces alone would bring each body */
   Affine *gradient, *newton, *direction;
   double *energy, *energy_trial; /* of inertia and elasticity, per body */
+  double *speed;         /* per body: of its last Newton step [m/s] */
+  bool *dozes;           /* per body: does not take part in the iteration, stays where it is */
   double *inertia;       /* per body: 1, or 9/4 where its own integrator is BDF2 and the others' is not */
   JointTerm *joint;
   double *soft_energy, *soft_energy_trial; /* per soft body, of its elements */
@@ -89,6 +95,7 @@ typedef struct Step {
 typedef struct Backend Backend;
 struct Backend {
   bool (*begin)(Backend *, Step *);          /* pairs, islands, contacts, friction and energy at step->q */
+  void (*doze)(Backend *, Step *);           /* who takes part: of islands that need not be whole the bodies that were fast, and who touches them */
   bool (*direction)(Backend *, Step *);      /* gradient; newton = -H^-1 gradient */
   bool (*reach)(Backend *, Step *);          /* pairs for step->direction; islands may merge */
   bool (*bound)(Backend *, Step *);          /* bound of searching islands along step->direction */

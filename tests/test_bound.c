@@ -178,7 +178,7 @@ static Affine strayed(Draw *d, const Affine *q, double far) {
 
 /* Evaluates a pair that knows its bodies' travels at poses, and one that knows nothing. */
 static void check_eval(Path *p, Travel *travel, const Affine q[2]) {
-  Pair fresh = {.a = p->pair.a, .b = p->pair.b, .stiffness = 1, .margin = p->pair.margin};
+  Pair fresh = {.a = p->pair.a, .b = p->pair.b, .stiffness = p->pair.stiffness, .margin = p->pair.margin};
   ContactScene scene = p->scene;
   scene.travel = NULL;
   for (int k = 0; k < 2; k++) travel_go(travel, &cast.model, k ? p->pair.b : p->pair.a, &q[k]);
@@ -200,6 +200,8 @@ static void stroll(Draw *d, Path *p, Travel *travel) {
   for (int step = draw_int(d, 6); step > 0; step--) {
     for (int k = 0; k < 2; k++) at[k] = strayed(d, &p->q[k], step == 4 ? 0.1 : k && step % 2 ? 0 : small);
     check_eval(p, travel, at);
+    p->pair.stiffness = draw(d, 1, 2);
+    if (draw_int(d, 2)) check_eval(p, travel, at); /* once more, stiffer */
   }
   if (draw_int(d, 3) > 0) check_eval(p, travel, p->q);
   else if (draw_int(d, 2)) pair_eval(&p->pair, &p->scene, &p->q[0], &p->q[1]); /* where the travels are not */

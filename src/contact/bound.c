@@ -80,18 +80,12 @@ static void look_ahead(const Pair *pair, const ContactScene *scene, double moved
   *turn = b->ahead.turn / b->stretch;
 }
 
-/* Were the contacts found at the very poses where the bodies stand? Then all other stencils are beyond the range. */
-static bool contacts_known(const Pair *pair, const ContactScene *scene) {
-  const Travel *t = scene->travel;
-  return t && pair->met[0] > 0 && pair->met[0] == t[pair->a].stops && pair->met[1] == t[pair->b].stops && pair->barrier < INFINITY;
-}
-
 bool pair_clear(Pair *pair, const ContactScene *scene) {
   if (pair->soft || !pair->listed) return false;
   double way = pair_way(pair, scene), d = scene->travel[pair->b].stretch * (pair->watch.near - way);
   double separation = pair_separation(pair, scene), rate, turn;
   look_ahead(pair, scene, pair->watch.rel + way, &rate, &turn);
-  if (pair->contact_count == 0 && contacts_known(pair, scene)) d = most(d, separation + scene->range);
+  if (pair->contact_count == 0 && pair_found_here(pair, scene)) d = most(d, separation + scene->range);
   if (!(d - separation - 0.11 * scene->range >= rate + turn * d)) return false;
   pair->bound = 1;
   pair->needs_cover = false;
@@ -222,7 +216,7 @@ void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const 
     return;
   }
   Sweep s = sweep_of(pair, scene, q, d);
-  bool known = contacts_known(pair, scene) && pair_stands(pair, scene, &q[0], &q[1]), stay = known && others_stay(&s);
+  bool known = pair_found_here(pair, scene) && pair_stands(pair, scene, &q[0], &q[1]), stay = known && others_stay(&s);
   if (!stay) {
     sweep_measure(&s);
     stay = known && stays(&s, s.separation + s.range, 1);

@@ -198,15 +198,24 @@ static void eval_by_list(Narrow *n, const ContactScene *scene) {
   if (!eval_again(n, reach, way)) eval_closely(n, scene, reach, stands);
 }
 
+/* A step begins where the last one ended: the contacts are still there, only barriers may be stiffer or softer. */
+static void find_contacts(Narrow *n, const ContactScene *scene) {
+  Pair *pair = n->pair;
+  bool there = pair_found_here(pair, scene) && pair_stands(pair, scene, n->qa, n->qb);
+  pair->barrier = pair->noise = 0;
+  if (there) return;
+  pair->contact_count = 0;
+  pair->min_gap = pair->min_distance = INFINITY;
+  if (pair->soft) eval_on_path(n, scene);
+  else eval_by_list(n, scene);
+  if (pair->failed) pair->met[0] = 0;
+}
+
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   const Model *m = scene->model;
   Narrow n = {pair, scene, &m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh], qa, qb, pair_separation(pair, scene), scene->range, 0};
   n.rounding = 1e-15 * (max_component(vec3_abs(qa->n[0])) + n.a->radius) / n.range;
-  pair->contact_count = 0;
-  pair->barrier = pair->noise = 0;
-  pair->min_gap = pair->min_distance = INFINITY;
-  if (pair->soft) eval_on_path(&n, scene);
-  else eval_by_list(&n, scene);
+  find_contacts(&n, scene);
   add_barriers(&n);
   pair->energy_trial = pair->barrier + pair_friction_energy(pair, scene, qa, qb);
 }

@@ -45,6 +45,11 @@ bool pair_stands(const Pair *pair, const ContactScene *scene, const Affine *qa, 
   return t && memcmp(&t[pair->a].at, qa, sizeof *qa) == 0 && memcmp(&t[pair->b].at, qb, sizeof *qb) == 0;
 }
 
+bool pair_found_here(const Pair *pair, const ContactScene *scene) {
+  const Travel *t = scene->travel;
+  return t && pair->met[0] > 0 && pair->met[0] == t[pair->a].stops && pair->met[1] == t[pair->b].stops && pair->barrier < INFINITY;
+}
+
 void pair_note(Pair *pair, const ContactScene *scene, double rel, double near) {
   const Travel *a = &scene->travel[pair->a], *b = &scene->travel[pair->b];
   pair->watch = (Watch){{a->stops, b->stops}, {a->gone.corner, b->gone.shift, b->gone.turn}, rel, near};

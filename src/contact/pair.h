@@ -142,6 +142,8 @@ double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1);
 double candidate_gap(const Mesh *a, const Affine *t, const Candidate *c);
 /* Do both bodies stand at these poses as far as scene->travel knows? */
 bool pair_stands(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
+/* Were the contacts found at the very poses where the bodies stand? */
+bool pair_found_here(const Pair *pair, const ContactScene *scene);
 /* Notes that the pair was looked at closely at the poses where they stand. */
 void pair_note(Pair *pair, const ContactScene *scene, double rel, double near);
 /* A bound of the motion since then, from the bodies' travels alone; INFINITY where nothing was noted. */

@@ -84,7 +84,7 @@ static FrictionPoint lagged_point(const Pair *pair, const ContactScene *scene, c
 /* Points that count are put in from the front, those that another counts for from the back. */
 bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], const Anchor *anchor, int anchor_count) {
   pair->friction_count = pair->friction_counted = 0;
-  if (pair->mu <= 0) return true;
+  if (pair->mu <= 0 || pair->contact_count == 0) return true;
   if (!mem_reserve((void **)&pair->friction, &pair->friction_capacity, pair->contact_count, sizeof(FrictionPoint))) return false;
   double size = scene->model->mesh[scene->model->body[pair->a].mesh].radius; /* the smaller */
   int back = pair->contact_count;

@@ -11,16 +11,25 @@ static uint64_t contact_key(const Contact *c) {
   return (uint64_t)c->kind << 60 | (uint64_t)(uint32_t)c->prim_a << 30 | (uint64_t)(uint32_t)c->prim_b;
 }
 
+/* Anchors stand as the points that left them did, those that counted from the front and the others from the back: where nothing
+ * has changed they are asked for in that order. */
+typedef struct Lookup { const Anchor *anchor; int count, front, back; } Lookup;
+
 /* The anchor of the same stencil, else the nearest one of the pair: stencils change as contacts slide, slips hardly do. */
-static const Anchor *find_anchor(const Anchor *anchor, int count, uint64_t key, Vec3 at) {
+static const Anchor *find_anchor(Lookup *l, uint64_t key, Vec3 at) {
+  if (l->front < l->count && l->anchor[l->front].key == key) return &l->anchor[l->front++];
+  if (l->back >= 0 && l->anchor[l->back].key == key) return &l->anchor[l->back--];
   const Anchor *best = NULL;
   double best_sq = INFINITY;
-  for (int i = 0; i < count; i++) {
-    if (anchor[i].key == key) return &anchor[i];
-    double d = norm_sq(sub(anchor[i].at, at));
+  for (int i = 0; i < l->count; i++) {
+    if (l->anchor[i].key == key) {
+      l->front = i + 1;
+      return &l->anchor[i];
+    }
+    double d = norm_sq(sub(l->anchor[i].at, at));
     if (d < best_sq) {
       best_sq = d;
-      best = &anchor[i];
+      best = &l->anchor[i];
     }
   }
   return best;
@@ -67,18 +76,19 @@ static FrictionPoint *find_same(const Pair *pair, const FrictionPoint *f, double
   return NULL;
 }
 
-static FrictionPoint lagged_point(const Pair *pair, const ContactScene *scene, const Affine q_start[2], const Contact *c, const Anchor *anchor,
-                                  int anchor_count) {
-  FrictionPoint f = {.key = contact_key(c), .ya = c->ya, .yb = c->yb, .normal = c->normal};
-  f.load = f.sum = -pair->mu * pair->stiffness * c->mollifier * c->slope / scene->range;
-  if (pair->soft) pair_corners(pair, scene, c, f.va, f.vb);
-  memcpy(f.wa, c->wa, sizeof f.wa);
-  memcpy(f.wb, c->wb, sizeof f.wb);
-  f.origin = point_gap(pair, &f, scene, &q_start[0], &q_start[1], true);
-  const Anchor *old = find_anchor(anchor, anchor_count, f.key, c->ya);
+static void lag_point(const Pair *pair, const ContactScene *scene, const Affine q_start[2], const Contact *c, Lookup *anchors, FrictionPoint *f) {
+  f->key = contact_key(c);
+  f->ya = c->ya;
+  f->yb = c->yb;
+  f->normal = c->normal;
+  f->load = f->sum = -pair->mu * pair->stiffness * c->mollifier * c->slope / scene->range;
+  if (pair->soft) pair_corners(pair, scene, c, f->va, f->vb);
+  memcpy(f->wa, c->wa, sizeof f->wa);
+  memcpy(f->wb, c->wb, sizeof f->wb);
+  f->origin = point_gap(pair, f, scene, &q_start[0], &q_start[1], true);
+  const Anchor *old = find_anchor(anchors, f->key, c->ya);
   Vec3 slip = old ? affine_vector(&q_start[1], old->slip) : vec3(0, 0, 0);
-  f.slip = add_scaled(slip, -dot(c->normal, slip), c->normal);
-  return f;
+  f->slip = add_scaled(slip, -dot(c->normal, slip), c->normal);
 }
 
 /* Points that count are put in from the front, those that another counts for from the back. */
@@ -87,13 +97,19 @@ bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], co
   if (pair->mu <= 0 || pair->contact_count == 0) return true;
   if (!mem_reserve((void **)&pair->friction, &pair->friction_capacity, pair->contact_count, sizeof(FrictionPoint))) return false;
   double size = scene->model->mesh[scene->model->body[pair->a].mesh].radius; /* the smaller */
+  Lookup anchors = {anchor, anchor_count, 0, anchor_count - 1};
   int back = pair->contact_count;
   for (int i = 0; i < pair->contact_count; i++) {
-    FrictionPoint f = lagged_point(pair, scene, q_start, &pair->contact[i], anchor, anchor_count);
-    if (!(f.load > 0)) continue;
-    FrictionPoint *same = pair->soft ? NULL : find_same(pair, &f, size);
-    if (same) same->sum += f.load;
-    pair->friction[same ? --back : pair->friction_counted++] = f;
+    FrictionPoint *f = &pair->friction[pair->friction_counted];
+    lag_point(pair, scene, q_start, &pair->contact[i], &anchors, f);
+    if (!(f->load > 0)) continue;
+    FrictionPoint *same = pair->soft ? NULL : find_same(pair, f, size);
+    if (!same) {
+      pair->friction_counted++;
+      continue;
+    }
+    same->sum += f->load;
+    pair->friction[--back] = *f;
   }
   int rest = pair->contact_count - back;
   memmove(pair->friction + pair->friction_counted, pair->friction + back, (size_t)rest * sizeof(FrictionPoint));

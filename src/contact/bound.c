@@ -28,11 +28,13 @@ typedef struct Sweep {
   double clear;      /* a gap along a candidate's normal at both ends that proves it safe; 0: not yet known */
 } Sweep;
 
+static double floor_of(double separation, double range) { return separation + 0.11 * range; }
+
 static Sweep sweep_of(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   const Model *m = scene->model;
   double separation = pair_separation(pair, scene);
   return (Sweep){.pair = pair, .a = &m->mesh[m->body[pair->a].mesh], .b = &m->mesh[m->body[pair->b].mesh], .q = q, .d = d, .scene = scene,
-                 .separation = separation, .range = scene->range, .floor = separation + 0.11 * scene->range};
+                 .separation = separation, .range = scene->range, .floor = floor_of(separation, scene->range)};
 }
 
 /* The motion since the list was made, and since the pair was looked at closely where the bodies stand at these poses. */
@@ -86,7 +88,7 @@ bool pair_clear(Pair *pair, const ContactScene *scene) {
   double separation = pair_separation(pair, scene), rate, turn;
   look_ahead(pair, scene, pair->watch.rel + way, &rate, &turn);
   if (pair->contact_count == 0 && pair_found_here(pair, scene)) d = most(d, separation + scene->range);
-  if (!(d - separation - 0.11 * scene->range >= rate + turn * d)) return false;
+  if (!(d - floor_of(separation, scene->range) >= rate + turn * d)) return false;
   pair->bound = 1;
   pair->needs_cover = false;
   return true;
@@ -171,16 +173,7 @@ static void path_bound(Pair *pair, const ContactScene *scene, const Affine q[2],
 static double side_along(const Mesh *m, const Affine *q, Vec3 n, int kind, int prim, bool of_b) {
   if (m->half_space) return dot(n, affine_point(q, m->vertex[m->triangle[0][0]]));
   Vec3 g = scale(of_b ? -1 : 1, vec3(dot(n, q->n[1]), dot(n, q->n[2]), dot(n, q->n[3])));
-  double along;
-  if (kind == STENCIL_EDGE_EDGE) {
-    const uint32_t *e = m->edge[prim];
-    along = least(dot(g, m->vertex[e[0]]), dot(g, m->vertex[e[1]]));
-  } else if (kind == (of_b ? STENCIL_VERTEX_TRIANGLE : STENCIL_TRIANGLE_VERTEX)) {
-    const uint32_t *v = m->triangle[prim];
-    along = least(least(dot(g, m->vertex[v[0]]), dot(g, m->vertex[v[1]])), dot(g, m->vertex[v[2]]));
-  } else {
-    along = dot(g, m->vertex[prim]);
-  }
+  double along = side_least(m, stencil_dimension(kind, of_b), prim, g);
   return dot(n, q->n[0]) + (of_b ? -along : along);
 }
 

@@ -73,18 +73,15 @@ double least_stretch(const Affine *q) {
   return s < 0.75 ? sqrt(1 - s) : 0.5 / (1 + 1e3 * s); /* far from rigid: a bound too small to be of use, never too large */
 }
 
+double side_least(const Mesh *mesh, int dimension, int prim, Vec3 g) {
+  if (dimension == 0) return dot(g, mesh->vertex[prim]);
+  const uint32_t *v = dimension == 1 ? mesh->edge[prim] : mesh->triangle[prim];
+  double along = least(dot(g, mesh->vertex[v[0]]), dot(g, mesh->vertex[v[1]]));
+  return dimension == 1 ? along : least(along, dot(g, mesh->vertex[v[2]]));
+}
+
 double candidate_gap(const Mesh *a, const Affine *t, const Candidate *c) {
   Vec3 n = vec3(c->normal[0], c->normal[1], c->normal[2]);
   Vec3 m = vec3(dot(n, t->n[1]), dot(n, t->n[2]), dot(n, t->n[3]));
-  double gap;
-  if (c->kind == STENCIL_EDGE_EDGE) {
-    const uint32_t *e = a->edge[c->prim_a];
-    gap = least(dot(m, a->vertex[e[0]]), dot(m, a->vertex[e[1]]));
-  } else if (c->kind == STENCIL_TRIANGLE_VERTEX) {
-    const uint32_t *v = a->triangle[c->prim_a];
-    gap = least(least(dot(m, a->vertex[v[0]]), dot(m, a->vertex[v[1]])), dot(m, a->vertex[v[2]]));
-  } else {
-    gap = dot(m, a->vertex[c->prim_a]);
-  }
-  return gap + dot(n, t->n[0]) - c->offset;
+  return side_least(a, stencil_dimension(c->kind, false), c->prim_a, m) + dot(n, t->n[0]) - c->offset;
 }

@@ -138,6 +138,12 @@ void pair_corners(const Pair *pair, const ContactScene *scene, const Contact *co
 void pair_order(const Model *model, int *a, int *b);
 /* Largest displacement of a's box between two relative poses, in b's rest frame. */
 double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1);
+/* Of a stencil's side: 0 for a vertex, 1 for an edge, 2 for a triangle. */
+static inline int stencil_dimension(int kind, bool of_b) {
+  return kind == STENCIL_EDGE_EDGE ? 1 : kind == (of_b ? STENCIL_VERTEX_TRIANGLE : STENCIL_TRIANGLE_VERTEX) ? 2 : 0;
+}
+/* The least of g . y over a primitive's vertices. */
+double side_least(const Mesh *mesh, int dimension, int prim, Vec3 g);
 /* A lower bound of a candidate's distance at relative pose t, in b's rest metric. */
 double candidate_gap(const Mesh *a, const Affine *t, const Candidate *c);
 /* Do both bodies stand at these poses as far as scene->travel knows? */

@@ -13,11 +13,9 @@ static void corners(const Mesh *mesh, int prim, int dimension, int v[3]) {
 }
 
 void pair_corners(const Pair *p, const ContactScene *scene, const Contact *c, int va[3], int vb[3]) {
-  int a = c->kind == STENCIL_EDGE_EDGE ? 1 : c->kind == STENCIL_TRIANGLE_VERTEX ? 2 : 0;
-  int b = c->kind == STENCIL_EDGE_EDGE ? 1 : c->kind == STENCIL_VERTEX_TRIANGLE ? 2 : 0;
-  corners(mesh_of(scene, p->a), c->prim_a, a, va);
+  corners(mesh_of(scene, p->a), c->prim_a, stencil_dimension(c->kind, false), va);
   if (c->kind == STENCIL_VERTEX_PLANE) memset(vb, 0, 3 * sizeof(int));
-  else corners(mesh_of(scene, p->b), c->prim_b, b, vb);
+  else corners(mesh_of(scene, p->b), c->prim_b, stencil_dimension(c->kind, true), vb);
 }
 
 static void put(Spring *s, int body, double w0, double w1, double w2, double w3) {

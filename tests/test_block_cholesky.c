@@ -5,11 +5,195 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "block_system.h"
+#include "linear/block_cholesky.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #ifdef ABD_TEST_CHOLMOD
 #include <cholmod.h>
 #endif
+
+typedef struct System {
+  int n, edge_count, total;
+  int *size, *at;
+  int (*edge)[2];
+  double (*diagonal)[144], (*coupling)[144];
+} System;
+
+static uint64_t random_state = 1;
+
+static double random_unit(void) {
+  random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
+  return (double)(random_state >> 11) / 9007199254740992.0;
+}
+
+static int random_below(int n) { return (int)(random_unit() * n); }
+
+static void *grab(size_t count, size_t size) {
+  void *p = calloc(count ? count : 1, size);
+  assert_non_null(p);
+  return p;
+}
+
+/* sizes: how large the blocks are, repeated; NULL: all 12. */
+static System system_new(int n, int edge_room, const int *sizes, int sizes_count) {
+  System s = {.n = n};
+  s.size = grab((size_t)n, sizeof(int));
+  s.at = grab((size_t)n + 1, sizeof(int));
+  s.edge = grab((size_t)edge_room, sizeof *s.edge);
+  s.diagonal = grab((size_t)n, sizeof *s.diagonal);
+  s.coupling = grab((size_t)edge_room, sizeof *s.coupling);
+  for (int i = 0; i < n; i++) {
+    s.size[i] = sizes ? sizes[random_below(sizes_count)] : 12;
+    s.at[i + 1] = s.at[i] + s.size[i];
+  }
+  s.total = s.at[n];
+  return s;
+}
+
+static void system_free(System *s) {
+  free(s->size);
+  free(s->at);
+  free(s->edge);
+  free(s->diagonal);
+  free(s->coupling);
+}
+
+static void connect(System *s, int a, int b) {
+  bool swap = random_below(2);
+  s->edge[s->edge_count][0] = swap ? b : a;
+  s->edge[s->edge_count++][1] = swap ? a : b;
+}
+
+/* Adds v v^T over the unknowns of blocks a and b (b == -1: a alone); edge: the one between them. */
+static void add_rank_one(System *s, int a, int b, int edge, double weight) {
+  double v[2][12];
+  int block[2] = {a, b};
+  for (int k = 0; k < (b < 0 ? 1 : 2); k++) {
+    int m = s->size[block[k]];
+    for (int r = 0; r < m; r++) v[k][r] = 2 * random_unit() - 1;
+    for (int c = 0; c < m; c++)
+      for (int r = 0; r < m; r++) s->diagonal[block[k]][m * c + r] += weight * v[k][r] * v[k][c];
+  }
+  if (b < 0) return;
+  int m = s->size[a], n = s->size[b];
+  for (int c = 0; c < n; c++)
+    for (int r = 0; r < m; r++) s->coupling[edge][m * c + r] += weight * v[0][r] * v[1][c];
+}
+
+/* Positive definite, of contacts much stiffer than the inertia, as in a stack. */
+static void fill_definite(System *s, double stiffness) {
+  for (int i = 0; i < s->n; i++)
+    for (int r = 0; r < s->size[i]; r++) s->diagonal[i][s->size[i] * r + r] += 0.5 + random_unit();
+  for (int i = 0; i < s->n; i++) add_rank_one(s, i, -1, -1, 1);
+  for (int k = 0; k < s->edge_count; k++)
+    for (int contact = 0; contact < 3; contact++) add_rank_one(s, s->edge[k][0], s->edge[k][1], k, stiffness);
+}
+
+static System chain(int n, const int *sizes, int sizes_count) {
+  System s = system_new(n, n, sizes, sizes_count);
+  for (int i = 1; i < n; i++) connect(&s, i - 1, i);
+  return s;
+}
+
+static System grid(int width, int height, const int *sizes, int sizes_count) {
+  System s = system_new(width * height, 2 * width * height, sizes, sizes_count);
+  for (int i = 0; i < s.n; i++) {
+    if (i % width) connect(&s, i - 1, i);
+    if (i >= width) connect(&s, i - width, i);
+  }
+  return s;
+}
+
+/* Three dimensions; in a sheet (depth 1) couplings reach two cells far, as hinges make them. */
+static System lattice(int width, int height, int depth, int contacts, const int *sizes, int sizes_count) {
+  System s = system_new(width * height * depth, 5 * width * height * depth + contacts, sizes, sizes_count);
+  for (int i = 0; i < s.n; i++) {
+    int x = i % width, y = i / width % height, z = i / width / height;
+    if (x) connect(&s, i - 1, i);
+    if (y) connect(&s, i - width, i);
+    if (z) connect(&s, i - width * height, i);
+    if (depth == 1 && x > 1) connect(&s, i - 2, i);
+    if (depth == 1 && y > 1) connect(&s, i - 2 * width, i);
+  }
+  for (int k = 0; k < contacts; k++) connect(&s, k, s.n - 1 - 2 * k);
+  return s;
+}
+
+static System star(int n) {
+  System s = system_new(n, n, NULL, 0);
+  for (int i = 0; i < n; i++)
+    if (i != n / 2) connect(&s, n / 2, i);
+  return s;
+}
+
+/* Each pair with the same probability; blocks from connected on have no neighbour at all. */
+static System random_graph(int n, int connected, double probability, const int *sizes, int sizes_count) {
+  System s = system_new(n, n * n / 2 + 1, sizes, sizes_count);
+  for (int a = 0; a < connected; a++)
+    for (int b = 0; b < a; b++)
+      if (random_unit() < probability) connect(&s, a, b);
+  return s;
+}
+
+/* Islands of five, each a ring, and as many lone blocks between them. */
+static System islands(int count) {
+  System s = system_new(10 * count, 5 * count, NULL, 0);
+  for (int i = 0; i < count; i++)
+    for (int k = 0; k < 5; k++) connect(&s, 10 * i + 2 * k, 10 * i + (2 * k + 2) % 10);
+  return s;
+}
+
+static bool analyze(BlockCholesky *solver, const System *s) {
+  return block_cholesky_analyze(solver, s->n, s->size, s->edge_count, (const int(*)[2])s->edge);
+}
+
+static void load(BlockCholesky *solver, const System *s) {
+  block_cholesky_clear(solver);
+  for (int i = 0; i < s->n; i++) block_cholesky_add_diagonal(solver, i, s->diagonal[i]);
+  for (int k = 0; k < s->edge_count; k++) block_cholesky_add_edge(solver, k, s->coupling[k]);
+}
+
+/* y = A x, and the largest row sum of |A| */
+static double multiply(const System *s, const double *x, double *y) {
+  double *sum = grab((size_t)s->total, sizeof *sum), largest = 0;
+  memset(y, 0, (size_t)s->total * sizeof *y);
+  for (int i = 0; i < s->n; i++)
+    for (int c = 0, m = s->size[i], at = s->at[i]; c < m; c++)
+      for (int r = 0; r < m; r++) {
+        double value = s->diagonal[i][r >= c ? m * c + r : m * r + c];
+        y[at + r] += value * x[at + c];
+        sum[at + r] += fabs(value);
+      }
+  for (int k = 0; k < s->edge_count; k++) {
+    int a = s->edge[k][0], b = s->edge[k][1], m = s->size[a];
+    for (int c = 0; c < s->size[b]; c++)
+      for (int r = 0; r < m; r++) {
+        double value = s->coupling[k][m * c + r];
+        y[s->at[a] + r] += value * x[s->at[b] + c];
+        y[s->at[b] + c] += value * x[s->at[a] + r];
+        sum[s->at[a] + r] += fabs(value);
+        sum[s->at[b] + c] += fabs(value);
+      }
+  }
+  for (int i = 0; i < s->total; i++) largest = fmax(largest, sum[i]);
+  free(sum);
+  return largest;
+}
+
+static double largest_entry(const double *x, int n) {
+  double largest = 0;
+  for (int i = 0; i < n; i++) largest = fmax(largest, fabs(x[i]));
+  return largest;
+}
+
+static double *random_vector(int n) {
+  double *v = grab((size_t)n, sizeof *v);
+  for (int i = 0; i < n; i++) v[i] = 2 * random_unit() - 1;
+  return v;
+}
 
 #ifdef ABD_TEST_CHOLMOD
 static void add_entry(cholmod_triplet *t, int row, int column, double value) {
@@ -95,6 +279,8 @@ static void check_solution(const char *name, BlockCholesky *solver, const System
   free(y);
 }
 
+static const int mixed[] = {12, 3, 6, 1, 12, 3, 5, 11}, nodes[] = {3}, bodies_and_nodes[] = {12, 3};
+
 /* One solver for all, so that growing and shrinking is tested too. */
 static void solves_like_cholmod(void **state) {
   (void)state;
@@ -170,6 +356,14 @@ static void joins_nodes(void **state) {
   if (blocks > 8 * s.n) fail_msg("%ld blocks of L for %d nodes, which have 25 each by themselves", (long)blocks, s.n);
   system_free(&s);
   block_cholesky_destroy(solver);
+}
+
+static double *solution_of(BlockCholesky *solver, const System *s, const double *b) {
+  double *x = grab((size_t)s->total, sizeof *x);
+  load(solver, s);
+  assert_int_equal(block_cholesky_factor(solver, 1), 0);
+  block_cholesky_solve(solver, b, x);
+  return x;
 }
 
 /* An order serves other couplings of the same blocks; after a refresh nothing is left of it. */
@@ -270,6 +464,94 @@ static void counts_blocks_and_flops(void **state) {
   assert_int_equal(block_cholesky_factor_blocks(solver), 99);
   system_free(&s);
   block_cholesky_destroy(solver);
+}
+
+/* By conjugate gradients: the residual in the matrix's own measure falls as asked, the same bits by any threads. */
+static void check_iterations(const char *name, const System *s) {
+  BlockCholesky *solver = block_cholesky_create(), *whole = block_cholesky_create();
+  block_cholesky_choose(solver, BLOCK_ITERATIVE, 0);
+  assert_true(analyze(solver, s) && analyze(whole, s));
+  assert_true(block_cholesky_iterates(solver) && !block_cholesky_iterates(whole));
+  double *b = random_vector(s->total), *y = grab((size_t)s->total, sizeof *y), *x = solution_of(solver, s, b), *exact = solution_of(whole, s, b);
+  int iterations = block_cholesky_iterations(solver);
+  double off = 0, size = 0;
+  for (int i = 0; i < s->total; i++) size += exact[i] * b[i];
+  for (int i = 0; i < s->total; i++) exact[i] -= x[i];
+  multiply(s, exact, y);
+  for (int i = 0; i < s->total; i++) off += exact[i] * y[i];
+  if (!(off <= 1e-10 * size)) fail_msg("%s: off by %g of %g in the energy norm after %d iterations", name, sqrt(off), sqrt(size), iterations);
+  if (iterations < 1 || iterations > 500) fail_msg("%s: %d iterations", name, iterations);
+  load(solver, s);
+  assert_int_equal(block_cholesky_factor(solver, 3), 0);
+  assert_true(block_cholesky_solve(solver, b, y));
+  if (memcmp(x, y, (size_t)s->total * sizeof *x) != 0) fail_msg("%s: three threads give other bits", name);
+  void *array[] = {b, y, x, exact};
+  for (int i = 0; i < ARRAY_COUNT(array); i++) free(array[i]);
+  block_cholesky_destroy(solver);
+  block_cholesky_destroy(whole);
+}
+
+static void iterates_to_the_solution(void **state) {
+  (void)state;
+  struct { const char *name; System system; double stiffness; } cases[] = {
+      {"one block", chain(1, NULL, 0), 1},
+      {"chain", chain(100, NULL, 0), 1e3},
+      {"grid", grid(16, 16, NULL, 0), 1e2},
+      {"sheet of nodes", lattice(30, 30, 1, 40, nodes, 1), 1e2},
+      {"solid of bodies and nodes", lattice(8, 8, 8, 20, bodies_and_nodes, 2), 1e2},
+      {"mixed random", random_graph(80, 80, 0.08, mixed, 8), 1e2},
+      {"islands", islands(30), 1e3}};
+  for (int i = 0; i < ARRAY_COUNT(cases); i++) {
+    fill_definite(&cases[i].system, cases[i].stiffness);
+    check_iterations(cases[i].name, &cases[i].system);
+    system_free(&cases[i].system);
+  }
+}
+
+/* Left to itself the solver iterates exactly where the factor would take more than it may. */
+static void chooses_by_memory(void **state) {
+  (void)state;
+  System s = lattice(20, 20, 1, 0, nodes, 1);
+  BlockCholesky *solver = block_cholesky_create();
+  assert_true(analyze(solver, &s));
+  double bytes = block_cholesky_bytes(solver), flops = block_cholesky_flops(solver);
+  block_cholesky_destroy(solver);
+  const struct { BlockMethod method; double memory; bool iterates; } cases[] = {
+      {BLOCK_AUTO, 0, false}, {BLOCK_AUTO, bytes, false}, {BLOCK_AUTO, bytes - 1, true}, {BLOCK_DIRECT, 1, false}, {BLOCK_ITERATIVE, 1e12, true}};
+  for (int k = 0; k < ARRAY_COUNT(cases); k++) {
+    solver = block_cholesky_create();
+    block_cholesky_choose(solver, cases[k].method, cases[k].memory);
+    assert_true(analyze(solver, &s));
+    if (block_cholesky_iterates(solver) != cases[k].iterates) fail_msg("case %d: %d, expected %d", k, !cases[k].iterates, cases[k].iterates);
+    if (block_cholesky_bytes(solver) != bytes || block_cholesky_flops(solver) != flops) fail_msg("case %d: another prediction", k);
+    block_cholesky_destroy(solver);
+  }
+  system_free(&s);
+}
+
+/* An indefinite matrix is told, and the answer goes downhill; one that is no number spoils it. */
+static void iterations_meet_negative_curvature(void **state) {
+  (void)state;
+  System s = lattice(12, 12, 1, 0, nodes, 1);
+  fill_definite(&s, 10);
+  for (int r = 0; r < 3; r++) s.diagonal[50][4 * r] -= 1e3;
+  BlockCholesky *solver = block_cholesky_create();
+  block_cholesky_choose(solver, BLOCK_ITERATIVE, 0);
+  assert_true(analyze(solver, &s));
+  double *b = random_vector(s.total), *x = grab((size_t)s.total, sizeof *x), slope = 0;
+  load(solver, &s);
+  assert_int_equal(block_cholesky_factor(solver, 1), 0);
+  assert_false(block_cholesky_solve(solver, b, x));
+  for (int i = 0; i < s.total; i++) slope += b[i] * x[i];
+  if (!(slope > 0)) fail_msg("b.x = %g", slope);
+  s.coupling[7][3] = NAN;
+  load(solver, &s);
+  bool told = block_cholesky_factor(solver, 1) < 0 || (block_cholesky_solve(solver, b, x), isnan(x[0]));
+  assert_true(told);
+  free(b);
+  free(x);
+  block_cholesky_destroy(solver);
+  system_free(&s);
 }
 
 static void works_on_nothing(void **state) {
@@ -415,10 +697,12 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(solves_like_cholmod),         cmocka_unit_test(same_bits_for_any_threads),
       cmocka_unit_test(joins_nodes),                 cmocka_unit_test(forgets_its_order_when_asked),
-      cmocka_unit_test(stiff_and_soft_together),     cmocka_unit_test(knows_its_pattern_again),
-      cmocka_unit_test(counts_blocks_and_flops),     cmocka_unit_test(works_on_nothing),
-      cmocka_unit_test(raises_bad_pivots),           cmocka_unit_test(solves_singular_but_consistent),
-      cmocka_unit_test(reports_nan),                 cmocka_unit_test(survives_failed_allocations),
+      cmocka_unit_test(stiff_and_soft_together),     cmocka_unit_test(iterates_to_the_solution),
+      cmocka_unit_test(chooses_by_memory),           cmocka_unit_test(iterations_meet_negative_curvature),
+      cmocka_unit_test(knows_its_pattern_again),     cmocka_unit_test(counts_blocks_and_flops),
+      cmocka_unit_test(works_on_nothing),            cmocka_unit_test(raises_bad_pivots),
+      cmocka_unit_test(solves_singular_but_consistent), cmocka_unit_test(reports_nan),
+      cmocka_unit_test(survives_failed_allocations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Conjugate gradients with a preconditioner, for systems whose factor outgrows memory. Sums run in one fixed order, so that results
- * do not depend on threads. Tested in tests/test_block_pcg.c. */
+ * do not depend on threads. Tested in tests/test_block_cholesky.c. */
 #ifndef ABD_LINEAR_BLOCK_PCG_H
 #define ABD_LINEAR_BLOCK_PCG_H
 

@@ -23,6 +23,7 @@ package_works() {
     sqlite3) command -v sqlite3 ;;
     libcmocka-dev) compiles $'#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>' ;;
     clang) command -v clang ;;
+    clang-format) command -v clang-format ;;
     libmicrohttpd-dev) compiles '#include <microhttpd.h>' ;;
     esbuild) command -v esbuild ;;
     libjs-three) [ -r /usr/share/javascript/three/three.module.js ] ;;
@@ -74,4 +75,4 @@ quick_packages=("${build_packages[@]}" libcmocka-dev sqlite3)
 # shellcheck disable=SC2034
 viewer_packages=(libmicrohttpd-dev esbuild libjs-three)
 # shellcheck disable=SC2034
-test_packages=("${quick_packages[@]}" clang libclang-rt-dev libomp-dev)
+test_packages=("${quick_packages[@]}" clang clang-format libclang-rt-dev libomp-dev)

@@ -95,8 +95,7 @@ int main(void) {
   int code = 1;
   if (add_ground(world) == ABD_OK && add_box(world, start, &box) == ABD_OK && abd_world_start(world) == ABD_OK)
     code = compare(world, box, start);
-  else
-    fprintf(stderr, "no scene: %s\n", abd_world_error(world));
+  else fprintf(stderr, "no scene: %s\n", abd_world_error(world));
   abd_world_destroy(world);
   return code;
 }

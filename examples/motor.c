@@ -16,7 +16,8 @@
 
 static AbdStatus add_bar(AbdWorld *world, AbdBodyId *bar) {
   const double l = LENGTH, t = LENGTH / 20;
-  const double vertex[8][3] = {{0, -t, -t}, {l, -t, -t}, {l, t, -t}, {0, t, -t}, {0, -t, t}, {l, -t, t}, {l, t, t}, {0, t, t}};
+  const double vertex[8][3] = {{0, -t, -t}, {l, -t, -t}, {l, t, -t}, {0, t, -t},
+                               {0, -t, t},  {l, -t, t},  {l, t, t},  {0, t, t}};
   const uint32_t triangle[12][3] = {{0, 2, 1}, {0, 3, 2}, {4, 5, 6}, {4, 6, 7}, {0, 1, 5}, {0, 5, 4},
                                     {1, 2, 6}, {1, 6, 5}, {2, 3, 7}, {2, 7, 6}, {3, 0, 4}, {3, 4, 7}};
   AbdMeshDef mesh = abd_default_mesh_def();
@@ -35,8 +36,8 @@ static AbdStatus add_hinge(AbdWorld *world, AbdBodyId bar, AbdJointId *hinge) {
   AbdJointDef def = abd_default_joint_def();
   def.name = "hinge";
   def.kind = ABD_JOINT_HINGE;
-  def.body_a = bar;  /* body_b stays null: the world */
-  def.axis[1] = -1;  /* through the origin; positive angles raise the bar */
+  def.body_a = bar; /* body_b stays null: the world */
+  def.axis[1] = -1; /* through the origin; positive angles raise the bar */
   def.drive.kind = ABD_DRIVE_SPEED;
   def.drive.target = 1;       /* rad/s */
   def.drive.max_effort = 200; /* N m */
@@ -96,8 +97,7 @@ int main(void) {
   bool good = false;
   if (add_bar(world, &bar) == ABD_OK && add_hinge(world, bar, &hinge) == ABD_OK && abd_world_start(world) == ABD_OK)
     good = raise_and_hold(world, bar, hinge);
-  else
-    fprintf(stderr, "no scene: %s\n", abd_world_error(world));
+  else fprintf(stderr, "no scene: %s\n", abd_world_error(world));
   abd_world_destroy(world);
   printf("%s\n", good ? "they agree" : "something is wrong");
   return good ? 0 : 1;

@@ -6,7 +6,9 @@
 
 #include "math/vec.h"
 
-typedef struct Draw { uint64_t state; } Draw;
+typedef struct Draw {
+  uint64_t state;
+} Draw;
 
 static inline uint64_t draw_bits(Draw *d) { /* splitmix64 */
   uint64_t z = (d->state += 0x9e3779b97f4a7c15u);
@@ -14,7 +16,9 @@ static inline uint64_t draw_bits(Draw *d) { /* splitmix64 */
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
 }
-static inline double draw(Draw *d, double lo, double hi) { return lo + (hi - lo) * (double)(draw_bits(d) >> 11) * 0x1p-53; }
+static inline double draw(Draw *d, double lo, double hi) {
+  return lo + (hi - lo) * (double)(draw_bits(d) >> 11) * 0x1p-53;
+}
 static inline int draw_int(Draw *d, int count) { return (int)(draw_bits(d) % (uint64_t)count); }
 static inline double draw_decades(Draw *d, double lo, double hi) { return pow(10.0, draw(d, lo, hi)); }
 static inline Vec3 draw_vec3(Draw *d, double size) {

@@ -6,12 +6,21 @@
 
 #include <string.h>
 
-enum { JELLY_CELLS = 2, JELLY_SIDE = JELLY_CELLS + 1, JELLY_VERTICES = JELLY_SIDE * JELLY_SIDE * JELLY_SIDE,
-       JELLY_TETS = 6 * JELLY_CELLS * JELLY_CELLS * JELLY_CELLS };
+enum {
+  JELLY_CELLS = 2,
+  JELLY_SIDE = JELLY_CELLS + 1,
+  JELLY_VERTICES = JELLY_SIDE * JELLY_SIDE * JELLY_SIDE,
+  JELLY_TETS = 6 * JELLY_CELLS * JELLY_CELLS * JELLY_CELLS
+};
 
-typedef struct Jelly { double vertex[3 * JELLY_VERTICES]; uint32_t tet[4 * JELLY_TETS]; } Jelly;
+typedef struct Jelly {
+  double vertex[3 * JELLY_VERTICES];
+  uint32_t tet[4 * JELLY_TETS];
+} Jelly;
 
-static inline uint32_t jelly_vertex(const int p[3]) { return (uint32_t)((p[0] * JELLY_SIDE + p[1]) * JELLY_SIDE + p[2]); }
+static inline uint32_t jelly_vertex(const int p[3]) {
+  return (uint32_t)((p[0] * JELLY_SIDE + p[1]) * JELLY_SIDE + p[2]);
+}
 
 /* A cube of the given size about the origin. */
 static inline void jelly_fill(Jelly *jelly, double size) {
@@ -27,7 +36,10 @@ static inline void jelly_fill(Jelly *jelly, double size) {
           int at[3] = {p[0], p[1], p[2]};
           tet[0] = jelly_vertex(at);
           for (int k = 0; k < 3; k++) at[order[o][k]]++, tet[k + 1] = jelly_vertex(at);
-          if (o >= 3) { uint32_t swap = tet[2]; tet[2] = tet[3], tet[3] = swap; }
+          if (o >= 3) {
+            uint32_t swap = tet[2];
+            tet[2] = tet[3], tet[3] = swap;
+          }
         }
       }
 }

@@ -15,14 +15,16 @@
 typedef struct Lab {
   AbdWorldDef def;
   AbdWorld *world;
-  AbdStepReport report;  /* of the last step */
+  AbdStepReport report; /* of the last step */
   double least_gap, most_strain;
   int most_iterations;
   int64_t iterations;
 } Lab;
 
 /* Fewer seconds where a sanitizer makes every step slow. */
-static inline double lab_seconds(double seconds, double short_seconds) { return getenv("ABD_TEST_SHORT") ? short_seconds : seconds; }
+static inline double lab_seconds(double seconds, double short_seconds) {
+  return getenv("ABD_TEST_SHORT") ? short_seconds : seconds;
+}
 
 static inline Lab lab_open(AbdWorldDef def) {
   AbdError error;
@@ -73,7 +75,8 @@ static inline AbdMeshId lab_potato(Lab *lab, double radius, double phase) {
   MeshData mesh = {0};
   assert_true(shape_sphere(radius, 2, &mesh));
   for (size_t i = 0; i < mesh.vertex_count; i++) {
-    double *v = mesh.vertex + 3 * i, f = 1 + 0.25 * sin(9 * v[0] / radius + phase) * cos(5 * v[1] / radius - 2 * phase) + 0.1 * v[2] / radius;
+    double *v = mesh.vertex + 3 * i,
+           f = 1 + 0.25 * sin(9 * v[0] / radius + phase) * cos(5 * v[1] / radius - 2 * phase) + 0.1 * v[2] / radius;
     for (int k = 0; k < 3; k++) v[k] *= f * (1 + 0.3 * k);
   }
   return lab_mesh(lab, &mesh, 0, false);
@@ -155,7 +158,8 @@ static inline double *lab_nodes(const Lab *lab) {
     size_t more = is_soft ? 3 * soft.vertex_count : 12;
     nodes = realloc(nodes, (size + more) * sizeof(double));
     assert_non_null(nodes);
-    lab_expect_ok(lab, is_soft ? abd_soft_vertices(lab->world, (AbdBodyId){i}, nodes + size) : abd_body_nodes(lab->world, (AbdBodyId){i}, nodes + size));
+    lab_expect_ok(lab, is_soft ? abd_soft_vertices(lab->world, (AbdBodyId){i}, nodes + size)
+                               : abd_body_nodes(lab->world, (AbdBodyId){i}, nodes + size));
     size += more;
   }
   return nodes;
@@ -167,8 +171,9 @@ static inline void lab_expect_no_crossing(const Lab *lab) {
   size_t found = abd_world_find_crossings(lab->world, nodes, &crossing, 1);
   free(nodes);
   if (found)
-    fail_msg("step %lld: %zu pairs cross, first bodies %u and %u at %g %g %g", (long long)abd_world_step_count(lab->world), found,
-             crossing.body_a.id, crossing.body_b.id, crossing.point[0], crossing.point[1], crossing.point[2]);
+    fail_msg("step %lld: %zu pairs cross, first bodies %u and %u at %g %g %g",
+             (long long)abd_world_step_count(lab->world), found, crossing.body_a.id, crossing.body_b.id,
+             crossing.point[0], crossing.point[1], crossing.point[2]);
 }
 
 static inline void lab_step(Lab *lab) {
@@ -182,7 +187,8 @@ static inline void lab_step(Lab *lab) {
     fail_msg("step %lld: %s, body %u, %d iterations, residual %g m/s", (long long)r->step, abd_outcome_name(r->outcome),
              r->culprit[0].id, r->iterations, r->residual);
   if (!(r->min_distance > 0))
-    fail_msg("step %lld: smallest distance %g between bodies %u and %u", (long long)r->step, r->min_distance, r->nearest[0].id, r->nearest[1].id);
+    fail_msg("step %lld: smallest distance %g between bodies %u and %u", (long long)r->step, r->min_distance,
+             r->nearest[0].id, r->nearest[1].id);
 }
 
 /* So many steps; the last frame is checked for crossings. */
@@ -224,8 +230,10 @@ static inline Vec3 lab_contact_force(const Lab *lab, AbdBodyId body, Vec3 *frict
 
 /* value is printed always, so that a passing test says how well it passes. */
 static inline void lab_expect_near(const char *what, double value, double expected, double tolerance) {
-  printf("  %s: %.10g, expected %.10g, off by %.2e of %.1e allowed\n", what, value, expected, value - expected, tolerance);
-  if (!(fabs(value - expected) <= tolerance)) fail_msg("%s: %.10g, expected %.10g +- %.2e", what, value, expected, tolerance);
+  printf("  %s: %.10g, expected %.10g, off by %.2e of %.1e allowed\n", what, value, expected, value - expected,
+         tolerance);
+  if (!(fabs(value - expected) <= tolerance))
+    fail_msg("%s: %.10g, expected %.10g +- %.2e", what, value, expected, tolerance);
 }
 
 static inline void lab_expect_below(const char *what, double value, double limit) {
@@ -241,12 +249,15 @@ static inline void lab_same_bits(Lab (*open)(int threads), int steps, int64_t co
     Lab lab = open(threads[k]);
     lab_steps(&lab, steps);
     uint64_t hash = abd_world_hash(lab.world);
-    printf("  %d threads: hash %016llx, %lld contacts, %lld iterations, at most %d in a step, smallest gap %.2e m\n", threads[k],
-           (unsigned long long)hash, (long long)lab.report.contacts, (long long)lab.iterations, lab.most_iterations, lab.least_gap);
+    printf("  %d threads: hash %016llx, %lld contacts, %lld iterations, at most %d in a step, smallest gap %.2e m\n",
+           threads[k], (unsigned long long)hash, (long long)lab.report.contacts, (long long)lab.iterations,
+           lab.most_iterations, lab.least_gap);
     assert_true(lab.report.contacts > contacts);
     lab_close(&lab);
     if (k == 0) first = hash;
-    if (hash != first) fail_msg("%d threads give %016llx, one gives %016llx", threads[k], (unsigned long long)hash, (unsigned long long)first);
+    if (hash != first)
+      fail_msg("%d threads give %016llx, one gives %016llx", threads[k], (unsigned long long)hash,
+               (unsigned long long)first);
   }
 }
 

@@ -54,7 +54,8 @@ static inline AbdBodyId add_bar(Lab *lab, AbdMeshId mesh, double l, Vec3 start, 
 /* Largest residual of any joint. */
 static inline double worst_gap(const Lab *lab) {
   double worst = 0;
-  for (uint32_t j = 1; j <= abd_world_joint_count(lab->world); j++) worst = fmax(worst, lab_read(lab, (AbdJointId){j}).residual);
+  for (uint32_t j = 1; j <= abd_world_joint_count(lab->world); j++)
+    worst = fmax(worst, lab_read(lab, (AbdJointId){j}).residual);
   return worst;
 }
 

@@ -15,7 +15,9 @@
 enum { KIND_BOX, KIND_TETRAHEDRON, KIND_SPHERE, KIND_CARD, KIND_RING, KIND_POINTS, KIND_PLANE, KIND_COUNT };
 
 /* Every kind once, body i of mesh i, then the same again: a pair of any two kinds is (i, KIND_COUNT + j). */
-typedef struct Cast { Model model; } Cast;
+typedef struct Cast {
+  Model model;
+} Cast;
 
 static inline AbdMeshDef ring_def(Shape *s, uint32_t (*edge)[2], uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
@@ -68,8 +70,12 @@ static inline bool cast_init(Cast *cast, AbdError *error) {
     if (model_add_mesh(&cast->model, &def, error)) return false;
   }
   for (int i = 0; i < 2 * KIND_COUNT; i++) {
-    AbdBodyDef def = {.mesh = {(uint32_t)(i % KIND_COUNT) + 1}, .density = 1000, .stiffness = 1e9, .rotation = {1, 0, 0, 0},
-                      .friction = -1, .group = -1};
+    AbdBodyDef def = {.mesh = {(uint32_t)(i % KIND_COUNT) + 1},
+                      .density = 1000,
+                      .stiffness = 1e9,
+                      .rotation = {1, 0, 0, 0},
+                      .friction = -1,
+                      .group = -1};
     if (i % KIND_COUNT == KIND_PLANE) def.motion = ABD_MOTION_KINEMATIC;
     if (model_add_body(&cast->model, &def, error)) return false;
   }
@@ -97,7 +103,10 @@ static inline int stop(void **state) {
 
 static inline const Mesh *body_mesh(const Model *m, int body) { return &m->mesh[m->body[body].mesh]; }
 
-typedef struct Posed { const Mesh *mesh; Affine q; } Posed;
+typedef struct Posed {
+  const Mesh *mesh;
+  Affine q;
+} Posed;
 
 static inline Vec3 posed_vertex(const Posed *p, uint32_t i) { return affine_point(&p->q, p->mesh->vertex[i]); }
 
@@ -117,19 +126,25 @@ static inline double stencil_distance(const Posed *a, const Posed *b, int kind, 
   }
   if (kind == STENCIL_EDGE_EDGE) {
     const uint32_t *e = a->mesh->edge[i], *f = b->mesh->edge[j];
-    return sqrt(closest_edge_edge(posed_vertex(a, e[0]), posed_vertex(a, e[1]), posed_vertex(b, f[0]), posed_vertex(b, f[1]), &s, &t, &diff));
+    return sqrt(closest_edge_edge(posed_vertex(a, e[0]), posed_vertex(a, e[1]), posed_vertex(b, f[0]),
+                                  posed_vertex(b, f[1]), &s, &t, &diff));
   }
   const Posed *v = kind == STENCIL_VERTEX_TRIANGLE ? a : b, *f = kind == STENCIL_VERTEX_TRIANGLE ? b : a;
   const uint32_t *tri = f->mesh->triangle[kind == STENCIL_VERTEX_TRIANGLE ? j : i];
   Vec3 p = posed_vertex(v, (uint32_t)(kind == STENCIL_VERTEX_TRIANGLE ? i : j));
-  return sqrt(closest_point_triangle(p, posed_vertex(f, tri[0]), posed_vertex(f, tri[1]), posed_vertex(f, tri[2]), w, &diff));
+  return sqrt(
+      closest_point_triangle(p, posed_vertex(f, tri[0]), posed_vertex(f, tri[1]), posed_vertex(f, tri[2]), w, &diff));
 }
 
 /* How many primitives the two sides of a kind of stencil have; 0 where the kind does not occur. */
 static inline void stencil_counts(const Mesh *a, const Mesh *b, int kind, int *na, int *nb) {
   bool plane = b->half_space;
-  *na = kind == STENCIL_TRIANGLE_VERTEX ? a->triangle_count : kind == STENCIL_EDGE_EDGE ? a->edge_count : a->vertex_count;
-  *nb = kind == STENCIL_VERTEX_TRIANGLE ? b->triangle_count : kind == STENCIL_EDGE_EDGE ? b->edge_count : b->vertex_count;
+  *na = kind == STENCIL_TRIANGLE_VERTEX ? a->triangle_count
+        : kind == STENCIL_EDGE_EDGE     ? a->edge_count
+                                        : a->vertex_count;
+  *nb = kind == STENCIL_VERTEX_TRIANGLE ? b->triangle_count
+        : kind == STENCIL_EDGE_EDGE     ? b->edge_count
+                                        : b->vertex_count;
   if (kind == STENCIL_VERTEX_PLANE) *nb = 1;
   if (plane != (kind == STENCIL_VERTEX_PLANE)) *na = *nb = 0;
 }

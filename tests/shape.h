@@ -33,7 +33,8 @@ static inline void shape_box(Shape *s, double x, double y, double z) {
   static const uint32_t t[12][3] = {{0, 2, 3}, {0, 3, 1}, {4, 5, 7}, {4, 7, 6}, {0, 1, 5}, {0, 5, 4},
                                     {2, 6, 7}, {2, 7, 3}, {0, 4, 6}, {0, 6, 2}, {1, 3, 7}, {1, 7, 5}};
   uint32_t first = (uint32_t)s->vertex_count;
-  for (int i = 0; i < 8; i++) shape_vertex(s, (i & 1 ? 0.5 : -0.5) * x, (i & 2 ? 0.5 : -0.5) * y, (i & 4 ? 0.5 : -0.5) * z);
+  for (int i = 0; i < 8; i++)
+    shape_vertex(s, (i & 1 ? 0.5 : -0.5) * x, (i & 2 ? 0.5 : -0.5) * y, (i & 4 ? 0.5 : -0.5) * z);
   for (int k = 0; k < 12; k++) shape_triangle(s, first + t[k][0], first + t[k][1], first + t[k][2]);
 }
 
@@ -56,7 +57,8 @@ static inline void shape_torus(Shape *s, double R, double r, uint32_t n, uint32_
 
 /* A sphere with n circles of latitude and m meridians. */
 static inline void shape_sphere(Shape *s, double radius, uint32_t n, uint32_t m) {
-  uint32_t south = shape_vertex(s, 0, 0, -radius), north = shape_vertex(s, 0, 0, radius), ring = (uint32_t)s->vertex_count;
+  uint32_t south = shape_vertex(s, 0, 0, -radius), north = shape_vertex(s, 0, 0, radius),
+           ring = (uint32_t)s->vertex_count;
   for (uint32_t i = 1; i <= n; i++)
     for (uint32_t j = 0; j < m; j++) {
       double t = SHAPE_PI * i / (n + 1), u = 2 * SHAPE_PI * j / m;
@@ -88,7 +90,10 @@ static inline void shape_turn_inside_out(Shape *s) {
 }
 
 static inline AbdMeshDef shape_def(const Shape *s, const char *name) {
-  AbdMeshDef def = {.name = name, .vertex = s->vertex, .vertex_count = s->vertex_count, .triangle = s->triangle,
+  AbdMeshDef def = {.name = name,
+                    .vertex = s->vertex,
+                    .vertex_count = s->vertex_count,
+                    .triangle = s->triangle,
                     .triangle_count = s->triangle_count};
   return def;
 }

@@ -35,7 +35,8 @@ static inline void slope_check_gradient(Slope *s, const Vec3 *x, double step, do
   for (int i = 0; i < 3 * s->node_count; i++) {
     slope_move(s, x, i, step, up);
     slope_move(s, x, i, -step, down);
-    double numeric = (s->energy(s->element, up) - s->energy(s->element, down)) / (2 * step), exact = *slope_unknown(g, i);
+    double numeric = (s->energy(s->element, up) - s->energy(s->element, down)) / (2 * step),
+           exact = *slope_unknown(g, i);
     s->same += numeric == exact && exact != 0;
     s->compared++;
     if (!(fabs(numeric - exact) <= tolerance * size))
@@ -60,7 +61,8 @@ static inline void slope_check_hessian(Slope *s, const Vec3 *x, double step, dou
       s->compared++;
       if (!(fabs(numeric - exact) <= tolerance * size))
         fail_msg("%s: Hessian (%d, %d) is %.15g, by differences %.15g", s->name, r, c, exact, numeric);
-      if (!(fabs(exact - h[n * r + c]) <= 1e-12 * size)) fail_msg("%s: Hessian not symmetric at (%d, %d)", s->name, r, c);
+      if (!(fabs(exact - h[n * r + c]) <= 1e-12 * size))
+        fail_msg("%s: Hessian not symmetric at (%d, %d)", s->name, r, c);
     }
   }
 }

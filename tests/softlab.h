@@ -17,7 +17,9 @@ static inline void soft_mesh_free(SoftMesh *s) {
   memset(s, 0, sizeof *s);
 }
 
-static inline uint32_t block_vertex(const int n[3], int i, int j, int k) { return (uint32_t)((i * (n[1] + 1) + j) * (n[2] + 1) + k); }
+static inline uint32_t block_vertex(const int n[3], int i, int j, int k) {
+  return (uint32_t)((i * (n[1] + 1) + j) * (n[2] + 1) + k);
+}
 
 /* A block about the origin of nx x ny x nz cells, each of six tets around its diagonal, neighbours mirrored: with even numbers of
  * cells the masses of the vertices are symmetric. */
@@ -31,8 +33,9 @@ static inline SoftMesh soft_block(int nx, int ny, int nz, Vec3 size) {
   for (int i = 0; i <= nx; i++)
     for (int j = 0; j <= ny; j++)
       for (int k = 0; k <= nz; k++)
-        vec3_to(s.vertex + 3 * block_vertex(n, i, j, k),
-                vec3(size.x * ((double)i / nx - 0.5), size.y * ((double)j / ny - 0.5), size.z * ((double)k / nz - 0.5)));
+        vec3_to(
+            s.vertex + 3 * block_vertex(n, i, j, k),
+            vec3(size.x * ((double)i / nx - 0.5), size.y * ((double)j / ny - 0.5), size.z * ((double)k / nz - 0.5)));
   for (int c = 0; c < nx * ny * nz; c++)
     for (int o = 0; o < 6; o++) {
       int at[3] = {c / (ny * nz), c / nz % ny, c % nz}, step[3], mirrored = o >= 3;
@@ -69,7 +72,8 @@ static inline SoftMesh soft_sheet(int nx, int ny, double lx, double ly) {
   s.triangle = malloc(6 * (size_t)nx * (size_t)ny * sizeof(uint32_t));
   assert_true(s.vertex && s.triangle);
   for (int i = 0; i <= nx; i++)
-    for (int j = 0; j <= ny; j++) vec3_to(s.vertex + 3 * (i * (ny + 1) + j), vec3(lx * ((double)i / nx - 0.5), ly * ((double)j / ny - 0.5), 0));
+    for (int j = 0; j <= ny; j++)
+      vec3_to(s.vertex + 3 * (i * (ny + 1) + j), vec3(lx * ((double)i / nx - 0.5), ly * ((double)j / ny - 0.5), 0));
   for (int i = 0; i < nx; i++)
     for (int j = 0; j < ny; j++) {
       uint32_t a = (uint32_t)(i * (ny + 1) + j), b = a + (uint32_t)ny + 1;

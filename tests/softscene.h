@@ -95,7 +95,8 @@ static inline void twist(int n, double turns, double seconds, int limit) {
     bar.motion = ABD_MOTION_KINEMATIC;
     bar.angular_velocity[0] = (k ? 1 : -1) * pi * turns / seconds;
     AbdBodyId id = lab_body_def(&lab, &bar);
-    for (int j = 0; j <= across; j++) lab_expect_ok(&lab, abd_soft_attach(lab.world, mat, (size_t)(k * n * (across + 1) + j), id));
+    for (int j = 0; j <= across; j++)
+      lab_expect_ok(&lab, abd_soft_attach(lab.world, mat, (size_t)(k * n * (across + 1) + j), id));
   }
   int count = (int)(seconds / world.dt + 0.5);
   double spent = 0;
@@ -104,9 +105,11 @@ static inline void twist(int n, double turns, double seconds, int limit) {
     if (i % 5 == 0 || i == count) lab_expect_no_crossing(&lab);
     for (int k = 0; k < ABD_STAGE_COUNT; k++) spent += lab.report.seconds[k];
   }
-  printf("  %d triangles, %g turns: %lld contacts, %.1f iterations a step, at most %d, smallest gap %.1e m, %.3f s a step\n", 4 * n * across / 2,
-         turns * (double)lab.report.step / count, (long long)lab.report.contacts, (double)lab.iterations / (double)lab.report.step, lab.most_iterations,
-         lab.least_gap, spent / (double)lab.report.step);
+  printf("  %d triangles, %g turns: %lld contacts, %.1f iterations a step, at most %d, smallest gap %.1e m, %.3f s a "
+         "step\n",
+         4 * n * across / 2, turns * (double)lab.report.step / count, (long long)lab.report.contacts,
+         (double)lab.iterations / (double)lab.report.step, lab.most_iterations, lab.least_gap,
+         spent / (double)lab.report.step);
   assert_true(limit < count || lab.report.contacts > 20);
   soft_mesh_free(&mesh);
   lab_close(&lab);

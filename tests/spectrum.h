@@ -18,17 +18,22 @@ static inline double least_eigenvalue(int n, double *m, double *most) {
         double t = (theta >= 0 ? 1 : -1) / (fabs(theta) + hypot(theta, 1)), c = 1 / hypot(t, 1), s = t * c;
         for (int k = 0; k < n; k++) {
           double x = m[k * n + p], y = m[k * n + q];
-          m[k * n + p] = c * x - s * y; m[k * n + q] = s * x + c * y;
+          m[k * n + p] = c * x - s * y;
+          m[k * n + q] = s * x + c * y;
         }
         for (int k = 0; k < n; k++) {
           double x = m[p * n + k], y = m[q * n + k];
-          m[p * n + k] = c * x - s * y; m[q * n + k] = s * x + c * y;
+          m[p * n + k] = c * x - s * y;
+          m[q * n + k] = s * x + c * y;
         }
       }
   }
   double least = m[0];
   *most = m[0];
-  for (int i = 1; i < n; i++) { least = fmin(least, m[i * n + i]); *most = fmax(*most, m[i * n + i]); }
+  for (int i = 1; i < n; i++) {
+    least = fmin(least, m[i * n + i]);
+    *most = fmax(*most, m[i * n + i]);
+  }
   return least;
 }
 

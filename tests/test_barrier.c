@@ -71,7 +71,8 @@ static void check_friction(Vec3 u, Vec3 n, double eps) {
   double y = norm(u), h = 1e-5 * (y > 0 ? fmin(y, eps) : eps);
   for (int i = 0; i < 2; i++) {
     Vec3 e = i ? e2 : e1, up = add_scaled(u, h, e), down = add_scaled(u, -h, e);
-    check_derivative("friction force", y / eps, dot(force(u, eps), e), (potential(up, eps) - potential(down, eps)) / (2 * h), 1e-5);
+    check_derivative("friction force", y / eps, dot(force(u, eps), e),
+                     (potential(up, eps) - potential(down, eps)) / (2 * h), 1e-5);
     Vec3 column = sym3_mul_vec(hess, e), slope = scale(1 / (2 * h), sub(force(up, eps), force(down, eps)));
     for (int k = 0; k < 3; k++)
       check_derivative("eps friction Hessian", y / eps, eps * component(column, k), eps * component(slope, k), 2e-5);
@@ -102,11 +103,13 @@ static void check_friction_force(Draw *d, Vec3 u, Vec3 n, double eps) {
   Vec3 du = scale(draw(d, -2, 2) * eps, cross(n, w)), next = friction_force_after(u, w, du, 1, eps);
   if (!(norm(next) <= 1 + 1e-15)) fail_msg("a force of %g of the load", norm(next));
   e[0] = friction_force_after(u, force(u, eps), vec3(0, 0, 0), draw(d, 0, 1), eps);
-  if (!(norm(sub(e[0], force(u, eps))) < 1e-14)) fail_msg("y/eps %g: the force changed by %g", norm(u) / eps, norm(sub(e[0], force(u, eps))));
+  if (!(norm(sub(e[0], force(u, eps))) < 1e-14))
+    fail_msg("y/eps %g: the force changed by %g", norm(u) / eps, norm(sub(e[0], force(u, eps))));
   Vec3 tiny = scale(1e-6 * least(norm(u), eps), unit(cross(n, u)));
   e[1] = friction_force_after(u, force(u, eps), tiny, 1, eps);
   e[2] = force(add(u, tiny), eps);
-  if (!(norm(sub(e[1], e[2])) < 1e-9)) fail_msg("y/eps %g: the force after a small slip is off by %g", norm(u) / eps, norm(sub(e[1], e[2])));
+  if (!(norm(sub(e[1], e[2])) < 1e-9))
+    fail_msg("y/eps %g: the force after a small slip is off by %g", norm(u) / eps, norm(sub(e[1], e[2])));
 }
 
 static void test_friction(void **state) {

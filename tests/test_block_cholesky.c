@@ -384,7 +384,8 @@ static void forgets_its_order_when_asked(void **state) {
   assert_true(analyze(other, &second));
   double *x = solution_of(used, &second, b), *y = solution_of(other, &second, b);
   assert_memory_equal(x, y, (size_t)first.total * sizeof *x);
-  if (memcmp(kept, x, (size_t)first.total * sizeof *x) == 0) fail_msg("the order of the first was not kept for the second");
+  if (memcmp(kept, x, (size_t)first.total * sizeof *x) == 0)
+    fail_msg("the order of the first was not kept for the second");
   void *array[] = {b, kept, x, y};
   for (int i = 0; i < ARRAY_COUNT(array); i++) free(array[i]);
   block_cholesky_destroy(used);
@@ -410,7 +411,8 @@ static void stiff_and_soft_together(void **state) {
     for (int r = 0; r < s.size[i]; r++) {
       int u = s.at[i] + r;
       double scale = fabs(b[u]) + sqrt(fabs(s.diagonal[i][(s.size[i] + 1) * r])) * 1e2;
-      for (int c = 0; c < s.size[i]; c++) scale += fabs(s.diagonal[i][r >= c ? s.size[i] * c + r : s.size[i] * r + c] * x[s.at[i] + c]);
+      for (int c = 0; c < s.size[i]; c++)
+        scale += fabs(s.diagonal[i][r >= c ? s.size[i] * c + r : s.size[i] * r + c] * x[s.at[i] + c]);
       worst = fmax(worst, fabs(y[u] - b[u]) / scale);
     }
   if (!(worst < 1e-13)) fail_msg("residual of a row %g of its terms, 1e-13 allowed", worst);
@@ -472,14 +474,16 @@ static void check_iterations(const char *name, const System *s) {
   block_cholesky_choose(solver, BLOCK_ITERATIVE, 0);
   assert_true(analyze(solver, s) && analyze(whole, s));
   assert_true(block_cholesky_iterates(solver) && !block_cholesky_iterates(whole));
-  double *b = random_vector(s->total), *y = grab((size_t)s->total, sizeof *y), *x = solution_of(solver, s, b), *exact = solution_of(whole, s, b);
+  double *b = random_vector(s->total), *y = grab((size_t)s->total, sizeof *y), *x = solution_of(solver, s, b),
+         *exact = solution_of(whole, s, b);
   int iterations = block_cholesky_iterations(solver);
   double off = 0, size = 0;
   for (int i = 0; i < s->total; i++) size += exact[i] * b[i];
   for (int i = 0; i < s->total; i++) exact[i] -= x[i];
   multiply(s, exact, y);
   for (int i = 0; i < s->total; i++) off += exact[i] * y[i];
-  if (!(off <= 1e-10 * size)) fail_msg("%s: off by %g of %g in the energy norm after %d iterations", name, sqrt(off), sqrt(size), iterations);
+  if (!(off <= 1e-10 * size))
+    fail_msg("%s: off by %g of %g in the energy norm after %d iterations", name, sqrt(off), sqrt(size), iterations);
   if (iterations < 1 || iterations > 500) fail_msg("%s: %d iterations", name, iterations);
   load(solver, s);
   assert_int_equal(block_cholesky_factor(solver, 3), 0);
@@ -493,14 +497,17 @@ static void check_iterations(const char *name, const System *s) {
 
 static void iterates_to_the_solution(void **state) {
   (void)state;
-  struct { const char *name; System system; double stiffness; } cases[] = {
-      {"one block", chain(1, NULL, 0), 1},
-      {"chain", chain(100, NULL, 0), 1e3},
-      {"grid", grid(16, 16, NULL, 0), 1e2},
-      {"sheet of nodes", lattice(30, 30, 1, 40, nodes, 1), 1e2},
-      {"solid of bodies and nodes", lattice(8, 8, 8, 20, bodies_and_nodes, 2), 1e2},
-      {"mixed random", random_graph(80, 80, 0.08, mixed, 8), 1e2},
-      {"islands", islands(30), 1e3}};
+  struct {
+    const char *name;
+    System system;
+    double stiffness;
+  } cases[] = {{"one block", chain(1, NULL, 0), 1},
+               {"chain", chain(100, NULL, 0), 1e3},
+               {"grid", grid(16, 16, NULL, 0), 1e2},
+               {"sheet of nodes", lattice(30, 30, 1, 40, nodes, 1), 1e2},
+               {"solid of bodies and nodes", lattice(8, 8, 8, 20, bodies_and_nodes, 2), 1e2},
+               {"mixed random", random_graph(80, 80, 0.08, mixed, 8), 1e2},
+               {"islands", islands(30), 1e3}};
   for (int i = 0; i < ARRAY_COUNT(cases); i++) {
     fill_definite(&cases[i].system, cases[i].stiffness);
     check_iterations(cases[i].name, &cases[i].system);
@@ -516,14 +523,23 @@ static void chooses_by_memory(void **state) {
   assert_true(analyze(solver, &s));
   double bytes = block_cholesky_bytes(solver), flops = block_cholesky_flops(solver);
   block_cholesky_destroy(solver);
-  const struct { BlockMethod method; double memory; bool iterates; } cases[] = {
-      {BLOCK_AUTO, 0, false}, {BLOCK_AUTO, bytes, false}, {BLOCK_AUTO, bytes - 1, true}, {BLOCK_DIRECT, 1, false}, {BLOCK_ITERATIVE, 1e12, true}};
+  const struct {
+    BlockMethod method;
+    double memory;
+    bool iterates;
+  } cases[] = {{BLOCK_AUTO, 0, false},
+               {BLOCK_AUTO, bytes, false},
+               {BLOCK_AUTO, bytes - 1, true},
+               {BLOCK_DIRECT, 1, false},
+               {BLOCK_ITERATIVE, 1e12, true}};
   for (int k = 0; k < ARRAY_COUNT(cases); k++) {
     solver = block_cholesky_create();
     block_cholesky_choose(solver, cases[k].method, cases[k].memory);
     assert_true(analyze(solver, &s));
-    if (block_cholesky_iterates(solver) != cases[k].iterates) fail_msg("case %d: %d, expected %d", k, !cases[k].iterates, cases[k].iterates);
-    if (block_cholesky_bytes(solver) != bytes || block_cholesky_flops(solver) != flops) fail_msg("case %d: another prediction", k);
+    if (block_cholesky_iterates(solver) != cases[k].iterates)
+      fail_msg("case %d: %d, expected %d", k, !cases[k].iterates, cases[k].iterates);
+    if (block_cholesky_bytes(solver) != bytes || block_cholesky_flops(solver) != flops)
+      fail_msg("case %d: another prediction", k);
     block_cholesky_destroy(solver);
   }
   system_free(&s);
@@ -695,13 +711,20 @@ static void survives_failed_allocations(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(solves_like_cholmod),         cmocka_unit_test(same_bits_for_any_threads),
-      cmocka_unit_test(joins_nodes),                 cmocka_unit_test(forgets_its_order_when_asked),
-      cmocka_unit_test(stiff_and_soft_together),     cmocka_unit_test(iterates_to_the_solution),
-      cmocka_unit_test(chooses_by_memory),           cmocka_unit_test(iterations_meet_negative_curvature),
-      cmocka_unit_test(knows_its_pattern_again),     cmocka_unit_test(counts_blocks_and_flops),
-      cmocka_unit_test(works_on_nothing),            cmocka_unit_test(raises_bad_pivots),
-      cmocka_unit_test(solves_singular_but_consistent), cmocka_unit_test(reports_nan),
+      cmocka_unit_test(solves_like_cholmod),
+      cmocka_unit_test(same_bits_for_any_threads),
+      cmocka_unit_test(joins_nodes),
+      cmocka_unit_test(forgets_its_order_when_asked),
+      cmocka_unit_test(stiff_and_soft_together),
+      cmocka_unit_test(iterates_to_the_solution),
+      cmocka_unit_test(chooses_by_memory),
+      cmocka_unit_test(iterations_meet_negative_curvature),
+      cmocka_unit_test(knows_its_pattern_again),
+      cmocka_unit_test(counts_blocks_and_flops),
+      cmocka_unit_test(works_on_nothing),
+      cmocka_unit_test(raises_bad_pivots),
+      cmocka_unit_test(solves_singular_but_consistent),
+      cmocka_unit_test(reports_nan),
       cmocka_unit_test(survives_failed_allocations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,8 @@ static void open_scene(Scene *s) {
   s->model.def = abd_default_world_def();
   assert_int_equal(model_add_mesh(&s->model, &mesh, &error), ABD_OK);
   for (int i = 0; i < BODIES; i++) {
-    AbdBodyDef def = {.mesh = {1}, .density = 700, .stiffness = 1e6, .rotation = {1, 0, 0, 0}, .friction = -1, .group = -1};
+    AbdBodyDef def = {
+        .mesh = {1}, .density = 700, .stiffness = 1e6, .rotation = {1, 0, 0, 0}, .friction = -1, .group = -1};
     def.elasticity = (AbdElasticity)(i % ELASTICITIES);
     if (i == KINEMATIC) def.motion = ABD_MOTION_KINEMATIC;
     if (i == HELD) def.fixed = ABD_FIX_ROTATION_X | ABD_FIX_ROTATION_Y | ABD_FIX_ROTATION_Z;
@@ -67,7 +68,8 @@ static void check_gradient(const Step *step, int body, Affine q) {
     *unknown(&lo, i) -= h;
     *unknown(&hi, i) += h;
     double numeric = (body_energy(step, body, &hi) - body_energy(step, body, &lo)) / (2 * h), exact = *unknown(&g, i);
-    if (fabs(numeric - exact) > 1e-7 * size) fail_msg("body %d: gradient[%d] is %.12g, differences give %.12g", body, i, exact, numeric);
+    if (fabs(numeric - exact) > 1e-7 * size)
+      fail_msg("body %d: gradient[%d] is %.12g, differences give %.12g", body, i, exact, numeric);
   }
 }
 
@@ -86,7 +88,8 @@ static void check_hessian(const Step *step, int body, Affine q) {
       double numeric = (*unknown(&g1, i) - *unknown(&g0, i)) / (2 * h);
       if (fabs(numeric - exact[12 * j + i]) > 1e-6 * size)
         fail_msg("body %d: hessian[%d][%d] is %.12g, differences give %.12g", body, i, j, exact[12 * j + i], numeric);
-      if (fabs(exact[12 * j + i] - exact[12 * i + j]) > 1e-13 * size) fail_msg("body %d: not symmetric at %d, %d", body, i, j);
+      if (fabs(exact[12 * j + i] - exact[12 * i + j]) > 1e-13 * size)
+        fail_msg("body %d: not symmetric at %d, %d", body, i, j);
     }
   }
 }
@@ -108,7 +111,8 @@ static void check_positive(const Step *step, int body, Affine q, Draw *d) {
 
 /* Stretched bodies, where all three energies are convex but for rotations under load: those add curvature in tension. */
 static Affine draw_stretched(Draw *d) {
-  Mat3 u = draw_rotation(d), v = draw_rotation(d), s = mat3(vec3(draw(d, 1.05, 1.2), 0, 0), vec3(0, draw(d, 1.05, 1.2), 0), vec3(0, 0, draw(d, 1.05, 1.2)));
+  Mat3 u = draw_rotation(d), v = draw_rotation(d),
+       s = mat3(vec3(draw(d, 1.05, 1.2), 0, 0), vec3(0, draw(d, 1.05, 1.2), 0), vec3(0, 0, draw(d, 1.05, 1.2)));
   return affine(draw_vec3(d, 1), mat3_mul(u, mat3_mul(s, v)));
 }
 
@@ -141,7 +145,8 @@ static void test_rest_and_bodies_without_elasticity(void **state) {
   for (int i = KINEMATIC; i < BODIES; i++) {
     Affine q = draw_strained(&d, 0.3), dq = affine_sub(q, s.step.target[i]);
     const Body *b = &s.model.body[i];
-    double expected = 0.5 * (b->pull * norm_sq(dq.n[0]) + b->weight.x * norm_sq(dq.n[1]) + b->weight.y * norm_sq(dq.n[2]) + b->weight.z * norm_sq(dq.n[3]));
+    double expected = 0.5 * (b->pull * norm_sq(dq.n[0]) + b->weight.x * norm_sq(dq.n[1]) +
+                             b->weight.y * norm_sq(dq.n[2]) + b->weight.z * norm_sq(dq.n[3]));
     assert_true(fabs(body_energy(&s.step, i, &q) - expected) <= 1e-14 * expected);
   }
   close_scene(&s);
@@ -156,7 +161,8 @@ static void test_speed(void **state) {
   for (int k = 0; k < 100; k++) {
     Affine dq = affine(draw_vec3(&d, 1), draw_mat3(&d, 1));
     double most = 0, speed = body_speed(&s.step, 0, &dq);
-    for (int i = 0; i < s.model.mesh[0].vertex_count; i++) most = fmax(most, norm(affine_point(&dq, s.model.mesh[0].vertex[i])) / s.step.h);
+    for (int i = 0; i < s.model.mesh[0].vertex_count; i++)
+      most = fmax(most, norm(affine_point(&dq, s.model.mesh[0].vertex[i])) / s.step.h);
     if (fabs(most - speed) > 1e-12 * speed) fail_msg("speed %.17g, fastest vertex %.17g", speed, most);
   }
   close_scene(&s);
@@ -164,9 +170,9 @@ static void test_speed(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_derivatives),
-    cmocka_unit_test(test_rest_and_bodies_without_elasticity),
-    cmocka_unit_test(test_speed),
+      cmocka_unit_test(test_derivatives),
+      cmocka_unit_test(test_rest_and_bodies_without_elasticity),
+      cmocka_unit_test(test_speed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,8 @@ static double bound_with_margin(const Path *path, double margin) {
 static double bound_with_old_list(Draw *d, const Path *path) {
   Path p = *path;
   double off = p.scene.range * draw_decades(d, -3, 0.5);
-  Affine before = affine(add(p.q[0].n[0], draw_vec3(d, off)), mat3_mul(mat3_exp(draw_vec3(d, off)), affine_linear(&p.q[0])));
+  Affine before =
+      affine(add(p.q[0].n[0], draw_vec3(d, off)), mat3_mul(mat3_exp(draw_vec3(d, off)), affine_linear(&p.q[0])));
   p.pair.margin = 10 * off;
   pair_eval(&p.pair, &p.scene, &before, &p.q[1]);
   pair_eval(&p.pair, &p.scene, &p.q[0], &p.q[1]);
@@ -96,10 +97,13 @@ static double bound_with_old_list(Draw *d, const Path *path) {
 
 static void name_path(const Path *p) {
   print_message("%s and %s, range %g, separation %g, gap %g, speed %g\n", body_mesh(&cast.model, p->pair.a)->name,
-                body_mesh(&cast.model, p->pair.b)->name, p->scene.range, p->scene.separation, path_distance(p, 0) - p->scene.separation, path_speed(p));
+                body_mesh(&cast.model, p->pair.b)->name, p->scene.range, p->scene.separation,
+                path_distance(p, 0) - p->scene.separation, path_speed(p));
 }
 
-typedef struct Stencil { int kind, i, j; } Stencil;
+typedef struct Stencil {
+  int kind, i, j;
+} Stencil;
 
 /* Walks along the path by steps that no approach of this stencil can hide in, as far as patience goes. */
 static void walk(const Path *p, Stencil s, double distance, double speed, double level, double bound) {
@@ -110,7 +114,8 @@ static void walk(const Path *p, Stencil s, double distance, double speed, double
     d = stencil_distance(&a, &b, s.kind, s.i, s.j);
     if (d >= level) continue;
     name_path(p);
-    fail_msg("bound %.17g, but at t = %.17g stencil %d (%d, %d) is at %.17g, below %.17g", bound, t, s.kind, s.i, s.j, d, level);
+    fail_msg("bound %.17g, but at t = %.17g stencil %d (%d, %d) is at %.17g, below %.17g", bound, t, s.kind, s.i, s.j,
+             d, level);
   }
 }
 
@@ -143,7 +148,8 @@ static void test_bound_is_safe_and_not_early(void **state) {
     paths++;
     if (bound == 1) continue;
     cut++;
-    early += path_distance(&p, bound) > p.scene.separation + 0.101 * p.scene.range && !body_mesh(&cast.model, p.pair.b)->half_space;
+    early += path_distance(&p, bound) > p.scene.separation + 0.101 * p.scene.range &&
+             !body_mesh(&cast.model, p.pair.b)->half_space;
   }
   print_message("%d paths, %d cut short, %d of them too early\n", paths, cut, early);
   assert_true(cut > paths / 5);
@@ -164,7 +170,9 @@ static void test_bound_does_not_depend_on_the_list(void **state) {
     if (whole == shortest && whole == some && whole == old) continue;
     if (wrong++ > 5) continue;
     name_path(&p);
-    print_message("  bound %.17g with all stencils, %.17g with the shortest list, %.17g with another, %.17g with an old one\n", whole, shortest, some, old);
+    print_message(
+        "  bound %.17g with all stencils, %.17g with the shortest list, %.17g with another, %.17g with an old one\n",
+        whole, shortest, some, old);
   }
   print_message("%d paths, %d cut short, %d differ\n", paths, cut, wrong);
   assert_int_equal(wrong, 0);
@@ -187,7 +195,8 @@ static void check_eval(Path *p, Travel *travel, const Affine q[2]) {
   if (p->pair.contact_count != fresh.contact_count || memcmp(&p->pair.min_gap, &fresh.min_gap, sizeof(double)) != 0 ||
       memcmp(&p->pair.energy_trial, &fresh.energy_trial, sizeof(double)) != 0) {
     name_path(p);
-    fail_msg("%d contacts, gap %.17g by travels, %d contacts, gap %.17g without", p->pair.contact_count, p->pair.min_gap, fresh.contact_count, fresh.min_gap);
+    fail_msg("%d contacts, gap %.17g by travels, %d contacts, gap %.17g without", p->pair.contact_count,
+             p->pair.min_gap, fresh.contact_count, fresh.min_gap);
   }
   pair_destroy(&fresh);
 }
@@ -221,7 +230,8 @@ static void test_travels_clear_only_what_is_clear(void **state) {
     Travel travel[2 * KIND_COUNT] = {0};
     if (!draw_path(&d, k, &p)) continue;
     double shorter = draw_decades(&d, -3, 0);
-    for (int side = 0; side < 2; side++) p.d[side] = affine_add_scaled(affine_sub(p.d[side], p.d[side]), shorter, p.d[side]);
+    for (int side = 0; side < 2; side++)
+      p.d[side] = affine_add_scaled(affine_sub(p.d[side], p.d[side]), shorter, p.d[side]);
     double bound = bound_with_margin(&p, 1e-2);
     p.scene.travel = travel;
     stroll(&d, &p, travel);
@@ -234,7 +244,8 @@ static void test_travels_clear_only_what_is_clear(void **state) {
     clear += told;
     if (least(p.pair.bound, wanted) != least(bound, wanted) && wrong++ < 5) {
       name_path(&p);
-      print_message("  bound %.17g by travels (%s) up to %g, %.17g without\n", p.pair.bound, told ? "clear" : "asked", wanted, bound);
+      print_message("  bound %.17g by travels (%s) up to %g, %.17g without\n", p.pair.bound, told ? "clear" : "asked",
+                    wanted, bound);
     }
     pair_destroy(&p.pair);
   }
@@ -245,9 +256,9 @@ static void test_travels_clear_only_what_is_clear(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_bound_is_safe_and_not_early),
-    cmocka_unit_test(test_bound_does_not_depend_on_the_list),
-    cmocka_unit_test(test_travels_clear_only_what_is_clear),
+      cmocka_unit_test(test_bound_is_safe_and_not_early),
+      cmocka_unit_test(test_bound_does_not_depend_on_the_list),
+      cmocka_unit_test(test_travels_clear_only_what_is_clear),
   };
   return cmocka_run_group_tests(tests, start, stop);
 }

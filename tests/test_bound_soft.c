@@ -23,10 +23,8 @@ static Stage make_stage(void) {
     Shape *shape = calloc(1, sizeof *shape);
     AbdError error;
     assert_non_null(shape);
-    if (k == STIFF)
-      shape_box(shape, 1, 0.8, 0.6);
-    else
-      shape_sphere(shape, 0.5, 4 + k, 6);
+    if (k == STIFF) shape_box(shape, 1, 0.8, 0.6);
+    else shape_sphere(shape, 0.5, 4 + k, 6);
     AbdMeshDef def = shape_def(shape, k == STIFF ? "box" : "ball");
     assert_int_equal(mesh_init(&s.mesh[k], &def, &error), ABD_OK);
     free(shape);
@@ -107,9 +105,9 @@ static double vertex_distance(const Path *p, const Mesh *a, const Mesh *b, int s
     for (int k = 0; k < b->triangle_count; k++) {
       const uint32_t *c = b->triangle[k];
       if (a == b && (c[0] == v || c[1] == v || c[2] == v)) continue;
-      closest = fmin(closest,
-                     closest_point_triangle(vertex_at(p, a, side, v, t), vertex_at(p, b, !side, c[0], t),
-                                            vertex_at(p, b, !side, c[1], t), vertex_at(p, b, !side, c[2], t), w, &diff));
+      closest = fmin(closest, closest_point_triangle(vertex_at(p, a, side, v, t), vertex_at(p, b, !side, c[0], t),
+                                                     vertex_at(p, b, !side, c[1], t), vertex_at(p, b, !side, c[2], t),
+                                                     w, &diff));
     }
   return sqrt(closest);
 }
@@ -121,8 +119,9 @@ static double edge_distance(const Path *p, const Mesh *a, const Mesh *b, double 
     for (int j = 0; j < b->edge_count; j++) {
       const uint32_t *e = a->edge[i], *f = b->edge[j];
       if (a == b && (e[0] == f[0] || e[0] == f[1] || e[1] == f[0] || e[1] == f[1])) continue;
-      closest = fmin(closest, closest_edge_edge(vertex_at(p, a, 0, e[0], t), vertex_at(p, a, 0, e[1], t),
-                                                vertex_at(p, b, 1, f[0], t), vertex_at(p, b, 1, f[1], t), &u, &v, &diff));
+      closest =
+          fmin(closest, closest_edge_edge(vertex_at(p, a, 0, e[0], t), vertex_at(p, a, 0, e[1], t),
+                                          vertex_at(p, b, 1, f[0], t), vertex_at(p, b, 1, f[1], t), &u, &v, &diff));
     }
   return sqrt(closest);
 }

@@ -11,7 +11,11 @@
 #include "draw.h"
 #include "kernel/ccd.h"
 
-typedef struct Path { int first; Vec3 x[4], dx[4]; double separation, range, t_max; } Path;
+typedef struct Path {
+  int first;
+  Vec3 x[4], dx[4];
+  double separation, range, t_max;
+} Path;
 
 static double answer(const Path *p) {
   return p->first == 1 ? ccd_point_triangle(p->x, p->dx, p->separation, p->range, p->t_max)
@@ -111,7 +115,8 @@ static void test_million(void **state) {
     Path p = draw_path(&d);
     stopped += check(&p, 32);
   }
-  if (stopped < 100000 || stopped > 900000) fail_msg("%d of 1000000 paths were stopped: the samples are one-sided", stopped);
+  if (stopped < 100000 || stopped > 900000)
+    fail_msg("%d of 1000000 paths were stopped: the samples are one-sided", stopped);
 }
 
 static void test_dense(void **state) {
@@ -143,10 +148,14 @@ static void test_graze(void **state) {
     /* over the apex, which is the nearest point: the distance dips to height */
     Path p = {1, {{-1, 1, height}, {-0.5, 0, -1}, {0.5, 0, -1}, {0, 1, 0}}, {{2, 0, 0}, {0, 0, 0}}, 0, range, 1};
     Mat3 r = draw_rotation(&d);
-    for (int k = 0; k < 4; k++) { p.x[k] = mat3_mul_vec(r, p.x[k]); p.dx[k] = mat3_mul_vec(r, p.dx[k]); }
+    for (int k = 0; k < 4; k++) {
+      p.x[k] = mat3_mul_vec(r, p.x[k]);
+      p.dx[k] = mat3_mul_vec(r, p.dx[k]);
+    }
     double t = answer(&p);
     if (sign > 0 && t != 1) complain("grazing above the stop level", &p, t, height, 0.1 * range);
-    if (sign < 0 && t < 1 && distance_at(&p, t) > 0.1 * range * (1 + 1e-9)) complain("stopped early", &p, t, distance_at(&p, t), height);
+    if (sign < 0 && t < 1 && distance_at(&p, t) > 0.1 * range * (1 + 1e-9))
+      complain("stopped early", &p, t, distance_at(&p, t), height);
     if (!(distance_at(&p, 0.5) >= 0.089 * range)) complain("test is wrong", &p, t, distance_at(&p, 0.5), height);
   }
 }
@@ -157,15 +166,15 @@ static void test_plain(void **state) {
   double t = answer(&p);
   assert_true(t <= (1 - 0.0009) / 2 && t >= (1 - 0.001) / 2 - 1e-12); /* stops between 0.09 and 0.1 of the range */
   p.dx[0] = vec3(0, 0, 2);
-  assert_true(answer(&p) == 1);                                        /* away */
+  assert_true(answer(&p) == 1); /* away */
   p.dx[0] = vec3(50, 30, 0);
-  assert_true(answer(&p) == 1);                                        /* along */
+  assert_true(answer(&p) == 1); /* along */
   for (int i = 0; i < 4; i++) p.dx[i] = vec3(0, 0, -1e6);
-  assert_true(answer(&p) == 1);                                        /* together */
+  assert_true(answer(&p) == 1); /* together */
   p.dx[0] = vec3(0, 0, -1e9);
-  assert_true(answer(&p) < 1.1e-9 && answer(&p) > 0.9e-9);             /* a bullet */
+  assert_true(answer(&p) < 1.1e-9 && answer(&p) > 0.9e-9); /* a bullet */
   p.x[0] = p.x[1];
-  assert_true(answer(&p) == 0);                                        /* already touching */
+  assert_true(answer(&p) == 0); /* already touching */
 }
 
 int main(void) {

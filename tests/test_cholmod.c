@@ -54,7 +54,8 @@ static void test_same_motion(void **state) {
   def.solver.linear = ABD_LINEAR_CHOLMOD;
   AbdWorld *world = abd_world_create(&def, &error);
   if (!world) {
-    if (!strstr(error.text, "solver.linear") || !strstr(error.text, "ABD_CHOLMOD")) fail_msg("'%s' does not say what is missing", error.text);
+    if (!strstr(error.text, "solver.linear") || !strstr(error.text, "ABD_CHOLMOD"))
+      fail_msg("'%s' does not say what is missing", error.text);
     print_message("skipped: this build has no CHOLMOD\n");
     return;
   }
@@ -63,7 +64,8 @@ static void test_same_motion(void **state) {
   run_towers(ABD_LINEAR_AUTO, own);
   run_towers(ABD_LINEAR_CHOLMOD, other);
   for (int i = 0; i < 12 * BODIES; i++)
-    if (!(fabs(own[i] - other[i]) < 1e-5)) fail_msg("body %d, number %d: %.12g, with CHOLMOD %.12g", i / 12 + 1, i % 12, own[i], other[i]);
+    if (!(fabs(own[i] - other[i]) < 1e-5))
+      fail_msg("body %d, number %d: %.12g, with CHOLMOD %.12g", i / 12 + 1, i % 12, own[i], other[i]);
 }
 
 static void test_unknown_solver(void **state) {

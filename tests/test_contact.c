@@ -40,7 +40,9 @@ static void check_list(const Pair *p, const Posed *a, const Posed *b, double rad
         int listed = count[i * nb + j];
         near += listed;
         if (fabs(d - radius) < 1e-12) continue;
-        if (listed != (d < radius)) fail_msg("%s, %s: stencil kind %d (%d, %d) at %.17g is listed %d times, radius %g", a->mesh->name, b->mesh->name, kind, i, j, d, listed, radius);
+        if (listed != (d < radius))
+          fail_msg("%s, %s: stencil kind %d (%d, %d) at %.17g is listed %d times, radius %g", a->mesh->name,
+                   b->mesh->name, kind, i, j, d, listed, radius);
       }
     free(count);
   }
@@ -67,7 +69,8 @@ static void test_query_finds_what_a_double_loop_finds(void **state) {
       double radius = draw_decades(&d, -4, 0.5);
       pair_query(&p, &scene, &q[0], &q[1], radius);
       assert_true(p.listed && !p.failed);
-      Posed a = {body_mesh(&cast.model, p.a), affine_relative(&q[0], &q[1])}, b = {body_mesh(&cast.model, p.b), affine(vec3(0, 0, 0), mat3_identity())};
+      Posed a = {body_mesh(&cast.model, p.a), affine_relative(&q[0], &q[1])},
+            b = {body_mesh(&cast.model, p.b), affine(vec3(0, 0, 0), mat3_identity())};
       check_list(&p, &a, &b, radius);
       check_listed_distances(&p, &a, &b);
       found += p.candidate_count;
@@ -83,12 +86,14 @@ static bool same(double x, double y) { return memcmp(&x, &y, sizeof x) == 0; }
 static bool same_vec3(Vec3 x, Vec3 y) { return same(x.x, y.x) && same(x.y, y.y) && same(x.z, y.z); }
 
 static bool same_contact(const Contact *x, const Contact *y) {
-  return x->kind == y->kind && x->prim_a == y->prim_a && x->prim_b == y->prim_b && same(x->gap, y->gap) && same(x->mollifier, y->mollifier) &&
-         same(x->mollifier_d1, y->mollifier_d1) && same_vec3(x->normal, y->normal) && same_vec3(x->ya, y->ya) && same_vec3(x->yb, y->yb);
+  return x->kind == y->kind && x->prim_a == y->prim_a && x->prim_b == y->prim_b && same(x->gap, y->gap) &&
+         same(x->mollifier, y->mollifier) && same(x->mollifier_d1, y->mollifier_d1) &&
+         same_vec3(x->normal, y->normal) && same_vec3(x->ya, y->ya) && same_vec3(x->yb, y->yb);
 }
 
 static void check_same(const Pair *x, const Pair *y) {
-  if (x->contact_count != y->contact_count) fail_msg("%d contacts with the old list, %d with a new one", x->contact_count, y->contact_count);
+  if (x->contact_count != y->contact_count)
+    fail_msg("%d contacts with the old list, %d with a new one", x->contact_count, y->contact_count);
   for (int i = 0; i < x->contact_count; i++)
     if (!same_contact(&x->contact[i], &y->contact[i])) fail_msg("contact %d of %d differs", i, x->contact_count);
   if (!same(x->energy_trial, y->energy_trial) || !same(x->noise, y->noise) || !same(x->min_gap, y->min_gap))
@@ -260,7 +265,8 @@ static void springs(const Pair *p, const ContactScene *scene, const Affine q[2],
   for (int i = 0; i < p->contact_count; i++) {
     const Contact *c = &p->contact[i];
     Sym3 k = sym3_add_outer(sym3_zero(), 1, c->normal);
-    add_spring(h, &k, p->stiffness * c->mollifier * barrier_d2(c->gap / scene->range) / (scene->range * scene->range), c->ya, c->yb);
+    add_spring(h, &k, p->stiffness * c->mollifier * barrier_d2(c->gap / scene->range) / (scene->range * scene->range),
+               c->ya, c->yb);
     if (c->mollifier_d1 > 0) add_fading(h, p, c, q, p->stiffness * barrier(c->gap / scene->range) * c->mollifier_d1);
   }
   for (int i = 0; i < p->friction_count; i++) {
@@ -301,10 +307,13 @@ static void check_hessian(const Pair *p, const ContactScene *scene, const Affine
   double size = largest(&h[0][0], 576);
   for (int i = 0; i < 24; i++)
     for (int j = 0; j < 24; j++) {
-      if (fabs(h[i][j] - h[j][i]) > 1e-14 * size) fail_msg("H[%d][%d] = %g but H[%d][%d] = %g", i, j, h[i][j], j, i, h[j][i]);
-      if (fabs(h[i][j] - sum[i][j]) > 1e-12 * size) fail_msg("H[%d][%d] = %.17g, the springs' sum is %.17g", i, j, h[i][j], sum[i][j]);
+      if (fabs(h[i][j] - h[j][i]) > 1e-14 * size)
+        fail_msg("H[%d][%d] = %g but H[%d][%d] = %g", i, j, h[i][j], j, i, h[j][i]);
+      if (fabs(h[i][j] - sum[i][j]) > 1e-12 * size)
+        fail_msg("H[%d][%d] = %.17g, the springs' sum is %.17g", i, j, h[i][j], sum[i][j]);
     }
-  if (!positive(h, 1e-11 * size)) fail_msg("the Hessian has a negative eigenvalue, %d contacts, size %g", p->contact_count, size);
+  if (!positive(h, 1e-11 * size))
+    fail_msg("the Hessian has a negative eigenvalue, %d contacts, size %g", p->contact_count, size);
 }
 
 static void check_gradient(Pair *p, const ContactScene *scene, const Affine q[2], double tolerance) {
@@ -317,8 +326,9 @@ static void check_gradient(Pair *p, const ContactScene *scene, const Affine q[2]
   double size = largest(g, 24);
   for (int i = 0; i < 24; i++)
     if (fabs(g[i] - numeric[i]) > tolerance * size)
-      fail_msg("%s, %s: gradient[%d] = %.12g, differences give %.12g (largest %g, %d contacts, %d with friction)", body_mesh(&cast.model, p->a)->name,
-               body_mesh(&cast.model, p->b)->name, i, g[i], numeric[i], size, p->contact_count, p->friction_count);
+      fail_msg("%s, %s: gradient[%d] = %.12g, differences give %.12g (largest %g, %d contacts, %d with friction)",
+               body_mesh(&cast.model, p->a)->name, body_mesh(&cast.model, p->b)->name, i, g[i], numeric[i], size,
+               p->contact_count, p->friction_count);
 }
 
 static void test_gradient_of_barrier_and_friction(void **state) {
@@ -337,7 +347,8 @@ static void test_gradient_of_barrier_and_friction(void **state) {
       assert_true(pair_lag(&p, &scene, before, NULL, 0));
       pair_friction_start(&p, &scene, &q[0], &q[1]);
       Vec3 any = draw_vec3(&d, 1);
-      for (int i = 0; k % 3 && i < p.friction_count; i++) { /* a force of its own, in the disc; the same for the same point */
+      for (int i = 0; k % 3 && i < p.friction_count;
+           i++) { /* a force of its own, in the disc; the same for the same point */
         Vec3 w = add_scaled(any, sin(7 * norm(p.friction[i].ya)), p.friction[i].yb);
         w = add_scaled(w, -dot(w, p.friction[i].normal), p.friction[i].normal);
         p.friction[i].force = scale(1 / most(1, norm(w)), w);
@@ -362,7 +373,8 @@ static void test_gradient_of_nearly_parallel_edges(void **state) {
     pair_order(&cast.model, &p.a, &p.b);
     const Mesh *a = body_mesh(&cast.model, p.a), *b = body_mesh(&cast.model, p.b);
     double apart = b->box.hi.x - a->box.lo.x + 0.1 * draw(&d, 0.2, 0.9);
-    Affine q[2] = {affine(vec3(apart, 0, -a->box.lo.z), mat3_exp(draw_vec3(&d, 0.02))), affine(vec3(0, 0, 0), mat3_identity())};
+    Affine q[2] = {affine(vec3(apart, 0, -a->box.lo.z), mat3_exp(draw_vec3(&d, 0.02))),
+                   affine(vec3(0, 0, 0), mat3_identity())};
     pair_eval(&p, &scene, &q[0], &q[1]);
     int before = faded;
     for (int i = 0; i < p.contact_count; i++) faded += p.contact[i].mollifier_d1 != 0;
@@ -384,7 +396,8 @@ static void crowd(Model *m, Draw *d) {
   m->def = abd_default_world_def();
   assert_int_equal(model_add_mesh(m, &mesh, &error), ABD_OK);
   for (int i = 0; i < BODIES; i++) {
-    AbdBodyDef def = {.mesh = {1}, .density = 1000, .stiffness = 1e9, .rotation = {1, 0, 0, 0}, .group = draw_int(d, 8) - 4};
+    AbdBodyDef def = {
+        .mesh = {1}, .density = 1000, .stiffness = 1e9, .rotation = {1, 0, 0, 0}, .group = draw_int(d, 8) - 4};
     def.motion = draw_int(d, 4) ? ABD_MOTION_DYNAMIC : (AbdMotion)(1 + draw_int(d, 2));
     assert_int_equal(model_add_body(m, &def, &error), ABD_OK);
   }
@@ -400,7 +413,8 @@ static void check_pairs(const Broad *broad, const Model *m) {
   for (int a = 0; a < BODIES; a++)
     for (int b = a + 1; b < BODIES; b++) {
       if (!model_collides(m, a, b) || !box_overlap(broad->box[a], broad->box[b])) continue;
-      if (k >= broad->pair_count || broad->pair[k] != pair_key(a, b)) fail_msg("pair %d should be of bodies %d and %d", k, a, b);
+      if (k >= broad->pair_count || broad->pair[k] != pair_key(a, b))
+        fail_msg("pair %d should be of bodies %d and %d", k, a, b);
       k++;
     }
   assert_int_equal(k, broad->pair_count);
@@ -454,21 +468,22 @@ static void test_least_stretch_is_a_lower_bound(void **state) {
     double least = least_stretch(&q);
     for (int i = 0; i < 20; i++) {
       Vec3 u = unit(draw_vec3(&d, 1));
-      if (norm(affine_vector(&q, u)) < least * (1 - 1e-12)) fail_msg("|A u| = %g, below the least stretch %g", norm(affine_vector(&q, u)), least);
+      if (norm(affine_vector(&q, u)) < least * (1 - 1e-12))
+        fail_msg("|A u| = %g, below the least stretch %g", norm(affine_vector(&q, u)), least);
     }
   }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_query_finds_what_a_double_loop_finds),
-    cmocka_unit_test(test_contacts_are_the_near_stencils),
-    cmocka_unit_test(test_contacts_do_not_depend_on_the_list),
-    cmocka_unit_test(test_gradient_of_barrier_and_friction),
-    cmocka_unit_test(test_gradient_of_nearly_parallel_edges),
-    cmocka_unit_test(test_broad_phase_equals_all_pairs),
-    cmocka_unit_test(test_body_box_holds_the_body),
-    cmocka_unit_test(test_least_stretch_is_a_lower_bound),
+      cmocka_unit_test(test_query_finds_what_a_double_loop_finds),
+      cmocka_unit_test(test_contacts_are_the_near_stencils),
+      cmocka_unit_test(test_contacts_do_not_depend_on_the_list),
+      cmocka_unit_test(test_gradient_of_barrier_and_friction),
+      cmocka_unit_test(test_gradient_of_nearly_parallel_edges),
+      cmocka_unit_test(test_broad_phase_equals_all_pairs),
+      cmocka_unit_test(test_body_box_holds_the_body),
+      cmocka_unit_test(test_least_stretch_is_a_lower_bound),
   };
   return cmocka_run_group_tests(tests, start, stop);
 }

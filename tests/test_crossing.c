@@ -28,7 +28,9 @@ static void init_mesh(Mesh *mesh, const AbdMeshDef *def) {
 
 static int wide_sign(Wide x) { return (x > 0) - (x < 0); }
 
-static int64_t random_integer(uint64_t *seed, int64_t limit) { return (int64_t)((2 * shape_random(seed) - 1) * (double)limit); }
+static int64_t random_integer(uint64_t *seed, int64_t limit) {
+  return (int64_t)((2 * shape_random(seed) - 1) * (double)limit);
+}
 
 /* Coordinates are integers, x and y below 2^30, z below 2^53: the determinant fits in 128 bits. */
 static int orient3d_integers(Vec3 a, Vec3 b, Vec3 c, Vec3 d) {
@@ -36,7 +38,8 @@ static int orient3d_integers(Vec3 a, Vec3 b, Vec3 c, Vec3 d) {
   const Vec3 v[3] = {a, b, c};
   for (int i = 0; i < 3; i++)
     for (int k = 0; k < 3; k++) m[i][k] = (Wide)(int64_t)component(v[i], k) - (Wide)(int64_t)component(d, k);
-  return wide_sign(m[0][2] * (m[1][0] * m[2][1] - m[2][0] * m[1][1]) + m[1][2] * (m[2][0] * m[0][1] - m[0][0] * m[2][1]) +
+  return wide_sign(m[0][2] * (m[1][0] * m[2][1] - m[2][0] * m[1][1]) +
+                   m[1][2] * (m[2][0] * m[0][1] - m[0][0] * m[2][1]) +
                    m[2][2] * (m[0][0] * m[1][1] - m[1][0] * m[0][1]));
 }
 
@@ -116,8 +119,14 @@ static void test_orient2d(void **state) {
  * their cross products, and the cross products of these with differences hold one if there is one. */
 static bool axis_separates(Vec3 axis, const Vec3 *a, int na, const Vec3 *b, int nb) {
   double a_lo = INFINITY, a_hi = -INFINITY, b_lo = INFINITY, b_hi = -INFINITY;
-  for (int i = 0; i < na; i++) { a_lo = fmin(a_lo, dot(axis, a[i])); a_hi = fmax(a_hi, dot(axis, a[i])); }
-  for (int i = 0; i < nb; i++) { b_lo = fmin(b_lo, dot(axis, b[i])); b_hi = fmax(b_hi, dot(axis, b[i])); }
+  for (int i = 0; i < na; i++) {
+    a_lo = fmin(a_lo, dot(axis, a[i]));
+    a_hi = fmax(a_hi, dot(axis, a[i]));
+  }
+  for (int i = 0; i < nb; i++) {
+    b_lo = fmin(b_lo, dot(axis, b[i]));
+    b_hi = fmax(b_hi, dot(axis, b[i]));
+  }
   return a_hi < b_lo || b_hi < a_lo;
 }
 
@@ -207,7 +216,8 @@ static bool meshes_cross_brute(const Mesh *a, const Affine *pa, const Mesh *b, c
   return false;
 }
 
-static void assert_crossing_names_a_crossing(const Mesh *a, const Affine *pa, const Mesh *b, const Affine *pb, Crossing c) {
+static void assert_crossing_names_a_crossing(const Mesh *a, const Affine *pa, const Mesh *b, const Affine *pb,
+                                             Crossing c) {
   const Element *ea = &a->element[c.element_a], *eb = &b->element[c.element_b];
   Box box_a = box_empty(), box_b = box_empty();
   Vec3 u[3], v[3];
@@ -332,22 +342,23 @@ static void test_self_crossings(void **state) {
     }
   assert_true(brute > 4);
   assert_int_equal(count, brute);
-  for (int k = 0; k < 4; k++) assert_true((mesh.element[pair[k][0]].vertex[0] < 8) != (mesh.element[pair[k][1]].vertex[0] < 8));
+  for (int k = 0; k < 4; k++)
+    assert_true((mesh.element[pair[k][0]].vertex[0] < 8) != (mesh.element[pair[k][1]].vertex[0] < 8));
   mesh_destroy(&mesh);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_orient3d_convention),
-    cmocka_unit_test(test_orient3d_near_coplanar),
-    cmocka_unit_test(test_orient3d_grid),
-    cmocka_unit_test(test_orient2d),
-    cmocka_unit_test(test_primitives_on_a_grid),
-    cmocka_unit_test(test_known_triangles),
-    cmocka_unit_test(test_meshes_against_all_pairs),
-    cmocka_unit_test(test_touching_boxes),
-    cmocka_unit_test(test_half_space),
-    cmocka_unit_test(test_self_crossings),
+      cmocka_unit_test(test_orient3d_convention),
+      cmocka_unit_test(test_orient3d_near_coplanar),
+      cmocka_unit_test(test_orient3d_grid),
+      cmocka_unit_test(test_orient2d),
+      cmocka_unit_test(test_primitives_on_a_grid),
+      cmocka_unit_test(test_known_triangles),
+      cmocka_unit_test(test_meshes_against_all_pairs),
+      cmocka_unit_test(test_touching_boxes),
+      cmocka_unit_test(test_half_space),
+      cmocka_unit_test(test_self_crossings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

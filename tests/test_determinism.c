@@ -21,7 +21,8 @@ static Lab tray_open(int threads) {
   def.solver.threads = threads;
   Lab lab = lab_open(def);
   lab_ground(&lab, vec3(0, 0, 1));
-  AbdMeshId wall = lab_box(&lab, 0.05, 1.2, 0.6), shape[3] = {lab_box(&lab, 0.1, 0.08, 0.06), lab_potato(&lab, 0.04, 0.7), {0}};
+  AbdMeshId wall = lab_box(&lab, 0.05, 1.2, 0.6),
+            shape[3] = {lab_box(&lab, 0.1, 0.08, 0.06), lab_potato(&lab, 0.04, 0.7), {0}};
   MeshData link = {0};
   assert_true(shape_torus(0.035, 0.012, 0, 12, 6, &link));
   shape[2] = lab_mesh(&lab, &link, 0, false);
@@ -34,7 +35,8 @@ static Lab tray_open(int threads) {
     lab_body_def(&lab, &body);
   }
   for (int i = 0; i < 100; i++) {
-    AbdBodyDef body = lab_at(shape[i % 3], vec3(0.14 * (i % 5 - 2) + 0.01 * (i / 25 % 2), 0.14 * (i / 5 % 5 - 2), 0.09 + 0.15 * (i / 25)));
+    AbdBodyDef body = lab_at(
+        shape[i % 3], vec3(0.14 * (i % 5 - 2) + 0.01 * (i / 25 % 2), 0.14 * (i / 5 % 5 - 2), 0.09 + 0.15 * (i / 25)));
     lab_turn(&body, vec3(1 + i % 4, i % 7 - 3, 2 - i % 5), 0.3 * i);
     vec3_to(body.velocity, vec3(0.1 * (i % 3 - 1), 0.1 * (i % 4 - 1.5), -2));
     vec3_to(body.angular_velocity, vec3(i % 5 - 2, i % 3 - 1, 1));
@@ -70,7 +72,8 @@ static void test_same_bits_after_a_snapshot(void **state) {
   lab_expect_ok(&fresh, abd_world_restore(fresh.world, bytes, size));
   lab_steps(&fresh, half);
   uint64_t anew = abd_world_hash(fresh.world);
-  printf("  %zu bytes; %016llx, again %016llx, in a fresh world %016llx\n", size, (unsigned long long)end, (unsigned long long)again, (unsigned long long)anew);
+  printf("  %zu bytes; %016llx, again %016llx, in a fresh world %016llx\n", size, (unsigned long long)end,
+         (unsigned long long)again, (unsigned long long)anew);
   free(bytes);
   lab_close(&whole);
   lab_close(&fresh);
@@ -111,7 +114,8 @@ static void test_same_bits_in_ever_fresh_worlds(void **state) {
     contacts = whole.report.contacts > contacts ? whole.report.contacts : contacts;
     uint64_t expected = abd_world_hash(whole.world), hash = abd_world_hash(part.world);
     if (hash != expected || !same_poses(&whole, &part))
-      fail_msg("step %d, %d steps after a fresh start: %016llx, without interruption %016llx (iterations %d and %d, contacts %lld and %lld)",
+      fail_msg("step %d, %d steps after a fresh start: %016llx, without interruption %016llx (iterations %d and %d, "
+               "contacts %lld and %lld)",
                i + 1, i % 3 + 1, (unsigned long long)hash, (unsigned long long)expected, part.report.iterations,
                whole.report.iterations, (long long)part.report.contacts, (long long)whole.report.contacts);
   }
@@ -140,15 +144,18 @@ static void test_hash_sees_the_last_bit(void **state) {
     lab_expect_ok(&lab, abd_world_start(lab.world));
     hash[k] = abd_world_hash(lab.world);
     for (int j = 0; j < k; j++)
-      if (hash[j] == hash[k]) fail_msg("worlds %d and %d differ, their hash %016llx does not", j, k, (unsigned long long)hash[k]);
+      if (hash[j] == hash[k])
+        fail_msg("worlds %d and %d differ, their hash %016llx does not", j, k, (unsigned long long)hash[k]);
     lab_close(&lab);
   }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_same_bits_for_any_thread_count), cmocka_unit_test(test_same_bits_after_a_snapshot),
-    cmocka_unit_test(test_same_bits_in_ever_fresh_worlds), cmocka_unit_test(test_hash_sees_the_last_bit),
+      cmocka_unit_test(test_same_bits_for_any_thread_count),
+      cmocka_unit_test(test_same_bits_after_a_snapshot),
+      cmocka_unit_test(test_same_bits_in_ever_fresh_worlds),
+      cmocka_unit_test(test_hash_sees_the_last_bit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,17 +11,27 @@
 #include "draw.h"
 #include "kernel/distance.h"
 
-typedef struct Answer { double dist; Vec3 diff; double w[4]; } Answer; /* diff = sum of w_i x_i, signed weights */
+typedef struct Answer {
+  double dist;
+  Vec3 diff;
+  double w[4];
+} Answer; /* diff = sum of w_i x_i, signed weights */
 
 static Answer answer(int first, const Vec3 x[4]) {
   Answer r;
   double b[3], s, t;
   if (first == 1) {
     r.dist = sqrt(closest_point_triangle(x[0], x[1], x[2], x[3], b, &r.diff));
-    r.w[0] = 1; r.w[1] = -b[0]; r.w[2] = -b[1]; r.w[3] = -b[2];
+    r.w[0] = 1;
+    r.w[1] = -b[0];
+    r.w[2] = -b[1];
+    r.w[3] = -b[2];
   } else {
     r.dist = sqrt(closest_edge_edge(x[0], x[1], x[2], x[3], &s, &t, &r.diff));
-    r.w[0] = 1 - s; r.w[1] = s; r.w[2] = -(1 - t); r.w[3] = -t;
+    r.w[0] = 1 - s;
+    r.w[1] = s;
+    r.w[2] = -(1 - t);
+    r.w[3] = -t;
   }
   return r;
 }
@@ -51,8 +61,10 @@ static void check(int first, const Vec3 x[4], double tolerance) {
     size = fmax(size, norm(sub(x[i], x[0])));
     rebuilt = add_scaled(rebuilt, r.w[i], sub(x[i], x[0]));
   }
-  if (!(fabs(sum[0] - 1) < 1e-15 && fabs(sum[1] - 1) < 1e-15)) complain("weights do not sum to 1", first, x, sum[0], sum[1]);
-  if (!(norm(sub(rebuilt, r.diff)) <= 4e-15 * size)) complain("diff is not what the weights say", first, x, norm(rebuilt), r.dist);
+  if (!(fabs(sum[0] - 1) < 1e-15 && fabs(sum[1] - 1) < 1e-15))
+    complain("weights do not sum to 1", first, x, sum[0], sum[1]);
+  if (!(norm(sub(rebuilt, r.diff)) <= 4e-15 * size))
+    complain("diff is not what the weights say", first, x, norm(rebuilt), r.dist);
   if (r.dist <= tolerance * size) return;
   double lower = support_gap(first, x, scale(1 / r.dist, r.diff));
   double tilt = 4e-15 * size / r.dist; /* of the direction, by rounding of diff */
@@ -115,7 +127,10 @@ static void test_known_gap(void **state) {
     Mat3 r = draw_rotation(&d);
     Vec3 inside = add_scaled(o, 0.4, add(scale(0.5, u), scale(0.5, v)));
     Vec3 sliver[4] = {add(inside, z), o, add(o, u), add(o, v)};
-    for (int k = 0; k < 4; k++) { edges[k] = mat3_mul_vec(r, edges[k]); sliver[k] = mat3_mul_vec(r, sliver[k]); }
+    for (int k = 0; k < 4; k++) {
+      edges[k] = mat3_mul_vec(r, edges[k]);
+      sliver[k] = mat3_mul_vec(r, sliver[k]);
+    }
     double de = answer(2, edges).dist, dt = answer(1, sliver).dist;
     if (!(fabs(de - h) <= 3e-15 + 1e-14 * h)) complain("nearly parallel", 2, edges, de, h);
     if (!(fabs(dt - h) <= 3e-15 + 1e-14 * h)) complain("sliver", 1, sliver, dt, h);
@@ -131,13 +146,13 @@ static void test_points_and_touching(void **state) {
   assert_float_equal(t, 0.3, 1e-15);
   assert_float_equal(closest_edge_edge(o, x, p, p, &s, &t, &diff), 0.16, 1e-15);
   assert_float_equal(diff.y, -0.4, 1e-15);
-  assert_true(closest_edge_edge(o, x, scale(0.5, x), scale(2, x), &s, &t, &diff) == 0);     /* collinear, overlapping */
-  assert_true(closest_edge_edge(o, x, scale(3, x), scale(2, x), &s, &t, &diff) == 1);       /* collinear, apart */
+  assert_true(closest_edge_edge(o, x, scale(0.5, x), scale(2, x), &s, &t, &diff) == 0); /* collinear, overlapping */
+  assert_true(closest_edge_edge(o, x, scale(3, x), scale(2, x), &s, &t, &diff) == 1);   /* collinear, apart */
   assert_true(s == 1 && t == 1);
-  assert_true(closest_point_triangle(scale(0.5, x), o, x, y, b, &diff) == 0);               /* on an edge */
-  assert_true(closest_point_triangle(x, o, x, y, b, &diff) == 0 && b[1] == 1);              /* on a vertex */
-  assert_float_equal(closest_point_triangle(p, x, x, x, b, &diff), 0.65, 1e-15);           /* a triangle that is a point */
-  assert_float_equal(closest_point_triangle(p, o, x, scale(2, x), b, &diff), 0.16, 1e-15);  /* and one that is an edge */
+  assert_true(closest_point_triangle(scale(0.5, x), o, x, y, b, &diff) == 0);    /* on an edge */
+  assert_true(closest_point_triangle(x, o, x, y, b, &diff) == 0 && b[1] == 1);   /* on a vertex */
+  assert_float_equal(closest_point_triangle(p, x, x, x, b, &diff), 0.65, 1e-15); /* a triangle that is a point */
+  assert_float_equal(closest_point_triangle(p, o, x, scale(2, x), b, &diff), 0.16, 1e-15); /* and one that is an edge */
   assert_float_equal(closest_point_triangle(add(p, vec3(0, 0, 2)), o, x, y, b, &diff), 4, 1e-15);
   assert_float_equal(b[0], 0.3, 1e-15);
 }

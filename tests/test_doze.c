@@ -26,9 +26,11 @@ static void test_blow_passes_through_a_row(void **state) {
   AbdBodyId ball = lab_body(&lab, lab_potato(&lab, 0.06, 0.3), vec3(-0.2, 0.03, 0.02), vec3(2, 0, 0));
   Vec3 before = scale(lab_view(&lab, ball).mass, vec3(2, 0, 0)), after = zero;
   lab_steps(&lab, 40);
-  for (uint32_t i = 1; i <= ROW + 1; i++) after = add_scaled(after, lab_view(&lab, (AbdBodyId){i}).mass, lab_velocity(&lab, (AbdBodyId){i}));
+  for (uint32_t i = 1; i <= ROW + 1; i++)
+    after = add_scaled(after, lab_view(&lab, (AbdBodyId){i}).mass, lab_velocity(&lab, (AbdBodyId){i}));
   double far = lab_velocity(&lab, (AbdBodyId){ROW}).x;
-  printf("  %lld iterations, at most %d in a step; the far end moves at %.4f m/s\n", (long long)lab.iterations, lab.most_iterations, far);
+  printf("  %lld iterations, at most %d in a step; the far end moves at %.4f m/s\n", (long long)lab.iterations,
+         lab.most_iterations, far);
   lab_expect_below("momentum lost", norm(sub(after, before)) / norm(before), 1e-11);
   assert_true(far > 0.01);
   lab_close(&lab);
@@ -46,18 +48,21 @@ static void test_wall_carries_what_fell_on_it(void **state) {
   AbdMeshId box = lab_box(&lab, 0.2, 0.1, 0.1);
   double gap = 0.5 * def.contact.range, weight = 0;
   for (int k = 0; k < HIGH; k++)
-    for (int i = 0; i < WIDE; i++) lab_body(&lab, box, vec3((0.2 + gap) * (i + 0.5 * (k % 2)), 0, 0.05 + gap + (0.1 + gap) * k), zero);
+    for (int i = 0; i < WIDE; i++)
+      lab_body(&lab, box, vec3((0.2 + gap) * (i + 0.5 * (k % 2)), 0, 0.05 + gap + (0.1 + gap) * k), zero);
   AbdBodyId fallen = lab_body(&lab, lab_box(&lab, 0.1, 0.1, 0.1), vec3(0.1, 0, 0.05 + 0.1 * HIGH + 0.05), zero);
   lab_run(&lab, lab_seconds(0.6, 0.4));
   for (uint32_t i = 2; i <= fallen.id; i++) weight += 9.81 * lab_view(&lab, (AbdBodyId){i}).mass;
   Vec3 friction, carried = lab_contact_force(&lab, ground, &friction);
-  printf("  %lld iterations, at most %d in a step; carried %.6f of the weight\n", (long long)lab.iterations, lab.most_iterations, -carried.z / weight);
+  printf("  %lld iterations, at most %d in a step; carried %.6f of the weight\n", (long long)lab.iterations,
+         lab.most_iterations, -carried.z / weight);
   lab_expect_below("weight not carried", fabs(-carried.z / weight - 1), 1e-4);
   lab_expect_below("speed at rest [m/s]", norm(lab_velocity(&lab, fallen)), 1e-5);
   lab_close(&lab);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_blow_passes_through_a_row), cmocka_unit_test(test_wall_carries_what_fell_on_it)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_blow_passes_through_a_row),
+                                     cmocka_unit_test(test_wall_carries_what_fell_on_it)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

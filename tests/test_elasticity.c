@@ -42,7 +42,8 @@ static void check_gradient(int model, Mat3 a, int *same) {
   for (int i = 0; i < 9; i++) {
     double h = 1e-5, analytic = *entry(&g, i);
     Mat3 up = a, down = a;
-    *entry(&up, i) += h; *entry(&down, i) -= h;
+    *entry(&up, i) += h;
+    *entry(&down, i) -= h;
     double slope = (elastic_energy(model, KAPPA, up) - elastic_energy(model, KAPPA, down)) / (2 * h);
     *same += slope == analytic;
     if (!(fabs(slope - analytic) < 1e-5 * (1 + sqrt(mat3_dot(g, g)))))
@@ -57,12 +58,15 @@ static void check_hessian(int model, Mat3 a, int *same) {
   for (int c = 0; c < 9; c++) {
     double step = 1e-5;
     Mat3 up = a, down = a;
-    *entry(&up, c) += step; *entry(&down, c) -= step;
-    Mat3 slope = mat3_scale(0.5 / step, mat3_sub(elastic_gradient(model, KAPPA, up), elastic_gradient(model, KAPPA, down)));
+    *entry(&up, c) += step;
+    *entry(&down, c) -= step;
+    Mat3 slope =
+        mat3_scale(0.5 / step, mat3_sub(elastic_gradient(model, KAPPA, up), elastic_gradient(model, KAPPA, down)));
     for (int r = 0; r < 9; r++) {
       *same += h[9 * c + r] == *entry(&slope, r);
       if (!(fabs(h[9 * c + r] - *entry(&slope, r)) < 2e-6 * size))
-        fail_msg("%s Hessian (%d, %d): %.17g, by differences %.17g", model_name[model], r, c, h[9 * c + r], *entry(&slope, r));
+        fail_msg("%s Hessian (%d, %d): %.17g, by differences %.17g", model_name[model], r, c, h[9 * c + r],
+                 *entry(&slope, r));
       assert_true(fabs(h[9 * c + r] - h[9 * r + c]) <= 1e-13 * size);
     }
   }
@@ -91,11 +95,17 @@ static void test_projection(void **state) {
       Mat3 a = draw_map(&d, i % 5);
       elastic_hessian(model, KAPPA, a, false, exact);
       elastic_hessian(model, KAPPA, a, true, projected);
-      for (int k = 0; k < 81; k++) { m[k] = projected[k]; gap = fmax(gap, fabs(exact[k] - projected[k])); }
+      for (int k = 0; k < 81; k++) {
+        m[k] = projected[k];
+        gap = fmax(gap, fabs(exact[k] - projected[k]));
+      }
       double least = least_eigenvalue(9, m, &most);
       if (!(least > -1e-13 * most)) fail_msg("%s projected: eigenvalue %g of %g", model_name[model], least, most);
       least = least_eigenvalue(9, exact, &most);
-      if (least < -1e-6 * most) { indefinite[model]++; assert_true(gap > 1e-7 * most); }
+      if (least < -1e-6 * most) {
+        indefinite[model]++;
+        assert_true(gap > 1e-7 * most);
+      }
       if (least > 1e-6 * most) definite[model]++;
       if (least > 1e-6 * most && model > 0) assert_true(gap < 1e-12 * most); /* ortho adds C+ to a definite rest */
     }
@@ -152,8 +162,8 @@ static void test_rest_and_inversion(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_derivatives), cmocka_unit_test(test_projection), cmocka_unit_test(test_projection_keeps_tension),
-      cmocka_unit_test(test_small_strain), cmocka_unit_test(test_rest_and_inversion)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_projection),
+                                     cmocka_unit_test(test_projection_keeps_tension),
+                                     cmocka_unit_test(test_small_strain), cmocka_unit_test(test_rest_and_inversion)};
   return cmocka_run_group_tests_name("elasticity", tests, NULL, NULL);
 }

@@ -139,7 +139,8 @@ static AbdWorld *two_boxes(double gap) {
   def.contact.range = 0.01;
   AbdWorld *world = abd_world_create(&def, &error);
   if (!world) fail_msg("%s", error.text);
-  mesh_def.vertex = box.vertex, mesh_def.vertex_count = 8, mesh_def.triangle = box.triangle, mesh_def.triangle_count = 12;
+  mesh_def.vertex = box.vertex, mesh_def.vertex_count = 8, mesh_def.triangle = box.triangle,
+  mesh_def.triangle_count = 12;
   assert_int_equal(abd_world_add_mesh(world, &mesh_def, &mesh), ABD_OK);
   for (int k = 0; k < 2; k++) {
     AbdBodyDef body_def = abd_default_body_def();
@@ -231,9 +232,14 @@ static void test_contacts_read_back(void **state) {
 
 int main(void) {
   const struct CMUnitTest test[] = {
-    cmocka_unit_test(test_crease_box), cmocka_unit_test(test_crease_angle), cmocka_unit_test(test_wires),
-    cmocka_unit_test(test_turn), cmocka_unit_test(test_watertight), cmocka_unit_test(test_place_of_contact),
-    cmocka_unit_test(test_place_of_crossing), cmocka_unit_test(test_contacts_read_back),
+      cmocka_unit_test(test_crease_box),
+      cmocka_unit_test(test_crease_angle),
+      cmocka_unit_test(test_wires),
+      cmocka_unit_test(test_turn),
+      cmocka_unit_test(test_watertight),
+      cmocka_unit_test(test_place_of_contact),
+      cmocka_unit_test(test_place_of_crossing),
+      cmocka_unit_test(test_contacts_read_back),
   };
   return cmocka_run_group_tests(test, NULL, NULL);
 }

@@ -23,9 +23,17 @@
 static const char path[] = FILE_PATH(".abd");
 enum { STEPS = 4 };
 
-#define CHECK(run, call) do { if (!(call)) fail_msg("%s", run_error(run)); } while (0)
+#define CHECK(run, call)                                                                                               \
+  do {                                                                                                                 \
+    if (!(call)) fail_msg("%s", run_error(run));                                                                       \
+  } while (0)
 
-typedef struct Recording { Run *run; RunScene scene; int64_t step[STEPS + 1]; ExportSeries series; } Recording;
+typedef struct Recording {
+  Run *run;
+  RunScene scene;
+  int64_t step[STEPS + 1];
+  ExportSeries series;
+} Recording;
 
 /* A jelly that flies and turns, and a stiff triangle that stands. */
 static void write_run(void) {
@@ -180,7 +188,8 @@ static void morph_targets(void **state) {
   RunFrame frame;
   CHECK(r.run, run_read_frame(r.run, &r.scene, STEPS, &frame));
   for (size_t k = 0; k < 3; k++) assert_float_equal(x[0][k] + x[1][k], frame.nodes[k], 1e-6);
-  json_t *channel = json_array_get(json_object_get(json_array_get(json_object_get(top, "animations"), 0), "channels"), 0);
+  json_t *channel =
+      json_array_get(json_object_get(json_array_get(json_object_get(top, "animations"), 0), "channels"), 0);
   assert_string_equal(json_string_value(json_object_get(json_object_get(channel, "target"), "path")), "weights");
   run_frame_destroy(&frame);
   json_decref(top);
@@ -239,11 +248,13 @@ static void frames_for_the_viewer(void **state) {
               *rest = (const float *)(void *)mesh.data;
   body_center(&r.scene, frame.nodes, 0, center);
   for (size_t k = 0; k < 3 * JELLY_VERTICES; k++) assert_float_equal(vertex[k] + center[k % 3], frame.nodes[k], 1e-6);
-  for (int k = 0; k < 3; k++) assert_float_equal(number[k], center[k], 1e-6), assert_float_equal(number[3 + 4 * k], 1, 0);
+  for (int k = 0; k < 3; k++)
+    assert_float_equal(number[k], center[k], 1e-6), assert_float_equal(number[3 + 4 * k], 1, 0);
   assert_float_equal(number[2 * 12 + 1], 2, 1e-5); /* it flies with 2 m/s */
   double mean[JELLY_VERTICES];
   assert_true(soft_stress(&r.scene.mesh[0], r.scene.body[0].soft, frame.nodes, mean));
-  for (size_t v = 0; v < JELLY_VERTICES; v++) assert_float_equal(vertex[3 * JELLY_VERTICES + v], mean[v], 1e-6 * (1 + mean[v]));
+  for (size_t v = 0; v < JELLY_VERTICES; v++)
+    assert_float_equal(vertex[3 * JELLY_VERTICES + v], mean[v], 1e-6 * (1 + mean[v]));
   assert_float_equal(rest[0], -0.2, 1e-6);
   json_decref(top);
   bytes_free(&meta), bytes_free(&bytes), bytes_free(&mesh);

@@ -91,8 +91,13 @@ static double volume(const MeshData *m) {
  * angles to them passes the centre at the distance of the base radius. */
 static void test_involute(void **state) {
   (void)state;
-  GearShape gear = {.teeth = 17, .module = 0.01, .pressure_angle = radians(20), .backlash = 0.0006, .mate_teeth = 40,
-                    .thickness = 0.03, .resolution = 24};
+  GearShape gear = {.teeth = 17,
+                    .module = 0.01,
+                    .pressure_angle = radians(20),
+                    .backlash = 0.0006,
+                    .mate_teeth = 40,
+                    .thickness = 0.03,
+                    .resolution = 24};
   double base = gear_base_radius(&gear), tip = gear_tip_radius(&gear), worst = 0;
   int count = 0;
   MeshData mesh;
@@ -100,23 +105,26 @@ static void test_involute(void **state) {
   for (size_t i = 0; i + 1 < mesh.vertex_count; i++) {
     const double *a = mesh.vertex + 3 * i, *b = a + 3;
     double ra = hypot(a[0], a[1]), rb = hypot(b[0], b[1]), dx = b[0] - a[0], dy = b[1] - a[1], d = hypot(dx, dy);
-    bool flank = a[2] == b[2] && fabs(a[2]) < gear.thickness / 2 - 1e-9 && ra > base * (1 + 1e-9) && rb > base * (1 + 1e-9) &&
-                 fabs(ra - rb) > 1e-6 && d < 0.01 && ra <= tip * (1 + 1e-12);
+    bool flank = a[2] == b[2] && fabs(a[2]) < gear.thickness / 2 - 1e-9 && ra > base * (1 + 1e-9) &&
+                 rb > base * (1 + 1e-9) && fabs(ra - rb) > 1e-6 && d < 0.01 && ra <= tip * (1 + 1e-12);
     if (!flank) continue;
     double from_centre = fabs(((a[0] + b[0]) * dx + (a[1] + b[1]) * dy) / (2 * d));
     worst = fmax(worst, fabs(from_centre / base - 1));
     count++;
   }
-  if (worst > 1e-3 || count < 17 * 2 * 20) fail_msg("%d pieces of flanks, the worst normal misses the base circle by %g", count, worst);
+  if (worst > 1e-3 || count < 17 * 2 * 20)
+    fail_msg("%d pieces of flanks, the worst normal misses the base circle by %g", count, worst);
   double thickness = 2 * gear_half_angle(&gear, gear_pitch_radius(&gear)) * gear_pitch_radius(&gear);
-  if (fabs(thickness - (pi * 0.01 / 2 - 0.0003)) > 1e-15) fail_msg("a tooth is %.17g thick on the pitch circle", thickness);
+  if (fabs(thickness - (pi * 0.01 / 2 - 0.0003)) > 1e-15)
+    fail_msg("a tooth is %.17g thick on the pitch circle", thickness);
   if (!(volume(&mesh) > 0)) fail_msg("volume %g", volume(&mesh));
   mesh_data_free(&mesh);
 }
 
 /* Soft parts of ships and helicopters are sound at any resolution: tets with a volume, a closed surface, of the genus of their form:
  * tyres are rings. */
-static void check_tets(const char *name, double resolution, TetMesh *tets, int holes, int pieces, double least, double most) {
+static void check_tets(const char *name, double resolution, TetMesh *tets, int holes, int pieces, double least,
+                       double most) {
   SceneError error = {""};
   uint32_t(*surface)[3], *node_of;
   size_t count, shared;
@@ -128,8 +136,10 @@ static void check_tets(const char *name, double resolution, TetMesh *tets, int h
   assert_int_equal(shared, 0);
   assert_true(tet_mesh_skin(tets, &skin, &node_of));
   long euler = (long)skin.vertex_count - (long)count / 2;
-  if (euler != 2 * pieces - 2 * holes) fail_msg("%s at %g: %ld, expected the Euler number of %d pieces", name, resolution, euler, pieces);
-  if (!(sum > least && sum < most)) fail_msg("%s at %g: volume %g, expected %g to %g", name, resolution, sum, least, most);
+  if (euler != 2 * pieces - 2 * holes)
+    fail_msg("%s at %g: %ld, expected the Euler number of %d pieces", name, resolution, euler, pieces);
+  if (!(sum > least && sum < most))
+    fail_msg("%s at %g: volume %g, expected %g to %g", name, resolution, sum, least, most);
   free(surface), free(node_of);
   mesh_data_free(&skin);
   tet_mesh_free(tets);
@@ -145,7 +155,8 @@ static void test_vessels(void **state) {
     assert_true(part_ship(resolution, &ship) && part_helicopter(resolution, &helicopter));
     double of_ship = volume(&ship), of_helicopter = volume(&helicopter);
     if (!(of_ship > 0.02 && of_ship < 0.04)) fail_msg("ship at %g: volume %g", resolution, of_ship);
-    if (!(of_helicopter > 0.002 && of_helicopter < 0.006)) fail_msg("helicopter at %g: volume %g", resolution, of_helicopter);
+    if (!(of_helicopter > 0.002 && of_helicopter < 0.006))
+      fail_msg("helicopter at %g: volume %g", resolution, of_helicopter);
     assert_true(ship.triangle_count + helicopter.triangle_count > before);
     before = ship.triangle_count + helicopter.triangle_count;
     mesh_data_free(&ship), mesh_data_free(&helicopter);
@@ -181,13 +192,22 @@ static AbdBodyId add_body(AbdWorld *world, AbdMeshId mesh, double x, double turn
   return body;
 }
 
-typedef struct Pair { AbdWorld *world; GearShape a, b; AbdMeshId mesh_a, mesh_b; } Pair;
+typedef struct Pair {
+  AbdWorld *world;
+  GearShape a, b;
+  AbdMeshId mesh_a, mesh_b;
+} Pair;
 
 static Pair make_pair(int teeth_a, int teeth_b) {
   AbdWorldDef def = abd_default_world_def();
   Pair pair = {.world = abd_world_create(&def, NULL)};
-  pair.a = (GearShape){.teeth = teeth_a, .module = 0.01, .pressure_angle = radians(20), .backlash = 0.0006, .mate_teeth = teeth_b,
-                       .thickness = 0.03, .resolution = 12};
+  pair.a = (GearShape){.teeth = teeth_a,
+                       .module = 0.01,
+                       .pressure_angle = radians(20),
+                       .backlash = 0.0006,
+                       .mate_teeth = teeth_b,
+                       .thickness = 0.03,
+                       .resolution = 12};
   pair.b = pair.a;
   pair.b.teeth = teeth_b, pair.b.mate_teeth = teeth_a;
   pair.mesh_a = add_gear(pair.world, &pair.a);
@@ -199,7 +219,8 @@ static Pair make_pair(int teeth_a, int teeth_b) {
 static bool gears_cross(const Pair *p, double turn, double extra) {
   double apart = gear_pitch_radius(&p->a) + gear_pitch_radius(&p->b), nodes_a[12], nodes_b[12];
   double turn_b = pi + pi / p->b.teeth - turn * p->a.teeth / p->b.teeth + extra;
-  AbdBodyId a = add_body(p->world, p->mesh_a, 0, turn, nodes_a), b = add_body(p->world, p->mesh_b, apart, turn_b, nodes_b);
+  AbdBodyId a = add_body(p->world, p->mesh_a, 0, turn, nodes_a),
+            b = add_body(p->world, p->mesh_b, apart, turn_b, nodes_b);
   AbdCrossing crossing;
   return abd_world_find_crossing(p->world, a, nodes_a, b, nodes_b, &crossing);
 }
@@ -225,8 +246,8 @@ static void test_rolling(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_keys), cmocka_unit_test(test_refused_values), cmocka_unit_test(test_text),
-    cmocka_unit_test(test_involute), cmocka_unit_test(test_rolling), cmocka_unit_test(test_vessels),
+      cmocka_unit_test(test_keys),     cmocka_unit_test(test_refused_values), cmocka_unit_test(test_text),
+      cmocka_unit_test(test_involute), cmocka_unit_test(test_rolling),        cmocka_unit_test(test_vessels),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

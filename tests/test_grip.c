@@ -25,7 +25,8 @@ static void test_lift(void **state) {
   }
   Vec3 held = lab_middle(&lab, soft);
   printf("  held at %g %g %g\n", held.x, held.y, held.z);
-  if (!(fabs(held.x - 0.3) < 0.05 && held.z > 0.1 && held.z < 0.35)) fail_msg("held at %g %g %g", held.x, held.y, held.z);
+  if (!(fabs(held.x - 0.3) < 0.05 && held.z > 0.1 && held.z < 0.35))
+    fail_msg("held at %g %g %g", held.x, held.y, held.z);
   grip_release(&grip, lab.world);
   assert_true(grip.count == 0 && !grip.vertex);
   for (int i = 0; i < 50; i++) lab_step(&lab);

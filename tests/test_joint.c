@@ -15,19 +15,25 @@
 #include "step/joint.h"
 
 /* How far differences and formulas were apart. */
-typedef struct Score { int compared, equal; double worst; } Score;
+typedef struct Score {
+  int compared, equal;
+  double worst;
+} Score;
 
 static void compare(Score *s, const char *what, int at, double exact, double numeric, double size, double tolerance) {
   double off = fabs(exact - numeric) / size;
   s->compared++;
   s->equal += exact == numeric;
   s->worst = fmax(s->worst, off);
-  if (!(off <= tolerance)) fail_msg("%s: derivative %d is %.12g, differences give %.12g (size %g)", what, at, exact, numeric, size);
+  if (!(off <= tolerance))
+    fail_msg("%s: derivative %d is %.12g, differences give %.12g (size %g)", what, at, exact, numeric, size);
 }
 
 static void expect_apart(const char *what, const Score *s) {
-  printf("  %s: %d derivatives, off by %.1e at most, %d equal to the last bit\n", what, s->compared, s->worst, s->equal);
-  if (s->equal * 2 > s->compared) fail_msg("%s: %d of %d differences equal the formula exactly", what, s->equal, s->compared);
+  printf("  %s: %d derivatives, off by %.1e at most, %d equal to the last bit\n", what, s->compared, s->worst,
+         s->equal);
+  if (s->equal * 2 > s->compared)
+    fail_msg("%s: %d of %d differences equal the formula exactly", what, s->equal, s->compared);
 }
 
 static Affine draw_pose(Draw *d) {
@@ -36,13 +42,23 @@ static Affine draw_pose(Draw *d) {
 
 /* ---- measures ---- */
 
-typedef struct Fixed { Vec3 ya, yb, u, v; Mat3 fa, fb; double near; } Fixed; /* what a measure has fixed in the two bodies */
+typedef struct Fixed {
+  Vec3 ya, yb, u, v;
+  Mat3 fa, fb;
+  double near;
+} Fixed; /* what a measure has fixed in the two bodies */
 typedef Measure MeasureOf(const Affine *qa, const Affine *qb, const Fixed *f);
 
-static Measure travel(const Affine *a, const Affine *b, const Fixed *f) { return measure_travel(a, b, f->ya, f->yb, f->u); }
+static Measure travel(const Affine *a, const Affine *b, const Fixed *f) {
+  return measure_travel(a, b, f->ya, f->yb, f->u);
+}
 static Measure product(const Affine *a, const Affine *b, const Fixed *f) { return measure_product(a, b, f->u, f->v); }
-static Measure distance(const Affine *a, const Affine *b, const Fixed *f) { return measure_distance(a, b, f->ya, f->yb); }
-static Measure angle(const Affine *a, const Affine *b, const Fixed *f) { return measure_angle(a, b, &f->fa, &f->fb, f->near); }
+static Measure distance(const Affine *a, const Affine *b, const Fixed *f) {
+  return measure_distance(a, b, f->ya, f->yb);
+}
+static Measure angle(const Affine *a, const Affine *b, const Fixed *f) {
+  return measure_angle(a, b, &f->fa, &f->fb, f->near);
+}
 
 static double *unknown(Affine *q, int i) { return &q->n[i / 3].x + i % 3; }
 
@@ -60,20 +76,30 @@ static void check_measure(const char *name, MeasureOf *of, const Affine q[2], co
     Affine lo[2] = {q[0], q[1]}, hi[2] = {q[0], q[1]};
     *unknown(&lo[k / 12], k % 12) -= h;
     *unknown(&hi[k / 12], k % 12) += h;
-    double numeric = (of(&hi[0], &hi[1], f).value - of(&lo[0], &lo[1], f).value) / (2 * h), exact = *unknown(&m.gradient[k / 12], k % 12);
+    double numeric = (of(&hi[0], &hi[1], f).value - of(&lo[0], &lo[1], f).value) / (2 * h),
+           exact = *unknown(&m.gradient[k / 12], k % 12);
     if (exact != 0 || numeric != 0) compare(score, name, k, exact, numeric, size, 1e-7);
   }
 }
 
 static void test_measures(void **state) {
   (void)state;
-  const struct { const char *name; MeasureOf *of; } measure[] = {{"travel", travel}, {"product", product}, {"distance", distance}, {"angle", angle}};
+  const struct {
+    const char *name;
+    MeasureOf *of;
+  } measure[] = {{"travel", travel}, {"product", product}, {"distance", distance}, {"angle", angle}};
   for (int m = 0; m < 4; m++) {
     Draw d = {7};
     Score score = {0};
     for (int k = 0; k < 200; k++) {
       Affine q[2] = {draw_pose(&d), draw_pose(&d)};
-      Fixed f = {draw_vec3(&d, 1), draw_vec3(&d, 1), draw_vec3(&d, 1), draw_vec3(&d, 1), draw_rotation(&d), draw_rotation(&d), 0};
+      Fixed f = {draw_vec3(&d, 1),
+                 draw_vec3(&d, 1),
+                 draw_vec3(&d, 1),
+                 draw_vec3(&d, 1),
+                 draw_rotation(&d),
+                 draw_rotation(&d),
+                 0};
       double c, s;
       measure_phase(&q[0], &q[1], &f.fa, &f.fb, &c, &s);
       if (m == 3 && hypot(c, s) < 0.2) continue; /* axes nearly opposite: the angle is not known there */
@@ -119,7 +145,9 @@ static void test_first_fall(void **state) {
     falls += t < 1;
     for (int i = 0; i <= 100; i++) {
       double at = parabola(f, t * i / 100);
-      if (!(at >= share * f[0] - noise)) fail_msg("%g %g %g falls to %g of %g at %.15g, before %.15g", f[0], f[1], f[2], at, share * f[0], t * i / 100, t);
+      if (!(at >= share * f[0] - noise))
+        fail_msg("%g %g %g falls to %g of %g at %.15g, before %.15g", f[0], f[1], f[2], at, share * f[0], t * i / 100,
+                 t);
     }
     if (t < 1 && fabs(parabola(f, t) - share * f[0]) > 10 * noise)
       fail_msg("%g %g %g: at the root %.15g it is %g, not %g", f[0], f[1], f[2], t, parabola(f, t), share * f[0]);
@@ -134,13 +162,15 @@ static void test_yield(void **state) {
   Score score = {0};
   (void)state;
   for (int k = 0; k < 2000; k++) {
-    double stiffness = draw_decades(&d, -2, 4), gives = draw(&d, 0.2, 2), limit = k % 3 ? stiffness * gives : INFINITY, x = draw(&d, -4, 4);
+    double stiffness = draw_decades(&d, -2, 4), gives = draw(&d, 0.2, 2), limit = k % 3 ? stiffness * gives : INFINITY,
+           x = draw(&d, -4, 4);
     if (fabs(fabs(x) - gives) < 1e-3) continue; /* the corner of the force */
     double force = (yield_energy(stiffness, limit, x + h) - yield_energy(stiffness, limit, x - h)) / (2 * h);
     double slope = (yield_force(stiffness, limit, x + h) - yield_force(stiffness, limit, x - h)) / (2 * h);
     compare(&score, "yield force", k, yield_force(stiffness, limit, x), force, stiffness * 4, 1e-8);
     compare(&score, "yield stiffness", k, yield_stiffness(stiffness, limit, x), slope, stiffness * 4, 1e-8);
-    if (!(fabs(yield_force(stiffness, limit, x)) <= limit)) fail_msg("force %g above its limit %g", yield_force(stiffness, limit, x), limit);
+    if (!(fabs(yield_force(stiffness, limit, x)) <= limit))
+      fail_msg("force %g above its limit %g", yield_force(stiffness, limit, x), limit);
   }
   printf("  off by %.1e at most\n", score.worst);
 }
@@ -157,8 +187,14 @@ typedef struct Scene {
 
 static int add_joint(Scene *s, AbdJointKind kind, int a, int b, Draw *d) {
   AbdError error = {ABD_OK, ""};
-  AbdJointDef def = {.kind = kind, .point_b = {NAN, NAN, NAN}, .length = -1, .ratio = draw(d, -2, 2), .pitch = draw(d, 0.1, 1),
-                     .limit = {-INFINITY, INFINITY}, .angle_limit = {-INFINITY, INFINITY}, .drive = {.max_effort = INFINITY}};
+  AbdJointDef def = {.kind = kind,
+                     .point_b = {NAN, NAN, NAN},
+                     .length = -1,
+                     .ratio = draw(d, -2, 2),
+                     .pitch = draw(d, 0.1, 1),
+                     .limit = {-INFINITY, INFINITY},
+                     .angle_limit = {-INFINITY, INFINITY},
+                     .drive = {.max_effort = INFINITY}};
   Vec3 axis = unit(draw_vec3(d, 1)), side = unit(cross(axis, draw_vec3(d, 1))), point = draw_vec3(d, 1);
   def.body_a.id = (uint32_t)a + 1;
   def.body_b.id = (uint32_t)b + 1;
@@ -187,7 +223,8 @@ static void open_scene(Scene *s, Draw *d) {
   s->model.def.contact.range = 0.05;
   assert_int_equal(model_add_mesh(&s->model, &mesh, &error), ABD_OK);
   for (int i = 0; i < BODIES; i++) {
-    AbdBodyDef def = {.mesh = {1}, .density = 700, .stiffness = 1e6, .rotation = {1, 0, 0, 0}, .friction = -1, .group = -1};
+    AbdBodyDef def = {
+        .mesh = {1}, .density = 700, .stiffness = 1e6, .rotation = {1, 0, 0, 0}, .friction = -1, .group = -1};
     assert_int_equal(model_add_body(&s->model, &def, &error), ABD_OK);
   }
   for (int kind = 0; kind < ABD_JOINT_GEAR; kind++)
@@ -226,13 +263,15 @@ static void draw_terms(Scene *s, Draw *d) {
     *t = (JointTerm){.active = true, .stiffness = draw(d, 1, 100), .stop = draw(d, 0.1, 3), .angle = draw(d, -7, 7)};
     for (int k = 0; k < JOINT_ROWS; k++) t->lambda[k] = draw(d, -30, 30);
     if (j->coordinate == COORDINATE_NONE) continue;
-    double at = joint_coordinate(&s->model, i, step->q, t->angle).value, unit_length = j->coordinate == COORDINATE_ANGLE ? j->arm : 1;
+    double at = joint_coordinate(&s->model, i, step->q, t->angle).value,
+           unit_length = j->coordinate == COORDINATE_ANGLE ? j->arm : 1;
     t->push = draw(d, -1e5, 1e5);
     for (int k = 0; k < PULL_COUNT; k++)
       t->pull[k] = (Pull){draw(d, 1e4, 1e6), draw(d, 0, 1) < 0.5 ? INFINITY : draw(d, 0, 1e5), at + draw(d, -0.3, 0.3)};
     if (j->def.kind == ABD_JOINT_ROPE) j->length = at + 0.05 * draw(d, 0.15, 1.2);
     set_limit(j->def.limit, at, 0.05 / unit_length, d);
-    if (j->has_angle) set_limit(j->def.angle_limit, joint_angle(&s->model, i, step->q, t->angle).value, 0.05 / j->arm, d);
+    if (j->has_angle)
+      set_limit(j->def.angle_limit, joint_angle(&s->model, i, step->q, t->angle).value, 0.05 / j->arm, d);
   }
 }
 
@@ -252,7 +291,8 @@ static void check_energy(const Scene *s, int joint, Score *score) {
   int count = joint_forces(&s->step, joint, s->step.q, force);
   for (int b = 0; b < BODIES; b++) g[b] = total_gradient(force, count, b);
   for (int f = 0; f < count; f++) /* what acts on one scalar may nearly cancel: rounding is that of its parts */
-    for (int x = 0; x < force[f].jet.count; x++) size += (fabs(force[f].slope) + 1) * size_of(&force[f].jet.gradient[x]);
+    for (int x = 0; x < force[f].jet.count; x++)
+      size += (fabs(force[f].slope) + 1) * size_of(&force[f].jet.gradient[x]);
   for (int k = 0; k < 12 * BODIES; k++) {
     double e[2], exact = *unknown(&g[k / 12], k % 12);
     for (int side = 0; side < 2; side++) {
@@ -261,7 +301,8 @@ static void check_energy(const Scene *s, int joint, Score *score) {
       e[side] = joint_energy(&s->step, joint, q);
     }
     double numeric = (e[1] - e[0]) / (2 * h);
-    if (exact != 0 || numeric != 0) compare(score, joint_kind_name(s->model.joint[joint].def.kind), k, exact, numeric, size, 2e-6);
+    if (exact != 0 || numeric != 0)
+      compare(score, joint_kind_name(s->model.joint[joint].def.kind), k, exact, numeric, size, 2e-6);
   }
 }
 
@@ -277,12 +318,15 @@ static void check_curvature(const Scene *s, int joint, Score *score) {
     memcpy(q[0], s->step.q, sizeof q[0]);
     memcpy(q[1], s->step.q, sizeof q[1]);
     for (int x = 0; x < at[f].jet.count; x++)
-      for (int side = 0; side < 2; side++) q[side][at[f].jet.body[x]] = affine_add_scaled(q[side][at[f].jet.body[x]], side ? h : -h, at[f].jet.gradient[x]);
+      for (int side = 0; side < 2; side++)
+        q[side][at[f].jet.body[x]] =
+            affine_add_scaled(q[side][at[f].jet.body[x]], side ? h : -h, at[f].jet.gradient[x]);
     joint_forces(&s->step, joint, q[0], lo);
     joint_forces(&s->step, joint, q[1], hi);
     for (int k = 0; k < PULL_COUNT; k++) size += s->step.h2 * s->step.joint[joint].pull[k].stiffness;
     size = fmax(fmax(size, fabs(at[f].curvature)), s->step.joint[joint].stiffness);
-    if (fabs(hi[f].curvature - lo[f].curvature) > 1e-3 * size) continue; /* a corner: a pull gives way between the two */
+    if (fabs(hi[f].curvature - lo[f].curvature) > 1e-3 * size)
+      continue; /* a corner: a pull gives way between the two */
     double numeric = (hi[f].slope - lo[f].slope) / (hi[f].jet.value - lo[f].jet.value);
     compare(score, joint_kind_name(s->model.joint[joint].def.kind), 100 + f, at[f].curvature, numeric, size, 1e-5);
     if (!(at[f].curvature >= 0)) fail_msg("curvature %g", at[f].curvature);
@@ -303,7 +347,8 @@ static void test_energies(void **state) {
     }
   }
   for (int kind = 0; kind < ABD_JOINT_KIND_COUNT; kind++) {
-    bool linear = kind == ABD_JOINT_WELD || kind == ABD_JOINT_BALL || kind == ABD_JOINT_ORIENTATION; /* nothing to evaluate */
+    bool linear =
+        kind == ABD_JOINT_WELD || kind == ABD_JOINT_BALL || kind == ABD_JOINT_ORIENTATION; /* nothing to evaluate */
     if (linear) assert_int_equal(score[kind].compared, 0);
     else expect_apart(joint_kind_name((AbdJointKind)kind), &score[kind]);
     assert_true(linear || score[kind].compared > 500);
@@ -316,13 +361,15 @@ static void test_energies(void **state) {
 
 static void expect_inside(const Scene *s, int joint, double t, const double limit[2], double value) {
   if (limit[0] < value && value < limit[1]) return;
-  fail_msg("%s at %.15g of its bound is at %.17g, outside %.17g and %.17g", joint_kind_name(s->model.joint[joint].def.kind), t, value, limit[0], limit[1]);
+  fail_msg("%s at %.15g of its bound is at %.17g, outside %.17g and %.17g",
+           joint_kind_name(s->model.joint[joint].def.kind), t, value, limit[0], limit[1]);
 }
 
 /* Whatever the direction, no point of the way up to the bound is outside, and the angle's turns are told. */
 static void check_bound(const Scene *s, int joint) {
   const Joint *j = &s->model.joint[joint];
-  double bound = joint_bound(&s->step, joint), near = s->step.joint[joint].angle, limit[2] = {j->def.limit[0], j->def.limit[1]};
+  double bound = joint_bound(&s->step, joint), near = s->step.joint[joint].angle,
+         limit[2] = {j->def.limit[0], j->def.limit[1]};
   assert_true(bound > 0 && bound <= 1);
   if (j->def.kind == ABD_JOINT_ROPE) limit[1] = fmin(limit[1], j->length);
   for (int i = 0; i <= 50; i++) {
@@ -330,7 +377,8 @@ static void check_bound(const Scene *s, int joint) {
     for (int b = 0; b < BODIES; b++) q[b] = affine_add_scaled(s->step.q[b], bound * i / 50, s->step.direction[b]);
     double value = joint_coordinate(&s->model, joint, q, near).value;
     expect_inside(s, joint, i / 50.0, limit, value);
-    if (j->has_angle) expect_inside(s, joint, i / 50.0, j->def.angle_limit, joint_angle(&s->model, joint, q, near).value);
+    if (j->has_angle)
+      expect_inside(s, joint, i / 50.0, j->def.angle_limit, joint_angle(&s->model, joint, q, near).value);
     if (j->coordinate == COORDINATE_ANGLE) near = value; /* followed in small steps it must stay inside too */
   }
   if (j->coordinate == COORDINATE_ANGLE && bound == 1) {
@@ -355,7 +403,8 @@ static void test_bounds(void **state) {
       const Joint *j = &s.model.joint[i];
       if (j->coordinate == COORDINATE_NONE) continue;
       JointTerm *t = &s.step.joint[i];
-      t->angle = joint_angle(&s.model, i, s.step.q, t->angle).value; /* as it is in a step: that of the accepted poses */
+      t->angle =
+          joint_angle(&s.model, i, s.step.q, t->angle).value; /* as it is in a step: that of the accepted poses */
       check_bound(&s, i);
       checked++;
       cut += joint_bound(&s.step, i) < 1;
@@ -368,8 +417,8 @@ static void test_bounds(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_measures), cmocka_unit_test(test_angle_of_turn), cmocka_unit_test(test_first_fall),
-    cmocka_unit_test(test_yield),    cmocka_unit_test(test_energies),      cmocka_unit_test(test_bounds),
+      cmocka_unit_test(test_measures), cmocka_unit_test(test_angle_of_turn), cmocka_unit_test(test_first_fall),
+      cmocka_unit_test(test_yield),    cmocka_unit_test(test_energies),      cmocka_unit_test(test_bounds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,8 @@
 #include "mechanism.h"
 
 static void report_iterations(const Lab *lab, const char *what) {
-  printf("  %s: %.1f iterations a step, at most %d\n", what, (double)lab->iterations / (double)lab->report.step, lab->most_iterations);
+  printf("  %s: %.1f iterations a step, at most %d\n", what, (double)lab->iterations / (double)lab->report.step,
+         lab->most_iterations);
 }
 
 /* ---- a block on a wedge that slides itself ---- */
@@ -30,8 +31,10 @@ static void slide_down(AbdJointKind kind) {
     lab_step(&lab);
     gap = fmax(gap, worst_gap(&lab));
   }
-  double a = small * gravity * sin(slope) * cos(slope) / (big + small * sin(slope) * sin(slope)), moved = 0.5 * a * time * time;
-  double down = 0.5 * (big + small) * gravity * sin(slope) / (big + small * sin(slope) * sin(slope)) * time * time; /* relative to the wedge */
+  double a = small * gravity * sin(slope) * cos(slope) / (big + small * sin(slope) * sin(slope)),
+         moved = 0.5 * a * time * time;
+  double down = 0.5 * (big + small) * gravity * sin(slope) / (big + small * sin(slope) * sin(slope)) * time *
+                time; /* relative to the wedge */
   Vec3 p = lab_position(&lab, wedge), q = sub(sub(lab_position(&lab, block), at), p);
   lab_expect_near("wedge moved [m]", p.x, -moved, 0.01 * moved + 2e-3 * time * time);
   lab_expect_near("block moved downhill [m]", dot(q, downhill), down, 0.01 * down);
@@ -44,7 +47,8 @@ static void slide_down(AbdJointKind kind) {
 
 static void test_wedge(void **state) {
   (void)state;
-  const AbdJointKind kind[] = {ABD_JOINT_LINE, ABD_JOINT_PLANE, ABD_JOINT_SLIDER, ABD_JOINT_CYLINDRICAL, ABD_JOINT_PLANAR};
+  const AbdJointKind kind[] = {ABD_JOINT_LINE, ABD_JOINT_PLANE, ABD_JOINT_SLIDER, ABD_JOINT_CYLINDRICAL,
+                               ABD_JOINT_PLANAR};
   for (int k = 0; k < 5; k++) slide_down(kind[k]);
 }
 
@@ -61,7 +65,8 @@ static void swing(AbdJointKind kind, bool turned_round) {
   AbdBodyId carrier = lab_body_def(&lab, &def);
   AbdBodyId rider = lab_body(&lab, lab_box(&lab, 0.2, 0.2, 0.3), vec3(0.7, 0.05, 0.1), vec3(0, 0.5, 0));
   lab_join(&lab, ABD_JOINT_BALL, carrier, world_body, vec3(0, 0, 0), vec3(0, 0, 0));
-  AbdJointDef joint = joint_def(kind, turned_round ? carrier : rider, turned_round ? rider : carrier, vec3(0.5, 0, 0), vec3(1, 1, 0.3));
+  AbdJointDef joint =
+      joint_def(kind, turned_round ? carrier : rider, turned_round ? rider : carrier, vec3(0.5, 0, 0), vec3(1, 1, 0.3));
   vec3_to(joint.axis_b, cross(vec3(1, 1, 0.3), vec3(0, 0, 1)));
   joint.pitch = 0.1;
   if (kind == ABD_JOINT_DISTANCE) vec3_to(joint.point_b, vec3(0.6, 0.05, 0.1));
@@ -71,7 +76,8 @@ static void swing(AbdJointKind kind, bool turned_round) {
     lab_step(&lab);
     worst = fmax(worst, fmax(worst_gap(&lab), lab.report.joint_residual));
     AbdJointReading r = lab_read(&lab, id);
-    if (kind == ABD_JOINT_SCREW && fabs(r.travel - 0.1 / (2 * pi) * r.angle) > 1e-6) fail_msg("step %d: travel %g at angle %g", i, r.travel, r.angle);
+    if (kind == ABD_JOINT_SCREW && fabs(r.travel - 0.1 / (2 * pi) * r.angle) > 1e-6)
+      fail_msg("step %d: travel %g at angle %g", i, r.travel, r.angle);
     turn = fmax(turn, norm(lab_spin(&lab, rider)));
   }
   char what[64];
@@ -84,8 +90,9 @@ static void swing(AbdJointKind kind, bool turned_round) {
 
 static void test_swinging(void **state) {
   (void)state;
-  const AbdJointKind kind[] = {ABD_JOINT_LINE, ABD_JOINT_PLANE, ABD_JOINT_SLIDER, ABD_JOINT_CYLINDRICAL, ABD_JOINT_PLANAR, ABD_JOINT_UNIVERSAL,
-                               ABD_JOINT_DISTANCE, ABD_JOINT_SCREW, ABD_JOINT_ANGLE};
+  const AbdJointKind kind[] = {ABD_JOINT_LINE,        ABD_JOINT_PLANE,  ABD_JOINT_SLIDER,
+                               ABD_JOINT_CYLINDRICAL, ABD_JOINT_PLANAR, ABD_JOINT_UNIVERSAL,
+                               ABD_JOINT_DISTANCE,    ABD_JOINT_SCREW,  ABD_JOINT_ANGLE};
   for (int k = 0; k < 9; k++)
     for (int round = 0; round < 2; round++) swing(kind[k], round);
 }
@@ -102,7 +109,8 @@ static void test_distance_pendulum(void **state) {
   AbdJointDef def = joint_def(ABD_JOINT_DISTANCE, bob, world_body, bob_at, vec3(0, 0, 0));
   vec3_to(def.point_b, vec3(0, 0, 0));
   AbdJointId rod = lab_joint(&lab, &def);
-  double before = bob_at.x, time = 0, expected = 2 * pi * sqrt(length / gravity) * (1 + start * start / 16), tension = 0, gap = 0;
+  double before = bob_at.x, time = 0, expected = 2 * pi * sqrt(length / gravity) * (1 + start * start / 16),
+         tension = 0, gap = 0;
   int crossings = 0;
   for (int i = 0; i < 2000 && crossings < 2; i++) {
     lab_step(&lab);
@@ -132,7 +140,8 @@ static void test_screw(void **state) {
   def.pitch = pitch;
   AbdJointId screw = lab_joint(&lab, &def);
   AbdBodyView v = lab_view(&lab, nut);
-  double inertia = fmax(v.inertia[0], fmax(v.inertia[1], v.inertia[2])), per_turn = 2 * pi / pitch, time = lab_seconds(0.6, 0.2), gap = 0;
+  double inertia = fmax(v.inertia[0], fmax(v.inertia[1], v.inertia[2])), per_turn = 2 * pi / pitch,
+         time = lab_seconds(0.6, 0.2), gap = 0;
   double a = gravity / (1 + inertia / v.mass * per_turn * per_turn);
   for (int i = 0, count = (int)(time / lab.def.dt + 0.5); i < count; i++) {
     lab_step(&lab);
@@ -171,12 +180,14 @@ static void test_gear(void **state) {
   gear.joint_b = b;
   gear.ratio = ratio;
   lab_joint(&lab, &gear);
-  double alpha = torque / (wheel_inertia(&lab, first) + ratio * ratio * wheel_inertia(&lab, second)), time = lab_seconds(2, 0.3), gap = 0;
+  double alpha = torque / (wheel_inertia(&lab, first) + ratio * ratio * wheel_inertia(&lab, second)),
+         time = lab_seconds(2, 0.3), gap = 0;
   for (int i = 0, count = (int)(time / lab.def.dt + 0.5); i < count; i++) {
     lab_step(&lab);
     gap = fmax(gap, fabs(lab_read(&lab, b).position - ratio * lab_read(&lab, a).position));
   }
-  lab_expect_near("angle [rad]", lab_read(&lab, a).position, 0.5 * alpha * time * time, 0.02 * 0.5 * alpha * time * time);
+  lab_expect_near("angle [rad]", lab_read(&lab, a).position, 0.5 * alpha * time * time,
+                  0.02 * 0.5 * alpha * time * time);
   lab_expect_below("angle' - ratio x angle [rad]", gap, 1e-6);
   assert_true(fabs(lab_read(&lab, b).position) > (time > 1 ? 2 * pi : 0));
   report_iterations(&lab, "gear");
@@ -188,7 +199,8 @@ static void test_rack(void **state) {
   (void)state;
   const double radius = 0.1;
   Lab lab = lab_open(world_def(0.005));
-  AbdBodyId pinion = add_wheel(&lab, radius, vec3(0, 0, 0)), rack = lab_body(&lab, lab_box(&lab, 0.02, 0.05, 0.5), vec3(0.3, 0, 0), vec3(0, 0, 0));
+  AbdBodyId pinion = add_wheel(&lab, radius, vec3(0, 0, 0)),
+            rack = lab_body(&lab, lab_box(&lab, 0.02, 0.05, 0.5), vec3(0.3, 0, 0), vec3(0, 0, 0));
   AbdJointId shaft = lab_join(&lab, ABD_JOINT_HINGE, pinion, world_body, vec3(0, 0, 0), vec3(0, 0, 1));
   AbdJointId rail = lab_join(&lab, ABD_JOINT_SLIDER, rack, world_body, vec3(0.3, 0, 0), vec3(0, 0, 1));
   AbdJointDef gear = joint_def(ABD_JOINT_GEAR, world_body, world_body, vec3(0, 0, 0), vec3(0, 0, 0));
@@ -233,8 +245,9 @@ static void test_angle_is_weld(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_wedge), cmocka_unit_test(test_swinging), cmocka_unit_test(test_distance_pendulum), cmocka_unit_test(test_screw),
-    cmocka_unit_test(test_gear),  cmocka_unit_test(test_rack),     cmocka_unit_test(test_angle_is_weld),
+      cmocka_unit_test(test_wedge),         cmocka_unit_test(test_swinging), cmocka_unit_test(test_distance_pendulum),
+      cmocka_unit_test(test_screw),         cmocka_unit_test(test_gear),     cmocka_unit_test(test_rack),
+      cmocka_unit_test(test_angle_is_weld),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

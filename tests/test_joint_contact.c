@@ -11,11 +11,26 @@
 #include "scene/gallery.h"
 
 #ifndef LONG_RUN
-enum { GEAR_TURNS = 2, GEAR_TEETH_A = 12, GEAR_TEETH_B = 18, GEAR_RESOLUTION = 3, TRAIN_GEARS = 4, TRAIN_STEPS = 60, CHAIN_LINKS = 1000, CHAIN_STEPS = 25 };
+enum {
+  GEAR_TURNS = 2,
+  GEAR_TEETH_A = 12,
+  GEAR_TEETH_B = 18,
+  GEAR_RESOLUTION = 3,
+  TRAIN_GEARS = 4,
+  TRAIN_STEPS = 60,
+  CHAIN_LINKS = 1000,
+  CHAIN_STEPS = 25
+};
 #endif
 
-typedef struct Setting { const char *key; double value; } Setting;
-typedef struct GalleryLab { Lab lab; Scene *scene; } GalleryLab;
+typedef struct Setting {
+  const char *key;
+  double value;
+} Setting;
+typedef struct GalleryLab {
+  Lab lab;
+  Scene *scene;
+} GalleryLab;
 
 static GalleryLab open_gallery(const char *name, const Setting *setting, int count) {
   const GalleryScene *made = gallery_find(name);
@@ -61,7 +76,8 @@ static void report_iterations(const Lab *lab) {
 /* One turn a second; counted from when the teeth have met. */
 static void test_gears(void **state) {
   (void)state;
-  const Setting setting[] = {{"teeth-a", GEAR_TEETH_A}, {"teeth-b", GEAR_TEETH_B}, {"pressure-angle", 25}, {"resolution", GEAR_RESOLUTION}};
+  const Setting setting[] = {
+      {"teeth-a", GEAR_TEETH_A}, {"teeth-b", GEAR_TEETH_B}, {"pressure-angle", 25}, {"resolution", GEAR_RESOLUTION}};
   GalleryLab g = open_gallery("gears", setting, 4);
   const AbdJointId a = {1}, b = {2};
   double from_a = 0, from_b = 0, turns = lab_seconds(GEAR_TURNS, 0.2), gap = 0;
@@ -73,8 +89,10 @@ static void test_gears(void **state) {
     if (g.lab.report.step % 20 == 0) lab_expect_no_crossing(&g.lab);
     gap = fmax(gap, worst_gap(&g.lab));
   }
-  double turned_a = lab_read(&g.lab, a).position - from_a, turned_b = lab_read(&g.lab, b).position - from_b, ratio = (double)GEAR_TEETH_A / GEAR_TEETH_B;
-  printf("  %.3f turns of %d teeth, %.3f of %d\n", turned_a / (2 * pi), GEAR_TEETH_A, turned_b / (2 * pi), GEAR_TEETH_B);
+  double turned_a = lab_read(&g.lab, a).position - from_a, turned_b = lab_read(&g.lab, b).position - from_b,
+         ratio = (double)GEAR_TEETH_A / GEAR_TEETH_B;
+  printf("  %.3f turns of %d teeth, %.3f of %d\n", turned_a / (2 * pi), GEAR_TEETH_A, turned_b / (2 * pi),
+         GEAR_TEETH_B);
   lab_expect_near("mean ratio of speeds", -turned_b / turned_a, ratio, 1e-3 * ratio * fmax(1, 3 / turns));
   lab_expect_below("largest gap of the shafts [m]", gap, 1e-11);
   report_iterations(&g.lab);
@@ -92,7 +110,8 @@ static void test_train(void **state) {
     if (i % 10 == 0) lab_expect_no_crossing(&g.lab);
     gap = fmax(gap, worst_gap(&g.lab));
   }
-  double first = lab_read(&g.lab, (AbdJointId){1}).position, last = lab_read(&g.lab, (AbdJointId){TRAIN_GEARS}).position;
+  double first = lab_read(&g.lab, (AbdJointId){1}).position,
+         last = lab_read(&g.lab, (AbdJointId){TRAIN_GEARS}).position;
   int teeth = 14 + (int)floor(0.8 * (TRAIN_GEARS - 1));
   double ratio = (TRAIN_GEARS % 2 ? 1 : -1) * 14.0 / teeth, play = TRAIN_GEARS * 2 * 0.06 * 2 / 14;
   printf("  first %.4f turns, last %.4f\n", first / (2 * pi), last / (2 * pi));
@@ -124,6 +143,7 @@ static void test_chain(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_gears), cmocka_unit_test(test_train), cmocka_unit_test(test_chain)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_gears), cmocka_unit_test(test_train),
+                                     cmocka_unit_test(test_chain)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,9 @@
 
 #include "mechanism.h"
 
-typedef struct Cost { double start, step, iterations; } Cost;
+typedef struct Cost {
+  double start, step, iterations;
+} Cost;
 
 static double seconds_used(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
@@ -51,11 +53,13 @@ static void test_chain_cost(void **state) {
     for (int i = 0; i < most_links; i++) {
       cost[i] = cost_of_chain(kind[k], links[i], i == 2 || most_links == 2 ? 4 : 20);
       double per_link = 1e6 * cost[i].step / links[i];
-      printf("  %s, %5d links: start %.3f s, %.2f ms a step, %.1f iterations, %.2f us a link and iteration\n", abd_joint_kind_name(kind[k]), links[i],
-             cost[i].start, 1e3 * cost[i].step, cost[i].iterations, per_link / cost[i].iterations);
+      printf("  %s, %5d links: start %.3f s, %.2f ms a step, %.1f iterations, %.2f us a link and iteration\n",
+             abd_joint_kind_name(kind[k]), links[i], cost[i].start, 1e3 * cost[i].step, cost[i].iterations,
+             per_link / cost[i].iterations);
     }
     for (int i = 1; i < most_links; i++) {
-      double growth = cost[i].step / cost[i].iterations / (cost[i - 1].step / cost[i - 1].iterations) * links[i - 1] / links[i];
+      double growth =
+          cost[i].step / cost[i].iterations / (cost[i - 1].step / cost[i - 1].iterations) * links[i - 1] / links[i];
       lab_expect_below("an iteration's growth a link", growth, 3);
       lab_expect_below("iterations' growth", cost[i].iterations / cost[i - 1].iterations, 3);
     }

@@ -74,8 +74,10 @@ static void check_speed(double dt, double max_effort) {
   double before = r.position;
   lab_run(&lab, 10 * dt);
   printf("  dt %g, at most %g N m:\n", dt, max_effort);
-  lab_expect_near("speed over ten steps [rad/s]", (lab_read(&lab, shaft).position - before) / (10 * dt), target, 1e-3 * target);
-  lab_expect_near("rate [rad/s]", r.rate, target, target * (1e-3 + target * target * dt * dt / 3)); /* chords are shorter than arcs */
+  lab_expect_near("speed over ten steps [rad/s]", (lab_read(&lab, shaft).position - before) / (10 * dt), target,
+                  1e-3 * target);
+  lab_expect_near("rate [rad/s]", r.rate, target,
+                  target * (1e-3 + target * target * dt * dt / 3)); /* chords are shorter than arcs */
   lab_expect_near("effort [N m]", r.effort, damping * target, 0.02 * damping * target);
   lab_expect_below("fastest / target", fastest / target, 1.05);
   lab_expect_below("effort's swing in the second half [N m]", swing[1] - swing[0], 0.05);
@@ -124,7 +126,11 @@ static void test_servo(void **state) {
     Lab lab = lab_open(world_def(0.01));
     AbdBodyId bar = lab_body(&lab, lab_box(&lab, l, 0.05, 0.05), vec3(0.5 * l, 0, 0), vec3(0, 0, 0));
     AbdJointDef def = joint_def(ABD_JOINT_HINGE, bar, world_body, vec3(0, 0, 0), y_axis);
-    def.drive = (AbdDrive){.kind = ABD_DRIVE_POSITION, .target = 0.2, .stiffness = stiffness, .damping = damping, .max_effort = k ? 3 : INFINITY};
+    def.drive = (AbdDrive){.kind = ABD_DRIVE_POSITION,
+                           .target = 0.2,
+                           .stiffness = stiffness,
+                           .damping = damping,
+                           .max_effort = k ? 3 : INFINITY};
     AbdJointId shaft = lab_joint(&lab, &def);
     double load = lab_view(&lab, bar).mass * gravity * 0.5 * l, sag = 0.2;
     for (int i = 0; i < 60; i++) sag = 0.2 + load * cos(sag) / stiffness; /* positive about y is downward */
@@ -167,8 +173,10 @@ static void check_work(double dt, double max_effort, double damping) {
     damped -= reading.passive * reading.rate * dt;
     saturated += fabs(reading.effort) == max_effort;
   }
-  double gained = lab.report.energy[ABD_TERM_KINETIC] + lab.report.energy[ABD_TERM_GRAVITY] + lab.report.energy[ABD_TERM_ELASTIC]; /* from rest at height zero */
-  printf("  dt %g: %d of %d steps at the maximum; gained %.4g J, damped %.4g J\n", dt, saturated, count, gained, damped);
+  double gained = lab.report.energy[ABD_TERM_KINETIC] + lab.report.energy[ABD_TERM_GRAVITY] +
+                  lab.report.energy[ABD_TERM_ELASTIC]; /* from rest at height zero */
+  printf("  dt %g: %d of %d steps at the maximum; gained %.4g J, damped %.4g J\n", dt, saturated, count, gained,
+         damped);
   assert_true(saturated > count / 25);
   lab_expect_near("work of the motor [J]", work, gained + damped, 0.01 * work);
   lab_close(&lab);
@@ -219,8 +227,8 @@ static void slam_angle(double dt, double lo, double hi, bool chained) {
     if (chained) expect_inside(i, lab_read(&lab, elbow).position, -0.5, 0.7);
     nearest = fmin(nearest, fmin(at - lo, hi - at));
   }
-  printf("  dt %g, stops at %g and %g%s: nearest %.2e rad, %.1f iterations a step, at most %d\n", dt, lo, hi, chained ? ", two bars" : "", nearest,
-         (double)lab.iterations / (double)lab.report.step, lab.most_iterations);
+  printf("  dt %g, stops at %g and %g%s: nearest %.2e rad, %.1f iterations a step, at most %d\n", dt, lo, hi,
+         chained ? ", two bars" : "", nearest, (double)lab.iterations / (double)lab.report.step, lab.most_iterations);
   assert_true(nearest < 0.05);
   lab_close(&lab);
 }
@@ -253,8 +261,8 @@ static void slam_travel(AbdJointKind kind, bool two_bodies) {
     expect_inside(i, at, lo, hi);
     nearest = fmin(nearest, fmin(at - lo, hi - at));
   }
-  printf("  %s%s: nearest %.2e m, %.1f iterations a step, at most %d\n", abd_joint_kind_name(kind), two_bodies ? " of two" : "", nearest,
-         (double)lab.iterations / (double)lab.report.step, lab.most_iterations);
+  printf("  %s%s: nearest %.2e m, %.1f iterations a step, at most %d\n", abd_joint_kind_name(kind),
+         two_bodies ? " of two" : "", nearest, (double)lab.iterations / (double)lab.report.step, lab.most_iterations);
   assert_true(nearest < 0.01);
   lab_close(&lab);
 }
@@ -274,7 +282,8 @@ static void test_rope(void **state) {
   const double length = 1;
   for (int k = 0; k < 2; k++) {
     Lab lab = lab_open(world_def(0.01));
-    AbdBodyId box = lab_body(&lab, lab_box(&lab, 0.1, 0.1, 0.1), k ? vec3(0.95, 0, 0) : vec3(0.5, 0, 0), k ? vec3(0, 0, 0) : vec3(100, 30, 0));
+    AbdBodyId box = lab_body(&lab, lab_box(&lab, 0.1, 0.1, 0.1), k ? vec3(0.95, 0, 0) : vec3(0.5, 0, 0),
+                             k ? vec3(0, 0, 0) : vec3(100, 30, 0));
     AbdJointDef def = joint_def(ABD_JOINT_ROPE, box, world_body, k ? vec3(0.95, 0, 0) : vec3(0.5, 0, 0), vec3(0, 0, 0));
     vec3_to(def.point_b, vec3(0, 0, 0));
     def.length = length;
@@ -286,7 +295,8 @@ static void test_rope(void **state) {
       expect_inside(i, at, 0, length);
       farthest = fmax(farthest, at);
     }
-    printf("  farthest %.6f m of %g, %.1f iterations a step, at most %d\n", farthest, length, (double)lab.iterations / (double)lab.report.step, lab.most_iterations);
+    printf("  farthest %.6f m of %g, %.1f iterations a step, at most %d\n", farthest, length,
+           (double)lab.iterations / (double)lab.report.step, lab.most_iterations);
     assert_true(farthest > 0.99 * length);
     lab_close(&lab);
   }
@@ -340,15 +350,17 @@ static void test_friction(void **state) {
   lab_expect_ok(&lab, abd_joint_set_drive(lab.world, rail, &push));
   double t = 0.2;
   lab_run(&lab, t);
-  lab_expect_near("pushed by 1.5 of it [m]", lab_read(&lab, rail).position - held, 0.25 * slowing * t * t, 0.03 * 0.25 * slowing * t * t);
+  lab_expect_near("pushed by 1.5 of it [m]", lab_read(&lab, rail).position - held, 0.25 * slowing * t * t,
+                  0.03 * 0.25 * slowing * t * t);
   lab_close(&lab);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_torque),      cmocka_unit_test(test_speed),          cmocka_unit_test(test_stall), cmocka_unit_test(test_servo),
-    cmocka_unit_test(test_work),        cmocka_unit_test(test_slammed_bar),    cmocka_unit_test(test_slammed_travel),
-    cmocka_unit_test(test_rope),        cmocka_unit_test(test_spring),         cmocka_unit_test(test_friction),
+      cmocka_unit_test(test_torque),         cmocka_unit_test(test_speed), cmocka_unit_test(test_stall),
+      cmocka_unit_test(test_servo),          cmocka_unit_test(test_work),  cmocka_unit_test(test_slammed_bar),
+      cmocka_unit_test(test_slammed_travel), cmocka_unit_test(test_rope),  cmocka_unit_test(test_spring),
+      cmocka_unit_test(test_friction),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

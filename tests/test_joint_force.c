@@ -12,7 +12,9 @@
 static void expect_vector(const char *what, const double value[3], Vec3 expected, double tolerance) {
   double off = norm(sub(vec3_from(value), expected));
   printf("  %s: (%.6g, %.6g, %.6g), off by %.2e of %.1e allowed\n", what, value[0], value[1], value[2], off, tolerance);
-  if (!(off <= tolerance)) fail_msg("%s: (%g, %g, %g), expected (%g, %g, %g)", what, value[0], value[1], value[2], expected.x, expected.y, expected.z);
+  if (!(off <= tolerance))
+    fail_msg("%s: (%g, %g, %g), expected (%g, %g, %g)", what, value[0], value[1], value[2], expected.x, expected.y,
+             expected.z);
 }
 
 /* ---- forces ----------------------------------------------------------------------------------------------------- */
@@ -22,7 +24,8 @@ static void test_hanging_chain(void **state) {
   (void)state;
   enum { BARS = 5 };
   const double l = 0.3;
-  const AbdJointKind kind[BARS] = {ABD_JOINT_BALL, ABD_JOINT_HINGE, ABD_JOINT_WELD, ABD_JOINT_BALL, ABD_JOINT_UNIVERSAL};
+  const AbdJointKind kind[BARS] = {ABD_JOINT_BALL, ABD_JOINT_HINGE, ABD_JOINT_WELD, ABD_JOINT_BALL,
+                                   ABD_JOINT_UNIVERSAL};
   Lab lab = lab_open(world_def(0.01));
   AbdBodyId above = world_body;
   AbdJointId joint[BARS];
@@ -58,7 +61,8 @@ static void test_cantilever(void **state) {
     Lab lab = lab_open(world_def(0.01));
     AbdBodyId wall = lab_static(&lab, lab_box(&lab, 0.1, 1, 1), vec3(-0.5, 0, 0));
     AbdBodyId bar = lab_body(&lab, lab_box(&lab, l, 0.1, 0.05), vec3(0.5 * l, 0, 0), vec3(0, 0, 0));
-    AbdJointId joint = lab_join(&lab, kind[k], bar, k == 1 ? world_body : wall, vec3(0, 0, 0), k == 2 ? vec3(1, 0, 0) : vec3(0, 0, 1));
+    AbdJointId joint =
+        lab_join(&lab, kind[k], bar, k == 1 ? world_body : wall, vec3(0, 0, 0), k == 2 ? vec3(1, 0, 0) : vec3(0, 0, 1));
     double weight = lab_view(&lab, bar).mass * gravity;
     lab_run(&lab, 0.1);
     AbdJointReading r = lab_read(&lab, joint);
@@ -75,10 +79,12 @@ static void test_beam(void **state) {
   Lab lab = lab_open(world_def(0.01));
   AbdBodyId bar = lab_body(&lab, lab_box(&lab, l, 0.1, 0.1), vec3(0, 0, 0), vec3(0, 0, 0));
   AbdJointId joint[2];
-  for (int k = 0; k < 2; k++) joint[k] = lab_join(&lab, ABD_JOINT_BALL, bar, world_body, vec3((k - 0.5) * l, 0, 0), vec3(0, 0, 0));
+  for (int k = 0; k < 2; k++)
+    joint[k] = lab_join(&lab, ABD_JOINT_BALL, bar, world_body, vec3((k - 0.5) * l, 0, 0), vec3(0, 0, 0));
   double weight = lab_view(&lab, bar).mass * gravity;
   lab_run(&lab, 0.1);
-  for (int k = 0; k < 2; k++) expect_vector("force at a support [N]", lab_read(&lab, joint[k]).force, vec3(0, 0, 0.5 * weight), 1e-4 * weight);
+  for (int k = 0; k < 2; k++)
+    expect_vector("force at a support [N]", lab_read(&lab, joint[k]).force, vec3(0, 0, 0.5 * weight), 1e-4 * weight);
   lab_close(&lab);
 }
 
@@ -104,7 +110,8 @@ static void test_force_and_contact(void **state) {
   Lab lab = lab_open(world_def(0.01));
   lab_ground(&lab, vec3(0, 0, 1));
   AbdMeshId box = lab_box(&lab, 0.2, 0.2, 0.2);
-  AbdBodyId lower = lab_body(&lab, box, vec3(0, 0, 0.1005), vec3(0, 0, 0)), upper = lab_body(&lab, box, vec3(0, 0, 0.35), vec3(0, 0, 0));
+  AbdBodyId lower = lab_body(&lab, box, vec3(0, 0, 0.1005), vec3(0, 0, 0)),
+            upper = lab_body(&lab, box, vec3(0, 0, 0.35), vec3(0, 0, 0));
   AbdJointId weld = lab_join(&lab, ABD_JOINT_WELD, upper, lower, vec3(0, 0, 0.225), vec3(0, 0, 0));
   lab_run(&lab, lab_seconds(2, 0.5));
   double weight = lab_view(&lab, upper).mass * gravity;
@@ -135,7 +142,8 @@ static Lab open_workshop(int threads) {
       before = body;
     }
   }
-  AbdBodyId wheel = lab_body(&lab, block, vec3(0, -1, 0.5), vec3(0, 0, 0)), other = lab_body(&lab, block, vec3(0.5, -1, 0.5), vec3(0, 0, 0));
+  AbdBodyId wheel = lab_body(&lab, block, vec3(0, -1, 0.5), vec3(0, 0, 0)),
+            other = lab_body(&lab, block, vec3(0.5, -1, 0.5), vec3(0, 0, 0));
   AbdJointDef motor = joint_def(ABD_JOINT_HINGE, wheel, world_body, vec3(0, -1, 0.5), y_axis);
   motor.drive = (AbdDrive){.kind = ABD_DRIVE_SPEED, .target = 3, .max_effort = 2};
   AbdJointDef gear = joint_def(ABD_JOINT_GEAR, world_body, world_body, vec3(0, 0, 0), vec3(0, 0, 0));
@@ -170,8 +178,10 @@ static void test_threads(void **state) {
     lab_run(&lab, lab_seconds(0.25, 0.1));
     hash[k] = abd_world_hash(lab.world);
     force[k] = 0;
-    for (uint32_t j = 1; j <= abd_world_joint_count(lab.world); j++) force[k] += norm(vec3_from(lab_read(&lab, (AbdJointId){j}).force));
-    printf("  %d threads: %016llx, %.1f iterations a step\n", threads[k], (unsigned long long)hash[k], (double)lab.iterations / (double)lab.report.step);
+    for (uint32_t j = 1; j <= abd_world_joint_count(lab.world); j++)
+      force[k] += norm(vec3_from(lab_read(&lab, (AbdJointId){j}).force));
+    printf("  %d threads: %016llx, %.1f iterations a step\n", threads[k], (unsigned long long)hash[k],
+           (double)lab.iterations / (double)lab.report.step);
     lab_close(&lab);
     assert_true(hash[k] == hash[0]);
     assert_true(force[k] == force[0]);
@@ -182,7 +192,8 @@ static void test_restore(void **state) {
   (void)state;
   double before = lab_seconds(0.3, 0.05), after = lab_seconds(0.3, 0.05);
   Lab lab = open_workshop(1), other = open_workshop(1);
-  AbdDrive stronger = {.kind = ABD_DRIVE_SPEED, .target = 6, .max_effort = 3}; /* changed on the way: part of the state */
+  AbdDrive stronger = {
+      .kind = ABD_DRIVE_SPEED, .target = 6, .max_effort = 3}; /* changed on the way: part of the state */
   lab_run(&lab, before);
   lab_expect_ok(&lab, abd_joint_set_drive(lab.world, (AbdJointId){23}, &stronger));
   size_t size = abd_world_snapshot_size(lab.world);
@@ -218,7 +229,8 @@ static void test_refused(void **state) {
   (void)state;
   Lab lab = lab_open(world_def(0.01));
   AbdMeshId box = lab_box(&lab, 0.1, 0.1, 0.1);
-  AbdBodyId a = lab_body(&lab, box, vec3(0, 0, 0), vec3(0, 0, 0)), b = lab_body(&lab, box, vec3(0.5, 0, 0), vec3(0, 0, 0));
+  AbdBodyId a = lab_body(&lab, box, vec3(0, 0, 0), vec3(0, 0, 0)),
+            b = lab_body(&lab, box, vec3(0.5, 0, 0), vec3(0, 0, 0));
   AbdBodyId wall = lab_static(&lab, box, vec3(1, 0, 0));
   AbdJointId ball = lab_join(&lab, ABD_JOINT_BALL, b, world_body, vec3(0.5, 0, 0), vec3(0, 0, 0));
   AbdJointDef good = joint_def(ABD_JOINT_HINGE, a, b, vec3(0.2, 0, 0), vec3(0, 0, 1)), d;
@@ -247,22 +259,30 @@ static void test_refused(void **state) {
   REFUSED((d.kind = ABD_JOINT_WELD, d.damping = 1), ABD_ERROR_JOINT, "a weld has no coordinate for a spring");
   REFUSED(d.kind = ABD_JOINT_SCREW, ABD_ERROR_JOINT, "its pitch is 0");
   REFUSED(d.kind = ABD_JOINT_UNIVERSAL, ABD_ERROR_JOINT, "a universal needs axis_b");
-  REFUSED((d.kind = ABD_JOINT_UNIVERSAL, vec3_to(d.axis_b, vec3(0, 1, 1))), ABD_ERROR_JOINT, "make an angle of 45 degrees, expected 90");
+  REFUSED((d.kind = ABD_JOINT_UNIVERSAL, vec3_to(d.axis_b, vec3(0, 1, 1))), ABD_ERROR_JOINT,
+          "make an angle of 45 degrees, expected 90");
   REFUSED(d.kind = ABD_JOINT_DISTANCE, ABD_ERROR_JOINT, "its two points coincide");
-  REFUSED((d.kind = ABD_JOINT_DISTANCE, vec3_to(d.point_b, vec3(0.5, 0, 0)), d.length = 0.4), ABD_ERROR_JOINT, "0.3 m apart at the start, expected the length 0.4");
-  REFUSED((d.kind = ABD_JOINT_ROPE, vec3_to(d.point_b, vec3(0.5, 0, 0)), d.length = 0.2), ABD_ERROR_JOINT, "the rope is 0.2 m long");
+  REFUSED((d.kind = ABD_JOINT_DISTANCE, vec3_to(d.point_b, vec3(0.5, 0, 0)), d.length = 0.4), ABD_ERROR_JOINT,
+          "0.3 m apart at the start, expected the length 0.4");
+  REFUSED((d.kind = ABD_JOINT_ROPE, vec3_to(d.point_b, vec3(0.5, 0, 0)), d.length = 0.2), ABD_ERROR_JOINT,
+          "the rope is 0.2 m long");
   REFUSED((d.kind = ABD_JOINT_ROPE, vec3_to(d.point_b, vec3(0.5, NAN, 0))), ABD_ERROR_ARGUMENT, "point_b[1] is nan");
   REFUSED(d.point_b[2] = 1, ABD_ERROR_ARGUMENT, "point_b[2] is 1, expected three finite numbers");
-  REFUSED((d.kind = ABD_JOINT_GEAR, d.joint_a.id = 5, d.joint_b = ball), ABD_ERROR_ARGUMENT, "couples joint 5, but there are 1 before it");
-  REFUSED((d.kind = ABD_JOINT_GEAR, d.joint_a = ball, d.joint_b = ball), ABD_ERROR_JOINT, "has no coordinate to couple");
+  REFUSED((d.kind = ABD_JOINT_GEAR, d.joint_a.id = 5, d.joint_b = ball), ABD_ERROR_ARGUMENT,
+          "couples joint 5, but there are 1 before it");
+  REFUSED((d.kind = ABD_JOINT_GEAR, d.joint_a = ball, d.joint_b = ball), ABD_ERROR_JOINT,
+          "has no coordinate to couple");
   REFUSED((d.kind = ABD_JOINT_GEAR, d.ratio = 0), ABD_ERROR_JOINT, "its ratio is 0");
   REFUSED(d.drive.kind = (AbdDriveKind)9, ABD_ERROR_ARGUMENT, "drive kind 9 is unknown");
   REFUSED((d.drive.kind = ABD_DRIVE_SPEED, d.drive.target = NAN), ABD_ERROR_ARGUMENT, "the drive's target is nan");
-  REFUSED((d.drive.kind = ABD_DRIVE_SPEED, d.drive.max_effort = -1), ABD_ERROR_ARGUMENT, "the drive's max effort is -1");
+  REFUSED((d.drive.kind = ABD_DRIVE_SPEED, d.drive.max_effort = -1), ABD_ERROR_ARGUMENT,
+          "the drive's max effort is -1");
   REFUSED(d.drive.kind = ABD_DRIVE_POSITION, ABD_ERROR_ARGUMENT, "a position drive needs stiffness and damping >= 0");
-  REFUSED((d.kind = ABD_JOINT_BALL, d.drive.kind = ABD_DRIVE_EFFORT), ABD_ERROR_ARGUMENT, "a ball has no coordinate that a drive could move");
+  REFUSED((d.kind = ABD_JOINT_BALL, d.drive.kind = ABD_DRIVE_EFFORT), ABD_ERROR_ARGUMENT,
+          "a ball has no coordinate that a drive could move");
   AbdJointId hinge = lab_joint(&lab, &good);
-  REFUSED((d.kind = ABD_JOINT_GEAR, d.joint_a = hinge, d.joint_b = hinge), ABD_ERROR_JOINT, "couples a joint to itself");
+  REFUSED((d.kind = ABD_JOINT_GEAR, d.joint_a = hinge, d.joint_b = hinge), ABD_ERROR_JOINT,
+          "couples a joint to itself");
   AbdDrive bad = {.kind = ABD_DRIVE_EFFORT, .target = INFINITY};
   AbdJointReading reading;
   AbdJointDef read_back;
@@ -282,8 +302,9 @@ static void test_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_hanging_chain),     cmocka_unit_test(test_cantilever), cmocka_unit_test(test_beam), cmocka_unit_test(test_pendulum_force),
-    cmocka_unit_test(test_force_and_contact), cmocka_unit_test(test_threads),    cmocka_unit_test(test_restore), cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_hanging_chain),  cmocka_unit_test(test_cantilever),        cmocka_unit_test(test_beam),
+      cmocka_unit_test(test_pendulum_force), cmocka_unit_test(test_force_and_contact), cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_restore),        cmocka_unit_test(test_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,14 +26,16 @@ static void check_period(double degrees) {
   Lab lab = lab_open(world_def(0.001));
   AbdBodyId bar = add_bar(&lab, lab_box(&lab, t, t, l), l, vec3(0, 0, 0), start);
   AbdJointId hinge = lab_join(&lab, ABD_JOINT_HINGE, bar, world_body, vec3(0, 0, 0), vec3(0, -1, 0));
-  double inertia = (l * l + t * t) / 12 + 0.25 * l * l, expected = 4 * sqrt(inertia / (gravity * 0.5 * l)) * elliptic_k(sin(0.5 * start));
+  double inertia = (l * l + t * t) / 12 + 0.25 * l * l,
+         expected = 4 * sqrt(inertia / (gravity * 0.5 * l)) * elliptic_k(sin(0.5 * start));
   /* From rest at the start to the second crossing of the vertical: three quarters of a period. */
   double before = start, time = -1;
   int crossings = 0;
   for (int i = 0; i < 20000 && crossings < 2; i++) {
     lab_step(&lab);
     double angle = start + lab_read(&lab, hinge).position;
-    if (before * angle < 0 && ++crossings == 2) time = lab.report.time - lab.def.dt * fabs(angle) / fabs(angle - before);
+    if (before * angle < 0 && ++crossings == 2)
+      time = lab.report.time - lab.def.dt * fabs(angle) / fabs(angle - before);
     before = angle;
   }
   lab_expect_near("period [s]", time / 0.75, expected, 0.002 * expected);
@@ -49,24 +51,29 @@ static void test_pendulum_period(void **state) {
 }
 
 /* Two bars of mass m, length l, moments about their centres i: angles to the vertical a, b. Lagrange's equations. */
-typedef struct Double { double a, b, da, db; } Double;
+typedef struct Double {
+  double a, b, da, db;
+} Double;
 
 static Double double_rate(Double s, double l, double m, double i) {
   double h = 0.5 * l, c = cos(s.a - s.b), d = sin(s.a - s.b);
   double m11 = i + m * h * h + m * l * l, m22 = i + m * h * h, m12 = m * l * h * c;
-  double f1 = -m * l * h * d * s.db * s.db - (m * h + m * l) * gravity * sin(s.a), f2 = m * l * h * d * s.da * s.da - m * h * gravity * sin(s.b);
+  double f1 = -m * l * h * d * s.db * s.db - (m * h + m * l) * gravity * sin(s.a),
+         f2 = m * l * h * d * s.da * s.da - m * h * gravity * sin(s.b);
   double det = m11 * m22 - m12 * m12;
   return (Double){s.da, s.db, (m22 * f1 - m12 * f2) / det, (m11 * f2 - m12 * f1) / det};
 }
 
-static Double double_add(Double s, double f, Double r) { return (Double){s.a + f * r.a, s.b + f * r.b, s.da + f * r.da, s.db + f * r.db}; }
+static Double double_add(Double s, double f, Double r) {
+  return (Double){s.a + f * r.a, s.b + f * r.b, s.da + f * r.da, s.db + f * r.db};
+}
 
 static Double double_reference(Double s, double l, double m, double i, double time) {
   int n = 200000;
   double h = time / n;
   for (int k = 0; k < n; k++) {
-    Double a = double_rate(s, l, m, i), b = double_rate(double_add(s, 0.5 * h, a), l, m, i), c = double_rate(double_add(s, 0.5 * h, b), l, m, i),
-           d = double_rate(double_add(s, h, c), l, m, i);
+    Double a = double_rate(s, l, m, i), b = double_rate(double_add(s, 0.5 * h, a), l, m, i),
+           c = double_rate(double_add(s, 0.5 * h, b), l, m, i), d = double_rate(double_add(s, h, c), l, m, i);
     s = double_add(double_add(double_add(double_add(s, h / 6, a), h / 3, b), h / 3, c), h / 6, d);
   }
   return s;
@@ -105,7 +112,9 @@ static AbdBodyId add_link(Lab *lab, double thickness, Vec3 from, Vec3 to) {
 /* Angles here grow from x to z: about -y. */
 static const Vec3 back = {0, -1, 0};
 
-static Vec3 ahead(Vec3 from, double length, double angle) { return add_scaled(from, length, vec3(cos(angle), 0, sin(angle))); }
+static Vec3 ahead(Vec3 from, double length, double angle) {
+  return add_scaled(from, length, vec3(cos(angle), 0, sin(angle)));
+}
 
 /* The angle of the rocker that a coupler of length b ties to the crank's end. */
 static double rocker_angle(Vec3 crank_end, Vec3 ground, double coupler, double rocker) {
@@ -122,7 +131,8 @@ static void test_four_bar(void **state) {
   Vec3 pin = ahead(vec3(0, 0, 0), crank, start);
   double rocker_start = rocker_angle(pin, ground, coupler, rocker), worst = 0, gap = 0;
   Vec3 top = ahead(ground, rocker, rocker_start);
-  AbdBodyId a = add_link(&lab, 0.04, vec3(0, 0, 0), pin), b = add_link(&lab, 0.04, pin, top), c = add_link(&lab, 0.04, ground, top);
+  AbdBodyId a = add_link(&lab, 0.04, vec3(0, 0, 0), pin), b = add_link(&lab, 0.04, pin, top),
+            c = add_link(&lab, 0.04, ground, top);
   lab_expect_ok(&lab, abd_world_exclude_pair(lab.world, a, c));
   AbdJointDef motor = joint_def(ABD_JOINT_HINGE, a, world_body, vec3(0, 0, 0), back);
   motor.drive = (AbdDrive){.kind = ABD_DRIVE_SPEED, .target = 4, .max_effort = INFINITY};
@@ -141,8 +151,8 @@ static void test_four_bar(void **state) {
   lab_expect_below("largest gap / size", gap / size, 1e-10);
   lab_expect_near("crank's angle [rad]", lab_read(&lab, shaft).position, 4 * lab.report.time, 0.05);
   AbdJointSummary s = abd_world_joint_summary(lab.world);
-  printf("  %d equations, %d follow from others; %d unknowns; iterations a step %.2f\n", s.linear_rows, s.redundant_rows, s.unknowns,
-         (double)lab.iterations / (double)lab.report.step);
+  printf("  %d equations, %d follow from others; %d unknowns; iterations a step %.2f\n", s.linear_rows,
+         s.redundant_rows, s.unknowns, (double)lab.iterations / (double)lab.report.step);
   lab_close(&lab);
 }
 
@@ -170,7 +180,8 @@ static void test_slider_crank(void **state) {
   }
   lab_expect_below("piston off the closed form / size", worst / size, 1e-6);
   lab_expect_below("largest gap / size", gap / size, 1e-10);
-  printf("  largest speed %.3g rad/s; iterations a step %.2f\n", most_rate, (double)lab.iterations / (double)lab.report.step);
+  printf("  largest speed %.3g rad/s; iterations a step %.2f\n", most_rate,
+         (double)lab.iterations / (double)lab.report.step);
   assert_true(most_rate > 3);
   lab_close(&lab);
 }
@@ -209,7 +220,8 @@ static void test_universal(void **state) {
   AbdBodyId b = lab_body_def(&lab, &def);
   AbdJointDef motor = joint_def(ABD_JOINT_HINGE, a, world_body, scale(-0.25, in), in);
   motor.drive = (AbdDrive){.kind = ABD_DRIVE_SPEED, .target = speed, .max_effort = INFINITY};
-  AbdJointId first = lab_joint(&lab, &motor), second = lab_join(&lab, ABD_JOINT_HINGE, b, world_body, scale(0.25, out), out);
+  AbdJointId first = lab_joint(&lab, &motor),
+             second = lab_join(&lab, ABD_JOINT_HINGE, b, world_body, scale(0.25, out), out);
   AbdJointDef cross_def = joint_def(ABD_JOINT_UNIVERSAL, a, b, vec3(0, 0, 0), vec3(0, 1, 0));
   vec3_to(cross_def.axis_b, vec3(-sin(bend), 0, cos(bend)));
   lab_joint(&lab, &cross_def);
@@ -220,8 +232,11 @@ static void test_universal(void **state) {
     AbdJointReading x = lab_read(&lab, first), y = lab_read(&lab, second);
     double expected = atan2(cos(bend) * sin(x.position), cos(x.position));
     worst = fmax(worst, fabs(remainder(y.position - expected, 2 * pi)));
-    double ratio = y.rate / x.rate, closed = cos(bend) / (1 - sin(bend) * sin(bend) * sin(x.position) * sin(x.position));
-    if (i > 5) worst_ratio = fmax(worst_ratio, fabs(ratio - closed)), least_ratio = fmin(least_ratio, ratio), most_ratio = fmax(most_ratio, ratio);
+    double ratio = y.rate / x.rate,
+           closed = cos(bend) / (1 - sin(bend) * sin(bend) * sin(x.position) * sin(x.position));
+    if (i > 5)
+      worst_ratio = fmax(worst_ratio, fabs(ratio - closed)), least_ratio = fmin(least_ratio, ratio),
+      most_ratio = fmax(most_ratio, ratio);
     if (fabs(y.position - before) > 0.2) fail_msg("step %d: the angle jumps from %g to %g", i, before, y.position);
     before = y.position;
   }
@@ -275,7 +290,8 @@ static void test_static_guide_first(void **state) {
   for (int k = 0; k < 3; k++) {
     Lab lab = lab_open(world_def(0.01));
     AbdMeshId mesh = lab_box(&lab, 0.2, 0.3, 0.4);
-    AbdBodyId rail = lab_static(&lab, mesh, vec3(0, 0, 0)), block = lab_body(&lab, mesh, vec3(0, 0, 1), vec3(0.3, 0.2, 0));
+    AbdBodyId rail = lab_static(&lab, mesh, vec3(0, 0, 0)),
+              block = lab_body(&lab, mesh, vec3(0, 0, 1), vec3(0.3, 0.2, 0));
     lab_join(&lab, kind[k], rail, block, vec3(0.1, 0, 1), vec3(1, 0, 1));
     lab_run(&lab, 1);
     /* down the rail; in the plane at right angles to it */
@@ -289,14 +305,10 @@ static void test_static_guide_first(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_static_guide_first),
-    cmocka_unit_test(test_pendulum_period),
-    cmocka_unit_test(test_double_pendulum),
-    cmocka_unit_test(test_double_pendulum_gap),
-    cmocka_unit_test(test_four_bar),
-    cmocka_unit_test(test_slider_crank),
-    cmocka_unit_test(test_universal),
-    cmocka_unit_test(test_gyroscope),
+      cmocka_unit_test(test_static_guide_first), cmocka_unit_test(test_pendulum_period),
+      cmocka_unit_test(test_double_pendulum),    cmocka_unit_test(test_double_pendulum_gap),
+      cmocka_unit_test(test_four_bar),           cmocka_unit_test(test_slider_crank),
+      cmocka_unit_test(test_universal),          cmocka_unit_test(test_gyroscope),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

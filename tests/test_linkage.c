@@ -19,8 +19,12 @@ enum { BODIES_MAX = 12 };
 
 static Model *new_model(int body_count, Draw *d, bool hold) {
   static Shape shape;
-  static const uint32_t holds[] = {0, ABD_FIX_X, ABD_FIX_Y | ABD_FIX_ROTATION_X | ABD_FIX_ROTATION_Z, ABD_FIX_ROTATION_Z,
-                                   ABD_FIX_ROTATION_X | ABD_FIX_ROTATION_Y | ABD_FIX_ROTATION_Z, ABD_FIX_X | ABD_FIX_Y | ABD_FIX_Z};
+  static const uint32_t holds[] = {0,
+                                   ABD_FIX_X,
+                                   ABD_FIX_Y | ABD_FIX_ROTATION_X | ABD_FIX_ROTATION_Z,
+                                   ABD_FIX_ROTATION_Z,
+                                   ABD_FIX_ROTATION_X | ABD_FIX_ROTATION_Y | ABD_FIX_ROTATION_Z,
+                                   ABD_FIX_X | ABD_FIX_Y | ABD_FIX_Z};
   AbdError error = {ABD_OK, ""};
   Model *m = mem_zeroed(1, sizeof *m);
   assert_non_null(m);
@@ -32,7 +36,8 @@ static Model *new_model(int body_count, Draw *d, bool hold) {
     assert_int_equal(model_add_mesh(m, &mesh, &error), ABD_OK);
   }
   for (int i = 0; i < body_count; i++) {
-    AbdBodyDef def = {.mesh = {(uint32_t)draw_int(d, 2) + 1}, .density = 700, .stiffness = 1e6, .friction = -1, .group = -1};
+    AbdBodyDef def = {
+        .mesh = {(uint32_t)draw_int(d, 2) + 1}, .density = 700, .stiffness = 1e6, .friction = -1, .group = -1};
     Vec3 axis = unit(draw_vec3(d, 1));
     double half = draw(d, 0, 3);
     vec3_to(def.position, draw_vec3(d, 1));
@@ -53,8 +58,14 @@ static void destroy(Model *m) {
 /* b = -1: the world. */
 static bool join(Model *m, AbdJointKind kind, int a, int b, Vec3 point, Vec3 axis) {
   AbdError error = {ABD_OK, ""};
-  AbdJointDef def = {.kind = kind, .point_b = {NAN, NAN, NAN}, .length = -1, .ratio = 1, .pitch = 0.1, .limit = {-INFINITY, INFINITY},
-                     .angle_limit = {-INFINITY, INFINITY}, .drive = {.max_effort = INFINITY}};
+  AbdJointDef def = {.kind = kind,
+                     .point_b = {NAN, NAN, NAN},
+                     .length = -1,
+                     .ratio = 1,
+                     .pitch = 0.1,
+                     .limit = {-INFINITY, INFINITY},
+                     .angle_limit = {-INFINITY, INFINITY},
+                     .drive = {.max_effort = INFINITY}};
   def.body_a.id = (uint32_t)a + 1;
   def.body_b.id = (uint32_t)(b + 1);
   vec3_to(def.point, point);
@@ -66,9 +77,10 @@ static bool join(Model *m, AbdJointKind kind, int a, int b, Vec3 point, Vec3 axi
 }
 
 static AbdJointKind draw_kind(Draw *d) {
-  static const AbdJointKind kind[] = {ABD_JOINT_HINGE, ABD_JOINT_BALL, ABD_JOINT_HINGE, ABD_JOINT_BALL, ABD_JOINT_WELD, ABD_JOINT_ORIENTATION,
-                                      ABD_JOINT_LINE, ABD_JOINT_PLANE, ABD_JOINT_SLIDER, ABD_JOINT_CYLINDRICAL, ABD_JOINT_PLANAR,
-                                      ABD_JOINT_UNIVERSAL, ABD_JOINT_SCREW};
+  static const AbdJointKind kind[] = {ABD_JOINT_HINGE,  ABD_JOINT_BALL,        ABD_JOINT_HINGE,  ABD_JOINT_BALL,
+                                      ABD_JOINT_WELD,   ABD_JOINT_ORIENTATION, ABD_JOINT_LINE,   ABD_JOINT_PLANE,
+                                      ABD_JOINT_SLIDER, ABD_JOINT_CYLINDRICAL, ABD_JOINT_PLANAR, ABD_JOINT_UNIVERSAL,
+                                      ABD_JOINT_SCREW};
   return kind[draw_int(d, ARRAY_COUNT(kind))];
 }
 
@@ -101,7 +113,10 @@ static void add_joints(Model *m, Form form, int n, Draw *d) {
 
 /* ---- dense matrices, column-major ---- */
 
-typedef struct Dense { int rows, columns; double *v; } Dense;
+typedef struct Dense {
+  int rows, columns;
+  double *v;
+} Dense;
 
 static Dense dense(int rows, int columns) {
   Dense a = {rows, columns, calloc((size_t)rows * (size_t)columns + 1, sizeof(double))};
@@ -159,7 +174,8 @@ static Dense equations(const Model *m, int *of_joints) {
         for (int e = 0; e < 2; e++)
           for (int n = 0; n < 4 && m->joint[j].end[e].body >= 0; n++)
             for (int x = 0; x < 3; x++)
-              *at(&c, r, 12 * l->of_body[m->joint[j].end[e].body] + 3 * n + x) = row[k].weight[e][n] * (along ? component(row[k].direction, x) : x == axis);
+              *at(&c, r, 12 * l->of_body[m->joint[j].end[e].body] + 3 * n + x) =
+                  row[k].weight[e][n] * (along ? component(row[k].direction, x) : x == axis);
     }
   }
   *of_joints = r;
@@ -188,7 +204,8 @@ static Dense columns(const Linkage *l) {
   Dense g = dense(12 * l->linked_count, n);
   for (int b = 0; b < l->linked_count; b++)
     for (int c = l->linked[b].first; c < l->linked[b].first + l->linked[b].count; c++)
-      for (int k = 0; k < 12; k++) *at(&g, 12 * b + k, first[l->column[c].owner] + l->column[c].index) += l->column[c].g[k];
+      for (int k = 0; k < 12; k++)
+        *at(&g, 12 * b + k, first[l->column[c].owner] + l->column[c].index) += l->column[c].g[k];
   return g;
 }
 
@@ -224,7 +241,10 @@ static double start_error(const Model *m) {
   return worst;
 }
 
-typedef struct Tally { double product, start, factor; int redundant, unknowns; } Tally;
+typedef struct Tally {
+  double product, start, factor;
+  int redundant, unknowns;
+} Tally;
 
 static void check_linkage(const Model *m, const char *what, Tally *tally) {
   const Linkage *l = &m->linkage;
@@ -234,13 +254,15 @@ static void check_linkage(const Model *m, const char *what, Tally *tally) {
   tally->product = fmax(tally->product, worst_product(&c, &g));
   tally->start = fmax(tally->start, start_error(m));
   tally->factor = fmax(tally->factor, largest(&g));
-  if (!(tally->product < 1e-11)) fail_msg("%s: an equation moves by %g when an unknown moves by 1", what, tally->product);
+  if (!(tally->product < 1e-11))
+    fail_msg("%s: an equation moves by %g when an unknown moves by 1", what, tally->product);
   if (!(tally->start < 1e-12)) fail_msg("%s: the start is missed by %g", what, tally->start);
   assert_int_equal(l->rows, of_joints);
   double gap;
   int rank = rank_of(&c, &gap), left = unknown_count(l, first);
   if (left != 12 * l->linked_count - rank)
-    fail_msg("%s: %d unknowns of %d bodies with equations of rank %d (next %g)", what, left, l->linked_count, rank, gap);
+    fail_msg("%s: %d unknowns of %d bodies with equations of rank %d (next %g)", what, left, l->linked_count, rank,
+             gap);
   tally->redundant += l->redundant;
   tally->unknowns += left;
   free(c.v);
@@ -267,7 +289,8 @@ static void test_mechanisms(void **state) {
       check_linkage(m, what, &tally);
       destroy(m);
     }
-    printf("  %s: equations off by %.1e, start by %.1e; largest factor %.1e; %d unknowns left, %d equations followed from others\n",
+    printf("  %s: equations off by %.1e, start by %.1e; largest factor %.1e; %d unknowns left, %d equations followed "
+           "from others\n",
            form_name[form], tally.product, tally.start, tally.factor, tally.unknowns, tally.redundant);
   }
 }
@@ -280,7 +303,8 @@ static void test_known(void **state) {
   /* A four-bar linkage of parallel hinges: three bars, closed over the world; affine bodies keep more than its one freedom. */
   Model *m = new_model(3, &d, false);
   Vec3 pin[4] = {{0, 0, 0}, {0, 0, 1}, {2, 0, 1.5}, {2.5, 0, 0}};
-  for (int i = 0; i < 4; i++) assert_true(join(m, ABD_JOINT_HINGE, i < 3 ? i : 2, i == 0 ? -1 : i < 3 ? i - 1 : -1, pin[i], vec3(0, 1, 0)));
+  for (int i = 0; i < 4; i++)
+    assert_true(join(m, ABD_JOINT_HINGE, i < 3 ? i : 2, i == 0 ? -1 : i < 3 ? i - 1 : -1, pin[i], vec3(0, 1, 0)));
   start(m);
   check_linkage(m, "four bars", &tally);
   assert_true(m->linkage.redundant >= 3); /* the axis comes round to itself */
@@ -316,13 +340,16 @@ static void test_chain_stays_sparse(void **state) {
       int n = k ? BODIES_MAX : 4;
       Model *m = new_model(n, &d, false);
       for (int i = 0; i < n; i++)
-        join(m, kind ? ABD_JOINT_HINGE : ABD_JOINT_BALL, i, i - 1, draw_vec3(&d, 1), kind && i % 2 ? vec3(0, 1, 0) : vec3(1, 0, 0));
+        join(m, kind ? ABD_JOINT_HINGE : ABD_JOINT_BALL, i, i - 1, draw_vec3(&d, 1),
+             kind && i % 2 ? vec3(0, 1, 0) : vec3(1, 0, 0));
       start(m);
       most_columns[k] = 0;
-      for (int b = 0; b < n; b++) most_columns[k] = m->linkage.linked[b].count > most_columns[k] ? m->linkage.linked[b].count : most_columns[k];
+      for (int b = 0; b < n; b++)
+        most_columns[k] = m->linkage.linked[b].count > most_columns[k] ? m->linkage.linked[b].count : most_columns[k];
       destroy(m);
     }
-    printf("  %s: at most %d columns a body in a chain of 4, %d in a chain of %d\n", kind ? "hinges" : "balls", most_columns[0], most_columns[1], BODIES_MAX);
+    printf("  %s: at most %d columns a body in a chain of 4, %d in a chain of %d\n", kind ? "hinges" : "balls",
+           most_columns[0], most_columns[1], BODIES_MAX);
     assert_true(most_columns[1] <= most_columns[0] && most_columns[1] <= 15);
   }
 }
@@ -451,7 +478,10 @@ static void test_system(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_mechanisms), cmocka_unit_test(test_known), cmocka_unit_test(test_chain_stays_sparse), cmocka_unit_test(test_system),
+      cmocka_unit_test(test_mechanisms),
+      cmocka_unit_test(test_known),
+      cmocka_unit_test(test_chain_stays_sparse),
+      cmocka_unit_test(test_system),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,8 +80,14 @@ static void test_projection(void **state) {
       if (!(smallest > -1e-12 * largest))
         fail_msg("%s projected: eigenvalue %g of %g", material_name[material], smallest, largest);
       smallest = least_eigenvalue(9, exact, &largest);
-      if (smallest < -1e-6 * largest) { indefinite++; assert_true(gap > 1e-7 * largest); }
-      if (smallest > 1e-6 * largest) { definite++; assert_true(gap < 1e-12 * largest); }
+      if (smallest < -1e-6 * largest) {
+        indefinite++;
+        assert_true(gap > 1e-7 * largest);
+      }
+      if (smallest > 1e-6 * largest) {
+        definite++;
+        assert_true(gap < 1e-12 * largest);
+      }
     }
     if (indefinite < 50 || definite < 20)
       fail_msg("%s: %d indefinite, %d definite samples", material_name[material], indefinite, definite);

@@ -13,7 +13,10 @@
 
 #define PI 3.14159265358979323846
 
-static double mat3_gap(Mat3 a, Mat3 b) { Mat3 d = mat3_sub(a, b); return sqrt(mat3_dot(d, d)); }
+static double mat3_gap(Mat3 a, Mat3 b) {
+  Mat3 d = mat3_sub(a, b);
+  return sqrt(mat3_dot(d, d));
+}
 
 static void check_small(const char *what, double value, double limit) {
   if (!(fabs(value) <= limit)) fail_msg("%s: %.17g, at most %g expected", what, value, limit);
@@ -62,7 +65,8 @@ static void test_affine_and_boxes(void **state) {
     Affine r = affine_relative(&a, &b);
     Vec3 y = draw_vec3(&d, 1), through = affine_point(&r, y);
     check_small("b o (b^-1 o a) - a", norm(sub(affine_point(&b, through), affine_point(&a, y))), 1e-14);
-    Box box = box_add(box_add(box_empty(), draw_vec3(&d, 1)), draw_vec3(&d, 1)), image = box_inflate(box_transform(&a, box), 1e-15);
+    Box box = box_add(box_add(box_empty(), draw_vec3(&d, 1)), draw_vec3(&d, 1)),
+        image = box_inflate(box_transform(&a, box), 1e-15);
     Box exact = box_empty();
     for (int k = 0; k < 8; k++)
       exact = box_add(exact, affine_point(&a, vec3(k & 1 ? box.hi.x : box.lo.x, k & 2 ? box.hi.y : box.lo.y,
@@ -78,8 +82,11 @@ static void test_eigen(void **state) {
   for (int i = 0; i < 3000; i++) {
     Mat3 q = draw_rotation(&d), v, a = mat3_zero(), positive = mat3_zero();
     double w[3], lambda[3] = {draw(&d, -1, 1), draw(&d, -1, 1), draw(&d, -1, 1)};
-    if (i % 3 == 1) lambda[1] = lambda[0];                                  /* repeated */
-    if (i % 5 == 1) { lambda[1] = lambda[0] + 1e-12; lambda[2] = 1e-9; }    /* nearly so */
+    if (i % 3 == 1) lambda[1] = lambda[0]; /* repeated */
+    if (i % 5 == 1) {
+      lambda[1] = lambda[0] + 1e-12;
+      lambda[2] = 1e-9;
+    } /* nearly so */
     for (int k = 0; k < 3; k++) {
       a = mat3_add(a, mat3_scale(lambda[k], mat3_outer(q.c[k], q.c[k])));
       if (lambda[k] > 0) positive = mat3_add(positive, mat3_scale(lambda[k], mat3_outer(q.c[k], q.c[k])));
@@ -87,7 +94,8 @@ static void test_eigen(void **state) {
     eigen3(a, w, &v);
     assert_true(w[0] <= w[1] && w[1] <= w[2]);
     check_small("eigenvectors", mat3_gap(mat3_tmul(v, v), mat3_identity()), 1e-14);
-    for (int k = 0; k < 3; k++) check_small("a v - w v", norm(sub(mat3_mul_vec(a, v.c[k]), scale(w[k], v.c[k]))), 1e-14);
+    for (int k = 0; k < 3; k++)
+      check_small("a v - w v", norm(sub(mat3_mul_vec(a, v.c[k]), scale(w[k], v.c[k]))), 1e-14);
     check_small("positive part", mat3_gap(mat3_positive_part(a), positive), 1e-14);
     Mat3 stretch = mat3_add(mat3_identity(), mat3_scale(0.4, a));
     check_small("polar", mat3_gap(mat3_polar(mat3_mul(q, stretch)), q), 1e-13);
@@ -110,8 +118,12 @@ static void test_momentum(void **state) {
     Vec3 turning = spin_momentum(r, mat3_mul(mat3_skew(w), r), second);
     check_small("I w", norm(sub(mat3_mul_vec(inertia_world(r, second), w), turning)), 1e-13);
     check_small("I^-1 L", norm(sub(spin_from_momentum(r, second, turning), w)), 1e-13);
-    check_small("2 axial(A' S A^T)", norm(sub(spin_momentum(a, rate, second), scale(2, mat3_axial(mat3_mul(
-        mat3(scale(second.x, rate.c[0]), scale(second.y, rate.c[1]), scale(second.z, rate.c[2])), mat3_transpose(a)))))), 1e-14);
+    check_small("2 axial(A' S A^T)",
+                norm(sub(spin_momentum(a, rate, second),
+                         scale(2, mat3_axial(mat3_mul(mat3(scale(second.x, rate.c[0]), scale(second.y, rate.c[1]),
+                                                           scale(second.z, rate.c[2])),
+                                                      mat3_transpose(a)))))),
+                1e-14);
   }
   Vec3 rod = spin_from_momentum(mat3_identity(), vec3(1, 0, 0), vec3(0, 2, 0));
   check_small("rod", norm(sub(rod, vec3(0, 2, 0))), 1e-7);
@@ -126,7 +138,8 @@ static void test_flight_conserves(void **state) {
   Draw d = {46};
   double speeds[4] = {0.5, 10, 60, 300}, energy_limit[4] = {1e-11, 1e-5, 1e-4, 1e-4};
   for (int i = 0; i < 40; i++) {
-    Vec3 second = vec3(draw(&d, 0.05, 2), draw(&d, 0.05, 2), draw(&d, 0.05, 2)), w = scale(speeds[i % 4], unit(draw_vec3(&d, 1)));
+    Vec3 second = vec3(draw(&d, 0.05, 2), draw(&d, 0.05, 2), draw(&d, 0.05, 2)),
+         w = scale(speeds[i % 4], unit(draw_vec3(&d, 1)));
     Mat3 a = draw_rotation(&d);
     Vec3 l = mat3_mul_vec(inertia_world(a, second), w);
     double e = energy(a, second, w), worst = 0, drift = 0;
@@ -197,14 +210,21 @@ static void test_flight_stretched(void **state) {
 
 static double complete_elliptic(double k_sq) { /* K by the arithmetic-geometric mean */
   double a = 1, g = sqrt(1 - k_sq);
-  for (int i = 0; i < 20; i++) { double m = 0.5 * (a + g); g = sqrt(a * g); a = m; }
+  for (int i = 0; i < 20; i++) {
+    double m = 0.5 * (a + g);
+    g = sqrt(a * g);
+    a = m;
+  }
   return PI / (2 * a);
 }
 
 /* The period of the momentum in the body, moments i ascending. */
 static double tumbling_period(const double i[3], double l_sq, double twice_energy) {
   double lo = i[0], mid = i[1], hi = i[2];
-  if (l_sq < twice_energy * mid) { lo = i[2]; hi = i[0]; }
+  if (l_sq < twice_energy * mid) {
+    lo = i[2];
+    hi = i[0];
+  }
   double rate = (hi - mid) * (l_sq - twice_energy * lo), k_sq = (mid - lo) * (twice_energy * hi - l_sq) / rate;
   return 4 * complete_elliptic(k_sq) * sqrt(lo * mid * hi / rate);
 }
@@ -219,7 +239,8 @@ static double measured_period(Vec3 second, Vec3 w, double dt, double duration) {
     double now = dot(a.c[1], w);
     if (before > 0 && now <= 0) {
       last = dt * (k - now / (now - before));
-      if (first < 0) first = last; else count++;
+      if (first < 0) first = last;
+      else count++;
     }
     before = now;
   }
@@ -244,7 +265,9 @@ static void test_logarithm(void **state) {
   (void)state;
   Draw d = {51};
   for (int i = 0; i < 100000; i++) {
-    double decade = draw_decades(&d, -16, 0), x = i % 3 == 0 ? draw_decades(&d, -300, 300) : i % 3 == 1 ? 1 - 0.9 * decade : 1 + decade;
+    double decade = draw_decades(&d, -16, 0), x = i % 3 == 0   ? draw_decades(&d, -300, 300)
+                                                  : i % 3 == 1 ? 1 - 0.9 * decade
+                                                               : 1 + decade;
     long double exact = logl((long double)x);
     double found = log_normal(x), off = (double)(fabsl(found - exact) / fabsl(exact));
     if (x != 1 && !(off <= 2.2e-16)) fail_msg("ln %.17g = %.17g, off by %g of it", x, found, off);
@@ -253,10 +276,11 @@ static void test_logarithm(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_algebra), cmocka_unit_test(test_exponential), cmocka_unit_test(test_affine_and_boxes),
-      cmocka_unit_test(test_eigen), cmocka_unit_test(test_momentum), cmocka_unit_test(test_flight_conserves),
-      cmocka_unit_test(test_symmetric_top), cmocka_unit_test(test_flight_order), cmocka_unit_test(test_flight_stretched),
-      cmocka_unit_test(test_tumbling_period), cmocka_unit_test(test_logarithm)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_algebra),          cmocka_unit_test(test_exponential),
+                                     cmocka_unit_test(test_affine_and_boxes), cmocka_unit_test(test_eigen),
+                                     cmocka_unit_test(test_momentum),         cmocka_unit_test(test_flight_conserves),
+                                     cmocka_unit_test(test_symmetric_top),    cmocka_unit_test(test_flight_order),
+                                     cmocka_unit_test(test_flight_stretched), cmocka_unit_test(test_tumbling_period),
+                                     cmocka_unit_test(test_logarithm)};
   return cmocka_run_group_tests_name("math", tests, NULL, NULL);
 }

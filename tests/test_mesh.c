@@ -19,7 +19,8 @@ static Shape *new_shape(void) {
 }
 
 static void assert_near(const char *what, double value, double expected, double tolerance) {
-  if (!(fabs(value - expected) <= tolerance)) fail_msg("%s is %.17g, expected %.17g within %g", what, value, expected, tolerance);
+  if (!(fabs(value - expected) <= tolerance))
+    fail_msg("%s is %.17g, expected %.17g within %g", what, value, expected, tolerance);
 }
 
 static void init_mesh(Mesh *mesh, const AbdMeshDef *def) {
@@ -69,15 +70,15 @@ static int assert_subtree(const Mesh *mesh, int node, int *seen) {
   assert_in_range(node, 0, mesh->node_count - 1);
   if (n->element_count == 0) {
     for (int c = n->left; c < n->left + 2; c++)
-      for (int k = 0; k < 3; k++)
-        assert_true(n->lo[k] <= mesh->node[c].lo[k] && mesh->node[c].hi[k] <= n->hi[k]);
+      for (int k = 0; k < 3; k++) assert_true(n->lo[k] <= mesh->node[c].lo[k] && mesh->node[c].hi[k] <= n->hi[k]);
     int a = assert_subtree(mesh, n->left, seen), b = assert_subtree(mesh, n->left + 1, seen);
     return 1 + (a > b ? a : b);
   }
   assert_in_range(n->element_count, 1, LEAF_MAX);
   for (int i = n->first; i < n->first + n->element_count; i++) {
     seen[i]++;
-    for (int k = 0; k < mesh->element[i].vertex_count; k++) assert_true(node_contains(n, mesh->vertex[mesh->element[i].vertex[k]]));
+    for (int k = 0; k < mesh->element[i].vertex_count; k++)
+      assert_true(node_contains(n, mesh->vertex[mesh->element[i].vertex[k]]));
   }
   return 1;
 }
@@ -120,8 +121,10 @@ static void assert_edges_of_element(const Mesh *mesh, const Element *e) {
 }
 
 static void assert_tree(const Mesh *mesh) {
-  int *seen = calloc((size_t)mesh->element_count, sizeof(int)), *vertex = calloc((size_t)mesh->vertex_count, sizeof(int));
-  int *edge = calloc((size_t)mesh->edge_count, sizeof(int)), *triangle = calloc((size_t)mesh->triangle_count + 1, sizeof(int));
+  int *seen = calloc((size_t)mesh->element_count, sizeof(int)),
+      *vertex = calloc((size_t)mesh->vertex_count, sizeof(int));
+  int *edge = calloc((size_t)mesh->edge_count, sizeof(int)),
+      *triangle = calloc((size_t)mesh->triangle_count + 1, sizeof(int));
   int depth = assert_subtree(mesh, 0, seen);
   assert_fans(mesh, 0, seen);
   assert_true(depth <= 2 + log2(mesh->element_count));
@@ -470,19 +473,27 @@ static void test_refused(void **state) {
   AbdMeshDef def = good;
   def.vertex_count = 0;
   assert_refused(&def, ABD_ERROR_MESH, "empty", "no vertices");
-  def = good; def.vertex = NULL;
+  def = good;
+  def.vertex = NULL;
   assert_refused(&def, ABD_ERROR_ARGUMENT, "vertex", "NULL");
-  def = good; def.triangle = NULL;
+  def = good;
+  def.triangle = NULL;
   assert_refused(&def, ABD_ERROR_ARGUMENT, "triangle_count is 12", "NULL");
-  def = good; def.edge_count = 3;
+  def = good;
+  def.edge_count = 3;
   assert_refused(&def, ABD_ERROR_ARGUMENT, "edge_count is 3", "NULL");
-  def = good; def.vertex_count = (size_t)1 << 40;
+  def = good;
+  def.vertex_count = (size_t)1 << 40;
   assert_refused(&def, ABD_ERROR_ARGUMENT, "vertex_count", "1099511627776");
-  def = good; def.thickness = -0.5;
+  def = good;
+  def.thickness = -0.5;
   assert_refused(&def, ABD_ERROR_ARGUMENT, "thickness", "-0.5");
-  def = good; def.thickness = NAN;
+  def = good;
+  def.thickness = NAN;
   assert_refused(&def, ABD_ERROR_ARGUMENT, "thickness", "nan");
-  def = good; def.half_space = true; def.triangle_count = 0;
+  def = good;
+  def.half_space = true;
+  def.triangle_count = 0;
   assert_refused(&def, ABD_ERROR_MESH, "half-space", "no triangle");
   s->vertex[3 * 5 + 1] = NAN;
   assert_refused(&good, ABD_ERROR_ARGUMENT, "vertex 5", "nan");
@@ -559,22 +570,22 @@ static void test_memory_failures(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_box),
-    cmocka_unit_test(test_tetrahedron),
-    cmocka_unit_test(test_sphere_and_torus),
-    cmocka_unit_test(test_inside_out_is_turned),
-    cmocka_unit_test(test_cavity_and_components),
-    cmocka_unit_test(test_open_card),
-    cmocka_unit_test(test_ring_of_wire),
-    cmocka_unit_test(test_points),
-    cmocka_unit_test(test_mixed),
-    cmocka_unit_test(test_not_closed),
-    cmocka_unit_test(test_half_space),
-    cmocka_unit_test(test_keep_frame),
-    cmocka_unit_test(test_refused),
-    cmocka_unit_test(test_refused_degenerate),
-    cmocka_unit_test(test_refused_flat),
-    cmocka_unit_test(test_memory_failures),
+      cmocka_unit_test(test_box),
+      cmocka_unit_test(test_tetrahedron),
+      cmocka_unit_test(test_sphere_and_torus),
+      cmocka_unit_test(test_inside_out_is_turned),
+      cmocka_unit_test(test_cavity_and_components),
+      cmocka_unit_test(test_open_card),
+      cmocka_unit_test(test_ring_of_wire),
+      cmocka_unit_test(test_points),
+      cmocka_unit_test(test_mixed),
+      cmocka_unit_test(test_not_closed),
+      cmocka_unit_test(test_half_space),
+      cmocka_unit_test(test_keep_frame),
+      cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_refused_degenerate),
+      cmocka_unit_test(test_refused_flat),
+      cmocka_unit_test(test_memory_failures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,8 @@ static void bad(const char *text, const char *extension, const char *what) {
 static void obj(void **state) {
   (void)state;
   MeshData m = good("# a square, a wire and a point\nv 0 0 0\nv 1 0 0 # corner\nv 1 1 0\r\nv 0 1 0\nv 5 5 5\nvt 0 0\n"
-                    "usemtl x\nf 1/1 2/1/1 3//1 -2\nl 1 2 \\\n 3\np 5", "OBJ");
+                    "usemtl x\nf 1/1 2/1/1 3//1 -2\nl 1 2 \\\n 3\np 5",
+                    "OBJ");
   assert_int_equal(m.vertex_count, 5);
   assert_int_equal(m.triangle_count, 2);
   assert_int_equal(m.edge_count, 2);
@@ -96,8 +97,17 @@ static void weld(void **state) {
 
 static void numbers_are_correctly_rounded(void **state) {
   (void)state;
-  const char *list[] = {"0.1", "-0.3", "123456789.123456789", "1e-5", "2.2250738585072014e-308", "0.30000000000000004",
-                        "9007199254740993", "-12.", ".5", "1E+3", "3.14159265358979323846"};
+  const char *list[] = {"0.1",
+                        "-0.3",
+                        "123456789.123456789",
+                        "1e-5",
+                        "2.2250738585072014e-308",
+                        "0.30000000000000004",
+                        "9007199254740993",
+                        "-12.",
+                        ".5",
+                        "1E+3",
+                        "3.14159265358979323846"};
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     char text[200];
     snprintf(text, sizeof text, "v %s 0 0\n", list[i]);

@@ -72,7 +72,10 @@ static void test_blocked_press(void **state) {
 }
 
 /* A backend whose energy never falls. */
-typedef struct Stubborn { Backend base; bool raised; } Stubborn;
+typedef struct Stubborn {
+  Backend base;
+  bool raised;
+} Stubborn;
 
 static bool stubborn_begin(Backend *b, Step *s) {
   (void)b;
@@ -97,7 +100,9 @@ static bool stubborn_bound(Backend *b, Step *s) { return (void)b, s->islands[0].
 static bool stubborn_trial(Backend *b, Step *s) { return (void)b, s->islands[0].change = 1, true; }
 static void stubborn_accept(Backend *b, Step *s, int island) { (void)b, (void)s, (void)island; }
 static void stubborn_stiffen(Backend *b, Step *s, int island, double gap) { (void)b, (void)s, (void)island, (void)gap; }
-static bool stubborn_renew(Backend *b, Step *s, int island, bool *changed) { return (void)b, (void)s, (void)island, *changed = false, true; }
+static bool stubborn_renew(Backend *b, Step *s, int island, bool *changed) {
+  return (void)b, (void)s, (void)island, *changed = false, true;
+}
 static bool stubborn_finish(Backend *b, Step *s, State *after) { return (void)b, (void)s, (void)after, true; }
 
 static void test_stubborn_energy(void **state) {
@@ -106,9 +111,17 @@ static void test_stubborn_energy(void **state) {
   AbdBodyId box = put(&lab, "box", lab_box(&lab, 1, 1, 1), 0, ABD_MOTION_DYNAMIC, 1000);
   lab_expect_ok(&lab, abd_world_start(lab.world));
   for (int raised = 0; raised < 2; raised++) {
-    Stubborn stubborn = {.base = {.begin = stubborn_begin, .doze = stubborn_doze, .direction = stubborn_direction, .reach = stubborn_reach,
-      .bound = stubborn_bound, .trial = stubborn_trial, .accept = stubborn_accept, .stiffen = stubborn_stiffen,
-      .renew_friction = stubborn_renew, .finish = stubborn_finish}, .raised = raised};
+    Stubborn stubborn = {.base = {.begin = stubborn_begin,
+                                  .doze = stubborn_doze,
+                                  .direction = stubborn_direction,
+                                  .reach = stubborn_reach,
+                                  .bound = stubborn_bound,
+                                  .trial = stubborn_trial,
+                                  .accept = stubborn_accept,
+                                  .stiffen = stubborn_stiffen,
+                                  .renew_friction = stubborn_renew,
+                                  .finish = stubborn_finish},
+                         .raised = raised};
     AbdStepReport r;
     memset(&r, 0, sizeof r);
     AbdWorld *w = lab.world;
@@ -136,7 +149,8 @@ static void test_heavy_on_light(void **state) {
     assert_true(r.min_distance > 0);
   }
   double range = abd_world_settings(lab.world).contact.range, stiffening = 1;
-  for (int k = 0; k < lab.world->state.memory_count; k++) stiffening = most(stiffening, lab.world->state.memory[k].stiffening);
+  for (int k = 0; k < lab.world->state.memory_count; k++)
+    stiffening = most(stiffening, lab.world->state.memory[k].stiffening);
   printf("  gap at rest %.3g of the range, barrier %g times as stiff\n", r.min_distance / range, stiffening);
   assert_true(stiffening > 2);
   assert_true(r.min_distance > 0.05 * range);
@@ -145,8 +159,10 @@ static void test_heavy_on_light(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_too_few_iterations), cmocka_unit_test(test_blocked_press),
-    cmocka_unit_test(test_stubborn_energy), cmocka_unit_test(test_heavy_on_light),
+      cmocka_unit_test(test_too_few_iterations),
+      cmocka_unit_test(test_blocked_press),
+      cmocka_unit_test(test_stubborn_energy),
+      cmocka_unit_test(test_heavy_on_light),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,8 @@ static void test_projectile_follows_the_scheme(void **state) {
     lab_run(&lab, 2.0);
     double n = 200, dt = def.dt, t = n * dt;
     Vec3 g = vec3(0, 0, -9.81), end = lab_position(&lab, id);
-    Vec3 scheme = add_scaled(add_scaled(p, t, v), 0.5 * n * (n + 1) * dt * dt, g), exact = add_scaled(add_scaled(p, t, v), 0.5 * t * t, g);
+    Vec3 scheme = add_scaled(add_scaled(p, t, v), 0.5 * n * (n + 1) * dt * dt, g),
+         exact = add_scaled(add_scaled(p, t, v), 0.5 * t * t, g);
     lab_expect_below("distance from the scheme's parabola [m]", norm(sub(end, scheme)), 1e-10);
     lab_expect_below("distance from the true parabola [m]", norm(sub(end, exact)), 0.51 * 9.81 * t * dt);
     lab_expect_below("velocity from g t [m/s]", norm(sub(lab_velocity(&lab, id), add_scaled(v, t, g))), 1e-10);
@@ -54,7 +55,8 @@ static void test_projectile_bdf2(void **state) {
     Lab lab = lab_open(def);
     AbdBodyId id = lab_body(&lab, lab_box(&lab, 0.1, 0.1, 0.1), zero, vec3(3, 0, 5));
     lab_run(&lab, 1.0);
-    lab_expect_below("distance from the true parabola [m]", norm(sub(lab_position(&lab, id), vec3(3, 0, 5 - 0.5 * 9.81))), 1e-10);
+    lab_expect_below("distance from the true parabola [m]",
+                     norm(sub(lab_position(&lab, id), vec3(3, 0, 5 - 0.5 * 9.81))), 1e-10);
     lab_expect_below("velocity from g t [m/s]", norm(sub(lab_velocity(&lab, id), vec3(3, 0, 5 - 9.81))), 1e-10);
     lab_close(&lab);
   }
@@ -62,7 +64,8 @@ static void test_projectile_bdf2(void **state) {
 
 /* ---- spin ------------------------------------------------------------------------------------------------------ */
 
-static double spin_after(AbdIntegrator integrator, double dt, double speed, double seconds, Vec3 axis, double *energy_kept) {
+static double spin_after(AbdIntegrator integrator, double dt, double speed, double seconds, Vec3 axis,
+                         double *energy_kept) {
   AbdWorldDef def = world_def(dt, 0);
   def.integrator = integrator;
   Lab lab = lab_open(def);
@@ -71,12 +74,14 @@ static double spin_after(AbdIntegrator integrator, double dt, double speed, doub
   lab_body_def(&lab, &body);
   lab_step(&lab);
   AbdBodyView view = lab_view(&lab, (AbdBodyId){1});
-  Vec3 w = vec3_from(body.angular_velocity), l = vec3(view.inertia[0] * w.x, view.inertia[1] * w.y, view.inertia[2] * w.z);
+  Vec3 w = vec3_from(body.angular_velocity),
+       l = vec3(view.inertia[0] * w.x, view.inertia[1] * w.y, view.inertia[2] * w.z);
   lab_run(&lab, seconds - dt);
   if (energy_kept) *energy_kept = lab.report.energy[ABD_TERM_KINETIC] / (0.5 * dot(l, w));
   double kept = norm(vec3_from(lab.report.angular_momentum)) / norm(l);
   if (integrator == ABD_INTEGRATOR_RIGID)
-    lab_expect_below("turn of the angular momentum", norm(sub(vec3_from(lab.report.angular_momentum), l)) / norm(l), 1e-3);
+    lab_expect_below("turn of the angular momentum", norm(sub(vec3_from(lab.report.angular_momentum), l)) / norm(l),
+                     1e-3);
   lab_close(&lab);
   return kept;
 }
@@ -164,7 +169,8 @@ static void expect_momentum_kept(Lab *lab, double seconds, double angular_tolera
   for (int i = 0; i < (int)(seconds / lab->def.dt + 0.5); i++) {
     Vec3 before = lab_velocity(lab, a);
     lab_run(lab, lab->def.dt);
-    Vec3 impulse = scale(m, sub(lab_velocity(lab, a), before)), relative = sub(lab_velocity(lab, b), lab_velocity(lab, a));
+    Vec3 impulse = scale(m, sub(lab_velocity(lab, a), before)),
+         relative = sub(lab_velocity(lab, b), lab_velocity(lab, a));
     known = add_scaled(known, lab->def.dt, cross(relative, impulse));
     Vec3 off = sub(vec3_from(lab->report.angular_momentum), l);
     p_off = fmax(p_off, norm(sub(vec3_from(lab->report.momentum), p)));
@@ -174,7 +180,8 @@ static void expect_momentum_kept(Lab *lab, double seconds, double angular_tolera
     touched |= lab->report.contacts > 0;
   }
   assert_true(touched);
-  printf("  energy %.6g -> %.6g J, smallest gap %.2e m, most iterations %d\n", energy, lab_energy(lab), lab->least_gap, lab->most_iterations);
+  printf("  energy %.6g -> %.6g J, smallest gap %.2e m, most iterations %d\n", energy, lab_energy(lab), lab->least_gap,
+         lab->most_iterations);
   lab_expect_below("linear momentum off, relative", p_off / p_scale, 1e-9);
   lab_expect_below("angular momentum off, relative", l_off / l_scale, 0.05);
   lab_expect_below("the same beyond dt (v_b - v_a) x J", l_rest / l_scale, angular_tolerance);
@@ -203,7 +210,8 @@ static void test_collision_of_potatoes(void **state) {
     AbdWorldDef def = world_def(0.005, 0);
     def.contact.friction = 0.4 * k;
     Lab lab = lab_open(def);
-    AbdBodyDef a = lab_at(lab_potato(&lab, 0.1, 0.3 + k), vec3(-0.3, 0.06, 0.02)), b = lab_at(lab_potato(&lab, 0.13, 1.1 * k), vec3(0.3, 0, 0));
+    AbdBodyDef a = lab_at(lab_potato(&lab, 0.1, 0.3 + k), vec3(-0.3, 0.06, 0.02)),
+               b = lab_at(lab_potato(&lab, 0.13, 1.1 * k), vec3(0.3, 0, 0));
     vec3_to(a.velocity, vec3(3, 0, 0));
     vec3_to(b.velocity, vec3(-1, 0.2, 0));
     vec3_to(a.angular_velocity, vec3(4, -3, 5));
@@ -278,7 +286,8 @@ static void test_pusher(void **state) {
   AbdBodyId pusher = lab_body_def(&lab, &body);
   lab_run(&lab, 2.0);
   lab_expect_near("pusher's path [m]", lab_position(&lab, pusher).x, 1.0, 1e-5);
-  printf("  pushed box at %.4f %.4f %.4f\n", lab_position(&lab, pushed).x, lab_position(&lab, pushed).y, lab_position(&lab, pushed).z);
+  printf("  pushed box at %.4f %.4f %.4f\n", lab_position(&lab, pushed).x, lab_position(&lab, pushed).y,
+         lab_position(&lab, pushed).z);
   assert_true(lab_position(&lab, pushed).x > 1.19 && lab_position(&lab, pushed).z < 0.11);
   lab_close(&lab);
 }
@@ -292,10 +301,12 @@ static void test_paddle(void **state) {
   lab_ground(&lab, vec3(0, 0, 1));
   AbdBodyDef body = lab_at(lab_box(&lab, 1.0, 0.05, 0.2), vec3(0, 0, 0.11));
   body.motion = ABD_MOTION_KINEMATIC;
-  AbdBodyId paddle = lab_body_def(&lab, &body), box = lab_body(&lab, lab_box(&lab, 0.1, 0.1, 0.1), vec3(0.3, 0.15, 0.0502), zero);
+  AbdBodyId paddle = lab_body_def(&lab, &body),
+            box = lab_body(&lab, lab_box(&lab, 0.1, 0.1, 0.1), vec3(0.3, 0.15, 0.0502), zero);
   for (int i = 1; i <= 200; i++) {
     double angle = acos(-1.0) / 2 * i * def.dt;
-    lab_expect_ok(&lab, abd_body_set_target(lab.world, paddle, (double[3]){0, 0, 0.11}, (double[4]){cos(angle / 2), 0, 0, sin(angle / 2)}));
+    lab_expect_ok(&lab, abd_body_set_target(lab.world, paddle, (double[3]){0, 0, 0.11},
+                                            (double[4]){cos(angle / 2), 0, 0, sin(angle / 2)}));
     lab_run(&lab, def.dt);
   }
   Affine q = lab_pose(&lab, paddle);
@@ -324,11 +335,18 @@ static void test_scripted_spin(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_projectile_follows_the_scheme), cmocka_unit_test(test_projectile_bdf2),
-    cmocka_unit_test(test_spin_is_kept), cmocka_unit_test(test_spin_of_other_integrators), cmocka_unit_test(test_dzhanibekov_flips),
-    cmocka_unit_test(test_collision_of_boxes), cmocka_unit_test(test_collision_of_potatoes),
-    cmocka_unit_test(test_held_rotations), cmocka_unit_test(test_hinge_turns_by_torque),
-    cmocka_unit_test(test_pusher), cmocka_unit_test(test_paddle), cmocka_unit_test(test_scripted_spin),
+      cmocka_unit_test(test_projectile_follows_the_scheme),
+      cmocka_unit_test(test_projectile_bdf2),
+      cmocka_unit_test(test_spin_is_kept),
+      cmocka_unit_test(test_spin_of_other_integrators),
+      cmocka_unit_test(test_dzhanibekov_flips),
+      cmocka_unit_test(test_collision_of_boxes),
+      cmocka_unit_test(test_collision_of_potatoes),
+      cmocka_unit_test(test_held_rotations),
+      cmocka_unit_test(test_hinge_turns_by_torque),
+      cmocka_unit_test(test_pusher),
+      cmocka_unit_test(test_paddle),
+      cmocka_unit_test(test_scripted_spin),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,11 +37,12 @@ static void test_dropped_box_comes_to_rest(void **state) {
       before = now;
     }
     double range = abd_world_settings(lab.world).contact.range;
-    printf("  friction %g, %s: %lld iterations, at most %d in a step; gap %.3f of range\n", lab.def.contact.friction, k >= 2 ? "askew" : "flat",
-           (long long)lab.iterations, lab.most_iterations, lab.report.min_distance / range);
+    printf("  friction %g, %s: %lld iterations, at most %d in a step; gap %.3f of range\n", lab.def.contact.friction,
+           k >= 2 ? "askew" : "flat", (long long)lab.iterations, lab.most_iterations, lab.report.min_distance / range);
     lab_expect_below("gap at rest over range", lab.report.min_distance / range, 1);
     Vec3 v = lab_velocity(&lab, id), w = lab_spin(&lab, id);
-    double lift = fabs(v.z) + 0.2 * hypot(w.x, w.y), slide = hypot(v.x, v.y) + 0.2 * fabs(w.z); /* ice lets it slide on */
+    double lift = fabs(v.z) + 0.2 * hypot(w.x, w.y),
+           slide = hypot(v.x, v.y) + 0.2 * fabs(w.z); /* ice lets it slide on */
     lab_expect_below("speed off the ground at rest [m/s]", lift, 1e-6);
     if (k % 2) lab_expect_below("speed along the ground at rest [m/s]", slide, 1e-6);
     lab_expect_below("strain at rest", lab.report.max_strain, 1e-4);
@@ -58,13 +59,15 @@ static void test_stack_stands(void **state) {
   lab_ground(&lab, vec3(0, 0, 1));
   AbdMeshId box = lab_box(&lab, 0.2, 0.2, 0.2);
   AbdBodyId id[COUNT];
-  for (int i = 0; i < COUNT; i++) id[i] = lab_body(&lab, box, vec3(0.01 * (i % 2), 0.004 * (i % 3), 0.1002 + 0.2002 * i), zero);
+  for (int i = 0; i < COUNT; i++)
+    id[i] = lab_body(&lab, box, vec3(0.01 * (i % 2), 0.004 * (i % 3), 0.1002 + 0.2002 * i), zero);
   double weight = lab_view(&lab, id[0]).mass * gravity;
   lab_run(&lab, lab_seconds(5, 1.5));
   for (int i = 0; i < COUNT; i++) {
     Vec3 friction, sum = zero;
     for (int j = i; j < COUNT; j++) sum = add(sum, lab_contact_force(&lab, id[j], &friction)); /* inner forces cancel */
-    if (fabs(sum.z / weight - (COUNT - i)) > 0.01 * (COUNT - i)) fail_msg("joint %d carries %g weights, expected %d", i, sum.z / weight, COUNT - i);
+    if (fabs(sum.z / weight - (COUNT - i)) > 0.01 * (COUNT - i))
+      fail_msg("joint %d carries %g weights, expected %d", i, sum.z / weight, COUNT - i);
     if (i == 0) lab_expect_near("weights on the ground", sum.z / weight, COUNT, 0.01 * COUNT);
   }
   Vec3 top = lab_position(&lab, id[COUNT - 1]);
@@ -77,11 +80,19 @@ static void test_stack_stands(void **state) {
 
 /* ---- friction -------------------------------------------------------------------------------------------------- */
 
-typedef struct Slope { Lab lab; AbdBodyId block; Vec3 down, normal; double angle; } Slope;
+typedef struct Slope {
+  Lab lab;
+  AbdBodyId block;
+  Vec3 down, normal;
+  double angle;
+} Slope;
 
 /* A flat block on a slope of the given angle, on a half-space or on a box's face. */
 static Slope slope_open(AbdWorldDef def, double angle, bool slab) {
-  Slope s = {.lab = lab_open(def), .angle = angle, .down = vec3(cos(angle), 0, -sin(angle)), .normal = vec3(sin(angle), 0, cos(angle))};
+  Slope s = {.lab = lab_open(def),
+             .angle = angle,
+             .down = vec3(cos(angle), 0, -sin(angle)),
+             .normal = vec3(sin(angle), 0, cos(angle))};
   if (slab) {
     AbdBodyDef body = lab_at(lab_box(&s.lab, 20, 2, 0.5), scale(-0.25, s.normal));
     body.motion = ABD_MOTION_STATIC;
@@ -124,11 +135,13 @@ static void test_block_slides_down_a_slope(void **state) {
     double angle = acos(-1.0) / 6, mu = 0.98 * tan(angle), dt = k == 2 ? 0.001 : 0.01;
     Slope s = slope_open(world_def(dt, mu), angle, k == 1);
     lab_run(&s.lab, 1.0);
-    double v = dot(lab_velocity(&s.lab, s.block), s.down), x = dot(lab_position(&s.lab, s.block), s.down), t = lab_seconds(4, 0.3);
+    double v = dot(lab_velocity(&s.lab, s.block), s.down), x = dot(lab_position(&s.lab, s.block), s.down),
+           t = lab_seconds(4, 0.3);
     lab_run(&s.lab, t);
     double exact = gravity * (sin(angle) - mu * cos(angle)), a = (dot(lab_velocity(&s.lab, s.block), s.down) - v) / t;
     double far = dot(lab_position(&s.lab, s.block), s.down) - x;
-    printf("  %s, dt %g: speed at 1 s %.5f m/s, expected %.5f; %lld iterations\n", k == 1 ? "slab" : "half-space", dt, v, exact, (long long)s.lab.iterations);
+    printf("  %s, dt %g: speed at 1 s %.5f m/s, expected %.5f; %lld iterations\n", k == 1 ? "slab" : "half-space", dt,
+           v, exact, (long long)s.lab.iterations);
     lab_expect_near("acceleration [m/s^2]", a, exact, 0.02 * exact);
     lab_expect_near("way [m]", far, v * t + 0.5 * exact * t * t, 0.02 * 0.5 * exact * t * t + exact * t * dt);
     lab_close(&s.lab);
@@ -164,7 +177,8 @@ static void test_stopping_distance(void **state) {
     double stop = speed[k] / (mu[k] * gravity), exact = 0.5 * speed[k] * stop;
     lab_run(&lab, stop + 0.3);
     lab_expect_near("stopping distance [m]", lab_position(&lab, id).x, exact, 0.01 * exact);
-    lab_expect_near("the same by the scheme [m]", lab_position(&lab, id).x, exact - 0.5 * speed[k] * def.dt, 0.002 * exact);
+    lab_expect_near("the same by the scheme [m]", lab_position(&lab, id).x, exact - 0.5 * speed[k] * def.dt,
+                    0.002 * exact);
     lab_expect_below("speed afterwards [m/s]", norm(lab_velocity(&lab, id)), 1e-4);
     lab_expect_below("side step [m]", fabs(lab_position(&lab, id).y), 1e-3 * exact);
     lab_close(&lab);
@@ -197,8 +211,8 @@ static void test_ring_hangs_in_ring(void **state) {
   lab_run(&lab, lab_seconds(4, 1));
   Vec3 p = lab_position(&lab, id), friction, push = lab_contact_force(&lab, id, &friction);
   double weight = lab_view(&lab, id).mass * gravity;
-  printf("  centre at %.4f %.4f %.4f, carried %.3f weights, smallest gap %.2e m, at most %d iterations\n", p.x, p.y, p.z,
-         add(push, friction).z / weight, lab.least_gap, lab.most_iterations);
+  printf("  centre at %.4f %.4f %.4f, carried %.3f weights, smallest gap %.2e m, at most %d iterations\n", p.x, p.y,
+         p.z, add(push, friction).z / weight, lab.least_gap, lab.most_iterations);
   assert_true(p.z < -0.15 && p.z > -0.21);
   lab_close(&lab);
 }
@@ -216,7 +230,8 @@ static void test_card_falls(void **state) {
     if (k >= 2) lab_turn(&body, vec3(1, 0.4, 0), 0.9);
     AbdBodyId id = lab_body_def(&lab, &body);
     lab_run(&lab, lab_seconds(2, 1));
-    printf("  %s: height %.2e m, smallest gap %.2e m, at most %d iterations\n", k % 2 ? "table" : "half-space", lab_position(&lab, id).z, lab.least_gap, lab.most_iterations);
+    printf("  %s: height %.2e m, smallest gap %.2e m, at most %d iterations\n", k % 2 ? "table" : "half-space",
+           lab_position(&lab, id).z, lab.least_gap, lab.most_iterations);
     lab_expect_below("height at rest [m]", lab_position(&lab, id).z, 2e-4);
     lab_expect_below("strain at rest", lab.report.max_strain, 1e-4);
     lab_close(&lab);
@@ -231,12 +246,14 @@ static void test_cloud_of_points(void **state) {
     if (k) lab_static(&lab, lab_box(&lab, 1, 1, 0.1), vec3(0, 0, -0.05));
     else lab_ground(&lab, vec3(0, 0, 1));
     MeshData points = {0};
-    for (int i = 0; i < 27; i++) assert_true(mesh_add_vertex(&points, 0.05 * (i % 3), 0.05 * (i / 3 % 3) + 0.003 * (i % 2), 0.05 * (i / 9)));
+    for (int i = 0; i < 27; i++)
+      assert_true(mesh_add_vertex(&points, 0.05 * (i % 3), 0.05 * (i / 3 % 3) + 0.003 * (i % 2), 0.05 * (i / 9)));
     AbdBodyDef body = lab_at(lab_mesh(&lab, &points, 0.01, false), vec3(0, 0, 0.1));
     lab_turn(&body, vec3(1, 0.4, 0), 0.5);
     AbdBodyId id = lab_body_def(&lab, &body);
     lab_run(&lab, lab_seconds(3, 1));
-    printf("  centre at height %.4f m, smallest gap %.2e m, at most %d iterations\n", lab_position(&lab, id).z, lab.least_gap, lab.most_iterations);
+    printf("  centre at height %.4f m, smallest gap %.2e m, at most %d iterations\n", lab_position(&lab, id).z,
+           lab.least_gap, lab.most_iterations);
     lab_expect_near("height of the centre [m]", lab_position(&lab, id).z, 0.05, 0.01);
     lab_close(&lab);
   }
@@ -244,9 +261,14 @@ static void test_cloud_of_points(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_dropped_box_comes_to_rest), cmocka_unit_test(test_stack_stands),
-    cmocka_unit_test(test_block_holds_on_a_slope), cmocka_unit_test(test_block_slides_down_a_slope), cmocka_unit_test(test_stopping_distance),
-    cmocka_unit_test(test_ring_hangs_in_ring), cmocka_unit_test(test_card_falls), cmocka_unit_test(test_cloud_of_points),
+      cmocka_unit_test(test_dropped_box_comes_to_rest),
+      cmocka_unit_test(test_stack_stands),
+      cmocka_unit_test(test_block_holds_on_a_slope),
+      cmocka_unit_test(test_block_slides_down_a_slope),
+      cmocka_unit_test(test_stopping_distance),
+      cmocka_unit_test(test_ring_hangs_in_ring),
+      cmocka_unit_test(test_card_falls),
+      cmocka_unit_test(test_cloud_of_points),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

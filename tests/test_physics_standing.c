@@ -41,13 +41,15 @@ static Vec3 *lab_centres(const Lab *lab) {
 /* The farthest any centre has moved. */
 static double farthest_move(const Lab *lab, const Vec3 *from) {
   double most = 0;
-  for (size_t i = 0; i < abd_world_body_count(lab->world); i++) most = fmax(most, norm(sub(lab_position(lab, (AbdBodyId){(uint32_t)i + 1}), from[i])));
+  for (size_t i = 0; i < abd_world_body_count(lab->world); i++)
+    most = fmax(most, norm(sub(lab_position(lab, (AbdBodyId){(uint32_t)i + 1}), from[i])));
   return most;
 }
 
 static double fastest(const Lab *lab) {
   double most = 0;
-  for (size_t i = 0; i < abd_world_body_count(lab->world); i++) most = fmax(most, norm(lab_velocity(lab, (AbdBodyId){(uint32_t)i + 1})));
+  for (size_t i = 0; i < abd_world_body_count(lab->world); i++)
+    most = fmax(most, norm(lab_velocity(lab, (AbdBodyId){(uint32_t)i + 1})));
   return most;
 }
 
@@ -62,7 +64,8 @@ static void card_house(const char *name, int levels) {
   lab_run(&lab, 1.0);
   Vec3 *settled = lab_centres(&lab);
   lab_run(&lab, 9.0);
-  printf("  %s: %lld iterations, at most %d in a step; smallest gap %.2e m\n", name, (long long)lab.iterations, lab.most_iterations, lab.least_gap);
+  printf("  %s: %lld iterations, at most %d in a step; smallest gap %.2e m\n", name, (long long)lab.iterations,
+         lab.most_iterations, lab.least_gap);
   lab_expect_below("farthest move in 10 s [m]", farthest_move(&lab, start), 3e-4 * levels);
   lab_expect_below("of it after 1 s [m]", farthest_move(&lab, settled), 1e-4);
   lab_expect_below("speed at the end [m/s]", fastest(&lab), 1e-5);
@@ -100,7 +103,8 @@ static void test_arch_of_101_stones(void **state) {
   Vec3 *closed = lab_centres(&lab);
   lab_run(&lab, 10.0);
   double moved = farthest_move(&lab, closed), sunk = closed[top.id - 1].y - lab_position(&lab, top).y;
-  printf("  %lld iterations, at most %d in a step; smallest gap %.2e m\n", (long long)lab.iterations, lab.most_iterations, lab.least_gap);
+  printf("  %lld iterations, at most %d in a step; smallest gap %.2e m\n", (long long)lab.iterations,
+         lab.most_iterations, lab.least_gap);
   lab_expect_below("farthest move in the next 10 s [m]", moved, 0.6);
   lab_expect_below("its top sank by [m]", sunk, 0.05);
   lab_expect_below("speed at the end [m/s]", fastest(&lab), 0.5);
@@ -133,8 +137,10 @@ static void test_block_holds_for_a_minute_of_small_steps(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_card_house_of_3_levels), cmocka_unit_test(test_card_house_of_10_levels),
-    cmocka_unit_test(test_arch_of_101_stones), cmocka_unit_test(test_block_holds_for_a_minute_of_small_steps),
+      cmocka_unit_test(test_card_house_of_3_levels),
+      cmocka_unit_test(test_card_house_of_10_levels),
+      cmocka_unit_test(test_arch_of_101_stones),
+      cmocka_unit_test(test_block_holds_for_a_minute_of_small_steps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,7 +76,10 @@ static AbdWorld *make_linked_world(bool joints) {
 
 static AbdWorld *make_world(void) { return make_linked_world(false); }
 
-#define CHECK(run, call) do { if (!(call)) fail_msg("%s", run_error(run)); } while (0)
+#define CHECK(run, call)                                                                                               \
+  do {                                                                                                                 \
+    if (!(call)) fail_msg("%s", run_error(run));                                                                       \
+  } while (0)
 
 static Run *begin(AbdWorld *world) {
   RunError error;
@@ -84,8 +87,8 @@ static Run *begin(AbdWorld *world) {
   Run *run = run_create(path, &error);
   if (!run) fail_msg("%s", error.text);
   CHECK(run, run_write_meta(run, "up", "0 0 1") && run_write_meta(run, "dt", "0.01") && run_write_world(run, world) &&
-             run_write_frame(run, world) && run_write_joints(run, world) && run_write_checkpoint(run, world) &&
-             run_publish(run));
+                 run_write_frame(run, world) && run_write_joints(run, world) && run_write_checkpoint(run, world) &&
+                 run_publish(run));
   return run;
 }
 
@@ -93,8 +96,8 @@ static void record(Run *run, AbdWorld *world) {
   AbdStepReport report;
   if (abd_world_step(world, &report) != ABD_OK) fail_msg("%s", abd_world_error(world));
   CHECK(run, run_begin(run) && run_write_frame(run, world) && run_write_report(run, &report, abd_world_hash(world)) &&
-             run_write_contacts(run, world) && run_write_joints(run, world) && run_write_checkpoint(run, world) &&
-             run_commit(run));
+                 run_write_contacts(run, world) && run_write_joints(run, world) && run_write_checkpoint(run, world) &&
+                 run_commit(run));
 }
 
 static void make_run(int steps) {
@@ -251,14 +254,22 @@ static void test_summary(void **state) {
   (void)state;
   AbdWorld *world = make_world();
   Run *run = begin(world);
-  AbdStepReport a = {.step = 1, .time = 0.01, .iterations = 3, .contacts = 10, .min_distance = INFINITY, .max_strain = 1e-5};
-  AbdStepReport b = {.step = 2, .time = 0.02, .iterations = 5, .contacts = 30, .min_distance = 2e-3, .nearest = {{1}, {2}},
-                     .outcome = ABD_STOPPED_AT_MAX_ITERATIONS, .culprit = {{3}, {0}}, .joint_residual = 2e-9,
+  AbdStepReport a = {
+      .step = 1, .time = 0.01, .iterations = 3, .contacts = 10, .min_distance = INFINITY, .max_strain = 1e-5};
+  AbdStepReport b = {.step = 2,
+                     .time = 0.02,
+                     .iterations = 5,
+                     .contacts = 30,
+                     .min_distance = 2e-3,
+                     .nearest = {{1}, {2}},
+                     .outcome = ABD_STOPPED_AT_MAX_ITERATIONS,
+                     .culprit = {{3}, {0}},
+                     .joint_residual = 2e-9,
                      .worst_joint = {2}};
   AbdStepReport c = {.step = 3, .time = 0.03, .iterations = 1, .min_distance = 3e-3, .outcome = ABD_KINEMATIC_BLOCKED};
   a.seconds[ABD_STAGE_SOLVE] = 0.5, b.seconds[ABD_STAGE_SOLVE] = 0.25, c.seconds[ABD_STAGE_CCD] = 1;
   CHECK(run, run_begin(run) && run_write_report(run, &a, 1) && run_write_report(run, &b, 2) &&
-             run_write_report(run, &c, UINT64_MAX) && run_commit(run));
+                 run_write_report(run, &c, UINT64_MAX) && run_commit(run));
   RunSummary s;
   CHECK(run, run_read_summary(run, &s));
   assert_int_equal(s.steps, 3);
@@ -450,7 +461,8 @@ static void test_picture(void **state) {
       if (p[2] > 80 && p[0] < 60 && p[1] < 60) blue++, blue_row += y;
     }
   if (red < 200 || blue < 200) fail_msg("%g red and %g blue pixels", red, blue);
-  if (red_row / red <= blue_row / blue) fail_msg("red at row %g, blue at %g: upside down", red_row / red, blue_row / blue);
+  if (red_row / red <= blue_row / blue)
+    fail_msg("red at row %g, blue at %g: upside down", red_row / red, blue_row / blue);
   char error[200] = "";
   const char *file = picture_has_png() ? FOLDER "/test_record.png" : FOLDER "/test_record.ppm";
   assert_true(picture_save(&picture, file, error, sizeof error));
@@ -470,10 +482,17 @@ static int clean(void **state) {
 
 int main(void) {
   const struct CMUnitTest test[] = {
-    cmocka_unit_test(test_round_trip), cmocka_unit_test(test_resume), cmocka_unit_test(test_joints), cmocka_unit_test(test_summary),
-    cmocka_unit_test(test_draft_is_removed), cmocka_unit_test(test_second_writer), cmocka_unit_test(test_damage),
-    cmocka_unit_test(test_not_a_run), cmocka_unit_test(test_shapes_and_tables), cmocka_unit_test(test_quaternion),
-    cmocka_unit_test(test_picture),
+      cmocka_unit_test(test_round_trip),
+      cmocka_unit_test(test_resume),
+      cmocka_unit_test(test_joints),
+      cmocka_unit_test(test_summary),
+      cmocka_unit_test(test_draft_is_removed),
+      cmocka_unit_test(test_second_writer),
+      cmocka_unit_test(test_damage),
+      cmocka_unit_test(test_not_a_run),
+      cmocka_unit_test(test_shapes_and_tables),
+      cmocka_unit_test(test_quaternion),
+      cmocka_unit_test(test_picture),
   };
   return cmocka_run_group_tests(test, NULL, clean);
 }

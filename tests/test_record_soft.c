@@ -17,7 +17,10 @@
 
 static const char path[] = ABD_BINARY "/tests/test_record_soft.abd";
 
-#define CHECK(run, call) do { if (!(call)) fail_msg("%s", run_error(run)); } while (0)
+#define CHECK(run, call)                                                                                               \
+  do {                                                                                                                 \
+    if (!(call)) fail_msg("%s", run_error(run));                                                                       \
+  } while (0)
 
 /* A floor, a jelly that falls on it, and one that hangs from a pin and from a stiff box of its own size above. */
 static AbdWorld *make_world(double young) {
@@ -49,7 +52,8 @@ static AbdWorld *make_world(double young) {
   soft.velocity[2] = 0;
   good = good && abd_world_add_soft(world, &soft, &second) == ABD_OK;
   for (size_t v = 0; good && v < JELLY_VERTICES; v++)
-    if (jelly.vertex[3 * v + 2] > 0.19) good = abd_soft_attach(world, second, v, v == 2 ? (AbdBodyId){0} : top) == ABD_OK;
+    if (jelly.vertex[3 * v + 2] > 0.19)
+      good = abd_soft_attach(world, second, v, v == 2 ? (AbdBodyId){0} : top) == ABD_OK;
   if (!good || abd_world_start(world) != ABD_OK) fail_msg("%s", abd_world_error(world));
   return world;
 }
@@ -58,7 +62,7 @@ static void record(Run *run, AbdWorld *world) {
   AbdStepReport report;
   if (abd_world_step(world, &report) != ABD_OK) fail_msg("%s", abd_world_error(world));
   CHECK(run, run_begin(run) && run_write_frame(run, world) && run_write_report(run, &report, abd_world_hash(world)) &&
-             run_write_contacts(run, world) && run_write_checkpoint(run, world) && run_commit(run));
+                 run_write_contacts(run, world) && run_write_checkpoint(run, world) && run_commit(run));
 }
 
 static Run *make_run(AbdWorld *world, int steps) {
@@ -67,7 +71,7 @@ static Run *make_run(AbdWorld *world, int steps) {
   Run *run = run_create(path, &error);
   if (!run) fail_msg("%s", error.text);
   CHECK(run, run_write_meta(run, "dt", "0.01") && run_write_world(run, world) && run_write_frame(run, world) &&
-             run_write_checkpoint(run, world) && run_publish(run));
+                 run_write_checkpoint(run, world) && run_publish(run));
   for (int k = 0; k < steps; k++) record(run, world);
   return run;
 }
@@ -195,7 +199,8 @@ static void test_damage(void **state) {
   expect_damage("UPDATE attachment SET to_body = 9 WHERE vertex = 5", "fixes vertex 5 of body 4 to body 9 of 4");
   expect_damage("INSERT INTO attachment VALUES(4, 100, 1)", "fixes vertex 100 of body 4");
   expect_damage("UPDATE body SET mesh = 2 WHERE id = 4", "shares mesh 'jelly'");
-  expect_damage("UPDATE mesh SET tet = x'ff000000010000000200000003000000' WHERE id = 2", "a tet uses vertex 255 of 27");
+  expect_damage("UPDATE mesh SET tet = x'ff000000010000000200000003000000' WHERE id = 2",
+                "a tet uses vertex 255 of 27");
 }
 
 int main(void) {

@@ -45,7 +45,7 @@ static void assert_vector(const double *got, size_t count, const double *expecte
       fail_msg("component %zu is %.17g, expected %.17g", i, got[i], expected[i]);
   }
 }
-#define VECTOR(got, ...) \
+#define VECTOR(got, ...)                                                                                               \
   assert_vector(got, sizeof(double[]){__VA_ARGS__} / sizeof(double), (double[]){__VA_ARGS__}, 1e-12)
 
 /* ---- abd's own format ---- */
@@ -54,8 +54,10 @@ static void settings(void **state) {
   (void)state;
   Scene *s = good(
       "{\"version\": 1, \"name\": \"n\", \"dt\": 0.002, \"steps\": 7, \"gravity\": [1, 2, 3], \"integrator\": \"bdf2\","
-      "\"contact\": {\"range\": 0.01, \"separation\": 0.02, \"stiffness\": 3, \"friction\": 0.4, \"friction_speed\": 0.5,"
-      "\"friction_iterations\": 6, \"friction_anchors\": false}, \"solver\": {\"max_iterations\": 9, \"tolerance\": 0.25}}");
+      "\"contact\": {\"range\": 0.01, \"separation\": 0.02, \"stiffness\": 3, \"friction\": 0.4, \"friction_speed\": "
+      "0.5,"
+      "\"friction_iterations\": 6, \"friction_anchors\": false}, \"solver\": {\"max_iterations\": 9, \"tolerance\": "
+      "0.25}}");
   assert_string_equal(scene_name(s), "n");
   assert_int_equal(scene_steps(s), 7);
   assert_int_equal(s->world.integrator, ABD_INTEGRATOR_BDF2);
@@ -94,7 +96,9 @@ static void set_options(void **state) {
     assert_int_equal(scene_steps(s), 4);
     scene_destroy(s);
   }
-  const struct { const char *set, *what; } wrong[] = {
+  const struct {
+    const char *set, *what;
+  } wrong[] = {
       {"contact.friction=-1", "--set contact.friction=-1: contact.friction: expected a number >= 0, got -1"},
       {"contact.frictoin=1", "contact.frictoin: unknown key; did you mean \"friction\"?"},
       {"friction", "--set friction: expected NAME=VALUE"},
@@ -112,9 +116,10 @@ static void set_options(void **state) {
 /* Materials and single bodies by --set: a body's own value wins over its material's, a copy is meant with its name. */
 static void set_options_of_bodies(void **state) {
   (void)state;
-  const char text[] = "{\"version\": 1, \"materials\": {\"steel\": {\"density\": 7800, \"friction\": 0.2}}, \"bodies\": ["
-                      "{\"name\": \"a.b\", \"shape\": \"box\", \"material\": \"steel\"},"
-                      "{\"name\": \"ball\", \"shape\": \"box\", \"material\": \"steel\", \"density\": 5, \"copies\": {\"count\": 2}}]}";
+  const char text[] =
+      "{\"version\": 1, \"materials\": {\"steel\": {\"density\": 7800, \"friction\": 0.2}}, \"bodies\": ["
+      "{\"name\": \"a.b\", \"shape\": \"box\", \"material\": \"steel\"},"
+      "{\"name\": \"ball\", \"shape\": \"box\", \"material\": \"steel\", \"density\": 5, \"copies\": {\"count\": 2}}]}";
   const char *const set[] = {"materials.steel.density=1000", "bodies.a.b.friction=0.7", "bodies.ball.velocity=[1,2,3]",
                              "bodies.ball-2.friction=0.4"};
   Scene *s = good_with(text, &(SceneOptions){.set = set, .set_count = 4});
@@ -123,7 +128,9 @@ static void set_options_of_bodies(void **state) {
   VECTOR(s->body[1].def.velocity, 1, 2, 3);
   VECTOR(s->body[2].def.velocity, 1, 2, 3);
   scene_destroy(s);
-  const struct { const char *set, *what; } wrong[] = {
+  const struct {
+    const char *set, *what;
+  } wrong[] = {
       {"materials.stel.density=1", "no material 'stel'; did you mean 'steel'?"},
       {"materials.steel.densty=1", "unknown key; did you mean \"density\"?"},
       {"materials.steel.density=-1", "expected a number > 0, got -1"},
@@ -143,11 +150,15 @@ static void bodies(void **state) {
       "{\"version\": 1, \"materials\": {\"steel\": {\"density\": 7800, \"friction\": 0.2, \"color\": \"#010203\"}},"
       "\"meshes\": {\"brick\": {\"shape\": \"box\", \"size\": [2, 1, 1]}},"
       "\"bodies\": [{\"shape\": \"ground\", \"normal\": [0, 1, 0]},"
-      "{\"name\": \"a\", \"mesh\": \"brick\", \"material\": \"steel\", \"friction\": 0.3, \"position\": [1, 2, 3], \"velocity\": [4, 5, 6],"
-      " \"angular_velocity\": [7, 8, 9], \"force\": [1, 0, 0], \"torque\": [0, 1, 0], \"fixed\": [\"y\", \"rotation_z\"], \"group\": 4,"
+      "{\"name\": \"a\", \"mesh\": \"brick\", \"material\": \"steel\", \"friction\": 0.3, \"position\": [1, 2, 3], "
+      "\"velocity\": [4, 5, 6],"
+      " \"angular_velocity\": [7, 8, 9], \"force\": [1, 0, 0], \"torque\": [0, 1, 0], \"fixed\": [\"y\", "
+      "\"rotation_z\"], \"group\": 4,"
       " \"rotation\": {\"axis\": [0, 0, 2], \"degrees\": 90}, \"copies\": {\"count\": 3, \"offset\": [0, 0, 10]}},"
-      "{\"shape\": \"box\", \"size\": [2, 1, 1], \"motion\": \"static\", \"stiffness\": 5, \"elasticity\": \"neo_hookean\","
-      " \"quaternion\": [2, 0, 0, 2]}], \"exclude\": [[\"a\", 4], [\"a-2\", 0]], \"pair_friction\": [{\"bodies\": [1, 2], \"friction\": 0.9}]}");
+      "{\"shape\": \"box\", \"size\": [2, 1, 1], \"motion\": \"static\", \"stiffness\": 5, \"elasticity\": "
+      "\"neo_hookean\","
+      " \"quaternion\": [2, 0, 0, 2]}], \"exclude\": [[\"a\", 4], [\"a-2\", 0]], \"pair_friction\": [{\"bodies\": [1, "
+      "2], \"friction\": 0.9}]}");
   assert_int_equal(s->body_count, 5);
   assert_int_equal(s->mesh_count, 2); /* equal boxes share one mesh */
   assert_true(s->mesh[s->body[0].mesh].half_space);
@@ -181,10 +192,11 @@ static void bodies(void **state) {
 
 static void every_shape_builds(void **state) {
   (void)state;
-  Scene *s = good(
-      "{\"version\": 1, \"bodies\": [{\"shape\": \"box\"}, {\"shape\": \"sphere\"}, {\"shape\": \"cylinder\"}, {\"shape\": \"cone\"},"
-      "{\"shape\": \"capsule\"}, {\"shape\": \"torus\", \"stretch\": 1}, {\"shape\": \"plane\", \"thickness\": 0.1}, {\"shape\": \"grid\"},"
-      "{\"shape\": \"half_space\"}, {\"vertices\": [[0,0,0],[1,0,0],[0,1,0]], \"edges\": [[0,1]]}]}");
+  Scene *s = good("{\"version\": 1, \"bodies\": [{\"shape\": \"box\"}, {\"shape\": \"sphere\"}, {\"shape\": "
+                  "\"cylinder\"}, {\"shape\": \"cone\"},"
+                  "{\"shape\": \"capsule\"}, {\"shape\": \"torus\", \"stretch\": 1}, {\"shape\": \"plane\", "
+                  "\"thickness\": 0.1}, {\"shape\": \"grid\"},"
+                  "{\"shape\": \"half_space\"}, {\"vertices\": [[0,0,0],[1,0,0],[0,1,0]], \"edges\": [[0,1]]}]}");
   SceneError error;
   AbdWorld *world = scene_build(s, 1, &error);
   if (!world) fail_msg("%s", error.text);
@@ -232,7 +244,8 @@ static void errors_name_their_place(void **state) {
       "a half-space can only be static");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"path\": []}]}",
       "only a body with \"motion\": \"kinematic\"");
-  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"motion\": \"kinematic\", \"path\": [{\"time\": 1}, {\"time\": 1}]}]}",
+  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"motion\": \"kinematic\", \"path\": [{\"time\": 1}, "
+      "{\"time\": 1}]}]}",
       "bodies[0].path[1].time: expected a time later than the key before");
   bad("{\"version\": 1, \"bodies\": [{\"mesh\": \"no.obj\"}]}", "bodies[0].mesh: mesh \"no.obj\" not found");
   bad("{\"version\": 1, \"bodies\": [{\"vertices\": [[0,0,0],[1,0,0],[0,1,0]], \"triangles\": [[0,1,3]]}]}",
@@ -317,9 +330,8 @@ static void meshes_are_found(void **state) {
   write_file("meshes/parent.obj", tetrahedron);
   write_file("other/option.obj", tetrahedron);
   const char *scene_path =
-      write_file("deep/s.json",
-                 "{\"version\": 1, \"bodies\": [{\"mesh\": \"beside.obj\", \"scale\": [-2, 1, 1]},"
-                 "{\"mesh\": \"parent.obj\"}, {\"mesh\": \"option.obj\"}, {\"mesh\": \"parent.obj\"}]}");
+      write_file("deep/s.json", "{\"version\": 1, \"bodies\": [{\"mesh\": \"beside.obj\", \"scale\": [-2, 1, 1]},"
+                                "{\"mesh\": \"parent.obj\"}, {\"mesh\": \"option.obj\"}, {\"mesh\": \"parent.obj\"}]}");
   bad_file(scene_path, "bodies[2].mesh: mesh \"option.obj\" not found");
   SceneError error = {""};
   Scene *s = scene_load(&scene_path, 1, &(SceneOptions){.mesh_dir = path}, &error);
@@ -335,9 +347,8 @@ static void meshes_are_found(void **state) {
 
 static void includes(void **state) {
   (void)state;
-  write_file(
-      "part.json",
-      "{\"version\": 1, \"dt\": 7, \"bodies\": [{\"name\": \"p\", \"shape\": \"box\"}, {\"shape\": \"box\"}], \"exclude\": [[0, 1]]}");
+  write_file("part.json", "{\"version\": 1, \"dt\": 7, \"bodies\": [{\"name\": \"p\", \"shape\": \"box\"}, {\"shape\": "
+                          "\"box\"}], \"exclude\": [[0, 1]]}");
   Scene *s = load(
       write_file("whole.json",
                  "{\"version\": 1, \"bodies\": [{\"name\": \"w\", \"shape\": \"box\"}], \"include\": [\"part.json\"],"
@@ -406,8 +417,10 @@ static void rigid_ipc_settings(void **state) {
   assert_int_equal(s->world.integrator, ABD_INTEGRATOR_RIGID);
   scene_destroy(s);
   s = good(
-      "{\"timestep\": 0.1, \"max_time\": 0.25, \"#max_time\": 3, \"distance_barrier_constraint\": {\"barrier_type\": \"ipc\","
-      "\"initial_barrier_activation_distance\": 0.5, \"minimum_separation_distance\": 0.125}, \"friction_constraints\": "
+      "{\"timestep\": 0.1, \"max_time\": 0.25, \"#max_time\": 3, \"distance_barrier_constraint\": {\"barrier_type\": "
+      "\"ipc\","
+      "\"initial_barrier_activation_distance\": 0.5, \"minimum_separation_distance\": 0.125}, "
+      "\"friction_constraints\": "
       "{\"iterations\": 0, \"static_friction_speed_bound\": 0.25}, \"ipc_solver\": {\"velocity_conv_tol\": 0.75,"
       "\"is_velocity_conv_tol_abs\": true}, \"rigid_body_problem\": {\"coefficient_friction\": 0.5, \"time_stepper\":"
       "\"implicit_euler\", \"gravity\": null, \"orthogonality_stiffness\": 1e6, \"rigid_bodies\": [{" TETRAHEDRON
@@ -437,18 +450,16 @@ static void rigid_ipc_bodies(void **state) {
   (void)state;
   Scene *s = good(
       "{\"rigid_body_problem\": {\"rigid_bodies\": ["
-      "{" TETRAHEDRON
-      ", \"rotation\": [90, 0, 90], \"position\": [1, 2, 3], \"angular_velocity\": [180, 0, 0], \"torque\": [0, 180, 0],"
+      "{" TETRAHEDRON ", \"rotation\": [90, 0, 90], \"position\": [1, 2, 3], \"angular_velocity\": [180, 0, 0], "
+      "\"torque\": [0, 180, 0],"
       " \"is_dof_fixed\": [false, true, false, false, false, true], \"linear_velocity\": [1, 1, 1], \"density\": 5},"
       "{" TETRAHEDRON
       ", \"is_dof_fixed\": true, \"type\": \"kinematic\", \"group_id\": 5, \"linear_velocity\": [1, 0, 0]},"
-      "{" TETRAHEDRON
-      ", \"dimensions\": [4, 2, 3], \"scale\": 9, \"group_id\": 5},"
-      "{" TETRAHEDRON
-      ", \"enabled\": false},"
-      "{" TETRAHEDRON
-      ", \"type\": \"static\"},"
-      "{\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[5,0,0],[6,0,0],[5,1,0]], \"faces\": [[3,4,5],[0,1,2]], \"split_components\": true,"
+      "{" TETRAHEDRON ", \"dimensions\": [4, 2, 3], \"scale\": 9, \"group_id\": 5},"
+      "{" TETRAHEDRON ", \"enabled\": false},"
+      "{" TETRAHEDRON ", \"type\": \"static\"},"
+      "{\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[5,0,0],[6,0,0],[5,1,0]], \"faces\": [[3,4,5],[0,1,2]], "
+      "\"split_components\": true,"
       " \"group_id\": 0}]}}");
   assert_int_equal(s->body_count, 6);
   const AbdBodyDef *a = &s->body[0].def;
@@ -474,11 +485,13 @@ static void rigid_ipc_bodies(void **state) {
  * z to the world's x. Whatever the labels, the centre must land on c and the long side on x. */
 static void rigid_ipc_poses(void **state) {
   (void)state;
-  Scene *s = good(
-      "{\"timestep\": 0.5, \"rigid_body_problem\": {\"rigid_bodies\": [{\"type\": \"kinematic\", \"linear_velocity\": [0, 0, 2],"
-      "\"kinematic_max_time\": 2, \"kinematic_poses\": [{\"position\": [5, 6, 7]}, {\"position\": [8, 6, 7]}],"
-      "\"vertices\": [[0,0,0],[1,0,0],[0,2,0],[1,2,0],[0,0,3],[1,0,3],[0,2,3],[1,2,3]], \"faces\": [[0,2,3],[0,3,1],[4,5,7],[4,7,6],"
-      "[0,1,5],[0,5,4],[2,6,7],[2,7,3],[0,4,6],[0,6,2],[1,3,7],[1,7,5]]}]}}");
+  Scene *s =
+      good("{\"timestep\": 0.5, \"rigid_body_problem\": {\"rigid_bodies\": [{\"type\": \"kinematic\", "
+           "\"linear_velocity\": [0, 0, 2],"
+           "\"kinematic_max_time\": 2, \"kinematic_poses\": [{\"position\": [5, 6, 7]}, {\"position\": [8, 6, 7]}],"
+           "\"vertices\": [[0,0,0],[1,0,0],[0,2,0],[1,2,0],[0,0,3],[1,0,3],[0,2,3],[1,2,3]], \"faces\": "
+           "[[0,2,3],[0,3,1],[4,5,7],[4,7,6],"
+           "[0,1,5],[0,5,4],[2,6,7],[2,7,3],[0,4,6],[0,6,2],[1,3,7],[1,7,5]]}]}}");
   const SceneBody *body = &s->body[0];
   assert_int_equal(body->path_count, 2);
   VECTOR(((double[]){body->path[0].time, body->path[1].time, body->motion_end}), 0.5, 1, 2);
@@ -513,11 +526,12 @@ static void rigid_ipc_poses(void **state) {
 
 static void paths_and_forces(void **state) {
   (void)state;
-  Scene *s = good(
-      "{\"version\": 1, \"dt\": 0.25, \"gravity\": [0, 0, 0], \"bodies\": ["
-      "{\"shape\": \"box\", \"motion\": \"kinematic\", \"position\": [10, 0, 0], \"path\": [{\"time\": 1, \"position\": [14, 0, 0],"
-      "\"euler_degrees\": [0, 0, 90]}]},"
-      "{\"shape\": \"box\", \"density\": 1, \"force\": [1, 0, 0], \"forces\": [{\"time\": 0.5}, {\"time\": 1.0, \"force\": [2, 0, 0]}]}]}");
+  Scene *s = good("{\"version\": 1, \"dt\": 0.25, \"gravity\": [0, 0, 0], \"bodies\": ["
+                  "{\"shape\": \"box\", \"motion\": \"kinematic\", \"position\": [10, 0, 0], \"path\": [{\"time\": 1, "
+                  "\"position\": [14, 0, 0],"
+                  "\"euler_degrees\": [0, 0, 90]}]},"
+                  "{\"shape\": \"box\", \"density\": 1, \"force\": [1, 0, 0], \"forces\": [{\"time\": 0.5}, {\"time\": "
+                  "1.0, \"force\": [2, 0, 0]}]}]}");
   SceneError error;
   AbdWorld *world = scene_build(s, 1, &error);
   if (!world) fail_msg("%s", error.text);
@@ -541,10 +555,14 @@ static void text_builds_the_same_world(void **state) {
   (void)state;
   const char *const set[] = {"contact.friction=0.1"};
   Scene *s = good_with(
-      "{\"version\": 1, \"name\": \"caf\xc3\xa9\", \"dt\": 0.01, \"bodies\": [{\"shape\": \"ground\"}, {\"shape\": \"sphere\", \"radius\": 0.3,"
-      "\"position\": [0.1, 0.2, 0.301], \"euler_degrees\": [10, 20, 30], \"velocity\": [1, 0.1, -1], \"friction\": 0.3},"
-      "{\"shape\": \"box\", \"position\": [0, 0, 1.3], \"angular_velocity\": [1, 2, 3], \"fixed\": [\"x\"], \"group\": 2,"
-      "\"forces\": [{\"time\": 0.01, \"force\": [0.1, 0, 0]}]}, {\"shape\": \"box\", \"motion\": \"kinematic\", \"motion_end\": 3,"
+      "{\"version\": 1, \"name\": \"caf\xc3\xa9\", \"dt\": 0.01, \"bodies\": [{\"shape\": \"ground\"}, {\"shape\": "
+      "\"sphere\", \"radius\": 0.3,"
+      "\"position\": [0.1, 0.2, 0.301], \"euler_degrees\": [10, 20, 30], \"velocity\": [1, 0.1, -1], \"friction\": "
+      "0.3},"
+      "{\"shape\": \"box\", \"position\": [0, 0, 1.3], \"angular_velocity\": [1, 2, 3], \"fixed\": [\"x\"], \"group\": "
+      "2,"
+      "\"forces\": [{\"time\": 0.01, \"force\": [0.1, 0, 0]}]}, {\"shape\": \"box\", \"motion\": \"kinematic\", "
+      "\"motion_end\": 3,"
       "\"position\": [5, 0, 2], \"path\": [{\"time\": 0.1, \"rotation\": {\"axis\": [1, 2, 3], \"radians\": 0.7}}]}],"
       "\"exclude\": [[1, 3]], \"pair_friction\": [{\"bodies\": [0, 1], \"friction\": 0.7}]}",
       &(SceneOptions){.set = set, .set_count = 1});

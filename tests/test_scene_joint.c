@@ -16,14 +16,15 @@
 #include "scene/scene_def.h"
 
 /* Two links that hang from each other, a wheel, a static post and three copies of a bead. */
-#define CAST                                                                                                         \
-  "\"gravity\": [0, 0, 0], \"bodies\": ["                                                                            \
-  "{\"name\": \"upper\", \"shape\": \"box\", \"size\": [0.1, 0.1, 1], \"position\": [0, 0, 1.5]},"                   \
-  "{\"name\": \"lower\", \"shape\": \"box\", \"size\": [0.1, 0.1, 1], \"position\": [0, 0, 0.4],"                    \
-  " \"rotation\": {\"axis\": [0, 0, 1], \"degrees\": 90}},"                                                          \
-  "{\"name\": \"wheel\", \"shape\": \"cylinder\", \"position\": [3, 0, 0]},"                                         \
-  "{\"name\": \"post\", \"shape\": \"box\", \"motion\": \"static\", \"position\": [0, 5, 0]},"                       \
-  "{\"name\": \"bead\", \"shape\": \"box\", \"position\": [0, -9, 0], \"copies\": {\"count\": 3, \"offset\": [2, 0, 0]}}]"
+#define CAST                                                                                                           \
+  "\"gravity\": [0, 0, 0], \"bodies\": ["                                                                              \
+  "{\"name\": \"upper\", \"shape\": \"box\", \"size\": [0.1, 0.1, 1], \"position\": [0, 0, 1.5]},"                     \
+  "{\"name\": \"lower\", \"shape\": \"box\", \"size\": [0.1, 0.1, 1], \"position\": [0, 0, 0.4],"                      \
+  " \"rotation\": {\"axis\": [0, 0, 1], \"degrees\": 90}},"                                                            \
+  "{\"name\": \"wheel\", \"shape\": \"cylinder\", \"position\": [3, 0, 0]},"                                           \
+  "{\"name\": \"post\", \"shape\": \"box\", \"motion\": \"static\", \"position\": [0, 5, 0]},"                         \
+  "{\"name\": \"bead\", \"shape\": \"box\", \"position\": [0, -9, 0], \"copies\": {\"count\": 3, \"offset\": [2, 0, "  \
+  "0]}}]"
 
 static char *scene_with(const char *joints) {
   size_t size = strlen(joints) + 2000;
@@ -72,7 +73,8 @@ static void bad_drive(const char *drive, const char *what) {
   snprintf(list, sizeof list,
            "\"joints\": [{\"name\": \"hub\", \"type\": \"hinge\", \"bodies\": [\"wheel\"], \"point\": [3, 0, 0],"
            "\"axis\": [0, 0, 1]}, {\"name\": \"glue\", \"type\": \"weld\", \"bodies\": [\"upper\", \"lower\"]}],\n"
-           "\"drives\": [%s]", drive);
+           "\"drives\": [%s]",
+           drive);
   bad(list, what);
 }
 
@@ -87,7 +89,8 @@ static void assert_vector(const double *got, size_t count, const double *expecte
 
 static void hinge_with_everything(void **state) {
   (void)state;
-  Scene *s = good("\"joints\": [{\"name\": \"elbow\", \"type\": \"hinge\", \"bodies\": [\"upper\", \"lower\"], \"point\": [0, 0, 1],"
+  Scene *s = good("\"joints\": [{\"name\": \"elbow\", \"type\": \"hinge\", \"bodies\": [\"upper\", \"lower\"], "
+                  "\"point\": [0, 0, 1],"
                   "\"axis\": [0, 2, 0], \"limits\": [-1.5, null], \"stiffness\": 10, \"rest\": 0.25, \"damping\": 0.1,"
                   "\"friction\": 0.02, \"collide\": true, \"comment\": \"c\"}]");
   assert_int_equal(s->joint_count, 1);
@@ -106,23 +109,30 @@ static void hinge_with_everything(void **state) {
 }
 
 /* Every type with what it needs, each in the list that later ones refer to. */
-#define EVERY_TYPE                                                                                                      \
-  "\"joints\": ["                                                                                                       \
-  "{\"type\": \"weld\", \"bodies\": [\"upper\", \"lower\"]},"                                                           \
-  "{\"type\": \"ball\", \"bodies\": [\"upper\", \"lower\"], \"point\": [0, 0, 1]},"                                     \
-  "{\"name\": \"shaft\", \"type\": \"hinge\", \"bodies\": [\"wheel\"], \"point\": [3, 0, 0], \"axis\": [0, 0, 1]},"     \
-  "{\"type\": \"orientation\", \"bodies\": [\"upper\"]},"                                                               \
-  "{\"type\": \"line\", \"bodies\": [\"upper\"], \"point\": [0, 0, 1], \"axis\": [1, 0, 0], \"limits\": [-1, 2]},"       \
-  "{\"type\": \"plane\", \"bodies\": [\"upper\"], \"point\": [0, 0, 1], \"axis\": [1, 0, 0]},"                          \
-  "{\"name\": \"rail\", \"type\": \"slider\", \"bodies\": [\"lower\", \"post\"], \"point\": [0, 0, 0], \"axis\": [1, 0, 0]}," \
-  "{\"type\": \"cylindrical\", \"bodies\": [\"lower\"], \"point\": [0, 0, 0], \"axis\": [1, 0, 0], \"angle_limits\": [-1, 1]}," \
-  "{\"type\": \"planar\", \"bodies\": [\"bead-1\"], \"point\": [0, -9, 0], \"axis\": [0, 0, 1]},"                       \
-  "{\"type\": \"universal\", \"bodies\": [\"upper\", \"lower\"], \"point\": [0, 0, 1], \"axis\": [1, 0, 0], \"axis_b\": [0, 3, 0]}," \
-  "{\"type\": \"distance\", \"bodies\": [\"bead-1\", \"bead-2\"], \"point\": [0, -9, 0], \"point_b\": [2, -9, 0], \"length\": 2}," \
-  "{\"type\": \"rope\", \"bodies\": [\"bead-2\", \"bead-3\"], \"point\": [2, -9, 0], \"point_b\": [4, -9, 0], \"length\": 2.5}," \
-  "{\"type\": \"screw\", \"bodies\": [\"upper\", \"lower\"], \"point\": [0, 0, 1], \"axis\": [0, 0, 1], \"pitch\": 0.002}," \
-  "{\"type\": \"angle\", \"bodies\": [\"upper\", \"lower\"], \"axis\": [0, 0, 1], \"free\": true, \"limits\": [-1, 1]},"  \
-  "{\"name\": \"tooth\", \"type\": \"gear\", \"joints\": [\"shaft\", \"rail\"], \"ratio\": -0.5},"                      \
+#define EVERY_TYPE                                                                                                     \
+  "\"joints\": ["                                                                                                      \
+  "{\"type\": \"weld\", \"bodies\": [\"upper\", \"lower\"]},"                                                          \
+  "{\"type\": \"ball\", \"bodies\": [\"upper\", \"lower\"], \"point\": [0, 0, 1]},"                                    \
+  "{\"name\": \"shaft\", \"type\": \"hinge\", \"bodies\": [\"wheel\"], \"point\": [3, 0, 0], \"axis\": [0, 0, 1]},"    \
+  "{\"type\": \"orientation\", \"bodies\": [\"upper\"]},"                                                              \
+  "{\"type\": \"line\", \"bodies\": [\"upper\"], \"point\": [0, 0, 1], \"axis\": [1, 0, 0], \"limits\": [-1, 2]},"     \
+  "{\"type\": \"plane\", \"bodies\": [\"upper\"], \"point\": [0, 0, 1], \"axis\": [1, 0, 0]},"                         \
+  "{\"name\": \"rail\", \"type\": \"slider\", \"bodies\": [\"lower\", \"post\"], \"point\": [0, 0, 0], \"axis\": [1, " \
+  "0, 0]},"                                                                                                            \
+  "{\"type\": \"cylindrical\", \"bodies\": [\"lower\"], \"point\": [0, 0, 0], \"axis\": [1, 0, 0], \"angle_limits\": " \
+  "[-1, 1]},"                                                                                                          \
+  "{\"type\": \"planar\", \"bodies\": [\"bead-1\"], \"point\": [0, -9, 0], \"axis\": [0, 0, 1]},"                      \
+  "{\"type\": \"universal\", \"bodies\": [\"upper\", \"lower\"], \"point\": [0, 0, 1], \"axis\": [1, 0, 0], "          \
+  "\"axis_b\": [0, 3, 0]},"                                                                                            \
+  "{\"type\": \"distance\", \"bodies\": [\"bead-1\", \"bead-2\"], \"point\": [0, -9, 0], \"point_b\": [2, -9, 0], "    \
+  "\"length\": 2},"                                                                                                    \
+  "{\"type\": \"rope\", \"bodies\": [\"bead-2\", \"bead-3\"], \"point\": [2, -9, 0], \"point_b\": [4, -9, 0], "        \
+  "\"length\": 2.5},"                                                                                                  \
+  "{\"type\": \"screw\", \"bodies\": [\"upper\", \"lower\"], \"point\": [0, 0, 1], \"axis\": [0, 0, 1], \"pitch\": "   \
+  "0.002},"                                                                                                            \
+  "{\"type\": \"angle\", \"bodies\": [\"upper\", \"lower\"], \"axis\": [0, 0, 1], \"free\": true, \"limits\": [-1, "   \
+  "1]},"                                                                                                               \
+  "{\"name\": \"tooth\", \"type\": \"gear\", \"joints\": [\"shaft\", \"rail\"], \"ratio\": -0.5},"                     \
   "{\"type\": \"rack\", \"joints\": [\"shaft\", 6], \"radius\": 0.1}]"
 
 static void every_type(void **state) {
@@ -154,9 +164,11 @@ static void every_type(void **state) {
 /* Points in the coordinates of a mesh file, which the scene scales, turns and moves. */
 static void body_frame(void **state) {
   (void)state;
-  Scene *s = good("\"joints\": [{\"type\": \"hinge\", \"frame\": \"body\", \"bodies\": [\"lower\", \"upper\"], \"point_a\": [0.05, 0, 0.5],"
+  Scene *s = good("\"joints\": [{\"type\": \"hinge\", \"frame\": \"body\", \"bodies\": [\"lower\", \"upper\"], "
+                  "\"point_a\": [0.05, 0, 0.5],"
                   "\"point_b\": [0, 0.05, -0.6], \"axis\": [1, 0, 0]},"
-                  "{\"type\": \"distance\", \"frame\": \"body\", \"bodies\": [\"lower\"], \"point_a\": [1, 0, 0], \"point_b\": [0, 0, 7]}]");
+                  "{\"type\": \"distance\", \"frame\": \"body\", \"bodies\": [\"lower\"], \"point_a\": [1, 0, 0], "
+                  "\"point_b\": [0, 0, 7]}]");
   const AbdJointDef *d = &s->joint[0].def;
   VECTOR(d->point, 0, 0.05, 0.9); /* turned by 90 degrees about z */
   VECTOR(d->axis, 0, 1, 0);
@@ -164,8 +176,10 @@ static void body_frame(void **state) {
   VECTOR(s->joint[1].def.point, 0, 1, 0.4);
   VECTOR(s->joint[1].def.point_b, 0, 0, 7); /* of the world, where there is no second body */
   scene_destroy(s);
-  s = parse("{\"version\": 1, \"meshes\": {\"m\": {\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[0,0,1]], \"triangles\": [[0,2,1],[0,1,3],[0,3,2],[1,2,3]]}},"
-            "\"bodies\": [{\"mesh\": \"m\", \"position\": [1, 2, 3]}], \"joints\": [{\"type\": \"ball\", \"bodies\": [0], \"frame\": \"body\", \"point_a\": [1, 0, 0]}]}");
+  s = parse("{\"version\": 1, \"meshes\": {\"m\": {\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[0,0,1]], \"triangles\": "
+            "[[0,2,1],[0,1,3],[0,3,2],[1,2,3]]}},"
+            "\"bodies\": [{\"mesh\": \"m\", \"position\": [1, 2, 3]}], \"joints\": [{\"type\": \"ball\", \"bodies\": "
+            "[0], \"frame\": \"body\", \"point_a\": [1, 0, 0]}]}");
   VECTOR(s->joint[0].def.point, 2, 2, 3);
   s->mesh[0].scale[0] = 2;
   double x[3];
@@ -196,11 +210,13 @@ static void errors_of_bodies(void **state) {
             "s.json:3:40: joints[0].bodies[0]: no body is called \"uper\"; did you mean \"upper\"?");
   bad_joint("{\"type\": \"weld\", \"bodies\": [\"xxxxxxxxxx\"]}", "no body is called \"xxxxxxxxxx\"");
   bad_joint("{\"type\": \"weld\", \"bodies\": [\"bead\"]}",
-            "3 bodies are called \"bead\": name one of the copies, such as \"bead-1\", or give a number in this file from 0, such as 4");
+            "3 bodies are called \"bead\": name one of the copies, such as \"bead-1\", or give a number in this file "
+            "from 0, such as 4");
   bad_joint("{\"type\": \"weld\", \"bodies\": [7]}", "joints[0].bodies[0]: expected a whole number from 0 to 6, got 7");
   bad_joint("{\"type\": \"weld\", \"bodies\": [1.5]}", "expected a body's name or number, got 1.5");
   bad_joint("{\"type\": \"weld\"}", "expected a key \"bodies\"");
-  bad_joint("{\"type\": \"weld\", \"bodies\": []}", "expected a list of 2 bodies, or of one that is joined to the world, got a list of 0");
+  bad_joint("{\"type\": \"weld\", \"bodies\": []}",
+            "expected a list of 2 bodies, or of one that is joined to the world, got a list of 0");
   bad_joint("{\"type\": \"weld\", \"bodies\": [0, 1, 2]}", "got a list of 3");
   bad_joint("{\"type\": \"weld\", \"bodies\": [\"upper\", 0]}", "a joint needs two different bodies");
   bad_joint("{\"type\": \"weld\", \"bodies\": [\"post\"]}", "nothing can give way");
@@ -216,27 +232,36 @@ static void errors_of_shape(void **state) {
   bad_joint("{\"type\": \"qqqqqqqqqqqqqqqqqq\"}", "expected one of \"weld\", \"ball\"");
   bad_joint("{\"type\": 3}", "expected one of \"weld\", \"ball\"");
   bad_joint("{\"type\": \"hinge\", \"axsi\": [0, 0, 1]}", "joints[0].axsi: unknown key; did you mean \"axis\"?");
-  bad_joint("{\"type\": \"ball\", " UL "\"point\": [0, 0, 1], \"axis\": [0, 0, 1]}", "joints[0].axis: a ball takes no such key");
+  bad_joint("{\"type\": \"ball\", " UL "\"point\": [0, 0, 1], \"axis\": [0, 0, 1]}",
+            "joints[0].axis: a ball takes no such key");
   bad_joint("{\"type\": \"orientation\", " UL "\"length\": 1}", "an orientation takes no such key");
   bad_joint("{\"type\": \"ball\", " UL "\"collide\": false}", "expected a key \"point\"");
   bad_joint("{\"type\": \"hinge\", " UL "\"point\": [0, 0, 1]}", "expected a key \"axis\"");
-  bad_joint("{\"type\": \"hinge\", " UL "\"point\": [0, 0, 1], \"axis\": [0, 0, 0]}", "joints[0].axis: expected an axis that is not 0");
-  bad_joint("{\"type\": \"hinge\", " UL "\"point\": [0, 0], \"axis\": [0, 0, 1]}", "expected a list of 3 numbers, got a list of 2");
-  bad_joint("{\"type\": \"hinge\", " UL "\"point\": [0, 0, 1], \"point_a\": [0, 0, 1], \"axis\": [0, 0, 1]}", "needs \"frame\": \"body\"");
-  bad_joint("{\"type\": \"ball\", \"frame\": \"body\", " UL "\"point\": [0, 0, 1]}", "with \"frame\": \"body\" give \"point_a\"");
-  bad_joint("{\"type\": \"ball\", \"frame\": \"body\", " UL "\"point_a\": [0, 0, -0.5], \"point_b\": [0, 0, 0.5]}",
-            "joints[0].point_b: the anchors are 0.1 m apart: (0, 0, 1) of the first body and (0, 0, 0.9) of the second");
-  bad_joint("{\"type\": \"ball\", " UL "\"point\": [0, 0, 1], \"point_b\": [0, 0, 1.001]}", "the anchors are 0.001 m apart");
+  bad_joint("{\"type\": \"hinge\", " UL "\"point\": [0, 0, 1], \"axis\": [0, 0, 0]}",
+            "joints[0].axis: expected an axis that is not 0");
+  bad_joint("{\"type\": \"hinge\", " UL "\"point\": [0, 0], \"axis\": [0, 0, 1]}",
+            "expected a list of 3 numbers, got a list of 2");
+  bad_joint("{\"type\": \"hinge\", " UL "\"point\": [0, 0, 1], \"point_a\": [0, 0, 1], \"axis\": [0, 0, 1]}",
+            "needs \"frame\": \"body\"");
+  bad_joint("{\"type\": \"ball\", \"frame\": \"body\", " UL "\"point\": [0, 0, 1]}",
+            "with \"frame\": \"body\" give \"point_a\"");
+  bad_joint(
+      "{\"type\": \"ball\", \"frame\": \"body\", " UL "\"point_a\": [0, 0, -0.5], \"point_b\": [0, 0, 0.5]}",
+      "joints[0].point_b: the anchors are 0.1 m apart: (0, 0, 1) of the first body and (0, 0, 0.9) of the second");
+  bad_joint("{\"type\": \"ball\", " UL "\"point\": [0, 0, 1], \"point_b\": [0, 0, 1.001]}",
+            "the anchors are 0.001 m apart");
   bad_joint("{\"type\": \"ball\", " UL "\"point\": [1e999, 0, 0]}", "s.json:3:");
   bad_joint("{\"type\": \"universal\", " UL "\"point\": [0, 0, 1], \"axis\": [1, 0, 0]}", "expected a key \"axis_b\"");
   bad_joint("{\"type\": \"universal\", " UL "\"point\": [0, 0, 1], \"axis\": [1, 0, 0], \"axis_b\": [1, 1, 0]}",
             "joints[0].axis_b: expected an axis at right angles to \"axis\", got one at 45 degrees");
   bad_joint("{\"type\": \"screw\", " UL "\"point\": [0, 0, 1], \"axis\": [1, 0, 0]}", "expected a key \"pitch\"");
-  bad_joint("{\"type\": \"screw\", " UL "\"point\": [0, 0, 1], \"axis\": [1, 0, 0], \"pitch\": 0}", "joints[0].pitch: expected a number that is not 0");
+  bad_joint("{\"type\": \"screw\", " UL "\"point\": [0, 0, 1], \"axis\": [1, 0, 0], \"pitch\": 0}",
+            "joints[0].pitch: expected a number that is not 0");
   bad_joint("{\"type\": \"rope\", " UL "\"point\": [0, 0, 1]}", "expected a key \"point_b\"");
   bad_joint("{\"type\": \"rope\", " UL "\"point\": [0, 0, 1], \"point_b\": [0, 0, 0.5], \"length\": 0.25}",
             "the rope is too short: its ends are 0.5 m apart at the start, it is 0.25 m long");
-  bad_joint("{\"type\": \"rope\", " UL "\"point\": [0, 0, 1], \"point_b\": [0, 0, 1], \"length\": 1}", "the two points are at one place");
+  bad_joint("{\"type\": \"rope\", " UL "\"point\": [0, 0, 1], \"point_b\": [0, 0, 1], \"length\": 1}",
+            "the two points are at one place");
   bad_joint("{\"type\": \"distance\", " UL "\"point\": [0, 0, 1], \"point_b\": [0, 0, 0.5], \"length\": 1}",
             "the points are 0.5 m apart at the start, expected the length 1");
   bad_joint("{\"type\": \"distance\", " UL "\"point\": [0, 0, 1], \"point_b\": [0, 0, 1]}", "a \"ball\" keeps them");
@@ -246,7 +271,8 @@ static void errors_of_coordinates(void **state) {
   (void)state;
 #define HINGE "{\"type\": \"hinge\", " UL "\"point\": [0, 0, 1], \"axis\": [0, 1, 0], "
   bad_joint(HINGE "\"limits\": [1, 1]}", "joints[0].limits: expected the lower limit below the upper, got 1 and 1");
-  bad_joint(HINGE "\"limits\": [0.5, 1]}", "the limits 0.5 to 1 exclude the start, which is at 0; there must be room on both sides");
+  bad_joint(HINGE "\"limits\": [0.5, 1]}",
+            "the limits 0.5 to 1 exclude the start, which is at 0; there must be room on both sides");
   bad_joint(HINGE "\"limits\": [0, 1]}", "the limits 0 to 1 exclude the start");
   bad_joint(HINGE "\"limits\": [null, -1]}", "the limits -inf to -1 exclude the start");
   bad_joint(HINGE "\"limits\": [\"a\", 1]}", "joints[0].limits[0]: expected a number, got \"a\"");
@@ -260,43 +286,60 @@ static void errors_of_coordinates(void **state) {
 
 static void errors_of_gears(void **state) {
   (void)state;
-#define SHAFT "{\"name\": \"shaft\", \"type\": \"hinge\", \"bodies\": [\"wheel\"], \"point\": [3, 0, 0], \"axis\": [0, 0, 1]}, "
+#define SHAFT                                                                                                          \
+  "{\"name\": \"shaft\", \"type\": \"hinge\", \"bodies\": [\"wheel\"], \"point\": [3, 0, 0], \"axis\": [0, 0, 1]}, "
 #define GLUE "{\"name\": \"glue\", \"type\": \"weld\", " UL "\"collide\": false}, "
-#define BAR "{\"name\": \"bar\", \"type\": \"hinge\", \"bodies\": [\"upper\"], \"point\": [0, 0, 2], \"axis\": [0, 0, 1]}, "
-  bad_joint(SHAFT "{\"type\": \"gear\", \"bodies\": [\"wheel\"], \"ratio\": 2}", "joints[1].bodies: a gear takes no such key");
+#define BAR                                                                                                            \
+  "{\"name\": \"bar\", \"type\": \"hinge\", \"bodies\": [\"upper\"], \"point\": [0, 0, 2], \"axis\": [0, 0, 1]}, "
+  bad_joint(SHAFT "{\"type\": \"gear\", \"bodies\": [\"wheel\"], \"ratio\": 2}",
+            "joints[1].bodies: a gear takes no such key");
   bad_joint(SHAFT "{\"type\": \"gear\", \"ratio\": 2}", "expected a key \"joints\"");
-  bad_joint(SHAFT "{\"type\": \"gear\", \"joints\": [\"shaft\"], \"ratio\": 2}", "joints[1].joints: expected a list of 2 joints, got a list of 1");
-  bad_joint(SHAFT "{\"type\": \"gear\", \"joints\": [\"shaft\", \"shaft\"], \"ratio\": 2}", "a gear needs two different joints");
-  bad_joint(SHAFT "{\"type\": \"gear\", \"joints\": [\"shaft\", \"shafd\"], \"ratio\": 2}", "no joint is called \"shafd\"; did you mean \"shaft\"?");
-  bad_joint(SHAFT "{\"type\": \"gear\", \"joints\": [\"shaft\", 1], \"ratio\": 2}", "expected a whole number from 0 to 0, got 1");
-  bad_joint(SHAFT GLUE "{\"type\": \"gear\", \"joints\": [\"shaft\", \"glue\"], \"ratio\": 2}", "joint \"glue\" neither turns nor travels");
+  bad_joint(SHAFT "{\"type\": \"gear\", \"joints\": [\"shaft\"], \"ratio\": 2}",
+            "joints[1].joints: expected a list of 2 joints, got a list of 1");
+  bad_joint(SHAFT "{\"type\": \"gear\", \"joints\": [\"shaft\", \"shaft\"], \"ratio\": 2}",
+            "a gear needs two different joints");
+  bad_joint(SHAFT "{\"type\": \"gear\", \"joints\": [\"shaft\", \"shafd\"], \"ratio\": 2}",
+            "no joint is called \"shafd\"; did you mean \"shaft\"?");
+  bad_joint(SHAFT "{\"type\": \"gear\", \"joints\": [\"shaft\", 1], \"ratio\": 2}",
+            "expected a whole number from 0 to 0, got 1");
+  bad_joint(SHAFT GLUE "{\"type\": \"gear\", \"joints\": [\"shaft\", \"glue\"], \"ratio\": 2}",
+            "joint \"glue\" neither turns nor travels");
   bad_joint(SHAFT BAR "{\"type\": \"gear\", \"joints\": [\"shaft\", \"bar\"]}", "expected a key \"ratio\"");
-  bad_joint(SHAFT BAR "{\"type\": \"gear\", \"joints\": [\"shaft\", \"bar\"], \"ratio\": 0}", "expected a number that is not 0");
-  bad_joint(SHAFT BAR "{\"type\": \"rack\", \"joints\": [\"shaft\", \"bar\"], \"radius\": 1}", "joints[2].joints[1]: expected a joint that travels second");
+  bad_joint(SHAFT BAR "{\"type\": \"gear\", \"joints\": [\"shaft\", \"bar\"], \"ratio\": 0}",
+            "expected a number that is not 0");
+  bad_joint(SHAFT BAR "{\"type\": \"rack\", \"joints\": [\"shaft\", \"bar\"], \"radius\": 1}",
+            "joints[2].joints[1]: expected a joint that travels second");
   bad_joint(SHAFT SHAFT BAR "{\"type\": \"gear\", \"joints\": [\"shaft\", \"bar\"], \"ratio\": 1}",
             "2 joints are called \"shaft\": give a number in this file from 0, such as 0");
 }
 
 static void errors_of_drives(void **state) {
   (void)state;
-  bad_drive("{\"joint\": \"hab\", \"type\": \"torque\", \"value\": 1}", "s.json:4:22: drives[0].joint: no joint is called \"hab\"; did you mean \"hub\"?");
+  bad_drive("{\"joint\": \"hab\", \"type\": \"torque\", \"value\": 1}",
+            "s.json:4:22: drives[0].joint: no joint is called \"hab\"; did you mean \"hub\"?");
   bad_drive("{\"type\": \"torque\", \"value\": 1}", "expected a key \"joint\"");
-  bad_drive("{\"joint\": \"glue\", \"type\": \"torque\", \"value\": 1}", "joint \"glue\" (weld) has no motion to drive");
+  bad_drive("{\"joint\": \"glue\", \"type\": \"torque\", \"value\": 1}",
+            "joint \"glue\" (weld) has no motion to drive");
   bad_drive("{\"joint\": \"hub\", \"value\": 1}", "expected a key \"type\"");
-  bad_drive("{\"joint\": \"hub\", \"type\": \"sped\", \"value\": 1}", "expected one of \"torque\", \"force\", \"speed\", \"position\", got \"sped\"");
+  bad_drive("{\"joint\": \"hub\", \"type\": \"sped\", \"value\": 1}",
+            "expected one of \"torque\", \"force\", \"speed\", \"position\", got \"sped\"");
   bad_drive("{\"joint\": \"hub\", \"type\": \"speed\"}", "expected a key \"value\"");
-  bad_drive("{\"joint\": \"hub\", \"type\": \"speed\", \"value\": \"fast\"}", "expected a number, or keys [[time, value], ...], got \"fast\"");
+  bad_drive("{\"joint\": \"hub\", \"type\": \"speed\", \"value\": \"fast\"}",
+            "expected a number, or keys [[time, value], ...], got \"fast\"");
   bad_drive("{\"joint\": \"hub\", \"type\": \"speed\", \"value\": []}", "expected a number, or keys");
-  bad_drive("{\"joint\": \"hub\", \"type\": \"speed\", \"value\": [[0, 1], [1]]}", "drives[0].value[1]: expected a list of 2 numbers");
+  bad_drive("{\"joint\": \"hub\", \"type\": \"speed\", \"value\": [[0, 1], [1]]}",
+            "drives[0].value[1]: expected a list of 2 numbers");
   bad_drive("{\"joint\": \"hub\", \"type\": \"speed\", \"value\": [[0, 1], [2, 1], [1, 1]]}",
             "drives[0].value[2]: expected a time later than the key before (2 s), got 1");
   bad_drive("{\"joint\": \"hub\", \"type\": \"speed\", \"value\": [[-1, 1]]}", "expected a time >= 0, got -1");
-  bad_drive("{\"joint\": \"hub\", \"type\": \"speed\", \"value\": 1, \"max\": 0}", "drives[0].max: expected a number > 0, got 0");
+  bad_drive("{\"joint\": \"hub\", \"type\": \"speed\", \"value\": 1, \"max\": 0}",
+            "drives[0].max: expected a number > 0, got 0");
   bad_drive("{\"joint\": \"hub\", \"type\": \"speed\", \"value\": 1, \"stiffness\": 3}", "takes no such key");
   bad_drive("{\"joint\": \"hub\", \"type\": \"torque\", \"value\": 1, \"max\": 3}", "takes no such key");
   bad_drive("{\"joint\": \"hub\", \"type\": \"position\", \"value\": 1}", "expected a key \"stiffness\"");
-  bad_drive("{\"joint\": \"hub\", \"type\": \"speed\", \"value\": 1}, {\"joint\": 0, \"type\": \"torque\", \"value\": 1}",
-            "drives[1].joint: joint \"hub\" has a drive already");
+  bad_drive(
+      "{\"joint\": \"hub\", \"type\": \"speed\", \"value\": 1}, {\"joint\": 0, \"type\": \"torque\", \"value\": 1}",
+      "drives[1].joint: joint \"hub\" has a drive already");
 }
 
 /* ---- Includes ---- */
@@ -314,22 +357,29 @@ static void included_joints(void **state) {
 #define FOLDER ABD_BINARY "/tests/"
   const char *outer = FOLDER "joint_outer.json";
   SceneError error = {""};
-  write_file(FOLDER "joint_inner.json",
-             "{\"version\": 1, \"bodies\": [{\"name\": \"arm\", \"shape\": \"box\"}], \"joints\": [{\"name\": \"inner\", \"type\": \"hinge\","
-             "\"bodies\": [\"arm\"], \"point\": [0, 0, 0], \"axis\": [0, 0, 1]}]}");
-  write_file(outer, "{\"version\": 1, \"include\": [\"joint_inner.json\"], \"bodies\": [{\"name\": \"arm\", \"shape\": \"box\", \"position\": [9, 0, 0]}],"
-                    "\"joints\": [{\"type\": \"hinge\", \"bodies\": [\"arm\"], \"point\": [9, 0, 0], \"axis\": [0, 0, 1]},"
-                    "{\"type\": \"gear\", \"joints\": [\"inner\", 0], \"ratio\": 2}],"
-                    "\"drives\": [{\"joint\": \"inner\", \"type\": \"torque\", \"value\": 3}, {\"joint\": 0, \"type\": \"force\", \"value\": 4}]}");
+  write_file(FOLDER "joint_inner.json", "{\"version\": 1, \"bodies\": [{\"name\": \"arm\", \"shape\": \"box\"}], "
+                                        "\"joints\": [{\"name\": \"inner\", \"type\": \"hinge\","
+                                        "\"bodies\": [\"arm\"], \"point\": [0, 0, 0], \"axis\": [0, 0, 1]}]}");
+  write_file(outer,
+             "{\"version\": 1, \"include\": [\"joint_inner.json\"], \"bodies\": [{\"name\": \"arm\", \"shape\": "
+             "\"box\", \"position\": [9, 0, 0]}],"
+             "\"joints\": [{\"type\": \"hinge\", \"bodies\": [\"arm\"], \"point\": [9, 0, 0], \"axis\": [0, 0, 1]},"
+             "{\"type\": \"gear\", \"joints\": [\"inner\", 0], \"ratio\": 2}],"
+             "\"drives\": [{\"joint\": \"inner\", \"type\": \"torque\", \"value\": 3}, {\"joint\": 0, \"type\": "
+             "\"force\", \"value\": 4}]}");
   Scene *s = scene_load(&outer, 1, NULL, &error);
   if (!s) fail_msg("%s", error.text);
   assert_int_equal(s->joint[0].def.body_a.id, 2);
   assert_int_equal(s->joint[1].def.body_a.id, 1);
   scene_destroy(s);
-  write_file(outer, "{\"version\": 1, \"include\": [\"joint_inner.json\"], \"bodies\": [{\"name\": \"leg\", \"shape\": \"box\", \"position\": [9, 0, 0]}],"
-                    "\"joints\": [{\"type\": \"hinge\", \"bodies\": [\"leg\", \"arm\"], \"point\": [9, 0, 0], \"axis\": [0, 0, 1]},"
-                    "{\"type\": \"gear\", \"joints\": [\"inner\", 0], \"ratio\": 2}],"
-                    "\"drives\": [{\"joint\": \"inner\", \"type\": \"torque\", \"value\": 3}, {\"joint\": 0, \"type\": \"force\", \"value\": 4}]}");
+  write_file(
+      outer,
+      "{\"version\": 1, \"include\": [\"joint_inner.json\"], \"bodies\": [{\"name\": \"leg\", \"shape\": \"box\", "
+      "\"position\": [9, 0, 0]}],"
+      "\"joints\": [{\"type\": \"hinge\", \"bodies\": [\"leg\", \"arm\"], \"point\": [9, 0, 0], \"axis\": [0, 0, 1]},"
+      "{\"type\": \"gear\", \"joints\": [\"inner\", 0], \"ratio\": 2}],"
+      "\"drives\": [{\"joint\": \"inner\", \"type\": \"torque\", \"value\": 3}, {\"joint\": 0, \"type\": \"force\", "
+      "\"value\": 4}]}");
   s = scene_load(&outer, 1, NULL, &error);
   if (!s) fail_msg("%s", error.text);
   assert_int_equal(s->joint_count, 3);
@@ -346,10 +396,12 @@ static void included_joints(void **state) {
 
 /* ---- Drives in a world, the text ---- */
 
-#define DRIVES                                                                                                   \
-  "\"joints\": [{\"name\": \"hub\", \"type\": \"hinge\", \"bodies\": [\"wheel\"], \"point\": [3, 0, 0], \"axis\": [0, 0, 1]}," \
-  "{\"name\": \"bar\", \"type\": \"hinge\", \"bodies\": [\"upper\"], \"point\": [0, 0, 2], \"axis\": [0, 1, 0], \"limits\": [-2, 1.5]}]," \
-  "\"drives\": [{\"joint\": \"hub\", \"type\": \"torque\", \"value\": [[0.05, 1], [0.1, 3]]},"          \
+#define DRIVES                                                                                                         \
+  "\"joints\": [{\"name\": \"hub\", \"type\": \"hinge\", \"bodies\": [\"wheel\"], \"point\": [3, 0, 0], \"axis\": "    \
+  "[0, 0, 1]},"                                                                                                        \
+  "{\"name\": \"bar\", \"type\": \"hinge\", \"bodies\": [\"upper\"], \"point\": [0, 0, 2], \"axis\": [0, 1, 0], "      \
+  "\"limits\": [-2, 1.5]}],"                                                                                           \
+  "\"drives\": [{\"joint\": \"hub\", \"type\": \"torque\", \"value\": [[0.05, 1], [0.1, 3]]},"                         \
   "{\"joint\": \"bar\", \"type\": \"position\", \"value\": 0.5, \"stiffness\": 100, \"damping\": 5, \"max\": 20}]"
 
 static void keyed_drives(void **state) {
@@ -391,8 +443,8 @@ static void text_keeps_joints(void **state) {
                   !memcmp(a->point, b->point, sizeof a->point) && isnan(a->point_b[0]) == isnan(b->point_b[0]) &&
                   !memcmp(a->axis, b->axis, sizeof a->axis) && !memcmp(a->axis_b, b->axis_b, sizeof a->axis_b) &&
                   !memcmp(a->limit, b->limit, sizeof a->limit) && a->length == b->length && a->pitch == b->pitch &&
-                  !memcmp(a->angle_limit, b->angle_limit, sizeof a->limit) && a->rest == b->rest && a->free == b->free &&
-                  a->drive.kind == b->drive.kind && a->drive.target == b->drive.target &&
+                  !memcmp(a->angle_limit, b->angle_limit, sizeof a->limit) && a->rest == b->rest &&
+                  a->free == b->free && a->drive.kind == b->drive.kind && a->drive.target == b->drive.target &&
                   a->drive.max_effort == b->drive.max_effort && s->joint[k].drive_count == again->joint[k].drive_count;
       if (!same) fail_msg("joint %zu (%s) differs after reading its text", k, s->joint[k].name);
     }
@@ -432,7 +484,8 @@ static char *rigid_ipc_with(const char *constraints) {
            "{\"mesh\": \"joint_meshes/b.obj\", \"position\": [0, 5, 0], \"scale\": 2},"
            "{\"mesh\": \"joint_meshes/b.obj\", \"position\": [0, 9, 0]},"
            "{\"mesh\": \"joint_meshes/c.obj\", \"type\": \"static\", \"position\": [0, 0, 9]}],"
-           "\"linear_constraints\": [%s]}}", constraints);
+           "\"linear_constraints\": [%s]}}",
+           constraints);
   return text;
 }
 
@@ -460,9 +513,11 @@ static void rigid_ipc_constraints(void **state) {
     snprintf(path[i], sizeof path[i], "%s/tests/joint_meshes/%s.obj", ABD_BINARY, names[i]);
     write_file(path[i], tetrahedron);
   }
-  Scene *s = load_rigid_ipc("{\"type\": \"pin_world\", \"body_name\": \"a\", \"body_point\": [1, 0, 0]},"
-                            "{\"type\": \"pin_joint\", \"bodyA_name\": \"b\", \"bodyA_point\": [1, 0, 1], \"bodyB_name\": \"a\"},"
-                            "{\"type\": \"pin_world\", \"body_name\": \"c\", \"body_point\": [0, 0, 0]}", &error);
+  Scene *s = load_rigid_ipc(
+      "{\"type\": \"pin_world\", \"body_name\": \"a\", \"body_point\": [1, 0, 0]},"
+      "{\"type\": \"pin_joint\", \"bodyA_name\": \"b\", \"bodyA_point\": [1, 0, 1], \"bodyB_name\": \"a\"},"
+      "{\"type\": \"pin_world\", \"body_name\": \"c\", \"body_point\": [0, 0, 0]}",
+      &error);
   if (!s) fail_msg("%s", error.text);
   assert_int_equal(s->joint_count, 2); /* the static one is pinned anyway */
   assert_int_equal(s->joint[0].def.kind, ABD_JOINT_BALL);
@@ -474,7 +529,8 @@ static void rigid_ipc_constraints(void **state) {
   VECTOR(s->joint[1].def.point, 2, 5, 2); /* coordinates of the file, scaled as the mesh is */
   VECTOR(&s->body[0].def.stiffness, 3e7);
   assert_int_equal(scene_note_count(s), 2);
-  if (!strstr(scene_note(s, 0), "2 bodies have the mesh \"b\"; the first, body 2, is meant, not body 3")) fail_msg("%s", scene_note(s, 0));
+  if (!strstr(scene_note(s, 0), "2 bodies have the mesh \"b\"; the first, body 2, is meant, not body 3"))
+    fail_msg("%s", scene_note(s, 0));
   if (!strstr(scene_note(s, 1), "linear_constraints[2] has no effect")) fail_msg("%s", scene_note(s, 1));
   scene_destroy(s);
   bad_constraint("{\"type\": \"pin_world\", \"body_name\": \"aa\", \"body_point\": [1, 0, 0]}",
@@ -483,7 +539,8 @@ static void rigid_ipc_constraints(void **state) {
   bad_constraint("{\"type\": \"pin_world\", \"body_point\": [1, 0, 0]}", "expected a key \"body_name\"");
   bad_constraint("{\"type\": \"pin_worlds\", \"body_name\": \"a\"}", "expected one of \"pin_world\", \"pin_joint\"");
   bad_constraint("{\"body_name\": \"a\"}", "expected a key \"type\"");
-  bad_constraint("{\"type\": \"pin_joint\", \"bodyA_name\": \"a\", \"bodyA_point\": [0, 0, 0], \"bodyB_name\": \"a\"}", "two different bodies");
+  bad_constraint("{\"type\": \"pin_joint\", \"bodyA_name\": \"a\", \"bodyA_point\": [0, 0, 0], \"bodyB_name\": \"a\"}",
+                 "two different bodies");
   bad_constraint("{\"type\": \"pin_joint\", \"bodyA_nmae\": \"a\"}", "did you mean \"bodyA_name\"?");
   bad_constraint("7", "expected an object");
   for (int i = 0; i < 3; i++) unlink(path[i]);
@@ -492,10 +549,10 @@ static void rigid_ipc_constraints(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(hinge_with_everything), cmocka_unit_test(every_type), cmocka_unit_test(body_frame),
-      cmocka_unit_test(coordinates), cmocka_unit_test(errors_of_bodies), cmocka_unit_test(errors_of_shape),
-      cmocka_unit_test(errors_of_coordinates), cmocka_unit_test(errors_of_gears), cmocka_unit_test(errors_of_drives),
-      cmocka_unit_test(included_joints), cmocka_unit_test(keyed_drives), cmocka_unit_test(text_keeps_joints),
+      cmocka_unit_test(hinge_with_everything), cmocka_unit_test(every_type),       cmocka_unit_test(body_frame),
+      cmocka_unit_test(coordinates),           cmocka_unit_test(errors_of_bodies), cmocka_unit_test(errors_of_shape),
+      cmocka_unit_test(errors_of_coordinates), cmocka_unit_test(errors_of_gears),  cmocka_unit_test(errors_of_drives),
+      cmocka_unit_test(included_joints),       cmocka_unit_test(keyed_drives),     cmocka_unit_test(text_keeps_joints),
       cmocka_unit_test(rigid_ipc_constraints),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@
 #include "scene/surface_distance.h"
 #include "scene/tet_mesh.h"
 
-#define POST \
+#define POST                                                                                                           \
   "{\"name\": \"post\", \"shape\": \"box\", \"size\": [1, 1, 1], \"motion\": \"static\", \"position\": [-0.5, 0, 0]}"
 
 static Scene *parse(const char *text) {
@@ -67,14 +67,16 @@ static size_t attached_to(const AbdWorld *world, uint32_t soft, int64_t to) {
 
 static void every_shape(void **state) {
   (void)state;
-  const struct { const char *shape; size_t tets, triangles; } kind[] = {
-      {"\"box\", \"size\": [1, 2, 3], \"cells\": [1, 2, 3]", 36, 44},
-      {"\"box\", \"cells\": 2", 48, 48},
-      {"\"beam\", \"size\": [2, 1, 1], \"cells\": 1", 12, 20},
-      {"\"sphere\", \"radius\": 0.2, \"cells\": 2", 160, 80},
-      {"\"cylinder\", \"radius\": 0.2, \"height\": 1, \"cells\": [1, 2]", 36, 0},
-      {"\"rod\", \"height\": 2, \"cells\": 7", 0, 0},
-      {"\"sheet\", \"size\": [1, 2], \"cells\": [2, 3]", 0, 12}};
+  const struct {
+    const char *shape;
+    size_t tets, triangles;
+  } kind[] = {{"\"box\", \"size\": [1, 2, 3], \"cells\": [1, 2, 3]", 36, 44},
+              {"\"box\", \"cells\": 2", 48, 48},
+              {"\"beam\", \"size\": [2, 1, 1], \"cells\": 1", 12, 20},
+              {"\"sphere\", \"radius\": 0.2, \"cells\": 2", 160, 80},
+              {"\"cylinder\", \"radius\": 0.2, \"height\": 1, \"cells\": [1, 2]", 36, 0},
+              {"\"rod\", \"height\": 2, \"cells\": 7", 0, 0},
+              {"\"sheet\", \"size\": [1, 2], \"cells\": [2, 3]", 0, 12}};
   for (size_t k = 0; k < sizeof kind / sizeof *kind; k++) {
     char body[300];
     snprintf(body, sizeof body, "{\"shape\": %s, \"position\": [9, 0, 0], \"soft\": {}}", kind[k].shape);
@@ -91,11 +93,11 @@ static void every_shape(void **state) {
 
 static void everything(void **state) {
   (void)state;
-  Scene *scene = good(
-      "{\"name\": \"flag\", \"shape\": \"sheet\", \"position\": [3, 0, 0], \"density\": 300, \"friction\": 0.4, "
-      "\"group\": 3,"
-      "\"velocity\": [0, 1, 0], \"soft\": {\"young\": 2e5, \"poisson\": 0.25, \"model\": \"corotated\","
-      "\"thickness\": 0.002, \"bending\": 0.5, \"damping\": 0.01, \"self_contact\": false}}");
+  Scene *scene =
+      good("{\"name\": \"flag\", \"shape\": \"sheet\", \"position\": [3, 0, 0], \"density\": 300, \"friction\": 0.4, "
+           "\"group\": 3,"
+           "\"velocity\": [0, 1, 0], \"soft\": {\"young\": 2e5, \"poisson\": 0.25, \"model\": \"corotated\","
+           "\"thickness\": 0.002, \"bending\": 0.5, \"damping\": 0.01, \"self_contact\": false}}");
   const AbdSoftDef *def = &scene->body[1].soft->def;
   AbdWorld *world = build(scene);
   AbdSoftView view;
@@ -126,10 +128,9 @@ static void meshes(void **state) {
   (void)state;
   FILE *file = fopen(ABD_BINARY "/tests/one.mesh", "w");
   assert_non_null(file);
-  fputs(
-      "MeshVersionFormatted 2\nDimension 3\nVertices 4\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\nTetrahedra 1\n1 2 3 4 "
-      "0\nEnd\n",
-      file);
+  fputs("MeshVersionFormatted 2\nDimension 3\nVertices 4\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\nTetrahedra 1\n1 2 3 4 "
+        "0\nEnd\n",
+        file);
   fclose(file);
   Scene *scene = good(
       "{\"mesh\": \"one.mesh\", \"scale\": [2, 2, -2], \"position\": [9, 0, 0], \"soft\": {}},"
@@ -148,20 +149,23 @@ static void meshes(void **state) {
 
 /* ---- Attachments ---- */
 
-#define BEAM \
-  "{\"name\": \"beam\", \"shape\": \"box\", \"size\": [2, 1, 1], \"cells\": [4, 2, 2], \"position\": [1, 0, 0], " \
+#define BEAM                                                                                                           \
+  "{\"name\": \"beam\", \"shape\": \"box\", \"size\": [2, 1, 1], \"cells\": [4, 2, 2], \"position\": [1, 0, 0], "      \
   "\"soft\": {}, "
 
 static void attachments(void **state) {
   (void)state;
-  const struct { const char *attach; int64_t to; size_t count; } kind[] = {
-      {"{\"body\": \"post\", \"nearest\": 1e-9}", 1, 9},
-      {"{\"body\": null, \"box\": [[1.9, -1, -1], [2.1, 1, 1]]}", 0, 9},
-      {"{\"sphere\": {\"center\": [2, 0.5, 0.5], \"radius\": 0.51}}", 0, 4},
-      {"{\"sphere\": {\"center\": [1, 0.5, 0.5], \"radius\": 0.51}, \"frame\": \"body\"}", 0, 4},
-      {"{\"vertices\": [0, 7, 7, 44]}", 0, 3},
-      /* the first of two that want a vertex has it */
-      {"{\"vertices\": [0]}, {\"body\": \"post\", \"nearest\": 1e-9}", 1, 8}};
+  const struct {
+    const char *attach;
+    int64_t to;
+    size_t count;
+  } kind[] = {{"{\"body\": \"post\", \"nearest\": 1e-9}", 1, 9},
+              {"{\"body\": null, \"box\": [[1.9, -1, -1], [2.1, 1, 1]]}", 0, 9},
+              {"{\"sphere\": {\"center\": [2, 0.5, 0.5], \"radius\": 0.51}}", 0, 4},
+              {"{\"sphere\": {\"center\": [1, 0.5, 0.5], \"radius\": 0.51}, \"frame\": \"body\"}", 0, 4},
+              {"{\"vertices\": [0, 7, 7, 44]}", 0, 3},
+              /* the first of two that want a vertex has it */
+              {"{\"vertices\": [0]}, {\"body\": \"post\", \"nearest\": 1e-9}", 1, 8}};
   for (size_t k = 0; k < sizeof kind / sizeof *kind; k++) {
     char body[600];
     snprintf(body, sizeof body, BEAM "\"attach\": [%s]}", kind[k].attach);
@@ -200,7 +204,9 @@ static void distances(void **state) {
   Scene *scene = good(
       "{\"shape\": \"ground\", \"position\": [0, 0, -5]}, {\"vertices\": [[0, 0, 0], [0, 0, 1]], \"edges\": [[0, 1]],"
       "\"position\": [7, 0, 0], \"euler_degrees\": [0, 90, 0]}, {\"vertices\": [[0, 0, 0]], \"position\": [0, 7, 0]}");
-  const struct { size_t body; double at[3], distance;
+  const struct {
+    size_t body;
+    double at[3], distance;
   } known[] = {
       {0, {1, 0, 0}, 1},      {0, {1, 0.7, 0}, sqrt(1.04)}, {0, {-0.5, 0, 0.1}, 0.4}, {0, {1, 1.5, 1.5}, sqrt(3)},
       {0, {-0.5, 9, 0}, 8.5}, {1, {100, 0, 3}, 8},          {2, {7.5, 0, 1}, 1},      {2, {9, 0, 0}, 1},
@@ -227,7 +233,8 @@ static void step_scene(const Scene *scene, AbdWorld *world, int count) {
 /* The far end is pulled 0.1 m along x in 0.1 s, then turned by a velocity about x until 0.3 s. */
 static void scripted(void **state) {
   (void)state;
-  Scene *scene = good(BEAM "\"attach\": [{\"body\": \"post\", \"nearest\": 1e-9}], \"scripted\": [{\"box\": [[1.9, -1, -1], [2.1, 1, 1]], \"path\": [{\"time\": 0.1, \"move\": [0.1, 0, 0]}],"
+  Scene *scene = good(BEAM "\"attach\": [{\"body\": \"post\", \"nearest\": 1e-9}], \"scripted\": [{\"box\": [[1.9, -1, "
+                           "-1], [2.1, 1, 1]], \"path\": [{\"time\": 0.1, \"move\": [0.1, 0, 0]}],"
                            "\"angular_velocity\": [5, 0, 0], \"motion_end\": 0.3}]}");
   AbdWorld *world = build(scene);
   double x[3 * 45], y[3 * 45];
@@ -238,7 +245,8 @@ static void scripted(void **state) {
   assert_int_equal(abd_soft_vertices(world, beam, x), ABD_OK);
   step_scene(scene, world, 10);
   assert_int_equal(abd_soft_vertices(world, beam, y), ABD_OK);
-  for (int k = 0; k < 3; k++) assert_float_equal(y[3 * corner + (size_t)k] - x[3 * corner + (size_t)k], k ? 0 : 0.1, 1e-4);
+  for (int k = 0; k < 3; k++)
+    assert_float_equal(y[3 * corner + (size_t)k] - x[3 * corner + (size_t)k], k ? 0 : 0.1, 1e-4);
   step_scene(scene, world, 25); /* the last five stand still */
   assert_int_equal(abd_soft_vertices(world, beam, y), ABD_OK);
   double angle = atan2(y[3 * corner + 2], y[3 * corner + 1]) - atan2(x[3 * corner + 2], x[3 * corner + 1]);
@@ -251,10 +259,12 @@ static void scripted(void **state) {
 /* Forces that add up to the weight keep a free beam where it is: half on the whole, half on vertices, a quarter by keys. */
 static void forces(void **state) {
   (void)state;
-  Scene *scene = good("{\"shape\": \"box\", \"size\": [2, 1, 1], \"cells\": [4, 2, 2], \"position\": [4, 0, 0], \"soft\": {}, \"force\": [0, 0, 4905], \"forces\": [{\"time\": 0, \"force\": [0, 0, 4905]}], \"vertex_forces\": ["
-                           "{\"box\": [[3, -1, -1], [5, 1, 1]], \"force\": [0, 0, 4905]},"
-                           "{\"frame\": \"body\", \"box\": [[-2, -1, -1], [2, 1, 1]], \"forces\": ["
-                           "{\"time\": 0, \"force\": [0, 0, 4905]}, {\"time\": 9, \"force\": [0, 0, 4905]}]}]}");
+  Scene *scene =
+      good("{\"shape\": \"box\", \"size\": [2, 1, 1], \"cells\": [4, 2, 2], \"position\": [4, 0, 0], \"soft\": {}, "
+           "\"force\": [0, 0, 4905], \"forces\": [{\"time\": 0, \"force\": [0, 0, 4905]}], \"vertex_forces\": ["
+           "{\"box\": [[3, -1, -1], [5, 1, 1]], \"force\": [0, 0, 4905]},"
+           "{\"frame\": \"body\", \"box\": [[-2, -1, -1], [2, 1, 1]], \"forces\": ["
+           "{\"time\": 0, \"force\": [0, 0, 4905]}, {\"time\": 9, \"force\": [0, 0, 4905]}]}]}");
   AbdWorld *world = build(scene);
   AbdSoftView view;
   AbdStepReport report;
@@ -264,7 +274,8 @@ static void forces(void **state) {
   step_scene(scene, world, 19);
   if (!scene_apply(scene, world, &error)) fail_msg("%s", error.text);
   assert_int_equal(abd_world_step(world, &report), ABD_OK);
-  if (!(fabs(report.momentum[2]) < 1e-3 * 0.2 * 9.81 * view.mass)) fail_msg("momentum %g after 0.2 s", report.momentum[2]);
+  if (!(fabs(report.momentum[2]) < 1e-3 * 0.2 * 9.81 * view.mass))
+    fail_msg("momentum %g after 0.2 s", report.momentum[2]);
   abd_world_destroy(world);
   scene_destroy(scene);
 }
@@ -274,13 +285,16 @@ static void forces(void **state) {
 static void round_trip(void **state) {
   (void)state;
   Scene *scene =
-      good(BEAM
-           "\"attach\": [{\"body\": \"post\", \"nearest\": 1e-9}, {\"vertices\": [44]}], \"force\": [1, 0, 0],"
-           "\"forces\": [{\"time\": 0, \"force\": [0, 1, 0]}], \"vertex_forces\": [{\"vertices\": [40], \"force\": [0, 0, 3],"
-           "\"forces\": [{\"time\": 0, \"force\": [0, 1, 0]}]}], \"scripted\": [{\"vertices\": [42, 43], \"velocity\": [0, 0, 1],"
-           "\"center\": [0, 1, 0], \"motion_end\": 1, \"path\": [{\"time\": 0.01, \"move\": [0.1, 0, 0], \"euler_degrees\": [1, 0, 0]}]}]},"
-           "{\"name\": \"flag\", \"shape\": \"sheet\", \"position\": [1, 0, 2], \"euler_degrees\": [10, 0, 0],"
-           " \"soft\": {\"young\": 1e6, \"thickness\": 0.003, \"bending\": 0.3, \"damping\": 0.02, \"model\": \"stable_neo_hookean\"}}");
+      good(BEAM "\"attach\": [{\"body\": \"post\", \"nearest\": 1e-9}, {\"vertices\": [44]}], \"force\": [1, 0, 0],"
+                "\"forces\": [{\"time\": 0, \"force\": [0, 1, 0]}], \"vertex_forces\": [{\"vertices\": [40], "
+                "\"force\": [0, 0, 3],"
+                "\"forces\": [{\"time\": 0, \"force\": [0, 1, 0]}]}], \"scripted\": [{\"vertices\": [42, 43], "
+                "\"velocity\": [0, 0, 1],"
+                "\"center\": [0, 1, 0], \"motion_end\": 1, \"path\": [{\"time\": 0.01, \"move\": [0.1, 0, 0], "
+                "\"euler_degrees\": [1, 0, 0]}]}]},"
+                "{\"name\": \"flag\", \"shape\": \"sheet\", \"position\": [1, 0, 2], \"euler_degrees\": [10, 0, 0],"
+                " \"soft\": {\"young\": 1e6, \"thickness\": 0.003, \"bending\": 0.3, \"damping\": 0.02, \"model\": "
+                "\"stable_neo_hookean\"}}");
   size_t length;
   const char *text = scene_text(scene, &length);
   assert_non_null(text);
@@ -313,7 +327,8 @@ static void errors(void **state) {
   bad("{\"shape\": \"box\", \"motion\": \"static\", \"soft\": {}}", "bodies[1].motion: a soft body has no such key");
   bad("{\"shape\": \"box\", \"stiffness\": 1, \"soft\": {}}", "\"soft\" has \"young\"");
   bad("{\"shape\": \"box\", \"attach\": []}", "only a soft body is attached");
-  bad("{\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[0,0,1]], \"tets\": [[0,1,2,3]]}", "only a body with \"soft\" can use it");
+  bad("{\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[0,0,1]], \"tets\": [[0,1,2,3]]}",
+      "only a body with \"soft\" can use it");
   bad("{\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[0,0,1]], \"tets\": [[0,1,2,4]], \"soft\": {}}",
       "tets[0][3]: expected a whole number from 0 to 3");
   bad("{\"vertices\": [[0,0,0],[1,0,0],[0,1,0],[0,0,1]], \"soft\": {}}", "neither tets nor triangles nor edges");
@@ -330,18 +345,21 @@ static void errors(void **state) {
   bad("{\"shape\": \"box\", \"torque\": [1, 0, 0], \"soft\": {}}", "bodies[1].torque: a soft body has no such key");
   bad("{\"shape\": \"box\", \"scripted\": []}", "only a soft body has vertices that move");
   bad(BEAM "\"forces\": [{\"time\": 0, \"torque\": [1, 0, 0]}]}", "forces[0].torque: unknown key");
-  bad(BEAM "\"scripted\": [{\"vertices\": [3], \"path\": [{\"time\": 1, \"position\": [1, 0, 0]}]}]}", "path[0].position: unknown key");
-  bad(BEAM "\"attach\": [{\"vertices\": [3]}], \"scripted\": [{\"vertices\": [3]}]}", "scripted[0]: vertex 3 of \"beam\" is attached");
-  bad(BEAM "\"scripted\": [{\"vertices\": [3]}, {\"vertices\": [4, 3]}]}", "scripted[1]: vertex 3 of \"beam\" is scripted by entry 0");
+  bad(BEAM "\"scripted\": [{\"vertices\": [3], \"path\": [{\"time\": 1, \"position\": [1, 0, 0]}]}]}",
+      "path[0].position: unknown key");
+  bad(BEAM "\"attach\": [{\"vertices\": [3]}], \"scripted\": [{\"vertices\": [3]}]}",
+      "scripted[0]: vertex 3 of \"beam\" is attached");
+  bad(BEAM "\"scripted\": [{\"vertices\": [3]}, {\"vertices\": [4, 3]}]}",
+      "scripted[1]: vertex 3 of \"beam\" is scripted by entry 0");
   bad(BEAM "\"vertex_forces\": [{\"vertices\": [3], \"torque\": [0, 0, 1]}]}", "vertex_forces[0].torque: unknown key");
   bad(BEAM "\"attach\": [{\"vertices\": [45]}]}", "attach[0].vertices[0]: expected a whole number from 0 to 44");
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_shape), cmocka_unit_test(everything), cmocka_unit_test(meshes),
-      cmocka_unit_test(attachments), cmocka_unit_test(copies), cmocka_unit_test(distances),
-      cmocka_unit_test(scripted), cmocka_unit_test(forces),
-      cmocka_unit_test(round_trip), cmocka_unit_test(errors)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_shape), cmocka_unit_test(everything),
+                                     cmocka_unit_test(meshes),      cmocka_unit_test(attachments),
+                                     cmocka_unit_test(copies),      cmocka_unit_test(distances),
+                                     cmocka_unit_test(scripted),    cmocka_unit_test(forces),
+                                     cmocka_unit_test(round_trip),  cmocka_unit_test(errors)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

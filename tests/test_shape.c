@@ -170,9 +170,12 @@ static void rotations(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(box_is_exact),    cmocka_unit_test(round_shapes),
-      cmocka_unit_test(torus_and_link),  cmocka_unit_test(sheets_are_open),
-      cmocka_unit_test(half_space_faces_its_normal), cmocka_unit_test(rotations),
+      cmocka_unit_test(box_is_exact),
+      cmocka_unit_test(round_shapes),
+      cmocka_unit_test(torus_and_link),
+      cmocka_unit_test(sheets_are_open),
+      cmocka_unit_test(half_space_faces_its_normal),
+      cmocka_unit_test(rotations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,12 @@ static Lab still(double range, double dt, double friction) {
 
 /* ---- elements ---- */
 
-typedef struct Place { const Step *step; const Soft *soft; int element; Affine *q; } Place;
+typedef struct Place {
+  const Step *step;
+  const Soft *soft;
+  int element;
+  Affine *q;
+} Place;
 
 static void put_corners(const Place *p, const Vec3 *x) {
   SoftTerm term;
@@ -137,18 +142,24 @@ static void sum_springs(Cpu *cpu, Pair *p, const Affine *q, Affine *gradient) {
     Spring s;
     pair_spring(p, &cpu->scene, &q[p->a], &q[p->b], k, &s);
     for (int i = 0; i < s.count; i++)
-      for (int n = 0; n < 4; n++) gradient[s.body[i]].n[n] = add_scaled(gradient[s.body[i]].n[n], s.weight[i][n], s.force);
+      for (int n = 0; n < 4; n++)
+        gradient[s.body[i]].n[n] = add_scaled(gradient[s.body[i]].n[n], s.weight[i][n], s.force);
   }
 }
 
 static bool same_contacts(const Pair *p, const Contact *was, int count) {
   if (p->contact_count != count) return false;
   for (int i = 0; i < count; i++)
-    if (p->contact[i].kind != was[i].kind || p->contact[i].prim_a != was[i].prim_a || p->contact[i].prim_b != was[i].prim_b) return false;
+    if (p->contact[i].kind != was[i].kind || p->contact[i].prim_a != was[i].prim_a ||
+        p->contact[i].prim_b != was[i].prim_b)
+      return false;
   return true;
 }
 
-typedef struct Tally { int compared, same, pairs, contacts, mollified, friction; double worst; } Tally;
+typedef struct Tally {
+  int compared, same, pairs, contacts, mollified, friction;
+  double worst;
+} Tally;
 
 static void check_pair(Cpu *cpu, Pair *p, const Affine *q0, Tally *tally) {
   const Model *m = cpu->model;
@@ -178,7 +189,9 @@ static void check_pair(Cpu *cpu, Pair *p, const Affine *q0, Tally *tally) {
       tally->compared += exact != 0;
       tally->same += exact != 0 && exact == numeric;
       tally->worst = most(tally->worst, fabs(numeric - exact) / size);
-      if (!(fabs(numeric - exact) <= 2e-6 * size)) fail_msg("bodies %d, %d: gradient %d of body %d is %.12g, by differences %.12g", p->a, p->b, u, body, exact, numeric);
+      if (!(fabs(numeric - exact) <= 2e-6 * size))
+        fail_msg("bodies %d, %d: gradient %d of body %d is %.12g, by differences %.12g", p->a, p->b, u, body, exact,
+                 numeric);
     }
   }
   tally->pairs++;
@@ -193,8 +206,9 @@ static void check_springs(Lab *lab, const char *name, Tally *tally) {
   Cpu *cpu = lab->world->backend;
   for (int k = 0; k < cpu->pair_count; k++)
     if (cpu->pair[k].contact_count) check_pair(cpu, &cpu->pair[k], lab->world->state.q, tally);
-  printf("  %s: %d pairs, %d contacts (%d of nearly parallel edges), %d with friction, %d numbers compared, off by %.1e\n", name,
-         tally->pairs, tally->contacts, tally->mollified, tally->friction, tally->compared, tally->worst);
+  printf(
+      "  %s: %d pairs, %d contacts (%d of nearly parallel edges), %d with friction, %d numbers compared, off by %.1e\n",
+      name, tally->pairs, tally->contacts, tally->mollified, tally->friction, tally->compared, tally->worst);
   assert_true(tally->contacts > 10 && tally->compared > 30 && tally->same * 5 < tally->compared);
 }
 
@@ -248,7 +262,8 @@ static void test_springs_within_a_body(void **state) {
   Lab lab = still(0.08, 1e-4, 0.5);
   SoftMesh mesh = soft_sheet(16, 3, 1, 0.4);
   fold(&mesh, 0.06);
-  for (size_t i = 0; i < 3 * mesh.vertex_count; i++) mesh.vertex[i] += draw(&d, -0.004, 0.004); /* no two edges parallel */
+  for (size_t i = 0; i < 3 * mesh.vertex_count; i++)
+    mesh.vertex[i] += draw(&d, -0.004, 0.004); /* no two edges parallel */
   AbdSoftDef def = soft_def(&mesh, vec3(0, 0, 0));
   def.thickness = 0.01;
   lab_soft(&lab, &def);
@@ -326,7 +341,8 @@ static void test_asking_for_crossings_changes_nothing(void **state) {
   free(nodes);
   assert_true(count > 10);
   assert_int_equal(abd_world_contacts(lab.world, after, 64), count);
-  for (size_t i = 0; i < count && i < 64; i++) assert_memory_equal(before[i].friction_force, after[i].friction_force, sizeof before[i].friction_force);
+  for (size_t i = 0; i < count && i < 64; i++)
+    assert_memory_equal(before[i].friction_force, after[i].friction_force, sizeof before[i].friction_force);
   lab_close(&lab);
 }
 
@@ -338,19 +354,21 @@ static void refuse(AbdSoftDef def, AbdStatus expected, const char *what, const c
   def.name = "bad one";
   AbdStatus status = abd_world_add_soft(world, &def, &body);
   const char *text = abd_world_error(world);
-  if (status != expected) fail_msg("a soft body with %s %s gives status %s: '%s'", what, value, abd_status_name(status), text);
-  if (!strstr(text, "bad one") || !strstr(text, what) || !strstr(text, value)) fail_msg("'%s' does not name '%s' and '%s'", text, what, value);
+  if (status != expected)
+    fail_msg("a soft body with %s %s gives status %s: '%s'", what, value, abd_status_name(status), text);
+  if (!strstr(text, "bad one") || !strstr(text, what) || !strstr(text, value))
+    fail_msg("'%s' does not name '%s' and '%s'", text, what, value);
   assert_int_equal(abd_world_body_count(world), 0);
   assert_int_equal(abd_world_mesh_count(world), 0);
   assert_int_equal(body.id, 77);
   abd_world_destroy(world);
 }
 
-#define REFUSE(change, status, what, value)               \
-  do {                                                    \
-    AbdSoftDef d = soft_def(&block, vec3(0, 0, 0));       \
-    change;                                               \
-    refuse(d, status, what, value);                       \
+#define REFUSE(change, status, what, value)                                                                            \
+  do {                                                                                                                 \
+    AbdSoftDef d = soft_def(&block, vec3(0, 0, 0));                                                                    \
+    change;                                                                                                            \
+    refuse(d, status, what, value);                                                                                    \
   } while (0)
 
 static void test_values(void **state) {
@@ -392,7 +410,8 @@ static void test_values(void **state) {
   REFUSE((void)0, ABD_ERROR_MESH, "tet 2", "inside out");
   soft_mesh_free(&block);
   block = soft_block(1, 1, 1, vec3(1, 1, 1));
-  REFUSE((d.tet_count = 1), ABD_ERROR_MESH, "vertex 1", "no element"); /* the others are used by tets that are not there */
+  REFUSE((d.tet_count = 1), ABD_ERROR_MESH, "vertex 1",
+         "no element"); /* the others are used by tets that are not there */
   for (size_t v = 0; v < block.vertex_count; v++) block.vertex[3 * v + 2] = 0;
   REFUSE((void)0, ABD_ERROR_MESH, "tet 0", "flat");
   for (size_t v = 0; v < sheet.vertex_count; v++) sheet.vertex[3 * v + 1] = 0;
@@ -403,7 +422,9 @@ static void test_values(void **state) {
 
 static void expect_fault(AbdWorld *world, AbdStatus status, AbdStatus expected, const char *a, const char *b) {
   const char *text = abd_world_error(world);
-  if (status != expected || !strstr(text, a) || !strstr(text, b)) fail_msg("%s: '%s', expected %s with '%s' and '%s'", abd_status_name(status), text, abd_status_name(expected), a, b);
+  if (status != expected || !strstr(text, a) || !strstr(text, b))
+    fail_msg("%s: '%s', expected %s with '%s' and '%s'", abd_status_name(status), text, abd_status_name(expected), a,
+             b);
 }
 
 static void test_attachments_that_cannot_be(void **state) {
@@ -474,7 +495,8 @@ static void test_blame_names_the_soft_body(void **state) {
   lab_expect_ok(&lab, abd_world_step(lab.world, &lab.report));
   assert_int_equal(lab.report.outcome, ABD_STOPPED_AT_MAX_ITERATIONS);
   if (lab.report.culprit[0].id > 2 || lab.report.culprit[1].id > 2 || lab.report.limit[0].id > 2)
-    fail_msg("bodies %u, %u, %u are to blame, there are 2", lab.report.culprit[0].id, lab.report.culprit[1].id, lab.report.limit[0].id);
+    fail_msg("bodies %u, %u, %u are to blame, there are 2", lab.report.culprit[0].id, lab.report.culprit[1].id,
+             lab.report.limit[0].id);
   soft_mesh_free(&mesh);
   lab_close(&lab);
 }
@@ -558,10 +580,13 @@ static void test_every_allocation_may_fail(void **state) {
   for (;; n++) {
     trial_run(&t, n);
     for (int i = 0; i < TRIAL_STEPS; i++)
-      if (t.hash[i] != whole.hash[i]) fail_msg("allocation %ld failed with '%s': after step %d the state is another", n, abd_status_name(t.failure), i + 1);
+      if (t.hash[i] != whole.hash[i])
+        fail_msg("allocation %ld failed with '%s': after step %d the state is another", n, abd_status_name(t.failure),
+                 i + 1);
     abd_world_destroy(t.world);
     if (t.failures == 0) break;
-    if (t.failure != ABD_ERROR_MEMORY) fail_msg("allocation %ld failed, the status was %s", n, abd_status_name(t.failure));
+    if (t.failure != ABD_ERROR_MEMORY)
+      fail_msg("allocation %ld failed, the status was %s", n, abd_status_name(t.failure));
   }
   printf("  %ld allocations, %zu contacts at the end\n", n - 1, abd_world_contacts(whole.world, NULL, 0));
   assert_true(n > 100 && abd_world_contacts(whole.world, NULL, 0) > 0);
@@ -570,17 +595,17 @@ static void test_every_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_elements),
-    cmocka_unit_test(test_springs_between_bodies),
-    cmocka_unit_test(test_springs_within_a_body),
-    cmocka_unit_test(test_same_bits_for_any_thread_count),
-    cmocka_unit_test(test_same_bits_after_a_snapshot),
-    cmocka_unit_test(test_asking_for_crossings_changes_nothing),
-    cmocka_unit_test(test_values),
-    cmocka_unit_test(test_attachments_that_cannot_be),
-    cmocka_unit_test(test_blame_names_the_soft_body),
-    cmocka_unit_test(test_crossing_at_the_start),
-    cmocka_unit_test(test_every_allocation_may_fail),
+      cmocka_unit_test(test_elements),
+      cmocka_unit_test(test_springs_between_bodies),
+      cmocka_unit_test(test_springs_within_a_body),
+      cmocka_unit_test(test_same_bits_for_any_thread_count),
+      cmocka_unit_test(test_same_bits_after_a_snapshot),
+      cmocka_unit_test(test_asking_for_crossings_changes_nothing),
+      cmocka_unit_test(test_values),
+      cmocka_unit_test(test_attachments_that_cannot_be),
+      cmocka_unit_test(test_blame_names_the_soft_body),
+      cmocka_unit_test(test_crossing_at_the_start),
+      cmocka_unit_test(test_every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

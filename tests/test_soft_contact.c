@@ -47,7 +47,12 @@ static int open_scene(void **state) {
       def.thickness = 0.01;
     }
     if (model_add_mesh(&world.model, &def, &error)) return -1;
-    AbdBodyDef body = {.mesh = {(uint32_t)i + 1}, .density = 1000, .stiffness = 1e9, .rotation = {1, 0, 0, 0}, .friction = -1, .group = -1};
+    AbdBodyDef body = {.mesh = {(uint32_t)i + 1},
+                       .density = 1000,
+                       .stiffness = 1e9,
+                       .rotation = {1, 0, 0, 0},
+                       .friction = -1,
+                       .group = -1};
     if (i == FLOOR) body.motion = ABD_MOTION_KINEMATIC;
     if (model_add_body(&world.model, &body, &error)) return -1;
   }
@@ -73,7 +78,9 @@ typedef struct Way {
   Vec3 at[2][MAX_VERTICES]; /* of the soft sides at the start */
 } Way;
 
-static Mesh *mesh_of(const Way *w, int side) { return &world.model.mesh[world.model.body[side ? w->pair.b : w->pair.a].mesh]; }
+static Mesh *mesh_of(const Way *w, int side) {
+  return &world.model.mesh[world.model.body[side ? w->pair.b : w->pair.a].mesh];
+}
 
 static void go(const Way *w, double t, Affine q[2]) {
   for (int side = 0; side < 2; side++) {
@@ -92,7 +99,8 @@ static Way draw_way(Draw *d, int a, int b, Vec3 drift) {
   for (int side = 0; side < 2; side++) {
     Mesh *m = mesh_of(&w, side);
     w.q[side] = affine(vec3(0, 0, mesh_soft(m) ? 0 : m->half_space ? -0.035 : draw(d, -0.57, -0.53)), mat3_identity());
-    w.d[side] = affine(m->half_space ? vec3(0, 0, 0) : add(drift, draw_vec3(d, own)), draw_mat3(d, m->half_space ? 0 : 0.3 * own));
+    w.d[side] = affine(m->half_space ? vec3(0, 0, 0) : add(drift, draw_vec3(d, own)),
+                       draw_mat3(d, m->half_space ? 0 : 0.3 * own));
     for (int v = 0; mesh_soft(m) && v < m->vertex_count; v++) {
       Vec3 x = world.rest[m == &world.model.mesh[PATCH]][v];
       if (a == b && x.x > 0) x = vec3(0.1 - x.x, x.y, 0.055 + 0.1 * x.x);
@@ -142,7 +150,8 @@ static double exact_bound(const Way *w, int kind, int i, int j) {
     dx[k] = mesh_soft(own) ? own->motion[v[k]] : affine_point(&w->d[side[k]], own->vertex[v[k]]);
   }
   const ContactScene *s = &w->scene;
-  return kind == STENCIL_EDGE_EDGE ? ccd_edge_edge(x, dx, s->separation, s->range, 1) : ccd_point_triangle(x, dx, s->separation, s->range, 1);
+  return kind == STENCIL_EDGE_EDGE ? ccd_edge_edge(x, dx, s->separation, s->range, 1)
+                                   : ccd_point_triangle(x, dx, s->separation, s->range, 1);
 }
 
 /* Every stencil within reach at t is listed once and makes a contact; returns how many. */
@@ -161,15 +170,18 @@ static int check_pose(Way *w, double t) {
       if (w->pair.candidate[k].kind == kind) count[w->pair.candidate[k].prim_a * nb + w->pair.candidate[k].prim_b]++;
     for (int i = 0; i < na; i++)
       for (int j = 0; j < nb; j++) {
-        bool there = exists(w, kind, i, j), within = there && stencil_distance(&a, &b, kind, i, j) < w->scene.range + w->scene.separation;
+        bool there = exists(w, kind, i, j),
+             within = there && stencil_distance(&a, &b, kind, i, j) < w->scene.range + w->scene.separation;
         near += within;
         int listed = count[i * nb + j];
-        if (listed > there || (within && !listed)) fail_msg("kind %d (%d, %d) at t = %g: listed %d times, within reach: %d", kind, i, j, t, listed, within);
+        if (listed > there || (within && !listed))
+          fail_msg("kind %d (%d, %d) at t = %g: listed %d times, within reach: %d", kind, i, j, t, listed, within);
       }
     free(count);
   }
   pair_eval(&w->pair, &w->scene, &q[0], &q[1]);
-  if (w->pair.contact_count != near && isfinite(w->pair.barrier)) fail_msg("%d contacts at t = %g, %d expected", w->pair.contact_count, t, near);
+  if (w->pair.contact_count != near && isfinite(w->pair.barrier))
+    fail_msg("%d contacts at t = %g, %d expected", w->pair.contact_count, t, near);
   return near;
 }
 
@@ -186,7 +198,8 @@ static void check_bound(Way *w) {
       for (int j = 0; j < nb; j++)
         if (exists(w, kind, i, j)) expected = fmin(expected, exact_bound(w, kind, i, j));
   }
-  if (!(fabs(w->pair.bound - expected) < 1e-12)) fail_msg("bound %.17g, all stencils together %.17g", w->pair.bound, expected);
+  if (!(fabs(w->pair.bound - expected) < 1e-12))
+    fail_msg("bound %.17g, all stencils together %.17g", w->pair.bound, expected);
   assert_false(w->pair.needs_cover);
 }
 
@@ -227,7 +240,8 @@ static void test_common_motion_does_not_count(void **state) {
       count[k] = w.pair.candidate_count;
       pair_destroy(&w.pair);
     }
-    if (abs(count[0] - count[1]) > 1 + count[0] / 100) fail_msg("%d candidates at rest, %d in flight", count[0], count[1]);
+    if (abs(count[0] - count[1]) > 1 + count[0] / 100)
+      fail_msg("%d candidates at rest, %d in flight", count[0], count[1]);
   }
 }
 
@@ -254,7 +268,8 @@ static void test_knows_poses_off_the_path(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_lists_all_that_come_near), cmocka_unit_test(test_common_motion_does_not_count),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_lists_all_that_come_near),
+                                     cmocka_unit_test(test_common_motion_does_not_count),
                                      cmocka_unit_test(test_knows_poses_off_the_path)};
   return cmocka_run_group_tests(tests, open_scene, close_scene);
 }

@@ -52,7 +52,8 @@ static void test_pulled_bar(void **state) {
   def.young = young, def.poisson = 0;
   AbdBodyId soft = lab_soft(&lab, &def);
   for (size_t v = 0; v < 4; v++) lab_expect_ok(&lab, abd_soft_attach(lab.world, soft, v, (AbdBodyId){0}));
-  for (size_t v = 40; v < 44; v++) lab_expect_ok(&lab, abd_soft_set_force(lab.world, soft, v, (double[3]){force / 4, 0, 0}));
+  for (size_t v = 40; v < 44; v++)
+    lab_expect_ok(&lab, abd_soft_set_force(lab.world, soft, v, (double[3]){force / 4, 0, 0}));
   lab_steps(&lab, 4);
   double longer = 0;
   for (size_t v = 40; v < 44; v++) longer += 0.25 * (lab_vertex(&lab, soft, v).x - 0.5 * length);
@@ -91,7 +92,8 @@ static void test_scripted(void **state) {
     worst = fmax(worst, lab.report.target_error);
   }
   lab_expect_below("target error [m]", worst, 1e-5);
-  for (size_t k = 0; k < 4; k++) lab_expect_ok(&lab, abd_soft_set_velocity(lab.world, soft, 16 + k, (double[3]){0, 0.3, 0}));
+  for (size_t k = 0; k < 4; k++)
+    lab_expect_ok(&lab, abd_soft_set_velocity(lab.world, soft, 16 + k, (double[3]){0, 0.3, 0}));
   lab_steps(&lab, 20);
   Vec3 way = sub(lab_vertex(&lab, soft, 17), start[1]);
   lab_expect_near("x", way.x, 0.04, 5e-4);
@@ -113,7 +115,8 @@ static void test_blocked(void **state) {
   AbdBodyId soft = lab_soft(&lab, &def);
   const size_t corner[4] = {0, 4, 20, 24};
   for (int k = 0; k < 4; k++) lab_expect_ok(&lab, abd_soft_script(lab.world, soft, corner[k]));
-  for (int k = 0; k < 4; k++) lab_expect_ok(&lab, abd_soft_set_velocity(lab.world, soft, corner[k], (double[3]){0, 0, -0.5}));
+  for (int k = 0; k < 4; k++)
+    lab_expect_ok(&lab, abd_soft_set_velocity(lab.world, soft, corner[k], (double[3]){0, 0, -0.5}));
   int blocked = 0;
   for (int step = 0; step < 20; step++) {
     lab_expect_ok(&lab, abd_world_step(lab.world, &lab.report));
@@ -152,7 +155,8 @@ static void test_joint_bears_soft(void **state) {
   lab_run(&lab, 1.5);
   AbdJointReading reading;
   lab_expect_ok(&lab, abd_joint_reading(lab.world, weld, &reading));
-  double soft = 9.81 * (lab_soft_view(&lab, lies).mass + lab_soft_view(&lab, hangs).mass), all = soft + 9.81 * lab_view(&lab, plate).mass;
+  double soft = 9.81 * (lab_soft_view(&lab, lies).mass + lab_soft_view(&lab, hangs).mass),
+         all = soft + 9.81 * lab_view(&lab, plate).mass;
   lab_expect_near("force in the weld [N]", reading.force[2], all, 0.01 * soft);
   lab_expect_near("torque in the weld [N m]", reading.torque[1], -0.3 * soft, 0.02 * soft);
   soft_mesh_free(&mesh);
@@ -160,7 +164,8 @@ static void test_joint_bears_soft(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_body_force), cmocka_unit_test(test_pulled_bar), cmocka_unit_test(test_scripted),
-                                     cmocka_unit_test(test_blocked), cmocka_unit_test(test_joint_bears_soft)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_body_force), cmocka_unit_test(test_pulled_bar),
+                                     cmocka_unit_test(test_scripted), cmocka_unit_test(test_blocked),
+                                     cmocka_unit_test(test_joint_bears_soft)};
   return cmocka_run_group_tests_name("soft_drive", tests, NULL, NULL);
 }

@@ -28,13 +28,14 @@ static void test_flight_keeps_momentum(void **state) {
     lab_step(&lab);
     Vec3 p = momentum(&lab), l = angular_momentum(&lab);
     double mass = lab_soft_view(&lab, soft).mass;
-    lab_expect_below("momentum against that given, relative", norm(sub(p, scale(mass, vec3_from(def.velocity)))) / norm(p), 1e-12);
+    lab_expect_below("momentum against that given, relative",
+                     norm(sub(p, scale(mass, vec3_from(def.velocity)))) / norm(p), 1e-12);
     lab_run(&lab, lab_seconds(0.3, 0.05));
     lab_expect_below("momentum lost in flight, relative", norm(sub(momentum(&lab), p)) / norm(p), 1e-9);
     Vec3 spin = sub(angular_momentum(&lab), l), middle = lab_middle(&lab, soft);
     lost[fine] = norm(spin) / norm(l);
-    printf("  at dt %g s the angular momentum changed by %.2e, %.2f iterations a step, middle at %g %g %g\n", lab.def.dt, lost[fine],
-           (double)lab.iterations / (double)lab.report.step, middle.x, middle.y, middle.z);
+    printf("  at dt %g s the angular momentum changed by %.2e, %.2f iterations a step, middle at %g %g %g\n",
+           lab.def.dt, lost[fine], (double)lab.iterations / (double)lab.report.step, middle.x, middle.y, middle.z);
     soft_mesh_free(&mesh);
     lab_close(&lab);
   }
@@ -77,7 +78,8 @@ static void test_collision_keeps_momentum(void **state) {
 static void test_cantilever(void **state) {
   (void)state;
   const double g = 9.81, young = 1.5e9, load = beam_density * g, h = beam_height, l = BEAM_LENGTH;
-  double bending = 1.5 * load * l * l * l * l / (young * h * h), shear = 1.2 * load * l * l / young, theory = bending + shear;
+  double bending = 1.5 * load * l * l * l * l / (young * h * h), shear = 1.2 * load * l * l / young,
+         theory = bending + shear;
   int levels = getenv("ABD_TEST_SHORT") ? 3 : 4;
   double error = 0, before = 0, rate = 0;
   for (int k = 0; k < levels; k++) {
@@ -85,7 +87,8 @@ static void test_cantilever(void **state) {
     double z = tip_deflection(n, young, g);
     error = fabs(z / theory - 1);
     rate = k ? log2(before / error) : 0;
-    printf("  %2d cells high: tip %.6e m, beam theory %.6e m, off by %.2f %%, rate %.2f\n", n, z, theory, 100 * error, rate);
+    printf("  %2d cells high: tip %.6e m, beam theory %.6e m, off by %.2f %%, rate %.2f\n", n, z, theory, 100 * error,
+           rate);
     before = error;
   }
   lab_expect_below("error of the finest", error, levels == 4 ? 0.02 : 0.08);
@@ -136,7 +139,8 @@ static void test_catenary(void **state) {
     double z = a * (cosh(x[3 * v] / a) - cosh(0.5 / a));
     worst = most(worst, fabs(x[3 * v + 2] - z));
   }
-  printf("  sag %.6f m, catenary %.6f m, circle %.6f m, at most %d iterations\n", -x[3 * n + 2], a * (cosh(0.5 / a) - 1), radius, lab.most_iterations);
+  printf("  sag %.6f m, catenary %.6f m, circle %.6f m, at most %d iterations\n", -x[3 * n + 2],
+         a * (cosh(0.5 / a) - 1), radius, lab.most_iterations);
   lab_expect_below("farthest from the catenary, m", worst, 2e-3);
   free(x);
   soft_mesh_free(&mesh);
@@ -175,9 +179,10 @@ static void compare_with_affine(const char *what, double gravity, Vec3 normal, V
   AbdMeshView view;
   lab_expect_ok(&lab, abd_mesh_view(lab.world, lab_view(&lab, stiff).mesh, &view));
   Mat3 axes = {{vec3_from(view.axes), vec3_from(view.axes + 3), vec3_from(view.axes + 6)}};
-  Vec3 stiff_arm = affine_vector(&pose, mat3_tmul_vec(axes, arm)), soft_arm = sub(lab_vertex(&lab, soft, corner), lab_middle(&lab, soft));
-  printf("  %s: soft went %.6f %.6f %.6f m, affine %.6f %.6f %.6f m; at most %d iterations\n", what, went.x, went.y, went.z, went_stiff.x, went_stiff.y,
-         went_stiff.z, lab.most_iterations);
+  Vec3 stiff_arm = affine_vector(&pose, mat3_tmul_vec(axes, arm)),
+       soft_arm = sub(lab_vertex(&lab, soft, corner), lab_middle(&lab, soft));
+  printf("  %s: soft went %.6f %.6f %.6f m, affine %.6f %.6f %.6f m; at most %d iterations\n", what, went.x, went.y,
+         went.z, went_stiff.x, went_stiff.y, went_stiff.z, lab.most_iterations);
   lab_expect_below("difference of travel, relative", norm(sub(went, went_stiff)) / (norm(went_stiff) + 1e-2), 0.01);
   lab_expect_below("difference of a corner's direction, relative", norm(sub(soft_arm, stiff_arm)) / norm(arm), 0.01);
   soft_mesh_free(&mesh);
@@ -194,10 +199,12 @@ static void test_rigid_limit(void **state) {
 /* ---- attachments ---- */
 
 /* How far each attached vertex is from where it is fixed on the body. */
-static double attachment_gap(const Lab *lab, AbdBodyId soft, AbdBodyId body, const size_t *vertex, const Vec3 *rest, int count) {
+static double attachment_gap(const Lab *lab, AbdBodyId soft, AbdBodyId body, const size_t *vertex, const Vec3 *rest,
+                             int count) {
   Affine pose = body.id ? lab_pose(lab, body) : (Affine){{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
   double *x = lab_vertices(lab, soft), worst = 0;
-  for (int i = 0; i < count; i++) worst = most(worst, norm(sub(vec3_from(x + 3 * vertex[i]), affine_point(&pose, rest[i]))));
+  for (int i = 0; i < count; i++)
+    worst = most(worst, norm(sub(vec3_from(x + 3 * vertex[i]), affine_point(&pose, rest[i]))));
   free(x);
   return worst;
 }
@@ -227,7 +234,8 @@ static void test_attachments_hold(void **state) {
     for (int j = 0; j < ROW; j++) lab_expect_ok(&lab, abd_soft_attach(lab.world, soft, vertex[j] = (size_t)j, holder));
     lab_expect_ok(&lab, abd_world_start(lab.world));
     Affine pose = holder.id ? lab_pose(&lab, holder) : (Affine){{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
-    for (int j = 0; j < ROW; j++) rest[j] = mat3_mul_vec(mat3_inverse(affine_linear(&pose)), sub(lab_vertex(&lab, soft, vertex[j]), pose.n[0]));
+    for (int j = 0; j < ROW; j++)
+      rest[j] = mat3_mul_vec(mat3_inverse(affine_linear(&pose)), sub(lab_vertex(&lab, soft, vertex[j]), pose.n[0]));
     double worst = 0;
     int count = (int)(lab_seconds(0.6, 0.1) / lab.def.dt + 0.5);
     for (int i = 1; i <= count; i++) {
@@ -235,7 +243,8 @@ static void test_attachments_hold(void **state) {
       if (i % 10 == 0) lab_expect_no_crossing(&lab);
       worst = most(worst, attachment_gap(&lab, soft, holder, vertex, rest, ROW));
     }
-    printf("  %s: %.1f iterations a step, at most %d, target missed by %.1e m\n", name[kind], (double)lab.iterations / count, lab.most_iterations, lab.report.target_error);
+    printf("  %s: %.1f iterations a step, at most %d, target missed by %.1e m\n", name[kind],
+           (double)lab.iterations / count, lab.most_iterations, lab.report.target_error);
     lab_expect_below("widest gap of an attachment, m", worst, 2e-15);
     soft_mesh_free(&mesh);
     lab_close(&lab);
@@ -266,7 +275,8 @@ static void test_friction_on_an_incline(void **state) {
     double v0 = dot(momentum(&lab), down) / lab_soft_view(&lab, soft).mass;
     lab_run(&lab, t);
     double went = dot(sub(lab_middle(&lab, soft), at), down), a = g * (sin(angle) - mu * cos(angle));
-    printf("  mu %.4f: %.1f iterations a step, at most %d\n", mu, (double)lab.iterations / (double)lab.report.step, lab.most_iterations);
+    printf("  mu %.4f: %.1f iterations a step, at most %d\n", mu, (double)lab.iterations / (double)lab.report.step,
+           lab.most_iterations);
     if (slides) lab_expect_near("slid, m", went, v0 * t + 0.5 * a * t * t, 0.05 * (v0 * t + 0.5 * a * t * t) + 1e-3);
     else lab_expect_below("crept, m", fabs(went), 1e-4);
     soft_mesh_free(&mesh);
@@ -302,11 +312,12 @@ static void test_squeezed_ball(void **state) {
     high = most(high, fabs(x[3 * v + 2]));
   }
   free(x);
-  printf("  %.1f mm wide, %.1f mm high of 200; %.1f iterations a step, at most %d, smallest gap %.1e m\n", 2e3 * wide, 2e3 * high,
-         (double)lab.iterations / (double)lab.report.step, lab.most_iterations, lab.least_gap);
+  printf("  %.1f mm wide, %.1f mm high of 200; %.1f iterations a step, at most %d, smallest gap %.1e m\n", 2e3 * wide,
+         2e3 * high, (double)lab.iterations / (double)lab.report.step, lab.most_iterations, lab.least_gap);
   assert_true(getenv("ABD_TEST_SHORT") || (high < 0.06 && wide > 0.105));
   const double zero[3] = {0, 0, 0};
-  for (int k = 0; k < 2; k++) lab_expect_ok(&lab, abd_body_set_velocity(lab.world, plate[k], (double[3]){0, 0, k ? 1 : -1}, zero));
+  for (int k = 0; k < 2; k++)
+    lab_expect_ok(&lab, abd_body_set_velocity(lab.world, plate[k], (double[3]){0, 0, k ? 1 : -1}, zero));
   lab_run(&lab, lab_seconds(0.1, 0.05));
   soft_mesh_free(&mesh);
   lab_close(&lab);
@@ -355,8 +366,10 @@ static void test_ball_between_gears(void **state) {
   }
   lab_run(&lab, lab_seconds(0.5, 0.1));
   Vec3 at = lab_middle(&lab, ball);
-  printf("  the ball went to x = %.3f m; %.1f iterations a step, at most %d, smallest gap %.1e m, %lld contacts at the end\n", at.x,
-         (double)lab.iterations / (double)lab.report.step, lab.most_iterations, lab.least_gap, (long long)lab.report.contacts);
+  printf("  the ball went to x = %.3f m; %.1f iterations a step, at most %d, smallest gap %.1e m, %lld contacts at the "
+         "end\n",
+         at.x, (double)lab.iterations / (double)lab.report.step, lab.most_iterations, lab.least_gap,
+         (long long)lab.report.contacts);
   assert_true(getenv("ABD_TEST_SHORT") || (lab.least_gap < 1e-3 && at.x > 0));
   soft_mesh_free(&mesh);
   lab_close(&lab);
@@ -364,17 +377,17 @@ static void test_ball_between_gears(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_flight_keeps_momentum),
-    cmocka_unit_test(test_collision_keeps_momentum),
-    cmocka_unit_test(test_cantilever),
-    cmocka_unit_test(test_bending_frequency),
-    cmocka_unit_test(test_catenary),
-    cmocka_unit_test(test_rigid_limit),
-    cmocka_unit_test(test_attachments_hold),
-    cmocka_unit_test(test_friction_on_an_incline),
-    cmocka_unit_test(test_twisted_mat),
-    cmocka_unit_test(test_squeezed_ball),
-    cmocka_unit_test(test_ball_between_gears),
+      cmocka_unit_test(test_flight_keeps_momentum),
+      cmocka_unit_test(test_collision_keeps_momentum),
+      cmocka_unit_test(test_cantilever),
+      cmocka_unit_test(test_bending_frequency),
+      cmocka_unit_test(test_catenary),
+      cmocka_unit_test(test_rigid_limit),
+      cmocka_unit_test(test_attachments_hold),
+      cmocka_unit_test(test_friction_on_an_incline),
+      cmocka_unit_test(test_twisted_mat),
+      cmocka_unit_test(test_squeezed_ball),
+      cmocka_unit_test(test_ball_between_gears),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

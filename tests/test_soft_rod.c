@@ -67,13 +67,15 @@ static void test_bending(void **state) {
     AbdBodyId rod = lab_soft(&lab, &def);
     for (size_t v = 0; v < 2; v++) lab_expect_ok(&lab, abd_soft_attach(lab.world, rod, v, (AbdBodyId){0}));
     lab_steps(&lab, 4);
-    double expected = density * g * pi * r * r / (8 * young * pi * pow(r, 4) / 4), sag = -lab_vertex(&lab, rod, (size_t)pieces).z;
+    double expected = density * g * pi * r * r / (8 * young * pi * pow(r, 4) / 4),
+           sag = -lab_vertex(&lab, rod, (size_t)pieces).z;
     error[k] = sag / expected - 1;
     printf("  %d pieces: sag %.6g m, %.2f %% off theory\n", pieces, sag, 100 * error[k]);
     tet_mesh_free(&mesh);
     lab_close(&lab);
   }
-  if (!(fabs(error[1]) < 0.03 && fabs(error[1]) < 0.7 * fabs(error[0]))) fail_msg("errors %g and %g", error[0], error[1]);
+  if (!(fabs(error[1]) < 0.03 && fabs(error[1]) < 0.7 * fabs(error[0])))
+    fail_msg("errors %g and %g", error[0], error[1]);
 }
 
 /* A cord falls across a bar and onto the ground, thick and in knots of itself. */
@@ -108,7 +110,8 @@ static void test_contact(void **state) {
 static void refuse(AbdSoftDef def, AbdStatus expected, const char *what) {
   AbdWorld *world = abd_world_create(NULL, NULL);
   AbdStatus status = abd_world_add_soft(world, &def, NULL);
-  if (status != expected || !strstr(abd_world_error(world), what)) fail_msg("%s: '%s'", abd_status_name(status), abd_world_error(world));
+  if (status != expected || !strstr(abd_world_error(world), what))
+    fail_msg("%s: '%s'", abd_status_name(status), abd_world_error(world));
   abd_world_destroy(world);
 }
 
@@ -128,6 +131,7 @@ static void test_values(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_stretch), cmocka_unit_test(test_bending), cmocka_unit_test(test_contact), cmocka_unit_test(test_values)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_stretch), cmocka_unit_test(test_bending),
+                                     cmocka_unit_test(test_contact), cmocka_unit_test(test_values)};
   return cmocka_run_group_tests_name("soft_rod", tests, NULL, NULL);
 }

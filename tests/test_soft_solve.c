@@ -32,7 +32,8 @@ static Outcome drop(double stiffness, double young, AbdLinear linear, double mem
   soft.young = young;
   AbdBodyId block = lab_soft(&lab, &soft);
   for (int i = 0; i <= n[0]; i++)
-    for (int j = 0; j <= n[1]; j++) lab_expect_ok(&lab, abd_soft_attach(lab.world, block, block_vertex(n, i, j, 0), body));
+    for (int j = 0; j <= n[1]; j++)
+      lab_expect_ok(&lab, abd_soft_attach(lab.world, block, block_vertex(n, i, j, 0), body));
   Outcome out = {0};
   for (int k = 0; k < 25; k++) {
     lab_step(&lab);
@@ -60,13 +61,15 @@ static void test_stiff_body_on_soft_part(void **state) {
   Outcome mild = drop(1e9, 1e4, ABD_LINEAR_AUTO, 0), hard = drop(1e11, 1e4, ABD_LINEAR_AUTO, 0);
   printf("  1e9 Pa: %d iterations, 1e11 Pa: %d\n", mild.iterations, hard.iterations);
   expect_same("1e11 Pa and 1e9 Pa", &hard, &mild, 1e-4);
-  if (hard.iterations > 2 * mild.iterations + 10) fail_msg("%d iterations, %d with 1e9 Pa", hard.iterations, mild.iterations);
+  if (hard.iterations > 2 * mild.iterations + 10)
+    fail_msg("%d iterations, %d with 1e9 Pa", hard.iterations, mild.iterations);
 }
 
 static void test_conjugate_gradients_do_the_same(void **state) {
   (void)state;
   Outcome direct = drop(1e9, 1e5, ABD_LINEAR_CHOLESKY, 1), other = drop(1e9, 1e5, ABD_LINEAR_PCG, 0);
-  printf("  %d and %d Newton iterations; conjugate gradients: %d\n", direct.iterations, other.iterations, other.linear_iterations);
+  printf("  %d and %d Newton iterations; conjugate gradients: %d\n", direct.iterations, other.iterations,
+         other.linear_iterations);
   expect_same("Cholesky and PCG", &direct, &other, 1e-5);
   assert_int_equal(direct.linear_iterations, 0);
   assert_true(other.linear_iterations > other.iterations);
@@ -76,7 +79,8 @@ static void test_conjugate_gradients_do_the_same(void **state) {
 /* By predicted memory, and the same motion bit for bit as when asked for by name. */
 static void test_memory_decides(void **state) {
   (void)state;
-  Outcome fits = drop(1e8, 1e5, ABD_LINEAR_AUTO, 1e9), small = drop(1e8, 1e5, ABD_LINEAR_AUTO, 1e3), asked = drop(1e8, 1e5, ABD_LINEAR_PCG, 1e9);
+  Outcome fits = drop(1e8, 1e5, ABD_LINEAR_AUTO, 1e9), small = drop(1e8, 1e5, ABD_LINEAR_AUTO, 1e3),
+          asked = drop(1e8, 1e5, ABD_LINEAR_PCG, 1e9);
   assert_int_equal(fits.linear_iterations, 0);
   assert_true(small.linear_iterations > 0);
   assert_int_equal(small.linear_iterations, asked.linear_iterations);
@@ -96,7 +100,8 @@ static void test_bad_settings(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_stiff_body_on_soft_part), cmocka_unit_test(test_conjugate_gradients_do_the_same),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_stiff_body_on_soft_part),
+                                     cmocka_unit_test(test_conjugate_gradients_do_the_same),
                                      cmocka_unit_test(test_memory_decides), cmocka_unit_test(test_bad_settings)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

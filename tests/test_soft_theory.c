@@ -17,7 +17,8 @@ static const double length = 1, width = 0.1, young = 1e8, poisson = 0.3, density
 /* Bending and shear of a clamped beam of square section. */
 static double theory(void) {
   double area = width * width, inertia = area * area / 12, shear = young / (2 * (1 + poisson));
-  return density * gravity * area * pow(length, 4) / (8 * young * inertia) + density * gravity * length * length / (2 * 5.0 / 6 * shear);
+  return density * gravity * area * pow(length, 4) / (8 * young * inertia) +
+         density * gravity * length * length / (2 * 5.0 / 6 * shear);
 }
 
 /* Clamps the end x < 0 and lets large steps of Euler's method come to rest; the mean sag of the other end. */
@@ -40,7 +41,8 @@ static double sag(AbdSoftModel model, int across) {
   def.self_contact = false;
   if (abd_world_add_soft(world, &def, &beam) != ABD_OK) fail_msg("%s", abd_world_error(world));
   for (size_t v = 0; v < mesh.mesh.vertex_count; v++)
-    if (mesh.mesh.vertex[3 * v] < -0.4999 * length) assert_int_equal(abd_soft_attach(world, beam, v, (AbdBodyId){0}), ABD_OK);
+    if (mesh.mesh.vertex[3 * v] < -0.4999 * length)
+      assert_int_equal(abd_soft_attach(world, beam, v, (AbdBodyId){0}), ABD_OK);
   for (int step = 0; step < 12; step++) {
     AbdStepReport report;
     if (abd_world_step(world, &report) != ABD_OK) fail_msg("%s", abd_world_error(world));
@@ -63,7 +65,8 @@ static void test_beam(void **state) {
     double found = sag(ABD_SOFT_NEO_HOOKEAN, across);
     error[across] = 1 - found / theory();
     printf("%d across: sag %.6g m, %.1f %% short of theory\n", across, found, 100 * error[across]);
-    if (!(error[across] > 0 && (across == 1 || error[across] < error[across - 1]))) fail_msg("%d across: error %g", across, error[across]);
+    if (!(error[across] > 0 && (across == 1 || error[across] < error[across - 1])))
+      fail_msg("%d across: error %g", across, error[across]);
   }
   double rate = log(error[2] / error[4]) / log(2);
   if (!(rate > 1.3)) fail_msg("converges at the rate %g", rate);

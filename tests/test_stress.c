@@ -19,7 +19,8 @@ static double moved_stress(AbdSoftDef def, Mat3 f) {
   assert_int_equal(abd_soft_def_stress(&def, x, stress), ABD_OK);
   size_t count = def.tet_count ? def.tet_count : def.triangle_count;
   for (size_t e = 1; e < count; e++)
-    if (!(fabs(stress[e] - stress[0]) <= 1e-6 * (1 + stress[0]))) fail_msg("element %zu: %g, element 0: %g", e, stress[e], stress[0]);
+    if (!(fabs(stress[e] - stress[0]) <= 1e-6 * (1 + stress[0])))
+      fail_msg("element %zu: %g, element 0: %g", e, stress[e], stress[0]);
   return stress[0];
 }
 
@@ -70,7 +71,8 @@ static void test_world(void **state) {
   for (int e = 0; e < 24; e++) {
     Vec3 rest[4], now[4];
     TetRest r = {0};
-    for (int k = 0; k < 4; k++) rest[k] = vec3_from(mesh.vertex + 3 * mesh.tet[4 * e + k]), now[k] = vec3_from(x + 3 * mesh.tet[4 * e + k]);
+    for (int k = 0; k < 4; k++)
+      rest[k] = vec3_from(mesh.vertex + 3 * mesh.tet[4 * e + k]), now[k] = vec3_from(x + 3 * mesh.tet[4 * e + k]);
     assert_true(tet_rest(rest, &r));
     Mat3 f = tet_map(&r, now), c = mat3_sub(mat3_tmul(f, f), mat3_identity());
     most_strain = fmax(most_strain, sqrt(mat3_dot(c, c)));

@@ -12,7 +12,10 @@
 #include "slope.h"
 #include "spectrum.h"
 
-typedef struct Tet { int material; TetRest rest; } Tet;
+typedef struct Tet {
+  int material;
+  TetRest rest;
+} Tet;
 static const double mu = 2.0, lambda = 3.0;
 
 static double energy(const void *t, const Vec3 *x) {
@@ -52,7 +55,8 @@ static void test_derivatives(void **state) {
     }
     slope_check_differs(&slope);
   }
-  Vec3 flat[4] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 0}}, inverted[4] = {{0, 0, 0}, {0, 1, 0}, {1, 0, 0}, {0, 0, 1}};
+  Vec3 flat[4] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 0}},
+       inverted[4] = {{0, 0, 0}, {0, 1, 0}, {1, 0, 0}, {0, 0, 1}};
   TetRest rest;
   assert_false(tet_rest(flat, &rest));
   assert_false(tet_rest(inverted, &rest));
@@ -91,7 +95,11 @@ static void test_patch(void **state) {
         for (int k = 0; k < 6; k++) {
           int c[4] = {cell % 2 + 3 * (cell / 2 % 2) + 9 * (cell / 4)}, step[3] = {1, 3, 9};
           for (int s = 0; s < 3; s++) c[s + 1] = c[s] + step[path[k][s]];
-          if (k >= 3) { int t = c[1]; c[1] = c[2]; c[2] = t; }
+          if (k >= 3) {
+            int t = c[1];
+            c[1] = c[2];
+            c[2] = t;
+          }
           Vec3 corner[4], x[4], g[4];
           TetRest r = {0};
           for (int i = 0; i < 4; i++) corner[i] = rest[c[i]], x[i] = mat3_mul_vec(f, corner[i]);
@@ -153,18 +161,18 @@ static void test_step_bound_corners(void **state) {
   (void)state;
   Vec3 x[4] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, flat[4] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0.3, 0.3, 0}},
        d[4] = {{0, 0, 0}};
-  assert_true(tet_step_bound(x, d, 0.1) == 1);                    /* no motion */
+  assert_true(tet_step_bound(x, d, 0.1) == 1); /* no motion */
   d[3] = vec3(0, 0, -2);
-  assert_float_equal(tet_step_bound(x, d, 0.0), 0.5, 1e-9);      /* through the base, linear */
+  assert_float_equal(tet_step_bound(x, d, 0.0), 0.5, 1e-9); /* through the base, linear */
   assert_float_equal(tet_step_bound(x, d, 0.1), 0.45, 1e-9);
   assert_true(tet_step_bound(flat, d, 0.1) == 0);
   Vec3 far[4], turn[4];
   for (int i = 0; i < 4; i++) far[i] = add(scale(1e-6, x[i]), vec3(1e9, 0, 0)), turn[i] = vec3(0, 0, 0);
-  assert_true(tet_step_bound(far, turn, 0.1) == 0);               /* smaller than rounding there */
-  for (int i = 0; i < 4; i++) turn[i] = scale(-2, x[i]);          /* through a point: triple root at 1/2 */
+  assert_true(tet_step_bound(far, turn, 0.1) == 0);      /* smaller than rounding there */
+  for (int i = 0; i < 4; i++) turn[i] = scale(-2, x[i]); /* through a point: triple root at 1/2 */
   double t = tet_step_bound(x, turn, 0.001);
   assert_float_equal(t, 0.5 * (1 - 0.1), 1e-6);
-  for (int i = 0; i < 4; i++) turn[i] = vec3(1e6, -1e6, 3e5);     /* a translation */
+  for (int i = 0; i < 4; i++) turn[i] = vec3(1e6, -1e6, 3e5); /* a translation */
   assert_true(tet_step_bound(x, turn, 0.1) == 1);
 }
 

@@ -44,7 +44,8 @@ static void test_formats(void **state) {
     if (!tet_mesh_parse(file.bytes + 1, file.length - 1, extension[(int)file.bytes[0]], seed[k], &m, &error))
       fail_msg("%s", error.text);
     if (!tet_mesh_require_sound(&m, seed[k], &error)) fail_msg("%s", error.text);
-    if (m.mesh.vertex_count != 14 || m.tet_count != 24 || m.mesh.triangle_count != 24 || !(fabs(filled(&m) - 1) < 1e-12))
+    if (m.mesh.vertex_count != 14 || m.tet_count != 24 || m.mesh.triangle_count != 24 ||
+        !(fabs(filled(&m) - 1) < 1e-12))
       fail_msg("%s: %zu vertices, %zu tetrahedra, %zu triangles, volume %g", seed[k], m.mesh.vertex_count, m.tet_count,
                m.mesh.triangle_count, filled(&m));
     assert_true(tet_mesh_surface(&m, &surface, &count, &shared));
@@ -79,7 +80,8 @@ static void expect_refused(const char *format, const char *text, const char *wor
     fail_msg("expected \"%s\", got \"%s\" for:\n%s", words, ok ? "no error" : error.text, text);
 }
 
-#define NODES "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n9 5 5 5\n$EndNodes\n"
+#define NODES                                                                                                          \
+  "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n9 5 5 5\n$EndNodes\n"
 
 static void test_bad_gmsh(void **state) {
   (void)state;
@@ -107,7 +109,8 @@ static void test_bad_vtk_and_medit(void **state) {
   (void)state;
 #define VTK "# vtk DataFile Version 3.0\nt\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 4 float\n0 0 0 1 0 0 0 1 0 0 0 1\n"
   expect_refused("vtk", "vtk", "expected \"# vtk DataFile Version\"");
-  expect_refused("vtk", "# vtk DataFile Version 3.0\nt\nASCII\nDATASET POLYDATA\n", "bad:4: expected UNSTRUCTURED_GRID");
+  expect_refused("vtk", "# vtk DataFile Version 3.0\nt\nASCII\nDATASET POLYDATA\n",
+                 "bad:4: expected UNSTRUCTURED_GRID");
   expect_refused("vtk", VTK "CELLS 1 5\n4 0 1 2 4\nCELL_TYPES 1\n10\n", "cell 0: point 4 is out of range 0..3");
   expect_refused("vtk", VTK "CELLS 1 5\n4 0 1 2 3\nCELL_TYPES 1\n12\n", "cell 0: a solid of type 12");
   expect_refused("vtk", VTK "CELLS 1 5\n9 0 1 2 3\nCELL_TYPES 1\n10\n", "cell 0: its corners lie outside the 5 given");

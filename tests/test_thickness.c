@@ -29,10 +29,12 @@ static AbdSoftDef sheet_def(const SoftMesh *mesh, double z) {
 static void expect_heights(const Lab *lab, AbdBodyId soft, const char *what, double low, double high) {
   double *x = lab_vertices(lab, soft);
   double least_z = INFINITY, most_z = -INFINITY;
-  for (size_t v = 0; v < lab_soft_view(lab, soft).vertex_count; v++) least_z = fmin(least_z, x[3 * v + 2]), most_z = fmax(most_z, x[3 * v + 2]);
+  for (size_t v = 0; v < lab_soft_view(lab, soft).vertex_count; v++)
+    least_z = fmin(least_z, x[3 * v + 2]), most_z = fmax(most_z, x[3 * v + 2]);
   free(x);
   printf("  %s: %.6f to %.6f m\n", what, least_z, most_z);
-  if (!(least_z > low && most_z < high)) fail_msg("%s: from %g to %g m, expected between %g and %g", what, least_z, most_z, low, high);
+  if (!(least_z > low && most_z < high))
+    fail_msg("%s: from %g to %g m, expected between %g and %g", what, least_z, most_z, low, high);
 }
 
 /* Two sheets on the ground, one with cells finer than it is thick, and a stiff box on the upper one. */
@@ -98,7 +100,8 @@ static double layers_apart(const Lab *lab, AbdBodyId strip, const SoftMesh *mesh
       const uint32_t *c = mesh->triangle + 3 * t;
       double w[3];
       Vec3 diff;
-      double d = closest_point_triangle(vec3_from(x + 3 * v), vec3_from(x + 3 * c[0]), vec3_from(x + 3 * c[1]), vec3_from(x + 3 * c[2]), w, &diff);
+      double d = closest_point_triangle(vec3_from(x + 3 * v), vec3_from(x + 3 * c[0]), vec3_from(x + 3 * c[1]),
+                                        vec3_from(x + 3 * c[2]), w, &diff);
       nearest = fmin(nearest, sqrt(d));
     }
   free(x);
@@ -118,7 +121,8 @@ static void test_fold(void **state) {
     lab_expect_ok(&lab, abd_soft_script(lab.world, strip, 48 + v));
   }
   lab_step(&lab);
-  lab_expect_below("energy of a flat start", lab.report.energy[ABD_TERM_SOFT] + lab.report.energy[ABD_TERM_CONTACT], 1e-12);
+  lab_expect_below("energy of a flat start", lab.report.energy[ABD_TERM_SOFT] + lab.report.energy[ABD_TERM_CONTACT],
+                   1e-12);
   for (int step = 1; step <= 60; step++) { /* half a circle to above the held end, then down to nothing */
     double angle = fmin(step, 50) * 3.14159265358979 / 50, drop = fmax(0, step - 50) * 0.002;
     for (size_t v = 0; v < 2; v++) {
@@ -148,7 +152,8 @@ static void test_start(void **state) {
     else lab_body_def(&lab, &box);
     AbdStatus status = abd_world_start(lab.world);
     const char *text = abd_world_error(lab.world);
-    if (status != ABD_ERROR_CROSSING || !strstr(text, "canvas") || !strstr(text, "0.004 m apart") || !strstr(text, "0.01 m"))
+    if (status != ABD_ERROR_CROSSING || !strstr(text, "canvas") || !strstr(text, "0.004 m apart") ||
+        !strstr(text, "0.01 m"))
       fail_msg("%s: '%s'", abd_status_name(status), text);
     soft_mesh_free(&mesh);
     lab_close(&lab);
@@ -156,7 +161,8 @@ static void test_start(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rest), cmocka_unit_test(test_stiff_plate), cmocka_unit_test(test_fast),
-                                     cmocka_unit_test(test_fold), cmocka_unit_test(test_start)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rest), cmocka_unit_test(test_stiff_plate),
+                                     cmocka_unit_test(test_fast), cmocka_unit_test(test_fold),
+                                     cmocka_unit_test(test_start)};
   return cmocka_run_group_tests_name("thickness", tests, NULL, NULL);
 }

@@ -10,7 +10,11 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct Box { double vertex[27]; uint32_t triangle[39]; MeshShape shape; } Box;
+typedef struct Box {
+  double vertex[27];
+  uint32_t triangle[39];
+  MeshShape shape;
+} Box;
 
 static void make_box(Box *box) {
   static const uint32_t triangle[36] = {0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4,
@@ -119,9 +123,10 @@ static void test_pieces(void **state) {
 
 int main(void) {
   const struct CMUnitTest test[] = {
-    cmocka_unit_test(test_clean), cmocka_unit_test(test_open), cmocka_unit_test(test_flipped),
-    cmocka_unit_test(test_many_and_repeated), cmocka_unit_test(test_vertices), cmocka_unit_test(test_degenerate),
-    cmocka_unit_test(test_pieces),
+      cmocka_unit_test(test_clean),    cmocka_unit_test(test_open),
+      cmocka_unit_test(test_flipped),  cmocka_unit_test(test_many_and_repeated),
+      cmocka_unit_test(test_vertices), cmocka_unit_test(test_degenerate),
+      cmocka_unit_test(test_pieces),
   };
   return cmocka_run_group_tests(test, NULL, NULL);
 }

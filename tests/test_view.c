@@ -30,19 +30,23 @@ static const char path[] = FOLDER "/test_view.abd";
 enum { STEPS = 12, BODIES = 3, FRAME_BYTES = 16 + 232 };
 
 static const char scene_words[] =
-  "{\"version\": 1, \"name\": \"</script><b>\", \"contact\": {\"friction\": 0.5}, \"bodies\": [{\"shape\": \"ground\"},"
-  "{\"name\": \"<i>low</i>\", \"shape\": \"box\", \"size\": [1, 1, 0.5], \"position\": [0, 0, 0.2505]},"
-  "{\"name\": \"high\", \"shape\": \"box\", \"size\": [0.5, 0.5, 0.5], \"position\": [0, 0, 0.9]}]}";
+    "{\"version\": 1, \"name\": \"</script><b>\", \"contact\": {\"friction\": 0.5}, \"bodies\": [{\"shape\": "
+    "\"ground\"},"
+    "{\"name\": \"<i>low</i>\", \"shape\": \"box\", \"size\": [1, 1, 0.5], \"position\": [0, 0, 0.2505]},"
+    "{\"name\": \"high\", \"shape\": \"box\", \"size\": [0.5, 0.5, 0.5], \"position\": [0, 0, 0.9]}]}";
 
 /* ---- A run ---- */
 
-#define CHECK(run, call) do { if (!(call)) fail_msg("%s", run_error(run)); } while (0)
+#define CHECK(run, call)                                                                                               \
+  do {                                                                                                                 \
+    if (!(call)) fail_msg("%s", run_error(run));                                                                       \
+  } while (0)
 
 static void record(Run *run, AbdWorld *world) {
   AbdStepReport report;
   if (abd_world_step(world, &report) != ABD_OK) fail_msg("%s", abd_world_error(world));
   CHECK(run, run_begin(run) && run_write_frame(run, world) && run_write_report(run, &report, abd_world_hash(world)) &&
-             run_write_contacts(run, world) && run_commit(run));
+                 run_write_contacts(run, world) && run_commit(run));
 }
 
 static Run *begin_run(AbdWorld *world) {
@@ -51,8 +55,8 @@ static Run *begin_run(AbdWorld *world) {
   Run *run = run_create(path, &error);
   if (!run) fail_msg("%s", error.text);
   CHECK(run, run_write_meta(run, "up", "0 0 1") && run_write_meta(run, "dt", "0.01") &&
-             run_write_meta(run, "contacts", "1") && run_write_meta(run, "scene_name", "</script><b>") &&
-             run_write_world(run, world) && run_write_frame(run, world) && run_publish(run));
+                 run_write_meta(run, "contacts", "1") && run_write_meta(run, "scene_name", "</script><b>") &&
+                 run_write_world(run, world) && run_write_frame(run, world) && run_publish(run));
   return run;
 }
 
@@ -145,7 +149,7 @@ static void test_meta_and_reports(void **state) {
   assert_true(view_data_meshes(&data, 1, 1, &meshes));
   const json_t *mesh = json_array_get(json_object_get(o, "meshes"), 1);
   assert_int_equal(meshes.size, 12 * json_integer_value(json_object_get(mesh, "vertices")) +
-                                12 * json_integer_value(json_object_get(mesh, "triangles")));
+                                    12 * json_integer_value(json_object_get(mesh, "triangles")));
   json_decref(o);
   uint32_t length;
   memcpy(&length, reports.data, 4);
@@ -192,9 +196,19 @@ static void test_replaced_file_is_noticed(void **state) {
 
 static void test_hosts(void **state) {
   (void)state;
-  static const char *const good[] = {"localhost", "localhost:8520", "127.0.0.1:1", "127.3.2.1", "[::1]:80", "LOCALHOST"};
-  static const char *const bad[] = {"", "evil.example", "evil.example:8520", "localhost.evil.example", "127.0.0.1.evil.example",
-                                    "localhost:80x", "[::1", "localhost:123456", "0x7f.1", "10.0.0.5", ":80"};
+  static const char *const good[] = {"localhost", "localhost:8520", "127.0.0.1:1",
+                                     "127.3.2.1", "[::1]:80",       "LOCALHOST"};
+  static const char *const bad[] = {"",
+                                    "evil.example",
+                                    "evil.example:8520",
+                                    "localhost.evil.example",
+                                    "127.0.0.1.evil.example",
+                                    "localhost:80x",
+                                    "[::1",
+                                    "localhost:123456",
+                                    "0x7f.1",
+                                    "10.0.0.5",
+                                    ":80"};
   for (size_t k = 0; k < sizeof good / sizeof good[0]; k++)
     if (!host_allowed(good[k], false)) fail_msg("'%s' was refused", good[k]);
   for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++)
@@ -215,7 +229,10 @@ static size_t count_of(const char *text, const char *word) {
 
 /* ---- The server ---- */
 
-typedef struct Told { char text[256]; int count; } Told;
+typedef struct Told {
+  char text[256];
+  int count;
+} Told;
 
 static bool on_command(void *user, const char *text, size_t length, char *error, size_t error_size) {
   Told *told = user;
@@ -240,10 +257,12 @@ static void be_patient(int line, int seconds) {
 }
 
 static int dial(const ViewServer *server) {
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)view_server_port(server)),
+  struct sockaddr_in address = {.sin_family = AF_INET,
+                                .sin_port = htons((uint16_t)view_server_port(server)),
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   int line = socket(AF_INET, SOCK_STREAM, 0);
-  if (line < 0 || connect(line, (struct sockaddr *)&address, sizeof address) != 0) fail_msg("cannot connect: %s", strerror(errno));
+  if (line < 0 || connect(line, (struct sockaddr *)&address, sizeof address) != 0)
+    fail_msg("cannot connect: %s", strerror(errno));
   be_patient(line, 8);
   return line;
 }
@@ -272,7 +291,8 @@ static const char *ask_with(const ViewServer *server, const char *request, size_
 
 static const char *ask(const ViewServer *server, const char *method, const char *target, const char *more) {
   char request[1024];
-  int size = snprintf(request, sizeof request, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n", method, target, more);
+  int size = snprintf(request, sizeof request, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n",
+                      method, target, more);
   return ask_with(server, request, (size_t)size);
 }
 
@@ -300,14 +320,23 @@ static void expect_get(const ViewServer *server, const char *target, int code) {
 static void test_answers(void **state) {
   (void)state;
   ViewServer *server = start(NULL);
-  static const char *const good[] = {"/api/meta", "/api/status", "/api/steps?from=3", "/api/meshes?from=0&count=9",
-                                     "/api/frames?from=0&count=5", "/api/contacts?from=2", "/api/reports?after=-1",
-                                     "/api/frames?from=999999999999&count=5", "/", "/viewer.js", "/viewer.css"};
+  static const char *const good[] = {"/api/meta",
+                                     "/api/status",
+                                     "/api/steps?from=3",
+                                     "/api/meshes?from=0&count=9",
+                                     "/api/frames?from=0&count=5",
+                                     "/api/contacts?from=2",
+                                     "/api/reports?after=-1",
+                                     "/api/frames?from=999999999999&count=5",
+                                     "/",
+                                     "/viewer.js",
+                                     "/viewer.css"};
   for (size_t k = 0; k < sizeof good / sizeof good[0]; k++) expect_get(server, good[k], 200);
   const char *text = ask(server, "GET", "/api/status", "");
   assert_non_null(strstr(text, "\"frames\": 13"));
   static const char *const header[] = {"X-Content-Type-Options: nosniff", "Content-Security-Policy: default-src 'none'",
-                                       "Cache-Control: no-store", "Content-Type: application/json", "X-Frame-Options: DENY"};
+                                       "Cache-Control: no-store", "Content-Type: application/json",
+                                       "X-Frame-Options: DENY"};
   for (size_t k = 0; k < sizeof header / sizeof header[0]; k++)
     if (!strstr(text, header[k])) fail_msg("no '%s' in %s", header[k], text);
   text = ask(server, "HEAD", "/", "");
@@ -319,9 +348,20 @@ static void test_answers(void **state) {
 static void test_nothing_else_is_reachable(void **state) {
   (void)state;
   ViewServer *server = start(NULL);
-  static const char *const lost[] = {"/etc/passwd", "/../../../../etc/passwd", "/..%2f..%2fetc/passwd", "/api/../../etc/passwd",
-                                     "/api/", "/api/meta/", "//", "/index.html", "/%2e%2e/%2e%2e/etc/passwd", "/api/meta%00.js",
-                                     "/test_view.abd", "/viewer.js/..", "/api/frames/1", "/\\..\\..\\etc\\passwd"};
+  static const char *const lost[] = {"/etc/passwd",
+                                     "/../../../../etc/passwd",
+                                     "/..%2f..%2fetc/passwd",
+                                     "/api/../../etc/passwd",
+                                     "/api/",
+                                     "/api/meta/",
+                                     "//",
+                                     "/index.html",
+                                     "/%2e%2e/%2e%2e/etc/passwd",
+                                     "/api/meta%00.js",
+                                     "/test_view.abd",
+                                     "/viewer.js/..",
+                                     "/api/frames/1",
+                                     "/\\..\\..\\etc\\passwd"};
   for (size_t k = 0; k < sizeof lost / sizeof lost[0]; k++) {
     const char *text = ask(server, "GET", lost[k], "");
     int code = 0;
@@ -329,8 +369,12 @@ static void test_nothing_else_is_reachable(void **state) {
     if (code != 404 && code != 400) fail_msg("%s: answer %d: %.200s", lost[k], code, text);
     assert_null(strstr(text, "root:"));
   }
-  static const char *const bad[] = {"/api/frames?from=-1", "/api/frames?from=x", "/api/frames?from=1e3", "/api/frames?count=0",
-                                    "/api/frames?from=99999999999999999999", "/api/reports?after=1;drop"};
+  static const char *const bad[] = {"/api/frames?from=-1",
+                                    "/api/frames?from=x",
+                                    "/api/frames?from=1e3",
+                                    "/api/frames?count=0",
+                                    "/api/frames?from=99999999999999999999",
+                                    "/api/reports?after=1;drop"};
   for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) expect_get(server, bad[k], 400);
   static const char *const method[] = {"POST", "PUT", "DELETE", "OPTIONS", "PATCH", "BREW"};
   for (size_t k = 0; k < sizeof method / sizeof method[0]; k++)
@@ -353,10 +397,15 @@ static void test_foreign_pages_are_refused(void **state) {
 static void test_malformed_and_oversized(void **state) {
   (void)state;
   ViewServer *server = start(NULL);
-  static const char *const garbage[] = {"\r\n\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\x16\x03\x01\x02garbage\r\n\r\n",
-                                        "GET / HTTP/1.1\r\nHost localhost\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
-                                        "POST /api/control HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n",
-                                        "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n"};
+  static const char *const garbage[] = {
+      "\r\n\r\n\r\n",
+      "GET\r\n\r\n",
+      "GET / HTTP/9.9\r\n\r\n",
+      "\x16\x03\x01\x02garbage\r\n\r\n",
+      "GET / HTTP/1.1\r\nHost localhost\r\n\r\n",
+      "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+      "POST /api/control HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n"};
   for (size_t k = 0; k < sizeof garbage / sizeof garbage[0]; k++)
     if (strstr(tell(server, garbage[k]), " 200 ")) fail_msg("good answer to: %s", garbage[k]);
   size_t size = 200000;
@@ -374,8 +423,10 @@ static void test_malformed_and_oversized(void **state) {
 
 static const char *post(const ViewServer *server, const char *type, const char *body, size_t size, const char *more) {
   static char request[32768];
-  int head = snprintf(request, sizeof request, "POST /api/control HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s%s"
-                      "Content-Length: %zu\r\n\r\n", type, more, size);
+  int head = snprintf(request, sizeof request,
+                      "POST /api/control HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s%s"
+                      "Content-Length: %zu\r\n\r\n",
+                      type, more, size);
   memcpy(request + head, body, size);
   return ask_with(server, request, (size_t)head + size);
 }
@@ -394,7 +445,8 @@ static void test_commands(void **state) {
   expect_code(post(server, "Content-Type: text/plain\r\n", pause, strlen(pause), ""), 415, "another type");
   expect_code(post(server, "", pause, strlen(pause), ""), 415, "no type");
   expect_code(post(server, type, long_text, sizeof long_text, ""), 413, "too long a command");
-  expect_code(post(server, type, pause, strlen(pause), "Origin: http://evil.example\r\n"), 403, "another page's command");
+  expect_code(post(server, type, pause, strlen(pause), "Origin: http://evil.example\r\n"), 403,
+              "another page's command");
   expect_code(ask(server, "POST", "/api/meta", type), 405, "POST to data");
   assert_int_equal(told.count, 2);
   view_server_stop(server);
@@ -445,7 +497,8 @@ static void test_slow_readers(void **state) {
   for (int k = 0; k < SLOW; k++) {
     line[k] = dial(server);
     setsockopt(line[k], SOL_SOCKET, SO_RCVBUF, &(int){4096}, sizeof(int));
-    for (int n = 0; n < 20; n++) send(line[k], request, strlen(request), MSG_NOSIGNAL | MSG_DONTWAIT); /* one after the other */
+    for (int n = 0; n < 20; n++)
+      send(line[k], request, strlen(request), MSG_NOSIGNAL | MSG_DONTWAIT); /* one after the other */
   }
   double begun = clock_now();
   for (int k = 0; k < 5; k++) expect_get(server, "/api/status", 200);
@@ -483,18 +536,19 @@ static void test_smuggled_requests(void **state) {
   Told told = {0};
   ViewServer *server = start(&told);
   static const char *const twofold[] = {
-    "POST /api/control HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 4\r\n"
-    "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nPOST /api/control HTTP/1.1\r\nHost: evil.example\r\n"
-    "Content-Type: application/json\r\nContent-Length: 15\r\n\r\n{\"do\": \"pause\"}",
-    "POST /api/control HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 15\r\n"
-    "Content-Length: 2\r\n\r\n{\"do\": \"pause\"}",
-    "GET http://evil.example/api/meta HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
-    "GET /api/meta HTTP/1.1\r\nHost: localhost@evil.example\r\nConnection: close\r\n\r\n",
-    "GET * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-    "GET /api/meta#/../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"};
+      "POST /api/control HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 4\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nPOST /api/control HTTP/1.1\r\nHost: evil.example\r\n"
+      "Content-Type: application/json\r\nContent-Length: 15\r\n\r\n{\"do\": \"pause\"}",
+      "POST /api/control HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 15\r\n"
+      "Content-Length: 2\r\n\r\n{\"do\": \"pause\"}",
+      "GET http://evil.example/api/meta HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
+      "GET /api/meta HTTP/1.1\r\nHost: localhost@evil.example\r\nConnection: close\r\n\r\n",
+      "GET * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+      "GET /api/meta#/../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"};
   for (size_t k = 0; k < sizeof twofold / sizeof twofold[0]; k++) {
     const char *text = tell(server, twofold[k]);
-    if (strstr(text, "\"bodies\"") || strstr(text, "root:")) fail_msg("data in the answer to %s: %.300s", twofold[k], text);
+    if (strstr(text, "\"bodies\"") || strstr(text, "root:"))
+      fail_msg("data in the answer to %s: %.300s", twofold[k], text);
   }
   if (told.count) fail_msg("%d commands came through, the last: %s", told.count, told.text);
   /* many in one go are answered one by one */
@@ -572,16 +626,24 @@ static void test_page(void **state) {
 
 int main(void) {
   const struct CMUnitTest data[] = {
-    cmocka_unit_test(test_frames_are_the_runs), cmocka_unit_test(test_contacts_are_the_runs),
-    cmocka_unit_test(test_meta_and_reports), cmocka_unit_test(test_rewinding_forgets),
-    cmocka_unit_test(test_replaced_file_is_noticed), cmocka_unit_test(test_hosts), cmocka_unit_test(test_page),
+      cmocka_unit_test(test_frames_are_the_runs),
+      cmocka_unit_test(test_contacts_are_the_runs),
+      cmocka_unit_test(test_meta_and_reports),
+      cmocka_unit_test(test_rewinding_forgets),
+      cmocka_unit_test(test_replaced_file_is_noticed),
+      cmocka_unit_test(test_hosts),
+      cmocka_unit_test(test_page),
   };
   const struct CMUnitTest server[] = {
-    cmocka_unit_test(test_answers), cmocka_unit_test(test_nothing_else_is_reachable),
-    cmocka_unit_test(test_foreign_pages_are_refused), cmocka_unit_test(test_malformed_and_oversized),
-    cmocka_unit_test(test_commands), cmocka_unit_test(test_slow_clients),
-    cmocka_unit_test(test_slow_readers), cmocka_unit_test(test_more_clients_than_places),
-    cmocka_unit_test(test_smuggled_requests),
+      cmocka_unit_test(test_answers),
+      cmocka_unit_test(test_nothing_else_is_reachable),
+      cmocka_unit_test(test_foreign_pages_are_refused),
+      cmocka_unit_test(test_malformed_and_oversized),
+      cmocka_unit_test(test_commands),
+      cmocka_unit_test(test_slow_clients),
+      cmocka_unit_test(test_slow_readers),
+      cmocka_unit_test(test_more_clients_than_places),
+      cmocka_unit_test(test_smuggled_requests),
   };
   int failed = cmocka_run_group_tests(data, make_run, NULL);
   if (skip_server(NULL)) return failed;

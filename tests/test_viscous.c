@@ -63,7 +63,12 @@ static void test_derivatives(void **state) {
 }
 
 /* The last vertex of a mesh of few elements, all others held, thrown along one axis; w its angular frequency undamped. */
-typedef struct Oscillator { SoftMesh mesh; int axis; double w, damping, thickness; const uint32_t *edge; } Oscillator;
+typedef struct Oscillator {
+  SoftMesh mesh;
+  int axis;
+  double w, damping, thickness;
+  const uint32_t *edge;
+} Oscillator;
 
 static void check_decay(const char *name, const Oscillator *o) {
   const double ratio = 0.5 * o->damping * o->w, wd = o->w * sqrt(1 - ratio * ratio), speed = 1e-6 * o->w;
@@ -149,7 +154,8 @@ static void test_spin(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_tet_decay), cmocka_unit_test(test_triangle_decay),
-                                     cmocka_unit_test(test_hinge_decay), cmocka_unit_test(test_piece_decay), cmocka_unit_test(test_spin)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives),    cmocka_unit_test(test_tet_decay),
+                                     cmocka_unit_test(test_triangle_decay), cmocka_unit_test(test_hinge_decay),
+                                     cmocka_unit_test(test_piece_decay),    cmocka_unit_test(test_spin)};
   return cmocka_run_group_tests_name("viscous", tests, NULL, NULL);
 }

@@ -68,11 +68,11 @@ static void refuse_world(AbdWorldDef def, const char *what, const char *value) {
   says(error.text, what, value);
 }
 
-#define REFUSE_WORLD(field, bad, name, value)     \
-  do {                                            \
-    AbdWorldDef def_ = abd_default_world_def();   \
-    def_.field = bad;                             \
-    refuse_world(def_, name, value);              \
+#define REFUSE_WORLD(field, bad, name, value)                                                                          \
+  do {                                                                                                                 \
+    AbdWorldDef def_ = abd_default_world_def();                                                                        \
+    def_.field = bad;                                                                                                  \
+    refuse_world(def_, name, value);                                                                                   \
   } while (0)
 
 static void test_world_values(void **state) {
@@ -113,11 +113,11 @@ static void refuse_body(AbdWorld *world, AbdBodyDef def, const char *what, const
   assert_int_equal(body.id, 77);
 }
 
-#define REFUSE_BODY(field, bad, name, value)                     \
-  do {                                                           \
-    AbdBodyDef def_ = cube_at(mesh, "bad one", 0, 0, 0);         \
-    def_.field = bad;                                            \
-    refuse_body(world, def_, name, value);                       \
+#define REFUSE_BODY(field, bad, name, value)                                                                           \
+  do {                                                                                                                 \
+    AbdBodyDef def_ = cube_at(mesh, "bad one", 0, 0, 0);                                                               \
+    def_.field = bad;                                                                                                  \
+    refuse_body(world, def_, name, value);                                                                             \
   } while (0)
 
 static void test_body_values(void **state) {
@@ -187,7 +187,8 @@ static void test_forces_and_targets(void **state) {
   (void)state;
   pusher.motion = ABD_MOTION_KINEMATIC;
   wall.motion = ABD_MOTION_STATIC;
-  AbdBodyId cube = add_body(world, cube_at(mesh, "falling cube", 0, 0, 0)), a = add_body(world, pusher), b = add_body(world, wall);
+  AbdBodyId cube = add_body(world, cube_at(mesh, "falling cube", 0, 0, 0)), a = add_body(world, pusher),
+            b = add_body(world, wall);
   assert_int_equal(abd_body_set_force(world, cube, bad, zero), ABD_ERROR_ARGUMENT);
   says(abd_world_error(world), "falling cube", "nan");
   assert_int_equal(abd_body_set_force(world, cube, zero, bad), ABD_ERROR_ARGUMENT);
@@ -294,7 +295,8 @@ static void test_crossing_start_names_bodies_and_triangles(void **state) {
   snprintf(text, sizeof text, "triangle %u of the one and triangle %u", crossing[0].triangle_a, crossing[0].triangle_b);
   says(abd_world_error(world), text, "");
   assert_int_equal(abd_world_step(world, NULL), ABD_ERROR_CROSSING);
-  assert_int_equal(abd_world_exclude_pair(world, crossing[0].body_a, crossing[0].body_b), ABD_OK); /* the world is still open */
+  assert_int_equal(abd_world_exclude_pair(world, crossing[0].body_a, crossing[0].body_b),
+                   ABD_OK); /* the world is still open */
   assert_int_equal(abd_world_step(world, NULL), ABD_OK);
   abd_world_destroy(world);
 }
@@ -307,7 +309,8 @@ static void test_crossing_start_without_memory(void **state) {
     mem_fail_after(n);
     AbdStatus status = abd_world_start(world);
     mem_fail_after(0);
-    if (status != ABD_ERROR_MEMORY && status != ABD_ERROR_CROSSING) fail_msg("allocation %ld failed, the start says %s", n, abd_status_name(status));
+    if (status != ABD_ERROR_MEMORY && status != ABD_ERROR_CROSSING)
+      fail_msg("allocation %ld failed, the start says %s", n, abd_status_name(status));
     assert_int_equal(abd_world_start(world), ABD_ERROR_CROSSING);
     abd_world_destroy(world);
   }
@@ -337,7 +340,8 @@ static void test_who_collides(void **state) {
       for (int j = 0; j < 8; j++) {
         bool still = i >= 1 && i <= 3 && j >= 1 && j <= 3, grouped = (i == 4 || i == 5) && (j == 4 || j == 5);
         bool excluded = (i == 7 && j == 0) || (i == 0 && j == 7), expected = i != j && !still && !grouped && !excluded;
-        if (abd_world_pair_collides(world, body[i], body[j]) != expected) fail_msg("bodies %d and %d: expected %d", i, j, expected);
+        if (abd_world_pair_collides(world, body[i], body[j]) != expected)
+          fail_msg("bodies %d and %d: expected %d", i, j, expected);
       }
     AbdBodyId pair[3][2];
     assert_int_equal(abd_world_excluded_pairs(world, pair, 3), 2); /* the rule, then the group */
@@ -401,7 +405,8 @@ static void test_many_rules(void **state) {
     if (i == j) continue;
     double mu = draw_int(&d, 4) ? draw(&d, 0, 1) : -1;
     AbdBodyId a = {(uint32_t)i + 1}, b = {(uint32_t)j + 1};
-    assert_int_equal(mu < 0 ? abd_world_exclude_pair(world, a, b) : abd_world_set_pair_friction(world, a, b, mu), ABD_OK);
+    assert_int_equal(mu < 0 ? abd_world_exclude_pair(world, a, b) : abd_world_set_pair_friction(world, a, b, mu),
+                     ABD_OK);
     expected[i][j] = expected[j][i] = mu;
   }
   for (int started = 0; started < 2; started++) {
@@ -433,7 +438,12 @@ static AbdStatus create(Trial *t) {
 static void build(Trial *t) {
   static const double corner[9] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
   static const uint32_t up[3] = {0, 1, 2};
-  AbdMeshDef cube = box_def(), plane = {.name = "floor", .vertex = corner, .vertex_count = 3, .triangle = up, .triangle_count = 1, .half_space = true};
+  AbdMeshDef cube = box_def(), plane = {.name = "floor",
+                                        .vertex = corner,
+                                        .vertex_count = 3,
+                                        .triangle = up,
+                                        .triangle_count = 1,
+                                        .half_space = true};
   AbdMeshId cubes, planes;
   TRIAL_CALL(t, create(t));
   TRIAL_CALL(t, abd_world_add_mesh(t->world, &cube, &cubes));
@@ -474,10 +484,13 @@ static void test_every_allocation_may_fail(void **state) {
   for (;; n++) {
     run(&t, n);
     for (int i = 0; i < STEPS; i++)
-      if (t.hash[i] != whole.hash[i]) fail_msg("allocation %ld failed with '%s': after step %d the state is another", n, abd_status_name(t.failure), i + 1);
+      if (t.hash[i] != whole.hash[i])
+        fail_msg("allocation %ld failed with '%s': after step %d the state is another", n, abd_status_name(t.failure),
+                 i + 1);
     abd_world_destroy(t.world);
     if (t.failures == 0) break;
-    if (t.failure != ABD_ERROR_MEMORY) fail_msg("allocation %ld failed, the status was %s", n, abd_status_name(t.failure));
+    if (t.failure != ABD_ERROR_MEMORY)
+      fail_msg("allocation %ld failed, the status was %s", n, abd_status_name(t.failure));
   }
   print_message("%ld allocations\n", n - 1);
   assert_true(n > 100);
@@ -525,7 +538,8 @@ static void test_foreign_and_short_snapshots(void **state) {
   unsigned char *bytes = save(t.world, &size);
   uint64_t hash = abd_world_hash(t.world);
   assert_int_equal(abd_world_save(t.world, bytes, size - 1), ABD_ERROR_STATE);
-  for (size_t n = 0; n < size; n += n < 64 ? 1 : 37) assert_int_equal(abd_world_restore(t.world, bytes, n), ABD_ERROR_STATE);
+  for (size_t n = 0; n < size; n += n < 64 ? 1 : 37)
+    assert_int_equal(abd_world_restore(t.world, bytes, n), ABD_ERROR_STATE);
   AbdWorld *other = open_crossing();
   assert_int_equal(abd_world_exclude_pair(other, (AbdBodyId){1}, (AbdBodyId){3}), ABD_OK);
   assert_int_equal(abd_world_restore(other, bytes, size), ABD_ERROR_STATE);
@@ -611,24 +625,24 @@ static void test_forged_snapshots_do_no_harm(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_world_values),
-    cmocka_unit_test(test_body_values),
-    cmocka_unit_test(test_half_space_is_not_dynamic),
-    cmocka_unit_test(test_unknown_ids),
-    cmocka_unit_test(test_forces_and_targets),
-    cmocka_unit_test(test_nothing_is_added_after_the_start),
-    cmocka_unit_test(test_worlds_without_moving_bodies),
-    cmocka_unit_test(test_overflow_is_an_error_of_the_step),
-    cmocka_unit_test(test_crossing_start_names_bodies_and_triangles),
-    cmocka_unit_test(test_crossing_start_without_memory),
-    cmocka_unit_test(test_who_collides),
-    cmocka_unit_test(test_friction_of_pairs),
-    cmocka_unit_test(test_many_rules),
-    cmocka_unit_test(test_every_allocation_may_fail),
-    cmocka_unit_test(test_snapshot_goes_on_with_the_same_bits),
-    cmocka_unit_test(test_foreign_and_short_snapshots),
-    cmocka_unit_test(test_damaged_snapshots_are_refused),
-    cmocka_unit_test(test_forged_snapshots_do_no_harm),
+      cmocka_unit_test(test_world_values),
+      cmocka_unit_test(test_body_values),
+      cmocka_unit_test(test_half_space_is_not_dynamic),
+      cmocka_unit_test(test_unknown_ids),
+      cmocka_unit_test(test_forces_and_targets),
+      cmocka_unit_test(test_nothing_is_added_after_the_start),
+      cmocka_unit_test(test_worlds_without_moving_bodies),
+      cmocka_unit_test(test_overflow_is_an_error_of_the_step),
+      cmocka_unit_test(test_crossing_start_names_bodies_and_triangles),
+      cmocka_unit_test(test_crossing_start_without_memory),
+      cmocka_unit_test(test_who_collides),
+      cmocka_unit_test(test_friction_of_pairs),
+      cmocka_unit_test(test_many_rules),
+      cmocka_unit_test(test_every_allocation_may_fail),
+      cmocka_unit_test(test_snapshot_goes_on_with_the_same_bits),
+      cmocka_unit_test(test_foreign_and_short_snapshots),
+      cmocka_unit_test(test_damaged_snapshots_are_refused),
+      cmocka_unit_test(test_forged_snapshots_do_no_harm),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

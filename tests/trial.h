@@ -18,10 +18,14 @@ static inline bool trial_again(Trial *t, AbdStatus status) {
   if (status == ABD_OK) return false;
   mem_fail_after(0);
   t->failure = status;
-  if (t->failures++) fail_msg("a second failure, %s: %s", abd_status_name(status), t->world ? abd_world_error(t->world) : "");
+  if (t->failures++)
+    fail_msg("a second failure, %s: %s", abd_status_name(status), t->world ? abd_world_error(t->world) : "");
   return true;
 }
 
-#define TRIAL_CALL(t, call) do { if (trial_again(t, call)) trial_again(t, call); } while (0)
+#define TRIAL_CALL(t, call)                                                                                            \
+  do {                                                                                                                 \
+    if (trial_again(t, call)) trial_again(t, call);                                                                    \
+  } while (0)
 
 #endif

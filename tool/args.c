@@ -118,8 +118,7 @@ static int set_option(const Command *command, const Option *option, const char *
       if (!*value) return args_usage_error(command, "--%s: expected %s, got nothing", option->name, option->value);
       *(const char **)option->target = value;
       return ARGS_GO_ON;
-    case OPTION_LIST:
-      return list_add(option->target, value) ? ARGS_GO_ON : args_usage_error(command, "out of memory");
+    case OPTION_LIST: return list_add(option->target, value) ? ARGS_GO_ON : args_usage_error(command, "out of memory");
     default: return set_number(command, option, value);
   }
 }

@@ -7,7 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { EXIT_GOOD = 0, EXIT_FOUND = 1, EXIT_BAD_INPUT = 2, EXIT_NOT_CONVERGED = 3, EXIT_FAILED = 4, EXIT_INTERRUPTED = 130 };
+enum {
+  EXIT_GOOD = 0,
+  EXIT_FOUND = 1,
+  EXIT_BAD_INPUT = 2,
+  EXIT_NOT_CONVERGED = 3,
+  EXIT_FAILED = 4,
+  EXIT_INTERRUPTED = 130
+};
 
 typedef enum OptionKind {
   OPTION_FLAG,     /* bool */
@@ -24,8 +31,8 @@ typedef struct TextList {
 } TextList;
 
 typedef struct Option {
-  const char *name;  /* without -- */
-  char letter;       /* 0: none */
+  const char *name; /* without -- */
+  char letter;      /* 0: none */
   OptionKind kind;
   void *target;
   const char *value; /* how the help calls the value */

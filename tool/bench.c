@@ -13,12 +13,13 @@
 #include "scene/gallery.h"
 
 static const Command command = {
-  "bench", "bench [SET|SCENE[:KEY=VALUE,...]|FILE.json]... [options]",
-  "Measures scenes: a named set ('abd bench --list'), scenes of the gallery, scene files. Prints bodies,\n"
-  "triangles, iterations and milliseconds per step by stage, beside the paper's figures.",
-  "Each row runs in a process of its own, three times unless it is long; the run with the least CPU time counts.\n"
-  "Exit codes: 0 good; 1 with --compare, a row got slower or takes other iterations; 2 bad usage or input;\n"
-  "4 a step or a file failed; 130 interrupted: what was measured before is told and written.",
+    "bench",
+    "bench [SET|SCENE[:KEY=VALUE,...]|FILE.json]... [options]",
+    "Measures scenes: a named set ('abd bench --list'), scenes of the gallery, scene files. Prints bodies,\n"
+    "triangles, iterations and milliseconds per step by stage, beside the paper's figures.",
+    "Each row runs in a process of its own, three times unless it is long; the run with the least CPU time counts.\n"
+    "Exit codes: 0 good; 1 with --compare, a row got slower or takes other iterations; 2 bad usage or input;\n"
+    "4 a step or a file failed; 130 interrupted: what was measured before is told and written.",
 };
 
 static int list_sets(void) {
@@ -52,7 +53,8 @@ static int read_dt_list(const char *text, double dt[MOST_DT + 1]) {
     const char *end = at;
     double value = read_dt(at, &end);
     if (value == 0 || (*end && *end != ',') || count == MOST_DT)
-      return args_usage_error(&command, "--dt: expected up to %d time steps such as 1/100,1/50 or 0.01, got '%s'", MOST_DT, text);
+      return args_usage_error(&command, "--dt: expected up to %d time steps such as 1/100,1/50 or 0.01, got '%s'",
+                              MOST_DT, text);
     dt[count++] = value, at = end;
   }
   dt[count] = 0;
@@ -76,7 +78,8 @@ static bool left_out(const BenchCase *its, const BenchOptions *o) {
     return true;
   }
   if (its->threads <= processors) return false;
-  fprintf(stderr, "abd bench: left out: %s on %d threads (there are %ld processors)\n", its->name, its->threads, processors);
+  fprintf(stderr, "abd bench: left out: %s on %d threads (there are %ld processors)\n", its->name, its->threads,
+          processors);
   return true;
 }
 
@@ -98,7 +101,8 @@ static int unknown_operand(const char *text) {
   const char *name[128] = {NULL};
   int count = 0;
   for (const BenchSet *set = bench_sets(); set->name && count < 127; set++) name[count++] = set->name;
-  for (const GalleryScene *const *scene = gallery_list(); *scene && count < 127; scene++) name[count++] = (*scene)->name;
+  for (const GalleryScene *const *scene = gallery_list(); *scene && count < 127; scene++)
+    name[count++] = (*scene)->name;
   const char *nearest = args_nearest(text, name);
   if (nearest) return args_usage_error(&command, "no set or scene '%s'; did you mean '%s'?", text, nearest);
   return args_usage_error(&command, "no set or scene '%s'; 'abd bench --list' and 'abd scene' list them", text);
@@ -122,7 +126,8 @@ static int choose_rows(BenchRows *rows, const TextList *operand, const BenchOpti
     base_name(operand->text[k], name);
     BenchCase its = {.name = name, .scene = operand->text[k]};
     if (!one && !is_scene(operand->text[k])) code = unknown_operand(operand->text[k]);
-    else if (!(one ? add_set(rows, one, dt, o) : add_case(rows, &its, dt, o))) code = args_usage_error(&command, "out of memory");
+    else if (!(one ? add_set(rows, one, dt, o) : add_case(rows, &its, dt, o)))
+      code = args_usage_error(&command, "out of memory");
     if (one && !*set) *set = one;
   }
   if (code == ARGS_GO_ON && !rows->count) code = args_usage_error(&command, "nothing is left to run");
@@ -147,12 +152,14 @@ static int measure_all(BenchRows *rows, const BenchOptions *o) {
   for (int k = 0; k < rows->count; k++) {
     BenchRow *row = &rows->row[k];
     int code = bench_measure(row, o);
-    if (interrupted) return row->runs = 0, fprintf(stderr, "abd bench: interrupted after %d of %d rows\n", k, rows->count), EXIT_INTERRUPTED;
+    if (interrupted)
+      return row->runs = 0, fprintf(stderr, "abd bench: interrupted after %d of %d rows\n", k, rows->count),
+             EXIT_INTERRUPTED;
     if (code > worst) worst = code;
     if (code == EXIT_GOOD && !o->quiet)
-      fprintf(stderr, "%d/%d %s, dt %.4g, %d thread%s: %.4g ms per step, %.2f iterations, %d run%s\n", k + 1, rows->count, row->name,
-              row->best.dt, row->threads, row->threads == 1 ? "" : "s", bench_user_ms(row), bench_figures(row).iterations, row->runs,
-              row->runs == 1 ? "" : "s");
+      fprintf(stderr, "%d/%d %s, dt %.4g, %d thread%s: %.4g ms per step, %.2f iterations, %d run%s\n", k + 1,
+              rows->count, row->name, row->best.dt, row->threads, row->threads == 1 ? "" : "s", bench_user_ms(row),
+              bench_figures(row).iterations, row->runs, row->runs == 1 ? "" : "s");
   }
   return worst;
 }
@@ -181,9 +188,12 @@ static int tell(const BenchRows *rows, const BenchSet *set, const BenchOptions *
 
 static int check_options(const BenchOptions *o, const TextList *operand) {
   const BenchSet *set = operand->count ? bench_set_find(operand->text[0]) : NULL;
-  if (o->with && operand->count > 1) return args_usage_error(&command, "--with takes one set at most, for the form of its table");
-  if (!o->with && operand->count == 0) return args_usage_error(&command, "expected a set or a scene; 'abd bench --list' lists sets");
-  if (o->plot && !(set && set->axis)) return args_usage_error(&command, "--plot: expected a growth set, such as growth-bodies");
+  if (o->with && operand->count > 1)
+    return args_usage_error(&command, "--with takes one set at most, for the form of its table");
+  if (!o->with && operand->count == 0)
+    return args_usage_error(&command, "expected a set or a scene; 'abd bench --list' lists sets");
+  if (o->plot && !(set && set->axis))
+    return args_usage_error(&command, "--plot: expected a growth set, such as growth-bodies");
   return ARGS_GO_ON;
 }
 
@@ -209,21 +219,21 @@ int command_bench(int argc, char **argv) {
   BenchOptions o = {.threads = 1, .repeat = 3};
   TextList operand;
   const Option option[] = {
-    {"list", 'l', OPTION_FLAG, &o.list, NULL, "the sets there are"},
-    {"steps", 'n', OPTION_ATLEAST1, &o.steps, "N", "steps of each row; else as the set says, 100 of a scene"},
-    {"dt", 0, OPTION_TEXT, &o.dt, "S,...", "time steps, such as 1/100,1/50; else as the set or the scene says"},
-    {"threads", 'j', OPTION_ATLEAST1, &o.threads, "N", "threads (1)"},
-    {"repeat", 0, OPTION_ATLEAST1, &o.repeat, "N", "runs of a row, at most 9 (3); one where it takes over 10 s"},
-    {"set", 's', OPTION_LIST, &o.set, "KEY=VALUE", "a setting of all scenes: --set contact.friction=0.5"},
-    {"fixtures", 0, OPTION_TEXT, &o.fixtures, "DIR", "rigid-IPC's scenes, for the set marks"},
-    {"mesh-dir", 0, OPTION_TEXT, &o.mesh_dir, "DIR", "where meshes are looked for last"},
-    {"json", 0, OPTION_TEXT, &o.json, "FILE", "write all figures, with machine and commit"},
-    {"markdown", 0, OPTION_TEXT, &o.markdown, "FILE", "write the table as Markdown"},
-    {"plot", 0, OPTION_TEXT, &o.plot, "FILE.svg", "write charts of a growth set"},
-    {"compare", 0, OPTION_TEXT, &o.compare, "OLD.json", "say what changed beyond noise since an older file"},
-    {"with", 0, OPTION_TEXT, &o.with, "NEW.json", "do not run: take the figures from this file"},
-    {"quiet", 'q', OPTION_FLAG, &o.quiet, NULL, "no line for each row while it runs"},
-    {0},
+      {"list", 'l', OPTION_FLAG, &o.list, NULL, "the sets there are"},
+      {"steps", 'n', OPTION_ATLEAST1, &o.steps, "N", "steps of each row; else as the set says, 100 of a scene"},
+      {"dt", 0, OPTION_TEXT, &o.dt, "S,...", "time steps, such as 1/100,1/50; else as the set or the scene says"},
+      {"threads", 'j', OPTION_ATLEAST1, &o.threads, "N", "threads (1)"},
+      {"repeat", 0, OPTION_ATLEAST1, &o.repeat, "N", "runs of a row, at most 9 (3); one where it takes over 10 s"},
+      {"set", 's', OPTION_LIST, &o.set, "KEY=VALUE", "a setting of all scenes: --set contact.friction=0.5"},
+      {"fixtures", 0, OPTION_TEXT, &o.fixtures, "DIR", "rigid-IPC's scenes, for the set marks"},
+      {"mesh-dir", 0, OPTION_TEXT, &o.mesh_dir, "DIR", "where meshes are looked for last"},
+      {"json", 0, OPTION_TEXT, &o.json, "FILE", "write all figures, with machine and commit"},
+      {"markdown", 0, OPTION_TEXT, &o.markdown, "FILE", "write the table as Markdown"},
+      {"plot", 0, OPTION_TEXT, &o.plot, "FILE.svg", "write charts of a growth set"},
+      {"compare", 0, OPTION_TEXT, &o.compare, "OLD.json", "say what changed beyond noise since an older file"},
+      {"with", 0, OPTION_TEXT, &o.with, "NEW.json", "do not run: take the figures from this file"},
+      {"quiet", 'q', OPTION_FLAG, &o.quiet, NULL, "no line for each row while it runs"},
+      {0},
   };
   int code = args_parse(&command, option, argc, argv, &operand);
   if (code == ARGS_GO_ON && o.list) code = list_sets();

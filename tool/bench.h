@@ -12,29 +12,29 @@
 /* ---- Sets: bench_set.c ---- */
 
 typedef struct BenchCase {
-  const char *name;      /* how tables call it; of growth the name of the curve */
-  const char *scene;     /* NAME or NAME:KEY=VALUE,... of the gallery, or a scene file */
-  bool fixture;          /* the file lies in the folder that --fixtures names */
-  double seconds;        /* of simulated time; 0: steps counts */
+  const char *name;  /* how tables call it; of growth the name of the curve */
+  const char *scene; /* NAME or NAME:KEY=VALUE,... of the gallery, or a scene file */
+  bool fixture;      /* the file lies in the folder that --fixtures names */
+  double seconds;    /* of simulated time; 0: steps counts */
   int64_t steps;
-  const char *set;       /* a setting KEY=VALUE, or NULL */
-  int threads;           /* 0: as the command says */
+  const char *set; /* a setting KEY=VALUE, or NULL */
+  int threads;     /* 0: as the command says */
 } BenchCase;
 
 typedef enum BenchAxis { BENCH_NO_AXIS, BENCH_BODIES, BENCH_TRIANGLES, BENCH_DT, BENCH_THREADS } BenchAxis;
 
 typedef enum BenchForm {
-  BENCH_STAGES,            /* the paper's columns, its figures below each row */
-  BENCH_MARKS,             /* other programs and targets beside abd */
-  BENCH_BRIEF              /* other programs only, for the README */
+  BENCH_STAGES, /* the paper's columns, its figures below each row */
+  BENCH_MARKS,  /* other programs and targets beside abd */
+  BENCH_BRIEF   /* other programs only, for the README */
 } BenchForm;
 
 typedef struct BenchSet {
   const char *name, *about;
-  const BenchCase *cases;  /* ends with a NULL name */
-  const double *dt;        /* ends with 0; NULL: as the scenes say */
-  BenchAxis axis;          /* what grows, for plots */
-  BenchForm form;          /* of its table */
+  const BenchCase *cases; /* ends with a NULL name */
+  const double *dt;       /* ends with 0; NULL: as the scenes say */
+  BenchAxis axis;         /* what grows, for plots */
+  BenchForm form;         /* of its table */
 } BenchSet;
 
 const BenchSet *bench_sets(void); /* ends with a NULL name */
@@ -44,13 +44,22 @@ const BenchSet *bench_set_find(const char *name);
 
 /* The paper's statistics table, milliseconds per step on eight cores; NAN: not given. */
 typedef struct PaperFigures {
-  const char *name;      /* of the case */
+  const char *name; /* of the case */
   double dt, iterations, assembly, solve, ccd, candidates, rest, total;
 } PaperFigures;
 const PaperFigures *paper_figures(const char *name, double dt); /* NULL: none */
 
 /* Other programs and what abd shall reach, milliseconds per step on one thread (the paper's: eight cores, of free balls one). */
-enum { MARK_RIGID_IPC, MARK_AUTODESK, MARK_PAPER, MARK_BULLET_BOXES, MARK_BULLET_MESHES, MARK_FIRST, MARK_TARGET, MARK_COUNT };
+enum {
+  MARK_RIGID_IPC,
+  MARK_AUTODESK,
+  MARK_PAPER,
+  MARK_BULLET_BOXES,
+  MARK_BULLET_MESHES,
+  MARK_FIRST,
+  MARK_TARGET,
+  MARK_COUNT
+};
 typedef struct MarkFigures {
   const char *name;
   double dt, ms[MARK_COUNT];
@@ -66,30 +75,30 @@ enum { BENCH_MOST_RUNS = 9 };
 typedef struct BenchRun {
   int64_t bodies, triangles, edges, steps, iterations, not_converged;
   int64_t contacts_most, box_tests, candidates, distances, ccd_calls;
-  double dt;                     /* [s] of a step */
+  double dt;                       /* [s] of a step */
   double seconds[ABD_STAGE_COUNT]; /* wall clock, by stage */
-  double wall, user, system;     /* [s] of all steps */
-  double load;                   /* [s] of user time from the scene to the first step */
-  double joint_gap;              /* [m] the largest of any joint and step */
-  int64_t memory, peak;          /* [bytes] resident after the last step; the most at any time, loading included */
+  double wall, user, system;       /* [s] of all steps */
+  double load;                     /* [s] of user time from the scene to the first step */
+  double joint_gap;                /* [m] the largest of any joint and step */
+  int64_t memory, peak;            /* [bytes] resident after the last step; the most at any time, loading included */
   uint64_t hash;
 } BenchRun;
 
 typedef struct BenchRow {
   BenchCase its;
-  char *name, *scene, *set;      /* of its, owned */
-  double dt;                     /* asked for; 0: as the scene says */
-  int64_t steps;                 /* asked for; 0: as the case says */
+  char *name, *scene, *set; /* of its, owned */
+  double dt;                /* asked for; 0: as the scene says */
+  int64_t steps;            /* asked for; 0: as the case says */
   int threads;
-  BenchRun best;                 /* the run with the least user time */
-  double user[BENCH_MOST_RUNS];  /* [s] of every run */
-  int runs;                      /* 0: not measured */
+  BenchRun best;                /* the run with the least user time */
+  double user[BENCH_MOST_RUNS]; /* [s] of every run */
+  int runs;                     /* 0: not measured */
 } BenchRow;
 
 typedef struct BenchRows {
   BenchRow *row;
   int count, capacity;
-  json_t *machine;               /* where they were measured */
+  json_t *machine; /* where they were measured */
 } BenchRows;
 
 typedef struct BenchOptions {
@@ -101,7 +110,7 @@ typedef struct BenchOptions {
 
 bool bench_rows_add(BenchRows *rows, const BenchCase *its, double dt, int threads);
 void bench_rows_free(BenchRows *rows);
-double bench_user_ms(const BenchRow *row);  /* per step */
+double bench_user_ms(const BenchRow *row); /* per step */
 double bench_wall_ms(const BenchRow *row);
 /* The paper's columns, milliseconds per step: of CPU on one thread, else of the clock on the wall. */
 PaperFigures bench_figures(const BenchRow *row);
@@ -115,7 +124,8 @@ json_t *bench_machine_json(void); /* NULL when out of memory */
 void bench_machine_print(FILE *out, const json_t *machine);
 
 typedef enum BenchStyle { BENCH_TEXT, BENCH_MARKDOWN } BenchStyle;
-bool bench_print(FILE *out, const BenchRows *rows, const BenchSet *set, BenchStyle style); /* false when out of memory */
+bool bench_print(FILE *out, const BenchRows *rows, const BenchSet *set,
+                 BenchStyle style); /* false when out of memory */
 
 bool bench_write_json(const char *path, const BenchRows *rows, const char *set_name);
 /* What differs from an older file beyond noise; EXIT_FOUND where a row got slower or takes other iterations. */

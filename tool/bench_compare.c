@@ -14,7 +14,8 @@ static const BenchRow *find_row(const BenchRows *rows, const BenchRow *like) {
   for (int k = 0; k < rows->count; k++) {
     const BenchRow *r = &rows->row[k];
     bool same_scene = r->runs && !strcmp(r->name, like->name) && !strcmp(r->scene, like->scene);
-    if (same_scene && r->threads == like->threads && r->best.steps == like->best.steps && fabs(r->best.dt - like->best.dt) <= 1e-6 * like->best.dt)
+    if (same_scene && r->threads == like->threads && r->best.steps == like->best.steps &&
+        fabs(r->best.dt - like->best.dt) <= 1e-6 * like->best.dt)
       return r;
   }
   return NULL;
@@ -28,11 +29,14 @@ static double noise_of(const BenchRow *row) {
   return most / least - 1;
 }
 
-typedef struct Verdicts { int slower, faster, same, other_iterations, missing; } Verdicts;
+typedef struct Verdicts {
+  int slower, faster, same, other_iterations, missing;
+} Verdicts;
 
 static void compare_row(TextTable *table, const BenchRow *old, const BenchRow *now, Verdicts *verdicts) {
   double ratio = now->best.user / old->best.user, noise = fmax(least_noise, noise_of(old) + noise_of(now));
-  bool slower = ratio > 1 + noise, faster = ratio < 1 / (1 + noise), other = old->best.iterations != now->best.iterations;
+  bool slower = ratio > 1 + noise, faster = ratio < 1 / (1 + noise),
+       other = old->best.iterations != now->best.iterations;
   verdicts->slower += slower, verdicts->faster += faster, verdicts->other_iterations += other;
   verdicts->same += !slower && !faster && !other;
   table_cell(table, "%s", now->name);
@@ -43,12 +47,19 @@ static void compare_row(TextTable *table, const BenchRow *old, const BenchRow *n
   table_cell(table, "%.2f", noise);
   table_cell(table, "%lld", (long long)old->best.iterations);
   table_cell(table, "%lld", (long long)now->best.iterations);
-  table_cell(table, "%s%s%s", slower ? "SLOWER" : faster ? "faster" : "same", other ? ", " : "",
-             !other ? "" : now->best.iterations > old->best.iterations ? "MORE ITERATIONS" : "fewer iterations");
+  table_cell(table, "%s%s%s",
+             slower   ? "SLOWER"
+             : faster ? "faster"
+                      : "same",
+             other ? ", " : "",
+             !other                                        ? ""
+             : now->best.iterations > old->best.iterations ? "MORE ITERATIONS"
+                                                           : "fewer iterations");
 }
 
 int bench_compare(const char *path, const BenchRows *rows) {
-  static const char *const title[] = {"scene", "dt", "threads", "old ms", "new ms", "ratio", "noise", "old iterations", "new", "verdict"};
+  static const char *const title[] = {"scene", "dt",    "threads",        "old ms", "new ms",
+                                      "ratio", "noise", "old iterations", "new",    "verdict"};
   BenchRows old = {0};
   TextTable table = {.columns = 10};
   Verdicts verdicts = {0};
@@ -62,8 +73,8 @@ int bench_compare(const char *path, const BenchRows *rows) {
   }
   printf("Compared with %s, user CPU time per step:\n\n", path);
   bool good = table_print(&table, stdout, false);
-  printf("\n%d slower, %d faster, %d with other iterations, %d unchanged", verdicts.slower, verdicts.faster, verdicts.other_iterations,
-         verdicts.same);
+  printf("\n%d slower, %d faster, %d with other iterations, %d unchanged", verdicts.slower, verdicts.faster,
+         verdicts.other_iterations, verdicts.same);
   if (verdicts.missing) printf("; %d rows not in the older file", verdicts.missing);
   printf("\n");
   table_free(&table);

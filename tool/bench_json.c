@@ -11,13 +11,15 @@ enum { FORMAT = 1 };
 static json_t *stages_json(const BenchRow *row) {
   json_t *object = json_object();
   for (int k = 0; k < ABD_STAGE_COUNT; k++)
-    json_object_set_new(object, abd_stage_name((AbdStage)k), json_real(1e3 * row->best.seconds[k] / (double)row->best.steps));
+    json_object_set_new(object, abd_stage_name((AbdStage)k),
+                        json_real(1e3 * row->best.seconds[k] / (double)row->best.steps));
   return object;
 }
 
 static json_t *runs_json(const BenchRow *row) {
   json_t *list = json_array();
-  for (int k = 0; k < row->runs; k++) json_array_append_new(list, json_real(1e3 * row->user[k] / (double)row->best.steps));
+  for (int k = 0; k < row->runs; k++)
+    json_array_append_new(list, json_real(1e3 * row->user[k] / (double)row->best.steps));
   return list;
 }
 
@@ -25,14 +27,22 @@ static json_t *row_json(const BenchRow *row) {
   const BenchRun *b = &row->best;
   char hash[20];
   snprintf(hash, sizeof hash, "%016" PRIx64, b->hash);
-  json_t *o = json_pack("{s:s, s:s, s:f, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "name", row->name, "scene", row->scene, "dt", b->dt,
-                        "threads", row->threads, "steps", (json_int_t)b->steps, "bodies", (json_int_t)b->bodies, "triangles",
-                        (json_int_t)b->triangles, "edges", (json_int_t)b->edges, "iterations", (json_int_t)b->iterations,
-                        "not_converged", (json_int_t)b->not_converged);
-  const struct { const char *key; int64_t value; } count[] = {
-    {"contacts_most", b->contacts_most}, {"box_tests", b->box_tests}, {"candidates", b->candidates}, {"distances", b->distances},
-    {"ccd_calls", b->ccd_calls}, {"memory_bytes", b->memory}, {"peak_bytes", b->peak}};
-  for (size_t k = 0; k < sizeof count / sizeof count[0]; k++) json_object_set_new(o, count[k].key, json_integer(count[k].value));
+  json_t *o = json_pack("{s:s, s:s, s:f, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "name", row->name, "scene", row->scene,
+                        "dt", b->dt, "threads", row->threads, "steps", (json_int_t)b->steps, "bodies",
+                        (json_int_t)b->bodies, "triangles", (json_int_t)b->triangles, "edges", (json_int_t)b->edges,
+                        "iterations", (json_int_t)b->iterations, "not_converged", (json_int_t)b->not_converged);
+  const struct {
+    const char *key;
+    int64_t value;
+  } count[] = {{"contacts_most", b->contacts_most},
+               {"box_tests", b->box_tests},
+               {"candidates", b->candidates},
+               {"distances", b->distances},
+               {"ccd_calls", b->ccd_calls},
+               {"memory_bytes", b->memory},
+               {"peak_bytes", b->peak}};
+  for (size_t k = 0; k < sizeof count / sizeof count[0]; k++)
+    json_object_set_new(o, count[k].key, json_integer(count[k].value));
   json_object_set_new(o, "wall_ms", json_real(bench_wall_ms(row)));
   json_object_set_new(o, "user_ms", json_real(bench_user_ms(row)));
   json_object_set_new(o, "user_ms_runs", runs_json(row));
@@ -47,7 +57,8 @@ bool bench_write_json(const char *path, const BenchRows *rows, const char *set_n
   json_t *list = json_array();
   for (int k = 0; k < rows->count; k++)
     if (rows->row[k].runs) json_array_append_new(list, row_json(&rows->row[k]));
-  json_t *top = json_pack("{s:i, s:s, s:o, s:o}", "abd_bench", FORMAT, "set", set_name, "machine", json_incref(rows->machine), "rows", list);
+  json_t *top = json_pack("{s:i, s:s, s:o, s:o}", "abd_bench", FORMAT, "set", set_name, "machine",
+                          json_incref(rows->machine), "rows", list);
   bool good = top && json_dump_file(top, path, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) == 0;
   if (!good) fprintf(stderr, "abd bench: cannot write %s\n", path), perror("abd bench");
   json_decref(top);
@@ -56,22 +67,36 @@ bool bench_write_json(const char *path, const BenchRows *rows, const char *set_n
 
 /* ---- Reading ---- */
 
-static int64_t integer_of(const json_t *o, const char *key) { return (int64_t)json_integer_value(json_object_get(o, key)); }
+static int64_t integer_of(const json_t *o, const char *key) {
+  return (int64_t)json_integer_value(json_object_get(o, key));
+}
 static double real_of(const json_t *o, const char *key) { return json_number_value(json_object_get(o, key)); }
 
 static bool read_row(const json_t *o, BenchRows *rows) {
-  const char *name = json_string_value(json_object_get(o, "name")), *scene = json_string_value(json_object_get(o, "scene"));
+  const char *name = json_string_value(json_object_get(o, "name")),
+             *scene = json_string_value(json_object_get(o, "scene"));
   const json_t *runs = json_object_get(o, "user_ms_runs"), *stages = json_object_get(o, "stages_ms");
   if (!name || !scene || !json_is_array(runs) || json_array_size(runs) < 1 || integer_of(o, "steps") < 1) return false;
-  if (!bench_rows_add(rows, &(BenchCase){.name = name, .scene = scene}, real_of(o, "dt"), (int)integer_of(o, "threads"))) return false;
+  if (!bench_rows_add(rows, &(BenchCase){.name = name, .scene = scene}, real_of(o, "dt"),
+                      (int)integer_of(o, "threads")))
+    return false;
   BenchRow *row = &rows->row[rows->count - 1];
   BenchRun *b = &row->best;
-  *b = (BenchRun){.dt = row->dt, .steps = integer_of(o, "steps"), .bodies = integer_of(o, "bodies"),
-                  .triangles = integer_of(o, "triangles"), .edges = integer_of(o, "edges"), .iterations = integer_of(o, "iterations"),
-                  .not_converged = integer_of(o, "not_converged"), .contacts_most = integer_of(o, "contacts_most"),
-                  .box_tests = integer_of(o, "box_tests"), .candidates = integer_of(o, "candidates"),
-                  .distances = integer_of(o, "distances"), .ccd_calls = integer_of(o, "ccd_calls"),
-                  .memory = integer_of(o, "memory_bytes"), .peak = integer_of(o, "peak_bytes"), .load = real_of(o, "start_s"),
+  *b = (BenchRun){.dt = row->dt,
+                  .steps = integer_of(o, "steps"),
+                  .bodies = integer_of(o, "bodies"),
+                  .triangles = integer_of(o, "triangles"),
+                  .edges = integer_of(o, "edges"),
+                  .iterations = integer_of(o, "iterations"),
+                  .not_converged = integer_of(o, "not_converged"),
+                  .contacts_most = integer_of(o, "contacts_most"),
+                  .box_tests = integer_of(o, "box_tests"),
+                  .candidates = integer_of(o, "candidates"),
+                  .distances = integer_of(o, "distances"),
+                  .ccd_calls = integer_of(o, "ccd_calls"),
+                  .memory = integer_of(o, "memory_bytes"),
+                  .peak = integer_of(o, "peak_bytes"),
+                  .load = real_of(o, "start_s"),
                   .joint_gap = real_of(o, "joint_gap")};
   double second = (double)b->steps / 1e3;
   b->wall = second * real_of(o, "wall_ms"), b->user = second * real_of(o, "user_ms");

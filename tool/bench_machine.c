@@ -37,7 +37,8 @@ static void system_name(char text[256]) {
   struct utsname name;
   find_value("/etc/os-release", "PRETTY_NAME", release, sizeof release);
   if (uname(&name) != 0) memset(&name, 0, sizeof name);
-  snprintf(text, 256, "%.100s%s%.40s %.60s, %.40s", release, release[0] ? ", " : "", name.sysname, name.release, name.machine);
+  snprintf(text, 256, "%.100s%s%.40s %.60s, %.40s", release, release[0] ? ", " : "", name.sysname, name.release,
+           name.machine);
 }
 
 static double memory_gib(void) { return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / (1 << 30); }
@@ -57,16 +58,17 @@ json_t *bench_machine_json(void) {
   processor(cpu), system_name(os);
   strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
   return json_pack("{s:s, s:i, s:f, s:s, s:s, s:s, s:s, s:s, s:s}", "processor", cpu, "processors",
-                   (int)sysconf(_SC_NPROCESSORS_ONLN), "memory_gib", memory_gib(), "system", os, "compiler", COMPILER, "flags",
-                   ABD_COMPILE_FLAGS, "version", abd_version(), "commit", ABD_COMMIT, "date", date);
+                   (int)sysconf(_SC_NPROCESSORS_ONLN), "memory_gib", memory_gib(), "system", os, "compiler", COMPILER,
+                   "flags", ABD_COMPILE_FLAGS, "version", abd_version(), "commit", ABD_COMMIT, "date", date);
 }
 
 void bench_machine_print(FILE *out, const json_t *machine) {
   const char *processor = "", *system = "", *compiler = "", *flags = "", *version = "", *commit = "";
   int processors = 0;
   double memory = 0;
-  json_unpack((json_t *)machine, "{s?s, s?i, s?F, s?s, s?s, s?s, s?s, s?s}", "processor", &processor, "processors", &processors,
-              "memory_gib", &memory, "system", &system, "compiler", &compiler, "flags", &flags, "version", &version, "commit", &commit);
-  fprintf(out, "abd %s (%s) on %s, %d processors, %.3g GiB; %s; %s %s\n", version, commit, processor, processors, memory, system,
-          compiler, flags);
+  json_unpack((json_t *)machine, "{s?s, s?i, s?F, s?s, s?s, s?s, s?s, s?s}", "processor", &processor, "processors",
+              &processors, "memory_gib", &memory, "system", &system, "compiler", &compiler, "flags", &flags, "version",
+              &version, "commit", &commit);
+  fprintf(out, "abd %s (%s) on %s, %d processors, %.3g GiB; %s; %s %s\n", version, commit, processor, processors,
+          memory, system, compiler, flags);
 }

@@ -32,8 +32,10 @@ static bool read_keys(const GalleryScene *scene, char *keys, double *value, Scen
     if (equals) *equals = 0;
     while (scene->key[k].name && strcmp(scene->key[k].name, word)) k++;
     if (!equals || !scene->key[k].name)
-      return snprintf(error->text, sizeof error->text, "%s: expected KEY=VALUE with a key of 'abd scene %s --help', got '%.100s'",
-                      scene->name, scene->name, word), false;
+      return snprintf(error->text, sizeof error->text,
+                      "%s: expected KEY=VALUE with a key of 'abd scene %s --help', got '%.100s'", scene->name,
+                      scene->name, word),
+             false;
     if (!gallery_read(&scene->key[k], equals + 1, &value[k], error)) return false;
   }
   return true;
@@ -103,7 +105,8 @@ static void count_geometry(const AbdWorld *world, BenchRun *run) {
   for (uint32_t id = 1; id <= (uint32_t)run->bodies; id++) {
     AbdBodyView body;
     AbdMeshView mesh;
-    if (abd_body_view(world, (AbdBodyId){id}, &body) != ABD_OK || abd_mesh_view(world, body.mesh, &mesh) != ABD_OK) continue;
+    if (abd_body_view(world, (AbdBodyId){id}, &body) != ABD_OK || abd_mesh_view(world, body.mesh, &mesh) != ABD_OK)
+      continue;
     run->triangles += (int64_t)mesh.triangle_count, run->edges += (int64_t)mesh.edge_count;
   }
 }
@@ -123,17 +126,20 @@ static void add_report(BenchRun *run, const AbdStepReport *r) {
 static void add_joints(BenchRun *run, const AbdWorld *world) {
   for (uint32_t id = 1; id <= abd_world_joint_count(world); id++) {
     AbdJointReading reading;
-    if (abd_joint_reading(world, (AbdJointId){id}, &reading) == ABD_OK) run->joint_gap = fmax(run->joint_gap, reading.residual);
+    if (abd_joint_reading(world, (AbdJointId){id}, &reading) == ABD_OK)
+      run->joint_gap = fmax(run->joint_gap, reading.residual);
   }
 }
 
 static bool step_once(const Scene *scene, AbdWorld *world, Answer *answer) {
   SceneError error;
   AbdStepReport report;
-  if (!scene_apply(scene, world, &error)) return snprintf(answer->error, sizeof answer->error, "%.600s", error.text), false;
+  if (!scene_apply(scene, world, &error))
+    return snprintf(answer->error, sizeof answer->error, "%.600s", error.text), false;
   if (abd_world_step(world, &report) != ABD_OK)
-    return snprintf(answer->error, sizeof answer->error, "step %lld: %.500s", (long long)abd_world_step_count(world) + 1,
-                    abd_world_error(world)), false;
+    return snprintf(answer->error, sizeof answer->error, "step %lld: %.500s",
+                    (long long)abd_world_step_count(world) + 1, abd_world_error(world)),
+           false;
   add_report(&answer->run, &report);
   return true;
 }

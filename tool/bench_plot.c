@@ -17,9 +17,15 @@ static double dt_of(const BenchRow *row, const BenchRow *first) { return (void)f
 static double threads_of(const BenchRow *row, const BenchRow *first) { return (void)first, row->threads; }
 static double user_of(const BenchRow *row, const BenchRow *first) { return (void)first, bench_user_ms(row); }
 static double wall_of(const BenchRow *row, const BenchRow *first) { return (void)first, bench_wall_ms(row); }
-static double memory_of(const BenchRow *row, const BenchRow *first) { return (void)first, 1e-6 * (double)row->best.memory; }
-static double speedup_of(const BenchRow *row, const BenchRow *first) { return bench_wall_ms(first) / bench_wall_ms(row); }
-static double effort_of(const BenchRow *row, const BenchRow *first) { return (void)first, 1e-3 * bench_user_ms(row) / row->best.dt; }
+static double memory_of(const BenchRow *row, const BenchRow *first) {
+  return (void)first, 1e-6 * (double)row->best.memory;
+}
+static double speedup_of(const BenchRow *row, const BenchRow *first) {
+  return bench_wall_ms(first) / bench_wall_ms(row);
+}
+static double effort_of(const BenchRow *row, const BenchRow *first) {
+  return (void)first, 1e-3 * bench_user_ms(row) / row->best.dt;
+}
 
 /* Two charts for each axis. */
 typedef struct Plan {
@@ -29,14 +35,34 @@ typedef struct Plan {
 } Plan;
 
 static const Plan plan[] = {
-  [BENCH_BODIES] = {{"Time", "Memory"}, "bodies", {"ms of CPU per step", "MB"}, {"proportional", "proportional"}, {1, 1}, bodies_of,
-                    {user_of, memory_of}},
-  [BENCH_TRIANGLES] = {{"Time", "Memory"}, "triangles per body", {"ms of CPU per step", "MB"}, {"proportional", "proportional"}, {1, 1},
-                       triangles_of, {user_of, memory_of}},
-  [BENCH_DT] = {{"A step", "A second"}, "dt, ms", {"ms of CPU per step", "s of CPU per s"}, {NULL, NULL}, {0, 0}, dt_of,
-                {user_of, effort_of}},
-  [BENCH_THREADS] = {{"Time", "Speed"}, "threads", {"ms per step", "times as fast"}, {NULL, "ideal"}, {0, 1}, threads_of,
-                     {wall_of, speedup_of}},
+    [BENCH_BODIES] = {{"Time", "Memory"},
+                      "bodies",
+                      {"ms of CPU per step", "MB"},
+                      {"proportional", "proportional"},
+                      {1, 1},
+                      bodies_of,
+                      {user_of, memory_of}},
+    [BENCH_TRIANGLES] = {{"Time", "Memory"},
+                         "triangles per body",
+                         {"ms of CPU per step", "MB"},
+                         {"proportional", "proportional"},
+                         {1, 1},
+                         triangles_of,
+                         {user_of, memory_of}},
+    [BENCH_DT] = {{"A step", "A second"},
+                  "dt, ms",
+                  {"ms of CPU per step", "s of CPU per s"},
+                  {NULL, NULL},
+                  {0, 0},
+                  dt_of,
+                  {user_of, effort_of}},
+    [BENCH_THREADS] = {{"Time", "Speed"},
+                       "threads",
+                       {"ms per step", "times as fast"},
+                       {NULL, "ideal"},
+                       {0, 1},
+                       threads_of,
+                       {wall_of, speedup_of}},
 };
 
 static void add_point(Chart *chart, const BenchRow *row, const BenchRows *rows, const Plan *p, int which) {
@@ -56,8 +82,12 @@ bool bench_plot(const char *path, const BenchRows *rows, const BenchSet *set) {
   Chart *chart = calloc(2, sizeof *chart);
   bool good = chart != NULL;
   for (int which = 0; good && which < 2; which++) {
-    chart[which] = (Chart){.title = p->title[which], .x_label = p->x_label, .y_label = p->y_label[which], .guide = p->guide[which],
-                           .guide_power = p->power[which], .guide_last = p->y[which] == memory_of};
+    chart[which] = (Chart){.title = p->title[which],
+                           .x_label = p->x_label,
+                           .y_label = p->y_label[which],
+                           .guide = p->guide[which],
+                           .guide_power = p->power[which],
+                           .guide_last = p->y[which] == memory_of};
     for (int k = 0; k < rows->count; k++)
       if (rows->row[k].runs) add_point(&chart[which], &rows->row[k], rows, p, which);
   }

@@ -58,7 +58,8 @@ static void paper_row(TextTable *table, const BenchRow *row) {
 }
 
 static void paper_table(TextTable *table, const BenchRows *rows) {
-  static const char *const title[] = {"iterations", "assembly", "solve", "CCD", "candidates", "rest", "total", "CPU", "wall", "peak MB"};
+  static const char *const title[] = {"iterations", "assembly", "solve", "CCD",  "candidates",
+                                      "rest",       "total",    "CPU",   "wall", "peak MB"};
   table->columns = 17;
   lead_titles(table);
   for (int k = 0; k < 10; k++) table_cell(table, "%s", title[k]);
@@ -75,8 +76,8 @@ static double mark_of(const BenchRow *row, int mark) {
 
 /* What the README shows. */
 static void brief_table(TextTable *table, const BenchRows *rows) {
-  static const char *const title[] = {"scene", "bodies", "triangles", "abd, ms per step", "iterations", "rigid-IPC", "Autodesk's ABD",
-                                      "the paper's ABD (8 cores)"};
+  static const char *const title[] = {"scene",      "bodies",    "triangles",      "abd, ms per step",
+                                      "iterations", "rigid-IPC", "Autodesk's ABD", "the paper's ABD (8 cores)"};
   table->columns = 8;
   for (int k = 0; k < 8; k++) table_cell(table, "%s", title[k]);
   for (int k = 0; k < rows->count; k++) {
@@ -116,7 +117,8 @@ static void marks_table(TextTable *table, const BenchRows *rows) {
 /* ---- Growth ---- */
 
 static void growth_table(TextTable *table, const BenchRows *rows, const BenchSet *set) {
-  static const char *const title[] = {"iterations", "contacts", "wall ms", "user ms", "ms/iteration", "memory MB", "start s"};
+  static const char *const title[] = {"iterations",   "contacts",  "wall ms", "user ms",
+                                      "ms/iteration", "memory MB", "start s"};
   table->columns = 14;
   lead_titles(table);
   for (int k = 0; k < 7; k++) table_cell(table, "%s", title[k]);
@@ -128,7 +130,9 @@ static void growth_table(TextTable *table, const BenchRows *rows, const BenchSet
     table_number(table, iterations);
     count_cell(table, row->best.contacts_most);
     table_number(table, bench_wall_ms(row)), table_number(table, bench_user_ms(row));
-    table_number(table, iterations > 0 ? (set->axis == BENCH_THREADS ? bench_wall_ms(row) : bench_user_ms(row)) / iterations : NAN);
+    table_number(table, iterations > 0
+                            ? (set->axis == BENCH_THREADS ? bench_wall_ms(row) : bench_user_ms(row)) / iterations
+                            : NAN);
     table_number(table, 1e-6 * (double)row->best.memory), table_number(table, row->best.load);
   }
 }

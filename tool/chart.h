@@ -14,9 +14,9 @@ typedef struct ChartCurve {
 
 typedef struct Chart {
   const char *title, *x_label, *y_label;
-  const char *guide;     /* what the dashed line through each curve's first point, or last, is called; NULL: none */
+  const char *guide; /* what the dashed line through each curve's first point, or last, is called; NULL: none */
   bool guide_last;
-  double guide_power;    /* y ~ x^power along it */
+  double guide_power; /* y ~ x^power along it */
   ChartCurve curve[CHART_MOST_CURVES];
   int count;
 } Chart;

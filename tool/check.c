@@ -16,13 +16,14 @@
 #include <string.h>
 
 static const Command command = {
-  "check", "check SCENE.json|MESH... [--mesh-dir DIR] [--set KEY=VALUE] [--quiet]",
-  "Names every problem of each scene or mesh: open, non-manifold or inconsistently oriented surfaces,\n"
-  "flipped ones, degenerate and repeated triangles, duplicate vertices, surfaces that cross themselves,\n"
-  "bodies that cross each other at the start: which bodies, which triangles, where, and what to do;\n"
-  "joints that cannot be: anchors apart, no axis, unknown bodies, limits that exclude the start, loops that\n"
-  "cannot close; of meshes of tetrahedra (.msh .vtk .mesh) slivers, inverted, flat, repeated and overlapping ones.",
-  "Exit codes: 0 no problem; 1 problems found; 2 bad usage, or a file that cannot be read; 4 memory.",
+    "check",
+    "check SCENE.json|MESH... [--mesh-dir DIR] [--set KEY=VALUE] [--quiet]",
+    "Names every problem of each scene or mesh: open, non-manifold or inconsistently oriented surfaces,\n"
+    "flipped ones, degenerate and repeated triangles, duplicate vertices, surfaces that cross themselves,\n"
+    "bodies that cross each other at the start: which bodies, which triangles, where, and what to do;\n"
+    "joints that cannot be: anchors apart, no axis, unknown bodies, limits that exclude the start, loops that\n"
+    "cannot close; of meshes of tetrahedra (.msh .vtk .mesh) slivers, inverted, flat, repeated and overlapping ones.",
+    "Exit codes: 0 no problem; 1 problems found; 2 bad usage, or a file that cannot be read; 4 memory.",
 };
 
 enum { MOST_PAIRS = 20 };
@@ -46,15 +47,16 @@ static const char *place(const MeshShape *mesh, const AbdMeshView *view, uint32_
 }
 
 typedef struct MeshUse {
-  const char *name;          /* prefix of messages, "mesh 'x': " or "" */
-  const AbdMeshView *view;   /* NULL for a bare mesh file */
-  bool solid_expected;       /* a dynamic body without thickness or a bare file: open surfaces are worth a problem */
+  const char *name;        /* prefix of messages, "mesh 'x': " or "" */
+  const AbdMeshView *view; /* NULL for a bare mesh file */
+  bool solid_expected;     /* a dynamic body without thickness or a bare file: open surfaces are worth a problem */
 } MeshUse;
 
 static void report_edges(Report *report, const MeshUse *use, const MeshShape *mesh, const Topology *t) {
   char a[96], b[96];
   const Finding *f = &t->open_edge;
-  const char *open = "it has no inside, so it counts as a thin shell; close the hole%s, weld vertices, or give a thickness";
+  const char *open =
+      "it has no inside, so it counts as a thin shell; close the hole%s, weld vertices, or give a thickness";
   if (f->count && use->solid_expected) {
     char advice[192];
     snprintf(advice, sizeof advice, open, plural(f->count));
@@ -63,25 +65,32 @@ static void report_edges(Report *report, const MeshUse *use, const MeshShape *me
             place(mesh, use->view, f->vertex[1], b), advice);
   } else if (f->count) {
     bool sheet = use->view && use->view->thickness > 0;
-    remark(report, "%sopen: %zu edges of one triangle only; fine for %s", use->name, f->count, sheet ? "a sheet with a thickness" : "what does not move");
+    remark(report, "%sopen: %zu edges of one triangle only; fine for %s", use->name, f->count,
+           sheet ? "a sheet with a thickness" : "what does not move");
   }
   f = &t->many_edge;
   if (f->count)
-    problem(report, "%snon-manifold: %zu edge%s of three or more triangles, the first of triangle %u from %s to %s; "
-            "split the surface there", use->name, f->count, plural(f->count), f->triangle,
-            place(mesh, use->view, f->vertex[0], a), place(mesh, use->view, f->vertex[1], b));
+    problem(report,
+            "%snon-manifold: %zu edge%s of three or more triangles, the first of triangle %u from %s to %s; "
+            "split the surface there",
+            use->name, f->count, plural(f->count), f->triangle, place(mesh, use->view, f->vertex[0], a),
+            place(mesh, use->view, f->vertex[1], b));
   f = &t->against_edge;
   if (f->count)
-    problem(report, "%sinconsistent orientation: %zu edge%s where neighbours face opposite sides, the first of triangle %u "
-            "from %s to %s; turn the flipped triangles round (swap two of their corners)", use->name, f->count,
-            plural(f->count), f->triangle, place(mesh, use->view, f->vertex[0], a), place(mesh, use->view, f->vertex[1], b));
+    problem(report,
+            "%sinconsistent orientation: %zu edge%s where neighbours face opposite sides, the first of triangle %u "
+            "from %s to %s; turn the flipped triangles round (swap two of their corners)",
+            use->name, f->count, plural(f->count), f->triangle, place(mesh, use->view, f->vertex[0], a),
+            place(mesh, use->view, f->vertex[1], b));
 }
 
 static void report_triangles(Report *report, const MeshUse *use, const MeshShape *mesh, const Topology *t) {
   char a[96];
   if (t->closed && t->volume < 0)
-    problem(report, "%sflipped: closed, but its triangles face inward (volume %.6g); reverse the order of every triangle's "
-            "corners", use->name, t->volume);
+    problem(report,
+            "%sflipped: closed, but its triangles face inward (volume %.6g); reverse the order of every triangle's "
+            "corners",
+            use->name, t->volume);
   if (t->closed && t->volume == 0) problem(report, "%sno volume: closed, but flat", use->name);
   if (t->degenerate.count)
     problem(report, "%sdegenerate: %zu triangle%s without area, the first is triangle %u at %s; remove or collapse %s",
@@ -92,8 +101,8 @@ static void report_triangles(Report *report, const MeshUse *use, const MeshShape
             use->name, t->repeated.count, plural(t->repeated.count), t->repeated.triangle,
             place(mesh, use->view, t->repeated.vertex[0], a), t->repeated.count == 1 ? "it" : "them");
   if (t->twin_vertex.count)
-    problem(report, "%sduplicate vertices: %zu at the place of another, the first are %u and %u at %s; weld them", use->name,
-            t->twin_vertex.count, t->twin_vertex.vertex[0], t->twin_vertex.vertex[1],
+    problem(report, "%sduplicate vertices: %zu at the place of another, the first are %u and %u at %s; weld them",
+            use->name, t->twin_vertex.count, t->twin_vertex.vertex[0], t->twin_vertex.vertex[1],
             place(mesh, use->view, t->twin_vertex.vertex[0], a));
 }
 
@@ -102,8 +111,10 @@ static void report_self_crossings(Report *report, const MeshUse *use, const Mesh
   uint32_t pair[MOST_PAIRS][2];
   size_t count = abd_mesh_self_crossings(world, id, pair, MOST_PAIRS);
   if (!count) return;
-  problem(report, "%sself-crossing: %zu pair%s of triangles of this surface share points; separate or unite the parts. "
-          "A body is not tested against itself, so it will run, but its mass may be wrong", use->name, count, plural(count));
+  problem(report,
+          "%sself-crossing: %zu pair%s of triangles of this surface share points; separate or unite the parts. "
+          "A body is not tested against itself, so it will run, but its mass may be wrong",
+          use->name, count, plural(count));
   for (size_t k = 0; k < count && k < MOST_PAIRS; k++) {
     char a[96] = "an edge";
     if (pair[k][0] < mesh->triangle_count) place(mesh, use->view, mesh->triangle[3 * pair[k][0]], a);
@@ -153,9 +164,11 @@ static int check_mesh_file(Report *report) {
   SceneError error;
   if (!mesh_load(report->file, &data, &error)) return fail(EXIT_BAD_INPUT, error.text);
   if (data.dropped_count)
-    problem(report, "degenerate: %zu triangle%s with a corner twice; left out", data.dropped_count, plural(data.dropped_count));
+    problem(report, "degenerate: %zu triangle%s with a corner twice; left out", data.dropped_count,
+            plural(data.dropped_count));
   if (data.welded_count)
-    remark(report, "duplicate vertices: %zu merged with others at the same place, which joins the surface there", data.welded_count);
+    remark(report, "duplicate vertices: %zu merged with others at the same place, which joins the surface there",
+           data.welded_count);
   int code = check_skin(report, &data, true);
   mesh_data_free(&data);
   return code;
@@ -201,7 +214,8 @@ static int check_start(Report *report, const AbdWorld *world) {
   for (size_t k = 0; k < count && k < MOST_PAIRS; k++) {
     const AbdCrossing *c = &crossing[k];
     char a[24], b[24];
-    problem(report, "bodies '%s' (%u) and '%s' (%u) touch or cross at the start: %s and %s near (%.6g, %.6g, %.6g);"
+    problem(report,
+            "bodies '%s' (%u) and '%s' (%u) touch or cross at the start: %s and %s near (%.6g, %.6g, %.6g);"
             " move one of them, exclude the pair, or join it: joined bodies do not collide",
             trouble_body_name(world, c->body_a), c->body_a.id, trouble_body_name(world, c->body_b), c->body_b.id,
             element_text(c->triangle_a, a), element_text(c->triangle_b, b), c->point[0], c->point[1], c->point[2]);
@@ -214,7 +228,11 @@ static int check_start(Report *report, const AbdWorld *world) {
 /* ---- Joints ---- */
 
 /* Gears tie coordinates together: each is factor times that of its leader. */
-typedef struct Train { uint32_t *leader; double *factor; size_t count; } Train;
+typedef struct Train {
+  uint32_t *leader;
+  double *factor;
+  size_t count;
+} Train;
 
 static void couple(Train *train, uint32_t a, uint32_t b, double ratio) {
   uint32_t old = train->leader[b], now = train->leader[a];
@@ -236,9 +254,10 @@ static void check_gear(Report *report, const AbdWorld *world, Train *train, cons
     remark(report, "gear '%s' follows from others: it changes nothing", gear->name ? gear->name : "?");
     return;
   }
-  problem(report, "gear '%s' closes a loop that cannot turn: through the other gears '%s' moves %.6g times as far as '%s', "
-          "through this one %.6g times; make the ratios fit or leave one gear out", gear->name ? gear->name : "?",
-          b.name ? b.name : "?", others, a.name ? a.name : "?", gear->ratio);
+  problem(report,
+          "gear '%s' closes a loop that cannot turn: through the other gears '%s' moves %.6g times as far as '%s', "
+          "through this one %.6g times; make the ratios fit or leave one gear out",
+          gear->name ? gear->name : "?", b.name ? b.name : "?", others, a.name ? a.name : "?", gear->ratio);
 }
 
 static int check_gears(Report *report, const AbdWorld *world) {
@@ -265,8 +284,8 @@ static void remark_redundant(const Report *report, const AbdWorld *world) {
     int rows = abd_joint_redundant_rows(world, (AbdJointId){k});
     if (rows == 0 || abd_joint_def(world, (AbdJointId){k}, &def) != ABD_OK) continue;
     if (named++ < NAMED)
-      remark(report, "joint '%s': %d of its linear equations follow%s from joints before it; it holds all the same", def.name, rows,
-             rows == 1 ? "s" : "");
+      remark(report, "joint '%s': %d of its linear equations follow%s from joints before it; it holds all the same",
+             def.name, rows, rows == 1 ? "s" : "");
   }
   if (named > NAMED) remark(report, "and %d more joints like these", named - NAMED);
 }
@@ -304,8 +323,8 @@ static int check_scene(Report *report, const SceneOptions *options) {
       else remark_joints(report, world);
       if (started && !slow_warn(world, warn, report)) code = fail(EXIT_FAILED, "out of memory");
     }
-    remark(report, "%zu bodies, %zu meshes, %lld steps of %.6g s", abd_world_body_count(world), abd_world_mesh_count(world),
-           (long long)scene_steps(scene), scene_dt(scene));
+    remark(report, "%zu bodies, %zu meshes, %lld steps of %.6g s", abd_world_body_count(world),
+           abd_world_mesh_count(world), (long long)scene_steps(scene), scene_dt(scene));
   }
   abd_world_destroy(world);
   scene_destroy(scene);
@@ -317,10 +336,10 @@ int command_check(int argc, char **argv) {
   bool quiet = false;
   TextList path, set = {0};
   const Option option[] = {
-    {"mesh-dir", 0, OPTION_TEXT, &mesh_dir, "DIR", "where meshes are looked for last"},
-    {"set", 's', OPTION_LIST, &set, "KEY=VALUE", "a setting by its name in a scene"},
-    {"quiet", 'q', OPTION_FLAG, &quiet, NULL, "print problems only"},
-    {0},
+      {"mesh-dir", 0, OPTION_TEXT, &mesh_dir, "DIR", "where meshes are looked for last"},
+      {"set", 's', OPTION_LIST, &set, "KEY=VALUE", "a setting by its name in a scene"},
+      {"quiet", 'q', OPTION_FLAG, &quiet, NULL, "print problems only"},
+      {0},
   };
   int code = args_parse(&command, option, argc, argv, &path);
   if (code == ARGS_GO_ON && path.count == 0)
@@ -330,8 +349,9 @@ int command_check(int argc, char **argv) {
     code = EXIT_GOOD;
     for (int k = 0; k < path.count; k++) {
       Report report = {.file = path.text[k], .quiet = quiet};
-      int one = mesh_extension_known(report.file) ? check_mesh_file(&report)
-                : tet_extension_known(report.file) ? check_tet_file(&report) : check_scene(&report, &options);
+      int one = mesh_extension_known(report.file)  ? check_mesh_file(&report)
+                : tet_extension_known(report.file) ? check_tet_file(&report)
+                                                   : check_scene(&report, &options);
       if (one == EXIT_GOOD && report.problems) one = EXIT_FOUND;
       if (one == EXIT_GOOD && !quiet) printf("%s: no problem\n", report.file);
       if (one > code) code = one;

@@ -45,7 +45,10 @@ static double least_dihedral(const TetMesh *mesh, size_t tet) {
   return least;
 }
 
-typedef struct Worst { size_t count, first; double value; } Worst;
+typedef struct Worst {
+  size_t count, first;
+  double value;
+} Worst;
 
 static void note(Worst *worst, size_t tet, double value) {
   if (worst->count++ == 0 || value < worst->value) worst->first = tet, worst->value = value;
@@ -106,7 +109,8 @@ int check_tet_file(Report *report) {
   SceneError error;
   MeshData skin = {0};
   uint32_t *node_of = NULL;
-  if (!tet_mesh_load(report->file, &mesh, &error)) return fprintf(stderr, "abd check: %s\n", error.text), EXIT_BAD_INPUT;
+  if (!tet_mesh_load(report->file, &mesh, &error))
+    return fprintf(stderr, "abd check: %s\n", error.text), EXIT_BAD_INPUT;
   if (mesh.turned) remark(report, "every tetrahedron is inside out: another convention, turned on reading");
   if (mesh.unused_count) remark(report, "%zu vertices of no element are left out", mesh.unused_count);
   int code = mesh.tet_count ? check_solid(report, &mesh) : EXIT_GOOD;

@@ -11,17 +11,18 @@
 #include <strings.h>
 
 static const Command command = {
-  "export", "export RUN -o FILE [options]",
-  "Writes frames of a run; the ending of FILE chooses:\n"
-  "  .glb .usda      animations for Blender and others: glTF 2.0, USD\n"
-  "  .pvd            for ParaView: numbered .vtp files and their times, with contact forces\n"
-  "  .mp4 .gif       a film, made with ffmpeg\n"
-  "  .html           the viewer with the run inside: one page that opens from disk\n"
-  "  .csv            tables: poses, or what --table says\n"
-  "  .png .ppm       a picture      .obj .ply .vtp .vtk   geometry: the last frame, or --frame K;\n"
-  "                  a numbered file for each frame with %d in the name, --all or --frames",
-  "Frames are named by their step; step 0 is the start. Exit codes: 0 good; 2 bad usage or input; 4 disk,\n"
-  "memory, or ffmpeg missing.",
+    "export",
+    "export RUN -o FILE [options]",
+    "Writes frames of a run; the ending of FILE chooses:\n"
+    "  .glb .usda      animations for Blender and others: glTF 2.0, USD\n"
+    "  .pvd            for ParaView: numbered .vtp files and their times, with contact forces\n"
+    "  .mp4 .gif       a film, made with ffmpeg\n"
+    "  .html           the viewer with the run inside: one page that opens from disk\n"
+    "  .csv            tables: poses, or what --table says\n"
+    "  .png .ppm       a picture      .obj .ply .vtp .vtk   geometry: the last frame, or --frame K;\n"
+    "                  a numbered file for each frame with %d in the name, --all or --frames",
+    "Frames are named by their step; step 0 is the start. Exit codes: 0 good; 2 bad usage or input; 4 disk,\n"
+    "memory, or ffmpeg missing.",
 };
 
 /* How many frames a format takes, and what it is. */
@@ -34,12 +35,18 @@ typedef struct Format {
 } Format;
 
 static const Format format[] = {
-    {".obj", FORMAT_FRAME, NULL, export_obj},    {".ply", FORMAT_FRAME, NULL, export_ply},
-    {".vtp", FORMAT_FRAME, NULL, export_vtk},    {".vtk", FORMAT_FRAME, NULL, export_vtk},
-    {".png", FORMAT_PICTURE, NULL, NULL},        {".ppm", FORMAT_PICTURE, NULL, NULL},
-    {".csv", FORMAT_TABLE, NULL, NULL},          {".glb", FORMAT_SERIES, export_glb, NULL},
-    {".usda", FORMAT_SERIES, export_usda, NULL}, {".pvd", FORMAT_SERIES, export_pvd, NULL},
-    {".mp4", FORMAT_FILM, NULL, NULL},           {".gif", FORMAT_FILM, NULL, NULL},
+    {".obj", FORMAT_FRAME, NULL, export_obj},
+    {".ply", FORMAT_FRAME, NULL, export_ply},
+    {".vtp", FORMAT_FRAME, NULL, export_vtk},
+    {".vtk", FORMAT_FRAME, NULL, export_vtk},
+    {".png", FORMAT_PICTURE, NULL, NULL},
+    {".ppm", FORMAT_PICTURE, NULL, NULL},
+    {".csv", FORMAT_TABLE, NULL, NULL},
+    {".glb", FORMAT_SERIES, export_glb, NULL},
+    {".usda", FORMAT_SERIES, export_usda, NULL},
+    {".pvd", FORMAT_SERIES, export_pvd, NULL},
+    {".mp4", FORMAT_FILM, NULL, NULL},
+    {".gif", FORMAT_FILM, NULL, NULL},
     {".html", FORMAT_SERIES, view_write_html, NULL},
 };
 enum { FORMAT_COUNT = sizeof format / sizeof format[0] };
@@ -210,12 +217,13 @@ static int check_table(const ExportOptions *o, const Format *f) {
   for (int k = 0; o->table && table_name[k]; k++) known |= !strcmp(o->table, table_name[k]);
   if (!known) {
     const char *nearest = args_nearest(o->table, table_name);
-    return args_usage_error(&command, "--table: expected poses, vertices, report, contacts or joints, got '%s'%s%s", o->table,
-                            nearest ? "; did you mean " : "", nearest ? nearest : "");
+    return args_usage_error(&command, "--table: expected poses, vertices, report, contacts or joints, got '%s'%s%s",
+                            o->table, nearest ? "; did you mean " : "", nearest ? nearest : "");
   }
   if (o->table && o->reports) return args_usage_error(&command, "--reports is --table report: give one");
   if ((o->table || o->reports) && f->kind != FORMAT_TABLE)
-    return args_usage_error(&command, "--%s go%s into a .csv file", o->table ? "table" : "reports", o->table ? "es" : "");
+    return args_usage_error(&command, "--%s go%s into a .csv file", o->table ? "table" : "reports",
+                            o->table ? "es" : "");
   return ARGS_GO_ON;
 }
 
@@ -277,7 +285,8 @@ int command_export(int argc, char **argv) {
       {"size", 0, OPTION_TEXT, &o->size, "WxH", "pictures: pixels, 1280x720"},
       {"view", 0, OPTION_TEXT, &o->view, "AZ,EL", "pictures: degrees around the up axis and above the horizon, 35,18"},
       {"zoom", 0, OPTION_POSITIVE, &o->zoom, "Z", "pictures: nearer than the view of all moving bodies, 1"},
-      {"strain", 0, OPTION_POSITIVE, &o->strain, "S", "pictures: soft bodies coloured by strain from 0 (dark) to S (bright)"},
+      {"strain", 0, OPTION_POSITIVE, &o->strain, "S",
+       "pictures: soft bodies coloured by strain from 0 (dark) to S (bright)"},
       {"stress", 0, OPTION_POSITIVE, &o->stress, "P", "the same by von Mises' stress from 0 to P pascals"},
       {"body", 0, OPTION_LIST, &o->body, "NAME", "pictures: look at this body; may be repeated"},
       {"look-at", 0, OPTION_TEXT, &o->look_at, "X,Y,Z,R", "pictures: look at the ball of radius R at X,Y,Z"},

@@ -21,7 +21,9 @@ static int no_such_frame(const ExportJob *job) {
   return EXIT_BAD_INPUT;
 }
 
-typedef struct Range { int64_t from, to, every; } Range;
+typedef struct Range {
+  int64_t from, to, every;
+} Range;
 
 /* "A:B", "A:B:K", ":B", "A:"; numbers are steps, K counts frames. */
 static bool parse_range(const char *text, Range *range) {
@@ -51,8 +53,9 @@ static int take_range(ExportJob *job) {
     if (inside++ % (size_t)range.every == 0) job->step[kept++] = step;
   }
   if (!kept) {
-    fprintf(stderr, "abd export: %s: there is no frame in %s; its frames are of steps %lld to %lld\n", run_path(job->run),
-            job->options.frames, (long long)job->step[0], (long long)job->step[job->step_count - 1]);
+    fprintf(stderr, "abd export: %s: there is no frame in %s; its frames are of steps %lld to %lld\n",
+            run_path(job->run), job->options.frames, (long long)job->step[0],
+            (long long)job->step[job->step_count - 1]);
     return EXIT_BAD_INPUT;
   }
   job->step_count = kept;

@@ -10,23 +10,23 @@ typedef struct ExportOptions {
   const char *output, *frames, *size, *view, *look_at, *table;
   TextList body;
   int64_t frame, every;
-  double zoom, fps, speed;       /* fps 0: as the frames are apart */
-  double strain, stress;         /* 0: bodies have their own colours */
+  double zoom, fps, speed; /* fps 0: as the frames are apart */
+  double strain, stress;   /* 0: bodies have their own colours */
   bool all, reports, quiet;
 } ExportOptions;
 
 typedef struct ExportJob {
   ExportOptions options;
-  const Command *command;        /* for usage errors */
+  const Command *command; /* for usage errors */
   Run *run;
   RunScene scene;
-  int64_t *step;                 /* of the frames to write, ascending */
+  int64_t *step; /* of the frames to write, ascending */
   size_t step_count;
-  double frame_seconds;          /* [s] between two of them */
-  double fps;                    /* of a film */
+  double frame_seconds; /* [s] between two of them */
+  double fps;           /* of a film */
   PictureView view;
-  PictureModel *model;           /* of pictures, made at the first */
-  const char *ending;            /* with the dot */
+  PictureModel *model; /* of pictures, made at the first */
+  const char *ending;  /* with the dot */
   Progress progress;
 } ExportJob;
 

@@ -84,7 +84,8 @@ static void print_nearness(const RunFacts *facts) {
   if (!isfinite(s->min_distance)) printf("  smallest distance no two bodies came near each other\n");
   else
     printf("  smallest distance %.4g m, step %" PRId64 ": '%s' and '%s'\n", s->min_distance, s->min_distance_step,
-           facts->nearest_name[0] ? facts->nearest_name[0] : "?", facts->nearest_name[1] ? facts->nearest_name[1] : "?");
+           facts->nearest_name[0] ? facts->nearest_name[0] : "?",
+           facts->nearest_name[1] ? facts->nearest_name[1] : "?");
 }
 
 static void print_joints(const RunFacts *facts) {
@@ -158,9 +159,9 @@ json_t *facts_json(const RunFacts *facts) {
   char hash[20];
   snprintf(hash, sizeof hash, "%016" PRIx64, s->last_hash);
   json_t *o = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "file", facts->path, "scene",
-                        facts->scene_name ? facts->scene_name : "", "bodies", (json_int_t)facts->bodies, "dynamic_bodies",
-                        (json_int_t)facts->dynamic_bodies, "meshes", (json_int_t)facts->meshes, "triangles",
-                        (json_int_t)facts->triangles, "edges", (json_int_t)facts->edges);
+                        facts->scene_name ? facts->scene_name : "", "bodies", (json_int_t)facts->bodies,
+                        "dynamic_bodies", (json_int_t)facts->dynamic_bodies, "meshes", (json_int_t)facts->meshes,
+                        "triangles", (json_int_t)facts->triangles, "edges", (json_int_t)facts->edges);
   json_object_set_new(o, "soft_bodies", json_integer((json_int_t)facts->soft_bodies));
   json_object_set_new(o, "soft_vertices", json_integer((json_int_t)facts->soft_vertices));
   json_object_set_new(o, "tets", json_integer((json_int_t)facts->tets));
@@ -180,7 +181,8 @@ json_t *facts_json(const RunFacts *facts) {
   json_object_set_new(o, "contacts_mean", real(s->contacts_mean));
   json_object_set_new(o, "contacts_max", json_integer(s->contacts_max));
   json_object_set_new(o, "min_distance", real(s->min_distance));
-  json_object_set_new(o, "min_distance_step", isfinite(s->min_distance) ? json_integer(s->min_distance_step) : json_null());
+  json_object_set_new(o, "min_distance_step",
+                      isfinite(s->min_distance) ? json_integer(s->min_distance_step) : json_null());
   json_object_set_new(o, "max_strain", real(s->max_strain));
   json_object_set_new(o, "max_soft_strain", real(s->max_soft_strain));
   json_object_set_new(o, "residual_max", real(s->residual_max));

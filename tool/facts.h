@@ -11,7 +11,7 @@ typedef struct RunFacts {
   char *scene_name, *nearest_name[2], *worst_joint; /* malloc'ed; may be NULL */
   RunSummary summary;
   size_t bodies, dynamic_bodies, meshes, joints;
-  size_t triangles, edges;       /* over all bodies: instances count again */
+  size_t triangles, edges; /* over all bodies: instances count again */
   size_t soft_bodies, soft_vertices, tets;
   double dt;
   int64_t planned_steps;

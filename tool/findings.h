@@ -5,7 +5,7 @@
 #include "scene/mesh_file.h"
 
 typedef struct Report {
-  const char *file;      /* what is checked */
+  const char *file; /* what is checked */
   bool quiet;
   int problems;
 } Report;

@@ -5,10 +5,11 @@
 #include <stdio.h>
 
 static const Command command = {
-  "info", "info RUN... [--json]",
-  "Prints of each run file: bodies, triangles, edges, dt, iterations, time by stage, contacts,\n"
-  "smallest distance, strain, steps that did not converge, intersections where verified.",
-  "Exit codes: 0 good; 2 bad usage, or a file that cannot be read; 4 memory.",
+    "info",
+    "info RUN... [--json]",
+    "Prints of each run file: bodies, triangles, edges, dt, iterations, time by stage, contacts,\n"
+    "smallest distance, strain, steps that did not converge, intersections where verified.",
+    "Exit codes: 0 good; 2 bad usage, or a file that cannot be read; 4 memory.",
 };
 
 static int print_one(const char *path, bool json) {
@@ -36,7 +37,8 @@ int command_info(int argc, char **argv) {
   const Option option[] = {{"json", 0, OPTION_FLAG, &json, NULL, "print one JSON object for each run"}, {0}};
   int code = args_parse(&command, option, argc, argv, &path);
   if (code == ARGS_GO_ON && path.count == 0) code = args_usage_error(&command, "expected a run file (.abd)");
-  for (int k = 0; k < path.count && (code == ARGS_GO_ON || code == EXIT_GOOD); k++) code = print_one(path.text[k], json);
+  for (int k = 0; k < path.count && (code == ARGS_GO_ON || code == EXIT_GOOD); k++)
+    code = print_one(path.text[k], json);
   args_free(&path);
   return code;
 }

@@ -19,29 +19,29 @@
 #define MOST_HISTORY 4e9 /* bytes of poses before it pauses by itself */
 
 typedef struct Drag {
-  uint32_t body;      /* 0: none */
-  double point[3];    /* in rest coordinates of its mesh */
-  double target[3];   /* in the world */
+  uint32_t body;    /* 0: none */
+  double point[3];  /* in rest coordinates of its mesh */
+  double target[3]; /* in the world */
 } Drag;
 
 struct Live {
   Session *session;
-  void *first;        /* the state at step 0 */
+  void *first; /* the state at step 0 */
   size_t first_size;
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t wake;
   /* Under the lock. */
   bool paused, quit, reset;
-  int single;         /* steps asked for while paused */
-  double speed;       /* of simulated time over wall clock, at most */
+  int single;   /* steps asked for while paused */
+  double speed; /* of simulated time over wall clock, at most */
   Drag drag;
-  int64_t epoch;      /* counts resets */
+  int64_t epoch; /* counts resets */
   double step_seconds;
   char error[400];
   /* The thread's own. */
-  uint32_t pulled;    /* body whose force was changed, 0: none */
-  Grip grip;          /* on a soft body */
+  uint32_t pulled; /* body whose force was changed, 0: none */
+  Grip grip;       /* on a soft body */
 };
 
 /* ---- Stepping ---- */
@@ -66,7 +66,8 @@ static void add_pull(const AbdWorld *world, const Drag *drag, double force[3], d
   double inertia = fmin(body.inertia[0], fmin(body.inertia[1], body.inertia[2]));
   double mass = 1 / (1 / body.mass + (inertia > 0 ? dot(arm, arm) / inertia : 0)), w = fmin(25, 0.3 / def.dt);
   for (int k = 0; k < 3; k++)
-    pull[k] = mass * (w * w * (drag->target[k] - pose[k] - arm[k]) - 2 * w * (velocity[k] + turning[k]) - def.gravity[k]);
+    pull[k] =
+        mass * (w * w * (drag->target[k] - pose[k] - arm[k]) - 2 * w * (velocity[k] + turning[k]) - def.gravity[k]);
   cross(arm, pull, twist);
   for (int k = 0; k < 3; k++) force[k] += pull[k], torque[k] += twist[k];
 }
@@ -75,7 +76,8 @@ static void pull_soft(Live *live, const Drag *drag) {
   AbdWorld *world = live->session->world;
   Grip *grip = &live->grip;
   bool soft = drag->body && abd_body_is_soft(world, (AbdBodyId){drag->body});
-  if (grip->body && (!soft || grip->body != drag->body || memcmp(grip->point, drag->point, sizeof grip->point) != 0)) grip_release(grip, world);
+  if (grip->body && (!soft || grip->body != drag->body || memcmp(grip->point, drag->point, sizeof grip->point) != 0))
+    grip_release(grip, world);
   if (!soft || (!grip->body && !grip_take(grip, world, (AbdBodyId){drag->body}, drag->point))) return;
   grip_pull(grip, world, drag->target);
 }
@@ -109,8 +111,7 @@ static void step_once(Live *live, const Drag *drag) {
   double begun = clock_seconds();
   if (!scene_apply(session->scene, session->world, &error)) return stop_with(live, error.text);
   set_forces(live, drag);
-  if (abd_world_step(session->world, &report) != ABD_OK)
-    return stop_with(live, abd_world_error(session->world));
+  if (abd_world_step(session->world, &report) != ABD_OK) return stop_with(live, abd_world_error(session->world));
   if (!session_record(session, &report)) {
     run_rollback(session->run);
     return stop_with(live, run_error(session->run));
@@ -223,8 +224,10 @@ static bool on_command(void *user, const char *text, size_t length, char *error,
     good = obey(live, what, object);
     pthread_mutex_unlock(&live->lock);
   }
-  if (!good) snprintf(error, error_size, "expected {\"do\": \"play\" | \"pause\" | \"step\" | \"reset\" | \"release\"}, "
-                      "{\"do\": \"speed\", \"value\": x}, or {\"do\": \"drag\", \"body\": id, \"point\": [3], \"target\": [3]}");
+  if (!good)
+    snprintf(error, error_size,
+             "expected {\"do\": \"play\" | \"pause\" | \"step\" | \"reset\" | \"release\"}, "
+             "{\"do\": \"speed\", \"value\": x}, or {\"do\": \"drag\", \"body\": id, \"point\": [3], \"target\": [3]}");
   json_decref(object);
   return good;
 }
@@ -235,7 +238,8 @@ static void write_status(void *user, char *text, size_t size) {
   json_t *sentence = json_string(live->error);
   char *error = sentence ? json_dumps(sentence, JSON_ENCODE_ANY) : NULL;
   snprintf(text, size, "\"epoch\": %lld, \"paused\": %s, \"step_seconds\": %.6g, \"speed\": %.6g, \"error\": %s",
-           (long long)live->epoch, live->paused ? "true" : "false", live->step_seconds, live->speed, error ? error : "\"\"");
+           (long long)live->epoch, live->paused ? "true" : "false", live->step_seconds, live->speed,
+           error ? error : "\"\"");
   pthread_mutex_unlock(&live->lock);
   free(error);
   json_decref(sentence);

@@ -13,7 +13,8 @@ static void wait_asleep(int argc, char **argv, char **environment) {
   (void)argc, (void)argv, (void)environment;
   setenv("OMP_WAIT_POLICY", "passive", 0);
 }
-__attribute__((section(".preinit_array"), used)) static void (*const before_libraries)(int, char **, char **) = wait_asleep;
+__attribute__((section(".preinit_array"), used)) static void (*const before_libraries)(int, char **,
+                                                                                       char **) = wait_asleep;
 
 typedef struct Entry {
   const char *name;
@@ -22,21 +23,23 @@ typedef struct Entry {
 } Entry;
 
 static const Entry entry[] = {
-  {"run", command_run, "simulate a scene or meshes into a run file"},
-  {"scene", command_scene, "write a scene of the gallery"},
-  {"info", command_info, "what a run took and how it went"},
-  {"check", command_check, "find what is wrong with a scene or a mesh"},
-  {"verify", command_verify, "prove that no two surfaces cross in any frame of a run"},
-  {"export", command_export, "animations, films, pictures, geometry and tables of a run"},
-  {"view", command_view, "look at a run, or simulate a scene, in the browser"},
-  {"bench", command_bench, "measure sets of scenes, beside the paper's figures and older ones"},
-  {"tetrahedralize", command_tetrahedralize, "fill a closed surface with tetrahedra, for soft bodies"},
+    {"run", command_run, "simulate a scene or meshes into a run file"},
+    {"scene", command_scene, "write a scene of the gallery"},
+    {"info", command_info, "what a run took and how it went"},
+    {"check", command_check, "find what is wrong with a scene or a mesh"},
+    {"verify", command_verify, "prove that no two surfaces cross in any frame of a run"},
+    {"export", command_export, "animations, films, pictures, geometry and tables of a run"},
+    {"view", command_view, "look at a run, or simulate a scene, in the browser"},
+    {"bench", command_bench, "measure sets of scenes, beside the paper's figures and older ones"},
+    {"tetrahedralize", command_tetrahedralize, "fill a closed surface with tetrahedra, for soft bodies"},
 };
 enum { ENTRY_COUNT = sizeof entry / sizeof entry[0] };
 
 static int help(FILE *out) {
-  fprintf(out, "abd %s: stiff bodies simulated on their triangle meshes; no two surfaces ever cross\n\n"
-               "Usage: abd COMMAND ...\n\nCommands:\n", abd_version());
+  fprintf(out,
+          "abd %s: stiff bodies simulated on their triangle meshes; no two surfaces ever cross\n\n"
+          "Usage: abd COMMAND ...\n\nCommands:\n",
+          abd_version());
   for (int k = 0; k < ENTRY_COUNT; k++) fprintf(out, "  %-14s %s\n", entry[k].name, entry[k].about);
   fprintf(out, "\n'abd COMMAND --help' tells more. 'abd --version' prints the version.\n\n"
                "Exit codes: 0 good; 1 check or verify found something; 2 bad usage or input;\n"

@@ -15,7 +15,9 @@
 
 extern char **environ;
 
-typedef struct Scratch { char folder[200], path[4][256]; } Scratch; /* path: the last few files asked for */
+typedef struct Scratch {
+  char folder[200], path[4][256];
+} Scratch; /* path: the last few files asked for */
 
 static bool fail(SceneError *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static bool fail(SceneError *error, const char *format, ...) {
@@ -124,14 +126,16 @@ static bool run_tetgen(Scratch *s, const MeshData *surface, const MesherOptions 
 static bool write_geo(const char *path, const char *mesh, double edge, SceneError *error) {
   FILE *out = fopen(path, "w");
   if (!out) return fail(error, "cannot write %s: %s", path, strerror(errno));
-  fprintf(out, "Merge \"%s\";\nSurface Loop(1) = {1};\nVolume(1) = {1};\nMesh.SaveAll = 1;\nMesh.Optimize = 1;\n", mesh);
+  fprintf(out, "Merge \"%s\";\nSurface Loop(1) = {1};\nVolume(1) = {1};\nMesh.SaveAll = 1;\nMesh.Optimize = 1;\n",
+          mesh);
   if (edge > 0) fprintf(out, "Mesh.CharacteristicLengthMax = %.17g;\n", edge);
   bool failed = ferror(out);
   return (fclose(out) == 0 && !failed) || fail(error, "cannot write %s: %s", path, strerror(errno));
 }
 
 /* Gmsh leaves a surface that is given as triangles as it is. */
-static bool run_gmsh(Scratch *s, const MeshData *surface, const MesherOptions *options, TetMesh *out, SceneError *error) {
+static bool run_gmsh(Scratch *s, const MeshData *surface, const MesherOptions *options, TetMesh *out,
+                     SceneError *error) {
   const char *in = scratch_file(s, 0, "in.msh"), *geo = scratch_file(s, 1, "in.geo"),
              *made = scratch_file(s, 2, "out.msh");
   TetMesh sheet = {.mesh = *surface};

@@ -6,10 +6,10 @@
 #include "scene/tet_mesh.h"
 
 typedef struct MesherOptions {
-  const char *program;   /* "tetgen" or "gmsh"; NULL: the first that is there */
-  double edge;           /* [m] longest edge wanted, 0: as the surface has it */
-  double quality;        /* largest ratio of a tetrahedron's circumradius to its shortest edge (TetGen) */
-  bool keep_surface;     /* no new vertices on it */
+  const char *program; /* "tetgen" or "gmsh"; NULL: the first that is there */
+  double edge;         /* [m] longest edge wanted, 0: as the surface has it */
+  double quality;      /* largest ratio of a tetrahedron's circumradius to its shortest edge (TetGen) */
+  bool keep_surface;   /* no new vertices on it */
 } MesherOptions;
 
 /* What a mesher is missing or said is in the error. *missing: no program was found. */

@@ -26,8 +26,15 @@ const char *duration_text(double seconds, char text[32]) {
 
 void progress_start(Progress *progress, int64_t first, int64_t total, double dt, bool quiet) {
   double now = clock_seconds();
-  *progress = (Progress){.quiet = quiet, .terminal = isatty(STDERR_FILENO), .first = first, .total = total, .dt = dt,
-                         .started = now, .shown = now, .last = now, .interval = 1};
+  *progress = (Progress){.quiet = quiet,
+                         .terminal = isatty(STDERR_FILENO),
+                         .first = first,
+                         .total = total,
+                         .dt = dt,
+                         .started = now,
+                         .shown = now,
+                         .last = now,
+                         .interval = 1};
 }
 
 static int terminal_width(void) {
@@ -70,7 +77,8 @@ static void show_bar(Progress *progress, const AbdStepReport *report, const char
 
 static void show_line(Progress *progress, const AbdStepReport *report, const char *left) {
   char limit[128];
-  fprintf(stderr, "step %lld/%lld  time %.4g s  %d iterations  %lld contacts  %.3g ms/step  %.2gx real time  %s left%s\n",
+  fprintf(stderr,
+          "step %lld/%lld  time %.4g s  %d iterations  %lld contacts  %.3g ms/step  %.2gx real time  %s left%s\n",
           (long long)report->step, (long long)progress->total, report->time, report->iterations,
           (long long)report->contacts, 1e3 * progress->step_seconds, progress->dt / progress->step_seconds, left,
           limit_text(progress, report, limit));

@@ -6,12 +6,12 @@
 
 typedef struct Progress {
   bool quiet, terminal, bar_shown;
-  int64_t first, total;    /* steps done before this process, and in all */
+  int64_t first, total; /* steps done before this process, and in all */
   double dt;
   double started, shown, last; /* [s] clock */
-  double step_seconds;     /* running mean over the last few seconds */
-  double interval;         /* [s] between two lines */
-  const AbdWorld *world;   /* names of bodies; NULL: none are shown */
+  double step_seconds;         /* running mean over the last few seconds */
+  double interval;             /* [s] between two lines */
+  const AbdWorld *world;       /* names of bodies; NULL: none are shown */
 } Progress;
 
 double clock_seconds(void);

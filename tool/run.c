@@ -18,13 +18,14 @@
 #include <string.h>
 
 static const Command command = {
-  "run", "run SCENE.json|MESH... [-o RUN] [options]\n       abd run RUN.abd --resume [options]",
-  "Simulates a scene, or meshes dropped on a ground, and writes a run file: every step's report, poses\n"
-  "and the state to resume from.",
-  "Steps that did not converge are printed as they happen and counted at the end; the run goes on.\n"
-  "Ctrl-C ends after the current step; the file can be resumed, and the result has the same bits.\n\n"
-  "Exit codes: 0 good; 2 bad usage or input; 3 with --strict, a step did not converge;\n"
-  "4 disk, memory or internal failure; 130 interrupted (resumable).",
+    "run",
+    "run SCENE.json|MESH... [-o RUN] [options]\n       abd run RUN.abd --resume [options]",
+    "Simulates a scene, or meshes dropped on a ground, and writes a run file: every step's report, poses\n"
+    "and the state to resume from.",
+    "Steps that did not converge are printed as they happen and counted at the end; the run goes on.\n"
+    "Ctrl-C ends after the current step; the file can be resumed, and the result has the same bits.\n\n"
+    "Exit codes: 0 good; 2 bad usage or input; 3 with --strict, a step did not converge;\n"
+    "4 disk, memory or internal failure; 130 interrupted (resumable).",
 };
 
 static volatile sig_atomic_t interrupted;
@@ -48,16 +49,18 @@ bool session_record(Session *session, const AbdStepReport *report) {
   bool frame = report->step % session->every == 0 || report->step == session->target;
   return run_begin(run) && (!frame || run_write_frame(run, world)) &&
          run_write_report(run, report, abd_world_hash(world)) &&
-         (!frame || !session->contacts || run_write_contacts(run, world)) &&
-         (!frame || run_write_joints(run, world)) && run_write_checkpoint(run, world) && run_commit(run);
+         (!frame || !session->contacts || run_write_contacts(run, world)) && (!frame || run_write_joints(run, world)) &&
+         run_write_checkpoint(run, world) && run_commit(run);
 }
 
 static int disk_failure(Session *session, int64_t step) {
   char word[WORD_SIZE];
   run_rollback(session->run);
   progress_say(&session->progress, "abd run: %s", run_error(session->run));
-  progress_say(&session->progress, "Step %lld and all after it are missing; what came before is safe.\n"
-               "Make room, then: %s run %s --resume", (long long)step, args_program(), args_word(session->path, word, sizeof word));
+  progress_say(&session->progress,
+               "Step %lld and all after it are missing; what came before is safe.\n"
+               "Make room, then: %s run %s --resume",
+               (long long)step, args_program(), args_word(session->path, word, sizeof word));
   return EXIT_FAILED;
 }
 
@@ -134,7 +137,8 @@ static int check_options(const RunOptions *o, const TextList *operand) {
   if (operand->count == 0 && !(o->resume && o->output))
     return args_usage_error(&command, "expected a scene (.json) or meshes (.obj .stl .ply .off)");
   if (a_run && o->output) return args_usage_error(&command, "a run is resumed in its own file: leave -o out");
-  if (a_run && !o->resume) return args_usage_error(&command, "%s is a run file: go on with it with --resume", operand->text[0]);
+  if (a_run && !o->resume)
+    return args_usage_error(&command, "%s is a run file: go on with it with --resume", operand->text[0]);
   if (o->steps >= 0 && o->time > 0) return args_usage_error(&command, "--steps and --time exclude each other");
   if (o->resume && o->force) return args_usage_error(&command, "--resume and --force exclude each other");
   if (o->resume && (a_run || operand->count == 0) && (o->set.count || o->dt > 0))
@@ -147,22 +151,25 @@ int command_run(int argc, char **argv) {
   RunOptions *o = &session.options;
   TextList operand;
   const Option option[] = {
-    {"output", 'o', OPTION_TEXT, &o->output, "RUN", "the run file; NAME.abd in this folder if left out"},
-    {"steps", 'n', OPTION_COUNT, &o->steps, "N", "steps in all, also when resumed; else as the scene says"},
-    {"time", 't', OPTION_POSITIVE, &o->time, "T", "seconds of simulated time in all"},
-    {"dt", 0, OPTION_POSITIVE, &o->dt, "S", "time step in seconds, the same as --set dt=S"},
-    {"threads", 'j', OPTION_COUNT, &o->threads, "N", "threads, 0 = all processors; the result has the same bits"},
-    {"resume", 'r', OPTION_FLAG, &o->resume, NULL, "go on with a run that was ended or killed; begins it if there is none"},
-    {"force", 'f', OPTION_FLAG, &o->force, NULL, "replace an existing run file"},
-    {"every", 0, OPTION_ATLEAST1, &o->every, "K", "write a frame every K steps, 1; reports are written every step"},
-    {"contacts", 0, OPTION_FLAG, &o->contacts, NULL, "write every contact's point, normal and forces with each frame"},
-    {"set", 's', OPTION_LIST, &o->set, "KEY=VALUE", "a setting by its name in a scene: --set contact.friction=0.5"},
-    {"scale", 0, OPTION_POSITIVE, &o->mesh_scale, "S", "meshes given alone: factor on all coordinates; 0.001 for millimetres"},
-    {"mesh-dir", 0, OPTION_TEXT, &o->mesh_dir, "DIR", "where meshes are looked for last"},
-    {"strict", 0, OPTION_FLAG, &o->strict, NULL, "exit code 3 if a step did not converge"},
-    {"quiet", 'q', OPTION_FLAG, &o->quiet, NULL, "print nothing but errors"},
-    {"json", 0, OPTION_FLAG, &o->json, NULL, "print the summary as one JSON object"},
-    {0},
+      {"output", 'o', OPTION_TEXT, &o->output, "RUN", "the run file; NAME.abd in this folder if left out"},
+      {"steps", 'n', OPTION_COUNT, &o->steps, "N", "steps in all, also when resumed; else as the scene says"},
+      {"time", 't', OPTION_POSITIVE, &o->time, "T", "seconds of simulated time in all"},
+      {"dt", 0, OPTION_POSITIVE, &o->dt, "S", "time step in seconds, the same as --set dt=S"},
+      {"threads", 'j', OPTION_COUNT, &o->threads, "N", "threads, 0 = all processors; the result has the same bits"},
+      {"resume", 'r', OPTION_FLAG, &o->resume, NULL,
+       "go on with a run that was ended or killed; begins it if there is none"},
+      {"force", 'f', OPTION_FLAG, &o->force, NULL, "replace an existing run file"},
+      {"every", 0, OPTION_ATLEAST1, &o->every, "K", "write a frame every K steps, 1; reports are written every step"},
+      {"contacts", 0, OPTION_FLAG, &o->contacts, NULL,
+       "write every contact's point, normal and forces with each frame"},
+      {"set", 's', OPTION_LIST, &o->set, "KEY=VALUE", "a setting by its name in a scene: --set contact.friction=0.5"},
+      {"scale", 0, OPTION_POSITIVE, &o->mesh_scale, "S",
+       "meshes given alone: factor on all coordinates; 0.001 for millimetres"},
+      {"mesh-dir", 0, OPTION_TEXT, &o->mesh_dir, "DIR", "where meshes are looked for last"},
+      {"strict", 0, OPTION_FLAG, &o->strict, NULL, "exit code 3 if a step did not converge"},
+      {"quiet", 'q', OPTION_FLAG, &o->quiet, NULL, "print nothing but errors"},
+      {"json", 0, OPTION_FLAG, &o->json, NULL, "print the summary as one JSON object"},
+      {0},
   };
   int code = args_parse(&command, option, argc, argv, &operand);
   if (code == ARGS_GO_ON) code = check_options(o, &operand);

@@ -8,11 +8,12 @@
 #include "scene/gallery.h"
 
 static const Command command = {
-  "scene", "scene [NAME [--KEY VALUE ...] [-o FILE]]",
-  "Writes a scene that abd makes itself, in its own format. 'abd scene' lists the names;\n"
-  "'abd scene NAME --help' tells a scene's keys.",
-  "The scene goes to standard output unless -o names a file. Then: abd run FILE\n"
-  "Exit codes: 0 good; 2 bad usage; 4 disk.",
+    "scene",
+    "scene [NAME [--KEY VALUE ...] [-o FILE]]",
+    "Writes a scene that abd makes itself, in its own format. 'abd scene' lists the names;\n"
+    "'abd scene NAME --help' tells a scene's keys.",
+    "The scene goes to standard output unless -o names a file. Then: abd run FILE\n"
+    "Exit codes: 0 good; 2 bad usage; 4 disk.",
 };
 
 static int print_names(void) {
@@ -80,7 +81,8 @@ static int scene_command(const GalleryScene *scene, int argc, char **argv) {
   const Command its = {"scene", usage, scene->about, NULL};
   TextList more;
   int code = args_parse(&its, option, argc, argv, &more);
-  if (code == ARGS_GO_ON && more.count) code = args_usage_error(&its, "unexpected '%s' after %s", more.text[0], scene->name);
+  if (code == ARGS_GO_ON && more.count)
+    code = args_usage_error(&its, "unexpected '%s' after %s", more.text[0], scene->name);
   if (code == ARGS_GO_ON) code = write_scene(scene, text, path);
   args_free(&more);
   return code;

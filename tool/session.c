@@ -29,12 +29,16 @@ static int fail(int code, const char *format, ...) {
 }
 
 static int fail_run(const Session *session) {
-  return fail(run_error_kind(session->run) == RUN_BAD_FILE ? EXIT_BAD_INPUT : EXIT_FAILED, "%s", run_error(session->run));
+  return fail(run_error_kind(session->run) == RUN_BAD_FILE ? EXIT_BAD_INPUT : EXIT_FAILED, "%s",
+              run_error(session->run));
 }
 
 static int code_of(AbdStatus status) {
   switch (status) {
-    case ABD_ERROR_ARGUMENT: case ABD_ERROR_MESH: case ABD_ERROR_CROSSING: case ABD_ERROR_JOINT: return EXIT_BAD_INPUT;
+    case ABD_ERROR_ARGUMENT:
+    case ABD_ERROR_MESH:
+    case ABD_ERROR_CROSSING:
+    case ABD_ERROR_JOINT: return EXIT_BAD_INPUT;
     default: return EXIT_FAILED;
   }
 }
@@ -115,15 +119,16 @@ static bool write_settings(Run *run, const AbdWorld *world) {
   double up[3] = {0, 0, 1};
   for (int k = 0; g > 0 && k < 3; k++) up[k] = def.gravity[k] != 0 ? -def.gravity[k] / g : 0;
   const AbdContactDef *c = &def.contact;
-  json_t *o = json_pack("{s:f, s:[f, f, f], s:s, s:{s:f, s:f, s:f, s:f, s:f, s:i, s:b}, s:{s:i, s:f, s:s, s:f}}", "dt", def.dt,
-                        "gravity", def.gravity[0], def.gravity[1], def.gravity[2], "integrator", integrator[def.integrator],
-                        "contact", "range", c->range, "separation", c->separation, "stiffness", c->stiffness, "friction",
-                        c->friction, "friction_speed", c->friction_speed, "friction_iterations", c->friction_iterations,
-                        "friction_anchors", c->friction_anchors, "solver", "max_iterations", def.solver.max_iterations,
-                        "tolerance", def.solver.tolerance, "linear", abd_linear_name(def.solver.linear), "memory", def.solver.memory);
+  json_t *o = json_pack("{s:f, s:[f, f, f], s:s, s:{s:f, s:f, s:f, s:f, s:f, s:i, s:b}, s:{s:i, s:f, s:s, s:f}}", "dt",
+                        def.dt, "gravity", def.gravity[0], def.gravity[1], def.gravity[2], "integrator",
+                        integrator[def.integrator], "contact", "range", c->range, "separation", c->separation,
+                        "stiffness", c->stiffness, "friction", c->friction, "friction_speed", c->friction_speed,
+                        "friction_iterations", c->friction_iterations, "friction_anchors", c->friction_anchors,
+                        "solver", "max_iterations", def.solver.max_iterations, "tolerance", def.solver.tolerance,
+                        "linear", abd_linear_name(def.solver.linear), "memory", def.solver.memory);
   char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-  bool good = run_write_meta(run, "dt", dt) && write_vector(run, "gravity", def.gravity) && write_vector(run, "up", up) &&
-              run_write_meta(run, "settings", text ? text : "{}");
+  bool good = run_write_meta(run, "dt", dt) && write_vector(run, "gravity", def.gravity) &&
+              write_vector(run, "up", up) && run_write_meta(run, "settings", text ? text : "{}");
   free(text);
   json_decref(o);
   return good;
@@ -173,8 +178,7 @@ static bool write_beginning(Session *session, const TextList *operand, const cha
          write_origin(session, operand) && write_settings(run, session->world) &&
          write_number(run, "steps", session->target) && write_number(run, "every", session->every) &&
          write_number(run, "contacts", session->contacts) && run_write_world(run, session->world) &&
-         write_colors(session) &&
-         run_write_frame(run, session->world) && run_write_joints(run, session->world) &&
+         write_colors(session) && run_write_frame(run, session->world) && run_write_joints(run, session->world) &&
          run_write_checkpoint(run, session->world) && run_publish(run);
 }
 
@@ -231,7 +235,8 @@ static int check_same_scene(Session *session, const char *text) {
   if (!named) return fail(EXIT_FAILED, "out of memory for the scene's text");
   if (!strcmp(named, text)) return EXIT_GOOD;
   char word[WORD_SIZE];
-  return fail(EXIT_BAD_INPUT, "%s was made of another scene or other settings; to go on with it as it was: %s run %s --resume",
+  return fail(EXIT_BAD_INPUT,
+              "%s was made of another scene or other settings; to go on with it as it was: %s run %s --resume",
               session->path, args_program(), args_word(session->path, word, sizeof word));
 }
 
@@ -268,8 +273,9 @@ static int update_plan(Session *session) {
   session->every = session->options.every ? session->options.every : meta_number(run, "every", 1);
   session->contacts = session->options.contacts || meta_number(run, "contacts", 0);
   if (session->every < 1) session->every = 1;
-  bool good = run_begin(run) && write_number(run, "steps", session->target) && write_number(run, "every", session->every) &&
-              write_number(run, "contacts", session->contacts) && run_commit(run);
+  bool good = run_begin(run) && write_number(run, "steps", session->target) &&
+              write_number(run, "every", session->every) && write_number(run, "contacts", session->contacts) &&
+              run_commit(run);
   if (!good) return fail_run(session);
   int64_t done = abd_world_step_count(session->world);
   if (session->options.quiet) return EXIT_GOOD;
@@ -277,14 +283,16 @@ static int update_plan(Session *session) {
     fprintf(stderr, "%s has %lld of %lld steps already; --steps N with more goes on\n", session->path, (long long)done,
             (long long)session->target);
   else
-    fprintf(stderr, "Resuming %s after step %lld of %lld\n", session->path, (long long)done, (long long)session->target);
+    fprintf(stderr, "Resuming %s after step %lld of %lld\n", session->path, (long long)done,
+            (long long)session->target);
   return EXIT_GOOD;
 }
 
 /* abd-peers writes poses alone. */
 static int check_engine(Session *session) {
   char *engine = run_read_meta(session->run, "engine");
-  int code = engine ? fail(EXIT_BAD_INPUT, "%s was stepped by abd-peers (%s): there is no state to go on from", session->path, engine)
+  int code = engine ? fail(EXIT_BAD_INPUT, "%s was stepped by abd-peers (%s): there is no state to go on from",
+                           session->path, engine)
                     : EXIT_GOOD;
   free(engine);
   return code;

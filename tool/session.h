@@ -17,7 +17,10 @@ typedef struct RunOptions {
   char **argv;
 } RunOptions;
 
-typedef struct SavedState { void *bytes; size_t size; } SavedState; /* size 0: none */
+typedef struct SavedState {
+  void *bytes;
+  size_t size;
+} SavedState; /* size 0: none */
 
 typedef struct Session {
   RunOptions options;
@@ -25,16 +28,16 @@ typedef struct Session {
   AbdWorld *world;
   Run *run;
   char *path;
-  const char *source;            /* the file the scene comes from, for messages */
+  const char *source; /* the file the scene comes from, for messages */
   int64_t target, every;
   bool contacts;
   int64_t not_converged, blocked; /* steps of this process */
-  int64_t slow_steps;            /* in a row, up to now */
+  int64_t slow_steps;             /* in a row, up to now */
   bool crawl_said;
-  SavedState state[2];           /* before the last step but one, and before the last */
-  char *start_path;              /* a run of the start alone, where surfaces cross there; else NULL */
-  char start_look[128];          /* and where in it, as --look-at wants it */
-  bool shown;                    /* by abd view, which shows such a start itself */
+  SavedState state[2];  /* before the last step but one, and before the last */
+  char *start_path;     /* a run of the start alone, where surfaces cross there; else NULL */
+  char start_look[128]; /* and where in it, as --look-at wants it */
+  bool shown;           /* by abd view, which shows such a start itself */
   Progress progress;
 } Session;
 

@@ -12,7 +12,7 @@ typedef struct Warner {
   const AbdWorld *world;
   void (*say)(void *user, const char *sentence);
   void *user;
-  double range;              /* contact.range in force [m] */
+  double range; /* contact.range in force [m] */
 } Warner;
 
 /* ---- Range and edges ---- */
@@ -78,7 +78,11 @@ static void warn_of_masses(const Warner *w) {
 
 /* ---- Touching starts ---- */
 
-typedef struct Box { double lo[3], hi[3]; uint32_t body; bool moves; } Box;
+typedef struct Box {
+  double lo[3], hi[3];
+  uint32_t body;
+  bool moves;
+} Box;
 
 static int compare_boxes(const void *a, const void *b) {
   const Box *x = a, *y = b;
@@ -92,7 +96,8 @@ static void fill_box(const AbdWorld *world, uint32_t id, double margin, Box *box
   double n[12];
   *box = (Box){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}, id, false};
   if (abd_body_view(world, (AbdBodyId){id}, &body) != ABD_OK || abd_mesh_view(world, body.mesh, &mesh) != ABD_OK ||
-      abd_body_nodes(world, (AbdBodyId){id}, n) != ABD_OK) return;
+      abd_body_nodes(world, (AbdBodyId){id}, n) != ABD_OK)
+    return;
   box->moves = body.motion == ABD_MOTION_DYNAMIC;
   for (size_t v = 0; v < mesh.vertex_count; v++)
     for (int i = 0; i < 3; i++) {

@@ -7,10 +7,11 @@
 #include <string.h>
 
 static const Command command = {
-  "tetrahedralize", "tetrahedralize SURFACE -o FILE.msh [--edge L] [--keep-surface] [--with PROGRAM]",
-  "Fills a closed surface (.obj .stl .ply .off) with tetrahedra, for soft bodies, and writes them as Gmsh 2.2\n"
-  "text. The work is done by TetGen or Gmsh, whichever is installed, as a program of its own.",
-  "Exit codes: 0 good; 2 bad usage, a surface that cannot be filled, or no such program; 4 disk, memory.",
+    "tetrahedralize",
+    "tetrahedralize SURFACE -o FILE.msh [--edge L] [--keep-surface] [--with PROGRAM]",
+    "Fills a closed surface (.obj .stl .ply .off) with tetrahedra, for soft bodies, and writes them as Gmsh 2.2\n"
+    "text. The work is done by TetGen or Gmsh, whichever is installed, as a program of its own.",
+    "Exit codes: 0 good; 2 bad usage, a surface that cannot be filled, or no such program; 4 disk, memory.",
 };
 
 static bool check_surface(const char *path, const MeshData *data, SceneError *error) {
@@ -31,7 +32,8 @@ static int fill(const char *path, const char *output, const MesherOptions *optio
   TetMesh mesh = {0};
   SceneError error;
   bool missing = false, written = false;
-  if (!mesh_load(path, &surface, &error)) return fprintf(stderr, "abd tetrahedralize: %s\n", error.text), EXIT_BAD_INPUT;
+  if (!mesh_load(path, &surface, &error))
+    return fprintf(stderr, "abd tetrahedralize: %s\n", error.text), EXIT_BAD_INPUT;
   bool ok = check_surface(path, &surface, &error) && mesher_run(&surface, options, &mesh, &missing, &error) &&
             tet_mesh_require_sound(&mesh, path, &error);
   if (ok) written = tet_mesh_write(&mesh, output, &error);

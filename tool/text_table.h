@@ -6,10 +6,10 @@
 #include <stdio.h>
 
 typedef struct TextTable {
-  int columns, count;    /* count: cells so far; the first row is the heading */
+  int columns, count; /* count: cells so far; the first row is the heading */
   int capacity;
   char **cell;
-  bool starved;          /* memory was out; table_print says so */
+  bool starved; /* memory was out; table_print says so */
 } TextTable;
 
 /* Adds the next cell, row after row. The first column is flush left, the others right. */

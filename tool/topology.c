@@ -7,7 +7,7 @@
 
 typedef struct HalfEdge {
   uint32_t low, high, triangle;
-  bool forward;          /* the triangle runs from low to high */
+  bool forward; /* the triangle runs from low to high */
 } HalfEdge;
 
 static int compare_edges(const void *a, const void *b) {
@@ -68,7 +68,10 @@ static void measure(const MeshShape *mesh, Topology *topology) {
 
 /* ---- Sorting indices by what they stand for ---- */
 
-typedef struct Place { double x[3]; uint32_t vertex; } Place;
+typedef struct Place {
+  double x[3];
+  uint32_t vertex;
+} Place;
 
 static int compare_places(const void *a, const void *b) {
   const Place *p = a, *q = b;
@@ -94,7 +97,9 @@ static bool find_twins(const MeshShape *mesh, Topology *topology) {
   return true;
 }
 
-typedef struct Corners { uint32_t corner[3], triangle; } Corners;
+typedef struct Corners {
+  uint32_t corner[3], triangle;
+} Corners;
 
 static int compare_corners(const void *a, const void *b) {
   const Corners *p = a, *q = b;

@@ -17,21 +17,21 @@ typedef struct MeshShape {
 /* A count and the first example. */
 typedef struct Finding {
   size_t count;
-  uint32_t triangle;     /* the first triangle concerned */
-  uint32_t vertex[2];    /* the first edge or pair concerned */
+  uint32_t triangle;  /* the first triangle concerned */
+  uint32_t vertex[2]; /* the first edge or pair concerned */
 } Finding;
 
 typedef struct Topology {
-  Finding open_edge;       /* edges of one triangle */
-  Finding many_edge;       /* edges of more than two triangles */
-  Finding against_edge;    /* edges that two triangles run along in the same direction: one of them is flipped */
-  Finding degenerate;      /* triangles without area */
-  Finding repeated;        /* triangles with the same three corners as one before */
-  Finding twin_vertex;     /* vertices at exactly the place of another */
-  Finding unused_vertex;   /* vertices of no triangle */
-  size_t piece_count;      /* connected pieces */
-  double volume;           /* signed; meaningful when closed */
-  bool closed;             /* every edge has two triangles that run along it in opposite directions */
+  Finding open_edge;     /* edges of one triangle */
+  Finding many_edge;     /* edges of more than two triangles */
+  Finding against_edge;  /* edges that two triangles run along in the same direction: one of them is flipped */
+  Finding degenerate;    /* triangles without area */
+  Finding repeated;      /* triangles with the same three corners as one before */
+  Finding twin_vertex;   /* vertices at exactly the place of another */
+  Finding unused_vertex; /* vertices of no triangle */
+  size_t piece_count;    /* connected pieces */
+  double volume;         /* signed; meaningful when closed */
+  bool closed;           /* every edge has two triangles that run along it in opposite directions */
 } Topology;
 
 /* False when out of memory. Indices must be in range. */

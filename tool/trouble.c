@@ -50,8 +50,7 @@ static void write_mesh(Session *session, const Place *place, const char *what, c
   char *path = beside(session, what);
   if (path && export_place_obj(session->world, place, about, path, &error))
     progress_say(&session->progress, "  its mesh:  %s", path);
-  else
-    progress_say(&session->progress, "  its mesh could not be written: %s", path ? error.text : "out of memory");
+  else progress_say(&session->progress, "  its mesh could not be written: %s", path ? error.text : "out of memory");
   free(path);
 }
 
@@ -67,8 +66,8 @@ static void say_look(Session *session, const Place *place, const char *path, int
   progress_say(&session->progress, "  look:      %s export %s -o place.png --frame %lld --look-at %s", abd, word,
                (long long)frame, at);
   if (page_present())
-    progress_say(&session->progress, "  or:        %s view %s --frame %lld --body %s --look-at %s", abd, word, (long long)frame,
-                 args_word(trouble_body_name(session->world, place->body[0]), name, sizeof name), at);
+    progress_say(&session->progress, "  or:        %s view %s --frame %lld --body %s --look-at %s", abd, word,
+                 (long long)frame, args_word(trouble_body_name(session->world, place->body[0]), name, sizeof name), at);
 }
 
 /* Where, why, the mesh, and how to look. */
@@ -99,7 +98,8 @@ static const char *reason(const AbdStepReport *report) {
              "that; a larger "
              "--set solver.tolerance accepts it";
     case ABD_STOPPED_BY_FACTORIZATION:
-      return "the equations have lost their digits: very unequal masses or stiffnesses; bring them nearer to each other";
+      return "the equations have lost their digits: very unequal masses or stiffnesses; bring them nearer to each "
+             "other";
     case ABD_JOINT_OPEN: return "a joint is pulled apart, or joints contradict each other";
     default: return NULL;
   }
@@ -130,8 +130,10 @@ void trouble_in_step(Session *session, const AbdStepReport *report) {
     progress_say(&session->progress, "step %lld: joint '%.60s' (%s) kept a gap of %.3g m", (long long)report->step,
                  joint.name ? joint.name : "?", abd_joint_kind_name(joint.kind), report->joint_residual);
   else if (blocked)
-    progress_say(&session->progress, "step %lld: contact holds a kinematic body %.3g m back from its target%s"
-                 " (said once)", (long long)report->step, report->target_error, who);
+    progress_say(&session->progress,
+                 "step %lld: contact holds a kinematic body %.3g m back from its target%s"
+                 " (said once)",
+                 (long long)report->step, report->target_error, who);
   else
     progress_say(&session->progress, "step %lld did not converge: %s after %d iterations%s; residual %.3g m/s%s",
                  (long long)report->step, abd_outcome_name(report->outcome), report->iterations, who, report->residual,
@@ -176,10 +178,11 @@ void trouble_failed_step(Session *session, bool kept, AbdBodyId body) {
   if (kept) make_last_step_again(session, &report);
   if (place_of_pair(session->world, body, (AbdBodyId){0}, &place) ||
       place_of_pair(session->world, report.nearest[0], report.nearest[1], &place))
-    say_place(session, &place,
-              "numbers grew beyond all bounds: look for a huge force, speed, density or motion of this body, or one that it "
-              "touches; this is how it was before",
-              step);
+    say_place(
+        session, &place,
+        "numbers grew beyond all bounds: look for a huge force, speed, density or motion of this body, or one that it "
+        "touches; this is how it was before",
+        step);
   progress_say(&session->progress, "Steps to %lld are in %s.", (long long)step, session->path);
 }
 
@@ -219,6 +222,8 @@ void trouble_at_start(Session *session) {
     write_start(session, &place);
   }
   if (count > MOST_PAIRS) progress_say(&session->progress, "  and %zu more pairs", count - MOST_PAIRS);
-  progress_say(&session->progress, "  move one of each pair away, exclude the pair or join it (joined bodies do not collide);"
-               " all of them: %s check %s", args_program(), args_word(session->source, word, sizeof word));
+  progress_say(&session->progress,
+               "  move one of each pair away, exclude the pair or join it (joined bodies do not collide);"
+               " all of them: %s check %s",
+               args_program(), args_word(session->source, word, sizeof word));
 }

@@ -10,11 +10,12 @@
 #include <unistd.h>
 
 static const Command command = {
-  "verify", "verify RUN... [--frame K] [--quiet]",
-  "Tests with exact arithmetic that in no frame any two surfaces that may collide share a point, and\n"
-  "that no soft body's surface crosses itself. Prints which bodies and triangles cross, and where. The\n"
-  "result is kept in the run file for 'abd info'.",
-  "Exit codes: 0 nothing crosses; 1 something crosses; 2 bad usage or input; 4 memory or internal failure.",
+    "verify",
+    "verify RUN... [--frame K] [--quiet]",
+    "Tests with exact arithmetic that in no frame any two surfaces that may collide share a point, and\n"
+    "that no soft body's surface crosses itself. Prints which bodies and triangles cross, and where. The\n"
+    "result is kept in the run file for 'abd info'.",
+    "Exit codes: 0 nothing crosses; 1 something crosses; 2 bad usage or input; 4 memory or internal failure.",
 };
 
 enum { MOST_CROSSINGS = 100 };
@@ -78,7 +79,9 @@ static bool add_bodies(AbdWorld *world, const RunScene *scene) {
     const RunBody *body = &scene->body[k];
     const RunMesh *own = &scene->mesh[body->mesh];
     if (body->soft) good = add_soft(world, body, own);
-    else good = (mesh[body->mesh].id || add_mesh(world, own, &mesh[body->mesh])) && add_body(world, body, mesh[body->mesh]);
+    else
+      good =
+          (mesh[body->mesh].id || add_mesh(world, own, &mesh[body->mesh])) && add_body(world, body, mesh[body->mesh]);
   }
   free(mesh);
   if (!good || !attach(world, scene)) return false;
@@ -190,7 +193,8 @@ static int verify_run(const char *path, int64_t frame, bool quiet) {
   if (code != EXIT_GOOD) return code;
   if (frame < 0) keep_verdict(path, &verdict);
   if (!quiet || verdict.crossings)
-    printf("%s: %lld frames, %lld pairs of bodies in each: ", path, (long long)verdict.frames, (long long)verdict.pairs);
+    printf("%s: %lld frames, %lld pairs of bodies in each: ", path, (long long)verdict.frames,
+           (long long)verdict.pairs);
   if (verdict.crossings) printf("%lld crossings\n", (long long)verdict.crossings);
   else if (!quiet) printf("no two surfaces cross\n");
   return verdict.crossings ? EXIT_FOUND : EXIT_GOOD;
@@ -201,9 +205,9 @@ int command_verify(int argc, char **argv) {
   bool quiet = false;
   TextList path;
   const Option option[] = {
-    {"frame", 0, OPTION_COUNT, &frame, "K", "only the frame of step K"},
-    {"quiet", 'q', OPTION_FLAG, &quiet, NULL, "print crossings and errors only"},
-    {0},
+      {"frame", 0, OPTION_COUNT, &frame, "K", "only the frame of step K"},
+      {"quiet", 'q', OPTION_FLAG, &quiet, NULL, "print crossings and errors only"},
+      {0},
   };
   int code = args_parse(&command, option, argc, argv, &path);
   if (code == ARGS_GO_ON && path.count == 0) code = args_usage_error(&command, "expected a run file (.abd)");

@@ -14,11 +14,12 @@
 #include <unistd.h>
 
 static const Command command = {
-  "view", "view RUN.abd | SCENE.json | MESH... [options]",
-  "Serves the viewer and prints its address; open it in a browser. A run may still be written: the viewer\n"
-  "follows it. A scene is simulated live: pause, step, reset, pull bodies with the mouse. Ctrl-C ends it.",
-  "It listens at 127.0.0.1, which only this machine reaches; --bind 0.0.0.0 lets everyone look who can reach\n"
-  "this machine. Exit codes: 0 good (also after Ctrl-C); 2 bad usage or input; 4 disk or memory failure.",
+    "view",
+    "view RUN.abd | SCENE.json | MESH... [options]",
+    "Serves the viewer and prints its address; open it in a browser. A run may still be written: the viewer\n"
+    "follows it. A scene is simulated live: pause, step, reset, pull bodies with the mouse. Ctrl-C ends it.",
+    "It listens at 127.0.0.1, which only this machine reaches; --bind 0.0.0.0 lets everyone look who can reach\n"
+    "this machine. Exit codes: 0 good (also after Ctrl-C); 2 bad usage or input; 4 disk or memory failure.",
 };
 
 enum { USUAL_PORT = 8520, LINK_SIZE = 200 };
@@ -26,7 +27,7 @@ enum { USUAL_PORT = 8520, LINK_SIZE = 200 };
 typedef struct ViewOptions {
   const char *address, *body, *look_at;
   int64_t frame; /* -1: not given */
-  int64_t port; /* -1: not given */
+  int64_t port;  /* -1: not given */
   bool paused;
 } ViewOptions;
 
@@ -50,7 +51,8 @@ static int fail(int code, const char *sentence) {
 
 /* ---- Serving ---- */
 
-static ViewServer *start_server(const ViewOptions *o, const ViewControl *control, ViewData *data, char *error, size_t size) {
+static ViewServer *start_server(const ViewOptions *o, const ViewControl *control, ViewData *data, char *error,
+                                size_t size) {
   ViewServerDef def = {.address = o->address, .port = o->port >= 0 ? (int)o->port : USUAL_PORT};
   if (control) def.control = *control;
   ViewServer *server = view_server_start(&def, data, error, size);
@@ -64,9 +66,7 @@ static int link_text(const ViewOptions *o, const ViewData *data, char text[LINK_
   size_t body = 0, used = 0;
   double at[4];
   while (o->body && body < data->scene.body_count && strcmp(data->scene.body[body].name, o->body)) body++;
-  if (o->body && body == data->scene.body_count) {
-    return facts_no_body("view", data->path, &data->scene, o->body);
-  }
+  if (o->body && body == data->scene.body_count) { return facts_no_body("view", data->path, &data->scene, o->body); }
   text[0] = 0;
   if (o->frame >= 0) used = (size_t)snprintf(text, LINK_SIZE, "#step=%lld", (long long)o->frame);
   if (o->body) used += (size_t)snprintf(text + used, LINK_SIZE - used, "%cbody=%zu", used ? '&' : '#', body + 1);
@@ -80,8 +80,8 @@ static void print_address(const ViewOptions *o, const ViewServer *server, const 
   const char *name = !strcmp(o->address, "0.0.0.0") || !strcmp(o->address, "::") ? NULL : o->address;
   char own[256] = "localhost";
   if (!name) gethostname(own, sizeof own - 1);
-  printf("http://%s%s%s:%d/%s\n", six && name ? "[" : "", name ? name : own, six && name ? "]" : "", view_server_port(server),
-         link);
+  printf("http://%s%s%s:%d/%s\n", six && name ? "[" : "", name ? name : own, six && name ? "]" : "",
+         view_server_port(server), link);
   fflush(stdout);
   if (isatty(STDOUT_FILENO)) fprintf(stderr, "Open this address in a browser; Ctrl-C ends it.\n");
 }
@@ -156,7 +156,8 @@ static int view_scene(const ViewOptions *o, Session *session, const TextList *op
   session->options.contacts = session->shown = true;
   if (!session->options.output) {
     folder = scratch_folder();
-    if (!folder || asprintf(&path, "%s/live.abd", folder) < 0) return fail(EXIT_FAILED, "cannot make a temporary folder");
+    if (!folder || asprintf(&path, "%s/live.abd", folder) < 0)
+      return fail(EXIT_FAILED, "cannot make a temporary folder");
     session->options.output = path;
   }
   int code = simulate(o, session, operand);
@@ -189,19 +190,19 @@ int command_view(int argc, char **argv) {
   RunOptions *o = &session.options;
   TextList operand, set = {0};
   const Option option[] = {
-    {"port", 'p', OPTION_COUNT, &options.port, "N", "port, 8520 or another free one; 0 = any free one"},
-    {"bind", 0, OPTION_TEXT, &options.address, "ADDRESS", "address to listen at, 127.0.0.1"},
-    {"frame", 0, OPTION_COUNT, &options.frame, "K", "the address shows the frame of step K"},
-    {"body", 0, OPTION_TEXT, &options.body, "NAME", "the address shows this body chosen"},
-    {"look-at", 0, OPTION_TEXT, &options.look_at, "X,Y,Z,R", "the address shows the ball of radius R at X,Y,Z"},
-    {"paused", 0, OPTION_FLAG, &options.paused, NULL, "a scene: begin paused"},
-    {"output", 'o', OPTION_TEXT, &o->output, "RUN", "a scene: keep what is simulated in this run file"},
-    {"force", 'f', OPTION_FLAG, &o->force, NULL, "a scene: replace an existing run file"},
-    {"threads", 'j', OPTION_COUNT, &o->threads, "N", "a scene: threads, 0 = all processors"},
-    {"set", 's', OPTION_LIST, &o->set, "KEY=VALUE", "a scene: a setting by its name in a scene"},
-    {"scale", 0, OPTION_POSITIVE, &o->mesh_scale, "S", "meshes: factor on all coordinates; 0.001 for millimetres"},
-    {"mesh-dir", 0, OPTION_TEXT, &o->mesh_dir, "DIR", "a scene: where meshes are looked for last"},
-    {0},
+      {"port", 'p', OPTION_COUNT, &options.port, "N", "port, 8520 or another free one; 0 = any free one"},
+      {"bind", 0, OPTION_TEXT, &options.address, "ADDRESS", "address to listen at, 127.0.0.1"},
+      {"frame", 0, OPTION_COUNT, &options.frame, "K", "the address shows the frame of step K"},
+      {"body", 0, OPTION_TEXT, &options.body, "NAME", "the address shows this body chosen"},
+      {"look-at", 0, OPTION_TEXT, &options.look_at, "X,Y,Z,R", "the address shows the ball of radius R at X,Y,Z"},
+      {"paused", 0, OPTION_FLAG, &options.paused, NULL, "a scene: begin paused"},
+      {"output", 'o', OPTION_TEXT, &o->output, "RUN", "a scene: keep what is simulated in this run file"},
+      {"force", 'f', OPTION_FLAG, &o->force, NULL, "a scene: replace an existing run file"},
+      {"threads", 'j', OPTION_COUNT, &o->threads, "N", "a scene: threads, 0 = all processors"},
+      {"set", 's', OPTION_LIST, &o->set, "KEY=VALUE", "a scene: a setting by its name in a scene"},
+      {"scale", 0, OPTION_POSITIVE, &o->mesh_scale, "S", "meshes: factor on all coordinates; 0.001 for millimetres"},
+      {"mesh-dir", 0, OPTION_TEXT, &o->mesh_dir, "DIR", "a scene: where meshes are looked for last"},
+      {0},
   };
   int code = args_parse(&command, option, argc, argv, &operand);
   if (code == ARGS_GO_ON) code = check_options(&options, &session, &operand);

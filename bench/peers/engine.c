@@ -9,17 +9,20 @@
 
 const Engine *const *engine_list(void) {
   static const Engine *const list[] = {
-    &engine_abd,
+      &engine_abd,
 #ifdef PEERS_BULLET
-    &engine_bullet_box, &engine_bullet_hull, &engine_bullet_gimpact,
+      &engine_bullet_box,
+      &engine_bullet_hull,
+      &engine_bullet_gimpact,
 #endif
 #ifdef PEERS_ODE
-    &engine_ode,
+      &engine_ode,
 #endif
 #ifdef PEERS_MUJOCO
-    &engine_mujoco_newton, &engine_mujoco_cg,
+      &engine_mujoco_newton,
+      &engine_mujoco_cg,
 #endif
-    NULL,
+      NULL,
   };
   return list;
 }

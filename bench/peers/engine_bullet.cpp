@@ -82,7 +82,8 @@ void convex_shape(MeshShape &out, const PeerMesh &mesh, int variant, double skin
   for (size_t p = 0; p < mesh.part_count; p++) add_part(out, compound, mesh.part[p], variant, skin);
   out.own.emplace_back(compound);
   out.shape = compound;
-  bool centred = compound->getNumChildShapes() == 1 && compound->getChildTransform(0).getOrigin().length2() < btScalar(1e-12);
+  bool centred =
+      compound->getNumChildShapes() == 1 && compound->getChildTransform(0).getOrigin().length2() < btScalar(1e-12);
   if (centred) out.shape = compound->getChildShape(0);
 }
 
@@ -110,7 +111,8 @@ void add_body(World &w, const PeerScene *scene, size_t k) {
   bool plane = scene->mesh[given.mesh].half_space;
   btCollisionShape *shape = plane ? plane_shape(w, scene, k) : w.mesh[given.mesh].shape;
   btVector3 inertia = given.moves ? vector_of(given.inertia) : btVector3(0, 0, 0);
-  btRigidBody::btRigidBodyConstructionInfo info(given.moves ? btScalar(given.mass) : btScalar(0), nullptr, shape, inertia);
+  btRigidBody::btRigidBodyConstructionInfo info(given.moves ? btScalar(given.mass) : btScalar(0), nullptr, shape,
+                                                inertia);
   info.m_startWorldTransform = plane ? btTransform::getIdentity() : transform_of(given.node);
   info.m_friction = btScalar(std::sqrt(given.friction));
   auto *body = new btRigidBody(info);
@@ -160,10 +162,20 @@ void destroy(void *state) { delete static_cast<World *>(state); }
 } // namespace
 
 extern "C" {
-const Engine engine_bullet_box = {"bullet-box", "Bullet boxes", "Bullet " PEERS_BULLET
-  ", single precision: boxes, spheres, planes, convex hulls for the rest; 10 iterations", BOXES, false, create, step, pose, destroy};
-const Engine engine_bullet_hull = {"bullet-hull", "Bullet hulls", "the same with convex hulls for everything but planes", HULLS, false,
-  create, step, pose, destroy};
-const Engine engine_bullet_gimpact = {"bullet-gimpact", "Bullet GImpact", "the same with the triangles themselves", GIMPACT, true,
-  create, step, pose, destroy};
+const Engine engine_bullet_box = {
+    "bullet-box",
+    "Bullet boxes",
+    "Bullet " PEERS_BULLET ", single precision: boxes, spheres, planes, convex hulls for the rest; 10 iterations",
+    BOXES,
+    false,
+    create,
+    step,
+    pose,
+    destroy};
+const Engine engine_bullet_hull = {
+    "bullet-hull", "Bullet hulls", "the same with convex hulls for everything but planes", HULLS, false, create, step,
+    pose,          destroy};
+const Engine engine_bullet_gimpact = {
+    "bullet-gimpact", "Bullet GImpact", "the same with the triangles themselves", GIMPACT, true, create, step, pose,
+    destroy};
 }

@@ -18,7 +18,7 @@ enum { NEWTON, CONJUGATE };
 typedef struct MujocoWorld {
   mjModel *model;
   mjData *data;
-  int *body;        /* [body_count] of the model; 0 where it does not move */
+  int *body; /* [body_count] of the model; 0 where it does not move */
 } MujocoWorld;
 
 /* ---- The model as text ---- */
@@ -44,13 +44,15 @@ static void write_geoms(FILE *out, const PeerScene *scene, const PeerBody *body)
     const Part *part = &mesh->part[p];
     const double *c = part->center, *half = part->half;
     if (part->kind == PART_BOX)
-      fprintf(out, "<geom type=\"box\" pos=\"%.9g %.9g %.9g\" size=\"%.9g %.9g %.9g\" ", c[0], c[1], c[2], half[0], half[1], half[2]);
+      fprintf(out, "<geom type=\"box\" pos=\"%.9g %.9g %.9g\" size=\"%.9g %.9g %.9g\" ", c[0], c[1], c[2], half[0],
+              half[1], half[2]);
     if (part->kind == PART_BALL)
       fprintf(out, "<geom type=\"sphere\" pos=\"%.9g %.9g %.9g\" size=\"%.9g\" ", c[0], c[1], c[2], half[0]);
     if (part->kind == PART_BOX || part->kind == PART_BALL) fprintf(out, "friction=\"%.9g 0 0\"/>\n", body->friction);
     else
       for (size_t h = 0; h < part->hull_count; h++)
-        fprintf(out, "<geom type=\"mesh\" mesh=\"m%zu.%zu.%zu\" friction=\"%.9g 0 0\"/>\n", body->mesh, p, h, body->friction);
+        fprintf(out, "<geom type=\"mesh\" mesh=\"m%zu.%zu.%zu\" friction=\"%.9g 0 0\"/>\n", body->mesh, p, h,
+                body->friction);
   }
 }
 
@@ -60,14 +62,16 @@ static void write_body(FILE *out, const PeerScene *scene, size_t k) {
   if (scene->mesh[body->mesh].half_space) {
     double n[3], offset;
     peer_plane(scene, k, n, &offset);
-    fprintf(out, "<geom type=\"plane\" size=\"0 0 1\" pos=\"%.9g %.9g %.9g\" zaxis=\"%.9g %.9g %.9g\" friction=\"%.9g 0 0\"/>\n",
-            offset * n[0], offset * n[1], offset * n[2], n[0], n[1], n[2], body->friction);
+    fprintf(
+        out,
+        "<geom type=\"plane\" size=\"0 0 1\" pos=\"%.9g %.9g %.9g\" zaxis=\"%.9g %.9g %.9g\" friction=\"%.9g 0 0\"/>\n",
+        offset * n[0], offset * n[1], offset * n[2], n[0], n[1], n[2], body->friction);
     return;
   }
   double q[4];
   quaternion_of(body->node + 3, q);
-  fprintf(out, "<body name=\"b%zu\" pos=\"%.17g %.17g %.17g\" quat=\"%.17g %.17g %.17g %.17g\">\n", k, p[0], p[1], p[2], q[0], q[1],
-          q[2], q[3]);
+  fprintf(out, "<body name=\"b%zu\" pos=\"%.17g %.17g %.17g\" quat=\"%.17g %.17g %.17g %.17g\">\n", k, p[0], p[1], p[2],
+          q[0], q[1], q[2], q[3]);
   if (body->moves)
     fprintf(out, "<freejoint/><inertial pos=\"0 0 0\" mass=\"%.17g\" diaginertia=\"%.17g %.17g %.17g\"/>\n", body->mass,
             body->inertia[0], body->inertia[1], body->inertia[2]);
@@ -89,11 +93,15 @@ static char *model_text(const PeerScene *scene, int variant, size_t *size) {
   FILE *out = open_memstream(&text, size);
   if (!out) return NULL;
   size_t contacts = contact_room(scene);
-  fprintf(out, "<mujoco><option timestep=\"%.17g\" gravity=\"%.17g %.17g %.17g\" solver=\"%s\" iterations=\"%d\">"
-          "<flag multiccd=\"enable\"/></option>\n", scene->dt, scene->gravity[0], scene->gravity[1], scene->gravity[2],
-          variant == NEWTON ? "Newton" : "CG", scene->iterations ? scene->iterations : 100);
-  fprintf(out, "<default><geom margin=\"%.9g\"/></default>\n<size nconmax=\"%zu\" njmax=\"%zu\"/>"
-          "<compiler boundmass=\"0\" balanceinertia=\"true\"/>\n", scene->range, contacts, 4 * contacts);
+  fprintf(out,
+          "<mujoco><option timestep=\"%.17g\" gravity=\"%.17g %.17g %.17g\" solver=\"%s\" iterations=\"%d\">"
+          "<flag multiccd=\"enable\"/></option>\n",
+          scene->dt, scene->gravity[0], scene->gravity[1], scene->gravity[2], variant == NEWTON ? "Newton" : "CG",
+          scene->iterations ? scene->iterations : 100);
+  fprintf(out,
+          "<default><geom margin=\"%.9g\"/></default>\n<size nconmax=\"%zu\" njmax=\"%zu\"/>"
+          "<compiler boundmass=\"0\" balanceinertia=\"true\"/>\n",
+          scene->range, contacts, 4 * contacts);
   write_hulls(out, scene);
   fprintf(out, "<worldbody>\n");
   for (size_t k = 0; k < scene->body_count; k++) write_body(out, scene, k);
@@ -172,14 +180,19 @@ static void *create(const PeerScene *scene, int variant, char error[PEER_ERROR_S
 
 /* A state it finds bad it replaces by the start, silently but for a count. */
 static bool step(void *state, char error[PEER_ERROR_SIZE]) {
-  static const struct { mjtWarning kind; const char *sentence; } trouble[] = {
-    {mjWARN_BADQPOS, "bad positions"}, {mjWARN_BADQVEL, "bad velocities"},
-    {mjWARN_BADQACC, "bad accelerations"}, {mjWARN_CONTACTFULL, "no room for all contacts"},
-    {mjWARN_CNSTRFULL, "no room for all constraints"}};
+  static const struct {
+    mjtWarning kind;
+    const char *sentence;
+  } trouble[] = {{mjWARN_BADQPOS, "bad positions"},
+                 {mjWARN_BADQVEL, "bad velocities"},
+                 {mjWARN_BADQACC, "bad accelerations"},
+                 {mjWARN_CONTACTFULL, "no room for all contacts"},
+                 {mjWARN_CNSTRFULL, "no room for all constraints"}};
   MujocoWorld *w = state;
   mj_step(w->model, w->data);
   for (size_t k = 0; k < sizeof trouble / sizeof *trouble; k++)
-    if (w->data->warning[trouble[k].kind].number) return snprintf(error, PEER_ERROR_SIZE, "%s", trouble[k].sentence), false;
+    if (w->data->warning[trouble[k].kind].number)
+      return snprintf(error, PEER_ERROR_SIZE, "%s", trouble[k].sentence), false;
   return true;
 }
 
@@ -196,7 +209,15 @@ static void pose(void *state, size_t k, double node[12], double rate[6]) {
 
 #define TEXT(x) #x
 #define VERSION(x) TEXT(x)
-const Engine engine_mujoco_newton = {"mujoco-newton", "MuJoCo Newton", "MuJoCo " VERSION(mjVERSION_HEADER)
-  ": boxes, spheres, planes, convex hulls for the rest; Newton, pyramidal cones", NEWTON, false, create, step, pose, destroy};
-const Engine engine_mujoco_cg = {"mujoco-cg", "MuJoCo CG", "the same with conjugate gradients", CONJUGATE, false, create, step, pose,
-  destroy};
+const Engine engine_mujoco_newton = {
+    "mujoco-newton",
+    "MuJoCo Newton",
+    "MuJoCo " VERSION(mjVERSION_HEADER) ": boxes, spheres, planes, convex hulls for the rest; Newton, pyramidal cones",
+    NEWTON,
+    false,
+    create,
+    step,
+    pose,
+    destroy};
+const Engine engine_mujoco_cg = {
+    "mujoco-cg", "MuJoCo CG", "the same with conjugate gradients", CONJUGATE, false, create, step, pose, destroy};

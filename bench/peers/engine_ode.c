@@ -18,7 +18,7 @@ typedef struct OdeWorld {
   dWorldID world;
   dSpaceID space;
   dJointGroupID contacts;
-  dBodyID *body;           /* NULL for those that do not move */
+  dBodyID *body; /* NULL for those that do not move */
   dTriMeshDataID *data;
   size_t data_count;
 } OdeWorld;
@@ -43,7 +43,8 @@ static void on_near(void *user, dGeomID a, dGeomID b) {
 
 static dGeomID part_geom(OdeWorld *w, const Part *part) {
   const double *half = part->half, range = w->scene->range;
-  if (part->kind == PART_BOX) return dCreateBox(w->space, 2 * half[0] + range, 2 * half[1] + range, 2 * half[2] + range);
+  if (part->kind == PART_BOX)
+    return dCreateBox(w->space, 2 * half[0] + range, 2 * half[1] + range, 2 * half[2] + range);
   if (part->kind == PART_BALL) return dCreateSphere(w->space, half[0] + range / 2);
   dTriMeshDataID data = w->data[w->data_count++] = dGeomTriMeshDataCreate();
   dGeomTriMeshDataBuildDouble(data, part->vertex, 3 * sizeof(double), (int)part->vertex_count, part->triangle,
@@ -144,5 +145,7 @@ static void destroy(void *state) {
   dCloseODE();
 }
 
-const Engine engine_ode = {"ode", "ODE", "ODE " PEERS_ODE
-  ": boxes, spheres, planes, triangles for the rest; QuickStep, 20 iterations", 0, true, create, step, pose, destroy};
+const Engine engine_ode = {
+    "ode", "ODE", "ODE " PEERS_ODE ": boxes, spheres, planes, triangles for the rest; QuickStep, 20 iterations",
+    0,     true,  create,
+    step,  pose,  destroy};

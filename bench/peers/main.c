@@ -10,24 +10,24 @@
 #include <string.h>
 
 static const char usage[] =
-  "Usage: abd-peers list\n"
-  "       abd-peers run SCENE.json --engine NAME [--dt S] [--time T] [--every K] [--set KEY=VALUE] [-o RUN]\n"
-  "       abd-peers table [--quick] [--only WORD] [--engine NAME] [--note TEXT] [-o NAME]\n"
-  "\n"
-  "list    the engines this build has\n"
-  "run     steps a scene by an engine, tests every frame exactly, prints the result as JSON\n"
-  "table   steps the comparison's scenes by all engines, prints the tables\n"
-  "\n"
-  "  -e, --engine NAME    which engine; table: only this one beside abd\n"
-  "      --dt S           time step in seconds; else as the scene says\n"
-  "  -t, --time T         simulated seconds; else as the scene says\n"
-  "      --every K        look at every K-th step, 1\n"
-  "      --iterations N   of a peer's solver; else its default\n"
-  "  -s, --set KEY=VALUE  a setting of the scene: contact.friction=0.5\n"
-  "  -o, --output FILE    run: a run file for abd view, verify, export; table: NAME.md and NAME.json\n"
-  "      --quick          table: a part of the time, without balls at 1/1000 s\n"
-  "      --note TEXT      table: what is to be said of machine and version\n"
-  "      --only WORD      table: scenes whose name begins so: ball-light, ball, net, arch, cards, screw\n";
+    "Usage: abd-peers list\n"
+    "       abd-peers run SCENE.json --engine NAME [--dt S] [--time T] [--every K] [--set KEY=VALUE] [-o RUN]\n"
+    "       abd-peers table [--quick] [--only WORD] [--engine NAME] [--note TEXT] [-o NAME]\n"
+    "\n"
+    "list    the engines this build has\n"
+    "run     steps a scene by an engine, tests every frame exactly, prints the result as JSON\n"
+    "table   steps the comparison's scenes by all engines, prints the tables\n"
+    "\n"
+    "  -e, --engine NAME    which engine; table: only this one beside abd\n"
+    "      --dt S           time step in seconds; else as the scene says\n"
+    "  -t, --time T         simulated seconds; else as the scene says\n"
+    "      --every K        look at every K-th step, 1\n"
+    "      --iterations N   of a peer's solver; else its default\n"
+    "  -s, --set KEY=VALUE  a setting of the scene: contact.friction=0.5\n"
+    "  -o, --output FILE    run: a run file for abd view, verify, export; table: NAME.md and NAME.json\n"
+    "      --quick          table: a part of the time, without balls at 1/1000 s\n"
+    "      --note TEXT      table: what is to be said of machine and version\n"
+    "      --only WORD      table: scenes whose name begins so: ball-light, ball, net, arch, cards, screw\n";
 
 typedef struct Options {
   const char *engine, *output, *only, *note;
@@ -83,25 +83,35 @@ static int take(Options *o, int letter, const char *text) {
 
 static int parse(Options *o, int argc, char **argv) {
   static const struct option option[] = {
-    {"engine", required_argument, NULL, 'e'}, {"output", required_argument, NULL, 'o'}, {"only", required_argument, NULL, 'w'},
-    {"iterations", required_argument, NULL, 'i'}, {"note", required_argument, NULL, 'n'}, {"quick", no_argument, NULL, 'q'},
-    {"dt", required_argument, NULL, 'd'}, {"time", required_argument, NULL, 't'},
-    {"every", required_argument, NULL, 'k'}, {"set", required_argument, NULL, 's'}, {"help", no_argument, NULL, 'h'}, {0}};
+      {"engine", required_argument, NULL, 'e'}, {"output", required_argument, NULL, 'o'},
+      {"only", required_argument, NULL, 'w'},   {"iterations", required_argument, NULL, 'i'},
+      {"note", required_argument, NULL, 'n'},   {"quick", no_argument, NULL, 'q'},
+      {"dt", required_argument, NULL, 'd'},     {"time", required_argument, NULL, 't'},
+      {"every", required_argument, NULL, 'k'},  {"set", required_argument, NULL, 's'},
+      {"help", no_argument, NULL, 'h'},         {0}};
   *o = (Options){.every = 1};
   int letter, code = ARGS_GO_ON;
-  while (code == ARGS_GO_ON && (letter = getopt_long(argc, argv, "e:o:t:s:h", option, NULL)) != -1) code = take(o, letter, optarg);
+  while (code == ARGS_GO_ON && (letter = getopt_long(argc, argv, "e:o:t:s:h", option, NULL)) != -1)
+    code = take(o, letter, optarg);
   return code;
 }
 
 static int list(void) {
-  for (const Engine *const *engine = engine_list(); *engine; engine++) printf("%-16s %s\n", (*engine)->name, (*engine)->about);
+  for (const Engine *const *engine = engine_list(); *engine; engine++)
+    printf("%-16s %s\n", (*engine)->name, (*engine)->about);
   return EXIT_GOOD;
 }
 
 static int run(const Options *o, const char *scene) {
-  TrialDef def = {.scene = scene, .engine = engine_find(o->engine ? o->engine : "abd"),
-                  .dt = o->dt, .time = o->time, .every = o->every, .iterations = o->iterations,
-                  .set = o->set, .set_count = o->set_count, .output = o->output};
+  TrialDef def = {.scene = scene,
+                  .engine = engine_find(o->engine ? o->engine : "abd"),
+                  .dt = o->dt,
+                  .time = o->time,
+                  .every = o->every,
+                  .iterations = o->iterations,
+                  .set = o->set,
+                  .set_count = o->set_count,
+                  .output = o->output};
   TrialResult result;
   if (!def.engine) return wrong("this build has no engine", o->engine);
   int code = trial_run(&def, &result);

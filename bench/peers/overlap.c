@@ -65,7 +65,8 @@ static bool ray_hits(const Solid *solid, const uint32_t *t, Vec3 p, const double
 static bool is_inside(const Solid *solid, Vec3 p) {
   bool inside = false;
   double flat[2] = {dot(across, p), dot(aside, p)};
-  for (size_t t = 0; t < solid->mesh->triangle_count; t++) inside ^= ray_hits(solid, solid->mesh->triangle + 3 * t, p, flat);
+  for (size_t t = 0; t < solid->mesh->triangle_count; t++)
+    inside ^= ray_hits(solid, solid->mesh->triangle + 3 * t, p, flat);
   return inside;
 }
 
@@ -84,7 +85,8 @@ static double depth_of(const Solid *solid, Vec3 p, double least_depth) {
     const uint32_t *c = mesh->triangle + 3 * t;
     double bary[3];
     Vec3 diff;
-    best = fmin(best, closest_point_triangle(p, vertex_of(mesh, c[0]), vertex_of(mesh, c[1]), vertex_of(mesh, c[2]), bary, &diff));
+    best = fmin(best, closest_point_triangle(p, vertex_of(mesh, c[0]), vertex_of(mesh, c[1]), vertex_of(mesh, c[2]),
+                                             bary, &diff));
   }
   return sqrt(best);
 }

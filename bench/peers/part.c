@@ -49,7 +49,8 @@ static bool is_ball(const Part *part, double tolerance) {
 
 static bool is_convex(const Part *part, double tolerance) {
   for (size_t t = 0; t < part->triangle_count; t++) {
-    const double *a = part->vertex + 3 * (size_t)part->triangle[3 * t], *b = part->vertex + 3 * (size_t)part->triangle[3 * t + 1];
+    const double *a = part->vertex + 3 * (size_t)part->triangle[3 * t],
+                 *b = part->vertex + 3 * (size_t)part->triangle[3 * t + 1];
     const double *c = part->vertex + 3 * (size_t)part->triangle[3 * t + 2];
     double u[3], w[3], n[3];
     for (int k = 0; k < 3; k++) u[k] = b[k] - a[k], w[k] = c[k] - a[k];
@@ -149,7 +150,8 @@ static void take_part(const PeerMesh *mesh, uint32_t *parent, uint32_t first, ui
 }
 
 void parts_find(PeerMesh *mesh) {
-  uint32_t *parent = peer_alloc(mesh->vertex_count, sizeof *parent), *number = peer_alloc(mesh->vertex_count, sizeof *number);
+  uint32_t *parent = peer_alloc(mesh->vertex_count, sizeof *parent),
+           *number = peer_alloc(mesh->vertex_count, sizeof *number);
   for (uint32_t v = 0; v < mesh->vertex_count; v++) parent[v] = v;
   for (size_t t = 0; t < mesh->triangle_count; t++)
     for (size_t k = 0; k < 2; k++) join(parent, mesh->triangle[3 * t + k], mesh->triangle[3 * t + k + 1]);

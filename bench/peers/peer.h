@@ -38,11 +38,11 @@ typedef struct Part {
 
 typedef struct PeerMesh {
   const char *name;
-  const double *vertex;     /* the world's */
+  const double *vertex; /* the world's */
   const uint32_t *triangle;
   size_t vertex_count, triangle_count;
   bool closed, half_space;
-  Part *part;               /* none of a half-space */
+  Part *part; /* none of a half-space */
   size_t part_count;
 } PeerMesh;
 
@@ -51,19 +51,19 @@ typedef struct PeerBody {
   size_t mesh;
   bool moves;
   double mass, inertia[3], friction;
-  double node[12];          /* p, c1, c2, c3 at the start; c is a rotation */
+  double node[12]; /* p, c1, c2, c3 at the start; c is a rotation */
   double velocity[3], spin[3];
 } PeerBody;
 
 typedef struct PeerScene {
-  struct AbdWorld *world;   /* started */
+  struct AbdWorld *world; /* started */
   const struct Scene *scene;
   PeerMesh *mesh;
   PeerBody *body;
   size_t mesh_count, body_count;
   double gravity[3], dt;
-  int iterations;           /* of the engine's solver; 0: its own default */
-  double range;             /* [m] abd's contact begins at this distance; so shall the peers', which get a skin of half of it */
+  int iterations; /* of the engine's solver; 0: its own default */
+  double range;   /* [m] abd's contact begins at this distance; so shall the peers', which get a skin of half of it */
 } PeerScene;
 
 /* The plane of a half-space's body: points x with normal . x = offset, the solid is below. */
@@ -75,7 +75,7 @@ typedef struct Engine {
   const char *name, *title; /* as an option, as a column's head */
   const char *about;        /* settings, one line */
   int variant;
-  bool meshes;              /* takes any mesh; others need hulls */
+  bool meshes; /* takes any mesh; others need hulls */
   /* NULL and a sentence where it cannot hold the scene. */
   void *(*create)(const PeerScene *scene, int variant, char error[PEER_ERROR_SIZE]);
   /* One step of scene->dt; false and a sentence where the engine gave up. */

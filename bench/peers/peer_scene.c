@@ -36,9 +36,9 @@ void quaternion_of(const double c[9], double q[4]) {
 void node_of(const double position[3], const double given[4], double node[12]) {
   double length = sqrt(given[0] * given[0] + given[1] * given[1] + given[2] * given[2] + given[3] * given[3]);
   double w = given[0] / length, x = given[1] / length, y = given[2] / length, z = given[3] / length;
-  double c[9] = {1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y),
-                 2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x),
-                 2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)};
+  double c[9] = {1 - 2 * (y * y + z * z), 2 * (x * y + w * z),     2 * (x * z - w * y),
+                 2 * (x * y - w * z),     1 - 2 * (x * x + z * z), 2 * (y * z + w * x),
+                 2 * (x * z + w * y),     2 * (y * z - w * x),     1 - 2 * (x * x + y * y)};
   memcpy(node, position, 3 * sizeof(double));
   memcpy(node + 3, c, sizeof c);
 }
@@ -50,7 +50,8 @@ static void world_point(const double node[12], const double x[3], double out[3])
 void peer_plane(const PeerScene *scene, size_t body, double n[3], double *offset) {
   const PeerMesh *mesh = &scene->mesh[scene->body[body].mesh];
   double corner[3][3], u[3], v[3];
-  for (int k = 0; k < 3; k++) world_point(scene->body[body].node, mesh->vertex + 3 * (size_t)mesh->triangle[k], corner[k]);
+  for (int k = 0; k < 3; k++)
+    world_point(scene->body[body].node, mesh->vertex + 3 * (size_t)mesh->triangle[k], corner[k]);
   for (int k = 0; k < 3; k++) u[k] = corner[1][k] - corner[0][k], v[k] = corner[2][k] - corner[0][k];
   for (int k = 0; k < 3; k++) n[k] = u[(k + 1) % 3] * v[(k + 2) % 3] - u[(k + 2) % 3] * v[(k + 1) % 3];
   double length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
@@ -76,7 +77,10 @@ static bool read_body(const PeerScene *scene, uint32_t id, PeerBody *body, char 
   if (view.fixed) return refuse(error, name, "has fixed coordinates");
   for (int k = 0; k < 3; k++)
     if (force[k] != 0 || torque[k] != 0) return refuse(error, name, "is pushed by a force");
-  *body = (PeerBody){.name = name, .mesh = view.mesh.id - 1, .moves = view.motion == ABD_MOTION_DYNAMIC, .mass = view.mass,
+  *body = (PeerBody){.name = name,
+                     .mesh = view.mesh.id - 1,
+                     .moves = view.motion == ABD_MOTION_DYNAMIC,
+                     .mass = view.mass,
                      .friction = view.friction};
   memcpy(body->inertia, view.inertia, sizeof body->inertia);
   if (body->friction < 0) body->friction = abd_world_settings(scene->world).contact.friction;
@@ -89,7 +93,8 @@ static bool pairs_collide(const PeerScene *scene, char error[PEER_ERROR_SIZE]) {
   for (uint32_t a = 1; a <= scene->body_count; a++)
     for (uint32_t b = a + 1; b <= scene->body_count; b++) {
       const PeerBody *one = &scene->body[a - 1], *other = &scene->body[b - 1];
-      if ((!one->moves && !other->moves) || abd_world_pair_collides(scene->world, (AbdBodyId){a}, (AbdBodyId){b})) continue;
+      if ((!one->moves && !other->moves) || abd_world_pair_collides(scene->world, (AbdBodyId){a}, (AbdBodyId){b}))
+        continue;
       return refuse(error, one->name, "is told not to touch another");
     }
   return true;
@@ -98,16 +103,24 @@ static bool pairs_collide(const PeerScene *scene, char error[PEER_ERROR_SIZE]) {
 static void read_mesh(const PeerScene *scene, uint32_t id, PeerMesh *mesh) {
   AbdMeshView view;
   abd_mesh_view(scene->world, (AbdMeshId){id}, &view);
-  *mesh = (PeerMesh){.name = view.name ? view.name : "", .vertex = view.vertex, .triangle = view.triangle,
-                     .vertex_count = view.vertex_count, .triangle_count = view.triangle_count, .closed = view.closed,
+  *mesh = (PeerMesh){.name = view.name ? view.name : "",
+                     .vertex = view.vertex,
+                     .triangle = view.triangle,
+                     .vertex_count = view.vertex_count,
+                     .triangle_count = view.triangle_count,
+                     .closed = view.closed,
                      .half_space = view.half_space};
   if (!mesh->half_space) parts_find(mesh);
 }
 
 bool peer_scene_read(AbdWorld *world, const Scene *scene, PeerScene *out, char error[PEER_ERROR_SIZE]) {
   AbdWorldDef def = abd_world_settings(world);
-  *out = (PeerScene){.world = world, .scene = scene, .dt = def.dt, .range = def.contact.range,
-                     .mesh_count = abd_world_mesh_count(world), .body_count = abd_world_body_count(world)};
+  *out = (PeerScene){.world = world,
+                     .scene = scene,
+                     .dt = def.dt,
+                     .range = def.contact.range,
+                     .mesh_count = abd_world_mesh_count(world),
+                     .body_count = abd_world_body_count(world)};
   memcpy(out->gravity, def.gravity, sizeof out->gravity);
   out->mesh = peer_alloc(out->mesh_count, sizeof *out->mesh);
   out->body = peer_alloc(out->body_count, sizeof *out->body);

@@ -12,21 +12,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define BALL(stack, rate, time) {"ball-" stack, "ball", {"stack"}, {stack}, "contact.friction=0.5", rate, time, 0.2, STORY_IMPACT}
+#define BALL(stack, rate, time)                                                                                        \
+  { "ball-" stack, "ball", {"stack"}, {stack}, "contact.friction=0.5", rate, time, 0.2, STORY_IMPACT }
 
 /* The full stack runs half as long as the others: abd takes a minute for it. */
 const Case *suite_cases(void) {
   static const Case list[] = {
-    BALL("light", 100, 1), BALL("light", 240, 1), BALL("light", 1000, 1),
-    BALL("medium", 100, 1), BALL("medium", 240, 1), BALL("medium", 1000, 1),
-    BALL("full", 100, 0.5), BALL("full", 240, 0.5), BALL("full", 1000, 0.5),
-    {"net-8", "net", {0}, {0}, NULL, 100, 2, 0.5, STORY_HANG},
-    {"arch-101", "arch", {"stones"}, {"101"}, NULL, 100, 3, 0.5, STORY_STAND},
-    {"arch-25", "arch", {0}, {0}, NULL, 1000, 3, 0.5, STORY_STAND},
-    {"cards-10", "cards", {"boxes"}, {"0"}, NULL, 100, 3, 0.5, STORY_STAND},
-    {"cards-3", "cards", {"boxes", "levels"}, {"0", "3"}, NULL, 1000, 3, 0.5, STORY_STAND},
-    {"screw", "screw", {0}, {0}, NULL, 100, 1, 0.2, STORY_TURN},
-    {0},
+      BALL("light", 100, 1),
+      BALL("light", 240, 1),
+      BALL("light", 1000, 1),
+      BALL("medium", 100, 1),
+      BALL("medium", 240, 1),
+      BALL("medium", 1000, 1),
+      BALL("full", 100, 0.5),
+      BALL("full", 240, 0.5),
+      BALL("full", 1000, 0.5),
+      {"net-8", "net", {0}, {0}, NULL, 100, 2, 0.5, STORY_HANG},
+      {"arch-101", "arch", {"stones"}, {"101"}, NULL, 100, 3, 0.5, STORY_STAND},
+      {"arch-25", "arch", {0}, {0}, NULL, 1000, 3, 0.5, STORY_STAND},
+      {"cards-10", "cards", {"boxes"}, {"0"}, NULL, 100, 3, 0.5, STORY_STAND},
+      {"cards-3", "cards", {"boxes", "levels"}, {"0", "3"}, NULL, 1000, 3, 0.5, STORY_STAND},
+      {"screw", "screw", {0}, {0}, NULL, 100, 1, 0.2, STORY_TURN},
+      {0},
   };
   return list;
 }
@@ -37,7 +44,8 @@ static bool set_keys(const Case *one, const GalleryScene *scene, double *value, 
   gallery_defaults(scene, value);
   for (int k = 0; k < 2 && one->key[k]; k++)
     for (int i = 0; scene->key[i].name; i++)
-      if (!strcmp(scene->key[i].name, one->key[k]) && !gallery_read(&scene->key[i], one->value[k], &value[i], error)) return false;
+      if (!strcmp(scene->key[i].name, one->key[k]) && !gallery_read(&scene->key[i], one->value[k], &value[i], error))
+        return false;
   return true;
 }
 
@@ -70,10 +78,12 @@ static void tell(const Case *one, const TrialResult *r, char *text, size_t size)
   int used = 0;
   if (one->story == STORY_STAND && r->fall_time < 0) used = snprintf(text, size, "stands");
   if (one->story == STORY_STAND && r->fall_time >= 0) used = snprintf(text, size, "falls: %.2g s", r->fall_time);
-  if (one->story == STORY_HANG) used = snprintf(text, size, r->sink > 8 ? "torn: rings %.3g m below" : "sags by %.3g m", r->sink);
+  if (one->story == STORY_HANG)
+    used = snprintf(text, size, r->sink > 8 ? "torn: rings %.3g m below" : "sags by %.3g m", r->sink);
   if (one->story == STORY_TURN)
     used = snprintf(text, size, "%.2g turns, %.0f mm down", r->turns < 0 ? -r->turns : r->turns, 1e3 * r->sink);
-  if (*r->trouble) snprintf(text + used, size - (size_t)used, "%sends at %.2g s: %s", used ? "; " : "", seconds, r->trouble);
+  if (*r->trouble)
+    snprintf(text + used, size - (size_t)used, "%sends at %.2g s: %s", used ? "; " : "", seconds, r->trouble);
 }
 
 /* ---- One process for each ---- */
@@ -84,8 +94,15 @@ static int frames_apart(int rate) { return rate > 100 ? rate / 100 : 1; }
 static void child(const Case *one, const Engine *engine, bool quick, bool timing, const char *scene, int out) {
   double time = quick ? one->quick_time : one->time, limit = quick ? 20 : 60;
   struct rlimit cpu = {(rlim_t)(3 * limit), (rlim_t)(3 * limit)};
-  TrialDef def = {.scene = scene, .engine = engine, .dt = 1.0 / one->rate, .time = time, .every = frames_apart(one->rate),
-                  .limit = limit, .timing = timing, .set = &one->set, .set_count = one->set != NULL};
+  TrialDef def = {.scene = scene,
+                  .engine = engine,
+                  .dt = 1.0 / one->rate,
+                  .time = time,
+                  .every = frames_apart(one->rate),
+                  .limit = limit,
+                  .timing = timing,
+                  .set = &one->set,
+                  .set_count = one->set != NULL};
   TrialResult result;
   char story[PEER_ERROR_SIZE + 128] = "";
   setrlimit(RLIMIT_CPU, &cpu);
@@ -94,7 +111,8 @@ static void child(const Case *one, const Engine *engine, bool quick, bool timing
   json_t *object = trial_json(&def, &result);
   json_object_set_new(object, "story", json_string(code == 0 ? story : result.trouble));
   FILE *stream = fdopen(out, "w");
-  bool good = (code == 0 || *result.trouble) && object && stream && json_dumpf(object, stream, 0) == 0 && fclose(stream) == 0;
+  bool good =
+      (code == 0 || *result.trouble) && object && stream && json_dumpf(object, stream, 0) == 0 && fclose(stream) == 0;
   _exit(good ? 0 : 4);
 }
 

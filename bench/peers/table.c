@@ -16,10 +16,10 @@ static double number(const json_t *result, const char *key) { return json_number
 static const json_t *find(const json_t *results, const char *scene, int rate, const char *engine) {
   size_t index;
   json_t *one;
-  json_array_foreach(results, index, one)
-    if (!strcmp(json_string_value(json_object_get(one, "scene")), scene) && number(one, "rate") == rate &&
-        !strcmp(json_string_value(json_object_get(one, "engine")), engine))
-      return one;
+  json_array_foreach(results, index,
+                     one) if (!strcmp(json_string_value(json_object_get(one, "scene")), scene) &&
+                              number(one, "rate") == rate &&
+                              !strcmp(json_string_value(json_object_get(one, "engine")), engine)) return one;
   return NULL;
 }
 
@@ -103,13 +103,15 @@ static void speed_table(FILE *out, const TableDef *def, const json_t *results) {
 
 static void crossing_table(FILE *out, const TableDef *def, const json_t *results) {
   const char *last = NULL;
-  fprintf(out, "\nFrames in which surfaces cross, pairs of bodies that cross in the worst of them, depth of the deepest vertex:\n\n");
+  fprintf(out, "\nFrames in which surfaces cross, pairs of bodies that cross in the worst of them, depth of the "
+               "deepest vertex:\n\n");
   head(out, def, " scene | dt |");
   for (const Case *one = suite_cases(); one->name; one++) {
     if (!find(results, one->name, one->rate, "abd")) continue;
     row_name(out, one, &last);
     for (const Engine *const *engine = engine_list(); *engine; engine++)
-      if (find(results, one->name, one->rate, (*engine)->name)) crossings(out, find(results, one->name, one->rate, (*engine)->name));
+      if (find(results, one->name, one->rate, (*engine)->name))
+        crossings(out, find(results, one->name, one->rate, (*engine)->name));
     fprintf(out, "\n");
   }
 }
@@ -153,7 +155,8 @@ static FILE *open_file(const TableDef *def, const char *ending) {
 }
 
 static bool write_files(const TableDef *def, json_t *results) {
-  json_t *all = json_pack("{s:s, s:b, s:O}", "note", def->note ? def->note : "", "quick", def->quick, "results", results);
+  json_t *all =
+      json_pack("{s:s, s:b, s:O}", "note", def->note ? def->note : "", "quick", def->quick, "results", results);
   FILE *json = all ? open_file(def, ".json") : NULL, *text = json ? open_file(def, ".md") : NULL;
   if (text) {
     fprintf(text, "# abd and its peers\n\nMade by bench/peers/run; [what it means](../../docs/peers.md).\n\n");
@@ -193,8 +196,8 @@ static bool run_case(const TableDef *def, const Case *one, json_t *results) {
     fprintf(stderr, "%s, 1/%d, %s ...", one->name, one->rate, (*engine)->name);
     json_t *result = run_engine(def, one, *engine);
     if (!result || json_array_append_new(results, result) != 0) return false;
-    fprintf(stderr, " %.3g ms, %g crossing frames of %g %s\n", number(result, "cpu_ms"), number(result, "crossing_frames"),
-            number(result, "frames"), story(result));
+    fprintf(stderr, " %.3g ms, %g crossing frames of %g %s\n", number(result, "cpu_ms"),
+            number(result, "crossing_frames"), number(result, "frames"), story(result));
   }
   return true;
 }

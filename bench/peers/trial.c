@@ -19,8 +19,8 @@ typedef struct Trial {
   Session session;
   PeerScene scene;
   void *state;
-  double *nodes, *rates;  /* of all frames, one after the other; the start is the first */
-  double cpu;             /* [s] */
+  double *nodes, *rates; /* of all frames, one after the other; the start is the first */
+  double cpu;            /* [s] */
 } Trial;
 
 static int fail(const Trial *trial, const char *sentence) {
@@ -37,8 +37,12 @@ static double cpu_seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static double *frame_nodes(const Trial *trial, size_t frame) { return trial->nodes + 12 * trial->scene.body_count * frame; }
-static double *frame_rates(const Trial *trial, size_t frame) { return trial->rates + 6 * trial->scene.body_count * frame; }
+static double *frame_nodes(const Trial *trial, size_t frame) {
+  return trial->nodes + 12 * trial->scene.body_count * frame;
+}
+static double *frame_rates(const Trial *trial, size_t frame) {
+  return trial->rates + 6 * trial->scene.body_count * frame;
+}
 
 /* False where the engine's numbers are none any more. */
 static bool take_frame(Trial *trial, size_t frame) {
@@ -83,7 +87,8 @@ static double up_of(const PeerScene *scene, const double *x) {
 static size_t highest_body(const PeerScene *scene) {
   size_t best = SIZE_MAX;
   for (size_t k = 0; k < scene->body_count; k++)
-    if (scene->body[k].moves && (best == SIZE_MAX || up_of(scene, scene->body[k].node) > up_of(scene, scene->body[best].node)))
+    if (scene->body[k].moves &&
+        (best == SIZE_MAX || up_of(scene, scene->body[k].node) > up_of(scene, scene->body[best].node)))
       best = k;
   return best == SIZE_MAX ? 0 : best;
 }
@@ -127,7 +132,8 @@ static void tell_overlap(Trial *trial) {
     r->crossing_frames += overlap.pairs > 0;
     r->deep_frames += overlap.depth > trial->scene.range;
     if (overlap.pairs > r->pairs_most) r->pairs_most = overlap.pairs;
-    if (overlap.depth > r->depth) r->depth = overlap.depth, r->depth_time = (double)f * (double)trial->def->every * r->dt;
+    if (overlap.depth > r->depth)
+      r->depth = overlap.depth, r->depth_time = (double)f * (double)trial->def->every * r->dt;
   }
   r->pairs_mean = r->frames ? (double)pairs / (double)r->frames : 0;
 }
@@ -139,8 +145,8 @@ static bool write_frames(Trial *trial) {
   bool good = run_begin(run) && run_write_meta(run, "engine", trial->def->engine->title);
   for (size_t f = 1; good && f <= trial->result->frames; f++) {
     int64_t step = (int64_t)f * trial->def->every;
-    good = run_write_poses(run, step, (double)step * trial->result->dt, frame_nodes(trial, f), 12 * trial->scene.body_count,
-                           frame_rates(trial, f), 6 * trial->scene.body_count);
+    good = run_write_poses(run, step, (double)step * trial->result->dt, frame_nodes(trial, f),
+                           12 * trial->scene.body_count, frame_rates(trial, f), 6 * trial->scene.body_count);
   }
   return good && run_commit(run);
 }
@@ -148,14 +154,23 @@ static bool write_frames(Trial *trial) {
 static int open_trial(Trial *trial, const char *path) {
   const TrialDef *def = trial->def;
   char *argument[] = {"peers", (char *)def->engine->name, (char *)def->scene};
-  trial->session.options = (RunOptions){
-    .output = path, .steps = -1, .threads = 1, .every = def->every, .time = def->time, .dt = def->dt, .force = true,
-    .quiet = true, .set = {.text = (const char **)def->set, .count = def->set_count}, .argc = 3, .argv = argument};
+  trial->session.options = (RunOptions){.output = path,
+                                        .steps = -1,
+                                        .threads = 1,
+                                        .every = def->every,
+                                        .time = def->time,
+                                        .dt = def->dt,
+                                        .force = true,
+                                        .quiet = true,
+                                        .set = {.text = (const char **)def->set, .count = def->set_count},
+                                        .argc = 3,
+                                        .argv = argument};
   const char *text[] = {def->scene};
   int code = session_open(&trial->session, &(TextList){text, 1});
   if (code != EXIT_GOOD) return code;
   char error[PEER_ERROR_SIZE] = "";
-  if (!peer_scene_read(trial->session.world, trial->session.scene, &trial->scene, trial->result->trouble)) return EXIT_BAD_INPUT;
+  if (!peer_scene_read(trial->session.world, trial->session.scene, &trial->scene, trial->result->trouble))
+    return EXIT_BAD_INPUT;
   trial->scene.iterations = (int)def->iterations;
   const PeerMesh *concave = def->engine->meshes ? NULL : peer_scene_concave(&trial->scene);
   if (concave) {
@@ -198,9 +213,10 @@ int trial_run(const TrialDef *def, TrialResult *result) {
 
 json_t *trial_json(const TrialDef *def, const TrialResult *r) {
   return json_pack("{s:s, s:I, s:I, s:f, s:I, s:f, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:s}", "engine",
-                   def->engine->name, "bodies", (json_int_t)r->bodies, "triangles", (json_int_t)r->triangles, "dt", r->dt, "steps",
-                   (json_int_t)r->steps, "cpu_ms", r->cpu_ms, "frames", (json_int_t)r->frames, "crossing_frames",
-                   (json_int_t)r->crossing_frames, "deep_frames", (json_int_t)r->deep_frames, "pairs_most",
-                   (json_int_t)r->pairs_most, "pairs_mean", r->pairs_mean, "depth", r->depth, "depth_time", r->depth_time,
-                   "fall_time", r->fall_time, "sink", r->sink, "turns", r->turns, "trouble", r->trouble);
+                   def->engine->name, "bodies", (json_int_t)r->bodies, "triangles", (json_int_t)r->triangles, "dt",
+                   r->dt, "steps", (json_int_t)r->steps, "cpu_ms", r->cpu_ms, "frames", (json_int_t)r->frames,
+                   "crossing_frames", (json_int_t)r->crossing_frames, "deep_frames", (json_int_t)r->deep_frames,
+                   "pairs_most", (json_int_t)r->pairs_most, "pairs_mean", r->pairs_mean, "depth", r->depth,
+                   "depth_time", r->depth_time, "fall_time", r->fall_time, "sink", r->sink, "turns", r->turns,
+                   "trouble", r->trouble);
 }

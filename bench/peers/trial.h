@@ -7,32 +7,32 @@
 #include <jansson.h>
 
 typedef struct TrialDef {
-  const char *scene;        /* file */
+  const char *scene; /* file */
   const Engine *engine;
-  double dt, time;          /* [s] 0: as the scene says */
-  int64_t every;            /* a frame every so many steps */
-  int64_t iterations;       /* of a peer's solver; 0: its default */
-  const char *const *set;   /* "contact.friction=0.5" */
+  double dt, time;        /* [s] 0: as the scene says */
+  int64_t every;          /* a frame every so many steps */
+  int64_t iterations;     /* of a peer's solver; 0: its default */
+  const char *const *set; /* "contact.friction=0.5" */
   int set_count;
-  bool timing;              /* frames are not looked at */
-  double limit;             /* [s] of processor time after which it is stopped; 0: none */
-  const char *output;       /* run file, replaced; NULL: none is kept */
+  bool timing;        /* frames are not looked at */
+  double limit;       /* [s] of processor time after which it is stopped; 0: none */
+  const char *output; /* run file, replaced; NULL: none is kept */
 } TrialDef;
 
 typedef struct TrialResult {
   size_t bodies, triangles;
-  int64_t steps;            /* made */
+  int64_t steps; /* made */
   double dt;
-  double cpu_ms;            /* processor time of one step, mean */
-  size_t frames;            /* looked at, the start not counted */
+  double cpu_ms;                       /* processor time of one step, mean */
+  size_t frames;                       /* looked at, the start not counted */
   size_t crossing_frames, deep_frames; /* something crosses; deeper than abd's range of contact */
-  size_t pairs_most;        /* crossing pairs of bodies in the worst frame */
-  double pairs_mean;        /* over all frames */
-  double depth;             /* [m] deepest in any frame */
-  double depth_time;        /* [s] */
-  double fall_time;         /* [s] when what was highest at the start had sunk by a tenth of its height; -1: never */
-  double sink;              /* [m] of the lowest point of any moving body's centre below the lowest at the start, at the end */
-  double turns;             /* of the highest body about the vertical, signed, in all */
+  size_t pairs_most;                   /* crossing pairs of bodies in the worst frame */
+  double pairs_mean;                   /* over all frames */
+  double depth;                        /* [m] deepest in any frame */
+  double depth_time;                   /* [s] */
+  double fall_time; /* [s] when what was highest at the start had sunk by a tenth of its height; -1: never */
+  double sink;      /* [m] of the lowest point of any moving body's centre below the lowest at the start, at the end */
+  double turns;     /* of the highest body about the vertical, signed, in all */
   char trouble[PEER_ERROR_SIZE]; /* why it ended early; "" if it did not */
 } TrialResult;
 

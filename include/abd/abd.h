@@ -41,9 +41,15 @@ extern "C" {
 typedef struct AbdWorld AbdWorld;
 
 /* Ids are 1-based in the order of creation; zero is null. */
-typedef struct AbdMeshId { uint32_t id; } AbdMeshId;
-typedef struct AbdBodyId { uint32_t id; } AbdBodyId;
-typedef struct AbdJointId { uint32_t id; } AbdJointId;
+typedef struct AbdMeshId {
+  uint32_t id;
+} AbdMeshId;
+typedef struct AbdBodyId {
+  uint32_t id;
+} AbdBodyId;
+typedef struct AbdJointId {
+  uint32_t id;
+} AbdJointId;
 
 typedef enum AbdStatus {
   ABD_OK = 0,
@@ -73,26 +79,27 @@ typedef enum AbdIntegrator {
 } AbdIntegrator;
 
 typedef struct AbdContactDef {
-  double range;              /* dhat [m]: surfaces nearer than separation + range repel; 0 = from the bodies' size */
-  double separation;         /* [m] surfaces never come nearer than this; 0 as a rule */
-  double stiffness;          /* factor on the automatic contact stiffness, 1 */
-  double friction;           /* Coulomb coefficient used where bodies and pairs name none, 0 */
-  double friction_speed;     /* [m/s] sliding slower than this is resisted as static friction, 1e-3 */
-  int friction_iterations;   /* how often the lagged normal forces are renewed in one step, 2; 0 = frictionless */
-  bool friction_anchors;     /* static friction that remembers where it stuck, so that nothing creeps; true */
+  double range;            /* dhat [m]: surfaces nearer than separation + range repel; 0 = from the bodies' size */
+  double separation;       /* [m] surfaces never come nearer than this; 0 as a rule */
+  double stiffness;        /* factor on the automatic contact stiffness, 1 */
+  double friction;         /* Coulomb coefficient used where bodies and pairs name none, 0 */
+  double friction_speed;   /* [m/s] sliding slower than this is resisted as static friction, 1e-3 */
+  int friction_iterations; /* how often the lagged normal forces are renewed in one step, 2; 0 = frictionless */
+  bool friction_anchors;   /* static friction that remembers where it stuck, so that nothing creeps; true */
 } AbdContactDef;
 
 /* Who solves Newton's linear systems. */
 typedef enum AbdLinear {
-  ABD_LINEAR_AUTO = 0,       /* Cholesky while the factor is predicted to fit in AbdSolverDef.memory, else PCG */
-  ABD_LINEAR_CHOLMOD,        /* SuiteSparse's, where the library was built with it (GPL): for comparison */
-  ABD_LINEAR_CHOLESKY,       /* abd's own block Cholesky, whatever it takes */
-  ABD_LINEAR_PCG             /* conjugate gradients, preconditioned by an incomplete factor */
+  ABD_LINEAR_AUTO = 0, /* Cholesky while the factor is predicted to fit in AbdSolverDef.memory, else PCG */
+  ABD_LINEAR_CHOLMOD,  /* SuiteSparse's, where the library was built with it (GPL): for comparison */
+  ABD_LINEAR_CHOLESKY, /* abd's own block Cholesky, whatever it takes */
+  ABD_LINEAR_PCG       /* conjugate gradients, preconditioned by an incomplete factor */
 } AbdLinear;
 
 /* How the triangles of two bodies that come near each other are found. All give the same bits; those after the first are for comparison. */
 typedef enum AbdDetection {
-  ABD_DETECTION_TREES = 0,   /* both bodies' trees of boxes descended together, entered through the intersection of their boxes */
+  ABD_DETECTION_TREES =
+      0, /* both bodies' trees of boxes descended together, entered through the intersection of their boxes */
   ABD_DETECTION_TREES_PLAIN, /* the same without the intersection */
   ABD_DETECTION_TREE,        /* every triangle of one body down the tree of the other */
   ABD_DETECTION_IAABB_1,     /* all pairs of triangles in the intersection of the bodies' boxes, the paper's i-AABB */
@@ -100,17 +107,17 @@ typedef enum AbdDetection {
 } AbdDetection;
 
 typedef struct AbdSolverDef {
-  int max_iterations;        /* Newton iterations in one step before it is reported as not converged, 1000 */
-  double tolerance;          /* [m/s] largest surface speed of the last Newton step; 0 = from range, dt, friction_speed */
-  int threads;               /* 0 = all processors; the result does not depend on it */
+  int max_iterations; /* Newton iterations in one step before it is reported as not converged, 1000 */
+  double tolerance;   /* [m/s] largest surface speed of the last Newton step; 0 = from range, dt, friction_speed */
+  int threads;        /* 0 = all processors; the result does not depend on it */
   AbdLinear linear;
-  double memory;             /* [bytes] the most a factor may take with ABD_LINEAR_AUTO, 8e9; 0 = any */
+  double memory; /* [bytes] the most a factor may take with ABD_LINEAR_AUTO, 8e9; 0 = any */
   AbdDetection detection;
 } AbdSolverDef;
 
 typedef struct AbdWorldDef {
-  double dt;                 /* [s] 0.01 */
-  double gravity[3];         /* [m/s^2] 0 0 -9.81 */
+  double dt;         /* [s] 0.01 */
+  double gravity[3]; /* [m/s^2] 0 0 -9.81 */
   AbdIntegrator integrator;
   AbdContactDef contact;
   AbdSolverDef solver;
@@ -126,17 +133,17 @@ ABD_API const char *abd_world_error(const AbdWorld *world);
 /* ---- Meshes ----------------------------------------------------------------------------------------------------- */
 
 typedef struct AbdMeshDef {
-  const char *name;          /* for messages; may be NULL */
-  const double *vertex;      /* [3 vertex_count] m */
+  const char *name;     /* for messages; may be NULL */
+  const double *vertex; /* [3 vertex_count] m */
   size_t vertex_count;
-  const uint32_t *triangle;  /* [3 triangle_count] */
+  const uint32_t *triangle; /* [3 triangle_count] */
   size_t triangle_count;
-  const uint32_t *edge;      /* [2 edge_count] edges without a triangle: wires; the triangles' edges may be repeated here */
-  size_t edge_count;         /* vertices used by no triangle and no edge are points that collide too */
-  double thickness;          /* [m] of an open surface, diameter of wires and points, for their mass; 0 = 1 m^2, 1 m:
+  const uint32_t *edge; /* [2 edge_count] edges without a triangle: wires; the triangles' edges may be repeated here */
+  size_t edge_count;    /* vertices used by no triangle and no edge are points that collide too */
+  double thickness;     /* [m] of an open surface, diameter of wires and points, for their mass; 0 = 1 m^2, 1 m:
                                 density then counts as kg/m^2, kg/m, kg for surfaces, wires, points */
-  bool half_space;           /* the mesh only shows a plane: everything behind its first triangle is solid; static bodies */
-  bool keep_frame;           /* the vertices are centred rest coordinates of an AbdMeshView: take them bit for bit */
+  bool half_space;      /* the mesh only shows a plane: everything behind its first triangle is solid; static bodies */
+  bool keep_frame;      /* the vertices are centred rest coordinates of an AbdMeshView: take them bit for bit */
 } AbdMeshDef;
 
 ABD_API AbdMeshDef abd_default_mesh_def(void);
@@ -147,17 +154,17 @@ ABD_API AbdStatus abd_world_add_mesh(AbdWorld *world, const AbdMeshDef *def, Abd
  * world is destroyed. */
 typedef struct AbdMeshView {
   const char *name;
-  const double *vertex;      /* [3 vertex_count] centred rest coordinates */
+  const double *vertex; /* [3 vertex_count] centred rest coordinates */
   size_t vertex_count;
   const uint32_t *triangle;
   size_t triangle_count;
-  const uint32_t *edge;      /* every edge once, those of triangles too */
+  const uint32_t *edge; /* every edge once, those of triangles too */
   size_t edge_count;
   double origin[3], axes[9];
-  bool closed;               /* a closed, consistently oriented surface: it has a volume */
+  bool closed; /* a closed, consistently oriented surface: it has a volume */
   bool half_space;
-  double volume;             /* [m^3] what density is multiplied with */
-  double thickness;          /* [m] as given */
+  double volume;    /* [m^3] what density is multiplied with */
+  double thickness; /* [m] as given */
 } AbdMeshView;
 ABD_API AbdStatus abd_mesh_view(const AbdWorld *world, AbdMeshId mesh, AbdMeshView *view);
 
@@ -172,25 +179,32 @@ typedef enum AbdElasticity {
 } AbdElasticity;
 
 /* Coordinates held fixed: world axes; the rotations are about the world axes through the centre of mass. */
-enum { ABD_FIX_X = 1, ABD_FIX_Y = 2, ABD_FIX_Z = 4, ABD_FIX_ROTATION_X = 8, ABD_FIX_ROTATION_Y = 16, ABD_FIX_ROTATION_Z = 32 };
+enum {
+  ABD_FIX_X = 1,
+  ABD_FIX_Y = 2,
+  ABD_FIX_Z = 4,
+  ABD_FIX_ROTATION_X = 8,
+  ABD_FIX_ROTATION_Y = 16,
+  ABD_FIX_ROTATION_Z = 32
+};
 
 typedef struct AbdBodyDef {
-  const char *name;          /* for messages and files; may be NULL */
+  const char *name; /* for messages and files; may be NULL */
   AbdMeshId mesh;
   AbdMotion motion;
-  double density;            /* [kg/m^3] 1000 */
-  double stiffness;          /* kappa [Pa] of the elasticity, 1e11 */
+  double density;   /* [kg/m^3] 1000 */
+  double stiffness; /* kappa [Pa] of the elasticity, 1e11 */
   AbdElasticity elasticity;
-  double position[3];        /* of the mesh's own origin, as in its file */
-  double rotation[4];        /* quaternion w x y z about that origin, 1 0 0 0 */
-  double velocity[3];        /* [m/s] of the centre of mass */
-  double angular_velocity[3];/* [rad/s] world axes, about the centre of mass */
-  double force[3];           /* [N] constant, at the centre of mass */
-  double torque[3];          /* [N m] constant, world axes */
-  uint32_t fixed;            /* ABD_FIX_* bits */
-  double friction;           /* coefficient of this body, negative = the world's; a pair uses sqrt(mu_a mu_b) */
-  double contact_thickness;  /* [m] two bodies are kept half the sum of theirs apart; 0 */
-  int32_t group;             /* bodies of one group >= 0 do not collide with each other; -1 = none */
+  double position[3];         /* of the mesh's own origin, as in its file */
+  double rotation[4];         /* quaternion w x y z about that origin, 1 0 0 0 */
+  double velocity[3];         /* [m/s] of the centre of mass */
+  double angular_velocity[3]; /* [rad/s] world axes, about the centre of mass */
+  double force[3];            /* [N] constant, at the centre of mass */
+  double torque[3];           /* [N m] constant, world axes */
+  uint32_t fixed;             /* ABD_FIX_* bits */
+  double friction;            /* coefficient of this body, negative = the world's; a pair uses sqrt(mu_a mu_b) */
+  double contact_thickness;   /* [m] two bodies are kept half the sum of theirs apart; 0 */
+  int32_t group;              /* bodies of one group >= 0 do not collide with each other; -1 = none */
 } AbdBodyDef;
 
 ABD_API AbdBodyDef abd_default_body_def(void);
@@ -206,8 +220,8 @@ typedef struct AbdBodyView {
   const char *name;
   AbdMeshId mesh;
   AbdMotion motion;
-  double density, mass;      /* [kg/m^3] [kg] */
-  double inertia[3];         /* [kg m^2] principal moments, about the rest axes */
+  double density, mass; /* [kg/m^3] [kg] */
+  double inertia[3];    /* [kg m^2] principal moments, about the rest axes */
   double stiffness, friction;
   AbdElasticity elasticity;
   uint32_t fixed;
@@ -229,42 +243,47 @@ ABD_API AbdStatus abd_body_velocity(const AbdWorld *world, AbdBodyId body, doubl
 ABD_API AbdStatus abd_body_set_force(AbdWorld *world, AbdBodyId body, const double force[3], const double torque[3]);
 /* Kinematic bodies: where the next step shall bring the body (position of the mesh's origin and quaternion, as in the
  * def), or the velocities it moves with from now on. Without either it goes on with its velocities. */
-ABD_API AbdStatus abd_body_set_target(AbdWorld *world, AbdBodyId body, const double position[3], const double rotation[4]);
-ABD_API AbdStatus abd_body_set_velocity(AbdWorld *world, AbdBodyId body, const double linear[3], const double angular[3]);
+ABD_API AbdStatus abd_body_set_target(AbdWorld *world, AbdBodyId body, const double position[3],
+                                      const double rotation[4]);
+ABD_API AbdStatus abd_body_set_velocity(AbdWorld *world, AbdBodyId body, const double linear[3],
+                                        const double angular[3]);
 
 /* ---- Soft bodies ------------------------------------------------------------------------------------------------- */
 
 /* A soft body is a body too: its id counts among the bodies, its vertices are its unknowns. abd_body_nodes does not apply to it. */
 typedef enum AbdSoftModel {
-  ABD_SOFT_NEO_HOOKEAN = 0,     /* the paper's: resists inversion without end */
-  ABD_SOFT_STABLE_NEO_HOOKEAN,  /* bears inversion */
-  ABD_SOFT_COROTATED,           /* fixed corotated; bears inversion */
+  ABD_SOFT_NEO_HOOKEAN = 0,    /* the paper's: resists inversion without end */
+  ABD_SOFT_STABLE_NEO_HOOKEAN, /* bears inversion */
+  ABD_SOFT_COROTATED,          /* fixed corotated; bears inversion */
 } AbdSoftModel;
 
 typedef struct AbdSoftDef {
-  const char *name;          /* for messages and files; may be NULL */
-  const double *vertex;      /* [3 vertex_count] m, at rest */
+  const char *name;     /* for messages and files; may be NULL */
+  const double *vertex; /* [3 vertex_count] m, at rest */
   size_t vertex_count;
-  const uint32_t *tet;       /* [4 tet_count] a solid; its surface is what collides */
+  const uint32_t *tet; /* [4 tet_count] a solid; its surface is what collides */
   size_t tet_count;
-  const uint32_t *triangle;  /* [3 triangle_count] a shell, where there are no tets */
+  const uint32_t *triangle; /* [3 triangle_count] a shell, where there are no tets */
   size_t triangle_count;
-  const uint32_t *edge;      /* [2 edge_count] rods, where there are neither: straight at rest, bending where just two pieces meet */
+  const uint32_t
+      *edge; /* [2 edge_count] rods, where there are neither: straight at rest, bending where just two pieces meet */
   size_t edge_count;
   AbdSoftModel model;
-  double density;            /* [kg/m^3] 1000 */
-  double young, poisson;     /* [Pa] 1e5, 0.4 */
-  double thickness;          /* [m] of a shell, diameter of a rod, 1e-3 */
-  double bending;            /* factor on a shell's or a rod's resistance to bending, 1 */
-  double damping;            /* [s] viscous stress over elastic stress times rate: a mode of angular frequency w has the damping ratio damping w / 2; 0 */
+  double density;        /* [kg/m^3] 1000 */
+  double young, poisson; /* [Pa] 1e5, 0.4 */
+  double thickness;      /* [m] of a shell, diameter of a rod, 1e-3 */
+  double bending;        /* factor on a shell's or a rod's resistance to bending, 1 */
+  double
+      damping; /* [s] viscous stress over elastic stress times rate: a mode of angular frequency w has the damping ratio damping w / 2; 0 */
   double position[3], rotation[4]; /* of the vertices' origin, as for bodies */
-  double velocity[3];        /* [m/s] */
-  double angular_velocity[3];/* [rad/s] about the centre of mass */
-  double force[3];           /* [N] constant, shared out over the vertices by their mass */
-  double friction;           /* negative = the world's */
-  double contact_thickness;  /* [m] as of bodies; its own parts are kept all of it apart, neighbours half their distance at rest; 0 */
+  double velocity[3];              /* [m/s] */
+  double angular_velocity[3];      /* [rad/s] about the centre of mass */
+  double force[3];                 /* [N] constant, shared out over the vertices by their mass */
+  double friction;                 /* negative = the world's */
+  double
+      contact_thickness; /* [m] as of bodies; its own parts are kept all of it apart, neighbours half their distance at rest; 0 */
   int32_t group;
-  bool self_contact;         /* true */
+  bool self_contact; /* true */
 } AbdSoftDef;
 
 ABD_API AbdSoftDef abd_default_soft_def(void);
@@ -282,7 +301,7 @@ ABD_API bool abd_body_is_soft(const AbdWorld *world, AbdBodyId body);
 typedef struct AbdSoftView {
   const char *name;
   size_t vertex_count, tet_count, triangle_count, edge_count; /* triangles of the surface or shell, edges of a rod */
-  const double *rest;        /* [3 vertex_count] as given */
+  const double *rest;                                         /* [3 vertex_count] as given */
   const uint32_t *tet, *triangle, *edge;
   const int32_t *surface_vertex; /* the vertex that each vertex of the body's colliding mesh (abd_mesh_view) is */
   double mass, density, young, poisson, thickness, damping;
@@ -290,7 +309,7 @@ typedef struct AbdSoftView {
   bool self_contact;
 } AbdSoftView;
 ABD_API AbdStatus abd_soft_view(const AbdWorld *world, AbdBodyId soft, AbdSoftView *view);
-ABD_API AbdStatus abd_soft_vertices(const AbdWorld *world, AbdBodyId soft, double *vertex);   /* [3 vertex_count] now */
+ABD_API AbdStatus abd_soft_vertices(const AbdWorld *world, AbdBodyId soft, double *vertex); /* [3 vertex_count] now */
 ABD_API AbdStatus abd_soft_velocities(const AbdWorld *world, AbdBodyId soft, double *velocity);
 /* Von Mises' stress [Pa] of each tet, each triangle of a shell (in its plane) or each edge of a rod (along it), elastic alone: now in a world, or of a def with its
  * vertices where `vertex` says; of a def material, thickness, vertices and elements are read. */
@@ -329,9 +348,9 @@ typedef enum AbdJointKind {
 
 typedef enum AbdDriveKind {
   ABD_DRIVE_NONE = 0,
-  ABD_DRIVE_EFFORT,      /* target [N m or N] */
-  ABD_DRIVE_SPEED,       /* target [rad/s or m/s], with at most max_effort */
-  ABD_DRIVE_POSITION,    /* target [rad or m]: stiffness (target - position) - damping rate, at most max_effort */
+  ABD_DRIVE_EFFORT,   /* target [N m or N] */
+  ABD_DRIVE_SPEED,    /* target [rad/s or m/s], with at most max_effort */
+  ABD_DRIVE_POSITION, /* target [rad or m]: stiffness (target - position) - damping rate, at most max_effort */
 } AbdDriveKind;
 
 /* A motor on a joint's coordinate, pushing a against b. */
@@ -343,42 +362,43 @@ typedef struct AbdDrive {
 } AbdDrive;
 
 typedef struct AbdJointDef {
-  const char *name;          /* for messages and files; may be NULL */
+  const char *name; /* for messages and files; may be NULL */
   AbdJointKind kind;
-  AbdBodyId body_a, body_b;  /* body_b null: the world. Either may be static or kinematic, not both */
-  double point[3];           /* [m] anchor of a */
-  double point_b[3];         /* [m] anchor of b; NaN = the same. Apart only for distance and rope */
-  double axis[3], axis_b[3]; /* need not be of unit length; axis_b only for universal */
-  double pitch;              /* screw: [m] of travel a turn */
-  double length;             /* distance, rope: [m]; negative = as at the start */
+  AbdBodyId body_a, body_b;    /* body_b null: the world. Either may be static or kinematic, not both */
+  double point[3];             /* [m] anchor of a */
+  double point_b[3];           /* [m] anchor of b; NaN = the same. Apart only for distance and rope */
+  double axis[3], axis_b[3];   /* need not be of unit length; axis_b only for universal */
+  double pitch;                /* screw: [m] of travel a turn */
+  double length;               /* distance, rope: [m]; negative = as at the start */
   AbdJointId joint_a, joint_b; /* gear: joints whose coordinates are coupled */
-  double ratio;              /* gear: [1, or m/rad between an angle and a travel: rack and pinion] */
-  bool free;                 /* angle: only a coordinate */
-  double limit[2];           /* of the coordinate, from the start = 0 (of the distance itself); -infinity, infinity */
-  double angle_limit[2];     /* cylindrical, slider's travel aside: of its angle */
-  double stiffness, rest;    /* spring on the coordinate: stiffness (rest - position) */
-  double damping, friction;  /* [N m s or N s/m], dry friction [N m or N] on the coordinate */
+  double ratio;                /* gear: [1, or m/rad between an angle and a travel: rack and pinion] */
+  bool free;                   /* angle: only a coordinate */
+  double limit[2];             /* of the coordinate, from the start = 0 (of the distance itself); -infinity, infinity */
+  double angle_limit[2];       /* cylindrical, slider's travel aside: of its angle */
+  double stiffness, rest;      /* spring on the coordinate: stiffness (rest - position) */
+  double damping, friction;    /* [N m s or N s/m], dry friction [N m or N] on the coordinate */
   AbdDrive drive;
-  bool collide;              /* the two bodies collide with each other all the same; false */
+  bool collide; /* the two bodies collide with each other all the same; false */
 } AbdJointDef;
 
 ABD_API AbdJointDef abd_default_joint_def(void);
 /* Before the first step, after its bodies and joints. */
 ABD_API AbdStatus abd_world_add_joint(AbdWorld *world, const AbdJointDef *def, AbdJointId *joint);
 ABD_API size_t abd_world_joint_count(const AbdWorld *world);
-ABD_API AbdStatus abd_joint_def(const AbdWorld *world, AbdJointId joint, AbdJointDef *def); /* as given; name stays the world's */
+ABD_API AbdStatus abd_joint_def(const AbdWorld *world, AbdJointId joint,
+                                AbdJointDef *def);          /* as given; name stays the world's */
 ABD_API const char *abd_joint_kind_name(AbdJointKind kind); /* "hinge" */
 /* From the next step on. */
 ABD_API AbdStatus abd_joint_set_drive(AbdWorld *world, AbdJointId joint, const AbdDrive *drive);
 
 typedef struct AbdJointReading {
-  double position, rate;     /* of the coordinate, angles unwrapped [rad or m, per s]; 0 where the kind has none */
-  double angle, travel;      /* both of them where the kind has them */
-  double force[3], torque[3];/* [N, N m] that keep the joint, on a, about its anchor; the opposite on b */
-  double effort;             /* [N m or N] of the drive on the coordinate in the last step */
-  double passive;            /* [N m or N] of spring, damper, dry friction and limits */
-  double residual;           /* [m] largest gap left: of anchors, and of directions at one body radius from them */
-  double point[3], axis[3];  /* the anchor of a and the axis now */
+  double position, rate;      /* of the coordinate, angles unwrapped [rad or m, per s]; 0 where the kind has none */
+  double angle, travel;       /* both of them where the kind has them */
+  double force[3], torque[3]; /* [N, N m] that keep the joint, on a, about its anchor; the opposite on b */
+  double effort;              /* [N m or N] of the drive on the coordinate in the last step */
+  double passive;             /* [N m or N] of spring, damper, dry friction and limits */
+  double residual;            /* [m] largest gap left: of anchors, and of directions at one body radius from them */
+  double point[3], axis[3];   /* the anchor of a and the axis now */
 } AbdJointReading;
 /* At the end of the last step; forces are zero before the first step and after a restore. */
 ABD_API AbdStatus abd_joint_reading(const AbdWorld *world, AbdJointId joint, AbdJointReading *reading);
@@ -396,13 +416,25 @@ ABD_API int abd_joint_redundant_rows(const AbdWorld *world, AbdJointId joint);
 /* ---- Stepping --------------------------------------------------------------------------------------------------- */
 
 typedef enum AbdStage {
-  ABD_STAGE_CANDIDATES = 0, ABD_STAGE_DISTANCES, ABD_STAGE_ASSEMBLY, ABD_STAGE_SOLVE, ABD_STAGE_CCD,
-  ABD_STAGE_LINE_SEARCH, ABD_STAGE_REST, ABD_STAGE_COUNT
+  ABD_STAGE_CANDIDATES = 0,
+  ABD_STAGE_DISTANCES,
+  ABD_STAGE_ASSEMBLY,
+  ABD_STAGE_SOLVE,
+  ABD_STAGE_CCD,
+  ABD_STAGE_LINE_SEARCH,
+  ABD_STAGE_REST,
+  ABD_STAGE_COUNT
 } AbdStage;
 
 typedef enum AbdTerm {
-  ABD_TERM_KINETIC = 0, ABD_TERM_GRAVITY, ABD_TERM_ELASTIC, ABD_TERM_CONTACT, ABD_TERM_FRICTION, ABD_TERM_JOINT,
-  ABD_TERM_SOFT, ABD_TERM_COUNT
+  ABD_TERM_KINETIC = 0,
+  ABD_TERM_GRAVITY,
+  ABD_TERM_ELASTIC,
+  ABD_TERM_CONTACT,
+  ABD_TERM_FRICTION,
+  ABD_TERM_JOINT,
+  ABD_TERM_SOFT,
+  ABD_TERM_COUNT
 } AbdTerm;
 
 typedef enum AbdOutcome {
@@ -415,33 +447,34 @@ typedef enum AbdOutcome {
 } AbdOutcome;
 
 typedef struct AbdStepReport {
-  int64_t step;              /* 1 for the first */
-  double time;               /* [s] at its end */
+  int64_t step; /* 1 for the first */
+  double time;  /* [s] at its end */
   AbdOutcome outcome;
-  AbdBodyId culprit[2];      /* the bodies to blame when outcome is not ABD_CONVERGED, or the step failed with
+  AbdBodyId culprit[2];    /* the bodies to blame when outcome is not ABD_CONVERGED, or the step failed with
                                 ABD_ERROR_NUMERIC; null if there is one or none */
-  int iterations;            /* Newton iterations: the largest over islands */
-  int line_search_steps;     /* energy evaluations beyond the first, all iterations */
-  int friction_iterations;   /* the most lagged solves of an island */
-  double residual;           /* [m/s] the last Newton step's largest surface speed */
-  double step_length;        /* the smallest accepted step length in [0, 1] */
-  AbdBodyId limit[2];        /* the pair that limited it most */
+  int iterations;          /* Newton iterations: the largest over islands */
+  int line_search_steps;   /* energy evaluations beyond the first, all iterations */
+  int friction_iterations; /* the most lagged solves of an island */
+  double residual;         /* [m/s] the last Newton step's largest surface speed */
+  double step_length;      /* the smallest accepted step length in [0, 1] */
+  AbdBodyId limit[2];      /* the pair that limited it most */
   int islands;
-  int linear_iterations;     /* conjugate gradients of all Newton iterations; 0 where Cholesky solved all */
+  int linear_iterations;              /* conjugate gradients of all Newton iterations; 0 where Cholesky solved all */
   double factor_memory, factor_flops; /* [bytes], [flops] predicted for the largest Cholesky factor of the step */
   int64_t body_pairs, box_tests, candidates, distances, contacts, ccd_calls;
-  double min_distance;       /* [m] smallest distance of any two surfaces within reach, thickness not taken off; infinity if none */
+  double
+      min_distance; /* [m] smallest distance of any two surfaces within reach, thickness not taken off; infinity if none */
   AbdBodyId nearest[2];
-  double max_strain;         /* largest |A^T A - I| of any dynamic body */
+  double max_strain; /* largest |A^T A - I| of any dynamic body */
   AbdBodyId most_strained;
-  double max_soft_strain;    /* largest |F^T F - I| of any tet or triangle of a soft body */
+  double max_soft_strain; /* largest |F^T F - I| of any tet or triangle of a soft body */
   AbdBodyId most_strained_soft;
-  double target_error;       /* [m] the farthest a kinematic body or scripted vertex stayed from its target */
-  double joint_residual;     /* [m] the largest gap left in a joint */
+  double target_error;   /* [m] the farthest a kinematic body or scripted vertex stayed from its target */
+  double joint_residual; /* [m] the largest gap left in a joint */
   AbdJointId worst_joint;
-  double energy[ABD_TERM_COUNT];     /* [J] */
+  double energy[ABD_TERM_COUNT];           /* [J] */
   double momentum[3], angular_momentum[3]; /* of the dynamic bodies, about the world's origin */
-  double seconds[ABD_STAGE_COUNT];   /* wall clock */
+  double seconds[ABD_STAGE_COUNT];         /* wall clock */
 } AbdStepReport;
 
 ABD_API const char *abd_linear_name(AbdLinear linear);
@@ -463,13 +496,14 @@ ABD_API AbdWorldDef abd_world_settings(const AbdWorld *world);
 
 typedef struct AbdContact {
   AbdBodyId body_a, body_b;
-  double point[3];           /* [m] midway between the two surfaces */
-  double normal[3];          /* unit, from b to a */
-  double distance;           /* [m] */
-  double normal_force;       /* [N] on a along normal, on b against it */
-  double friction_force[3];  /* [N] on a; the opposite on b */
-  int32_t kind;              /* 0 vertex of a on triangle of b, 1 triangle of a on vertex of b, 2 edge on edge */
-  uint32_t primitive_a, primitive_b; /* vertex, triangle or edge of the body's mesh; of a soft body its own vertex, a triangle of its
+  double point[3];          /* [m] midway between the two surfaces */
+  double normal[3];         /* unit, from b to a */
+  double distance;          /* [m] */
+  double normal_force;      /* [N] on a along normal, on b against it */
+  double friction_force[3]; /* [N] on a; the opposite on b */
+  int32_t kind;             /* 0 vertex of a on triangle of b, 1 triangle of a on vertex of b, 2 edge on edge */
+  uint32_t primitive_a,
+      primitive_b; /* vertex, triangle or edge of the body's mesh; of a soft body its own vertex, a triangle of its
                                         view, an edge of its colliding mesh (abd_mesh_view) */
 } AbdContact;
 
@@ -481,17 +515,19 @@ ABD_API size_t abd_world_contacts(const AbdWorld *world, AbdContact *contact, si
 
 typedef struct AbdCrossing {
   AbdBodyId body_a, body_b;
-  uint32_t triangle_a, triangle_b; /* in each body's mesh; UINT32_MAX where the primitive is an edge without a triangle */
+  uint32_t triangle_a,
+      triangle_b; /* in each body's mesh; UINT32_MAX where the primitive is an edge without a triangle */
   double point[3];
 } AbdCrossing;
 
 /* Exact test of two bodies' surfaces in given poses (12 numbers, or 3 for each vertex of a soft body): do any two triangles share
  * a point? A soft body with itself: any two that share no corner. */
-ABD_API bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double *nodes_a, AbdBodyId b, const double *nodes_b,
-                                     AbdCrossing *crossing);
+ABD_API bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double *nodes_a, AbdBodyId b,
+                                     const double *nodes_b, AbdCrossing *crossing);
 /* All pairs that may collide, poses in id order, one after the other; writes at most capacity crossings (one per pair), returns how many;
  * SIZE_MAX when memory is out. */
-ABD_API size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing, size_t capacity);
+ABD_API size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing,
+                                        size_t capacity);
 /* Pairs of triangles of one mesh that cross without sharing a corner; UINT32_MAX where it is an edge without a triangle.
  * Writes at most capacity pairs and returns how many there are; a body is never tested against itself in the steps. */
 ABD_API size_t abd_mesh_self_crossings(const AbdWorld *world, AbdMeshId mesh, uint32_t (*pair)[2], size_t capacity);

@@ -11,7 +11,8 @@ AbdBodyDef abd_default_body_def(void) {
 }
 
 static AbdStatus check_open(AbdWorld *world, AbdError *error) {
-  return world->started ? fault(error, ABD_ERROR_STATE, "the world has started: nothing can be added to it any more") : ABD_OK;
+  return world->started ? fault(error, ABD_ERROR_STATE, "the world has started: nothing can be added to it any more")
+                        : ABD_OK;
 }
 
 AbdStatus abd_world_add_mesh(AbdWorld *world, const AbdMeshDef *def, AbdMeshId *mesh) {
@@ -33,7 +34,8 @@ AbdStatus abd_world_add_body(AbdWorld *world, const AbdBodyDef *def, AbdBodyId *
 static AbdStatus check_pair(AbdWorld *world, AbdBodyId a, AbdBodyId b, AbdError *error) {
   if (check_open(world, error)) return error->status;
   if (!world_body(world, a) || !world_body(world, b) || a.id == b.id)
-    return fault(error, ABD_ERROR_ARGUMENT, "bodies %u and %u are not a pair (there are %d bodies)", a.id, b.id, world->model.body_count);
+    return fault(error, ABD_ERROR_ARGUMENT, "bodies %u and %u are not a pair (there are %d bodies)", a.id, b.id,
+                 world->model.body_count);
   return ABD_OK;
 }
 
@@ -46,7 +48,8 @@ AbdStatus abd_world_exclude_pair(AbdWorld *world, AbdBodyId a, AbdBodyId b) {
 AbdStatus abd_world_set_pair_friction(AbdWorld *world, AbdBodyId a, AbdBodyId b, double friction) {
   AbdError *error = world_fresh_error(world);
   if (check_pair(world, a, b, error)) return error->status;
-  if (!isfinite(friction) || friction < 0) return fault(error, ABD_ERROR_ARGUMENT, "friction of a pair is %g, expected a number >= 0", friction);
+  if (!isfinite(friction) || friction < 0)
+    return fault(error, ABD_ERROR_ARGUMENT, "friction of a pair is %g, expected a number >= 0", friction);
   return model_add_rule(&world->model, (int)a.id - 1, (int)b.id - 1, friction, error);
 }
 
@@ -75,8 +78,12 @@ AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view
   if (!b) return ABD_ERROR_ARGUMENT;
   Vec3 s = b->second;
   AbdMotion motion = b->soft ? ABD_MOTION_DYNAMIC : b->motion;
-  *view = (AbdBodyView){b->name, {(uint32_t)b->mesh + 1}, motion, b->density, b->mass, {s.y + s.z, s.x + s.z, s.x + s.y},
-                        b->stiffness, b->friction, b->elasticity, b->fixed, b->group, b->thickness};
+  *view = (AbdBodyView){b->name,       {(uint32_t)b->mesh + 1},
+                        motion,        b->density,
+                        b->mass,       {s.y + s.z, s.x + s.z, s.x + s.y},
+                        b->stiffness,  b->friction,
+                        b->elasticity, b->fixed,
+                        b->group,      b->thickness};
   return ABD_OK;
 }
 
@@ -116,20 +123,26 @@ AbdStatus abd_body_velocity(const AbdWorld *world, AbdBodyId body, double linear
     const Affine *q = &world->state.q[body.id - 1], *rate = &world->state.rate[body.id - 1];
     Mat3 a = affine_linear(q);
     v = rate->n[0];
-    w = b->motion == ABD_MOTION_STATIC ? vec3(0, 0, 0) : spin_from_momentum(a, b->second, spin_momentum(a, affine_linear(rate), b->second));
+    w = b->motion == ABD_MOTION_STATIC
+            ? vec3(0, 0, 0)
+            : spin_from_momentum(a, b->second, spin_momentum(a, affine_linear(rate), b->second));
   }
   vec3_to(linear, v);
   vec3_to(angular, w);
   return ABD_OK;
 }
 
-static AbdStatus check_six(AbdWorld *world, AbdBodyId body, const double *x, const double *y, int ny, const char *what, AbdError *error) {
+static AbdStatus check_six(AbdWorld *world, AbdBodyId body, const double *x, const double *y, int ny, const char *what,
+                           AbdError *error) {
   if (!world->started && abd_world_start(world) != ABD_OK) return world->error.status;
   const Body *b = world_body(world, body);
-  if (!b) return fault(error, ABD_ERROR_ARGUMENT, "body %u does not exist (there are %d)", body.id, world->model.body_count);
+  if (!b)
+    return fault(error, ABD_ERROR_ARGUMENT, "body %u does not exist (there are %d)", body.id, world->model.body_count);
   for (int i = 0; i < 3 + ny; i++) {
     double v = i < 3 ? x[i] : y[i - 3];
-    if (!isfinite(v)) return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": %s %d is %g, expected a finite number", b->name, what, i, v);
+    if (!isfinite(v))
+      return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": %s %d is %g, expected a finite number", b->name, what, i,
+                   v);
   }
   return ABD_OK;
 }
@@ -138,7 +151,8 @@ AbdStatus abd_body_set_force(AbdWorld *world, AbdBodyId body, const double force
   AbdError *error = world_fresh_error(world);
   if (check_six(world, body, force, torque, 3, "force component", error)) return world->error.status;
   if (world_body(world, body)->soft && norm_sq(vec3_from(torque)) > 0)
-    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\" is soft: it takes no torque; give its vertices forces", world_body(world, body)->name);
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\" is soft: it takes no torque; give its vertices forces",
+                 world_body(world, body)->name);
   world->state.force[body.id - 1] = vec3_from(force);
   world->state.torque[body.id - 1] = vec3_from(torque);
   return ABD_OK;
@@ -148,7 +162,8 @@ AbdStatus abd_body_set_target(AbdWorld *world, AbdBodyId body, const double posi
   AbdError *error = world_fresh_error(world);
   if (check_six(world, body, position, rotation, 4, "target component", error)) return world->error.status;
   const Body *b = world_body(world, body);
-  if (b->motion != ABD_MOTION_KINEMATIC) return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\" is not kinematic: it has no target", b->name);
+  if (b->motion != ABD_MOTION_KINEMATIC)
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\" is not kinematic: it has no target", b->name);
   if (model_check_rotation(b->name, rotation, error)) return error->status;
   world->state.target[body.id - 1] = model_pose(&world->model.mesh[b->mesh], vec3_from(position), rotation);
   world->state.has_target[body.id - 1] = 1;
@@ -159,9 +174,11 @@ AbdStatus abd_body_set_velocity(AbdWorld *world, AbdBodyId body, const double li
   AbdError *error = world_fresh_error(world);
   if (check_six(world, body, linear, angular, 3, "velocity component", error)) return world->error.status;
   const Body *b = world_body(world, body);
-  if (b->motion == ABD_MOTION_STATIC) return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\" is static: it has no velocity", b->name);
+  if (b->motion == ABD_MOTION_STATIC)
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\" is static: it has no velocity", b->name);
   Affine *rate = &world->state.rate[body.id - 1];
-  *rate = affine(vec3_from(linear), mat3_mul(mat3_skew(vec3_from(angular)), affine_linear(&world->state.q[body.id - 1])));
+  *rate =
+      affine(vec3_from(linear), mat3_mul(mat3_skew(vec3_from(angular)), affine_linear(&world->state.q[body.id - 1])));
   if (b->fixed) *rate = freedom_project(b, *rate);
   return ABD_OK;
 }

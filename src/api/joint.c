@@ -5,8 +5,12 @@
 #include "step/joint.h"
 
 AbdJointDef abd_default_joint_def(void) {
-  return (AbdJointDef){.point_b = {NAN, NAN, NAN}, .length = -1, .ratio = 1, .limit = {-INFINITY, INFINITY},
-                       .angle_limit = {-INFINITY, INFINITY}, .drive = {.max_effort = INFINITY}};
+  return (AbdJointDef){.point_b = {NAN, NAN, NAN},
+                       .length = -1,
+                       .ratio = 1,
+                       .limit = {-INFINITY, INFINITY},
+                       .angle_limit = {-INFINITY, INFINITY},
+                       .drive = {.max_effort = INFINITY}};
 }
 
 static const Joint *world_joint(const AbdWorld *world, AbdJointId joint) {
@@ -15,7 +19,8 @@ static const Joint *world_joint(const AbdWorld *world, AbdJointId joint) {
 
 AbdStatus abd_world_add_joint(AbdWorld *world, const AbdJointDef *def, AbdJointId *joint) {
   AbdError *error = world_fresh_error(world);
-  if (world->started) return fault(error, ABD_ERROR_STATE, "the world has started: no joint can be added to it any more");
+  if (world->started)
+    return fault(error, ABD_ERROR_STATE, "the world has started: no joint can be added to it any more");
   if (model_add_joint(&world->model, def, error)) return error->status;
   if (joint) joint->id = (uint32_t)world->model.joint_count;
   return ABD_OK;
@@ -35,7 +40,9 @@ const char *abd_joint_kind_name(AbdJointKind kind) { return joint_kind_name(kind
 AbdStatus abd_joint_set_drive(AbdWorld *world, AbdJointId joint, const AbdDrive *drive) {
   AbdError *error = world_fresh_error(world);
   const Joint *j = world_joint(world, joint);
-  if (!j) return fault(error, ABD_ERROR_ARGUMENT, "joint %u does not exist (there are %d joints)", joint.id, world->model.joint_count);
+  if (!j)
+    return fault(error, ABD_ERROR_ARGUMENT, "joint %u does not exist (there are %d joints)", joint.id,
+                 world->model.joint_count);
   if (model_check_drive(j, drive, error)) return error->status;
   if (!world->started && abd_world_start(world) != ABD_OK) return world->error.status;
   JointState *s = &world->state.joint[joint.id - 1];
@@ -59,7 +66,9 @@ AbdJointSummary abd_world_joint_summary(const AbdWorld *world) {
 }
 
 int abd_joint_redundant_rows(const AbdWorld *world, AbdJointId joint) {
-  return world_joint(world, joint) && world->model.linkage.redundant_of ? world->model.linkage.redundant_of[joint.id - 1] : 0;
+  return world_joint(world, joint) && world->model.linkage.redundant_of
+             ? world->model.linkage.redundant_of[joint.id - 1]
+             : 0;
 }
 
 /* A generalised force on the nodes of a body as a force and a torque about a point. */
@@ -78,7 +87,8 @@ static Affine bent_rows(const AbdWorld *world, int joint) {
   int count = j->partner[0] < 0 ? joint_forces(&world->step, joint, world->state.q, force) : 0;
   for (int k = 0; k < j->row_count && k < count; k++)
     for (int x = 0; x < force[k].jet.count; x++)
-      if (force[k].jet.body[x] == j->end[0].body) sum = affine_add_scaled(sum, -force[k].slope / world->step.h2, force[k].jet.gradient[x]);
+      if (force[k].jet.body[x] == j->end[0].body)
+        sum = affine_add_scaled(sum, -force[k].slope / world->step.h2, force[k].jet.gradient[x]);
   return sum;
 }
 
@@ -109,7 +119,8 @@ static double linear_gap(const AbdWorld *world, const Joint *j) {
         double equal = fabs(w[1] * d.x + w[2] * d.y + w[3] * d.z);
         if (equal > most_equal) most_equal = equal, column = k;
       }
-      gap = scale(j->arm, sub(affine_vector(&a, j->end[0].frame.c[column]), affine_vector(&b, j->end[1].frame.c[column])));
+      gap = scale(j->arm,
+                  sub(affine_vector(&a, j->end[0].frame.c[column]), affine_vector(&b, j->end[1].frame.c[column])));
     }
     double size = norm_sq(row[r].direction) > 0 ? fabs(dot(gap, row[r].direction)) : norm(gap);
     worst = most(worst, size);
@@ -126,7 +137,8 @@ static double rate_of(const AbdWorld *world, const Jet *jet) {
 static void read_forces(AbdWorld *world, int joint, AbdJointReading *r) {
   const Joint *j = &world->model.joint[joint];
   if (!make_reactions(world)) return;
-  Affine q = joint_pose(world->state.q, j->end[0].body), nodes = affine_add_scaled(world->reaction[joint], 1, bent_rows(world, joint));
+  Affine q = joint_pose(world->state.q, j->end[0].body),
+         nodes = affine_add_scaled(world->reaction[joint], 1, bent_rows(world, joint));
   Vec3 force, torque;
   to_wrench(&q, &nodes, affine_point(&q, j->end[0].anchor), &force, &torque);
   vec3_to(r->force, force);

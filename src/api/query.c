@@ -6,9 +6,12 @@
 
 #include <string.h>
 
-static uint64_t contact_id(const Contact *c) { return (uint64_t)c->kind << 60 | (uint64_t)(uint32_t)c->prim_a << 30 | (uint32_t)c->prim_b; }
+static uint64_t contact_id(const Contact *c) {
+  return (uint64_t)c->kind << 60 | (uint64_t)(uint32_t)c->prim_a << 30 | (uint32_t)c->prim_b;
+}
 
-static Vec3 friction_force(const Pair *p, const Contact *c, const ContactScene *scene, const Affine *qa, const Affine *qb, double h2) {
+static Vec3 friction_force(const Pair *p, const Contact *c, const ContactScene *scene, const Affine *qa,
+                           const Affine *qb, double h2) {
   for (int i = 0; i < p->friction_count; i++) {
     const FrictionPoint *f = &p->friction[i];
     if (f->key != contact_id(c)) continue;
@@ -80,9 +83,12 @@ static void put_back(const AbdWorld *world) {
   if (world->started) soft_load(world->backend, world->state.q);
 }
 
-static size_t nodes_size(const AbdWorld *world, const Body *b) { return b->soft ? 3 * (size_t)world->model.soft[b->soft - 1].vertex_count : 12; }
+static size_t nodes_size(const AbdWorld *world, const Body *b) {
+  return b->soft ? 3 * (size_t)world->model.soft[b->soft - 1].vertex_count : 12;
+}
 
-static bool find_crossing(const AbdWorld *world, AbdBodyId a, const double *nodes_a, AbdBodyId b, const double *nodes_b, AbdCrossing *crossing) {
+static bool find_crossing(const AbdWorld *world, AbdBodyId a, const double *nodes_a, AbdBodyId b, const double *nodes_b,
+                          AbdCrossing *crossing) {
   const Body *x = world_body(world, a), *y = world_body(world, b);
   Affine qa, qb;
   Crossing c;
@@ -93,7 +99,9 @@ static bool find_crossing(const AbdWorld *world, AbdBodyId a, const double *node
   if (a.id == b.id) {
     int element[1][2];
     if (mesh_find_self_crossings(ma, element, 1) == 0) return false;
-    c = (Crossing){.element_a = element[0][0], .element_b = element[0][1], .point = ma->vertex[ma->element[element[0][0]].vertex[0]]};
+    c = (Crossing){.element_a = element[0][0],
+                   .element_b = element[0][1],
+                   .point = ma->vertex[ma->element[element[0][0]].vertex[0]]};
   } else if (!body_find_crossing(ma, &qa, (int)a.id - 1, mb, &qb, (int)b.id - 1, &c)) {
     return false;
   }
@@ -107,8 +115,8 @@ static bool find_crossing(const AbdWorld *world, AbdBodyId a, const double *node
   return true;
 }
 
-bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double *nodes_a, AbdBodyId b, const double *nodes_b,
-                             AbdCrossing *crossing) {
+bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double *nodes_a, AbdBodyId b,
+                             const double *nodes_b, AbdCrossing *crossing) {
   bool found = find_crossing(world, a, nodes_a, b, nodes_b, crossing);
   put_back(world);
   return found;
@@ -172,6 +180,11 @@ const char *abd_term_name(AbdTerm term) {
 }
 
 const char *abd_outcome_name(AbdOutcome outcome) {
-  static const char *const name[] = {"converged", "stopped at max iterations", "stopped by line search", "stopped by factorization", "kinematic body blocked", "joint open"};
+  static const char *const name[] = {"converged",
+                                     "stopped at max iterations",
+                                     "stopped by line search",
+                                     "stopped by factorization",
+                                     "kinematic body blocked",
+                                     "joint open"};
   return (unsigned)outcome < ARRAY_COUNT(name) ? name[outcome] : "unknown";
 }

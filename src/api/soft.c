@@ -4,12 +4,20 @@
 #include "api/world.h"
 
 AbdSoftDef abd_default_soft_def(void) {
-  return (AbdSoftDef){.density = 1000, .young = 1e5, .poisson = 0.4, .thickness = 1e-3, .bending = 1, .rotation = {1, 0, 0, 0},
-                      .friction = -1, .group = -1, .self_contact = true};
+  return (AbdSoftDef){.density = 1000,
+                      .young = 1e5,
+                      .poisson = 0.4,
+                      .thickness = 1e-3,
+                      .bending = 1,
+                      .rotation = {1, 0, 0, 0},
+                      .friction = -1,
+                      .group = -1,
+                      .self_contact = true};
 }
 
 static AbdStatus check_open(const AbdWorld *world, AbdError *error) {
-  return world->started ? fault(error, ABD_ERROR_STATE, "the world has started: nothing can be added to it any more") : ABD_OK;
+  return world->started ? fault(error, ABD_ERROR_STATE, "the world has started: nothing can be added to it any more")
+                        : ABD_OK;
 }
 
 static const Soft *world_soft(const AbdWorld *world, AbdBodyId body) {
@@ -29,7 +37,8 @@ AbdStatus abd_soft_attach(AbdWorld *world, AbdBodyId soft, size_t vertex, AbdBod
   const Soft *s = world_soft(world, soft);
   if (check_open(world, error)) return error->status;
   if (!s) return fault(error, ABD_ERROR_ARGUMENT, "body %u is not a soft one", soft.id);
-  if (body.id && !world_body(world, body)) return fault(error, ABD_ERROR_ARGUMENT, "body %u does not exist (there are %d)", body.id, world->model.body_count);
+  if (body.id && !world_body(world, body))
+    return fault(error, ABD_ERROR_ARGUMENT, "body %u does not exist (there are %d)", body.id, world->model.body_count);
   return model_attach(&world->model, (int)(s - world->model.soft), vertex, (int)body.id - 1, error);
 }
 
@@ -57,19 +66,32 @@ bool abd_body_is_soft(const AbdWorld *world, AbdBodyId body) { return world_soft
 AbdStatus abd_soft_view(const AbdWorld *world, AbdBodyId body, AbdSoftView *view) {
   const Soft *s = world_soft(world, body);
   if (!s) return ABD_ERROR_ARGUMENT;
-  *view = (AbdSoftView){.name = s->name, .vertex_count = (size_t)s->vertex_count, .tet_count = (size_t)s->tet_count,
-                        .triangle_count = (size_t)s->surface_count, .rest = &s->rest[0].x, .tet = s->tet_index, .triangle = s->triangle,
-                        .edge = s->edge, .edge_count = (size_t)s->piece_count,
+  *view = (AbdSoftView){.name = s->name,
+                        .vertex_count = (size_t)s->vertex_count,
+                        .tet_count = (size_t)s->tet_count,
+                        .triangle_count = (size_t)s->surface_count,
+                        .rest = &s->rest[0].x,
+                        .tet = s->tet_index,
+                        .triangle = s->triangle,
+                        .edge = s->edge,
+                        .edge_count = (size_t)s->piece_count,
                         .surface_vertex = s->surface_vertex,
-                        .mass = s->total_mass, .density = s->def.density, .young = s->def.young, .poisson = s->def.poisson,
-                        .thickness = s->def.thickness, .damping = s->def.damping, .model = s->def.model, .self_contact = s->def.self_contact};
+                        .mass = s->total_mass,
+                        .density = s->def.density,
+                        .young = s->def.young,
+                        .poisson = s->def.poisson,
+                        .thickness = s->def.thickness,
+                        .damping = s->def.damping,
+                        .model = s->def.model,
+                        .self_contact = s->def.self_contact};
   return ABD_OK;
 }
 
 AbdStatus abd_soft_vertices(const AbdWorld *world, AbdBodyId body, double *vertex) {
   const Soft *s = world_soft(world, body);
   if (!s) return ABD_ERROR_ARGUMENT;
-  for (int v = 0; v < s->vertex_count; v++) vec3_to(vertex + 3 * (size_t)v, world->started ? world->state.q[s->first + v].n[0] : s->place[v]);
+  for (int v = 0; v < s->vertex_count; v++)
+    vec3_to(vertex + 3 * (size_t)v, world->started ? world->state.q[s->first + v].n[0] : s->place[v]);
   return ABD_OK;
 }
 
@@ -82,7 +104,8 @@ AbdStatus abd_soft_velocities(const AbdWorld *world, AbdBodyId body, double *vel
 }
 
 /* A vertex of a started world and three numbers for it. */
-static const Soft *check_vertex(AbdWorld *world, AbdBodyId body, size_t vertex, const double value[3], const char *what, AbdError *error) {
+static const Soft *check_vertex(AbdWorld *world, AbdBodyId body, size_t vertex, const double value[3], const char *what,
+                                AbdError *error) {
   const Soft *s = world_soft(world, body);
   if (!s || vertex >= (size_t)s->vertex_count) {
     fault(error, ABD_ERROR_ARGUMENT, "body %u has no soft vertex %zu", body.id, vertex);
@@ -90,7 +113,8 @@ static const Soft *check_vertex(AbdWorld *world, AbdBodyId body, size_t vertex, 
   }
   for (int k = 0; k < 3; k++)
     if (!isfinite(value[k])) {
-      fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": %s[%d] is %g, expected a finite number", s->name, what, k, value[k]);
+      fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": %s[%d] is %g, expected a finite number", s->name, what, k,
+            value[k]);
       return NULL;
     }
   return world->started || abd_world_start(world) == ABD_OK ? s : NULL;
@@ -98,7 +122,8 @@ static const Soft *check_vertex(AbdWorld *world, AbdBodyId body, size_t vertex, 
 
 static AbdStatus check_scripted(const Soft *s, size_t vertex, const char *what, AbdError *error) {
   if (s->attached[vertex] == SOFT_SCRIPTED) return ABD_OK;
-  return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": vertex %zu is not scripted: it has no %s", s->name, vertex, what);
+  return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": vertex %zu is not scripted: it has no %s", s->name, vertex,
+               what);
 }
 
 AbdStatus abd_soft_set_force(AbdWorld *world, AbdBodyId body, size_t vertex, const double force[3]) {

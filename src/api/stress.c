@@ -2,14 +2,19 @@
 #include "api/world.h"
 #include "kernel/stress.h"
 
-typedef struct Moduli { int model; double mu, lambda; } Moduli;
+typedef struct Moduli {
+  int model;
+  double mu, lambda;
+} Moduli;
 
 static Moduli moduli_of(const AbdSoftDef *def) {
   return (Moduli){(int)def->model, lame_mu(def->young, def->poisson), lame_lambda(def->young, def->poisson)};
 }
 
 /* Of a piece of a rod, along it. */
-static double piece_stress(double young, double length, const Vec3 x[2]) { return young * fabs(norm(sub(x[1], x[0])) / length - 1); }
+static double piece_stress(double young, double length, const Vec3 x[2]) {
+  return young * fabs(norm(sub(x[1], x[0])) / length - 1);
+}
 
 static void world_corners(const AbdWorld *world, const Soft *s, const int *v, int count, Vec3 *x) {
   for (int k = 0; k < count; k++) x[k] = world->started ? world->state.q[s->first + v[k]].n[0] : s->place[v[k]];
@@ -62,7 +67,8 @@ AbdStatus abd_soft_def_stress(const AbdSoftDef *def, const double *vertex, doubl
       continue;
     }
     if (n == 4 ? !tet_rest(rest, &tet) : !membrane_rest(rest, def->thickness, &triangle)) return ABD_ERROR_MESH;
-    stress[e] = n == 4 ? tet_von_mises(m.model, m.mu, m.lambda, &tet, x) : membrane_von_mises(m.mu, m.lambda, &triangle, x);
+    stress[e] =
+        n == 4 ? tet_von_mises(m.model, m.mu, m.lambda, &tet, x) : membrane_von_mises(m.mu, m.lambda, &triangle, x);
   }
   return ABD_OK;
 }

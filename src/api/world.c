@@ -8,34 +8,49 @@
 
 AbdWorldDef abd_default_world_def(void) {
   return (AbdWorldDef){
-    .dt = 0.01,
-    .gravity = {0, 0, -9.81},
-    .integrator = ABD_INTEGRATOR_RIGID,
-    .contact = {.stiffness = 1, .friction_speed = 1e-3, .friction_iterations = 2, .friction_anchors = true},
-    .solver = {.max_iterations = 1000, .memory = 8e9},
+      .dt = 0.01,
+      .gravity = {0, 0, -9.81},
+      .integrator = ABD_INTEGRATOR_RIGID,
+      .contact = {.stiffness = 1, .friction_speed = 1e-3, .friction_iterations = 2, .friction_anchors = true},
+      .solver = {.max_iterations = 1000, .memory = 8e9},
   };
 }
 
 static AbdStatus check_world(const AbdWorldDef *d, AbdError *error) {
-  const struct { const char *name; double value; bool positive; } number[] = {
-    {"dt", d->dt, true}, {"contact.range", d->contact.range, false}, {"contact.separation", d->contact.separation, false},
-    {"contact.stiffness", d->contact.stiffness, true}, {"contact.friction", d->contact.friction, false},
-    {"contact.friction_speed", d->contact.friction_speed, true}, {"solver.tolerance", d->solver.tolerance, false},
-    {"solver.memory", d->solver.memory, false}};
+  const struct {
+    const char *name;
+    double value;
+    bool positive;
+  } number[] = {{"dt", d->dt, true},
+                {"contact.range", d->contact.range, false},
+                {"contact.separation", d->contact.separation, false},
+                {"contact.stiffness", d->contact.stiffness, true},
+                {"contact.friction", d->contact.friction, false},
+                {"contact.friction_speed", d->contact.friction_speed, true},
+                {"solver.tolerance", d->solver.tolerance, false},
+                {"solver.memory", d->solver.memory, false}};
   for (int i = 0; i < ARRAY_COUNT(number); i++)
     if (!isfinite(number[i].value) || number[i].value < 0 || (number[i].positive && number[i].value == 0))
-      return fault(error, ABD_ERROR_ARGUMENT, "%s is %g, expected a number %s 0", number[i].name, number[i].value, number[i].positive ? ">" : ">=");
+      return fault(error, ABD_ERROR_ARGUMENT, "%s is %g, expected a number %s 0", number[i].name, number[i].value,
+                   number[i].positive ? ">" : ">=");
   for (int i = 0; i < 3; i++)
-    if (!isfinite(d->gravity[i])) return fault(error, ABD_ERROR_ARGUMENT, "gravity[%d] is %g, expected a finite number", i, d->gravity[i]);
-  if (d->solver.max_iterations < 1) return fault(error, ABD_ERROR_ARGUMENT, "solver.max_iterations is %d, expected at least 1", d->solver.max_iterations);
+    if (!isfinite(d->gravity[i]))
+      return fault(error, ABD_ERROR_ARGUMENT, "gravity[%d] is %g, expected a finite number", i, d->gravity[i]);
+  if (d->solver.max_iterations < 1)
+    return fault(error, ABD_ERROR_ARGUMENT, "solver.max_iterations is %d, expected at least 1",
+                 d->solver.max_iterations);
   if (d->contact.friction_iterations < 0)
-    return fault(error, ABD_ERROR_ARGUMENT, "contact.friction_iterations is %d, expected at least 0", d->contact.friction_iterations);
-  if ((unsigned)d->integrator > ABD_INTEGRATOR_BDF2) return fault(error, ABD_ERROR_ARGUMENT, "integrator %d is unknown", (int)d->integrator);
-  if ((unsigned)d->solver.linear > ABD_LINEAR_PCG) return fault(error, ABD_ERROR_ARGUMENT, "solver.linear %d is unknown", (int)d->solver.linear);
+    return fault(error, ABD_ERROR_ARGUMENT, "contact.friction_iterations is %d, expected at least 0",
+                 d->contact.friction_iterations);
+  if ((unsigned)d->integrator > ABD_INTEGRATOR_BDF2)
+    return fault(error, ABD_ERROR_ARGUMENT, "integrator %d is unknown", (int)d->integrator);
+  if ((unsigned)d->solver.linear > ABD_LINEAR_PCG)
+    return fault(error, ABD_ERROR_ARGUMENT, "solver.linear %d is unknown", (int)d->solver.linear);
   if ((unsigned)d->solver.detection > ABD_DETECTION_IAABB_3)
     return fault(error, ABD_ERROR_ARGUMENT, "solver.detection %d is unknown", (int)d->solver.detection);
   if (d->solver.linear == ABD_LINEAR_CHOLMOD && !cholmod_factor_built())
-    return fault(error, ABD_ERROR_ARGUMENT, "solver.linear is \"cholmod\", which this build does not have: "
+    return fault(error, ABD_ERROR_ARGUMENT,
+                 "solver.linear is \"cholmod\", which this build does not have: "
                  "expected \"auto\", or a build configured with -DABD_CHOLMOD=ON");
   return ABD_OK;
 }
@@ -107,7 +122,8 @@ static AbdStatus check_start(AbdWorld *world, AbdError *error) {
   if (count == 0) return ABD_OK;
   const Body *a = world_body(world, c.body_a), *b = world_body(world, c.body_b);
   return fault(error, ABD_ERROR_CROSSING,
-               "bodies \"%s\" and \"%s\" touch or cross at the start: triangle %d of the one and triangle %d of the other, near (%g, %g, %g)%s",
+               "bodies \"%s\" and \"%s\" touch or cross at the start: triangle %d of the one and triangle %d of the "
+               "other, near (%g, %g, %g)%s",
                a->name, b->name, (int)c.triangle_a, (int)c.triangle_b, c.point[0], c.point[1], c.point[2],
                count > 1 ? "; other pairs do too" : "");
 }
@@ -120,11 +136,14 @@ static const char *part_name(int kind, int side) {
 static AbdStatus check_near(AbdWorld *world, AbdError *error) {
   const Model *m = &world->model;
   Pair p;
-  if (!cpu_find_near(world->backend, world->state.q, &p)) return fault(error, ABD_ERROR_MEMORY, "out of memory while checking the start");
+  if (!cpu_find_near(world->backend, world->state.q, &p))
+    return fault(error, ABD_ERROR_MEMORY, "out of memory while checking the start");
   if (p.a < 0) return ABD_OK;
-  return fault(error, ABD_ERROR_CROSSING, "bodies \"%s\" and \"%s\" are %g m apart at the start, but contact keeps them %g m apart: %s %d of the one and %s %d of the other",
-               m->body[p.a].name, m->body[p.b].name, p.min_distance, p.min_distance - p.min_gap, part_name(p.nearest_kind, 0), p.nearest_a,
-               part_name(p.nearest_kind, 1), p.nearest_b);
+  return fault(error, ABD_ERROR_CROSSING,
+               "bodies \"%s\" and \"%s\" are %g m apart at the start, but contact keeps them %g m apart: %s %d of the "
+               "one and %s %d of the other",
+               m->body[p.a].name, m->body[p.b].name, p.min_distance, p.min_distance - p.min_gap,
+               part_name(p.nearest_kind, 0), p.nearest_a, part_name(p.nearest_kind, 1), p.nearest_b);
 }
 
 /* What start makes; undone as a whole when one part fails. */
@@ -133,7 +152,8 @@ static AbdStatus build(AbdWorld *world, AbdError *error) {
   if (model_start(m, error)) return error->status;
   if (state_init(&world->state, m, error) || state_init(&world->next, m, error)) return error->status;
   world->backend = cpu_create(m);
-  if (!step_init(&world->step, m) || !world->backend) return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", m->body_count);
+  if (!step_init(&world->step, m) || !world->backend)
+    return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", m->body_count);
   return check_start(world, error) ? error->status : check_near(world, error);
 }
 
@@ -163,10 +183,11 @@ AbdStatus abd_world_start(AbdWorld *world) {
 
 static AbdStatus step_fault(AbdWorld *world, AbdError *error) {
   const Backend *b = &world->backend->base;
-  if (!b->numeric) return fault(error, ABD_ERROR_MEMORY, "out of memory in step %lld", (long long)world->state.step + 1);
+  if (!b->numeric)
+    return fault(error, ABD_ERROR_MEMORY, "out of memory in step %lld", (long long)world->state.step + 1);
   const Body *body = world_body(world, b->blame);
-  return fault(error, ABD_ERROR_NUMERIC, "a value that is not finite appeared in step %lld%s%s", (long long)world->state.step + 1,
-               body ? " at body " : "", body ? body->name : "");
+  return fault(error, ABD_ERROR_NUMERIC, "a value that is not finite appeared in step %lld%s%s",
+               (long long)world->state.step + 1, body ? " at body " : "", body ? body->name : "");
 }
 
 AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
@@ -194,7 +215,9 @@ AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
   return ABD_OK;
 }
 
-size_t abd_world_snapshot_size(const AbdWorld *world) { return world->started ? state_size(&world->state, &world->model) : 0; }
+size_t abd_world_snapshot_size(const AbdWorld *world) {
+  return world->started ? state_size(&world->state, &world->model) : 0;
+}
 
 AbdStatus abd_world_save(const AbdWorld *world, void *bytes, size_t size) {
   if (!world->started || size < abd_world_snapshot_size(world)) return ABD_ERROR_STATE;

@@ -12,7 +12,7 @@ struct AbdWorld {
   Step step;
   Cpu *backend;
   bool started;
-  Affine *reaction;    /* of each joint, made when first asked for after a step */
+  Affine *reaction; /* of each joint, made when first asked for after a step */
   bool reactions_known;
   bool contacts_known; /* the backend's contacts are those of the state: not after a restore or a step that failed */
   AbdError error;

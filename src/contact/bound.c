@@ -33,8 +33,15 @@ static double floor_of(double separation, double range) { return separation + 0.
 static Sweep sweep_of(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   const Model *m = scene->model;
   double separation = pair_separation(pair, scene);
-  return (Sweep){.pair = pair, .a = &m->mesh[m->body[pair->a].mesh], .b = &m->mesh[m->body[pair->b].mesh], .q = q, .d = d, .scene = scene,
-                 .separation = separation, .range = scene->range, .floor = floor_of(separation, scene->range)};
+  return (Sweep){.pair = pair,
+                 .a = &m->mesh[m->body[pair->a].mesh],
+                 .b = &m->mesh[m->body[pair->b].mesh],
+                 .q = q,
+                 .d = d,
+                 .scene = scene,
+                 .separation = separation,
+                 .range = scene->range,
+                 .floor = floor_of(separation, scene->range)};
 }
 
 /* The motion since the list was made, and since the pair was looked at closely where the bodies stand at these poses. */
@@ -97,7 +104,8 @@ bool pair_clear(Pair *pair, const ContactScene *scene) {
 static double plane_bound(const Sweep *s, const Candidate *c, double t_max) {
   const uint32_t *t = s->b->triangle[0];
   Vec3 o = s->b->vertex[t[0]];
-  Vec3 e1 = affine_vector(&s->q[1], sub(s->b->vertex[t[1]], o)), e2 = affine_vector(&s->q[1], sub(s->b->vertex[t[2]], o));
+  Vec3 e1 = affine_vector(&s->q[1], sub(s->b->vertex[t[1]], o)),
+       e2 = affine_vector(&s->q[1], sub(s->b->vertex[t[2]], o));
   Vec3 x = affine_point(&s->q[0], s->a->vertex[c->prim_a]), dx = mesh_motion(s->a, &s->d[0], c->prim_a);
   Vec3 n = unit(cross(e1, e2)), foot = sub(x, scale(dot(n, sub(x, affine_point(&s->q[1], o))), n));
   if (!s->pair->soft && stays(s, dot(n, sub(x, foot)), t_max)) return t_max; /* as for those who need not ask here */
@@ -139,7 +147,8 @@ static double stencil_bound(const Sweep *s, const Candidate *c, double t_max) {
   }
   s->pair->counts.ccd_calls++;
   double separation = stencil_separation(s->pair, s->scene, c->kind, c->prim_a, c->prim_b);
-  return edges ? ccd_edge_edge(x, dx, separation, s->range, t_max) : ccd_point_triangle(x, dx, separation, s->range, t_max);
+  return edges ? ccd_edge_edge(x, dx, separation, s->range, t_max)
+               : ccd_point_triangle(x, dx, separation, s->range, t_max);
 }
 
 /* Every stencil is asked for the whole step, so that what the pair answers does not depend on who was asked before. */
@@ -189,9 +198,12 @@ static void contacts_bound(const Sweep *s) {
     double d = c->gap + s->separation;
     if (stays(s, d, 1)) continue;
     if (d > s->floor && !(s->b->half_space && s->turn > 0) &&
-        side_along(s->a, &end[0], c->normal, c->kind, c->prim_a, false) - side_along(s->b, &end[1], c->normal, c->kind, c->prim_b, true) > s->floor)
+        side_along(s->a, &end[0], c->normal, c->kind, c->prim_a, false) -
+                side_along(s->b, &end[1], c->normal, c->kind, c->prim_b, true) >
+            s->floor)
       continue;
-    p->bound = least(p->bound, stencil_bound(s, &(Candidate){.kind = c->kind, .prim_a = c->prim_a, .prim_b = c->prim_b}, 1));
+    p->bound =
+        least(p->bound, stencil_bound(s, &(Candidate){.kind = c->kind, .prim_a = c->prim_a, .prim_b = c->prim_b}, 1));
   }
 }
 
@@ -224,17 +236,20 @@ void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const 
 
 static void sweep_stencil(Query *query, int kind, int prim_a, int prim_b) {
   const Sweep *s = query->context;
-  s->pair->bound = least(s->pair->bound, stencil_bound(s, &(Candidate){.kind = kind, .prim_a = prim_a, .prim_b = prim_b}, 1));
+  s->pair->bound =
+      least(s->pair->bound, stencil_bound(s, &(Candidate){.kind = kind, .prim_a = prim_a, .prim_b = prim_b}, 1));
 }
 
 /* The stencils of two elements that pass near each other. */
 static void sweep_elements(Query *query, const Posed *a, const Posed *b) {
   const Element *ea = a->element, *eb = b->element;
   for (int k = 0; eb->triangle >= 0 && k < ea->vertex_count; k++)
-    if ((ea->owned_vertices >> k & 1) && box_overlap(box_inflate(box_add((Box){a->x[k], a->x[k]}, a->end[k]), query->radius), b->box))
+    if ((ea->owned_vertices >> k & 1) &&
+        box_overlap(box_inflate(box_add((Box){a->x[k], a->x[k]}, a->end[k]), query->radius), b->box))
       sweep_stencil(query, STENCIL_VERTEX_TRIANGLE, ea->vertex[k], eb->triangle);
   for (int k = 0; ea->triangle >= 0 && k < eb->vertex_count; k++)
-    if ((eb->owned_vertices >> k & 1) && box_has(a->box, b->x[k])) sweep_stencil(query, STENCIL_TRIANGLE_VERTEX, ea->triangle, eb->vertex[k]);
+    if ((eb->owned_vertices >> k & 1) && box_has(a->box, b->x[k]))
+      sweep_stencil(query, STENCIL_TRIANGLE_VERTEX, ea->triangle, eb->vertex[k]);
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++)
       if ((ea->owned_edges >> i & 1) && (eb->owned_edges >> j & 1) && box_overlap(a->edge[i], b->edge[j]))
@@ -251,7 +266,8 @@ void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], 
   Sweep s = sweep_of(pair, scene, q, d);
   sweep_measure(&s);
   pair->needs_cover = false;
-  if (pair->listed && stays(&s, s.sigma * (pair->radius - s.rel), t_wanted)) return; /* others ask for less than this pair did */
+  if (pair->listed && stays(&s, s.sigma * (pair->radius - s.rel), t_wanted))
+    return; /* others ask for less than this pair did */
   double reach = (s.floor + t_wanted * s.rate) / ((1 - least(s.turn, 0.5)) * s.sigma) * (1 + 1e-6);
   if (s.b->half_space || (s.turn < 0.5 && reach < 8 * scene->range)) {
     pair_query(pair, scene, &q[0], &q[1], reach + scene->range);

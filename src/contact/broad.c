@@ -53,11 +53,13 @@ static bool comes_before(const Broad *broad, int axis, int a, int b) {
 /* Shell's sort with gaps of Ciura. Its last round is the insertion sort that is enough by itself where the order of the last call
  * along the same axis is nearly right. */
 static void sort_order(Broad *broad, int count, int axis) {
-  static const int gap[] = {2305843, 1048101, 476409, 216549, 98431, 44741, 20336, 9243, 4201, 1750, 701, 301, 132, 57, 23, 10, 4, 1};
+  static const int gap[] = {2305843, 1048101, 476409, 216549, 98431, 44741, 20336, 9243, 4201,
+                            1750,    701,     301,    132,    57,    23,    10,    4,    1};
   for (int k = broad->axis == axis ? ARRAY_COUNT(gap) - 1 : 0; k < ARRAY_COUNT(gap); k++)
     for (int i = gap[k]; i < count; i++) {
       int body = broad->order[i], j = i;
-      for (; j >= gap[k] && comes_before(broad, axis, body, broad->order[j - gap[k]]); j -= gap[k]) broad->order[j] = broad->order[j - gap[k]];
+      for (; j >= gap[k] && comes_before(broad, axis, body, broad->order[j - gap[k]]); j -= gap[k])
+        broad->order[j] = broad->order[j - gap[k]];
       broad->order[j] = body;
     }
   broad->axis = axis;

@@ -6,10 +6,10 @@
 #include "model/model.h"
 
 typedef struct Broad {
-  Box *box;            /* per body: where it may be while the pairs hold */
+  Box *box; /* per body: where it may be while the pairs hold */
   int *order;
-  int axis;            /* that order is sorted along; -1: none yet */
-  uint64_t *pair;      /* sorted keys pair_key(a, b) */
+  int axis;       /* that order is sorted along; -1: none yet */
+  uint64_t *pair; /* sorted keys pair_key(a, b) */
   int pair_count, pair_capacity;
 } Broad;
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 typedef struct Meeting {
-  uint64_t key;          /* its place in the order of the dual descent */
-  int a, b;              /* elements */
+  uint64_t key; /* its place in the order of the dual descent */
+  int a, b;     /* elements */
 } Meeting;
 
 typedef struct Finder {
@@ -41,7 +41,9 @@ static void part_add(Finder *f, Part *part, int element, Box box) {
   part->box[part->count++] = box;
 }
 
-static Box node_box(const TreeNode *n) { return (Box){vec3(n->lo[0], n->lo[1], n->lo[2]), vec3(n->hi[0], n->hi[1], n->hi[2])}; }
+static Box node_box(const TreeNode *n) {
+  return (Box){vec3(n->lo[0], n->lo[1], n->lo[2]), vec3(n->hi[0], n->hi[1], n->hi[2])};
+}
 
 /* Around where a's node is, or passes, with the radius and the slack of single precision. */
 static Box posed_node_box(const Query *q, const TreeNode *n) {
@@ -153,7 +155,8 @@ static void try_all(Finder *f, Box cell, const Part *a, const Part *b) {
   f->query->pair->counts.box_tests += (int64_t)a->count * b->count;
   for (int i = 0; i < a->count; i++)
     for (int j = 0; j < b->count; j++)
-      if (box_overlap(a->box[i], b->box[j]) && in_cell(cell, a->box[i], b->box[j])) add_meeting(f, a->element[i], b->element[j]);
+      if (box_overlap(a->box[i], b->box[j]) && in_cell(cell, a->box[i], b->box[j]))
+        add_meeting(f, a->element[i], b->element[j]);
 }
 
 static void part_cut(Finder *f, const Part *whole, int axis, double at, Part half[2]) {

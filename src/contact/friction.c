@@ -13,7 +13,10 @@ static uint64_t contact_key(const Contact *c) {
 
 /* Anchors stand as the points that left them did, those that counted from the front and the others from the back: where nothing
  * has changed they are asked for in that order. */
-typedef struct Lookup { const Anchor *anchor; int count, front, back; } Lookup;
+typedef struct Lookup {
+  const Anchor *anchor;
+  int count, front, back;
+} Lookup;
 
 /* The anchor of the same stencil, else the nearest one of the pair: stencils change as contacts slide, slips hardly do. */
 static const Anchor *find_anchor(Lookup *l, uint64_t key, Vec3 at) {
@@ -42,19 +45,22 @@ static Vec3 side_point(const Mesh *mesh, const Affine *q, Vec3 rest, const int v
   return add_scaled(add_scaled(scale(w[0], x[v[0]]), w[1], x[v[1]]), w[2], x[v[2]]);
 }
 
-static Vec3 point_gap(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa, const Affine *qb, bool at_start) {
+static Vec3 point_gap(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa,
+                      const Affine *qb, bool at_start) {
   const Model *m = scene->model;
   if (!p->soft) return sub(affine_point(qa, f->ya), affine_point(qb, f->yb));
   return sub(side_point(&m->mesh[m->body[p->a].mesh], qa, f->ya, f->va, f->wa, at_start),
              side_point(&m->mesh[m->body[p->b].mesh], qb, f->yb, f->vb, f->wb, at_start));
 }
 
-Vec3 friction_displacement(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+Vec3 friction_displacement(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa,
+                           const Affine *qb) {
   Vec3 r = sub(point_gap(p, f, scene, qa, qb, false), f->origin);
   return add(add_scaled(r, -dot(f->normal, r), f->normal), f->slip);
 }
 
-Vec3 friction_slip_after(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+Vec3 friction_slip_after(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa,
+                         const Affine *qb) {
   Vec3 u = friction_displacement(p, f, scene, qa, qb);
   double length = norm(u);
   if (length > scene->friction_eps) u = scale(scene->friction_eps / length, u);
@@ -76,7 +82,8 @@ static FrictionPoint *find_same(const Pair *pair, const FrictionPoint *f, double
   return NULL;
 }
 
-static void lag_point(const Pair *pair, const ContactScene *scene, const Affine q_start[2], const Contact *c, Lookup *anchors, FrictionPoint *f) {
+static void lag_point(const Pair *pair, const ContactScene *scene, const Affine q_start[2], const Contact *c,
+                      Lookup *anchors, FrictionPoint *f) {
   f->key = contact_key(c);
   f->ya = c->ya;
   f->yb = c->yb;
@@ -95,7 +102,8 @@ static void lag_point(const Pair *pair, const ContactScene *scene, const Affine 
 bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], const Anchor *anchor, int anchor_count) {
   pair->friction_count = pair->friction_counted = 0;
   if (pair->mu <= 0 || pair->contact_count == 0) return true;
-  if (!mem_reserve((void **)&pair->friction, &pair->friction_capacity, pair->contact_count, sizeof(FrictionPoint))) return false;
+  if (!mem_reserve((void **)&pair->friction, &pair->friction_capacity, pair->contact_count, sizeof(FrictionPoint)))
+    return false;
   double size = scene->model->mesh[scene->model->body[pair->a].mesh].radius; /* the smaller */
   Lookup anchors = {anchor, anchor_count, 0, anchor_count - 1};
   int back = pair->contact_count;

@@ -26,7 +26,8 @@ typedef struct Batch {
 #define LANE_BYTES 16
 #endif
 typedef double Lanes __attribute__((vector_size(LANE_BYTES), aligned(8), may_alias)); /* as many as a register has */
-typedef double Half __attribute__((vector_size(LANE_BYTES < 32 ? LANE_BYTES : 32), aligned(8), may_alias)); /* and not more than four */
+typedef double Half
+    __attribute__((vector_size(LANE_BYTES < 32 ? LANE_BYTES : 32), aligned(8), may_alias)); /* and not more than four */
 enum { LANE_COUNT = LANE_BYTES / 8, HALF_COUNT = sizeof(Half) / 8 };
 
 /* Row i of K (x) (a, -b)(a, -b)^T, lanes of K from `first` on. Inlined with a constant i: the sums are 6, 8, 10, 12 registers. */
@@ -95,8 +96,12 @@ static void add_spring(Batch *s, Vec3 force, double f, const Sym3 *k, double fir
   if (s->count == BATCH) flush(s);
   int i = s->count++;
   double *e = s->stiffness[i];
-  e[0] = f * k->xx; e[1] = f * k->yy; e[2] = f * k->zz;
-  e[3] = f * k->xy; e[4] = f * k->xz; e[5] = f * k->yz;
+  e[0] = f * k->xx;
+  e[1] = f * k->yy;
+  e[2] = f * k->zz;
+  e[3] = f * k->xy;
+  e[4] = f * k->xz;
+  e[5] = f * k->yz;
   e[6] = e[7] = 0;
   vec3_to(s->force[i], force);
   s->force[i][3] = 0;
@@ -107,7 +112,8 @@ static void add_spring(Batch *s, Vec3 force, double f, const Sym3 *k, double fir
 /* The mollifier's part: c = |w|^2, w = u x v, depends on the edges' directions u = A_a U, v = A_b V alone. The Hessian is
  * the Gauss-Newton 2 factor dw^T dw; the edges are nearly parallel here, so with u = |u| e, v = +-|v| e it is a spring
  * 2 factor (I - e e^T) between |v| U and +-|u| V. */
-static void add_mollifier(Batch *s, const Mesh *a, const Mesh *b, const Contact *c, const Affine *qa, const Affine *qb, double factor) {
+static void add_mollifier(Batch *s, const Mesh *a, const Mesh *b, const Contact *c, const Affine *qa, const Affine *qb,
+                          double factor) {
   const uint32_t *ea = a->edge[c->prim_a], *eb = b->edge[c->prim_b];
   Vec3 ur = sub(a->vertex[ea[1]], a->vertex[ea[0]]), vr = sub(b->vertex[eb[1]], b->vertex[eb[0]]);
   Vec3 u = affine_vector(qa, ur), v = affine_vector(qb, vr), w = cross(u, v);

@@ -11,7 +11,7 @@ typedef struct Narrow {
   const Mesh *a, *b;
   const Affine *qa, *qb;
   double separation, range;
-  double rounding;   /* of a distance, over the range */
+  double rounding; /* of a distance, over the range */
 } Narrow;
 
 static Vec3 triangle_point(const Mesh *m, const uint32_t *t, const double w[3]) {
@@ -19,7 +19,8 @@ static Vec3 triangle_point(const Mesh *m, const uint32_t *t, const double w[3]) 
 }
 
 /* Distance of a vertex of mv to a triangle of mt; diff = vertex - triangle. */
-static double vertex_triangle(const Mesh *mv, const Affine *qv, int v, const Mesh *mt, const Affine *qt, int tri, double w[3], Vec3 *yt, Vec3 *diff) {
+static double vertex_triangle(const Mesh *mv, const Affine *qv, int v, const Mesh *mt, const Affine *qt, int tri,
+                              double w[3], Vec3 *yt, Vec3 *diff) {
   const uint32_t *t = mt->triangle[tri];
   double d = closest_point_triangle(affine_point(qv, mv->vertex[v]), affine_point(qt, mt->vertex[t[0]]),
                                     affine_point(qt, mt->vertex[t[1]]), affine_point(qt, mt->vertex[t[2]]), w, diff);
@@ -42,11 +43,13 @@ static void set_weights(double w[3], double x, double y) {
 static double edge_edge(const Narrow *n, const Candidate *c, Contact *out, Vec3 *diff) {
   const uint32_t *ea = n->a->edge[c->prim_a], *eb = n->b->edge[c->prim_b];
   Vec3 a0 = n->a->vertex[ea[0]], a1 = n->a->vertex[ea[1]], b0 = n->b->vertex[eb[0]], b1 = n->b->vertex[eb[1]];
-  Vec3 x0 = affine_point(n->qa, a0), x1 = affine_point(n->qa, a1), y0 = affine_point(n->qb, b0), y1 = affine_point(n->qb, b1);
+  Vec3 x0 = affine_point(n->qa, a0), x1 = affine_point(n->qa, a1), y0 = affine_point(n->qb, b0),
+       y1 = affine_point(n->qb, b1);
   double s, t, d = closest_edge_edge(x0, x1, y0, y1, &s, &t, diff);
   double reach = n->range + n->separation;
   if (d >= reach * reach) return d;
-  double c_sq = norm_sq(cross(sub(x1, x0), sub(y1, y0))), eps = mollifier_eps(edge_length_sq(n->a, c->prim_a), edge_length_sq(n->b, c->prim_b));
+  double c_sq = norm_sq(cross(sub(x1, x0), sub(y1, y0))),
+         eps = mollifier_eps(edge_length_sq(n->a, c->prim_a), edge_length_sq(n->b, c->prim_b));
   set_weights(out->wa, 1 - s, s);
   set_weights(out->wb, 1 - t, t);
   out->ya = add(scale(1 - s, a0), scale(s, a1));
@@ -59,7 +62,8 @@ static double edge_edge(const Narrow *n, const Candidate *c, Contact *out, Vec3 
 /* The plane of a half-space: diff = n (n . (x - o)), negative distances count as zero. */
 static double vertex_plane(const Narrow *n, const Candidate *c, Contact *out, Vec3 *diff) {
   const uint32_t *t = n->b->triangle[0];
-  Vec3 o = affine_point(n->qb, n->b->vertex[t[0]]), e1 = affine_vector(n->qb, sub(n->b->vertex[t[1]], n->b->vertex[t[0]])),
+  Vec3 o = affine_point(n->qb, n->b->vertex[t[0]]),
+       e1 = affine_vector(n->qb, sub(n->b->vertex[t[1]], n->b->vertex[t[0]])),
        e2 = affine_vector(n->qb, sub(n->b->vertex[t[2]], n->b->vertex[t[0]]));
   Vec3 normal = unit(cross(e1, e2)), x = affine_point(n->qa, n->a->vertex[c->prim_a]);
   double d = dot(normal, sub(x, o));
@@ -190,7 +194,8 @@ static void eval_closely(Narrow *n, const ContactScene *scene, double reach, boo
 static void eval_by_list(Narrow *n, const ContactScene *scene) {
   Pair *pair = n->pair;
   bool stands = pair_stands(pair, scene, n->qa, n->qb);
-  double stretch = stands ? scene->travel[pair->b].stretch : least_stretch(n->qb), way = stands ? pair_way(pair, scene) : INFINITY;
+  double stretch = stands ? scene->travel[pair->b].stretch : least_stretch(n->qb),
+         way = stands ? pair_way(pair, scene) : INFINITY;
   double reach = (n->range + n->separation) / stretch * (1 + 1e-9);
   pair->met[0] = stands ? scene->travel[pair->a].stops : 0;
   pair->met[1] = stands ? scene->travel[pair->b].stops : 0;
@@ -213,7 +218,9 @@ static void find_contacts(Narrow *n, const ContactScene *scene) {
 
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   const Model *m = scene->model;
-  Narrow n = {pair, scene, &m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh], qa, qb, pair_separation(pair, scene), scene->range, 0};
+  Narrow n = {pair, scene, &m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh],
+              qa,   qb,    pair_separation(pair, scene),    scene->range,
+              0};
   n.rounding = 1e-15 * (max_component(vec3_abs(qa->n[0])) + n.a->radius) / n.range;
   find_contacts(&n, scene);
   add_barriers(&n);

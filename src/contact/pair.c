@@ -17,7 +17,10 @@ void pair_destroy(Pair *pair) {
 void pair_order(const Model *model, int *a, int *b) {
   const Mesh *x = &model->mesh[model->body[*a].mesh], *y = &model->mesh[model->body[*b].mesh];
   bool larger = x->radius > y->radius || (x->radius == y->radius && *a < *b);
-  bool swap = y->half_space != x->half_space ? x->half_space : mesh_soft(x) != mesh_soft(y) ? mesh_soft(y) : mesh_soft(x) ? *a < *b : larger;
+  bool swap = y->half_space != x->half_space ? x->half_space
+              : mesh_soft(x) != mesh_soft(y) ? mesh_soft(y)
+              : mesh_soft(x)                 ? *a < *b
+                                             : larger;
   if (swap) {
     int t = *a;
     *a = *b;
@@ -30,7 +33,8 @@ double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1) {
   typedef double Lanes __attribute__((vector_size(64)));
   const Affine d = affine_sub(*t1, *t0);
   const Vec3 lo = a->box.lo, hi = a->box.hi;
-  const Lanes x = {lo.x, hi.x, lo.x, hi.x, lo.x, hi.x, lo.x, hi.x}, y = {lo.y, lo.y, hi.y, hi.y, lo.y, lo.y, hi.y, hi.y};
+  const Lanes x = {lo.x, hi.x, lo.x, hi.x, lo.x, hi.x, lo.x, hi.x},
+              y = {lo.y, lo.y, hi.y, hi.y, lo.y, lo.y, hi.y, hi.y};
   const Lanes z = {lo.z, lo.z, lo.z, lo.z, hi.z, hi.z, hi.z, hi.z};
   Lanes u = d.n[0].x + x * d.n[1].x + y * d.n[2].x + z * d.n[3].x;
   Lanes v = d.n[0].y + x * d.n[1].y + y * d.n[2].y + z * d.n[3].y;
@@ -47,7 +51,8 @@ bool pair_stands(const Pair *pair, const ContactScene *scene, const Affine *qa, 
 
 bool pair_found_here(const Pair *pair, const ContactScene *scene) {
   const Travel *t = scene->travel;
-  return t && pair->met[0] > 0 && pair->met[0] == t[pair->a].stops && pair->met[1] == t[pair->b].stops && pair->barrier < INFINITY;
+  return t && pair->met[0] > 0 && pair->met[0] == t[pair->a].stops && pair->met[1] == t[pair->b].stops &&
+         pair->barrier < INFINITY;
 }
 
 void pair_note(Pair *pair, const ContactScene *scene, double rel, double near) {
@@ -60,7 +65,8 @@ double pair_way(const Pair *pair, const ContactScene *scene) {
   if (!pair->listed || w->stops[0] == 0) return INFINITY;
   const Travel *a = &scene->travel[pair->a], *b = &scene->travel[pair->b];
   if (w->stops[0] == a->stops && w->stops[1] == b->stops) return 0;
-  double way = a->gone.corner - w->gone.corner + b->gone.shift - w->gone.shift + (b->gone.turn - w->gone.turn) * (pair->extent + w->rel);
+  double way = a->gone.corner - w->gone.corner + b->gone.shift - w->gone.shift +
+               (b->gone.turn - w->gone.turn) * (pair->extent + w->rel);
   return way / b->stretch * (1 + 1e-9);
 }
 
@@ -70,7 +76,8 @@ double least_stretch(const Affine *q) {
   c.c[1].y -= 1;
   c.c[2].z -= 1;
   double s = sqrt(mat3_dot(c, c));
-  return s < 0.75 ? sqrt(1 - s) : 0.5 / (1 + 1e3 * s); /* far from rigid: a bound too small to be of use, never too large */
+  return s < 0.75 ? sqrt(1 - s)
+                  : 0.5 / (1 + 1e3 * s); /* far from rigid: a bound too small to be of use, never too large */
 }
 
 double side_least(const Mesh *mesh, int dimension, int prim, Vec3 g) {

@@ -25,46 +25,48 @@
 enum { STENCIL_VERTEX_TRIANGLE = 0, STENCIL_TRIANGLE_VERTEX = 1, STENCIL_EDGE_EDGE = 2, STENCIL_VERTEX_PLANE = 3 };
 
 typedef struct Candidate {
-  float dist;                  /* at the reference, rounded down */
-  float near;                  /* a lower bound where the pair was last looked at closely, in b's rest metric */
-  float normal[3], offset;     /* in b's rest frame: b's primitive lies in normal . x <= offset, |normal| <= 1 */
-  int kind, prim_a, prim_b;    /* vertex, triangle or edge of a's and b's mesh */
+  float dist;               /* at the reference, rounded down */
+  float near;               /* a lower bound where the pair was last looked at closely, in b's rest metric */
+  float normal[3], offset;  /* in b's rest frame: b's primitive lies in normal . x <= offset, |normal| <= 1 */
+  int kind, prim_a, prim_b; /* vertex, triangle or edge of a's and b's mesh */
 } Candidate;
 
 typedef struct Contact {
   int kind, prim_a, prim_b;
-  double gap;                  /* distance less the separation [m] */
+  double gap;                       /* distance less the separation [m] */
   double barrier, slope, curvature; /* of the barrier at y = gap / range, before stiffness and mollifier */
-  double mollifier;            /* 1, or less for nearly parallel edges */
-  double mollifier_d1;         /* its derivative by |u x v|^2 */
-  Vec3 normal;                 /* unit, from b to a */
-  Vec3 ya, yb;                 /* closest points, rest coordinates */
-  double wa[3], wb[3];         /* the same as weights of the primitives' vertices */
+  double mollifier;                 /* 1, or less for nearly parallel edges */
+  double mollifier_d1;              /* its derivative by |u x v|^2 */
+  Vec3 normal;                      /* unit, from b to a */
+  Vec3 ya, yb;                      /* closest points, rest coordinates */
+  double wa[3], wb[3];              /* the same as weights of the primitives' vertices */
 } Contact;
 
 /* A contact whose normal force was lagged: u = (I - n n^T)(x_a(ya) - x_b(yb) - origin) + slip. */
 typedef struct FrictionPoint {
   uint64_t key;
   Vec3 ya, yb, normal;
-  Vec3 origin;                 /* x_a(ya) - x_b(yb) at the start of the step */
-  Vec3 slip;                   /* carried over from earlier steps */
-  Vec3 trial, displacement;    /* u at the poses of the last pair_eval, at the accepted ones */
-  Vec3 force;                  /* over the load, an unknown of Newton's method beside the slip: at the solution f1 u / |u| */
-  double load;                 /* mu times normal force, in the units of the incremental potential */
-  double sum;                  /* where the point counts: the loads of all that are the same point seen from other stencils too */
-  int va[3], vb[3];            /* where a side is soft: the vertices whose weighted sum the point is */
+  Vec3 origin;              /* x_a(ya) - x_b(yb) at the start of the step */
+  Vec3 slip;                /* carried over from earlier steps */
+  Vec3 trial, displacement; /* u at the poses of the last pair_eval, at the accepted ones */
+  Vec3 force;       /* over the load, an unknown of Newton's method beside the slip: at the solution f1 u / |u| */
+  double load;      /* mu times normal force, in the units of the incremental potential */
+  double sum;       /* where the point counts: the loads of all that are the same point seen from other stencils too */
+  int va[3], vb[3]; /* where a side is soft: the vertices whose weighted sum the point is */
   double wa[3], wb[3];
 } FrictionPoint;
 
 /* What a contact with a soft side is to the matrix: a spring between points that are weighted sums of nodes. */
 typedef struct Spring {
   int count, body[6];
-  double weight[6][4];         /* of the body's nodes */
-  Vec3 force;                  /* gradient by the weighted sum of all */
+  double weight[6][4]; /* of the body's nodes */
+  Vec3 force;          /* gradient by the weighted sum of all */
   Sym3 stiffness;
 } Spring;
 
-typedef struct PairCounts { int64_t box_tests, candidates, distances, ccd_calls; } PairCounts;
+typedef struct PairCounts {
+  int64_t box_tests, candidates, distances, ccd_calls;
+} PairCounts;
 
 /* Moments of all contacts of a pair: gradient 3x4 per body, Hessian K (x) y y^T per 4x4 entry (10 on the diagonal
  * blocks, 16 between the bodies; sign of the latter is minus). */
@@ -76,40 +78,40 @@ typedef struct Moments {
 
 /* When the pair was last looked at closely: all candidates tried at their poses. */
 typedef struct Watch {
-  uint64_t stops[2];           /* of a and b; 0: never */
-  Motion gone;                 /* corner of a, shift and turn of b */
-  double rel;                  /* motion since the list was made */
-  double near;                 /* a lower bound of all distances, listed or not, in b's rest metric */
+  uint64_t stops[2]; /* of a and b; 0: never */
+  Motion gone;       /* corner of a, shift and turn of b */
+  double rel;        /* motion since the list was made */
+  double near;       /* a lower bound of all distances, listed or not, in b's rest metric */
 } Watch;
 
 typedef struct Pair {
-  int a, b;                    /* bodies; b has the larger mesh */
-  int next;                    /* the next pair of their island, -1 after the last */
-  bool listed;                 /* candidates exist */
-  bool needs_cover;            /* the list was too short for the last step bound */
-  bool coupled;                /* had contacts in this step: part of the matrix pattern */
-  double stiffness;            /* of the barrier [J as dt^2 energy] */
-  double stiffening;           /* what the load of earlier steps multiplied it by, >= 1 */
+  int a, b;          /* bodies; b has the larger mesh */
+  int next;          /* the next pair of their island, -1 after the last */
+  bool listed;       /* candidates exist */
+  bool needs_cover;  /* the list was too short for the last step bound */
+  bool coupled;      /* had contacts in this step: part of the matrix pattern */
+  double stiffness;  /* of the barrier [J as dt^2 energy] */
+  double stiffening; /* what the load of earlier steps multiplied it by, >= 1 */
   double mu;
-  Affine ref;                  /* T at which the list was made */
+  Affine ref; /* T at which the list was made */
   double radius;
-  double extent;               /* how far from b's origin a's box reached there */
+  double extent; /* how far from b's origin a's box reached there */
   Watch watch;
-  uint64_t met[2];             /* stops of a and b at which the contacts were found; 0: nobody knows */
+  uint64_t met[2]; /* stops of a and b at which the contacts were found; 0: nobody knows */
   Candidate *candidate;
   Contact *contact;
   FrictionPoint *friction;
   int candidate_count, candidate_capacity, contact_count, contact_capacity, friction_count, friction_capacity;
-  int friction_counted;        /* the first so many friction points count in sums, also for those after them that coincide with one */
-  double barrier;              /* energy of the contacts at the trial poses */
+  int friction_counted; /* the first so many friction points count in sums, also for those after them that coincide with one */
+  double barrier;                     /* energy of the contacts at the trial poses */
   double energy, energy_trial, noise; /* of barrier and friction at the accepted and the trial poses; rounding of it */
-  double motion, approach;     /* [m] expected of a relative to b in this step; of their surfaces towards each other */
-  double margin;               /* [m] what a new list shall cover beyond the range of contact */
+  double motion, approach; /* [m] expected of a relative to b in this step; of their surfaces towards each other */
+  double margin;           /* [m] what a new list shall cover beyond the range of contact */
   double min_gap;
-  double min_distance;         /* [m] of its stencil, which is this one */
+  double min_distance; /* [m] of its stencil, which is this one */
   int nearest_kind, nearest_a, nearest_b;
-  double bound;                /* largest safe step */
-  bool failed;                 /* memory was out, or a value was not finite */
+  double bound; /* largest safe step */
+  bool failed;  /* memory was out, or a value was not finite */
   PairCounts counts;
   Moments *moments;
   bool soft;                   /* one side, or both, is a soft body */
@@ -121,7 +123,7 @@ typedef struct Pair {
 typedef struct ContactScene {
   const Model *model;
   double range, separation, friction_eps;
-  const Travel *travel;        /* per body, NULL where nobody keeps it */
+  const Travel *travel; /* per body, NULL where nobody keeps it */
 } ContactScene;
 
 void pair_destroy(Pair *pair);
@@ -131,7 +133,8 @@ double pair_separation(const Pair *pair, const ContactScene *scene);
 double stencil_separation(const Pair *pair, const ContactScene *scene, int kind, int prim_a, int prim_b);
 /* Contacts and friction of a pair with a soft side, one spring after the other; some are empty. */
 int pair_spring_count(const Pair *pair);
-void pair_spring(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, int index, Spring *spring);
+void pair_spring(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, int index,
+                 Spring *spring);
 /* The vertices of a contact's primitives in the two meshes; those that a primitive has not repeat its first. */
 void pair_corners(const Pair *pair, const ContactScene *scene, const Contact *contact, int va[3], int vb[3]);
 /* Which of two bodies is a: the one whose motion is bounded. */
@@ -180,8 +183,10 @@ bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], co
  * the poses of the last pair_eval. */
 void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 void pair_friction_advance(Pair *pair, const ContactScene *scene, double length);
-Vec3 friction_displacement(const Pair *pair, const FrictionPoint *point, const ContactScene *scene, const Affine *qa, const Affine *qb);
+Vec3 friction_displacement(const Pair *pair, const FrictionPoint *point, const ContactScene *scene, const Affine *qa,
+                           const Affine *qb);
 /* What is left of the slip after the step, in b's rest frame: at most friction_eps long. */
-Vec3 friction_slip_after(const Pair *pair, const FrictionPoint *point, const ContactScene *scene, const Affine *qa, const Affine *qb);
+Vec3 friction_slip_after(const Pair *pair, const FrictionPoint *point, const ContactScene *scene, const Affine *qa,
+                         const Affine *qb);
 
 #endif

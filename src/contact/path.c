@@ -9,7 +9,9 @@ typedef float F4 __attribute__((vector_size(16)));
 typedef int I4 __attribute__((vector_size(16)));
 
 /* Where the vertices of a part are at the start, and how they move. */
-typedef struct Span { F4 lo, hi, slowest, fastest; } Span;
+typedef struct Span {
+  F4 lo, hi, slowest, fastest;
+} Span;
 
 typedef struct Moved {
   Posed posed;
@@ -22,14 +24,12 @@ typedef struct Path {
   const Affine *q, *d; /* d NULL: nothing moves */
   bool within;         /* a soft body with itself */
   double reach;
-  F4 slack;            /* the reach, and what single precision may lose */
+  F4 slack; /* the reach, and what single precision may lose */
 } Path;
 
 static Vec3 zero(void) { return vec3(0, 0, 0); }
 
-static Vec3 vertex_motion(const Mesh *mesh, const Affine *d, int v) {
-  return d ? mesh_motion(mesh, d, v) : zero();
-}
+static Vec3 vertex_motion(const Mesh *mesh, const Affine *d, int v) { return d ? mesh_motion(mesh, d, v) : zero(); }
 
 static F4 f4(Vec3 v) { return (F4){(float)v.x, (float)v.y, (float)v.z, 0}; }
 static F4 f4_load(const float *x) { return (F4){x[0], x[1], x[2], 0}; }

@@ -18,13 +18,16 @@ static void add_candidate(Pair *p, double dist_sq, Candidate c, Vec3 diff, const
   c.normal[0] = (float)(diff.x * shrink);
   c.normal[1] = (float)(diff.y * shrink);
   c.normal[2] = (float)(diff.z * shrink);
-  for (int i = 0; i < y_count; i++) offset = most(offset, c.normal[0] * y[i].x + c.normal[1] * y[i].y + c.normal[2] * y[i].z);
+  for (int i = 0; i < y_count; i++)
+    offset = most(offset, c.normal[0] * y[i].x + c.normal[1] * y[i].y + c.normal[2] * y[i].z);
   c.offset = nextafterf((float)offset, INFINITY);
   p->candidate[p->candidate_count++] = c;
 }
 
 /* A soft vertex fixed to the other body, and the edges and triangles that have it, have no stencils with that body. */
-static bool vertex_fixed(const Mesh *mesh, int vertex, int body) { return mesh_soft(mesh) && mesh->bound[vertex] == body; }
+static bool vertex_fixed(const Mesh *mesh, int vertex, int body) {
+  return mesh_soft(mesh) && mesh->bound[vertex] == body;
+}
 
 static bool edge_fixed(const Mesh *mesh, const Element *e, int k, int body) {
   return vertex_fixed(mesh, e->vertex[k], body) || vertex_fixed(mesh, e->vertex[(k + 1) % 3], body);
@@ -68,7 +71,8 @@ void query_list_elements(Query *query, const Posed *a, const Posed *b) {
   for (int i = 0; i < 3; i++) {
     if (!(ea->owned_edges >> i & 1) || !box_overlap(a->edge[i], b->box) || edge_fixed(query->a, ea, i, to_b)) continue;
     for (int j = 0; j < 3; j++) {
-      if (!(eb->owned_edges >> j & 1) || !box_overlap(a->edge[i], b->edge[j]) || edge_fixed(query->b, eb, j, to_a)) continue;
+      if (!(eb->owned_edges >> j & 1) || !box_overlap(a->edge[i], b->edge[j]) || edge_fixed(query->b, eb, j, to_a))
+        continue;
       Vec3 e[2] = {y[j], y[(j + 1) % 3]};
       double d = closest_edge_edge(x[i], x[(i + 1) % 3], e[0], e[1], &s, &t, &diff);
       Candidate c = {.kind = STENCIL_EDGE_EDGE, .prim_a = ea->edge[i], .prim_b = eb->edge[j]};
@@ -98,7 +102,8 @@ static void plane_query(Pair *pair, const Mesh *a, int ia, Vec3 n, double offset
       Vec3 x = affine_point(t, a->vertex[ea->vertex[k]]);
       double d = dot(n, x) - offset;
       Vec3 diff = scale(d > 0 ? d : 0, n), foot = sub(x, diff);
-      add_candidate(pair, d > 0 ? d * d : 0, (Candidate){.kind = STENCIL_VERTEX_PLANE, .prim_a = ea->vertex[k]}, diff, &foot, 1);
+      add_candidate(pair, d > 0 ? d * d : 0, (Candidate){.kind = STENCIL_VERTEX_PLANE, .prim_a = ea->vertex[k]}, diff,
+                    &foot, 1);
     }
   }
 }
@@ -114,7 +119,8 @@ static void list_within(Query *query, const Posed *a, const Posed *b) {
     if (!(ea->owned_vertices >> k & 1) || v == eb->vertex[0] || v == eb->vertex[1] || v == eb->vertex[2]) continue;
     if (!box_overlap(box_inflate(points_box(&x[k], 1), query->radius), points_box(y, 3))) continue;
     double d = closest_point_triangle(x[k], y[0], y[1], y[2], bary, &diff);
-    add_candidate(query->pair, d, (Candidate){.kind = STENCIL_VERTEX_TRIANGLE, .prim_a = v, .prim_b = eb->triangle}, diff, y, 3);
+    add_candidate(query->pair, d, (Candidate){.kind = STENCIL_VERTEX_TRIANGLE, .prim_a = v, .prim_b = eb->triangle},
+                  diff, y, 3);
   }
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {
@@ -124,7 +130,8 @@ static void list_within(Query *query, const Posed *a, const Posed *b) {
       Vec3 e[2] = {y[j], y[(j + 1) % 3]}, f[2] = {x[i], x[(i + 1) % 3]};
       if (!box_overlap(box_inflate(points_box(f, 2), query->radius), points_box(e, 2))) continue;
       double d = closest_edge_edge(f[0], f[1], e[0], e[1], &s, &t, &diff);
-      add_candidate(query->pair, d, (Candidate){.kind = STENCIL_EDGE_EDGE, .prim_a = ea->edge[i], .prim_b = eb->edge[j]}, diff, e, 2);
+      add_candidate(query->pair, d,
+                    (Candidate){.kind = STENCIL_EDGE_EDGE, .prim_a = ea->edge[i], .prim_b = eb->edge[j]}, diff, e, 2);
     }
 }
 

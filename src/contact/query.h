@@ -14,19 +14,21 @@ typedef struct Posed {
 } Posed;
 
 /* Boxes of a's nodes or elements in b's rest frame, in single precision, inflated by the reach. */
-typedef struct Spans { Float8 lo[3], hi[3]; } Spans;
+typedef struct Spans {
+  Float8 lo[3], hi[3];
+} Spans;
 
 typedef struct Query Query;
 struct Query {
   Pair *pair;
   const Mesh *a, *b;
-  bool swept;            /* anywhere between from and to; else at from */
-  Affine from, to;       /* a's rest space to b's */
+  bool swept;      /* anywhere between from and to; else at from */
+  Affine from, to; /* a's rest space to b's */
   double radius;
   void (*meet)(Query *, const Posed *a, const Posed *b); /* called for elements whose boxes come within the radius */
   void *context;
-  float reach;           /* the radius and the rounding of boxes */
-  float entry[2][3];     /* the i-AABB, lo and hi: what of a's rest space b's box reaches */
+  float reach;       /* the radius and the rounding of boxes */
+  float entry[2][3]; /* the i-AABB, lo and hi: what of a's rest space b's box reaches */
   Posed posed[LEAF_MAX];
   Spans posed_span;
   int posed_leaf, posed_count;
@@ -43,7 +45,8 @@ bool query_splits_a(const TreeNode *na, const TreeNode *nb);
 /* detection.c: visits the same elements in the same order, found in another way. */
 void query_otherwise(Query *query, AbdDetection detection);
 /* Fills all of the query but meet and context, and visits. to: NULL for a single pose. */
-void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine *from, const Affine *to, double radius);
+void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine *from, const Affine *to,
+               double radius);
 /* The stencils of two elements within query->radius, which is the pair's too, become candidates. */
 void query_list_elements(Query *query, const Posed *a, const Posed *b);
 /* A vertex of a at this distance from the plane of a half-space b becomes a candidate if it is within the pair's radius. */

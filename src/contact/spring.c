@@ -6,10 +6,13 @@
 
 #include "kernel/friction.h"
 
-static const Mesh *mesh_of(const ContactScene *scene, int body) { return &scene->model->mesh[scene->model->body[body].mesh]; }
+static const Mesh *mesh_of(const ContactScene *scene, int body) {
+  return &scene->model->mesh[scene->model->body[body].mesh];
+}
 
 static void corners(const Mesh *mesh, int prim, int dimension, int v[3]) {
-  for (int k = 0; k < 3; k++) v[k] = dimension == 0 ? prim : dimension == 1 ? (int)mesh->edge[prim][k < 2 ? k : 0] : (int)mesh->triangle[prim][k];
+  for (int k = 0; k < 3; k++)
+    v[k] = dimension == 0 ? prim : dimension == 1 ? (int)mesh->edge[prim][k < 2 ? k : 0] : (int)mesh->triangle[prim][k];
 }
 
 void pair_corners(const Pair *p, const ContactScene *scene, const Contact *c, int va[3], int vb[3]) {
@@ -32,7 +35,8 @@ static void put(Spring *s, int body, double w0, double w1, double w2, double w3)
 }
 
 /* One side's nodes, times sign. constant: 1 for a point, 0 for a direction (whose weights are then differences). */
-static void put_side(Spring *s, const ContactScene *scene, int body, Vec3 rest, const int v[3], const double w[3], double sign, double constant) {
+static void put_side(Spring *s, const ContactScene *scene, int body, Vec3 rest, const int v[3], const double w[3],
+                     double sign, double constant) {
   const Model *m = scene->model;
   if (!m->body[body].soft) {
     if (m->body[body].slot >= 0) put(s, body, sign * constant, sign * rest.x, sign * rest.y, sign * rest.z);
@@ -63,12 +67,14 @@ static void contact_spring(const Pair *p, const ContactScene *scene, const Conta
 
 /* The mollifier's part, as in moment.c: 2 factor (I - e e^T) between |v| U and +-|u| V; the gradients by u and v are not opposite,
  * so each edge has a force of its own. */
-static void mollifier_spring(const Pair *p, const ContactScene *scene, const Contact *c, const Affine *qa, const Affine *qb, int part, Spring *s) {
+static void mollifier_spring(const Pair *p, const ContactScene *scene, const Contact *c, const Affine *qa,
+                             const Affine *qb, int part, Spring *s) {
   const Mesh *a = mesh_of(scene, p->a), *b = mesh_of(scene, p->b);
   const uint32_t *ea = a->edge[c->prim_a], *eb = b->edge[c->prim_b];
   Vec3 ur = sub(a->vertex[ea[1]], a->vertex[ea[0]]), vr = sub(b->vertex[eb[1]], b->vertex[eb[0]]);
   Vec3 u = affine_vector(qa, ur), v = affine_vector(qb, vr);
-  double factor = p->stiffness * c->barrier * c->mollifier_d1, lu = norm(u), lv = norm(v), sign = dot(u, v) < 0 ? -1 : 1;
+  double factor = p->stiffness * c->barrier * c->mollifier_d1, lu = norm(u), lv = norm(v),
+         sign = dot(u, v) < 0 ? -1 : 1;
   int va[3] = {(int)ea[0], (int)ea[1], (int)ea[0]}, vb[3] = {(int)eb[0], (int)eb[1], (int)eb[0]};
   s->stiffness = sym3_zero();
   if (part == 1) {
@@ -87,7 +93,8 @@ static void mollifier_spring(const Pair *p, const ContactScene *scene, const Con
   s->stiffness = sym3_add_outer((Sym3){2 * factor, 2 * factor, 2 * factor, 0, 0, 0}, -2 * factor, scale(1 / lu, u));
 }
 
-static void friction_spring(const Pair *p, const ContactScene *scene, const FrictionPoint *f, const Affine *qa, const Affine *qb, Spring *s) {
+static void friction_spring(const Pair *p, const ContactScene *scene, const FrictionPoint *f, const Affine *qa,
+                            const Affine *qb, Spring *s) {
   Vec3 u = friction_displacement(p, f, scene, qa, qb);
   Sym3 h = friction_hessian(u, f->force, f->normal, scene->friction_eps);
   put_side(s, scene, p->a, f->ya, f->va, f->wa, 1, 1);
@@ -100,7 +107,8 @@ void pair_spring(const Pair *p, const ContactScene *scene, const Affine *qa, con
   s->count = 0;
   const Contact *c = &p->contact[index / CONTACT_SPRINGS];
   int part = index % CONTACT_SPRINGS;
-  if (index >= CONTACT_SPRINGS * p->contact_count) friction_spring(p, scene, &p->friction[index - CONTACT_SPRINGS * p->contact_count], qa, qb, s);
+  if (index >= CONTACT_SPRINGS * p->contact_count)
+    friction_spring(p, scene, &p->friction[index - CONTACT_SPRINGS * p->contact_count], qa, qb, s);
   else if (part == 0) contact_spring(p, scene, c, s);
   else if (mollified(c)) mollifier_spring(p, scene, c, qa, qb, part - 1, s);
 }

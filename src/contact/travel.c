@@ -8,7 +8,8 @@
 static Motion motion_of(const Model *model, int body, const Affine *d) {
   const Affine zero = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}};
   Mat3 linear = affine_linear(d);
-  return (Motion){pair_displacement(&model->mesh[model->body[body].mesh], &zero, d), norm(d->n[0]), sqrt(mat3_dot(linear, linear))};
+  return (Motion){pair_displacement(&model->mesh[model->body[body].mesh], &zero, d), norm(d->n[0]),
+                  sqrt(mat3_dot(linear, linear))};
 }
 
 /* Rounded up by more than the sum and the way itself are rounded. */
@@ -19,10 +20,13 @@ void travel_go(Travel *travel, const Model *model, int body, const Affine *q) {
   if (t->stops > 0 && memcmp(&t->at, q, sizeof *q) == 0) return;
   Affine d = affine_sub(*q, t->at);
   Motion m = motion_of(model, body, &d);
-  t->gone = (Motion){lengthen(t->gone.corner, m.corner), lengthen(t->gone.shift, m.shift), lengthen(t->gone.turn, m.turn)};
+  t->gone =
+      (Motion){lengthen(t->gone.corner, m.corner), lengthen(t->gone.shift, m.shift), lengthen(t->gone.turn, m.turn)};
   t->at = *q;
   t->stretch = least_stretch(q);
   t->stops++;
 }
 
-void travel_aim(Travel *travel, const Model *model, int body, const Affine *d) { travel[body].ahead = motion_of(model, body, d); }
+void travel_aim(Travel *travel, const Model *model, int body, const Affine *d) {
+  travel[body].ahead = motion_of(model, body, d);
+}

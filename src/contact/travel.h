@@ -11,14 +11,16 @@
 
 #include "model/model.h"
 
-typedef struct Motion { double corner, shift, turn; } Motion; /* [m], [m], 1 */
+typedef struct Motion {
+  double corner, shift, turn;
+} Motion; /* [m], [m], 1 */
 
 typedef struct Travel {
-  Affine at;        /* where the body is */
-  Motion gone;      /* sums over all of its way */
-  Motion ahead;     /* along the direction in question */
-  double stretch;   /* the least of its linear part, rounded down */
-  uint64_t stops;   /* how many poses it stood at: 0 where nobody ever said */
+  Affine at;      /* where the body is */
+  Motion gone;    /* sums over all of its way */
+  Motion ahead;   /* along the direction in question */
+  double stretch; /* the least of its linear part, rounded down */
+  uint64_t stops; /* how many poses it stood at: 0 where nobody ever said */
 } Travel;
 
 /* Of travel[body]. The body stands at another pose now, or still at the same. */

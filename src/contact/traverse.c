@@ -7,7 +7,9 @@
 typedef int Int8 __attribute__((vector_size(32), aligned(4)));
 typedef signed char Char8 __attribute__((vector_size(8)));
 
-typedef struct Span { float lo[3], hi[3]; } Span;
+typedef struct Span {
+  float lo[3], hi[3];
+} Span;
 
 /* The lanes set, as bytes of a word. */
 static uint64_t lanes(Int8 set, int count) {
@@ -190,7 +192,8 @@ static void roots_query(Query *query) {
   nodes_query(query, 0, 0, &span);
 }
 
-void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine *from, const Affine *to, double radius) {
+void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine *from, const Affine *to,
+               double radius) {
   const Model *m = scene->model;
   query->pair = pair;
   query->a = &m->mesh[m->body[pair->a].mesh];

@@ -14,9 +14,15 @@ static bool has_terms(const Pair *p) { return p->contact_count > 0 || p->frictio
 static void add_block(double *out, int i, int j, double sign, const Entry *entry) {
   double *c = out + 12 * (3 * j) + 3 * i;
   const double *k = *entry; /* xx yy zz xy xz yz */
-  c[0] += sign * k[0]; c[1] += sign * k[3]; c[2] += sign * k[4];
-  c[12] += sign * k[3]; c[13] += sign * k[1]; c[14] += sign * k[5];
-  c[24] += sign * k[4]; c[25] += sign * k[5]; c[26] += sign * k[2];
+  c[0] += sign * k[0];
+  c[1] += sign * k[3];
+  c[2] += sign * k[4];
+  c[12] += sign * k[3];
+  c[13] += sign * k[1];
+  c[14] += sign * k[5];
+  c[24] += sign * k[4];
+  c[25] += sign * k[5];
+  c[26] += sign * k[2];
 }
 
 static void add_diagonal_moments(double *out, const Entry moment[10]) {
@@ -61,7 +67,9 @@ static void project_diagonal(const Body *b, double *block) {
   for (int i = 0; i < 12; i++) block[13 * i] += s;
 }
 
-static double *diagonal_of(const Cpu *cpu, int body) { return cpu->diagonal + 144 * (size_t)cpu->model->body[body].slot; }
+static double *diagonal_of(const Cpu *cpu, int body) {
+  return cpu->diagonal + 144 * (size_t)cpu->model->body[body].slot;
+}
 static bool takes_part(const Cpu *cpu, int body) {
   int island = cpu->step->island[body];
   return island >= 0 && is_active(&cpu->step->islands[island]) && !cpu->step->dozes[body];
@@ -95,7 +103,9 @@ static void choose_bodies(Cpu *cpu) {
 }
 
 /* A body whose held coordinates are projected out here; a linked one has them eliminated. */
-static bool projected(const Model *m, int body) { return m->body[body].fixed && !m->body[body].vertex_of && !linkage_of(&m->linkage, body); }
+static bool projected(const Model *m, int body) {
+  return m->body[body].fixed && !m->body[body].vertex_of && !linkage_of(&m->linkage, body);
+}
 
 static bool couple_joints(Cpu *cpu) {
   const Model *m = cpu->model;
@@ -123,7 +133,9 @@ static bool couple(Cpu *cpu) {
     if (!system_couple(&cpu->system, p->a, p->b)) return false;
   }
   for (int k = 0; k < cpu->active_count; k++)
-    if (linkage_of(&cpu->model->linkage, cpu->active[k]) && !system_couple(&cpu->system, cpu->active[k], cpu->active[k])) return false;
+    if (linkage_of(&cpu->model->linkage, cpu->active[k]) &&
+        !system_couple(&cpu->system, cpu->active[k], cpu->active[k]))
+      return false;
   return soft_couple(cpu) && couple_joints(cpu);
 }
 
@@ -244,7 +256,8 @@ static bool solve(Cpu *cpu, Step *step) {
   }
   if (!system_solve(&cpu->system)) cpu->base.raised = true;
   report_solve(cpu->system.solver, step->report);
-  for (int k = 0; k < cpu->active_count; k++) step->newton[cpu->active[k]] = system_solution(&cpu->system, cpu->active[k]);
+  for (int k = 0; k < cpu->active_count; k++)
+    step->newton[cpu->active[k]] = system_solution(&cpu->system, cpu->active[k]);
   return true;
 }
 

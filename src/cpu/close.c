@@ -7,7 +7,9 @@
 enum { MAX_ROUNDS = 5 };
 static const double next_to_nothing = 1e-4; /* [rad] strain then is 5e-9 */
 
-static bool closes(const Step *step, int body) { return step->islands[step->island[body]].aiming && step->islands[step->island[body]].bends; }
+static bool closes(const Step *step, int body) {
+  return step->islands[step->island[body]].aiming && step->islands[step->island[body]].bends;
+}
 
 /* The pose that the unknowns as they are in the poses give. */
 static void read_unknowns(const Linkage *l, Step *step) {

@@ -17,7 +17,8 @@ bool cpu_collect(Cpu *cpu, const Step *step, bool (*wanted)(const Island *)) {
   cpu->todo_count = 0;
   for (int k = 0; k < cpu->pair_count; k++) {
     const Pair *p = &cpu->pair[k];
-    if (wanted(&step->islands[pair_island(step, p)]) && (is_awake(step, p->a) || is_awake(step, p->b))) cpu->todo[cpu->todo_count++] = k;
+    if (wanted(&step->islands[pair_island(step, p)]) && (is_awake(step, p->a) || is_awake(step, p->b)))
+      cpu->todo[cpu->todo_count++] = k;
   }
   return true;
 }
@@ -26,13 +27,16 @@ static bool is_searching(const Island *g) { return g->searching; }
 static bool is_trying(const Island *g) { return g->trying; }
 
 /* Half of what contact keeps between a body and others, not counting their own thickness. */
-static double half_separation(const Cpu *cpu, int body) { return 0.5 * (cpu->scene.separation + cpu->model->body[body].thickness); }
+static double half_separation(const Cpu *cpu, int body) {
+  return 0.5 * (cpu->scene.separation + cpu->model->body[body].thickness);
+}
 
 /* Tells the bodies' travels where those of the islands at work stand. */
 static void stand_at(Cpu *cpu, const Step *step, const Affine *q, bool (*wanted)(const Island *)) {
   for (int j = 0; j < step->model->moving_count; j++) {
     int i = step->model->moving[j];
-    if (i < cpu->model->given_count && wanted(&step->islands[step->island[i]])) travel_go(cpu->travel, cpu->model, i, &q[i]);
+    if (i < cpu->model->given_count && wanted(&step->islands[step->island[i]]))
+      travel_go(cpu->travel, cpu->model, i, &q[i]);
   }
 }
 
@@ -127,7 +131,8 @@ static bool cpu_trial(Backend *base, Step *step) {
   try_joints(step);
   try_soft(cpu, step);
   for (int k = 0; k < step->island_count; k++)
-    if (step->islands[k].trying && !(step->islands[k].change < INFINITY)) step->islands[k].change = INFINITY; /* a NaN is no progress */
+    if (step->islands[k].trying && !(step->islands[k].change < INFINITY))
+      step->islands[k].change = INFINITY; /* a NaN is no progress */
   step->report->seconds[step->trial_stage] += clock_now() - t0;
   return true;
 }
@@ -135,7 +140,8 @@ static bool cpu_trial(Backend *base, Step *step) {
 static void cpu_accept(Backend *base, Step *step, int island) {
   Cpu *cpu = (Cpu *)base;
   for (int k = 0; k < step->model->soft_count; k++)
-    if (soft_island(step, &step->model->soft[k]) == &step->islands[island]) step->soft_energy[k] = step->soft_energy_trial[k];
+    if (soft_island(step, &step->model->soft[k]) == &step->islands[island])
+      step->soft_energy[k] = step->soft_energy_trial[k];
   double length = step->islands[island].fraction * step->islands[island].length;
   for (int k = step->islands[island].pair; k >= 0; k = cpu->pair[k].next) {
     Pair *p = &cpu->pair[k];
@@ -191,7 +197,8 @@ static bool cpu_begin(Backend *base, Step *step) {
   Cpu *cpu = (Cpu *)base;
   const Model *m = cpu->model;
   double t0 = clock_now();
-  cpu->scene = (ContactScene){m, m->def.contact.range, m->def.contact.separation, m->def.contact.friction_speed * step->h, cpu->travel};
+  cpu->scene = (ContactScene){m, m->def.contact.range, m->def.contact.separation,
+                              m->def.contact.friction_speed * step->h, cpu->travel};
   system_begin(&cpu->system);
   system_begin(&cpu->closing);
   soft_load(cpu, step->q);
@@ -199,7 +206,8 @@ static bool cpu_begin(Backend *base, Step *step) {
   for (int i = 0; i < m->body_count; i++) {
     step->trial[i] = step->q[i];
     if (i < m->given_count) travel_go(cpu->travel, m, i, &step->q[i]);
-    if (i < m->given_count) cpu->broad.box[i] = reach_box(cpu, step, i, step->target, reach_pad(cpu, step, i, step->target));
+    if (i < m->given_count)
+      cpu->broad.box[i] = reach_box(cpu, step, i, step->target, reach_pad(cpu, step, i, step->target));
     if (m->body[i].slot >= 0) step->energy[i] = body_energy(step, i, &step->q[i]);
   }
   for (int k = 0; k < m->soft_count; k++) step->soft_energy[k] = soft_total(cpu, step, &m->soft[k], step->q);
@@ -227,7 +235,8 @@ static bool cpu_reach(Backend *base, Step *step) {
     if (!is_awake(step, i) || step->islands[step->island[i]].progress != ISLAND_ACTIVE) continue;
     Box swept = reach_box(cpu, step, i, step->trial, 0.5 * cpu->scene.range + half_separation(cpu, i));
     if (box_contains(cpu->broad.box[i], swept)) continue;
-    cpu->broad.box[i] = box_union(cpu->broad.box[i], reach_box(cpu, step, i, step->trial, reach_pad(cpu, step, i, step->trial)));
+    cpu->broad.box[i] =
+        box_union(cpu->broad.box[i], reach_box(cpu, step, i, step->trial, reach_pad(cpu, step, i, step->trial)));
     left = true;
   }
   if (!left) return true;
@@ -246,7 +255,8 @@ static bool cpu_reach(Backend *base, Step *step) {
 static void aim_along(Cpu *cpu, const Step *step) {
   for (int j = 0; j < step->model->moving_count; j++) {
     int i = step->model->moving[j];
-    if (i < cpu->model->given_count && is_searching(&step->islands[step->island[i]])) travel_aim(cpu->travel, cpu->model, i, &step->direction[i]);
+    if (i < cpu->model->given_count && is_searching(&step->islands[step->island[i]]))
+      travel_aim(cpu->travel, cpu->model, i, &step->direction[i]);
   }
 }
 
@@ -263,8 +273,8 @@ static void cover_task(void *context, int k) {
   Pair *p = &cpu->pair[cpu->todo[k]];
   const Step *s = cpu->step;
   if (!p->needs_cover) return;
-  pair_bound_cover(p, &cpu->scene, (Affine[2]){s->q[p->a], s->q[p->b]}, (Affine[2]){s->direction[p->a], s->direction[p->b]},
-                   s->islands[pair_island(s, p)].bound);
+  pair_bound_cover(p, &cpu->scene, (Affine[2]){s->q[p->a], s->q[p->b]},
+                   (Affine[2]){s->direction[p->a], s->direction[p->b]}, s->islands[pair_island(s, p)].bound);
 }
 
 static void bound_soft(Step *step) {
@@ -339,11 +349,21 @@ static bool cpu_bound(Backend *base, Step *step) {
 
 Cpu *cpu_create(const Model *model) {
   size_t n = (size_t)model->body_count, moving = (size_t)model->moving_count, stiff = 0;
-  for (int s = 0; s < model->moving_count; s++) stiff += !model->body[model->moving[s]].vertex_of; /* they stand first */
+  for (int s = 0; s < model->moving_count; s++)
+    stiff += !model->body[model->moving[s]].vertex_of; /* they stand first */
   Cpu *cpu = mem_zeroed(1, sizeof *cpu);
   if (!cpu) return NULL;
-  cpu->base = (Backend){.begin = cpu_begin, .doze = cpu_doze, .direction = cpu_direction, .reach = cpu_reach, .bound = cpu_bound, .close = cpu_close, .trial = cpu_trial,
-                        .accept = cpu_accept, .stiffen = cpu_stiffen, .renew_friction = cpu_renew_friction, .finish = cpu_finish};
+  cpu->base = (Backend){.begin = cpu_begin,
+                        .doze = cpu_doze,
+                        .direction = cpu_direction,
+                        .reach = cpu_reach,
+                        .bound = cpu_bound,
+                        .close = cpu_close,
+                        .trial = cpu_trial,
+                        .accept = cpu_accept,
+                        .stiffen = cpu_stiffen,
+                        .renew_friction = cpu_renew_friction,
+                        .finish = cpu_finish};
   cpu->model = model;
   cpu->threads = model->def.solver.threads;
   cpu->parent = mem_alloc(n, sizeof(int));
@@ -352,8 +372,8 @@ Cpu *cpu_create(const Model *model) {
   cpu->travel = mem_zeroed((size_t)model->given_count, sizeof(Travel));
   cpu->diagonal = mem_alloc(stiff * 144, sizeof(double));
   cpu->move = mem_alloc(model->linkage.linked_count ? n : 0, sizeof(Affine));
-  if (!broad_init(&cpu->broad, model) || !system_init(&cpu->system, model) || !system_init(&cpu->closing, model) || !cpu->parent ||
-      !cpu->merged || !cpu->active || !cpu->diagonal || !cpu->move || !cpu->travel) {
+  if (!broad_init(&cpu->broad, model) || !system_init(&cpu->system, model) || !system_init(&cpu->closing, model) ||
+      !cpu->parent || !cpu->merged || !cpu->active || !cpu->diagonal || !cpu->move || !cpu->travel) {
     cpu_destroy(cpu);
     return NULL;
   }

@@ -13,21 +13,21 @@ typedef struct Cpu {
   const Model *model;
   int threads;
   ContactScene scene;
-  Travel *travel;        /* per body: how far it went; soft ones do not count */
+  Travel *travel; /* per body: how far it went; soft ones do not count */
   Broad broad;
-  Pair *pair;            /* sorted by pair_key */
+  Pair *pair; /* sorted by pair_key */
   int pair_count;
-  int *todo;             /* indices of pairs to work on */
+  int *todo; /* indices of pairs to work on */
   int todo_count, todo_capacity;
-  System system;         /* Newton's */
-  System closing;        /* of linked bodies by themselves */
-  Affine *move;          /* per body: a correction that closes joints */
-  int *active;           /* bodies of Newton's system */
+  System system;  /* Newton's */
+  System closing; /* of linked bodies by themselves */
+  Affine *move;   /* per body: a correction that closes joints */
+  int *active;    /* bodies of Newton's system */
   int active_count;
-  double *diagonal;      /* 12x12 per moving body */
-  int *parent;           /* union-find over bodies */
-  Island *merged;        /* the islands being built */
-  Step *step;            /* the one at work */
+  double *diagonal; /* 12x12 per moving body */
+  int *parent;      /* union-find over bodies */
+  Island *merged;   /* the islands being built */
+  Step *step;       /* the one at work */
 } Cpu;
 
 Cpu *cpu_create(const Model *model); /* NULL when memory is out */

@@ -19,7 +19,8 @@ static bool save_memory(const Cpu *cpu, const Step *step, State *after) {
     after->memory[after->memory_count++] = (PairMemory){p->a, p->b, after->anchor_count, count, p->stiffening};
     for (int i = 0; i < count; i++) {
       const FrictionPoint *f = &p->friction[i];
-      after->anchor[after->anchor_count++] = (Anchor){f->key, f->ya, friction_slip_after(p, f, &cpu->scene, &step->q[p->a], &step->q[p->b])};
+      after->anchor[after->anchor_count++] =
+          (Anchor){f->key, f->ya, friction_slip_after(p, f, &cpu->scene, &step->q[p->a], &step->q[p->b])};
     }
   }
   return true;
@@ -70,7 +71,8 @@ static void report_body(const Model *m, int i, const State *after, AbdStepReport
   }
   double kinetic = 0.5 * b->mass * norm_sq(rate->n[0]);
   for (int k = 0; k < 3; k++) kinetic += 0.5 * component(b->second, k) * norm_sq(rate->n[k + 1]);
-  Vec3 momentum = scale(b->mass, rate->n[0]), spin = add(spin_momentum(a, affine_linear(rate), b->second), cross(q->n[0], momentum));
+  Vec3 momentum = scale(b->mass, rate->n[0]),
+       spin = add(spin_momentum(a, affine_linear(rate), b->second), cross(q->n[0], momentum));
   r->energy[ABD_TERM_KINETIC] += kinetic;
   r->energy[ABD_TERM_GRAVITY] -= b->mass * dot(vec3_from(m->def.gravity), q->n[0]);
   r->energy[ABD_TERM_ELASTIC] += b->volume * elastic_energy((int)b->elasticity, b->stiffness, a);

@@ -24,15 +24,19 @@ static void unite_bodies(const Cpu *cpu, int a, int b) {
 }
 
 /* A soft body is as many as it has vertices; one of them stands for it. */
-static int stand_in(const Model *m, int body) { return m->body[body].soft ? soft_representative(m, &m->soft[m->body[body].soft - 1]) : body; }
+static int stand_in(const Model *m, int body) {
+  return m->body[body].soft ? soft_representative(m, &m->soft[m->body[body].soft - 1]) : body;
+}
 
 static void unite(const Cpu *cpu) {
   const Model *m = cpu->model;
   for (int i = 0; i < m->body_count; i++) cpu->parent[i] = i;
   for (int k = 0; k < cpu->pair_count; k++) unite_bodies(cpu, stand_in(m, cpu->pair[k].a), stand_in(m, cpu->pair[k].b));
   for (int k = 0; k < m->soft_count; k++)
-    for (int v = 0, first = soft_representative(m, &m->soft[k]); v < m->soft[k].vertex_count; v++) unite_bodies(cpu, first, m->soft[k].first + v);
-  for (int k = 0; k < m->attachment_count; k++) unite_bodies(cpu, m->attachment[k].body, m->soft[m->attachment[k].soft].first + m->attachment[k].vertex);
+    for (int v = 0, first = soft_representative(m, &m->soft[k]); v < m->soft[k].vertex_count; v++)
+      unite_bodies(cpu, first, m->soft[k].first + v);
+  for (int k = 0; k < m->attachment_count; k++)
+    unite_bodies(cpu, m->attachment[k].body, m->soft[m->attachment[k].soft].first + m->attachment[k].vertex);
   for (int j = 0; j < m->joint_count; j++) {
     const Joint *joint = &m->joint[j];
     unite_bodies(cpu, joint->end[0].body, joint->end[1].body);

@@ -12,8 +12,10 @@ static double edge_length(const Mesh *mesh) { return 3.5 * mesh->radius / sqrt(m
 void pair_begin(const Cpu *cpu, const Step *step, Pair *p) {
   const Model *m = cpu->model;
   const Mesh *mesh = &m->mesh[m->body[p->a].mesh];
-  Affine now = affine_relative(&step->q[p->a], &step->q[p->b]), then = affine_relative(&step->target[p->a], &step->target[p->b]);
-  double motion = 1.1 * pair_displacement(mesh, &now, &then), limit = least(0.05 * mesh->radius, 0.25 * edge_length(mesh));
+  Affine now = affine_relative(&step->q[p->a], &step->q[p->b]),
+         then = affine_relative(&step->target[p->a], &step->target[p->b]);
+  double motion = 1.1 * pair_displacement(mesh, &now, &then),
+         limit = least(0.05 * mesh->radius, 0.25 * edge_length(mesh));
   p->motion = motion;
   if (limit < 4 * cpu->scene.range) limit = 4 * cpu->scene.range;
   p->margin = 0.5 * cpu->scene.range + (motion < limit ? motion : limit);
@@ -33,7 +35,8 @@ bool pairs_sync(Cpu *cpu) {
   int old = 0;
   for (int k = 0; k < broad->pair_count; k++) {
     uint64_t key = broad->pair[k];
-    for (; old < cpu->pair_count && pair_key(cpu->pair[old].a, cpu->pair[old].b) < key; old++) pair_destroy(&cpu->pair[old]);
+    for (; old < cpu->pair_count && pair_key(cpu->pair[old].a, cpu->pair[old].b) < key; old++)
+      pair_destroy(&cpu->pair[old]);
     if (old < cpu->pair_count && pair_key(cpu->pair[old].a, cpu->pair[old].b) == key) {
       fresh[k] = cpu->pair[old++];
       continue;
@@ -116,7 +119,8 @@ static const PairMemory *find_memory(const State *state, int a, int b) {
 static void set_stiffness(const Cpu *cpu, const Step *step, Pair *p) {
   const Model *m = cpu->model;
   const PairMemory *memory = find_memory(step->state, p->a, p->b);
-  double y = p->min_gap / cpu->scene.range, g = norm(vec3_from(m->def.gravity)), r = cpu->scene.range, mass = pair_mass(m, p);
+  double y = p->min_gap / cpu->scene.range, g = norm(vec3_from(m->def.gravity)), r = cpu->scene.range,
+         mass = pair_mass(m, p);
   p->stiffening = memory ? memory->stiffening : 1;
   if (y < 0.1 && p->stiffening < 1e6) p->stiffening *= 2;
   if (y > 0.5) p->stiffening = most(1, 0.9 * p->stiffening);

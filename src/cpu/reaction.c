@@ -11,7 +11,9 @@
 #include "step/soft.h"
 
 /* One scalar equation: its gradient by the poses of the joint's two ends. */
-typedef struct Row { Affine end[2]; } Row;
+typedef struct Row {
+  Affine end[2];
+} Row;
 
 static Affine row_side(const LinearRow *row, int end, int axis) {
   Vec3 direction = norm_sq(row->direction) > 0 ? row->direction : vec3(axis == 0, axis == 1, axis == 2);
@@ -108,7 +110,8 @@ static void gather_gradients(Cpu *cpu, Affine *gradient) {
     for (int f = 0; f < count; f++)
       for (int x = 0; x < force[f].jet.count; x++) {
         int body = force[f].jet.body[x];
-        if (linkage_of(&m->linkage, body)) gradient[body] = affine_add_scaled(gradient[body], force[f].slope, force[f].jet.gradient[x]);
+        if (linkage_of(&m->linkage, body))
+          gradient[body] = affine_add_scaled(gradient[body], force[f].slope, force[f].jet.gradient[x]);
       }
   }
   for (int k = 0; m->attachment_count && k < m->soft_count; k++) add_soft_elements(cpu, &m->soft[k], gradient);
@@ -119,15 +122,17 @@ typedef struct Reactions {
   Cpu *cpu;
   Affine *gradient;
   Row (*row)[12];
-  int *size, *joint;         /* of each block */
-  int *at;                   /* first unknown of a block */
+  int *size, *joint; /* of each block */
+  int *at;           /* first unknown of a block */
   int block_count;
   int (*edge)[2];
   int edge_count, edge_capacity;
   double *right;
 } Reactions;
 
-typedef struct Seat { int body, block; } Seat; /* a joint at a body */
+typedef struct Seat {
+  int body, block;
+} Seat; /* a joint at a body */
 
 static int compare_seats(const void *x, const void *y) {
   const Seat *a = x, *b = y;
@@ -182,7 +187,8 @@ static bool solve_rows(Reactions *r, const Model *m, BlockCholesky *solver) {
     for (int i = 0; i < r->size[b]; i++) {
       double sum = 0;
       for (int e = 0; e < 2; e++)
-        if (j->end[e].body >= 0) sum += inverse_dot(&m->body[j->end[e].body], &r->row[b][i].end[e], &r->gradient[j->end[e].body]);
+        if (j->end[e].body >= 0)
+          sum += inverse_dot(&m->body[j->end[e].body], &r->row[b][i].end[e], &r->gradient[j->end[e].body]);
       r->right[r->at[b] + i] = sum;
     }
   }
@@ -227,7 +233,8 @@ bool cpu_reactions(Cpu *cpu, Affine *force) {
   }
   for (int b = 0; ok && b < r.block_count; b++)
     for (int i = 0; i < r.size[b]; i++)
-      force[r.joint[b]] = affine_add_scaled(force[r.joint[b]], r.right[r.at[b] + i] / cpu->step->h2, r.row[b][i].end[0]);
+      force[r.joint[b]] =
+          affine_add_scaled(force[r.joint[b]], r.right[r.at[b] + i] / cpu->step->h2, r.row[b][i].end[0]);
   if (solver) block_cholesky_destroy(solver);
   void *array[] = {r.gradient, r.row, r.size, r.joint, r.at, r.edge, r.right};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);

@@ -55,7 +55,15 @@ Island *soft_island(const Step *step, const Soft *s) {
 
 enum { CHUNK = 512 };
 
-typedef struct Work { const Step *step; const Soft *soft; int first; const Affine *q; double *energy; SoftTerm *term; bool project; } Work;
+typedef struct Work {
+  const Step *step;
+  const Soft *soft;
+  int first;
+  const Affine *q;
+  double *energy;
+  SoftTerm *term;
+  bool project;
+} Work;
 
 static void energy_task(void *context, int k) {
   Work *w = context;
@@ -95,7 +103,8 @@ bool soft_couple(Cpu *cpu) {
       soft_element_vertices(s, e, v, &n);
       for (int i = 0; i < n; i++)
         for (int j = 0; j < i; j++)
-          if (m->body[v[i]].slot >= 0 && m->body[v[j]].slot >= 0 && !system_couple(&cpu->system, v[i], v[j])) return false;
+          if (m->body[v[i]].slot >= 0 && m->body[v[j]].slot >= 0 && !system_couple(&cpu->system, v[i], v[j]))
+            return false;
     }
   }
   return true;
@@ -157,7 +166,8 @@ bool soft_couple_pair(Cpu *cpu, const Pair *p) {
     pair_spring(p, &cpu->scene, &step->q[p->a], &step->q[p->b], k, &s);
     for (int i = 0; i < s.count; i++)
       for (int j = 0; j < i; j++)
-        if (solved(cpu, s.body[i]) && solved(cpu, s.body[j]) && !system_couple(&cpu->system, s.body[i], s.body[j])) return false;
+        if (solved(cpu, s.body[i]) && solved(cpu, s.body[j]) && !system_couple(&cpu->system, s.body[i], s.body[j]))
+          return false;
   }
   return true;
 }
@@ -179,7 +189,8 @@ static void add_spring(Cpu *cpu, const Spring *s) {
       }
       for (int n = 0; n < 4; n++)
         for (int m = 0; m < 4; m++)
-          for (int e = 0; e < 9; e++) block[12 * (3 * n + e / 3) + 3 * m + e % 3] = s->weight[i][m] * s->weight[j][n] * k[e];
+          for (int e = 0; e < 9; e++)
+            block[12 * (3 * n + e / 3) + 3 * m + e % 3] = s->weight[i][m] * s->weight[j][n] * k[e];
       system_add(&cpu->system, s->body[i], s->body[j], block);
     }
   }

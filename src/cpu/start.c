@@ -15,7 +15,8 @@ bool cpu_find_near(Cpu *cpu, const Affine *q, Pair *found) {
   if (!keeps_distance(m)) return true;
   soft_load(cpu, q);
   for (int i = 0; i < m->given_count; i++)
-    cpu->broad.box[i] = box_inflate(body_box(m, i, &q[i]), 0.5 * (scene.separation + m->body[i].thickness) + scene.range);
+    cpu->broad.box[i] =
+        box_inflate(body_box(m, i, &q[i]), 0.5 * (scene.separation + m->body[i].thickness) + scene.range);
   if (!broad_find(&cpu->broad, m)) return false;
   for (int k = 0; k < cpu->broad.pair_count && found->a < 0; k++) {
     Pair p = {.a = (int)(cpu->broad.pair[k] >> 32), .b = (int)(cpu->broad.pair[k] & 0xffffffffu), .stiffness = 1};
@@ -23,8 +24,14 @@ bool cpu_find_near(Cpu *cpu, const Affine *q, Pair *found) {
     p.soft = m->body[p.a].soft || m->body[p.b].soft;
     pair_eval(&p, &scene, &q[p.a], &q[p.b]);
     bool failed = p.failed;
-    if (p.min_gap <= 0) *found = (Pair){.a = p.a, .b = p.b, .min_gap = p.min_gap, .min_distance = p.min_distance, .nearest_kind = p.nearest_kind,
-                                        .nearest_a = p.nearest_a, .nearest_b = p.nearest_b};
+    if (p.min_gap <= 0)
+      *found = (Pair){.a = p.a,
+                      .b = p.b,
+                      .min_gap = p.min_gap,
+                      .min_distance = p.min_distance,
+                      .nearest_kind = p.nearest_kind,
+                      .nearest_a = p.nearest_a,
+                      .nearest_b = p.nearest_b};
     pair_destroy(&p);
     if (failed) return false;
   }

@@ -18,7 +18,11 @@ bool system_init(System *s, const Model *model) {
   if (!s->solver || !s->column || !s->column_size || !s->column_at || !s->edge_first || !s->right) return false;
   const AbdSolverDef *def = &model->def.solver;
   if (def->linear == ABD_LINEAR_CHOLMOD && !block_cholesky_use_cholmod(s->solver)) return false;
-  block_cholesky_choose(s->solver, def->linear == ABD_LINEAR_PCG ? BLOCK_ITERATIVE : def->linear == ABD_LINEAR_AUTO ? BLOCK_AUTO : BLOCK_DIRECT, def->memory);
+  block_cholesky_choose(s->solver,
+                        def->linear == ABD_LINEAR_PCG    ? BLOCK_ITERATIVE
+                        : def->linear == ABD_LINEAR_AUTO ? BLOCK_AUTO
+                                                         : BLOCK_DIRECT,
+                        def->memory);
   for (size_t i = 0; i < n; i++) s->column[i] = -1;
   return true;
 }
@@ -49,7 +53,10 @@ void system_add_body(System *s, int body) {
 }
 
 /* A run of a linked body's columns with one owner. */
-typedef struct Run { const LinkColumn *column; int count, owner; } Run;
+typedef struct Run {
+  const LinkColumn *column;
+  int count, owner;
+} Run;
 
 /* The owner's column in the system, or -1 past the last run. A free body is one run without columns. */
 static bool next_run(const System *s, int body, const LinkedBody *linked, int *at, Run *run) {
@@ -86,7 +93,8 @@ bool system_couple(System *s, int a, int b) {
 
 bool system_analyze(System *s) {
   s->edge_count = block_edges_sort(s->edge, s->edge_count);
-  if (!block_cholesky_analyze(s->solver, s->column_count, s->column_size, s->edge_count, (const int(*)[2])s->edge)) return false;
+  if (!block_cholesky_analyze(s->solver, s->column_count, s->column_size, s->edge_count, (const int(*)[2])s->edge))
+    return false;
   block_edges_index((const int(*)[2])s->edge, s->edge_count, s->column_count, s->edge_first);
   block_cholesky_clear(s->solver);
   return true;
@@ -163,7 +171,8 @@ void system_add(System *s, int a, int b, const double block[144]) {
 
 void system_add_nodes(System *s, int a, int b, const double block[9]) {
   const Model *m = s->model;
-  bool plain = m->body[a].vertex_of && m->body[b].vertex_of && !linkage_of(&m->linkage, a) && !linkage_of(&m->linkage, b);
+  bool plain =
+      m->body[a].vertex_of && m->body[b].vertex_of && !linkage_of(&m->linkage, a) && !linkage_of(&m->linkage, b);
   if (!plain) {
     double wide[144] = {0};
     for (int c = 0; c < 3; c++)

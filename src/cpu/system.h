@@ -9,14 +9,14 @@
 typedef struct System {
   const Model *model;
   BlockCholesky *solver;
-  int *column;            /* of each body's own unknowns, -1 if it takes no part or has none */
+  int *column; /* of each body's own unknowns, -1 if it takes no part or has none */
   int *column_size;
-  int *column_at;         /* first unknown of a column */
+  int *column_at; /* first unknown of a column */
   int column_count, unknown_count;
-  int (*edge)[2];         /* columns that couple; sorted once analyzed */
+  int (*edge)[2]; /* columns that couple; sorted once analyzed */
   int edge_count, edge_capacity;
-  int *edge_first;        /* by column: the first edge in edge */
-  double *right;          /* right-hand side, then the solution */
+  int *edge_first; /* by column: the first edge in edge */
+  double *right;   /* right-hand side, then the solution */
 } System;
 
 bool system_init(System *system, const Model *model);

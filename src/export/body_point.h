@@ -7,7 +7,9 @@
 
 #include <string.h>
 
-static inline const RunMesh *body_mesh(const RunScene *scene, size_t body) { return &scene->mesh[scene->body[body].mesh]; }
+static inline const RunMesh *body_mesh(const RunScene *scene, size_t body) {
+  return &scene->mesh[scene->body[body].mesh];
+}
 
 /* Vertex k of the body's mesh in the world; nodes are those of the whole frame. */
 static inline void body_point(const RunScene *scene, const double *nodes, size_t body, size_t k, double x[3]) {

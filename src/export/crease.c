@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Fan {          /* the corners (3 triangle + k) around each vertex */
-  uint32_t *start;            /* [vertex_count + 1] */
+typedef struct Fan { /* the corners (3 triangle + k) around each vertex */
+  uint32_t *start;   /* [vertex_count + 1] */
   uint32_t *corner;
 } Fan;
 
@@ -68,7 +68,7 @@ static void blend(const Fan *fan, const double (*normal)[3], const double (*angl
 float *crease_normals(const RunMesh *mesh) {
   Fan fan = {0};
   size_t count = mesh->triangle_count;
-  double (*normal)[3] = malloc((count + 1) * sizeof *normal), (*angle)[3] = malloc((count + 1) * sizeof *angle);
+  double(*normal)[3] = malloc((count + 1) * sizeof *normal), (*angle)[3] = malloc((count + 1) * sizeof *angle);
   float *out = malloc((9 * count + 1) * sizeof *out);
   if (!normal || !angle || !out || !fan_build(mesh, &fan)) {
     free(out);

@@ -15,7 +15,10 @@
 
 extern char **environ;
 
-typedef struct Encoder { pid_t process; int pipe; } Encoder;
+typedef struct Encoder {
+  pid_t process;
+  int pipe;
+} Encoder;
 
 static bool fail(const char *path, const char *reason, ExportError *error) {
   snprintf(error->text, sizeof error->text, "%s: %s", path, reason);
@@ -26,15 +29,28 @@ enum { MOST_ARGUMENTS = 40 };
 
 /* What ffmpeg is told. Players want even sizes, 4:2:0 colours and to be told which; a .gif wants a palette of its own. */
 static void write_arguments(const char *argv[MOST_ARGUMENTS], const char *size, const char *rate, const char *output) {
-  static const char *const film[] = {"-vf",
-                                     "scale=out_color_matrix=bt709:out_range=tv,pad=ceil(iw/2)*2:ceil(ih/2)*2,format=yuv420p",
-                                     "-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709",
-                                     "-color_range", "tv",
-                                     "-preset", "veryfast", "-crf", "20", "-movflags", "+faststart", NULL};
+  static const char *const film[] = {
+      "-vf",
+      "scale=out_color_matrix=bt709:out_range=tv,pad=ceil(iw/2)*2:ceil(ih/2)*2,format=yuv420p",
+      "-colorspace",
+      "bt709",
+      "-color_primaries",
+      "bt709",
+      "-color_trc",
+      "bt709",
+      "-color_range",
+      "tv",
+      "-preset",
+      "veryfast",
+      "-crf",
+      "20",
+      "-movflags",
+      "+faststart",
+      NULL};
   static const char *const gif[] = {
       "-vf", "split[a][b];[a]palettegen=stats_mode=diff[p];[b][p]paletteuse=dither=bayer:bayer_scale=4", NULL};
-  const char *const input[] = {"ffmpeg", "-nostdin", "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24",
-                               "-s", size, "-r", rate, "-i", "pipe:0", NULL};
+  const char *const input[] = {"ffmpeg", "-nostdin", "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt",
+                               "rgb24",  "-s",       size,        "-r",    rate, "-i", "pipe:0",   NULL};
   const char *dot = strrchr(output, '.');
   int count = 0;
   for (int k = 0; input[k]; k++) argv[count++] = input[k];
@@ -119,7 +135,8 @@ static bool draw_all(const ExportSeries *series, const PictureView *view, Pictur
   return good;
 }
 
-bool export_film(const ExportSeries *series, const PictureView *view, double fps, const char *path, ExportError *error) {
+bool export_film(const ExportSeries *series, const PictureView *view, double fps, const char *path,
+                 ExportError *error) {
   Encoder encoder;
   PictureModel *model = picture_model_create(series->scene);
   if (!model) return fail(path, "out of memory for the picture", error);

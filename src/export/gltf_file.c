@@ -27,13 +27,13 @@ enum {
 typedef struct Glb {
   const ExportSeries *series;
   json_t *views, *accessors, *meshes, *materials, *nodes, *samplers, *channels;
-  unsigned char *bytes;        /* the binary part */
+  unsigned char *bytes; /* the binary part */
   size_t size, capacity;
-  float *motion;               /* [body][frame][7] position, quaternion x y z w */
+  float *motion; /* [body][frame][7] position, quaternion x y z w */
   float *time;
-  double *shape;               /* [shape_count][node_count] frames' nodes, for the shapes of soft bodies; NULL without any */
+  double *shape; /* [shape_count][node_count] frames' nodes, for the shapes of soft bodies; NULL without any */
   size_t shape_count, shape_kept;
-  bool failed;                 /* out of memory */
+  bool failed; /* out of memory */
 } Glb;
 
 static void *glb_room(Glb *glb, size_t size) {
@@ -85,7 +85,11 @@ static json_int_t add_accessor(Glb *glb, const void *data, size_t count, int com
 
 /* ---- Geometry ---- */
 
-typedef struct Corner { uint32_t vertex; float normal[3]; uint32_t at; } Corner;
+typedef struct Corner {
+  uint32_t vertex;
+  float normal[3];
+  uint32_t at;
+} Corner;
 
 static int compare_corners(const void *a, const void *b) {
   const Corner *x = a, *y = b;
@@ -95,8 +99,8 @@ static int compare_corners(const void *a, const void *b) {
 }
 
 /* A vertex on a crease becomes one for each of its normals. Writes [3] positions, normals and the triangles' indices. */
-static size_t split_vertices(const RunMesh *mesh, const float *normal, Corner *corner, float *position, float *direction,
-                             uint32_t *index) {
+static size_t split_vertices(const RunMesh *mesh, const float *normal, Corner *corner, float *position,
+                             float *direction, uint32_t *index) {
   size_t corners = 3 * mesh->triangle_count, count = 0;
   for (size_t c = 0; c < corners; c++) {
     corner[c] = (Corner){.vertex = mesh->triangle[c], .at = (uint32_t)c};
@@ -106,7 +110,8 @@ static size_t split_vertices(const RunMesh *mesh, const float *normal, Corner *c
   for (size_t c = 0; c < corners; c++) {
     bool same = c && corner[c].vertex == corner[c - 1].vertex && !memcmp(corner[c].normal, corner[c - 1].normal, 12);
     if (!same) {
-      for (int i = 0; i < 3; i++) position[3 * count + (size_t)i] = (float)mesh->vertex[3 * corner[c].vertex + (size_t)i];
+      for (int i = 0; i < 3; i++)
+        position[3 * count + (size_t)i] = (float)mesh->vertex[3 * corner[c].vertex + (size_t)i];
       memcpy(direction + 3 * count++, corner[c].normal, 12);
     }
     index[corner[c].at] = (uint32_t)count - 1;
@@ -211,8 +216,9 @@ static void add_shape_channel(Glb *glb, size_t node, json_int_t *time, json_int_
     *weights = add_accessor(glb, weight, count * (count - 1), 1, TYPE_FLOAT, 0, false);
   }
   push(glb, glb->samplers, json_pack("{s:I, s:I, s:s}", "input", *time, "output", *weights, "interpolation", "LINEAR"));
-  push(glb, glb->channels, json_pack("{s:I, s:{s:I, s:s}}", "sampler", (json_int_t)json_array_size(glb->samplers) - 1,
-                                     "target", "node", (json_int_t)node, "path", "weights"));
+  push(glb, glb->channels,
+       json_pack("{s:I, s:{s:I, s:s}}", "sampler", (json_int_t)json_array_size(glb->samplers) - 1, "target", "node",
+                 (json_int_t)node, "path", "weights"));
   free(at), free(weight);
 }
 
@@ -229,8 +235,8 @@ static json_int_t find_material(Glb *glb, const unsigned char color[3], bool clo
   snprintf(name, sizeof name, "#%02x%02x%02x%s", color[0], color[1], color[2], closed ? "" : " two-sided");
   size_t k;
   json_t *material;
-  json_array_foreach(glb->materials, k, material)
-    if (!strcmp(json_string_value(json_object_get(material, "name")), name)) return (json_int_t)k;
+  json_array_foreach(glb->materials, k, material) if (!strcmp(json_string_value(json_object_get(material, "name")),
+                                                              name)) return (json_int_t)k;
   push(glb, glb->materials,
        json_pack("{s:s, s:b, s:{s:[f, f, f, f], s:f, s:f}}", "name", name, "doubleSided", !closed,
                  "pbrMetallicRoughness", "baseColorFactor", color_linear(color[0] / 255.0),
@@ -239,7 +245,10 @@ static json_int_t find_material(Glb *glb, const unsigned char color[3], bool clo
   return (json_int_t)json_array_size(glb->materials) - 1;
 }
 
-typedef struct Shown { size_t mesh; unsigned char color[3]; } Shown; /* of each glTF mesh */
+typedef struct Shown {
+  size_t mesh;
+  unsigned char color[3];
+} Shown; /* of each glTF mesh */
 
 static json_int_t find_mesh(Glb *glb, json_t *const *primitives, Shown *shown, const RunBody *body) {
   const RunMesh *mesh = &glb->series->scene->mesh[body->mesh];
@@ -262,7 +271,8 @@ static bool moves(const Glb *glb, const float *motion, int from, int to) {
   return false;
 }
 
-static void add_channel(Glb *glb, const float *motion, int from, int to, const char *path, size_t node, json_int_t time) {
+static void add_channel(Glb *glb, const float *motion, int from, int to, const char *path, size_t node,
+                        json_int_t time) {
   size_t count = glb->series->step_count;
   if (!moves(glb, motion, from, to)) return;
   float *value = malloc(count * (size_t)(to - from) * sizeof *value);
@@ -275,8 +285,9 @@ static void add_channel(Glb *glb, const float *motion, int from, int to, const c
   json_int_t output = add_accessor(glb, value, count, to - from, TYPE_FLOAT, 0, false);
   free(value);
   push(glb, glb->samplers, json_pack("{s:I, s:I, s:s}", "input", time, "output", output, "interpolation", "LINEAR"));
-  push(glb, glb->channels, json_pack("{s:I, s:{s:I, s:s}}", "sampler", (json_int_t)json_array_size(glb->samplers) - 1,
-                                     "target", "node", (json_int_t)node, "path", path));
+  push(glb, glb->channels,
+       json_pack("{s:I, s:{s:I, s:s}}", "sampler", (json_int_t)json_array_size(glb->samplers) - 1, "target", "node",
+                 (json_int_t)node, "path", path));
 }
 
 /* Node 0 turns up to +Y; bodies follow in order. */

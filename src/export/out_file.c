@@ -16,8 +16,9 @@ bool out_close(OutFile *out, bool good, ExportError *error) {
   int reason = errno;
   written = fclose(out->file) == 0 && written;
   if (good && written) return true;
-  if (good) snprintf(error->text, sizeof error->text, "%s: cannot write: %s", out->path,
-                     reason ? strerror(reason) : "the disk may be full");
+  if (good)
+    snprintf(error->text, sizeof error->text, "%s: cannot write: %s", out->path,
+             reason ? strerror(reason) : "the disk may be full");
   else snprintf(error->text, sizeof error->text, "%s: out of memory", out->path);
   remove(out->path);
   return false;

@@ -114,7 +114,11 @@ static V3 shade(const Draw *draw, uint32_t face, V3 x, double distance, V3 behin
 
 /* ---- Pixels ---- */
 
-typedef struct Seen { uint32_t face; int count; float x, y, w; } Seen; /* samples of one pixel on one triangle, summed */
+typedef struct Seen {
+  uint32_t face;
+  int count;
+  float x, y, w;
+} Seen; /* samples of one pixel on one triangle, summed */
 
 static int gather_samples(const Buffer *image, size_t at, Seen seen[MOST_SAMPLES]) {
   size_t plane = (size_t)image->width * (size_t)image->height;

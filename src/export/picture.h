@@ -15,12 +15,13 @@ typedef struct PictureView {
   double zoom;               /* 1 shows all dynamic bodies; 2 is twice as near */
   double center[3], radius;  /* the ball that is shown; see picture_frame */
   double distance;           /* [m] of the camera from the centre; 0: as far as shows the ball */
-  double strain, stress;     /* soft bodies are coloured by strain.h's strain, or stress [Pa], up to this; 0: in their own colours */
+  double strain,
+      stress; /* soft bodies are coloured by strain.h's strain, or stress [Pa], up to this; 0: in their own colours */
 } PictureView;
 
 typedef struct Picture {
   int width, height;
-  unsigned char *rgb;        /* [3 width height], rows from the top */
+  unsigned char *rgb; /* [3 width height], rows from the top */
 } Picture;
 
 /* What pictures of one scene share. It keeps the scene's pointers. */

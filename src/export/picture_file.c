@@ -25,8 +25,10 @@ static bool fail(const char *path, const char *reason, char *error, size_t error
 
 static bool save_png(const Picture *picture, const char *path, char *error, size_t error_size) {
 #ifdef ABD_HAVE_PNG
-  png_image image = {.version = PNG_IMAGE_VERSION, .width = (png_uint_32)picture->width,
-                     .height = (png_uint_32)picture->height, .format = PNG_FORMAT_RGB};
+  png_image image = {.version = PNG_IMAGE_VERSION,
+                     .width = (png_uint_32)picture->width,
+                     .height = (png_uint_32)picture->height,
+                     .format = PNG_FORMAT_RGB};
   if (png_image_write_to_file(&image, path, 0, picture->rgb, 0, NULL)) return true;
   fail(path, image.message, error, error_size);
   remove(path);

@@ -13,7 +13,8 @@ static Camera light_camera(const Draw *draw, V3 toward, int size) {
 
 static void place_sky_view(SkyView *view, const Camera *c, int k) {
   V3 axis[3] = {mul(c->right, c->scale), mul(c->up, c->scale), mul(c->forward, c->scale)};
-  float *row[3][3] = {{view->right[0], view->right[1], view->right[2]}, {view->up[0], view->up[1], view->up[2]},
+  float *row[3][3] = {{view->right[0], view->right[1], view->right[2]},
+                      {view->up[0], view->up[1], view->up[2]},
                       {view->forward[0], view->forward[1], view->forward[2]}};
   for (int i = 0; i < 3; i++)
     row[i][0][k] = (float)axis[i].x, row[i][1][k] = (float)axis[i].y, row[i][2][k] = (float)axis[i].z;

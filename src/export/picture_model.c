@@ -58,7 +58,8 @@ static void add_endless(const Draw *draw, Solid *solid, const RunMesh *mesh, con
 
 /* Strain or stress of every triangle, the mean of its corners as a part of the most; NULL without memory. */
 static float *strain_parts(const Draw *draw, const RunMesh *mesh, const RunSoft *soft, const double *vertex) {
-  double most = draw->stress > 0 ? draw->stress : draw->strain, *strain = malloc((mesh->vertex_count + 1) * sizeof *strain);
+  double most = draw->stress > 0 ? draw->stress : draw->strain,
+         *strain = malloc((mesh->vertex_count + 1) * sizeof *strain);
   uint32_t *count = malloc((mesh->vertex_count + 1) * sizeof *count);
   float *part = malloc((mesh->triangle_count + 1) * sizeof *part);
   bool good = strain && count && part;
@@ -87,7 +88,8 @@ static void place_soft(const Draw *draw, PictureModel *m, size_t b, const RunMes
     m->look[b].normal = m->soft_normal[b] = normal;
   }
   free(m->soft_strain[b]);
-  m->look[b].strain = m->soft_strain[b] = draw->strain > 0 || draw->stress > 0 ? strain_parts(draw, mesh, m->scene->body[b].soft, vertex) : NULL;
+  m->look[b].strain = m->soft_strain[b] =
+      draw->strain > 0 || draw->stress > 0 ? strain_parts(draw, mesh, m->scene->body[b].soft, vertex) : NULL;
   m->solid[b].vertex = vertex, m->solid[b].nodes = identity, m->solid[b].shades = true;
 }
 
@@ -141,8 +143,11 @@ static void model_solids(PictureModel *m) {
                         .normal = m->normal[scene->body[b].mesh]};
     face += triangles, point += m->solid[b].vertex_count;
   }
-  m->solid[scene->body_count] = (Solid){.vertex = m->loose, .triangle = m->loose_index, .shades = true,
-                                        .first_face = (uint32_t)face, .first_point = point};
+  m->solid[scene->body_count] = (Solid){.vertex = m->loose,
+                                        .triangle = m->loose_index,
+                                        .shades = true,
+                                        .first_face = (uint32_t)face,
+                                        .first_point = point};
   m->solid[scene->body_count + 1] = (Solid){0};
   m->look[scene->body_count + 1] = (Look){.ground = true};
 }

@@ -17,34 +17,43 @@ enum {
 }; /* texels, and tiles a side */
 
 /* Of a solid; normal: [9 triangle_count]; strain: [triangle_count] in [0, 1] where it is coloured by it, else NULL. */
-typedef struct Look { V3 color; bool ground; const float *normal, *strain; } Look;
+typedef struct Look {
+  V3 color;
+  bool ground;
+  const float *normal, *strain;
+} Look;
 
 /* Light of the sky changes slowly: the four pixels of a block share it where they show the same triangle. */
-typedef struct SkyBlock { uint32_t face; V3 light; } SkyBlock;
+typedef struct SkyBlock {
+  uint32_t face;
+  V3 light;
+} SkyBlock;
 
 struct PictureModel {
   const RunScene *scene;
-  float **normal;          /* of each mesh: crease.h */
-  float **soft_normal;     /* of each soft body in the picture drawn last */
+  float **normal;      /* of each mesh: crease.h */
+  float **soft_normal; /* of each soft body in the picture drawn last */
   float **soft_strain;
-  WireList *wires;         /* of each mesh */
-  Solid *solid;            /* bodies, then one for wires and one for endless grounds */
+  WireList *wires; /* of each mesh */
+  Solid *solid;    /* bodies, then one for wires and one for endless grounds */
   Look *look;
   size_t solid_count;
-  double *loose;           /* vertices of the last two, in the world, four for each quad */
+  double *loose; /* vertices of the last two, in the world, four for each quad */
   uint32_t *loose_index;
-  V3 *loose_color;         /* of each wire's quad */
+  V3 *loose_color; /* of each wire's quad */
   V3 *world;
   ScreenPoint *point;
   float (*rows)[2];
   Buffer image, sun_map, sky_map[SKY_COUNT];
   float sun_tile[SUN_TILES][SUN_TILES]; /* what is nearest to the light in each tile of its map and those around it */
   float sky_tile[SKY_COUNT][SKY_TILES][SKY_TILES];
-  SkyBlock *block;         /* [half the width, rounded up] times [half the height] */
+  SkyBlock *block; /* [half the width, rounded up] times [half the height] */
 };
 
 /* The sky's cameras side by side: each adds right . d to its x, and so on, d from the centre; in texels. */
-typedef struct SkyView { float right[3][SKY_COUNT], up[3][SKY_COUNT], forward[3][SKY_COUNT]; } SkyView;
+typedef struct SkyView {
+  float right[3][SKY_COUNT], up[3][SKY_COUNT], forward[3][SKY_COUNT];
+} SkyView;
 
 typedef struct Draw {
   const PictureModel *model;

@@ -67,12 +67,15 @@ static void points_box(const double *point, size_t count, double box[2][3]) {
   }
 }
 
-typedef struct Corners { V3 *point; size_t count; } Corners;
+typedef struct Corners {
+  V3 *point;
+  size_t count;
+} Corners;
 
 /* The corners of every shown body's box in every frame. */
-static bool gather(const RunScene *scene, const double *const *nodes, size_t frame_count, const bool *shown, bool strays,
-                   Corners *corners) {
-  double (*box)[2][3] = malloc((scene->mesh_count + 1) * sizeof *box);
+static bool gather(const RunScene *scene, const double *const *nodes, size_t frame_count, const bool *shown,
+                   bool strays, Corners *corners) {
+  double(*box)[2][3] = malloc((scene->mesh_count + 1) * sizeof *box);
   corners->point = malloc((8 * frame_count * scene->body_count + 1) * sizeof *corners->point);
   bool good = box && corners->point;
   for (size_t m = 0; good && m < scene->mesh_count; m++)

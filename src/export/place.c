@@ -40,7 +40,8 @@ static uint32_t contact_triangle(const AbdWorld *world, const AbdContact *c, int
     return triangle_with(&mesh, mesh.edge[2 * primitive], mesh.edge[2 * primitive + 1]);
   bool vertex = c->kind == side;
   AbdSoftView soft;
-  if (vertex && abd_soft_view(world, side ? c->body_b : c->body_a, &soft) == ABD_OK) /* its vertices are those of the whole body */
+  if (vertex && abd_soft_view(world, side ? c->body_b : c->body_a, &soft) ==
+                    ABD_OK) /* its vertices are those of the whole body */
     mesh.triangle = soft.triangle, mesh.triangle_count = soft.triangle_count;
   return vertex ? triangle_with(&mesh, primitive, primitive) : primitive;
 }
@@ -118,7 +119,10 @@ void place_of_crossing(const AbdWorld *world, const AbdCrossing *c, Place *place
 
 /* ---- The mesh ---- */
 
-typedef struct Near { double distance; uint32_t triangle; } Near;
+typedef struct Near {
+  double distance;
+  uint32_t triangle;
+} Near;
 
 static int compare_near(const void *a, const void *b) {
   const Near *x = a, *y = b;
@@ -147,8 +151,7 @@ static bool write_body(FILE *file, const AbdWorld *world, const Place *place, in
   AbdBodyView body;
   double nodes[12];
   if (!place->body[side].id || !body_mesh(world, place->body[side], &mesh) ||
-      abd_body_view(world, place->body[side], &body) != ABD_OK ||
-      !body_pose(world, place->body[side], nodes))
+      abd_body_view(world, place->body[side], &body) != ABD_OK || !body_pose(world, place->body[side], nodes))
     return true;
   Near *near = malloc((mesh.triangle_count + 1) * sizeof *near);
   if (!near) return false;

@@ -52,7 +52,8 @@ void export_quaternion(const double nodes[12], const double axes[9], double q[4]
 
 void pose_turn(const double from[3], const double to[3], double q[4]) {
   double w = 1 + from[0] * to[0] + from[1] * to[1] + from[2] * to[2];
-  double v[3] = {from[1] * to[2] - from[2] * to[1], from[2] * to[0] - from[0] * to[2], from[0] * to[1] - from[1] * to[0]};
+  double v[3] = {from[1] * to[2] - from[2] * to[1], from[2] * to[0] - from[0] * to[2],
+                 from[0] * to[1] - from[1] * to[0]};
   if (w < 1e-12) { /* opposite: half a turn about anything across */
     double pick[3] = {fabs(from[0]) < 0.5, fabs(from[0]) >= 0.5, 0};
     v[0] = from[1] * pick[2] - from[2] * pick[1], v[1] = from[2] * pick[0] - from[0] * pick[2];

@@ -36,7 +36,8 @@ static V3 to_view(const Camera *c, V3 x) {
 }
 
 static ScreenPoint project(const Camera *c, V3 v) {
-  if (c->near_z == 0) return (ScreenPoint){(float)(c->cx + c->scale * v.x), (float)(c->cy - c->scale * v.y), (float)-v.z};
+  if (c->near_z == 0)
+    return (ScreenPoint){(float)(c->cx + c->scale * v.x), (float)(c->cy - c->scale * v.y), (float)-v.z};
   if (v.z < c->near_z) return (ScreenPoint){0, 0, 0};
   double s = c->scale / v.z;
   return (ScreenPoint){(float)(c->cx + s * v.x), (float)(c->cy - s * v.y), (float)(1 / v.z)};
@@ -65,16 +66,26 @@ void buffer_destroy(Buffer *buffer) {
 
 /* ---- Filling ---- */
 
-typedef struct Band { Buffer *buffer; int from, to; } Band; /* rows */
+typedef struct Band {
+  Buffer *buffer;
+  int from, to;
+} Band; /* rows */
 
-typedef struct Edge { float x, y, top, slope; } Edge; /* from (x, y) up to the row top; shared edges give the same bits */
+typedef struct Edge {
+  float x, y, top, slope;
+} Edge; /* from (x, y) up to the row top; shared edges give the same bits */
 
 static Edge make_edge(ScreenPoint a, ScreenPoint b) {
-  if (a.y > b.y || (a.y == b.y && a.x > b.x)) { ScreenPoint swap = a; a = b, b = swap; }
+  if (a.y > b.y || (a.y == b.y && a.x > b.x)) {
+    ScreenPoint swap = a;
+    a = b, b = swap;
+  }
   return (Edge){a.x, a.y, b.y, b.y > a.y ? (b.x - a.x) / (b.y - a.y) : 0};
 }
 
-typedef struct Plane { float at_x, at_y, w, dx, dy, lo, hi; } Plane; /* w over the pixels of a triangle */
+typedef struct Plane {
+  float at_x, at_y, w, dx, dy, lo, hi;
+} Plane; /* w over the pixels of a triangle */
 
 static void fill_span(const Buffer *buffer, size_t row, int from, int to, float w, const Plane *plane, uint32_t face) {
   float *restrict depth = buffer->depth + row;
@@ -118,8 +129,13 @@ static void fill(const Band *band, ScreenPoint a, ScreenPoint b, ScreenPoint c, 
   double area = bx * cy - by * cx; /* rows count downward: negative seen from the front */
   if (area == 0 || !isfinite(area) || (front_only && area > 0)) return;
   double bw = (double)b.w - a.w, cw = (double)c.w - a.w;
-  Plane plane = {a.x, a.y, a.w, (float)((bw * cy - cw * by) / area), (float)((cw * bx - bw * cx) / area),
-                 least_float(least_float(a.w, b.w), c.w), most_float(most_float(a.w, b.w), c.w)};
+  Plane plane = {a.x,
+                 a.y,
+                 a.w,
+                 (float)((bw * cy - cw * by) / area),
+                 (float)((cw * bx - bw * cx) / area),
+                 least_float(least_float(a.w, b.w), c.w),
+                 most_float(most_float(a.w, b.w), c.w)};
   Edge edge[3] = {make_edge(a, b), make_edge(b, c), make_edge(c, a)};
   for (int s = 0; s < band->buffer->samples; s++) fill_sample(band, s, edge, &plane, lo, hi, face);
 }
@@ -152,7 +168,9 @@ typedef struct Pass {
 } Pass;
 
 enum { CHUNKS = 64 };
-typedef struct Chunk { size_t from, to; } Chunk; /* of solids */
+typedef struct Chunk {
+  size_t from, to;
+} Chunk; /* of solids */
 static Chunk chunk_of(const Raster *raster, int k) {
   return (Chunk){raster->solid_count * (size_t)k / CHUNKS, raster->solid_count * ((size_t)k + 1) / CHUNKS};
 }

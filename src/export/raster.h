@@ -18,7 +18,9 @@ static inline double most(double a, double b) { return a > b ? a : b; }
 static inline float least_float(float a, float b) { return a < b ? a : b; }
 static inline float most_float(float a, float b) { return a > b ? a : b; }
 
-typedef struct V3 { double x, y, z; } V3;
+typedef struct V3 {
+  double x, y, z;
+} V3;
 static inline V3 v3(const double *p) { return (V3){p[0], p[1], p[2]}; }
 static inline V3 add(V3 a, V3 b) { return (V3){a.x + b.x, a.y + b.y, a.z + b.z}; }
 static inline V3 sub(V3 a, V3 b) { return (V3){a.x - b.x, a.y - b.y, a.z - b.z}; }
@@ -26,13 +28,16 @@ static inline V3 mul(V3 a, double s) { return (V3){a.x * s, a.y * s, a.z * s}; }
 static inline V3 times(V3 a, V3 b) { return (V3){a.x * b.x, a.y * b.y, a.z * b.z}; }
 static inline double dot(V3 a, V3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 static inline V3 cross(V3 a, V3 b) { return (V3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; }
-static inline V3 unit(V3 a) { double l = sqrt(dot(a, a)); return l > 0 ? mul(a, 1 / l) : (V3){0, 0, 1}; }
+static inline V3 unit(V3 a) {
+  double l = sqrt(dot(a, a));
+  return l > 0 ? mul(a, 1 / l) : (V3){0, 0, 1};
+}
 static inline V3 mix(V3 a, V3 b, double t) { return add(mul(a, 1 - t), mul(b, t)); }
 
 typedef struct Camera {
   V3 eye, right, up, forward;
-  double scale, cx, cy;  /* [pixels]; parallel rays: scale in pixels per metre */
-  double near_z;         /* [m] 0: parallel rays */
+  double scale, cx, cy; /* [pixels]; parallel rays: scale in pixels per metre */
+  double near_z;        /* [m] 0: parallel rays */
 } Camera;
 
 /* The basis (a, b) of the plane across up, chosen so that azimuth 0 looks along +y where up is z. */
@@ -45,19 +50,21 @@ typedef struct Solid {
   const uint32_t *triangle;
   size_t vertex_count, triangle_count;
   const double *nodes;
-  bool closed;           /* its back faces are not seen */
-  bool shades;           /* drawn into depth buffers of lights too */
-  uint32_t first_face;   /* number of its first triangle among all */
-  size_t first_point;    /* its place among the projected points */
+  bool closed;         /* its back faces are not seen */
+  bool shades;         /* drawn into depth buffers of lights too */
+  uint32_t first_face; /* number of its first triangle among all */
+  size_t first_point;  /* its place among the projected points */
 } Solid;
 
-typedef struct ScreenPoint { float x, y, w; } ScreenPoint; /* w = 0: behind the near plane */
+typedef struct ScreenPoint {
+  float x, y, w;
+} ScreenPoint; /* w = 0: behind the near plane */
 
 enum { MOST_SAMPLES = 8 };
 typedef struct Buffer {
   int width, height, samples; /* 1 or MOST_SAMPLES points of each pixel, one plane after the other */
   float *depth;
-  uint32_t *face;        /* FACE_NONE: nothing; NULL where only depth is wanted */
+  uint32_t *face; /* FACE_NONE: nothing; NULL where only depth is wanted */
 } Buffer;
 #define FACE_NONE UINT32_MAX
 
@@ -65,14 +72,15 @@ bool buffer_create(Buffer *buffer, int width, int height, int samples, bool face
 void buffer_destroy(Buffer *buffer);
 /* Where in its pixel a sample lies, in sixteenths. No two share a row or a column: edges of any slope get all shades in
  * between. Their mean is the middle of the pixel. */
-static const float sample_place[MOST_SAMPLES][2] = {{9, 5}, {7, 11}, {13, 9}, {5, 3}, {3, 13}, {1, 7}, {11, 15}, {15, 1}};
+static const float sample_place[MOST_SAMPLES][2] = {{9, 5},  {7, 11}, {13, 9},  {5, 3},
+                                                    {3, 13}, {1, 7},  {11, 15}, {15, 1}};
 
 typedef struct Raster {
   const Solid *solid;
   size_t solid_count;
-  V3 *world;             /* [all points] where they are: raster_place */
-  ScreenPoint *point;    /* [all points] */
-  float (*rows)[2];      /* [solid_count] the rows each covers */
+  V3 *world;          /* [all points] where they are: raster_place */
+  ScreenPoint *point; /* [all points] */
+  float (*rows)[2];   /* [solid_count] the rows each covers */
 } Raster;
 
 /* Where all points are in the world. */

@@ -9,10 +9,10 @@
 typedef struct ExportSeries {
   Run *run;
   const RunScene *scene;
-  const int64_t *step;       /* of the frames, ascending; a film may repeat some */
+  const int64_t *step; /* of the frames, ascending; a film may repeat some */
   size_t step_count;
-  double frame_seconds;      /* [s] between two frames as a rule; > 0 */
-  double speed;              /* 1: as it happened; 0.5: half as fast */
+  double frame_seconds;                                /* [s] between two frames as a rule; > 0 */
+  double speed;                                        /* 1: as it happened; 0.5: half as fast */
   void (*tell)(void *user, size_t done, size_t total); /* after each frame; may be NULL */
   void *user;
 } ExportSeries;

@@ -100,8 +100,10 @@ bool export_ply(const RunScene *scene, const RunFrame *frame, const char *path, 
   }
   fprintf(out.file, "ply\nformat binary_little_endian 1.0\ncomment abd %s, step %lld, time %.9g s\n", abd_version(),
           (long long)frame->step, frame->time);
-  fprintf(out.file, "element vertex %zu\nproperty double x\nproperty double y\nproperty double z\nproperty uchar red\n"
-                    "property uchar green\nproperty uchar blue\nproperty int body\n", vertices);
+  fprintf(out.file,
+          "element vertex %zu\nproperty double x\nproperty double y\nproperty double z\nproperty uchar red\n"
+          "property uchar green\nproperty uchar blue\nproperty int body\n",
+          vertices);
   fprintf(out.file, "element face %zu\nproperty list uchar uint vertex_indices\n", triangles);
   if (wires) fprintf(out.file, "element edge %zu\nproperty uint vertex1\nproperty uint vertex2\n", wires);
   fprintf(out.file, "end_header\n");

@@ -6,7 +6,9 @@
 
 #include "record/run.h"
 
-typedef struct ExportError { char text[640]; } ExportError;
+typedef struct ExportError {
+  char text[640];
+} ExportError;
 
 bool export_obj(const RunScene *scene, const RunFrame *frame, const char *path, ExportError *error);
 /* Binary little-endian: vertices as double with colour and body id; faces, and edges of wires. */

@@ -78,7 +78,10 @@ static void write_matrix(FILE *file, const double n[12]) {
 }
 
 /* All poses, body by body: the file wants them so. */
-typedef struct Motion { double *code, *nodes; size_t stride; } Motion; /* stride: numbers in a frame */
+typedef struct Motion {
+  double *code, *nodes;
+  size_t stride;
+} Motion; /* stride: numbers in a frame */
 
 static bool read_motion(const ExportSeries *series, Motion *motion, const char *path, ExportError *error) {
   double start = 0;
@@ -172,8 +175,9 @@ static void write_body(FILE *file, const ExportSeries *series, const Motion *mot
   if (shares) fprintf(file, "\n        references = </meshes/mesh_%zu>", body->mesh + 1);
   fprintf(file, "\n    )\n    {\n");
   if (!shares) write_shape(file, mesh);
-  fprintf(file, "        color3f[] primvars:displayColor = [(%.6g, %.6g, %.6g)]\n", color_linear(body->color[0] / 255.0),
-          color_linear(body->color[1] / 255.0), color_linear(body->color[2] / 255.0));
+  fprintf(file, "        color3f[] primvars:displayColor = [(%.6g, %.6g, %.6g)]\n",
+          color_linear(body->color[0] / 255.0), color_linear(body->color[1] / 255.0),
+          color_linear(body->color[2] / 255.0));
   if (!shares && !body->soft) write_points(file, mesh);
   if (body->soft) write_soft_points(file, series, motion, b);
   else write_transform(file, series, motion, b);
@@ -194,8 +198,10 @@ static void write_top(FILE *file, const ExportSeries *series, const Motion *moti
   if (!y_up && up[2] <= 1 - 1e-9) {
     double q[4];
     pose_turn(up, (double[3]){0, 0, 1}, q);
-    fprintf(file, "    quatd xformOp:orient = (%.17g, %.17g, %.17g, %.17g)\n"
-                  "    uniform token[] xformOpOrder = [\"xformOp:orient\"]\n", q[0], q[1], q[2], q[3]);
+    fprintf(file,
+            "    quatd xformOp:orient = (%.17g, %.17g, %.17g, %.17g)\n"
+            "    uniform token[] xformOpOrder = [\"xformOp:orient\"]\n",
+            q[0], q[1], q[2], q[3]);
   }
 }
 

@@ -12,7 +12,9 @@ static const char *const legacy_type[] = {"unsigned_char", "int", "vtktypeint64"
 static const size_t type_size[] = {1, 4, 8, 8};
 static const char *const cell_name[] = {"Verts", "Lines", "Polys"};
 
-static size_t cell_total(const VtkData *data) { return data->cell_count[0] + data->cell_count[1] + data->cell_count[2]; }
+static size_t cell_total(const VtkData *data) {
+  return data->cell_count[0] + data->cell_count[1] + data->cell_count[2];
+}
 static size_t array_length(const VtkData *data, const VtkArray *a) {
   return (size_t)a->components * (a->cell ? cell_total(data) : data->point_count);
 }

@@ -10,8 +10,8 @@ typedef struct VtkArray {
   const char *name;
   VtkType type;
   int components;
-  bool cell;                 /* a value for each cell, else for each point */
-  void *data;                /* malloc'ed */
+  bool cell;  /* a value for each cell, else for each point */
+  void *data; /* malloc'ed */
 } VtkArray;
 
 /* Cells in VTK's order: verts, lines, polys. */

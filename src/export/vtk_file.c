@@ -20,7 +20,12 @@ static bool no_memory(const char *path, ExportError *error) {
 /* ---- Surfaces ---- */
 
 /* Which body each cell belongs to is found in the second walk; the first only counts. */
-typedef struct Walk { VtkData *data; int32_t *body; unsigned char *color; bool fill; } Walk;
+typedef struct Walk {
+  VtkData *data;
+  int32_t *body;
+  unsigned char *color;
+  bool fill;
+} Walk;
 
 static void add_cell(Walk *walk, const RunScene *scene, int kind, const uint32_t *corner, int64_t base, size_t b,
                      size_t first) {
@@ -97,13 +102,15 @@ static bool make_strain(VtkData *data, const RunScene *scene, const RunFrame *fr
   bool soft = false;
   for (size_t b = 0; b < scene->body_count; b++) soft |= scene->body[b].soft != NULL;
   if (!soft) return true;
-  double *strain = vtk_add_array(data, "strain", VTK_FLOAT64, 1, false), *stress = vtk_add_array(data, "von_mises", VTK_FLOAT64, 1, false);
+  double *strain = vtk_add_array(data, "strain", VTK_FLOAT64, 1, false),
+         *stress = vtk_add_array(data, "von_mises", VTK_FLOAT64, 1, false);
   bool good = strain && stress;
   uint32_t *count = malloc((data->point_count + 1) * sizeof *count);
   for (size_t b = 0; good && count && b < scene->body_count; b++) {
     const RunMesh *mesh = body_mesh(scene, b);
     const double *nodes = frame->nodes + scene->body[b].node;
-    if (scene->body[b].soft) soft_strain(mesh, nodes, strain, count), good = soft_stress(mesh, scene->body[b].soft, nodes, stress);
+    if (scene->body[b].soft)
+      soft_strain(mesh, nodes, strain, count), good = soft_stress(mesh, scene->body[b].soft, nodes, stress);
     for (size_t k = 0; !scene->body[b].soft && k < mesh->vertex_count; k++) strain[k] = pose_strain(nodes);
     strain += mesh->vertex_count, stress += mesh->vertex_count;
   }
@@ -139,7 +146,8 @@ static bool make_contacts(VtkData *data, const AbdContact *contact, size_t count
     const AbdContact *c = &contact[k];
     data->corner[VTK_VERTS][k] = (int64_t)k;
     for (size_t i = 0; i < 3; i++) {
-      data->point[3 * k + i] = c->point[i], normal[3 * k + i] = c->normal[i], friction[3 * k + i] = c->friction_force[i];
+      data->point[3 * k + i] = c->point[i], normal[3 * k + i] = c->normal[i],
+                          friction[3 * k + i] = c->friction_force[i];
       force[3 * k + i] = c->normal_force * c->normal[i] + c->friction_force[i];
     }
     size[k] = c->normal_force, gap[k] = c->distance;

@@ -11,19 +11,23 @@ static Vec3 def_vertex(const AbdMeshDef *def, uint32_t i) { return vec3_from(def
 
 static AbdStatus check_arrays(const AbdMeshDef *def, const char *name, AbdError *error) {
   const size_t limit = INT_MAX / 16;
-  const struct { const char *what; const void *array; size_t count; } array[3] = {
-    {"vertex", def->vertex, def->vertex_count},
-    {"triangle", def->triangle, def->triangle_count},
-    {"edge", def->edge, def->edge_count},
+  const struct {
+    const char *what;
+    const void *array;
+    size_t count;
+  } array[3] = {
+      {"vertex", def->vertex, def->vertex_count},
+      {"triangle", def->triangle, def->triangle_count},
+      {"edge", def->edge, def->edge_count},
   };
   if (def->vertex_count == 0) return fault(error, ABD_ERROR_MESH, "mesh '%s' is empty: it has no vertices", name);
   for (int k = 0; k < 3; k++) {
     if (array[k].count > 0 && !array[k].array)
-      return fault(error, ABD_ERROR_ARGUMENT, "mesh '%s': %s_count is %zu but the %s array is NULL", name, array[k].what,
-                   array[k].count, array[k].what);
+      return fault(error, ABD_ERROR_ARGUMENT, "mesh '%s': %s_count is %zu but the %s array is NULL", name,
+                   array[k].what, array[k].count, array[k].what);
     if (array[k].count > limit)
-      return fault(error, ABD_ERROR_ARGUMENT, "mesh '%s': %s_count is %zu, at most %zu is possible", name, array[k].what,
-                   array[k].count, limit);
+      return fault(error, ABD_ERROR_ARGUMENT, "mesh '%s': %s_count is %zu, at most %zu is possible", name,
+                   array[k].what, array[k].count, limit);
   }
   if (!(def->thickness >= 0) || !isfinite(def->thickness))
     return fault(error, ABD_ERROR_ARGUMENT, "mesh '%s': thickness is %g, expected a finite number >= 0", name,
@@ -37,8 +41,9 @@ static AbdStatus check_vertices(const AbdMeshDef *def, const char *name, AbdErro
   for (size_t i = 0; i < def->vertex_count; i++) {
     Vec3 v = def_vertex(def, (uint32_t)i);
     if (!vec3_finite(v) || max_component(vec3_abs(v)) > MAX_COORDINATE)
-      return fault(error, ABD_ERROR_ARGUMENT, "mesh '%s': vertex %zu is (%g, %g, %g), expected finite coordinates below %g",
-                   name, i, v.x, v.y, v.z, MAX_COORDINATE);
+      return fault(error, ABD_ERROR_ARGUMENT,
+                   "mesh '%s': vertex %zu is (%g, %g, %g), expected finite coordinates below %g", name, i, v.x, v.y,
+                   v.z, MAX_COORDINATE);
   }
   return ABD_OK;
 }
@@ -47,17 +52,18 @@ static AbdStatus check_triangle(const AbdMeshDef *def, size_t t, const char *nam
   const uint32_t *i = def->triangle + 3 * t;
   for (int k = 0; k < 3; k++)
     if (i[k] >= def->vertex_count)
-      return fault(error, ABD_ERROR_MESH, "mesh '%s': triangle %zu (%u, %u, %u) has the vertex %u, but there are only %zu",
-                   name, t, i[0], i[1], i[2], i[k], def->vertex_count);
+      return fault(error, ABD_ERROR_MESH,
+                   "mesh '%s': triangle %zu (%u, %u, %u) has the vertex %u, but there are only %zu", name, t, i[0],
+                   i[1], i[2], i[k], def->vertex_count);
   if (i[0] == i[1] || i[1] == i[2] || i[2] == i[0])
-    return fault(error, ABD_ERROR_MESH, "mesh '%s': triangle %zu (%u, %u, %u) has the same vertex twice", name, t, i[0], i[1],
-                 i[2]);
+    return fault(error, ABD_ERROR_MESH, "mesh '%s': triangle %zu (%u, %u, %u) has the same vertex twice", name, t, i[0],
+                 i[1], i[2]);
   Vec3 a = def_vertex(def, i[0]), b = def_vertex(def, i[1]), c = def_vertex(def, i[2]);
   double longest_sq = fmax(norm_sq(sub(b, a)), fmax(norm_sq(sub(c, b)), norm_sq(sub(a, c))));
   if (norm(cross(sub(b, a), sub(c, a))) <= 1e-15 * longest_sq)
     return fault(error, ABD_ERROR_MESH,
-                 "mesh '%s': triangle %zu (%u, %u, %u) has no area: (%g, %g, %g), (%g, %g, %g), (%g, %g, %g)", name, t, i[0],
-                 i[1], i[2], a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z);
+                 "mesh '%s': triangle %zu (%u, %u, %u) has no area: (%g, %g, %g), (%g, %g, %g), (%g, %g, %g)", name, t,
+                 i[0], i[1], i[2], a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z);
   return ABD_OK;
 }
 
@@ -65,14 +71,14 @@ static AbdStatus check_edge(const AbdMeshDef *def, size_t e, const char *name, A
   const uint32_t *i = def->edge + 2 * e;
   for (int k = 0; k < 2; k++)
     if (i[k] >= def->vertex_count)
-      return fault(error, ABD_ERROR_MESH, "mesh '%s': edge %zu (%u, %u) has the vertex %u, but there are only %zu", name, e,
-                   i[0], i[1], i[k], def->vertex_count);
+      return fault(error, ABD_ERROR_MESH, "mesh '%s': edge %zu (%u, %u) has the vertex %u, but there are only %zu",
+                   name, e, i[0], i[1], i[k], def->vertex_count);
   /* A mesh given back from its view lists its points as edges (v, v). */
   if (def->keep_frame && i[0] == i[1]) return ABD_OK;
   Vec3 a = def_vertex(def, i[0]), b = def_vertex(def, i[1]);
   if (norm_sq(sub(b, a)) == 0)
-    return fault(error, ABD_ERROR_MESH, "mesh '%s': edge %zu (%u, %u) has no length: both ends are at (%g, %g, %g)", name, e,
-                 i[0], i[1], a.x, a.y, a.z);
+    return fault(error, ABD_ERROR_MESH, "mesh '%s': edge %zu (%u, %u) has no length: both ends are at (%g, %g, %g)",
+                 name, e, i[0], i[1], a.x, a.y, a.z);
   return ABD_OK;
 }
 

@@ -54,7 +54,9 @@ static bool elements_cross(const PosedElement *a, const PosedElement *b) {
   return segment_crosses_segment(u[0], u[a->count - 1], v[0], v[b->count - 1]);
 }
 
-static double node_size(const TreeNode *n) { return (double)n->hi[0] - n->lo[0] + n->hi[1] - n->lo[1] + n->hi[2] - n->lo[2]; }
+static double node_size(const TreeNode *n) {
+  return (double)n->hi[0] - n->lo[0] + n->hi[1] - n->lo[1] + n->hi[2] - n->lo[2];
+}
 
 static bool visit_leaves(const TreeNode *na, const TreeNode *nb, bool self, VisitPair *visit, void *context) {
   for (int i = na->first; i < na->first + na->element_count; i++)
@@ -138,7 +140,8 @@ static bool visit_first(void *context, int element_a, int element_b) {
 }
 
 /* The first element of the body with a vertex on or behind the plane; half is the half-space's own element. */
-static bool crosses_half_space(const PosedMesh *plane, int number, const PosedMesh *body, int *half, int *element, Vec3 *point) {
+static bool crosses_half_space(const PosedMesh *plane, int number, const PosedMesh *body, int *half, int *element,
+                               Vec3 *point) {
   *half = 0;
   while (plane->mesh->element[*half].triangle != 0) ++*half;
   PosedElement h = posed_element(plane, *half);
@@ -159,7 +162,8 @@ bool mesh_find_crossing(const Mesh *a, const Affine *pose_a, const Mesh *b, cons
   return body_find_crossing(a, pose_a, INT_MAX, b, pose_b, INT_MAX, crossing);
 }
 
-bool body_find_crossing(const Mesh *a, const Affine *pose_a, int body_a, const Mesh *b, const Affine *pose_b, int body_b, Crossing *crossing) {
+bool body_find_crossing(const Mesh *a, const Affine *pose_a, int body_a, const Mesh *b, const Affine *pose_b,
+                        int body_b, Crossing *crossing) {
   FirstCrossing f = {pose_mesh(a, pose_a), pose_mesh(b, pose_b), body_a, body_b, {0, 0, {0, 0, 0}}};
   Crossing *c = &f.crossing;
   bool found;

@@ -24,7 +24,8 @@ bool segment_crosses_segment(Vec3 p, Vec3 q, Vec3 a, Vec3 b);
 bool mesh_find_crossing(const Mesh *a, const Affine *pose_a, const Mesh *b, const Affine *pose_b, Crossing *crossing);
 /* The same for two bodies by their numbers: elements of a soft mesh with a vertex fixed to the other body lie on it and do not
  * count. */
-bool body_find_crossing(const Mesh *a, const Affine *pose_a, int body_a, const Mesh *b, const Affine *pose_b, int body_b, Crossing *crossing);
+bool body_find_crossing(const Mesh *a, const Affine *pose_a, int body_a, const Mesh *b, const Affine *pose_b,
+                        int body_b, Crossing *crossing);
 /* Pairs of elements of one mesh that cross without sharing a vertex; writes at most capacity pairs of element indices,
  * returns how many there are. */
 int mesh_find_self_crossings(const Mesh *mesh, int (*pair)[2], int capacity);

@@ -11,7 +11,9 @@
 
 static const double PI = 3.14159265358979323846;
 
-static void add_second(Moments *m, double k, Vec3 v) { m->second = mat3_add(m->second, mat3_scale(k, mat3_outer(v, v))); }
+static void add_second(Moments *m, double k, Vec3 v) {
+  m->second = mat3_add(m->second, mat3_scale(k, mat3_outer(v, v)));
+}
 
 static void add_first(Moments *m, double volume, Vec3 center) {
   m->volume += volume;

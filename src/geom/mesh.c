@@ -45,13 +45,19 @@ static Mat3 nearest_to_identity(Mat3 v) {
       double diagonal = component(v.c[order[o][k]], k);
       m.c[k] = diagonal < 0 ? neg(v.c[order[o][k]]) : v.c[order[o][k]];
       trace += fabs(diagonal);
-      if (fabs(diagonal) < smallest) { smallest = fabs(diagonal); weakest = k; }
+      if (fabs(diagonal) < smallest) {
+        smallest = fabs(diagonal);
+        weakest = k;
+      }
     }
     if (mat3_det(m) < 0) {
       m.c[weakest] = neg(m.c[weakest]);
       trace -= 2 * smallest;
     }
-    if (trace > best_trace) { best_trace = trace; best = m; }
+    if (trace > best_trace) {
+      best_trace = trace;
+      best = m;
+    }
   }
   return best;
 }
@@ -92,11 +98,13 @@ bool mesh_make_soft(Mesh *mesh) {
   mesh->node_motion = mem_zeroed((size_t)mesh->node_count, sizeof *mesh->node_motion);
   mesh->element_box = mem_zeroed(2 * (size_t)mesh->element_count, sizeof *mesh->element_box);
   mesh->edge_sq = mem_alloc((size_t)mesh->edge_count, sizeof(double));
-  if (!mesh->start || !mesh->motion || !mesh->bound || !mesh->node_motion || !mesh->element_box || !mesh->edge_sq) return false;
+  if (!mesh->start || !mesh->motion || !mesh->bound || !mesh->node_motion || !mesh->element_box || !mesh->edge_sq)
+    return false;
   mesh->element_motion = mesh->element_box + mesh->element_count;
   memcpy(mesh->start, mesh->vertex, n * sizeof(Vec3));
   for (size_t v = 0; v < n; v++) mesh->bound[v] = -1;
-  for (int e = 0; e < mesh->edge_count; e++) mesh->edge_sq[e] = norm_sq(sub(mesh->vertex[mesh->edge[e][1]], mesh->vertex[mesh->edge[e][0]]));
+  for (int e = 0; e < mesh->edge_count; e++)
+    mesh->edge_sq[e] = norm_sq(sub(mesh->vertex[mesh->edge[e][1]], mesh->vertex[mesh->edge[e][0]]));
   return true;
 }
 
@@ -117,8 +125,10 @@ AbdStatus mesh_init(Mesh *mesh, const AbdMeshDef *def, AbdError *error) {
   bool hollow = watertight && mesh->triangle_count >= 4 && !mesh->closed && !def->half_space;
   if (hollow && def->thickness == 0 && !def->keep_frame) {
     mesh_destroy(mesh);
-    return fault(error, ABD_ERROR_MESH, "mesh '%s': its %zu triangles close on themselves but enclose no volume; give it a thickness, "
-                 "or remove one of the sheets that lie on each other", name, def->triangle_count);
+    return fault(error, ABD_ERROR_MESH,
+                 "mesh '%s': its %zu triangles close on themselves but enclose no volume; give it a thickness, "
+                 "or remove one of the sheets that lie on each other",
+                 name, def->triangle_count);
   }
   if (!def->keep_frame && !def->half_space) center_mesh(mesh, def->thickness);
   mesh_set_mass(mesh, def->thickness);

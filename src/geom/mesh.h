@@ -18,9 +18,9 @@
 #include "math/vec.h"
 
 typedef struct Element {
-  int vertex[3];        /* triangle: 3; wire: 2; point: 1; the rest repeat the first */
-  int edge[3];          /* edge k joins vertex[k], vertex[(k + 1) % 3]; wire and point: edge[0] only */
-  int triangle;         /* index of the triangle, -1 for wires and points */
+  int vertex[3]; /* triangle: 3; wire: 2; point: 1; the rest repeat the first */
+  int edge[3];   /* edge k joins vertex[k], vertex[(k + 1) % 3]; wire and point: edge[0] only */
+  int triangle;  /* index of the triangle, -1 for wires and points */
   unsigned char vertex_count;
   unsigned char owned_vertices; /* bit k: vertex[k] is owned by this element */
   unsigned char owned_edges;    /* bit k: edge[k] is owned */
@@ -33,7 +33,7 @@ enum { LEAF_MAX = 8, FAN_WIDTH = 8 }; /* elements in a leaf, boxes in a fan, at 
 typedef struct TreeNode {
   float lo[3], hi[3];
   int left, first, element_count;
-  int fan;              /* -1 of inner nodes that stand in the middle of another's fan */
+  int fan; /* -1 of inner nodes that stand in the middle of another's fan */
 } TreeNode;
 
 /* The squared diagonal of a node's box: which of two is split first. */
@@ -57,24 +57,24 @@ typedef struct Mesh {
   Vec3 *vertex;
   uint32_t (*edge)[2];
   uint32_t (*triangle)[3];
-  Element *element;     /* in the order of the leaves */
-  TreeNode *node;       /* node[0] is the root */
+  Element *element; /* in the order of the leaves */
+  TreeNode *node;   /* node[0] is the root */
   Fan *fan;
-  Box box;              /* of all vertices */
-  double radius;        /* farthest vertex from the origin */
-  double thickness;       /* [m] of what is not closed, for its mass; 0 where none was given */
+  Box box;          /* of all vertices */
+  double radius;    /* farthest vertex from the origin */
+  double thickness; /* [m] of what is not closed, for its mass; 0 where none was given */
   bool closed, half_space;
-  double volume;        /* closed: enclosed volume; else of the thickened surface, wires, points */
-  double second[3];     /* integral of X_k^2 over that volume, all > 0 */
-  Vec3 origin;          /* file coordinates = origin + axes * rest */
+  double volume;    /* closed: enclosed volume; else of the thickened surface, wires, points */
+  double second[3]; /* integral of X_k^2 over that volume, all > 0 */
+  Vec3 origin;      /* file coordinates = origin + axes * rest */
   Mat3 axes;
   /* The surface of a soft body: its vertices are where they are in the world, and change. NULL for stiff ones. */
-  Vec3 *start;          /* at the start of the step */
-  Vec3 *motion;         /* along the direction in question */
+  Vec3 *start;             /* at the start of the step */
+  Vec3 *motion;            /* along the direction in question */
   float (*node_motion)[6]; /* by node: the box of the motions below it, lo and hi, rounded outward */
   float (*element_box)[6], (*element_motion)[6]; /* by element: boxes of its vertices and of their motions */
-  double *edge_sq;      /* squared rest lengths of the edges */
-  int *bound;           /* the body a vertex is fixed to, whom it does not touch; -1 */
+  double *edge_sq;                               /* squared rest lengths of the edges */
+  int *bound;                                    /* the body a vertex is fixed to, whom it does not touch; -1 */
 } Mesh;
 
 static inline bool mesh_soft(const Mesh *mesh) { return mesh->start != 0; }
@@ -82,8 +82,8 @@ static inline bool mesh_soft(const Mesh *mesh) { return mesh->start != 0; }
 static inline Vec3 mesh_motion(const Mesh *mesh, const Affine *d, int v) {
   return mesh_soft(mesh) ? mesh->motion[v] : affine_point(d, mesh->vertex[v]);
 }
-bool mesh_make_soft(Mesh *mesh);  /* false when memory is out */
-void mesh_refit(Mesh *mesh);      /* boxes around the vertices as they are */
+bool mesh_make_soft(Mesh *mesh);    /* false when memory is out */
+void mesh_refit(Mesh *mesh);        /* boxes around the vertices as they are */
 void mesh_refit_motion(Mesh *mesh); /* boxes around the motions as they are */
 
 /* Fills mesh from the def; on failure the mesh is empty and error says which index, triangle and value. */

@@ -4,7 +4,9 @@
 
 #include "math/vec.h"
 
-typedef struct Vec2 { double x, y; } Vec2;
+typedef struct Vec2 {
+  double x, y;
+} Vec2;
 
 /* The point without its coordinate along axis: (y, z), (z, x) or (x, y). */
 KERNEL Vec2 drop_axis(Vec3 v, int axis) {

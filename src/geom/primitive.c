@@ -37,7 +37,8 @@ static bool inside_triangle_2d(Vec2 p, const Vec2 v[3]) {
 static bool coplanar_segment_crosses_triangle(Vec3 p, Vec3 q, Vec3 a, Vec3 b, Vec3 c) {
   int axis = projection_axis(a, b, c);
   if (axis < 0) /* the triangle is no more than its edges */
-    return segment_crosses_segment(p, q, a, b) || segment_crosses_segment(p, q, b, c) || segment_crosses_segment(p, q, c, a);
+    return segment_crosses_segment(p, q, a, b) || segment_crosses_segment(p, q, b, c) ||
+           segment_crosses_segment(p, q, c, a);
   Vec2 s = drop_axis(p, axis), t = drop_axis(q, axis);
   Vec2 v[3] = {drop_axis(a, axis), drop_axis(b, axis), drop_axis(c, axis)};
   return inside_triangle_2d(s, v) || inside_triangle_2d(t, v) || segments_cross_2d(s, t, v[0], v[1]) ||

@@ -10,8 +10,8 @@ enum { SMALL_LEAF_SIZE = 2, SMALL_MESH = 8 };
 
 typedef struct TreeBuild {
   const Mesh *mesh;
-  Vec3 *center;  /* of each element's box */
-  int *order;    /* elements in the order of the leaves */
+  Vec3 *center; /* of each element's box */
+  int *order;   /* elements in the order of the leaves */
 } TreeBuild;
 
 static Box element_box(const Mesh *mesh, const Element *e) {
@@ -240,5 +240,7 @@ static void refit(const Mesh *mesh, const Vec3 *of, float (*element)[6], float *
 
 _Static_assert(offsetof(TreeNode, hi) == 3 * sizeof(float), "a node's box is lo, hi");
 
-void mesh_refit_tree(Mesh *mesh) { refit(mesh, mesh->vertex, mesh->element_box, mesh->node[0].lo, sizeof(TreeNode) / sizeof(float)); }
+void mesh_refit_tree(Mesh *mesh) {
+  refit(mesh, mesh->vertex, mesh->element_box, mesh->node[0].lo, sizeof(TreeNode) / sizeof(float));
+}
 void mesh_refit_motion(Mesh *mesh) { refit(mesh, mesh->motion, mesh->element_motion, mesh->node_motion[0], 6); }

@@ -9,7 +9,9 @@
 
 #include "math/vec.h"
 
-typedef struct BendingRest { double angle, weight; } BendingRest;
+typedef struct BendingRest {
+  double angle, weight;
+} BendingRest;
 
 KERNEL double bending_rigidity(double young, double poisson, double thickness) {
   return young * thickness * thickness * thickness / (12.0 * (1.0 - poisson * poisson));

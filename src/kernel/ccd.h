@@ -15,9 +15,9 @@
 
 #include "kernel/distance.h"
 
-#define CCD_STOP 0.10   /* of m: stop here */
-#define CCD_FLOOR 0.09  /* of m: never go below */
-#define CCD_PATIENCE 4  /* probes before the dearer certificate of turning parts is tried */
+#define CCD_STOP 0.10  /* of m: stop here */
+#define CCD_FLOOR 0.09 /* of m: never go below */
+#define CCD_PATIENCE 4 /* probes before the dearer certificate of turning parts is tried */
 #define CCD_PROBES 4096
 
 KERNEL double ccd_distance(int first, const Vec3 x[4], Vec3 *diff) {
@@ -29,7 +29,10 @@ KERNEL double ccd_distance(int first, const Vec3 x[4], Vec3 *diff) {
 /* Advance from positions x along dx until some vertex pair's gap along n is down to level; INFINITY if none closes. */
 KERNEL double ccd_directional(int first, const Vec3 x[4], const Vec3 dx[4], Vec3 n, double level) {
   double h[4], r[4], best = INFINITY;
-  for (int i = 0; i < 4; i++) { h[i] = dot(n, x[i]); r[i] = dot(n, dx[i]); }
+  for (int i = 0; i < 4; i++) {
+    h[i] = dot(n, x[i]);
+    r[i] = dot(n, dx[i]);
+  }
   for (int i = 0; i < first; i++)
     for (int j = first; j < 4; j++) {
       double gap = h[i] - h[j] - level, closing = r[j] - r[i];
@@ -41,7 +44,8 @@ KERNEL double ccd_directional(int first, const Vec3 x[4], const Vec3 dx[4], Vec3
 
 /* The better advance along two directions: that between the closest points, and, where it does not reach, the normal of
  * the triangle or of both edges. At gaps of a few roundings the former has lost its digits and the latter has not. */
-KERNEL double ccd_certify(int first, const Vec3 x[4], const Vec3 dx[4], Vec3 diff, double d, double level, double need) {
+KERNEL double ccd_certify(int first, const Vec3 x[4], const Vec3 dx[4], Vec3 diff, double d, double level,
+                          double need) {
   double advance = ccd_directional(first, x, dx, scale(1.0 / d, diff), level);
   if (advance >= need) return advance;
   Vec3 n = first == 1 ? cross(sub(x[2], x[1]), sub(x[3], x[1])) : cross(sub(x[1], x[0]), sub(x[3], x[2]));
@@ -63,7 +67,8 @@ KERNEL double ccd_turning(int first, const Vec3 x[4], const Vec3 dx[4], double l
   }
   Vec3 n0 = cross(e[0], e[1]), n1 = add(cross(de[0], e[1]), cross(e[0], de[1])), n2 = cross(de[0], de[1]);
   double side = dot(n0, e[2]) < 0.0 ? -1.0 : 1.0, f0 = side * dot(n0, e[2]);
-  double f1 = side * (dot(n1, e[2]) + dot(n0, de[2])), f2 = side * (dot(n2, e[2]) + dot(n1, de[2])), f3 = side * dot(n2, de[2]);
+  double f1 = side * (dot(n1, e[2]) + dot(n0, de[2])), f2 = side * (dot(n2, e[2]) + dot(n1, de[2])),
+         f3 = side * dot(n2, de[2]);
   double noise = 1e-14; /* rounding of f, so that a vanishing normal proves nothing */
   for (int i = 0; i < 3; i++) noise *= norm(e[i]) + need * norm(de[i]);
   for (int halving = 0; halving < 24; halving++, need *= 0.5) {

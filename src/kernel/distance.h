@@ -25,7 +25,9 @@ KERNEL double closest_point_edge(Vec3 p, Vec3 e0, Vec3 e1, double *t, Vec3 *diff
 }
 
 KERNEL double triangle_result(Vec3 diff_in, double b0, double b1, double b2, double bary[3], Vec3 *diff) {
-  bary[0] = b0; bary[1] = b1; bary[2] = b2;
+  bary[0] = b0;
+  bary[1] = b1;
+  bary[2] = b2;
   *diff = diff_in;
   return norm_sq(diff_in);
 }
@@ -47,11 +49,25 @@ KERNEL double closest_point_sliver(Vec3 p, Vec3 t0, Vec3 t1, Vec3 t2, Vec3 n, bo
   double s, best;
   Vec3 d;
   best = closest_point_edge(p, t0, t1, &s, diff);
-  bary[0] = 1.0 - s; bary[1] = s; bary[2] = 0.0;
+  bary[0] = 1.0 - s;
+  bary[1] = s;
+  bary[2] = 0.0;
   double other = closest_point_edge(p, t1, t2, &s, &d);
-  if (other < best) { best = other; *diff = d; bary[0] = 0.0; bary[1] = 1.0 - s; bary[2] = s; }
+  if (other < best) {
+    best = other;
+    *diff = d;
+    bary[0] = 0.0;
+    bary[1] = 1.0 - s;
+    bary[2] = s;
+  }
   other = closest_point_edge(p, t2, t0, &s, &d);
-  if (other < best) { best = other; *diff = d; bary[0] = s; bary[1] = 0.0; bary[2] = 1.0 - s; }
+  if (other < best) {
+    best = other;
+    *diff = d;
+    bary[0] = s;
+    bary[1] = 0.0;
+    bary[2] = 1.0 - s;
+  }
   if (flat) return best;
   Vec3 a = sub(p, t0), b = sub(p, t1), c = sub(p, t2), ab = sub(t1, t0), ac = sub(t2, t0);
   double inv = 1.0 / norm_sq(n), v = dot(n, cross(c, a)) * inv, w = dot(n, cross(a, b)) * inv;
@@ -101,11 +117,26 @@ KERNEL double closest_edge_edge_parallel(Vec3 a0, Vec3 a1, Vec3 b0, Vec3 b1, dou
   Vec3 d;
   *s = 0.0;
   other = closest_point_edge(a1, b0, b1, &w, &d);
-  if (other < best) { best = other; *diff = d; *s = 1.0; *t = w; }
+  if (other < best) {
+    best = other;
+    *diff = d;
+    *s = 1.0;
+    *t = w;
+  }
   other = closest_point_edge(b0, a0, a1, &w, &d);
-  if (other < best) { best = other; *diff = neg(d); *s = w; *t = 0.0; }
+  if (other < best) {
+    best = other;
+    *diff = neg(d);
+    *s = w;
+    *t = 0.0;
+  }
   other = closest_point_edge(b1, a0, a1, &w, &d);
-  if (other < best) { best = other; *diff = neg(d); *s = w; *t = 1.0; }
+  if (other < best) {
+    best = other;
+    *diff = neg(d);
+    *s = w;
+    *t = 1.0;
+  }
   Vec3 u = sub(a1, a0), v = sub(b1, b0), r = sub(a0, b0), n = cross(u, v);
   double n_sq = norm_sq(n), u_sq = norm_sq(u), v_sq = norm_sq(v);
   if (!(n_sq > DISTANCE_FLAT * u_sq * v_sq)) return best;
@@ -114,7 +145,12 @@ KERNEL double closest_edge_edge_parallel(Vec3 a0, Vec3 a1, Vec3 b0, Vec3 b1, dou
   sc = clamp_unit(sc - dot(u, add_scaled(add_scaled(r, sc, u), -tc, v)) / u_sq);
   d = add_scaled(add_scaled(r, sc, u), -tc, v);
   other = norm_sq(d);
-  if (other < best) { best = other; *diff = d; *s = sc; *t = tc; }
+  if (other < best) {
+    best = other;
+    *diff = d;
+    *s = sc;
+    *t = tc;
+  }
   return best;
 }
 
@@ -127,9 +163,13 @@ KERNEL double closest_edge_edge(Vec3 a0, Vec3 a1, Vec3 b0, Vec3 b1, double *s, d
     return closest_edge_edge_parallel(a0, a1, b0, b1, s, t, diff);
   double c = dot(u, r), f = dot(v, r);
   double sc = clamp_unit((b * f - c * e) / det), tn = b * sc + f, tc;
-  if (tn <= 0.0) { tc = 0.0; sc = clamp_unit(-c / a); }
-  else if (tn >= e) { tc = 1.0; sc = clamp_unit((b - c) / a); }
-  else tc = tn / e;
+  if (tn <= 0.0) {
+    tc = 0.0;
+    sc = clamp_unit(-c / a);
+  } else if (tn >= e) {
+    tc = 1.0;
+    sc = clamp_unit((b - c) / a);
+  } else tc = tn / e;
   *s = sc;
   *t = tc;
   *diff = add_scaled(add_scaled(r, sc, u), -tc, v);

@@ -14,17 +14,23 @@
 
 /* The material behind models 1 and 2, and its moduli. */
 KERNEL int elastic_material(int model) { return model == 1 ? MATERIAL_FIXED_COROTATED : MATERIAL_NEO_HOOKEAN; }
-KERNEL double elastic_mu(int model, double kappa) { return model == 1 ? 4.0 * kappa : lame_mu(8.0 * kappa, ELASTIC_POISSON); }
-KERNEL double elastic_lambda(int model, double kappa) { return model == 1 ? 0.0 : lame_lambda(8.0 * kappa, ELASTIC_POISSON); }
+KERNEL double elastic_mu(int model, double kappa) {
+  return model == 1 ? 4.0 * kappa : lame_mu(8.0 * kappa, ELASTIC_POISSON);
+}
+KERNEL double elastic_lambda(int model, double kappa) {
+  return model == 1 ? 0.0 : lame_lambda(8.0 * kappa, ELASTIC_POISSON);
+}
 
 KERNEL double elastic_energy(int model, double kappa, Mat3 a) {
-  if (model != 0) return material_energy(elastic_material(model), elastic_mu(model, kappa), elastic_lambda(model, kappa), a);
+  if (model != 0)
+    return material_energy(elastic_material(model), elastic_mu(model, kappa), elastic_lambda(model, kappa), a);
   Mat3 c = elastic_strain(a);
   return kappa * mat3_dot(c, c);
 }
 
 KERNEL Mat3 elastic_gradient(int model, double kappa, Mat3 a) {
-  if (model != 0) return material_gradient(elastic_material(model), elastic_mu(model, kappa), elastic_lambda(model, kappa), a);
+  if (model != 0)
+    return material_gradient(elastic_material(model), elastic_mu(model, kappa), elastic_lambda(model, kappa), a);
   return mat3_scale(4.0 * kappa, mat3_mul(a, elastic_strain(a)));
 }
 

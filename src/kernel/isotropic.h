@@ -69,7 +69,9 @@ KERNEL double elastic_lone_eigenvalue(Mat3 d) {
 
 /* A unit vector that d - x I takes to nearly zero: the longest cross product of its columns. */
 KERNEL Vec3 elastic_lone_vector(Mat3 d, double x) {
-  d.c[0].x -= x; d.c[1].y -= x; d.c[2].z -= x;
+  d.c[0].x -= x;
+  d.c[1].y -= x;
+  d.c[2].z -= x;
   Vec3 a = cross(d.c[0], d.c[1]), b = cross(d.c[1], d.c[2]), c = cross(d.c[2], d.c[0]);
   a = norm_sq(b) > norm_sq(a) ? b : a;
   a = norm_sq(c) > norm_sq(a) ? c : a;
@@ -90,7 +92,10 @@ KERNEL Mat3 elastic_positive_part(Mat3 c) {
 }
 
 /* Eigenvalues of the shears and twists, and the 3x3 matrix of the stretches; pair k is the one without index k. */
-typedef struct ElasticModes { double shear[3], twist[3]; Mat3 stretch; } ElasticModes;
+typedef struct ElasticModes {
+  double shear[3], twist[3];
+  Mat3 stretch;
+} ElasticModes;
 
 /* Leaves out what is negative: the nearest positive semidefinite Hessian. */
 KERNEL ElasticModes elastic_modes_positive(ElasticModes e) {

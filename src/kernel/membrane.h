@@ -12,12 +12,16 @@
 
 #include "kernel/material.h"
 
-typedef struct Vec2 { double x, y; } Vec2;
+typedef struct Vec2 {
+  double x, y;
+} Vec2;
 typedef struct MembraneRest {
-  Vec2 b[3];      /* F = sum x_i b_i^T */
-  double volume;  /* area times thickness */
+  Vec2 b[3];     /* F = sum x_i b_i^T */
+  double volume; /* area times thickness */
 } MembraneRest;
-typedef struct Map2 { Vec3 c[2]; } Map2; /* 3x2 by columns */
+typedef struct Map2 {
+  Vec3 c[2];
+} Map2; /* 3x2 by columns */
 
 KERNEL double membrane_lambda(double mu, double lambda) { return 2.0 * mu * lambda / (lambda + 2.0 * mu); }
 
@@ -27,9 +31,12 @@ KERNEL bool membrane_rest(const Vec3 x[3], double thickness, MembraneRest *rest)
   double length = norm(u), area2 = norm(cross(u, v));
   if (!(length > 0.0) || !(area2 > 0.0)) return false;
   double along = dot(u, v) / length, across = area2 / length; /* corners (0, 0), (length, 0), (along, across) */
-  rest->b[1].x = 1.0 / length; rest->b[1].y = -along / (length * across);
-  rest->b[2].x = 0.0; rest->b[2].y = 1.0 / across;
-  rest->b[0].x = -rest->b[1].x; rest->b[0].y = -rest->b[1].y - rest->b[2].y;
+  rest->b[1].x = 1.0 / length;
+  rest->b[1].y = -along / (length * across);
+  rest->b[2].x = 0.0;
+  rest->b[2].y = 1.0 / across;
+  rest->b[0].x = -rest->b[1].x;
+  rest->b[0].y = -rest->b[1].y - rest->b[2].y;
   rest->volume = 0.5 * area2 * thickness;
   return true;
 }
@@ -79,14 +86,20 @@ KERNEL void membrane_add_mode(const MembraneRest *rest, double k, Vec3 d0, Vec2 
 }
 
 /* F = s_0 u_0 v_0^T + s_1 u_1 v_1^T, n across both u. */
-typedef struct MembraneSvd { Vec3 u[2], n; Vec2 v[2]; double s[2]; } MembraneSvd;
+typedef struct MembraneSvd {
+  Vec3 u[2], n;
+  Vec2 v[2];
+  double s[2];
+} MembraneSvd;
 
 KERNEL MembraneSvd membrane_svd(const Map2 *f) {
   MembraneSvd r;
   double a = norm_sq(f->c[0]), b = norm_sq(f->c[1]), c = dot(f->c[0], f->c[1]);
   double angle = 0.5 * atan2(2.0 * c, a - b);
-  r.v[0].x = cos(angle); r.v[0].y = sin(angle); /* the larger stretch */
-  r.v[1].x = -r.v[0].y; r.v[1].y = r.v[0].x;
+  r.v[0].x = cos(angle);
+  r.v[0].y = sin(angle); /* the larger stretch */
+  r.v[1].x = -r.v[0].y;
+  r.v[1].y = r.v[0].x;
   Vec3 p = add_scaled(scale(r.v[0].x, f->c[0]), r.v[0].y, f->c[1]),
        q = add_scaled(scale(r.v[1].x, f->c[0]), r.v[1].y, f->c[1]);
   r.u[0] = unit(p);

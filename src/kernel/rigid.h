@@ -12,8 +12,9 @@
 
 #include "math/eigen.h"
 
-#define RIGID_THINNEST 1e-8 /* second moments count as at least this part of the largest: a rod's axis can be turned about */
-#define RIGID_TURN 0.2      /* [rad] of one composition */
+#define RIGID_THINNEST                                                                                                 \
+  1e-8                 /* second moments count as at least this part of the largest: a rod's axis can be turned about */
+#define RIGID_TURN 0.2 /* [rad] of one composition */
 #define RIGID_COMPOSITIONS 1000
 
 KERNEL Mat3 second_world(Mat3 a, Vec3 second) {
@@ -48,7 +49,9 @@ KERNEL void inertia_axes(Mat3 a, Vec3 second, double moment[3], Mat3 *axes) {
   v = mat3_mul(frame, v);
   *axes = mat3(v.c[2], v.c[1], v.c[0]);
   if (mat3_det(*axes) < 0.0) axes->c[0] = neg(axes->c[0]);
-  moment[0] = j[0] + j[1]; moment[1] = j[0] + j[2]; moment[2] = j[1] + j[2];
+  moment[0] = j[0] + j[1];
+  moment[1] = j[0] + j[2];
+  moment[2] = j[1] + j[2];
 }
 
 KERNEL Vec3 spin_along_axes(const double moment[3], Mat3 axes, Vec3 l) {

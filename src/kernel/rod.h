@@ -39,7 +39,9 @@ KERNEL void rod_stretch_hessian(double stiffness, double length, const Vec3 x[2]
     }
 }
 
-typedef struct RodRest { double l[2]; } RodRest; /* of the two pieces */
+typedef struct RodRest {
+  double l[2];
+} RodRest; /* of the two pieces */
 
 /* k and the denominator it has; zero or less where the rod folds back. */
 KERNEL Vec3 rod_curvature(const RodRest *rest, const Vec3 x[3], double *denominator) {

@@ -10,8 +10,8 @@
 #include "kernel/material.h"
 
 typedef struct TetRest {
-  Vec3 b[4];      /* F = sum x_i b_i^T */
-  double volume;  /* at rest */
+  Vec3 b[4];     /* F = sum x_i b_i^T */
+  double volume; /* at rest */
 } TetRest;
 
 /* Six times the signed volume: positive where x_1, x_2, x_3 turn counter-clockwise seen from x_0's far side. */
@@ -64,7 +64,9 @@ KERNEL void tet_hessian(int material, double mu, double lambda, const TetRest *r
 
 /* ---- How far a step may go before the tetrahedron turns inside out ---- */
 
-typedef struct TetCubic { double c[4]; } TetCubic; /* c0 + c1 t + c2 t^2 + c3 t^3 */
+typedef struct TetCubic {
+  double c[4];
+} TetCubic; /* c0 + c1 t + c2 t^2 + c3 t^3 */
 
 KERNEL double tet_cubic_at(TetCubic p, double t) { return ((p.c[3] * t + p.c[2]) * t + p.c[1]) * t + p.c[0]; }
 

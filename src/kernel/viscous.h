@@ -14,11 +14,11 @@
 #include "kernel/tet.h"
 
 typedef struct Viscous {
-  int count;          /* of nodes */
-  Vec3 b[4];          /* F = sum x_i b_i^T */
+  int count; /* of nodes */
+  Vec3 b[4]; /* F = sum x_i b_i^T */
   double volume;
-  double mu, lambda;  /* times beta c [Pa] */
-  Mat3 strain;        /* G* */
+  double mu, lambda; /* times beta c [Pa] */
+  Mat3 strain;       /* G* */
 } Viscous;
 
 KERNEL Viscous viscous_tet(const TetRest *rest, double mu, double lambda) {
@@ -27,7 +27,8 @@ KERNEL Viscous viscous_tet(const TetRest *rest, double mu, double lambda) {
 }
 
 KERNEL Viscous viscous_triangle(const MembraneRest *rest, double mu, double lambda) {
-  Viscous e = {3, {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}, rest->volume, mu, membrane_lambda(mu, lambda), mat3_zero()};
+  Viscous e = {3,          {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}, rest->volume, mu, membrane_lambda(mu, lambda),
+               mat3_zero()};
   for (int i = 0; i < 3; i++) e.b[i] = vec3(rest->b[i].x, rest->b[i].y, 0.0);
   return e;
 }
@@ -68,7 +69,8 @@ KERNEL void viscous_add_hessian(const Viscous *e, const Vec3 *x, bool project, d
       Vec3 fi = mat3_mul_vec(f, e->b[i]), fj = mat3_mul_vec(f, e->b[j]);
       double along = project ? 0.0 : dot(e->b[i], mat3_mul_vec(s, e->b[j]));
       Mat3 block = mat3_scale(e->mu * dot(e->b[i], e->b[j]), ff);
-      block = mat3_add(block, mat3_add(mat3_scale(e->mu, mat3_outer(fj, fi)), mat3_scale(e->lambda, mat3_outer(fi, fj))));
+      block =
+          mat3_add(block, mat3_add(mat3_scale(e->mu, mat3_outer(fj, fi)), mat3_scale(e->lambda, mat3_outer(fi, fj))));
       for (int c = 0; c < 3; c++)
         for (int r = 0; r < 3; r++)
           h[rows * (3 * j + c) + 3 * i + r] += e->volume * (component(block.c[c], r) + (r == c ? along : 0.0));

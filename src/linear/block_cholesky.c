@@ -111,11 +111,13 @@ bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int e
 void block_cholesky_refresh(BlockCholesky *solver) { block_plan_refresh(&solver->plan); }
 
 void block_cholesky_clear(BlockCholesky *solver) {
-  if (solver->plan.pattern.value_count) memset(solver->values, 0, (size_t)solver->plan.pattern.value_count * sizeof(double));
+  if (solver->plan.pattern.value_count)
+    memset(solver->values, 0, (size_t)solver->plan.pattern.value_count * sizeof(double));
 }
 
 /* to += block, column by column, or row by row where it lies there transposed. */
-KERNEL_INLINE void add_to_place(double *restrict to, int stride, const double *restrict block, int rows, int columns, bool transposed) {
+KERNEL_INLINE void add_to_place(double *restrict to, int stride, const double *restrict block, int rows, int columns,
+                                bool transposed) {
   if (transposed) {
     for (int r = 0; r < rows; r++)
       for (int c = 0; c < columns; c++) to[stride * r + c] += block[rows * c + r];
@@ -344,8 +346,13 @@ static void apply_factor(void *context, double *x) {
 /* False when the matrix is not positive definite. A value that is not a number spoils all of x. */
 static bool solve_by_iterations(BlockCholesky *solver, double *x) {
   const BlockPattern *p = &solver->plan.pattern;
-  BlockPcg pcg = {.pattern = p, .values = solver->matrix, .precondition = apply_factor, .context = solver, .work = x + p->unknown_count,
-                  .tolerance = pcg_tolerance, .max_iterations = PCG_ITERATIONS};
+  BlockPcg pcg = {.pattern = p,
+                  .values = solver->matrix,
+                  .precondition = apply_factor,
+                  .context = solver,
+                  .work = x + p->unknown_count,
+                  .tolerance = pcg_tolerance,
+                  .max_iterations = PCG_ITERATIONS};
   PcgResult result = block_pcg_solve(&pcg, x);
   solver->iterations = result.iterations;
   return !result.indefinite;

@@ -51,7 +51,8 @@ static inline void subtract_square12(double *c, const double *a) {
 
 /* Columns t..t+width-1 of c -= a b^T for m rows in count vectors; what the last one reads beyond m belongs to the memory of
  * the values too, and is not written. */
-KERNEL_INLINE void subtract_tile(double *c, const double *a, const double *b, int m, int n, int k, int t, int count, int width) {
+KERNEL_INLINE void subtract_tile(double *c, const double *a, const double *b, int m, int n, int k, int t, int count,
+                                 int width) {
   Lane4 sum[4][3];
 #pragma GCC unroll 4
   for (int q = 0; q < width; q++)
@@ -83,24 +84,17 @@ KERNEL_INLINE void subtract_tiles(double *c, const double *a, const double *b, i
 
 /* c (m x n) -= a (m x k) b^T (b is n x k). */
 static inline void subtract_product(double *c, const double *a, const double *b, int m, int n, int k) {
-  if (m == 12 && n == 12 && k == 12)
-    subtract_product12(c, a, b);
-  else if (m == 12)
-    subtract_tiles(c, a, b, 12, n, k, 3);
-  else if (m > 8)
-    subtract_tiles(c, a, b, m, n, k, 3);
-  else if (m > 4)
-    subtract_tiles(c, a, b, m, n, k, 2);
-  else
-    subtract_tiles(c, a, b, m, n, k, 1);
+  if (m == 12 && n == 12 && k == 12) subtract_product12(c, a, b);
+  else if (m == 12) subtract_tiles(c, a, b, 12, n, k, 3);
+  else if (m > 8) subtract_tiles(c, a, b, m, n, k, 3);
+  else if (m > 4) subtract_tiles(c, a, b, m, n, k, 2);
+  else subtract_tiles(c, a, b, m, n, k, 1);
 }
 
 /* c (m x m) -= a a^T (a is m x k); what happens above the diagonal does not matter. */
 static inline void subtract_square(double *c, const double *a, int m, int k) {
-  if (m == 12 && k == 12)
-    subtract_square12(c, a);
-  else
-    subtract_product(c, a, a, m, m, k);
+  if (m == 12 && k == 12) subtract_square12(c, a);
+  else subtract_product(c, a, a, m, m, k);
 }
 
 /* What to put in place of a pivot that is not positive enough: nothing smaller than the entries it meets, so that the
@@ -197,16 +191,14 @@ KERNEL_INLINE void divide_any(double *restrict b, const double *restrict l, cons
 static inline void divide_by_transpose(double *b, const double *l, const double *inverse, int m, int s) {
   if (m == 12 && s == 12)
     for (int r = 0; r < 12; r += 4) divide12_rows(b + r, l, inverse);
-  else if (m == 3 && s == 3)
-    divide_any(b, l, inverse, 3, 3);
-  else if (m == 12)
-    divide_any(b, l, inverse, 12, s);
-  else
-    divide_any(b, l, inverse, m, s);
+  else if (m == 3 && s == 3) divide_any(b, l, inverse, 3, 3);
+  else if (m == 12) divide_any(b, l, inverse, 12, s);
+  else divide_any(b, l, inverse, m, s);
 }
 
 /* x = L^-1 x. At a fixed size all unknowns stay in registers: a chain of 2 s operations, no more. */
-KERNEL_INLINE void solve_lower_any(double *restrict x, const double *restrict l, const double *restrict inverse, int s) {
+KERNEL_INLINE void solve_lower_any(double *restrict x, const double *restrict l, const double *restrict inverse,
+                                   int s) {
 #pragma GCC unroll 12
   for (int p = 0; p < s; p++) {
     x[p] *= inverse[p];
@@ -216,7 +208,8 @@ KERNEL_INLINE void solve_lower_any(double *restrict x, const double *restrict l,
 }
 
 /* x = L^-T x */
-KERNEL_INLINE void solve_upper_any(double *restrict x, const double *restrict l, const double *restrict inverse, int s) {
+KERNEL_INLINE void solve_upper_any(double *restrict x, const double *restrict l, const double *restrict inverse,
+                                   int s) {
 #pragma GCC unroll 12
   for (int p = s - 1; p >= 0; p--) {
     x[p] *= inverse[p];
@@ -243,35 +236,25 @@ KERNEL_INLINE void subtract_transpose_times_any(double *restrict x, const double
 }
 
 static inline void solve_lower(double *x, const double *l, const double *inverse, int s) {
-  if (s == 12)
-    solve_lower_any(x, l, inverse, 12);
-  else if (s == 3)
-    solve_lower_any(x, l, inverse, 3);
-  else
-    solve_lower_any(x, l, inverse, s);
+  if (s == 12) solve_lower_any(x, l, inverse, 12);
+  else if (s == 3) solve_lower_any(x, l, inverse, 3);
+  else solve_lower_any(x, l, inverse, s);
 }
 
 static inline void solve_upper(double *x, const double *l, const double *inverse, int s) {
-  if (s == 12)
-    solve_upper_any(x, l, inverse, 12);
-  else if (s == 3)
-    solve_upper_any(x, l, inverse, 3);
-  else
-    solve_upper_any(x, l, inverse, s);
+  if (s == 12) solve_upper_any(x, l, inverse, 12);
+  else if (s == 3) solve_upper_any(x, l, inverse, 3);
+  else solve_upper_any(x, l, inverse, s);
 }
 
 static inline void subtract_times(double *y, const double *a, const double *x, int m, int s) {
-  if (m == 12 && s == 12)
-    subtract_times_any(y, a, x, 12, 12);
-  else
-    subtract_times_any(y, a, x, m, s);
+  if (m == 12 && s == 12) subtract_times_any(y, a, x, 12, 12);
+  else subtract_times_any(y, a, x, m, s);
 }
 
 static inline void subtract_transpose_times(double *x, const double *a, const double *y, int m, int s) {
-  if (m == 12 && s == 12)
-    subtract_transpose_times_any(x, a, y, 12, 12);
-  else
-    subtract_transpose_times_any(x, a, y, m, s);
+  if (m == 12 && s == 12) subtract_transpose_times_any(x, a, y, 12, 12);
+  else subtract_transpose_times_any(x, a, y, m, s);
 }
 
 #endif

@@ -60,7 +60,9 @@ static bool order_by_metis(const BlockGraph *g, int n, const int *size, int *ord
 #else
 bool block_order_has_metis(void) { return false; }
 
-static bool order_by_metis(const BlockGraph *g, int n, const int *size, int *order) { return g && n < 0 && size && order; }
+static bool order_by_metis(const BlockGraph *g, int n, const int *size, int *order) {
+  return g && n < 0 && size && order;
+}
 #endif
 
 /* Breadth first from a block: appends those that do not have the mark yet. */

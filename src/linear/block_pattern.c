@@ -105,8 +105,8 @@ static void renumber_by_postorder(int n, int *parent, int *order, int *rank, int
 
 /* Visits the columns k < i of row i of L, the node of the graph that became i, and counts (block_row NULL) or appends;
  * next[k] is the column's next slot. */
-static void visit_row(const BlockGraph *g, const BlockPattern *p, int i, int node, const int *rank, int *mark, int64_t *next,
-                      int *block_row) {
+static void visit_row(const BlockGraph *g, const BlockPattern *p, int i, int node, const int *rank, int *mark,
+                      int64_t *next, int *block_row) {
   mark[i] = i;
   for (int e = g->at[node]; e < g->at[node + 1]; e++) {
     for (int k = rank[g->neighbour[e]]; k < i && mark[k] != i; k = p->parent[k]) {
@@ -118,7 +118,8 @@ static void visit_row(const BlockGraph *g, const BlockPattern *p, int i, int nod
   }
 }
 
-static bool find_columns(BlockPattern *p, const BlockGraph *g, const int *order, const int *rank, int *mark, int64_t *next) {
+static bool find_columns(BlockPattern *p, const BlockGraph *g, const int *order, const int *rank, int *mark,
+                         int64_t *next) {
   int n = p->n;
   for (int i = 0; i < n; i++) {
     mark[i] = -1;
@@ -201,10 +202,8 @@ static int find_block(const BlockPattern *p, int row, int column) {
   int low = p->column_at[column], high = p->column_at[column + 1] - 1;
   while (low < high) {
     int middle = low + (high - low) / 2;
-    if (p->block_row[middle] < row)
-      low = middle + 1;
-    else
-      high = middle;
+    if (p->block_row[middle] < row) low = middle + 1;
+    else high = middle;
   }
   return low;
 }

@@ -10,15 +10,15 @@
 #include "linear/block_graph.h"
 
 typedef struct BlockOrder {
-  int count;        /* blocks of the caller */
+  int count; /* blocks of the caller */
   int column_count;
-  int *column_of;   /* by block: the column it goes into */
+  int *column_of; /* by block: the column it goes into */
 } BlockOrder;
 
 typedef struct BlockPattern {
-  int n;             /* columns of L */
-  bool fill;         /* L has all its blocks; else only those of the matrix, for an incomplete factor */
-  int given_count;   /* blocks of the caller */
+  int n;           /* columns of L */
+  bool fill;       /* L has all its blocks; else only those of the matrix, for an incomplete factor */
+  int given_count; /* blocks of the caller */
   int edge_count;
   int unknown_count; /* sum of sizes */
   int block_count;   /* of L, diagonal ones included */
@@ -38,14 +38,14 @@ typedef struct BlockPattern {
 
   /* By column of L. */
   int *size;
-  int *unknown_at;        /* first unknown in L's order */
-  int *parent;            /* in the elimination tree, -1 for a root */
-  int *first_descendant;  /* the subtree of c is first_descendant[c]..c */
-  double *work;           /* flops to compute this column from the ones before it */
-  int *member_at;         /* [n + 1] first entry of the column in member */
-  int *column_at;         /* [n + 1] first block of the column */
-  int *row_at;            /* [n + 1] first entry of the row in row_column, row_block */
-  int *member;            /* the caller's blocks, column by column */
+  int *unknown_at;       /* first unknown in L's order */
+  int *parent;           /* in the elimination tree, -1 for a root */
+  int *first_descendant; /* the subtree of c is first_descendant[c]..c */
+  double *work;          /* flops to compute this column from the ones before it */
+  int *member_at;        /* [n + 1] first entry of the column in member */
+  int *column_at;        /* [n + 1] first block of the column */
+  int *row_at;           /* [n + 1] first entry of the row in row_column, row_block */
+  int *member;           /* the caller's blocks, column by column */
 
   /* By block of L, in the order of columns. */
   int *block_row;
@@ -59,7 +59,10 @@ typedef struct BlockPattern {
 } BlockPattern;
 
 /* A block of the caller among the values: entry (r, c) lies at values[at + stride c + r]. */
-typedef struct BlockPlace { int64_t at; int stride; } BlockPlace;
+typedef struct BlockPlace {
+  int64_t at;
+  int stride;
+} BlockPlace;
 
 /* False when memory is out or the factor too large to index: the pattern is then the empty one. */
 bool block_pattern_build(BlockPattern *pattern, const BlockShape *shape, const BlockOrder *order, bool fill);

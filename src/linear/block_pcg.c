@@ -16,8 +16,8 @@ static void multiply_diagonal(const double *a, int s, const double *x, double *y
 }
 
 /* A block below the diagonal and its transpose above. */
-static void multiply_block(const double *a, int rows, int columns, const double *x_row, const double *x_column, double *y_row,
-                           double *y_column) {
+static void multiply_block(const double *a, int rows, int columns, const double *x_row, const double *x_column,
+                           double *y_row, double *y_column) {
   for (int c = 0; c < columns; c++) {
     double sum = 0;
     for (int r = 0; r < rows; r++) {

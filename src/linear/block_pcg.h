@@ -7,11 +7,11 @@
 
 typedef struct BlockPcg {
   const BlockPattern *pattern;
-  const double *values;                        /* of the matrix, laid out as the pattern says */
+  const double *values;                           /* of the matrix, laid out as the pattern says */
   void (*precondition)(void *context, double *x); /* x = M^-1 x */
   void *context;
-  double *work;                                /* 4 unknown counts */
-  double tolerance;                            /* on the preconditioned residual's norm, relative to the first */
+  double *work;     /* 4 unknown counts */
+  double tolerance; /* on the preconditioned residual's norm, relative to the first */
   int max_iterations;
 } BlockPcg;
 

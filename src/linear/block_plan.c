@@ -21,8 +21,10 @@ void block_plan_refresh(BlockPlan *plan) { plan->refresh = true; }
 static bool make(BlockPlan *plan, const BlockShape *shape, OrderMethod method) {
   bool merge = block_order_mergeable(shape);
   plan->method = method;
-  if (!block_order_find(&plan->order, shape, method) || !block_pattern_build(&plan->pattern, shape, &plan->order, true)) return false;
-  if (merge && !(block_order_merge(&plan->order, &plan->pattern) && block_pattern_build(&plan->pattern, shape, &plan->order, true)))
+  if (!block_order_find(&plan->order, shape, method) || !block_pattern_build(&plan->pattern, shape, &plan->order, true))
+    return false;
+  if (merge && !(block_order_merge(&plan->order, &plan->pattern) &&
+                 block_pattern_build(&plan->pattern, shape, &plan->order, true)))
     return false;
   plan->flops = plan->pattern.flops;
   plan->bytes = (double)plan->pattern.value_count * sizeof(double);
@@ -54,7 +56,8 @@ static bool make_best(BlockPlan *plan, const BlockShape *shape) {
 static bool make_incomplete(BlockPlan *plan, const BlockShape *shape) {
   plan->method = ORDER_LEVELS;
   plan->own = true;
-  return block_order_find(&plan->order, shape, ORDER_LEVELS) && block_pattern_build(&plan->pattern, shape, &plan->order, false);
+  return block_order_find(&plan->order, shape, ORDER_LEVELS) &&
+         block_pattern_build(&plan->pattern, shape, &plan->order, false);
 }
 
 /* A whole factor if it is wanted or fits; one that is too large to index does not fit either. */
@@ -68,7 +71,8 @@ static bool choose(BlockPlan *plan, const BlockShape *shape) {
 
 static bool same_blocks(const BlockPlan *plan, const BlockShape *s) {
   const BlockPattern *p = &plan->pattern;
-  return p->given_size && p->given_count == s->count && memcmp(p->given_size, s->size, (size_t)s->count * sizeof(int)) == 0;
+  return p->given_size && p->given_count == s->count &&
+         memcmp(p->given_size, s->size, (size_t)s->count * sizeof(int)) == 0;
 }
 
 bool block_plan_update(BlockPlan *plan, const BlockShape *shape, bool *changed) {

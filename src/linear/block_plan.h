@@ -14,14 +14,14 @@ typedef enum BlockMethod { BLOCK_AUTO = 0, BLOCK_DIRECT, BLOCK_ITERATIVE } Block
 
 typedef struct BlockPlan {
   BlockMethod wanted;
-  double memory;  /* [bytes] the most a factor may take by itself; 0: any */
+  double memory; /* [bytes] the most a factor may take by itself; 0: any */
   BlockOrder order;
   BlockPattern pattern;
   OrderMethod method;
-  double flops;   /* of a whole factor, as predicted for the pattern that the order was made for */
-  double bytes;   /* of its values */
-  bool own;       /* the pattern is the one that the order was made for */
-  bool refresh;   /* the next pattern must have an order of its own */
+  double flops; /* of a whole factor, as predicted for the pattern that the order was made for */
+  double bytes; /* of its values */
+  bool own;     /* the pattern is the one that the order was made for */
+  bool refresh; /* the next pattern must have an order of its own */
 } BlockPlan;
 
 static inline bool block_plan_iterative(const BlockPlan *plan) { return plan->pattern.n > 0 && !plan->pattern.fill; }

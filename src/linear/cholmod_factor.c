@@ -55,7 +55,8 @@ static void add_block(cholmod_triplet *t, const double *block, int stride, int r
 static cholmod_sparse *sparse_of(CholmodFactor *f, const BlockPattern *p, const double *values) {
   size_t entries = 0, n = (size_t)p->unknown_count;
   for (int i = 0; i < p->given_count; i++) entries += (size_t)(p->given_size[i] * p->given_size[i]);
-  for (int k = 0; k < p->edge_count; k++) entries += (size_t)(p->given_size[p->given_edge[k][0]] * p->given_size[p->given_edge[k][1]]);
+  for (int k = 0; k < p->edge_count; k++)
+    entries += (size_t)(p->given_size[p->given_edge[k][0]] * p->given_size[p->given_edge[k][1]]);
   cholmod_triplet *t = cholmod_allocate_triplet(n, n, entries, -1, CHOLMOD_REAL, &f->common);
   if (!t) return NULL;
   for (int i = 0; i < p->given_count; i++) {
@@ -66,7 +67,8 @@ static cholmod_sparse *sparse_of(CholmodFactor *f, const BlockPattern *p, const 
     bool transposed;
     BlockPlace place = block_pattern_edge(p, k, &transposed);
     int row = p->given_edge[k][transposed], column = p->given_edge[k][!transposed];
-    add_block(t, values + place.at, place.stride, p->given_size[row], p->given_size[column], p->caller_at[row], p->caller_at[column]);
+    add_block(t, values + place.at, place.stride, p->given_size[row], p->given_size[column], p->caller_at[row],
+              p->caller_at[column]);
   }
   cholmod_sparse *sparse = cholmod_triplet_to_sparse(t, entries, &f->common);
   cholmod_free_triplet(&t, &f->common);
@@ -85,10 +87,17 @@ bool cholmod_factor_compute(CholmodFactor *f, const BlockPattern *p, const doubl
 
 void cholmod_factor_solve(CholmodFactor *f, int count, const double *b, double *x) {
   size_t n = (size_t)count;
-  cholmod_dense right = {.nrow = n, .ncol = 1, .nzmax = n, .d = n, .x = (void *)(uintptr_t)b, .xtype = CHOLMOD_REAL, .dtype = CHOLMOD_DOUBLE};
+  cholmod_dense right = {.nrow = n,
+                         .ncol = 1,
+                         .nzmax = n,
+                         .d = n,
+                         .x = (void *)(uintptr_t)b,
+                         .xtype = CHOLMOD_REAL,
+                         .dtype = CHOLMOD_DOUBLE};
   cholmod_dense *solution = cholmod_solve(CHOLMOD_A, f->factor, &right, &f->common);
   if (solution) memcpy(x, solution->x, n * sizeof(double));
-  else for (size_t i = 0; i < n; i++) x[i] = NAN;
+  else
+    for (size_t i = 0; i < n; i++) x[i] = NAN;
   cholmod_free_dense(&solution, &f->common);
 }
 
@@ -100,6 +109,8 @@ void cholmod_factor_destroy(CholmodFactor *f) { (void)f; }
 void cholmod_factor_forget(CholmodFactor *f) { (void)f; }
 bool cholmod_factor_ready(const CholmodFactor *f) { return f != NULL; }
 bool cholmod_factor_compute(CholmodFactor *f, const BlockPattern *p, const double *values) { return f && p && values; }
-void cholmod_factor_solve(CholmodFactor *f, int count, const double *b, double *x) { (void)f, (void)count, (void)b, (void)x; }
+void cholmod_factor_solve(CholmodFactor *f, int count, const double *b, double *x) {
+  (void)f, (void)count, (void)b, (void)x;
+}
 
 #endif

@@ -21,20 +21,28 @@ KERNEL void eigen3(Mat3 a, double w[3], Mat3 *v) {
         double c = 1.0 / sqrt(t * t + 1.0), s = t * c;
         for (int k = 0; k < 3; k++) {
           double x = m[k][p], y = m[k][q];
-          m[k][p] = c * x - s * y; m[k][q] = s * x + c * y;
+          m[k][p] = c * x - s * y;
+          m[k][q] = s * x + c * y;
         }
         for (int k = 0; k < 3; k++) {
           double x = m[p][k], y = m[q][k];
-          m[p][k] = c * x - s * y; m[q][k] = s * x + c * y;
-          x = u[k][p]; y = u[k][q];
-          u[k][p] = c * x - s * y; u[k][q] = s * x + c * y;
+          m[p][k] = c * x - s * y;
+          m[q][k] = s * x + c * y;
+          x = u[k][p];
+          y = u[k][q];
+          u[k][p] = c * x - s * y;
+          u[k][q] = s * x + c * y;
         }
       }
   }
   int o[3] = {0, 1, 2};
   for (int i = 0; i < 2; i++)
     for (int j = i + 1; j < 3; j++)
-      if (m[o[j]][o[j]] < m[o[i]][o[i]]) { int t = o[i]; o[i] = o[j]; o[j] = t; }
+      if (m[o[j]][o[j]] < m[o[i]][o[i]]) {
+        int t = o[i];
+        o[i] = o[j];
+        o[j] = t;
+      }
   for (int i = 0; i < 3; i++) {
     w[i] = m[o[i]][o[i]];
     v->c[i] = vec3(u[0][o[i]], u[1][o[i]], u[2][o[i]]);

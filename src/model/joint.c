@@ -9,31 +9,33 @@
 typedef struct Kind {
   const char *name;
   Coordinate coordinate;
-  bool axis;           /* needs one */
-  bool angle, travel;  /* has them to read */
-  int rows;            /* equations that are not linear, between two moving bodies */
-  int rows_to_world;   /* the same where the world guides it */
+  bool axis;          /* needs one */
+  bool angle, travel; /* has them to read */
+  int rows;           /* equations that are not linear, between two moving bodies */
+  int rows_to_world;  /* the same where the world guides it */
 } Kind;
 
 static const Kind kinds[ABD_JOINT_KIND_COUNT] = {
-  [ABD_JOINT_WELD] = {"weld", COORDINATE_NONE, false, false, false, 0, 0},
-  [ABD_JOINT_BALL] = {"ball", COORDINATE_NONE, false, false, false, 0, 0},
-  [ABD_JOINT_HINGE] = {"hinge", COORDINATE_ANGLE, true, true, false, 0, 0},
-  [ABD_JOINT_ORIENTATION] = {"orientation", COORDINATE_NONE, false, false, false, 0, 0},
-  [ABD_JOINT_LINE] = {"line", COORDINATE_TRAVEL, true, false, true, 2, 0},
-  [ABD_JOINT_PLANE] = {"plane", COORDINATE_NONE, true, false, false, 1, 0},
-  [ABD_JOINT_SLIDER] = {"slider", COORDINATE_TRAVEL, true, false, true, 2, 0},
-  [ABD_JOINT_CYLINDRICAL] = {"cylindrical", COORDINATE_TRAVEL, true, true, true, 2, 0},
-  [ABD_JOINT_PLANAR] = {"planar", COORDINATE_ANGLE, true, true, false, 1, 0},
-  [ABD_JOINT_UNIVERSAL] = {"universal", COORDINATE_NONE, true, false, false, 1, 1},
-  [ABD_JOINT_DISTANCE] = {"distance", COORDINATE_DISTANCE, false, false, false, 1, 1},
-  [ABD_JOINT_ROPE] = {"rope", COORDINATE_DISTANCE, false, false, false, 0, 0},
-  [ABD_JOINT_SCREW] = {"screw", COORDINATE_ANGLE, true, true, true, 3, 1},
-  [ABD_JOINT_ANGLE] = {"angle", COORDINATE_ANGLE, true, true, false, 1, 1},
-  [ABD_JOINT_GEAR] = {"gear", COORDINATE_NONE, false, false, false, 1, 1},
+    [ABD_JOINT_WELD] = {"weld", COORDINATE_NONE, false, false, false, 0, 0},
+    [ABD_JOINT_BALL] = {"ball", COORDINATE_NONE, false, false, false, 0, 0},
+    [ABD_JOINT_HINGE] = {"hinge", COORDINATE_ANGLE, true, true, false, 0, 0},
+    [ABD_JOINT_ORIENTATION] = {"orientation", COORDINATE_NONE, false, false, false, 0, 0},
+    [ABD_JOINT_LINE] = {"line", COORDINATE_TRAVEL, true, false, true, 2, 0},
+    [ABD_JOINT_PLANE] = {"plane", COORDINATE_NONE, true, false, false, 1, 0},
+    [ABD_JOINT_SLIDER] = {"slider", COORDINATE_TRAVEL, true, false, true, 2, 0},
+    [ABD_JOINT_CYLINDRICAL] = {"cylindrical", COORDINATE_TRAVEL, true, true, true, 2, 0},
+    [ABD_JOINT_PLANAR] = {"planar", COORDINATE_ANGLE, true, true, false, 1, 0},
+    [ABD_JOINT_UNIVERSAL] = {"universal", COORDINATE_NONE, true, false, false, 1, 1},
+    [ABD_JOINT_DISTANCE] = {"distance", COORDINATE_DISTANCE, false, false, false, 1, 1},
+    [ABD_JOINT_ROPE] = {"rope", COORDINATE_DISTANCE, false, false, false, 0, 0},
+    [ABD_JOINT_SCREW] = {"screw", COORDINATE_ANGLE, true, true, true, 3, 1},
+    [ABD_JOINT_ANGLE] = {"angle", COORDINATE_ANGLE, true, true, false, 1, 1},
+    [ABD_JOINT_GEAR] = {"gear", COORDINATE_NONE, false, false, false, 1, 1},
 };
 
-const char *joint_kind_name(AbdJointKind kind) { return (unsigned)kind < ABD_JOINT_KIND_COUNT ? kinds[kind].name : "unknown"; }
+const char *joint_kind_name(AbdJointKind kind) {
+  return (unsigned)kind < ABD_JOINT_KIND_COUNT ? kinds[kind].name : "unknown";
+}
 
 static void set_weight(double weight[4], double constant, Vec3 rest) {
   weight[0] = constant;
@@ -54,7 +56,8 @@ static LinearRow difference(const Joint *j, double constant, Vec3 a, Vec3 b) {
 /* Whether a point stays on a line or plane of the world: b is the world, or a is and the joint keeps b's axis from turning. */
 static bool guided_by_world(const Joint *j) {
   AbdJointKind kind = j->def.kind;
-  bool keeps_axis = kind == ABD_JOINT_SLIDER || kind == ABD_JOINT_CYLINDRICAL || kind == ABD_JOINT_PLANAR || kind == ABD_JOINT_SCREW;
+  bool keeps_axis =
+      kind == ABD_JOINT_SLIDER || kind == ABD_JOINT_CYLINDRICAL || kind == ABD_JOINT_PLANAR || kind == ABD_JOINT_SCREW;
   return j->end[1].body < 0 || (j->end[0].body < 0 && keeps_axis);
 }
 
@@ -69,7 +72,8 @@ int joint_linear_rows(const Joint *j, LinearRow row[JOINT_LINEAR_ROWS]) {
   if (kind == ABD_JOINT_WELD || kind == ABD_JOINT_ORIENTATION || kind == ABD_JOINT_SLIDER)
     for (int k = 0; k < 3; k++) row[count++] = difference(j, 0, a->frame.c[k], b->frame.c[k]);
   if (!guided_by_world(j)) return count;
-  bool line = kind == ABD_JOINT_LINE || kind == ABD_JOINT_SLIDER || kind == ABD_JOINT_CYLINDRICAL || kind == ABD_JOINT_SCREW;
+  bool line =
+      kind == ABD_JOINT_LINE || kind == ABD_JOINT_SLIDER || kind == ABD_JOINT_CYLINDRICAL || kind == ABD_JOINT_SCREW;
   bool plane = kind == ABD_JOINT_PLANE || kind == ABD_JOINT_PLANAR;
   for (int k = 0; k < 3; k++) {
     if (!(k < 2 ? line : plane)) continue;
@@ -82,57 +86,80 @@ int joint_linear_rows(const Joint *j, LinearRow row[JOINT_LINEAR_ROWS]) {
 bool joint_acts(const Joint *j, const JointState *s) {
   const AbdJointDef *d = &j->def;
   return j->row_count > 0 || d->kind == ABD_JOINT_ROPE || isfinite(d->limit[0]) || isfinite(d->limit[1]) ||
-         isfinite(d->angle_limit[0]) || isfinite(d->angle_limit[1]) || d->stiffness > 0 || d->damping > 0 || d->friction > 0 ||
-         s->drive.kind != ABD_DRIVE_NONE;
+         isfinite(d->angle_limit[0]) || isfinite(d->angle_limit[1]) || d->stiffness > 0 || d->damping > 0 ||
+         d->friction > 0 || s->drive.kind != ABD_DRIVE_NONE;
 }
 
 AbdStatus model_check_drive(const Joint *j, const AbdDrive *d, AbdError *error) {
   const char *name = j->name;
-  if ((unsigned)d->kind > ABD_DRIVE_POSITION) return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": drive kind %d is unknown", name, (int)d->kind);
+  if ((unsigned)d->kind > ABD_DRIVE_POSITION)
+    return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": drive kind %d is unknown", name, (int)d->kind);
   if (d->kind == ABD_DRIVE_NONE) return ABD_OK;
   if (j->coordinate == COORDINATE_NONE)
-    return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": a %s has no coordinate that a drive could move", name, joint_kind_name(j->def.kind));
-  if (!isfinite(d->target)) return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": the drive's target is %g, expected a finite number", name, d->target);
-  if (!(d->max_effort >= 0)) return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": the drive's max effort is %g, expected a number >= 0", name, d->max_effort);
+    return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": a %s has no coordinate that a drive could move", name,
+                 joint_kind_name(j->def.kind));
+  if (!isfinite(d->target))
+    return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": the drive's target is %g, expected a finite number", name,
+                 d->target);
+  if (!(d->max_effort >= 0))
+    return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": the drive's max effort is %g, expected a number >= 0", name,
+                 d->max_effort);
   bool spring = isfinite(d->stiffness) && d->stiffness >= 0 && isfinite(d->damping) && d->damping >= 0;
   if (d->kind == ABD_DRIVE_POSITION && !(spring && d->stiffness + d->damping > 0))
-    return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": a position drive needs stiffness and damping >= 0, one of them above, got %g and %g",
+    return fault(error, ABD_ERROR_ARGUMENT,
+                 "joint \"%s\": a position drive needs stiffness and damping >= 0, one of them above, got %g and %g",
                  name, d->stiffness, d->damping);
   return ABD_OK;
 }
 
 static AbdStatus check_numbers(const AbdJointDef *d, const char *name, AbdError *error) {
   bool given_b = !isnan(d->point_b[0]);
-  const struct { const char *what; double value; bool negative; } number[] = {
-    {"stiffness", d->stiffness, false}, {"damping", d->damping, false}, {"friction", d->friction, false}, {"rest", d->rest, true},
-    {"pitch", d->pitch, true}, {"ratio", d->ratio, true}, {"length", d->length, true}};
+  const struct {
+    const char *what;
+    double value;
+    bool negative;
+  } number[] = {{"stiffness", d->stiffness, false}, {"damping", d->damping, false},
+                {"friction", d->friction, false},   {"rest", d->rest, true},
+                {"pitch", d->pitch, true},          {"ratio", d->ratio, true},
+                {"length", d->length, true}};
   for (int i = 0; i < ARRAY_COUNT(number); i++)
     if (!isfinite(number[i].value) || (number[i].value < 0 && !number[i].negative))
-      return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": %s is %g, expected a %s", name, number[i].what, number[i].value,
-                   number[i].negative ? "finite number" : "number >= 0");
+      return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": %s is %g, expected a %s", name, number[i].what,
+                   number[i].value, number[i].negative ? "finite number" : "number >= 0");
   for (int k = 0; k < 3; k++) {
-    if (!(fabs(d->point[k]) < 1e30)) return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": point[%d] is %g, expected a finite number below 1e30", name, k, d->point[k]);
+    if (!(fabs(d->point[k]) < 1e30))
+      return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": point[%d] is %g, expected a finite number below 1e30",
+                   name, k, d->point[k]);
     if (!(given_b ? fabs(d->point_b[k]) < 1e30 : isnan(d->point_b[k])))
-      return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": point_b[%d] is %g, expected three finite numbers below 1e30 or none", name, k, d->point_b[k]);
-    if (!isfinite(d->axis[k]) || !isfinite(d->axis_b[k])) return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": axis[%d] is not finite", name, k);
+      return fault(error, ABD_ERROR_ARGUMENT,
+                   "joint \"%s\": point_b[%d] is %g, expected three finite numbers below 1e30 or none", name, k,
+                   d->point_b[k]);
+    if (!isfinite(d->axis[k]) || !isfinite(d->axis_b[k]))
+      return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": axis[%d] is not finite", name, k);
   }
   if ((d->kind == ABD_JOINT_SCREW && d->pitch == 0) || (d->kind == ABD_JOINT_GEAR && d->ratio == 0))
-    return fault(error, ABD_ERROR_JOINT, "joint \"%s\": its %s is 0, expected another number", name, d->kind == ABD_JOINT_SCREW ? "pitch" : "ratio");
+    return fault(error, ABD_ERROR_JOINT, "joint \"%s\": its %s is 0, expected another number", name,
+                 d->kind == ABD_JOINT_SCREW ? "pitch" : "ratio");
   return ABD_OK;
 }
 
 static AbdStatus check_bodies(const Model *m, const AbdJointDef *d, const char *name, AbdError *error) {
   uint32_t n = (uint32_t)m->body_count;
   if (d->body_a.id == 0 || d->body_a.id > n || d->body_b.id > n)
-    return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": bodies %u and %u, but there are %u", name, d->body_a.id, d->body_b.id, n);
+    return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": bodies %u and %u, but there are %u", name, d->body_a.id,
+                 d->body_b.id, n);
   if (d->body_a.id == d->body_b.id)
-    return fault(error, ABD_ERROR_JOINT, "joint \"%s\": joins body \"%s\" to itself", name, m->body[d->body_a.id - 1].name);
+    return fault(error, ABD_ERROR_JOINT, "joint \"%s\": joins body \"%s\" to itself", name,
+                 m->body[d->body_a.id - 1].name);
   for (int side = 0; side < 2; side++) {
     uint32_t id = side ? d->body_b.id : d->body_a.id;
     if (id && m->body[id - 1].soft)
-      return fault(error, ABD_ERROR_JOINT, "joint \"%s\": body \"%s\" is soft: joints are between stiff bodies; attach it", name, m->body[id - 1].name);
+      return fault(error, ABD_ERROR_JOINT,
+                   "joint \"%s\": body \"%s\" is soft: joints are between stiff bodies; attach it", name,
+                   m->body[id - 1].name);
   }
-  bool a = m->body[d->body_a.id - 1].motion == ABD_MOTION_DYNAMIC, b = d->body_b.id && m->body[d->body_b.id - 1].motion == ABD_MOTION_DYNAMIC;
+  bool a = m->body[d->body_a.id - 1].motion == ABD_MOTION_DYNAMIC,
+       b = d->body_b.id && m->body[d->body_b.id - 1].motion == ABD_MOTION_DYNAMIC;
   if (!a && !b)
     return fault(error, ABD_ERROR_JOINT, "joint \"%s\": neither of its bodies moves freely: one must be dynamic", name);
   return ABD_OK;
@@ -142,11 +169,14 @@ static AbdStatus check_gear(const Model *m, const AbdJointDef *d, const char *na
   AbdJointId partner[2] = {d->joint_a, d->joint_b};
   for (int k = 0; k < 2; k++) {
     if (partner[k].id == 0 || partner[k].id > (uint32_t)m->joint_count)
-      return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": couples joint %u, but there are %d before it", name, partner[k].id, m->joint_count);
+      return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": couples joint %u, but there are %d before it", name,
+                   partner[k].id, m->joint_count);
     if (m->joint[partner[k].id - 1].coordinate == COORDINATE_NONE)
-      return fault(error, ABD_ERROR_JOINT, "joint \"%s\": joint \"%s\" has no coordinate to couple", name, m->joint[partner[k].id - 1].name);
+      return fault(error, ABD_ERROR_JOINT, "joint \"%s\": joint \"%s\" has no coordinate to couple", name,
+                   m->joint[partner[k].id - 1].name);
   }
-  if (partner[0].id == partner[1].id) return fault(error, ABD_ERROR_JOINT, "joint \"%s\": couples a joint to itself", name);
+  if (partner[0].id == partner[1].id)
+    return fault(error, ABD_ERROR_JOINT, "joint \"%s\": couples a joint to itself", name);
   return ABD_OK;
 }
 
@@ -179,15 +209,21 @@ static void set_scales(const Model *m, Joint *j) {
 
 static AbdStatus set_ends(const Model *m, Joint *j, AbdError *error) {
   AbdJointDef *d = &j->def;
-  Vec3 a = vec3_from(d->point), b = isfinite(d->point_b[0]) ? vec3_from(d->point_b) : a, axis = vec3_from(d->axis), axis_b = axis;
+  Vec3 a = vec3_from(d->point), b = isfinite(d->point_b[0]) ? vec3_from(d->point_b) : a, axis = vec3_from(d->axis),
+       axis_b = axis;
   bool apart = d->kind == ABD_JOINT_DISTANCE || d->kind == ABD_JOINT_ROPE, needs_axis = kinds[d->kind].axis;
-  if (needs_axis && !(norm(axis) > 0)) return fault(error, ABD_ERROR_JOINT, "joint \"%s\": a %s needs an axis, got (0, 0, 0)", j->name, joint_kind_name(d->kind));
+  if (needs_axis && !(norm(axis) > 0))
+    return fault(error, ABD_ERROR_JOINT, "joint \"%s\": a %s needs an axis, got (0, 0, 0)", j->name,
+                 joint_kind_name(d->kind));
   if (!needs_axis) axis = axis_b = vec3(0, 0, 1);
   if (d->kind == ABD_JOINT_UNIVERSAL) {
     axis_b = vec3_from(d->axis_b);
-    if (!(norm(axis_b) > 0)) return fault(error, ABD_ERROR_JOINT, "joint \"%s\": a universal needs axis_b, got (0, 0, 0)", j->name);
+    if (!(norm(axis_b) > 0))
+      return fault(error, ABD_ERROR_JOINT, "joint \"%s\": a universal needs axis_b, got (0, 0, 0)", j->name);
     double c = dot(unit(axis), unit(axis_b));
-    if (fabs(c) > 1e-6) return fault(error, ABD_ERROR_JOINT, "joint \"%s\": axis and axis_b make an angle of %g degrees, expected 90", j->name, acos(c) * 57.29577951308232);
+    if (fabs(c) > 1e-6)
+      return fault(error, ABD_ERROR_JOINT, "joint \"%s\": axis and axis_b make an angle of %g degrees, expected 90",
+                   j->name, acos(c) * 57.29577951308232);
     axis_b = add_scaled(unit(axis_b), -c, unit(axis));
   }
   j->end[0] = attach(m, d->body_a, a, axis_frame(axis));
@@ -195,9 +231,13 @@ static AbdStatus set_ends(const Model *m, Joint *j, AbdError *error) {
   set_scales(m, j);
   double gap = norm(sub(a, b));
   if (!apart && gap > 1e-6 * j->arm)
-    return fault(error, ABD_ERROR_JOINT, "joint \"%s\": its anchors are %g m apart at the start: (%g, %g, %g) and (%g, %g, %g); they must coincide", j->name, gap,
-                 a.x, a.y, a.z, b.x, b.y, b.z);
-  if (apart && !(gap > 1e-9 * j->arm)) return fault(error, ABD_ERROR_JOINT, "joint \"%s\": its two points coincide: it has no direction to pull in", j->name);
+    return fault(
+        error, ABD_ERROR_JOINT,
+        "joint \"%s\": its anchors are %g m apart at the start: (%g, %g, %g) and (%g, %g, %g); they must coincide",
+        j->name, gap, a.x, a.y, a.z, b.x, b.y, b.z);
+  if (apart && !(gap > 1e-9 * j->arm))
+    return fault(error, ABD_ERROR_JOINT, "joint \"%s\": its two points coincide: it has no direction to pull in",
+                 j->name);
   j->start = apart ? gap : 0;
   j->length = apart ? (d->length < 0 ? gap * (d->kind == ABD_JOINT_ROPE ? 1 + 1e-4 : 1) : d->length) : 0;
   return ABD_OK;
@@ -208,19 +248,28 @@ static AbdStatus check_limits(const Joint *j, AbdError *error) {
   const double *limit[2] = {d->limit, d->angle_limit};
   for (int k = 0; k < 2; k++) {
     double lo = limit[k][0], hi = limit[k][1], at = k == 0 ? j->start : 0;
-    if (!(lo < hi)) return fault(error, ABD_ERROR_JOINT, "joint \"%s\": its limits are %g and %g, expected the lower one first", j->name, lo, hi);
+    if (!(lo < hi))
+      return fault(error, ABD_ERROR_JOINT, "joint \"%s\": its limits are %g and %g, expected the lower one first",
+                   j->name, lo, hi);
     if (!(lo < at && at < hi))
-      return fault(error, ABD_ERROR_JOINT, "joint \"%s\": its limits %g and %g exclude the start, which is at %g; there must be room on both sides", j->name, lo, hi, at);
+      return fault(
+          error, ABD_ERROR_JOINT,
+          "joint \"%s\": its limits %g and %g exclude the start, which is at %g; there must be room on both sides",
+          j->name, lo, hi, at);
     if ((isfinite(lo) || isfinite(hi)) && !(k == 0 ? j->coordinate != COORDINATE_NONE : j->has_angle))
-      return fault(error, ABD_ERROR_JOINT, "joint \"%s\": a %s has no %s to limit", j->name, joint_kind_name(d->kind), k == 0 ? "coordinate" : "angle");
+      return fault(error, ABD_ERROR_JOINT, "joint \"%s\": a %s has no %s to limit", j->name, joint_kind_name(d->kind),
+                   k == 0 ? "coordinate" : "angle");
   }
   if (j->def.kind == ABD_JOINT_ROPE && !(j->start < j->length))
-    return fault(error, ABD_ERROR_JOINT, "joint \"%s\": its points are %g m apart at the start, the rope is %g m long", j->name, j->start, j->length);
+    return fault(error, ABD_ERROR_JOINT, "joint \"%s\": its points are %g m apart at the start, the rope is %g m long",
+                 j->name, j->start, j->length);
   if (j->def.kind == ABD_JOINT_DISTANCE && !(fabs(j->start - j->length) <= 1e-6 * j->arm))
-    return fault(error, ABD_ERROR_JOINT, "joint \"%s\": its points are %g m apart at the start, expected the length %g", j->name, j->start, j->length);
+    return fault(error, ABD_ERROR_JOINT, "joint \"%s\": its points are %g m apart at the start, expected the length %g",
+                 j->name, j->start, j->length);
   bool passive = d->stiffness > 0 || d->damping > 0 || d->friction > 0;
   if (passive && j->coordinate == COORDINATE_NONE)
-    return fault(error, ABD_ERROR_JOINT, "joint \"%s\": a %s has no coordinate for a spring, a damper or friction", j->name, joint_kind_name(d->kind));
+    return fault(error, ABD_ERROR_JOINT, "joint \"%s\": a %s has no coordinate for a spring, a damper or friction",
+                 j->name, joint_kind_name(d->kind));
   return model_check_drive(j, &d->drive, error);
 }
 
@@ -252,14 +301,16 @@ AbdStatus model_add_joint(Model *m, const AbdJointDef *def, AbdError *error) {
   char number[32];
   snprintf(number, sizeof number, "joint %d", m->joint_count + 1);
   const char *name = def->name && def->name[0] ? def->name : number;
-  if ((unsigned)def->kind >= ABD_JOINT_KIND_COUNT) return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": kind %d is unknown", name, (int)def->kind);
+  if ((unsigned)def->kind >= ABD_JOINT_KIND_COUNT)
+    return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": kind %d is unknown", name, (int)def->kind);
   if (check_numbers(def, name, error)) return error->status;
   if (!mem_reserve((void **)&m->joint, &m->joint_capacity, m->joint_count + 1, sizeof(Joint)))
     return fault(error, ABD_ERROR_MEMORY, "out of memory while adding joint \"%s\"", name);
   Joint *j = &m->joint[m->joint_count];
   memset(j, 0, sizeof *j);
   j->def = *def;
-  if (!(j->name = mem_string(name))) return fault(error, ABD_ERROR_MEMORY, "out of memory while adding joint \"%s\"", name);
+  if (!(j->name = mem_string(name)))
+    return fault(error, ABD_ERROR_MEMORY, "out of memory while adding joint \"%s\"", name);
   j->def.name = j->name;
   AbdStatus status = compile(m, j, error);
   bool pair = status == ABD_OK && def->body_b.id && def->kind != ABD_JOINT_GEAR;

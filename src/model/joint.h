@@ -14,32 +14,32 @@ enum { JOINT_ROWS = 3 }; /* the most equations of one joint that are not linear 
 typedef enum Coordinate { COORDINATE_NONE = 0, COORDINATE_ANGLE, COORDINATE_TRAVEL, COORDINATE_DISTANCE } Coordinate;
 
 typedef struct JointEnd {
-  int body;     /* -1: the world */
-  Vec3 anchor;  /* rest coordinates */
-  Mat3 frame;   /* rest directions: two normals, then the axis; orthonormal in the world at the start */
+  int body;    /* -1: the world */
+  Vec3 anchor; /* rest coordinates */
+  Mat3 frame;  /* rest directions: two normals, then the axis; orthonormal in the world at the start */
 } JointEnd;
 
 typedef struct Joint {
   char *name;
   AbdJointDef def;
   JointEnd end[2];
-  int partner[2];       /* gear: the joints it couples, else -1 */
+  int partner[2]; /* gear: the joints it couples, else -1 */
   Coordinate coordinate;
-  int row_count;        /* equations that are not linear */
+  int row_count; /* equations that are not linear */
   bool has_angle, has_travel;
-  double arm;           /* [m] what a radian counts as: a radius of its bodies */
-  double mass;          /* [kg] the heavier of its dynamic bodies */
-  double length;        /* distance, rope [m] */
-  double start;         /* the coordinate's raw value at the start: travel and distance are counted from there */
+  double arm;    /* [m] what a radian counts as: a radius of its bodies */
+  double mass;   /* [kg] the heavier of its dynamic bodies */
+  double length; /* distance, rope [m] */
+  double start;  /* the coordinate's raw value at the start: travel and distance are counted from there */
 } Joint;
 
 /* What a joint remembers from step to step. */
 typedef struct JointState {
-  double angle;              /* unwrapped */
-  double force[JOINT_ROWS];  /* [N] that keeps the equations that are not linear */
-  double stick;              /* how far behind the coordinate dry friction sticks */
-  double hold;               /* [N m or N] what a speed drive gives where the speed is right */
-  double stiffening;         /* of the stops' barriers, >= 1 */
+  double angle;             /* unwrapped */
+  double force[JOINT_ROWS]; /* [N] that keeps the equations that are not linear */
+  double stick;             /* how far behind the coordinate dry friction sticks */
+  double hold;              /* [N m or N] what a speed drive gives where the speed is right */
+  double stiffening;        /* of the stops' barriers, >= 1 */
   AbdDrive drive;
 } JointState;
 

@@ -6,24 +6,33 @@
 
 #include "model/model.h"
 
-typedef struct Term { int scalar; double factor; } Term;
-typedef struct Sum { Term *term; int count, capacity; } Sum;
-typedef struct Users { int *scalar; int count, capacity; } Users;
+typedef struct Term {
+  int scalar;
+  double factor;
+} Term;
+typedef struct Sum {
+  Term *term;
+  int count, capacity;
+} Sum;
+typedef struct Users {
+  int *scalar;
+  int count, capacity;
+} Users;
 
 /* Scalars are 12 per linked body: 3 node + axis. */
 typedef struct Elimination {
   const Model *model;
   Linkage *linkage;
-  Sum *sum;             /* what an eliminated scalar is in terms of the others */
-  Users *users;         /* eliminated scalars in whose sum a scalar stands */
-  int *meets;           /* equations a scalar stands in */
-  unsigned char *gone;  /* eliminated */
-  double *value;        /* accumulator over scalars, and which are in use */
+  Sum *sum;            /* what an eliminated scalar is in terms of the others */
+  Users *users;        /* eliminated scalars in whose sum a scalar stands */
+  int *meets;          /* equations a scalar stands in */
+  unsigned char *gone; /* eliminated */
+  double *value;       /* accumulator over scalars, and which are in use */
   int *used, used_count;
   unsigned char *marked;
-  double length;        /* [m] a direction counts as */
+  double length; /* [m] a direction counts as */
   int scalar_count;
-  int joint;            /* whose equations are being eliminated, -1 for others */
+  int joint; /* whose equations are being eliminated, -1 for others */
 } Elimination;
 
 static const double independent = 1e-6; /* of nodes, as a part of their length */
@@ -116,7 +125,10 @@ static double independent_part(double direction[4][4], int count, const double w
   return whole > 0 ? sqrt(size / whole) : 0;
 }
 
-typedef struct NodeChoice { double direction[4][4]; int count; } NodeChoice;
+typedef struct NodeChoice {
+  double direction[4][4];
+  int count;
+} NodeChoice;
 
 static void offer_node(Elimination *e, NodeChoice *choice, int linked, const double w[4], double threshold) {
   double rest[4], size = 0;
@@ -293,7 +305,8 @@ static int own_weights(const Elimination *e, double (*inverse)[4][4], int body, 
 }
 
 /* One equation of a joint in the world's axis (or along its direction) as terms. */
-static int row_terms(const Elimination *e, double (*inverse)[4][4], const int body[2], const LinearRow *row, int axis, Term *term) {
+static int row_terms(const Elimination *e, double (*inverse)[4][4], const int body[2], const LinearRow *row, int axis,
+                     Term *term) {
   bool along = norm_sq(row->direction) > 0;
   int count = 0;
   for (int s = 0; s < 2; s++) {
@@ -394,7 +407,8 @@ static int unknown_index(const Elimination *e, int scalar) {
 }
 
 /* Adds own number (node i, axis) of body b, times what it is in terms of an unknown, to that unknown's column. */
-static bool add_to_column(Elimination *e, LinkedBody *x, double inverse[4][4], int i, int axis, int scalar, double factor) {
+static bool add_to_column(Elimination *e, LinkedBody *x, double inverse[4][4], int i, int axis, int scalar,
+                          double factor) {
   Linkage *l = e->linkage;
   int owner = scalar / 12, index = unknown_index(e, scalar), c;
   for (c = x->first; c < x->first + x->count; c++)
@@ -427,7 +441,8 @@ static bool make_columns(Elimination *e, double (*inverse)[4][4]) {
         int s = 12 * b + 3 * i + axis;
         if (!e->gone[s] && !add_to_column(e, x, inverse[b], i, axis, s, 1)) return false;
         for (int t = 0; e->gone[s] && t < e->sum[s].count; t++)
-          if (!add_to_column(e, x, inverse[b], i, axis, e->sum[s].term[t].scalar, e->sum[s].term[t].factor)) return false;
+          if (!add_to_column(e, x, inverse[b], i, axis, e->sum[s].term[t].scalar, e->sum[s].term[t].factor))
+            return false;
       }
     if (x->count) qsort(l->column + x->first, (size_t)x->count, sizeof(LinkColumn), compare_columns);
   }
@@ -505,7 +520,8 @@ bool linkage_build(Linkage *l, const Model *m) {
   if (m->joint_count == 0 && m->attachment_count == 0) return true;
   if (!mark_linked(l, m)) return false;
   if (l->linked_count == 0) return true;
-  Elimination e = {.model = m, .linkage = l, .length = mean_radius(l, m), .scalar_count = 12 * l->linked_count, .joint = -1};
+  Elimination e = {
+      .model = m, .linkage = l, .length = mean_radius(l, m), .scalar_count = 12 * l->linked_count, .joint = -1};
   return run(&e);
 }
 

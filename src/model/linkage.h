@@ -14,8 +14,8 @@
 struct Model;
 
 typedef struct LinkColumn {
-  int owner, index;  /* unknown: index among those of linked body owner */
-  double g[12];      /* what it adds to the pose */
+  int owner, index; /* unknown: index among those of linked body owner */
+  double g[12];     /* what it adds to the pose */
 } LinkColumn;
 
 typedef struct LinkedBody {
@@ -30,7 +30,7 @@ typedef struct LinkedBody {
 typedef struct Linkage {
   LinkedBody *linked;
   int linked_count;
-  int *of_body;      /* index of a body among the linked ones, -1 */
+  int *of_body; /* index of a body among the linked ones, -1 */
   LinkColumn *column;
   int column_count, column_capacity;
   int rows, redundant;

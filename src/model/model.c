@@ -21,8 +21,7 @@ static int compare_rules(const void *x, const void *y) {
 const PairRule *model_rule(const Model *model, int a, int b) {
   PairRule wanted = {pair_key(a, b), 0};
   if (model->rule_count == 0) return NULL;
-  if (model->started)
-    return bsearch(&wanted, model->rule, (size_t)model->rule_count, sizeof wanted, compare_rules);
+  if (model->started) return bsearch(&wanted, model->rule, (size_t)model->rule_count, sizeof wanted, compare_rules);
   for (int i = 0; i < model->rule_count; i++)
     if (model->rule[i].key == wanted.key) return &model->rule[i];
   return NULL;
@@ -68,7 +67,9 @@ static Mat3 quaternion_rotation(const double r[4]) {
               vec3(2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)));
 }
 
-Affine model_pose_of(Vec3 position, const double rotation[4]) { return affine(position, quaternion_rotation(rotation)); }
+Affine model_pose_of(Vec3 position, const double rotation[4]) {
+  return affine(position, quaternion_rotation(rotation));
+}
 
 Affine model_pose(const Mesh *mesh, Vec3 position, const double rotation[4]) {
   Mat3 r = quaternion_rotation(rotation);
@@ -107,7 +108,8 @@ Vec3 freedom_spin(const Body *body, Mat3 a, Vec3 angular_momentum) {
   const Freedom *f = &body->freedom;
   if (f->rotations == 3) return vec3(0, 0, 0);
   if (f->rotations == 2)
-    return scale(dot(f->axis, angular_momentum) / dot(f->axis, mat3_mul_vec(inertia_world(a, body->second), f->axis)), f->axis);
+    return scale(dot(f->axis, angular_momentum) / dot(f->axis, mat3_mul_vec(inertia_world(a, body->second), f->axis)),
+                 f->axis);
   Vec3 w = spin_from_momentum(a, body->second, angular_momentum);
   if (f->rotations == 1) w = add_scaled(w, -dot(f->axis, w), f->axis);
   return w;
@@ -116,7 +118,8 @@ Vec3 freedom_spin(const Body *body, Mat3 a, Vec3 angular_momentum) {
 AbdStatus model_check_vector(const double *v, int n, const char *body, const char *what, AbdError *error) {
   for (int i = 0; i < n; i++)
     if (!(fabs(v[i]) < 1e30)) /* beyond it products overflow */
-      return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": %s[%d] is %g, expected a finite number below 1e30", body, what, i, v[i]);
+      return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": %s[%d] is %g, expected a finite number below 1e30", body,
+                   what, i, v[i]);
   return ABD_OK;
 }
 
@@ -127,29 +130,37 @@ AbdStatus model_check_rotation(const char *name, const double r[4], AbdError *er
 
 AbdStatus model_check_thickness(const char *name, double thickness, AbdError *error) {
   if (thickness >= 0 && thickness < 1e30) return ABD_OK;
-  return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": contact thickness is %g, expected a number >= 0", name, thickness);
+  return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": contact thickness is %g, expected a number >= 0", name,
+               thickness);
 }
 
 static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const char *name, AbdError *error) {
   if (def->mesh.id == 0 || def->mesh.id > (uint32_t)model->mesh_count)
-    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": mesh id %u does not exist (there are %d meshes)", name, def->mesh.id,
-                 model->mesh_count);
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": mesh id %u does not exist (there are %d meshes)", name,
+                 def->mesh.id, model->mesh_count);
   const Mesh *mesh = &model->mesh[def->mesh.id - 1];
-  struct { const double *v; int n; const char *what; } part[] = {{def->position, 3, "position"}, {def->rotation, 4, "rotation"},
-    {def->velocity, 3, "velocity"}, {def->angular_velocity, 3, "angular velocity"}, {def->force, 3, "force"}, {def->torque, 3, "torque"}};
+  struct {
+    const double *v;
+    int n;
+    const char *what;
+  } part[] = {{def->position, 3, "position"}, {def->rotation, 4, "rotation"},
+              {def->velocity, 3, "velocity"}, {def->angular_velocity, 3, "angular velocity"},
+              {def->force, 3, "force"},       {def->torque, 3, "torque"}};
   for (int i = 0; i < ARRAY_COUNT(part); i++)
     if (model_check_vector(part[i].v, part[i].n, name, part[i].what, error)) return ABD_ERROR_ARGUMENT;
   if (model_check_rotation(name, def->rotation, error)) return ABD_ERROR_ARGUMENT;
   if (!(def->density > 0) || !isfinite(def->density))
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": density is %g, expected a number > 0", name, def->density);
   if (!(def->stiffness > 0) || !isfinite(def->stiffness))
-    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": stiffness is %g, expected a number > 0", name, def->stiffness);
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": stiffness is %g, expected a number > 0", name,
+                 def->stiffness);
   if (model_check_thickness(name, def->contact_thickness, error)) return error->status;
   if (!isfinite(def->friction))
-    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": friction is %g, expected a finite number", name, def->friction);
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": friction is %g, expected a finite number", name,
+                 def->friction);
   if ((unsigned)def->motion > ABD_MOTION_KINEMATIC || (unsigned)def->elasticity > ABD_ELASTICITY_NEO_HOOKEAN)
-    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": motion %d or elasticity %d is unknown", name, (int)def->motion,
-                 (int)def->elasticity);
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": motion %d or elasticity %d is unknown", name,
+                 (int)def->motion, (int)def->elasticity);
   if (mesh->half_space && def->motion == ABD_MOTION_DYNAMIC)
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": a half-space has no mass; make it static or kinematic", name);
   return ABD_OK;
@@ -231,7 +242,9 @@ static void fill_automatic(Model *model) {
   if (def->solver.tolerance <= 0) {
     def->solver.tolerance = 0.1 * def->contact.range / def->dt;
     bool fine = model->has_friction || model->joint_count > 0; /* joints pass on what one step leaves to the next */
-    double limit = fine ? 0.1 * def->contact.friction_speed : model->soft_count > 0 ? def->contact.friction_speed : INFINITY; /* so do soft bodies */
+    double limit = fine                    ? 0.1 * def->contact.friction_speed
+                   : model->soft_count > 0 ? def->contact.friction_speed
+                                           : INFINITY; /* so do soft bodies */
     if (limit < def->solver.tolerance) def->solver.tolerance = limit;
   }
   if (def->solver.threads <= 0) def->solver.threads = parallel_max_threads();
@@ -241,7 +254,8 @@ static void fill_automatic(Model *model) {
 static double joint_tolerance(const Model *model) {
   Box box = box_empty();
   for (int i = 0; i < model->body_count; i++)
-    if (model->body[i].motion == ABD_MOTION_DYNAMIC && !model->body[i].vertex_of) box = box_union(box, box_transform(&model->body[i].start, model->mesh[model->body[i].mesh].box));
+    if (model->body[i].motion == ABD_MOTION_DYNAMIC && !model->body[i].vertex_of)
+      box = box_union(box, box_transform(&model->body[i].start, model->mesh[model->body[i].mesh].box));
   return least(1e-7 * norm(sub(box.hi, box.lo)), 1e-3 * model->def.contact.range);
 }
 
@@ -269,7 +283,8 @@ static void set_pull(Model *model) {
 AbdStatus model_start(Model *model, AbdError *error) {
   if (model_place_soft(model, error)) return error->status;
   model->moving = mem_alloc((size_t)model->body_count, sizeof(int));
-  if (!model->moving) return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", model->body_count);
+  if (!model->moving)
+    return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", model->body_count);
   model->moving_count = 0;
   model->mass_max = 0;
   for (int i = 0; i < model->body_count; i++) {
@@ -286,7 +301,8 @@ AbdStatus model_start(Model *model, AbdError *error) {
   fill_automatic(model);
   set_pull(model);
   model->joint_tolerance = joint_tolerance(model);
-  if (!linkage_build(&model->linkage, model)) return fault(error, ABD_ERROR_MEMORY, "out of memory while joining %d joints", model->joint_count);
+  if (!linkage_build(&model->linkage, model))
+    return fault(error, ABD_ERROR_MEMORY, "out of memory while joining %d joints", model->joint_count);
   model->started = true;
   return ABD_OK;
 }

@@ -15,66 +15,69 @@
 
 /* The directions a body may move in when some of its coordinates are held: d -> P d, P = P^T = P^2. */
 typedef struct Freedom {
-  Vec3 shift;    /* 1 where the centre of mass may move along a world axis, else 0 */
-  int rotations; /* how many of the three rotations are held */
-  Vec3 axis;     /* rotations = 2: the free world axis; 1: the held one */
-  Vec3 rest_axis;/* A0^T axis */
-  Affine held;   /* rotations = 1: the unit direction removed from (c1, c2, c3) */
+  Vec3 shift;     /* 1 where the centre of mass may move along a world axis, else 0 */
+  int rotations;  /* how many of the three rotations are held */
+  Vec3 axis;      /* rotations = 2: the free world axis; 1: the held one */
+  Vec3 rest_axis; /* A0^T axis */
+  Affine held;    /* rotations = 1: the unit direction removed from (c1, c2, c3) */
 } Freedom;
 
 typedef struct Body {
   char *name;
-  int mesh, slot;       /* slot: place among the moving bodies, -1 for static ones */
+  int mesh, slot; /* slot: place among the moving bodies, -1 for static ones */
   AbdMotion motion;
   AbdElasticity elasticity;
   double density, mass, volume, stiffness, friction;
-  double thickness;     /* [m] that contact gives its surface: others stay half of it away */
-  Vec3 second;          /* density times the mesh's second moments */
-  Vec3 weight;          /* kinematic bodies: what ties c1..c3 to their target; dynamic: second */
-  double pull;          /* the same for p: mass of dynamic bodies */
+  double thickness; /* [m] that contact gives its surface: others stay half of it away */
+  Vec3 second;      /* density times the mesh's second moments */
+  Vec3 weight;      /* kinematic bodies: what ties c1..c3 to their target; dynamic: second */
+  double pull;      /* the same for p: mass of dynamic bodies */
   uint32_t fixed;
   Freedom freedom;
-  bool jointed;         /* has a joint, or is a vertex of a soft body */
-  int soft;             /* 1 + which soft body it stands for: it has a mesh and no unknowns; 0 as a rule */
-  int vertex_of;        /* 1 + the soft body whose vertex it is: it has one node and no mesh of its own; 0 as a rule */
+  bool jointed;  /* has a joint, or is a vertex of a soft body */
+  int soft;      /* 1 + which soft body it stands for: it has a mesh and no unknowns; 0 as a rule */
+  int vertex_of; /* 1 + the soft body whose vertex it is: it has one node and no mesh of its own; 0 as a rule */
   int group;
   Affine start;
   Vec3 velocity, angular_velocity, force, torque; /* at the start */
 } Body;
 
-typedef struct PairRule { uint64_t key; double friction; } PairRule; /* friction < 0: the pair does not collide */
+typedef struct PairRule {
+  uint64_t key;
+  double friction;
+} PairRule; /* friction < 0: the pair does not collide */
 
 typedef struct Model {
-  AbdWorldDef def;      /* automatic values filled in by model_start */
+  AbdWorldDef def; /* automatic values filled in by model_start */
   Mesh *mesh;
   Body *body;
-  PairRule *rule;       /* sorted by key once started */
+  PairRule *rule; /* sorted by key once started */
   int mesh_count, mesh_capacity, body_count, body_capacity, rule_count, rule_capacity;
   Joint *joint;
   int joint_count, joint_capacity;
   Soft *soft;
   Attachment *attachment;
   int soft_count, soft_capacity, attachment_count, attachment_capacity;
-  int given_count;      /* of the bodies; vertices of soft ones stand behind them once started */
-  Linkage linkage;      /* the unknowns that linear joints leave */
-  int *moving;          /* body of each slot */
+  int given_count; /* of the bodies; vertices of soft ones stand behind them once started */
+  Linkage linkage; /* the unknowns that linear joints leave */
+  int *moving;     /* body of each slot */
   int moving_count;
-  double mass_max;      /* of the dynamic bodies */
+  double mass_max;        /* of the dynamic bodies */
   double joint_tolerance; /* [m] what a joint that is not linear may leave open */
   bool has_friction, started;
 } Model;
 
 /* Elastic slip of a friction contact, carried from step to step so that static friction does not creep. */
 typedef struct Anchor {
-  uint64_t key;         /* kind and primitives */
-  Vec3 at;              /* where on body a, rest coordinates */
-  Vec3 slip;            /* in b's rest frame [m] */
+  uint64_t key; /* kind and primitives */
+  Vec3 at;      /* where on body a, rest coordinates */
+  Vec3 slip;    /* in b's rest frame [m] */
 } Anchor;
 
 /* What a pair of bodies remembers, sorted by pair_key: its anchors and how much stiffer its barrier had to become. */
 typedef struct PairMemory {
   int a, b, first_anchor, anchor_count;
-  double stiffening;    /* >= 1 */
+  double stiffening; /* >= 1 */
 } PairMemory;
 
 typedef struct State {
@@ -90,7 +93,7 @@ typedef struct State {
   int anchor_count, anchor_capacity, memory_count, memory_capacity;
 } State;
 
-uint64_t pair_key(int a, int b);                       /* the same for (a, b) and (b, a) */
+uint64_t pair_key(int a, int b); /* the same for (a, b) and (b, a) */
 const PairRule *model_rule(const Model *model, int a, int b);
 bool model_collides(const Model *model, int a, int b);
 bool model_excludes(const Model *model, int a, int b); /* a rule or a group keeps them from colliding */
@@ -102,7 +105,7 @@ AbdStatus model_add_rule(Model *model, int a, int b, double friction, AbdError *
 AbdStatus model_add_joint(Model *model, const AbdJointDef *def, AbdError *error);
 AbdStatus model_check_drive(const Joint *joint, const AbdDrive *drive, AbdError *error);
 const char *joint_kind_name(AbdJointKind kind);
-AbdStatus model_start(Model *model, AbdError *error);  /* slots, automatic settings */
+AbdStatus model_start(Model *model, AbdError *error); /* slots, automatic settings */
 void model_destroy(Model *model);
 
 /* The rest-frame pose of a body whose mesh file's frame is at position, rotation (quaternion w x y z). */

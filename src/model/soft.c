@@ -11,12 +11,15 @@ static AbdStatus no_memory(const char *name, AbdError *error) {
   return fault(error, ABD_ERROR_MEMORY, "soft body \"%s\": out of memory", name);
 }
 
-static AbdStatus check_indices(const char *name, const uint32_t *index, size_t count, int corners, size_t vertex_count, AbdError *error) {
+static AbdStatus check_indices(const char *name, const uint32_t *index, size_t count, int corners, size_t vertex_count,
+                               AbdError *error) {
   const char *what = corners == 4 ? "tet" : corners == 3 ? "triangle" : "edge";
   for (size_t i = 0; i < count; i++)
     for (int k = 0; k < corners; k++) {
       uint32_t v = index[(size_t)corners * i + (size_t)k];
-      if (v >= vertex_count) return fault(error, ABD_ERROR_MESH, "soft body \"%s\": %s %zu names vertex %u, but there are %zu", name, what, i, v, vertex_count);
+      if (v >= vertex_count)
+        return fault(error, ABD_ERROR_MESH, "soft body \"%s\": %s %zu names vertex %u, but there are %zu", name, what,
+                     i, v, vertex_count);
       for (int j = 0; j < k; j++)
         if (index[(size_t)corners * i + (size_t)j] == v)
           return fault(error, ABD_ERROR_MESH, "soft body \"%s\": %s %zu names vertex %u twice", name, what, i, v);
@@ -25,36 +28,57 @@ static AbdStatus check_indices(const char *name, const uint32_t *index, size_t c
 }
 
 static AbdStatus check_place(const AbdSoftDef *d, const char *name, AbdError *error) {
-  struct { const double *v; int n; const char *what; } part[] = {{d->position, 3, "position"}, {d->rotation, 4, "rotation"},
-    {d->velocity, 3, "velocity"}, {d->angular_velocity, 3, "angular velocity"}, {d->force, 3, "force"}};
+  struct {
+    const double *v;
+    int n;
+    const char *what;
+  } part[] = {{d->position, 3, "position"},
+              {d->rotation, 4, "rotation"},
+              {d->velocity, 3, "velocity"},
+              {d->angular_velocity, 3, "angular velocity"},
+              {d->force, 3, "force"}};
   for (int i = 0; i < ARRAY_COUNT(part); i++)
     if (model_check_vector(part[i].v, part[i].n, name, part[i].what, error)) return error->status;
   return model_check_rotation(name, d->rotation, error);
 }
 
 static AbdStatus check_def(const AbdSoftDef *d, const char *name, AbdError *error) {
-  const struct { const char *what; double value; } positive[] = {{"density", d->density}, {"young", d->young}};
+  const struct {
+    const char *what;
+    double value;
+  } positive[] = {{"density", d->density}, {"young", d->young}};
   for (int i = 0; i < ARRAY_COUNT(positive); i++)
     if (!isfinite(positive[i].value) || !(positive[i].value > 0))
-      return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": %s is %g, expected a number > 0", name, positive[i].what, positive[i].value);
+      return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": %s is %g, expected a number > 0", name,
+                   positive[i].what, positive[i].value);
   if (!(d->poisson > -1 && d->poisson < 0.5))
-    return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": poisson is %g, expected a number above -1 and below 0.5", name, d->poisson);
+    return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": poisson is %g, expected a number above -1 and below 0.5",
+                 name, d->poisson);
   if (!(d->damping >= 0) || !isfinite(d->damping))
-    return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": damping is %g, expected a number >= 0", name, d->damping);
+    return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": damping is %g, expected a number >= 0", name,
+                 d->damping);
   if (!(d->bending >= 0) || !isfinite(d->bending) || !isfinite(d->friction))
-    return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": bending is %g, friction %g, expected numbers >= 0", name, d->bending, d->friction);
-  if ((unsigned)d->model > ABD_SOFT_COROTATED) return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": model %d is unknown", name, (int)d->model);
+    return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": bending is %g, friction %g, expected numbers >= 0", name,
+                 d->bending, d->friction);
+  if ((unsigned)d->model > ABD_SOFT_COROTATED)
+    return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": model %d is unknown", name, (int)d->model);
   if ((d->tet_count > 0) + (d->triangle_count > 0) + (d->edge_count > 0) != 1)
-    return fault(error, ABD_ERROR_MESH, "soft body \"%s\": has %zu tets, %zu triangles and %zu edges, expected one of the three", name, d->tet_count,
-                 d->triangle_count, d->edge_count);
+    return fault(error, ABD_ERROR_MESH,
+                 "soft body \"%s\": has %zu tets, %zu triangles and %zu edges, expected one of the three", name,
+                 d->tet_count, d->triangle_count, d->edge_count);
   if (!d->tet_count && !(d->thickness > 0 && isfinite(d->thickness)))
-    return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": thickness is %g, expected a number > 0", name, d->thickness);
-  if (d->vertex_count > INT32_MAX / 16 || d->tet_count > INT32_MAX / 16 || d->triangle_count > INT32_MAX / 16 || d->edge_count > INT32_MAX / 16)
+    return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": thickness is %g, expected a number > 0", name,
+                 d->thickness);
+  if (d->vertex_count > INT32_MAX / 16 || d->tet_count > INT32_MAX / 16 || d->triangle_count > INT32_MAX / 16 ||
+      d->edge_count > INT32_MAX / 16)
     return fault(error, ABD_ERROR_MESH, "soft body \"%s\": too large", name);
   for (size_t i = 0; i < 3 * d->vertex_count; i++)
     if (!(fabs(d->vertex[i]) < 1e30))
-      return fault(error, ABD_ERROR_MESH, "soft body \"%s\": coordinate %zu of vertex %zu is %g, expected a finite number below 1e30", name, i % 3, i / 3, d->vertex[i]);
-  if (check_indices(name, d->tet, d->tet_count, 4, d->vertex_count, error) || check_indices(name, d->triangle, d->triangle_count, 3, d->vertex_count, error) ||
+      return fault(error, ABD_ERROR_MESH,
+                   "soft body \"%s\": coordinate %zu of vertex %zu is %g, expected a finite number below 1e30", name,
+                   i % 3, i / 3, d->vertex[i]);
+  if (check_indices(name, d->tet, d->tet_count, 4, d->vertex_count, error) ||
+      check_indices(name, d->triangle, d->triangle_count, 3, d->vertex_count, error) ||
       check_indices(name, d->edge, d->edge_count, 2, d->vertex_count, error))
     return error->status;
   if (model_check_thickness(name, d->contact_thickness, error)) return error->status;
@@ -80,10 +104,14 @@ static AbdStatus make_tets(Soft *s, const AbdSoftDef *d, AbdError *error) {
   for (size_t i = 0; i < d->tet_count; i++) {
     SoftTet *t = &s->tet[i];
     Vec3 x[4];
-    for (int k = 0; k < 4; k++) x[k] = s->rest[t->vertex[k] = (int)(s->tet_index[4 * i + (size_t)k] = d->tet[4 * i + (size_t)k])];
+    for (int k = 0; k < 4; k++)
+      x[k] = s->rest[t->vertex[k] = (int)(s->tet_index[4 * i + (size_t)k] = d->tet[4 * i + (size_t)k])];
     double volume = tet_volume6(x) / 6, size = norm(sub(x[1], x[0])) * norm(sub(x[2], x[0])) * norm(sub(x[3], x[0]));
-    if (!(fabs(volume) > 1e-9 * size)) return fault(error, ABD_ERROR_MESH, "soft body \"%s\": tet %zu is flat: its volume is %g", s->name, i, volume);
-    if (!tet_rest(x, &t->rest)) return fault(error, ABD_ERROR_MESH, "soft body \"%s\": tet %zu is inside out: its volume is %g", s->name, i, volume);
+    if (!(fabs(volume) > 1e-9 * size))
+      return fault(error, ABD_ERROR_MESH, "soft body \"%s\": tet %zu is flat: its volume is %g", s->name, i, volume);
+    if (!tet_rest(x, &t->rest))
+      return fault(error, ABD_ERROR_MESH, "soft body \"%s\": tet %zu is inside out: its volume is %g", s->name, i,
+                   volume);
     for (int k = 0; k < 4; k++) s->mass[t->vertex[k]] += 0.25 * d->density * volume;
   }
   s->tet_count = (int)d->tet_count;
@@ -122,7 +150,8 @@ static AbdStatus make_rod(Soft *s, const AbdSoftDef *d, AbdError *error) {
 
 /* Where just two pieces meet the rod bends. */
 static bool find_bends(Soft *s) {
-  int (*piece)[2] = mem_alloc((size_t)s->vertex_count, sizeof *piece), *count = mem_zeroed((size_t)s->vertex_count, sizeof *count);
+  int(*piece)[2] = mem_alloc((size_t)s->vertex_count, sizeof *piece),
+  *count = mem_zeroed((size_t)s->vertex_count, sizeof *count);
   s->bend = mem_alloc((size_t)s->vertex_count, sizeof(SoftBend));
   bool ok = piece && count && s->bend;
   for (int i = 0; ok && i < 2 * s->piece_count; i++) {
@@ -146,9 +175,13 @@ static bool find_bends(Soft *s) {
 }
 
 /* A face of a tet or an edge of a triangle, by its corners in ascending order. */
-typedef struct Facet { uint32_t key[3], corner[3], opposite; } Facet;
+typedef struct Facet {
+  uint32_t key[3], corner[3], opposite;
+} Facet;
 
-static int compare_facets(const void *x, const void *y) { return memcmp(((const Facet *)x)->key, ((const Facet *)y)->key, sizeof((Facet *)0)->key); }
+static int compare_facets(const void *x, const void *y) {
+  return memcmp(((const Facet *)x)->key, ((const Facet *)y)->key, sizeof((Facet *)0)->key);
+}
 
 static void sort_key(Facet *f, int n) {
   memset(f->key, 0, sizeof f->key);
@@ -249,9 +282,17 @@ static AbdStatus make_mesh(Model *m, Soft *s, AbdError *error) {
       }
       triangle[i] = (uint32_t)number[v];
     }
-    for (int v = 0; s->piece_count && v < s->vertex_count; v++) vertex[v] = s->place[v], s->surface_vertex[v] = v, count++;
-    AbdMeshDef def = {.name = s->name, .vertex = &vertex[0].x, .vertex_count = (size_t)count, .triangle = triangle,
-                      .triangle_count = (size_t)s->surface_count, .edge = s->edge, .edge_count = (size_t)s->piece_count, .thickness = 1, .keep_frame = true};
+    for (int v = 0; s->piece_count && v < s->vertex_count; v++)
+      vertex[v] = s->place[v], s->surface_vertex[v] = v, count++;
+    AbdMeshDef def = {.name = s->name,
+                      .vertex = &vertex[0].x,
+                      .vertex_count = (size_t)count,
+                      .triangle = triangle,
+                      .triangle_count = (size_t)s->surface_count,
+                      .edge = s->edge,
+                      .edge_count = (size_t)s->piece_count,
+                      .thickness = 1,
+                      .keep_frame = true};
     status = model_add_mesh(m, &def, error);
   } else {
     no_memory(s->name, error);
@@ -273,7 +314,8 @@ static AbdStatus compile(Model *m, Soft *s, const AbdSoftDef *d, AbdError *error
   }
   if (make_tets(s, d, error) || make_shell(s, d, error) || make_rod(s, d, error)) return error->status;
   for (int v = 0; v < s->vertex_count; v++) {
-    if (!(s->mass[v] > 0)) return fault(error, ABD_ERROR_MESH, "soft body \"%s\": vertex %d belongs to no element", s->name, v);
+    if (!(s->mass[v] > 0))
+      return fault(error, ABD_ERROR_MESH, "soft body \"%s\": vertex %d belongs to no element", s->name, v);
     s->total_mass += s->mass[v];
   }
   bool ok = s->tet_count ? find_surface(s) : s->piece_count ? copy_rod(s) : copy_shell(s) && find_hinges(s);
@@ -322,7 +364,8 @@ AbdStatus model_add_soft(Model *m, const AbdSoftDef *d, AbdError *error) {
 /* A vertex that nothing holds yet. */
 static AbdStatus check_free(const Soft *s, size_t vertex, AbdError *error) {
   if (vertex >= (size_t)s->vertex_count)
-    return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": vertex %zu does not exist (there are %d)", s->name, vertex, s->vertex_count);
+    return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": vertex %zu does not exist (there are %d)", s->name,
+                 vertex, s->vertex_count);
   if (s->attached[vertex] == SOFT_FREE) return ABD_OK;
   return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": vertex %zu is %s already", s->name, vertex,
                s->attached[vertex] == SOFT_SCRIPTED ? "scripted" : "attached");
@@ -338,9 +381,13 @@ AbdStatus model_script(Model *m, int soft, size_t vertex, AbdError *error) {
 AbdStatus model_attach(Model *m, int soft, size_t vertex, int body, AbdError *error) {
   Soft *s = &m->soft[soft];
   if (check_free(s, vertex, error)) return error->status;
-  if (body >= 0 && m->body[body].soft) return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": body \"%s\" is soft too: attach it to a stiff one", s->name, m->body[body].name);
+  if (body >= 0 && m->body[body].soft)
+    return fault(error, ABD_ERROR_ARGUMENT, "soft body \"%s\": body \"%s\" is soft too: attach it to a stiff one",
+                 s->name, m->body[body].name);
   bool moves = body >= 0 && m->body[body].motion != ABD_MOTION_STATIC;
-  if (moves && !mem_reserve((void **)&m->attachment, &m->attachment_capacity, m->attachment_count + 1, sizeof(Attachment))) return no_memory(s->name, error);
+  if (moves &&
+      !mem_reserve((void **)&m->attachment, &m->attachment_capacity, m->attachment_count + 1, sizeof(Attachment)))
+    return no_memory(s->name, error);
   s->attached[vertex] = body < 0 ? SOFT_PINNED : body;
   if (!moves) return ABD_OK;
   m->attachment[m->attachment_count++] = (Attachment){soft, (int)vertex, body};
@@ -361,7 +408,8 @@ AbdStatus model_place_soft(Model *m, AbdError *error) {
   m->given_count = m->body_count;
   for (int k = 0; k < m->soft_count; k++) {
     Soft *s = &m->soft[k];
-    if (!mem_reserve((void **)&m->body, &m->body_capacity, m->body_count + s->vertex_count, sizeof(Body))) return no_memory(s->name, error);
+    if (!mem_reserve((void **)&m->body, &m->body_capacity, m->body_count + s->vertex_count, sizeof(Body)))
+      return no_memory(s->name, error);
     Vec3 center = center_of(s), spin = vec3_from(s->def.angular_velocity);
     Mesh *mesh = &m->mesh[m->body[s->body].mesh];
     s->first = m->body_count;
@@ -388,7 +436,8 @@ AbdStatus model_place_soft(Model *m, AbdError *error) {
 }
 
 void soft_destroy(Soft *s) {
-  void *array[] = {s->name, s->rest, s->place, s->mass, s->tet, s->shell, s->hinge, s->piece, s->bend, s->edge, s->tet_index, s->triangle, s->surface_vertex, s->attached};
+  void *array[] = {s->name,  s->rest, s->place, s->mass,      s->tet,      s->shell,          s->hinge,
+                   s->piece, s->bend, s->edge,  s->tet_index, s->triangle, s->surface_vertex, s->attached};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   memset(s, 0, sizeof *s);
 }

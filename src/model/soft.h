@@ -13,21 +13,36 @@
 #include "kernel/rod.h"
 #include "kernel/tet.h"
 
-typedef struct SoftTet { int vertex[4]; TetRest rest; } SoftTet;
-typedef struct SoftTriangle { int vertex[3]; MembraneRest rest; } SoftTriangle;
-typedef struct SoftHinge { int vertex[4]; BendingRest rest; } SoftHinge; /* edge 0-1, opposite corners 2, 3 */
+typedef struct SoftTet {
+  int vertex[4];
+  TetRest rest;
+} SoftTet;
+typedef struct SoftTriangle {
+  int vertex[3];
+  MembraneRest rest;
+} SoftTriangle;
+typedef struct SoftHinge {
+  int vertex[4];
+  BendingRest rest;
+} SoftHinge; /* edge 0-1, opposite corners 2, 3 */
 
-typedef struct SoftPiece { int vertex[2]; double length; } SoftPiece;            /* of a rod */
-typedef struct SoftBend { int vertex[3]; RodRest rest; } SoftBend;               /* between two pieces */
+typedef struct SoftPiece {
+  int vertex[2];
+  double length;
+} SoftPiece; /* of a rod */
+typedef struct SoftBend {
+  int vertex[3];
+  RodRest rest;
+} SoftBend; /* between two pieces */
 
 typedef struct Soft {
   char *name;
-  AbdSoftDef def;       /* without its arrays */
-  int body;             /* its own place among the bodies */
-  int first;            /* the first of its vertices among the bodies, known once started */
+  AbdSoftDef def; /* without its arrays */
+  int body;       /* its own place among the bodies */
+  int first;      /* the first of its vertices among the bodies, known once started */
   int vertex_count, tet_count, triangle_count, hinge_count, piece_count, bend_count;
-  Vec3 *rest;           /* as given */
-  Vec3 *place;          /* in the world at the start */
+  Vec3 *rest;  /* as given */
+  Vec3 *place; /* in the world at the start */
   double *mass;
   SoftTet *tet;
   SoftTriangle *shell;
@@ -35,17 +50,19 @@ typedef struct Soft {
   SoftPiece *piece;
   SoftBend *bend;
   double stretch, flexure; /* stiffnesses of a rod: [N], [N m^2] */
-  uint32_t *tet_index;  /* as given, for views: [4 tet_count] */
-  uint32_t *edge;       /* as given: [2 piece_count] */
-  uint32_t *triangle;   /* of the surface or shell, in its vertices */
-  int surface_count;    /* triangles */
-  int *surface_vertex;  /* vertex of each vertex of the colliding mesh */
-  int *attached;        /* body a vertex is fixed to, SOFT_PINNED, SOFT_FREE, SOFT_SCRIPTED */
+  uint32_t *tet_index;     /* as given, for views: [4 tet_count] */
+  uint32_t *edge;          /* as given: [2 piece_count] */
+  uint32_t *triangle;      /* of the surface or shell, in its vertices */
+  int surface_count;       /* triangles */
+  int *surface_vertex;     /* vertex of each vertex of the colliding mesh */
+  int *attached;           /* body a vertex is fixed to, SOFT_PINNED, SOFT_FREE, SOFT_SCRIPTED */
   double total_mass;
 } Soft;
 
 enum { SOFT_SCRIPTED = -3, SOFT_FREE = -2, SOFT_PINNED = -1 };
-typedef struct Attachment { int soft, vertex, body; } Attachment;
+typedef struct Attachment {
+  int soft, vertex, body;
+} Attachment;
 
 struct Model;
 AbdStatus model_add_soft(struct Model *model, const AbdSoftDef *def, AbdError *error);

@@ -13,17 +13,24 @@ typedef struct Header {
 static const char snapshot_magic[8] = "abdst03";
 
 /* The arrays per body and per joint, named once for init, save, restore and destroy. */
-typedef struct Part { void **array; size_t count, item_size; } Part;
+typedef struct Part {
+  void **array;
+  size_t count, item_size;
+} Part;
 enum { NUMBER_PARTS = 7, PART_COUNT = 9 }; /* the first ones hold nothing but numbers */
 
 static void state_parts(State *s, const Model *m, Part part[PART_COUNT]) {
   size_t bodies = (size_t)m->body_count, joints = (size_t)m->joint_count;
   const Part all[PART_COUNT] = {
-    {(void **)&s->q, bodies, sizeof(Affine)}, {(void **)&s->rate, bodies, sizeof(Affine)},
-    {(void **)&s->q_before, bodies, sizeof(Affine)}, {(void **)&s->rate_before, bodies, sizeof(Affine)},
-    {(void **)&s->force, bodies, sizeof(Vec3)}, {(void **)&s->torque, bodies, sizeof(Vec3)},
-    {(void **)&s->target, bodies, sizeof(Affine)}, {(void **)&s->joint, joints, sizeof(JointState)},
-    {(void **)&s->has_target, bodies, 1},
+      {(void **)&s->q, bodies, sizeof(Affine)},
+      {(void **)&s->rate, bodies, sizeof(Affine)},
+      {(void **)&s->q_before, bodies, sizeof(Affine)},
+      {(void **)&s->rate_before, bodies, sizeof(Affine)},
+      {(void **)&s->force, bodies, sizeof(Vec3)},
+      {(void **)&s->torque, bodies, sizeof(Vec3)},
+      {(void **)&s->target, bodies, sizeof(Affine)},
+      {(void **)&s->joint, joints, sizeof(JointState)},
+      {(void **)&s->has_target, bodies, 1},
   };
   memcpy(part, all, sizeof all);
 }
@@ -50,7 +57,8 @@ AbdStatus state_init(State *state, const Model *model, AbdError *error) {
   state_parts(state, model, part);
   for (int k = 0; k < PART_COUNT; k++) {
     *part[k].array = mem_zeroed(part[k].count, part[k].item_size);
-    if (!*part[k].array) return fault(error, ABD_ERROR_MEMORY, "out of memory for the state of %d bodies", model->body_count);
+    if (!*part[k].array)
+      return fault(error, ABD_ERROR_MEMORY, "out of memory for the state of %d bodies", model->body_count);
   }
   for (int i = 0; i < model->body_count; i++) {
     const Body *b = &model->body[i];
@@ -64,7 +72,8 @@ AbdStatus state_init(State *state, const Model *model, AbdError *error) {
     if (b->motion != ABD_MOTION_STATIC || b->soft) state->force[i] = b->force;
     state_before(state, model, i);
   }
-  for (int j = 0; j < model->joint_count; j++) state->joint[j] = (JointState){.stiffening = 1, .drive = model->joint[j].def.drive};
+  for (int j = 0; j < model->joint_count; j++)
+    state->joint[j] = (JointState){.stiffening = 1, .drive = model->joint[j].def.drive};
   return ABD_OK;
 }
 
@@ -83,7 +92,8 @@ void state_copy(State *to, const State *from, const Model *model) {
   state_parts(to, model, a);
   state_parts((State *)from, model, b);
   to->step = from->step;
-  for (int k = 0; k < PART_COUNT; k++) if (a[k].count) memcpy(*a[k].array, *b[k].array, a[k].count * a[k].item_size);
+  for (int k = 0; k < PART_COUNT; k++)
+    if (a[k].count) memcpy(*a[k].array, *b[k].array, a[k].count * a[k].item_size);
 }
 
 size_t state_size(const State *state, const Model *model) {
@@ -105,7 +115,8 @@ static uint64_t snapshot_checksum(const Header *header, const unsigned char *res
 
 void state_save(const State *state, const Model *model, unsigned char *bytes) {
   Part part[PART_COUNT];
-  Header header = {{0}, state->step, model->body_count, model->joint_count, state->anchor_count, state->memory_count, 0};
+  Header header = {{0}, state->step, model->body_count, model->joint_count, state->anchor_count, state->memory_count,
+                   0};
   unsigned char *first = bytes, *rest = bytes + sizeof header;
   memcpy(header.magic, snapshot_magic, sizeof header.magic);
   state_parts((State *)state, model, part);
@@ -121,12 +132,14 @@ static AbdStatus check_header(const Header *h, const State *state, const Model *
   if (memcmp(h->magic, snapshot_magic, sizeof h->magic) != 0)
     return fault(error, ABD_ERROR_STATE, "these %zu bytes are not a snapshot of this version", size);
   if (h->body_count != model->body_count)
-    return fault(error, ABD_ERROR_STATE, "the snapshot has %lld bodies, this world has %d", (long long)h->body_count, model->body_count);
+    return fault(error, ABD_ERROR_STATE, "the snapshot has %lld bodies, this world has %d", (long long)h->body_count,
+                 model->body_count);
   if (h->joint_count != model->joint_count)
-    return fault(error, ABD_ERROR_STATE, "the snapshot has %lld joints, this world has %d", (long long)h->joint_count, model->joint_count);
+    return fault(error, ABD_ERROR_STATE, "the snapshot has %lld joints, this world has %d", (long long)h->joint_count,
+                 model->joint_count);
   if (h->anchor_count < 0 || h->memory_count < 0 || h->anchor_count > INT32_MAX || h->memory_count > INT32_MAX)
-    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: %lld anchors of %lld pairs", (long long)h->anchor_count,
-                 (long long)h->memory_count);
+    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: %lld anchors of %lld pairs",
+                 (long long)h->anchor_count, (long long)h->memory_count);
   if (h->step < 0 || h->step > (int64_t)1 << 53)
     return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: step %lld", (long long)h->step);
   State sized = *state;
@@ -141,7 +154,8 @@ static AbdStatus check_numbers(const unsigned char *bytes, size_t count, const c
   for (size_t i = 0; i < count; i++) {
     double x;
     memcpy(&x, bytes + i * sizeof x, sizeof x);
-    if (!isfinite(x)) return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: number %zu of its %s is %g", i, what, x);
+    if (!isfinite(x))
+      return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: number %zu of its %s is %g", i, what, x);
   }
   return ABD_OK;
 }
@@ -155,15 +169,17 @@ static AbdStatus check_memories(const Header *h, const Model *model, const unsig
     memcpy(&m, bytes + (size_t)i * sizeof m, sizeof m);
     bool bodies = m.a >= 0 && m.b >= 0 && m.a < model->body_count && m.b < model->body_count;
     bool in_order = i == 0 || pair_key(m.a, m.b) > last;
-    if (!bodies || m.first_anchor != first || m.anchor_count < 0 || !in_order || !(m.stiffening >= 1) || !isfinite(m.stiffening))
-      return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: pair %lld is of bodies %d, %d with %d anchors from %d, stiffening %g",
+    if (!bodies || m.first_anchor != first || m.anchor_count < 0 || !in_order || !(m.stiffening >= 1) ||
+        !isfinite(m.stiffening))
+      return fault(error, ABD_ERROR_STATE,
+                   "the snapshot is damaged: pair %lld is of bodies %d, %d with %d anchors from %d, stiffening %g",
                    (long long)i, m.a, m.b, m.anchor_count, m.first_anchor, m.stiffening);
     first += m.anchor_count;
     last = pair_key(m.a, m.b);
   }
   if (first != h->anchor_count)
-    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: its pairs have %lld anchors of %lld", (long long)first,
-                 (long long)h->anchor_count);
+    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: its pairs have %lld anchors of %lld",
+                 (long long)first, (long long)h->anchor_count);
   return ABD_OK;
 }
 
@@ -171,15 +187,18 @@ static AbdStatus check_joints(const Model *model, const unsigned char *bytes, Ab
   for (int i = 0; i < model->joint_count; i++) {
     JointState s;
     memcpy(&s, bytes + (size_t)i * sizeof s, sizeof s);
-    if (check_numbers((const unsigned char *)&s, offsetof(JointState, drive) / sizeof(double), "joints", error)) return error->status;
-    if (!(s.stiffening >= 1)) return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: joint %d has stiffening %g", i + 1, s.stiffening);
+    if (check_numbers((const unsigned char *)&s, offsetof(JointState, drive) / sizeof(double), "joints", error))
+      return error->status;
+    if (!(s.stiffening >= 1))
+      return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: joint %d has stiffening %g", i + 1, s.stiffening);
     if (model_check_drive(&model->joint[i], &s.drive, error)) return error->status;
   }
   return ABD_OK;
 }
 
 /* Everything a step relies on. The bytes have the right size. */
-static AbdStatus check_content(const Header *h, State *state, const Model *model, const unsigned char *bytes, size_t size, AbdError *error) {
+static AbdStatus check_content(const Header *h, State *state, const Model *model, const unsigned char *bytes,
+                               size_t size, AbdError *error) {
   Part part[PART_COUNT];
   size_t anchors = (size_t)h->anchor_count, numbers = 0;
   state_parts(state, model, part);
@@ -199,7 +218,8 @@ static AbdStatus check_content(const Header *h, State *state, const Model *model
 AbdStatus state_restore(State *state, const Model *model, const unsigned char *bytes, size_t size, AbdError *error) {
   Header header;
   Part part[PART_COUNT];
-  if (size < sizeof header) return fault(error, ABD_ERROR_STATE, "a snapshot has at least %zu bytes, this one %zu", sizeof header, size);
+  if (size < sizeof header)
+    return fault(error, ABD_ERROR_STATE, "a snapshot has at least %zu bytes, this one %zu", sizeof header, size);
   memcpy(&header, bytes, sizeof header);
   if (check_header(&header, state, model, size, error)) return error->status;
   if (check_content(&header, state, model, bytes + sizeof header, size - sizeof header, error)) return error->status;
@@ -216,7 +236,8 @@ AbdStatus state_restore(State *state, const Model *model, const unsigned char *b
   state->step = header.step;
   state->anchor_count = (int)header.anchor_count;
   state->memory_count = (int)header.memory_count;
-  size_t anchors = (size_t)state->anchor_count * sizeof(Anchor), memories = (size_t)state->memory_count * sizeof(PairMemory);
+  size_t anchors = (size_t)state->anchor_count * sizeof(Anchor),
+         memories = (size_t)state->memory_count * sizeof(PairMemory);
   if (anchors) memcpy(state->anchor, bytes, anchors);
   if (memories) memcpy(state->memory, bytes + anchors, memories);
   return ABD_OK;

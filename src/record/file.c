@@ -17,18 +17,18 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "blobs are written as 
 enum { APPLICATION_ID = 0x61626472 };
 
 static const char schema[] =
-  "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
-  "CREATE TABLE mesh(id INTEGER PRIMARY KEY, name TEXT, vertex BLOB, edge BLOB, triangle BLOB, tet BLOB,"
-  " origin BLOB, axes BLOB, closed INTEGER, half_space INTEGER, volume REAL);"
-  "CREATE TABLE body(id INTEGER PRIMARY KEY, name TEXT, mesh INTEGER REFERENCES mesh(id), kind TEXT, motion TEXT,"
-  " collide TEXT, density REAL, mass REAL, inertia BLOB, stiffness REAL, elasticity TEXT, friction REAL,"
-  " fixed INTEGER, grp INTEGER, color TEXT);"
-  "CREATE TABLE frame(step INTEGER PRIMARY KEY, time REAL, node BLOB, velocity BLOB);"
-  "CREATE TABLE contact(step INTEGER, body_a INTEGER, body_b INTEGER, kind TEXT, primitive_a INTEGER,"
-  " primitive_b INTEGER, x REAL, y REAL, z REAL, normal_x REAL, normal_y REAL, normal_z REAL, distance REAL,"
-  " normal_force REAL, friction_x REAL, friction_y REAL, friction_z REAL);"
-  "CREATE INDEX contact_step ON contact(step, body_a, body_b);"
-  "CREATE TABLE checkpoint(id INTEGER PRIMARY KEY CHECK(id = 1), step INTEGER, state BLOB);";
+    "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
+    "CREATE TABLE mesh(id INTEGER PRIMARY KEY, name TEXT, vertex BLOB, edge BLOB, triangle BLOB, tet BLOB,"
+    " origin BLOB, axes BLOB, closed INTEGER, half_space INTEGER, volume REAL);"
+    "CREATE TABLE body(id INTEGER PRIMARY KEY, name TEXT, mesh INTEGER REFERENCES mesh(id), kind TEXT, motion TEXT,"
+    " collide TEXT, density REAL, mass REAL, inertia BLOB, stiffness REAL, elasticity TEXT, friction REAL,"
+    " fixed INTEGER, grp INTEGER, color TEXT);"
+    "CREATE TABLE frame(step INTEGER PRIMARY KEY, time REAL, node BLOB, velocity BLOB);"
+    "CREATE TABLE contact(step INTEGER, body_a INTEGER, body_b INTEGER, kind TEXT, primitive_a INTEGER,"
+    " primitive_b INTEGER, x REAL, y REAL, z REAL, normal_x REAL, normal_y REAL, normal_z REAL, distance REAL,"
+    " normal_force REAL, friction_x REAL, friction_y REAL, friction_z REAL);"
+    "CREATE INDEX contact_step ON contact(step, body_a, body_b);"
+    "CREATE TABLE checkpoint(id INTEGER PRIMARY KEY CHECK(id = 1), step INTEGER, state BLOB);";
 
 /* ---- Errors ---- */
 
@@ -43,7 +43,11 @@ bool run_fail(Run *run, RunErrorKind kind, const char *format, ...) {
 
 static RunErrorKind kind_of(int code) {
   switch (code & 0xff) {
-    case SQLITE_NOTADB: case SQLITE_CORRUPT: case SQLITE_CANTOPEN: case SQLITE_BUSY: case SQLITE_ERROR: return RUN_BAD_FILE;
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+    case SQLITE_CANTOPEN:
+    case SQLITE_BUSY:
+    case SQLITE_ERROR: return RUN_BAD_FILE;
     default: return RUN_DISK;
   }
 }
@@ -106,8 +110,9 @@ void run_rollback(Run *run) { sqlite3_exec(run->db, "ROLLBACK", NULL, NULL, NULL
 static bool lock_file(Run *run, const char *path, bool create) {
   run->lock = open(path, O_RDWR | O_CLOEXEC | (create ? O_CREAT | O_EXCL : 0), 0666);
   bool disk = errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO;
-  if (run->lock < 0) return run_fail(run, disk ? RUN_DISK : RUN_BAD_FILE, "%s: cannot %s: %s", run->path,
-                                     create ? "create the file" : "open the run for writing", strerror(errno));
+  if (run->lock < 0)
+    return run_fail(run, disk ? RUN_DISK : RUN_BAD_FILE, "%s: cannot %s: %s", run->path,
+                    create ? "create the file" : "open the run for writing", strerror(errno));
   if (flock(run->lock, LOCK_EX | LOCK_NB) != 0)
     return run_fail(run, RUN_BAD_FILE, "%s: another abd run is writing this file", run->path);
   return true;
@@ -141,12 +146,14 @@ static bool connect(Run *run, const char *path, int flags) {
 static bool make_tables(Run *run) {
   char pragma[96], version[16];
   snprintf(version, sizeof version, "%d", RUN_FORMAT_VERSION);
-  snprintf(pragma, sizeof pragma, "PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION_ID, RUN_FORMAT_VERSION);
+  snprintf(pragma, sizeof pragma, "PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION_ID,
+           RUN_FORMAT_VERSION);
   const char *doing = "create the file";
   return run_exec(run, "PRAGMA page_size=8192; PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF", doing) &&
          run_exec(run, "BEGIN", doing) && run_exec(run, pragma, doing) && run_exec(run, schema, doing) &&
-         run_create_report_table(run) && run_create_joint_tables(run) && run_create_soft_tables(run) && run_write_meta(run, "format", "abd run") &&
-         run_write_meta(run, "format_version", version) && run_write_meta(run, "program_version", abd_version());
+         run_create_report_table(run) && run_create_joint_tables(run) && run_create_soft_tables(run) &&
+         run_write_meta(run, "format", "abd run") && run_write_meta(run, "format_version", version) &&
+         run_write_meta(run, "program_version", abd_version());
 }
 
 Run *run_create(const char *path, RunError *error) {
@@ -218,7 +225,8 @@ static bool read_pragma(Run *run, const char *sql, int *value) {
 
 static bool check_format(Run *run) {
   int id = 0, version = 0;
-  if (!read_pragma(run, "PRAGMA application_id", &id) || !read_pragma(run, "PRAGMA user_version", &version)) return false;
+  if (!read_pragma(run, "PRAGMA application_id", &id) || !read_pragma(run, "PRAGMA user_version", &version))
+    return false;
   if (id != APPLICATION_ID) return run_fail(run, RUN_BAD_FILE, "%s: not a run file of abd", run->path);
   if (version == RUN_FORMAT_VERSION) return true;
   return run_fail(run, RUN_BAD_FILE, "%s: run file of format %d, this abd %s reads format %d", run->path, version,
@@ -233,7 +241,8 @@ Run *run_open(const char *path, RunMode mode, RunError *error) {
     return give_up(run, error);
   }
   if (mode == RUN_APPEND && !lock_file(run, path, false)) return give_up(run, error);
-  if (!connect(run, path, mode == RUN_APPEND ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY)) return give_up(run, error);
+  if (!connect(run, path, mode == RUN_APPEND ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY))
+    return give_up(run, error);
   if (!check_format(run)) return give_up(run, error);
   return mode == RUN_READ || use_log(run) ? run : give_up(run, error);
 }

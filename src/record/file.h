@@ -8,18 +8,22 @@
 
 /* Statements used every step, prepared at the first use. */
 enum {
-  RUN_STATEMENT_FRAME, RUN_STATEMENT_REPORT, RUN_STATEMENT_CONTACT, RUN_STATEMENT_JOINT, RUN_STATEMENT_CHECKPOINT,
+  RUN_STATEMENT_FRAME,
+  RUN_STATEMENT_REPORT,
+  RUN_STATEMENT_CONTACT,
+  RUN_STATEMENT_JOINT,
+  RUN_STATEMENT_CHECKPOINT,
   RUN_STATEMENT_COUNT
 };
 
 struct Run {
   sqlite3 *db;
-  char *path, *draft;   /* draft: the temporary name until published, else NULL */
-  int lock;             /* descriptor whose lock keeps a second writer away, -1 for readers */
+  char *path, *draft; /* draft: the temporary name until published, else NULL */
+  int lock;           /* descriptor whose lock keeps a second writer away, -1 for readers */
   RunMode mode;
   RunError error;
   sqlite3_stmt *statement[RUN_STATEMENT_COUNT];
-  void *bytes;          /* reused for blobs */
+  void *bytes; /* reused for blobs */
   size_t byte_capacity;
 };
 

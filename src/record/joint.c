@@ -9,21 +9,22 @@
 #include "scene/joint_measure.h"
 
 /* The columns of joint after step, joint, in the order of write_reading and read_reading. */
-#define READING_COLUMNS                                                                                       \
-  "position, rate, force, torque, effort, residual, angle, travel, passive, force_x, force_y, force_z, torque_x," \
+#define READING_COLUMNS                                                                                                \
+  "position, rate, force, torque, effort, residual, angle, travel, passive, force_x, force_y, force_z, torque_x,"      \
   " torque_y, torque_z, x, y, z, axis_x, axis_y, axis_z"
 enum { READING_COLUMN_COUNT = 21 };
 
 bool run_create_joint_tables(Run *run) {
-  return run_exec(run,
-                  "CREATE TABLE joint_def(id INTEGER PRIMARY KEY, name TEXT, kind TEXT, coordinate TEXT, body_a INTEGER,"
-                  " body_b INTEGER, joint_a INTEGER, joint_b INTEGER, ratio REAL, pitch REAL, length REAL, limit_low REAL,"
-                  " limit_high REAL, angle_low REAL, angle_high REAL, collide INTEGER);"
-                  "CREATE TABLE joint(step INTEGER, joint INTEGER, position REAL, rate REAL, force REAL, torque REAL,"
-                  " effort REAL, residual REAL, angle REAL, travel REAL, passive REAL, force_x REAL, force_y REAL,"
-                  " force_z REAL, torque_x REAL, torque_y REAL, torque_z REAL, x REAL, y REAL, z REAL, axis_x REAL,"
-                  " axis_y REAL, axis_z REAL, PRIMARY KEY(step, joint)) WITHOUT ROWID",
-                  "create the file");
+  return run_exec(
+      run,
+      "CREATE TABLE joint_def(id INTEGER PRIMARY KEY, name TEXT, kind TEXT, coordinate TEXT, body_a INTEGER,"
+      " body_b INTEGER, joint_a INTEGER, joint_b INTEGER, ratio REAL, pitch REAL, length REAL, limit_low REAL,"
+      " limit_high REAL, angle_low REAL, angle_high REAL, collide INTEGER);"
+      "CREATE TABLE joint(step INTEGER, joint INTEGER, position REAL, rate REAL, force REAL, torque REAL,"
+      " effort REAL, residual REAL, angle REAL, travel REAL, passive REAL, force_x REAL, force_y REAL,"
+      " force_z REAL, torque_x REAL, torque_y REAL, torque_z REAL, x REAL, y REAL, z REAL, axis_x REAL,"
+      " axis_y REAL, axis_z REAL, PRIMARY KEY(step, joint)) WITHOUT ROWID",
+      "create the file");
 }
 
 /* ---- Writing ---- */
@@ -52,7 +53,8 @@ static bool write_def(Run *run, sqlite3_stmt *s, uint32_t id, const AbdJointDef 
   bind_real(s, 9, def->ratio, gear);
   bind_real(s, 10, def->pitch, def->kind == ABD_JOINT_SCREW);
   bind_real(s, 11, def->length, def->length >= 0 && joint_measure(def->kind) == MEASURE_DISTANCE);
-  for (int k = 0; k < 2; k++) bind_real(s, 12 + k, def->limit[k], !gear), bind_real(s, 14 + k, def->angle_limit[k], !gear);
+  for (int k = 0; k < 2; k++)
+    bind_real(s, 12 + k, def->limit[k], !gear), bind_real(s, 14 + k, def->angle_limit[k], !gear);
   sqlite3_bind_int(s, 16, def->collide);
   return run_finish(run, s, "write a joint");
 }
@@ -75,9 +77,9 @@ static double length_of(const double v[3]) { return sqrt(v[0] * v[0] + v[1] * v[
 
 static bool write_reading(Run *run, sqlite3_stmt *s, int64_t step, uint32_t id, const AbdJointReading *r) {
   const double value[READING_COLUMN_COUNT] = {
-      r->position, r->rate, length_of(r->force), length_of(r->torque), r->effort, r->residual, r->angle, r->travel,
-      r->passive, r->force[0], r->force[1], r->force[2], r->torque[0], r->torque[1], r->torque[2], r->point[0],
-      r->point[1], r->point[2], r->axis[0], r->axis[1], r->axis[2]};
+      r->position,  r->rate,     length_of(r->force), length_of(r->torque), r->effort,   r->residual,  r->angle,
+      r->travel,    r->passive,  r->force[0],         r->force[1],          r->force[2], r->torque[0], r->torque[1],
+      r->torque[2], r->point[0], r->point[1],         r->point[2],          r->axis[0],  r->axis[1],   r->axis[2]};
   sqlite3_bind_int64(s, 1, step);
   sqlite3_bind_int64(s, 2, id);
   for (int k = 0; k < READING_COLUMN_COUNT; k++) bind_real(s, 3 + k, value[k], true);
@@ -180,7 +182,8 @@ void run_joints_destroy(RunJoints *joints) {
 }
 
 static void read_reading(sqlite3_stmt *s, AbdJointReading *r) {
-  double *const scalar[] = {&r->position, &r->rate, NULL, NULL, &r->effort, &r->residual, &r->angle, &r->travel, &r->passive};
+  double *const scalar[] = {&r->position, &r->rate,  NULL,       NULL,       &r->effort,
+                            &r->residual, &r->angle, &r->travel, &r->passive};
   double *const vector[] = {r->force, r->torque, r->point, r->axis};
   for (int k = 0; k < 9; k++)
     if (scalar[k]) *scalar[k] = sqlite3_column_double(s, 1 + k);
@@ -203,14 +206,15 @@ bool run_read_joint_readings(Run *run, const RunJoints *joints, int64_t step, Ab
   }
   bool good = code == SQLITE_DONE || run_fail_sqlite(run, "read the joints");
   sqlite3_finalize(s);
-  return good && (rows == joints->count ||
-                  run_fail(run, RUN_BAD_FILE, "%s: step %lld has readings of %zu joints of %zu", run->path, (long long)step,
-                           rows, joints->count));
+  return good &&
+         (rows == joints->count || run_fail(run, RUN_BAD_FILE, "%s: step %lld has readings of %zu joints of %zu",
+                                            run->path, (long long)step, rows, joints->count));
 }
 
 bool run_read_worst_reading(Run *run, double *residual, int64_t *step, uint32_t *joint) {
   *residual = 0, *step = 0, *joint = 0;
-  sqlite3_stmt *s = run_prepare(run, "SELECT residual, step, joint FROM joint ORDER BY residual DESC, step, joint LIMIT 1");
+  sqlite3_stmt *s =
+      run_prepare(run, "SELECT residual, step, joint FROM joint ORDER BY residual DESC, step, joint LIMIT 1");
   if (!s) return false;
   int code = sqlite3_step(s);
   if (code == SQLITE_ROW) {

@@ -11,7 +11,8 @@ char *run_read_meta(Run *run, const char *key) {
   if (!s) return NULL;
   sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
   char *value = NULL;
-  if (sqlite3_step(s) == SQLITE_ROW && sqlite3_column_text(s, 0)) value = strdup((const char *)sqlite3_column_text(s, 0));
+  if (sqlite3_step(s) == SQLITE_ROW && sqlite3_column_text(s, 0))
+    value = strdup((const char *)sqlite3_column_text(s, 0));
   sqlite3_finalize(s);
   return value;
 }
@@ -44,10 +45,12 @@ static bool copy_exactly(Run *run, sqlite3_stmt *s, int column, const char *what
   return true;
 }
 
-static bool check_indices(Run *run, const char *name, const char *what, const uint32_t *index, size_t count, size_t limit) {
+static bool check_indices(Run *run, const char *name, const char *what, const uint32_t *index, size_t count,
+                          size_t limit) {
   for (size_t k = 0; k < count; k++)
     if (index[k] >= limit)
-      return run_fail(run, RUN_BAD_FILE, "%s: mesh '%s': %s uses vertex %u of %zu", run->path, name, what, index[k], limit);
+      return run_fail(run, RUN_BAD_FILE, "%s: mesh '%s': %s uses vertex %u of %zu", run->path, name, what, index[k],
+                      limit);
   return true;
 }
 
@@ -99,8 +102,8 @@ static bool read_motion(Run *run, const char *text, RunBody *body) {
     body->motion = (AbdMotion)motion;
     return true;
   }
-  return run_fail(run, RUN_BAD_FILE, "%s: body '%s': motion is '%.40s', expected dynamic, static or kinematic", run->path,
-                  body->name, text);
+  return run_fail(run, RUN_BAD_FILE, "%s: body '%s': motion is '%.40s', expected dynamic, static or kinematic",
+                  run->path, body->name, text);
 }
 
 static bool read_kind(Run *run, const char *kind, RunBody *body) {
@@ -156,7 +159,9 @@ static bool read_rows(Run *run, const char *sql, RunScene *scene, size_t count,
   return good;
 }
 
-static bool read_mesh_row(Run *run, sqlite3_stmt *s, RunScene *scene, size_t k) { return read_mesh(run, s, &scene->mesh[k]); }
+static bool read_mesh_row(Run *run, sqlite3_stmt *s, RunScene *scene, size_t k) {
+  return read_mesh(run, s, &scene->mesh[k]);
+}
 static bool read_body_row(Run *run, sqlite3_stmt *s, RunScene *scene, size_t k) {
   return sqlite3_column_text(s, 2) ? read_body(run, s, scene, &scene->body[k])
                                    : run_fail(run, RUN_BAD_FILE, "%s: body %zu has no kind", run->path, k + 1);
@@ -268,7 +273,8 @@ bool run_read_frame(Run *run, const RunScene *scene, int64_t step, RunFrame *fra
   sqlite3_bind_int64(s, 1, step);
   int code = sqlite3_step(s);
   bool good = code == SQLITE_ROW && fill_frame(run, s, scene, frame);
-  if (code == SQLITE_DONE) run_fail(run, RUN_BAD_FILE, "%s: there is no frame of step %lld", run->path, (long long)step);
+  if (code == SQLITE_DONE)
+    run_fail(run, RUN_BAD_FILE, "%s: there is no frame of step %lld", run->path, (long long)step);
   else if (code != SQLITE_ROW) run_fail_sqlite(run, "read a frame");
   sqlite3_finalize(s);
   if (!good) run_frame_destroy(frame);
@@ -296,8 +302,7 @@ bool run_read_checkpoint(Run *run, void **bytes, size_t *size, int64_t *step) {
 
 static bool same_mesh(const RunMesh *mesh, const AbdMeshView *view) {
   return mesh->vertex_count == view->vertex_count && mesh->triangle_count == view->triangle_count &&
-         mesh->edge_count == view->edge_count &&
-         !memcmp(mesh->vertex, view->vertex, 24 * mesh->vertex_count) &&
+         mesh->edge_count == view->edge_count && !memcmp(mesh->vertex, view->vertex, 24 * mesh->vertex_count) &&
          !memcmp(mesh->triangle, view->triangle, 12 * mesh->triangle_count) &&
          !memcmp(mesh->edge, view->edge, 8 * mesh->edge_count);
 }
@@ -309,8 +314,8 @@ static bool same_soft(const RunMesh *mesh, const RunSoft *soft, const AbdSoftVie
               mesh->tet_count == view->tet_count && !memcmp(mesh->vertex, view->rest, 24 * mesh->vertex_count) &&
               !memcmp(mesh->triangle, view->triangle, 12 * mesh->triangle_count) &&
               (!mesh->tet_count || !memcmp(mesh->tet, view->tet, 16 * mesh->tet_count)) && soft->model == view->model &&
-              soft->young == view->young && soft->poisson == view->poisson && soft->self_contact == view->self_contact &&
-              (mesh->tet_count || soft->thickness == view->thickness);
+              soft->young == view->young && soft->poisson == view->poisson &&
+              soft->self_contact == view->self_contact && (mesh->tet_count || soft->thickness == view->thickness);
   for (size_t v = 0; same && v < mesh->vertex_count; v++) same = soft->attached[v] == abd_soft_attached(world, id, v);
   return same;
 }

@@ -15,64 +15,69 @@ typedef struct Field {
   size_t offset;
 } Field;
 
-#define INT_FIELD(name) {#name, FIELD_INT, offsetof(AbdStepReport, name)}
-#define INT64_FIELD(name) {#name, FIELD_INT64, offsetof(AbdStepReport, name)}
-#define REAL_FIELD(name) {#name, FIELD_REAL, offsetof(AbdStepReport, name)}
-#define REAL_AT(name, where) {name, FIELD_REAL, offsetof(AbdStepReport, where)}
-#define ID_AT(name, where) {name, FIELD_ID, offsetof(AbdStepReport, where)}
+#define INT_FIELD(name)                                                                                                \
+  { #name, FIELD_INT, offsetof(AbdStepReport, name) }
+#define INT64_FIELD(name)                                                                                              \
+  { #name, FIELD_INT64, offsetof(AbdStepReport, name) }
+#define REAL_FIELD(name)                                                                                               \
+  { #name, FIELD_REAL, offsetof(AbdStepReport, name) }
+#define REAL_AT(name, where)                                                                                           \
+  { name, FIELD_REAL, offsetof(AbdStepReport, where) }
+#define ID_AT(name, where)                                                                                             \
+  { name, FIELD_ID, offsetof(AbdStepReport, where) }
 
 static const Field field[] = {
-  INT64_FIELD(step),
-  REAL_FIELD(time),
-  INT_FIELD(iterations),
-  INT_FIELD(line_search_steps),
-  INT_FIELD(friction_iterations),
-  REAL_FIELD(residual),
-  REAL_FIELD(step_length),
-  ID_AT("culprit_a", culprit[0]),
-  ID_AT("culprit_b", culprit[1]),
-  ID_AT("limit_a", limit[0]),
-  ID_AT("limit_b", limit[1]),
-  INT_FIELD(islands),
-  INT_FIELD(linear_iterations),
-  REAL_FIELD(factor_memory),
-  REAL_FIELD(factor_flops),
-  INT64_FIELD(body_pairs),
-  INT64_FIELD(box_tests),
-  INT64_FIELD(candidates),
-  INT64_FIELD(distances),
-  INT64_FIELD(contacts),
-  INT64_FIELD(ccd_calls),
-  REAL_FIELD(min_distance),
-  ID_AT("nearest_a", nearest[0]),
-  ID_AT("nearest_b", nearest[1]),
-  REAL_FIELD(max_strain),
-  ID_AT("most_strained", most_strained),
-  REAL_FIELD(max_soft_strain),
-  ID_AT("most_strained_soft", most_strained_soft),
-  REAL_FIELD(target_error),
-  REAL_FIELD(joint_residual),
-  ID_AT("worst_joint", worst_joint),
-  REAL_AT("kinetic", energy[ABD_TERM_KINETIC]),
-  REAL_AT("gravity", energy[ABD_TERM_GRAVITY]),
-  REAL_AT("elastic", energy[ABD_TERM_ELASTIC]),
-  REAL_AT("contact", energy[ABD_TERM_CONTACT]),
-  REAL_AT("friction", energy[ABD_TERM_FRICTION]),
-  REAL_AT("joint", energy[ABD_TERM_JOINT]),
-  REAL_AT("soft", energy[ABD_TERM_SOFT]),
-  REAL_AT("momentum_x", momentum[0]),
-  REAL_AT("momentum_y", momentum[1]),
-  REAL_AT("momentum_z", momentum[2]),
-  REAL_AT("angular_momentum_x", angular_momentum[0]),
-  REAL_AT("angular_momentum_y", angular_momentum[1]),
-  REAL_AT("angular_momentum_z", angular_momentum[2]),
-  REAL_AT("seconds_candidates", seconds[ABD_STAGE_CANDIDATES]),
-  REAL_AT("seconds_distances", seconds[ABD_STAGE_DISTANCES]),
-  REAL_AT("seconds_assembly", seconds[ABD_STAGE_ASSEMBLY]),
-  REAL_AT("seconds_solve", seconds[ABD_STAGE_SOLVE]),
-  REAL_AT("seconds_ccd", seconds[ABD_STAGE_CCD]),
-  REAL_AT("seconds_line_search", seconds[ABD_STAGE_LINE_SEARCH]),
-  REAL_AT("seconds_rest", seconds[ABD_STAGE_REST]),
+    INT64_FIELD(step),
+    REAL_FIELD(time),
+    INT_FIELD(iterations),
+    INT_FIELD(line_search_steps),
+    INT_FIELD(friction_iterations),
+    REAL_FIELD(residual),
+    REAL_FIELD(step_length),
+    ID_AT("culprit_a", culprit[0]),
+    ID_AT("culprit_b", culprit[1]),
+    ID_AT("limit_a", limit[0]),
+    ID_AT("limit_b", limit[1]),
+    INT_FIELD(islands),
+    INT_FIELD(linear_iterations),
+    REAL_FIELD(factor_memory),
+    REAL_FIELD(factor_flops),
+    INT64_FIELD(body_pairs),
+    INT64_FIELD(box_tests),
+    INT64_FIELD(candidates),
+    INT64_FIELD(distances),
+    INT64_FIELD(contacts),
+    INT64_FIELD(ccd_calls),
+    REAL_FIELD(min_distance),
+    ID_AT("nearest_a", nearest[0]),
+    ID_AT("nearest_b", nearest[1]),
+    REAL_FIELD(max_strain),
+    ID_AT("most_strained", most_strained),
+    REAL_FIELD(max_soft_strain),
+    ID_AT("most_strained_soft", most_strained_soft),
+    REAL_FIELD(target_error),
+    REAL_FIELD(joint_residual),
+    ID_AT("worst_joint", worst_joint),
+    REAL_AT("kinetic", energy[ABD_TERM_KINETIC]),
+    REAL_AT("gravity", energy[ABD_TERM_GRAVITY]),
+    REAL_AT("elastic", energy[ABD_TERM_ELASTIC]),
+    REAL_AT("contact", energy[ABD_TERM_CONTACT]),
+    REAL_AT("friction", energy[ABD_TERM_FRICTION]),
+    REAL_AT("joint", energy[ABD_TERM_JOINT]),
+    REAL_AT("soft", energy[ABD_TERM_SOFT]),
+    REAL_AT("momentum_x", momentum[0]),
+    REAL_AT("momentum_y", momentum[1]),
+    REAL_AT("momentum_z", momentum[2]),
+    REAL_AT("angular_momentum_x", angular_momentum[0]),
+    REAL_AT("angular_momentum_y", angular_momentum[1]),
+    REAL_AT("angular_momentum_z", angular_momentum[2]),
+    REAL_AT("seconds_candidates", seconds[ABD_STAGE_CANDIDATES]),
+    REAL_AT("seconds_distances", seconds[ABD_STAGE_DISTANCES]),
+    REAL_AT("seconds_assembly", seconds[ABD_STAGE_ASSEMBLY]),
+    REAL_AT("seconds_solve", seconds[ABD_STAGE_SOLVE]),
+    REAL_AT("seconds_ccd", seconds[ABD_STAGE_CCD]),
+    REAL_AT("seconds_line_search", seconds[ABD_STAGE_LINE_SEARCH]),
+    REAL_AT("seconds_rest", seconds[ABD_STAGE_REST]),
 };
 enum { FIELD_COUNT = sizeof field / sizeof field[0] };
 /* After the fields: what is derived from several of them, or comes from the world. */
@@ -91,7 +96,9 @@ bool run_create_report_table(Run *run) {
   char sql[4096] = "CREATE TABLE report(step INTEGER PRIMARY KEY";
   size_t used = strlen(sql);
   for (size_t k = 1; k < COLUMN_COUNT; k++) {
-    const char *type = k >= FIELD_COUNT ? extra_type[k - FIELD_COUNT] : field[k].kind == FIELD_REAL ? "REAL" : "INTEGER";
+    const char *type = k >= FIELD_COUNT              ? extra_type[k - FIELD_COUNT]
+                       : field[k].kind == FIELD_REAL ? "REAL"
+                                                     : "INTEGER";
     used += (size_t)snprintf(sql + used, sizeof sql - used, ", %s %s", run_report_column(k), type);
   }
   snprintf(sql + used, sizeof sql - used, ")");
@@ -106,7 +113,9 @@ static void bind_field(sqlite3_stmt *statement, int index, const Field *f, const
   AbdBodyId body;
   switch (f->kind) {
     case FIELD_INT: memcpy(&int_value, at, sizeof int_value), sqlite3_bind_int(statement, index, int_value); break;
-    case FIELD_INT64: memcpy(&long_value, at, sizeof long_value), sqlite3_bind_int64(statement, index, long_value); break;
+    case FIELD_INT64:
+      memcpy(&long_value, at, sizeof long_value), sqlite3_bind_int64(statement, index, long_value);
+      break;
     case FIELD_ID:
       memcpy(&body, at, sizeof body);
       if (body.id) sqlite3_bind_int64(statement, index, body.id);
@@ -130,7 +139,8 @@ static sqlite3_stmt *report_statement(Run *run) {
 
 /* Part of the file format. */
 static const char *outcome_name(AbdOutcome outcome) {
-  static const char *const name[] = {"converged", "max iterations", "line search", "factorization", "kinematic blocked", "joint open"};
+  static const char *const name[] = {"converged",     "max iterations",    "line search",
+                                     "factorization", "kinematic blocked", "joint open"};
   return name[outcome];
 }
 
@@ -212,19 +222,23 @@ bool run_read_summary(Run *run, RunSummary *summary) {
     const char *sql;
     void (*read)(sqlite3_stmt *, RunSummary *);
   } query[] = {
-    {"SELECT count(*), total(1 - converged), min(CASE WHEN converged THEN NULL ELSE step END),"
-     " total(outcome = 'kinematic blocked'), avg(iterations), max(iterations), avg(contacts), max(contacts),"
-     " max(max_strain), max(max_soft_strain), max(residual), total(seconds), total(seconds_candidates), total(seconds_distances),"
-     " total(seconds_assembly), total(seconds_solve), total(seconds_ccd), total(seconds_line_search),"
-     " total(seconds_rest) FROM report", read_totals},
-    {"SELECT min_distance, step, nearest_a, nearest_b FROM report WHERE min_distance IS NOT NULL"
-     " ORDER BY min_distance, step LIMIT 1", read_nearest},
-    {"SELECT joint_residual, step, worst_joint FROM report WHERE worst_joint IS NOT NULL"
-     " ORDER BY joint_residual DESC, step LIMIT 1", read_worst_joint},
-    {"SELECT total(linear_iterations), max(factor_memory), max(factor_flops) FROM report", read_linear},
-    {"SELECT time, hash FROM report ORDER BY step DESC LIMIT 1", read_last},
-    {"SELECT count(*) FROM frame", read_frames},
-    {"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", read_bytes},
+      {"SELECT count(*), total(1 - converged), min(CASE WHEN converged THEN NULL ELSE step END),"
+       " total(outcome = 'kinematic blocked'), avg(iterations), max(iterations), avg(contacts), max(contacts),"
+       " max(max_strain), max(max_soft_strain), max(residual), total(seconds), total(seconds_candidates), "
+       "total(seconds_distances),"
+       " total(seconds_assembly), total(seconds_solve), total(seconds_ccd), total(seconds_line_search),"
+       " total(seconds_rest) FROM report",
+       read_totals},
+      {"SELECT min_distance, step, nearest_a, nearest_b FROM report WHERE min_distance IS NOT NULL"
+       " ORDER BY min_distance, step LIMIT 1",
+       read_nearest},
+      {"SELECT joint_residual, step, worst_joint FROM report WHERE worst_joint IS NOT NULL"
+       " ORDER BY joint_residual DESC, step LIMIT 1",
+       read_worst_joint},
+      {"SELECT total(linear_iterations), max(factor_memory), max(factor_flops) FROM report", read_linear},
+      {"SELECT time, hash FROM report ORDER BY step DESC LIMIT 1", read_last},
+      {"SELECT count(*) FROM frame", read_frames},
+      {"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", read_bytes},
   };
   *summary = (RunSummary){.min_distance = INFINITY};
   for (size_t k = 0; k < sizeof query / sizeof query[0]; k++) {

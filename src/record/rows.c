@@ -71,7 +71,8 @@ static bool forget_tables(Run *run, int64_t step) {
   bool good = s != NULL;
   while (good && sqlite3_step(s) == SQLITE_ROW) {
     char sql[160];
-    sqlite3_snprintf(sizeof sql, sql, "DELETE FROM \"%w\" WHERE step > %lld", sqlite3_column_text(s, 0), (long long)step);
+    sqlite3_snprintf(sizeof sql, sql, "DELETE FROM \"%w\" WHERE step > %lld", sqlite3_column_text(s, 0),
+                     (long long)step);
     good = run_exec(run, sql, "forget steps");
   }
   sqlite3_finalize(s);

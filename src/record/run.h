@@ -45,14 +45,16 @@ bool run_begin(Run *run);
 bool run_commit(Run *run);
 void run_rollback(Run *run);
 bool run_write_meta(Run *run, const char *key, const char *value);
-bool run_write_world(Run *run, const AbdWorld *world); /* meshes, bodies and joints */
+bool run_write_world(Run *run, const AbdWorld *world);            /* meshes, bodies and joints */
 bool run_write_color(Run *run, uint32_t body, const char *color); /* "#rrggbb" in place of the automatic one */
-bool run_write_frame(Run *run, const AbdWorld *world); /* poses and velocities as they are now */
+bool run_write_frame(Run *run, const AbdWorld *world);            /* poses and velocities as they are now */
 /* The same from numbers that another program made: as many as the world of the file has, in a frame's order. */
-bool run_write_poses(Run *run, int64_t step, double time, const double *node, size_t node_count, const double *rate, size_t rate_count);
+bool run_write_poses(Run *run, int64_t step, double time, const double *node, size_t node_count, const double *rate,
+                     size_t rate_count);
 bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash);
 bool run_write_contacts(Run *run, const AbdWorld *world); /* of the last step */
-bool run_write_joints(Run *run, const AbdWorld *world); /* readings as they are now; nothing where there are no joints */
+bool run_write_joints(Run *run,
+                      const AbdWorld *world); /* readings as they are now; nothing where there are no joints */
 bool run_write_checkpoint(Run *run, const AbdWorld *world);
 bool run_rewind(Run *run, int64_t step); /* forgets every step after this one, in a transaction of its own */
 
@@ -61,29 +63,29 @@ typedef struct RunMesh {
   char *name;
   double *vertex;
   uint32_t *edge, *triangle;
-  uint32_t *tet;             /* of a soft body's; its triangles are its surface */
+  uint32_t *tet; /* of a soft body's; its triangles are its surface */
   size_t vertex_count, edge_count, triangle_count, tet_count;
   double origin[3], axes[9]; /* file coordinates = origin + axes * rest, column-major */
   bool closed, half_space;
-  bool soft;                 /* of a soft body, which has it alone */
+  bool soft; /* of a soft body, which has it alone */
 } RunMesh;
 
 typedef struct RunSoft {
   AbdSoftModel model;
   double young, poisson, thickness;
   bool self_contact;
-  int64_t *attached;        /* [vertex_count] id of the body a vertex is fixed to, 0 the world, -1 nothing */
+  int64_t *attached; /* [vertex_count] id of the body a vertex is fixed to, 0 the world, -1 nothing */
 } RunSoft;
 
 typedef struct RunBody {
   char *name;
-  RunSoft *soft;            /* NULL for a stiff body */
-  size_t node, rate;        /* where its numbers begin in a frame's nodes and velocity */
-  size_t mesh;              /* index into RunScene.mesh */
+  RunSoft *soft;     /* NULL for a stiff body */
+  size_t node, rate; /* where its numbers begin in a frame's nodes and velocity */
+  size_t mesh;       /* index into RunScene.mesh */
   AbdMotion motion;
   double density, mass;
   unsigned char color[3];
-  uint32_t *exclude;        /* ids (1-based) of the bodies it is told not to touch */
+  uint32_t *exclude; /* ids (1-based) of the bodies it is told not to touch */
   size_t exclude_count;
 } RunBody;
 
@@ -99,8 +101,8 @@ typedef struct RunScene {
 typedef struct RunFrame {
   int64_t step;
   double time;
-  double *nodes;            /* [node_count] of each body 12, of a soft one 3 for each vertex: where it is */
-  double *velocity;         /* [rate_count] linear, angular, of a soft one 3 for each vertex; NULL where the file has none */
+  double *nodes;    /* [node_count] of each body 12, of a soft one 3 for each vertex: where it is */
+  double *velocity; /* [rate_count] linear, angular, of a soft one 3 for each vertex; NULL where the file has none */
 } RunFrame;
 
 /* Value of a key, malloc'ed; NULL where there is none (no error). */
@@ -120,7 +122,10 @@ typedef struct RunJoint {
   double limit[2];           /* of the coordinate, infinite where there is none */
 } RunJoint;
 
-typedef struct RunJoints { RunJoint *joint; size_t count; } RunJoints;
+typedef struct RunJoints {
+  RunJoint *joint;
+  size_t count;
+} RunJoints;
 
 bool run_read_joints(Run *run, const RunScene *scene, RunJoints *joints); /* none is no error */
 void run_joints_destroy(RunJoints *joints);
@@ -137,22 +142,22 @@ bool run_same_world(Run *run, const AbdWorld *world);
 
 /* ---- Reports as a whole ---- */
 typedef struct RunSummary {
-  int64_t bytes;              /* of the file, once its log is worked into it */
+  int64_t bytes; /* of the file, once its log is worked into it */
   int64_t steps, frames, not_converged, first_not_converged, kinematic_blocked;
   double time;
   double iterations_mean;
   int64_t iterations_max;
-  int64_t linear_iterations; /* conjugate gradients in all; 0 where Cholesky solved all */
+  int64_t linear_iterations;          /* conjugate gradients in all; 0 where Cholesky solved all */
   double factor_memory, factor_flops; /* [bytes], [flops] predicted for the largest factor of all steps */
   double contacts_mean;
   int64_t contacts_max;
-  double min_distance;      /* infinity where nothing came near */
+  double min_distance; /* infinity where nothing came near */
   int64_t min_distance_step;
   uint32_t nearest[2];
   double max_strain, max_soft_strain, residual_max;
-  double joint_residual;    /* [m] the largest gap left in a joint as reported, and where */
+  double joint_residual; /* [m] the largest gap left in a joint as reported, and where */
   int64_t joint_residual_step;
-  uint32_t worst_joint;     /* 0: no report names one */
+  uint32_t worst_joint;                           /* 0: no report names one */
   double seconds[ABD_STAGE_COUNT], seconds_total; /* sums over all steps */
   uint64_t last_hash;
 } RunSummary;

@@ -11,12 +11,13 @@ enum { MODEL_COUNT = sizeof model_name / sizeof model_name[0] };
 const char *run_soft_model_name(AbdSoftModel model) { return (unsigned)model < MODEL_COUNT ? model_name[model] : "?"; }
 
 bool run_create_soft_tables(Run *run) {
-  return run_exec(run,
-                  "CREATE TABLE soft(body INTEGER PRIMARY KEY REFERENCES body(id), model TEXT, young REAL, poisson REAL,"
-                  " thickness REAL, self_contact INTEGER, damping REAL);"
-                  "CREATE TABLE attachment(body INTEGER, vertex INTEGER, to_body INTEGER, PRIMARY KEY(body, vertex))"
-                  " WITHOUT ROWID;",
-                  "create the file");
+  return run_exec(
+      run,
+      "CREATE TABLE soft(body INTEGER PRIMARY KEY REFERENCES body(id), model TEXT, young REAL, poisson REAL,"
+      " thickness REAL, self_contact INTEGER, damping REAL);"
+      "CREATE TABLE attachment(body INTEGER, vertex INTEGER, to_body INTEGER, PRIMARY KEY(body, vertex))"
+      " WITHOUT ROWID;",
+      "create the file");
 }
 
 /* ---- Writing ---- */
@@ -112,8 +113,8 @@ static bool read_attachment(Run *run, sqlite3_stmt *s, RunScene *scene) {
   RunBody *body = id >= 1 && (size_t)id <= scene->body_count ? &scene->body[id - 1] : NULL;
   if (!body || !body->soft || vertex < 0 || (size_t)vertex >= scene->mesh[body->mesh].vertex_count || to < 0 ||
       (size_t)to > scene->body_count)
-    return run_fail(run, RUN_BAD_FILE, "%s: an attachment fixes vertex %lld of body %lld to body %lld of %zu", run->path,
-                    (long long)vertex, (long long)id, (long long)to, scene->body_count);
+    return run_fail(run, RUN_BAD_FILE, "%s: an attachment fixes vertex %lld of body %lld to body %lld of %zu",
+                    run->path, (long long)vertex, (long long)id, (long long)to, scene->body_count);
   body->soft->attached[vertex] = to;
   return true;
 }

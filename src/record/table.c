@@ -8,7 +8,7 @@
 
 bool run_visit_statement(Run *run, sqlite3_stmt *statement, RunVisit visit, void *user) {
   int count = sqlite3_column_count(statement), code;
-  char (*number)[32] = malloc((size_t)count * sizeof *number);
+  char(*number)[32] = malloc((size_t)count * sizeof *number);
   const char **text = malloc((size_t)count * sizeof *text);
   if (!number || !text) {
     free(number), free(text);
@@ -38,10 +38,11 @@ bool run_has_table(Run *run, const char *name) {
 }
 
 static const char contact_rows[] =
-  "SELECT contact.step, time, body_a, a.name AS name_a, body_b, b.name AS name_b, contact.kind, primitive_a, primitive_b,"
-  " x, y, z, normal_x, normal_y, normal_z, distance, normal_force, friction_x, friction_y, friction_z FROM contact"
-  " LEFT JOIN frame ON frame.step = contact.step LEFT JOIN body a ON a.id = body_a LEFT JOIN body b ON b.id = body_b"
-  " ORDER BY contact.step, body_a, body_b, contact.rowid";
+    "SELECT contact.step, time, body_a, a.name AS name_a, body_b, b.name AS name_b, contact.kind, primitive_a, "
+    "primitive_b,"
+    " x, y, z, normal_x, normal_y, normal_z, distance, normal_force, friction_x, friction_y, friction_z FROM contact"
+    " LEFT JOIN frame ON frame.step = contact.step LEFT JOIN body a ON a.id = body_a LEFT JOIN body b ON b.id = body_b"
+    " ORDER BY contact.step, body_a, body_b, contact.rowid";
 static const char joint_rows[] =
     "SELECT joint.step, time, joint.joint, name, kind, coordinate, position, rate, force, torque, effort, residual, "
     "angle, travel,"
@@ -82,9 +83,10 @@ static void read_contact(sqlite3_stmt *s, AbdContact *c) {
 
 bool run_read_contacts(Run *run, int64_t step, AbdContact **contact, size_t *count) {
   *contact = NULL, *count = 0;
-  sqlite3_stmt *s = run_prepare(run, "SELECT body_a, body_b, kind, primitive_a, primitive_b, x, y, z, normal_x, normal_y,"
-                                     " normal_z, distance, normal_force, friction_x, friction_y, friction_z FROM contact"
-                                     " WHERE step = ? ORDER BY body_a, body_b, rowid");
+  sqlite3_stmt *s =
+      run_prepare(run, "SELECT body_a, body_b, kind, primitive_a, primitive_b, x, y, z, normal_x, normal_y,"
+                       " normal_z, distance, normal_force, friction_x, friction_y, friction_z FROM contact"
+                       " WHERE step = ? ORDER BY body_a, body_b, rowid");
   if (!s) return false;
   sqlite3_bind_int64(s, 1, step);
   size_t capacity = 0;

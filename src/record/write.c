@@ -65,7 +65,7 @@ static void body_color(uint32_t id, AbdMotion motion, char text[8]) {
 /* Bodies the user told not to collide, both ways round, sorted. */
 typedef struct Exclusions {
   AbdBodyId (*pair)[2];
-  size_t count, next;        /* next: the first of the bodies still to be written */
+  size_t count, next; /* next: the first of the bodies still to be written */
 } Exclusions;
 
 static int compare_exclusions(const void *x, const void *y) {
@@ -91,7 +91,8 @@ static char *exclusion_text(Run *run, Exclusions *e, uint32_t id) {
   char *text = run_bytes(run, 16 + 11 * (end - e->next));
   if (!text) return NULL;
   text[0] = '[';
-  for (; e->next < end; e->next++) used += (size_t)sprintf(text + used, used > 1 ? ",%u" : "%u", e->pair[e->next][1].id);
+  for (; e->next < end; e->next++)
+    used += (size_t)sprintf(text + used, used > 1 ? ",%u" : "%u", e->pair[e->next][1].id);
   text[used] = ']', text[used + 1] = 0;
   return text;
 }
@@ -156,7 +157,8 @@ static bool write_bodies(Run *run, const AbdWorld *world) {
   if (!list_exclusions(run, world, &exclusions)) return false;
   sqlite3_stmt *s = run_prepare(run, "INSERT INTO body VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   bool good = s != NULL;
-  for (uint32_t id = 1; good && id <= abd_world_body_count(world); id++) good = write_body(run, s, world, id, &exclusions);
+  for (uint32_t id = 1; good && id <= abd_world_body_count(world); id++)
+    good = write_body(run, s, world, id, &exclusions);
   sqlite3_finalize(s);
   free(exclusions.pair);
   return good;
@@ -179,7 +181,8 @@ bool run_write_color(Run *run, uint32_t body, const char *color) {
 
 /* ---- Steps ---- */
 
-bool run_write_poses(Run *run, int64_t step, double time, const double *node, size_t node_count, const double *rate, size_t rate_count) {
+bool run_write_poses(Run *run, int64_t step, double time, const double *node, size_t node_count, const double *rate,
+                     size_t rate_count) {
   sqlite3_stmt *s = run_statement(run, RUN_STATEMENT_FRAME, "INSERT OR REPLACE INTO frame VALUES(?,?,?,?)");
   if (!s) return false;
   sqlite3_bind_int64(s, 1, step);
@@ -195,13 +198,14 @@ bool run_write_frame(Run *run, const AbdWorld *world) {
   if (!nodes) return false;
   world_nodes(world, nodes);
   world_rates(world, nodes + node_count);
-  return run_write_poses(run, abd_world_step_count(world), abd_world_time(world), nodes, node_count, nodes + node_count, rate_count);
+  return run_write_poses(run, abd_world_step_count(world), abd_world_time(world), nodes, node_count, nodes + node_count,
+                         rate_count);
 }
 
 bool run_write_contacts(Run *run, const AbdWorld *world) {
   static const char *const kind[] = {"vertex-triangle", "triangle-vertex", "edge-edge"};
-  sqlite3_stmt *s = run_statement(run, RUN_STATEMENT_CONTACT,
-                                  "INSERT INTO contact VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+  sqlite3_stmt *s =
+      run_statement(run, RUN_STATEMENT_CONTACT, "INSERT INTO contact VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   size_t count = abd_world_contacts(world, NULL, 0);
   AbdContact *contact = s ? run_bytes(run, count * sizeof *contact) : NULL;
   if (!contact) return false;

@@ -4,7 +4,10 @@
 
 #include "scene/scene.h"
 
-typedef struct FileBytes { char *bytes; size_t length; } FileBytes; /* free(bytes); a zero follows the last byte */
+typedef struct FileBytes {
+  char *bytes;
+  size_t length;
+} FileBytes; /* free(bytes); a zero follows the last byte */
 
 /* Fails for folders, devices and pipes, which could block or never end. */
 bool file_read(const char *path, FileBytes *file, SceneError *error);

@@ -10,15 +10,15 @@ typedef struct GalleryWriter GalleryWriter;
 
 typedef struct GalleryKey {
   const char *name, *help;
-  double value;              /* the default; of a choice the index of its word */
-  double least, most;        /* both allowed */
+  double value;       /* the default; of a choice the index of its word */
+  double least, most; /* both allowed */
   bool whole;
   const char *const *choice; /* words, ends with NULL; NULL: a number */
 } GalleryKey;
 
 typedef struct GalleryScene {
   const char *name, *about;
-  const GalleryKey *key;     /* ends with a NULL name */
+  const GalleryKey *key; /* ends with a NULL name */
   void (*make)(GalleryWriter *writer, const double *value);
 } GalleryScene;
 

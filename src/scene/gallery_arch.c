@@ -36,9 +36,15 @@ static void make_arch(GalleryWriter *w, const double *v) {
   writer_section(w, "bodies");
   writer_item(w, "{ \"name\": \"ground\", \"shape\": \"ground\" }");
   for (int i = 0; i < stones; i++)
-    writer_item(w, "{ \"name\": \"stone %d\", \"mesh\": \"stone\", \"density\": 2400, \"color\": \"%s\", \"position\": [0, 0, %g], "
-                "\"euler_degrees\": [0, %.6f, 0] }", i + 1, 2 * i + 1 == stones ? "#e76f51" : i % 2 ? "#cbb994" : "#b8a37c", gap / 2,
-                180 * ((i + 0.5) / stones - 0.5));
+    writer_item(w,
+                "{ \"name\": \"stone %d\", \"mesh\": \"stone\", \"density\": 2400, \"color\": \"%s\", \"position\": "
+                "[0, 0, %g], "
+                "\"euler_degrees\": [0, %.6f, 0] }",
+                i + 1,
+                2 * i + 1 == stones ? "#e76f51"
+                : i % 2             ? "#cbb994"
+                                    : "#b8a37c",
+                gap / 2, 180 * ((i + 0.5) / stones - 0.5));
 }
 
 const GalleryScene gallery_arch = {"arch", "a round arch of stones without mortar", arch_key, make_arch};

@@ -20,19 +20,24 @@
 enum { LEVELS, BOXES, FORM };
 enum { SOLID, SHEET };
 static const GalleryKey cards_key[] = {
-  {"levels", "storeys; 10 have 155 cards", 10, 1, 40, true, NULL},
-  {"boxes", "that fall on it", 2, 0, 2, true, NULL},
-  {"form", "of the cards: boxes of twelve triangles, or sheets of two that contact keeps apart by their thickness", SOLID, SOLID, SHEET, true,
-   (const char *const[]){"solid", "sheet", NULL}},
-  {0},
+    {"levels", "storeys; 10 have 155 cards", 10, 1, 40, true, NULL},
+    {"boxes", "that fall on it", 2, 0, 2, true, NULL},
+    {"form", "of the cards: boxes of twelve triangles, or sheets of two that contact keeps apart by their thickness",
+     SOLID, SOLID, SHEET, true, (const char *const[]){"solid", "sheet", NULL}},
+    {0},
 };
 
 static const double L = 0.088, wide = 0.063, t = 0.0003, pitch = 0.084, range = 1e-4, gap = 0.9e-4, lean = 65;
 
-typedef struct Frame { double x, z, tilt; } Frame; /* what a tent stands on; the tilt is down to the right */
+typedef struct Frame {
+  double x, z, tilt;
+} Frame; /* what a tent stands on; the tilt is down to the right */
 
 /* Thickness across and along what a leaning card stands on. */
-typedef struct Card { bool sheet; double across, along; } Card;
+typedef struct Card {
+  bool sheet;
+  double across, along;
+} Card;
 
 static Card card_of(bool sheet) {
   return (Card){sheet, sheet ? t : t * sin(radians(lean)), sheet ? t : t * cos(radians(lean))};
@@ -43,15 +48,18 @@ static const char *card_paint(const char *name) {
 }
 
 /* A card of the given length with its centre at (u, v) of the frame, turned by degrees in it. */
-static void write_card(GalleryWriter *w, const Card *card, const char *name, double length, const Frame *f, double u, double v, double turn) {
+static void write_card(GalleryWriter *w, const Card *card, const char *name, double length, const Frame *f, double u,
+                       double v, double turn) {
   double c = cos(f->tilt), s = sin(f->tilt), all = turn + degrees(f->tilt);
   char euler[64] = "", shape[160];
   if (all != 0) snprintf(euler, sizeof euler, ", \"euler_degrees\": [0, %.7f, 0]", all);
   if (card->sheet)
-    snprintf(shape, sizeof shape, "\"shape\": \"plane\", \"size\": [%g, %g], \"thickness\": %g, \"contact_thickness\": %g", length, wide, t, t);
+    snprintf(shape, sizeof shape,
+             "\"shape\": \"plane\", \"size\": [%g, %g], \"thickness\": %g, \"contact_thickness\": %g", length, wide, t,
+             t);
   else snprintf(shape, sizeof shape, "\"shape\": \"box\", \"size\": [%g, %g, %g]", length, wide, t);
-  writer_item(w, "{ \"name\": \"%s\", \"material\": \"%s\", %s, \"position\": [%.8f, 0, %.8f]%s }", name, card_paint(name), shape,
-              f->x + u * c + v * s, f->z - u * s + v * c, euler);
+  writer_item(w, "{ \"name\": \"%s\", \"material\": \"%s\", %s, \"position\": [%.8f, 0, %.8f]%s }", name,
+              card_paint(name), shape, f->x + u * c + v * s, f->z - u * s + v * c, euler);
 }
 
 static void write_tent(GalleryWriter *w, const Card *card, int level, int number, const Frame *f) {
@@ -92,9 +100,12 @@ static void make_cards(GalleryWriter *w, const double *v) {
   writer_item(w, "{ \"name\": \"table\", \"shape\": \"ground\", \"size\": 2 }");
   for (int level = 1; level <= levels; level++) write_storey(w, &card, level, levels - level + 1, &frame);
   for (int k = 0; k < (int)v[BOXES]; k++)
-    writer_item(w, "{ \"name\": \"box %d\", \"shape\": \"box\", \"size\": [0.05, 0.05, 0.05], \"density\": 600, \"color\": \"%s\", "
-                "\"position\": [%.8f, %g, %.8f], \"euler_degrees\": [%d, 25, 10] }", k + 1, k ? "#e9c46a" : "#e76f51",
-                frame.x + (k ? 0.03 : -0.05), k ? 0.012 : -0.01, frame.z + 0.12 + 0.15 * k, k ? 40 : 20);
+    writer_item(w,
+                "{ \"name\": \"box %d\", \"shape\": \"box\", \"size\": [0.05, 0.05, 0.05], \"density\": 600, "
+                "\"color\": \"%s\", "
+                "\"position\": [%.8f, %g, %.8f], \"euler_degrees\": [%d, 25, 10] }",
+                k + 1, k ? "#e9c46a" : "#e76f51", frame.x + (k ? 0.03 : -0.05), k ? 0.012 : -0.01,
+                frame.z + 0.12 + 0.15 * k, k ? 40 : 20);
 }
 
 const GalleryScene gallery_cards = {"cards", "a house of cards, and two boxes that fall on it", cards_key, make_cards};

@@ -9,11 +9,11 @@ enum { LINKS, JOINT, LAYOUT, SIDES };
 enum { BALL, HINGE };
 enum { COIL, LINE };
 static const GalleryKey chain_key[] = {
-  {"links", "how many", 1000, 1, 1e6, true, NULL},
-  {"joint", "between links", HINGE, 0, 1, true, joint_words},
-  {"layout", "coiled above posts, or a straight line held at one end", COIL, 0, 1, true, layout_words},
-  {"sides", "of a capsule", 8, 4, 64, true, NULL},
-  {0},
+    {"links", "how many", 1000, 1, 1e6, true, NULL},
+    {"joint", "between links", HINGE, 0, 1, true, joint_words},
+    {"layout", "coiled above posts, or a straight line held at one end", COIL, 0, 1, true, layout_words},
+    {"sides", "of a capsule", 8, 4, 64, true, NULL},
+    {0},
 };
 
 static const double pitch = 0.1, radius = 0.03; /* of the links; links once apart are pitch - 2 radius apart */
@@ -37,10 +37,12 @@ static void write_link(GalleryWriter *w, const double *v, int k) {
   joint_point((int)v[LAYOUT], k, a);
   joint_point((int)v[LAYOUT], k + 1, b);
   double d[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]};
-  writer_item(w, "{ \"name\": \"link %d\", \"shape\": \"capsule\", \"radius\": %g, \"height\": %.9g, \"segments\": %d, "
-              "\"material\": \"%s\", \"position\": " VEC ", \"euler_degrees\": [0, %.12g, %.12g] }", k + 1, radius, pitch,
-              (int)v[SIDES], k / (LINKS_PER_TURN / 4) % 2 ? "rope" : "red rope", (a[0] + b[0]) / 2, (a[1] + b[1]) / 2,
-              (a[2] + b[2]) / 2, degrees(atan2(hypot(d[0], d[1]), d[2])), degrees(atan2(d[1], d[0])));
+  writer_item(w,
+              "{ \"name\": \"link %d\", \"shape\": \"capsule\", \"radius\": %g, \"height\": %.9g, \"segments\": %d, "
+              "\"material\": \"%s\", \"position\": " VEC ", \"euler_degrees\": [0, %.12g, %.12g] }",
+              k + 1, radius, pitch, (int)v[SIDES], k / (LINKS_PER_TURN / 4) % 2 ? "rope" : "red rope",
+              (a[0] + b[0]) / 2, (a[1] + b[1]) / 2, (a[2] + b[2]) / 2, degrees(atan2(hypot(d[0], d[1]), d[2])),
+              degrees(atan2(d[1], d[0])));
 }
 
 /* Hinges are upright and level in turn, so that the chain bends every way. */
@@ -53,10 +55,9 @@ static void write_joint(GalleryWriter *w, const double *v, int k) {
   else snprintf(bodies, sizeof bodies, "\"link 1\"");
   if (v[JOINT] == HINGE && (k % 2 == 0))
     snprintf(axis, sizeof axis, ", \"axis\": [%.9g, %.9g, 0]", x[1] - next[1], next[0] - x[0]);
-  else if (v[JOINT] == HINGE)
-    snprintf(axis, sizeof axis, ", \"axis\": [0, 0, 1]");
-  writer_item(w, "{ \"type\": \"%s\", \"bodies\": [%s], \"point\": " VEC "%s }", joint_words[(int)v[JOINT]], bodies, x[0],
-              x[1], x[2], axis);
+  else if (v[JOINT] == HINGE) snprintf(axis, sizeof axis, ", \"axis\": [0, 0, 1]");
+  writer_item(w, "{ \"type\": \"%s\", \"bodies\": [%s], \"point\": " VEC "%s }", joint_words[(int)v[JOINT]], bodies,
+              x[0], x[1], x[2], axis);
 }
 
 static void write_obstacles(GalleryWriter *w) {
@@ -64,11 +65,16 @@ static void write_obstacles(GalleryWriter *w) {
   for (int k = 0; k < 6; k++) {
     double angle = pi / 3 * k, x = 0.95 * cos(angle), y = 0.95 * sin(angle);
     if (k % 2)
-      writer_item(w, "{ \"name\": \"ball %d\", \"shape\": \"sphere\", \"radius\": 0.3, \"motion\": \"static\", "
-                  "\"color\": \"#2a9d8f\", \"position\": [%.9g, %.9g, 0.9] }", k / 2 + 1, x, y);
+      writer_item(w,
+                  "{ \"name\": \"ball %d\", \"shape\": \"sphere\", \"radius\": 0.3, \"motion\": \"static\", "
+                  "\"color\": \"#2a9d8f\", \"position\": [%.9g, %.9g, 0.9] }",
+                  k / 2 + 1, x, y);
     else
-      writer_item(w, "{ \"name\": \"post %d\", \"shape\": \"capsule\", \"radius\": 0.1, \"height\": 1.1, \"motion\": \"static\", "
-                  "\"color\": \"#264653\", \"position\": [%.9g, %.9g, 0.7] }", k / 2 + 1, x, y);
+      writer_item(
+          w,
+          "{ \"name\": \"post %d\", \"shape\": \"capsule\", \"radius\": 0.1, \"height\": 1.1, \"motion\": \"static\", "
+          "\"color\": \"#264653\", \"position\": [%.9g, %.9g, 0.7] }",
+          k / 2 + 1, x, y);
   }
 }
 
@@ -85,5 +91,5 @@ static void make_chain(GalleryWriter *w, const double *v) {
   for (int k = v[LAYOUT] == COIL; k < links; k++) write_joint(w, v, k);
 }
 
-const GalleryScene gallery_chain = {"chain", "many links falling in a coil onto posts and balls, or swinging from one end",
-                                    chain_key, make_chain};
+const GalleryScene gallery_chain = {
+    "chain", "many links falling in a coil onto posts and balls, or swinging from one end", chain_key, make_chain};

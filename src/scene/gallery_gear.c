@@ -5,9 +5,11 @@
 
 /* Overlap of a pair in action: the length of contact on the line of action, in pitches of the base circle. */
 static double contact_ratio(const GearShape *a, const GearShape *b) {
-  double apart = gear_pitch_radius(a) + gear_pitch_radius(b), base_a = gear_base_radius(a), base_b = gear_base_radius(b);
+  double apart = gear_pitch_radius(a) + gear_pitch_radius(b), base_a = gear_base_radius(a),
+         base_b = gear_base_radius(b);
   double tip_a = gear_tip_radius(a), tip_b = gear_tip_radius(b);
-  double path = sqrt(tip_a * tip_a - base_a * base_a) + sqrt(tip_b * tip_b - base_b * base_b) - apart * sin(a->pressure_angle);
+  double path =
+      sqrt(tip_a * tip_a - base_a * base_a) + sqrt(tip_b * tip_b - base_b * base_b) - apart * sin(a->pressure_angle);
   return path / (2 * pi * base_a / a->teeth);
 }
 
@@ -16,37 +18,42 @@ static double meshing_turn(const GearShape *a, double turn, const GearShape *b, 
   return direction + pi - gear_pitch_radius(a) * (turn - direction) / gear_pitch_radius(b) + pi / b->teeth;
 }
 
-static void write_gear(GalleryWriter *w, const char *name, const char *mesh, const char *color, double x, double z, double turn) {
-  writer_item(w, "{ \"name\": \"%s\", \"mesh\": \"%s\", \"density\": 7800, \"color\": \"%s\", " UPRIGHT " }", name, mesh,
-              color, x, 0.0, z, -degrees(remainder(turn, 2 * pi)));
+static void write_gear(GalleryWriter *w, const char *name, const char *mesh, const char *color, double x, double z,
+                       double turn) {
+  writer_item(w, "{ \"name\": \"%s\", \"mesh\": \"%s\", \"density\": 7800, \"color\": \"%s\", " UPRIGHT " }", name,
+              mesh, color, x, 0.0, z, -degrees(remainder(turn, 2 * pi)));
 }
 
 static void write_shaft(GalleryWriter *w, const char *name, const char *gear, double x, double z, double damping) {
-  writer_item(w, "{ \"name\": \"%s\", \"type\": \"hinge\", \"bodies\": [\"%s\"], \"point\": [%.12g, 0, %.12g], "
-              "\"axis\": [0, -1, 0], \"damping\": %g }", name, gear, x, z, damping);
+  writer_item(w,
+              "{ \"name\": \"%s\", \"type\": \"hinge\", \"bodies\": [\"%s\"], \"point\": [%.12g, 0, %.12g], "
+              "\"axis\": [0, -1, 0], \"damping\": %g }",
+              name, gear, x, z, damping);
 }
 
 enum { TEETH_A, TEETH_B, MODULE, PRESSURE, BACKLASH, SPEED, LOAD, RESOLUTION };
 static const GalleryKey gears_key[] = {
-  {"teeth-a", "of the driven gear", 20, 10, 500, true, NULL},
-  {"teeth-b", "of the other", 32, 10, 500, true, NULL},
-  {"module", "pitch diameter / teeth [m]", 0.01, 1e-4, 1, false, NULL},
-  {"pressure-angle", "degrees", 20, 14, 30, false, NULL},
-  {"backlash", "play on the pitch circle, in modules", 0.06, 0.03, 0.3, false, NULL},
-  {"speed", "of the first gear [rad/s]", 6.283185307, -1000, 1000, false, NULL},
-  {"load", "damping on the second shaft, in N m s at module 0.01", 0.05, 0, 1e6, false, NULL},
-  {"resolution", "pieces a flank is made of", 6, 2, 100, true, NULL},
-  {0},
+    {"teeth-a", "of the driven gear", 20, 10, 500, true, NULL},
+    {"teeth-b", "of the other", 32, 10, 500, true, NULL},
+    {"module", "pitch diameter / teeth [m]", 0.01, 1e-4, 1, false, NULL},
+    {"pressure-angle", "degrees", 20, 14, 30, false, NULL},
+    {"backlash", "play on the pitch circle, in modules", 0.06, 0.03, 0.3, false, NULL},
+    {"speed", "of the first gear [rad/s]", 6.283185307, -1000, 1000, false, NULL},
+    {"load", "damping on the second shaft, in N m s at module 0.01", 0.05, 0, 1e6, false, NULL},
+    {"resolution", "pieces a flank is made of", 6, 2, 100, true, NULL},
+    {0},
 };
 
 static void make_gears(GalleryWriter *w, const double *v) {
   double module = v[MODULE], size = module / 0.01;
-  GearShape a = {(int)v[TEETH_A], module, radians(v[PRESSURE]), v[BACKLASH] * module, v[TEETH_B], 3 * module, (int)v[RESOLUTION]};
+  GearShape a = {(int)v[TEETH_A], module,     radians(v[PRESSURE]), v[BACKLASH] * module,
+                 v[TEETH_B],      3 * module, (int)v[RESOLUTION]};
   GearShape b = a;
   b.teeth = (int)v[TEETH_B], b.mate_teeth = a.teeth;
   double ratio = contact_ratio(&a, &b), apart = gear_pitch_radius(&a) + gear_pitch_radius(&b), torque = pow(size, 5);
   if (ratio < 1.05) {
-    writer_refuse(w, "%d and %d teeth with a pressure angle of %g degrees overlap by %.2f teeth: expected more than 1.05",
+    writer_refuse(w,
+                  "%d and %d teeth with a pressure angle of %g degrees overlap by %.2f teeth: expected more than 1.05",
                   a.teeth, b.teeth, v[PRESSURE], ratio);
     return;
   }
@@ -65,21 +72,25 @@ static void make_gears(GalleryWriter *w, const double *v) {
   write_shaft(w, "shaft a", "gear a", 0, 0, 0);
   write_shaft(w, "shaft b", "gear b", apart, 0, v[LOAD] * torque);
   writer_section(w, "drives");
-  writer_item(w, "{ \"joint\": \"shaft a\", \"type\": \"speed\", \"value\": [[0, 0], [0.5, %.10g]], \"max\": %g }", v[SPEED],
-              100 * torque);
+  writer_item(w, "{ \"joint\": \"shaft a\", \"type\": \"speed\", \"value\": [[0, 0], [0.5, %.10g]], \"max\": %g }",
+              v[SPEED], 100 * torque);
 }
 
-const GalleryScene gallery_gears = {"gears", "two involute gears on shafts, driven by contact alone", gears_key, make_gears};
+const GalleryScene gallery_gears = {"gears", "two involute gears on shafts, driven by contact alone", gears_key,
+                                    make_gears};
 
 enum { GEARS, TORQUE, TRAIN_RESOLUTION };
 static const GalleryKey train_key[] = {
-  {"gears", "how many", 28, 2, 200, true, NULL},
-  {"torque", "on the first, the smallest [N m]", 2, -1000, 1000, false, NULL},
-  {"resolution", "pieces a flank is made of; 36 give 28 gears 2.46 million triangles", 6, 2, 100, true, NULL},
-  {0},
+    {"gears", "how many", 28, 2, 200, true, NULL},
+    {"torque", "on the first, the smallest [N m]", 2, -1000, 1000, false, NULL},
+    {"resolution", "pieces a flank is made of; 36 give 28 gears 2.46 million triangles", 6, 2, 100, true, NULL},
+    {0},
 };
 
-typedef struct PlacedGear { GearShape shape; double x, z, turn; } PlacedGear;
+typedef struct PlacedGear {
+  GearShape shape;
+  double x, z, turn;
+} PlacedGear;
 
 static bool clear_of_others(const PlacedGear *gear, int k) {
   double play = gear[k].shape.module;
@@ -142,13 +153,14 @@ static void make_train(GalleryWriter *w, const double *v) {
     return;
   }
   for (int k = 0; k < count; k++)
-    gear[k].shape = (GearShape){14 + (int)floor(0.8 * k), module, radians(20), 0.06 * module, 14 + floor(0.8 * (k ? k - 1 : 1)),
-                                3 * module, (int)v[TRAIN_RESOLUTION]};
+    gear[k].shape = (GearShape){
+        14 + (int)floor(0.8 * k), module, radians(20), 0.06 * module, 14 + floor(0.8 * (k ? k - 1 : 1)), 3 * module,
+        (int)v[TRAIN_RESOLUTION]};
   place_gears(gear, count);
   writer_settings(w, 0.01, 10, 0.01 * module, 0.1);
   write_train(w, gear, count, v[TORQUE]);
   free(gear);
 }
 
-const GalleryScene gallery_gear_train = {"gear-train", "a spiral of gears of all sizes, driven by a torque on the smallest",
-                                         train_key, make_train};
+const GalleryScene gallery_gear_train = {
+    "gear-train", "a spiral of gears of all sizes, driven by a torque on the smallest", train_key, make_train};

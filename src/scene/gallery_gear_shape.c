@@ -35,7 +35,10 @@ double gear_half_angle(const GearShape *g, double radius) { return half_angle_at
 
 /* The outline, counter-clockwise, and the rings of the surface from the lower end of the hub to the upper. The toothed rings
  * and the circle they come from have every point of the outline, those inside two for each tooth. */
-typedef struct GearRing { double radius, z; double outline; } GearRing; /* outline: share of the toothed outline, 0 = circle */
+typedef struct GearRing {
+  double radius, z;
+  double outline;
+} GearRing; /* outline: share of the toothed outline, 0 = circle */
 typedef struct Gear {
   const GearShape *shape;
   double *radius, *angle; /* [count] of the outline */
@@ -58,7 +61,8 @@ static int half_tooth(const GearShape *g, double *radius, double *half) {
     radius[n] = root;
     half[n++] = pi / g->teeth - (room - spread) * k / root_parts;
   }
-  for (int k = 0; k < FILLET_POINTS + (start > foot); k++) { /* without a radial part its end is the first of the flank */
+  for (int k = 0; k < FILLET_POINTS + (start > foot);
+       k++) { /* without a radial part its end is the first of the flank */
     double t = pi / 2 * (1 - (double)k / FILLET_POINTS);
     radius[n] = foot - fillet * sin(t);
     half[n++] = foot_half + spread * (1 - cos(t));
@@ -95,8 +99,12 @@ static bool make_outline(Gear *gear) {
 static bool make_rings(Gear *gear) {
   const GearShape *g = gear->shape;
   double root = gear_root_radius(g), half = g->thickness / 2, rim = root - 1.2 * g->module, hub = 0.3 * root;
-  const GearRing corner[] = {{hub, -1.6 * half, 0}, {hub, -0.5 * half, 0}, {fmax(rim - 0.3 * g->module, 1.2 * hub), -0.5 * half, 0},
-                             {fmax(rim, 1.3 * hub), -half, 0}, {0, -half, 1}, {0, half, 1}};
+  const GearRing corner[] = {{hub, -1.6 * half, 0},
+                             {hub, -0.5 * half, 0},
+                             {fmax(rim - 0.3 * g->module, 1.2 * hub), -0.5 * half, 0},
+                             {fmax(rim, 1.3 * hub), -half, 0},
+                             {0, -half, 1},
+                             {0, half, 1}};
   enum { CORNERS = sizeof corner / sizeof *corner };
   const int parts[CORNERS - 1] = {1, 1 + g->resolution / 15, 1, 1 + g->resolution / 10, 1 + g->resolution / 4};
   int lower = 0, coarse = parts[0] + parts[1] + parts[2];
@@ -113,7 +121,8 @@ static bool make_rings(Gear *gear) {
       gear->ring[n++] = (GearRing){a->outline == b->outline ? a->radius + t * (b->radius - a->radius) : a->radius,
                                    a->z + t * (b->z - a->z), a->outline + t * (b->outline - a->outline)};
     }
-  for (int k = lower; k >= 0; k--) gear->ring[n++] = (GearRing){gear->ring[k].radius, -gear->ring[k].z, gear->ring[k].outline};
+  for (int k = lower; k >= 0; k--)
+    gear->ring[n++] = (GearRing){gear->ring[k].radius, -gear->ring[k].z, gear->ring[k].outline};
   for (int k = 0; k < n; k++) gear->ring_segments[k] = k < coarse || k >= n - coarse ? 2 * g->teeth : gear->count;
   return true;
 }
@@ -131,8 +140,12 @@ bool part_gear(const GearShape *shape, MeshData *out) {
   *out = (MeshData){0};
   bool ok = make_outline(&gear) && make_rings(&gear);
   if (ok) {
-    Loft loft = {.point = gear_point, .form = &gear, .ring_count = gear.ring_count, .ring_segments = gear.ring_segments,
-                 .first = {0, 0, gear.ring[0].z}, .last = {0, 0, -gear.ring[0].z}};
+    Loft loft = {.point = gear_point,
+                 .form = &gear,
+                 .ring_count = gear.ring_count,
+                 .ring_segments = gear.ring_segments,
+                 .first = {0, 0, gear.ring[0].z},
+                 .last = {0, 0, -gear.ring[0].z}};
     ok = shape_loft(&loft, out);
   }
   free(gear.radius);

@@ -33,9 +33,9 @@ static Section section_at(double share) {
   const Section *a = &section[k > 0 ? k - 1 : 0], *b = &section[k], *c = &section[k + 1],
                 *d = &section[k + 2 < SECTIONS ? k + 2 : k + 1];
   t = at - k;
-  return (Section){blend(a->x, b->x, c->x, d->x, t), blend(a->half_width, b->half_width, c->half_width, d->half_width, t),
-                   blend(a->half_height, b->half_height, c->half_height, d->half_height, t),
-                   blend(a->z, b->z, c->z, d->z, t)};
+  return (Section){
+      blend(a->x, b->x, c->x, d->x, t), blend(a->half_width, b->half_width, c->half_width, d->half_width, t),
+      blend(a->half_height, b->half_height, c->half_height, d->half_height, t), blend(a->z, b->z, c->z, d->z, t)};
 }
 
 /* The same at a place along x. */
@@ -43,10 +43,8 @@ static Section section_of_x(double x) {
   double low = 0, high = 1;
   for (int k = 0; k < 60; k++) {
     double middle = 0.5 * (low + high);
-    if (section_at(middle).x < x)
-      low = middle;
-    else
-      high = middle;
+    if (section_at(middle).x < x) low = middle;
+    else high = middle;
   }
   return section_at(low);
 }
@@ -82,7 +80,8 @@ typedef struct Fin {
 /* Thin, swept back, narrower above. */
 static void fin_point(const void *form, int ring, int segment, double x[3]) {
   const Fin *fin = form;
-  double share = (double)ring / (fin->rings - 1), angle = 2 * pi * segment / fin->segments, chord = 0.034 - 0.012 * share;
+  double share = (double)ring / (fin->rings - 1), angle = 2 * pi * segment / fin->segments,
+         chord = 0.034 - 0.012 * share;
   x[0] = -0.375 - 0.03 * share + chord * cos(angle);
   x[1] = 0.005 * sin(angle) * (1 - 0.3 * cos(angle));
   x[2] = fin->low + 0.085 * share;

@@ -70,8 +70,8 @@ static void write_ship(GalleryWriter *w, const Vessel *v, const char *hull, cons
   fputs(" }", w->out);
   for (int k = 0; k < 2; k++) {
     const double mast[3] = {ship_mast[k], 0, 0};
-    writer_item(w, "{ \"name\": \"%s sail %d\", \"mesh\": \"sail\", \"density\": 400, \"color\": \"%s\"", v->name, k + 1,
-                canvas);
+    writer_item(w, "{ \"name\": \"%s sail %d\", \"mesh\": \"sail\", \"density\": 400, \"color\": \"%s\"", v->name,
+                k + 1, canvas);
     write_pose(w, v, mast, NULL);
     fprintf(w->out,
             ",\n      \"soft\": { \"young\": 1e6, \"poisson\": 0.3, \"thickness\": 0.0025, \"damping\": 0.01 }, "
@@ -107,10 +107,11 @@ static void write_helicopter(GalleryWriter *w, const Vessel *v, const char *colo
   write_rotor(w, v, "tail rotor", helicopter_tail_at, tail, helicopter_tail_rotor(resolution).chord);
   writer_item(w, "{ \"name\": \"%s tyres\", \"mesh\": \"tyres\", \"density\": 900, \"color\": \"#2b2d33\"", v->name);
   write_pose(w, v, origin, NULL);
-  fprintf(w->out,
-          ",\n      \"soft\": { \"young\": 5e5, \"poisson\": 0.4, \"damping\": 0.01 }, \"attach\": [ { \"body\": \"%s\", "
-          "\"nearest\": %.9g }] }",
-          v->name, 2 * helicopter_tyre_gap);
+  fprintf(
+      w->out,
+      ",\n      \"soft\": { \"young\": 5e5, \"poisson\": 0.4, \"damping\": 0.01 }, \"attach\": [ { \"body\": \"%s\", "
+      "\"nearest\": %.9g }] }",
+      v->name, 2 * helicopter_tyre_gap);
 }
 
 static void make_hybrid(GalleryWriter *w, const double *v) {

@@ -4,20 +4,26 @@
 
 enum { SIZE, BALL, SEGMENTS, SIDES };
 static const GalleryKey net_key[] = {
-  {"size", "nodes along a side: 8 give 144 rings, 16 give 672, 97 give 27,645", 8, 3, 200, true, NULL},
-  {"ball", "radius of a ball dropped into it, 0 = none [m]", 0, 0, 20, false, NULL},
-  {"segments", "of a ring; with 20 and 10 sides it has 440 triangles", 20, 8, 500, true, NULL},
-  {"sides", "of a ring's wire", 10, 4, 250, true, NULL},
-  {0},
+    {"size", "nodes along a side: 8 give 144 rings, 16 give 672, 97 give 27,645", 8, 3, 200, true, NULL},
+    {"ball", "radius of a ball dropped into it, 0 = none [m]", 0, 0, 20, false, NULL},
+    {"segments", "of a ring; with 20 and 10 sides it has 440 triangles", 20, 8, 500, true, NULL},
+    {"sides", "of a ring's wire", 10, 4, 250, true, NULL},
+    {0},
 };
 
 /* A ring is long along x: half its hole is 0.55 m there and 0.3 m across, so nodes 2 * 0.825 and 2 * 0.8 m apart are held
  * loosely along x and nearly taut along y. */
 static const double step_x = 1.65, step_y = 1.6, ring = 0.4, tube = 0.1, stretch = 0.5;
 
-static void write_ring(GalleryWriter *w, const char *kind, int i, int j, double x, double y, bool fixed, const char *turn) {
-  writer_item(w, "{ \"name\": \"%s %d.%d\", \"mesh\": \"ring\", \"material\": \"%s\", \"position\": [%.9g, %.9g, 0]%s%s }", kind,
-              i + 1, j + 1, fixed ? "rim" : kind[0] == 'n' ? "brass" : "steel", x, y, turn, fixed ? ", \"motion\": \"static\"" : "");
+static void write_ring(GalleryWriter *w, const char *kind, int i, int j, double x, double y, bool fixed,
+                       const char *turn) {
+  writer_item(w,
+              "{ \"name\": \"%s %d.%d\", \"mesh\": \"ring\", \"material\": \"%s\", \"position\": [%.9g, %.9g, 0]%s%s }",
+              kind, i + 1, j + 1,
+              fixed            ? "rim"
+              : kind[0] == 'n' ? "brass"
+                               : "steel",
+              x, y, turn, fixed ? ", \"motion\": \"static\"" : "");
 }
 
 static void make_net(GalleryWriter *w, const double *v) {
@@ -29,11 +35,15 @@ static void make_net(GalleryWriter *w, const double *v) {
   writer_material(w, "brass", 7680, "#c9a227");
   writer_material(w, "steel", 7680, "#8d99a6");
   writer_section(w, "meshes");
-  writer_item(w, "\"ring\": { \"shape\": \"torus\", \"radius\": %g, \"tube\": %g, \"stretch\": %g, \"segments\": %d, \"sides\": %d }",
+  writer_item(w,
+              "\"ring\": { \"shape\": \"torus\", \"radius\": %g, \"tube\": %g, \"stretch\": %g, \"segments\": %d, "
+              "\"sides\": %d }",
               ring, tube, stretch, (int)v[SEGMENTS], (int)v[SIDES]);
   writer_section(w, "bodies");
   if (v[BALL] > 0)
-    writer_item(w, "{ \"name\": \"ball\", \"shape\": \"sphere\", \"radius\": %g, \"color\": \"#e76f51\", \"position\": [0, 0, %g] }",
+    writer_item(w,
+                "{ \"name\": \"ball\", \"shape\": \"sphere\", \"radius\": %g, \"color\": \"#e76f51\", \"position\": "
+                "[0, 0, %g] }",
                 v[BALL], high + v[BALL] / 2);
   for (int j = 0; j < n; j++)
     for (int i = 0; i < n; i++) {
@@ -42,8 +52,10 @@ static void make_net(GalleryWriter *w, const double *v) {
       if (rim_x && rim_y) continue;
       write_ring(w, "node", i, j, x, y, rim_x || rim_y, "");
       if (i < n - 1 && !rim_y) write_ring(w, "row", i, j, x + step_x / 2, y, false, ", \"euler_degrees\": [90, 0, 0]");
-      if (j < n - 1 && !rim_x) write_ring(w, "column", i, j, x, y + step_y / 2, false, ", \"euler_degrees\": [90, 0, 90]");
+      if (j < n - 1 && !rim_x)
+        write_ring(w, "column", i, j, x, y + step_y / 2, false, ", \"euler_degrees\": [90, 0, 90]");
     }
 }
 
-const GalleryScene gallery_net = {"net", "a chain net with a fixed rim, with or without a ball dropped into it", net_key, make_net};
+const GalleryScene gallery_net = {"net", "a chain net with a fixed rim, with or without a ball dropped into it",
+                                  net_key, make_net};

@@ -5,7 +5,9 @@
 
 enum { BAR_END = 12, BAR_SEGMENTS = 2 * (BAR_END + 1), BOB_RINGS = 18 };
 
-typedef struct Bar { double length, radius, thickness; } Bar;
+typedef struct Bar {
+  double length, radius, thickness;
+} Bar;
 
 /* Rings: the lower face's edge, the side's lower and upper edge, the upper face's edge. */
 static void bar_point(const void *form, int ring, int segment, double x[3]) {
@@ -21,8 +23,12 @@ static void bar_point(const void *form, int ring, int segment, double x[3]) {
 
 bool part_bar(double length, double radius, double thickness, MeshData *out) {
   Bar bar = {length, radius, thickness};
-  Loft loft = {.point = bar_point, .form = &bar, .ring_count = 4, .segments = BAR_SEGMENTS,
-               .first = {length / 2, 0, -thickness / 2}, .last = {length / 2, 0, thickness / 2}};
+  Loft loft = {.point = bar_point,
+               .form = &bar,
+               .ring_count = 4,
+               .segments = BAR_SEGMENTS,
+               .first = {length / 2, 0, -thickness / 2},
+               .last = {length / 2, 0, thickness / 2}};
   return shape_loft(&loft, out);
 }
 

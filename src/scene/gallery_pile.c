@@ -5,21 +5,21 @@ static const char *const shape_words[] = {"box", "random", NULL};
 enum { COUNT, SHAPE, SEED };
 enum { BOX, RANDOM };
 static const GalleryKey pile_key[] = {
-  {"count", "how many", 200, 1, 1e6, true, NULL},
-  {"shape", "all boxes, or every kind", RANDOM, 0, 1, true, shape_words},
-  {"seed", "of the random poses and sizes", 1, 0, 1e9, true, NULL},
-  {0},
+    {"count", "how many", 200, 1, 1e6, true, NULL},
+    {"shape", "all boxes, or every kind", RANDOM, 0, 1, true, shape_words},
+    {"seed", "of the random poses and sizes", 1, 0, 1e9, true, NULL},
+    {0},
 };
 
 enum { KINDS = 6 };
 /* Every kind fits into a ball of the diameter 0.2 m. */
 static const char *const kind[KINDS] = {
-  "\"shape\": \"box\", \"size\": [0.11, 0.11, 0.11]",
-  "\"shape\": \"sphere\", \"radius\": 0.075, \"subdivisions\": 2",
-  "\"shape\": \"cylinder\", \"radius\": 0.06, \"height\": 0.12, \"segments\": 20",
-  "\"shape\": \"cone\", \"radius\": 0.075, \"height\": 0.12, \"segments\": 20",
-  "\"shape\": \"capsule\", \"radius\": 0.045, \"height\": 0.09, \"segments\": 16",
-  "\"shape\": \"torus\", \"radius\": 0.065, \"tube\": 0.025, \"segments\": 24, \"sides\": 10",
+    "\"shape\": \"box\", \"size\": [0.11, 0.11, 0.11]",
+    "\"shape\": \"sphere\", \"radius\": 0.075, \"subdivisions\": 2",
+    "\"shape\": \"cylinder\", \"radius\": 0.06, \"height\": 0.12, \"segments\": 20",
+    "\"shape\": \"cone\", \"radius\": 0.075, \"height\": 0.12, \"segments\": 20",
+    "\"shape\": \"capsule\", \"radius\": 0.045, \"height\": 0.09, \"segments\": 16",
+    "\"shape\": \"torus\", \"radius\": 0.065, \"tube\": 0.025, \"segments\": 24, \"sides\": 10",
 };
 static const char *const kind_name[KINDS] = {"box", "sphere", "cylinder", "cone", "capsule", "torus"};
 
@@ -28,9 +28,11 @@ static void write_body(GalleryWriter *w, const double *v, int k, const double x[
   char color[8];
   int which = v[SHAPE] == BOX ? 0 : (int)(KINDS * dice(d));
   gallery_gradient(v[SHAPE] == BOX ? dice(d) : (which + 0.2 * dice(d)) / (KINDS - 0.8), color);
-  writer_item(w, "{ \"name\": \"%s %d\", \"mesh\": \"%s\", \"color\": \"%s\", \"position\": [%.9g, %.9g, %.9g], "
-              "\"euler_degrees\": [%.6f, %.6f, %.6f] }", kind_name[which], k + 1, kind_name[which], color, x[0], x[1], x[2],
-              360 * dice(d), 360 * dice(d), 360 * dice(d));
+  writer_item(w,
+              "{ \"name\": \"%s %d\", \"mesh\": \"%s\", \"color\": \"%s\", \"position\": [%.9g, %.9g, %.9g], "
+              "\"euler_degrees\": [%.6f, %.6f, %.6f] }",
+              kind_name[which], k + 1, kind_name[which], color, x[0], x[1], x[2], 360 * dice(d), 360 * dice(d),
+              360 * dice(d));
 }
 
 static void make_pile(GalleryWriter *w, const double *v) {
@@ -48,7 +50,8 @@ static void make_pile(GalleryWriter *w, const double *v) {
   for (int k = 0; k < (v[SHAPE] == BOX ? 1 : KINDS); k++) writer_item(w, "\"%s\": { %s }", kind_name[k], kind[k]);
   writer_section(w, "bodies");
   writer_item(w, "{ \"name\": \"ground\", \"shape\": \"ground\", \"size\": %g }", 8 * radius);
-  writer_item(w, "{ \"name\": \"bowl\", \"mesh\": \"bowl\", \"motion\": \"static\", \"color\": \"#8d99a6\", \"position\": [0, 0, 0.005] }");
+  writer_item(w, "{ \"name\": \"bowl\", \"mesh\": \"bowl\", \"motion\": \"static\", \"color\": \"#8d99a6\", "
+                 "\"position\": [0, 0, 0.005] }");
   for (int k = 0, at = 0; k < count; at++) {
     double x[3] = {(at % across - across / 2) * cell, (at / across % across - across / 2) * cell,
                    0.5 * height + cell * (1 + at / (across * across))};

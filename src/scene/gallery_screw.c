@@ -8,12 +8,12 @@
 
 enum { LEAD, STARTS, CLEARANCE, FRICTION, RESOLUTION };
 static const GalleryKey screw_key[] = {
-  {"lead", "of the thread: travel of one turn [m]", 0.04, 0.01, 0.2, false, NULL},
-  {"starts", "threads side by side", 2, 1, 6, true, NULL},
-  {"clearance", "between bolt and nut [m]", 0.001, 5e-4, 0.004, false, NULL},
-  {"friction", "coefficient", 0, 0, 2, false, NULL},
-  {"resolution", "points around, a multiple of 12", 36, 24, 480, true, NULL},
-  {0},
+    {"lead", "of the thread: travel of one turn [m]", 0.04, 0.01, 0.2, false, NULL},
+    {"starts", "threads side by side", 2, 1, 6, true, NULL},
+    {"clearance", "between bolt and nut [m]", 0.001, 5e-4, 0.004, false, NULL},
+    {"friction", "coefficient", 0, 0, 2, false, NULL},
+    {"resolution", "points around, a multiple of 12", 36, 24, 480, true, NULL},
+    {0},
 };
 
 static const double mean_radius = 0.035, bolt_height = 0.22, nut_height = 0.05, head_height = 0.04, nut_z = 0.15;
@@ -51,14 +51,20 @@ static void thread_point(const void *form, int ring, int segment, double x[3]) {
 }
 
 static bool thread_mesh(const Thread *t, MeshData *out) {
-  Loft loft = {.point = thread_point, .form = t, .ring_count = 2 + t->rings, .segments = t->sides, .closed = t->nut,
-               .first = {0, 0, -head_height}, .last = {0, 0, t->height}};
+  Loft loft = {.point = thread_point,
+               .form = t,
+               .ring_count = 2 + t->rings,
+               .segments = t->sides,
+               .closed = t->nut,
+               .first = {0, 0, -head_height},
+               .last = {0, 0, t->height}};
   return shape_loft(&loft, out);
 }
 
 static void make_screw(GalleryWriter *w, const double *v) {
   double pitch = v[LEAD] / v[STARTS], dz = pitch / floor(v[RESOLUTION] / 3);
-  Thread bolt = {.lead = v[LEAD], .wave = fmin(0.2 * pitch, 0.006), .starts = (int)v[STARTS], .sides = (int)v[RESOLUTION]};
+  Thread bolt = {
+      .lead = v[LEAD], .wave = fmin(0.2 * pitch, 0.006), .starts = (int)v[STARTS], .sides = (int)v[RESOLUTION]};
   if (bolt.sides % 12) {
     writer_refuse(w, "--resolution %d: expected a multiple of 12, so that the hexagons have corners", bolt.sides);
     return;
@@ -76,9 +82,13 @@ static void make_screw(GalleryWriter *w, const double *v) {
   writer_mesh(w, "nut", made, &mesh);
   writer_section(w, "bodies");
   writer_item(w, "{ \"name\": \"ground\", \"shape\": \"ground\", \"size\": 1 }");
-  writer_item(w, "{ \"name\": \"bolt\", \"mesh\": \"bolt\", \"motion\": \"static\", \"color\": \"#7d8a97\", \"position\": [0, 0, %g] }",
+  writer_item(w,
+              "{ \"name\": \"bolt\", \"mesh\": \"bolt\", \"motion\": \"static\", \"color\": \"#7d8a97\", \"position\": "
+              "[0, 0, %g] }",
               head_height + 0.001);
-  writer_item(w, "{ \"name\": \"nut\", \"mesh\": \"nut\", \"density\": 8050, \"color\": \"#c9a227\", \"position\": [0, 0, %.12g] }",
+  writer_item(w,
+              "{ \"name\": \"nut\", \"mesh\": \"nut\", \"density\": 8050, \"color\": \"#c9a227\", \"position\": [0, 0, "
+              "%.12g] }",
               head_height + 0.001 + nut.z0);
 }
 

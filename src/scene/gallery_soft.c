@@ -8,10 +8,10 @@ static const char plate[] = "#8d99a6";
 
 enum { BEAM_COUNT, BEAM_YOUNG, BEAM_CELLS };
 static const GalleryKey beam_key[] = {
-  {"count", "beams side by side, each twice as stiff as the one before", 4, 1, 100, true, NULL},
-  {"young", "modulus of the softest [Pa]", 3e5, 1e3, 1e12, false, NULL},
-  {"cells", "across a beam", 2, 1, 40, true, NULL},
-  {0},
+    {"count", "beams side by side, each twice as stiff as the one before", 4, 1, 100, true, NULL},
+    {"young", "modulus of the softest [Pa]", 3e5, 1e3, 1e12, false, NULL},
+    {"cells", "across a beam", 2, 1, 40, true, NULL},
+    {0},
 };
 
 /* Out of a wall into the air, and a small box falls on each. */
@@ -43,7 +43,8 @@ static void make_beam(GalleryWriter *w, const double *v) {
   }
 }
 
-const GalleryScene gallery_soft_beam = {"soft-beam", "beams out of a wall bend, boxes fall on them", beam_key, make_beam};
+const GalleryScene gallery_soft_beam = {"soft-beam", "beams out of a wall bend, boxes fall on them", beam_key,
+                                        make_beam};
 
 /* ---- A twist ---- */
 
@@ -51,11 +52,11 @@ static const char *const twist_words[] = {"bar", "mat", NULL};
 enum { TWIST_FORM, TWIST_TURNS, TWIST_CELLS, TWIST_SPEED };
 enum { BAR, MAT };
 static const GalleryKey twist_key[] = {
-  {"form", "a bar of tets, or a mat of triangles", BAR, 0, 1, true, twist_words},
-  {"turns", "of one end against the other", 2, 0.1, 20, false, NULL},
-  {"cells", "across", 3, 1, 100, true, NULL},
-  {"speed", "turns a second", 0.5, 0.01, 10, false, NULL},
-  {0},
+    {"form", "a bar of tets, or a mat of triangles", BAR, 0, 1, true, twist_words},
+    {"turns", "of one end against the other", 2, 0.1, 20, false, NULL},
+    {"cells", "across", 3, 1, 100, true, NULL},
+    {"speed", "turns a second", 0.5, 0.01, 10, false, NULL},
+    {0},
 };
 
 /* Held by two plates that turn against each other and then stand. */
@@ -97,10 +98,10 @@ const GalleryScene gallery_soft_twist = {"soft-twist", "a soft bar, or a mat, tw
 
 enum { BALL_COUNT, BALL_YOUNG, BALL_CELLS };
 static const GalleryKey ball_key[] = {
-  {"count", "how many", 6, 1, 10000, true, NULL},
-  {"young", "modulus [Pa]", 2e4, 1e3, 1e12, false, NULL},
-  {"cells", "from a ball's centre to its surface", 2, 1, 20, true, NULL},
-  {0},
+    {"count", "how many", 6, 1, 10000, true, NULL},
+    {"young", "modulus [Pa]", 2e4, 1e3, 1e12, false, NULL},
+    {"cells", "from a ball's centre to its surface", 2, 1, 20, true, NULL},
+    {0},
 };
 
 /* Three to a layer above the cup, each layer turned against the one before. */

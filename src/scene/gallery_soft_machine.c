@@ -121,10 +121,8 @@ static void bone_start(int finger, int bone, double x[3], double *angle) {
 }
 
 static void bone_name(int finger, int bone, char name[32]) {
-  if (finger == FINGERS - 1)
-    snprintf(name, 32, "thumb %d", bone + 1);
-  else
-    snprintf(name, 32, "finger %d.%d", finger + 1, bone + 1);
+  if (finger == FINGERS - 1) snprintf(name, 32, "thumb %d", bone + 1);
+  else snprintf(name, 32, "finger %d.%d", finger + 1, bone + 1);
 }
 
 static void write_hand_meshes(GalleryWriter *w) {
@@ -184,11 +182,11 @@ static void write_hand_joints(GalleryWriter *w, double torque) {
   for (int f = 0; f < FINGERS; f++)
     for (int k = 0; k < BONES; k++) {
       bone_name(f, k, name);
-      writer_item(
-          w,
-          "{ \"joint\": \"%s\", \"type\": \"position\", \"value\": [[0, 0], [0.3, 0], [1.1, %.9g]], \"stiffness\": %.9g, "
-          "\"damping\": %.9g, \"max\": %.9g }",
-          name, radians(bones_of(f)[k].curl - start_curl), 10 * torque, 0.5 * torque, torque);
+      writer_item(w,
+                  "{ \"joint\": \"%s\", \"type\": \"position\", \"value\": [[0, 0], [0.3, 0], [1.1, %.9g]], "
+                  "\"stiffness\": %.9g, "
+                  "\"damping\": %.9g, \"max\": %.9g }",
+                  name, radians(bones_of(f)[k].curl - start_curl), 10 * torque, 0.5 * torque, torque);
     }
 }
 

@@ -5,10 +5,11 @@
 
 enum { BODIES, RESOLUTION, SEED };
 static const GalleryKey spikes_key[] = {
-  {"bodies", "that rain", 28, 1, 2000, true, NULL},
-  {"resolution", "each more has four times the triangles; 5 gives 28 bodies and the field 1.2 million", 3, 2, 6, true, NULL},
-  {"seed", "of the random poses", 1, 0, 1e9, true, NULL},
-  {0},
+    {"bodies", "that rain", 28, 1, 2000, true, NULL},
+    {"resolution", "each more has four times the triangles; 5 gives 28 bodies and the field 1.2 million", 3, 2, 6, true,
+     NULL},
+    {"seed", "of the random poses", 1, 0, 1e9, true, NULL},
+    {0},
 };
 
 static const double core = 0.14, tip = 0.3, field_size = 2.4, field_spike = 0.16;
@@ -80,14 +81,18 @@ static void make_spikes(GalleryWriter *w, const double *v) {
   writer_section(w, "bodies");
   writer_item(w, "{ \"name\": \"field\", \"mesh\": \"field\", \"motion\": \"static\", \"color\": \"#6b705c\" }");
   for (int k = 0; k < count; k++) { /* 3 x 3 to a layer, each in a cell that holds it however it is turned */
-    double cell = 2 * tip + 0.02, x = (k % 3 - 1) * cell, y = (k / 3 % 3 - 1) * cell, z = 0.75 + tip + k / 9 * cell, q[4];
+    double cell = 2 * tip + 0.02, x = (k % 3 - 1) * cell, y = (k / 3 % 3 - 1) * cell, z = 0.75 + tip + k / 9 * cell,
+           q[4];
     double euler[3] = {360 * dice(&d), 360 * dice(&d), 360 * dice(&d)};
     char color[8];
     gallery_gradient(dice(&d), color);
     quat_from_euler_degrees(euler, q);
-    writer_item(w, "{ \"name\": \"urchin %d\", \"mesh\": \"urchin\", \"color\": \"%s\", \"position\": [%.9g, %.9g, %.9g], "
-                "\"quaternion\": [%.12g, %.12g, %.12g, %.12g] }", k + 1, color, x, y, z, q[0], q[1], q[2], q[3]);
+    writer_item(w,
+                "{ \"name\": \"urchin %d\", \"mesh\": \"urchin\", \"color\": \"%s\", \"position\": [%.9g, %.9g, %.9g], "
+                "\"quaternion\": [%.12g, %.12g, %.12g, %.12g] }",
+                k + 1, color, x, y, z, q[0], q[1], q[2], q[3]);
   }
 }
 
-const GalleryScene gallery_spikes = {"spikes", "spiky concave bodies rain on a field of spikes", spikes_key, make_spikes};
+const GalleryScene gallery_spikes = {"spikes", "spiky concave bodies rain on a field of spikes", spikes_key,
+                                     make_spikes};

@@ -7,10 +7,10 @@
 #include "scene/shape.h"
 
 typedef struct Hanging {
-  int links;               /* the fixed one too */
-  int segments;            /* of a ring, half as many around its wire */
+  int links;    /* the fixed one too */
+  int segments; /* of a ring, half as many around its wire */
   double ring, tube, stretch, ball;
-  double degrees, height;  /* held out by, height of the fixed link */
+  double degrees, height; /* held out by, height of the fixed link */
   double gap;
 } Hanging;
 
@@ -40,13 +40,17 @@ static void write_hanging(GalleryWriter *w, const Hanging *h) {
   for (int k = 0; k < h->links; k++, d += k < h->links ? link_pitch(h) : eye_pitch(h)) {
     char name[32];
     snprintf(name, sizeof name, k ? "link %d" : "hook", k);
-    writer_item(w, "{ \"name\": \"%s\", \"material\": \"steel\", \"shape\": \"torus\", \"radius\": %g, \"tube\": %g, "
+    writer_item(w,
+                "{ \"name\": \"%s\", \"material\": \"steel\", \"shape\": \"torus\", \"radius\": %g, \"tube\": %g, "
                 "\"stretch\": %g, \"segments\": %d, \"sides\": %d, \"position\": [%.9g, 0, %.9g], "
-                "\"euler_degrees\": [%d, %g, 0]%s }", name, h->ring, h->tube, h->stretch, h->segments, h->segments / 2,
-                -d * sin(a), h->height - d * cos(a), k % 2 ? 0 : 90, 90 + h->degrees, k ? "" : ", \"motion\": \"static\"");
+                "\"euler_degrees\": [%d, %g, 0]%s }",
+                name, h->ring, h->tube, h->stretch, h->segments, h->segments / 2, -d * sin(a), h->height - d * cos(a),
+                k % 2 ? 0 : 90, 90 + h->degrees, k ? "" : ", \"motion\": \"static\"");
   }
-  writer_item(w, "{ \"name\": \"ball\", \"material\": \"steel\", \"mesh\": \"ball\", \"position\": [%.9g, 0, %.9g], "
-              "\"euler_degrees\": [0, %g, 0] }", -d * sin(a), h->height - d * cos(a), h->degrees);
+  writer_item(w,
+              "{ \"name\": \"ball\", \"material\": \"steel\", \"mesh\": \"ball\", \"position\": [%.9g, 0, %.9g], "
+              "\"euler_degrees\": [0, %g, 0] }",
+              -d * sin(a), h->height - d * cos(a), h->degrees);
 }
 
 /* Cubes of one metre in nx x ny x nz, the first face at x = -4, apart from each other and the ground by the gap. */
@@ -56,21 +60,29 @@ static void write_blocks(GalleryWriter *w, int nx, int ny, int nz, double gap) {
     for (int k = 0; k < nz; k++)
       for (int j = 0; j < ny; j++) {
         gallery_gradient((k + 0.5 * ((i + j + k) % 2)) / (nz - 0.5), color);
-        writer_item(w, "{ \"name\": \"block %d\", \"shape\": \"box\", \"color\": \"%s\", \"position\": [%.9g, %.9g, %.9g] }", ++n,
-                    color, -3.5 + i * (1 + gap), (j - (ny - 1) / 2.0) * (1 + gap), 0.5 + gap + k * (1 + gap));
+        writer_item(
+            w, "{ \"name\": \"block %d\", \"shape\": \"box\", \"color\": \"%s\", \"position\": [%.9g, %.9g, %.9g] }",
+            ++n, color, -3.5 + i * (1 + gap), (j - (ny - 1) / 2.0) * (1 + gap), 0.5 + gap + k * (1 + gap));
       }
 }
 
 enum { WRECKING_GAP, WRECKING_ANGLE };
 static const GalleryKey wrecking_key[] = {
-  {"gap", "between the blocks [m]", 0.05, 1e-4, 0.5, false, NULL},
-  {"angle", "the chain is held out by, degrees", 60, 40, 90, false, NULL},
-  {0},
+    {"gap", "between the blocks [m]", 0.05, 1e-4, 0.5, false, NULL},
+    {"angle", "the chain is held out by, degrees", 60, 40, 90, false, NULL},
+    {0},
 };
 
 static void make_wrecking(GalleryWriter *w, const double *v) {
-  Hanging h = {.links = 13, .segments = 20, .ring = 0.4, .tube = 0.1, .stretch = 0.5, .ball = 1.8, .degrees = v[WRECKING_ANGLE],
-               .height = 19, .gap = 9e-4};
+  Hanging h = {.links = 13,
+               .segments = 20,
+               .ring = 0.4,
+               .tube = 0.1,
+               .stretch = 0.5,
+               .ball = 1.8,
+               .degrees = v[WRECKING_ANGLE],
+               .height = 19,
+               .gap = 9e-4};
   writer_settings(w, 0.01, 5, 1e-3, 0.3);
   writer_section(w, "materials");
   writer_material(w, "steel", 7680, "#4a5560");
@@ -82,15 +94,15 @@ static void make_wrecking(GalleryWriter *w, const double *v) {
   write_blocks(w, 8, 10, 7, v[WRECKING_GAP]);
 }
 
-const GalleryScene gallery_wrecking_ball = {"wrecking-ball", "a ball on a chain of rings swings into 560 blocks", wrecking_key,
-                                            make_wrecking};
+const GalleryScene gallery_wrecking_ball = {"wrecking-ball", "a ball on a chain of rings swings into 560 blocks",
+                                            wrecking_key, make_wrecking};
 
 static const char *const stack_words[] = {"light", "medium", "full", NULL};
 enum { STACK, BALL_GAP };
 static const GalleryKey ball_key[] = {
-  {"stack", "14, 140 or 560 blocks", 1, 0, 2, true, stack_words},
-  {"gap", "between the blocks [m]", 0.05, 1e-4, 0.5, false, NULL},
-  {0},
+    {"stack", "14, 140 or 560 blocks", 1, 0, 2, true, stack_words},
+    {"gap", "between the blocks [m]", 0.05, 1e-4, 0.5, false, NULL},
+    {0},
 };
 
 /* The ball at the moment before it hits, torn from its chain. */
@@ -105,28 +117,32 @@ static void make_ball(GalleryWriter *w, const double *v) {
   write_ball_mesh(w, &h, true);
   writer_section(w, "bodies");
   writer_item(w, "{ \"name\": \"ground\", \"shape\": \"ground\", \"size\": 40 }");
-  writer_item(w, "{ \"name\": \"ball\", \"material\": \"steel\", \"mesh\": \"ball\", \"position\": [-5.5527, 0, 9.0016], "
+  writer_item(w,
+              "{ \"name\": \"ball\", \"material\": \"steel\", \"mesh\": \"ball\", \"position\": [-5.5527, 0, 9.0016], "
               "\"euler_degrees\": [0, 28.3327, 0], \"velocity\": [8.89695, 0, -4.79706] }");
   write_blocks(w, n[0], n[1], n[2], v[BALL_GAP]);
 }
 
-const GalleryScene gallery_ball = {"ball", "a free ball flies into a stack of blocks: light, medium or full", ball_key, make_ball};
+const GalleryScene gallery_ball = {"ball", "a free ball flies into a stack of blocks: light, medium or full", ball_key,
+                                   make_ball};
 
 enum { COURSES, COLUMNS, LINKS, ANGLE };
 static const GalleryKey wall_key[] = {
-  {"courses", "of bricks", 9, 1, 100, true, NULL},
-  {"columns", "of bricks", 5, 1, 100, true, NULL},
-  {"links", "of the chain", 10, 1, 14, true, NULL},
-  {"angle", "the chain is held out by, degrees", 65, 40, 90, false, NULL},
-  {0},
+    {"courses", "of bricks", 9, 1, 100, true, NULL},
+    {"columns", "of bricks", 5, 1, 100, true, NULL},
+    {"links", "of the chain", 10, 1, 14, true, NULL},
+    {"angle", "the chain is held out by, degrees", 65, 40, 90, false, NULL},
+    {0},
 };
 
 static const double brick_depth = 0.25, brick_height = 0.2, brick_length = 0.5, brick_joint = 0.004, wall_x = 0.6;
 
 static void write_brick(GalleryWriter *w, int number, int course, double y, double length, double gap) {
-  writer_item(w, "{ \"name\": \"brick %d\", \"material\": \"%s\", \"shape\": \"box\", \"size\": [%g, %g, %g], "
-              "\"position\": [%g, %g, %.6f] }", number, number % 3 ? number % 3 == 1 ? "brick" : "dark brick" : "light brick",
-              brick_depth, length - brick_joint, brick_height, wall_x, y, (course + 0.5) * brick_height + (course + 1) * gap);
+  writer_item(w,
+              "{ \"name\": \"brick %d\", \"material\": \"%s\", \"shape\": \"box\", \"size\": [%g, %g, %g], "
+              "\"position\": [%g, %g, %.6f] }",
+              number, number % 3 ? number % 3 == 1 ? "brick" : "dark brick" : "light brick", brick_depth,
+              length - brick_joint, brick_height, wall_x, y, (course + 0.5) * brick_height + (course + 1) * gap);
 }
 
 /* Running bond with open joints: every second course begins and ends with half a brick. Courses rest on each other within
@@ -143,7 +159,13 @@ static void write_wall(GalleryWriter *w, int courses, int columns, double gap) {
 }
 
 static void make_wall(GalleryWriter *w, const double *v) {
-  Hanging h = {.links = (int)v[LINKS], .segments = 24, .ring = 0.12, .tube = 0.03, .ball = 0.35, .degrees = v[ANGLE], .gap = 9e-4};
+  Hanging h = {.links = (int)v[LINKS],
+               .segments = 24,
+               .ring = 0.12,
+               .tube = 0.03,
+               .ball = 0.35,
+               .degrees = v[ANGLE],
+               .gap = 9e-4};
   h.height = 1.109 + h.links * link_pitch(&h);
   writer_settings(w, 0.01, 3, 1e-3, 0.4);
   writer_section(w, "materials");
@@ -159,4 +181,5 @@ static void make_wall(GalleryWriter *w, const double *v) {
   write_wall(w, (int)v[COURSES], (int)v[COLUMNS], h.gap);
 }
 
-const GalleryScene gallery_brick_wall = {"brick-wall", "a ball on a chain swings into a wall of bricks", wall_key, make_wall};
+const GalleryScene gallery_brick_wall = {"brick-wall", "a ball on a chain swings into a wall of bricks", wall_key,
+                                         make_wall};

@@ -97,12 +97,13 @@ static void write_lists(GalleryWriter *w, const MeshData *mesh) {
 }
 
 /* elements: "triangles" or "tets". */
-static void write_packed(GalleryWriter *w, const char *name, const MeshData *mesh, const char *elements, const uint32_t *index,
-                         size_t index_count) {
-  char *vertices = packed_from_f64(mesh->vertex, 3 * mesh->vertex_count), *corners = packed_from_u32(index, index_count);
+static void write_packed(GalleryWriter *w, const char *name, const MeshData *mesh, const char *elements,
+                         const uint32_t *index, size_t index_count) {
+  char *vertices = packed_from_f64(mesh->vertex, 3 * mesh->vertex_count),
+       *corners = packed_from_u32(index, index_count);
   if (vertices && corners) {
-    fprintf(w->out, "\"packed\": { \"name\": \"%s\",\n      \"vertices\": \"%s\",\n      \"%s\": \"%s\" }", name, vertices,
-            elements, corners);
+    fprintf(w->out, "\"packed\": { \"name\": \"%s\",\n      \"vertices\": \"%s\",\n      \"%s\": \"%s\" }", name,
+            vertices, elements, corners);
   } else {
     w->out_of_memory = true;
   }
@@ -141,6 +142,7 @@ void gallery_gradient(double t, char color[8]) {
   static const double stop[][3] = {{233, 196, 106}, {231, 111, 81}, {155, 80, 120}, {69, 90, 130}, {42, 157, 143}};
   enum { PIECES = sizeof stop / sizeof *stop - 1 };
   int piece = (int)fmin(PIECES - 1, floor(t * PIECES)), c[3];
-  for (int k = 0; k < 3; k++) c[k] = (int)lround(stop[piece][k] + (t * PIECES - piece) * (stop[piece + 1][k] - stop[piece][k]));
+  for (int k = 0; k < 3; k++)
+    c[k] = (int)lround(stop[piece][k] + (t * PIECES - piece) * (stop[piece + 1][k] - stop[piece][k]));
   snprintf(color, 8, "#%02x%02x%02x", (unsigned)c[0] & 255, (unsigned)c[1] & 255, (unsigned)c[2] & 255);
 }

@@ -14,10 +14,10 @@ struct GalleryWriter {
   FILE *out;
   const GalleryScene *scene;
   const double *value;
-  SceneError *error;   /* filled by writer_refuse */
+  SceneError *error; /* filled by writer_refuse */
   bool out_of_memory;
-  char close;          /* of the open section, 0 = none */
-  int item_count;      /* in the open section */
+  char close;     /* of the open section, 0 = none */
+  int item_count; /* in the open section */
 };
 
 void writer_begin(GalleryWriter *w); /* version, name, the command that makes it */
@@ -46,16 +46,18 @@ static inline double radians(double degrees) { return degrees * pi / 180; }
 static inline double degrees(double radians) { return radians * 180 / pi; }
 
 /* Random numbers in [0, 1) that are the same everywhere: a 64-bit linear congruence, its high bits. */
-typedef struct Dice { uint64_t state; } Dice;
+typedef struct Dice {
+  uint64_t state;
+} Dice;
 static inline double dice(Dice *d) {
   d->state = d->state * 6364136223846793005u + 1442695040888963407u;
   return (double)(d->state >> 11) * 0x1p-53;
 }
 
 extern const GalleryScene gallery_pendulum, gallery_double_pendulum, gallery_triple_pendulum, gallery_four_bar,
-  gallery_slider_crank, gallery_robot_arm, gallery_chain, gallery_gears, gallery_gear_train, gallery_octopus,
-  gallery_wrecking_ball, gallery_ball, gallery_brick_wall, gallery_net, gallery_cards, gallery_screw, gallery_arch,
-  gallery_spikes, gallery_pile, gallery_soft_beam, gallery_soft_twist, gallery_soft_ball,
-  gallery_soft_hand, gallery_soft_press, gallery_cloth_gears, gallery_hybrid;
+    gallery_slider_crank, gallery_robot_arm, gallery_chain, gallery_gears, gallery_gear_train, gallery_octopus,
+    gallery_wrecking_ball, gallery_ball, gallery_brick_wall, gallery_net, gallery_cards, gallery_screw, gallery_arch,
+    gallery_spikes, gallery_pile, gallery_soft_beam, gallery_soft_twist, gallery_soft_ball, gallery_soft_hand,
+    gallery_soft_press, gallery_cloth_gears, gallery_hybrid;
 
 #endif

@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-typedef struct Walk { const char *at, *end; } Walk;
+typedef struct Walk {
+  const char *at, *end;
+} Walk;
 
 static void skip_space(Walk *w) {
   while (w->at < w->end && strchr(" \t\r\n", *w->at) && *w->at) w->at++;

@@ -6,7 +6,9 @@
 
 #include "scene/json_node.h"
 
-typedef struct JsonPlace { int line, column; } JsonPlace; /* both from 1 */
+typedef struct JsonPlace {
+  int line, column;
+} JsonPlace; /* both from 1 */
 
 JsonPlace json_locate(const Node *node);
 

@@ -11,10 +11,10 @@
 #include "scene/scene.h"
 
 typedef struct JsonFile {
-  const char *name;        /* as the user gave it */
-  const char *text;        /* NULL: no positions (--set) */
+  const char *name; /* as the user gave it */
+  const char *text; /* NULL: no positions (--set) */
   size_t length;
-  bool null_is_absent;     /* rigid-IPC's merge patch: null deletes the key */
+  bool null_is_absent; /* rigid-IPC's merge patch: null deletes the key */
   SceneError *error;
 } JsonFile;
 
@@ -22,8 +22,8 @@ typedef struct Node {
   const JsonFile *file;
   json_t *value;
   const struct Node *parent; /* NULL at the top */
-  const char *key;         /* in an object; NULL in an array */
-  size_t index;            /* in an array */
+  const char *key;           /* in an object; NULL in an array */
+  size_t index;              /* in an array */
 } Node;
 
 typedef enum NumberRange { NUMBER_ANY, NUMBER_NOT_NEGATIVE, NUMBER_POSITIVE } NumberRange;

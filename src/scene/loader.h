@@ -7,22 +7,25 @@
 #include "scene/scene_def.h"
 
 typedef struct RawMesh {
-  char *key;               /* folder of the scene and name of the file as written there */
-  char *path;              /* where it was found */
+  char *key;  /* folder of the scene and name of the file as written there */
+  char *path; /* where it was found */
   MeshData data;
 } RawMesh;
 
-typedef struct MeshStore { RawMesh *raw; size_t count; } MeshStore;
+typedef struct MeshStore {
+  RawMesh *raw;
+  size_t count;
+} MeshStore;
 
 typedef struct Loader {
   Scene *scene;
   SceneError *error;
-  const char *mesh_dir;    /* may be NULL */
+  const char *mesh_dir;        /* may be NULL */
   const SceneOptions *options; /* may be NULL */
-  const char *folder;      /* of the file being read */
+  const char *folder;          /* of the file being read */
   MeshStore *store;
   const struct Loader *includer; /* the file that includes this one; NULL at the top */
-  char *real_path;         /* of the file being read, to find cycles; NULL for plain text */
+  char *real_path;               /* of the file being read, to find cycles; NULL for plain text */
 } Loader;
 
 /* How a body uses a mesh file. */

@@ -12,8 +12,10 @@
 
 typedef bool MeshReader(const char *bytes, size_t length, const char *name, MeshData *out, SceneError *error);
 
-static const struct { const char *extension; MeshReader *read; } format_list[] = {
-    {"obj", mesh_read_obj}, {"stl", mesh_read_stl}, {"ply", mesh_read_ply}, {"off", mesh_read_off}};
+static const struct {
+  const char *extension;
+  MeshReader *read;
+} format_list[] = {{"obj", mesh_read_obj}, {"stl", mesh_read_stl}, {"ply", mesh_read_ply}, {"off", mesh_read_off}};
 
 static MeshReader *find_reader(const char *extension) {
   for (size_t i = 0; extension && i < sizeof format_list / sizeof *format_list; i++) {

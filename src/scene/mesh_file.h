@@ -9,11 +9,11 @@
 #include "scene/scene.h"
 
 typedef struct MeshData {
-  double *vertex;    /* [3 vertex_count] */
+  double *vertex; /* [3 vertex_count] */
   size_t vertex_count;
   uint32_t *triangle; /* [3 triangle_count] */
   size_t triangle_count;
-  uint32_t *edge;    /* [2 edge_count] wires: edges the file gives apart from triangles */
+  uint32_t *edge; /* [2 edge_count] wires: edges the file gives apart from triangles */
   size_t edge_count;
   size_t dropped_count; /* degenerate triangles left out */
   size_t welded_count;  /* vertices merged with others at the same place, see mesh_weld.h */

@@ -16,7 +16,11 @@ typedef enum PlyKind { PLY_ELEMENT_OTHER, PLY_ELEMENT_VERTEX, PLY_ELEMENT_FACE, 
 
 enum { PROPERTY_LIMIT = 64, ELEMENT_LIMIT = 16 };
 
-typedef struct PlyProperty { PlyRole role; bool list; PlyType count_type, type; } PlyProperty;
+typedef struct PlyProperty {
+  PlyRole role;
+  bool list;
+  PlyType count_type, type;
+} PlyProperty;
 typedef struct PlyElement {
   PlyKind kind;
   int64_t count;
@@ -29,7 +33,7 @@ typedef struct Ply {
   bool ascii, swap;
   PlyElement element[ELEMENT_LIMIT];
   int element_count;
-  const char *what;        /* the element being read, for messages */
+  const char *what; /* the element being read, for messages */
   int64_t index;
   MeshData *out;
 } Ply;
@@ -76,8 +80,10 @@ static bool read_element_line(Ply *ply) {
   if (!text_word(t, &name) || !text_word(t, &count)) return text_fail(t, "expected element NAME COUNT");
   if (ply->element_count == ELEMENT_LIMIT) return text_fail(t, "more than %d kinds of elements", ELEMENT_LIMIT);
   PlyElement *element = &ply->element[ply->element_count++];
-  element->kind = word_is(name, "vertex") ? PLY_ELEMENT_VERTEX : word_is(name, "face") ? PLY_ELEMENT_FACE
-                  : word_is(name, "edge") ? PLY_ELEMENT_EDGE : PLY_ELEMENT_OTHER;
+  element->kind = word_is(name, "vertex") ? PLY_ELEMENT_VERTEX
+                  : word_is(name, "face") ? PLY_ELEMENT_FACE
+                  : word_is(name, "edge") ? PLY_ELEMENT_EDGE
+                                          : PLY_ELEMENT_OTHER;
   if (!text_index(t, count, &element->count)) return false;
   return element->count >= 0 || text_fail(t, "expected a count >= 0, got %lld", (long long)element->count);
 }
@@ -129,7 +135,16 @@ static bool fail_at(Ply *ply, const char *sentence) {
 static bool binary_value(Ply *ply, PlyType type, double *value) {
   unsigned char b[8];
   size_t size = type_size[type];
-  union { int8_t i8; uint8_t u8; int16_t i16; uint16_t u16; int32_t i32; uint32_t u32; float f32; double f64; } x = {0};
+  union {
+    int8_t i8;
+    uint8_t u8;
+    int16_t i16;
+    uint16_t u16;
+    int32_t i32;
+    uint32_t u32;
+    float f32;
+    double f64;
+  } x = {0};
   if ((size_t)(ply->text.end - ply->text.at) < size) return fail_at(ply, "the file ends within it");
   for (size_t k = 0; k < size; k++) b[k] = (unsigned char)ply->text.at[ply->swap ? size - 1 - k : k];
   ply->text.at += size;

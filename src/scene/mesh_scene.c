@@ -10,7 +10,9 @@
 #include "scene/json_node.h"
 #include "scene/shape.h"
 
-typedef struct Box { double low[3], high[3]; } Box;
+typedef struct Box {
+  double low[3], high[3];
+} Box;
 
 static Box box_of(const MeshData *mesh) {
   Box box = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
@@ -114,7 +116,8 @@ static bool add_ground(Scene *scene, const Box *box, size_t count, double gap, S
 static void note_units(Scene *scene, double largest) {
   const double suspicious = 20;
   if (largest > suspicious)
-    scene_add_note(scene, "the largest part is %.3g m across: if its file is in millimetres, add --scale 0.001", largest);
+    scene_add_note(scene, "the largest part is %.3g m across: if its file is in millimetres, add --scale 0.001",
+                   largest);
 }
 
 static bool arrange(Scene *scene, Box *box, bool *crosses, double scale, SceneError *error) {

@@ -8,11 +8,14 @@
 typedef struct MeshText {
   const char *at, *end;
   const char *name;
-  int line;                /* from 1 */
+  int line; /* from 1 */
   SceneError *error;
 } MeshText;
 
-typedef struct Word { const char *at; size_t length; } Word;
+typedef struct Word {
+  const char *at;
+  size_t length;
+} Word;
 
 MeshText mesh_text(const char *bytes, size_t length, const char *name, SceneError *error);
 /* "NAME:LINE: sentence"; always false. */
@@ -25,7 +28,7 @@ bool text_next_word(MeshText *t, Word *word);
 bool text_next_line(MeshText *t);
 
 bool word_is(Word word, const char *text);
-bool word_number(Word word, double *value);  /* false when it is no number; may be inf or nan */
+bool word_number(Word word, double *value); /* false when it is no number; may be inf or nan */
 bool word_integer(Word word, int64_t *value);
 int word_shown(Word word); /* how much of it goes into a message: for "%.*s" */
 /* what names the element: "vertex 12". Fail with a sentence. */

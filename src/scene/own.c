@@ -140,16 +140,15 @@ static bool read_name(Scene *scene, const Node *top) {
 }
 
 static bool read_file(Loader *loader, const Node *top, bool settings) {
-  static const char *const known[] = {"version", "abd",           "$schema",   "name",    "comment",
-                                      "dt",      "duration",      "steps",     "gravity", "integrator",
-                                      "contact", "solver",        "materials", "meshes",  "bodies",
-                                      "exclude", "pair_friction", "include",   "joints",  "drives",
-                                      NULL};
+  static const char *const known[] = {"version",   "abd",    "$schema", "name",       "comment",       "dt",
+                                      "duration",  "steps",  "gravity", "integrator", "contact",       "solver",
+                                      "materials", "meshes", "bodies",  "exclude",    "pair_friction", "include",
+                                      "joints",    "drives", NULL};
   OwnFile file = {.loader = loader, .top = top, .first_body = loader->scene->body_count};
   Scene ignored = *loader->scene; /* an included file's settings are checked and not used */
   bool ok = check_version(top) && node_check_keys(top, known) && (!settings || read_name(loader->scene, top)) &&
-            settings_read(settings ? loader->scene : &ignored, top) && check_materials(loader, top) && read_meshes(&file) &&
-            own_read_bodies(&file);
+            settings_read(settings ? loader->scene : &ignored, top) && check_materials(loader, top) &&
+            read_meshes(&file) && own_read_bodies(&file);
   file.body_end = loader->scene->body_count;
   ok = ok && read_includes(&file) && own_read_attachments(&file) && own_read_scripts(&file) && own_read_pairs(&file);
   file.first_joint = loader->scene->joint_count; /* behind those of the files it includes */

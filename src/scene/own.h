@@ -5,12 +5,15 @@
 
 #include "scene/loader.h"
 
-typedef struct NamedMesh { const char *name; int mesh; } NamedMesh;
+typedef struct NamedMesh {
+  const char *name;
+  int mesh;
+} NamedMesh;
 
 typedef struct OwnFile {
   Loader *loader;
   const Node *top;
-  NamedMesh *named;        /* the file's "meshes" */
+  NamedMesh *named; /* the file's "meshes" */
   size_t named_count;
   size_t first_body, body_end; /* of this file in the scene; those of files it includes follow */
   size_t first_joint;
@@ -21,7 +24,7 @@ typedef struct OwnFile {
 enum { SCENE_BODY_LIMIT = 200000, SCENE_PAIR_LIMIT = 4000000, SCENE_SHAPE_VERTEX_LIMIT = 4000000 };
 
 /* The keys that describe geometry; a body has them beside its own. */
-#define GEOMETRY_KEYS                                                                                          \
+#define GEOMETRY_KEYS                                                                                                  \
   "shape", "mesh", "file", "scale", "thickness", "vertices", "triangles", "tets", "edges", "packed", "size", "radius", \
       "height", "tube", "stretch", "segments", "sides", "subdivisions", "cells", "normal"
 
@@ -45,9 +48,11 @@ bool own_read_attachments(OwnFile *file);
 bool own_read_scripts(OwnFile *file);
 /* The vertices of a soft body that an entry chooses, moved by shift; to, if given, the body it names. */
 #define CHOICE_KEYS "body", "box", "sphere", "nearest", "vertices", "frame"
-bool own_choose_vertices(OwnFile *file, const Node *entry, size_t body, const double shift[3], VertexList *list, uint32_t *to);
+bool own_choose_vertices(OwnFile *file, const Node *entry, size_t body, const double shift[3], VertexList *list,
+                         uint32_t *to);
 /* Calls read for the list under a key of every body and every copy. */
-bool own_each_list(OwnFile *file, const char *key, bool (*read)(OwnFile *, const Node *list, size_t body, const double shift[3]));
+bool own_each_list(OwnFile *file, const char *key,
+                   bool (*read)(OwnFile *, const Node *list, size_t body, const double shift[3]));
 /* Keys in time of bodies and of vertices: the time, later than the one before; a rotation; forces. */
 bool own_read_time(const Node *item, double previous, double *time);
 bool own_read_rotation(const Node *object, double quaternion[4]);

@@ -250,8 +250,8 @@ static bool read_body(OwnFile *file, const Node *node) {
   static const char *const known[] = {
       "name",          "comment",    "motion",   "material",         MATERIAL_KEYS, "position",    "rotation",
       "euler_degrees", "quaternion", "velocity", "angular_velocity", "force",       "torque",      "fixed",
-      "group",         "copies",     "path",     "forces",           "motion_end",  GEOMETRY_KEYS,
-      "contact_thickness", "soft",   "attach",   "scripted", "vertex_forces",    NULL};
+      "group",         "copies",     "path",     "forces",           "motion_end",  GEOMETRY_KEYS, "contact_thickness",
+      "soft",          "attach",     "scripted", "vertex_forces",    NULL};
   Scene *scene = file->loader->scene;
   const char *name = NULL;
   char default_name[64];

@@ -13,11 +13,11 @@ static const char *const choice_key[] = {"box", "sphere", "nearest", "vertices",
 /* One entry of a list of choices. */
 typedef struct Choice {
   ChoiceKind kind;
-  Node node;               /* of its key */
+  Node node; /* of its key */
   double box[2][3], center[3], radius, distance;
-  bool body_frame;         /* box and sphere in the coordinates of the body's mesh */
-  uint32_t to;             /* body of the scene, or SCENE_WORLD */
-  double shift[3];         /* of this copy of the body */
+  bool body_frame; /* box and sphere in the coordinates of the body's mesh */
+  uint32_t to;     /* body of the scene, or SCENE_WORLD */
+  double shift[3]; /* of this copy of the body */
 } Choice;
 
 static bool read_box(const Node *node, Choice *c) {
@@ -49,7 +49,8 @@ static bool read_target(OwnFile *file, const Node *entry, Choice *c) {
   c->to = SCENE_WORLD;
   if (!node_get(entry, "body", &node) || json_is_null(node.value)) return true;
   if (!own_find_body(file, &node, &body)) return false;
-  if (file->loader->scene->body[body].soft) return node_fail(&node, "is soft too: a soft body is attached to stiff ones");
+  if (file->loader->scene->body[body].soft)
+    return node_fail(&node, "is soft too: a soft body is attached to stiff ones");
   c->to = (uint32_t)body;
   return true;
 }
@@ -58,8 +59,7 @@ static bool read_choice_of(OwnFile *file, const Node *entry, Choice *c) {
   static const char *const frames[] = {"world", "body", NULL};
   int frame = 0, count = 0;
   *c = (Choice){0};
-  if (!read_target(file, entry, c) || !read_choice(entry, "frame", frames, &frame))
-    return false;
+  if (!read_target(file, entry, c) || !read_choice(entry, "frame", frames, &frame)) return false;
   c->body_frame = frame == 1;
   for (int k = 0; k < CHOICE_COUNT; k++) {
     Node node;
@@ -137,7 +137,8 @@ static bool add_chosen(OwnFile *file, const Choice *c, size_t index, VertexList 
   return ok && (list->count || fail_empty(c, body->name, lo, hi));
 }
 
-bool own_choose_vertices(OwnFile *file, const Node *entry, size_t body, const double shift[3], VertexList *list, uint32_t *to) {
+bool own_choose_vertices(OwnFile *file, const Node *entry, size_t body, const double shift[3], VertexList *list,
+                         uint32_t *to) {
   Choice choice;
   *list = (VertexList){0};
   if (!read_choice_of(file, entry, &choice)) return false;
@@ -148,7 +149,8 @@ bool own_choose_vertices(OwnFile *file, const Node *entry, size_t body, const do
 }
 
 /* Copies choose each in its own place: boxes and spheres go with them. */
-bool own_each_list(OwnFile *file, const char *key, bool (*read)(OwnFile *, const Node *list, size_t body, const double shift[3])) {
+bool own_each_list(OwnFile *file, const char *key,
+                   bool (*read)(OwnFile *, const Node *list, size_t body, const double shift[3])) {
   Node list;
   if (!node_get(file->top, "bodies", &list)) return true;
   for (size_t i = 0, index = file->first_body; i < node_size(&list); i++) {

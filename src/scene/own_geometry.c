@@ -19,7 +19,7 @@ typedef struct ShapeDef {
 
 typedef struct ShapeKind {
   const char *name;
-  const char *key[6];      /* the parameters it takes, NULL at the end */
+  const char *key[6]; /* the parameters it takes, NULL at the end */
   bool half_space;
   bool (*make)(const ShapeDef *def, MeshData *out);
 } ShapeKind;
@@ -131,14 +131,15 @@ static bool read_parameters(const Node *object, const ShapeKind *kind, ShapeDef 
   size_t size_count = kind->make == make_box ? 3 : kind->half_space ? 1 : 2;
   double *size = size_count == 3 ? def->size : size_count == 2 ? def->sheet : &def->ground;
   Node child;
-  bool ok =
-      own_read_sizes(object, "size", size_count, size) && read_number(object, "radius", NUMBER_POSITIVE, &def->radius) &&
-      read_number(object, "height", NUMBER_POSITIVE, &def->height) &&
-      read_number(object, "tube", NUMBER_POSITIVE, &def->tube) &&
-      read_number(object, "stretch", NUMBER_NOT_NEGATIVE, &def->stretch) &&
-      read_count(object, "segments", 3, 1024, &def->segments) && read_count(object, "sides", 3, 1024, &def->sides) &&
-      read_count(object, "subdivisions", 0, 6, &def->subdivisions) && own_read_cells(object, def->cells, 2) &&
-      read_normal(object, def->normal);
+  bool ok = own_read_sizes(object, "size", size_count, size) &&
+            read_number(object, "radius", NUMBER_POSITIVE, &def->radius) &&
+            read_number(object, "height", NUMBER_POSITIVE, &def->height) &&
+            read_number(object, "tube", NUMBER_POSITIVE, &def->tube) &&
+            read_number(object, "stretch", NUMBER_NOT_NEGATIVE, &def->stretch) &&
+            read_count(object, "segments", 3, 1024, &def->segments) &&
+            read_count(object, "sides", 3, 1024, &def->sides) &&
+            read_count(object, "subdivisions", 0, 6, &def->subdivisions) && own_read_cells(object, def->cells, 2) &&
+            read_normal(object, def->normal);
   if (ok && kind->make == make_torus && def->tube >= def->radius) {
     node_get(object, "tube", &child);
     return node_fail(json_object_get(object->value, "tube") ? &child : object,
@@ -176,8 +177,17 @@ static int add_shape(Loader *loader, const ShapeKind *kind, const ShapeDef *d, d
 }
 
 static int read_shape(OwnFile *file, const Node *object, double thickness) {
-  ShapeDef def = {.size = {1, 1, 1}, .sheet = {1, 1}, .radius = 0.5, .height = 1, .tube = 0.1, .normal = {0, 0, 1},
-                  .ground = 10, .segments = 32, .sides = 16, .subdivisions = 3, .cells = {10, 10}};
+  ShapeDef def = {.size = {1, 1, 1},
+                  .sheet = {1, 1},
+                  .radius = 0.5,
+                  .height = 1,
+                  .tube = 0.1,
+                  .normal = {0, 0, 1},
+                  .ground = 10,
+                  .segments = 32,
+                  .sides = 16,
+                  .subdivisions = 3,
+                  .cells = {10, 10}};
   const char *names[KIND_COUNT + 1] = {0};
   int choice = 0;
   for (int i = 0; i < KIND_COUNT; i++) names[i] = kinds[i].name;
@@ -220,7 +230,8 @@ static int find_mesh(OwnFile *file, const Node *object, const Node *name, double
 }
 
 /* Takes data and tets over. */
-static int add_new_mesh(OwnFile *file, MeshData *data, uint32_t *tet, size_t tet_count, double thickness, bool half_space) {
+static int add_new_mesh(OwnFile *file, MeshData *data, uint32_t *tet, size_t tet_count, double thickness,
+                        bool half_space) {
   char key[64];
   Scene *scene = file->loader->scene;
   snprintf(key, sizeof key, "inline|%zu", scene->mesh_count);
@@ -294,8 +305,8 @@ static int read_packed(OwnFile *file, const Node *object, const Node *packed, do
   bool half_space = false;
   const char *name = NULL;
   bool ok = own_check_geometry_keys(object, "packed geometry", allowed) && node_check_keys(packed, known) &&
-            read_bool(packed, "half_space", &half_space) && read_string(packed, "name", &name) && unpack(packed, &data) &&
-            unpack_indices(packed, "tets", 4, data.vertex_count, &tet, &tet_count);
+            read_bool(packed, "half_space", &half_space) && read_string(packed, "name", &name) &&
+            unpack(packed, &data) && unpack_indices(packed, "tets", 4, data.vertex_count, &tet, &tet_count);
   if (!ok) {
     free(tet);
     mesh_data_free(&data);

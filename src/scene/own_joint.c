@@ -10,13 +10,29 @@
 
 /* What a type takes beside "name", "type" and "comment". */
 enum {
-  TAKES_BODIES = 1, TAKES_AXIS = 2, TAKES_AXIS_B = 4, TAKES_COORDINATE = 8, TAKES_ANGLE_LIMITS = 16, TAKES_LENGTH = 32,
-  TAKES_PITCH = 64, TAKES_FREE = 128, TAKES_JOINTS = 256, TAKES_RATIO = 512, TAKES_RADIUS = 1024,
-  NEEDS_POINT = 2048, NEEDS_POINT_B = 4096,
-  AT_POINT = TAKES_BODIES | NEEDS_POINT, ON_AXIS = AT_POINT | TAKES_AXIS, MOVES = ON_AXIS | TAKES_COORDINATE,
+  TAKES_BODIES = 1,
+  TAKES_AXIS = 2,
+  TAKES_AXIS_B = 4,
+  TAKES_COORDINATE = 8,
+  TAKES_ANGLE_LIMITS = 16,
+  TAKES_LENGTH = 32,
+  TAKES_PITCH = 64,
+  TAKES_FREE = 128,
+  TAKES_JOINTS = 256,
+  TAKES_RATIO = 512,
+  TAKES_RADIUS = 1024,
+  NEEDS_POINT = 2048,
+  NEEDS_POINT_B = 4096,
+  AT_POINT = TAKES_BODIES | NEEDS_POINT,
+  ON_AXIS = AT_POINT | TAKES_AXIS,
+  MOVES = ON_AXIS | TAKES_COORDINATE,
 };
 
-typedef struct JointType { const char *name; AbdJointKind kind; int takes; } JointType;
+typedef struct JointType {
+  const char *name;
+  AbdJointKind kind;
+  int takes;
+} JointType;
 
 static const JointType types[] = {
     {"weld", ABD_JOINT_WELD, TAKES_BODIES},
@@ -38,13 +54,20 @@ static const JointType types[] = {
 };
 enum { TYPE_COUNT = sizeof types / sizeof types[0] };
 
-static const struct { const char *key; int takes; } keys[] = {
-    {"bodies", TAKES_BODIES}, {"frame", TAKES_BODIES}, {"point", TAKES_BODIES}, {"point_a", TAKES_BODIES},
-    {"point_b", TAKES_BODIES}, {"collide", TAKES_BODIES}, {"axis", TAKES_AXIS}, {"axis_b", TAKES_AXIS_B},
-    {"limits", TAKES_COORDINATE}, {"stiffness", TAKES_COORDINATE}, {"rest", TAKES_COORDINATE},
-    {"damping", TAKES_COORDINATE}, {"friction", TAKES_COORDINATE}, {"angle_limits", TAKES_ANGLE_LIMITS},
-    {"length", TAKES_LENGTH}, {"pitch", TAKES_PITCH}, {"free", TAKES_FREE}, {"joints", TAKES_JOINTS},
-    {"ratio", TAKES_RATIO}, {"radius", TAKES_RADIUS},
+static const struct {
+  const char *key;
+  int takes;
+} keys[] = {
+    {"bodies", TAKES_BODIES},       {"frame", TAKES_BODIES},
+    {"point", TAKES_BODIES},        {"point_a", TAKES_BODIES},
+    {"point_b", TAKES_BODIES},      {"collide", TAKES_BODIES},
+    {"axis", TAKES_AXIS},           {"axis_b", TAKES_AXIS_B},
+    {"limits", TAKES_COORDINATE},   {"stiffness", TAKES_COORDINATE},
+    {"rest", TAKES_COORDINATE},     {"damping", TAKES_COORDINATE},
+    {"friction", TAKES_COORDINATE}, {"angle_limits", TAKES_ANGLE_LIMITS},
+    {"length", TAKES_LENGTH},       {"pitch", TAKES_PITCH},
+    {"free", TAKES_FREE},           {"joints", TAKES_JOINTS},
+    {"ratio", TAKES_RATIO},         {"radius", TAKES_RADIUS},
 };
 enum { KEY_COUNT = sizeof keys / sizeof keys[0] };
 
@@ -86,7 +109,10 @@ static bool check_known(const Node *node) {
 
 /* ---- Bodies ---- */
 
-typedef struct JointBodies { size_t a, b; bool has_b; } JointBodies;
+typedef struct JointBodies {
+  size_t a, b;
+  bool has_b;
+} JointBodies;
 
 static bool read_bodies(OwnFile *file, const Node *node, AbdJointDef *def, JointBodies *bodies) {
   const Scene *scene = file->loader->scene;
@@ -178,9 +204,10 @@ static bool read_points(OwnFile *file, const Node *node, const JointType *type, 
   double gap = gap_of(def->point, x);
   if (type->takes & NEEDS_POINT_B) memcpy(def->point_b, x, sizeof x);
   else if (gap > 0 && !(gap <= tolerance(scene, bodies)))
-    return node_fail(&point_b, "the anchors are %.6g m apart: (%.6g, %.6g, %.6g) of the first body and (%.6g, %.6g, %.6g) "
-                     "of the second must be one place at the start", gap, def->point[0], def->point[1], def->point[2],
-                     x[0], x[1], x[2]);
+    return node_fail(&point_b,
+                     "the anchors are %.6g m apart: (%.6g, %.6g, %.6g) of the first body and (%.6g, %.6g, %.6g) "
+                     "of the second must be one place at the start",
+                     gap, def->point[0], def->point[1], def->point[2], x[0], x[1], x[2]);
   return true;
 }
 
@@ -196,7 +223,8 @@ static bool read_axes(OwnFile *file, const Node *node, const JointType *type, co
                       AbdJointDef *def) {
   Node child;
   double dot = 0, product = 1;
-  if ((type->takes & TAKES_AXIS) && !read_axis(file, node, "axis", in_body ? &bodies->a : NULL, def->axis)) return false;
+  if ((type->takes & TAKES_AXIS) && !read_axis(file, node, "axis", in_body ? &bodies->a : NULL, def->axis))
+    return false;
   if (!(type->takes & TAKES_AXIS_B)) return true;
   if (!read_axis(file, node, "axis_b", in_body && bodies->has_b ? &bodies->b : NULL, def->axis_b)) return false;
   for (int k = 0; k < 3; k++) dot += def->axis[k] * def->axis_b[k];
@@ -221,8 +249,8 @@ static bool read_limits(const Node *node, const char *key, double start, double 
   if (!(limit[0] < limit[1]))
     return node_fail(&list, "expected the lower limit below the upper, got %g and %g", limit[0], limit[1]);
   return (limit[0] < start && start < limit[1]) ||
-         node_fail(&list, "the limits %g to %g exclude the start, which is at %g; there must be room on both sides", limit[0],
-                   limit[1], start);
+         node_fail(&list, "the limits %g to %g exclude the start, which is at %g; there must be room on both sides",
+                   limit[0], limit[1], start);
 }
 
 /* Of distance and rope; returns the distance at the start through start. */
@@ -289,7 +317,8 @@ static bool read_gear(OwnFile *file, const Node *node, const JointType *type, si
     if (!joint_moves(&scene->joint[index[i]].def))
       return node_fail(&item, "joint \"%.100s\" neither turns nor travels", scene->joint[index[i]].name);
   }
-  if (index[0] == index[1]) return node_fail(&list, "%s %s needs two different joints", article(type->name), type->name);
+  if (index[0] == index[1])
+    return node_fail(&list, "%s %s needs two different joints", article(type->name), type->name);
   if ((type->takes & TAKES_RADIUS) && !check_rack(scene, &list, index)) return false;
   def->joint_a.id = (uint32_t)index[0] + 1, def->joint_b.id = (uint32_t)index[1] + 1;
   if (type->takes & TAKES_RADIUS) return read_not_zero(node, "radius", "[m]", &def->ratio);
@@ -321,7 +350,8 @@ static bool read_joint(OwnFile *file, const Node *node) {
   snprintf(default_name, sizeof default_name, "%s %zu", type->name, index + 1);
   SceneJoint *joint = scene_add_joint(scene, name ? name : default_name, type->kind);
   if (!joint) return loader_out_of_memory(file->loader);
-  return (type->takes & TAKES_JOINTS ? read_gear(file, node, type, index) : read_between(file, node, type, &joint->def)) &&
+  return (type->takes & TAKES_JOINTS ? read_gear(file, node, type, index)
+                                     : read_between(file, node, type, &joint->def)) &&
          own_index_joint(file, index);
 }
 

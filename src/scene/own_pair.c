@@ -5,7 +5,10 @@
 
 #include "scene/own.h"
 
-typedef struct BodyList { size_t *index; size_t count; } BodyList;
+typedef struct BodyList {
+  size_t *index;
+  size_t count;
+} BodyList;
 
 bool own_is_copy(const SceneBody *body, const char *name) {
   size_t length = strlen(name);

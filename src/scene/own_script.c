@@ -44,7 +44,8 @@ static bool check_alone(const Node *entry, const SceneBody *body) {
   for (size_t i = 0; i < script->list.count; i++) {
     uint32_t v = script->list.vertex[i];
     for (size_t k = 0; k < soft->attach_count; k++)
-      if (soft->attach[k].vertex == v) return node_fail(entry, "vertex %u of \"%.100s\" is attached: it cannot be scripted too", v, body->name);
+      if (soft->attach[k].vertex == v)
+        return node_fail(entry, "vertex %u of \"%.100s\" is attached: it cannot be scripted too", v, body->name);
     for (size_t s = 0; s + 1 < soft->script_count; s++)
       for (size_t k = 0; k < soft->script[s].list.count; k++)
         if (soft->script[s].list.vertex[k] == v)
@@ -54,13 +55,15 @@ static bool check_alone(const Node *entry, const SceneBody *body) {
 }
 
 static bool script_entry(OwnFile *file, const Node *entry, size_t index, const double shift[3]) {
-  static const char *const known[] = {CHOICE_KEYS, "velocity", "angular_velocity", "center", "path", "motion_end", NULL};
+  static const char *const known[] = {CHOICE_KEYS,  "velocity", "angular_velocity", "center", "path",
+                                      "motion_end", NULL};
   SceneBody *body = &file->loader->scene->body[index];
   SceneScript *script = array_add(&body->soft->script, &body->soft->script_count, sizeof *script);
   Node center;
   if (!script) return loader_out_of_memory(file->loader);
   script->motion_end = INFINITY;
-  if (!node_check_keys(entry, known) || !own_choose_vertices(file, entry, index, shift, &script->list, NULL)) return false;
+  if (!node_check_keys(entry, known) || !own_choose_vertices(file, entry, index, shift, &script->list, NULL))
+    return false;
   mean_place(file->loader->scene, index, &script->list, script->center);
   if (node_get(entry, "center", &center)) {
     if (!node_vector(&center, script->center, 3)) return false;

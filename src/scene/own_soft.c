@@ -8,12 +8,15 @@
 #include "scene/soft_shape.h"
 
 /* Every parameter a soft shape can have. */
-typedef struct SoftShape { double size[3], radius, height; int cells[3]; } SoftShape;
+typedef struct SoftShape {
+  double size[3], radius, height;
+  int cells[3];
+} SoftShape;
 
 typedef struct SoftKind {
   const char *name, *key[4]; /* the parameters it takes */
   size_t size_count, cell_count;
-  int cells;                 /* the default */
+  int cells; /* the default */
   double (*elements)(const SoftShape *shape);
   bool (*make)(const SoftShape *shape, TetMesh *out);
 } SoftKind;
@@ -53,8 +56,8 @@ enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 static int add_shape(Loader *loader, const Node *at, const SoftKind *kind, const SoftShape *s) {
   char key[400];
   TetMesh mesh;
-  snprintf(key, sizeof key, "soft %s|%a %a %a|%a %a|%d %d %d", kind->name, s->size[0], s->size[1], s->size[2], s->radius,
-           s->height, s->cells[0], s->cells[1], s->cells[2]);
+  snprintf(key, sizeof key, "soft %s|%a %a %a|%a %a|%d %d %d", kind->name, s->size[0], s->size[1], s->size[2],
+           s->radius, s->height, s->cells[0], s->cells[1], s->cells[2]);
   int index = scene_find_mesh(loader->scene, key);
   if (index >= 0) return index;
   double elements = kind->elements(s);
@@ -93,17 +96,21 @@ int own_read_soft_geometry(OwnFile *file, const Node *object) {
   const SceneMesh *m = &file->loader->scene->mesh[mesh];
   if (m->half_space) return node_fail(object, "a half-space cannot be soft") - 1;
   if (!m->tet_count && !m->data.triangle_count && !m->data.edge_count)
-    return node_fail(object, "mesh \"%.100s\" has neither tets nor triangles nor edges: nothing of it can be soft", m->name) - 1;
+    return node_fail(object, "mesh \"%.100s\" has neither tets nor triangles nor edges: nothing of it can be soft",
+                     m->name) -
+           1;
   return mesh;
 }
 
 /* What a soft body does not have, and what takes its place. */
 static bool check_keys(const Node *object) {
-  static const char *const none[][2] = {
-      {"motion", "fix its vertices with \"attach\""}, {"fixed", "fix its vertices with \"attach\""},
-      {"path", "move its vertices with \"scripted\""}, {"motion_end", "move its vertices with \"scripted\""},
-      {"torque", "turn it by \"vertex_forces\" or \"scripted\" vertices"}, {"stiffness", "\"soft\" has \"young\""},
-      {"elasticity", "\"soft\" has \"model\""}};
+  static const char *const none[][2] = {{"motion", "fix its vertices with \"attach\""},
+                                        {"fixed", "fix its vertices with \"attach\""},
+                                        {"path", "move its vertices with \"scripted\""},
+                                        {"motion_end", "move its vertices with \"scripted\""},
+                                        {"torque", "turn it by \"vertex_forces\" or \"scripted\" vertices"},
+                                        {"stiffness", "\"soft\" has \"young\""},
+                                        {"elasticity", "\"soft\" has \"model\""}};
   Node child;
   for (size_t k = 0; k < sizeof none / sizeof *none; k++)
     if (node_get(object, none[k][0], &child)) return node_fail(&child, "a soft body has no such key: %s", none[k][1]);
@@ -118,14 +125,16 @@ static bool read_poisson(const Node *soft, double *poisson) {
 }
 
 bool own_read_soft(OwnFile *file, const Node *object, SceneBody *body) {
-  static const char *const known[] = {"young", "poisson", "model", "thickness", "bending", "damping", "self_contact", NULL};
+  static const char *const known[] = {"young",   "poisson", "model",        "thickness",
+                                      "bending", "damping", "self_contact", NULL};
   static const char *const models[] = {"neo_hookean", "stable_neo_hookean", "corotated", NULL};
   Node soft, child;
   if (!node_get(object, "soft", &soft)) {
     if (node_get(object, "attach", &child))
       return node_fail(&child, "only a soft body is attached; stiff ones are joined in \"joints\"");
     if (node_get(object, "scripted", &child) || node_get(object, "vertex_forces", &child))
-      return node_fail(&child, "only a soft body has vertices that move by themselves; a stiff one has \"path\" and \"force\"");
+      return node_fail(&child,
+                       "only a soft body has vertices that move by themselves; a stiff one has \"path\" and \"force\"");
     return true;
   }
   body->soft = calloc(1, sizeof *body->soft);

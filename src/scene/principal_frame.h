@@ -7,8 +7,8 @@
 #include "scene/scene_def.h"
 
 typedef struct PrincipalFrame {
-  double centre[3];        /* of mass, in the mesh's coordinates */
-  double axes[4];          /* quaternion: principal to mesh coordinates */
+  double centre[3]; /* of mass, in the mesh's coordinates */
+  double axes[4];   /* quaternion: principal to mesh coordinates */
 } PrincipalFrame;
 
 /* rotation: the body's pose at the start. */

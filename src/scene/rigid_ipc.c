@@ -189,8 +189,8 @@ bool rigid_ipc_read(Loader *loader, const Node *top) {
                                       "viewport_bbox",
                                       "distance_barrier_constraints",
                                       NULL};
-  static const char *const dead[] = {"homotopy_solver", "ncp_solver", "volume_constraint", "viewport_bbox",
-                                     "distance_barrier_constraints", NULL};
+  static const char *const dead[] = {
+      "homotopy_solver", "ncp_solver", "volume_constraint", "viewport_bbox", "distance_barrier_constraints", NULL};
   RigidIpc file = {.loader = loader, .timestep = 0.01, .stiffness = -1};
   Scene *scene = loader->scene;
   if (!node_check_keys(top, known) || !read_number(top, "timestep", NUMBER_POSITIVE, &file.timestep)) return false;

@@ -7,8 +7,8 @@
 
 typedef struct RigidIpc {
   Loader *loader;
-  double timestep;         /* of the file: kinematic_poses come one per step */
-  double stiffness;        /* of every body: orthogonality_stiffness; negative = abd's own */
+  double timestep;  /* of the file: kinematic_poses come one per step */
+  double stiffness; /* of every body: orthogonality_stiffness; negative = abd's own */
 } RigidIpc;
 
 /* Adds the bodies of one entry of rigid_bodies (more than one with split_components). */

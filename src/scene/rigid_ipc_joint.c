@@ -16,19 +16,21 @@ static size_t stem_length(const SceneBody *body) {
 
 static bool fail_unknown(const RigidIpc *file, const Node *node, const char *name) {
   const Scene *scene = file->loader->scene;
-  char (*stem)[204] = calloc(scene->body_count + 1, sizeof *stem);
+  char(*stem)[204] = calloc(scene->body_count + 1, sizeof *stem);
   const char **names = calloc(scene->body_count + 1, sizeof *names);
   if (!stem || !names) {
     free(stem), free(names);
     return loader_out_of_memory(file->loader);
   }
   for (size_t i = 0; i < scene->body_count; i++) {
-    snprintf(stem[i], sizeof stem[i], "%.*s", (int)fmin(200, (double)stem_length(&scene->body[i])), scene->body[i].name);
+    snprintf(stem[i], sizeof stem[i], "%.*s", (int)fmin(200, (double)stem_length(&scene->body[i])),
+             scene->body[i].name);
     names[i] = stem[i];
   }
   const char *nearest = nearest_name(name, names);
   if (nearest) node_fail(node, "no body has the mesh \"%.100s\"; did you mean \"%.100s\"?", name, nearest);
-  else node_fail(node, "no body has the mesh \"%.100s\": expected a mesh file's name without folder and extension", name);
+  else
+    node_fail(node, "no body has the mesh \"%.100s\": expected a mesh file's name without folder and extension", name);
   free(stem), free(names);
   return false;
 }
@@ -47,9 +49,9 @@ static bool find_body(const RigidIpc *file, const Node *object, const char *key,
   }
   if (!matches) return fail_unknown(file, &node, name);
   if (matches > 1)
-    scene_add_note(scene,
-                   "linear_constraints: %zu bodies have the mesh \"%.100s\"; the first, body %zu, is meant, not body %zu",
-                   matches, name, *index + 1, second + 1);
+    scene_add_note(
+        scene, "linear_constraints: %zu bodies have the mesh \"%.100s\"; the first, body %zu, is meant, not body %zu",
+        matches, name, *index + 1, second + 1);
   return true;
 }
 
@@ -90,7 +92,8 @@ static bool read_constraint(const RigidIpc *file, const Node *node) {
   size_t a, b;
   Node child;
   if (!node_is_object(node)) return false;
-  if (!node_get(node, "type", &child)) return node_fail(node, "expected a key \"type\": \"pin_world\" or \"pin_joint\"");
+  if (!node_get(node, "type", &child))
+    return node_fail(node, "expected a key \"type\": \"pin_world\" or \"pin_joint\"");
   if (!read_choice(node, "type", types, &type) || !node_check_keys(node, type ? joint_keys : world_keys)) return false;
   if (type == 0) return find_body(file, node, "body_name", &a) && add_pin(file, node, "body_point", a, NULL);
   if (!find_body(file, node, "bodyA_name", &a) || !find_body(file, node, "bodyB_name", &b)) return false;

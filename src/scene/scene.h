@@ -14,13 +14,15 @@
 typedef struct Scene Scene;
 
 /* One sentence: "FILE:LINE:COL: bodies[3].density: expected a number > 0, got -2.5". */
-typedef struct SceneError { char text[1024]; } SceneError;
+typedef struct SceneError {
+  char text[1024];
+} SceneError;
 
 typedef struct SceneOptions {
-  const char *mesh_dir;    /* where meshes are looked for last; may be NULL */
-  const char *const *set;  /* "contact.friction=0.5": settings by their names in abd's own format, on any scene */
+  const char *mesh_dir;   /* where meshes are looked for last; may be NULL */
+  const char *const *set; /* "contact.friction=0.5": settings by their names in abd's own format, on any scene */
   int set_count;
-  double mesh_scale;       /* factor on mesh files given alone; 0 = not given, an error beside a scene file */
+  double mesh_scale; /* factor on mesh files given alone; 0 = not given, an error beside a scene file */
 } SceneOptions;
 
 /* Loads one scene file (.json), or one or more mesh files (.obj .stl .ply .off) into a scene of their own with a
@@ -40,7 +42,7 @@ bool scene_apply(const Scene *scene, AbdWorld *world, SceneError *error);
 void scene_force(const Scene *scene, size_t body, double time, double force[3], double torque[3]);
 
 double scene_dt(const Scene *scene);
-int64_t scene_steps(const Scene *scene);       /* how many steps the file asks for */
+int64_t scene_steps(const Scene *scene);                     /* how many steps the file asks for */
 int64_t scene_steps_for(const Scene *scene, double seconds); /* the steps that cover a time */
 const char *scene_name(const Scene *scene); /* of the scene: its "name" or the file's name without folder and ending */
 size_t scene_body_count(const Scene *scene);

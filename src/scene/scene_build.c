@@ -72,8 +72,8 @@ AbdWorld *scene_build(const Scene *scene, int threads, SceneError *error) {
     return NULL;
   }
   AbdMeshId *mesh = calloc(scene->mesh_count + 1, sizeof *mesh);
-  bool ok = mesh ? add_bodies(scene, world, mesh, error) && scene_build_attachments(scene, world, error) && add_pairs(scene, world, error) &&
-                       scene_build_joints(scene, world, error)
+  bool ok = mesh ? add_bodies(scene, world, mesh, error) && scene_build_attachments(scene, world, error) &&
+                       add_pairs(scene, world, error) && scene_build_joints(scene, world, error)
                  : scene_fail(error, "out of memory while building the world");
   free(mesh);
   if (ok) return world;
@@ -81,7 +81,8 @@ AbdWorld *scene_build(const Scene *scene, int threads, SceneError *error) {
   return NULL;
 }
 
-void path_pose(const PathKey *start, const PathKey *path, size_t count, double time, double slack, double position[3], double rotation[4]) {
+void path_pose(const PathKey *start, const PathKey *path, size_t count, double time, double slack, double position[3],
+               double rotation[4]) {
   PathKey before = *start, after = path[0];
   for (size_t i = 0; i < count && path[i].time <= time + slack; i++) {
     before = path[i];

@@ -7,32 +7,41 @@
 #include "scene/scene.h"
 
 typedef struct SceneMesh {
-  char *name;              /* for messages: the file or the shape */
-  char *key;               /* what it was made of: bodies with equal keys share the mesh */
-  MeshData data;           /* scaled */
-  uint32_t *tet;           /* [4 tet_count] of a soft solid, scaled; NULL as a rule */
+  char *name;    /* for messages: the file or the shape */
+  char *key;     /* what it was made of: bodies with equal keys share the mesh */
+  MeshData data; /* scaled */
+  uint32_t *tet; /* [4 tet_count] of a soft solid, scaled; NULL as a rule */
   size_t tet_count;
   double thickness;
-  double scale[3];         /* data = scale times the coordinates of the mesh's file */
+  double scale[3]; /* data = scale times the coordinates of the mesh's file */
   bool half_space;
 } SceneMesh;
 
 /* Scripted pose of the mesh's origin at a time; linear and slerp in between. */
-typedef struct PathKey { double time, position[3], rotation[4]; } PathKey;
-typedef struct ForceKey { double time, force[3], torque[3]; } ForceKey;
+typedef struct PathKey {
+  double time, position[3], rotation[4];
+} PathKey;
+typedef struct ForceKey {
+  double time, force[3], torque[3];
+} ForceKey;
 
 /* A vertex fixed to the body of this index, or to the world: SCENE_WORLD. */
-typedef struct SceneAttachment { uint32_t vertex, body; } SceneAttachment;
+typedef struct SceneAttachment {
+  uint32_t vertex, body;
+} SceneAttachment;
 #define SCENE_WORLD UINT32_MAX
 
-typedef struct VertexList { uint32_t *vertex; size_t count; } VertexList;
+typedef struct VertexList {
+  uint32_t *vertex;
+  size_t count;
+} VertexList;
 
 /* Vertices that move as one: from where they start by the path's position, turned about the centre by its rotation; after the last
  * key, or from the start, with the velocities. */
 typedef struct SceneScript {
   VertexList list;
   double center[3], velocity[3], angular_velocity[3];
-  double motion_end;       /* [s] they stand still from then on; infinity = never */
+  double motion_end; /* [s] they stand still from then on; infinity = never */
   PathKey *path;
   size_t path_count;
 } SceneScript;
@@ -46,7 +55,7 @@ typedef struct SceneLoad {
 } SceneLoad;
 
 typedef struct SceneSoft {
-  AbdSoftDef def;          /* material, thickness, self_contact; the rest is filled in by scene_build */
+  AbdSoftDef def; /* material, thickness, self_contact; the rest is filled in by scene_build */
   SceneAttachment *attach;
   size_t attach_count;
   SceneScript *script;
@@ -57,33 +66,38 @@ typedef struct SceneSoft {
 
 typedef struct SceneBody {
   char *name;
-  SceneSoft *soft;         /* NULL: a stiff body */
-  int mesh;                /* index into Scene.mesh */
-  AbdBodyDef def;          /* name and mesh are filled in by scene_build */
-  PathKey *path;           /* kinematic: after the last key the body goes on with def's velocities */
+  SceneSoft *soft; /* NULL: a stiff body */
+  int mesh;        /* index into Scene.mesh */
+  AbdBodyDef def;  /* name and mesh are filled in by scene_build */
+  PathKey *path;   /* kinematic: after the last key the body goes on with def's velocities */
   size_t path_count;
-  ForceKey *forces;        /* held before the first and after the last key; added to def's force and torque */
+  ForceKey *forces; /* held before the first and after the last key; added to def's force and torque */
   size_t forces_count;
-  double motion_end;       /* [s] kinematic: stands still from then on; infinity = never */
-  bool copy;               /* one of several made by "copies": its name ends in -1, -2, ... */
-  char color[8];           /* "#rrggbb" for pictures, or empty */
+  double motion_end; /* [s] kinematic: stands still from then on; infinity = never */
+  bool copy;         /* one of several made by "copies": its name ends in -1, -2, ... */
+  char color[8];     /* "#rrggbb" for pictures, or empty */
 } SceneBody;
 
-typedef struct ScenePair { size_t a, b; double friction; } ScenePair; /* friction only for pair_friction */
+typedef struct ScenePair {
+  size_t a, b;
+  double friction;
+} ScenePair; /* friction only for pair_friction */
 
-typedef struct DriveKey { double time, value; } DriveKey;
+typedef struct DriveKey {
+  double time, value;
+} DriveKey;
 
 typedef struct SceneJoint {
   char *name;
-  AbdJointDef def;         /* points and axes of the world at the start; name is filled in by scene_build */
-  DriveKey *drive;         /* keys of def.drive.target, linear in between, held before the first and after the last */
-  size_t drive_count;      /* 0: the target stays */
+  AbdJointDef def;    /* points and axes of the world at the start; name is filled in by scene_build */
+  DriveKey *drive;    /* keys of def.drive.target, linear in between, held before the first and after the last */
+  size_t drive_count; /* 0: the target stays */
 } SceneJoint;
 
 struct Scene {
   char *name;
   AbdWorldDef world;
-  double duration;         /* [s] used while steps < 0 */
+  double duration; /* [s] used while steps < 0 */
   int64_t steps;
   SceneMesh *mesh;
   size_t mesh_count;
@@ -95,11 +109,11 @@ struct Scene {
   size_t pair_friction_count;
   SceneJoint *joint;
   size_t joint_count;
-  char **material;         /* names of the file's materials */
+  char **material; /* names of the file's materials */
   size_t material_count;
   char **note;
   size_t note_count;
-  char *text;              /* of scene_text, made when first asked for */
+  char *text; /* of scene_text, made when first asked for */
   size_t text_length;
 };
 
@@ -126,7 +140,8 @@ void scene_soft_free(SceneSoft *soft); /* NULL is fine */
 bool scene_apply_soft(const Scene *scene, AbdWorld *world, SceneError *error);
 /* Values of keys at a time: of a path, from a pose at time 0 (a key within slack of the time is meant: steps add up to it only within
  * rounding); of forces. */
-void path_pose(const PathKey *start, const PathKey *path, size_t count, double time, double slack, double position[3], double rotation[4]);
+void path_pose(const PathKey *start, const PathKey *path, size_t count, double time, double slack, double position[3],
+               double rotation[4]);
 void force_at(const ForceKey *forces, size_t count, double time, double force[3], double torque[3]);
 bool scene_build_attachments(const Scene *scene, AbdWorld *world, SceneError *error);
 /* The joints of scene_build and scene_apply. */

@@ -9,9 +9,15 @@
 
 JointMeasure joint_measure(AbdJointKind kind) {
   switch (kind) {
-    case ABD_JOINT_HINGE: case ABD_JOINT_PLANAR: case ABD_JOINT_SCREW: case ABD_JOINT_ANGLE: return MEASURE_ANGLE;
-    case ABD_JOINT_LINE: case ABD_JOINT_SLIDER: case ABD_JOINT_CYLINDRICAL: return MEASURE_TRAVEL;
-    case ABD_JOINT_DISTANCE: case ABD_JOINT_ROPE: return MEASURE_DISTANCE;
+    case ABD_JOINT_HINGE:
+    case ABD_JOINT_PLANAR:
+    case ABD_JOINT_SCREW:
+    case ABD_JOINT_ANGLE: return MEASURE_ANGLE;
+    case ABD_JOINT_LINE:
+    case ABD_JOINT_SLIDER:
+    case ABD_JOINT_CYLINDRICAL: return MEASURE_TRAVEL;
+    case ABD_JOINT_DISTANCE:
+    case ABD_JOINT_ROPE: return MEASURE_DISTANCE;
     default: return MEASURE_NONE;
   }
 }

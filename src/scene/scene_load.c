@@ -143,7 +143,8 @@ Scene *scene_load(const char *const *path, int path_count, const SceneOptions *o
   }
   if (mesh_extension_known(path[0])) return load_meshes(path, path_count, options, error);
   if (options && options->mesh_scale > 0) {
-    scene_fail(error, "%.500s: --scale is for mesh files given alone; in a scene a body has the key \"scale\"", path[0]);
+    scene_fail(error, "%.500s: --scale is for mesh files given alone; in a scene a body has the key \"scale\"",
+               path[0]);
     return NULL;
   }
   if (!file_read(path[0], &file, error)) return NULL;

@@ -39,7 +39,8 @@ bool scene_build_attachments(const Scene *scene, AbdWorld *world, SceneError *er
     for (size_t k = 0; soft && k < soft->script_count; k++)
       for (size_t v = 0; v < soft->script[k].list.count; v++)
         if (abd_soft_script(world, (AbdBodyId){(uint32_t)i + 1}, soft->script[k].list.vertex[v]) != ABD_OK)
-          return scene_fail(error, "body %zu (%.200s): scripted: %s", i + 1, scene->body[i].name, abd_world_error(world));
+          return scene_fail(error, "body %zu (%.200s): scripted: %s", i + 1, scene->body[i].name,
+                            abd_world_error(world));
   }
   return true;
 }
@@ -94,7 +95,8 @@ static AbdStatus apply_loads(const Scene *scene, size_t index, AbdWorld *world, 
     double force[3], torque[3];
     force_at(load->forces, load->forces_count, abd_world_time(world), force, torque);
     for (size_t i = 0; i < load->list.count; i++)
-      for (int k = 0; k < 3; k++) sum[3 * load->list.vertex[i] + (uint32_t)k] += (load->force[k] + force[k]) / (double)load->list.count;
+      for (int k = 0; k < 3; k++)
+        sum[3 * load->list.vertex[i] + (uint32_t)k] += (load->force[k] + force[k]) / (double)load->list.count;
   }
   for (size_t l = 0; l < soft->load_count; l++)
     for (size_t i = 0; status == ABD_OK && i < soft->load[l].list.count; i++) {
@@ -108,14 +110,16 @@ bool scene_apply_soft(const Scene *scene, AbdWorld *world, SceneError *error) {
   for (size_t b = 0; b < scene->body_count; b++) {
     const SceneSoft *soft = scene->body[b].soft;
     AbdStatus status = ABD_OK;
-    for (size_t i = 0; soft && status == ABD_OK && i < soft->script_count; i++) status = apply_script(scene, b, &soft->script[i], world);
+    for (size_t i = 0; soft && status == ABD_OK && i < soft->script_count; i++)
+      status = apply_script(scene, b, &soft->script[i], world);
     if (soft && soft->load_count && status == ABD_OK) {
       double *sum = calloc(3 * scene->mesh[scene->body[b].mesh].data.vertex_count + 1, sizeof *sum);
       if (!sum) return scene_fail(error, "body %zu (%.200s): out of memory for its forces", b + 1, scene->body[b].name);
       status = apply_loads(scene, b, world, sum);
       free(sum);
     }
-    if (status != ABD_OK) return scene_fail(error, "body %zu (%.200s): %s", b + 1, scene->body[b].name, abd_world_error(world));
+    if (status != ABD_OK)
+      return scene_fail(error, "body %zu (%.200s): %s", b + 1, scene->body[b].name, abd_world_error(world));
   }
   return true;
 }

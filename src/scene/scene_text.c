@@ -74,7 +74,8 @@ static bool put_settings(json_t *top, const Scene *scene) {
          put(solver, "tolerance", json_real(w->solver.tolerance)) &&
          put(solver, "memory", json_real(w->solver.memory)) &&
          put(solver, "linear", json_string(abd_linear_name(w->solver.linear))) &&
-         (w->solver.detection == ABD_DETECTION_TREES || put(solver, "detection", json_string(settings_detections[w->solver.detection])));
+         (w->solver.detection == ABD_DETECTION_TREES ||
+          put(solver, "detection", json_string(settings_detections[w->solver.detection])));
 }
 
 static void mesh_label(char out[32], size_t number) { snprintf(out, 32, "mesh %zu", number); }
@@ -165,7 +166,8 @@ static bool put_attachments(json_t *object, const SceneSoft *soft) {
 static bool put_vertices(json_t *object, const VertexList *list) {
   json_t *vertices = put_new(object, "vertices", json_array());
   bool ok = vertices != NULL;
-  for (size_t i = 0; ok && i < list->count; i++) ok = json_array_append_new(vertices, json_integer((json_int_t)list->vertex[i])) == 0;
+  for (size_t i = 0; ok && i < list->count; i++)
+    ok = json_array_append_new(vertices, json_integer((json_int_t)list->vertex[i])) == 0;
   return ok;
 }
 
@@ -248,8 +250,7 @@ static bool put_pairs(json_t *top, const Scene *scene) {
   for (size_t i = 0; ok && i < scene->pair_friction_count; i++) {
     const ScenePair *pair = &scene->pair_friction[i];
     json_t *item = append_object(friction);
-    ok = put(item, "bodies", pair_value(pair)) &&
-         put(item, "friction", json_real(pair->friction));
+    ok = put(item, "bodies", pair_value(pair)) && put(item, "friction", json_real(pair->friction));
   }
   return ok;
 }
@@ -279,8 +280,8 @@ static bool put_coordinate(json_t *object, const AbdJointDef *def) {
 static bool put_joint(json_t *joints, const SceneJoint *joint) {
   const AbdJointDef *def = &joint->def;
   json_t *object = append_object(joints);
-  bool ok = put(object, "name", text_value(joint->name)) &&
-            put(object, "type", json_string(abd_joint_kind_name(def->kind)));
+  bool ok =
+      put(object, "name", text_value(joint->name)) && put(object, "type", json_string(abd_joint_kind_name(def->kind)));
   if (def->kind == ABD_JOINT_GEAR)
     return ok && put(object, "joints", id_list(def->joint_a.id, def->joint_b.id)) &&
            put(object, "ratio", json_real(def->ratio));
@@ -313,11 +314,11 @@ static bool put_drive(json_t *drives, const SceneJoint *joint, size_t index) {
   static const char *const types[] = {"", "torque", "speed", "position"};
   const AbdDrive *drive = &joint->def.drive;
   json_t *object = append_object(drives);
-  return put(object, "joint", json_integer((json_int_t)index)) && put(object, "type", json_string(types[drive->kind])) &&
-         put(object, "value", drive_value(joint)) &&
+  return put(object, "joint", json_integer((json_int_t)index)) &&
+         put(object, "type", json_string(types[drive->kind])) && put(object, "value", drive_value(joint)) &&
          (!isfinite(drive->max_effort) || put(object, "max", json_real(drive->max_effort))) &&
-         (drive->kind != ABD_DRIVE_POSITION || (put(object, "stiffness", json_real(drive->stiffness)) &&
-                                                put(object, "damping", json_real(drive->damping))));
+         (drive->kind != ABD_DRIVE_POSITION ||
+          (put(object, "stiffness", json_real(drive->stiffness)) && put(object, "damping", json_real(drive->damping))));
 }
 
 static bool put_joints(json_t *top, const Scene *scene) {

@@ -30,7 +30,10 @@ static json_t *nest(char *name, json_t *value) {
 
 /* ---- PART.NAME.KEY=VALUE; a name may hold dots itself ---- */
 
-typedef struct Target { char name[600], key[64], label[640]; json_t *object; } Target; /* object: {key: value} */
+typedef struct Target {
+  char name[600], key[64], label[640];
+  json_t *object;
+} Target; /* object: {key: value} */
 
 static bool begins(const char *text, const char *part) { return strncmp(text, part, strlen(part)) == 0; }
 

@@ -3,8 +3,8 @@
 #include "scene/loader.h"
 
 static bool read_contact(const Node *top, AbdContactDef *contact) {
-  static const char *const known[] = {"range", "separation", "stiffness", "friction", "friction_speed",
-                                      "friction_iterations", "friction_anchors", NULL};
+  static const char *const known[] = {"range",          "separation",          "stiffness",        "friction",
+                                      "friction_speed", "friction_iterations", "friction_anchors", NULL};
   Node node;
   if (!node_get(top, "contact", &node)) return true;
   return node_check_keys(&node, known) && read_number(&node, "range", NUMBER_NOT_NEGATIVE, &contact->range) &&
@@ -26,7 +26,8 @@ static bool read_solver(const Node *top, AbdSolverDef *solver) {
   if (!node_get(top, "solver", &node)) return true;
   bool ok = node_check_keys(&node, known) && read_int(&node, "max_iterations", 1, &solver->max_iterations) &&
             read_number(&node, "tolerance", NUMBER_NOT_NEGATIVE, &solver->tolerance) &&
-            read_choice(&node, "linear", linears, &linear) && read_number(&node, "memory", NUMBER_NOT_NEGATIVE, &solver->memory) &&
+            read_choice(&node, "linear", linears, &linear) &&
+            read_number(&node, "memory", NUMBER_NOT_NEGATIVE, &solver->memory) &&
             read_choice(&node, "detection", settings_detections, &detection);
   solver->linear = (AbdLinear)linear, solver->detection = (AbdDetection)detection;
   return ok;

@@ -52,12 +52,12 @@ static bool subdivide(const MeshData *coarse, MeshData *fine) {
 }
 
 static bool icosahedron(MeshData *out) {
-  static const uint32_t t[20][3] = {{0, 11, 5}, {0, 5, 1}, {0, 1, 7}, {0, 7, 10}, {0, 10, 11}, {1, 5, 9}, {5, 11, 4},
-                                    {11, 10, 2}, {10, 7, 6}, {7, 1, 8}, {3, 9, 4}, {3, 4, 2}, {3, 2, 6}, {3, 6, 8},
-                                    {3, 8, 9}, {4, 9, 5}, {2, 4, 11}, {6, 2, 10}, {8, 6, 7}, {9, 8, 1}};
+  static const uint32_t t[20][3] = {{0, 11, 5},  {0, 5, 1},  {0, 1, 7},  {0, 7, 10}, {0, 10, 11}, {1, 5, 9}, {5, 11, 4},
+                                    {11, 10, 2}, {10, 7, 6}, {7, 1, 8},  {3, 9, 4},  {3, 4, 2},   {3, 2, 6}, {3, 6, 8},
+                                    {3, 8, 9},   {4, 9, 5},  {2, 4, 11}, {6, 2, 10}, {8, 6, 7},   {9, 8, 1}};
   double g = (1 + sqrt(5)) / 2, s = 1 / sqrt(1 + g * g), a = s, b = g * s;
-  double x[12][3] = {{-a, b, 0}, {a, b, 0}, {-a, -b, 0}, {a, -b, 0}, {0, -a, b}, {0, a, b},
-                     {0, -a, -b}, {0, a, -b}, {b, 0, -a}, {b, 0, a}, {-b, 0, -a}, {-b, 0, a}};
+  double x[12][3] = {{-a, b, 0},  {a, b, 0},  {-a, -b, 0}, {a, -b, 0}, {0, -a, b},  {0, a, b},
+                     {0, -a, -b}, {0, a, -b}, {b, 0, -a},  {b, 0, a},  {-b, 0, -a}, {-b, 0, a}};
   bool ok = true;
   for (int i = 0; ok && i < 12; i++) ok = mesh_add_vertex(out, x[i][0], x[i][1], x[i][2]);
   for (int i = 0; ok && i < 20; i++) ok = mesh_add_triangle(out, t[i][0], t[i][1], t[i][2]);
@@ -103,7 +103,8 @@ static bool zip(MeshData *m, uint32_t low, int low_segments, uint32_t high, int 
   if (a == b) return stitch(m, low, high, low_segments);
   while (ok && (i < a || j < b)) {
     uint32_t l = low + (uint32_t)(i % a), h = high + (uint32_t)(j % b);
-    if (j == b || (i < a && (2 * i + 1) * b < (2 * j + 1) * a)) ok = mesh_add_triangle(m, l, low + (uint32_t)(++i % a), h);
+    if (j == b || (i < a && (2 * i + 1) * b < (2 * j + 1) * a))
+      ok = mesh_add_triangle(m, l, low + (uint32_t)(++i % a), h);
     else ok = mesh_add_triangle(m, l, high + (uint32_t)(++j % b), h);
   }
   return ok;
@@ -133,7 +134,10 @@ bool shape_loft(const Loft *loft, MeshData *out) {
   return finish(ok, out);
 }
 
-typedef struct Revolution { const double (*profile)[2]; int segments; } Revolution;
+typedef struct Revolution {
+  const double (*profile)[2];
+  int segments;
+} Revolution;
 
 static void circle_point(const void *form, int ring, int segment, double x[3]) {
   const Revolution *r = form;
@@ -143,8 +147,12 @@ static void circle_point(const void *form, int ring, int segment, double x[3]) {
 
 bool shape_revolve(double bottom, const double (*profile)[2], int count, double top, int segments, MeshData *out) {
   Revolution form = {profile, segments};
-  Loft loft = {.point = circle_point, .form = &form, .ring_count = count, .segments = segments,
-               .first = {0, 0, bottom}, .last = {0, 0, top}};
+  Loft loft = {.point = circle_point,
+               .form = &form,
+               .ring_count = count,
+               .segments = segments,
+               .first = {0, 0, bottom},
+               .last = {0, 0, top}};
   return shape_loft(&loft, out);
 }
 

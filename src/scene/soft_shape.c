@@ -8,13 +8,15 @@
 #include "scene/tet_lattice.h"
 #include "scene/vertex_merge.h"
 
-
 static bool finish(bool ok, TetMesh *out) {
   if (!ok) tet_mesh_free(out);
   return ok;
 }
 
-typedef struct Box { double size[3]; int cells[3]; } Box;
+typedef struct Box {
+  double size[3];
+  int cells[3];
+} Box;
 
 static void box_point(const void *form, const int at[3], double x[3]) {
   const Box *box = form;

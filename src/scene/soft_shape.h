@@ -10,7 +10,8 @@
 bool soft_shape_box(const double size[3], const int cells[3], TetMesh *out);
 /* A box whose cells are nearly cubes, so many across its shortest side. */
 bool soft_shape_beam(const double size[3], int across, TetMesh *out);
-bool soft_shape_sphere(double radius, int shells, TetMesh *out); /* 20 shells^3 tetrahedra, corners on concentric spheres */
+bool soft_shape_sphere(double radius, int shells,
+                       TetMesh *out); /* 20 shells^3 tetrahedra, corners on concentric spheres */
 bool soft_shape_cylinder(double radius, double height, int rings, int layers, TetMesh *out); /* 18 rings^2 layers */
 bool soft_shape_sheet(const double size[2], const int cells[2], TetMesh *out);
 bool soft_shape_rod(double height, int pieces, TetMesh *out); /* edges along z */

@@ -13,8 +13,8 @@ typedef struct SurfaceIndex {
   const SceneMesh *mesh;
   double reach;
   int axis;
-  double low, width;       /* of the slices along the axis, in the mesh's coordinates */
-  size_t *start;           /* [SURFACE_SLICES + 1] into element */
+  double low, width; /* of the slices along the axis, in the mesh's coordinates */
+  size_t *start;     /* [SURFACE_SLICES + 1] into element */
   uint32_t *element;
 } SurfaceIndex;
 enum { SURFACE_SLICES = 1024 };

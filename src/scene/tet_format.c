@@ -31,7 +31,8 @@ bool numbers_fail(const MeshNumbers *n, const char *format, ...) {
 /* The next size bytes in this machine's order. */
 static bool take(MeshNumbers *n, int size, const char *what, int64_t index, void *value) {
   unsigned char b[8];
-  if (n->text.end - n->text.at < size) return numbers_fail(n, "%s %lld: the file ends within it", what, (long long)index);
+  if (n->text.end - n->text.at < size)
+    return numbers_fail(n, "%s %lld: the file ends within it", what, (long long)index);
   for (int k = 0; k < size; k++) b[k] = (unsigned char)n->text.at[n->swap ? size - 1 - k : k];
   n->text.at += size;
   memcpy(value, b, (size_t)size);

@@ -8,8 +8,8 @@
 
 typedef struct MeshNumbers {
   MeshText text;
-  const char *start;       /* of the file */
-  bool binary, swap;       /* swap: the other byte order than this machine's */
+  const char *start; /* of the file */
+  bool binary, swap; /* swap: the other byte order than this machine's */
 } MeshNumbers;
 
 MeshNumbers mesh_numbers(const char *bytes, size_t length, const char *name, SceneError *error);

@@ -9,14 +9,18 @@
 
 enum { LINE = 1, TRIANGLE = 2, TET = 4, POINT = 15, TYPE_COUNT = 32 };
 /* Nodes of each type of element, 0 where unknown; those of solids other than tetrahedra of four are negative. */
-static const signed char node_count_of[TYPE_COUNT] = {0, 2, 3, 4, 4, -8, -6, -5, 3, 6, 9, -10, -27, -18, -14, 1,
-                                                      8, -20, -15, -13, 9, 10, 12, 15, 15, 21, 4, 5, 6, -20, -35, -56};
+static const signed char node_count_of[TYPE_COUNT] = {0,   2,   3,   4,   4, -8, -6,  -5,  3,   6,  9,
+                                                      -10, -27, -18, -14, 1, 8,  -20, -15, -13, 9,  10,
+                                                      12,  15,  15,  21,  4, 5,  6,   -20, -35, -56};
 
-typedef struct Tag { int64_t tag; uint32_t vertex; } Tag;
+typedef struct Tag {
+  int64_t tag;
+  uint32_t vertex;
+} Tag;
 typedef struct Gmsh {
   MeshNumbers n;
-  int version;         /* 2 or 4 */
-  Tag *tag;            /* by tag, once all nodes are read */
+  int version; /* 2 or 4 */
+  Tag *tag;    /* by tag, once all nodes are read */
   size_t tag_count;
   TetMesh *out;
 } Gmsh;
@@ -147,7 +151,8 @@ static bool read_elements_2(Gmsh *g) {
   numbers_end_line(&g->n);
   if (!ok || !numbers_check_count(&g->n, "elements", count, 3, 4)) return false;
   for (int64_t done = 0; done < count && ok;) {
-    for (int k = 0; binary && k < 3 && ok; k++) ok = numbers_integer(&g->n, 4, "block of elements after", done, &head[k]);
+    for (int k = 0; binary && k < 3 && ok; k++)
+      ok = numbers_integer(&g->n, 4, "block of elements after", done, &head[k]);
     if (ok && binary) ok = check_type(g, done, head[0]);
     if (ok && (head[1] < 1 || head[1] > count - done))
       ok = numbers_fail(&g->n, "a block of %lld elements where %lld are left", (long long)head[1],

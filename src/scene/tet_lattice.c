@@ -78,10 +78,8 @@ static bool visit_cells(const Layout *y, TetMesh *out) {
       for (int i = 0; ok && i < l->cells[0]; i++) {
         const int cell[3] = {i, j, k};
         if (!has_cell(l, cell)) continue;
-        if (out)
-          ok = add_cell(y, cell, out);
-        else
-          mark_corners(y, cell);
+        if (out) ok = add_cell(y, cell, out);
+        else mark_corners(y, cell);
       }
   return ok;
 }

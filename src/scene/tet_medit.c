@@ -2,7 +2,10 @@
  * Tests: tests/test_tet_mesh.c. */
 #include "scene/tet_format.h"
 
-typedef struct Medit { MeshNumbers n; TetMesh *out; } Medit;
+typedef struct Medit {
+  MeshNumbers n;
+  TetMesh *out;
+} Medit;
 
 static bool read_vertices(Medit *m, int64_t count) {
   double x[3];

@@ -45,7 +45,8 @@ double tet_mesh_volume(const TetMesh *mesh, size_t tet) {
     for (int i = 0; i < 3; i++)
       e[k][i] = mesh->mesh.vertex[3 * t[k + 1] + (size_t)i] - mesh->mesh.vertex[3 * t[0] + (size_t)i];
   return (e[0][0] * (e[1][1] * e[2][2] - e[1][2] * e[2][1]) + e[0][1] * (e[1][2] * e[2][0] - e[1][0] * e[2][2]) +
-          e[0][2] * (e[1][0] * e[2][1] - e[1][1] * e[2][0])) / 6;
+          e[0][2] * (e[1][0] * e[2][1] - e[1][1] * e[2][0])) /
+         6;
 }
 
 static void turn_if_inside_out(TetMesh *mesh) {
@@ -111,7 +112,9 @@ void tet_mesh_free(TetMesh *mesh) {
   *mesh = (TetMesh){0};
 }
 
-typedef struct Corners { uint32_t corner[4], tet; } Corners;
+typedef struct Corners {
+  uint32_t corner[4], tet;
+} Corners;
 
 static int compare_corners(const void *a, const void *b) {
   const Corners *p = a, *q = b;
@@ -171,7 +174,8 @@ bool tet_mesh_require_sound(const TetMesh *mesh, const char *name, SceneError *e
 static void write_elements(FILE *out, const TetMesh *mesh, const uint32_t *triangle, size_t triangle_count) {
   fprintf(out, "$Elements\n%zu\n", mesh->tet_count + triangle_count);
   for (size_t k = 0; k < triangle_count; k++)
-    fprintf(out, "%zu 2 2 1 1 %u %u %u\n", k + 1, triangle[3 * k] + 1, triangle[3 * k + 1] + 1, triangle[3 * k + 2] + 1);
+    fprintf(out, "%zu 2 2 1 1 %u %u %u\n", k + 1, triangle[3 * k] + 1, triangle[3 * k + 1] + 1,
+            triangle[3 * k + 2] + 1);
   for (size_t k = 0; k < mesh->tet_count; k++) {
     const uint32_t *t = mesh->tet + 4 * k;
     fprintf(out, "%zu 4 2 2 1 %u %u %u %u\n", triangle_count + k + 1, t[0] + 1, t[1] + 1, t[2] + 1, t[3] + 1);
@@ -182,7 +186,8 @@ static void write_elements(FILE *out, const TetMesh *mesh, const uint32_t *trian
 bool tet_mesh_write(const TetMesh *mesh, const char *path, SceneError *error) {
   uint32_t(*surface)[3];
   size_t surface_count, shared;
-  if (!tet_mesh_surface(mesh, &surface, &surface_count, &shared)) return scene_fail(error, "%.500s: out of memory", path);
+  if (!tet_mesh_surface(mesh, &surface, &surface_count, &shared))
+    return scene_fail(error, "%.500s: out of memory", path);
   FILE *out = fopen(path, "w");
   if (!out) return free(surface), scene_fail(error, "%.500s: cannot write: %s", path, strerror(errno));
   fprintf(out, "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n%zu\n", mesh->mesh.vertex_count);

@@ -11,11 +11,11 @@
 #include "scene/mesh_file.h"
 
 typedef struct TetMesh {
-  MeshData mesh;         /* vertices, and the triangles that the file gives apart from the solids */
-  uint32_t *tet;         /* [4 tet_count]: corners b, c, d turn counter-clockwise seen from outside across from a */
+  MeshData mesh; /* vertices, and the triangles that the file gives apart from the solids */
+  uint32_t *tet; /* [4 tet_count]: corners b, c, d turn counter-clockwise seen from outside across from a */
   size_t tet_count;
-  bool turned;           /* every tetrahedron was inside out in the file */
-  size_t unused_count;   /* vertices left out */
+  bool turned;         /* every tetrahedron was inside out in the file */
+  size_t unused_count; /* vertices left out */
 } TetMesh;
 
 /* As mesh_parse; extension "msh", "vtk" or "mesh". */
@@ -23,7 +23,7 @@ bool tet_mesh_parse(const char *bytes, size_t length, const char *extension, con
                     SceneError *error);
 bool tet_mesh_load(const char *path, TetMesh *out, SceneError *error);
 bool tet_extension_known(const char *path);
-void tet_mesh_free(TetMesh *mesh); /* leaves it empty */
+void tet_mesh_free(TetMesh *mesh);                                                /* leaves it empty */
 bool tet_mesh_add(TetMesh *mesh, uint32_t a, uint32_t b, uint32_t c, uint32_t d); /* false when out of memory */
 
 /* What a simulation needs: tetrahedra with a volume, none inside out, none twice, no vertex outside all of them. */

@@ -5,7 +5,10 @@
 
 #include "scene/tet_mesh.h"
 
-typedef struct Face { uint32_t sorted[3], corner[3]; bool odd; } Face; /* odd: sorting swapped an odd number of corners */
+typedef struct Face {
+  uint32_t sorted[3], corner[3];
+  bool odd;
+} Face; /* odd: sorting swapped an odd number of corners */
 
 static void swap_corners(Face *face, int i, int j) {
   if (face->sorted[i] < face->sorted[j]) return;

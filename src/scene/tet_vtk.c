@@ -8,8 +8,8 @@ enum { CELL_TRIANGLE = 5, CELL_TET = 10 };
 
 typedef struct Vtk {
   MeshNumbers n;
-  bool split;            /* OFFSETS and CONNECTIVITY */
-  int64_t *offset;       /* [cell_count + 1] into corner; before version 5 each cell's count comes before its corners */
+  bool split;      /* OFFSETS and CONNECTIVITY */
+  int64_t *offset; /* [cell_count + 1] into corner; before version 5 each cell's count comes before its corners */
   int64_t *corner;
   int64_t cell_count, corner_count;
   TetMesh *out;

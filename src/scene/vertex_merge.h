@@ -5,7 +5,10 @@
 
 #include "scene/mesh_file.h"
 
-typedef struct VertexMerge { uint32_t *slot; size_t capacity; } VertexMerge; /* zeroed to start; open addressing */
+typedef struct VertexMerge {
+  uint32_t *slot;
+  size_t capacity;
+} VertexMerge; /* zeroed to start; open addressing */
 
 /* The index of the vertex at x, added if it is new; false when out of memory. */
 bool vertex_merge_add(VertexMerge *merge, MeshData *mesh, const double x[3], uint32_t *index);

@@ -8,7 +8,9 @@
 
 static double node_mass(const Body *b, int k) { return k == 0 ? b->pull : component(b->weight, k - 1); }
 
-static double inertia(const Step *step, int body, int k) { return step->inertia[body] * node_mass(&step->model->body[body], k); }
+static double inertia(const Step *step, int body, int k) {
+  return step->inertia[body] * node_mass(&step->model->body[body], k);
+}
 
 static bool elastic(const Body *b) { return b->motion == ABD_MOTION_DYNAMIC && b->freedom.rotations < 3; }
 
@@ -67,7 +69,8 @@ double body_speed(const Step *step, int body, const Affine *d) {
   const Mesh *mesh = &step->model->mesh[step->model->body[body].mesh];
   double most = 0;
   for (int k = 0; k < 8; k++) {
-    Vec3 lo = mesh->box.lo, hi = mesh->box.hi, corner = vec3(k & 1 ? hi.x : lo.x, k & 2 ? hi.y : lo.y, k & 4 ? hi.z : lo.z);
+    Vec3 lo = mesh->box.lo, hi = mesh->box.hi,
+         corner = vec3(k & 1 ? hi.x : lo.x, k & 2 ? hi.y : lo.y, k & 4 ? hi.z : lo.z);
     double m = norm_sq(affine_point(d, corner));
     if (!(m <= most)) most = m;
   }

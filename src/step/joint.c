@@ -91,7 +91,8 @@ static Jet row_jet(const Step *step, int joint, int k, const Affine *q) {
     case ABD_JOINT_GEAR: return gear_row(step, j, q);
     case ABD_JOINT_ANGLE: row = joint_angle(m, joint, q, step->joint[joint].angle), jet_scale(&row, j->arm); return row;
     case ABD_JOINT_DISTANCE: row = distance(j, q), row.value -= j->length; return row;
-    case ABD_JOINT_PLANE: case ABD_JOINT_PLANAR: return travel(j, q, 2);
+    case ABD_JOINT_PLANE:
+    case ABD_JOINT_PLANAR: return travel(j, q, 2);
     case ABD_JOINT_UNIVERSAL: {
       Affine a = joint_pose(q, j->end[0].body), b = joint_pose(q, j->end[1].body);
       Measure p = measure_product(&a, &b, j->end[0].frame.c[2], j->end[1].frame.c[2]);
@@ -120,7 +121,9 @@ int joint_body(const Model *m, int joint) {
 
 /* ---- what acts on a scalar: energy, slope, curvature ---- */
 
-typedef struct Act { double energy, slope, curvature; } Act;
+typedef struct Act {
+  double energy, slope, curvature;
+} Act;
 
 static void act_pull(Act *act, const Pull *p, double s, double h2) {
   double x = s - p->centre;
@@ -143,7 +146,8 @@ static double stop_range(const Step *step, double lo, double hi, double unit_len
   return least(step->model->def.contact.range, 0.25 * unit_length * (hi - lo));
 }
 
-static void act_stops(Act *act, const Step *step, const JointTerm *t, const double limit[2], double s, double unit_length) {
+static void act_stops(Act *act, const Step *step, const JointTerm *t, const double limit[2], double s,
+                      double unit_length) {
   double range = stop_range(step, limit[0], limit[1], unit_length);
   if (isfinite(limit[0])) act_stop(act, t->stop, s - limit[0], 1, unit_length, range);
   if (isfinite(limit[1])) act_stop(act, t->stop, limit[1] - s, -1, unit_length, range);
@@ -181,7 +185,9 @@ static Act act_row(const JointTerm *t, int k, double c) {
   return act;
 }
 
-static bool acts_on_coordinate(const Joint *j, const JointTerm *t) { return j->coordinate != COORDINATE_NONE && t->active; }
+static bool acts_on_coordinate(const Joint *j, const JointTerm *t) {
+  return j->coordinate != COORDINATE_NONE && t->active;
+}
 
 double joint_energy(const Step *step, int joint, const Affine *q) {
   const Joint *j = &step->model->joint[joint];
@@ -189,7 +195,8 @@ double joint_energy(const Step *step, int joint, const Affine *q) {
   double e = 0;
   if (!t->active) return 0;
   for (int k = 0; k < j->row_count; k++) e += act_row(t, k, row_jet(step, joint, k, q).value).energy;
-  if (acts_on_coordinate(j, t)) e += act_coordinate(step, joint, joint_coordinate(step->model, joint, q, t->angle).value).energy;
+  if (acts_on_coordinate(j, t))
+    e += act_coordinate(step, joint, joint_coordinate(step->model, joint, q, t->angle).value).energy;
   if (limits_angle(j)) e += act_angle(step, joint, joint_angle(step->model, joint, q, t->angle).value).energy;
   return e;
 }
@@ -221,14 +228,17 @@ int joint_forces(const Step *step, int joint, const Affine *q, JointForce force[
 
 double joint_gap(const Step *step, int joint, const Affine *q) {
   double worst = 0;
-  for (int k = 0; k < step->model->joint[joint].row_count; k++) worst = most(worst, fabs(row_jet(step, joint, k, q).value));
+  for (int k = 0; k < step->model->joint[joint].row_count; k++)
+    worst = most(worst, fabs(row_jet(step, joint, k, q).value));
   return worst;
 }
 
 /* ---- bounds ---- */
 
 /* Three poses along the straight path of a joint's ends. */
-typedef struct Path { Affine a[3], b[3]; } Path;
+typedef struct Path {
+  Affine a[3], b[3];
+} Path;
 
 static Path path_of(const Step *step, const Joint *j) {
   Path p;
@@ -313,7 +323,8 @@ static double stop_gap(const Step *step, int joint, const Affine *q) {
 
 static void set_pulls(const Step *step, const Joint *j, JointTerm *t, const JointState *s) {
   const AbdJointDef *d = &j->def;
-  double h = step->h, inertia = j->mass * reach(j) * reach(j), small = 1e-5 * (j->coordinate == COORDINATE_ANGLE ? 1 : j->arm);
+  double h = step->h, inertia = j->mass * reach(j) * reach(j),
+         small = 1e-5 * (j->coordinate == COORDINATE_ANGLE ? 1 : j->arm);
   t->pull[PULL_SPRING] = (Pull){d->stiffness, INFINITY, d->rest};
   t->pull[PULL_DAMPER] = (Pull){d->damping / h, INFINITY, t->position};
   t->pull[PULL_FRICTION] = (Pull){d->friction / small, d->friction, t->position + s->stick};
@@ -401,11 +412,14 @@ double joint_passive(const Step *step, int joint, double position) {
 }
 
 /* What is left of a pull that gave way: the coordinate's part that it still holds. */
-static double kept_lag(const Pull *p, double position) { return -yield_force(p->stiffness, p->limit, position - p->centre) / p->stiffness; }
+static double kept_lag(const Pull *p, double position) {
+  return -yield_force(p->stiffness, p->limit, position - p->centre) / p->stiffness;
+}
 
 /* A speed drive is a damper about its speed and learns what it must give there: the slower the softer it is against its
  * inertia, so that it does not ring. At its maximum it does not learn. */
-static double learned_hold(const Step *step, const Joint *j, const Pull *p, double start, const JointState *s, double position) {
+static double learned_hold(const Step *step, const Joint *j, const Pull *p, double start, const JointState *s,
+                           double position) {
   double force = -yield_force(p->stiffness, p->limit, position - p->centre), inertia = j->mass * reach(j) * reach(j);
   double slowness = most(1, 4 * inertia / (p->stiffness * step->h * step->h));
   double hold = least(most(s->hold, -p->limit), p->limit);
@@ -426,7 +440,9 @@ void joints_finish(const Step *step, State *after) {
     double position = joint_coordinate(step->model, i, step->q, t->angle).value;
     const Pull *friction = &t->pull[PULL_FRICTION], *drive = &t->pull[PULL_DRIVE];
     s->stick = friction->stiffness > 0 ? kept_lag(friction, position) : 0;
-    s->hold = s->drive.kind == ABD_DRIVE_SPEED && drive->stiffness > 0 ? learned_hold(step, j, drive, t->position, s, position) : 0;
+    s->hold = s->drive.kind == ABD_DRIVE_SPEED && drive->stiffness > 0
+                  ? learned_hold(step, j, drive, t->position, s, position)
+                  : 0;
     s->stiffening = t->stiffening;
   }
 }

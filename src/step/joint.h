@@ -21,7 +21,10 @@ typedef struct Jet {
   Affine gradient[4];
 } Jet;
 
-typedef struct JointForce { Jet jet; double slope, curvature; } JointForce; /* of one scalar's energy */
+typedef struct JointForce {
+  Jet jet;
+  double slope, curvature;
+} JointForce; /* of one scalar's energy */
 enum { JOINT_FORCES = JOINT_ROWS + 2 };
 
 /* Readies all joints for the step, from the state and the targets. */

@@ -5,7 +5,8 @@
 
 enum { MAX_TRIALS = 60, MAX_CUTS = 6 };
 static const double nearly = 10; /* tolerances: islands that near their end go on as a whole */
-static const double worthwhile = 0.1; /* of what the slope promises, the least a step must gain; Newton's gains half of it */
+static const double worthwhile =
+    0.1; /* of what the slope promises, the least a step must gain; Newton's gains half of it */
 
 static bool moves(const Step *s, int body) { return s->island[body] >= 0 && !s->dozes[body]; }
 static Island *island_of(const Step *s, int body) { return &s->islands[s->island[body]]; }
@@ -128,9 +129,11 @@ static void judge_residual(Step *s) {
 static void snap_trial(Step *s) {
   const Linkage *l = &s->model->linkage;
   for (int k = 0; k < l->linked_count; k++)
-    if (island_of(s, l->linked[k].body)->trying) linkage_read(&l->linked[k], &s->trial[l->linked[k].body], s->unknown + 12 * k);
+    if (island_of(s, l->linked[k].body)->trying)
+      linkage_read(&l->linked[k], &s->trial[l->linked[k].body], s->unknown + 12 * k);
   for (int k = 0; k < l->linked_count; k++)
-    if (island_of(s, l->linked[k].body)->trying) s->trial[l->linked[k].body] = linkage_pose(l, &l->linked[k], s->unknown);
+    if (island_of(s, l->linked[k].body)->trying)
+      s->trial[l->linked[k].body] = linkage_pose(l, &l->linked[k], s->unknown);
 }
 
 static void place_trial(Step *s) {
@@ -280,7 +283,8 @@ static bool conclude(Step *s, Backend *backend) {
     if (!ended || dozed) continue;
     bool changed = false;
     g->lags++;
-    if (g->lags < s->model->def.contact.friction_iterations && !backend->renew_friction(backend, s, k, &changed)) return false;
+    if (g->lags < s->model->def.contact.friction_iterations && !backend->renew_friction(backend, s, k, &changed))
+      return false;
     for (int j = 0; g->jointed && j < s->model->joint_count; j++)
       if (joint_island(s, j) == k) changed |= joint_renew(s, j);
     if (!changed) g->progress = ISLAND_DONE;
@@ -303,7 +307,8 @@ static bool fly(Step *s, Backend *backend) {
     s->direction[i] = affine_sub(g->touching ? s->q[i] : s->target[i], s->q[i]);
     if (g->jointed && !g->touching) s->direction[i] = body_turned(&s->model->body[i], &s->q[i], &s->direction[i]);
   }
-  for (int k = 0; k < s->island_count; k++) s->islands[k].aiming = s->islands[k].bends = !s->islands[k].touching && s->islands[k].jointed;
+  for (int k = 0; k < s->island_count; k++)
+    s->islands[k].aiming = s->islands[k].bends = !s->islands[k].touching && s->islands[k].jointed;
   if (any_bends(s) && !backend->close(backend, s)) return false;
   if (any && !backend->reach(backend, s)) return false;
   for (int k = 0; k < s->island_count; k++) {
@@ -363,7 +368,9 @@ static void report_islands(Step *s) {
     if (g->iterations > r->iterations) r->iterations = g->iterations;
     if (g->lags > r->friction_iterations) r->friction_iterations = g->lags;
     if (g->residual > r->residual) r->residual = g->residual;
-    AbdOutcome outcome = g->progress == ISLAND_DONE ? ABD_CONVERGED : g->progress == ISLAND_STUCK ? g->outcome : ABD_STOPPED_AT_MAX_ITERATIONS;
+    AbdOutcome outcome = g->progress == ISLAND_DONE    ? ABD_CONVERGED
+                         : g->progress == ISLAND_STUCK ? g->outcome
+                                                       : ABD_STOPPED_AT_MAX_ITERATIONS;
     if (outcome == ABD_CONVERGED || r->outcome != ABD_CONVERGED) continue;
     r->outcome = outcome;
     blame(s->model, g, r->culprit);
@@ -455,11 +462,14 @@ bool step_init(Step *s, const Model *model) {
   s->soft_energy = mem_zeroed((size_t)model->soft_count, sizeof(double));
   s->soft_energy_trial = mem_zeroed((size_t)model->soft_count, sizeof(double));
   s->unknown = mem_zeroed((size_t)model->linkage.linked_count * 12, sizeof(double));
-  return s->speed && s->dozes && s->soft_energy && s->soft_energy_trial && s->inertia && s->joint && s->unknown && s->energy && s->energy_trial && s->island && s->islands && s->member;
+  return s->speed && s->dozes && s->soft_energy && s->soft_energy_trial && s->inertia && s->joint && s->unknown &&
+         s->energy && s->energy_trial && s->island && s->islands && s->member;
 }
 
 void step_destroy(Step *s) {
-  void *array[] = {s->q, s->trial, s->target, s->gradient, s->newton, s->direction, s->energy, s->energy_trial, s->island, s->islands, s->member, s->speed, s->dozes, s->inertia, s->joint, s->unknown, s->soft_energy, s->soft_energy_trial};
+  void *array[] = {s->q,      s->trial,        s->target, s->gradient, s->newton,      s->direction,
+                   s->energy, s->energy_trial, s->island, s->islands,  s->member,      s->speed,
+                   s->dozes,  s->inertia,      s->joint,  s->unknown,  s->soft_energy, s->soft_energy_trial};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   memset(s, 0, sizeof *s);
 }

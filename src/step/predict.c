@@ -58,7 +58,8 @@ static Affine target_affine(const Step *step, int i) {
   } else {
     Affine zero = affine_sub(s->q[i], s->q[i]);
     t = affine_add_scaled(affine_add_scaled(zero, 4.0 / 3.0, s->q[i]), -1.0 / 3.0, s->q_before[i]);
-    t = affine_add_scaled(affine_add_scaled(t, 8.0 / 9.0 * step->h, s->rate[i]), -2.0 / 9.0 * step->h, s->rate_before[i]);
+    t = affine_add_scaled(affine_add_scaled(t, 8.0 / 9.0 * step->h, s->rate[i]), -2.0 / 9.0 * step->h,
+                          s->rate_before[i]);
   }
   return affine_add_scaled(t, step->h2 / step->inertia[i], affine_acceleration(step, i));
 }
@@ -80,14 +81,16 @@ void predict_targets(Step *step) {
   step->h2 = m->def.integrator == ABD_INTEGRATOR_BDF2 ? 4.0 / 9.0 * step->h * step->h : step->h * step->h;
   for (int i = 0; i < m->body_count; i++) {
     const Body *b = &m->body[i];
-    bool mixed = b->motion == ABD_MOTION_DYNAMIC && m->def.integrator == ABD_INTEGRATOR_RIGID && scheme(step, i) == ABD_INTEGRATOR_BDF2;
+    bool mixed = b->motion == ABD_MOTION_DYNAMIC && m->def.integrator == ABD_INTEGRATOR_RIGID &&
+                 scheme(step, i) == ABD_INTEGRATOR_BDF2;
     step->inertia[i] = mixed ? 9.0 / 4.0 : 1;
     if (b->motion == ABD_MOTION_STATIC) step->target[i] = step->state->q[i];
     else if (b->motion == ABD_MOTION_KINEMATIC) step->target[i] = target_kinematic(step, i);
     else if (scheme(step, i) == ABD_INTEGRATOR_RIGID) step->target[i] = target_rigid(step, i);
     else step->target[i] = target_affine(step, i);
     if (b->fixed)
-      step->target[i] = affine_add_scaled(step->state->q[i], 1, freedom_project(b, affine_sub(step->target[i], step->state->q[i])));
+      step->target[i] =
+          affine_add_scaled(step->state->q[i], 1, freedom_project(b, affine_sub(step->target[i], step->state->q[i])));
   }
 }
 
@@ -96,7 +99,8 @@ static Affine rate_rigid(const Step *step, int i) {
   const Affine *q0 = &step->state->q[i], *q = &step->q[i], *t = &step->target[i];
   Mat3 a0 = affine_linear(q0), a = affine_linear(q);
   Vec3 v = scale(1 / step->h, sub(q->n[0], q0->n[0]));
-  Vec3 l = add_scaled(spin_momentum(a0, affine_linear(&step->state->rate[i]), b->second), step->h, step->state->torque[i]);
+  Vec3 l =
+      add_scaled(spin_momentum(a0, affine_linear(&step->state->rate[i]), b->second), step->h, step->state->torque[i]);
   if (b->freedom.rotations == 2) /* about a held axis the inertia is constant: only its component counts */
     l = spin_momentum(a, mat3_mul(mat3_skew(freedom_spin(b, a0, l)), a), b->second);
   Mat3 push = mat3_scale(1 / step->h, mat3_sub(a, affine_linear(t)));
@@ -113,7 +117,8 @@ static Affine rate_kinematic(const Step *step, int i) {
     return affine_add_scaled(zero, 1 / step->h, d);
   }
   if (step->model->body[i].vertex_of) return s->rate[i];
-  Vec3 w = spin_from_momentum(a0, step->model->body[i].second, spin_momentum(a0, affine_linear(&s->rate[i]), step->model->body[i].second));
+  Vec3 w = spin_from_momentum(a0, step->model->body[i].second,
+                              spin_momentum(a0, affine_linear(&s->rate[i]), step->model->body[i].second));
   return affine(s->rate[i].n[0], mat3_mul(mat3_skew(w), a));
 }
 
@@ -132,8 +137,9 @@ void predict_finish(const Step *step, State *after) {
   for (int i = 0; i < m->body_count; i++) {
     const Body *b = &m->body[i];
     if (b->motion == ABD_MOTION_STATIC) continue;
-    Affine rate = b->motion == ABD_MOTION_KINEMATIC ? rate_kinematic(step, i)
-                  : scheme(step, i) == ABD_INTEGRATOR_RIGID ? rate_rigid(step, i) : rate_affine(step, i);
+    Affine rate = b->motion == ABD_MOTION_KINEMATIC         ? rate_kinematic(step, i)
+                  : scheme(step, i) == ABD_INTEGRATOR_RIGID ? rate_rigid(step, i)
+                                                            : rate_affine(step, i);
     after->q_before[i] = step->state->q[i];
     after->rate_before[i] = step->state->rate[i];
     after->q[i] = step->q[i];

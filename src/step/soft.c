@@ -7,9 +7,15 @@ typedef enum Kind { KIND_TET, KIND_TRIANGLE, KIND_HINGE, KIND_PIECE, KIND_BEND, 
 static const int kind_corners[KIND_COUNT] = {4, 3, 4, 2, 3};
 
 /* One element: its kind, its number among those, its vertices. */
-typedef struct SoftElement { Kind kind; int index, count, body[4]; Vec3 x[4]; } SoftElement;
+typedef struct SoftElement {
+  Kind kind;
+  int index, count, body[4];
+  Vec3 x[4];
+} SoftElement;
 
-int soft_element_count(const Soft *s) { return s->tet_count + s->triangle_count + s->hinge_count + s->piece_count + s->bend_count; }
+int soft_element_count(const Soft *s) {
+  return s->tet_count + s->triangle_count + s->hinge_count + s->piece_count + s->bend_count;
+}
 
 int soft_representative(const Model *m, const Soft *s) {
   for (int v = 0; v < s->vertex_count; v++)
@@ -63,8 +69,10 @@ static void places_of(const SoftElement *e, const Affine *q, Vec3 x[4]) {
 }
 
 static Viscous viscous_of(const Step *step, const Soft *s, const SoftElement *e) {
-  double f = damping_factor(step, s), mu = f * lame_mu(s->def.young, s->def.poisson), lambda = f * lame_lambda(s->def.young, s->def.poisson);
-  Viscous v = e->kind == KIND_TET ? viscous_tet(&s->tet[e->index].rest, mu, lambda) : viscous_triangle(&s->shell[e->index].rest, mu, lambda);
+  double f = damping_factor(step, s), mu = f * lame_mu(s->def.young, s->def.poisson),
+         lambda = f * lame_lambda(s->def.young, s->def.poisson);
+  Viscous v = e->kind == KIND_TET ? viscous_tet(&s->tet[e->index].rest, mu, lambda)
+                                  : viscous_triangle(&s->shell[e->index].rest, mu, lambda);
   Vec3 x[4];
   places_of(e, step->state->q, x);
   v.strain = viscous_strain(&v, x);
@@ -87,7 +95,9 @@ static BendingRest damper_of(const Step *step, const Soft *s, const SoftElement 
 }
 
 /* So is a piece's, to a length; its stiffness is over that length then. */
-typedef struct Dashpot { double stiffness, length; } Dashpot;
+typedef struct Dashpot {
+  double stiffness, length;
+} Dashpot;
 
 static Dashpot dashpot_of(const Step *step, const Soft *s, const SoftElement *e) {
   Vec3 x[4];
@@ -183,9 +193,11 @@ double soft_elastic_energy(const Soft *s, int element, const Affine *q) {
 
 double soft_element_strain(const Soft *s, int element, const Affine *q) {
   SoftElement e = element_at(s, element, q);
-  if (e.kind == KIND_PIECE) return fabs(norm_sq(sub(e.x[1], e.x[0])) / (s->piece[e.index].length * s->piece[e.index].length) - 1);
+  if (e.kind == KIND_PIECE)
+    return fabs(norm_sq(sub(e.x[1], e.x[0])) / (s->piece[e.index].length * s->piece[e.index].length) - 1);
   if (e.kind != KIND_TET && e.kind != KIND_TRIANGLE) return 0;
-  Viscous v = e.kind == KIND_TET ? viscous_tet(&s->tet[e.index].rest, 0, 0) : viscous_triangle(&s->shell[e.index].rest, 0, 0);
+  Viscous v =
+      e.kind == KIND_TET ? viscous_tet(&s->tet[e.index].rest, 0, 0) : viscous_triangle(&s->shell[e.index].rest, 0, 0);
   Mat3 c = mat3_scale(2, viscous_strain(&v, e.x));
   c.c[0].x -= 1;
   c.c[1].y -= 1;

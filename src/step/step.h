@@ -23,46 +23,48 @@ typedef struct Island {
   Progress progress;
   AbdOutcome outcome;
   int iterations, lags;
-  int first, body_count; /* its bodies: step->member[first ...] */
-  int pair;              /* its first pair, -1 if it has none: the backend strings them together */
-  int awake;             /* how many of its bodies take part in the iteration */
-  bool searching;        /* looks for a step in the line search */
-  bool aiming;           /* its direction is being made */
-  bool trying;           /* has a clear path: the trial poses are evaluated */
-  bool last;             /* its Newton step is below the tolerance */
-  bool whole;            /* all of its bodies are to take part in the next iteration, none to doze */
-  bool touching;         /* has contacts */
-  bool jointed, soft;    /* has bodies with joints; vertices of soft ones */
-  bool bends;            /* its linked bodies turn so far in this step that it must be bent */
-  bool joined;           /* came about by merging since the flag was cleared */
+  int first, body_count;      /* its bodies: step->member[first ...] */
+  int pair;                   /* its first pair, -1 if it has none: the backend strings them together */
+  int awake;                  /* how many of its bodies take part in the iteration */
+  bool searching;             /* looks for a step in the line search */
+  bool aiming;                /* its direction is being made */
+  bool trying;                /* has a clear path: the trial poses are evaluated */
+  bool last;                  /* its Newton step is below the tolerance */
+  bool whole;                 /* all of its bodies are to take part in the next iteration, none to doze */
+  bool touching;              /* has contacts */
+  bool jointed, soft;         /* has bodies with joints; vertices of soft ones */
+  bool bends;                 /* its linked bodies turn so far in this step that it must be bent */
+  bool joined;                /* came about by merging since the flag was cleared */
   double min_gap, gap_before; /* [m] smallest gap now, and since it last grew or was halved */
-  double damping;        /* inertias added to the matrix after steps that had to be short */
-  int convex;            /* for so many iterations elements of soft bodies are made positive semidefinite */
-  double impact;         /* [J as dt^2 energy] the strongest about to happen in it */
-  double fraction;       /* of Newton's step, which is then retracted to the direction */
-  double length;         /* of the direction, less than 1 only where a path could not be cleared otherwise */
-  int cuts, halvings;    /* of the fraction in this line search */
-  double bound;          /* the largest step that crosses nothing */
-  int limit[2];          /* the bodies that set it, -1 if none */
+  double damping;             /* inertias added to the matrix after steps that had to be short */
+  int convex;                 /* for so many iterations elements of soft bodies are made positive semidefinite */
+  double impact;              /* [J as dt^2 energy] the strongest about to happen in it */
+  double fraction;            /* of Newton's step, which is then retracted to the direction */
+  double length;              /* of the direction, less than 1 only where a path could not be cleared otherwise */
+  int cuts, halvings;         /* of the fraction in this line search */
+  double bound;               /* the largest step that crosses nothing */
+  int limit[2];               /* the bodies that set it, -1 if none */
   double slope, newton_slope; /* gradient . direction, gradient . newton */
-  double residual;       /* [m/s] */
+  double residual;            /* [m/s] */
   int residual_body;
-  double change, noise;  /* of the energy in the line search; its rounding */
+  double change, noise; /* of the energy in the line search; its rounding */
 } Island;
 
 /* A spring on a joint's coordinate that gives way at a force: stiffness 0 where there is none. */
-typedef struct Pull { double stiffness, limit, centre; } Pull;
+typedef struct Pull {
+  double stiffness, limit, centre;
+} Pull;
 enum { PULL_SPRING = 0, PULL_DAMPER, PULL_FRICTION, PULL_DRIVE, PULL_COUNT };
 
 /* A joint at work in a step, see step/joint.h. Energies are times dt^2, as all are here. */
 typedef struct JointTerm {
-  bool active;           /* has equations that are not linear, or acts on its coordinate */
-  bool open;             /* was not closed to the tolerance when last looked at */
-  int renewals;          /* of its multipliers */
+  bool active;  /* has equations that are not linear, or acts on its coordinate */
+  bool open;    /* was not closed to the tolerance when last looked at */
+  int renewals; /* of its multipliers */
   double lambda[JOINT_ROWS], stiffness, worst;
-  double angle;          /* at the accepted poses, unwrapped */
-  double position;       /* the coordinate at the start of the step */
-  double push;           /* effort given */
+  double angle;    /* at the accepted poses, unwrapped */
+  double position; /* the coordinate at the start of the step */
+  double push;     /* effort given */
   Pull pull[PULL_COUNT];
   double stop, stiffening, gap; /* barriers of its stops; the smallest gap as a part of their range */
   double energy, energy_trial;
@@ -70,23 +72,23 @@ typedef struct JointTerm {
 
 typedef struct Step {
   const Model *model;
-  const State *state;    /* at the start of the step */
-  double h, h2;          /* time step; factor of potentials: h^2, for BDF2 4/9 h^2 */
-  Affine *q, *trial;     /* poses: accepted, tried */
-  Affine *target;        /* where inertia and forces alone would bring each body */
+  const State *state; /* at the start of the step */
+  double h, h2;       /* time step; factor of potentials: h^2, for BDF2 4/9 h^2 */
+  Affine *q, *trial;  /* poses: accepted, tried */
+  Affine *target;     /* where inertia and forces alone would bring each body */
   Affine *gradient, *newton, *direction;
   double *energy, *energy_trial; /* of inertia and elasticity, per body */
-  double *speed;         /* per body: of its last Newton step [m/s] */
-  bool *dozes;           /* per body: does not take part in the iteration, stays where it is */
-  double *inertia;       /* per body: 1, or 9/4 where its own integrator is BDF2 and the others' is not */
+  double *speed;                 /* per body: of its last Newton step [m/s] */
+  bool *dozes;                   /* per body: does not take part in the iteration, stays where it is */
+  double *inertia;               /* per body: 1, or 9/4 where its own integrator is BDF2 and the others' is not */
   JointTerm *joint;
   double *soft_energy, *soft_energy_trial; /* per soft body, of its elements */
-  double *unknown;       /* of linked bodies, 12 places each */
-  int *island;           /* of each body, -1 for static ones */
+  double *unknown;                         /* of linked bodies, 12 places each */
+  int *island;                             /* of each body, -1 for static ones */
   Island *islands;
-  int *member;           /* moving bodies, island by island */
+  int *member; /* moving bodies, island by island */
   int island_count;
-  AbdStage trial_stage;  /* where the time of a trial is counted */
+  AbdStage trial_stage; /* where the time of a trial is counted */
   AbdStepReport *report;
 } Step;
 
@@ -94,19 +96,21 @@ typedef struct Step {
  * then set). */
 typedef struct Backend Backend;
 struct Backend {
-  bool (*begin)(Backend *, Step *);          /* pairs, islands, contacts, friction and energy at step->q */
-  void (*doze)(Backend *, Step *);           /* who takes part: of islands that need not be whole the bodies that were fast, and who touches them */
-  bool (*direction)(Backend *, Step *);      /* gradient; newton = -H^-1 gradient */
-  bool (*reach)(Backend *, Step *);          /* pairs for step->direction; islands may merge */
-  bool (*bound)(Backend *, Step *);          /* bound of searching islands along step->direction */
-  bool (*close)(Backend *, Step *);          /* closes linear joints at q + direction in aiming islands: changes direction */
-  bool (*trial)(Backend *, Step *);          /* contacts and energies at step->trial of trying islands */
-  void (*accept)(Backend *, Step *, int island); /* step->trial is about to become step->q */
-  void (*stiffen)(Backend *, Step *, int island, double gap); /* barriers of its pairs nearer than that */
+  bool (*begin)(Backend *, Step *); /* pairs, islands, contacts, friction and energy at step->q */
+  void (*doze)(
+      Backend *,
+      Step *); /* who takes part: of islands that need not be whole the bodies that were fast, and who touches them */
+  bool (*direction)(Backend *, Step *); /* gradient; newton = -H^-1 gradient */
+  bool (*reach)(Backend *, Step *);     /* pairs for step->direction; islands may merge */
+  bool (*bound)(Backend *, Step *);     /* bound of searching islands along step->direction */
+  bool (*close)(Backend *, Step *);     /* closes linear joints at q + direction in aiming islands: changes direction */
+  bool (*trial)(Backend *, Step *);     /* contacts and energies at step->trial of trying islands */
+  void (*accept)(Backend *, Step *, int island);                        /* step->trial is about to become step->q */
+  void (*stiffen)(Backend *, Step *, int island, double gap);           /* barriers of its pairs nearer than that */
   bool (*renew_friction)(Backend *, Step *, int island, bool *changed); /* lagged forces from the accepted contacts */
-  bool (*finish)(Backend *, Step *, State *after); /* what pairs remember; the report's counts */
-  bool numeric;          /* a value was not finite */
-  bool raised;           /* the last matrix was not positive definite: some pivots were raised */
+  bool (*finish)(Backend *, Step *, State *after);                      /* what pairs remember; the report's counts */
+  bool numeric;                                                         /* a value was not finite */
+  bool raised; /* the last matrix was not positive definite: some pivots were raised */
   AbdBodyId blame;
 };
 

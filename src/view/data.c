@@ -109,7 +109,8 @@ static json_t *meshes_json(const RunScene *scene) {
 
 /* One list for each property: shorter than a list of objects. */
 static json_t *bodies_json(const RunScene *scene) {
-  json_t *name = json_array(), *mesh = json_array(), *motion = json_array(), *mass = json_array(), *color = json_array();
+  json_t *name = json_array(), *mesh = json_array(), *motion = json_array(), *mass = json_array(),
+         *color = json_array();
   for (size_t k = 0; k < scene->body_count; k++) {
     const RunBody *body = &scene->body[k];
     char text[8];
@@ -120,7 +121,8 @@ static json_t *bodies_json(const RunScene *scene) {
     json_array_append_new(mass, isfinite(body->mass) ? json_real(body->mass) : json_null());
     json_array_append_new(color, json_string(text));
   }
-  return json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", name, "mesh", mesh, "motion", motion, "mass", mass, "color", color);
+  return json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", name, "mesh", mesh, "motion", motion, "mass", mass, "color",
+                   color);
 }
 
 /* Bodies 0-based, as lists of one or two; of gears, those of the joints they couple. */
@@ -141,8 +143,8 @@ static json_t *joints_json(const RunJoints *joints) {
   for (size_t k = 0; k < joints->count; k++) {
     const RunJoint *joint = &joints->joint[k];
     const char *coordinate = joint_measure_name(joint_measure(joint->kind));
-    json_t *o = json_pack("{s:s, s:o, s:s?}", "type", abd_joint_kind_name(joint->kind), "bodies", joint_bodies(joints, joint),
-                          "coordinate", coordinate);
+    json_t *o = json_pack("{s:s, s:o, s:s?}", "type", abd_joint_kind_name(joint->kind), "bodies",
+                          joint_bodies(joints, joint), "coordinate", coordinate);
     json_object_set_new(o, "name", text_json(joint->name));
     json_array_append_new(list, o);
   }
@@ -156,12 +158,12 @@ static void add_text(Run *run, json_t *object, const char *key) {
 }
 
 static bool write_meta(ViewData *data, Run *run, bool live, Bytes *out) {
-  static const char *const key[] = {"scene_name", "steps", "every", "contacts", "gravity", "program_version", "created",
-                                    "settings", "verified_frames", "verified_crossings"};
+  static const char *const key[] = {"scene_name",      "steps",   "every",    "contacts",        "gravity",
+                                    "program_version", "created", "settings", "verified_frames", "verified_crossings"};
   const RunScene *scene = &data->scene;
   json_t *o = json_pack("{s:i, s:b, s:f, s:[f, f, f], s:o, s:o, s:o}", "format", 1, "live", live, "dt", scene->dt, "up",
-                        scene->up[0], scene->up[1], scene->up[2], "meshes", meshes_json(scene), "bodies", bodies_json(scene),
-                        "joints", joints_json(&data->joints));
+                        scene->up[0], scene->up[1], scene->up[2], "meshes", meshes_json(scene), "bodies",
+                        bodies_json(scene), "joints", joints_json(&data->joints));
   for (size_t k = 0; o && k < sizeof key / sizeof key[0]; k++) add_text(run, o, key[k]);
   char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
   bool good = text && bytes_add_text(out, text);
@@ -302,9 +304,10 @@ static bool add_contacts(const AbdContact *contact, size_t count, Bytes *out) {
   *at++ = (uint32_t)count;
   for (size_t k = 0; k < count; k++, at += 14) {
     const AbdContact *c = &contact[k];
-    float number[11] = {(float)c->point[0], (float)c->point[1], (float)c->point[2], (float)c->normal[0],
-                        (float)c->normal[1], (float)c->normal[2], (float)c->distance, (float)c->normal_force,
-                        (float)c->friction_force[0], (float)c->friction_force[1], (float)c->friction_force[2]};
+    float number[11] = {(float)c->point[0],          (float)c->point[1],         (float)c->point[2],
+                        (float)c->normal[0],         (float)c->normal[1],        (float)c->normal[2],
+                        (float)c->distance,          (float)c->normal_force,     (float)c->friction_force[0],
+                        (float)c->friction_force[1], (float)c->friction_force[2]};
     at[0] = c->body_a.id, at[1] = c->body_b.id, at[2] = (uint32_t)c->kind;
     memcpy(at + 3, number, sizeof number);
   }
@@ -336,9 +339,9 @@ static bool add_readings(const AbdJointReading *reading, size_t count, Bytes *ou
   *at++ = (uint32_t)count;
   for (size_t k = 0; k < count; k++, at += 17) {
     const AbdJointReading *r = &reading[k];
-    const double number[16] = {r->position, r->rate, r->force[0], r->force[1], r->force[2], r->torque[0], r->torque[1],
-                               r->torque[2], r->effort, r->residual, r->point[0], r->point[1], r->point[2], r->axis[0],
-                               r->axis[1], r->axis[2]};
+    const double number[16] = {r->position,  r->rate,      r->force[0], r->force[1], r->force[2], r->torque[0],
+                               r->torque[1], r->torque[2], r->effort,   r->residual, r->point[0], r->point[1],
+                               r->point[2],  r->axis[0],   r->axis[1],  r->axis[2]};
     at[0] = (uint32_t)k + 1;
     for (int i = 0; i < 16; i++) memcpy(at + 1 + i, &(float){(float)number[i]}, sizeof(float));
   }

@@ -13,13 +13,13 @@
 
 typedef struct ViewData {
   char *path;
-  RunScene scene;       /* read once */
+  RunScene scene; /* read once */
   RunJoints joints;
-  int64_t *step;        /* of the frames, ascending */
+  int64_t *step; /* of the frames, ascending */
   size_t step_count;
-  dev_t device;         /* of the file the scene was read from */
+  dev_t device; /* of the file the scene was read from */
   ino_t inode;
-  int64_t generation;   /* counts how often the file was replaced */
+  int64_t generation; /* counts how often the file was replaced */
   RunError error;
 } ViewData;
 

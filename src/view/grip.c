@@ -5,11 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Near { double distance; size_t vertex; } Near;
+typedef struct Near {
+  double distance;
+  size_t vertex;
+} Near;
 
 static int compare_near(const void *x, const void *y) {
   const Near *a = x, *b = y;
-  return a->distance != b->distance ? (a->distance > b->distance) - (a->distance < b->distance) : (a->vertex > b->vertex) - (a->vertex < b->vertex);
+  return a->distance != b->distance ? (a->distance > b->distance) - (a->distance < b->distance)
+                                    : (a->vertex > b->vertex) - (a->vertex < b->vertex);
 }
 
 static void mean_of(const double *x, const size_t *vertex, size_t count, double mean[3]) {
@@ -19,7 +23,8 @@ static void mean_of(const double *x, const size_t *vertex, size_t count, double 
 }
 
 /* The free vertices in the order of their distance from a place; returns how many. */
-static size_t sort_vertices(const AbdWorld *world, AbdBodyId body, const double *x, size_t count, const double at[3], Near *near) {
+static size_t sort_vertices(const AbdWorld *world, AbdBodyId body, const double *x, size_t count, const double at[3],
+                            Near *near) {
   size_t found = 0;
   for (size_t v = 0; v < count; v++) {
     const double *p = x + 3 * v;
@@ -64,7 +69,8 @@ void grip_pull(const Grip *grip, AbdWorld *world, const double target[3]) {
     double mass = soft.mass / (double)soft.vertex_count, w = fmin(25, 0.3 / def.dt);
     mean_of(x, grip->vertex, grip->count, at);
     mean_of(v, grip->vertex, grip->count, speed);
-    for (int k = 0; k < 3; k++) force[k] = mass * (w * w * (target[k] - at[k] - grip->offset[k]) - 2 * w * speed[k] - def.gravity[k]);
+    for (int k = 0; k < 3; k++)
+      force[k] = mass * (w * w * (target[k] - at[k] - grip->offset[k]) - 2 * w * speed[k] - def.gravity[k]);
     for (size_t i = 0; i < grip->count; i++) abd_soft_set_force(world, body, grip->vertex[i], force);
   }
   free(x);

@@ -6,9 +6,9 @@
 #include "abd/abd.h"
 
 typedef struct Grip {
-  uint32_t body;      /* 0: none */
-  double point[3];    /* where, from the mean of the body's vertices, as the hand gave it */
-  double offset[3];   /* from the mean of the held vertices to the point */
+  uint32_t body;    /* 0: none */
+  double point[3];  /* where, from the mean of the body's vertices, as the hand gave it */
+  double offset[3]; /* from the mean of the held vertices to the point */
   size_t *vertex;
   size_t count;
 } Grip;

@@ -60,7 +60,8 @@ static bool deflate_bytes(Bytes *bytes) {
   Bytes packed = {0};
   uLongf size = compressBound(bytes->size);
   unsigned char *at = bytes_extend(&packed, size);
-  if (!at || compress2(at, &size, bytes->data ? bytes->data : at, bytes->size, 6) != Z_OK) return bytes_free(&packed), false;
+  if (!at || compress2(at, &size, bytes->data ? bytes->data : at, bytes->size, 6) != Z_OK)
+    return bytes_free(&packed), false;
   packed.size = size;
   bytes_free(bytes);
   *bytes = packed;
@@ -91,8 +92,8 @@ static void write_base64(FILE *file, const Bytes *bytes) {
 /* Deflates, writes and frees the bytes; planes is the frames' stride or 0. */
 static void write_section(FILE *file, const char *name, Bytes *bytes, size_t planes) {
   bool small = deflate_bytes(bytes);
-  fprintf(file, "<script type=\"application/octet-stream\" id=\"abd-%s\" data-packing=\"%s%s\" data-stride=\"%zu\">", name,
-          planes ? "planes " : "", small ? "deflate" : "", planes);
+  fprintf(file, "<script type=\"application/octet-stream\" id=\"abd-%s\" data-packing=\"%s%s\" data-stride=\"%zu\">",
+          name, planes ? "planes " : "", small ? "deflate" : "", planes);
   write_base64(file, bytes);
   fputs("</script>\n", file);
   bytes_free(bytes);
@@ -120,7 +121,8 @@ static void write_script(FILE *file, PagePart part) {
 
 /* The page up to where the style sheet is named, the sheet itself, the data, the program in place of its reference. */
 static bool write_page(FILE *file, ViewData *data, bool (*sections)(FILE *, ViewData *)) {
-  static const char style[] = "<link rel=\"stylesheet\" href=\"viewer.css\">", script[] = "<script src=\"viewer.js\"></script>";
+  static const char style[] = "<link rel=\"stylesheet\" href=\"viewer.css\">",
+                    script[] = "<script src=\"viewer.js\"></script>";
   static const char policy[] = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
                                "'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:\">\n<style>";
   PagePart html = page_html(), sheet = page_style();

@@ -3,11 +3,11 @@
 
 #ifdef ABD_VIEWER_FOLDER
 /* The assembler reads the files: quicker by far than compiling a megabyte of digits. */
-#define TAKE(symbol, file)                                                                        \
-  __asm__(".pushsection .rodata, \"a\"\n"                                                         \
-          ".global " #symbol "\n" #symbol ":\n.incbin \"" ABD_VIEWER_FOLDER "/" file "\"\n"       \
-          ".global " #symbol "_end\n" #symbol "_end:\n.byte 0\n.popsection\n");                   \
-  extern const char symbol[] __attribute__((visibility("hidden")));                               \
+#define TAKE(symbol, file)                                                                                             \
+  __asm__(".pushsection .rodata, \"a\"\n"                                                                              \
+          ".global " #symbol "\n" #symbol ":\n.incbin \"" ABD_VIEWER_FOLDER "/" file "\"\n"                            \
+          ".global " #symbol "_end\n" #symbol "_end:\n.byte 0\n.popsection\n");                                        \
+  extern const char symbol[] __attribute__((visibility("hidden")));                                                    \
   extern const char symbol##_end[] __attribute__((visibility("hidden")))
 TAKE(abd_page_html, "index.html");
 TAKE(abd_page_style, "viewer.css");
@@ -24,5 +24,6 @@ PagePart page_script(void) { return PART(abd_page_script); }
 bool page_present(void) { return page_html().size && page_script().size; }
 
 const char *page_missing(void) {
-  return "this abd was built without the viewer: install npm, or Debian's packages esbuild and libjs-three, and build again";
+  return "this abd was built without the viewer: install npm, or Debian's packages esbuild and libjs-three, and build "
+         "again";
 }

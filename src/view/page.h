@@ -11,7 +11,7 @@ typedef struct PagePart {
   size_t size;
 } PagePart;
 
-PagePart page_html(void);   /* refers to viewer.css and viewer.js beside it */
+PagePart page_html(void); /* refers to viewer.css and viewer.js beside it */
 PagePart page_style(void);
 PagePart page_script(void); /* a classic script, whole */
 

@@ -55,15 +55,15 @@ bool view_server_present(void) { return true; }
 
 static void add_headers(struct MHD_Response *response, const char *type) {
   static const char *const header[][2] = {
-    {"X-Content-Type-Options", "nosniff"},
-    {"X-Frame-Options", "DENY"},
-    {"Referrer-Policy", "no-referrer"},
-    {"Cross-Origin-Opener-Policy", "same-origin"},
-    {"Cross-Origin-Resource-Policy", "same-origin"},
-    {"Cache-Control", "no-store"},
-    {"Content-Security-Policy",
-     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
-     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+      {"X-Content-Type-Options", "nosniff"},
+      {"X-Frame-Options", "DENY"},
+      {"Referrer-Policy", "no-referrer"},
+      {"Cross-Origin-Opener-Policy", "same-origin"},
+      {"Cross-Origin-Resource-Policy", "same-origin"},
+      {"Cache-Control", "no-store"},
+      {"Content-Security-Policy",
+       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+       "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
   };
   MHD_add_response_header(response, "Content-Type", type);
   for (size_t k = 0; k < sizeof header / sizeof header[0]; k++)
@@ -80,7 +80,8 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, 
   return result;
 }
 
-static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned code, const char *type, const char *text) {
+static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned code, const char *type,
+                                   const char *text) {
   return answer(connection, code, type,
                 MHD_create_response_from_buffer(strlen(text), (void *)(size_t)text, MHD_RESPMEM_MUST_COPY));
 }
@@ -94,8 +95,8 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned code, 
 /* Gives the bytes away. */
 static enum MHD_Result answer_bytes(struct MHD_Connection *connection, const char *type, Bytes *bytes) {
   struct MHD_Response *response = bytes->data
-    ? MHD_create_response_from_buffer(bytes->size, bytes->data, MHD_RESPMEM_MUST_FREE)
-    : MHD_create_response_from_buffer(0, (void *)(size_t) "", MHD_RESPMEM_PERSISTENT);
+                                      ? MHD_create_response_from_buffer(bytes->size, bytes->data, MHD_RESPMEM_MUST_FREE)
+                                      : MHD_create_response_from_buffer(0, (void *)(size_t) "", MHD_RESPMEM_PERSISTENT);
   if (!response) bytes_free(bytes);
   return answer(connection, MHD_HTTP_OK, type, response);
 }
@@ -254,7 +255,8 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
   return answer_get(server, connection, url);
 }
 
-static void on_completed(void *user, struct MHD_Connection *connection, void **memory, enum MHD_RequestTerminationCode code) {
+static void on_completed(void *user, struct MHD_Connection *connection, void **memory,
+                         enum MHD_RequestTerminationCode code) {
   ViewServer *server = user;
   Request *request = *memory;
   (void)connection, (void)code;
@@ -316,7 +318,8 @@ static struct MHD_Daemon *listen_at(ViewServer *server, const Address *address) 
 ViewServer *view_server_start(const ViewServerDef *def, ViewData *data, char *error, size_t error_size) {
   Address address;
   if (!make_address(def, &address)) {
-    snprintf(error, error_size, "--bind %s: expected an address in numbers, such as 127.0.0.1 or 0.0.0.0", def->address);
+    snprintf(error, error_size, "--bind %s: expected an address in numbers, such as 127.0.0.1 or 0.0.0.0",
+             def->address);
     return NULL;
   }
   ViewServer *server = calloc(1, sizeof *server);

@@ -21,8 +21,8 @@ typedef struct ViewControl {
 } ViewControl;
 
 typedef struct ViewServerDef {
-  const char *address;  /* to listen at: 127.0.0.1 unless others shall see it */
-  int port;             /* 0 = any that is free */
+  const char *address; /* to listen at: 127.0.0.1 unless others shall see it */
+  int port;            /* 0 = any that is free */
   ViewControl control;
 } ViewServerDef;
 

@@ -8,8 +8,8 @@
 enum { WATCH_MOST = 128, WATCH_ASK_SECONDS = 5, WATCH_ANSWER_SECONDS = 120 };
 
 typedef struct WatchSlot {
-  int socket;      /* -1: free */
-  double since;    /* when it began to ask, or to be answered */
+  int socket;   /* -1: free */
+  double since; /* when it began to ask, or to be answered */
   int answering;
 } WatchSlot;
 

@@ -20,7 +20,8 @@ __global__ void call_contact(const Vec3 *x, const Vec3 *dx, double *out) {
   out[3] = barrier(s) + barrier_d1(s) + barrier_d2(s);
   barrier_jet(s, &out[6], &out[7], &out[8]);
   out[4] = mollifier(s, mollifier_eps(t, t)) + mollifier_d1(s, t);
-  out[5] = friction_f0(s, t) + friction_f1_over_y(s, t) + friction_hessian(x[0], x[1], x[2], t).xx + friction_force_after(x[0], x[1], x[2], s, t).x;
+  out[5] = friction_f0(s, t) + friction_f1_over_y(s, t) + friction_hessian(x[0], x[1], x[2], t).xx +
+           friction_force_after(x[0], x[1], x[2], s, t).x;
 }
 
 __global__ void call_body(const Mat3 *a, const Vec3 *v, double *out) {
@@ -30,7 +31,8 @@ __global__ void call_body(const Mat3 *a, const Vec3 *v, double *out) {
     out[243] += elastic_energy(model, 1e9, a[0]) + elastic_gradient(model, 1e9, a[0]).c[0].x;
   }
   out[244] = rigid_flight(a[0], v[0], v[1], 0.01, &w).c[0].x + w.x;
-  out[245] = inertia_world(a[0], v[0]).c[0].x + spin_momentum(a[0], a[1], v[0]).x + spin_from_momentum(a[0], v[0], v[1]).x;
+  out[245] =
+      inertia_world(a[0], v[0]).c[0].x + spin_momentum(a[0], a[1], v[0]).x + spin_from_momentum(a[0], v[0], v[1]).x;
 }
 
 __global__ void call_soft(const Vec3 *x, const Vec3 *d, double *out) {

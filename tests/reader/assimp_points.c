@@ -12,7 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Reader { const struct aiScene *scene; const double *time; int frame_count; int written; } Reader;
+typedef struct Reader {
+  const struct aiScene *scene;
+  const double *time;
+  int frame_count;
+  int written;
+} Reader;
 
 /* Index of the key nearest to a time; keys are a stride of bytes apart and begin with their time. */
 static unsigned nearest_key(const void *keys, size_t stride, unsigned count, double time) {
@@ -65,7 +70,8 @@ static const struct aiMeshMorphKey *weights(const struct aiScene *scene, const s
     for (unsigned c = 0; c < animation->mNumMorphMeshChannels; c++) {
       const struct aiMeshMorphAnim *channel = animation->mMorphMeshChannels[c];
       if (strcmp(channel->mName.data, node->mName.data)) continue;
-      return &channel->mKeys[nearest_key(channel->mKeys, sizeof *channel->mKeys, channel->mNumKeys, ticks(animation, seconds))];
+      return &channel->mKeys[nearest_key(channel->mKeys, sizeof *channel->mKeys, channel->mNumKeys,
+                                         ticks(animation, seconds))];
     }
   }
   return NULL;

@@ -1,0 +1,30 @@
+/* The pairs of bodies within reach: storage with stable slots, and an order by pair_key.
+ *
+ * A pair keeps its slot from the moment the broad phase first reports it until it leaves reach, so whatever is stored by
+ * slot survives a new broad phase without being moved. Loops that sum run in the order of the keys, which depends on the
+ * bodies alone. Tested in tests/test_contact.c. */
+#ifndef ABD_CONTACT_PAIRS_H
+#define ABD_CONTACT_PAIRS_H
+
+#include "contact/pair.h"
+
+typedef struct Pairs {
+  int count;      /* pairs within reach */
+  int *slot;      /* [count] slots, by ascending pair_key */
+  int (*body)[2]; /* [count] the bodies of each, a and b as in Pair */
+  Pair *pair;     /* by slot */
+  int slot_count; /* slots in use or vacant */
+  int *vacant;    /* slots to use again */
+  int vacant_count;
+  int slot_capacity, order_capacity, body_capacity, vacant_capacity;
+  int *spare_slot; /* the order under construction */
+  int spare_capacity;
+} Pairs;
+
+void pairs_destroy(Pairs *pairs);
+static inline Pair *pairs_at(const Pairs *pairs, int k) { return &pairs->pair[pairs->slot[k]]; }
+/* Follows the broad phase: key[0 .. count - 1] ascending. Pairs that stay keep their slots and all they store; the others
+ * are destroyed. The new ones are zero but for their bodies; the number of them goes to *added. False if memory is out. */
+bool pairs_sync(Pairs *pairs, const Model *model, const uint64_t *key, int count, int *added);
+
+#endif

@@ -9,13 +9,13 @@
 
 #include "draw.h"
 #include "shape.h"
-#include "step/step.h"
+#include "step/work.h"
 
 enum { ELASTICITIES = 3, KINEMATIC = 3, HELD = 4, BODIES = 5 };
 
 typedef struct Scene {
   Model model;
-  Step step;
+  Work work;
 } Scene;
 
 static void open_scene(Scene *s) {
@@ -36,13 +36,13 @@ static void open_scene(Scene *s) {
     assert_int_equal(model_add_body(&s->model, &def, &error), ABD_OK);
   }
   assert_int_equal(model_start(&s->model, &error), ABD_OK);
-  assert_true(step_init(&s->step, &s->model));
-  s->step.h = 0.01;
-  s->step.h2 = 1e-4;
+  assert_true(work_init(&s->work, &s->model));
+  s->work.h = 0.01;
+  s->work.h2 = 1e-4;
 }
 
 static void close_scene(Scene *s) {
-  step_destroy(&s->step);
+  work_destroy(&s->work);
   model_destroy(&s->model);
 }
 
@@ -59,31 +59,31 @@ static double largest(const double *x, int n) {
   return most;
 }
 
-static void check_gradient(const Step *step, int body, Affine q) {
+static void check_gradient(const Work *work, int body, Affine q) {
   const double h = 1e-6;
-  Affine g = body_gradient(step, body, &q);
+  Affine g = body_gradient(work, body, &q);
   double size = largest(&g.n[0].x, 12);
   for (int i = 0; i < 12; i++) {
     Affine lo = q, hi = q;
     *unknown(&lo, i) -= h;
     *unknown(&hi, i) += h;
-    double numeric = (body_energy(step, body, &hi) - body_energy(step, body, &lo)) / (2 * h), exact = *unknown(&g, i);
+    double numeric = (body_energy(work, body, &hi) - body_energy(work, body, &lo)) / (2 * h), exact = *unknown(&g, i);
     if (fabs(numeric - exact) > 1e-7 * size)
       fail_msg("body %d: gradient[%d] is %.12g, differences give %.12g", body, i, exact, numeric);
   }
 }
 
 /* Column by column; where the energy is convex the projected Hessian is the Hessian. */
-static void check_hessian(const Step *step, int body, Affine q) {
+static void check_hessian(const Work *work, int body, Affine q) {
   const double h = 1e-6;
   double exact[144];
-  body_hessian(step, body, &q, 0, exact);
+  body_hessian(work, body, &q, 0, exact);
   double size = largest(exact, 144);
   for (int j = 0; j < 12; j++) {
     Affine lo = q, hi = q;
     *unknown(&lo, j) -= h;
     *unknown(&hi, j) += h;
-    Affine g0 = body_gradient(step, body, &lo), g1 = body_gradient(step, body, &hi);
+    Affine g0 = body_gradient(work, body, &lo), g1 = body_gradient(work, body, &hi);
     for (int i = 0; i < 12; i++) {
       double numeric = (*unknown(&g1, i) - *unknown(&g0, i)) / (2 * h);
       if (fabs(numeric - exact[12 * j + i]) > 1e-6 * size)
@@ -94,9 +94,9 @@ static void check_hessian(const Step *step, int body, Affine q) {
   }
 }
 
-static void check_positive(const Step *step, int body, Affine q, Draw *d) {
+static void check_positive(const Work *work, int body, Affine q, Draw *d) {
   double h[144];
-  body_hessian(step, body, &q, 0, h);
+  body_hessian(work, body, &q, 0, h);
   for (int k = 0; k < 40; k++) {
     double v[12], sum = 0, size = 0;
     for (int i = 0; i < 12; i++) v[i] = draw(d, -1, 1);
@@ -123,10 +123,10 @@ static void test_derivatives(void **state) {
   open_scene(&s);
   for (int k = 0; k < 100; k++)
     for (int i = 0; i < BODIES; i++) {
-      s.step.target[i] = draw_strained(&d, 0);
-      check_gradient(&s.step, i, draw_strained(&d, 0.2));
-      check_hessian(&s.step, i, draw_stretched(&d));
-      check_positive(&s.step, i, draw_strained(&d, 0.5), &d);
+      s.work.target[i] = draw_strained(&d, 0);
+      check_gradient(&s.work, i, draw_strained(&d, 0.2));
+      check_hessian(&s.work, i, draw_stretched(&d));
+      check_positive(&s.work, i, draw_strained(&d, 0.5), &d);
     }
   close_scene(&s);
 }
@@ -138,16 +138,16 @@ static void test_rest_and_bodies_without_elasticity(void **state) {
   (void)state;
   open_scene(&s);
   for (int i = 0; i < BODIES; i++) {
-    Affine q = s.step.target[i] = draw_strained(&d, 0), g = body_gradient(&s.step, i, &q);
-    assert_true(fabs(body_energy(&s.step, i, &q)) < 1e-20 * s.model.body[i].stiffness);
-    assert_true(largest(&g.n[0].x, 12) < 1e-12 * s.model.body[i].stiffness * s.step.h2);
+    Affine q = s.work.target[i] = draw_strained(&d, 0), g = body_gradient(&s.work, i, &q);
+    assert_true(fabs(body_energy(&s.work, i, &q)) < 1e-20 * s.model.body[i].stiffness);
+    assert_true(largest(&g.n[0].x, 12) < 1e-12 * s.model.body[i].stiffness * s.work.h2);
   }
   for (int i = KINEMATIC; i < BODIES; i++) {
-    Affine q = draw_strained(&d, 0.3), dq = affine_sub(q, s.step.target[i]);
+    Affine q = draw_strained(&d, 0.3), dq = affine_sub(q, s.work.target[i]);
     const Body *b = &s.model.body[i];
     double expected = 0.5 * (b->pull * norm_sq(dq.n[0]) + b->weight.x * norm_sq(dq.n[1]) +
                              b->weight.y * norm_sq(dq.n[2]) + b->weight.z * norm_sq(dq.n[3]));
-    assert_true(fabs(body_energy(&s.step, i, &q) - expected) <= 1e-14 * expected);
+    assert_true(fabs(body_energy(&s.work, i, &q) - expected) <= 1e-14 * expected);
   }
   close_scene(&s);
 }
@@ -160,9 +160,9 @@ static void test_speed(void **state) {
   open_scene(&s);
   for (int k = 0; k < 100; k++) {
     Affine dq = affine(draw_vec3(&d, 1), draw_mat3(&d, 1));
-    double most = 0, speed = body_speed(&s.step, 0, &dq);
+    double most = 0, speed = body_speed(&s.work, 0, &dq);
     for (int i = 0; i < s.model.mesh[0].vertex_count; i++)
-      most = fmax(most, norm(affine_point(&dq, s.model.mesh[0].vertex[i])) / s.step.h);
+      most = fmax(most, norm(affine_point(&dq, s.model.mesh[0].vertex[i])) / s.work.h);
     if (fabs(most - speed) > 1e-12 * speed) fail_msg("speed %.17g, fastest vertex %.17g", speed, most);
   }
   close_scene(&s);

@@ -182,7 +182,7 @@ enum { BODIES = 4, JOINTS_MAX = 64 };
 typedef struct Scene {
   Model model;
   State state;
-  Step step;
+  Work work;
 } Scene;
 
 static int add_joint(Scene *s, AbdJointKind kind, int a, int b, Draw *d) {
@@ -235,14 +235,14 @@ static void open_scene(Scene *s, Draw *d) {
   add_joint(s, ABD_JOINT_GEAR, hinge, other, d);
   assert_true(s->model.joint_count <= JOINTS_MAX);
   if (model_start(&s->model, &error) || state_init(&s->state, &s->model, &error)) fail_msg("%s", error.text);
-  assert_true(step_init(&s->step, &s->model));
-  s->step.state = &s->state;
-  s->step.h = 0.01;
-  s->step.h2 = 1e-4;
+  assert_true(work_init(&s->work, &s->model));
+  s->work.state = &s->state;
+  s->work.h = 0.01;
+  s->work.h2 = 1e-4;
 }
 
 static void close_scene(Scene *s) {
-  step_destroy(&s->step);
+  work_destroy(&s->work);
   state_destroy(&s->state);
   model_destroy(&s->model);
 }
@@ -255,15 +255,15 @@ static void set_limit(double limit[2], double at, double range, Draw *d) {
 
 /* Poses by chance; everything a joint can have, about where its coordinate is. */
 static void draw_terms(Scene *s, Draw *d) {
-  Step *step = &s->step;
-  for (int i = 0; i < BODIES; i++) step->q[i] = step->target[i] = draw_pose(d);
+  Work *work = &s->work;
+  for (int i = 0; i < BODIES; i++) work->q[i] = work->target[i] = draw_pose(d);
   for (int i = 0; i < s->model.joint_count; i++) {
     Joint *j = &s->model.joint[i];
-    JointTerm *t = &step->joint[i];
+    JointTerm *t = &work->joint[i];
     *t = (JointTerm){.active = true, .stiffness = draw(d, 1, 100), .stop = draw(d, 0.1, 3), .angle = draw(d, -7, 7)};
     for (int k = 0; k < JOINT_ROWS; k++) t->lambda[k] = draw(d, -30, 30);
     if (j->coordinate == COORDINATE_NONE) continue;
-    double at = joint_coordinate(&s->model, i, step->q, t->angle).value,
+    double at = joint_coordinate(&s->model, i, work->q, t->angle).value,
            unit_length = j->coordinate == COORDINATE_ANGLE ? j->arm : 1;
     t->push = draw(d, -1e5, 1e5);
     for (int k = 0; k < PULL_COUNT; k++)
@@ -271,7 +271,7 @@ static void draw_terms(Scene *s, Draw *d) {
     if (j->def.kind == ABD_JOINT_ROPE) j->length = at + 0.05 * draw(d, 0.15, 1.2);
     set_limit(j->def.limit, at, 0.05 / unit_length, d);
     if (j->has_angle)
-      set_limit(j->def.angle_limit, joint_angle(&s->model, i, step->q, t->angle).value, 0.05 / j->arm, d);
+      set_limit(j->def.angle_limit, joint_angle(&s->model, i, work->q, t->angle).value, 0.05 / j->arm, d);
   }
 }
 
@@ -288,7 +288,7 @@ static void check_energy(const Scene *s, int joint, Score *score) {
   JointForce force[JOINT_FORCES];
   Affine q[BODIES], g[BODIES];
   double size = 0;
-  int count = joint_forces(&s->step, joint, s->step.q, force);
+  int count = joint_forces(&s->work, joint, s->work.q, force);
   for (int b = 0; b < BODIES; b++) g[b] = total_gradient(force, count, b);
   for (int f = 0; f < count; f++) /* what acts on one scalar may nearly cancel: rounding is that of its parts */
     for (int x = 0; x < force[f].jet.count; x++)
@@ -296,9 +296,9 @@ static void check_energy(const Scene *s, int joint, Score *score) {
   for (int k = 0; k < 12 * BODIES; k++) {
     double e[2], exact = *unknown(&g[k / 12], k % 12);
     for (int side = 0; side < 2; side++) {
-      memcpy(q, s->step.q, sizeof q);
+      memcpy(q, s->work.q, sizeof q);
       *unknown(&q[k / 12], k % 12) += side ? h : -h;
-      e[side] = joint_energy(&s->step, joint, q);
+      e[side] = joint_energy(&s->work, joint, q);
     }
     double numeric = (e[1] - e[0]) / (2 * h);
     if (exact != 0 || numeric != 0)
@@ -309,22 +309,22 @@ static void check_energy(const Scene *s, int joint, Score *score) {
 /* The slope of a force is a function of its scalar alone; its curvature is that function's derivative. */
 static void check_curvature(const Scene *s, int joint, Score *score) {
   JointForce at[JOINT_FORCES], lo[JOINT_FORCES], hi[JOINT_FORCES];
-  int count = joint_forces(&s->step, joint, s->step.q, at);
+  int count = joint_forces(&s->work, joint, s->work.q, at);
   for (int f = 0; f < count; f++) {
     Affine q[2][BODIES];
     double size = 0, steep = 0;
     for (int x = 0; x < at[f].jet.count; x++) steep += affine_dot(&at[f].jet.gradient[x], &at[f].jet.gradient[x]);
     double h = 1e-6 / fmax(1, steep);
-    memcpy(q[0], s->step.q, sizeof q[0]);
-    memcpy(q[1], s->step.q, sizeof q[1]);
+    memcpy(q[0], s->work.q, sizeof q[0]);
+    memcpy(q[1], s->work.q, sizeof q[1]);
     for (int x = 0; x < at[f].jet.count; x++)
       for (int side = 0; side < 2; side++)
         q[side][at[f].jet.body[x]] =
             affine_add_scaled(q[side][at[f].jet.body[x]], side ? h : -h, at[f].jet.gradient[x]);
-    joint_forces(&s->step, joint, q[0], lo);
-    joint_forces(&s->step, joint, q[1], hi);
-    for (int k = 0; k < PULL_COUNT; k++) size += s->step.h2 * s->step.joint[joint].pull[k].stiffness;
-    size = fmax(fmax(size, fabs(at[f].curvature)), s->step.joint[joint].stiffness);
+    joint_forces(&s->work, joint, q[0], lo);
+    joint_forces(&s->work, joint, q[1], hi);
+    for (int k = 0; k < PULL_COUNT; k++) size += s->work.h2 * s->work.joint[joint].pull[k].stiffness;
+    size = fmax(fmax(size, fabs(at[f].curvature)), s->work.joint[joint].stiffness);
     if (fabs(hi[f].curvature - lo[f].curvature) > 1e-3 * size)
       continue; /* a corner: a pull gives way between the two */
     double numeric = (hi[f].slope - lo[f].slope) / (hi[f].jet.value - lo[f].jet.value);
@@ -368,13 +368,13 @@ static void expect_inside(const Scene *s, int joint, double t, const double limi
 /* Whatever the direction, no point of the way up to the bound is outside, and the angle's turns are told. */
 static void check_bound(const Scene *s, int joint) {
   const Joint *j = &s->model.joint[joint];
-  double bound = joint_bound(&s->step, joint), near = s->step.joint[joint].angle,
+  double bound = joint_bound(&s->work, joint), near = s->work.joint[joint].angle,
          limit[2] = {j->def.limit[0], j->def.limit[1]};
   assert_true(bound > 0 && bound <= 1);
   if (j->def.kind == ABD_JOINT_ROPE) limit[1] = fmin(limit[1], j->length);
   for (int i = 0; i <= 50; i++) {
     Affine q[BODIES];
-    for (int b = 0; b < BODIES; b++) q[b] = affine_add_scaled(s->step.q[b], bound * i / 50, s->step.direction[b]);
+    for (int b = 0; b < BODIES; b++) q[b] = affine_add_scaled(s->work.q[b], bound * i / 50, s->work.direction[b]);
     double value = joint_coordinate(&s->model, joint, q, near).value;
     expect_inside(s, joint, i / 50.0, limit, value);
     if (j->has_angle)
@@ -383,8 +383,8 @@ static void check_bound(const Scene *s, int joint) {
   }
   if (j->coordinate == COORDINATE_ANGLE && bound == 1) {
     Affine q[BODIES];
-    for (int b = 0; b < BODIES; b++) q[b] = affine_add_scaled(s->step.q[b], 1, s->step.direction[b]);
-    double read = joint_coordinate(&s->model, joint, q, s->step.joint[joint].angle).value;
+    for (int b = 0; b < BODIES; b++) q[b] = affine_add_scaled(s->work.q[b], 1, s->work.direction[b]);
+    double read = joint_coordinate(&s->model, joint, q, s->work.joint[joint].angle).value;
     if (fabs(read - near) > 1e-9) fail_msg("angle %g read over the whole step, %g followed", read, near);
   }
 }
@@ -398,16 +398,16 @@ static void test_bounds(void **state) {
   for (int k = 0; k < 300; k++) {
     draw_terms(&s, &d);
     double size = draw_decades(&d, -3, 1);
-    for (int b = 0; b < BODIES; b++) s.step.direction[b] = affine(draw_vec3(&d, size), draw_mat3(&d, size));
+    for (int b = 0; b < BODIES; b++) s.work.direction[b] = affine(draw_vec3(&d, size), draw_mat3(&d, size));
     for (int i = 0; i < s.model.joint_count; i++) {
       const Joint *j = &s.model.joint[i];
       if (j->coordinate == COORDINATE_NONE) continue;
-      JointTerm *t = &s.step.joint[i];
+      JointTerm *t = &s.work.joint[i];
       t->angle =
-          joint_angle(&s.model, i, s.step.q, t->angle).value; /* as it is in a step: that of the accepted poses */
+          joint_angle(&s.model, i, s.work.q, t->angle).value; /* as it is in a step: that of the accepted poses */
       check_bound(&s, i);
       checked++;
-      cut += joint_bound(&s.step, i) < 1;
+      cut += joint_bound(&s.work, i) < 1;
     }
   }
   printf("  %d of %d ways were cut\n", cut, checked);

@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include "api/world.h"
+#include "backend_counting.h"
+#include "backend_null.h"
 #include "lab.h"
 
 static AbdBodyId put(Lab *lab, const char *name, AbdMeshId mesh, double z, AbdMotion motion, double density) {
@@ -73,64 +75,118 @@ static void test_blocked_press(void **state) {
 
 /* A backend whose energy never falls. */
 typedef struct Stubborn {
-  Backend base;
+  NullBackend base;
   bool raised;
 } Stubborn;
 
-static bool stubborn_begin(Backend *b, Step *s) {
-  (void)b;
-  s->island_count = 1;
-  s->island[0] = s->member[0] = 0;
-  memset(&s->islands[0], 0, sizeof(Island));
-  s->islands[0].body_count = 1;
-  s->islands[0].touching = true;
-  s->islands[0].limit[0] = s->islands[0].limit[1] = -1;
-  return true;
+static Outcome stubborn_begin(void *b, const State *state, Islands *islands, AbdStepReport *report) {
+  Outcome outcome = null_begin(b, state, islands, report);
+  islands->island[0].touching = true;
+  return outcome;
 }
-static void stubborn_doze(Backend *b, Step *s) { (void)b, s->islands[0].awake = 1; }
-static bool stubborn_direction(Backend *b, Step *s) {
-  b->raised = ((Stubborn *)b)->raised;
-  s->gradient[0] = s->newton[0] = affine_sub(s->q[0], s->q[0]);
-  s->gradient[0].n[0] = vec3(0, 0, 1);
-  s->newton[0].n[0] = vec3(0, 0, -1);
-  return true;
+static Outcome stubborn_newton(void *b, Islands *islands, bool *raised) {
+  null_newton(b, islands, raised);
+  *raised = ((Stubborn *)b)->raised;
+  islands->island[0].residual = 1;
+  islands->island[0].residual_body = 0;
+  return stage_done();
 }
-static bool stubborn_reach(Backend *b, Step *s) { return (void)b, (void)s, true; }
-static bool stubborn_bound(Backend *b, Step *s) { return (void)b, s->islands[0].bound = 1, true; }
-static bool stubborn_trial(Backend *b, Step *s) { return (void)b, s->islands[0].change = 1, true; }
-static void stubborn_accept(Backend *b, Step *s, int island) { (void)b, (void)s, (void)island; }
-static void stubborn_stiffen(Backend *b, Step *s, int island, double gap) { (void)b, (void)s, (void)island, (void)gap; }
-static bool stubborn_renew(Backend *b, Step *s, int island, bool *changed) {
-  return (void)b, (void)s, (void)island, *changed = false, true;
+static Outcome stubborn_aim(void *b, Islands *islands, Aim aim) {
+  Island *g = &islands->island[0];
+  (void)b, (void)aim;
+  g->newton_slope = -1;
+  g->slope = -g->fraction;
+  return stage_done();
 }
-static bool stubborn_finish(Backend *b, Step *s, State *after) { return (void)b, (void)s, (void)after, true; }
+static Outcome stubborn_trial(void *b, Islands *islands, AbdStage stage) {
+  (void)b, (void)stage;
+  islands->island[0].change = 1;
+  islands->island[0].touching = true;
+  return stage_done();
+}
 
 static void test_stubborn_energy(void **state) {
   (void)state;
   Lab lab = lab_open(abd_default_world_def());
   AbdBodyId box = put(&lab, "box", lab_box(&lab, 1, 1, 1), 0, ABD_MOTION_DYNAMIC, 1000);
   lab_expect_ok(&lab, abd_world_start(lab.world));
+  Stages stages = null_stages;
+  stages.begin = stubborn_begin;
+  stages.newton = stubborn_newton;
+  stages.aim = stubborn_aim;
+  stages.trial = stubborn_trial;
   for (int raised = 0; raised < 2; raised++) {
-    Stubborn stubborn = {.base = {.begin = stubborn_begin,
-                                  .doze = stubborn_doze,
-                                  .direction = stubborn_direction,
-                                  .reach = stubborn_reach,
-                                  .bound = stubborn_bound,
-                                  .trial = stubborn_trial,
-                                  .accept = stubborn_accept,
-                                  .stiffen = stubborn_stiffen,
-                                  .renew_friction = stubborn_renew,
-                                  .finish = stubborn_finish},
-                         .raised = raised};
+    Stubborn stubborn = {.raised = raised};
     AbdStepReport r;
     memset(&r, 0, sizeof r);
     AbdWorld *w = lab.world;
-    assert_true(step_run(&w->step, &stubborn.base, &w->state, &w->next, &r));
+    Outcome outcome = step_run(&w->step, (Backend){&stages, &stubborn}, &w->state, &w->next, &r);
+    assert_int_equal(outcome.kind, STAGE_DONE);
     assert_int_equal(r.outcome, raised ? ABD_STOPPED_BY_FACTORIZATION : ABD_STOPPED_BY_LINE_SEARCH);
     assert_int_equal(r.culprit[0].id, box.id);
     assert_true(r.line_search_steps > 20);
     assert_true(w->next.q[0].n[0].z == w->state.q[0].n[0].z);
   }
+  lab_close(&lab);
+}
+
+/* Nothing acts: one iteration of an island that does not fly, and a stage that fails ends the step with its outcome. */
+static Outcome failing_trial(void *b, Islands *islands, AbdStage stage) {
+  return (void)b, (void)islands, (void)stage, stage_not_finite(0);
+}
+
+static void test_null_backend(void **state) {
+  (void)state;
+  Lab lab = lab_open(abd_default_world_def());
+  put(&lab, "box", lab_box(&lab, 1, 1, 1), 0, ABD_MOTION_DYNAMIC, 1000);
+  lab_expect_ok(&lab, abd_world_start(lab.world));
+  AbdWorld *w = lab.world;
+  NullBackend null = {0};
+  AbdStepReport r;
+  memset(&r, 0, sizeof r);
+  assert_int_equal(step_run(&w->step, (Backend){&null_stages, &null}, &w->state, &w->next, &r).kind, STAGE_DONE);
+  assert_int_equal(r.outcome, ABD_CONVERGED);
+  assert_int_equal(r.iterations, 0); /* it flew */
+  Stages stages = null_stages;
+  stages.trial = failing_trial;
+  Outcome outcome = step_run(&w->step, (Backend){&stages, &null}, &w->state, &w->next, &r);
+  assert_int_equal(outcome.kind, STAGE_NOT_FINITE);
+  assert_int_equal(outcome.body, 0);
+  lab_close(&lab);
+}
+
+/* What the control asks of a backend in a step with contact. One assembly per iteration, one end per step, and as many
+ * merges as there are boxes that come within reach of each other. */
+static void test_counting_backend(void **state) {
+  (void)state;
+  Lab lab = lab_open(abd_default_world_def());
+  AbdMeshId cube = lab_box(&lab, 1, 1, 1);
+  put(&lab, "floor", lab_box(&lab, 4, 4, 0.2), -0.1, ABD_MOTION_STATIC, 1000);
+  put(&lab, "low", cube, 0.6, ABD_MOTION_DYNAMIC, 1000);
+  put(&lab, "high", cube, 1.8, ABD_MOTION_DYNAMIC, 1000);
+  lab_expect_ok(&lab, abd_world_start(lab.world));
+  AbdWorld *w = lab.world;
+  CountingBackend counting = {.inner = w->backend};
+  int iterations = 0;
+  for (int k = 0; k < 60; k++) {
+    AbdStepReport r;
+    memset(&r, 0, sizeof r);
+    state_copy(&w->next, &w->state, &w->model);
+    assert_int_equal(step_run(&w->step, (Backend){&counting_stages, &counting}, &w->state, &w->next, &r).kind,
+                     STAGE_DONE);
+    assert_int_equal(r.outcome, ABD_CONVERGED);
+    iterations += r.iterations;
+    State t = w->state;
+    w->state = w->next;
+    w->next = t;
+  }
+  printf("  60 steps, %d iterations: newton %d, aim %d, bound %d, trial %d, accept %d, adjust %d, merges %d\n",
+         iterations, counting.newton, counting.aim, counting.bound, counting.trial, counting.accept, counting.adjust,
+         counting.merges);
+  assert_int_equal(counting.begin, 60);
+  assert_int_equal(counting.finish, 60);
+  assert_true(counting.newton >= iterations / 2 && counting.newton <= iterations + 60); /* islands share the calls */
+  assert_true(counting.aim >= counting.newton && counting.bound >= counting.newton);
   lab_close(&lab);
 }
 
@@ -159,10 +215,9 @@ static void test_heavy_on_light(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_too_few_iterations),
-      cmocka_unit_test(test_blocked_press),
-      cmocka_unit_test(test_stubborn_energy),
-      cmocka_unit_test(test_heavy_on_light),
+      cmocka_unit_test(test_too_few_iterations), cmocka_unit_test(test_blocked_press),
+      cmocka_unit_test(test_stubborn_energy),    cmocka_unit_test(test_null_backend),
+      cmocka_unit_test(test_counting_backend),   cmocka_unit_test(test_heavy_on_light),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

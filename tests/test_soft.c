@@ -30,7 +30,7 @@ static Lab still(double range, double dt, double friction) {
 /* ---- elements ---- */
 
 typedef struct Place {
-  const Step *step;
+  const Work *work;
   const Soft *soft;
   int element;
   Affine *q;
@@ -38,21 +38,21 @@ typedef struct Place {
 
 static void put_corners(const Place *p, const Vec3 *x) {
   SoftTerm term;
-  soft_term(p->step, p->soft, p->element, p->q, false, &term);
+  soft_term(p->work, p->soft, p->element, p->q, false, &term);
   for (int k = 0; k < term.count; k++) p->q[term.body[k]].n[0] = x[k];
 }
 
 static double element_energy(const void *context, const Vec3 *x) {
   const Place *p = context;
   put_corners(p, x);
-  return soft_energy(p->step, p->soft, p->element, p->q);
+  return soft_energy(p->work, p->soft, p->element, p->q);
 }
 
 static void element_gradient(const void *context, const Vec3 *x, Vec3 *g) {
   const Place *p = context;
   SoftTerm term;
   put_corners(p, x);
-  soft_term(p->step, p->soft, p->element, p->q, false, &term);
+  soft_term(p->work, p->soft, p->element, p->q, false, &term);
   memcpy(g, term.gradient, (size_t)term.count * sizeof(Vec3));
 }
 
@@ -61,7 +61,7 @@ static void element_hessian(const void *context, const Vec3 *x, bool project, do
   SoftTerm term;
   (void)project;
   put_corners(p, x);
-  soft_term(p->step, p->soft, p->element, p->q, false, &term);
+  soft_term(p->work, p->soft, p->element, p->q, false, &term);
   memcpy(h, term.hessian, 9 * (size_t)(term.count * term.count) * sizeof(double));
 }
 
@@ -83,13 +83,13 @@ static void check_elements(Draw *d, AbdWorld *world, const char *name, double no
   const Soft *soft = &world->model.soft[0];
   Slope slope = {.name = name, .energy = element_energy, .gradient = element_gradient, .hessian = element_hessian};
   for (int v = 0; v < soft->vertex_count; v++)
-    world->step.q[soft->first + v].n[0] = add(scale(1.05, soft->place[v]), draw_vec3(d, noise));
+    world_view(world)->q[soft->first + v].n[0] = add(scale(1.05, soft->place[v]), draw_vec3(d, noise));
   for (int e = 0; e < soft_element_count(soft); e++) {
     SoftTerm term;
     Vec3 x[4];
-    Place place = {&world->step, soft, e, world->step.q};
-    soft_term(&world->step, soft, e, world->step.q, true, &term);
-    for (int k = 0; k < term.count; k++) x[k] = world->step.q[term.body[k]].n[0];
+    Place place = {world_view(world), soft, e, world_view(world)->q};
+    soft_term(world_view(world), soft, e, world_view(world)->q, true, &term);
+    for (int k = 0; k < term.count; k++) x[k] = world_view(world)->q[term.body[k]].n[0];
     slope.element = &place;
     slope.node_count = term.count;
     bool hinge = e >= soft->tet_count + soft->triangle_count;
@@ -119,7 +119,7 @@ static void test_elements(void **state) {
     if (model == 4) def.triangle_count = 0, def.edge = edge, def.edge_count = 13, def.damping = 0.01;
     lab_soft(&lab, &def);
     lab_step(&lab);
-    assert_true(lab.world->step.h2 > 0);
+    assert_true(world_view(lab.world)->h2 > 0);
     check_elements(&d, lab.world, name[model], 0.004);
     if (model == 3) check_elements(&d, lab.world, name[model], 0);
     soft_mesh_free(&mesh);
@@ -203,9 +203,11 @@ static void check_pair(Cpu *cpu, Pair *p, const Affine *q0, Tally *tally) {
 }
 
 static void check_springs(Lab *lab, const char *name, Tally *tally) {
-  Cpu *cpu = lab->world->backend;
-  for (int k = 0; k < cpu->pair_count; k++)
-    if (cpu->pair[k].contact_count) check_pair(cpu, &cpu->pair[k], lab->world->state.q, tally);
+  Cpu *cpu = lab->world->backend.self;
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    Pair *p = pairs_at(&cpu->pairs, k);
+    if (p->contact_count) check_pair(cpu, p, lab->world->state.q, tally);
+  }
   printf(
       "  %s: %d pairs, %d contacts (%d of nearly parallel edges), %d with friction, %d numbers compared, off by %.1e\n",
       name, tally->pairs, tally->contacts, tally->mollified, tally->friction, tally->compared, tally->worst);

@@ -84,11 +84,11 @@ static Affine bent_rows(const AbdWorld *world, int joint) {
   const Joint *j = &m->joint[joint];
   JointForce force[JOINT_FORCES];
   Affine sum = affine(vec3(0, 0, 0), mat3_zero());
-  int count = j->partner[0] < 0 ? joint_forces(&world->step, joint, world->state.q, force) : 0;
+  int count = j->partner[0] < 0 ? joint_forces(world_view(world), joint, world->state.q, force) : 0;
   for (int k = 0; k < j->row_count && k < count; k++)
     for (int x = 0; x < force[k].jet.count; x++)
       if (force[k].jet.body[x] == j->end[0].body)
-        sum = affine_add_scaled(sum, -force[k].slope / world->step.h2, force[k].jet.gradient[x]);
+        sum = affine_add_scaled(sum, -force[k].slope / world_view(world)->h2, force[k].jet.gradient[x]);
   return sum;
 }
 
@@ -97,7 +97,8 @@ static bool make_reactions(AbdWorld *world) {
   if (world->reactions_known) return true;
   if (!world->contacts_known) return false;
   if (!world->reaction) world->reaction = mem_zeroed((size_t)world->model.joint_count, sizeof(Affine));
-  world->reactions_known = world->reaction && cpu_reactions(world->backend, world->reaction);
+  world->reactions_known =
+      world->reaction && !stage_failed(world->backend.stages->reactions(world->backend.self, world->reaction));
   return world->reactions_known;
 }
 
@@ -144,8 +145,8 @@ static void read_forces(AbdWorld *world, int joint, AbdJointReading *r) {
   vec3_to(r->force, force);
   vec3_to(r->torque, torque);
   if (j->coordinate == COORDINATE_NONE) return;
-  r->effort = joint_effort(&world->step, joint, r->position);
-  r->passive = joint_passive(&world->step, joint, r->position);
+  r->effort = joint_effort(world_view(world), joint, r->position);
+  r->passive = joint_passive(world_view(world), joint, r->position);
 }
 
 AbdStatus abd_joint_reading(const AbdWorld *world, AbdJointId joint, AbdJointReading *reading) {
@@ -168,7 +169,7 @@ AbdStatus abd_joint_reading(const AbdWorld *world, AbdJointId joint, AbdJointRea
     reading->rate = rate_of(world, &jet);
   }
   if (j->has_travel) reading->travel = joint_travel(&world->model, at, s->q);
-  if (world->contacts_known) reading->residual = most(reading->residual, joint_gap(&world->step, at, s->q));
+  if (world->contacts_known) reading->residual = most(reading->residual, joint_gap(world_view(world), at, s->q));
   read_forces((AbdWorld *)world, at, reading);
   return ABD_OK;
 }

@@ -2,59 +2,11 @@
 #include "api/world.h"
 #include "contact/broad.h"
 #include "geom/crossing.h"
-#include "kernel/friction.h"
 
 #include <string.h>
 
-static uint64_t contact_id(const Contact *c) {
-  return (uint64_t)c->kind << 60 | (uint64_t)(uint32_t)c->prim_a << 30 | (uint32_t)c->prim_b;
-}
-
-static Vec3 friction_force(const Pair *p, const Contact *c, const ContactScene *scene, const Affine *qa,
-                           const Affine *qb, double h2) {
-  for (int i = 0; i < p->friction_count; i++) {
-    const FrictionPoint *f = &p->friction[i];
-    if (f->key != contact_id(c)) continue;
-    Vec3 u = friction_displacement(p, f, scene, qa, qb);
-    return scale(-f->load * friction_f1_over_y(norm(u), scene->friction_eps) / h2, u);
-  }
-  return vec3(0, 0, 0);
-}
-
-/* A soft body's vertices are counted in the whole of it, not on its surface alone. */
-static uint32_t primitive(const AbdWorld *world, int body, int prim, bool vertex) {
-  int soft = world->model.body[body].soft;
-  return (uint32_t)(soft && vertex ? world->model.soft[soft - 1].surface_vertex[prim] : prim);
-}
-
-static AbdContact describe(const AbdWorld *world, const Pair *p, const Contact *c) {
-  const ContactScene *scene = &world->backend->scene;
-  const Affine *qa = &world->step.q[p->a], *qb = &world->step.q[p->b];
-  double h2 = world->step.h2;
-  AbdContact out;
-  memset(&out, 0, sizeof out);
-  out.body_a.id = (uint32_t)p->a + 1;
-  out.body_b.id = (uint32_t)p->b + 1;
-  vec3_to(out.point, scale(0.5, add(affine_point(qa, c->ya), affine_point(qb, c->yb))));
-  vec3_to(out.normal, c->normal);
-  out.distance = c->gap + stencil_separation(p, scene, c->kind, c->prim_a, c->prim_b);
-  out.normal_force = -p->stiffness * c->mollifier * c->slope / scene->range / h2;
-  vec3_to(out.friction_force, friction_force(p, c, scene, qa, qb, h2));
-  out.kind = c->kind == STENCIL_VERTEX_PLANE ? STENCIL_VERTEX_TRIANGLE : c->kind;
-  out.primitive_a = primitive(world, p->a, c->prim_a, out.kind == STENCIL_VERTEX_TRIANGLE);
-  out.primitive_b = primitive(world, p->b, c->prim_b, out.kind == STENCIL_TRIANGLE_VERTEX);
-  return out;
-}
-
 size_t abd_world_contacts(const AbdWorld *world, AbdContact *contact, size_t capacity) {
-  size_t count = 0;
-  if (!world->contacts_known) return 0;
-  for (int k = 0; k < world->backend->pair_count; k++) {
-    const Pair *p = &world->backend->pair[k];
-    for (int i = 0; i < p->contact_count; i++, count++)
-      if (count < capacity) contact[count] = describe(world, p, &p->contact[i]);
-  }
-  return count;
+  return world->contacts_known ? world->backend.stages->contacts(world->backend.self, contact, capacity) : 0;
 }
 
 static uint32_t element_triangle(const Mesh *m, int element) {
@@ -80,7 +32,7 @@ static Affine take_nodes(const AbdWorld *world, const Body *b, const double *nod
 
 /* Surfaces of soft bodies back where they are: contacts read from them. */
 static void put_back(const AbdWorld *world) {
-  if (world->started) soft_load(world->backend, world->state.q);
+  if (world->started) soft_load(world->backend.self, world->state.q);
 }
 
 static size_t nodes_size(const AbdWorld *world, const Body *b) {

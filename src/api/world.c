@@ -69,9 +69,16 @@ AbdWorld *abd_world_create(const AbdWorldDef *def, AbdError *error) {
   return world;
 }
 
+static void world_drop_backend(AbdWorld *world) {
+  if (world->backend.stages) world->backend.stages->destroy(world->backend.self);
+  world->backend = (Backend){0};
+}
+
+const Work *world_view(const AbdWorld *world) { return world->backend.stages->view(world->backend.self); }
+
 void abd_world_destroy(AbdWorld *world) {
   if (!world) return;
-  cpu_destroy(world->backend);
+  world_drop_backend(world);
   step_destroy(&world->step);
   state_destroy(&world->state);
   state_destroy(&world->next);
@@ -132,18 +139,19 @@ static const char *part_name(int kind, int side) {
   return kind == STENCIL_EDGE_EDGE ? "edge" : (kind == STENCIL_TRIANGLE_VERTEX) == (side == 0) ? "triangle" : "vertex";
 }
 
-/* Surfaces that contact could never have let come so near. */
+/* Surfaces nearer than contact could have let them come. */
 static AbdStatus check_near(AbdWorld *world, AbdError *error) {
   const Model *m = &world->model;
-  Pair p;
-  if (!cpu_find_near(world->backend, world->state.q, &p))
+  NearPair p;
+  if (stage_failed(world->backend.stages->find_near(world->backend.self, world->state.q, &p)))
     return fault(error, ABD_ERROR_MEMORY, "out of memory while checking the start");
   if (p.a < 0) return ABD_OK;
-  return fault(error, ABD_ERROR_CROSSING,
-               "bodies \"%s\" and \"%s\" are %g m apart at the start, but contact keeps them %g m apart: %s %d of the "
-               "one and %s %d of the other",
-               m->body[p.a].name, m->body[p.b].name, p.min_distance, p.min_distance - p.min_gap,
-               part_name(p.nearest_kind, 0), p.nearest_a, part_name(p.nearest_kind, 1), p.nearest_b);
+  return fault(
+      error, ABD_ERROR_CROSSING,
+      "bodies \"%s\" and \"%s\" are %g m apart at the start, but contact keeps them %g m apart: %s %d of the one "
+      "and %s %d of the other",
+      m->body[p.a].name, m->body[p.b].name, p.distance, p.least, part_name(p.kind, 0), p.prim_a, part_name(p.kind, 1),
+      p.prim_b);
 }
 
 /* What start makes; undone as a whole when one part fails. */
@@ -151,8 +159,8 @@ static AbdStatus build(AbdWorld *world, AbdError *error) {
   Model *m = &world->model;
   if (model_start(m, error)) return error->status;
   if (state_init(&world->state, m, error) || state_init(&world->next, m, error)) return error->status;
-  world->backend = cpu_create(m);
-  if (!step_init(&world->step, m) || !world->backend)
+  world->backend = (Backend){&cpu_stages, cpu_create(m)};
+  if (!step_init(&world->step, m) || !world->backend.self)
     return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", m->body_count);
   return check_start(world, error) ? error->status : check_near(world, error);
 }
@@ -166,8 +174,7 @@ AbdStatus abd_world_start(AbdWorld *world) {
     world->started = true;
     return ABD_OK;
   }
-  cpu_destroy(world->backend);
-  world->backend = NULL;
+  world_drop_backend(world);
   step_destroy(&world->step);
   state_destroy(&world->state);
   state_destroy(&world->next);
@@ -181,13 +188,12 @@ AbdStatus abd_world_start(AbdWorld *world) {
   return status;
 }
 
-static AbdStatus step_fault(AbdWorld *world, AbdError *error) {
-  const Backend *b = &world->backend->base;
-  if (!b->numeric)
-    return fault(error, ABD_ERROR_MEMORY, "out of memory in step %lld", (long long)world->state.step + 1);
-  const Body *body = world_body(world, b->blame);
-  return fault(error, ABD_ERROR_NUMERIC, "a value that is not finite appeared in step %lld%s%s",
-               (long long)world->state.step + 1, body ? " at body " : "", body ? body->name : "");
+static AbdStatus step_fault(AbdWorld *world, Outcome outcome, AbdError *error) {
+  long long step = (long long)world->state.step + 1;
+  if (outcome.kind == STAGE_OUT_OF_MEMORY) return fault(error, ABD_ERROR_MEMORY, "out of memory in step %lld", step);
+  const Body *body = outcome.body < 0 ? NULL : &world->model.body[outcome.body];
+  return fault(error, ABD_ERROR_NUMERIC, "a value that is not finite appeared in step %lld%s%s", step,
+               body ? " at body " : "", body ? body->name : "");
 }
 
 AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
@@ -197,11 +203,12 @@ AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
   if (!report) report = &local;
   memset(report, 0, sizeof *report);
   double t0 = clock_now();
-  world->backend->base.numeric = world->contacts_known = world->reactions_known = false;
+  world->contacts_known = world->reactions_known = false;
   state_copy(&world->next, &world->state, &world->model);
-  if (!step_run(&world->step, &world->backend->base, &world->state, &world->next, report)) {
-    if (world->backend->base.numeric) report->culprit[0] = world->backend->base.blame;
-    return step_fault(world, error);
+  Outcome outcome = step_run(&world->step, world->backend, &world->state, &world->next, report);
+  if (stage_failed(outcome)) {
+    if (outcome.body >= 0) report->culprit[0].id = (uint32_t)outcome.body + 1;
+    return step_fault(world, outcome, error);
   }
   State t = world->state;
   world->state = world->next;

@@ -10,7 +10,7 @@ struct AbdWorld {
   Model model;
   State state, next;
   Step step;
-  Cpu *backend;
+  Backend backend;
   bool started;
   Affine *reaction; /* of each joint, made when first asked for after a step */
   bool reactions_known;
@@ -20,6 +20,8 @@ struct AbdWorld {
 
 const Mesh *world_mesh(const AbdWorld *world, AbdMeshId mesh); /* NULL when there is none */
 const Body *world_body(const AbdWorld *world, AbdBodyId body);
+/* The arrays of the last step; a started world has them. */
+const Work *world_view(const AbdWorld *world);
 /* Forgets the last failure, so that the next one is told. */
 AbdError *world_fresh_error(AbdWorld *world);
 

@@ -7,10 +7,6 @@
 
 #include "kernel/friction.h"
 
-static uint64_t contact_key(const Contact *c) {
-  return (uint64_t)c->kind << 60 | (uint64_t)(uint32_t)c->prim_a << 30 | (uint64_t)(uint32_t)c->prim_b;
-}
-
 /* Anchors stand as the points that left them did, those that counted from the front and the others from the back: where nothing
  * has changed they are asked for in that order. */
 typedef struct Lookup {

@@ -42,6 +42,11 @@ typedef struct Contact {
   double wa[3], wb[3];              /* the same as weights of the primitives' vertices */
 } Contact;
 
+/* Identifies a contact's stencil within its pair. */
+static inline uint64_t contact_key(const Contact *c) {
+  return (uint64_t)c->kind << 60 | (uint64_t)(uint32_t)c->prim_a << 30 | (uint64_t)(uint32_t)c->prim_b;
+}
+
 /* A contact whose normal force was lagged: u = (I - n n^T)(x_a(ya) - x_b(yb) - origin) + slip. */
 typedef struct FrictionPoint {
   uint64_t key;

@@ -1,24 +1,26 @@
-/* Linear joints after a bent step. Retraction turns every body by itself, which opens its joints by the square of the turn.
- * Here the linked bodies are brought back to poses where the joints hold, nearest to the bent ones in the metric of inertia
- * and elasticity: strain is dear, so the correction is a motion of rigid bodies as far as can be. What it turns it stretches
- * again to second order; it is therefore bent and repeated until it turns next to nothing. Tested in tests/test_joint_physics.c. */
+/* Linear joints after a retracted step. Retraction turns every body by itself, which opens its joints by the square of the
+ * turn. Here the linked bodies are moved to the nearest poses at which the joints hold, in the metric of inertia and
+ * elasticity. Strain costs much in it, so the correction is nearly a motion of rigid bodies. It stretches what it turns to
+ * second order; it is therefore retracted and repeated until it turns by at most SMALL_TURN. Tested in
+ * tests/test_joint_physics.c. */
 #include "cpu/cpu.h"
 
-enum { MAX_ROUNDS = 5 };
-static const double next_to_nothing = 1e-4; /* [rad] strain then is 5e-9 */
+#include "step/constant.h"
 
-static bool closes(const Step *step, int body) {
-  return step->islands[step->island[body]].aiming && step->islands[step->island[body]].bends;
+static bool closes(const Cpu *cpu, int k) {
+  const Island *g = &cpu->islands->island[cpu->islands->of[cpu->model->linkage.linked[k].body]];
+  return g->selected && g->retracts;
 }
 
-/* The pose that the unknowns as they are in the poses give. */
-static void read_unknowns(const Linkage *l, Step *step) {
-  for (int k = 0; k < l->linked_count; k++) {
-    int body = l->linked[k].body;
-    if (!closes(step, body)) continue;
-    Affine bent = affine_add_scaled(step->q[body], 1, step->direction[body]);
-    linkage_read(&l->linked[k], &bent, step->unknown + 12 * k);
-  }
+static Affine pose_ahead(const Work *w, int body) { return affine_add_scaled(w->q[body], 1, w->direction[body]); }
+
+/* The own unknowns of each linked body, as its pose has them. */
+static void read_task(void *context, int k) {
+  Cpu *cpu = context;
+  const LinkedBody *linked = &cpu->model->linkage.linked[k];
+  if (!closes(cpu, k)) return;
+  Affine ahead = pose_ahead(&cpu->work, linked->body);
+  linkage_read(linked, &ahead, cpu->work.unknown + 12 * k);
 }
 
 static Affine times(const double h[144], const Affine *v) {
@@ -31,69 +33,76 @@ static Affine times(const double h[144], const Affine *v) {
   return out;
 }
 
-static bool prepare(Cpu *cpu, const Step *step) {
+static bool prepare(Cpu *cpu) {
   const Linkage *l = &cpu->model->linkage;
   System *s = &cpu->closing;
   system_reset(s);
   for (int k = 0; k < l->linked_count; k++)
-    if (closes(step, l->linked[k].body)) system_add_body(s, l->linked[k].body);
+    if (closes(cpu, k)) system_add_body(s, l->linked[k].body);
   for (int k = 0; k < l->linked_count; k++)
-    if (closes(step, l->linked[k].body) && !system_couple(s, l->linked[k].body, l->linked[k].body)) return false;
+    if (closes(cpu, k) && !system_couple(s, l->linked[k].body, l->linked[k].body)) return false;
   return system_analyze(s);
 }
 
-/* One correction: (G^T H G) dy = G^T H (bent - pose). Returns the largest turn it made, negative when it failed. */
-static double correct(Cpu *cpu, Step *step) {
+/* (G^T H G) dy = G^T H (ahead - pose), pose the one that the unknowns give. */
+static void assemble(Cpu *cpu) {
   const Linkage *l = &cpu->model->linkage;
-  System *s = &cpu->closing;
-  double largest = 0;
-  if (!prepare(cpu, step)) return -1;
-  read_unknowns(l, step);
+  const Work *w = &cpu->work;
   for (int k = 0; k < l->linked_count; k++) {
     int body = l->linked[k].body;
-    if (!closes(step, body)) continue;
+    if (!closes(cpu, k)) continue;
     double h[144];
-    Affine bent = affine_add_scaled(step->q[body], 1, step->direction[body]);
-    Affine off = affine_sub(bent, linkage_pose(l, &l->linked[k], step->unknown));
-    body_hessian(step, body, &bent, 0, h);
+    Affine ahead = pose_ahead(w, body), off = affine_sub(ahead, linkage_pose(l, &l->linked[k], w->unknown));
+    body_hessian(w, body, &ahead, 0, h);
     Affine right = times(h, &off);
-    system_add(s, body, body, h);
-    system_add_right(s, body, &right);
+    system_add(&cpu->closing, body, body, h);
+    system_add_right(&cpu->closing, body, &right);
   }
-  if (system_factor(s, cpu->threads) < 0) {
-    cpu->base.numeric = true;
-    return -1;
-  }
-  system_solve(s);
-  for (int k = 0; k < l->linked_count; k++) {
-    int body = l->linked[k].body;
-    if (!closes(step, body)) continue;
-    Affine bent = affine_add_scaled(step->q[body], 1, step->direction[body]);
-    Affine closed = affine_add_scaled(linkage_pose(l, &l->linked[k], step->unknown), 1, system_solution(s, body));
-    Affine move = affine_sub(closed, bent);
-    if (cpu->model->body[body].motion == ABD_MOTION_DYNAMIC) largest = most(largest, norm(body_turn(&bent, &move)));
-    cpu->move[body] = move;
-  }
-  return largest;
 }
 
-bool cpu_close(Backend *base, Step *step) {
-  Cpu *cpu = (Cpu *)base;
+/* One correction into cpu->move; *largest is its largest turn. */
+static Outcome correct(Cpu *cpu, double *largest) {
   const Linkage *l = &cpu->model->linkage;
+  const Work *w = &cpu->work;
+  *largest = 0;
+  if (!prepare(cpu)) return stage_from(false);
+  parallel_for(cpu->threads, l->linked_count, 32, read_task, cpu);
+  assemble(cpu);
+  if (system_factor(&cpu->closing, cpu->threads) < 0) return stage_not_finite(-1);
+  system_solve(&cpu->closing);
+  for (int k = 0; k < l->linked_count; k++) {
+    int body = l->linked[k].body;
+    if (!closes(cpu, k)) continue;
+    Affine ahead = pose_ahead(w, body), pose = linkage_pose(l, &l->linked[k], w->unknown);
+    Affine move = affine_sub(affine_add_scaled(pose, 1, system_solution(&cpu->closing, body)), ahead);
+    if (cpu->model->body[body].motion == ABD_MOTION_DYNAMIC) *largest = most(*largest, norm(body_turn(&ahead, &move)));
+    cpu->move[body] = move;
+  }
+  return stage_done();
+}
+
+static void move_bodies(Cpu *cpu, bool retract) {
+  const Linkage *l = &cpu->model->linkage;
+  Work *w = &cpu->work;
+  for (int k = 0; k < l->linked_count; k++) {
+    int body = l->linked[k].body;
+    if (!closes(cpu, k)) continue;
+    Affine ahead = pose_ahead(w, body), move = cpu->move[body];
+    if (retract) move = body_retract(&cpu->model->body[body], &ahead, move);
+    w->direction[body] = affine_add_scaled(w->direction[body], 1, move);
+  }
+}
+
+Outcome close_joints(Cpu *cpu) {
   double t0 = clock_now();
-  for (int round = 0; round < MAX_ROUNDS; round++) {
-    double turn = correct(cpu, step);
-    if (turn < 0) return false;
-    bool again = turn > next_to_nothing && round + 1 < MAX_ROUNDS;
-    for (int k = 0; k < l->linked_count; k++) {
-      int body = l->linked[k].body;
-      if (!closes(step, body)) continue;
-      Affine bent = affine_add_scaled(step->q[body], 1, step->direction[body]), move = cpu->move[body];
-      if (again) move = body_retract(&cpu->model->body[body], &bent, move);
-      step->direction[body] = affine_add_scaled(step->direction[body], 1, move);
-    }
+  for (int round = 1; round <= MAX_CLOSINGS; round++) {
+    double turn;
+    Outcome outcome = correct(cpu, &turn);
+    if (stage_failed(outcome)) return outcome;
+    bool again = turn > SMALL_TURN && round < MAX_CLOSINGS;
+    move_bodies(cpu, again);
     if (!again) break;
   }
-  step->report->seconds[ABD_STAGE_SOLVE] += clock_now() - t0;
-  return true;
+  cpu->report->seconds[ABD_STAGE_SOLVE] += clock_now() - t0;
+  return stage_done();
 }

@@ -1,80 +1,100 @@
-/* The backend on this machine's processors: loops over pairs and bodies with parallel_for, sums in index order, so that
- * the bits do not depend on the number of threads. */
+/* The backend on this machine's processors: the stages of step/stage.h as loops over bodies and pairs. Loops write only what
+ * their item owns, sums run in fixed chunks, so the bits do not depend on the number of threads. Tested in
+ * tests/test_determinism.c. */
 #ifndef ABD_CPU_H
 #define ABD_CPU_H
 
 #include "contact/broad.h"
-#include "contact/pair.h"
+#include "contact/pairs.h"
 #include "cpu/system.h"
-#include "step/step.h"
+#include "step/stage.h"
+
+/* Sums and extremes over a chunk of an island's bodies or pairs. */
+typedef struct Partial {
+  double sum[2];
+  double extreme;
+  int item; /* the body or pair of the extreme, -1 if none */
+  bool any;
+} Partial;
 
 typedef struct Cpu {
-  Backend base;
   const Model *model;
   int threads;
+  Work work;
+  Islands *islands;      /* of the step in progress */
+  AbdStepReport *report; /* of the step in progress */
   ContactScene scene;
-  Travel *travel; /* per body: how far it went; soft ones do not count */
+  Travel *travel; /* per body: its path length; unused for soft ones */
   Broad broad;
-  Pair *pair; /* sorted by pair_key */
-  int pair_count;
-  int *todo; /* indices of pairs to work on */
-  int todo_count, todo_capacity;
+  bool *left; /* per body: its direction leaves its box */
+  Pairs pairs;
+  int *pair_of;             /* scratch: island of each pair, then body of each side */
+  unsigned char *pair_acts; /* per pair: it has contacts or friction */
+  int pair_of_capacity, pair_acts_capacity;
+  Segments island_pairs; /* pairs by island */
+  Segments body_pairs;   /* 2 k + side by body */
+  Partial *partial;      /* per chunk */
+  int partial_capacity;
   System system;  /* Newton's */
   System closing; /* of linked bodies by themselves */
   Affine *move;   /* per body: a correction that closes joints */
   int *active;    /* bodies of Newton's system */
   int active_count;
-  double *diagonal; /* 12x12 per moving body */
-  int *parent;      /* union-find over bodies */
-  Island *merged;   /* the islands being built */
-  Step *step;       /* the one at work */
+  double *diagonal; /* 12x12 per moving stiff body */
+  int failed;       /* a pair that failed, -1: none */
 } Cpu;
 
-Cpu *cpu_create(const Model *model); /* NULL when memory is out */
-void cpu_destroy(Cpu *cpu);
-const Pair *cpu_pairs(const Cpu *cpu, int *count);
+extern const Stages cpu_stages;
+Cpu *cpu_create(const Model *model); /* NULL if memory is out */
 
-/* islands.c: connected components of the pairs. keep: the islands so far go on in the new ones. */
-void islands_build(Cpu *cpu, Step *step, bool keep);
-int pair_island(const Step *step, const Pair *pair);
-/* assemble.c */
-bool cpu_direction(Backend *base, Step *step);
+/* The stages, one file each. */
+void cpu_destroy(void *backend);
+Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepReport *report); /* begin.c */
+Outcome cpu_newton(void *backend, Islands *islands, bool *raised);                             /* newton.c */
+Outcome cpu_aim(void *backend, Islands *islands, Aim aim);                                     /* aim.c */
+Outcome cpu_bound(void *backend, Islands *islands);                                            /* bound.c */
+Outcome cpu_trial(void *backend, Islands *islands, AbdStage stage);                            /* trial.c */
+Outcome cpu_accept(void *backend, Islands *islands);
+Outcome cpu_adjust(void *backend, Islands *islands); /* adjust.c */
+Outcome cpu_finish(void *backend, const Islands *islands, State *after);
+Outcome cpu_reactions(void *backend, Affine *force); /* reaction.c */
+Outcome cpu_find_near(void *backend, const Affine *q, NearPair *found);
+size_t cpu_contacts(const void *backend, AbdContact *contact, size_t capacity);
+
+/* reach.c: pairs for the boxes in broad->box; *added tells how many are new. Rebuilds islands and groups of pairs. */
+Outcome reach_pairs(Cpu *cpu, bool keep, int *added);
+/* The box of all poses of a body between q and end, inflated. */
+Box reach_box(const Cpu *cpu, int body, const Affine *end, double pad);
+/* How much farther than needed a box reaches, so that it serves for a while. */
+double reach_pad(const Cpu *cpu, int body, const Affine *end);
+double half_separation(const Cpu *cpu, int body);
+
+/* Does the pair belong to a selected island, and has it a side in the active set? */
+bool pair_selected(const Cpu *cpu, int k);
+/* Runs task for each pair of the selected islands; a pair that fails sets the outcome. */
+typedef void PairTask(Cpu *cpu, int k, Pair *pair);
+Outcome for_pairs(Cpu *cpu, PairTask *task);
+/* Room for the partial sums of `count` chunks. */
+bool reserve_partials(Cpu *cpu, int count);
+/* Runs task for each moving body of the selected islands, active or not. */
+typedef void BodyTask(Cpu *cpu, int body);
+void for_bodies(Cpu *cpu, BodyTask *task);
+
+/* close.c: linear joints at q + direction in the selected islands that retract: changes the directions. */
+Outcome close_joints(Cpu *cpu);
+
 /* soft.c: surfaces of soft bodies at given poses, at the start of the step, along a direction. */
 void soft_load(const Cpu *cpu, const Affine *q);
 void soft_load_start(const Cpu *cpu, const Affine *q);
 void soft_load_motion(const Cpu *cpu, const Affine *direction);
 Box soft_box(const Model *model, const Soft *soft, const Affine *from, const Affine *to);
-Island *soft_island(const Step *step, const Soft *soft); /* NULL when none of its vertices moves */
-double soft_total(const Cpu *cpu, const Step *step, const Soft *soft, const Affine *q);
+double soft_total(const Cpu *cpu, const Soft *soft, const Affine *q);
 /* What elements and contacts with a soft side couple; their gradients and blocks. */
 bool soft_couple(Cpu *cpu);
 bool soft_add(Cpu *cpu);
-/* Islands with soft bodies go on with positive semidefinite elements; false when all do already. */
-bool soft_make_convex(Step *step);
+/* Islands with soft bodies go on with positive semidefinite elements; false if all do already. */
+bool soft_make_convex(Cpu *cpu);
 bool soft_couple_pair(Cpu *cpu, const Pair *pair);
 void soft_add_pair(Cpu *cpu, const Pair *pair);
-/* start.c: a pair nearer at poses q than contact keeps it: its bodies, a < 0 where there is none, and its nearest stencil. False when
- * memory is out. */
-bool cpu_find_near(Cpu *cpu, const Affine *q, Pair *found);
-/* close.c */
-bool cpu_close(Backend *base, Step *step);
-/* reaction.c: generalised force [N] of each joint's linear rows on its body a, after a step. False when memory is out. */
-bool cpu_reactions(Cpu *cpu, Affine *force);
-/* pairs.c: makes cpu->pair follow broad->pair; both are sorted. Pairs that stay keep their lists. */
-bool pairs_sync(Cpu *cpu);
-/* Readies a pair for the step: what its list shall cover, nothing yet of stiffness and friction. */
-void pair_begin(const Cpu *cpu, const Step *step, Pair *pair);
-/* Stiffness and lagged friction of all pairs, from their contacts at the start of the step. */
-bool pairs_set_forces(Cpu *cpu, Step *step);
-/* Readies a pair that comes within reach later, contacts and stiffness too; its friction begins when it is renewed. False when
- * it failed. */
-bool pair_join(const Cpu *cpu, const Step *step, Pair *pair);
-void cpu_stiffen(Backend *base, Step *step, int island, double gap);
-/* Renews the lagged forces of an island; changed when some pair's total moved by more than 2 % of the island's. */
-bool cpu_renew_friction(Backend *base, Step *step, int island, bool *changed);
-/* finish.c */
-bool cpu_finish(Backend *base, Step *step, State *after);
-/* cpu.c: puts the pairs of islands that pass the test into cpu->todo. */
-bool cpu_collect(Cpu *cpu, const Step *step, bool (*wanted)(const Island *));
 
 #endif

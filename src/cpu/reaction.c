@@ -50,9 +50,9 @@ static double inverse_dot(const Body *b, const Affine *x, const Affine *y) {
 
 static void add_soft_contacts(Cpu *cpu, const Pair *p, Affine *gradient) {
   Spring s;
-  const Step *step = cpu->step;
+  const Affine *q = cpu->work.q;
   for (int k = 0, n = pair_spring_count(p); k < n; k++) {
-    pair_spring(p, &cpu->scene, &step->q[p->a], &step->q[p->b], k, &s);
+    pair_spring(p, &cpu->scene, &q[p->a], &q[p->b], k, &s);
     for (int i = 0; i < s.count; i++)
       for (int node = 0; node < 4 && linkage_of(&cpu->model->linkage, s.body[i]); node++)
         gradient[s.body[i]].n[node] = add_scaled(gradient[s.body[i]].n[node], s.weight[i][node], s.force);
@@ -69,7 +69,7 @@ static void add_soft_elements(Cpu *cpu, const Soft *soft, Affine *gradient) {
     soft_element_vertices(soft, e, v, &count);
     for (int k = 0; k < count; k++) linked |= linkage_of(l, v[k]) != NULL;
     if (!linked) continue;
-    soft_term(cpu->step, soft, e, cpu->step->q, false, &t);
+    soft_term(&cpu->work, soft, e, cpu->work.q, false, &t);
     for (int k = 0; k < t.count; k++)
       if (linkage_of(l, t.body[k])) gradient[t.body[k]].n[0] = add(gradient[t.body[k]].n[0], t.gradient[k]);
   }
@@ -89,24 +89,24 @@ static void pass_on_attachments(const Model *m, Affine *gradient) {
 
 /* Of all that is not a linear joint, at the step's last poses. */
 static void gather_gradients(Cpu *cpu, Affine *gradient) {
-  Step *step = cpu->step;
+  const Work *w = &cpu->work;
   const Model *m = cpu->model;
   JointForce force[JOINT_FORCES];
   for (int i = 0; i < m->body_count; i++)
-    if (linkage_of(&m->linkage, i)) gradient[i] = body_gradient(step, i, &step->q[i]);
-  for (int k = 0; k < cpu->pair_count; k++) {
-    Pair *p = &cpu->pair[k];
+    if (linkage_of(&m->linkage, i)) gradient[i] = body_gradient(w, i, &w->q[i]);
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    Pair *p = pairs_at(&cpu->pairs, k);
     bool a = linkage_of(&m->linkage, p->a), b = linkage_of(&m->linkage, p->b);
     if (p->soft) add_soft_contacts(cpu, p, gradient);
     if (p->soft || (!a && !b) || (p->contact_count == 0 && p->friction_count == 0)) continue;
-    pair_moments(p, &cpu->scene, &step->q[p->a], &step->q[p->b]);
+    pair_moments(p, &cpu->scene, &w->q[p->a], &w->q[p->b]);
     for (int i = 0; i < 4 && !p->failed; i++) {
       if (a) gradient[p->a].n[i] = add(gradient[p->a].n[i], p->moments->ga[i]);
       if (b) gradient[p->b].n[i] = add(gradient[p->b].n[i], p->moments->gb[i]);
     }
   }
   for (int j = 0; j < m->joint_count; j++) {
-    int count = joint_forces(step, j, step->q, force);
+    int count = joint_forces(w, j, w->q, force);
     for (int f = 0; f < count; f++)
       for (int x = 0; x < force[f].jet.count; x++) {
         int body = force[f].jet.body[x];
@@ -212,7 +212,8 @@ static bool allocate(Reactions *r, const Model *m) {
   return r->gradient && r->row && r->size && r->joint && r->at && r->right;
 }
 
-bool cpu_reactions(Cpu *cpu, Affine *force) {
+Outcome cpu_reactions(void *backend, Affine *force) {
+  Cpu *cpu = backend;
   const Model *m = cpu->model;
   Reactions r = {.cpu = cpu};
   BlockCholesky *solver = block_cholesky_create();
@@ -233,10 +234,9 @@ bool cpu_reactions(Cpu *cpu, Affine *force) {
   }
   for (int b = 0; ok && b < r.block_count; b++)
     for (int i = 0; i < r.size[b]; i++)
-      force[r.joint[b]] =
-          affine_add_scaled(force[r.joint[b]], r.right[r.at[b] + i] / cpu->step->h2, r.row[b][i].end[0]);
+      force[r.joint[b]] = affine_add_scaled(force[r.joint[b]], r.right[r.at[b] + i] / cpu->work.h2, r.row[b][i].end[0]);
   if (solver) block_cholesky_destroy(solver);
   void *array[] = {r.gradient, r.row, r.size, r.joint, r.at, r.edge, r.right};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
-  return ok;
+  return stage_from(ok);
 }

@@ -48,56 +48,51 @@ Box soft_box(const Model *m, const Soft *s, const Affine *from, const Affine *to
   return box;
 }
 
-Island *soft_island(const Step *step, const Soft *s) {
-  int body = soft_representative(step->model, s);
-  return body < 0 ? NULL : &step->islands[step->island[body]];
-}
-
 enum { CHUNK = 512 };
 
-typedef struct Work {
-  const Step *step;
+typedef struct Batch {
+  const Work *work;
   const Soft *soft;
   int first;
   const Affine *q;
   double *energy;
   SoftTerm *term;
   bool project;
-} Work;
+} Batch;
 
 static void energy_task(void *context, int k) {
-  Work *w = context;
-  w->energy[k] = soft_energy(w->step, w->soft, w->first + k, w->q);
+  Batch *w = context;
+  w->energy[k] = soft_energy(w->work, w->soft, w->first + k, w->q);
 }
 
 static void term_task(void *context, int k) {
-  Work *w = context;
-  soft_term(w->step, w->soft, w->first + k, w->q, w->project, &w->term[k]);
+  Batch *w = context;
+  soft_term(w->work, w->soft, w->first + k, w->q, w->project, &w->term[k]);
 }
 
 /* Sum in the order of the elements, in chunks: the same for any number of threads. */
-double soft_total(const Cpu *cpu, const Step *step, const Soft *s, const Affine *q) {
+double soft_total(const Cpu *cpu, const Soft *s, const Affine *q) {
   double energy[CHUNK], sum = 0;
   int count = soft_element_count(s);
   for (int first = 0; first < count; first += CHUNK) {
     int n = count - first < CHUNK ? count - first : CHUNK;
-    Work w = {step, s, first, q, energy, NULL, false};
+    Batch w = {&cpu->work, s, first, q, energy, NULL, false};
     parallel_for(cpu->threads, n, 64, energy_task, &w);
     for (int k = 0; k < n; k++) sum += energy[k];
   }
   return sum;
 }
 
-static bool active(const Step *step, const Soft *s) {
-  const Island *g = soft_island(step, s);
-  return g && g->progress == ISLAND_ACTIVE;
+static bool selected(const Cpu *cpu, int soft) {
+  const Island *g = island_of_soft(cpu->islands, soft);
+  return g && g->selected;
 }
 
 bool soft_couple(Cpu *cpu) {
   const Model *m = cpu->model;
   for (int k = 0; k < m->soft_count; k++) {
     const Soft *s = &m->soft[k];
-    int count = active(cpu->step, s) ? soft_element_count(s) : 0;
+    int count = selected(cpu, k) ? soft_element_count(s) : 0;
     for (int e = 0; e < count; e++) {
       int v[4], n;
       soft_element_vertices(s, e, v, &n);
@@ -114,7 +109,7 @@ static void add_term(Cpu *cpu, const SoftTerm *t) {
   const Model *m = cpu->model;
   for (int j = 0; j < t->count; j++) {
     if (m->body[t->body[j]].slot < 0) continue;
-    Vec3 *g = &cpu->step->gradient[t->body[j]].n[0];
+    Vec3 *g = &cpu->work.gradient[t->body[j]].n[0];
     *g = add(*g, t->gradient[j]);
     for (int i = 0; i <= j; i++) {
       double k[9];
@@ -132,10 +127,10 @@ bool soft_add(Cpu *cpu) {
   if (m->soft_count && !term) return false;
   for (int k = 0; k < m->soft_count; k++) {
     const Soft *s = &m->soft[k];
-    int count = active(cpu->step, s) ? soft_element_count(s) : 0;
+    int count = selected(cpu, k) ? soft_element_count(s) : 0;
     for (int first = 0; first < count; first += CHUNK) {
       int n = count - first < CHUNK ? count - first : CHUNK;
-      Work w = {cpu->step, s, first, cpu->step->q, NULL, term, soft_island(cpu->step, s)->convex > 0};
+      Batch w = {&cpu->work, s, first, cpu->work.q, NULL, term, island_of_soft(cpu->islands, k)->convex > 0};
       parallel_for(cpu->threads, n, 16, term_task, &w);
       for (int i = 0; i < n; i++) add_term(cpu, &term[i]);
     }
@@ -144,11 +139,11 @@ bool soft_add(Cpu *cpu) {
   return true;
 }
 
-bool soft_make_convex(Step *step) {
+bool soft_make_convex(Cpu *cpu) {
   bool any = false;
-  for (int k = 0; k < step->model->soft_count; k++) {
-    Island *g = soft_island(step, &step->model->soft[k]);
-    if (!g || g->progress != ISLAND_ACTIVE || g->convex > 0) continue;
+  for (int k = 0; k < cpu->model->soft_count; k++) {
+    Island *g = island_of_soft(cpu->islands, k);
+    if (!g || !g->selected || g->convex > 0) continue;
     g->convex = CONVEX_ITERATIONS;
     any = true;
   }
@@ -161,9 +156,9 @@ static bool solved(const Cpu *cpu, int body) { return cpu->model->body[body].slo
 
 bool soft_couple_pair(Cpu *cpu, const Pair *p) {
   Spring s;
-  const Step *step = cpu->step;
+  const Affine *q = cpu->work.q;
   for (int k = 0, n = pair_spring_count(p); k < n; k++) {
-    pair_spring(p, &cpu->scene, &step->q[p->a], &step->q[p->b], k, &s);
+    pair_spring(p, &cpu->scene, &q[p->a], &q[p->b], k, &s);
     for (int i = 0; i < s.count; i++)
       for (int j = 0; j < i; j++)
         if (solved(cpu, s.body[i]) && solved(cpu, s.body[j]) && !system_couple(&cpu->system, s.body[i], s.body[j]))
@@ -176,7 +171,7 @@ static void add_spring(Cpu *cpu, const Spring *s) {
   const double k[9] = {s->stiffness.xx, s->stiffness.xy, s->stiffness.xz, s->stiffness.xy, s->stiffness.yy,
                        s->stiffness.yz, s->stiffness.xz, s->stiffness.yz, s->stiffness.zz};
   for (int j = 0; j < s->count; j++) {
-    Affine *g = &cpu->step->gradient[s->body[j]];
+    Affine *g = &cpu->work.gradient[s->body[j]];
     for (int n = 0; n < 4; n++) g->n[n] = add_scaled(g->n[n], s->weight[j][n], s->force);
     for (int i = 0; i <= j; i++) {
       double block[144] = {0};
@@ -198,9 +193,9 @@ static void add_spring(Cpu *cpu, const Spring *s) {
 
 void soft_add_pair(Cpu *cpu, const Pair *p) {
   Spring s;
-  const Step *step = cpu->step;
+  const Affine *q = cpu->work.q;
   for (int k = 0, n = pair_spring_count(p); k < n; k++) {
-    pair_spring(p, &cpu->scene, &step->q[p->a], &step->q[p->b], k, &s);
+    pair_spring(p, &cpu->scene, &q[p->a], &q[p->b], k, &s);
     add_spring(cpu, &s);
   }
 }

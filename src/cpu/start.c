@@ -8,16 +8,17 @@ static bool keeps_distance(const Model *m) {
   return false;
 }
 
-bool cpu_find_near(Cpu *cpu, const Affine *q, Pair *found) {
+Outcome cpu_find_near(void *backend, const Affine *q, NearPair *found) {
+  Cpu *cpu = backend;
   const Model *m = cpu->model;
   ContactScene scene = {m, m->def.contact.range, m->def.contact.separation, 0, NULL};
-  *found = (Pair){.a = -1};
-  if (!keeps_distance(m)) return true;
+  *found = (NearPair){.a = -1};
+  if (!keeps_distance(m)) return stage_done();
   soft_load(cpu, q);
   for (int i = 0; i < m->given_count; i++)
     cpu->broad.box[i] =
         box_inflate(body_box(m, i, &q[i]), 0.5 * (scene.separation + m->body[i].thickness) + scene.range);
-  if (!broad_find(&cpu->broad, m)) return false;
+  if (!broad_find(&cpu->broad, m)) return stage_from(false);
   for (int k = 0; k < cpu->broad.pair_count && found->a < 0; k++) {
     Pair p = {.a = (int)(cpu->broad.pair[k] >> 32), .b = (int)(cpu->broad.pair[k] & 0xffffffffu), .stiffness = 1};
     pair_order(m, &p.a, &p.b);
@@ -25,15 +26,10 @@ bool cpu_find_near(Cpu *cpu, const Affine *q, Pair *found) {
     pair_eval(&p, &scene, &q[p.a], &q[p.b]);
     bool failed = p.failed;
     if (p.min_gap <= 0)
-      *found = (Pair){.a = p.a,
-                      .b = p.b,
-                      .min_gap = p.min_gap,
-                      .min_distance = p.min_distance,
-                      .nearest_kind = p.nearest_kind,
-                      .nearest_a = p.nearest_a,
-                      .nearest_b = p.nearest_b};
+      *found =
+          (NearPair){p.a, p.b, p.min_distance, p.min_distance - p.min_gap, p.nearest_kind, p.nearest_a, p.nearest_b};
     pair_destroy(&p);
-    if (failed) return false;
+    if (failed) return stage_from(false);
   }
-  return true;
+  return stage_done();
 }

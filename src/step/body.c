@@ -1,6 +1,6 @@
 /* Energy, gradient and Hessian of a body by itself: 1/2 |q - target|^2_M + h2 vol psi(A). A kinematic body has no
  * elasticity; it is drawn to its target by a large M. Tested in tests/test_body.c. */
-#include "step/step.h"
+#include "step/work.h"
 
 #include <string.h>
 
@@ -8,41 +8,46 @@
 
 static double node_mass(const Body *b, int k) { return k == 0 ? b->pull : component(b->weight, k - 1); }
 
-static double inertia(const Step *step, int body, int k) {
-  return step->inertia[body] * node_mass(&step->model->body[body], k);
+static double inertia(const Work *work, int body, int k) {
+  return work->inertia[body] * node_mass(&work->model->body[body], k);
 }
 
 static bool elastic(const Body *b) { return b->motion == ABD_MOTION_DYNAMIC && b->freedom.rotations < 3; }
 
-double body_energy(const Step *step, int body, const Affine *q) {
-  const Body *b = &step->model->body[body];
+double body_energy(const Work *work, int body, const Affine *q) {
+  const Body *b = &work->model->body[body];
   double e = 0;
-  for (int k = 0; k < 4; k++) e += 0.5 * inertia(step, body, k) * norm_sq(sub(q->n[k], step->target[body].n[k]));
-  if (elastic(b)) e += step->h2 * b->volume * elastic_energy((int)b->elasticity, b->stiffness, affine_linear(q));
+  for (int k = 0; k < 4; k++) e += 0.5 * inertia(work, body, k) * norm_sq(sub(q->n[k], work->target[body].n[k]));
+  if (elastic(b)) e += work->h2 * b->volume * elastic_energy((int)b->elasticity, b->stiffness, affine_linear(q));
   return e;
 }
 
-Affine body_gradient(const Step *step, int body, const Affine *q) {
-  const Body *b = &step->model->body[body];
+Affine body_gradient(const Work *work, int body, const Affine *q) {
+  const Body *b = &work->model->body[body];
   Affine g;
-  for (int k = 0; k < 4; k++) g.n[k] = scale(inertia(step, body, k), sub(q->n[k], step->target[body].n[k]));
+  for (int k = 0; k < 4; k++) g.n[k] = scale(inertia(work, body, k), sub(q->n[k], work->target[body].n[k]));
   if (elastic(b)) {
     Mat3 s = elastic_gradient((int)b->elasticity, b->stiffness, affine_linear(q));
-    for (int k = 0; k < 3; k++) g.n[k + 1] = add_scaled(g.n[k + 1], step->h2 * b->volume, s.c[k]);
+    for (int k = 0; k < 3; k++) g.n[k + 1] = add_scaled(g.n[k + 1], work->h2 * b->volume, s.c[k]);
   }
   return g;
 }
 
-void body_hessian(const Step *step, int body, const Affine *q, double damping, double h[144]) {
-  const Body *b = &step->model->body[body];
+void body_hessian(const Work *work, int body, const Affine *q, double damping, double h[144]) {
+  const Body *b = &work->model->body[body];
   memset(h, 0, 144 * sizeof(double));
   if (elastic(b)) {
-    double s[81], f = step->h2 * b->volume;
+    double s[81], f = work->h2 * b->volume;
     elastic_hessian((int)b->elasticity, b->stiffness, affine_linear(q), true, s);
     for (int j = 0; j < 9; j++)
       for (int i = 0; i < 9; i++) h[12 * (j + 3) + i + 3] = f * s[9 * j + i];
   }
-  for (int i = 0; i < 12; i++) h[13 * i] += (1 + damping) * inertia(step, body, i / 3);
+  for (int i = 0; i < 12; i++) h[13 * i] += (1 + damping) * inertia(work, body, i / 3);
+}
+
+double body_noise(const Work *work, int body, double energy) {
+  const Body *b = &work->model->body[body];
+  return 1e-14 * fabs(energy) + 1e-15 * sqrt(fabs(energy) * work->h2 * b->stiffness * b->volume);
 }
 
 Vec3 body_turn(const Affine *q, const Affine *d) {
@@ -64,9 +69,9 @@ Affine body_turned(const Body *b, const Affine *q, const Affine *d) {
   return affine(d->n[0], mat3_sub(mat3_mul(mat3_exp(body_turn(q, d)), a), a));
 }
 
-double body_speed(const Step *step, int body, const Affine *d) {
-  if (step->model->body[body].vertex_of) return norm(d->n[0]) / step->h;
-  const Mesh *mesh = &step->model->mesh[step->model->body[body].mesh];
+double body_speed(const Work *work, int body, const Affine *d) {
+  if (work->model->body[body].vertex_of) return norm(d->n[0]) / work->h;
+  const Mesh *mesh = &work->model->mesh[work->model->body[body].mesh];
   double most = 0;
   for (int k = 0; k < 8; k++) {
     Vec3 lo = mesh->box.lo, hi = mesh->box.hi,
@@ -74,5 +79,5 @@ double body_speed(const Step *step, int body, const Affine *d) {
     double m = norm_sq(affine_point(d, corner));
     if (!(m <= most)) most = m;
   }
-  return sqrt(most) / step->h;
+  return sqrt(most) / work->h;
 }

@@ -1,7 +1,9 @@
 /* The joints' energies, forces, bounds and what they remember. */
 #include "step/joint.h"
 
+#include "contact/law.h"
 #include "kernel/barrier.h"
+#include "step/constant.h"
 
 enum { MAX_RENEWALS = 30 };
 
@@ -70,10 +72,10 @@ Jet joint_coordinate(const Model *model, int joint, const Affine *q, double near
 /* What one unit of the coordinate counts as in metres. */
 static double reach(const Joint *j) { return j->coordinate == COORDINATE_ANGLE ? j->arm : 1; }
 
-static Jet gear_row(const Step *step, const Joint *j, const Affine *q) {
-  const Model *m = step->model;
+static Jet gear_row(const Work *work, const Joint *j, const Affine *q) {
+  const Model *m = work->model;
   int a = j->partner[0], b = j->partner[1];
-  Jet first = joint_coordinate(m, a, q, step->joint[a].angle), second = joint_coordinate(m, b, q, step->joint[b].angle);
+  Jet first = joint_coordinate(m, a, q, work->joint[a].angle), second = joint_coordinate(m, b, q, work->joint[b].angle);
   first.value -= m->joint[a].start;
   second.value -= m->joint[b].start;
   Jet row = jet_add(second, -j->def.ratio, &first);
@@ -82,14 +84,14 @@ static Jet gear_row(const Step *step, const Joint *j, const Affine *q) {
 }
 
 /* Equation k of a joint, in metres. */
-static Jet row_jet(const Step *step, int joint, int k, const Affine *q) {
-  const Model *m = step->model;
+static Jet row_jet(const Work *work, int joint, int k, const Affine *q) {
+  const Model *m = work->model;
   const Joint *j = &m->joint[joint];
   const double turn = 6.283185307179586476925;
   Jet row;
   switch (j->def.kind) {
-    case ABD_JOINT_GEAR: return gear_row(step, j, q);
-    case ABD_JOINT_ANGLE: row = joint_angle(m, joint, q, step->joint[joint].angle), jet_scale(&row, j->arm); return row;
+    case ABD_JOINT_GEAR: return gear_row(work, j, q);
+    case ABD_JOINT_ANGLE: row = joint_angle(m, joint, q, work->joint[joint].angle), jet_scale(&row, j->arm); return row;
     case ABD_JOINT_DISTANCE: row = distance(j, q), row.value -= j->length; return row;
     case ABD_JOINT_PLANE:
     case ABD_JOINT_PLANAR: return travel(j, q, 2);
@@ -102,7 +104,7 @@ static Jet row_jet(const Step *step, int joint, int k, const Affine *q) {
     }
     case ABD_JOINT_SCREW:
       if (k == j->row_count - 1) {
-        Jet angle = joint_angle(m, joint, q, step->joint[joint].angle);
+        Jet angle = joint_angle(m, joint, q, work->joint[joint].angle);
         return jet_add(travel(j, q, 2), -j->def.pitch / turn, &angle);
       }
       return travel(j, q, k);
@@ -142,13 +144,13 @@ static void act_stop(Act *act, double stiffness, double gap, double sense, doubl
   act->curvature += stiffness * f * f * barrier_d2(y);
 }
 
-static double stop_range(const Step *step, double lo, double hi, double unit_length) {
-  return least(step->model->def.contact.range, 0.25 * unit_length * (hi - lo));
+static double stop_range(const Work *work, double lo, double hi, double unit_length) {
+  return least(work->model->def.contact.range, 0.25 * unit_length * (hi - lo));
 }
 
-static void act_stops(Act *act, const Step *step, const JointTerm *t, const double limit[2], double s,
+static void act_stops(Act *act, const Work *work, const JointTerm *t, const double limit[2], double s,
                       double unit_length) {
-  double range = stop_range(step, limit[0], limit[1], unit_length);
+  double range = stop_range(work, limit[0], limit[1], unit_length);
   if (isfinite(limit[0])) act_stop(act, t->stop, s - limit[0], 1, unit_length, range);
   if (isfinite(limit[1])) act_stop(act, t->stop, limit[1] - s, -1, unit_length, range);
 }
@@ -159,24 +161,24 @@ static void coordinate_limits(const Joint *j, double limit[2]) {
   limit[1] = j->def.kind == ABD_JOINT_ROPE ? least(j->length, j->def.limit[1]) : j->def.limit[1];
 }
 
-static Act act_coordinate(const Step *step, int joint, double s) {
-  const Joint *j = &step->model->joint[joint];
-  const JointTerm *t = &step->joint[joint];
-  Act act = {-step->h2 * t->push * s, -step->h2 * t->push, 0};
+static Act act_coordinate(const Work *work, int joint, double s) {
+  const Joint *j = &work->model->joint[joint];
+  const JointTerm *t = &work->joint[joint];
+  Act act = {-work->h2 * t->push * s, -work->h2 * t->push, 0};
   double limit[2];
   coordinate_limits(j, limit);
   for (int k = 0; k < PULL_COUNT; k++)
-    if (t->pull[k].stiffness > 0) act_pull(&act, &t->pull[k], s, step->h2);
-  act_stops(&act, step, t, limit, s, reach(j));
+    if (t->pull[k].stiffness > 0) act_pull(&act, &t->pull[k], s, work->h2);
+  act_stops(&act, work, t, limit, s, reach(j));
   return act;
 }
 
 static bool limits_angle(const Joint *j) { return isfinite(j->def.angle_limit[0]) || isfinite(j->def.angle_limit[1]); }
 
-static Act act_angle(const Step *step, int joint, double angle) {
-  const Joint *j = &step->model->joint[joint];
+static Act act_angle(const Work *work, int joint, double angle) {
+  const Joint *j = &work->model->joint[joint];
   Act act = {0, 0, 0};
-  act_stops(&act, step, &step->joint[joint], j->def.angle_limit, angle, j->arm);
+  act_stops(&act, work, &work->joint[joint], j->def.angle_limit, angle, j->arm);
   return act;
 }
 
@@ -189,15 +191,15 @@ static bool acts_on_coordinate(const Joint *j, const JointTerm *t) {
   return j->coordinate != COORDINATE_NONE && t->active;
 }
 
-double joint_energy(const Step *step, int joint, const Affine *q) {
-  const Joint *j = &step->model->joint[joint];
-  const JointTerm *t = &step->joint[joint];
+double joint_energy(const Work *work, int joint, const Affine *q) {
+  const Joint *j = &work->model->joint[joint];
+  const JointTerm *t = &work->joint[joint];
   double e = 0;
   if (!t->active) return 0;
-  for (int k = 0; k < j->row_count; k++) e += act_row(t, k, row_jet(step, joint, k, q).value).energy;
+  for (int k = 0; k < j->row_count; k++) e += act_row(t, k, row_jet(work, joint, k, q).value).energy;
   if (acts_on_coordinate(j, t))
-    e += act_coordinate(step, joint, joint_coordinate(step->model, joint, q, t->angle).value).energy;
-  if (limits_angle(j)) e += act_angle(step, joint, joint_angle(step->model, joint, q, t->angle).value).energy;
+    e += act_coordinate(work, joint, joint_coordinate(work->model, joint, q, t->angle).value).energy;
+  if (limits_angle(j)) e += act_angle(work, joint, joint_angle(work->model, joint, q, t->angle).value).energy;
   return e;
 }
 
@@ -206,30 +208,30 @@ static int put_force(JointForce *force, int count, Jet jet, Act act) {
   return count + 1;
 }
 
-int joint_forces(const Step *step, int joint, const Affine *q, JointForce force[JOINT_FORCES]) {
-  const Joint *j = &step->model->joint[joint];
-  const JointTerm *t = &step->joint[joint];
+int joint_forces(const Work *work, int joint, const Affine *q, JointForce force[JOINT_FORCES]) {
+  const Joint *j = &work->model->joint[joint];
+  const JointTerm *t = &work->joint[joint];
   int count = 0;
   if (!t->active) return 0;
   for (int k = 0; k < j->row_count; k++) {
-    Jet row = row_jet(step, joint, k, q);
+    Jet row = row_jet(work, joint, k, q);
     count = put_force(force, count, row, act_row(t, k, row.value));
   }
   if (acts_on_coordinate(j, t)) {
-    Jet s = joint_coordinate(step->model, joint, q, t->angle);
-    count = put_force(force, count, s, act_coordinate(step, joint, s.value));
+    Jet s = joint_coordinate(work->model, joint, q, t->angle);
+    count = put_force(force, count, s, act_coordinate(work, joint, s.value));
   }
   if (limits_angle(j)) {
-    Jet a = joint_angle(step->model, joint, q, t->angle);
-    count = put_force(force, count, a, act_angle(step, joint, a.value));
+    Jet a = joint_angle(work->model, joint, q, t->angle);
+    count = put_force(force, count, a, act_angle(work, joint, a.value));
   }
   return count;
 }
 
-double joint_gap(const Step *step, int joint, const Affine *q) {
+double joint_gap(const Work *work, int joint, const Affine *q) {
   double worst = 0;
-  for (int k = 0; k < step->model->joint[joint].row_count; k++)
-    worst = most(worst, fabs(row_jet(step, joint, k, q).value));
+  for (int k = 0; k < work->model->joint[joint].row_count; k++)
+    worst = most(worst, fabs(row_jet(work, joint, k, q).value));
   return worst;
 }
 
@@ -240,14 +242,14 @@ typedef struct Path {
   Affine a[3], b[3];
 } Path;
 
-static Path path_of(const Step *step, const Joint *j) {
+static Path path_of(const Work *work, const Joint *j) {
   Path p;
   for (int k = 0; k < 3; k++) {
     int a = j->end[0].body, b = j->end[1].body;
-    p.a[k] = joint_pose(step->q, a);
-    p.b[k] = joint_pose(step->q, b);
-    if (a >= 0) p.a[k] = affine_add_scaled(p.a[k], 0.5 * k, step->direction[a]);
-    if (b >= 0) p.b[k] = affine_add_scaled(p.b[k], 0.5 * k, step->direction[b]);
+    p.a[k] = joint_pose(work->q, a);
+    p.b[k] = joint_pose(work->q, b);
+    if (a >= 0) p.a[k] = affine_add_scaled(p.a[k], 0.5 * k, work->direction[a]);
+    if (b >= 0) p.b[k] = affine_add_scaled(p.b[k], 0.5 * k, work->direction[b]);
   }
   return p;
 }
@@ -256,10 +258,10 @@ static const double leave = 0.1; /* of a gap, what a step leaves at least */
 
 /* Angles: sin(hi - angle) times a positive factor is quadratic along the path; below a quarter turn it falls with the gap. A step
  * turns no farther than a quarter, so that farther stops cannot be reached in it. */
-static double bound_angle(const Step *step, int joint, const double limit[2]) {
-  const Joint *j = &step->model->joint[joint];
-  Path p = path_of(step, j);
-  double c[3], s[3], now = step->joint[joint].angle, bound;
+static double bound_angle(const Work *work, int joint, const double limit[2]) {
+  const Joint *j = &work->model->joint[joint];
+  Path p = path_of(work, j);
+  double c[3], s[3], now = work->joint[joint].angle, bound;
   for (int k = 0; k < 3; k++) measure_phase(&p.a[k], &p.b[k], &j->end[0].frame, &j->end[1].frame, &c[k], &s[k]);
   double f[3];
   for (int k = 0; k < 3; k++) f[k] = cos(now) * c[k] + sin(now) * s[k];
@@ -274,8 +276,8 @@ static double bound_angle(const Step *step, int joint, const double limit[2]) {
 }
 
 /* Travel is quadratic along the path, and so is the square of a distance. */
-static double bound_length(const Step *step, const Joint *j, const double limit[2]) {
-  Path p = path_of(step, j);
+static double bound_length(const Work *work, const Joint *j, const double limit[2]) {
+  Path p = path_of(work, j);
   bool squared = j->coordinate == COORDINATE_DISTANCE;
   double s[3], bound = 1;
   for (int k = 0; k < 3; k++) {
@@ -290,40 +292,40 @@ static double bound_length(const Step *step, const Joint *j, const double limit[
   return bound;
 }
 
-double joint_bound(const Step *step, int joint) {
-  const Joint *j = &step->model->joint[joint];
+double joint_bound(const Work *work, int joint) {
+  const Joint *j = &work->model->joint[joint];
   double limit[2], bound = 1;
-  if (!step->joint[joint].active || j->partner[0] >= 0) return 1;
+  if (!work->joint[joint].active || j->partner[0] >= 0) return 1;
   coordinate_limits(j, limit);
   bool limited = isfinite(limit[0]) || isfinite(limit[1]);
-  if (limited && j->coordinate == COORDINATE_ANGLE) bound = bound_angle(step, joint, limit);
-  else if (limited) bound = bound_length(step, j, limit);
-  if (limits_angle(j)) bound = least(bound, bound_angle(step, joint, j->def.angle_limit));
+  if (limited && j->coordinate == COORDINATE_ANGLE) bound = bound_angle(work, joint, limit);
+  else if (limited) bound = bound_length(work, j, limit);
+  if (limits_angle(j)) bound = least(bound, bound_angle(work, joint, j->def.angle_limit));
   return bound;
 }
 
 /* ---- through the step ---- */
 
 /* The smallest gap to a stop, as a part of its range. */
-static double stop_gap(const Step *step, int joint, const Affine *q) {
-  const Joint *j = &step->model->joint[joint];
+static double stop_gap(const Work *work, int joint, const Affine *q) {
+  const Joint *j = &work->model->joint[joint];
   double limit[2], y = INFINITY;
   coordinate_limits(j, limit);
   if (j->coordinate != COORDINATE_NONE && (isfinite(limit[0]) || isfinite(limit[1]))) {
-    double s = joint_coordinate(step->model, joint, q, step->joint[joint].angle).value;
-    y = least(s - limit[0], limit[1] - s) * reach(j) / stop_range(step, limit[0], limit[1], reach(j));
+    double s = joint_coordinate(work->model, joint, q, work->joint[joint].angle).value;
+    y = least(s - limit[0], limit[1] - s) * reach(j) / stop_range(work, limit[0], limit[1], reach(j));
   }
   if (limits_angle(j)) {
-    double a = joint_angle(step->model, joint, q, step->joint[joint].angle).value;
+    double a = joint_angle(work->model, joint, q, work->joint[joint].angle).value;
     const double *l = j->def.angle_limit;
-    y = least(y, least(a - l[0], l[1] - a) * j->arm / stop_range(step, l[0], l[1], j->arm));
+    y = least(y, least(a - l[0], l[1] - a) * j->arm / stop_range(work, l[0], l[1], j->arm));
   }
   return y;
 }
 
-static void set_pulls(const Step *step, const Joint *j, JointTerm *t, const JointState *s) {
+static void set_pulls(const Work *work, const Joint *j, JointTerm *t, const JointState *s) {
   const AbdJointDef *d = &j->def;
-  double h = step->h, inertia = j->mass * reach(j) * reach(j),
+  double h = work->h, inertia = j->mass * reach(j) * reach(j),
          small = 1e-5 * (j->coordinate == COORDINATE_ANGLE ? 1 : j->arm);
   t->pull[PULL_SPRING] = (Pull){d->stiffness, INFINITY, d->rest};
   t->pull[PULL_DAMPER] = (Pull){d->damping / h, INFINITY, t->position};
@@ -333,7 +335,7 @@ static void set_pulls(const Step *step, const Joint *j, JointTerm *t, const Join
   const AbdDrive *v = &s->drive;
   if (v->kind == ABD_DRIVE_EFFORT) t->push = least(most(v->target, -v->max_effort), v->max_effort);
   if (v->kind == ABD_DRIVE_SPEED && v->max_effort > 0) { /* gives way within a tenth of a step's motion */
-    double stiffness = least(1e3 * inertia / step->h2, v->max_effort / (0.1 * fabs(v->target) * h));
+    double stiffness = least(1e3 * inertia / work->h2, v->max_effort / (0.1 * fabs(v->target) * h));
     double hold = least(most(s->hold, -v->max_effort), v->max_effort);
     t->pull[PULL_DRIVE] = (Pull){stiffness, v->max_effort, t->position + hold / stiffness + v->target * h};
   }
@@ -343,72 +345,67 @@ static void set_pulls(const Step *step, const Joint *j, JointTerm *t, const Join
   }
 }
 
-static void begin(Step *step, int joint) {
-  const Model *m = step->model;
+void joint_begin(Work *work, int joint) {
+  const Model *m = work->model;
   const Joint *j = &m->joint[joint];
-  const JointState *s = &step->state->joint[joint];
-  JointTerm *t = &step->joint[joint];
+  const JointState *s = &work->state->joint[joint];
+  JointTerm *t = &work->joint[joint];
   *t = (JointTerm){.active = joint_acts(j, s), .angle = s->angle, .stiffness = 1e3 * j->mass};
-  if (j->coordinate != COORDINATE_NONE) t->position = joint_coordinate(m, joint, step->q, t->angle).value;
+  if (j->coordinate != COORDINATE_NONE) t->position = joint_coordinate(m, joint, work->q, t->angle).value;
   if (!t->active) return;
-  for (int k = 0; k < j->row_count; k++) t->lambda[k] = s->force[k] * step->h2;
+  for (int k = 0; k < j->row_count; k++) t->lambda[k] = s->force[k] * work->h2;
   if (j->coordinate == COORDINATE_NONE) return;
-  set_pulls(step, j, t, s);
-  double r = m->def.contact.range, y = stop_gap(step, joint, step->q), gravity = norm(vec3_from(m->def.gravity));
-  double approach = reach(j) * (joint_coordinate(m, joint, step->target, t->angle).value - t->position);
-  t->stiffening = s->stiffening;
-  if (y < 0.1 && t->stiffening < 1e6) t->stiffening *= 2;
-  if (y > 0.5) t->stiffening = most(1, 0.9 * t->stiffening);
-  double rest = j->mass * most(40.0 / 6.386 * r * r, 30 * gravity * step->h2 * r);
-  t->stop = t->stiffening * most(rest, 0.05 * j->mass * approach * approach);
+  set_pulls(work, j, t, s);
+  double y = stop_gap(work, joint, work->q);
+  double approach = reach(j) * (joint_coordinate(m, joint, work->target, t->angle).value - t->position);
+  t->stiffening = law_stiffening(s->stiffening, y);
+  t->stop = t->stiffening * law_stiffness(m, work->h2, j->mass, approach, 0);
   t->gap = y;
 }
 
-void joints_begin(Step *step) {
-  for (int j = 0; j < step->model->joint_count; j++) begin(step, j);
-  for (int j = 0; j < step->model->joint_count; j++) step->joint[j].energy = joint_energy(step, j, step->q);
-}
+void joint_start(Work *work, int joint) { work->joint[joint].energy = joint_energy(work, joint, work->q); }
 
-void joint_accept(Step *step, int joint) {
-  JointTerm *t = &step->joint[joint];
-  const Joint *j = &step->model->joint[joint];
-  if (j->has_angle) t->angle = joint_angle(step->model, joint, step->q, t->angle).value;
+void joint_accept(Work *work, int joint) {
+  JointTerm *t = &work->joint[joint];
+  const Joint *j = &work->model->joint[joint];
+  if (j->has_angle) t->angle = joint_angle(work->model, joint, work->q, t->angle).value;
   t->energy = t->energy_trial;
   if (!t->active || j->partner[0] >= 0) return;
-  double y = stop_gap(step, joint, step->q);
+  double y = stop_gap(work, joint, work->q);
   bool halved = y < 0.5 * t->gap;
-  if (halved && y < 0.1 && t->stiffening < 1e6) {
-    t->stop *= 16;
-    t->stiffening *= 16;
-    t->energy = joint_energy(step, joint, step->q);
+  double factor = law_raise(t->stiffening);
+  if (halved && y < GUARD_GAP && factor > 1) {
+    t->stop *= factor;
+    t->stiffening *= factor;
+    t->energy = joint_energy(work, joint, work->q);
   }
   if (halved || y > t->gap) t->gap = y;
 }
 
-bool joint_renew(Step *step, int joint) {
-  JointTerm *t = &step->joint[joint];
-  const Joint *j = &step->model->joint[joint];
+bool joint_renew(Work *work, int joint) {
+  JointTerm *t = &work->joint[joint];
+  const Joint *j = &work->model->joint[joint];
   if (!t->active || j->row_count == 0) return false;
-  double worst = joint_gap(step, joint, step->q);
-  t->open = worst > step->model->joint_tolerance;
+  double worst = joint_gap(work, joint, work->q);
+  t->open = worst > work->model->joint_tolerance;
   if (!t->open || t->renewals >= MAX_RENEWALS) return false;
-  for (int k = 0; k < j->row_count; k++) t->lambda[k] += t->stiffness * row_jet(step, joint, k, step->q).value;
+  for (int k = 0; k < j->row_count; k++) t->lambda[k] += t->stiffness * row_jet(work, joint, k, work->q).value;
   if (t->renewals > 0 && worst > 0.1 * t->worst && t->stiffness < 1e8 * j->mass) t->stiffness *= 10;
   t->worst = worst;
   t->renewals++;
-  t->energy = joint_energy(step, joint, step->q);
+  t->energy = joint_energy(work, joint, work->q);
   return true;
 }
 
-double joint_effort(const Step *step, int joint, double position) {
-  const JointTerm *t = &step->joint[joint];
+double joint_effort(const Work *work, int joint, double position) {
+  const JointTerm *t = &work->joint[joint];
   const Pull *p = &t->pull[PULL_DRIVE];
   return t->push - (p->stiffness > 0 ? yield_force(p->stiffness, p->limit, position - p->centre) : 0);
 }
 
-double joint_passive(const Step *step, int joint, double position) {
-  if (!step->joint[joint].active || step->model->joint[joint].coordinate == COORDINATE_NONE) return 0;
-  return -act_coordinate(step, joint, position).slope / step->h2 - joint_effort(step, joint, position);
+double joint_passive(const Work *work, int joint, double position) {
+  if (!work->joint[joint].active || work->model->joint[joint].coordinate == COORDINATE_NONE) return 0;
+  return -act_coordinate(work, joint, position).slope / work->h2 - joint_effort(work, joint, position);
 }
 
 /* What is left of a pull that gave way: the coordinate's part that it still holds. */
@@ -418,31 +415,28 @@ static double kept_lag(const Pull *p, double position) {
 
 /* A speed drive is a damper about its speed and learns what it must give there: the slower the softer it is against its
  * inertia, so that it does not ring. At its maximum it does not learn. */
-static double learned_hold(const Step *step, const Joint *j, const Pull *p, double start, const JointState *s,
+static double learned_hold(const Work *work, const Joint *j, const Pull *p, double start, const JointState *s,
                            double position) {
   double force = -yield_force(p->stiffness, p->limit, position - p->centre), inertia = j->mass * reach(j) * reach(j);
-  double slowness = most(1, 4 * inertia / (p->stiffness * step->h * step->h));
+  double slowness = most(1, 4 * inertia / (p->stiffness * work->h * work->h));
   double hold = least(most(s->hold, -p->limit), p->limit);
-  if (fabs(force) < p->limit) hold += p->stiffness / (1 + slowness) * (start + s->drive.target * step->h - position);
+  if (fabs(force) < p->limit) hold += p->stiffness / (1 + slowness) * (start + s->drive.target * work->h - position);
   return least(most(hold, -p->limit), p->limit);
 }
 
-void joints_finish(const Step *step, State *after) {
-  for (int i = 0; i < step->model->joint_count; i++) {
-    const Joint *j = &step->model->joint[i];
-    const JointTerm *t = &step->joint[i];
-    JointState *s = &after->joint[i];
-    s->angle = t->angle;
-    if (!t->active) continue;
-    for (int k = 0; k < j->row_count; k++)
-      s->force[k] = act_row(t, k, row_jet(step, i, k, step->q).value).slope / step->h2;
-    if (j->coordinate == COORDINATE_NONE) continue;
-    double position = joint_coordinate(step->model, i, step->q, t->angle).value;
-    const Pull *friction = &t->pull[PULL_FRICTION], *drive = &t->pull[PULL_DRIVE];
-    s->stick = friction->stiffness > 0 ? kept_lag(friction, position) : 0;
-    s->hold = s->drive.kind == ABD_DRIVE_SPEED && drive->stiffness > 0
-                  ? learned_hold(step, j, drive, t->position, s, position)
-                  : 0;
-    s->stiffening = t->stiffening;
-  }
+void joint_finish(const Work *work, int i, State *after) {
+  const Joint *j = &work->model->joint[i];
+  const JointTerm *t = &work->joint[i];
+  JointState *s = &after->joint[i];
+  s->angle = t->angle;
+  if (!t->active) return;
+  for (int k = 0; k < j->row_count; k++)
+    s->force[k] = act_row(t, k, row_jet(work, i, k, work->q).value).slope / work->h2;
+  if (j->coordinate == COORDINATE_NONE) return;
+  double position = joint_coordinate(work->model, i, work->q, t->angle).value;
+  const Pull *friction = &t->pull[PULL_FRICTION], *drive = &t->pull[PULL_DRIVE];
+  bool learns = s->drive.kind == ABD_DRIVE_SPEED && drive->stiffness > 0;
+  s->stick = friction->stiffness > 0 ? kept_lag(friction, position) : 0;
+  s->hold = learns ? learned_hold(work, j, drive, t->position, s, position) : 0;
+  s->stiffening = t->stiffening;
 }

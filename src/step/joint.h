@@ -12,7 +12,7 @@
 #define ABD_STEP_JOINT_H
 
 #include "kernel/joint.h"
-#include "step/step.h"
+#include "step/work.h"
 
 /* A scalar and its gradient by the bodies it depends on. */
 typedef struct Jet {
@@ -27,19 +27,20 @@ typedef struct JointForce {
 } JointForce; /* of one scalar's energy */
 enum { JOINT_FORCES = JOINT_ROWS + 2 };
 
-/* Readies all joints for the step, from the state and the targets. */
-void joints_begin(Step *step);
+/* Prepares a joint for the step, from the state and the targets; then, when all are prepared, its energy at work->q. */
+void joint_begin(Work *work, int joint);
+void joint_start(Work *work, int joint);
 /* Energy at poses q; the angle is unwrapped from the last accepted one. */
-double joint_energy(const Step *step, int joint, const Affine *q);
-int joint_forces(const Step *step, int joint, const Affine *q, JointForce force[JOINT_FORCES]);
+double joint_energy(const Work *work, int joint, const Affine *q);
+int joint_forces(const Work *work, int joint, const Affine *q, JointForce force[JOINT_FORCES]);
 /* The largest step along direction that keeps every stop and tells every angle's turn; 1 as a rule. */
-double joint_bound(const Step *step, int joint);
+double joint_bound(const Work *work, int joint);
 /* The trial poses are accepted: angles follow, stops that are nearly reached grow stiffer. */
-void joint_accept(Step *step, int joint);
+void joint_accept(Work *work, int joint);
 /* Raises the multipliers where an equation is not met yet; true if so. */
-bool joint_renew(Step *step, int joint);
-double joint_gap(const Step *step, int joint, const Affine *q); /* [m] of the equations that are not linear */
-void joints_finish(const Step *step, State *after);
+bool joint_renew(Work *work, int joint);
+double joint_gap(const Work *work, int joint, const Affine *q); /* [m] of the equations that are not linear */
+void joint_finish(const Work *work, int joint, State *after);
 /* The pose of a joint's end; the world's is the identity. */
 Affine joint_pose(const Affine *q, int body);
 /* A body of the joint that moves, -1 if none. */
@@ -48,7 +49,7 @@ int joint_body(const Model *model, int joint);
 Jet joint_coordinate(const Model *model, int joint, const Affine *q, double near);
 Jet joint_angle(const Model *model, int joint, const Affine *q, double near);
 double joint_travel(const Model *model, int joint, const Affine *q);
-double joint_effort(const Step *step, int joint, double position);  /* [N m or N] of the drive */
-double joint_passive(const Step *step, int joint, double position); /* of spring, damper, friction, stops */
+double joint_effort(const Work *work, int joint, double position);  /* [N m or N] of the drive */
+double joint_passive(const Work *work, int joint, double position); /* of spring, damper, friction, stops */
 
 #endif

@@ -58,8 +58,8 @@ void soft_element_vertices(const Soft *s, int element, int body[4], int *count) 
 /* ---- Damping: the rate of strain from the step's start, or from a mix of that and one step earlier ---- */
 
 /* [s] times one over the time that the rate is counted over. */
-static double damping_factor(const Step *step, const Soft *s) {
-  return s->def.damping * (predict_two_steps(step, s->first) ? 1.5 : 1) / step->h;
+static double damping_factor(const Work *work, const Soft *s) {
+  return s->def.damping * (predict_two_steps(work, s->first) ? 1.5 : 1) / work->h;
 }
 
 static bool damped(const Soft *s, const SoftElement *e) { return s->def.damping > 0 && e->kind != KIND_BEND; }
@@ -68,28 +68,28 @@ static void places_of(const SoftElement *e, const Affine *q, Vec3 x[4]) {
   for (int k = 0; k < e->count; k++) x[k] = q[e->body[k]].n[0];
 }
 
-static Viscous viscous_of(const Step *step, const Soft *s, const SoftElement *e) {
-  double f = damping_factor(step, s), mu = f * lame_mu(s->def.young, s->def.poisson),
+static Viscous viscous_of(const Work *work, const Soft *s, const SoftElement *e) {
+  double f = damping_factor(work, s), mu = f * lame_mu(s->def.young, s->def.poisson),
          lambda = f * lame_lambda(s->def.young, s->def.poisson);
   Viscous v = e->kind == KIND_TET ? viscous_tet(&s->tet[e->index].rest, mu, lambda)
                                   : viscous_triangle(&s->shell[e->index].rest, mu, lambda);
   Vec3 x[4];
-  places_of(e, step->state->q, x);
+  places_of(e, work->state->q, x);
   v.strain = viscous_strain(&v, x);
-  if (!predict_two_steps(step, s->first)) return v;
-  places_of(e, step->state->q_before, x);
+  if (!predict_two_steps(work, s->first)) return v;
+  places_of(e, work->state->q_before, x);
   v.strain = mat3_add(mat3_scale(4.0 / 3, v.strain), mat3_scale(-1.0 / 3, viscous_strain(&v, x)));
   return v;
 }
 
 /* A hinge's damper is a spring to the angle that the rate is counted from. */
-static BendingRest damper_of(const Step *step, const Soft *s, const SoftElement *e) {
+static BendingRest damper_of(const Work *work, const Soft *s, const SoftElement *e) {
   Vec3 x[4];
-  BendingRest rest = {0, s->hinge[e->index].rest.weight * damping_factor(step, s)};
-  places_of(e, step->state->q, x);
+  BendingRest rest = {0, s->hinge[e->index].rest.weight * damping_factor(work, s)};
+  places_of(e, work->state->q, x);
   rest.angle = bending_angle(x);
-  if (!predict_two_steps(step, s->first)) return rest;
-  places_of(e, step->state->q_before, x);
+  if (!predict_two_steps(work, s->first)) return rest;
+  places_of(e, work->state->q_before, x);
   rest.angle -= bending_turn(&rest, x) / 3;
   return rest;
 }
@@ -99,48 +99,48 @@ typedef struct Dashpot {
   double stiffness, length;
 } Dashpot;
 
-static Dashpot dashpot_of(const Step *step, const Soft *s, const SoftElement *e) {
+static Dashpot dashpot_of(const Work *work, const Soft *s, const SoftElement *e) {
   Vec3 x[4];
   Dashpot d;
-  places_of(e, step->state->q, x);
+  places_of(e, work->state->q, x);
   d.length = norm(sub(x[1], x[0]));
-  if (predict_two_steps(step, s->first)) {
-    places_of(e, step->state->q_before, x);
+  if (predict_two_steps(work, s->first)) {
+    places_of(e, work->state->q_before, x);
     d.length = (4 * d.length - norm(sub(x[1], x[0]))) / 3;
   }
   d.length = most(d.length, 1e-6 * s->piece[e->index].length);
-  d.stiffness = s->stretch * damping_factor(step, s) * d.length / s->piece[e->index].length;
+  d.stiffness = s->stretch * damping_factor(work, s) * d.length / s->piece[e->index].length;
   return d;
 }
 
-static double damping_energy(const Step *step, const Soft *s, const SoftElement *e) {
+static double damping_energy(const Work *work, const Soft *s, const SoftElement *e) {
   if (e->kind == KIND_HINGE) {
-    BendingRest damper = damper_of(step, s, e);
+    BendingRest damper = damper_of(work, s, e);
     return bending_energy(&damper, e->x);
   }
   if (e->kind == KIND_PIECE) {
-    Dashpot d = dashpot_of(step, s, e);
+    Dashpot d = dashpot_of(work, s, e);
     return rod_stretch_energy(d.stiffness, d.length, e->x);
   }
-  Viscous v = viscous_of(step, s, e);
+  Viscous v = viscous_of(work, s, e);
   return viscous_energy(&v, e->x);
 }
 
-static void add_damping(const Step *step, const Soft *s, const SoftElement *e, bool project, SoftTerm *out) {
+static void add_damping(const Work *work, const Soft *s, const SoftElement *e, bool project, SoftTerm *out) {
   Vec3 g[4];
   double h[144];
   if (e->kind == KIND_TET || e->kind == KIND_TRIANGLE) {
-    Viscous v = viscous_of(step, s, e);
+    Viscous v = viscous_of(work, s, e);
     viscous_add_gradient(&v, e->x, out->gradient);
     viscous_add_hessian(&v, e->x, project, out->hessian);
     return;
   }
   if (e->kind == KIND_HINGE) {
-    BendingRest damper = damper_of(step, s, e);
+    BendingRest damper = damper_of(work, s, e);
     bending_gradient(&damper, e->x, g);
     bending_hessian(&damper, e->x, h);
   } else {
-    Dashpot d = dashpot_of(step, s, e);
+    Dashpot d = dashpot_of(work, s, e);
     rod_stretch_gradient(d.stiffness, d.length, e->x, g);
     rod_stretch_hessian(d.stiffness, d.length, e->x, project, h);
   }
@@ -205,30 +205,30 @@ double soft_element_strain(const Soft *s, int element, const Affine *q) {
   return sqrt(mat3_dot(c, c));
 }
 
-double soft_energy(const Step *step, const Soft *s, int element, const Affine *q) {
+double soft_energy(const Work *work, const Soft *s, int element, const Affine *q) {
   SoftElement e = element_at(s, element, q);
   double sum = elastic_part(s, &e);
-  if (damped(s, &e)) sum += damping_energy(step, s, &e);
-  return step->h2 * sum;
+  if (damped(s, &e)) sum += damping_energy(work, s, &e);
+  return work->h2 * sum;
 }
 
-void soft_term(const Step *step, const Soft *s, int element, const Affine *q, bool project, SoftTerm *out) {
+void soft_term(const Work *work, const Soft *s, int element, const Affine *q, bool project, SoftTerm *out) {
   SoftElement e = element_at(s, element, q);
   out->count = e.count;
   for (int k = 0; k < e.count; k++) out->body[k] = e.body[k];
   elastic_term(s, &e, project, out->gradient, out->hessian);
-  if (damped(s, &e)) add_damping(step, s, &e, project, out);
-  for (int k = 0; k < out->count; k++) out->gradient[k] = scale(step->h2, out->gradient[k]);
-  for (int k = 0; k < 9 * out->count * out->count; k++) out->hessian[k] *= step->h2;
+  if (damped(s, &e)) add_damping(work, s, &e, project, out);
+  for (int k = 0; k < out->count; k++) out->gradient[k] = scale(work->h2, out->gradient[k]);
+  for (int k = 0; k < 9 * out->count * out->count; k++) out->hessian[k] *= work->h2;
 }
 
-double soft_bound(const Step *step, const Soft *s, int element) {
+double soft_bound(const Work *work, const Soft *s, int element) {
   Vec3 x[4], d[4];
   if (s->def.model != ABD_SOFT_NEO_HOOKEAN) return 1;
   for (int k = 0; k < 4; k++) {
     int body = s->first + s->tet[element].vertex[k];
-    x[k] = step->q[body].n[0];
-    d[k] = step->model->body[body].slot >= 0 ? step->direction[body].n[0] : vec3(0, 0, 0);
+    x[k] = work->q[body].n[0];
+    d[k] = work->model->body[body].slot >= 0 ? work->direction[body].n[0] : vec3(0, 0, 0);
   }
   return tet_step_bound(x, d, 0.1);
 }

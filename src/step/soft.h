@@ -5,7 +5,7 @@
 #ifndef ABD_STEP_SOFT_H
 #define ABD_STEP_SOFT_H
 
-#include "step/step.h"
+#include "step/work.h"
 
 typedef struct SoftTerm {
   int count, body[4];
@@ -15,13 +15,13 @@ typedef struct SoftTerm {
 
 int soft_element_count(const Soft *soft);
 void soft_element_vertices(const Soft *soft, int element, int body[4], int *count); /* among the bodies */
-double soft_energy(const Step *step, const Soft *soft, int element, const Affine *q);
+double soft_energy(const Work *work, const Soft *soft, int element, const Affine *q);
 double soft_elastic_energy(const Soft *soft, int element, const Affine *q); /* [J], without damping */
 double soft_element_strain(const Soft *soft, int element, const Affine *q); /* |F^T F - I|; 0 of hinges and bends */
 /* project: the Hessian made positive semidefinite; those of hinges and bends always are. */
-void soft_term(const Step *step, const Soft *soft, int element, const Affine *q, bool project, SoftTerm *term);
+void soft_term(const Work *work, const Soft *soft, int element, const Affine *q, bool project, SoftTerm *term);
 /* The largest step along direction that inverts no tet whose material forbids it. */
-double soft_bound(const Step *step, const Soft *soft, int element);
+double soft_bound(const Work *work, const Soft *soft, int element);
 /* A vertex that moves, -1 if none does: its island is the soft body's. */
 int soft_representative(const Model *model, const Soft *soft);
 

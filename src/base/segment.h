@@ -1,0 +1,31 @@
+/* Items grouped by segment, in ascending order inside each, and cut into chunks.
+ *
+ * Sums over a segment run chunk by chunk, each chunk by one thread, the partial sums then in the order of the chunks. The
+ * chunks depend on the items alone, so the sum has the same bits for any number of threads. Tested in
+ * tests/test_segment.c. */
+#ifndef ABD_BASE_SEGMENT_H
+#define ABD_BASE_SEGMENT_H
+
+#include "base/base.h"
+
+enum { SEGMENT_CHUNK = 256 }; /* most items in a chunk */
+
+typedef struct Chunk {
+  int segment;
+  int first, end; /* items: item[first .. end - 1] */
+} Chunk;
+
+typedef struct Segments {
+  int count;
+  int *first; /* [count + 1] first item of each segment */
+  int *item;  /* segment by segment, ascending inside each */
+  Chunk *chunk;
+  int chunk_count;
+  int first_capacity, item_capacity, chunk_capacity;
+} Segments;
+
+/* of[i]: the segment of item i, negative if it belongs to none. False if memory is out. */
+bool segments_build(Segments *segments, int count, int item_count, const int *of);
+void segments_destroy(Segments *segments);
+
+#endif

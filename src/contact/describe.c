@@ -1,0 +1,41 @@
+/* Forces and names of a contact, see contact/describe.h. */
+#include "contact/describe.h"
+
+#include <string.h>
+
+#include "kernel/friction.h"
+
+static Vec3 friction_force(const Pair *p, const Contact *c, const ContactScene *scene, const Affine *qa,
+                           const Affine *qb, double h2) {
+  for (int i = 0; i < p->friction_count; i++) {
+    const FrictionPoint *f = &p->friction[i];
+    if (f->key != contact_key(c)) continue;
+    Vec3 u = friction_displacement(p, f, scene, qa, qb);
+    return scale(-f->load * friction_f1_over_y(norm(u), scene->friction_eps) / h2, u);
+  }
+  return vec3(0, 0, 0);
+}
+
+/* A soft body's vertices are counted in the whole of it, not on its surface alone. */
+static uint32_t primitive(const Model *m, int body, int prim, bool vertex) {
+  int soft = m->body[body].soft;
+  return (uint32_t)(soft && vertex ? m->soft[soft - 1].surface_vertex[prim] : prim);
+}
+
+AbdContact contact_describe(const Pair *p, int index, const ContactScene *scene, const Affine *qa, const Affine *qb,
+                            double h2) {
+  const Contact *c = &p->contact[index];
+  AbdContact out;
+  memset(&out, 0, sizeof out);
+  out.body_a.id = (uint32_t)p->a + 1;
+  out.body_b.id = (uint32_t)p->b + 1;
+  vec3_to(out.point, scale(0.5, add(affine_point(qa, c->ya), affine_point(qb, c->yb))));
+  vec3_to(out.normal, c->normal);
+  out.distance = c->gap + stencil_separation(p, scene, c->kind, c->prim_a, c->prim_b);
+  out.normal_force = -p->stiffness * c->mollifier * c->slope / scene->range / h2;
+  vec3_to(out.friction_force, friction_force(p, c, scene, qa, qb, h2));
+  out.kind = c->kind == STENCIL_VERTEX_PLANE ? STENCIL_VERTEX_TRIANGLE : c->kind;
+  out.primitive_a = primitive(scene->model, p->a, c->prim_a, out.kind == STENCIL_VERTEX_TRIANGLE);
+  out.primitive_b = primitive(scene->model, p->b, c->prim_b, out.kind == STENCIL_TRIANGLE_VERTEX);
+  return out;
+}

@@ -1,0 +1,147 @@
+/* The laws of contact, see contact/law.h. */
+#include "contact/law.h"
+
+#include <string.h>
+
+#include "contact/broad.h"
+
+double law_stiffness(const Model *m, double h2, double mass, double approach, double impact) {
+  double r = m->def.contact.range, g = norm(vec3_from(m->def.gravity));
+  double rest = mass * most(40.0 / 6.386 * r * r, 30 * g * h2 * r);
+  return most(rest, most(0.05 * mass * approach * approach, 0.00002 * impact));
+}
+
+static const double most_stiffening = 1e6;
+
+double law_stiffening(double before, double gap) {
+  if (gap < 0.1 && before < most_stiffening) before *= 2;
+  return gap > 0.5 ? most(1, 0.9 * before) : before;
+}
+
+double law_raise(double stiffening) { return stiffening > most_stiffening ? 1 : 16; }
+
+bool law_friction_changed(double largest_change, double total) { return largest_change > 0.02 * total; }
+
+/* The mass that meets an obstacle: a dynamic body as a whole; of a soft one a part, between one vertex and all. */
+static double contact_mass(const Model *m, const Body *b) {
+  if (b->soft) return b->mass / sqrt((double)m->soft[b->soft - 1].vertex_count);
+  return b->motion == ABD_MOTION_DYNAMIC ? b->mass : 0;
+}
+
+double pair_mass(const Model *m, const Pair *p) {
+  return most(contact_mass(m, &m->body[p->a]), contact_mass(m, &m->body[p->b]));
+}
+
+/* The way of a contact's point of one side from q to target. */
+static Vec3 point_way(const Model *m, const Affine *q, const Affine *target, int body, Vec3 rest, const int v[3],
+                      const double w[3]) {
+  const Body *b = &m->body[body];
+  Affine d = affine_sub(target[body], q[body]);
+  if (!b->soft) return affine_point(&d, rest);
+  const Soft *s = &m->soft[b->soft - 1];
+  Vec3 sum = vec3(0, 0, 0);
+  for (int k = 0; k < 3; k++) {
+    int vertex = s->first + s->surface_vertex[v[k]];
+    sum = add_scaled(sum, w[k], sub(target[vertex].n[0], q[vertex].n[0]));
+  }
+  return sum;
+}
+
+double pair_approach(const Pair *p, const ContactScene *scene, const Affine *q, const Affine *target) {
+  const Model *m = scene->model;
+  if (p->soft && p->contact_count == 0) return 0;
+  if (p->contact_count == 0) {
+    Box a = swept_box(m, p->a, &q[p->a], &target[p->a]), b = swept_box(m, p->b, &q[p->b], &target[p->b]);
+    return box_overlap(a, b) ? p->motion : 0;
+  }
+  double closest = 0;
+  for (int i = 0; i < p->contact_count; i++) {
+    const Contact *c = &p->contact[i];
+    int va[3], vb[3];
+    pair_corners(p, scene, c, va, vb);
+    Vec3 a = point_way(m, q, target, p->a, c->ya, va, c->wa), b = point_way(m, q, target, p->b, c->yb, vb, c->wb);
+    closest = most(closest, -dot(c->normal, sub(a, b)));
+  }
+  return closest;
+}
+
+/* About how long edges are, as if the triangles were spread over a sphere around the mesh. */
+static double edge_length(const Mesh *mesh) { return 3.5 * mesh->radius / sqrt(mesh->triangle_count + 1.0); }
+
+/* The list shall cover the motion expected in this step and some more, but not much of a long one, most of which would be
+ * listed for nothing: pair_bound_cover searches beyond the list. Beyond the length of edges, lists grow with the square of
+ * what they cover. */
+void pair_begin(Pair *p, const ContactScene *scene, const Affine *q, const Affine *target) {
+  const Model *m = scene->model;
+  const Mesh *mesh = &m->mesh[m->body[p->a].mesh];
+  Affine now = affine_relative(&q[p->a], &q[p->b]), then = affine_relative(&target[p->a], &target[p->b]);
+  double limit = least(0.05 * mesh->radius, 0.25 * edge_length(mesh));
+  p->motion = 1.1 * pair_displacement(mesh, &now, &then);
+  limit = most(limit, 4 * scene->range);
+  p->margin = 0.5 * scene->range + least(p->motion, limit);
+  p->mu = m->has_friction ? model_friction(m, p->a, p->b) : 0;
+  p->failed = false;
+  p->stiffness = 1;
+  p->friction_count = p->friction_counted = 0;
+  p->coupled = false;
+  if (p->soft) p->listed = false; /* the order of a list depends on its path; that of an earlier step must not count */
+  memset(&p->counts, 0, sizeof p->counts);
+}
+
+const PairMemory *pair_memory(const State *state, int a, int b) {
+  int lo = 0, hi = state->memory_count;
+  uint64_t key = pair_key(a, b);
+  while (lo < hi) {
+    int mid = lo + (hi - lo) / 2;
+    const PairMemory *m = &state->memory[mid];
+    uint64_t k = pair_key(m->a, m->b);
+    if (k == key) return m->a == a ? m : NULL;
+    if (k < key) lo = mid + 1;
+    else hi = mid;
+  }
+  return NULL;
+}
+
+void pair_set_stiffness(Pair *p, const ContactScene *scene, double h2, const State *state, double impact) {
+  const Model *m = scene->model;
+  const PairMemory *memory = pair_memory(state, p->a, p->b);
+  p->stiffening = law_stiffening(memory ? memory->stiffening : 1, p->min_gap / scene->range);
+  p->stiffness = m->def.contact.stiffness * p->stiffening * law_stiffness(m, h2, pair_mass(m, p), p->approach, impact);
+  p->energy = p->barrier *= p->stiffness;
+}
+
+void pair_stiffen(Pair *p, double gap) {
+  double factor = law_raise(p->stiffening);
+  if (p->min_gap > gap || factor == 1) return;
+  p->energy += (factor - 1) * p->barrier;
+  p->barrier *= factor;
+  p->stiffness *= factor;
+  p->stiffening *= factor;
+}
+
+bool pair_lag_friction(Pair *p, const ContactScene *scene, const State *state, const Affine *q) {
+  const Affine start[2] = {state->q[p->a], state->q[p->b]};
+  const PairMemory *memory = pair_memory(state, p->a, p->b);
+  const Anchor *anchor = memory ? state->anchor + memory->first_anchor : NULL;
+  if (!pair_lag(p, scene, start, anchor, memory ? memory->anchor_count : 0)) return false;
+  pair_friction_start(p, scene, &q[p->a], &q[p->b]);
+  p->energy = p->barrier + pair_friction_energy(p, scene, &q[p->a], &q[p->b]);
+  return true;
+}
+
+double pair_load(const Pair *p) {
+  double sum = 0;
+  for (int i = 0; i < p->friction_count; i++) sum += p->friction[i].load;
+  return sum;
+}
+
+int pair_anchor_count(const Pair *p, const Model *m) { return m->def.contact.friction_anchors ? p->friction_count : 0; }
+
+bool pair_remembers(const Pair *p, const Model *m) { return pair_anchor_count(p, m) > 0 || p->stiffening > 1; }
+
+void pair_save_anchors(const Pair *p, const ContactScene *scene, const Affine *q, Anchor *anchor) {
+  for (int i = 0; i < pair_anchor_count(p, scene->model); i++) {
+    const FrictionPoint *f = &p->friction[i];
+    anchor[i] = (Anchor){f->key, f->ya, friction_slip_after(p, f, scene, &q[p->a], &q[p->b])};
+  }
+}

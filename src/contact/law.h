@@ -1,0 +1,44 @@
+/* Laws of contact: how stiff a barrier is, when it is made stiffer, when lagged friction has settled. Pairs of bodies and
+ * stops of joints obey the same laws. Tested in tests/test_law.c. */
+#ifndef ABD_CONTACT_LAW_H
+#define ABD_CONTACT_LAW_H
+
+#include "contact/pair.h"
+
+/* Stiffness of a barrier [J times dt^2]. At half the range a contact then resists like 40 inertias over dt^2, carries
+ * thirty times the weight, and takes up the energy of its own approach [m] and a share of the strongest impact [J times
+ * dt^2] in its island, which may reach it through other bodies. */
+double law_stiffness(const Model *model, double h2, double mass, double approach, double impact);
+/* The factor of that stiffness at the start of a step, from the one before and the gap as a part of the range. A gap below
+ * a tenth of the range was too soft for its load: the factor doubles. With room it relaxes to 1. */
+double law_stiffening(double before, double gap);
+/* The factor by which a barrier is raised in the middle of a step, 1 if it is stiff enough already. */
+double law_raise(double stiffening);
+/* Whether a renewal of lagged friction changed the forces of an island: the largest change of a pair's load against the
+ * sum of the loads. */
+bool law_friction_changed(double largest_change, double total);
+
+/* The heavier of a pair's dynamic bodies [kg]. */
+double pair_mass(const Model *model, const Pair *pair);
+/* [m] How far the surfaces of a pair would move into each other if nothing held them, on the way from q to target: along
+ * the normals if they touch, else all of their relative motion if their boxes meet on the way. */
+double pair_approach(const Pair *pair, const ContactScene *scene, const Affine *q, const Affine *target);
+/* Prepares a pair for a step from q to target: margin of its list, coefficient of friction; stiffness 1. */
+void pair_begin(Pair *pair, const ContactScene *scene, const Affine *q, const Affine *target);
+/* Sets the stiffness from what the pair remembers, its approach and the impact in its island. */
+void pair_set_stiffness(Pair *pair, const ContactScene *scene, double h2, const State *state, double impact);
+/* Raises the stiffness in the middle of a step if the gap is at most `gap`. */
+void pair_stiffen(Pair *pair, double gap);
+/* Lags friction: forces from the contacts at poses q, slips from the anchors of the state. False if memory is out. */
+bool pair_lag_friction(Pair *pair, const ContactScene *scene, const State *state, const Affine *q);
+/* Sum of the lagged loads. */
+double pair_load(const Pair *pair);
+/* What the pair remembers for the next step, sorted by pair_key; NULL if nothing. */
+const PairMemory *pair_memory(const State *state, int a, int b);
+/* How many anchors the pair leaves; whether it leaves anything. */
+int pair_anchor_count(const Pair *pair, const Model *model);
+bool pair_remembers(const Pair *pair, const Model *model);
+/* Writes them, at the poses q at the end of the step. */
+void pair_save_anchors(const Pair *pair, const ContactScene *scene, const Affine *q, Anchor *anchor);
+
+#endif

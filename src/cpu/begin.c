@@ -1,0 +1,124 @@
+/* The start of a step: targets, pairs, contacts and energies at the start, barrier stiffness, lagged friction. */
+#include "cpu/cpu.h"
+
+#include "contact/law.h"
+#include "step/joint.h"
+
+/* A force or a speed beyond what numbers hold ends the step before it begins. */
+static bool target_fits(const Work *w, int i) {
+  for (int k = 0; k < 4; k++)
+    if (!(norm_sq(w->target[i].n[k]) < 1e200)) return false;
+  return true;
+}
+
+static void target_task(void *context, int i) {
+  Cpu *cpu = context;
+  Work *w = &cpu->work;
+  w->q[i] = w->trial[i] = w->state->q[i];
+  w->active[i] = true;
+  w->speed[i] = 0;
+  predict_target(w, i);
+  if (!target_fits(w, i)) __atomic_store_n(&cpu->failed, i, __ATOMIC_RELAXED);
+}
+
+static Outcome set_targets(Cpu *cpu) {
+  cpu->failed = -1;
+  parallel_for(cpu->threads, cpu->model->body_count, 32, target_task, cpu);
+  if (cpu->failed < 0) return stage_done();
+  int first = 0; /* the same body is blamed for any number of threads */
+  while (target_fits(&cpu->work, first)) first++;
+  return stage_not_finite(model_whole(cpu->model, first));
+}
+
+static void body_task(void *context, int i) {
+  Cpu *cpu = context;
+  Work *w = &cpu->work;
+  if (i < cpu->model->given_count) {
+    travel_go(cpu->travel, cpu->model, i, &w->q[i]);
+    cpu->broad.box[i] = reach_box(cpu, i, w->target, reach_pad(cpu, i, w->target));
+  }
+  if (cpu->model->body[i].slot >= 0) w->energy[i] = body_energy(w, i, &w->q[i]);
+}
+
+static void joint_task(void *context, int j) { joint_begin(&((Cpu *)context)->work, j); }
+static void joint_energy_task(void *context, int j) { joint_start(&((Cpu *)context)->work, j); }
+
+static void pair_task(void *context, int k) {
+  Cpu *cpu = context;
+  pair_begin(pairs_at(&cpu->pairs, k), &cpu->scene, cpu->work.q, cpu->work.target);
+}
+
+static Outcome find_pairs(Cpu *cpu) {
+  const Model *m = cpu->model;
+  Work *w = &cpu->work;
+  int added;
+  soft_load(cpu, w->q);
+  soft_load_start(cpu, w->q);
+  parallel_for(cpu->threads, m->body_count, 32, body_task, cpu);
+  for (int k = 0; k < m->soft_count; k++) w->soft_energy[k] = soft_total(cpu, &m->soft[k], w->q);
+  Outcome outcome = reach_pairs(cpu, false, &added);
+  if (!stage_failed(outcome)) parallel_for(cpu->threads, cpu->pairs.count, 32, pair_task, cpu);
+  return outcome;
+}
+
+/* ---- stiffness and friction ---- */
+
+static void approach_task(Cpu *cpu, int k, Pair *p) {
+  (void)k;
+  p->approach = pair_approach(p, &cpu->scene, cpu->work.q, cpu->work.target);
+}
+
+/* The strongest impact of each island [J times dt^2]. */
+static void find_impacts(Cpu *cpu) {
+  Islands *s = cpu->islands;
+  for (int k = 0; k < s->count; k++) s->island[k].impact = 0;
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    if (p->approach == 0) continue;
+    Island *g = &s->island[islands_of_pair(s, cpu->pairs.body[k])];
+    g->impact = most(g->impact, pair_mass(cpu->model, p) * p->approach * p->approach);
+  }
+}
+
+static void force_task(Cpu *cpu, int k, Pair *p) {
+  const Work *w = &cpu->work;
+  double impact = cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].impact;
+  pair_set_stiffness(p, &cpu->scene, w->h2, w->state, impact);
+  if (p->mu > 0 && !pair_lag_friction(p, &cpu->scene, w->state, w->q)) p->failed = true;
+}
+
+static void select_all(Islands *s) {
+  for (int k = 0; k < s->count; k++) {
+    s->island[k].selected = true;
+    s->island[k].length = 0;
+  }
+}
+
+Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepReport *report) {
+  Cpu *cpu = backend;
+  const Model *m = cpu->model;
+  Work *w = &cpu->work;
+  double t0 = clock_now();
+  cpu->islands = islands;
+  cpu->report = report;
+  w->state = state;
+  predict_begin(w);
+  cpu->scene = (ContactScene){m, m->def.contact.range, m->def.contact.separation, m->def.contact.friction_speed * w->h,
+                              cpu->travel};
+  system_begin(&cpu->system);
+  system_begin(&cpu->closing);
+  Outcome outcome = set_targets(cpu);
+  if (stage_failed(outcome)) return outcome;
+  parallel_for(cpu->threads, m->joint_count, 16, joint_task, cpu);
+  parallel_for(cpu->threads, m->joint_count, 16, joint_energy_task, cpu);
+  outcome = find_pairs(cpu);
+  report->seconds[ABD_STAGE_CANDIDATES] += clock_now() - t0;
+  if (stage_failed(outcome)) return outcome;
+  select_all(islands);
+  outcome = cpu_trial(cpu, islands, ABD_STAGE_DISTANCES);
+  if (stage_failed(outcome)) return outcome;
+  outcome = for_pairs(cpu, approach_task);
+  if (stage_failed(outcome)) return outcome;
+  find_impacts(cpu);
+  return for_pairs(cpu, force_task);
+}

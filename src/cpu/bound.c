@@ -1,0 +1,188 @@
+/* Step bounds: pairs that the directions newly reach, then continuous collision detection, stops of joints, inversion of
+ * tets. Tested in tests/test_determinism.c. */
+#include "cpu/cpu.h"
+
+#include "contact/law.h"
+#include "step/joint.h"
+#include "step/soft.h"
+
+/* ---- new pairs ---- */
+
+static void ahead_task(Cpu *cpu, int i) {
+  Work *w = &cpu->work;
+  w->trial[i] = affine_add_scaled(w->q[i], 1, w->direction[i]);
+}
+
+/* Widens the box of a body whose direction leaves it. */
+static void widen_task(void *context, int i) {
+  Cpu *cpu = context;
+  Work *w = &cpu->work;
+  Box *box = &cpu->broad.box[i];
+  cpu->left[i] = false;
+  if (!body_selected(cpu->islands, i) || !w->active[i]) return;
+  Box swept = reach_box(cpu, i, w->trial, 0.5 * cpu->scene.range + half_separation(cpu, i));
+  if (box_contains(*box, swept)) return;
+  *box = box_union(*box, reach_box(cpu, i, w->trial, reach_pad(cpu, i, w->trial)));
+  cpu->left[i] = true;
+}
+
+static bool any_left(const Cpu *cpu) {
+  for (int i = 0; i < cpu->model->given_count; i++)
+    if (cpu->left[i]) return true;
+  return false;
+}
+
+/* A pair that comes within reach in the middle of a step gets contacts and stiffness; its friction begins when friction is
+ * lagged anew. */
+static void join_task(void *context, int k) {
+  Cpu *cpu = context;
+  const Work *w = &cpu->work;
+  Pair *p = pairs_at(&cpu->pairs, k);
+  if (p->stiffness > 0) return; /* pair_begin sets it */
+  pair_begin(p, &cpu->scene, w->q, w->target);
+  pair_eval(p, &cpu->scene, &w->q[p->a], &w->q[p->b]);
+  p->approach = pair_approach(p, &cpu->scene, w->q, w->target);
+  double impact = cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].impact;
+  pair_set_stiffness(p, &cpu->scene, w->h2, w->state, impact);
+  if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
+}
+
+static Outcome find_new_pairs(Cpu *cpu, int *added) {
+  *added = 0;
+  for_bodies(cpu, ahead_task);
+  parallel_for(cpu->threads, cpu->model->given_count, 32, widen_task, cpu);
+  if (!any_left(cpu)) return stage_done();
+  Outcome outcome = reach_pairs(cpu, true, added);
+  if (stage_failed(outcome) || *added == 0) return outcome;
+  soft_load(cpu, cpu->work.q); /* a trial may have moved the surfaces */
+  cpu->failed = -1;
+  parallel_for(cpu->threads, cpu->pairs.count, 32, join_task, cpu);
+  return stage_from(cpu->failed < 0);
+}
+
+/* ---- bounds ---- */
+
+static void aim_task(Cpu *cpu, int i) {
+  if (i >= cpu->model->given_count) return;
+  travel_go(cpu->travel, cpu->model, i, &cpu->work.q[i]);
+  travel_aim(cpu->travel, cpu->model, i, &cpu->work.direction[i]);
+}
+
+static void bound_task(Cpu *cpu, int k, Pair *p) {
+  const Work *w = &cpu->work;
+  (void)k;
+  if (pair_clear(p, &cpu->scene)) return;
+  pair_bound(p, &cpu->scene, (Affine[2]){w->q[p->a], w->q[p->b]}, (Affine[2]){w->direction[p->a], w->direction[p->b]});
+}
+
+static void cover_task(Cpu *cpu, int k, Pair *p) {
+  const Work *w = &cpu->work;
+  if (!p->needs_cover) return;
+  pair_bound_cover(p, &cpu->scene, (Affine[2]){w->q[p->a], w->q[p->b]},
+                   (Affine[2]){w->direction[p->a], w->direction[p->b]},
+                   cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].bound);
+}
+
+static void limit_island(Island *g, double bound, int a, int b) {
+  if (bound >= g->bound) return;
+  g->bound = bound;
+  g->limit[0] = a;
+  g->limit[1] = b;
+}
+
+static void bound_soft(Cpu *cpu) {
+  for (int k = 0; k < cpu->model->soft_count; k++) {
+    const Soft *s = &cpu->model->soft[k];
+    Island *g = island_of_soft(cpu->islands, k);
+    for (int e = 0; g && g->selected && e < s->tet_count; e++)
+      limit_island(g, soft_bound(&cpu->work, s, e), s->body, s->body);
+  }
+}
+
+static void bound_joints(Cpu *cpu) {
+  for (int j = 0; j < cpu->model->joint_count; j++) {
+    Island *g = island_of_joint(cpu->islands, j);
+    const JointEnd *end = cpu->model->joint[j].end;
+    if (g && g->selected) limit_island(g, joint_bound(&cpu->work, j), end[0].body, end[1].body);
+  }
+}
+
+static void least_task(void *context, int c) {
+  Cpu *cpu = context;
+  Chunk chunk = cpu->island_pairs.chunk[c];
+  Partial *out = &cpu->partial[c];
+  *out = (Partial){.extreme = 1, .item = -1};
+  if (!cpu->islands->island[chunk.segment].selected) return;
+  for (int e = chunk.first; e < chunk.end; e++) {
+    int k = cpu->island_pairs.item[e];
+    double bound = pair_selected(cpu, k) ? pairs_at(&cpu->pairs, k)->bound : 1;
+    if (bound >= out->extreme) continue;
+    out->extreme = bound;
+    out->item = k;
+  }
+}
+
+/* The least bound of each selected island; of equal ones the first pair's. */
+static void reduce_bounds(Cpu *cpu) {
+  Islands *s = cpu->islands;
+  parallel_for(cpu->threads, cpu->island_pairs.chunk_count, 1, least_task, cpu);
+  for (int k = 0; k < s->count; k++) {
+    if (!s->island[k].selected) continue;
+    s->island[k].bound = 1;
+    s->island[k].limit[0] = s->island[k].limit[1] = -1;
+  }
+  for (int c = 0; c < cpu->island_pairs.chunk_count; c++) {
+    const Partial *p = &cpu->partial[c];
+    if (p->item < 0) continue;
+    const int *body = cpu->pairs.body[p->item];
+    limit_island(&s->island[cpu->island_pairs.chunk[c].segment], p->extreme, body[0], body[1]);
+  }
+  bound_soft(cpu);
+  bound_joints(cpu);
+}
+
+static void report_limit(const Cpu *cpu) {
+  AbdStepReport *r = cpu->report;
+  for (int k = 0; k < cpu->islands->count; k++) {
+    const Island *g = &cpu->islands->island[k];
+    if (!g->selected || g->limit[0] < 0 || g->bound >= r->step_length) continue;
+    r->limit[0].id = (uint32_t)g->limit[0] + 1;
+    r->limit[1].id = (uint32_t)g->limit[1] + 1;
+  }
+}
+
+/* First with the lists as they are. Then pairs whose list does not reach that far search all of their stencils, only as far
+ * as the bounds found so far require. */
+static Outcome bound_pairs(Cpu *cpu) {
+  double t0 = clock_now();
+  if (!reserve_partials(cpu, cpu->island_pairs.chunk_count)) return stage_from(false);
+  soft_load(cpu, cpu->work.q);
+  soft_load_motion(cpu, cpu->work.direction);
+  for_bodies(cpu, aim_task);
+  Outcome outcome = for_pairs(cpu, bound_task);
+  if (stage_failed(outcome)) return outcome;
+  reduce_bounds(cpu);
+  double t1 = clock_now();
+  outcome = for_pairs(cpu, cover_task);
+  reduce_bounds(cpu);
+  cpu->report->seconds[ABD_STAGE_CCD] += t1 - t0;
+  cpu->report->seconds[ABD_STAGE_CANDIDATES] += clock_now() - t1;
+  report_limit(cpu);
+  return outcome;
+}
+
+static bool any_joined(const Islands *s) {
+  for (int k = 0; k < s->count; k++)
+    if (s->island[k].joined) return true;
+  return false;
+}
+
+Outcome cpu_bound(void *backend, Islands *islands) {
+  Cpu *cpu = backend;
+  double t0 = clock_now();
+  int added;
+  Outcome outcome = find_new_pairs(cpu, &added);
+  cpu->report->seconds[ABD_STAGE_CANDIDATES] += clock_now() - t0;
+  if (stage_failed(outcome) || any_joined(islands)) return outcome;
+  return bound_pairs(cpu);
+}

@@ -1,0 +1,184 @@
+/* Contacts and energies at trial poses, and their acceptance. Tested in tests/test_determinism.c. */
+#include "cpu/cpu.h"
+
+#include "step/joint.h"
+#include "step/soft.h"
+
+static const Island *island_at(const Cpu *cpu, int body) { return &cpu->islands->island[cpu->islands->of[body]]; }
+
+static void place_task(Cpu *cpu, int i) {
+  Work *w = &cpu->work;
+  double length = island_at(cpu, i)->length;
+  w->trial[i] = length == 0 ? w->q[i] : affine_add_scaled(w->q[i], length, w->direction[i]);
+}
+
+static bool snaps(const Cpu *cpu, int k) {
+  const Island *g = island_at(cpu, cpu->model->linkage.linked[k].body);
+  return g->selected && g->length != 0;
+}
+
+static void read_task(void *context, int k) {
+  Cpu *cpu = context;
+  const LinkedBody *linked = &cpu->model->linkage.linked[k];
+  if (snaps(cpu, k)) linkage_read(linked, &cpu->work.trial[linked->body], cpu->work.unknown + 12 * k);
+}
+
+static void snap_task(void *context, int k) {
+  Cpu *cpu = context;
+  const Linkage *l = &cpu->model->linkage;
+  if (snaps(cpu, k)) cpu->work.trial[l->linked[k].body] = linkage_pose(l, &l->linked[k], cpu->work.unknown);
+}
+
+static void go_task(Cpu *cpu, int i) {
+  if (i < cpu->model->given_count) travel_go(cpu->travel, cpu->model, i, &cpu->work.trial[i]);
+}
+
+/* The poses of linked bodies are computed from their unknowns: joints hold to rounding, however many steps are taken. */
+static void place_trial(Cpu *cpu) {
+  int linked = cpu->model->linkage.linked_count;
+  for_bodies(cpu, place_task);
+  parallel_for(cpu->threads, linked, 32, read_task, cpu);
+  parallel_for(cpu->threads, linked, 32, snap_task, cpu);
+  soft_load(cpu, cpu->work.trial);
+  for_bodies(cpu, go_task);
+}
+
+static void eval_task(Cpu *cpu, int k, Pair *p) {
+  (void)k;
+  pair_eval(p, &cpu->scene, &cpu->work.trial[p->a], &cpu->work.trial[p->b]);
+}
+
+/* ---- energies ---- */
+
+static void body_chunk(void *context, int c) {
+  Cpu *cpu = context;
+  Work *w = &cpu->work;
+  Chunk chunk = cpu->islands->member.chunk[c];
+  Partial *sum = &cpu->partial[c];
+  *sum = (Partial){0};
+  if (!cpu->islands->island[chunk.segment].selected) return;
+  for (int k = chunk.first; k < chunk.end; k++) {
+    int i = cpu->islands->member.item[k];
+    if (!w->active[i]) continue;
+    double e = w->energy_trial[i] = body_energy(w, i, &w->trial[i]);
+    sum->sum[0] += e - w->energy[i];
+    sum->sum[1] += body_noise(w, i, e);
+  }
+}
+
+static void pair_chunk(void *context, int c) {
+  Cpu *cpu = context;
+  Chunk chunk = cpu->island_pairs.chunk[c];
+  Partial *sum = &cpu->partial[c];
+  *sum = (Partial){.extreme = INFINITY};
+  if (!cpu->islands->island[chunk.segment].selected) return;
+  for (int e = chunk.first; e < chunk.end; e++) {
+    int k = cpu->island_pairs.item[e];
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    sum->any |= p->contact_count > 0;
+    sum->extreme = least(sum->extreme, p->min_gap);
+    if (!pair_selected(cpu, k)) continue;
+    sum->sum[0] += p->energy_trial - p->energy;
+    sum->sum[1] += p->noise;
+  }
+}
+
+static void add_partials(Cpu *cpu, const Segments *items, bool pairs) {
+  for (int c = 0; c < items->chunk_count; c++) {
+    Island *g = &cpu->islands->island[items->chunk[c].segment];
+    const Partial *p = &cpu->partial[c];
+    if (!g->selected) continue;
+    g->change += p->sum[0];
+    g->noise += p->sum[1];
+    if (!pairs) continue;
+    g->touching |= p->any;
+    g->min_gap = least(g->min_gap, p->extreme);
+  }
+}
+
+static void add_joints(Cpu *cpu) {
+  Work *w = &cpu->work;
+  for (int j = 0; j < cpu->model->joint_count; j++) {
+    Island *g = island_of_joint(cpu->islands, j);
+    JointTerm *t = &w->joint[j];
+    if (!g || !g->selected || !t->active) continue;
+    t->energy_trial = joint_energy(w, j, w->trial);
+    g->change += t->energy_trial - t->energy;
+    g->noise += 1e-14 * fabs(t->energy_trial);
+  }
+}
+
+static void add_soft(Cpu *cpu) {
+  Work *w = &cpu->work;
+  for (int k = 0; k < cpu->model->soft_count; k++) {
+    Island *g = island_of_soft(cpu->islands, k);
+    if (!g || !g->selected) continue;
+    double e = w->soft_energy_trial[k] = soft_total(cpu, &cpu->model->soft[k], w->trial);
+    g->change += e - w->soft_energy[k];
+    g->noise += 1e-14 * fabs(e);
+  }
+}
+
+static bool sum_energies(Cpu *cpu) {
+  Islands *s = cpu->islands;
+  int bodies = s->member.chunk_count, pairs = cpu->island_pairs.chunk_count;
+  if (!reserve_partials(cpu, bodies > pairs ? bodies : pairs)) return false;
+  for (int k = 0; k < s->count; k++) {
+    Island *g = &s->island[k];
+    if (!g->selected) continue;
+    g->change = g->noise = 0;
+    g->min_gap = INFINITY;
+    g->touching = false;
+  }
+  parallel_for(cpu->threads, bodies, 1, body_chunk, cpu);
+  add_partials(cpu, &s->member, false);
+  parallel_for(cpu->threads, pairs, 1, pair_chunk, cpu);
+  add_partials(cpu, &cpu->island_pairs, true);
+  add_joints(cpu);
+  add_soft(cpu);
+  for (int k = 0; k < s->count; k++)
+    if (s->island[k].selected && !(s->island[k].change < INFINITY)) s->island[k].change = INFINITY; /* NaN is no gain */
+  return true;
+}
+
+Outcome cpu_trial(void *backend, Islands *islands, AbdStage stage) {
+  Cpu *cpu = backend;
+  double t0 = clock_now();
+  cpu->islands = islands;
+  place_trial(cpu);
+  Outcome outcome = for_pairs(cpu, eval_task);
+  if (!stage_failed(outcome)) outcome = stage_from(sum_energies(cpu));
+  cpu->report->seconds[stage] += clock_now() - t0;
+  return outcome;
+}
+
+/* ---- acceptance ---- */
+
+static void accept_body(Cpu *cpu, int i) {
+  Work *w = &cpu->work;
+  if (!w->active[i]) return;
+  w->q[i] = w->trial[i];
+  w->energy[i] = w->energy_trial[i];
+}
+
+static void accept_pair(Cpu *cpu, int k, Pair *p) {
+  const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])];
+  p->energy = p->energy_trial;
+  pair_friction_advance(p, &cpu->scene, g->fraction * g->length);
+}
+
+Outcome cpu_accept(void *backend, Islands *islands) {
+  Cpu *cpu = backend;
+  Work *w = &cpu->work;
+  for (int k = 0; k < cpu->model->soft_count; k++) {
+    const Island *g = island_of_soft(islands, k);
+    if (g && g->selected) w->soft_energy[k] = w->soft_energy_trial[k];
+  }
+  Outcome outcome = for_pairs(cpu, accept_pair);
+  for_bodies(cpu, accept_body);
+  for (int j = 0; j < cpu->model->joint_count; j++) {
+    const Island *g = island_of_joint(islands, j);
+    if (g && g->selected) joint_accept(w, j);
+  }
+  return outcome;
+}

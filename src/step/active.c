@@ -1,0 +1,65 @@
+/* Selection of the active set, see step/active.h. */
+#include "step/active.h"
+
+#include "step/constant.h"
+
+typedef struct Selection {
+  Islands *islands;
+  Work *work;
+  const Neighbours *neighbours;
+} Selection;
+
+static bool is_fast(const Work *w, int body) { return w->speed[body] > w->model->def.solver.tolerance; }
+
+static bool has_fast_neighbour(const Selection *s, int body) {
+  const Segments *of_body = s->neighbours->of_body;
+  for (int e = of_body->first[body]; e < of_body->first[body + 1]; e++) {
+    int k = of_body->item[e] / 2, other = s->neighbours->body[k][1 - of_body->item[e] % 2];
+    if (s->neighbours->acts[k] && s->islands->of[other] >= 0 && is_fast(s->work, other)) return true;
+  }
+  return false;
+}
+
+static void select_body(void *context, int j) {
+  const Selection *s = context;
+  int body = s->work->model->moving[j];
+  const Island *g = &s->islands->island[s->islands->of[body]];
+  if (!g->selected) return;
+  bool given = body < s->work->model->given_count; /* islands with soft vertices are whole */
+  s->work->active[body] = g->whole || is_fast(s->work, body) || (given && has_fast_neighbour(s, body));
+}
+
+static void count_active(const Selection *s) {
+  Islands *islands = s->islands;
+  const Model *m = s->work->model;
+  for (int k = 0; k < islands->count; k++)
+    if (islands->island[k].selected) islands->island[k].active_count = 0;
+  for (int j = 0; j < m->moving_count; j++) {
+    Island *g = &islands->island[islands->of[m->moving[j]]];
+    if (g->selected && s->work->active[m->moving[j]]) g->active_count++;
+  }
+  for (int k = 0; k < islands->count; k++) {
+    Island *g = &islands->island[k];
+    g->whole |= g->body_count < PARTIAL_LEAST || g->active_count > PARTIAL_MOST * g->body_count;
+    if (g->selected && g->whole) g->active_count = g->body_count;
+  }
+}
+
+static void settle_body(void *context, int j) {
+  const Selection *s = context;
+  Work *w = s->work;
+  int body = w->model->moving[j];
+  const Island *g = &s->islands->island[s->islands->of[body]];
+  if (!g->selected) return;
+  if (g->whole) w->active[body] = true;
+  if (w->active[body]) return;
+  w->direction[body] = affine_sub(w->q[body], w->q[body]);
+  w->trial[body] = w->q[body];
+}
+
+void active_set_select(Islands *islands, Work *work, int threads, const Neighbours *neighbours) {
+  Selection s = {islands, work, neighbours};
+  parallel_for(threads, work->model->moving_count, 128, select_body, &s);
+  count_active(&s);
+  parallel_for(threads, work->model->moving_count, 128, settle_body, &s);
+}

@@ -1,0 +1,190 @@
+/* Islands by union-find. A root is always the smallest body of its set, so the numbering depends on the pairs alone, not on
+ * the order in which threads unite them. */
+#include "step/island.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "step/joint.h"
+#include "step/soft.h"
+
+bool islands_init(Islands *s, const Model *model) {
+  size_t n = (size_t)model->body_count;
+  *s = (Islands){.model = model};
+  s->island = mem_zeroed(n, sizeof(Island));
+  s->merged = mem_alloc(n, sizeof(Island));
+  s->of = mem_zeroed(n, sizeof(int));
+  s->parent = mem_alloc(n, sizeof(int));
+  return s->island && s->merged && s->of && s->parent;
+}
+
+void islands_destroy(Islands *s) {
+  void *array[] = {s->island, s->merged, s->of, s->parent};
+  for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
+  segments_destroy(&s->member);
+  memset(s, 0, sizeof *s);
+}
+
+Island *island_of_body(const Islands *s, int body) {
+  return body < 0 || s->of[body] < 0 ? NULL : &s->island[s->of[body]];
+}
+
+Island *island_of_joint(const Islands *s, int joint) { return island_of_body(s, joint_body(s->model, joint)); }
+
+Island *island_of_soft(const Islands *s, int soft) {
+  return island_of_body(s, soft_representative(s->model, &s->model->soft[soft]));
+}
+
+/* ---- union-find ---- */
+
+static int parent_of(int *parent, int i) { return __atomic_load_n(&parent[i], __ATOMIC_RELAXED); }
+
+/* Halves the path on the way; a lost race only leaves a longer path. */
+static int find_root(int *parent, int i) {
+  for (int p = parent_of(parent, i); p != i;) {
+    int above = parent_of(parent, p);
+    if (above != p) __atomic_store_n(&parent[i], above, __ATOMIC_RELAXED);
+    i = p;
+    p = above;
+  }
+  return i;
+}
+
+/* Links the larger root under the smaller one. */
+static void unite_bodies(const Islands *s, int a, int b) {
+  const Model *m = s->model;
+  if (a < 0 || b < 0 || m->body[a].slot < 0 || m->body[b].slot < 0) return;
+  for (;;) {
+    int ra = find_root(s->parent, a), rb = find_root(s->parent, b);
+    if (ra == rb) return;
+    int upper = ra < rb ? ra : rb, lower = ra < rb ? rb : ra;
+    if (__atomic_compare_exchange_n(&s->parent[lower], &(int){lower}, upper, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+      return;
+  }
+}
+
+/* A soft body has one block per vertex; one vertex represents it here. */
+static int representative(const Model *m, int body) {
+  return m->body[body].soft ? soft_representative(m, &m->soft[m->body[body].soft - 1]) : body;
+}
+
+typedef struct PairTask {
+  const Islands *islands;
+  const int (*pair)[2];
+} PairTask;
+
+static void unite_pair(void *context, int k) {
+  const PairTask *task = context;
+  const Model *m = task->islands->model;
+  unite_bodies(task->islands, representative(m, task->pair[k][0]), representative(m, task->pair[k][1]));
+}
+
+static void unite_soft(const Islands *s) {
+  const Model *m = s->model;
+  for (int k = 0; k < m->soft_count; k++)
+    for (int v = 0, first = soft_representative(m, &m->soft[k]); v < m->soft[k].vertex_count; v++)
+      unite_bodies(s, first, m->soft[k].first + v);
+  for (int k = 0; k < m->attachment_count; k++)
+    unite_bodies(s, m->attachment[k].body, m->soft[m->attachment[k].soft].first + m->attachment[k].vertex);
+}
+
+static void unite_joints(const Islands *s) {
+  const Model *m = s->model;
+  for (int j = 0; j < m->joint_count; j++) {
+    const Joint *joint = &m->joint[j];
+    unite_bodies(s, joint->end[0].body, joint->end[1].body);
+    if (joint->partner[0] >= 0) unite_bodies(s, joint_body(m, joint->partner[0]), joint_body(m, joint->partner[1]));
+  }
+}
+
+/* ---- islands that go on ---- */
+
+/* Two islands become one. It is active, since meeting is work, and its next iteration has all of its bodies. */
+static void merge_island(Island *to, const Island *from) {
+  bool to_active = to->progress == ISLAND_ACTIVE, from_active = from->progress == ISLAND_ACTIVE;
+  to->slope = (to_active ? to->slope : 0) + (from_active ? from->slope : 0);
+  to->newton_slope = (to_active ? to->newton_slope : 0) + (from_active ? from->newton_slope : 0);
+  to->progress = ISLAND_ACTIVE;
+  to->joined = to->whole = true;
+  to->active_count += from->active_count;
+  to->last = to->last && from->last && to_active && from_active;
+  to->fraction = least(to_active ? to->fraction : 1, from_active ? from->fraction : 1);
+  to->searching |= from->searching;
+  to->selected |= from->selected;
+  to->touching |= from->touching;
+  to->damping = most(to->damping, from->damping);
+  if (from->convex > to->convex) to->convex = from->convex;
+  to->impact = most(to->impact, from->impact);
+  if (from->lags < to->lags) to->lags = from->lags;
+  if (from->iterations > to->iterations) to->iterations = from->iterations;
+  if (from->residual > to->residual) {
+    to->residual = from->residual;
+    to->residual_body = from->residual_body;
+  }
+}
+
+/* old_of(old island) by its first body. The numbers of new islands ascend with their smallest bodies, and so do those of
+ * the old ones: an island's first predecessor is met first. */
+static void carry_over(Islands *s, const int *old_first_body, int old_count) {
+  for (int k = 0; k < s->count; k++) s->merged[k].body_count = 0;
+  for (int k = 0; k < old_count; k++) {
+    Island *to = &s->merged[s->of[old_first_body[k]]];
+    if (to->body_count++ == 0) {
+      *to = s->island[k];
+      to->body_count = 1;
+      to->limit[0] = to->limit[1] = -1;
+    } else {
+      merge_island(to, &s->island[k]);
+    }
+  }
+}
+
+static void number_islands(Islands *s) {
+  const Model *m = s->model;
+  s->count = 0;
+  for (int i = 0; i < m->body_count; i++) {
+    int root = m->body[i].slot < 0 ? -1 : find_root(s->parent, i);
+    s->of[i] = root < 0 ? -1 : root == i ? s->count++ : s->of[root];
+  }
+}
+
+static void set_members(Islands *s) {
+  const Model *m = s->model;
+  for (int k = 0; k < s->count; k++) s->island[k].body_count = s->member.first[k + 1] - s->member.first[k];
+  for (int j = 0; j < m->moving_count; j++) {
+    Island *g = &s->island[s->of[m->moving[j]]];
+    g->jointed |= m->body[m->moving[j]].jointed;
+    g->soft |= m->body[m->moving[j]].vertex_of != 0;
+  }
+}
+
+/* The first body of each island so far goes where its parent entry will no longer be needed: a copy is taken first. */
+static int *first_bodies(const Islands *s, int *out) {
+  for (int k = 0; k < s->count; k++) out[k] = s->member.item[s->member.first[k]];
+  return out;
+}
+
+bool islands_build(Islands *s, int threads, int pair_count, const int (*pair)[2], bool keep) {
+  const Model *m = s->model;
+  int old_count = keep ? s->count : 0, *old_first = mem_alloc((size_t)old_count, sizeof(int));
+  if (!old_first) return false;
+  if (keep) first_bodies(s, old_first);
+  for (int i = 0; i < m->body_count; i++) s->parent[i] = i;
+  parallel_for(threads, pair_count, 256, unite_pair, &(PairTask){s, pair});
+  unite_soft(s);
+  unite_joints(s);
+  number_islands(s);
+  bool built = segments_build(&s->member, s->count, m->body_count, s->of);
+  for (int k = 0; k < s->count; k++) s->merged[k] = (Island){.whole = true, .limit = {-1, -1}};
+  if (keep && built) carry_over(s, old_first, old_count);
+  Island *t = s->island;
+  s->island = s->merged;
+  s->merged = t;
+  if (built) set_members(s);
+  for (int k = 0; k < m->soft_count; k++) { /* pairs name the soft body, not its vertices */
+    int body = soft_representative(m, &m->soft[k]);
+    s->of[m->soft[k].body] = body < 0 ? -1 : s->of[body];
+  }
+  mem_free(old_first);
+  return built;
+}

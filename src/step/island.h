@@ -1,0 +1,89 @@
+/* Islands: sets of bodies connected by pairs within reach, joints and attachments. The energy separates over them, so each
+ * has its own step length, line search and end; all advance together, iteration by iteration.
+ *
+ * Newton's control (step/newton.c) and the backend (step/stage.h) share one array of them. The control writes orders, the
+ * stages write results; nothing else crosses the seam during a step. Tested in tests/test_island.c. */
+#ifndef ABD_STEP_ISLAND_H
+#define ABD_STEP_ISLAND_H
+
+#include "base/segment.h"
+#include "model/model.h"
+
+typedef enum Progress { ISLAND_ACTIVE = 0, ISLAND_DONE, ISLAND_STUCK } Progress;
+
+/* Elements in compression have directions of negative stiffness. As a rule bending, inertia and tension elsewhere outweigh
+ * them. Projecting them away makes Newton's steps short and many, so it is done only after the matrix was not positive
+ * definite or a step had to be short, and for this many iterations. */
+enum { CONVEX_ITERATIONS = 5 };
+
+typedef struct Island {
+  /* Membership, set by islands_build. */
+  int body_count;
+  bool jointed, soft; /* has bodies with joints; vertices of soft bodies */
+
+  /* Orders, set by the control. */
+  bool selected;   /* the next stage works on it */
+  bool whole;      /* newton: all of its bodies take part; else the active set is selected */
+  int convex;      /* newton: project elements of soft bodies if positive; counts iterations */
+  double damping;  /* newton: inertias added to the matrix */
+  double fraction; /* aim: part of Newton's step that is retracted to the direction */
+  double length;   /* trial: part of the direction; 0 evaluates the accepted poses */
+  bool stiffen;    /* adjust: raise the stiffness of nearly closed barriers */
+  bool renew;      /* adjust: raise multipliers of joints, and if `relag` lag friction anew */
+  bool relag;
+
+  /* Results, set by the stages. */
+  double impact;        /* begin: [J times dt^2] the strongest expected in it */
+  int active_count;     /* newton: bodies in the active set */
+  double residual;      /* newton: [m/s] largest speed of the Newton step */
+  int residual_body;    /* newton: the body of that speed */
+  bool retracts;        /* aim: its linked bodies turn so far that the step is retracted and its joints closed */
+  double slope;         /* aim: gradient . direction */
+  double newton_slope;  /* aim: gradient . newton */
+  bool joined;          /* bound: it was merged from several */
+  double bound;         /* bound: the largest part of the direction that crosses nothing */
+  int limit[2];         /* bound: the bodies that set it, -1 if none */
+  double change, noise; /* trial: change of the energy; its rounding error */
+  double min_gap;       /* trial: [m] smallest gap */
+  bool touching;        /* trial: has contacts */
+  bool changed;         /* adjust: the renewal changed forces */
+
+  /* The control's own. */
+  Progress progress;
+  AbdOutcome outcome;
+  int iterations, lags;
+  bool searching;    /* in the line search */
+  bool last;         /* its Newton step is below the tolerance */
+  int cuts;          /* of the fraction in this line search */
+  double gap_before; /* [m] smallest gap when it last grew or was halved */
+} Island;
+
+typedef struct Islands {
+  const Model *model;
+  int count;
+  Island *island;
+  int *of;         /* per body: its island, -1 if it has no unknowns */
+  Segments member; /* bodies by island */
+  int *parent;     /* scratch of islands_build */
+  Island *merged;
+} Islands;
+
+bool islands_init(Islands *islands, const Model *model); /* false if memory is out */
+void islands_destroy(Islands *islands);
+/* Connected components of the body pairs, joints, attachments and soft bodies. keep: the islands so far go on; if several
+ * become one, each merges into it once. False if memory is out. */
+bool islands_build(Islands *islands, int threads, int pair_count, const int (*pair)[2], bool keep);
+/* The island of a pair of bodies, at least one of which moves. */
+static inline int islands_of_pair(const Islands *islands, const int body[2]) {
+  return islands->of[body[0]] >= 0 ? islands->of[body[0]] : islands->of[body[1]];
+}
+/* The island of a body, joint or soft body; NULL if nothing of it moves. */
+Island *island_of_body(const Islands *islands, int body);
+Island *island_of_joint(const Islands *islands, int joint);
+Island *island_of_soft(const Islands *islands, int soft);
+
+static inline bool body_selected(const Islands *islands, int body) {
+  return islands->of[body] >= 0 && islands->island[islands->of[body]].selected;
+}
+
+#endif

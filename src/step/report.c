@@ -1,0 +1,126 @@
+/* Sums over bodies, pairs and soft elements, see step/report.h. */
+#include "step/report.h"
+
+#include <string.h>
+
+#include "kernel/elasticity.h"
+#include "kernel/rigid.h"
+#include "step/joint.h"
+#include "step/soft.h"
+
+void sums_init(Sums *s) {
+  memset(s, 0, sizeof *s);
+  s->part.min_distance = INFINITY;
+}
+
+static void add_energies(AbdStepReport *r, const Model *m, const Body *b, const Affine *q, const Affine *rate) {
+  double kinetic = 0.5 * b->mass * norm_sq(rate->n[0]);
+  for (int k = 0; k < 3; k++) kinetic += 0.5 * component(b->second, k) * norm_sq(rate->n[k + 1]);
+  r->energy[ABD_TERM_KINETIC] += kinetic;
+  r->energy[ABD_TERM_GRAVITY] -= b->mass * dot(vec3_from(m->def.gravity), q->n[0]);
+  r->energy[ABD_TERM_ELASTIC] += b->volume * elastic_energy((int)b->elasticity, b->stiffness, affine_linear(q));
+}
+
+void sums_add_body(Sums *s, const Model *m, int i, const State *after) {
+  AbdStepReport *r = &s->part;
+  const Body *b = &m->body[i];
+  const Affine *q = &after->q[i], *rate = &after->rate[i];
+  if (b->motion != ABD_MOTION_DYNAMIC) return;
+  Mat3 a = affine_linear(q), c = elastic_strain(a);
+  double strain = sqrt(mat3_dot(c, c));
+  if (strain > r->max_strain) {
+    r->max_strain = strain;
+    r->most_strained.id = (uint32_t)i + 1;
+  }
+  add_energies(r, m, b, q, rate);
+  Vec3 momentum = scale(b->mass, rate->n[0]);
+  Vec3 spin = add(spin_momentum(a, affine_linear(rate), b->second), cross(q->n[0], momentum));
+  for (int k = 0; k < 3; k++) {
+    r->momentum[k] += component(momentum, k);
+    r->angular_momentum[k] += component(spin, k);
+  }
+}
+
+void sums_add_pair(Sums *s, const Pair *p, double h2) {
+  AbdStepReport *r = &s->part;
+  r->box_tests += p->counts.box_tests;
+  r->candidates += p->counts.candidates;
+  r->distances += p->counts.distances;
+  r->ccd_calls += p->counts.ccd_calls;
+  r->contacts += p->contact_count;
+  r->energy[ABD_TERM_CONTACT] += p->barrier / h2;
+  r->energy[ABD_TERM_FRICTION] += (p->energy - p->barrier) / h2;
+  if (p->min_distance >= r->min_distance) return;
+  r->min_distance = p->min_distance;
+  r->nearest[0].id = (uint32_t)p->a + 1;
+  r->nearest[1].id = (uint32_t)p->b + 1;
+}
+
+/* Elastic energy and strain; what damping takes is not stored. */
+void sums_add_element(Sums *s, const Work *work, const Soft *soft, int e) {
+  AbdStepReport *r = &s->part;
+  double strain = soft_element_strain(soft, e, work->q);
+  r->energy[ABD_TERM_SOFT] += soft_elastic_energy(soft, e, work->q);
+  if (strain <= r->max_soft_strain) return;
+  r->max_soft_strain = strain;
+  r->most_strained_soft.id = (uint32_t)soft->body + 1;
+}
+
+static void merge_extremes(const AbdStepReport *p, AbdStepReport *r) {
+  if (p->max_strain > r->max_strain) {
+    r->max_strain = p->max_strain;
+    r->most_strained = p->most_strained;
+  }
+  if (p->max_soft_strain > r->max_soft_strain) {
+    r->max_soft_strain = p->max_soft_strain;
+    r->most_strained_soft = p->most_strained_soft;
+  }
+  if (p->min_distance < r->min_distance) {
+    r->min_distance = p->min_distance;
+    memcpy(r->nearest, p->nearest, sizeof r->nearest);
+  }
+}
+
+void sums_merge(const Sums *s, AbdStepReport *r) {
+  const AbdStepReport *p = &s->part;
+  for (int k = 0; k < ABD_TERM_COUNT; k++) r->energy[k] += p->energy[k];
+  for (int k = 0; k < 3; k++) {
+    r->momentum[k] += p->momentum[k];
+    r->angular_momentum[k] += p->angular_momentum[k];
+  }
+  r->box_tests += p->box_tests;
+  r->candidates += p->candidates;
+  r->distances += p->distances;
+  r->ccd_calls += p->ccd_calls;
+  r->contacts += p->contacts;
+  merge_extremes(p, r);
+}
+
+void report_targets(const Work *w, AbdStepReport *r) {
+  const Model *m = w->model;
+  for (int i = 0; i < m->body_count; i++) {
+    if (m->body[i].motion != ABD_MOTION_KINEMATIC) continue;
+    Affine d = affine_sub(w->q[i], w->target[i]);
+    double off = body_speed(w, i, &d) * w->h;
+    if (off <= r->target_error) continue;
+    r->target_error = off;
+    if (off > 0.1 * m->def.contact.range && r->outcome == ABD_CONVERGED) {
+      r->outcome = ABD_KINEMATIC_BLOCKED;
+      r->culprit[0].id = (uint32_t)model_whole(m, i) + 1;
+    }
+  }
+}
+
+void report_joints(const Work *w, AbdStepReport *r) {
+  const Model *m = w->model;
+  for (int j = 0; j < m->joint_count; j++) {
+    double gap = joint_gap(w, j, w->q);
+    r->energy[ABD_TERM_JOINT] += w->joint[j].energy / w->h2;
+    if (!(gap > r->joint_residual)) continue;
+    r->joint_residual = gap;
+    r->worst_joint.id = (uint32_t)j + 1;
+  }
+  if (r->joint_residual <= m->joint_tolerance || r->outcome != ABD_CONVERGED) return;
+  r->outcome = ABD_JOINT_OPEN;
+  r->culprit[0].id = (uint32_t)joint_body(m, (int)r->worst_joint.id - 1) + 1;
+}

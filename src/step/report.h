@@ -1,0 +1,25 @@
+/* The sums of a step's report: energies, momenta, counts, extremes. Partial sums over chunks are merged in the order of the
+ * chunks. Tested in tests/test_world.c. */
+#ifndef ABD_STEP_REPORT_H
+#define ABD_STEP_REPORT_H
+
+#include "contact/pair.h"
+#include "step/work.h"
+
+typedef struct Sums {
+  AbdStepReport part; /* its energies, momenta, counts, nearest pair, largest strains */
+} Sums;
+
+void sums_init(Sums *sums);
+/* A body after the step; a pair at the end of it; an element of a soft body at poses q. */
+void sums_add_body(Sums *sums, const Model *model, int body, const State *after);
+void sums_add_pair(Sums *sums, const Pair *pair, double h2);
+void sums_add_element(Sums *sums, const Work *work, const Soft *soft, int element);
+/* Into the report. */
+void sums_merge(const Sums *sums, AbdStepReport *report);
+
+/* Kinematic bodies that miss their targets, joints that are open: they may decide the outcome. */
+void report_targets(const Work *work, AbdStepReport *report);
+void report_joints(const Work *work, AbdStepReport *report);
+
+#endif

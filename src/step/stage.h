@@ -1,0 +1,77 @@
+/* The seam: what a backend does for Newton's control.
+ *
+ * Poses, contacts and the matrix belong to the backend. The control sees scalars per island (step/island.h): it selects
+ * islands and writes their orders, calls a stage once for all of them, and reads the results. A backend holds no rules of
+ * its own: the laws of contact are in src/contact, energies, integrators, islands and the active set in src/step. A backend
+ * has loops, memory, reductions and the linear solve. docs/adding-a-backend.md walks through one; tests/backend_null.h and
+ * tests/backend_counting.h are the smallest. */
+#ifndef ABD_STEP_STAGE_H
+#define ABD_STEP_STAGE_H
+
+#include "step/island.h"
+#include "step/work.h"
+
+typedef enum OutcomeKind { STAGE_DONE = 0, STAGE_OUT_OF_MEMORY, STAGE_NOT_FINITE } OutcomeKind;
+
+/* How a stage ended. A step that meets anything but STAGE_DONE ends and leaves the state as it was. */
+typedef struct Outcome {
+  OutcomeKind kind;
+  int body; /* STAGE_NOT_FINITE: a body whose value is not finite, -1 if unknown */
+} Outcome;
+
+static inline Outcome stage_done(void) { return (Outcome){STAGE_DONE, -1}; }
+static inline Outcome stage_from(bool enough_memory) {
+  return (Outcome){enough_memory ? STAGE_DONE : STAGE_OUT_OF_MEMORY, -1};
+}
+static inline Outcome stage_not_finite(int body) { return (Outcome){STAGE_NOT_FINITE, body}; }
+static inline bool stage_failed(Outcome outcome) { return outcome.kind != STAGE_DONE; }
+
+/* Along what a direction is made. */
+typedef enum Aim {
+  AIM_NEWTON, /* the retracted fraction of Newton's step */
+  AIM_FLIGHT, /* straight to the target: the solution if nothing is touched */
+} Aim;
+
+/* Two bodies nearer to each other than contact lets them come. */
+typedef struct NearPair {
+  int a, b;               /* bodies, a < 0 if there are none */
+  double distance, least; /* [m] of the stencil; what contact keeps */
+  int kind, prim_a, prim_b;
+} NearPair;
+
+typedef struct Stages {
+  const char *name;
+  void (*destroy)(void *backend); /* NULL is fine */
+  /* Takes the state: targets, broad phase, islands, contacts and energies at the start, stiffness and lagged friction. */
+  Outcome (*begin)(void *backend, const State *state, Islands *islands, AbdStepReport *report);
+  /* Selects the active set, assembles, solves; *raised: pivots were raised, the matrix was not positive definite. */
+  Outcome (*newton)(void *backend, Islands *islands, bool *raised);
+  /* Makes the directions, closes linear joints at their end. */
+  Outcome (*aim)(void *backend, Islands *islands, Aim aim);
+  /* Finds pairs that the directions newly reach. If islands merged, it returns with `joined` set and no bounds; else it
+   * bounds the steps by continuous collision detection. */
+  Outcome (*bound)(void *backend, Islands *islands);
+  /* Contacts and energies at q + length direction. stage: where its time is counted. */
+  Outcome (*trial)(void *backend, Islands *islands, AbdStage stage);
+  /* The trial poses become the accepted ones. */
+  Outcome (*accept)(void *backend, Islands *islands);
+  /* Raises barrier stiffness (stiffen); lags friction anew and raises the joints' multipliers (renew). */
+  Outcome (*adjust)(void *backend, Islands *islands);
+  /* The state after the step: poses, velocities, joints, what pairs remember; and the report's sums. */
+  Outcome (*finish)(void *backend, const Islands *islands, State *after);
+
+  /* Queries between steps, about the last finished one. */
+  const Work *(*view)(const void *backend); /* the arrays on the host: poses, joint terms */
+  size_t (*contacts)(const void *backend, AbdContact *contact, size_t capacity); /* all are counted */
+  Outcome (*reactions)(void *backend,
+                       Affine *force); /* per joint: generalised force [N] of its linear rows on body a */
+  Outcome (*find_near)(void *backend, const Affine *q, NearPair *found); /* at poses q */
+} Stages;
+
+/* A backend at work. */
+typedef struct Backend {
+  const Stages *stages;
+  void *self;
+} Backend;
+
+#endif

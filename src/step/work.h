@@ -1,0 +1,71 @@
+/* The arrays of one step: poses, targets, gradients, energies. The backend owns them; the functions of this room that
+ * compute one element (a body, a joint, a soft element) read and write them, so that a formula is the same for every
+ * backend. Energies are times h2. */
+#ifndef ABD_STEP_WORK_H
+#define ABD_STEP_WORK_H
+
+#include "model/model.h"
+
+/* A spring on a joint's coordinate that gives way at a force; stiffness 0 if there is none. */
+typedef struct Pull {
+  double stiffness, limit, centre;
+} Pull;
+enum { PULL_SPRING = 0, PULL_DAMPER, PULL_FRICTION, PULL_DRIVE, PULL_COUNT };
+
+/* A joint during a step, see step/joint.h. */
+typedef struct JointTerm {
+  bool active;  /* has equations that are not linear, or acts on its coordinate */
+  bool open;    /* its gap exceeded the tolerance at the last renewal */
+  int renewals; /* of its multipliers */
+  double lambda[JOINT_ROWS], stiffness, worst;
+  double angle;    /* at the accepted poses, unwrapped */
+  double position; /* the coordinate at the start of the step */
+  double push;     /* given effort */
+  Pull pull[PULL_COUNT];
+  double stop, stiffening, gap; /* barriers of its stops; the smallest gap as a part of their range */
+  double energy, energy_trial;
+} JointTerm;
+
+typedef struct Work {
+  const Model *model;
+  const State *state;                    /* at the start of the step */
+  double h, h2;                          /* time step; factor of potentials: h^2, for BDF2 4/9 h^2 */
+  Affine *q, *trial;                     /* poses: accepted, tried */
+  Affine *target;                        /* poses that inertia and forces alone would lead to */
+  Affine *gradient, *newton, *direction; /* of the energy; Newton's step; the retracted step */
+  double *energy, *energy_trial;         /* of inertia and elasticity, per body */
+  double *speed;                         /* per body: of its last Newton step [m/s] */
+  bool *active;    /* per body: in the active set; the others keep their poses in this iteration */
+  double *inertia; /* per body: 1, or 9/4 if its own integrator is BDF2 and the others' is not */
+  JointTerm *joint;
+  double *soft_energy, *soft_energy_trial; /* per soft body, of its elements */
+  double *unknown;                         /* of linked bodies, 12 places each */
+} Work;
+
+bool work_init(Work *work, const Model *model); /* false if memory is out */
+void work_destroy(Work *work);                  /* takes a half-built one */
+
+/* predict.c: targets before the solve, velocities after it. */
+void predict_begin(Work *work); /* time step and factors, from work->state; then the target of each body: */
+void predict_target(Work *work, int body);
+void predict_finish(const Work *work, int body, State *after);
+/* Whether the rate of a body at the end of the step is (3 q - 4 q_n + q_{n-1}) / (2 h), else (q - q_n) / h. */
+bool predict_two_steps(const Work *work, int body);
+
+/* body.c: inertia and elasticity of one body. */
+double body_energy(const Work *work, int body, const Affine *q);
+Affine body_gradient(const Work *work, int body, const Affine *q);
+/* Rounding error of its energy. */
+double body_noise(const Work *work, int body, double energy);
+/* Column-major 12x12, with 1 + damping inertias. */
+void body_hessian(const Work *work, int body, const Affine *q, double damping, double h[144]);
+/* Retraction: from Newton's straight step d to one that lands on rotations. */
+Affine body_retract(const Body *body, const Affine *q, Affine d);
+/* A straight step as a motion without strain. */
+Affine body_turned(const Body *body, const Affine *q, const Affine *d);
+/* The rotation vector of a straight step. */
+Vec3 body_turn(const Affine *q, const Affine *d);
+/* Largest speed of any corner of the body's box under a displacement d in one step. */
+double body_speed(const Work *work, int body, const Affine *d);
+
+#endif

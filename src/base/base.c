@@ -7,10 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 static atomic_long fail_countdown;
 
 void mem_fail_after(long n) { atomic_store(&fail_countdown, n); }
@@ -75,27 +71,6 @@ double clock_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-#ifdef _OPENMP
-int parallel_max_threads(void) { return omp_get_num_procs(); }
-int parallel_thread(void) { return omp_get_thread_num(); }
-#else
-int parallel_max_threads(void) { return 1; }
-int parallel_thread(void) { return 0; }
-#endif
-
-void parallel_for(int threads, int count, int grain, ParallelBody *body, void *context) {
-  if (grain < 1) grain = 1;
-#ifdef _OPENMP
-  if (threads > 1 && count >= 4 * grain) { /* less is not worth waking anyone for */
-#pragma omp parallel for schedule(dynamic, grain) num_threads(threads)
-    for (int i = 0; i < count; i++) body(context, i);
-    return;
-  }
-#endif
-  (void)threads;
-  for (int i = 0; i < count; i++) body(context, i);
 }
 
 uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t size) {

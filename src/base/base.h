@@ -1,12 +1,12 @@
-/* Memory, errors, clocks and parallel loops. Knows nothing of physics.
+/* Memory, errors and clocks; parallel loops are in base/parallel.h.
  *
  * Memory: mem_alloc and friends are malloc with an overflow check and a hook by which tests make the n-th allocation
- * fail. Errors: a Fault holds the first failure's status and sentence. Loops: parallel_for runs independent items on all
- * threads; each item writes only what it owns, so that results do not depend on the schedule. */
+ * fail. Errors: an AbdError holds the first failure's status and sentence. */
 #ifndef ABD_BASE_H
 #define ABD_BASE_H
 
 #include "abd/abd.h"
+#include "base/parallel.h"
 
 #define ARRAY_COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
@@ -26,11 +26,6 @@ bool mem_reserve(void **array, int *capacity, int count, size_t item_size);
 AbdStatus fault(AbdError *error, AbdStatus status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 double clock_now(void); /* [s] monotonic */
-
-typedef void ParallelBody(void *context, int item);
-void parallel_for(int threads, int count, int grain, ParallelBody *body, void *context);
-int parallel_max_threads(void);
-int parallel_thread(void); /* index of the calling thread inside parallel_for, 0 outside */
 
 /* 64-bit FNV-1a. */
 uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t size);

@@ -1,8 +1,8 @@
 /* Dense products, Cholesky and triangular solves of blocks up to 12 x 12, column-major, without padding.
  *
- * The size 12 of an affine body has its own code in vectors of four doubles: a 12 x 4 tile of the result stays in
- * twelve registers (24 of two doubles where vectors are shorter). Other sizes run in tiles of
- * up to 12 x 4 as well.
+ * The size 12 of an affine body has its own code in vectors of the processor's width: a 12 x 4 tile of the result stays in
+ * twelve registers of four doubles or 24 of two. A wider type than the processor has would be kept on the stack, which
+ * takes six times as long. Other sizes run in tiles of up to 12 x 4 too. The width does not change results.
  * Tested in tests/test_block_cholesky.c. */
 #ifndef ABD_LINEAR_BLOCK_KERNEL_H
 #define ABD_LINEAR_BLOCK_KERNEL_H
@@ -13,30 +13,38 @@
 #define BLOCK_MAX 12
 #define KERNEL_INLINE static inline __attribute__((always_inline))
 
-typedef double Lane4 __attribute__((vector_size(32), aligned(8), may_alias));
+#ifdef __AVX__
+#define LANE 4 /* doubles of a vector */
+#else
+#define LANE 2
+#endif
+#define LANES (12 / LANE)         /* vectors of twelve rows */
+#define LANES_PER_FOUR (4 / LANE) /* rows are told by fours */
 
-KERNEL_INLINE Lane4 *lanes(double *p) { return (Lane4 *)p; }
-KERNEL_INLINE const Lane4 *const_lanes(const double *p) { return (const Lane4 *)p; }
+typedef double Lane __attribute__((vector_size(8 * LANE), aligned(8), may_alias));
+
+KERNEL_INLINE Lane *lanes(double *p) { return (Lane *)p; }
+KERNEL_INLINE const Lane *const_lanes(const double *p) { return (const Lane *)p; }
 
 /* Columns t..t+3 of c -= a b^T, rows from 4 first on. */
 KERNEL_INLINE void subtract_tile12(double *c, const double *a, const double *b, int t, int first) {
-  Lane4 sum[4][3];
+  Lane sum[4][LANES];
 #pragma GCC unroll 4
   for (int q = 0; q < 4; q++)
-#pragma GCC unroll 3
-    for (int r = first; r < 3; r++) sum[q][r] = lanes(c + 12 * (t + q))[r];
+#pragma GCC unroll 6
+    for (int r = LANES_PER_FOUR * first; r < LANES; r++) sum[q][r] = lanes(c + 12 * (t + q))[r];
 #pragma GCC unroll 2
   for (int p = 0; p < 12; p++) {
-    const Lane4 *x = const_lanes(a + 12 * p);
+    const Lane *x = const_lanes(a + 12 * p);
 #pragma GCC unroll 4
     for (int q = 0; q < 4; q++)
-#pragma GCC unroll 3
-      for (int r = first; r < 3; r++) sum[q][r] -= x[r] * b[12 * p + t + q];
+#pragma GCC unroll 6
+      for (int r = LANES_PER_FOUR * first; r < LANES; r++) sum[q][r] -= x[r] * b[12 * p + t + q];
   }
 #pragma GCC unroll 4
   for (int q = 0; q < 4; q++)
-#pragma GCC unroll 3
-    for (int r = first; r < 3; r++) lanes(c + 12 * (t + q))[r] = sum[q][r];
+#pragma GCC unroll 6
+    for (int r = LANES_PER_FOUR * first; r < LANES; r++) lanes(c + 12 * (t + q))[r] = sum[q][r];
 }
 
 static inline void subtract_product12(double *c, const double *a, const double *b) {
@@ -49,37 +57,39 @@ static inline void subtract_square12(double *c, const double *a) {
   subtract_tile12(c, a, a, 8, 2);
 }
 
-/* Columns t..t+width-1 of c -= a b^T for m rows in count vectors; what the last one reads beyond m belongs to the memory of
- * the values too, and is not written. */
-KERNEL_INLINE void subtract_tile(double *c, const double *a, const double *b, int m, int n, int k, int t, int count,
+/* Columns t..t+width-1 of c -= a b^T for m rows in so many fours; what the last vectors read beyond m belongs to the memory
+ * of the values too, and is not written. */
+KERNEL_INLINE void subtract_tile(double *c, const double *a, const double *b, int m, int n, int k, int t, int fours,
                                  int width) {
-  Lane4 sum[4][3];
+  Lane sum[4][LANES];
 #pragma GCC unroll 4
   for (int q = 0; q < width; q++)
-#pragma GCC unroll 3
-    for (int r = 0; r < count; r++) sum[q][r] = (Lane4){0, 0, 0, 0};
+#pragma GCC unroll 6
+    for (int r = 0; r < LANES_PER_FOUR * fours; r++) sum[q][r] = (Lane){0};
   for (int p = 0; p < k; p++) {
-    const Lane4 *x = const_lanes(a + m * p);
+    const Lane *x = const_lanes(a + m * p);
 #pragma GCC unroll 4
     for (int q = 0; q < width; q++)
-#pragma GCC unroll 3
-      for (int r = 0; r < count; r++) sum[q][r] += x[r] * b[n * p + t + q];
+#pragma GCC unroll 6
+      for (int r = 0; r < LANES_PER_FOUR * fours; r++) sum[q][r] += x[r] * b[n * p + t + q];
   }
 #pragma GCC unroll 4
   for (int q = 0; q < width; q++) {
     double *to = c + m * (t + q);
-#pragma GCC unroll 3
-    for (int r = 0; r + 1 < count; r++) lanes(to)[r] -= sum[q][r];
-    for (int r = 4 * (count - 1); r < m; r++) to[r] -= sum[q][count - 1][r % 4];
+#pragma GCC unroll 6
+    for (int r = 0; r < LANES_PER_FOUR * (fours - 1); r++) lanes(to)[r] -= sum[q][r];
+#pragma GCC unroll 4
+    for (int r = 4 * (fours - 1); r < 4 * fours; r++)
+      if (r < m) to[r] -= sum[q][r / LANE][r % LANE];
   }
 }
 
-KERNEL_INLINE void subtract_tiles(double *c, const double *a, const double *b, int m, int n, int k, int count) {
+KERNEL_INLINE void subtract_tiles(double *c, const double *a, const double *b, int m, int n, int k, int fours) {
   int t = 0;
   if (n % 4 == 0)
-    for (; t < n; t += 4) subtract_tile(c, a, b, m, n, k, t, count, 4);
-  for (; t + 3 <= n; t += 3) subtract_tile(c, a, b, m, n, k, t, count, 3);
-  for (; t < n; t++) subtract_tile(c, a, b, m, n, k, t, count, 1);
+    for (; t < n; t += 4) subtract_tile(c, a, b, m, n, k, t, fours, 4);
+  for (; t + 3 <= n; t += 3) subtract_tile(c, a, b, m, n, k, t, fours, 3);
+  for (; t < n; t++) subtract_tile(c, a, b, m, n, k, t, fours, 1);
 }
 
 /* c (m x n) -= a (m x k) b^T (b is n x k). */
@@ -143,18 +153,18 @@ static inline int cholesky12(double *l, const double *scale, double *inverse) {
     double *column = l + 12 * p, pivot;
     if (!choose_pivot(l, 12, p, scale[p], &pivot, &raised)) return -1;
     double reciprocal = 1 / pivot;
-    Lane4 x[3];
-#pragma GCC unroll 3
-    for (int r = p / 4; r < 3; r++) x[r] = lanes(column)[r];
+    Lane x[LANES];
+#pragma GCC unroll 6
+    for (int r = p / LANE; r < LANES; r++) x[r] = lanes(column)[r];
 #pragma GCC unroll 12
     for (int q = p + 1; q < 12; q++) {
       double factor = column[q] * reciprocal;
-#pragma GCC unroll 3
-      for (int r = q / 4; r < 3; r++) lanes(l + 12 * q)[r] -= x[r] * factor;
+#pragma GCC unroll 6
+      for (int r = q / LANE; r < LANES; r++) lanes(l + 12 * q)[r] -= x[r] * factor;
     }
     inverse[p] = sqrt(reciprocal);
-#pragma GCC unroll 3
-    for (int r = p / 4; r < 3; r++) lanes(column)[r] = x[r] * inverse[p];
+#pragma GCC unroll 6
+    for (int r = p / LANE; r < LANES; r++) lanes(column)[r] = x[r] * inverse[p];
     column[p] = pivot * inverse[p];
   }
   return raised;
@@ -166,7 +176,7 @@ static inline int cholesky(double *l, int s, const double *scale, double *invers
 }
 
 KERNEL_INLINE void divide12_rows(double *b, const double *l, const double *inverse) {
-  Lane4 x[12];
+  Lane x[12];
 #pragma GCC unroll 12
   for (int p = 0; p < 12; p++) x[p] = *lanes(b + 12 * p);
 #pragma GCC unroll 12
@@ -190,7 +200,7 @@ KERNEL_INLINE void divide_any(double *restrict b, const double *restrict l, cons
 /* b (m x s) = b L^-T. */
 static inline void divide_by_transpose(double *b, const double *l, const double *inverse, int m, int s) {
   if (m == 12 && s == 12)
-    for (int r = 0; r < 12; r += 4) divide12_rows(b + r, l, inverse);
+    for (int r = 0; r < 12; r += LANE) divide12_rows(b + r, l, inverse);
   else if (m == 3 && s == 3) divide_any(b, l, inverse, 3, 3);
   else if (m == 12) divide_any(b, l, inverse, 12, s);
   else divide_any(b, l, inverse, m, s);

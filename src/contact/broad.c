@@ -1,22 +1,28 @@
-/* Sweep and prune: bodies sorted by the lower ends of their boxes along one axis. Tested in tests/test_contact.c. */
+/* Sweep and prune: bodies sorted by the lower ends of their boxes along one axis. Each body is tested against those after it
+ * until they begin beyond its end: once to count its pairs, once to write their keys. Tested in tests/test_contact.c. */
 #include "contact/broad.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 bool broad_init(Broad *broad, const Model *model) {
   memset(broad, 0, sizeof *broad);
   broad->axis = -1;
+  broad->threads = model->def.solver.threads;
   broad->box = mem_zeroed((size_t)model->given_count, sizeof(Box));
   broad->order = mem_alloc((size_t)model->given_count, sizeof(int));
+  broad->sorted = mem_alloc((size_t)model->given_count, sizeof(Box));
+  broad->found = mem_alloc((size_t)model->given_count, sizeof(int));
   for (int i = 0; broad->order && i < model->given_count; i++) broad->order[i] = i;
-  return broad->box && broad->order;
+  return broad->box && broad->order && broad->sorted && broad->found;
 }
 
 void broad_destroy(Broad *broad) {
   mem_free(broad->box);
   mem_free(broad->order);
+  mem_free(broad->sorted);
+  mem_free(broad->found);
   mem_free(broad->pair);
+  mem_free(broad->scratch);
   memset(broad, 0, sizeof *broad);
 }
 
@@ -65,32 +71,52 @@ static void sort_order(Broad *broad, int count, int axis) {
   broad->axis = axis;
 }
 
-static int compare_keys(const void *x, const void *y) {
-  uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-  return (a > b) - (a < b);
+typedef struct Sweep {
+  Broad *broad;
+  const Model *model;
+} Sweep;
+
+static void sort_box(void *context, int i) {
+  Broad *broad = ((Sweep *)context)->broad;
+  broad->sorted[i] = broad->box[broad->order[i]];
 }
 
-/* Soft bodies may meet themselves. */
-static bool add_pair(Broad *broad, const Model *model, int a, int b) {
-  if (!model_collides(model, a, b)) return true;
-  if (!mem_reserve((void **)&broad->pair, &broad->pair_capacity, broad->pair_count + 1, sizeof(uint64_t))) return false;
-  broad->pair[broad->pair_count++] = pair_key(a, b);
-  return true;
+/* The pairs of the body at place i with those after it, and with itself: soft bodies may touch themselves. key: NULL to count. */
+static int sweep_from(const Sweep *s, int i, uint64_t *key) {
+  const Broad *b = s->broad;
+  const Box box = b->sorted[i];
+  int body = b->order[i], n = s->model->given_count, count = 0;
+  double end = component(box.hi, b->axis);
+  for (int j = i; j < n && component(b->sorted[j].lo, b->axis) <= end; j++) {
+    int other = b->order[j];
+    if (!box_overlap(box, b->sorted[j]) || !model_collides(s->model, body, other)) continue;
+    if (key) key[count] = pair_key(body, other);
+    count++;
+  }
+  return count;
+}
+
+static void count_pairs(void *context, int i) {
+  Sweep *s = context;
+  s->broad->found[i] = sweep_from(s, i, NULL);
+}
+
+static void write_pairs(void *context, int i) {
+  Sweep *s = context;
+  sweep_from(s, i, s->broad->pair + s->broad->found[i]);
 }
 
 bool broad_find(Broad *broad, const Model *model) {
-  int n = model->given_count, axis = spread_axis(broad, model);
-  sort_order(broad, n, axis);
-  broad->pair_count = 0;
-  for (int i = 0; i < n; i++) {
-    int a = broad->order[i];
-    double end = component(broad->box[a].hi, axis);
-    if (!add_pair(broad, model, a, a)) return false;
-    for (int j = i + 1; j < n && component(broad->box[broad->order[j]].lo, axis) <= end; j++) {
-      int b = broad->order[j];
-      if (box_overlap(broad->box[a], broad->box[b]) && !add_pair(broad, model, a, b)) return false;
-    }
-  }
-  if (broad->pair_count > 1) qsort(broad->pair, (size_t)broad->pair_count, sizeof(uint64_t), compare_keys);
+  int n = model->given_count;
+  Sweep s = {broad, model};
+  sort_order(broad, n, spread_axis(broad, model));
+  parallel_for(broad->threads, n, 256, sort_box, &s);
+  parallel_for(broad->threads, n, 16, count_pairs, &s);
+  broad->pair_count = (int)parallel_scan(broad->threads, n, broad->found);
+  if (!mem_reserve((void **)&broad->pair, &broad->pair_capacity, broad->pair_count, sizeof(uint64_t)) ||
+      !mem_reserve((void **)&broad->scratch, &broad->scratch_capacity, broad->pair_count, sizeof(uint64_t)))
+    return false;
+  parallel_for(broad->threads, n, 16, write_pairs, &s);
+  parallel_sort(broad->threads, broad->pair_count, broad->pair, broad->scratch);
   return true;
 }

@@ -6,11 +6,15 @@
 #include "model/model.h"
 
 typedef struct Broad {
+  int threads;
   Box *box; /* per body: where it may be while the pairs hold */
   int *order;
   int axis;       /* that order is sorted along; -1: none yet */
+  Box *sorted;    /* the boxes in that order */
+  int *found;     /* by place in the order: pairs with later ones; then the first of them in pair */
   uint64_t *pair; /* sorted keys pair_key(a, b) */
-  int pair_count, pair_capacity;
+  uint64_t *scratch;
+  int pair_count, pair_capacity, scratch_capacity;
 } Broad;
 
 bool broad_init(Broad *broad, const Model *model);

@@ -43,7 +43,7 @@ void system_reset(System *s) {
 
 void system_add_body(System *s, int body) {
   const LinkedBody *linked = linkage_of(&s->model->linkage, body);
-  int size = linked ? linked->size : s->model->body[body].vertex_of ? 3 : 12;
+  int size = linked ? linked->size : body >= s->model->given_count ? 3 : 12;
   if (size == 0) return;
   s->column[body] = s->column_count;
   s->column_size[s->column_count] = size;
@@ -62,7 +62,7 @@ typedef struct Run {
 static bool next_run(const System *s, int body, const LinkedBody *linked, int *at, Run *run) {
   const Linkage *l = &s->model->linkage;
   if (!linked) {
-    *run = (Run){NULL, s->model->body[body].vertex_of ? 3 : 12, s->column[body]};
+    *run = (Run){NULL, body >= s->model->given_count ? 3 : 12, s->column[body]};
     return (*at)++ == 0;
   }
   if (*at >= linked->count) return false;
@@ -171,8 +171,7 @@ void system_add(System *s, int a, int b, const double block[144]) {
 
 void system_add_nodes(System *s, int a, int b, const double block[9]) {
   const Model *m = s->model;
-  bool plain =
-      m->body[a].vertex_of && m->body[b].vertex_of && !linkage_of(&m->linkage, a) && !linkage_of(&m->linkage, b);
+  bool plain = a >= m->given_count && b >= m->given_count && !linkage_of(&m->linkage, a) && !linkage_of(&m->linkage, b);
   if (!plain) {
     double wide[144] = {0};
     for (int c = 0; c < 3; c++)

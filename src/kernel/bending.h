@@ -2,7 +2,7 @@
  * the same side: discrete shells (Grinspun et al. 2003), scaled so that a sheet rolled to a cylinder of curvature k has D/2 k^2
  * per area,
  *   E = weight/2 (theta - rest angle)^2,   weight = D |e|^2 / (A_1 + A_2) at rest,   D = E t^3 / (12 (1 - nu^2)) [J].
- * theta is the angle between the normals, 0 where flat, positive where the normals part. The Hessian is the
+ * theta is the angle between the normals, 0 if flat, positive if the normals diverge. The Hessian is the
  * Gauss-Newton weight dtheta dtheta^T: positive semidefinite, exact at rest. Tested in tests/test_shell.c. */
 #ifndef ABD_KERNEL_BENDING_H
 #define ABD_KERNEL_BENDING_H
@@ -17,7 +17,7 @@ KERNEL double bending_rigidity(double young, double poisson, double thickness) {
   return young * thickness * thickness * thickness / (12.0 * (1.0 - poisson * poisson));
 }
 
-/* Normals of the two triangles, as long as twice their areas. */
+/* Normals of the two triangles; their lengths are twice the areas. */
 KERNEL void bending_normals(const Vec3 x[4], Vec3 n[2]) {
   Vec3 e = sub(x[1], x[0]);
   n[0] = cross(e, sub(x[2], x[0]));
@@ -30,7 +30,7 @@ KERNEL double bending_angle(const Vec3 x[4]) {
   return atan2(dot(cross(n[0], n[1]), e) / norm(e), dot(n[0], n[1]));
 }
 
-/* flat: the rest angle is 0 whatever the rest shape. */
+/* flat: the rest angle is 0 for any rest shape. */
 KERNEL BendingRest bending_rest(const Vec3 x[4], double rigidity, bool flat) {
   BendingRest rest;
   Vec3 n[2];
@@ -40,7 +40,7 @@ KERNEL BendingRest bending_rest(const Vec3 x[4], double rigidity, bool flat) {
   return rest;
 }
 
-/* How far from the rest angle, the short way round. */
+/* Difference from the rest angle, in [-pi, pi]. */
 KERNEL double bending_turn(const BendingRest *rest, const Vec3 x[4]) {
   const double pi = 3.14159265358979323846;
   double turn = bending_angle(x) - rest->angle;
@@ -52,7 +52,7 @@ KERNEL double bending_energy(const BendingRest *rest, const Vec3 x[4]) {
   return 0.5 * rest->weight * turn * turn;
 }
 
-/* dtheta/dx: an outer vertex turns its triangle about the edge; the edge's ends share the opposite of that by their levers. */
+/* dtheta/dx: an outer vertex turns its triangle about the edge; the opposite is distributed over the edge's ends by levers. */
 KERNEL void bending_angle_gradient(const Vec3 x[4], Vec3 g[4]) {
   Vec3 n[2], e = sub(x[1], x[0]);
   double length = norm(e);

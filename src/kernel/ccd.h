@@ -1,15 +1,14 @@
-/* How far a stencil may move along straight paths x + t dx before its parts come too near (additive CCD, with a
- * directional certificate).
+/* The largest safe step of a stencil along straight paths x + t dx (additive CCD with a directional certificate).
  *
- * With m = min(d(0) - separation, range) the motion is stopped once the distance d(t) is at most separation + 0.1 m, and
- * never reaches below separation + 0.09 m. The tenth between the two levels is what every advance gains at least, so few
- * are needed, and a path that stays above the upper level is never stopped: the answer is then t_max itself.
- * At each t these bounds say how far one may advance without falling below the lower level; the largest is taken:
+ * With m = min(d(0) - separation, range) the motion stops once the distance d(t) is at most separation + 0.1 m. It never
+ * falls below separation + 0.09 m. Every advance gains at least the difference of the two levels, so few are needed. A path
+ * that stays above the upper level is not stopped; the result is then t_max itself.
+ * At each t three bounds limit the advance so that d stays above the lower level; the largest is taken:
  *   - no vertex moves faster than l (relative to the mean), so d falls no faster than l;
  *   - along any fixed direction n the gap between two convex hulls is at least the least vertex-vertex gap, and each of
- *     those is linear in t: with n the current closest direction, sliding and separating pairs finish in one look;
- *   - for turning parts, the same with a normal that turns with them (tried after a few probes, it costs more).
- * Positions are always x + t dx, so nothing drifts. Tested in tests/test_ccd.c. */
+ *     those is linear in t: with n the current closest direction, sliding and separating pairs need one evaluation;
+ *   - for turning parts, the same with a normal that turns with them (used after a few probes, because it costs more).
+ * Positions are always computed as x + t dx, so errors do not accumulate. Tested in tests/test_ccd.c. */
 #ifndef ABD_KERNEL_CCD_H
 #define ABD_KERNEL_CCD_H
 
@@ -17,7 +16,7 @@
 
 #define CCD_STOP 0.10  /* of m: stop here */
 #define CCD_FLOOR 0.09 /* of m: never go below */
-#define CCD_PATIENCE 4 /* probes before the dearer certificate of turning parts is tried */
+#define CCD_PATIENCE 4 /* probes before the costlier bound for turning parts is used */
 #define CCD_PROBES 4096
 
 KERNEL double ccd_distance(int first, const Vec3 x[4], Vec3 *diff) {
@@ -26,7 +25,7 @@ KERNEL double ccd_distance(int first, const Vec3 x[4], Vec3 *diff) {
                          : closest_edge_edge(x[0], x[1], x[2], x[3], &s, &t, diff));
 }
 
-/* Advance from positions x along dx until some vertex pair's gap along n is down to level; INFINITY if none closes. */
+/* Advance from positions x along dx until some vertex pair's gap along n falls to level; INFINITY if none closes. */
 KERNEL double ccd_directional(int first, const Vec3 x[4], const Vec3 dx[4], Vec3 n, double level) {
   double h[4], r[4], best = INFINITY;
   for (int i = 0; i < 4; i++) {
@@ -42,8 +41,8 @@ KERNEL double ccd_directional(int first, const Vec3 x[4], const Vec3 dx[4], Vec3
   return best;
 }
 
-/* The better advance along two directions: that between the closest points, and, where it does not reach, the normal of
- * the triangle or of both edges. At gaps of a few roundings the former has lost its digits and the latter has not. */
+/* The larger advance along two directions: that between the closest points, and, if this is less than `need`, the normal of
+ * the triangle or of both edges. At gaps of a few roundings only the latter still has correct digits. */
 KERNEL double ccd_certify(int first, const Vec3 x[4], const Vec3 dx[4], Vec3 diff, double d, double level,
                           double need) {
   double advance = ccd_directional(first, x, dx, scale(1.0 / d, diff), level);
@@ -55,7 +54,7 @@ KERNEL double ccd_certify(int first, const Vec3 x[4], const Vec3 dx[4], Vec3 dif
   return other > advance ? other : advance;
 }
 
-/* The same with the normal carried along, for turning parts: n(t) = e1(t) x e2(t) of the triangle's sides or of the two
+/* The same with a turning normal, for turning parts: n(t) = e1(t) x e2(t) of the triangle's sides or of the two
  * edges is across both parts at all times, so d >= f / |n| with the cubic f = n . r, r from part to part. In Bernstein
  * form f is at least its least coefficient and |n| at most its largest. Returns the advance found by halving `need`. */
 KERNEL double ccd_turning(int first, const Vec3 x[4], const Vec3 dx[4], double level, double need) {
@@ -69,7 +68,7 @@ KERNEL double ccd_turning(int first, const Vec3 x[4], const Vec3 dx[4], double l
   double side = dot(n0, e[2]) < 0.0 ? -1.0 : 1.0, f0 = side * dot(n0, e[2]);
   double f1 = side * (dot(n1, e[2]) + dot(n0, de[2])), f2 = side * (dot(n2, e[2]) + dot(n1, de[2])),
          f3 = side * dot(n2, de[2]);
-  double noise = 1e-14; /* rounding of f, so that a vanishing normal proves nothing */
+  double noise = 1e-14; /* rounding of f: a vanishing normal is no proof */
   for (int i = 0; i < 3; i++) noise *= norm(e[i]) + need * norm(de[i]);
   for (int halving = 0; halving < 24; halving++, need *= 0.5) {
     double b1 = f0 + need * f1 / 3.0, b2 = f0 + need * (2.0 * f1 + need * f2) / 3.0;

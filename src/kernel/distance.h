@@ -8,7 +8,7 @@
 
 #include "math/vec.h"
 
-#define DISTANCE_SLIVER 1e-5  /* sin^2 of the angle (height / side, squared) below which the careful path is taken */
+#define DISTANCE_SLIVER 1e-5  /* sin^2 of the angle (height / side, squared) below which the slower path is taken */
 #define DISTANCE_FLAT 1e-26   /* sin^2 below which a normal has no correct digit left */
 #define DISTANCE_POINT 1e-290 /* squared length below which an edge is a point */
 
@@ -32,8 +32,8 @@ KERNEL double triangle_result(Vec3 diff_in, double b0, double b1, double b2, dou
   return norm_sq(diff_in);
 }
 
-/* The face at weights v, w found by division by a small area: what they lack shows along the longer side of a thin
- * triangle, and is put right there. */
+/* The face at weights v, w, which were divided by a small area: their error lies along the longer side of a thin triangle
+ * and is corrected there. */
 KERNEL double triangle_face(Vec3 ap, Vec3 ab, Vec3 ac, double v, double w, double bary[3], Vec3 *diff) {
   double ab_sq = norm_sq(ab), ac_sq = norm_sq(ac);
   Vec3 d = add_scaled(add_scaled(ap, -v, ab), -w, ac);
@@ -44,7 +44,7 @@ KERNEL double triangle_face(Vec3 ap, Vec3 ab, Vec3 ac, double v, double w, doubl
   return triangle_result(add_scaled(add_scaled(ap, -v, ab), -w, ac), 1.0 - v - w, v, w, bary, diff);
 }
 
-/* A triangle of nearly no area: the nearest of its edges, or its face where the normal still means something. */
+/* A triangle of nearly no area: the nearest of its edges, or its face if the normal has correct digits. */
 KERNEL double closest_point_sliver(Vec3 p, Vec3 t0, Vec3 t1, Vec3 t2, Vec3 n, bool flat, double bary[3], Vec3 *diff) {
   double s, best;
   Vec3 d;
@@ -141,7 +141,7 @@ KERNEL double closest_edge_edge_parallel(Vec3 a0, Vec3 a1, Vec3 b0, Vec3 b1, dou
   double n_sq = norm_sq(n), u_sq = norm_sq(u), v_sq = norm_sq(v);
   if (!(n_sq > DISTANCE_FLAT * u_sq * v_sq)) return best;
   double sc = clamp_unit(dot(n, cross(v, r)) / n_sq);
-  double tc = clamp_unit(dot(v, add_scaled(r, sc, u)) / v_sq); /* projected in turn, so diff is across both edges */
+  double tc = clamp_unit(dot(v, add_scaled(r, sc, u)) / v_sq); /* projected again, so that diff is across both edges */
   sc = clamp_unit(sc - dot(u, add_scaled(add_scaled(r, sc, u), -tc, v)) / u_sq);
   d = add_scaled(add_scaled(r, sc, u), -tc, v);
   other = norm_sq(d);

@@ -1,5 +1,5 @@
-/* Energy density of a body's linear map A, its gradient and Hessian with respect to the columns of A: the stiffness that
- * keeps an affine body all but rigid. Multiply by the volume. The models agree at small strain, Young's modulus 8 kappa:
+/* Energy density of a body's linear map A, its gradient and Hessian with respect to the columns of A. It keeps an affine
+ * body nearly rigid. Multiply by the volume. The models agree at small strain, Young's modulus 8 kappa:
  *   0 ortho        kappa |C|^2, C = A^T A - I                (Poisson's ratio 0)
  *   1 ARAP         4 kappa |A - R|^2, R the rotation of A    (Poisson's ratio 0)
  *   2 neo-Hookean  mu/2 (|A|^2 - 3) - mu ln J + lambda/2 ln^2 J, J = det A, Poisson's ratio 0.3; infinite for J <= 0
@@ -12,7 +12,7 @@
 
 #define ELASTIC_POISSON 0.3
 
-/* The material behind models 1 and 2, and its moduli. */
+/* The material of models 1 and 2, and its moduli. */
 KERNEL int elastic_material(int model) { return model == 1 ? MATERIAL_FIXED_COROTATED : MATERIAL_NEO_HOOKEAN; }
 KERNEL double elastic_mu(int model, double kappa) {
   return model == 1 ? 4.0 * kappa : lame_mu(8.0 * kappa, ELASTIC_POISSON);
@@ -35,7 +35,7 @@ KERNEL Mat3 elastic_gradient(int model, double kappa, Mat3 a) {
 }
 
 /* Block (k, l) = 4 kappa (c_l c_k^T + delta_kl A A^T + C_kl I): the first two are the Gauss-Newton part, positive
- * semidefinite always; the last is made so by taking C+ for C. */
+ * semidefinite always; the last is so with C+ instead of C. */
 KERNEL void elastic_hessian_ortho(double kappa, Mat3 a, bool project, double h[81]) {
   Mat3 c = elastic_strain(a), at = mat3_transpose(a), aat = mat3_mul(a, at);
   if (project) c = elastic_positive_part(c);
@@ -52,7 +52,7 @@ KERNEL void elastic_hessian_ortho(double kappa, Mat3 a, bool project, double h[8
     }
 }
 
-/* h[9 c + r], indices 3 column + row of A. project: the nearest, or a close, positive semidefinite matrix. */
+/* h[9 c + r], indices 3 column + row of A. project: the nearest positive semidefinite matrix, or one close to it. */
 KERNEL void elastic_hessian(int model, double kappa, Mat3 a, bool project, double h[81]) {
   if (model == 0) elastic_hessian_ortho(kappa, a, project, h);
   else material_hessian(elastic_material(model), elastic_mu(model, kappa), elastic_lambda(model, kappa), a, project, h);

@@ -1,9 +1,9 @@
 /* Smoothed Coulomb friction of a sliding distance y = |u|: potential f0 with force f1 = f0' rising from 0 to 1 over
- * [0, eps] and staying there,
+ * [0, eps] and constant beyond,
  *   f0 = y^2 / eps (1 - y / (3 eps)) + eps / 3,  f1 = (2 - y / eps) y / eps,  f2 = 2 (1 - y / eps) / eps   (y < eps)
  *   f0 = y,                                      f1 = 1,                      f2 = 0                       (y >= eps).
- * The caller multiplies by mu times the lagged normal force; eps > 0 is friction_speed dt, or the anchors' tolerance. Its inverse
- * is written out as a factor, so that a loop over points divides by it once.
+ * The caller multiplies by mu times the lagged normal force; eps > 0 is friction_speed dt, or the anchors' tolerance. The code
+ * multiplies by 1 / eps, so that a loop over points divides once.
  * Tested in tests/test_barrier.c. */
 #ifndef ABD_KERNEL_FRICTION_H
 #define ABD_KERNEL_FRICTION_H
@@ -22,14 +22,14 @@ KERNEL double friction_f1_over_y(double y, double eps) {
   return y >= eps ? 1.0 / y : (2.0 - y * steepness) * steepness;
 }
 
-/* d/dy of y / f1, by which the force's direction lags behind a growing slip: 1 where sliding. */
+/* d/dy of y / f1: how much the force's direction lags behind a growing slip; 1 when sliding. */
 KERNEL double friction_lag(double y, double eps) {
   double z = 2.0 - y * (1.0 / eps);
   return y >= eps ? 1.0 : 1.0 / (z * z);
 }
 
 /* Curvature of f0(|u|) in the plane of unit normal n for Newton's method on u and the unit force w together, u and w in that
- * plane: with c = f1 / y the force obeys w / c = u, and its linearisation gives c (I - n n^T - lag u w^T / y), here made
+ * plane: with c = f1 / y the force satisfies w / c = u, and its linearisation gives c (I - n n^T - lag u w^T / y), here made
  * symmetric. With |w| <= 1 it is positive semidefinite; with w = c u it is the second derivative, f2 along u and c across. */
 KERNEL Sym3 friction_hessian(Vec3 u, Vec3 w, Vec3 n, double eps) {
   double y = norm(u), c = friction_f1_over_y(y, eps);

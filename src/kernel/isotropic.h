@@ -1,8 +1,8 @@
-/* What every isotropic energy psi(F) shares. With F = U diag(s) V^T its Hessian has closed eigenvectors: the stretches
+/* The Hessian of an isotropic energy psi(F). With F = U diag(s) V^T it has closed eigenvectors: the stretches
  * u_i v_i^T couple among themselves in the 3x3 matrix d2psi/ds_i ds_j, and each pair i < j gives
  *   a shear (u_i v_j^T + u_j v_i^T)/sqrt2 of eigenvalue (psi_i - psi_j)/(s_i - s_j),
  *   a twist (u_i v_j^T - u_j v_i^T)/sqrt2 of eigenvalue (psi_i + psi_j)/(s_i + s_j),     psi_i = dpsi/ds_i.
- * So a positive semidefinite Hessian costs one 3x3 eigenproblem, and often not even that. Tested in
+ * So a positive semidefinite Hessian costs at most one 3x3 eigenproblem. Tested in
  * tests/test_elasticity.c and tests/test_material.c. */
 #ifndef ABD_KERNEL_ISOTROPIC_H
 #define ABD_KERNEL_ISOTROPIC_H
@@ -13,14 +13,14 @@ KERNEL Mat3 elastic_strain(Mat3 a) { return mat3_sub(mat3_tmul(a, a), mat3_ident
 
 KERNEL double mat3_trace(Mat3 c) { return c.c[0].x + c.c[1].y + c.c[2].z; }
 
-/* J^2 - 1 = det(I + C) - 1, summed without the 1. */
+/* J^2 - 1 = det(I + C) - 1, expanded so that the 1 cancels exactly. */
 KERNEL double elastic_square_growth(Mat3 c) {
   double trace = mat3_trace(c);
   return trace + 0.5 * (trace * trace - mat3_dot(c, c)) + mat3_det(c);
 }
 
-/* ln J, J > 0: near rest from C, which keeps the digits of small strains; far from it from J itself, which keeps those of
- * small volumes. */
+/* ln J, J > 0: near rest from C, which is accurate for small strains; else from J itself, which is accurate for small
+ * volumes. */
 KERNEL double elastic_log_volume(Mat3 a, Mat3 c) {
   return mat3_dot(c, c) < 0.25 ? 0.5 * log1p(elastic_square_growth(c)) : log(mat3_det(a));
 }
@@ -31,13 +31,13 @@ KERNEL double elastic_growth(Mat3 a, Mat3 c) {
   return j > 0.5 && mat3_dot(c, c) < 0.25 ? elastic_square_growth(c) / (j + 1.0) : j - 1.0;
 }
 
-/* A unit vector across unit a. */
+/* A unit vector at right angles to unit a. */
 KERNEL Vec3 vec3_across(Vec3 a) {
   Vec3 e = fabs(a.x) < 0.6 ? vec3(1, 0, 0) : vec3(0, 1, 0);
   return unit(cross(a, e));
 }
 
-/* A = U diag(s) V^T with rotations U and V: s ascending in size, s[0] negative where A turns space inside out. */
+/* A = U diag(s) V^T with rotations U and V: s ascending in size, s[0] negative if A inverts space. */
 KERNEL void elastic_svd(Mat3 a, Mat3 *u, double s[3], Mat3 *v) {
   double w[3];
   eigen3(mat3_tmul(a, a), w, v);
@@ -52,8 +52,8 @@ KERNEL void elastic_svd(Mat3 a, Mat3 *u, double s[3], Mat3 *v) {
   for (int i = 0; i < 3; i++) s[i] = dot(u->c[i], mat3_mul_vec(a, v->c[i]));
 }
 
-/* The positive eigenvalue of a matrix whose other two are negative: Newton's method on the characteristic polynomial
- * falls to it from a bound above. */
+/* The positive eigenvalue of a matrix whose other two are negative, by Newton's method on the characteristic polynomial
+ * from an upper bound. */
 KERNEL double elastic_lone_eigenvalue(Mat3 d) {
   double trace = d.c[0].x + d.c[1].y + d.c[2].z, size = mat3_dot(d, d), minors = 0.5 * (trace * trace - size),
          det = mat3_det(d);
@@ -78,13 +78,13 @@ KERNEL Vec3 elastic_lone_vector(Mat3 d, double x) {
   return unit(a);
 }
 
-/* C+, the positive part: C itself or zero where the leading minors say that C is definite. Otherwise one eigenvalue stands
- * alone in its sign (that of the determinant), and only its vector is needed. */
+/* C+, the positive part: C itself or zero if the leading minors show that C is definite. Otherwise one eigenvalue has a
+ * sign of its own (that of the determinant), and only its vector is needed. */
 KERNEL Mat3 elastic_positive_part(Mat3 c) {
   double p = c.c[0].x, q = p * c.c[1].y - c.c[0].y * c.c[0].y, r = mat3_det(c), size = mat3_dot(c, c);
   if (p > 0.0 && q > 0.0 && r > 0.0) return c;
   if (p < 0.0 && q > 0.0 && r < 0.0) return mat3_zero();
-  if (!(r * r > 1e-16 * size * size * size)) return mat3_positive_part(c); /* the sign of r is not to be trusted */
+  if (!(r * r > 1e-16 * size * size * size)) return mat3_positive_part(c); /* the sign of r is not reliable */
   Mat3 d = r > 0.0 ? c : mat3_scale(-1.0, c);
   Vec3 v = elastic_lone_vector(d, elastic_lone_eigenvalue(d));
   Mat3 lone = mat3_scale(dot(v, mat3_mul_vec(d, v)), mat3_outer(v, v));
@@ -97,7 +97,7 @@ typedef struct ElasticModes {
   Mat3 stretch;
 } ElasticModes;
 
-/* Leaves out what is negative: the nearest positive semidefinite Hessian. */
+/* Omits negative eigenvalues: the nearest positive semidefinite Hessian. */
 KERNEL ElasticModes elastic_modes_positive(ElasticModes e) {
   e.stretch = elastic_positive_part(e.stretch);
   for (int k = 0; k < 3; k++) {
@@ -107,7 +107,7 @@ KERNEL ElasticModes elastic_modes_positive(ElasticModes e) {
   return e;
 }
 
-/* The 3x3 block d2psi/dx dy where F = ... + x b^T + y c^T + ..., given V^T b and V^T c. In the axes of U and V only S_ab (stretches),
+/* The 3x3 block d2psi/dx dy of F = ... + x b^T + y c^T + ..., given V^T b and V^T c. In the axes of U and V only S_ab (stretches),
  * the mean of shear and twist (the same entry of F twice) and half their difference (an entry and its mirror image) are not zero. */
 KERNEL Mat3 elastic_modes_block(const ElasticModes *e, Mat3 u, Vec3 b, Vec3 c) {
   double bs[3] = {b.x, b.y, b.z}, cs[3] = {c.x, c.y, c.z}, t[3][3]; /* t[column][row] */

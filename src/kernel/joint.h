@@ -1,14 +1,14 @@
-/* What joints measure between two bodies, with gradients: angle, travel, distance, inner product of two directions.
+/* Measures between two joined bodies, with gradients: angle, travel, distance, inner product of two directions.
  *
- * A body's pose is q = (p, c1, c2, c3); a point or a direction fixed to it is w0 p + w1 c1 + w2 c2 + w3 c3. With the two
- * poses and what is fixed in them every measure is bilinear, or an angle or a length made of bilinear ones, so that along
- * straight motions it follows a quadratic polynomial, whose roots are exact bounds for stops. Tested in tests/test_joint.c. */
+ * A body's pose is q = (p, c1, c2, c3); a point or a direction fixed to it is w0 p + w1 c1 + w2 c2 + w3 c3. Every
+ * measure is bilinear in the two poses, or an angle or a length made of bilinear ones. Along straight motions it is a
+ * quadratic polynomial, whose roots are exact bounds for stops. Tested in tests/test_joint.c. */
 #ifndef ABD_KERNEL_JOINT_H
 #define ABD_KERNEL_JOINT_H
 
 #include "math/vec.h"
 
-/* A value and its gradient by the nodes of two bodies. */
+/* A value and its gradient with respect to the nodes of two bodies. */
 typedef struct Measure {
   double value;
   Affine gradient[2];
@@ -33,7 +33,7 @@ KERNEL Measure measure_zero(void) {
   return m;
 }
 
-/* (A_b d) . (x_a - x_b): how far a's anchor is from b's along a direction fixed to b. */
+/* (A_b d) . (x_a - x_b): distance of a's anchor from b's along a direction fixed to b. */
 KERNEL Measure measure_travel(const Affine *qa, const Affine *qb, Vec3 ya, Vec3 yb, Vec3 d) {
   Measure m = measure_zero();
   Vec3 e = affine_vector(qb, d), gap = sub(affine_point(qa, ya), affine_point(qb, yb));
@@ -74,7 +74,7 @@ KERNEL void measure_phase(const Affine *qa, const Affine *qb, const Mat3 *fa, co
   *s = 0.5 * (dot(u, y) - dot(v, x));
 }
 
-/* The angle, of all that differ by whole turns the one nearest to near. */
+/* The angle; of the values that differ by whole turns the one nearest to near. */
 KERNEL Measure measure_angle(const Affine *qa, const Affine *qb, const Mat3 *fa, const Mat3 *fb, double near) {
   Measure m = measure_zero();
   const double turn = 6.283185307179586476925;
@@ -104,9 +104,9 @@ KERNEL double first_fall(double f0, double f_half, double f1, double share) {
   return t;
 }
 
-/* A spring of stiffness k about zero that gives way at a force: energy, force against x, stiffness. */
+/* A spring of stiffness k about zero that yields at a limit force: energy, force against x, stiffness. */
 KERNEL double yield_energy(double k, double limit, double x) {
-  double e = limit / k; /* infinite where nothing gives way */
+  double e = limit / k; /* infinite if the spring does not yield */
   return fabs(x) <= e ? 0.5 * k * x * x : limit * (fabs(x) - 0.5 * e);
 }
 KERNEL double yield_force(double k, double limit, double x) { return least(most(k * x, -limit), limit); }

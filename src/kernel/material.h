@@ -4,8 +4,8 @@
  *   1 stable neo-Hookean  m/2 tr C - m/2 ln(1 + tr C / 4) - 3/4 m (J - 1) + l/2 (J - 1)^2,   m = 4/3 mu, l = lambda + 5/6 mu
  *                         (Smith, de Goes, Kim 2018, less its value at rest); finite for every F
  *   2 fixed corotated     mu sum (s_i - 1)^2 + lambda/2 (J - 1)^2;   finite for every F
- * All are mu |e|^2 + lambda/2 (tr e)^2 for small strains e, and zero at rest. What is small near rest is computed from C,
- * which keeps its digits. Tested in tests/test_material.c. */
+ * All are mu |e|^2 + lambda/2 (tr e)^2 for small strains e, and zero at rest. Differences that are small near
+ * rest are computed from C, without cancellation. Tested in tests/test_material.c. */
 #ifndef ABD_KERNEL_MATERIAL_H
 #define ABD_KERNEL_MATERIAL_H
 
@@ -77,8 +77,8 @@ KERNEL ElasticModes material_modes_neo_hookean(double mu, double lambda, double 
   return e;
 }
 
-/* Of an energy g(s) + w(J): p = w'(J), l = w''(J). first: g's own derivative over s_i where that is the same for all three
- *, coupling: what couples the stretches in it. */
+/* Of an energy g(s) + w(J): p = w'(J), l = w''(J). first: dg/ds_i over s_i if that is the same for all three; coupling: the
+ * coefficient that couples the stretches in g. */
 KERNEL ElasticModes material_modes_volume(double first, double coupling, double p, double l, const double s[3]) {
   ElasticModes e;
   double d[3][3];
@@ -109,7 +109,7 @@ KERNEL ElasticModes material_modes(int material, double mu, double lambda, Mat3 
   return e;
 }
 
-/* F = U diag V^T, and the modes of the exact Hessian or of its nearest positive semidefinite matrix. */
+/* F = U diag V^T, and the modes of the exact Hessian or of the nearest positive semidefinite one. */
 KERNEL ElasticModes material_decompose(int material, double mu, double lambda, Mat3 f, bool project, Mat3 *u, Mat3 *v) {
   double s[3];
   elastic_svd(f, u, s, v);

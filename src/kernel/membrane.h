@@ -1,12 +1,12 @@
 /* A triangle of a membrane (canvas, skin): resists stretch and shear in its plane, not bending. Nodes x_0..x_2; the rest
- * triangle lies in a plane of its own with coordinates of two.
+ * triangle has two coordinates in its own plane.
  *
  * F = [x_1 - x_0, x_2 - x_0] Dm^-1, 3x2, = sum x_i b_i^T; C = F^T F - I (2x2), J = sqrt det(F^T F) the stretch of area, s_1, s_2
  * the stretches. Per rest volume, with mu and lambda' = 2 mu lambda / (lambda + 2 mu) (plane stress: the thickness adapts),
- *   psi = mu/2 tr C - mu ln J + lambda'/2 ln^2 J;   infinite where the triangle has no area.
+ *   psi = mu/2 tr C - mu ln J + lambda'/2 ln^2 J;   infinite if the triangle has no area.
  * The Hessian's eigenvectors are closed as for solids (isotropic.h): two stretches that couple, one shear and one twist in the
- * plane, and n v_i^T out of it, with psi_i / s_i: tension, the only stiffness against leaving the plane; under compression it
- * is negative and left out by the projection. Tested in tests/test_shell.c. */
+ * plane, and n v_i^T out of it, with psi_i / s_i: tension, the only stiffness out of the plane. Under compression it is
+ * negative, and the projection omits it. Tested in tests/test_shell.c. */
 #ifndef ABD_KERNEL_MEMBRANE_H
 #define ABD_KERNEL_MEMBRANE_H
 
@@ -25,7 +25,7 @@ typedef struct Map2 {
 
 KERNEL double membrane_lambda(double mu, double lambda) { return 2.0 * mu * lambda / (lambda + 2.0 * mu); }
 
-/* False where the rest triangle has no area. */
+/* False if the rest triangle has no area. */
 KERNEL bool membrane_rest(const Vec3 x[3], double thickness, MembraneRest *rest) {
   Vec3 u = sub(x[1], x[0]), v = sub(x[2], x[0]);
   double length = norm(u), area2 = norm(cross(u, v));
@@ -49,7 +49,7 @@ KERNEL Map2 membrane_map(const MembraneRest *rest, const Vec3 x[3]) {
   return f;
 }
 
-/* ln J from C = F^T F - I where that is small, else from the area. */
+/* ln J from C = F^T F - I if that is small, else from the area. */
 KERNEL double membrane_log_area(const Map2 *f, double xx, double yy, double xy) {
   if (xx * xx + yy * yy + xy * xy < 0.25) return 0.5 * log1p(xx + yy + xx * yy - xy * xy);
   return 0.5 * log(norm_sq(cross(f->c[0], f->c[1])));

@@ -3,17 +3,17 @@
  * second = integral of rho X_k^2 along the principal axes of the rest frame, J = A diag(second) A^T, I = tr(J) - J.
  * Torque-free flight keeps L = I w and 1/2 w.L. With body axes b_k, moments i_k and pi_k = b_k.L the energy splits into
  *   |L|^2 / (2 i_mid)  +  (1/i_min - 1/i_mid) pi_min^2 / 2  +  (1/i_max - 1/i_mid) pi_max^2 / 2,
- * each of which moves the body exactly: a turn about L, and turns about one body axis at constant pi. The first commutes
- * with the others and is done at once; the others alternate in a symmetric composition of fourth order. L is fixed in
- * space throughout, so it is kept to rounding, tops with two equal moments move exactly, and the energy error of the rest
- * stays bounded for all time. Nothing iterates. Tested in tests/test_math.c. */
+ * each of which has an exact solution: a turn about L, and turns about one body axis at constant pi. The first commutes
+ * with the others and is applied once; the others alternate in a symmetric composition of fourth order. L is fixed in
+ * space throughout, so it is kept to rounding. Tops with two equal moments move exactly; otherwise the energy error stays
+ * bounded for all time. There is no iteration. Tested in tests/test_math.c. */
 #ifndef ABD_KERNEL_RIGID_H
 #define ABD_KERNEL_RIGID_H
 
 #include "math/eigen.h"
 
 #define RIGID_THINNEST                                                                                                 \
-  1e-8                 /* second moments count as at least this part of the largest: a rod's axis can be turned about */
+  1e-8                 /* second moments are at least this part of the largest, so that a rod has inertia about its axis */
 #define RIGID_TURN 0.2 /* [rad] of one composition */
 #define RIGID_COMPOSITIONS 1000
 
@@ -39,8 +39,8 @@ KERNEL Vec3 spin_momentum(Mat3 a, Mat3 a_dot, Vec3 second) {
   return add_scaled(l, second.z, cross(a.c[2], a_dot.c[2]));
 }
 
-/* Principal axes (right-handed columns) and moments, ascending. Seen from the frame of a, J is nearly diagonal and its
- * eigenvalues are found in a sweep or two. */
+/* Principal axes (right-handed columns) and moments, ascending. In the frame of a, J is nearly diagonal, so the
+ * eigenvalue iteration takes a sweep or two. */
 KERNEL void inertia_axes(Mat3 a, Vec3 second, double moment[3], Mat3 *axes) {
   double j[3];
   Vec3 x = unit(a.c[0]), y = unit(add_scaled(a.c[1], -dot(x, a.c[1]), x));

@@ -1,8 +1,8 @@
-/* A round rod: pieces that stretch and joints between pieces that bend; straight at rest, without twist.
- *   stretch of a piece (x_0, x_1) of rest length l:     E = EA/(2 l) (|x_1 - x_0| - l)^2
- *   bending at x_1 of the pieces (x_0, x_1), (x_1, x_2): E = B/(l_0 + l_1) |k|^2,   k = 2 e_0 x e_1 / (l_0 l_1 + e_0 . e_1),
+/* A round rod: segments that stretch and bend at their common vertices; straight at rest, without twist.
+ *   stretch of a segment (x_0, x_1) of rest length l:    E = EA/(2 l) (|x_1 - x_0| - l)^2
+ *   bending at x_1 of segments (x_0, x_1), (x_1, x_2):  E = B/(l_0 + l_1) |k|^2,   k = 2 e_0 x e_1 / (l_0 l_1 + e_0 . e_1),
  * k the curvature binormal of Bergou et al. 2008, |k| = 2 tan(angle/2) at rest lengths; B = E pi r^4 / 4. A rod bent to
- * a circle of curvature c has B/2 c^2 per length. Folding back costs infinitely much. The bending Hessian is the Gauss-Newton
+ * a circle of curvature c has B/2 c^2 per length. The energy of a full fold is infinite. The bending Hessian is the Gauss-Newton
  * one. Tested in tests/test_shell.c. */
 #ifndef ABD_KERNEL_ROD_H
 #define ABD_KERNEL_ROD_H
@@ -27,7 +27,7 @@ KERNEL void rod_stretch_gradient(double stiffness, double length, const Vec3 x[2
   g[0] = neg(g[1]);
 }
 
-/* Column-major 6x6: along the piece always, across it its tension; project leaves out compression. */
+/* Column-major 6x6: the stiffness along the segment, the tension across it; project omits compression. */
 KERNEL void rod_stretch_hessian(double stiffness, double length, const Vec3 x[2], bool project, double h[36]) {
   Vec3 e = sub(x[1], x[0]), u = unit(e);
   double k = stiffness / length, across = k * (1.0 - length / norm(e));
@@ -41,9 +41,9 @@ KERNEL void rod_stretch_hessian(double stiffness, double length, const Vec3 x[2]
 
 typedef struct RodRest {
   double l[2];
-} RodRest; /* of the two pieces */
+} RodRest; /* of the two segments */
 
-/* k and the denominator it has; zero or less where the rod folds back. */
+/* k and its denominator, which is zero or less if the rod folds back. */
 KERNEL Vec3 rod_curvature(const RodRest *rest, const Vec3 x[3], double *denominator) {
   Vec3 e = sub(x[1], x[0]), f = sub(x[2], x[1]);
   *denominator = rest->l[0] * rest->l[1] + dot(e, f);

@@ -14,10 +14,10 @@ typedef struct TetRest {
   double volume; /* at rest */
 } TetRest;
 
-/* Six times the signed volume: positive where x_1, x_2, x_3 turn counter-clockwise seen from x_0's far side. */
+/* Six times the signed volume: positive if x_1, x_2, x_3 are counter-clockwise as seen from the side opposite to x_0. */
 KERNEL double tet_volume6(const Vec3 x[4]) { return dot(sub(x[1], x[0]), cross(sub(x[2], x[0]), sub(x[3], x[0]))); }
 
-/* False where the rest volume is not positive. */
+/* False if the rest volume is not positive. */
 KERNEL bool tet_rest(const Vec3 x[4], TetRest *rest) {
   double volume6 = tet_volume6(x);
   if (!(volume6 > 0.0)) return false;
@@ -44,7 +44,7 @@ KERNEL void tet_gradient(int material, double mu, double lambda, const TetRest *
   g[0] = neg(add(g[1], add(g[2], g[3])));
 }
 
-/* Column-major 12x12, block (i, j) at rows 3 i, columns 3 j; positive semidefinite where project. */
+/* Column-major 12x12, block (i, j) at rows 3 i, columns 3 j; positive semidefinite if project. */
 KERNEL void tet_hessian(int material, double mu, double lambda, const TetRest *rest, const Vec3 x[4], bool project,
                         double out[144]) {
   Mat3 u, v;
@@ -62,7 +62,7 @@ KERNEL void tet_hessian(int material, double mu, double lambda, const TetRest *r
     }
 }
 
-/* ---- How far a step may go before the tetrahedron turns inside out ---- */
+/* ---- The largest step that does not invert the tetrahedron ---- */
 
 typedef struct TetCubic {
   double c[4];
@@ -70,7 +70,7 @@ typedef struct TetCubic {
 
 KERNEL double tet_cubic_at(TetCubic p, double t) { return ((p.c[3] * t + p.c[2]) * t + p.c[1]) * t + p.c[0]; }
 
-/* Between lo, where the cubic is positive, and hi, where it is not: a place where it is still positive, next to its root. */
+/* The cubic is positive at lo and not at hi: returns a point next to its root at which it is positive. */
 KERNEL double tet_cubic_root(TetCubic p, double lo, double hi) {
   for (int i = 0; i < 100 && hi - lo > 1e-12 * hi; i++) {
     double middle = 0.5 * (lo + hi);
@@ -80,11 +80,11 @@ KERNEL double tet_cubic_root(TetCubic p, double lo, double hi) {
   return lo;
 }
 
-/* The first t of (0, end] where the cubic, positive at 0, stops being so, from below; end if it stays positive. It is monotone
- * between the zeros of its slope. */
+/* A lower bound of the first t in (0, end] at which the cubic, positive at 0, is not positive; end if there is none. It is
+ * monotone between the zeros of its slope. */
 KERNEL double tet_cubic_first(TetCubic p, double end) {
   double a = 3.0 * p.c[3], half_b = p.c[2], c = p.c[1], disc = half_b * half_b - a * c, turn[3] = {end, end, end};
-  if (disc > 0.0) { /* q has the sign that does not cancel: zeros q / a and c / q */
+  if (disc > 0.0) { /* q has the sign without cancellation: zeros q / a and c / q */
     double q = half_b > 0.0 ? -(half_b + sqrt(disc)) : -half_b + sqrt(disc), x = a != 0.0 ? q / a : end,
            y = q != 0.0 ? c / q : end;
     turn[0] = least(x, y);
@@ -99,8 +99,8 @@ KERNEL double tet_cubic_first(TetCubic p, double end) {
   return end;
 }
 
-/* The largest t <= 1, or somewhat less, so that along x + t d the volume stays above `keep` (0 to 1) of what it is at t = 0. What
- * rounding may do to the volume is allowed for: where that is all there is of it the answer is 0. */
+/* A t <= 1, near the largest, for which the volume along x + t d stays above `keep` (0 to 1) times the volume at t = 0. The
+ * rounding error of the volume is subtracted; if the volume is no larger than that, the result is 0. */
 KERNEL double tet_step_bound(const Vec3 x[4], const Vec3 d[4], double keep) {
   Mat3 e = mat3(sub(x[1], x[0]), sub(x[2], x[0]), sub(x[3], x[0])),
        de = mat3(sub(d[1], d[0]), sub(d[2], d[0]), sub(d[3], d[0]));

@@ -1,12 +1,12 @@
-/* Viscous stress of soft elements (Kelvin-Voigt): proportional to the rate of Green's strain G = F^T F / 2, so that nothing
- * resists a rotation. The rate is c (G - G*), G* the strain it is counted from, c one over the time between; a multistep rule has
- * a mix of earlier strains there. With beta [s] the time constant and the material's mu and lambda,
+/* Viscous stress of soft elements (Kelvin-Voigt): proportional to the rate of Green's strain G = F^T F / 2, so that
+ * rotations are not damped. The rate is c (G - G*) with G* an earlier strain (of a multistep rule a combination of earlier
+ * strains) and c one over the time since. With beta [s] the time constant and the material's mu and lambda,
  *   E = vol beta c (mu |G - G*|^2 + lambda/2 tr^2(G - G*)),
- * which in small strain is Rayleigh's beta K x': a mode of angular frequency w has the damping ratio beta w / 2.
+ * which at small strain is Rayleigh's beta K x': a mode of angular frequency w has the damping ratio beta w / 2.
  *   S = beta c (2 mu (G - G*) + lambda tr(G - G*) I),  P = F S,  dE/dx_i = vol P b_i,
  *   d2E/dx_i dx_j = vol (beta c (mu (b_i . b_j F F^T + F b_j (F b_i)^T) + lambda F b_i (F b_j)^T) + (b_i . S b_j) I);
- * the last term can be negative and is what the projection leaves out. A triangle is an element whose F and b have nothing along
- * the third axis, with the membrane's lambda. Tested in tests/test_viscous.c. */
+ * the last term can be negative; the projection omits it. In a triangle F and b have no component along the third axis,
+ * and lambda is the membrane's. Tested in tests/test_viscous.c. */
 #ifndef ABD_KERNEL_VISCOUS_H
 #define ABD_KERNEL_VISCOUS_H
 

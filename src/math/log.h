@@ -1,5 +1,5 @@
-/* The natural logarithm without branch, table or call, so that loops over it become vectors: x = 2^k (1 + f) with 1 + f from
- * sqrt(1/2) to sqrt(2), s = f / (2 + f), ln(1 + f) = 2 artanh(s) = f - s (f - R(s^2)). R is the polynomial nearest to
+/* The natural logarithm without branch, table or call, so that compilers vectorise loops over it: x = 2^k (1 + f) with 1 + f
+ * from sqrt(1/2) to sqrt(2), s = f / (2 + f), ln(1 + f) = 2 artanh(s) = f - s (f - R(s^2)). R is the polynomial nearest to
  * 2 artanh(s) / s - 2, relative error 5e-18. Within 1 ulp; for positive normal numbers only. Tested in tests/test_math.c. */
 #ifndef ABD_MATH_LOG_H
 #define ABD_MATH_LOG_H
@@ -22,8 +22,8 @@ KERNEL double double_from_bits(uint64_t b) {
 
 KERNEL double log_normal(double x) {
   const double ln2_high = 0.6931471805598903,
-               ln2_low = 5.497923018708371e-14; /* a product of k and the first is exact */
-  const double shift = 4503599627370496.0;      /* 2^52: its last bits are a whole number */
+               ln2_low = 5.497923018708371e-14; /* k * ln2_high is exact */
+  const double shift = 4503599627370496.0;      /* 2^52: the last bits of numbers above it are an integer */
   const uint64_t one = double_bits(1.0), root_half = 0x3fe6a09e667f3bcd;
   uint64_t bits = double_bits(x), exponent = (bits + (one - root_half)) >> 52; /* k + 1023 */
   double k = double_from_bits(exponent | double_bits(shift)) - (shift + 1023.0);

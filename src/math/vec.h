@@ -1,5 +1,5 @@
-/* Vectors of three, 3x3 matrices by columns, and affine poses of four nodes. Plain structs, passed by value; compiled as
- * C and as CUDA. KERNEL marks a function both compilers take. Tested in tests/test_math.c. */
+/* Vectors of three, 3x3 matrices by columns, and affine poses of four nodes. Plain structs, passed by value. Compiles as C
+ * and as CUDA; KERNEL marks functions for both. Tested in tests/test_math.c. */
 #ifndef ABD_MATH_VEC_H
 #define ABD_MATH_VEC_H
 
@@ -49,7 +49,7 @@ KERNEL Vec3 cross(Vec3 a, Vec3 b) { return vec3(a.y * b.z - a.z * b.y, a.z * b.x
 KERNEL double norm_sq(Vec3 a) { return dot(a, a); }
 KERNEL double norm(Vec3 a) { return sqrt(dot(a, a)); }
 KERNEL Vec3 unit(Vec3 a) { return scale(1.0 / norm(a), a); }
-/* Comparisons, not fmin and fmax: these compile to one instruction each, those to calls. */
+/* Comparisons compile to one instruction, fmin and fmax to calls. */
 KERNEL double least(double a, double b) { return a < b ? a : b; }
 KERNEL double most(double a, double b) { return a > b ? a : b; }
 KERNEL Vec3 vec3_min(Vec3 a, Vec3 b) { return vec3(least(a.x, b.x), least(a.y, b.y), least(a.z, b.z)); }

@@ -1,5 +1,5 @@
-/* Can this mesh be simulated? Every complaint names the mesh, the index of what is wrong and its value.
- * Tested in tests/test_mesh.c. */
+/* Checks whether a mesh can be simulated. Every error names the mesh, the index and the value. Tested in
+ * tests/test_mesh.c. */
 #include <limits.h>
 
 #include "geom/build.h"
@@ -73,7 +73,7 @@ static AbdStatus check_edge(const AbdMeshDef *def, size_t e, const char *name, A
     if (i[k] >= def->vertex_count)
       return fault(error, ABD_ERROR_MESH, "mesh '%s': edge %zu (%u, %u) has the vertex %u, but there are only %zu",
                    name, e, i[0], i[1], i[k], def->vertex_count);
-  /* A mesh given back from its view lists its points as edges (v, v). */
+  /* The view of a mesh lists points as edges (v, v). */
   if (def->keep_frame && i[0] == i[1]) return ABD_OK;
   Vec3 a = def_vertex(def, i[0]), b = def_vertex(def, i[1]);
   if (norm_sq(sub(b, a)) == 0)

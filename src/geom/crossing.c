@@ -1,17 +1,17 @@
-/* Crossing meshes: both trees are descended together, boxes posed as they are met, and the elements of overlapping leaves
- * are tested exactly at the doubles that affine_point gives for their vertices. Nothing is allocated.
+/* Finds crossings of meshes: both trees are descended together, boxes are posed when they are visited, and the elements of
+ * overlapping leaves are tested exactly, with the doubles that affine_point returns for their vertices. Allocates nothing.
  * Tested in tests/test_crossing.c. */
 #include "geom/crossing.h"
 
 #include <limits.h>
 
-/* Trees are balanced, so a descent is at most some 31 levels in each, and a level leaves at most 2 pairs behind. */
+/* Trees are balanced, so a descent has at most about 31 levels in each, and each level adds at most 2 pairs to the stack. */
 enum { STACK_SIZE = 256 };
 
 typedef struct PosedMesh {
   const Mesh *mesh;
   const Affine *pose;
-  double slack; /* [m] far more than the rounding of a posed vertex, so that no box hides a crossing */
+  double slack; /* [m] far above the rounding error of a posed vertex, so that boxes miss no crossing */
 } PosedMesh;
 
 typedef struct PosedElement {
@@ -65,8 +65,8 @@ static bool visit_leaves(const TreeNode *na, const TreeNode *nb, bool self, Visi
   return false;
 }
 
-/* Calls visit for every pair of elements in leaves whose boxes overlap, until it returns true. When a and b are
- * one posed mesh, not just two poses of one, each pair comes once. */
+/* Calls visit for every pair of elements in leaves whose boxes overlap, until it returns true. If a and b are the same mesh
+ * at the same pose, each pair is visited once. */
 static bool visit_pairs(const PosedMesh *a, const PosedMesh *b, VisitPair *visit, void *context) {
   int stack[STACK_SIZE][2] = {{0, 0}}, count = 1;
   while (count > 0) {
@@ -92,7 +92,7 @@ static bool visit_pairs(const PosedMesh *a, const PosedMesh *b, VisitPair *visit
   return false;
 }
 
-/* Where the segment meets the plane of the triangle, to rounding. */
+/* The point in which the segment meets the plane of the triangle, to rounding. */
 static Vec3 meeting_point(Vec3 p, Vec3 q, const Vec3 v[3]) {
   Vec3 n = cross(sub(v[1], v[0]), sub(v[2], v[0]));
   double hp = dot(n, sub(p, v[0])), hq = dot(n, sub(q, v[0])), t = hp == hq ? 0.5 : hp / (hp - hq);
@@ -139,7 +139,7 @@ static bool visit_first(void *context, int element_a, int element_b) {
   return true;
 }
 
-/* The first element of the body with a vertex on or behind the plane; half is the half-space's own element. */
+/* The first element of the body with a vertex on or behind the plane; half is the half-space's element. */
 static bool crosses_half_space(const PosedMesh *plane, int number, const PosedMesh *body, int *half, int *element,
                                Vec3 *point) {
   *half = 0;

@@ -1,6 +1,6 @@
-/* Do two surfaces share a point? Exact: decided by the signs of orient3d evaluated with adaptive precision on the double
- * coordinates of the posed vertices, so the answer has no tolerance. Touching counts as crossing.
- * Tested in tests/test_crossing.c. */
+/* Tests whether two surfaces share a point. The test is exact: it uses the signs of orient3d, evaluated with adaptive
+ * precision on the double coordinates of the posed vertices, and has no tolerance. Touching counts as crossing. Tested in
+ * tests/test_crossing.c. */
 #ifndef ABD_GEOM_CROSSING_H
 #define ABD_GEOM_CROSSING_H
 
@@ -11,19 +11,19 @@ typedef struct Crossing {
   Vec3 point;
 } Crossing;
 
-/* The sign of the volume of tetrahedron abcd: > 0 when d lies below the plane through a, b, c seen counter-clockwise
+/* The sign of the volume of tetrahedron abcd: > 0 if d is below the plane in which a, b, c are counter-clockwise as seen
  * from above. Exact. */
 int orient3d_sign(Vec3 a, Vec3 b, Vec3 c, Vec3 d);
-/* Exact: segment and closed triangle share a point; triangle and triangle; segment and segment. Degenerate ones too. */
+/* Whether the two primitives share a point. Exact, also for degenerate ones; triangles are closed. */
 bool segment_crosses_triangle(Vec3 p, Vec3 q, Vec3 a, Vec3 b, Vec3 c);
 bool triangle_crosses_triangle(const Vec3 a[3], const Vec3 b[3]);
 bool segment_crosses_segment(Vec3 p, Vec3 q, Vec3 a, Vec3 b);
 
-/* The first crossing between two posed meshes in tree order; a half-space mesh crosses whatever has a vertex on or
- * behind the plane of its first triangle. */
+/* The first crossing of two posed meshes in tree order. A half-space crosses every mesh with a vertex on or behind the
+ * plane of its first triangle. */
 bool mesh_find_crossing(const Mesh *a, const Affine *pose_a, const Mesh *b, const Affine *pose_b, Crossing *crossing);
-/* The same for two bodies by their numbers: elements of a soft mesh with a vertex fixed to the other body lie on it and do not
- * count. */
+/* The same for two bodies, by their indices. Elements of a soft mesh with a vertex fixed to the other body are ignored,
+ * because they lie on it. */
 bool body_find_crossing(const Mesh *a, const Affine *pose_a, int body_a, const Mesh *b, const Affine *pose_b,
                         int body_b, Crossing *crossing);
 /* Pairs of elements of one mesh that cross without sharing a vertex; writes at most capacity pairs of element indices,

@@ -1,6 +1,6 @@
-/* From a mesh as a file has it to a mesh as the solver has it: check, copy, find edges, turn outward, centre, weigh, build
- * the tree. Volume and moments are computed from the final rest coordinates alone, so that a mesh given back with
- * keep_frame weighs the same to the last bit. Tested in tests/test_mesh.c. */
+/* Makes the solver's mesh from a def: check, copy, find edges, orient outward, centre, compute the mass, build the tree.
+ * Volume and moments are computed from the final rest coordinates alone, so that a mesh created again with keep_frame has
+ * the same mass to the last bit. Tested in tests/test_mesh.c. */
 #include "geom/mesh.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static bool copy_arrays(Mesh *mesh, const AbdMeshDef *def) {
   return true;
 }
 
-/* The columns of v in the order and with the signs that come nearest to the identity, as a right-handed rotation. */
+/* The columns of v, ordered and signed so that the right-handed rotation is nearest to the identity. */
 static Mat3 nearest_to_identity(Mat3 v) {
   static const int order[6][3] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}, {2, 1, 0}, {1, 0, 2}};
   Mat3 best = v;
@@ -62,9 +62,9 @@ static Mat3 nearest_to_identity(Mat3 v) {
   return best;
 }
 
-/* Principal axes; the file's own where they already are principal ones up to the six digits of a text file. A round or
- * square body would else be turned by any angle for the sake of its last digit, and its boxes would no longer be aligned.
- * Left out are products of inertia of at most 1e-7 of the moments. */
+/* Principal axes; the file's own axes if they are principal to the six digits of a text file. Otherwise the last digit would
+ * turn a round or square body by an arbitrary angle, and its boxes would no longer be aligned. This neglects products of
+ * inertia of at most 1e-7 of the moments. */
 static Mat3 principal_axes(Mat3 second) {
   double trace = second.c[0].x + second.c[1].y + second.c[2].z, value[3];
   double mixed = max_component(vec3_abs(vec3(second.c[0].y, second.c[0].z, second.c[1].z)));
@@ -74,8 +74,8 @@ static Mat3 principal_axes(Mat3 second) {
   return nearest_to_identity(v);
 }
 
-/* The centre of mass is found twice, the second time from near itself: far from the file's origin the first one is
- * rounded. */
+/* The centre of mass is computed twice, the second time about the first result, because far from the file's origin the
+ * first one has rounding errors. */
 static void center_mesh(Mesh *mesh, double thickness) {
   Vec3 center = box_center(mesh->box);
   Moments m;

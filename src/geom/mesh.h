@@ -1,16 +1,15 @@
-/* A mesh as the solver has it: centred rest coordinates, every edge once, mass moments, and a tree of boxes.
+/* The solver's mesh: centred rest coordinates, every edge once, mass moments, and a tree of boxes.
  *
  * Rest frame: origin at the centre of mass, axes along the principal axes, so that the mass matrix of a body of density
  * rho is rho diag(volume, second[0], second[1], second[2]) (x) I3, second[k] = integral of X_k^2.
  *
  * The tree's leaves are elements: triangles, wires (edges without a triangle) and points. Each vertex and each edge is
  * owned by exactly one element, so that the pairs (owned vertex, triangle) and (owned edge, owned edge) over all pairs of
- * leaves name every stencil once. A point is stored as a degenerate edge (v, v) as well, owned by its element, so that
+ * leaves contain every stencil once. A point is also stored as a degenerate edge (v, v), owned by its element, so that
  * point-wire and point-point are edge-edge stencils.
  *
- * The tree is built once in rest space and of stiff bodies never refitted: a box under a pose is box_transform(pose, box). What
- * is searched again and again are its fans, eight boxes side by side.
- * Tested in tests/test_mesh.c. */
+ * The tree is built once in rest space. For stiff bodies it is never refitted: a box under a pose is box_transform(pose, box).
+ * Searches use its fans, which hold eight boxes side by side. Tested in tests/test_mesh.c. */
 #ifndef ABD_GEOM_MESH_H
 #define ABD_GEOM_MESH_H
 
@@ -33,20 +32,20 @@ enum { LEAF_MAX = 8, FAN_WIDTH = 8 }; /* elements in a leaf, boxes in a fan, at 
 typedef struct TreeNode {
   float lo[3], hi[3];
   int left, first, element_count;
-  int fan; /* -1 of inner nodes that stand in the middle of another's fan */
+  int fan; /* -1 for inner nodes inside another node's fan */
 } TreeNode;
 
-/* The squared diagonal of a node's box: which of two is split first. */
+/* The squared diagonal of a node's box; of two nodes the larger one is split first. */
 static inline double tree_node_size(const TreeNode *n) {
   double x = n->hi[0] - n->lo[0], y = n->hi[1] - n->lo[1], z = n->hi[2] - n->lo[2];
   return x * x + y * y + z * z;
 }
 
-/* What a traversal looks at in one go: the boxes of some nodes below an inner node, up to three generations, which together
- * are all of it; the boxes of a leaf's elements. Of a soft body they stay as it was made: its searches go by the nodes. */
+/* Boxes that a traversal tests together: those of some nodes up to three generations below an inner node, which together
+ * contain all of it, or those of a leaf's elements. Fans of a soft body are not refitted; its searches use the nodes. */
 typedef float Float8 __attribute__((vector_size(32), aligned(4)));
 typedef struct Fan {
-  Float8 lo[3], hi[3];  /* lanes from count on are zero */
+  Float8 lo[3], hi[3];  /* lanes beyond count are zero */
   int index[FAN_WIDTH]; /* nodes, or elements */
   int count;
 } Fan;
@@ -62,32 +61,32 @@ typedef struct Mesh {
   Fan *fan;
   Box box;          /* of all vertices */
   double radius;    /* farthest vertex from the origin */
-  double thickness; /* [m] of what is not closed, for its mass; 0 where none was given */
+  double thickness; /* [m] of open surfaces, wires and points, for their mass; 0 if none was given */
   bool closed, half_space;
   double volume;    /* closed: enclosed volume; else of the thickened surface, wires, points */
   double second[3]; /* integral of X_k^2 over that volume, all > 0 */
   Vec3 origin;      /* file coordinates = origin + axes * rest */
   Mat3 axes;
-  /* The surface of a soft body: its vertices are where they are in the world, and change. NULL for stiff ones. */
+  /* The surface of a soft body, whose vertices are world coordinates and change. NULL for stiff bodies. */
   Vec3 *start;             /* at the start of the step */
-  Vec3 *motion;            /* along the direction in question */
+  Vec3 *motion;            /* along the search direction */
   float (*node_motion)[6]; /* by node: the box of the motions below it, lo and hi, rounded outward */
   float (*element_box)[6], (*element_motion)[6]; /* by element: boxes of its vertices and of their motions */
   double *edge_sq;                               /* squared rest lengths of the edges */
-  int *bound;                                    /* the body a vertex is fixed to, whom it does not touch; -1 */
+  int *bound;                                    /* the body to which a vertex is fixed and with which it does not collide; -1 if none */
 } Mesh;
 
 static inline bool mesh_soft(const Mesh *mesh) { return mesh->start != 0; }
-/* How a vertex moves along a step d of its body, or by itself where it is soft. */
+/* The motion of a vertex along a step d of its body, or its own motion if it is soft. */
 static inline Vec3 mesh_motion(const Mesh *mesh, const Affine *d, int v) {
   return mesh_soft(mesh) ? mesh->motion[v] : affine_point(d, mesh->vertex[v]);
 }
-bool mesh_make_soft(Mesh *mesh);    /* false when memory is out */
-void mesh_refit(Mesh *mesh);        /* boxes around the vertices as they are */
-void mesh_refit_motion(Mesh *mesh); /* boxes around the motions as they are */
+bool mesh_make_soft(Mesh *mesh);    /* false if memory runs out */
+void mesh_refit(Mesh *mesh);        /* boxes of the present vertices */
+void mesh_refit_motion(Mesh *mesh); /* boxes of the present motions */
 
-/* Fills mesh from the def; on failure the mesh is empty and error says which index, triangle and value. */
+/* Fills mesh from the def. On failure the mesh is empty and error names index, triangle and value. */
 AbdStatus mesh_init(Mesh *mesh, const AbdMeshDef *def, AbdError *error);
-void mesh_destroy(Mesh *mesh); /* takes a half-built or zeroed one */
+void mesh_destroy(Mesh *mesh); /* also a half-built or zeroed one */
 
 #endif

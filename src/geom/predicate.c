@@ -1,11 +1,11 @@
-/* Exact signs of determinants of doubles. First the determinant in plain doubles with a bound on its rounding error; when
- * the bound does not decide, the same determinant as an expansion: a sum of doubles, smallest first, that do not overlap
- * in their bits, so that the last one has the sign of the whole. (Dekker's and Knuth's error-free sum and product,
- * Shewchuk's growing of expansions.)
+/* Exact signs of determinants of doubles. The determinant is computed in plain doubles with a bound on its rounding error.
+ * If the bound does not decide, it is computed as an expansion: a sum of doubles, smallest first, whose bits do not
+ * overlap, so that the last one has the sign of the sum. (Dekker's and Knuth's error-free sum and product, Shewchuk's
+ * grow-expansion.)
  *
- * Exact as long as nothing under- or overflows: coordinates of 1e-90 to 1e90 in magnitude, or zero.
+ * Exact without under- or overflow: for coordinates of 1e-90 to 1e90 in magnitude, or zero.
  *
- * Error-free sums break when the compiler fuses a product into them, so contraction is off in this file.
+ * Error-free sums are wrong if the compiler fuses a product into them, so contraction is off in this file.
  * Tested in tests/test_crossing.c. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF

@@ -1,4 +1,4 @@
-/* Exact signs in the plane, beside orient3d_sign of geom/crossing.h. Tested in tests/test_crossing.c. */
+/* Exact signs in the plane; orient3d_sign is in geom/crossing.h. Tested in tests/test_crossing.c. */
 #ifndef ABD_GEOM_PREDICATE_H
 #define ABD_GEOM_PREDICATE_H
 
@@ -16,9 +16,9 @@ KERNEL Vec2 drop_axis(Vec3 v, int axis) {
   return r;
 }
 
-/* > 0 when a, b, c run counter-clockwise. Exact. */
+/* > 0 if a, b, c are counter-clockwise. Exact. */
 int orient2d_sign(Vec2 a, Vec2 b, Vec2 c);
-/* The axis without which a, b, c still span a triangle; -1 when they are collinear. Exact. */
+/* An axis along which a, b, c project to a proper triangle; -1 if they are collinear. Exact. */
 int projection_axis(Vec3 a, Vec3 b, Vec3 c);
 
 #endif

@@ -1,6 +1,6 @@
-/* Do two segments, a segment and a triangle, two triangles share a point? Decided by exact signs alone. Points in one
- * plane are projected along an axis on which the plane does not stand on edge; that keeps every incidence.
- * Tested in tests/test_crossing.c. */
+/* Tests whether two segments, a segment and a triangle, or two triangles share a point, by exact signs alone. Coplanar
+ * points are projected along an axis that is not parallel to their plane, which keeps every incidence. Tested in
+ * tests/test_crossing.c. */
 #include "geom/crossing.h"
 #include "geom/predicate.h"
 
@@ -8,7 +8,7 @@ static bool intervals_overlap(double a, double b, double c, double d) {
   return fmin(a, b) <= fmax(c, d) && fmin(c, d) <= fmax(a, b);
 }
 
-/* The box test decides for collinear segments and points, where all four signs are zero. */
+/* If all four signs are zero (collinear segments, points), the box test decides. */
 static bool segments_cross_2d(Vec2 p, Vec2 q, Vec2 a, Vec2 b) {
   return intervals_overlap(p.x, q.x, a.x, b.x) && intervals_overlap(p.y, q.y, a.y, b.y) &&
          orient2d_sign(p, q, a) * orient2d_sign(p, q, b) <= 0 && orient2d_sign(a, b, p) * orient2d_sign(a, b, q) <= 0;
@@ -26,7 +26,7 @@ bool segment_crosses_segment(Vec3 p, Vec3 q, Vec3 a, Vec3 b) {
   if (axis < 0) axis = projection_axis(p, q, b);
   if (axis < 0) axis = projection_axis(a, b, p);
   if (axis < 0) axis = projection_axis(a, b, q);
-  return axis < 0 /* on one line, where overlapping boxes decide */ || segments_cross_along(axis, p, q, a, b);
+  return axis < 0 /* collinear: the boxes, which overlap, decide */ || segments_cross_along(axis, p, q, a, b);
 }
 
 static bool inside_triangle_2d(Vec2 p, const Vec2 v[3]) {
@@ -36,7 +36,7 @@ static bool inside_triangle_2d(Vec2 p, const Vec2 v[3]) {
 
 static bool coplanar_segment_crosses_triangle(Vec3 p, Vec3 q, Vec3 a, Vec3 b, Vec3 c) {
   int axis = projection_axis(a, b, c);
-  if (axis < 0) /* the triangle is no more than its edges */
+  if (axis < 0) /* a degenerate triangle: only its edges */
     return segment_crosses_segment(p, q, a, b) || segment_crosses_segment(p, q, b, c) ||
            segment_crosses_segment(p, q, c, a);
   Vec2 s = drop_axis(p, axis), t = drop_axis(q, axis);

@@ -1,6 +1,6 @@
-/* Edges, elements and orientation. All sides of triangles, the given edges and the unused vertices as edges (v, v) are
- * sorted by their two vertices; a run of equal ones is one edge of the mesh, and what the run holds says whether it is a
- * triangle's edge, a wire or a point, and whether the surface is watertight there. Tested in tests/test_mesh.c. */
+/* Edges, elements and orientation. All sides of triangles, the given edges, and the unused vertices as edges (v, v) are
+ * sorted by their two vertices. Equal ones are one edge of the mesh. They determine whether it is a triangle's edge, a wire
+ * or a point, and whether the surface is watertight there. Tested in tests/test_mesh.c. */
 #include <stdlib.h>
 
 #include "geom/build.h"
@@ -49,7 +49,7 @@ static int run_length(const Side *side, int count) {
   return n;
 }
 
-/* Whether the triangle of this side runs along it from lo to hi. */
+/* Whether the triangle traverses this side from lo to hi. */
 static bool side_forward(const Mesh *mesh, const Side *side) {
   return mesh->triangle[side->slot / 3][side->slot % 3] == side->lo;
 }
@@ -73,7 +73,7 @@ static void start_triangle_elements(Mesh *mesh) {
   mesh->element_count = mesh->triangle_count;
 }
 
-/* Counts into edge_count and element_count, and writes edges and elements when there is room for them. */
+/* Counts edges and elements; also writes them if write. */
 static bool walk_runs(Mesh *mesh, const Side *side, int count, bool write) {
   bool watertight = true;
   mesh->edge_count = 0;
@@ -127,8 +127,8 @@ static void turn_inside_out(Mesh *mesh) {
   }
 }
 
-/* A watertight surface that encloses nothing, like two sheets back to back, counts as open: mesh_init takes it only with
- * a thickness. */
+/* A watertight surface without volume, such as two coinciding sheets, counts as open: mesh_init accepts it only with a
+ * thickness. */
 void mesh_orient(Mesh *mesh, bool watertight) {
   mesh->closed = false;
   if (!watertight || mesh->triangle_count < 4 || mesh->half_space) return;

@@ -1,6 +1,6 @@
-/* The tree of boxes over a mesh's elements: split at the median along the longest axis of their centres until few enough
- * are left, so that it is balanced and its depth is at most about log2 of the number of elements. Nodes are stored breadth first,
- * children side by side. Tested in tests/test_mesh.c. */
+/* The tree of boxes over a mesh's elements. Nodes are split at the median along the longest axis of their elements' centres
+ * until a leaf can hold them, so the tree is balanced and its depth is about log2 of the number of elements. Nodes are
+ * stored breadth first, children side by side. Tested in tests/test_mesh.c. */
 #include "geom/build.h"
 
 #include <stddef.h>
@@ -44,7 +44,7 @@ static bool before(const TreeBuild *build, int axis, int a, int b) {
   return x != y ? x < y : a < b;
 }
 
-/* Partitions order[first .. last] so that the element of rank middle is in its place (quickselect). */
+/* Partitions order[first .. last] around the element of rank middle (quickselect). */
 static void select_median(const TreeBuild *build, int axis, int first, int last, int middle) {
   int *order = build->order;
   while (first < last) {
@@ -87,7 +87,7 @@ static void build_node(TreeBuild *build, TreeNode *nodes, int *node_count, int i
   nodes[(*node_count)++] = (TreeNode){.first = first + half, .element_count = count - half};
 }
 
-/* The node's place in the fan taken by its children, as long as there is room: the largest first. */
+/* Replaces the largest inner node in the fan by its children while there is room. */
 static void spread_fan(const Mesh *mesh, Fan *fan) {
   while (fan->count < FAN_WIDTH) {
     int widest = -1;
@@ -136,7 +136,7 @@ static Fan fan_below(const Mesh *mesh, int n) {
   return fan;
 }
 
-/* Parents stand before their children: whether a node heads a fan is known when its turn comes. */
+/* Parents precede their children, so whether a node has a fan is decided before the node is visited. */
 static void number_fans(Mesh *mesh) {
   for (int n = 0; n < mesh->node_count; n++) mesh->node[n].fan = n == 0 || mesh->node[n].element_count > 0 ? 0 : -1;
   for (int n = 0; n < mesh->node_count; n++) {
@@ -218,8 +218,8 @@ static void join_boxes(const float *left, const float *right, float *out) {
   }
 }
 
-/* Boxes lo, hi of a quantity of the vertices, by element and by node (stride floats apart). Children stand behind their parents:
- * from the last node to the first every box is known when it is asked for. */
+/* Boxes lo, hi of a vector per vertex, by element and by node (stride floats apart). Children follow their parents, so the
+ * loop from the last node to the first computes children before parents. */
 static void refit(const Mesh *mesh, const Vec3 *of, float (*element)[6], float *node, size_t stride) {
   for (int i = 0; i < mesh->element_count; i++) {
     const int *v = mesh->element[i].vertex;

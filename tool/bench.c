@@ -172,7 +172,7 @@ static bool write_markdown(const char *path, const BenchRows *rows, const BenchS
   return good;
 }
 
-static int tell(const BenchRows *rows, const BenchSet *set, const BenchOptions *o) {
+static int print_results(const BenchRows *rows, const BenchSet *set, const BenchOptions *o) {
   bool good = bench_print(stdout, rows, set, BENCH_TEXT);
   if (o->json) good &= bench_write_json(o->json, rows, set ? set->name : "");
   if (o->markdown) good &= write_markdown(o->markdown, rows, set);
@@ -210,7 +210,7 @@ static int run_bench(const BenchOptions *o, const TextList *operand) {
   }
   int measured = 0;
   for (int k = 0; k < rows.count; k++) measured += rows.row[k].runs > 0;
-  if (code == ARGS_GO_ON) code = measured ? tell(&rows, set, o) : worst;
+  if (code == ARGS_GO_ON) code = measured ? print_results(&rows, set, o) : worst;
   bench_rows_free(&rows);
   return code > worst ? code : worst;
 }

@@ -150,15 +150,15 @@ static int write_frames(ExportJob *job, const Format *f) {
 
 /* ---- Many frames in one file ---- */
 
-static void tell(void *user, size_t done, size_t total) { progress_count(user, done, total); }
+static void show_progress(void *user, size_t done, size_t total) { progress_count(user, done, total); }
 
 static int write_series(ExportJob *job, const Format *f) {
   ExportError error;
   int code = f->kind == FORMAT_FILM ? export_aim(job) : EXIT_GOOD;
   if (code == EXIT_GOOD && f->kind == FORMAT_FILM) code = export_pace_film(job);
   if (code != EXIT_GOOD) return code;
-  ExportSeries series = {job->run,           &job->scene,        job->step, job->step_count,
-                         job->frame_seconds, job->options.speed, tell,      &job->progress};
+  ExportSeries series = {job->run,           &job->scene,        job->step,     job->step_count,
+                         job->frame_seconds, job->options.speed, show_progress, &job->progress};
   bool good = f->kind == FORMAT_FILM ? export_film(&series, &job->view, job->fps, job->options.output, &error)
                                      : f->series(&series, job->options.output, &error);
   progress_end(&job->progress);

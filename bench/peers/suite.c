@@ -73,7 +73,7 @@ static char *scene_file(const Case *one) {
 
 /* ---- What happened ---- */
 
-static void tell(const Case *one, const TrialResult *r, char *text, size_t size) {
+static void describe_result(const Case *one, const TrialResult *r, char *text, size_t size) {
   double seconds = (double)r->steps * r->dt;
   int used = 0;
   if (one->story == STORY_STAND && r->fall_time < 0) used = snprintf(text, size, "stands");
@@ -107,7 +107,7 @@ static void child(const Case *one, const Engine *engine, bool quick, bool timing
   char story[PEER_ERROR_SIZE + 128] = "";
   setrlimit(RLIMIT_CPU, &cpu);
   int code = trial_run(&def, &result);
-  if (code == 0) tell(one, &result, story, sizeof story);
+  if (code == 0) describe_result(one, &result, story, sizeof story);
   json_t *object = trial_json(&def, &result);
   json_object_set_new(object, "story", json_string(code == 0 ? story : result.trouble));
   FILE *stream = fdopen(out, "w");

@@ -1,4 +1,4 @@
-/* Where a body is in a frame, stiff or soft. Tested in tests/test_export_soft.c. */
+/* Points of a body, stiff or soft, in a frame. Tested in tests/test_export_soft.c. */
 #ifndef ABD_EXPORT_BODY_POINT_H
 #define ABD_EXPORT_BODY_POINT_H
 
@@ -24,7 +24,7 @@ static inline void mean_point(const double *point, size_t count, double mean[3])
   for (size_t k = 0; k < 3 * count; k++) mean[k % 3] += point[k] / (double)count;
 }
 
-/* The centre of mass of a stiff body, the vertices' mean of a soft one. */
+/* The centre of mass of a stiff body, the mean of the vertices of a soft one. */
 static inline void body_center(const RunScene *scene, const double *nodes, size_t body, double x[3]) {
   const double *own = nodes + scene->body[body].node;
   if (scene->body[body].soft) mean_point(own, body_mesh(scene, body)->vertex_count, x);

@@ -1,4 +1,4 @@
-/* Colours are stored as sRGB bytes; light is added up, and glTF and USD want colours, in linear numbers. */
+/* Colours are stored as sRGB bytes. Lighting, glTF and USD use linear values. */
 #ifndef ABD_EXPORT_COLOR_H
 #define ABD_EXPORT_COLOR_H
 

@@ -16,7 +16,7 @@ static bool fan_build(const RunMesh *mesh, Fan *fan) {
   fan->corner = malloc((corners + 1) * sizeof *fan->corner);
   if (!fan->start || !fan->corner) return false;
   uint32_t *count = fan->start + 2,
-           *next = fan->start + 1; /* sums of the counts, moved on while filling, end as starts */
+           *next = fan->start + 1; /* sums of the counts; advanced while filling, they end as starts */
   for (size_t c = 0; c < corners; c++) count[mesh->triangle[c]]++;
   for (size_t v = 1; v < mesh->vertex_count; v++) count[v] += count[v - 1];
   for (size_t c = 0; c < corners; c++) fan->corner[next[mesh->triangle[c]]++] = (uint32_t)c;
@@ -49,7 +49,7 @@ static void measure(const RunMesh *mesh, size_t t, double normal[3], double angl
 
 static void blend(const Fan *fan, const double (*normal)[3], const double (*angle)[3], uint32_t vertex, size_t t,
                   float out[3]) {
-  enum { MOST_AROUND = 256 }; /* beyond it a vertex is the hub of a disc: flat */
+  enum { MOST_AROUND = 256 }; /* a vertex with more is the hub of a disc: flat */
   const double limit = cos(CREASE_DEGREES * M_PI / 180);
   double sum[3] = {0, 0, 0};
   bool alone = true;

@@ -1,4 +1,4 @@
-/* Films: pictures of the software renderer through a pipe into ffmpeg, a process of its own. See series.h. */
+/* Films: pipes pictures of the software renderer to ffmpeg, a separate process. See series.h. */
 #define _GNU_SOURCE
 #include "export/series.h"
 
@@ -27,7 +27,7 @@ static bool fail(const char *path, const char *reason, ExportError *error) {
 
 enum { MOST_ARGUMENTS = 40 };
 
-/* What ffmpeg is told. Players want even sizes, 4:2:0 colours and to be told which; a .gif wants a palette of its own. */
+/* Arguments of ffmpeg. Players need even sizes and 4:2:0 colours with their range stated; a .gif needs its own palette. */
 static void write_arguments(const char *argv[MOST_ARGUMENTS], const char *size, const char *rate, const char *output) {
   static const char *const film[] = {
       "-vf",
@@ -107,7 +107,7 @@ static bool feed(const Encoder *encoder, const unsigned char *bytes, size_t size
   return true;
 }
 
-/* Waits for the encoder to finish its file; false where it failed. */
+/* Waits for the encoder to finish its file; false if it failed. */
 static bool end_encoder(Encoder *encoder) {
   int status = 0;
   close(encoder->pipe);

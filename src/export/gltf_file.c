@@ -1,6 +1,6 @@
-/* glTF 2.0 in one binary file: a JSON part that describes and a binary part with the numbers. See series.h.
+/* glTF 2.0 in one binary file: a JSON part with the structure and a binary part with the numbers. See series.h.
  *
- * glTF's up is +Y: one node at the top turns the world so. The geometry of a mesh is stored once; bodies of different
+ * In glTF +Y is up, so the top node turns the world. The geometry of a mesh is stored once; bodies of different
  * colour share it through glTF meshes that differ in material only. A body that never moves has no animation. */
 #include "export/color.h"
 #include "export/crease.h"
@@ -21,7 +21,7 @@ enum {
   TARGET_INDEX = 34963,
   MODE_POINTS = 0,
   MODE_LINES = 1,
-  MOST_SHAPES = 100 /* of a soft body in time: every one is a morph target, and readers keep all of them */
+  MOST_SHAPES = 100 /* of a soft body: each is a morph target, and readers load all of them */
 };
 
 typedef struct Glb {
@@ -155,7 +155,7 @@ static json_t *wire_primitive(Glb *glb, const RunMesh *mesh, const WireList *wir
   return primitive;
 }
 
-/* The primitives of one mesh, without materials; NULL where it shows nothing. */
+/* The primitives of one mesh, without materials; NULL if there is nothing to draw. */
 static json_t *mesh_primitives(Glb *glb, const RunMesh *mesh) {
   WireList wires;
   json_t *list = json_array();
@@ -169,13 +169,13 @@ static json_t *mesh_primitives(Glb *glb, const RunMesh *mesh) {
   return list;
 }
 
-/* Frames whose shapes of soft bodies are kept: at most MOST_SHAPES of them, evenly, with the first and the last. */
+/* Frames whose soft shapes are stored: at most MOST_SHAPES, evenly spaced, with the first and the last. */
 static size_t shape_frame(const Glb *glb, size_t k) {
   return glb->shape_count > 1 ? k * (glb->series->step_count - 1) / (glb->shape_count - 1) : 0;
 }
 
-/* A soft body is a mesh as at the first frame, with a morph target for every later shape: how far each vertex went. Its
- * normals are left to the reader, which then shades it flat. */
+/* A soft body is its mesh in the first frame, with a morph target for every later shape: the displacement of each vertex.
+ * Without normals readers shade it flat. */
 static json_t *soft_primitives(Glb *glb, size_t b) {
   const RunScene *scene = glb->series->scene;
   const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
@@ -225,7 +225,7 @@ static void add_shape_channel(Glb *glb, size_t node, json_int_t *time, json_int_
 /* ---- Bodies ---- */
 
 static json_t *name_or(const char *name, const char *kind, size_t number) {
-  json_t *text = json_string(name); /* NULL where it is not UTF-8 */
+  json_t *text = json_string(name); /* NULL if it is not UTF-8 */
   return text ? text : json_sprintf("%s %zu", kind, number);
 }
 
@@ -337,7 +337,7 @@ static void put_pose(const double nodes[12], const float *before, float out[7]) 
   for (int k = 0; k < 3; k++) out[k] = (float)nodes[k];
   for (int k = 0; k < 4; k++) out[3 + k] = (float)q[(k + 1) % 4];
   for (int k = 3; before && k < 7; k++) same += (double)before[k] * out[k];
-  for (int k = 3; same < 0 && k < 7; k++) out[k] = -out[k]; /* the shorter way between two frames */
+  for (int k = 3; same < 0 && k < 7; k++) out[k] = -out[k]; /* the shorter rotation between two frames */
 }
 
 static void keep_shapes(Glb *glb, size_t f, const double *nodes) {
@@ -406,8 +406,8 @@ static bool write_glb(const Glb *glb, const char *text, const char *path, Export
   size_t length = strlen(text), padded = (length + 3) / 4 * 4;
   size_t binary = glb->size ? 8 + glb->size : 0, total = 12 + 8 + padded + binary;
   if (total > UINT32_MAX) {
-    snprintf(error->text, sizeof error->text, "%s: %zu bytes, a .glb holds 4 GB; take fewer frames with --every", path,
-             total);
+    snprintf(error->text, sizeof error->text,
+             "%s: %zu bytes, a .glb holds at most 4 GB; take fewer frames with --every", path, total);
     return false;
   }
   if (!out_open(&out, path, error)) return false;

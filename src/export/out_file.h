@@ -1,4 +1,4 @@
-/* A file that is written wholly or not at all. Internal to src/export. */
+/* A file that is written completely or removed. Internal to src/export. */
 #ifndef ABD_EXPORT_OUT_FILE_H
 #define ABD_EXPORT_OUT_FILE_H
 
@@ -12,7 +12,7 @@ typedef struct OutFile {
 } OutFile;
 
 bool out_open(OutFile *out, const char *path, ExportError *error);
-/* Closes it; removes it when good is false (lack of memory) or a write failed. */
+/* Closes it; removes it if good is false (out of memory) or a write failed. */
 bool out_close(OutFile *out, bool good, ExportError *error);
 
 #endif

@@ -1,6 +1,5 @@
-/* What bodies and ground look like. Light is computed with linear colours: a sun that throws shadows, and a sky of
- * SKY_COUNT directions, each with a depth map of its own, so that light fades in corners and under things; what comes up
- * from the ground is a constant. See picture.h, raster.h, picture_parts.h. */
+/* Shading of bodies and ground. Light is computed in linear colours: a sun with shadows, and a sky of SKY_COUNT directions,
+ * each with its own depth map, so that light fades in corners and under bodies. Light from the ground is a constant. See picture.h, raster.h, picture_parts.h. */
 #include "export/picture_parts.h"
 #include "export/picture_view.h"
 
@@ -14,7 +13,7 @@ static V3 backdrop(double height) { /* 0 at the lower edge, 1 at the upper */
   return mix(low, high, least(most(height, 0), 1));
 }
 
-/* How much of the square [s, s + width] x [t, t + width] of a unit checker is dark, in [-1, 1]: smooth edges. */
+/* The mean of a unit checker over the square [s, s + width] x [t, t + width], in [-1, 1], so that edges are smooth. */
 static double checker(double s, double t, double width) {
   double product = 1;
   for (int k = 0; k < 2; k++) {
@@ -32,7 +31,7 @@ static V3 ground_color(const Draw *draw, V3 x, double footprint) {
   return mix(linear_color(0.80, 0.815, 0.83), linear_color(0.73, 0.75, 0.77), dark);
 }
 
-/* From dark blue over red to light yellow: equal steps of lightness, so that it reads without colours too. */
+/* From dark blue over red to light yellow: equal steps of lightness, so that it is legible in grey too. */
 static V3 heat_color(double t) {
   static const double stop[][3] = {
       {0.16, 0.20, 0.42}, {0.45, 0.24, 0.52}, {0.78, 0.31, 0.42}, {0.94, 0.55, 0.31}, {0.99, 0.88, 0.55}};
@@ -54,7 +53,7 @@ static size_t solid_of_face(const PictureModel *m, uint32_t face) {
   return lo;
 }
 
-/* Corner normals blended by the areas that x, taken back to rest, spans with the corners. */
+/* Corner normals blended by the barycentric coordinates of x, transformed to rest coordinates. */
 static V3 smooth_normal(const Solid *solid, const float *n, size_t t, V3 x) {
   V3 corner[3], d = sub(x, v3(solid->nodes)), share[3];
   V3 rest = {dot(v3(solid->nodes + 3), d), dot(v3(solid->nodes + 6), d), dot(v3(solid->nodes + 9), d)};
@@ -76,7 +75,7 @@ static V3 surface_normal(const Draw *draw, const Solid *solid, const Look *look,
   return unit(turn(solid->nodes, rest));
 }
 
-/* How much of the ground shows: where the scene ends it fades. */
+/* Opacity of the ground, which fades at the end of the scene. */
 static double ground_share(const Draw *draw, V3 x) {
   V3 from = sub(x, draw->center);
   double away = most(sqrt(dot(from, from)) / draw->radius - 1.2, 0) / 2.6;
@@ -126,7 +125,7 @@ static int gather_samples(const Buffer *image, size_t at, Seen seen[MOST_SAMPLES
   const float *w = image->depth + at;
   uint32_t differ = 0;
   for (size_t s = 1; s < MOST_SAMPLES; s++) differ |= f[s * plane] ^ f[0];
-  if (!differ) { /* as a rule: at the pixel's middle, between two samples that lie opposite */
+  if (!differ) { /* the usual case: the pixel's middle, between two opposite samples */
     seen[0] = (Seen){f[0], 2, 1, 1, w[0] + w[plane]};
     return 1;
   }
@@ -148,7 +147,7 @@ static V3 shade_seen(const Draw *draw, int x, int y, const Seen *seen, V3 behind
   double z = seen->count / (double)seen->w, px = x + seen->x / seen->count, py = y + seen->y / seen->count;
   V3 ray = add(c->forward, add(mul(c->right, (px - c->cx) / c->scale), mul(c->up, (c->cy - py) / c->scale)));
   V3 color = shade(draw, seen->face, add(c->eye, mul(ray, z)), z, behind, block);
-  /* cut here, so that a bright spot does not spread over its edge */
+  /* clamped before averaging, so that a bright spot does not spread over its edge */
   return (V3){least(most(color.x, 0), 1), least(most(color.y, 0), 1), least(most(color.z, 0), 1)};
 }
 

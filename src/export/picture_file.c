@@ -1,4 +1,4 @@
-/* Pictures as files: PNG where libpng was found at build time (ABD_HAVE_PNG), PPM always. See picture.h. */
+/* Picture files: PNG if libpng was found at build time (ABD_HAVE_PNG), PPM always. See picture.h. */
 #include "export/picture.h"
 
 #include <errno.h>

@@ -1,8 +1,7 @@
-/* Sun and sky: a depth map for each, in which a place finds whether something is nearer to the light. See
- * picture_parts.h. */
+/* Sun and sky: a depth map for each light, with which a point's depth is compared. See picture_parts.h. */
 #include "export/picture_parts.h"
 
-/* ---- Where the lights are ---- */
+/* ---- Directions of the lights ---- */
 
 static Camera light_camera(const Draw *draw, V3 toward, int size) {
   Camera light = camera_look_at(add(draw->center, mul(toward, 4 * draw->radius)), draw->center, draw->up);
@@ -27,7 +26,7 @@ void light_place(Draw *draw) {
   draw->light[0] = light_camera(draw, sun, SUN_SIZE);
   draw->sun_light = (V3){0.88, 0.84, 0.77};
   double total = 0;
-  for (int k = 0; k < SKY_COUNT; k++) { /* evenly over the half sphere: equal steps of height, golden turns */
+  for (int k = 0; k < SKY_COUNT; k++) { /* evenly over the half sphere: equal steps of height, golden angle */
     double height = (k + 0.5) / SKY_COUNT, across = sqrt(1 - height * height), angle = 2.399963229728653 * k;
     V3 toward = add(mul(draw->up, height), add(mul(a, across * cos(angle)), mul(b, across * sin(angle))));
     draw->light[1 + k] = light_camera(draw, toward, SKY_SIZE);
@@ -53,7 +52,8 @@ static float nearest_in(const Buffer *map, int x0, int y0, int x1, int y1) {
   return nearest;
 }
 
-/* The nearest of each tile of a light's map and two texels around: most places see at one glance that they are lit. */
+/* The nearest depth of each tile of a light's map and two texels around it: for most points one comparison shows that they
+ * are lit. */
 static void fill_tiles(void *user, int light) {
   PictureModel *m = user;
   int tiles = light ? SKY_TILES : SUN_TILES, size = light ? SKY_TILE : SUN_TILE;
@@ -71,7 +71,7 @@ void light_draw_maps(const Draw *draw, PictureModel *m) {
   raster_parallel(1 + SKY_COUNT, fill_tiles, m);
 }
 
-/* ---- What reaches a place ---- */
+/* ---- Light at a point ---- */
 
 /* Share of the 4 x 4 texels around x that are not nearer to the sun, weighted bilinearly: 0 in shadow, 1 in light. */
 static double sunlit(const Draw *draw, V3 x, V3 normal) {
@@ -103,7 +103,7 @@ static float texel_share(const PictureModel *m, int k, float px, float py, float
          fy * ((row[SKY_SIZE] <= w ? 1 - fx : 0) + (row[SKY_SIZE + 1] <= w ? fx : 0));
 }
 
-/* Sum over the sky of slope times the bilinear share of light, with the cameras side by side. */
+/* Sum over the sky of the cosine times the bilinear share of light, vectorised over the cameras. */
 static float skylit(const Draw *draw, V3 x, V3 normal) {
   const SkyView *v = &draw->sky_view;
   const float half = SKY_SIZE / 2 - 0.5f, depth = (float)(4 * draw->radius * draw->light[1].scale);

@@ -1,4 +1,4 @@
-/* Bodies become solids: meshes with their normals, wires as strips, grounds without end. See picture_parts.h. */
+/* Makes solids of bodies: meshes with their normals, wires as strips, infinite grounds. See picture_parts.h. */
 #include "export/crease.h"
 #include "export/picture_parts.h"
 #include "export/strain.h"
@@ -7,7 +7,7 @@
 
 /* ---- From bodies to solids ---- */
 
-/* A ground is a half-space, or a static flat mesh across the up axis. */
+/* A ground is a half-space, or a static flat mesh at right angles to the up axis. */
 static bool is_ground(const Draw *draw, const RunScene *scene, size_t body, const double *nodes) {
   const RunMesh *mesh = &scene->mesh[scene->body[body].mesh];
   if (scene->body[body].motion != ABD_MOTION_STATIC || mesh->triangle_count == 0) return false;
@@ -45,7 +45,7 @@ static void add_wires(const Draw *draw, PictureModel *m, Solid *solid, const Wir
   }
 }
 
-/* An endless ground is drawn as a square around what is seen, wider than the haze lets through. */
+/* An infinite ground is drawn as a square around the view, wider than the haze is transparent. */
 static void add_endless(const Draw *draw, Solid *solid, const RunMesh *mesh, const double *nodes) {
   V3 p[3], a, b;
   for (size_t k = 0; k < 3; k++) p[k] = world_point(nodes, mesh->vertex + 3 * mesh->triangle[k]);
@@ -56,7 +56,7 @@ static void add_endless(const Draw *draw, Solid *solid, const RunMesh *mesh, con
   add_quad(solid, sub(foot, add(mul(a, half), mul(b, half))), mul(a, 2 * half), mul(b, 2 * half));
 }
 
-/* Strain or stress of every triangle, the mean of its corners as a part of the most; NULL without memory. */
+/* Strain or stress of every triangle, the mean of its corners relative to the maximum; NULL if memory runs out. */
 static float *strain_parts(const Draw *draw, const RunMesh *mesh, const RunSoft *soft, const double *vertex) {
   double most = draw->stress > 0 ? draw->stress : draw->strain,
          *strain = malloc((mesh->vertex_count + 1) * sizeof *strain);
@@ -77,7 +77,7 @@ static float *strain_parts(const Draw *draw, const RunMesh *mesh, const RunSoft 
   return part;
 }
 
-/* A soft body's vertices are in the world already; its normals turn with its triangles. Without memory they stay as they were. */
+/* A soft body's vertices are world coordinates; its normals turn with its triangles. If memory runs out they stay unchanged. */
 static void place_soft(const Draw *draw, PictureModel *m, size_t b, const RunMesh *mesh, const double *vertex) {
   static const double identity[12] = {[3] = 1, [7] = 1, [11] = 1};
   RunMesh now = *mesh;

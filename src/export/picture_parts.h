@@ -1,5 +1,5 @@
-/* What the files of the picture share: the model that stays from picture to picture, and one drawing. Internal to
- * src/export: picture.c (surfaces, pixels), picture_light.c (sun and sky), picture_model.c (bodies become solids). */
+/* Declarations shared by the files of the renderer: the model of a scene, and the data of one drawing. Internal to
+ * src/export: picture.c (surfaces, pixels), picture_light.c (sun and sky), picture_model.c (solids from bodies). */
 #ifndef ABD_EXPORT_PICTURE_PARTS_H
 #define ABD_EXPORT_PICTURE_PARTS_H
 
@@ -16,14 +16,14 @@ enum {
   SKY_TILES = SKY_SIZE / SKY_TILE
 }; /* texels, and tiles a side */
 
-/* Of a solid; normal: [9 triangle_count]; strain: [triangle_count] in [0, 1] where it is coloured by it, else NULL. */
+/* Of a solid; normal: [9 triangle_count]; strain: [triangle_count] in [0, 1] if it is coloured by strain, else NULL. */
 typedef struct Look {
   V3 color;
   bool ground;
   const float *normal, *strain;
 } Look;
 
-/* Light of the sky changes slowly: the four pixels of a block share it where they show the same triangle. */
+/* Light of the sky changes slowly: the four pixels of a block share it if they show the same triangle. */
 typedef struct SkyBlock {
   uint32_t face;
   V3 light;
@@ -35,7 +35,7 @@ struct PictureModel {
   float **soft_normal; /* of each soft body in the picture drawn last */
   float **soft_strain;
   WireList *wires; /* of each mesh */
-  Solid *solid;    /* bodies, then one for wires and one for endless grounds */
+  Solid *solid;    /* bodies, then one for wires and one for infinite grounds */
   Look *look;
   size_t solid_count;
   double *loose; /* vertices of the last two, in the world, four for each quad */
@@ -45,7 +45,7 @@ struct PictureModel {
   ScreenPoint *point;
   float (*rows)[2];
   Buffer image, sun_map, sky_map[SKY_COUNT];
-  float sun_tile[SUN_TILES][SUN_TILES]; /* what is nearest to the light in each tile of its map and those around it */
+  float sun_tile[SUN_TILES][SUN_TILES]; /* the nearest depth in each tile of its map and those around it */
   float sky_tile[SKY_COUNT][SKY_TILES][SKY_TILES];
   SkyBlock *block; /* [half the width, rounded up] times [half the height] */
 };
@@ -80,13 +80,13 @@ static inline V3 world_point(const double *n, const double *rest) { return add(v
 
 /* Directions and strengths; the cameras of the maps. */
 void light_place(Draw *draw);
-/* Draws the maps of all lights, once the solids stand where they do. */
+/* Draws the maps of all lights; call it after the solids are placed. */
 void light_draw_maps(const Draw *draw, PictureModel *model);
-/* What reaches a place that faces along normal: from the sky and what lies below, and from the sun. */
+/* Light at a point with this normal: from the sky and the ground, and from the sun. */
 V3 light_of_sky(const Draw *draw, V3 x, V3 normal);
 V3 light_of_sun(const Draw *draw, V3 x, V3 normal);
 
-/* Brings the solids to their poses and adds wires and endless grounds; fills draw->raster. */
+/* Places the solids and adds wires and infinite grounds; fills draw->raster. */
 void model_place(Draw *draw, PictureModel *model, const double *nodes);
 
 #endif

@@ -1,4 +1,4 @@
-/* Where the camera stands: near enough that the bodies fill the picture, far enough that all are in it. See picture.h. */
+/* The camera's position: the nearest one from which all bodies are in the picture. See picture.h. */
 #include "export/picture_view.h"
 
 #include "export/body_point.h"
@@ -107,7 +107,7 @@ static bool gather(const RunScene *scene, const double *const *nodes, size_t fra
 
 /* ---- Fitting ---- */
 
-/* Centre between the extremes as seen, and the nearest distance from which all points are in the picture. */
+/* The centre between the extremes in view coordinates, and the least distance from which all points are in the picture. */
 static void fit(PictureView *view, V3 up, const Corners *corners) {
   PictureView plain = *view;
   plain.center[0] = plain.center[1] = plain.center[2] = 0, plain.distance = 1;

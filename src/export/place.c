@@ -23,7 +23,7 @@ static bool body_mesh(const AbdWorld *world, AbdBodyId id, AbdMeshView *mesh) {
   return abd_body_view(world, id, &body) == ABD_OK && abd_mesh_view(world, body.mesh, mesh) == ABD_OK;
 }
 
-/* The vertices of a soft body's mesh are in the world already. */
+/* The vertices of a soft body's mesh are world coordinates. */
 static bool body_pose(const AbdWorld *world, AbdBodyId id, double nodes[12]) {
   static const double identity[12] = {[3] = 1, [7] = 1, [11] = 1};
   if (!abd_body_is_soft(world, id)) return abd_body_nodes(world, id, nodes) == ABD_OK;
@@ -31,7 +31,7 @@ static bool body_pose(const AbdWorld *world, AbdBodyId id, double nodes[12]) {
   return true;
 }
 
-/* side 0 is a: a vertex where kind is 0, a triangle where it is 1, an edge where it is 2. */
+/* side 0 is a: a vertex if kind is 0, a triangle if it is 1, an edge if it is 2. */
 static uint32_t contact_triangle(const AbdWorld *world, const AbdContact *c, int side) {
   AbdMeshView mesh;
   uint32_t primitive = side ? c->primitive_b : c->primitive_a;
@@ -46,7 +46,7 @@ static uint32_t contact_triangle(const AbdWorld *world, const AbdContact *c, int
   return vertex ? triangle_with(&mesh, primitive, primitive) : primitive;
 }
 
-/* A ball that shows the place: a few of the triangles' sizes. */
+/* A ball around the place, a few times as large as the triangles. */
 static double place_radius(const AbdWorld *world, const Place *place) {
   double radius = 0;
   for (int side = 0; side < 2; side++) {
@@ -130,7 +130,7 @@ static int compare_near(const void *a, const void *b) {
   return (x->triangle > y->triangle) - (x->triangle < y->triangle);
 }
 
-/* From the point to the triangle's box: 0 inside. */
+/* Distance from the point to the triangle's box: 0 inside. */
 static double box_distance(const AbdMeshView *mesh, const double nodes[12], size_t t, const double point[3]) {
   double lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY}, sum = 0;
   for (size_t k = 0; k < 3; k++) {

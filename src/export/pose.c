@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* A <- (A + A^-T) / 2 converges to the rotation of the polar decomposition; A is near it already. */
+/* A <- (A + A^-T) / 2 converges to the rotation of the polar decomposition; A is close to it. */
 void pose_nearest_rotation(double a[9]) {
   for (int round = 0; round < 20; round++) {
     double c[9]; /* cofactors: A^-T = c / det */
@@ -54,7 +54,7 @@ void pose_turn(const double from[3], const double to[3], double q[4]) {
   double w = 1 + from[0] * to[0] + from[1] * to[1] + from[2] * to[2];
   double v[3] = {from[1] * to[2] - from[2] * to[1], from[2] * to[0] - from[0] * to[2],
                  from[0] * to[1] - from[1] * to[0]};
-  if (w < 1e-12) { /* opposite: half a turn about anything across */
+  if (w < 1e-12) { /* opposite: half a turn about any axis at right angles */
     double pick[3] = {fabs(from[0]) < 0.5, fabs(from[0]) >= 0.5, 0};
     v[0] = from[1] * pick[2] - from[2] * pick[1], v[1] = from[2] * pick[0] - from[0] * pick[2];
     v[2] = from[0] * pick[1] - from[1] * pick[0], w = 0;

@@ -1,7 +1,7 @@
-/* Poses of affine bodies: where a point is, the rotation nearest to a pose, and bases across a direction.
+/* Poses of affine bodies: points, the rotation nearest to a pose, and rotations between directions.
  *
- * A body's columns are a rotation up to its strain, 1e-5 and less for stiff bodies. Formats that know only rotations get
- * the one of the polar decomposition A = R S. Tested in tests/test_record.c and tests/test_export.c. */
+ * A body's columns are a rotation up to its strain, 1e-5 and less for stiff bodies. Formats that store only rotations
+ * get that of the polar decomposition A = R S. Tested in tests/test_record.c and tests/test_export.c. */
 #ifndef ABD_EXPORT_POSE_H
 #define ABD_EXPORT_POSE_H
 

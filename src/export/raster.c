@@ -126,7 +126,7 @@ static void fill(const Band *band, ScreenPoint a, ScreenPoint b, ScreenPoint c, 
       least_float(least_float(a.x, b.x), c.x) >= (float)band->buffer->width)
     return;
   double bx = (double)b.x - a.x, by = (double)b.y - a.y, cx = (double)c.x - a.x, cy = (double)c.y - a.y;
-  double area = bx * cy - by * cx; /* rows count downward: negative seen from the front */
+  double area = bx * cy - by * cx; /* rows count downward: negative for front faces */
   if (area == 0 || !isfinite(area) || (front_only && area > 0)) return;
   double bw = (double)b.w - a.w, cw = (double)c.w - a.w;
   Plane plane = {a.x,
@@ -140,7 +140,7 @@ static void fill(const Band *band, ScreenPoint a, ScreenPoint b, ScreenPoint c, 
   for (int s = 0; s < band->buffer->samples; s++) fill_sample(band, s, edge, &plane, lo, hi, face);
 }
 
-/* Cuts the triangle at the near plane, which leaves up to four corners, and fills the fan. */
+/* Clips the triangle at the near plane, which leaves up to four corners, and fills the fan. */
 static void fill_cut(const Band *band, const Camera *camera, const Solid *solid, const V3 *world, size_t t,
                      uint32_t face) {
   V3 view[3], cut[4];
@@ -245,7 +245,7 @@ void raster_draw(const Raster *raster, const Camera *camera, Buffer *buffer) {
   raster_parallel(pass.bands, draw_band, &pass);
 }
 
-/* Points are projected where a triangle needs them: no room for them, and none to share. */
+/* Points are projected for each triangle, without storage. */
 static void shade_map(void *user, int k) {
   const Pass *pass = user;
   const Camera *light = &pass->camera[k];

@@ -1,10 +1,10 @@
-/* Triangles into depth buffers: the part of the picture that does not know what anything looks like.
+/* Rasterises triangles into depth buffers, without shading.
  *
  * A point x has view coordinates (r.(x-e), u.(x-e), f.(x-e)) = (X, Y, Z) for the eye e and the unit vectors right, up and
  * forward; its pixel is (cx + s X/Z, cy - s Y/Z), and w = 1/Z is linear over a triangle's pixels. With parallel rays the
- * pixel is (cx + s X, cy - s Y) and w = -Z. Larger w is nearer in both.
- * Rows are filled by bands that no two threads share and triangles in their order, so the result does not depend on the
- * number of threads. Internal to src/export; tested in tests/test_export.c. */
+ * pixel is (cx + s X, cy - s Y) and w = -Z. In both cases larger w is nearer.
+ * Each thread fills bands of rows of its own, with triangles in their order, so the result does not depend on the number
+ * of threads. Internal to src/export; tested in tests/test_export.c. */
 #ifndef ABD_EXPORT_RASTER_H
 #define ABD_EXPORT_RASTER_H
 
@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-/* Unlike fmin these become single instructions. */
+/* Unlike fmin these compile to single instructions. */
 static inline double least(double a, double b) { return a < b ? a : b; }
 static inline double most(double a, double b) { return a > b ? a : b; }
 static inline float least_float(float a, float b) { return a < b ? a : b; }
@@ -40,7 +40,7 @@ typedef struct Camera {
   double near_z;        /* [m] 0: parallel rays */
 } Camera;
 
-/* The basis (a, b) of the plane across up, chosen so that azimuth 0 looks along +y where up is z. */
+/* The basis (a, b) of the plane at right angles to up; if up is z, azimuth 0 looks along +y. */
 void ground_axes(V3 up, V3 *a, V3 *b);
 Camera camera_look_at(V3 eye, V3 target, V3 up);
 
@@ -50,10 +50,10 @@ typedef struct Solid {
   const uint32_t *triangle;
   size_t vertex_count, triangle_count;
   const double *nodes;
-  bool closed;         /* its back faces are not seen */
+  bool closed;         /* its back faces are invisible */
   bool shades;         /* drawn into depth buffers of lights too */
-  uint32_t first_face; /* number of its first triangle among all */
-  size_t first_point;  /* its place among the projected points */
+  uint32_t first_face; /* index of its first triangle among all */
+  size_t first_point;  /* index of its first projected point */
 } Solid;
 
 typedef struct ScreenPoint {
@@ -64,30 +64,30 @@ enum { MOST_SAMPLES = 8 };
 typedef struct Buffer {
   int width, height, samples; /* 1 or MOST_SAMPLES points of each pixel, one plane after the other */
   float *depth;
-  uint32_t *face; /* FACE_NONE: nothing; NULL where only depth is wanted */
+  uint32_t *face; /* FACE_NONE: nothing; NULL if only depth is needed */
 } Buffer;
 #define FACE_NONE UINT32_MAX
 
 bool buffer_create(Buffer *buffer, int width, int height, int samples, bool faces);
 void buffer_destroy(Buffer *buffer);
-/* Where in its pixel a sample lies, in sixteenths. No two share a row or a column: edges of any slope get all shades in
- * between. Their mean is the middle of the pixel. */
+/* Positions of the samples in a pixel, in sixteenths. No two share a row or a column, so that edges of any slope get all
+ * intermediate shades. Their mean is the middle of the pixel. */
 static const float sample_place[MOST_SAMPLES][2] = {{9, 5},  {7, 11}, {13, 9},  {5, 3},
                                                     {3, 13}, {1, 7},  {11, 15}, {15, 1}};
 
 typedef struct Raster {
   const Solid *solid;
   size_t solid_count;
-  V3 *world;          /* [all points] where they are: raster_place */
+  V3 *world;          /* [all points] positions: raster_place */
   ScreenPoint *point; /* [all points] */
   float (*rows)[2];   /* [solid_count] the rows each covers */
 } Raster;
 
-/* Where all points are in the world. */
+/* Computes the world coordinates of all points. */
 void raster_place(const Raster *raster);
 /* Clears the buffer and draws all solids as the camera sees them. */
 void raster_draw(const Raster *raster, const Camera *camera, Buffer *buffer);
-/* Clears each buffer and draws into it what the light sees of the solids that shade, one light a thread. */
+/* Clears each buffer and draws the shadow-casting solids into it as its light sees them, one light per thread. */
 void raster_shade(const Raster *raster, const Camera *light, Buffer *const *map, int count);
 
 /* work(user, k) for all k < count, on all processors. */

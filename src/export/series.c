@@ -10,5 +10,5 @@ bool series_read(const ExportSeries *series, size_t k, RunFrame *frame, ExportEr
 }
 
 void series_tell(const ExportSeries *series, size_t done) {
-  if (series->tell) series->tell(series->user, done, series->step_count);
+  if (series->progress) series->progress(series->user, done, series->step_count);
 }

@@ -1,5 +1,5 @@
-/* Frames of a run one after the other, for formats that hold many of them. Each writer makes whole files or none: on
- * failure what it began is removed and error holds a sentence. Tested in tests/test_export.c and tests/cli/export.sh. */
+/* A sequence of frames of a run, for formats that hold several. Each writer makes complete files or none: on failure it
+ * removes its files and error holds a sentence. Tested in tests/test_export.c and tests/cli/export.sh. */
 #ifndef ABD_EXPORT_SERIES_H
 #define ABD_EXPORT_SERIES_H
 
@@ -11,9 +11,9 @@ typedef struct ExportSeries {
   const RunScene *scene;
   const int64_t *step; /* of the frames, ascending; a film may repeat some */
   size_t step_count;
-  double frame_seconds;                                /* [s] between two frames as a rule; > 0 */
-  double speed;                                        /* 1: as it happened; 0.5: half as fast */
-  void (*tell)(void *user, size_t done, size_t total); /* after each frame; may be NULL */
+  double frame_seconds;                                    /* [s] usual time between two frames; > 0 */
+  double speed;                                            /* 1: real time; 0.5: half as fast */
+  void (*progress)(void *user, size_t done, size_t total); /* called after each frame; may be NULL */
   void *user;
 } ExportSeries;
 
@@ -26,12 +26,11 @@ void series_tell(const ExportSeries *series, size_t done);
 bool export_glb(const ExportSeries *series, const char *path, ExportError *error);
 /* USD as text: every mesh once, referenced by bodies whose matrices are time samples. */
 bool export_usda(const ExportSeries *series, const char *path, ExportError *error);
-/* ParaView: PATH.pvd names the times and the files STEM_00010.vtp beside it, and STEM_contacts_00010.vtp where the run
- * has contacts. */
+/* ParaView: PATH.pvd lists times and files STEM_00010.vtp beside it, and STEM_contacts_00010.vtp if the run has contacts. */
 bool export_pvd(const ExportSeries *series, const char *path, ExportError *error);
 /* One frame's surfaces, .vtp (XML) or .vtk (legacy) by the ending. */
 bool export_vtk(const RunScene *scene, const RunFrame *frame, const char *path, ExportError *error);
-/* One frame's contacts as points with forces; *count = 0 and no file where there are none. */
+/* One frame's contacts as points with forces; *count = 0 and no file if there are none. */
 bool export_vtk_contacts(Run *run, int64_t step, const char *path, size_t *count, ExportError *error);
 /* A film: pictures piped to ffmpeg, which has to be installed. fps: pictures a second. */
 bool export_film(const ExportSeries *series, const PictureView *view, double fps, const char *path, ExportError *error);

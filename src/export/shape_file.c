@@ -41,7 +41,7 @@ bool export_obj(const RunScene *scene, const RunFrame *frame, const char *path, 
 
 /* ---- PLY ---- */
 
-/* Counts the wires that join two vertices, or writes them where file is given. */
+/* Counts the wires that join two vertices; writes them if file is not NULL. */
 static bool ply_wires(FILE *file, const RunScene *scene, size_t *count) {
   uint32_t base = 0;
   *count = 0;

@@ -1,5 +1,5 @@
 /* Frames as geometry and tables: OBJ and PLY of the posed meshes, CSV of poses, step reports, contacts and joints.
- * Each writes a whole file or none: on failure the file is removed and error holds a sentence.
+ * Each writes a complete file or none: on failure it removes the file and error holds a sentence.
  * Tested in tests/test_record.c. */
 #ifndef ABD_EXPORT_SHAPE_FILE_H
 #define ABD_EXPORT_SHAPE_FILE_H
@@ -20,7 +20,7 @@ bool export_poses_csv(Run *run, const RunScene *scene, const int64_t *steps, siz
 bool export_vertices_csv(Run *run, const RunScene *scene, const int64_t *steps, size_t step_count, const char *path,
                          ExportError *error);
 bool export_reports_csv(Run *run, const char *path, ExportError *error);
-/* Contacts or joints of the given steps, and how many rows they were. */
+/* Contacts or joints of the given steps, and the number of rows. */
 bool export_table_csv(Run *run, RunTable table, const int64_t *steps, size_t step_count, const char *path, size_t *rows,
                       ExportError *error);
 

@@ -45,8 +45,8 @@ static void solve(double l[3][3], int n, double x[3][3]) {
     }
 }
 
-/* With the rest edges E0 and G0 = E0^T E0 = L L^T, F^T F is L^-1 G L^-T in some orthonormal basis: no matter which, and for a
- * triangle, where F maps a plane, too. */
+/* With the rest edges E0 and G0 = E0^T E0 = L L^T, F^T F is L^-1 G L^-T in some orthonormal basis, also for a
+ * triangle, whose F maps a plane. The norm is the same in every such basis. */
 static double element_strain(const RunMesh *mesh, const double *now, const uint32_t *corner, int n) {
   double l[3][3], g[3][3], turned[3][3], sum = 0;
   edge_products(mesh->vertex, corner, n, l);

@@ -1,15 +1,15 @@
 /* CSV: poses and step reports. See shape_file.h.
  *
  * A body's rest frame is centred and turned into its principal axes: file coordinates = origin + axes X. So with the
- * rotation R nearest to A axes^T the mesh's own frame stands at p - A axes^T origin, turned by R: the same meaning as
- * position and rotation in a scene. */
+ * rotation R nearest to A axes^T the mesh's own frame has the position p - A axes^T origin and the rotation R, with the
+ * meaning that they have in a scene. */
 #include "export/body_point.h"
 #include "export/out_file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A name may hold commas and quotes. */
+/* A name may contain commas and quotes. */
 static void write_text(FILE *file, const char *text) {
   if (!strpbrk(text, ",\"\n\r")) {
     fputs(text, file);

@@ -1,9 +1,9 @@
 /* USD as text (.usda). See series.h.
  *
- * Each body is a mesh with its colour and its matrix in time. Smaller readers follow no references inside a file, so that
- * meshes stand in their bodies; only where copies would come to very many triangles they stand once, under an abstract prim
- * which their bodies reference. USD multiplies rows: a point (x, y, z, 1) times the rows (c1, 0), (c2, 0), (c3, 0), (p, 1). USD knows only Y
- * and Z as up; for any other gravity the prim at the top is turned. */
+ * Each body is a mesh with its colour and its matrix in time. Small readers do not follow references inside a file, so
+ * bodies contain their meshes. If the copies of a mesh would have very many triangles, it is stored once, under an abstract
+ * prim which the bodies reference. USD multiplies rows: a point (x, y, z, 1) times the rows (c1, 0), (c2, 0), (c3, 0),
+ * (p, 1). In USD only Y or Z can be up; for any other gravity the top prim is turned. */
 #include "export/body_point.h"
 #include "export/color.h"
 #include "export/out_file.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A name as USD allows it, made unique by the number. */
+/* A valid USD name, made unique by the number. */
 static void write_name(FILE *file, const char *name, size_t number) {
   if (!isalpha((unsigned char)name[0])) fputc('_', file);
   for (; *name; name++) fputc(isalnum((unsigned char)*name) ? *name : '_', file);
@@ -77,7 +77,7 @@ static void write_matrix(FILE *file, const double n[12]) {
           n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10], n[11], n[0], n[1], n[2]);
 }
 
-/* All poses, body by body: the file wants them so. */
+/* All poses, body by body, as the file stores them. */
 typedef struct Motion {
   double *code, *nodes;
   size_t stride;
@@ -151,9 +151,9 @@ static void write_transform(FILE *file, const ExportSeries *series, const Motion
   fprintf(file, "        uniform token[] xformOpOrder = [\"xformOp:transform\"]\n");
 }
 
-enum { MANY_TRIANGLES = 20000 }; /* of all bodies that have a mesh; from there on it is shared */
+enum { MANY_TRIANGLES = 20000 }; /* in all copies of a mesh; above this it is shared */
 
-/* Which meshes bodies share: [mesh_count]; NULL without memory. */
+/* Which meshes are shared: [mesh_count]; NULL if memory runs out. */
 static bool *find_shared(const RunScene *scene) {
   size_t *uses = calloc(scene->mesh_count + 1, sizeof *uses);
   bool *shared = calloc(scene->mesh_count + 1, sizeof *shared);

@@ -1,4 +1,4 @@
-/* See vtk_data.h. The XML form keeps this machine's byte order and says so; the legacy form is big-endian. */
+/* See vtk_data.h. The XML form has this machine's byte order and declares it; the legacy form is big-endian. */
 #include "export/vtk_data.h"
 
 #include "export/out_file.h"
@@ -35,7 +35,7 @@ void vtk_free(VtkData *data) {
 
 /* ---- XML ---- */
 
-/* Where the next block begins in the appended part, each a length and its bytes. */
+/* The offset of the next block in the appended part; a block is a length and its bytes. */
 static void describe(FILE *file, const char *indent, const char *name, VtkType type, int components, size_t length,
                      uint64_t *offset) {
   fprintf(file,

@@ -27,7 +27,7 @@ typedef struct VtkData {
   int array_count;
 } VtkData;
 
-/* A new array with room for all points or cells; NULL when out of memory. */
+/* A new array for all points or cells; NULL if memory runs out. */
 void *vtk_add_array(VtkData *data, const char *name, VtkType type, int components, bool cell);
 void vtk_free(VtkData *data);
 /* .vtp: XML with raw data appended; anything else: legacy, binary. */

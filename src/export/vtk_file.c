@@ -1,5 +1,5 @@
-/* Frames and contacts for ParaView. See series.h. Surfaces carry each point's velocity and each cell's body and colour,
- * contacts their forces on body a, the opposite of those on body b. */
+/* Frames and contacts for ParaView. See series.h. Surfaces have the velocity of each point and the body and colour of each cell;
+ * contacts have the force on body a, which is opposite to that on body b. */
 #define _GNU_SOURCE
 #include "export/body_point.h"
 #include "export/out_file.h"
@@ -19,7 +19,7 @@ static bool no_memory(const char *path, ExportError *error) {
 
 /* ---- Surfaces ---- */
 
-/* Which body each cell belongs to is found in the second walk; the first only counts. */
+/* The first pass counts cells; the second one stores the body of each. */
 typedef struct Walk {
   VtkData *data;
   int32_t *body;
@@ -37,7 +37,7 @@ static void add_cell(Walk *walk, const RunScene *scene, int kind, const uint32_t
   memcpy(walk->color + 3 * (first + at), scene->body[b].color, 3);
 }
 
-/* first: where the cells of each kind begin among all. */
+/* first: index of the first cell of each kind. */
 static bool walk_cells(Walk *walk, const RunScene *scene, const size_t first[VTK_CELL_KINDS]) {
   int64_t base = 0;
   for (int k = 0; k < VTK_CELL_KINDS; k++) walk->data->cell_count[k] = 0;
@@ -97,7 +97,7 @@ static bool make_points(VtkData *data, const RunScene *scene, const RunFrame *fr
   return true;
 }
 
-/* Strain, and stress of soft bodies, of every point where there are such: the mean of the elements around it. */
+/* If there are soft bodies: strain and stress of every point, the mean of the elements around it. */
 static bool make_strain(VtkData *data, const RunScene *scene, const RunFrame *frame) {
   bool soft = false;
   for (size_t b = 0; b < scene->body_count; b++) soft |= scene->body[b].soft != NULL;

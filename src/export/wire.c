@@ -16,7 +16,7 @@ bool wires_find(const RunMesh *mesh, WireList *wires) {
   }
   enum { BY_TRIANGLE = 1, BY_EDGE = 2 };
   for (size_t k = 0; k < 3 * mesh->triangle_count; k++) used[mesh->triangle[k]] = BY_TRIANGLE;
-  for (size_t k = 0; k < 4 * mesh->tet_count; k++) used[mesh->tet[k]] = BY_TRIANGLE; /* inside of a soft body */
+  for (size_t k = 0; k < 4 * mesh->tet_count; k++) used[mesh->tet[k]] = BY_TRIANGLE; /* vertices inside a soft body */
   for (size_t k = 0; k < mesh->edge_count; k++) {
     const uint32_t *edge = mesh->edge + 2 * k;
     if (used[edge[0]] & used[edge[1]] & BY_TRIANGLE) continue;

@@ -9,7 +9,7 @@ typedef struct WireList {
   size_t count;
 } WireList;
 
-/* False when out of memory. A mesh of triangles alone has none. */
+/* False if memory runs out. A mesh of triangles alone has none. */
 bool wires_find(const RunMesh *mesh, WireList *wires);
 void wires_free(WireList *wires);
 

@@ -73,7 +73,7 @@ typedef struct Mesh {
   float (*node_motion)[6]; /* by node: the box of the motions below it, lo and hi, rounded outward */
   float (*element_box)[6], (*element_motion)[6]; /* by element: boxes of its vertices and of their motions */
   double *edge_sq;                               /* squared rest lengths of the edges */
-  int *bound;                                    /* the body to which a vertex is fixed and with which it does not collide; -1 if none */
+  int *bound; /* the body to which a vertex is fixed and with which it does not collide; -1 if none */
 } Mesh;
 
 static inline bool mesh_soft(const Mesh *mesh) { return mesh->start != 0; }

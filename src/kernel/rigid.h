@@ -13,7 +13,7 @@
 #include "math/eigen.h"
 
 #define RIGID_THINNEST                                                                                                 \
-  1e-8                 /* second moments are at least this part of the largest, so that a rod has inertia about its axis */
+  1e-8 /* second moments are at least this part of the largest, so that a rod has inertia about its axis */
 #define RIGID_TURN 0.2 /* [rad] of one composition */
 #define RIGID_COMPOSITIONS 1000
 

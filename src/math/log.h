@@ -21,9 +21,8 @@ KERNEL double double_from_bits(uint64_t b) {
 }
 
 KERNEL double log_normal(double x) {
-  const double ln2_high = 0.6931471805598903,
-               ln2_low = 5.497923018708371e-14; /* k * ln2_high is exact */
-  const double shift = 4503599627370496.0;      /* 2^52: the last bits of numbers above it are an integer */
+  const double ln2_high = 0.6931471805598903, ln2_low = 5.497923018708371e-14; /* k * ln2_high is exact */
+  const double shift = 4503599627370496.0; /* 2^52: the last bits of numbers above it are an integer */
   const uint64_t one = double_bits(1.0), root_half = 0x3fe6a09e667f3bcd;
   uint64_t bits = double_bits(x), exponent = (bits + (one - root_half)) >> 52; /* k + 1023 */
   double k = double_from_bits(exponent | double_bits(shift)) - (shift + 1023.0);

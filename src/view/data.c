@@ -20,7 +20,7 @@ static bool out_of_memory(ViewData *data) {
   return false;
 }
 
-/* Takes the run's error along before it is closed. */
+/* Copies the run's error before the run is closed. */
 static bool close_run(ViewData *data, Run *run, bool good) {
   if (!good && run_error_kind(run) != RUN_OK) {
     data->error.kind = run_error_kind(run);
@@ -107,7 +107,7 @@ static json_t *meshes_json(const RunScene *scene) {
   return list;
 }
 
-/* One list for each property: shorter than a list of objects. */
+/* One list for each property, which is shorter than a list of objects. */
 static json_t *bodies_json(const RunScene *scene) {
   json_t *name = json_array(), *mesh = json_array(), *motion = json_array(), *mass = json_array(),
          *color = json_array();
@@ -125,7 +125,7 @@ static json_t *bodies_json(const RunScene *scene) {
                    color);
 }
 
-/* Bodies 0-based, as lists of one or two; of gears, those of the joints they couple. */
+/* 0-based indices of one or two bodies; of a gear those of the joints it couples. */
 static json_t *joint_bodies(const RunJoints *joints, const RunJoint *joint) {
   json_t *list = json_array();
   const uint32_t coupled[2] = {joint->joint_a, joint->joint_b}, body[2] = {joint->body_a, joint->body_b};
@@ -185,7 +185,7 @@ static bool add_floats(Bytes *out, const double *value, size_t count) {
   return at != NULL;
 }
 
-/* The vertices of a soft one from their mean, as frames have them. */
+/* Vertices of a soft mesh are relative to their mean, as in frames. */
 static bool add_vertices(const RunMesh *mesh, Bytes *out) {
   double center[3];
   if (!mesh->soft) return add_floats(out, mesh->vertex, 3 * mesh->vertex_count);
@@ -232,7 +232,8 @@ size_t view_frame_size(const RunScene *scene) {
   return 16 + ((scene->body_count * 19 + 4 * soft_vertices(scene)) * sizeof(float) + 7) / 8 * 8;
 }
 
-/* A soft body stands at its vertices' mean, unturned; its vertices are told from there. Returns where the next ones go. */
+/* The pose of a soft body is the mean of its vertices without rotation; its vertices are relative to it. Returns the end of
+ * the data written. */
 static float *add_soft(const RunScene *scene, const RunFrame *frame, size_t b, float *pose, float *velocity,
                        float *vertex) {
   const double *x = frame->nodes + scene->body[b].node;
@@ -268,7 +269,7 @@ static bool add_frame(const RunScene *scene, const RunFrame *frame, Bytes *out) 
   float *pose = (float *)(void *)(at + 16), *velocity = pose + 12 * n, *strain = velocity + 6 * n, *soft = strain + n;
   for (size_t b = 0; b < n; b++, pose += 12, velocity += 6) {
     const double *nodes = frame->nodes + scene->body[b].node;
-    /* in double, since it is far below float's rounding */
+    /* in double, because it is far below float's rounding */
     strain[b] = (float)(scene->body[b].soft ? soft_strain(body_mesh(scene, b), nodes, NULL, NULL) : pose_strain(nodes));
     if (scene->body[b].soft) {
       soft = add_soft(scene, frame, b, pose, velocity, soft);

@@ -22,7 +22,7 @@ static void mean_of(const double *x, const size_t *vertex, size_t count, double 
     for (size_t k = 0; k < 3; k++) mean[k] += x[3 * (vertex ? vertex[i] : i) + k] / (double)count;
 }
 
-/* The free vertices in the order of their distance from a place; returns how many. */
+/* The free vertices sorted by their distance from a point; returns their number. */
 static size_t sort_vertices(const AbdWorld *world, AbdBodyId body, const double *x, size_t count, const double at[3],
                             Near *near) {
   size_t found = 0;

@@ -8,7 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* The name without port and brackets; false for what is no host at all. */
+/* The name without port and brackets; false if it is no host. */
 static bool split_host(const char *host, char name[256]) {
   size_t length;
   const char *rest;

@@ -1,8 +1,8 @@
 /* See html.h.
  *
- * Frames are most of the data, and most of them is nearly repeated in the next: numbers are rounded to 18 bits of mantissa
- * (2e-6 of their size: more than a picture shows), each frame is stored as the exclusive or with the one before, the
- * four bytes of the words in four planes, and the whole deflated where zlib is there. The page undoes that in source.js. */
+ * Frames are most of the data, and consecutive frames are similar. Numbers are rounded to 18 bits of mantissa (2e-6 of their
+ * size, which no picture shows), each frame is stored as the exclusive or with the previous one, the four bytes of each
+ * word in four planes, and, if zlib is present, everything is deflated. The page reverses this in source.js. */
 #define _GNU_SOURCE
 #include "view/html.h"
 
@@ -33,7 +33,7 @@ static uint32_t round_word(uint32_t word) {
   return (rounded & 0x7f800000u) == 0x7f800000u ? word : rounded;
 }
 
-/* In place: rounds all but the two doubles each frame begins with, and leaves what changes from frame to frame. */
+/* In place: rounds all numbers but the first two doubles of each frame, and replaces frames by their differences. */
 static void difference_frames(Bytes *frames, size_t stride) {
   uint32_t *word = (uint32_t *)(void *)frames->data;
   size_t words = frames->size / 4, step = stride / 4;
@@ -54,7 +54,7 @@ static bool split_planes(Bytes *bytes) {
   return true;
 }
 
-/* Deflates in place; false where it cannot, the bytes then are as they were. */
+/* Deflates in place; returns false and leaves the bytes unchanged if it cannot. */
 static bool deflate_bytes(Bytes *bytes) {
 #ifdef ABD_HAVE_ZLIB
   Bytes packed = {0};
@@ -99,7 +99,7 @@ static void write_section(FILE *file, const char *name, Bytes *bytes, size_t pla
   bytes_free(bytes);
 }
 
-/* Text inside a script element: a "<" that could begin a tag is written otherwise. */
+/* Text inside a script element: escapes a "<" that could begin a tag. */
 static void write_json(FILE *file, const Bytes *text) {
   for (size_t k = 0; k < text->size; k++) {
     if (text->data[k] == '<') fputs("\\u003c", file);
@@ -119,7 +119,7 @@ static void write_script(FILE *file, PagePart part) {
   }
 }
 
-/* The page up to where the style sheet is named, the sheet itself, the data, the program in place of its reference. */
+/* The page with the style sheet, the data and the program in place of their references. */
 static bool write_page(FILE *file, ViewData *data, bool (*sections)(FILE *, ViewData *)) {
   static const char style[] = "<link rel=\"stylesheet\" href=\"viewer.css\">",
                     script[] = "<script src=\"viewer.js\"></script>";
@@ -146,7 +146,7 @@ static bool write_page(FILE *file, ViewData *data, bool (*sections)(FILE *, View
 
 /* ---- Sections ---- */
 
-/* Answers stop at a size; here all of it is wanted. */
+/* Answers end at a size limit; this repeats them until all data is there. */
 static bool all_frames(ViewData *data, Bytes *out) {
   size_t stride = view_frame_size(&data->scene);
   for (size_t first = 0; first < data->step_count;) {
@@ -173,7 +173,7 @@ static bool all_records(ViewData *data, bool (*read)(ViewData *, size_t, size_t,
 static bool write_meta(FILE *file, ViewData *data) {
   Bytes meta = {0};
   if (!view_data_meta(data, false, &meta)) return bytes_free(&meta), false;
-  meta.size--; /* the closing brace comes after one member more */
+  meta.size--; /* the closing brace follows after one more member */
   fputs("<script type=\"application/json\" id=\"abd-meta\">", file);
   write_json(file, &meta);
   fprintf(file, ",\"frames\":%zu}</script>\n", data->step_count);
@@ -202,7 +202,7 @@ static bool write_sections(FILE *file, ViewData *data) {
   return good;
 }
 
-/* The frames of the series; only the first of every so many, and the last, where all are too many. */
+/* The frames of the series; if they are too many, every n-th and the last. */
 static bool choose_steps(ViewData *data, const ExportSeries *series) {
   int64_t *step = malloc((series->step_count + 1) * sizeof *step);
   if (!step) return fail_memory(data);

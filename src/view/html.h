@@ -5,8 +5,8 @@
 
 #include "export/series.h"
 
-/* Frames that come to more than VIEW_HTML_BYTES are thinned out, so that the file stays of a size one can send. On failure
- * the file is removed and error holds a sentence. */
+/* If the frames have more than VIEW_HTML_BYTES, only every n-th is written. On failure the file is removed and error holds
+ * a sentence. */
 enum { VIEW_HTML_BYTES = 96000000 };
 bool view_write_html(const ExportSeries *series, const char *path, ExportError *error);
 

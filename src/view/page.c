@@ -1,8 +1,8 @@
-/* See page.h. The build passes ABD_VIEWER_FOLDER, where viewer/build.sh put index.html, viewer.css and viewer.js. */
+/* See page.h. ABD_VIEWER_FOLDER is the folder in which viewer/build.sh wrote index.html, viewer.css and viewer.js. */
 #include "view/page.h"
 
 #ifdef ABD_VIEWER_FOLDER
-/* The assembler reads the files: quicker by far than compiling a megabyte of digits. */
+/* The assembler reads the files, which is much faster than compiling a megabyte of digits. */
 #define TAKE(symbol, file)                                                                                             \
   __asm__(".pushsection .rodata, \"a\"\n"                                                                              \
           ".global " #symbol "\n" #symbol ":\n.incbin \"" ABD_VIEWER_FOLDER "/" file "\"\n"                            \

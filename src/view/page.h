@@ -1,5 +1,5 @@
-/* The viewer's page as it lies in this program: viewer/ built and taken in at compile time. Where the build had no means
- * to build it the parts are empty, and page_missing says so. */
+/* The viewer's page, which the build makes from viewer/ and embeds in the program. If it could not be built, the parts are
+ * empty and page_missing explains it. */
 #ifndef ABD_VIEW_PAGE_H
 #define ABD_VIEW_PAGE_H
 
@@ -13,10 +13,10 @@ typedef struct PagePart {
 
 PagePart page_html(void); /* refers to viewer.css and viewer.js beside it */
 PagePart page_style(void);
-PagePart page_script(void); /* a classic script, whole */
+PagePart page_script(void); /* a complete classic script */
 
 bool page_present(void);
-/* The sentence to print where it is not present. */
+/* The sentence to print if the page is missing. */
 const char *page_missing(void);
 
 #endif

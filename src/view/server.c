@@ -41,7 +41,7 @@ struct ViewServer {
   int port;
 };
 
-/* One request: what has come of a command's body, and the connection's clock. */
+/* One request: the part of a command's body received so far, and the connection's clock. */
 typedef struct Request {
   char body[MOST_COMMAND];
   size_t size;
@@ -92,7 +92,7 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned code, 
   return answer_text(connection, code, "text/plain; charset=utf-8", text);
 }
 
-/* Gives the bytes away. */
+/* Passes ownership of the bytes on. */
 static enum MHD_Result answer_bytes(struct MHD_Connection *connection, const char *type, Bytes *bytes) {
   struct MHD_Response *response = bytes->data
                                       ? MHD_create_response_from_buffer(bytes->size, bytes->data, MHD_RESPMEM_MUST_FREE)
@@ -108,7 +108,7 @@ static enum MHD_Result answer_page(struct MHD_Connection *connection, const char
 
 /* ---- The data ---- */
 
-/* A whole number from the query; false where it is there but is none. */
+/* A whole number from the query; false if the value is no number. */
 static bool read_number(struct MHD_Connection *connection, const char *key, int64_t least, int64_t *value) {
   const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, key);
   if (!text) return true;
@@ -127,7 +127,7 @@ static bool read_range(struct MHD_Connection *connection, size_t *first, size_t 
   return true;
 }
 
-/* A run being written has its log beside it. */
+/* A run that is being written has its log beside it. */
 static bool is_written(const ViewData *data) {
   char *log = NULL;
   if (asprintf(&log, "%s-wal", data->path) < 0) return false;
@@ -195,7 +195,7 @@ static enum MHD_Result count_lengths(void *user, enum MHD_ValueKind kind, const 
   return MHD_YES;
 }
 
-/* A body whose end can be understood in two ways may hide another request. */
+/* A body whose end is ambiguous may hide another request. */
 static bool length_is_clear(struct MHD_Connection *connection) {
   int count = 0;
   MHD_get_connection_values(connection, MHD_HEADER_KIND, count_lengths, &count);
@@ -208,7 +208,7 @@ static enum MHD_Result answer_command(ViewServer *server, struct MHD_Connection 
   if (!length_is_clear(connection))
     return refuse(connection, MHD_HTTP_BAD_REQUEST, "Content-Length: expected one, and no Transfer-Encoding");
   if (request->too_large) return refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE, "a command has at most 4096 bytes");
-  /* Another page's form cannot send this type without asking first, which is refused. */
+  /* Another page's form cannot send this type without a preflight request, which is refused. */
   if (!type || strncmp(type, "application/json", 16))
     return refuse(connection, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "Content-Type: expected application/json");
   if (!server->control.command(server->control.user, request->body, request->size, error, sizeof error))
@@ -231,7 +231,7 @@ static Request *begin_request(ViewServer *server, struct MHD_Connection *connect
   return request;
 }
 
-/* Called first when the head of a request has come, then for each piece of its body, then once more at its end. */
+/* Called when the head of a request is complete, then for each piece of its body, then once at its end. */
 static enum MHD_Result on_request(void *user, struct MHD_Connection *connection, const char *url, const char *method,
                                   const char *version, const char *piece, size_t *piece_size, void **memory) {
   ViewServer *server = user;
@@ -298,7 +298,7 @@ static bool make_address(const ViewServerDef *def, Address *address) {
 
 static void stay_silent(void *user, const char *format, va_list list) { (void)user, (void)format, (void)list; }
 
-/* Nothing here has a name that needs escapes, so none are undone: what holds one is not found. */
+/* No path here needs escapes, so they are not decoded: a path with escapes is not found. */
 static size_t keep_escapes(void *user, struct MHD_Connection *connection, char *text) {
   (void)user, (void)connection;
   return strlen(text);

@@ -123,7 +123,7 @@ static int set_option(const Command *command, const Option *option, const char *
   }
 }
 
-/* One argument that begins with '-'; at is moved past a value taken from the next argument. */
+/* One argument that begins with '-'; advances at if the value is the next argument. */
 static int parse_option(const Command *command, const Option *option, int argc, char **argv, int *at) {
   const char *arg = argv[*at], *value = NULL;
   const Option *found = NULL;
@@ -166,7 +166,7 @@ int args_parse(const Command *command, const Option *option, int argc, char **ar
   return ARGS_GO_ON;
 }
 
-/* ---- Commands that are offered ---- */
+/* ---- Suggested commands ---- */
 
 static const char *program = "abd";
 

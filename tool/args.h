@@ -1,5 +1,5 @@
-/* Command-line options from a table: long and short names, values checked, help text, the nearest name for a typing
- * error. Tested in tests/cli/usage.sh. */
+/* Command-line options from a table: long and short names, checked values, help text, the most similar name for a
+ * misspelt one. Tested in tests/cli/usage.sh. */
 #ifndef ABD_TOOL_ARGS_H
 #define ABD_TOOL_ARGS_H
 
@@ -35,7 +35,7 @@ typedef struct Option {
   char letter;      /* 0: none */
   OptionKind kind;
   void *target;
-  const char *value; /* how the help calls the value */
+  const char *value; /* name of the value in the help */
   const char *help;
 } Option;
 
@@ -44,25 +44,25 @@ typedef struct Command {
 } Command;
 
 enum { ARGS_GO_ON = -1 };
-/* option ends with a NULL name. Fills targets and operands (text malloc'ed: args_free). Returns ARGS_GO_ON, or the exit
- * code after help or a sentence was printed. */
+/* The options end with a NULL name. Fills targets and operands (text malloc'ed: args_free). Returns ARGS_GO_ON, or an exit
+ * code after it has printed help or an error. */
 int args_parse(const Command *command, const Option *option, int argc, char **argv, TextList *operands);
 void args_free(TextList *list);
-/* Prints "abd NAME: sentence" and where to read more; returns EXIT_BAD_INPUT. */
+/* Prints "abd NAME: sentence" and how to get help; returns EXIT_BAD_INPUT. */
 int args_usage_error(const Command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* How this program was called, for commands that are offered: "abd", or the path that was typed. */
+/* This program's name in suggested commands: "abd", or the path that was typed. */
 void args_set_program(const char *path);
 const char *args_program(void);
-/* A text as one word of a shell's command line: as it is, or in quotes, in the room; cut where that is too small. */
+/* A text as one word of a shell's command line, quoted if necessary; truncated if room is too small. */
 const char *args_word(const char *text, char *room, size_t size);
 enum { WORD_SIZE = 512 };
 
-/* Reads "X,Y,Z,RADIUS", where --look-at asks for a place; false where it is something else. */
+/* Reads the "X,Y,Z,RADIUS" of --look-at; false if it is malformed. */
 bool args_place(const char *text, double place[4]);
-/* The name of a NULL-ended list most like text; NULL where none comes near. */
+/* The name of a NULL-ended list that is most similar to text; NULL if none is. */
 const char *args_nearest(const char *text, const char *const *name);
 
-/* One function for each command; argv[0] is the command's name. */
+/* The commands; argv[0] is the command's name. */
 int command_run(int argc, char **argv);
 int command_scene(int argc, char **argv);
 int command_info(int argc, char **argv);

@@ -1,4 +1,4 @@
-/* `abd bench`: runs sets of scenes and prints what they took, beside the paper's figures, other programs', or an older file's.
+/* `abd bench`: measures sets of scenes and prints times beside the paper's, other programs' or an older file's.
  * Tested by tests/cli/bench.sh. */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -19,7 +19,7 @@ static const Command command = {
     "triangles, iterations and milliseconds per step by stage, beside the paper's figures.",
     "Each row runs in a process of its own, three times unless it is long; the run with the least CPU time counts.\n"
     "Exit codes: 0 good; 1 with --compare, a row got slower or takes other iterations; 2 bad usage or input;\n"
-    "4 a step or a file failed; 130 interrupted: what was measured before is told and written.",
+    "4 a step or a file failed; 130 interrupted: finished rows are printed and written.",
 };
 
 static int list_sets(void) {
@@ -29,9 +29,9 @@ static int list_sets(void) {
   return EXIT_GOOD;
 }
 
-/* ---- What to run ---- */
+/* ---- Rows to run ---- */
 
-/* "1/100", "0.01": one of a list with commas. Returns 0 where it is none. */
+/* "1/100", "0.01": one item of a list with commas. Returns 0 if it is malformed. */
 static double read_dt(const char *text, const char **end) {
   char *after;
   double dt = strtod(text, &after);
@@ -74,7 +74,7 @@ static bool add_case(BenchRows *rows, const BenchCase *its, const double *dt, co
 static bool left_out(const BenchCase *its, const BenchOptions *o) {
   long processors = sysconf(_SC_NPROCESSORS_ONLN);
   if (its->fixture && !o->fixtures) {
-    fprintf(stderr, "abd bench: left out: %s (--fixtures DIR tells where rigid-IPC's scenes lie)\n", its->name);
+    fprintf(stderr, "abd bench: left out: %s (--fixtures DIR names the folder of rigid-IPC's scenes)\n", its->name);
     return true;
   }
   if (its->threads <= processors) return false;
@@ -108,7 +108,7 @@ static int unknown_operand(const char *text) {
   return args_usage_error(&command, "no set or scene '%s'; 'abd bench --list' and 'abd scene' list them", text);
 }
 
-/* A file is known by its name without folder and ending. */
+/* The name of a file without folder and ending. */
 static void base_name(const char *path, char name[128]) {
   const char *slash = strrchr(path, '/');
   size_t length = strlen(slash ? slash + 1 : path);
@@ -116,7 +116,7 @@ static void base_name(const char *path, char name[128]) {
   snprintf(name, 128, "%.*s", (int)(file ? length - 5 : length), slash ? slash + 1 : path);
 }
 
-/* The set that gives tables their form is the first; rows of several sets share a table. */
+/* The first set determines the form of the table; rows of several sets share one table. */
 static int choose_rows(BenchRows *rows, const TextList *operand, const BenchOptions *o, const BenchSet **set) {
   double dt[MOST_DT + 1] = {0};
   int code = o->dt ? read_dt_list(o->dt, dt) : ARGS_GO_ON;
@@ -134,7 +134,7 @@ static int choose_rows(BenchRows *rows, const TextList *operand, const BenchOpti
   return code;
 }
 
-/* ---- Running and telling ---- */
+/* ---- Running and printing ---- */
 
 static volatile sig_atomic_t interrupted;
 static void on_signal(int signal_number) {
@@ -142,7 +142,7 @@ static void on_signal(int signal_number) {
   interrupted = 1;
 }
 
-/* What was measured before an interruption is told and written all the same. */
+/* After an interruption the finished rows are printed and written. */
 static int measure_all(BenchRows *rows, const BenchOptions *o) {
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
   sigaction(SIGINT, &action, NULL), sigaction(SIGTERM, &action, NULL);
@@ -219,19 +219,20 @@ int command_bench(int argc, char **argv) {
   BenchOptions o = {.threads = 1, .repeat = 3};
   TextList operand;
   const Option option[] = {
-      {"list", 'l', OPTION_FLAG, &o.list, NULL, "the sets there are"},
-      {"steps", 'n', OPTION_ATLEAST1, &o.steps, "N", "steps of each row; else as the set says, 100 of a scene"},
-      {"dt", 0, OPTION_TEXT, &o.dt, "S,...", "time steps, such as 1/100,1/50; else as the set or the scene says"},
+      {"list", 'l', OPTION_FLAG, &o.list, NULL, "list the sets"},
+      {"steps", 'n', OPTION_ATLEAST1, &o.steps, "N", "steps of each row; by default as in the set, 100 of a scene"},
+      {"dt", 0, OPTION_TEXT, &o.dt, "S,...",
+       "time steps, such as 1/100,1/50; by default those of the set or the scene"},
       {"threads", 'j', OPTION_ATLEAST1, &o.threads, "N", "threads (1)"},
-      {"repeat", 0, OPTION_ATLEAST1, &o.repeat, "N", "runs of a row, at most 9 (3); one where it takes over 10 s"},
+      {"repeat", 0, OPTION_ATLEAST1, &o.repeat, "N", "runs of a row, at most 9 (3); one if it takes over 10 s"},
       {"set", 's', OPTION_LIST, &o.set, "KEY=VALUE", "a setting of all scenes: --set contact.friction=0.5"},
       {"fixtures", 0, OPTION_TEXT, &o.fixtures, "DIR", "rigid-IPC's scenes, for the set marks"},
-      {"mesh-dir", 0, OPTION_TEXT, &o.mesh_dir, "DIR", "where meshes are looked for last"},
+      {"mesh-dir", 0, OPTION_TEXT, &o.mesh_dir, "DIR", "folder in which meshes are searched last"},
       {"json", 0, OPTION_TEXT, &o.json, "FILE", "write all figures, with machine and commit"},
       {"markdown", 0, OPTION_TEXT, &o.markdown, "FILE", "write the table as Markdown"},
       {"plot", 0, OPTION_TEXT, &o.plot, "FILE.svg", "write charts of a growth set"},
-      {"compare", 0, OPTION_TEXT, &o.compare, "OLD.json", "say what changed beyond noise since an older file"},
-      {"with", 0, OPTION_TEXT, &o.with, "NEW.json", "do not run: take the figures from this file"},
+      {"compare", 0, OPTION_TEXT, &o.compare, "OLD.json", "print changes beyond noise since an older file"},
+      {"with", 0, OPTION_TEXT, &o.with, "NEW.json", "do not run, take the figures from this file"},
       {"quiet", 'q', OPTION_FLAG, &o.quiet, NULL, "no line for each row while it runs"},
       {0},
   };

@@ -1,4 +1,4 @@
-/* What `abd bench` works on: sets of cases, one row of figures for each case and time step, what others measured, the machine.
+/* Data of `abd bench`: sets of cases, a row of figures for each case and time step, published figures, the machine.
  * Tested by tests/cli/bench.sh. */
 #ifndef ABD_TOOL_BENCH_H
 #define ABD_TOOL_BENCH_H
@@ -12,13 +12,13 @@
 /* ---- Sets: bench_set.c ---- */
 
 typedef struct BenchCase {
-  const char *name;  /* how tables call it; of growth the name of the curve */
+  const char *name;  /* name in tables; in growth sets the name of the curve */
   const char *scene; /* NAME or NAME:KEY=VALUE,... of the gallery, or a scene file */
-  bool fixture;      /* the file lies in the folder that --fixtures names */
+  bool fixture;      /* the file is in the folder of --fixtures */
   double seconds;    /* of simulated time; 0: steps counts */
   int64_t steps;
   const char *set; /* a setting KEY=VALUE, or NULL */
-  int threads;     /* 0: as the command says */
+  int threads;     /* 0: as given to the command */
 } BenchCase;
 
 typedef enum BenchAxis { BENCH_NO_AXIS, BENCH_BODIES, BENCH_TRIANGLES, BENCH_DT, BENCH_THREADS } BenchAxis;
@@ -32,15 +32,15 @@ typedef enum BenchForm {
 typedef struct BenchSet {
   const char *name, *about;
   const BenchCase *cases; /* ends with a NULL name */
-  const double *dt;       /* ends with 0; NULL: as the scenes say */
-  BenchAxis axis;         /* what grows, for plots */
+  const double *dt;       /* ends with 0; NULL: as in the scenes */
+  BenchAxis axis;         /* the growing quantity, for plots */
   BenchForm form;         /* of its table */
 } BenchSet;
 
 const BenchSet *bench_sets(void); /* ends with a NULL name */
 const BenchSet *bench_set_find(const char *name);
 
-/* ---- What others measured: bench_figures.c ---- */
+/* ---- Published figures: bench_figures.c ---- */
 
 /* The paper's statistics table, milliseconds per step on eight cores; NAN: not given. */
 typedef struct PaperFigures {
@@ -49,7 +49,7 @@ typedef struct PaperFigures {
 } PaperFigures;
 const PaperFigures *paper_figures(const char *name, double dt); /* NULL: none */
 
-/* Other programs and what abd shall reach, milliseconds per step on one thread (the paper's: eight cores, of free balls one). */
+/* Other programs and targets of abd, milliseconds per step on one thread (the paper's: eight cores, for free balls one). */
 enum {
   MARK_RIGID_IPC,
   MARK_AUTODESK,
@@ -87,8 +87,8 @@ typedef struct BenchRun {
 typedef struct BenchRow {
   BenchCase its;
   char *name, *scene, *set; /* of its, owned */
-  double dt;                /* asked for; 0: as the scene says */
-  int64_t steps;            /* asked for; 0: as the case says */
+  double dt;                /* requested; 0: as in the scene */
+  int64_t steps;            /* requested; 0: as in the case */
   int threads;
   BenchRun best;                /* the run with the least user time */
   double user[BENCH_MOST_RUNS]; /* [s] of every run */
@@ -98,7 +98,7 @@ typedef struct BenchRow {
 typedef struct BenchRows {
   BenchRow *row;
   int count, capacity;
-  json_t *machine; /* where they were measured */
+  json_t *machine; /* on which they were measured */
 } BenchRows;
 
 typedef struct BenchOptions {
@@ -112,10 +112,10 @@ bool bench_rows_add(BenchRows *rows, const BenchCase *its, double dt, int thread
 void bench_rows_free(BenchRows *rows);
 double bench_user_ms(const BenchRow *row); /* per step */
 double bench_wall_ms(const BenchRow *row);
-/* The paper's columns, milliseconds per step: of CPU on one thread, else of the clock on the wall. */
+/* The paper's columns, milliseconds per step: CPU time on one thread, else wall-clock time. */
 PaperFigures bench_figures(const BenchRow *row);
 
-/* Runs a row in a process of its own, so that its memory is its own; prints what is wrong and returns an exit code. */
+/* Runs a row in a separate process, so that its memory can be measured; prints errors and returns an exit code. */
 int bench_measure(BenchRow *row, const BenchOptions *options);
 
 /* ---- Results: bench_table.c, bench_json.c, bench_compare.c, bench_plot.c, bench_machine.c ---- */
@@ -128,12 +128,12 @@ bool bench_print(FILE *out, const BenchRows *rows, const BenchSet *set,
                  BenchStyle style); /* false when out of memory */
 
 bool bench_write_json(const char *path, const BenchRows *rows, const char *set_name);
-/* What differs from an older file beyond noise; EXIT_FOUND where a row got slower or takes other iterations. */
+/* Prints differences from an older file beyond noise; EXIT_FOUND if a row got slower or takes other iterations. */
 int bench_compare(const char *path, const BenchRows *rows);
-/* Rows of a file that bench_write_json wrote; prints what is wrong. */
+/* Reads rows of a file that bench_write_json wrote; prints errors. */
 bool bench_read_json(const char *path, BenchRows *rows);
 
-/* Time and memory against what grows, as SVG. */
+/* Charts of time and memory against the growing quantity, as SVG. */
 bool bench_plot(const char *path, const BenchRows *rows, const BenchSet *set);
 
 #endif

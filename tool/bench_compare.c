@@ -1,5 +1,5 @@
-/* Two benchmarks of the same rows: what changed beyond noise. Time is compared by the least user time of the runs of a row; how far
- * the runs of a row are apart says what it is worth. Iterations do not depend on the machine's mood and are compared exactly. */
+/* Compares two benchmarks of the same rows. Times are the least user time of a row's runs; the spread of the runs is the
+ * noise. Iterations do not depend on other work on the machine and are compared exactly. */
 #include "bench.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "text_table.h"
 
-/* Where a row ran once, what such runs differ by on a machine with other work; and the least that counts as a change. */
+/* The noise of a row that ran once, on a machine with other work; and the least noise assumed. */
 static const double unknown_noise = 0.15, least_noise = 0.03;
 
 static const BenchRow *find_row(const BenchRows *rows, const BenchRow *like) {
@@ -21,7 +21,7 @@ static const BenchRow *find_row(const BenchRows *rows, const BenchRow *like) {
   return NULL;
 }
 
-/* How far the slowest run is above the fastest. */
+/* The relative difference of the slowest and the fastest run. */
 static double noise_of(const BenchRow *row) {
   double most = 0, least = INFINITY;
   for (int k = 0; k < row->runs; k++) most = fmax(most, row->user[k]), least = fmin(least, row->user[k]);

@@ -1,9 +1,9 @@
-/* What others measured, and what abd shall reach (bench.h): the one place that knows these figures.
+/* Published figures and targets of abd (bench.h).
  *
  * The paper: Affine Body Dynamics (Lan et al., SIGGRAPH 2022), its table of time statistics, CPU columns, an i9-11900K with eight
  * cores; of free balls its table beside Bullet, one thread. rigid-IPC, Autodesk's public implementation of affine bodies and
- * Bullet were run on one thread of an Arm Neoverse-V1. "first" is what a first version should reach, "target" what it is meant
- * to reach in the end, on that processor. */
+ * Bullet were run on one thread of an Arm Neoverse-V1. "first" is the target of a first version, "target" the final
+ * one, on that processor. */
 #include "bench.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Figures of a benchmark as a file, and back: docs/benchmarks.md names the keys. */
+/* Writes and reads the figures of a benchmark; docs/benchmarks.md lists the keys. */
 #include "bench.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* The machine and the build that figures come from: they say little without. */
+/* Describes the machine and the build, without which figures mean little. */
 #define _GNU_SOURCE
 #include "bench.h"
 
@@ -10,7 +10,7 @@
 
 #include "commit.h"
 
-/* The value of the first "KEY<spaces>: VALUE" or "KEY=VALUE" of a file; "" where there is none. */
+/* The value of the first "KEY<spaces>: VALUE" or "KEY=VALUE" of a file; "" if there is none. */
 static void find_value(const char *path, const char *key, char *value, size_t size) {
   FILE *file = fopen(path, "r");
   char line[512];

@@ -1,5 +1,5 @@
-/* One row of a benchmark is run in processes of its own, one for each repetition: its peak of memory is its own, and what goes wrong
- * in one leaves the others alone. The child sends a BenchRun, or a sentence, through a pipe. */
+/* Runs each repetition of a benchmark's row in a separate process, so that its peak memory can be measured and a failure does
+ * not affect other rows. The child sends a BenchRun, or an error, through a pipe. */
 #define _GNU_SOURCE
 #include "bench.h"
 
@@ -91,7 +91,7 @@ static double clock_of(clockid_t clock) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Bytes that are resident now; 0 where the system does not tell. */
+/* Resident bytes; 0 if the system does not report them. */
 static int64_t resident(void) {
   FILE *file = fopen("/proc/self/statm", "r");
   long long pages = 0;
@@ -122,7 +122,7 @@ static void add_report(BenchRun *run, const AbdStepReport *r) {
   for (int k = 0; k < ABD_STAGE_COUNT; k++) run->seconds[k] += r->seconds[k];
 }
 
-/* Reports name the gaps of joints that are not linear; those of the others are in the readings. */
+/* Reports have the gaps of nonlinear joints; those of linear joints are in the readings. */
 static void add_joints(BenchRun *run, const AbdWorld *world) {
   for (uint32_t id = 1; id <= abd_world_joint_count(world); id++) {
     AbdJointReading reading;
@@ -159,7 +159,7 @@ static void run_steps(const Scene *scene, AbdWorld *world, int64_t steps, Answer
   run->system = seconds_of(after.ru_stime) - seconds_of(before.ru_stime);
   run->user = spent > run->system ? spent - run->system : spent; /* finer than ru_utime */
   run->memory = resident();
-  run->peak = (int64_t)fmax((double)after.ru_maxrss * 1024, (double)run->memory); /* the two are counted differently */
+  run->peak = (int64_t)fmax((double)after.ru_maxrss * 1024, (double)run->memory); /* they are measured differently */
   run->hash = abd_world_hash(world);
   add_joints(run, world);
 }
@@ -232,10 +232,10 @@ static void ask_child(const BenchRow *row, const BenchOptions *options, Answer *
   *answer = (Answer){.code = EXIT_FAILED};
   if (child > 0 && WIFSIGNALED(status))
     snprintf(answer->error, sizeof answer->error, "its process was ended by signal %d", WTERMSIG(status));
-  else snprintf(answer->error, sizeof answer->error, "its process gave no answer");
+  else snprintf(answer->error, sizeof answer->error, "its process sent no result");
 }
 
-/* Repetitions of a row that takes long tell less than they cost. */
+/* A longer row is not repeated. */
 static const double long_row = 10; /* [s] */
 
 int bench_measure(BenchRow *row, const BenchOptions *options) {

@@ -1,4 +1,4 @@
-/* Growth as charts: time and memory, or speed, against what a set lets grow. Rows of one name are a curve. */
+/* Charts of growth: time and memory, or speed, against the growing quantity of a set. Rows of one name form a curve. */
 #include "bench.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Rows of a benchmark: a case, a time step, a number of threads, and what was measured of them. See bench.h. */
+/* Rows of a benchmark: a case, a time step, a number of threads and their figures. See bench.h. */
 #include "bench.h"
 
 #include <math.h>
@@ -37,8 +37,8 @@ static double per_step(const BenchRow *row, double seconds) {
 double bench_user_ms(const BenchRow *row) { return per_step(row, row->best.user); }
 double bench_wall_ms(const BenchRow *row) { return per_step(row, row->best.wall); }
 
-/* The paper's "Cons." builds the pairs and their distances, its "Misc." is what is left. On one thread the clock on the wall also
- * counts what others do on the machine: then its shares of the CPU time are taken. */
+/* The paper's "Cons." builds the pairs and their distances, its "Misc." is the rest. On one thread the CPU time is divided in
+ * proportion to the stages' wall-clock times, because the wall clock also measures other work on the machine. */
 PaperFigures bench_figures(const BenchRow *row) {
   const double *s = row->best.seconds;
   double counted = row->threads == 1 && row->best.wall > 0 ? fmin(1, row->best.user / row->best.wall) : 1;

@@ -19,7 +19,7 @@ static void count_cell(TextTable *table, int64_t count) {
   else table_cell(table, "%lld", (long long)count);
 }
 
-/* What both kinds of table begin with. */
+/* The first columns of both kinds of table. */
 static void lead_cells(TextTable *table, const BenchRow *row) {
   char dt[32];
   table_cell(table, "%s%s", row->name, row->best.not_converged ? " (NOT all converged)" : "");
@@ -74,7 +74,7 @@ static double mark_of(const BenchRow *row, int mark) {
   return figures ? figures->ms[mark] : NAN;
 }
 
-/* What the README shows. */
+/* The table of the README. */
 static void brief_table(TextTable *table, const BenchRows *rows) {
   static const char *const title[] = {"scene",      "bodies",    "triangles",      "abd, ms per step",
                                       "iterations", "rigid-IPC", "Autodesk's ABD", "the paper's ABD (8 cores)"};

@@ -6,7 +6,7 @@
 
 enum { WIDTH = 460, HEIGHT = 360, LEFT = 64, RIGHT = 16, TOP = 40, BOTTOM = 72, KEY = 122 /* width of a name below */ };
 
-/* Decades are cut to what the points need, with a little room. */
+/* The range of the points with a small margin. */
 typedef struct Axis {
   double lo, hi;
 } Axis; /* log10 */
@@ -34,7 +34,7 @@ static void number_text(double v, char text[32]) {
   else snprintf(text, 32, "%.4g", v);
 }
 
-/* Marks at 1, 2 and 5 of each decade, or at 1 alone where there are many decades. */
+/* Marks at 1, 2 and 5 of each decade, or at 1 alone if there are many decades. */
 static void draw_marks(FILE *out, Axis a, bool vertical) {
   static const double step[] = {1, 2, 5};
   bool fine = a.hi - a.lo < 2.2;
@@ -57,7 +57,7 @@ static void draw_marks(FILE *out, Axis a, bool vertical) {
     }
 }
 
-/* Ends where it leaves the frame. */
+/* Clipped at the frame. */
 static void draw_guide(FILE *out, const Chart *chart, const ChartCurve *curve, Axis ax, Axis ay) {
   int last = curve->count - 1, from = chart->guide_last ? last : 0;
   double x0 = curve->x[from], y0 = curve->y[from], x1 = curve->x[last - from],

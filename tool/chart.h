@@ -14,14 +14,14 @@ typedef struct ChartCurve {
 
 typedef struct Chart {
   const char *title, *x_label, *y_label;
-  const char *guide; /* what the dashed line through each curve's first point, or last, is called; NULL: none */
+  const char *guide; /* label of the dashed line through each curve's first or last point; NULL: no line */
   bool guide_last;
   double guide_power; /* y ~ x^power along it */
   ChartCurve curve[CHART_MOST_CURVES];
   int count;
 } Chart;
 
-/* False where the file cannot be written. */
+/* False if the file cannot be written. */
 bool chart_write(const char *path, const Chart *chart, int chart_count);
 
 #endif

@@ -1,5 +1,5 @@
-/* `abd check`: names every problem of meshes and scenes and what to do about it. Problems keep a scene from running or
- * make it run otherwise than meant; remarks do not count. Tested by tests/cli/look.sh. */
+/* `abd check`: names every problem of meshes and scenes and a remedy. Problems prevent a scene from running or change its
+ * meaning; remarks do not affect the exit code. Tested by tests/cli/look.sh. */
 #include "args.h"
 #include "findings.h"
 #include "record/world_nodes.h"
@@ -20,8 +20,8 @@ static const Command command = {
     "check SCENE.json|MESH... [--mesh-dir DIR] [--set KEY=VALUE] [--quiet]",
     "Names every problem of each scene or mesh: open, non-manifold or inconsistently oriented surfaces,\n"
     "flipped ones, degenerate and repeated triangles, duplicate vertices, surfaces that cross themselves,\n"
-    "bodies that cross each other at the start: which bodies, which triangles, where, and what to do;\n"
-    "joints that cannot be: anchors apart, no axis, unknown bodies, limits that exclude the start, loops that\n"
+    "bodies that cross each other at the start: which bodies, which triangles, where, with a remedy;\n"
+    "impossible joints: anchors apart, no axis, unknown bodies, limits that exclude the start, loops that\n"
     "cannot close; of meshes of tetrahedra (.msh .vtk .mesh) slivers, inverted, flat, repeated and overlapping ones.",
     "Exit codes: 0 no problem; 1 problems found; 2 bad usage, or a file that cannot be read; 4 memory.",
 };
@@ -49,7 +49,7 @@ static const char *place(const MeshShape *mesh, const AbdMeshView *view, uint32_
 typedef struct MeshUse {
   const char *name;        /* prefix of messages, "mesh 'x': " or "" */
   const AbdMeshView *view; /* NULL for a bare mesh file */
-  bool solid_expected;     /* a dynamic body without thickness or a bare file: open surfaces are worth a problem */
+  bool solid_expected;     /* a dynamic body without thickness or a bare file: an open surface is a problem */
 } MeshUse;
 
 static void report_edges(Report *report, const MeshUse *use, const MeshShape *mesh, const Topology *t) {
@@ -66,7 +66,7 @@ static void report_edges(Report *report, const MeshUse *use, const MeshShape *me
   } else if (f->count) {
     bool sheet = use->view && use->view->thickness > 0;
     remark(report, "%sopen: %zu edges of one triangle only; fine for %s", use->name, f->count,
-           sheet ? "a sheet with a thickness" : "what does not move");
+           sheet ? "a sheet with a thickness" : "a body that does not move");
   }
   f = &t->many_edge;
   if (f->count)
@@ -78,8 +78,8 @@ static void report_edges(Report *report, const MeshUse *use, const MeshShape *me
   f = &t->against_edge;
   if (f->count)
     problem(report,
-            "%sinconsistent orientation: %zu edge%s where neighbours face opposite sides, the first of triangle %u "
-            "from %s to %s; turn the flipped triangles round (swap two of their corners)",
+            "%sinconsistent orientation: %zu edge%s whose triangles face opposite sides, the first of triangle %u "
+            "from %s to %s; reverse the flipped triangles (swap two of their corners)",
             use->name, f->count, plural(f->count), f->triangle, place(mesh, use->view, f->vertex[0], a),
             place(mesh, use->view, f->vertex[1], b));
 }
@@ -188,7 +188,7 @@ static void check_scene_meshes(Report *report, const AbdWorld *world, int *code)
       moves |= body.motion == ABD_MOTION_DYNAMIC;
       soft |= abd_body_is_soft(world, (AbdBodyId){b});
     }
-    if (soft) continue; /* its surface may be a sheet, and is tested against itself with the others */
+    if (soft) continue; /* its surface may be a sheet; it is tested against itself below */
     snprintf(name, sizeof name, "mesh '%.120s': ", view.name ? view.name : "?");
     MeshUse use = {name, &view, moves && view.thickness == 0};
     MeshShape shape = {view.vertex, view.vertex_count, view.triangle, view.triangle_count};
@@ -197,7 +197,7 @@ static void check_scene_meshes(Report *report, const AbdWorld *world, int *code)
   }
 }
 
-/* "triangle 3", or "an edge" where a wire crosses. */
+/* "triangle 3", or "an edge" for a wire. */
 static const char *element_text(uint32_t triangle, char text[24]) {
   if (triangle == UINT32_MAX) snprintf(text, 24, "an edge");
   else snprintf(text, 24, "triangle %u", triangle);
@@ -227,7 +227,7 @@ static int check_start(Report *report, const AbdWorld *world) {
 
 /* ---- Joints ---- */
 
-/* Gears tie coordinates together: each is factor times that of its leader. */
+/* Gears couple coordinates: each is factor times that of its leader. */
 typedef struct Train {
   uint32_t *leader;
   double *factor;
@@ -275,7 +275,7 @@ static int check_gears(Report *report, const AbdWorld *world) {
   return good ? EXIT_GOOD : fail(EXIT_FAILED, "out of memory");
 }
 
-/* Names the first joints whose equations follow from others'. */
+/* Names the first joints with redundant equations. */
 static void remark_redundant(const Report *report, const AbdWorld *world) {
   enum { NAMED = 5 };
   int named = 0;
@@ -316,7 +316,7 @@ static int check_scene(Report *report, const SceneOptions *options) {
     int before = report->problems;
     if (code == EXIT_GOOD) code = check_start(report, world);
     if (code == EXIT_GOOD) code = check_gears(report, world);
-    /* whatever else keeps the world from starting */
+    /* any other reason why the world does not start */
     if (code == EXIT_GOOD && report->problems == before) {
       bool started = abd_world_start(world) == ABD_OK;
       if (!started) problem(report, "%s", abd_world_error(world));
@@ -336,7 +336,7 @@ int command_check(int argc, char **argv) {
   bool quiet = false;
   TextList path, set = {0};
   const Option option[] = {
-      {"mesh-dir", 0, OPTION_TEXT, &mesh_dir, "DIR", "where meshes are looked for last"},
+      {"mesh-dir", 0, OPTION_TEXT, &mesh_dir, "DIR", "folder in which meshes are searched last"},
       {"set", 's', OPTION_LIST, &set, "KEY=VALUE", "a setting by its name in a scene"},
       {"quiet", 'q', OPTION_FLAG, &quiet, NULL, "print problems only"},
       {0},

@@ -1,5 +1,5 @@
-/* `abd check` on a mesh of tetrahedra: inverted and flat ones, slivers, ones given twice or overlapping, triangles that are no
- * faces, and the surface by itself. Tested by tests/cli/soft.sh. */
+/* `abd check` of a mesh of tetrahedra: inverted, flat, repeated and overlapping ones, slivers, triangles that are no faces,
+ * and the surface. Tested by tests/cli/soft.sh. */
 #include "args.h"
 #include "findings.h"
 #include "scene/tet_mesh.h"
@@ -10,7 +10,7 @@
 
 static const double sliver_angle = 5; /* [degrees] */
 
-/* Where a finding is, for the first of its kind. */
+/* The place of the first finding of a kind. */
 static const char *place(const TetMesh *mesh, size_t tet, char text[96]) {
   double x[3] = {0};
   for (int k = 0; k < 4; k++)
@@ -54,7 +54,7 @@ static void note(Worst *worst, size_t tet, double value) {
   if (worst->count++ == 0 || value < worst->value) worst->first = tet, worst->value = value;
 }
 
-/* Volumes and angles; returns the volume filled. */
+/* Checks volumes and angles; returns the total volume. */
 static double check_tets(Report *report, const TetMesh *mesh) {
   Worst inverted = {0}, flat = {0}, sliver = {0};
   double filled = 0;
@@ -112,7 +112,7 @@ int check_tet_file(Report *report) {
   if (!tet_mesh_load(report->file, &mesh, &error))
     return fprintf(stderr, "abd check: %s\n", error.text), EXIT_BAD_INPUT;
   if (mesh.turned) remark(report, "every tetrahedron is inside out: another convention, turned on reading");
-  if (mesh.unused_count) remark(report, "%zu vertices of no element are left out", mesh.unused_count);
+  if (mesh.unused_count) remark(report, "%zu vertices without an element are dropped", mesh.unused_count);
   int code = mesh.tet_count ? check_solid(report, &mesh) : EXIT_GOOD;
   if (code == EXIT_GOOD && !tet_mesh_skin(&mesh, &skin, &node_of)) code = EXIT_FAILED;
   if (code == EXIT_FAILED) fprintf(stderr, "abd check: out of memory\n");

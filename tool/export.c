@@ -18,14 +18,14 @@ static const Command command = {
     "  .pvd            for ParaView: numbered .vtp files and their times, with contact forces\n"
     "  .mp4 .gif       a film, made with ffmpeg\n"
     "  .html           the viewer with the run inside: one page that opens from disk\n"
-    "  .csv            tables: poses, or what --table says\n"
+    "  .csv            tables: poses, or that of --table\n"
     "  .png .ppm       a picture      .obj .ply .vtp .vtk   geometry: the last frame, or --frame K;\n"
     "                  a numbered file for each frame with %d in the name, --all or --frames",
     "Frames are named by their step; step 0 is the start. Exit codes: 0 good; 2 bad usage or input; 4 disk,\n"
     "memory, or ffmpeg missing.",
 };
 
-/* How many frames a format takes, and what it is. */
+/* The formats: how many frames each holds, and its kind. */
 typedef enum FormatKind { FORMAT_FRAME, FORMAT_PICTURE, FORMAT_SERIES, FORMAT_FILM, FORMAT_TABLE } FormatKind;
 typedef struct Format {
   const char *ending;
@@ -68,7 +68,7 @@ int export_fail_run(const Run *run) {
 
 /* ---- Names ---- */
 
-/* Where %d or %05d stands in the name; 0 if nowhere; -1 if there is a % that is not that. */
+/* The position of %d or %05d in the name; 0 if there is none; -1 if there is another %. */
 static int find_pattern(const char *name, const char **at, int *width) {
   const char *percent = strchr(name, '%');
   if (!percent) return 0;
@@ -83,7 +83,7 @@ static bool numbered(const ExportJob *job) {
   return job->options.all || job->options.frames || strchr(job->options.output, '%');
 }
 
-/* The file of one frame, malloc'ed; part ("_contacts" or "") goes before the number. */
+/* The file of one frame, malloc'ed; part ("_contacts" or "") precedes the number. */
 static char *frame_path(const ExportJob *job, const char *part, int64_t step) {
   const char *name = job->options.output, *at = job->ending;
   char *path = NULL;
@@ -109,7 +109,7 @@ static int draw_frame(ExportJob *job, const RunFrame *frame, const char *path) {
   return good ? EXIT_GOOD : export_fail(EXIT_FAILED, text);
 }
 
-/* VTK's files have contacts in a file of their own beside the bodies'. */
+/* VTK: contacts are in a separate file beside that of the bodies. */
 static int write_contacts(const ExportJob *job, int64_t step) {
   ExportError error;
   size_t count;
@@ -220,7 +220,8 @@ static int check_table(const ExportOptions *o, const Format *f) {
     return args_usage_error(&command, "--table: expected poses, vertices, report, contacts or joints, got '%s'%s%s",
                             o->table, nearest ? "; did you mean " : "", nearest ? nearest : "");
   }
-  if (o->table && o->reports) return args_usage_error(&command, "--reports is --table report: give one");
+  if (o->table && o->reports)
+    return args_usage_error(&command, "--reports is the same as --table report: give one of them");
   if ((o->table || o->reports) && f->kind != FORMAT_TABLE)
     return args_usage_error(&command, "--%s go%s into a .csv file", o->table ? "table" : "reports",
                             o->table ? "es" : "");
@@ -229,7 +230,7 @@ static int check_table(const ExportOptions *o, const Format *f) {
 
 static int read_output(ExportJob *job) {
   const ExportOptions *o = &job->options;
-  if (!o->output) return args_usage_error(&command, "-o FILE is missing: its ending says what to write");
+  if (!o->output) return args_usage_error(&command, "-o FILE is missing; its ending chooses the format");
   job->ending = strrchr(o->output, '.');
   const Format *f = find_format(job->ending);
   if (!f)
@@ -243,7 +244,7 @@ static int read_output(ExportJob *job) {
     return args_usage_error(&command, "-o %s: expected one %%d (or %%05d) for the step, or no %% at all", o->output);
   bool one_file = f->kind >= FORMAT_SERIES;
   if (one_file && (pattern || o->all))
-    return args_usage_error(&command, "-o %s: all frames go into this one file: leave %%d and --all out", o->output);
+    return args_usage_error(&command, "-o %s: this one file holds all frames; leave out %%d and --all", o->output);
   if (o->frame >= 0 && o->frames) return args_usage_error(&command, "--frame and --frames exclude each other");
   if (o->fps > 0 && f->kind != FORMAT_FILM) return args_usage_error(&command, "--fps is for films (.mp4, .gif)");
   if (!strcasecmp(job->ending, ".png") && !picture_has_png())
@@ -280,8 +281,8 @@ int command_export(int argc, char **argv) {
        ".csv: poses, vertices (of soft bodies), report (energies, iterations, times), contacts or joints"},
       {"reports", 0, OPTION_FLAG, &o->reports, NULL, ".csv: the same as --table report"},
       {"fps", 0, OPTION_POSITIVE, &o->fps, "F",
-       "films: pictures a second; as the frames are apart, at most 60, if left out"},
-      {"speed", 0, OPTION_POSITIVE, &o->speed, "S", "films and animations: 1 as it happened, 0.25 four times slower"},
+       "films: pictures per second; by default those of the frames, at most 60"},
+      {"speed", 0, OPTION_POSITIVE, &o->speed, "S", "films and animations: 1 = real time, 0.25 = four times slower"},
       {"size", 0, OPTION_TEXT, &o->size, "WxH", "pictures: pixels, 1280x720"},
       {"view", 0, OPTION_TEXT, &o->view, "AZ,EL", "pictures: degrees around the up axis and above the horizon, 35,18"},
       {"zoom", 0, OPTION_POSITIVE, &o->zoom, "Z", "pictures: nearer than the view of all moving bodies, 1"},

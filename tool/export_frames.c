@@ -1,4 +1,4 @@
-/* Which frames `abd export` takes: --frame, --frames A:B:K, --every, and the pace of a film. Tested by
+/* Selects the frames of `abd export`: --frame, --frames A:B:K, --every, and the pace of a film. Tested by
  * tests/cli/export.sh. */
 #include "export_job.h"
 
@@ -85,8 +85,8 @@ int export_choose_frames(ExportJob *job, bool many) {
   return EXIT_GOOD;
 }
 
-/* Without --fps every frame is shown for as long as it took, every second, third, ... where that is above 60 a second.
- * With it each picture is the frame nearest to its time. */
+/* Without --fps the film shows every frame for its simulated time, or every second, third, ... so that there are at most 60
+ * per second. With --fps each picture is the frame nearest to its time. */
 int export_pace_film(ExportJob *job) {
   double natural = job->options.speed / job->frame_seconds;
   if (job->options.fps == 0) {

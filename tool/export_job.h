@@ -1,4 +1,4 @@
-/* What `abd export` works on: the run, the frames chosen, the camera. Internal to tool/export*.c. */
+/* Data of `abd export`: the run, the selected frames, the camera. Internal to tool/export*.c. */
 #ifndef ABD_TOOL_EXPORT_JOB_H
 #define ABD_TOOL_EXPORT_JOB_H
 
@@ -10,7 +10,7 @@ typedef struct ExportOptions {
   const char *output, *frames, *size, *view, *look_at, *table;
   TextList body;
   int64_t frame, every;
-  double zoom, fps, speed; /* fps 0: as the frames are apart */
+  double zoom, fps, speed; /* fps 0: from the times of the frames */
   double strain, stress;   /* 0: bodies have their own colours */
   bool all, reports, quiet;
 } ExportOptions;
@@ -25,7 +25,7 @@ typedef struct ExportJob {
   double frame_seconds; /* [s] between two of them */
   double fps;           /* of a film */
   PictureView view;
-  PictureModel *model; /* of pictures, made at the first */
+  PictureModel *model; /* of pictures, made for the first one */
   const char *ending;  /* with the dot */
   Progress progress;
 } ExportJob;
@@ -36,7 +36,7 @@ int export_fail_run(const Run *run);
 
 /* Fills step, step_count and frame_seconds: the last frame, or many. */
 int export_choose_frames(ExportJob *job, bool many);
-/* Leaves or repeats frames so that the film runs at its speed; sets fps. */
+/* Drops or repeats frames so that the film runs at its speed; sets fps. */
 int export_pace_film(ExportJob *job);
 
 /* Reads size, view and zoom; returns ARGS_GO_ON or the exit code. */

@@ -1,4 +1,4 @@
-/* The camera of `abd export`: its options, and where it stands so that the bodies fill the picture. Tested by
+/* The camera of `abd export`: its options and its position. Tested by
  * tests/cli/export.sh. */
 #include "export_job.h"
 #include "facts.h"
@@ -30,7 +30,7 @@ int export_read_view(ExportJob *job) {
   return ARGS_GO_ON;
 }
 
-/* The bodies named with --body; NULL with EXIT_GOOD where none is. */
+/* The bodies named with --body; NULL with EXIT_GOOD if there are none. */
 static int choose_bodies(const ExportJob *job, bool **chosen) {
   const TextList *name = &job->options.body;
   const RunScene *scene = &job->scene;

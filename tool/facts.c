@@ -31,7 +31,7 @@ static void count_geometry(const RunScene *scene, RunFacts *facts) {
   }
 }
 
-/* Reports name joints that are not linear; the gaps of the others, of rounding, are in the readings. */
+/* Reports have the gaps of nonlinear joints; those of linear joints, which are rounding errors, are in the readings. */
 static bool count_joints(Run *run, const RunScene *scene, RunFacts *facts) {
   RunJoints joints;
   RunSummary *s = &facts->summary;

@@ -1,4 +1,4 @@
-/* What there is to say about a run, gathered from its file: for `abd info` and the end of `abd run`, as text and JSON. */
+/* The summary of a run, read from its file, for `abd info` and the end of `abd run`, as text and JSON. */
 #ifndef ABD_TOOL_FACTS_H
 #define ABD_TOOL_FACTS_H
 
@@ -11,7 +11,7 @@ typedef struct RunFacts {
   char *scene_name, *nearest_name[2], *worst_joint; /* malloc'ed; may be NULL */
   RunSummary summary;
   size_t bodies, dynamic_bodies, meshes, joints;
-  size_t triangles, edges; /* over all bodies: instances count again */
+  size_t triangles, edges; /* over all bodies, instances included */
   size_t soft_bodies, soft_vertices, tets;
   double dt;
   int64_t planned_steps;
@@ -21,9 +21,9 @@ typedef struct RunFacts {
 bool facts_read(Run *run, RunFacts *facts);
 void facts_destroy(RunFacts *facts);
 void facts_print(const RunFacts *facts);
-/* NULL when out of memory. */
+/* NULL if memory runs out. */
 json_t *facts_json(const RunFacts *facts);
-/* Says that a run has no body of this name, and which one may be meant; returns EXIT_BAD_INPUT. */
+/* Prints that a run has no body of this name, with the most similar name; returns EXIT_BAD_INPUT. */
 int facts_no_body(const char *command, const char *path, const RunScene *scene, const char *name);
 /* Prints one JSON object on standard output and frees it. */
 bool json_print(json_t *object);

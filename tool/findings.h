@@ -1,18 +1,18 @@
-/* What `abd check` has to say about one file: problems, which count, and remarks, which do not. Tested by tests/cli. */
+/* Findings of `abd check` in one file: problems, which set the exit code, and remarks. Tested by tests/cli. */
 #ifndef ABD_TOOL_FINDINGS_H
 #define ABD_TOOL_FINDINGS_H
 
 #include "scene/mesh_file.h"
 
 typedef struct Report {
-  const char *file; /* what is checked */
+  const char *file; /* the file that is checked */
   bool quiet;
   int problems;
 } Report;
 
 void problem(Report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void remark(const Report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
-const char *plural(size_t count); /* "s" but for one */
+const char *plural(size_t count); /* "" for one, else "s" */
 
 /* check.c: a surface by itself; an exit code. */
 int check_skin(Report *report, const MeshData *data, bool open_is_wrong);

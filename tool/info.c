@@ -1,4 +1,4 @@
-/* `abd info`: what a run took and how it went. */
+/* `abd info`: prints the summary of runs. */
 #include "args.h"
 #include "facts.h"
 
@@ -8,7 +8,7 @@ static const Command command = {
     "info",
     "info RUN... [--json]",
     "Prints of each run file: bodies, triangles, edges, dt, iterations, time by stage, contacts,\n"
-    "smallest distance, strain, steps that did not converge, intersections where verified.",
+    "smallest distance, strain, steps that did not converge, crossings if the run was verified.",
     "Exit codes: 0 good; 2 bad usage, or a file that cannot be read; 4 memory.",
 };
 

@@ -1,8 +1,8 @@
 /* See live.h.
  *
- * Dragging pulls a point of a body towards the mouse with a spring and a damper that are stiff for the step and no
- * stiffer: with the mass that the point feels, 1/m = 1/mass + r^2/inertia, k = m w^2 and c = 2 m w, where w dt < 0.3
- * keeps the pull, which is constant over a step, stable. A soft body is held by some of its vertices (view/grip.h). */
+ * Dragging pulls a point of a body towards the mouse with a spring and a damper: with the effective mass at the point,
+ * 1/m = 1/mass + r^2/inertia, k = m w^2 and c = 2 m w. The pull is constant over a step and stable for w dt < 0.3. A soft
+ * body is held by some of its vertices (view/grip.h). */
 #define _GNU_SOURCE
 #include "live.h"
 #include "view/grip.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-#define MOST_HISTORY 4e9 /* bytes of poses before it pauses by itself */
+#define MOST_HISTORY 4e9 /* bytes of poses at which it pauses */
 
 typedef struct Drag {
   uint32_t body;    /* 0: none */
@@ -31,15 +31,15 @@ struct Live {
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t wake;
-  /* Under the lock. */
+  /* Protected by the lock. */
   bool paused, quit, reset;
-  int single;   /* steps asked for while paused */
-  double speed; /* of simulated time over wall clock, at most */
+  int single;   /* steps requested while paused */
+  double speed; /* largest simulated time over wall-clock time */
   Drag drag;
   int64_t epoch; /* counts resets */
   double step_seconds;
   char error[400];
-  /* The thread's own. */
+  /* Used by the simulation thread alone. */
   uint32_t pulled; /* body whose force was changed, 0: none */
   Grip grip;       /* on a soft body */
 };
@@ -58,7 +58,7 @@ static void add_pull(const AbdWorld *world, const Drag *drag, double force[3], d
   AbdBodyView body;
   double pose[12], velocity[3], spin[3], arm[3], turning[3], pull[3], twist[3];
   if (abd_body_view(world, id, &body) != ABD_OK || body.motion != ABD_MOTION_DYNAMIC) return;
-  if (abd_body_nodes(world, id, pose) != ABD_OK) return; /* a soft body has a grip */
+  if (abd_body_nodes(world, id, pose) != ABD_OK) return; /* a soft body is pulled by its grip */
   abd_body_velocity(world, id, velocity, spin);
   for (int k = 0; k < 3; k++)
     arm[k] = pose[3 + k] * drag->point[0] + pose[6 + k] * drag->point[1] + pose[9 + k] * drag->point[2];
@@ -82,7 +82,7 @@ static void pull_soft(Live *live, const Drag *drag) {
   grip_pull(grip, world, drag->target);
 }
 
-/* The scene's forces, and the pull of the mouse on top. */
+/* The scene's forces plus the pull of the mouse. */
 static void set_forces(Live *live, const Drag *drag) {
   AbdWorld *world = live->session->world;
   const uint32_t body[2] = {live->pulled, drag->body};
@@ -124,7 +124,7 @@ static void step_once(Live *live, const Drag *drag) {
   if (history > MOST_HISTORY) stop_with(live, "the history is full: reset, or use abd run for long runs");
 }
 
-/* The file too goes back: its steps, and the state to resume from. */
+/* Resets the file too: its steps and its checkpoint. */
 static bool rewind_run(Session *session) {
   Run *run = session->run;
   if (run_rewind(run, 0) && run_begin(run) && run_write_checkpoint(run, session->world) && run_commit(run)) return true;
@@ -150,7 +150,7 @@ static void sleep_until(double clock) {
   nanosleep(&t, NULL);
 }
 
-/* Waits until there is something to do. */
+/* Waits for the next step or command. */
 static bool next_task(Live *live, bool *reset, Drag *drag, double *speed) {
   pthread_mutex_lock(&live->lock);
   while (!live->quit && !live->reset && live->paused && !live->single) pthread_cond_wait(&live->wake, &live->lock);
@@ -173,7 +173,7 @@ static void *simulate(void *user) {
       continue;
     }
     step_once(live, &drag);
-    due = fmax(due + dt / speed, clock_seconds() - 0.1); /* what is late is not made up for in a rush */
+    due = fmax(due + dt / speed, clock_seconds() - 0.1); /* delays are not caught up */
     sleep_until(due);
   }
   return NULL;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Threads that wait for the next loop shall sleep, not spin: on a busy machine spinning makes a step many times slower.
- * OpenMP reads its settings when it is loaded, so this has to come before; what the user has set stays. */
+/* Waiting threads sleep instead of spinning, because spinning makes a step many times slower on a busy machine. OpenMP reads
+ * its settings when it is loaded, so this runs before that. A setting of the user is kept. */
 static void wait_asleep(int argc, char **argv, char **environment) {
   (void)argc, (void)argv, (void)environment;
   setenv("OMP_WAIT_POLICY", "passive", 0);
@@ -25,8 +25,8 @@ typedef struct Entry {
 static const Entry entry[] = {
     {"run", command_run, "simulate a scene or meshes into a run file"},
     {"scene", command_scene, "write a scene of the gallery"},
-    {"info", command_info, "what a run took and how it went"},
-    {"check", command_check, "find what is wrong with a scene or a mesh"},
+    {"info", command_info, "the summary of a run: time, iterations, contacts, gaps"},
+    {"check", command_check, "find problems of a scene or a mesh"},
     {"verify", command_verify, "prove that no two surfaces cross in any frame of a run"},
     {"export", command_export, "animations, films, pictures, geometry and tables of a run"},
     {"view", command_view, "look at a run, or simulate a scene, in the browser"},
@@ -41,7 +41,7 @@ static int help(FILE *out) {
           "Usage: abd COMMAND ...\n\nCommands:\n",
           abd_version());
   for (int k = 0; k < ENTRY_COUNT; k++) fprintf(out, "  %-14s %s\n", entry[k].name, entry[k].about);
-  fprintf(out, "\n'abd COMMAND --help' tells more. 'abd --version' prints the version.\n\n"
+  fprintf(out, "\n'abd COMMAND --help' describes a command. 'abd --version' prints the version.\n\n"
                "Exit codes: 0 good; 1 check or verify found something; 2 bad usage or input;\n"
                "3 a step did not converge (run --strict); 4 disk, memory or internal failure; 130 interrupted.\n");
   return out == stdout ? EXIT_GOOD : EXIT_BAD_INPUT;
@@ -57,7 +57,7 @@ static int unknown(const char *text) {
 }
 
 int main(int argc, char **argv) {
-  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to report, not a reason to die */
+  signal(SIGXFSZ, SIG_IGN); /* a file-size limit is reported as an error instead of a signal */
   if (argc < 2) return help(stderr);
   args_set_program(argv[0]);
   if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) return help(stdout);

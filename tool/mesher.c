@@ -1,4 +1,4 @@
-/* Running TetGen or Gmsh in a scratch folder (mesher.h). Tested by tests/cli/soft.sh. */
+/* Runs TetGen or Gmsh in a scratch folder (mesher.h). Tested by tests/cli/soft.sh. */
 #define _GNU_SOURCE
 #include "mesher.h"
 
@@ -17,7 +17,7 @@ extern char **environ;
 
 typedef struct Scratch {
   char folder[200], path[4][256];
-} Scratch; /* path: the last few files asked for */
+} Scratch; /* path: the last few files requested */
 
 static bool fail(SceneError *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static bool fail(SceneError *error, const char *format, ...) {
@@ -46,7 +46,7 @@ static void scratch_close(Scratch *s) {
   rmdir(s->folder);
 }
 
-/* Is the program in a folder of PATH? */
+/* Whether the program is in a folder of PATH. */
 static bool on_path(const char *program) {
   const char *at = getenv("PATH");
   while (at && *at) {
@@ -59,11 +59,11 @@ static bool on_path(const char *program) {
   return false;
 }
 
-/* The last line that says something, for messages. */
+/* The last line that is not blank, for messages. */
 static void last_line(const char *path, char text[300]) {
   char line[300];
   FILE *in = fopen(path, "r");
-  snprintf(text, 300, "it said nothing");
+  snprintf(text, 300, "it printed nothing");
   while (in && fgets(line, sizeof line, in)) {
     line[strcspn(line, "\r\n")] = 0;
     if (line[strspn(line, " \t")]) memcpy(text, line, sizeof line);
@@ -71,7 +71,7 @@ static void last_line(const char *path, char text[300]) {
   if (in) fclose(in);
 }
 
-/* Runs a program to its end, what it prints into the log. */
+/* Runs a program to its end; the log receives its output. */
 static bool run(Scratch *s, char *const *argv, SceneError *error) {
   posix_spawn_file_actions_t actions;
   const char *log = scratch_file(s, 3, "log");
@@ -90,9 +90,8 @@ static bool run(Scratch *s, char *const *argv, SceneError *error) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
   last_line(log, said);
   if (WIFSIGNALED(status))
-    return fail(error, "%s was ended by signal %d; its last words: %s", argv[0], WTERMSIG(status), said);
-  return fail(error,
-              "%s failed (exit code %d); its last words: %s. 'abd check' may tell what is wrong with the surface",
+    return fail(error, "%s was ended by signal %d; its last line: %s", argv[0], WTERMSIG(status), said);
+  return fail(error, "%s failed (exit code %d); its last line: %s. 'abd check' may name the problem of the surface",
               argv[0], WEXITSTATUS(status), said);
 }
 
@@ -133,7 +132,7 @@ static bool write_geo(const char *path, const char *mesh, double edge, SceneErro
   return (fclose(out) == 0 && !failed) || fail(error, "cannot write %s: %s", path, strerror(errno));
 }
 
-/* Gmsh leaves a surface that is given as triangles as it is. */
+/* Gmsh does not change a surface given as triangles. */
 static bool run_gmsh(Scratch *s, const MeshData *surface, const MesherOptions *options, TetMesh *out,
                      SceneError *error) {
   const char *in = scratch_file(s, 0, "in.msh"), *geo = scratch_file(s, 1, "in.geo"),
@@ -159,8 +158,8 @@ bool mesher_run(const MeshData *surface, const MesherOptions *options, TetMesh *
                                          : run_tetgen(&scratch, surface, options, out, error);
   scratch_close(&scratch);
   if (ok && !out->tet_count)
-    ok = fail(error, "%s made no tetrahedra; 'abd check' may tell what is wrong with the surface", program);
+    ok = fail(error, "%s made no tetrahedra; 'abd check' may name the problem of the surface", program);
   if (!ok) tet_mesh_free(out);
-  else out->mesh.triangle_count = 0; /* the surface is taken off the tetrahedra */
+  else out->mesh.triangle_count = 0; /* the surface is computed from the tetrahedra */
   return ok;
 }

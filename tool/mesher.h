@@ -1,18 +1,18 @@
-/* Programs that fill a closed surface with tetrahedra, run as processes of their own: TetGen, Gmsh. Their licences do not reach abd,
- * which neither links nor contains them. Tested by tests/cli/soft.sh. */
+/* Programs that fill a closed surface with tetrahedra: TetGen, Gmsh. They run as separate processes, so their licences do not
+ * apply to abd, which neither links nor contains them. Tested by tests/cli/soft.sh. */
 #ifndef ABD_TOOL_MESHER_H
 #define ABD_TOOL_MESHER_H
 
 #include "scene/tet_mesh.h"
 
 typedef struct MesherOptions {
-  const char *program; /* "tetgen" or "gmsh"; NULL: the first that is there */
-  double edge;         /* [m] longest edge wanted, 0: as the surface has it */
+  const char *program; /* "tetgen" or "gmsh"; NULL: the first that is installed */
+  double edge;         /* [m] longest edge, approximately; 0: as coarse as the surface permits */
   double quality;      /* largest ratio of a tetrahedron's circumradius to its shortest edge (TetGen) */
   bool keep_surface;   /* no new vertices on it */
 } MesherOptions;
 
-/* What a mesher is missing or said is in the error. *missing: no program was found. */
+/* error: why it failed, with the program's output. *missing: no program was found. */
 bool mesher_run(const MeshData *surface, const MesherOptions *options, TetMesh *out, bool *missing, SceneError *error);
 
 #endif

@@ -42,7 +42,7 @@ static int terminal_width(void) {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
 }
 
-/* "[####....]" and what follows it, over the bar shown before. */
+/* "[####....]" and its text, over the previous bar. */
 static void draw_bar(Progress *progress, double done, const char *tail) {
   char bar[64];
   int room = terminal_width() - (int)strlen(tail) - 3;
@@ -54,7 +54,7 @@ static void draw_bar(Progress *progress, double done, const char *tail) {
   progress->bar_shown = true;
 }
 
-/* Who keeps the steps short, where they are: "  short steps: 'a' and 'b'". */
+/* If steps are short, their length and the bodies that limit them: "  steps of 0.01: 'a' and 'b'". */
 static const char *limit_text(const Progress *progress, const AbdStepReport *report, char text[128]) {
   AbdBodyView a = {0}, b = {0};
   text[0] = 0;
@@ -87,13 +87,13 @@ static void show_line(Progress *progress, const AbdStepReport *report, const cha
 void progress_step(Progress *progress, const AbdStepReport *report) {
   double now = clock_seconds(), took = now - progress->last;
   progress->last = now;
-  /* weight by time: the mean forgets what lies more than about three seconds back */
+  /* weighted by time: steps more than about three seconds old hardly count */
   double weight = progress->step_seconds > 0 ? 1 - exp(-took / 3) : 1;
   if (report->step - progress->first < 20) weight = 1.0 / (double)(report->step - progress->first);
   progress->step_seconds += weight * (took - progress->step_seconds);
   bool last = report->step == progress->total;
   if (progress->quiet || (!last && now - progress->shown < (progress->terminal ? 0.1 : progress->interval))) return;
-  if (last && !progress->terminal && now - progress->started < 1) return; /* the summary follows at once */
+  if (last && !progress->terminal && now - progress->started < 1) return; /* the summary follows immediately */
   progress->shown = now;
   char left[32];
   duration_text((double)(progress->total - report->step) * progress->step_seconds, left);

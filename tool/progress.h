@@ -1,4 +1,4 @@
-/* How far a run is, on standard error: a bar on a terminal, a plain line about every second otherwise. */
+/* The progress of a run on standard error: a bar on a terminal, otherwise a plain line about every second. */
 #ifndef ABD_TOOL_PROGRESS_H
 #define ABD_TOOL_PROGRESS_H
 
@@ -6,20 +6,20 @@
 
 typedef struct Progress {
   bool quiet, terminal, bar_shown;
-  int64_t first, total; /* steps done before this process, and in all */
+  int64_t first, total; /* steps before this process began, and in total */
   double dt;
   double started, shown, last; /* [s] clock */
   double step_seconds;         /* running mean over the last few seconds */
   double interval;             /* [s] between two lines */
-  const AbdWorld *world;       /* names of bodies; NULL: none are shown */
+  const AbdWorld *world;       /* for names of bodies; NULL: none are printed */
 } Progress;
 
 double clock_seconds(void);
 void progress_start(Progress *progress, int64_t first, int64_t total, double dt, bool quiet);
 void progress_step(Progress *progress, const AbdStepReport *report);
-/* For work that is not stepping: so many of so many frames, once it has taken a second. */
+/* For work on frames: done of total, after the first second. */
 void progress_count(Progress *progress, size_t done, size_t total);
-/* A line of its own above the bar. */
+/* Prints a line above the bar. */
 void progress_say(Progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void progress_end(Progress *progress);
 /* "1 h 20 min", "45 s", "0.3 s" */

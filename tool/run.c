@@ -1,5 +1,5 @@
-/* `abd run`: a scene becomes a run file. Reads the options, prepares scene, world and file, steps, sums up.
- * The state to resume from is committed together with each step, so any end, even kill -9, leaves a file to go on with.
+/* `abd run`: simulates a scene and writes a run file. Reads the options, prepares scene, world and file, steps, prints the
+ * summary. Each step is committed with its checkpoint, so a run can be resumed after any end, even kill -9.
  * Tested by tests/cli/run.sh. */
 #include "args.h"
 #include "facts.h"
@@ -22,7 +22,7 @@ static const Command command = {
     "run SCENE.json|MESH... [-o RUN] [options]\n       abd run RUN.abd --resume [options]",
     "Simulates a scene, or meshes dropped on a ground, and writes a run file: every step's report, poses\n"
     "and the state to resume from.",
-    "Steps that did not converge are printed as they happen and counted at the end; the run goes on.\n"
+    "Steps that did not converge are printed as they happen and counted at the end; the run continues.\n"
     "Ctrl-C ends after the current step; the file can be resumed, and the result has the same bits.\n\n"
     "Exit codes: 0 good; 2 bad usage or input; 3 with --strict, a step did not converge;\n"
     "4 disk, memory or internal failure; 130 interrupted (resumable).",
@@ -34,7 +34,7 @@ static void on_signal(int signal_number) {
   interrupted = 1;
 }
 
-/* The first signal ends the run after the step, a second one at once. */
+/* The first signal ends the run after the step, a second one immediately. */
 static void catch_signals(void) {
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
   sigaction(SIGINT, &action, NULL);
@@ -58,7 +58,7 @@ static int disk_failure(Session *session, int64_t step) {
   run_rollback(session->run);
   progress_say(&session->progress, "abd run: %s", run_error(session->run));
   progress_say(&session->progress,
-               "Step %lld and all after it are missing; what came before is safe.\n"
+               "Step %lld and all after it are missing; earlier steps are safe.\n"
                "Make room, then: %s run %s --resume",
                (long long)step, args_program(), args_word(session->path, word, sizeof word));
   return EXIT_FAILED;
@@ -136,13 +136,13 @@ static int check_options(const RunOptions *o, const TextList *operand) {
   bool a_run = operand->count == 1 && session_is_run_path(operand->text[0]);
   if (operand->count == 0 && !(o->resume && o->output))
     return args_usage_error(&command, "expected a scene (.json) or meshes (.obj .stl .ply .off)");
-  if (a_run && o->output) return args_usage_error(&command, "a run is resumed in its own file: leave -o out");
+  if (a_run && o->output) return args_usage_error(&command, "a run is resumed in its own file; leave out -o");
   if (a_run && !o->resume)
-    return args_usage_error(&command, "%s is a run file: go on with it with --resume", operand->text[0]);
+    return args_usage_error(&command, "%s is a run file; continue it with --resume", operand->text[0]);
   if (o->steps >= 0 && o->time > 0) return args_usage_error(&command, "--steps and --time exclude each other");
   if (o->resume && o->force) return args_usage_error(&command, "--resume and --force exclude each other");
   if (o->resume && (a_run || operand->count == 0) && (o->set.count || o->dt > 0))
-    return args_usage_error(&command, "a run is resumed with the settings it began with: leave --set and --dt out");
+    return args_usage_error(&command, "a run is resumed with its own settings; leave out --set and --dt");
   return ARGS_GO_ON;
 }
 
@@ -152,12 +152,12 @@ int command_run(int argc, char **argv) {
   TextList operand;
   const Option option[] = {
       {"output", 'o', OPTION_TEXT, &o->output, "RUN", "the run file; NAME.abd in this folder if left out"},
-      {"steps", 'n', OPTION_COUNT, &o->steps, "N", "steps in all, also when resumed; else as the scene says"},
-      {"time", 't', OPTION_POSITIVE, &o->time, "T", "seconds of simulated time in all"},
+      {"steps", 'n', OPTION_COUNT, &o->steps, "N", "total steps, also when resumed; by default those of the scene"},
+      {"time", 't', OPTION_POSITIVE, &o->time, "T", "total simulated seconds"},
       {"dt", 0, OPTION_POSITIVE, &o->dt, "S", "time step in seconds, the same as --set dt=S"},
       {"threads", 'j', OPTION_COUNT, &o->threads, "N", "threads, 0 = all processors; the result has the same bits"},
       {"resume", 'r', OPTION_FLAG, &o->resume, NULL,
-       "go on with a run that was ended or killed; begins it if there is none"},
+       "continue a run that ended or was killed; begins it if there is none"},
       {"force", 'f', OPTION_FLAG, &o->force, NULL, "replace an existing run file"},
       {"every", 0, OPTION_ATLEAST1, &o->every, "K", "write a frame every K steps, 1; reports are written every step"},
       {"contacts", 0, OPTION_FLAG, &o->contacts, NULL,
@@ -165,7 +165,7 @@ int command_run(int argc, char **argv) {
       {"set", 's', OPTION_LIST, &o->set, "KEY=VALUE", "a setting by its name in a scene: --set contact.friction=0.5"},
       {"scale", 0, OPTION_POSITIVE, &o->mesh_scale, "S",
        "meshes given alone: factor on all coordinates; 0.001 for millimetres"},
-      {"mesh-dir", 0, OPTION_TEXT, &o->mesh_dir, "DIR", "where meshes are looked for last"},
+      {"mesh-dir", 0, OPTION_TEXT, &o->mesh_dir, "DIR", "folder in which meshes are searched last"},
       {"strict", 0, OPTION_FLAG, &o->strict, NULL, "exit code 3 if a step did not converge"},
       {"quiet", 'q', OPTION_FLAG, &o->quiet, NULL, "print nothing but errors"},
       {"json", 0, OPTION_FLAG, &o->json, NULL, "print the summary as one JSON object"},

@@ -11,13 +11,13 @@ static const Command command = {
     "scene",
     "scene [NAME [--KEY VALUE ...] [-o FILE]]",
     "Writes a scene that abd makes itself, in its own format. 'abd scene' lists the names;\n"
-    "'abd scene NAME --help' tells a scene's keys.",
+    "'abd scene NAME --help' lists a scene's keys.",
     "The scene goes to standard output unless -o names a file. Then: abd run FILE\n"
     "Exit codes: 0 good; 2 bad usage; 4 disk.",
 };
 
 static int print_names(void) {
-  printf("Scenes to write with 'abd scene NAME -o FILE'; 'abd scene NAME --help' tells their keys:\n\n");
+  printf("Scenes to write with 'abd scene NAME -o FILE'; 'abd scene NAME --help' lists their keys:\n\n");
   for (const GalleryScene *const *scene = gallery_list(); *scene; scene++)
     printf("  %-16s %s\n", (*scene)->name, (*scene)->about);
   return EXIT_GOOD;
@@ -56,7 +56,7 @@ static int write_scene(const GalleryScene *scene, const char *const *text, const
   return code;
 }
 
-/* The help of a key: what it is, its words, its default. */
+/* The help of a key: its meaning, its choices, its default. */
 static void describe(const GalleryKey *key, char text[200]) {
   char value[32], words[100] = "";
   for (int k = 0; key->choice && key->choice[k]; k++) {
@@ -76,7 +76,7 @@ static int scene_command(const GalleryScene *scene, int argc, char **argv) {
     describe(&scene->key[k], help[k]);
     option[k] = (Option){scene->key[k].name, 0, OPTION_TEXT, &text[k], scene->key[k].choice ? "WORD" : "N", help[k]};
   }
-  option[count] = (Option){"output", 'o', OPTION_TEXT, &path, "FILE", "where to write it (standard output)"};
+  option[count] = (Option){"output", 'o', OPTION_TEXT, &path, "FILE", "the file to write (standard output)"};
   snprintf(usage, sizeof usage, "scene %s [--KEY VALUE ...] [-o FILE]", scene->name);
   const Command its = {"scene", usage, scene->about, NULL};
   TextList more;

@@ -22,7 +22,7 @@ static int compare_double(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* NaN when out of memory, infinity where there are no edges. */
+/* NaN if memory runs out, infinity if there are no edges. */
 static double median_edge(const AbdMeshView *mesh) {
   if (!mesh->edge_count) return INFINITY;
   double *length = malloc(mesh->edge_count * sizeof *length);
@@ -70,7 +70,7 @@ static void warn_of_masses(const Warner *w) {
   if (!(most > 1e5 * least)) return;
   char text[480];
   snprintf(text, sizeof text,
-           "'%.80s' weighs %.3g kg, '%.80s' %.3g kg, %.1g times less: where such bodies meet, steps take many "
+           "'%.80s' weighs %.3g kg, '%.80s' %.3g kg, %.1g times less: if such bodies touch, steps take many "
            "iterations; check the units of the meshes, or bring the densities nearer to each other",
            trouble_body_name(w->world, heavy), most, trouble_body_name(w->world, light), least, most / least);
   w->say(w->user, text);
@@ -108,7 +108,7 @@ static void fill_box(const AbdWorld *world, uint32_t id, double margin, Box *box
   for (int i = 0; i < 3 && mesh.half_space; i++) box->lo[i] = -INFINITY, box->hi[i] = INFINITY;
 }
 
-/* Do they share a point once a is moved by the gap along some axis? Surfaces that lie on each other do. */
+/* Whether they share a point after a is moved by the gap along some axis, as coinciding surfaces do. */
 static bool touches(const AbdWorld *world, AbdBodyId a, AbdBodyId b, double gap) {
   double at[12], nodes_b[12];
   AbdCrossing crossing;
@@ -131,7 +131,7 @@ static bool overlap(const Box *a, const Box *b) {
 }
 
 static bool warn_of_touching(const Warner *w) {
-  enum { MOST_TESTS = 2000, MOST_FOUND = 50 }; /* a warning shall not take long itself */
+  enum { MOST_TESTS = 2000, MOST_FOUND = 50 }; /* limits the time that the warning takes */
   size_t count = abd_world_body_count(w->world), tests = 0, found = 0;
   double gap = 0.02 * w->range;
   AbdBodyId first[2] = {{0}, {0}};

@@ -1,4 +1,4 @@
-/* `abd tetrahedralize`: fills a closed surface with tetrahedra through a program of its own. Tested by tests/cli/soft.sh. */
+/* `abd tetrahedralize`: fills a closed surface with tetrahedra by an external program. Tested by tests/cli/soft.sh. */
 #include "args.h"
 #include "mesher.h"
 #include "topology.h"
@@ -10,7 +10,7 @@ static const Command command = {
     "tetrahedralize",
     "tetrahedralize SURFACE -o FILE.msh [--edge L] [--keep-surface] [--with PROGRAM]",
     "Fills a closed surface (.obj .stl .ply .off) with tetrahedra, for soft bodies, and writes them as Gmsh 2.2\n"
-    "text. The work is done by TetGen or Gmsh, whichever is installed, as a program of its own.",
+    "text. It calls TetGen or Gmsh, whichever is installed, as a separate program.",
     "Exit codes: 0 good; 2 bad usage, a surface that cannot be filled, or no such program; 4 disk, memory.",
 };
 
@@ -21,8 +21,8 @@ static bool check_surface(const char *path, const MeshData *data, SceneError *er
     return snprintf(error->text, sizeof error->text, "%.500s: out of memory", path), false;
   if (t.closed && t.volume != 0) return true;
   snprintf(error->text, sizeof error->text,
-           "%.500s: not a closed surface (%zu open edges, %zu of three or more triangles, %zu where neighbours face "
-           "opposite sides): it has no inside to fill; 'abd check %.200s' tells where",
+           "%.500s: not a closed surface (%zu open edges, %zu of three or more triangles, %zu whose triangles face "
+           "opposite sides): it has no inside to fill; 'abd check %.200s' names them",
            path, t.open_edge.count, t.many_edge.count, t.against_edge.count, path);
   return false;
 }
@@ -53,12 +53,12 @@ int command_tetrahedralize(int argc, char **argv) {
   TextList path;
   const Option option[] = {
       {"output", 'o', OPTION_TEXT, &output, "FILE", "the mesh to write, ends in .msh"},
-      {"edge", 0, OPTION_POSITIVE, &options.edge, "L", "longest edge inside, about (as the surface has it)"},
+      {"edge", 0, OPTION_POSITIVE, &options.edge, "L", "longest edge inside, approximately (as the surface permits)"},
       {"quality", 0, OPTION_POSITIVE, &options.quality, "Q",
        "largest circumradius over shortest edge, TetGen only (1.414)"},
       {"keep-surface", 0, OPTION_FLAG, &options.keep_surface, NULL,
-       "no new vertices on the surface; Gmsh never makes any"},
-      {"with", 0, OPTION_TEXT, &options.program, "PROGRAM", "tetgen or gmsh (the first that is there)"},
+       "no new vertices on the surface; Gmsh never adds any"},
+      {"with", 0, OPTION_TEXT, &options.program, "PROGRAM", "tetgen or gmsh (the first that is installed)"},
       {0},
   };
   int code = args_parse(&command, option, argc, argv, &path);

@@ -9,14 +9,14 @@ typedef struct TextTable {
   int columns, count; /* count: cells so far; the first row is the heading */
   int capacity;
   char **cell;
-  bool starved; /* memory was out; table_print says so */
+  bool starved; /* memory ran out; table_print then returns false */
 } TextTable;
 
 /* Adds the next cell, row after row. The first column is flush left, the others right. */
 void table_cell(TextTable *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A number with three or four digits that count; an empty cell for NAN. */
+/* A number with three or four significant digits; an empty cell for NAN. */
 void table_number(TextTable *table, double value);
-bool table_print(const TextTable *table, FILE *out, bool markdown); /* false when memory was out */
+bool table_print(const TextTable *table, FILE *out, bool markdown); /* false if memory ran out */
 void table_free(TextTable *table);
 
 #endif

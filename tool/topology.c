@@ -1,4 +1,4 @@
-/* See topology.h. Edges are sorted by their ends, so all triangles at an edge stand side by side. */
+/* See topology.h. Edges are sorted by their ends, so all triangles at an edge are adjacent. */
 #include "topology.h"
 
 #include <math.h>
@@ -66,7 +66,7 @@ static void measure(const MeshShape *mesh, Topology *topology) {
   }
 }
 
-/* ---- Sorting indices by what they stand for ---- */
+/* ---- Sorting indices by their items ---- */
 
 typedef struct Place {
   double x[3];

@@ -1,4 +1,4 @@
-/* What can be wrong with a triangle mesh by itself: edges, orientation, degenerate triangles, duplicate vertices.
+/* Defects of a triangle mesh: edges, orientation, degenerate triangles, duplicate vertices.
  * Positions matter only for area, volume and duplicates. Tested by tests/test_topology.c. */
 #ifndef ABD_TOOL_TOPOLOGY_H
 #define ABD_TOOL_TOPOLOGY_H
@@ -24,17 +24,17 @@ typedef struct Finding {
 typedef struct Topology {
   Finding open_edge;     /* edges of one triangle */
   Finding many_edge;     /* edges of more than two triangles */
-  Finding against_edge;  /* edges that two triangles run along in the same direction: one of them is flipped */
+  Finding against_edge;  /* edges that two triangles traverse in the same direction: one of them is flipped */
   Finding degenerate;    /* triangles without area */
-  Finding repeated;      /* triangles with the same three corners as one before */
-  Finding twin_vertex;   /* vertices at exactly the place of another */
-  Finding unused_vertex; /* vertices of no triangle */
+  Finding repeated;      /* triangles with the three corners of an earlier one */
+  Finding twin_vertex;   /* vertices with exactly the coordinates of another */
+  Finding unused_vertex; /* vertices without a triangle */
   size_t piece_count;    /* connected pieces */
   double volume;         /* signed; meaningful when closed */
-  bool closed;           /* every edge has two triangles that run along it in opposite directions */
+  bool closed;           /* every edge has two triangles that traverse it in opposite directions */
 } Topology;
 
-/* False when out of memory. Indices must be in range. */
+/* False if memory runs out. Indices must be in range. */
 bool topology_analyse(const MeshShape *mesh, Topology *topology);
 
 #endif

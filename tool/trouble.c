@@ -70,7 +70,7 @@ static void say_look(Session *session, const Place *place, const char *path, int
                  (long long)frame, args_word(trouble_body_name(session->world, place->body[0]), name, sizeof name), at);
 }
 
-/* Where, why, the mesh, and how to look. */
+/* Prints place, reason, mesh and commands that show it. */
 static void say_place(Session *session, const Place *place, const char *why, int64_t step) {
   char text[640], what[32];
   place_text(session->world, place, text, sizeof text);
@@ -89,17 +89,18 @@ static const char *reason(const AbdStepReport *report) {
   switch (report->outcome) {
     case ABD_STOPPED_AT_MAX_ITERATIONS:
       if (short_steps)
-        return "contact leaves room for tiny Newton steps only; a smaller --dt, a larger contact.range or more room "
+        return "contact permits only tiny Newton steps; a smaller --dt, a larger contact.range or more distance "
                "between "
-               "the bodies help";
-      return "Newton's iteration had not settled; a smaller --dt helps, or --set solver.max_iterations";
+               "the bodies helps";
+      return "Newton's iteration had not converged; a smaller --dt helps, or --set solver.max_iterations";
     case ABD_STOPPED_BY_LINE_SEARCH:
-      return "the energy cannot be lowered beyond rounding: very unequal masses, very stiff or very large bodies do "
-             "that; a larger "
-             "--set solver.tolerance accepts it";
+      return "the energy cannot be lowered beyond rounding; the cause may be very unequal masses or very stiff or "
+             "large "
+             "bodies; a larger --set solver.tolerance accepts the step";
     case ABD_STOPPED_BY_FACTORIZATION:
-      return "the equations have lost their digits: very unequal masses or stiffnesses; bring them nearer to each "
-             "other";
+      return "the matrix has no correct digits left because masses or stiffnesses are very unequal; choose more "
+             "similar "
+             "ones";
     case ABD_JOINT_OPEN: return "a joint is pulled apart, or joints contradict each other";
     default: return NULL;
   }
@@ -111,7 +112,7 @@ static bool place_of_report(const AbdWorld *world, const AbdStepReport *report, 
          place_of_pair(world, report->nearest[0], report->nearest[1], place);
 }
 
-/* ---- Occasions ---- */
+/* ---- Events ---- */
 
 void trouble_in_step(Session *session, const AbdStepReport *report) {
   enum { MOST_LINES = 20 };
@@ -132,7 +133,7 @@ void trouble_in_step(Session *session, const AbdStepReport *report) {
   else if (blocked)
     progress_say(&session->progress,
                  "step %lld: contact holds a kinematic body %.3g m back from its target%s"
-                 " (said once)",
+                 " (reported once)",
                  (long long)report->step, report->target_error, who);
   else
     progress_say(&session->progress, "step %lld did not converge: %s after %d iterations%s; residual %.3g m/s%s",
@@ -148,20 +149,20 @@ void trouble_if_crawling(Session *session, const AbdStepReport *report) {
   session->slow_steps = report->iterations >= SLOW_ITERATIONS ? session->slow_steps + 1 : 0;
   if (session->slow_steps != SLOW_STEPS || session->options.quiet || session->crawl_said) return;
   session->crawl_said = true;
-  progress_say(&session->progress, "the run crawls: %d steps in a row took %d iterations and more (said once)",
+  progress_say(&session->progress, "the run crawls: %d steps in a row took %d iterations and more (reported once)",
                SLOW_STEPS, SLOW_ITERATIONS);
   Place place;
   if (place_of_pair(session->world, report->limit[0], report->limit[1], &place) ||
       place_of_report(session->world, report, &place))
     say_place(session, &place,
               report->step_length < 0.05
-                  ? "this pair allows the shortest steps; a smaller --dt or a larger contact.range helps as a rule"
-                  : "iterations go the whole way but do not settle; a smaller --dt helps as a rule, or a larger "
+                  ? "this pair permits only short steps; a smaller --dt or a larger contact.range usually helps"
+                  : "full steps do not converge; a smaller --dt usually helps, or a larger "
                     "--set solver.tolerance",
               report->step);
 }
 
-/* The world at the end of the last good step has forgotten its contacts: it makes that step again, to the same bits. */
+/* Repeats the last good step, to the same bits, because the restored world has no contacts. */
 static void make_last_step_again(Session *session, AbdStepReport *report) {
   SceneError error;
   const SavedState *before = session->state;
@@ -180,13 +181,13 @@ void trouble_failed_step(Session *session, bool kept, AbdBodyId body) {
       place_of_pair(session->world, report.nearest[0], report.nearest[1], &place))
     say_place(
         session, &place,
-        "numbers grew beyond all bounds: look for a huge force, speed, density or motion of this body, or one that it "
-        "touches; this is how it was before",
+        "numbers overflowed; look for a huge force, speed, density or motion of this body or one that it touches; "
+        "the place is that of the step before",
         step);
   progress_say(&session->progress, "Steps to %lld are in %s.", (long long)step, session->path);
 }
 
-/* A run of the start, for looking at it. */
+/* Writes a run of the start, to look at it. */
 static void write_start(Session *session, const Place *place) {
   session->start_path = beside(session, "start.abd");
   if (session->start_path && session_write_start(session, session->start_path)) {

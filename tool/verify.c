@@ -1,5 +1,5 @@
-/* `abd verify`: exact predicates on every frame of a run. The world is built from what the run file holds, its meshes
- * bit for bit, so the verdict needs neither the scene nor the solver. Tested by tests/cli/look.sh. */
+/* `abd verify`: exact predicates on every frame of a run. The world is built from the run file, its meshes bit for bit, so
+ * the verdict needs neither the scene nor the solver. Tested by tests/cli/look.sh. */
 #include "args.h"
 #include "progress.h"
 #include "record/run.h"
@@ -14,7 +14,7 @@ static const Command command = {
     "verify RUN... [--frame K] [--quiet]",
     "Tests with exact arithmetic that in no frame any two surfaces that may collide share a point, and\n"
     "that no soft body's surface crosses itself. Prints which bodies and triangles cross, and where. The\n"
-    "result is kept in the run file for 'abd info'.",
+    "result is stored in the run file for 'abd info'.",
     "Exit codes: 0 nothing crosses; 1 something crosses; 2 bad usage or input; 4 memory or internal failure.",
 };
 
@@ -22,7 +22,7 @@ enum { MOST_CROSSINGS = 100 };
 
 typedef struct Verdict {
   int64_t frames, crossings, pairs; /* pairs: body pairs that may collide, in one frame */
-  bool starved;                     /* memory was out: no verdict */
+  bool starved;                     /* memory ran out: no verdict */
 } Verdict;
 
 static int fail(int code, const char *sentence) {
@@ -60,7 +60,7 @@ static bool add_body(AbdWorld *world, const RunBody *body, AbdMeshId mesh) {
   return abd_world_add_body(world, &def, &id) == ABD_OK;
 }
 
-/* What is fixed to a body lies on it, which is no crossing. */
+/* A vertex fixed to a body lies on it, which is no crossing. */
 static bool attach(AbdWorld *world, const RunScene *scene) {
   for (size_t k = 0; k < scene->body_count; k++) {
     const RunBody *body = &scene->body[k];
@@ -104,7 +104,7 @@ static AbdWorld *build_world(const RunScene *scene) {
   return NULL;
 }
 
-/* Pairs that may collide: all with a body that gives way, less those that were told not to; soft bodies with themselves. */
+/* Pairs that may collide: all with a dynamic body, except excluded ones; and soft bodies with themselves. */
 static int64_t count_pairs(const AbdWorld *world) {
   int64_t bodies = (int64_t)abd_world_body_count(world), still = 0, alone = 0;
   for (uint32_t id = 1; id <= bodies; id++) {
@@ -164,7 +164,7 @@ static int verify_frames(Run *run, const RunScene *scene, const AbdWorld *world,
   return good ? EXIT_GOOD : fail(EXIT_BAD_INPUT, run_error(run));
 }
 
-/* Kept for `abd info`; a file that may not be written, or is being written, stays as it is. */
+/* Stored for `abd info`; a file that is read-only or being written stays unchanged. */
 static void keep_verdict(const char *path, const Verdict *verdict) {
   RunError error;
   char frames[32], crossings[32];

@@ -1,5 +1,4 @@
-/* `abd view`: the viewer in the browser, for a run (also one that is still being written) or for a scene that is simulated
- * while one looks. Tested in tests/view. */
+/* `abd view`: serves the viewer for a run (also one that is still being written) or for a scene that is simulated live. Tested in tests/view. */
 #define _GNU_SOURCE
 #include "args.h"
 #include "facts.h"
@@ -18,7 +17,7 @@ static const Command command = {
     "view RUN.abd | SCENE.json | MESH... [options]",
     "Serves the viewer and prints its address; open it in a browser. A run may still be written: the viewer\n"
     "follows it. A scene is simulated live: pause, step, reset, pull bodies with the mouse. Ctrl-C ends it.",
-    "It listens at 127.0.0.1, which only this machine reaches; --bind 0.0.0.0 lets everyone look who can reach\n"
+    "It listens at 127.0.0.1, which only this machine reaches; --bind 0.0.0.0 gives access to everyone who can reach\n"
     "this machine. Exit codes: 0 good (also after Ctrl-C); 2 bad usage or input; 4 disk or memory failure.",
 };
 
@@ -57,11 +56,11 @@ static ViewServer *start_server(const ViewOptions *o, const ViewControl *control
   if (control) def.control = *control;
   ViewServer *server = view_server_start(&def, data, error, size);
   if (server || o->port >= 0) return server;
-  def.port = 0; /* the usual one is taken: any other */
+  def.port = 0; /* the usual port is taken: any other */
   return view_server_start(&def, data, error, size);
 }
 
-/* What the link names: "#step=K&body=ID&at=X,Y,Z,R". */
+/* The fragment of the link: "#step=K&body=ID&at=X,Y,Z,R". */
 static int link_text(const ViewOptions *o, const ViewData *data, char text[LINK_SIZE]) {
   size_t body = 0, used = 0;
   double at[4];
@@ -109,7 +108,7 @@ static int serve(const ViewOptions *o, const char *path, const ViewControl *cont
 
 /* ---- A scene ---- */
 
-/* A folder of its own for a live run that nobody asked to keep. */
+/* A temporary folder for a live run without -o. */
 static char *scratch_folder(void) {
   const char *base = getenv("TMPDIR");
   char *folder = NULL;
@@ -129,11 +128,11 @@ static void remove_run(const char *path) {
   }
 }
 
-/* Surfaces cross at the start: nothing to simulate, but to look at. */
+/* Surfaces cross at the start: shows it without simulating. */
 static int show_start(const ViewOptions *o, const Session *session, int code) {
   ViewOptions there = *o;
   if (!o->look_at) there.look_at = session->start_look;
-  fprintf(stderr, "It cannot be simulated; this is how it starts:\n");
+  fprintf(stderr, "It cannot be simulated; the viewer shows its start:\n");
   int served = serve(&there, session->start_path, NULL);
   remove_run(session->start_path);
   return served == EXIT_GOOD ? code : served;
@@ -193,20 +192,20 @@ int command_view(int argc, char **argv) {
       {"port", 'p', OPTION_COUNT, &options.port, "N", "port, 8520 or another free one; 0 = any free one"},
       {"bind", 0, OPTION_TEXT, &options.address, "ADDRESS", "address to listen at, 127.0.0.1"},
       {"frame", 0, OPTION_COUNT, &options.frame, "K", "the address shows the frame of step K"},
-      {"body", 0, OPTION_TEXT, &options.body, "NAME", "the address shows this body chosen"},
+      {"body", 0, OPTION_TEXT, &options.body, "NAME", "the address selects this body"},
       {"look-at", 0, OPTION_TEXT, &options.look_at, "X,Y,Z,R", "the address shows the ball of radius R at X,Y,Z"},
       {"paused", 0, OPTION_FLAG, &options.paused, NULL, "a scene: begin paused"},
-      {"output", 'o', OPTION_TEXT, &o->output, "RUN", "a scene: keep what is simulated in this run file"},
+      {"output", 'o', OPTION_TEXT, &o->output, "RUN", "a scene: record the simulation in this run file"},
       {"force", 'f', OPTION_FLAG, &o->force, NULL, "a scene: replace an existing run file"},
       {"threads", 'j', OPTION_COUNT, &o->threads, "N", "a scene: threads, 0 = all processors"},
       {"set", 's', OPTION_LIST, &o->set, "KEY=VALUE", "a scene: a setting by its name in a scene"},
       {"scale", 0, OPTION_POSITIVE, &o->mesh_scale, "S", "meshes: factor on all coordinates; 0.001 for millimetres"},
-      {"mesh-dir", 0, OPTION_TEXT, &o->mesh_dir, "DIR", "a scene: where meshes are looked for last"},
+      {"mesh-dir", 0, OPTION_TEXT, &o->mesh_dir, "DIR", "a scene: folder in which meshes are searched last"},
       {0},
   };
   int code = args_parse(&command, option, argc, argv, &operand);
   if (code == ARGS_GO_ON) code = check_options(&options, &session, &operand);
-  set = o->set; /* the session forgets it when it is closed */
+  set = o->set; /* session_close clears it */
   if (code == ARGS_GO_ON) {
     catch_signals();
     code = session_is_run_path(operand.text[0]) ? serve(&options, operand.text[0], NULL)

@@ -17,7 +17,7 @@ mkdir bin
 expect 2 'tetgen, gmsh: no such program on PATH.*apt install tetgen' env PATH="$PWD/bin" "$abd" tetrahedralize tet.obj -o x.msh
 printf '#!/bin/sh\necho the facets cross\nexit 3\n' >bin/tetgen
 chmod +x bin/tetgen
-expect 2 'tetgen failed \(exit code 3\); its last words: the facets cross' env PATH="$PWD/bin:$PATH" "$abd" tetrahedralize tet.obj -o x.msh
+expect 2 'tetgen failed \(exit code 3\); its last line: the facets cross' env PATH="$PWD/bin:$PATH" "$abd" tetrahedralize tet.obj -o x.msh
 printf '#!/bin/sh\nkill -9 $$\n' >bin/tetgen
 expect 2 'tetgen was ended by signal 9' env PATH="$PWD/bin:$PATH" "$abd" tetrahedralize tet.obj -o x.msh
 [ ! -e x.msh ] || wrong "a mesh where the program failed"

@@ -47,7 +47,7 @@ expect 1 'open' "$abd" check "short-step$step.obj"
 looks short.abd
 
 # a run that crawls: it asks for what rounding does not allow
-expect 0 'the run crawls: 10 steps in a row took 150 iterations and more \(said once\)' \
+expect 0 'the run crawls: 10 steps in a row took 150 iterations and more \(reported once\)' \
   "$abd" run scene.json -o crawl.abd --set solver.max_iterations=150 --set solver.tolerance=1e-20
 [ "$(grep -c 'the run crawls' out.txt)" -eq 1 ] || wrong "said more than once: $(cat out.txt)"
 sed -n '/the run crawls/,/or:/p' out.txt >crawl.txt

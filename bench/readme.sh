@@ -4,9 +4,9 @@
 #   bench/readme.sh SCENES_FOLDER [-w] [-a] [-p] [-o RESULTS_FOLDER]
 #
 # SCENES_FOLDER: rigid-IPC's scenes. -a: also runs all of them to their end and verifies every frame (bench/rigid_ipc.sh, hours of
-# one core; as many at a time as there are processors); else that sentence stays as the README has it. Without -a: minutes.
-# -p: also steps the scenes with other engines (bench/peers/run, a quarter of an hour and more) and prints the tables that the
-# README's second one is taken from. Results that are in RESULTS_FOLDER already are taken as they are.
+# one core; as many at a time as there are processors); otherwise that sentence stays unchanged. Without -a: minutes.
+# -p: also steps the scenes with other engines (bench/peers/run, a quarter of an hour and more) and prints the tables from which
+# the README's second one is taken. Existing results in RESULTS_FOLDER are reused.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 abd=${ABD:-$here/build/abd}
@@ -23,7 +23,7 @@ mkdir -p "$out"
 field() { sed -nE "s/^ *\"$1\": \"?([^\"]*[^\",])\"?,?\$/\1/p" "$2"; }
 round() { awk -v value="$1" 'BEGIN { if (value >= 999.5) printf "%.0f", value; else printf "%.3g", value }'; }
 
-# What the first lines say: all scenes run and verified.
+# The first lines: all scenes run and verified.
 scenes() {
   if [ -z "$all" ]; then
     sed -n '/<!-- figures: begin/,/<!-- figures: end/p' "$here/README.md" | sed '1d;/^$/,$d'
@@ -42,7 +42,7 @@ measure readme readme --fixtures "$folder"
 "$abd" bench readme --with "$out/readme.json" --markdown "$out/readme.md" >/dev/null
 threads='' times=''
 for n in 1 2 4 8 16; do
-  if [ "$(nproc)" -lt 4 ] || [ "$n" -gt "$(nproc)" ]; then continue; fi # two processors tell nothing of scaling
+  if [ "$(nproc)" -lt 4 ] || [ "$n" -gt "$(nproc)" ]; then continue; fi # two processors are too few to show scaling
   measure "threads-$n" net:size=16 --steps 60 --threads "$n" --quiet
   threads+=${threads:+, }$n times+=${times:+, }$(round "$(field wall_ms "$out/threads-$n.json")")
 done

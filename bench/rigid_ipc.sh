@@ -3,7 +3,7 @@
 #
 #   bench/rigid_ipc.sh SCENES_FOLDER [-j JOBS] [-l SECONDS] [-o RUNS_FOLDER]
 #
-# Each scene runs its full time where that takes under SECONDS (300), otherwise as far as it comes by then, but at least 100
+# Each scene runs its full time if that takes under SECONDS (300), otherwise for SECONDS, but at least 100
 # steps. Threads: 1 each.
 # Exits with 1 if a step did not converge or a frame crosses.
 set -u
@@ -21,7 +21,7 @@ mkdir -p "$out"
 
 field() { sed -n "s/^ *\"$1\": \(.*[^,]\),*$/\1/p" "$2" | head -n 1; }
 
-# One scene: a row, or a line that says what failed.
+# One scene: a row, or a line with the error.
 one() {
   local scene=$1 name run info
   name=${scene#"$folder"/}

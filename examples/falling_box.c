@@ -1,12 +1,12 @@
-/* The smallest whole program: a box of one metre falls from two metres onto the ground, and what the library computed is
- * held against what a pencil computes. Exits 0 when they agree.
+/* The smallest whole program: a box of one metre falls from two metres onto the ground. Compares the result with the
+ * formula and exits with 0 if they agree.
  *
  * Free fall by implicit Euler with step h: after n steps the box has fallen g h^2 n (n + 1) / 2, which tends to g t^2 / 2.
  * At rest the box hovers inside the contact range, never at zero.
  *
  *     cc falling_box.c $(pkg-config --cflags --libs abd) -o falling_box
  *
- * It is C and C++ alike. Built and run by tests/install/run.sh. */
+ * It compiles as C and as C++. Built and run by tests/install/run.sh. */
 #include <abd/abd.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
-/* A joint and a motor: a bar on a hinge is raised at a steady speed, then held by a servo, and what the library computed is held
- * against what a pencil computes. Exits 0 when they agree.
+/* A joint and a motor: a bar on a hinge is raised at a constant speed, then held by a servo. Compares the result with the
+ * formulas and exits with 0 if they agree.
  *
- * The bar of mass m lies along x, its hinge at one end, its centre r away. At the angle q above the horizon gravity turns it down
- * with m g r cos q, so a motor that holds it gives just that, and a servo of stiffness k that wants the angle q0 gives way by
+ * The bar of mass m lies along x, its hinge at one end, its centre r away. At the angle q above the horizon gravity exerts the
+ * torque m g r cos q. A motor that holds the bar has the same torque, and a servo of stiffness k with the target q0 deflects by
  * q0 - q = m g r cos q / k. The hinge carries the weight, m g.
  *
  *     cc motor.c $(pkg-config --cflags --libs abd) -lm -o motor
  *
- * It is C and C++ alike. Built and run by tests/install/run.sh. */
+ * It compiles as C and as C++. Built and run by tests/install/run.sh. */
 #include <abd/abd.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static AbdStatus add_bar(AbdWorld *world, AbdBodyId *bar) {
   mesh.triangle = triangle[0];
   mesh.triangle_count = 12;
   AbdBodyDef body = abd_default_body_def();
-  body.name = "bar"; /* where its mesh is: the hinge's end at the origin */
+  body.name = "bar"; /* at its mesh's position: the hinge's end is at the origin */
   AbdStatus status = abd_world_add_mesh(world, &mesh, &body.mesh);
   return status == ABD_OK ? abd_world_add_body(world, &body, bar) : status;
 }
@@ -44,7 +44,7 @@ static AbdStatus add_hinge(AbdWorld *world, AbdBodyId bar, AbdJointId *hinge) {
   return abd_world_add_joint(world, &def, hinge);
 }
 
-/* Steps for so many seconds and reads the hinge; false after a failure, with its sentence printed. */
+/* Steps for the given time and reads the hinge; on a failure prints the error and returns false. */
 static bool run_for(AbdWorld *world, double seconds, AbdJointId hinge, AbdJointReading *reading) {
   double end = abd_world_time(world) + seconds;
   while (abd_world_time(world) < end - 1e-9) {

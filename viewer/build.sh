@@ -2,17 +2,17 @@
 # Builds the viewer's page: index.html, viewer.css and viewer.js in a folder.
 #   build.sh FOLDER [AUTO|ON] [vite|esbuild]
 #
-# With npm and Vite as package-lock.json says; where npm is missing or cannot reach its packages, with Debian's esbuild
-# and libjs-three. With AUTO, where neither works, the three files are left empty: the program then says that it has no
-# viewer. A third argument allows only that way.
+# Uses npm and Vite, in the versions of package-lock.json. If npm is missing or cannot reach its packages, it uses Debian's
+# esbuild and libjs-three. With AUTO, if neither works, the three files are empty and the program reports that it has no
+# viewer. A third argument permits only that way.
 set -euo pipefail
 folder=$1 demand=${2:-AUTO} only=${3:-}
 cd "$(dirname "$(realpath "$0")")"
 three=/usr/share/javascript/three/three.module.js
 mkdir -p "$folder"
 
-# Waits for its turn: several builds may share node_modules. A mirror may lack packages that only other platforms need: `npm ci`
-# then refuses, `npm install` does without them.
+# Takes a lock, because several builds may share node_modules. If a mirror lacks packages of other platforms, `npm ci` fails
+# and `npm install` works.
 npm_packages() {
   local quick=(--no-audit --no-fund --prefer-offline --fetch-retries 0 --fetch-timeout 15000)
   (

@@ -1,5 +1,5 @@
-// One classic script and one style sheet, named as the program takes them in. `npm run dev` serves the page from the
-// sources and asks a running `abd view --port 8520` for the data.
+// One classic script and one style sheet, with the names that the program embeds. `npm run dev` serves the page from the
+// sources with the data of a running `abd view --port 8520`.
 import { defineConfig } from 'vite';
 
 const sourcePage = {

@@ -1,4 +1,4 @@
-/* The engines of this build: abd as one of them, and one without any contact, whose overlaps are known beforehand, for the tests.
+/* The engines of this build: abd, and for the tests one without contact, whose overlaps are known.
  * Tested by tests/cli/peers.sh. */
 #include "peer.h"
 #include "scene/scene.h"
@@ -57,7 +57,7 @@ static void destroy(void *state) { (void)state; } /* the world is the scene's */
 
 const Engine engine_abd = {"abd", "abd", "as the scene says", 0, true, create, step, pose, destroy};
 
-/* ---- Bodies that go on as they began, through everything, without gravity or turning ---- */
+/* ---- Bodies with constant velocity, without contact, gravity or rotation ---- */
 
 typedef struct Ghost {
   const PeerScene *scene;

@@ -1,6 +1,6 @@
 /* Bullet's rigid bodies. C++ as Bullet has no C interface for GImpact. Tested by tests/cli/peers.sh.
  *
- * Its defaults, except: bodies never sleep (a house that is frozen does not stand); shapes have a skin of half abd's range of contact:
+ * Its defaults, except: bodies never sleep (a frozen house proves nothing); shapes have a skin of half abd's range of contact:
  * boxes and balls by their size, hulls and meshes as their margin, which is 40 mm otherwise. Its friction of a pair is the product
  * of the two bodies'; abd's is the geometric mean, so each is given the root. */
 #include "peer.h"
@@ -18,7 +18,7 @@ namespace {
 
 enum Variant { BOXES, HULLS, GIMPACT };
 
-/* A mesh of the scene and what Bullet reads of it: the arrays must stay. */
+/* A mesh of the scene and Bullet's views of it; the arrays must stay valid. */
 struct MeshShape {
   std::vector<std::unique_ptr<btCollisionShape>> own; /* parts first, then the compound that holds them */
   std::vector<btScalar> vertex;
@@ -76,7 +76,7 @@ void add_part(MeshShape &out, btCompoundShape *compound, const Part &part, int v
   }
 }
 
-/* A single shape that sits at the centre needs no compound around it, which would cost time. */
+/* A single shape at the centre needs no compound, which would cost time. */
 void convex_shape(MeshShape &out, const PeerMesh &mesh, int variant, double skin) {
   auto *compound = new btCompoundShape();
   for (size_t p = 0; p < mesh.part_count; p++) add_part(out, compound, mesh.part[p], variant, skin);

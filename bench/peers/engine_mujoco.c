@@ -1,4 +1,4 @@
-/* MuJoCo through its C interface: the scene is written as MJCF, which is how it makes models. Tested by tests/cli/peers.sh.
+/* MuJoCo through its C interface: the scene is written as MJCF, its model format. Tested by tests/cli/peers.sh.
  *
  * Its defaults (pyramidal cones, 100 iterations to 1e-8, solref 0.02 1), one Newton and one conjugate gradient solver; contact begins
  * at abd's range (margin), and hulls touch in several points (multiccd). It
@@ -18,7 +18,7 @@ enum { NEWTON, CONJUGATE };
 typedef struct MujocoWorld {
   mjModel *model;
   mjData *data;
-  int *body; /* [body_count] of the model; 0 where it does not move */
+  int *body; /* [body_count] of the model; 0 if it does not move */
 } MujocoWorld;
 
 /* ---- The model as text ---- */
@@ -79,8 +79,8 @@ static void write_body(FILE *out, const PeerScene *scene, size_t k) {
   fprintf(out, "</body>\n");
 }
 
-/* Room for contacts, of four rows each: sixteen a body, and no more than fit: version 2.2 holds all of its data, with dense
- * matrices of rows by rows (12 bytes an entry) and rows by unknowns (24), in 2^31 bytes. */
+/* Capacity for contacts, of four rows each: sixteen per body, limited by memory: version 2.2 holds all of its data, with
+ * dense matrices of rows by rows (12 bytes an entry) and rows by unknowns (24), in 2^31 bytes. */
 static size_t contact_room(const PeerScene *scene) {
   double unknowns = 0, bytes = 2.03e9;
   for (size_t k = 0; k < scene->body_count; k++) unknowns += scene->body[k].moves ? 6 : 0;
@@ -116,7 +116,7 @@ static void on_error(const char *sentence) {
   fprintf(stderr, "abd-peers: MuJoCo: %s\n", sentence);
   exit(4);
 }
-static void on_warning(const char *sentence) { (void)sentence; } /* counted in mjData, looked at after each step */
+static void on_warning(const char *sentence) { (void)sentence; } /* counted in mjData, checked after each step */
 
 static mjModel *compile(const char *text, size_t size, char error[PEER_ERROR_SIZE]) {
   mjVFS *files = peer_alloc(1, sizeof *files);
@@ -178,7 +178,7 @@ static void *create(const PeerScene *scene, int variant, char error[PEER_ERROR_S
 
 /* ---- Stepping ---- */
 
-/* A state it finds bad it replaces by the start, silently but for a count. */
+/* MuJoCo replaces a bad state by the start and only counts it. */
 static bool step(void *state, char error[PEER_ERROR_SIZE]) {
   static const struct {
     mjtWarning kind;

@@ -18,14 +18,14 @@ typedef struct OdeWorld {
   dWorldID world;
   dSpaceID space;
   dJointGroupID contacts;
-  dBodyID *body; /* NULL for those that do not move */
+  dBodyID *body; /* NULL for bodies that do not move */
   dTriMeshDataID *data;
   size_t data_count;
 } OdeWorld;
 
 static size_t body_index(dGeomID geom) { return (size_t)(uintptr_t)dGeomGetData(geom); }
 
-/* Contacts of two shapes become joints that live for one step. */
+/* Contacts of two shapes become joints for one step. */
 static void on_near(void *user, dGeomID a, dGeomID b) {
   OdeWorld *w = user;
   size_t i = body_index(a), j = body_index(b);
@@ -52,7 +52,7 @@ static dGeomID part_geom(OdeWorld *w, const Part *part) {
   return dCreateTriMesh(w->space, data, NULL, NULL, NULL);
 }
 
-/* Boxes and balls have their own centre, which may lie off the body's; triangles are where they are. */
+/* The centre of a box or ball may differ from the body's; triangles are in body coordinates. */
 static void add_part(OdeWorld *w, size_t k, const Part *part) {
   const PeerBody *body = &w->scene->body[k];
   bool primitive = part->kind == PART_BOX || part->kind == PART_BALL;
@@ -105,7 +105,7 @@ static void *create(const PeerScene *scene, int variant, char error[PEER_ERROR_S
   size_t parts = 0;
   for (size_t k = 0; k < scene->body_count; k++) parts += scene->mesh[scene->body[k].mesh].part_count;
   dInitODE2(0);
-  dSetMessageHandler(ignore_message); /* it prints a line for each matrix it doubts */
+  dSetMessageHandler(ignore_message); /* it prints a line for each ill-conditioned matrix */
   w->scene = scene;
   w->world = dWorldCreate();
   w->space = dHashSpaceCreate(NULL);

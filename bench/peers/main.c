@@ -1,4 +1,4 @@
-/* abd-peers: abd's scenes stepped by other engines, and what they do with them. docs/peers.md tells how it is used.
+/* abd-peers: steps abd's scenes with other engines and tests their poses. docs/peers.md describes its use.
  * Tested by tests/cli/peers.sh. */
 #include "args.h"
 #include "table.h"
@@ -19,14 +19,14 @@ static const char usage[] =
     "table   steps the comparison's scenes by all engines, prints the tables\n"
     "\n"
     "  -e, --engine NAME    which engine; table: only this one beside abd\n"
-    "      --dt S           time step in seconds; else as the scene says\n"
-    "  -t, --time T         simulated seconds; else as the scene says\n"
-    "      --every K        look at every K-th step, 1\n"
-    "      --iterations N   of a peer's solver; else its default\n"
+    "      --dt S           time step in seconds; by default that of the scene\n"
+    "  -t, --time T         simulated seconds; by default those of the scene\n"
+    "      --every K        test every K-th step, 1\n"
+    "      --iterations N   of a peer's solver; by default its own\n"
     "  -s, --set KEY=VALUE  a setting of the scene: contact.friction=0.5\n"
     "  -o, --output FILE    run: a run file for abd view, verify, export; table: NAME.md and NAME.json\n"
     "      --quick          table: a part of the time, without balls at 1/1000 s\n"
-    "      --note TEXT      table: what is to be said of machine and version\n"
+    "      --note TEXT      table: a description of machine and version\n"
     "      --only WORD      table: scenes whose name begins so: ball-light, ball, net, arch, cards, screw\n";
 
 typedef struct Options {

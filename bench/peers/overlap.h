@@ -1,7 +1,7 @@
-/* How far bodies are in each other, in poses that any engine gave. Tested by tests/cli/peers.sh.
+/* Overlap of bodies in the poses of any engine. Tested by tests/cli/peers.sh.
  *
- * Which pairs cross is found by abd's exact test. How deep: the vertex of one body that lies deepest below the other's
- * surface. That is a lower bound: where only edges have gone through each other, no vertex tells of it. */
+ * abd's exact test finds the crossing pairs. Their depth is that of the deepest vertex of one body below the surface of the
+ * other. This is a lower bound: if only edges have passed through each other, no vertex is inside. */
 #ifndef ABD_PEERS_OVERLAP_H
 #define ABD_PEERS_OVERLAP_H
 
@@ -12,7 +12,7 @@
 typedef struct Overlap {
   size_t pairs;     /* of bodies that cross */
   double depth;     /* [m] of the deepest vertex of any of them */
-  uint32_t deep[2]; /* ids of the two; 0 where no vertex is below a surface */
+  uint32_t deep[2]; /* ids of the two; 0 if no vertex is below a surface */
 } Overlap;
 
 /* nodes: 12 numbers for each body in id order. */

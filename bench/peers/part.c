@@ -7,7 +7,7 @@
 
 static double length_of(const double v[3]) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
 
-/* ---- What a part is ---- */
+/* ---- Recognising parts ---- */
 
 /* Centre and half extents of the box around it. */
 static double measure(Part *part) {
@@ -20,7 +20,7 @@ static double measure(Part *part) {
   return length_of(part->half);
 }
 
-/* Eight vertices, each in a corner of its own: twelve triangles then can be but a box's. */
+/* Eight vertices, one in each corner of the bounding box: with twelve triangles this is a box. */
 static bool is_box(const Part *part, double tolerance) {
   unsigned seen = 0;
   if (part->vertex_count != 8 || part->triangle_count != 12) return false;
@@ -64,8 +64,8 @@ static bool is_convex(const Part *part, double tolerance) {
   return true;
 }
 
-/* The number of sides of a tube whose vertices are counted ring after ring: the least that keeps every triangle within two
- * neighbouring rings. 0: it is none. V - E + F = 0 of a closed tube means F = 2 V. */
+/* The number of sides of a tube whose vertices are stored ring by ring: the least for which every triangle is within two
+ * neighbouring rings. 0: no tube. V - E + F = 0 of a closed tube means F = 2 V. */
 static size_t tube_sides(const Part *part) {
   if (part->triangle_count != 2 * part->vertex_count) return 0;
   for (size_t sides = 3; sides <= part->vertex_count / 3; sides++) {
@@ -119,7 +119,7 @@ static void recognize(Part *part, bool closed) {
   else if (part->kind != PART_CONCAVE) whole_hull(part);
 }
 
-/* ---- Which vertices hang together ---- */
+/* ---- Connected components ---- */
 
 static uint32_t root_of(uint32_t *parent, uint32_t v) {
   while (parent[v] != v) v = parent[v] = parent[parent[v]];

@@ -1,5 +1,5 @@
-/* What a peer engine is given and what it gives back. A scene of abd's as other engines want it: rigid bodies with a mass, a
- * frame along the principal axes, shapes in that frame. Everything is in abd's rest coordinates, so that a body's pose in any
+/* The interface of peer engines: a scene of abd as rigid bodies with a mass, a frame along the principal axes, and shapes in
+ * that frame. Everything is in abd's rest coordinates, so that a body's pose in any
  * engine is a pose of abd's mesh. Tested by tests/cli/peers.sh. */
 #ifndef ABD_PEERS_PEER_H
 #define ABD_PEERS_PEER_H
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* A connected part of a mesh, and how engines that know no meshes may say it. */
+/* A connected part of a mesh, and its description for engines without meshes. */
 typedef enum PartKind {
   PART_BOX,     /* along the rest axes: center, half */
   PART_BALL,    /* center, radius half[0] */
@@ -63,7 +63,7 @@ typedef struct PeerScene {
   size_t mesh_count, body_count;
   double gravity[3], dt;
   int iterations; /* of the engine's solver; 0: its own default */
-  double range;   /* [m] abd's contact begins at this distance; so shall the peers', which get a skin of half of it */
+  double range;   /* [m] abd's contact begins at this distance; the peers' shapes get a skin of half of it */
 } PeerScene;
 
 /* The plane of a half-space's body: points x with normal . x = offset, the solid is below. */
@@ -76,18 +76,18 @@ typedef struct Engine {
   const char *about;        /* settings, one line */
   int variant;
   bool meshes; /* takes any mesh; others need hulls */
-  /* NULL and a sentence where it cannot hold the scene. */
+  /* NULL and a sentence if it cannot represent the scene. */
   void *(*create)(const PeerScene *scene, int variant, char error[PEER_ERROR_SIZE]);
-  /* One step of scene->dt; false and a sentence where the engine gave up. */
+  /* One step of scene->dt; false and a sentence if the engine failed. */
   bool (*step)(void *state, char error[PEER_ERROR_SIZE]);
   /* The pose of a body that moves as p, c1, c2, c3 and its velocities, linear and angular, world axes. */
   void (*pose)(void *state, size_t body, double node[12], double rate[6]);
   void (*destroy)(void *state); /* NULL is fine */
 } Engine;
 
-/* All that were built, NULL at the end; abd itself is the first. */
+/* The engines of this build, ended by NULL; abd itself is the first. */
 const Engine *const *engine_list(void);
-const Engine *engine_find(const char *name); /* NULL: there is none */
+const Engine *engine_find(const char *name); /* NULL if there is none */
 
 extern const Engine engine_abd;
 extern const Engine engine_ghost; /* not listed: for tests */
@@ -99,7 +99,7 @@ extern const Engine engine_ode;
 void quaternion_of(const double column[9], double q[4]);
 void node_of(const double position[3], const double q[4], double node[12]);
 
-/* Zeroed; ends the program with a sentence when memory is out. */
+/* Zeroed; ends the program with a sentence if memory runs out. */
 void *peer_alloc(size_t count, size_t size);
 
 #ifdef __cplusplus

@@ -17,7 +17,7 @@ void *peer_alloc(size_t count, size_t size) {
 
 /* ---- Rotations ---- */
 
-/* The largest of the four is found first, so that nothing is divided by a small number. */
+/* Computes the largest of the four first, to avoid division by a small number. */
 void quaternion_of(const double c[9], double q[4]) {
   double xx = c[0], yy = c[4], zz = c[8];
   double square[4] = {1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz}; /* 4 w^2, 4 x^2, ... */

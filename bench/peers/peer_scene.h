@@ -5,11 +5,11 @@
 #include "peer.h"
 #include "scene/scene.h"
 
-/* Takes poses and velocities of a started world as they are. False and a sentence where the scene has more than contact
- * between rigid bodies: joints, soft or kinematic bodies, forces, coordinates held, pairs that may not touch. */
+/* Copies poses and velocities of a started world. False and a sentence if the scene has more than contact between rigid
+ * bodies: joints, soft or kinematic bodies, forces, held coordinates, excluded pairs. */
 bool peer_scene_read(AbdWorld *world, const Scene *scene, PeerScene *out, char error[PEER_ERROR_SIZE]);
 void peer_scene_free(PeerScene *scene);
-/* The first mesh that an engine without meshes cannot take; NULL: all have hulls. */
+/* The first mesh without hulls, which an engine without meshes cannot use; NULL if all have hulls. */
 const PeerMesh *peer_scene_concave(const PeerScene *scene);
 
 #endif

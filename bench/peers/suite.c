@@ -49,7 +49,7 @@ static bool set_keys(const Case *one, const GalleryScene *scene, double *value, 
   return true;
 }
 
-/* A new file in the folder for such things; NULL and a sentence printed when it cannot be. */
+/* A new file in the temporary folder; NULL and a printed sentence on failure. */
 static char *scene_file(const Case *one) {
   const GalleryScene *scene = gallery_find(one->gallery);
   double value[GALLERY_KEY_LIMIT];

@@ -1,4 +1,4 @@
-/* See table.h. The tables are Markdown that reads well as text, too. */
+/* See table.h. The tables are Markdown that is legible as text. */
 #define _GNU_SOURCE
 #include "table.h"
 
@@ -23,7 +23,7 @@ static const json_t *find(const json_t *results, const char *scene, int rate, co
   return NULL;
 }
 
-/* One that took at least a step. */
+/* A result with at least one step. */
 static bool stepped(const json_t *result) { return result && number(result, "steps") > 0; }
 
 static const char *story(const json_t *result) {
@@ -33,7 +33,7 @@ static const char *story(const json_t *result) {
 
 /* ---- Cells ---- */
 
-/* Two digits, or all of those before the point. */
+/* Two significant digits, or all digits before the point. */
 static void brief(FILE *out, double value) { fprintf(out, value >= 100 ? "%.0f" : "%.2g", value); }
 
 static void milliseconds(FILE *out, const json_t *result, const json_t *own) {
@@ -78,7 +78,7 @@ static void head(FILE *out, const TableDef *def, const char *columns) {
   fprintf(out, "\n");
 }
 
-/* scene and dt of a row; the scene only where it begins. */
+/* scene and dt of a row; the scene only in its first row. */
 static void row_name(FILE *out, const Case *one, const char **last) {
   bool same = *last && !strcmp(*last, one->name);
   fprintf(out, "| %s | 1/%d |", same ? "" : one->name, one->rate);
@@ -176,7 +176,7 @@ static bool wanted(const TableDef *def, const Case *one) {
   return !def->only || !strncmp(one->name, def->only, strlen(def->only));
 }
 
-/* What is over in a moment is done three times, and the least time taken: the machine has other work. */
+/* Short runs are repeated three times and the least time is taken, because the machine has other work. */
 static json_t *run_engine(const TableDef *def, const Case *one, const Engine *engine) {
   json_t *result = suite_run(one, engine, def->quick, false);
   double best = number(result, "cpu_ms");

@@ -1,4 +1,4 @@
-/* The comparison: which scenes, at which steps, by which engines, as text, Markdown and JSON. Tested by tests/cli/peers.sh. */
+/* The comparison of engines as text, Markdown and JSON. Tested by tests/cli/peers.sh. */
 #ifndef ABD_PEERS_TABLE_H
 #define ABD_PEERS_TABLE_H
 

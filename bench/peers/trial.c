@@ -19,7 +19,7 @@ typedef struct Trial {
   Session session;
   PeerScene scene;
   void *state;
-  double *nodes, *rates; /* of all frames, one after the other; the start is the first */
+  double *nodes, *rates; /* of all frames in sequence; the start is the first */
   double cpu;            /* [s] */
 } Trial;
 
@@ -30,7 +30,7 @@ static int fail(const Trial *trial, const char *sentence) {
 
 /* ---- Stepping ---- */
 
-/* Of this thread, which is the only one. The clock of the process is coarse while its time is limited. */
+/* CPU time of this thread, the only one. The process clock is coarse while its time is limited. */
 static double cpu_seconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -44,7 +44,7 @@ static double *frame_rates(const Trial *trial, size_t frame) {
   return trial->rates + 6 * trial->scene.body_count * frame;
 }
 
-/* False where the engine's numbers are none any more. */
+/* False if the engine returns numbers that are not finite. */
 static bool take_frame(Trial *trial, size_t frame) {
   double *nodes = frame_nodes(trial, frame), *rates = frame_rates(trial, frame);
   bool finite = true;
@@ -195,7 +195,7 @@ static int work(Trial *trial) {
   return EXIT_GOOD;
 }
 
-/* The session wants a file; where none is to be kept it gets one that is removed. */
+/* The session needs a file; without an output it is a temporary one. */
 int trial_run(const TrialDef *def, TrialResult *result) {
   Trial trial = {.def = def, .result = result};
   char *scratch = NULL;

@@ -1,4 +1,4 @@
-// The viewer: holds what is shown and how, and redraws when something changed.
+// The viewer: its state and the redraw after changes.
 import * as THREE from 'three';
 import { Orbit } from './camera.js';
 import { HEAT_TABLE, MODES, RAMP_TABLE, Range, count, paint, parse, tidy } from './colors.js';
@@ -74,12 +74,12 @@ export class App {
     }
   }
 
-  // Looks for what came since; also what a live simulation says of itself.
+  // Fetches new frames, and the status of a live simulation.
   async refresh() {
     const status = await this.source.status();
     const before = this.status;
     this.status = status;
-    if (this.player.count && status.generation !== before.generation) location.reload(); // another run has this name now
+    if (this.player.count && status.generation !== before.generation) location.reload(); // another run has this name
     if (status.epoch !== before.epoch || status.frames < this.player.count) this.rewind();
     if (status.frames > this.player.count) {
       const steps = new Float64Array(await this.source.steps(this.player.count));
@@ -113,7 +113,7 @@ export class App {
     this.frameAll(wanted.map((index) => this.frames.get(index)).filter(Boolean), true);
   }
 
-  // The ball that holds the moving bodies of these frames, without the few that flew far away.
+  // The ball around the moving bodies of these frames, except a few that are far away.
   frameAll(frames, hard) {
     const { motion } = this.meta.bodies, points = [];
     const anyMoves = motion.some((m) => m === 0);
@@ -125,7 +125,7 @@ export class App {
       }
     }
     if (!points.length) frames.forEach(() => points.push([0, 0, 0, 1]));
-    // Around what the first frame holds; of the others, what stayed about there.
+    // Around the bodies of the first frame, and those of the others that stayed near.
     const first = points.slice(0, points.length / frames.length);
     const middle = [0, 1, 2].map((k) => { const all = first.map((p) => p[k]).sort((a, b) => a - b); return all[all.length >> 1]; });
     const reach = (p) => Math.hypot(p[0] - middle[0], p[1] - middle[1], p[2] - middle[2]) + p[3];
@@ -205,11 +205,11 @@ export class App {
     }
   }
 
-  // ---- What is shown ----
+  // ---- View options ----
 
   touch() { this.changed = true; }
 
-  // Whether the picture is what it shall be: nothing moves, nothing is under way. For tests, and to save work.
+  // Whether the picture is final: nothing moves and nothing is being loaded. For tests, and to save work.
   get settled() {
     const stores = [this.frames, this.contacts, this.joints];
     return this.resting && !this.changed && !stores.some((store) => store?.pending.size);
@@ -308,7 +308,7 @@ export class App {
     marks.finish();
   }
 
-  // A chosen contact stays with its pair from frame to frame: the nearest of the same bodies.
+  // In each frame the chosen contact is the nearest one of the same two bodies.
   keepContact(index) {
     if (this.chosen?.contact === undefined || !this.contactsHere || this.chosen.frame === index) return;
     let best = null;
@@ -324,7 +324,7 @@ export class App {
 
   get needsContacts() { return this.hasContacts && (this.stage.show.contacts || this.mode === 'force' || Boolean(this.chosen)); }
 
-  // At the end of a run that grows, the newest frame is always still under way: shows the newest that is here.
+  // At the end of a growing run the newest frame is still being loaded: shows the newest one loaded.
   stayAtEnd() {
     const last = this.player.count - 1;
     this.frames.want(last);
@@ -333,7 +333,7 @@ export class App {
     if (here >= 0) this.player.show(here);
   }
 
-  // Brings the stage to the time; false while the frame is not there.
+  // Sets the stage to the time; false while the frame is not loaded.
   pose() {
     if (this.player.tail) this.stayAtEnd();
     const { index, at } = this.player.locate();

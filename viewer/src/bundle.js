@@ -1,3 +1,3 @@
-// What Vite bundles: the viewer and its style sheet.
+// Vite bundles this: the viewer and its style sheet.
 import './viewer.css';
 import './main.js';

@@ -1,4 +1,4 @@
-// Orbiting: turn, shift and zoom around a target with mouse, touch and keys, any direction up; eased, so that it glides.
+// Orbiting: turn, shift and zoom around a target with mouse, touch and keys, any direction up; with easing.
 import * as THREE from 'three';
 
 const EASE = 14; // 1/s
@@ -52,7 +52,7 @@ export class Orbit {
     this.camera.updateMatrixWorld();
   }
 
-  // Moves towards what is wanted; true while it still moves.
+  // Moves towards the goal; true while it still moves.
   update(seconds) {
     const blend = 1 - Math.exp(-EASE * seconds);
     let moved = 0;
@@ -68,7 +68,7 @@ export class Orbit {
     return moved > 1e-5;
   }
 
-  // The target and where it is wanted go along with something that moved.
+  // Shifts the target and its goal with a body that moved.
   carry(shift) {
     this.target.add(shift);
     this.wanted.target.add(shift);
@@ -86,7 +86,7 @@ export class Orbit {
     this.wanted.target.addScaledVector(right, -dx * scale).addScaledVector(above, dy * scale);
   }
 
-  // Towards the pointer: what lies under it stays under it.
+  // Zooms towards the pointer: the point under it stays there.
   zoom(factor, x, y) {
     const before = this.wanted.distance;
     this.wanted.distance = Math.max(1e-4, before * factor);
@@ -110,7 +110,7 @@ export class Orbit {
   move(event) {
     const before = this.pointers.get(event.pointerId);
     if (!before) return;
-    if (!this.enabled) { // something else took the pointer over
+    if (!this.enabled) { // something else uses the pointer
       this.pointers.clear();
       return;
     }

@@ -1,4 +1,4 @@
-// Colours of bodies and what they mean.
+// Colours of bodies and their legends.
 
 const RAMP = ['#2c2a6b', '#2f5aa8', '#2390a5', '#3dbb83', '#a3d65c', '#f7e25b'].map(parse);
 const HEAT = ['#39405c', '#6a3f7d', '#b13f6f', '#e8604c', '#f9a74b', '#fdeaa0'].map(parse);
@@ -16,7 +16,7 @@ export function ramp(t, table = RAMP) {
 
 export const heat = (t) => ramp(t, HEAT);
 
-// The same from a table, into an array at an index: for what is done for each body or contact of each picture.
+// The same from a table, written to an array at an index: for loops over bodies or contacts in each picture.
 const SHADES = 255;
 const tabulate = (table) => Float32Array.from({ length: 3 * (SHADES + 1) }, (_, k) => ramp(Math.floor(k / 3) / SHADES, table)[k % 3]);
 export const RAMP_TABLE = tabulate(RAMP), HEAT_TABLE = tabulate(HEAT);
@@ -29,7 +29,7 @@ const css = (rgb) => `rgb(${rgb.map((c) => Math.round(255 * c)).join(' ')})`;
 export const gradient = (table) =>
   `linear-gradient(90deg, ${[0, 0.2, 0.4, 0.6, 0.8, 1].map((t) => css(table === 'heat' ? heat(t) : ramp(t))).join(', ')})`;
 
-// What bodies can be coloured by. value(frame, body) is a number; log ones span decades.
+// Quantities that can colour bodies. value(frame, body) is a number; log ones span decades.
 export const MODES = {
   body: { title: 'Body' },
   speed: {
@@ -41,7 +41,7 @@ export const MODES = {
   stress: { title: 'Stress (von Mises)', unit: 'Pa', table: 'heat', value: (frame, b) => frame.bodyStress[b] },
 };
 
-// The range of a mode so far: grows with what was seen, and begins anew with a run.
+// The range of a mode: grows with the values shown, and is reset with each run.
 export class Range {
   constructor() { this.clear(); }
   clear() { this.least = Infinity; this.most = 0; }
@@ -61,7 +61,7 @@ export class Range {
     return [Math.max(this.least, this.most * (mode.floor ?? 1e-6)), this.most];
   }
 
-  // Gives the function from a value to its place in the range, 0 to 1.
+  // Returns the function from a value to its position in the range, 0 to 1.
   placer(mode) {
     const [low, high] = this.ends(mode);
     if (!mode.log) return (value) => value / high;
@@ -70,7 +70,7 @@ export class Range {
   }
 }
 
-// A number to read: few digits, no noise.
+// Formats a number with few digits.
 export function tidy(value, digits = 3) {
   if (value === undefined || Number.isNaN(value)) return '–';
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
@@ -84,7 +84,7 @@ export function tidy(value, digits = 3) {
   return value.toFixed(Math.min(places, 6)).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '').replace('-', '−');
 }
 
-// A force in newtons, thousands of them as kN.
+// A force in N, or in kN from 1000 N on.
 export const force = (newtons) => (newtons >= 1e6 ? `${tidy(newtons / 1e6, 2)} MN` : newtons >= 1e3 ? `${tidy(newtons / 1e3, 2)} kN` : `${tidy(newtons, 2)} N`);
 
 export function count(value) {

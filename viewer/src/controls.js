@@ -1,4 +1,4 @@
-// What the page says besides the picture: slider, time, legend, the chosen thing's values, which buttons are on.
+// Updates the page around the picture: slider, time, legend, values of the selection, state of buttons.
 import { MODES, count, force, gradient, tidy } from './colors.js';
 import { bodyRows, contactRows } from './inspector.js';
 import { fillRows, icon, setText } from './layout.js';
@@ -31,7 +31,7 @@ export class Controls {
     this.drawInspector();
   }
 
-  // Places on the slider of steps that did not converge; looked for anew when there are more steps.
+  // Positions on the slider of steps that did not converge; computed again when there are more steps.
   failures(fraction) {
     const { reports, player } = this.app, stamp = `${reports.length} ${player.end}`;
     if (this.failuresOf === stamp) return this.failuresAt;

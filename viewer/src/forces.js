@@ -1,9 +1,9 @@
-// Forces at the contacts and joints of the frame that is shown: sums for each body, the scale of arrows, the arrows.
+// Forces at the contacts and joints of the current frame: sums for each body, the scale of arrows, the arrows.
 import { HEAT_TABLE, paint } from './colors.js';
 import { readJoint } from './inspector.js';
 import { CONTACT_WORDS } from './store.js';
 
-// Ids of marks from there on are contacts. Far enough below 2^24 that shaders, which interpolate them, can round them back.
+// Ids of marks from here on are contacts. They are far below 2^24, so that shaders, which interpolate them, can round them.
 export const CONTACT_ID = 1 << 20;
 const GREY = [0.45, 0.47, 0.5], GREEN = [0.35, 0.85, 0.6], WHITE = [1, 1, 1];
 const FORCE = 10, NORMAL = 6, FRICTION = 11, POINT = 3; // words of a contact
@@ -16,11 +16,11 @@ export class Forces {
   }
 
   clear() {
-    this.scale = 0;      // [N] of an arrow of usual length: what nearly all forces so far stay below
+    this.scale = 0;      // [N] of an arrow of usual length: above nearly all forces so far
     this.contacts = undefined;
   }
 
-  // Takes the contacts of a frame, or null; does nothing for those it has already.
+  // Sets the contacts of a frame, or null; does nothing if they are set already.
   see(contacts) {
     if (this.contacts === contacts) return;
     this.contacts = contacts;
@@ -39,7 +39,7 @@ export class Forces {
     this.scale = Math.max(this.scale, all[Math.floor(0.97 * (count - 1))]);
   }
 
-  // Arrows: the force on the first body, or on the chosen one where it takes part.
+  // Arrows: the force on the first body, or on the chosen one if it is one of the two.
   markContacts(marks, chosen, length) {
     const { contacts, rgb } = this;
     if (!contacts) return;
@@ -56,12 +56,12 @@ export class Forces {
       let z = sign * (f32[at + NORMAL + 2] * force + f32[at + FRICTION + 2]);
       const long = Math.sqrt(x * x + y * y + z * z), cut = long > most ? most / long : 1;
       x *= cut; y *= cut; z *= cut;
-      paint(HEAT_TABLE, 0.35 + 0.45 * Math.min(1, force / full), rgb, 0); // up to orange: yellow is lost on light grounds
+      paint(HEAT_TABLE, 0.35 + 0.45 * Math.min(1, force / full), rgb, 0); // up to orange: yellow is invisible on light backgrounds
       marks.add(f32, at + POINT, x, y, z, rgb, 0.034 * length, CONTACT_ID + k, chosen?.contact === k);
     }
   }
 
-  // The chosen body's joints: where they are and along which axis.
+  // The chosen body's joints: positions and axes.
   markJoints(marks, body, joints, readings, length) {
     if (body === undefined || !readings) return;
     joints.forEach((joint, k) => {
@@ -71,7 +71,7 @@ export class Forces {
     });
   }
 
-  // What pulls a body: from where it is held to the pointer.
+  // The pull on a body: from the gripped point to the pointer.
   markPull(marks, from, to, length) {
     marks.add(from.toArray(), 0, to.x - from.x, to.y - from.y, to.z - from.z, WHITE, 0.02 * length, 0, true);
   }

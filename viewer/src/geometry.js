@@ -1,4 +1,4 @@
-// Meshes as they are drawn: normals split at creases, feature lines, and coarser versions for what is far away.
+// Meshes for drawing: normals split at creases, feature lines, and coarser versions for distant bodies.
 
 const CREASE = Math.cos((32 * Math.PI) / 180);
 
@@ -24,7 +24,7 @@ function unit(normal) {
   return out;
 }
 
-// A vertex becomes as many as there are groups of faces around it that meet in less than the crease angle.
+// A vertex is split into one per group of faces around it that meet at less than the crease angle.
 export function smoothMesh(vertex, triangle) {
   const area = faceNormals(vertex, triangle), face = unit(area);
   const first = new Int32Array(vertex.length / 3).fill(-1); // of each vertex: its first copy, then a linked list
@@ -51,7 +51,7 @@ export function smoothMesh(vertex, triangle) {
   return { position: new Float32Array(position), normal: unit(new Float32Array(normal)), index, source: new Uint32Array(source) };
 }
 
-// A shape of smoothMesh with its vertices moved: what was smooth stays so.
+// A shape of smoothMesh with its vertices moved; smooth edges stay smooth.
 export function moveShape(shape, vertex) {
   const { position, normal, index, source } = shape;
   for (let k = 0; k < source.length; k++) {
@@ -66,7 +66,7 @@ export function moveShape(shape, vertex) {
   normal.set(unit(normal));
 }
 
-// Lines along all edges of triangles, and those of them where the surface ends or has a crease.
+// Lines along all edges of triangles, and along those at which the surface ends or has a crease.
 export function meshLines(vertex, triangle) {
   const face = unit(faceNormals(vertex, triangle));
   const count = vertex.length / 3;
@@ -89,7 +89,7 @@ export function meshLines(vertex, triangle) {
   return { all: new Uint32Array(all), feature: new Uint32Array(feature) };
 }
 
-// Fewer triangles: vertices of one cell of a grid become one.
+// Coarser mesh: all vertices in one cell of a grid are merged.
 export function coarser(vertex, triangle, cells) {
   const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
   for (let k = 0; k < vertex.length; k++) {

@@ -1,4 +1,4 @@
-// Pointer, keys and buttons: what they do to the viewer.
+// Pointer, keys and buttons.
 import * as THREE from 'three';
 
 const SPEEDS = [0.02, 0.1, 0.25, 0.5, 1, 2, 5, 10];
@@ -14,7 +14,7 @@ function chooseAt(app, event) {
   else app.choose(hit?.body !== undefined ? { body: hit.body } : null);
 }
 
-// Where the pointer's ray meets the plane through a point that faces the camera.
+// The intersection of the pointer's ray with the plane through a point that faces the camera.
 function pullTarget(app, event, through) {
   const { camera, size } = app.stage;
   const far = new THREE.Vector3((2 * event.offsetX) / size.width - 1, 1 - (2 * event.offsetY) / size.height, 0.5).unproject(camera);
@@ -61,7 +61,7 @@ function endPull(app) {
 function connectPointer(app) {
   const { view, hint } = app.elements;
   let start = null, hovered = 0;
-  // Before the camera hears of it.
+  // Runs before the camera's handler.
   view.parentElement.addEventListener('pointerdown', (event) => { if (event.target === view) beginPull(app, event); }, true);
   view.addEventListener('pointerdown', (event) => {
     view.focus({ preventScroll: true });
@@ -97,7 +97,7 @@ function connectPointer(app) {
   });
 }
 
-// Chooses the body of a name, or the first whose name holds the words, and looks there.
+// Chooses the body of a name, or the first whose name contains the words, and centres it.
 function find(app, words) {
   const names = app.meta.bodies.name, low = words.trim().toLowerCase();
   if (!low) return;

@@ -1,4 +1,4 @@
-// What is known of the chosen body or contact, as rows to read.
+// Values of the chosen body or contact, as rows.
 import { tidy } from './colors.js';
 import { CONTACT_WORDS, JOINT_WORDS } from './store.js';
 
@@ -13,7 +13,7 @@ function triple(v) {
   const places = Math.max(0, 2 - Math.floor(Math.log10(size)));
   return v.map((x) => tidy(Number(x.toFixed(places)), 6)).join('\u2002');
 }
-// Rounding's noise is nothing.
+// Rounding errors are shown as zero.
 const still = (x, least) => tidy(Math.abs(x) < least ? 0 : x);
 
 // Record k of a frame's contacts.
@@ -25,7 +25,7 @@ export function readContact(contacts, k) {
   };
 }
 
-// Of one body: how many contacts, the sum of normal forces, and the force they add up to.
+// Of one body: the number of contacts, the sum of normal forces, the resultant force.
 function bodyContacts(contacts, body) {
   const sum = { count: 0, normal: 0, force: [0, 0, 0] };
   for (let k = 0; contacts && k < contacts.count; k++) {

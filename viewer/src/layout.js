@@ -1,4 +1,4 @@
-// The page's elements. Only fixed markup goes through innerHTML; whatever comes from a run is set as text.
+// The page's elements. Only fixed markup is set by innerHTML; data of a run is set as text.
 
 const ICONS = {
   play: '<path d="M7 4.5v15l12-7.5z" fill="currentColor"/>',
@@ -72,7 +72,7 @@ const PAGE = `
 <footer>
   <div class="transport">
     <div class="buttons">
-      ${button('reset', 'reset', 'Begin anew (Shift+R)', 'live-only')}
+      ${button('reset', 'reset', 'Restart (Shift+R)', 'live-only')}
       ${button('first', 'first', 'First frame (Home)')}
       ${button('back', 'back', 'One frame back (←)')}
       ${button('play', 'play', 'Play or pause (Space)', 'primary')}
@@ -95,7 +95,7 @@ const KEYS = [
   ['Home, End', 'first, last frame'], ['[ ]', 'slower, faster'], ['L', 'repeat'], ['1 2 3 4 5', 'colour by body, speed, force, deviation, stress'],
   ['A', 'show everything'], ['/', 'find a body by its name'], ['F', 'follow the chosen body'], ['H, Shift H', 'hide the chosen body, show all'], ['C', 'contacts and forces'],
   ['E, W, S', 'edges, wireframe, shadows'], ['X', 'section plane'], ['P', 'plots'], ['T', 'dark or light'],
-  ['Shift R, N (live)', 'begin anew, one step'], ['Esc', 'let go'],
+  ['Shift R, N (live)', 'restart, one step'], ['Esc', 'let go'],
 ];
 
 // Builds the page and returns its elements by id.
@@ -113,12 +113,12 @@ export function buildPage() {
   return elements;
 }
 
-// Touches the page only where something changed.
+// Changes the page only if the value changed.
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-// Rows of the inspector: [label, value, unit]; a row without a value is a heading. Where only values changed, only they are
+// Rows of the inspector: [label, value, unit]; a row without a value is a heading. If only values changed, only they are
 // written.
 export function fillRows(list, rows) {
   const shape = rows.map(([label, , unit]) => `${label}|${unit}`).join();

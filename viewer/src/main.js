@@ -7,7 +7,7 @@ import { EmbeddedSource, HttpSource } from './source.js';
 
 const LIVE_MS = 30, WRITTEN_MS = 300, QUIET_MS = 2000;
 
-// A link may name what to show: #step=130&body=3&color=force&contacts=0&shadows=0&theme=light&view=35,18&at=0,0,1,0.5&play=1
+// The fragment of a link sets the view: #step=130&body=3&color=force&contacts=0&shadows=0&theme=light&view=35,18&at=0,0,1,0.5&play=1
 function applyLink(app) {
   const link = new URLSearchParams(location.hash.slice(1));
   if (link.has('theme')) app.setTheme(link.get('theme') === 'light' ? 'light' : 'dark');
@@ -41,7 +41,7 @@ function fitCanvas(app) {
 function keepDrawing(app) {
   let before = performance.now();
   const tick = (now) => {
-    requestAnimationFrame(tick); // first: a picture that fails is not the last one
+    requestAnimationFrame(tick); // first, so that a failing picture is not the last one
     app.draw(Math.min(0.25, (now - before) / 1000));
     before = now;
   };

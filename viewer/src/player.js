@@ -1,4 +1,4 @@
-// Where in time one looks: playing, scrubbing, staying at the end of a run that grows.
+// The time shown: playing, scrubbing, following the end of a growing run.
 
 export class Player {
   constructor(dt) {
@@ -24,7 +24,7 @@ export class Player {
     for (const step of steps) this.steps.push(step);
   }
 
-  // The frame at or before the time, and how far it is to the next.
+  // The frame at or before the time, and the fraction towards the next.
   locate(time = this.time) {
     let low = 0, high = this.count - 1;
     while (low < high) {
@@ -45,7 +45,7 @@ export class Player {
     this.time = this.timeOf(Math.max(0, Math.min(last, index)));
   }
 
-  // Goes on by wall-clock seconds as far as frames are there; true if it moved.
+  // Advances by wall-clock seconds as far as frames exist; true if it moved.
   advance(seconds, isLoaded) {
     if (!this.playing || this.count < 2) return false;
     let time = this.time + seconds * this.speed;

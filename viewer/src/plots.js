@@ -1,4 +1,4 @@
-// The strip of plots: what each step took and how it went, tied to the time slider.
+// The strip of plots of every step's report, coupled with the time slider.
 import { tidy } from './colors.js';
 import { setText } from './layout.js';
 import { sheetColors } from './theme.js';
@@ -77,11 +77,11 @@ class Plot {
 
   reader(series, reports) {
     const column = reports.columns[series.column], scale = series.scale ?? 1;
-    const zero = series.fromStart ? column?.[0] ?? 0 : 0; // a potential counts from where it began
+    const zero = series.fromStart ? column?.[0] ?? 0 : 0; // a potential is relative to its first value
     return (r) => scale * (column[r] - zero);
   }
 
-  // Curves, which only change with the data; the cursor goes on top.
+  // Curves, which change only with the data; the cursor is drawn over them.
   build(reports, view, theme) {
     const ratio = Math.min(2, window.devicePixelRatio || 1);
     const width = Math.max(1, Math.round(this.canvas.clientWidth * ratio)), height = Math.max(1, Math.round(this.canvas.clientHeight * ratio));
@@ -97,7 +97,7 @@ class Plot {
     this.writeKey(this.notable(shown, reports));
   }
 
-  // Those series that are seen: beyond a fiftieth of the largest somewhere; the largest first.
+  // The visible series, above a fiftieth of the largest somewhere; the largest first.
   notable(shown, reports) {
     const most = shown.map((s) => {
       const read = this.reader(s, reports);
@@ -220,7 +220,7 @@ export class PlotStrip {
     this.parent = parent;
     this.size = '';
     this.plots = PLOTS.map((description) => new Plot(description, parent, onScrub));
-    // Asked for its size at each picture, the browser would lay out the page each time.
+    // Cached, because reading the size in each picture would cause a layout of the page each time.
     new ResizeObserver(() => { this.size = `${parent.offsetWidth} ${parent.offsetHeight}`; onResize(); }).observe(parent);
   }
 

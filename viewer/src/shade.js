@@ -1,5 +1,5 @@
-// Shaders. Colours are plain numbers in sRGB that the shaders take to linear light and back themselves, so that the page
-// looks the same with any version of three.
+// Shaders. Colours are sRGB numbers that the shaders convert to linear light and back, so that the page looks the same with
+// any version of three.
 import * as THREE from 'three';
 
 const POSE = `
@@ -14,7 +14,7 @@ vec3 posedNormal(vec3 n) {          // the cofactor matrix: right for any affine
 }`;
 
 const SECTION = `
-uniform vec4 section; uniform float sectionOn; // what lies beyond the plane is cut away
+uniform vec4 section; uniform float sectionOn; // geometry beyond the plane is cut away
 void cut(vec3 x) { if (sectionOn > 0.5 && dot(section.xyz, x) > section.w) discard; }`;
 
 const LIGHT = `
@@ -67,7 +67,7 @@ void main() {
   vec3 n = normalize(vNormal), base = toLinear(vColor.rgb), color;
   bool back = !gl_FrontFacing;
   if (back) n = -n;
-  if (back && sectionOn > 0.5 && closed > 0.5) { // the inside seen through the cut is drawn as the cut itself, hatched
+  if (back && sectionOn > 0.5 && closed > 0.5) { // back faces seen through the cut are drawn as the cut, hatched
     float stripe = smoothstep(0.35, 0.65, abs(fract((gl_FragCoord.x + gl_FragCoord.y) / 9.0) - 0.5) * 2.0);
     color = base * mix(0.42, 0.62, stripe);
   } else {
@@ -83,7 +83,7 @@ void main() {
 const lineVertex = `${POSE}
 attribute float iSize;
 uniform vec3 eye; uniform float pixel;
-varying vec3 vWorld; varying vec4 vColor; varying float vFade; // lines of what is small on the screen would blacken it
+varying vec3 vWorld; varying vec4 vColor; varying float vFade; // lines fade on small bodies, which they would blacken
 void main() {
   vWorld = posed(position); vColor = iColor;
   vFade = clamp(iSize / (16.0 * pixel * max(distance(eye, posed(vec3(0.0))), 1e-9)), 0.0, 1.0);
@@ -117,7 +117,7 @@ float lines(vec2 p, float width) {
   vec2 l = 1.0 - smoothstep(w * (width - 0.5), w * (width + 0.8), d);
   return max(l.x, l.y) * (1.0 - smoothstep(0.2, 0.6, max(w.x, w.y)));
 }
-void main() { // not cut: what stands on it would lose its place
+void main() { // the ground is not cut, so that bodies keep their reference
   vec3 n = cross(planeU, planeV);
   bool below = dot(eye - vWorld, n) < 0.0;
   vec2 p = vec2(dot(vWorld, planeU), dot(vWorld, planeV));

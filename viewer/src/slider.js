@@ -1,4 +1,4 @@
-// The time slider: what is loaded, where steps did not converge, where one is.
+// The time slider: loaded ranges, steps that did not converge, the current time.
 import { sheetColors } from './theme.js';
 
 export class Slider {

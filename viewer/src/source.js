@@ -1,5 +1,5 @@
-// Where the data comes from: a server, or the page itself. Both answer the same questions with the same bytes; the layout
-// is described in docs/viewer.md.
+// The source of the data: a server, or the page itself. Both answer the same requests with the same bytes; docs/viewer.md
+// describes the layout.
 
 import { frameStride } from './store.js';
 
@@ -43,8 +43,8 @@ async function inflate(bytes) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-// Undoes what the exporter did to make frames small: the four bytes of every word lie in four planes, and each frame's
-// words are the exclusive or with those of the frame before.
+// Decodes packed frames: the four bytes of every word are in four planes, and each frame's words are the exclusive or with
+// those of the previous frame.
 function unpackFrames(planes, stride) {
   const words = planes.length / 4;
   const out = new Uint32Array(words);

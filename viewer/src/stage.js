@@ -1,5 +1,5 @@
-// The picture: bodies as instances of their meshes with full affine matrices, coarser versions for the far ones, the
-// ground, marks of contacts, shadows, and finding what is under the pointer.
+// The picture: bodies as instances of their meshes with full affine matrices, coarser versions for distant ones, the
+// ground, marks of contacts, shadows, and picking.
 import * as THREE from 'three';
 import { coarser, meshLines, meshRadius, moveShape, smoothMesh } from './geometry.js';
 import { CONTACT_ID } from './forces.js';
@@ -59,7 +59,7 @@ export class Stage {
     this.byMesh = [];
     for (let b = 0; b < n; b++) (this.byMesh[bodies.mesh[b]] ??= []).push(b);
     this.radius = new Float32Array(n);
-    this.large = false; // very many triangles in all
+    this.large = false; // whether the scene has very many triangles
     this.placeSun();
   }
 
@@ -74,7 +74,7 @@ export class Stage {
     return this.byMesh.reduce((sum, list, m) => sum + (list ? list.length * meshes[m].triangles : 0), 0);
   }
 
-  // vertex, triangle, wires of mesh m as they came; large says that the whole scene is.
+  // vertex, triangle, wires of mesh m as received.
   addMesh(m, description, vertex, triangle, wires, large) {
     const list = this.byMesh[m];
     this.large = large;
@@ -103,7 +103,7 @@ export class Stage {
     if (wires.length) group.wires = this.makeWires(vertex, wires, list.length);
   }
 
-  // A soft body's mesh is its own, and moves; vertices come in the order of the bodies.
+  // A soft body has its own mesh, which moves; vertices are in the order of the bodies.
   addSoft(group, vertex, triangle, wires, closed) {
     this.soft.push({ body: group.list[0], vertex, ...this.softParts(group, vertex, triangle, wires, closed) });
     this.soft.sort((a, b) => a.body - b.body);
@@ -137,7 +137,7 @@ export class Stage {
     }
   }
 
-  // Every vertex of the soft bodies in the colour of its value; without values they have their bodies' colours.
+  // Colours every vertex of the soft bodies by its value; without values by the colours of the bodies.
   paintSoft(values, map) {
     if (!values && !this.painted) return;
     this.painted = Boolean(values);
@@ -233,7 +233,7 @@ export class Stage {
     ground.at.copy(a);
     const u = b.clone().sub(a).normalize();
     ground.normal.crossVectors(u, c.clone().sub(a)).normalize();
-    // Grid lines along the world's axes where the plane allows.
+    // Grid lines along the world's axes if the plane contains them.
     const axis = [[1, 0, 0], [0, 1, 0], [0, 0, 1]].map((v) => new THREE.Vector3(...v))
       .sort((v, w) => Math.abs(v.dot(ground.normal)) - Math.abs(w.dot(ground.normal)))[0];
     axis.addScaledVector(ground.normal, -axis.dot(ground.normal)).normalize();
@@ -241,7 +241,7 @@ export class Stage {
     ground.plane.planeV.value.crossVectors(ground.normal, axis);
   }
 
-  // Which of its levels a body is drawn with: by the pixels it covers.
+  // The level of detail of a body, by the pixels it covers.
   level(group, body, eye, scale) {
     const last = group.levels.length - 1;
     if (last < 1) return 0;
@@ -250,7 +250,7 @@ export class Stage {
     return Math.min(last, pixels > 34 ? 0 : pixels > 14 ? 1 : pixels > 6 ? 2 : 3);
   }
 
-  // Whether a body is in sight, or near enough to it that its shadow may be. Only asked where there are very many.
+  // Whether a body, or its shadow, may be visible. Used only if there are very many bodies.
   inSight(body, e, projection) {
     const p = this.pose, o = 12 * body, x = p[o], y = p[o + 1], z = p[o + 2], r = 3 * this.radius[body];
     const w = e[3] * x + e[7] * y + e[11] * z + e[15];
@@ -314,7 +314,7 @@ export class Stage {
     uniforms.shadowMap.value = map;
   }
 
-  // The middle of the shadow map moves by whole texels, so that shadows' edges do not crawl.
+  // The centre of the shadow map moves by whole texels, so that the edges of shadows do not flicker.
   snapped(target, sun, texel) {
     const x = new THREE.Vector3(sun.y, sun.z, sun.x).cross(sun).normalize(), y = new THREE.Vector3().crossVectors(sun, x);
     const a = Math.round(target.dot(x) / texel) * texel, b = Math.round(target.dot(y) / texel) * texel;
@@ -355,7 +355,7 @@ export class Stage {
     }
     this.renderer.clear();
     this.renderer.render(this.scene, camera);
-    this.renderer.clearDepth(); // marks are seen through what they are inside of
+    this.renderer.clearDepth(); // marks are visible through bodies
     this.renderer.render(this.marks.scene, camera);
   }
 
@@ -379,7 +379,7 @@ export class Stage {
     return pixel;
   }
 
-  // What is at a place of the canvas: {body, point} or {contact} or null.
+  // The object at a position of the canvas: {body, point} or {contact} or null.
   pick(x, y) {
     const [r, g, b, a] = this.readPixel(x, y, false);
     const id = r + 256 * g + 65536 * b;

@@ -1,15 +1,15 @@
-// Frames and contacts as they arrive, kept near the playhead: a run may be far larger than memory.
+// Loaded frames and contacts near the playhead: a run may be far larger than memory.
 
 const MOST_BYTES = 600e6;
 const BLOCK_BYTES = 3e6;
 
-// Asks for ranges of items by index, remembers them, forgets those far from where one looks.
+// Fetches ranges of items by index, caches them, drops those far from the playhead.
 class RangeStore {
   constructor(fetchRange, itemBytes, onArrival) {
     Object.assign(this, { fetchRange, itemBytes, onArrival });
     this.items = new Map();
     this.pending = new Map();   // block -> promise
-    this.count = 0;             // how many there are on the other side
+    this.count = 0;             // number of items at the source
     this.epoch = 0;
     this.latest = -1;
     this.failure = null;
@@ -19,7 +19,7 @@ class RangeStore {
 
   get(index) { return this.items.get(index); }
 
-  // The newest that is here, for one who stays at the end; -1 where there is none.
+  // The newest item loaded, for following the end; -1 if there is none.
   newest() {
     while (this.latest >= 0 && !this.items.has(this.latest)) this.latest--;
     return this.latest;
@@ -33,7 +33,7 @@ class RangeStore {
     this.epoch++;
   }
 
-  // Begins to fetch the block that holds an item.
+  // Begins to fetch the block of an item.
   want(index) {
     if (index < 0 || index >= this.count || this.items.has(index)) return;
     const block = Math.floor(index / this.block);
@@ -61,13 +61,13 @@ class RangeStore {
     far.slice(0, this.items.size - this.capacity).forEach((index) => this.items.delete(index));
   }
 
-  // The item and what comes after it.
+  // The item and the next ones.
   ahead(index, blocks = 2) {
     this.want(index);
     for (let k = 1; k <= blocks; k++) this.want(index + k * this.block);
   }
 
-  // Ranges [first, last] of what is here, for the slider.
+  // Loaded ranges [first, last], for the slider.
   held() {
     const ranges = [];
     for (let k = 0; k < this.count; k += this.block) {
@@ -87,7 +87,7 @@ export function frameStride(meta) {
   return 16 + 8 * Math.ceil((meta.bodies.name.length * 76 + 16 * softVertices(meta)) / 8);
 }
 
-// The largest stress in each body; NaN where it is not soft.
+// The largest stress in each body; NaN if it is not soft.
 function bodyStress(meta, stress) {
   let at = 0;
   return Float32Array.from(meta.bodies.mesh, (mesh) => {
@@ -121,7 +121,7 @@ export function frameStore(source, meta, onArrival) {
   return new RangeStore(read, stride, onArrival);
 }
 
-// Records of equal size, each frame's led by their count; record k is at 4 * words * k in both views.
+// Records of equal size, preceded by their count in each frame; record k is at 4 * words * k in both views.
 function recordStore(fetchRange, words, itemBytes, onArrival) {
   const read = async (from, count) => {
     const buffer = await fetchRange(from, count);
@@ -148,7 +148,7 @@ export const contactStore = (source, onArrival) =>
 export const jointStore = (source, jointCount, onArrival) =>
   recordStore((from, count) => source.joints(from, count), JOINT_WORDS, 4 + 4 * JOINT_WORDS * jointCount, onArrival);
 
-// The reports of all steps as columns that grow.
+// The reports of all steps, as growing columns.
 export class Reports {
   constructor() { this.clear(); }
 
@@ -168,7 +168,7 @@ export class Reports {
     }
   }
 
-  // Takes an answer; returns how many rows it had.
+  // Adds an answer; returns its number of rows.
   add(buffer) {
     if (buffer.byteLength < 8) return 0;
     const length = new DataView(buffer).getUint32(0, true);
@@ -186,7 +186,7 @@ export class Reports {
 
   last(name) { return this.length ? this.columns[name]?.[this.length - 1] : undefined; }
 
-  // Row of a step by bisection; -1 where there is none.
+  // Row of a step by bisection; -1 if there is none.
   row(step) {
     const steps = this.columns.step;
     let low = 0, high = this.length - 1;

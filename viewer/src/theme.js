@@ -19,7 +19,7 @@ export function preferredTheme() {
   return saved in THEMES ? saved : matchMedia('(prefers-color-scheme: light)').matches ? 'light' : 'dark';
 }
 
-// The style sheet's colours for what is drawn on canvases, read once for each theme.
+// The style sheet's colours for canvases, read once for each theme.
 const read = {};
 export function sheetColors() {
   const root = document.documentElement;
@@ -43,5 +43,5 @@ export function applyTheme(name) {
   uniforms.sunStrength.value = theme.sun;
   uniforms.lineAlpha.value = theme.lineAlpha;
   uniforms.gridAlpha.value = theme.gridAlpha;
-  try { localStorage.setItem('abd-theme', name); } catch { /* then it is not remembered */ }
+  try { localStorage.setItem('abd-theme', name); } catch { /* then it is not saved */ }
 }

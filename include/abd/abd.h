@@ -14,9 +14,9 @@
  *     while (...) { AbdStepReport report; if (abd_world_step(world, &report) != ABD_OK) ... abd_world_error(world) ... }
  *     abd_world_destroy(world);
  *
- * Errors: a function that can fail returns an AbdStatus; the sentence that says what is wrong, naming body, triangle and
- * value, is in abd_world_error(world). A numerical outcome (a step that did not converge) is not an error: it is a field
- * of the step's report. The library never exits, aborts or prints. A world may be used by one thread at a time. */
+ * Errors: a function that can fail returns an AbdStatus; abd_world_error(world) returns a sentence that names body, triangle
+ * and value. A numerical outcome (a step that did not converge) is not an error: it is a field of the step's report. The
+ * library never exits, aborts or prints. Only one thread at a time may use a world. docs/glossary.md explains the terms. */
 #ifndef ABD_H
 #define ABD_H
 
@@ -53,13 +53,13 @@ typedef struct AbdJointId {
 
 typedef enum AbdStatus {
   ABD_OK = 0,
-  ABD_ERROR_ARGUMENT, /* a value that cannot be: negative density, unknown id, NaN */
+  ABD_ERROR_ARGUMENT, /* an invalid value: negative density, unknown id, NaN */
   ABD_ERROR_MESH,     /* a mesh that cannot be simulated: index out of range, no volume and no thickness */
-  ABD_ERROR_CROSSING, /* two surfaces touch or cross at the start, or are nearer than contact keeps them */
+  ABD_ERROR_CROSSING, /* two surfaces touch or cross at the start, or are nearer than the separation */
   ABD_ERROR_MEMORY,   /* out of memory; the world is as it was before the call */
   ABD_ERROR_NUMERIC,  /* a NaN or an infinity appeared; the world is as it was before the step */
-  ABD_ERROR_STATE,    /* the call does not fit the state: a body added after the first step, a foreign snapshot */
-  ABD_ERROR_JOINT,    /* a joint that cannot be: anchors apart, no axis, limits that exclude the start */
+  ABD_ERROR_STATE,    /* not possible in this state: a body added after the first step, a foreign snapshot */
+  ABD_ERROR_JOINT,    /* an impossible joint: anchors apart, no axis, limits that exclude the start */
 } AbdStatus;
 
 typedef struct AbdError {
@@ -79,39 +79,41 @@ typedef enum AbdIntegrator {
 } AbdIntegrator;
 
 typedef struct AbdContactDef {
-  double range;            /* dhat [m]: surfaces nearer than separation + range repel; 0 = from the bodies' size */
-  double separation;       /* [m] surfaces never come nearer than this; 0 as a rule */
+  double
+      range; /* dhat [m]: surfaces nearer than separation + range repel; 0 = 1/1000 of the dynamic bodies' mean size */
+  double separation;       /* [m] surfaces never come nearer than this, 0 */
   double stiffness;        /* factor on the automatic contact stiffness, 1 */
-  double friction;         /* Coulomb coefficient used where bodies and pairs name none, 0 */
-  double friction_speed;   /* [m/s] sliding slower than this is resisted as static friction, 1e-3 */
-  int friction_iterations; /* how often the lagged normal forces are renewed in one step, 2; 0 = frictionless */
-  bool friction_anchors;   /* static friction that remembers where it stuck, so that nothing creeps; true */
+  double friction;         /* Coulomb coefficient of bodies and pairs without their own, 0 */
+  double friction_speed;   /* [m/s] friction sticks below this sliding speed, 1e-3 */
+  int friction_iterations; /* the most solves in one step, each with renewed lagged normal forces, 2; 0 = frictionless */
+  bool friction_anchors;   /* sticking contacts keep their slip from step to step, so that nothing creeps; true */
 } AbdContactDef;
 
-/* Who solves Newton's linear systems. */
+/* The solver of Newton's linear systems. */
 typedef enum AbdLinear {
   ABD_LINEAR_AUTO = 0, /* Cholesky while the factor is predicted to fit in AbdSolverDef.memory, else PCG */
-  ABD_LINEAR_CHOLMOD,  /* SuiteSparse's, where the library was built with it (GPL): for comparison */
-  ABD_LINEAR_CHOLESKY, /* abd's own block Cholesky, whatever it takes */
+  ABD_LINEAR_CHOLMOD,  /* SuiteSparse's, if the library was built with it (GPL): for comparison */
+  ABD_LINEAR_CHOLESKY, /* abd's block Cholesky for any size */
   ABD_LINEAR_PCG       /* conjugate gradients, preconditioned by an incomplete factor */
 } AbdLinear;
 
-/* How the triangles of two bodies that come near each other are found. All give the same bits; those after the first are for comparison. */
+/* How candidates of two bodies are found. All ways give the same bits; those after the first are for comparison. */
 typedef enum AbdDetection {
-  ABD_DETECTION_TREES =
-      0, /* both bodies' trees of boxes descended together, entered through the intersection of their boxes */
+  ABD_DETECTION_TREES = 0, /* both bodies' trees of boxes descended together, within the intersection of their boxes */
   ABD_DETECTION_TREES_PLAIN, /* the same without the intersection */
-  ABD_DETECTION_TREE,        /* every triangle of one body down the tree of the other */
+  ABD_DETECTION_TREE,        /* every triangle of one body descends the tree of the other */
   ABD_DETECTION_IAABB_1,     /* all pairs of triangles in the intersection of the bodies' boxes, the paper's i-AABB */
   ABD_DETECTION_IAABB_3      /* ... cut into a tree of three levels */
 } AbdDetection;
 
 typedef struct AbdSolverDef {
-  int max_iterations; /* Newton iterations in one step before it is reported as not converged, 1000 */
-  double tolerance;   /* [m/s] largest surface speed of the last Newton step; 0 = from range, dt, friction_speed */
-  int threads;        /* 0 = all processors; the result does not depend on it */
+  int max_iterations; /* Newton iterations after which a step is reported as not converged, 1000 */
+  double
+      tolerance; /* [m/s] an island has converged when its Newton step is below this surface speed; 0 = from range, dt,
+                         friction_speed */
+  int threads;   /* 0 = all processors; the result does not depend on it */
   AbdLinear linear;
-  double memory; /* [bytes] the most a factor may take with ABD_LINEAR_AUTO, 8e9; 0 = any */
+  double memory; /* [bytes] the largest factor with ABD_LINEAR_AUTO, 8e9; 0 = any */
   AbdDetection detection;
 } AbdSolverDef;
 
@@ -138,32 +140,32 @@ typedef struct AbdMeshDef {
   size_t vertex_count;
   const uint32_t *triangle; /* [3 triangle_count] */
   size_t triangle_count;
-  const uint32_t *edge; /* [2 edge_count] edges without a triangle: wires; the triangles' edges may be repeated here */
-  size_t edge_count;    /* vertices used by no triangle and no edge are points that collide too */
+  const uint32_t *edge; /* [2 edge_count] edges without a triangle: wires; edges of triangles may be repeated here */
+  size_t edge_count;    /* vertices without a triangle or an edge are points, which collide too */
   double thickness;     /* [m] of an open surface, diameter of wires and points, for their mass; 0 = 1 m^2, 1 m:
                                 density then counts as kg/m^2, kg/m, kg for surfaces, wires, points */
-  bool half_space;      /* the mesh only shows a plane: everything behind its first triangle is solid; static bodies */
-  bool keep_frame;      /* the vertices are centred rest coordinates of an AbdMeshView: take them bit for bit */
+  bool half_space;      /* everything behind the plane of the first triangle is solid; not for dynamic bodies */
+  bool keep_frame;      /* the vertices are rest coordinates of an AbdMeshView and are used bit for bit */
 } AbdMeshDef;
 
 ABD_API AbdMeshDef abd_default_mesh_def(void);
 /* Copies the mesh, centres it and builds its tree. Bodies that use one mesh share it. */
 ABD_API AbdStatus abd_world_add_mesh(AbdWorld *world, const AbdMeshDef *def, AbdMeshId *mesh);
 
-/* A view of a mesh as the solver has it. file coordinates = origin + axes * rest, axes column-major. Valid until the
- * world is destroyed. */
+/* A view of the solver's mesh. file coordinates = origin + axes * rest, axes column-major. Valid until the world is
+ * destroyed. */
 typedef struct AbdMeshView {
   const char *name;
   const double *vertex; /* [3 vertex_count] centred rest coordinates */
   size_t vertex_count;
   const uint32_t *triangle;
   size_t triangle_count;
-  const uint32_t *edge; /* every edge once, those of triangles too */
+  const uint32_t *edge; /* every edge once, also those of triangles */
   size_t edge_count;
   double origin[3], axes[9];
   bool closed; /* a closed, consistently oriented surface: it has a volume */
   bool half_space;
-  double volume;    /* [m^3] what density is multiplied with */
+  double volume;    /* [m^3] times density gives the mass */
   double thickness; /* [m] as given */
 } AbdMeshView;
 ABD_API AbdStatus abd_mesh_view(const AbdWorld *world, AbdMeshId mesh, AbdMeshView *view);
@@ -203,13 +205,13 @@ typedef struct AbdBodyDef {
   double torque[3];           /* [N m] constant, world axes */
   uint32_t fixed;             /* ABD_FIX_* bits */
   double friction;            /* coefficient of this body, negative = the world's; a pair uses sqrt(mu_a mu_b) */
-  double contact_thickness;   /* [m] two bodies are kept half the sum of theirs apart; 0 */
+  double contact_thickness;   /* [m] two bodies stay apart by half the sum of theirs; 0 */
   int32_t group;              /* bodies of one group >= 0 do not collide with each other; -1 = none */
 } AbdBodyDef;
 
 ABD_API AbdBodyDef abd_default_body_def(void);
 ABD_API AbdStatus abd_world_add_body(AbdWorld *world, const AbdBodyDef *def, AbdBodyId *body);
-/* Two bodies that are told not to collide, and a coefficient of friction for one pair. Before the first step. */
+/* Excludes a pair from collision; sets the friction coefficient of a pair. Before the first step. */
 ABD_API AbdStatus abd_world_exclude_pair(AbdWorld *world, AbdBodyId a, AbdBodyId b);
 ABD_API AbdStatus abd_world_set_pair_friction(AbdWorld *world, AbdBodyId a, AbdBodyId b, double friction);
 
@@ -231,18 +233,18 @@ typedef struct AbdBodyView {
 ABD_API AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view);
 /* Whether two bodies may collide: false for excluded pairs, equal groups, and two bodies that are not dynamic. */
 ABD_API bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBodyId b);
-/* All pairs that would collide had they not been told otherwise: by an excluded pair, a joint or equal groups; in no order. Writes at
- * most capacity of them and returns how many there are. */
+/* All pairs that do not collide only because of an exclusion, a joint or equal groups, unordered. Writes at most capacity of
+ * them and returns their number. */
 ABD_API size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], size_t capacity);
 
 /* Pose: the 12 numbers p, c1, c2, c3; velocity of the centre of mass and angular velocity. */
 ABD_API AbdStatus abd_body_nodes(const AbdWorld *world, AbdBodyId body, double nodes[12]);
 ABD_API AbdStatus abd_body_velocity(const AbdWorld *world, AbdBodyId body, double linear[3], double angular[3]);
-/* Force and torque [N, N m] until set again: at the centre of mass, world axes. A soft body takes no torque; the force is shared out
- * over its vertices by their mass. */
+/* Force and torque [N, N m] until set again: at the centre of mass, world axes. A soft body has no torque; its force is
+ * distributed over the vertices by mass. */
 ABD_API AbdStatus abd_body_set_force(AbdWorld *world, AbdBodyId body, const double force[3], const double torque[3]);
-/* Kinematic bodies: where the next step shall bring the body (position of the mesh's origin and quaternion, as in the
- * def), or the velocities it moves with from now on. Without either it goes on with its velocities. */
+/* Kinematic bodies: the target of the next step (position of the mesh's origin and quaternion, as in the def), or the
+ * velocities from now on. Without a target a body keeps its velocities. */
 ABD_API AbdStatus abd_body_set_target(AbdWorld *world, AbdBodyId body, const double position[3],
                                       const double rotation[4]);
 ABD_API AbdStatus abd_body_set_velocity(AbdWorld *world, AbdBodyId body, const double linear[3],
@@ -250,23 +252,23 @@ ABD_API AbdStatus abd_body_set_velocity(AbdWorld *world, AbdBodyId body, const d
 
 /* ---- Soft bodies ------------------------------------------------------------------------------------------------- */
 
-/* A soft body is a body too: its id counts among the bodies, its vertices are its unknowns. abd_body_nodes does not apply to it. */
+/* A soft body has the id of a body; its unknowns are its vertices. abd_body_nodes does not apply to it. */
 typedef enum AbdSoftModel {
-  ABD_SOFT_NEO_HOOKEAN = 0,    /* the paper's: resists inversion without end */
-  ABD_SOFT_STABLE_NEO_HOOKEAN, /* bears inversion */
-  ABD_SOFT_COROTATED,          /* fixed corotated; bears inversion */
+  ABD_SOFT_NEO_HOOKEAN = 0,    /* the paper's: infinite energy at inversion */
+  ABD_SOFT_STABLE_NEO_HOOKEAN, /* finite energy at inversion */
+  ABD_SOFT_COROTATED,          /* fixed corotated; finite energy at inversion */
 } AbdSoftModel;
 
 typedef struct AbdSoftDef {
   const char *name;     /* for messages and files; may be NULL */
   const double *vertex; /* [3 vertex_count] m, at rest */
   size_t vertex_count;
-  const uint32_t *tet; /* [4 tet_count] a solid; its surface is what collides */
+  const uint32_t *tet; /* [4 tet_count] a solid; its surface collides */
   size_t tet_count;
-  const uint32_t *triangle; /* [3 triangle_count] a shell, where there are no tets */
+  const uint32_t *triangle; /* [3 triangle_count] a shell, if there are no tets */
   size_t triangle_count;
   const uint32_t
-      *edge; /* [2 edge_count] rods, where there are neither: straight at rest, bending where just two pieces meet */
+      *edge; /* [2 edge_count] rods, if there are neither: straight at rest; vertices of exactly two edges bend */
   size_t edge_count;
   AbdSoftModel model;
   double density;        /* [kg/m^3] 1000 */
@@ -278,23 +280,23 @@ typedef struct AbdSoftDef {
   double position[3], rotation[4]; /* of the vertices' origin, as for bodies */
   double velocity[3];              /* [m/s] */
   double angular_velocity[3];      /* [rad/s] about the centre of mass */
-  double force[3];                 /* [N] constant, shared out over the vertices by their mass */
+  double force[3];                 /* [N] constant, distributed over the vertices by mass */
   double friction;                 /* negative = the world's */
   double
-      contact_thickness; /* [m] as of bodies; its own parts are kept all of it apart, neighbours half their distance at rest; 0 */
+      contact_thickness; /* [m] as of bodies; its own parts stay apart by all of it, neighbours by half their distance at rest; 0 */
   int32_t group;
   bool self_contact; /* true */
 } AbdSoftDef;
 
 ABD_API AbdSoftDef abd_default_soft_def(void);
 ABD_API AbdStatus abd_world_add_soft(AbdWorld *world, const AbdSoftDef *def, AbdBodyId *body);
-/* Fixes a vertex to a body exactly where it is at the start, or to the world (body null). A vertex fixed to a body does not
- * collide with that body. Before the first step. */
+/* Attaches a vertex, at its place at the start, to a body or to the world (body null). It does not collide with that body.
+ * Before the first step. */
 ABD_API AbdStatus abd_soft_attach(AbdWorld *world, AbdBodyId soft, size_t vertex, AbdBodyId body);
-/* What a vertex is fixed to: a body's id, 0 for the world, -1 for nothing. */
+/* The body to which a vertex is attached: its id, 0 for the world, -1 for none. */
 ABD_API int64_t abd_soft_attached(const AbdWorld *world, AbdBodyId soft, size_t vertex);
-/* Makes a vertex scripted: it is moved as kinematic bodies are, by targets or velocities, and crosses nothing on its way. Before the
- * first step. */
+/* Makes a vertex scripted: targets or velocities move it as kinematic bodies, and it crosses nothing. Before the first
+ * step. */
 ABD_API AbdStatus abd_soft_script(AbdWorld *world, AbdBodyId soft, size_t vertex);
 ABD_API bool abd_soft_scripted(const AbdWorld *world, AbdBodyId soft, size_t vertex);
 ABD_API bool abd_body_is_soft(const AbdWorld *world, AbdBodyId body);
@@ -303,32 +305,34 @@ typedef struct AbdSoftView {
   size_t vertex_count, tet_count, triangle_count, edge_count; /* triangles of the surface or shell, edges of a rod */
   const double *rest;                                         /* [3 vertex_count] as given */
   const uint32_t *tet, *triangle, *edge;
-  const int32_t *surface_vertex; /* the vertex that each vertex of the body's colliding mesh (abd_mesh_view) is */
+  const int32_t *surface_vertex; /* vertex index of each vertex of the collision mesh (abd_mesh_view) */
   double mass, density, young, poisson, thickness, damping;
   AbdSoftModel model;
   bool self_contact;
 } AbdSoftView;
 ABD_API AbdStatus abd_soft_view(const AbdWorld *world, AbdBodyId soft, AbdSoftView *view);
-ABD_API AbdStatus abd_soft_vertices(const AbdWorld *world, AbdBodyId soft, double *vertex); /* [3 vertex_count] now */
+ABD_API AbdStatus abd_soft_vertices(const AbdWorld *world, AbdBodyId soft,
+                                    double *vertex); /* [3 vertex_count] present positions */
 ABD_API AbdStatus abd_soft_velocities(const AbdWorld *world, AbdBodyId soft, double *velocity);
-/* Von Mises' stress [Pa] of each tet, each triangle of a shell (in its plane) or each edge of a rod (along it), elastic alone: now in a world, or of a def with its
- * vertices where `vertex` says; of a def material, thickness, vertices and elements are read. */
+/* Von Mises' stress [Pa] of each tet, each triangle of a shell (in its plane) or each edge of a rod (along it), without
+ * damping: at present in a world, or of a def with its vertices at `vertex`. Of a def only material, thickness, vertices and
+ * elements are used. */
 ABD_API AbdStatus abd_soft_stress(const AbdWorld *world, AbdBodyId soft, double *stress);
 ABD_API AbdStatus abd_soft_def_stress(const AbdSoftDef *def, const double *vertex, double *stress);
-/* [N] on one vertex until set again; besides what abd_body_set_force shares out over all of them. */
+/* [N] on one vertex until set again, in addition to that of abd_body_set_force. */
 ABD_API AbdStatus abd_soft_set_force(AbdWorld *world, AbdBodyId soft, size_t vertex, const double force[3]);
-/* Scripted vertices: where the next step shall bring the vertex, or the velocity it moves with from now on [m/s]. Without either it
- * goes on with its velocity. */
+/* Scripted vertices: the target of the next step, or the velocity from now on [m/s]. Without a target a vertex keeps its
+ * velocity. */
 ABD_API AbdStatus abd_soft_set_target(AbdWorld *world, AbdBodyId soft, size_t vertex, const double position[3]);
 ABD_API AbdStatus abd_soft_set_velocity(AbdWorld *world, AbdBodyId soft, size_t vertex, const double velocity[3]);
 
 /* ---- Joints ----------------------------------------------------------------------------------------------------- */
 
-/* What a joint keeps, between body a and body b or the world. Points and axes are given in the world, as at the start.
- * "linear" ones hold to rounding (they are eliminated from the unknowns); the others to contact.range / 1000 or better,
- * see AbdStepReport.joint_residual. To the world all but universal, distance, rope, screw and angle are linear. */
+/* The constraint of a joint between body a and body b or the world. Points and axes are world coordinates at the start.
+ * "linear" ones hold to rounding (they are eliminated from the unknowns), the others to contact.range / 1000 or better, see
+ * AbdStepReport.joint_residual. To the world all but universal, distance, rope, screw and angle are linear. */
 typedef enum AbdJointKind {
-  ABD_JOINT_WELD = 0,    /* everything; linear */
+  ABD_JOINT_WELD = 0,    /* no relative motion; linear */
   ABD_JOINT_BALL,        /* a common point; linear */
   ABD_JOINT_HINGE,       /* a common axis, no travel along it; linear. Coordinate: angle */
   ABD_JOINT_ORIENTATION, /* the relative orientation; linear */
@@ -341,7 +345,7 @@ typedef enum AbdJointKind {
   ABD_JOINT_DISTANCE,    /* point of a and point_b of b stay length apart. Coordinate: the distance */
   ABD_JOINT_ROPE,        /* ... never farther than length. Coordinate: the distance */
   ABD_JOINT_SCREW,       /* as cylindrical, with pitch metres of travel a turn. Coordinate: angle */
-  ABD_JOINT_ANGLE,       /* the angle about axis (of b) stays; with free, it is only measured, limited, driven */
+  ABD_JOINT_ANGLE,       /* the angle about axis (of b) is constant; with free it is only measured, limited, driven */
   ABD_JOINT_GEAR,        /* coordinate of joint_b = ratio * coordinate of joint_a, both counted from the start */
   ABD_JOINT_KIND_COUNT
 } AbdJointKind;
@@ -353,7 +357,7 @@ typedef enum AbdDriveKind {
   ABD_DRIVE_POSITION, /* target [rad or m]: stiffness (target - position) - damping rate, at most max_effort */
 } AbdDriveKind;
 
-/* A motor on a joint's coordinate, pushing a against b. */
+/* A motor on a joint's coordinate, which pushes a against b. */
 typedef struct AbdDrive {
   AbdDriveKind kind;
   double target;
@@ -374,11 +378,11 @@ typedef struct AbdJointDef {
   double ratio;                /* gear: [1, or m/rad between an angle and a travel: rack and pinion] */
   bool free;                   /* angle: only a coordinate */
   double limit[2];             /* of the coordinate, from the start = 0 (of the distance itself); -infinity, infinity */
-  double angle_limit[2];       /* cylindrical, slider's travel aside: of its angle */
+  double angle_limit[2];       /* cylindrical: of its angle */
   double stiffness, rest;      /* spring on the coordinate: stiffness (rest - position) */
   double damping, friction;    /* [N m s or N s/m], dry friction [N m or N] on the coordinate */
   AbdDrive drive;
-  bool collide; /* the two bodies collide with each other all the same; false */
+  bool collide; /* the two bodies collide with each other; false */
 } AbdJointDef;
 
 ABD_API AbdJointDef abd_default_joint_def(void);
@@ -386,31 +390,31 @@ ABD_API AbdJointDef abd_default_joint_def(void);
 ABD_API AbdStatus abd_world_add_joint(AbdWorld *world, const AbdJointDef *def, AbdJointId *joint);
 ABD_API size_t abd_world_joint_count(const AbdWorld *world);
 ABD_API AbdStatus abd_joint_def(const AbdWorld *world, AbdJointId joint,
-                                AbdJointDef *def);          /* as given; name stays the world's */
+                                AbdJointDef *def);          /* as given; the world owns the name */
 ABD_API const char *abd_joint_kind_name(AbdJointKind kind); /* "hinge" */
 /* From the next step on. */
 ABD_API AbdStatus abd_joint_set_drive(AbdWorld *world, AbdJointId joint, const AbdDrive *drive);
 
 typedef struct AbdJointReading {
-  double position, rate;      /* of the coordinate, angles unwrapped [rad or m, per s]; 0 where the kind has none */
-  double angle, travel;       /* both of them where the kind has them */
+  double position, rate;      /* of the coordinate, angles unwrapped [rad or m, per s]; 0 if the kind has none */
+  double angle, travel;       /* both if the kind has them */
   double force[3], torque[3]; /* [N, N m] that keep the joint, on a, about its anchor; the opposite on b */
   double effort;              /* [N m or N] of the drive on the coordinate in the last step */
   double passive;             /* [N m or N] of spring, damper, dry friction and limits */
   double residual;            /* [m] largest gap left: of anchors, and of directions at one body radius from them */
-  double point[3], axis[3];   /* the anchor of a and the axis now */
+  double point[3], axis[3];   /* present anchor of a and axis */
 } AbdJointReading;
 /* At the end of the last step; forces are zero before the first step and after a restore. */
 ABD_API AbdStatus abd_joint_reading(const AbdWorld *world, AbdJointId joint, AbdJointReading *reading);
 
-/* What the linear joints leave, known after abd_world_start. */
+/* Result of eliminating the linear joints, valid after abd_world_start. */
 typedef struct AbdJointSummary {
   size_t joint_count;
-  int linear_rows, redundant_rows; /* scalar equations given, and those that follow from others */
+  int linear_rows, redundant_rows; /* scalar equations, and how many of them are redundant */
   int unknowns;                    /* left of 12 per moving body */
 } AbdJointSummary;
 ABD_API AbdJointSummary abd_world_joint_summary(const AbdWorld *world);
-/* How many of a joint's linear equations follow from those of the joints before it; known after abd_world_start. */
+/* Number of a joint's linear equations that follow from those of earlier joints; valid after abd_world_start. */
 ABD_API int abd_joint_redundant_rows(const AbdWorld *world, AbdJointId joint);
 
 /* ---- Stepping --------------------------------------------------------------------------------------------------- */
@@ -440,10 +444,10 @@ typedef enum AbdTerm {
 typedef enum AbdOutcome {
   ABD_CONVERGED = 0,
   ABD_STOPPED_AT_MAX_ITERATIONS,
-  ABD_STOPPED_BY_LINE_SEARCH,   /* no step along the direction lowers the energy beyond rounding */
+  ABD_STOPPED_BY_LINE_SEARCH,   /* no step lowers the energy beyond rounding */
   ABD_STOPPED_BY_FACTORIZATION, /* the matrix was not positive definite even after regularisation */
   ABD_KINEMATIC_BLOCKED,        /* converged, but a kinematic body was held back from its target by contact */
-  ABD_JOINT_OPEN,               /* converged, but a joint that is not linear kept a gap above its tolerance */
+  ABD_JOINT_OPEN,               /* converged, but a nonlinear joint has a gap above its tolerance */
 } AbdOutcome;
 
 typedef struct AbdStepReport {
@@ -454,23 +458,23 @@ typedef struct AbdStepReport {
                                 ABD_ERROR_NUMERIC; null if there is one or none */
   int iterations;          /* Newton iterations: the largest over islands */
   int line_search_steps;   /* energy evaluations beyond the first, all iterations */
-  int friction_iterations; /* the most lagged solves of an island */
+  int friction_iterations; /* the most solves with renewed friction of any island */
   double residual;         /* [m/s] the last Newton step's largest surface speed */
   double step_length;      /* the smallest accepted step length in [0, 1] */
   AbdBodyId limit[2];      /* the pair that limited it most */
   int islands;
-  int linear_iterations;              /* conjugate gradients of all Newton iterations; 0 where Cholesky solved all */
+  int linear_iterations;              /* of conjugate gradients in all Newton iterations; 0 if Cholesky solved all */
   double factor_memory, factor_flops; /* [bytes], [flops] predicted for the largest Cholesky factor of the step */
   int64_t body_pairs, box_tests, candidates, distances, contacts, ccd_calls;
   double
-      min_distance; /* [m] smallest distance of any two surfaces within reach, thickness not taken off; infinity if none */
+      min_distance; /* [m] smallest distance of two surfaces in contact, thickness not subtracted; infinity if none */
   AbdBodyId nearest[2];
   double max_strain; /* largest |A^T A - I| of any dynamic body */
   AbdBodyId most_strained;
   double max_soft_strain; /* largest |F^T F - I| of any tet or triangle of a soft body */
   AbdBodyId most_strained_soft;
-  double target_error;   /* [m] the farthest a kinematic body or scripted vertex stayed from its target */
-  double joint_residual; /* [m] the largest gap left in a joint */
+  double target_error;   /* [m] largest distance of a kinematic body or scripted vertex from its target */
+  double joint_residual; /* [m] the largest gap in a joint */
   AbdJointId worst_joint;
   double energy[ABD_TERM_COUNT];           /* [J] */
   double momentum[3], angular_momentum[3]; /* of the dynamic bodies, about the world's origin */
@@ -482,14 +486,14 @@ ABD_API const char *abd_stage_name(AbdStage stage);
 ABD_API const char *abd_term_name(AbdTerm term);
 ABD_API const char *abd_outcome_name(AbdOutcome outcome);
 
-/* Checks that nothing crosses and makes the world ready; the first step calls it too. After it no body can be added.
- * ABD_ERROR_CROSSING names the bodies and the triangles. */
+/* Checks that nothing crosses and prepares the world; the first step calls it too. After it no body can be added. The
+ * sentence of ABD_ERROR_CROSSING names bodies and triangles. */
 ABD_API AbdStatus abd_world_start(AbdWorld *world);
 /* One time step. On an error the world is as it was before. report may be NULL. */
 ABD_API AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report);
 ABD_API double abd_world_time(const AbdWorld *world);
 ABD_API int64_t abd_world_step_count(const AbdWorld *world);
-/* The settings in force, automatic values filled in (valid after abd_world_start). */
+/* The settings with automatic values filled in (valid after abd_world_start). */
 ABD_API AbdWorldDef abd_world_settings(const AbdWorld *world);
 
 /* ---- Contacts --------------------------------------------------------------------------------------------------- */
@@ -504,38 +508,37 @@ typedef struct AbdContact {
   int32_t kind;             /* 0 vertex of a on triangle of b, 1 triangle of a on vertex of b, 2 edge on edge */
   uint32_t primitive_a,
       primitive_b; /* vertex, triangle or edge of the body's mesh; of a soft body its own vertex, a triangle of its
-                                        view, an edge of its colliding mesh (abd_mesh_view) */
+                                        view, an edge of its collision mesh (abd_mesh_view) */
 } AbdContact;
 
-/* Contacts at the end of the last step, sorted by bodies. Writes at most capacity of them and returns how many there are;
- * none before the first step, after a restore, or after a step that failed. */
+/* Contacts at the end of the last step, sorted by bodies. Writes at most capacity of them and returns their number; none
+ * before the first step, after a restore, or after a step that failed. */
 ABD_API size_t abd_world_contacts(const AbdWorld *world, AbdContact *contact, size_t capacity);
 
 /* ---- Crossing --------------------------------------------------------------------------------------------------- */
 
 typedef struct AbdCrossing {
   AbdBodyId body_a, body_b;
-  uint32_t triangle_a,
-      triangle_b; /* in each body's mesh; UINT32_MAX where the primitive is an edge without a triangle */
+  uint32_t triangle_a, triangle_b; /* in each body's mesh; UINT32_MAX for an edge without a triangle */
   double point[3];
 } AbdCrossing;
 
-/* Exact test of two bodies' surfaces in given poses (12 numbers, or 3 for each vertex of a soft body): do any two triangles share
- * a point? A soft body with itself: any two that share no corner. */
+/* Tests exactly whether the surfaces of two bodies at given poses (12 numbers, or 3 for each vertex of a soft body) share a
+ * point. If a and b are the same soft body, triangles with a common corner are ignored. */
 ABD_API bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double *nodes_a, AbdBodyId b,
                                      const double *nodes_b, AbdCrossing *crossing);
-/* All pairs that may collide, poses in id order, one after the other; writes at most capacity crossings (one per pair), returns how many;
- * SIZE_MAX when memory is out. */
+/* Tests all pairs that may collide, with poses in id order; writes at most capacity crossings (one per pair) and returns
+ * their number; SIZE_MAX if memory runs out. */
 ABD_API size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing,
                                         size_t capacity);
-/* Pairs of triangles of one mesh that cross without sharing a corner; UINT32_MAX where it is an edge without a triangle.
- * Writes at most capacity pairs and returns how many there are; a body is never tested against itself in the steps. */
+/* Pairs of triangles of one mesh that cross without a common corner; UINT32_MAX for an edge without a triangle. Writes at
+ * most capacity pairs and returns their number. Steps never test a stiff body against itself. */
 ABD_API size_t abd_mesh_self_crossings(const AbdWorld *world, AbdMeshId mesh, uint32_t (*pair)[2], size_t capacity);
 
 /* ---- Snapshots -------------------------------------------------------------------------------------------------- */
 
-/* Everything that changes from step to step, as bytes: restoring it in a world made from the same defs and stepping on
- * gives the same bits as never having stopped. */
+/* Everything that changes from step to step, as bytes. A world made from the same defs that restores them continues with the
+ * same bits as the world that saved them. */
 ABD_API size_t abd_world_snapshot_size(const AbdWorld *world);
 ABD_API AbdStatus abd_world_save(const AbdWorld *world, void *bytes, size_t size);
 ABD_API AbdStatus abd_world_restore(AbdWorld *world, const void *bytes, size_t size);

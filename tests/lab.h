@@ -1,5 +1,5 @@
-/* A laboratory for the tests of physics: a world on the public header alone, whose every step must converge with a
- * positive gap, and whose frames are checked exactly for crossings. */
+/* A world for tests of physics, made with the public header alone. Every step must converge with a positive gap, and frames
+ * are tested exactly for crossings. */
 #ifndef TESTS_LAB_H
 #define TESTS_LAB_H
 
@@ -21,7 +21,7 @@ typedef struct Lab {
   int64_t iterations;
 } Lab;
 
-/* Fewer seconds where a sanitizer makes every step slow. */
+/* Fewer seconds under a sanitizer, which makes every step slow. */
 static inline double lab_seconds(double seconds, double short_seconds) {
   return getenv("ABD_TEST_SHORT") ? short_seconds : seconds;
 }
@@ -48,7 +48,7 @@ static inline AbdMeshId lab_mesh_def(Lab *lab, const AbdMeshDef *def) {
   return id;
 }
 
-/* Takes the mesh and frees it. */
+/* Adds the mesh and frees it. */
 static inline AbdMeshId lab_mesh(Lab *lab, MeshData *mesh, double thickness, bool half_space) {
   AbdMeshDef def = abd_default_mesh_def();
   def.vertex = mesh->vertex;
@@ -147,7 +147,7 @@ static inline AbdBodyView lab_view(const Lab *lab, AbdBodyId body) {
   return view;
 }
 
-/* Every body's numbers one after the other, to be freed: 12 of a stiff body, 3 for each vertex of a soft one. */
+/* The numbers of all bodies in sequence, to be freed: 12 of a stiff body, 3 for each vertex of a soft one. */
 static inline double *lab_nodes(const Lab *lab) {
   size_t count = abd_world_body_count(lab->world), size = 0;
   double *nodes = NULL;
@@ -191,13 +191,13 @@ static inline void lab_step(Lab *lab) {
              r->nearest[0].id, r->nearest[1].id);
 }
 
-/* So many steps; the last frame is checked for crossings. */
+/* Takes count steps; tests the last frame for crossings. */
 static inline void lab_steps(Lab *lab, int count) {
   for (int i = 0; i < count; i++) lab_step(lab);
   lab_expect_no_crossing(lab);
 }
 
-/* Steps through so many seconds; every tenth frame is checked for crossings. */
+/* Steps for the given time; tests every tenth frame for crossings. */
 static inline void lab_run(Lab *lab, double seconds) {
   int count = (int)(seconds / lab->def.dt + 0.5);
   for (int i = 1; i <= count; i++) {
@@ -228,7 +228,7 @@ static inline Vec3 lab_contact_force(const Lab *lab, AbdBodyId body, Vec3 *frict
   return normal;
 }
 
-/* value is printed always, so that a passing test says how well it passes. */
+/* Always prints the value, so that a passing test shows its margin. */
 static inline void lab_expect_near(const char *what, double value, double expected, double tolerance) {
   printf("  %s: %.10g, expected %.10g, off by %.2e of %.1e allowed\n", what, value, expected, value - expected,
          tolerance);
@@ -241,7 +241,7 @@ static inline void lab_expect_below(const char *what, double value, double limit
   if (!(value < limit)) fail_msg("%s: %.6g, expected below %g", what, value, limit);
 }
 
-/* The same steps with 1, 2, 3 and 8 threads, which end in more contacts than that: the same bits. */
+/* The same steps with 1, 2, 3 and 8 threads must give the same bits, with more contacts than threads at the end. */
 static inline void lab_same_bits(Lab (*open)(int threads), int steps, int64_t contacts) {
   const int threads[] = {1, 2, 3, 8};
   uint64_t first = 0;

@@ -1,4 +1,4 @@
-/* Mechanisms in a laboratory: joints by kind, bars in the x-z plane, readings and the largest gap. */
+/* Mechanisms for tests: joints by kind, bars in the x-z plane, readings and the largest gap. */
 #ifndef TESTS_MECHANISM_H
 #define TESTS_MECHANISM_H
 

@@ -1,5 +1,5 @@
-/* Small bodies of every kind in random poses near each other, and their distance by looking at every stencil: for the
- * tests of contact. */
+/* Small bodies of every kind in random poses near each other, and their distance by a loop over all stencils, for the tests
+ * of contact. */
 #ifndef TESTS_POSED_H
 #define TESTS_POSED_H
 
@@ -40,7 +40,7 @@ static inline AbdMeshDef kind_def(int kind, Shape *s, uint32_t (*edge)[2]) {
   if (kind == KIND_TETRAHEDRON) {
     for (int i = 0; i < 4; i++) shape_vertex(s, i == 1, 0.9 * (i == 2), 0.8 * (i == 3));
     for (uint32_t i = 0; i < 4; i++) shape_triangle(s, i, (i + 1) % 4, (i + 2) % 4);
-    for (int k = 0; k < 2; k++) { /* every second face of this walk is turned */
+    for (int k = 0; k < 2; k++) { /* every second face of this strip is reversed */
       uint32_t *t = s->triangle + 3 * (2 * k), keep = t[0];
       t[0] = t[1];
       t[1] = keep;
@@ -59,7 +59,7 @@ static inline AbdMeshDef kind_def(int kind, Shape *s, uint32_t (*edge)[2]) {
   return def;
 }
 
-/* Half-spaces are kinematic, so that they may move too. */
+/* Half-spaces are kinematic, so that they can move. */
 static inline bool cast_init(Cast *cast, AbdError *error) {
   static Shape shape;
   uint32_t edge[16][2];
@@ -82,7 +82,7 @@ static inline bool cast_init(Cast *cast, AbdError *error) {
   return model_start(&cast->model, error) == ABD_OK;
 }
 
-/* The one cast of a test program: made before its tests, gone after them. */
+/* The bodies of a test program: made before its tests, destroyed after them. */
 static Cast cast;
 
 static inline int rounds(int whole) { return getenv("ABD_TEST_SHORT") ? whole / 8 : whole; }
@@ -136,7 +136,7 @@ static inline double stencil_distance(const Posed *a, const Posed *b, int kind, 
       closest_point_triangle(p, posed_vertex(f, tri[0]), posed_vertex(f, tri[1]), posed_vertex(f, tri[2]), w, &diff));
 }
 
-/* How many primitives the two sides of a kind of stencil have; 0 where the kind does not occur. */
+/* Numbers of primitives of the two sides of a kind of stencil; 0 if the kind does not occur. */
 static inline void stencil_counts(const Mesh *a, const Mesh *b, int kind, int *na, int *nb) {
   bool plane = b->half_space;
   *na = kind == STENCIL_TRIANGLE_VERTEX ? a->triangle_count
@@ -166,8 +166,7 @@ static inline Affine draw_pose(Draw *d, double place, double strain) {
   return affine(draw_vec3(d, place), a);
 }
 
-/* Poses of the pair's bodies such that their gap is about `gap`: a comes from afar and stops there. False where it passes
- * by. */
+/* Poses of the pair's bodies with a gap of about `gap`: a approaches from far away and stops there. False if it misses b. */
 static inline bool draw_near(Draw *d, const Model *m, const Pair *pair, double gap, double strain, Affine q[2]) {
   q[0] = draw_pose(d, 0, strain);
   q[1] = draw_pose(d, 1, strain);

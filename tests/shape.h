@@ -1,4 +1,4 @@
-/* Small meshes made by formula, for the tests of meshes and crossings. */
+/* Small meshes by formula, for the tests of meshes and crossings. */
 #ifndef ABD_TEST_SHAPE_H
 #define ABD_TEST_SHAPE_H
 
@@ -28,7 +28,7 @@ static inline void shape_triangle(Shape *s, uint32_t a, uint32_t b, uint32_t c) 
   t[2] = c;
 }
 
-/* A box of the given sizes around the origin, added to what is there. */
+/* Adds a box of the given sizes around the origin. */
 static inline void shape_box(Shape *s, double x, double y, double z) {
   static const uint32_t t[12][3] = {{0, 2, 3}, {0, 3, 1}, {4, 5, 7}, {4, 7, 6}, {0, 1, 5}, {0, 5, 4},
                                     {2, 6, 7}, {2, 7, 3}, {0, 4, 6}, {0, 6, 2}, {1, 3, 7}, {1, 7, 5}};

@@ -1,4 +1,4 @@
-/* Soft bodies for the laboratory: blocks of tets and sheets of triangles made by formula, and where their vertices are. */
+/* Soft bodies for tests: blocks of tets and sheets of triangles by formula, and their vertices. */
 #ifndef TESTS_SOFTLAB_H
 #define TESTS_SOFTLAB_H
 
@@ -54,7 +54,7 @@ static inline SoftMesh soft_block(int nx, int ny, int nz, Vec3 size) {
   return s;
 }
 
-/* A ball about the origin: a block whose cubes' shells become spheres. */
+/* A ball about the origin: a block whose cubic shells are mapped to spheres. */
 static inline SoftMesh soft_ball(int n, double radius) {
   SoftMesh s = soft_block(n, n, n, vec3(2, 2, 2));
   for (size_t v = 0; v < s.vertex_count; v++) {
@@ -65,7 +65,7 @@ static inline SoftMesh soft_ball(int n, double radius) {
   return s;
 }
 
-/* A sheet in the x-y plane about the origin, its diagonals in turn. */
+/* A sheet in the x-y plane about the origin, with alternating diagonals. */
 static inline SoftMesh soft_sheet(int nx, int ny, double lx, double ly) {
   SoftMesh s = {.vertex_count = (size_t)(nx + 1) * (size_t)(ny + 1)};
   s.vertex = malloc(3 * s.vertex_count * sizeof(double));
@@ -123,7 +123,7 @@ static inline Vec3 lab_vertex(const Lab *lab, AbdBodyId soft, size_t vertex) {
   return p;
 }
 
-/* The mean of the vertices, alike in weight: for blocks of equal cells not the centre of mass, but fixed to it. */
+/* The unweighted mean of the vertices. For blocks of equal cells it has a constant offset from the centre of mass. */
 static inline Vec3 lab_middle(const Lab *lab, AbdBodyId soft) {
   size_t n = lab_soft_view(lab, soft).vertex_count;
   double *x = lab_vertices(lab, soft);

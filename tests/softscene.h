@@ -1,4 +1,4 @@
-/* Scenes of soft bodies that tests of several lengths run: a beam and a twisted mat. */
+/* Scenes of soft bodies for tests of several lengths: a beam and a twisted mat. */
 #ifndef TESTS_SOFTSCENE_H
 #define TESTS_SOFTSCENE_H
 
@@ -16,8 +16,8 @@ static inline AbdWorldDef world_def(double dt, double gravity) {
 enum { BEAM_LENGTH = 1 };
 static const double beam_height = 0.1, beam_density = 1000;
 
-/* A beam along x, clamped at x = 0, with n cells over its height and one over its width: Poisson's ratio is 0, so that width
- * does not count. */
+/* A beam along x, clamped at x = 0, with n cells over its height and one over its width; Poisson's ratio is 0, so the
+ * width does not matter. */
 static inline AbdBodyId beam(Lab *lab, int n, double young, size_t *tip) {
   int length = (int)(n * BEAM_LENGTH / beam_height + 0.5);
   SoftMesh mesh = soft_block(length, 1, n, vec3(BEAM_LENGTH, beam_height, beam_height));
@@ -48,7 +48,7 @@ static inline double tip_deflection(int n, double young, double g) {
   return -z;
 }
 
-/* Let go from straight, the beam swings about its rest: the time between the tip's passages through it upward. */
+/* Released straight, the beam swings about its rest: the time between two upward passages of the tip through it. */
 static inline double beam_frequency(int n, double young, double g, double rest) {
   AbdWorldDef def = world_def(0.001, g);
   def.integrator = ABD_INTEGRATOR_BDF2;
@@ -77,7 +77,7 @@ static inline void check_beam_frequency(int n, double tolerance) {
   lab_expect_near("first bending frequency, Hz", f, theory, tolerance * theory);
 }
 
-/* A mat held by two kinematic bars that turn against each other: it folds onto itself. */
+/* A mat held by two kinematic bars that turn against each other, so that it folds onto itself. */
 static inline void twist(int n, double turns, double seconds, int limit) {
   AbdWorldDef world = world_def(0.01, 0);
   Lab lab = lab_open(world);

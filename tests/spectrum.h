@@ -1,4 +1,4 @@
-/* Eigenvalues of small dense symmetric matrices, for tests that ask whether a Hessian is positive semidefinite. */
+/* Eigenvalues of small dense symmetric matrices, for tests of positive semidefinite Hessians. */
 #ifndef TESTS_SPECTRUM_H
 #define TESTS_SPECTRUM_H
 

@@ -367,7 +367,7 @@ static double *solution_of(BlockCholesky *solver, const System *s, const double 
 }
 
 /* An order serves other couplings of the same blocks; after a refresh nothing is left of it. */
-static void forgets_its_order_when_asked(void **state) {
+static void drops_its_order_on_request(void **state) {
   (void)state;
   System first = lattice(24, 20, 1, 0, bodies_and_nodes, 2), second = lattice(24, 20, 1, 3, bodies_and_nodes, 2);
   memcpy(second.size, first.size, (size_t)first.n * sizeof(int));
@@ -424,7 +424,7 @@ static void stiff_and_soft_together(void **state) {
 }
 
 /* Analyse the same, then the same graph with other sizes, then with one other edge, then none. */
-static void knows_its_pattern_again(void **state) {
+static void recognises_its_pattern(void **state) {
   (void)state;
   BlockCholesky *solver = block_cholesky_create();
   System s = grid(6, 6, NULL, 0);
@@ -546,7 +546,7 @@ static void chooses_by_memory(void **state) {
 }
 
 /* An indefinite matrix is told, and the answer goes downhill; one that is no number spoils it. */
-static void iterations_meet_negative_curvature(void **state) {
+static void iterations_report_negative_curvature(void **state) {
   (void)state;
   System s = lattice(12, 12, 1, 0, nodes, 1);
   fill_definite(&s, 10);
@@ -714,12 +714,12 @@ int main(void) {
       cmocka_unit_test(solves_like_cholmod),
       cmocka_unit_test(same_bits_for_any_threads),
       cmocka_unit_test(joins_nodes),
-      cmocka_unit_test(forgets_its_order_when_asked),
+      cmocka_unit_test(drops_its_order_on_request),
       cmocka_unit_test(stiff_and_soft_together),
       cmocka_unit_test(iterates_to_the_solution),
       cmocka_unit_test(chooses_by_memory),
-      cmocka_unit_test(iterations_meet_negative_curvature),
-      cmocka_unit_test(knows_its_pattern_again),
+      cmocka_unit_test(iterations_report_negative_curvature),
+      cmocka_unit_test(recognises_its_pattern),
       cmocka_unit_test(counts_blocks_and_flops),
       cmocka_unit_test(works_on_nothing),
       cmocka_unit_test(raises_bad_pivots),

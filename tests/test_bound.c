@@ -1,5 +1,5 @@
-/* The step bound of a pair: never later than what the exact distances along the path allow, not needlessly early, and the
- * same bits whichever list it was found with. */
+/* The step bound of a pair: never larger than exact distances along the path permit, not needlessly small, and the same bits
+ * with every list. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
-/* Continuous collision of straight paths: on a million random and degenerate stencils the answer is never late (the
- * distance sampled up to it stays above the floor), never early without cause (where it stops, the distance is down at
- * the stop level), and exactly t_max where nothing comes near. */
+/* CCD of straight paths: on a million random and degenerate stencils the bound is never too large (the distance sampled up to
+ * it stays above the floor), never needlessly small (at its end the distance is at the stop level), and exactly t_max if
+ * nothing comes near. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* CHOLMOD as the solver of a world: the same motion as with abd's own, or, in builds without it, a sentence that says so. */
+/* CHOLMOD as the solver of a world: the same motion as with abd's Cholesky; in builds without it an error. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

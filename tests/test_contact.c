@@ -1,4 +1,4 @@
-/* Pairs of bodies: candidates against a loop over all stencils, contacts that do not depend on when their list was made,
+/* Pairs of bodies: candidates against a loop over all stencils, contacts that do not depend on the age of their list,
  * gradient and Hessian of barrier and friction, body boxes against all pairs. The step bound: tests/test_bound.c. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ static void check_listed_distances(const Pair *p, const Posed *a, const Posed *b
   }
 }
 
-static void test_query_finds_what_a_double_loop_finds(void **state) {
+static void test_query_equals_a_double_loop(void **state) {
   Draw d = {1};
   long found = 0;
   (void)state;
@@ -476,7 +476,7 @@ static void test_least_stretch_is_a_lower_bound(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_query_finds_what_a_double_loop_finds),
+      cmocka_unit_test(test_query_equals_a_double_loop),
       cmocka_unit_test(test_contacts_are_the_near_stencils),
       cmocka_unit_test(test_contacts_do_not_depend_on_the_list),
       cmocka_unit_test(test_gradient_of_barrier_and_friction),

@@ -1,4 +1,4 @@
-/* The same bits for any number of threads, after a snapshot, and with a fresh world for every three steps: a hundred bodies
+/* The same bits for any number of threads, after a snapshot, and with a new world every three steps: a hundred bodies
  * of three shapes tumble into a tray with friction.
  * Labels: threads */
 #include <stdarg.h>
@@ -92,7 +92,7 @@ static bool same_poses(const Lab *x, const Lab *y) {
 
 /* What a world remembers beyond its snapshot (candidates, trees, patterns of the matrix) must not matter: every three steps
  * the state moves to a world that has never stepped, and each step must end as it does in the world that was never left. */
-static void test_same_bits_in_ever_fresh_worlds(void **state) {
+static void test_same_bits_in_new_worlds(void **state) {
   (void)state;
   Lab whole = tray_open(1), part = tray_open(1);
   lab_expect_ok(&whole, abd_world_start(whole.world));
@@ -127,7 +127,7 @@ static void test_same_bits_in_ever_fresh_worlds(void **state) {
 }
 
 /* The hash sees every pose and every velocity, down to the last bit. */
-static void test_hash_sees_the_last_bit(void **state) {
+static void test_hash_depends_on_the_last_bit(void **state) {
   (void)state;
   enum { COUNT = 5 };
   uint64_t hash[1 + 2 * COUNT];
@@ -154,8 +154,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_same_bits_for_any_thread_count),
       cmocka_unit_test(test_same_bits_after_a_snapshot),
-      cmocka_unit_test(test_same_bits_in_ever_fresh_worlds),
-      cmocka_unit_test(test_hash_sees_the_last_bit),
+      cmocka_unit_test(test_same_bits_in_new_worlds),
+      cmocka_unit_test(test_hash_depends_on_the_last_bit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

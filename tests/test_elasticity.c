@@ -1,5 +1,5 @@
 /* Elastic energies of the linear map: gradients and Hessians against central differences at rest, under stretch, shear
- * and compression; the projected Hessian has no negative eigenvalue and equals the exact one where that has none. */
+ * and compression; the projected Hessian has no negative eigenvalue and equals the exact one if that has none. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

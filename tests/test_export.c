@@ -1,5 +1,5 @@
-/* Exports from inside: normals at creases, wires, turning up, the rasteriser's watertight edges, places of trouble,
- * contacts read back. Files as a whole are read back in tests/cli/export.sh. */
+/* Internals of exports: normals at creases, wires, rotations of the up axis, watertight edges of the rasteriser, places of
+ * contacts and crossings, contacts read back. tests/cli/export.sh reads whole files back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,4 @@
-/* Soft bodies in exports and for the viewer: where their vertices are, how much they are strained, what points, morph targets
- * and tables hold. */
+/* Soft bodies in exports and for the viewer: vertices, strains, points, morph targets and tables. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

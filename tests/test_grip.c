@@ -1,4 +1,4 @@
-/* A hand that lifts a soft body by its top and lets it go; what is attached is not held. */
+/* A grip lifts a soft body by its top and releases it; attached vertices are not gripped. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
-/* What joints measure and the energies they make of it: gradients against central differences, curvatures, bounds and roots
- * against looking at every point of the way. A difference that equals the formula to the last bit everywhere would be a thing
- * compared with itself, so that is refused too. */
+/* Measures and energies of joints: gradients against central differences, curvatures, bounds and roots against samples along
+ * the path. A difference that equals the formula to the last bit everywhere would compare a function with itself, so it fails
+ * too. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,4 @@
-/* The cost of a long chain without contact grows with its length and no faster: processor time a step and link, and Newton
- * iterations.
+/* The cost of a long chain without contact is linear in its length: CPU time per step and link, and Newton iterations.
  * Labels: slow */
 #include <stdarg.h>
 #include <stddef.h>

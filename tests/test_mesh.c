@@ -1,4 +1,4 @@
-/* Meshes: moments against closed forms, frames, closedness, complaints, the tree and its owners, memory failures. */
+/* Meshes: moments against closed forms, frames, closed surfaces, errors, the tree and its owners, memory failures. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* Mesh readers: the same cube in every format, what each format allows, and what damaged files are told. */
+/* Mesh readers: the same cube in every format, the variants of each format, and errors of damaged files. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

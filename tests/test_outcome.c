@@ -1,5 +1,5 @@
-/* Nothing degrades silently: a step that did not converge, a kinematic body held back, a line search or a factorisation that
- * failed are all told, with the bodies to blame; and a barrier too soft for its load remembers to be stiffer. */
+/* No failure is silent: reports name a step that did not converge, a blocked kinematic body, a failed line search or
+ * factorisation, with the bodies to blame. A barrier that is too soft for its load becomes stiffer and stays so. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

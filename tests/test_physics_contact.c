@@ -1,5 +1,4 @@
-/* Contact at rest and friction: where bodies come to rest, what the contacts carry, when a block slides and how far, bodies
- * without volume. Each against its closed form; every step converges, no gap closes, no frame crosses. */
+/* Contact at rest and friction: rest positions, contact forces, sliding and stopping of blocks, bodies without volume. Each against its closed form; every step converges, no gap closes, no frame crosses. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

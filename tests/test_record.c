@@ -1,4 +1,4 @@
-/* The run file: what is written is read back bit for bit, a state is resumed with the same bits, damage is named.
+/* The run file: data is read back bit for bit, a state is resumed with the same bits, errors name damage.
  * Exports of a frame: OBJ, PLY, CSV, pictures. */
 #include <stdarg.h>
 #include <stddef.h>

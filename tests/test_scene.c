@@ -1,5 +1,4 @@
-/* Scenes: both formats, what every key becomes, errors with their places, self-contained text, and worlds built from
- * them. */
+/* Scenes: both formats, the effect of every key, errors with their places, self-contained text, and the worlds built. */
 #define _GNU_SOURCE /* nftw */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Soft bodies of scenes: what every key becomes, which vertices are attached, errors with their places, the text a run keeps.
- * What the bodies then do is tested with the library. */
+/* Soft bodies of scenes: the effect of every key, attached vertices, errors with their places, the text in a run. The
+ * library's tests cover the behaviour of soft bodies. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

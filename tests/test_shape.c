@@ -1,4 +1,4 @@
-/* Built-in shapes: closed, outward, of the volume they should have; and the rotations scenes are written with. */
+/* Built-in shapes: closed, oriented outward, with the right volume; and the rotations of scenes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* Membranes, bending at edges, rods: gradients and Hessians against differences, rest, rotations, and energies known from
+/* Membranes, bending at edges, rods: gradients and Hessians against differences, rest, rotations, and energies from
  * theory. */
 #include <stdarg.h>
 #include <stddef.h>

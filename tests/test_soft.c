@@ -1,5 +1,5 @@
 /* Soft bodies in the solver: elements and springs of contact against differences of their energies, the same bits for any
- * number of threads and after a snapshot, attachments, what defs are refused with, memory that runs out at every allocation.
+ * number of threads and after a snapshot, attachments, errors of defs, failure of every allocation.
  * Labels: threads */
 #include <stdarg.h>
 #include <stddef.h>
@@ -330,7 +330,7 @@ static void test_same_bits_after_a_snapshot(void **state) {
 }
 
 /* Asking for crossings elsewhere moves no surface for good: forces of contact read afterwards are the same. */
-static void test_asking_for_crossings_changes_nothing(void **state) {
+static void test_crossing_query_changes_nothing(void **state) {
   (void)state;
   Lab lab = tumble_open(1);
   lab_steps(&lab, 8);
@@ -429,7 +429,7 @@ static void expect_fault(AbdWorld *world, AbdStatus status, AbdStatus expected, 
              b);
 }
 
-static void test_attachments_that_cannot_be(void **state) {
+static void test_invalid_attachments(void **state) {
   (void)state;
   Lab lab = still(1e-3, 0.01, 0);
   SoftMesh mesh = soft_block(1, 1, 1, vec3(1, 1, 1));
@@ -602,9 +602,9 @@ int main(void) {
       cmocka_unit_test(test_springs_within_a_body),
       cmocka_unit_test(test_same_bits_for_any_thread_count),
       cmocka_unit_test(test_same_bits_after_a_snapshot),
-      cmocka_unit_test(test_asking_for_crossings_changes_nothing),
+      cmocka_unit_test(test_crossing_query_changes_nothing),
       cmocka_unit_test(test_values),
-      cmocka_unit_test(test_attachments_that_cannot_be),
+      cmocka_unit_test(test_invalid_attachments),
       cmocka_unit_test(test_blame_names_the_soft_body),
       cmocka_unit_test(test_crossing_at_the_start),
       cmocka_unit_test(test_every_allocation_may_fail),

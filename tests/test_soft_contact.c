@@ -1,5 +1,5 @@
-/* Pairs with a soft side along a straight path: the list has every stencil that comes within reach, once, whatever motion all
- * share; contacts and the step bound are those of a loop over all stencils; poses off the path are known as such. */
+/* Pairs with a soft side along a straight path: the list has every stencil that comes within range, once, for any common
+ * motion; contacts and the step bound equal those of a loop over all stencils; poses off the path are detected. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -208,7 +208,7 @@ static void refit_motions(const Way *w) {
     if (mesh_soft(mesh_of(w, side))) mesh_refit_motion(mesh_of(w, side));
 }
 
-static void test_lists_all_that_come_near(void **state) {
+static void test_list_has_all_near_stencils(void **state) {
   static const int pair[][2] = {{SHEET, SHEET}, {SHEET, PATCH}, {PATCH, STIFF}, {SHEET, FLOOR}, {PATCH, PATCH}};
   Draw d = {5};
   int near = 0, cut = 0;
@@ -246,7 +246,7 @@ static void test_common_motion_does_not_count(void **state) {
 }
 
 /* Beyond the end, behind the start, or with one vertex elsewhere: the list does not serve, and a new one is made. */
-static void test_knows_poses_off_the_path(void **state) {
+static void test_detects_poses_off_the_path(void **state) {
   Draw d = {3};
   (void)state;
   for (int round = 0; round < 10; round++) {
@@ -268,8 +268,8 @@ static void test_knows_poses_off_the_path(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_lists_all_that_come_near),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_list_has_all_near_stencils),
                                      cmocka_unit_test(test_common_motion_does_not_count),
-                                     cmocka_unit_test(test_knows_poses_off_the_path)};
+                                     cmocka_unit_test(test_detects_poses_off_the_path)};
   return cmocka_run_group_tests(tests, open_scene, close_scene);
 }

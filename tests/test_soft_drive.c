@@ -1,5 +1,5 @@
-/* What moves soft bodies from outside: forces on the whole and on vertices, scripted vertices that follow their targets, cross
- * nothing and are blocked by what does not give way. */
+/* External motion of soft bodies: forces on the body and on vertices; scripted vertices that follow their targets, cross
+ * nothing and are blocked by obstacles. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

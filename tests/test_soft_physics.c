@@ -1,4 +1,4 @@
-/* Soft bodies against what is known: momentum, beams, the catenary, the rigid limit, attachments, friction on an incline, a
+/* Soft bodies against theory: momentum, beams, the catenary, the rigid limit, attachments, friction on an incline, a
  * twisted mat and a squeezed ball without crossings.
  * Labels: slow */
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* Rods: they stretch under their weight and bend as beams do, lie on what is below them, cross nothing, and are refused with a
- * sentence where they cannot be. Their energies are tested in tests/test_shell.c. */
+/* Rods: stretching under their weight, bending as beams, contact without crossing, errors of invalid ones. tests/test_shell.c
+ * tests their energies. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

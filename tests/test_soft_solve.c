@@ -1,5 +1,5 @@
-/* Linear systems of worlds with soft bodies: stiff and soft parts in one matrix, Cholesky and conjugate gradients alike, and what
- * the reports say of them. */
+/* Linear systems of worlds with soft bodies: stiff and soft parts in one matrix, Cholesky and conjugate gradients, and
+ * their fields in reports. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /* A soft beam against theory: clamped at one end it sags under its weight by rho g A L^4 / (8 E I), and a little more by shear.
- * Linear tetrahedra are too stiff in bending; refinement must bring them there. All materials agree at small strain. */
+ * Linear tetrahedra are too stiff in bending; with refinement they must converge to theory. All materials agree at small
+ * strain. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* Von Mises' stress: a bar pulled along one axis, shear, pressure that has none, shells; the world's numbers and those of a def. */
+/* Von Mises' stress: uniaxial tension, shear, pressure (zero stress), shells; of a world and of a def. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

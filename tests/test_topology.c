@@ -1,4 +1,4 @@
-/* What `abd check` finds in a mesh by itself: each defect is made by hand in a box. */
+/* Defects that `abd check` finds in a mesh: each is made by hand in a box. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

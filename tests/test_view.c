@@ -1,5 +1,5 @@
-/* The viewer's data and its server: what is asked for comes, in the layout docs/viewer.md gives; what must not be answered
- * is refused; clients that are slow, large or malformed do not keep others from being served; a page holds its run. */
+/* The viewer's data and its server: answers have the layout of docs/viewer.md; forbidden requests are refused; slow, large or
+ * malformed clients do not block others; an exported page contains its run. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -165,7 +165,7 @@ static void test_meta_and_reports(void **state) {
   view_data_destroy(&data);
 }
 
-static void test_rewinding_forgets(void **state) {
+static void test_rewinding_drops_frames(void **state) {
   RunError error;
   (void)state;
   ViewData data = open_data();
@@ -179,7 +179,7 @@ static void test_rewinding_forgets(void **state) {
   make_run(state);
 }
 
-static void test_replaced_file_is_noticed(void **state) {
+static void test_replaced_file_is_detected(void **state) {
   ViewData data = open_data();
   int64_t before = data.generation;
   assert_true(view_data_refresh(&data));
@@ -629,8 +629,8 @@ int main(void) {
       cmocka_unit_test(test_frames_are_the_runs),
       cmocka_unit_test(test_contacts_are_the_runs),
       cmocka_unit_test(test_meta_and_reports),
-      cmocka_unit_test(test_rewinding_forgets),
-      cmocka_unit_test(test_replaced_file_is_noticed),
+      cmocka_unit_test(test_rewinding_drops_frames),
+      cmocka_unit_test(test_replaced_file_is_detected),
       cmocka_unit_test(test_hosts),
       cmocka_unit_test(test_page),
   };

@@ -1,4 +1,4 @@
-/* Damping of soft bodies: derivatives of the viscous potential, rotations that it does not notice, and the decay of a vibrating
+/* Damping of soft bodies: derivatives of the viscous potential, undamped rotations, and the decay of a vibrating
  * vertex against the damped oscillator's closed form. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* The public functions: what they refuse and how they say it, pairs that do not collide, coefficients of friction, damaged
- * snapshots, memory that runs out at every single allocation. */
+/* The public functions: errors and their sentences, pairs that do not collide, coefficients of friction, damaged snapshots,
+ * failure of every allocation. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -318,7 +318,7 @@ static void test_crossing_start_without_memory(void **state) {
 
 /* ---- rules for pairs --------------------------------------------------------------------------------------------- */
 
-static void test_who_collides(void **state) {
+static void test_which_pairs_collide(void **state) {
   AbdWorld *world = open_world(NULL);
   AbdMeshId mesh = add_cube(world);
   AbdBodyId body[8];
@@ -635,7 +635,7 @@ int main(void) {
       cmocka_unit_test(test_overflow_is_an_error_of_the_step),
       cmocka_unit_test(test_crossing_start_names_bodies_and_triangles),
       cmocka_unit_test(test_crossing_start_without_memory),
-      cmocka_unit_test(test_who_collides),
+      cmocka_unit_test(test_which_pairs_collide),
       cmocka_unit_test(test_friction_of_pairs),
       cmocka_unit_test(test_many_rules),
       cmocka_unit_test(test_every_allocation_may_fail),

@@ -108,10 +108,8 @@ typedef enum AbdDetection {
 
 typedef struct AbdSolverDef {
   int max_iterations; /* Newton iterations after which a step is reported as not converged, 1000 */
-  double
-      tolerance; /* [m/s] an island has converged when its Newton step is below this surface speed; 0 = from range, dt,
-                         friction_speed */
-  int threads;   /* 0 = all processors; the result does not depend on it */
+  double tolerance;   /* [m/s] converged when the Newton step's surface speed is below this; 0 = automatic */
+  int threads;        /* 0 = all processors; the result does not depend on it */
   AbdLinear linear;
   double memory; /* [bytes] the largest factor with ABD_LINEAR_AUTO, 8e9; 0 = any */
   AbdDetection detection;

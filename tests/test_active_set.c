@@ -1,5 +1,5 @@
-/* Bodies that doze while others of their island are still on the move: what a blow at one end does to the rest of it must be the
- * same as if all had taken part, and the forces on those that dozed must balance when the step ends.
+/* The active set: a blow at one end of an island must have the same effect on the rest as if all bodies took part in every
+ * iteration, and the forces on bodies that were left out must balance when the step ends.
  * Labels: slow */
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static void test_blow_passes_through_a_row(void **state) {
 }
 
 /* A wall, and a block that falls on its corner. At rest again the ground carries all of it, and each column its own. */
-static void test_wall_carries_what_fell_on_it(void **state) {
+static void test_wall_carries_a_fallen_block(void **state) {
   (void)state;
   enum { WIDE = 12, HIGH = 5 };
   AbdWorldDef def = abd_default_world_def();
@@ -63,6 +63,6 @@ static void test_wall_carries_what_fell_on_it(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_blow_passes_through_a_row),
-                                     cmocka_unit_test(test_wall_carries_what_fell_on_it)};
+                                     cmocka_unit_test(test_wall_carries_a_fallen_block)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* The smallest whole program: a box of one metre falls from two metres onto the ground. Compares the result with the
  * formula and exits with 0 if they agree.
  *
- * Free fall by implicit Euler with step h: after n steps the box has fallen g h^2 n (n + 1) / 2, which tends to g t^2 / 2.
- * At rest the box hovers inside the contact range, never at zero.
+ * Free fall by implicit Euler with step h: after n steps the box has fallen g h^2 n (n + 1) / 2, which tends to
+ * g t^2 / 2. At rest the box hovers inside the contact range, never at zero.
  *
  *     cc falling_box.c $(pkg-config --cflags --libs abd) -o falling_box
  *

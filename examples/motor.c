@@ -1,9 +1,9 @@
-/* A joint and a motor: a bar on a hinge is raised at a constant speed, then held by a servo. Compares the result with the
- * formulas and exits with 0 if they agree.
+/* A joint and a motor: a bar on a hinge is raised at a constant speed, then held by a servo. Compares the result with
+ * the formulas and exits with 0 if they agree.
  *
- * The bar of mass m lies along x, its hinge at one end, its centre r away. At the angle q above the horizon gravity exerts the
- * torque m g r cos q. A motor that holds the bar has the same torque, and a servo of stiffness k with the target q0 deflects by
- * q0 - q = m g r cos q / k. The hinge carries the weight, m g.
+ * The bar of mass m lies along x, its hinge at one end, its centre r away. At the angle q above the horizon gravity
+ * exerts the torque m g r cos q. A motor that holds the bar has the same torque, and a servo of stiffness k with the
+ * target q0 deflects by q0 - q = m g r cos q / k. The hinge carries the weight, m g.
  *
  *     cc motor.c $(pkg-config --cflags --libs abd) -lm -o motor
  *

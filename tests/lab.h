@@ -1,5 +1,5 @@
-/* A world for tests of physics, made with the public header alone. Every step must converge with a positive gap, and frames
- * are tested exactly for crossings. */
+/* A world for tests of physics, made with the public header alone. Every step must converge with a positive gap, and
+ * frames are tested exactly for crossings. */
 #ifndef TESTS_LAB_H
 #define TESTS_LAB_H
 

@@ -1,5 +1,5 @@
-/* Small bodies of every kind in random poses near each other, and their distance by a loop over all stencils, for the tests
- * of contact. */
+/* Small bodies of every kind in random poses near each other, and their distance by a loop over all stencils, for the
+ * tests of contact. */
 #ifndef TESTS_POSED_H
 #define TESTS_POSED_H
 
@@ -166,7 +166,8 @@ static inline Affine draw_pose(Draw *d, double place, double strain) {
   return affine(draw_vec3(d, place), a);
 }
 
-/* Poses of the pair's bodies with a gap of about `gap`: a approaches from far away and stops there. False if it misses b. */
+/* Poses of the pair's bodies with a gap of about `gap`: a approaches from far away and stops there. False if it misses
+ * b. */
 static inline bool draw_near(Draw *d, const Model *m, const Pair *pair, double gap, double strain, Affine q[2]) {
   q[0] = draw_pose(d, 0, strain);
   q[1] = draw_pose(d, 1, strain);

@@ -1,5 +1,5 @@
-/* Gradients and Hessians of an energy of nodes against central differences. `same` counts entries that agree to the last bit:
- * few do by chance, all do if a function is compared with itself. Include after cmocka.h. */
+/* Gradients and Hessians of an energy of nodes against central differences. `same` counts entries that agree to the
+ * last bit: few do by chance, all do if a function is compared with itself. Include after cmocka.h. */
 #ifndef TESTS_SLOPE_H
 #define TESTS_SLOPE_H
 

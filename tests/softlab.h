@@ -21,8 +21,8 @@ static inline uint32_t block_vertex(const int n[3], int i, int j, int k) {
   return (uint32_t)((i * (n[1] + 1) + j) * (n[2] + 1) + k);
 }
 
-/* A block about the origin of nx x ny x nz cells, each of six tets around its diagonal, neighbours mirrored: with even numbers of
- * cells the masses of the vertices are symmetric. */
+/* A block about the origin of nx x ny x nz cells, each of six tets around its diagonal, neighbours mirrored: with even
+ * numbers of cells the masses of the vertices are symmetric. */
 static inline SoftMesh soft_block(int nx, int ny, int nz, Vec3 size) {
   static const int order[6][3] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}, {2, 1, 0}, {1, 0, 2}};
   const int n[3] = {nx, ny, nz};

@@ -1,5 +1,5 @@
-/* The active set: a blow at one end of an island must have the same effect on the rest as if all bodies took part in every
- * iteration, and the forces on bodies that were left out must balance when the step ends.
+/* The active set: a blow at one end of an island must have the same effect on the rest as if all bodies took part in
+ * every iteration, and the forces on bodies that were left out must balance when the step ends.
  * Labels: slow */
 #include <stdarg.h>
 #include <stddef.h>

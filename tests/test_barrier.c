@@ -1,5 +1,5 @@
-/* Scalar laws of contact: barrier, mollifier of parallel edges, friction. Derivatives against central differences, which
- * must be close but not equal. */
+/* Scalar laws of contact: barrier, mollifier of parallel edges, friction. Derivatives against central differences,
+ * which must be close but not equal. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

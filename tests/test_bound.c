@@ -1,5 +1,5 @@
-/* The step bound of a pair: never larger than exact distances along the path permit, not needlessly small, and the same bits
- * with every list. */
+/* The step bound of a pair: never larger than exact distances along the path permit, not needlessly small, and the same
+ * bits with every list. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* The step bound of pairs with a soft side, against brute force: safe along the path, the same with every list, not reduced
- * by common motion. */
+/* The step bound of pairs with a soft side, against brute force: safe along the path, the same with every list, not
+ * reduced by common motion. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 /* Distances of point and triangle, edge and edge. The minimum is proved without a second implementation: the vector
- * between the closest points separates the two hulls, so its projections bound the distance from below (duality); samples
- * bound it from above. Random, and degenerate: parallel, collinear, slivers, zero length, points on edges, far away. */
+ * between the closest points separates the two hulls, so its projections bound the distance from below (duality);
+ * samples bound it from above. Random, and degenerate: parallel, collinear, slivers, zero length, points on edges, far
+ * away. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

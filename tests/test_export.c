@@ -1,5 +1,5 @@
-/* Internals of exports: normals at creases, wires, rotations of the up axis, watertight edges of the rasteriser, places of
- * contacts and crossings, contacts read back. tests/cli/export.sh reads whole files back. */
+/* Internals of exports: normals at creases, wires, rotations of the up axis, watertight edges of the rasteriser, places
+ * of contacts and crossings, contacts read back. tests/cli/export.sh reads whole files back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

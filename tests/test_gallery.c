@@ -1,5 +1,5 @@
-/* The gallery: keys and values, the same text twice, closed meshes. Gears: over a whole pitch two of them roll on each other
- * without touching, and touch when one is turned by a little more than the play. */
+/* The gallery: keys and values, the same text twice, closed meshes. Gears: over a whole pitch two of them roll on each
+ * other without touching, and touch when one is turned by a little more than the play. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
-/* Measures and energies of joints: gradients against central differences, curvatures, bounds and roots against samples along
- * the path. A difference that equals the formula to the last bit everywhere would compare a function with itself, so it fails
- * too. */
+/* Measures and energies of joints: gradients against central differences, curvatures, bounds and roots against samples
+ * along the path. A difference that equals the formula to the last bit everywhere would compare a function with itself,
+ * so it fails too. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Mechanisms with contact: gears on shafts that drive each other tooth on tooth, and a chain of a thousand links that falls on
- * posts and balls. A few turns and steps; tests/test_joint_long.c runs them at full length.
+/* Mechanisms with contact: gears on shafts that drive each other tooth on tooth, and a chain of a thousand links that
+ * falls on posts and balls. A few turns and steps; tests/test_joint_long.c runs them at full length.
  * Labels: slow */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Forces in joints against statics and closed forms; the same bits for any number of threads and after a restore; errors of
- * impossible joints.
+/* Forces in joints against statics and closed forms; the same bits for any number of threads and after a restore;
+ * errors of impossible joints.
  * Labels: slow */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* The same as tests/test_joint_contact.c at full length: forty turns of two gears, a train of 28, ten seconds of a chain of a
- * thousand links.
+/* The same as tests/test_joint_contact.c at full length: forty turns of two gears, a train of 28, ten seconds of a
+ * chain of a thousand links.
  * Labels: long */
 #define LONG_RUN
 enum {

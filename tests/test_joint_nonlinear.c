@@ -1,5 +1,5 @@
-/* Joints that are not linear in the poses, between moving bodies: gaps stay below a millionth of the scene's size, and motions
- * follow closed forms if there are any.
+/* Joints that are not linear in the poses, between moving bodies: gaps stay below a millionth of the scene's size, and
+ * motions follow closed forms if there are any.
  * Labels: slow */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* Linear joints by elimination, on random mechanisms: chains, trees, loops, stars, repeated joints, held coordinates, points on
- * lines and planes of the world. Every equation vanishes on every column, the number of unknowns is right (by an independent
- * elimination), the start is reproduced, and the sparse system has the solution of the dense one. */
+/* Linear joints by elimination, on random mechanisms: chains, trees, loops, stars, repeated joints, held coordinates,
+ * points on lines and planes of the world. Every equation vanishes on every column, the number of unknowns is right (by
+ * an independent elimination), the start is reproduced, and the sparse system has the solution of the dense one. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

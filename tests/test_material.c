@@ -1,5 +1,5 @@
-/* Materials of soft solids: gradients and Hessians against differences, the projection, rest, rotations, small strains, and
- * states at and beyond inversion. */
+/* Materials of soft solids: gradients and Hessians against differences, the projection, rest, rotations, small strains,
+ * and states at and beyond inversion. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

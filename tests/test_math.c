@@ -1,5 +1,5 @@
-/* Vectors, matrices, boxes, eigenvalues of 3x3 matrices, and rigid rotation: torque-free flight against conservation laws,
- * the exact symmetric top and the elliptic-integral period of a tumbling body. */
+/* Vectors, matrices, boxes, eigenvalues of 3x3 matrices, and rigid rotation: torque-free flight against conservation
+ * laws, the exact symmetric top and the elliptic-integral period of a tumbling body. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Motion without contact, or with contact only as an impulse: falls, throws, spins, collisions, held coordinates, scripted
- * bodies; each against its closed form. test_physics_contact.c tests contact at rest and friction. */
+/* Motion without contact, or with contact only as an impulse: falls, throws, spins, collisions, held coordinates,
+ * scripted bodies; each against its closed form. test_physics_contact.c tests contact at rest and friction. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

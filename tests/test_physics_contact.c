@@ -1,4 +1,5 @@
-/* Contact at rest and friction: rest positions, contact forces, sliding and stopping of blocks, bodies without volume. Each against its closed form; every step converges, no gap closes, no frame crosses. */
+/* Contact at rest and friction: rest positions, contact forces, sliding and stopping of blocks, bodies without volume.
+ * Each against its closed form; every step converges, no gap closes, no frame crosses. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

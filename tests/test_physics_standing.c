@@ -1,5 +1,5 @@
-/* Structures that must stand: houses of cards of 3 and 10 levels, the arch of 101 stones; and a block that must not creep for
- * a minute of small steps. Every step converges, no gap closes, no frame crosses.
+/* Structures that must stand: houses of cards of 3 and 10 levels, the arch of 101 stones; and a block that must not
+ * creep for a minute of small steps. Every step converges, no gap closes, no frame crosses.
  * Labels: slow */
 #include <stdarg.h>
 #include <stddef.h>

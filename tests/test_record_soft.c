@@ -1,5 +1,5 @@
-/* Soft bodies in the run file: meshes, materials, attachments and vertices are read back bit for bit, a state is resumed with
- * the same bits, errors name another world and damage. */
+/* Soft bodies in the run file: meshes, materials, attachments and vertices are read back bit for bit, a state is
+ * resumed with the same bits, errors name another world and damage. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

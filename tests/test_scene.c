@@ -1,4 +1,5 @@
-/* Scenes: both formats, the effect of every key, errors with their places, self-contained text, and the worlds built. */
+/* Scenes: both formats, the effect of every key, errors with their places, self-contained text, and the worlds
+ * built. */
 #define _GNU_SOURCE /* nftw */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Joints and drives of scenes: the effect of every key, errors with their places, names, keyed drives, the text in a run, and
- * rigid-IPC's linear constraints. The library's tests cover the behaviour of joints. */
+/* Joints and drives of scenes: the effect of every key, errors with their places, names, keyed drives, the text in a
+ * run, and rigid-IPC's linear constraints. The library's tests cover the behaviour of joints. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Soft bodies in the solver: elements and springs of contact against differences of their energies, the same bits for any
- * number of threads and after a snapshot, attachments, errors of defs, failure of every allocation.
+/* Soft bodies in the solver: elements and springs of contact against differences of their energies, the same bits for
+ * any number of threads and after a snapshot, attachments, errors of defs, failure of every allocation.
  * Labels: threads */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
-/* Pairs with a soft side along a straight path: the list has every stencil that comes within range, once, for any common
- * motion; contacts and the step bound equal those of a loop over all stencils; poses off the path are detected. */
+/* Pairs with a soft side along a straight path: the list has every stencil that comes within range, once, for any
+ * common motion; contacts and the step bound equal those of a loop over all stencils; poses off the path are
+ * detected. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* External motion of soft bodies: forces on the body and on vertices; scripted vertices that follow their targets, cross
- * nothing and are blocked by obstacles. */
+/* External motion of soft bodies: forces on the body and on vertices; scripted vertices that follow their targets,
+ * cross nothing and are blocked by obstacles. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

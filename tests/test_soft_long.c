@@ -1,5 +1,5 @@
-/* Soft bodies at the sizes of the documented claims: a beam's first frequency within 3 % of theory, mats of one and of ten
- * thousand triangles twisted four turns.
+/* Soft bodies at the sizes of the documented claims: a beam's first frequency within 3 % of theory, mats of one and of
+ * ten thousand triangles twisted four turns.
  * Labels: long */
 #include <stdarg.h>
 #include <stddef.h>

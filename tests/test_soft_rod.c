@@ -1,5 +1,5 @@
-/* Rods: stretching under their weight, bending as beams, contact without crossing, errors of invalid ones. tests/test_shell.c
- * tests their energies. */
+/* Rods: stretching under their weight, bending as beams, contact without crossing, errors of invalid ones.
+ * tests/test_shell.c tests their energies. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
-/* A soft beam against theory: clamped at one end it sags under its weight by rho g A L^4 / (8 E I), and a little more by shear.
- * Linear tetrahedra are too stiff in bending; with refinement they must converge to theory. All materials agree at small
- * strain. */
+/* A soft beam against theory: clamped at one end it sags under its weight by rho g A L^4 / (8 E I), and a little more
+ * by shear. Linear tetrahedra are too stiff in bending; with refinement they must converge to theory. All materials
+ * agree at small strain. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

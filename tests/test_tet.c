@@ -1,5 +1,5 @@
-/* The linear tetrahedron: forces and Hessians of its nodes against differences, the patch test, and the step bound that keeps
- * its volume. */
+/* The linear tetrahedron: forces and Hessians of its nodes against differences, the patch test, and the step bound that
+ * keeps its volume. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Readers of tetrahedral meshes: the same cube in every format, surfaces, conventions, writing and reading, and bad files,
- * whose errors name the place. */
+/* Readers of tetrahedral meshes: the same cube in every format, surfaces, conventions, writing and reading, and bad
+ * files, whose errors name the place. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

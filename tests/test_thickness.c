@@ -1,5 +1,5 @@
-/* Collision thickness: sheets rest half of it above the ground and all of it above each other, fast bodies come no nearer, a
- * mesh finer than its thickness does not push itself apart, and errors name starts that are too near. */
+/* Collision thickness: sheets rest half of it above the ground and all of it above each other, fast bodies come no
+ * nearer, a mesh finer than its thickness does not push itself apart, and errors name starts that are too near. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* The viewer's data and its server: answers have the layout of docs/viewer.md; forbidden requests are refused; slow, large or
- * malformed clients do not block others; an exported page contains its run. */
+/* The viewer's data and its server: answers have the layout of docs/viewer.md; forbidden requests are refused; slow,
+ * large or malformed clients do not block others; an exported page contains its run. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

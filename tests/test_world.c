@@ -1,5 +1,5 @@
-/* The public functions: errors and their sentences, pairs that do not collide, coefficients of friction, damaged snapshots,
- * failure of every allocation. */
+/* The public functions: errors and their sentences, pairs that do not collide, coefficients of friction, damaged
+ * snapshots, failure of every allocation. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Makes and steps a world while memory may run out. After the first call that fails memory is available again and the call is
- * repeated; a second failure is an error. */
+/* Makes and steps a world while memory may run out. After the first call that fails memory is available again and the
+ * call is repeated; a second failure is an error. */
 #ifndef TESTS_TRIAL_H
 #define TESTS_TRIAL_H
 

@@ -44,8 +44,8 @@ typedef struct Command {
 } Command;
 
 enum { ARGS_GO_ON = -1 };
-/* The options end with a NULL name. Fills targets and operands (text malloc'ed: args_free). Returns ARGS_GO_ON, or an exit
- * code after it has printed help or an error. */
+/* The options end with a NULL name. Fills targets and operands (text malloc'ed: args_free). Returns ARGS_GO_ON, or an
+ * exit code after it has printed help or an error. */
 int args_parse(const Command *command, const Option *option, int argc, char **argv, TextList *operands);
 void args_free(TextList *list);
 /* Prints "abd NAME: sentence" and how to get help; returns EXIT_BAD_INPUT. */

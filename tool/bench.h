@@ -49,7 +49,8 @@ typedef struct PaperFigures {
 } PaperFigures;
 const PaperFigures *paper_figures(const char *name, double dt); /* NULL: none */
 
-/* Other programs and targets of abd, milliseconds per step on one thread (the paper's: eight cores, for free balls one). */
+/* Other programs and targets of abd, milliseconds per step on one thread (the paper's: eight cores, for free balls
+ * one). */
 enum {
   MARK_RIGID_IPC,
   MARK_AUTODESK,

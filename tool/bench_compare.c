@@ -1,5 +1,5 @@
-/* Compares two benchmarks of the same rows. Times are the least user time of a row's runs; the spread of the runs is the
- * noise. Iterations do not depend on other work on the machine and are compared exactly. */
+/* Compares two benchmarks of the same rows. Times are the least user time of a row's runs; the spread of the runs is
+ * the noise. Iterations do not depend on other work on the machine and are compared exactly. */
 #include "bench.h"
 
 #include <math.h>

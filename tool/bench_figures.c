@@ -1,9 +1,9 @@
 /* Published figures and targets of abd (bench.h).
  *
- * The paper: Affine Body Dynamics (Lan et al., SIGGRAPH 2022), its table of time statistics, CPU columns, an i9-11900K with eight
- * cores; of free balls its table beside Bullet, one thread. rigid-IPC, Autodesk's public implementation of affine bodies and
- * Bullet were run on one thread of an Arm Neoverse-V1. "first" is the target of a first version, "target" the final
- * one, on that processor. */
+ * The paper: Affine Body Dynamics (Lan et al., SIGGRAPH 2022), its table of time statistics, CPU columns, an i9-11900K
+ * with eight cores; of free balls its table beside Bullet, one thread. rigid-IPC, Autodesk's public implementation of
+ * affine bodies and Bullet were run on one thread of an Arm Neoverse-V1. "first" is the target of a first version,
+ * "target" the final one, on that processor. */
 #include "bench.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Runs each repetition of a benchmark's row in a separate process, so that its peak memory can be measured and a failure does
- * not affect other rows. The child sends a BenchRun, or an error, through a pipe. */
+/* Runs each repetition of a benchmark's row in a separate process, so that its peak memory can be measured and a
+ * failure does not affect other rows. The child sends a BenchRun, or an error, through a pipe. */
 #define _GNU_SOURCE
 #include "bench.h"
 

@@ -37,8 +37,9 @@ static double per_step(const BenchRow *row, double seconds) {
 double bench_user_ms(const BenchRow *row) { return per_step(row, row->best.user); }
 double bench_wall_ms(const BenchRow *row) { return per_step(row, row->best.wall); }
 
-/* The paper's "Cons." builds the pairs and their distances, its "Misc." is the rest. On one thread the CPU time is divided in
- * proportion to the stages' wall-clock times, because the wall clock also measures other work on the machine. */
+/* The paper's "Cons." builds the pairs and their distances, its "Misc." is the rest. On one thread the CPU time is
+ * divided in proportion to the stages' wall-clock times, because the wall clock also measures other work on the
+ * machine. */
 PaperFigures bench_figures(const BenchRow *row) {
   const double *s = row->best.seconds;
   double counted = row->threads == 1 && row->best.wall > 0 ? fmin(1, row->best.user / row->best.wall) : 1;

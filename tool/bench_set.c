@@ -1,5 +1,5 @@
-/* The named sets of `abd bench`. A case is a scene and its length: a simulated time, which is the same for every time step,
- * or a number of steps. */
+/* The named sets of `abd bench`. A case is a scene and its length: a simulated time, which is the same for every time
+ * step, or a number of steps. */
 #include "bench.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* The tables of `abd bench`: the paper's columns with its figures below each row, or other programs and targets beside it. */
+/* The tables of `abd bench`: the paper's columns with its figures below each row, or other programs and targets beside
+ * it. */
 #include "bench.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* `abd check`: names every problem of meshes and scenes and a remedy. Problems prevent a scene from running or change its
- * meaning; remarks do not affect the exit code. Tested by tests/cli/look.sh. */
+/* `abd check`: names every problem of meshes and scenes and a remedy. Problems prevent a scene from running or change
+ * its meaning; remarks do not affect the exit code. Tested by tests/cli/look.sh. */
 #include "args.h"
 #include "findings.h"
 #include "record/world_nodes.h"

@@ -1,5 +1,5 @@
-/* `abd check` of a mesh of tetrahedra: inverted, flat, repeated and overlapping ones, slivers, triangles that are no faces,
- * and the surface. Tested by tests/cli/soft.sh. */
+/* `abd check` of a mesh of tetrahedra: inverted, flat, repeated and overlapping ones, slivers, triangles that are no
+ * faces, and the surface. Tested by tests/cli/soft.sh. */
 #include "args.h"
 #include "findings.h"
 #include "scene/tet_mesh.h"

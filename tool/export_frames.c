@@ -85,8 +85,8 @@ int export_choose_frames(ExportJob *job, bool many) {
   return EXIT_GOOD;
 }
 
-/* Without --fps the film shows every frame for its simulated time, or every second, third, ... so that there are at most 60
- * per second. With --fps each picture is the frame nearest to its time. */
+/* Without --fps the film shows every frame for its simulated time, or every second, third, ... so that there are at
+ * most 60 per second. With --fps each picture is the frame nearest to its time. */
 int export_pace_film(ExportJob *job) {
   double natural = job->options.speed / job->frame_seconds;
   if (job->options.fps == 0) {

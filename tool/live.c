@@ -1,8 +1,8 @@
 /* See live.h.
  *
  * Dragging pulls a point of a body towards the mouse with a spring and a damper: with the effective mass at the point,
- * 1/m = 1/mass + r^2/inertia, k = m w^2 and c = 2 m w. The pull is constant over a step and stable for w dt < 0.3. A soft
- * body is held by some of its vertices (view/grip.h). */
+ * 1/m = 1/mass + r^2/inertia, k = m w^2 and c = 2 m w. The pull is constant over a step and stable for w dt < 0.3. A
+ * soft body is held by some of its vertices (view/grip.h). */
 #define _GNU_SOURCE
 #include "live.h"
 #include "view/grip.h"

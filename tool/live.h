@@ -1,5 +1,5 @@
-/* A live simulation: a separate thread steps the world and records every step in the session's run file, which the viewer
- * follows; the viewer sends commands. Tested in tests/view. */
+/* A live simulation: a separate thread steps the world and records every step in the session's run file, which the
+ * viewer follows; the viewer sends commands. Tested in tests/view. */
 #ifndef ABD_TOOL_LIVE_H
 #define ABD_TOOL_LIVE_H
 

@@ -1,5 +1,5 @@
-/* Programs that fill a closed surface with tetrahedra: TetGen, Gmsh. They run as separate processes, so their licences do not
- * apply to abd, which neither links nor contains them. Tested by tests/cli/soft.sh. */
+/* Programs that fill a closed surface with tetrahedra: TetGen, Gmsh. They run as separate processes, so their licences
+ * do not apply to abd, which neither links nor contains them. Tested by tests/cli/soft.sh. */
 #ifndef ABD_TOOL_MESHER_H
 #define ABD_TOOL_MESHER_H
 

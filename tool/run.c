@@ -1,6 +1,6 @@
-/* `abd run`: simulates a scene and writes a run file. Reads the options, prepares scene, world and file, steps, prints the
- * summary. Each step is committed with its checkpoint, so a run can be resumed after any end, even kill -9.
- * Tested by tests/cli/run.sh. */
+/* `abd run`: simulates a scene and writes a run file. Reads the options, prepares scene, world and file, steps, prints
+ * the summary. Each step is committed with its checkpoint, so a run can be resumed after any end, even kill -9. Tested
+ * by tests/cli/run.sh. */
 #include "args.h"
 #include "facts.h"
 #include "progress.h"

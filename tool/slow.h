@@ -1,5 +1,5 @@
-/* Warnings of slow scenes before the first step: bodies that nearly touch, a contact range larger than edges, very unequal
- * masses; each with advice. Tested by tests/cli/trouble.sh. */
+/* Warnings of slow scenes before the first step: bodies that nearly touch, a contact range larger than edges, very
+ * unequal masses; each with advice. Tested by tests/cli/trouble.sh. */
 #ifndef ABD_TOOL_SLOW_H
 #define ABD_TOOL_SLOW_H
 

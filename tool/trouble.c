@@ -120,12 +120,13 @@ void trouble_in_step(Session *session, const AbdStepReport *report) {
   int64_t *count = blocked ? &session->blocked : &session->not_converged;
   ++*count;
   if (session->options.quiet || *count > (blocked ? 1 : MOST_LINES)) return;
-  char who[160] = "";
+  char bodies[160] = "";
   if (report->culprit[0].id && report->culprit[1].id)
-    snprintf(who, sizeof who, "; bodies '%.60s' and '%.60s'", trouble_body_name(session->world, report->culprit[0]),
+    snprintf(bodies, sizeof bodies, "; bodies '%.60s' and '%.60s'",
+             trouble_body_name(session->world, report->culprit[0]),
              trouble_body_name(session->world, report->culprit[1]));
   else if (report->culprit[0].id)
-    snprintf(who, sizeof who, "; body '%.60s'", trouble_body_name(session->world, report->culprit[0]));
+    snprintf(bodies, sizeof bodies, "; body '%.60s'", trouble_body_name(session->world, report->culprit[0]));
   AbdJointDef joint;
   if (report->outcome == ABD_JOINT_OPEN && abd_joint_def(session->world, report->worst_joint, &joint) == ABD_OK)
     progress_say(&session->progress, "step %lld: joint '%.60s' (%s) kept a gap of %.3g m", (long long)report->step,
@@ -134,11 +135,11 @@ void trouble_in_step(Session *session, const AbdStepReport *report) {
     progress_say(&session->progress,
                  "step %lld: contact holds a kinematic body %.3g m back from its target%s"
                  " (reported once)",
-                 (long long)report->step, report->target_error, who);
+                 (long long)report->step, report->target_error, bodies);
   else
     progress_say(&session->progress, "step %lld did not converge: %s after %d iterations%s; residual %.3g m/s%s",
-                 (long long)report->step, abd_outcome_name(report->outcome), report->iterations, who, report->residual,
-                 *count == MOST_LINES ? "; further ones are not printed, see abd info" : "");
+                 (long long)report->step, abd_outcome_name(report->outcome), report->iterations, bodies,
+                 report->residual, *count == MOST_LINES ? "; further ones are not printed, see abd info" : "");
   Place place;
   if (!blocked && *count == 1 && place_of_report(session->world, report, &place))
     say_place(session, &place, reason(report), report->step);

@@ -1,5 +1,5 @@
-/* Diagnosis of a run that stops, does not converge or crawls: event, place, reason, a mesh of the place, and commands that
- * show it. */
+/* Diagnosis of a run that stops, does not converge or crawls: event, place, reason, a mesh of the place, and commands
+ * that show it. */
 #ifndef ABD_TOOL_TROUBLE_H
 #define ABD_TOOL_TROUBLE_H
 
@@ -10,12 +10,13 @@ const char *trouble_body_name(const AbdWorld *world, AbdBodyId body);
 
 /* The world's surfaces cross at its start: names the pairs, writes a mesh of the first place and a run of the start. */
 void trouble_at_start(Session *session);
-/* A step that did not converge, or in which kinematic bodies were blocked. The first one of a process with its place. */
+/* A step that did not converge, or in which kinematic bodies were blocked. The first one of a process with its
+ * place. */
 void trouble_in_step(Session *session, const AbdStepReport *report);
 /* Call it after each good step: reports when many in a row take very many iterations. */
 void trouble_if_crawling(Session *session, const AbdStepReport *report);
-/* A step that failed because of this body (if not null): prints place and state before it. kept: whether the session has the
- * earlier states. */
+/* A step that failed because of this body (if not null): prints place and state before it. kept: whether the session
+ * has the earlier states. */
 void trouble_failed_step(Session *session, bool kept, AbdBodyId body);
 
 #endif

@@ -1,5 +1,5 @@
-/* `abd verify`: exact predicates on every frame of a run. The world is built from the run file, its meshes bit for bit, so
- * the verdict needs neither the scene nor the solver. Tested by tests/cli/look.sh. */
+/* `abd verify`: exact predicates on every frame of a run. The world is built from the run file, its meshes bit for bit,
+ * so the verdict needs neither the scene nor the solver. Tested by tests/cli/look.sh. */
 #include "args.h"
 #include "progress.h"
 #include "record/run.h"

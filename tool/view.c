@@ -1,4 +1,5 @@
-/* `abd view`: serves the viewer for a run (also one that is still being written) or for a scene that is simulated live. Tested in tests/view. */
+/* `abd view`: serves the viewer for a run (also one that is still being written) or for a scene that is simulated live.
+ * Tested in tests/view. */
 #define _GNU_SOURCE
 #include "args.h"
 #include "facts.h"

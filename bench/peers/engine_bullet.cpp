@@ -1,8 +1,8 @@
 /* Bullet's rigid bodies. C++ as Bullet has no C interface for GImpact. Tested by tests/cli/peers.sh.
  *
- * Its defaults, except: bodies never sleep (a frozen house proves nothing); shapes have a skin of half abd's range of contact:
- * boxes and balls by their size, hulls and meshes as their margin, which is 40 mm otherwise. Its friction of a pair is the product
- * of the two bodies'; abd's is the geometric mean, so each is given the root. */
+ * Its defaults, except: bodies never sleep (a frozen house proves nothing); shapes have a skin of half abd's range of
+ * contact: boxes and balls by their size, hulls and meshes as their margin, which is 40 mm otherwise. Its friction of a
+ * pair is the product of the two bodies'; abd's is the geometric mean, so each is given the root. */
 #include "peer.h"
 
 #include <BulletCollision/Gimpact/btGImpactCollisionAlgorithm.h>

@@ -1,8 +1,8 @@
 /* MuJoCo through its C interface: the scene is written as MJCF, its model format. Tested by tests/cli/peers.sh.
  *
- * Its defaults (pyramidal cones, 100 iterations to 1e-8, solref 0.02 1), one Newton and one conjugate gradient solver; contact begins
- * at abd's range (margin), and hulls touch in several points (multiccd). It
- * takes the larger friction of a pair; the scenes have one coefficient for all. */
+ * Its defaults (pyramidal cones, 100 iterations to 1e-8, solref 0.02 1), one Newton and one conjugate gradient solver;
+ * contact begins at abd's range (margin), and hulls touch in several points (multiccd). It takes the larger friction of
+ * a pair; the scenes have one coefficient for all. */
 #define _GNU_SOURCE
 #include "peer.h"
 
@@ -79,8 +79,8 @@ static void write_body(FILE *out, const PeerScene *scene, size_t k) {
   fprintf(out, "</body>\n");
 }
 
-/* Capacity for contacts, of four rows each: sixteen per body, limited by memory: version 2.2 holds all of its data, with
- * dense matrices of rows by rows (12 bytes an entry) and rows by unknowns (24), in 2^31 bytes. */
+/* Capacity for contacts, of four rows each: sixteen per body, limited by memory: version 2.2 holds all of its data,
+ * with dense matrices of rows by rows (12 bytes an entry) and rows by unknowns (24), in 2^31 bytes. */
 static size_t contact_room(const PeerScene *scene) {
   double unknowns = 0, bytes = 2.03e9;
   for (size_t k = 0; k < scene->body_count; k++) unknowns += scene->body[k].moves ? 6 : 0;

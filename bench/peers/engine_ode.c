@@ -1,7 +1,8 @@
 /* The Open Dynamics Engine: boxes, spheres and planes, the triangles of everything else. Tested by tests/cli/peers.sh.
  *
- * Its defaults: QuickStep with 20 iterations, ERP 0.2; friction as a pyramid scaled by the normal force (ContactApprox1);
- * at most sixteen contacts of a pair of shapes. Boxes and balls have a skin of half abd's range of contact; triangles cannot. */
+ * Its defaults: QuickStep with 20 iterations, ERP 0.2; friction as a pyramid scaled by the normal force
+ * (ContactApprox1); at most sixteen contacts of a pair of shapes. Boxes and balls have a skin of half abd's range of
+ * contact; triangles cannot. */
 #include "peer.h"
 
 #include <ode/ode.h>

@@ -18,8 +18,8 @@ static Vec3 vertex_of(const PeerMesh *mesh, uint32_t v) { return vec3_from(mesh-
 
 /* ---- Inside or not ---- */
 
-/* A mesh for point tests: its box, and its vertices projected along the ray, a direction that is parallel to no edge or face
- * of our meshes. */
+/* A mesh for point tests: its box, and its vertices projected along the ray, a direction that is parallel to no edge or
+ * face of our meshes. */
 typedef struct Solid {
   const PeerMesh *mesh;
   Box box;
@@ -38,8 +38,8 @@ static Solid solid_of(const PeerMesh *mesh) {
   return solid;
 }
 
-/* The side of the edge from v to w on which the point lies. Computed with the lower index first, so that the two triangles
- * of an edge agree. */
+/* The side of the edge from v to w on which the point lies. Computed with the lower index first, so that the two
+ * triangles of an edge agree. */
 static bool left_of(const Solid *solid, uint32_t v, uint32_t w, const double p[2]) {
   const double *a = solid->flat[v < w ? v : w], *b = solid->flat[v < w ? w : v];
   bool left = (a[0] - p[0]) * (b[1] - p[1]) - (a[1] - p[1]) * (b[0] - p[0]) > 0;

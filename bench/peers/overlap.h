@@ -1,7 +1,7 @@
 /* Overlap of bodies in the poses of any engine. Tested by tests/cli/peers.sh.
  *
- * abd's exact test finds the crossing pairs. Their depth is that of the deepest vertex of one body below the surface of the
- * other. This is a lower bound: if only edges have passed through each other, no vertex is inside. */
+ * abd's exact test finds the crossing pairs. Their depth is that of the deepest vertex of one body below the surface of
+ * the other. This is a lower bound: if only edges have passed through each other, no vertex is inside. */
 #ifndef ABD_PEERS_OVERLAP_H
 #define ABD_PEERS_OVERLAP_H
 

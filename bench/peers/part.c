@@ -64,8 +64,8 @@ static bool is_convex(const Part *part, double tolerance) {
   return true;
 }
 
-/* The number of sides of a tube whose vertices are stored ring by ring: the least for which every triangle is within two
- * neighbouring rings. 0: no tube. V - E + F = 0 of a closed tube means F = 2 V. */
+/* The number of sides of a tube whose vertices are stored ring by ring: the least for which every triangle is within
+ * two neighbouring rings. 0: no tube. V - E + F = 0 of a closed tube means F = 2 V. */
 static size_t tube_sides(const Part *part) {
   if (part->triangle_count != 2 * part->vertex_count) return 0;
   for (size_t sides = 3; sides <= part->vertex_count / 3; sides++) {

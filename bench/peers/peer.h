@@ -1,6 +1,6 @@
-/* The interface of peer engines: a scene of abd as rigid bodies with a mass, a frame along the principal axes, and shapes in
- * that frame. Everything is in abd's rest coordinates, so that a body's pose in any
- * engine is a pose of abd's mesh. Tested by tests/cli/peers.sh. */
+/* The interface of peer engines: a scene of abd as rigid bodies with a mass, a frame along the principal axes, and
+ * shapes in that frame. Everything is in abd's rest coordinates, so that a body's pose in any engine is a pose of abd's
+ * mesh. Tested by tests/cli/peers.sh. */
 #ifndef ABD_PEERS_PEER_H
 #define ABD_PEERS_PEER_H
 

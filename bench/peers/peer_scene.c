@@ -95,7 +95,7 @@ static bool pairs_collide(const PeerScene *scene, char error[PEER_ERROR_SIZE]) {
       const PeerBody *one = &scene->body[a - 1], *other = &scene->body[b - 1];
       if ((!one->moves && !other->moves) || abd_world_pair_collides(scene->world, (AbdBodyId){a}, (AbdBodyId){b}))
         continue;
-      return refuse(error, one->name, "is told not to touch another");
+      return refuse(error, one->name, "is excluded from touching another");
     }
   return true;
 }

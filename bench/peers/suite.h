@@ -1,5 +1,5 @@
-/* The comparison's scenes. Each engine runs each scene in a separate process, so that one that crashes or does not end costs
- * its own row only. Tested by tests/cli/peers.sh. */
+/* The comparison's scenes. Each engine runs each scene in a separate process, so that one that crashes or does not end
+ * costs its own row only. Tested by tests/cli/peers.sh. */
 #ifndef ABD_PEERS_SUITE_H
 #define ABD_PEERS_SUITE_H
 
@@ -20,8 +20,8 @@ typedef struct Case {
 /* Ends with a NULL name. */
 const Case *suite_cases(void);
 
-/* The result of one engine, with "story" added, or an object with "trouble" alone; NULL if memory runs out. With timing, frames
- * are not tested. */
+/* The result of one engine, with "story" added, or an object with "trouble" alone; NULL if memory runs out. With
+ * timing, frames are not tested. */
 json_t *suite_run(const Case *one, const Engine *engine, bool quick, bool timing);
 
 #endif

@@ -121,10 +121,10 @@ static void story_table(FILE *out, const TableDef *def, const json_t *results) {
   fprintf(out, "\nWhat happens:\n\n");
   head(out, def, " scene | dt |");
   for (const Case *one = suite_cases(); one->name; one++) {
-    bool told = false;
+    bool found = false;
     for (const Engine *const *engine = engine_list(); *engine; engine++)
-      told = told || *story(find(results, one->name, one->rate, (*engine)->name));
-    if (!told) continue;
+      found = found || *story(find(results, one->name, one->rate, (*engine)->name));
+    if (!found) continue;
     row_name(out, one, &last);
     for (const Engine *const *engine = engine_list(); *engine; engine++) {
       const json_t *result = find(results, one->name, one->rate, (*engine)->name);

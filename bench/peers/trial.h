@@ -36,8 +36,8 @@ typedef struct TrialResult {
   char trouble[PEER_ERROR_SIZE]; /* why it ended early; "" if it did not */
 } TrialResult;
 
-/* Returns an exit code. EXIT_BAD_INPUT with the sentence in trouble: the engine cannot take the scene; other failures are
- * printed. An engine that fails after some steps is a result. */
+/* Returns an exit code. EXIT_BAD_INPUT with the sentence in trouble: the engine cannot take the scene; other failures
+ * are printed. An engine that fails after some steps is a result. */
 int trial_run(const TrialDef *def, TrialResult *result);
 /* NULL if memory runs out. */
 json_t *trial_json(const TrialDef *def, const TrialResult *result);

@@ -2,9 +2,9 @@
  *
  * The whole public interface. Units are SI: metres, kilograms, seconds, radians, newtons, pascals.
  *
- * A body is affine: a material point X of its mesh is at x = p + X c1 + Y c2 + Z c3 in the world. Its twelve unknowns are
- * stored and passed as the 12 numbers p, c1, c2, c3 (the column-major 3x4 matrix [p | A]). The mesh's rest coordinates
- * are centred: origin at the centre of mass, axes along the principal axes of inertia (see abd_mesh_view).
+ * A body is affine: a material point X of its mesh is at x = p + X c1 + Y c2 + Z c3 in the world. Its twelve unknowns
+ * are stored and passed as the 12 numbers p, c1, c2, c3 (the column-major 3x4 matrix [p | A]). The mesh's rest
+ * coordinates are centred: origin at the centre of mass, axes along the principal axes of inertia (see abd_mesh_view).
  *
  * Life of a world:
  *     AbdWorldDef def = abd_default_world_def();
@@ -14,9 +14,10 @@
  *     while (...) { AbdStepReport report; if (abd_world_step(world, &report) != ABD_OK) ... abd_world_error(world) ... }
  *     abd_world_destroy(world);
  *
- * Errors: a function that can fail returns an AbdStatus; abd_world_error(world) returns a sentence that names body, triangle
- * and value. A numerical outcome (a step that did not converge) is not an error: it is a field of the step's report. The
- * library never exits, aborts or prints. Only one thread at a time may use a world. docs/glossary.md explains the terms. */
+ * Errors: a function that can fail returns an AbdStatus; abd_world_error(world) returns a sentence that names body,
+ * triangle and value. A numerical outcome (a step that did not converge) is not an error: it is a field of the step's
+ * report. The library never exits, aborts or prints. Only one thread at a time may use a world. docs/glossary.md
+ * explains the terms. */
 #ifndef ABD_H
 #define ABD_H
 
@@ -85,7 +86,7 @@ typedef struct AbdContactDef {
   double stiffness;        /* factor on the automatic contact stiffness, 1 */
   double friction;         /* Coulomb coefficient of bodies and pairs without their own, 0 */
   double friction_speed;   /* [m/s] friction sticks below this sliding speed, 1e-3 */
-  int friction_iterations; /* the most solves in one step, each with renewed lagged normal forces, 2; 0 = frictionless */
+  int friction_iterations; /* the most solves of a step, each with renewed lagged forces, 2; 0 = frictionless */
   bool friction_anchors;   /* sticking contacts keep their slip from step to step, so that nothing creeps; true */
 } AbdContactDef;
 
@@ -231,8 +232,8 @@ typedef struct AbdBodyView {
 ABD_API AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view);
 /* Whether two bodies may collide: false for excluded pairs, equal groups, and two bodies that are not dynamic. */
 ABD_API bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBodyId b);
-/* All pairs that do not collide only because of an exclusion, a joint or equal groups, unordered. Writes at most capacity of
- * them and returns their number. */
+/* All pairs that do not collide only because of an exclusion, a joint or equal groups, unordered. Writes at most
+ * capacity of them and returns their number. */
 ABD_API size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], size_t capacity);
 
 /* Pose: the 12 numbers p, c1, c2, c3; velocity of the centre of mass and angular velocity. */
@@ -274,22 +275,22 @@ typedef struct AbdSoftDef {
   double thickness;      /* [m] of a shell, diameter of a rod, 1e-3 */
   double bending;        /* factor on a shell's or a rod's resistance to bending, 1 */
   double
-      damping; /* [s] viscous stress over elastic stress times rate: a mode of angular frequency w has the damping ratio damping w / 2; 0 */
+      damping; /* [s] time constant of viscous stress: a mode of angular frequency w has damping ratio damping w / 2; 0 */
   double position[3], rotation[4]; /* of the vertices' origin, as for bodies */
   double velocity[3];              /* [m/s] */
   double angular_velocity[3];      /* [rad/s] about the centre of mass */
   double force[3];                 /* [N] constant, distributed over the vertices by mass */
   double friction;                 /* negative = the world's */
   double
-      contact_thickness; /* [m] as of bodies; its own parts stay apart by all of it, neighbours by half their distance at rest; 0 */
+      contact_thickness; /* [m] as of bodies; its parts stay apart by all of it, neighbours by half their rest distance; 0 */
   int32_t group;
   bool self_contact; /* true */
 } AbdSoftDef;
 
 ABD_API AbdSoftDef abd_default_soft_def(void);
 ABD_API AbdStatus abd_world_add_soft(AbdWorld *world, const AbdSoftDef *def, AbdBodyId *body);
-/* Attaches a vertex, at its place at the start, to a body or to the world (body null). It does not collide with that body.
- * Before the first step. */
+/* Attaches a vertex, at its place at the start, to a body or to the world (body null). It does not collide with that
+ * body. Before the first step. */
 ABD_API AbdStatus abd_soft_attach(AbdWorld *world, AbdBodyId soft, size_t vertex, AbdBodyId body);
 /* The body to which a vertex is attached: its id, 0 for the world, -1 for none. */
 ABD_API int64_t abd_soft_attached(const AbdWorld *world, AbdBodyId soft, size_t vertex);
@@ -313,22 +314,22 @@ ABD_API AbdStatus abd_soft_vertices(const AbdWorld *world, AbdBodyId soft,
                                     double *vertex); /* [3 vertex_count] present positions */
 ABD_API AbdStatus abd_soft_velocities(const AbdWorld *world, AbdBodyId soft, double *velocity);
 /* Von Mises' stress [Pa] of each tet, each triangle of a shell (in its plane) or each edge of a rod (along it), without
- * damping: at present in a world, or of a def with its vertices at `vertex`. Of a def only material, thickness, vertices and
- * elements are used. */
+ * damping: at present in a world, or of a def with its vertices at `vertex`. Of a def only material, thickness,
+ * vertices and elements are used. */
 ABD_API AbdStatus abd_soft_stress(const AbdWorld *world, AbdBodyId soft, double *stress);
 ABD_API AbdStatus abd_soft_def_stress(const AbdSoftDef *def, const double *vertex, double *stress);
 /* [N] on one vertex until set again, in addition to that of abd_body_set_force. */
 ABD_API AbdStatus abd_soft_set_force(AbdWorld *world, AbdBodyId soft, size_t vertex, const double force[3]);
-/* Scripted vertices: the target of the next step, or the velocity from now on [m/s]. Without a target a vertex keeps its
- * velocity. */
+/* Scripted vertices: the target of the next step, or the velocity from now on [m/s]. Without a target a vertex keeps
+ * its velocity. */
 ABD_API AbdStatus abd_soft_set_target(AbdWorld *world, AbdBodyId soft, size_t vertex, const double position[3]);
 ABD_API AbdStatus abd_soft_set_velocity(AbdWorld *world, AbdBodyId soft, size_t vertex, const double velocity[3]);
 
 /* ---- Joints ----------------------------------------------------------------------------------------------------- */
 
 /* The constraint of a joint between body a and body b or the world. Points and axes are world coordinates at the start.
- * "linear" ones hold to rounding (they are eliminated from the unknowns), the others to contact.range / 1000 or better, see
- * AbdStepReport.joint_residual. To the world all but universal, distance, rope, screw and angle are linear. */
+ * "linear" ones hold to rounding (they are eliminated from the unknowns), the others to contact.range / 1000 or better,
+ * see AbdStepReport.joint_residual. To the world all but universal, distance, rope, screw and angle are linear. */
 typedef enum AbdJointKind {
   ABD_JOINT_WELD = 0,    /* no relative motion; linear */
   ABD_JOINT_BALL,        /* a common point; linear */
@@ -337,7 +338,7 @@ typedef enum AbdJointKind {
   ABD_JOINT_LINE,        /* point of a on the line (point, axis) of b. Coordinate: travel */
   ABD_JOINT_PLANE,       /* point of a on the plane (point, normal axis) of b */
   ABD_JOINT_SLIDER,      /* only travel along the axis. Coordinate: travel */
-  ABD_JOINT_CYLINDRICAL, /* travel along and rotation about the axis. Coordinate: travel; angle is read and limited too */
+  ABD_JOINT_CYLINDRICAL, /* travel along and rotation about the axis. Coordinate: travel; its angle is limited too */
   ABD_JOINT_PLANAR,      /* motion in the plane at right angles to axis, rotation about it. Coordinate: angle */
   ABD_JOINT_UNIVERSAL,   /* a common point, axis (in a) stays at right angles to axis_b (in b) */
   ABD_JOINT_DISTANCE,    /* point of a and point_b of b stay length apart. Coordinate: the distance */
@@ -509,8 +510,8 @@ typedef struct AbdContact {
                                         view, an edge of its collision mesh (abd_mesh_view) */
 } AbdContact;
 
-/* Contacts at the end of the last step, sorted by bodies. Writes at most capacity of them and returns their number; none
- * before the first step, after a restore, or after a step that failed. */
+/* Contacts at the end of the last step, sorted by bodies. Writes at most capacity of them and returns their number;
+ * none before the first step, after a restore, or after a step that failed. */
 ABD_API size_t abd_world_contacts(const AbdWorld *world, AbdContact *contact, size_t capacity);
 
 /* ---- Crossing --------------------------------------------------------------------------------------------------- */
@@ -521,22 +522,22 @@ typedef struct AbdCrossing {
   double point[3];
 } AbdCrossing;
 
-/* Tests exactly whether the surfaces of two bodies at given poses (12 numbers, or 3 for each vertex of a soft body) share a
- * point. If a and b are the same soft body, triangles with a common corner are ignored. */
+/* Tests exactly whether the surfaces of two bodies at given poses (12 numbers, or 3 for each vertex of a soft body)
+ * share a point. If a and b are the same soft body, triangles with a common corner are ignored. */
 ABD_API bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double *nodes_a, AbdBodyId b,
                                      const double *nodes_b, AbdCrossing *crossing);
-/* Tests all pairs that may collide, with poses in id order; writes at most capacity crossings (one per pair) and returns
- * their number; SIZE_MAX if memory runs out. */
+/* Tests all pairs that may collide, with poses in id order; writes at most capacity crossings (one per pair) and
+ * returns their number; SIZE_MAX if memory runs out. */
 ABD_API size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing,
                                         size_t capacity);
-/* Pairs of triangles of one mesh that cross without a common corner; UINT32_MAX for an edge without a triangle. Writes at
- * most capacity pairs and returns their number. Steps never test a stiff body against itself. */
+/* Pairs of triangles of one mesh that cross without a common corner; UINT32_MAX for an edge without a triangle. Writes
+ * at most capacity pairs and returns their number. Steps never test a stiff body against itself. */
 ABD_API size_t abd_mesh_self_crossings(const AbdWorld *world, AbdMeshId mesh, uint32_t (*pair)[2], size_t capacity);
 
 /* ---- Snapshots -------------------------------------------------------------------------------------------------- */
 
-/* Everything that changes from step to step, as bytes. A world made from the same defs that restores them continues with the
- * same bits as the world that saved them. */
+/* Everything that changes from step to step, as bytes. A world made from the same defs that restores them continues
+ * with the same bits as the world that saved them. */
 ABD_API size_t abd_world_snapshot_size(const AbdWorld *world);
 ABD_API AbdStatus abd_world_save(const AbdWorld *world, void *bytes, size_t size);
 ABD_API AbdStatus abd_world_restore(AbdWorld *world, const void *bytes, size_t size);

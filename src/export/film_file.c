@@ -27,7 +27,8 @@ static bool fail(const char *path, const char *reason, ExportError *error) {
 
 enum { MOST_ARGUMENTS = 40 };
 
-/* Arguments of ffmpeg. Players need even sizes and 4:2:0 colours with their range stated; a .gif needs its own palette. */
+/* Arguments of ffmpeg. Players need even sizes and 4:2:0 colours with their range stated; a .gif needs its own
+ * palette. */
 static void write_arguments(const char *argv[MOST_ARGUMENTS], const char *size, const char *rate, const char *output) {
   static const char *const film[] = {
       "-vf",

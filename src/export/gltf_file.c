@@ -98,7 +98,8 @@ static int compare_corners(const void *a, const void *b) {
   return order ? order : (x->at > y->at) - (x->at < y->at);
 }
 
-/* A vertex on a crease becomes one for each of its normals. Writes [3] positions, normals and the triangles' indices. */
+/* A vertex on a crease becomes one for each of its normals. Writes [3] positions, normals and the triangles'
+ * indices. */
 static size_t split_vertices(const RunMesh *mesh, const float *normal, Corner *corner, float *position,
                              float *direction, uint32_t *index) {
   size_t corners = 3 * mesh->triangle_count, count = 0;
@@ -174,8 +175,8 @@ static size_t shape_frame(const Glb *glb, size_t k) {
   return glb->shape_count > 1 ? k * (glb->series->step_count - 1) / (glb->shape_count - 1) : 0;
 }
 
-/* A soft body is its mesh in the first frame, with a morph target for every later shape: the displacement of each vertex.
- * Without normals readers shade it flat. */
+/* A soft body is its mesh in the first frame, with a morph target for every later shape: the displacement of each
+ * vertex. Without normals readers shade it flat. */
 static json_t *soft_primitives(Glb *glb, size_t b) {
   const RunScene *scene = glb->series->scene;
   const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];

@@ -1,5 +1,6 @@
-/* Shading of bodies and ground. Light is computed in linear colours: a sun with shadows, and a sky of SKY_COUNT directions,
- * each with its own depth map, so that light fades in corners and under bodies. Light from the ground is a constant. See picture.h, raster.h, picture_parts.h. */
+/* Shading of bodies and ground. Light is computed in linear colours: a sun with shadows, and a sky of SKY_COUNT
+ * directions, each with its own depth map, so that light fades in corners and under bodies. Light from the ground is a
+ * constant. See picture.h, raster.h, picture_parts.h. */
 #include "export/picture_parts.h"
 #include "export/picture_view.h"
 

@@ -1,9 +1,9 @@
 /* Pictures of a frame without a display: a small software renderer, and PNG files if libpng is present.
  *
  * Triangles are clipped at the near plane, filled into a depth buffer with eight samples per pixel, and shaded once per
- * pixel and visible triangle: one sun with a shadow map, a sky with shadow maps from many directions, normals smooth up to
- * creases, a checker on the ground. The bits are the same for any number of threads.
- * Tested in tests/test_record.c and tests/test_export.c. */
+ * pixel and visible triangle: one sun with a shadow map, a sky with shadow maps from many directions, normals smooth up
+ * to creases, a checker on the ground. The bits are the same for any number of threads. Tested in tests/test_record.c
+ * and tests/test_export.c. */
 #ifndef ABD_EXPORT_PICTURE_H
 #define ABD_EXPORT_PICTURE_H
 
@@ -30,9 +30,9 @@ PictureModel *picture_model_create(const RunScene *scene); /* NULL if memory run
 void picture_model_destroy(PictureModel *model);           /* NULL is fine */
 
 PictureView picture_default_view(void);
-/* Sets center, radius and distance to show bodies in all given poses (RunFrame.nodes), seen from azimuth and
- * elevation: the chosen ones ([body_count], NULL if none), else the dynamic ones except a few that are far away, else all.
- * False if memory runs out. */
+/* Sets center, radius and distance to show bodies in all given poses (RunFrame.nodes), seen from azimuth and elevation:
+ * the chosen ones ([body_count], NULL if none), else the dynamic ones except a few that are far away, else all. False
+ * if memory runs out. */
 bool picture_frame(PictureView *view, const RunScene *scene, const double *const *nodes, size_t frame_count,
                    const bool *chosen);
 /* False if memory runs out. The struct starts zeroed and may be used for several pictures. */

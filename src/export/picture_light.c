@@ -52,8 +52,8 @@ static float nearest_in(const Buffer *map, int x0, int y0, int x1, int y1) {
   return nearest;
 }
 
-/* The nearest depth of each tile of a light's map and two texels around it: for most points one comparison shows that they
- * are lit. */
+/* The nearest depth of each tile of a light's map and two texels around it: for most points one comparison shows that
+ * they are lit. */
 static void fill_tiles(void *user, int light) {
   PictureModel *m = user;
   int tiles = light ? SKY_TILES : SUN_TILES, size = light ? SKY_TILE : SUN_TILE;

@@ -77,7 +77,8 @@ static float *strain_parts(const Draw *draw, const RunMesh *mesh, const RunSoft 
   return part;
 }
 
-/* A soft body's vertices are world coordinates; its normals turn with its triangles. If memory runs out they stay unchanged. */
+/* A soft body's vertices are world coordinates; its normals turn with its triangles. If memory runs out they stay
+ * unchanged. */
 static void place_soft(const Draw *draw, PictureModel *m, size_t b, const RunMesh *mesh, const double *vertex) {
   static const double identity[12] = {[3] = 1, [7] = 1, [11] = 1};
   RunMesh now = *mesh;

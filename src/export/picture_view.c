@@ -107,7 +107,8 @@ static bool gather(const RunScene *scene, const double *const *nodes, size_t fra
 
 /* ---- Fitting ---- */
 
-/* The centre between the extremes in view coordinates, and the least distance from which all points are in the picture. */
+/* The centre between the extremes in view coordinates, and the least distance from which all points are in the
+ * picture. */
 static void fit(PictureView *view, V3 up, const Corners *corners) {
   PictureView plain = *view;
   plain.center[0] = plain.center[1] = plain.center[2] = 0, plain.distance = 1;

@@ -14,12 +14,12 @@ typedef struct Place {
   double radius;        /* [m] of a ball that contains it */
 } Place;
 
-/* The contact of the last step at which two bodies (b null: a and any other) are nearest; without contacts the centre of a.
- * False if a is null. */
+/* The contact of the last step at which two bodies (b null: a and any other) are nearest; without contacts the centre
+ * of a. False if a is null. */
 bool place_of_pair(const AbdWorld *world, AbdBodyId a, AbdBodyId b, Place *place);
 void place_of_crossing(const AbdWorld *world, const AbdCrossing *crossing, Place *place);
-/* Writes an OBJ with the triangles of the two bodies nearest to the place, in world coordinates, one object for each body.
- * about: its first line. */
+/* Writes an OBJ with the triangles of the two bodies nearest to the place, in world coordinates, one object for each
+ * body. about: its first line. */
 bool export_place_obj(const AbdWorld *world, const Place *place, const char *about, const char *path,
                       ExportError *error);
 

@@ -1,10 +1,10 @@
 /* Rasterises triangles into depth buffers, without shading.
  *
- * A point x has view coordinates (r.(x-e), u.(x-e), f.(x-e)) = (X, Y, Z) for the eye e and the unit vectors right, up and
- * forward; its pixel is (cx + s X/Z, cy - s Y/Z), and w = 1/Z is linear over a triangle's pixels. With parallel rays the
- * pixel is (cx + s X, cy - s Y) and w = -Z. In both cases larger w is nearer.
- * Each thread fills bands of rows of its own, with triangles in their order, so the result does not depend on the number
- * of threads. Internal to src/export; tested in tests/test_export.c. */
+ * A point x has view coordinates (r.(x-e), u.(x-e), f.(x-e)) = (X, Y, Z) for the eye e and the unit vectors right, up
+ * and forward; its pixel is (cx + s X/Z, cy - s Y/Z), and w = 1/Z is linear over a triangle's pixels. With parallel
+ * rays the pixel is (cx + s X, cy - s Y) and w = -Z. In both cases larger w is nearer. Each thread fills bands of rows
+ * of its own, with triangles in their order, so the result does not depend on the number of threads. Internal to
+ * src/export; tested in tests/test_export.c. */
 #ifndef ABD_EXPORT_RASTER_H
 #define ABD_EXPORT_RASTER_H
 
@@ -70,8 +70,8 @@ typedef struct Buffer {
 
 bool buffer_create(Buffer *buffer, int width, int height, int samples, bool faces);
 void buffer_destroy(Buffer *buffer);
-/* Positions of the samples in a pixel, in sixteenths. No two share a row or a column, so that edges of any slope get all
- * intermediate shades. Their mean is the middle of the pixel. */
+/* Positions of the samples in a pixel, in sixteenths. No two share a row or a column, so that edges of any slope get
+ * all intermediate shades. Their mean is the middle of the pixel. */
 static const float sample_place[MOST_SAMPLES][2] = {{9, 5},  {7, 11}, {13, 9},  {5, 3},
                                                     {3, 13}, {1, 7},  {11, 15}, {15, 1}};
 

@@ -26,7 +26,8 @@ void series_tell(const ExportSeries *series, size_t done);
 bool export_glb(const ExportSeries *series, const char *path, ExportError *error);
 /* USD as text: every mesh once, referenced by bodies whose matrices are time samples. */
 bool export_usda(const ExportSeries *series, const char *path, ExportError *error);
-/* ParaView: PATH.pvd lists times and files STEM_00010.vtp beside it, and STEM_contacts_00010.vtp if the run has contacts. */
+/* ParaView: PATH.pvd lists times and files STEM_00010.vtp beside it, and STEM_contacts_00010.vtp if the run has
+ * contacts. */
 bool export_pvd(const ExportSeries *series, const char *path, ExportError *error);
 /* One frame's surfaces, .vtp (XML) or .vtk (legacy) by the ending. */
 bool export_vtk(const RunScene *scene, const RunFrame *frame, const char *path, ExportError *error);

@@ -1,9 +1,9 @@
 /* USD as text (.usda). See series.h.
  *
  * Each body is a mesh with its colour and its matrix in time. Small readers do not follow references inside a file, so
- * bodies contain their meshes. If the copies of a mesh would have very many triangles, it is stored once, under an abstract
- * prim which the bodies reference. USD multiplies rows: a point (x, y, z, 1) times the rows (c1, 0), (c2, 0), (c3, 0),
- * (p, 1). In USD only Y or Z can be up; for any other gravity the top prim is turned. */
+ * bodies contain their meshes. If the copies of a mesh would have very many triangles, it is stored once, under an
+ * abstract prim which the bodies reference. USD multiplies rows: a point (x, y, z, 1) times the rows (c1, 0), (c2, 0),
+ * (c3, 0), (p, 1). In USD only Y or Z can be up; for any other gravity the top prim is turned. */
 #include "export/body_point.h"
 #include "export/color.h"
 #include "export/out_file.h"

@@ -1,5 +1,5 @@
-/* Frames and contacts for ParaView. See series.h. Surfaces have the velocity of each point and the body and colour of each cell;
- * contacts have the force on body a, which is opposite to that on body b. */
+/* Frames and contacts for ParaView. See series.h. Surfaces have the velocity of each point and the body and colour of
+ * each cell; contacts have the force on body a, which is opposite to that on body b. */
 #define _GNU_SOURCE
 #include "export/body_point.h"
 #include "export/out_file.h"

@@ -1,5 +1,5 @@
-/* The stages of mesh_init, in the order of its calls. Each fills its part of a Mesh. After the check only allocations can
- * fail. Tested in tests/test_mesh.c. */
+/* The stages of mesh_init, in the order of its calls. Each fills its part of a Mesh. After the check only allocations
+ * can fail. Tested in tests/test_mesh.c. */
 #ifndef ABD_GEOM_BUILD_H
 #define ABD_GEOM_BUILD_H
 
@@ -15,9 +15,9 @@ typedef struct Moments {
 /* Checks every array, index and coordinate of the def. */
 AbdStatus mesh_check_def(const AbdMeshDef *def, const char *name, AbdError *error);
 
-/* From mesh->triangle and the def's edges: mesh->edge, sorted by vertices, and mesh->element, triangles before wires and
- * points. *watertight: every edge of a triangle has exactly two triangles, which traverse it in opposite directions.
- * Returns false if memory runs out. */
+/* From mesh->triangle and the def's edges: mesh->edge, sorted by vertices, and mesh->element, triangles before wires
+ * and points. *watertight: every edge of a triangle has exactly two triangles, which traverse it in opposite
+ * directions. Returns false if memory runs out. */
 bool mesh_build_elements(Mesh *mesh, const AbdMeshDef *def, bool *watertight);
 /* Sets mesh->closed. If a closed surface is inside out, its triangles are reversed. */
 void mesh_orient(Mesh *mesh, bool watertight);

@@ -1,11 +1,12 @@
-/* Finds crossings of meshes: both trees are descended together, boxes are posed when they are visited, and the elements of
- * overlapping leaves are tested exactly, with the doubles that affine_point returns for their vertices. Allocates nothing.
- * Tested in tests/test_crossing.c. */
+/* Finds crossings of meshes: both trees are descended together, boxes are posed when they are visited, and the elements
+ * of overlapping leaves are tested exactly, with the doubles that affine_point returns for their vertices. Allocates
+ * nothing. Tested in tests/test_crossing.c. */
 #include "geom/crossing.h"
 
 #include <limits.h>
 
-/* Trees are balanced, so a descent has at most about 31 levels in each, and each level adds at most 2 pairs to the stack. */
+/* Trees are balanced, so a descent has at most about 31 levels in each, and each level adds at most 2 pairs to the
+ * stack. */
 enum { STACK_SIZE = 256 };
 
 typedef struct PosedMesh {
@@ -65,8 +66,8 @@ static bool visit_leaves(const TreeNode *na, const TreeNode *nb, bool self, Visi
   return false;
 }
 
-/* Calls visit for every pair of elements in leaves whose boxes overlap, until it returns true. If a and b are the same mesh
- * at the same pose, each pair is visited once. */
+/* Calls visit for every pair of elements in leaves whose boxes overlap, until it returns true. If a and b are the same
+ * mesh at the same pose, each pair is visited once. */
 static bool visit_pairs(const PosedMesh *a, const PosedMesh *b, VisitPair *visit, void *context) {
   int stack[STACK_SIZE][2] = {{0, 0}}, count = 1;
   while (count > 0) {

@@ -1,6 +1,6 @@
 /* Tests whether two surfaces share a point. The test is exact: it uses the signs of orient3d, evaluated with adaptive
- * precision on the double coordinates of the posed vertices, and has no tolerance. Touching counts as crossing. Tested in
- * tests/test_crossing.c. */
+ * precision on the double coordinates of the posed vertices, and has no tolerance. Touching counts as crossing. Tested
+ * in tests/test_crossing.c. */
 #ifndef ABD_GEOM_CROSSING_H
 #define ABD_GEOM_CROSSING_H
 
@@ -11,8 +11,8 @@ typedef struct Crossing {
   Vec3 point;
 } Crossing;
 
-/* The sign of the volume of tetrahedron abcd: > 0 if d is below the plane in which a, b, c are counter-clockwise as seen
- * from above. Exact. */
+/* The sign of the volume of tetrahedron abcd: > 0 if d is below the plane in which a, b, c are counter-clockwise as
+ * seen from above. Exact. */
 int orient3d_sign(Vec3 a, Vec3 b, Vec3 c, Vec3 d);
 /* Whether the two primitives share a point. Exact, also for degenerate ones; triangles are closed. */
 bool segment_crosses_triangle(Vec3 p, Vec3 q, Vec3 a, Vec3 b, Vec3 c);

@@ -4,8 +4,8 @@
  *   a wire                     length L, section Q = pi r^2, tangent e, s = a + b: QL, QL s/2, QL/6 (ss' + aa' + bb')
  *                              + QL r^2/4 (1 - ee')
  *   a point                    a ball of volume m = 4/3 pi r^3: m, m x, m xx' + m r^2/5
- * with r = t/2. If the thickness is 0, then t, Q and m are 1 and the terms of the section are dropped. Wires and points of
- * a closed mesh have mass only if there is a thickness, or a stray vertex would weigh as much as a cubic metre.
+ * with r = t/2. If the thickness is 0, then t, Q and m are 1 and the terms of the section are dropped. Wires and points
+ * of a closed mesh have mass only if there is a thickness, or a stray vertex would weigh as much as a cubic metre.
  * Tested in tests/test_mesh.c. */
 #include "geom/build.h"
 
@@ -74,9 +74,10 @@ Moments mesh_moments(const Mesh *mesh, double thickness, Vec3 reference) {
   return m;
 }
 
-/* A flat or straight body without thickness would have no second moment along its normals and a singular mass matrix. It
- * gets 1e-6 of its largest moment there, as if its thickness were about 1/1000 of its length. A single point, on which no
- * force depends on the shape, gets that of a ball with a radius of 0.7 m. With a volume this only guards against rounding. */
+/* A flat or straight body without thickness would have no second moment along its normals and a singular mass matrix.
+ * It gets 1e-6 of its largest moment there, as if its thickness were about 1/1000 of its length. A single point, on
+ * which no force depends on the shape, gets that of a ball with a radius of 0.7 m. With a volume this only guards
+ * against rounding. */
 void mesh_set_mass(Mesh *mesh, double thickness) {
   Moments m = mesh_moments(mesh, thickness, vec3(0, 0, 0));
   double floor = mesh->closed || thickness > 0 ? 1e-12 : 1e-6;

@@ -1,6 +1,6 @@
-/* Makes the solver's mesh from a def: check, copy, find edges, orient outward, centre, compute the mass, build the tree.
- * Volume and moments are computed from the final rest coordinates alone, so that a mesh created again with keep_frame has
- * the same mass to the last bit. Tested in tests/test_mesh.c. */
+/* Makes the solver's mesh from a def: check, copy, find edges, orient outward, centre, compute the mass, build the
+ * tree. Volume and moments are computed from the final rest coordinates alone, so that a mesh created again with
+ * keep_frame has the same mass to the last bit. Tested in tests/test_mesh.c. */
 #include "geom/mesh.h"
 
 #include <string.h>
@@ -62,9 +62,9 @@ static Mat3 nearest_to_identity(Mat3 v) {
   return best;
 }
 
-/* Principal axes; the file's own axes if they are principal to the six digits of a text file. Otherwise the last digit would
- * turn a round or square body by an arbitrary angle, and its boxes would no longer be aligned. This neglects products of
- * inertia of at most 1e-7 of the moments. */
+/* Principal axes; the file's own axes if they are principal to the six digits of a text file. Otherwise the last digit
+ * would turn a round or square body by an arbitrary angle, and its boxes would no longer be aligned. This neglects
+ * products of inertia of at most 1e-7 of the moments. */
 static Mat3 principal_axes(Mat3 second) {
   double trace = second.c[0].x + second.c[1].y + second.c[2].z, value[3];
   double mixed = max_component(vec3_abs(vec3(second.c[0].y, second.c[0].z, second.c[1].z)));

@@ -4,12 +4,12 @@
  * rho is rho diag(volume, second[0], second[1], second[2]) (x) I3, second[k] = integral of X_k^2.
  *
  * The tree's leaves are elements: triangles, wires (edges without a triangle) and points. Each vertex and each edge is
- * owned by exactly one element, so that the pairs (owned vertex, triangle) and (owned edge, owned edge) over all pairs of
- * leaves contain every stencil once. A point is also stored as a degenerate edge (v, v), owned by its element, so that
- * point-wire and point-point are edge-edge stencils.
+ * owned by exactly one element, so that the pairs (owned vertex, triangle) and (owned edge, owned edge) over all pairs
+ * of leaves contain every stencil once. A point is also stored as a degenerate edge (v, v), owned by its element, so
+ * that point-wire and point-point are edge-edge stencils.
  *
- * The tree is built once in rest space. For stiff bodies it is never refitted: a box under a pose is box_transform(pose, box).
- * Searches use its fans, which hold eight boxes side by side. Tested in tests/test_mesh.c. */
+ * The tree is built once in rest space. For stiff bodies it is never refitted: a box under a pose is
+ * box_transform(pose, box). Searches use its fans, which hold eight boxes side by side. Tested in tests/test_mesh.c. */
 #ifndef ABD_GEOM_MESH_H
 #define ABD_GEOM_MESH_H
 
@@ -41,8 +41,9 @@ static inline double tree_node_size(const TreeNode *n) {
   return x * x + y * y + z * z;
 }
 
-/* Boxes that a traversal tests together: those of some nodes up to three generations below an inner node, which together
- * contain all of it, or those of a leaf's elements. Fans of a soft body are not refitted; its searches use the nodes. */
+/* Boxes that a traversal tests together: those of some nodes up to three generations below an inner node, which
+ * together contain all of it, or those of a leaf's elements. Fans of a soft body are not refitted; its searches use the
+ * nodes. */
 typedef float Float8 __attribute__((vector_size(32), aligned(4)));
 typedef struct Fan {
   Float8 lo[3], hi[3];  /* lanes beyond count are zero */

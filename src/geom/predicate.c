@@ -1,7 +1,7 @@
-/* Exact signs of determinants of doubles. The determinant is computed in plain doubles with a bound on its rounding error.
- * If the bound does not decide, it is computed as an expansion: a sum of doubles, smallest first, whose bits do not
- * overlap, so that the last one has the sign of the sum. (Dekker's and Knuth's error-free sum and product, Shewchuk's
- * grow-expansion.)
+/* Exact signs of determinants of doubles. The determinant is computed in plain doubles with a bound on its rounding
+ * error. If the bound does not decide, it is computed as an expansion: a sum of doubles, smallest first, whose bits do
+ * not overlap, so that the last one has the sign of the sum. (Dekker's and Knuth's error-free sum and product,
+ * Shewchuk's grow-expansion.)
  *
  * Exact without under- or overflow: for coordinates of 1e-90 to 1e90 in magnitude, or zero.
  *

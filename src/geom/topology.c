@@ -1,6 +1,6 @@
 /* Edges, elements and orientation. All sides of triangles, the given edges, and the unused vertices as edges (v, v) are
- * sorted by their two vertices. Equal ones are one edge of the mesh. They determine whether it is a triangle's edge, a wire
- * or a point, and whether the surface is watertight there. Tested in tests/test_mesh.c. */
+ * sorted by their two vertices. Equal ones are one edge of the mesh. They determine whether it is a triangle's edge, a
+ * wire or a point, and whether the surface is watertight there. Tested in tests/test_mesh.c. */
 #include <stdlib.h>
 
 #include "geom/build.h"

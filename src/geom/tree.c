@@ -1,6 +1,6 @@
-/* The tree of boxes over a mesh's elements. Nodes are split at the median along the longest axis of their elements' centres
- * until a leaf can hold them, so the tree is balanced and its depth is about log2 of the number of elements. Nodes are
- * stored breadth first, children side by side. Tested in tests/test_mesh.c. */
+/* The tree of boxes over a mesh's elements. Nodes are split at the median along the longest axis of their elements'
+ * centres until a leaf can hold them, so the tree is balanced and its depth is about log2 of the number of elements.
+ * Nodes are stored breadth first, children side by side. Tested in tests/test_mesh.c. */
 #include "geom/build.h"
 
 #include <stddef.h>
@@ -218,8 +218,8 @@ static void join_boxes(const float *left, const float *right, float *out) {
   }
 }
 
-/* Boxes lo, hi of a vector per vertex, by element and by node (stride floats apart). Children follow their parents, so the
- * loop from the last node to the first computes children before parents. */
+/* Boxes lo, hi of a vector per vertex, by element and by node (stride floats apart). Children follow their parents, so
+ * the loop from the last node to the first computes children before parents. */
 static void refit(const Mesh *mesh, const Vec3 *of, float (*element)[6], float *node, size_t stride) {
   for (int i = 0; i < mesh->element_count; i++) {
     const int *v = mesh->element[i].vertex;

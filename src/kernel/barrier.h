@@ -1,6 +1,6 @@
-/* The contact barrier of the scaled gap y = (d - separation) / range: b(y) = -(y - 1)^2 ln y. It is zero for y >= 1, with
- * two continuous derivatives there, and infinite at y = 0. Derivatives are with respect to y; divide by range for those in
- * d. Tested in tests/test_barrier.c. */
+/* The contact barrier of the scaled gap y = (d - separation) / range: b(y) = -(y - 1)^2 ln y. It is zero for y >= 1,
+ * with two continuous derivatives there, and infinite at y = 0. Derivatives are with respect to y; divide by range for
+ * those in d. Tested in tests/test_barrier.c. */
 #ifndef ABD_KERNEL_BARRIER_H
 #define ABD_KERNEL_BARRIER_H
 
@@ -23,8 +23,8 @@ KERNEL double barrier_d2(double y) {
   return z * (z + 4.0) - 2.0 * log(y);
 }
 
-/* Value and both derivatives for 0 < y <= 1 with one logarithm and one division, without a branch, so that loops over it
- * are vectorised. */
+/* Value and both derivatives for 0 < y <= 1 with one logarithm and one division, without a branch, so that loops over
+ * it are vectorised. */
 KERNEL void barrier_jet(double y, double *b, double *d1, double *d2) {
   double l = log_normal(y), z = y - 1.0, x = z / y;
   *b = -z * z * l;

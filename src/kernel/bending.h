@@ -1,6 +1,6 @@
-/* Bending of a shell at the edge x_0 x_1 between the triangles (x_0, x_1, x_2) and (x_1, x_0, x_3), both counter-clockwise from
- * the same side: discrete shells (Grinspun et al. 2003), scaled so that a sheet rolled to a cylinder of curvature k has D/2 k^2
- * per area,
+/* Bending of a shell at the edge x_0 x_1 between the triangles (x_0, x_1, x_2) and (x_1, x_0, x_3), both
+ * counter-clockwise from the same side: discrete shells (Grinspun et al. 2003), scaled so that a sheet rolled to a
+ * cylinder of curvature k has D/2 k^2 per area,
  *   E = weight/2 (theta - rest angle)^2,   weight = D |e|^2 / (A_1 + A_2) at rest,   D = E t^3 / (12 (1 - nu^2)) [J].
  * theta is the angle between the normals, 0 if flat, positive if the normals diverge. The Hessian is the
  * Gauss-Newton weight dtheta dtheta^T: positive semidefinite, exact at rest. Tested in tests/test_shell.c. */
@@ -52,7 +52,8 @@ KERNEL double bending_energy(const BendingRest *rest, const Vec3 x[4]) {
   return 0.5 * rest->weight * turn * turn;
 }
 
-/* dtheta/dx: an outer vertex turns its triangle about the edge; the opposite is distributed over the edge's ends by levers. */
+/* dtheta/dx: an outer vertex turns its triangle about the edge; the opposite is distributed over the edge's ends by
+ * levers. */
 KERNEL void bending_angle_gradient(const Vec3 x[4], Vec3 g[4]) {
   Vec3 n[2], e = sub(x[1], x[0]);
   double length = norm(e);

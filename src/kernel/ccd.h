@@ -1,9 +1,9 @@
 /* The largest safe step of a stencil along straight paths x + t dx (additive CCD with a directional certificate).
  *
- * With m = min(d(0) - separation, range) the motion stops once the distance d(t) is at most separation + 0.1 m. It never
- * falls below separation + 0.09 m. Every advance gains at least the difference of the two levels, so few are needed. A path
- * that stays above the upper level is not stopped; the result is then t_max itself.
- * At each t three bounds limit the advance so that d stays above the lower level; the largest is taken:
+ * With m = min(d(0) - separation, range) the motion stops once the distance d(t) is at most separation + 0.1 m. It
+ * never falls below separation + 0.09 m. Every advance gains at least the difference of the two levels, so few are
+ * needed. A path that stays above the upper level is not stopped; the result is then t_max itself. At each t three
+ * bounds limit the advance so that d stays above the lower level; the largest is taken:
  *   - no vertex moves faster than l (relative to the mean), so d falls no faster than l;
  *   - along any fixed direction n the gap between two convex hulls is at least the least vertex-vertex gap, and each of
  *     those is linear in t: with n the current closest direction, sliding and separating pairs need one evaluation;
@@ -41,8 +41,8 @@ KERNEL double ccd_directional(int first, const Vec3 x[4], const Vec3 dx[4], Vec3
   return best;
 }
 
-/* The larger advance along two directions: that between the closest points, and, if this is less than `need`, the normal of
- * the triangle or of both edges. At gaps of a few roundings only the latter still has correct digits. */
+/* The larger advance along two directions: that between the closest points, and, if this is less than `need`, the
+ * normal of the triangle or of both edges. At gaps of a few roundings only the latter still has correct digits. */
 KERNEL double ccd_certify(int first, const Vec3 x[4], const Vec3 dx[4], Vec3 diff, double d, double level,
                           double need) {
   double advance = ccd_directional(first, x, dx, scale(1.0 / d, diff), level);

@@ -32,8 +32,8 @@ KERNEL double triangle_result(Vec3 diff_in, double b0, double b1, double b2, dou
   return norm_sq(diff_in);
 }
 
-/* The face at weights v, w, which were divided by a small area: their error lies along the longer side of a thin triangle
- * and is corrected there. */
+/* The face at weights v, w, which were divided by a small area: their error lies along the longer side of a thin
+ * triangle and is corrected there. */
 KERNEL double triangle_face(Vec3 ap, Vec3 ab, Vec3 ac, double v, double w, double bary[3], Vec3 *diff) {
   double ab_sq = norm_sq(ab), ac_sq = norm_sq(ac);
   Vec3 d = add_scaled(add_scaled(ap, -v, ab), -w, ac);
@@ -77,8 +77,8 @@ KERNEL double closest_point_sliver(Vec3 p, Vec3 t0, Vec3 t1, Vec3 t2, Vec3 n, bo
   return triangle_result(d, inside[0], inside[1], inside[2], bary, diff);
 }
 
-/* diff = p - sum bary_i t_i, bary >= 0 summing to 1; returns the squared distance. The regions of the triangle are tested
- * in the order vertex, edge, face. */
+/* diff = p - sum bary_i t_i, bary >= 0 summing to 1; returns the squared distance. The regions of the triangle are
+ * tested in the order vertex, edge, face. */
 KERNEL double closest_point_triangle(Vec3 p, Vec3 t0, Vec3 t1, Vec3 t2, double bary[3], Vec3 *diff) {
   Vec3 ab = sub(t1, t0), ac = sub(t2, t0), n = cross(ab, ac);
   double ab_sq = norm_sq(ab), ac_sq = norm_sq(ac), n_sq = norm_sq(n), longer = ab_sq > ac_sq ? ab_sq : ac_sq;
@@ -154,8 +154,8 @@ KERNEL double closest_edge_edge_parallel(Vec3 a0, Vec3 a1, Vec3 b0, Vec3 b1, dou
   return best;
 }
 
-/* diff = a(s) - b(t) with a(s) = a0 + s (a1 - a0), s and t in [0, 1]; returns the squared distance. An edge of length zero
- * is a point. */
+/* diff = a(s) - b(t) with a(s) = a0 + s (a1 - a0), s and t in [0, 1]; returns the squared distance. An edge of length
+ * zero is a point. */
 KERNEL double closest_edge_edge(Vec3 a0, Vec3 a1, Vec3 b0, Vec3 b1, double *s, double *t, Vec3 *diff) {
   Vec3 u = sub(a1, a0), v = sub(b1, b0), r = sub(a0, b0);
   double a = norm_sq(u), e = norm_sq(v), b = dot(u, v), det = a * e - b * b;

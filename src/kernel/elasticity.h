@@ -1,5 +1,5 @@
-/* Energy density of a body's linear map A, its gradient and Hessian with respect to the columns of A. It keeps an affine
- * body nearly rigid. Multiply by the volume. The models agree at small strain, Young's modulus 8 kappa:
+/* Energy density of a body's linear map A, its gradient and Hessian with respect to the columns of A. It keeps an
+ * affine body nearly rigid. Multiply by the volume. The models agree at small strain, Young's modulus 8 kappa:
  *   0 ortho        kappa |C|^2, C = A^T A - I                (Poisson's ratio 0)
  *   1 ARAP         4 kappa |A - R|^2, R the rotation of A    (Poisson's ratio 0)
  *   2 neo-Hookean  mu/2 (|A|^2 - 3) - mu ln J + lambda/2 ln^2 J, J = det A, Poisson's ratio 0.3; infinite for J <= 0

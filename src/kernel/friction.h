@@ -2,9 +2,8 @@
  * [0, eps] and constant beyond,
  *   f0 = y^2 / eps (1 - y / (3 eps)) + eps / 3,  f1 = (2 - y / eps) y / eps,  f2 = 2 (1 - y / eps) / eps   (y < eps)
  *   f0 = y,                                      f1 = 1,                      f2 = 0                       (y >= eps).
- * The caller multiplies by mu times the lagged normal force; eps > 0 is friction_speed dt, or the anchors' tolerance. The code
- * multiplies by 1 / eps, so that a loop over points divides once.
- * Tested in tests/test_barrier.c. */
+ * The caller multiplies by mu times the lagged normal force; eps > 0 is friction_speed dt, or the anchors' tolerance.
+ * The code multiplies by 1 / eps, so that a loop over points divides once. Tested in tests/test_barrier.c. */
 #ifndef ABD_KERNEL_FRICTION_H
 #define ABD_KERNEL_FRICTION_H
 
@@ -28,9 +27,10 @@ KERNEL double friction_lag(double y, double eps) {
   return y >= eps ? 1.0 : 1.0 / (z * z);
 }
 
-/* Curvature of f0(|u|) in the plane of unit normal n for Newton's method on u and the unit force w together, u and w in that
- * plane: with c = f1 / y the force satisfies w / c = u, and its linearisation gives c (I - n n^T - lag u w^T / y), here made
- * symmetric. With |w| <= 1 it is positive semidefinite; with w = c u it is the second derivative, f2 along u and c across. */
+/* Curvature of f0(|u|) in the plane of unit normal n for Newton's method on u and the unit force w together, u and w in
+ * that plane: with c = f1 / y the force satisfies w / c = u, and its linearisation gives c (I - n n^T - lag u w^T / y),
+ * here made symmetric. With |w| <= 1 it is positive semidefinite; with w = c u it is the second derivative, f2 along u
+ * and c across. */
 KERNEL Sym3 friction_hessian(Vec3 u, Vec3 w, Vec3 n, double eps) {
   double y = norm(u), c = friction_f1_over_y(y, eps);
   Sym3 h = {c, c, c, 0.0, 0.0, 0.0};
@@ -41,8 +41,8 @@ KERNEL Sym3 friction_hessian(Vec3 u, Vec3 w, Vec3 n, double eps) {
   return sym3_add_outer(sym3_add_outer(h, -k, add(e, w)), k, sub(e, w));
 }
 
-/* The unit force after a step of `length` times Newton's that changed the slip by du: from the same linearisation, cut back
- * to the unit disc. */
+/* The unit force after a step of `length` times Newton's that changed the slip by du: from the same linearisation, cut
+ * back to the unit disc. */
 KERNEL Vec3 friction_force_after(Vec3 u, Vec3 w, Vec3 du, double length, double eps) {
   double y = norm(u), c = friction_f1_over_y(y, eps);
   Vec3 next = add_scaled(add_scaled(scale(1.0 - length, w), length * c, u), c, du);

@@ -107,8 +107,9 @@ KERNEL ElasticModes elastic_modes_positive(ElasticModes e) {
   return e;
 }
 
-/* The 3x3 block d2psi/dx dy of F = ... + x b^T + y c^T + ..., given V^T b and V^T c. In the axes of U and V only S_ab (stretches),
- * the mean of shear and twist (the same entry of F twice) and half their difference (an entry and its mirror image) are not zero. */
+/* The 3x3 block d2psi/dx dy of F = ... + x b^T + y c^T + ..., given V^T b and V^T c. In the axes of U and V only S_ab
+ * (stretches), the mean of shear and twist (the same entry of F twice) and half their difference (an entry and its
+ * mirror image) are not zero. */
 KERNEL Mat3 elastic_modes_block(const ElasticModes *e, Mat3 u, Vec3 b, Vec3 c) {
   double bs[3] = {b.x, b.y, b.z}, cs[3] = {c.x, c.y, c.z}, t[3][3]; /* t[column][row] */
   for (int k = 0; k < 3; k++) t[k][k] = component(e->stretch.c[k], k) * bs[k] * cs[k];

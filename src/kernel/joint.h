@@ -65,8 +65,8 @@ KERNEL Measure measure_distance(const Affine *qa, const Affine *qb, Vec3 ya, Vec
   return m;
 }
 
-/* Cosine and sine, both times the same positive factor, of the angle by which a is turned against b about the third column
- * of the frames; the first two columns are at right angles to it. */
+/* Cosine and sine, both times the same positive factor, of the angle by which a is turned against b about the third
+ * column of the frames; the first two columns are at right angles to it. */
 KERNEL void measure_phase(const Affine *qa, const Affine *qb, const Mat3 *fa, const Mat3 *fb, double *c, double *s) {
   Vec3 u = affine_vector(qa, fa->c[0]), v = affine_vector(qa, fa->c[1]);
   Vec3 x = affine_vector(qb, fb->c[0]), y = affine_vector(qb, fb->c[1]);
@@ -93,7 +93,7 @@ KERNEL Measure measure_angle(const Affine *qa, const Affine *qb, const Mat3 *fa,
   return m;
 }
 
-/* The first t in (0, 1] where the quadratic through f(0) > 0, f(1/2), f(1) falls to share f(0); 1 if it does not. */
+/* The first t in (0, 1] at which the quadratic through f(0) > 0, f(1/2), f(1) falls to share f(0); 1 if it does not. */
 KERNEL double first_fall(double f0, double f_half, double f1, double share) {
   double a = 2 * f0 - 4 * f_half + 2 * f1, b = -3 * f0 + 4 * f_half - f1, c = (1 - share) * f0; /* a t^2 + b t + c */
   double d = b * b - 4 * a * c;

@@ -1,5 +1,5 @@
-/* Energy density psi(F) [J/m3] of the materials of soft solids, its gradient P = dpsi/dF and Hessian, F the deformation and
- * mu, lambda Lame's moduli [Pa]. C = F^T F - I, J = det F, s the stretches of F:
+/* Energy density psi(F) [J/m3] of the materials of soft solids, its gradient P = dpsi/dF and Hessian, F the deformation
+ * and mu, lambda Lame's moduli [Pa]. C = F^T F - I, J = det F, s the stretches of F:
  *   0 neo-Hookean         mu/2 tr C - mu ln J + lambda/2 ln^2 J;   infinite for J <= 0
  *   1 stable neo-Hookean  m/2 tr C - m/2 ln(1 + tr C / 4) - 3/4 m (J - 1) + l/2 (J - 1)^2,   m = 4/3 mu, l = lambda + 5/6 mu
  *                         (Smith, de Goes, Kim 2018, less its value at rest); finite for every F
@@ -77,8 +77,8 @@ KERNEL ElasticModes material_modes_neo_hookean(double mu, double lambda, double 
   return e;
 }
 
-/* Of an energy g(s) + w(J): p = w'(J), l = w''(J). first: dg/ds_i over s_i if that is the same for all three; coupling: the
- * coefficient that couples the stretches in g. */
+/* Of an energy g(s) + w(J): p = w'(J), l = w''(J). first: dg/ds_i over s_i if that is the same for all three; coupling:
+ * the coefficient that couples the stretches in g. */
 KERNEL ElasticModes material_modes_volume(double first, double coupling, double p, double l, const double s[3]) {
   ElasticModes e;
   double d[3][3];

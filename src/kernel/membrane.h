@@ -1,12 +1,13 @@
-/* A triangle of a membrane (canvas, skin): resists stretch and shear in its plane, not bending. Nodes x_0..x_2; the rest
- * triangle has two coordinates in its own plane.
+/* A triangle of a membrane (canvas, skin): resists stretch and shear in its plane, not bending. Nodes x_0..x_2; the
+ * rest triangle has two coordinates in its own plane.
  *
- * F = [x_1 - x_0, x_2 - x_0] Dm^-1, 3x2, = sum x_i b_i^T; C = F^T F - I (2x2), J = sqrt det(F^T F) the stretch of area, s_1, s_2
- * the stretches. Per rest volume, with mu and lambda' = 2 mu lambda / (lambda + 2 mu) (plane stress: the thickness adapts),
+ * F = [x_1 - x_0, x_2 - x_0] Dm^-1, 3x2, = sum x_i b_i^T; C = F^T F - I (2x2), J = sqrt det(F^T F) the stretch of area,
+ * s_1, s_2 the stretches. Per rest volume, with mu and lambda' = 2 mu lambda / (lambda + 2 mu) (plane stress: the
+ * thickness adapts),
  *   psi = mu/2 tr C - mu ln J + lambda'/2 ln^2 J;   infinite if the triangle has no area.
- * The Hessian's eigenvectors are closed as for solids (isotropic.h): two stretches that couple, one shear and one twist in the
- * plane, and n v_i^T out of it, with psi_i / s_i: tension, the only stiffness out of the plane. Under compression it is
- * negative, and the projection omits it. Tested in tests/test_shell.c. */
+ * The Hessian's eigenvectors are closed as for solids (isotropic.h): two stretches that couple, one shear and one twist
+ * in the plane, and n v_i^T out of it, with psi_i / s_i: tension, the only stiffness out of the plane. Under
+ * compression it is negative, and the projection omits it. Tested in tests/test_shell.c. */
 #ifndef ABD_KERNEL_MEMBRANE_H
 #define ABD_KERNEL_MEMBRANE_H
 

@@ -1,6 +1,6 @@
 /* A factor that fades out the barrier of two edges as they become parallel, because their closest points jump there:
- * m(c) = (c / eps)(2 - c / eps) below eps and 1 above, c = |u x v|^2 of the two edge vectors, eps from their rest lengths.
- * An edge of length zero is a point and has no direction: m = 1. Tested in tests/test_barrier.c. */
+ * m(c) = (c / eps)(2 - c / eps) below eps and 1 above, c = |u x v|^2 of the two edge vectors, eps from their rest
+ * lengths. An edge of length zero is a point and has no direction: m = 1. Tested in tests/test_barrier.c. */
 #ifndef ABD_KERNEL_MOLLIFIER_H
 #define ABD_KERNEL_MOLLIFIER_H
 

@@ -5,8 +5,8 @@
  *   |L|^2 / (2 i_mid)  +  (1/i_min - 1/i_mid) pi_min^2 / 2  +  (1/i_max - 1/i_mid) pi_max^2 / 2,
  * each of which has an exact solution: a turn about L, and turns about one body axis at constant pi. The first commutes
  * with the others and is applied once; the others alternate in a symmetric composition of fourth order. L is fixed in
- * space throughout, so it is kept to rounding. Tops with two equal moments move exactly; otherwise the energy error stays
- * bounded for all time. There is no iteration. Tested in tests/test_math.c. */
+ * space throughout, so it is kept to rounding. Tops with two equal moments move exactly; otherwise the energy error
+ * stays bounded for all time. There is no iteration. Tested in tests/test_math.c. */
 #ifndef ABD_KERNEL_RIGID_H
 #define ABD_KERNEL_RIGID_H
 

@@ -1,7 +1,8 @@
 /* Stress in soft elements from the forces of their nodes: dE/dx_i = vol P b_i and sum b_i x_i^T = F^T, so that
  *   sigma = P F^T / J = sum (dE/dx_i) x_i^T / (J vol),
- * J vol is the present volume; of a triangle its present area times the thickness at rest. Cauchy's stress, without damping and bending. Von
- * Mises' stress is sqrt(3/2) |dev sigma|: the uniaxial stress with the same distortion. Tested in tests/test_stress.c. */
+ * J vol is the present volume; of a triangle its present area times the thickness at rest. Cauchy's stress, without
+ * damping and bending. Von Mises' stress is sqrt(3/2) |dev sigma|: the uniaxial stress with the same distortion. Tested
+ * in tests/test_stress.c. */
 #ifndef ABD_KERNEL_STRESS_H
 #define ABD_KERNEL_STRESS_H
 

@@ -1,7 +1,7 @@
 /* A linear tetrahedron of soft material: nodes x_0..x_3, rest positions X_0..X_3.
  *
- * Dm = [X_1 - X_0, X_2 - X_0, X_3 - X_0], B = Dm^-1, F = [x_1 - x_0, ...] B = sum over nodes of x_i b_i^T, where b_1..b_3 are
- * the rows of B and b_0 = -(b_1 + b_2 + b_3). With psi(F) per rest volume,
+ * Dm = [X_1 - X_0, X_2 - X_0, X_3 - X_0], B = Dm^-1, F = [x_1 - x_0, ...] B = sum over nodes of x_i b_i^T, where
+ * b_1..b_3 are the rows of B and b_0 = -(b_1 + b_2 + b_3). With psi(F) per rest volume,
  *   E = vol psi(F),   dE/dx_i = vol P b_i,   d2E/dx_i dx_j = vol sum_kl b_i[k] b_j[l] (d2psi/df_k df_l),   f_k columns of F.
  * Tested in tests/test_tet.c. */
 #ifndef ABD_KERNEL_TET_H
@@ -14,7 +14,8 @@ typedef struct TetRest {
   double volume; /* at rest */
 } TetRest;
 
-/* Six times the signed volume: positive if x_1, x_2, x_3 are counter-clockwise as seen from the side opposite to x_0. */
+/* Six times the signed volume: positive if x_1, x_2, x_3 are counter-clockwise as seen from the side opposite to
+ * x_0. */
 KERNEL double tet_volume6(const Vec3 x[4]) { return dot(sub(x[1], x[0]), cross(sub(x[2], x[0]), sub(x[3], x[0]))); }
 
 /* False if the rest volume is not positive. */
@@ -80,8 +81,8 @@ KERNEL double tet_cubic_root(TetCubic p, double lo, double hi) {
   return lo;
 }
 
-/* A lower bound of the first t in (0, end] at which the cubic, positive at 0, is not positive; end if there is none. It is
- * monotone between the zeros of its slope. */
+/* A lower bound of the first t in (0, end] at which the cubic, positive at 0, is not positive; end if there is none. It
+ * is monotone between the zeros of its slope. */
 KERNEL double tet_cubic_first(TetCubic p, double end) {
   double a = 3.0 * p.c[3], half_b = p.c[2], c = p.c[1], disc = half_b * half_b - a * c, turn[3] = {end, end, end};
   if (disc > 0.0) { /* q has the sign without cancellation: zeros q / a and c / q */
@@ -99,8 +100,8 @@ KERNEL double tet_cubic_first(TetCubic p, double end) {
   return end;
 }
 
-/* A t <= 1, near the largest, for which the volume along x + t d stays above `keep` (0 to 1) times the volume at t = 0. The
- * rounding error of the volume is subtracted; if the volume is no larger than that, the result is 0. */
+/* A t <= 1, near the largest, for which the volume along x + t d stays above `keep` (0 to 1) times the volume at t = 0.
+ * The rounding error of the volume is subtracted; if the volume is no larger than that, the result is 0. */
 KERNEL double tet_step_bound(const Vec3 x[4], const Vec3 d[4], double keep) {
   Mat3 e = mat3(sub(x[1], x[0]), sub(x[2], x[0]), sub(x[3], x[0])),
        de = mat3(sub(d[1], d[0]), sub(d[2], d[0]), sub(d[3], d[0]));

@@ -1,6 +1,6 @@
 /* Viscous stress of soft elements (Kelvin-Voigt): proportional to the rate of Green's strain G = F^T F / 2, so that
- * rotations are not damped. The rate is c (G - G*) with G* an earlier strain (of a multistep rule a combination of earlier
- * strains) and c one over the time since. With beta [s] the time constant and the material's mu and lambda,
+ * rotations are not damped. The rate is c (G - G*) with G* an earlier strain (of a multistep rule a combination of
+ * earlier strains) and c one over the time since. With beta [s] the time constant and the material's mu and lambda,
  *   E = vol beta c (mu |G - G*|^2 + lambda/2 tr^2(G - G*)),
  * which at small strain is Rayleigh's beta K x': a mode of angular frequency w has the damping ratio beta w / 2.
  *   S = beta c (2 mu (G - G*) + lambda tr(G - G*) I),  P = F S,  dE/dx_i = vol P b_i,

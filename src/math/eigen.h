@@ -1,5 +1,5 @@
-/* Eigenvalues and vectors of a symmetric 3x3 matrix by cyclic Jacobi rotations, the positive part of a symmetric matrix,
- * and the polar rotation of a near-rigid matrix. Tested in tests/test_math.c. */
+/* Eigenvalues and vectors of a symmetric 3x3 matrix by cyclic Jacobi rotations, the positive part of a symmetric
+ * matrix, and the polar rotation of a near-rigid matrix. Tested in tests/test_math.c. */
 #ifndef ABD_MATH_EIGEN_H
 #define ABD_MATH_EIGEN_H
 

@@ -1,6 +1,7 @@
-/* The natural logarithm without branch, table or call, so that compilers vectorise loops over it: x = 2^k (1 + f) with 1 + f
- * from sqrt(1/2) to sqrt(2), s = f / (2 + f), ln(1 + f) = 2 artanh(s) = f - s (f - R(s^2)). R is the polynomial nearest to
- * 2 artanh(s) / s - 2, relative error 5e-18. Within 1 ulp; for positive normal numbers only. Tested in tests/test_math.c. */
+/* The natural logarithm without branch, table or call, so that compilers vectorise loops over it: x = 2^k (1 + f) with
+ * 1 + f from sqrt(1/2) to sqrt(2), s = f / (2 + f), ln(1 + f) = 2 artanh(s) = f - s (f - R(s^2)). R is the polynomial
+ * nearest to 2 artanh(s) / s - 2, relative error 5e-18. Within 1 ulp; for positive normal numbers only. Tested in
+ * tests/test_math.c. */
 #ifndef ABD_MATH_LOG_H
 #define ABD_MATH_LOG_H
 

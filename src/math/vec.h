@@ -1,5 +1,5 @@
-/* Vectors of three, 3x3 matrices by columns, and affine poses of four nodes. Plain structs, passed by value. Compiles as C
- * and as CUDA; KERNEL marks functions for both. Tested in tests/test_math.c. */
+/* Vectors of three, 3x3 matrices by columns, and affine poses of four nodes. Plain structs, passed by value. Compiles
+ * as C and as CUDA; KERNEL marks functions for both. Tested in tests/test_math.c. */
 #ifndef ABD_MATH_VEC_H
 #define ABD_MATH_VEC_H
 

@@ -232,8 +232,8 @@ size_t view_frame_size(const RunScene *scene) {
   return 16 + ((scene->body_count * 19 + 4 * soft_vertices(scene)) * sizeof(float) + 7) / 8 * 8;
 }
 
-/* The pose of a soft body is the mean of its vertices without rotation; its vertices are relative to it. Returns the end of
- * the data written. */
+/* The pose of a soft body is the mean of its vertices without rotation; its vertices are relative to it. Returns the
+ * end of the data written. */
 static float *add_soft(const RunScene *scene, const RunFrame *frame, size_t b, float *pose, float *velocity,
                        float *vertex) {
   const double *x = frame->nodes + scene->body[b].node;

@@ -36,13 +36,13 @@ bool view_data_meta(ViewData *data, bool live, Bytes *out);
 bool view_data_meshes(ViewData *data, size_t first, size_t count, Bytes *out);
 /* f64 step of every frame from first on. */
 bool view_data_steps(ViewData *data, size_t first, Bytes *out);
-/* For each frame: f64 step, time; f32 pose[12], velocity[6], strain for every body, each kind together, then the vertices of
- * soft bodies relative to their poses, then the stress at each of them. */
+/* For each frame: f64 step, time; f32 pose[12], velocity[6], strain for every body, each kind together, then the
+ * vertices of soft bodies relative to their poses, then the stress at each of them. */
 bool view_data_frames(ViewData *data, size_t first, size_t count, Bytes *out);
 /* For each frame: u32 count, then records of 14 words: u32 a, b, kind; f32 point, normal, distance, force, friction. */
 bool view_data_contacts(ViewData *data, size_t first, size_t count, Bytes *out);
-/* For each frame: u32 count, then records of 17 words: u32 id; f32 position, rate, force[3], torque[3], effort, residual,
- * anchor[3], axis[3]. Empty if there are no joints. */
+/* For each frame: u32 count, then records of 17 words: u32 id; f32 position, rate, force[3], torque[3], effort,
+ * residual, anchor[3], axis[3]. Empty if there are no joints. */
 bool view_data_joints(ViewData *data, size_t first, size_t count, Bytes *out);
 /* u32 header length, JSON {"columns": [...]} padded with blanks to 8, then f64 rows after a step. */
 bool view_data_reports(ViewData *data, int64_t after_step, size_t limit, Bytes *out);

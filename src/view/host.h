@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Whether a Host header names this server: localhost or a loopback address; if the server is open to other
- * machines also any numeric address and this machine's own name. A foreign name that resolves to this machine is refused. */
+/* Whether a Host header names this server: localhost or a loopback address; if the server is open to other machines
+ * also any numeric address and this machine's own name. A foreign name that resolves to this machine is refused. */
 bool host_allowed(const char *host, bool open);
 /* Whether an Origin header (NULL: none, as from a tool) names a page of this host. */
 bool origin_allowed(const char *origin, const char *host);

@@ -1,8 +1,8 @@
 /* See html.h.
  *
- * Frames are most of the data, and consecutive frames are similar. Numbers are rounded to 18 bits of mantissa (2e-6 of their
- * size, which no picture shows), each frame is stored as the exclusive or with the previous one, the four bytes of each
- * word in four planes, and, if zlib is present, everything is deflated. The page reverses this in source.js. */
+ * Frames are most of the data, and consecutive frames are similar. Numbers are rounded to 18 bits of mantissa (2e-6 of
+ * their size, which no picture shows), each frame is stored as the exclusive or with the previous one, the four bytes
+ * of each word in four planes, and, if zlib is present, everything is deflated. The page reverses this in source.js. */
 #define _GNU_SOURCE
 #include "view/html.h"
 

@@ -1,5 +1,5 @@
-/* The viewer's page, which the build makes from viewer/ and embeds in the program. If it could not be built, the parts are
- * empty and page_missing explains it. */
+/* The viewer's page, which the build makes from viewer/ and embeds in the program. If it could not be built, the parts
+ * are empty and page_missing explains it. */
 #ifndef ABD_VIEW_PAGE_H
 #define ABD_VIEW_PAGE_H
 

@@ -1,10 +1,9 @@
 /* The viewer over HTTP: the page, and the data of one run or of a live simulation.
  *
  * One thread of libmicrohttpd answers all requests. Only the page and the one run can be reached: paths are compared
- * with a short list, never with the file system. A Host header with a name that is not this machine's is refused, so that a
- * foreign page cannot reach the server under its own name. Requests of other pages (Origin) are refused too. Connections
- * are limited in number, size and duration.
- * Tested in tests/view/server.sh. */
+ * with a short list, never with the file system. A Host header with a name that is not this machine's is refused, so
+ * that a foreign page cannot reach the server under its own name. Requests of other pages (Origin) are refused too.
+ * Connections are limited in number, size and duration. Tested in tests/view/server.sh. */
 #ifndef ABD_VIEW_SERVER_H
 #define ABD_VIEW_SERVER_H
 

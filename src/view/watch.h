@@ -1,5 +1,5 @@
-/* Time limits of connections: libmicrohttpd closes idle ones, this closes those that send or receive too slowly. A socket is
- * used only while it is open. Internal to src/view. */
+/* Time limits of connections: libmicrohttpd closes idle ones, this closes those that send or receive too slowly. A
+ * socket is used only while it is open. Internal to src/view. */
 #ifndef ABD_VIEW_WATCH_H
 #define ABD_VIEW_WATCH_H
 

@@ -1,4 +1,5 @@
-/* Any bytes as a scene file: read or refused with a sentence; what was read writes itself as text that reads the same. */
+/* Any bytes as a scene file: read or refused with a sentence; what was read writes itself as text that reads the
+ * same. */
 #include <stdlib.h>
 #include <string.h>
 

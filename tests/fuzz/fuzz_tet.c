@@ -1,5 +1,5 @@
-/* Any bytes as a tetrahedral mesh file: the first byte chooses the format, the rest is read or refused with a sentence; what was
- * read has a surface. */
+/* Any bytes as a tetrahedral mesh file: the first byte chooses the format, the rest is read or refused with a sentence;
+ * what was read has a surface. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
 /* Reads an animated file with assimp and writes where every vertex is at every frame, see points.py.
  *
  *   assimp_points FILE FRAMES...     times of frames in seconds
- * Writes {"node name": [[x, y, z, ... of frame 0], ...], ...}. Keys stand at the times of frames, so that none are mixed. */
+ * Writes {"node name": [[x, y, z, ... of frame 0], ...], ...}. Keys stand at the times of frames, so that none are
+ * mixed. */
 #include <assimp/defs.h> /* first: the others use what it defines */
 
 #include <assimp/cimport.h>

@@ -17,7 +17,7 @@ static const Command command = {
     "bench [SET|SCENE[:KEY=VALUE,...]|FILE.json]... [options]",
     "Measures scenes: a named set ('abd bench --list'), scenes of the gallery, scene files. Prints bodies,\n"
     "triangles, iterations and milliseconds per step by stage, beside the paper's figures.",
-    "Each row runs in a process of its own, three times unless it is long; the run with the least CPU time counts.\n"
+    "Each row runs in a separate process, three times unless it is long; the run with the least CPU time counts.\n"
     "Exit codes: 0 good; 1 with --compare, a row got slower or takes other iterations; 2 bad usage or input;\n"
     "4 a step or a file failed; 130 interrupted: finished rows are printed and written.",
 };

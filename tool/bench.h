@@ -121,12 +121,12 @@ int bench_measure(BenchRow *row, const BenchOptions *options);
 
 /* ---- Results: bench_table.c, bench_json.c, bench_compare.c, bench_plot.c, bench_machine.c ---- */
 
-json_t *bench_machine_json(void); /* NULL when out of memory */
+json_t *bench_machine_json(void); /* NULL if memory runs out */
 void bench_machine_print(FILE *out, const json_t *machine);
 
 typedef enum BenchStyle { BENCH_TEXT, BENCH_MARKDOWN } BenchStyle;
 bool bench_print(FILE *out, const BenchRows *rows, const BenchSet *set,
-                 BenchStyle style); /* false when out of memory */
+                 BenchStyle style); /* false if memory runs out */
 
 bool bench_write_json(const char *path, const BenchRows *rows, const char *set_name);
 /* Prints differences from an older file beyond noise; EXIT_FOUND if a row got slower or takes other iterations. */

@@ -11,6 +11,6 @@ typedef struct Live Live;
 /* Uses the session exclusively until live_stop; NULL if memory runs out. */
 Live *live_start(Session *session, bool paused);
 ViewControl live_control(Live *live);
-void live_stop(Live *live); /* NULL is fine */
+void live_stop(Live *live); /* NULL is allowed */
 
 #endif

@@ -12,7 +12,7 @@ void table_cell(TextTable *table, const char *format, ...) {
     int capacity = 2 * table->capacity + 64;
     char **more = realloc(table->cell, (size_t)capacity * sizeof *more);
     if (!more) {
-      table->starved = true;
+      table->out_of_memory = true;
       return;
     }
     table->cell = more, table->capacity = capacity;
@@ -20,7 +20,7 @@ void table_cell(TextTable *table, const char *format, ...) {
   va_list list;
   va_start(list, format);
   char *text = NULL;
-  if (vasprintf(&text, format, list) < 0) table->starved = true;
+  if (vasprintf(&text, format, list) < 0) table->out_of_memory = true;
   else table->cell[table->count++] = text;
   va_end(list);
 }
@@ -55,7 +55,7 @@ bool table_print(const TextTable *table, FILE *out, bool markdown) {
     for (int c = 0; first == 0 && markdown && c < table->columns; c++) fputs(c ? "---:|" : "|---|", out);
     if (first == 0 && markdown) fputc('\n', out);
   }
-  return !table->starved;
+  return !table->out_of_memory;
 }
 
 void table_free(TextTable *table) {

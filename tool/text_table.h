@@ -9,7 +9,7 @@ typedef struct TextTable {
   int columns, count; /* count: cells so far; the first row is the heading */
   int capacity;
   char **cell;
-  bool starved; /* memory ran out; table_print then returns false */
+  bool out_of_memory; /* memory ran out; table_print then returns false */
 } TextTable;
 
 /* Adds the next cell, row after row. The first column is flush left, the others right. */

@@ -22,7 +22,7 @@ enum { MOST_CROSSINGS = 100 };
 
 typedef struct Verdict {
   int64_t frames, crossings, pairs; /* pairs: body pairs that may collide, in one frame */
-  bool starved;                     /* memory ran out: no verdict */
+  bool out_of_memory;               /* memory ran out: no verdict */
 } Verdict;
 
 static int fail(int code, const char *sentence) {
@@ -132,8 +132,8 @@ static bool verify_frame(Run *run, const RunScene *scene, const AbdWorld *world,
   RunFrame frame;
   if (!run_read_frame(run, scene, step, &frame)) return false;
   size_t count = abd_world_find_crossings(world, frame.nodes, crossing, MOST_CROSSINGS);
-  verdict->starved |= count == SIZE_MAX;
-  if (verdict->starved) count = 0;
+  verdict->out_of_memory |= count == SIZE_MAX;
+  if (verdict->out_of_memory) count = 0;
   for (size_t k = 0; k < count && k < MOST_CROSSINGS; k++) {
     if (verdict->crossings + (int64_t)k < MOST_CROSSINGS) print_crossing(scene, &frame, &crossing[k]);
     if (verdict->crossings + (int64_t)k == MOST_CROSSINGS) printf("further crossings are counted only\n");
@@ -160,7 +160,7 @@ static int verify_frames(Run *run, const RunScene *scene, const AbdWorld *world,
   }
   if (bar) fprintf(stderr, "\r\033[K");
   free(steps);
-  if (verdict->starved) return fail(EXIT_FAILED, "out of memory");
+  if (verdict->out_of_memory) return fail(EXIT_FAILED, "out of memory");
   return good ? EXIT_GOOD : fail(EXIT_BAD_INPUT, run_error(run));
 }
 

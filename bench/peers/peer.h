@@ -82,7 +82,7 @@ typedef struct Engine {
   bool (*step)(void *state, char error[PEER_ERROR_SIZE]);
   /* The pose of a body that moves as p, c1, c2, c3 and its velocities, linear and angular, world axes. */
   void (*pose)(void *state, size_t body, double node[12], double rate[6]);
-  void (*destroy)(void *state); /* NULL is fine */
+  void (*destroy)(void *state); /* NULL is allowed */
 } Engine;
 
 /* The engines of this build, ended by NULL; abd itself is the first. */

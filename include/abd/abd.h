@@ -127,7 +127,7 @@ typedef struct AbdWorldDef {
 ABD_API AbdWorldDef abd_default_world_def(void);
 /* Returns NULL on failure and fills error (which may be NULL). */
 ABD_API AbdWorld *abd_world_create(const AbdWorldDef *def, AbdError *error);
-ABD_API void abd_world_destroy(AbdWorld *world); /* NULL is fine */
+ABD_API void abd_world_destroy(AbdWorld *world); /* NULL is allowed */
 /* The sentence of the last failure, never NULL. */
 ABD_API const char *abd_world_error(const AbdWorld *world);
 

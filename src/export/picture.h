@@ -27,7 +27,7 @@ typedef struct Picture {
 /* Data that all pictures of one scene share. It keeps the scene's pointers. */
 typedef struct PictureModel PictureModel;
 PictureModel *picture_model_create(const RunScene *scene); /* NULL if memory runs out */
-void picture_model_destroy(PictureModel *model);           /* NULL is fine */
+void picture_model_destroy(PictureModel *model);           /* NULL is allowed */
 
 PictureView picture_default_view(void);
 /* Sets center, radius and distance to show bodies in all given poses (RunFrame.nodes), seen from azimuth and elevation:

@@ -1,4 +1,4 @@
-/* A block of bytes that grows; the answer to a request or a section of an exported page. Internal to src/view. */
+/* A growing block of bytes: the answer to a request or a section of an exported page. Internal to src/view. */
 #ifndef ABD_VIEW_BYTES_H
 #define ABD_VIEW_BYTES_H
 
@@ -10,7 +10,7 @@ typedef struct Bytes {
   size_t size, capacity;
 } Bytes;
 
-/* Room for size more bytes at the end, counted as used; NULL when out of memory (what is there stays). */
+/* Appends size bytes and returns their address; NULL if memory runs out, with the block unchanged. */
 void *bytes_extend(Bytes *bytes, size_t size);
 bool bytes_add(Bytes *bytes, const void *data, size_t size);
 bool bytes_add_text(Bytes *bytes, const char *text);

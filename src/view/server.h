@@ -34,6 +34,6 @@ ViewServer *view_server_start(const ViewServerDef *def, ViewData *data, char *er
 int view_server_port(const ViewServer *server);
 /* Closes connections that take too long; call it a few times a second. */
 void view_server_watch(ViewServer *server);
-void view_server_stop(ViewServer *server); /* NULL is fine */
+void view_server_stop(ViewServer *server); /* NULL is allowed */
 
 #endif

@@ -1,7 +1,7 @@
 // Starts the viewer: finds its data, loads, and keeps the picture and the data up to date.
 import * as THREE from 'three';
 import { App } from './app.js';
-import { connect } from './hands.js';
+import { connect } from './input.js';
 import { buildPage } from './layout.js';
 import { EmbeddedSource, HttpSource } from './source.js';
 

@@ -24,6 +24,13 @@ typedef struct Segments {
   int first_capacity, item_capacity, chunk_capacity;
 } Segments;
 
+/* How many chunks one task of a parallel loop takes: about SEGMENT_GRAIN items. */
+enum { SEGMENT_GRAIN = 64 };
+static inline int segments_grain(const Segments *segments) {
+  int items = segments->count ? segments->first[segments->count] : 0;
+  return items ? 1 + (int)((int64_t)SEGMENT_GRAIN * segments->chunk_count / items) : 1;
+}
+
 /* of[i]: the segment of item i, negative if it belongs to none. False if memory is out. */
 bool segments_build(Segments *segments, int count, int item_count, const int *of);
 void segments_destroy(Segments *segments);

@@ -12,9 +12,18 @@ void pairs_destroy(Pairs *pairs) {
 
 static uint64_t key_at(const Pairs *pairs, int k) { return pair_key(pairs->body[k][0], pairs->body[k][1]); }
 
-/* All memory that a sync to `count` pairs may need. */
-static bool reserve(Pairs *pairs, int count) {
-  int slots = pairs->slot_count + count;
+/* Pairs among the keys that have no slot yet. */
+static int count_new(const Pairs *pairs, const uint64_t *key, int count) {
+  int fresh = 0;
+  for (int k = 0, old = 0; k < count; k++) {
+    while (old < pairs->count && key_at(pairs, old) < key[k]) old++;
+    fresh += old == pairs->count || key_at(pairs, old) != key[k];
+  }
+  return fresh;
+}
+
+static bool reserve(Pairs *pairs, int count, int added) {
+  int slots = pairs->slot_count + (added > pairs->vacant_count ? added - pairs->vacant_count : 0);
   return mem_reserve((void **)&pairs->pair, &pairs->slot_capacity, slots, sizeof(Pair)) &&
          mem_reserve((void **)&pairs->vacant, &pairs->vacant_capacity, slots, sizeof(int)) &&
          mem_reserve((void **)&pairs->slot, &pairs->order_capacity, count, sizeof(int)) &&
@@ -38,8 +47,8 @@ static int add_slot(Pairs *pairs, const Model *model, uint64_t key) {
 
 /* Pairs that leave are dropped first: the new ones then fill their slots. */
 bool pairs_sync(Pairs *pairs, const Model *model, const uint64_t *key, int count, int *added) {
-  *added = 0;
-  if (!reserve(pairs, count)) return false;
+  *added = count_new(pairs, key, count);
+  if (!reserve(pairs, count, *added)) return false;
   int old = 0;
   for (int k = 0; k < count; k++) {
     while (old < pairs->count && key_at(pairs, old) < key[k]) drop(pairs, old++);
@@ -48,7 +57,7 @@ bool pairs_sync(Pairs *pairs, const Model *model, const uint64_t *key, int count
   }
   while (old < pairs->count) drop(pairs, old++);
   for (int k = 0; k < count; k++) {
-    if (pairs->spare_slot[k] < 0) pairs->spare_slot[k] = add_slot(pairs, model, key[k]), ++*added;
+    if (pairs->spare_slot[k] < 0) pairs->spare_slot[k] = add_slot(pairs, model, key[k]);
     const Pair *p = &pairs->pair[pairs->spare_slot[k]];
     pairs->body[k][0] = p->a;
     pairs->body[k][1] = p->b;

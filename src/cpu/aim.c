@@ -60,7 +60,7 @@ static void slope_task(void *context, int c) {
 static bool sum_slopes(Cpu *cpu) {
   Islands *s = cpu->islands;
   if (!reserve_partials(cpu, s->member.chunk_count)) return false;
-  parallel_for(cpu->threads, s->member.chunk_count, 1, slope_task, cpu);
+  parallel_for(cpu->threads, s->member.chunk_count, segments_grain(&s->member), slope_task, cpu);
   for (int k = 0; k < s->count; k++)
     if (s->island[k].selected) s->island[k].slope = s->island[k].newton_slope = 0;
   for (int c = 0; c < s->member.chunk_count; c++) {

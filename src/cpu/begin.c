@@ -63,21 +63,28 @@ static Outcome find_pairs(Cpu *cpu) {
 
 /* ---- stiffness and friction ---- */
 
-static void approach_task(Cpu *cpu, int k, Pair *p) {
-  (void)k;
-  p->approach = pair_approach(p, &cpu->scene, cpu->work.q, cpu->work.target);
+/* The approach of each pair; the strongest impact of the chunk [J times dt^2]. */
+static void impact_chunk(void *context, int c) {
+  Cpu *cpu = context;
+  Chunk chunk = cpu->island_pairs.chunk[c];
+  Partial *out = &cpu->partial[c];
+  *out = (Partial){0};
+  for (int e = chunk.first; e < chunk.end; e++) {
+    Pair *p = pairs_at(&cpu->pairs, cpu->island_pairs.item[e]);
+    p->approach = pair_approach(p, &cpu->scene, cpu->work.q, cpu->work.target);
+    if (p->approach > 0) out->extreme = most(out->extreme, pair_mass(cpu->model, p) * p->approach * p->approach);
+  }
 }
 
-/* The strongest impact of each island [J times dt^2]. */
-static void find_impacts(Cpu *cpu) {
-  Islands *s = cpu->islands;
-  for (int k = 0; k < s->count; k++) s->island[k].impact = 0;
-  for (int k = 0; k < cpu->pairs.count; k++) {
-    const Pair *p = pairs_at(&cpu->pairs, k);
-    if (p->approach == 0) continue;
-    Island *g = &s->island[islands_of_pair(s, cpu->pairs.body[k])];
-    g->impact = most(g->impact, pair_mass(cpu->model, p) * p->approach * p->approach);
+static bool find_impacts(Cpu *cpu) {
+  const Segments *items = &cpu->island_pairs;
+  if (!reserve_partials(cpu, items->chunk_count)) return false;
+  parallel_for(cpu->threads, items->chunk_count, segments_grain(items), impact_chunk, cpu);
+  for (int c = 0; c < items->chunk_count; c++) {
+    Island *g = &cpu->islands->island[items->chunk[c].segment];
+    g->impact = most(g->impact, cpu->partial[c].extreme);
   }
+  return true;
 }
 
 static void force_task(Cpu *cpu, int k, Pair *p) {
@@ -117,8 +124,5 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
   select_all(islands);
   outcome = cpu_trial(cpu, islands, ABD_STAGE_DISTANCES);
   if (stage_failed(outcome)) return outcome;
-  outcome = for_pairs(cpu, approach_task);
-  if (stage_failed(outcome)) return outcome;
-  find_impacts(cpu);
-  return for_pairs(cpu, force_task);
+  return find_impacts(cpu) ? for_pairs(cpu, force_task) : stage_from(false);
 }

@@ -125,7 +125,7 @@ static void least_task(void *context, int c) {
 /* The least bound of each selected island; of equal ones the first pair's. */
 static void reduce_bounds(Cpu *cpu) {
   Islands *s = cpu->islands;
-  parallel_for(cpu->threads, cpu->island_pairs.chunk_count, 1, least_task, cpu);
+  parallel_for(cpu->threads, cpu->island_pairs.chunk_count, segments_grain(&cpu->island_pairs), least_task, cpu);
   for (int k = 0; k < s->count; k++) {
     if (!s->island[k].selected) continue;
     s->island[k].bound = 1;

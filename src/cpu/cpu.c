@@ -101,8 +101,8 @@ void cpu_destroy(void *backend) {
   segments_destroy(&cpu->body_pairs);
   system_destroy(&cpu->system);
   system_destroy(&cpu->closing);
-  void *array[] = {cpu->active, cpu->diagonal, cpu->move,      cpu->travel,
-                   cpu->left,   cpu->pair_of,  cpu->pair_acts, cpu->partial};
+  void *array[] = {cpu->active,  cpu->diagonal,  cpu->move,         cpu->travel, cpu->left,
+                   cpu->pair_of, cpu->pair_acts, cpu->pair_couples, cpu->partial};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   mem_free(cpu);
 }

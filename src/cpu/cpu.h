@@ -30,7 +30,8 @@ typedef struct Cpu {
   Pairs pairs;
   int *pair_of;             /* scratch: island of each pair, then body of each side */
   unsigned char *pair_acts; /* per pair: it has contacts or friction */
-  int pair_of_capacity, pair_acts_capacity;
+  bool *pair_couples;       /* per pair: it couples its bodies in the matrix */
+  int pair_of_capacity, pair_acts_capacity, pair_couples_capacity;
   Segments island_pairs; /* pairs by island */
   Segments body_pairs;   /* 2 k + side by body */
   Partial *partial;      /* per chunk */

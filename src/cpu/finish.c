@@ -15,20 +15,28 @@ typedef struct Finish {
   int count;
 } Finish;
 
-static void state_task(void *context, int i) {
-  const Finish *f = context;
-  predict_finish(&f->cpu->work, i, f->after);
+/* NaN never spreads: a body whose pose or velocity is not finite ends the step. */
+static bool is_finite(const State *after, int i) {
+  for (int k = 0; k < 4; k++)
+    if (!vec3_finite(after->q[i].n[k]) || !vec3_finite(after->rate[i].n[k])) return false;
+  return true;
 }
 
-/* NaN never spreads: a body whose pose or velocity is not finite ends the step. */
-static Outcome check_finite(const Model *m, const State *after) {
-  for (int s = 0; s < m->moving_count; s++)
-    for (int k = 0; k < 4; k++) {
-      int body = m->moving[s];
-      if (!vec3_finite(after->q[body].n[k]) || !vec3_finite(after->rate[body].n[k]))
-        return stage_not_finite(model_whole(m, body));
-    }
-  return stage_done();
+static void state_task(void *context, int j) {
+  const Finish *f = context;
+  int i = f->cpu->model->moving[j];
+  predict_finish(&f->cpu->work, i, f->after);
+  if (!is_finite(f->after, i)) __atomic_store_n(&f->cpu->failed, i, __ATOMIC_RELAXED);
+}
+
+static Outcome finish_bodies(Finish *f) {
+  const Model *m = f->cpu->model;
+  f->cpu->failed = -1;
+  parallel_for(f->cpu->threads, m->moving_count, 64, state_task, f);
+  if (f->cpu->failed < 0) return stage_done();
+  int first = 0; /* the same body is blamed for any number of threads */
+  while (is_finite(f->after, m->moving[first])) first++;
+  return stage_not_finite(model_whole(m, m->moving[first]));
 }
 
 static void anchor_task(void *context, int k) {
@@ -117,9 +125,8 @@ Outcome cpu_finish(void *backend, const Islands *islands, State *after) {
   Finish f = {.cpu = cpu, .after = after};
   (void)islands;
   soft_load(cpu, cpu->work.q);
-  parallel_for(cpu->threads, m->body_count, 64, state_task, &f);
+  Outcome outcome = finish_bodies(&f);
   for (int j = 0; j < m->joint_count; j++) joint_finish(&cpu->work, j, after);
-  Outcome outcome = check_finite(m, after);
   if (stage_failed(outcome)) return outcome;
   return stage_from(save_memory(&f) && sum_all(&f));
 }

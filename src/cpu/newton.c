@@ -120,19 +120,30 @@ static bool couple_joints(Cpu *cpu) {
   return true;
 }
 
-/* Pairs that touched at any time in this step stay in the pattern, so that it seldom changes. */
+/* Whether the pair couples its bodies. Pairs that touched at any time in this step stay in the pattern, so that it seldom
+ * changes. */
+static void couple_task(void *context, int k) {
+  Cpu *cpu = context;
+  const int *body = cpu->pairs.body[k];
+  cpu->pair_couples[k] = false;
+  if (!takes_part(cpu, body[0]) && !takes_part(cpu, body[1])) return;
+  Pair *p = pairs_at(&cpu->pairs, k);
+  if (cpu->pair_acts[k]) p->coupled = true;
+  cpu->pair_couples[k] = p->soft || (p->coupled && takes_part(cpu, body[0]) && takes_part(cpu, body[1]));
+}
+
 static bool couple(Cpu *cpu) {
+  parallel_for(cpu->threads, cpu->pairs.count, 128, couple_task, cpu);
   for (int k = 0; k < cpu->pairs.count; k++) {
-    if (!pair_selected(cpu, k)) continue;
-    Pair *p = pairs_at(&cpu->pairs, k);
-    if (p->soft && !soft_couple_pair(cpu, p)) return false;
-    if (p->soft) continue;
-    if (cpu->pair_acts[k]) p->coupled = true;
-    if (!p->coupled || !takes_part(cpu, p->a) || !takes_part(cpu, p->b)) continue;
-    if (!system_couple(&cpu->system, p->a, p->b)) return false;
+    const int *body = cpu->pairs.body[k];
+    if (!cpu->pair_couples[k]) continue;
+    bool soft = cpu->model->soft_count && pairs_at(&cpu->pairs, k)->soft;
+    if (soft ? !soft_couple_pair(cpu, pairs_at(&cpu->pairs, k)) : !system_couple(&cpu->system, body[0], body[1]))
+      return false;
   }
   for (int k = 0; k < cpu->active_count; k++)
-    if (is_linked(cpu->model, cpu->active[k]) && !system_couple(&cpu->system, cpu->active[k], cpu->active[k]))
+    if (cpu->model->linkage.linked_count && is_linked(cpu->model, cpu->active[k]) &&
+        !system_couple(&cpu->system, cpu->active[k], cpu->active[k]))
       return false;
   return soft_couple(cpu) && couple_joints(cpu);
 }

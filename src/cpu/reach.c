@@ -39,7 +39,8 @@ static void find_sides(void *context, int k) {
 static bool group_pairs(Cpu *cpu) {
   int count = cpu->pairs.count;
   if (!mem_reserve((void **)&cpu->pair_of, &cpu->pair_of_capacity, 2 * count, sizeof(int)) ||
-      !mem_reserve((void **)&cpu->pair_acts, &cpu->pair_acts_capacity, count, 1))
+      !mem_reserve((void **)&cpu->pair_acts, &cpu->pair_acts_capacity, count, 1) ||
+      !mem_reserve((void **)&cpu->pair_couples, &cpu->pair_couples_capacity, count, sizeof(bool)))
     return false;
   parallel_for(cpu->threads, count, 256, find_island, cpu);
   if (!segments_build(&cpu->island_pairs, cpu->islands->count, count, cpu->pair_of)) return false;

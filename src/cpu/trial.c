@@ -130,9 +130,9 @@ static bool sum_energies(Cpu *cpu) {
     g->min_gap = INFINITY;
     g->touching = false;
   }
-  parallel_for(cpu->threads, bodies, 1, body_chunk, cpu);
+  parallel_for(cpu->threads, bodies, segments_grain(&s->member), body_chunk, cpu);
   add_partials(cpu, &s->member, false);
-  parallel_for(cpu->threads, pairs, 1, pair_chunk, cpu);
+  parallel_for(cpu->threads, pairs, segments_grain(&cpu->island_pairs), pair_chunk, cpu);
   add_partials(cpu, &cpu->island_pairs, true);
   add_joints(cpu);
   add_soft(cpu);

@@ -282,10 +282,11 @@ static void set_pull(Model *model) {
 
 AbdStatus model_start(Model *model, AbdError *error) {
   if (model_place_soft(model, error)) return error->status;
-  model->moving = mem_alloc((size_t)model->body_count, sizeof(int));
+  model->moving = mem_alloc(2 * (size_t)model->body_count, sizeof(int)); /* and the kinematic ones */
   if (!model->moving)
     return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", model->body_count);
-  model->moving_count = 0;
+  model->moving_count = model->kinematic_count = 0;
+  model->kinematic = model->moving + model->body_count;
   model->mass_max = 0;
   for (int i = 0; i < model->body_count; i++) {
     Body *b = &model->body[i];
@@ -294,6 +295,7 @@ AbdStatus model_start(Model *model, AbdError *error) {
       b->slot = model->moving_count;
       model->moving[model->moving_count++] = i;
     }
+    if (b->motion == ABD_MOTION_KINEMATIC) model->kinematic[model->kinematic_count++] = i;
     if ((b->motion == ABD_MOTION_DYNAMIC || b->soft) && b->mass > model->mass_max) model->mass_max = b->mass;
   }
   if (model->rule_count > 1) qsort(model->rule, (size_t)model->rule_count, sizeof(PairRule), compare_rules);

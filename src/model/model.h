@@ -60,7 +60,9 @@ typedef struct Model {
   int soft_count, soft_capacity, attachment_count, attachment_capacity;
   int given_count; /* of the bodies; vertices of soft ones stand behind them once started */
   Linkage linkage; /* the unknowns that linear joints leave */
-  int *moving;     /* body of each slot */
+  int *moving;     /* body of each slot, ascending */
+  int *kinematic;  /* the kinematic bodies; lies behind moving */
+  int kinematic_count;
   int moving_count;
   double mass_max;        /* of the dynamic bodies */
   double joint_tolerance; /* [m] what a joint that is not linear may leave open */

@@ -52,8 +52,7 @@ static int find_root(int *parent, int i) {
 
 /* Links the larger root under the smaller one. */
 static void unite_bodies(const Islands *s, int a, int b) {
-  const Model *m = s->model;
-  if (a < 0 || b < 0 || m->body[a].slot < 0 || m->body[b].slot < 0) return;
+  if (a < 0 || b < 0 || s->parent[a] < 0 || s->parent[b] < 0) return;
   for (;;) {
     int ra = find_root(s->parent, a), rb = find_root(s->parent, b);
     if (ra == rb) return;
@@ -65,7 +64,7 @@ static void unite_bodies(const Islands *s, int a, int b) {
 
 /* A soft body has one block per vertex; one vertex represents it here. */
 static int representative(const Model *m, int body) {
-  return m->body[body].soft ? soft_representative(m, &m->soft[m->body[body].soft - 1]) : body;
+  return m->soft_count && m->body[body].soft ? soft_representative(m, &m->soft[m->body[body].soft - 1]) : body;
 }
 
 typedef struct PairTask {
@@ -139,19 +138,23 @@ static void carry_over(Islands *s, const int *old_first_body, int old_count) {
   }
 }
 
-static void number_islands(Islands *s) {
-  const Model *m = s->model;
+static void root_task(void *context, int i) {
+  Islands *s = context;
+  s->of[i] = s->parent[i] < 0 ? -1 : find_root(s->parent, i);
+}
+
+/* A root precedes the other bodies of its set. */
+static void number_islands(Islands *s, int threads) {
   s->count = 0;
-  for (int i = 0; i < m->body_count; i++) {
-    int root = m->body[i].slot < 0 ? -1 : find_root(s->parent, i);
-    s->of[i] = root < 0 ? -1 : root == i ? s->count++ : s->of[root];
-  }
+  parallel_for(threads, s->model->body_count, 512, root_task, s);
+  for (int i = 0; i < s->model->body_count; i++)
+    if (s->of[i] >= 0) s->of[i] = s->of[i] == i ? s->count++ : s->of[s->of[i]];
 }
 
 static void set_members(Islands *s) {
   const Model *m = s->model;
   for (int k = 0; k < s->count; k++) s->island[k].body_count = s->member.first[k + 1] - s->member.first[k];
-  for (int j = 0; j < m->moving_count; j++) {
+  for (int j = 0; (m->joint_count || m->soft_count) && j < m->moving_count; j++) {
     Island *g = &s->island[s->of[m->moving[j]]];
     g->jointed |= m->body[m->moving[j]].jointed;
     g->soft |= m->body[m->moving[j]].vertex_of != 0;
@@ -169,11 +172,12 @@ bool islands_build(Islands *s, int threads, int pair_count, const int (*pair)[2]
   int old_count = keep ? s->count : 0, *old_first = mem_alloc((size_t)old_count, sizeof(int));
   if (!old_first) return false;
   if (keep) first_bodies(s, old_first);
-  for (int i = 0; i < m->body_count; i++) s->parent[i] = i;
+  for (int i = 0; i < m->body_count; i++) s->parent[i] = -1; /* has no unknowns */
+  for (int j = 0; j < m->moving_count; j++) s->parent[m->moving[j]] = m->moving[j];
   parallel_for(threads, pair_count, 256, unite_pair, &(PairTask){s, pair});
   unite_soft(s);
   unite_joints(s);
-  number_islands(s);
+  number_islands(s, threads);
   bool built = segments_build(&s->member, s->count, m->body_count, s->of);
   for (int k = 0; k < s->count; k++) s->merged[k] = (Island){.whole = true, .limit = {-1, -1}};
   if (keep && built) carry_over(s, old_first, old_count);

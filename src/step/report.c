@@ -98,8 +98,8 @@ void sums_merge(const Sums *s, AbdStepReport *r) {
 
 void report_targets(const Work *w, AbdStepReport *r) {
   const Model *m = w->model;
-  for (int i = 0; i < m->body_count; i++) {
-    if (m->body[i].motion != ABD_MOTION_KINEMATIC) continue;
+  for (int k = 0; k < m->kinematic_count; k++) {
+    int i = m->kinematic[k];
     Affine d = affine_sub(w->q[i], w->target[i]);
     double off = body_speed(w, i, &d) * w->h;
     if (off <= r->target_error) continue;

@@ -321,8 +321,12 @@ static void solves_like_cholmod(void **state) {
 
 static void same_bits_for_any_threads(void **state) {
   (void)state;
-  System systems[] = {grid(24, 24, NULL, 0), grid(40, 30, mixed, 8), islands(200), star(2000),
-                      random_graph(300, 200, 0.03, mixed, 8)};
+  System systems[] = {grid(24, 24, NULL, 0),
+                      grid(40, 30, mixed, 8),
+                      islands(200),
+                      star(2000),
+                      random_graph(300, 200, 0.03, mixed, 8),
+                      lattice(7, 7, 7, 0, NULL, 0)};
   for (int k = 0; k < ARRAY_COUNT(systems); k++) {
     System *s = &systems[k];
     fill_definite(s, 1e4);
@@ -332,6 +336,9 @@ static void same_bits_for_any_threads(void **state) {
     assert_true(analyze(solver, s));
     const int threads[] = {1, 2, 3, 8, 2};
     for (int t = 0; t < ARRAY_COUNT(threads); t++) {
+      block_cholesky_use_threads(solver, threads[t]);
+      block_cholesky_refresh(solver);
+      assert_true(analyze(solver, s));
       load(solver, s);
       assert_int_equal(block_cholesky_factor(solver, threads[t]), 0);
       block_cholesky_solve(solver, b, t ? x : first);
@@ -485,6 +492,7 @@ static void check_iterations(const char *name, const System *s) {
   if (!(off <= 1e-10 * size))
     fail_msg("%s: off by %g of %g in the energy norm after %d iterations", name, sqrt(off), sqrt(size), iterations);
   if (iterations < 1 || iterations > 500) fail_msg("%s: %d iterations", name, iterations);
+  block_cholesky_use_threads(solver, 3);
   load(solver, s);
   assert_int_equal(block_cholesky_factor(solver, 3), 0);
   assert_true(block_cholesky_solve(solver, b, y));
@@ -595,6 +603,7 @@ static void check_descent(const char *name, const System *s) {
   int raised = block_cholesky_factor(solver, 1);
   block_cholesky_solve(solver, b, x);
   load(solver, s);
+  block_cholesky_use_threads(solver, 3);
   assert_int_equal(block_cholesky_factor(solver, 3), raised);
   block_cholesky_solve(solver, b, y);
   double slope = 0, xx = 0, bb = 0;

@@ -1,29 +1,23 @@
-/* Left-looking block Cholesky: column j = (A_j - sum over k < j of L_k L_jk^T) L_jj^-T, k ascending.
- *
- * Every column is computed by one thread with its updates in one fixed order, which makes results the same for any
- * number of threads. Threads first share out whole subtrees of the elimination tree, then take the columns above them
- * one at a time and in order; such a column waits for each k only when it comes to it, so that neighbouring columns
- * overlap.
+/* The solver: memory for a plan's values, blocks added to them, the choice of the method that factors and solves.
  * Tested in tests/test_block_cholesky.c. */
 #include "linear/block_cholesky.h"
 
+#include "linear/block_factor.h"
 #include "linear/block_kernel.h"
 #include "linear/block_pcg.h"
 #include "linear/cholmod_factor.h"
 
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
-#define FLOPS_PER_THREAD 1.5e6 /* below this a thread costs more than it saves */
-#define TASKS_PER_THREAD 8
-
+static const double solve_share = 0.1; /* of a factorisation's cost */
 static const double pcg_tolerance = 1e-7;
-enum { PCG_ITERATIONS = 2000, SHIFTS = 6 };
+enum { PCG_ITERATIONS = 2000, SHIFTS = 6, COLUMNS_AT_ONCE = 64, BLOCKS_AT_ONCE = 256 };
 
 struct BlockCholesky {
   BlockPlan plan;
+  BlockTasks tasks;
+  int threads;     /* of what takes no number of threads */
   double *values;  /* blocks of A, then of L; on a cache line */
   double *inverse; /* 1 / diagonal of L */
   double *work;    /* vectors for solve: one, or five */
@@ -36,22 +30,13 @@ struct BlockCholesky {
   CholmodFactor *cholmod; /* does the work where it can; NULL: never */
 };
 
-/* Columns first..last, done one after the other. */
-typedef struct Task {
-  int first, last;
-} Task;
+BlockCholesky *block_cholesky_create(void) {
+  BlockCholesky *solver = mem_zeroed(1, sizeof *solver);
+  if (solver) solver->threads = 1;
+  return solver;
+}
 
-/* One factorisation by several threads. */
-typedef struct Crew {
-  const BlockCholesky *solver;
-  int *maps; /* n for each thread */
-  Task *task;
-  int task_count;
-  atomic_int next_task, raised, failed;
-  atomic_int *done; /* by column; NULL when one thread does all */
-} Crew;
-
-BlockCholesky *block_cholesky_create(void) { return mem_zeroed(1, sizeof(BlockCholesky)); }
+void block_cholesky_use_threads(BlockCholesky *solver, int threads) { solver->threads = threads; }
 
 bool block_cholesky_use_cholmod(BlockCholesky *solver) {
   if (!solver->cholmod) solver->cholmod = cholmod_factor_create();
@@ -62,6 +47,7 @@ void block_cholesky_destroy(BlockCholesky *solver) {
   if (!solver) return;
   cholmod_factor_destroy(solver->cholmod);
   block_plan_free(&solver->plan);
+  block_tasks_free(&solver->tasks);
   mem_free(solver->value_memory);
   mem_free(solver->map_memory);
   mem_free(solver);
@@ -103,16 +89,25 @@ bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int e
   bool done = block_plan_update(&solver->plan, &shape, &changed);
   if (done && !changed) return true;
   if (solver->cholmod) cholmod_factor_forget(solver->cholmod);
-  if (done && reserve_values(solver) && reserve_maps(solver, solver->plan.pattern.n)) return true;
+  const BlockPattern *p = &solver->plan.pattern;
+  if (done && reserve_values(solver) && reserve_maps(solver, p->n) && block_tasks_find(&solver->tasks, p)) return true;
   block_plan_free(&solver->plan);
   return false;
 }
 
 void block_cholesky_refresh(BlockCholesky *solver) { block_plan_refresh(&solver->plan); }
 
+static void clear_columns(void *context, int first, int last, int index) {
+  BlockCholesky *solver = context;
+  const BlockPattern *p = &solver->plan.pattern;
+  int64_t from = p->block_at[p->column_at[first]];
+  int64_t to = last < p->n ? p->block_at[p->column_at[last]] : p->value_count;
+  (void)index;
+  memset(solver->values + from, 0, (size_t)(to - from) * sizeof(double));
+}
+
 void block_cholesky_clear(BlockCholesky *solver) {
-  if (solver->plan.pattern.value_count)
-    memset(solver->values, 0, (size_t)solver->plan.pattern.value_count * sizeof(double));
+  parallel_chunks(solver->threads, solver->plan.pattern.n, COLUMNS_AT_ONCE, clear_columns, solver);
 }
 
 /* to += block, column by column, or row by row where it lies there transposed. */
@@ -147,142 +142,17 @@ void block_cholesky_add_edge(BlockCholesky *solver, int k, const double *block) 
   else add_to_place(to, place.stride, block, rows, columns, transposed);
 }
 
-/* By row of column j: the largest diagonal entry of the caller's block that the row comes from. */
-static void find_scales(const BlockPattern *p, int j, const double *diagonal, double *scale) {
-  int s = p->size[j];
-  for (int e = p->member_at[j]; e < p->member_at[j + 1]; e++) {
-    int first = p->offset[p->member[e]], end = first + p->given_size[p->member[e]];
-    double largest = 0;
-    for (int r = first; r < end; r++)
-      if (diagonal[s * r + r] > largest) largest = diagonal[s * r + r];
-    for (int r = first; r < end; r++) scale[r] = largest;
-  }
+static BlockFactor factor_of(BlockCholesky *solver) {
+  return (BlockFactor){&solver->plan.pattern, &solver->tasks, solver->values, solver->inverse};
 }
 
-static void wait_for(const atomic_int *done) {
-  for (int spins = 0; !atomic_load_explicit(done, memory_order_acquire); spins++)
-    if (spins > 1000) sched_yield();
-}
-
-/* Is block b the one of column j in that row? */
-static bool has_block(const BlockPattern *p, int j, int row, int b) {
-  return b >= p->column_at[j] && b < p->column_at[j + 1] && p->block_row[b] == row;
-}
-
-/* Takes the columns left of j off column j. map: row -> block of column j, for the rows it has. */
-static void update_column(const Crew *crew, int j, int *map) {
-  const BlockPattern *p = &crew->solver->plan.pattern;
-  double *values = crew->solver->values;
-  int s = p->size[j];
-  for (int b = p->column_at[j]; b < p->column_at[j + 1]; b++) map[p->block_row[b]] = b;
-  for (int e = p->row_at[j]; e < p->row_at[j + 1]; e++) {
-    int k = p->row_column[e], b = p->row_block[e], end = p->column_at[k + 1], width = p->size[k];
-    if (crew->done) wait_for(&crew->done[k]);
-    const double *left = values + p->block_at[b];
-    subtract_square(values + p->block_at[p->column_at[j]], left, s, width);
-    for (b++; b < end; b++) {
-      int row = p->block_row[b];
-      if (!p->fill && !has_block(p, j, row, map[row])) continue;
-      subtract_product(values + p->block_at[map[row]], values + p->block_at[b], left, p->size[row], s, width);
-    }
-  }
-}
-
-/* The pivots raised, -1 for a NaN. */
-static int factor_column(const Crew *crew, int j, int *map) {
-  const BlockPattern *p = &crew->solver->plan.pattern;
-  double *values = crew->solver->values, *inverse = crew->solver->inverse + p->unknown_at[j];
-  double *diagonal = values + p->block_at[p->column_at[j]];
-  int s = p->size[j];
-  double scale[BLOCK_MAX];
-  find_scales(p, j, diagonal, scale);
-  update_column(crew, j, map);
-  int raised = cholesky(diagonal, s, scale, inverse);
-  if (raised < 0) return raised;
-  for (int b = p->column_at[j] + 1; b < p->column_at[j + 1]; b++)
-    divide_by_transpose(values + p->block_at[b], diagonal, inverse, p->size[p->block_row[b]], s);
-  return raised;
-}
-
-/* Takes tasks until none is left. After a failure columns are only marked as done, so that nobody waits for ever. */
-static void work_off_tasks(void *context, int worker) {
-  Crew *crew = context;
-  int *map = crew->maps + (size_t)worker * (size_t)crew->solver->plan.pattern.n;
-  int t, raised = 0;
-  while ((t = atomic_fetch_add(&crew->next_task, 1)) < crew->task_count) {
-    for (int j = crew->task[t].first; j <= crew->task[t].last; j++) {
-      int got = atomic_load_explicit(&crew->failed, memory_order_relaxed) ? 0 : factor_column(crew, j, map);
-      if (got < 0) atomic_store(&crew->failed, 1);
-      if (got > 0) raised += got;
-      if (crew->done) atomic_store_explicit(&crew->done[j], 1, memory_order_release);
-    }
-  }
-  atomic_fetch_add(&crew->raised, raised);
-}
-
-/* Subtrees of at most a share of the work, neighbouring ones joined, then the columns above them in ascending order.
- * Whoever takes a task finds all it needs in tasks taken before it, so that waiting ends. task, subtree: n each. */
-static int split_tasks(const BlockPattern *p, double share, Task *task, double *subtree) {
-  for (int c = 0; c < p->n; c++) subtree[c] = p->work[c];
-  for (int c = 0; c < p->n; c++)
-    if (p->parent[c] != -1) subtree[p->parent[c]] += subtree[c];
-  int low = 0, high = p->n;
-  double sum = 0;
-  for (int c = p->n - 1; c >= 0;) {
-    if (subtree[c] > share) {
-      task[--high] = (Task){c, c};
-      c--;
-      continue;
-    }
-    Task whole = {p->first_descendant[c], c};
-    if (low && task[low - 1].first == c + 1 && sum + subtree[c] <= share) {
-      task[low - 1].first = whole.first;
-      sum += subtree[c];
-    } else {
-      task[low++] = whole;
-      sum = subtree[c];
-    }
-    c = whole.first - 1;
-  }
-  memmove(task + low, task + high, (size_t)(p->n - high) * sizeof *task);
-  return low + p->n - high;
-}
-
-/* Lays out what several threads need; false when memory is out. */
-static bool prepare_crew(BlockCholesky *solver, Crew *crew, int threads) {
-  const BlockPattern *p = &solver->plan.pattern;
-  size_t n = (size_t)p->n;
-  if (n * (size_t)threads > INT32_MAX || !reserve_maps(solver, p->n * threads)) return false;
-  double *subtree = mem_alloc(n, sizeof(double) + sizeof(Task) + sizeof(atomic_int));
-  if (!subtree) return false;
-  crew->maps = solver->map_memory;
-  crew->task = (Task *)(subtree + n);
-  crew->done = (atomic_int *)(crew->task + n);
-  for (size_t c = 0; c < n; c++) atomic_init(&crew->done[c], 0);
-  crew->task_count = split_tasks(p, p->flops / (threads * TASKS_PER_THREAD), crew->task, subtree);
-  return true;
-}
-
-/* A chain is not worth a second thread, however long. */
-static int useful_threads(const BlockPattern *p, int threads) {
-  double most = fmin(p->flops / FLOPS_PER_THREAD, 1.5 * p->flops / p->longest_path);
-  return most < 2 ? 1 : threads > most ? (int)most : threads;
-}
-
-/* By as many threads as are of use. */
+/* By as many threads as are of use; by one if memory is out. */
 static int factor_values(BlockCholesky *solver, int threads) {
-  threads = useful_threads(&solver->plan.pattern, threads);
-  Task all = {0, solver->plan.pattern.n - 1};
-  Crew crew = {.solver = solver, .maps = solver->map_memory, .task = &all, .task_count = 1};
-  bool several = threads > 1 && prepare_crew(solver, &crew, threads);
-  if (several) {
-    parallel_for(threads, threads, 1, work_off_tasks, &crew);
-    mem_free((double *)crew.task - solver->plan.pattern.n);
-  } else {
-    crew.maps = solver->map_memory;
-    work_off_tasks(&crew, 0);
-  }
-  return atomic_load(&crew.failed) ? -1 : atomic_load(&crew.raised);
+  BlockFactor factor = factor_of(solver);
+  int64_t n = solver->plan.pattern.n;
+  threads = block_tasks_threads(&solver->tasks, threads, 1);
+  if (threads > 1 && (n * threads > INT32_MAX || !reserve_maps(solver, (int)n * threads))) threads = 1;
+  return block_factor_compute(&factor, threads, solver->map_memory);
 }
 
 static void stretch_diagonal(BlockCholesky *solver, double factor) {
@@ -312,35 +182,10 @@ int block_cholesky_factor(BlockCholesky *solver, int threads) {
   return factor_values(solver, threads);
 }
 
-static void solve_forward(const BlockCholesky *solver, double *y) {
-  const BlockPattern *p = &solver->plan.pattern;
-  for (int c = 0; c < p->n; c++) {
-    const double *diagonal = solver->values + p->block_at[p->column_at[c]];
-    int s = p->size[c], at = p->unknown_at[c];
-    solve_lower(y + at, diagonal, solver->inverse + at, s);
-    for (int b = p->column_at[c] + 1; b < p->column_at[c + 1]; b++) {
-      int row = p->block_row[b];
-      subtract_times(y + p->unknown_at[row], solver->values + p->block_at[b], y + at, p->size[row], s);
-    }
-  }
-}
-
-static void solve_backward(const BlockCholesky *solver, double *y) {
-  const BlockPattern *p = &solver->plan.pattern;
-  for (int c = p->n - 1; c >= 0; c--) {
-    const double *diagonal = solver->values + p->block_at[p->column_at[c]];
-    int s = p->size[c], at = p->unknown_at[c];
-    for (int b = p->column_at[c] + 1; b < p->column_at[c + 1]; b++) {
-      int row = p->block_row[b];
-      subtract_transpose_times(y + at, solver->values + p->block_at[b], y + p->unknown_at[row], p->size[row], s);
-    }
-    solve_upper(y + at, diagonal, solver->inverse + at, s);
-  }
-}
-
 static void apply_factor(void *context, double *x) {
-  solve_forward(context, x);
-  solve_backward(context, x);
+  BlockCholesky *solver = context;
+  BlockFactor factor = factor_of(solver);
+  block_factor_solve(&factor, block_tasks_threads(&solver->tasks, solver->threads, solve_share), x);
 }
 
 /* False when the matrix is not positive definite. A value that is not a number spoils all of x. */
@@ -358,24 +203,47 @@ static bool solve_by_iterations(BlockCholesky *solver, double *x) {
   return !result.indefinite;
 }
 
+/* The caller's vectors and the work vector, which is in L's order. */
+typedef struct Transfer {
+  const BlockCholesky *solver;
+  const double *from;
+  double *to;
+} Transfer;
+
+static double *work_of(const BlockCholesky *solver, int block) {
+  const BlockPattern *p = &solver->plan.pattern;
+  return solver->work + p->unknown_at[p->column_of[block]] + p->offset[block];
+}
+
+static void copy_in(void *context, int first, int last, int index) {
+  const Transfer *t = context;
+  const BlockPattern *p = &t->solver->plan.pattern;
+  (void)index;
+  for (int i = first; i < last; i++)
+    memcpy(work_of(t->solver, i), t->from + p->caller_at[i], (size_t)p->given_size[i] * sizeof(double));
+}
+
+static void copy_out(void *context, int first, int last, int index) {
+  const Transfer *t = context;
+  const BlockPattern *p = &t->solver->plan.pattern;
+  (void)index;
+  for (int i = first; i < last; i++)
+    memcpy(t->to + p->caller_at[i], work_of(t->solver, i), (size_t)p->given_size[i] * sizeof(double));
+}
+
 bool block_cholesky_solve(BlockCholesky *solver, const double *b, double *x) {
   const BlockPattern *p = &solver->plan.pattern;
+  Transfer transfer = {solver, b, x};
   bool definite = true;
   if (solver->cholmod && cholmod_factor_ready(solver->cholmod)) {
     cholmod_factor_solve(solver->cholmod, p->unknown_count, b, x);
     return true;
   }
-  for (int i = 0; i < p->given_count; i++) {
-    double *to = solver->work + p->unknown_at[p->column_of[i]] + p->offset[i];
-    memcpy(to, b + p->caller_at[i], (size_t)p->given_size[i] * sizeof(double));
-  }
+  parallel_chunks(solver->threads, p->given_count, BLOCKS_AT_ONCE, copy_in, &transfer);
   solver->iterations = 0;
   if (solver->matrix) definite = solve_by_iterations(solver, solver->work);
-  else apply_factor(solver, solver->work);
-  for (int i = 0; i < p->given_count; i++) {
-    const double *from = solver->work + p->unknown_at[p->column_of[i]] + p->offset[i];
-    memcpy(x + p->caller_at[i], from, (size_t)p->given_size[i] * sizeof(double));
-  }
+  else if (p->n) apply_factor(solver, solver->work);
+  parallel_chunks(solver->threads, p->given_count, BLOCKS_AT_ONCE, copy_out, &transfer);
   return definite;
 }
 

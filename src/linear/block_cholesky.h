@@ -14,6 +14,8 @@ typedef struct BlockCholesky BlockCholesky;
 
 BlockCholesky *block_cholesky_create(void); /* NULL when memory is out */
 void block_cholesky_destroy(BlockCholesky *solver);
+/* How many threads analyze, clear and solve use from now on; 1 at first. */
+void block_cholesky_use_threads(BlockCholesky *solver, int threads);
 /* From now on CHOLMOD factors and solves, but for matrices that are not positive definite. False when memory is out or this
  * build has none (cholmod_factor_built). */
 bool block_cholesky_use_cholmod(BlockCholesky *solver);

@@ -183,21 +183,6 @@ static void place_values(BlockPattern *p) {
   for (int c = 0; c < p->n; c++) p->flops += p->work[c];
 }
 
-/* What no number of threads can overlap: along the longest path of the tree, each column's last update, its factor and
- * its division, and the way of a cache line from core to core (as so many flops). path: n. */
-static void measure_longest_path(BlockPattern *p, double *path) {
-  const double handover = 2e4;
-  for (int c = 0; c < p->n; c++) path[c] = 0;
-  for (int c = 0; c < p->n; c++) {
-    int end = p->column_at[c + 1] - 1;
-    double s = p->size[c], below = (double)(p->block_at[end] - p->block_at[p->column_at[c]]);
-    below += s * p->size[p->block_row[end]] - s * s;
-    path[c] += s * s * s / 3 + 3 * s * below + handover;
-    if (path[c] > p->longest_path) p->longest_path = path[c];
-    if (p->parent[c] != -1 && path[c] > path[p->parent[c]]) path[p->parent[c]] = path[c];
-  }
-}
-
 static int find_block(const BlockPattern *p, int row, int column) {
   int low = p->column_at[column], high = p->column_at[column + 1] - 1;
   while (low < high) {
@@ -282,7 +267,6 @@ static bool find_pattern(BlockPattern *p, const BlockShape *shape, const int *co
   list_members(p, work);
   find_rows(p, work);
   place_values(p);
-  measure_longest_path(p, wide);
   place_edges(p);
   return true;
 }

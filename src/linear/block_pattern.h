@@ -23,8 +23,7 @@ typedef struct BlockPattern {
   int unknown_count; /* sum of sizes */
   int block_count;   /* of L, diagonal ones included */
   int64_t value_count;
-  double flops;        /* of one factorisation */
-  double longest_path; /* of those, what must follow one upon the other, waiting included */
+  double flops; /* of one factorisation */
 
   /* What the caller gave, to know it again. */
   int *given_size;

@@ -1,0 +1,158 @@
+/* Left-looking block Cholesky: column j = (A_j - sum over k < j of L_k L_jk^T) L_jj^-T, k ascending.
+ *
+ * Every column is computed by one thread with its updates in one fixed order, which makes results the same for any
+ * number of threads. A column above the subtrees waits for each k only when it comes to it, so that neighbouring columns
+ * overlap. Every sum of a solve is in ascending order of columns or rows too.
+ * Tested in tests/test_block_cholesky.c. */
+#include "linear/block_factor.h"
+
+#include "linear/block_kernel.h"
+
+/* One factorisation. */
+typedef struct Crew {
+  const BlockFactor *factor;
+  int *maps; /* n for each thread */
+  atomic_int raised, failed;
+} Crew;
+
+/* By row of column j: the largest diagonal entry of the caller's block that the row comes from. */
+static void find_scales(const BlockPattern *p, int j, const double *diagonal, double *scale) {
+  int s = p->size[j];
+  for (int e = p->member_at[j]; e < p->member_at[j + 1]; e++) {
+    int first = p->offset[p->member[e]], end = first + p->given_size[p->member[e]];
+    double largest = 0;
+    for (int r = first; r < end; r++)
+      if (diagonal[s * r + r] > largest) largest = diagonal[s * r + r];
+    for (int r = first; r < end; r++) scale[r] = largest;
+  }
+}
+
+/* Is block b the one of column j in that row? */
+static bool has_block(const BlockPattern *p, int j, int row, int b) {
+  return b >= p->column_at[j] && b < p->column_at[j + 1] && p->block_row[b] == row;
+}
+
+/* Takes the columns left of j off column j; those left of first belong to other tasks. map: row -> block of column j, for
+ * the rows it has. */
+static void update_column(const BlockFactor *f, int j, int first, int *map) {
+  const BlockPattern *p = f->pattern;
+  double *values = f->values;
+  int s = p->size[j];
+  for (int b = p->column_at[j]; b < p->column_at[j + 1]; b++) map[p->block_row[b]] = b;
+  for (int e = p->row_at[j]; e < p->row_at[j + 1]; e++) {
+    int k = p->row_column[e], b = p->row_block[e], end = p->column_at[k + 1], width = p->size[k];
+    if (k < first) block_tasks_wait(f->tasks, k);
+    const double *left = values + p->block_at[b];
+    subtract_square(values + p->block_at[p->column_at[j]], left, s, width);
+    for (b++; b < end; b++) {
+      int row = p->block_row[b];
+      if (!p->fill && !has_block(p, j, row, map[row])) continue;
+      subtract_product(values + p->block_at[map[row]], values + p->block_at[b], left, p->size[row], s, width);
+    }
+  }
+}
+
+/* The pivots raised, -1 for a NaN. */
+static int factor_column(const BlockFactor *f, int j, int first, int *map) {
+  const BlockPattern *p = f->pattern;
+  double *values = f->values, *inverse = f->inverse + p->unknown_at[j];
+  double *diagonal = values + p->block_at[p->column_at[j]];
+  int s = p->size[j];
+  double scale[BLOCK_MAX];
+  find_scales(p, j, diagonal, scale);
+  update_column(f, j, first, map);
+  int raised = cholesky(diagonal, s, scale, inverse);
+  if (raised < 0) return raised;
+  for (int b = p->column_at[j] + 1; b < p->column_at[j + 1]; b++)
+    divide_by_transpose(values + p->block_at[b], diagonal, inverse, p->size[p->block_row[b]], s);
+  return raised;
+}
+
+/* After a failure nothing is computed any more. */
+static void factor_task(void *context, const BlockTask *task, int worker) {
+  Crew *crew = context;
+  int *map = crew->maps + (size_t)worker * (size_t)crew->factor->pattern->n, raised = 0;
+  if (atomic_load_explicit(&crew->failed, memory_order_relaxed)) return;
+  for (int j = task->first; j <= task->last; j++) {
+    int got = factor_column(crew->factor, j, task->first, map);
+    if (got < 0) {
+      atomic_store(&crew->failed, 1);
+      return;
+    }
+    raised += got;
+  }
+  if (raised) atomic_fetch_add(&crew->raised, raised);
+}
+
+int block_factor_compute(const BlockFactor *factor, int threads, int *maps) {
+  Crew crew = {.factor = factor, .maps = maps};
+  block_tasks_run(factor->tasks, threads, false, factor_task, &crew);
+  return atomic_load(&crew.failed) ? -1 : atomic_load(&crew.raised);
+}
+
+typedef struct Solve {
+  const BlockFactor *factor;
+  double *x;
+} Solve;
+
+/* x_j -= L_jk x_k for the columns k of other tasks. */
+static void gather_row(const Solve *solve, int j, int first) {
+  const BlockFactor *f = solve->factor;
+  const BlockPattern *p = f->pattern;
+  double *x = solve->x + p->unknown_at[j];
+  for (int e = p->row_at[j]; e < p->row_at[j + 1] && p->row_column[e] < first; e++) {
+    int k = p->row_column[e];
+    block_tasks_wait(f->tasks, k);
+    subtract_times(x, f->values + p->block_at[p->row_block[e]], solve->x + p->unknown_at[k], p->size[j], p->size[k]);
+  }
+}
+
+/* x_j -= L_jc x_c for the rows j of the same task, in the order that blocks have in memory. */
+static void scatter_column(const Solve *solve, int c, int last) {
+  const BlockFactor *f = solve->factor;
+  const BlockPattern *p = f->pattern;
+  const double *x = solve->x + p->unknown_at[c];
+  for (int b = p->column_at[c] + 1; b < p->column_at[c + 1] && p->block_row[b] <= last; b++) {
+    int row = p->block_row[b];
+    subtract_times(solve->x + p->unknown_at[row], f->values + p->block_at[b], x, p->size[row], p->size[c]);
+  }
+}
+
+/* x_j = L_jj^-1 (x_j - sum over k < j of L_jk x_k), k ascending. A subtree has no columns of other tasks to gather, a column
+ * by itself has no other rows to scatter to. */
+static void solve_forward(void *context, const BlockTask *task, int worker) {
+  const Solve *solve = context;
+  const BlockFactor *f = solve->factor;
+  const BlockPattern *p = f->pattern;
+  (void)worker;
+  for (int j = task->first; j <= task->last; j++) {
+    int at = p->unknown_at[j];
+    gather_row(solve, j, task->first);
+    solve_lower(solve->x + at, f->values + p->block_at[p->column_at[j]], f->inverse + at, p->size[j]);
+    scatter_column(solve, j, task->last);
+  }
+}
+
+/* x_c = L_cc^-T (x_c - sum over rows r > c of L_rc^T x_r) */
+static void solve_backward(void *context, const BlockTask *task, int worker) {
+  const Solve *solve = context;
+  const BlockFactor *f = solve->factor;
+  const BlockPattern *p = f->pattern;
+  (void)worker;
+  for (int c = task->last; c >= task->first; c--) {
+    int at = p->unknown_at[c], s = p->size[c];
+    for (int b = p->column_at[c] + 1; b < p->column_at[c + 1]; b++) {
+      int row = p->block_row[b];
+      if (row > task->last) block_tasks_wait(f->tasks, row);
+      subtract_transpose_times(solve->x + at, f->values + p->block_at[b], solve->x + p->unknown_at[row], p->size[row],
+                               s);
+    }
+    solve_upper(solve->x + at, f->values + p->block_at[p->column_at[c]], f->inverse + at, s);
+  }
+}
+
+void block_factor_solve(const BlockFactor *factor, int threads, double *x) {
+  Solve solve = {factor, x};
+  block_tasks_run(factor->tasks, threads, false, solve_forward, &solve);
+  block_tasks_run(factor->tasks, threads, true, solve_backward, &solve);
+}

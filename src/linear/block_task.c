@@ -1,0 +1,135 @@
+/* The split of a factor's columns to tasks, and the threads that take them. */
+#include "linear/block_task.h"
+
+#include <math.h>
+#include <sched.h>
+#include <string.h>
+
+/* All in flops, of which a core does some 15 in a ns. */
+static const double column_cost = 3e3;     /* of a column, beside its flops */
+static const double cost_per_thread = 2e5; /* below this a thread costs more than it saves */
+static const double handover = 3e3;        /* the way of a result from core to core */
+static const double least_share = 2e4;     /* of a task */
+enum { SHARES = 160, HARD_SPINS = 1000 };
+
+void block_tasks_free(BlockTasks *t) {
+  mem_free(t->memory);
+  memset(t, 0, sizeof *t);
+}
+
+static bool reserve(BlockTasks *t, int n) {
+  if (n > t->capacity) {
+    block_tasks_free(t);
+    int capacity = n + n / 4;
+    char *byte = t->memory = mem_alloc((size_t)capacity, sizeof(BlockTask) + sizeof(int) + sizeof(atomic_int));
+    if (!byte) return false;
+    t->capacity = capacity;
+  }
+  t->task = t->memory;
+  t->task_of = (int *)(t->task + t->capacity);
+  t->done = (atomic_int *)(t->task_of + t->capacity);
+  return true;
+}
+
+/* Subtrees of at most a share of the cost, neighbouring ones joined, then the columns above them in ascending order.
+ * subtree: cost of the subtree of each column. */
+static int split(const BlockPattern *p, double share, const double *subtree, BlockTask *task) {
+  int low = 0, high = p->n;
+  double sum = 0;
+  for (int c = p->n - 1; c >= 0;) {
+    if (subtree[c] > share) {
+      task[--high] = (BlockTask){c, c};
+      c--;
+      continue;
+    }
+    BlockTask whole = {p->first_descendant[c], c};
+    if (low && task[low - 1].first == c + 1 && sum + subtree[c] <= share) {
+      task[low - 1].first = whole.first;
+      sum += subtree[c];
+    } else {
+      task[low++] = whole;
+      sum = subtree[c];
+    }
+    c = whole.first - 1;
+  }
+  memmove(task + low, task + high, (size_t)(p->n - high) * sizeof *task);
+  return low + p->n - high;
+}
+
+/* Along the longest path of the tree: each column's last update, its factor and its division, and the handover. */
+static double longest_path(const BlockPattern *p, double *path) {
+  double longest = 0;
+  for (int c = 0; c < p->n; c++) path[c] = 0;
+  for (int c = 0; c < p->n; c++) {
+    int end = p->column_at[c + 1] - 1;
+    double s = p->size[c], below = (double)(p->block_at[end] - p->block_at[p->column_at[c]]);
+    below += s * p->size[p->block_row[end]] - s * s;
+    path[c] += s * s * s / 3 + 3 * s * below + column_cost + handover;
+    if (path[c] > longest) longest = path[c];
+    if (p->parent[c] != -1 && path[c] > path[p->parent[c]]) path[p->parent[c]] = path[c];
+  }
+  return longest;
+}
+
+bool block_tasks_find(BlockTasks *t, const BlockPattern *p) {
+  double *subtree = mem_alloc((size_t)p->n, sizeof(double));
+  t->count = t->column_count = 0;
+  if (!subtree || !reserve(t, p->n)) {
+    mem_free(subtree);
+    return false;
+  }
+  t->cost = p->flops + column_cost * p->n;
+  t->longest = longest_path(p, subtree);
+  for (int c = 0; c < p->n; c++) subtree[c] = p->work[c] + column_cost;
+  for (int c = 0; c < p->n; c++)
+    if (p->parent[c] != -1) subtree[p->parent[c]] += subtree[c];
+  t->count = split(p, fmax(t->cost / SHARES, least_share), subtree, t->task);
+  for (int k = 0; k < t->count; k++) {
+    atomic_init(&t->done[k], 0);
+    for (int c = t->task[k].first; c <= t->task[k].last; c++) t->task_of[c] = k;
+  }
+  t->run = 0;
+  t->column_count = p->n;
+  mem_free(subtree);
+  return true;
+}
+
+/* A chain is not worth a second thread, however long. */
+int block_tasks_threads(const BlockTasks *t, int threads, double share) {
+  double most = fmin(share * t->cost / cost_per_thread, 1.5 * t->cost / t->longest);
+  return !(most >= 2) ? 1 : threads > most ? (int)most : threads;
+}
+
+typedef struct Run {
+  BlockTasks *tasks;
+  bool descending;
+  BlockWork *body;
+  void *context;
+  atomic_int next;
+} Run;
+
+static void take_tasks(void *context, int worker) {
+  Run *run = context;
+  BlockTasks *t = run->tasks;
+  int k;
+  while ((k = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed)) < t->count) {
+    int task = run->descending ? t->count - 1 - k : k;
+    run->body(run->context, &t->task[task], worker);
+    atomic_store_explicit(&t->done[task], t->run, memory_order_release);
+  }
+}
+
+void block_tasks_run(BlockTasks *t, int threads, bool descending, BlockWork *body, void *context) {
+  Run run = {.tasks = t, .descending = descending, .body = body, .context = context};
+  t->several = threads > 1;
+  if (!t->several) {
+    body(context, &(BlockTask){0, t->column_count - 1}, 0);
+    return;
+  }
+  t->run++;
+  parallel_for(threads, threads, 1, take_tasks, &run);
+}
+
+void block_tasks_sleep(int spins) {
+  if (spins > HARD_SPINS) sched_yield();
+}

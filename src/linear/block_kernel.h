@@ -57,22 +57,27 @@ static inline void subtract_square12(double *c, const double *a) {
   subtract_tile12(c, a, a, 8, 2);
 }
 
-/* Columns t..t+width-1 of c -= a b^T for m rows in so many fours; what the last vectors read beyond m belongs to the memory
- * of the values too, and is not written. */
+/* sum += x b^T for one column x of m rows in so many fours. */
+KERNEL_INLINE void add_column(Lane sum[4][LANES], const double *x, const double *b, int fours, int width) {
+#pragma GCC unroll 4
+  for (int q = 0; q < width; q++)
+#pragma GCC unroll 6
+    for (int r = 0; r < LANES_PER_FOUR * fours; r++) sum[q][r] += const_lanes(x)[r] * b[q];
+}
+
+/* Columns t..t+width-1 of c -= a b^T for m rows in so many fours. The vectors of a column reach into the next one, whose
+ * products are not written; the last column is copied, since another thread may write what follows it. */
 KERNEL_INLINE void subtract_tile(double *c, const double *a, const double *b, int m, int n, int k, int t, int fours,
                                  int width) {
   Lane sum[4][LANES];
+  double last[12] = {0};
 #pragma GCC unroll 4
   for (int q = 0; q < width; q++)
 #pragma GCC unroll 6
     for (int r = 0; r < LANES_PER_FOUR * fours; r++) sum[q][r] = (Lane){0};
-  for (int p = 0; p < k; p++) {
-    const Lane *x = const_lanes(a + m * p);
-#pragma GCC unroll 4
-    for (int q = 0; q < width; q++)
-#pragma GCC unroll 6
-      for (int r = 0; r < LANES_PER_FOUR * fours; r++) sum[q][r] += x[r] * b[n * p + t + q];
-  }
+  for (int p = 0; p < k - 1; p++) add_column(sum, a + m * p, b + n * p + t, fours, width);
+  for (int r = 0; r < m; r++) last[r] = a[m * (k - 1) + r];
+  add_column(sum, last, b + n * (k - 1) + t, fours, width);
 #pragma GCC unroll 4
   for (int q = 0; q < width; q++) {
     double *to = c + m * (t + q);

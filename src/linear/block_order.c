@@ -16,26 +16,43 @@ void block_order_free(BlockOrder *order) {
   memset(order, 0, sizeof *order);
 }
 
+/* Blocks without couplings come first, in ascending order; the others are numbered in `compact` and listed in `coupled`.
+ * Returns how many come first. */
+static int put_lone_first(const BlockGraph *g, int n, int *order, int *compact, int *coupled) {
+  int lone = 0, others = 0;
+  for (int i = 0; i < n; i++) {
+    if (g->at[i] == g->at[i + 1]) {
+      order[lone++] = i;
+    } else {
+      compact[i] = others;
+      coupled[others++] = i;
+    }
+  }
+  return lone;
+}
+
 /* order[c] = the block eliminated c-th. amd_2 eats its input and needs nine arrays of n and elbow room in the lists; it
  * is used instead of amd_order because it allocates nothing. */
 static bool order_by_amd(const BlockGraph *g, int n, int *order) {
   int entries = g->at[n];
   int64_t room = (int64_t)entries + entries / 5 + n + 1;
   if (room > INT_MAX) return false;
-  int *memory = mem_alloc((size_t)n * 9 + (size_t)room, sizeof(int));
+  int *memory = mem_alloc((size_t)n * 11 + (size_t)room, sizeof(int));
   if (!memory) return false;
-  int *a[9];
-  for (int i = 0; i < 9; i++) a[i] = memory + (size_t)i * (size_t)n;
-  int *list = memory + (size_t)n * 9, *start = a[0], *length = a[1];
-  for (int i = 0; i < n; i++) {
-    start[i] = g->at[i];
-    length[i] = g->at[i + 1] - g->at[i];
+  int *a[11];
+  for (int i = 0; i < 11; i++) a[i] = memory + (size_t)i * (size_t)n;
+  int *list = memory + (size_t)n * 11, *start = a[0], *length = a[1], *compact = a[9], *coupled = a[10];
+  int lone = put_lone_first(g, n, order, compact, coupled), others = n - lone;
+  for (int i = 0; i < others; i++) {
+    start[i] = g->at[coupled[i]];
+    length[i] = g->at[coupled[i] + 1] - start[i];
   }
-  if (entries) memcpy(list, g->neighbour, (size_t)entries * sizeof(int));
+  for (int e = 0; e < entries; e++) list[e] = compact[g->neighbour[e]];
   double info[AMD_INFO], control[AMD_CONTROL];
   amd_defaults(control);
-  amd_2(n, start, list, length, (int)room, entries, a[2], a[3], a[4], a[5], a[6], a[7], a[8], control, info);
-  memcpy(order, a[4], (size_t)n * sizeof(int));
+  if (others)
+    amd_2(others, start, list, length, (int)room, entries, a[2], a[3], a[4], a[5], a[6], a[7], a[8], control, info);
+  for (int c = 0; c < others; c++) order[lone + c] = coupled[a[4][c]];
   mem_free(memory);
   return true;
 }

@@ -9,8 +9,18 @@
 #include <string.h>
 
 void block_pattern_free(BlockPattern *pattern) {
-  for (int i = 0; i < ARRAY_COUNT(pattern->memory); i++) mem_free(pattern->memory[i]);
+  for (int i = 0; i < ARRAY_COUNT(pattern->memory); i++) mem_free(pattern->memory[i].bytes);
   memset(pattern, 0, sizeof *pattern);
+}
+
+/* So many bytes in one of the pattern's memories; NULL when memory is out. */
+static void *reserve(BlockPattern *p, int which, size_t bytes) {
+  if (!p->memory[which].bytes || bytes > p->memory[which].capacity) {
+    mem_free(p->memory[which].bytes);
+    p->memory[which].capacity = bytes + bytes / 4;
+    p->memory[which].bytes = mem_alloc(p->memory[which].capacity, 1);
+  }
+  return p->memory[which].bytes;
 }
 
 bool block_pattern_matches(const BlockPattern *p, const BlockShape *s) {
@@ -21,7 +31,7 @@ bool block_pattern_matches(const BlockPattern *p, const BlockShape *s) {
 
 static bool remember_given(BlockPattern *p, const BlockShape *s) {
   size_t n = (size_t)s->count, edges = (size_t)s->edge_count;
-  int *word = p->memory[2] = mem_alloc(n + 2 * edges, sizeof(int));
+  int *word = reserve(p, 2, (n + 2 * edges) * sizeof(int));
   if (!word) return false;
   p->given_edge = (int(*)[2])word;
   p->given_size = word + 2 * edges;
@@ -33,7 +43,7 @@ static bool remember_given(BlockPattern *p, const BlockShape *s) {
 /* 8-byte arrays first, so that all are aligned. */
 static bool reserve_by_column(BlockPattern *p) {
   size_t n = (size_t)p->n, given = (size_t)p->given_count, edges = (size_t)p->edge_count;
-  char *byte = p->memory[0] = mem_alloc(8 * (edges + n) + sizeof(int) * (4 * given + 7 * n + 3), 1);
+  char *byte = reserve(p, 0, 8 * (edges + n) + sizeof(int) * (4 * given + 7 * n + 3));
   if (!byte) return false;
   p->edge_at = (int64_t *)byte;
   p->work = (double *)(p->edge_at + edges);
@@ -50,7 +60,7 @@ static bool reserve_by_column(BlockPattern *p) {
 
 static bool reserve_by_block(BlockPattern *p) {
   size_t blocks = (size_t)p->block_count;
-  char *byte = p->memory[1] = mem_alloc(8 * blocks + sizeof(int) * 3 * blocks, 1);
+  char *byte = reserve(p, 1, (8 + 3 * sizeof(int)) * blocks);
   if (!byte) return false;
   p->block_at = (int64_t *)byte;
   p->block_row = (int *)(p->block_at + blocks);
@@ -272,17 +282,18 @@ static bool find_pattern(BlockPattern *p, const BlockShape *shape, const int *co
 }
 
 bool block_pattern_build(BlockPattern *p, const BlockShape *shape, const BlockOrder *order, bool fill) {
-  block_pattern_free(p);
   p->fill = fill;
   p->n = order->column_count;
   p->given_count = shape->count;
   p->edge_count = shape->edge_count;
+  p->unknown_count = p->block_count = 0;
+  p->value_count = 0;
+  p->flops = 0;
   size_t words = 5 * (size_t)p->n + 1 + 2 * (size_t)p->edge_count;
-  char *scratch = mem_alloc(8 * (size_t)p->n + words * sizeof(int), 1);
+  char *scratch = reserve(p, 3, 8 * (size_t)p->n + words * sizeof(int));
   bool done = scratch && p->edge_count < INT_MAX / 3 && remember_given(p, shape) && reserve_by_column(p);
   if (done && p->n) done = find_pattern(p, shape, order->column_of, (int *)(scratch + 8 * (size_t)p->n), scratch);
   if (done && !p->n) p->column_at[0] = p->row_at[0] = p->member_at[0] = 0;
-  mem_free(scratch);
   if (!done) block_pattern_free(p);
   return done;
 }

@@ -197,7 +197,8 @@ static bool solve_by_iterations(BlockCholesky *solver, double *x) {
                   .context = solver,
                   .work = x + p->unknown_count,
                   .tolerance = pcg_tolerance,
-                  .max_iterations = PCG_ITERATIONS};
+                  .max_iterations = PCG_ITERATIONS,
+                  .threads = solver->threads};
   PcgResult result = block_pcg_solve(&pcg, x);
   solver->iterations = result.iterations;
   return !result.indefinite;

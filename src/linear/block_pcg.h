@@ -1,5 +1,5 @@
-/* Conjugate gradients with a preconditioner, for systems whose factor outgrows memory. Sums run in one fixed order, so that results
- * do not depend on threads. Tested in tests/test_block_cholesky.c. */
+/* Conjugate gradients with a preconditioner, for systems whose factor outgrows memory. Sums run over fixed chunks, so that
+ * results do not depend on threads. Tested in tests/test_block_cholesky.c. */
 #ifndef ABD_LINEAR_BLOCK_PCG_H
 #define ABD_LINEAR_BLOCK_PCG_H
 
@@ -13,6 +13,7 @@ typedef struct BlockPcg {
   double *work;     /* 4 unknown counts */
   double tolerance; /* on the preconditioned residual's norm, relative to the first */
   int max_iterations;
+  int threads;
 } BlockPcg;
 
 typedef struct PcgResult {
@@ -23,7 +24,5 @@ typedef struct PcgResult {
 
 /* x: the right-hand side, then the solution, both in L's order. Where it does not converge x is still a descent direction. */
 PcgResult block_pcg_solve(const BlockPcg *pcg, double *x);
-/* y = A x */
-void block_pattern_multiply(const BlockPattern *pattern, const double *values, const double *x, double *y);
 
 #endif

@@ -36,7 +36,9 @@ BlockCholesky *block_cholesky_create(void) {
   return solver;
 }
 
-void block_cholesky_use_threads(BlockCholesky *solver, int threads) { solver->threads = threads; }
+void block_cholesky_use_threads(BlockCholesky *solver, int threads) {
+  solver->threads = solver->plan.threads = threads;
+}
 
 bool block_cholesky_use_cholmod(BlockCholesky *solver) {
   if (!solver->cholmod) solver->cholmod = cholmod_factor_create();
@@ -90,7 +92,8 @@ bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int e
   if (done && !changed) return true;
   if (solver->cholmod) cholmod_factor_forget(solver->cholmod);
   const BlockPattern *p = &solver->plan.pattern;
-  if (done && reserve_values(solver) && reserve_maps(solver, p->n) && block_tasks_find(&solver->tasks, p)) return true;
+  block_tasks_forget(&solver->tasks, p);
+  if (done && reserve_values(solver) && reserve_maps(solver, p->n)) return true;
   block_plan_free(&solver->plan);
   return false;
 }
@@ -150,7 +153,7 @@ static BlockFactor factor_of(BlockCholesky *solver) {
 static int factor_values(BlockCholesky *solver, int threads) {
   BlockFactor factor = factor_of(solver);
   int64_t n = solver->plan.pattern.n;
-  threads = block_tasks_threads(&solver->tasks, threads, 1);
+  threads = block_tasks_threads(&solver->tasks, &solver->plan.pattern, threads, 1);
   if (threads > 1 && (n * threads > INT32_MAX || !reserve_maps(solver, (int)n * threads))) threads = 1;
   return block_factor_compute(&factor, threads, solver->map_memory);
 }
@@ -185,7 +188,8 @@ int block_cholesky_factor(BlockCholesky *solver, int threads) {
 static void apply_factor(void *context, double *x) {
   BlockCholesky *solver = context;
   BlockFactor factor = factor_of(solver);
-  block_factor_solve(&factor, block_tasks_threads(&solver->tasks, solver->threads, solve_share), x);
+  int threads = block_tasks_threads(&solver->tasks, factor.pattern, solver->threads, solve_share);
+  block_factor_solve(&factor, threads, x);
 }
 
 /* False when the matrix is not positive definite. A value that is not a number spoils all of x. */

@@ -8,6 +8,9 @@
 #include <limits.h>
 #include <string.h>
 
+/* Columns from which on parts are worth a thread each; couplings that a thread places at once. */
+enum { PARTS_APART = 500, EDGES_AT_ONCE = 256 };
+
 void block_pattern_free(BlockPattern *pattern) {
   for (int i = 0; i < ARRAY_COUNT(pattern->memory); i++) mem_free(pattern->memory[i].bytes);
   memset(pattern, 0, sizeof *pattern);
@@ -203,17 +206,16 @@ static int find_block(const BlockPattern *p, int row, int column) {
   return low;
 }
 
-static void place_edges(BlockPattern *p) {
-  for (int k = 0; k < p->edge_count; k++) {
-    const int *e = p->given_edge[k];
-    int a = p->column_of[e[0]], b = p->column_of[e[1]];
-    bool upright = a > b || (a == b && p->offset[e[0]] > p->offset[e[1]]);
-    int row = upright ? e[0] : e[1], column = upright ? e[1] : e[0];
-    int stride = p->size[p->column_of[row]];
-    int64_t at = p->block_at[find_block(p, p->column_of[row], p->column_of[column])];
-    at += (int64_t)stride * p->offset[column] + p->offset[row];
-    p->edge_at[k] = upright ? at : ~at;
-  }
+static void place_edge(void *context, int k) {
+  BlockPattern *p = context;
+  const int *e = p->given_edge[k];
+  int a = p->column_of[e[0]], b = p->column_of[e[1]];
+  bool upright = a > b || (a == b && p->offset[e[0]] > p->offset[e[1]]);
+  int row = upright ? e[0] : e[1], column = upright ? e[1] : e[0];
+  int stride = p->size[p->column_of[row]];
+  int64_t at = p->block_at[find_block(p, p->column_of[row], p->column_of[column])];
+  at += (int64_t)stride * p->offset[column] + p->offset[row];
+  p->edge_at[k] = upright ? at : ~at;
 }
 
 BlockPlace block_pattern_diagonal(const BlockPattern *p, int i) {
@@ -265,8 +267,22 @@ static void list_members(BlockPattern *p, int *next) {
   }
 }
 
+/* What follows from the columns, each part by itself. */
+typedef struct Parts {
+  BlockPattern *pattern;
+  int *scratch; /* 2 n */
+} Parts;
+
+static void find_part(void *context, int part) {
+  const Parts *parts = context;
+  if (part == 0) find_rows(parts->pattern, parts->scratch);
+  if (part == 1) place_values(parts->pattern);
+  if (part == 2) list_members(parts->pattern, parts->scratch + parts->pattern->n);
+}
+
 /* scratch: 5 n + 1 + 2 edges words; wide: n of 8 bytes. */
-static bool find_pattern(BlockPattern *p, const BlockShape *shape, const int *column_of, int *scratch, void *wide) {
+static bool find_pattern(BlockPattern *p, const BlockShape *shape, const int *column_of, int threads, int *scratch,
+                         void *wide) {
   size_t n = (size_t)p->n;
   int *order = scratch, *rank = order + n, *work = rank + n;
   BlockGraph g = {work + 2 * n, work + 3 * n + 1};
@@ -274,14 +290,13 @@ static bool find_pattern(BlockPattern *p, const BlockShape *shape, const int *co
   eliminate_tree(&g, p->n, p->parent, work);
   renumber_by_postorder(p->n, p->parent, order, rank, work);
   if (!number_unknowns(p, column_of, rank) || !find_columns(p, &g, order, rank, work, wide)) return false;
-  list_members(p, work);
-  find_rows(p, work);
-  place_values(p);
-  place_edges(p);
+  Parts parts = {p, work};
+  parallel_for(p->n < PARTS_APART ? 1 : threads, 3, 1, find_part, &parts);
+  parallel_for(threads, p->edge_count, EDGES_AT_ONCE, place_edge, p);
   return true;
 }
 
-bool block_pattern_build(BlockPattern *p, const BlockShape *shape, const BlockOrder *order, bool fill) {
+bool block_pattern_build(BlockPattern *p, const BlockShape *shape, const BlockOrder *order, bool fill, int threads) {
   p->fill = fill;
   p->n = order->column_count;
   p->given_count = shape->count;
@@ -292,7 +307,8 @@ bool block_pattern_build(BlockPattern *p, const BlockShape *shape, const BlockOr
   size_t words = 5 * (size_t)p->n + 1 + 2 * (size_t)p->edge_count;
   char *scratch = reserve(p, 3, 8 * (size_t)p->n + words * sizeof(int));
   bool done = scratch && p->edge_count < INT_MAX / 3 && remember_given(p, shape) && reserve_by_column(p);
-  if (done && p->n) done = find_pattern(p, shape, order->column_of, (int *)(scratch + 8 * (size_t)p->n), scratch);
+  if (done && p->n)
+    done = find_pattern(p, shape, order->column_of, threads, (int *)(scratch + 8 * (size_t)p->n), scratch);
   if (done && !p->n) p->column_at[0] = p->row_at[0] = p->member_at[0] = 0;
   if (!done) block_pattern_free(p);
   return done;

@@ -69,7 +69,8 @@ typedef struct BlockPlace {
 } BlockPlace;
 
 /* Replaces the pattern. False when memory is out or the factor too large to index: the pattern is then the empty one. */
-bool block_pattern_build(BlockPattern *pattern, const BlockShape *shape, const BlockOrder *order, bool fill);
+bool block_pattern_build(BlockPattern *pattern, const BlockShape *shape, const BlockOrder *order, bool fill,
+                         int threads);
 bool block_pattern_matches(const BlockPattern *pattern, const BlockShape *shape);
 void block_pattern_free(BlockPattern *pattern); /* leaves the empty pattern */
 BlockPlace block_pattern_diagonal(const BlockPattern *pattern, int i);

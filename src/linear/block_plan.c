@@ -12,7 +12,7 @@ static const double outgrown = 1.5; /* times the flops that an order had at firs
 void block_plan_free(BlockPlan *plan) {
   block_order_free(&plan->order);
   block_pattern_free(&plan->pattern);
-  *plan = (BlockPlan){.wanted = plan->wanted, .memory = plan->memory};
+  *plan = (BlockPlan){.wanted = plan->wanted, .memory = plan->memory, .threads = plan->threads};
 }
 
 void block_plan_refresh(BlockPlan *plan) { plan->refresh = true; }
@@ -21,10 +21,11 @@ void block_plan_refresh(BlockPlan *plan) { plan->refresh = true; }
 static bool make(BlockPlan *plan, const BlockShape *shape, OrderMethod method) {
   bool merge = block_order_mergeable(shape);
   plan->method = method;
-  if (!block_order_find(&plan->order, shape, method) || !block_pattern_build(&plan->pattern, shape, &plan->order, true))
+  if (!block_order_find(&plan->order, shape, method) ||
+      !block_pattern_build(&plan->pattern, shape, &plan->order, true, plan->threads))
     return false;
   if (merge && !(block_order_merge(&plan->order, &plan->pattern) &&
-                 block_pattern_build(&plan->pattern, shape, &plan->order, true)))
+                 block_pattern_build(&plan->pattern, shape, &plan->order, true, plan->threads)))
     return false;
   plan->flops = plan->pattern.flops;
   plan->bytes = (double)plan->pattern.value_count * sizeof(double);
@@ -43,7 +44,7 @@ static void take_better(BlockPlan *plan, BlockPlan *other) {
 }
 
 static bool make_best(BlockPlan *plan, const BlockShape *shape) {
-  BlockPlan other = {.wanted = plan->wanted, .memory = plan->memory};
+  BlockPlan other = {.wanted = plan->wanted, .memory = plan->memory, .threads = plan->threads};
   block_plan_free(plan);
   if (!make(plan, shape, ORDER_AMD)) return false;
   double worth = block_order_mergeable(shape) ? worth_metis_meshes : worth_metis_bodies;
@@ -57,7 +58,7 @@ static bool make_incomplete(BlockPlan *plan, const BlockShape *shape) {
   plan->method = ORDER_LEVELS;
   plan->own = true;
   return block_order_find(&plan->order, shape, ORDER_LEVELS) &&
-         block_pattern_build(&plan->pattern, shape, &plan->order, false);
+         block_pattern_build(&plan->pattern, shape, &plan->order, false, plan->threads);
 }
 
 /* A whole factor if it is wanted or fits; one that is too large to index does not fit either. */
@@ -83,7 +84,7 @@ bool block_plan_update(BlockPlan *plan, const BlockShape *shape, bool *changed) 
   *changed = true;
   if (anew || !shape->count || !same_blocks(plan, shape)) return choose(plan, shape);
   plan->own = false;
-  bool built = block_pattern_build(&plan->pattern, shape, &plan->order, fill);
+  bool built = block_pattern_build(&plan->pattern, shape, &plan->order, fill, plan->threads);
   if (built && (!fill || plan->pattern.flops <= outgrown * plan->flops)) return true;
   return choose(plan, shape);
 }

@@ -15,6 +15,7 @@ typedef enum BlockMethod { BLOCK_AUTO = 0, BLOCK_DIRECT, BLOCK_ITERATIVE } Block
 typedef struct BlockPlan {
   BlockMethod wanted;
   double memory; /* [bytes] the most a factor may take by itself; 0: any */
+  int threads;   /* that build a pattern; 0 is one */
   BlockOrder order;
   BlockPattern pattern;
   OrderMethod method;

@@ -19,8 +19,9 @@ void block_tasks_free(BlockTasks *t) {
 
 static bool reserve(BlockTasks *t, int n) {
   if (n > t->capacity) {
+    int capacity = n + n / 4, columns = t->column_count;
     block_tasks_free(t);
-    int capacity = n + n / 4;
+    t->column_count = columns;
     char *byte = t->memory = mem_alloc((size_t)capacity, sizeof(BlockTask) + sizeof(int) + sizeof(atomic_int));
     if (!byte) return false;
     t->capacity = capacity;
@@ -71,9 +72,14 @@ static double longest_path(const BlockPattern *p, double *path) {
   return longest;
 }
 
-bool block_tasks_find(BlockTasks *t, const BlockPattern *p) {
+void block_tasks_forget(BlockTasks *t, const BlockPattern *p) {
+  t->count = 0;
+  t->column_count = p->n;
+}
+
+/* False when memory is out. */
+static bool find_tasks(BlockTasks *t, const BlockPattern *p) {
   double *subtree = mem_alloc((size_t)p->n, sizeof(double));
-  t->count = t->column_count = 0;
   if (!subtree || !reserve(t, p->n)) {
     mem_free(subtree);
     return false;
@@ -89,13 +95,14 @@ bool block_tasks_find(BlockTasks *t, const BlockPattern *p) {
     for (int c = t->task[k].first; c <= t->task[k].last; c++) t->task_of[c] = k;
   }
   t->run = 0;
-  t->column_count = p->n;
   mem_free(subtree);
   return true;
 }
 
 /* A chain is not worth a second thread, however long. */
-int block_tasks_threads(const BlockTasks *t, int threads, double share) {
+int block_tasks_threads(BlockTasks *t, const BlockPattern *p, int threads, double share) {
+  if (threads <= 1 || share * (p->flops + column_cost * p->n) < 2 * cost_per_thread) return 1;
+  if (!t->count && !find_tasks(t, p)) return 1;
   double most = fmin(share * t->cost / cost_per_thread, 1.5 * t->cost / t->longest);
   return !(most >= 2) ? 1 : threads > most ? (int)most : threads;
 }

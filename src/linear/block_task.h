@@ -17,7 +17,8 @@ typedef struct BlockTask {
 
 typedef struct BlockTasks {
   BlockTask *task;
-  int count, column_count;
+  int count; /* 0: not found yet */
+  int column_count;
   int *task_of;     /* by column */
   atomic_int *done; /* by task: the number of the last run that has done it */
   int run;          /* number of the run in progress or the last one; 0: none yet */
@@ -28,12 +29,13 @@ typedef struct BlockTasks {
   int capacity;
 } BlockTasks;
 
-/* False when memory is out: there are then no tasks. */
-bool block_tasks_find(BlockTasks *tasks, const BlockPattern *pattern);
+/* The pattern has changed; its tasks are found when several threads are to run them. */
+void block_tasks_forget(BlockTasks *tasks, const BlockPattern *pattern);
 void block_tasks_free(BlockTasks *tasks);
 
-/* Of so many threads, those that save more than they cost in a factorisation, times share for another run. */
-int block_tasks_threads(const BlockTasks *tasks, int threads, double share);
+/* Of so many threads, those that save more than they cost in a run that takes this share of a factorisation's time; 1 when
+ * memory is out. */
+int block_tasks_threads(BlockTasks *tasks, const BlockPattern *pattern, int threads, double share);
 
 typedef void BlockWork(void *context, const BlockTask *task, int worker);
 /* Calls the body for every task, or once for all columns if there is one thread. worker: below threads, different for bodies that run at once. One run at a time. */

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -19,7 +20,7 @@
 static const double spin_hard = 3e-5;   /* [s] without giving up the processor */
 static const double spin_gently = 3e-4; /* [s] with a yield to other programs each time; then the thread sleeps */
 
-enum { HELPER_BITS = 13, CLAIMS_PER_THREAD = 8 };
+enum { HELPER_BITS = 13, CLAIMS_PER_THREAD = 8, HARD_PAUSES = 1000, ALL_PAUSES = 1100 };
 #define HELPERS ((1ull << HELPER_BITS) - 1)
 #define JOINED_AT HELPER_BITS
 #define LIMIT_AT (2 * HELPER_BITS)
@@ -63,6 +64,13 @@ static void pause_briefly(void) {
 #elif defined(__aarch64__)
   __asm__ volatile("isb" ::: "memory");
 #endif
+}
+
+void parallel_pause(int times) {
+  const struct timespec nap = {0, 20000};
+  if (times < HARD_PAUSES) pause_briefly();
+  else if (times < ALL_PAUSES) sched_yield();
+  else nanosleep(&nap, NULL);
 }
 
 /* Claims a share of the items that are left, at least a grain. */
@@ -189,8 +197,7 @@ static void open_job(const Job *job) {
 static void close_job(void) {
   uint64_t state = atomic_fetch_and(&pool.state, ~OPEN);
   for (int spins = 0; state & HELPERS; spins++) {
-    if (spins < 2000) pause_briefly();
-    else sched_yield();
+    parallel_pause(spins);
     state = atomic_load_explicit(&pool.state, memory_order_acquire);
   }
 }

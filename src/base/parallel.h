@@ -30,6 +30,10 @@ int parallel_chunk_count(int count, int chunk);
 typedef double ParallelTerm(void *context, int first, int last);
 double parallel_sum(int threads, int count, int chunk, ParallelTerm *body, void *context);
 
+/* For a body that waits for another thread of its loop: called with 0, 1, 2, ... it spins, then yields the processor, then
+ * sleeps for some microseconds. The other thread may have no processor. */
+void parallel_pause(int times);
+
 /* Replaces each value by the sum of those before it; returns the sum of all. */
 int64_t parallel_scan(int threads, int count, int *value);
 

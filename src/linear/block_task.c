@@ -2,7 +2,6 @@
 #include "linear/block_task.h"
 
 #include <math.h>
-#include <sched.h>
 #include <string.h>
 
 /* All in flops, of which a core does some 15 in a ns. */
@@ -10,7 +9,7 @@ static const double column_cost = 3e3;     /* of a column, beside its flops */
 static const double cost_per_thread = 2e5; /* below this a thread costs more than it saves */
 static const double handover = 3e3;        /* the way of a result from core to core */
 static const double least_share = 2e4;     /* of a task */
-enum { SHARES = 160, HARD_SPINS = 1000 };
+enum { SHARES = 160 };
 
 void block_tasks_free(BlockTasks *t) {
   mem_free(t->memory);
@@ -135,8 +134,4 @@ void block_tasks_run(BlockTasks *t, int threads, bool descending, BlockWork *bod
   }
   t->run++;
   parallel_for(threads, threads, 1, take_tasks, &run);
-}
-
-void block_tasks_sleep(int spins) {
-  if (spins > HARD_SPINS) sched_yield();
 }

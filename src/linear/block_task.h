@@ -41,12 +41,11 @@ typedef void BlockWork(void *context, const BlockTask *task, int worker);
 /* Calls the body for every task, or once for all columns if there is one thread. worker: below threads, different for bodies that run at once. One run at a time. */
 void block_tasks_run(BlockTasks *tasks, int threads, bool descending, BlockWork *body, void *context);
 
-void block_tasks_sleep(int spins);
 /* Inside a body: waits until the task of a column is done. The column must belong to an earlier task. */
 static inline void block_tasks_wait(const BlockTasks *tasks, int column) {
   if (!tasks->several) return;
   const atomic_int *done = &tasks->done[tasks->task_of[column]];
-  for (int spins = 0; atomic_load_explicit(done, memory_order_acquire) != tasks->run; spins++) block_tasks_sleep(spins);
+  for (int spins = 0; atomic_load_explicit(done, memory_order_acquire) != tasks->run; spins++) parallel_pause(spins);
 }
 
 #endif

@@ -262,9 +262,9 @@ static void draw_terms(Scene *s, Draw *d) {
     JointTerm *t = &work->joint[i];
     *t = (JointTerm){.active = true, .stiffness = draw(d, 1, 100), .stop = draw(d, 0.1, 3), .angle = draw(d, -7, 7)};
     for (int k = 0; k < JOINT_ROWS; k++) t->lambda[k] = draw(d, -30, 30);
-    if (j->coordinate == COORDINATE_NONE) continue;
+    if (j->coordinate == ABD_COORDINATE_NONE) continue;
     double at = joint_coordinate(&s->model, i, work->q, t->angle).value,
-           unit_length = j->coordinate == COORDINATE_ANGLE ? j->arm : 1;
+           unit_length = j->coordinate == ABD_COORDINATE_ANGLE ? j->arm : 1;
     t->push = draw(d, -1e5, 1e5);
     for (int k = 0; k < PULL_COUNT; k++)
       t->pull[k] = (Pull){draw(d, 1e4, 1e6), draw(d, 0, 1) < 0.5 ? INFINITY : draw(d, 0, 1e5), at + draw(d, -0.3, 0.3)};
@@ -302,7 +302,7 @@ static void check_energy(const Scene *s, int joint, Score *score) {
     }
     double numeric = (e[1] - e[0]) / (2 * h);
     if (exact != 0 || numeric != 0)
-      compare(score, joint_kind_name(s->model.joint[joint].def.kind), k, exact, numeric, size, 2e-6);
+      compare(score, abd_joint_kind_name(s->model.joint[joint].def.kind), k, exact, numeric, size, 2e-6);
   }
 }
 
@@ -328,7 +328,7 @@ static void check_curvature(const Scene *s, int joint, Score *score) {
     if (fabs(hi[f].curvature - lo[f].curvature) > 1e-3 * size)
       continue; /* a corner: a pull gives way between the two */
     double numeric = (hi[f].slope - lo[f].slope) / (hi[f].jet.value - lo[f].jet.value);
-    compare(score, joint_kind_name(s->model.joint[joint].def.kind), 100 + f, at[f].curvature, numeric, size, 1e-5);
+    compare(score, abd_joint_kind_name(s->model.joint[joint].def.kind), 100 + f, at[f].curvature, numeric, size, 1e-5);
     if (!(at[f].curvature >= 0)) fail_msg("curvature %g", at[f].curvature);
   }
 }
@@ -350,7 +350,7 @@ static void test_energies(void **state) {
     bool linear =
         kind == ABD_JOINT_WELD || kind == ABD_JOINT_BALL || kind == ABD_JOINT_ORIENTATION; /* nothing to evaluate */
     if (linear) assert_int_equal(score[kind].compared, 0);
-    else expect_apart(joint_kind_name((AbdJointKind)kind), &score[kind]);
+    else expect_apart(abd_joint_kind_name((AbdJointKind)kind), &score[kind]);
     assert_true(linear || score[kind].compared > 500);
   }
   printf("  %d curvatures, off by %.1e at most\n", curvature.compared, curvature.worst);
@@ -362,7 +362,7 @@ static void test_energies(void **state) {
 static void expect_inside(const Scene *s, int joint, double t, const double limit[2], double value) {
   if (limit[0] < value && value < limit[1]) return;
   fail_msg("%s at %.15g of its bound is at %.17g, outside %.17g and %.17g",
-           joint_kind_name(s->model.joint[joint].def.kind), t, value, limit[0], limit[1]);
+           abd_joint_kind_name(s->model.joint[joint].def.kind), t, value, limit[0], limit[1]);
 }
 
 /* Whatever the direction, no point of the way up to the bound is outside, and the angle's turns are told. */
@@ -379,9 +379,9 @@ static void check_bound(const Scene *s, int joint) {
     expect_inside(s, joint, i / 50.0, limit, value);
     if (j->has_angle)
       expect_inside(s, joint, i / 50.0, j->def.angle_limit, joint_angle(&s->model, joint, q, near).value);
-    if (j->coordinate == COORDINATE_ANGLE) near = value; /* followed in small steps it must stay inside too */
+    if (j->coordinate == ABD_COORDINATE_ANGLE) near = value; /* followed in small steps it must stay inside too */
   }
-  if (j->coordinate == COORDINATE_ANGLE && bound == 1) {
+  if (j->coordinate == ABD_COORDINATE_ANGLE && bound == 1) {
     Affine q[BODIES];
     for (int b = 0; b < BODIES; b++) q[b] = affine_add_scaled(s->work.q[b], 1, s->work.direction[b]);
     double read = joint_coordinate(&s->model, joint, q, s->work.joint[joint].angle).value;
@@ -401,7 +401,7 @@ static void test_bounds(void **state) {
     for (int b = 0; b < BODIES; b++) s.work.direction[b] = affine(draw_vec3(&d, size), draw_mat3(&d, size));
     for (int i = 0; i < s.model.joint_count; i++) {
       const Joint *j = &s.model.joint[i];
-      if (j->coordinate == COORDINATE_NONE) continue;
+      if (j->coordinate == ABD_COORDINATE_NONE) continue;
       JointTerm *t = &s.work.joint[i];
       t->angle =
           joint_angle(&s.model, i, s.work.q, t->angle).value; /* as it is in a step: that of the accepted poses */

@@ -349,6 +349,41 @@ typedef enum AbdJointKind {
   ABD_JOINT_KIND_COUNT
 } AbdJointKind;
 
+/* The coordinate of a joint: its position is read, limited, sprung and driven. */
+typedef enum AbdCoordinate {
+  ABD_COORDINATE_NONE = 0,
+  ABD_COORDINATE_ANGLE,   /* [rad] about the axis, unwrapped, 0 at the start */
+  ABD_COORDINATE_TRAVEL,  /* [m] along the axis, 0 at the start */
+  ABD_COORDINATE_DISTANCE /* [m] between the two points */
+} AbdCoordinate;
+
+/* The fields of AbdJointDef that a kind of joint uses. */
+enum {
+  ABD_JOINT_TAKES_BODIES = 1, /* body_a, body_b, point, collide */
+  ABD_JOINT_TAKES_AXIS = 2,
+  ABD_JOINT_TAKES_AXIS_B = 4,
+  ABD_JOINT_TAKES_COORDINATE = 8, /* limit, stiffness, rest, damping, friction, drive */
+  ABD_JOINT_TAKES_ANGLE_LIMIT = 16,
+  ABD_JOINT_TAKES_LENGTH = 32,
+  ABD_JOINT_TAKES_PITCH = 64,
+  ABD_JOINT_TAKES_FREE = 128, /* the coordinate can change only if free is true */
+  ABD_JOINT_TAKES_JOINTS = 256,
+  ABD_JOINT_TAKES_RATIO = 512,
+  ABD_JOINT_NEEDS_POINT = 1024,  /* point matters; for the other kinds every point gives the same joint */
+  ABD_JOINT_NEEDS_POINT_B = 2048 /* point_b is a second point, apart from point */
+};
+
+/* One row of the table of joint kinds. */
+typedef struct AbdJointKindView {
+  const char *name; /* "hinge" */
+  AbdCoordinate coordinate;
+  bool has_angle, has_travel; /* AbdJointReading.angle and travel are filled in */
+  uint32_t takes;             /* ABD_JOINT_TAKES_* and ABD_JOINT_NEEDS_* bits */
+  const char *keeps;          /* one sentence: what the joint keeps */
+} AbdJointKindView;
+/* The row of a kind; NULL for an unknown kind. */
+ABD_API const AbdJointKindView *abd_joint_kind_view(AbdJointKind kind);
+
 typedef enum AbdDriveKind {
   ABD_DRIVE_NONE = 0,
   ABD_DRIVE_EFFORT,   /* target [N m or N] */
@@ -543,6 +578,76 @@ ABD_API AbdStatus abd_world_save(const AbdWorld *world, void *bytes, size_t size
 ABD_API AbdStatus abd_world_restore(AbdWorld *world, const void *bytes, size_t size);
 /* Hash of the poses and velocities: equal for equal states. */
 ABD_API uint64_t abd_world_hash(const AbdWorld *world);
+
+/* ---- Names ------------------------------------------------------------------------------------------------------- */
+
+/* The name of an enumeration's value in scene files, run files and messages; "unknown" for a number without a name.
+ * Further names: abd_status_name, abd_joint_kind_name, abd_linear_name, abd_stage_name, abd_term_name, abd_outcome_name. */
+ABD_API const char *abd_integrator_name(AbdIntegrator integrator);
+ABD_API const char *abd_detection_name(AbdDetection detection);
+ABD_API const char *abd_motion_name(AbdMotion motion);
+ABD_API const char *abd_elasticity_name(AbdElasticity elasticity);
+ABD_API const char *abd_soft_model_name(AbdSoftModel model);
+ABD_API const char *abd_coordinate_name(AbdCoordinate coordinate);
+ABD_API const char *abd_drive_kind_name(AbdDriveKind kind);
+
+/* The enumerations that have names. */
+typedef enum AbdEnum {
+  ABD_ENUM_STATUS = 0,
+  ABD_ENUM_INTEGRATOR,
+  ABD_ENUM_LINEAR,
+  ABD_ENUM_DETECTION,
+  ABD_ENUM_MOTION,
+  ABD_ENUM_ELASTICITY,
+  ABD_ENUM_FIX, /* bit k of ABD_FIX_* has the name k */
+  ABD_ENUM_SOFT_MODEL,
+  ABD_ENUM_JOINT_KIND,
+  ABD_ENUM_COORDINATE,
+  ABD_ENUM_DRIVE_KIND,
+  ABD_ENUM_STAGE,
+  ABD_ENUM_TERM,
+  ABD_ENUM_OUTCOME,
+  ABD_ENUM_COUNT
+} AbdEnum;
+/* All names of an enumeration in the order of its values; NULL follows the last. */
+ABD_API const char *const *abd_enum_names(AbdEnum which);
+
+/* ---- Settings ---------------------------------------------------------------------------------------------------- */
+
+/* The scalar fields of three defs as tables: scene readers, writers, the JSON Schema, the docs and the checks of
+ * abd_world_create all read them. A value is passed as up to three doubles: a boolean is 0 or 1, a choice is the number of
+ * the enumeration's value. */
+typedef enum AbdDef { ABD_DEF_WORLD = 0, ABD_DEF_BODY, ABD_DEF_SOFT, ABD_DEF_COUNT } AbdDef;
+
+typedef enum AbdSettingType {
+  ABD_SETTING_NUMBER = 0, /* double */
+  ABD_SETTING_INTEGER,    /* int */
+  ABD_SETTING_BOOLEAN,    /* bool */
+  ABD_SETTING_VECTOR,     /* double[3] */
+  ABD_SETTING_CHOICE      /* an enumeration */
+} AbdSettingType;
+
+typedef struct AbdSetting {
+  const char *name; /* "contact.range": the field in the def, the key in scenes and of --set */
+  AbdSettingType type;
+  size_t offset;      /* [bytes] of the field in its def */
+  double standard[3]; /* the default; a default outside the range means "not given" */
+  double least, most; /* the range; -infinity, infinity = any finite number */
+  bool open;          /* least and most do not belong to the range */
+  AbdEnum choice;     /* names of the values of a choice */
+  const char *unit;   /* "m/s"; "" = none */
+  const char *meaning;
+} AbdSetting;
+
+/* The table of a def. AbdSolverDef.threads is in no table: results do not depend on it. */
+ABD_API const AbdSetting *abd_settings(AbdDef def, size_t *count);
+/* The value in a def (AbdWorldDef, AbdBodyDef or AbdSoftDef), and storing one; storing does not check the range. */
+ABD_API void abd_setting_get(const AbdSetting *setting, const void *def, double value[3]);
+ABD_API void abd_setting_set(const AbdSetting *setting, void *def, const double value[3]);
+/* Whether the value lies in the setting's range. */
+ABD_API bool abd_setting_valid(const AbdSetting *setting, const double value[3]);
+/* Writes the range in words: "a number > 0", "one of \"auto\", \"pcg\"". Returns text. */
+ABD_API const char *abd_setting_expected(const AbdSetting *setting, char *text, size_t size);
 
 #ifdef __cplusplus
 }

@@ -1,13 +1,16 @@
 /* Meshes and bodies: adding them, looking at them, forces and targets. */
 #include <string.h>
 
+#include "api/setting.h"
 #include "api/world.h"
 #include "kernel/rigid.h"
 
 AbdMeshDef abd_default_mesh_def(void) { return (AbdMeshDef){.name = NULL}; }
 
 AbdBodyDef abd_default_body_def(void) {
-  return (AbdBodyDef){.density = 1000, .stiffness = 1e11, .rotation = {1, 0, 0, 0}, .friction = -1, .group = -1};
+  AbdBodyDef def = {.rotation = {1, 0, 0, 0}, .group = -1};
+  settings_default(ABD_DEF_BODY, &def);
+  return def;
 }
 
 static AbdStatus check_open(AbdWorld *world, AbdError *error) {

@@ -35,8 +35,6 @@ AbdStatus abd_joint_def(const AbdWorld *world, AbdJointId joint, AbdJointDef *de
   return ABD_OK;
 }
 
-const char *abd_joint_kind_name(AbdJointKind kind) { return joint_kind_name(kind); }
-
 AbdStatus abd_joint_set_drive(AbdWorld *world, AbdJointId joint, const AbdDrive *drive) {
   AbdError *error = world_fresh_error(world);
   const Joint *j = world_joint(world, joint);
@@ -144,7 +142,7 @@ static void read_forces(AbdWorld *world, int joint, AbdJointReading *r) {
   to_wrench(&q, &nodes, affine_point(&q, j->end[0].anchor), &force, &torque);
   vec3_to(r->force, force);
   vec3_to(r->torque, torque);
-  if (j->coordinate == COORDINATE_NONE) return;
+  if (j->coordinate == ABD_COORDINATE_NONE) return;
   r->effort = joint_effort(world_view(world), joint, r->position);
   r->passive = joint_passive(world_view(world), joint, r->position);
 }
@@ -163,7 +161,7 @@ AbdStatus abd_joint_reading(const AbdWorld *world, AbdJointId joint, AbdJointRea
     reading->residual = linear_gap(world, j);
   }
   if (j->has_angle) reading->angle = joint_angle(&world->model, at, s->q, s->joint[at].angle).value;
-  if (j->coordinate != COORDINATE_NONE) {
+  if (j->coordinate != ABD_COORDINATE_NONE) {
     Jet jet = joint_coordinate(&world->model, at, s->q, s->joint[at].angle);
     reading->position = jet.value;
     reading->rate = rate_of(world, &jet);

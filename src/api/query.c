@@ -1,4 +1,4 @@
-/* Contacts and crossings; names of enumerations. */
+/* Contacts and crossings. */
 #include "api/world.h"
 #include "contact/broad.h"
 #include "geom/crossing.h"
@@ -109,34 +109,4 @@ done:
   mem_free(at);
   broad_destroy(&broad);
   return count;
-}
-
-const char *abd_status_name(AbdStatus status) {
-  static const char *const name[] = {"ok", "argument", "mesh", "crossing", "memory", "numeric", "state", "joint"};
-  return (unsigned)status < ARRAY_COUNT(name) ? name[status] : "unknown";
-}
-
-const char *abd_linear_name(AbdLinear linear) {
-  static const char *const name[] = {"auto", "cholmod", "cholesky", "pcg"};
-  return (unsigned)linear <= ABD_LINEAR_PCG ? name[linear] : "unknown";
-}
-
-const char *abd_stage_name(AbdStage stage) {
-  static const char *const name[] = {"candidates", "distances", "assembly", "solve", "ccd", "line_search", "rest"};
-  return (unsigned)stage < ARRAY_COUNT(name) ? name[stage] : "unknown";
-}
-
-const char *abd_term_name(AbdTerm term) {
-  static const char *const name[] = {"kinetic", "gravity", "elastic", "contact", "friction", "joint", "soft"};
-  return (unsigned)term < ARRAY_COUNT(name) ? name[term] : "unknown";
-}
-
-const char *abd_outcome_name(AbdOutcome outcome) {
-  static const char *const name[] = {"converged",
-                                     "stopped at max iterations",
-                                     "stopped by line search",
-                                     "stopped by factorization",
-                                     "kinematic body blocked",
-                                     "joint open"};
-  return (unsigned)outcome < ARRAY_COUNT(name) ? name[outcome] : "unknown";
 }

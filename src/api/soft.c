@@ -1,18 +1,13 @@
 /* Soft bodies: adding them, attaching them, where their vertices are. */
 #include <string.h>
 
+#include "api/setting.h"
 #include "api/world.h"
 
 AbdSoftDef abd_default_soft_def(void) {
-  return (AbdSoftDef){.density = 1000,
-                      .young = 1e5,
-                      .poisson = 0.4,
-                      .thickness = 1e-3,
-                      .bending = 1,
-                      .rotation = {1, 0, 0, 0},
-                      .friction = -1,
-                      .group = -1,
-                      .self_contact = true};
+  AbdSoftDef def = {.density = 1000, .rotation = {1, 0, 0, 0}, .friction = -1, .group = -1};
+  settings_default(ABD_DEF_SOFT, &def);
+  return def;
 }
 
 static AbdStatus check_open(const AbdWorld *world, AbdError *error) {

@@ -3,64 +3,15 @@
 
 #include <string.h>
 
+#include "api/setting.h"
 #include "geom/crossing.h"
-#include "linear/cholmod_factor.h"
-
-AbdWorldDef abd_default_world_def(void) {
-  return (AbdWorldDef){
-      .dt = 0.01,
-      .gravity = {0, 0, -9.81},
-      .integrator = ABD_INTEGRATOR_RIGID,
-      .contact = {.stiffness = 1, .friction_speed = 1e-3, .friction_iterations = 2, .friction_anchors = true},
-      .solver = {.max_iterations = 1000, .memory = 8e9},
-  };
-}
-
-static AbdStatus check_world(const AbdWorldDef *d, AbdError *error) {
-  const struct {
-    const char *name;
-    double value;
-    bool positive;
-  } number[] = {{"dt", d->dt, true},
-                {"contact.range", d->contact.range, false},
-                {"contact.separation", d->contact.separation, false},
-                {"contact.stiffness", d->contact.stiffness, true},
-                {"contact.friction", d->contact.friction, false},
-                {"contact.friction_speed", d->contact.friction_speed, true},
-                {"solver.tolerance", d->solver.tolerance, false},
-                {"solver.memory", d->solver.memory, false}};
-  for (int i = 0; i < ARRAY_COUNT(number); i++)
-    if (!isfinite(number[i].value) || number[i].value < 0 || (number[i].positive && number[i].value == 0))
-      return fault(error, ABD_ERROR_ARGUMENT, "%s is %g, expected a number %s 0", number[i].name, number[i].value,
-                   number[i].positive ? ">" : ">=");
-  for (int i = 0; i < 3; i++)
-    if (!isfinite(d->gravity[i]))
-      return fault(error, ABD_ERROR_ARGUMENT, "gravity[%d] is %g, expected a finite number", i, d->gravity[i]);
-  if (d->solver.max_iterations < 1)
-    return fault(error, ABD_ERROR_ARGUMENT, "solver.max_iterations is %d, expected at least 1",
-                 d->solver.max_iterations);
-  if (d->contact.friction_iterations < 0)
-    return fault(error, ABD_ERROR_ARGUMENT, "contact.friction_iterations is %d, expected at least 0",
-                 d->contact.friction_iterations);
-  if ((unsigned)d->integrator > ABD_INTEGRATOR_BDF2)
-    return fault(error, ABD_ERROR_ARGUMENT, "integrator %d is unknown", (int)d->integrator);
-  if ((unsigned)d->solver.linear > ABD_LINEAR_PCG)
-    return fault(error, ABD_ERROR_ARGUMENT, "solver.linear %d is unknown", (int)d->solver.linear);
-  if ((unsigned)d->solver.detection > ABD_DETECTION_IAABB_3)
-    return fault(error, ABD_ERROR_ARGUMENT, "solver.detection %d is unknown", (int)d->solver.detection);
-  if (d->solver.linear == ABD_LINEAR_CHOLMOD && !cholmod_factor_built())
-    return fault(error, ABD_ERROR_ARGUMENT,
-                 "solver.linear is \"cholmod\", which this build does not have: "
-                 "expected \"auto\", or a build configured with -DABD_CHOLMOD=ON");
-  return ABD_OK;
-}
 
 AbdWorld *abd_world_create(const AbdWorldDef *def, AbdError *error) {
   AbdError local = {ABD_OK, ""};
   AbdWorldDef standard = abd_default_world_def();
   if (!def) def = &standard;
   AbdWorld *world = NULL;
-  if (check_world(def, &local) == ABD_OK) {
+  if (settings_check_world(def, &local) == ABD_OK) {
     world = mem_zeroed(1, sizeof *world);
     if (world) world->model.def = *def;
     else fault(&local, ABD_ERROR_MEMORY, "out of memory while creating a world");

@@ -4,38 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/joint_kind.h"
 #include "model/model.h"
-
-typedef struct Kind {
-  const char *name;
-  Coordinate coordinate;
-  bool axis;          /* needs one */
-  bool angle, travel; /* has them to read */
-  int rows;           /* equations that are not linear, between two moving bodies */
-  int rows_to_world;  /* the same where the world guides it */
-} Kind;
-
-static const Kind kinds[ABD_JOINT_KIND_COUNT] = {
-    [ABD_JOINT_WELD] = {"weld", COORDINATE_NONE, false, false, false, 0, 0},
-    [ABD_JOINT_BALL] = {"ball", COORDINATE_NONE, false, false, false, 0, 0},
-    [ABD_JOINT_HINGE] = {"hinge", COORDINATE_ANGLE, true, true, false, 0, 0},
-    [ABD_JOINT_ORIENTATION] = {"orientation", COORDINATE_NONE, false, false, false, 0, 0},
-    [ABD_JOINT_LINE] = {"line", COORDINATE_TRAVEL, true, false, true, 2, 0},
-    [ABD_JOINT_PLANE] = {"plane", COORDINATE_NONE, true, false, false, 1, 0},
-    [ABD_JOINT_SLIDER] = {"slider", COORDINATE_TRAVEL, true, false, true, 2, 0},
-    [ABD_JOINT_CYLINDRICAL] = {"cylindrical", COORDINATE_TRAVEL, true, true, true, 2, 0},
-    [ABD_JOINT_PLANAR] = {"planar", COORDINATE_ANGLE, true, true, false, 1, 0},
-    [ABD_JOINT_UNIVERSAL] = {"universal", COORDINATE_NONE, true, false, false, 1, 1},
-    [ABD_JOINT_DISTANCE] = {"distance", COORDINATE_DISTANCE, false, false, false, 1, 1},
-    [ABD_JOINT_ROPE] = {"rope", COORDINATE_DISTANCE, false, false, false, 0, 0},
-    [ABD_JOINT_SCREW] = {"screw", COORDINATE_ANGLE, true, true, true, 3, 1},
-    [ABD_JOINT_ANGLE] = {"angle", COORDINATE_ANGLE, true, true, false, 1, 1},
-    [ABD_JOINT_GEAR] = {"gear", COORDINATE_NONE, false, false, false, 1, 1},
-};
-
-const char *joint_kind_name(AbdJointKind kind) {
-  return (unsigned)kind < ABD_JOINT_KIND_COUNT ? kinds[kind].name : "unknown";
-}
 
 static void set_weight(double weight[4], double constant, Vec3 rest) {
   weight[0] = constant;
@@ -55,28 +25,20 @@ static LinearRow difference(const Joint *j, double constant, Vec3 a, Vec3 b) {
 
 /* Whether a point stays on a line or plane of the world: b is the world, or a is and the joint keeps b's axis from turning. */
 static bool guided_by_world(const Joint *j) {
-  AbdJointKind kind = j->def.kind;
-  bool keeps_axis =
-      kind == ABD_JOINT_SLIDER || kind == ABD_JOINT_CYLINDRICAL || kind == ABD_JOINT_PLANAR || kind == ABD_JOINT_SCREW;
+  bool keeps_axis = joint_kind(j->def.kind)->keeps & (KEEPS_AXIS | KEEPS_ORIENTATION);
   return j->end[1].body < 0 || (j->end[0].body < 0 && keeps_axis);
 }
 
 int joint_linear_rows(const Joint *j, LinearRow row[JOINT_LINEAR_ROWS]) {
   const JointEnd *a = &j->end[0], *b = &j->end[1];
-  AbdJointKind kind = j->def.kind;
-  int count = 0;
-  if (kind == ABD_JOINT_WELD || kind == ABD_JOINT_BALL || kind == ABD_JOINT_HINGE || kind == ABD_JOINT_UNIVERSAL)
-    row[count++] = difference(j, 1, a->anchor, b->anchor);
-  if (kind == ABD_JOINT_HINGE || kind == ABD_JOINT_CYLINDRICAL || kind == ABD_JOINT_PLANAR || kind == ABD_JOINT_SCREW)
-    row[count++] = difference(j, 0, a->frame.c[2], b->frame.c[2]);
-  if (kind == ABD_JOINT_WELD || kind == ABD_JOINT_ORIENTATION || kind == ABD_JOINT_SLIDER)
+  int keeps = joint_kind(j->def.kind)->keeps, count = 0;
+  if (keeps & KEEPS_POINT) row[count++] = difference(j, 1, a->anchor, b->anchor);
+  if (keeps & KEEPS_AXIS) row[count++] = difference(j, 0, a->frame.c[2], b->frame.c[2]);
+  if (keeps & KEEPS_ORIENTATION)
     for (int k = 0; k < 3; k++) row[count++] = difference(j, 0, a->frame.c[k], b->frame.c[k]);
   if (!guided_by_world(j)) return count;
-  bool line =
-      kind == ABD_JOINT_LINE || kind == ABD_JOINT_SLIDER || kind == ABD_JOINT_CYLINDRICAL || kind == ABD_JOINT_SCREW;
-  bool plane = kind == ABD_JOINT_PLANE || kind == ABD_JOINT_PLANAR;
   for (int k = 0; k < 3; k++) {
-    if (!(k < 2 ? line : plane)) continue;
+    if (!(keeps & (k < 2 ? KEEPS_LINE : KEEPS_PLANE))) continue;
     row[count] = difference(j, 1, a->anchor, b->anchor);
     row[count++].direction = b->body < 0 ? b->frame.c[k] : a->frame.c[k]; /* the world's */
   }
@@ -95,9 +57,9 @@ AbdStatus model_check_drive(const Joint *j, const AbdDrive *d, AbdError *error) 
   if ((unsigned)d->kind > ABD_DRIVE_POSITION)
     return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": drive kind %d is unknown", name, (int)d->kind);
   if (d->kind == ABD_DRIVE_NONE) return ABD_OK;
-  if (j->coordinate == COORDINATE_NONE)
+  if (j->coordinate == ABD_COORDINATE_NONE)
     return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": a %s has no coordinate that a drive could move", name,
-                 joint_kind_name(j->def.kind));
+                 abd_joint_kind_name(j->def.kind));
   if (!isfinite(d->target))
     return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": the drive's target is %g, expected a finite number", name,
                  d->target);
@@ -171,7 +133,7 @@ static AbdStatus check_gear(const Model *m, const AbdJointDef *d, const char *na
     if (partner[k].id == 0 || partner[k].id > (uint32_t)m->joint_count)
       return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": couples joint %u, but there are %d before it", name,
                    partner[k].id, m->joint_count);
-    if (m->joint[partner[k].id - 1].coordinate == COORDINATE_NONE)
+    if (m->joint[partner[k].id - 1].coordinate == ABD_COORDINATE_NONE)
       return fault(error, ABD_ERROR_JOINT, "joint \"%s\": joint \"%s\" has no coordinate to couple", name,
                    m->joint[partner[k].id - 1].name);
   }
@@ -211,12 +173,13 @@ static AbdStatus set_ends(const Model *m, Joint *j, AbdError *error) {
   AbdJointDef *d = &j->def;
   Vec3 a = vec3_from(d->point), b = isfinite(d->point_b[0]) ? vec3_from(d->point_b) : a, axis = vec3_from(d->axis),
        axis_b = axis;
-  bool apart = d->kind == ABD_JOINT_DISTANCE || d->kind == ABD_JOINT_ROPE, needs_axis = kinds[d->kind].axis;
+  uint32_t takes = joint_kind(d->kind)->view.takes;
+  bool apart = takes & ABD_JOINT_NEEDS_POINT_B, needs_axis = takes & ABD_JOINT_TAKES_AXIS;
   if (needs_axis && !(norm(axis) > 0))
     return fault(error, ABD_ERROR_JOINT, "joint \"%s\": a %s needs an axis, got (0, 0, 0)", j->name,
-                 joint_kind_name(d->kind));
+                 abd_joint_kind_name(d->kind));
   if (!needs_axis) axis = axis_b = vec3(0, 0, 1);
-  if (d->kind == ABD_JOINT_UNIVERSAL) {
+  if (takes & ABD_JOINT_TAKES_AXIS_B) {
     axis_b = vec3_from(d->axis_b);
     if (!(norm(axis_b) > 0))
       return fault(error, ABD_ERROR_JOINT, "joint \"%s\": a universal needs axis_b, got (0, 0, 0)", j->name);
@@ -256,9 +219,9 @@ static AbdStatus check_limits(const Joint *j, AbdError *error) {
           error, ABD_ERROR_JOINT,
           "joint \"%s\": its limits %g and %g exclude the start, which is at %g; there must be room on both sides",
           j->name, lo, hi, at);
-    if ((isfinite(lo) || isfinite(hi)) && !(k == 0 ? j->coordinate != COORDINATE_NONE : j->has_angle))
-      return fault(error, ABD_ERROR_JOINT, "joint \"%s\": a %s has no %s to limit", j->name, joint_kind_name(d->kind),
-                   k == 0 ? "coordinate" : "angle");
+    if ((isfinite(lo) || isfinite(hi)) && !(k == 0 ? j->coordinate != ABD_COORDINATE_NONE : j->has_angle))
+      return fault(error, ABD_ERROR_JOINT, "joint \"%s\": a %s has no %s to limit", j->name,
+                   abd_joint_kind_name(d->kind), k == 0 ? "coordinate" : "angle");
   }
   if (j->def.kind == ABD_JOINT_ROPE && !(j->start < j->length))
     return fault(error, ABD_ERROR_JOINT, "joint \"%s\": its points are %g m apart at the start, the rope is %g m long",
@@ -267,23 +230,23 @@ static AbdStatus check_limits(const Joint *j, AbdError *error) {
     return fault(error, ABD_ERROR_JOINT, "joint \"%s\": its points are %g m apart at the start, expected the length %g",
                  j->name, j->start, j->length);
   bool passive = d->stiffness > 0 || d->damping > 0 || d->friction > 0;
-  if (passive && j->coordinate == COORDINATE_NONE)
+  if (passive && j->coordinate == ABD_COORDINATE_NONE)
     return fault(error, ABD_ERROR_JOINT, "joint \"%s\": a %s has no coordinate for a spring, a damper or friction",
-                 j->name, joint_kind_name(d->kind));
+                 j->name, abd_joint_kind_name(d->kind));
   return model_check_drive(j, &d->drive, error);
 }
 
 static AbdStatus compile(const Model *m, Joint *j, AbdError *error) {
   const AbdJointDef *d = &j->def;
-  const Kind *kind = &kinds[d->kind];
-  j->coordinate = kind->coordinate;
-  j->has_angle = kind->angle;
-  j->has_travel = kind->travel;
+  const JointKind *kind = joint_kind(d->kind);
+  j->coordinate = kind->view.coordinate;
+  j->has_angle = kind->view.has_angle;
+  j->has_travel = kind->view.has_travel;
   j->partner[0] = j->partner[1] = -1;
   if (d->kind == ABD_JOINT_GEAR) {
     if (check_gear(m, d, j->name, error)) return error->status;
     j->end[0].body = j->end[1].body = -1;
-    j->row_count = 1;
+    j->row_count = kind->rows;
     for (int k = 0; k < 2; k++) {
       const Joint *p = &m->joint[j->partner[k] = (int)(k ? d->joint_b.id : d->joint_a.id) - 1];
       j->arm = most(j->arm, p->arm);
@@ -291,8 +254,8 @@ static AbdStatus compile(const Model *m, Joint *j, AbdError *error) {
     }
   } else {
     if (check_bodies(m, d, j->name, error) || set_ends(m, j, error)) return error->status;
-    j->row_count = guided_by_world(j) ? kind->rows_to_world : kind->rows;
-    if (d->kind == ABD_JOINT_ANGLE && d->free) j->row_count = 0;
+    j->row_count = d->free && kind->view.takes & ABD_JOINT_TAKES_FREE ? 0 : kind->rows;
+    if (!guided_by_world(j)) j->row_count += kind->keeps & KEEPS_LINE ? 2 : kind->keeps & KEEPS_PLANE ? 1 : 0;
   }
   return check_limits(j, error);
 }

@@ -11,8 +11,6 @@
 
 enum { JOINT_ROWS = 3 }; /* the most equations of one joint that are not linear */
 
-typedef enum Coordinate { COORDINATE_NONE = 0, COORDINATE_ANGLE, COORDINATE_TRAVEL, COORDINATE_DISTANCE } Coordinate;
-
 typedef struct JointEnd {
   int body;    /* -1: the world */
   Vec3 anchor; /* rest coordinates */
@@ -24,7 +22,7 @@ typedef struct Joint {
   AbdJointDef def;
   JointEnd end[2];
   int partner[2]; /* gear: the joints it couples, else -1 */
-  Coordinate coordinate;
+  AbdCoordinate coordinate;
   int row_count; /* equations that are not linear */
   bool has_angle, has_travel;
   double arm;    /* [m] what a radian counts as: a radius of its bodies */

@@ -106,7 +106,6 @@ AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error);
 AbdStatus model_add_rule(Model *model, int a, int b, double friction, AbdError *error);
 AbdStatus model_add_joint(Model *model, const AbdJointDef *def, AbdError *error);
 AbdStatus model_check_drive(const Joint *joint, const AbdDrive *drive, AbdError *error);
-const char *joint_kind_name(AbdJointKind kind);
 AbdStatus model_start(Model *model, AbdError *error); /* slots, automatic settings */
 void model_destroy(Model *model);
 

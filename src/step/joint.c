@@ -65,12 +65,12 @@ static Jet distance(const Joint *j, const Affine *q) {
 
 Jet joint_coordinate(const Model *model, int joint, const Affine *q, double near) {
   const Joint *j = &model->joint[joint];
-  if (j->coordinate == COORDINATE_ANGLE) return joint_angle(model, joint, q, near);
-  return j->coordinate == COORDINATE_TRAVEL ? travel(j, q, 2) : distance(j, q);
+  if (j->coordinate == ABD_COORDINATE_ANGLE) return joint_angle(model, joint, q, near);
+  return j->coordinate == ABD_COORDINATE_TRAVEL ? travel(j, q, 2) : distance(j, q);
 }
 
 /* What one unit of the coordinate counts as in metres. */
-static double reach(const Joint *j) { return j->coordinate == COORDINATE_ANGLE ? j->arm : 1; }
+static double reach(const Joint *j) { return j->coordinate == ABD_COORDINATE_ANGLE ? j->arm : 1; }
 
 static Jet gear_row(const Work *work, const Joint *j, const Affine *q) {
   const Model *m = work->model;
@@ -188,7 +188,7 @@ static Act act_row(const JointTerm *t, int k, double c) {
 }
 
 static bool acts_on_coordinate(const Joint *j, const JointTerm *t) {
-  return j->coordinate != COORDINATE_NONE && t->active;
+  return j->coordinate != ABD_COORDINATE_NONE && t->active;
 }
 
 double joint_energy(const Work *work, int joint, const Affine *q) {
@@ -278,7 +278,7 @@ static double bound_angle(const Work *work, int joint, const double limit[2]) {
 /* Travel is quadratic along the path, and so is the square of a distance. */
 static double bound_length(const Work *work, const Joint *j, const double limit[2]) {
   Path p = path_of(work, j);
-  bool squared = j->coordinate == COORDINATE_DISTANCE;
+  bool squared = j->coordinate == ABD_COORDINATE_DISTANCE;
   double s[3], bound = 1;
   for (int k = 0; k < 3; k++) {
     Vec3 gap = sub(affine_point(&p.a[k], j->end[0].anchor), affine_point(&p.b[k], j->end[1].anchor));
@@ -298,7 +298,7 @@ double joint_bound(const Work *work, int joint) {
   if (!work->joint[joint].active || j->partner[0] >= 0) return 1;
   coordinate_limits(j, limit);
   bool limited = isfinite(limit[0]) || isfinite(limit[1]);
-  if (limited && j->coordinate == COORDINATE_ANGLE) bound = bound_angle(work, joint, limit);
+  if (limited && j->coordinate == ABD_COORDINATE_ANGLE) bound = bound_angle(work, joint, limit);
   else if (limited) bound = bound_length(work, j, limit);
   if (limits_angle(j)) bound = least(bound, bound_angle(work, joint, j->def.angle_limit));
   return bound;
@@ -311,7 +311,7 @@ static double stop_gap(const Work *work, int joint, const Affine *q) {
   const Joint *j = &work->model->joint[joint];
   double limit[2], y = INFINITY;
   coordinate_limits(j, limit);
-  if (j->coordinate != COORDINATE_NONE && (isfinite(limit[0]) || isfinite(limit[1]))) {
+  if (j->coordinate != ABD_COORDINATE_NONE && (isfinite(limit[0]) || isfinite(limit[1]))) {
     double s = joint_coordinate(work->model, joint, q, work->joint[joint].angle).value;
     y = least(s - limit[0], limit[1] - s) * reach(j) / stop_range(work, limit[0], limit[1], reach(j));
   }
@@ -326,7 +326,7 @@ static double stop_gap(const Work *work, int joint, const Affine *q) {
 static void set_pulls(const Work *work, const Joint *j, JointTerm *t, const JointState *s) {
   const AbdJointDef *d = &j->def;
   double h = work->h, inertia = j->mass * reach(j) * reach(j),
-         small = 1e-5 * (j->coordinate == COORDINATE_ANGLE ? 1 : j->arm);
+         small = 1e-5 * (j->coordinate == ABD_COORDINATE_ANGLE ? 1 : j->arm);
   t->pull[PULL_SPRING] = (Pull){d->stiffness, INFINITY, d->rest};
   t->pull[PULL_DAMPER] = (Pull){d->damping / h, INFINITY, t->position};
   t->pull[PULL_FRICTION] = (Pull){d->friction / small, d->friction, t->position + s->stick};
@@ -351,10 +351,10 @@ void joint_begin(Work *work, int joint) {
   const JointState *s = &work->state->joint[joint];
   JointTerm *t = &work->joint[joint];
   *t = (JointTerm){.active = joint_acts(j, s), .angle = s->angle, .stiffness = 1e3 * j->mass};
-  if (j->coordinate != COORDINATE_NONE) t->position = joint_coordinate(m, joint, work->q, t->angle).value;
+  if (j->coordinate != ABD_COORDINATE_NONE) t->position = joint_coordinate(m, joint, work->q, t->angle).value;
   if (!t->active) return;
   for (int k = 0; k < j->row_count; k++) t->lambda[k] = s->force[k] * work->h2;
-  if (j->coordinate == COORDINATE_NONE) return;
+  if (j->coordinate == ABD_COORDINATE_NONE) return;
   set_pulls(work, j, t, s);
   double y = stop_gap(work, joint, work->q);
   double approach = reach(j) * (joint_coordinate(m, joint, work->target, t->angle).value - t->position);
@@ -404,7 +404,7 @@ double joint_effort(const Work *work, int joint, double position) {
 }
 
 double joint_passive(const Work *work, int joint, double position) {
-  if (!work->joint[joint].active || work->model->joint[joint].coordinate == COORDINATE_NONE) return 0;
+  if (!work->joint[joint].active || work->model->joint[joint].coordinate == ABD_COORDINATE_NONE) return 0;
   return -act_coordinate(work, joint, position).slope / work->h2 - joint_effort(work, joint, position);
 }
 
@@ -432,7 +432,7 @@ void joint_finish(const Work *work, int i, State *after) {
   if (!t->active) return;
   for (int k = 0; k < j->row_count; k++)
     s->force[k] = act_row(t, k, row_jet(work, i, k, work->q).value).slope / work->h2;
-  if (j->coordinate == COORDINATE_NONE) return;
+  if (j->coordinate == ABD_COORDINATE_NONE) return;
   double position = joint_coordinate(work->model, i, work->q, t->angle).value;
   const Pull *friction = &t->pull[PULL_FRICTION], *drive = &t->pull[PULL_DRIVE];
   bool learns = s->drive.kind == ABD_DRIVE_SPEED && drive->stiffness > 0;

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "scene/joint_measure.h"
 #include "scene/scene_def.h"
 
 /* Two links that hang from each other, a wheel, a static post and three copies of a bead. */
@@ -192,10 +191,10 @@ static void body_frame(void **state) {
 
 static void coordinates(void **state) {
   (void)state;
-  assert_string_equal(joint_measure_name(joint_measure(ABD_JOINT_HINGE)), "angle");
-  assert_string_equal(joint_measure_name(joint_measure(ABD_JOINT_CYLINDRICAL)), "travel");
-  assert_string_equal(joint_measure_name(joint_measure(ABD_JOINT_DISTANCE)), "distance");
-  assert_null(joint_measure_name(joint_measure(ABD_JOINT_BALL)));
+  assert_int_equal(abd_joint_kind_view(ABD_JOINT_HINGE)->coordinate, ABD_COORDINATE_ANGLE);
+  assert_int_equal(abd_joint_kind_view(ABD_JOINT_CYLINDRICAL)->coordinate, ABD_COORDINATE_TRAVEL);
+  assert_int_equal(abd_joint_kind_view(ABD_JOINT_DISTANCE)->coordinate, ABD_COORDINATE_DISTANCE);
+  assert_int_equal(abd_joint_kind_view(ABD_JOINT_BALL)->coordinate, ABD_COORDINATE_NONE);
   assert_false(joint_moves(&(AbdJointDef){.kind = ABD_JOINT_DISTANCE}));
   assert_true(joint_moves(&(AbdJointDef){.kind = ABD_JOINT_ROPE}));
   assert_false(joint_moves(&(AbdJointDef){.kind = ABD_JOINT_ANGLE}));

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "session.h"
 
+#include "scene/setting.h"
 #include "slow.h"
 #include "trouble.h"
 
@@ -111,22 +112,14 @@ static bool write_vector(Run *run, const char *key, const double v[3]) {
 }
 
 static bool write_settings(Run *run, const AbdWorld *world) {
-  static const char *const integrator[] = {"rigid", "euler", "bdf2"};
   AbdWorldDef def = abd_world_settings(world);
   char dt[32];
   snprintf(dt, sizeof dt, "%.17g", def.dt);
   double g = sqrt(def.gravity[0] * def.gravity[0] + def.gravity[1] * def.gravity[1] + def.gravity[2] * def.gravity[2]);
   double up[3] = {0, 0, 1};
   for (int k = 0; g > 0 && k < 3; k++) up[k] = def.gravity[k] != 0 ? -def.gravity[k] / g : 0;
-  const AbdContactDef *c = &def.contact;
-  json_t *o = json_pack("{s:f, s:[f, f, f], s:s, s:{s:f, s:f, s:f, s:f, s:f, s:i, s:b}, s:{s:i, s:f, s:s, s:f}}", "dt",
-                        def.dt, "gravity", def.gravity[0], def.gravity[1], def.gravity[2], "integrator",
-                        integrator[def.integrator], "contact", "range", c->range, "separation", c->separation,
-                        "stiffness", c->stiffness, "friction", c->friction, "friction_speed", c->friction_speed,
-                        "friction_iterations", c->friction_iterations, "friction_anchors", c->friction_anchors,
-                        "solver", "max_iterations", def.solver.max_iterations, "tolerance", def.solver.tolerance,
-                        "linear", abd_linear_name(def.solver.linear), "memory", def.solver.memory);
-  char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+  json_t *o = json_object();
+  char *text = settings_write(o, ABD_DEF_WORLD, &def) ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
   bool good = run_write_meta(run, "dt", dt) && write_vector(run, "gravity", def.gravity) &&
               write_vector(run, "up", up) && run_write_meta(run, "settings", text ? text : "{}");
   free(text);

@@ -293,7 +293,6 @@ static void add_channel(Glb *glb, const float *motion, int from, int to, const c
 
 /* Node 0 turns up to +Y; bodies follow in order. */
 static void add_nodes(Glb *glb, json_t *const *primitives, Shown *shown) {
-  static const char *const motion_name[] = {"dynamic", "static", "kinematic"};
   const RunScene *scene = glb->series->scene;
   double q[4];
   pose_turn(scene->up, (double[3]){0, 1, 0}, q);
@@ -308,7 +307,7 @@ static void add_nodes(Glb *glb, json_t *const *primitives, Shown *shown) {
     json_t *node = json_pack("{s:o, s:[f, f, f], s:[f, f, f, f], s:{s:i, s:f, s:s}}", "name",
                              name_or(body->name, "body", b + 1), "translation", (double)m[0], (double)m[1],
                              (double)m[2], "rotation", (double)m[3], (double)m[4], (double)m[5], (double)m[6], "extras",
-                             "body", (int)b + 1, "mass", body->mass, "motion", motion_name[body->motion]);
+                             "body", (int)b + 1, "mass", body->mass, "motion", abd_motion_name(body->motion));
     if (node && json_array_size(primitives[body->mesh]))
       json_object_set_new(node, "mesh", json_integer(find_mesh(glb, primitives, shown, body)));
     push(glb, glb->nodes, node);

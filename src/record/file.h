@@ -46,11 +46,9 @@ bool run_write_soft_defs(Run *run, const AbdWorld *world);
 /* What the file says of soft bodies beyond their meshes; the bodies are read already, attached is left to it. */
 bool run_read_soft_defs(Run *run, RunScene *scene);
 bool run_write_soft_mesh(Run *run, sqlite3_stmt *statement, const AbdWorld *world, AbdBodyId body);
-const char *run_soft_model_name(AbdSoftModel model);
 void run_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, size_t size);
 bool run_write_joint_defs(Run *run, const AbdWorld *world);
 /* Calls visit for every row that a statement gives. */
 bool run_visit_statement(Run *run, sqlite3_stmt *statement, RunVisit visit, void *user);
-const char *run_motion_name(AbdMotion motion);
 
 #endif

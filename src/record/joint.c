@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scene/joint_measure.h"
-
 /* The columns of joint after step, joint, in the order of write_reading and read_reading. */
 #define READING_COLUMNS                                                                                                \
   "position, rate, force, torque, effort, residual, angle, travel, passive, force_x, force_y, force_z, torque_x,"      \
@@ -41,18 +39,18 @@ static void bind_real(sqlite3_stmt *s, int index, double value, bool has) {
 }
 
 static bool write_def(Run *run, sqlite3_stmt *s, uint32_t id, const AbdJointDef *def) {
-  bool gear = def->kind == ABD_JOINT_GEAR;
-  const char *coordinate = joint_measure_name(joint_measure(def->kind));
+  const AbdJointKindView *kind = abd_joint_kind_view(def->kind);
+  bool gear = kind->takes & ABD_JOINT_TAKES_JOINTS;
   sqlite3_bind_int64(s, 1, id);
   sqlite3_bind_text(s, 2, def->name ? def->name : "", -1, SQLITE_STATIC);
-  sqlite3_bind_text(s, 3, abd_joint_kind_name(def->kind), -1, SQLITE_STATIC);
-  if (coordinate) sqlite3_bind_text(s, 4, coordinate, -1, SQLITE_STATIC);
+  sqlite3_bind_text(s, 3, kind->name, -1, SQLITE_STATIC);
+  if (kind->coordinate) sqlite3_bind_text(s, 4, abd_coordinate_name(kind->coordinate), -1, SQLITE_STATIC);
   else sqlite3_bind_null(s, 4);
   bind_id(s, 5, def->body_a.id), bind_id(s, 6, def->body_b.id);
   bind_id(s, 7, def->joint_a.id), bind_id(s, 8, def->joint_b.id);
   bind_real(s, 9, def->ratio, gear);
-  bind_real(s, 10, def->pitch, def->kind == ABD_JOINT_SCREW);
-  bind_real(s, 11, def->length, def->length >= 0 && joint_measure(def->kind) == MEASURE_DISTANCE);
+  bind_real(s, 10, def->pitch, kind->takes & ABD_JOINT_TAKES_PITCH);
+  bind_real(s, 11, def->length, def->length >= 0 && kind->takes & ABD_JOINT_TAKES_LENGTH);
   for (int k = 0; k < 2; k++)
     bind_real(s, 12 + k, def->limit[k], !gear), bind_real(s, 14 + k, def->angle_limit[k], !gear);
   sqlite3_bind_int(s, 16, def->collide);

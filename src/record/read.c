@@ -97,9 +97,10 @@ static bool parse_exclusions(Run *run, const char *text, RunBody *body, size_t b
 }
 
 static bool read_motion(Run *run, const char *text, RunBody *body) {
-  for (int motion = 0; motion < 3; motion++) {
-    if (strcmp(text, run_motion_name((AbdMotion)motion))) continue;
-    body->motion = (AbdMotion)motion;
+  const char *const *names = abd_enum_names(ABD_ENUM_MOTION);
+  for (int k = 0; names[k]; k++) {
+    if (strcmp(text, names[k])) continue;
+    body->motion = (AbdMotion)k;
     return true;
   }
   return run_fail(run, RUN_BAD_FILE, "%s: body '%s': motion is '%.40s', expected dynamic, static or kinematic",

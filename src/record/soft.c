@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const model_name[] = {"neo-hookean", "stable-neo-hookean", "corotated"};
-enum { MODEL_COUNT = sizeof model_name / sizeof model_name[0] };
-
-const char *run_soft_model_name(AbdSoftModel model) { return (unsigned)model < MODEL_COUNT ? model_name[model] : "?"; }
-
 bool run_create_soft_tables(Run *run) {
   return run_exec(
       run,
@@ -62,7 +57,7 @@ static bool write_attachments(Run *run, sqlite3_stmt *s, const AbdWorld *world, 
 
 static bool write_soft(Run *run, sqlite3_stmt *s, uint32_t id, const AbdSoftView *soft) {
   sqlite3_bind_int64(s, 1, id);
-  sqlite3_bind_text(s, 2, run_soft_model_name(soft->model), -1, SQLITE_STATIC);
+  sqlite3_bind_text(s, 2, abd_soft_model_name(soft->model), -1, SQLITE_STATIC);
   sqlite3_bind_double(s, 3, soft->young);
   sqlite3_bind_double(s, 4, soft->poisson);
   if (soft->tet_count) sqlite3_bind_null(s, 5);
@@ -88,6 +83,19 @@ bool run_write_soft_defs(Run *run, const AbdWorld *world) {
 
 /* ---- Reading ---- */
 
+/* Earlier files write '-' instead of '_'. */
+static bool find_model(const char *text, AbdSoftModel *model) {
+  const char *const *names = abd_enum_names(ABD_ENUM_SOFT_MODEL);
+  for (int k = 0; text && names[k]; k++) {
+    size_t i = 0;
+    while (names[k][i] && (text[i] == names[k][i] || (text[i] == '-' && names[k][i] == '_'))) i++;
+    if (names[k][i] || text[i]) continue;
+    *model = (AbdSoftModel)k;
+    return true;
+  }
+  return false;
+}
+
 static bool read_soft(Run *run, sqlite3_stmt *s, RunScene *scene) {
   int64_t id = sqlite3_column_int64(s, 0);
   const char *model = (const char *)sqlite3_column_text(s, 1);
@@ -95,13 +103,10 @@ static bool read_soft(Run *run, sqlite3_stmt *s, RunScene *scene) {
   if (!soft)
     return run_fail(run, RUN_BAD_FILE, "%s: table soft names body %lld, which is not a soft one", run->path,
                     (long long)id);
-  int k = 0;
-  while (k < MODEL_COUNT && (!model || strcmp(model, model_name[k]))) k++;
-  if (k == MODEL_COUNT)
+  if (!find_model(model, &soft->model))
     return run_fail(run, RUN_BAD_FILE,
-                    "%s: soft body '%s': model is '%.40s', expected neo-hookean, stable-neo-hookean or corotated",
+                    "%s: soft body '%s': model is '%.40s', expected neo_hookean, stable_neo_hookean or corotated",
                     run->path, scene->body[id - 1].name, model ? model : "");
-  soft->model = (AbdSoftModel)k;
   soft->young = sqlite3_column_double(s, 2), soft->poisson = sqlite3_column_double(s, 3);
   soft->thickness = sqlite3_column_double(s, 4);
   soft->self_contact = sqlite3_column_int(s, 5);

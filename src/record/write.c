@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *run_motion_name(AbdMotion motion) {
-  static const char *const name[] = {"dynamic", "static", "kinematic"};
-  return name[motion];
-}
-
 bool run_write_meta(Run *run, const char *key, const char *value) {
   sqlite3_stmt *statement = run_prepare(run, "INSERT OR REPLACE INTO meta VALUES(?, ?)");
   if (!statement) return false;
@@ -98,7 +93,6 @@ static char *exclusion_text(Run *run, Exclusions *e, uint32_t id) {
 }
 
 static bool write_body(Run *run, sqlite3_stmt *s, const AbdWorld *world, uint32_t id, Exclusions *exclusions) {
-  static const char *const elasticity[] = {"ortho", "arap", "neo-hookean"};
   AbdBodyView body;
   AbdSoftView soft;
   bool is_soft = abd_soft_view(world, (AbdBodyId){id}, &soft) == ABD_OK;
@@ -112,13 +106,14 @@ static bool write_body(Run *run, sqlite3_stmt *s, const AbdWorld *world, uint32_
   sqlite3_bind_text(s, 2, body.name ? body.name : "", -1, SQLITE_STATIC);
   sqlite3_bind_int64(s, 3, body.mesh.id);
   sqlite3_bind_text(s, 4, is_soft ? "soft" : "affine", -1, SQLITE_STATIC);
-  sqlite3_bind_text(s, 5, run_motion_name(body.motion), -1, SQLITE_STATIC);
+  sqlite3_bind_text(s, 5, abd_motion_name(body.motion), -1, SQLITE_STATIC);
   sqlite3_bind_text(s, 6, collide, -1, SQLITE_STATIC);
   sqlite3_bind_double(s, 7, body.density);
   sqlite3_bind_double(s, 8, body.mass);
   run_bind_blob(s, 9, body.inertia, sizeof body.inertia);
   sqlite3_bind_double(s, 10, is_soft ? soft.young : body.stiffness);
-  sqlite3_bind_text(s, 11, is_soft ? run_soft_model_name(soft.model) : elasticity[body.elasticity], -1, SQLITE_STATIC);
+  sqlite3_bind_text(s, 11, is_soft ? abd_soft_model_name(soft.model) : abd_elasticity_name(body.elasticity), -1,
+                    SQLITE_STATIC);
   sqlite3_bind_double(s, 12, body.friction);
   sqlite3_bind_int64(s, 13, body.fixed);
   sqlite3_bind_int(s, 14, body.group);

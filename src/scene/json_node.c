@@ -118,6 +118,21 @@ static bool is_name(const char *word, const char *const *names) {
   return false;
 }
 
+void keys_add(KeyList *list, const char *name) {
+  if (list->count + 1 < sizeof list->name / sizeof *list->name) list->name[list->count++] = name;
+}
+
+void keys_add_copy(KeyList *list, const char *name) {
+  if (list->own_count == sizeof list->own / sizeof *list->own) return;
+  char *own = list->own[list->own_count++];
+  snprintf(own, sizeof list->own[0], "%s", name);
+  keys_add(list, own);
+}
+
+void keys_add_all(KeyList *list, const char *const *names) {
+  for (; *names; names++) keys_add(list, *names);
+}
+
 bool node_check_keys(const Node *object, const char *const *known) {
   const char *key;
   json_t *value;

@@ -26,6 +26,17 @@ typedef struct Node {
   size_t index;              /* in an array */
 } Node;
 
+/* Keys that an object may have; name ends with NULL. Start with {0}. A full list drops further names; the largest object
+ * has half as many keys. */
+typedef struct KeyList {
+  const char *name[96];
+  char own[8][32]; /* names that keys_add_copy copied */
+  size_t count, own_count;
+} KeyList;
+void keys_add(KeyList *list, const char *name); /* name must outlive the list */
+void keys_add_copy(KeyList *list, const char *name);
+void keys_add_all(KeyList *list, const char *const *names); /* names ends with NULL */
+
 typedef enum NumberRange { NUMBER_ANY, NUMBER_NOT_NEGATIVE, NUMBER_POSITIVE } NumberRange;
 
 Node node_top(const JsonFile *file, json_t *value);

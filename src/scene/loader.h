@@ -57,8 +57,8 @@ bool loader_out_of_memory(Loader *loader); /* always false */
 /* The two formats. The top node is the whole file. */
 bool own_read(Loader *loader, const Node *top);
 bool rigid_ipc_read(Loader *loader, const Node *top);
-/* dt, duration, steps, gravity, integrator, contact, solver of an object in abd's own format. */
-bool settings_read(Scene *scene, const Node *top);
-extern const char *const settings_detections[]; /* names of AbdDetection */
+/* The settings of the world, "duration" and "steps" of an object in abd's own format. */
+bool own_read_settings(Scene *scene, const Node *top);
+void own_add_setting_keys(KeyList *list); /* their keys */
 
 #endif

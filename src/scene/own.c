@@ -9,6 +9,7 @@
 
 #include "scene/file_bytes.h"
 #include "scene/set_option.h"
+#include "scene/setting.h"
 
 static bool check_version(const Node *top) {
   Node node;
@@ -23,10 +24,11 @@ static bool check_version(const Node *top) {
 
 /* Unused materials are checked too; their names stay with the scene for --set. */
 static bool check_materials(Loader *loader, const Node *top) {
-  static const char *const known[] = {MATERIAL_KEYS, NULL};
+  KeyList keys = {0};
   Node list;
   const char *name;
   json_t *value;
+  own_add_material_keys(&keys);
   if (!node_get(top, "materials", &list)) return true;
   if (!node_is_object(&list)) return false;
   json_object_foreach(list.value, name, value) {
@@ -34,7 +36,7 @@ static bool check_materials(Loader *loader, const Node *top) {
     AbdBodyDef def = abd_default_body_def();
     char color[8];
     if (name[0] == '#') continue;
-    if (!node_check_keys(&material, known) || !own_read_material(&material, &def, color)) return false;
+    if (!node_check_keys(&material, keys.name) || !own_read_material(&material, &def, color)) return false;
     char **slot = array_add(&loader->scene->material, &loader->scene->material_count, sizeof *slot);
     if (!slot || !(*slot = strdup(name))) return loader_out_of_memory(loader);
   }
@@ -140,14 +142,16 @@ static bool read_name(Scene *scene, const Node *top) {
 }
 
 static bool read_file(Loader *loader, const Node *top, bool settings) {
-  static const char *const known[] = {"version",   "abd",    "$schema", "name",       "comment",       "dt",
-                                      "duration",  "steps",  "gravity", "integrator", "contact",       "solver",
-                                      "materials", "meshes", "bodies",  "exclude",    "pair_friction", "include",
-                                      "joints",    "drives", NULL};
+  static const char *const known[] = {"version",   "abd",    "$schema", "name",    "comment",
+                                      "materials", "meshes", "bodies",  "exclude", "pair_friction",
+                                      "include",   "joints", "drives",  NULL};
+  KeyList keys = {0};
   OwnFile file = {.loader = loader, .top = top, .first_body = loader->scene->body_count};
   Scene ignored = *loader->scene; /* an included file's settings are checked and not used */
-  bool ok = check_version(top) && node_check_keys(top, known) && (!settings || read_name(loader->scene, top)) &&
-            settings_read(settings ? loader->scene : &ignored, top) && check_materials(loader, top) &&
+  keys_add_all(&keys, known);
+  own_add_setting_keys(&keys);
+  bool ok = check_version(top) && node_check_keys(top, keys.name) && (!settings || read_name(loader->scene, top)) &&
+            own_read_settings(settings ? loader->scene : &ignored, top) && check_materials(loader, top) &&
             read_meshes(&file) && own_read_bodies(&file);
   file.body_end = loader->scene->body_count;
   ok = ok && read_includes(&file) && own_read_attachments(&file) && own_read_scripts(&file) && own_read_pairs(&file);
@@ -157,6 +161,25 @@ static bool read_file(Loader *loader, const Node *top, bool settings) {
   json_decref(file.joint_index);
   free(file.named);
   return ok;
+}
+
+void own_add_setting_keys(KeyList *list) {
+  settings_add_keys(list, ABD_DEF_WORLD);
+  keys_add(list, "duration");
+  keys_add(list, "steps");
+}
+
+bool own_read_settings(Scene *scene, const Node *top) {
+  double duration = -1;
+  int64_t steps = -1;
+  if (!settings_read(top, ABD_DEF_WORLD, &scene->world) ||
+      !read_number(top, "duration", NUMBER_NOT_NEGATIVE, &duration) ||
+      !read_integer(top, "steps", 0, INT64_C(1000000000000000), &steps))
+    return false;
+  if (duration >= 0 && steps >= 0) return node_fail(top, "\"duration\" and \"steps\" exclude each other: give one");
+  if (duration >= 0) scene->duration = duration, scene->steps = -1;
+  if (steps >= 0) scene->steps = steps;
+  return true;
 }
 
 bool own_read(Loader *loader, const Node *top) { return read_file(loader, top, true); }

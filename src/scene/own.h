@@ -59,7 +59,7 @@ bool own_read_rotation(const Node *object, double quaternion[4]);
 bool own_read_forces(OwnFile *file, const Node *object, bool torques, ForceKey **forces, size_t *count);
 /* The keys of a material, which a body may have too. */
 bool own_read_material(const Node *object, AbdBodyDef *def, char color[8]);
-#define MATERIAL_KEYS "density", "friction", "stiffness", "elasticity", "color"
+void own_add_material_keys(KeyList *list);
 bool own_read_pairs(OwnFile *file);
 /* A copy, NAME-3, of the body called name in the file. */
 bool own_is_copy(const SceneBody *body, const char *name);
@@ -71,5 +71,6 @@ bool own_index_joint(OwnFile *file, size_t joint); /* from now on it is found by
 
 bool own_read_joints(OwnFile *file);
 bool own_read_drives(OwnFile *file);
+const char *own_drive_type(AbdDriveKind kind); /* the type of the drive in a scene: "torque" */
 
 #endif

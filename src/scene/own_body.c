@@ -6,6 +6,7 @@
 
 #include "scene/own.h"
 #include "scene/rotation.h"
+#include "scene/setting.h"
 
 static const double radians_per_degree = 0.017453292519943295769;
 
@@ -23,16 +24,12 @@ static bool read_color(const Node *object, char color[8]) {
 }
 
 bool own_read_material(const Node *object, AbdBodyDef *def, char color[8]) {
-  static const char *const elasticities[] = {"ortho", "arap", "neo_hookean", NULL};
-  int elasticity = (int)def->elasticity;
-  if (!read_number(object, "density", NUMBER_POSITIVE, &def->density) ||
-      !read_number(object, "friction", NUMBER_NOT_NEGATIVE, &def->friction) ||
-      !read_number(object, "stiffness", NUMBER_POSITIVE, &def->stiffness) ||
-      !read_choice(object, "elasticity", elasticities, &elasticity) || !read_color(object, color)) {
-    return false;
-  }
-  def->elasticity = (AbdElasticity)elasticity;
-  return true;
+  return settings_read(object, ABD_DEF_BODY, def) && read_color(object, color);
+}
+
+void own_add_material_keys(KeyList *list) {
+  settings_add_keys(list, ABD_DEF_BODY);
+  keys_add(list, "color");
 }
 
 static bool use_material(OwnFile *file, const Node *body, AbdBodyDef *def, char color[8]) {
@@ -93,7 +90,7 @@ bool own_read_rotation(const Node *object, double q[4]) {
 }
 
 static bool read_fixed(const Node *object, uint32_t *fixed) {
-  static const char *const names[] = {"x", "y", "z", "rotation_x", "rotation_y", "rotation_z", NULL};
+  const char *const *names = abd_enum_names(ABD_ENUM_FIX);
   Node list;
   if (!node_get(object, "fixed", &list)) return true;
   if (!node_is_array(&list)) return false;
@@ -164,12 +161,11 @@ bool own_read_forces(OwnFile *file, const Node *object, bool torques, ForceKey *
 }
 
 static bool read_motion(OwnFile *file, const Node *node, const SceneMesh *mesh, SceneBody *body) {
-  static const char *const motions[] = {"dynamic", "static", "kinematic", NULL};
   AbdBodyDef *def = &body->def;
   int motion = mesh->half_space ? ABD_MOTION_STATIC : ABD_MOTION_DYNAMIC;
   int64_t group = -1;
   Node child;
-  if (!read_choice(node, "motion", motions, &motion)) return false;
+  if (!read_choice(node, "motion", abd_enum_names(ABD_ENUM_MOTION), &motion)) return false;
   if (mesh->half_space && motion != ABD_MOTION_STATIC) {
     node_get(node, "motion", &child);
     return node_fail(&child, "a half-space can only be static");
@@ -247,15 +243,18 @@ static bool read_copies(OwnFile *file, const Node *node, size_t original) {
 }
 
 static bool read_body(OwnFile *file, const Node *node) {
-  static const char *const known[] = {
-      "name",          "comment",    "motion",   "material",         MATERIAL_KEYS, "position",    "rotation",
-      "euler_degrees", "quaternion", "velocity", "angular_velocity", "force",       "torque",      "fixed",
-      "group",         "copies",     "path",     "forces",           "motion_end",  GEOMETRY_KEYS, "contact_thickness",
-      "soft",          "attach",     "scripted", "vertex_forces",    NULL};
+  static const char *const known[] = {"name",     "comment",       "motion",     "material",      "position",
+                                      "rotation", "euler_degrees", "quaternion", "velocity",      "angular_velocity",
+                                      "force",    "torque",        "fixed",      "group",         "copies",
+                                      "path",     "forces",        "motion_end", GEOMETRY_KEYS,   "contact_thickness",
+                                      "soft",     "attach",        "scripted",   "vertex_forces", NULL};
   Scene *scene = file->loader->scene;
+  KeyList keys = {0};
   const char *name = NULL;
   char default_name[64];
-  if (!node_check_keys(node, known) || !read_string(node, "name", &name)) return false;
+  keys_add_all(&keys, known);
+  own_add_material_keys(&keys);
+  if (!node_check_keys(node, keys.name) || !read_string(node, "name", &name)) return false;
   Node soft;
   bool is_soft = node_get(node, "soft", &soft);
   int mesh = is_soft ? own_read_soft_geometry(file, node) : own_read_geometry(file, node, "mesh");

@@ -1,6 +1,5 @@
 /* Drives of abd's own format (own.h, docs/scene.md): a motor for a joint, with a constant value or keys.
  * Tests: tests/test_scene_joint.c. */
-#include "scene/joint_measure.h"
 #include "scene/own.h"
 
 /* [[time, value], ...], times ascending. */
@@ -47,14 +46,30 @@ static bool read_servo(const Node *node, AbdDrive *drive) {
          read_number(node, "damping", NUMBER_NOT_NEGATIVE, &drive->damping);
 }
 
+/* The types of drives in scenes. The unit of an effort depends on the joint: a torque or a force. */
+static const struct {
+  const char *name;
+  AbdDriveKind kind;
+} types[] = {{"torque", ABD_DRIVE_EFFORT},
+             {"force", ABD_DRIVE_EFFORT},
+             {"speed", ABD_DRIVE_SPEED},
+             {"position", ABD_DRIVE_POSITION}};
+enum { TYPE_COUNT = sizeof types / sizeof *types };
+
+const char *own_drive_type(AbdDriveKind kind) {
+  int k = 0;
+  while (k < TYPE_COUNT - 1 && types[k].kind != kind) k++;
+  return types[k].name;
+}
+
 static bool read_kind(const Node *node, AbdDrive *drive) {
-  static const char *const types[] = {"torque", "force", "speed", "position", NULL};
-  static const AbdDriveKind kinds[] = {ABD_DRIVE_EFFORT, ABD_DRIVE_EFFORT, ABD_DRIVE_SPEED, ABD_DRIVE_POSITION};
+  const char *names[TYPE_COUNT + 1] = {0};
   int type = 0;
+  for (int k = 0; k < TYPE_COUNT; k++) names[k] = types[k].name;
   if (!json_object_get(node->value, "type"))
     return node_fail(node, "expected a key \"type\": \"torque\", \"force\", \"speed\" or \"position\"");
-  if (!read_choice(node, "type", types, &type)) return false;
-  drive->kind = kinds[type];
+  if (!read_choice(node, "type", names, &type)) return false;
+  drive->kind = types[type].kind;
   return true;
 }
 

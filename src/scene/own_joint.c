@@ -5,69 +5,37 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scene/joint_measure.h"
 #include "scene/own.h"
 
-/* What a type takes beside "name", "type" and "comment". */
-enum {
-  TAKES_BODIES = 1,
-  TAKES_AXIS = 2,
-  TAKES_AXIS_B = 4,
-  TAKES_COORDINATE = 8,
-  TAKES_ANGLE_LIMITS = 16,
-  TAKES_LENGTH = 32,
-  TAKES_PITCH = 64,
-  TAKES_FREE = 128,
-  TAKES_JOINTS = 256,
-  TAKES_RATIO = 512,
-  TAKES_RADIUS = 1024,
-  NEEDS_POINT = 2048,
-  NEEDS_POINT_B = 4096,
-  AT_POINT = TAKES_BODIES | NEEDS_POINT,
-  ON_AXIS = AT_POINT | TAKES_AXIS,
-  MOVES = ON_AXIS | TAKES_COORDINATE,
-};
-
+/* A type of joint in a scene: every kind of abd.h, and "rack", a gear with a radius. */
 typedef struct JointType {
   const char *name;
   AbdJointKind kind;
-  int takes;
+  uint32_t takes; /* ABD_JOINT_TAKES_* and ABD_JOINT_NEEDS_* bits, TAKES_RADIUS */
 } JointType;
+enum { TYPE_COUNT = ABD_JOINT_KIND_COUNT + 1, TAKES_RADIUS = 1 << 30 };
 
-static const JointType types[] = {
-    {"weld", ABD_JOINT_WELD, TAKES_BODIES},
-    {"ball", ABD_JOINT_BALL, AT_POINT},
-    {"hinge", ABD_JOINT_HINGE, MOVES},
-    {"orientation", ABD_JOINT_ORIENTATION, TAKES_BODIES},
-    {"line", ABD_JOINT_LINE, MOVES},
-    {"plane", ABD_JOINT_PLANE, ON_AXIS},
-    {"slider", ABD_JOINT_SLIDER, MOVES},
-    {"cylindrical", ABD_JOINT_CYLINDRICAL, MOVES | TAKES_ANGLE_LIMITS},
-    {"planar", ABD_JOINT_PLANAR, MOVES},
-    {"universal", ABD_JOINT_UNIVERSAL, ON_AXIS | TAKES_AXIS_B},
-    {"distance", ABD_JOINT_DISTANCE, AT_POINT | NEEDS_POINT_B | TAKES_LENGTH},
-    {"rope", ABD_JOINT_ROPE, AT_POINT | NEEDS_POINT_B | TAKES_LENGTH | TAKES_COORDINATE},
-    {"screw", ABD_JOINT_SCREW, MOVES | TAKES_PITCH},
-    {"angle", ABD_JOINT_ANGLE, TAKES_BODIES | TAKES_AXIS | TAKES_COORDINATE | TAKES_FREE},
-    {"gear", ABD_JOINT_GEAR, TAKES_JOINTS | TAKES_RATIO},
-    {"rack", ABD_JOINT_GEAR, TAKES_JOINTS | TAKES_RADIUS},
-};
-enum { TYPE_COUNT = sizeof types / sizeof types[0] };
+static JointType joint_type(int index) {
+  if (index == ABD_JOINT_KIND_COUNT) return (JointType){"rack", ABD_JOINT_GEAR, ABD_JOINT_TAKES_JOINTS | TAKES_RADIUS};
+  const AbdJointKindView *view = abd_joint_kind_view((AbdJointKind)index);
+  return (JointType){view->name, (AbdJointKind)index, view->takes};
+}
 
+/* The keys of joints beside "name", "type" and "comment", and the types that take them. */
 static const struct {
   const char *key;
-  int takes;
+  uint32_t takes;
 } keys[] = {
-    {"bodies", TAKES_BODIES},       {"frame", TAKES_BODIES},
-    {"point", TAKES_BODIES},        {"point_a", TAKES_BODIES},
-    {"point_b", TAKES_BODIES},      {"collide", TAKES_BODIES},
-    {"axis", TAKES_AXIS},           {"axis_b", TAKES_AXIS_B},
-    {"limits", TAKES_COORDINATE},   {"stiffness", TAKES_COORDINATE},
-    {"rest", TAKES_COORDINATE},     {"damping", TAKES_COORDINATE},
-    {"friction", TAKES_COORDINATE}, {"angle_limits", TAKES_ANGLE_LIMITS},
-    {"length", TAKES_LENGTH},       {"pitch", TAKES_PITCH},
-    {"free", TAKES_FREE},           {"joints", TAKES_JOINTS},
-    {"ratio", TAKES_RATIO},         {"radius", TAKES_RADIUS},
+    {"bodies", ABD_JOINT_TAKES_BODIES},       {"frame", ABD_JOINT_TAKES_BODIES},
+    {"point", ABD_JOINT_TAKES_BODIES},        {"point_a", ABD_JOINT_TAKES_BODIES},
+    {"point_b", ABD_JOINT_TAKES_BODIES},      {"collide", ABD_JOINT_TAKES_BODIES},
+    {"axis", ABD_JOINT_TAKES_AXIS},           {"axis_b", ABD_JOINT_TAKES_AXIS_B},
+    {"limits", ABD_JOINT_TAKES_COORDINATE},   {"stiffness", ABD_JOINT_TAKES_COORDINATE},
+    {"rest", ABD_JOINT_TAKES_COORDINATE},     {"damping", ABD_JOINT_TAKES_COORDINATE},
+    {"friction", ABD_JOINT_TAKES_COORDINATE}, {"angle_limits", ABD_JOINT_TAKES_ANGLE_LIMIT},
+    {"length", ABD_JOINT_TAKES_LENGTH},       {"pitch", ABD_JOINT_TAKES_PITCH},
+    {"free", ABD_JOINT_TAKES_FREE},           {"joints", ABD_JOINT_TAKES_JOINTS},
+    {"ratio", ABD_JOINT_TAKES_RATIO},         {"radius", TAKES_RADIUS},
 };
 enum { KEY_COUNT = sizeof keys / sizeof keys[0] };
 
@@ -75,21 +43,18 @@ enum { KEY_COUNT = sizeof keys / sizeof keys[0] };
 
 static const char *article(const char *word) { return strchr("aeiou", word[0]) ? "an" : "a"; }
 
-static const JointType *read_type(const Node *node) {
+static bool read_type(const Node *node, JointType *type) {
   const char *names[TYPE_COUNT + 1] = {0};
   int choice = 0;
   Node child;
-  for (int i = 0; i < TYPE_COUNT; i++) names[i] = types[i].name;
-  if (!node_get(node, "type", &child)) {
-    node_fail(node, "expected a key \"type\", such as \"hinge\"");
-    return NULL;
-  }
+  for (int i = 0; i < TYPE_COUNT; i++) names[i] = joint_type(i).name;
+  if (!node_get(node, "type", &child)) return node_fail(node, "expected a key \"type\", such as \"hinge\"");
   const char *word = json_string_value(child.value), *nearest = word ? nearest_name(word, names) : NULL;
-  if (nearest && strcmp(nearest, word) != 0) {
-    node_fail(&child, "no joint is of type \"%.60s\"; did you mean \"%s\"?", word, nearest);
-    return NULL;
-  }
-  return read_choice(node, "type", names, &choice) ? &types[choice] : NULL;
+  if (nearest && strcmp(nearest, word) != 0)
+    return node_fail(&child, "no joint is of type \"%.60s\"; did you mean \"%s\"?", word, nearest);
+  if (!read_choice(node, "type", names, &choice)) return false;
+  *type = joint_type(choice);
+  return true;
 }
 
 static bool check_keys(const Node *node, const JointType *type) {
@@ -194,15 +159,15 @@ static bool read_points(OwnFile *file, const Node *node, const JointType *type, 
   memcpy(def->point, scene->body[bodies->a].def.position, sizeof def->point); /* where any place does */
   if (node_get(node, key, &point)) {
     if (!read_placed(file, &point, in_body ? &bodies->a : NULL, 1, def->point)) return false;
-  } else if (type->takes & NEEDS_POINT) {
+  } else if (type->takes & ABD_JOINT_NEEDS_POINT) {
     return node_fail(node, "expected a key \"%s\"", key);
   }
   if (!node_get(node, "point_b", &point_b)) {
-    return !(type->takes & NEEDS_POINT_B) || node_fail(node, "expected a key \"point_b\": the other end");
+    return !(type->takes & ABD_JOINT_NEEDS_POINT_B) || node_fail(node, "expected a key \"point_b\": the other end");
   }
   if (!read_placed(file, &point_b, in_body && bodies->has_b ? &bodies->b : NULL, 1, x)) return false;
   double gap = gap_of(def->point, x);
-  if (type->takes & NEEDS_POINT_B) memcpy(def->point_b, x, sizeof x);
+  if (type->takes & ABD_JOINT_NEEDS_POINT_B) memcpy(def->point_b, x, sizeof x);
   else if (gap > 0 && !(gap <= tolerance(scene, bodies)))
     return node_fail(&point_b,
                      "the anchors are %.6g m apart: (%.6g, %.6g, %.6g) of the first body and (%.6g, %.6g, %.6g) "
@@ -223,9 +188,9 @@ static bool read_axes(OwnFile *file, const Node *node, const JointType *type, co
                       AbdJointDef *def) {
   Node child;
   double dot = 0, product = 1;
-  if ((type->takes & TAKES_AXIS) && !read_axis(file, node, "axis", in_body ? &bodies->a : NULL, def->axis))
+  if ((type->takes & ABD_JOINT_TAKES_AXIS) && !read_axis(file, node, "axis", in_body ? &bodies->a : NULL, def->axis))
     return false;
-  if (!(type->takes & TAKES_AXIS_B)) return true;
+  if (!(type->takes & ABD_JOINT_TAKES_AXIS_B)) return true;
   if (!read_axis(file, node, "axis_b", in_body && bodies->has_b ? &bodies->b : NULL, def->axis_b)) return false;
   for (int k = 0; k < 3; k++) dot += def->axis[k] * def->axis_b[k];
   product = gap_of(def->axis, (double[3]){0}) * gap_of(def->axis_b, (double[3]){0});
@@ -294,12 +259,13 @@ static bool read_not_zero(const Node *node, const char *key, const char *unit, d
 /* ---- Gears ---- */
 
 static bool check_rack(const Scene *scene, const Node *list, const size_t index[2]) {
-  static const JointMeasure wanted[2] = {MEASURE_ANGLE, MEASURE_TRAVEL};
+  static const AbdCoordinate wanted[2] = {ABD_COORDINATE_ANGLE, ABD_COORDINATE_TRAVEL};
   static const char *const what[2] = {"a joint that turns first, such as a hinge",
                                       "a joint that travels second, such as a slider"};
   for (size_t i = 0; i < 2; i++) {
     Node item = node_item(list, i);
-    if (joint_measure(scene->joint[index[i]].def.kind) != wanted[i]) return node_expected(&item, what[i]);
+    if (abd_joint_kind_view(scene->joint[index[i]].def.kind)->coordinate != wanted[i])
+      return node_expected(&item, what[i]);
   }
   return true;
 }
@@ -333,8 +299,9 @@ static bool read_between(OwnFile *file, const Node *node, const JointType *type,
   double start = 0;
   return read_bodies(file, node, def, &bodies) && read_frame(node, &in_body) &&
          read_points(file, node, type, &bodies, in_body, def) && read_axes(file, node, type, &bodies, in_body, def) &&
-         (!(type->takes & TAKES_LENGTH) || read_length(file, node, &bodies, def, &start)) &&
-         (!(type->takes & TAKES_PITCH) || read_not_zero(node, "pitch", "[m] of travel a turn", &def->pitch)) &&
+         (!(type->takes & ABD_JOINT_TAKES_LENGTH) || read_length(file, node, &bodies, def, &start)) &&
+         (!(type->takes & ABD_JOINT_TAKES_PITCH) ||
+          read_not_zero(node, "pitch", "[m] of travel a turn", &def->pitch)) &&
          read_bool(node, "free", &def->free) && read_bool(node, "collide", &def->collide) &&
          read_coordinate(node, def, start);
 }
@@ -344,14 +311,14 @@ static bool read_joint(OwnFile *file, const Node *node) {
   const char *name = NULL;
   char default_name[64];
   if (!node_is_object(node) || !check_known(node) || !read_string(node, "name", &name)) return false;
-  const JointType *type = read_type(node);
-  if (!type || !check_keys(node, type)) return false;
+  JointType type = {0};
+  if (!read_type(node, &type) || !check_keys(node, &type)) return false;
   size_t index = scene->joint_count;
-  snprintf(default_name, sizeof default_name, "%s %zu", type->name, index + 1);
-  SceneJoint *joint = scene_add_joint(scene, name ? name : default_name, type->kind);
+  snprintf(default_name, sizeof default_name, "%s %zu", type.name, index + 1);
+  SceneJoint *joint = scene_add_joint(scene, name ? name : default_name, type.kind);
   if (!joint) return loader_out_of_memory(file->loader);
-  return (type->takes & TAKES_JOINTS ? read_gear(file, node, type, index)
-                                     : read_between(file, node, type, &joint->def)) &&
+  return (type.takes & ABD_JOINT_TAKES_JOINTS ? read_gear(file, node, &type, index)
+                                              : read_between(file, node, &type, &joint->def)) &&
          own_index_joint(file, index);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "scene/own.h"
+#include "scene/setting.h"
 #include "scene/soft_shape.h"
 
 /* Every parameter a soft shape can have. */
@@ -117,17 +118,8 @@ static bool check_keys(const Node *object) {
   return true;
 }
 
-static bool read_poisson(const Node *soft, double *poisson) {
-  Node child;
-  if (!node_get(soft, "poisson", &child)) return true;
-  if (!node_number(&child, NUMBER_ANY, poisson)) return false;
-  return (*poisson > -1 && *poisson < 0.5) || node_expected(&child, "a number above -1 and below 0.5");
-}
-
 bool own_read_soft(OwnFile *file, const Node *object, SceneBody *body) {
-  static const char *const known[] = {"young",   "poisson", "model",        "thickness",
-                                      "bending", "damping", "self_contact", NULL};
-  static const char *const models[] = {"neo_hookean", "stable_neo_hookean", "corotated", NULL};
+  KeyList keys = {0};
   Node soft, child;
   if (!node_get(object, "soft", &soft)) {
     if (node_get(object, "attach", &child))
@@ -141,15 +133,8 @@ bool own_read_soft(OwnFile *file, const Node *object, SceneBody *body) {
   if (!body->soft) return loader_out_of_memory(file->loader);
   AbdSoftDef *def = &body->soft->def;
   *def = abd_default_soft_def();
-  int model = (int)def->model;
-  bool ok = node_check_keys(&soft, known) && check_keys(object) &&
-            read_number(&soft, "young", NUMBER_POSITIVE, &def->young) && read_poisson(&soft, &def->poisson) &&
-            read_choice(&soft, "model", models, &model) &&
-            read_number(&soft, "thickness", NUMBER_POSITIVE, &def->thickness) &&
-            read_number(&soft, "bending", NUMBER_NOT_NEGATIVE, &def->bending) &&
-            read_number(&soft, "damping", NUMBER_NOT_NEGATIVE, &def->damping) &&
-            read_bool(&soft, "self_contact", &def->self_contact);
-  def->model = (AbdSoftModel)model;
+  settings_add_keys(&keys, ABD_DEF_SOFT);
+  bool ok = node_check_keys(&soft, keys.name) && check_keys(object) && settings_read(&soft, ABD_DEF_SOFT, def);
   bool solid = file->loader->scene->mesh[body->mesh].tet_count > 0;
   if (ok && solid && (node_get(&soft, "thickness", &child) || node_get(&soft, "bending", &child)))
     return node_fail(&child, "only shells and rods have it; this body is a solid of tets");

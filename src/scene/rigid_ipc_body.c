@@ -88,11 +88,10 @@ static bool read_fixed(const Node *node, AbdBodyDef *def) {
 }
 
 static bool read_motion(const Node *node, AbdBodyDef *def) {
-  static const char *const types[] = {"dynamic", "static", "kinematic", NULL};
   int type = 0;
   double degrees[3] = {0}, spin[3] = {0}, torque[3] = {0};
   int64_t group = -1;
-  if (!read_choice(node, "type", types, &type)) return false;
+  if (!read_choice(node, "type", abd_enum_names(ABD_ENUM_MOTION), &type)) return false;
   def->motion = (AbdMotion)type;
   bool ok = read_number(node, "density", NUMBER_POSITIVE, &def->density) &&
             read_vector(node, "position", def->position, 3) && read_vector(node, "rotation", degrees, 3) &&

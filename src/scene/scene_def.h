@@ -144,6 +144,8 @@ void path_pose(const PathKey *start, const PathKey *path, size_t count, double t
                double rotation[4]);
 void force_at(const ForceKey *forces, size_t count, double time, double force[3], double torque[3]);
 bool scene_build_attachments(const Scene *scene, AbdWorld *world, SceneError *error);
+/* Whether the joint's coordinate can change: not that of a distance, nor an angle that is held. */
+bool joint_moves(const AbdJointDef *def);
 /* The joints of scene_build and scene_apply. */
 bool scene_build_joints(const Scene *scene, AbdWorld *world, SceneError *error);
 bool scene_apply_drives(const Scene *scene, AbdWorld *world, SceneError *error);

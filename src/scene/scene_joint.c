@@ -2,34 +2,13 @@
  * Tests: tests/test_scene_joint.c. */
 #include <math.h>
 
-#include "scene/joint_measure.h"
 #include "scene/json_node.h"
 #include "scene/rotation.h"
 #include "scene/scene_def.h"
 
-JointMeasure joint_measure(AbdJointKind kind) {
-  switch (kind) {
-    case ABD_JOINT_HINGE:
-    case ABD_JOINT_PLANAR:
-    case ABD_JOINT_SCREW:
-    case ABD_JOINT_ANGLE: return MEASURE_ANGLE;
-    case ABD_JOINT_LINE:
-    case ABD_JOINT_SLIDER:
-    case ABD_JOINT_CYLINDRICAL: return MEASURE_TRAVEL;
-    case ABD_JOINT_DISTANCE:
-    case ABD_JOINT_ROPE: return MEASURE_DISTANCE;
-    default: return MEASURE_NONE;
-  }
-}
-
-const char *joint_measure_name(JointMeasure measure) {
-  static const char *const name[] = {NULL, "angle", "travel", "distance"};
-  return name[measure];
-}
-
 bool joint_moves(const AbdJointDef *def) {
-  return joint_measure(def->kind) != MEASURE_NONE && def->kind != ABD_JOINT_DISTANCE &&
-         (def->kind != ABD_JOINT_ANGLE || def->free);
+  uint32_t takes = abd_joint_kind_view(def->kind)->takes;
+  return takes & ABD_JOINT_TAKES_COORDINATE && (def->free || !(takes & ABD_JOINT_TAKES_FREE));
 }
 
 void scene_body_to_world(const Scene *scene, size_t body, double offset, const double from[3], double to[3]) {

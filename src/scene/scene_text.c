@@ -8,10 +8,10 @@
 
 #include <jansson.h>
 
-#include "scene/joint_measure.h"
-#include "scene/loader.h"
+#include "scene/own.h"
 #include "scene/packed.h"
 #include "scene/scene_def.h"
+#include "scene/setting.h"
 
 /* jansson's setters take NULL for object or value and report it, so a failed allocation shows in what they return. */
 static bool put(json_t *object, const char *key, json_t *value) { return json_object_set_new(object, key, value) == 0; }
@@ -56,26 +56,8 @@ static bool put_packed(json_t *object, const char *key, char *text) {
 }
 
 static bool put_settings(json_t *top, const Scene *scene) {
-  static const char *const integrators[] = {"rigid", "euler", "bdf2"};
-  const AbdWorldDef *w = &scene->world;
-  json_t *contact = put_new(top, "contact", json_object()), *solver = put_new(top, "solver", json_object());
-  bool ok = put(top, "version", json_integer(1)) && put(top, "name", text_value(scene_name(scene))) &&
-            put(top, "dt", json_real(w->dt)) && put(top, "steps", json_integer(scene_steps(scene))) &&
-            put_vector(top, "gravity", w->gravity, 3) &&
-            put(top, "integrator", json_string(integrators[w->integrator]));
-  return ok && put(contact, "range", json_real(w->contact.range)) &&
-         put(contact, "separation", json_real(w->contact.separation)) &&
-         put(contact, "stiffness", json_real(w->contact.stiffness)) &&
-         put(contact, "friction", json_real(w->contact.friction)) &&
-         put(contact, "friction_speed", json_real(w->contact.friction_speed)) &&
-         put(contact, "friction_iterations", json_integer(w->contact.friction_iterations)) &&
-         put(contact, "friction_anchors", json_boolean(w->contact.friction_anchors)) &&
-         put(solver, "max_iterations", json_integer(w->solver.max_iterations)) &&
-         put(solver, "tolerance", json_real(w->solver.tolerance)) &&
-         put(solver, "memory", json_real(w->solver.memory)) &&
-         put(solver, "linear", json_string(abd_linear_name(w->solver.linear))) &&
-         (w->solver.detection == ABD_DETECTION_TREES ||
-          put(solver, "detection", json_string(settings_detections[w->solver.detection])));
+  return put(top, "version", json_integer(1)) && put(top, "name", text_value(scene_name(scene))) &&
+         put(top, "steps", json_integer(scene_steps(scene))) && settings_write(top, ABD_DEF_WORLD, &scene->world);
 }
 
 static void mesh_label(char out[32], size_t number) { snprintf(out, 32, "mesh %zu", number); }
@@ -109,10 +91,10 @@ static bool put_meshes(json_t *top, const Scene *scene, size_t *number) {
 }
 
 static bool put_fixed(json_t *object, uint32_t fixed) {
-  static const char *const names[] = {"x", "y", "z", "rotation_x", "rotation_y", "rotation_z"};
+  const char *const *names = abd_enum_names(ABD_ENUM_FIX);
   json_t *list = put_new(object, "fixed", json_array());
   bool ok = list != NULL;
-  for (int k = 0; k < 6; k++) {
+  for (int k = 0; names[k]; k++) {
     if (fixed >> k & 1) ok = json_array_append_new(list, json_string(names[k])) == 0 && ok;
   }
   return ok;
@@ -140,11 +122,11 @@ static bool put_forces(json_t *object, const ForceKey *forces, size_t count, boo
   return ok;
 }
 
+/* A soft body has no stiffness and elasticity of its own: they are in "soft". */
 static bool put_material(json_t *object, const SceneBody *body) {
-  const AbdBodyDef *def = &body->def;
-  return put(object, "density", json_real(def->density)) &&
-         (def->friction < 0 || put(object, "friction", json_real(def->friction))) &&
-         (!body->color[0] || put(object, "color", json_string(body->color)));
+  bool ok = settings_write(object, ABD_DEF_BODY, &body->def);
+  if (body->soft) json_object_del(object, "stiffness"), json_object_del(object, "elasticity");
+  return ok && (!body->color[0] || put(object, "color", json_string(body->color)));
 }
 
 /* Attachments to one body after the other stand together. */
@@ -193,27 +175,13 @@ static bool put_moved_vertices(json_t *object, const SceneSoft *soft) {
   return ok;
 }
 
+/* Only shells and rods have a thickness and a resistance to bending. */
 static bool put_soft(json_t *object, const Scene *scene, const SceneBody *body) {
-  static const char *const models[] = {"neo_hookean", "stable_neo_hookean", "corotated"};
-  const AbdSoftDef *def = &body->soft->def;
   json_t *soft = put_new(object, "soft", json_object());
-  bool solid = scene->mesh[body->mesh].tet_count > 0;
-  return put(soft, "young", json_real(def->young)) && put(soft, "poisson", json_real(def->poisson)) &&
-         put(soft, "model", json_string(models[def->model])) &&
-         put(soft, "self_contact", json_boolean(def->self_contact)) &&
-         (def->damping == 0 || put(soft, "damping", json_real(def->damping))) &&
-         (solid ||
-          (put(soft, "thickness", json_real(def->thickness)) && put(soft, "bending", json_real(def->bending)))) &&
-         (!body->soft->attach_count || put_attachments(object, body->soft)) && put_moved_vertices(object, body->soft);
-}
-
-static bool put_stiff(json_t *object, const SceneBody *body) {
-  static const char *const motions[] = {"dynamic", "static", "kinematic"};
-  static const char *const elasticities[] = {"ortho", "arap", "neo_hookean"};
-  const AbdBodyDef *def = &body->def;
-  return put(object, "motion", json_string(motions[def->motion])) &&
-         put(object, "stiffness", json_real(def->stiffness)) &&
-         put(object, "elasticity", json_string(elasticities[def->elasticity]));
+  bool ok = soft && settings_write(soft, ABD_DEF_SOFT, &body->soft->def);
+  if (scene->mesh[body->mesh].tet_count) json_object_del(soft, "thickness"), json_object_del(soft, "bending");
+  return ok && (!body->soft->attach_count || put_attachments(object, body->soft)) &&
+         put_moved_vertices(object, body->soft);
 }
 
 static bool put_body(json_t *bodies, const Scene *scene, const SceneBody *body, size_t mesh_number) {
@@ -222,8 +190,10 @@ static bool put_body(json_t *bodies, const Scene *scene, const SceneBody *body, 
   char label[32];
   mesh_label(label, mesh_number);
   return put(object, "name", text_value(body->name)) && put(object, "mesh", json_string(label)) &&
-         (body->soft ? put_soft(object, scene, body) : put_stiff(object, body)) && put_material(object, body) &&
-         put_vector(object, "position", def->position, 3) && put_vector(object, "quaternion", def->rotation, 4) &&
+         (body->soft ? put_soft(object, scene, body)
+                     : put(object, "motion", json_string(abd_motion_name(def->motion)))) &&
+         put_material(object, body) && put_vector(object, "position", def->position, 3) &&
+         put_vector(object, "quaternion", def->rotation, 4) &&
          put_vector_unless_zero(object, "velocity", def->velocity) &&
          put_vector_unless_zero(object, "angular_velocity", def->angular_velocity) &&
          put_vector_unless_zero(object, "force", def->force) && put_vector_unless_zero(object, "torque", def->torque) &&
@@ -279,17 +249,18 @@ static bool put_coordinate(json_t *object, const AbdJointDef *def) {
 
 static bool put_joint(json_t *joints, const SceneJoint *joint) {
   const AbdJointDef *def = &joint->def;
+  uint32_t takes = abd_joint_kind_view(def->kind)->takes;
   json_t *object = append_object(joints);
   bool ok =
       put(object, "name", text_value(joint->name)) && put(object, "type", json_string(abd_joint_kind_name(def->kind)));
-  if (def->kind == ABD_JOINT_GEAR)
+  if (takes & ABD_JOINT_TAKES_JOINTS)
     return ok && put(object, "joints", id_list(def->joint_a.id, def->joint_b.id)) &&
            put(object, "ratio", json_real(def->ratio));
   return ok && put(object, "bodies", id_list(def->body_a.id, def->body_b.id)) &&
          put_vector(object, "point", def->point, 3) &&
          (isnan(def->point_b[0]) || put_vector(object, "point_b", def->point_b, 3)) &&
          put_vector_unless_zero(object, "axis", def->axis) && put_vector_unless_zero(object, "axis_b", def->axis_b) &&
-         (def->kind != ABD_JOINT_SCREW || put(object, "pitch", json_real(def->pitch))) &&
+         (!(takes & ABD_JOINT_TAKES_PITCH) || put(object, "pitch", json_real(def->pitch))) &&
          (def->length < 0 || put(object, "length", json_real(def->length))) &&
          (!def->free || put(object, "free", json_true())) && (!def->collide || put(object, "collide", json_true())) &&
          (!joint_moves(def) || put_coordinate(object, def));
@@ -311,11 +282,10 @@ static json_t *drive_value(const SceneJoint *joint) {
 }
 
 static bool put_drive(json_t *drives, const SceneJoint *joint, size_t index) {
-  static const char *const types[] = {"", "torque", "speed", "position"};
   const AbdDrive *drive = &joint->def.drive;
   json_t *object = append_object(drives);
   return put(object, "joint", json_integer((json_int_t)index)) &&
-         put(object, "type", json_string(types[drive->kind])) && put(object, "value", drive_value(joint)) &&
+         put(object, "type", json_string(own_drive_type(drive->kind))) && put(object, "value", drive_value(joint)) &&
          (!isfinite(drive->max_effort) || put(object, "max", json_real(drive->max_effort))) &&
          (drive->kind != ABD_DRIVE_POSITION ||
           (put(object, "stiffness", json_real(drive->stiffness)) && put(object, "damping", json_real(drive->damping))));

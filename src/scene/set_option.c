@@ -65,12 +65,13 @@ static bool unknown_name(const Target *target, const char *what, const char *con
 /* ---- Materials ---- */
 
 static bool material_value_good(const Target *target, SceneError *error) {
-  static const char *const known[] = {MATERIAL_KEYS, NULL};
+  KeyList keys = {0};
   JsonFile file = {.name = target->label, .error = error};
   Node node = node_top(&file, target->object);
   AbdBodyDef def = abd_default_body_def();
   char color[8];
-  return node_check_keys(&node, known) && own_read_material(&node, &def, color);
+  own_add_material_keys(&keys);
+  return node_check_keys(&node, keys.name) && own_read_material(&node, &def, color);
 }
 
 bool set_options_patch_materials(const SceneOptions *options, json_t *materials, SceneError *error) {
@@ -123,12 +124,15 @@ static bool read_body_values(const Node *node, SceneBody *body) {
 }
 
 static bool apply_body(Scene *scene, const char *text, SceneError *error) {
-  static const char *const known[] = {MATERIAL_KEYS, "velocity", "angular_velocity", "force", "torque", "group", NULL};
+  static const char *const known[] = {"velocity", "angular_velocity", "force", "torque", "group", NULL};
+  KeyList keys = {0};
   Target target;
   bool ok = split(text, "bodies.", &target, error), found = false;
   JsonFile file = {.name = target.label, .error = error};
   Node node = node_top(&file, target.object);
-  ok = ok && node_check_keys(&node, known);
+  own_add_material_keys(&keys);
+  keys_add_all(&keys, known);
+  ok = ok && node_check_keys(&node, keys.name);
   for (size_t b = 0; ok && b < scene->body_count; b++) {
     if (!is_meant(&scene->body[b], target.name)) continue;
     found = true;
@@ -147,8 +151,7 @@ static bool apply_body(Scene *scene, const char *text, SceneError *error) {
 /* ---- All ---- */
 
 static bool apply_one(Scene *scene, const char *text, SceneError *error) {
-  static const char *const known[] = {"dt",      "duration", "steps",     "gravity", "integrator",
-                                      "contact", "solver",   "materials", "bodies",  NULL};
+  KeyList keys = {0};
   char name[600], label[640];
   const char *equals = strchr(text, '=');
   if (begins(text, "materials.")) return check_material(scene, text, error);
@@ -163,7 +166,10 @@ static bool apply_one(Scene *scene, const char *text, SceneError *error) {
   json_t *top_value = nest(name, value_of(equals + 1));
   JsonFile file = {.name = label, .error = error};
   Node top = node_top(&file, top_value);
-  bool ok = top_value && node_check_keys(&top, known) && settings_read(scene, &top);
+  own_add_setting_keys(&keys);
+  keys_add(&keys, "materials");
+  keys_add(&keys, "bodies");
+  bool ok = top_value && node_check_keys(&top, keys.name) && own_read_settings(scene, &top);
   json_decref(top_value);
   return ok;
 }

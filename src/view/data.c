@@ -5,7 +5,6 @@
 #include "export/body_point.h"
 #include "export/strain.h"
 #include "export/wire.h"
-#include "scene/joint_measure.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -142,9 +141,10 @@ static json_t *joints_json(const RunJoints *joints) {
   json_t *list = json_array();
   for (size_t k = 0; k < joints->count; k++) {
     const RunJoint *joint = &joints->joint[k];
-    const char *coordinate = joint_measure_name(joint_measure(joint->kind));
-    json_t *o = json_pack("{s:s, s:o, s:s?}", "type", abd_joint_kind_name(joint->kind), "bodies",
-                          joint_bodies(joints, joint), "coordinate", coordinate);
+    AbdCoordinate coordinate = abd_joint_kind_view(joint->kind)->coordinate;
+    json_t *o =
+        json_pack("{s:s, s:o, s:s?}", "type", abd_joint_kind_name(joint->kind), "bodies", joint_bodies(joints, joint),
+                  "coordinate", coordinate ? abd_coordinate_name(coordinate) : NULL);
     json_object_set_new(o, "name", text_json(joint->name));
     json_array_append_new(list, o);
   }

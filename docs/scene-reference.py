@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes docs/scene-reference.md from docs/scene.schema.json: a table for each object of a scene. Every key must have a
-description. tests/reference.sh checks that the file is what this writes.
+description. tests/reference.sh checks that the file is up to date.
 
     docs/scene-reference.py [SCHEMA] >docs/scene-reference.md
 """
@@ -11,7 +11,7 @@ import sys
 HEAD = """# Scene reference
 
 Every key of abd's scene format, made from [scene.schema.json](scene.schema.json) by [scene-reference.py](scene-reference.py).
-[scene.md](scene.md) tells how they work together. In all objects keys that begin with `#` are comments; all other keys are errors.
+[scene.md](scene.md) describes how they work together. In all objects keys that begin with `#` are comments; all other keys are errors.
 SI units; angles in radians unless a key says degrees.
 """
 
@@ -23,12 +23,12 @@ def code(value):
 class Reference:
     def __init__(self, schema):
         self.schema = schema
-        self.sections = []  # (title, schema): found while tables are written
+        self.sections = []  # (title, schema) of objects that still need a table
         self.titles = {}    # of objects by their text: equal ones share a section
         self.lines = [HEAD]
 
     def resolve(self, schema):
-        """A schema with its $ref followed; what stands beside the $ref wins."""
+        """A schema with its $ref followed; keys beside the $ref win."""
         while isinstance(schema, dict) and "$ref" in schema:
             target = self.schema
             for part in schema["$ref"].removeprefix("#/").split("/"):
@@ -37,7 +37,7 @@ class Reference:
         return schema
 
     def properties(self, schema):
-        """Own keys first, then those of what it includes by allOf."""
+        """Own keys first, then the keys of the schemas in allOf."""
         found = dict(schema.get("properties", {}))
         for part in schema.get("allOf", []):
             for key, value in self.properties(self.resolve(part)).items():
@@ -46,6 +46,8 @@ class Reference:
 
     def number(self, schema, noun):
         low, high = schema.get("minimum"), schema.get("maximum")
+        if "exclusiveMinimum" in schema and "exclusiveMaximum" in schema:
+            return f"{noun} above {schema['exclusiveMinimum']} and below {schema['exclusiveMaximum']}"
         if "exclusiveMinimum" in schema:
             return f"{noun} > {schema['exclusiveMinimum']}"
         if low is not None and high is not None:
@@ -60,7 +62,7 @@ class Reference:
         return f"list of: {item}" if high is None else f"{low} to {high} of: {item}"
 
     def kind(self, schema, title):
-        """What a value may be, in words; objects become sections of their own."""
+        """The valid values in words; objects become sections of their own."""
         schema = self.resolve(schema)
         if schema is True:
             return "anything"
@@ -98,7 +100,7 @@ class Reference:
         return f"| `{key}` | {kind} | {default} | {schema['description']} |"
 
     def conditions(self, schema):
-        """What else must hold: choices of required keys, and keys required by the value of another."""
+        """Further conditions: choices of required keys, and keys required by the value of another."""
         for part in schema.get("anyOf", []):
             if set(part) != {"required"}:
                 raise SystemExit(f"cannot say in words: {part}")

@@ -8,7 +8,12 @@ if(NOT ABD_SANITIZE)
   if(TARGET abd)
     add_test(NAME scenes COMMAND ${CMAKE_CURRENT_LIST_DIR}/scenes.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:abd>)
     add_test(NAME readme COMMAND ${CMAKE_CURRENT_LIST_DIR}/readme.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:abd>)
-    add_test(NAME reference COMMAND ${CMAKE_CURRENT_LIST_DIR}/reference.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:abd>)
+    add_executable(vocabulary ${PROJECT_SOURCE_DIR}/docs/vocabulary.c)
+    set_target_properties(vocabulary PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    target_link_libraries(vocabulary PRIVATE abd_static PkgConfig::JANSSON m)
+    add_dependencies(tests vocabulary)
+    add_test(NAME reference COMMAND ${CMAKE_CURRENT_LIST_DIR}/reference.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:abd>
+             $<TARGET_FILE:vocabulary>)
     set_tests_properties(reference PROPERTIES SKIP_RETURN_CODE 77)
     foreach(steps 10 100)
       add_test(NAME fixtures_${steps} COMMAND ${CMAKE_CURRENT_LIST_DIR}/fixtures.sh $<TARGET_FILE:abd>

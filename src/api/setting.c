@@ -74,10 +74,11 @@ static const AbdSetting world_settings[] = {
 };
 
 static const AbdSetting body_settings[] = {
-  NUMBER(AbdBodyDef, density, POSITIVE, 1000, "kg/m^3", "of open meshes see thickness"),
+  NUMBER(AbdBodyDef, density, POSITIVE, 1000, "kg/m^3", "mass per volume; for open meshes see thickness"),
   NUMBER(AbdBodyDef, friction, NOT_NEGATIVE, -1, "", "coefficient, else the world's; a pair uses sqrt(mu_a mu_b)"),
-  NUMBER(AbdBodyDef, stiffness, POSITIVE, 1e11, "Pa", "kappa of the elasticity"),
-  CHOICE(AbdBodyDef, elasticity, ABD_ENUM_ELASTICITY, ABD_ELASTICITY_ORTHO, "see method.md"),
+  NUMBER(AbdBodyDef, stiffness, POSITIVE, 1e11, "Pa", "factor kappa of the elasticity"),
+  CHOICE(AbdBodyDef, elasticity, ABD_ENUM_ELASTICITY, ABD_ELASTICITY_ORTHO,
+         "energy that resists deformation; see method.md"),
 };
 
 static const AbdSetting soft_settings[] = {
@@ -85,7 +86,7 @@ static const AbdSetting soft_settings[] = {
   NUMBER(AbdSoftDef, poisson, BETWEEN(-1, 0.5), 0.4, "", "Poisson's ratio"),
   CHOICE(AbdSoftDef, model, ABD_ENUM_SOFT_MODEL, ABD_SOFT_NEO_HOOKEAN,
          "neo_hookean resists inversion without end; stable_neo_hookean and corotated bear it"),
-  NUMBER(AbdSoftDef, thickness, POSITIVE, 1e-3, "m", "of a shell, diameter of a rod"),
+  NUMBER(AbdSoftDef, thickness, POSITIVE, 1e-3, "m", "thickness of a shell, diameter of a rod"),
   NUMBER(AbdSoftDef, bending, NOT_NEGATIVE, 1, "",
          "factor on the resistance of a shell or rod to bending; 0 = a cloth or cord that folds freely"),
   NUMBER(AbdSoftDef, damping, NOT_NEGATIVE, 0, "s",

@@ -236,7 +236,7 @@ static void test_refused(void **state) {
   AbdJointDef good = joint_def(ABD_JOINT_HINGE, a, b, vec3(0.2, 0, 0), vec3(0, 0, 1)), d;
   good.name = "elbow";
 #define REFUSED(change, status, sentence) (d = good, (change), refuse(&lab, &d, status, sentence))
-  REFUSED(d.kind = ABD_JOINT_KIND_COUNT, ABD_ERROR_ARGUMENT, "joint \"elbow\": kind 15 is unknown");
+  REFUSED(d.kind = ABD_JOINT_KIND_COUNT, ABD_ERROR_ARGUMENT, "is unknown");
   REFUSED(d.kind = (AbdJointKind)-1, ABD_ERROR_ARGUMENT, "is unknown");
   REFUSED(d.body_a.id = 0, ABD_ERROR_ARGUMENT, "joint \"elbow\": bodies 0 and 2, but there are 3");
   REFUSED(d.body_b.id = 9, ABD_ERROR_ARGUMENT, "bodies 1 and 9, but there are 3");

@@ -192,6 +192,27 @@ static void expect_damage(const char *sql, const char *sentence) {
   abd_world_destroy(world);
 }
 
+/* Files of earlier versions spell the models with '-'. */
+static void test_earlier_names(void **state) {
+  (void)state;
+  RunError error;
+  RunScene scene;
+  sqlite3 *db;
+  AbdWorld *world = make_world(1e5);
+  run_close(make_run(world, 0));
+  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(db, "UPDATE soft SET model = 'stable-neo-hookean' WHERE body = 4", NULL, NULL, NULL),
+                   SQLITE_OK);
+  sqlite3_close(db);
+  Run *run = run_open(path, RUN_READ, &error);
+  if (!run) fail_msg("%s", error.text);
+  CHECK(run, run_read_scene(run, &scene));
+  assert_int_equal(scene.body[3].soft->model, ABD_SOFT_STABLE_NEO_HOOKEAN);
+  run_scene_destroy(&scene);
+  run_close(run);
+  abd_world_destroy(world);
+}
+
 static void test_damage(void **state) {
   (void)state;
   expect_damage("UPDATE soft SET model = 'glass' WHERE body = 4", "soft body 'hanging': model is 'glass'");
@@ -205,6 +226,7 @@ static void test_damage(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_contacts),
-                                     cmocka_unit_test(test_resume), cmocka_unit_test(test_damage)};
+                                     cmocka_unit_test(test_resume), cmocka_unit_test(test_earlier_names),
+                                     cmocka_unit_test(test_damage)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,7 +107,7 @@ static void hinge_with_everything(void **state) {
   scene_destroy(s);
 }
 
-/* Every type with what it needs, each in the list that later ones refer to. */
+/* One joint of every kind in the order of AbdJointKind, each with the keys it needs, then a rack. */
 #define EVERY_TYPE                                                                                                     \
   "\"joints\": ["                                                                                                      \
   "{\"type\": \"weld\", \"bodies\": [\"upper\", \"lower\"]},"                                                          \
@@ -136,11 +136,12 @@ static void hinge_with_everything(void **state) {
 
 static void every_type(void **state) {
   (void)state;
+  enum { RACK = ABD_JOINT_KIND_COUNT };
   Scene *s = good(EVERY_TYPE);
-  assert_int_equal(s->joint_count, ABD_JOINT_KIND_COUNT + 1);
+  assert_int_equal(s->joint_count, RACK + 1);
   for (int k = 0; k < ABD_JOINT_KIND_COUNT; k++) assert_int_equal(s->joint[k].def.kind, k);
   assert_string_equal(s->joint[0].name, "weld 1");
-  assert_string_equal(s->joint[15].name, "rack 16");
+  assert_int_equal(strncmp(s->joint[RACK].name, "rack ", 5), 0);
   VECTOR(s->joint[0].def.point, 0, 0, 1.5); /* the first body's place, where none is needed */
   assert_int_equal(s->joint[2].def.body_b.id, 0);
   assert_int_equal(s->joint[6].def.body_b.id, 4);
@@ -154,9 +155,9 @@ static void every_type(void **state) {
   assert_int_equal(s->joint[14].def.joint_a.id, 3);
   assert_int_equal(s->joint[14].def.joint_b.id, 7);
   VECTOR(&s->joint[14].def.ratio, -0.5);
-  assert_int_equal(s->joint[15].def.kind, ABD_JOINT_GEAR);
-  assert_int_equal(s->joint[15].def.joint_b.id, 7);
-  VECTOR(&s->joint[15].def.ratio, 0.1);
+  assert_int_equal(s->joint[RACK].def.kind, ABD_JOINT_GEAR);
+  assert_int_equal(s->joint[RACK].def.joint_b.id, 7);
+  VECTOR(&s->joint[RACK].def.ratio, 0.1);
   scene_destroy(s);
 }
 

@@ -284,10 +284,20 @@ static Affine total_gradient(const JointForce *force, int count, int body) {
   return sum;
 }
 
+/* Whether a force's curvature jumps between two poses: a pull gives way there, and differences across it are wrong. */
+static bool crosses_corner(const Scene *s, int joint, const Affine *before, const Affine *after) {
+  JointForce lo[JOINT_FORCES], hi[JOINT_FORCES];
+  int count = joint_forces(&s->work, joint, before, lo);
+  joint_forces(&s->work, joint, after, hi);
+  for (int f = 0; f < count; f++)
+    if (fabs(hi[f].curvature - lo[f].curvature) > 1e-3 * fmax(hi[f].curvature, lo[f].curvature)) return true;
+  return false;
+}
+
 static void check_energy(const Scene *s, int joint, Score *score) {
   const double h = 1e-6;
   JointForce force[JOINT_FORCES];
-  Affine q[BODIES], g[BODIES];
+  Affine q[2][BODIES], g[BODIES];
   double size = 0;
   int count = joint_forces(&s->work, joint, s->work.q, force);
   for (int b = 0; b < BODIES; b++) g[b] = total_gradient(force, count, b);
@@ -297,12 +307,12 @@ static void check_energy(const Scene *s, int joint, Score *score) {
   for (int k = 0; k < 12 * BODIES; k++) {
     double e[2], exact = *unknown(&g[k / 12], k % 12);
     for (int side = 0; side < 2; side++) {
-      memcpy(q, s->work.q, sizeof q);
-      *unknown(&q[k / 12], k % 12) += side ? h : -h;
-      e[side] = joint_energy(&s->work, joint, q);
+      memcpy(q[side], s->work.q, sizeof q[side]);
+      *unknown(&q[side][k / 12], k % 12) += side ? h : -h;
+      e[side] = joint_energy(&s->work, joint, q[side]);
     }
     double numeric = (e[1] - e[0]) / (2 * h);
-    if (exact != 0 || numeric != 0)
+    if ((exact != 0 || numeric != 0) && !crosses_corner(s, joint, q[0], q[1]))
       compare(score, abd_joint_kind_name(s->model.joint[joint].def.kind), k, exact, numeric, size, 2e-6);
   }
 }

@@ -3,6 +3,7 @@
 
 #include "contact/law.h"
 #include "kernel/barrier.h"
+#include "model/joint_kind.h"
 #include "step/constant.h"
 
 enum { MAX_RENEWALS = 30 };
@@ -83,33 +84,37 @@ static Jet gear_row(const Work *work, const Joint *j, const Affine *q) {
   return row;
 }
 
-/* Equation k of a joint, in metres. */
-static Jet row_jet(const Work *work, int joint, int k, const Affine *q) {
+/* The equation of a joint that is not one of a line or plane, in metres. NaN for a kind that has none. */
+static Jet further_row(const Work *work, int joint, const Affine *q) {
   const Model *m = work->model;
   const Joint *j = &m->joint[joint];
   const double turn = 6.283185307179586476925;
-  Jet row;
+  Affine a, b;
+  Measure product;
+  Jet row, angle;
   switch (j->def.kind) {
     case ABD_JOINT_GEAR: return gear_row(work, j, q);
     case ABD_JOINT_ANGLE: row = joint_angle(m, joint, q, work->joint[joint].angle), jet_scale(&row, j->arm); return row;
     case ABD_JOINT_DISTANCE: row = distance(j, q), row.value -= j->length; return row;
-    case ABD_JOINT_PLANE:
-    case ABD_JOINT_PLANAR: return travel(j, q, 2);
-    case ABD_JOINT_UNIVERSAL: {
-      Affine a = joint_pose(q, j->end[0].body), b = joint_pose(q, j->end[1].body);
-      Measure p = measure_product(&a, &b, j->end[0].frame.c[2], j->end[1].frame.c[2]);
-      row = jet_of(j, p, p.value);
+    case ABD_JOINT_UNIVERSAL:
+      a = joint_pose(q, j->end[0].body), b = joint_pose(q, j->end[1].body);
+      product = measure_product(&a, &b, j->end[0].frame.c[2], j->end[1].frame.c[2]);
+      row = jet_of(j, product, product.value);
       jet_scale(&row, j->arm);
       return row;
-    }
     case ABD_JOINT_SCREW:
-      if (k == j->row_count - 1) {
-        Jet angle = joint_angle(m, joint, q, work->joint[joint].angle);
-        return jet_add(travel(j, q, 2), -j->def.pitch / turn, &angle);
-      }
-      return travel(j, q, k);
-    default: return travel(j, q, k);
+      angle = joint_angle(m, joint, q, work->joint[joint].angle);
+      return jet_add(travel(j, q, 2), -j->def.pitch / turn, &angle);
+    default: row = travel(j, q, 2), row.value = NAN; return row;
   }
+}
+
+/* Equation k of a joint, in metres: those of a line or plane between moving bodies first, then the further ones. */
+static Jet row_jet(const Work *work, int joint, int k, const Affine *q) {
+  const Joint *j = &work->model->joint[joint];
+  const JointKind *kind = joint_kind(j->def.kind);
+  if (k >= j->row_count - kind->rows) return further_row(work, joint, q);
+  return travel(j, q, kind->keeps & KEEPS_LINE ? k : 2);
 }
 
 int joint_body(const Model *m, int joint) {

@@ -234,7 +234,7 @@ static void errors_name_their_place(void **state) {
   bad("{\"version\": 1, \"bodies\": [{}]}", "bodies[0]: expected \"shape\", \"mesh\" or \"vertices\"");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"bax\"}]}", "got \"bax\"");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"sphere\", \"size\": [1, 1, 1]}]}",
-      "bodies[0].size: sphere takes no such key");
+      "bodies[0].size: sphere has no such key");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"size\": [1, 0, 1]}]}",
       "bodies[0].size[1]: expected a number > 0");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"torus\", \"tube\": 2}]}", "bodies[0].tube: expected a tube thinner");
@@ -254,9 +254,9 @@ static void errors_name_their_place(void **state) {
   bad("{\"version\": 1, \"materials\": {\"a\": {\"density\": \"much\"}}}",
       "materials.a.density: expected a number > 0, got \"much\"");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"torus\", \"radius\": 1.7e308, \"tube\": 1e308}]}",
-      "mesh torus: coordinates are too large");
+      "mesh torus: coordinates overflow after scaling");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"copies\": {\"count\": 3, \"offset\": [1e308, 0, 0]}}]}",
-      "position is too large");
+      "its position overflows");
   bad("{\"version\": 1, \"include\": [\"nothing.json\"]}", "include[0]: no file \"nothing.json\" to include");
 }
 

@@ -219,7 +219,7 @@ static void errors_of_bodies(void **state) {
             "expected a list of 2 bodies, or of one that is joined to the world, got a list of 0");
   bad_joint("{\"type\": \"weld\", \"bodies\": [0, 1, 2]}", "got a list of 3");
   bad_joint("{\"type\": \"weld\", \"bodies\": [\"upper\", 0]}", "a joint needs two different bodies");
-  bad_joint("{\"type\": \"weld\", \"bodies\": [\"post\"]}", "nothing can give way");
+  bad_joint("{\"type\": \"weld\", \"bodies\": [\"post\"]}", "needs at least one body with");
   bad_joint("3", "joints[0]: expected an object {...}, got 3");
   bad("\"joints\": {}", "joints: expected a list [...], got an object");
 }
@@ -233,8 +233,8 @@ static void errors_of_shape(void **state) {
   bad_joint("{\"type\": 3}", "expected one of \"weld\", \"ball\"");
   bad_joint("{\"type\": \"hinge\", \"axsi\": [0, 0, 1]}", "joints[0].axsi: unknown key; did you mean \"axis\"?");
   bad_joint("{\"type\": \"ball\", " UL "\"point\": [0, 0, 1], \"axis\": [0, 0, 1]}",
-            "joints[0].axis: a ball takes no such key");
-  bad_joint("{\"type\": \"orientation\", " UL "\"length\": 1}", "an orientation takes no such key");
+            "joints[0].axis: a ball has no such key");
+  bad_joint("{\"type\": \"orientation\", " UL "\"length\": 1}", "an orientation has no such key");
   bad_joint("{\"type\": \"ball\", " UL "\"collide\": false}", "expected a key \"point\"");
   bad_joint("{\"type\": \"hinge\", " UL "\"point\": [0, 0, 1]}", "expected a key \"axis\"");
   bad_joint("{\"type\": \"hinge\", " UL "\"point\": [0, 0, 1], \"axis\": [0, 0, 0]}",
@@ -278,7 +278,7 @@ static void errors_of_coordinates(void **state) {
   bad_joint(HINGE "\"limits\": [\"a\", 1]}", "joints[0].limits[0]: expected a number, got \"a\"");
   bad_joint(HINGE "\"limits\": 3}", "expected a list of 2 numbers");
   bad_joint(HINGE "\"stiffness\": -1}", "expected a number >= 0, got -1");
-  bad_joint(HINGE "\"angle_limits\": [-1, 1]}", "a hinge takes no such key");
+  bad_joint(HINGE "\"angle_limits\": [-1, 1]}", "a hinge has no such key");
   bad_joint("{\"type\": \"rope\", " UL "\"point\": [0, 0, 1], \"point_b\": [0, 0, 0.5], \"limits\": [0.6, 1]}",
             "the limits 0.6 to 1 exclude the start, which is at 0.5");
   bad_joint("{\"type\": \"angle\", " UL "\"axis\": [0, 0, 1], \"limits\": [-1, 1]}", "only with \"free\": true");
@@ -292,7 +292,7 @@ static void errors_of_gears(void **state) {
 #define BAR                                                                                                            \
   "{\"name\": \"bar\", \"type\": \"hinge\", \"bodies\": [\"upper\"], \"point\": [0, 0, 2], \"axis\": [0, 0, 1]}, "
   bad_joint(SHAFT "{\"type\": \"gear\", \"bodies\": [\"wheel\"], \"ratio\": 2}",
-            "joints[1].bodies: a gear takes no such key");
+            "joints[1].bodies: a gear has no such key");
   bad_joint(SHAFT "{\"type\": \"gear\", \"ratio\": 2}", "expected a key \"joints\"");
   bad_joint(SHAFT "{\"type\": \"gear\", \"joints\": [\"shaft\"], \"ratio\": 2}",
             "joints[1].joints: expected a list of 2 joints, got a list of 1");
@@ -334,8 +334,8 @@ static void errors_of_drives(void **state) {
   bad_drive("{\"joint\": \"hub\", \"type\": \"speed\", \"value\": [[-1, 1]]}", "expected a time >= 0, got -1");
   bad_drive("{\"joint\": \"hub\", \"type\": \"speed\", \"value\": 1, \"max\": 0}",
             "drives[0].max: expected a number > 0, got 0");
-  bad_drive("{\"joint\": \"hub\", \"type\": \"speed\", \"value\": 1, \"stiffness\": 3}", "takes no such key");
-  bad_drive("{\"joint\": \"hub\", \"type\": \"torque\", \"value\": 1, \"max\": 3}", "takes no such key");
+  bad_drive("{\"joint\": \"hub\", \"type\": \"speed\", \"value\": 1, \"stiffness\": 3}", "has no such key");
+  bad_drive("{\"joint\": \"hub\", \"type\": \"torque\", \"value\": 1, \"max\": 3}", "has no such key");
   bad_drive("{\"joint\": \"hub\", \"type\": \"position\", \"value\": 1}", "expected a key \"stiffness\"");
   bad_drive(
       "{\"joint\": \"hub\", \"type\": \"speed\", \"value\": 1}, {\"joint\": 0, \"type\": \"torque\", \"value\": 1}",
@@ -529,7 +529,7 @@ static void rigid_ipc_constraints(void **state) {
   VECTOR(s->joint[1].def.point, 2, 5, 2); /* coordinates of the file, scaled as the mesh is */
   VECTOR(&s->body[0].def.stiffness, 3e7);
   assert_int_equal(scene_note_count(s), 2);
-  if (!strstr(scene_note(s, 0), "2 bodies have the mesh \"b\"; the first, body 2, is meant, not body 3"))
+  if (!strstr(scene_note(s, 0), "2 bodies have the mesh \"b\"; the first, body 2, is used, not body 3"))
     fail_msg("%s", scene_note(s, 0));
   if (!strstr(scene_note(s, 1), "linear_constraints[2] has no effect")) fail_msg("%s", scene_note(s, 1));
   scene_destroy(s);

@@ -320,10 +320,10 @@ static void errors(void **state) {
   bad("{\"shape\": \"box\", \"soft\": {\"model\": \"gum\"}}", "expected one of \"neo_hookean\"");
   bad("{\"shape\": \"box\", \"soft\": {\"thickness\": 1}}", "only shells and rods have it");
   bad("{\"shape\": \"torus\", \"soft\": {}}", "bodies[1].shape: expected one of \"box\", \"beam\"");
-  bad("{\"shape\": \"sphere\", \"size\": [1, 1, 1], \"soft\": {}}", "bodies[1].size: sphere takes no such key");
+  bad("{\"shape\": \"sphere\", \"size\": [1, 1, 1], \"soft\": {}}", "bodies[1].size: sphere has no such key");
   bad("{\"shape\": \"box\", \"cells\": [1, 2], \"soft\": {}}", "expected a list of 3 whole numbers");
-  bad("{\"shape\": \"box\", \"cells\": 1000, \"soft\": {}}", "take fewer cells");
-  bad("{\"shape\": \"sheet\", \"thickness\": 1, \"soft\": {}}", "stands in its \"soft\"");
+  bad("{\"shape\": \"box\", \"cells\": 1000, \"soft\": {}}", "use fewer cells");
+  bad("{\"shape\": \"sheet\", \"thickness\": 1, \"soft\": {}}", "has its thickness in \"soft\"");
   bad("{\"shape\": \"box\", \"motion\": \"static\", \"soft\": {}}", "bodies[1].motion: a soft body has no such key");
   bad("{\"shape\": \"box\", \"stiffness\": 1, \"soft\": {}}", "\"soft\" has \"young\"");
   bad("{\"shape\": \"box\", \"attach\": []}", "only a soft body is attached");

@@ -1,4 +1,4 @@
-/* Colours are for pictures only: the world knows nothing of them. See scene.h. */
+/* Default colours of bodies, for pictures only; a world stores no colours. See scene.h. */
 #include "scene/scene_def.h"
 
 const char *scene_body_color(const Scene *scene, size_t body) {

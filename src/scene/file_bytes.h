@@ -12,6 +12,6 @@ typedef struct FileBytes {
 /* Fails for folders, devices and pipes, which could block or never end. */
 bool file_read(const char *path, FileBytes *file, SceneError *error);
 bool file_exists(const char *path);
-const char *file_extension(const char *path); /* "obj" of "a/b.obj"; "" where there is none */
+const char *file_extension(const char *path); /* "obj" of "a/b.obj"; "" if the path has none */
 
 #endif

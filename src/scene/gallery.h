@@ -1,5 +1,5 @@
-/* The gallery: scenes written by code, in abd's own format, without any mesh file. One scene serves tests, benchmarks,
- * documents and the demo. Every scene has keys (numbers, or one of some words) with defaults and starts free of
+/* The gallery: scenes written by code, in abd's own format, without any mesh file. Tests, benchmarks, documents and
+ * the demo use the same scenes. Every scene has keys (numbers, or one of some words) with defaults and starts free of
  * intersections. Tests: tests/test_gallery.c, tests/cli/gallery.sh. */
 #ifndef ABD_SCENE_GALLERY_H
 #define ABD_SCENE_GALLERY_H
@@ -33,7 +33,8 @@ void gallery_defaults(const GalleryScene *scene, double value[GALLERY_KEY_LIMIT]
 bool gallery_read(const GalleryKey *key, const char *text, double *value, SceneError *error);
 /* How a value is written: the word of a choice, or the number. */
 void gallery_write_value(const GalleryKey *key, double value, char text[32]);
-/* The scene as text, zero-terminated, to free. NULL and a sentence when the values cannot go together. */
+/* Returns the scene as text, zero-terminated; the caller frees it. Returns NULL and fills the error if the values
+ * contradict each other. */
 char *gallery_text(const GalleryScene *scene, const double *value, size_t *length, SceneError *error);
 
 #endif

@@ -31,9 +31,9 @@ static const double L = 0.088, wide = 0.063, t = 0.0003, pitch = 0.084, range = 
 
 typedef struct Frame {
   double x, z, tilt;
-} Frame; /* what a tent stands on; the tilt is down to the right */
+} Frame; /* the surface under a tent; the tilt is down to the right */
 
-/* Thickness across and along what a leaning card stands on. */
+/* Thickness of a leaning card across and along the surface under it. */
 typedef struct Card {
   bool sheet;
   double across, along;

@@ -47,13 +47,13 @@ static void write_meshes(GalleryWriter *w, double resolution) {
   }
 }
 
-/* Where a ship or a helicopter is, and how it falls. */
+/* Position and motion of a ship or a helicopter at the start. */
 typedef struct Vessel {
   char name[32];
   double at[3], quat[4], speed;
 } Vessel;
 
-/* Pose and velocity of a part that lies at place in the vessel, turned by own (NULL: not), and its end of the line. */
+/* Pose and velocity of a part at `place` in the vessel, rotated by own (NULL: not), and its end of the line. */
 static void write_pose(GalleryWriter *w, const Vessel *v, const double place[3], const double own[4]) {
   double x[3], q[4] = {v->quat[0], v->quat[1], v->quat[2], v->quat[3]};
   quat_rotate(v->quat, place, x);

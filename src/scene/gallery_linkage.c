@@ -12,7 +12,8 @@ static const GalleryKey four_bar_key[] = {
     {0},
 };
 
-/* Where circles about a and b with the radii ra and rb meet, on the left of a to b; false if they do not. */
+/* Intersection of the circles about a and b with the radii ra and rb, on the left of a to b; false if they do not
+ * meet. */
 static bool meet(const double a[2], double ra, const double b[2], double rb, double out[2]) {
   double dx = b[0] - a[0], dz = b[1] - a[1], d = hypot(dx, dz), along = (d * d + ra * ra - rb * rb) / (2 * d);
   double across_sq = ra * ra - along * along;

@@ -33,7 +33,8 @@ bool part_bar(double length, double radius, double thickness, MeshData *out) {
 }
 
 bool part_bob(double length, double rod, double ball, MeshData *out) {
-  double profile[BOB_RINGS + 1][2], top = pi - asin(rod / ball); /* where the rod meets the ball, from below */
+  double profile[BOB_RINGS + 1][2],
+      top = pi - asin(rod / ball); /* angle at which the rod enters the ball, from below */
   for (int i = 0; i < BOB_RINGS; i++) {
     double angle = top * (i + 1) / BOB_RINGS;
     profile[i][0] = ball * sin(angle);

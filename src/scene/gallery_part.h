@@ -25,7 +25,7 @@ typedef struct GearShape {
   double backlash;       /* [m] play of the pair on the pitch circle; each gear's teeth are thinner by half of it */
   double mate_teeth;     /* of the gear with the fewest teeth it runs with: its base circle limits the tips */
   double thickness;
-  int resolution; /* points on a flank; the faces are divided alike */
+  int resolution; /* points on a flank; the faces use the same division */
 } GearShape;
 double gear_pitch_radius(const GearShape *gear);
 double gear_base_radius(const GearShape *gear);

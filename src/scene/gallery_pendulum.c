@@ -8,7 +8,7 @@ static const GalleryKey pendulum_key[] = {
     {0},
 };
 
-/* Pendulum k swings 24 + k times while the first swings 24 times: lengths go with the square of the period. */
+/* Pendulum k swings 24 + k times while the first swings 24 times; a length is proportional to the squared period. */
 static double wave_length(double first, int k) { return first * (24.0 / (24 + k)) * (24.0 / (24 + k)); }
 
 static void make_pendulum(GalleryWriter *w, const double *value) {

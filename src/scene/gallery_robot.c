@@ -90,7 +90,7 @@ static void write_joints(GalleryWriter *w, const double angle[2]) {
                 (side + 3) / 2, (side + 3) / 2, far_out, side * finger_gap, wrist_z - palm, -side, finger_gap - 0.01);
 }
 
-/* A servo follows the way: value of a waypoint by what() minus its value at the start. */
+/* A drive whose keys are the waypoints' values of what(), each minus the value at the start. */
 typedef double WayValue(const Waypoint *at);
 static double waist_value(const Waypoint *at) { return at->yaw * pi / 2; }
 static double shoulder_value(const Waypoint *at) {

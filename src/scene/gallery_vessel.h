@@ -1,5 +1,5 @@
-/* Ships and helicopters: stiff meshes of parts that stand a hair apart, and what is soft on them. x is forward, z up.
- * Tests: tests/test_gallery.c. */
+/* Ships and helicopters: stiff meshes of parts with small gaps, and their soft parts. x is forward, z up. Tests:
+ * tests/test_gallery.c. */
 #ifndef ABD_SCENE_GALLERY_VESSEL_H
 #define ABD_SCENE_GALLERY_VESSEL_H
 
@@ -41,7 +41,7 @@ typedef struct RotorShape {
 RotorShape helicopter_rotor(double resolution);
 RotorShape helicopter_tail_rotor(double resolution);
 bool part_rotor(const RotorShape *rotor, TetMesh *out);
-extern const double helicopter_rotor_at[3], helicopter_tail_at[3]; /* where they turn: about z, about y */
+extern const double helicopter_rotor_at[3], helicopter_tail_at[3]; /* centres of rotation: about z, about y */
 /* Four tyres on the axles of the helicopter, in its coordinates; their inner faces are helicopter_tyre_gap off the hubs.
  */
 bool part_tyres(double resolution, TetMesh *out);

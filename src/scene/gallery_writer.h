@@ -1,5 +1,5 @@
-/* Writes a gallery scene as readable JSON: settings, then sections of items, one a line. What goes wrong (memory, values
- * that cannot go together) is remembered and ends in one sentence, so that scenes are written without a check a line.
+/* Writes a gallery scene as readable JSON: settings, then sections of items, one per line. The first error (memory,
+ * values that contradict each other) is stored and returned at the end, so that the code of a scene needs no checks.
  * Tests: tests/test_gallery.c. */
 #ifndef ABD_SCENE_GALLERY_WRITER_H
 #define ABD_SCENE_GALLERY_WRITER_H
@@ -22,12 +22,12 @@ struct GalleryWriter {
 
 void writer_begin(GalleryWriter *w); /* version, name, the command that makes it */
 void writer_end(GalleryWriter *w);
-/* The values cannot go together: the sentence gallery_text fails with. */
+/* Stores the sentence that gallery_text fails with, if the values contradict each other. */
 void writer_refuse(GalleryWriter *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A setting of the scene: writer_setting(w, "\"dt\": %g", dt). Before the sections. */
 void writer_setting(GalleryWriter *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Time step, duration, range of contact and friction: what nearly every scene sets. */
+/* Time step, duration, range of contact and friction; nearly every scene sets them. */
 void writer_settings(GalleryWriter *w, double dt, double duration, double range, double friction);
 /* Opens "materials", "meshes" (objects) or "bodies", "joints", "drives", "exclude" (lists) and closes the one before. */
 void writer_section(GalleryWriter *w, const char *name);

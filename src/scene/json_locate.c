@@ -40,7 +40,7 @@ static void skip_value(Walk *w) {
   }
 }
 
-/* From '{' to the key's value. Keys with escapes are compared as they are written: enough for every known key. */
+/* Moves from '{' to the key's value. Keys with escapes are compared as written; no key of the format has any. */
 static bool enter_key(Walk *w, const char *key) {
   size_t length = strlen(key);
   skip_space(w);

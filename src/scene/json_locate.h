@@ -1,6 +1,6 @@
-/* Line and column of a node in its file's text: jansson keeps no positions, so the text is walked along the node's
- * path. The text is known to be well-formed JSON (it was parsed); a path that is not in it gives the nearest place
- * before. Tests: tests/test_scene.c. */
+/* Line and column of a node in its file's text. jansson stores no positions, so json_locate walks the text along the
+ * node's path. The text was parsed before and is well-formed JSON. If the path is not in it, the result is the
+ * nearest place before. Tests: tests/test_scene.c. */
 #ifndef ABD_SCENE_JSON_LOCATE_H
 #define ABD_SCENE_JSON_LOCATE_H
 

@@ -1,8 +1,9 @@
-/* Reading JSON with errors that say where: a Node is a value together with its path from the top of the file.
+/* Reading JSON with errors that name the place. A Node is a value together with its path from the top of the file.
  *
- * Nodes live on the stack and point to their parents, so a path costs nothing until an error needs it; then the text is
- * walked along the path once more to find line and column. Every reader returns false after filling the file's error,
- * and leaves *value as it was when the key is absent, so that readers chain with &&. Tests: tests/test_scene.c. */
+ * Nodes live on the stack and point to their parents, so a path costs nothing until an error needs it. Only then
+ * json_locate walks the text along the path to find line and column. Every reader returns false after filling the
+ * file's error. If the key is absent, a reader leaves *value unchanged and returns true, so that readers chain with
+ * &&. Tests: tests/test_scene.c. */
 #ifndef ABD_SCENE_JSON_NODE_H
 #define ABD_SCENE_JSON_NODE_H
 
@@ -50,7 +51,7 @@ bool node_fail(const Node *node, const char *format, ...) __attribute__((format(
 bool node_expected(const Node *node, const char *what);
 bool scene_fail(SceneError *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Every key is one of known (ends with NULL) or begins with '#'; otherwise names the nearest. */
+/* Checks that every key is in the list (ends with NULL) or begins with '#'; the error suggests the nearest key. */
 bool node_check_keys(const Node *object, const char *const *known);
 bool node_is_object(const Node *node);
 bool node_is_array(const Node *node);

@@ -1,5 +1,5 @@
-/* What the scene readers share while one scene is loaded: the scene being filled, the file being read, where meshes are
- * looked for and which mesh files are already in memory. */
+/* The state that scene readers share while one scene is loaded: the scene that they fill, the current file, the
+ * folders of meshes, the mesh files in memory. */
 #ifndef ABD_SCENE_LOADER_H
 #define ABD_SCENE_LOADER_H
 
@@ -8,7 +8,7 @@
 
 typedef struct RawMesh {
   char *key;  /* folder of the scene and name of the file as written there */
-  char *path; /* where it was found */
+  char *path; /* the file that was found */
   MeshData data;
 } RawMesh;
 
@@ -47,8 +47,8 @@ void store_free(MeshStore *store);
 void mesh_scale_factors(const MeshData *mesh, const MeshUse *use, double factor[3]);
 /* A copy, scaled; a scale that mirrors turns the triangles round. */
 bool mesh_scaled(const MeshData *mesh, const MeshUse *use, MeshData *out);
-/* Connected component number of every vertex, by triangles; returns how many have triangles, or -1 without memory.
- * component: [vertex_count], UINT32_MAX where no triangle is. */
+/* Connected component number of every vertex, by triangles. Returns the number of components that have triangles, or
+ * -1 without memory. component: [vertex_count], UINT32_MAX for a vertex without a triangle. */
 int mesh_components(const MeshData *mesh, uint32_t *component);
 bool mesh_extract(const MeshData *mesh, const uint32_t *component, uint32_t which, MeshData *out);
 

@@ -1,5 +1,5 @@
-/* The readers behind mesh_parse, one file per format. Each fills an empty MeshData or fails with a sentence; the caller
- * frees what a failed reader left. */
+/* The readers behind mesh_parse, one file per format. Each fills an empty MeshData or fails with a sentence; the
+ * caller frees the data of a failed reader. */
 #ifndef ABD_SCENE_MESH_FORMAT_H
 #define ABD_SCENE_MESH_FORMAT_H
 

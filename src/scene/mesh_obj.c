@@ -3,7 +3,7 @@
 #include "scene/mesh_format.h"
 #include "scene/mesh_text.h"
 
-/* One corner "7", "7/1", "7//3", "-1": a 0-based vertex index. Vertices defined so far count, as the format says. */
+/* One corner "7", "7/1", "7//3", "-1": a 0-based vertex index. Only vertices before this line count. */
 static bool read_corner(MeshText *t, Word word, const char *what, size_t element, size_t vertex_count,
                         uint32_t *index) {
   int64_t i;

@@ -17,7 +17,7 @@ static bool read_header(MeshText *t, int64_t count[3]) {
   return text_check_count(t, "vertices", count[0], 5) && text_check_count(t, "faces", count[1], 3);
 }
 
-/* Goes to the first word of the next line that has one. */
+/* Moves to the first word of the next line that has one. */
 static bool next_element(MeshText *t, const char *what, int64_t index, int64_t count, Word *word) {
   return text_next_word(t, word) ||
          text_fail(t, "%s %lld of %lld: the file ends before it", what, (long long)index, (long long)count);

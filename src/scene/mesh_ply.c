@@ -129,7 +129,7 @@ static bool read_header(Ply *ply) {
 static bool fail_at(Ply *ply, const char *sentence) {
   if (!ply->ascii) ply->text.line = 0; /* binary data has no lines */
   text_fail(&ply->text, "%s %lld: %s", ply->what, (long long)ply->index, sentence);
-  return false; /* said here, so that the compiler sees that no value is used after a failure */
+  return false; /* the constant shows the compiler that no value is used after a failure */
 }
 
 static bool binary_value(Ply *ply, PlyType type, double *value) {
@@ -219,7 +219,7 @@ static bool read_element(Ply *ply, const PlyElement *element) {
   return mesh_add_edge(ply->out, a, b) || fail_at(ply, "out of memory");
 }
 
-/* The fewest bytes one element can take: a digit and a blank, or its binary size with empty lists. */
+/* The smallest size of one element in bytes: a digit and a blank per property, or its binary size with empty lists. */
 static size_t least_size(const Ply *ply, const PlyElement *element) {
   size_t size = 0;
   for (int i = 0; i < element->property_count; i++) {

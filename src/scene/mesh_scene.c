@@ -49,7 +49,7 @@ static bool add_part(Scene *scene, const char *path, double scale, SceneError *e
          scene_fail(error, "out of memory while loading %.500s", path);
 }
 
-/* Which bodies cross an earlier one where they are. Asked from the library only if some boxes meet. */
+/* Finds the bodies that cross an earlier one at their own places. Queries the library only for pairs whose boxes meet. */
 static bool find_crossing_parts(const Scene *scene, bool *crosses, SceneError *error) {
   AbdWorld *world = scene_build(scene, 1, error);
   if (!world) return false;
@@ -89,7 +89,7 @@ static void stack_crossing_parts(Scene *scene, const Box *box, const bool *cross
     if (!crosses[i]) continue;
     scene->body[i].def.position[2] = top + gap - box[i].low[2];
     top += gap + box[i].high[2] - box[i].low[2];
-    scene_add_note(scene, "%s crosses another part where its file puts it: moved up by %g m", scene->body[i].name,
+    scene_add_note(scene, "%s crosses another part at the place of its file: moved up by %g m", scene->body[i].name,
                    scene->body[i].def.position[2]);
   }
 }
@@ -112,7 +112,7 @@ static bool add_ground(Scene *scene, const Box *box, size_t count, double gap, S
   return true;
 }
 
-/* CAD programs write millimetres as a rule, and nothing in the file says so. */
+/* CAD programs usually write millimetres, and the formats store no unit. */
 static void note_units(Scene *scene, double largest) {
   const double suspicious = 20;
   if (largest > suspicious)

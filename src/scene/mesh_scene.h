@@ -1,5 +1,5 @@
-/* A scene from mesh files alone: bodies where their files put them, a ground below. scale is a factor on all of them, 0 = 1
- * and a note where they look like millimetres. Tests: tests/test_scene.c. */
+/* A scene from mesh files alone: bodies at the coordinates of their files, a ground below. scale is a factor on all
+ * of them. 0 is a factor of 1, with a note if the sizes look like millimetres. Tests: tests/test_scene.c. */
 #ifndef ABD_SCENE_MESH_SCENE_H
 #define ABD_SCENE_MESH_SCENE_H
 

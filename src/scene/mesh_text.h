@@ -24,17 +24,17 @@ bool text_fail(const MeshText *t, const char *format, ...) __attribute__((format
 bool text_word(MeshText *t, Word *word);
 /* The next word on this or a later line; false at the end of the text. */
 bool text_next_word(MeshText *t, Word *word);
-/* Goes behind the end of this line; false at the end of the text. */
+/* Moves behind the end of this line; false at the end of the text. */
 bool text_next_line(MeshText *t);
 
 bool word_is(Word word, const char *text);
 bool word_number(Word word, double *value); /* false when it is no number; may be inf or nan */
 bool word_integer(Word word, int64_t *value);
-int word_shown(Word word); /* how much of it goes into a message: for "%.*s" */
-/* what names the element: "vertex 12". Fail with a sentence. */
+int word_shown(Word word); /* the number of characters to show in a message: for "%.*s" */
+/* `what` and the index name the element: "vertex 12". Fail with a sentence. */
 bool text_coordinates(MeshText *t, const char *what, size_t index, double x[3]);
 bool text_index(MeshText *t, Word word, int64_t *value);
-/* Of size bytes a file can hold at most so many elements of at least element_size: checks a header's count. */
+/* Checks a header's count: a file of size bytes holds at most size / element_size elements. */
 bool text_check_count(const MeshText *t, const char *what, int64_t count, size_t element_size);
 
 #endif

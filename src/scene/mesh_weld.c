@@ -1,11 +1,12 @@
-/* Welding equal vertices where it is needed (mesh_weld.h). Tests: tests/test_mesh_file.c. */
+/* Welding equal vertices (mesh_weld.h). Tests: tests/test_mesh_file.c. */
 #include "scene/mesh_weld.h"
 
 #include <stdlib.h>
 
 #include "scene/vertex_merge.h"
 
-/* The number of each vertex among the different positions, which go to merged->vertex; NULL when out of memory. */
+/* The number of each vertex among the different positions, which are stored in merged->vertex; NULL when out of
+ * memory. */
 static uint32_t *number_positions(const MeshData *mesh, MeshData *merged) {
   VertexMerge table = {0};
   uint32_t *number = malloc((mesh->vertex_count + 1) * sizeof *number);
@@ -54,7 +55,7 @@ static bool is_closed(const MeshData *mesh, const uint32_t *number, bool *ok) {
   return closed;
 }
 
-/* Takes the merged vertices over and renames all corners; the triangles that became lines fall out. */
+/* Takes over the merged vertices and renumbers all corners; drops triangles that became lines. */
 static void rename_vertices(MeshData *mesh, const uint32_t *number, MeshData *merged) {
   size_t kept = 0, edges = 0;
   for (size_t t = 0; t < mesh->triangle_count; t++) {

@@ -1,6 +1,6 @@
-/* Equal vertices of a mesh made one, where its triangles show that they were meant to be: some triangle has two corners
- * at one place (an extrusion by nothing), or the surface is open and closes by it (vertices repeated along seams).
- * Meshes that merely touch themselves are left alone. Tests: tests/test_mesh_file.c. */
+/* Merges equal vertices of a mesh if its triangles show that they are one: some triangle has two corners at one place
+ * (an extrusion of zero length), or the surface is open and merging closes it (vertices repeated along seams). Meshes
+ * that merely touch themselves stay unchanged. Tests: tests/test_mesh_file.c. */
 #ifndef ABD_SCENE_MESH_WELD_H
 #define ABD_SCENE_MESH_WELD_H
 

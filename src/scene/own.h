@@ -20,7 +20,7 @@ typedef struct OwnFile {
   json_t *body_index, *joint_index; /* names of this file's bodies and joints, see own_name.c; NULL until needed */
 } OwnFile;
 
-/* Far above any use, so that a few bytes of a scene cannot ask for all memory. */
+/* Far above any use; they keep a few bytes of a scene from allocating all memory. */
 enum { SCENE_BODY_LIMIT = 200000, SCENE_PAIR_LIMIT = 4000000, SCENE_SHAPE_VERTEX_LIMIT = 4000000 };
 
 /* The keys that describe geometry; a body has them beside its own. */
@@ -28,12 +28,12 @@ enum { SCENE_BODY_LIMIT = 200000, SCENE_PAIR_LIMIT = 4000000, SCENE_SHAPE_VERTEX
   "shape", "mesh", "file", "scale", "thickness", "vertices", "triangles", "tets", "edges", "packed", "size", "radius", \
       "height", "tube", "stretch", "segments", "sides", "subdivisions", "cells", "normal"
 
-/* Geometry of an object: a shape, a file, lists or packed numbers. file_key is "mesh" in a body, where it may also be a
- * name of the file's "meshes", and "file" in "meshes". Returns the scene's mesh, or -1 after an error. */
+/* Reads the geometry of an object: a shape, a file, lists or packed numbers. file_key is "mesh" in a body, and "file"
+ * in "meshes"; a body's "mesh" may also be a name from "meshes". Returns the scene's mesh, or -1 after an error. */
 int own_read_geometry(OwnFile *file, const Node *object, const char *file_key);
 /* The geometry of a soft body: its own shapes, else as above. */
 int own_read_soft_geometry(OwnFile *file, const Node *object);
-/* A positive number of cells for each of the count directions; a plain number stands for all. */
+/* Reads a positive number of cells for each of the count directions; a plain number is used for all. */
 bool own_read_cells(const Node *object, int *cells, size_t count);
 /* Vectors of sizes, all positive. */
 bool own_read_sizes(const Node *object, const char *key, size_t count, double *value);
@@ -41,10 +41,10 @@ bool own_read_sizes(const Node *object, const char *key, size_t count, double *v
 bool own_check_geometry_keys(const Node *object, const char *what, const char *const *allowed);
 bool own_check_shape_room(Loader *loader);
 bool own_read_bodies(OwnFile *file);
-/* "soft" of a body, whose mesh is read, and after all bodies what is fixed to what. */
+/* own_read_soft reads "soft" of a body after its mesh. own_read_attachments reads "attach" after all bodies. */
 bool own_read_soft(OwnFile *file, const Node *object, SceneBody *body);
 bool own_read_attachments(OwnFile *file);
-/* After them what moves vertices: "scripted" and "vertex_forces". */
+/* Reads "scripted" and "vertex_forces", after the attachments. */
 bool own_read_scripts(OwnFile *file);
 /* The vertices of a soft body that an entry chooses, moved by shift; to, if given, the body it names. */
 #define CHOICE_KEYS "body", "box", "sphere", "nearest", "vertices", "frame"
@@ -64,7 +64,7 @@ bool own_read_pairs(OwnFile *file);
 /* A copy, NAME-3, of the body called name in the file. */
 bool own_is_copy(const SceneBody *body, const char *name);
 
-/* The one body, or the one joint among the first so many of the scene, that the node names or numbers. */
+/* Finds the body, or the joint among the scene's joints below `before`, by the node's name or number. */
 bool own_find_body(OwnFile *file, const Node *node, size_t *index);
 bool own_find_joint(OwnFile *file, const Node *node, size_t before, size_t *index);
 bool own_index_joint(OwnFile *file, size_t joint); /* from now on it is found by its name */

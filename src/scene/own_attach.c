@@ -4,7 +4,7 @@
 
 #include "scene/own.h"
 
-/* What an entry before has fixed stays so. */
+/* A vertex that an earlier entry attached keeps its attachment. */
 static bool attach_entry(OwnFile *file, const Node *entry, size_t index, const double shift[3], bool *taken) {
   static const char *const known[] = {CHOICE_KEYS, NULL};
   SceneSoft *soft = file->loader->scene->body[index].soft;

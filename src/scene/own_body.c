@@ -115,7 +115,7 @@ bool own_read_time(const Node *item, double previous, double *time) {
          node_fail(&child, "expected a time later than the key before (%g s), got %g", previous, *time);
 }
 
-/* What a key does not name stays as in the key before, first as in the body. */
+/* A value that a key omits is that of the key before; for the first key it is that of the body. */
 static bool read_path(OwnFile *file, const Node *object, SceneBody *body) {
   static const char *const known[] = {"time", "position", "rotation", "euler_degrees", "quaternion", NULL};
   Node list;

@@ -148,7 +148,7 @@ bool own_choose_vertices(OwnFile *file, const Node *entry, size_t body, const do
   return add_chosen(file, &choice, body, list);
 }
 
-/* Copies choose each in its own place: boxes and spheres go with them. */
+/* Each copy chooses its own vertices; boxes and spheres move with the copies. */
 bool own_each_list(OwnFile *file, const char *key,
                    bool (*read)(OwnFile *, const Node *list, size_t body, const double shift[3])) {
   Node list;

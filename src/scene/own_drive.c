@@ -36,8 +36,7 @@ static bool read_servo(const Node *node, AbdDrive *drive) {
   Node child;
   for (int i = 0; i < 3; i++) {
     bool takes = i == 0 ? drive->kind != ABD_DRIVE_EFFORT : drive->kind == ABD_DRIVE_POSITION;
-    if (!takes && node_get(node, own_keys[i], &child))
-      return node_fail(&child, "a drive of this type takes no such key");
+    if (!takes && node_get(node, own_keys[i], &child)) return node_fail(&child, "a drive of this type has no such key");
   }
   if (drive->kind == ABD_DRIVE_POSITION && !node_get(node, "stiffness", &child))
     return node_fail(node, "expected a key \"stiffness\" of the servo");
@@ -86,7 +85,7 @@ static bool read_drive(OwnFile *file, const Node *node) {
     return node_fail(&which, "joint \"%.100s\" (%s) has no motion to drive", joint->name,
                      abd_joint_kind_name(joint->def.kind));
   if (joint->def.drive.kind != ABD_DRIVE_NONE)
-    return node_fail(&which, "joint \"%.100s\" has a drive already; it takes one", joint->name);
+    return node_fail(&which, "joint \"%.100s\" has a drive already; only one is possible", joint->name);
   return read_kind(node, &joint->def.drive) && read_servo(node, &joint->def.drive) && read_value(file, node, joint);
 }
 

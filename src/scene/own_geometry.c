@@ -19,7 +19,7 @@ typedef struct ShapeDef {
 
 typedef struct ShapeKind {
   const char *name;
-  const char *key[6]; /* the parameters it takes, NULL at the end */
+  const char *key[6]; /* its parameters, NULL at the end */
   bool half_space;
   bool (*make)(const ShapeDef *def, MeshData *out);
 } ShapeKind;
@@ -72,7 +72,7 @@ bool own_check_geometry_keys(const Node *object, const char *what, const char *c
       size_t used = strlen(list);
       snprintf(list + used, sizeof list - used, "%s\"%s\"", used ? ", " : "", *a);
     }
-    return node_fail(&child, "%s takes no such key; it takes %s", what, list);
+    return node_fail(&child, "%s has no such key; it has %s", what, list);
   }
   return true;
 }
@@ -83,7 +83,7 @@ static bool check_kind_keys(const Node *object, const ShapeKind *kind) {
   return own_check_geometry_keys(object, kind->name, allowed);
 }
 
-/* A list of sizes that are all positive; count 1 also takes a plain number. */
+/* A list of sizes that are all positive; with count 1 also a plain number. */
 bool own_read_sizes(const Node *object, const char *key, size_t count, double *value) {
   Node child;
   if (!node_get(object, key, &child)) return true;
@@ -229,7 +229,7 @@ static int find_mesh(OwnFile *file, const Node *object, const Node *name, double
   return read_file(file, object, name, thickness);
 }
 
-/* Takes data and tets over. */
+/* Takes over data and tets. */
 static int add_new_mesh(OwnFile *file, MeshData *data, uint32_t *tet, size_t tet_count, double thickness,
                         bool half_space) {
   char key[64];

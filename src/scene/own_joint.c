@@ -1,6 +1,6 @@
-/* Joints of abd's own format (own.h, docs/scene.md): which keys each type takes, anchors and axes brought into the world,
- * and everything about a joint that can be wrong before a world is there: anchors apart, no axis, limits that exclude the
- * start, ropes that are too short. Tests: tests/test_scene_joint.c. */
+/* Joints of abd's own format (own.h, docs/scene.md). Checks the keys of each type, converts anchors and axes to the
+ * world, and checks everything that needs no world: anchors apart, zero axes, limits that exclude the start, ropes
+ * that are too short. Tests: tests/test_scene_joint.c. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static bool check_keys(const Node *node, const JointType *type) {
   for (int i = 0; i < KEY_COUNT; i++) {
     Node child;
     if ((keys[i].takes & type->takes) || !node_get(node, keys[i].key, &child)) continue;
-    return node_fail(&child, "%s %s takes no such key", article(type->name), type->name);
+    return node_fail(&child, "%s %s has no such key", article(type->name), type->name);
   }
   return true;
 }
@@ -92,7 +92,7 @@ static bool read_bodies(OwnFile *file, const Node *node, AbdJointDef *def, Joint
   if (bodies->has_b && bodies->a == bodies->b) return node_fail(&list, "a joint needs two different bodies");
   bool moves = scene->body[bodies->a].def.motion == ABD_MOTION_DYNAMIC ||
                (bodies->has_b && scene->body[bodies->b].def.motion == ABD_MOTION_DYNAMIC);
-  if (!moves) return node_fail(&list, "a joint needs a body with \"motion\": \"dynamic\", here nothing can give way");
+  if (!moves) return node_fail(&list, "a joint needs at least one body with \"motion\": \"dynamic\"");
   def->body_a.id = (uint32_t)bodies->a + 1;
   def->body_b.id = bodies->has_b ? (uint32_t)bodies->b + 1 : 0;
   return true;
@@ -114,21 +114,21 @@ static bool read_frame(const Node *node, bool *in_body) {
   return true;
 }
 
-/* A point (offset = 1) or direction (offset = 0) of the world, from the body's coordinates where body is not NULL. */
+/* Reads a point (offset = 1) or direction (offset = 0) of the world; it is in the body's coordinates if body is not
+ * NULL. */
 static bool read_placed(OwnFile *file, const Node *child, const size_t *body, double offset, double out[3]) {
   double x[3];
   if (!node_vector(child, x, 3)) return false;
   if (body) scene_body_to_world(file->loader->scene, *body, offset, x, out);
   else memcpy(out, x, sizeof x);
-  return (isfinite(out[0]) && isfinite(out[1]) && isfinite(out[2])) ||
-         node_fail(child, "the place is too far away for numbers");
+  return (isfinite(out[0]) && isfinite(out[1]) && isfinite(out[2])) || node_fail(child, "the coordinates overflow");
 }
 
 static double gap_of(const double a[3], const double b[3]) {
   return hypot(hypot(a[0] - b[0], a[1] - b[1]), a[2] - b[2]);
 }
 
-/* The largest extent of a body's mesh: what a gap is small against. */
+/* The largest extent of a body's mesh; gaps are compared with it. */
 static double body_size(const Scene *scene, size_t body) {
   const MeshData *mesh = &scene->mesh[scene->body[body].mesh].data;
   double size = 0;
@@ -149,14 +149,14 @@ static double tolerance(const Scene *scene, const JointBodies *bodies) {
   return 1e-6 * size;
 }
 
-/* Where only one anchor can be, point_b is checked and left out: the world then takes a's place for both. */
+/* If the type has only one anchor, point_b is checked and left out; the world then uses a's anchor for both. */
 static bool read_points(OwnFile *file, const Node *node, const JointType *type, const JointBodies *bodies, bool in_body,
                         AbdJointDef *def) {
   const Scene *scene = file->loader->scene;
   const char *key = in_body ? "point_a" : "point";
   Node point, point_b;
   double x[3];
-  memcpy(def->point, scene->body[bodies->a].def.position, sizeof def->point); /* where any place does */
+  memcpy(def->point, scene->body[bodies->a].def.position, sizeof def->point); /* for types that need no point */
   if (node_get(node, key, &point)) {
     if (!read_placed(file, &point, in_body ? &bodies->a : NULL, 1, def->point)) return false;
   } else if (type->takes & ABD_JOINT_NEEDS_POINT) {
@@ -223,7 +223,7 @@ static bool read_length(OwnFile *file, const Node *node, const JointBodies *bodi
   Node child;
   double slack = tolerance(file->loader->scene, bodies);
   *start = gap_of(def->point, def->point_b);
-  if (!isfinite(*start)) return node_fail(node, "the points are too far apart for numbers");
+  if (!isfinite(*start)) return node_fail(node, "the distance of the points overflows");
   bool given = node_get(node, "length", &child);
   if (given && !node_number(&child, NUMBER_POSITIVE, &def->length)) return false;
   if (!(*start > slack)) return node_fail(node, "the two points are at one place; a \"ball\" keeps them there");
@@ -242,7 +242,7 @@ static bool read_coordinate(const Node *node, AbdJointDef *def, double start) {
     if (node_get(node, own_keys[i], &child))
       return node_fail(&child, "the angle is held; only with \"free\": true it can be limited or sprung");
   }
-  def->rest = start; /* a spring is at rest as it stands unless the file says otherwise */
+  def->rest = start; /* the default: the spring has no force at the start */
   return read_limits(node, "limits", start, def->limit) && read_limits(node, "angle_limits", 0, def->angle_limit) &&
          read_number(node, "stiffness", NUMBER_NOT_NEGATIVE, &def->stiffness) &&
          read_number(node, "rest", NUMBER_ANY, &def->rest) &&

@@ -1,6 +1,6 @@
-/* One body or one joint by its name or number in abd's own format (own.h). Names of the file itself come first, then those
- * of files that include it or are included. What exactly one body is called is meant; a name of several is an error that
- * says how to name one. Tests: tests/test_scene_joint.c. */
+/* Finds one body or joint by its name or number in abd's own format (own.h). Names of the file itself are searched
+ * first, then names of files that include it or are included. If several bodies have the name, the error explains how
+ * to name one of them. Tests: tests/test_scene_joint.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Pairs of bodies in abd's own format: "exclude" and "pair_friction". A body is named, or numbered from 0 in its file;
- * the name of a body with copies stands for all of them. Tests: tests/test_scene.c. */
+/* Pairs of bodies in abd's own format: "exclude" and "pair_friction". A body is named, or numbered from 0 in its
+ * file; the name of a body with copies selects all of them. Tests: tests/test_scene.c. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* What moves vertices of soft bodies in abd's own format: "scripted" and "vertex_forces" (own.h). Tests: tests/test_scene_soft.c. */
+/* Motions of and forces on vertices of soft bodies in abd's own format: "scripted" and "vertex_forces" (own.h).
+ * Tests: tests/test_scene_soft.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "scene/rotation.h"
 #include "scene/surface_distance.h"
 
-/* The mean of the vertices where they are at the start. */
+/* The mean of the vertices' positions at the start. */
 static void mean_place(const Scene *scene, size_t index, const VertexList *list, double mean[3]) {
   const SceneBody *body = &scene->body[index];
   mean[0] = mean[1] = mean[2] = 0;

@@ -15,7 +15,7 @@ typedef struct SoftShape {
 } SoftShape;
 
 typedef struct SoftKind {
-  const char *name, *key[4]; /* the parameters it takes */
+  const char *name, *key[4]; /* its parameters */
   size_t size_count, cell_count;
   int cells; /* the default */
   double (*elements)(const SoftShape *shape);
@@ -63,7 +63,7 @@ static int add_shape(Loader *loader, const Node *at, const SoftKind *kind, const
   if (index >= 0) return index;
   double elements = kind->elements(s);
   if (!(elements <= SCENE_SHAPE_VERTEX_LIMIT))
-    return node_fail(at, "a %s of %.3g elements, expected at most %d: take fewer cells", kind->name, elements,
+    return node_fail(at, "a %s of %.3g elements, expected at most %d: use fewer cells", kind->name, elements,
                      SCENE_SHAPE_VERTEX_LIMIT) -
            1;
   if (!own_check_shape_room(loader)) return -1;
@@ -89,8 +89,7 @@ static int read_shape(OwnFile *file, const Node *object) {
 
 int own_read_soft_geometry(OwnFile *file, const Node *object) {
   Node child;
-  if (node_get(object, "thickness", &child))
-    return node_fail(&child, "the thickness of a soft body stands in its \"soft\"") - 1;
+  if (node_get(object, "thickness", &child)) return node_fail(&child, "a soft body has its thickness in \"soft\"") - 1;
   if (node_get(object, "shape", &child)) return read_shape(file, object);
   int mesh = own_read_geometry(file, object, "mesh");
   if (mesh < 0) return -1;
@@ -103,7 +102,7 @@ int own_read_soft_geometry(OwnFile *file, const Node *object) {
   return mesh;
 }
 
-/* What a soft body does not have, and what takes its place. */
+/* Keys that a soft body does not have, and their replacements. */
 static bool check_keys(const Node *object) {
   static const char *const none[][2] = {{"motion", "fix its vertices with \"attach\""},
                                         {"fixed", "fix its vertices with \"attach\""},

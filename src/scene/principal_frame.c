@@ -1,5 +1,5 @@
-/* Centre of mass and principal axes of a scene's mesh, asked from the library (principal_frame.h).
- * Tests: tests/test_scene.c. */
+/* Centre of mass and principal axes of a scene's mesh, computed by the library (principal_frame.h). Tests:
+ * tests/test_scene.c. */
 #include "scene/principal_frame.h"
 
 #include <math.h>

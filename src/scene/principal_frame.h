@@ -1,6 +1,6 @@
-/* The frame in which rigid-IPC writes kinematic poses: centre of mass and principal axes, ascending moments,
- * right-handed. Where moments are equal or the sign of an axis is open, the choice nearest to the world's axes at the
- * start is taken (rigid-IPC's depends on its eigenvalue routine). Tests: tests/test_scene.c. */
+/* The frame in which rigid-IPC writes kinematic poses: centre of mass and principal axes, ascending moments, right-
+ * handed. If moments are equal or the sign of an axis is open, the frame nearest to the world's axes at the start is
+ * used (rigid-IPC's depends on its eigenvalue routine). Tests: tests/test_scene.c. */
 #ifndef ABD_SCENE_PRINCIPAL_FRAME_H
 #define ABD_SCENE_PRINCIPAL_FRAME_H
 

@@ -64,7 +64,7 @@ static bool read_friction(const RigidIpc *file, const Node *top) {
   return true;
 }
 
-/* A tolerance relative to the scene's box is not taken over: it is far looser than abd's own. */
+/* A tolerance relative to the scene's box is ignored, because it is far looser than abd's own. */
 static bool read_solver_block(const RigidIpc *file, const Node *top, const char *name) {
   static const char *const known[] = {"max_iterations",
                                       "velocity_conv_tol",
@@ -104,8 +104,7 @@ static bool read_integrator(const RigidIpc *file, const Node *problem) {
   int choice = 0;
   if (!read_choice(problem, "time_stepper", names, &choice)) return false;
   scene->world.integrator = choice == 1 ? ABD_INTEGRATOR_EULER : ABD_INTEGRATOR_RIGID;
-  if (choice >= 2)
-    scene_add_note(scene, "time_stepper \"%s\" is not known to abd: its own default is used", names[choice]);
+  if (choice >= 2) scene_add_note(scene, "time_stepper \"%s\" is not supported: abd's default is used", names[choice]);
   return true;
 }
 

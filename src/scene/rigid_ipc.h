@@ -7,7 +7,7 @@
 
 typedef struct RigidIpc {
   Loader *loader;
-  double timestep;  /* of the file: kinematic_poses come one per step */
+  double timestep;  /* of the file: kinematic_poses has one pose per step */
   double stiffness; /* of every body: orthogonality_stiffness; negative = abd's own */
 } RigidIpc;
 
@@ -15,7 +15,7 @@ typedef struct RigidIpc {
 bool rigid_ipc_read_body(const RigidIpc *file, const Node *node);
 /* Adds the joints of linear_constraints; the bodies are there. */
 bool rigid_ipc_read_joints(const RigidIpc *file, const Node *problem);
-/* Notes keys that are known and have no effect; names ends with NULL. */
+/* Adds a note for each key of the list that the object has: it has no effect. names ends with NULL. */
 void rigid_ipc_note_dead(const RigidIpc *file, const Node *object, const char *where, const char *const *names);
 
 #endif

@@ -66,7 +66,7 @@ static int read_mesh(const RigidIpc *file, const Node *node, char path[1200]) {
   return store_mesh(file->loader, &mesh, path, &use);
 }
 
-/* A number or a vector of up to 6 flags; all true makes the body static whatever its type. */
+/* A flag or a vector of up to 6 flags; if all are true, the body is static, with any type. */
 static bool read_fixed(const Node *node, AbdBodyDef *def) {
   Node child;
   if (!node_get(node, "is_dof_fixed", &child)) return true;

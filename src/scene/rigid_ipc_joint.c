@@ -1,6 +1,6 @@
 /* "linear_constraints" of rigid-IPC's dialect with joints: points pinned to the world or shared by two bodies (see
- * docs/scene.md). Bodies go by the names of their mesh files; of several with one name the first is meant, with a note.
- * Tests: tests/test_scene_joint.c. */
+ * docs/scene.md). The name of a body is the name of its mesh file. If several bodies have one name, the first is
+ * used, with a note. Tests: tests/test_scene_joint.c. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static bool find_body(const RigidIpc *file, const Node *object, const char *key,
   if (!matches) return fail_unknown(file, &node, name);
   if (matches > 1)
     scene_add_note(
-        scene, "linear_constraints: %zu bodies have the mesh \"%.100s\"; the first, body %zu, is meant, not body %zu",
+        scene, "linear_constraints: %zu bodies have the mesh \"%.100s\"; the first, body %zu, is used, not body %zu",
         matches, name, *index + 1, second + 1);
   return true;
 }
@@ -62,7 +62,7 @@ static bool read_point(const RigidIpc *file, const Node *object, const char *key
   if (!node_vector(&node, x, 3)) return false;
   scene_body_to_world(file->loader->scene, body, 1, x, point);
   return (isfinite(point[0]) && isfinite(point[1]) && isfinite(point[2])) ||
-         node_fail(&node, "the place is too far away for numbers");
+         node_fail(&node, "the coordinates overflow");
 }
 
 /* A common point of a and b, or of a and the world. Between bodies that do not give way it has no effect. */

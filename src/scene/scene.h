@@ -1,7 +1,8 @@
 /* Scenes: a JSON file (abd's own format or rigid-IPC's, see docs/scene.md) or plain mesh files become a world.
  *
- * A Scene is the file read, checked and resolved: meshes loaded and scaled, every setting a number. It does not change
- * after loading, so one scene can build many worlds. Stands only on abd/abd.h. Tests: tests/test_scene.c. */
+ * A Scene is the file read, checked and resolved: meshes are loaded and scaled, every setting has its value. It does
+ * not change after loading, so one scene can build many worlds. Includes only abd/abd.h of the library. Tests:
+ * tests/test_scene.c. */
 #ifndef ABD_SCENE_H
 #define ABD_SCENE_H
 
@@ -19,7 +20,7 @@ typedef struct SceneError {
 } SceneError;
 
 typedef struct SceneOptions {
-  const char *mesh_dir;   /* where meshes are looked for last; may be NULL */
+  const char *mesh_dir;   /* the last folder in which meshes are searched; may be NULL */
   const char *const *set; /* "contact.friction=0.5": settings by their names in abd's own format, on any scene */
   int set_count;
   double mesh_scale; /* factor on mesh files given alone; 0 = not given, an error beside a scene file */
@@ -36,17 +37,17 @@ void scene_destroy(Scene *scene); /* NULL is fine */
  * The world does not need the scene afterwards, except for scene_apply. */
 AbdWorld *scene_build(const Scene *scene, int threads, SceneError *error);
 /* Call before each step: sets targets, velocities and forces that the scene scripts for the step that starts at the
- * world's time. Depends on the world's time alone, so a resumed world goes on as it would have. */
+ * world's time. They depend only on the world's time, so a resumed world repeats the same steps. */
 bool scene_apply(const Scene *scene, AbdWorld *world, SceneError *error);
 /* The force and torque that the scene gives a body (0-based) at a time. */
 void scene_force(const Scene *scene, size_t body, double time, double force[3], double torque[3]);
 
 double scene_dt(const Scene *scene);
-int64_t scene_steps(const Scene *scene);                     /* how many steps the file asks for */
+int64_t scene_steps(const Scene *scene);                     /* the file's number of steps */
 int64_t scene_steps_for(const Scene *scene, double seconds); /* the steps that cover a time */
 const char *scene_name(const Scene *scene); /* of the scene: its "name" or the file's name without folder and ending */
 size_t scene_body_count(const Scene *scene);
-/* "#rrggbb" of a body (0-based) for pictures; NULL where the scene says nothing. */
+/* "#rrggbb" of a body (0-based) for pictures; NULL if the scene has none. */
 const char *scene_body_color(const Scene *scene, size_t body);
 
 /* Remarks that are no errors: keys that have no effect, degenerate triangles dropped. */

@@ -61,7 +61,7 @@ void scene_destroy(Scene *scene) {
 }
 
 int scene_find_mesh(const Scene *scene, const char *key) {
-  for (size_t i = scene->mesh_count; i-- > 0;) { /* the latest first: instances come in runs */
+  for (size_t i = scene->mesh_count; i-- > 0;) { /* the latest first: bodies with one mesh usually follow each other */
     if (strcmp(scene->mesh[i].key, key) == 0) return (int)i;
   }
   return -1;
@@ -81,7 +81,7 @@ int scene_add_mesh(Scene *scene, const char *key, const char *name, MeshData *da
   return (int)scene->mesh_count - 1;
 }
 
-/* The triangles of a file with tets show nothing more: a solid's surface is found where it is simulated. */
+/* A file's triangles are dropped if it has tets: the world extracts a solid's surface itself. */
 int scene_add_tets(Scene *scene, const char *key, const char *name, TetMesh *mesh) {
   if (mesh->tet_count) free(mesh->mesh.triangle), mesh->mesh.triangle = NULL, mesh->mesh.triangle_count = 0;
   int index = scene_add_mesh(scene, key, name, &mesh->mesh);

@@ -1,5 +1,4 @@
-/* The resolved scene: what every reader fills and scene_build turns into a world. Internal to src/scene and its tests.
- */
+/* The resolved scene: readers fill it, scene_build turns it into a world. Internal to src/scene and its tests. */
 #ifndef ABD_SCENE_DEF_H
 #define ABD_SCENE_DEF_H
 
@@ -8,9 +7,9 @@
 
 typedef struct SceneMesh {
   char *name;    /* for messages: the file or the shape */
-  char *key;     /* what it was made of: bodies with equal keys share the mesh */
+  char *key;     /* identifies file or shape, and scale: bodies with equal keys share the mesh */
   MeshData data; /* scaled */
-  uint32_t *tet; /* [4 tet_count] of a soft solid, scaled; NULL as a rule */
+  uint32_t *tet; /* [4 tet_count] of a soft solid, scaled; else NULL */
   size_t tet_count;
   double thickness;
   double scale[3]; /* data = scale times the coordinates of the mesh's file */
@@ -36,12 +35,12 @@ typedef struct VertexList {
   size_t count;
 } VertexList;
 
-/* Vertices that move as one: from where they start by the path's position, turned about the centre by its rotation; after the last
- * key, or from the start, with the velocities. */
+/* Vertices that move as one: translated from their start by the path's position, rotated about the centre by its
+ * rotation. After the last key, or from the start if there is none, they move with the velocities. */
 typedef struct SceneScript {
   VertexList list;
   double center[3], velocity[3], angular_velocity[3];
-  double motion_end; /* [s] they stand still from then on; infinity = never */
+  double motion_end; /* [s] they are at rest from then on; infinity = never */
   PathKey *path;
   size_t path_count;
 } SceneScript;
@@ -69,11 +68,11 @@ typedef struct SceneBody {
   SceneSoft *soft; /* NULL: a stiff body */
   int mesh;        /* index into Scene.mesh */
   AbdBodyDef def;  /* name and mesh are filled in by scene_build */
-  PathKey *path;   /* kinematic: after the last key the body goes on with def's velocities */
+  PathKey *path;   /* kinematic: after the last key the body moves with def's velocities */
   size_t path_count;
   ForceKey *forces; /* held before the first and after the last key; added to def's force and torque */
   size_t forces_count;
-  double motion_end; /* [s] kinematic: stands still from then on; infinity = never */
+  double motion_end; /* [s] kinematic: at rest from then on; infinity = never */
   bool copy;         /* one of several made by "copies": its name ends in -1, -2, ... */
   char color[8];     /* "#rrggbb" for pictures, or empty */
 } SceneBody;
@@ -113,7 +112,7 @@ struct Scene {
   size_t material_count;
   char **note;
   size_t note_count;
-  char *text; /* of scene_text, made when first asked for */
+  char *text; /* of scene_text, made on its first call */
   size_t text_length;
 };
 
@@ -124,22 +123,23 @@ void *array_add(void *array_pointer, size_t *count, size_t element_size);
 
 /* Index of the mesh with this key, or -1. */
 int scene_find_mesh(const Scene *scene, const char *key);
-/* Takes data over (also on failure, which is lack of memory: -1). */
+/* Takes over data, on failure too; -1 if memory is out. */
 int scene_add_mesh(Scene *scene, const char *key, const char *name, MeshData *data);
 struct TetMesh;
 int scene_add_tets(Scene *scene, const char *key, const char *name, struct TetMesh *mesh);
 SceneBody *scene_add_body(Scene *scene, const char *name, int mesh);
 SceneJoint *scene_add_joint(Scene *scene, const char *name, AbdJointKind kind);
-/* Where a point (offset = 1) or a direction (offset = 0) in the coordinates of the body's mesh file is at the start. */
+/* The position at the start of a point (offset = 1), or of a direction (offset = 0), in the coordinates of the body's
+ * mesh file. */
 void scene_body_to_world(const Scene *scene, size_t body, double offset, const double from[3], double to[3]);
 bool scene_add_note(Scene *scene, const char *format, ...) __attribute__((format(printf, 2, 3))); /* each text once */
-/* The soft bodies of scene_build: one, and after all bodies what is fixed to what. */
+/* Soft bodies of scene_build: scene_build_soft adds one, scene_build_attachments attaches vertices after all bodies. */
 AbdStatus scene_build_soft(const Scene *scene, size_t body, AbdWorld *world);
 void scene_soft_free(SceneSoft *soft); /* NULL is fine */
 /* Targets of scripted vertices and forces on vertices for the next step. */
 bool scene_apply_soft(const Scene *scene, AbdWorld *world, SceneError *error);
-/* Values of keys at a time: of a path, from a pose at time 0 (a key within slack of the time is meant: steps add up to it only within
- * rounding); of forces. */
+/* Interpolates keys at a time. path_pose starts from a pose at time 0; a key within slack of the time counts as
+ * reached, because sums of time steps are rounded. */
 void path_pose(const PathKey *start, const PathKey *path, size_t count, double time, double slack, double position[3],
                double rotation[4]);
 void force_at(const ForceKey *forces, size_t count, double time, double force[3], double torque[3]);

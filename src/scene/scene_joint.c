@@ -43,7 +43,7 @@ static double drive_value(const SceneJoint *joint, double time) {
   return before.value + t * (after.value - before.value);
 }
 
-/* Steps are implicit: what a drive shall reach is what its keys say at the step's end. */
+/* Steps are implicit: a drive's target is the value of its keys at the step's end. */
 bool scene_apply_drives(const Scene *scene, AbdWorld *world, SceneError *error) {
   double time = abd_world_time(world) + scene->world.dt;
   for (size_t i = 0; i < scene->joint_count; i++) {

@@ -41,7 +41,7 @@ static bool read_text(Loader *loader, JsonFile *file) {
   json_t *value = parse_json(file, 0);
   if (!value) return false;
   file->null_is_absent = is_rigid_ipc(value);
-  if (!file->null_is_absent) { /* abd's own format takes no key twice */
+  if (!file->null_is_absent) { /* abd's own format refuses a repeated key */
     json_decref(value);
     value = parse_json(file, JSON_REJECT_DUPLICATES);
     if (!value) return false;
@@ -67,12 +67,12 @@ static bool all_finite(const double *value, size_t count) {
   return true;
 }
 
-/* Numbers of the file are finite; scaling, copying and moving them may have gone beyond. */
+/* Numbers of the file are finite, but scaling, copying and moving them may overflow. */
 static bool check_finite(const Scene *scene, SceneError *error) {
   for (size_t i = 0; i < scene->mesh_count; i++) {
     const SceneMesh *mesh = &scene->mesh[i];
     if (!all_finite(mesh->data.vertex, 3 * mesh->data.vertex_count)) {
-      return scene_fail(error, "mesh %.300s: coordinates are too large for numbers after scaling", mesh->name);
+      return scene_fail(error, "mesh %.300s: coordinates overflow after scaling", mesh->name);
     }
   }
   for (size_t i = 0; i < scene->body_count; i++) {
@@ -81,7 +81,7 @@ static bool check_finite(const Scene *scene, SceneError *error) {
     for (size_t k = 0; ok && k < body->path_count; k++) {
       ok = all_finite(body->path[k].position, 3) && all_finite(body->path[k].rotation, 4);
     }
-    if (!ok) return scene_fail(error, "body %.300s: its position is too large for numbers", body->name);
+    if (!ok) return scene_fail(error, "body %.300s: its position overflows", body->name);
   }
   return true;
 }

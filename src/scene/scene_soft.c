@@ -1,4 +1,5 @@
-/* A scene's soft bodies in the world, and what moves their vertices (scene_def.h). Tests: tests/test_scene_soft.c. */
+/* A scene's soft bodies in the world, and the motions of their vertices (scene_def.h). Tests:
+ * tests/test_scene_soft.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ void scene_soft_free(SceneSoft *soft) {
   free(soft);
 }
 
-/* How far scripted vertices have gone by a time, and how they are turned. */
+/* Translation and rotation of scripted vertices at a time. */
 static void script_pose(const SceneScript *s, double time, double slack, double move[3], double rotation[4]) {
   PathKey start = {.time = 0};
   double end = s->path_count ? s->path[s->path_count - 1].time : 0, turned[4], turn[3], path[4];

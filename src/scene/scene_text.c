@@ -1,6 +1,6 @@
-/* The scene written as self-contained text in abd's own format (scene.h): what the run file keeps, and what resuming
- * builds the same world from. Numbers with 17 digits, geometry packed, so that every bit comes back.
- * Tests: tests/test_scene.c. */
+/* Writes the scene as self-contained text in abd's own format (scene.h). The run file stores this text, and resuming
+ * builds the same world from it. Numbers have 17 digits and geometry is packed, so that no bit is lost. Tests:
+ * tests/test_scene.c. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "scene/scene_def.h"
 #include "scene/setting.h"
 
-/* jansson's setters take NULL for object or value and report it, so a failed allocation shows in what they return. */
+/* jansson's setters accept NULL as object or value and return an error, so a failed allocation shows in their result. */
 static bool put(json_t *object, const char *key, json_t *value) { return json_object_set_new(object, key, value) == 0; }
 
 /* A new empty value inside the object; NULL on failure. */
@@ -129,7 +129,7 @@ static bool put_material(json_t *object, const SceneBody *body) {
   return ok && (!body->color[0] || put(object, "color", json_string(body->color)));
 }
 
-/* Attachments to one body after the other stand together. */
+/* Successive attachments to one body become one entry. */
 static bool put_attachments(json_t *object, const SceneSoft *soft) {
   json_t *list = put_new(object, "attach", json_array()), *vertices = NULL;
   bool ok = list != NULL;

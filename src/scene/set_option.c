@@ -8,13 +8,13 @@
 
 #include "scene/own.h"
 
-/* A value is JSON where it parses as such, otherwise a word. */
+/* A value is JSON if it parses as JSON, otherwise a word. */
 static json_t *value_of(const char *text) {
   json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
   return value ? value : json_string(text);
 }
 
-/* {"contact": {"friction": value}} from "contact.friction"; takes value over. */
+/* {"contact": {"friction": value}} from "contact.friction"; takes over value. */
 static json_t *nest(char *name, json_t *value) {
   char *dot;
   while (value && (dot = strrchr(name, '.'))) {

@@ -96,7 +96,7 @@ static bool close_ring(MeshData *m, uint32_t ring, uint32_t apex, bool up, int s
   return ok;
 }
 
-/* Rings of different counts: whichever has the nearer middle of its next piece goes on. */
+/* Connects rings of different counts: the next triangle extends the ring whose next edge has the nearer midpoint. */
 static bool zip(MeshData *m, uint32_t low, int low_segments, uint32_t high, int high_segments) {
   int64_t i = 0, j = 0, a = low_segments, b = high_segments;
   bool ok = true;

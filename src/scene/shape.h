@@ -19,13 +19,13 @@ bool shape_grid(const double size[2], const int cells[2], MeshData *out);
 /* A square of the given size whose first triangle faces along the normal. */
 bool shape_half_space(const double normal[3], double size, MeshData *out);
 
-/* Rings of points stitched to each other, each ring counter-clockwise seen from where the next ones lie: pole, rings,
- * pole, or, closed, the last ring stitched to the first. A body of revolution, a gear, a screw. */
+/* Rings of points stitched to each other: pole, rings, pole; or, if closed, the last ring is stitched to the first.
+ * Each ring is counter-clockwise as seen from the next one. A body of revolution, a gear, a screw. */
 typedef struct Loft {
   void (*point)(const void *form, int ring, int segment, double x[3]);
   const void *form;
   int ring_count, segments;
-  const int *ring_segments; /* of each ring, where they differ; NULL: all have segments */
+  const int *ring_segments; /* of each ring, if they differ; NULL: all have segments */
   bool closed;
   double first[3], last[3]; /* the poles before the first and after the last ring */
 } Loft;

@@ -1,5 +1,5 @@
-/* Built-in soft shapes (soft_shape.h). Boxes are lattices (tet_lattice.h); a ball's sectors are divided alike, along paths from
- * corner to corner. Tests: tests/test_soft_shape.c. */
+/* Built-in soft shapes (soft_shape.h). Boxes are lattices (tet_lattice.h); a ball's sectors use the same division,
+ * along paths from corner to corner. Tests: tests/test_soft_shape.c. */
 #include "scene/soft_shape.h"
 
 #include <math.h>
@@ -37,8 +37,9 @@ bool soft_shape_beam(const double size[3], int across, TetMesh *out) {
   return soft_shape_box(size, cells, out);
 }
 
-/* Point (x >= y >= z) of a sector: corners weighted by x - y, y - z, z, brought to the sphere of shell x. Equal bits for equal points
- * of neighbouring sectors, because corners come in the order of their numbers and every rounding is written out. */
+/* Point (x >= y >= z) of a sector: corners weighted by x - y, y - z, z, projected to the sphere of shell x.
+ * Neighbouring sectors compute the same bits for equal points, because corners are sorted by number and every
+ * rounding is explicit. */
 static bool sphere_point(double radius, int shells, const double *corner[3], const int p[3], VertexMerge *merge,
                          TetMesh *out, uint32_t *index) {
   double x[3], length = 0;
@@ -98,7 +99,8 @@ bool soft_shape_sphere(double radius, int shells, TetMesh *out) {
   return finish(ok, out);
 }
 
-/* A prism between two layers as three, its corners by number: quads are cut from their lower corner, alike on both sides. */
+/* A prism between two layers as three tetrahedra, its corners sorted by number. Quads are cut from their lower
+ * corner, so that both sides of a quad agree. */
 static bool add_prism(TetMesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t up) {
   uint32_t s[3] = {a, b, c};
   sort_three(s);

@@ -8,7 +8,7 @@
 /* All return false only when out of memory, and leave *out empty then. */
 /* Six tetrahedra a cell, mirrored in every other one. */
 bool soft_shape_box(const double size[3], const int cells[3], TetMesh *out);
-/* A box whose cells are nearly cubes, so many across its shortest side. */
+/* A box whose cells are nearly cubes, with a given number of cells across its shortest side. */
 bool soft_shape_beam(const double size[3], int across, TetMesh *out);
 bool soft_shape_sphere(double radius, int shells,
                        TetMesh *out); /* 20 shells^3 tetrahedra, corners on concentric spheres */

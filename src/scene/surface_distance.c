@@ -26,7 +26,7 @@ static double segment_distance(const double p[3], const double a[3], const doubl
   return dot(from, from);
 }
 
-/* Squared. From the plane where the foot lies inside, else from the nearest side. */
+/* Squared distance from the plane if the foot is inside the triangle, else from the nearest side. */
 static double triangle_distance(const double p[3], const double *const corner[3]) {
   double u[3], v[3], w[3];
   sub(corner[1], corner[0], u), sub(corner[2], corner[0], v), sub(p, corner[0], w);
@@ -50,7 +50,7 @@ static double plane_distance(const double p[3], const double *const corner[3]) {
 
 /* ---- Elements ---- */
 
-/* Triangles come first, then wires; the vertices where there are neither. */
+/* Triangles first, then wires; the vertices if there are neither. */
 static size_t element_count(const MeshData *m) {
   return m->triangle_count + m->edge_count ? m->triangle_count + m->edge_count : m->vertex_count;
 }

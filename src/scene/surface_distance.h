@@ -1,10 +1,10 @@
-/* Which points are near the surface of a body of the scene as it stands at the start. Tests: tests/test_scene_soft.c. */
+/* Finds the points near the surface of a body of the scene at the start. Tests: tests/test_scene_soft.c. */
 #ifndef ABD_SCENE_SURFACE_DISTANCE_H
 #define ABD_SCENE_SURFACE_DISTANCE_H
 
 #include "scene/scene_def.h"
 
-/* Where a point of the body's mesh is at the start. */
+/* The position of a point of the body's mesh at the start. */
 void scene_vertex_to_world(const SceneBody *body, const double x[3], double world[3]);
 
 /* Triangles, wires and points of a body, or the plane of a half-space, sorted into slices along its longest side. */

@@ -16,10 +16,10 @@ MeshNumbers mesh_numbers(const char *bytes, size_t length, const char *name, Sce
 bool host_is_little(void);
 /* "NAME:LINE: sentence", in binary data "NAME: byte N: sentence"; always false. */
 bool numbers_fail(const MeshNumbers *n, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* size in bytes where binary: 4 or 8. what and index name the element for messages. */
+/* size in bytes of a binary number: 4 or 8. `what` and index name the element for messages. */
 bool numbers_integer(MeshNumbers *n, int size, const char *what, int64_t index, int64_t *value);
 bool numbers_coordinates(MeshNumbers *n, int size, const char *what, int64_t index, double x[3]);
-/* A count of elements that have at least so many numbers of so many bytes each. */
+/* Checks a count of elements, each of at least the given number of numbers of the given size in bytes. */
 bool numbers_check_count(const MeshNumbers *n, const char *what, int64_t count, int numbers, int size);
 /* In binary files, behind the end of the line at hand. */
 void numbers_end_line(MeshNumbers *n);

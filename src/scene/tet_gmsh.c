@@ -8,7 +8,7 @@
 #include "scene/tet_format.h"
 
 enum { LINE = 1, TRIANGLE = 2, TET = 4, POINT = 15, TYPE_COUNT = 32 };
-/* Nodes of each type of element, 0 where unknown; those of solids other than tetrahedra of four are negative. */
+/* Nodes of each type of element, 0 = unknown type; negative for solids other than tetrahedra of four nodes. */
 static const signed char node_count_of[TYPE_COUNT] = {0,   2,   3,   4,   4, -8, -6,  -5,  3,   6,  9,
                                                       -10, -27, -18, -14, 1, 8,  -20, -15, -13, 9,  10,
                                                       12,  15,  15,  21,  4, 5,  6,   -20, -35, -56};
@@ -43,7 +43,7 @@ static bool read_format(Gmsh *g) {
   text_next_line(&g->n.text);
   if (!numbers_integer(&g->n, 4, "format", 0, &one)) return false;
   g->n.swap = one != 1;
-  return one == 1 || one == 0x01000000 || numbers_fail(&g->n, "expected the number 1 that tells the byte order");
+  return one == 1 || one == 0x01000000 || numbers_fail(&g->n, "expected the number 1, which marks the byte order");
 }
 
 static bool add_node(Gmsh *g, int64_t tag, int64_t index) {
@@ -74,7 +74,7 @@ static bool read_node_block(Gmsh *g, int64_t *done, int64_t total) {
     if (!numbers_integer(&g->n, 4, "node block after node", *done, &head[k])) return false;
   if (!numbers_integer(&g->n, 8, "node block after node", *done, &count)) return false;
   if (count < 0 || count > total - *done)
-    return numbers_fail(&g->n, "a block of %lld nodes where %lld are left", (long long)count,
+    return numbers_fail(&g->n, "a block of %lld nodes, but %lld are left", (long long)count,
                         (long long)(total - *done));
   if (head[2] != 0) return numbers_fail(&g->n, "parametric nodes, expected plain ones (Mesh.SaveParametric = 0)");
   MeshNumbers numbers = g->n;
@@ -155,7 +155,7 @@ static bool read_elements_2(Gmsh *g) {
       ok = numbers_integer(&g->n, 4, "block of elements after", done, &head[k]);
     if (ok && binary) ok = check_type(g, done, head[0]);
     if (ok && (head[1] < 1 || head[1] > count - done))
-      ok = numbers_fail(&g->n, "a block of %lld elements where %lld are left", (long long)head[1],
+      ok = numbers_fail(&g->n, "a block of %lld elements, but %lld are left", (long long)head[1],
                         (long long)(count - done));
     for (int64_t k = 0; ok && k < head[1]; k++, done++) ok = read_tagged_element(g, head[0], head[2]);
   }
@@ -172,7 +172,7 @@ static bool read_elements_4(Gmsh *g) {
       if (!numbers_integer(&g->n, k < 3 ? 4 : 8, "block of elements", b, &block[k])) return false;
     if (!check_type(g, done, block[2])) return false;
     if (block[3] < 0 || block[3] > head[1] - done)
-      return numbers_fail(&g->n, "a block of %lld elements where %lld are left", (long long)block[3],
+      return numbers_fail(&g->n, "a block of %lld elements, but %lld are left", (long long)block[3],
                           (long long)(head[1] - done));
     for (int64_t k = 0; k < block[3]; k++, done++)
       if (!numbers_integer(&g->n, 8, "element", done, &element) || !read_element(g, element, block[2])) return false;

@@ -1,6 +1,6 @@
-/* Cells are divided after Kuhn: the corners of a tetrahedron lie on a path from one corner of a cube to the opposite one,
- * along the axes in some order; mirrored along each axis where a cell's number is odd, so that neighbours share the
- * diagonals of their faces (tet_lattice.h). Tests: tests/test_soft_shape.c. */
+/* Cells are divided after Kuhn: the corners of a tetrahedron lie on a path from one corner of a cube to the opposite
+ * one, along the axes in some order. The division is mirrored along each axis in cells of odd number, so that
+ * neighbours share the diagonals of their faces (tet_lattice.h). Tests: tests/test_soft_shape.c. */
 #include "scene/tet_lattice.h"
 
 #include <stdlib.h>

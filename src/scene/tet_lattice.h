@@ -18,7 +18,7 @@ extern const int tet_path[6][3];
 
 /* Adds to the mesh; false when out of memory. */
 bool tet_lattice_add(const TetLattice *lattice, TetMesh *out);
-/* Adds a tetrahedron whichever way round its corners come. */
+/* Adds a tetrahedron with its corners in either orientation. */
 bool tet_lattice_turned(TetMesh *mesh, const uint32_t corner[4]);
 
 #endif

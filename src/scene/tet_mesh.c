@@ -1,4 +1,4 @@
-/* Tetrahedral meshes: choice of reader, repair of conventions, what makes a mesh sound, writing (tet_mesh.h). Tests:
+/* Tetrahedral meshes: choice of reader, repair of orientation, checks, writing (tet_mesh.h). Tests:
  * tests/test_tet_mesh.c. */
 #include "scene/tet_mesh.h"
 

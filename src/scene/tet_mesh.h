@@ -26,7 +26,7 @@ bool tet_extension_known(const char *path);
 void tet_mesh_free(TetMesh *mesh);                                                /* leaves it empty */
 bool tet_mesh_add(TetMesh *mesh, uint32_t a, uint32_t b, uint32_t c, uint32_t d); /* false when out of memory */
 
-/* What a simulation needs: tetrahedra with a volume, none inside out, none twice, no vertex outside all of them. */
+/* Checks what a simulation needs: tetrahedra with a positive volume, none twice, no vertex outside all of them. */
 bool tet_mesh_require_sound(const TetMesh *mesh, const char *name, SceneError *error);
 double tet_mesh_volume(const TetMesh *mesh, size_t tet); /* signed */
 /* Two tetrahedra with the same corners; false when there are none, or memory is out. */

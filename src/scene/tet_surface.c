@@ -1,5 +1,5 @@
-/* The surface of a tetrahedral mesh: faces sorted by their corners, so that both sides of a face stand side by side (tet_mesh.h).
- * Tests: tests/test_tet_mesh.c, tests/test_soft_shape.c. */
+/* The surface of a tetrahedral mesh: faces are sorted by their corners, so that the two sides of a face are
+ * neighbours in the list (tet_mesh.h). Tests: tests/test_tet_mesh.c, tests/test_soft_shape.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static Face face_of(const uint32_t corner[3]) {
   return face;
 }
 
-static int compare_faces(const void *a, const void *b) { /* whose they are does not matter */
+static int compare_faces(const void *a, const void *b) { /* the tetrahedron is not compared */
   const Face *p = a, *q = b;
   for (int k = 0; k < 3; k++)
     if (p->sorted[k] != q->sorted[k]) return p->sorted[k] < q->sorted[k] ? -1 : 1;
@@ -70,7 +70,7 @@ bool tet_mesh_find_stray(const TetMesh *mesh, size_t *stray_count, size_t *first
   return face != NULL;
 }
 
-/* The place of a node among the skin's vertices, which come in the order of the triangles. */
+/* The index of a node among the surface's vertices, which are numbered in the order of the triangles. */
 static bool add_corner(const TetMesh *mesh, uint32_t node, uint32_t *place, uint32_t *node_of, MeshData *skin,
                        uint32_t *corner) {
   const double *x = mesh->mesh.vertex + 3 * (size_t)node;

@@ -1,5 +1,5 @@
-/* VTK legacy files with an unstructured grid, text and binary (big-endian), cells as before and since version 5 (offsets and
- * connectivity). What follows the cells is read over. Tests: tests/test_tet_mesh.c. */
+/* VTK legacy files with an unstructured grid, text and binary (big-endian), with the cells of versions before and
+ * since 5 (offsets and connectivity). Sections after the cells are skipped. Tests: tests/test_tet_mesh.c. */
 #include <stdlib.h>
 
 #include "scene/tet_format.h"
@@ -20,7 +20,7 @@ static bool next_word_is(Vtk *v, const char *wanted) {
   return (text_next_word(&v->n.text, &word) && word_is(word, wanted)) || text_fail(&v->n.text, "expected %s", wanted);
 }
 
-/* A count in the text that comes before data. */
+/* A count in the text before its data. */
 static bool read_count(Vtk *v, const char *what, int64_t *count) {
   Word word;
   if (!text_word(&v->n.text, &word)) return text_fail(&v->n.text, "expected the number of %s", what);

@@ -26,7 +26,7 @@ enum { GALLERY_KEY_LIMIT = 12 };
 
 /* All of them, NULL at the end. */
 const GalleryScene *const *gallery_list(void);
-const GalleryScene *gallery_find(const char *name); /* NULL: there is none */
+const GalleryScene *gallery_find(const char *name); /* NULL if no scene has the name */
 int gallery_key_count(const GalleryScene *scene);
 void gallery_defaults(const GalleryScene *scene, double value[GALLERY_KEY_LIMIT]);
 /* Reads a key's value; false and a sentence when it is none, or out of its range. */

@@ -5,7 +5,7 @@
 #include "scene/shape.h"
 
 static const double half_length = 0.6, half_beam = 0.19, depth = 0.2, sheer = 0.16, end_wall = 0.04, side_wall = 0.016;
-static const double deck_angle = 1.15; /* of the hull's quarter circle, where the deck meets the inside */
+static const double deck_angle = 1.15; /* of the hull's quarter circle, at the edge of the deck */
 const double ship_mast[2] = {0.2, -0.22}, ship_yard = 0.66, ship_boom = 0.36;
 static const double mast_radius = 0.014, spar_radius = 0.009, spar_half = 0.235, sail_half = 0.22, sail_depth = 0.085;
 enum { SHIELDS = 4 }; /* on each side */

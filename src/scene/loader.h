@@ -7,7 +7,7 @@
 #include "scene/scene_def.h"
 
 typedef struct RawMesh {
-  char *key;  /* folder of the scene and name of the file as written there */
+  char *key;  /* folder of the scene and the file's name as written in it */
   char *path; /* the file that was found */
   MeshData data;
 } RawMesh;

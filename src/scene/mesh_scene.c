@@ -1,6 +1,6 @@
-/* A scene from mesh files alone (mesh_scene.h). Parts stay where their files put them, as an assembly exported from CAD
- * expects; a part that crosses an earlier one is put on top of the pile instead. Ground half a per cent below the
- * lowest point, gravity along -z, friction 0.3. Tests: tests/test_scene.c. */
+/* A scene from mesh files alone (mesh_scene.h). Parts keep the coordinates of their files, as an assembly exported
+ * from CAD needs; a part that crosses an earlier one is put on top of the pile instead. The ground is half a per cent
+ * below the lowest point, gravity is along -z, friction is 0.3. Tests: tests/test_scene.c. */
 #include "scene/mesh_scene.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* Finding mesh files, loading each once, scaling and splitting them (loader.h). A file is looked for beside the scene,
- * then in a folder "meshes" beside the scene or any of its parent folders, then in the mesh folder of the options.
- * Tests: tests/test_scene.c. */
+/* Finds mesh files, loads each once, scales and splits them (loader.h). A file is searched beside the scene, then in
+ * a folder "meshes" beside the scene or any of its parent folders, then in the mesh folder of the options. Tests:
+ * tests/test_scene.c. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>

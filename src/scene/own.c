@@ -155,7 +155,7 @@ static bool read_file(Loader *loader, const Node *top, bool settings) {
             read_meshes(&file) && own_read_bodies(&file);
   file.body_end = loader->scene->body_count;
   ok = ok && read_includes(&file) && own_read_attachments(&file) && own_read_scripts(&file) && own_read_pairs(&file);
-  file.first_joint = loader->scene->joint_count; /* behind those of the files it includes */
+  file.first_joint = loader->scene->joint_count; /* after the joints of included files */
   ok = ok && own_read_joints(&file) && own_read_drives(&file);
   json_decref(file.body_index);
   json_decref(file.joint_index);

@@ -15,7 +15,7 @@ typedef struct OwnFile {
   const Node *top;
   NamedMesh *named; /* the file's "meshes" */
   size_t named_count;
-  size_t first_body, body_end; /* of this file in the scene; those of files it includes follow */
+  size_t first_body, body_end; /* this file's range in the scene; bodies of included files follow */
   size_t first_joint;
   json_t *body_index, *joint_index; /* names of this file's bodies and joints, see own_name.c; NULL until needed */
 } OwnFile;
@@ -23,7 +23,7 @@ typedef struct OwnFile {
 /* Far above any use; they keep a few bytes of a scene from allocating all memory. */
 enum { SCENE_BODY_LIMIT = 200000, SCENE_PAIR_LIMIT = 4000000, SCENE_SHAPE_VERTEX_LIMIT = 4000000 };
 
-/* The keys that describe geometry; a body has them beside its own. */
+/* The keys that describe geometry; they are keys of bodies too. */
 #define GEOMETRY_KEYS                                                                                                  \
   "shape", "mesh", "file", "scale", "thickness", "vertices", "triangles", "tets", "edges", "packed", "size", "radius", \
       "height", "tube", "stretch", "segments", "sides", "subdivisions", "cells", "normal"
@@ -37,7 +37,7 @@ int own_read_soft_geometry(OwnFile *file, const Node *object);
 bool own_read_cells(const Node *object, int *cells, size_t count);
 /* Vectors of sizes, all positive. */
 bool own_read_sizes(const Node *object, const char *key, size_t count, double *value);
-/* Of the geometry keys only the allowed ones may be there. */
+/* Checks that the object has only the allowed ones of the geometry keys. */
 bool own_check_geometry_keys(const Node *object, const char *what, const char *const *allowed);
 bool own_check_shape_room(Loader *loader);
 bool own_read_bodies(OwnFile *file);

@@ -1,5 +1,5 @@
-/* Choices of vertices of soft bodies in abd's own format: by box, sphere, nearness or number (own.h). Places are found at load, so
- * that a scene keeps vertices alone. Tests: tests/test_scene_soft.c. */
+/* Choices of vertices of soft bodies in abd's own format: by box, sphere, distance or number (own.h). They are
+ * evaluated at load, so a scene stores only vertex numbers. Tests: tests/test_scene_soft.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

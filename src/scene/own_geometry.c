@@ -61,7 +61,7 @@ static bool in_list(const char *word, const char *const *list) {
   return false;
 }
 
-/* Of the geometry keys only those of this kind may be present. */
+/* Checks that the object has only the geometry keys of this kind. */
 bool own_check_geometry_keys(const Node *object, const char *what, const char *const *allowed) {
   static const char *const all[] = {GEOMETRY_KEYS, NULL};
   for (const char *const *key = all; *key; key++) {

@@ -13,7 +13,7 @@ enum { AMBIGUOUS = -1, NEAREST_LIMIT = 20000 };
 typedef struct Cast {
   const char *what, *whats; /* "body", "bodies" */
   size_t first, own_end;    /* of the file itself, in the scene */
-  size_t count;             /* in the scene; those from first on may be numbered, all may be named */
+  size_t count;             /* in the scene; numbers are valid from `first` on, names for all */
   const char *(*name)(const Scene *scene, size_t index);
 } Cast;
 

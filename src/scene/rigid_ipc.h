@@ -13,7 +13,7 @@ typedef struct RigidIpc {
 
 /* Adds the bodies of one entry of rigid_bodies (more than one with split_components). */
 bool rigid_ipc_read_body(const RigidIpc *file, const Node *node);
-/* Adds the joints of linear_constraints; the bodies are there. */
+/* Adds the joints of linear_constraints, after the bodies. */
 bool rigid_ipc_read_joints(const RigidIpc *file, const Node *problem);
 /* Adds a note for each key of the list that the object has: it has no effect. names ends with NULL. */
 void rigid_ipc_note_dead(const RigidIpc *file, const Node *object, const char *where, const char *const *names);

@@ -3,7 +3,7 @@
 #define ABD_SCENE_ROTATION_H
 
 void quat_identity(double q[4]);
-/* Unit length within rounding is left as it is, so that numbers survive being written and read again. */
+/* Leaves a quaternion of unit length within rounding unchanged, so that writing and reading keep its bits. */
 void quat_normalize(double q[4]);
 void quat_multiply(const double a[4], const double b[4], double ab[4]);
 void quat_rotate(const double q[4], const double x[3], double y[3]);

@@ -23,7 +23,7 @@ typedef struct SceneOptions {
   const char *mesh_dir;   /* the last folder in which meshes are searched; may be NULL */
   const char *const *set; /* "contact.friction=0.5": settings by their names in abd's own format, on any scene */
   int set_count;
-  double mesh_scale; /* factor on mesh files given alone; 0 = not given, an error beside a scene file */
+  double mesh_scale; /* factor on mesh files given without a scene file; 0 = not given; an error with a scene file */
 } SceneOptions;
 
 /* Loads one scene file (.json), or one or more mesh files (.obj .stl .ply .off) into a scene of their own with a

@@ -19,7 +19,7 @@ AbdMeshDef world_mesh_def(const SceneMesh *mesh) {
   return def;
 }
 
-/* Meshes enter the world when their first body does, so that ids do not depend on meshes no body uses. */
+/* A mesh is added to the world before its first body, so that ids do not depend on unused meshes. */
 static bool add_bodies(const Scene *scene, AbdWorld *world, AbdMeshId *mesh, SceneError *error) {
   for (size_t i = 0; i < scene->body_count; i++) {
     const SceneBody *body = &scene->body[i];

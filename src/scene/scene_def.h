@@ -45,7 +45,7 @@ typedef struct SceneScript {
   size_t path_count;
 } SceneScript;
 
-/* A force shared out equally over vertices; keys as of SceneBody. */
+/* A force distributed equally over vertices; keys as in SceneBody. */
 typedef struct SceneLoad {
   VertexList list;
   double force[3];

@@ -1,4 +1,4 @@
-/* Loading: which format a file is in, --set, and mesh files alone (scene.h). Tests: tests/test_scene.c. */
+/* Loading: choice of the format, --set, and mesh files without a scene file (scene.h). Tests: tests/test_scene.c. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>

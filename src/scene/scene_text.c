@@ -76,7 +76,8 @@ static bool put_mesh(json_t *meshes, const SceneMesh *mesh, size_t number) {
          (mesh->thickness == 0 || put(entry, "thickness", json_real(mesh->thickness)));
 }
 
-/* Meshes are numbered in the order bodies first use them, as in a world, so that the text does not depend on others. */
+/* Meshes are numbered in the order of their first bodies, as in a world, so that unused meshes do not change the
+ * text. */
 static bool put_meshes(json_t *top, const Scene *scene, size_t *number) {
   json_t *meshes = put_new(top, "meshes", json_object());
   size_t count = 0;

@@ -52,7 +52,7 @@ static bool sphere_point(double radius, int shells, const double *corner[3], con
   return vertex_merge_add(merge, &out->mesh, x, index);
 }
 
-/* The cell at (i, j, k) of a sector: of its six those that lie in x >= y >= z. */
+/* The cell at (i, j, k) of a sector: the tetrahedra of its six that lie in x >= y >= z. */
 static bool add_sector_cell(double radius, int shells, const double *corner[3], const int cell[3], VertexMerge *merge,
                             TetMesh *out) {
   for (int p = 0; p < 6; p++) {

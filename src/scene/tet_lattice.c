@@ -52,7 +52,7 @@ static bool add_cell(const Layout *y, const int cell[3], TetMesh *out) {
   return ok;
 }
 
-/* Corners of the cells there are, numbered in the order of the lattice. */
+/* Corners of the existing cells, numbered in the order of the lattice. */
 static bool add_points(const Layout *y, TetMesh *out) {
   const TetLattice *l = y->lattice;
   for (int k = 0; k < y->points[2]; k++)
@@ -69,7 +69,7 @@ static bool add_points(const Layout *y, TetMesh *out) {
   return true;
 }
 
-/* Marks the corners of every cell there is, or, in a second pass, adds its tetrahedra. */
+/* Marks the corners of every existing cell, or, in a second pass, adds its tetrahedra. */
 static bool visit_cells(const Layout *y, TetMesh *out) {
   const TetLattice *l = y->lattice;
   bool ok = true;

@@ -8,7 +8,7 @@
 typedef struct TetLattice {
   int cells[3];
   bool around; /* the first axis closes on itself; its cells are even in number then */
-  bool (*has)(const void *form, const int cell[3]); /* which cells there are; NULL: all */
+  bool (*has)(const void *form, const int cell[3]); /* selects the existing cells; NULL: all */
   void (*point)(const void *form, const int at[3], double x[3]);
   const void *form;
 } TetLattice;

@@ -19,6 +19,7 @@ package_works() {
     libsuitesparse-dev) compiles '#include <suitesparse/amd.h>' || compiles '#include <amd.h>' ;;
     libjansson-dev) compiles '#include <jansson.h>' ;;
     libsqlite3-dev) compiles '#include <sqlite3.h>' ;;
+    libxxhash-dev) compiles '#include <xxhash.h>' ;;
     libpng-dev) compiles '#include <png.h>' ;;
     sqlite3) command -v sqlite3 ;;
     libcmocka-dev) compiles $'#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>' ;;
@@ -69,7 +70,8 @@ offer_packages() {
   fi
 }
 
-build_packages=(build-essential cmake pkg-config libsuitesparse-dev libmetis-dev libjansson-dev libsqlite3-dev libpng-dev)
+build_packages=(build-essential cmake pkg-config libsuitesparse-dev libmetis-dev libjansson-dev libsqlite3-dev libxxhash-dev
+                libpng-dev)
 # shellcheck disable=SC2034 # used where this is sourced
 quick_packages=("${build_packages[@]}" libcmocka-dev sqlite3)
 # shellcheck disable=SC2034

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/base.h"
 #include "export/picture.h"
 #include "export/pose.h"
 #include "export/shape_file.h"
@@ -124,6 +125,19 @@ static void change(const char *sql) {
 }
 
 /* ---- Tests ---- */
+
+/* Hashes are part of the file: they are XXH3's, of 64 bits, on every processor. The long one takes the path of vectors. */
+static void test_hash(void **state) {
+  (void)state;
+  unsigned char byte[4096];
+  for (size_t k = 0; k < sizeof byte; k++) byte[k] = (unsigned char)(k * 7);
+  assert_true(hash_bytes(0, "abc", 3) == 0x78af5f94892f3950ull);
+  uint64_t hash = hash_bytes(HASH_SEED, byte, sizeof byte);
+  if (hash != 0x8fb047a89e810965ull) fail_msg("%016llx", (unsigned long long)hash);
+  byte[4095] ^= 1;
+  assert_true(hash_bytes(HASH_SEED, byte, sizeof byte) != hash);
+  assert_true(hash_bytes(1, byte, sizeof byte) != hash_bytes(0, byte, sizeof byte));
+}
 
 static void test_round_trip(void **state) {
   (void)state;
@@ -482,17 +496,12 @@ static int clean(void **state) {
 
 int main(void) {
   const struct CMUnitTest test[] = {
-      cmocka_unit_test(test_round_trip),
-      cmocka_unit_test(test_resume),
-      cmocka_unit_test(test_joints),
-      cmocka_unit_test(test_summary),
-      cmocka_unit_test(test_draft_is_removed),
-      cmocka_unit_test(test_second_writer),
-      cmocka_unit_test(test_damage),
-      cmocka_unit_test(test_not_a_run),
-      cmocka_unit_test(test_shapes_and_tables),
-      cmocka_unit_test(test_quaternion),
-      cmocka_unit_test(test_picture),
+      cmocka_unit_test(test_hash),          cmocka_unit_test(test_round_trip),
+      cmocka_unit_test(test_resume),        cmocka_unit_test(test_joints),
+      cmocka_unit_test(test_summary),       cmocka_unit_test(test_draft_is_removed),
+      cmocka_unit_test(test_second_writer), cmocka_unit_test(test_damage),
+      cmocka_unit_test(test_not_a_run),     cmocka_unit_test(test_shapes_and_tables),
+      cmocka_unit_test(test_quaternion),    cmocka_unit_test(test_picture),
   };
   return cmocka_run_group_tests(test, NULL, clean);
 }

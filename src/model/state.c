@@ -10,7 +10,7 @@ typedef struct Header {
   int64_t step, body_count, joint_count, anchor_count, memory_count;
   uint64_t checksum; /* of all that follows the header, begun with the numbers above */
 } Header;
-static const char snapshot_magic[8] = "abdst03";
+static const char snapshot_magic[8] = "abdst04";
 
 /* The arrays per body and per joint, named once for init, save, restore and destroy. */
 typedef struct Part {

@@ -32,6 +32,9 @@ endif()
 if(TARGET test_ccd AND ABD_SANITIZE)
   target_compile_options(test_ccd PRIVATE -O1) # it computes much itself
 endif()
+if(TARGET test_record_thread) # it lets allocations of src/record fail
+  target_link_options(test_record_thread PRIVATE -Wl,--wrap=malloc,--wrap=calloc)
+endif()
 find_path(CHOLMOD_INCLUDE cholmod.h PATH_SUFFIXES suitesparse)
 find_library(CHOLMOD_LIBRARY cholmod)
 if(TARGET test_block_cholesky AND CHOLMOD_INCLUDE AND CHOLMOD_LIBRARY)

@@ -16,7 +16,7 @@ if(ABD_SANITIZE MATCHES "thread" AND ABD_OPENMP)
   endif()
   file(GLOB ARCHER_FOLDERS /usr/lib/llvm-*/lib)
   find_library(ARCHER_LIBRARY archer PATHS ${ARCHER_FOLDERS} REQUIRED)
-  set(TEST_LIBRARY abd_scene) # no test of threads needs run files or exports: they are not built for it;
+  set(TEST_LIBRARY abd_scene abd_record) # no test of threads needs exports: they are not built for it;
   target_compile_options(abd_scene PRIVATE -O0) # and of scenes only shapes
   list(APPEND TEST_ENVIRONMENT "OMP_TOOL_LIBRARIES=${ARCHER_LIBRARY}" "TSAN_OPTIONS=ignore_noninstrumented_modules=1")
 endif()

@@ -57,6 +57,9 @@ bool facts_read(Run *run, RunFacts *facts) {
   facts->planned_steps = read_count(run, "steps", facts->summary.steps);
   facts->verified_frames = read_count(run, "verified_frames", -1);
   facts->crossings = read_count(run, "verified_crossings", -1);
+  char *output = run_read_meta(run, "output_seconds");
+  facts->output_seconds = output ? strtod(output, NULL) : -1;
+  free(output);
   return true;
 }
 
@@ -133,6 +136,9 @@ void facts_print(const RunFacts *facts) {
   if (s->seconds_total > 0)
     printf("  speed             %.4g ms/step, %.3g times real time\n", per_step(facts, s->seconds_total),
            s->time / s->seconds_total);
+  if (facts->output_seconds >= 0 && s->seconds_total > 0)
+    printf("  output            %.3g ms/step, %.1f %% of the time\n", per_step(facts, facts->output_seconds),
+           100 * facts->output_seconds / (s->seconds_total + facts->output_seconds));
   printf("  file              %.2f MB\n", 1e-6 * (double)facts->summary.bytes);
   print_stages(facts);
 }
@@ -190,6 +196,7 @@ json_t *facts_json(const RunFacts *facts) {
   json_object_set_new(o, "joint_residual_max", facts->joints ? real(s->joint_residual) : json_null());
   json_object_set_new(o, "worst_joint", facts->worst_joint ? json_string(facts->worst_joint) : json_null());
   json_object_set_new(o, "seconds", real(s->seconds_total));
+  json_object_set_new(o, "output_seconds", facts->output_seconds < 0 ? json_null() : real(facts->output_seconds));
   json_object_set_new(o, "ms_per_step", stages_json(facts));
   json_object_set_new(o, "intersections", facts->crossings < 0 ? json_null() : json_integer(facts->crossings));
   json_object_set_new(o, "verified_frames", facts->crossings < 0 ? json_null() : json_integer(facts->verified_frames));

@@ -16,6 +16,8 @@ typedef struct RunFacts {
   double dt;
   int64_t planned_steps;
   int64_t verified_frames, crossings; /* -1: not verified yet */
+  double
+      output_seconds; /* the stepping thread spent handing over steps and waiting for the writer; -1: not in the file */
 } RunFacts;
 
 bool facts_read(Run *run, RunFacts *facts);

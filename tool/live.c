@@ -112,10 +112,7 @@ static void step_once(Live *live, const Drag *drag) {
   if (!scene_apply(session->scene, session->world, &error)) return stop_with(live, error.text);
   set_forces(live, drag);
   if (abd_world_step(session->world, &report) != ABD_OK) return stop_with(live, abd_world_error(session->world));
-  if (!session_record(session, &report)) {
-    run_rollback(session->run);
-    return stop_with(live, run_error(session->run));
-  }
+  if (!session_record(session, &report)) return stop_with(live, run_error(session->run));
   double seconds = clock_seconds() - begun;
   pthread_mutex_lock(&live->lock);
   live->step_seconds = live->step_seconds > 0 ? 0.9 * live->step_seconds + 0.1 * seconds : seconds;

@@ -1,6 +1,6 @@
-/* `abd run`: simulates a scene and writes a run file. Reads the options, prepares scene, world and file, steps, prints
- * the summary. Each step is committed with its checkpoint, so a run can be resumed after any end, even kill -9. Tested
- * by tests/cli/run.sh. */
+/* `abd run`: a scene becomes a run file. Reads the options, prepares scene, world and file, steps, sums up.
+ * A state to resume from is committed together with a step, so any end, even kill -9, leaves a file to go on with.
+ * Tested by tests/cli/run.sh. */
 #include "args.h"
 #include "facts.h"
 #include "progress.h"
@@ -43,24 +43,13 @@ static void catch_signals(void) {
 
 /* ---- Stepping ---- */
 
-bool session_record(Session *session, const AbdStepReport *report) {
-  Run *run = session->run;
-  const AbdWorld *world = session->world;
-  bool frame = report->step % session->every == 0 || report->step == session->target;
-  return run_begin(run) && (!frame || run_write_frame(run, world)) &&
-         run_write_report(run, report, abd_world_hash(world)) &&
-         (!frame || !session->contacts || run_write_contacts(run, world)) && (!frame || run_write_joints(run, world)) &&
-         run_write_checkpoint(run, world) && run_commit(run);
-}
-
-static int disk_failure(Session *session, int64_t step) {
+static int disk_failure(Session *session) {
   char word[WORD_SIZE];
-  run_rollback(session->run);
   progress_say(&session->progress, "abd run: %s", run_error(session->run));
   progress_say(&session->progress,
                "Step %lld and all after it are missing; earlier steps are safe.\n"
                "Make room, then: %s run %s --resume",
-               (long long)step, args_program(), args_word(session->path, word, sizeof word));
+               (long long)run_missing_step(session->run), args_program(), args_word(session->path, word, sizeof word));
   return EXIT_FAILED;
 }
 
@@ -71,13 +60,12 @@ static int step_once(Session *session) {
     progress_say(&session->progress, "abd run: %s: %s", session->source, error.text);
     return EXIT_BAD_INPUT;
   }
-  bool kept = session_keep_state(session);
   if (abd_world_step(session->world, &report) != ABD_OK) {
     progress_say(&session->progress, "abd run: %s: %s", session->source, abd_world_error(session->world));
-    trouble_failed_step(session, kept, report.culprit[0]);
+    trouble_failed_step(session, report.culprit[0]);
     return EXIT_FAILED;
   }
-  if (!session_record(session, &report)) return disk_failure(session, report.step);
+  if (!session_record(session, &report)) return disk_failure(session);
   progress_step(&session->progress, &report);
   if (report.outcome != ABD_CONVERGED) trouble_in_step(session, &report);
   trouble_if_crawling(session, &report);
@@ -92,6 +80,7 @@ static int step_all(Session *session) {
   session->progress.world = session->world;
   while (code == EXIT_GOOD && !interrupted && abd_world_step_count(session->world) < session->target)
     code = step_once(session);
+  if (!session_finish(session)) code = disk_failure(session);
   progress_end(&session->progress);
   return code;
 }

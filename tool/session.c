@@ -257,7 +257,7 @@ static int restore_state(Session *session) {
   if (status != ABD_OK)
     return fail(EXIT_BAD_INPUT, "%s: cannot restore step %lld: %s", session->path, (long long)step,
                 abd_world_error(session->world));
-  return EXIT_GOOD;
+  return run_rewind(session->run, step) ? EXIT_GOOD : fail_run(session); /* steps after it are made again */
 }
 
 static int update_plan(Session *session) {
@@ -317,7 +317,7 @@ static char *default_path(const Scene *scene) {
   return path;
 }
 
-int session_open(Session *session, const TextList *operand) {
+static int open_file(Session *session, const TextList *operand) {
   const RunOptions *o = &session->options;
   if (o->argc) command_name = o->argv[0];
   bool run_named = operand->count == 1 && session_is_run_path(operand->text[0]);
@@ -334,18 +334,14 @@ int session_open(Session *session, const TextList *operand) {
   return begin_run(session, operand);
 }
 
-bool session_keep_state(Session *session) {
-  SavedState *now = &session->state[1], old = session->state[0];
-  session->state[0] = *now;
-  *now = old;
-  now->size = 0;
-  size_t size = abd_world_snapshot_size(session->world); /* grows with what is remembered of contacts */
-  void *room = realloc(now->bytes, size + 1);
-  if (!room) return false;
-  now->bytes = room;
-  if (abd_world_save(session->world, room, size) != ABD_OK) return false;
-  now->size = size;
-  return true;
+int session_open(Session *session, const TextList *operand) {
+  int code = open_file(session, operand);
+  if (code != EXIT_GOOD) return code;
+  session->recorded = true;
+  if (!run_start_writer(session->run)) code = fail_run(session);
+  else if (!session_keep_state(session)) code = fail(EXIT_FAILED, "out of memory for the state of the world");
+  if (code != EXIT_GOOD) run_close(session->run), session->run = NULL;
+  return code;
 }
 
 void session_close(Session *session) {

@@ -19,8 +19,9 @@ typedef struct RunOptions {
 
 typedef struct SavedState {
   void *bytes;
-  size_t size;
-} SavedState; /* size 0: none */
+  size_t size, capacity; /* size 0: none */
+  int64_t step;
+} SavedState;
 
 typedef struct Session {
   RunOptions options;
@@ -34,10 +35,13 @@ typedef struct Session {
   int64_t not_converged, blocked; /* steps of this process */
   int64_t slow_steps;             /* in a row, up to now */
   bool crawl_said;
-  SavedState state[2];  /* before the last step but one, and before the last */
-  char *start_path;     /* a run of the start alone, where surfaces cross there; else NULL */
-  char start_look[128]; /* and where in it, as --look-at wants it */
-  bool shown;           /* by abd view, which shows such a start itself */
+  SavedState state[2];          /* the last two states to resume from, the newer one last */
+  double kept_at, keep_seconds; /* [s] clock at which the newer one was saved, and how long that took */
+  bool recorded;                /* every step so far was handed over, and none of them is known to be missing */
+  double output_seconds;        /* [s] the stepping thread spent handing over steps and waiting for the writer */
+  char *start_path;             /* a run of the start alone, where surfaces cross there; else NULL */
+  char start_look[128];         /* and where in it, as --look-at wants it */
+  bool shown;                   /* by abd view, which shows such a start itself */
   Progress progress;
 } Session;
 
@@ -46,10 +50,12 @@ bool session_is_run_path(const char *path);
 int session_open(Session *session, const TextList *operand);
 /* A run of nothing but the world as it stands, which need not have started: for looking at. */
 bool session_write_start(Session *session, const char *path);
-/* Keeps the state before a step, and that before the last one. */
+/* Saves the state of the world as the newer one of state[]. */
 bool session_keep_state(Session *session);
-/* One transaction with the step that was just made. */
+/* Hands the step that was just made over to the run file. False if it or an earlier step could not be written. */
 bool session_record(Session *session, const AbdStepReport *report);
+/* After the last step: waits until every step is written, and writes the state of now to resume from. */
+bool session_finish(Session *session);
 void session_close(Session *session); /* takes a half-open one */
 
 #endif

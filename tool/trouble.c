@@ -163,23 +163,27 @@ void trouble_if_crawling(Session *session, const AbdStepReport *report) {
               report->step);
 }
 
-/* Repeats the last good step, to the same bits, because the restored world has no contacts. */
-static void make_last_step_again(Session *session, AbdStepReport *report) {
+/* After a failed step the world has no contacts. It makes the last good step again, to the same bits, from the newest
+ * saved state before that step. False if the world is not at the end of that step any more. */
+static bool make_last_step_again(Session *session, AbdStepReport *report) {
   SceneError error;
-  const SavedState *before = session->state;
-  bool good = before[0].size && abd_world_restore(session->world, before[0].bytes, before[0].size) == ABD_OK &&
-              scene_apply(session->scene, session->world, &error) && abd_world_step(session->world, report) == ABD_OK;
-  if (!good) abd_world_restore(session->world, before[1].bytes, before[1].size);
+  int64_t step = abd_world_step_count(session->world);
+  const SavedState *before = &session->state[session->state[1].step < step];
+  if (!before->size || before->step >= step) return true;
+  bool good = abd_world_restore(session->world, before->bytes, before->size) == ABD_OK;
+  while (good && abd_world_step_count(session->world) < step)
+    good = scene_apply(session->scene, session->world, &error) && abd_world_step(session->world, report) == ABD_OK;
+  return good;
 }
 
-void trouble_failed_step(Session *session, bool kept, AbdBodyId body) {
+void trouble_failed_step(Session *session, AbdBodyId body) {
   int64_t step = abd_world_step_count(session->world);
   AbdStepReport report = {0};
   Place place;
   if (session->options.quiet) return;
-  if (kept) make_last_step_again(session, &report);
-  if (place_of_pair(session->world, body, (AbdBodyId){0}, &place) ||
-      place_of_pair(session->world, report.nearest[0], report.nearest[1], &place))
+  if (make_last_step_again(session, &report) &&
+      (place_of_pair(session->world, body, (AbdBodyId){0}, &place) ||
+       place_of_pair(session->world, report.nearest[0], report.nearest[1], &place)))
     say_place(
         session, &place,
         "numbers overflowed; look for a huge force, speed, density or motion of this body or one that it touches; "

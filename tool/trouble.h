@@ -15,8 +15,7 @@ void trouble_at_start(Session *session);
 void trouble_in_step(Session *session, const AbdStepReport *report);
 /* Call it after each good step: reports when many in a row take very many iterations. */
 void trouble_if_crawling(Session *session, const AbdStepReport *report);
-/* A step that failed because of this body (if not null): prints place and state before it. kept: whether the session
- * has the earlier states. */
-void trouble_failed_step(Session *session, bool kept, AbdBodyId body);
+/* A step that failed, by this body if it is not null: where and how the world was before it. */
+void trouble_failed_step(Session *session, AbdBodyId body);
 
 #endif

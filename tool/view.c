@@ -148,6 +148,7 @@ static int simulate(const ViewOptions *o, Session *session, const TextList *oper
   ViewControl control = live_control(live);
   code = serve(o, session->path, &control);
   live_stop(live);
+  if (!session_finish(session)) code = fail(EXIT_FAILED, run_error(session->run));
   return code;
 }
 

@@ -99,7 +99,8 @@ void *run_bytes(Run *run, size_t size) {
   return bytes;
 }
 
-bool run_begin(Run *run) { return run_exec(run, "BEGIN IMMEDIATE", "begin a step"); }
+bool run_begin_now(Run *run) { return run_exec(run, "BEGIN IMMEDIATE", "begin a step"); }
+bool run_begin(Run *run) { return run_drain(run) && run_begin_now(run); }
 bool run_commit(Run *run) { return run_exec(run, "COMMIT", "commit a step"); }
 void run_rollback(Run *run) { sqlite3_exec(run->db, "ROLLBACK", NULL, NULL, NULL); }
 
@@ -194,9 +195,10 @@ static void finalize_all(Run *run) {
   }
 }
 
+/* The log is folded into the file every 32 MB: each page of the state to resume from is copied once for many states. */
 static bool use_log(Run *run) {
-  return run_exec(run, "PRAGMA journal_mode=WAL", "open the run for writing") &&
-         run_exec(run, "PRAGMA synchronous=NORMAL", "open the run for writing");
+  return run_exec(run, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=4096",
+                  "open the run for writing");
 }
 
 bool run_publish(Run *run) {
@@ -249,6 +251,7 @@ Run *run_open(const char *path, RunMode mode, RunError *error) {
 
 void run_close(Run *run) {
   if (!run) return;
+  run_stop_writer(run);
   finalize_all(run);
   if (run->db && run->mode == RUN_APPEND && !run->draft) { /* a finished run is one plain file without a log */
     if (!sqlite3_get_autocommit(run->db)) run_rollback(run);

@@ -13,8 +13,11 @@ enum {
   RUN_STATEMENT_CONTACT,
   RUN_STATEMENT_JOINT,
   RUN_STATEMENT_CHECKPOINT,
+  RUN_STATEMENT_COLOR,
   RUN_STATEMENT_COUNT
 };
+
+typedef struct Writer Writer; /* writer.c */
 
 struct Run {
   sqlite3 *db;
@@ -25,6 +28,8 @@ struct Run {
   sqlite3_stmt *statement[RUN_STATEMENT_COUNT];
   void *bytes; /* reused for blobs */
   size_t byte_capacity;
+  Writer *writer;       /* NULL: every call writes by itself */
+  int64_t missing_step; /* see run_missing_step */
 };
 
 /* Fill run->error and return false. */
@@ -37,6 +42,13 @@ sqlite3_stmt *run_statement(Run *run, int which, const char *sql);
 bool run_finish(Run *run, sqlite3_stmt *statement, const char *doing);
 /* At least size bytes that live until the next call; NULL (and an error) without memory. */
 void *run_bytes(Run *run, size_t size);
+/* BEGIN without waiting for the writer. */
+bool run_begin_now(Run *run);
+/* Writes what the writer holds, ends its thread and frees it. */
+void run_stop_writer(Run *run);
+bool run_write_step_contacts(Run *run, int64_t step, const AbdContact *contact, size_t count);
+bool run_write_readings(Run *run, int64_t step, const AbdJointReading *reading, size_t count);
+bool run_write_state(Run *run, int64_t step, const void *bytes, size_t size);
 /* SQL of the report table. */
 bool run_create_report_table(Run *run);
 bool run_has_table(Run *run, const char *name);

@@ -84,20 +84,23 @@ static bool write_reading(Run *run, sqlite3_stmt *s, int64_t step, uint32_t id, 
   return run_finish(run, s, "write a joint's reading");
 }
 
-bool run_write_joints(Run *run, const AbdWorld *world) {
-  size_t count = abd_world_joint_count(world);
-  if (!count) return true;
+bool run_write_readings(Run *run, int64_t step, const AbdJointReading *reading, size_t count) {
   sqlite3_stmt *s = run_statement(run, RUN_STATEMENT_JOINT,
                                   "INSERT OR REPLACE INTO joint(step, joint, " READING_COLUMNS
                                   ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   bool good = s != NULL;
-  for (uint32_t id = 1; good && id <= count; id++) {
-    AbdJointReading reading;
-    good = abd_joint_reading(world, (AbdJointId){id}, &reading) == ABD_OK ||
-           run_fail(run, RUN_DISK, "%s: joint %u: %s", run->path, id, abd_world_error(world));
-    good = good && write_reading(run, s, abd_world_step_count(world), id, &reading);
-  }
+  for (size_t k = 0; good && k < count; k++) good = write_reading(run, s, step, (uint32_t)k + 1, &reading[k]);
   return good;
+}
+
+bool run_write_joints(Run *run, const AbdWorld *world) {
+  size_t count = abd_world_joint_count(world);
+  AbdJointReading *reading = run_bytes(run, count * sizeof *reading);
+  bool good = reading != NULL;
+  for (uint32_t id = 1; good && id <= count; id++)
+    good = abd_joint_reading(world, (AbdJointId){id}, &reading[id - 1]) == ABD_OK ||
+           run_fail(run, RUN_DISK, "%s: joint %u: %s", run->path, id, abd_world_error(world));
+  return good && run_write_readings(run, abd_world_step_count(world), reading, count);
 }
 
 /* ---- Reading ---- */

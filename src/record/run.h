@@ -1,12 +1,16 @@
 /* The run file: one SQLite database that holds everything a simulation produced. docs/run-file.md describes its tables.
  *
- * Writing: run_create makes the file under a temporary name; meta, world and frame 0 go in; run_publish commits, gives
- * the file its name and leaves it open in WAL mode. Then every step is run_begin, frame / report / contacts / joints / checkpoint,
- * run_commit: a process killed at any moment leaves a file with all committed steps, and run_read_checkpoint gives the
- * state to go on from. Reading: run_open, run_read_scene, run_read_frame; a reader may follow a run while it is written.
+ * Writing: run_create makes the file under a temporary name; run_write_... write meta, world and frame 0; run_publish
+ * commits, gives the file its name and leaves it open in WAL mode. Then run_record_step writes one step after the other.
+ * A process killed at any moment leaves a file with all committed steps, and run_read_checkpoint returns the state to go
+ * on from. Reading: run_open, run_read_scene, run_read_frame; a reader may follow a run while it is written.
+ *
+ * After run_start_writer, run_record_step only copies the step; a thread of the Run writes it, and commits all steps that
+ * wait in one transaction. Every other function that writes waits first until the thread is idle, so the calls below mean
+ * the same with and without the thread. A Run is used by one thread at a time.
  *
  * Every function that returns bool returns false on failure with a sentence in run_error(run).
- * Tested in tests/test_record.c. */
+ * Tested in tests/test_record.c, tests/test_record_thread.c. */
 #ifndef ABD_RECORD_RUN_H
 #define ABD_RECORD_RUN_H
 
@@ -43,7 +47,7 @@ const char *run_path(const Run *run);
 /* ---- Writing ---- */
 bool run_begin(Run *run);
 bool run_commit(Run *run);
-void run_rollback(Run *run);
+void run_rollback(Run *run); /* what was written since run_begin */
 bool run_write_meta(Run *run, const char *key, const char *value);
 bool run_write_world(Run *run, const AbdWorld *world);            /* meshes, bodies and joints */
 bool run_write_color(Run *run, uint32_t body, const char *color); /* "#rrggbb" in place of the automatic one */
@@ -56,7 +60,29 @@ bool run_write_contacts(Run *run, const AbdWorld *world); /* of the last step */
 bool run_write_joints(Run *run,
                       const AbdWorld *world); /* readings as they are now; nothing where there are no joints */
 bool run_write_checkpoint(Run *run, const AbdWorld *world);
-bool run_rewind(Run *run, int64_t step); /* forgets every step after this one, in a transaction of its own */
+bool run_rewind(Run *run, int64_t step); /* deletes every step after this one, in a transaction of its own */
+
+/* ---- Writing steps ---- */
+typedef struct RunStep {
+  const AbdStepReport *report;
+  bool frame, contacts; /* frame: poses, velocities and readings of joints; contacts are written only with a frame */
+  const void *state;    /* a snapshot of the world now, to resume from; NULL: none with this step */
+  size_t state_size;
+} RunStep;
+
+/* At most so many steps, and so many bytes if they are more than one step, are handed over and not yet committed: what
+ * kill -9 loses beside the step in progress. */
+enum { RUN_QUEUE_STEPS = 16, RUN_QUEUE_BYTES = 64 << 20 };
+
+/* Records the step that the world just made: in a transaction of its own, or by the thread. With the thread, it waits
+ * while the queue is full, and returns false if an earlier step could not be written: that step and all after it up to
+ * this one are missing. The failure is returned once. */
+bool run_record_step(Run *run, const AbdWorld *world, const RunStep *step);
+/* The first step that is missing after run_record_step or run_drain returned false. */
+int64_t run_missing_step(const Run *run);
+bool run_start_writer(Run *run);
+/* Waits until every step handed over is committed; false if one could not be written. */
+bool run_drain(Run *run);
 
 /* ---- Reading ---- */
 typedef struct RunMesh {

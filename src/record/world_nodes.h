@@ -11,6 +11,6 @@ void world_nodes(const AbdWorld *world, double *nodes);
 double *world_nodes_new(const AbdWorld *world); /* malloc'ed; NULL when memory is out */
 /* Velocities: 6 for a stiff body (linear, angular), 3 for each vertex of a soft one. The world has started. */
 size_t world_rate_count(const AbdWorld *world);
-void world_rates(const AbdWorld *world, double *rates);
+void world_nodes_and_rates(const AbdWorld *world, double *nodes, double *rates);
 
 #endif

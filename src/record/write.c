@@ -165,13 +165,11 @@ bool run_write_world(Run *run, const AbdWorld *world) {
 }
 
 bool run_write_color(Run *run, uint32_t body, const char *color) {
-  sqlite3_stmt *s = run_prepare(run, "UPDATE body SET color = ? WHERE id = ?");
+  sqlite3_stmt *s = run_statement(run, RUN_STATEMENT_COLOR, "UPDATE body SET color = ? WHERE id = ?");
   if (!s) return false;
   sqlite3_bind_text(s, 1, color, -1, SQLITE_STATIC);
   sqlite3_bind_int64(s, 2, body);
-  bool good = run_finish(run, s, "write a colour");
-  sqlite3_finalize(s);
-  return good;
+  return run_finish(run, s, "write a colour");
 }
 
 /* ---- Steps ---- */
@@ -191,47 +189,58 @@ bool run_write_frame(Run *run, const AbdWorld *world) {
   size_t node_count = world_node_count(world), rate_count = world_rate_count(world);
   double *nodes = run_bytes(run, (node_count + rate_count) * sizeof *nodes);
   if (!nodes) return false;
-  world_nodes(world, nodes);
-  world_rates(world, nodes + node_count);
+  world_nodes_and_rates(world, nodes, nodes + node_count);
   return run_write_poses(run, abd_world_step_count(world), abd_world_time(world), nodes, node_count, nodes + node_count,
                          rate_count);
 }
 
-bool run_write_contacts(Run *run, const AbdWorld *world) {
+static void bind_contact(sqlite3_stmt *s, int64_t step, const AbdContact *c) {
   static const char *const kind[] = {"vertex-triangle", "triangle-vertex", "edge-edge"};
+  sqlite3_bind_int64(s, 1, step);
+  sqlite3_bind_int64(s, 2, c->body_a.id);
+  sqlite3_bind_int64(s, 3, c->body_b.id);
+  sqlite3_bind_text(s, 4, kind[c->kind], -1, SQLITE_STATIC);
+  sqlite3_bind_int64(s, 5, c->primitive_a);
+  sqlite3_bind_int64(s, 6, c->primitive_b);
+  for (int i = 0; i < 3; i++) sqlite3_bind_double(s, 7 + i, c->point[i]);
+  for (int i = 0; i < 3; i++) sqlite3_bind_double(s, 10 + i, c->normal[i]);
+  sqlite3_bind_double(s, 13, c->distance);
+  sqlite3_bind_double(s, 14, c->normal_force);
+  for (int i = 0; i < 3; i++) sqlite3_bind_double(s, 15 + i, c->friction_force[i]);
+}
+
+bool run_write_step_contacts(Run *run, int64_t step, const AbdContact *contact, size_t count) {
   sqlite3_stmt *s =
       run_statement(run, RUN_STATEMENT_CONTACT, "INSERT INTO contact VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
-  size_t count = abd_world_contacts(world, NULL, 0);
-  AbdContact *contact = s ? run_bytes(run, count * sizeof *contact) : NULL;
-  if (!contact) return false;
-  count = abd_world_contacts(world, contact, count);
-  bool good = true;
+  bool good = s != NULL;
   for (size_t k = 0; good && k < count; k++) {
-    const AbdContact *c = &contact[k];
-    sqlite3_bind_int64(s, 1, abd_world_step_count(world));
-    sqlite3_bind_int64(s, 2, c->body_a.id);
-    sqlite3_bind_int64(s, 3, c->body_b.id);
-    sqlite3_bind_text(s, 4, kind[c->kind], -1, SQLITE_STATIC);
-    sqlite3_bind_int64(s, 5, c->primitive_a);
-    sqlite3_bind_int64(s, 6, c->primitive_b);
-    for (int i = 0; i < 3; i++) sqlite3_bind_double(s, 7 + i, c->point[i]);
-    for (int i = 0; i < 3; i++) sqlite3_bind_double(s, 10 + i, c->normal[i]);
-    sqlite3_bind_double(s, 13, c->distance);
-    sqlite3_bind_double(s, 14, c->normal_force);
-    for (int i = 0; i < 3; i++) sqlite3_bind_double(s, 15 + i, c->friction_force[i]);
+    bind_contact(s, step, &contact[k]);
     good = run_finish(run, s, "write a contact");
   }
   return good;
 }
 
-bool run_write_checkpoint(Run *run, const AbdWorld *world) {
+bool run_write_contacts(Run *run, const AbdWorld *world) {
+  size_t count = abd_world_contacts(world, NULL, 0);
+  AbdContact *contact = run_bytes(run, count * sizeof *contact);
+  if (!contact) return false;
+  count = abd_world_contacts(world, contact, count);
+  return run_write_step_contacts(run, abd_world_step_count(world), contact, count);
+}
+
+bool run_write_state(Run *run, int64_t step, const void *bytes, size_t size) {
   sqlite3_stmt *s = run_statement(run, RUN_STATEMENT_CHECKPOINT, "INSERT OR REPLACE INTO checkpoint VALUES(1,?,?)");
+  if (!s) return false;
+  sqlite3_bind_int64(s, 1, step);
+  run_bind_blob(s, 2, bytes, size);
+  return run_finish(run, s, "write the state to resume from");
+}
+
+bool run_write_checkpoint(Run *run, const AbdWorld *world) {
   size_t size = abd_world_snapshot_size(world);
-  void *bytes = s ? run_bytes(run, size) : NULL;
+  void *bytes = run_bytes(run, size);
   if (!bytes) return false;
   if (abd_world_save(world, bytes, size) != ABD_OK)
     return run_fail(run, RUN_DISK, "%s: cannot save the state: %s", run->path, abd_world_error(world));
-  sqlite3_bind_int64(s, 1, abd_world_step_count(world));
-  run_bind_blob(s, 2, bytes, size);
-  return run_finish(run, s, "write the state to resume from");
+  return run_write_state(run, abd_world_step_count(world), bytes, size);
 }

@@ -1,0 +1,59 @@
+/* See step_record.h. */
+#include "record/step_record.h"
+
+#include "record/world_nodes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void step_record_count(StepRecord *record, const AbdWorld *world, const RunStep *step) {
+  record->frame = step->frame;
+  record->node_count = step->frame ? world_node_count(world) : 0;
+  record->rate_count = step->frame ? world_rate_count(world) : 0;
+  record->reading_count = step->frame ? abd_world_joint_count(world) : 0;
+  record->contact_count = step->frame && step->contacts ? abd_world_contacts(world, NULL, 0) : 0;
+  record->state_size = step->state ? step->state_size : 0;
+  record->size = (record->node_count + record->rate_count) * sizeof(double) +
+                 record->reading_count * sizeof(AbdJointReading) + record->contact_count * sizeof(AbdContact) +
+                 record->state_size;
+}
+
+_Static_assert(sizeof(AbdContact) % sizeof(double) == 0 && sizeof(AbdJointReading) % sizeof(double) == 0,
+               "arrays follow each other in one block");
+
+/* All arrays lie in one block: numbers and structs of numbers first, bytes last. */
+static void place_arrays(StepRecord *record) {
+  unsigned char *at = record->block;
+  record->node = (double *)at, at += record->node_count * sizeof *record->node;
+  record->rate = (double *)at, at += record->rate_count * sizeof *record->rate;
+  record->reading = (AbdJointReading *)at, at += record->reading_count * sizeof *record->reading;
+  record->contact = (AbdContact *)at, at += record->contact_count * sizeof *record->contact;
+  record->state = at;
+}
+
+static bool reserve(StepRecord *record) {
+  if (record->size <= record->capacity && record->block) return true;
+  size_t capacity = record->size + record->size / 8 + 64;
+  free(record->block); /* what it holds was written */
+  record->block = malloc(capacity);
+  record->capacity = record->block ? capacity : 0;
+  return record->block != NULL;
+}
+
+bool step_record_fill(StepRecord *record, const AbdWorld *world, const RunStep *step) {
+  if (!reserve(record)) return false;
+  place_arrays(record);
+  record->report = *step->report;
+  record->hash = abd_world_hash(world);
+  if (step->frame) world_nodes_and_rates(world, record->node, record->rate);
+  for (size_t k = 0; k < record->reading_count; k++)
+    abd_joint_reading(world, (AbdJointId){(uint32_t)k + 1}, &record->reading[k]);
+  if (record->contact_count) abd_world_contacts(world, record->contact, record->contact_count);
+  if (record->state_size) memcpy(record->state, step->state, record->state_size);
+  return true;
+}
+
+void step_record_clear(StepRecord *record) {
+  free(record->block);
+  record->block = NULL, record->capacity = 0;
+}

@@ -1,0 +1,226 @@
+/* Steps on their way into the run file: run_record_step, and the thread that writes them.
+ *
+ * The stepping thread copies a step into a StepRecord and appends it to a list. The writer thread takes the whole list,
+ * writes it in one transaction and puts the records back for reuse. Of several states to resume from in one transaction
+ * only the last is written. The lists and counts below are protected by the lock; a record outside the lists belongs to
+ * the thread that took it, and the database to the writer until the lists are empty.
+ *
+ * After a failure the writer rolls back and drops every record up to the next call of the stepping thread, which returns
+ * the failure. Tested in tests/test_record_thread.c and tests/cli/run.sh. */
+#include "record/file.h"
+#include "record/step_record.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct Writer {
+  pthread_t thread;
+  pthread_mutex_t lock;
+  pthread_cond_t filled, emptied;
+  StepRecord *first, *last; /* wait to be written */
+  StepRecord *spare;        /* to be filled again */
+  int count;                /* of records handed over and not yet committed */
+  size_t bytes;             /* of these */
+  size_t held;              /* bytes of all blocks, the spare ones too */
+  bool stop, failed;
+};
+
+/* ---- Writing ---- */
+
+static bool write_record(Run *run, const StepRecord *r, bool state) {
+  int64_t step = r->report.step;
+  return (!r->frame || run_write_poses(run, step, r->report.time, r->node, r->node_count, r->rate, r->rate_count)) &&
+         run_write_report(run, &r->report, r->hash) &&
+         (!r->contact_count || run_write_step_contacts(run, step, r->contact, r->contact_count)) &&
+         (!r->reading_count || run_write_readings(run, step, r->reading, r->reading_count)) &&
+         (!state || run_write_state(run, step, r->state, r->state_size));
+}
+
+/* All records of a list in one transaction. */
+static bool write_list(Run *run, const StepRecord *list) {
+  const StepRecord *newest = NULL; /* state to resume from */
+  for (const StepRecord *r = list; r; r = r->next)
+    if (r->state_size) newest = r;
+  bool good = run_begin_now(run);
+  for (const StepRecord *r = list; good && r; r = r->next) good = write_record(run, r, r == newest);
+  if (good && run_commit(run)) return true;
+  RunError error = run->error; /* the rollback may fail too, as it does without a transaction */
+  run_rollback(run);
+  run->error = error;
+  run->missing_step = list->report.step;
+  return false;
+}
+
+/* ---- The writer's thread; the lock is held where not said otherwise ---- */
+
+static void reuse(Writer *w, StepRecord *r) {
+  if (w->held > RUN_QUEUE_BYTES) {
+    w->held -= r->capacity;
+    step_record_clear(r);
+  }
+  r->next = w->spare, w->spare = r;
+}
+
+static void reuse_list(Writer *w, StepRecord *list) {
+  while (list) {
+    StepRecord *next = list->next;
+    w->count--, w->bytes -= list->size;
+    reuse(w, list);
+    list = next;
+  }
+  pthread_cond_signal(&w->emptied);
+}
+
+static void *write_all(void *user) {
+  Run *run = user;
+  Writer *w = run->writer;
+  pthread_mutex_lock(&w->lock);
+  while (true) {
+    while (!w->first && !w->stop) pthread_cond_wait(&w->filled, &w->lock);
+    if (!w->first) break;
+    StepRecord *list = w->first;
+    bool drop = w->failed;
+    w->first = w->last = NULL;
+    pthread_mutex_unlock(&w->lock);
+    bool good = drop || write_list(run, list);
+    pthread_mutex_lock(&w->lock);
+    if (!good) w->failed = true;
+    reuse_list(w, list);
+  }
+  pthread_mutex_unlock(&w->lock);
+  return NULL;
+}
+
+/* Signals are for the thread that steps. */
+static int start_thread(Run *run) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int code = pthread_create(&run->writer->thread, NULL, write_all, run);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return code;
+}
+
+static void free_writer(Writer *w) {
+  while (w->spare) {
+    StepRecord *r = w->spare;
+    w->spare = r->next;
+    step_record_clear(r);
+    free(r);
+  }
+  pthread_cond_destroy(&w->filled), pthread_cond_destroy(&w->emptied);
+  pthread_mutex_destroy(&w->lock);
+  free(w);
+}
+
+bool run_start_writer(Run *run) {
+  if (run->writer) return true;
+  Writer *w = run->writer = calloc(1, sizeof *w);
+  if (!w) return run_fail(run, RUN_DISK, "%s: out of memory", run->path);
+  pthread_mutex_init(&w->lock, NULL);
+  pthread_cond_init(&w->filled, NULL), pthread_cond_init(&w->emptied, NULL);
+  int code = start_thread(run);
+  if (code == 0) return true;
+  free_writer(w), run->writer = NULL;
+  return run_fail(run, RUN_DISK, "%s: cannot start the thread that writes the file: %s", run->path, strerror(code));
+}
+
+void run_stop_writer(Run *run) {
+  Writer *w = run->writer;
+  if (!w) return;
+  pthread_mutex_lock(&w->lock);
+  w->stop = true;
+  pthread_cond_signal(&w->filled);
+  pthread_mutex_unlock(&w->lock);
+  pthread_join(w->thread, NULL);
+  run->writer = NULL;
+  free_writer(w);
+}
+
+/* ---- The thread that steps ---- */
+
+bool run_drain(Run *run) {
+  Writer *w = run->writer;
+  if (!w) return true;
+  pthread_mutex_lock(&w->lock);
+  while (w->count) pthread_cond_wait(&w->emptied, &w->lock);
+  bool good = !w->failed;
+  w->failed = false; /* returned once */
+  pthread_mutex_unlock(&w->lock);
+  return good;
+}
+
+int64_t run_missing_step(const Run *run) { return run->missing_step; }
+
+static StepRecord *take_spare(Writer *w) {
+  pthread_mutex_lock(&w->lock);
+  StepRecord *r = w->spare;
+  if (r) w->spare = r->next;
+  pthread_mutex_unlock(&w->lock);
+  return r ? r : calloc(1, sizeof *r);
+}
+
+/* Waits until a record of this size fits the queue; false if the writer failed. */
+static bool wait_for_room(Writer *w, size_t size) {
+  pthread_mutex_lock(&w->lock);
+  while (!w->failed && w->count && (w->count >= RUN_QUEUE_STEPS || w->bytes + size > RUN_QUEUE_BYTES))
+    pthread_cond_wait(&w->emptied, &w->lock);
+  bool good = !w->failed;
+  pthread_mutex_unlock(&w->lock);
+  return good;
+}
+
+static void append(Writer *w, StepRecord *r, size_t grown) {
+  r->next = NULL;
+  pthread_mutex_lock(&w->lock);
+  if (w->last) w->last->next = r;
+  else w->first = r;
+  w->last = r;
+  w->count++, w->bytes += r->size, w->held += grown;
+  pthread_cond_signal(&w->filled);
+  pthread_mutex_unlock(&w->lock);
+}
+
+/* The record goes back; the failure is the writer's, or else memory's. */
+static bool give_up(Run *run, StepRecord *r, size_t capacity, int64_t step) {
+  Writer *w = run->writer;
+  bool good = run_drain(run);
+  if (r) {
+    pthread_mutex_lock(&w->lock);
+    w->held -= capacity - r->capacity;
+    r->next = w->spare, w->spare = r;
+    pthread_mutex_unlock(&w->lock);
+  }
+  if (!good) return false;
+  run->missing_step = step;
+  return run_fail(run, RUN_DISK, "%s: out of memory for %zu bytes of step %lld", run->path, r ? r->size : sizeof *r,
+                  (long long)step);
+}
+
+static bool hand_over(Run *run, const AbdWorld *world, const RunStep *step) {
+  StepRecord *r = take_spare(run->writer);
+  size_t capacity = r ? r->capacity : 0;
+  if (r) step_record_count(r, world, step);
+  if (!r || !wait_for_room(run->writer, r->size) || !step_record_fill(r, world, step))
+    return give_up(run, r, capacity, step->report->step);
+  append(run->writer, r, r->capacity - capacity);
+  return true;
+}
+
+static bool write_now(Run *run, const AbdWorld *world, const RunStep *step) {
+  StepRecord record = {.size = 0};
+  step_record_count(&record, world, step);
+  run->missing_step = step->report->step;
+  bool good =
+      step_record_fill(&record, world, step) || run_fail(run, RUN_DISK, "%s: out of memory for %zu bytes of step %lld",
+                                                         run->path, record.size, (long long)step->report->step);
+  good = good && write_list(run, &record);
+  step_record_clear(&record);
+  return good;
+}
+
+bool run_record_step(Run *run, const AbdWorld *world, const RunStep *step) {
+  return run->writer ? hand_over(run, world, step) : write_now(run, world, step);
+}

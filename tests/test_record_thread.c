@@ -125,9 +125,9 @@ static void expect_resumable(int64_t handed_over) {
   Run *run = run_open(path, RUN_APPEND, &error);
   if (!run) fail_msg("%s", error.text);
   RunSummary summary;
-  void *bytes;
-  size_t size;
-  int64_t step;
+  void *bytes = NULL;
+  size_t size = 0;
+  int64_t step = 0;
   CHECK(run, run_read_summary(run, &summary) && run_read_checkpoint(run, &bytes, &size, &step));
   if (handed_over - summary.steps > RUN_QUEUE_STEPS || summary.frames != summary.steps + 1)
     fail_msg("%lld steps handed over, %lld reports, %lld frames", (long long)handed_over, (long long)summary.steps,

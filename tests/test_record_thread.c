@@ -1,5 +1,5 @@
 /* The thread that writes a run file: the same file as without it, a queue that is bounded, failures that reach the
- * stepping thread, and a process that is killed at any moment.
+ * stepping thread, a process that is killed at any moment; and what threads copy and hash.
  * Labels: threads */
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,8 +7,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/base.h"
 #include "boxrun.h"
 #include "record/run.h"
+#include "record/world_nodes.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -306,6 +308,53 @@ static void test_memory(void **state) {
   }
 }
 
+/* Bytes of many chunks, and a number of them that ends within one: no thread changes a hash or a copy. */
+static void test_many_bytes(void **state) {
+  (void)state;
+  size_t size = (5 << 20) + 12345;
+  unsigned char *from = malloc(size), *to = malloc(size);
+  for (size_t k = 0; k < size; k++) from[k] = (unsigned char)(k * k >> 7);
+  for (size_t part = 0; part <= size; part += size / 3) {
+    uint64_t one = hash_many(1, 7, from, part), four = hash_many(4, 7, from, part);
+    assert_true(one == four && one != hash_many(4, 8, from, part));
+    memset(to, 0, size);
+    copy_many(4, to, from, part);
+    assert_memory_equal(to, from, part);
+    assert_true(part == size || to[part] == 0);
+    if (!part) continue;
+    from[part - 1] ^= 1;
+    assert_true(hash_many(4, 7, from, part) != one);
+    from[part - 1] ^= 1;
+  }
+  free(from), free(to);
+}
+
+/* More bodies than one thread copies: every number is where the body's id puts it. */
+static void test_many_bodies(void **state) {
+  (void)state;
+  enum { BODIES = 2500 };
+  AbdWorldDef def = abd_default_world_def();
+  AbdError error;
+  def.solver.threads = 4;
+  AbdWorld *world = abd_world_create(&def, &error);
+  AbdMeshId box = add_box(world, 0.1, 0.1, 0.1);
+  for (int k = 0; k < BODIES; k++) add_body(world, "box", box, ABD_MOTION_DYNAMIC, k);
+  assert_int_equal(abd_world_start(world), ABD_OK);
+  size_t nodes = world_node_count(world), rates = world_rate_count(world);
+  assert_int_equal(nodes, 12 * BODIES);
+  assert_int_equal(rates, 6 * BODIES);
+  double *number = malloc((nodes + rates) * sizeof *number), pose[12], rate[6];
+  world_nodes_and_rates(world, number, number + nodes);
+  for (uint32_t id = 1; id <= BODIES; id++) {
+    abd_body_nodes(world, (AbdBodyId){id}, pose);
+    abd_body_velocity(world, (AbdBodyId){id}, rate, rate + 3);
+    assert_memory_equal(number + 12 * (id - 1), pose, sizeof pose);
+    assert_memory_equal(number + nodes + 6 * (id - 1), rate, sizeof rate);
+  }
+  free(number);
+  abd_world_destroy(world);
+}
+
 static int clean(void **state) {
   (void)state;
   unlink(path), unlink(other_path);
@@ -315,8 +364,9 @@ static int clean(void **state) {
 int main(void) {
   const struct CMUnitTest test[] = {
       cmocka_unit_test(test_killed), /* first: it forks, so there are no threads yet */
-      cmocka_unit_test(test_same_file), cmocka_unit_test(test_bounded), cmocka_unit_test(test_order),
-      cmocka_unit_test(test_disk),      cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_same_file),   cmocka_unit_test(test_bounded), cmocka_unit_test(test_order),
+      cmocka_unit_test(test_disk),        cmocka_unit_test(test_memory),  cmocka_unit_test(test_many_bytes),
+      cmocka_unit_test(test_many_bodies),
   };
   return cmocka_run_group_tests(test, NULL, clean);
 }

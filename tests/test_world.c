@@ -569,7 +569,7 @@ static void damage(Draw *d, unsigned char *bytes, size_t size) {
 }
 
 static void seal(unsigned char *bytes, size_t size) {
-  uint64_t sum = hash_bytes(hash_bytes(HASH_SEED, bytes, HEADER_CHECKSUM), bytes + HEADER_SIZE, size - HEADER_SIZE);
+  uint64_t sum = hash_many(1, hash_bytes(HASH_SEED, bytes, HEADER_CHECKSUM), bytes + HEADER_SIZE, size - HEADER_SIZE);
   memcpy(bytes + HEADER_CHECKSUM, &sum, sizeof sum);
 }
 

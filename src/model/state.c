@@ -104,13 +104,13 @@ size_t state_size(const State *state, const Model *model) {
   return size + (size_t)state->anchor_count * sizeof(Anchor) + (size_t)state->memory_count * sizeof(PairMemory);
 }
 
-static unsigned char *put(unsigned char *to, const void *from, size_t size) {
-  if (size) memcpy(to, from, size);
+static unsigned char *put(int threads, unsigned char *to, const void *from, size_t size) {
+  copy_many(threads, to, from, size);
   return to + size;
 }
 
-static uint64_t snapshot_checksum(const Header *header, const unsigned char *rest, size_t size) {
-  return hash_bytes(hash_bytes(HASH_SEED, header, offsetof(Header, checksum)), rest, size);
+static uint64_t snapshot_checksum(int threads, const Header *header, const unsigned char *rest, size_t size) {
+  return hash_many(threads, hash_bytes(HASH_SEED, header, offsetof(Header, checksum)), rest, size);
 }
 
 void state_save(const State *state, const Model *model, unsigned char *bytes) {
@@ -118,14 +118,15 @@ void state_save(const State *state, const Model *model, unsigned char *bytes) {
   Header header = {{0}, state->step, model->body_count, model->joint_count, state->anchor_count, state->memory_count,
                    0};
   unsigned char *first = bytes, *rest = bytes + sizeof header;
+  int threads = model->def.solver.threads;
   memcpy(header.magic, snapshot_magic, sizeof header.magic);
   state_parts((State *)state, model, part);
   bytes = rest;
-  for (int k = 0; k < PART_COUNT; k++) bytes = put(bytes, *part[k].array, part[k].count * part[k].item_size);
-  bytes = put(bytes, state->anchor, (size_t)state->anchor_count * sizeof(Anchor));
-  bytes = put(bytes, state->memory, (size_t)state->memory_count * sizeof(PairMemory));
-  header.checksum = snapshot_checksum(&header, rest, (size_t)(bytes - rest));
-  put(first, &header, sizeof header);
+  for (int k = 0; k < PART_COUNT; k++) bytes = put(threads, bytes, *part[k].array, part[k].count * part[k].item_size);
+  bytes = put(threads, bytes, state->anchor, (size_t)state->anchor_count * sizeof(Anchor));
+  bytes = put(threads, bytes, state->memory, (size_t)state->memory_count * sizeof(PairMemory));
+  header.checksum = snapshot_checksum(threads, &header, rest, (size_t)(bytes - rest));
+  memcpy(first, &header, sizeof header);
 }
 
 static AbdStatus check_header(const Header *h, const State *state, const Model *model, size_t size, AbdError *error) {
@@ -202,9 +203,10 @@ static AbdStatus check_content(const Header *h, State *state, const Model *model
   Part part[PART_COUNT];
   size_t anchors = (size_t)h->anchor_count, numbers = 0;
   state_parts(state, model, part);
-  if (snapshot_checksum(h, bytes, size) != h->checksum)
+  uint64_t checksum = snapshot_checksum(model->def.solver.threads, h, bytes, size);
+  if (checksum != h->checksum)
     return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: its checksum is %016llx, expected %016llx",
-                 (unsigned long long)snapshot_checksum(h, bytes, size), (unsigned long long)h->checksum);
+                 (unsigned long long)checksum, (unsigned long long)h->checksum);
   for (int k = 0; k < NUMBER_PARTS; k++) numbers += part[k].count * part[k].item_size / sizeof(double);
   if (check_numbers(bytes, numbers, "poses, rates and forces", error)) return error->status;
   const unsigned char *joints = bytes + numbers * sizeof(double);
@@ -245,7 +247,8 @@ AbdStatus state_restore(State *state, const Model *model, const unsigned char *b
 
 uint64_t state_hash(const State *state, const Model *model) {
   size_t n = (size_t)model->body_count * sizeof(Affine);
+  int threads = model->def.solver.threads;
   uint64_t h = hash_bytes(HASH_SEED, &state->step, sizeof state->step);
-  h = hash_bytes(h, state->q, n);
-  return hash_bytes(h, state->rate, n);
+  h = hash_many(threads, h, state->q, n);
+  return hash_many(threads, h, state->rate, n);
 }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/base.h"
+#include "base/bytes.h"
 #include "boxrun.h"
 #include "export/picture.h"
 #include "export/pose.h"

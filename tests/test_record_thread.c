@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/base.h"
+#include "base/bytes.h"
 #include "boxrun.h"
 #include "record/run.h"
 #include "record/world_nodes.h"
@@ -344,7 +344,7 @@ static void test_many_bodies(void **state) {
   assert_int_equal(nodes, 12 * BODIES);
   assert_int_equal(rates, 6 * BODIES);
   double *number = malloc((nodes + rates) * sizeof *number), pose[12], rate[6];
-  world_nodes_and_rates(world, number, number + nodes);
+  abd_world_poses(world, number, number + nodes);
   for (uint32_t id = 1; id <= BODIES; id++) {
     abd_body_nodes(world, (AbdBodyId){id}, pose);
     abd_body_velocity(world, (AbdBodyId){id}, rate, rate + 3);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "api/world.h"
+#include "base/bytes.h"
 #include "draw.h"
 #include "shape.h"
 #include "trial.h"

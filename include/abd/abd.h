@@ -313,6 +313,9 @@ ABD_API AbdStatus abd_soft_view(const AbdWorld *world, AbdBodyId soft, AbdSoftVi
 ABD_API AbdStatus abd_soft_vertices(const AbdWorld *world, AbdBodyId soft,
                                     double *vertex); /* [3 vertex_count] present positions */
 ABD_API AbdStatus abd_soft_velocities(const AbdWorld *world, AbdBodyId soft, double *velocity);
+/* The numbers of all bodies, one body after the other in id order, copied by the threads of the world. Of a stiff body 12 of
+ * pose and 6 of velocity (linear, angular), of a soft one 3 of each for every vertex. velocity may be NULL. */
+ABD_API void abd_world_poses(const AbdWorld *world, double *nodes, double *velocity);
 /* Von Mises' stress [Pa] of each tet, each triangle of a shell (in its plane) or each edge of a rod (along it), without
  * damping: at present in a world, or of a def with its vertices at `vertex`. Of a def only material, thickness,
  * vertices and elements are used. */

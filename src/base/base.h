@@ -27,11 +27,4 @@ AbdStatus fault(AbdError *error, AbdStatus status, const char *format, ...) __at
 
 double clock_now(void); /* [s] monotonic */
 
-/* XXH3, 64 bits: the same on every processor. */
-uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t size);
-/* Hash of many bytes by several threads; not the value of hash_bytes, but the same for any number of threads. */
-uint64_t hash_many(int threads, uint64_t seed, const void *bytes, size_t size);
-void copy_many(int threads, void *to, const void *from, size_t size);
-#define HASH_SEED 0ull
-
 #endif

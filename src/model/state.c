@@ -3,6 +3,8 @@
  * checksum is right. Tested in tests/test_world.c. */
 #include "model/model.h"
 
+#include "base/bytes.h"
+
 #include <string.h>
 
 typedef struct Header {

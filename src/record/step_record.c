@@ -45,7 +45,7 @@ bool step_record_fill(StepRecord *record, const AbdWorld *world, const RunStep *
   place_arrays(record);
   record->report = *step->report;
   record->hash = abd_world_hash(world);
-  if (step->frame) world_nodes_and_rates(world, record->node, record->rate);
+  if (step->frame) abd_world_poses(world, record->node, record->rate);
   for (size_t k = 0; k < record->reading_count; k++)
     abd_joint_reading(world, (AbdJointId){(uint32_t)k + 1}, &record->reading[k]);
   if (record->contact_count) abd_world_contacts(world, record->contact, record->contact_count);

@@ -189,7 +189,7 @@ bool run_write_frame(Run *run, const AbdWorld *world) {
   size_t node_count = world_node_count(world), rate_count = world_rate_count(world);
   double *nodes = run_bytes(run, (node_count + rate_count) * sizeof *nodes);
   if (!nodes) return false;
-  world_nodes_and_rates(world, nodes, nodes + node_count);
+  abd_world_poses(world, nodes, nodes + node_count);
   return run_write_poses(run, abd_world_step_count(world), abd_world_time(world), nodes, node_count, nodes + node_count,
                          rate_count);
 }

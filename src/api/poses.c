@@ -1,0 +1,56 @@
+/* The numbers of all bodies at once. The bodies are split into parts of equal numbers of bodies, which threads copy side by
+ * side. Tested in tests/test_record_thread.c, tests/test_record_soft.c. */
+#include "api/world.h"
+#include "base/parallel.h"
+
+enum { MOST_PARTS = 64, PART_BODIES = 64 }; /* a part of fewer bodies is not worth a thread */
+
+/* Some bodies and the positions of their first numbers. */
+typedef struct Part {
+  uint32_t first, end;
+  size_t node, velocity;
+} Part;
+
+typedef struct Parts {
+  const AbdWorld *world;
+  double *nodes, *velocity;
+  Part part[MOST_PARTS];
+} Parts;
+
+static size_t count_numbers(const AbdWorld *world, AbdBodyId body, size_t stiff) {
+  AbdSoftView soft;
+  bool is_soft = abd_body_is_soft(world, body) && abd_soft_view(world, body, &soft) == ABD_OK;
+  return is_soft ? 3 * soft.vertex_count : stiff;
+}
+
+static void copy_part(void *context, int k) {
+  Parts *parts = context;
+  const Part *part = &parts->part[k];
+  double *nodes = parts->nodes + part->node, *velocity = parts->velocity ? parts->velocity + part->velocity : NULL;
+  for (AbdBodyId body = {part->first}; body.id < part->end; body.id++) {
+    bool soft = abd_body_is_soft(parts->world, body);
+    if (soft) abd_soft_vertices(parts->world, body, nodes);
+    else abd_body_nodes(parts->world, body, nodes);
+    nodes += count_numbers(parts->world, body, 12);
+    if (!velocity) continue;
+    if (soft) abd_soft_velocities(parts->world, body, velocity);
+    else abd_body_velocity(parts->world, body, velocity, velocity + 3);
+    velocity += count_numbers(parts->world, body, 6);
+  }
+}
+
+void abd_world_poses(const AbdWorld *world, double *nodes, double *velocity) {
+  Parts parts = {.world = world, .nodes = nodes, .velocity = velocity};
+  uint64_t bodies = abd_world_body_count(world), count = bodies / PART_BODIES + 1;
+  if (count > MOST_PARTS) count = MOST_PARTS;
+  size_t at[2] = {0, 0};
+  for (uint64_t k = 0; k < count; k++) {
+    Part *p = &parts.part[k];
+    *p = (Part){(uint32_t)(1 + bodies * k / count), (uint32_t)(1 + bodies * (k + 1) / count), at[0], at[1]};
+    for (AbdBodyId body = {p->first}; body.id < p->end; body.id++) {
+      at[0] += count_numbers(world, body, 12);
+      at[1] += count_numbers(world, body, 6);
+    }
+  }
+  parallel_for(world->model.def.solver.threads, (int)count, 1, copy_part, &parts);
+}

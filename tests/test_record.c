@@ -77,6 +77,7 @@ static void test_round_trip(void **state) {
   assert_string_equal(scene.body[1].name, "first, \"quoted\"");
   assert_int_equal(scene.body[0].motion, ABD_MOTION_STATIC);
   assert_int_equal(scene.body[0].exclude_count, 0);
+  assert_int_equal(scene.body[0].group, -1);
   assert_int_equal(scene.body[1].exclude_count, 1);
   assert_int_equal(scene.body[1].exclude[0], 3);
   AbdMeshView view;
@@ -125,6 +126,33 @@ static void test_resume(void **state) {
   run_close(run);
   abd_world_destroy(world);
   abd_world_destroy(straight);
+}
+
+/* A group is a number for each body: what the file says of a thousand bodies of one group does not grow with their pairs. */
+static void test_group(void **state) {
+  (void)state;
+  enum { BODIES = 1000 };
+  AbdWorldDef def = abd_default_world_def();
+  AbdError error;
+  AbdWorld *world = abd_world_create(&def, &error);
+  AbdMeshId box = add_box(world, 1, 1, 1);
+  for (uint32_t k = 0; k < BODIES; k++) {
+    AbdBodyDef body = abd_default_body_def();
+    AbdBodyId id;
+    body.mesh = box, body.group = 7; /* all in one place */
+    assert_int_equal(abd_world_add_body(world, &body, &id), ABD_OK);
+  }
+  assert_int_equal(abd_world_exclude_pair(world, (AbdBodyId){1}, (AbdBodyId){2}), ABD_OK);
+  assert_int_equal(abd_world_start(world), ABD_OK);
+  Run *run = begin(world);
+  RunScene scene;
+  CHECK(run, run_read_scene(run, &scene));
+  for (uint32_t k = 0; k < BODIES; k++)
+    if (scene.body[k].group != 7 || scene.body[k].exclude_count)
+      fail_msg("body %u: group %d, %zu others", k + 1, scene.body[k].group, scene.body[k].exclude_count);
+  run_scene_destroy(&scene);
+  run_close(run);
+  abd_world_destroy(world);
 }
 
 /* Names and readings come back as they were, with every frame; a run without joints has none and is no error. */
@@ -420,12 +448,19 @@ static int clean(void **state) {
 
 int main(void) {
   const struct CMUnitTest test[] = {
-      cmocka_unit_test(test_hash),          cmocka_unit_test(test_round_trip),
-      cmocka_unit_test(test_resume),        cmocka_unit_test(test_joints),
-      cmocka_unit_test(test_summary),       cmocka_unit_test(test_draft_is_removed),
-      cmocka_unit_test(test_second_writer), cmocka_unit_test(test_damage),
-      cmocka_unit_test(test_not_a_run),     cmocka_unit_test(test_shapes_and_tables),
-      cmocka_unit_test(test_quaternion),    cmocka_unit_test(test_picture),
+      cmocka_unit_test(test_hash),
+      cmocka_unit_test(test_round_trip),
+      cmocka_unit_test(test_resume),
+      cmocka_unit_test(test_joints),
+      cmocka_unit_test(test_group),
+      cmocka_unit_test(test_summary),
+      cmocka_unit_test(test_draft_is_removed),
+      cmocka_unit_test(test_second_writer),
+      cmocka_unit_test(test_damage),
+      cmocka_unit_test(test_not_a_run),
+      cmocka_unit_test(test_shapes_and_tables),
+      cmocka_unit_test(test_quaternion),
+      cmocka_unit_test(test_picture),
   };
   return cmocka_run_group_tests(test, NULL, clean);
 }

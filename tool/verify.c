@@ -49,14 +49,14 @@ static bool add_soft(AbdWorld *world, const RunBody *body, const RunMesh *mesh) 
   if (!mesh->tet_count) def.triangle = mesh->triangle, def.triangle_count = mesh->triangle_count;
   if (!mesh->tet_count && !mesh->triangle_count) def.edge = mesh->edge, def.edge_count = mesh->edge_count;
   if (body->soft->thickness > 0) def.thickness = body->soft->thickness;
-  def.self_contact = body->soft->self_contact;
+  def.self_contact = body->soft->self_contact, def.group = body->group;
   return abd_world_add_soft(world, &def, &id) == ABD_OK;
 }
 
 static bool add_body(AbdWorld *world, const RunBody *body, AbdMeshId mesh) {
   AbdBodyDef def = abd_default_body_def();
   AbdBodyId id;
-  def.name = body->name, def.motion = body->motion, def.mesh = mesh;
+  def.name = body->name, def.motion = body->motion, def.mesh = mesh, def.group = body->group;
   return abd_world_add_body(world, &def, &id) == ABD_OK;
 }
 
@@ -104,16 +104,43 @@ static AbdWorld *build_world(const RunScene *scene) {
   return NULL;
 }
 
-/* Pairs that may collide: all with a dynamic body, except excluded ones; and soft bodies with themselves. */
-static int64_t count_pairs(const AbdWorld *world) {
-  int64_t bodies = (int64_t)abd_world_body_count(world), still = 0, alone = 0;
+/* Pairs of which one body at least gives way. */
+static int64_t moving_pairs(int64_t bodies, int64_t still) { return (bodies * (bodies - 1) - still * (still - 1)) / 2; }
+
+static int compare_groups(const void *x, const void *y) {
+  const RunBody *const *a = x, *const *b = y;
+  return ((*a)->group > (*b)->group) - ((*a)->group < (*b)->group);
+}
+
+/* Pairs of bodies of the same group; -1 when memory is out. */
+static int64_t count_grouped_pairs(const RunScene *scene) {
+  const RunBody **body = malloc((scene->body_count + 1) * sizeof *body);
+  int64_t sum = 0;
+  if (!body) return -1;
+  for (size_t k = 0; k < scene->body_count; k++) body[k] = &scene->body[k];
+  qsort(body, scene->body_count, sizeof *body, compare_groups);
+  for (size_t first = 0, end; first < scene->body_count; first = end) {
+    int64_t still = 0;
+    for (end = first; end < scene->body_count && body[end]->group == body[first]->group; end++)
+      still += body[end]->motion != ABD_MOTION_DYNAMIC;
+    if (body[first]->group >= 0) sum += moving_pairs((int64_t)(end - first), still);
+  }
+  free(body);
+  return sum;
+}
+
+/* Pairs that may collide: all with a body that gives way, less those that were told not to; soft bodies with themselves.
+ * -1 when memory is out. */
+static int64_t count_pairs(const AbdWorld *world, const RunScene *scene) {
+  int64_t bodies = (int64_t)abd_world_body_count(world), still = 0, alone = 0, grouped = count_grouped_pairs(scene);
+  if (grouped < 0) return -1;
   for (uint32_t id = 1; id <= bodies; id++) {
     AbdBodyView body;
     if (abd_body_view(world, (AbdBodyId){id}, &body) != ABD_OK) continue;
     still += body.motion != ABD_MOTION_DYNAMIC;
     alone += abd_world_pair_collides(world, (AbdBodyId){id}, (AbdBodyId){id});
   }
-  return (bodies * (bodies - 1) - still * (still - 1)) / 2 + alone - (int64_t)abd_world_excluded_pairs(world, NULL, 0);
+  return moving_pairs(bodies, still) + alone - grouped - (int64_t)abd_world_excluded_pairs(world, NULL, 0);
 }
 
 /* ---- Frames ---- */
@@ -147,10 +174,11 @@ static bool verify_frame(Run *run, const RunScene *scene, const AbdWorld *world,
 static int verify_frames(Run *run, const RunScene *scene, const AbdWorld *world, int64_t frame, Verdict *verdict) {
   int64_t *steps = NULL;
   size_t count = 0;
+  verdict->pairs = count_pairs(world, scene);
+  if (verdict->pairs < 0) return fail(EXIT_FAILED, "out of memory");
   if (!run_read_frame_steps(run, &steps, &count)) return fail(EXIT_BAD_INPUT, run_error(run));
   bool good = true, bar = isatty(STDERR_FILENO);
   double shown = clock_seconds();
-  verdict->pairs = count_pairs(world);
   if (frame >= 0) good = verify_frame(run, scene, world, frame, verdict);
   for (size_t k = 0; frame < 0 && k < count && good; k++) {
     good = verify_frame(run, scene, world, steps[k], verdict);

@@ -232,8 +232,8 @@ typedef struct AbdBodyView {
 ABD_API AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view);
 /* Whether two bodies may collide: false for excluded pairs, equal groups, and two bodies that are not dynamic. */
 ABD_API bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBodyId b);
-/* All pairs that do not collide only because of an exclusion, a joint or equal groups, unordered. Writes at most
- * capacity of them and returns their number. */
+/* All pairs that would collide without an excluded pair or a joint, in no order. Pairs of equal groups are not listed: they are
+ * quadratic in the bodies, and AbdBodyView has the group. Writes at most capacity pairs and returns how many there are. */
 ABD_API size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], size_t capacity);
 
 /* Pose: the 12 numbers p, c1, c2, c3; velocity of the centre of mass and angular velocity. */

@@ -96,18 +96,13 @@ bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBodyId b) {
 
 size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], size_t capacity) {
   const Model *m = &world->model;
-  size_t count = 0, bodies = abd_world_body_count(world);
+  size_t count = 0;
   for (int k = 0; k < m->rule_count; k++) {
     int a = (int)(m->rule[k].key >> 32), b = (int)(m->rule[k].key & 0xffffffffu);
-    bool grouped = m->body[a].group >= 0 && m->body[a].group == m->body[b].group; /* comes below */
+    bool grouped = m->body[a].group >= 0 && m->body[a].group == m->body[b].group;
     if (m->rule[k].friction >= 0 || grouped || !model_excludes(m, a, b)) continue;
     if (count++ < capacity) pair[count - 1][0].id = (uint32_t)a + 1, pair[count - 1][1].id = (uint32_t)b + 1;
   }
-  for (uint32_t a = 0; a < bodies; a++)
-    for (uint32_t b = a + 1; m->body[a].group >= 0 && b < bodies; b++) {
-      if (m->body[b].group != m->body[a].group || !model_excludes(m, (int)a, (int)b)) continue;
-      if (count++ < capacity) pair[count - 1][0].id = a + 1, pair[count - 1][1].id = b + 1;
-    }
   return count;
 }
 

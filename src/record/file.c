@@ -230,9 +230,9 @@ static bool check_format(Run *run) {
   if (!read_pragma(run, "PRAGMA application_id", &id) || !read_pragma(run, "PRAGMA user_version", &version))
     return false;
   if (id != APPLICATION_ID) return run_fail(run, RUN_BAD_FILE, "%s: not a run file of abd", run->path);
-  if (version == RUN_FORMAT_VERSION) return true;
-  return run_fail(run, RUN_BAD_FILE, "%s: run file of format %d, this abd %s reads format %d", run->path, version,
-                  abd_version(), RUN_FORMAT_VERSION);
+  if (version >= RUN_OLDEST_VERSION && version <= RUN_FORMAT_VERSION) return true;
+  return run_fail(run, RUN_BAD_FILE, "%s: run file of format %d, this abd %s reads formats %d to %d", run->path,
+                  version, abd_version(), RUN_OLDEST_VERSION, RUN_FORMAT_VERSION);
 }
 
 Run *run_open(const char *path, RunMode mode, RunError *error) {

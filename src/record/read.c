@@ -129,6 +129,7 @@ static bool read_body(Run *run, sqlite3_stmt *s, RunScene *scene, RunBody *body)
          parse_exclusions(run, collide, body, scene->body_count);
   if (good) {
     body->mesh = (size_t)mesh - 1;
+    body->group = (int32_t)sqlite3_column_int64(s, 8);
     body->density = sqlite3_column_double(s, 5), body->mass = sqlite3_column_double(s, 6);
     sscanf(color, "#%2x%2x%2x", &byte[0], &byte[1], &byte[2]);
     for (int k = 0; k < 3; k++) body->color[k] = (unsigned char)byte[k];
@@ -204,7 +205,7 @@ bool run_read_scene(Run *run, RunScene *scene) {
       good &&
       read_rows(run, "SELECT name, vertex, edge, triangle, origin, axes, closed, half_space, tet FROM mesh ORDER BY id",
                 scene, scene->mesh_count, read_mesh_row) &&
-      read_rows(run, "SELECT name, mesh, kind, motion, collide, density, mass, color FROM body ORDER BY id", scene,
+      read_rows(run, "SELECT name, mesh, kind, motion, collide, density, mass, color, grp FROM body ORDER BY id", scene,
                 scene->body_count, read_body_row) &&
       run_read_soft_defs(run, scene);
   if (good) count_numbers(scene);

@@ -16,7 +16,8 @@
 
 #include <abd/abd.h>
 
-#define RUN_FORMAT_VERSION 2
+#define RUN_FORMAT_VERSION 3
+#define RUN_OLDEST_VERSION 2 /* that is read */
 
 typedef struct Run Run;
 
@@ -111,6 +112,7 @@ typedef struct RunBody {
   AbdMotion motion;
   double density, mass;
   unsigned char color[3];
+  int32_t group;     /* bodies of one group >= 0 do not collide */
   uint32_t *exclude; /* ids (1-based) of the bodies it is told not to touch */
   size_t exclude_count;
 } RunBody;

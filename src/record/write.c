@@ -57,7 +57,7 @@ static void body_color(uint32_t id, AbdMotion motion, char text[8]) {
   snprintf(text, 8, "#%02x%02x%02x", byte[0], byte[1], byte[2]);
 }
 
-/* Bodies the user told not to collide, both ways round, sorted. */
+/* Pairs told not to collide, both ways round, sorted; not those of a group, which the column grp excludes. */
 typedef struct Exclusions {
   AbdBodyId (*pair)[2];
   size_t count, next; /* next: the first of the bodies still to be written */

@@ -1,0 +1,218 @@
+/* The constants of the barrier's stiffness, measured through the public header. A contact reports its distance d and its
+ * normal force N. With y = d / range the stiffness is N range / -b'(y), in joules. Each test sets up one term of the law in
+ * docs/method.md, section 4, and compares the measured stiffness with it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "kernel/barrier.h"
+#include "mechanism.h"
+
+static const Vec3 zero = {0, 0, 0}, up = {0, 0, 1};
+static const double range = 1e-3;
+
+/* Stiffness [J] and smallest distance of the contacts of a pair. count is 0 if it has none. */
+typedef struct Measured {
+  double stiffness, y;
+  int count;
+} Measured;
+
+static Measured measure(const Lab *lab, AbdBodyId a, AbdBodyId b) {
+  Measured m = {0, INFINITY, 0};
+  size_t count = abd_world_contacts(lab->world, NULL, 0);
+  AbdContact *contact = calloc(count + 1, sizeof *contact);
+  assert_non_null(contact);
+  abd_world_contacts(lab->world, contact, count);
+  for (size_t i = 0; i < count; i++) {
+    const AbdContact *c = &contact[i];
+    bool same = (c->body_a.id == a.id && c->body_b.id == b.id) || (c->body_a.id == b.id && c->body_b.id == a.id);
+    if (!same || c->kind == 2) continue; /* edges have a mollifier */
+    double y = c->distance / lab->def.contact.range;
+    if (y < m.y) m = (Measured){c->normal_force * lab->def.contact.range / -barrier_d1(y), y, m.count};
+    m.count++;
+  }
+  free(contact);
+  return m;
+}
+
+static void expect_share(const char *what, double value, double expected) {
+  lab_expect_near(what, value / expected, 1, 1e-6);
+}
+
+/* A cube on the ground at rest, its four corners at the height where they carry its weight. */
+typedef struct Cube {
+  Lab lab;
+  AbdBodyId ground, body;
+  double mass, side;
+} Cube;
+
+static Cube cube_open(AbdWorldDef def, double gap, Vec3 velocity) {
+  Cube c = {.lab = lab_open(def), .side = 0.1};
+  c.ground = lab_ground(&c.lab, up);
+  c.body = lab_body(&c.lab, lab_box(&c.lab, c.side, c.side, c.side), vec3(0, 0, 0.5 * c.side + gap), velocity);
+  c.mass = lab_view(&c.lab, c.body).mass;
+  return c;
+}
+
+static AbdWorldDef cube_world(double contact_range) {
+  AbdWorldDef def = world_def(0.01);
+  def.contact.range = contact_range;
+  def.solver.tolerance = 1e-7;
+  def.solver.threads = 1;
+  return def;
+}
+
+static Measured cube_measure(const Cube *c) { return measure(&c->lab, c->body, c->ground); }
+
+/* Where the four corners carry the weight: -b'(y) 4 K / range = m g. */
+static double height_under(const Cube *c, double stiffness) {
+  double lo = 1e-12, hi = 1, load = c->mass * gravity * c->lab.def.contact.range / (4 * stiffness);
+  for (int i = 0; i < 200; i++) {
+    double mid = 0.5 * (lo + hi);
+    if (-barrier_d1(mid) > load) lo = mid;
+    else hi = mid;
+  }
+  return lo;
+}
+
+/* One contact at rest carries thirty times the weight at y = e.g. 0.41, so that a body rests near the edge of the range. */
+static void test_weight(void **state) {
+  (void)state;
+  Cube c = cube_open(cube_world(range), 0.9 * range, zero);
+  lab_steps(&c.lab, 100);
+  Measured m = cube_measure(&c);
+  assert_int_equal(m.count, 4);
+  expect_share("stiffness / 30 weights times the range", m.stiffness, 30 * c.mass * gravity * range);
+  lab_expect_near("gap at rest / range", m.y, height_under(&c, m.stiffness), 1e-4);
+  lab_expect_near("gap at rest / range, known", m.y, 0.948, 2e-3);
+  lab_close(&c.lab);
+}
+
+/* A range that is long against g h^2: at half of it one contact resists a displacement as 40 inertias over h^2 do. */
+static void test_inertia(void **state) {
+  (void)state;
+  const double long_range = 0.02, h = 0.01;
+  Cube c = cube_open(cube_world(long_range), 0.99 * long_range, zero);
+  lab_steps(&c.lab, 3);
+  Measured m = cube_measure(&c);
+  double at_half = m.stiffness * barrier_d2(0.5) / (long_range * long_range);
+  lab_expect_near("inertias at half the range", at_half * h * h / c.mass, 40, 40 * 1e-4);
+  lab_close(&c.lab);
+}
+
+/* An impact: the barrier has a twentieth of the mass times the square of the way that the step would go into the ground. The cube
+ * then stops in the upper half of the range. */
+static void test_impact(void **state) {
+  (void)state;
+  const double speed = 5, h = 0.01, way = speed * h + gravity * h * h;
+  Cube c = cube_open(cube_world(range), 0.9 * range, vec3(0, 0, -speed));
+  lab_steps(&c.lab, 1);
+  Measured m = cube_measure(&c);
+  expect_share("stiffness / 0.05 m way^2", m.stiffness * h * h, 0.05 * c.mass * way * way);
+  assert_true(m.y > 0.5 && m.y < 1);
+  lab_close(&c.lab);
+}
+
+/* The same of an impact that the range does not see when the step begins. All of the way counts then, and a tenth more. */
+static void test_impact_from_afar(void **state) {
+  (void)state;
+  const double speed = 5, h = 0.01, way = 1.1 * (speed * h + gravity * h * h);
+  Cube c = cube_open(cube_world(range), 30 * range, vec3(0, 0, -speed));
+  lab_steps(&c.lab, 1);
+  Measured m = cube_measure(&c);
+  expect_share("stiffness / 0.05 m way^2", m.stiffness * h * h, 0.05 * c.mass * way * way);
+  lab_close(&c.lab);
+}
+
+/* A light cube stands beside a heavy one that lands. Its own barrier has 2e-5 of the energy of that impact. */
+static void test_impact_elsewhere(void **state) {
+  (void)state;
+  const double speed = 5, h = 0.01, way = speed * h + gravity * h * h;
+  Cube c = cube_open(cube_world(range), 0.9 * range, zero);
+  AbdBodyDef heavy = lab_at(lab_box(&c.lab, 1, 1, 1), vec3(0.55 + 0.5 * range, 0, 0.5 + 0.9 * range));
+  heavy.density = 1e4;
+  vec3_to(heavy.velocity, vec3(0, 0, -speed));
+  AbdBodyId body = lab_body_def(&c.lab, &heavy);
+  lab_steps(&c.lab, 1);
+  double mass = lab_view(&c.lab, body).mass;
+  expect_share("stiffness / 2e-5 M way^2", cube_measure(&c).stiffness * h * h, 2e-5 * mass * way * way);
+  lab_close(&c.lab);
+}
+
+/* A plate above a cube. */
+static AbdBodyDef plate_above(Cube *c, double gap) {
+  AbdBodyDef plate = lab_at(lab_box(&c->lab, 1, 1, 1), vec3(0, 0, c->side + gap + gap + 0.5));
+  plate.fixed = ABD_FIX_X | ABD_FIX_Y | ABD_FIX_ROTATION_X | ABD_FIX_ROTATION_Y | ABD_FIX_ROTATION_Z;
+  return plate;
+}
+
+/* What the next step makes of a pair's stiffness by the gap that it begins with. */
+static double learned(double stiffening, double y) {
+  if (y < 0.1 && stiffening < 1e6) return 2 * stiffening;
+  return y > 0.5 ? fmax(1, 0.9 * stiffening) : stiffening;
+}
+
+/* Without gravity, a plate that a script draws down by a tenth more in each step presses the cube to the ground. The plate yields to
+ * the contact, so that the load grows by a tenth too. The pair's stiffness doubles after steps that end below a tenth of the range,
+ * and falls by a tenth after steps that end above half of it. */
+static void test_stiffening(void **state) {
+  (void)state;
+  AbdWorldDef def = cube_world(range);
+  vec3_to(def.gravity, zero);
+  Cube c = cube_open(def, 0.999 * range, zero);
+  AbdBodyDef plate = plate_above(&c, 0.999 * range);
+  plate.motion = ABD_MOTION_KINEMATIC;
+  plate.fixed = 0;
+  AbdBodyId id = lab_body_def(&c.lab, &plate);
+  double first = 40 / barrier_d2(0.5) * c.mass * range * range / (def.dt * def.dt), factor = 1, least = 1, room = 2;
+  Measured m = {0, 1, 0};
+  for (int i = 0; i < 100; i++) {
+    AbdStepReport report;
+    const double at[3] = {0, 0, c.side + 0.5 + room * range}, level[4] = {1, 0, 0, 0};
+    lab_expect_ok(&c.lab, abd_body_set_target(c.lab.world, id, at, level));
+    lab_expect_ok(&c.lab, abd_world_step(c.lab.world, &report));
+    factor = learned(factor, m.y);
+    m = cube_measure(&c);
+    if (m.count == 0) break;
+    if (fabs(m.stiffness / first / factor - 1) > 1e-4)
+      fail_msg("step %d: %.6g times the first stiffness, expected %.6g; gap %g", i, m.stiffness / first, factor, m.y);
+    least = fmin(least, m.y);
+    room = i < 45 ? 0.93 * room : room + 0.05;
+  }
+  lab_expect_near("smallest gap / range", least, 0.069, 0.01);
+  lab_close(&c.lab);
+}
+
+/* A heavy plate falls on a cube. Its weight reaches the ground through the cube, whose own mass does not foretell it. A gap that is
+ * halved below a tenth of the range makes its pair sixteen times stiffer within the step, up to a million times. One that ends
+ * above a tenth leaves it as it was. */
+static void test_guard(void **state) {
+  (void)state;
+  const struct {
+    double density, factor, y;
+  } expected[] = {{1e3, 1, 0.311}, {1e4, 16, 0.374}, {1e5, 16, 0.123}, {1e6, 16, 0.0247}};
+  for (int i = 0; i < 4; i++) {
+    Cube c = cube_open(cube_world(range), 0.948 * range, zero);
+    AbdBodyDef plate = plate_above(&c, 0.948 * range);
+    plate.density = expected[i].density;
+    lab_body_def(&c.lab, &plate);
+    lab_steps(&c.lab, 1);
+    Measured m = cube_measure(&c);
+    lab_expect_near("times stiffer", m.stiffness / (30 * c.mass * gravity * range), expected[i].factor, 1e-3);
+    lab_expect_near("gap / range", m.y, expected[i].y, 0.05 * expected[i].y);
+    lab_close(&c.lab);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_weight),
+                                     cmocka_unit_test(test_inertia),
+                                     cmocka_unit_test(test_impact),
+                                     cmocka_unit_test(test_impact_from_afar),
+                                     cmocka_unit_test(test_impact_elsewhere),
+                                     cmocka_unit_test(test_stiffening),
+                                     cmocka_unit_test(test_guard)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

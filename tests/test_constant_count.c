@@ -1,0 +1,152 @@
+/* The constants that decide how much work a step takes: how long lists of candidates are, how far a step is cut, when it is damped.
+ * None of them changes what is computed beyond the tolerance, so that only counts can tell. Small scenes of the gallery are run, and
+ * the sums of their reports' counts are compared with those of docs/performance.md, section "Constants".
+ *
+ * A count may be off by the row's share (halvings by twice as much), and by two. The counts of most scenes do not change when all bodies start with speeds
+ * that differ by 1e-10 m/s; the rows that do change have a larger share. A row that fails after a change of the solver prints its
+ * new counts: write them here if the change is worth them, with the reason in docs/performance.md.
+ * Labels: slow */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "scene/gallery.h"
+
+enum { COUNTS = 8, HALVINGS = 1, SETTINGS = 4 };
+static const char *const count_name[COUNTS] = {"iterations", "halvings", "lags",  "candidates",
+                                               "distances",  "ccd",      "boxes", "pairs"};
+
+typedef struct Row {
+  const char *scene, *key; /* "name=value name=value": keys of the scene */
+  const char *set[SETTINGS];
+  int steps;
+  double share;
+  double count[COUNTS];
+  double gap; /* [mm] the smallest */
+} Row;
+
+static const Row rows[] = {
+    {"ball",
+     "stack=light",
+     {"contact.friction=0.5"},
+     40,
+     0.3,
+     {1008, 476, 62, 23960, 116168, 88580, 1163430, 1509},
+     0.3173},
+    {"cards", "levels=3", {NULL}, 60, 0.3, {1850, 1258, 94, 301966, 1085190, 607504, 1544320, 4296}, 0.01413},
+    {"net", "size=4 ball=1", {NULL}, 60, 0.06, {580, 125, 81, 30476, 26251, 38873, 2974800, 2566}, 0.4712},
+    {"pile", "count=20", {NULL}, 80, 0.06, {1326, 316, 122, 148232, 286680, 186114, 15684900, 6164}, 0.6003},
+    {"spikes", "bodies=6 resolution=2", {NULL}, 60, 0.06, {495, 115, 50, 11843, 18772, 16019, 2875895, 885}, 0.6564},
+    {"brick-wall",
+     "courses=3 columns=3 links=3",
+     {NULL},
+     60,
+     0.04,
+     {732, 90, 100, 22817, 107795, 5162, 776396, 1835},
+     0.3165},
+    {"arch", "stones=9", {NULL}, 30, 0.04, {48, 5, 32, 912, 48936, 0, 1221, 510}, 0.8554},
+    {"gears", "resolution=2", {NULL}, 20, 0.04, {197, 122, 37, 38033, 4885, 120505, 2005450, 20}, 0.09842},
+    {"gear-train",
+     "gears=4 resolution=2",
+     {NULL},
+     30,
+     0.04,
+     {389, 223, 60, 110044, 38796, 495247, 10709300, 150},
+     0.09605},
+    {"screw", "resolution=24", {NULL}, 10, 0.04, {30, 2, 10, 78562, 1440, 20518, 937556, 20}, 0.09575},
+    {"octopus", "arms=3 segments=3 resolution=8", {NULL}, 60, 0.04, {130, 24, 64, 1540, 353, 220, 267778, 710}, 0.3514},
+    {"double-pendulum", "", {NULL}, 60, 0.04, {87, 0, 60, 0, 0, 0, 120, 120}, INFINITY},
+    {"robot-arm", "", {NULL}, 60, 0.04, {152, 1, 63, 15, 1035, 0, 460, 480}, 0.9685},
+    {"soft-ball", "count=2 cells=2", {NULL}, 60, 0.04, {424, 33, 88, 32821, 28819, 5178, 5947040, 417}, 0.8146},
+    {"soft-press", "cells=2", {NULL}, 60, 0.04, {606, 91, 99, 27114, 26797, 2744, 4903120, 240}, 0.4815},
+};
+
+static void read_keys(const GalleryScene *scene, const char *text, double *value) {
+  char copy[128], *rest = copy;
+  SceneError error;
+  gallery_defaults(scene, value);
+  snprintf(copy, sizeof copy, "%s", text);
+  for (char *word; (word = strtok_r(rest, " ", &rest));) {
+    char *equals = strchr(word, '=');
+    int k = 0;
+    *equals = 0;
+    while (scene->key[k].name && strcmp(scene->key[k].name, word)) k++;
+    if (!scene->key[k].name || !gallery_read(&scene->key[k], equals + 1, &value[k], &error))
+      fail_msg("%s: no key %s, or not the value %s", scene->name, word, equals + 1);
+  }
+}
+
+static Scene *make_scene(const Row *row) {
+  const GalleryScene *form = gallery_find(row->scene);
+  double value[GALLERY_KEY_LIMIT];
+  SceneError error;
+  SceneOptions options = {.set = row->set};
+  size_t length;
+  assert_non_null(form);
+  while (options.set_count < SETTINGS && row->set[options.set_count]) options.set_count++;
+  read_keys(form, row->key, value);
+  char *text = gallery_text(form, value, &length, &error);
+  Scene *scene = text ? scene_parse(text, length, row->scene, &options, &error) : NULL;
+  if (!scene) fail_msg("%s: %s", row->scene, error.text);
+  free(text);
+  return scene;
+}
+
+/* Sums over all steps, which must converge; the smallest distance [m]. */
+static double run_row(const Row *row, double count[COUNTS]) {
+  SceneError error;
+  Scene *scene = make_scene(row);
+  AbdWorld *world = scene_build(scene, 1, &error);
+  double gap = INFINITY;
+  if (!world) fail_msg("%s: %s", row->scene, error.text);
+  for (int i = 0; i < row->steps; i++) {
+    AbdStepReport r;
+    if (!scene_apply(scene, world, &error)) fail_msg("%s: %s", row->scene, error.text);
+    if (abd_world_step(world, &r) != ABD_OK) fail_msg("%s: %s", row->scene, abd_world_error(world));
+    if (r.outcome != ABD_CONVERGED) fail_msg("%s: step %d: %s", row->scene, i + 1, abd_outcome_name(r.outcome));
+    const double more[COUNTS] = {r.iterations,        r.line_search_steps, r.friction_iterations, (double)r.candidates,
+                                 (double)r.distances, (double)r.ccd_calls, (double)r.box_tests,   (double)r.body_pairs};
+    for (int k = 0; k < COUNTS; k++) count[k] += more[k];
+    if (r.min_distance < gap) gap = r.min_distance;
+  }
+  abd_world_destroy(world);
+  scene_destroy(scene);
+  return gap;
+}
+
+static bool near(double value, double expected, double share, double slack) {
+  return value == expected || fabs(value - expected) <= share * expected + slack;
+}
+
+static void test_counts(void **state) {
+  const Row *row = *state;
+  double count[COUNTS] = {0}, gap = 1e3 * run_row(row, count);
+  int wrong = 0;
+  printf("  {");
+  for (int k = 0; k < COUNTS; k++) printf("%s%.0f", k ? ", " : "", count[k]);
+  printf("}, %.4g\n", gap);
+  for (int k = 0; k < COUNTS; k++) {
+    double share = k == HALVINGS ? 2 * row->share : row->share;
+    if (near(count[k], row->count[k], share, 2)) continue;
+    printf("  %s: %.0f, expected %.0f +- %.0f %%\n", count_name[k], count[k], row->count[k], 100 * share);
+    wrong++;
+  }
+  if (wrong) fail_msg("%s: %d counts are off", row->scene, wrong);
+  if (!near(gap, row->gap, row->share, 0))
+    fail_msg("%s: smallest gap %.4g mm, expected %.4g", row->scene, gap, row->gap);
+}
+
+int main(void) {
+  enum { ROWS = sizeof rows / sizeof *rows };
+  struct CMUnitTest tests[ROWS];
+  for (int i = 0; i < ROWS; i++)
+    tests[i] = (struct CMUnitTest){rows[i].scene, test_counts, NULL, NULL, (void *)(uintptr_t)&rows[i]};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

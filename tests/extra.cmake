@@ -1,6 +1,7 @@
 # Tests that are scripts; sanitized builds have their own, fewer.
 if(NOT ABD_SANITIZE)
   add_test(NAME include_order COMMAND ${CMAKE_CURRENT_LIST_DIR}/include_order.sh ${PROJECT_SOURCE_DIR})
+  add_test(NAME constants COMMAND ${CMAKE_CURRENT_LIST_DIR}/constants.sh ${PROJECT_SOURCE_DIR})
   add_test(NAME format COMMAND ${CMAKE_CURRENT_LIST_DIR}/format.sh ${PROJECT_SOURCE_DIR})
   set_tests_properties(format PROPERTIES SKIP_RETURN_CODE 77)
   add_test(NAME headers COMMAND ${CMAKE_CURRENT_LIST_DIR}/headers.sh ${PROJECT_SOURCE_DIR})

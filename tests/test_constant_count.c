@@ -1,10 +1,11 @@
-/* The constants that decide how much work a step takes: how long lists of candidates are, how far a step is cut, when it is damped.
- * None of them changes what is computed beyond the tolerance, so that only counts can tell. Small scenes of the gallery are run, and
- * the sums of their reports' counts are compared with those of docs/performance.md, section "Constants".
+/* The constants that decide how much work a step takes, for example how long lists of candidates are or when a step is
+ * damped. Results change within the tolerance only, so the test compares counts. It runs small scenes of the gallery
+ * and sums the counts of their reports.
  *
- * A count may be off by the row's share (halvings by twice as much), and by two. The counts of most scenes do not change when all bodies start with speeds
- * that differ by 1e-10 m/s; the rows that do change have a larger share. A row that fails after a change of the solver prints its
- * new counts: write them here if the change is worth them, with the reason in docs/performance.md.
+ * A count may differ by the row's share and by two, the halvings by twice the share. The counts of most scenes stay
+ * the same if all starting speeds change by 1e-6 m/s or if products and sums are not fused. The others have a larger
+ * share. A test that fails prints the new row. If a change of the solver is worth it, put the new row here and the
+ * reason in docs/performance.md.
  * Labels: slow */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* The constants of joints, measured through the public header: the barriers of stops (the law is that of contacts, docs/method.md
- * section 4), dry friction, drives by speed, and how joints that are not linear are closed. */
+/* The constants of joints, measured through the public header: the barriers of stops (the law is that of contacts,
+ * docs/method.md section 4), dry friction, drives by speed, and how joints that are not linear are closed. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -47,7 +47,8 @@ static double slide_stiffness(const Slide *s) {
   return lab_read(&s->lab, s->joint).passive * s->stop_range / -barrier_d1(slide_y(s));
 }
 
-/* A stop carries thirty times the weight. The range of two stops near each other is a quarter of the room between them. */
+/* A stop carries thirty times the weight. The range of two stops near each other is a quarter of the room between
+ * them. */
 static void test_weight(void **state) {
   (void)state;
   const double room[] = {INFINITY, 2 * range};
@@ -79,8 +80,8 @@ static void test_impact(void **state) {
   lab_close(&s.lab);
 }
 
-/* A drive pushes with a tenth more in each step. The stop's stiffness doubles after steps that end below a tenth of the range, up to
- * a million times. Then the drive lets go by a tenth in each step, and the stiffness falls by a tenth above half of the range. */
+/* A drive pushes by a tenth more in each step, then by a tenth less. The stop's stiffness doubles if a step begins
+ * below a tenth of the range, up to a million times, and falls by a tenth above half of the range. */
 static void test_stiffening(void **state) {
   (void)state;
   Slide s = slide_open(range, 0.999 * range, INFINITY, zero, zero);
@@ -102,7 +103,8 @@ static void test_stiffening(void **state) {
   lab_close(&s.lab);
 }
 
-/* The drive pushes at once. A gap that is halved below a tenth of the range makes the stop sixteen times stiffer within the step. */
+/* The drive pushes at once. A gap that is halved below a tenth of the range makes the stop sixteen times stiffer
+ * within the step. */
 static void test_guard(void **state) {
   (void)state;
   const struct {
@@ -126,13 +128,17 @@ typedef struct Wheel {
   AbdJointId joint;
 } Wheel;
 
-static Wheel wheel_open(double friction, AbdDrive drive) {
+static Wheel wheel_open(double friction, AbdDrive drive, double stop, double spin) {
   AbdWorldDef def = world_def(dt);
   vec3_to(def.gravity, zero);
   def.solver.tolerance = 1e-9;
   Wheel w = {.lab = lab_open(def)};
-  w.body = lab_body(&w.lab, lab_box(&w.lab, 1, 0.1, 0.1), zero, zero);
+  AbdBodyDef bar = lab_at(lab_box(&w.lab, 1, 0.1, 0.1), zero);
+  vec3_to(bar.angular_velocity, vec3(0, spin, 0));
+  w.body = lab_body_def(&w.lab, &bar);
   AbdJointDef joint = joint_def(ABD_JOINT_HINGE, w.body, world_body, zero, y_axis);
+  joint.limit[0] = -stop;
+  joint.limit[1] = stop;
   joint.friction = friction;
   joint.drive = drive;
   w.joint = lab_joint(&w.lab, &joint);
@@ -142,26 +148,27 @@ static Wheel wheel_open(double friction, AbdDrive drive) {
 /* Dry friction under half of its limit lets a hinge turn by half of 1e-5. */
 static void test_dry_friction(void **state) {
   (void)state;
-  Wheel w = wheel_open(10, (AbdDrive){.kind = ABD_DRIVE_EFFORT, .target = 5, .max_effort = INFINITY});
+  Wheel w = wheel_open(10, (AbdDrive){.kind = ABD_DRIVE_EFFORT, .target = 5, .max_effort = INFINITY}, INFINITY, 0);
   for (int k = 0; k < 50; k++) lab_step(&w.lab);
   lab_expect_near("angle under half the friction", lab_read(&w.lab, w.joint).position / 1e-5, 0.5, 0.01);
   lab_close(&w.lab);
 }
 
-/* A drive by speed without a maximum is a damper of a thousand inertias: the first step is short of the speed by so much. */
+/* A drive by speed without a maximum is a damper of a thousand inertias: the first step is short of the speed by so
+ * much. */
 static void test_drive_stiffness(void **state) {
   (void)state;
-  Wheel w = wheel_open(0, (AbdDrive){.kind = ABD_DRIVE_SPEED, .target = 1, .max_effort = INFINITY});
+  Wheel w = wheel_open(0, (AbdDrive){.kind = ABD_DRIVE_SPEED, .target = 1, .max_effort = INFINITY}, INFINITY, 0);
   lab_step(&w.lab);
   lab_expect_near("speed missing in the first step", 1 - lab_read(&w.lab, w.joint).rate, 3.466e-4, 1e-5);
   lab_close(&w.lab);
 }
 
-/* A drive with a maximum gives way within a tenth of a step's motion. Half of its maximum slows it by about a twentieth. It learns the
- * load in some twenty steps and overshoots by no more than a seventh. */
+/* A drive with a maximum gives way within a tenth of a step's motion. Half of its maximum slows it by about a
+ * twentieth. It learns the load in some twenty steps and overshoots by no more than a seventh. */
 static void test_drive_load(void **state) {
   (void)state;
-  Wheel w = wheel_open(0, (AbdDrive){.kind = ABD_DRIVE_SPEED, .target = 1, .max_effort = 10});
+  Wheel w = wheel_open(0, (AbdDrive){.kind = ABD_DRIVE_SPEED, .target = 1, .max_effort = 10}, INFINITY, 0);
   for (int k = 0; k < 40; k++) lab_step(&w.lab);
   lab_expect_ok(&w.lab, abd_body_set_force(w.lab.world, w.body, (double[3]){0}, (double[3]){0, -5, 0}));
   double slowest = 1, effort = 0;
@@ -175,6 +182,20 @@ static void test_drive_load(void **state) {
   lab_expect_near("largest effort", effort, 5.66, 0.15);
   lab_expect_near("speed lost after twenty steps", 1 - lab_read(&w.lab, w.joint).rate, 0.008, 0.002);
   lab_close(&w.lab);
+}
+
+/* A bar spins on a hinge with far stops. A step turns it by less than a quarter, so that its turns can be counted. It
+ * does not pass a stop that it reaches in the step. */
+static void test_turns(void **state) {
+  (void)state;
+  Wheel free = wheel_open(0, (AbdDrive){.kind = ABD_DRIVE_NONE}, 1000, 1.6 / dt);
+  lab_step(&free.lab);
+  lab_expect_near("length of the step", free.lab.report.step_length, 0.8657, 0.003);
+  lab_close(&free.lab);
+  Wheel stopped = wheel_open(0, (AbdDrive){.kind = ABD_DRIVE_NONE}, 1, 2 / dt);
+  lab_step(&stopped.lab);
+  lab_expect_near("angle", lab_read(&stopped.lab, stopped.joint).position, 0.998, 0.001);
+  lab_close(&stopped.lab);
 }
 
 /* How many iterations the steps of a load on a rod took, and the largest gap that they left. */
@@ -207,8 +228,9 @@ static Rod swing_rod(double heavier, int steps, double contact_range) {
   return rod;
 }
 
-/* The penalty of a joint that is not linear is a thousand inertias of its own bodies, and ten times more after each renewal of the
- * multipliers that closes it by less than nine tenths. It ends closed to 1e-7 of the scene's size, or a thousandth of the range. */
+/* The penalty of a joint that is not linear is a thousand inertias of its own bodies, and ten times more after each
+ * renewal of the multipliers that closes it by less than nine tenths. It ends closed to 1e-7 of the scene's size, or a
+ * thousandth of the range. */
 static void test_rod(void **state) {
   (void)state;
   Rod alone = swing_rod(0, 100, range), loaded = swing_rod(1e4, 50, range), fine = swing_rod(0, 20, 2e-5);
@@ -219,9 +241,15 @@ static void test_rod(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_weight),          cmocka_unit_test(test_inertia),    cmocka_unit_test(test_impact),
-      cmocka_unit_test(test_stiffening),      cmocka_unit_test(test_guard),      cmocka_unit_test(test_dry_friction),
-      cmocka_unit_test(test_drive_stiffness), cmocka_unit_test(test_drive_load), cmocka_unit_test(test_rod)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_weight),
+                                     cmocka_unit_test(test_inertia),
+                                     cmocka_unit_test(test_impact),
+                                     cmocka_unit_test(test_stiffening),
+                                     cmocka_unit_test(test_guard),
+                                     cmocka_unit_test(test_dry_friction),
+                                     cmocka_unit_test(test_drive_stiffness),
+                                     cmocka_unit_test(test_drive_load),
+                                     cmocka_unit_test(test_rod),
+                                     cmocka_unit_test(test_turns)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,8 +19,8 @@ static AbdWorldDef path_world(void) {
   return def;
 }
 
-/* A box flies past a wall by a step of 0.2 m. The broad phase pads its box by the range and a tenth of the motion, that of the wall by
- * the range. */
+/* A box flies past a wall by a step of 0.2 m. The broad phase pads its box by the range and a tenth of the motion,
+ * that of the wall by the range. */
 static int64_t pairs_past_wall(double gap) {
   const double speed = 20;
   Lab lab = lab_open(path_world());
@@ -39,7 +39,7 @@ static void test_reach(void **state) {
   assert_int_equal(pairs_past_wall(0.1 * 0.2 + 2.1 * range), 0);
 }
 
-/* The first step of a ball that flies at a still one, which it meets after a part of its way; the still one may turn. */
+/* The first step of a ball that meets another one after a part of its way. The other one stays in place and may turn. */
 static AbdStepReport shoot(double speed, double part, double spin) {
   Lab lab = lab_open(path_world());
   MeshData mesh = {0};
@@ -55,9 +55,9 @@ static AbdStepReport shoot(double speed, double part, double spin) {
   return r;
 }
 
-/* A step that is longer than the lists reach is swept in windows, the first of which is a tenth of it and each next one three times
- * longer; one that is shorter than a fifth of the smaller body in one go. A body that turns by more than 0.4 in a window has shorter
- * ones. Motions of less than eight ranges get a list. */
+/* A step that is longer than the lists reach is swept in windows, the first of which is a tenth of it and each next
+ * one three times longer; one that is shorter than a fifth of the smaller body in one go. A body that turns by more
+ * than 0.4 in a window has shorter ones. Motions of less than eight ranges get a list. */
 static void test_windows(void **state) {
   (void)state;
   const struct {
@@ -72,8 +72,49 @@ static void test_windows(void **state) {
   }
 }
 
-/* A scripted wall meets a block at rest. It is drawn to its target as by ten thousand times the block's mass, so that it stays behind
- * by about a ten thousandth of its way. */
+/* Two balls in contact turn about each other as one. The planes of their candidates turn with them and spare the
+ * continuous tests. */
+static int64_t ccd_of_waltz(double turn) {
+  const double spin = turn / dt / sqrt(2), radius = 0.1 + 0.4 * range;
+  Lab lab = lab_open(path_world());
+  MeshData mesh = {0};
+  assert_true(shape_sphere(0.1, 3, &mesh));
+  AbdMeshId ball = lab_mesh(&lab, &mesh, 0, false);
+  for (int i = 0; i < 2; i++) {
+    double side = i ? 1 : -1;
+    AbdBodyDef def = lab_at(ball, vec3(side * radius, 0, 0));
+    vec3_to(def.angular_velocity, vec3(0, 0, spin));
+    vec3_to(def.velocity, vec3(0, side * spin * radius, 0));
+    lab_body_def(&lab, &def);
+  }
+  lab_steps(&lab, 1);
+  int64_t count = lab.report.ccd_calls;
+  lab_close(&lab);
+  return count;
+}
+
+static void test_waltz(void **state) {
+  (void)state;
+  assert_int_equal(ccd_of_waltz(0.25), 0);
+}
+
+/* The automatic range is a thousandth of a body's diagonal. */
+static void test_automatic_range(void **state) {
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    AbdWorldDef def = path_world();
+    def.contact.range = 0;
+    Lab lab = lab_open(def);
+    lab_ground(&lab, vec3(0, 0, 1));
+    lab_body(&lab, lab_box(&lab, 0.1, 0.1, 0.1), vec3(0, 0, 0.05 + (i ? 1.001e-4 : 0.999e-4) * sqrt(3)), zero);
+    lab_step(&lab);
+    assert_int_equal(lab.report.contacts, i ? 0 : 4);
+    lab_close(&lab);
+  }
+}
+
+/* A scripted wall meets a block at rest. It is drawn to its target as by ten thousand times the block's mass, so that
+ * it stays behind by about a ten thousandth of its way. */
 static void test_scripted_wall(void **state) {
   (void)state;
   const double speed = 1;
@@ -106,7 +147,8 @@ static void test_squashed(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_reach), cmocka_unit_test(test_windows),
-                                     cmocka_unit_test(test_scripted_wall), cmocka_unit_test(test_squashed)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_reach),         cmocka_unit_test(test_windows),
+                                     cmocka_unit_test(test_scripted_wall), cmocka_unit_test(test_squashed),
+                                     cmocka_unit_test(test_waltz),         cmocka_unit_test(test_automatic_range)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

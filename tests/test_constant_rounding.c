@@ -1,5 +1,5 @@
-/* The constants that say how far rounding can raise the energy. With a tolerance far below the usual, Newton's last steps gain less
- * than rounding takes: without the allowance a line search does not end. */
+/* The constants that bound what rounding adds to the energy. With a tolerance far below the usual one, Newton's last
+ * steps gain less than rounding adds. Without the bounds the line search rejects them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,0 +1,190 @@
+/* Every constant of the solver that a person chose, with its unit, its reason and the test that fails when it changes.
+ *
+ * Constants that follow from a formula (b''(1/2), 4/9 of BDF2, half a range for each of two bodies) stay in their
+ * formulas. docs/performance.md, section "Constants", has a row of the same name for each constant. The row says what a
+ * smaller and a larger value do. tests/constants.sh compares header and rows. tests/mutate.sh changes one constant at a
+ * time and runs its test.
+ *
+ * h is the time step, m a mass, b the barrier, y a gap over the contact range. */
+#ifndef ABD_KERNEL_CONSTANT_H
+#define ABD_KERNEL_CONSTANT_H
+
+/* ---- Stiffness of barriers: contacts and joint stops (docs/method.md, section 4) ---- */
+
+/* [m/h^2 at y = 1/2] A contact stops what enters the range within a step. test_constant_barrier */
+#define BARRIER_INERTIAS 40.0
+/* [weights at -b' = 1] A body rests near the edge of the range. test_constant_barrier */
+#define BARRIER_WEIGHTS 30.0
+/* [m way^2] A contact absorbs the impact of its own pair. test_constant_barrier */
+#define BARRIER_IMPACT 0.05
+/* [largest m way^2] An impact elsewhere in the island may reach it. test_constant_barrier */
+#define BARRIER_ISLAND_IMPACT 2e-5
+/* [motion] The way of a pair that does not touch yet, with some excess. test_constant_barrier */
+#define APPROACH_MOTION 1.1
+/* [y] A barrier pressed below is too soft for its load. test_constant_barrier */
+#define BARRIER_TIGHT 0.1
+/* [times] A pair that is tight when a step begins becomes so much stiffer. test_constant_barrier */
+#define STIFFEN_STEP 2.0
+/* [y] A barrier with a larger gap is stiffer than it need be. test_constant_barrier */
+#define RELAX_ABOVE 0.5
+/* [times] Its stiffness then falls to this in each step. test_constant_barrier */
+#define RELAX_STEP 0.9
+/* [gap before] A tight gap that shrinks to this is stiffened within the step. test_constant_barrier */
+#define GUARD_SHRINK 0.5
+/* [times] The first step of an impact cannot wait for many doublings. test_constant_barrier */
+#define GUARD_STEP 16.0
+/* [times] A barrier far stiffer than all else would hide other energies. test_constant_joint */
+#define STIFFENING_MAX 1e6
+/* [room between two stops] Half of the room stays free of both barriers. test_constant_joint */
+#define STOP_RANGE 0.25
+
+/* ---- What a step leaves of a gap, a stop, a tet's volume ---- */
+
+/* [gap] A path stops here. A few cuts of a smaller share would end at rounding. test_constant_joint */
+#define GAP_LEFT 0.1
+/* [gap] No advance falls below. Each gains at least what lies between the two. test_ccd */
+#define GAP_FLOOR 0.09
+/* [range] A stencil that stays above needs no continuous test. test_constant_count */
+#define GAP_CLEAR 0.11
+/* [advances] Then the costlier certificate of turning parts is tried. Cost alone */
+#define CCD_PATIENCE 4
+/* [advances] A limit for the loop. An end, never reached */
+#define CCD_PROBES 4096
+/* [cosine] A step turns a joint with stops by less than a quarter turn. test_constant_joint */
+#define TURN_LEFT 0.01
+
+/* ---- Lists of candidates and the broad phase ---- */
+
+/* [edge] Lists grow with the square of what they cover beyond an edge. test_constant_count */
+#define LIST_EDGES 0.25
+/* [radius / sqrt(triangles)] About the edge of a sphere with so many triangles. test_constant_count */
+#define LIST_EDGE_LENGTH 3.5
+/* [body radius] A longer margin would list most of a coarse mesh. test_constant_count */
+#define LIST_RADIUS 0.05
+/* [ranges] A list of the finest mesh is valid for some iterations too. test_constant_path */
+#define LIST_RANGES 4.0
+/* [ranges] A list is still valid in the next step of bodies at rest. test_constant_path */
+#define LIST_SPARE 0.5
+/* [ranges] Longer motions are swept, because most of their list would be unused. test_constant_path */
+#define LIST_AGAIN 8.0
+/* [reach] After so short a way only the near candidates are tested again. test_constant_count */
+#define RECHECK_WITHIN 0.1
+/* [reach] Planes of farther candidates are not evaluated. test_constant_count */
+#define PLANE_WITHIN 2.0
+/* [turn of b] The bound by planes is useless beyond. test_constant_path */
+#define PLANE_TURN 0.5
+/* [motion] Bent steps seldom leave a box with this excess. test_constant_path */
+#define REACH_MOTION 0.1
+/* [body radius] Shorter motions are swept in one window. test_constant_path */
+#define SWEEP_LONG 0.2
+/* [motion] An early hit costs a sweep of this length only. test_constant_path */
+#define SWEEP_FIRST 0.1
+/* [times] Each next window is so much longer. test_constant_path */
+#define SWEEP_STEP 3.0
+/* [turn of b] Within a window paths in b's rest frame are nearly straight. test_constant_path */
+#define SWEEP_TURN 0.4
+/* [range] Poses on a path are recognised far above rounding, far below a gap. No effect found */
+#define PATH_TOLERANCE 1e-6
+
+/* ---- Friction ---- */
+
+/* [island's load] A smaller change of a pair's load needs no second solve. test_constant_count */
+#define FRICTION_RENEWAL 0.02
+/* [points] Coinciding points are near each other in the list. Cost alone */
+#define FRICTION_NEIGHBOURS 64
+
+/* ---- Newton's method ---- */
+
+/* [promised by the slope] Steps that overshoot gain less. A quadratic gains half. test_constant_count */
+#define STEP_GAIN 0.1
+/* [slope of the straight step] A bent step with less is halved. No effect found */
+#define STEP_DOWNHILL 0.3
+/* [bound] A shorter step bends differently and needs room. test_constant_count */
+#define STEP_CUT 0.9
+/* [cuts] Then the straight part up to the bound is taken, which is always safe. No effect found */
+#define STEP_CUTS 6
+/* [fraction] The next trial after one that gained too little. test_constant_count */
+#define STEP_HALVING 0.5
+/* [trials] More halvings than a double has digits. An end, never reached */
+#define STEP_TRIALS 60
+/* [fraction] No bent step is shorter. An end, never reached */
+#define STEP_LEAST 1e-12
+/* [rad] A straight step that turns less strains by 5e-9 at most. test_constant_count */
+#define TURN_SMALL 1e-4
+/* [rounds] Corrections of linear joints after a bent step. test_constant_count */
+#define CLOSE_ROUNDS 5
+/* [step length] Shorter steps add inertia to the matrix. test_constant_count */
+#define DAMPING_BELOW 0.3
+/* [step length] Longer steps remove it. test_constant_count */
+#define DAMPING_END 0.5
+/* [inertias] The first amount. test_constant_count */
+#define DAMPING_FIRST 1.0
+/* [times] The amount grows and falls by this. test_constant_count */
+#define DAMPING_STEP 8.0
+/* [inertias] Less than that is removed at once. test_constant_count */
+#define DAMPING_LEAST 0.2
+/* [iterations] Soft elements are made convex after an indefinite matrix. No effect found */
+#define CONVEX_ITERATIONS 5
+/* [bodies] A smaller island gains nothing from dozing. test_constant_count */
+#define DOZE_BODIES 8
+/* [island] If more than this is active, all bodies take part. test_constant_count */
+#define DOZE_SHARE 0.5
+/* [tolerances] An island nearer to its end takes part as a whole. test_constant_count */
+#define DOZE_ABOVE 10.0
+/* [term of energy] What rounding of one term may add. test_constant_rounding */
+#define ROUNDING_ENERGY 1e-14
+/* [strain] What rounding of a pose adds to stiff elasticity. test_constant_rounding */
+#define ROUNDING_STRAIN 1e-15
+/* [coordinate] What rounding of a distance adds to a barrier. test_constant_rounding */
+#define ROUNDING_DISTANCE 1e-15
+
+/* ---- Automatic settings ---- */
+
+/* [mean diagonal] The contact range, too small to see. test_constant_path */
+#define RANGE_OF_SIZE 1e-3
+/* [ranges a step] The tolerance of Newton's last step. test_constant_count */
+#define TOLERANCE_RANGE 0.1
+/* [friction_speed] A larger one lets bodies stick on slopes too steep. test_constant_count */
+#define TOLERANCE_FRICTION 0.1
+/* [heaviest mass] A scripted body yields by a ten thousandth, and contact can stop it. test_constant_path */
+#define KINEMATIC_MASS 1e4
+/* [ranges] A scripted body farther from its target is reported. test_constant_barrier */
+#define KINEMATIC_BLOCKED 0.1
+/* [scene] The gap left in a joint that is not linear. test_constant_joint */
+#define JOINT_TOLERANCE_SIZE 1e-7
+/* [range] The same where ranges are short. test_constant_joint */
+#define JOINT_TOLERANCE_RANGE 1e-3
+
+/* ---- Joints that are not linear, dry friction, drives ---- */
+
+/* [m/h^2] The first penalty of an equation. test_constant_joint */
+#define JOINT_INERTIAS 1e3
+/* [times] The penalty grows by this if a renewal closed too little. test_constant_joint */
+#define JOINT_STEP 10.0
+/* [gap before] A renewal that leaves more closed too little. test_constant_joint */
+#define JOINT_PROGRESS 0.1
+/* [m/h^2] The largest penalty. No effect found */
+#define JOINT_INERTIAS_MAX 1e8
+/* [renewals] A joint not closed then is reported open. test_constant_joint */
+#define JOINT_RENEWALS 30
+/* [rad or arms] The elastic part of dry friction. test_constant_joint */
+#define JOINT_STICK 1e-5
+/* [rad] A step of less than a quarter turn does not reach farther stops. test_constant_joint */
+#define STOP_NEAR 1.5
+/* [m/h^2] The damper of a speed drive without a maximum. test_constant_joint */
+#define DRIVE_INERTIAS 1e3
+/* [motion of a step] A drive at its maximum yields within this. test_constant_joint */
+#define DRIVE_GIVE 0.1
+/* [inertias over the damper] A drive that learns faster rings. test_constant_joint */
+#define DRIVE_SLOWNESS 4.0
+
+/* ---- Linear systems ---- */
+
+/* [block] Zeros let in where up to four columns join. test_constant_linear */
+#define MERGE_ZEROS_FEW 0.25
+/* [block] Zeros let in beyond four columns. test_constant_linear */
+#define MERGE_ZEROS 0.05
+/* [first residual] Newton takes no more iterations than with Cholesky. test_constant_linear */
+#define PCG_TOLERANCE 1e-7
+
+#endif

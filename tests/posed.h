@@ -106,9 +106,12 @@ static inline const Mesh *body_mesh(const Model *m, int body) { return &m->mesh[
 typedef struct Posed {
   const Mesh *mesh;
   Affine q;
+  const Vec3 *x; /* positions of a soft body's vertices; NULL = the mesh's */
 } Posed;
 
-static inline Vec3 posed_vertex(const Posed *p, uint32_t i) { return affine_point(&p->q, p->mesh->vertex[i]); }
+static inline Vec3 posed_vertex(const Posed *p, uint32_t i) {
+  return affine_point(&p->q, p->x ? p->x[i] : p->mesh->vertex[i]);
+}
 
 static inline Vec3 plane_normal(const Posed *b) {
   const uint32_t *t = b->mesh->triangle[0];
@@ -171,7 +174,7 @@ static inline Affine draw_pose(Draw *d, double place, double strain) {
 static inline bool draw_near(Draw *d, const Model *m, const Pair *pair, double gap, double strain, Affine q[2]) {
   q[0] = draw_pose(d, 0, strain);
   q[1] = draw_pose(d, 1, strain);
-  Posed a = {body_mesh(m, pair->a), q[0]}, b = {body_mesh(m, pair->b), q[1]};
+  Posed a = {body_mesh(m, pair->a), q[0], NULL}, b = {body_mesh(m, pair->b), q[1], NULL};
   Vec3 u = b.mesh->half_space ? neg(plane_normal(&b)) : unit(draw_vec3(d, 1));
   Vec3 aim = affine_point(&b.q, draw_vec3(d, 0.3));
   a.q.n[0] = add_scaled(aim, -8, u);

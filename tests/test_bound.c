@@ -35,7 +35,7 @@ static void draw_directions(Draw *draw_from, Path *p) {
 static bool draw_path(Draw *d, int round, Path *p) {
   static const double place[] = {0, 0, 0, 100};
   p->pair = draw_pair(d, &cast.model);
-  p->scene = (ContactScene){&cast.model, draw_decades(d, -4, -1), round % 4 ? 0 : 0.02, 1, NULL};
+  p->scene = (ContactScene){&cast.model, draw_decades(d, -4, -1), round % 4 ? 0 : 0.02, 1, NULL, NULL};
   double gap = p->scene.separation + p->scene.range * draw_decades(d, -3, 1.5);
   if (!draw_near(d, &cast.model, &p->pair, gap, round % 3 ? 1e-6 : 0.05, p->q)) return false;
   for (int k = 0; k < 2; k++) p->q[k].n[0] = add(p->q[k].n[0], vec3(place[round % 4], 0, place[round % 4]));
@@ -44,8 +44,8 @@ static bool draw_path(Draw *d, int round, Path *p) {
 }
 
 static void pose_at(const Path *p, double t, Posed *a, Posed *b) {
-  *a = (Posed){body_mesh(&cast.model, p->pair.a), affine_add_scaled(p->q[0], t, p->d[0])};
-  *b = (Posed){body_mesh(&cast.model, p->pair.b), affine_add_scaled(p->q[1], t, p->d[1])};
+  *a = (Posed){body_mesh(&cast.model, p->pair.a), affine_add_scaled(p->q[0], t, p->d[0]), NULL};
+  *b = (Posed){body_mesh(&cast.model, p->pair.b), affine_add_scaled(p->q[1], t, p->d[1]), NULL};
 }
 
 static double path_distance(const Path *p, double t) {

@@ -14,10 +14,10 @@ typedef struct Stage {
   Model model;
   Mesh mesh[3];
   Body body[3];
-  Vec3 *rest[2];
+  Surface surface[2];
 } Stage;
 
-static Stage make_stage(void) {
+static void make_stage(Stage *stage) {
   Stage s = {0};
   for (int k = 0; k < 3; k++) {
     Shape *shape = calloc(1, sizeof *shape);
@@ -30,17 +30,15 @@ static Stage make_stage(void) {
     free(shape);
     s.body[k].mesh = k;
     if (k == STIFF) continue;
-    assert_true(mesh_make_soft(&s.mesh[k]));
     s.body[k].soft = k + 1;
-    s.rest[k] = malloc((size_t)s.mesh[k].vertex_count * sizeof(Vec3));
-    memcpy(s.rest[k], s.mesh[k].vertex, (size_t)s.mesh[k].vertex_count * sizeof(Vec3));
   }
-  return s;
+  *stage = s;
+  for (int k = 0; k < 2; k++) assert_true(surface_init(&stage->surface[k], &stage->mesh[k]));
 }
 
 static void free_stage(Stage *s) {
   for (int k = 0; k < 3; k++) mesh_destroy(&s->mesh[k]);
-  for (int k = 0; k < 2; k++) free(s->rest[k]);
+  for (int k = 0; k < 2; k++) surface_destroy(&s->surface[k]);
 }
 
 /* One of: two soft bodies, one with itself, one and the stiff box. All move by a common field, and each vertex by a
@@ -54,20 +52,21 @@ typedef struct Path {
 
 static void place_soft(Draw *d, Stage *s, int k, Vec3 at, Vec3 shift, Vec3 spin, double own) {
   Mat3 turn = draw_rotation(d);
+  Surface *surface = &s->surface[k];
   for (int v = 0; v < s->mesh[k].vertex_count; v++) {
-    Vec3 x = add(add(at, mat3_mul_vec(turn, s->rest[k][v])), draw_vec3(d, 0.03));
-    s->mesh[k].vertex[v] = x;
-    s->mesh[k].motion[v] = add(add(shift, cross(spin, x)), draw_vec3(d, own));
+    Vec3 x = add(add(at, mat3_mul_vec(turn, s->mesh[k].vertex[v])), draw_vec3(d, 0.03));
+    surface->x[v] = x;
+    surface->dx[v] = add(add(shift, cross(spin, x)), draw_vec3(d, own));
   }
-  mesh_refit(&s->mesh[k]);
-  mesh_refit_motion(&s->mesh[k]);
+  surface_refit(surface);
+  surface_refit_motion(surface);
 }
 
 static Path draw_path(Draw *d, Stage *s, int round) {
   const Affine still = affine(vec3(0, 0, 0), mat3_identity());
   Vec3 shift = draw_vec3(d, draw_decades(d, -2, 1)), spin = draw_vec3(d, draw_decades(d, -2, 0));
   Path p = {.pair = {.a = SOFT_A, .b = round % 3, .soft = true}, .own = draw_decades(d, -4, 0)};
-  p.scene = (ContactScene){&s->model, draw_decades(d, -3, -1.5), 0, 1, NULL};
+  p.scene = (ContactScene){&s->model, draw_decades(d, -3, -1.5), 0, 1, NULL, s->surface};
   place_soft(d, s, SOFT_A, vec3(0, 0, 0), shift, spin, p.own);
   place_soft(d, s, SOFT_B, scale(1.12 + draw_decades(d, -3, -1), unit(draw_vec3(d, 1))), shift, spin, p.own);
   p.q[0] = p.q[1] = still;
@@ -92,7 +91,8 @@ static double bound_of(Path p, double margin) {
 }
 
 static Vec3 vertex_at(const Path *p, const Mesh *m, int side, uint32_t v, double t) {
-  if (mesh_soft(m)) return add_scaled(m->vertex[v], t, m->motion[v]);
+  for (int k = 0; k < 2; k++)
+    if (p->scene.surface[k].mesh == m) return add_scaled(p->scene.surface[k].x[v], t, p->scene.surface[k].dx[v]);
   Affine q = affine_add_scaled(p->q[side], t, p->d[side]);
   return affine_point(&q, m->vertex[v]);
 }
@@ -133,8 +133,9 @@ static double distance_at(const Path *p, const Mesh *a, const Mesh *b, double t)
 static void test_soft_bound(void **state) {
   Draw d = {5};
   int cut = 0, wrong = 0, free_count = 0, paths = rounds(240);
-  Stage s = make_stage();
+  Stage s;
   (void)state;
+  make_stage(&s);
   s.model.mesh = s.mesh, s.model.body = s.body;
   s.model.mesh_count = s.model.body_count = 3;
   for (int k = 0; k < paths; k++) {

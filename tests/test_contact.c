@@ -14,7 +14,7 @@
 #include "posed.h"
 
 static ContactScene scene_of(double range, double separation) {
-  return (ContactScene){&cast.model, range, separation, 0.1 * range, NULL};
+  return (ContactScene){&cast.model, range, separation, 0.1 * range, NULL, NULL};
 }
 
 /* ---- candidates -------------------------------------------------------------------------------------------------- */
@@ -69,8 +69,8 @@ static void test_query_equals_a_double_loop(void **state) {
       double radius = draw_decades(&d, -4, 0.5);
       pair_query(&p, &scene, &q[0], &q[1], radius);
       assert_true(p.listed && !p.failed);
-      Posed a = {body_mesh(&cast.model, p.a), affine_relative(&q[0], &q[1])},
-            b = {body_mesh(&cast.model, p.b), affine(vec3(0, 0, 0), mat3_identity())};
+      Posed a = {body_mesh(&cast.model, p.a), affine_relative(&q[0], &q[1]), NULL},
+            b = {body_mesh(&cast.model, p.b), affine(vec3(0, 0, 0), mat3_identity()), NULL};
       check_list(&p, &a, &b, radius);
       check_listed_distances(&p, &a, &b);
       found += p.candidate_count;
@@ -157,7 +157,7 @@ static void test_contacts_are_the_near_stencils(void **state) {
     ContactScene scene = scene_of(draw_decades(&d, -3, -0.5), k % 2 ? 0 : 0.02);
     double reach = scene.range + scene.separation, least = INFINITY, energy = 0;
     if (draw_near(&d, &cast.model, &p, scene.separation + scene.range * draw(&d, 0.1, 1), 0.02, q)) {
-      Posed a = {body_mesh(&cast.model, p.a), q[0]}, b = {body_mesh(&cast.model, p.b), q[1]};
+      Posed a = {body_mesh(&cast.model, p.a), q[0], NULL}, b = {body_mesh(&cast.model, p.b), q[1], NULL};
       int near = 0, na, nb;
       pair_eval(&p, &scene, &q[0], &q[1]);
       for (int kind = 0; kind < 4; kind++) {
@@ -450,7 +450,7 @@ static void test_body_box_holds_the_body(void **state) {
   (void)state;
   for (int k = 0; k < 400; k++) {
     int body = k % KIND_COUNT;
-    Posed p = {body_mesh(&cast.model, body), draw_pose(&d, 100, 0.3)};
+    Posed p = {body_mesh(&cast.model, body), draw_pose(&d, 100, 0.3), NULL};
     Box box = box_inflate(body_box(&cast.model, body, &p.q), 1e-12);
     for (int i = 0; i < p.mesh->vertex_count; i++) {
       Vec3 x = posed_vertex(&p, (uint32_t)i);

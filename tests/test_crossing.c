@@ -324,7 +324,7 @@ static void test_self_crossings(void **state) {
   shape_torus(s, 1, 0.35, 14, 8);
   AbdMeshDef def = shape_def(s, "torus");
   init_mesh(&mesh, &def);
-  assert_int_equal(mesh_find_self_crossings(&mesh, pair, 4), 0);
+  assert_int_equal(side_find_self_crossings(side_stiff(&mesh), pair, 4), 0);
   mesh_destroy(&mesh);
   s->vertex_count = s->triangle_count = 0;
   shape_box(s, 1, 1, 1);
@@ -332,7 +332,7 @@ static void test_self_crossings(void **state) {
   shape_box(s, 1, 1, 1);
   def = shape_def(s, "two boxes");
   init_mesh(&mesh, &def);
-  int count = mesh_find_self_crossings(&mesh, pair, 4), brute = 0;
+  int count = side_find_self_crossings(side_stiff(&mesh), pair, 4), brute = 0;
   for (int i = 0; i < mesh.element_count; i++)
     for (int j = 0; j < mesh.element_count; j++) {
       const int *a = mesh.element[i].vertex, *b = mesh.element[j].vertex;

@@ -16,7 +16,7 @@ enum { SHEET, PATCH, STIFF, FLOOR, BODIES, MAX_VERTICES = 200 };
 /* Two soft sheets, a stiff sphere and a half-space. */
 typedef struct Scene {
   Model model;
-  Vec3 rest[2][MAX_VERTICES];
+  Surface surface[2];
 } Scene;
 
 static Scene world;
@@ -58,15 +58,16 @@ static int open_scene(void **state) {
     if (model_add_body(&world.model, &body, &error)) return -1;
   }
   for (int i = SHEET; i <= PATCH; i++) {
-    Mesh *m = &world.model.mesh[i];
-    if (m->vertex_count > MAX_VERTICES || !mesh_make_soft(m)) return -1;
-    memcpy(world.rest[i], m->vertex, (size_t)m->vertex_count * sizeof(Vec3));
+    if (world.model.mesh[i].vertex_count > MAX_VERTICES) return -1;
+    if (!surface_init(&world.surface[i], &world.model.mesh[i])) return -1;
+    world.model.body[i].soft = i + 1;
   }
   return 0;
 }
 
 static int close_scene(void **state) {
   (void)state;
+  for (int i = 0; i < 2; i++) surface_destroy(&world.surface[i]);
   model_destroy(&world.model);
   return 0;
 }
@@ -79,34 +80,42 @@ typedef struct Way {
   Vec3 at[2][MAX_VERTICES]; /* of the soft sides at the start */
 } Way;
 
-static Mesh *mesh_of(const Way *w, int side) {
+static const Mesh *mesh_of(const Way *w, int side) {
   return &world.model.mesh[world.model.body[side ? w->pair.b : w->pair.a].mesh];
+}
+
+/* NULL of a stiff side. */
+static Surface *surface_of(const Way *w, int side) {
+  int soft = world.model.body[side ? w->pair.b : w->pair.a].soft;
+  return soft ? &world.surface[soft - 1] : NULL;
 }
 
 static void go(const Way *w, double t, Affine q[2]) {
   for (int side = 0; side < 2; side++) {
-    Mesh *m = mesh_of(w, side);
-    q[side] = mesh_soft(m) ? w->q[side] : affine_add_scaled(w->q[side], t, w->d[side]);
-    if (!mesh_soft(m)) continue;
-    for (int v = 0; v < m->vertex_count; v++) m->vertex[v] = add_scaled(w->at[side][v], t, m->motion[v]);
-    mesh_refit(m);
+    Surface *s = surface_of(w, side);
+    q[side] = s ? w->q[side] : affine_add_scaled(w->q[side], t, w->d[side]);
+    if (!s) continue;
+    for (int v = 0; v < s->mesh->vertex_count; v++) s->x[v] = add_scaled(w->at[side][v], t, s->dx[v]);
+    surface_refit(s);
   }
 }
 
 /* Crumpled surfaces that nearly touch, one with itself folded; every vertex moves by the drift and a little by itself. */
 static Way draw_way(Draw *d, int a, int b, Vec3 drift) {
-  Way w = {.pair = {.a = a, .b = b, .stiffness = 1, .soft = true}, .scene = {&world.model, 0.02, 0.003, 1}};
+  Way w = {.pair = {.a = a, .b = b, .stiffness = 1, .soft = true},
+           .scene = {&world.model, 0.02, 0.003, 1, NULL, world.surface}};
   double lift = draw(d, 0.05, 0.1), own = draw_decades(d, -3, -0.7);
   for (int side = 0; side < 2; side++) {
-    Mesh *m = mesh_of(&w, side);
-    w.q[side] = affine(vec3(0, 0, mesh_soft(m) ? 0 : m->half_space ? -0.035 : draw(d, -0.57, -0.53)), mat3_identity());
+    const Mesh *m = mesh_of(&w, side);
+    Surface *s = surface_of(&w, side);
+    w.q[side] = affine(vec3(0, 0, s ? 0 : m->half_space ? -0.035 : draw(d, -0.57, -0.53)), mat3_identity());
     w.d[side] = affine(m->half_space ? vec3(0, 0, 0) : add(drift, draw_vec3(d, own)),
                        draw_mat3(d, m->half_space ? 0 : 0.3 * own));
-    for (int v = 0; mesh_soft(m) && v < m->vertex_count; v++) {
-      Vec3 x = world.rest[m == &world.model.mesh[PATCH]][v];
+    for (int v = 0; s && v < m->vertex_count; v++) {
+      Vec3 x = m->vertex[v];
       if (a == b && x.x > 0) x = vec3(0.1 - x.x, x.y, 0.055 + 0.1 * x.x);
       w.at[side][v] = add(add(x, vec3(0, 0, side && a != b ? lift : 0)), draw_vec3(d, 0.02));
-      m->motion[v] = add(drift, draw_vec3(d, own));
+      s->dx[v] = add(drift, draw_vec3(d, own));
     }
   }
   if (a == b) memcpy(w.at[0], w.at[1], sizeof w.at[0]);
@@ -146,9 +155,10 @@ static double exact_bound(const Way *w, int kind, int i, int j) {
     }
   }
   for (int k = 0; k < 4; k++) {
-    const Mesh *own = m[side[k]];
-    x[k] = affine_point(&w->q[side[k]], own->vertex[v[k]]);
-    dx[k] = mesh_soft(own) ? own->motion[v[k]] : affine_point(&w->d[side[k]], own->vertex[v[k]]);
+    const Surface *s = surface_of(w, side[k]);
+    Vec3 own = s ? s->x[v[k]] : m[side[k]]->vertex[v[k]];
+    x[k] = affine_point(&w->q[side[k]], own);
+    dx[k] = s ? s->dx[v[k]] : affine_point(&w->d[side[k]], own);
   }
   const ContactScene *s = &w->scene;
   return kind == STENCIL_EDGE_EDGE ? ccd_edge_edge(x, dx, s->separation, s->range, 1)
@@ -161,7 +171,8 @@ static int check_pose(Way *w, double t) {
   int near = 0;
   go(w, t, q);
   if (!path_covers(&w->pair, &w->scene, q)) fail_msg("the pose at t = %g is not known again", t);
-  Posed a = {mesh_of(w, 0), q[0]}, b = {mesh_of(w, 1), q[1]};
+  const Surface *sa = surface_of(w, 0), *sb = surface_of(w, 1);
+  Posed a = {mesh_of(w, 0), q[0], sa ? sa->x : NULL}, b = {mesh_of(w, 1), q[1], sb ? sb->x : NULL};
   for (int kind = 0; kind < 4; kind++) {
     int na, nb;
     stencil_counts(a.mesh, b.mesh, kind, &na, &nb);
@@ -206,7 +217,7 @@ static void check_bound(Way *w) {
 
 static void refit_motions(const Way *w) {
   for (int side = 0; side < 2; side++)
-    if (mesh_soft(mesh_of(w, side))) mesh_refit_motion(mesh_of(w, side));
+    if (surface_of(w, side)) surface_refit_motion(surface_of(w, side));
 }
 
 static void test_list_has_all_near_stencils(void **state) {
@@ -259,7 +270,7 @@ static void test_detects_poses_off_the_path(void **state) {
     static const double t[] = {-0.01, 1.01, 0.5};
     for (int k = 0; k < 3; k++) {
       go(&w, t[k], q);
-      if (k == 2) mesh_of(&w, 0)->vertex[7].y += 1e-3;
+      if (k == 2) surface_of(&w, 0)->x[7].y += 1e-3;
       if (path_covers(&w.pair, &w.scene, q)) fail_msg("pose %d off the path was taken for one on it", k);
     }
     pair_eval(&w.pair, &w.scene, &q[0], &q[1]);

@@ -561,7 +561,8 @@ typedef struct AbdCrossing {
 } AbdCrossing;
 
 /* Tests exactly whether the surfaces of two bodies at given poses (12 numbers, or 3 for each vertex of a soft body)
- * share a point. If a and b are the same soft body, triangles with a common corner are ignored. */
+ * share a point. If a and b are the same soft body, triangles with a common corner are ignored. Returns true with
+ * body_a.id = 0 if memory runs out. */
 ABD_API bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double *nodes_a, AbdBodyId b,
                                      const double *nodes_b, AbdCrossing *crossing);
 /* Tests all pairs that may collide, with poses in id order; writes at most capacity crossings (one per pair) and

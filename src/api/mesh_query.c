@@ -9,7 +9,7 @@ size_t abd_mesh_self_crossings(const AbdWorld *world, AbdMeshId mesh, uint32_t (
   if (!m || m->half_space) return 0;
   int limit = capacity > INT_MAX / 2 ? INT_MAX / 2 : (int)capacity;
   int(*element)[2] = limit ? mem_alloc((size_t)limit, sizeof *element) : NULL;
-  int count = mesh_find_self_crossings(m, element, element ? limit : 0);
+  int count = side_find_self_crossings(side_stiff(m), element, element ? limit : 0);
   for (int k = 0; element && k < count && k < limit; k++)
     for (int side = 0; side < 2; side++) {
       int triangle = m->element[element[k][side]].triangle;

@@ -1,6 +1,7 @@
 /* Contacts and crossings. */
 #include "api/world.h"
 #include "contact/broad.h"
+#include "contact/soft_side.h"
 #include "geom/crossing.h"
 
 #include <string.h>
@@ -13,55 +14,50 @@ static uint32_t element_triangle(const Mesh *m, int element) {
   return element >= 0 && m->element[element].triangle >= 0 ? (uint32_t)m->element[element].triangle : UINT32_MAX;
 }
 
-/* The pose that a body's numbers mean; those of a soft one move its surface. */
-static Affine take_nodes(const AbdWorld *world, const Body *b, const double *nodes) {
-  Affine q = affine(vec3(0, 0, 0), mat3_identity());
-  if (!b->soft) {
-    memcpy(&q, nodes, sizeof q);
-    return q;
-  }
-  const Soft *s = &world->model.soft[b->soft - 1];
-  Mesh *mesh = &world->model.mesh[b->mesh];
-  for (int v = 0; v < mesh->vertex_count; v++) {
-    mesh->vertex[v] = vec3_from(nodes + 3 * (size_t)s->surface_vertex[v]);
-    mesh->bound[v] = s->attached[s->surface_vertex[v]]; /* known here also to a world that never starts */
-  }
-  mesh_refit(mesh);
-  return q;
+/* The surfaces of all soft bodies, for a query. NULL if memory runs out. */
+static Surface *surfaces_create(const Model *m) { return mem_zeroed((size_t)m->soft_count, sizeof(Surface)); }
+
+static void surfaces_destroy(const Model *m, Surface *surface) {
+  for (int k = 0; surface && k < m->soft_count; k++) surface_destroy(&surface[k]);
+  mem_free(surface);
 }
 
-/* Surfaces of soft bodies back where they are: contacts read from them. */
-static void put_back(const AbdWorld *world) {
-  if (world->started) soft_load(world->backend.self, world->state.q);
+/* A body's side and pose at the given numbers. A soft body's surface takes them; it is made on first use. False if memory runs
+ * out. */
+static bool take_nodes(const Model *m, Surface *surface, const Body *b, const double *nodes, Side *side, Affine *q) {
+  if (!b->soft) {
+    *side = side_stiff(&m->mesh[b->mesh]);
+    memcpy(q, nodes, sizeof *q);
+    return true;
+  }
+  Surface *own = &surface[b->soft - 1];
+  if (!own->mesh && !soft_side_init(own, m, b->soft - 1)) return false;
+  soft_side_put(own, &m->soft[b->soft - 1], nodes);
+  *side = side_soft(own);
+  *q = affine(vec3(0, 0, 0), mat3_identity());
+  return true;
 }
 
 static size_t nodes_size(const AbdWorld *world, const Body *b) {
   return b->soft ? 3 * (size_t)world->model.soft[b->soft - 1].vertex_count : 12;
 }
 
-static bool find_crossing(const AbdWorld *world, AbdBodyId a, const double *nodes_a, AbdBodyId b, const double *nodes_b,
-                          AbdCrossing *crossing) {
-  const Body *x = world_body(world, a), *y = world_body(world, b);
-  Affine qa, qb;
+static bool sides_cross(const Side side[2], const Affine q[2], AbdBodyId a, AbdBodyId b, AbdCrossing *crossing) {
   Crossing c;
-  if (!x || !y) return false;
-  qa = take_nodes(world, x, nodes_a);
-  qb = take_nodes(world, y, nodes_b);
-  const Mesh *ma = &world->model.mesh[x->mesh], *mb = &world->model.mesh[y->mesh];
   if (a.id == b.id) {
     int element[1][2];
-    if (mesh_find_self_crossings(ma, element, 1) == 0) return false;
+    if (side_find_self_crossings(side[0], element, 1) == 0) return false;
     c = (Crossing){.element_a = element[0][0],
                    .element_b = element[0][1],
-                   .point = ma->vertex[ma->element[element[0][0]].vertex[0]]};
-  } else if (!body_find_crossing(ma, &qa, (int)a.id - 1, mb, &qb, (int)b.id - 1, &c)) {
+                   .point = side[0].x[side[0].mesh->element[element[0][0]].vertex[0]]};
+  } else if (!body_find_crossing(side[0], &q[0], (int)a.id - 1, side[1], &q[1], (int)b.id - 1, &c)) {
     return false;
   }
   if (crossing) {
     crossing->body_a = a;
     crossing->body_b = b;
-    crossing->triangle_a = element_triangle(ma, c.element_a);
-    crossing->triangle_b = element_triangle(mb, c.element_b);
+    crossing->triangle_a = element_triangle(side[0].mesh, c.element_a);
+    crossing->triangle_b = element_triangle(side[1].mesh, c.element_b);
     vec3_to(crossing->point, c.point);
   }
   return true;
@@ -69,8 +65,17 @@ static bool find_crossing(const AbdWorld *world, AbdBodyId a, const double *node
 
 bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double *nodes_a, AbdBodyId b,
                              const double *nodes_b, AbdCrossing *crossing) {
-  bool found = find_crossing(world, a, nodes_a, b, nodes_b, crossing);
-  put_back(world);
+  const Model *m = &world->model;
+  const Body *x = world_body(world, a), *y = world_body(world, b);
+  Side side[2];
+  Affine q[2];
+  if (!x || !y) return false;
+  Surface *surface = surfaces_create(m);
+  bool known = surface && take_nodes(m, surface, x, nodes_a, &side[0], &q[0]) &&
+               take_nodes(m, surface, y, nodes_b, &side[1], &q[1]);
+  bool found = !known || sides_cross(side, q, a, b, crossing);
+  if (!known && crossing) *crossing = (AbdCrossing){.triangle_a = UINT32_MAX, .triangle_b = UINT32_MAX};
+  surfaces_destroy(m, surface);
   return found;
 }
 
@@ -87,25 +92,32 @@ static size_t *node_offsets(const AbdWorld *world) {
 
 size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing, size_t capacity) {
   const Model *m = &world->model;
-  size_t count = SIZE_MAX, *at = node_offsets(world);
+  size_t count = SIZE_MAX, *at = node_offsets(world), n = (size_t)m->given_count;
+  Surface *surface = surfaces_create(m);
+  Side *side = mem_alloc(n, sizeof *side);
+  Affine *q = mem_alloc(n, sizeof *q);
   Broad broad;
-  if (!broad_init(&broad, m) || !at) goto done;
+  if (!broad_init(&broad, m) || !at || !surface || !side || !q) goto done;
   for (int i = 0; i < m->given_count; i++) {
-    Affine q = take_nodes(world, &m->body[i], nodes + at[i]);
-    Box box = body_box(m, i, &q);
+    if (!take_nodes(m, surface, &m->body[i], nodes + at[i], &side[i], &q[i])) goto done;
+    Box box = posed_box(&side[i], &q[i]);
     broad.box[i] = box_inflate(box, 1e-9 * norm(sub(box.hi, box.lo)));
   }
   if (!broad_find(&broad, m)) goto done;
   count = 0;
   for (int k = 0; k < broad.pair_count; k++) {
     uint32_t a = (uint32_t)(broad.pair[k] >> 32), b = (uint32_t)broad.pair[k];
+    Side own[2] = {side[a], side[b]};
+    Affine pose[2] = {q[a], q[b]};
     AbdCrossing c;
-    if (!find_crossing(world, (AbdBodyId){a + 1}, nodes + at[a], (AbdBodyId){b + 1}, nodes + at[b], &c)) continue;
+    if (!sides_cross(own, pose, (AbdBodyId){a + 1}, (AbdBodyId){b + 1}, &c)) continue;
     if (count < capacity) crossing[count] = c;
     count++;
   }
 done:
-  put_back(world);
+  surfaces_destroy(m, surface);
+  mem_free(side);
+  mem_free(q);
   mem_free(at);
   broad_destroy(&broad);
   return count;

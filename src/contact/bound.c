@@ -16,7 +16,7 @@
 
 typedef struct Sweep {
   Pair *pair;
-  const Mesh *a, *b;
+  Side a, b;
   const Affine *q, *d;
   const ContactScene *scene;
   double separation, range;
@@ -31,11 +31,10 @@ typedef struct Sweep {
 static double floor_of(double separation, double range) { return separation + 0.11 * range; }
 
 static Sweep sweep_of(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
-  const Model *m = scene->model;
   double separation = pair_separation(pair, scene);
   return (Sweep){.pair = pair,
-                 .a = &m->mesh[m->body[pair->a].mesh],
-                 .b = &m->mesh[m->body[pair->b].mesh],
+                 .a = scene_side(scene, pair->a),
+                 .b = scene_side(scene, pair->b),
                  .q = q,
                  .d = d,
                  .scene = scene,
@@ -48,7 +47,7 @@ static Sweep sweep_of(Pair *pair, const ContactScene *scene, const Affine q[2], 
 static void sweep_motion(Sweep *s, bool stands) {
   const Pair *p = s->pair;
   s->way = stands ? pair_way(p, s->scene) : INFINITY;
-  if (p->listed) s->rel = s->way == 0 ? p->watch.rel : pair_displacement(s->a, &p->ref, &s->from);
+  if (p->listed) s->rel = s->way == 0 ? p->watch.rel : pair_displacement(s->a.mesh, &p->ref, &s->from);
 }
 
 static void sweep_measure(Sweep *s) {
@@ -58,7 +57,7 @@ static void sweep_measure(Sweep *s) {
   Vec3 apart = sub(q[0].n[0], q[1].n[0]);
   Affine w = affine(sub(sub(d[0].n[0], d[1].n[0]), mat3_mul_vec(g, apart)),
                     mat3_sub(affine_linear(&d[0]), mat3_mul(g, affine_linear(&q[0]))));
-  s->rate = pair_displacement(s->a, &zero, &w) * (1 + 1e-9);
+  s->rate = pair_displacement(s->a.mesh, &zero, &w) * (1 + 1e-9);
   s->turn = sqrt(mat3_dot(g, g));
   s->sigma = stands ? s->scene->travel[s->pair->b].stretch : least_stretch(&q[1]);
   s->from = affine(mat3_mul_vec(inverse, apart), mat3_mul(inverse, affine_linear(&q[0])));
@@ -102,11 +101,10 @@ bool pair_clear(Pair *pair, const ContactScene *scene) {
 }
 
 static double plane_bound(const Sweep *s, const Candidate *c, double t_max) {
-  const uint32_t *t = s->b->triangle[0];
-  Vec3 o = s->b->vertex[t[0]];
-  Vec3 e1 = affine_vector(&s->q[1], sub(s->b->vertex[t[1]], o)),
-       e2 = affine_vector(&s->q[1], sub(s->b->vertex[t[2]], o));
-  Vec3 x = affine_point(&s->q[0], s->a->vertex[c->prim_a]), dx = mesh_motion(s->a, &s->d[0], c->prim_a);
+  const uint32_t *t = s->b.mesh->triangle[0];
+  Vec3 o = s->b.x[t[0]];
+  Vec3 e1 = affine_vector(&s->q[1], sub(s->b.x[t[1]], o)), e2 = affine_vector(&s->q[1], sub(s->b.x[t[2]], o));
+  Vec3 x = affine_point(&s->q[0], s->a.x[c->prim_a]), dx = side_motion(&s->a, &s->d[0], c->prim_a);
   Vec3 n = unit(cross(e1, e2)), foot = sub(x, scale(dot(n, sub(x, affine_point(&s->q[1], o))), n));
   if (!s->pair->soft && stays(s, dot(n, sub(x, foot)), t_max)) return t_max; /* as for those who need not ask here */
   double gap = dot(n, sub(x, foot)) - s->separation, keep = 0.1 * (gap < s->range ? gap : s->range);
@@ -119,19 +117,19 @@ static double plane_bound(const Sweep *s, const Candidate *c, double t_max) {
 
 static double stencil_bound(const Sweep *s, const Candidate *c, double t_max) {
   Vec3 x[4], dx[4];
-  const Mesh *m[4] = {s->a, s->a, s->a, s->a};
+  const Side *m[4];
   int side[4] = {0, 0, 0, 0}, v[4];
   bool edges = c->kind == STENCIL_EDGE_EDGE;
   if (c->kind == STENCIL_VERTEX_PLANE) return plane_bound(s, c, t_max);
   if (edges) {
     for (int k = 0; k < 2; k++) {
-      v[k] = (int)s->a->edge[c->prim_a][k];
-      v[k + 2] = (int)s->b->edge[c->prim_b][k];
+      v[k] = (int)s->a.mesh->edge[c->prim_a][k];
+      v[k + 2] = (int)s->b.mesh->edge[c->prim_b][k];
       side[k + 2] = 1;
     }
   } else {
     int point = c->kind == STENCIL_VERTEX_TRIANGLE ? 0 : 1;
-    const Mesh *tm = point ? s->a : s->b;
+    const Mesh *tm = point ? s->a.mesh : s->b.mesh;
     const uint32_t *t = tm->triangle[point ? c->prim_a : c->prim_b];
     v[0] = point ? c->prim_b : c->prim_a;
     side[0] = point;
@@ -141,9 +139,9 @@ static double stencil_bound(const Sweep *s, const Candidate *c, double t_max) {
     }
   }
   for (int k = 0; k < 4; k++) {
-    m[k] = side[k] ? s->b : s->a;
-    x[k] = affine_point(&s->q[side[k]], m[k]->vertex[v[k]]);
-    dx[k] = mesh_motion(m[k], &s->d[side[k]], v[k]);
+    m[k] = side[k] ? &s->b : &s->a;
+    x[k] = affine_point(&s->q[side[k]], m[k]->x[v[k]]);
+    dx[k] = side_motion(m[k], &s->d[side[k]], v[k]);
   }
   s->pair->counts.ccd_calls++;
   double separation = stencil_separation(s->pair, s->scene, c->kind, c->prim_a, c->prim_b);
@@ -159,7 +157,7 @@ static void list_bound(Sweep *s) {
     const Candidate *c = &p->candidate[i];
     if (stays(s, s->sigma * most(c->dist - s->rel, c->near - s->way), p->bound)) continue;
     if (s->clear == 0) sweep_end(s);
-    if (candidate_gap(s->a, &s->from, c) > s->clear && candidate_gap(s->a, &s->to, c) > s->clear) continue;
+    if (candidate_gap(&s->a, &s->from, c) > s->clear && candidate_gap(&s->a, &s->to, c) > s->clear) continue;
     p->bound = least(p->bound, stencil_bound(s, c, 1));
   }
 }
@@ -179,8 +177,8 @@ static void path_bound(Pair *pair, const ContactScene *scene, const Affine q[2],
 }
 
 /* The least of n . x over a contact's side at pose q, along the normal n from b to a; of b's side the largest. */
-static double side_along(const Mesh *m, const Affine *q, Vec3 n, int kind, int prim, bool of_b) {
-  if (m->half_space) return dot(n, affine_point(q, m->vertex[m->triangle[0][0]]));
+static double side_along(const Side *m, const Affine *q, Vec3 n, int kind, int prim, bool of_b) {
+  if (m->mesh->half_space) return dot(n, affine_point(q, m->x[m->mesh->triangle[0][0]]));
   Vec3 g = scale(of_b ? -1 : 1, vec3(dot(n, q->n[1]), dot(n, q->n[2]), dot(n, q->n[3])));
   double along = side_least(m, stencil_dimension(kind, of_b), prim, g);
   return dot(n, q->n[0]) + (of_b ? -along : along);
@@ -197,9 +195,9 @@ static void contacts_bound(const Sweep *s) {
     const Contact *c = &p->contact[i];
     double d = c->gap + s->separation;
     if (stays(s, d, 1)) continue;
-    if (d > s->floor && !(s->b->half_space && s->turn > 0) &&
-        side_along(s->a, &end[0], c->normal, c->kind, c->prim_a, false) -
-                side_along(s->b, &end[1], c->normal, c->kind, c->prim_b, true) >
+    if (d > s->floor && !(s->b.mesh->half_space && s->turn > 0) &&
+        side_along(&s->a, &end[0], c->normal, c->kind, c->prim_a, false) -
+                side_along(&s->b, &end[1], c->normal, c->kind, c->prim_b, true) >
             s->floor)
       continue;
     p->bound =
@@ -212,7 +210,7 @@ static void contacts_bound(const Sweep *s) {
 static bool others_stay(Sweep *s) {
   const Pair *p = s->pair;
   look_ahead(p, s->scene, p->watch.rel + pair_way(p, s->scene), &s->rate, &s->turn);
-  return !(s->b->half_space && s->turn > 0) && stays(s, s->separation + s->range, 1);
+  return !(s->b.mesh->half_space && s->turn > 0) && stays(s, s->separation + s->range, 1);
 }
 
 void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
@@ -269,14 +267,14 @@ void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], 
   if (pair->listed && stays(&s, s.sigma * (pair->radius - s.rel), t_wanted))
     return; /* others ask for less than this pair did */
   double reach = (s.floor + t_wanted * s.rate) / ((1 - least(s.turn, 0.5)) * s.sigma) * (1 + 1e-6);
-  if (s.b->half_space || (s.turn < 0.5 && reach < 8 * scene->range)) {
+  if (s.b.mesh->half_space || (s.turn < 0.5 && reach < 8 * scene->range)) {
     pair_query(pair, scene, &q[0], &q[1], reach + scene->range);
     s.rel = 0;
     s.way = INFINITY;
     list_bound(&s);
     return;
   }
-  double t0 = 0, window = s.rate > 0.2 * s.a->radius ? 0.1 : 1, longest = s.turn > 0 ? 0.4 / s.turn : 1;
+  double t0 = 0, window = s.rate > 0.2 * s.a.mesh->radius ? 0.1 : 1, longest = s.turn > 0 ? 0.4 / s.turn : 1;
   for (Affine from = s.from, to; t0 < least(t_wanted, pair->bound); t0 += window, window *= 3, from = to) {
     window = least(window, least(longest, least(t_wanted, pair->bound) - t0));
     to = relative_at(&s, t0 + window);

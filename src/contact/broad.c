@@ -26,11 +26,15 @@ void broad_destroy(Broad *broad) {
   memset(broad, 0, sizeof *broad);
 }
 
-Box body_box(const Model *model, int body, const Affine *q) {
-  const Mesh *mesh = &model->mesh[model->body[body].mesh];
+Box posed_box(const Side *side, const Affine *q) {
   const double far = 1e150;
-  if (mesh->half_space) return (Box){vec3(-far, -far, -far), vec3(far, far, far)};
-  return box_transform(q, mesh->box);
+  if (side->mesh->half_space) return (Box){vec3(-far, -far, -far), vec3(far, far, far)};
+  return box_transform(q, *side_box(side));
+}
+
+Box body_box(const Model *model, int body, const Affine *q) {
+  Side side = side_stiff(&model->mesh[model->body[body].mesh]);
+  return posed_box(&side, q);
 }
 
 Box swept_box(const Model *model, int body, const Affine *from, const Affine *to) {

@@ -3,6 +3,7 @@
 #ifndef ABD_CONTACT_BROAD_H
 #define ABD_CONTACT_BROAD_H
 
+#include "geom/surface.h"
 #include "model/model.h"
 
 typedef struct Broad {
@@ -19,9 +20,11 @@ typedef struct Broad {
 
 bool broad_init(Broad *broad, const Model *model);
 void broad_destroy(Broad *broad);
-/* The box of a posed body; of a half-space, everything. */
+/* The box of a posed side; a half-space has an endless one. */
+Box posed_box(const Side *side, const Affine *q);
+/* The same of a stiff body. */
 Box body_box(const Model *model, int body, const Affine *q);
-/* Around where it is on the straight way between two poses. */
+/* The box of a stiff body on the straight path between two poses. */
 Box swept_box(const Model *model, int body, const Affine *from, const Affine *to);
 /* Finds the pairs of the boxes in broad->box. False when memory is out. */
 bool broad_find(Broad *broad, const Model *model);

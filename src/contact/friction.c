@@ -35,18 +35,17 @@ static const Anchor *find_anchor(Lookup *l, uint64_t key, Vec3 at) {
 }
 
 /* Where a side's point is: of a stiff body by its pose, of a soft one by its vertices as they are (or were at the start). */
-static Vec3 side_point(const Mesh *mesh, const Affine *q, Vec3 rest, const int v[3], const double w[3], bool at_start) {
-  if (!mesh_soft(mesh)) return affine_point(q, rest);
-  const Vec3 *x = at_start ? mesh->start : mesh->vertex;
+static Vec3 side_point(Side side, const Affine *q, Vec3 rest, const int v[3], const double w[3], bool at_start) {
+  if (!side.surface) return affine_point(q, rest);
+  const Vec3 *x = at_start ? side.surface->start : side.x;
   return add_scaled(add_scaled(scale(w[0], x[v[0]]), w[1], x[v[1]]), w[2], x[v[2]]);
 }
 
 static Vec3 point_gap(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa,
                       const Affine *qb, bool at_start) {
-  const Model *m = scene->model;
   if (!p->soft) return sub(affine_point(qa, f->ya), affine_point(qb, f->yb));
-  return sub(side_point(&m->mesh[m->body[p->a].mesh], qa, f->ya, f->va, f->wa, at_start),
-             side_point(&m->mesh[m->body[p->b].mesh], qb, f->yb, f->vb, f->wb, at_start));
+  return sub(side_point(scene_side(scene, p->a), qa, f->ya, f->va, f->wa, at_start),
+             side_point(scene_side(scene, p->b), qb, f->yb, f->vb, f->wb, at_start));
 }
 
 Vec3 friction_displacement(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa,

@@ -8,30 +8,30 @@
 typedef struct Narrow {
   Pair *pair;
   const ContactScene *scene;
-  const Mesh *a, *b;
+  Side a, b;
   const Affine *qa, *qb;
   double separation, range;
   double rounding; /* of a distance, over the range */
 } Narrow;
 
-static Vec3 triangle_point(const Mesh *m, const uint32_t *t, const double w[3]) {
-  return add(add(scale(w[0], m->vertex[t[0]]), scale(w[1], m->vertex[t[1]])), scale(w[2], m->vertex[t[2]]));
+static Vec3 triangle_point(const Vec3 *x, const uint32_t *t, const double w[3]) {
+  return add(add(scale(w[0], x[t[0]]), scale(w[1], x[t[1]])), scale(w[2], x[t[2]]));
 }
 
 /* Distance of a vertex of mv to a triangle of mt; diff = vertex - triangle. */
-static double vertex_triangle(const Mesh *mv, const Affine *qv, int v, const Mesh *mt, const Affine *qt, int tri,
+static double vertex_triangle(const Side *mv, const Affine *qv, int v, const Side *mt, const Affine *qt, int tri,
                               double w[3], Vec3 *yt, Vec3 *diff) {
-  const uint32_t *t = mt->triangle[tri];
-  double d = closest_point_triangle(affine_point(qv, mv->vertex[v]), affine_point(qt, mt->vertex[t[0]]),
-                                    affine_point(qt, mt->vertex[t[1]]), affine_point(qt, mt->vertex[t[2]]), w, diff);
-  *yt = triangle_point(mt, t, w);
+  const uint32_t *t = mt->mesh->triangle[tri];
+  double d = closest_point_triangle(affine_point(qv, mv->x[v]), affine_point(qt, mt->x[t[0]]),
+                                    affine_point(qt, mt->x[t[1]]), affine_point(qt, mt->x[t[2]]), w, diff);
+  *yt = triangle_point(mt->x, t, w);
   return d;
 }
 
 /* Squared rest length of an edge. */
 static double edge_length_sq(const Mesh *m, int edge) {
   const uint32_t *e = m->edge[edge];
-  return mesh_soft(m) ? m->edge_sq[edge] : norm_sq(sub(m->vertex[e[1]], m->vertex[e[0]]));
+  return norm_sq(sub(m->vertex[e[1]], m->vertex[e[0]]));
 }
 
 static void set_weights(double w[3], double x, double y) {
@@ -41,15 +41,15 @@ static void set_weights(double w[3], double x, double y) {
 }
 
 static double edge_edge(const Narrow *n, const Candidate *c, Contact *out, Vec3 *diff) {
-  const uint32_t *ea = n->a->edge[c->prim_a], *eb = n->b->edge[c->prim_b];
-  Vec3 a0 = n->a->vertex[ea[0]], a1 = n->a->vertex[ea[1]], b0 = n->b->vertex[eb[0]], b1 = n->b->vertex[eb[1]];
+  const uint32_t *ea = n->a.mesh->edge[c->prim_a], *eb = n->b.mesh->edge[c->prim_b];
+  Vec3 a0 = n->a.x[ea[0]], a1 = n->a.x[ea[1]], b0 = n->b.x[eb[0]], b1 = n->b.x[eb[1]];
   Vec3 x0 = affine_point(n->qa, a0), x1 = affine_point(n->qa, a1), y0 = affine_point(n->qb, b0),
        y1 = affine_point(n->qb, b1);
   double s, t, d = closest_edge_edge(x0, x1, y0, y1, &s, &t, diff);
   double reach = n->range + n->separation;
   if (d >= reach * reach) return d;
   double c_sq = norm_sq(cross(sub(x1, x0), sub(y1, y0))),
-         eps = mollifier_eps(edge_length_sq(n->a, c->prim_a), edge_length_sq(n->b, c->prim_b));
+         eps = mollifier_eps(edge_length_sq(n->a.mesh, c->prim_a), edge_length_sq(n->b.mesh, c->prim_b));
   set_weights(out->wa, 1 - s, s);
   set_weights(out->wb, 1 - t, t);
   out->ya = add(scale(1 - s, a0), scale(s, a1));
@@ -61,13 +61,12 @@ static double edge_edge(const Narrow *n, const Candidate *c, Contact *out, Vec3 
 
 /* The plane of a half-space: diff = n (n . (x - o)), negative distances count as zero. */
 static double vertex_plane(const Narrow *n, const Candidate *c, Contact *out, Vec3 *diff) {
-  const uint32_t *t = n->b->triangle[0];
-  Vec3 o = affine_point(n->qb, n->b->vertex[t[0]]),
-       e1 = affine_vector(n->qb, sub(n->b->vertex[t[1]], n->b->vertex[t[0]])),
-       e2 = affine_vector(n->qb, sub(n->b->vertex[t[2]], n->b->vertex[t[0]]));
-  Vec3 normal = unit(cross(e1, e2)), x = affine_point(n->qa, n->a->vertex[c->prim_a]);
+  const uint32_t *t = n->b.mesh->triangle[0];
+  Vec3 o = affine_point(n->qb, n->b.x[t[0]]), e1 = affine_vector(n->qb, sub(n->b.x[t[1]], n->b.x[t[0]])),
+       e2 = affine_vector(n->qb, sub(n->b.x[t[2]], n->b.x[t[0]]));
+  Vec3 normal = unit(cross(e1, e2)), x = affine_point(n->qa, n->a.x[c->prim_a]);
   double d = dot(normal, sub(x, o));
-  out->ya = n->a->vertex[c->prim_a];
+  out->ya = n->a.x[c->prim_a];
   set_weights(out->wa, 1, 0);
   *diff = scale(d, normal);
   Affine inverse = affine(vec3(0, 0, 0), mat3_inverse(affine_linear(n->qb)));
@@ -79,14 +78,14 @@ static double stencil_eval(const Narrow *n, const Candidate *c, Contact *out, Ve
   out->mollifier = 1;
   out->mollifier_d1 = 0;
   if (c->kind == STENCIL_VERTEX_TRIANGLE) {
-    out->ya = n->a->vertex[c->prim_a];
+    out->ya = n->a.x[c->prim_a];
     set_weights(out->wa, 1, 0);
-    return vertex_triangle(n->a, n->qa, c->prim_a, n->b, n->qb, c->prim_b, out->wb, &out->yb, diff);
+    return vertex_triangle(&n->a, n->qa, c->prim_a, &n->b, n->qb, c->prim_b, out->wb, &out->yb, diff);
   }
   if (c->kind == STENCIL_TRIANGLE_VERTEX) {
-    out->yb = n->b->vertex[c->prim_b];
+    out->yb = n->b.x[c->prim_b];
     set_weights(out->wb, 1, 0);
-    double d = vertex_triangle(n->b, n->qb, c->prim_b, n->a, n->qa, c->prim_a, out->wa, &out->ya, diff);
+    double d = vertex_triangle(&n->b, n->qb, c->prim_b, &n->a, n->qa, c->prim_a, out->wa, &out->ya, diff);
     *diff = neg(*diff);
     return d;
   }
@@ -173,7 +172,7 @@ static bool eval_again(Narrow *n, double reach, double way) {
 static void eval_closely(Narrow *n, const ContactScene *scene, double reach, bool stands) {
   Pair *pair = n->pair;
   Affine t = affine_relative(n->qa, n->qb);
-  double rel = pair->listed ? pair_displacement(n->a, &pair->ref, &t) : 0;
+  double rel = pair->listed ? pair_displacement(n->a.mesh, &pair->ref, &t) : 0;
   if (!pair->listed || !(pair->radius - rel > reach)) {
     pair_query(pair, scene, n->qa, n->qb, reach + pair->margin);
     rel = 0;
@@ -182,7 +181,7 @@ static void eval_closely(Narrow *n, const ContactScene *scene, double reach, boo
   for (int i = 0; i < pair->candidate_count; i++) {
     Candidate *c = &pair->candidate[i];
     double low = c->dist - rel;
-    if (low <= 2 * reach) low = most(low, candidate_gap(n->a, &t, c));
+    if (low <= 2 * reach) low = most(low, candidate_gap(&n->a, &t, c));
     c->near = (float)(low - 1e-6 * fabs(low));
     nearest = least(nearest, c->near);
     if (low <= reach) candidate_eval(n, c);
@@ -217,11 +216,10 @@ static void find_contacts(Narrow *n, const ContactScene *scene) {
 }
 
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
-  const Model *m = scene->model;
-  Narrow n = {pair, scene, &m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh],
-              qa,   qb,    pair_separation(pair, scene),    scene->range,
+  Narrow n = {pair, scene, scene_side(scene, pair->a),   scene_side(scene, pair->b),
+              qa,   qb,    pair_separation(pair, scene), scene->range,
               0};
-  n.rounding = 1e-15 * (max_component(vec3_abs(qa->n[0])) + n.a->radius) / n.range;
+  n.rounding = 1e-15 * (max_component(vec3_abs(qa->n[0])) + side_radius(&n.a)) / n.range;
   find_contacts(&n, scene);
   add_barriers(&n);
   pair->energy_trial = pair->barrier + pair_friction_energy(pair, scene, qa, qb);

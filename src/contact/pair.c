@@ -17,10 +17,8 @@ void pair_destroy(Pair *pair) {
 void pair_order(const Model *model, int *a, int *b) {
   const Mesh *x = &model->mesh[model->body[*a].mesh], *y = &model->mesh[model->body[*b].mesh];
   bool larger = x->radius > y->radius || (x->radius == y->radius && *a < *b);
-  bool swap = y->half_space != x->half_space ? x->half_space
-              : mesh_soft(x) != mesh_soft(y) ? mesh_soft(y)
-              : mesh_soft(x)                 ? *a < *b
-                                             : larger;
+  bool soft_a = model->body[*a].soft, soft_b = model->body[*b].soft;
+  bool swap = y->half_space != x->half_space ? x->half_space : soft_a != soft_b ? soft_b : soft_a ? *a < *b : larger;
   if (swap) {
     int t = *a;
     *a = *b;
@@ -80,14 +78,14 @@ double least_stretch(const Affine *q) {
                   : 0.5 / (1 + 1e3 * s); /* far from rigid: a bound too small to be of use, never too large */
 }
 
-double side_least(const Mesh *mesh, int dimension, int prim, Vec3 g) {
-  if (dimension == 0) return dot(g, mesh->vertex[prim]);
-  const uint32_t *v = dimension == 1 ? mesh->edge[prim] : mesh->triangle[prim];
-  double along = least(dot(g, mesh->vertex[v[0]]), dot(g, mesh->vertex[v[1]]));
-  return dimension == 1 ? along : least(along, dot(g, mesh->vertex[v[2]]));
+double side_least(const Side *side, int dimension, int prim, Vec3 g) {
+  if (dimension == 0) return dot(g, side->x[prim]);
+  const uint32_t *v = dimension == 1 ? side->mesh->edge[prim] : side->mesh->triangle[prim];
+  double along = least(dot(g, side->x[v[0]]), dot(g, side->x[v[1]]));
+  return dimension == 1 ? along : least(along, dot(g, side->x[v[2]]));
 }
 
-double candidate_gap(const Mesh *a, const Affine *t, const Candidate *c) {
+double candidate_gap(const Side *a, const Affine *t, const Candidate *c) {
   Vec3 n = vec3(c->normal[0], c->normal[1], c->normal[2]);
   Vec3 m = vec3(dot(n, t->n[1]), dot(n, t->n[2]), dot(n, t->n[3]));
   return side_least(a, stencil_dimension(c->kind, false), c->prim_a, m) + dot(n, t->n[0]) - c->offset;

@@ -21,6 +21,7 @@
 #define ABD_CONTACT_PAIR_H
 
 #include "contact/travel.h"
+#include "geom/surface.h"
 
 enum { STENCIL_VERTEX_TRIANGLE = 0, STENCIL_TRIANGLE_VERTEX = 1, STENCIL_EDGE_EDGE = 2, STENCIL_VERTEX_PLANE = 3 };
 
@@ -124,12 +125,19 @@ typedef struct Pair {
   Vec3 *ref_vertex[2];         /* a soft side's vertices at its start, then their motions; in a pair with itself once */
 } Pair;
 
-/* What the functions of this room need to know of the world, besides the poses. */
+/* Inputs of all contact functions besides the poses. */
 typedef struct ContactScene {
   const Model *model;
   double range, separation, friction_eps;
-  const Travel *travel; /* per body, NULL where nobody keeps it */
+  const Travel *travel;   /* per body; NULL = not recorded */
+  const Surface *surface; /* per soft body, at the poses in question */
 } ContactScene;
+
+/* A body's mesh, at its surface's pose if the body is soft. */
+static inline Side scene_side(const ContactScene *scene, int body) {
+  const Body *b = &scene->model->body[body];
+  return b->soft ? side_soft(&scene->surface[b->soft - 1]) : side_stiff(&scene->model->mesh[b->mesh]);
+}
 
 void pair_destroy(Pair *pair);
 /* What is kept between two surfaces [m]: the world's separation and half of both thicknesses. Parts of one soft body that are
@@ -151,9 +159,9 @@ static inline int stencil_dimension(int kind, bool of_b) {
   return kind == STENCIL_EDGE_EDGE ? 1 : kind == (of_b ? STENCIL_VERTEX_TRIANGLE : STENCIL_TRIANGLE_VERTEX) ? 2 : 0;
 }
 /* The least of g . y over a primitive's vertices. */
-double side_least(const Mesh *mesh, int dimension, int prim, Vec3 g);
+double side_least(const Side *side, int dimension, int prim, Vec3 g);
 /* A lower bound of a candidate's distance at relative pose t, in b's rest metric. */
-double candidate_gap(const Mesh *a, const Affine *t, const Candidate *c);
+double candidate_gap(const Side *a, const Affine *t, const Candidate *c);
 /* Do both bodies stand at these poses as far as scene->travel knows? */
 bool pair_stands(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 /* Were the contacts found at the very poses where the bodies stand? */

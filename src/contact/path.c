@@ -19,8 +19,7 @@ typedef struct Moved {
 } Moved;
 
 typedef struct Path {
-  Query query;
-  const Mesh *mesh[2];
+  Query query;         /* its sides are those of the path */
   const Affine *q, *d; /* d NULL: nothing moves */
   bool within;         /* a soft body with itself */
   double reach;
@@ -29,7 +28,7 @@ typedef struct Path {
 
 static Vec3 zero(void) { return vec3(0, 0, 0); }
 
-static Vec3 vertex_motion(const Mesh *mesh, const Affine *d, int v) { return d ? mesh_motion(mesh, d, v) : zero(); }
+static Vec3 vertex_motion(const Side *s, const Affine *d, int v) { return d ? side_motion(s, d, v) : zero(); }
 
 static F4 f4(Vec3 v) { return (F4){(float)v.x, (float)v.y, (float)v.z, 0}; }
 static F4 f4_load(const float *x) { return (F4){x[0], x[1], x[2], 0}; }
@@ -48,16 +47,17 @@ static Span stiff_span(const Path *path, int side, Box rest) {
 }
 
 static Span node_span(const Path *path, int side, int index) {
-  const Mesh *mesh = path->mesh[side];
-  const TreeNode *n = &mesh->node[index];
-  if (mesh_soft(mesh)) return soft_span(path, n->lo, mesh->node_motion[index]);
+  const Surface *surface = path->query.side[side].surface;
+  const TreeNode *n = &path->query.side[side].mesh->node[index];
+  if (surface) return soft_span(path, surface->node_box[index], surface->node_dx[index]);
   return stiff_span(path, side, (Box){vec3(n->lo[0], n->lo[1], n->lo[2]), vec3(n->hi[0], n->hi[1], n->hi[2])});
 }
 
 static Span element_span(const Path *path, int side, int index) {
-  const Mesh *mesh = path->mesh[side];
+  const Surface *surface = path->query.side[side].surface;
+  const Mesh *mesh = path->query.side[side].mesh;
   const Element *e = &mesh->element[index];
-  if (mesh_soft(mesh)) return soft_span(path, mesh->element_box[index], mesh->element_motion[index]);
+  if (surface) return soft_span(path, surface->element_box[index], surface->element_dx[index]);
   Vec3 x[3] = {mesh->vertex[e->vertex[0]], mesh->vertex[e->vertex[1]], mesh->vertex[e->vertex[2]]};
   return stiff_span(path, side, points_box(x, 3));
 }
@@ -72,11 +72,11 @@ static bool spans_meet(const Path *path, const Span *a, const Span *b) {
 }
 
 static void place_element(const Path *path, int side, int index, Moved *out) {
-  const Mesh *mesh = path->mesh[side];
-  const Element *e = out->posed.element = &mesh->element[index];
+  const Side *s = &path->query.side[side];
+  const Element *e = out->posed.element = &s->mesh->element[index];
   for (int k = 0; k < 3; k++) {
-    out->posed.x[k] = affine_point(&path->q[side], mesh->vertex[e->vertex[k]]);
-    out->motion[k] = vertex_motion(mesh, path->d ? &path->d[side] : NULL, e->vertex[k]);
+    out->posed.x[k] = affine_point(&path->q[side], s->x[e->vertex[k]]);
+    out->motion[k] = vertex_motion(s, path->d ? &path->d[side] : NULL, e->vertex[k]);
   }
 }
 
@@ -119,7 +119,7 @@ static float span_size(const Span *s) {
 }
 
 static void nodes_meet(Path *path, int ia, const Span *a, int ib, const Span *b) {
-  const TreeNode *na = &path->mesh[0]->node[ia], *nb = &path->mesh[1]->node[ib];
+  const TreeNode *na = &path->query.a->node[ia], *nb = &path->query.b->node[ib];
   path->query.pair->counts.box_tests++;
   if (!spans_meet(path, a, b)) return;
   bool leaf_a = na->element_count > 0, leaf_b = nb->element_count > 0;
@@ -137,7 +137,7 @@ static void nodes_meet(Path *path, int ia, const Span *a, int ib, const Span *b)
 
 /* A node of a soft body with itself: every two elements below it meet once. */
 static void node_meets_itself(Path *path, int index) {
-  const TreeNode *n = &path->mesh[0]->node[index];
+  const TreeNode *n = &path->query.a->node[index];
   if (n->element_count > 0) {
     leaves_meet(path, n, n);
     return;
@@ -156,15 +156,16 @@ static bool is_still(const Affine *d) {
 
 /* Vertices of a that come within reach of a half-space b; all of them where that moves. */
 static void plane_meet(Path *path) {
-  const Mesh *a = path->mesh[0], *b = path->mesh[1];
+  const Side *a = &path->query.side[0];
+  const Mesh *b = path->query.b;
   Pair *pair = path->query.pair;
   Vec3 corner[3];
   for (int k = 0; k < 3; k++) corner[k] = affine_point(&path->q[1], b->vertex[b->triangle[0][k]]);
   Vec3 n = unit(cross(sub(corner[1], corner[0]), sub(corner[2], corner[0])));
   bool still = !path->d || is_still(&path->d[1]);
-  for (int v = 0; v < a->vertex_count; v++) {
-    if (a->bound[v] == pair->b) continue;
-    double dist = dot(n, sub(a->vertex[v], corner[0])), closing = norm(vertex_motion(a, path->d, v));
+  for (int v = 0; v < a->mesh->vertex_count; v++) {
+    if (side_fixed(a, v, pair->b)) continue;
+    double dist = dot(n, sub(a->x[v], corner[0])), closing = norm(vertex_motion(a, path->d, v));
     pair->radius = still ? path->reach + closing : INFINITY;
     query_list_vertex(pair, v, still && dist > 0 ? dist : 0);
   }
@@ -173,14 +174,14 @@ static void plane_meet(Path *path) {
 /* Remembers the path, to know poses on it again. */
 static bool remember_path(Path *path, Pair *pair) {
   for (int side = 0; side < 2; side++) {
-    const Mesh *mesh = path->mesh[side];
-    size_t n = (size_t)mesh->vertex_count;
+    const Surface *surface = path->query.side[side].surface;
     pair->path_q[side] = path->q[side];
     pair->path_d[side] = path->d ? path->d[side] : affine_sub(path->q[side], path->q[side]);
-    if (!mesh_soft(mesh) || (side && pair->a == pair->b)) continue;
+    if (!surface || (side && pair->a == pair->b)) continue;
+    size_t n = (size_t)surface->mesh->vertex_count;
     if (!pair->ref_vertex[side] && !(pair->ref_vertex[side] = mem_alloc(2 * n, sizeof(Vec3)))) return false;
-    memcpy(pair->ref_vertex[side], mesh->vertex, n * sizeof(Vec3));
-    if (path->d) memcpy(pair->ref_vertex[side] + n, mesh->motion, n * sizeof(Vec3));
+    memcpy(pair->ref_vertex[side], surface->x, n * sizeof(Vec3));
+    if (path->d) memcpy(pair->ref_vertex[side] + n, surface->dx, n * sizeof(Vec3));
     else memset(pair->ref_vertex[side] + n, 0, n * sizeof(Vec3));
   }
   return true;
@@ -190,10 +191,11 @@ static bool remember_path(Path *path, Pair *pair) {
 static double tolerance(const ContactScene *scene) { return 1e-6 * scene->range; }
 
 void path_list(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine *d) {
-  const Model *m = scene->model;
   Path path = {.query = {.pair = pair}, .q = q, .d = d, .within = pair->a == pair->b};
-  path.mesh[0] = path.query.a = &m->mesh[m->body[pair->a].mesh];
-  path.mesh[1] = path.query.b = &m->mesh[m->body[pair->b].mesh];
+  path.query.side[0] = scene_side(scene, pair->a);
+  path.query.side[1] = scene_side(scene, pair->b);
+  path.query.a = path.query.side[0].mesh;
+  path.query.b = path.query.side[1].mesh;
   path.reach = (scene->range + pair_separation(pair, scene)) * (1 + 1e-9) + 4 * tolerance(scene);
   pair->candidate_count = 0;
   pair->listed = remember_path(&path, pair);
@@ -201,7 +203,7 @@ void path_list(Pair *pair, const ContactScene *scene, const Affine q[2], const A
     pair->failed = true;
     return;
   }
-  if (path.mesh[1]->half_space) {
+  if (path.query.b->half_space) {
     plane_meet(&path);
   } else {
     Span root[2] = {node_span(&path, 0, 0), node_span(&path, 1, 0)};
@@ -216,20 +218,20 @@ void path_list(Pair *pair, const ContactScene *scene, const Affine q[2], const A
 }
 
 /* How far along the path the pose is, by the part that moves most. */
-static double path_advance(const Pair *pair, const Mesh *const mesh[2], const Affine q[2]) {
+static double path_advance(const Pair *pair, const Side own[2], const Affine q[2]) {
   double longest = 0, t = 0;
   for (int side = 0; side < 2; side++) {
     const Vec3 *ref = pair->ref_vertex[side];
-    for (int v = 0; ref && v < mesh[side]->vertex_count; v++) {
-      Vec3 motion = ref[mesh[side]->vertex_count + v];
+    for (int v = 0; ref && v < own[side].mesh->vertex_count; v++) {
+      Vec3 motion = ref[own[side].mesh->vertex_count + v];
       double length = norm_sq(motion);
       if (length <= longest) continue;
       longest = length;
-      t = dot(motion, sub(mesh[side]->vertex[v], ref[v])) / length;
+      t = dot(motion, sub(own[side].x[v], ref[v])) / length;
     }
-    for (int k = 0; !mesh_soft(mesh[side]) && k < 4; k++) {
+    for (int k = 0; !own[side].surface && k < 4; k++) {
       Vec3 motion = pair->path_d[side].n[k];
-      double length = norm_sq(motion) * (k ? mesh[side]->radius * mesh[side]->radius : 1);
+      double length = norm_sq(motion) * (k ? own[side].mesh->radius * own[side].mesh->radius : 1);
       if (length <= longest) continue;
       longest = length;
       t = dot(motion, sub(q[side].n[k], pair->path_q[side].n[k])) / norm_sq(motion);
@@ -239,33 +241,31 @@ static double path_advance(const Pair *pair, const Mesh *const mesh[2], const Af
 }
 
 bool path_covers(const Pair *pair, const ContactScene *scene, const Affine q[2]) {
-  const Model *m = scene->model;
-  const Mesh *mesh[2] = {&m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh]};
+  const Side own[2] = {scene_side(scene, pair->a), scene_side(scene, pair->b)};
   if (!pair->listed) return false;
-  double t = path_advance(pair, mesh, q), allowed = tolerance(scene);
+  double t = path_advance(pair, own, q), allowed = tolerance(scene);
   if (!(t >= -1e-9 && t <= 1 + 1e-9)) return false;
   for (int side = 0; side < 2; side++) {
     const Vec3 *ref = pair->ref_vertex[side];
-    int n = mesh[side]->vertex_count;
+    int n = own[side].mesh->vertex_count;
     for (int v = 0; ref && v < n; v++)
-      if (!(norm_sq(sub(mesh[side]->vertex[v], add_scaled(ref[v], t, ref[n + v]))) <= allowed * allowed)) return false;
+      if (!(norm_sq(sub(own[side].x[v], add_scaled(ref[v], t, ref[n + v]))) <= allowed * allowed)) return false;
     Affine off = affine_sub(q[side], affine_add_scaled(pair->path_q[side], t, pair->path_d[side]));
-    double sum = mesh_soft(mesh[side]) ? 0 : norm(off.n[0]);
-    for (int k = 1; !mesh_soft(mesh[side]) && k < 4; k++) sum += mesh[side]->radius * norm(off.n[k]);
+    double sum = own[side].surface ? 0 : norm(off.n[0]);
+    for (int k = 1; !own[side].surface && k < 4; k++) sum += own[side].mesh->radius * norm(off.n[k]);
     if (!(sum <= allowed)) return false;
   }
   return true;
 }
 
 double path_closing(const Pair *pair, const ContactScene *scene, const Affine d[2], const Candidate *c) {
-  const Model *m = scene->model;
-  const Mesh *mesh[2] = {&m->mesh[m->body[pair->a].mesh], &m->mesh[m->body[pair->b].mesh]};
+  const Side own[2] = {scene_side(scene, pair->a), scene_side(scene, pair->b)};
   const Contact parts = {.kind = c->kind, .prim_a = c->prim_a, .prim_b = c->prim_b};
   int corner[2][3];
   Vec3 motion[2][3];
   if (c->kind == STENCIL_VERTEX_PLANE) return INFINITY;
   pair_corners(pair, scene, &parts, corner[0], corner[1]);
   for (int side = 0; side < 2; side++)
-    for (int k = 0; k < 3; k++) motion[side][k] = vertex_motion(mesh[side], &d[side], corner[side][k]);
+    for (int k = 0; k < 3; k++) motion[side][k] = vertex_motion(&own[side], &d[side], corner[side][k]);
   return closing_of(motion[0], 3, motion[1], 3);
 }

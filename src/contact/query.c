@@ -25,16 +25,12 @@ static void add_candidate(Pair *p, double dist_sq, Candidate c, Vec3 diff, const
 }
 
 /* A soft vertex fixed to the other body, and the edges and triangles that have it, have no stencils with that body. */
-static bool vertex_fixed(const Mesh *mesh, int vertex, int body) {
-  return mesh_soft(mesh) && mesh->bound[vertex] == body;
+static bool edge_fixed(const Side *side, const Element *e, int k, int body) {
+  return side_fixed(side, e->vertex[k], body) || side_fixed(side, e->vertex[(k + 1) % 3], body);
 }
 
-static bool edge_fixed(const Mesh *mesh, const Element *e, int k, int body) {
-  return vertex_fixed(mesh, e->vertex[k], body) || vertex_fixed(mesh, e->vertex[(k + 1) % 3], body);
-}
-
-static bool triangle_fixed(const Mesh *mesh, const Element *e, int body) {
-  return e->triangle >= 0 && (edge_fixed(mesh, e, 0, body) || vertex_fixed(mesh, e->vertex[2], body));
+static bool triangle_fixed(const Side *side, const Element *e, int body) {
+  return e->triangle >= 0 && (edge_fixed(side, e, 0, body) || side_fixed(side, e->vertex[2], body));
 }
 
 static void list_within(Query *query, const Posed *a, const Posed *b);
@@ -45,6 +41,7 @@ void query_list_vertex(Pair *pair, int vertex, double dist) {
 
 void query_list_elements(Query *query, const Posed *a, const Posed *b) {
   const Element *ea = a->element, *eb = b->element;
+  const Side *own_a = &query->side[0], *own_b = &query->side[1];
   int to_a = query->pair->a, to_b = query->pair->b;
   if (query->pair->a == query->pair->b) {
     list_within(query, a, b);
@@ -54,24 +51,24 @@ void query_list_elements(Query *query, const Posed *a, const Posed *b) {
   double bary[3], s, t;
   Vec3 diff;
   Box near_b = box_inflate(b->box, query->radius);
-  if (eb->triangle >= 0 && !triangle_fixed(query->b, eb, to_a))
+  if (eb->triangle >= 0 && !triangle_fixed(own_b, eb, to_a))
     for (int k = 0; k < ea->vertex_count; k++)
-      if ((ea->owned_vertices >> k & 1) && box_has(near_b, x[k]) && !vertex_fixed(query->a, ea->vertex[k], to_b)) {
+      if ((ea->owned_vertices >> k & 1) && box_has(near_b, x[k]) && !side_fixed(own_a, ea->vertex[k], to_b)) {
         double d = closest_point_triangle(x[k], y[0], y[1], y[2], bary, &diff);
         Candidate c = {.kind = STENCIL_VERTEX_TRIANGLE, .prim_a = ea->vertex[k], .prim_b = eb->triangle};
         add_candidate(query->pair, d, c, diff, y, 3);
       }
-  if (ea->triangle >= 0 && !triangle_fixed(query->a, ea, to_b))
+  if (ea->triangle >= 0 && !triangle_fixed(own_a, ea, to_b))
     for (int k = 0; k < eb->vertex_count; k++)
-      if ((eb->owned_vertices >> k & 1) && box_has(a->box, y[k]) && !vertex_fixed(query->b, eb->vertex[k], to_a)) {
+      if ((eb->owned_vertices >> k & 1) && box_has(a->box, y[k]) && !side_fixed(own_b, eb->vertex[k], to_a)) {
         double d = closest_point_triangle(y[k], x[0], x[1], x[2], bary, &diff);
         Candidate c = {.kind = STENCIL_TRIANGLE_VERTEX, .prim_a = ea->triangle, .prim_b = eb->vertex[k]};
         add_candidate(query->pair, d, c, neg(diff), &y[k], 1);
       }
   for (int i = 0; i < 3; i++) {
-    if (!(ea->owned_edges >> i & 1) || !box_overlap(a->edge[i], b->box) || edge_fixed(query->a, ea, i, to_b)) continue;
+    if (!(ea->owned_edges >> i & 1) || !box_overlap(a->edge[i], b->box) || edge_fixed(own_a, ea, i, to_b)) continue;
     for (int j = 0; j < 3; j++) {
-      if (!(eb->owned_edges >> j & 1) || !box_overlap(a->edge[i], b->edge[j]) || edge_fixed(query->b, eb, j, to_a))
+      if (!(eb->owned_edges >> j & 1) || !box_overlap(a->edge[i], b->edge[j]) || edge_fixed(own_b, eb, j, to_a))
         continue;
       Vec3 e[2] = {y[j], y[(j + 1) % 3]};
       double d = closest_edge_edge(x[i], x[(i + 1) % 3], e[0], e[1], &s, &t, &diff);

@@ -21,9 +21,10 @@ typedef struct Spans {
 typedef struct Query Query;
 struct Query {
   Pair *pair;
-  const Mesh *a, *b;
-  bool swept;      /* anywhere between from and to; else at from */
-  Affine from, to; /* a's rest space to b's */
+  Side side[2];      /* of a and b */
+  const Mesh *a, *b; /* their meshes */
+  bool swept;        /* anywhere between from and to; else at from */
+  Affine from, to;   /* a's rest space to b's */
   double radius;
   void (*meet)(Query *, const Posed *a, const Posed *b); /* called for elements whose boxes come within the radius */
   void *context;

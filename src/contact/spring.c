@@ -69,9 +69,9 @@ static void contact_spring(const Pair *p, const ContactScene *scene, const Conta
  * so each edge has a force of its own. */
 static void mollifier_spring(const Pair *p, const ContactScene *scene, const Contact *c, const Affine *qa,
                              const Affine *qb, int part, Spring *s) {
-  const Mesh *a = mesh_of(scene, p->a), *b = mesh_of(scene, p->b);
-  const uint32_t *ea = a->edge[c->prim_a], *eb = b->edge[c->prim_b];
-  Vec3 ur = sub(a->vertex[ea[1]], a->vertex[ea[0]]), vr = sub(b->vertex[eb[1]], b->vertex[eb[0]]);
+  const Side a = scene_side(scene, p->a), b = scene_side(scene, p->b);
+  const uint32_t *ea = a.mesh->edge[c->prim_a], *eb = b.mesh->edge[c->prim_b];
+  Vec3 ur = sub(a.x[ea[1]], a.x[ea[0]]), vr = sub(b.x[eb[1]], b.x[eb[0]]);
   Vec3 u = affine_vector(qa, ur), v = affine_vector(qb, vr);
   double factor = p->stiffness * c->barrier * c->mollifier_d1, lu = norm(u), lv = norm(v),
          sign = dot(u, v) < 0 ? -1 : 1;

@@ -111,7 +111,7 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
   w->state = state;
   predict_begin(w);
   cpu->scene = (ContactScene){m, m->def.contact.range, m->def.contact.separation, m->def.contact.friction_speed * w->h,
-                              cpu->travel};
+                              cpu->travel, cpu->surface};
   system_begin(&cpu->system);
   system_begin(&cpu->closing);
   Outcome outcome = set_targets(cpu);

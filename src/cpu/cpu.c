@@ -79,10 +79,13 @@ Cpu *cpu_create(const Model *model) {
   cpu->threads = model->def.solver.threads;
   cpu->active = mem_alloc((size_t)model->moving_count, sizeof(int));
   cpu->travel = mem_zeroed(given, sizeof(Travel));
+  cpu->surface = mem_zeroed((size_t)model->soft_count, sizeof(Surface));
+  bool ok = cpu->surface != NULL;
+  for (int k = 0; ok && k < model->soft_count; k++) ok = soft_side_init(&cpu->surface[k], model, k);
   cpu->left = mem_zeroed(given, sizeof(bool));
   cpu->diagonal = mem_alloc(stiff * 144, sizeof(double));
   cpu->move = mem_alloc(model->linkage.linked_count ? n : 0, sizeof(Affine));
-  if (!work_init(&cpu->work, model) || !broad_init(&cpu->broad, model) || !system_init(&cpu->system, model) ||
+  if (!ok || !work_init(&cpu->work, model) || !broad_init(&cpu->broad, model) || !system_init(&cpu->system, model) ||
       !system_init(&cpu->closing, model) || !cpu->active || !cpu->diagonal || !cpu->move || !cpu->travel ||
       !cpu->left) {
     cpu_destroy(cpu);
@@ -101,8 +104,9 @@ void cpu_destroy(void *backend) {
   segments_destroy(&cpu->body_pairs);
   system_destroy(&cpu->system);
   system_destroy(&cpu->closing);
-  void *array[] = {cpu->active,  cpu->diagonal,  cpu->move,         cpu->travel, cpu->left,
-                   cpu->pair_of, cpu->pair_acts, cpu->pair_couples, cpu->partial};
+  for (int k = 0; cpu->surface && k < cpu->model->soft_count; k++) surface_destroy(&cpu->surface[k]);
+  void *array[] = {cpu->active,  cpu->diagonal,  cpu->move,         cpu->travel,  cpu->left,
+                   cpu->pair_of, cpu->pair_acts, cpu->pair_couples, cpu->partial, cpu->surface};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   mem_free(cpu);
 }

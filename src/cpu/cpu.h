@@ -6,6 +6,7 @@
 
 #include "contact/broad.h"
 #include "contact/pairs.h"
+#include "contact/soft_side.h"
 #include "cpu/system.h"
 #include "step/stage.h"
 
@@ -24,7 +25,8 @@ typedef struct Cpu {
   Islands *islands;      /* of the step in progress */
   AbdStepReport *report; /* of the step in progress */
   ContactScene scene;
-  Travel *travel; /* per body: its path length; unused for soft ones */
+  Travel *travel;   /* per body: its path length; unused for soft ones */
+  Surface *surface; /* per soft body, at the poses of the last soft_load */
   Broad broad;
   bool *left; /* per body: its direction leaves its box */
   Pairs pairs;
@@ -85,9 +87,9 @@ void for_bodies(Cpu *cpu, BodyTask *task);
 Outcome close_joints(Cpu *cpu);
 
 /* soft.c: surfaces of soft bodies at given poses, at the start of the step, along a direction. */
-void soft_load(const Cpu *cpu, const Affine *q);
-void soft_load_start(const Cpu *cpu, const Affine *q);
-void soft_load_motion(const Cpu *cpu, const Affine *direction);
+void soft_load(Cpu *cpu, const Affine *q);
+void soft_load_start(Cpu *cpu, const Affine *q);
+void soft_load_motion(Cpu *cpu, const Affine *direction);
 Box soft_box(const Model *model, const Soft *soft, const Affine *from, const Affine *to);
 double soft_total(const Cpu *cpu, const Soft *soft, const Affine *q);
 /* What elements and contacts with a soft side couple; their gradients and blocks. */

@@ -4,43 +4,41 @@
 
 #include "step/soft.h"
 
-static Mesh *surface(const Model *m, const Soft *s) { return &m->mesh[m->body[s->body].mesh]; }
+typedef struct Load {
+  Cpu *cpu;
+  const Affine *q;
+} Load;
 
-void soft_load(const Cpu *cpu, const Affine *q) {
-  const Model *m = cpu->model;
-  for (int k = 0; k < m->soft_count; k++) {
-    const Soft *s = &m->soft[k];
-    Mesh *mesh = surface(m, s);
-    for (int v = 0; v < mesh->vertex_count; v++) mesh->vertex[v] = q[s->first + s->surface_vertex[v]].n[0];
-    mesh_refit(mesh);
-  }
+static void move_task(void *context, int k) {
+  const Load *l = context;
+  soft_side_move(&l->cpu->surface[k], &l->cpu->model->soft[k], l->q);
 }
 
-void soft_load_start(const Cpu *cpu, const Affine *q) {
-  const Model *m = cpu->model;
-  for (int k = 0; k < m->soft_count; k++) {
-    const Soft *s = &m->soft[k];
-    Mesh *mesh = surface(m, s);
-    for (int v = 0; v < mesh->vertex_count; v++) mesh->start[v] = q[s->first + s->surface_vertex[v]].n[0];
-  }
+static void start_task(void *context, int k) {
+  const Load *l = context;
+  soft_side_start(&l->cpu->surface[k], &l->cpu->model->soft[k], l->q);
 }
 
-void soft_load_motion(const Cpu *cpu, const Affine *d) {
-  const Model *m = cpu->model;
-  for (int k = 0; k < m->soft_count; k++) {
-    const Soft *s = &m->soft[k];
-    Mesh *mesh = surface(m, s);
-    for (int v = 0; v < mesh->vertex_count; v++) {
-      int body = s->first + s->surface_vertex[v];
-      mesh->motion[v] = m->body[body].slot >= 0 ? d[body].n[0] : vec3(0, 0, 0);
-    }
-    mesh_refit_motion(mesh);
-  }
+static void aim_task(void *context, int k) {
+  const Load *l = context;
+  soft_side_aim(&l->cpu->surface[k], l->cpu->model, &l->cpu->model->soft[k], l->q);
+}
+
+void soft_load(Cpu *cpu, const Affine *q) {
+  parallel_for(cpu->threads, cpu->model->soft_count, 1, move_task, &(Load){cpu, q});
+}
+
+void soft_load_start(Cpu *cpu, const Affine *q) {
+  parallel_for(cpu->threads, cpu->model->soft_count, 1, start_task, &(Load){cpu, q});
+}
+
+void soft_load_motion(Cpu *cpu, const Affine *direction) {
+  parallel_for(cpu->threads, cpu->model->soft_count, 1, aim_task, &(Load){cpu, direction});
 }
 
 Box soft_box(const Model *m, const Soft *s, const Affine *from, const Affine *to) {
   Box box = box_empty();
-  const Mesh *mesh = surface(m, s);
+  const Mesh *mesh = &m->mesh[m->body[s->body].mesh];
   for (int v = 0; v < mesh->vertex_count; v++) {
     int body = s->first + s->surface_vertex[v];
     box = box_add(box_add(box, from[body].n[0]), to[body].n[0]);

@@ -11,13 +11,15 @@ static bool keeps_distance(const Model *m) {
 Outcome cpu_find_near(void *backend, const Affine *q, NearPair *found) {
   Cpu *cpu = backend;
   const Model *m = cpu->model;
-  ContactScene scene = {m, m->def.contact.range, m->def.contact.separation, 0, NULL};
+  ContactScene scene = {m, m->def.contact.range, m->def.contact.separation, 0, NULL, cpu->surface};
   *found = (NearPair){.a = -1};
   if (!keeps_distance(m)) return stage_done();
   soft_load(cpu, q);
-  for (int i = 0; i < m->given_count; i++)
+  for (int i = 0; i < m->given_count; i++) {
+    Side side = scene_side(&scene, i);
     cpu->broad.box[i] =
-        box_inflate(body_box(m, i, &q[i]), 0.5 * (scene.separation + m->body[i].thickness) + scene.range);
+        box_inflate(posed_box(&side, &q[i]), 0.5 * (scene.separation + m->body[i].thickness) + scene.range);
+  }
   if (!broad_find(&cpu->broad, m)) return stage_from(false);
   for (int k = 0; k < cpu->broad.pair_count && found->a < 0; k++) {
     Pair p = {.a = (int)(cpu->broad.pair[k] >> 32), .b = (int)(cpu->broad.pair[k] & 0xffffffffu), .stiffness = 1};

@@ -28,7 +28,9 @@ void mesh_set_mass(Mesh *mesh, double thickness);
 
 /* Reorders mesh->element into leaves, builds mesh->node and assigns the owners of vertices and edges. */
 bool mesh_build_tree(Mesh *mesh);
-/* New boxes for moved vertices; the tree keeps its structure. */
-void mesh_refit_tree(Mesh *mesh);
+/* lo and hi of a box in single precision, rounded outward. */
+void box_round(Box box, float *lo, float *hi);
+/* The box of some points, and the distance of the farthest one from the origin. */
+void points_bounds(const Vec3 *x, int count, Box *box, double *radius);
 
 #endif

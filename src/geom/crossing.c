@@ -10,7 +10,7 @@
 enum { STACK_SIZE = 256 };
 
 typedef struct PosedMesh {
-  const Mesh *mesh;
+  Side side;
   const Affine *pose;
   double slack; /* [m] far above the rounding error of a posed vertex, so that boxes miss no crossing */
 } PosedMesh;
@@ -24,23 +24,24 @@ typedef struct PosedElement {
 /* Returns true to end the descent. */
 typedef bool VisitPair(void *context, int element_a, int element_b);
 
-static PosedMesh pose_mesh(const Mesh *mesh, const Affine *pose) {
+static PosedMesh pose_side(Side side, const Affine *pose) {
   Vec3 size = add(vec3_abs(pose->n[0]), vec3(DBL_MIN, DBL_MIN, DBL_MIN));
-  for (int k = 1; k < 4; k++) size = add_scaled(size, mesh->radius, vec3_abs(pose->n[k]));
-  PosedMesh m = {mesh, pose, 1e-12 * max_component(size)};
+  for (int k = 1; k < 4; k++) size = add_scaled(size, side_radius(&side), vec3_abs(pose->n[k]));
+  PosedMesh m = {side, pose, 1e-12 * max_component(size)};
   return m;
 }
 
-static Box posed_node_box(const PosedMesh *m, const TreeNode *n) {
-  Box box = {vec3(n->lo[0], n->lo[1], n->lo[2]), vec3(n->hi[0], n->hi[1], n->hi[2])};
+static Box posed_node_box(const PosedMesh *m, int node) {
+  const float *b = side_node_box(&m->side, node);
+  Box box = {vec3(b[0], b[1], b[2]), vec3(b[3], b[4], b[5])};
   return box_inflate(box_transform(m->pose, box), m->slack);
 }
 
 static PosedElement posed_element(const PosedMesh *m, int element) {
-  const Element *e = &m->mesh->element[element];
+  const Element *e = &m->side.mesh->element[element];
   PosedElement p = {.count = e->vertex_count, .box = box_empty()};
   for (int k = 0; k < p.count; k++) {
-    p.vertex[k] = affine_point(m->pose, m->mesh->vertex[e->vertex[k]]);
+    p.vertex[k] = affine_point(m->pose, m->side.x[e->vertex[k]]);
     p.box = box_add(p.box, p.vertex[k]);
   }
   return p;
@@ -55,8 +56,9 @@ static bool elements_cross(const PosedElement *a, const PosedElement *b) {
   return segment_crosses_segment(u[0], u[a->count - 1], v[0], v[b->count - 1]);
 }
 
-static double node_size(const TreeNode *n) {
-  return (double)n->hi[0] - n->lo[0] + n->hi[1] - n->lo[1] + n->hi[2] - n->lo[2];
+static double node_size(const PosedMesh *m, int node) {
+  const float *b = side_node_box(&m->side, node);
+  return (double)b[3] - b[0] + b[4] - b[1] + b[5] - b[2];
 }
 
 static bool visit_leaves(const TreeNode *na, const TreeNode *nb, bool self, VisitPair *visit, void *context) {
@@ -72,9 +74,9 @@ static bool visit_pairs(const PosedMesh *a, const PosedMesh *b, VisitPair *visit
   int stack[STACK_SIZE][2] = {{0, 0}}, count = 1;
   while (count > 0) {
     int ia = stack[--count][0], ib = stack[count][1];
-    const TreeNode *na = &a->mesh->node[ia], *nb = &b->mesh->node[ib];
+    const TreeNode *na = &a->side.mesh->node[ia], *nb = &b->side.mesh->node[ib];
     bool leaf_a = na->element_count > 0, leaf_b = nb->element_count > 0, self = a == b && ia == ib;
-    if (!self && !box_overlap(posed_node_box(a, na), posed_node_box(b, nb))) continue;
+    if (!self && !box_overlap(posed_node_box(a, ia), posed_node_box(b, ib))) continue;
     if (leaf_a && leaf_b) {
       if (visit_leaves(na, nb, self, visit, context)) return true;
     } else if (self) {
@@ -83,7 +85,7 @@ static bool visit_pairs(const PosedMesh *a, const PosedMesh *b, VisitPair *visit
         stack[count][1] = na->left + (k >= 1);
       }
     } else {
-      bool split_a = leaf_b || (!leaf_a && node_size(na) >= node_size(nb));
+      bool split_a = leaf_b || (!leaf_a && node_size(a, ia) >= node_size(b, ib));
       for (int k = 1; k >= 0; k--, count++) {
         stack[count][0] = split_a ? na->left + k : ia;
         stack[count][1] = split_a ? ib : nb->left + k;
@@ -125,15 +127,16 @@ typedef struct FirstCrossing {
   Crossing crossing;
 } FirstCrossing;
 
-static bool lies_on(const Mesh *mesh, int element, int body) {
-  for (int k = 0; mesh_soft(mesh) && k < 3; k++)
-    if (mesh->bound[mesh->element[element].vertex[k]] == body) return true;
+/* Is a vertex of the element attached to the body? */
+static bool lies_on(const PosedMesh *m, int element, int body) {
+  for (int k = 0; k < 3; k++)
+    if (side_fixed(&m->side, m->side.mesh->element[element].vertex[k], body)) return true;
   return false;
 }
 
 static bool visit_first(void *context, int element_a, int element_b) {
   FirstCrossing *f = context;
-  if (lies_on(f->a.mesh, element_a, f->body_b) || lies_on(f->b.mesh, element_b, f->body_a)) return false;
+  if (lies_on(&f->a, element_a, f->body_b) || lies_on(&f->b, element_b, f->body_a)) return false;
   PosedElement a = posed_element(&f->a, element_a), b = posed_element(&f->b, element_b);
   if (!elements_cross(&a, &b)) return false;
   f->crossing = (Crossing){element_a, element_b, crossing_point(&a, &b)};
@@ -144,12 +147,12 @@ static bool visit_first(void *context, int element_a, int element_b) {
 static bool crosses_half_space(const PosedMesh *plane, int number, const PosedMesh *body, int *half, int *element,
                                Vec3 *point) {
   *half = 0;
-  while (plane->mesh->element[*half].triangle != 0) ++*half;
+  while (plane->side.mesh->element[*half].triangle != 0) ++*half;
   PosedElement h = posed_element(plane, *half);
-  for (int i = 0; i < body->mesh->element_count; i++) {
+  for (int i = 0; i < body->side.mesh->element_count; i++) {
     PosedElement e = posed_element(body, i);
     for (int k = 0; k < e.count; k++) {
-      if (!(body->mesh->element[i].owned_vertices >> k & 1) || lies_on(body->mesh, i, number)) continue;
+      if (!(body->side.mesh->element[i].owned_vertices >> k & 1) || lies_on(body, i, number)) continue;
       if (orient3d_sign(h.vertex[0], h.vertex[1], h.vertex[2], e.vertex[k]) < 0) continue;
       *element = i;
       *point = e.vertex[k];
@@ -160,16 +163,16 @@ static bool crosses_half_space(const PosedMesh *plane, int number, const PosedMe
 }
 
 bool mesh_find_crossing(const Mesh *a, const Affine *pose_a, const Mesh *b, const Affine *pose_b, Crossing *crossing) {
-  return body_find_crossing(a, pose_a, INT_MAX, b, pose_b, INT_MAX, crossing);
+  return body_find_crossing(side_stiff(a), pose_a, INT_MAX, side_stiff(b), pose_b, INT_MAX, crossing);
 }
 
-bool body_find_crossing(const Mesh *a, const Affine *pose_a, int body_a, const Mesh *b, const Affine *pose_b,
-                        int body_b, Crossing *crossing) {
-  FirstCrossing f = {pose_mesh(a, pose_a), pose_mesh(b, pose_b), body_a, body_b, {0, 0, {0, 0, 0}}};
+bool body_find_crossing(Side a, const Affine *pose_a, int body_a, Side b, const Affine *pose_b, int body_b,
+                        Crossing *crossing) {
+  FirstCrossing f = {pose_side(a, pose_a), pose_side(b, pose_b), body_a, body_b, {0, 0, {0, 0, 0}}};
   Crossing *c = &f.crossing;
   bool found;
-  if (a->half_space) found = crosses_half_space(&f.a, body_a, &f.b, &c->element_a, &c->element_b, &c->point);
-  else if (b->half_space) found = crosses_half_space(&f.b, body_b, &f.a, &c->element_b, &c->element_a, &c->point);
+  if (a.mesh->half_space) found = crosses_half_space(&f.a, body_a, &f.b, &c->element_a, &c->element_b, &c->point);
+  else if (b.mesh->half_space) found = crosses_half_space(&f.b, body_b, &f.a, &c->element_b, &c->element_a, &c->point);
   else found = visit_pairs(&f.a, &f.b, visit_first, &f);
   if (found && crossing) *crossing = f.crossing;
   return found;
@@ -191,7 +194,8 @@ static bool share_vertex(const Element *a, const Element *b) {
 static bool visit_self(void *context, int i, int j) {
   SelfCrossings *s = context;
   PosedElement a = posed_element(&s->mesh, i), b = posed_element(&s->mesh, j);
-  if (share_vertex(&s->mesh.mesh->element[i], &s->mesh.mesh->element[j]) || !elements_cross(&a, &b)) return false;
+  if (share_vertex(&s->mesh.side.mesh->element[i], &s->mesh.side.mesh->element[j]) || !elements_cross(&a, &b))
+    return false;
   if (s->count < s->capacity) {
     s->pair[s->count][0] = i;
     s->pair[s->count][1] = j;
@@ -200,9 +204,9 @@ static bool visit_self(void *context, int i, int j) {
   return false;
 }
 
-int mesh_find_self_crossings(const Mesh *mesh, int (*pair)[2], int capacity) {
+int side_find_self_crossings(Side side, int (*pair)[2], int capacity) {
   Affine identity = affine(vec3(0, 0, 0), mat3_identity());
-  SelfCrossings s = {pose_mesh(mesh, &identity), pair, 0, capacity};
+  SelfCrossings s = {pose_side(side, &identity), pair, 0, capacity};
   visit_pairs(&s.mesh, &s.mesh, visit_self, &s);
   return s.count;
 }

@@ -4,7 +4,7 @@
 #ifndef ABD_GEOM_CROSSING_H
 #define ABD_GEOM_CROSSING_H
 
-#include "geom/mesh.h"
+#include "geom/surface.h"
 
 typedef struct Crossing {
   int element_a, element_b; /* indices into mesh->element */
@@ -22,12 +22,12 @@ bool segment_crosses_segment(Vec3 p, Vec3 q, Vec3 a, Vec3 b);
 /* The first crossing of two posed meshes in tree order. A half-space crosses every mesh with a vertex on or behind the
  * plane of its first triangle. */
 bool mesh_find_crossing(const Mesh *a, const Affine *pose_a, const Mesh *b, const Affine *pose_b, Crossing *crossing);
-/* The same for two bodies, by their indices. Elements of a soft mesh with a vertex fixed to the other body are ignored,
- * because they lie on it. */
-bool body_find_crossing(const Mesh *a, const Affine *pose_a, int body_a, const Mesh *b, const Affine *pose_b,
-                        int body_b, Crossing *crossing);
-/* Pairs of elements of one mesh that cross without sharing a vertex; writes at most capacity pairs of element indices,
+/* The same for the sides of two bodies, given with their numbers. Elements of a soft side with a vertex attached to the other body
+ * are left out. */
+bool body_find_crossing(Side a, const Affine *pose_a, int body_a, Side b, const Affine *pose_b, int body_b,
+                        Crossing *crossing);
+/* Pairs of elements of one side that cross without sharing a vertex; writes at most capacity pairs of element indices,
  * returns how many there are. */
-int mesh_find_self_crossings(const Mesh *mesh, int (*pair)[2], int capacity);
+int side_find_self_crossings(Side side, int (*pair)[2], int capacity);
 
 #endif

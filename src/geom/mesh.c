@@ -8,15 +8,17 @@
 #include "geom/build.h"
 #include "math/eigen.h"
 
-static void set_bounds(Mesh *mesh) {
+void points_bounds(const Vec3 *x, int count, Box *box, double *radius) {
   double farthest_sq = 0;
-  mesh->box = box_empty();
-  for (int i = 0; i < mesh->vertex_count; i++) {
-    mesh->box = box_add(mesh->box, mesh->vertex[i]);
-    farthest_sq = fmax(farthest_sq, norm_sq(mesh->vertex[i]));
+  *box = box_empty();
+  for (int i = 0; i < count; i++) {
+    *box = box_add(*box, x[i]);
+    farthest_sq = fmax(farthest_sq, norm_sq(x[i]));
   }
-  mesh->radius = sqrt(farthest_sq);
+  *radius = sqrt(farthest_sq);
 }
+
+static void set_bounds(Mesh *mesh) { points_bounds(mesh->vertex, mesh->vertex_count, &mesh->box, &mesh->radius); }
 
 static bool copy_arrays(Mesh *mesh, const AbdMeshDef *def) {
   mesh->vertex_count = (int)def->vertex_count;
@@ -90,29 +92,6 @@ static void center_mesh(Mesh *mesh, double thickness) {
   set_bounds(mesh);
 }
 
-bool mesh_make_soft(Mesh *mesh) {
-  size_t n = (size_t)mesh->vertex_count;
-  mesh->start = mem_alloc(n, sizeof(Vec3));
-  mesh->motion = mem_zeroed(n, sizeof(Vec3));
-  mesh->bound = mem_alloc(n, sizeof(int));
-  mesh->node_motion = mem_zeroed((size_t)mesh->node_count, sizeof *mesh->node_motion);
-  mesh->element_box = mem_zeroed(2 * (size_t)mesh->element_count, sizeof *mesh->element_box);
-  mesh->edge_sq = mem_alloc((size_t)mesh->edge_count, sizeof(double));
-  if (!mesh->start || !mesh->motion || !mesh->bound || !mesh->node_motion || !mesh->element_box || !mesh->edge_sq)
-    return false;
-  mesh->element_motion = mesh->element_box + mesh->element_count;
-  memcpy(mesh->start, mesh->vertex, n * sizeof(Vec3));
-  for (size_t v = 0; v < n; v++) mesh->bound[v] = -1;
-  for (int e = 0; e < mesh->edge_count; e++)
-    mesh->edge_sq[e] = norm_sq(sub(mesh->vertex[mesh->edge[e][1]], mesh->vertex[mesh->edge[e][0]]));
-  return true;
-}
-
-void mesh_refit(Mesh *mesh) {
-  set_bounds(mesh);
-  mesh_refit_tree(mesh);
-}
-
 AbdStatus mesh_init(Mesh *mesh, const AbdMeshDef *def, AbdError *error) {
   const char *name = def->name ? def->name : "";
   bool watertight = false;
@@ -148,11 +127,5 @@ void mesh_destroy(Mesh *mesh) {
   mem_free(mesh->element);
   mem_free(mesh->node);
   mem_free(mesh->fan);
-  mem_free(mesh->start);
-  mem_free(mesh->motion);
-  mem_free(mesh->node_motion);
-  mem_free(mesh->element_box);
-  mem_free(mesh->edge_sq);
-  mem_free(mesh->bound);
   memset(mesh, 0, sizeof *mesh);
 }

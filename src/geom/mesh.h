@@ -8,8 +8,10 @@
  * of leaves contain every stencil once. A point is also stored as a degenerate edge (v, v), owned by its element, so
  * that point-wire and point-point are edge-edge stencils.
  *
- * The tree is built once in rest space. For stiff bodies it is never refitted: a box under a pose is
- * box_transform(pose, box). Searches use its fans, which hold eight boxes side by side. Tested in tests/test_mesh.c. */
+ * A mesh is immutable once it is built. The tree is built once in rest space: the box of a posed node is box_transform(pose, box).
+ * Searches of stiff bodies use the fans, eight boxes side by side. The vertices of a soft body move one by one: geom/surface.h
+ * holds their positions and the boxes around them.
+ * Tested in tests/test_mesh.c. */
 #ifndef ABD_GEOM_MESH_H
 #define ABD_GEOM_MESH_H
 
@@ -41,9 +43,8 @@ static inline double tree_node_size(const TreeNode *n) {
   return x * x + y * y + z * z;
 }
 
-/* Boxes that a traversal tests together: those of some nodes up to three generations below an inner node, which
- * together contain all of it, or those of a leaf's elements. Fans of a soft body are not refitted; its searches use the
- * nodes. */
+/* What a traversal looks at in one go: the boxes of some nodes below an inner node, up to three generations, which together
+ * are all of it; the boxes of a leaf's elements. Searches of soft bodies use the nodes instead. */
 typedef float Float8 __attribute__((vector_size(32), aligned(4)));
 typedef struct Fan {
   Float8 lo[3], hi[3];  /* lanes beyond count are zero */
@@ -68,25 +69,9 @@ typedef struct Mesh {
   double second[3]; /* integral of X_k^2 over that volume, all > 0 */
   Vec3 origin;      /* file coordinates = origin + axes * rest */
   Mat3 axes;
-  /* The surface of a soft body, whose vertices are world coordinates and change. NULL for stiff bodies. */
-  Vec3 *start;             /* at the start of the step */
-  Vec3 *motion;            /* along the search direction */
-  float (*node_motion)[6]; /* by node: the box of the motions below it, lo and hi, rounded outward */
-  float (*element_box)[6], (*element_motion)[6]; /* by element: boxes of its vertices and of their motions */
-  double *edge_sq;                               /* squared rest lengths of the edges */
-  int *bound; /* the body to which a vertex is fixed and with which it does not collide; -1 if none */
 } Mesh;
 
-static inline bool mesh_soft(const Mesh *mesh) { return mesh->start != 0; }
-/* The motion of a vertex along a step d of its body, or its own motion if it is soft. */
-static inline Vec3 mesh_motion(const Mesh *mesh, const Affine *d, int v) {
-  return mesh_soft(mesh) ? mesh->motion[v] : affine_point(d, mesh->vertex[v]);
-}
-bool mesh_make_soft(Mesh *mesh);    /* false if memory runs out */
-void mesh_refit(Mesh *mesh);        /* boxes of the present vertices */
-void mesh_refit_motion(Mesh *mesh); /* boxes of the present motions */
-
-/* Fills mesh from the def. On failure the mesh is empty and error names index, triangle and value. */
+/* Fills mesh from the def; on failure the mesh is empty and error says which index, triangle and value. */
 AbdStatus mesh_init(Mesh *mesh, const AbdMeshDef *def, AbdError *error);
 void mesh_destroy(Mesh *mesh); /* also a half-built or zeroed one */
 

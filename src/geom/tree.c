@@ -3,7 +3,6 @@
  * Nodes are stored breadth first, children side by side. Tested in tests/test_mesh.c. */
 #include "geom/build.h"
 
-#include <stddef.h>
 #include <string.h>
 
 enum { SMALL_LEAF_SIZE = 2, SMALL_MESH = 8 };
@@ -30,14 +29,14 @@ static float round_up(double x) {
   return (double)f >= x ? f : nextafterf(f, INFINITY);
 }
 
-static void round_box(Box box, float *lo, float *hi) {
+void box_round(Box box, float *lo, float *hi) {
   for (int k = 0; k < 3; k++) {
     lo[k] = round_down(component(box.lo, k));
     hi[k] = round_up(component(box.hi, k));
   }
 }
 
-static void set_node_box(TreeNode *node, Box box) { round_box(box, node->lo, node->hi); }
+static void set_node_box(TreeNode *node, Box box) { box_round(box, node->lo, node->hi); }
 
 static bool before(const TreeBuild *build, int axis, int a, int b) {
   double x = component(build->center[a], axis), y = component(build->center[b], axis);
@@ -210,37 +209,3 @@ bool mesh_build_tree(Mesh *mesh) {
   mem_free(edge_owned);
   return ok;
 }
-
-static void join_boxes(const float *left, const float *right, float *out) {
-  for (int k = 0; k < 3; k++) {
-    out[k] = left[k] < right[k] ? left[k] : right[k];
-    out[k + 3] = left[k + 3] > right[k + 3] ? left[k + 3] : right[k + 3];
-  }
-}
-
-/* Boxes lo, hi of a vector per vertex, by element and by node (stride floats apart). Children follow their parents, so
- * the loop from the last node to the first computes children before parents. */
-static void refit(const Mesh *mesh, const Vec3 *of, float (*element)[6], float *node, size_t stride) {
-  for (int i = 0; i < mesh->element_count; i++) {
-    const int *v = mesh->element[i].vertex;
-    round_box(box_add(box_add((Box){of[v[0]], of[v[0]]}, of[v[1]]), of[v[2]]), element[i], element[i] + 3);
-  }
-  for (int n = mesh->node_count - 1; n >= 0; n--) {
-    const TreeNode *t = &mesh->node[n];
-    float *box = node + stride * (size_t)n;
-    if (t->element_count == 0) {
-      const float *left = node + stride * (size_t)t->left;
-      join_boxes(left, left + stride, box);
-      continue;
-    }
-    memcpy(box, element[t->first], sizeof *element);
-    for (int i = 1; i < t->element_count; i++) join_boxes(box, element[t->first + i], box);
-  }
-}
-
-_Static_assert(offsetof(TreeNode, hi) == 3 * sizeof(float), "a node's box is lo, hi");
-
-void mesh_refit_tree(Mesh *mesh) {
-  refit(mesh, mesh->vertex, mesh->element_box, mesh->node[0].lo, sizeof(TreeNode) / sizeof(float));
-}
-void mesh_refit_motion(Mesh *mesh) { refit(mesh, mesh->motion, mesh->element_motion, mesh->node_motion[0], 6); }

@@ -1,4 +1,7 @@
-/* The compiled scene (Model: immutable once started) and what changes from step to step (State).
+/* The compiled scene (Model) and what changes from step to step (State).
+ *
+ * A Model is immutable after model_start: no function writes to it or casts its const away. Positions of soft vertices, the
+ * surfaces through them and their tree boxes are values of the backend, see geom/surface.h and contact/soft_side.h.
  *
  * Bodies are affine: pose q = (p, c1, c2, c3), x = p + X c1 + Y c2 + Z c3, rest frame centred and principal, so the mass
  * matrix is diag(mass, second[0], second[1], second[2]) (x) I3. Bodies that move (dynamic, kinematic) have a slot among

@@ -300,7 +300,6 @@ static AbdStatus make_mesh(Model *m, Soft *s, AbdError *error) {
   mem_free(number);
   mem_free(triangle);
   mem_free(vertex);
-  if (status == ABD_OK && !mesh_make_soft(&m->mesh[m->mesh_count - 1])) status = no_memory(s->name, error);
   return status;
 }
 
@@ -411,9 +410,7 @@ AbdStatus model_place_soft(Model *m, AbdError *error) {
     if (!mem_reserve((void **)&m->body, &m->body_capacity, m->body_count + s->vertex_count, sizeof(Body)))
       return no_memory(s->name, error);
     Vec3 center = center_of(s), spin = vec3_from(s->def.angular_velocity);
-    Mesh *mesh = &m->mesh[m->body[s->body].mesh];
     s->first = m->body_count;
-    for (int v = 0; v < mesh->vertex_count; v++) mesh->bound[v] = s->attached[s->surface_vertex[v]];
     for (int v = 0; v < s->vertex_count; v++) {
       Body *b = &m->body[m->body_count++];
       memset(b, 0, sizeof *b);

@@ -85,12 +85,24 @@ static inline bool cast_init(Cast *cast, AbdError *error) {
 /* The bodies of a test program: made before its tests, destroyed after them. */
 static Cast cast;
 
+/* Storage of single pairs: of the one under test in slot 0, and of one to compare it with in slot 1. */
+static PairStore shelf;
+
+static inline bool shelf_open(void) { return store_init(&shelf, 1) && store_reserve(&shelf, 2); }
+
+/* The pair in slot 1 goes first: with the one in slot 0 the shelf is empty. */
+static inline void shelf_remove(Pair *p) {
+  bool last = p->slot == 0;
+  pair_destroy(p, &shelf);
+  if (last) store_settle(&shelf, NULL, NULL, 0);
+}
+
 static inline int rounds(int whole) { return getenv("ABD_TEST_SHORT") ? whole / 8 : whole; }
 
 static inline int start(void **state) {
   AbdError error = {ABD_OK, ""};
   (void)state;
-  if (cast_init(&cast, &error)) return 0;
+  if (shelf_open() && cast_init(&cast, &error)) return 0;
   printf("%s\n", error.text);
   return -1;
 }
@@ -98,6 +110,7 @@ static inline int start(void **state) {
 static inline int stop(void **state) {
   (void)state;
   model_destroy(&cast.model);
+  store_destroy(&shelf);
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "contact/cache.h"
 #include "posed.h"
 
 typedef struct Path {
@@ -35,7 +36,7 @@ static void draw_directions(Draw *draw_from, Path *p) {
 static bool draw_path(Draw *d, int round, Path *p) {
   static const double place[] = {0, 0, 0, 100};
   p->pair = draw_pair(d, &cast.model);
-  p->scene = (ContactScene){&cast.model, draw_decades(d, -4, -1), round % 4 ? 0 : 0.02, 1, NULL, NULL};
+  p->scene = (ContactScene){&cast.model, draw_decades(d, -4, -1), round % 4 ? 0 : 0.02, 1, NULL, NULL, &shelf};
   double gap = p->scene.separation + p->scene.range * draw_decades(d, -3, 1.5);
   if (!draw_near(d, &cast.model, &p->pair, gap, round % 3 ? 1e-6 : 0.05, p->q)) return false;
   for (int k = 0; k < 2; k++) p->q[k].n[0] = add(p->q[k].n[0], vec3(place[round % 4], 0, place[round % 4]));
@@ -75,7 +76,7 @@ static double bound_with_margin(const Path *path, double margin) {
   pair_bound_cover(&p.pair, &p.scene, p.q, p.d, 1);
   assert_false(p.pair.failed || p.pair.needs_cover);
   double bound = p.pair.bound;
-  pair_destroy(&p.pair);
+  shelf_remove(&p.pair);
   return bound;
 }
 
@@ -91,7 +92,7 @@ static double bound_with_old_list(Draw *d, const Path *path) {
   pair_bound(&p.pair, &p.scene, p.q, p.d);
   pair_bound_cover(&p.pair, &p.scene, p.q, p.d, 1);
   double bound = p.pair.bound;
-  pair_destroy(&p.pair);
+  shelf_remove(&p.pair);
   return bound;
 }
 
@@ -178,64 +179,65 @@ static void test_bound_does_not_depend_on_the_list(void **state) {
   assert_int_equal(wrong, 0);
 }
 
-/* ---- travels ------------------------------------------------------------------------------------------------------ */
+/* ---- path lengths ------------------------------------------------------------------------------------------------------ */
 
 static Affine strayed(Draw *d, const Affine *q, double far) {
   return affine(add(q->n[0], draw_vec3(d, far)), mat3_mul(mat3_exp(draw_vec3(d, far)), affine_linear(q)));
 }
 
-/* Evaluates a pair that knows its bodies' travels at poses, and one that knows nothing. */
-static void check_eval(Path *p, Travel *travel, const Affine q[2]) {
-  Pair fresh = {.a = p->pair.a, .b = p->pair.b, .stiffness = p->pair.stiffness, .margin = p->pair.margin};
+/* Evaluates a pair with path lengths and one without. */
+static void check_eval(Path *p, PathLength *length, const Affine q[2]) {
+  Pair fresh = {.a = p->pair.a, .b = p->pair.b, .slot = 1, .stiffness = p->pair.stiffness, .margin = p->pair.margin};
   ContactScene scene = p->scene;
-  scene.travel = NULL;
-  for (int k = 0; k < 2; k++) travel_go(travel, &cast.model, k ? p->pair.b : p->pair.a, &q[k]);
+  scene.path_length = NULL;
+  for (int k = 0; k < 2; k++) path_length_move(length, &cast.model, k ? p->pair.b : p->pair.a, &q[k]);
   pair_eval(&p->pair, &p->scene, &q[0], &q[1]);
   pair_eval(&fresh, &scene, &q[0], &q[1]);
-  if (p->pair.contact_count != fresh.contact_count || memcmp(&p->pair.min_gap, &fresh.min_gap, sizeof(double)) != 0 ||
+  if (p->pair.contact.count != fresh.contact.count || memcmp(&p->pair.min_gap, &fresh.min_gap, sizeof(double)) != 0 ||
       memcmp(&p->pair.energy_trial, &fresh.energy_trial, sizeof(double)) != 0) {
     name_path(p);
-    fail_msg("%d contacts, gap %.17g by travels, %d contacts, gap %.17g without", p->pair.contact_count,
-             p->pair.min_gap, fresh.contact_count, fresh.min_gap);
+    fail_msg("%d contacts, gap %.17g by path lengths, %d contacts, gap %.17g without", p->pair.contact.count,
+             p->pair.min_gap, fresh.contact.count, fresh.min_gap);
   }
-  pair_destroy(&fresh);
+  shelf_remove(&fresh);
 }
 
 /* Wanders by small steps, sometimes by one large one of both, and ends at the path's start, looked at there or not. */
-static void stroll(Draw *d, Path *p, Travel *travel) {
+static void stroll(Draw *d, Path *p, PathLength *length) {
   double small = p->scene.range * draw_decades(d, -4, 0.7);
   Affine at[2];
   p->pair.margin = p->scene.range * draw_decades(d, -2, 1.5);
   for (int step = draw_int(d, 6); step > 0; step--) {
     for (int k = 0; k < 2; k++) at[k] = strayed(d, &p->q[k], step == 4 ? 0.1 : k && step % 2 ? 0 : small);
-    check_eval(p, travel, at);
+    check_eval(p, length, at);
     p->pair.stiffness = draw(d, 1, 2);
-    if (draw_int(d, 2)) check_eval(p, travel, at); /* once more, stiffer */
+    if (draw_int(d, 2)) check_eval(p, length, at); /* once more, stiffer */
   }
-  if (draw_int(d, 3) > 0) check_eval(p, travel, p->q);
-  else if (draw_int(d, 2)) pair_eval(&p->pair, &p->scene, &p->q[0], &p->q[1]); /* where the travels are not */
+  if (draw_int(d, 3) > 0) check_eval(p, length, p->q);
+  else if (draw_int(d, 2))
+    pair_eval(&p->pair, &p->scene, &p->q[0], &p->q[1]); /* at poses that the path lengths do not have */
   for (int k = 0; k < 2; k++) {
     int body = k ? p->pair.b : p->pair.a;
-    travel_go(travel, &cast.model, body, &p->q[k]);
-    travel_aim(travel, &cast.model, body, &p->d[k]);
+    path_length_move(length, &cast.model, body, &p->q[k]);
+    path_length_aim(length, &cast.model, body, &p->d[k]);
   }
 }
 
-static void test_travels_clear_only_what_is_clear(void **state) {
+static void test_path_lengths_clear_only_what_is_clear(void **state) {
   Draw d = {3};
   int wrong = 0, paths = 0, cut = 0, clear = 0;
   (void)state;
   for (int k = 0; k < rounds(12000); k++) {
     Path p;
-    Travel travel[2 * KIND_COUNT] = {0};
+    PathLength length[2 * KIND_COUNT] = {0};
     if (!draw_path(&d, k, &p)) continue;
     double shorter = draw_decades(&d, -3, 0);
     for (int side = 0; side < 2; side++)
       p.d[side] = affine_add_scaled(affine_sub(p.d[side], p.d[side]), shorter, p.d[side]);
     double bound = bound_with_margin(&p, 1e-2);
-    p.scene.travel = travel;
-    stroll(&d, &p, travel);
-    bool told = p.pair.listed && pair_clear(&p.pair, &p.scene);
+    p.scene.path_length = length;
+    stroll(&d, &p, length);
+    bool told = pair_cache(&p.pair, &p.scene)->listed && pair_clear(&p.pair, &p.scene);
     if (!told) pair_bound(&p.pair, &p.scene, p.q, p.d);
     double wanted = draw_int(&d, 2) ? 1 : draw(&d, 0, 1); /* all that others let the step be */
     if (p.pair.needs_cover) pair_bound_cover(&p.pair, &p.scene, p.q, p.d, least(p.pair.bound, wanted));
@@ -244,12 +246,12 @@ static void test_travels_clear_only_what_is_clear(void **state) {
     clear += told;
     if (least(p.pair.bound, wanted) != least(bound, wanted) && wrong++ < 5) {
       name_path(&p);
-      print_message("  bound %.17g by travels (%s) up to %g, %.17g without\n", p.pair.bound, told ? "clear" : "asked",
-                    wanted, bound);
+      print_message("  bound %.17g by path lengths (%s) up to %g, %.17g without\n", p.pair.bound,
+                    told ? "clear" : "asked", wanted, bound);
     }
-    pair_destroy(&p.pair);
+    shelf_remove(&p.pair);
   }
-  print_message("%d paths, %d cut short, %d cleared by travels, %d differ\n", paths, cut, clear, wrong);
+  print_message("%d paths, %d cut short, %d cleared by path lengths, %d differ\n", paths, cut, clear, wrong);
   assert_true(clear > paths / 10 && cut > paths / 20);
   assert_int_equal(wrong, 0);
 }
@@ -258,7 +260,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_bound_is_safe_and_not_early),
       cmocka_unit_test(test_bound_does_not_depend_on_the_list),
-      cmocka_unit_test(test_travels_clear_only_what_is_clear),
+      cmocka_unit_test(test_path_lengths_clear_only_what_is_clear),
   };
   return cmocka_run_group_tests(tests, start, stop);
 }

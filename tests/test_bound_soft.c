@@ -66,7 +66,7 @@ static Path draw_path(Draw *d, Stage *s, int round) {
   const Affine still = affine(vec3(0, 0, 0), mat3_identity());
   Vec3 shift = draw_vec3(d, draw_decades(d, -2, 1)), spin = draw_vec3(d, draw_decades(d, -2, 0));
   Path p = {.pair = {.a = SOFT_A, .b = round % 3, .soft = true}, .own = draw_decades(d, -4, 0)};
-  p.scene = (ContactScene){&s->model, draw_decades(d, -3, -1.5), 0, 1, NULL, s->surface};
+  p.scene = (ContactScene){&s->model, draw_decades(d, -3, -1.5), 0, 1, NULL, s->surface, &shelf};
   place_soft(d, s, SOFT_A, vec3(0, 0, 0), shift, spin, p.own);
   place_soft(d, s, SOFT_B, scale(1.12 + draw_decades(d, -3, -1), unit(draw_vec3(d, 1))), shift, spin, p.own);
   p.q[0] = p.q[1] = still;
@@ -86,7 +86,7 @@ static double bound_of(Path p, double margin) {
   if (p.pair.needs_cover) pair_bound_cover(&p.pair, &p.scene, p.q, p.d, p.pair.bound);
   assert_false(p.pair.failed);
   double bound = p.pair.bound;
-  pair_destroy(&p.pair);
+  shelf_remove(&p.pair);
   return bound;
 }
 
@@ -136,6 +136,7 @@ static void test_soft_bound(void **state) {
   Stage s;
   (void)state;
   make_stage(&s);
+  assert_true(shelf_open());
   s.model.mesh = s.mesh, s.model.body = s.body;
   s.model.mesh_count = s.model.body_count = 3;
   for (int k = 0; k < paths; k++) {
@@ -155,6 +156,7 @@ static void test_soft_bound(void **state) {
   assert_int_equal(wrong, 0);
   assert_true(cut > paths / 8 && free_count > paths / 12);
   free_stage(&s);
+  store_destroy(&shelf);
 }
 
 int main(void) {

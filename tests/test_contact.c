@@ -9,31 +9,33 @@
 #include <stdio.h>
 
 #include "contact/broad.h"
+#include "contact/cache.h"
 #include "kernel/barrier.h"
 #include "kernel/friction.h"
 #include "posed.h"
 
 static ContactScene scene_of(double range, double separation) {
-  return (ContactScene){&cast.model, range, separation, 0.1 * range, NULL, NULL};
+  return (ContactScene){&cast.model, range, separation, 0.1 * range, NULL, NULL, &shelf};
 }
 
 /* ---- candidates -------------------------------------------------------------------------------------------------- */
 
 /* How often each stencil of a kind is in the list, row by row. */
-static int *count_listed(const Pair *p, int kind, int na, int nb) {
+static int *count_listed(const PairCache *cache, const Candidate *c, int kind, int na, int nb) {
   int *count = calloc((size_t)na * (size_t)nb + 1, sizeof(int));
   assert_non_null(count);
-  for (int i = 0; i < p->candidate_count; i++)
-    if (p->candidate[i].kind == kind) count[p->candidate[i].prim_a * nb + p->candidate[i].prim_b]++;
+  for (int i = 0; i < cache->candidate.count; i++)
+    if (c[i].kind == kind) count[c[i].prim_a * nb + c[i].prim_b]++;
   return count;
 }
 
-static void check_list(const Pair *p, const Posed *a, const Posed *b, double radius) {
+static void check_list(const Pair *p, const ContactScene *scene, const Posed *a, const Posed *b, double radius) {
+  const PairCache *cache = pair_cache(p, scene);
   int near = 0;
   for (int kind = 0; kind < 4; kind++) {
     int na, nb;
     stencil_counts(a->mesh, b->mesh, kind, &na, &nb);
-    int *count = count_listed(p, kind, na, nb);
+    int *count = count_listed(cache, cache_candidates(cache, scene), kind, na, nb);
     for (int i = 0; i < na; i++)
       for (int j = 0; j < nb; j++) {
         double d = stencil_distance(a, b, kind, i, j);
@@ -46,12 +48,13 @@ static void check_list(const Pair *p, const Posed *a, const Posed *b, double rad
       }
     free(count);
   }
-  assert_int_equal(near, p->candidate_count);
+  assert_int_equal(near, cache->candidate.count);
 }
 
-static void check_listed_distances(const Pair *p, const Posed *a, const Posed *b) {
-  for (int i = 0; i < p->candidate_count; i++) {
-    const Candidate *c = &p->candidate[i];
+static void check_listed_distances(const Pair *p, const ContactScene *scene, const Posed *a, const Posed *b) {
+  const PairCache *cache = pair_cache(p, scene);
+  for (int i = 0; i < cache->candidate.count; i++) {
+    const Candidate *c = &cache_candidates(cache, scene)[i];
     double d = stencil_distance(a, b, c->kind, c->prim_a, c->prim_b);
     if (c->dist > d || c->dist < d * (1 - 2e-6) - 1e-12) fail_msg("candidate at %.17g says %.17g", d, c->dist);
   }
@@ -68,14 +71,14 @@ static void test_query_equals_a_double_loop(void **state) {
     if (draw_near(&d, &cast.model, &p, draw_decades(&d, -4, -0.5), k % 3 ? 1e-3 : 0.1, q)) {
       double radius = draw_decades(&d, -4, 0.5);
       pair_query(&p, &scene, &q[0], &q[1], radius);
-      assert_true(p.listed && !p.failed);
+      assert_true(pair_cache(&p, &scene)->listed && !p.failed);
       Posed a = {body_mesh(&cast.model, p.a), affine_relative(&q[0], &q[1]), NULL},
             b = {body_mesh(&cast.model, p.b), affine(vec3(0, 0, 0), mat3_identity()), NULL};
-      check_list(&p, &a, &b, radius);
-      check_listed_distances(&p, &a, &b);
-      found += p.candidate_count;
+      check_list(&p, &scene, &a, &b, radius);
+      check_listed_distances(&p, &scene, &a, &b);
+      found += pair_cache(&p, &scene)->candidate.count;
     }
-    pair_destroy(&p);
+    shelf_remove(&p);
   }
   assert_true(found > rounds(1600) * 10L);
 }
@@ -91,11 +94,12 @@ static bool same_contact(const Contact *x, const Contact *y) {
          same_vec3(x->normal, y->normal) && same_vec3(x->ya, y->ya) && same_vec3(x->yb, y->yb);
 }
 
-static void check_same(const Pair *x, const Pair *y) {
-  if (x->contact_count != y->contact_count)
-    fail_msg("%d contacts with the old list, %d with a new one", x->contact_count, y->contact_count);
-  for (int i = 0; i < x->contact_count; i++)
-    if (!same_contact(&x->contact[i], &y->contact[i])) fail_msg("contact %d of %d differs", i, x->contact_count);
+static void check_same(const Pair *x, const Pair *y, const ContactScene *scene) {
+  const Contact *cx = pair_contacts(x, scene), *cy = pair_contacts(y, scene);
+  if (x->contact.count != y->contact.count)
+    fail_msg("%d contacts with the old list, %d with a new one", x->contact.count, y->contact.count);
+  for (int i = 0; i < x->contact.count; i++)
+    if (!same_contact(&cx[i], &cy[i])) fail_msg("contact %d of %d differs", i, x->contact.count);
   if (!same(x->energy_trial, y->energy_trial) || !same(x->noise, y->noise) || !same(x->min_gap, y->min_gap))
     fail_msg("energy %.17g and %.17g, noise %g and %g", x->energy_trial, y->energy_trial, x->noise, y->noise);
 }
@@ -106,7 +110,7 @@ static Affine moved(const Affine *q, Vec3 shift, Vec3 turn, Vec3 about) {
 }
 
 static Pair fresh_like(const Pair *p, double margin) {
-  return (Pair){.a = p->a, .b = p->b, .stiffness = p->stiffness, .margin = margin};
+  return (Pair){.a = p->a, .b = p->b, .slot = 1, .stiffness = p->stiffness, .margin = margin};
 }
 
 /* Both bodies wander together, a little against each other; the list is renewed when the pair sees fit. */
@@ -118,14 +122,14 @@ static void wander(Draw *d, Pair *p, const ContactScene *scene, Affine q[2], dou
     Vec3 shift = draw_vec3(d, 0.3), turn = draw_vec3(d, 0.5), about = q[1].n[0], at = q[0].n[0];
     for (int k = 0; k < 2; k++) q[k] = moved(&q[k], shift, turn, about);
     q[0] = moved(&q[0], draw_vec3(d, small), draw_vec3(d, small), at);
-    Affine ref = p->ref;
+    Affine ref = pair_cache(p, scene)->ref;
     pair_eval(p, scene, &q[0], &q[1]);
-    *kept += step > 0 && memcmp(&ref, &p->ref, sizeof ref) == 0;
+    *kept += step > 0 && memcmp(&ref, &pair_cache(p, scene)->ref, sizeof ref) == 0;
     Pair fresh = fresh_like(p, draw_decades(d, -6, 0));
     pair_eval(&fresh, scene, &q[0], &q[1]);
-    check_same(p, &fresh);
-    *contacts += p->contact_count;
-    pair_destroy(&fresh);
+    check_same(p, &fresh, scene);
+    *contacts += p->contact.count;
+    shelf_remove(&fresh);
   }
 }
 
@@ -141,7 +145,7 @@ static void test_contacts_do_not_depend_on_the_list(void **state) {
     ContactScene scene = scene_of(draw_decades(&d, -3, -1), k % 4 ? 0 : 0.02);
     if (draw_near(&d, &cast.model, &p, scene.separation + scene.range * draw(&d, 0.1, 1), k % 3 ? 1e-6 : 0.05, q))
       wander(&d, &p, &scene, q, place[k % 4], &contacts, &kept);
-    pair_destroy(&p);
+    shelf_remove(&p);
   }
   assert_true(contacts > rounds(800) * 6L);
   assert_true(kept > rounds(800) * 3);
@@ -169,20 +173,20 @@ static void test_contacts_are_the_near_stencils(void **state) {
             least = fmin(least, dist);
           }
       }
-      for (int i = 0; i < p.contact_count; i++) {
-        const Contact *c = &p.contact[i];
+      for (int i = 0; i < p.contact.count; i++) {
+        const Contact *c = &pair_contacts(&p, &scene)[i];
         Vec3 between = sub(affine_point(&q[0], c->ya), affine_point(&q[1], c->yb));
         double gap = stencil_distance(&a, &b, c->kind, c->prim_a, c->prim_b) - scene.separation;
         assert_true(fabs(gap - c->gap) < 1e-12);
         assert_true(norm(sub(between, scale(c->gap + scene.separation, c->normal))) < 1e-12);
         energy += p.stiffness * c->mollifier * barrier(c->gap / scene.range);
       }
-      if (near != p.contact_count) fail_msg("%d contacts, %d stencils within %g", p.contact_count, near, reach);
+      if (near != p.contact.count) fail_msg("%d contacts, %d stencils within %g", p.contact.count, near, reach);
       if (near) assert_true(fabs(p.min_gap + scene.separation - least) < 1e-12);
       assert_true(fabs(p.barrier - energy) <= 1e-12 * energy);
       contacts += near;
     }
-    pair_destroy(&p);
+    shelf_remove(&p);
   }
   assert_true(contacts > rounds(800) * 2L);
 }
@@ -262,15 +266,15 @@ static void add_fading(double h[24][24], const Pair *p, const Contact *c, const 
 /* Sum of the contacts' and friction points' springs, each by itself. */
 static void springs(const Pair *p, const ContactScene *scene, const Affine q[2], double h[24][24]) {
   memset(h, 0, 24 * sizeof *h);
-  for (int i = 0; i < p->contact_count; i++) {
-    const Contact *c = &p->contact[i];
+  for (int i = 0; i < p->contact.count; i++) {
+    const Contact *c = &pair_contacts(p, scene)[i];
     Sym3 k = sym3_add_outer(sym3_zero(), 1, c->normal);
     add_spring(h, &k, p->stiffness * c->mollifier * barrier_d2(c->gap / scene->range) / (scene->range * scene->range),
                c->ya, c->yb);
     if (c->mollifier_d1 > 0) add_fading(h, p, c, q, p->stiffness * barrier(c->gap / scene->range) * c->mollifier_d1);
   }
-  for (int i = 0; i < p->friction_count; i++) {
-    const FrictionPoint *f = &p->friction[i];
+  for (int i = 0; i < p->friction.count; i++) {
+    const FrictionPoint *f = &pair_friction(p, scene)[i];
     Vec3 u = friction_displacement(p, f, scene, &q[0], &q[1]);
     Sym3 k = friction_hessian(u, f->force, f->normal, scene->friction_eps);
     add_spring(h, &k, f->load, f->ya, f->yb);
@@ -302,7 +306,7 @@ static bool positive(double h[24][24], double shift) {
 
 static void check_hessian(const Pair *p, const ContactScene *scene, const Affine q[2]) {
   double h[24][24], sum[24][24];
-  hessian_of(p->moments, h);
+  hessian_of(pair_moment_sums(p, scene), h);
   springs(p, scene, q, sum);
   double size = largest(&h[0][0], 576);
   for (int i = 0; i < 24; i++)
@@ -313,14 +317,14 @@ static void check_hessian(const Pair *p, const ContactScene *scene, const Affine
         fail_msg("H[%d][%d] = %.17g, the springs' sum is %.17g", i, j, h[i][j], sum[i][j]);
     }
   if (!positive(h, 1e-11 * size))
-    fail_msg("the Hessian has a negative eigenvalue, %d contacts, size %g", p->contact_count, size);
+    fail_msg("the Hessian has a negative eigenvalue, %d contacts, size %g", p->contact.count, size);
 }
 
 static void check_gradient(Pair *p, const ContactScene *scene, const Affine q[2], double tolerance) {
   double g[24], numeric[24];
   pair_eval(p, scene, &q[0], &q[1]);
   pair_moments(p, scene, &q[0], &q[1]);
-  gradient_of(p->moments, g);
+  gradient_of(pair_moment_sums(p, scene), g);
   check_hessian(p, scene, q);
   differences(p, scene, q, 1e-5 * scene->range, numeric);
   double size = largest(g, 24);
@@ -328,7 +332,7 @@ static void check_gradient(Pair *p, const ContactScene *scene, const Affine q[2]
     if (fabs(g[i] - numeric[i]) > tolerance * size)
       fail_msg("%s, %s: gradient[%d] = %.12g, differences give %.12g (largest %g, %d contacts, %d with friction)",
                body_mesh(&cast.model, p->a)->name, body_mesh(&cast.model, p->b)->name, i, g[i], numeric[i], size,
-               p->contact_count, p->friction_count);
+               p->contact.count, p->friction.count);
 }
 
 static void test_gradient_of_barrier_and_friction(void **state) {
@@ -347,17 +351,18 @@ static void test_gradient_of_barrier_and_friction(void **state) {
       assert_true(pair_lag(&p, &scene, before, NULL, 0));
       pair_friction_start(&p, &scene, &q[0], &q[1]);
       Vec3 any = draw_vec3(&d, 1);
-      for (int i = 0; k % 3 && i < p.friction_count;
+      for (int i = 0; k % 3 && i < p.friction.count;
            i++) { /* a force of its own, in the disc; the same for the same point */
-        Vec3 w = add_scaled(any, sin(7 * norm(p.friction[i].ya)), p.friction[i].yb);
-        w = add_scaled(w, -dot(w, p.friction[i].normal), p.friction[i].normal);
-        p.friction[i].force = scale(1 / most(1, norm(w)), w);
+        FrictionPoint *f = &pair_friction(&p, &scene)[i];
+        Vec3 w = add_scaled(any, sin(7 * norm(f->ya)), f->yb);
+        w = add_scaled(w, -dot(w, f->normal), f->normal);
+        f->force = scale(1 / most(1, norm(w)), w);
       }
-      rubbing += p.friction_count > 0;
-      if (p.contact_count) check_gradient(&p, &scene, q, 1e-6);
-      checked += p.contact_count > 0;
+      rubbing += p.friction.count > 0;
+      if (p.contact.count) check_gradient(&p, &scene, q, 1e-6);
+      checked += p.contact.count > 0;
     }
-    pair_destroy(&p);
+    shelf_remove(&p);
   }
   assert_true(checked > rounds(1200) / 3 && rubbing > rounds(1200) / 8);
 }
@@ -377,9 +382,9 @@ static void test_gradient_of_nearly_parallel_edges(void **state) {
                    affine(vec3(0, 0, 0), mat3_identity())};
     pair_eval(&p, &scene, &q[0], &q[1]);
     int before = faded;
-    for (int i = 0; i < p.contact_count; i++) faded += p.contact[i].mollifier_d1 != 0;
+    for (int i = 0; i < p.contact.count; i++) faded += pair_contacts(&p, &scene)[i].mollifier_d1 != 0;
     if (faded > before) check_gradient(&p, &scene, q, 1e-4);
-    pair_destroy(&p);
+    shelf_remove(&p);
   }
   assert_true(faded > rounds(400) / 4);
 }

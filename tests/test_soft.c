@@ -147,12 +147,11 @@ static void sum_springs(Cpu *cpu, Pair *p, const Affine *q, Affine *gradient) {
   }
 }
 
-static bool same_contacts(const Pair *p, const Contact *was, int count) {
-  if (p->contact_count != count) return false;
+static bool same_contacts(const Cpu *cpu, const Pair *p, const Contact *was, int count) {
+  const Contact *c = pair_contacts(p, &cpu->scene);
+  if (p->contact.count != count) return false;
   for (int i = 0; i < count; i++)
-    if (p->contact[i].kind != was[i].kind || p->contact[i].prim_a != was[i].prim_a ||
-        p->contact[i].prim_b != was[i].prim_b)
-      return false;
+    if (c[i].kind != was[i].kind || c[i].prim_a != was[i].prim_a || c[i].prim_b != was[i].prim_b) return false;
   return true;
 }
 
@@ -171,9 +170,9 @@ static void check_pair(Cpu *cpu, Pair *p, const Affine *q0, Tally *tally) {
   double size = 0, h = 1e-6 * cpu->scene.range;
   for (int s = 0; s < m->moving_count; s++)
     for (int n = 0; n < 4; n++) size = most(size, norm(gradient[m->moving[s]].n[n]));
-  int count = p->contact_count;
+  int count = p->contact.count;
   Contact *was = malloc(((size_t)count + 1) * sizeof *was);
-  memcpy(was, p->contact, (size_t)count * sizeof *was);
+  memcpy(was, pair_contacts(p, &cpu->scene), (size_t)count * sizeof *was);
   for (int i = 0; i < count; i++) tally->mollified += was[i].mollifier_d1 != 0;
   for (int s = 0; s < m->moving_count; s++) {
     int body = m->moving[s], nodes = m->body[body].vertex_of ? 1 : 4;
@@ -181,11 +180,11 @@ static void check_pair(Cpu *cpu, Pair *p, const Affine *q0, Tally *tally) {
       double *x = slope_unknown(q[body].n, u), keep = *x, exact = *slope_unknown(gradient[body].n, u);
       *x = keep + h;
       double up = energy_at(cpu, p, q);
-      bool fine = same_contacts(p, was, count);
+      bool fine = same_contacts(cpu, p, was, count);
       *x = keep - h;
       double numeric = (up - energy_at(cpu, p, q)) / (2 * h);
       *x = keep;
-      if (!fine || !same_contacts(p, was, count)) continue;
+      if (!fine || !same_contacts(cpu, p, was, count)) continue;
       tally->compared += exact != 0;
       tally->same += exact != 0 && exact == numeric;
       tally->worst = most(tally->worst, fabs(numeric - exact) / size);
@@ -196,7 +195,7 @@ static void check_pair(Cpu *cpu, Pair *p, const Affine *q0, Tally *tally) {
   }
   tally->pairs++;
   tally->contacts += count;
-  tally->friction += p->friction_count;
+  tally->friction += p->friction.count;
   free(was);
   free(q);
   free(gradient);
@@ -206,7 +205,7 @@ static void check_springs(Lab *lab, const char *name, Tally *tally) {
   Cpu *cpu = lab->world->backend.self;
   for (int k = 0; k < cpu->pairs.count; k++) {
     Pair *p = pairs_at(&cpu->pairs, k);
-    if (p->contact_count) check_pair(cpu, p, lab->world->state.q, tally);
+    if (p->contact.count) check_pair(cpu, p, lab->world->state.q, tally);
   }
   printf(
       "  %s: %d pairs, %d contacts (%d of nearly parallel edges), %d with friction, %d numbers compared, off by %.1e\n",

@@ -38,6 +38,7 @@ static int open_scene(void **state) {
   AbdError error = {ABD_OK, ""};
   uint32_t edge[16][2];
   (void)state;
+  if (!shelf_open()) return -1;
   world.model.def = abd_default_world_def();
   for (int i = 0; i < BODIES; i++) {
     AbdMeshDef def;
@@ -68,6 +69,7 @@ static int open_scene(void **state) {
 static int close_scene(void **state) {
   (void)state;
   for (int i = 0; i < 2; i++) surface_destroy(&world.surface[i]);
+  store_destroy(&shelf);
   model_destroy(&world.model);
   return 0;
 }
@@ -103,7 +105,7 @@ static void go(const Way *w, double t, Affine q[2]) {
 /* Crumpled surfaces that nearly touch, one with itself folded; every vertex moves by the drift and a little by itself. */
 static Way draw_way(Draw *d, int a, int b, Vec3 drift) {
   Way w = {.pair = {.a = a, .b = b, .stiffness = 1, .soft = true},
-           .scene = {&world.model, 0.02, 0.003, 1, NULL, world.surface}};
+           .scene = {&world.model, 0.02, 0.003, 1, NULL, world.surface, &shelf}};
   double lift = draw(d, 0.05, 0.1), own = draw_decades(d, -3, -0.7);
   for (int side = 0; side < 2; side++) {
     const Mesh *m = mesh_of(&w, side);
@@ -171,6 +173,8 @@ static int check_pose(Way *w, double t) {
   int near = 0;
   go(w, t, q);
   if (!path_covers(&w->pair, &w->scene, q)) fail_msg("the pose at t = %g is not known again", t);
+  const PairCache *cache = pair_cache(&w->pair, &w->scene);
+  const Candidate *c = cache_candidates(cache, &w->scene);
   const Surface *sa = surface_of(w, 0), *sb = surface_of(w, 1);
   Posed a = {mesh_of(w, 0), q[0], sa ? sa->x : NULL}, b = {mesh_of(w, 1), q[1], sb ? sb->x : NULL};
   for (int kind = 0; kind < 4; kind++) {
@@ -178,8 +182,8 @@ static int check_pose(Way *w, double t) {
     stencil_counts(a.mesh, b.mesh, kind, &na, &nb);
     int *count = calloc((size_t)na * (size_t)nb + 1, sizeof(int));
     assert_non_null(count);
-    for (int k = 0; k < w->pair.candidate_count; k++)
-      if (w->pair.candidate[k].kind == kind) count[w->pair.candidate[k].prim_a * nb + w->pair.candidate[k].prim_b]++;
+    for (int k = 0; k < cache->candidate.count; k++)
+      if (c[k].kind == kind) count[c[k].prim_a * nb + c[k].prim_b]++;
     for (int i = 0; i < na; i++)
       for (int j = 0; j < nb; j++) {
         bool there = exists(w, kind, i, j),
@@ -192,8 +196,8 @@ static int check_pose(Way *w, double t) {
     free(count);
   }
   pair_eval(&w->pair, &w->scene, &q[0], &q[1]);
-  if (w->pair.contact_count != near && isfinite(w->pair.barrier))
-    fail_msg("%d contacts at t = %g, %d expected", w->pair.contact_count, t, near);
+  if (w->pair.contact.count != near && isfinite(w->pair.barrier))
+    fail_msg("%d contacts at t = %g, %d expected", w->pair.contact.count, t, near);
   return near;
 }
 
@@ -232,7 +236,7 @@ static void test_list_has_all_near_stencils(void **state) {
     check_bound(&w);
     cut += w.pair.bound < 1;
     for (int k = 0; k <= 4; k++) near += check_pose(&w, 0.25 * k * w.pair.bound);
-    pair_destroy(&w.pair);
+    shelf_remove(&w.pair);
   }
   if (near < 200 || cut < 5) fail_msg("%d contacts and %d bounds below 1 in all: too few to prove anything", near, cut);
 }
@@ -249,8 +253,8 @@ static void test_common_motion_does_not_count(void **state) {
       refit_motions(&w);
       go(&w, 0, q);
       path_list(&w.pair, &w.scene, w.q, w.d);
-      count[k] = w.pair.candidate_count;
-      pair_destroy(&w.pair);
+      count[k] = pair_cache(&w.pair, &w.scene)->candidate.count;
+      shelf_remove(&w.pair);
     }
     if (abs(count[0] - count[1]) > 1 + count[0] / 100)
       fail_msg("%d candidates at rest, %d in flight", count[0], count[1]);
@@ -275,7 +279,7 @@ static void test_detects_poses_off_the_path(void **state) {
     }
     pair_eval(&w.pair, &w.scene, &q[0], &q[1]);
     assert_true(path_covers(&w.pair, &w.scene, q));
-    pair_destroy(&w.pair);
+    shelf_remove(&w.pair);
   }
 }
 

@@ -2,9 +2,9 @@
  *
  * Along straight paths of both bodies the displacement of a's point y relative to b's material at the same place is
  * W(y) = (dp_a - dp_b - G (p_a - p_b)) + (dA_a - G A_a) y with G = dA_b A_b^-1, affine in y, so its norm over a's box is
- * largest at a corner. A stencil at distance d closes by at most t (max |W| + |G| d): whoever stays farther than the floor
- * that the continuous test keeps is safe without it. Most pairs are told so by how their bodies move each by itself. Where the
- * contacts at the very poses are known, all else is beyond the range, and only they are asked unless the step is long.
+ * largest at a corner. A stencil at distance d closes by at most t (max |W| + |G| d): if it stays above the floor that the
+ * continuous test keeps, it is safe without that test. The path lengths of the bodies prove this for most pairs. If the contacts
+ * at the poses are valid, all other stencils are beyond the range, and only the contacts are tested unless the step is long.
  *
  * In b's rest frame a's points move along T(t) y, a straight line but for at most |G| max |W| / (4 (1 - |G|)) where b turns;
  * so a candidate whose a-side is far enough in front of its plane at both ends of the step stays so in between. Tested in
@@ -16,14 +16,15 @@
 
 typedef struct Sweep {
   Pair *pair;
+  PairCache *cache;
   Side a, b;
   const Affine *q, *d;
   const ContactScene *scene;
   double separation, range;
-  double floor;      /* nobody is stopped above this distance */
+  double floor;      /* the continuous test stops no stencil above this distance */
   double rate, turn; /* max |W| and |G| */
   double sigma;      /* least stretch of b */
-  double rel, way;   /* motion since the list was made; since the last close look */
+  double rel, moved; /* motion since the list was made; upper bound of that since the last full evaluation */
   Affine from, to;   /* relative poses at the ends of the step; the latter and clear are set by sweep_end */
   double clear;      /* a gap along a candidate's normal at both ends that proves it safe; 0: not yet known */
 } Sweep;
@@ -33,6 +34,7 @@ static double floor_of(double separation, double range) { return separation + 0.
 static Sweep sweep_of(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   double separation = pair_separation(pair, scene);
   return (Sweep){.pair = pair,
+                 .cache = pair_cache(pair, scene),
                  .a = scene_side(scene, pair->a),
                  .b = scene_side(scene, pair->b),
                  .q = q,
@@ -43,25 +45,25 @@ static Sweep sweep_of(Pair *pair, const ContactScene *scene, const Affine q[2], 
                  .floor = floor_of(separation, scene->range)};
 }
 
-/* The motion since the list was made, and since the pair was looked at closely where the bodies stand at these poses. */
-static void sweep_motion(Sweep *s, bool stands) {
-  const Pair *p = s->pair;
-  s->way = stands ? pair_way(p, s->scene) : INFINITY;
-  if (p->listed) s->rel = s->way == 0 ? p->watch.rel : pair_displacement(s->a.mesh, &p->ref, &s->from);
+/* The motion since the list was made and since the last full evaluation. at_pose: the bodies have these poses. */
+static void sweep_motion(Sweep *s, bool at_pose) {
+  const PairCache *c = s->cache;
+  s->moved = at_pose ? cache_motion(c, s->pair, s->scene) : INFINITY;
+  if (c->listed) s->rel = s->moved == 0 ? c->full.rel : pair_displacement(s->a.mesh, &c->ref, &s->from);
 }
 
 static void sweep_measure(Sweep *s) {
   const Affine zero = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}, *q = s->q, *d = s->d;
-  bool stands = pair_stands(s->pair, s->scene, &q[0], &q[1]);
+  bool at_pose = pair_at_pose(s->pair, s->scene, &q[0], &q[1]);
   Mat3 inverse = mat3_inverse(affine_linear(&q[1])), g = mat3_mul(affine_linear(&d[1]), inverse);
   Vec3 apart = sub(q[0].n[0], q[1].n[0]);
   Affine w = affine(sub(sub(d[0].n[0], d[1].n[0]), mat3_mul_vec(g, apart)),
                     mat3_sub(affine_linear(&d[0]), mat3_mul(g, affine_linear(&q[0]))));
   s->rate = pair_displacement(s->a.mesh, &zero, &w) * (1 + 1e-9);
   s->turn = sqrt(mat3_dot(g, g));
-  s->sigma = stands ? s->scene->travel[s->pair->b].stretch : least_stretch(&q[1]);
+  s->sigma = at_pose ? s->scene->path_length[s->pair->b].stretch : least_stretch(&q[1]);
   s->from = affine(mat3_mul_vec(inverse, apart), mat3_mul(inverse, affine_linear(&q[0])));
-  sweep_motion(s, stands);
+  sweep_motion(s, at_pose);
 }
 
 /* What the test along candidates' normals needs; most pairs never come to it. */
@@ -73,27 +75,29 @@ static void sweep_end(Sweep *s) {
   s->clear = (s->floor + 0.25 * s->turn * s->rate / (1 - s->turn)) / (s->sigma * (1 - s->turn));
 }
 
-/* Does a stencil now at distance >= d stay above the floor on a step of t? */
+/* Does a stencil at distance >= d now stay above the floor on a step of t? */
 static bool stays(const Sweep *s, double d, double t) {
   if (s->rate == 0 && s->turn == 0) return true;
   return d > s->floor && d - s->floor >= t * (s->rate + s->turn * d);
 }
 
-/* Rate and turn from both bodies' motions taken by themselves, see contact/travel.h: no more than this is needed to tell most
- * pairs apart. moved: the motion since the list was made. */
-static void look_ahead(const Pair *pair, const ContactScene *scene, double moved, double *rate, double *turn) {
-  const Travel *a = &scene->travel[pair->a], *b = &scene->travel[pair->b];
-  double spread = b->ahead.turn > 0 ? b->ahead.turn * (pair->extent + moved) : 0;
+/* Upper bounds of rate and turn from the motions of both bodies, see contact/path_length.h. They are enough to prove most pairs
+ * safe. moved: the motion since the list was made. */
+static void bound_rates(const Sweep *s, double moved, double *rate, double *turn) {
+  const PathLength *a = &s->scene->path_length[s->pair->a], *b = &s->scene->path_length[s->pair->b];
+  double spread = b->ahead.turn > 0 ? b->ahead.turn * (s->cache->extent + moved) : 0;
   *rate = (a->ahead.corner + b->ahead.shift + spread) * (1 + 1e-9);
   *turn = b->ahead.turn / b->stretch;
 }
 
 bool pair_clear(Pair *pair, const ContactScene *scene) {
-  if (pair->soft || !pair->listed) return false;
-  double way = pair_way(pair, scene), d = scene->travel[pair->b].stretch * (pair->watch.near - way);
+  Sweep s = {.pair = pair, .cache = pair_cache(pair, scene), .scene = scene};
+  if (pair->soft || !s.cache->listed) return false;
+  double moved = cache_motion(s.cache, pair, scene),
+         d = scene->path_length[pair->b].stretch * (s.cache->full.near - moved);
   double separation = pair_separation(pair, scene), rate, turn;
-  look_ahead(pair, scene, pair->watch.rel + way, &rate, &turn);
-  if (pair->contact_count == 0 && pair_found_here(pair, scene)) d = most(d, separation + scene->range);
+  bound_rates(&s, s.cache->full.rel + moved, &rate, &turn);
+  if (pair->contact.count == 0 && pair_contacts_valid(pair, scene)) d = most(d, separation + scene->range);
   if (!(d - floor_of(separation, scene->range) >= rate + turn * d)) return false;
   pair->bound = 1;
   pair->needs_cover = false;
@@ -106,7 +110,7 @@ static double plane_bound(const Sweep *s, const Candidate *c, double t_max) {
   Vec3 e1 = affine_vector(&s->q[1], sub(s->b.x[t[1]], o)), e2 = affine_vector(&s->q[1], sub(s->b.x[t[2]], o));
   Vec3 x = affine_point(&s->q[0], s->a.x[c->prim_a]), dx = side_motion(&s->a, &s->d[0], c->prim_a);
   Vec3 n = unit(cross(e1, e2)), foot = sub(x, scale(dot(n, sub(x, affine_point(&s->q[1], o))), n));
-  if (!s->pair->soft && stays(s, dot(n, sub(x, foot)), t_max)) return t_max; /* as for those who need not ask here */
+  if (!s->pair->soft && stays(s, dot(n, sub(x, foot)), t_max)) return t_max; /* as if it had been skipped before */
   double gap = dot(n, sub(x, foot)) - s->separation, keep = 0.1 * (gap < s->range ? gap : s->range);
   /* a moving plane turns by at most turn per unit step: bound its advance at the foot and at twice the gap around it */
   Affine inverse = affine(vec3(0, 0, 0), mat3_inverse(affine_linear(&s->q[1])));
@@ -149,28 +153,30 @@ static double stencil_bound(const Sweep *s, const Candidate *c, double t_max) {
                : ccd_point_triangle(x, dx, separation, s->range, t_max);
 }
 
-/* Every stencil is asked for the whole step, so that what the pair answers does not depend on who was asked before. */
+/* Every stencil is tested for the whole step, so that the bound does not depend on the order of the tests. */
 static void list_bound(Sweep *s) {
   Pair *p = s->pair;
+  const Candidate *candidate = cache_candidates(s->cache, s->scene);
   p->bound = 1;
-  for (int i = 0; i < p->candidate_count; i++) {
-    const Candidate *c = &p->candidate[i];
-    if (stays(s, s->sigma * most(c->dist - s->rel, c->near - s->way), p->bound)) continue;
+  for (int i = 0; i < s->cache->candidate.count; i++) {
+    const Candidate *c = &candidate[i];
+    if (stays(s, s->sigma * most(c->dist - s->rel, c->near - s->moved), p->bound)) continue;
     if (s->clear == 0) sweep_end(s);
     if (candidate_gap(&s->a, &s->from, c) > s->clear && candidate_gap(&s->a, &s->to, c) > s->clear) continue;
     p->bound = least(p->bound, stencil_bound(s, c, 1));
   }
 }
 
-/* With a soft side: the list of this very path has all that may meet on it. */
+/* With a soft side: a list of this very path has all stencils that may come into contact on it. */
 static void path_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   Sweep s = sweep_of(pair, scene, q, d);
   sweep_measure(&s);
   path_list(pair, scene, q, d);
   pair->bound = 1;
   pair->needs_cover = false;
-  for (int i = 0; i < pair->candidate_count; i++) {
-    const Candidate *c = &pair->candidate[i];
+  const Candidate *candidate = cache_candidates(s.cache, scene);
+  for (int i = 0; i < s.cache->candidate.count; i++) {
+    const Candidate *c = &candidate[i];
     if (c->dist - path_closing(pair, scene, d, c) > s.floor) continue;
     pair->bound = least(pair->bound, stencil_bound(&s, c, 1));
   }
@@ -184,15 +190,17 @@ static double side_along(const Side *m, const Affine *q, Vec3 n, int kind, int p
   return dot(n, q->n[0]) + (of_b ? -along : along);
 }
 
-/* Where nothing but the contacts can come down to the floor: they know their distances and normals. Gaps between vertices along a
- * fixed normal change in proportion to t, so one that is wide enough at both ends of the step is so on all of it. */
+/* The bound if no stencil but the contacts can come down to the floor. Distances and normals of contacts are stored. Gaps between
+ * vertices along a fixed normal change in proportion to t, so a gap that is wide enough at both ends of the step is so on all of
+ * it. */
 static void contacts_bound(const Sweep *s) {
   Pair *p = s->pair;
   const Affine end[2] = {affine_add_scaled(s->q[0], 1, s->d[0]), affine_add_scaled(s->q[1], 1, s->d[1])};
   p->bound = 1;
   p->needs_cover = false;
-  for (int i = 0; i < p->contact_count; i++) {
-    const Contact *c = &p->contact[i];
+  const Contact *contact = pair_contacts(p, s->scene);
+  for (int i = 0; i < p->contact.count; i++) {
+    const Contact *c = &contact[i];
     double d = c->gap + s->separation;
     if (stays(s, d, 1)) continue;
     if (d > s->floor && !(s->b.mesh->half_space && s->turn > 0) &&
@@ -205,11 +213,10 @@ static void contacts_bound(const Sweep *s) {
   }
 }
 
-/* Where the contacts at the poses are known, all other stencils are beyond the range: do they stay above the floor? First as far as
- * the travels tell. A plane that turns has no end of points: it is measured. */
+/* If the contacts are valid, all other stencils are beyond the range. Do the path lengths prove that they stay above the floor?
+ * A half-space that turns has points at any distance: its motion must be measured. */
 static bool others_stay(Sweep *s) {
-  const Pair *p = s->pair;
-  look_ahead(p, s->scene, p->watch.rel + pair_way(p, s->scene), &s->rate, &s->turn);
+  bound_rates(s, s->cache->full.rel + cache_motion(s->cache, s->pair, s->scene), &s->rate, &s->turn);
   return !(s->b.mesh->half_space && s->turn > 0) && stays(s, s->separation + s->range, 1);
 }
 
@@ -219,7 +226,8 @@ void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const 
     return;
   }
   Sweep s = sweep_of(pair, scene, q, d);
-  bool known = pair_found_here(pair, scene) && pair_stands(pair, scene, &q[0], &q[1]), stay = known && others_stay(&s);
+  bool known = pair_contacts_valid(pair, scene) && pair_at_pose(pair, scene, &q[0], &q[1]),
+       stay = known && others_stay(&s);
   if (!stay) {
     sweep_measure(&s);
     stay = known && stays(&s, s.separation + s.range, 1);
@@ -229,7 +237,7 @@ void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const 
     return;
   }
   list_bound(&s);
-  pair->needs_cover = !stays(&s, s.sigma * (pair->radius - s.rel), pair->bound);
+  pair->needs_cover = !stays(&s, s.sigma * (s.cache->radius - s.rel), pair->bound);
 }
 
 static void sweep_stencil(Query *query, int kind, int prim_a, int prim_b) {
@@ -264,13 +272,13 @@ void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], 
   Sweep s = sweep_of(pair, scene, q, d);
   sweep_measure(&s);
   pair->needs_cover = false;
-  if (pair->listed && stays(&s, s.sigma * (pair->radius - s.rel), t_wanted))
-    return; /* others ask for less than this pair did */
+  if (s.cache->listed && stays(&s, s.sigma * (s.cache->radius - s.rel), t_wanted))
+    return; /* other pairs have shortened the step by now */
   double reach = (s.floor + t_wanted * s.rate) / ((1 - least(s.turn, 0.5)) * s.sigma) * (1 + 1e-6);
   if (s.b.mesh->half_space || (s.turn < 0.5 && reach < 8 * scene->range)) {
     pair_query(pair, scene, &q[0], &q[1], reach + scene->range);
     s.rel = 0;
-    s.way = INFINITY;
+    s.moved = INFINITY;
     list_bound(&s);
     return;
   }
@@ -284,7 +292,8 @@ void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], 
     Query query;
     query.meet = sweep_elements;
     query.context = &s;
-    query_run(&query, pair, scene, &from, &to, (s.floor + bend) / stretch);
+    query_open(&query, pair, scene);
+    query_run(&query, &from, &to, (s.floor + bend) / stretch);
     if (t0 + window == t0) break;
   }
 }

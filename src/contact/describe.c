@@ -7,8 +7,8 @@
 
 static Vec3 friction_force(const Pair *p, const Contact *c, const ContactScene *scene, const Affine *qa,
                            const Affine *qb, double h2) {
-  for (int i = 0; i < p->friction_count; i++) {
-    const FrictionPoint *f = &p->friction[i];
+  for (int i = 0; i < p->friction.count; i++) {
+    const FrictionPoint *f = &pair_friction(p, scene)[i];
     if (f->key != contact_key(c)) continue;
     Vec3 u = friction_displacement(p, f, scene, qa, qb);
     return scale(-f->load * friction_f1_over_y(norm(u), scene->friction_eps) / h2, u);
@@ -24,7 +24,7 @@ static uint32_t primitive(const Model *m, int body, int prim, bool vertex) {
 
 AbdContact contact_describe(const Pair *p, int index, const ContactScene *scene, const Affine *qa, const Affine *qb,
                             double h2) {
-  const Contact *c = &p->contact[index];
+  const Contact *c = &pair_contacts(p, scene)[index];
   AbdContact out;
   memset(&out, 0, sizeof out);
   out.body_a.id = (uint32_t)p->a + 1;

@@ -68,9 +68,8 @@ enum { NEIGHBOURS = 64 }; /* stencils around a corner stand near each other in t
 
 /* One of the points that count already that is the same but for rounding: corners and edges touch as parts of several triangles and
  * edges. */
-static FrictionPoint *find_same(const Pair *pair, const FrictionPoint *f, double size) {
-  int n = pair->friction_counted;
-  for (FrictionPoint *g = pair->friction + (n > NEIGHBOURS ? n - NEIGHBOURS : 0); g < pair->friction + n; g++)
+static FrictionPoint *find_same(FrictionPoint *point, int n, const FrictionPoint *f, double size) {
+  for (FrictionPoint *g = point + (n > NEIGHBOURS ? n - NEIGHBOURS : 0); g < point + n; g++)
     if (near(g->ya, f->ya, 1e-12 * size) && near(g->yb, f->yb, 1e-12 * size) && near(g->normal, f->normal, 1e-9) &&
         near(g->slip, f->slip, 1e-12 * size))
       return g;
@@ -93,38 +92,41 @@ static void lag_point(const Pair *pair, const ContactScene *scene, const Affine 
   f->slip = add_scaled(slip, -dot(c->normal, slip), c->normal);
 }
 
-/* Points that count are put in from the front, those that another counts for from the back. */
+/* Unique points are put in from the front, duplicates from the back. */
 bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], const Anchor *anchor, int anchor_count) {
-  pair->friction_count = pair->friction_counted = 0;
-  if (pair->mu <= 0 || pair->contact_count == 0) return true;
-  if (!mem_reserve((void **)&pair->friction, &pair->friction_capacity, pair->contact_count, sizeof(FrictionPoint)))
-    return false;
+  pair->friction.count = pair->friction_unique = 0;
+  if (pair->mu <= 0 || pair->contact.count == 0) return true;
+  FrictionPoint *point = pool_extend(&scene->store->friction, &pair->friction, pair->contact.count);
+  if (!point) return false;
+  const Contact *contact = pair_contacts(pair, scene);
   double size = scene->model->mesh[scene->model->body[pair->a].mesh].radius; /* the smaller */
   Lookup anchors = {anchor, anchor_count, 0, anchor_count - 1};
-  int back = pair->contact_count;
-  for (int i = 0; i < pair->contact_count; i++) {
-    FrictionPoint *f = &pair->friction[pair->friction_counted];
-    lag_point(pair, scene, q_start, &pair->contact[i], &anchors, f);
+  int back = pair->contact.count, unique = 0;
+  for (int i = 0; i < pair->contact.count; i++) {
+    FrictionPoint *f = &point[unique];
+    lag_point(pair, scene, q_start, &contact[i], &anchors, f);
     if (!(f->load > 0)) continue;
-    FrictionPoint *same = pair->soft ? NULL : find_same(pair, f, size);
+    FrictionPoint *same = pair->soft ? NULL : find_same(point, unique, f, size);
     if (!same) {
-      pair->friction_counted++;
+      unique++;
       continue;
     }
     same->sum += f->load;
-    pair->friction[--back] = *f;
+    point[--back] = *f;
   }
-  int rest = pair->contact_count - back;
-  memmove(pair->friction + pair->friction_counted, pair->friction + back, (size_t)rest * sizeof(FrictionPoint));
-  pair->friction_count = pair->friction_counted + rest;
+  int rest = pair->contact.count - back;
+  memmove(point + unique, point + back, (size_t)rest * sizeof(FrictionPoint));
+  pair->friction.count = unique + rest;
+  pair->friction_unique = unique;
   return true;
 }
 
 double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   const double eps = scene->friction_eps;
+  FrictionPoint *point = pair_friction(pair, scene);
   double e = 0;
-  for (int i = 0; i < pair->friction_counted; i++) {
-    FrictionPoint *f = &pair->friction[i];
+  for (int i = 0; i < pair->friction_unique; i++) {
+    FrictionPoint *f = &point[i];
     f->trial = friction_displacement(pair, f, scene, qa, qb);
     e += f->sum * friction_f0(norm(f->trial), eps);
   }
@@ -132,17 +134,19 @@ double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine 
 }
 
 void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
-  for (int i = 0; i < pair->friction_count; i++) {
-    Vec3 u = friction_displacement(pair, &pair->friction[i], scene, qa, qb);
-    pair->friction[i].displacement = pair->friction[i].trial = u;
-    pair->friction[i].force = scale(friction_f1_over_y(norm(u), scene->friction_eps), u);
+  FrictionPoint *point = pair_friction(pair, scene);
+  for (int i = 0; i < pair->friction.count; i++) {
+    Vec3 u = friction_displacement(pair, &point[i], scene, qa, qb);
+    point[i].displacement = point[i].trial = u;
+    point[i].force = scale(friction_f1_over_y(norm(u), scene->friction_eps), u);
   }
 }
 
 void pair_friction_advance(Pair *pair, const ContactScene *scene, double length) {
   const double eps = scene->friction_eps;
-  for (int i = 0; i < pair->friction_counted; i++) {
-    FrictionPoint *f = &pair->friction[i];
+  FrictionPoint *point = pair_friction(pair, scene);
+  for (int i = 0; i < pair->friction_unique; i++) {
+    FrictionPoint *f = &point[i];
     f->force = friction_force_after(f->displacement, f->force, sub(f->trial, f->displacement), length, eps);
     f->displacement = f->trial;
   }

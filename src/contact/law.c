@@ -49,14 +49,15 @@ static Vec3 point_way(const Model *m, const Affine *q, const Affine *target, int
 
 double pair_approach(const Pair *p, const ContactScene *scene, const Affine *q, const Affine *target) {
   const Model *m = scene->model;
-  if (p->soft && p->contact_count == 0) return 0;
-  if (p->contact_count == 0) {
+  if (p->soft && p->contact.count == 0) return 0;
+  if (p->contact.count == 0) {
     Box a = swept_box(m, p->a, &q[p->a], &target[p->a]), b = swept_box(m, p->b, &q[p->b], &target[p->b]);
     return box_overlap(a, b) ? p->motion : 0;
   }
   double closest = 0;
-  for (int i = 0; i < p->contact_count; i++) {
-    const Contact *c = &p->contact[i];
+  const Contact *contact = pair_contacts(p, scene);
+  for (int i = 0; i < p->contact.count; i++) {
+    const Contact *c = &contact[i];
     int va[3], vb[3];
     pair_corners(p, scene, c, va, vb);
     Vec3 a = point_way(m, q, target, p->a, c->ya, va, c->wa), b = point_way(m, q, target, p->b, c->yb, vb, c->wb);
@@ -82,9 +83,10 @@ void pair_begin(Pair *p, const ContactScene *scene, const Affine *q, const Affin
   p->mu = m->has_friction ? model_friction(m, p->a, p->b) : 0;
   p->failed = false;
   p->stiffness = 1;
-  p->friction_count = p->friction_counted = 0;
+  p->friction.count = p->friction_unique = 0;
   p->coupled = false;
-  if (p->soft) p->listed = false; /* the order of a list depends on its path; that of an earlier step must not count */
+  if (p->soft)
+    pair_unlist(p, scene); /* the order of a list depends on its path; that of an earlier step must not count */
   memset(&p->counts, 0, sizeof p->counts);
 }
 
@@ -129,19 +131,20 @@ bool pair_lag_friction(Pair *p, const ContactScene *scene, const State *state, c
   return true;
 }
 
-double pair_load(const Pair *p) {
+double pair_load(const Pair *p, const ContactScene *scene) {
+  const FrictionPoint *f = pair_friction(p, scene);
   double sum = 0;
-  for (int i = 0; i < p->friction_count; i++) sum += p->friction[i].load;
+  for (int i = 0; i < p->friction.count; i++) sum += f[i].load;
   return sum;
 }
 
-int pair_anchor_count(const Pair *p, const Model *m) { return m->def.contact.friction_anchors ? p->friction_count : 0; }
+int pair_anchor_count(const Pair *p, const Model *m) { return m->def.contact.friction_anchors ? p->friction.count : 0; }
 
 bool pair_remembers(const Pair *p, const Model *m) { return pair_anchor_count(p, m) > 0 || p->stiffening > 1; }
 
 void pair_save_anchors(const Pair *p, const ContactScene *scene, const Affine *q, Anchor *anchor) {
   for (int i = 0; i < pair_anchor_count(p, scene->model); i++) {
-    const FrictionPoint *f = &p->friction[i];
+    const FrictionPoint *f = &pair_friction(p, scene)[i];
     anchor[i] = (Anchor){f->key, f->ya, friction_slip_after(p, f, scene, &q[p->a], &q[p->b])};
   }
 }

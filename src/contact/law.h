@@ -32,7 +32,7 @@ void pair_stiffen(Pair *pair, double gap);
 /* Lags friction: forces from the contacts at poses q, slips from the anchors of the state. False if memory is out. */
 bool pair_lag_friction(Pair *pair, const ContactScene *scene, const State *state, const Affine *q);
 /* Sum of the lagged loads. */
-double pair_load(const Pair *pair);
+double pair_load(const Pair *pair, const ContactScene *scene);
 /* What the pair remembers for the next step, sorted by pair_key; NULL if nothing. */
 const PairMemory *pair_memory(const State *state, int a, int b);
 /* How many anchors the pair leaves; whether it leaves anything. */

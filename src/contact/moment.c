@@ -130,25 +130,27 @@ static void add_mollifier(Batch *s, const Mesh *a, const Mesh *b, const Contact 
 void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   const Model *model = scene->model;
   const Mesh *a = &model->mesh[model->body[pair->a].mesh], *b = &model->mesh[model->body[pair->b].mesh];
-  if (pair->contact_count == 0 && pair->friction_count == 0) return;
-  if (!pair->moments && !(pair->moments = mem_alloc(1, sizeof(Moments)))) {
+  if (pair->contact.count == 0 && pair->friction.count == 0) return;
+  if (pair->moments.count == 0 && !pool_extend(&scene->store->moments, &pair->moments, 1)) {
     pair->failed = true;
     return;
   }
+  const Contact *contact = pair_contacts(pair, scene);
+  const FrictionPoint *friction = pair_friction(pair, scene);
   const double eps = scene->friction_eps;
   Batch s;
-  s.sum = pair->moments;
+  s.sum = pair_moment_sums(pair, scene);
   s.count = 0;
   memset(s.sum, 0, sizeof *s.sum);
-  for (int i = 0; i < pair->contact_count; i++) {
-    const Contact *c = &pair->contact[i];
+  for (int i = 0; i < pair->contact.count; i++) {
+    const Contact *c = &contact[i];
     double k = pair->stiffness * c->mollifier / scene->range;
     Sym3 hessian = sym3_add_outer(sym3_zero(), k * c->curvature / scene->range, c->normal);
     add_spring(&s, scale(k * c->slope, c->normal), 1, &hessian, 1, c->ya, c->yb);
     if (c->mollifier_d1 != 0) add_mollifier(&s, a, b, c, qa, qb, pair->stiffness * c->barrier * c->mollifier_d1);
   }
-  for (int i = 0; i < pair->friction_counted; i++) {
-    const FrictionPoint *f = &pair->friction[i];
+  for (int i = 0; i < pair->friction_unique; i++) {
+    const FrictionPoint *f = &friction[i];
     Vec3 u = f->displacement;
     Sym3 hessian = friction_hessian(u, f->force, f->normal, eps);
     add_spring(&s, scale(f->sum * friction_f1_over_y(norm(u), eps), u), f->sum, &hessian, 1, f->ya, f->yb);

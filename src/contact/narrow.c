@@ -1,5 +1,6 @@
 /* Distances, contacts and their energy at given poses. Tested in tests/test_contact.c. */
 #include "contact/path.h"
+#include "contact/cache.h"
 
 #include "kernel/barrier.h"
 #include "kernel/distance.h"
@@ -7,6 +8,7 @@
 
 typedef struct Narrow {
   Pair *pair;
+  PairCache *cache;
   const ContactScene *scene;
   Side a, b;
   const Affine *qa, *qb;
@@ -92,15 +94,10 @@ static double stencil_eval(const Narrow *n, const Candidate *c, Contact *out, Ve
   return c->kind == STENCIL_EDGE_EDGE ? edge_edge(n, c, out, diff) : vertex_plane(n, c, out, diff);
 }
 
-/* Adds the contact if near enough, all but its barrier. */
+/* Adds the contact, all but its barrier, if it is near enough. */
 static void candidate_eval(Narrow *n, const Candidate *c) {
   Pair *p = n->pair;
-  if (p->contact_count == p->contact_capacity &&
-      !mem_reserve((void **)&p->contact, &p->contact_capacity, p->contact_count + 1, sizeof(Contact))) {
-    p->failed = true;
-    return;
-  }
-  Contact *out = &p->contact[p->contact_count];
+  Contact contact, *out = &contact;
   Vec3 diff;
   double dist_sq = stencil_eval(n, c, out, &diff), reach = n->range + n->separation;
   p->counts.distances++;
@@ -119,7 +116,7 @@ static void candidate_eval(Narrow *n, const Candidate *c) {
     p->nearest_a = c->prim_a;
     p->nearest_b = c->prim_b;
   }
-  if (out->gap <= 0) { /* outside the barrier's domain: the caller shortens the step */
+  if (out->gap <= 0) { /* outside the barrier's domain; the caller shortens the step */
     p->barrier = INFINITY;
     return;
   }
@@ -127,16 +124,19 @@ static void candidate_eval(Narrow *n, const Candidate *c) {
   out->prim_a = c->prim_a;
   out->prim_b = c->prim_b;
   out->normal = scale(1 / d, diff);
-  p->contact_count++;
+  Contact *stored = pool_extend(&n->scene->store->contact, &p->contact, 1);
+  if (stored) *stored = contact;
+  else p->failed = true;
 }
 
 /* The contacts' barriers, some at a time; their energy and its rounding error are added to the pair's. */
 static void add_barriers(const Narrow *n) {
   enum { BATCH = 8 };
   Pair *p = n->pair;
-  for (int first = 0; first < p->contact_count; first += BATCH) {
-    int count = p->contact_count - first < BATCH ? p->contact_count - first : BATCH;
-    Contact *c = &p->contact[first];
+  Contact *contact = pair_contacts(p, n->scene);
+  for (int first = 0; first < p->contact.count; first += BATCH) {
+    int count = p->contact.count - first < BATCH ? p->contact.count - first : BATCH;
+    Contact *c = &contact[first];
     double y[BATCH], b[BATCH], slope[BATCH], curvature[BATCH];
     for (int k = 0; k < BATCH; k++) y[k] = k < count ? c[k].gap / n->range : 1;
     for (int k = 0; k < BATCH; k++) barrier_jet(y[k], &b[k], &slope[k], &curvature[k]);
@@ -151,76 +151,87 @@ static void add_barriers(const Narrow *n) {
 }
 
 /* Contacts of a pair with a soft side, from the list of the path that the poses are on. */
-static void eval_on_path(Narrow *n, const ContactScene *scene) {
-  Pair *pair = n->pair;
+static void eval_on_path(Narrow *n) {
   const Affine q[2] = {*n->qa, *n->qb};
-  if (!path_covers(pair, scene, q)) path_list(pair, scene, q, NULL);
-  for (int i = 0; i < pair->candidate_count; i++) candidate_eval(n, &pair->candidate[i]);
+  if (!path_covers(n->pair, n->scene, q)) path_list(n->pair, n->scene, q, NULL);
+  const Candidate *c = cache_candidates(n->cache, n->scene);
+  for (int i = 0; i < n->cache->candidate.count; i++) candidate_eval(n, &c[i]);
 }
 
-/* At poses hardly any way from those of the last close look: what was near enough then. False where that does not serve. */
-static bool eval_again(Narrow *n, double reach, double way) {
-  Pair *pair = n->pair;
-  if (!(way < 0.1 * reach) || !(pair->radius - pair->watch.rel - way > reach)) return false;
-  double limit = reach + way;
-  for (int i = 0; i < pair->candidate_count; i++)
-    if (pair->candidate[i].near <= limit) candidate_eval(n, &pair->candidate[i]);
+/* If the bodies barely moved since the last full evaluation, re-tests only the candidates that were near then. Returns false if a
+ * full evaluation is needed. motion: an upper bound of the motion since then. */
+static bool eval_near(Narrow *n, double reach, double motion) {
+  const PairCache *cache = n->cache;
+  if (!(motion < 0.1 * reach) || !(cache->radius - cache->full.rel - motion > reach)) return false;
+  double limit = reach + motion;
+  const Candidate *c = cache_candidates(cache, n->scene);
+  for (int i = 0; i < cache->candidate.count; i++)
+    if (c[i].near <= limit) candidate_eval(n, &c[i]);
   return true;
 }
 
-/* A close look: all candidates, in a new list where the old one no longer serves. */
-static void eval_closely(Narrow *n, const ContactScene *scene, double reach, bool stands) {
-  Pair *pair = n->pair;
+/* A full evaluation: all candidates, of a new list if the cached one does not cover the reach. */
+static void eval_full(Narrow *n, double reach, bool at_pose) {
+  PairCache *cache = n->cache;
   Affine t = affine_relative(n->qa, n->qb);
-  double rel = pair->listed ? pair_displacement(n->a.mesh, &pair->ref, &t) : 0;
-  if (!pair->listed || !(pair->radius - rel > reach)) {
-    pair_query(pair, scene, n->qa, n->qb, reach + pair->margin);
+  double rel = cache->listed ? pair_displacement(n->a.mesh, &cache->ref, &t) : 0;
+  if (!cache->listed || !(cache->radius - rel > reach)) {
+    pair_query(n->pair, n->scene, n->qa, n->qb, reach + n->pair->margin);
     rel = 0;
   }
-  double nearest = pair->radius - rel;
-  for (int i = 0; i < pair->candidate_count; i++) {
-    Candidate *c = &pair->candidate[i];
+  double nearest = cache->radius - rel;
+  Candidate *candidate = cache_candidates(cache, n->scene);
+  for (int i = 0; i < cache->candidate.count; i++) {
+    Candidate *c = &candidate[i];
     double low = c->dist - rel;
     if (low <= 2 * reach) low = most(low, candidate_gap(&n->a, &t, c));
     c->near = (float)(low - 1e-6 * fabs(low));
     nearest = least(nearest, c->near);
     if (low <= reach) candidate_eval(n, c);
   }
-  if (stands) pair_note(pair, scene, rel, nearest);
+  if (at_pose) cache_set_full(cache, n->pair, n->scene, rel, nearest);
 }
 
-/* Most pairs have nothing near enough, and how far their bodies went says so. */
-static void eval_by_list(Narrow *n, const ContactScene *scene) {
-  Pair *pair = n->pair;
-  bool stands = pair_stands(pair, scene, n->qa, n->qb);
-  double stretch = stands ? scene->travel[pair->b].stretch : least_stretch(n->qb),
-         way = stands ? pair_way(pair, scene) : INFINITY;
+/* Most pairs have no stencil within reach, and the path lengths of their bodies prove it. */
+static void eval_by_list(Narrow *n) {
+  const Pair *pair = n->pair;
+  const PathLength *length = n->scene->path_length;
+  PairCache *cache = n->cache;
+  bool at_pose = pair_at_pose(pair, n->scene, n->qa, n->qb);
+  double stretch = at_pose ? length[pair->b].stretch : least_stretch(n->qb),
+         motion = at_pose ? cache_motion(cache, pair, n->scene) : INFINITY;
   double reach = (n->range + n->separation) / stretch * (1 + 1e-9);
-  pair->met[0] = stands ? scene->travel[pair->a].stops : 0;
-  pair->met[1] = stands ? scene->travel[pair->b].stops : 0;
-  if (pair->watch.near - way > reach) return;
-  if (!eval_again(n, reach, way)) eval_closely(n, scene, reach, stands);
+  cache->valid[0] = at_pose ? length[pair->a].serial : 0;
+  cache->valid[1] = at_pose ? length[pair->b].serial : 0;
+  if (cache->full.near - motion > reach) return;
+  if (!eval_near(n, reach, motion)) eval_full(n, reach, at_pose);
 }
 
-/* A step begins where the last one ended: the contacts are still there, only barriers may be stiffer or softer. */
-static void find_contacts(Narrow *n, const ContactScene *scene) {
+/* A step begins at the poses at which the last one ended. The contacts are valid there; only the stiffness may have changed. */
+static void find_contacts(Narrow *n) {
   Pair *pair = n->pair;
-  bool there = pair_found_here(pair, scene) && pair_stands(pair, scene, n->qa, n->qb);
+  bool valid = pair_contacts_valid(pair, n->scene) && pair_at_pose(pair, n->scene, n->qa, n->qb);
   pair->barrier = pair->noise = 0;
-  if (there) return;
-  pair->contact_count = 0;
+  if (valid) return;
+  pair->contact.count = 0;
   pair->min_gap = pair->min_distance = INFINITY;
-  if (pair->soft) eval_on_path(n, scene);
-  else eval_by_list(n, scene);
-  if (pair->failed) pair->met[0] = 0;
+  if (pair->soft) eval_on_path(n);
+  else eval_by_list(n);
+  if (pair->failed) n->cache->valid[0] = 0;
 }
 
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
-  Narrow n = {pair, scene, scene_side(scene, pair->a),   scene_side(scene, pair->b),
-              qa,   qb,    pair_separation(pair, scene), scene->range,
-              0};
+  Narrow n = {.pair = pair,
+              .cache = pair_cache(pair, scene),
+              .scene = scene,
+              .a = scene_side(scene, pair->a),
+              .b = scene_side(scene, pair->b),
+              .qa = qa,
+              .qb = qb,
+              .separation = pair_separation(pair, scene),
+              .range = scene->range};
   n.rounding = 1e-15 * (max_component(vec3_abs(qa->n[0])) + side_radius(&n.a)) / n.range;
-  find_contacts(&n, scene);
+  find_contacts(&n);
   add_barriers(&n);
   pair->energy_trial = pair->barrier + pair_friction_energy(pair, scene, qa, qb);
 }

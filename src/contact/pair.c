@@ -1,18 +1,9 @@
-/* What is measured of a pair in b's rest frame: how far a moved in it, how far a candidate is in front of its plane. Tested in
- * tests/test_contact.c. */
-#include "contact/pair.h"
+/* Motions and lower bounds of distances of a pair, in b's rest frame. Tested in tests/test_contact.c and tests/test_bound.c. */
+#include "contact/cache.h"
 
 #include <string.h>
 
-void pair_destroy(Pair *pair) {
-  mem_free(pair->candidate);
-  mem_free(pair->contact);
-  mem_free(pair->friction);
-  mem_free(pair->moments);
-  mem_free(pair->ref_vertex[0]);
-  mem_free(pair->ref_vertex[1]);
-  memset(pair, 0, sizeof *pair);
-}
+void pair_unlist(Pair *pair, const ContactScene *scene) { pair_cache(pair, scene)->listed = false; }
 
 void pair_order(const Model *model, int *a, int *b) {
   const Mesh *x = &model->mesh[model->body[*a].mesh], *y = &model->mesh[model->body[*b].mesh];
@@ -26,7 +17,7 @@ void pair_order(const Model *model, int *a, int *b) {
   }
 }
 
-/* All corners of the box at once: every pair asks for this in every iteration, most of them for nothing else. */
+/* All corners of the box at once: this is the hottest function of pairs without contact. */
 double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1) {
   typedef double Lanes __attribute__((vector_size(64)));
   const Affine d = affine_sub(*t1, *t0);
@@ -42,29 +33,30 @@ double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1) {
   return sqrt(most(most(p, q), most(r, s)));
 }
 
-bool pair_stands(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
-  const Travel *t = scene->travel;
-  return t && memcmp(&t[pair->a].at, qa, sizeof *qa) == 0 && memcmp(&t[pair->b].at, qb, sizeof *qb) == 0;
+bool pair_at_pose(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+  const PathLength *p = scene->path_length;
+  return p && memcmp(&p[pair->a].at, qa, sizeof *qa) == 0 && memcmp(&p[pair->b].at, qb, sizeof *qb) == 0;
 }
 
-bool pair_found_here(const Pair *pair, const ContactScene *scene) {
-  const Travel *t = scene->travel;
-  return t && pair->met[0] > 0 && pair->met[0] == t[pair->a].stops && pair->met[1] == t[pair->b].stops &&
+bool pair_contacts_valid(const Pair *pair, const ContactScene *scene) {
+  const PathLength *p = scene->path_length;
+  const uint64_t *valid = pair_cache(pair, scene)->valid;
+  return p && valid[0] > 0 && valid[0] == p[pair->a].serial && valid[1] == p[pair->b].serial &&
          pair->barrier < INFINITY;
 }
 
-void pair_note(Pair *pair, const ContactScene *scene, double rel, double near) {
-  const Travel *a = &scene->travel[pair->a], *b = &scene->travel[pair->b];
-  pair->watch = (Watch){{a->stops, b->stops}, {a->gone.corner, b->gone.shift, b->gone.turn}, rel, near};
+void cache_set_full(PairCache *cache, const Pair *pair, const ContactScene *scene, double rel, double near) {
+  const PathLength *a = &scene->path_length[pair->a], *b = &scene->path_length[pair->b];
+  cache->full = (FullEval){{a->serial, b->serial}, {a->length.corner, b->length.shift, b->length.turn}, rel, near};
 }
 
-double pair_way(const Pair *pair, const ContactScene *scene) {
-  const Watch *w = &pair->watch;
-  if (!pair->listed || w->stops[0] == 0) return INFINITY;
-  const Travel *a = &scene->travel[pair->a], *b = &scene->travel[pair->b];
-  if (w->stops[0] == a->stops && w->stops[1] == b->stops) return 0;
-  double way = a->gone.corner - w->gone.corner + b->gone.shift - w->gone.shift +
-               (b->gone.turn - w->gone.turn) * (pair->extent + w->rel);
+double cache_motion(const PairCache *cache, const Pair *pair, const ContactScene *scene) {
+  const FullEval *w = &cache->full;
+  if (!cache->listed || w->serial[0] == 0) return INFINITY;
+  const PathLength *a = &scene->path_length[pair->a], *b = &scene->path_length[pair->b];
+  if (w->serial[0] == a->serial && w->serial[1] == b->serial) return 0;
+  double way = a->length.corner - w->length.corner + b->length.shift - w->length.shift +
+               (b->length.turn - w->length.turn) * (cache->extent + w->rel);
   return way / b->stretch * (1 + 1e-9);
 }
 
@@ -74,8 +66,7 @@ double least_stretch(const Affine *q) {
   c.c[1].y -= 1;
   c.c[2].z -= 1;
   double s = sqrt(mat3_dot(c, c));
-  return s < 0.75 ? sqrt(1 - s)
-                  : 0.5 / (1 + 1e3 * s); /* far from rigid: a bound too small to be of use, never too large */
+  return s < 0.75 ? sqrt(1 - s) : 0.5 / (1 + 1e3 * s); /* far from rigid: too small to be of use, never too large */
 }
 
 double side_least(const Side *side, int dimension, int prim, Vec3 g) {

@@ -1,36 +1,24 @@
 /* A pair of bodies within reach of each other: candidates -> contacts -> moments.
  *
- * Body b is the larger one; everything about nearness is measured in its rest frame, where only the motion of a relative
- * to b counts: T(q) = b^-1 o a maps a's rest space to b's.
+ * Body b is the larger one. Distances of two stiff bodies are bounded in b's rest frame, in which only the motion of a relative to b
+ * counts: T(q) = b^-1 o a maps a's rest space to b's.
  *
- * Candidates: every stencil (vertex-triangle, edge-edge) whose distance at the reference T_ref was at most `radius`, each
- * with that distance, rounded down. With rel = max over the corners y of a's box of |T(q) y - T_ref y|, a stencil's
- * distance in the world at q is at least sigma (d_ref - rel), sigma the least stretch of b; so one list serves until
- * sigma (radius - rel) falls to the range of contact, and most of its entries need no distance at all. Those that are left
- * are first tried along their normal at the reference: b's primitive lies behind a plane that never moves in b's rest
- * frame, so how far a's vertices are in front of it bounds the distance from below; sliding does not wear it out.
- * The list is in the order of the trees' traversal, which depends on the meshes alone: sums over contacts do not depend
- * on when a list was made.
+ * Candidates are the stencils (vertex-triangle, edge-edge) that may come into contact; contact/cache.h describes their cache. Most
+ * of them need no distance: a lower bound is enough. The rest are first tested along their normal at the reference: b's primitive lies
+ * behind a plane that is fixed in b's rest frame, so the distance of a's vertices from that plane is a lower bound. Sliding does not
+ * weaken it. With a soft side there is no such frame, see contact/path.h.
  *
- * With a soft side there is no such frame: see contact/path.h.
- *
- * Contacts: stencils nearer than separation + range, with their closest points ya, yb in rest coordinates. The stencil
- * acts as a spring between these two material points: gradient f n (x) (1, y), Hessian K (x) (1, y)(1, y)^T.
+ * Contacts are the stencils nearer than separation + range, with their closest points ya, yb in rest coordinates. A contact acts as
+ * a spring between these two material points: gradient f n (x) (1, y), Hessian K (x) (1, y)(1, y)^T.
  * Tested in tests/test_contact.c. */
 #ifndef ABD_CONTACT_PAIR_H
 #define ABD_CONTACT_PAIR_H
 
-#include "contact/travel.h"
+#include "contact/path_length.h"
+#include "contact/store.h"
 #include "geom/surface.h"
 
 enum { STENCIL_VERTEX_TRIANGLE = 0, STENCIL_TRIANGLE_VERTEX = 1, STENCIL_EDGE_EDGE = 2, STENCIL_VERTEX_PLANE = 3 };
-
-typedef struct Candidate {
-  float dist;               /* at the reference, rounded down */
-  float near;               /* a lower bound where the pair was last looked at closely, in b's rest metric */
-  float normal[3], offset;  /* in b's rest frame: b's primitive lies in normal . x <= offset, |normal| <= 1 */
-  int kind, prim_a, prim_b; /* vertex, triangle or edge of a's and b's mesh */
-} Candidate;
 
 typedef struct Contact {
   int kind, prim_a, prim_b;
@@ -57,12 +45,12 @@ typedef struct FrictionPoint {
   Vec3 trial, displacement; /* u at the poses of the last pair_eval, at the accepted ones */
   Vec3 force;       /* over the load, an unknown of Newton's method beside the slip: at the solution f1 u / |u| */
   double load;      /* mu times normal force, in the units of the incremental potential */
-  double sum;       /* where the point counts: the loads of all that are the same point seen from other stencils too */
-  int va[3], vb[3]; /* where a side is soft: the vertices whose weighted sum the point is */
+  double sum;       /* of a unique point: its load and its duplicates', which are the same point of other stencils */
+  int va[3], vb[3]; /* of a soft side: the vertices whose weighted sum the point is */
   double wa[3], wb[3];
 } FrictionPoint;
 
-/* What a contact with a soft side is to the matrix: a spring between points that are weighted sums of nodes. */
+/* A contact with a soft side in the matrix: a spring between points that are weighted sums of nodes. */
 typedef struct Spring {
   int count, body[6];
   double weight[6][4]; /* of the body's nodes */
@@ -82,55 +70,45 @@ typedef struct Moments {
   Entry aa[10], bb[10], ab[16];
 } Moments;
 
-/* When the pair was last looked at closely: all candidates tried at their poses. */
-typedef struct Watch {
-  uint64_t stops[2]; /* of a and b; 0: never */
-  Motion gone;       /* corner of a, shift and turn of b */
-  double rel;        /* motion since the list was made */
-  double near;       /* a lower bound of all distances, listed or not, in b's rest metric */
-} Watch;
-
+/* What the backend reads and writes of a pair in every iteration. Items in varying number are ranges of the PairStore. */
 typedef struct Pair {
-  int a, b;          /* bodies; b has the larger mesh */
-  int next;          /* the next pair of their island, -1 after the last */
-  bool listed;       /* candidates exist */
-  bool needs_cover;  /* the list was too short for the last step bound */
-  bool coupled;      /* had contacts in this step: part of the matrix pattern */
-  double stiffness;  /* of the barrier [J as dt^2 energy] */
-  double stiffening; /* what the load of earlier steps multiplied it by, >= 1 */
-  double mu;
-  Affine ref; /* T at which the list was made */
-  double radius;
-  double extent; /* how far from b's origin a's box reached there */
-  Watch watch;
-  uint64_t met[2]; /* stops of a and b at which the contacts were found; 0: nobody knows */
-  Candidate *candidate;
-  Contact *contact;
-  FrictionPoint *friction;
-  int candidate_count, candidate_capacity, contact_count, contact_capacity, friction_count, friction_capacity;
-  int friction_counted; /* the first so many friction points count in sums, also for those after them that coincide with one */
-  double barrier;                     /* energy of the contacts at the trial poses */
-  double energy, energy_trial, noise; /* of barrier and friction at the accepted and the trial poses; rounding of it */
-  double motion, approach; /* [m] expected of a relative to b in this step; of their surfaces towards each other */
-  double margin;           /* [m] what a new list shall cover beyond the range of contact */
-  double min_gap;
-  double min_distance; /* [m] of its stencil, which is this one */
-  int nearest_kind, nearest_a, nearest_b;
-  double bound; /* largest safe step */
-  bool failed;  /* memory was out, or a value was not finite */
+  int a, b;            /* bodies; b has the larger mesh */
+  int slot;            /* index of its cache */
+  int next;            /* the next pair of their island, -1 after the last */
+  bool soft;           /* at least one side is a soft body */
+  bool needs_cover;    /* the candidates did not cover the last step bound */
+  bool coupled;        /* had contacts in this step: part of the matrix pattern */
+  bool failed;         /* memory ran out, or a value was not finite */
+  Range contact;       /* Contact */
+  Range friction;      /* FrictionPoint */
+  Range moments;       /* Moments, at most one */
+  int friction_unique; /* number of unique friction points; they come first and carry their duplicates' load */
+  int nearest_kind, nearest_a, nearest_b; /* the stencil of the smallest gap */
+  double stiffness;                       /* of the barrier [J as dt^2 energy] */
+  double stiffening;                      /* factor of it that the load of earlier steps required, >= 1 */
+  double mu;                              /* coefficient of friction */
+  double barrier;                         /* energy of the contacts at the trial poses */
+  double energy, energy_trial;            /* of barrier and friction at the accepted and at the trial poses */
+  double noise;                           /* rounding error of energy_trial */
+  double motion;                          /* [m] of a relative to b, expected in this step */
+  double approach;                        /* [m] of their surfaces towards each other, expected in this step */
+  double margin;                          /* [m] that a new list covers beyond the range of contact */
+  double min_gap;                         /* [m] smallest distance less the separation */
+  double min_distance;                    /* [m] of the same stencil */
+  double bound;                           /* largest safe step */
   PairCounts counts;
-  Moments *moments;
-  bool soft;                   /* one side, or both, is a soft body */
-  Affine path_q[2], path_d[2]; /* with a soft side: the path that the list was made for, see contact/path.h */
-  Vec3 *ref_vertex[2];         /* a soft side's vertices at its start, then their motions; in a pair with itself once */
 } Pair;
+
+_Static_assert(sizeof(Pair) <= 256, "a pair fits in four cache lines");
 
 /* Inputs of all contact functions besides the poses. */
 typedef struct ContactScene {
   const Model *model;
   double range, separation, friction_eps;
-  const Travel *travel;   /* per body; NULL = not recorded */
+  const PathLength
+      *path_length;       /* per body; NULL = not recorded, so that nothing is reused from one pose for another */
   const Surface *surface; /* per soft body, at the poses in question */
+  PairStore *store;       /* contacts, friction points, moments and caches of the pairs */
 } ContactScene;
 
 /* A body's mesh, at its surface's pose if the body is soft. */
@@ -139,9 +117,24 @@ static inline Side scene_side(const ContactScene *scene, int body) {
   return b->soft ? side_soft(&scene->surface[b->soft - 1]) : side_stiff(&scene->model->mesh[b->mesh]);
 }
 
-void pair_destroy(Pair *pair);
-/* What is kept between two surfaces [m]: the world's separation and half of both thicknesses. Parts of one soft body that are
- * neighbours at rest are kept apart by no more than half of how far they are then; the first answer bounds those. */
+static inline Contact *pair_contacts(const Pair *pair, const ContactScene *scene) {
+  return pool_items(&scene->store->contact, &pair->contact);
+}
+static inline FrictionPoint *pair_friction(const Pair *pair, const ContactScene *scene) {
+  return pool_items(&scene->store->friction, &pair->friction);
+}
+static inline Moments *pair_moment_sums(const Pair *pair, const ContactScene *scene) {
+  return pool_items(&scene->store->moments, &pair->moments);
+}
+
+/* Releases all that the pair has in the store. */
+void pair_destroy(Pair *pair, PairStore *store);
+/* Makes the next evaluation list the candidates anew. */
+void pair_unlist(Pair *pair, const ContactScene *scene);
+/* Forgets the candidates and the validity of the contacts. It changes no bit of any later result. */
+void pair_drop_cache(Pair *pair, PairStore *store);
+/* The distance that contact keeps between two surfaces [m]: the world's separation and half of both thicknesses. For two parts of
+ * one soft body it is at most the separation and half of their distance at rest: stencil_separation <= pair_separation. */
 double pair_separation(const Pair *pair, const ContactScene *scene);
 double stencil_separation(const Pair *pair, const ContactScene *scene, int kind, int prim_a, int prim_b);
 /* Contacts and friction of a pair with a soft side, one spring after the other; some are empty. */
@@ -158,36 +151,22 @@ double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1);
 static inline int stencil_dimension(int kind, bool of_b) {
   return kind == STENCIL_EDGE_EDGE ? 1 : kind == (of_b ? STENCIL_VERTEX_TRIANGLE : STENCIL_TRIANGLE_VERTEX) ? 2 : 0;
 }
-/* The least of g . y over a primitive's vertices. */
-double side_least(const Side *side, int dimension, int prim, Vec3 g);
-/* A lower bound of a candidate's distance at relative pose t, in b's rest metric. */
-double candidate_gap(const Side *a, const Affine *t, const Candidate *c);
-/* Do both bodies stand at these poses as far as scene->travel knows? */
-bool pair_stands(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
-/* Were the contacts found at the very poses where the bodies stand? */
-bool pair_found_here(const Pair *pair, const ContactScene *scene);
-/* Notes that the pair was looked at closely at the poses where they stand. */
-void pair_note(Pair *pair, const ContactScene *scene, double rel, double near);
-/* A bound of the motion since then, from the bodies' travels alone; INFINITY where nothing was noted. */
-double pair_way(const Pair *pair, const ContactScene *scene);
 double least_stretch(const Affine *q); /* lower bound of the singular values of the linear part */
 
-/* Makes the list of candidates within `radius` (b's rest metric) at poses qa, qb. */
-void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double radius);
-/* Contacts and energy at given poses; makes a new list first when the old one no longer serves, with pair->margin to
- * spare. Energy into pair->energy_trial. */
+/* Contacts and energy at given poses, from the cached candidates or from a new list that covers pair->margin more. The energy is
+ * stored in pair->energy_trial. */
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
-/* The largest step t <= 1 along directions da, db that is safe as far as the list reaches; sets needs_cover when the list
- * does not reach that far. */
+/* The largest step t <= 1 along the directions d that is safe for the listed candidates; sets needs_cover if others may come into
+ * contact before. */
 void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]);
-/* Does the whole step along the directions that scene->travel knows keep the pair apart, as far as the travels alone can tell? If so
- * this is the bound; if not, pair_bound has to be asked. */
+/* Do the path lengths alone prove that the whole step along the directions in scene->path_length is safe? If so the bound is 1; if
+ * not, call pair_bound. */
 bool pair_clear(Pair *pair, const ContactScene *scene);
-/* The same for all stencils, in or out of the list, as far as steps up to t_wanted need it. */
+/* The same for all stencils, listed or not, for steps up to t_wanted. */
 void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted);
-/* Gradient and Gauss-Newton Hessian of barrier and friction, at the accepted poses: from the contacts of the last pair_eval, and
- * what pair_friction_start or pair_friction_advance left after it. */
+/* Gradient and Gauss-Newton Hessian of barrier and friction at the accepted poses, into pair_moment_sums: from the contacts of the last
+ * pair_eval and the friction forces of pair_friction_start or pair_friction_advance after it. */
 void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 
 /* Friction: lagged points from the contacts, with slips from the anchors of this pair; tangential displacement of one. */

@@ -3,8 +3,13 @@
 
 #include <string.h>
 
+bool pairs_init(Pairs *pairs, int threads) {
+  memset(pairs, 0, sizeof *pairs);
+  return store_init(&pairs->store, threads);
+}
+
 void pairs_destroy(Pairs *pairs) {
-  for (int k = 0; k < pairs->count; k++) pair_destroy(pairs_at(pairs, k));
+  store_destroy(&pairs->store);
   void *array[] = {pairs->slot, pairs->body, pairs->pair, pairs->vacant, pairs->spare_slot};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   memset(pairs, 0, sizeof *pairs);
@@ -28,18 +33,19 @@ static bool reserve(Pairs *pairs, int count, int added) {
          mem_reserve((void **)&pairs->vacant, &pairs->vacant_capacity, slots, sizeof(int)) &&
          mem_reserve((void **)&pairs->slot, &pairs->order_capacity, count, sizeof(int)) &&
          mem_reserve((void **)&pairs->spare_slot, &pairs->spare_capacity, count, sizeof(int)) &&
-         mem_reserve((void **)&pairs->body, &pairs->body_capacity, count, sizeof *pairs->body);
+         mem_reserve((void **)&pairs->body, &pairs->body_capacity, count, sizeof *pairs->body) &&
+         store_reserve(&pairs->store, slots);
 }
 
 static void drop(Pairs *pairs, int k) {
-  pair_destroy(pairs_at(pairs, k));
+  pair_destroy(pairs_at(pairs, k), &pairs->store);
   pairs->vacant[pairs->vacant_count++] = pairs->slot[k];
 }
 
 static int add_slot(Pairs *pairs, const Model *model, uint64_t key) {
   int slot = pairs->vacant_count > 0 ? pairs->vacant[--pairs->vacant_count] : pairs->slot_count++;
   Pair *p = &pairs->pair[slot];
-  *p = (Pair){.a = (int)(key >> 32), .b = (int)(key & 0xffffffffu)};
+  *p = (Pair){.a = (int)(key >> 32), .b = (int)(key & 0xffffffffu), .slot = slot};
   pair_order(model, &p->a, &p->b);
   p->soft = model->body[p->a].soft || model->body[p->b].soft;
   return slot;
@@ -69,4 +75,12 @@ bool pairs_sync(Pairs *pairs, const Model *model, const uint64_t *key, int count
   pairs->spare_capacity = capacity;
   pairs->count = count;
   return true;
+}
+
+bool pairs_settle(Pairs *pairs) { return store_settle(&pairs->store, pairs->pair, pairs->slot, pairs->count); }
+
+bool pairs_pack(Pairs *pairs) { return store_pack(&pairs->store, pairs->pair, pairs->slot, pairs->count); }
+
+void pairs_drop_cache(Pairs *pairs) {
+  for (int k = 0; k < pairs->count; k++) pair_drop_cache(pairs_at(pairs, k), &pairs->store);
 }

@@ -19,12 +19,22 @@ typedef struct Pairs {
   int slot_capacity, order_capacity, body_capacity, vacant_capacity;
   int *spare_slot; /* the order under construction */
   int spare_capacity;
+  PairStore store; /* contacts, friction points, moments and caches of the pairs */
 } Pairs;
 
+/* threads: the most that a loop over pairs uses. False if memory is out. */
+bool pairs_init(Pairs *pairs, int threads);
 void pairs_destroy(Pairs *pairs);
 static inline Pair *pairs_at(const Pairs *pairs, int k) { return &pairs->pair[pairs->slot[k]]; }
 /* Follows the broad phase: key[0 .. count - 1] ascending. Pairs that stay keep their slots and all they store; the others
  * are destroyed. The new ones are zero but for their bodies; the number of them goes to *added. False if memory is out. */
 bool pairs_sync(Pairs *pairs, const Model *model, const uint64_t *key, int count, int *added);
+/* Call after every loop of pair_eval, pair_bound, pair_bound_cover, pair_lag or pair_moments: moves what these functions added
+ * beyond the room of a pair into the shared arrays. False if memory is out. */
+bool pairs_settle(Pairs *pairs);
+/* Call at the start of a step: packs the shared arrays if more than half of one is wasted. False if memory is out. */
+bool pairs_pack(Pairs *pairs);
+/* Drops all candidate caches. It changes no bit of any later result. */
+void pairs_drop_cache(Pairs *pairs);
 
 #endif

@@ -94,7 +94,7 @@ static void elements_meet(Path *path, int i, int j) {
   Moved a, b;
   place_element(path, 0, i, &a);
   place_element(path, 1, j, &b);
-  query->radius = query->pair->radius = path->reach + (path->d ? closing_of(a.motion, 3, b.motion, 3) : 0);
+  query->radius = path->reach + (path->d ? closing_of(a.motion, 3, b.motion, 3) : 0);
   query_boxes(&a.posed);
   query_boxes(&b.posed);
   query_inflate(&a.posed, query->radius);
@@ -158,48 +158,58 @@ static bool is_still(const Affine *d) {
 static void plane_meet(Path *path) {
   const Side *a = &path->query.side[0];
   const Mesh *b = path->query.b;
-  Pair *pair = path->query.pair;
+  int body = path->query.pair->b;
   Vec3 corner[3];
   for (int k = 0; k < 3; k++) corner[k] = affine_point(&path->q[1], b->vertex[b->triangle[0][k]]);
   Vec3 n = unit(cross(sub(corner[1], corner[0]), sub(corner[2], corner[0])));
   bool still = !path->d || is_still(&path->d[1]);
   for (int v = 0; v < a->mesh->vertex_count; v++) {
-    if (side_fixed(a, v, pair->b)) continue;
+    if (side_fixed(a, v, body)) continue;
     double dist = dot(n, sub(a->x[v], corner[0])), closing = norm(vertex_motion(a, path->d, v));
-    pair->radius = still ? path->reach + closing : INFINITY;
-    query_list_vertex(pair, v, still && dist > 0 ? dist : 0);
+    path->query.radius = still ? path->reach + closing : INFINITY;
+    query_list_vertex(&path->query, v, still && dist > 0 ? dist : 0);
   }
 }
 
-/* Remembers the path, to know poses on it again. */
-static bool remember_path(Path *path, Pair *pair) {
+static bool resize(Pool *pool, Range *range, int count) {
+  if (range->count == count) return true;
+  range->count = 0;
+  return pool_extend(pool, range, count) != NULL;
+}
+
+/* Stores the path, so that path_covers can compare poses with it. */
+static bool store_path(Path *path) {
+  const Pair *pair = path->query.pair;
+  CacheStore *store = path->query.scene->store->cache;
+  PairCache *cache = path->query.cache;
+  if (!resize(&store->path, &cache->path, 1)) return false;
+  PathRecord *record = pool_items(&store->path, &cache->path);
   for (int side = 0; side < 2; side++) {
     const Surface *surface = path->query.side[side].surface;
-    pair->path_q[side] = path->q[side];
-    pair->path_d[side] = path->d ? path->d[side] : affine_sub(path->q[side], path->q[side]);
+    record->q[side] = path->q[side];
+    record->d[side] = path->d ? path->d[side] : affine_sub(path->q[side], path->q[side]);
     if (!surface || (side && pair->a == pair->b)) continue;
-    size_t n = (size_t)surface->mesh->vertex_count;
-    if (!pair->ref_vertex[side] && !(pair->ref_vertex[side] = mem_alloc(2 * n, sizeof(Vec3)))) return false;
-    memcpy(pair->ref_vertex[side], surface->x, n * sizeof(Vec3));
-    if (path->d) memcpy(pair->ref_vertex[side] + n, surface->dx, n * sizeof(Vec3));
-    else memset(pair->ref_vertex[side] + n, 0, n * sizeof(Vec3));
+    int n = surface->mesh->vertex_count;
+    if (!resize(&store->vertex, &cache->vertex[side], 2 * n)) return false;
+    Vec3 *vertex = pool_items(&store->vertex, &cache->vertex[side]);
+    memcpy(vertex, surface->x, (size_t)n * sizeof(Vec3));
+    if (path->d) memcpy(vertex + n, surface->dx, (size_t)n * sizeof(Vec3));
+    else memset(vertex + n, 0, (size_t)n * sizeof(Vec3));
   }
   return true;
 }
 
-/* Poses are known again to this [m]: far above the rounding of a step, far below any distance that matters. */
+/* Poses on the path are compared up to this [m]: far above the rounding of a step, far below any distance that matters. */
 static double tolerance(const ContactScene *scene) { return 1e-6 * scene->range; }
 
 void path_list(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine *d) {
-  Path path = {.query = {.pair = pair}, .q = q, .d = d, .within = pair->a == pair->b};
-  path.query.side[0] = scene_side(scene, pair->a);
-  path.query.side[1] = scene_side(scene, pair->b);
-  path.query.a = path.query.side[0].mesh;
-  path.query.b = path.query.side[1].mesh;
+  Path path = {.q = q, .d = d, .within = pair->a == pair->b};
+  query_open(&path.query, pair, scene);
+  PairCache *cache = path.query.cache;
   path.reach = (scene->range + pair_separation(pair, scene)) * (1 + 1e-9) + 4 * tolerance(scene);
-  pair->candidate_count = 0;
-  pair->listed = remember_path(&path, pair);
-  if (!pair->listed) {
+  cache->candidate.count = 0;
+  cache->listed = false;
+  if (!store_path(&path)) {
     pair->failed = true;
     return;
   }
@@ -213,15 +223,30 @@ void path_list(Pair *pair, const ContactScene *scene, const Affine q[2], const A
     if (path.within) node_meets_itself(&path, 0);
     else nodes_meet(&path, 0, &root[0], 0, &root[1]);
   }
-  if (pair->failed) pair->listed = false; /* memory was out: the list has holes */
-  pair->counts.candidates += pair->candidate_count;
+  cache->listed = !pair->failed; /* if memory ran out the list is incomplete */
+  pair->counts.candidates += cache->candidate.count;
+}
+
+/* The stored path of a pair; no vertices for a stiff side, and for the second side of a pair of one body with itself. */
+typedef struct StoredPath {
+  const PathRecord *record;
+  const Vec3 *vertex[2];
+} StoredPath;
+
+static StoredPath stored_path(const Pair *pair, const ContactScene *scene) {
+  const PairCache *cache = pair_cache(pair, scene);
+  const CacheStore *store = scene->store->cache;
+  StoredPath p = {pool_items(&store->path, &cache->path), {NULL, NULL}};
+  for (int side = 0; side < 2; side++)
+    if (cache->vertex[side].count > 0) p.vertex[side] = pool_items(&store->vertex, &cache->vertex[side]);
+  return p;
 }
 
 /* How far along the path the pose is, by the part that moves most. */
-static double path_advance(const Pair *pair, const Side own[2], const Affine q[2]) {
+static double path_advance(const StoredPath *path, const Side own[2], const Affine q[2]) {
   double longest = 0, t = 0;
   for (int side = 0; side < 2; side++) {
-    const Vec3 *ref = pair->ref_vertex[side];
+    const Vec3 *ref = path->vertex[side];
     for (int v = 0; ref && v < own[side].mesh->vertex_count; v++) {
       Vec3 motion = ref[own[side].mesh->vertex_count + v];
       double length = norm_sq(motion);
@@ -230,32 +255,36 @@ static double path_advance(const Pair *pair, const Side own[2], const Affine q[2
       t = dot(motion, sub(own[side].x[v], ref[v])) / length;
     }
     for (int k = 0; !own[side].surface && k < 4; k++) {
-      Vec3 motion = pair->path_d[side].n[k];
+      Vec3 motion = path->record->d[side].n[k];
       double length = norm_sq(motion) * (k ? own[side].mesh->radius * own[side].mesh->radius : 1);
       if (length <= longest) continue;
       longest = length;
-      t = dot(motion, sub(q[side].n[k], pair->path_q[side].n[k])) / norm_sq(motion);
+      t = dot(motion, sub(q[side].n[k], path->record->q[side].n[k])) / norm_sq(motion);
     }
   }
   return t;
 }
 
+/* Does a side at pose q equal the path's at t? */
+static bool side_on_path(const StoredPath *path, const Side *own, int side, const Affine *q, double t, double allowed) {
+  const Vec3 *ref = path->vertex[side];
+  int n = own->mesh->vertex_count;
+  for (int v = 0; ref && v < n; v++)
+    if (!(norm_sq(sub(own->x[v], add_scaled(ref[v], t, ref[n + v]))) <= allowed * allowed)) return false;
+  if (own->surface) return true;
+  Affine off = affine_sub(*q, affine_add_scaled(path->record->q[side], t, path->record->d[side]));
+  double sum = norm(off.n[0]);
+  for (int k = 1; k < 4; k++) sum += own->mesh->radius * norm(off.n[k]);
+  return sum <= allowed;
+}
+
 bool path_covers(const Pair *pair, const ContactScene *scene, const Affine q[2]) {
   const Side own[2] = {scene_side(scene, pair->a), scene_side(scene, pair->b)};
-  if (!pair->listed) return false;
-  double t = path_advance(pair, own, q), allowed = tolerance(scene);
+  if (!pair_cache(pair, scene)->listed) return false;
+  StoredPath path = stored_path(pair, scene);
+  double t = path_advance(&path, own, q), allowed = tolerance(scene);
   if (!(t >= -1e-9 && t <= 1 + 1e-9)) return false;
-  for (int side = 0; side < 2; side++) {
-    const Vec3 *ref = pair->ref_vertex[side];
-    int n = own[side].mesh->vertex_count;
-    for (int v = 0; ref && v < n; v++)
-      if (!(norm_sq(sub(own[side].x[v], add_scaled(ref[v], t, ref[n + v]))) <= allowed * allowed)) return false;
-    Affine off = affine_sub(q[side], affine_add_scaled(pair->path_q[side], t, pair->path_d[side]));
-    double sum = own[side].surface ? 0 : norm(off.n[0]);
-    for (int k = 1; !own[side].surface && k < 4; k++) sum += own[side].mesh->radius * norm(off.n[k]);
-    if (!(sum <= allowed)) return false;
-  }
-  return true;
+  return side_on_path(&path, &own[0], 0, &q[0], t, allowed) && side_on_path(&path, &own[1], 1, &q[1], t, allowed);
 }
 
 double path_closing(const Pair *pair, const ContactScene *scene, const Affine d[2], const Candidate *c) {

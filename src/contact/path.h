@@ -9,7 +9,7 @@
 #ifndef ABD_CONTACT_PATH_H
 #define ABD_CONTACT_PATH_H
 
-#include "contact/pair.h"
+#include "contact/cache.h"
 
 /* Makes the list. d: NULL for a path of no length; else soft sides move as their meshes' motions say. */
 void path_list(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine *d);

@@ -7,10 +7,11 @@
 #include "kernel/distance.h"
 
 /* diff: from b's closest point to a's; y: b's vertices of the stencil. */
-static void add_candidate(Pair *p, double dist_sq, Candidate c, Vec3 diff, const Vec3 *y, int y_count) {
-  if (dist_sq > p->radius * p->radius) return;
-  if (!mem_reserve((void **)&p->candidate, &p->candidate_capacity, p->candidate_count + 1, sizeof(Candidate))) {
-    p->failed = true;
+static void add_candidate(Query *query, double dist_sq, Candidate c, Vec3 diff, const Vec3 *y, int y_count) {
+  if (dist_sq > query->radius * query->radius) return;
+  Candidate *out = pool_extend(&query->scene->store->cache->candidate, &query->cache->candidate, 1);
+  if (!out) {
+    query->pair->failed = true;
     return;
   }
   double d = sqrt(dist_sq), shrink = d > 0 ? (1 - 1e-6) / d : 0, offset = -INFINITY;
@@ -21,7 +22,7 @@ static void add_candidate(Pair *p, double dist_sq, Candidate c, Vec3 diff, const
   for (int i = 0; i < y_count; i++)
     offset = most(offset, c.normal[0] * y[i].x + c.normal[1] * y[i].y + c.normal[2] * y[i].z);
   c.offset = nextafterf((float)offset, INFINITY);
-  p->candidate[p->candidate_count++] = c;
+  *out = c;
 }
 
 /* A soft vertex fixed to the other body, and the edges and triangles that have it, have no stencils with that body. */
@@ -35,8 +36,9 @@ static bool triangle_fixed(const Side *side, const Element *e, int body) {
 
 static void list_within(Query *query, const Posed *a, const Posed *b);
 
-void query_list_vertex(Pair *pair, int vertex, double dist) {
-  add_candidate(pair, dist * dist, (Candidate){.kind = STENCIL_VERTEX_PLANE, .prim_a = vertex}, vec3(0, 0, 0), NULL, 0);
+void query_list_vertex(Query *query, int vertex, double dist) {
+  add_candidate(query, dist * dist, (Candidate){.kind = STENCIL_VERTEX_PLANE, .prim_a = vertex}, vec3(0, 0, 0), NULL,
+                0);
 }
 
 void query_list_elements(Query *query, const Posed *a, const Posed *b) {
@@ -56,14 +58,14 @@ void query_list_elements(Query *query, const Posed *a, const Posed *b) {
       if ((ea->owned_vertices >> k & 1) && box_has(near_b, x[k]) && !side_fixed(own_a, ea->vertex[k], to_b)) {
         double d = closest_point_triangle(x[k], y[0], y[1], y[2], bary, &diff);
         Candidate c = {.kind = STENCIL_VERTEX_TRIANGLE, .prim_a = ea->vertex[k], .prim_b = eb->triangle};
-        add_candidate(query->pair, d, c, diff, y, 3);
+        add_candidate(query, d, c, diff, y, 3);
       }
   if (ea->triangle >= 0 && !triangle_fixed(own_a, ea, to_b))
     for (int k = 0; k < eb->vertex_count; k++)
       if ((eb->owned_vertices >> k & 1) && box_has(a->box, y[k]) && !side_fixed(own_b, eb->vertex[k], to_a)) {
         double d = closest_point_triangle(y[k], x[0], x[1], x[2], bary, &diff);
         Candidate c = {.kind = STENCIL_TRIANGLE_VERTEX, .prim_a = ea->triangle, .prim_b = eb->vertex[k]};
-        add_candidate(query->pair, d, c, neg(diff), &y[k], 1);
+        add_candidate(query, d, c, neg(diff), &y[k], 1);
       }
   for (int i = 0; i < 3; i++) {
     if (!(ea->owned_edges >> i & 1) || !box_overlap(a->edge[i], b->box) || edge_fixed(own_a, ea, i, to_b)) continue;
@@ -73,23 +75,24 @@ void query_list_elements(Query *query, const Posed *a, const Posed *b) {
       Vec3 e[2] = {y[j], y[(j + 1) % 3]};
       double d = closest_edge_edge(x[i], x[(i + 1) % 3], e[0], e[1], &s, &t, &diff);
       Candidate c = {.kind = STENCIL_EDGE_EDGE, .prim_a = ea->edge[i], .prim_b = eb->edge[j]};
-      add_candidate(query->pair, d, c, diff, e, 2);
+      add_candidate(query, d, c, diff, e, 2);
     }
   }
 }
 
 /* Vertices of a within the radius of the plane n . x = offset that bounds a half-space b. */
-static void plane_query(Pair *pair, const Mesh *a, int ia, Vec3 n, double offset) {
+static void plane_query(Query *query, int ia, Vec3 n, double offset) {
+  const Mesh *a = query->a;
   const TreeNode *na = &a->node[ia];
-  const Affine *t = &pair->ref;
+  const Affine *t = &query->cache->ref;
   Box box = {vec3(na->lo[0], na->lo[1], na->lo[2]), vec3(na->hi[0], na->hi[1], na->hi[2])};
   Vec3 c = affine_point(t, box_center(box)), e = box_half(box);
   double reach = e.x * fabs(dot(n, t->n[1])) + e.y * fabs(dot(n, t->n[2])) + e.z * fabs(dot(n, t->n[3]));
-  pair->counts.box_tests++;
-  if (dot(n, c) - offset - reach > pair->radius) return;
+  query->pair->counts.box_tests++;
+  if (dot(n, c) - offset - reach > query->radius) return;
   if (na->element_count == 0) {
-    plane_query(pair, a, na->left, n, offset);
-    plane_query(pair, a, na->left + 1, n, offset);
+    plane_query(query, na->left, n, offset);
+    plane_query(query, na->left + 1, n, offset);
     return;
   }
   for (int i = 0; i < na->element_count; i++) {
@@ -99,7 +102,7 @@ static void plane_query(Pair *pair, const Mesh *a, int ia, Vec3 n, double offset
       Vec3 x = affine_point(t, a->vertex[ea->vertex[k]]);
       double d = dot(n, x) - offset;
       Vec3 diff = scale(d > 0 ? d : 0, n), foot = sub(x, diff);
-      add_candidate(pair, d > 0 ? d * d : 0, (Candidate){.kind = STENCIL_VERTEX_PLANE, .prim_a = ea->vertex[k]}, diff,
+      add_candidate(query, d > 0 ? d * d : 0, (Candidate){.kind = STENCIL_VERTEX_PLANE, .prim_a = ea->vertex[k]}, diff,
                     &foot, 1);
     }
   }
@@ -116,8 +119,8 @@ static void list_within(Query *query, const Posed *a, const Posed *b) {
     if (!(ea->owned_vertices >> k & 1) || v == eb->vertex[0] || v == eb->vertex[1] || v == eb->vertex[2]) continue;
     if (!box_overlap(box_inflate(points_box(&x[k], 1), query->radius), points_box(y, 3))) continue;
     double d = closest_point_triangle(x[k], y[0], y[1], y[2], bary, &diff);
-    add_candidate(query->pair, d, (Candidate){.kind = STENCIL_VERTEX_TRIANGLE, .prim_a = v, .prim_b = eb->triangle},
-                  diff, y, 3);
+    add_candidate(query, d, (Candidate){.kind = STENCIL_VERTEX_TRIANGLE, .prim_a = v, .prim_b = eb->triangle}, diff, y,
+                  3);
   }
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {
@@ -127,30 +130,31 @@ static void list_within(Query *query, const Posed *a, const Posed *b) {
       Vec3 e[2] = {y[j], y[(j + 1) % 3]}, f[2] = {x[i], x[(i + 1) % 3]};
       if (!box_overlap(box_inflate(points_box(f, 2), query->radius), points_box(e, 2))) continue;
       double d = closest_edge_edge(f[0], f[1], e[0], e[1], &s, &t, &diff);
-      add_candidate(query->pair, d,
-                    (Candidate){.kind = STENCIL_EDGE_EDGE, .prim_a = ea->edge[i], .prim_b = eb->edge[j]}, diff, e, 2);
+      add_candidate(query, d, (Candidate){.kind = STENCIL_EDGE_EDGE, .prim_a = ea->edge[i], .prim_b = eb->edge[j]},
+                    diff, e, 2);
     }
 }
 
 void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double radius) {
-  const Model *m = scene->model;
-  const Mesh *b = &m->mesh[m->body[pair->b].mesh];
   const Affine zero = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}};
-  pair->candidate_count = 0;
-  pair->ref = affine_relative(qa, qb);
-  pair->radius = radius;
-  pair->extent = pair_displacement(&m->mesh[m->body[pair->a].mesh], &zero, &pair->ref);
-  pair->watch.stops[0] = 0;
-  pair->listed = true;
-  if (b->half_space) {
-    Vec3 o = b->vertex[b->triangle[0][0]];
-    Vec3 n = unit(cross(sub(b->vertex[b->triangle[0][1]], o), sub(b->vertex[b->triangle[0][2]], o)));
-    plane_query(pair, &m->mesh[m->body[pair->a].mesh], 0, n, dot(n, o));
+  Query query;
+  query_open(&query, pair, scene);
+  PairCache *cache = query.cache;
+  cache->candidate.count = 0;
+  cache->ref = affine_relative(qa, qb);
+  cache->radius = radius;
+  cache->extent = pair_displacement(query.a, &zero, &cache->ref);
+  cache->full.serial[0] = 0;
+  if (query.b->half_space) {
+    const Vec3 *x = query.b->vertex;
+    const uint32_t *t = query.b->triangle[0];
+    Vec3 n = unit(cross(sub(x[t[1]], x[t[0]]), sub(x[t[2]], x[t[0]])));
+    query.radius = radius;
+    plane_query(&query, 0, n, dot(n, x[t[0]]));
   } else {
-    Query query;
     query.meet = query_list_elements;
-    query_run(&query, pair, scene, &pair->ref, NULL, radius);
+    query_run(&query, &cache->ref, NULL, radius);
   }
-  if (pair->failed) pair->listed = false; /* memory was out: the list has holes */
-  pair->counts.candidates += pair->candidate_count;
+  cache->listed = !pair->failed; /* if memory ran out the list is incomplete */
+  pair->counts.candidates += cache->candidate.count;
 }

@@ -3,7 +3,7 @@
 #ifndef ABD_CONTACT_QUERY_H
 #define ABD_CONTACT_QUERY_H
 
-#include "contact/pair.h"
+#include "contact/cache.h"
 
 /* An element's vertices in b's rest frame, the boxes around it and around its edges (of a: around where they pass, inflated by the
  * radius). */
@@ -21,6 +21,8 @@ typedef struct Spans {
 typedef struct Query Query;
 struct Query {
   Pair *pair;
+  PairCache *cache; /* of the pair */
+  const ContactScene *scene;
   Side side[2];      /* of a and b */
   const Mesh *a, *b; /* their meshes */
   bool swept;        /* anywhere between from and to; else at from */
@@ -45,13 +47,14 @@ void query_inflate(Posed *posed, double radius);
 bool query_splits_a(const TreeNode *na, const TreeNode *nb);
 /* detection.c: visits the same elements in the same order, found in another way. */
 void query_otherwise(Query *query, AbdDetection detection);
-/* Fills all of the query but meet and context, and visits. to: NULL for a single pose. */
-void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine *from, const Affine *to,
-               double radius);
-/* The stencils of two elements within query->radius, which is the pair's too, become candidates. */
+/* Fills pair, cache, scene, sides and meshes. */
+void query_open(Query *query, Pair *pair, const ContactScene *scene);
+/* Fills all of an open query but meet and context, and visits. to: NULL for a single pose. */
+void query_run(Query *query, const Affine *from, const Affine *to, double radius);
+/* Lists the stencils of two elements within query->radius as candidates. */
 void query_list_elements(Query *query, const Posed *a, const Posed *b);
-/* A vertex of a at this distance from the plane of a half-space b becomes a candidate if it is within the pair's radius. */
-void query_list_vertex(Pair *pair, int vertex, double dist);
+/* Lists a vertex of a at this distance from the plane of a half-space b, if it is within query->radius. */
+void query_list_vertex(Query *query, int vertex, double dist);
 static inline Box points_box(const Vec3 *x, int n) {
   Box box = {x[0], x[0]};
   for (int i = 1; i < n; i++) box = box_add(box, x[i]);

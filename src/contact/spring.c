@@ -53,7 +53,7 @@ enum { CONTACT_SPRINGS = 4 }; /* the barrier's; of the mollifier the stiffness, 
 
 static bool mollified(const Contact *c) { return c->mollifier_d1 != 0; }
 
-int pair_spring_count(const Pair *p) { return CONTACT_SPRINGS * p->contact_count + p->friction_count; }
+int pair_spring_count(const Pair *p) { return CONTACT_SPRINGS * p->contact.count + p->friction.count; }
 
 static void contact_spring(const Pair *p, const ContactScene *scene, const Contact *c, Spring *s) {
   int va[3], vb[3];
@@ -105,10 +105,12 @@ static void friction_spring(const Pair *p, const ContactScene *scene, const Fric
 
 void pair_spring(const Pair *p, const ContactScene *scene, const Affine *qa, const Affine *qb, int index, Spring *s) {
   s->count = 0;
-  const Contact *c = &p->contact[index / CONTACT_SPRINGS];
   int part = index % CONTACT_SPRINGS;
-  if (index >= CONTACT_SPRINGS * p->contact_count)
-    friction_spring(p, scene, &p->friction[index - CONTACT_SPRINGS * p->contact_count], qa, qb, s);
-  else if (part == 0) contact_spring(p, scene, c, s);
+  if (index >= CONTACT_SPRINGS * p->contact.count) {
+    friction_spring(p, scene, &pair_friction(p, scene)[index - CONTACT_SPRINGS * p->contact.count], qa, qb, s);
+    return;
+  }
+  const Contact *c = &pair_contacts(p, scene)[index / CONTACT_SPRINGS];
+  if (part == 0) contact_spring(p, scene, c, s);
   else if (mollified(c)) mollifier_spring(p, scene, c, qa, qb, part - 1, s);
 }

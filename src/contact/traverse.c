@@ -192,13 +192,17 @@ static void roots_query(Query *query) {
   nodes_query(query, 0, 0, &span);
 }
 
-void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine *from, const Affine *to,
-               double radius) {
+void query_open(Query *query, Pair *pair, const ContactScene *scene) {
   query->pair = pair;
+  query->cache = pair_cache(pair, scene);
+  query->scene = scene;
   query->side[0] = scene_side(scene, pair->a);
   query->side[1] = scene_side(scene, pair->b);
   query->a = query->side[0].mesh;
   query->b = query->side[1].mesh;
+}
+
+void query_run(Query *query, const Affine *from, const Affine *to, double radius) {
   query->swept = to != NULL;
   query->from = *from;
   query->to = to ? *to : *from;
@@ -207,7 +211,7 @@ void query_run(Query *query, Pair *pair, const ContactScene *scene, const Affine
   query->posed_count = 0;
   double size = most(norm(query->from.n[0]), norm(query->to.n[0])) + query->a->radius + query->b->radius;
   query->reach = nextafterf((float)(radius + 1e-5 * size), INFINITY);
-  AbdDetection detection = scene->model->def.solver.detection;
+  AbdDetection detection = query->scene->model->def.solver.detection;
   set_entry(query, query->swept || detection == ABD_DETECTION_TREES_PLAIN);
   if (detection <= ABD_DETECTION_TREES_PLAIN) roots_query(query);
   else query_otherwise(query, detection);

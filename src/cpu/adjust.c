@@ -26,9 +26,9 @@ static void relag_chunk(void *context, int c) {
     int k = cpu->island_pairs.item[e];
     Pair *p = pairs_at(&cpu->pairs, k);
     if (p->mu <= 0) continue;
-    double before = pair_load(p);
+    double before = pair_load(p, &cpu->scene);
     if (!pair_lag_friction(p, &cpu->scene, w->state, w->q)) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
-    double after = pair_load(p);
+    double after = pair_load(p, &cpu->scene);
     sum->sum[0] += after;
     sum->extreme = most(sum->extreme, fabs(after - before));
   }
@@ -41,7 +41,7 @@ static Outcome relag(Cpu *cpu) {
   soft_load(cpu, cpu->work.q); /* trials of other islands may have moved the surfaces */
   cpu->failed = -1;
   parallel_for(cpu->threads, items->chunk_count, 1, relag_chunk, cpu);
-  if (cpu->failed >= 0) return stage_from(false);
+  if (!pairs_settle(&cpu->pairs) || cpu->failed >= 0) return stage_from(false);
   for (int c = 0; c < items->chunk_count;) {
     Island *g = &s->island[items->chunk[c].segment];
     double total = 0, largest = 0;

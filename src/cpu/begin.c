@@ -34,7 +34,7 @@ static void body_task(void *context, int i) {
   Cpu *cpu = context;
   Work *w = &cpu->work;
   if (i < cpu->model->given_count) {
-    travel_go(cpu->travel, cpu->model, i, &w->q[i]);
+    path_length_move(cpu->path_length, cpu->model, i, &w->q[i]);
     cpu->broad.box[i] = reach_box(cpu, i, w->target, reach_pad(cpu, i, w->target));
   }
   if (cpu->model->body[i].slot >= 0) w->energy[i] = body_energy(w, i, &w->q[i]);
@@ -57,6 +57,7 @@ static Outcome find_pairs(Cpu *cpu) {
   parallel_for(cpu->threads, m->body_count, 32, body_task, cpu);
   for (int k = 0; k < m->soft_count; k++) w->soft_energy[k] = soft_total(cpu, &m->soft[k], w->q);
   Outcome outcome = reach_pairs(cpu, false, &added);
+  if (!stage_failed(outcome)) outcome = stage_from(pairs_settle(&cpu->pairs) && pairs_pack(&cpu->pairs));
   if (!stage_failed(outcome)) parallel_for(cpu->threads, cpu->pairs.count, 32, pair_task, cpu);
   return outcome;
 }
@@ -110,8 +111,13 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
   cpu->report = report;
   w->state = state;
   predict_begin(w);
-  cpu->scene = (ContactScene){m, m->def.contact.range, m->def.contact.separation, m->def.contact.friction_speed * w->h,
-                              cpu->travel, cpu->surface};
+  cpu->scene = (ContactScene){m,
+                              m->def.contact.range,
+                              m->def.contact.separation,
+                              m->def.contact.friction_speed * w->h,
+                              cpu->path_length,
+                              cpu->surface,
+                              &cpu->pairs.store};
   system_begin(&cpu->system);
   system_begin(&cpu->closing);
   Outcome outcome = set_targets(cpu);

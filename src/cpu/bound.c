@@ -57,15 +57,15 @@ static Outcome find_new_pairs(Cpu *cpu, int *added) {
   soft_load(cpu, cpu->work.q); /* a trial may have moved the surfaces */
   cpu->failed = -1;
   parallel_for(cpu->threads, cpu->pairs.count, 32, join_task, cpu);
-  return stage_from(cpu->failed < 0);
+  return stage_from(pairs_settle(&cpu->pairs) && cpu->failed < 0);
 }
 
 /* ---- bounds ---- */
 
 static void aim_task(Cpu *cpu, int i) {
   if (i >= cpu->model->given_count) return;
-  travel_go(cpu->travel, cpu->model, i, &cpu->work.q[i]);
-  travel_aim(cpu->travel, cpu->model, i, &cpu->work.direction[i]);
+  path_length_move(cpu->path_length, cpu->model, i, &cpu->work.q[i]);
+  path_length_aim(cpu->path_length, cpu->model, i, &cpu->work.direction[i]);
 }
 
 static void bound_task(Cpu *cpu, int k, Pair *p) {

@@ -46,6 +46,7 @@ static Outcome pair_outcome(const Cpu *cpu, int k) {
 Outcome for_pairs(Cpu *cpu, PairTask *task) {
   cpu->failed = -1;
   parallel_for(cpu->threads, cpu->pairs.count, 16, pair_item, &(Loop){.cpu = cpu, .pair = task});
+  if (!pairs_settle(&cpu->pairs)) return stage_from(false);
   return cpu->failed < 0 ? stage_done() : pair_outcome(cpu, cpu->failed);
 }
 
@@ -78,16 +79,16 @@ Cpu *cpu_create(const Model *model) {
   cpu->model = model;
   cpu->threads = model->def.solver.threads;
   cpu->active = mem_alloc((size_t)model->moving_count, sizeof(int));
-  cpu->travel = mem_zeroed(given, sizeof(Travel));
+  cpu->path_length = mem_zeroed(given, sizeof(PathLength));
   cpu->surface = mem_zeroed((size_t)model->soft_count, sizeof(Surface));
   bool ok = cpu->surface != NULL;
   for (int k = 0; ok && k < model->soft_count; k++) ok = soft_side_init(&cpu->surface[k], model, k);
   cpu->left = mem_zeroed(given, sizeof(bool));
   cpu->diagonal = mem_alloc(stiff * 144, sizeof(double));
   cpu->move = mem_alloc(model->linkage.linked_count ? n : 0, sizeof(Affine));
-  if (!ok || !work_init(&cpu->work, model) || !broad_init(&cpu->broad, model) || !system_init(&cpu->system, model) ||
-      !system_init(&cpu->closing, model) || !cpu->active || !cpu->diagonal || !cpu->move || !cpu->travel ||
-      !cpu->left) {
+  if (!ok || !pairs_init(&cpu->pairs, cpu->threads) || !work_init(&cpu->work, model) ||
+      !broad_init(&cpu->broad, model) || !system_init(&cpu->system, model) || !system_init(&cpu->closing, model) ||
+      !cpu->active || !cpu->diagonal || !cpu->move || !cpu->path_length || !cpu->left) {
     cpu_destroy(cpu);
     return NULL;
   }
@@ -105,8 +106,8 @@ void cpu_destroy(void *backend) {
   system_destroy(&cpu->system);
   system_destroy(&cpu->closing);
   for (int k = 0; cpu->surface && k < cpu->model->soft_count; k++) surface_destroy(&cpu->surface[k]);
-  void *array[] = {cpu->active,  cpu->diagonal,  cpu->move,         cpu->travel,  cpu->left,
-                   cpu->pair_of, cpu->pair_acts, cpu->pair_couples, cpu->partial, cpu->surface};
+  void *array[] = {cpu->active,  cpu->diagonal,  cpu->move,         cpu->path_length, cpu->left,
+                   cpu->pair_of, cpu->pair_acts, cpu->pair_couples, cpu->partial,     cpu->surface};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   mem_free(cpu);
 }

@@ -25,8 +25,8 @@ typedef struct Cpu {
   Islands *islands;      /* of the step in progress */
   AbdStepReport *report; /* of the step in progress */
   ContactScene scene;
-  Travel *travel;   /* per body: its path length; unused for soft ones */
-  Surface *surface; /* per soft body, at the poses of the last soft_load */
+  PathLength *path_length; /* per body: its path length; unused for soft ones */
+  Surface *surface;        /* per soft body, at the poses of the last soft_load */
   Broad broad;
   bool *left; /* per body: its direction leaves its box */
   Pairs pairs;

@@ -8,7 +8,7 @@
 #include "step/active.h"
 #include "step/joint.h"
 
-static bool has_terms(const Pair *p) { return p->contact_count > 0 || p->friction_count > 0; }
+static bool has_terms(const Pair *p) { return p->contact.count > 0 || p->friction.count > 0; }
 
 /* out[12 x 12] += sign * sum over i, j of entry(i, j) (x) block; entry of the 4x4 moments. */
 static void add_block(double *out, int i, int j, double sign, const Entry *entry) {
@@ -169,9 +169,9 @@ static void body_task(void *context, int k) {
     int pair = cpu->body_pairs.item[e] / 2, side = cpu->body_pairs.item[e] % 2;
     const Pair *p = pairs_at(&cpu->pairs, pair);
     if (!cpu->pair_acts[pair] || p->soft) continue;
-    const Vec3 *g = side ? p->moments->gb : p->moments->ga;
+    const Vec3 *g = side ? pair_moment_sums(p, &cpu->scene)->gb : pair_moment_sums(p, &cpu->scene)->ga;
     for (int i = 0; i < 4; i++) gradient->n[i] = add(gradient->n[i], g[i]);
-    add_diagonal_moments(diagonal, side ? p->moments->bb : p->moments->aa);
+    add_diagonal_moments(diagonal, side ? pair_moment_sums(p, &cpu->scene)->bb : pair_moment_sums(p, &cpu->scene)->aa);
   }
 }
 
@@ -225,7 +225,7 @@ static void add_pair(Cpu *cpu, const Pair *p) {
   const Model *m = cpu->model;
   double block[144] = {0};
   for (int i = 0; i < 4; i++)
-    for (int j = 0; j < 4; j++) add_block(block, i, j, -1, &p->moments->ab[4 * i + j]);
+    for (int j = 0; j < 4; j++) add_block(block, i, j, -1, &pair_moment_sums(p, &cpu->scene)->ab[4 * i + j]);
   if (projected(m, p->a)) project_columns(&m->body[p->a], block);
   if (projected(m, p->b)) {
     transpose(block);

@@ -98,11 +98,11 @@ static void gather_gradients(Cpu *cpu, Affine *gradient) {
     Pair *p = pairs_at(&cpu->pairs, k);
     bool a = linkage_of(&m->linkage, p->a), b = linkage_of(&m->linkage, p->b);
     if (p->soft) add_soft_contacts(cpu, p, gradient);
-    if (p->soft || (!a && !b) || (p->contact_count == 0 && p->friction_count == 0)) continue;
+    if (p->soft || (!a && !b) || (p->contact.count == 0 && p->friction.count == 0)) continue;
     pair_moments(p, &cpu->scene, &w->q[p->a], &w->q[p->b]);
     for (int i = 0; i < 4 && !p->failed; i++) {
-      if (a) gradient[p->a].n[i] = add(gradient[p->a].n[i], p->moments->ga[i]);
-      if (b) gradient[p->b].n[i] = add(gradient[p->b].n[i], p->moments->gb[i]);
+      if (a) gradient[p->a].n[i] = add(gradient[p->a].n[i], pair_moment_sums(p, &cpu->scene)->ga[i]);
+      if (b) gradient[p->b].n[i] = add(gradient[p->b].n[i], pair_moment_sums(p, &cpu->scene)->gb[i]);
     }
   }
   for (int j = 0; j < m->joint_count; j++) {

@@ -11,7 +11,8 @@ static bool keeps_distance(const Model *m) {
 Outcome cpu_find_near(void *backend, const Affine *q, NearPair *found) {
   Cpu *cpu = backend;
   const Model *m = cpu->model;
-  ContactScene scene = {m, m->def.contact.range, m->def.contact.separation, 0, NULL, cpu->surface};
+  PairStore store;
+  ContactScene scene = {m, m->def.contact.range, m->def.contact.separation, 0, NULL, cpu->surface, &store};
   *found = (NearPair){.a = -1};
   if (!keeps_distance(m)) return stage_done();
   soft_load(cpu, q);
@@ -20,18 +21,20 @@ Outcome cpu_find_near(void *backend, const Affine *q, NearPair *found) {
     cpu->broad.box[i] =
         box_inflate(posed_box(&side, &q[i]), 0.5 * (scene.separation + m->body[i].thickness) + scene.range);
   }
-  if (!broad_find(&cpu->broad, m)) return stage_from(false);
-  for (int k = 0; k < cpu->broad.pair_count && found->a < 0; k++) {
+  if (!broad_find(&cpu->broad, m) || !store_init(&store, 1)) return stage_from(false);
+  bool ok = store_reserve(&store, 1);
+  for (int k = 0; ok && k < cpu->broad.pair_count && found->a < 0; k++) {
     Pair p = {.a = (int)(cpu->broad.pair[k] >> 32), .b = (int)(cpu->broad.pair[k] & 0xffffffffu), .stiffness = 1};
     pair_order(m, &p.a, &p.b);
     p.soft = m->body[p.a].soft || m->body[p.b].soft;
     pair_eval(&p, &scene, &q[p.a], &q[p.b]);
-    bool failed = p.failed;
+    ok = !p.failed;
     if (p.min_gap <= 0)
       *found =
           (NearPair){p.a, p.b, p.min_distance, p.min_distance - p.min_gap, p.nearest_kind, p.nearest_a, p.nearest_b};
-    pair_destroy(&p);
-    if (failed) return stage_from(false);
+    pair_destroy(&p, &store);
+    store_settle(&store, NULL, NULL, 0);
   }
-  return stage_done();
+  store_destroy(&store);
+  return stage_from(ok);
 }

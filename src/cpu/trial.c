@@ -30,7 +30,7 @@ static void snap_task(void *context, int k) {
 }
 
 static void go_task(Cpu *cpu, int i) {
-  if (i < cpu->model->given_count) travel_go(cpu->travel, cpu->model, i, &cpu->work.trial[i]);
+  if (i < cpu->model->given_count) path_length_move(cpu->path_length, cpu->model, i, &cpu->work.trial[i]);
 }
 
 /* The poses of linked bodies are computed from their unknowns: joints hold to rounding, however many steps are taken. */
@@ -75,7 +75,7 @@ static void pair_chunk(void *context, int c) {
   for (int e = chunk.first; e < chunk.end; e++) {
     int k = cpu->island_pairs.item[e];
     const Pair *p = pairs_at(&cpu->pairs, k);
-    sum->any |= p->contact_count > 0;
+    sum->any |= p->contact.count > 0;
     sum->extreme = least(sum->extreme, p->min_gap);
     if (!pair_selected(cpu, k)) continue;
     sum->sum[0] += p->energy_trial - p->energy;

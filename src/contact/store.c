@@ -1,0 +1,87 @@
+/* Storage of the pairs, see contact/store.h. */
+#include "contact/store.h"
+
+#include <string.h>
+
+#include "contact/cache.h"
+
+enum { POOLS = 6, RANGES = 7 };
+
+static Pool *pool_of(PairStore *s, int k) {
+  Pool *pool[POOLS] = {&s->contact,          &s->friction,    &s->moments,
+                       &s->cache->candidate, &s->cache->path, &s->cache->vertex};
+  return pool[k < POOLS ? k : POOLS - 1];
+}
+
+/* The ranges of a pair, one for each pool and the last pool's second. */
+static Range *range_of(PairStore *s, Pair *p, int k) {
+  PairCache *c = &s->cache->slot[p->slot];
+  Range *range[RANGES] = {&p->contact, &p->friction,  &p->moments,  &c->candidate,
+                          &c->path,    &c->vertex[0], &c->vertex[1]};
+  return range[k];
+}
+
+bool store_init(PairStore *s, int threads) {
+  static const size_t size[POOLS] = {sizeof(Contact),   sizeof(FrictionPoint), sizeof(Moments),
+                                     sizeof(Candidate), sizeof(PathRecord),    sizeof(Vec3)};
+  memset(s, 0, sizeof *s);
+  if (!(s->cache = mem_zeroed(1, sizeof *s->cache))) return false;
+  for (int k = 0; k < POOLS; k++)
+    if (!pool_init(pool_of(s, k), size[k], threads)) {
+      store_destroy(s);
+      return false;
+    }
+  return true;
+}
+
+void store_destroy(PairStore *s) {
+  for (int k = 0; s->cache && k < POOLS; k++) pool_destroy(pool_of(s, k));
+  if (s->cache) mem_free(s->cache->slot);
+  mem_free(s->cache);
+  memset(s, 0, sizeof *s);
+}
+
+bool store_reserve(PairStore *s, int slots) {
+  CacheStore *c = s->cache;
+  int before = c->slot_count;
+  if (!mem_reserve((void **)&c->slot, &c->slot_count, slots, sizeof(PairCache))) return false;
+  if (c->slot_count > before) memset(c->slot + before, 0, (size_t)(c->slot_count - before) * sizeof(PairCache));
+  return true;
+}
+
+bool store_settle(PairStore *s, Pair *pair, const int *slot, int count) {
+  for (int k = 0; k < RANGES; k++) {
+    Pool *pool = pool_of(s, k);
+    bool spilled = pool_spilled(pool);
+    for (int i = 0; spilled && i < count; i++)
+      if (!pool_settle(pool, range_of(s, &pair[slot[i]], k))) return false;
+  }
+  for (int k = 0; k < POOLS; k++) pool_settled(pool_of(s, k));
+  return true;
+}
+
+bool store_pack(PairStore *s, Pair *pair, const int *slot, int count) {
+  for (int k = 0; k < POOLS; k++) {
+    Pool *pool = pool_of(s, k), packed;
+    if (!pool_sparse(pool)) continue;
+    if (pool_spilled(pool) || !pool_pack_begin(pool, &packed)) return false;
+    for (int i = 0; i < count; i++) {
+      pool_pack(pool, &packed, range_of(s, &pair[slot[i]], k));
+      if (k == POOLS - 1) pool_pack(pool, &packed, range_of(s, &pair[slot[i]], RANGES - 1));
+    }
+    pool_pack_end(pool, &packed);
+  }
+  return true;
+}
+
+void pair_drop_cache(Pair *p, PairStore *s) {
+  PairCache *c = &s->cache->slot[p->slot];
+  for (int k = 3; k < RANGES; k++) pool_release(pool_of(s, k), range_of(s, p, k));
+  memset(c, 0, sizeof *c);
+}
+
+void pair_destroy(Pair *p, PairStore *s) {
+  pair_drop_cache(p, s);
+  for (int k = 0; k < 3; k++) pool_release(pool_of(s, k), range_of(s, p, k));
+  memset(p, 0, sizeof *p);
+}

@@ -1,0 +1,26 @@
+/* Flat storage of all that pairs have in varying number: contacts, friction points, moments, and the candidate cache.
+ * Each is one Pool; a pair has ranges of them. Functions that fill ranges may run in parallel loops over pairs. After such a loop
+ * pairs_settle (contact/pairs.h) must run before another loop reads. Tested in tests/test_pool.c. */
+#ifndef ABD_CONTACT_STORE_H
+#define ABD_CONTACT_STORE_H
+
+#include "contact/pool.h"
+
+struct Pair;
+
+typedef struct PairStore {
+  Pool contact, friction, moments;
+  struct CacheStore *cache; /* private to src/contact */
+} PairStore;
+
+/* threads: the most that a loop over pairs uses. False if memory runs out. */
+bool store_init(PairStore *store, int threads);
+void store_destroy(PairStore *store); /* takes a zeroed one */
+/* Makes room for the caches of the slots 0 .. slots - 1. False if memory runs out. */
+bool store_reserve(PairStore *store, int slots);
+/* Settles what loops left behind for the pairs pair[slot[0 .. count - 1]]. False if memory runs out. */
+bool store_settle(PairStore *store, struct Pair *pair, const int *slot, int count);
+/* Packs the pools of which more than half is wasted. False if memory runs out; all is valid then, too. */
+bool store_pack(PairStore *store, struct Pair *pair, const int *slot, int count);
+
+#endif

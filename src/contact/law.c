@@ -85,8 +85,6 @@ void pair_begin(Pair *p, const ContactScene *scene, const Affine *q, const Affin
   p->stiffness = 1;
   p->friction.count = p->friction_unique = 0;
   p->coupled = false;
-  if (p->soft)
-    pair_unlist(p, scene); /* the order of a list depends on its path; that of an earlier step must not count */
   memset(&p->counts, 0, sizeof p->counts);
 }
 

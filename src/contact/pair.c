@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-void pair_unlist(Pair *pair, const ContactScene *scene) { pair_cache(pair, scene)->listed = false; }
-
 void pair_order(const Model *model, int *a, int *b) {
   const Mesh *x = &model->mesh[model->body[*a].mesh], *y = &model->mesh[model->body[*b].mesh];
   bool larger = x->radius > y->radius || (x->radius == y->radius && *a < *b);

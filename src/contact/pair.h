@@ -129,8 +129,6 @@ static inline Moments *pair_moment_sums(const Pair *pair, const ContactScene *sc
 
 /* Releases all that the pair has in the store. */
 void pair_destroy(Pair *pair, PairStore *store);
-/* Makes the next evaluation list the candidates anew. */
-void pair_unlist(Pair *pair, const ContactScene *scene);
 /* Forgets the candidates and the validity of the contacts. It changes no bit of any later result. */
 void pair_drop_cache(Pair *pair, PairStore *store);
 /* The distance that contact keeps between two surfaces [m]: the world's separation and half of both thicknesses. For two parts of

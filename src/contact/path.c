@@ -1,4 +1,4 @@
-/* Dual traversal with boxes and boxes of motion, in the world. */
+/* Dual traversal with boxes of positions and of motions, in the world. Tested in tests/test_soft_contact.c. */
 #include "contact/path.h"
 
 #include <string.h>
@@ -113,11 +113,6 @@ static void leaves_meet(Path *path, const TreeNode *na, const TreeNode *nb) {
   }
 }
 
-static float span_size(const Span *s) {
-  F4 d = s->hi - s->lo;
-  return d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-}
-
 static void nodes_meet(Path *path, int ia, const Span *a, int ib, const Span *b) {
   const TreeNode *na = &path->query.a->node[ia], *nb = &path->query.b->node[ib];
   path->query.pair->counts.box_tests++;
@@ -127,7 +122,7 @@ static void nodes_meet(Path *path, int ia, const Span *a, int ib, const Span *b)
     leaves_meet(path, na, nb);
     return;
   }
-  bool split_a = leaf_b || (!leaf_a && span_size(a) >= span_size(b));
+  bool split_a = query_splits_a(na, nb); /* by the boxes at rest: the order of the list does not depend on the path */
   for (int k = 0; k < 2; k++) {
     Span child = node_span(path, !split_a, (split_a ? na->left : nb->left) + k);
     if (split_a) nodes_meet(path, na->left + k, &child, ib, b);

@@ -90,11 +90,9 @@ static PairStore shelf;
 
 static inline bool shelf_open(void) { return store_init(&shelf, 1) && store_reserve(&shelf, 2); }
 
-/* The pair in slot 1 goes first: with the one in slot 0 the shelf is empty. */
 static inline void shelf_remove(Pair *p) {
-  bool last = p->slot == 0;
   pair_destroy(p, &shelf);
-  if (last) store_settle(&shelf, NULL, NULL, 0);
+  store_settle(&shelf);
 }
 
 static inline int rounds(int whole) { return getenv("ABD_TEST_SHORT") ? whole / 8 : whole; }

@@ -21,8 +21,7 @@
  *    `path` and `vertex`. They are valid for the poses on that path, which path_covers compares up to a tolerance.
  *
  * The order of candidates depends on the meshes alone, not on the pose or the time at which the list was made. So sums over
- * contacts do not depend on the list either. `ABD_VALIDATE` checks 1 to 3 by fresh evaluations, see contact/validate.c. Tested in
- * tests/test_cache.c, tests/test_contact.c and tests/test_bound.c. */
+ * contacts do not depend on the list either. Tested in tests/test_cache.c, tests/test_contact.c and tests/test_bound.c. */
 #ifndef ABD_CONTACT_CACHE_H
 #define ABD_CONTACT_CACHE_H
 

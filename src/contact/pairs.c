@@ -54,7 +54,7 @@ static int add_slot(Pairs *pairs, const Model *model, uint64_t key) {
 /* Pairs that leave are dropped first: the new ones then fill their slots. */
 bool pairs_sync(Pairs *pairs, const Model *model, const uint64_t *key, int count, int *added) {
   *added = count_new(pairs, key, count);
-  if (!reserve(pairs, count, *added)) return false;
+  if (!pairs_settle(pairs) || !reserve(pairs, count, *added)) return false; /* ranges change their addresses */
   int old = 0;
   for (int k = 0; k < count; k++) {
     while (old < pairs->count && key_at(pairs, old) < key[k]) drop(pairs, old++);
@@ -77,7 +77,7 @@ bool pairs_sync(Pairs *pairs, const Model *model, const uint64_t *key, int count
   return true;
 }
 
-bool pairs_settle(Pairs *pairs) { return store_settle(&pairs->store, pairs->pair, pairs->slot, pairs->count); }
+bool pairs_settle(Pairs *pairs) { return store_settle(&pairs->store); }
 
 bool pairs_pack(Pairs *pairs) { return store_pack(&pairs->store, pairs->pair, pairs->slot, pairs->count); }
 

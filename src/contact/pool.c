@@ -1,6 +1,7 @@
 /* Ranges of shared arrays, see contact/pool.h. */
 #include "contact/pool.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 bool pool_init(Pool *pool, size_t item_size, int threads) {
@@ -11,7 +12,10 @@ bool pool_init(Pool *pool, size_t item_size, int threads) {
 }
 
 void pool_destroy(Pool *pool) {
-  for (int t = 0; pool->spill && t < pool->thread_count; t++) mem_free(pool->spill[t].item);
+  for (int t = 0; pool->spill && t < pool->thread_count; t++) {
+    mem_free(pool->spill[t].item);
+    mem_free(pool->spill[t].owner);
+  }
   mem_free(pool->spill);
   mem_free(pool->item);
   memset(pool, 0, sizeof *pool);
@@ -27,10 +31,13 @@ static bool spill_range(Pool *pool, Range *range, int more) {
   Spill *s = &pool->spill[thread];
   bool at_end = range->spill == thread + 1 && range->first + range->count == s->count;
   int needed = s->count + more + (at_end ? 0 : range->count);
-  if (!mem_reserve((void **)&s->item, &s->capacity, needed, pool->item_size)) return false;
+  if (!mem_reserve((void **)&s->item, &s->capacity, needed, pool->item_size) ||
+      !mem_reserve((void **)&s->owner, &s->owner_capacity, s->owner_count + 1, sizeof(Range *)))
+    return false;
   if (at_end) return true;
   copy_items(pool, s->item + (size_t)s->count * pool->item_size, pool_items(pool, range), range->count);
   if (!range->spill) s->wasted += range->capacity;
+  s->owner[s->owner_count++] = range;
   *range = (Range){.first = s->count, .count = range->count, .spill = thread + 1};
   s->count += range->count;
   return true;
@@ -52,12 +59,12 @@ void pool_release(Pool *pool, Range *range) {
 
 bool pool_spilled(const Pool *pool) {
   for (int t = 0; t < pool->thread_count; t++)
-    if (pool->spill[t].count > 0) return true;
+    if (pool->spill[t].owner_count > 0) return true;
   return false;
 }
 
-bool pool_settle(Pool *pool, Range *range) {
-  if (!range->spill) return true;
+static bool settle_range(Pool *pool, Range *range) {
+  if (!range->spill) return true; /* released, or settled already */
   int capacity = range->count > 1 ? range->count + range->count / 2 + 2 : range->count;
   if (!mem_reserve((void **)&pool->item, &pool->capacity, pool->count + capacity, pool->item_size)) return false;
   copy_items(pool, pool->item + (size_t)pool->count * pool->item_size, pool_items(pool, range), range->count);
@@ -66,11 +73,29 @@ bool pool_settle(Pool *pool, Range *range) {
   return true;
 }
 
-void pool_settled(Pool *pool) {
-  for (int t = 0; t < pool->thread_count; t++) {
-    pool->wasted += pool->spill[t].wasted;
-    pool->spill[t].count = pool->spill[t].wasted = 0;
+static int compare_owners(const void *x, const void *y) {
+  const Range *a = *(Range *const *)x, *b = *(Range *const *)y;
+  return (a > b) - (a < b);
+}
+
+bool pool_settle(Pool *pool) {
+  Spill *s = pool->spill;
+  if (!pool_spilled(pool)) return true;
+  for (int t = 1; t < pool->thread_count; t++) { /* all owners into the first list */
+    if (!mem_reserve((void **)&s->owner, &s->owner_capacity, s->owner_count + s[t].owner_count, sizeof(Range *)))
+      return false;
+    if (s[t].owner_count > 0) memcpy(s->owner + s->owner_count, s[t].owner, (size_t)s[t].owner_count * sizeof(Range *));
+    s->owner_count += s[t].owner_count;
+    s[t].owner_count = 0;
   }
+  qsort(s->owner, (size_t)s->owner_count, sizeof(Range *), compare_owners);
+  for (int k = 0; k < s->owner_count; k++)
+    if (!settle_range(pool, s->owner[k])) return false;
+  for (int t = 0; t < pool->thread_count; t++) {
+    pool->wasted += s[t].wasted;
+    s[t].count = s[t].wasted = s[t].owner_count = 0;
+  }
+  return true;
 }
 
 bool pool_sparse(const Pool *pool) { return pool->wasted > pool->count / 2; }

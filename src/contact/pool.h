@@ -1,10 +1,10 @@
 /* Items of many owners in one flat array: each owner has a Range of it, and ranges grow inside parallel loops.
  *
- * An owner appends to its range in place up to the range's capacity. Beyond it the range moves to the spill, a growing array of the
- * thread at work, because the shared array must not move while other threads read it. After the loop, pool_settle moves one spilled
- * range into the shared array; the owner of the pool calls it for all ranges in a fixed order, then pool_settled. So the
- * contents and the layout do not depend on the number of threads. Between the loop and the settling only the thread that wrote a
- * spilled range may read it.
+ * An owner appends to its range in place up to the range's capacity. Beyond it the range moves to the spill, a growing array of
+ * the thread at work, because the shared array must not move while other threads read it. After the loop, pool_settle moves the
+ * spilled ranges into the shared array, in the order of their addresses. If the ranges are members of one array of owners, the
+ * contents and the layout do not depend on the number of threads. Between the loop and pool_settle only the thread that wrote a
+ * spilled range may read it, and no range may change its address.
  *
  * Room that ranges left behind is wasted until all ranges are packed: pool_pack_begin, pool_pack for each range, pool_pack_end.
  * Tested in tests/test_pool.c. */
@@ -21,8 +21,10 @@ typedef struct Range {
 typedef struct Spill {
   char *item;
   int count, capacity;
+  Range **owner; /* the ranges that were moved here */
+  int owner_count, owner_capacity;
   int wasted;     /* items of the shared array that ranges of this spill left behind */
-  char apart[40]; /* keeps two threads' spills on different cache lines */
+  char apart[24]; /* keeps two threads' spills on different cache lines */
 } Spill;
 
 typedef struct Pool {
@@ -50,9 +52,9 @@ void pool_release(Pool *pool, Range *range);
 
 /* Are there spilled ranges? */
 bool pool_spilled(const Pool *pool);
-/* Moves a spilled range into the shared array, with room to grow. False if memory runs out. */
-bool pool_settle(Pool *pool, Range *range);
-void pool_settled(Pool *pool); /* all ranges are settled: empties the spills */
+/* Moves all spilled ranges into the shared array, with room to grow, and empties the spills. False if memory runs out; the ranges
+ * are valid then, too. */
+bool pool_settle(Pool *pool);
 
 /* Is more than half of the shared array wasted? */
 bool pool_sparse(const Pool *pool);

@@ -49,14 +49,9 @@ bool store_reserve(PairStore *s, int slots) {
   return true;
 }
 
-bool store_settle(PairStore *s, Pair *pair, const int *slot, int count) {
-  for (int k = 0; k < RANGES; k++) {
-    Pool *pool = pool_of(s, k);
-    bool spilled = pool_spilled(pool);
-    for (int i = 0; spilled && i < count; i++)
-      if (!pool_settle(pool, range_of(s, &pair[slot[i]], k))) return false;
-  }
-  for (int k = 0; k < POOLS; k++) pool_settled(pool_of(s, k));
+bool store_settle(PairStore *s) {
+  for (int k = 0; k < POOLS; k++)
+    if (!pool_settle(pool_of(s, k))) return false;
   return true;
 }
 

@@ -18,9 +18,9 @@ bool store_init(PairStore *store, int threads);
 void store_destroy(PairStore *store); /* takes a zeroed one */
 /* Makes room for the caches of the slots 0 .. slots - 1. False if memory runs out. */
 bool store_reserve(PairStore *store, int slots);
-/* Settles what loops left behind for the pairs pair[slot[0 .. count - 1]]. False if memory runs out. */
-bool store_settle(PairStore *store, struct Pair *pair, const int *slot, int count);
-/* Packs the pools of which more than half is wasted. False if memory runs out; all is valid then, too. */
+/* Moves what a loop added beyond the room of pairs into the shared arrays. False if memory runs out. */
+bool store_settle(PairStore *store);
+/* Packs the pools of which more than half is wasted, for the pairs pair[slot[0 .. count - 1]]. False if memory runs out; all is valid then, too. */
 bool store_pack(PairStore *store, struct Pair *pair, const int *slot, int count);
 
 #endif

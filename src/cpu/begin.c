@@ -57,7 +57,7 @@ static Outcome find_pairs(Cpu *cpu) {
   parallel_for(cpu->threads, m->body_count, 32, body_task, cpu);
   for (int k = 0; k < m->soft_count; k++) w->soft_energy[k] = soft_total(cpu, &m->soft[k], w->q);
   Outcome outcome = reach_pairs(cpu, false, &added);
-  if (!stage_failed(outcome)) outcome = stage_from(pairs_settle(&cpu->pairs) && pairs_pack(&cpu->pairs));
+  if (!stage_failed(outcome)) outcome = stage_from(pairs_pack(&cpu->pairs));
   if (!stage_failed(outcome)) parallel_for(cpu->threads, cpu->pairs.count, 32, pair_task, cpu);
   return outcome;
 }

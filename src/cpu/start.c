@@ -33,7 +33,7 @@ Outcome cpu_find_near(void *backend, const Affine *q, NearPair *found) {
       *found =
           (NearPair){p.a, p.b, p.min_distance, p.min_distance - p.min_gap, p.nearest_kind, p.nearest_a, p.nearest_b};
     pair_destroy(&p, &store);
-    store_settle(&store, NULL, NULL, 0);
+    ok = ok && store_settle(&store);
   }
   store_destroy(&store);
   return stage_from(ok);

@@ -17,6 +17,7 @@ bool system_init(System *s, const Model *model) {
   s->right = mem_alloc(moving * 12, sizeof(double));
   if (!s->solver || !s->column || !s->column_size || !s->column_at || !s->edge_first || !s->right) return false;
   const AbdSolverDef *def = &model->def.solver;
+  block_cholesky_use_threads(s->solver, def->threads);
   if (def->linear == ABD_LINEAR_CHOLMOD && !block_cholesky_use_cholmod(s->solver)) return false;
   block_cholesky_choose(s->solver,
                         def->linear == ABD_LINEAR_PCG    ? BLOCK_ITERATIVE

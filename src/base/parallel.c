@@ -73,19 +73,11 @@ void parallel_pause(int times) {
   else nanosleep(&nap, NULL);
 }
 
-/* Claims a share of the items that are left, at least a grain. */
+/* Claims the next share of the items. */
 static bool claim(const Job *job, int *first, int *last) {
-  int at = atomic_load_explicit(&pool.next, memory_order_relaxed), size;
-  do {
-    int left = job->count - at;
-    if (left <= 0) return false;
-    size = left / (CLAIMS_PER_THREAD * job->threads);
-    if (size < job->grain) size = job->grain;
-    if (size > left) size = left;
-  } while (
-      !atomic_compare_exchange_weak_explicit(&pool.next, &at, at + size, memory_order_relaxed, memory_order_relaxed));
-  *first = at;
-  *last = at + size;
+  *first = atomic_fetch_add_explicit(&pool.next, job->grain, memory_order_relaxed);
+  if (*first >= job->count) return false;
+  *last = *first + job->grain < job->count ? *first + job->grain : job->count;
   return true;
 }
 
@@ -212,6 +204,8 @@ static int usable_threads(int threads, int count, int grain) {
 void parallel_for(int threads, int count, int grain, ParallelBody *body, void *context) {
   if (grain < 1) grain = 1;
   Job job = {body, context, count, grain, usable_threads(threads, count, grain)};
+  int share = count / (CLAIMS_PER_THREAD * job.threads);
+  if (share > job.grain) job.grain = share;
   bool idle = false;
   if (job.threads > 1 && atomic_compare_exchange_strong(&pool.busy, &idle, true)) {
     start_workers(job.threads - 1);

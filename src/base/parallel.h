@@ -15,8 +15,8 @@ int parallel_max_threads(void); /* processors that this process may use */
 /* Index of the calling thread inside a loop, below the loop's threads; 0 outside. A loop inside a loop keeps the index. */
 int parallel_thread(void);
 
-/* Calls the body for items 0 to count - 1, in any order. Threads claim at least grain items at once and more while many
- * are left. A grain should take about 5 us; a loop of one grain runs on the caller. Each item writes only its own data. */
+/* Calls the body for items 0 to count - 1, in any order. Threads claim at least grain items at once, an
+ * eighth of their share if that is more. A grain should take about 5 us; a loop of one grain runs on the caller. Each item writes only its own data. */
 typedef void ParallelBody(void *context, int item);
 void parallel_for(int threads, int count, int grain, ParallelBody *body, void *context);
 

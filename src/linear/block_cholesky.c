@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-static const double solve_share = 0.1; /* of a factorisation's cost */
+static const double solve_share = 0.5; /* of a factorisation's cost, for sparse factors */
 static const double pcg_tolerance = 1e-7;
 enum { PCG_ITERATIONS = 2000, SHIFTS = 6, COLUMNS_AT_ONCE = 64, BLOCKS_AT_ONCE = 256 };
 

@@ -6,7 +6,8 @@
 
 /* All in flops, of which a core does some 15 in a ns. */
 static const double column_cost = 3e3;     /* of a column, beside its flops */
-static const double cost_per_thread = 2e5; /* below this a thread costs more than it saves */
+static const double least_parallel = 1e7;  /* about a third of a millisecond: less is done sooner by one thread */
+static const double cost_per_thread = 6e5; /* below this a thread costs more than it saves */
 static const double handover = 3e3;        /* the way of a result from core to core */
 static const double least_share = 2e4;     /* of a task */
 enum { SHARES = 160 };
@@ -100,7 +101,7 @@ static bool find_tasks(BlockTasks *t, const BlockPattern *p) {
 
 /* A chain is not worth a second thread, however long. */
 int block_tasks_threads(BlockTasks *t, const BlockPattern *p, int threads, double share) {
-  if (threads <= 1 || share * (p->flops + column_cost * p->n) < 2 * cost_per_thread) return 1;
+  if (threads <= 1 || share * (p->flops + column_cost * p->n) < least_parallel) return 1;
   if (!t->count && !find_tasks(t, p)) return 1;
   double most = fmin(share * t->cost / cost_per_thread, 1.5 * t->cost / t->longest);
   return !(most >= 2) ? 1 : threads > most ? (int)most : threads;

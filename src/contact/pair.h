@@ -74,7 +74,6 @@ typedef struct Moments {
 typedef struct Pair {
   int a, b;            /* bodies; b has the larger mesh */
   int slot;            /* index of its cache */
-  int next;            /* the next pair of their island, -1 after the last */
   bool soft;           /* at least one side is a soft body */
   bool needs_cover;    /* the candidates did not cover the last step bound */
   bool coupled;        /* had contacts in this step: part of the matrix pattern */

@@ -3,6 +3,7 @@
 #include "cpu/cpu.h"
 
 #include "contact/law.h"
+#include "cpu/validate.h"
 #include "step/joint.h"
 #include "step/soft.h"
 
@@ -168,6 +169,7 @@ static Outcome bound_pairs(Cpu *cpu) {
   cpu->report->seconds[ABD_STAGE_CCD] += t1 - t0;
   cpu->report->seconds[ABD_STAGE_CANDIDATES] += clock_now() - t1;
   report_limit(cpu);
+  if (!stage_failed(outcome)) validate_bounds(cpu);
   return outcome;
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cpu/validate.h"
 #include "step/active.h"
 #include "step/joint.h"
 
@@ -89,6 +90,7 @@ static void choose_bodies(Cpu *cpu) {
   const Neighbours neighbours = {&cpu->body_pairs, (const int(*)[2])cpu->pairs.body, cpu->pair_acts};
   parallel_for(cpu->threads, cpu->pairs.count, 256, acts_task, cpu);
   active_set_select(cpu->islands, &cpu->work, cpu->threads, &neighbours);
+  validate_islands(cpu);
   cpu->active_count = 0;
   system_reset(&cpu->system);
   for (int s = 0; s < cpu->model->moving_count; s++) {

@@ -1,6 +1,7 @@
 /* Contacts and energies at trial poses, and their acceptance. Tested in tests/test_determinism.c. */
 #include "cpu/cpu.h"
 
+#include "cpu/validate.h"
 #include "step/joint.h"
 #include "step/soft.h"
 
@@ -147,7 +148,10 @@ Outcome cpu_trial(void *backend, Islands *islands, AbdStage stage) {
   cpu->islands = islands;
   place_trial(cpu);
   Outcome outcome = for_pairs(cpu, eval_task);
-  if (!stage_failed(outcome)) outcome = stage_from(sum_energies(cpu));
+  if (!stage_failed(outcome)) {
+    validate_contacts(cpu);
+    outcome = stage_from(sum_energies(cpu));
+  }
   cpu->report->seconds[stage] += clock_now() - t0;
   return outcome;
 }
@@ -180,5 +184,6 @@ Outcome cpu_accept(void *backend, Islands *islands) {
     const Island *g = island_of_joint(islands, j);
     if (g && g->selected) joint_accept(w, j);
   }
+  validate_energies(cpu);
   return outcome;
 }

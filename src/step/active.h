@@ -1,6 +1,6 @@
 /* The active set: the bodies that take part in an iteration. In a whole island these are all. In a partial island these
  * are the fast bodies, whose last Newton step was above the tolerance, and their neighbours, which a pair with contacts or
- * friction connects to a fast one. Tested in tests/test_active.c. */
+ * friction connects to a fast one. Tested in tests/test_active_set.c. */
 #ifndef ABD_STEP_ACTIVE_H
 #define ABD_STEP_ACTIVE_H
 

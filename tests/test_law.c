@@ -1,0 +1,57 @@
+/* The laws of contact (contact/law.h), which pairs and joint stops share. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "contact/law.h"
+#include "kernel/barrier.h"
+
+static Model model_with(double range, double gravity) {
+  Model m = {0};
+  m.def = abd_default_world_def();
+  m.def.contact.range = range;
+  m.def.gravity[0] = m.def.gravity[1] = 0;
+  m.def.gravity[2] = -gravity;
+  return m;
+}
+
+/* At half the range a contact resists like 40 inertias; a weight rests where the slope of the barrier is 1/30. */
+static void test_stiffness(void **state) {
+  (void)state;
+  const double range = 1e-3, mass = 7, h2 = 1e-4;
+  Model light = model_with(range, 0), heavy = model_with(range, 9.81);
+  double k = law_stiffness(&light, h2, mass, 0, 0);
+  assert_float_equal(k / (range * range) * barrier_d2(0.5), 40 * mass, 0.01 * 40 * mass);
+  double pressed = law_stiffness(&heavy, h2, mass, 0, 0);
+  assert_float_equal(pressed / range, 30 * 9.81 * h2 * mass, 1e-9);
+  /* An approach costs its own energy's share; an impact elsewhere counts less, and the largest of all decides. */
+  assert_float_equal(law_stiffness(&light, h2, mass, 0.1, 0), 0.05 * mass * 0.01, 1e-12);
+  assert_true(law_stiffness(&light, h2, mass, 0.1, 1e9) > law_stiffness(&light, h2, mass, 0.1, 0));
+  assert_true(law_stiffness(&heavy, h2, mass, 0, 1e-9) == pressed);
+}
+
+/* A tight gap doubles the stiffening up to the limit, a middle one keeps it, a wide one relaxes it to 1. */
+static void test_stiffening(void **state) {
+  (void)state;
+  assert_true(law_stiffening(4, 0.05) == 8);
+  assert_true(law_stiffening(4, 0.3) == 4);
+  assert_true(law_stiffening(4, 0.8) == 3.6);
+  assert_true(law_stiffening(1.05, 0.8) == 1);
+  assert_true(law_stiffening(2e6, 0.05) == 2e6);
+  assert_true(law_raise(1) > 1 && law_raise(2e6) == 1);
+}
+
+static void test_friction_settles(void **state) {
+  (void)state;
+  assert_false(law_friction_changed(0, 0)); /* no friction at all has settled */
+  assert_false(law_friction_changed(1.9, 100));
+  assert_true(law_friction_changed(2.1, 100));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_stiffness), cmocka_unit_test(test_stiffening),
+                                     cmocka_unit_test(test_friction_settles)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

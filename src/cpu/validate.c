@@ -5,6 +5,8 @@
 #undef NDEBUG
 #include <assert.h>
 
+#include "geom/crossing.h"
+
 enum { SAMPLE = 16 }; /* one pair of so many */
 
 /* A pair by itself: nothing cached, nothing shared with the step. */
@@ -73,9 +75,9 @@ void validate_bounds(const Cpu *cpu) {
     for (int part = 1; part <= 4; part++) {
       Affine qa = affine_add_scaled(w->q[p->a], 0.25 * part * bound, w->direction[p->a]);
       Affine qb = affine_add_scaled(w->q[p->b], 0.25 * part * bound, w->direction[p->b]);
-      Fresh f;
-      if (fresh_init(&f, cpu, p) && fresh_eval(&f, &qa, &qb)) assert(f.pair.min_gap > 0);
-      store_destroy(&f.store);
+      Side a = scene_side(&cpu->scene, p->a), b = scene_side(&cpu->scene, p->b);
+      Crossing crossing;
+      assert(!body_find_crossing(a, &qa, p->a, b, &qb, p->b, &crossing));
     }
   }
 }

@@ -109,9 +109,9 @@
 #define STEP_TRIALS 60
 /* [fraction] No bent step is shorter. An end, never reached */
 #define STEP_LEAST 1e-12
-/* [rad] A straight step that turns less strains by 5e-9 at most. test_constant_count */
+/* [rad] A straight step that turns less strains by 5e-9 at most. test_constant_joint */
 #define TURN_SMALL 1e-4
-/* [rounds] Corrections of linear joints after a bent step. test_constant_count */
+/* [rounds] Corrections of linear joints after a bent step. Two are enough. An end, never reached */
 #define CLOSE_ROUNDS 5
 /* [step length] Shorter steps add inertia to the matrix. test_constant_count */
 #define DAMPING_BELOW 0.3

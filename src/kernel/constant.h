@@ -121,7 +121,7 @@
 #define DAMPING_FIRST 1.0
 /* [times] The amount grows and falls by this. test_constant_count */
 #define DAMPING_STEP 8.0
-/* [inertias] Less than that is removed at once. test_constant_count */
+/* [inertias] Less than that is removed at once. No effect found */
 #define DAMPING_LEAST 0.2
 /* [iterations] Soft elements are made convex after an indefinite matrix. No effect found */
 #define CONVEX_ITERATIONS 5
@@ -165,7 +165,7 @@
 #define JOINT_PROGRESS 0.1
 /* [m/h^2] The largest penalty. No effect found */
 #define JOINT_INERTIAS_MAX 1e8
-/* [renewals] A joint not closed then is reported open. test_constant_joint */
+/* [renewals] A joint not closed then is reported open. An end, never reached */
 #define JOINT_RENEWALS 30
 /* [rad or arms] The elastic part of dry friction. test_constant_joint */
 #define JOINT_STICK 1e-5

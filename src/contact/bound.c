@@ -29,7 +29,7 @@ typedef struct Sweep {
   double clear;      /* a gap along a candidate's normal at both ends that proves it safe; 0: not yet known */
 } Sweep;
 
-static double floor_of(double separation, double range) { return separation + 0.11 * range; }
+static double floor_of(double separation, double range) { return separation + GAP_CLEAR * range; }
 
 static Sweep sweep_of(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   double separation = pair_separation(pair, scene);
@@ -69,7 +69,7 @@ static void sweep_measure(Sweep *s) {
 /* What the test along candidates' normals needs; most pairs never come to it. */
 static void sweep_end(Sweep *s) {
   s->clear = INFINITY;
-  if (s->turn >= 0.5) return;
+  if (s->turn >= PLANE_TURN) return;
   Affine end[2] = {affine_add_scaled(s->q[0], 1, s->d[0]), affine_add_scaled(s->q[1], 1, s->d[1])};
   s->to = affine_relative(&end[0], &end[1]);
   s->clear = (s->floor + 0.25 * s->turn * s->rate / (1 - s->turn)) / (s->sigma * (1 - s->turn));
@@ -111,7 +111,7 @@ static double plane_bound(const Sweep *s, const Candidate *c, double t_max) {
   Vec3 x = affine_point(&s->q[0], s->a.x[c->prim_a]), dx = side_motion(&s->a, &s->d[0], c->prim_a);
   Vec3 n = unit(cross(e1, e2)), foot = sub(x, scale(dot(n, sub(x, affine_point(&s->q[1], o))), n));
   if (!s->pair->soft && stays(s, dot(n, sub(x, foot)), t_max)) return t_max; /* as if it had been skipped before */
-  double gap = dot(n, sub(x, foot)) - s->separation, keep = 0.1 * (gap < s->range ? gap : s->range);
+  double gap = dot(n, sub(x, foot)) - s->separation, keep = GAP_LEFT * (gap < s->range ? gap : s->range);
   /* a moving plane turns by at most turn per unit step: bound its advance at the foot and at twice the gap around it */
   Affine inverse = affine(vec3(0, 0, 0), mat3_inverse(affine_linear(&s->q[1])));
   Vec3 advance = affine_point(&s->d[1], affine_vector(&inverse, sub(foot, s->q[1].n[0])));
@@ -275,15 +275,16 @@ void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], 
   if (s.cache->listed && stays(&s, s.sigma * (s.cache->radius - s.rel), t_wanted))
     return; /* other pairs have shortened the step by now */
   double reach = (s.floor + t_wanted * s.rate) / ((1 - least(s.turn, 0.5)) * s.sigma) * (1 + 1e-6);
-  if (s.b.mesh->half_space || (s.turn < 0.5 && reach < 8 * scene->range)) {
+  if (s.b.mesh->half_space || (s.turn < 0.5 && reach < LIST_AGAIN * scene->range)) {
     pair_query(pair, scene, &q[0], &q[1], reach + scene->range);
     s.rel = 0;
     s.moved = INFINITY;
     list_bound(&s);
     return;
   }
-  double t0 = 0, window = s.rate > 0.2 * s.a.mesh->radius ? 0.1 : 1, longest = s.turn > 0 ? 0.4 / s.turn : 1;
-  for (Affine from = s.from, to; t0 < least(t_wanted, pair->bound); t0 += window, window *= 3, from = to) {
+  double t0 = 0, window = s.rate > SWEEP_LONG * s.a.mesh->radius ? SWEEP_FIRST : 1,
+         longest = s.turn > 0 ? SWEEP_TURN / s.turn : 1;
+  for (Affine from = s.from, to; t0 < least(t_wanted, pair->bound); t0 += window, window *= SWEEP_STEP, from = to) {
     window = least(window, least(longest, least(t_wanted, pair->bound) - t0));
     to = relative_at(&s, t0 + window);
     double turn = s.turn * window / (1 - s.turn * t0 > 0.2 ? 1 - s.turn * t0 : 0.2);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "kernel/constant.h"
 #include "kernel/friction.h"
 
 /* Anchors stand as the points that left them did, those that counted from the front and the others from the back: where nothing
@@ -64,12 +65,10 @@ Vec3 friction_slip_after(const Pair *p, const FrictionPoint *f, const ContactSce
 
 static bool near(Vec3 a, Vec3 b, double tolerance) { return norm_sq(sub(a, b)) <= tolerance * tolerance; }
 
-enum { NEIGHBOURS = 64 }; /* stencils around a corner stand near each other in the list */
-
 /* One of the points that count already that is the same but for rounding: corners and edges touch as parts of several triangles and
  * edges. */
 static FrictionPoint *find_same(FrictionPoint *point, int n, const FrictionPoint *f, double size) {
-  for (FrictionPoint *g = point + (n > NEIGHBOURS ? n - NEIGHBOURS : 0); g < point + n; g++)
+  for (FrictionPoint *g = point + (n > FRICTION_NEIGHBOURS ? n - FRICTION_NEIGHBOURS : 0); g < point + n; g++)
     if (near(g->ya, f->ya, 1e-12 * size) && near(g->yb, f->yb, 1e-12 * size) && near(g->normal, f->normal, 1e-9) &&
         near(g->slip, f->slip, 1e-12 * size))
       return g;

@@ -4,23 +4,22 @@
 #include <string.h>
 
 #include "contact/broad.h"
+#include "kernel/constant.h"
 
 double law_stiffness(const Model *m, double h2, double mass, double approach, double impact) {
   double r = m->def.contact.range, g = norm(vec3_from(m->def.gravity));
-  double rest = mass * most(40.0 / 6.386 * r * r, 30 * g * h2 * r);
-  return most(rest, most(0.05 * mass * approach * approach, 0.00002 * impact));
+  double rest = mass * most(BARRIER_INERTIAS / 6.386 * r * r, BARRIER_WEIGHTS * g * h2 * r);
+  return most(rest, most(BARRIER_IMPACT * mass * approach * approach, BARRIER_ISLAND_IMPACT * impact));
 }
-
-static const double most_stiffening = 1e6;
 
 double law_stiffening(double before, double gap) {
-  if (gap < 0.1 && before < most_stiffening) before *= 2;
-  return gap > 0.5 ? most(1, 0.9 * before) : before;
+  if (gap < BARRIER_TIGHT && before < STIFFENING_MAX) before *= STIFFEN_STEP;
+  return gap > RELAX_ABOVE ? most(1, RELAX_STEP * before) : before;
 }
 
-double law_raise(double stiffening) { return stiffening > most_stiffening ? 1 : 16; }
+double law_raise(double stiffening) { return stiffening > STIFFENING_MAX ? 1 : GUARD_STEP; }
 
-bool law_friction_changed(double largest_change, double total) { return largest_change > 0.02 * total; }
+bool law_friction_changed(double largest_change, double total) { return largest_change > FRICTION_RENEWAL * total; }
 
 /* The mass that meets an obstacle: a dynamic body as a whole; of a soft one a part, between one vertex and all. */
 static double contact_mass(const Model *m, const Body *b) {
@@ -67,7 +66,9 @@ double pair_approach(const Pair *p, const ContactScene *scene, const Affine *q, 
 }
 
 /* About how long edges are, as if the triangles were spread over a sphere around the mesh. */
-static double edge_length(const Mesh *mesh) { return 3.5 * mesh->radius / sqrt(mesh->triangle_count + 1.0); }
+static double edge_length(const Mesh *mesh) {
+  return LIST_EDGE_LENGTH * mesh->radius / sqrt(mesh->triangle_count + 1.0);
+}
 
 /* The list shall cover the motion expected in this step and some more, but not much of a long one, most of which would be
  * listed for nothing: pair_bound_cover searches beyond the list. Beyond the length of edges, lists grow with the square of
@@ -76,10 +77,10 @@ void pair_begin(Pair *p, const ContactScene *scene, const Affine *q, const Affin
   const Model *m = scene->model;
   const Mesh *mesh = &m->mesh[m->body[p->a].mesh];
   Affine now = affine_relative(&q[p->a], &q[p->b]), then = affine_relative(&target[p->a], &target[p->b]);
-  double limit = least(0.05 * mesh->radius, 0.25 * edge_length(mesh));
-  p->motion = 1.1 * pair_displacement(mesh, &now, &then);
-  limit = most(limit, 4 * scene->range);
-  p->margin = 0.5 * scene->range + least(p->motion, limit);
+  double limit = least(LIST_RADIUS * mesh->radius, LIST_EDGES * edge_length(mesh));
+  p->motion = APPROACH_MOTION * pair_displacement(mesh, &now, &then);
+  limit = most(limit, LIST_RANGES * scene->range);
+  p->margin = LIST_SPARE * scene->range + least(p->motion, limit);
   p->mu = m->has_friction ? model_friction(m, p->a, p->b) : 0;
   p->failed = false;
   p->stiffness = 1;

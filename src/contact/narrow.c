@@ -3,6 +3,7 @@
 #include "contact/cache.h"
 
 #include "kernel/barrier.h"
+#include "kernel/constant.h"
 #include "kernel/distance.h"
 #include "kernel/mollifier.h"
 
@@ -162,7 +163,7 @@ static void eval_on_path(Narrow *n) {
  * full evaluation is needed. motion: an upper bound of the motion since then. */
 static bool eval_near(Narrow *n, double reach, double motion) {
   const PairCache *cache = n->cache;
-  if (!(motion < 0.1 * reach) || !(cache->radius - cache->full.rel - motion > reach)) return false;
+  if (!(motion < RECHECK_WITHIN * reach) || !(cache->radius - cache->full.rel - motion > reach)) return false;
   double limit = reach + motion;
   const Candidate *c = cache_candidates(cache, n->scene);
   for (int i = 0; i < cache->candidate.count; i++)
@@ -184,7 +185,7 @@ static void eval_full(Narrow *n, double reach, bool at_pose) {
   for (int i = 0; i < cache->candidate.count; i++) {
     Candidate *c = &candidate[i];
     double low = c->dist - rel;
-    if (low <= 2 * reach) low = most(low, candidate_gap(&n->a, &t, c));
+    if (low <= PLANE_WITHIN * reach) low = most(low, candidate_gap(&n->a, &t, c));
     c->near = (float)(low - 1e-6 * fabs(low));
     nearest = least(nearest, c->near);
     if (low <= reach) candidate_eval(n, c);
@@ -230,7 +231,7 @@ void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Af
               .qb = qb,
               .separation = pair_separation(pair, scene),
               .range = scene->range};
-  n.rounding = 1e-15 * (max_component(vec3_abs(qa->n[0])) + side_radius(&n.a)) / n.range;
+  n.rounding = ROUNDING_DISTANCE * (max_component(vec3_abs(qa->n[0])) + side_radius(&n.a)) / n.range;
   find_contacts(&n);
   add_barriers(&n);
   pair->energy_trial = pair->barrier + pair_friction_energy(pair, scene, qa, qb);

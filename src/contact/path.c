@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "contact/query.h"
+#include "kernel/constant.h"
 
 typedef float F4 __attribute__((vector_size(16)));
 typedef int I4 __attribute__((vector_size(16)));
@@ -195,7 +196,7 @@ static bool store_path(Path *path) {
 }
 
 /* Poses on the path are compared up to this [m]: far above the rounding of a step, far below any distance that matters. */
-static double tolerance(const ContactScene *scene) { return 1e-6 * scene->range; }
+static double tolerance(const ContactScene *scene) { return PATH_TOLERANCE * scene->range; }
 
 void path_list(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine *d) {
   Path path = {.q = q, .d = d, .within = pair->a == pair->b};

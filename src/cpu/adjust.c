@@ -2,7 +2,7 @@
 #include "cpu/cpu.h"
 
 #include "contact/law.h"
-#include "step/constant.h"
+#include "kernel/constant.h"
 #include "step/joint.h"
 
 static Island *island_at(const Cpu *cpu, int k) {
@@ -11,7 +11,7 @@ static Island *island_at(const Cpu *cpu, int k) {
 
 static void stiffen_task(void *context, int k) {
   Cpu *cpu = context;
-  if (island_at(cpu, k)->stiffen) pair_stiffen(pairs_at(&cpu->pairs, k), GUARD_GAP * cpu->scene.range);
+  if (island_at(cpu, k)->stiffen) pair_stiffen(pairs_at(&cpu->pairs, k), BARRIER_TIGHT * cpu->scene.range);
 }
 
 /* Loads before and after into the chunk: the sum after, the largest change of a pair. */

@@ -1,7 +1,7 @@
 /* Directions: Newton's steps retracted to rotations, or flights to the targets; linear joints closed at their end; slopes. */
 #include "cpu/cpu.h"
 
-#include "step/constant.h"
+#include "kernel/constant.h"
 
 /* Linked bodies are retracted with all of their island, if the turn makes it worth closing the joints again. */
 static void judge_retraction(Cpu *cpu) {
@@ -14,7 +14,7 @@ static void judge_retraction(Cpu *cpu) {
     int i = l->linked[k].body;
     Island *g = &s->island[s->of[i]];
     if (!g->selected || g->retracts) continue;
-    g->retracts = g->fraction * norm(body_turn(&w->q[i], &w->newton[i])) > SMALL_TURN;
+    g->retracts = g->fraction * norm(body_turn(&w->q[i], &w->newton[i])) > TURN_SMALL;
   }
 }
 

@@ -1,11 +1,11 @@
 /* Linear joints after a retracted step. Retraction turns every body by itself, which opens its joints by the square of the
  * turn. Here the linked bodies are moved to the nearest poses at which the joints hold, in the metric of inertia and
  * elasticity. Strain costs much in it, so the correction is nearly a motion of rigid bodies. It stretches what it turns to
- * second order; it is therefore retracted and repeated until it turns by at most SMALL_TURN. Tested in
+ * second order; it is therefore retracted and repeated until it turns by at most TURN_SMALL. Tested in
  * tests/test_joint_physics.c. */
 #include "cpu/cpu.h"
 
-#include "step/constant.h"
+#include "kernel/constant.h"
 
 static bool closes(const Cpu *cpu, int k) {
   const Island *g = &cpu->islands->island[cpu->islands->of[cpu->model->linkage.linked[k].body]];
@@ -95,11 +95,11 @@ static void move_bodies(Cpu *cpu, bool retract) {
 
 Outcome close_joints(Cpu *cpu) {
   double t0 = clock_now();
-  for (int round = 1; round <= MAX_CLOSINGS; round++) {
+  for (int round = 1; round <= CLOSE_ROUNDS; round++) {
     double turn;
     Outcome outcome = correct(cpu, &turn);
     if (stage_failed(outcome)) return outcome;
-    bool again = turn > SMALL_TURN && round < MAX_CLOSINGS;
+    bool again = turn > TURN_SMALL && round < CLOSE_ROUNDS;
     move_bodies(cpu, again);
     if (!again) break;
   }

@@ -2,6 +2,8 @@
  * tests/test_determinism.c. */
 #include "cpu/cpu.h"
 
+#include "kernel/constant.h"
+
 /* Half of what contact keeps between a body and others, not counting their own thickness. */
 double half_separation(const Cpu *cpu, int body) {
   return 0.5 * (cpu->scene.separation + cpu->model->body[body].thickness);
@@ -19,7 +21,7 @@ double reach_pad(const Cpu *cpu, int body, const Affine *end) {
   const Mesh *mesh = &cpu->model->mesh[cpu->model->body[body].mesh];
   Affine d = affine_sub(end[body], cpu->work.q[body]);
   double motion = mesh->half_space ? 0 : norm(d.n[0]) + mesh->radius * (norm(d.n[1]) + norm(d.n[2]) + norm(d.n[3]));
-  return cpu->scene.range + half_separation(cpu, body) + 0.1 * motion;
+  return cpu->scene.range + half_separation(cpu, body) + REACH_MOTION * motion;
 }
 
 static void find_island(void *context, int k) {

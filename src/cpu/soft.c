@@ -2,6 +2,7 @@
  * tests/test_soft.c. */
 #include "cpu/cpu.h"
 
+#include "kernel/constant.h"
 #include "step/soft.h"
 
 typedef struct Load {

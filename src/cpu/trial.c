@@ -2,6 +2,7 @@
 #include "cpu/cpu.h"
 
 #include "cpu/validate.h"
+#include "kernel/constant.h"
 #include "step/joint.h"
 #include "step/soft.h"
 
@@ -105,7 +106,7 @@ static void add_joints(Cpu *cpu) {
     if (!g || !g->selected || !t->active) continue;
     t->energy_trial = joint_energy(w, j, w->trial);
     g->change += t->energy_trial - t->energy;
-    g->noise += 1e-14 * fabs(t->energy_trial);
+    g->noise += ROUNDING_ENERGY * fabs(t->energy_trial);
   }
 }
 
@@ -116,7 +117,7 @@ static void add_soft(Cpu *cpu) {
     if (!g || !g->selected) continue;
     double e = w->soft_energy_trial[k] = soft_total(cpu, &cpu->model->soft[k], w->trial);
     g->change += e - w->soft_energy[k];
-    g->noise += 1e-14 * fabs(e);
+    g->noise += ROUNDING_ENERGY * fabs(e);
   }
 }
 

@@ -12,12 +12,8 @@
 #ifndef ABD_KERNEL_CCD_H
 #define ABD_KERNEL_CCD_H
 
+#include "kernel/constant.h"
 #include "kernel/distance.h"
-
-#define CCD_STOP 0.10  /* of m: stop here */
-#define CCD_FLOOR 0.09 /* of m: never go below */
-#define CCD_PATIENCE 4 /* probes before the costlier bound for turning parts is used */
-#define CCD_PROBES 4096
 
 KERNEL double ccd_distance(int first, const Vec3 x[4], Vec3 *diff) {
   double w[3], s, t;
@@ -101,7 +97,7 @@ KERNEL double ccd_stencil(int first, const Vec3 x[4], const Vec3 dx[4], double s
   if (l == 0.0) return t_max;
   for (int i = 0; i < 4; i++) at[i] = sub(x[i], x[0]);
   double d = ccd_distance(first, at, &diff), m = d - separation < range ? d - separation : range;
-  double stop = separation + CCD_STOP * m, level = separation + CCD_FLOOR * m, t = 0.0;
+  double stop = separation + GAP_LEFT * m, level = separation + GAP_FLOOR * m, t = 0.0;
   if (!(m > 0.0)) return 0.0;
   for (int probe = 0; probe < CCD_PROBES; probe++) {
     double advance = (d - level) / l;
@@ -118,7 +114,7 @@ KERNEL double ccd_stencil(int first, const Vec3 x[4], const Vec3 dx[4], double s
     if (next <= t) return t;
     for (int i = 0; i < 4; i++) at[i] = add_scaled(sub(x[i], x[0]), next, rel[i]);
     d = ccd_distance(first, at, &diff);
-    if (!(d > stop)) return d > separation + 0.5 * CCD_FLOOR * m ? next : t; /* far below: rounding, not motion */
+    if (!(d > stop)) return d > separation + 0.5 * GAP_FLOOR * m ? next : t; /* far below: rounding, not motion */
     t = next;
   }
   return t;

@@ -2,6 +2,7 @@
  * Tested in tests/test_block_cholesky.c. */
 #include "linear/block_cholesky.h"
 
+#include "kernel/constant.h"
 #include "linear/block_factor.h"
 #include "linear/block_kernel.h"
 #include "linear/block_pcg.h"
@@ -11,7 +12,6 @@
 #include <string.h>
 
 static const double solve_share = 0.5; /* of a factorisation's cost, for sparse factors */
-static const double pcg_tolerance = 1e-7;
 enum { PCG_ITERATIONS = 2000, SHIFTS = 6, COLUMNS_AT_ONCE = 64, BLOCKS_AT_ONCE = 256 };
 
 struct BlockCholesky {
@@ -200,7 +200,7 @@ static bool solve_by_iterations(BlockCholesky *solver, double *x) {
                   .precondition = apply_factor,
                   .context = solver,
                   .work = x + p->unknown_count,
-                  .tolerance = pcg_tolerance,
+                  .tolerance = PCG_TOLERANCE,
                   .max_iterations = PCG_ITERATIONS,
                   .threads = solver->threads};
   PcgResult result = block_pcg_solve(&pcg, x);

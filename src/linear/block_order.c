@@ -1,6 +1,8 @@
 /* Orders by AMD and METIS, and the joining of blocks. */
 #include "linear/block_order.h"
 
+#include "kernel/constant.h"
+
 #include <amd.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -178,7 +180,7 @@ static void find_chains(Merge *m) {
     while (last + 1 < p->n && p->parent[last] == last + 1) {
       double width = last + 2 - first, rows = p->column_at[last + 2] - p->column_at[last + 1];
       double full = width * rows + 0.5 * width * (width - 1);
-      if (full - entries - rows > (width > 4 ? 0.05 : 0.25) * full) break;
+      if (full - entries - rows > (width > 4 ? MERGE_ZEROS : MERGE_ZEROS_FEW) * full) break;
       entries += rows;
       last++;
     }

@@ -2,6 +2,8 @@
  * tests/test_world.c. */
 #include "model/model.h"
 
+#include "kernel/constant.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -224,7 +226,7 @@ static double automatic_range(const Model *model) {
     sum += norm(sub(box.hi, box.lo));
     count++;
   }
-  return count && sum > 0 ? 1e-3 * sum / count : 1e-3;
+  return count && sum > 0 ? RANGE_OF_SIZE * sum / count : 1e-3;
 }
 
 static bool any_friction(const Model *model) {
@@ -240,9 +242,9 @@ static void fill_automatic(Model *model) {
   AbdWorldDef *def = &model->def;
   if (def->contact.range <= 0) def->contact.range = automatic_range(model);
   if (def->solver.tolerance <= 0) {
-    def->solver.tolerance = 0.1 * def->contact.range / def->dt;
+    def->solver.tolerance = TOLERANCE_RANGE * def->contact.range / def->dt;
     bool fine = model->has_friction || model->joint_count > 0; /* joints pass on what one step leaves to the next */
-    double limit = fine                    ? 0.1 * def->contact.friction_speed
+    double limit = fine                    ? TOLERANCE_FRICTION * def->contact.friction_speed
                    : model->soft_count > 0 ? def->contact.friction_speed
                                            : INFINITY; /* so do soft bodies */
     if (limit < def->solver.tolerance) def->solver.tolerance = limit;
@@ -256,7 +258,7 @@ static double joint_tolerance(const Model *model) {
   for (int i = 0; i < model->body_count; i++)
     if (model->body[i].motion == ABD_MOTION_DYNAMIC && !model->body[i].vertex_of)
       box = box_union(box, box_transform(&model->body[i].start, model->mesh[model->body[i].mesh].box));
-  return least(1e-7 * norm(sub(box.hi, box.lo)), 1e-3 * model->def.contact.range);
+  return least(JOINT_TOLERANCE_SIZE * norm(sub(box.hi, box.lo)), JOINT_TOLERANCE_RANGE * model->def.contact.range);
 }
 
 /* What holds a soft vertex back by stiffness, as a mass: elements of its size over dt^2. */
@@ -268,14 +270,13 @@ static double stiff_mass(const Model *model, const Body *b) {
 
 /* A kinematic body is drawn to its target as by an inertia far above that of anything it may push. */
 static void set_pull(Model *model) {
-  const double heavy = 1e4;
   for (int i = 0; i < model->body_count; i++) {
     Body *b = &model->body[i];
     b->pull = b->mass;
     b->weight = b->second;
     if (b->motion != ABD_MOTION_KINEMATIC) continue;
     double r = model->mesh[b->mesh].radius;
-    b->pull = heavy * most(most(model->mass_max, b->mass), stiff_mass(model, b));
+    b->pull = KINEMATIC_MASS * most(most(model->mass_max, b->mass), stiff_mass(model, b));
     b->weight = scale(b->pull * r * r, vec3(1, 1, 1));
   }
 }

@@ -1,7 +1,7 @@
 /* Selection of the active set, see step/active.h. */
 #include "step/active.h"
 
-#include "step/constant.h"
+#include "kernel/constant.h"
 
 typedef struct Selection {
   Islands *islands;
@@ -40,7 +40,7 @@ static void count_active(const Selection *s) {
   }
   for (int k = 0; k < islands->count; k++) {
     Island *g = &islands->island[k];
-    g->whole |= g->body_count < PARTIAL_LEAST || g->active_count > PARTIAL_MOST * g->body_count;
+    g->whole |= g->body_count < DOZE_BODIES || g->active_count > DOZE_SHARE * g->body_count;
     if (g->selected && g->whole) g->active_count = g->body_count;
   }
 }

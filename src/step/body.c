@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "kernel/constant.h"
 #include "kernel/elasticity.h"
 
 static double node_mass(const Body *b, int k) { return k == 0 ? b->pull : component(b->weight, k - 1); }
@@ -47,7 +48,7 @@ void body_hessian(const Work *work, int body, const Affine *q, double damping, d
 
 double body_noise(const Work *work, int body, double energy) {
   const Body *b = &work->model->body[body];
-  return 1e-14 * fabs(energy) + 1e-15 * sqrt(fabs(energy) * work->h2 * b->stiffness * b->volume);
+  return ROUNDING_ENERGY * fabs(energy) + ROUNDING_STRAIN * sqrt(fabs(energy) * work->h2 * b->stiffness * b->volume);
 }
 
 Vec3 body_turn(const Affine *q, const Affine *d) {

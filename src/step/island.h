@@ -11,11 +11,6 @@
 
 typedef enum Progress { ISLAND_ACTIVE = 0, ISLAND_DONE, ISLAND_STUCK } Progress;
 
-/* Elements in compression have directions of negative stiffness. As a rule bending, inertia and tension elsewhere outweigh
- * them. Projecting them away makes Newton's steps short and many, so it is done only after the matrix was not positive
- * definite or a step had to be short, and for this many iterations. */
-enum { CONVEX_ITERATIONS = 5 };
-
 typedef struct Island {
   /* Membership, set by islands_build. */
   int body_count;

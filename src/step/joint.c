@@ -4,9 +4,7 @@
 #include "contact/law.h"
 #include "kernel/barrier.h"
 #include "model/joint_kind.h"
-#include "step/constant.h"
-
-enum { MAX_RENEWALS = 30 };
+#include "kernel/constant.h"
 
 Affine joint_pose(const Affine *q, int body) { return body < 0 ? affine(vec3(0, 0, 0), mat3_identity()) : q[body]; }
 
@@ -150,7 +148,7 @@ static void act_stop(Act *act, double stiffness, double gap, double sense, doubl
 }
 
 static double stop_range(const Work *work, double lo, double hi, double unit_length) {
-  return least(work->model->def.contact.range, 0.25 * unit_length * (hi - lo));
+  return least(work->model->def.contact.range, STOP_RANGE * unit_length * (hi - lo));
 }
 
 static void act_stops(Act *act, const Work *work, const JointTerm *t, const double limit[2], double s,
@@ -259,8 +257,6 @@ static Path path_of(const Work *work, const Joint *j) {
   return p;
 }
 
-static const double leave = 0.1; /* of a gap, what a step leaves at least */
-
 /* Angles: sin(hi - angle) times a positive factor is quadratic along the path; below a quarter turn it falls with the gap. A step
  * turns no farther than a quarter, so that farther stops cannot be reached in it. */
 static double bound_angle(const Work *work, int joint, const double limit[2]) {
@@ -270,12 +266,12 @@ static double bound_angle(const Work *work, int joint, const double limit[2]) {
   for (int k = 0; k < 3; k++) measure_phase(&p.a[k], &p.b[k], &j->end[0].frame, &j->end[1].frame, &c[k], &s[k]);
   double f[3];
   for (int k = 0; k < 3; k++) f[k] = cos(now) * c[k] + sin(now) * s[k];
-  bound = first_fall(f[0], f[1], f[2], 0.01);
+  bound = first_fall(f[0], f[1], f[2], TURN_LEFT);
   for (int side = 0; side < 2; side++) {
     double gap = side ? limit[1] - now : now - limit[0], sense = side ? 1 : -1;
-    if (!(gap < 1.5)) continue;
+    if (!(gap < STOP_NEAR)) continue;
     for (int k = 0; k < 3; k++) f[k] = sense * (sin(limit[side]) * c[k] - cos(limit[side]) * s[k]);
-    bound = least(bound, first_fall(f[0], f[1], f[2], leave));
+    bound = least(bound, first_fall(f[0], f[1], f[2], GAP_LEFT));
   }
   return bound;
 }
@@ -292,7 +288,7 @@ static double bound_length(const Work *work, const Joint *j, const double limit[
   for (int side = 0; side < 2; side++) {
     double at = squared ? limit[side] * fabs(limit[side]) : limit[side], sense = side ? 1 : -1;
     if (!isfinite(at)) continue;
-    bound = least(bound, first_fall(sense * (at - s[0]), sense * (at - s[1]), sense * (at - s[2]), leave));
+    bound = least(bound, first_fall(sense * (at - s[0]), sense * (at - s[1]), sense * (at - s[2]), GAP_LEFT));
   }
   return bound;
 }
@@ -331,7 +327,7 @@ static double stop_gap(const Work *work, int joint, const Affine *q) {
 static void set_pulls(const Work *work, const Joint *j, JointTerm *t, const JointState *s) {
   const AbdJointDef *d = &j->def;
   double h = work->h, inertia = j->mass * reach(j) * reach(j),
-         small = 1e-5 * (j->coordinate == ABD_COORDINATE_ANGLE ? 1 : j->arm);
+         small = JOINT_STICK * (j->coordinate == ABD_COORDINATE_ANGLE ? 1 : j->arm);
   t->pull[PULL_SPRING] = (Pull){d->stiffness, INFINITY, d->rest};
   t->pull[PULL_DAMPER] = (Pull){d->damping / h, INFINITY, t->position};
   t->pull[PULL_FRICTION] = (Pull){d->friction / small, d->friction, t->position + s->stick};
@@ -340,7 +336,7 @@ static void set_pulls(const Work *work, const Joint *j, JointTerm *t, const Join
   const AbdDrive *v = &s->drive;
   if (v->kind == ABD_DRIVE_EFFORT) t->push = least(most(v->target, -v->max_effort), v->max_effort);
   if (v->kind == ABD_DRIVE_SPEED && v->max_effort > 0) { /* gives way within a tenth of a step's motion */
-    double stiffness = least(1e3 * inertia / work->h2, v->max_effort / (0.1 * fabs(v->target) * h));
+    double stiffness = least(DRIVE_INERTIAS * inertia / work->h2, v->max_effort / (DRIVE_GIVE * fabs(v->target) * h));
     double hold = least(most(s->hold, -v->max_effort), v->max_effort);
     t->pull[PULL_DRIVE] = (Pull){stiffness, v->max_effort, t->position + hold / stiffness + v->target * h};
   }
@@ -355,7 +351,7 @@ void joint_begin(Work *work, int joint) {
   const Joint *j = &m->joint[joint];
   const JointState *s = &work->state->joint[joint];
   JointTerm *t = &work->joint[joint];
-  *t = (JointTerm){.active = joint_acts(j, s), .angle = s->angle, .stiffness = 1e3 * j->mass};
+  *t = (JointTerm){.active = joint_acts(j, s), .angle = s->angle, .stiffness = JOINT_INERTIAS * j->mass};
   if (j->coordinate != ABD_COORDINATE_NONE) t->position = joint_coordinate(m, joint, work->q, t->angle).value;
   if (!t->active) return;
   for (int k = 0; k < j->row_count; k++) t->lambda[k] = s->force[k] * work->h2;
@@ -377,9 +373,9 @@ void joint_accept(Work *work, int joint) {
   t->energy = t->energy_trial;
   if (!t->active || j->partner[0] >= 0) return;
   double y = stop_gap(work, joint, work->q);
-  bool halved = y < 0.5 * t->gap;
+  bool halved = y < GUARD_SHRINK * t->gap;
   double factor = law_raise(t->stiffening);
-  if (halved && y < GUARD_GAP && factor > 1) {
+  if (halved && y < BARRIER_TIGHT && factor > 1) {
     t->stop *= factor;
     t->stiffening *= factor;
     t->energy = joint_energy(work, joint, work->q);
@@ -393,9 +389,10 @@ bool joint_renew(Work *work, int joint) {
   if (!t->active || j->row_count == 0) return false;
   double worst = joint_gap(work, joint, work->q);
   t->open = worst > work->model->joint_tolerance;
-  if (!t->open || t->renewals >= MAX_RENEWALS) return false;
+  if (!t->open || t->renewals >= JOINT_RENEWALS) return false;
   for (int k = 0; k < j->row_count; k++) t->lambda[k] += t->stiffness * row_jet(work, joint, k, work->q).value;
-  if (t->renewals > 0 && worst > 0.1 * t->worst && t->stiffness < 1e8 * j->mass) t->stiffness *= 10;
+  if (t->renewals > 0 && worst > JOINT_PROGRESS * t->worst && t->stiffness < JOINT_INERTIAS_MAX * j->mass)
+    t->stiffness *= JOINT_STEP;
   t->worst = worst;
   t->renewals++;
   t->energy = joint_energy(work, joint, work->q);
@@ -423,7 +420,7 @@ static double kept_lag(const Pull *p, double position) {
 static double learned_hold(const Work *work, const Joint *j, const Pull *p, double start, const JointState *s,
                            double position) {
   double force = -yield_force(p->stiffness, p->limit, position - p->centre), inertia = j->mass * reach(j) * reach(j);
-  double slowness = most(1, 4 * inertia / (p->stiffness * work->h * work->h));
+  double slowness = most(1, DRIVE_SLOWNESS * inertia / (p->stiffness * work->h * work->h));
   double hold = least(most(s->hold, -p->limit), p->limit);
   if (fabs(force) < p->limit) hold += p->stiffness / (1 + slowness) * (start + s->drive.target * work->h - position);
   return least(most(hold, -p->limit), p->limit);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "step/constant.h"
+#include "kernel/constant.h"
 
 typedef bool Choice(const Island *);
 #define TRY(call)                                                                                                      \
@@ -61,8 +61,8 @@ static Outcome aim(Step *s, Backend b) {
     for (int k = 0; k < s->islands.count; k++) {
       Island *g = &s->islands.island[k];
       if (!g->selected) continue;
-      bool uphill = g->slope > DOWNHILL * g->fraction * g->newton_slope;
-      g->selected = uphill && !g->last && g->fraction > LEAST_FRACTION;
+      bool uphill = g->slope > STEP_DOWNHILL * g->fraction * g->newton_slope;
+      g->selected = uphill && !g->last && g->fraction > STEP_LEAST;
       if (g->selected) g->fraction *= 0.5;
       again |= g->selected;
     }
@@ -71,15 +71,20 @@ static Outcome aim(Step *s, Backend b) {
 }
 
 /* Tight contacts and large free motions share one step length. If the path of the free ones curves into a contact, only
- * short steps lower the energy and the island stalls. Inertia added to the matrix shortens the free motions alone. */
+ * short steps lower the energy and the island stalls. Inertia added to the matrix shortens the free motions alone.
+ *
+ * Elements in compression have directions of negative stiffness. As a rule bending, inertia and tension elsewhere outweigh
+ * them. Projecting them away makes Newton's steps short and many, so it is done only after the matrix was not positive
+ * definite or a step had to be short, and for CONVEX_ITERATIONS. */
 static void adapt_damping(Island *g, double length) {
-  if (length < SHORT_STEP) g->damping = most(DAMPING_FACTOR * g->damping, 1), g->convex = CONVEX_ITERATIONS;
+  if (length < DAMPING_BELOW)
+    g->damping = most(DAMPING_STEP * g->damping, DAMPING_FIRST), g->convex = CONVEX_ITERATIONS;
   else if (g->convex > 0) g->convex--;
-  if (length > LONG_STEP) g->damping = g->damping > LEAST_DAMPING ? g->damping / DAMPING_FACTOR : 0;
+  if (length > DAMPING_END) g->damping = g->damping > DAMPING_LEAST ? g->damping / DAMPING_STEP : 0;
 }
 
 /* Aims, and cuts steps that would cross. A cut step is aimed anew, shorter, because half a retracted step is not the
- * retracted half step. After MAX_CUTS cuts the straight part up to the bound is taken. Selects the islands with a clear
+ * retracted half step. After STEP_CUTS cuts the straight part up to the bound is taken. Selects the islands with a clear
  * path. */
 static Outcome clear_paths(Step *s, Backend b) {
   do {
@@ -91,12 +96,12 @@ static Outcome clear_paths(Step *s, Backend b) {
   for (int k = 0; k < s->islands.count; k++) {
     Island *g = &s->islands.island[k];
     if (!g->searching) continue;
-    g->selected = g->bound >= 1 || g->cuts >= MAX_CUTS;
+    g->selected = g->bound >= 1 || g->cuts >= STEP_CUTS;
     g->length = g->bound;
     if (g->bound >= 1) continue;
     g->last = false;
     g->cuts++;
-    if (!g->selected) g->fraction *= CUT_MARGIN * g->bound;
+    if (!g->selected) g->fraction *= STEP_CUT * g->bound;
   }
   return stage_done();
 }
@@ -104,7 +109,7 @@ static Outcome clear_paths(Step *s, Backend b) {
 /* A step must gain a share of what the slope promises, less the rounding error. (A tiny share would accept steps that
  * overshoot by as much as they should move, and return for ever.) A last step only has to stay inside the barriers. */
 static bool accepts(const Island *g) {
-  return g->last ? g->change < INFINITY : g->change <= SUFFICIENT_GAIN * g->length * g->slope + g->noise;
+  return g->last ? g->change < INFINITY : g->change <= STEP_GAIN * g->length * g->slope + g->noise;
 }
 
 /* Of the tried islands: selects those that accept, shortens the steps of the others. */
@@ -114,7 +119,7 @@ static void judge_trials(Step *s) {
     if (!g->selected) continue;
     g->selected = accepts(g);
     if (g->selected) continue;
-    g->fraction *= 0.5;
+    g->fraction *= STEP_HALVING;
     s->report->line_search_steps++;
   }
 }
@@ -138,7 +143,7 @@ static Outcome line_search(Step *s, Backend b) {
     g->cuts = 0;
   }
   AbdStage stage = ABD_STAGE_DISTANCES;
-  for (int trial = 0; trial < MAX_TRIALS && any(s, is_searching); trial++, stage = ABD_STAGE_LINE_SEARCH) {
+  for (int trial = 0; trial < STEP_TRIALS && any(s, is_searching); trial++, stage = ABD_STAGE_LINE_SEARCH) {
     TRY(clear_paths(s, b));
     if (!any(s, is_selected)) continue;
     TRY(b.stages->trial(b.self, &s->islands, stage));
@@ -174,8 +179,8 @@ static Outcome give_up(Step *s, Backend b) {
 /* A cut step leaves a tenth of a gap, and a logarithm costs little, so a barrier too soft for its load lets the gap shrink
  * until only steps of its own size lower the energy. A gap that is nearly closed and was halved gets a stiffer barrier. */
 static bool wants_stiffening(Island *g, double range) {
-  bool halved = g->min_gap < 0.5 * g->gap_before;
-  bool wanted = is_active(g) && halved && g->min_gap < GUARD_GAP * range;
+  bool halved = g->min_gap < GUARD_SHRINK * g->gap_before;
+  bool wanted = is_active(g) && halved && g->min_gap < BARRIER_TIGHT * range;
   if (halved || g->min_gap > g->gap_before) g->gap_before = g->min_gap;
   return wanted;
 }
@@ -192,7 +197,7 @@ static Outcome conclude(Step *s, Backend b) {
   for (int k = 0; k < s->islands.count; k++) {
     Island *g = &s->islands.island[k];
     bool last = is_active(g) && g->last && g->fraction == 1;
-    g->whole = last || g->jointed || g->soft || g->residual < NEARLY_CONVERGED * def->solver.tolerance;
+    g->whole = last || g->jointed || g->soft || g->residual < DOZE_ABOVE * def->solver.tolerance;
     g->stiffen = wants_stiffening(g, def->contact.range);
     g->renew = ends(g);
     g->changed = false;

@@ -1,6 +1,8 @@
 /* Sums over bodies, pairs and soft elements, see step/report.h. */
 #include "step/report.h"
 
+#include "kernel/constant.h"
+
 #include <string.h>
 
 #include "kernel/elasticity.h"
@@ -104,7 +106,7 @@ void report_targets(const Work *w, AbdStepReport *r) {
     double off = body_speed(w, i, &d) * w->h;
     if (off <= r->target_error) continue;
     r->target_error = off;
-    if (off > 0.1 * m->def.contact.range && r->outcome == ABD_CONVERGED) {
+    if (off > KINEMATIC_BLOCKED * m->def.contact.range && r->outcome == ABD_CONVERGED) {
       r->outcome = ABD_KINEMATIC_BLOCKED;
       r->culprit[0].id = (uint32_t)model_whole(m, i) + 1;
     }

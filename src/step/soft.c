@@ -1,6 +1,7 @@
 /* Element by element: the deformation gradient from the vertices, the kernel's energy, and its forces back on the vertices. */
 #include "step/soft.h"
 
+#include "kernel/constant.h"
 #include "kernel/viscous.h"
 
 typedef enum Kind { KIND_TET, KIND_TRIANGLE, KIND_HINGE, KIND_PIECE, KIND_BEND, KIND_COUNT } Kind;
@@ -230,5 +231,5 @@ double soft_bound(const Work *work, const Soft *s, int element) {
     x[k] = work->q[body].n[0];
     d[k] = work->model->body[body].slot >= 0 ? work->direction[body].n[0] : vec3(0, 0, 0);
   }
-  return tet_step_bound(x, d, 0.1);
+  return tet_step_bound(x, d, GAP_LEFT);
 }

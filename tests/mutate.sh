@@ -19,13 +19,15 @@ defines() {
 
 # Variables in the place of the constants, and a constructor that reads them.
 names=$(sed -nE 's/^#define ([A-Z_]+) [0-9].*/\1/p' "$header")
-sed -i -E 's|^#define ([A-Z_]+) ([0-9.e+-]+)$|extern double mutated_\1;\n#define \1 mutated_\1|' "$header"
+sed -i -E 's|^#define ([A-Z_]+) [0-9]+$|extern int mutated_\1;\n#define \1 mutated_\1|
+           s|^#define ([A-Z_]+) [0-9.e+-]+$|extern double mutated_\1;\n#define \1 mutated_\1|' "$header"
 {
   echo '#include <stdlib.h>'
-  sed -nE 's|^#define ([A-Z_]+) ([0-9.e+-]+)$|double mutated_\1 = \2;|p' src/kernel/constant.h
+  sed -nE 's|^#define ([A-Z_]+) ([0-9]+)$|int mutated_\1 = \2;|p; t
+           s|^#define ([A-Z_]+) ([0-9.e+-]+)$|double mutated_\1 = \2;|p' src/kernel/constant.h
   echo '__attribute__((constructor)) static void read_constants(void) {'
   for name in $names; do
-    echo "  if (getenv(\"ABD_$name\")) mutated_$name = atof(getenv(\"ABD_$name\"));"
+    echo "  if (getenv(\"ABD_$name\")) mutated_$name = strtod(getenv(\"ABD_$name\"), NULL);"
   done
   echo '}'
 } > "$copy/src/base/mutated.c"

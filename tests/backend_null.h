@@ -45,7 +45,7 @@ static inline size_t null_contacts(const void *b, AbdContact *contact, size_t ca
   return (void)b, (void)contact, (void)capacity, 0;
 }
 static inline Outcome null_reactions(void *b, Affine *force) { return (void)b, (void)force, stage_done(); }
-static inline Outcome null_find_near(void *b, const Affine *q, NearPair *found) {
+static inline Outcome null_find_near(void *b, Nodes q, NearPair *found) {
   return (void)b, (void)q, found->a = -1, stage_done();
 }
 

@@ -123,7 +123,7 @@ static void test_derivatives(void **state) {
   open_scene(&s);
   for (int k = 0; k < 100; k++)
     for (int i = 0; i < BODIES; i++) {
-      s.work.target[i] = draw_strained(&d, 0);
+      s.work.target.body[i] = draw_strained(&d, 0);
       check_gradient(&s.work, i, draw_strained(&d, 0.2));
       check_hessian(&s.work, i, draw_stretched(&d));
       check_positive(&s.work, i, draw_strained(&d, 0.5), &d);
@@ -138,12 +138,12 @@ static void test_rest_and_bodies_without_elasticity(void **state) {
   (void)state;
   open_scene(&s);
   for (int i = 0; i < BODIES; i++) {
-    Affine q = s.work.target[i] = draw_strained(&d, 0), g = body_gradient(&s.work, i, &q);
+    Affine q = s.work.target.body[i] = draw_strained(&d, 0), g = body_gradient(&s.work, i, &q);
     assert_true(fabs(body_energy(&s.work, i, &q)) < 1e-20 * s.model.body[i].stiffness);
     assert_true(largest(&g.n[0].x, 12) < 1e-12 * s.model.body[i].stiffness * s.work.h2);
   }
   for (int i = KINEMATIC; i < BODIES; i++) {
-    Affine q = draw_strained(&d, 0.3), dq = affine_sub(q, s.work.target[i]);
+    Affine q = draw_strained(&d, 0.3), dq = affine_sub(q, s.work.target.body[i]);
     const Body *b = &s.model.body[i];
     double expected = 0.5 * (b->pull * norm_sq(dq.n[0]) + b->weight.x * norm_sq(dq.n[1]) +
                              b->weight.y * norm_sq(dq.n[2]) + b->weight.z * norm_sq(dq.n[3]));

@@ -257,14 +257,14 @@ static void set_limit(double limit[2], double at, double range, Draw *d) {
 /* Poses by chance; everything a joint can have, about where its coordinate is. */
 static void draw_terms(Scene *s, Draw *d) {
   Work *work = &s->work;
-  for (int i = 0; i < BODIES; i++) work->q[i] = work->target[i] = draw_pose(d);
+  for (int i = 0; i < BODIES; i++) work->q.body[i] = work->target.body[i] = draw_pose(d);
   for (int i = 0; i < s->model.joint_count; i++) {
     Joint *j = &s->model.joint[i];
     JointTerm *t = &work->joint[i];
     *t = (JointTerm){.active = true, .stiffness = draw(d, 1, 100), .stop = draw(d, 0.1, 3), .angle = draw(d, -7, 7)};
     for (int k = 0; k < JOINT_ROWS; k++) t->lambda[k] = draw(d, -30, 30);
     if (j->coordinate == ABD_COORDINATE_NONE) continue;
-    double at = joint_coordinate(&s->model, i, work->q, t->angle).value,
+    double at = joint_coordinate(&s->model, i, work->q.body, t->angle).value,
            unit_length = j->coordinate == ABD_COORDINATE_ANGLE ? j->arm : 1;
     t->push = draw(d, -1e5, 1e5);
     for (int k = 0; k < PULL_COUNT; k++)
@@ -272,7 +272,7 @@ static void draw_terms(Scene *s, Draw *d) {
     if (j->def.kind == ABD_JOINT_ROPE) j->length = at + 0.05 * draw(d, 0.15, 1.2);
     set_limit(j->def.limit, at, 0.05 / unit_length, d);
     if (j->has_angle)
-      set_limit(j->def.angle_limit, joint_angle(&s->model, i, work->q, t->angle).value, 0.05 / j->arm, d);
+      set_limit(j->def.angle_limit, joint_angle(&s->model, i, work->q.body, t->angle).value, 0.05 / j->arm, d);
   }
 }
 
@@ -299,7 +299,7 @@ static void check_energy(const Scene *s, int joint, Score *score) {
   JointForce force[JOINT_FORCES];
   Affine q[2][BODIES], g[BODIES];
   double size = 0;
-  int count = joint_forces(&s->work, joint, s->work.q, force);
+  int count = joint_forces(&s->work, joint, s->work.q.body, force);
   for (int b = 0; b < BODIES; b++) g[b] = total_gradient(force, count, b);
   for (int f = 0; f < count; f++) /* what acts on one scalar may nearly cancel: rounding is that of its parts */
     for (int x = 0; x < force[f].jet.count; x++)
@@ -307,7 +307,7 @@ static void check_energy(const Scene *s, int joint, Score *score) {
   for (int k = 0; k < 12 * BODIES; k++) {
     double e[2], exact = *unknown(&g[k / 12], k % 12);
     for (int side = 0; side < 2; side++) {
-      memcpy(q[side], s->work.q, sizeof q[side]);
+      memcpy(q[side], s->work.q.body, sizeof q[side]);
       *unknown(&q[side][k / 12], k % 12) += side ? h : -h;
       e[side] = joint_energy(&s->work, joint, q[side]);
     }
@@ -320,14 +320,14 @@ static void check_energy(const Scene *s, int joint, Score *score) {
 /* The slope of a force is a function of its scalar alone; its curvature is that function's derivative. */
 static void check_curvature(const Scene *s, int joint, Score *score) {
   JointForce at[JOINT_FORCES], lo[JOINT_FORCES], hi[JOINT_FORCES];
-  int count = joint_forces(&s->work, joint, s->work.q, at);
+  int count = joint_forces(&s->work, joint, s->work.q.body, at);
   for (int f = 0; f < count; f++) {
     Affine q[2][BODIES];
     double size = 0, steep = 0;
     for (int x = 0; x < at[f].jet.count; x++) steep += affine_dot(&at[f].jet.gradient[x], &at[f].jet.gradient[x]);
     double h = 1e-6 / fmax(1, steep);
-    memcpy(q[0], s->work.q, sizeof q[0]);
-    memcpy(q[1], s->work.q, sizeof q[1]);
+    memcpy(q[0], s->work.q.body, sizeof q[0]);
+    memcpy(q[1], s->work.q.body, sizeof q[1]);
     for (int x = 0; x < at[f].jet.count; x++)
       for (int side = 0; side < 2; side++)
         q[side][at[f].jet.body[x]] =
@@ -385,7 +385,8 @@ static void check_bound(const Scene *s, int joint) {
   if (j->def.kind == ABD_JOINT_ROPE) limit[1] = fmin(limit[1], j->length);
   for (int i = 0; i <= 50; i++) {
     Affine q[BODIES];
-    for (int b = 0; b < BODIES; b++) q[b] = affine_add_scaled(s->work.q[b], bound * i / 50, s->work.direction[b]);
+    for (int b = 0; b < BODIES; b++)
+      q[b] = affine_add_scaled(s->work.q.body[b], bound * i / 50, s->work.direction.body[b]);
     double value = joint_coordinate(&s->model, joint, q, near).value;
     expect_inside(s, joint, i / 50.0, limit, value);
     if (j->has_angle)
@@ -394,7 +395,7 @@ static void check_bound(const Scene *s, int joint) {
   }
   if (j->coordinate == ABD_COORDINATE_ANGLE && bound == 1) {
     Affine q[BODIES];
-    for (int b = 0; b < BODIES; b++) q[b] = affine_add_scaled(s->work.q[b], 1, s->work.direction[b]);
+    for (int b = 0; b < BODIES; b++) q[b] = affine_add_scaled(s->work.q.body[b], 1, s->work.direction.body[b]);
     double read = joint_coordinate(&s->model, joint, q, s->work.joint[joint].angle).value;
     if (fabs(read - near) > 1e-9) fail_msg("angle %g read over the whole step, %g followed", read, near);
   }
@@ -409,13 +410,13 @@ static void test_bounds(void **state) {
   for (int k = 0; k < 300; k++) {
     draw_terms(&s, &d);
     double size = draw_decades(&d, -3, 1);
-    for (int b = 0; b < BODIES; b++) s.work.direction[b] = affine(draw_vec3(&d, size), draw_mat3(&d, size));
+    for (int b = 0; b < BODIES; b++) s.work.direction.body[b] = affine(draw_vec3(&d, size), draw_mat3(&d, size));
     for (int i = 0; i < s.model.joint_count; i++) {
       const Joint *j = &s.model.joint[i];
       if (j->coordinate == ABD_COORDINATE_NONE) continue;
       JointTerm *t = &s.work.joint[i];
       t->angle =
-          joint_angle(&s.model, i, s.work.q, t->angle).value; /* as it is in a step: that of the accepted poses */
+          joint_angle(&s.model, i, s.work.q.body, t->angle).value; /* as it is in a step: that of the accepted poses */
       check_bound(&s, i);
       checked++;
       cut += joint_bound(&s.work, i) < 1;

@@ -431,7 +431,7 @@ static double check_system(const Model *m, Draw *d) {
     int a = draw_int(d, n), b = draw_int(d, n);
     if (a != b) pair[pairs][0] = a, pair[pairs++][1] = b;
   }
-  assert_true(system_init(&s, m));
+  assert_true(system_init(&s, m, false));
   system_reset(&s);
   for (int i = 0; i < n; i++) system_add_body(&s, i);
   for (int i = 0; i < n; i++) assert_true(system_couple(&s, i, i));

@@ -120,12 +120,13 @@ static void test_stubborn_energy(void **state) {
     AbdStepReport r;
     memset(&r, 0, sizeof r);
     AbdWorld *w = lab.world;
+    state_next_copy(&w->next, &w->state, &w->model);
     Outcome outcome = step_run(&w->step, (Backend){&stages, &stubborn}, &w->state, &w->next, &r);
     assert_int_equal(outcome.kind, STAGE_DONE);
     assert_int_equal(r.outcome, raised ? ABD_STOPPED_BY_FACTORIZATION : ABD_STOPPED_BY_LINE_SEARCH);
     assert_int_equal(r.culprit[0].id, box.id);
     assert_true(r.line_search_steps > 20);
-    assert_true(w->next.q[0].n[0].z == w->state.q[0].n[0].z);
+    assert_true(w->next.q.body[0].n[0].z == w->state.q.body[0].n[0].z);
   }
   lab_close(&lab);
 }
@@ -171,14 +172,12 @@ static void test_counting_backend(void **state) {
   for (int k = 0; k < 60; k++) {
     AbdStepReport r;
     memset(&r, 0, sizeof r);
-    state_copy(&w->next, &w->state, &w->model);
+    state_next_copy(&w->next, &w->state, &w->model);
     assert_int_equal(step_run(&w->step, (Backend){&counting_stages, &counting}, &w->state, &w->next, &r).kind,
                      STAGE_DONE);
     assert_int_equal(r.outcome, ABD_CONVERGED);
     iterations += r.iterations;
-    State t = w->state;
-    w->state = w->next;
-    w->next = t;
+    state_advance(&w->state, &w->next, &w->model);
   }
   printf("  60 steps, %d iterations: newton %d, aim %d, bound %d, trial %d, accept %d, adjust %d, merges %d\n",
          iterations, counting.newton, counting.aim, counting.bound, counting.trial, counting.accept, counting.adjust,

@@ -33,13 +33,13 @@ typedef struct Place {
   const Work *work;
   const Soft *soft;
   int element;
-  Affine *q;
+  Nodes q;
 } Place;
 
 static void put_corners(const Place *p, const Vec3 *x) {
   SoftTerm term;
   soft_term(p->work, p->soft, p->element, p->q, false, &term);
-  for (int k = 0; k < term.count; k++) p->q[term.body[k]].n[0] = x[k];
+  for (int k = 0; k < term.count; k++) *node_at(p->work->model, p->q, term.body[k]) = x[k];
 }
 
 static double element_energy(const void *context, const Vec3 *x) {
@@ -83,13 +83,13 @@ static void check_elements(Draw *d, AbdWorld *world, const char *name, double no
   const Soft *soft = &world->model.soft[0];
   Slope slope = {.name = name, .energy = element_energy, .gradient = element_gradient, .hessian = element_hessian};
   for (int v = 0; v < soft->vertex_count; v++)
-    world_view(world)->q[soft->first + v].n[0] = add(scale(1.05, soft->place[v]), draw_vec3(d, noise));
+    world_view(world)->q.vertex[soft->vertex + v] = add(scale(1.05, soft_place(soft, v)), draw_vec3(d, noise));
   for (int e = 0; e < soft_element_count(soft); e++) {
     SoftTerm term;
     Vec3 x[4];
     Place place = {world_view(world), soft, e, world_view(world)->q};
     soft_term(world_view(world), soft, e, world_view(world)->q, true, &term);
-    for (int k = 0; k < term.count; k++) x[k] = world_view(world)->q[term.body[k]].n[0];
+    for (int k = 0; k < term.count; k++) x[k] = *node_at(&world->model, world_view(world)->q, term.body[k]);
     slope.element = &place;
     slope.node_count = term.count;
     bool hinge = e >= soft->tet_count + soft->triangle_count;
@@ -129,21 +129,23 @@ static void test_elements(void **state) {
 
 /* ---- springs of contact ---- */
 
-static double energy_at(Cpu *cpu, Pair *p, const Affine *q) {
+static double energy_at(Cpu *cpu, Pair *p, Nodes q) {
   soft_load(cpu, q);
-  pair_eval(p, &cpu->scene, &q[p->a], &q[p->b]);
+  pair_eval(p, &cpu->scene, &q.body[p->a], &q.body[p->b]);
   return p->energy_trial;
 }
 
-/* Gradient of all springs of a pair, per body. */
-static void sum_springs(Cpu *cpu, Pair *p, const Affine *q, Affine *gradient) {
+/* Gradient of all springs of a pair. */
+static void sum_springs(Cpu *cpu, Pair *p, Nodes q, Nodes gradient) {
   energy_at(cpu, p, q);
   for (int k = 0; k < pair_spring_count(p); k++) {
     Spring s;
-    pair_spring(p, &cpu->scene, &q[p->a], &q[p->b], k, &s);
-    for (int i = 0; i < s.count; i++)
-      for (int n = 0; n < 4; n++)
-        gradient[s.body[i]].n[n] = add_scaled(gradient[s.body[i]].n[n], s.weight[i][n], s.force);
+    pair_spring(p, &cpu->scene, &q.body[p->a], &q.body[p->b], k, &s);
+    for (int i = 0; i < s.count; i++) {
+      Vec3 *g = node_at(cpu->model, gradient, s.body[i]);
+      for (int n = 0; n < (block_is_vertex(cpu->model, s.body[i]) ? 1 : 4); n++)
+        g[n] = add_scaled(g[n], s.weight[i][n], s.force);
+    }
   }
 }
 
@@ -160,24 +162,25 @@ typedef struct Tally {
   double worst;
 } Tally;
 
-static void check_pair(Cpu *cpu, Pair *p, const Affine *q0, Tally *tally) {
+static void check_pair(Cpu *cpu, Pair *p, Nodes q0, Tally *tally) {
   const Model *m = cpu->model;
-  size_t bytes = (size_t)m->body_count * sizeof(Affine);
-  Affine *q = malloc(bytes), *gradient = calloc((size_t)m->body_count, sizeof(Affine));
-  assert_true(q && gradient);
-  memcpy(q, q0, bytes);
+  Nodes q, gradient;
+  assert_true(nodes_init(&q, m) && nodes_init(&gradient, m));
+  nodes_copy(q, q0, m);
   sum_springs(cpu, p, q, gradient);
   double size = 0, h = 1e-6 * cpu->scene.range;
   for (int s = 0; s < m->moving_count; s++)
-    for (int n = 0; n < 4; n++) size = most(size, norm(gradient[m->moving[s]].n[n]));
+    for (int n = 0; n < (block_is_vertex(m, m->moving[s]) ? 1 : 4); n++)
+      size = most(size, norm(node_at(m, gradient, m->moving[s])[n]));
   int count = p->contact.count;
   Contact *was = malloc(((size_t)count + 1) * sizeof *was);
   memcpy(was, pair_contacts(p, &cpu->scene), (size_t)count * sizeof *was);
   for (int i = 0; i < count; i++) tally->mollified += was[i].mollifier_d1 != 0;
   for (int s = 0; s < m->moving_count; s++) {
-    int body = m->moving[s], nodes = m->body[body].vertex_of ? 1 : 4;
+    int body = m->moving[s], nodes = block_is_vertex(m, body) ? 1 : 4;
     for (int u = 0; u < 3 * nodes; u++) {
-      double *x = slope_unknown(q[body].n, u), keep = *x, exact = *slope_unknown(gradient[body].n, u);
+      double *x = slope_unknown(node_at(m, q, body), u), keep = *x;
+      double exact = *slope_unknown(node_at(m, gradient, body), u);
       *x = keep + h;
       double up = energy_at(cpu, p, q);
       bool fine = same_contacts(cpu, p, was, count);
@@ -197,8 +200,8 @@ static void check_pair(Cpu *cpu, Pair *p, const Affine *q0, Tally *tally) {
   tally->contacts += count;
   tally->friction += p->friction.count;
   free(was);
-  free(q);
-  free(gradient);
+  nodes_destroy(&q);
+  nodes_destroy(&gradient);
 }
 
 static void check_springs(Lab *lab, const char *name, Tally *tally) {

@@ -499,7 +499,7 @@ static void test_every_allocation_may_fail(void **state) {
 
 /* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
-enum { HEADER_CHECKSUM = 48, HEADER_SIZE = 56 };
+enum { HEADER_CHECKSUM = 72, HEADER_SIZE = 80 };
 
 static unsigned char *save(const AbdWorld *world, size_t *size) {
   *size = abd_world_snapshot_size(world);

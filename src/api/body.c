@@ -109,7 +109,7 @@ size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], siz
 AbdStatus abd_body_nodes(const AbdWorld *world, AbdBodyId body, double nodes[12]) {
   const Body *b = world_body(world, body);
   if (!b || b->soft) return ABD_ERROR_ARGUMENT;
-  memcpy(nodes, world->started ? &world->state.q[body.id - 1] : &b->start, sizeof(Affine));
+  memcpy(nodes, world->started ? &world->state.q.body[body.id - 1] : &b->start, sizeof(Affine));
   return ABD_OK;
 }
 
@@ -118,7 +118,7 @@ AbdStatus abd_body_velocity(const AbdWorld *world, AbdBodyId body, double linear
   if (!b) return ABD_ERROR_ARGUMENT;
   Vec3 v = b->velocity, w = b->angular_velocity;
   if (world->started) {
-    const Affine *q = &world->state.q[body.id - 1], *rate = &world->state.rate[body.id - 1];
+    const Affine *q = &world->state.q.body[body.id - 1], *rate = &world->state.rate.body[body.id - 1];
     Mat3 a = affine_linear(q);
     v = rate->n[0];
     w = b->motion == ABD_MOTION_STATIC
@@ -163,8 +163,9 @@ AbdStatus abd_body_set_target(AbdWorld *world, AbdBodyId body, const double posi
   if (b->motion != ABD_MOTION_KINEMATIC)
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\" is not kinematic: it has no target", b->name);
   if (model_check_rotation(b->name, rotation, error)) return error->status;
-  world->state.target[body.id - 1] = model_pose(&world->model.mesh[b->mesh], vec3_from(position), rotation);
-  world->state.has_target[body.id - 1] = 1;
+  int k = model_kinematic(&world->model, (int)body.id - 1);
+  world->state.target[k] = model_pose(&world->model.mesh[b->mesh], vec3_from(position), rotation);
+  world->state.has_target[k] = 1;
   return ABD_OK;
 }
 
@@ -174,9 +175,9 @@ AbdStatus abd_body_set_velocity(AbdWorld *world, AbdBodyId body, const double li
   const Body *b = world_body(world, body);
   if (b->motion == ABD_MOTION_STATIC)
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\" is static: it has no velocity", b->name);
-  Affine *rate = &world->state.rate[body.id - 1];
-  *rate =
-      affine(vec3_from(linear), mat3_mul(mat3_skew(vec3_from(angular)), affine_linear(&world->state.q[body.id - 1])));
+  Affine *rate = &world->state.rate.body[body.id - 1];
+  *rate = affine(vec3_from(linear),
+                 mat3_mul(mat3_skew(vec3_from(angular)), affine_linear(&world->state.q.body[body.id - 1])));
   if (b->fixed) *rate = freedom_project(b, *rate);
   return ABD_OK;
 }

@@ -82,7 +82,7 @@ static Affine bent_rows(const AbdWorld *world, int joint) {
   const Joint *j = &m->joint[joint];
   JointForce force[JOINT_FORCES];
   Affine sum = affine(vec3(0, 0, 0), mat3_zero());
-  int count = j->partner[0] < 0 ? joint_forces(world_view(world), joint, world->state.q, force) : 0;
+  int count = j->partner[0] < 0 ? joint_forces(world_view(world), joint, world->state.q.body, force) : 0;
   for (int k = 0; k < j->row_count && k < count; k++)
     for (int x = 0; x < force[k].jet.count; x++)
       if (force[k].jet.body[x] == j->end[0].body)
@@ -102,7 +102,7 @@ static bool make_reactions(AbdWorld *world) {
 
 static double linear_gap(const AbdWorld *world, const Joint *j) {
   LinearRow row[JOINT_LINEAR_ROWS];
-  Affine a = joint_pose(world->state.q, j->end[0].body), b = joint_pose(world->state.q, j->end[1].body);
+  Affine a = joint_pose(world->state.q.body, j->end[0].body), b = joint_pose(world->state.q.body, j->end[1].body);
   int count = joint_linear_rows(j, row);
   double worst = 0;
   for (int r = 0; r < count; r++) {
@@ -129,14 +129,14 @@ static double linear_gap(const AbdWorld *world, const Joint *j) {
 
 static double rate_of(const AbdWorld *world, const Jet *jet) {
   double rate = 0;
-  for (int i = 0; i < jet->count; i++) rate += affine_dot(&jet->gradient[i], &world->state.rate[jet->body[i]]);
+  for (int i = 0; i < jet->count; i++) rate += affine_dot(&jet->gradient[i], &world->state.rate.body[jet->body[i]]);
   return rate;
 }
 
 static void read_forces(AbdWorld *world, int joint, AbdJointReading *r) {
   const Joint *j = &world->model.joint[joint];
   if (!make_reactions(world)) return;
-  Affine q = joint_pose(world->state.q, j->end[0].body),
+  Affine q = joint_pose(world->state.q.body, j->end[0].body),
          nodes = affine_add_scaled(world->reaction[joint], 1, bent_rows(world, joint));
   Vec3 force, torque;
   to_wrench(&q, &nodes, affine_point(&q, j->end[0].anchor), &force, &torque);
@@ -155,19 +155,19 @@ AbdStatus abd_joint_reading(const AbdWorld *world, AbdJointId joint, AbdJointRea
   const State *s = &world->state;
   memset(reading, 0, sizeof *reading);
   if (j->partner[0] < 0) {
-    Affine q = joint_pose(world->state.q, j->end[0].body);
+    Affine q = joint_pose(world->state.q.body, j->end[0].body);
     vec3_to(reading->point, affine_point(&q, j->end[0].anchor));
     vec3_to(reading->axis, affine_vector(&q, j->end[0].frame.c[2]));
     reading->residual = linear_gap(world, j);
   }
-  if (j->has_angle) reading->angle = joint_angle(&world->model, at, s->q, s->joint[at].angle).value;
+  if (j->has_angle) reading->angle = joint_angle(&world->model, at, s->q.body, s->joint[at].angle).value;
   if (j->coordinate != ABD_COORDINATE_NONE) {
-    Jet jet = joint_coordinate(&world->model, at, s->q, s->joint[at].angle);
+    Jet jet = joint_coordinate(&world->model, at, s->q.body, s->joint[at].angle);
     reading->position = jet.value;
     reading->rate = rate_of(world, &jet);
   }
-  if (j->has_travel) reading->travel = joint_travel(&world->model, at, s->q);
-  if (world->contacts_known) reading->residual = most(reading->residual, joint_gap(world_view(world), at, s->q));
+  if (j->has_travel) reading->travel = joint_travel(&world->model, at, s->q.body);
+  if (world->contacts_known) reading->residual = most(reading->residual, joint_gap(world_view(world), at, s->q.body));
   read_forces((AbdWorld *)world, at, reading);
   return ABD_OK;
 }

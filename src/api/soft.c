@@ -86,7 +86,7 @@ AbdStatus abd_soft_vertices(const AbdWorld *world, AbdBodyId body, double *verte
   const Soft *s = world_soft(world, body);
   if (!s) return ABD_ERROR_ARGUMENT;
   for (int v = 0; v < s->vertex_count; v++)
-    vec3_to(vertex + 3 * (size_t)v, world->started ? world->state.q[s->first + v].n[0] : s->place[v]);
+    vec3_to(vertex + 3 * (size_t)v, world->started ? world->state.q.vertex[s->vertex + v] : soft_place(s, v));
   return ABD_OK;
 }
 
@@ -94,7 +94,7 @@ AbdStatus abd_soft_velocities(const AbdWorld *world, AbdBodyId body, double *vel
   const Soft *s = world_soft(world, body);
   if (!s) return ABD_ERROR_ARGUMENT;
   if (!world->started) return ABD_ERROR_STATE;
-  for (int v = 0; v < s->vertex_count; v++) vec3_to(velocity + 3 * (size_t)v, world->state.rate[s->first + v].n[0]);
+  for (int v = 0; v < s->vertex_count; v++) vec3_to(velocity + 3 * (size_t)v, world->state.rate.vertex[s->vertex + v]);
   return ABD_OK;
 }
 
@@ -124,21 +124,25 @@ static AbdStatus check_scripted(const Soft *s, size_t vertex, const char *what, 
 AbdStatus abd_soft_set_force(AbdWorld *world, AbdBodyId body, size_t vertex, const double force[3]) {
   const Soft *s = check_vertex(world, body, vertex, force, "force", world_fresh_error(world));
   if (!s) return world->error.status;
-  world->state.force[s->first + (int)vertex] = vec3_from(force);
+  if (!state_need_vertex_force(&world->state, &world->model))
+    return fault(&world->error, ABD_ERROR_MEMORY, "soft body \"%s\": out of memory for forces on its vertices",
+                 s->name);
+  world->state.vertex_force[s->vertex + (int)vertex] = vec3_from(force);
   return ABD_OK;
 }
 
 AbdStatus abd_soft_set_target(AbdWorld *world, AbdBodyId body, size_t vertex, const double position[3]) {
   const Soft *s = check_vertex(world, body, vertex, position, "target", world_fresh_error(world));
   if (!s || check_scripted(s, vertex, "target", &world->error)) return world->error.status;
-  world->state.target[s->first + (int)vertex] = affine(vec3_from(position), mat3_identity());
-  world->state.has_target[s->first + (int)vertex] = 1;
+  int k = model_kinematic(&world->model, s->first + (int)vertex);
+  world->state.target[k] = affine(vec3_from(position), mat3_identity());
+  world->state.has_target[k] = 1;
   return ABD_OK;
 }
 
 AbdStatus abd_soft_set_velocity(AbdWorld *world, AbdBodyId body, size_t vertex, const double velocity[3]) {
   const Soft *s = check_vertex(world, body, vertex, velocity, "velocity", world_fresh_error(world));
   if (!s || check_scripted(s, vertex, "velocity to be given", &world->error)) return world->error.status;
-  world->state.rate[s->first + (int)vertex].n[0] = vec3_from(velocity);
+  world->state.rate.vertex[s->vertex + (int)vertex] = vec3_from(velocity);
   return ABD_OK;
 }

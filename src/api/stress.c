@@ -17,7 +17,7 @@ static double piece_stress(double young, double length, const Vec3 x[2]) {
 }
 
 static void world_corners(const AbdWorld *world, const Soft *s, const int *v, int count, Vec3 *x) {
-  for (int k = 0; k < count; k++) x[k] = world->started ? world->state.q[s->first + v[k]].n[0] : s->place[v[k]];
+  for (int k = 0; k < count; k++) x[k] = world->started ? world->state.q.vertex[s->vertex + v[k]] : soft_place(s, v[k]);
 }
 
 AbdStatus abd_soft_stress(const AbdWorld *world, AbdBodyId body, double *stress) {

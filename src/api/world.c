@@ -53,9 +53,7 @@ const Body *world_body(const AbdWorld *world, AbdBodyId body) {
   return body.id >= 1 && body.id <= (uint32_t)abd_world_body_count(world) ? &world->model.body[body.id - 1] : NULL;
 }
 
-size_t abd_world_body_count(const AbdWorld *world) {
-  return (size_t)(world->model.started ? world->model.given_count : world->model.body_count);
-}
+size_t abd_world_body_count(const AbdWorld *world) { return (size_t)world->model.given_count; }
 size_t abd_world_mesh_count(const AbdWorld *world) { return (size_t)world->model.mesh_count; }
 double abd_world_time(const AbdWorld *world) { return (double)world->state.step * world->model.def.dt; }
 int64_t abd_world_step_count(const AbdWorld *world) { return world->state.step; }
@@ -63,12 +61,13 @@ AbdWorldDef abd_world_settings(const AbdWorld *world) { return world->model.def;
 
 static AbdStatus check_start(AbdWorld *world, AbdError *error) {
   const Model *m = &world->model;
-  double *nodes = mem_alloc((size_t)m->body_count * 12, sizeof(double)), *at = nodes; /* more than soft vertices need */
+  size_t numbers = 12 * (size_t)m->given_count + 3 * (size_t)model_vertex_count(m);
+  double *nodes = mem_alloc(numbers, sizeof(double)), *at = nodes;
   if (!nodes) return fault(error, ABD_ERROR_MEMORY, "out of memory while checking the start");
   for (int i = 0; i < m->given_count; i++) {
     const Body *b = &m->body[i];
     const Soft *s = b->soft ? &m->soft[b->soft - 1] : NULL;
-    for (int v = 0; s && v < s->vertex_count; v++, at += 3) vec3_to(at, s->place[v]);
+    for (int v = 0; s && v < s->vertex_count; v++, at += 3) vec3_to(at, soft_place(s, v));
     if (s) continue;
     memcpy(at, &b->start, sizeof b->start);
     at += 12;
@@ -109,10 +108,10 @@ static AbdStatus check_near(AbdWorld *world, AbdError *error) {
 static AbdStatus build(AbdWorld *world, AbdError *error) {
   Model *m = &world->model;
   if (model_start(m, error)) return error->status;
-  if (state_init(&world->state, m, error) || state_init(&world->next, m, error)) return error->status;
+  if (state_init(&world->state, m, error) || state_next_init(&world->next, m, error)) return error->status;
   world->backend = (Backend){&cpu_stages, cpu_create(m)};
   if (!step_init(&world->step, m) || !world->backend.self)
-    return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", m->body_count);
+    return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", m->given_count);
   return check_start(world, error) ? error->status : check_near(world, error);
 }
 
@@ -129,12 +128,7 @@ AbdStatus abd_world_start(AbdWorld *world) {
   step_destroy(&world->step);
   state_destroy(&world->state);
   state_destroy(&world->next);
-  linkage_destroy(&world->model.linkage);
-  world->model.body_count = world->model.given_count;
-  mem_free(world->model.moving);
-  world->model.moving = NULL;
-  world->model.moving_count = 0;
-  world->model.started = false;
+  model_stop(&world->model);
   world->model.def = given;
   return status;
 }
@@ -155,15 +149,13 @@ AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
   memset(report, 0, sizeof *report);
   double t0 = clock_now();
   world->contacts_known = world->reactions_known = false;
-  state_copy(&world->next, &world->state, &world->model);
+  state_next_copy(&world->next, &world->state, &world->model);
   Outcome outcome = step_run(&world->step, world->backend, &world->state, &world->next, report);
   if (stage_failed(outcome)) {
     if (outcome.body >= 0) report->culprit[0].id = (uint32_t)outcome.body + 1;
     return step_fault(world, outcome, error);
   }
-  State t = world->state;
-  world->state = world->next;
-  world->next = t;
+  state_advance(&world->state, &world->next, &world->model);
   world->contacts_known = true;
   report->step = world->state.step;
   report->time = abd_world_time(world);

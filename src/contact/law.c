@@ -32,25 +32,25 @@ double pair_mass(const Model *m, const Pair *p) {
 }
 
 /* The way of a contact's point of one side from q to target. */
-static Vec3 point_way(const Model *m, const Affine *q, const Affine *target, int body, Vec3 rest, const int v[3],
-                      const double w[3]) {
+static Vec3 point_way(const Model *m, Nodes q, Nodes target, int body, Vec3 rest, const int v[3], const double w[3]) {
   const Body *b = &m->body[body];
-  Affine d = affine_sub(target[body], q[body]);
+  Affine d = affine_sub(target.body[body], q.body[body]);
   if (!b->soft) return affine_point(&d, rest);
   const Soft *s = &m->soft[b->soft - 1];
   Vec3 sum = vec3(0, 0, 0);
   for (int k = 0; k < 3; k++) {
-    int vertex = s->first + s->surface_vertex[v[k]];
-    sum = add_scaled(sum, w[k], sub(target[vertex].n[0], q[vertex].n[0]));
+    int vertex = s->vertex + s->surface_vertex[v[k]];
+    sum = add_scaled(sum, w[k], sub(target.vertex[vertex], q.vertex[vertex]));
   }
   return sum;
 }
 
-double pair_approach(const Pair *p, const ContactScene *scene, const Affine *q, const Affine *target) {
+double pair_approach(const Pair *p, const ContactScene *scene, Nodes q, Nodes target) {
   const Model *m = scene->model;
   if (p->soft && p->contact.count == 0) return 0;
   if (p->contact.count == 0) {
-    Box a = swept_box(m, p->a, &q[p->a], &target[p->a]), b = swept_box(m, p->b, &q[p->b], &target[p->b]);
+    Box a = swept_box(m, p->a, &q.body[p->a], &target.body[p->a]);
+    Box b = swept_box(m, p->b, &q.body[p->b], &target.body[p->b]);
     return box_overlap(a, b) ? p->motion : 0;
   }
   double closest = 0;
@@ -121,7 +121,7 @@ void pair_stiffen(Pair *p, double gap) {
 }
 
 bool pair_lag_friction(Pair *p, const ContactScene *scene, const State *state, const Affine *q) {
-  const Affine start[2] = {state->q[p->a], state->q[p->b]};
+  const Affine start[2] = {state->q.body[p->a], state->q.body[p->b]};
   const PairMemory *memory = pair_memory(state, p->a, p->b);
   const Anchor *anchor = memory ? state->anchor + memory->first_anchor : NULL;
   if (!pair_lag(p, scene, start, anchor, memory ? memory->anchor_count : 0)) return false;

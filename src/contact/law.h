@@ -22,7 +22,7 @@ bool law_friction_changed(double largest_change, double total);
 double pair_mass(const Model *model, const Pair *pair);
 /* [m] How far the surfaces of a pair would move into each other if nothing held them, on the way from q to target: along
  * the normals if they touch, else all of their relative motion if their boxes meet on the way. */
-double pair_approach(const Pair *pair, const ContactScene *scene, const Affine *q, const Affine *target);
+double pair_approach(const Pair *pair, const ContactScene *scene, Nodes q, Nodes target);
 /* Prepares a pair for a step from q to target: margin of its list, coefficient of friction; stiffness 1. */
 void pair_begin(Pair *pair, const ContactScene *scene, const Affine *q, const Affine *target);
 /* Sets the stiffness from what the pair remembers, its approach and the impact in its island. */

@@ -18,23 +18,23 @@ static bool put(Vec3 *x, Vec3 value) {
   return differs;
 }
 
-void soft_side_move(Surface *surface, const Soft *soft, const Affine *q) {
+void soft_side_move(Surface *surface, const Soft *soft, Nodes q) {
   bool moved = false;
   for (int v = 0; v < surface->mesh->vertex_count; v++)
-    moved |= put(&surface->x[v], q[soft->first + soft->surface_vertex[v]].n[0]);
+    moved |= put(&surface->x[v], q.vertex[soft->vertex + soft->surface_vertex[v]]);
   if (moved) surface_refit(surface);
 }
 
-void soft_side_start(Surface *surface, const Soft *soft, const Affine *q) {
+void soft_side_start(Surface *surface, const Soft *soft, Nodes q) {
   for (int v = 0; v < surface->mesh->vertex_count; v++)
-    surface->start[v] = q[soft->first + soft->surface_vertex[v]].n[0];
+    surface->start[v] = q.vertex[soft->vertex + soft->surface_vertex[v]];
 }
 
-void soft_side_aim(Surface *surface, const Model *model, const Soft *soft, const Affine *d) {
+void soft_side_aim(Surface *surface, const Model *model, const Soft *soft, Nodes d) {
   bool changed = false;
   for (int v = 0; v < surface->mesh->vertex_count; v++) {
-    int body = soft->first + soft->surface_vertex[v];
-    changed |= put(&surface->dx[v], model->body[body].slot >= 0 ? d[body].n[0] : vec3(0, 0, 0));
+    int k = soft->surface_vertex[v];
+    changed |= put(&surface->dx[v], block_moves(model, soft->first + k) ? d.vertex[soft->vertex + k] : vec3(0, 0, 0));
   }
   if (changed) surface_refit_motion(surface);
 }

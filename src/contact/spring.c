@@ -45,7 +45,7 @@ static void put_side(Spring *s, const ContactScene *scene, int body, Vec3 rest, 
   const Soft *soft = &m->soft[m->body[body].soft - 1];
   for (int k = 0; k < 3; k++) {
     int vertex = soft->first + soft->surface_vertex[v[k]];
-    if (w[k] != 0 && m->body[vertex].slot >= 0) put(s, vertex, sign * w[k], 0, 0, 0);
+    if (w[k] != 0 && block_moves(m, vertex)) put(s, vertex, sign * w[k], 0, 0, 0);
   }
 }
 

@@ -27,7 +27,7 @@ static void relag_chunk(void *context, int c) {
     Pair *p = pairs_at(&cpu->pairs, k);
     if (p->mu <= 0) continue;
     double before = pair_load(p, &cpu->scene);
-    if (!pair_lag_friction(p, &cpu->scene, w->state, w->q)) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
+    if (!pair_lag_friction(p, &cpu->scene, w->state, w->q.body)) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
     double after = pair_load(p, &cpu->scene);
     sum->sum[0] += after;
     sum->extreme = most(sum->extreme, fabs(after - before));

@@ -3,6 +3,11 @@
 
 #include "kernel/constant.h"
 
+/* The rotation vector of Newton's step; a vertex does not turn. */
+static Vec3 block_turn(const Work *w, int i) {
+  return block_is_vertex(w->model, i) ? vec3(0, 0, 0) : body_turn(&w->q.body[i], &w->newton.body[i]);
+}
+
 /* Linked bodies are retracted with all of their island, if the turn makes it worth closing the joints again. */
 static void judge_retraction(Cpu *cpu) {
   const Linkage *l = &cpu->model->linkage;
@@ -14,26 +19,33 @@ static void judge_retraction(Cpu *cpu) {
     int i = l->linked[k].body;
     Island *g = &s->island[s->of[i]];
     if (!g->selected || g->retracts) continue;
-    g->retracts = g->fraction * norm(body_turn(&w->q[i], &w->newton[i])) > TURN_SMALL;
+    g->retracts = g->fraction * norm(block_turn(w, i)) > TURN_SMALL;
   }
 }
 
 static void retract_task(Cpu *cpu, int i) {
   Work *w = &cpu->work;
-  const Body *b = &cpu->model->body[i];
+  const Model *m = cpu->model;
   const Island *g = &cpu->islands->island[cpu->islands->of[i]];
-  bool linked = linkage_of(&cpu->model->linkage, i) != NULL;
+  bool linked = linkage_of(&m->linkage, i) != NULL;
   if (!w->active[i]) return;
-  Affine zero = affine_sub(w->newton[i], w->newton[i]), d = affine_add_scaled(zero, g->fraction, w->newton[i]);
-  if (!linked || g->retracts) d = body_retract(b, &w->q[i], d);
-  w->direction[i] = b->fixed && !linked ? freedom_project(b, d) : d;
+  if (block_is_vertex(m, i)) {
+    Vec3 step = w->newton.vertex[i - m->given_count];
+    w->direction.vertex[i - m->given_count] = add_scaled(sub(step, step), g->fraction, step);
+    return;
+  }
+  const Affine *newton = &w->newton.body[i];
+  Affine zero = affine_sub(*newton, *newton), d = affine_add_scaled(zero, g->fraction, *newton);
+  if (!linked || g->retracts) d = body_retract(m, i, &w->q.body[i], d);
+  w->direction.body[i] = m->body[i].fixed && !linked ? freedom_project(&m->body[i], d) : d;
 }
 
 static void flight_task(Cpu *cpu, int i) {
   Work *w = &cpu->work;
-  w->direction[i] = affine_sub(w->target[i], w->q[i]);
-  if (cpu->islands->island[cpu->islands->of[i]].jointed)
-    w->direction[i] = body_turned(&cpu->model->body[i], &w->q[i], &w->direction[i]);
+  const Model *m = cpu->model;
+  Affine q = node_pose(m, w->q, i), d = affine_sub(node_pose(m, w->target, i), q);
+  if (cpu->islands->island[cpu->islands->of[i]].jointed) d = body_turned(m, i, &q, &d);
+  node_put(m, w->direction, i, d);
 }
 
 static bool any_retracts(const Cpu *cpu) {
@@ -52,8 +64,8 @@ static void slope_task(void *context, int c) {
   for (int e = chunk.first; e < chunk.end; e++) {
     int i = cpu->islands->member.item[e];
     if (!w->active[i]) continue;
-    sum->sum[0] += affine_dot(&w->gradient[i], &w->direction[i]);
-    sum->sum[1] += affine_dot(&w->gradient[i], &w->newton[i]);
+    sum->sum[0] += node_dot(w->model, w->gradient, w->direction, i);
+    sum->sum[1] += node_dot(w->model, w->gradient, w->newton, i);
   }
 }
 

@@ -6,17 +6,20 @@
 
 /* A force or a speed beyond what numbers hold ends the step before it begins. */
 static bool target_fits(const Work *w, int i) {
+  Affine target = node_pose(w->model, w->target, i);
   for (int k = 0; k < 4; k++)
-    if (!(norm_sq(w->target[i].n[k]) < 1e200)) return false;
+    if (!(norm_sq(target.n[k]) < 1e200)) return false;
   return true;
 }
 
 static void target_task(void *context, int i) {
   Cpu *cpu = context;
   Work *w = &cpu->work;
-  w->q[i] = w->trial[i] = w->state->q[i];
+  Affine q = node_pose(w->model, w->state->q, i);
+  node_put(w->model, w->q, i, q);
+  node_put(w->model, w->trial, i, q);
   w->active[i] = true;
-  w->speed[i] = 0;
+  if (!block_is_vertex(w->model, i)) w->speed[i] = 0;
   predict_target(w, i);
   if (!target_fits(w, i)) __atomic_store_n(&cpu->failed, i, __ATOMIC_RELAXED);
 }
@@ -33,11 +36,9 @@ static Outcome set_targets(Cpu *cpu) {
 static void body_task(void *context, int i) {
   Cpu *cpu = context;
   Work *w = &cpu->work;
-  if (i < cpu->model->given_count) {
-    path_length_move(cpu->path_length, cpu->model, i, &w->q[i]);
-    cpu->broad.box[i] = reach_box(cpu, i, w->target, reach_pad(cpu, i, w->target));
-  }
-  if (cpu->model->body[i].slot >= 0) w->energy[i] = body_energy(w, i, &w->q[i]);
+  path_length_move(cpu->path_length, cpu->model, i, &w->q.body[i]);
+  cpu->broad.box[i] = reach_box(cpu, i, w->target, reach_pad(cpu, i, w->target));
+  if (cpu->model->body[i].slot >= 0) w->energy[i] = body_energy(w, i, &w->q.body[i]);
 }
 
 static void joint_task(void *context, int j) { joint_begin(&((Cpu *)context)->work, j); }
@@ -45,7 +46,7 @@ static void joint_energy_task(void *context, int j) { joint_start(&((Cpu *)conte
 
 static void pair_task(void *context, int k) {
   Cpu *cpu = context;
-  pair_begin(pairs_at(&cpu->pairs, k), &cpu->scene, cpu->work.q, cpu->work.target);
+  pair_begin(pairs_at(&cpu->pairs, k), &cpu->scene, cpu->work.q.body, cpu->work.target.body);
 }
 
 static Outcome find_pairs(Cpu *cpu) {
@@ -54,7 +55,7 @@ static Outcome find_pairs(Cpu *cpu) {
   int added;
   soft_load(cpu, w->q);
   soft_load_start(cpu, w->q);
-  parallel_for(cpu->threads, m->body_count, 32, body_task, cpu);
+  parallel_for(cpu->threads, m->given_count, 32, body_task, cpu);
   for (int k = 0; k < m->soft_count; k++) w->soft_energy[k] = soft_total(cpu, &m->soft[k], w->q);
   Outcome outcome = reach_pairs(cpu, false, &added);
   if (!stage_failed(outcome)) outcome = stage_from(pairs_pack(&cpu->pairs));
@@ -92,7 +93,7 @@ static void force_task(Cpu *cpu, int k, Pair *p) {
   const Work *w = &cpu->work;
   double impact = cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].impact;
   pair_set_stiffness(p, &cpu->scene, w->h2, w->state, impact);
-  if (p->mu > 0 && !pair_lag_friction(p, &cpu->scene, w->state, w->q)) p->failed = true;
+  if (p->mu > 0 && !pair_lag_friction(p, &cpu->scene, w->state, w->q.body)) p->failed = true;
 }
 
 static void select_all(Islands *s) {

@@ -11,7 +11,8 @@
 
 static void ahead_task(Cpu *cpu, int i) {
   Work *w = &cpu->work;
-  w->trial[i] = affine_add_scaled(w->q[i], 1, w->direction[i]);
+  const Model *m = cpu->model;
+  node_put(m, w->trial, i, affine_add_scaled(node_pose(m, w->q, i), 1, node_vector(m, w->direction, i)));
 }
 
 /* Widens the box of a body whose direction leaves it. */
@@ -40,8 +41,8 @@ static void join_task(void *context, int k) {
   const Work *w = &cpu->work;
   Pair *p = pairs_at(&cpu->pairs, k);
   if (p->stiffness > 0) return; /* pair_begin sets it */
-  pair_begin(p, &cpu->scene, w->q, w->target);
-  pair_eval(p, &cpu->scene, &w->q[p->a], &w->q[p->b]);
+  pair_begin(p, &cpu->scene, w->q.body, w->target.body);
+  pair_eval(p, &cpu->scene, &w->q.body[p->a], &w->q.body[p->b]);
   p->approach = pair_approach(p, &cpu->scene, w->q, w->target);
   double impact = cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].impact;
   pair_set_stiffness(p, &cpu->scene, w->h2, w->state, impact);
@@ -65,22 +66,23 @@ static Outcome find_new_pairs(Cpu *cpu, int *added) {
 
 static void aim_task(Cpu *cpu, int i) {
   if (i >= cpu->model->given_count) return;
-  path_length_move(cpu->path_length, cpu->model, i, &cpu->work.q[i]);
-  path_length_aim(cpu->path_length, cpu->model, i, &cpu->work.direction[i]);
+  path_length_move(cpu->path_length, cpu->model, i, &cpu->work.q.body[i]);
+  path_length_aim(cpu->path_length, cpu->model, i, &cpu->work.direction.body[i]);
 }
 
 static void bound_task(Cpu *cpu, int k, Pair *p) {
   const Work *w = &cpu->work;
   (void)k;
   if (pair_clear(p, &cpu->scene)) return;
-  pair_bound(p, &cpu->scene, (Affine[2]){w->q[p->a], w->q[p->b]}, (Affine[2]){w->direction[p->a], w->direction[p->b]});
+  const Affine *q = w->q.body, *d = w->direction.body;
+  pair_bound(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]});
 }
 
 static void cover_task(Cpu *cpu, int k, Pair *p) {
   const Work *w = &cpu->work;
   if (!p->needs_cover) return;
-  pair_bound_cover(p, &cpu->scene, (Affine[2]){w->q[p->a], w->q[p->b]},
-                   (Affine[2]){w->direction[p->a], w->direction[p->b]},
+  const Affine *q = w->q.body, *d = w->direction.body;
+  pair_bound_cover(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]},
                    cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].bound);
 }
 

@@ -12,7 +12,9 @@ static bool closes(const Cpu *cpu, int k) {
   return g->selected && g->retracts;
 }
 
-static Affine pose_ahead(const Work *w, int body) { return affine_add_scaled(w->q[body], 1, w->direction[body]); }
+static Affine pose_ahead(const Work *w, int block) {
+  return affine_add_scaled(node_pose(w->model, w->q, block), 1, node_vector(w->model, w->direction, block));
+}
 
 /* The own unknowns of each linked body, as its pose has them. */
 static void read_task(void *context, int k) {
@@ -75,8 +77,8 @@ static Outcome correct(Cpu *cpu, double *largest) {
     if (!closes(cpu, k)) continue;
     Affine ahead = pose_ahead(w, body), pose = linkage_pose(l, &l->linked[k], w->unknown);
     Affine move = affine_sub(affine_add_scaled(pose, 1, system_solution(&cpu->closing, body)), ahead);
-    if (cpu->model->body[body].motion == ABD_MOTION_DYNAMIC) *largest = most(*largest, norm(body_turn(&ahead, &move)));
-    cpu->move[body] = move;
+    if (block_motion(cpu->model, body) == ABD_MOTION_DYNAMIC) *largest = most(*largest, norm(body_turn(&ahead, &move)));
+    cpu->move[k] = move;
   }
   return stage_done();
 }
@@ -87,9 +89,9 @@ static void move_bodies(Cpu *cpu, bool retract) {
   for (int k = 0; k < l->linked_count; k++) {
     int body = l->linked[k].body;
     if (!closes(cpu, k)) continue;
-    Affine ahead = pose_ahead(w, body), move = cpu->move[body];
-    if (retract) move = body_retract(&cpu->model->body[body], &ahead, move);
-    w->direction[body] = affine_add_scaled(w->direction[body], 1, move);
+    Affine ahead = pose_ahead(w, body), move = cpu->move[k];
+    if (retract) move = body_retract(cpu->model, body, &ahead, move);
+    node_put(w->model, w->direction, body, affine_add_scaled(node_vector(w->model, w->direction, body), 1, move));
   }
 }
 

@@ -38,7 +38,7 @@ static Outcome pair_outcome(const Cpu *cpu, int k) {
   for (int side = 0; side < 2; side++) {
     int body = cpu->pairs.body[k][side];
     for (int i = 0; i < 4; i++)
-      if (!vec3_finite(cpu->work.trial[body].n[i])) return stage_not_finite(body);
+      if (!vec3_finite(cpu->work.trial.body[body].n[i])) return stage_not_finite(body);
   }
   return stage_from(false);
 }
@@ -72,8 +72,9 @@ const Stages cpu_stages = {.name = "cpu",
                            .find_near = cpu_find_near};
 
 Cpu *cpu_create(const Model *model) {
-  size_t n = (size_t)model->body_count, given = (size_t)model->given_count, stiff = 0;
-  for (int s = 0; s < model->moving_count; s++) stiff += !model->body[model->moving[s]].vertex_of; /* they come first */
+  size_t given = (size_t)model->given_count, stiff = 0;
+  for (int s = 0; s < model->moving_count; s++)
+    stiff += !block_is_vertex(model, model->moving[s]); /* they come first */
   Cpu *cpu = mem_zeroed(1, sizeof *cpu);
   if (!cpu) return NULL;
   cpu->model = model;
@@ -85,10 +86,11 @@ Cpu *cpu_create(const Model *model) {
   for (int k = 0; ok && k < model->soft_count; k++) ok = soft_side_init(&cpu->surface[k], model, k);
   cpu->left = mem_zeroed(given, sizeof(bool));
   cpu->diagonal = mem_alloc(stiff * 144, sizeof(double));
-  cpu->move = mem_alloc(model->linkage.linked_count ? n : 0, sizeof(Affine));
+  cpu->move = mem_alloc((size_t)model->linkage.linked_count, sizeof(Affine));
   if (!ok || !pairs_init(&cpu->pairs, cpu->threads) || !work_init(&cpu->work, model) ||
-      !broad_init(&cpu->broad, model) || !system_init(&cpu->system, model) || !system_init(&cpu->closing, model) ||
-      !cpu->active || !cpu->diagonal || !cpu->move || !cpu->path_length || !cpu->left) {
+      !broad_init(&cpu->broad, model) || !system_init(&cpu->system, model, false) ||
+      !system_init(&cpu->closing, model, true) || !cpu->active || !cpu->diagonal || !cpu->move || !cpu->path_length ||
+      !cpu->left) {
     cpu_destroy(cpu);
     return NULL;
   }

@@ -40,8 +40,8 @@ typedef struct Cpu {
   int partial_capacity;
   System system;  /* Newton's */
   System closing; /* of linked bodies by themselves */
-  Affine *move;   /* per body: a correction that closes joints */
-  int *active;    /* bodies of Newton's system */
+  Affine *move;   /* per linked block: a correction that closes joints */
+  int *active;    /* blocks of Newton's system */
   int active_count;
   double *diagonal; /* 12x12 per moving stiff body */
   int failed;       /* a pair that failed, -1: none */
@@ -61,15 +61,15 @@ Outcome cpu_accept(void *backend, Islands *islands);
 Outcome cpu_adjust(void *backend, Islands *islands); /* adjust.c */
 Outcome cpu_finish(void *backend, const Islands *islands, State *after);
 Outcome cpu_reactions(void *backend, Affine *force); /* reaction.c */
-Outcome cpu_find_near(void *backend, const Affine *q, NearPair *found);
+Outcome cpu_find_near(void *backend, Nodes q, NearPair *found);
 size_t cpu_contacts(const void *backend, AbdContact *contact, size_t capacity);
 
 /* reach.c: pairs for the boxes in broad->box; *added tells how many are new. Rebuilds islands and groups of pairs. */
 Outcome reach_pairs(Cpu *cpu, bool keep, int *added);
 /* The box of all poses of a body between q and end, inflated. */
-Box reach_box(const Cpu *cpu, int body, const Affine *end, double pad);
+Box reach_box(const Cpu *cpu, int body, Nodes end, double pad);
 /* How much farther than needed a box reaches, so that it serves for a while. */
-double reach_pad(const Cpu *cpu, int body, const Affine *end);
+double reach_pad(const Cpu *cpu, int body, Nodes end);
 double half_separation(const Cpu *cpu, int body);
 
 /* Does the pair belong to a selected island, and has it a side in the active set? */
@@ -87,11 +87,11 @@ void for_bodies(Cpu *cpu, BodyTask *task);
 Outcome close_joints(Cpu *cpu);
 
 /* soft.c: surfaces of soft bodies at given poses, at the start of the step, along a direction. */
-void soft_load(Cpu *cpu, const Affine *q);
-void soft_load_start(Cpu *cpu, const Affine *q);
-void soft_load_motion(Cpu *cpu, const Affine *direction);
-Box soft_box(const Model *model, const Soft *soft, const Affine *from, const Affine *to);
-double soft_total(const Cpu *cpu, const Soft *soft, const Affine *q);
+void soft_load(Cpu *cpu, Nodes q);
+void soft_load_start(Cpu *cpu, Nodes q);
+void soft_load_motion(Cpu *cpu, Nodes direction);
+Box soft_box(const Model *model, const Soft *soft, Nodes from, Nodes to);
+double soft_total(const Cpu *cpu, const Soft *soft, Nodes q);
 /* What elements and contacts with a soft side couple; their gradients and blocks. */
 bool soft_couple(Cpu *cpu);
 bool soft_add(Cpu *cpu);

@@ -16,9 +16,10 @@ typedef struct Finish {
 } Finish;
 
 /* NaN never spreads: a body whose pose or velocity is not finite ends the step. */
-static bool is_finite(const State *after, int i) {
+static bool is_finite(const Model *m, const State *after, int i) {
+  Affine q = node_pose(m, after->q, i), rate = node_vector(m, after->rate, i);
   for (int k = 0; k < 4; k++)
-    if (!vec3_finite(after->q[i].n[k]) || !vec3_finite(after->rate[i].n[k])) return false;
+    if (!vec3_finite(q.n[k]) || !vec3_finite(rate.n[k])) return false;
   return true;
 }
 
@@ -26,7 +27,7 @@ static void state_task(void *context, int j) {
   const Finish *f = context;
   int i = f->cpu->model->moving[j];
   predict_finish(&f->cpu->work, i, f->after);
-  if (!is_finite(f->after, i)) __atomic_store_n(&f->cpu->failed, i, __ATOMIC_RELAXED);
+  if (!is_finite(f->cpu->model, f->after, i)) __atomic_store_n(&f->cpu->failed, i, __ATOMIC_RELAXED);
 }
 
 static Outcome finish_bodies(Finish *f) {
@@ -35,7 +36,7 @@ static Outcome finish_bodies(Finish *f) {
   parallel_for(f->cpu->threads, m->moving_count, 64, state_task, f);
   if (f->cpu->failed < 0) return stage_done();
   int first = 0; /* the same body is blamed for any number of threads */
-  while (is_finite(f->after, m->moving[first])) first++;
+  while (is_finite(m, f->after, m->moving[first])) first++;
   return stage_not_finite(model_whole(m, m->moving[first]));
 }
 
@@ -43,7 +44,7 @@ static void anchor_task(void *context, int k) {
   const Finish *f = context;
   const PairMemory *memory = &f->after->memory[k];
   const Pair *p = pairs_at(&f->cpu->pairs, f->cpu->pair_of[k]);
-  pair_save_anchors(p, &f->cpu->scene, f->cpu->work.q, f->after->anchor + memory->first_anchor);
+  pair_save_anchors(p, &f->cpu->scene, f->cpu->work.q.body, f->after->anchor + memory->first_anchor);
 }
 
 /* pair_of: the pairs that remember something, one per entry of the state's memory. */
@@ -138,7 +139,8 @@ size_t cpu_contacts(const void *backend, AbdContact *contact, size_t capacity) {
   for (int k = 0; k < cpu->pairs.count; k++) {
     const Pair *p = pairs_at(&cpu->pairs, k);
     for (int i = 0; i < p->contact.count; i++, count++)
-      if (count < capacity) contact[count] = contact_describe(p, i, &cpu->scene, &w->q[p->a], &w->q[p->b], w->h2);
+      if (count < capacity)
+        contact[count] = contact_describe(p, i, &cpu->scene, &w->q.body[p->a], &w->q.body[p->b], w->h2);
   }
   return count;
 }

@@ -76,7 +76,7 @@ static bool is_linked(const Model *m, int body) { return linkage_of(&m->linkage,
 
 /* A body whose held coordinates are projected out here; those of a linked body are eliminated. */
 static bool projected(const Model *m, int body) {
-  return m->body[body].fixed && !m->body[body].vertex_of && !is_linked(m, body);
+  return !block_is_vertex(m, body) && m->body[body].fixed && !is_linked(m, body);
 }
 
 /* ---- the active set ---- */
@@ -107,7 +107,7 @@ static void choose_bodies(Cpu *cpu) {
 static int forces_of(Cpu *cpu, int joint, JointForce force[JOINT_FORCES]) {
   int body = joint_body(cpu->model, joint);
   if (!cpu->work.joint[joint].active || body < 0 || !takes_part(cpu, body)) return 0;
-  return joint_forces(&cpu->work, joint, cpu->work.q, force);
+  return joint_forces(&cpu->work, joint, cpu->work.q.body, force);
 }
 
 static bool couple_joints(Cpu *cpu) {
@@ -154,7 +154,7 @@ static bool couple(Cpu *cpu) {
 
 static void moment_task(Cpu *cpu, int k, Pair *p) {
   (void)k;
-  if (!p->soft) pair_moments(p, &cpu->scene, &cpu->work.q[p->a], &cpu->work.q[p->b]);
+  if (!p->soft) pair_moments(p, &cpu->scene, &cpu->work.q.body[p->a], &cpu->work.q.body[p->b]);
 }
 
 /* A body by itself, then its pairs in their order. */
@@ -162,11 +162,12 @@ static void body_task(void *context, int k) {
   Cpu *cpu = context;
   Work *w = &cpu->work;
   int body = cpu->active[k];
-  Affine *gradient = &w->gradient[body];
-  *gradient = body_gradient(w, body, &w->q[body]);
-  if (cpu->model->body[body].vertex_of) return;
+  Affine q = node_pose(cpu->model, w->q, body);
+  node_put(cpu->model, w->gradient, body, body_gradient(w, body, &q));
+  if (block_is_vertex(cpu->model, body)) return;
+  Affine *gradient = &w->gradient.body[body];
   double *diagonal = diagonal_of(cpu, body);
-  body_hessian(w, body, &w->q[body], cpu->islands->island[cpu->islands->of[body]].damping, diagonal);
+  body_hessian(w, body, &q, cpu->islands->island[cpu->islands->of[body]].damping, diagonal);
   for (int e = cpu->body_pairs.first[body]; e < cpu->body_pairs.first[body + 1]; e++) {
     int pair = cpu->body_pairs.item[e] / 2, side = cpu->body_pairs.item[e] % 2;
     const Pair *p = pairs_at(&cpu->pairs, pair);
@@ -193,7 +194,7 @@ static void add_joint_diagonals(Cpu *cpu) {
     for (int f = 0; f < count; f++) {
       const Jet *jet = &force[f].jet;
       for (int x = 0; x < jet->count; x++) {
-        Affine *g = &cpu->work.gradient[jet->body[x]];
+        Affine *g = &cpu->work.gradient.body[jet->body[x]];
         *g = affine_add_scaled(*g, force[f].slope, jet->gradient[x]);
         add_product(diagonal_of(cpu, jet->body[x]), force[f].curvature, &jet->gradient[x], &jet->gradient[x]);
       }
@@ -204,9 +205,9 @@ static void add_joint_diagonals(Cpu *cpu) {
 static void project_task(void *context, int k) {
   Cpu *cpu = context;
   int body = cpu->active[k];
-  const Body *b = &cpu->model->body[body];
   if (!projected(cpu->model, body)) return;
-  cpu->work.gradient[body] = freedom_project(b, cpu->work.gradient[body]);
+  const Body *b = &cpu->model->body[body];
+  cpu->work.gradient.body[body] = freedom_project(b, cpu->work.gradient.body[body]);
   project_diagonal(b, diagonal_of(cpu, body));
 }
 
@@ -277,16 +278,15 @@ static void add_joint_blocks(Cpu *cpu) {
 static void add_vertex_mass(Cpu *cpu, int body) {
   const Work *w = &cpu->work;
   double damping = cpu->islands->island[cpu->islands->of[body]].damping;
-  double m = (1 + damping) * w->inertia[body] * cpu->model->body[body].pull;
+  double m = (1 + damping) * predict_inertia(w, body) * block_pull(cpu->model, body);
   const double block[9] = {m, 0, 0, 0, m, 0, 0, 0, m};
   system_add_nodes(&cpu->system, body, body, block);
 }
 
 /* The body's own block and its right-hand side. */
 static void add_body(Cpu *cpu, int body) {
-  const Affine *g = &cpu->work.gradient[body];
-  Affine zero = affine_sub(*g, *g), minus = affine_sub(zero, *g);
-  if (cpu->model->body[body].vertex_of) add_vertex_mass(cpu, body);
+  Affine g = node_vector(cpu->model, cpu->work.gradient, body), zero = affine_sub(g, g), minus = affine_sub(zero, g);
+  if (block_is_vertex(cpu->model, body)) add_vertex_mass(cpu, body);
   else system_add(&cpu->system, body, body, diagonal_of(cpu, body));
   system_add_right(&cpu->system, body, &minus);
 }
@@ -311,8 +311,9 @@ static void report_solve(const BlockCholesky *solver, AbdStepReport *r) {
 static void solution_task(void *context, int k) {
   Cpu *cpu = context;
   int body = cpu->active[k];
-  cpu->work.newton[body] = system_solution(&cpu->system, body);
-  cpu->work.speed[body] = body_speed(&cpu->work, body, &cpu->work.newton[body]);
+  Affine step = system_solution(&cpu->system, body);
+  node_put(cpu->model, cpu->work.newton, body, step);
+  if (!block_is_vertex(cpu->model, body)) cpu->work.speed[body] = body_speed(&cpu->work, body, &step);
 }
 
 static Outcome solve(Cpu *cpu, bool *raised) {
@@ -349,8 +350,9 @@ static void find_residuals(Cpu *cpu) {
   for (int k = 0; k < cpu->active_count; k++) {
     int body = cpu->active[k];
     Island *g = &s->island[s->of[body]];
-    if (cpu->work.speed[body] <= g->residual) continue;
-    g->residual = cpu->work.speed[body];
+    double speed = block_speed(&cpu->work, body);
+    if (speed <= g->residual) continue;
+    g->residual = speed;
     g->residual_body = body;
   }
 }

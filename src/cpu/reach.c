@@ -9,17 +9,17 @@ double half_separation(const Cpu *cpu, int body) {
   return 0.5 * (cpu->scene.separation + cpu->model->body[body].thickness);
 }
 
-Box reach_box(const Cpu *cpu, int body, const Affine *end, double pad) {
+Box reach_box(const Cpu *cpu, int body, Nodes end, double pad) {
   const Model *m = cpu->model;
   const Body *b = &m->body[body];
-  const Affine *q = cpu->work.q;
+  Nodes q = cpu->work.q;
   if (b->soft) return box_inflate(soft_box(m, &m->soft[b->soft - 1], q, end), pad);
-  return box_inflate(swept_box(m, body, &q[body], &end[body]), pad);
+  return box_inflate(swept_box(m, body, &q.body[body], &end.body[body]), pad);
 }
 
-double reach_pad(const Cpu *cpu, int body, const Affine *end) {
+double reach_pad(const Cpu *cpu, int body, Nodes end) {
   const Mesh *mesh = &cpu->model->mesh[cpu->model->body[body].mesh];
-  Affine d = affine_sub(end[body], cpu->work.q[body]);
+  Affine d = affine_sub(end.body[body], cpu->work.q.body[body]);
   double motion = mesh->half_space ? 0 : norm(d.n[0]) + mesh->radius * (norm(d.n[1]) + norm(d.n[2]) + norm(d.n[3]));
   return cpu->scene.range + half_separation(cpu, body) + REACH_MOTION * motion;
 }
@@ -56,7 +56,10 @@ static void clear_inactive(void *context, int j) {
   Work *w = &cpu->work;
   int i = cpu->model->moving[j];
   if (cpu->islands->island[cpu->islands->of[i]].progress == ISLAND_ACTIVE) return;
-  w->direction[i] = w->newton[i] = w->gradient[i] = affine_sub(w->q[i], w->q[i]);
+  Affine q = node_pose(cpu->model, w->q, i), zero = affine_sub(q, q);
+  node_put(cpu->model, w->direction, i, zero);
+  node_put(cpu->model, w->newton, i, zero);
+  node_put(cpu->model, w->gradient, i, zero);
 }
 
 Outcome reach_pairs(Cpu *cpu, bool keep, int *added) {

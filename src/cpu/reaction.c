@@ -50,12 +50,14 @@ static double inverse_dot(const Body *b, const Affine *x, const Affine *y) {
 
 static void add_soft_contacts(Cpu *cpu, const Pair *p, Affine *gradient) {
   Spring s;
-  const Affine *q = cpu->work.q;
+  const Linkage *l = &cpu->model->linkage;
+  const Affine *q = cpu->work.q.body;
   for (int k = 0, n = pair_spring_count(p); k < n; k++) {
     pair_spring(p, &cpu->scene, &q[p->a], &q[p->b], k, &s);
     for (int i = 0; i < s.count; i++)
-      for (int node = 0; node < 4 && linkage_of(&cpu->model->linkage, s.body[i]); node++)
-        gradient[s.body[i]].n[node] = add_scaled(gradient[s.body[i]].n[node], s.weight[i][node], s.force);
+      for (int node = 0; node < 4 && linkage_of(l, s.body[i]); node++)
+        gradient[l->of_body[s.body[i]]].n[node] =
+            add_scaled(gradient[l->of_body[s.body[i]]].n[node], s.weight[i][node], s.force);
   }
 }
 
@@ -71,7 +73,10 @@ static void add_soft_elements(Cpu *cpu, const Soft *soft, Affine *gradient) {
     if (!linked) continue;
     soft_term(&cpu->work, soft, e, cpu->work.q, false, &t);
     for (int k = 0; k < t.count; k++)
-      if (linkage_of(l, t.body[k])) gradient[t.body[k]].n[0] = add(gradient[t.body[k]].n[0], t.gradient[k]);
+      if (linkage_of(l, t.body[k])) {
+        Vec3 *g = &gradient[l->of_body[t.body[k]]].n[0];
+        *g = add(*g, t.gradient[k]);
+      }
   }
 }
 
@@ -80,10 +85,11 @@ static void pass_on_attachments(const Model *m, Affine *gradient) {
   for (int k = 0; k < m->attachment_count; k++) {
     const Attachment *a = &m->attachment[k];
     const Affine *pose = &m->body[a->body].start;
-    Vec3 y = mat3_mul_vec(mat3_inverse(affine_linear(pose)), sub(m->soft[a->soft].place[a->vertex], pose->n[0]));
-    Vec3 g = gradient[m->soft[a->soft].first + a->vertex].n[0];
-    gradient[a->body].n[0] = add(gradient[a->body].n[0], g);
-    for (int i = 0; i < 3; i++) gradient[a->body].n[i + 1] = add_scaled(gradient[a->body].n[i + 1], component(y, i), g);
+    Vec3 y = mat3_mul_vec(mat3_inverse(affine_linear(pose)), sub(soft_place(&m->soft[a->soft], a->vertex), pose->n[0]));
+    Vec3 g = gradient[m->linkage.of_body[m->soft[a->soft].first + a->vertex]].n[0];
+    Affine *to = &gradient[m->linkage.of_body[a->body]];
+    to->n[0] = add(to->n[0], g);
+    for (int i = 0; i < 3; i++) to->n[i + 1] = add_scaled(to->n[i + 1], component(y, i), g);
   }
 }
 
@@ -92,26 +98,30 @@ static void gather_gradients(Cpu *cpu, Affine *gradient) {
   const Work *w = &cpu->work;
   const Model *m = cpu->model;
   JointForce force[JOINT_FORCES];
-  for (int i = 0; i < m->body_count; i++)
-    if (linkage_of(&m->linkage, i)) gradient[i] = body_gradient(w, i, &w->q[i]);
+  const Linkage *l = &m->linkage;
+  for (int k = 0; k < l->linked_count; k++) {
+    Affine q = node_pose(m, w->q, l->linked[k].body);
+    gradient[k] = body_gradient(w, l->linked[k].body, &q);
+  }
   for (int k = 0; k < cpu->pairs.count; k++) {
     Pair *p = pairs_at(&cpu->pairs, k);
-    bool a = linkage_of(&m->linkage, p->a), b = linkage_of(&m->linkage, p->b);
+    bool a = linkage_of(l, p->a), b = linkage_of(l, p->b);
     if (p->soft) add_soft_contacts(cpu, p, gradient);
     if (p->soft || (!a && !b) || (p->contact.count == 0 && p->friction.count == 0)) continue;
-    pair_moments(p, &cpu->scene, &w->q[p->a], &w->q[p->b]);
+    pair_moments(p, &cpu->scene, &w->q.body[p->a], &w->q.body[p->b]);
     for (int i = 0; i < 4 && !p->failed; i++) {
-      if (a) gradient[p->a].n[i] = add(gradient[p->a].n[i], pair_moment_sums(p, &cpu->scene)->ga[i]);
-      if (b) gradient[p->b].n[i] = add(gradient[p->b].n[i], pair_moment_sums(p, &cpu->scene)->gb[i]);
+      Vec3 *ga = a ? &gradient[l->of_body[p->a]].n[i] : NULL, *gb = b ? &gradient[l->of_body[p->b]].n[i] : NULL;
+      if (ga) *ga = add(*ga, pair_moment_sums(p, &cpu->scene)->ga[i]);
+      if (gb) *gb = add(*gb, pair_moment_sums(p, &cpu->scene)->gb[i]);
     }
   }
   for (int j = 0; j < m->joint_count; j++) {
-    int count = joint_forces(w, j, w->q, force);
+    int count = joint_forces(w, j, w->q.body, force);
     for (int f = 0; f < count; f++)
       for (int x = 0; x < force[f].jet.count; x++) {
-        int body = force[f].jet.body[x];
-        if (linkage_of(&m->linkage, body))
-          gradient[body] = affine_add_scaled(gradient[body], force[f].slope, force[f].jet.gradient[x]);
+        const LinkedBody *linked = linkage_of(l, force[f].jet.body[x]);
+        Affine *g = linked ? &gradient[linked - l->linked] : NULL;
+        if (g) *g = affine_add_scaled(*g, force[f].slope, force[f].jet.gradient[x]);
       }
   }
   for (int k = 0; m->attachment_count && k < m->soft_count; k++) add_soft_elements(cpu, &m->soft[k], gradient);
@@ -120,7 +130,7 @@ static void gather_gradients(Cpu *cpu, Affine *gradient) {
 
 typedef struct Reactions {
   Cpu *cpu;
-  Affine *gradient;
+  Affine *gradient; /* per linked block */
   Row (*row)[12];
   int *size, *joint; /* of each block */
   int *at;           /* first unknown of a block */
@@ -188,7 +198,8 @@ static bool solve_rows(Reactions *r, const Model *m, BlockCholesky *solver) {
       double sum = 0;
       for (int e = 0; e < 2; e++)
         if (j->end[e].body >= 0)
-          sum += inverse_dot(&m->body[j->end[e].body], &r->row[b][i].end[e], &r->gradient[j->end[e].body]);
+          sum += inverse_dot(&m->body[j->end[e].body], &r->row[b][i].end[e],
+                             &r->gradient[m->linkage.of_body[j->end[e].body]]);
       r->right[r->at[b] + i] = sum;
     }
   }
@@ -203,7 +214,7 @@ static bool solve_rows(Reactions *r, const Model *m, BlockCholesky *solver) {
 
 static bool allocate(Reactions *r, const Model *m) {
   size_t n = (size_t)m->joint_count;
-  r->gradient = mem_zeroed((size_t)m->body_count, sizeof(Affine));
+  r->gradient = mem_zeroed((size_t)m->linkage.linked_count, sizeof(Affine));
   r->row = mem_alloc(n, sizeof *r->row);
   r->size = mem_alloc(n, sizeof(int));
   r->joint = mem_alloc(n, sizeof(int));

@@ -7,7 +7,7 @@
 
 typedef struct Load {
   Cpu *cpu;
-  const Affine *q;
+  Nodes q;
 } Load;
 
 static void move_task(void *context, int k) {
@@ -25,24 +25,22 @@ static void aim_task(void *context, int k) {
   soft_side_aim(&l->cpu->surface[k], l->cpu->model, &l->cpu->model->soft[k], l->q);
 }
 
-void soft_load(Cpu *cpu, const Affine *q) {
-  parallel_for(cpu->threads, cpu->model->soft_count, 1, move_task, &(Load){cpu, q});
-}
+void soft_load(Cpu *cpu, Nodes q) { parallel_for(cpu->threads, cpu->model->soft_count, 1, move_task, &(Load){cpu, q}); }
 
-void soft_load_start(Cpu *cpu, const Affine *q) {
+void soft_load_start(Cpu *cpu, Nodes q) {
   parallel_for(cpu->threads, cpu->model->soft_count, 1, start_task, &(Load){cpu, q});
 }
 
-void soft_load_motion(Cpu *cpu, const Affine *direction) {
+void soft_load_motion(Cpu *cpu, Nodes direction) {
   parallel_for(cpu->threads, cpu->model->soft_count, 1, aim_task, &(Load){cpu, direction});
 }
 
-Box soft_box(const Model *m, const Soft *s, const Affine *from, const Affine *to) {
+Box soft_box(const Model *m, const Soft *s, Nodes from, Nodes to) {
   Box box = box_empty();
   const Mesh *mesh = &m->mesh[m->body[s->body].mesh];
   for (int v = 0; v < mesh->vertex_count; v++) {
-    int body = s->first + s->surface_vertex[v];
-    box = box_add(box_add(box, from[body].n[0]), to[body].n[0]);
+    int k = s->vertex + s->surface_vertex[v];
+    box = box_add(box_add(box, from.vertex[k]), to.vertex[k]);
   }
   return box;
 }
@@ -53,7 +51,7 @@ typedef struct Batch {
   const Work *work;
   const Soft *soft;
   int first;
-  const Affine *q;
+  Nodes q;
   double *energy;
   SoftTerm *term;
   bool project;
@@ -70,7 +68,7 @@ static void term_task(void *context, int k) {
 }
 
 /* Sum in the order of the elements, in chunks: the same for any number of threads. */
-double soft_total(const Cpu *cpu, const Soft *s, const Affine *q) {
+double soft_total(const Cpu *cpu, const Soft *s, Nodes q) {
   double energy[CHUNK], sum = 0;
   int count = soft_element_count(s);
   for (int first = 0; first < count; first += CHUNK) {
@@ -97,8 +95,7 @@ bool soft_couple(Cpu *cpu) {
       soft_element_vertices(s, e, v, &n);
       for (int i = 0; i < n; i++)
         for (int j = 0; j < i; j++)
-          if (m->body[v[i]].slot >= 0 && m->body[v[j]].slot >= 0 && !system_couple(&cpu->system, v[i], v[j]))
-            return false;
+          if (block_moves(m, v[i]) && block_moves(m, v[j]) && !system_couple(&cpu->system, v[i], v[j])) return false;
     }
   }
   return true;
@@ -107,12 +104,12 @@ bool soft_couple(Cpu *cpu) {
 static void add_term(Cpu *cpu, const SoftTerm *t) {
   const Model *m = cpu->model;
   for (int j = 0; j < t->count; j++) {
-    if (m->body[t->body[j]].slot < 0) continue;
-    Vec3 *g = &cpu->work.gradient[t->body[j]].n[0];
+    if (!block_moves(m, t->body[j])) continue;
+    Vec3 *g = &cpu->work.gradient.vertex[t->body[j] - m->given_count];
     *g = add(*g, t->gradient[j]);
     for (int i = 0; i <= j; i++) {
       double k[9];
-      if (m->body[t->body[i]].slot < 0) continue;
+      if (!block_moves(m, t->body[i])) continue;
       for (int c = 0; c < 3; c++)
         for (int r = 0; r < 3; r++) k[3 * c + r] = t->hessian[3 * t->count * (3 * j + c) + 3 * i + r];
       system_add_nodes(&cpu->system, t->body[i], t->body[j], k);
@@ -151,11 +148,11 @@ bool soft_make_convex(Cpu *cpu) {
 
 /* ---- contacts with a soft side ---- */
 
-static bool solved(const Cpu *cpu, int body) { return cpu->model->body[body].slot >= 0; }
+static bool solved(const Cpu *cpu, int block) { return block_moves(cpu->model, block); }
 
 bool soft_couple_pair(Cpu *cpu, const Pair *p) {
   Spring s;
-  const Affine *q = cpu->work.q;
+  const Affine *q = cpu->work.q.body;
   for (int k = 0, n = pair_spring_count(p); k < n; k++) {
     pair_spring(p, &cpu->scene, &q[p->a], &q[p->b], k, &s);
     for (int i = 0; i < s.count; i++)
@@ -170,11 +167,12 @@ static void add_spring(Cpu *cpu, const Spring *s) {
   const double k[9] = {s->stiffness.xx, s->stiffness.xy, s->stiffness.xz, s->stiffness.xy, s->stiffness.yy,
                        s->stiffness.yz, s->stiffness.xz, s->stiffness.yz, s->stiffness.zz};
   for (int j = 0; j < s->count; j++) {
-    Affine *g = &cpu->work.gradient[s->body[j]];
-    for (int n = 0; n < 4; n++) g->n[n] = add_scaled(g->n[n], s->weight[j][n], s->force);
+    Vec3 *g = node_at(cpu->model, cpu->work.gradient, s->body[j]);
+    int nodes = block_is_vertex(cpu->model, s->body[j]) ? 1 : 4;
+    for (int n = 0; n < nodes; n++) g[n] = add_scaled(g[n], s->weight[j][n], s->force);
     for (int i = 0; i <= j; i++) {
       double block[144] = {0};
-      bool points = cpu->model->body[s->body[i]].vertex_of && cpu->model->body[s->body[j]].vertex_of;
+      bool points = block_is_vertex(cpu->model, s->body[i]) && block_is_vertex(cpu->model, s->body[j]);
       if (points) {
         double node[9];
         for (int e = 0; e < 9; e++) node[e] = s->weight[i][0] * s->weight[j][0] * k[e];
@@ -192,7 +190,7 @@ static void add_spring(Cpu *cpu, const Spring *s) {
 
 void soft_add_pair(Cpu *cpu, const Pair *p) {
   Spring s;
-  const Affine *q = cpu->work.q;
+  const Affine *q = cpu->work.q.body;
   for (int k = 0, n = pair_spring_count(p); k < n; k++) {
     pair_spring(p, &cpu->scene, &q[p->a], &q[p->b], k, &s);
     add_spring(cpu, &s);

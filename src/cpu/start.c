@@ -8,7 +8,7 @@ static bool keeps_distance(const Model *m) {
   return false;
 }
 
-Outcome cpu_find_near(void *backend, const Affine *q, NearPair *found) {
+Outcome cpu_find_near(void *backend, Nodes q, NearPair *found) {
   Cpu *cpu = backend;
   const Model *m = cpu->model;
   PairStore store;
@@ -19,7 +19,7 @@ Outcome cpu_find_near(void *backend, const Affine *q, NearPair *found) {
   for (int i = 0; i < m->given_count; i++) {
     Side side = scene_side(&scene, i);
     cpu->broad.box[i] =
-        box_inflate(posed_box(&side, &q[i]), 0.5 * (scene.separation + m->body[i].thickness) + scene.range);
+        box_inflate(posed_box(&side, &q.body[i]), 0.5 * (scene.separation + m->body[i].thickness) + scene.range);
   }
   if (!broad_find(&cpu->broad, m) || !store_init(&store, 1)) return stage_from(false);
   bool ok = store_reserve(&store, 1);
@@ -27,7 +27,7 @@ Outcome cpu_find_near(void *backend, const Affine *q, NearPair *found) {
     Pair p = {.a = (int)(cpu->broad.pair[k] >> 32), .b = (int)(cpu->broad.pair[k] & 0xffffffffu), .stiffness = 1};
     pair_order(m, &p.a, &p.b);
     p.soft = m->body[p.a].soft || m->body[p.b].soft;
-    pair_eval(&p, &scene, &q[p.a], &q[p.b]);
+    pair_eval(&p, &scene, &q.body[p.a], &q.body[p.b]);
     ok = !p.failed;
     if (p.min_gap <= 0)
       *found =

@@ -5,16 +5,26 @@
 
 #include "linear/block_edge.h"
 
-bool system_init(System *s, const Model *model) {
-  size_t n = (size_t)model->body_count, moving = (size_t)model->moving_count;
+static int unknowns_of(const Model *m, int block) {
+  const LinkedBody *linked = linkage_of(&m->linkage, block);
+  return linked ? linked->size : block_is_vertex(m, block) ? 3 : 12;
+}
+
+bool system_init(System *s, const Model *model, bool linked) {
+  size_t n = linked && !model->linkage.linked_count ? 0 : (size_t)model->body_count, columns = 0, unknowns = 0;
+  for (int k = 0; k < model->moving_count; k++) {
+    if (linked && !linkage_of(&model->linkage, model->moving[k])) continue;
+    columns++;
+    unknowns += (size_t)unknowns_of(model, model->moving[k]);
+  }
   memset(s, 0, sizeof *s);
   s->model = model;
   s->solver = block_cholesky_create();
   s->column = mem_alloc(n, sizeof(int));
-  s->column_size = mem_alloc(moving, sizeof(int));
-  s->column_at = mem_alloc(moving, sizeof(int));
-  s->edge_first = mem_alloc(moving + 1, sizeof(int));
-  s->right = mem_alloc(moving * 12, sizeof(double));
+  s->column_size = mem_alloc(columns, sizeof(int));
+  s->column_at = mem_alloc(columns, sizeof(int));
+  s->edge_first = mem_alloc(columns + 1, sizeof(int));
+  s->right = mem_alloc(unknowns, sizeof(double));
   if (!s->solver || !s->column || !s->column_size || !s->column_at || !s->edge_first || !s->right) return false;
   const AbdSolverDef *def = &model->def.solver;
   block_cholesky_use_threads(s->solver, def->threads);
@@ -43,8 +53,7 @@ void system_reset(System *s) {
 }
 
 void system_add_body(System *s, int body) {
-  const LinkedBody *linked = linkage_of(&s->model->linkage, body);
-  int size = linked ? linked->size : body >= s->model->given_count ? 3 : 12;
+  int size = unknowns_of(s->model, body);
   if (size == 0) return;
   s->column[body] = s->column_count;
   s->column_size[s->column_count] = size;
@@ -63,7 +72,7 @@ typedef struct Run {
 static bool next_run(const System *s, int body, const LinkedBody *linked, int *at, Run *run) {
   const Linkage *l = &s->model->linkage;
   if (!linked) {
-    *run = (Run){NULL, body >= s->model->given_count ? 3 : 12, s->column[body]};
+    *run = (Run){NULL, unknowns_of(s->model, body), s->column[body]};
     return (*at)++ == 0;
   }
   if (*at >= linked->count) return false;

@@ -1,4 +1,5 @@
-/* A sparse linear system over bodies: blocks of twelve for a free body, what linear joints leave of it for a linked one. Blocks
+/* A sparse linear system over bodies and soft vertices: twelve unknowns of a free body, three of a vertex, those that linear
+ * joints leave of a linked one. Blocks
  * between bodies are given in poses (12 x 12) and taken to the unknowns. Tested in tests/test_linkage.c. */
 #ifndef ABD_CPU_SYSTEM_H
 #define ABD_CPU_SYSTEM_H
@@ -9,7 +10,7 @@
 typedef struct System {
   const Model *model;
   BlockCholesky *solver;
-  int *column; /* of each body's own unknowns, -1 if it takes no part or has none */
+  int *column; /* of each block's own unknowns, -1 if it takes no part or has none */
   int *column_size;
   int *column_at; /* first unknown of a column */
   int column_count, unknown_count;
@@ -19,7 +20,8 @@ typedef struct System {
   double *right;   /* right-hand side, then the solution */
 } System;
 
-bool system_init(System *system, const Model *model);
+/* linked: for linked blocks alone. */
+bool system_init(System *system, const Model *model, bool linked);
 void system_destroy(System *system);
 
 /* A new step: its solves depend on nothing that was solved before. */
@@ -33,7 +35,7 @@ bool system_couple(System *system, int a, int b);
 bool system_analyze(System *system);
 /* Adds a column-major 12 x 12 block, rows of a, columns of b; its transpose is implied. Symmetric when a = b. */
 void system_add(System *system, int a, int b, const double block[144]);
-/* The same for a 3 x 3 block between the first nodes of two bodies. */
+/* The same for 3 x 3 values between the first nodes of two blocks. */
 void system_add_nodes(System *system, int a, int b, const double block[9]);
 void system_add_right(System *system, int body, const Affine *f);
 int system_factor(System *system, int threads); /* pivots raised, -1: a value that is not finite */

@@ -11,7 +11,9 @@ static const Island *island_at(const Cpu *cpu, int body) { return &cpu->islands-
 static void place_task(Cpu *cpu, int i) {
   Work *w = &cpu->work;
   double length = island_at(cpu, i)->length;
-  w->trial[i] = length == 0 ? w->q[i] : affine_add_scaled(w->q[i], length, w->direction[i]);
+  Affine q = node_pose(w->model, w->q, i);
+  if (length != 0) q = affine_add_scaled(q, length, node_vector(w->model, w->direction, i));
+  node_put(w->model, w->trial, i, q);
 }
 
 static bool snaps(const Cpu *cpu, int k) {
@@ -22,17 +24,20 @@ static bool snaps(const Cpu *cpu, int k) {
 static void read_task(void *context, int k) {
   Cpu *cpu = context;
   const LinkedBody *linked = &cpu->model->linkage.linked[k];
-  if (snaps(cpu, k)) linkage_read(linked, &cpu->work.trial[linked->body], cpu->work.unknown + 12 * k);
+  if (!snaps(cpu, k)) return;
+  Affine q = node_pose(cpu->model, cpu->work.trial, linked->body);
+  linkage_read(linked, &q, cpu->work.unknown + 12 * k);
 }
 
 static void snap_task(void *context, int k) {
   Cpu *cpu = context;
   const Linkage *l = &cpu->model->linkage;
-  if (snaps(cpu, k)) cpu->work.trial[l->linked[k].body] = linkage_pose(l, &l->linked[k], cpu->work.unknown);
+  if (!snaps(cpu, k)) return;
+  node_put(cpu->model, cpu->work.trial, l->linked[k].body, linkage_pose(l, &l->linked[k], cpu->work.unknown));
 }
 
 static void go_task(Cpu *cpu, int i) {
-  if (i < cpu->model->given_count) path_length_move(cpu->path_length, cpu->model, i, &cpu->work.trial[i]);
+  if (i < cpu->model->given_count) path_length_move(cpu->path_length, cpu->model, i, &cpu->work.trial.body[i]);
 }
 
 /* The poses of linked bodies are computed from their unknowns: joints hold to rounding, however many steps are taken. */
@@ -47,7 +52,7 @@ static void place_trial(Cpu *cpu) {
 
 static void eval_task(Cpu *cpu, int k, Pair *p) {
   (void)k;
-  pair_eval(p, &cpu->scene, &cpu->work.trial[p->a], &cpu->work.trial[p->b]);
+  pair_eval(p, &cpu->scene, &cpu->work.trial.body[p->a], &cpu->work.trial.body[p->b]);
 }
 
 /* ---- energies ---- */
@@ -62,8 +67,10 @@ static void body_chunk(void *context, int c) {
   for (int k = chunk.first; k < chunk.end; k++) {
     int i = cpu->islands->member.item[k];
     if (!w->active[i]) continue;
-    double e = w->energy_trial[i] = body_energy(w, i, &w->trial[i]);
-    sum->sum[0] += e - w->energy[i];
+    Affine q = node_pose(w->model, w->trial, i);
+    double e = body_energy(w, i, &q);
+    if (!block_is_vertex(w->model, i)) w->energy_trial[i] = e;
+    sum->sum[0] += e - block_energy(w, i);
     sum->sum[1] += body_noise(w, i, e);
   }
 }
@@ -104,7 +111,7 @@ static void add_joints(Cpu *cpu) {
     Island *g = island_of_joint(cpu->islands, j);
     JointTerm *t = &w->joint[j];
     if (!g || !g->selected || !t->active) continue;
-    t->energy_trial = joint_energy(w, j, w->trial);
+    t->energy_trial = joint_energy(w, j, w->trial.body);
     g->change += t->energy_trial - t->energy;
     g->noise += ROUNDING_ENERGY * fabs(t->energy_trial);
   }
@@ -162,8 +169,8 @@ Outcome cpu_trial(void *backend, Islands *islands, AbdStage stage) {
 static void accept_body(Cpu *cpu, int i) {
   Work *w = &cpu->work;
   if (!w->active[i]) return;
-  w->q[i] = w->trial[i];
-  w->energy[i] = w->energy_trial[i];
+  node_put(w->model, w->q, i, node_pose(w->model, w->trial, i));
+  if (!block_is_vertex(w->model, i)) w->energy[i] = w->energy_trial[i];
 }
 
 static void accept_pair(Cpu *cpu, int k, Pair *p) {

@@ -61,11 +61,11 @@ Affine linkage_pose(const Linkage *l, const LinkedBody *b, const double *y) {
 
 /* ---- which bodies, which nodes ---- */
 
-static double body_radius(const Model *m, int body) { return m->mesh[m->body[body].mesh].radius; }
+static double block_radius(const Model *m, int block) { return block_mesh(m, block)->radius; }
 
 /* Weights over the nodes (p, r c1, r c2, r c3), all of them lengths; a direction counts as the common length. */
 static void scaled_weight(const Elimination *e, int body, const double weight[4], double out[4]) {
-  double r = body_radius(e->model, body), f = weight[0] == 0 ? e->length : 1;
+  double r = block_radius(e->model, body), f = weight[0] == 0 ? e->length : 1;
   out[0] = weight[0];
   for (int k = 1; k < 4; k++) out[k] = f * weight[k] / r;
 }
@@ -77,7 +77,7 @@ static LinearRow attachment_row(const Model *m, const Attachment *a, int end[2])
   const Affine *q = &m->body[a->body].start;
   end[0] = m->soft[a->soft].first + a->vertex;
   end[1] = a->body;
-  Vec3 y = mat3_mul_vec(mat3_inverse(affine_linear(q)), sub(m->soft[a->soft].place[a->vertex], q->n[0]));
+  Vec3 y = mat3_mul_vec(mat3_inverse(affine_linear(q)), sub(soft_place(&m->soft[a->soft], a->vertex), q->n[0]));
   row.weight[0][0] = 1;
   row.weight[1][0] = -1;
   row.weight[1][1] = -y.x;
@@ -366,16 +366,16 @@ static bool visit_attachments(Elimination *e, double (*inverse)[4][4], TermVisit
 static bool visit_held(Elimination *e, double (*inverse)[4][4], TermVisitor *visit) {
   for (int b = 0; b < e->linkage->linked_count; b++) {
     int body = e->linkage->linked[b].body;
-    const Body *x = &e->model->body[body];
-    double r = body_radius(e->model, body);
-    for (int d = 0; x->fixed && d < 12; d++) {
+    bool held_any = block_is_vertex(e->model, body) || e->model->body[body].fixed;
+    double r = block_radius(e->model, body);
+    for (int d = 0; held_any && d < 12; d++) {
       double unit_vector[12] = {0}, held[12];
       Affine v;
       Term term[12];
       int count = 0;
       unit_vector[d] = 1;
       memcpy(&v, unit_vector, sizeof v);
-      v = affine_sub(v, freedom_project(x, v));
+      v = affine_sub(v, block_project(e->model, body, v));
       memcpy(held, &v, sizeof held);
       for (int i = 0; i < 4; i++)
         for (int k = 0; k < 3; k++) {
@@ -421,7 +421,7 @@ static bool add_to_column(Elimination *e, LinkedBody *x, double inverse[4][4], i
     x->count++;
     l->column_count++;
   }
-  double r = body_radius(e->model, x->body);
+  double r = block_radius(e->model, x->body);
   for (int k = 0; k < 4; k++) l->column[c].g[3 * k + axis] += factor * inverse[k][i] / (k == 0 ? 1 : r);
   return true;
 }
@@ -456,14 +456,15 @@ static bool set_offsets(Elimination *e) {
   if (!y) return false;
   for (int b = 0; b < l->linked_count; b++) {
     LinkedBody *x = &l->linked[b];
-    double r = body_radius(e->model, x->body);
+    double r = block_radius(e->model, x->body);
     for (int i = 0; i < 4; i++)
       for (int k = 1; k < 4; k++) x->node[i][k] *= r;
-    linkage_read(x, &e->model->body[x->body].start, y + 12 * b);
+    Affine start = block_start(e->model, x->body);
+    linkage_read(x, &start, y + 12 * b);
   }
   for (int b = 0; b < l->linked_count; b++) {
     LinkedBody *x = &l->linked[b];
-    x->offset = affine_sub(e->model->body[x->body].start, linkage_pose(l, x, y));
+    x->offset = affine_sub(block_start(e->model, x->body), linkage_pose(l, x, y));
   }
   mem_free(y);
   return true;
@@ -471,7 +472,7 @@ static bool set_offsets(Elimination *e) {
 
 static double mean_radius(const Linkage *l, const Model *m) {
   double sum = 0;
-  for (int b = 0; b < l->linked_count; b++) sum += body_radius(m, l->linked[b].body);
+  for (int b = 0; b < l->linked_count; b++) sum += block_radius(m, l->linked[b].body);
   return sum / l->linked_count;
 }
 

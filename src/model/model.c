@@ -106,6 +106,10 @@ Affine freedom_project(const Body *body, Affine d) {
   return d;
 }
 
+Affine block_project(const Model *m, int block, Affine d) {
+  return block_is_vertex(m, block) ? (Affine){{d.n[0]}} : freedom_project(&m->body[block], d);
+}
+
 Vec3 freedom_spin(const Body *body, Mat3 a, Vec3 angular_momentum) {
   const Freedom *f = &body->freedom;
   if (f->rotations == 3) return vec3(0, 0, 0);
@@ -220,8 +224,8 @@ AbdStatus model_add_rule(Model *model, int a, int b, double friction, AbdError *
 static double automatic_range(const Model *model) {
   double sum = 0;
   int count = 0;
-  for (int i = 0; i < model->body_count; i++) {
-    if ((model->body[i].motion != ABD_MOTION_DYNAMIC && !model->body[i].soft) || model->body[i].vertex_of) continue;
+  for (int i = 0; i < model->given_count; i++) {
+    if (!gives_way(&model->body[i])) continue;
     Box box = model->mesh[model->body[i].mesh].box;
     sum += norm(sub(box.hi, box.lo));
     count++;
@@ -231,7 +235,7 @@ static double automatic_range(const Model *model) {
 
 static bool any_friction(const Model *model) {
   if (model->def.contact.friction > 0) return true;
-  for (int i = 0; i < model->body_count; i++)
+  for (int i = 0; i < model->given_count; i++)
     if (model->body[i].friction > 0) return true;
   for (int i = 0; i < model->rule_count; i++)
     if (model->rule[i].friction > 0) return true;
@@ -255,50 +259,100 @@ static void fill_automatic(Model *model) {
 /* A ten-millionth of the scene's size, and not more than a thousandth of the contact range. */
 static double joint_tolerance(const Model *model) {
   Box box = box_empty();
-  for (int i = 0; i < model->body_count; i++)
-    if (model->body[i].motion == ABD_MOTION_DYNAMIC && !model->body[i].vertex_of)
+  for (int i = 0; i < model->given_count; i++)
+    if (model->body[i].motion == ABD_MOTION_DYNAMIC)
       box = box_union(box, box_transform(&model->body[i].start, model->mesh[model->body[i].mesh].box));
   return least(JOINT_TOLERANCE_SIZE * norm(sub(box.hi, box.lo)), JOINT_TOLERANCE_RANGE * model->def.contact.range);
 }
 
-/* What holds a soft vertex back by stiffness, as a mass: elements of its size over dt^2. */
-static double stiff_mass(const Model *model, const Body *b) {
-  if (!b->vertex_of) return 0;
-  const AbdSoftDef *def = &model->soft[b->vertex_of - 1].def;
-  return def->young * cbrt(b->mass / def->density) * model->def.dt * model->def.dt;
-}
-
-/* A kinematic body is drawn to its target as by an inertia far above that of anything it may push. */
 static void set_pull(Model *model) {
-  for (int i = 0; i < model->body_count; i++) {
+  for (int i = 0; i < model->given_count; i++) {
     Body *b = &model->body[i];
     b->pull = b->mass;
     b->weight = b->second;
     if (b->motion != ABD_MOTION_KINEMATIC) continue;
     double r = model->mesh[b->mesh].radius;
-    b->pull = KINEMATIC_MASS * most(most(model->mass_max, b->mass), stiff_mass(model, b));
+    b->pull = KINEMATIC_MASS * most(model->mass_max, b->mass);
     b->weight = scale(b->pull * r * r, vec3(1, 1, 1));
   }
 }
 
+static const Soft *soft_of(const Model *m, int block) { return &m->soft[m->vertex_soft[block - m->given_count]]; }
+
+double block_mass(const Model *m, int block) {
+  if (!block_is_vertex(m, block)) return m->body[block].mass;
+  const Soft *s = soft_of(m, block);
+  return s->mass[block - s->first];
+}
+
+/* The stiffness of elements of a vertex's size over dt^2, as a mass. */
+static double stiff_mass(const Model *m, int vertex) {
+  const AbdSoftDef *def = &soft_of(m, vertex)->def;
+  return def->young * cbrt(block_mass(m, vertex) / def->density) * m->def.dt * m->def.dt;
+}
+
+double block_pull(const Model *m, int block) {
+  if (!block_is_vertex(m, block)) return m->body[block].pull;
+  double mass = block_mass(m, block);
+  bool kinematic = block_motion(m, block) == ABD_MOTION_KINEMATIC;
+  return kinematic ? KINEMATIC_MASS * most(most(m->mass_max, mass), stiff_mass(m, block)) : mass;
+}
+
+Affine block_start(const Model *m, int block) {
+  if (!block_is_vertex(m, block)) return m->body[block].start;
+  const Soft *s = soft_of(m, block);
+  return affine(soft_place(s, block - s->first), mat3_identity());
+}
+
+int model_kinematic(const Model *m, int block) {
+  int lo = 0, hi = m->kinematic_count;
+  while (hi - lo > 1) {
+    int mid = lo + (hi - lo) / 2;
+    if (m->kinematic[mid] <= block) lo = mid;
+    else hi = mid;
+  }
+  return lo;
+}
+
+static int count_motion(const Model *m, AbdMotion motion) {
+  int count = 0;
+  for (int i = 0; i < m->body_count; i++) count += block_motion(m, i) == motion;
+  return count;
+}
+
+/* The lists of blocks that move, and the slots of bodies. */
+static bool list_moving(Model *m) {
+  m->moving_count = m->kinematic_count = 0;
+  m->moving = mem_alloc((size_t)(m->body_count - count_motion(m, ABD_MOTION_STATIC)), sizeof(int));
+  m->kinematic = mem_alloc((size_t)count_motion(m, ABD_MOTION_KINEMATIC), sizeof(int));
+  if (!m->moving || !m->kinematic) return false;
+  for (int i = 0; i < m->body_count; i++) {
+    AbdMotion motion = block_motion(m, i);
+    if (!block_is_vertex(m, i)) m->body[i].slot = motion == ABD_MOTION_STATIC ? -1 : m->moving_count;
+    if (motion != ABD_MOTION_STATIC) m->moving[m->moving_count++] = i;
+    if (motion == ABD_MOTION_KINEMATIC) m->kinematic[m->kinematic_count++] = i;
+  }
+  return true;
+}
+
+void model_stop(Model *m) {
+  linkage_destroy(&m->linkage);
+  void *array[] = {m->moving, m->kinematic, m->vertex_soft, m->vertex_motion};
+  for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
+  m->moving = m->kinematic = m->vertex_soft = NULL;
+  m->vertex_motion = NULL;
+  m->body_count = m->given_count;
+  m->moving_count = m->kinematic_count = 0;
+  m->started = false;
+}
+
 AbdStatus model_start(Model *model, AbdError *error) {
   if (model_place_soft(model, error)) return error->status;
-  model->moving = mem_alloc(2 * (size_t)model->body_count, sizeof(int)); /* and the kinematic ones */
-  if (!model->moving)
-    return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", model->body_count);
-  model->moving_count = model->kinematic_count = 0;
-  model->kinematic = model->moving + model->body_count;
+  if (!list_moving(model))
+    return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", model->given_count);
   model->mass_max = 0;
-  for (int i = 0; i < model->body_count; i++) {
-    Body *b = &model->body[i];
-    b->slot = -1;
-    if (b->motion != ABD_MOTION_STATIC) {
-      b->slot = model->moving_count;
-      model->moving[model->moving_count++] = i;
-    }
-    if (b->motion == ABD_MOTION_KINEMATIC) model->kinematic[model->kinematic_count++] = i;
-    if ((b->motion == ABD_MOTION_DYNAMIC || b->soft) && b->mass > model->mass_max) model->mass_max = b->mass;
-  }
+  for (int i = 0; i < model->given_count; i++)
+    if (gives_way(&model->body[i])) model->mass_max = most(model->mass_max, model->body[i].mass);
   if (model->rule_count > 1) qsort(model->rule, (size_t)model->rule_count, sizeof(PairRule), compare_rules);
   model->has_friction = model->def.contact.friction_iterations > 0 && any_friction(model);
   fill_automatic(model);
@@ -312,16 +366,15 @@ AbdStatus model_start(Model *model, AbdError *error) {
 
 void model_destroy(Model *model) {
   for (int i = 0; i < model->mesh_count; i++) mesh_destroy(&model->mesh[i]);
-  for (int i = 0; i < model->body_count; i++) mem_free(model->body[i].name);
+  for (int i = 0; i < model->given_count; i++) mem_free(model->body[i].name);
   for (int i = 0; i < model->joint_count; i++) mem_free(model->joint[i].name);
   for (int i = 0; i < model->soft_count; i++) soft_destroy(&model->soft[i]);
   mem_free(model->soft);
   mem_free(model->attachment);
-  linkage_destroy(&model->linkage);
+  model_stop(model);
   mem_free(model->joint);
   mem_free(model->mesh);
   mem_free(model->body);
   mem_free(model->rule);
-  mem_free(model->moving);
   memset(model, 0, sizeof *model);
 }

@@ -5,7 +5,8 @@
  *
  * Bodies are affine: pose q = (p, c1, c2, c3), x = p + X c1 + Y c2 + Z c3, rest frame centred and principal, so the mass
  * matrix is diag(mass, second[0], second[1], second[2]) (x) I3. Bodies that move (dynamic, kinematic) have a slot among
- * the unknowns; static ones have none. Tested in tests/test_world.c. */
+ * the unknowns; static ones have none. A soft body has no slot; its vertices are blocks of one node each, see model/node.h.
+ * Tested in tests/test_world.c. */
 #ifndef ABD_MODEL_H
 #define ABD_MODEL_H
 
@@ -14,6 +15,7 @@
 #include "math/vec.h"
 #include "model/joint.h"
 #include "model/linkage.h"
+#include "model/node.h"
 #include "model/soft.h"
 
 /* The directions a body may move in when some of its coordinates are held: d -> P d, P = P^T = P^2. */
@@ -27,7 +29,7 @@ typedef struct Freedom {
 
 typedef struct Body {
   char *name;
-  int mesh, slot; /* slot: place among the moving bodies, -1 for static ones */
+  int mesh, slot; /* slot: index among the moving blocks, -1 for static and soft bodies */
   AbdMotion motion;
   AbdElasticity elasticity;
   double density, mass, volume, stiffness, friction;
@@ -37,9 +39,8 @@ typedef struct Body {
   double pull;      /* the same for p: mass of dynamic bodies */
   uint32_t fixed;
   Freedom freedom;
-  bool jointed;  /* has a joint, or is a vertex of a soft body */
-  int soft;      /* 1 + which soft body it stands for: it has a mesh and no unknowns; 0 as a rule */
-  int vertex_of; /* 1 + the soft body whose vertex it is: it has one node and no mesh of its own; 0 as a rule */
+  bool jointed; /* has a joint */
+  int soft;     /* 1 + index of the soft body; 0 if the body is stiff */
   int group;
   Affine start;
   Vec3 velocity, angular_velocity, force, torque; /* at the start */
@@ -55,16 +56,19 @@ typedef struct Model {
   Mesh *mesh;
   Body *body;
   PairRule *rule; /* sorted by key once started */
-  int mesh_count, mesh_capacity, body_count, body_capacity, rule_count, rule_capacity;
+  int mesh_count, mesh_capacity, body_capacity, rule_count, rule_capacity;
   Joint *joint;
   int joint_count, joint_capacity;
   Soft *soft;
   Attachment *attachment;
   int soft_count, soft_capacity, attachment_count, attachment_capacity;
-  int given_count; /* of the bodies; vertices of soft ones stand behind them once started */
-  Linkage linkage; /* the unknowns that linear joints leave */
-  int *moving;     /* body of each slot, ascending */
-  int *kinematic;  /* the kinematic bodies; lies behind moving */
+  int given_count;              /* bodies */
+  int body_count;               /* blocks: the bodies, and once started the soft vertices after them */
+  int *vertex_soft;             /* per soft vertex: index of its soft body */
+  unsigned char *vertex_motion; /* per soft vertex: its AbdMotion */
+  Linkage linkage;              /* the unknowns that linear joints leave */
+  int *moving;                  /* block of each slot, ascending */
+  int *kinematic;               /* the kinematic blocks, ascending */
   int kinematic_count;
   int moving_count;
   double mass_max;        /* of the dynamic bodies */
@@ -87,11 +91,12 @@ typedef struct PairMemory {
 
 typedef struct State {
   int64_t step;
-  Affine *q, *rate;               /* per body */
-  Affine *q_before, *rate_before; /* one step earlier, for BDF2 */
-  Vec3 *force, *torque;           /* applied, world axes */
-  Affine *target;                 /* kinematic: pose after the next step */
-  unsigned char *has_target;
+  Nodes q, rate;
+  Nodes q_before, rate_before; /* one step earlier, for BDF2 */
+  Vec3 *force, *torque;        /* per body: applied, world axes */
+  Vec3 *vertex_force;          /* per soft vertex: applied; NULL until one is set */
+  Affine *target;              /* per kinematic block: pose after the next step */
+  unsigned char *has_target;   /* per kinematic block */
   Anchor *anchor;
   PairMemory *memory;
   JointState *joint;
@@ -110,6 +115,7 @@ AbdStatus model_add_rule(Model *model, int a, int b, double friction, AbdError *
 AbdStatus model_add_joint(Model *model, const AbdJointDef *def, AbdError *error);
 AbdStatus model_check_drive(const Joint *joint, const AbdDrive *drive, AbdError *error);
 AbdStatus model_start(Model *model, AbdError *error); /* slots, automatic settings */
+void model_stop(Model *model);                        /* undoes model_start, also one that failed */
 void model_destroy(Model *model);
 
 /* The rest-frame pose of a body whose mesh file's frame is at position, rotation (quaternion w x y z). */
@@ -118,16 +124,69 @@ Affine model_pose(const Mesh *mesh, Vec3 position, const double rotation[4]);
 AbdStatus model_check_thickness(const char *body, double thickness, AbdError *error);
 AbdStatus model_check_rotation(const char *body, const double rotation[4], AbdError *error);
 AbdStatus model_check_vector(const double *v, int n, const char *body, const char *what, AbdError *error);
-/* The body as the caller knows it: of a soft vertex its soft body. */
-int model_whole(const Model *model, int body);
+/* The body of a block: of a soft vertex its soft body. */
+static inline int model_whole(const Model *model, int block) {
+  return block < model->given_count ? block : model->soft[model->vertex_soft[block - model->given_count]].body;
+}
+static inline int model_vertex_count(const Model *model) { return model->body_count - model->given_count; }
+static inline bool block_is_vertex(const Model *model, int block) { return block >= model->given_count; }
+static inline AbdMotion block_motion(const Model *model, int block) {
+  return block < model->given_count ? model->body[block].motion
+                                    : (AbdMotion)model->vertex_motion[block - model->given_count];
+}
+/* Has the block unknowns? */
+static inline bool block_moves(const Model *model, int block) {
+  return block_motion(model, block) != ABD_MOTION_STATIC;
+}
+static inline const Mesh *block_mesh(const Model *model, int block) {
+  return &model->mesh[model->body[model_whole(model, block)].mesh];
+}
+double block_mass(const Model *model, int block);
+/* Inertia of the first node: the mass of a dynamic block, a large weight of a kinematic one. */
+double block_pull(const Model *model, int block);
+/* At the start. */
+Affine block_start(const Model *model, int block);
+/* Index of a kinematic block among the kinematic ones. */
+int model_kinematic(const Model *model, int block);
+
+/* A block's pose; the columns of a vertex are the identity. A vector (rate, gradient, direction); those are zero then. */
+static inline Affine node_pose(const Model *m, Nodes q, int block) {
+  return block < m->given_count ? q.body[block] : affine(q.vertex[block - m->given_count], mat3_identity());
+}
+static inline Affine node_vector(const Model *m, Nodes v, int block) {
+  if (block < m->given_count) return v.body[block];
+  Affine out = {{v.vertex[block - m->given_count]}};
+  return out;
+}
+/* The first of a block's nodes: four of a body, one of a vertex. */
+static inline Vec3 *node_at(const Model *m, Nodes q, int block) {
+  return block < m->given_count ? q.body[block].n : &q.vertex[block - m->given_count];
+}
+static inline double node_dot(const Model *m, Nodes a, Nodes b, int block) {
+  int v = block - m->given_count;
+  return v < 0 ? affine_dot(&a.body[block], &b.body[block]) : dot(a.vertex[v], b.vertex[v]);
+}
+static inline void node_put(const Model *m, Nodes q, int block, Affine value) {
+  if (block < m->given_count) q.body[block] = value;
+  else q.vertex[block - m->given_count] = value.n[0];
+}
 /* P d, with P the projector of the body's freedom. */
 Affine freedom_project(const Body *body, Affine d);
+/* The same for a block; a vertex has its first node alone. */
+Affine block_project(const Model *model, int block, Affine d);
 /* The part of an angular velocity that the held rotations leave. */
 Vec3 freedom_spin(const Body *body, Mat3 a, Vec3 angular_momentum);
 
 AbdStatus state_init(State *state, const Model *model, AbdError *error);
+/* A state that a step writes: it has poses, rates and joints, and no arrays that a step leaves unchanged. */
+AbdStatus state_next_init(State *next, const Model *model, AbdError *error);
 void state_destroy(State *state);
-void state_copy(State *to, const State *from, const Model *model); /* all but what pairs remember */
+/* Poses, rates and joints of the step to be taken, as they are now. */
+void state_next_copy(State *next, const State *state, const Model *model);
+/* The next state becomes the state, which becomes the one before; targets are met. */
+void state_advance(State *state, State *next, const Model *model);
+/* Room for forces on single vertices. False if memory is out. */
+bool state_need_vertex_force(State *state, const Model *model);
 size_t state_size(const State *state, const Model *model);
 void state_save(const State *state, const Model *model, unsigned char *bytes);
 AbdStatus state_restore(State *state, const Model *model, const unsigned char *bytes, size_t size, AbdError *error);

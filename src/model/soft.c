@@ -89,7 +89,6 @@ static bool allocate(Soft *s, const AbdSoftDef *d) {
   size_t n = d->vertex_count;
   s->vertex_count = (int)n;
   s->rest = mem_alloc(n, sizeof(Vec3));
-  s->place = mem_alloc(n, sizeof(Vec3));
   s->mass = mem_zeroed(n, sizeof(double));
   s->attached = mem_alloc(n, sizeof(int));
   s->tet = mem_alloc(d->tet_count, sizeof(SoftTet));
@@ -97,7 +96,7 @@ static bool allocate(Soft *s, const AbdSoftDef *d) {
   s->piece = mem_alloc(d->edge_count, sizeof(SoftPiece));
   s->edge = mem_alloc(2 * d->edge_count, sizeof(uint32_t));
   s->tet_index = mem_alloc(4 * d->tet_count, sizeof(uint32_t));
-  return s->piece && s->edge && s->rest && s->place && s->mass && s->attached && s->tet && s->shell && s->tet_index;
+  return s->piece && s->edge && s->rest && s->mass && s->attached && s->tet && s->shell && s->tet_index;
 }
 
 static AbdStatus make_tets(Soft *s, const AbdSoftDef *d, AbdError *error) {
@@ -276,14 +275,14 @@ static AbdStatus make_mesh(Model *m, Soft *s, AbdError *error) {
     for (int i = 0; i < 3 * s->surface_count; i++) {
       int v = (int)s->triangle[i];
       if (number[v] < 0) {
-        vertex[count] = s->place[v];
+        vertex[count] = soft_place(s, v);
         s->surface_vertex[count] = v;
         number[v] = count++;
       }
       triangle[i] = (uint32_t)number[v];
     }
     for (int v = 0; s->piece_count && v < s->vertex_count; v++)
-      vertex[v] = s->place[v], s->surface_vertex[v] = v, count++;
+      vertex[v] = soft_place(s, v), s->surface_vertex[v] = v, count++;
     AbdMeshDef def = {.name = s->name,
                       .vertex = &vertex[0].x,
                       .vertex_count = (size_t)count,
@@ -305,11 +304,10 @@ static AbdStatus make_mesh(Model *m, Soft *s, AbdError *error) {
 
 static AbdStatus compile(Model *m, Soft *s, const AbdSoftDef *d, AbdError *error) {
   if (!allocate(s, d)) return no_memory(s->name, error);
-  Affine pose = model_pose_of(vec3_from(d->position), d->rotation);
+  s->pose = model_pose_of(vec3_from(d->position), d->rotation);
   for (int v = 0; v < s->vertex_count; v++) {
     s->attached[v] = SOFT_FREE;
     s->rest[v] = vec3_from(d->vertex + 3 * (size_t)v);
-    s->place[v] = affine_point(&pose, s->rest[v]);
   }
   if (make_tets(s, d, error) || make_shell(s, d, error) || make_rod(s, d, error)) return error->status;
   for (int v = 0; v < s->vertex_count; v++) {
@@ -393,48 +391,49 @@ AbdStatus model_attach(Model *m, int soft, size_t vertex, int body, AbdError *er
   return ABD_OK;
 }
 
-int model_whole(const Model *m, int body) {
-  return body >= 0 && m->body[body].vertex_of ? m->soft[m->body[body].vertex_of - 1].body : body;
-}
+Vec3 soft_place(const Soft *s, int vertex) { return affine_point(&s->pose, s->rest[vertex]); }
 
-static Vec3 center_of(const Soft *s) {
+Vec3 soft_center(const Soft *s) {
   Vec3 c = vec3(0, 0, 0);
-  for (int v = 0; v < s->vertex_count; v++) c = add_scaled(c, s->mass[v] / s->total_mass, s->place[v]);
+  for (int v = 0; v < s->vertex_count; v++) c = add_scaled(c, s->mass[v] / s->total_mass, soft_place(s, v));
   return c;
 }
 
+Vec3 soft_velocity(const Soft *s, int vertex, Vec3 center) {
+  Vec3 spin = vec3_from(s->def.angular_velocity);
+  return add(vec3_from(s->def.velocity), cross(spin, sub(soft_place(s, vertex), center)));
+}
+
+static AbdMotion vertex_motion(const Model *m, int attached) {
+  if (attached == SOFT_PINNED || (attached >= 0 && m->body[attached].motion == ABD_MOTION_STATIC))
+    return ABD_MOTION_STATIC;
+  return attached == SOFT_SCRIPTED ? ABD_MOTION_KINEMATIC : ABD_MOTION_DYNAMIC;
+}
+
 AbdStatus model_place_soft(Model *m, AbdError *error) {
+  size_t count = 0;
   m->given_count = m->body_count;
+  for (int k = 0; k < m->soft_count; k++) count += (size_t)m->soft[k].vertex_count;
+  m->vertex_soft = mem_alloc(count, sizeof(int));
+  m->vertex_motion = mem_alloc(count, 1);
+  if (!m->vertex_soft || !m->vertex_motion)
+    return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %zu soft vertices", count);
   for (int k = 0; k < m->soft_count; k++) {
     Soft *s = &m->soft[k];
-    if (!mem_reserve((void **)&m->body, &m->body_capacity, m->body_count + s->vertex_count, sizeof(Body)))
-      return no_memory(s->name, error);
-    Vec3 center = center_of(s), spin = vec3_from(s->def.angular_velocity);
     s->first = m->body_count;
+    s->vertex = m->body_count - m->given_count;
     for (int v = 0; v < s->vertex_count; v++) {
-      Body *b = &m->body[m->body_count++];
-      memset(b, 0, sizeof *b);
-      b->vertex_of = k + 1;
-      b->mesh = m->body[s->body].mesh;
-      int to = s->attached[v];
-      bool still = to == SOFT_PINNED || (to >= 0 && m->body[to].motion == ABD_MOTION_STATIC);
-      b->motion = still ? ABD_MOTION_STATIC : to == SOFT_SCRIPTED ? ABD_MOTION_KINEMATIC : ABD_MOTION_DYNAMIC;
-      b->mass = b->pull = s->mass[v];
-      b->fixed = ABD_FIX_ROTATION_X | ABD_FIX_ROTATION_Y | ABD_FIX_ROTATION_Z;
-      b->freedom.shift = vec3(1, 1, 1);
-      b->freedom.rotations = 3;
-      b->jointed = true;
-      b->group = -1;
-      b->start = affine(s->place[v], mat3_identity());
-      b->velocity = add(vec3_from(s->def.velocity), cross(spin, sub(s->place[v], center)));
+      m->vertex_soft[s->vertex + v] = k;
+      m->vertex_motion[s->vertex + v] = (unsigned char)vertex_motion(m, s->attached[v]);
     }
+    m->body_count += s->vertex_count;
   }
   return ABD_OK;
 }
 
 void soft_destroy(Soft *s) {
-  void *array[] = {s->name,  s->rest, s->place, s->mass,      s->tet,      s->shell,          s->hinge,
-                   s->piece, s->bend, s->edge,  s->tet_index, s->triangle, s->surface_vertex, s->attached};
+  void *array[] = {s->name, s->rest, s->mass,      s->tet,      s->shell,          s->hinge,   s->piece,
+                   s->bend, s->edge, s->tet_index, s->triangle, s->surface_vertex, s->attached};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   memset(s, 0, sizeof *s);
 }

@@ -1,9 +1,8 @@
 /* Soft bodies as compiled: elements between vertices, and the surface that collides.
  *
- * A soft vertex is a body of one node: it stands among the model's bodies (after all that were given) with mass, position and
- * velocity, its c1, c2, c3 held at the identity, so that inertia, time, islands, attachments (linear joints) and snapshots
- * treat it as they treat any body. Its surface is a mesh whose vertices are moved along with them. Tested in
- * tests/test_soft.c. */
+ * A soft vertex is a block of one node (model/node.h): inertia, time, islands and attachments (linear joints) treat it as a
+ * body whose c1, c2, c3 are held at the identity, but no array stores those. The surface is a mesh whose vertices follow the
+ * soft ones. docs/performance.md counts the bytes of a vertex. Tested in tests/test_soft.c. */
 #ifndef ABD_MODEL_SOFT_H
 #define ABD_MODEL_SOFT_H
 
@@ -38,11 +37,12 @@ typedef struct SoftBend {
 typedef struct Soft {
   char *name;
   AbdSoftDef def; /* without its arrays */
-  int body;       /* its own place among the bodies */
-  int first;      /* the first of its vertices among the bodies, known once started */
+  int body;       /* index among the bodies */
+  int first;      /* block of its first vertex, valid once started */
+  int vertex;     /* index of its first vertex among all soft vertices, valid once started */
   int vertex_count, tet_count, triangle_count, hinge_count, piece_count, bend_count;
   Vec3 *rest;  /* as given */
-  Vec3 *place; /* in the world at the start */
+  Affine pose; /* takes them to the world at the start */
   double *mass;
   SoftTet *tet;
   SoftTriangle *shell;
@@ -68,8 +68,12 @@ struct Model;
 AbdStatus model_add_soft(struct Model *model, const AbdSoftDef *def, AbdError *error);
 AbdStatus model_attach(struct Model *model, int soft, size_t vertex, int body, AbdError *error);
 AbdStatus model_script(struct Model *model, int soft, size_t vertex, AbdError *error);
-/* Puts the vertices among the bodies. */
+/* Numbers the vertices as blocks after the bodies. */
 AbdStatus model_place_soft(struct Model *model, AbdError *error);
+/* A vertex in the world at the start; its velocity there, with the centre of mass that soft_center gives. */
+Vec3 soft_place(const Soft *soft, int vertex);
+Vec3 soft_velocity(const Soft *soft, int vertex, Vec3 center);
+Vec3 soft_center(const Soft *soft);
 void soft_destroy(Soft *soft);
 
 #endif

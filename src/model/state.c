@@ -9,101 +9,185 @@
 
 typedef struct Header {
   char magic[8];
-  int64_t step, body_count, joint_count, anchor_count, memory_count;
+  int64_t step, body_count, vertex_count, kinematic_count, joint_count, force_count, anchor_count, memory_count;
   uint64_t checksum; /* of all that follows the header, begun with the numbers above */
 } Header;
-static const char snapshot_magic[8] = "abdst04";
+static const char snapshot_magic[8] = "abdst05";
 
-/* The arrays per body and per joint, named once for init, save, restore and destroy. */
+/* The arrays per node, per body and per joint, named once for init, save, restore and destroy. */
 typedef struct Part {
   void **array;
   size_t count, item_size;
 } Part;
-enum { NUMBER_PARTS = 7, PART_COUNT = 9 }; /* the first ones hold nothing but numbers */
+enum { NUMBER_PARTS = 12, PART_COUNT = 14 }; /* the first ones hold nothing but numbers */
 
-static void state_parts(State *s, const Model *m, Part part[PART_COUNT]) {
-  size_t bodies = (size_t)m->body_count, joints = (size_t)m->joint_count;
+/* forces: on single vertices, all or none. */
+static void state_parts(State *s, const Model *m, size_t forces, Part part[PART_COUNT]) {
+  size_t bodies = (size_t)m->given_count, vertices = (size_t)model_vertex_count(m), joints = (size_t)m->joint_count;
+  size_t kinematic = (size_t)m->kinematic_count;
   const Part all[PART_COUNT] = {
-      {(void **)&s->q, bodies, sizeof(Affine)},
-      {(void **)&s->rate, bodies, sizeof(Affine)},
-      {(void **)&s->q_before, bodies, sizeof(Affine)},
-      {(void **)&s->rate_before, bodies, sizeof(Affine)},
+      {(void **)&s->q.body, bodies, sizeof(Affine)},
+      {(void **)&s->q.vertex, vertices, sizeof(Vec3)},
+      {(void **)&s->rate.body, bodies, sizeof(Affine)},
+      {(void **)&s->rate.vertex, vertices, sizeof(Vec3)},
+      {(void **)&s->q_before.body, bodies, sizeof(Affine)},
+      {(void **)&s->q_before.vertex, vertices, sizeof(Vec3)},
+      {(void **)&s->rate_before.body, bodies, sizeof(Affine)},
+      {(void **)&s->rate_before.vertex, vertices, sizeof(Vec3)},
       {(void **)&s->force, bodies, sizeof(Vec3)},
       {(void **)&s->torque, bodies, sizeof(Vec3)},
-      {(void **)&s->target, bodies, sizeof(Affine)},
+      {(void **)&s->target, kinematic, sizeof(Affine)},
+      {(void **)&s->vertex_force, forces, sizeof(Vec3)},
       {(void **)&s->joint, joints, sizeof(JointState)},
-      {(void **)&s->has_target, bodies, 1},
+      {(void **)&s->has_target, kinematic, 1},
   };
   memcpy(part, all, sizeof all);
 }
 
-/* Where a body was one step before the start, in free flight: BDF2 begins at second order. */
-static void state_before(State *state, const Model *model, int i) {
+/* Gravity and the force on a body or a soft body, over its mass. */
+static Vec3 start_acceleration(const Model *model, const Body *b) {
+  return add_scaled(vec3_from(model->def.gravity), 1 / b->mass, b->force);
+}
+
+/* The pose of a body one step before the start, in free flight: BDF2 begins at second order. */
+static void start_body(State *state, const Model *model, int i) {
   const Body *b = &model->body[i];
   double h = model->def.dt;
-  Vec3 v = state->rate[i].n[0], g = vec3(0, 0, 0), w = vec3(0, 0, 0);
-  if (b->motion == ABD_MOTION_DYNAMIC) g = add_scaled(vec3_from(model->def.gravity), 1 / b->mass, b->force);
-  if (b->motion == ABD_MOTION_DYNAMIC && b->vertex_of) { /* a share of what acts on the whole */
-    const Body *whole = &model->body[model_whole(model, i)];
-    g = add_scaled(g, 1 / whole->mass, whole->force);
+  Vec3 g = vec3(0, 0, 0), w = vec3(0, 0, 0);
+  state->q.body[i] = b->start;
+  if (b->motion != ABD_MOTION_STATIC) {
+    w = b->angular_velocity;
+    state->rate.body[i] = affine(b->velocity, mat3_mul(mat3_skew(w), affine_linear(&b->start)));
+    if (b->fixed) state->rate.body[i] = freedom_project(b, state->rate.body[i]);
+    state->torque[i] = b->torque;
   }
-  if (b->motion != ABD_MOTION_STATIC) w = b->angular_velocity;
-  Mat3 a = mat3_mul(mat3_exp(scale(-h, w)), affine_linear(&state->q[i]));
-  state->q_before[i] = affine(add_scaled(add_scaled(state->q[i].n[0], -h, v), 0.5 * h * h, g), a);
-  state->rate_before[i] = affine(add_scaled(v, -h, g), mat3_mul(mat3_skew(w), a));
+  if (b->motion != ABD_MOTION_STATIC || b->soft) state->force[i] = b->force;
+  if (b->motion == ABD_MOTION_DYNAMIC) g = start_acceleration(model, b);
+  Vec3 v = state->rate.body[i].n[0];
+  Mat3 a = mat3_mul(mat3_exp(scale(-h, w)), affine_linear(&b->start));
+  state->q_before.body[i] = affine(add_scaled(add_scaled(b->start.n[0], -h, v), 0.5 * h * h, g), a);
+  state->rate_before.body[i] = affine(add_scaled(v, -h, g), mat3_mul(mat3_skew(w), a));
+}
+
+/* The same for the vertices of a soft body. The force on the body is shared out by mass. */
+static void start_soft(State *state, const Model *model, const Soft *soft) {
+  double h = model->def.dt;
+  Vec3 center = soft_center(soft), flight = start_acceleration(model, &model->body[soft->body]);
+  for (int v = 0; v < soft->vertex_count; v++) {
+    int k = soft->vertex + v;
+    AbdMotion motion = block_motion(model, soft->first + v);
+    Vec3 x = soft_place(soft, v), rate = soft_velocity(soft, v, center), g = vec3(0, 0, 0);
+    if (motion == ABD_MOTION_STATIC) rate = g;
+    if (motion == ABD_MOTION_DYNAMIC) g = flight;
+    state->q.vertex[k] = x;
+    state->rate.vertex[k] = rate;
+    state->q_before.vertex[k] = add_scaled(add_scaled(x, -h, rate), 0.5 * h * h, g);
+    state->rate_before.vertex[k] = add_scaled(rate, -h, g);
+  }
+}
+
+static AbdStatus no_memory(const Model *model, AbdError *error) {
+  return fault(error, ABD_ERROR_MEMORY, "out of memory for the state of %d bodies and %d soft vertices",
+               model->given_count, model_vertex_count(model));
 }
 
 AbdStatus state_init(State *state, const Model *model, AbdError *error) {
   Part part[PART_COUNT];
   memset(state, 0, sizeof *state);
-  state_parts(state, model, part);
+  state_parts(state, model, 0, part);
   for (int k = 0; k < PART_COUNT; k++) {
+    if (part[k].array == (void **)&state->vertex_force) continue;
     *part[k].array = mem_zeroed(part[k].count, part[k].item_size);
-    if (!*part[k].array)
-      return fault(error, ABD_ERROR_MEMORY, "out of memory for the state of %d bodies", model->body_count);
+    if (!*part[k].array) return no_memory(model, error);
   }
-  for (int i = 0; i < model->body_count; i++) {
-    const Body *b = &model->body[i];
-    Mat3 a = affine_linear(&b->start);
-    state->q[i] = b->start;
-    if (b->motion != ABD_MOTION_STATIC) {
-      state->rate[i] = affine(b->velocity, mat3_mul(mat3_skew(b->angular_velocity), a));
-      if (b->fixed) state->rate[i] = freedom_project(b, state->rate[i]);
-      state->torque[i] = b->torque;
-    }
-    if (b->motion != ABD_MOTION_STATIC || b->soft) state->force[i] = b->force;
-    state_before(state, model, i);
-  }
+  for (int i = 0; i < model->given_count; i++) start_body(state, model, i);
+  for (int k = 0; k < model->soft_count; k++) start_soft(state, model, &model->soft[k]);
   for (int j = 0; j < model->joint_count; j++)
     state->joint[j] = (JointState){.stiffening = 1, .drive = model->joint[j].def.drive};
   return ABD_OK;
 }
 
+AbdStatus state_next_init(State *next, const Model *model, AbdError *error) {
+  memset(next, 0, sizeof *next);
+  next->joint = mem_zeroed((size_t)model->joint_count, sizeof(JointState));
+  bool good = nodes_init(&next->q, model);
+  good = nodes_init(&next->rate, model) && good;
+  return good && next->joint ? ABD_OK : no_memory(model, error);
+}
+
 void state_destroy(State *state) {
   Part part[PART_COUNT];
   const Model none = {.body_count = 0};
-  state_parts(state, &none, part);
+  state_parts(state, &none, 0, part);
   for (int k = 0; k < PART_COUNT; k++) mem_free(*part[k].array);
   mem_free(state->anchor);
   mem_free(state->memory);
   memset(state, 0, sizeof *state);
 }
 
-void state_copy(State *to, const State *from, const Model *model) {
-  Part a[PART_COUNT], b[PART_COUNT];
-  state_parts(to, model, a);
-  state_parts((State *)from, model, b);
-  to->step = from->step;
-  for (int k = 0; k < PART_COUNT; k++)
-    if (a[k].count) memcpy(*a[k].array, *b[k].array, a[k].count * a[k].item_size);
+bool state_need_vertex_force(State *state, const Model *model) {
+  if (!state->vertex_force) state->vertex_force = mem_zeroed((size_t)model_vertex_count(model), sizeof(Vec3));
+  return state->vertex_force != NULL;
+}
+
+void state_next_copy(State *next, const State *state, const Model *model) {
+  next->step = state->step;
+  nodes_copy(next->q, state->q, model);
+  nodes_copy(next->rate, state->rate, model);
+  if (model->joint_count) memcpy(next->joint, state->joint, (size_t)model->joint_count * sizeof(JointState));
+}
+
+/* The arrays of the one before the state are the next step's. */
+static void rotate(Nodes *before, Nodes *now, Nodes *next) {
+  Nodes spare = *before;
+  *before = *now;
+  *now = *next;
+  *next = spare;
+}
+
+void state_advance(State *state, State *next, const Model *model) {
+  State old = *state;
+  rotate(&state->q_before, &state->q, &next->q);
+  rotate(&state->rate_before, &state->rate, &next->rate);
+  state->step = next->step;
+  state->joint = next->joint;
+  state->anchor = next->anchor;
+  state->memory = next->memory;
+  state->anchor_count = next->anchor_count;
+  state->anchor_capacity = next->anchor_capacity;
+  state->memory_count = next->memory_count;
+  state->memory_capacity = next->memory_capacity;
+  next->joint = old.joint;
+  next->anchor = old.anchor;
+  next->memory = old.memory;
+  next->anchor_capacity = old.anchor_capacity;
+  next->memory_capacity = old.memory_capacity;
+  memset(state->has_target, 0, (size_t)model->kinematic_count);
+}
+
+static Header header_of(const State *state, const Model *model) {
+  return (Header){.step = state->step,
+                  .body_count = model->given_count,
+                  .vertex_count = model_vertex_count(model),
+                  .kinematic_count = model->kinematic_count,
+                  .joint_count = model->joint_count,
+                  .force_count = state->vertex_force ? model_vertex_count(model) : 0,
+                  .anchor_count = state->anchor_count,
+                  .memory_count = state->memory_count};
+}
+
+static size_t size_of(const Header *h, const Model *model) {
+  Part part[PART_COUNT];
+  State none;
+  state_parts(&none, model, (size_t)h->force_count, part);
+  size_t size = sizeof(Header);
+  for (int k = 0; k < PART_COUNT; k++) size += part[k].count * part[k].item_size;
+  return size + (size_t)h->anchor_count * sizeof(Anchor) + (size_t)h->memory_count * sizeof(PairMemory);
 }
 
 size_t state_size(const State *state, const Model *model) {
-  Part part[PART_COUNT];
-  state_parts((State *)state, model, part);
-  size_t size = sizeof(Header);
-  for (int k = 0; k < PART_COUNT; k++) size += part[k].count * part[k].item_size;
-  return size + (size_t)state->anchor_count * sizeof(Anchor) + (size_t)state->memory_count * sizeof(PairMemory);
+  Header header = header_of(state, model);
+  return size_of(&header, model);
 }
 
 static unsigned char *put(int threads, unsigned char *to, const void *from, size_t size) {
@@ -117,12 +201,11 @@ static uint64_t snapshot_checksum(int threads, const Header *header, const unsig
 
 void state_save(const State *state, const Model *model, unsigned char *bytes) {
   Part part[PART_COUNT];
-  Header header = {{0}, state->step, model->body_count, model->joint_count, state->anchor_count, state->memory_count,
-                   0};
+  Header header = header_of(state, model);
   unsigned char *first = bytes, *rest = bytes + sizeof header;
   int threads = model->def.solver.threads;
   memcpy(header.magic, snapshot_magic, sizeof header.magic);
-  state_parts((State *)state, model, part);
+  state_parts((State *)state, model, (size_t)header.force_count, part);
   bytes = rest;
   for (int k = 0; k < PART_COUNT; k++) bytes = put(threads, bytes, *part[k].array, part[k].count * part[k].item_size);
   bytes = put(threads, bytes, state->anchor, (size_t)state->anchor_count * sizeof(Anchor));
@@ -131,25 +214,31 @@ void state_save(const State *state, const Model *model, unsigned char *bytes) {
   memcpy(first, &header, sizeof header);
 }
 
-static AbdStatus check_header(const Header *h, const State *state, const Model *model, size_t size, AbdError *error) {
+static AbdStatus check_header(const Header *h, const Model *model, size_t size, AbdError *error) {
   if (memcmp(h->magic, snapshot_magic, sizeof h->magic) != 0)
     return fault(error, ABD_ERROR_STATE, "these %zu bytes are not a snapshot of this version", size);
-  if (h->body_count != model->body_count)
-    return fault(error, ABD_ERROR_STATE, "the snapshot has %lld bodies, this world has %d", (long long)h->body_count,
-                 model->body_count);
-  if (h->joint_count != model->joint_count)
-    return fault(error, ABD_ERROR_STATE, "the snapshot has %lld joints, this world has %d", (long long)h->joint_count,
-                 model->joint_count);
+  const struct {
+    int64_t found;
+    int expected;
+    const char *what;
+  } count[] = {{h->body_count, model->given_count, "bodies"},
+               {h->vertex_count, model_vertex_count(model), "soft vertices"},
+               {h->kinematic_count, model->kinematic_count, "kinematic bodies and vertices"},
+               {h->joint_count, model->joint_count, "joints"}};
+  for (int k = 0; k < ARRAY_COUNT(count); k++)
+    if (count[k].found != count[k].expected)
+      return fault(error, ABD_ERROR_STATE, "the snapshot has %lld %s, this world has %d", (long long)count[k].found,
+                   count[k].what, count[k].expected);
+  if (h->force_count != 0 && h->force_count != h->vertex_count)
+    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: %lld forces on %lld soft vertices",
+                 (long long)h->force_count, (long long)h->vertex_count);
   if (h->anchor_count < 0 || h->memory_count < 0 || h->anchor_count > INT32_MAX || h->memory_count > INT32_MAX)
     return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: %lld anchors of %lld pairs",
                  (long long)h->anchor_count, (long long)h->memory_count);
   if (h->step < 0 || h->step > (int64_t)1 << 53)
     return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: step %lld", (long long)h->step);
-  State sized = *state;
-  sized.anchor_count = (int)h->anchor_count;
-  sized.memory_count = (int)h->memory_count;
-  if (state_size(&sized, model) != size)
-    return fault(error, ABD_ERROR_STATE, "the snapshot has %zu bytes, expected %zu", size, state_size(&sized, model));
+  if (size_of(h, model) != size)
+    return fault(error, ABD_ERROR_STATE, "the snapshot has %zu bytes, expected %zu", size, size_of(h, model));
   return ABD_OK;
 }
 
@@ -170,7 +259,7 @@ static AbdStatus check_memories(const Header *h, const Model *model, const unsig
   for (int64_t i = 0; i < h->memory_count; i++) {
     PairMemory m;
     memcpy(&m, bytes + (size_t)i * sizeof m, sizeof m);
-    bool bodies = m.a >= 0 && m.b >= 0 && m.a < model->body_count && m.b < model->body_count;
+    bool bodies = m.a >= 0 && m.b >= 0 && m.a < model->given_count && m.b < model->given_count;
     bool in_order = i == 0 || pair_key(m.a, m.b) > last;
     if (!bodies || m.first_anchor != first || m.anchor_count < 0 || !in_order || !(m.stiffening >= 1) ||
         !isfinite(m.stiffening))
@@ -204,7 +293,7 @@ static AbdStatus check_content(const Header *h, State *state, const Model *model
                                size_t size, AbdError *error) {
   Part part[PART_COUNT];
   size_t anchors = (size_t)h->anchor_count, numbers = 0;
-  state_parts(state, model, part);
+  state_parts(state, model, (size_t)h->force_count, part);
   uint64_t checksum = snapshot_checksum(model->def.solver.threads, h, bytes, size);
   if (checksum != h->checksum)
     return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: its checksum is %016llx, expected %016llx",
@@ -212,7 +301,8 @@ static AbdStatus check_content(const Header *h, State *state, const Model *model
   for (int k = 0; k < NUMBER_PARTS; k++) numbers += part[k].count * part[k].item_size / sizeof(double);
   if (check_numbers(bytes, numbers, "poses, rates and forces", error)) return error->status;
   const unsigned char *joints = bytes + numbers * sizeof(double);
-  const unsigned char *anchor = joints + (size_t)model->joint_count * sizeof(JointState) + (size_t)model->body_count;
+  const unsigned char *anchor =
+      joints + (size_t)model->joint_count * sizeof(JointState) + (size_t)model->kinematic_count;
   if (check_joints(model, joints, error)) return error->status;
   for (size_t i = 0; i < anchors; i++)
     if (check_numbers(anchor + i * sizeof(Anchor) + offsetof(Anchor, at), 6, "anchors", error)) return error->status;
@@ -225,12 +315,17 @@ AbdStatus state_restore(State *state, const Model *model, const unsigned char *b
   if (size < sizeof header)
     return fault(error, ABD_ERROR_STATE, "a snapshot has at least %zu bytes, this one %zu", sizeof header, size);
   memcpy(&header, bytes, sizeof header);
-  if (check_header(&header, state, model, size, error)) return error->status;
+  if (check_header(&header, model, size, error)) return error->status;
   if (check_content(&header, state, model, bytes + sizeof header, size - sizeof header, error)) return error->status;
   if (!mem_reserve((void **)&state->anchor, &state->anchor_capacity, (int)header.anchor_count, sizeof(Anchor)) ||
-      !mem_reserve((void **)&state->memory, &state->memory_capacity, (int)header.memory_count, sizeof(PairMemory)))
+      !mem_reserve((void **)&state->memory, &state->memory_capacity, (int)header.memory_count, sizeof(PairMemory)) ||
+      (header.force_count && !state_need_vertex_force(state, model)))
     return fault(error, ABD_ERROR_MEMORY, "out of memory while restoring a snapshot");
-  state_parts(state, model, part);
+  if (!header.force_count) {
+    mem_free(state->vertex_force);
+    state->vertex_force = NULL;
+  }
+  state_parts(state, model, (size_t)header.force_count, part);
   bytes += sizeof header;
   for (int k = 0; k < PART_COUNT; k++) {
     size_t n = part[k].count * part[k].item_size;
@@ -248,9 +343,13 @@ AbdStatus state_restore(State *state, const Model *model, const unsigned char *b
 }
 
 uint64_t state_hash(const State *state, const Model *model) {
-  size_t n = (size_t)model->body_count * sizeof(Affine);
+  size_t bodies = (size_t)model->given_count * sizeof(Affine),
+         vertices = (size_t)model_vertex_count(model) * sizeof(Vec3);
   int threads = model->def.solver.threads;
   uint64_t h = hash_bytes(HASH_SEED, &state->step, sizeof state->step);
-  h = hash_many(threads, h, state->q, n);
-  return hash_many(threads, h, state->rate, n);
+  h = hash_many(threads, h, state->q.body, bodies);
+  h = hash_many(threads, h, state->rate.body, bodies);
+  if (!vertices) return h;
+  h = hash_many(threads, h, state->q.vertex, vertices);
+  return hash_many(threads, h, state->rate.vertex, vertices);
 }

@@ -9,7 +9,7 @@ typedef struct Selection {
   const Neighbours *neighbours;
 } Selection;
 
-static bool is_fast(const Work *w, int body) { return w->speed[body] > w->model->def.solver.tolerance; }
+static bool is_fast(const Work *w, int block) { return block_speed(w, block) > w->model->def.solver.tolerance; }
 
 static bool has_fast_neighbour(const Selection *s, int body) {
   const Segments *of_body = s->neighbours->of_body;
@@ -53,8 +53,9 @@ static void settle_body(void *context, int j) {
   if (!g->selected) return;
   if (g->whole) w->active[body] = true;
   if (w->active[body]) return;
-  w->direction[body] = affine_sub(w->q[body], w->q[body]);
-  w->trial[body] = w->q[body];
+  Affine q = node_pose(w->model, w->q, body);
+  node_put(w->model, w->direction, body, affine_sub(q, q));
+  node_put(w->model, w->trial, body, q);
 }
 
 void active_set_select(Islands *islands, Work *work, int threads, const Neighbours *neighbours) {

@@ -7,27 +7,43 @@
 #include "kernel/constant.h"
 #include "kernel/elasticity.h"
 
-static double node_mass(const Body *b, int k) { return k == 0 ? b->pull : component(b->weight, k - 1); }
-
-static double inertia(const Work *work, int body, int k) {
-  return work->inertia[body] * node_mass(&work->model->body[body], k);
+static double node_mass(const Model *m, int block, int k) {
+  if (k == 0) return block_pull(m, block);
+  return block_is_vertex(m, block) ? 0 : component(m->body[block].weight, k - 1);
 }
 
-static bool elastic(const Body *b) { return b->motion == ABD_MOTION_DYNAMIC && b->freedom.rotations < 3; }
+static double inertia(const Work *work, int block, int k) {
+  return predict_inertia(work, block) * node_mass(work->model, block, k);
+}
+
+/* Whether its columns may turn: those of a vertex never do. */
+static bool turns(const Model *m, int block) {
+  return !block_is_vertex(m, block) && m->body[block].motion == ABD_MOTION_DYNAMIC &&
+         m->body[block].freedom.rotations < 3;
+}
+
+static Vec3 vertex_off(const Work *work, int block, Vec3 x) {
+  return sub(x, work->target.vertex[block - work->model->given_count]);
+}
 
 double body_energy(const Work *work, int body, const Affine *q) {
+  if (block_is_vertex(work->model, body))
+    return 0.5 * inertia(work, body, 0) * norm_sq(vertex_off(work, body, q->n[0]));
   const Body *b = &work->model->body[body];
   double e = 0;
-  for (int k = 0; k < 4; k++) e += 0.5 * inertia(work, body, k) * norm_sq(sub(q->n[k], work->target[body].n[k]));
-  if (elastic(b)) e += work->h2 * b->volume * elastic_energy((int)b->elasticity, b->stiffness, affine_linear(q));
+  for (int k = 0; k < 4; k++) e += 0.5 * inertia(work, body, k) * norm_sq(sub(q->n[k], work->target.body[body].n[k]));
+  if (turns(work->model, body))
+    e += work->h2 * b->volume * elastic_energy((int)b->elasticity, b->stiffness, affine_linear(q));
   return e;
 }
 
 Affine body_gradient(const Work *work, int body, const Affine *q) {
+  if (block_is_vertex(work->model, body))
+    return (Affine){{scale(inertia(work, body, 0), vertex_off(work, body, q->n[0]))}};
   const Body *b = &work->model->body[body];
   Affine g;
-  for (int k = 0; k < 4; k++) g.n[k] = scale(inertia(work, body, k), sub(q->n[k], work->target[body].n[k]));
-  if (elastic(b)) {
+  for (int k = 0; k < 4; k++) g.n[k] = scale(inertia(work, body, k), sub(q->n[k], work->target.body[body].n[k]));
+  if (turns(work->model, body)) {
     Mat3 s = elastic_gradient((int)b->elasticity, b->stiffness, affine_linear(q));
     for (int k = 0; k < 3; k++) g.n[k + 1] = add_scaled(g.n[k + 1], work->h2 * b->volume, s.c[k]);
   }
@@ -35,9 +51,9 @@ Affine body_gradient(const Work *work, int body, const Affine *q) {
 }
 
 void body_hessian(const Work *work, int body, const Affine *q, double damping, double h[144]) {
-  const Body *b = &work->model->body[body];
   memset(h, 0, 144 * sizeof(double));
-  if (elastic(b)) {
+  if (turns(work->model, body)) {
+    const Body *b = &work->model->body[body];
     double s[81], f = work->h2 * b->volume;
     elastic_hessian((int)b->elasticity, b->stiffness, affine_linear(q), true, s);
     for (int j = 0; j < 9; j++)
@@ -47,6 +63,7 @@ void body_hessian(const Work *work, int body, const Affine *q, double damping, d
 }
 
 double body_noise(const Work *work, int body, double energy) {
+  if (block_is_vertex(work->model, body)) return 1e-14 * fabs(energy);
   const Body *b = &work->model->body[body];
   return ROUNDING_ENERGY * fabs(energy) + ROUNDING_STRAIN * sqrt(fabs(energy) * work->h2 * b->stiffness * b->volume);
 }
@@ -56,22 +73,22 @@ Vec3 body_turn(const Affine *q, const Affine *d) {
 }
 
 /* With dA = [w] A + rest, A -> exp([w]) (A + rest). The path to it is still a straight line in q. */
-Affine body_retract(const Body *b, const Affine *q, Affine d) {
-  if (b->motion != ABD_MOTION_DYNAMIC || b->freedom.rotations == 3) return d;
+Affine body_retract(const Model *m, int block, const Affine *q, Affine d) {
+  if (!turns(m, block)) return d;
   Mat3 a = affine_linear(q), da = affine_linear(&d);
   Vec3 w = body_turn(q, &d);
   Mat3 rest = mat3_sub(mat3_add(a, da), mat3_mul(mat3_skew(w), a));
   return affine(d.n[0], mat3_sub(mat3_mul(mat3_exp(w), rest), a));
 }
 
-Affine body_turned(const Body *b, const Affine *q, const Affine *d) {
-  if (b->motion != ABD_MOTION_DYNAMIC || b->freedom.rotations == 3) return *d;
+Affine body_turned(const Model *m, int block, const Affine *q, const Affine *d) {
+  if (!turns(m, block)) return *d;
   Mat3 a = affine_linear(q);
   return affine(d->n[0], mat3_sub(mat3_mul(mat3_exp(body_turn(q, d)), a), a));
 }
 
 double body_speed(const Work *work, int body, const Affine *d) {
-  if (work->model->body[body].vertex_of) return norm(d->n[0]) / work->h;
+  if (block_is_vertex(work->model, body)) return norm(d->n[0]) / work->h;
   const Mesh *mesh = &work->model->mesh[work->model->body[body].mesh];
   double most = 0;
   for (int k = 0; k < 8; k++) {
@@ -81,4 +98,16 @@ double body_speed(const Work *work, int body, const Affine *d) {
     if (!(m <= most)) most = m;
   }
   return sqrt(most) / work->h;
+}
+
+double block_energy(const Work *work, int block) {
+  if (!block_is_vertex(work->model, block)) return work->energy[block];
+  Affine q = node_pose(work->model, work->q, block);
+  return body_energy(work, block, &q);
+}
+
+double block_speed(const Work *work, int block) {
+  if (!block_is_vertex(work->model, block)) return work->speed[block];
+  Affine d = node_vector(work->model, work->newton, block);
+  return body_speed(work, block, &d);
 }

@@ -11,8 +11,9 @@
 bool islands_init(Islands *s, const Model *model) {
   size_t n = (size_t)model->body_count;
   *s = (Islands){.model = model};
-  s->island = mem_zeroed(n, sizeof(Island));
-  s->merged = mem_alloc(n, sizeof(Island));
+  size_t most_islands = (size_t)model->given_count; /* a soft body's vertices are in one */
+  s->island = mem_zeroed(most_islands, sizeof(Island));
+  s->merged = mem_alloc(most_islands, sizeof(Island));
   s->of = mem_zeroed(n, sizeof(int));
   s->parent = mem_alloc(n, sizeof(int));
   return s->island && s->merged && s->of && s->parent;
@@ -156,8 +157,9 @@ static void set_members(Islands *s) {
   for (int k = 0; k < s->count; k++) s->island[k].body_count = s->member.first[k + 1] - s->member.first[k];
   for (int j = 0; (m->joint_count || m->soft_count) && j < m->moving_count; j++) {
     Island *g = &s->island[s->of[m->moving[j]]];
-    g->jointed |= m->body[m->moving[j]].jointed;
-    g->soft |= m->body[m->moving[j]].vertex_of != 0;
+    bool vertex = block_is_vertex(m, m->moving[j]);
+    g->jointed |= vertex || m->body[m->moving[j]].jointed;
+    g->soft |= vertex;
   }
 }
 

@@ -249,10 +249,10 @@ static Path path_of(const Work *work, const Joint *j) {
   Path p;
   for (int k = 0; k < 3; k++) {
     int a = j->end[0].body, b = j->end[1].body;
-    p.a[k] = joint_pose(work->q, a);
-    p.b[k] = joint_pose(work->q, b);
-    if (a >= 0) p.a[k] = affine_add_scaled(p.a[k], 0.5 * k, work->direction[a]);
-    if (b >= 0) p.b[k] = affine_add_scaled(p.b[k], 0.5 * k, work->direction[b]);
+    p.a[k] = joint_pose(work->q.body, a);
+    p.b[k] = joint_pose(work->q.body, b);
+    if (a >= 0) p.a[k] = affine_add_scaled(p.a[k], 0.5 * k, work->direction.body[a]);
+    if (b >= 0) p.b[k] = affine_add_scaled(p.b[k], 0.5 * k, work->direction.body[b]);
   }
   return p;
 }
@@ -352,33 +352,33 @@ void joint_begin(Work *work, int joint) {
   const JointState *s = &work->state->joint[joint];
   JointTerm *t = &work->joint[joint];
   *t = (JointTerm){.active = joint_acts(j, s), .angle = s->angle, .stiffness = JOINT_INERTIAS * j->mass};
-  if (j->coordinate != ABD_COORDINATE_NONE) t->position = joint_coordinate(m, joint, work->q, t->angle).value;
+  if (j->coordinate != ABD_COORDINATE_NONE) t->position = joint_coordinate(m, joint, work->q.body, t->angle).value;
   if (!t->active) return;
   for (int k = 0; k < j->row_count; k++) t->lambda[k] = s->force[k] * work->h2;
   if (j->coordinate == ABD_COORDINATE_NONE) return;
   set_pulls(work, j, t, s);
-  double y = stop_gap(work, joint, work->q);
-  double approach = reach(j) * (joint_coordinate(m, joint, work->target, t->angle).value - t->position);
+  double y = stop_gap(work, joint, work->q.body);
+  double approach = reach(j) * (joint_coordinate(m, joint, work->target.body, t->angle).value - t->position);
   t->stiffening = law_stiffening(s->stiffening, y);
   t->stop = t->stiffening * law_stiffness(m, work->h2, j->mass, approach, 0);
   t->gap = y;
 }
 
-void joint_start(Work *work, int joint) { work->joint[joint].energy = joint_energy(work, joint, work->q); }
+void joint_start(Work *work, int joint) { work->joint[joint].energy = joint_energy(work, joint, work->q.body); }
 
 void joint_accept(Work *work, int joint) {
   JointTerm *t = &work->joint[joint];
   const Joint *j = &work->model->joint[joint];
-  if (j->has_angle) t->angle = joint_angle(work->model, joint, work->q, t->angle).value;
+  if (j->has_angle) t->angle = joint_angle(work->model, joint, work->q.body, t->angle).value;
   t->energy = t->energy_trial;
   if (!t->active || j->partner[0] >= 0) return;
-  double y = stop_gap(work, joint, work->q);
+  double y = stop_gap(work, joint, work->q.body);
   bool halved = y < GUARD_SHRINK * t->gap;
   double factor = law_raise(t->stiffening);
   if (halved && y < BARRIER_TIGHT && factor > 1) {
     t->stop *= factor;
     t->stiffening *= factor;
-    t->energy = joint_energy(work, joint, work->q);
+    t->energy = joint_energy(work, joint, work->q.body);
   }
   if (halved || y > t->gap) t->gap = y;
 }
@@ -387,15 +387,15 @@ bool joint_renew(Work *work, int joint) {
   JointTerm *t = &work->joint[joint];
   const Joint *j = &work->model->joint[joint];
   if (!t->active || j->row_count == 0) return false;
-  double worst = joint_gap(work, joint, work->q);
+  double worst = joint_gap(work, joint, work->q.body);
   t->open = worst > work->model->joint_tolerance;
   if (!t->open || t->renewals >= JOINT_RENEWALS) return false;
-  for (int k = 0; k < j->row_count; k++) t->lambda[k] += t->stiffness * row_jet(work, joint, k, work->q).value;
+  for (int k = 0; k < j->row_count; k++) t->lambda[k] += t->stiffness * row_jet(work, joint, k, work->q.body).value;
   if (t->renewals > 0 && worst > JOINT_PROGRESS * t->worst && t->stiffness < JOINT_INERTIAS_MAX * j->mass)
     t->stiffness *= JOINT_STEP;
   t->worst = worst;
   t->renewals++;
-  t->energy = joint_energy(work, joint, work->q);
+  t->energy = joint_energy(work, joint, work->q.body);
   return true;
 }
 
@@ -433,9 +433,9 @@ void joint_finish(const Work *work, int i, State *after) {
   s->angle = t->angle;
   if (!t->active) return;
   for (int k = 0; k < j->row_count; k++)
-    s->force[k] = act_row(t, k, row_jet(work, i, k, work->q).value).slope / work->h2;
+    s->force[k] = act_row(t, k, row_jet(work, i, k, work->q.body).value).slope / work->h2;
   if (j->coordinate == ABD_COORDINATE_NONE) return;
-  double position = joint_coordinate(work->model, i, work->q, t->angle).value;
+  double position = joint_coordinate(work->model, i, work->q.body, t->angle).value;
   const Pull *friction = &t->pull[PULL_FRICTION], *drive = &t->pull[PULL_DRIVE];
   bool learns = s->drive.kind == ABD_DRIVE_SPEED && drive->stiffness > 0;
   s->stick = friction->stiffness > 0 ? kept_lag(friction, position) : 0;

@@ -10,27 +10,30 @@
 
 #include "kernel/rigid.h"
 
-/* A body with joints is carried by them on curved paths, which implicit Euler would slow: where free bodies fly rigidly it
- * takes BDF2, after a first step of Euler because what was before the start is not known to fit the joints. */
+/* A body with joints and a soft vertex move on curved paths, which implicit Euler would slow. If free bodies fly rigidly,
+ * these take BDF2, after a first step of Euler because the poses before the start need not fit the joints. */
 static AbdIntegrator scheme(const Work *work, int i) {
   AbdIntegrator given = work->model->def.integrator;
-  if (given != ABD_INTEGRATOR_RIGID || !work->model->body[i].jointed) return given;
+  bool jointed = block_is_vertex(work->model, i) || work->model->body[i].jointed;
+  if (given != ABD_INTEGRATOR_RIGID || !jointed) return given;
   return work->state->step == 0 ? ABD_INTEGRATOR_EULER : ABD_INTEGRATOR_BDF2;
 }
 
 bool predict_two_steps(const Work *work, int i) { return scheme(work, i) == ABD_INTEGRATOR_BDF2; }
 
+double predict_inertia(const Work *work, int i) {
+  bool mixed = work->model->def.integrator == ABD_INTEGRATOR_RIGID &&
+               block_motion(work->model, i) == ABD_MOTION_DYNAMIC && scheme(work, i) == ABD_INTEGRATOR_BDF2;
+  return mixed ? 9.0 / 4.0 : 1;
+}
+
 static Vec3 acceleration(const Work *work, int i) {
-  const Body *b = &work->model->body[i];
-  Vec3 a = add_scaled(vec3_from(work->model->def.gravity), 1 / b->mass, work->state->force[i]);
-  if (!b->vertex_of) return a;
-  int whole = model_whole(work->model, i); /* what acts on a soft body is shared out by mass */
-  return add_scaled(a, 1 / work->model->body[whole].mass, work->state->force[whole]);
+  return add_scaled(vec3_from(work->model->def.gravity), 1 / work->model->body[i].mass, work->state->force[i]);
 }
 
 static Affine target_rigid(const Work *work, int i) {
   const Body *b = &work->model->body[i];
-  const Affine *q = &work->state->q[i], *rate = &work->state->rate[i];
+  const Affine *q = &work->state->q.body[i], *rate = &work->state->rate.body[i];
   Mat3 a = affine_linear(q);
   Vec3 v = add_scaled(rate->n[0], work->h, acceleration(work, i)), w_end;
   Vec3 l = add_scaled(spin_momentum(a, affine_linear(rate), b->second), work->h, work->state->torque[i]);
@@ -46,7 +49,7 @@ static Affine affine_acceleration(const Work *work, int i) {
   Affine f;
   f.n[0] = acceleration(work, i);
   for (int k = 0; k < 3; k++)
-    f.n[k + 1] = scale(0.5 / component(b->second, k), cross(work->state->torque[i], work->state->q[i].n[k + 1]));
+    f.n[k + 1] = scale(0.5 / component(b->second, k), cross(work->state->torque[i], work->state->q.body[i].n[k + 1]));
   return f;
 }
 
@@ -54,25 +57,25 @@ static Affine target_affine(const Work *work, int i) {
   const State *s = work->state;
   Affine t;
   if (scheme(work, i) == ABD_INTEGRATOR_EULER) {
-    t = affine_add_scaled(s->q[i], work->h, s->rate[i]);
+    t = affine_add_scaled(s->q.body[i], work->h, s->rate.body[i]);
   } else {
-    Affine zero = affine_sub(s->q[i], s->q[i]);
-    t = affine_add_scaled(affine_add_scaled(zero, 4.0 / 3.0, s->q[i]), -1.0 / 3.0, s->q_before[i]);
-    t = affine_add_scaled(affine_add_scaled(t, 8.0 / 9.0 * work->h, s->rate[i]), -2.0 / 9.0 * work->h,
-                          s->rate_before[i]);
+    Affine zero = affine_sub(s->q.body[i], s->q.body[i]);
+    t = affine_add_scaled(affine_add_scaled(zero, 4.0 / 3.0, s->q.body[i]), -1.0 / 3.0, s->q_before.body[i]);
+    t = affine_add_scaled(affine_add_scaled(t, 8.0 / 9.0 * work->h, s->rate.body[i]), -2.0 / 9.0 * work->h,
+                          s->rate_before.body[i]);
   }
-  return affine_add_scaled(t, work->h2 / work->inertia[i], affine_acceleration(work, i));
+  return affine_add_scaled(t, work->h2 / predict_inertia(work, i), affine_acceleration(work, i));
 }
 
 /* A kinematic body goes to its given target, or on with its velocities. */
 static Affine target_kinematic(const Work *work, int i) {
   const State *s = work->state;
-  if (s->has_target[i]) return s->target[i];
+  int k = model_kinematic(work->model, i);
+  if (s->has_target[k]) return s->target[k];
   const Body *b = &work->model->body[i];
-  if (b->vertex_of) return affine_add_scaled(s->q[i], work->h, s->rate[i]);
-  Mat3 a = affine_linear(&s->q[i]);
-  Vec3 w = spin_from_momentum(a, b->second, spin_momentum(a, affine_linear(&s->rate[i]), b->second));
-  return affine(add_scaled(s->q[i].n[0], work->h, s->rate[i].n[0]), mat3_mul(mat3_exp(scale(work->h, w)), a));
+  Mat3 a = affine_linear(&s->q.body[i]);
+  Vec3 w = spin_from_momentum(a, b->second, spin_momentum(a, affine_linear(&s->rate.body[i]), b->second));
+  return affine(add_scaled(s->q.body[i].n[0], work->h, s->rate.body[i].n[0]), mat3_mul(mat3_exp(scale(work->h, w)), a));
 }
 
 void predict_begin(Work *work) {
@@ -81,28 +84,83 @@ void predict_begin(Work *work) {
   work->h2 = m->def.integrator == ABD_INTEGRATOR_BDF2 ? 4.0 / 9.0 * work->h * work->h : work->h * work->h;
 }
 
-void predict_target(Work *work, int i) {
-  const Model *m = work->model;
-  const Body *b = &m->body[i];
-  bool mixed = b->motion == ABD_MOTION_DYNAMIC && m->def.integrator == ABD_INTEGRATOR_RIGID &&
-               scheme(work, i) == ABD_INTEGRATOR_BDF2;
-  work->inertia[i] = mixed ? 9.0 / 4.0 : 1;
-  if (b->motion == ABD_MOTION_STATIC) work->target[i] = work->state->q[i];
-  else if (b->motion == ABD_MOTION_KINEMATIC) work->target[i] = target_kinematic(work, i);
-  else if (scheme(work, i) == ABD_INTEGRATOR_RIGID) work->target[i] = target_rigid(work, i);
-  else work->target[i] = target_affine(work, i);
+static void target_body(Work *work, int i) {
+  const Body *b = &work->model->body[i];
+  Affine *target = &work->target.body[i];
+  if (b->motion == ABD_MOTION_STATIC) *target = work->state->q.body[i];
+  else if (b->motion == ABD_MOTION_KINEMATIC) *target = target_kinematic(work, i);
+  else if (scheme(work, i) == ABD_INTEGRATOR_RIGID) *target = target_rigid(work, i);
+  else *target = target_affine(work, i);
   if (!b->fixed) return;
-  Affine d = freedom_project(b, affine_sub(work->target[i], work->state->q[i]));
-  work->target[i] = affine_add_scaled(work->state->q[i], 1, d);
+  Affine d = freedom_project(b, affine_sub(*target, work->state->q.body[i]));
+  *target = affine_add_scaled(work->state->q.body[i], 1, d);
 }
+
+/* ---- soft vertices ---- */
+
+/* The force on a soft body is shared out by mass. */
+static Vec3 vertex_acceleration(const Work *work, int i) {
+  const Model *m = work->model;
+  const State *s = work->state;
+  int whole = model_whole(m, i);
+  Vec3 a = vec3_from(m->def.gravity);
+  if (s->vertex_force) a = add_scaled(a, 1 / block_mass(m, i), s->vertex_force[i - m->given_count]);
+  return add_scaled(a, 1 / m->body[whole].mass, s->force[whole]);
+}
+
+static Vec3 vertex_flight(const Work *work, int i) {
+  const State *s = work->state;
+  int v = i - work->model->given_count;
+  Vec3 q = s->q.vertex[v], t;
+  if (scheme(work, i) == ABD_INTEGRATOR_EULER) {
+    t = add_scaled(q, work->h, s->rate.vertex[v]);
+  } else {
+    t = add_scaled(add_scaled(sub(q, q), 4.0 / 3.0, q), -1.0 / 3.0, s->q_before.vertex[v]);
+    t = add_scaled(add_scaled(t, 8.0 / 9.0 * work->h, s->rate.vertex[v]), -2.0 / 9.0 * work->h,
+                   s->rate_before.vertex[v]);
+  }
+  return add_scaled(t, work->h2 / predict_inertia(work, i), vertex_acceleration(work, i));
+}
+
+/* The target is rounded as that of a body with held rotations: q + (target - q). */
+static Vec3 vertex_target(const Work *work, int i) {
+  const State *s = work->state;
+  int v = i - work->model->given_count;
+  AbdMotion motion = block_motion(work->model, i);
+  Vec3 q = s->q.vertex[v], t = q;
+  if (motion == ABD_MOTION_DYNAMIC) t = vertex_flight(work, i);
+  if (motion == ABD_MOTION_KINEMATIC) {
+    int k = model_kinematic(work->model, i);
+    t = s->has_target[k] ? s->target[k].n[0] : add_scaled(q, work->h, s->rate.vertex[v]);
+  }
+  return add_scaled(q, 1, sub(t, q));
+}
+
+static Vec3 vertex_rate(const Work *work, int i) {
+  const State *s = work->state;
+  int v = i - work->model->given_count;
+  Vec3 q = s->q.vertex[v], x = work->q.vertex[v], zero = sub(q, q);
+  bool kinematic = block_motion(work->model, i) == ABD_MOTION_KINEMATIC;
+  if (kinematic && !s->has_target[model_kinematic(work->model, i)]) return s->rate.vertex[v];
+  if (kinematic || scheme(work, i) == ABD_INTEGRATOR_EULER) return add_scaled(zero, 1 / work->h, sub(x, q));
+  Vec3 r = add_scaled(add_scaled(zero, 1.5 / work->h, x), -2 / work->h, q);
+  return add_scaled(r, 0.5 / work->h, s->q_before.vertex[v]);
+}
+
+void predict_target(Work *work, int i) {
+  if (block_is_vertex(work->model, i)) work->target.vertex[i - work->model->given_count] = vertex_target(work, i);
+  else target_body(work, i);
+}
+
+/* ---- rates after the solve ---- */
 
 static Affine rate_rigid(const Work *work, int i) {
   const Body *b = &work->model->body[i];
-  const Affine *q0 = &work->state->q[i], *q = &work->q[i], *t = &work->target[i];
+  const Affine *q0 = &work->state->q.body[i], *q = &work->q.body[i], *t = &work->target.body[i];
   Mat3 a0 = affine_linear(q0), a = affine_linear(q);
   Vec3 v = scale(1 / work->h, sub(q->n[0], q0->n[0]));
-  Vec3 l =
-      add_scaled(spin_momentum(a0, affine_linear(&work->state->rate[i]), b->second), work->h, work->state->torque[i]);
+  Vec3 l = add_scaled(spin_momentum(a0, affine_linear(&work->state->rate.body[i]), b->second), work->h,
+                      work->state->torque[i]);
   if (b->freedom.rotations == 2) /* about a held axis the inertia is constant: only its component counts */
     l = spin_momentum(a, mat3_mul(mat3_skew(freedom_spin(b, a0, l)), a), b->second);
   Mat3 push = mat3_scale(1 / work->h, mat3_sub(a, affine_linear(t)));
@@ -113,36 +171,39 @@ static Affine rate_rigid(const Work *work, int i) {
 /* A kinematic body keeps the velocities it was given; with targets they are those it moved with. */
 static Affine rate_kinematic(const Work *work, int i) {
   const State *s = work->state;
-  Mat3 a0 = affine_linear(&s->q[i]), a = affine_linear(&work->q[i]);
-  if (s->has_target[i]) {
-    Affine d = affine_sub(work->q[i], s->q[i]), zero = affine_sub(d, d);
+  Mat3 a0 = affine_linear(&s->q.body[i]), a = affine_linear(&work->q.body[i]);
+  if (s->has_target[model_kinematic(work->model, i)]) {
+    Affine d = affine_sub(work->q.body[i], s->q.body[i]), zero = affine_sub(d, d);
     return affine_add_scaled(zero, 1 / work->h, d);
   }
-  if (work->model->body[i].vertex_of) return s->rate[i];
   Vec3 w = spin_from_momentum(a0, work->model->body[i].second,
-                              spin_momentum(a0, affine_linear(&s->rate[i]), work->model->body[i].second));
-  return affine(s->rate[i].n[0], mat3_mul(mat3_skew(w), a));
+                              spin_momentum(a0, affine_linear(&s->rate.body[i]), work->model->body[i].second));
+  return affine(s->rate.body[i].n[0], mat3_mul(mat3_skew(w), a));
 }
 
 static Affine rate_affine(const Work *work, int i) {
   const State *s = work->state;
-  Affine zero = affine_sub(s->q[i], s->q[i]), r;
+  Affine zero = affine_sub(s->q.body[i], s->q.body[i]), r;
   if (scheme(work, i) == ABD_INTEGRATOR_EULER)
-    return affine_add_scaled(zero, 1 / work->h, affine_sub(work->q[i], s->q[i]));
-  r = affine_add_scaled(zero, 1.5 / work->h, work->q[i]);
-  r = affine_add_scaled(r, -2 / work->h, s->q[i]);
-  return affine_add_scaled(r, 0.5 / work->h, s->q_before[i]);
+    return affine_add_scaled(zero, 1 / work->h, affine_sub(work->q.body[i], s->q.body[i]));
+  r = affine_add_scaled(zero, 1.5 / work->h, work->q.body[i]);
+  r = affine_add_scaled(r, -2 / work->h, s->q.body[i]);
+  return affine_add_scaled(r, 0.5 / work->h, s->q_before.body[i]);
+}
+
+static Affine body_rate(const Work *work, int i) {
+  if (work->model->body[i].motion == ABD_MOTION_KINEMATIC) return rate_kinematic(work, i);
+  return scheme(work, i) == ABD_INTEGRATOR_RIGID ? rate_rigid(work, i) : rate_affine(work, i);
 }
 
 void predict_finish(const Work *work, int i, State *after) {
-  const Body *b = &work->model->body[i];
-  if (b->motion == ABD_MOTION_STATIC) return;
-  Affine rate = b->motion == ABD_MOTION_KINEMATIC         ? rate_kinematic(work, i)
-                : scheme(work, i) == ABD_INTEGRATOR_RIGID ? rate_rigid(work, i)
-                                                          : rate_affine(work, i);
-  after->q_before[i] = work->state->q[i];
-  after->rate_before[i] = work->state->rate[i];
-  after->q[i] = work->q[i];
-  after->rate[i] = rate;
-  after->has_target[i] = 0;
+  int v = i - work->model->given_count;
+  if (!block_moves(work->model, i)) return;
+  if (v >= 0) {
+    after->q.vertex[v] = work->q.vertex[v];
+    after->rate.vertex[v] = vertex_rate(work, i);
+    return;
+  }
+  after->q.body[i] = work->q.body[i];
+  after->rate.body[i] = body_rate(work, i);
 }

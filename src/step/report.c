@@ -23,10 +23,27 @@ static void add_energies(AbdStepReport *r, const Model *m, const Body *b, const 
   r->energy[ABD_TERM_ELASTIC] += b->volume * elastic_energy((int)b->elasticity, b->stiffness, affine_linear(q));
 }
 
+static void add_vertex(AbdStepReport *r, const Model *m, int i, const State *after) {
+  if (block_motion(m, i) != ABD_MOTION_DYNAMIC) return;
+  double mass = block_mass(m, i);
+  Vec3 x = after->q.vertex[i - m->given_count], v = after->rate.vertex[i - m->given_count];
+  Vec3 momentum = scale(mass, v), spin = cross(x, momentum);
+  r->energy[ABD_TERM_KINETIC] += 0.5 * mass * norm_sq(v);
+  r->energy[ABD_TERM_GRAVITY] -= mass * dot(vec3_from(m->def.gravity), x);
+  for (int k = 0; k < 3; k++) {
+    r->momentum[k] += component(momentum, k);
+    r->angular_momentum[k] += component(spin, k);
+  }
+}
+
 void sums_add_body(Sums *s, const Model *m, int i, const State *after) {
   AbdStepReport *r = &s->part;
+  if (block_is_vertex(m, i)) {
+    add_vertex(r, m, i, after);
+    return;
+  }
   const Body *b = &m->body[i];
-  const Affine *q = &after->q[i], *rate = &after->rate[i];
+  const Affine *q = &after->q.body[i], *rate = &after->rate.body[i];
   if (b->motion != ABD_MOTION_DYNAMIC) return;
   Mat3 a = affine_linear(q), c = elastic_strain(a);
   double strain = sqrt(mat3_dot(c, c));
@@ -102,7 +119,7 @@ void report_targets(const Work *w, AbdStepReport *r) {
   const Model *m = w->model;
   for (int k = 0; k < m->kinematic_count; k++) {
     int i = m->kinematic[k];
-    Affine d = affine_sub(w->q[i], w->target[i]);
+    Affine d = affine_sub(node_pose(m, w->q, i), node_pose(m, w->target, i));
     double off = body_speed(w, i, &d) * w->h;
     if (off <= r->target_error) continue;
     r->target_error = off;
@@ -116,7 +133,7 @@ void report_targets(const Work *w, AbdStepReport *r) {
 void report_joints(const Work *w, AbdStepReport *r) {
   const Model *m = w->model;
   for (int j = 0; j < m->joint_count; j++) {
-    double gap = joint_gap(w, j, w->q);
+    double gap = joint_gap(w, j, w->q.body);
     r->energy[ABD_TERM_JOINT] += w->joint[j].energy / w->h2;
     if (!(gap > r->joint_residual)) continue;
     r->joint_residual = gap;

@@ -10,7 +10,7 @@ static const int kind_corners[KIND_COUNT] = {4, 3, 4, 2, 3};
 /* One element: its kind, its number among those, its vertices. */
 typedef struct SoftElement {
   Kind kind;
-  int index, count, body[4];
+  int index, count, body[4]; /* blocks */
   Vec3 x[4];
 } SoftElement;
 
@@ -20,7 +20,7 @@ int soft_element_count(const Soft *s) {
 
 int soft_representative(const Model *m, const Soft *s) {
   for (int v = 0; v < s->vertex_count; v++)
-    if (m->body[s->first + v].slot >= 0) return s->first + v;
+    if (block_moves(m, s->first + v)) return s->first + v;
   return -1;
 }
 
@@ -44,9 +44,9 @@ static SoftElement find_element(const Soft *s, int number) {
   return e;
 }
 
-static SoftElement element_at(const Soft *s, int number, const Affine *q) {
+static SoftElement element_at(const Soft *s, int number, Nodes q) {
   SoftElement e = find_element(s, number);
-  for (int k = 0; k < e.count; k++) e.x[k] = q[e.body[k]].n[0];
+  for (int k = 0; k < e.count; k++) e.x[k] = q.vertex[e.body[k] - s->first + s->vertex];
   return e;
 }
 
@@ -65,8 +65,8 @@ static double damping_factor(const Work *work, const Soft *s) {
 
 static bool damped(const Soft *s, const SoftElement *e) { return s->def.damping > 0 && e->kind != KIND_BEND; }
 
-static void places_of(const SoftElement *e, const Affine *q, Vec3 x[4]) {
-  for (int k = 0; k < e->count; k++) x[k] = q[e->body[k]].n[0];
+static void places_of(const Soft *s, const SoftElement *e, Nodes q, Vec3 x[4]) {
+  for (int k = 0; k < e->count; k++) x[k] = q.vertex[e->body[k] - s->first + s->vertex];
 }
 
 static Viscous viscous_of(const Work *work, const Soft *s, const SoftElement *e) {
@@ -75,10 +75,10 @@ static Viscous viscous_of(const Work *work, const Soft *s, const SoftElement *e)
   Viscous v = e->kind == KIND_TET ? viscous_tet(&s->tet[e->index].rest, mu, lambda)
                                   : viscous_triangle(&s->shell[e->index].rest, mu, lambda);
   Vec3 x[4];
-  places_of(e, work->state->q, x);
+  places_of(s, e, work->state->q, x);
   v.strain = viscous_strain(&v, x);
   if (!predict_two_steps(work, s->first)) return v;
-  places_of(e, work->state->q_before, x);
+  places_of(s, e, work->state->q_before, x);
   v.strain = mat3_add(mat3_scale(4.0 / 3, v.strain), mat3_scale(-1.0 / 3, viscous_strain(&v, x)));
   return v;
 }
@@ -87,10 +87,10 @@ static Viscous viscous_of(const Work *work, const Soft *s, const SoftElement *e)
 static BendingRest damper_of(const Work *work, const Soft *s, const SoftElement *e) {
   Vec3 x[4];
   BendingRest rest = {0, s->hinge[e->index].rest.weight * damping_factor(work, s)};
-  places_of(e, work->state->q, x);
+  places_of(s, e, work->state->q, x);
   rest.angle = bending_angle(x);
   if (!predict_two_steps(work, s->first)) return rest;
-  places_of(e, work->state->q_before, x);
+  places_of(s, e, work->state->q_before, x);
   rest.angle -= bending_turn(&rest, x) / 3;
   return rest;
 }
@@ -103,10 +103,10 @@ typedef struct Dashpot {
 static Dashpot dashpot_of(const Work *work, const Soft *s, const SoftElement *e) {
   Vec3 x[4];
   Dashpot d;
-  places_of(e, work->state->q, x);
+  places_of(s, e, work->state->q, x);
   d.length = norm(sub(x[1], x[0]));
   if (predict_two_steps(work, s->first)) {
-    places_of(e, work->state->q_before, x);
+    places_of(s, e, work->state->q_before, x);
     d.length = (4 * d.length - norm(sub(x[1], x[0]))) / 3;
   }
   d.length = most(d.length, 1e-6 * s->piece[e->index].length);
@@ -187,12 +187,12 @@ static void elastic_term(const Soft *s, const SoftElement *e, bool project, Vec3
   }
 }
 
-double soft_elastic_energy(const Soft *s, int element, const Affine *q) {
+double soft_elastic_energy(const Soft *s, int element, Nodes q) {
   SoftElement e = element_at(s, element, q);
   return elastic_part(s, &e);
 }
 
-double soft_element_strain(const Soft *s, int element, const Affine *q) {
+double soft_element_strain(const Soft *s, int element, Nodes q) {
   SoftElement e = element_at(s, element, q);
   if (e.kind == KIND_PIECE)
     return fabs(norm_sq(sub(e.x[1], e.x[0])) / (s->piece[e.index].length * s->piece[e.index].length) - 1);
@@ -206,14 +206,14 @@ double soft_element_strain(const Soft *s, int element, const Affine *q) {
   return sqrt(mat3_dot(c, c));
 }
 
-double soft_energy(const Work *work, const Soft *s, int element, const Affine *q) {
+double soft_energy(const Work *work, const Soft *s, int element, Nodes q) {
   SoftElement e = element_at(s, element, q);
   double sum = elastic_part(s, &e);
   if (damped(s, &e)) sum += damping_energy(work, s, &e);
   return work->h2 * sum;
 }
 
-void soft_term(const Work *work, const Soft *s, int element, const Affine *q, bool project, SoftTerm *out) {
+void soft_term(const Work *work, const Soft *s, int element, Nodes q, bool project, SoftTerm *out) {
   SoftElement e = element_at(s, element, q);
   out->count = e.count;
   for (int k = 0; k < e.count; k++) out->body[k] = e.body[k];
@@ -227,9 +227,9 @@ double soft_bound(const Work *work, const Soft *s, int element) {
   Vec3 x[4], d[4];
   if (s->def.model != ABD_SOFT_NEO_HOOKEAN) return 1;
   for (int k = 0; k < 4; k++) {
-    int body = s->first + s->tet[element].vertex[k];
-    x[k] = work->q[body].n[0];
-    d[k] = work->model->body[body].slot >= 0 ? work->direction[body].n[0] : vec3(0, 0, 0);
+    int corner = s->tet[element].vertex[k], v = s->vertex + corner;
+    x[k] = work->q.vertex[v];
+    d[k] = block_moves(work->model, s->first + corner) ? work->direction.vertex[v] : vec3(0, 0, 0);
   }
   return tet_step_bound(x, d, GAP_LEFT);
 }

@@ -1,4 +1,4 @@
-/* Elements of soft bodies in a step: energies between up to four vertices, each of which is a body of one node.
+/* Elements of soft bodies in a step: energies between up to four vertices, each of which is a block of one node.
  *     E = h2 (sum of tets: volume psi(F))  +  h2 thickness (sum of triangles: area psi(F))  +  h2 (sum of hinges)  +  h2 (sum of rods)
  * and where the body is damped the same elements' viscous potentials (kernel/viscous.h).
  * Elements of a soft body are numbered tets first, then triangles, hinges, pieces of rods and their bends. Tested in tests/test_soft.c. */
@@ -14,12 +14,12 @@ typedef struct SoftTerm {
 } SoftTerm;
 
 int soft_element_count(const Soft *soft);
-void soft_element_vertices(const Soft *soft, int element, int body[4], int *count); /* among the bodies */
-double soft_energy(const Work *work, const Soft *soft, int element, const Affine *q);
-double soft_elastic_energy(const Soft *soft, int element, const Affine *q); /* [J], without damping */
-double soft_element_strain(const Soft *soft, int element, const Affine *q); /* |F^T F - I|; 0 of hinges and bends */
+void soft_element_vertices(const Soft *soft, int element, int body[4], int *count); /* blocks */
+double soft_energy(const Work *work, const Soft *soft, int element, Nodes q);
+double soft_elastic_energy(const Soft *soft, int element, Nodes q); /* [J], without damping */
+double soft_element_strain(const Soft *soft, int element, Nodes q); /* |F^T F - I|; 0 of hinges and bends */
 /* project: the Hessian made positive semidefinite; those of hinges and bends always are. */
-void soft_term(const Work *work, const Soft *soft, int element, const Affine *q, bool project, SoftTerm *term);
+void soft_term(const Work *work, const Soft *soft, int element, Nodes q, bool project, SoftTerm *term);
 /* The largest step along direction that inverts no tet whose material forbids it. */
 double soft_bound(const Work *work, const Soft *soft, int element);
 /* A vertex that moves, -1 if none does: its island is the soft body's. */

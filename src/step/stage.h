@@ -65,7 +65,7 @@ typedef struct Stages {
   size_t (*contacts)(const void *backend, AbdContact *contact, size_t capacity); /* all are counted */
   Outcome (*reactions)(void *backend,
                        Affine *force); /* per joint: generalised force [N] of its linear rows on body a */
-  Outcome (*find_near)(void *backend, const Affine *q, NearPair *found); /* at poses q */
+  Outcome (*find_near)(void *backend, Nodes q, NearPair *found); /* at poses q */
 } Stages;
 
 /* A backend at work. */

@@ -28,15 +28,14 @@ typedef struct JointTerm {
 
 typedef struct Work {
   const Model *model;
-  const State *state;                    /* at the start of the step */
-  double h, h2;                          /* time step; factor of potentials: h^2, for BDF2 4/9 h^2 */
-  Affine *q, *trial;                     /* poses: accepted, tried */
-  Affine *target;                        /* poses that inertia and forces alone would lead to */
-  Affine *gradient, *newton, *direction; /* of the energy; Newton's step; the retracted step */
-  double *energy, *energy_trial;         /* of inertia and elasticity, per body */
-  double *speed;                         /* per body: of its last Newton step [m/s] */
-  bool *active;    /* per body: in the active set; the others keep their poses in this iteration */
-  double *inertia; /* per body: 1, or 9/4 if its own integrator is BDF2 and the others' is not */
+  const State *state;                /* at the start of the step */
+  double h, h2;                      /* time step; factor of potentials: h^2, for BDF2 4/9 h^2 */
+  Nodes q, trial;                    /* poses: accepted, tried */
+  Nodes target;                      /* poses that inertia and forces alone would lead to */
+  Nodes gradient, newton, direction; /* of the energy; Newton's step; the retracted step */
+  double *energy, *energy_trial;     /* of inertia and elasticity, per body; of vertices they are computed anew */
+  double *speed;                     /* per body: of its last Newton step [m/s] */
+  bool *active;                      /* per block: in the active set; the others keep their poses in this iteration */
   JointTerm *joint;
   double *soft_energy, *soft_energy_trial; /* per soft body, of its elements */
   double *unknown;                         /* of linked bodies, 12 places each */
@@ -47,12 +46,14 @@ void work_destroy(Work *work);                  /* takes a half-built one */
 
 /* predict.c: targets before the solve, velocities after it. */
 void predict_begin(Work *work); /* time step and factors, from work->state; then the target of each body: */
-void predict_target(Work *work, int body);
-void predict_finish(const Work *work, int body, State *after);
+void predict_target(Work *work, int block);
+void predict_finish(const Work *work, int block, State *after);
+/* Factor of a block's inertia: 1, or 9/4 if its own integrator is BDF2 and the others' is not. */
+double predict_inertia(const Work *work, int block);
 /* Whether the rate of a body at the end of the step is (3 q - 4 q_n + q_{n-1}) / (2 h), else (q - q_n) / h. */
-bool predict_two_steps(const Work *work, int body);
+bool predict_two_steps(const Work *work, int block);
 
-/* body.c: inertia and elasticity of one body. */
+/* body.c: inertia and elasticity of one block. A vertex has inertia of its first node alone. */
 double body_energy(const Work *work, int body, const Affine *q);
 Affine body_gradient(const Work *work, int body, const Affine *q);
 /* Rounding error of its energy. */
@@ -60,12 +61,15 @@ double body_noise(const Work *work, int body, double energy);
 /* Column-major 12x12, with 1 + damping inertias. */
 void body_hessian(const Work *work, int body, const Affine *q, double damping, double h[144]);
 /* Retraction: from Newton's straight step d to one that lands on rotations. */
-Affine body_retract(const Body *body, const Affine *q, Affine d);
+Affine body_retract(const Model *model, int block, const Affine *q, Affine d);
 /* A straight step as a motion without strain. */
-Affine body_turned(const Body *body, const Affine *q, const Affine *d);
+Affine body_turned(const Model *model, int block, const Affine *q, const Affine *d);
 /* The rotation vector of a straight step. */
 Vec3 body_turn(const Affine *q, const Affine *d);
-/* Largest speed of any corner of the body's box under a displacement d in one step. */
-double body_speed(const Work *work, int body, const Affine *d);
+/* Largest speed of any corner of the body's box, or of the vertex, under a displacement d in one step. */
+double body_speed(const Work *work, int block, const Affine *d);
+/* Energy at the accepted pose; speed of the last Newton step. Those of bodies are stored. */
+double block_energy(const Work *work, int block);
+double block_speed(const Work *work, int block);
 
 #endif

@@ -82,8 +82,10 @@ Cpu *cpu_create(const Model *model) {
   cpu->active = mem_alloc((size_t)model->moving_count, sizeof(int));
   cpu->path_length = mem_zeroed(given, sizeof(PathLength));
   cpu->surface = mem_zeroed((size_t)model->soft_count, sizeof(Surface));
-  bool ok = cpu->surface != NULL;
-  for (int k = 0; ok && k < model->soft_count; k++) ok = soft_side_init(&cpu->surface[k], model, k);
+  cpu->coupling = mem_zeroed((size_t)model->soft_count, sizeof(SoftCoupling));
+  bool ok = cpu->surface && cpu->coupling;
+  for (int k = 0; ok && k < model->soft_count; k++)
+    ok = soft_side_init(&cpu->surface[k], model, k) && soft_coupling_init(&cpu->coupling[k], model, &model->soft[k]);
   cpu->left = mem_zeroed(given, sizeof(bool));
   cpu->diagonal = mem_alloc(stiff * 144, sizeof(double));
   cpu->move = mem_alloc((size_t)model->linkage.linked_count, sizeof(Affine));
@@ -108,8 +110,9 @@ void cpu_destroy(void *backend) {
   system_destroy(&cpu->system);
   system_destroy(&cpu->closing);
   for (int k = 0; cpu->surface && k < cpu->model->soft_count; k++) surface_destroy(&cpu->surface[k]);
-  void *array[] = {cpu->active,  cpu->diagonal,  cpu->move,         cpu->path_length, cpu->left,
-                   cpu->pair_of, cpu->pair_acts, cpu->pair_couples, cpu->partial,     cpu->surface};
+  for (int k = 0; cpu->coupling && k < cpu->model->soft_count; k++) mem_free(cpu->coupling[k].edge);
+  void *array[] = {cpu->coupling, cpu->active,    cpu->diagonal,     cpu->move,    cpu->path_length, cpu->left,
+                   cpu->pair_of,  cpu->pair_acts, cpu->pair_couples, cpu->partial, cpu->surface};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   mem_free(cpu);
 }

@@ -18,6 +18,12 @@ typedef struct Partial {
   bool any;
 } Partial;
 
+/* The moving vertices of a soft body that its elements couple, each two once. */
+typedef struct SoftCoupling {
+  int (*edge)[2]; /* blocks */
+  int count;
+} SoftCoupling;
+
 typedef struct Cpu {
   const Model *model;
   int threads;
@@ -27,6 +33,7 @@ typedef struct Cpu {
   ContactScene scene;
   PathLength *path_length; /* per body: its path length; unused for soft ones */
   Surface *surface;        /* per soft body, at the poses of the last soft_load */
+  SoftCoupling *coupling;  /* per soft body */
   Broad broad;
   bool *left; /* per body: its direction leaves its box */
   Pairs pairs;
@@ -93,6 +100,7 @@ void soft_load_motion(Cpu *cpu, Nodes direction);
 Box soft_box(const Model *model, const Soft *soft, Nodes from, Nodes to);
 double soft_total(const Cpu *cpu, const Soft *soft, Nodes q);
 /* What elements and contacts with a soft side couple; their gradients and blocks. */
+bool soft_coupling_init(SoftCoupling *coupling, const Model *model, const Soft *soft); /* false if memory is out */
 bool soft_couple(Cpu *cpu);
 bool soft_add(Cpu *cpu);
 /* Islands with soft bodies go on with positive semidefinite elements; false if all do already. */

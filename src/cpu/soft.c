@@ -3,6 +3,7 @@
 #include "cpu/cpu.h"
 
 #include "kernel/constant.h"
+#include "linear/block_edge.h"
 #include "step/soft.h"
 
 typedef struct Load {
@@ -85,18 +86,30 @@ static bool selected(const Cpu *cpu, int soft) {
   return g && g->selected;
 }
 
+bool soft_coupling_init(SoftCoupling *c, const Model *m, const Soft *s) {
+  int capacity = 0;
+  for (int e = 0; e < soft_element_count(s); e++) {
+    int v[4], n;
+    soft_element_vertices(s, e, v, &n);
+    if (!mem_reserve((void **)&c->edge, &capacity, c->count + 6, sizeof *c->edge)) return false;
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < i; j++) {
+        if (!block_moves(m, v[i]) || !block_moves(m, v[j])) continue;
+        c->edge[c->count][0] = v[i] < v[j] ? v[i] : v[j];
+        c->edge[c->count++][1] = v[i] < v[j] ? v[j] : v[i];
+      }
+  }
+  c->count = block_edges_sort(c->edge, c->count);
+  int(*fitting)[2] = mem_resize(c->edge, (size_t)c->count, sizeof *c->edge);
+  if (fitting) c->edge = fitting;
+  return fitting != NULL;
+}
+
 bool soft_couple(Cpu *cpu) {
-  const Model *m = cpu->model;
-  for (int k = 0; k < m->soft_count; k++) {
-    const Soft *s = &m->soft[k];
-    int count = selected(cpu, k) ? soft_element_count(s) : 0;
-    for (int e = 0; e < count; e++) {
-      int v[4], n;
-      soft_element_vertices(s, e, v, &n);
-      for (int i = 0; i < n; i++)
-        for (int j = 0; j < i; j++)
-          if (block_moves(m, v[i]) && block_moves(m, v[j]) && !system_couple(&cpu->system, v[i], v[j])) return false;
-    }
+  for (int k = 0; k < cpu->model->soft_count; k++) {
+    const SoftCoupling *c = &cpu->coupling[k];
+    for (int e = 0, count = selected(cpu, k) ? c->count : 0; e < count; e++)
+      if (!system_couple(&cpu->system, c->edge[e][0], c->edge[e][1])) return false;
   }
   return true;
 }

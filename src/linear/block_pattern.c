@@ -16,9 +16,15 @@ void block_pattern_free(BlockPattern *pattern) {
   memset(pattern, 0, sizeof *pattern);
 }
 
+/* Kept memory is returned if it is this many times the need and above this size. The pattern of single soft vertices, from
+ * which columns are merged, is several times that of the merged columns. */
+enum { KEPT_TIMES = 3, KEPT_BYTES = 16 << 20 };
+
 /* So many bytes in one of the pattern's memories; NULL when memory is out. */
 static void *reserve(BlockPattern *p, int which, size_t bytes) {
-  if (!p->memory[which].bytes || bytes > p->memory[which].capacity) {
+  size_t kept = p->memory[which].capacity;
+  bool wasteful = kept > KEPT_BYTES && kept > KEPT_TIMES * bytes;
+  if (!p->memory[which].bytes || bytes > kept || wasteful) {
     mem_free(p->memory[which].bytes);
     p->memory[which].capacity = bytes + bytes / 4;
     p->memory[which].bytes = mem_alloc(p->memory[which].capacity, 1);

@@ -27,7 +27,7 @@ static bool is_identity(const Affine *q) {
 }
 
 /* A soft block of 2 x 2 x 2 cells: vertex 0 is pinned, vertex 1 scripted, vertex 2 attached to a box. */
-static Lab open_block(AbdBodyId *soft) {
+static Lab prepare_block(AbdBodyId *soft) {
   Lab lab = lab_open(abd_default_world_def());
   AbdBodyId box = put_box(&lab, vec3(0, 0, 2), ABD_MOTION_DYNAMIC);
   put_box(&lab, vec3(2, 0, 0), ABD_MOTION_KINEMATIC);
@@ -38,6 +38,11 @@ static Lab open_block(AbdBodyId *soft) {
   lab_expect_ok(&lab, abd_soft_script(lab.world, *soft, 1));
   lab_expect_ok(&lab, abd_soft_attach(lab.world, *soft, 2, box));
   soft_mesh_free(&mesh);
+  return lab;
+}
+
+static Lab open_block(AbdBodyId *soft) {
+  Lab lab = prepare_block(soft);
   lab_expect_ok(&lab, abd_world_start(lab.world));
   return lab;
 }
@@ -172,9 +177,44 @@ static void test_other_vertices_are_refused(void **state) {
   lab_close(&other);
 }
 
+/* Start, a force on a vertex, a step. A call that fails for lack of memory is made again. */
+static uint64_t hash_of_calls(Lab *lab, AbdBodyId soft, int *failures) {
+  const double force[3] = {5, 0, 1};
+  for (int call = 0; call < 3;) {
+    AbdStatus status = call == 0   ? abd_world_start(lab->world)
+                       : call == 1 ? abd_soft_set_force(lab->world, soft, 20, force)
+                                   : abd_world_step(lab->world, NULL);
+    if (status == ABD_OK) call++;
+    else assert_int_equal(status, ABD_ERROR_MEMORY);
+    *failures += status != ABD_OK;
+    if (status != ABD_OK) mem_fail_after(0);
+  }
+  return abd_world_hash(lab->world);
+}
+
+static void test_every_allocation_may_fail(void **state) {
+  (void)state;
+  uint64_t expected = 0;
+  int failures = 1;
+  long n = 0;
+  for (; failures; n++) {
+    AbdBodyId soft;
+    Lab lab = prepare_block(&soft);
+    failures = 0;
+    mem_fail_after(n);
+    uint64_t hash = hash_of_calls(&lab, soft, &failures);
+    mem_fail_after(0);
+    if (n == 0) expected = hash, failures = 1;
+    assert_true(hash == expected);
+    lab_close(&lab);
+  }
+  printf("  %ld allocations\n", n - 2);
+  assert_true(n > 50);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_bytes_of_a_vertex),
-                                     cmocka_unit_test(test_soft_snapshots),
-                                     cmocka_unit_test(test_other_vertices_are_refused)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_blocks), cmocka_unit_test(test_bytes_of_a_vertex), cmocka_unit_test(test_soft_snapshots),
+      cmocka_unit_test(test_other_vertices_are_refused), cmocka_unit_test(test_every_allocation_may_fail)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

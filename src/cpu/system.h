@@ -1,6 +1,6 @@
 /* A sparse linear system over bodies and soft vertices: twelve unknowns of a free body, three of a vertex, those that linear
- * joints leave of a linked one. Blocks
- * between bodies are given in poses (12 x 12) and taken to the unknowns. Tested in tests/test_linkage.c. */
+ * joints leave of a linked one. Blocks between bodies are given in poses (12 x 12) and taken to the unknowns. Tested in
+ * tests/test_linkage.c. */
 #ifndef ABD_CPU_SYSTEM_H
 #define ABD_CPU_SYSTEM_H
 

@@ -265,6 +265,7 @@ static double joint_tolerance(const Model *model) {
   return least(JOINT_TOLERANCE_SIZE * norm(sub(box.hi, box.lo)), JOINT_TOLERANCE_RANGE * model->def.contact.range);
 }
 
+/* A kinematic body has an inertia far above that of any body that it may push. */
 static void set_pull(Model *model) {
   for (int i = 0; i < model->given_count; i++) {
     Body *b = &model->body[i];

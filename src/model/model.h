@@ -144,12 +144,13 @@ static inline const Mesh *block_mesh(const Model *model, int block) {
 double block_mass(const Model *model, int block);
 /* Inertia of the first node: the mass of a dynamic block, a large weight of a kinematic one. */
 double block_pull(const Model *model, int block);
-/* At the start. */
+/* Its pose at the start. */
 Affine block_start(const Model *model, int block);
 /* Index of a kinematic block among the kinematic ones. */
 int model_kinematic(const Model *model, int block);
 
-/* A block's pose; the columns of a vertex are the identity. A vector (rate, gradient, direction); those are zero then. */
+/* A block's pose, or a vector (rate, gradient, direction). The columns of a vertex are the identity in a pose, zero in a
+ * vector. */
 static inline Affine node_pose(const Model *m, Nodes q, int block) {
   return block < m->given_count ? q.body[block] : affine(q.vertex[block - m->given_count], mat3_identity());
 }
@@ -181,9 +182,9 @@ AbdStatus state_init(State *state, const Model *model, AbdError *error);
 /* A state that a step writes: it has poses, rates and joints, and no arrays that a step leaves unchanged. */
 AbdStatus state_next_init(State *next, const Model *model, AbdError *error);
 void state_destroy(State *state);
-/* Poses, rates and joints of the step to be taken, as they are now. */
+/* Copies poses, rates and joints; a step then writes those of moving blocks. */
 void state_next_copy(State *next, const State *state, const Model *model);
-/* The next state becomes the state, which becomes the one before; targets are met. */
+/* The next state becomes the state, the state becomes the one before. Clears the targets. */
 void state_advance(State *state, State *next, const Model *model);
 /* Room for forces on single vertices. False if memory is out. */
 bool state_need_vertex_force(State *state, const Model *model);

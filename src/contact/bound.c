@@ -1,14 +1,15 @@
-/* The largest step along a direction that keeps a pair apart.
+/* The largest step along a direction on which a pair stays apart.
  *
- * Along straight paths of both bodies the displacement of a's point y relative to b's material at the same place is
- * W(y) = (dp_a - dp_b - G (p_a - p_b)) + (dA_a - G A_a) y with G = dA_b A_b^-1, affine in y, so its norm over a's box is
- * largest at a corner. A stencil at distance d closes by at most t (max |W| + |G| d): if it stays above the floor that the
- * continuous test keeps, it is safe without that test. The path lengths of the bodies prove this for most pairs. If the contacts
- * at the poses are valid, all other stencils are beyond the range, and only the contacts are tested unless the step is long.
+ * On straight paths of both bodies the displacement of a's point y relative to b's material at the same place is
+ *     W(y) = (dp_a - dp_b - G (p_a - p_b)) + (dA_a - G A_a) y with G = dA_b A_b^-1.
+ * It is affine in y, so its norm over a's box is largest at a corner. The distance d of a stencil decreases by at most
+ * t (max |W| + |G| d). If it stays above the floor, the stencil is safe without CCD. The path lengths of the bodies
+ * prove this for most pairs. If the contacts at the poses are valid, all other stencils are beyond the range, and only
+ * the contacts are tested unless the step is long.
  *
- * In b's rest frame a's points move along T(t) y, a straight line but for at most |G| max |W| / (4 (1 - |G|)) where b turns;
- * so a candidate whose a-side is far enough in front of its plane at both ends of the step stays so in between. Tested in
- * tests/test_bound.c. */
+ * In b's rest frame a's points move along T(t) y. If b turns, this path differs from a straight line by at most
+ * |G| max |W| / (4 (1 - |G|)). So a candidate whose a-side is far enough in front of its plane at both ends of the step
+ * stays so in between. Tested in tests/test_bound.c. */
 #include "contact/path.h"
 #include "contact/query.h"
 
@@ -21,12 +22,12 @@ typedef struct Sweep {
   const Affine *q, *d;
   const ContactScene *scene;
   double separation, range;
-  double floor;      /* the continuous test stops no stencil above this distance */
+  double floor;      /* CCD stops no stencil above this distance */
   double rate, turn; /* max |W| and |G| */
   double sigma;      /* least stretch of b */
-  double rel, moved; /* motion since the list was made; upper bound of that since the last full evaluation */
-  Affine from, to;   /* relative poses at the ends of the step; the latter and clear are set by sweep_end */
-  double clear;      /* a gap along a candidate's normal at both ends that proves it safe; 0: not yet known */
+  double rel, moved; /* motion since the list was made; upper bound of the motion since the last full evaluation */
+  Affine from, to;   /* relative poses at the ends of the step; sweep_end sets `to` and `clear` */
+  double clear;      /* gap along a candidate's normal at both ends that proves it safe; 0 = not computed yet */
 } Sweep;
 
 static double floor_of(double separation, double range) { return separation + GAP_CLEAR * range; }
@@ -45,7 +46,8 @@ static Sweep sweep_of(Pair *pair, const ContactScene *scene, const Affine q[2], 
                  .floor = floor_of(separation, scene->range)};
 }
 
-/* The motion since the list was made and since the last full evaluation. at_pose: the bodies have these poses. */
+/* Measures the motion since the list was made and since the last full evaluation. at_pose: the bodies have these
+ * poses. */
 static void sweep_motion(Sweep *s, bool at_pose) {
   const PairCache *c = s->cache;
   s->moved = at_pose ? cache_motion(c, s->pair, s->scene) : INFINITY;
@@ -66,7 +68,7 @@ static void sweep_measure(Sweep *s) {
   sweep_motion(s, at_pose);
 }
 
-/* What the test along candidates' normals needs; most pairs never come to it. */
+/* Computes the inputs of the test along candidates' normals. Most pairs never need it. */
 static void sweep_end(Sweep *s) {
   s->clear = INFINITY;
   if (s->turn >= PLANE_TURN) return;
@@ -75,14 +77,14 @@ static void sweep_end(Sweep *s) {
   s->clear = (s->floor + 0.25 * s->turn * s->rate / (1 - s->turn)) / (s->sigma * (1 - s->turn));
 }
 
-/* Does a stencil at distance >= d now stay above the floor on a step of t? */
+/* Does a stencil at distance >= d stay above the floor on a step of t? */
 static bool stays(const Sweep *s, double d, double t) {
   if (s->rate == 0 && s->turn == 0) return true;
   return d > s->floor && d - s->floor >= t * (s->rate + s->turn * d);
 }
 
-/* Upper bounds of rate and turn from the motions of both bodies, see contact/path_length.h. They are enough to prove most pairs
- * safe. moved: the motion since the list was made. */
+/* Upper bounds of rate and turn from the motions of both bodies, see contact/path_length.h. They prove most pairs safe.
+ * moved: the motion since the list was made. */
 static void bound_rates(const Sweep *s, double moved, double *rate, double *turn) {
   const PathLength *a = &s->scene->path_length[s->pair->a], *b = &s->scene->path_length[s->pair->b];
   double spread = b->ahead.turn > 0 ? b->ahead.turn * (s->cache->extent + moved) : 0;
@@ -112,7 +114,8 @@ static double plane_bound(const Sweep *s, const Candidate *c, double t_max) {
   Vec3 n = unit(cross(e1, e2)), foot = sub(x, scale(dot(n, sub(x, affine_point(&s->q[1], o))), n));
   if (!s->pair->soft && stays(s, dot(n, sub(x, foot)), t_max)) return t_max; /* as if it had been skipped before */
   double gap = dot(n, sub(x, foot)) - s->separation, keep = GAP_LEFT * (gap < s->range ? gap : s->range);
-  /* a moving plane turns by at most turn per unit step: bound its advance at the foot and at twice the gap around it */
+  /* A moving plane turns by at most `turn` per unit step. Bound its advance at the foot and at twice the gap around
+   * it. */
   Affine inverse = affine(vec3(0, 0, 0), mat3_inverse(affine_linear(&s->q[1])));
   Vec3 advance = affine_point(&s->d[1], affine_vector(&inverse, sub(foot, s->q[1].n[0])));
   double rate = -dot(n, sub(dx, advance)) + s->turn * norm(sub(dx, advance)) + s->turn * gap;
@@ -153,7 +156,7 @@ static double stencil_bound(const Sweep *s, const Candidate *c, double t_max) {
                : ccd_point_triangle(x, dx, separation, s->range, t_max);
 }
 
-/* Every stencil is tested for the whole step, so that the bound does not depend on the order of the tests. */
+/* Tests every stencil for the whole step, so that the bound does not depend on the order of the tests. */
 static void list_bound(Sweep *s) {
   Pair *p = s->pair;
   const Candidate *candidate = cache_candidates(s->cache, s->scene);
@@ -167,7 +170,7 @@ static void list_bound(Sweep *s) {
   }
 }
 
-/* With a soft side: a list of this very path has all stencils that may come into contact on it. */
+/* With a soft side: the list of this path contains all stencils that may come into contact on it. */
 static void path_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   Sweep s = sweep_of(pair, scene, q, d);
   sweep_measure(&s);
@@ -182,7 +185,7 @@ static void path_bound(Pair *pair, const ContactScene *scene, const Affine q[2],
   }
 }
 
-/* The least of n . x over a contact's side at pose q, along the normal n from b to a; of b's side the largest. */
+/* The smallest n . x of a contact's a-side at pose q, n from b to a; the largest for its b-side. */
 static double side_along(const Side *m, const Affine *q, Vec3 n, int kind, int prim, bool of_b) {
   if (m->mesh->half_space) return dot(n, affine_point(q, m->x[m->mesh->triangle[0][0]]));
   Vec3 g = scale(of_b ? -1 : 1, vec3(dot(n, q->n[1]), dot(n, q->n[2]), dot(n, q->n[3])));
@@ -190,9 +193,9 @@ static double side_along(const Side *m, const Affine *q, Vec3 n, int kind, int p
   return dot(n, q->n[0]) + (of_b ? -along : along);
 }
 
-/* The bound if no stencil but the contacts can come down to the floor. Distances and normals of contacts are stored. Gaps between
- * vertices along a fixed normal change in proportion to t, so a gap that is wide enough at both ends of the step is so on all of
- * it. */
+/* The bound if no stencil except the contacts can reach the floor. Distances and normals of contacts are stored. Gaps
+ * between vertices along a fixed normal are linear in t, so a gap that is wide enough at both ends of the step is so on
+ * all of it. */
 static void contacts_bound(const Sweep *s) {
   Pair *p = s->pair;
   const Affine end[2] = {affine_add_scaled(s->q[0], 1, s->d[0]), affine_add_scaled(s->q[1], 1, s->d[1])};
@@ -213,8 +216,8 @@ static void contacts_bound(const Sweep *s) {
   }
 }
 
-/* If the contacts are valid, all other stencils are beyond the range. Do the path lengths prove that they stay above the floor?
- * A half-space that turns has points at any distance: its motion must be measured. */
+/* If the contacts are valid, all other stencils are beyond the range. Do the path lengths prove that they stay above
+ * the floor? Points of a turning half-space are at any distance, so its motion must be measured. */
 static bool others_stay(Sweep *s) {
   bound_rates(s, s->cache->full.rel + cache_motion(s->cache, s->pair, s->scene), &s->rate, &s->turn);
   return !(s->b.mesh->half_space && s->turn > 0) && stays(s, s->separation + s->range, 1);
@@ -246,7 +249,7 @@ static void sweep_stencil(Query *query, int kind, int prim_a, int prim_b) {
       least(s->pair->bound, stencil_bound(s, &(Candidate){.kind = kind, .prim_a = prim_a, .prim_b = prim_b}, 1));
 }
 
-/* The stencils of two elements that pass near each other. */
+/* Bounds the step by the stencils of two elements that pass near each other. */
 static void sweep_elements(Query *query, const Posed *a, const Posed *b) {
   const Element *ea = a->element, *eb = b->element;
   for (int k = 0; eb->triangle >= 0 && k < ea->vertex_count; k++)
@@ -267,13 +270,13 @@ static Affine relative_at(const Sweep *s, double t) {
   return affine_relative(&end[0], &end[1]);
 }
 
-/* Advances in windows of the step that grow, as long as nothing stops it: an early hit then costs a short sweep. */
+/* Advances in growing windows of the step until a stencil stops it. An early hit then needs only a short sweep. */
 void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted) {
   Sweep s = sweep_of(pair, scene, q, d);
   sweep_measure(&s);
   pair->needs_cover = false;
   if (s.cache->listed && stays(&s, s.sigma * (s.cache->radius - s.rel), t_wanted))
-    return; /* other pairs have shortened the step by now */
+    return; /* other pairs have shortened the step since */
   double reach = (s.floor + t_wanted * s.rate) / ((1 - least(s.turn, 0.5)) * s.sigma) * (1 + 1e-6);
   if (s.b.mesh->half_space || (s.turn < 0.5 && reach < LIST_AGAIN * scene->range)) {
     pair_query(pair, scene, &q[0], &q[1], reach + scene->range);

@@ -1,5 +1,6 @@
-/* Sweep and prune: bodies sorted by the lower ends of their boxes along one axis. Each body is tested against those after it
- * until they begin beyond its end: once to count its pairs, once to write their keys. Tested in tests/test_contact.c. */
+/* Sweep and prune: bodies sorted by the lower ends of their boxes along one axis. Each body is tested against the later
+ * ones that begin before its end. The first pass counts its pairs, the second writes their keys. Tested in
+ * tests/test_contact.c. */
 #include "contact/broad.h"
 
 #include <string.h>
@@ -60,8 +61,8 @@ static bool comes_before(const Broad *broad, int axis, int a, int b) {
   return x < y || (x == y && a < b);
 }
 
-/* Shell's sort with gaps of Ciura. Its last round is the insertion sort that is enough by itself where the order of the last call
- * along the same axis is nearly right. */
+/* Shell sort with Ciura's gaps. If the order of the last call along this axis is nearly right, its last round, an
+ * insertion sort, does all the work. */
 static void sort_order(Broad *broad, int count, int axis) {
   static const int gap[] = {2305843, 1048101, 476409, 216549, 98431, 44741, 20336, 9243, 4201,
                             1750,    701,     301,    132,    57,    23,    10,    4,    1};
@@ -85,7 +86,8 @@ static void sort_box(void *context, int i) {
   broad->sorted[i] = broad->box[broad->order[i]];
 }
 
-/* The pairs of the body at place i with those after it, and with itself: soft bodies may touch themselves. key: NULL to count. */
+/* The pairs of the body at position i with later bodies, and with itself if it is a soft body that may touch itself.
+ * key: NULL to count. */
 static int sweep_from(const Sweep *s, int i, uint64_t *key) {
   const Broad *b = s->broad;
   const Box box = b->sorted[i];

@@ -8,11 +8,11 @@
 
 typedef struct Broad {
   int threads;
-  Box *box; /* per body: where it may be while the pairs hold */
+  Box *box; /* by body: all positions for which the pairs are valid */
   int *order;
-  int axis;       /* that order is sorted along; -1: none yet */
-  Box *sorted;    /* the boxes in that order */
-  int *found;     /* by place in the order: pairs with later ones; then the first of them in pair */
+  int axis;    /* of the last sort; -1 = not sorted yet */
+  Box *sorted; /* the boxes by `order` */
+  int *found;  /* by position in `order`: number of pairs with later bodies, then index of the first of them in pair */
   uint64_t *pair; /* sorted keys pair_key(a, b) */
   uint64_t *scratch;
   int pair_count, pair_capacity, scratch_capacity;
@@ -20,13 +20,13 @@ typedef struct Broad {
 
 bool broad_init(Broad *broad, const Model *model);
 void broad_destroy(Broad *broad);
-/* The box of a posed side; a half-space has an endless one. */
+/* The box of a posed side. A half-space has an infinite one. */
 Box posed_box(const Side *side, const Affine *q);
-/* The same of a stiff body. */
+/* The box of a posed stiff body. */
 Box body_box(const Model *model, int body, const Affine *q);
 /* The box of a stiff body on the straight path between two poses. */
 Box swept_box(const Model *model, int body, const Affine *from, const Affine *to);
-/* Finds the pairs of the boxes in broad->box. False when memory is out. */
+/* Finds the pairs of the boxes in broad->box. False if memory is out. */
 bool broad_find(Broad *broad, const Model *model);
 
 #endif

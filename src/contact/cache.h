@@ -1,27 +1,30 @@
-/* The candidate cache of a pair: PRIVATE to src/contact. All of it may be dropped at any time (pair_drop_cache); the next
- * evaluation fills it again and gives the same bits. It saves time and decides nothing.
+/* The candidate cache of a pair: PRIVATE to src/contact. All of it may be dropped at any time (pair_drop_cache); the
+ * next evaluation fills it again and gives the same bits. It saves time and decides nothing.
  *
- * What is stored, and when it is valid:
+ * Contents and validity:
  *
- * 1. Contacts of the pair (stored in Pair, not here) are valid at the pose serials `valid` of a and b: an evaluation at these poses
- *    keeps them. 0 = not valid. Whoever changes the poses changes the serials (path_length_move), so nothing has to be invalidated.
- *    Soft sides have no serials; their contacts are found anew by every evaluation.
+ * 1. Contacts of the pair (stored in Pair, not here) are valid at the pose serials `valid` of a and b: an evaluation at
+ *    these poses keeps them. 0 = not valid. path_length_move changes the serials with the poses, so nothing has to be
+ *    invalidated. Soft sides have no serials; every evaluation finds their contacts anew.
  *
- * 2. Candidates of two stiff bodies, if `listed`: every stencil whose distance at the reference T_ref, in b's rest metric, was at most
- *    `radius`, each with a lower bound `dist` of that distance. With rel = max over the corners y of a's box of |T(q) y - T_ref y|, a
- *    listed stencil is at least dist - rel away at q, and one that is not listed at least radius - rel, in b's rest metric. The
- *    list covers a reach r at q if radius - rel > r; else a new one is made.
+ * 2. Candidates of two stiff bodies, if `listed`: every stencil whose distance at the reference T_ref, in b's rest
+ *    metric, was at most `radius`, each with a lower bound `dist` of that distance. With rel = max over the corners y
+ *    of a's box of |T(q) y - T_ref y|, the distance at q is at least dist - rel for a listed stencil and at least
+ *    radius - rel for any other, in b's rest metric. The list covers a reach r at q if radius - rel > r; else a new one
+ *    is made.
  *
- * 3. The last full evaluation, if full.serial is not 0: the pose serials and path lengths of both bodies then, rel then, and lower
- *    bounds at those poses: `near` of each candidate, full.near of all stencils, listed or not. The path length m since then
- *    (cache_motion) bounds the motion of a in b's rest frame, so at the current poses every distance is at least near - m.
- *    A new list ends the validity of this.
+ * 3. The last full evaluation, if full.serial is not 0: its pose serials, path lengths of both bodies and rel, and
+ *    lower bounds at its poses: `near` for each candidate, full.near for all stencils, listed or not. The path length m
+ *    since then (cache_motion) bounds the motion of a in b's rest frame, so at the current poses every distance is at
+ *    least near - m. A new list invalidates it.
  *
- * 4. Candidates with a soft side, if `listed`: every stencil that comes within reach anywhere on the straight path that is stored in
- *    `path` and `vertex`. They are valid for the poses on that path, which path_covers compares up to a tolerance.
+ * 4. Candidates with a soft side, if `listed`: every stencil that comes within reach on the straight path that is
+ *    stored in `path` and `vertex`. They are valid for the poses on that path, which path_covers compares up to a
+ *    tolerance.
  *
- * The order of candidates depends on the meshes alone, not on the pose or the time at which the list was made. So sums over
- * contacts do not depend on the list either. Tested in tests/test_cache.c, tests/test_contact.c and tests/test_bound.c. */
+ * The order of candidates depends only on the meshes, not on the pose or the time at which the list was made. So sums
+ * over contacts do not depend on the list either. Tested in tests/test_cache.c, tests/test_contact.c and
+ * tests/test_bound.c. */
 #ifndef ABD_CONTACT_CACHE_H
 #define ABD_CONTACT_CACHE_H
 
@@ -34,7 +37,7 @@ typedef struct Candidate {
   int kind, prim_a, prim_b; /* vertex, triangle or edge of a's and b's mesh */
 } Candidate;
 
-/* The last evaluation that tried all candidates. */
+/* The last evaluation that tested all candidates. */
 typedef struct FullEval {
   uint64_t serial[2]; /* pose serials of a and b; 0 = none */
   Motion length;      /* path lengths: corner of a, shift and turn of b */
@@ -56,9 +59,9 @@ typedef struct PairCache {
   FullEval full;
   uint64_t valid[2]; /* pose serials of a and b for which the pair's contacts are valid; 0 = not valid */
   Range path;        /* PathRecord, with a soft side */
-  Range vertex
-      [2]; /* Vec3: positions of a soft side's vertices at the start of the path, then their motions; of a pair of one body
-                        with itself only the first */
+  /* Vec3: positions of a soft side's vertices at the start of the path, then their motions. A pair of one body with
+   * itself uses only the first. */
+  Range vertex[2];
 } PairCache;
 
 typedef struct CacheStore {
@@ -79,7 +82,7 @@ bool pair_at_pose(const Pair *pair, const ContactScene *scene, const Affine *qa,
 bool pair_contacts_valid(const Pair *pair, const ContactScene *scene);
 /* Records a full evaluation at the poses in scene->path_length. */
 void cache_set_full(PairCache *cache, const Pair *pair, const ContactScene *scene, double rel, double near);
-/* An upper bound of the motion since the last full evaluation, in b's rest frame; INFINITY if there was none. */
+/* An upper bound of the motion since the last full evaluation, in b's rest frame; INFINITY if there is none. */
 double cache_motion(const PairCache *cache, const Pair *pair, const ContactScene *scene);
 /* A lower bound of a candidate's distance at relative pose t, in b's rest metric. */
 double candidate_gap(const Side *a, const Affine *t, const Candidate *c);

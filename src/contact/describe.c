@@ -16,7 +16,7 @@ static Vec3 friction_force(const Pair *p, const Contact *c, const ContactScene *
   return vec3(0, 0, 0);
 }
 
-/* A soft body's vertices are counted in the whole of it, not on its surface alone. */
+/* Vertices of a soft body are numbered in its whole mesh, not only on its surface. */
 static uint32_t primitive(const Model *m, int body, int prim, bool vertex) {
   int soft = m->body[body].soft;
   return (uint32_t)(soft && vertex ? m->soft[soft - 1].surface_vertex[prim] : prim);

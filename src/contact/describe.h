@@ -5,7 +5,7 @@
 
 #include "contact/pair.h"
 
-/* Contact number `index` of a pair at poses qa, qb; h2 as in the incremental potential. */
+/* Describes contact `index` of a pair at poses qa, qb; h2 as in the incremental potential. */
 AbdContact contact_describe(const Pair *pair, int index, const ContactScene *scene, const Affine *qa, const Affine *qb,
                             double h2);
 

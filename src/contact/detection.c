@@ -1,14 +1,14 @@
-/* Other ways to find the elements of two bodies that meet, for comparison: every element of one down the other's tree, or the paper's
- * intersection of boxes (i-AABB), as it is or cut into a tree of three levels, all pairs tried in what is left. Whatever the way, the
- * same elements meet, and they are visited in the order in which the dual descent of query.c meets them: candidates, sums and bits
- * are the same. Tested in tests/test_contact.c. */
+/* Alternative searches for overlapping elements of two bodies, for comparison: each element of one body against the
+ * other's tree, or the paper's i-AABB with all pairs of elements inside it, whole or cut into a tree of three levels.
+ * Each search finds the same elements and visits them in the order of the dual traversal in traverse.c, so candidates,
+ * sums and bits are the same. Tested in tests/test_contact.c. */
 #include "contact/query.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct Meeting {
-  uint64_t key; /* its place in the order of the dual descent */
+  uint64_t key; /* position in the order of the dual traversal */
   int a, b;     /* elements */
 } Meeting;
 
@@ -45,14 +45,14 @@ static Box node_box(const TreeNode *n) {
   return (Box){vec3(n->lo[0], n->lo[1], n->lo[2]), vec3(n->hi[0], n->hi[1], n->hi[2])};
 }
 
-/* Around where a's node is, or passes, with the radius and the slack of single precision. */
+/* The box of a's node at its pose or on its path, inflated by the radius and the rounding of single precision. */
 static Box posed_node_box(const Query *q, const TreeNode *n) {
   Box box = box_transform(&q->from, node_box(n));
   if (q->swept) box = box_union(box, box_transform(&q->to, node_box(n)));
   return box_inflate(box, q->reach);
 }
 
-/* Which of the nodes of a fan an element is in: the last that begins before it. */
+/* Finds the node of a fan that contains an element: the last one that begins at or before it. */
 static int lane_of(const Mesh *mesh, const Fan *fan, int element) {
   int lane = 0, first = -1;
   for (int k = 0; k < fan->count; k++) {
@@ -64,7 +64,8 @@ static int lane_of(const Mesh *mesh, const Fan *fan, int element) {
   return lane;
 }
 
-/* The turns of the dual descent on its way to two elements, from the highest bits down, then their places in the leaves. */
+/* The branches of the dual traversal on its path to two elements, from the highest bits down, then their positions in
+ * the leaves. */
 static uint64_t descent_key(const Query *q, int a, int b) {
   const TreeNode *na = q->a->node, *nb = q->b->node;
   uint64_t key = 0;
@@ -92,7 +93,7 @@ static void add_meeting(Finder *f, int a, int b) {
 
 /* ---- One tree ---- */
 
-/* Every element of a on its own. */
+/* Tests one element of a against b's tree. */
 static void descend(Finder *f, int a, Box box, int ib) {
   Query *q = f->query;
   const TreeNode *nb = &q->b->node[ib];
@@ -115,7 +116,7 @@ static void find_by_tree(Finder *f) {
 
 /* ---- The intersection of boxes ---- */
 
-/* The elements of a and of b in the intersection, found through each body's own tree. */
+/* Collect the elements of a and of b inside the intersection through each body's own tree. */
 static void gather_a(Finder *f, Box volume, int ia, Part *part) {
   Query *q = f->query;
   const TreeNode *na = &q->a->node[ia];
@@ -143,7 +144,8 @@ static void gather_b(Finder *f, Box volume, int ib, Part *part) {
   }
 }
 
-/* A pair belongs to the cell with the lower corner of its boxes' overlap: it is met once, however many cells its elements are in. */
+/* A pair belongs to the cell that contains the lower corner of its boxes' overlap. So it is visited once, even if its
+ * elements are in several cells. */
 static bool in_cell(Box cell, Box a, Box b) {
   Vec3 low = vec3_max(a.lo, b.lo);
   for (int k = 0; k < 3; k++)
@@ -169,7 +171,7 @@ static void part_cut(Finder *f, const Part *whole, int axis, double at, Part hal
 
 static void set_component(Vec3 *v, int axis, double value) { *(axis == 0 ? &v->x : axis == 1 ? &v->y : &v->z) = value; }
 
-/* volume: what is cut in the middle; cell: the same, open where the intersection ends. */
+/* Cuts the volume in the middle. cell: the volume, unbounded on sides on which the intersection ends. */
 static void cut(Finder *f, Box volume, Box cell, const Part *a, const Part *b, int levels) {
   if (levels == 1 || a->count == 0 || b->count == 0) {
     try_all(f, cell, a, b);

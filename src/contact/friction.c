@@ -1,6 +1,6 @@
-/* Lagged friction with anchors. The tangential displacement of a contact is counted from where it last stuck: its part in
- * this step plus the slip carried over, an elastic-plastic spring of length at most eps. At rest under load the slip is
- * constant, so nothing creeps. Tested in tests/test_physics_contact.c. */
+/* Lagged friction with anchors. The tangential displacement of a contact is its displacement in this step plus the slip
+ * carried over: an elastic-plastic spring of length at most eps. At rest under load the slip is constant, so nothing
+ * creeps. Tested in tests/test_physics_contact.c. */
 #include "contact/pair.h"
 
 #include <string.h>
@@ -8,14 +8,15 @@
 #include "kernel/constant.h"
 #include "kernel/friction.h"
 
-/* Anchors stand as the points that left them did, those that counted from the front and the others from the back: where nothing
- * has changed they are asked for in that order. */
+/* Anchors have the order of the friction points that left them: unique points from the front, duplicates from the back.
+ * If no contact has changed, lookups follow that order. */
 typedef struct Lookup {
   const Anchor *anchor;
   int count, front, back;
 } Lookup;
 
-/* The anchor of the same stencil, else the nearest one of the pair: stencils change as contacts slide, slips hardly do. */
+/* Finds the anchor of the same stencil, else the nearest anchor of the pair: stencils change as contacts slide, slips
+ * hardly do. */
 static const Anchor *find_anchor(Lookup *l, uint64_t key, Vec3 at) {
   if (l->front < l->count && l->anchor[l->front].key == key) return &l->anchor[l->front++];
   if (l->back >= 0 && l->anchor[l->back].key == key) return &l->anchor[l->back--];
@@ -35,7 +36,8 @@ static const Anchor *find_anchor(Lookup *l, uint64_t key, Vec3 at) {
   return best;
 }
 
-/* Where a side's point is: of a stiff body by its pose, of a soft one by its vertices as they are (or were at the start). */
+/* The position of a side's point: a stiff body's by its pose, a soft body's by its vertices now or at the start of the
+ * step. */
 static Vec3 side_point(Side side, const Affine *q, Vec3 rest, const int v[3], const double w[3], bool at_start) {
   if (!side.surface) return affine_point(q, rest);
   const Vec3 *x = at_start ? side.surface->start : side.x;
@@ -65,7 +67,7 @@ Vec3 friction_slip_after(const Pair *p, const FrictionPoint *f, const ContactSce
 
 static bool near(Vec3 a, Vec3 b, double tolerance) { return norm_sq(sub(a, b)) <= tolerance * tolerance; }
 
-/* One of the points that count already that is the same but for rounding: corners and edges touch as parts of several triangles and
+/* Finds a unique point that coincides with f up to rounding. Corners and edges touch as parts of several triangles and
  * edges. */
 static FrictionPoint *find_same(FrictionPoint *point, int n, const FrictionPoint *f, double size) {
   for (FrictionPoint *g = point + (n > FRICTION_NEIGHBOURS ? n - FRICTION_NEIGHBOURS : 0); g < point + n; g++)
@@ -91,14 +93,14 @@ static void lag_point(const Pair *pair, const ContactScene *scene, const Affine 
   f->slip = add_scaled(slip, -dot(c->normal, slip), c->normal);
 }
 
-/* Unique points are put in from the front, duplicates from the back. */
+/* Unique points are stored from the front, duplicates from the back. */
 bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], const Anchor *anchor, int anchor_count) {
   pair->friction.count = pair->friction_unique = 0;
   if (pair->mu <= 0 || pair->contact.count == 0) return true;
   FrictionPoint *point = pool_extend(&scene->store->friction, &pair->friction, pair->contact.count);
   if (!point) return false;
   const Contact *contact = pair_contacts(pair, scene);
-  double size = scene->model->mesh[scene->model->body[pair->a].mesh].radius; /* the smaller */
+  double size = scene->model->mesh[scene->model->body[pair->a].mesh].radius; /* of the smaller body */
   Lookup anchors = {anchor, anchor_count, 0, anchor_count - 1};
   int back = pair->contact.count, unique = 0;
   for (int i = 0; i < pair->contact.count; i++) {

@@ -1,19 +1,20 @@
-/* Gradient and Hessian of a pair's barrier and friction, summed over its contacts as moments: for a spring K between
- * material points ya, yb, H_aa += K (x) ya ya^T, H_bb += K (x) yb yb^T, H_ab -= K (x) ya yb^T with y = (1, Y). The barrier's
- * K is the Gauss-Newton b'' n n^T: positive semidefinite without any eigenvalue problem. Tested in tests/test_contact.c. */
+/* Gradient and Hessian of a pair's barrier and friction, summed over its contacts as moments. A spring K between the
+ * material points ya, yb adds H_aa += K (x) ya ya^T, H_bb += K (x) yb yb^T, H_ab -= K (x) ya yb^T with y = (1, Y). The
+ * barrier's K is the Gauss-Newton b'' n n^T, which is positive semidefinite without an eigenvalue problem. Tested in
+ * tests/test_contact.c. */
 #include "contact/pair.h"
 
 #include <string.h>
 
 #include "kernel/friction.h"
 
-/* Springs wait here until there are some: their sums then stay in registers while one spring after the other goes by. */
+/* Springs are summed in batches, so that the sums stay in registers over a whole batch. */
 enum { BATCH = 16 };
 typedef struct Batch {
   Moments *sum;
   int count;
   _Alignas(64) Entry stiffness[BATCH];
-  double force[BATCH][4];          /* on a; less on b */
+  double force[BATCH][4];          /* on a; the force on b is its negative */
   double a[BATCH][4], b[BATCH][4]; /* weights of the bodies' nodes */
 } Batch;
 
@@ -25,12 +26,13 @@ typedef struct Batch {
 #else
 #define LANE_BYTES 16
 #endif
-typedef double Lanes __attribute__((vector_size(LANE_BYTES), aligned(8), may_alias)); /* as many as a register has */
+typedef double Lanes __attribute__((vector_size(LANE_BYTES), aligned(8), may_alias)); /* one register */
 typedef double Half
     __attribute__((vector_size(LANE_BYTES < 32 ? LANE_BYTES : 32), aligned(8), may_alias)); /* and not more than four */
 enum { LANE_COUNT = LANE_BYTES / 8, HALF_COUNT = sizeof(Half) / 8 };
 
-/* Row i of K (x) (a, -b)(a, -b)^T, lanes of K from `first` on. Inlined with a constant i: the sums are 6, 8, 10, 12 registers. */
+/* Adds row i of K (x) (a, -b)(a, -b)^T, lanes of K from `first` on. i is a constant after inlining, so the sums fit in
+ * 6, 8, 10 or 12 registers. */
 INLINE void add_row(const Batch *s, int i, int first) {
   Entry *row_aa = s->sum->aa + i * (i + 1) / 2, *row_bb = s->sum->bb + i * (i + 1) / 2, *row_ab = s->sum->ab + 4 * i;
   Lanes aa[4], bb[4], ab[4];
@@ -55,7 +57,7 @@ INLINE void add_row(const Batch *s, int i, int first) {
   }
 }
 
-/* Components of the forces from `first` on. */
+/* Adds the components of the forces from `first` on. */
 static void add_forces(const Batch *s, int first) {
   Half ga[4] = {{0}}, gb[4] = {{0}};
   for (int k = 0; k < s->count; k++) {
@@ -91,7 +93,7 @@ static void put_weights(double w[4], double first, Vec3 y) {
   w[3] = y.z;
 }
 
-/* f K between the points of weights (first, ya) and (first, yb) of the nodes. */
+/* Adds the spring f K between the points with node weights (first, ya) and (first, yb). */
 static void add_spring(Batch *s, Vec3 force, double f, const Sym3 *k, double first, Vec3 ya, Vec3 yb) {
   if (s->count == BATCH) flush(s);
   int i = s->count++;
@@ -109,9 +111,9 @@ static void add_spring(Batch *s, Vec3 force, double f, const Sym3 *k, double fir
   put_weights(s->b[i], first, yb);
 }
 
-/* The mollifier's part: c = |w|^2, w = u x v, depends on the edges' directions u = A_a U, v = A_b V alone. The Hessian is
- * the Gauss-Newton 2 factor dw^T dw; the edges are nearly parallel here, so with u = |u| e, v = +-|v| e it is a spring
- * 2 factor (I - e e^T) between |v| U and +-|u| V. */
+/* Adds the mollifier's spring. c = |w|^2, w = u x v, depends only on the edges' directions u = A_a U, v = A_b V. The
+ * Hessian is the Gauss-Newton 2 factor dw^T dw. The edges are nearly parallel here, so with u = |u| e, v = +-|v| e it
+ * is a spring 2 factor (I - e e^T) between |v| U and +-|u| V. */
 static void add_mollifier(Batch *s, const Mesh *a, const Mesh *b, const Contact *c, const Affine *qa, const Affine *qb,
                           double factor) {
   const uint32_t *ea = a->edge[c->prim_a], *eb = b->edge[c->prim_b];

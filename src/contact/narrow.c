@@ -62,7 +62,7 @@ static double edge_edge(const Narrow *n, const Candidate *c, Contact *out, Vec3 
   return d;
 }
 
-/* The plane of a half-space: diff = n (n . (x - o)), negative distances count as zero. */
+/* Distance from the plane of a half-space: diff = n (n . (x - o)). Negative distances become zero. */
 static double vertex_plane(const Narrow *n, const Candidate *c, Contact *out, Vec3 *diff) {
   const uint32_t *t = n->b.mesh->triangle[0];
   Vec3 o = affine_point(n->qb, n->b.x[t[0]]), e1 = affine_vector(n->qb, sub(n->b.x[t[1]], n->b.x[t[0]])),
@@ -95,7 +95,7 @@ static double stencil_eval(const Narrow *n, const Candidate *c, Contact *out, Ve
   return c->kind == STENCIL_EDGE_EDGE ? edge_edge(n, c, out, diff) : vertex_plane(n, c, out, diff);
 }
 
-/* Adds the contact, all but its barrier, if it is near enough. */
+/* Adds the candidate as a contact without its barrier if its gap is below the range. */
 static void candidate_eval(Narrow *n, const Candidate *c) {
   Pair *p = n->pair;
   Contact contact, *out = &contact;
@@ -130,7 +130,7 @@ static void candidate_eval(Narrow *n, const Candidate *c) {
   else p->failed = true;
 }
 
-/* The contacts' barriers, some at a time; their energy and its rounding error are added to the pair's. */
+/* Evaluates the contacts' barriers in batches. Adds their energy and its rounding error to the pair's. */
 static void add_barriers(const Narrow *n) {
   enum { BATCH = 8 };
   Pair *p = n->pair;
@@ -151,7 +151,7 @@ static void add_barriers(const Narrow *n) {
   }
 }
 
-/* Contacts of a pair with a soft side, from the list of the path that the poses are on. */
+/* Finds the contacts of a pair with a soft side in the list of the path that contains the poses. */
 static void eval_on_path(Narrow *n) {
   const Affine q[2] = {*n->qa, *n->qb};
   if (!path_covers(n->pair, n->scene, q)) path_list(n->pair, n->scene, q, NULL);
@@ -159,8 +159,8 @@ static void eval_on_path(Narrow *n) {
   for (int i = 0; i < n->cache->candidate.count; i++) candidate_eval(n, &c[i]);
 }
 
-/* If the bodies barely moved since the last full evaluation, re-tests only the candidates that were near then. Returns false if a
- * full evaluation is needed. motion: an upper bound of the motion since then. */
+/* If the bodies barely moved since the last full evaluation, re-tests only the candidates that were near then. Returns
+ * false if a full evaluation is needed. motion: an upper bound of the motion since then. */
 static bool eval_near(Narrow *n, double reach, double motion) {
   const PairCache *cache = n->cache;
   if (!(motion < RECHECK_WITHIN * reach) || !(cache->radius - cache->full.rel - motion > reach)) return false;
@@ -171,7 +171,7 @@ static bool eval_near(Narrow *n, double reach, double motion) {
   return true;
 }
 
-/* A full evaluation: all candidates, of a new list if the cached one does not cover the reach. */
+/* A full evaluation: tests all candidates, of a new list if the cached one does not cover the reach. */
 static void eval_full(Narrow *n, double reach, bool at_pose) {
   PairCache *cache = n->cache;
   Affine t = affine_relative(n->qa, n->qb);
@@ -193,7 +193,7 @@ static void eval_full(Narrow *n, double reach, bool at_pose) {
   if (at_pose) cache_set_full(cache, n->pair, n->scene, rel, nearest);
 }
 
-/* Most pairs have no stencil within reach, and the path lengths of their bodies prove it. */
+/* Most pairs have no stencil within reach. The path lengths of their bodies prove it. */
 static void eval_by_list(Narrow *n) {
   const Pair *pair = n->pair;
   const PathLength *length = n->scene->path_length;
@@ -208,7 +208,8 @@ static void eval_by_list(Narrow *n) {
   if (!eval_near(n, reach, motion)) eval_full(n, reach, at_pose);
 }
 
-/* A step begins at the poses at which the last one ended. The contacts are valid there; only the stiffness may have changed. */
+/* A step begins at the poses at which the last one ended. The contacts are valid there; only the stiffness may have
+ * changed. */
 static void find_contacts(Narrow *n) {
   Pair *pair = n->pair;
   bool valid = pair_contacts_valid(pair, n->scene) && pair_at_pose(pair, n->scene, n->qa, n->qb);

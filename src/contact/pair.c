@@ -1,4 +1,5 @@
-/* Motions and lower bounds of distances of a pair, in b's rest frame. Tested in tests/test_contact.c and tests/test_bound.c. */
+/* Motions and lower bounds of distances of a pair, in b's rest frame. Tested in tests/test_contact.c and
+ * tests/test_bound.c. */
 #include "contact/cache.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ void pair_order(const Model *model, int *a, int *b) {
   }
 }
 
-/* All corners of the box at once: this is the hottest function of pairs without contact. */
+/* Evaluates all corners of the box at once. This is the hottest function of pairs without contact. */
 double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1) {
   typedef double Lanes __attribute__((vector_size(64)));
   const Affine d = affine_sub(*t1, *t0);
@@ -64,7 +65,7 @@ double least_stretch(const Affine *q) {
   c.c[1].y -= 1;
   c.c[2].z -= 1;
   double s = sqrt(mat3_dot(c, c));
-  return s < 0.75 ? sqrt(1 - s) : 0.5 / (1 + 1e3 * s); /* far from rigid: too small to be of use, never too large */
+  return s < 0.75 ? sqrt(1 - s) : 0.5 / (1 + 1e3 * s); /* far from rigid: small, but still a lower bound */
 }
 
 double side_least(const Side *side, int dimension, int prim, Vec3 g) {

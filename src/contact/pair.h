@@ -1,15 +1,16 @@
 /* A pair of bodies within reach of each other: candidates -> contacts -> moments.
  *
- * Body b is the larger one. Distances of two stiff bodies are bounded in b's rest frame, in which only the motion of a relative to b
- * counts: T(q) = b^-1 o a maps a's rest space to b's.
+ * Body b is the larger one. Distances of two stiff bodies are bounded in b's rest frame, in which only the motion of a
+ * relative to b matters: T(q) = b^-1 o a maps a's rest frame to b's.
  *
- * Candidates are the stencils (vertex-triangle, edge-edge) that may come into contact; contact/cache.h describes their cache. Most
- * of them need no distance: a lower bound is enough. The rest are first tested along their normal at the reference: b's primitive lies
- * behind a plane that is fixed in b's rest frame, so the distance of a's vertices from that plane is a lower bound. Sliding does not
- * weaken it. With a soft side there is no such frame, see contact/path.h.
+ * Candidates are the stencils (vertex-triangle, edge-edge) that may come into contact; contact/cache.h describes their
+ * cache. A lower bound replaces the distance of most of them. The others are first tested along their normal at the
+ * reference: b's primitive lies behind a plane that is fixed in b's rest frame, so the distance of a's vertices from
+ * that plane is a lower bound. Sliding does not weaken it. A pair with a soft side has no such frame, see
+ * contact/path.h.
  *
- * Contacts are the stencils nearer than separation + range, with their closest points ya, yb in rest coordinates. A contact acts as
- * a spring between these two material points: gradient f n (x) (1, y), Hessian K (x) (1, y)(1, y)^T.
+ * Contacts are the stencils nearer than separation + range, with their closest points ya, yb in rest coordinates. A
+ * contact acts as a spring between these two material points: gradient f n (x) (1, y), Hessian K (x) (1, y)(1, y)^T.
  * Tested in tests/test_contact.c. */
 #ifndef ABD_CONTACT_PAIR_H
 #define ABD_CONTACT_PAIR_H
@@ -28,7 +29,7 @@ typedef struct Contact {
   double mollifier_d1;              /* its derivative by |u x v|^2 */
   Vec3 normal;                      /* unit, from b to a */
   Vec3 ya, yb;                      /* closest points, rest coordinates */
-  double wa[3], wb[3];              /* the same as weights of the primitives' vertices */
+  double wa[3], wb[3];              /* ya, yb as weights of the primitives' vertices */
 } Contact;
 
 /* Identifies a contact's stencil within its pair. */
@@ -36,25 +37,25 @@ static inline uint64_t contact_key(const Contact *c) {
   return (uint64_t)c->kind << 60 | (uint64_t)(uint32_t)c->prim_a << 30 | (uint64_t)(uint32_t)c->prim_b;
 }
 
-/* A contact whose normal force was lagged: u = (I - n n^T)(x_a(ya) - x_b(yb) - origin) + slip. */
+/* A contact with a lagged normal force: u = (I - n n^T)(x_a(ya) - x_b(yb) - origin) + slip. */
 typedef struct FrictionPoint {
   uint64_t key;
   Vec3 ya, yb, normal;
   Vec3 origin;              /* x_a(ya) - x_b(yb) at the start of the step */
   Vec3 slip;                /* carried over from earlier steps */
-  Vec3 trial, displacement; /* u at the poses of the last pair_eval, at the accepted ones */
-  Vec3 force;       /* over the load, an unknown of Newton's method beside the slip: at the solution f1 u / |u| */
-  double load;      /* mu times normal force, in the units of the incremental potential */
-  double sum;       /* of a unique point: its load and its duplicates', which are the same point of other stencils */
-  int va[3], vb[3]; /* of a soft side: the vertices whose weighted sum the point is */
+  Vec3 trial, displacement; /* u at the poses of the last pair_eval and at the accepted poses */
+  Vec3 force;  /* divided by the load; an unknown of Newton's method besides the slip, f1 u / |u| at the solution */
+  double load; /* mu times normal force, in the units of the incremental potential */
+  double sum;  /* of a unique point: its load plus its duplicates' load */
+  int va[3], vb[3]; /* soft side: the vertices whose weighted sum is the point */
   double wa[3], wb[3];
 } FrictionPoint;
 
-/* A contact with a soft side in the matrix: a spring between points that are weighted sums of nodes. */
+/* A contact with a soft side in the matrix: a spring between weighted sums of nodes. */
 typedef struct Spring {
   int count, body[6];
   double weight[6][4]; /* of the body's nodes */
-  Vec3 force;          /* gradient by the weighted sum of all */
+  Vec3 force;          /* gradient by the weighted sum */
   Sym3 stiffness;
 } Spring;
 
@@ -62,15 +63,16 @@ typedef struct PairCounts {
   int64_t box_tests, candidates, distances, ccd_calls;
 } PairCounts;
 
-/* Moments of all contacts of a pair: gradient 3x4 per body, Hessian K (x) y y^T per 4x4 entry (10 on the diagonal
- * blocks, 16 between the bodies; sign of the latter is minus). */
+/* Moments of all contacts of a pair: gradient 3x4 per body, Hessian K (x) y y^T per 4x4 entry: 10 on the diagonal
+ * blocks, 16 between the bodies, the latter with a minus sign. */
 typedef double Entry[8]; /* a symmetric 3x3: xx yy zz xy xz yz, the last two unused */
 typedef struct Moments {
   Vec3 ga[4], gb[4];
   Entry aa[10], bb[10], ab[16];
 } Moments;
 
-/* What the backend reads and writes of a pair in every iteration. Items in varying number are ranges of the PairStore. */
+/* The part of a pair that the backend reads and writes in every iteration. Items of varying number are ranges of the
+ * PairStore. */
 typedef struct Pair {
   int a, b;            /* bodies; b has the larger mesh */
   int slot;            /* index of its cache */
@@ -84,14 +86,14 @@ typedef struct Pair {
   int friction_unique; /* number of unique friction points; they come first and carry their duplicates' load */
   int nearest_kind, nearest_a, nearest_b; /* the stencil of the smallest gap */
   double stiffness;                       /* of the barrier [J as dt^2 energy] */
-  double stiffening;                      /* factor of it that the load of earlier steps required, >= 1 */
+  double stiffening;                      /* factor of the stiffness that the load of earlier steps required, >= 1 */
   double mu;                              /* coefficient of friction */
   double barrier;                         /* energy of the contacts at the trial poses */
   double energy, energy_trial;            /* of barrier and friction at the accepted and at the trial poses */
   double noise;                           /* rounding error of energy_trial */
   double motion;                          /* [m] of a relative to b, expected in this step */
   double approach;                        /* [m] of their surfaces towards each other, expected in this step */
-  double margin;                          /* [m] that a new list covers beyond the range of contact */
+  double margin;                          /* [m] that a new list covers beyond the range */
   double min_gap;                         /* [m] smallest distance less the separation */
   double min_distance;                    /* [m] of the same stencil */
   double bound;                           /* largest safe step */
@@ -126,55 +128,56 @@ static inline Moments *pair_moment_sums(const Pair *pair, const ContactScene *sc
   return pool_items(&scene->store->moments, &pair->moments);
 }
 
-/* Releases all that the pair has in the store. */
+/* Releases all ranges of the pair. */
 void pair_destroy(Pair *pair, PairStore *store);
-/* Forgets the candidates and the validity of the contacts. It changes no bit of any later result. */
+/* Drops the candidates and invalidates the contacts. It changes no bit of any later result. */
 void pair_drop_cache(Pair *pair, PairStore *store);
-/* The distance that contact keeps between two surfaces [m]: the world's separation and half of both thicknesses. For two parts of
- * one soft body it is at most the separation and half of their distance at rest: stencil_separation <= pair_separation. */
+/* The separation of two surfaces [m]: the world's separation plus half of both thicknesses. For two primitives of one
+ * soft body it is at most the separation plus half of their distance at rest: stencil_separation <= pair_separation. */
 double pair_separation(const Pair *pair, const ContactScene *scene);
 double stencil_separation(const Pair *pair, const ContactScene *scene, int kind, int prim_a, int prim_b);
-/* Contacts and friction of a pair with a soft side, one spring after the other; some are empty. */
+/* The springs of contacts and friction of a pair with a soft side; some are empty. */
 int pair_spring_count(const Pair *pair);
 void pair_spring(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, int index,
                  Spring *spring);
-/* The vertices of a contact's primitives in the two meshes; those that a primitive has not repeat its first. */
+/* The vertices of a contact's primitives in the two meshes. Unused entries repeat the primitive's first vertex. */
 void pair_corners(const Pair *pair, const ContactScene *scene, const Contact *contact, int va[3], int vb[3]);
-/* Which of two bodies is a: the one whose motion is bounded. */
+/* Orders two bodies. a is the one whose motion is bounded. */
 void pair_order(const Model *model, int *a, int *b);
 /* Largest displacement of a's box between two relative poses, in b's rest frame. */
 double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1);
-/* Of a stencil's side: 0 for a vertex, 1 for an edge, 2 for a triangle. */
+/* Dimension of a stencil's side: 0 for a vertex, 1 for an edge, 2 for a triangle. */
 static inline int stencil_dimension(int kind, bool of_b) {
   return kind == STENCIL_EDGE_EDGE ? 1 : kind == (of_b ? STENCIL_VERTEX_TRIANGLE : STENCIL_TRIANGLE_VERTEX) ? 2 : 0;
 }
 double least_stretch(const Affine *q); /* lower bound of the singular values of the linear part */
 
-/* Contacts and energy at given poses, from the cached candidates or from a new list that covers pair->margin more. The energy is
- * stored in pair->energy_trial. */
+/* Finds contacts and energy at given poses, from the cached candidates or from a new list that covers pair->margin
+ * more. Stores the energy in pair->energy_trial. */
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
-/* The largest step t <= 1 along the directions d that is safe for the listed candidates; sets needs_cover if others may come into
- * contact before. */
+/* Computes the largest step t <= 1 along the directions d that is safe for the listed candidates. Sets needs_cover if
+ * other stencils may come into contact before. */
 void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]);
-/* Do the path lengths alone prove that the whole step along the directions in scene->path_length is safe? If so the bound is 1; if
- * not, call pair_bound. */
+/* Do the path lengths prove that the whole step along the directions in scene->path_length is safe? If so the bound is
+ * 1; if not, call pair_bound. */
 bool pair_clear(Pair *pair, const ContactScene *scene);
-/* The same for all stencils, listed or not, for steps up to t_wanted. */
+/* As pair_bound for all stencils, listed or not, for steps up to t_wanted. */
 void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted);
-/* Gradient and Gauss-Newton Hessian of barrier and friction at the accepted poses, into pair_moment_sums: from the contacts of the last
- * pair_eval and the friction forces of pair_friction_start or pair_friction_advance after it. */
+/* Computes gradient and Gauss-Newton Hessian of barrier and friction at the accepted poses into pair_moment_sums.
+ * Inputs are the contacts of the last pair_eval and the friction forces of pair_friction_start or pair_friction_advance
+ * after it. */
 void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 
-/* Friction: lagged points from the contacts, with slips from the anchors of this pair; tangential displacement of one. */
+/* Makes the lagged friction points from the contacts, with slips from the anchors of this pair. */
 bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], const Anchor *anchor, int anchor_count);
-/* Forces of the friction points: as their slips at given poses have them; after a step of `length` times Newton's to
+/* Set the forces of the friction points: from their slips at given poses; after a step of `length` times Newton's to
  * the poses of the last pair_eval. */
 void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 void pair_friction_advance(Pair *pair, const ContactScene *scene, double length);
 Vec3 friction_displacement(const Pair *pair, const FrictionPoint *point, const ContactScene *scene, const Affine *qa,
                            const Affine *qb);
-/* What is left of the slip after the step, in b's rest frame: at most friction_eps long. */
+/* The slip that remains after the step, in b's rest frame, of length at most friction_eps. */
 Vec3 friction_slip_after(const Pair *pair, const FrictionPoint *point, const ContactScene *scene, const Affine *qa,
                          const Affine *qb);
 

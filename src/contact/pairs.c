@@ -17,7 +17,7 @@ void pairs_destroy(Pairs *pairs) {
 
 static uint64_t key_at(const Pairs *pairs, int k) { return pair_key(pairs->body[k][0], pairs->body[k][1]); }
 
-/* Pairs among the keys that have no slot yet. */
+/* Counts the keys of pairs that have no slot yet. */
 static int count_new(const Pairs *pairs, const uint64_t *key, int count) {
   int fresh = 0;
   for (int k = 0, old = 0; k < count; k++) {
@@ -51,7 +51,7 @@ static int add_slot(Pairs *pairs, const Model *model, uint64_t key) {
   return slot;
 }
 
-/* Pairs that leave are dropped first: the new ones then fill their slots. */
+/* Pairs that leave reach are dropped first, so that new ones reuse their slots. */
 bool pairs_sync(Pairs *pairs, const Model *model, const uint64_t *key, int count, int *added) {
   *added = count_new(pairs, key, count);
   if (!pairs_settle(pairs) || !reserve(pairs, count, *added)) return false; /* ranges change their addresses */

@@ -9,7 +9,7 @@
 typedef float F4 __attribute__((vector_size(16)));
 typedef int I4 __attribute__((vector_size(16)));
 
-/* Where the vertices of a part are at the start, and how they move. */
+/* Boxes of vertices' positions at the start and of their motions. */
 typedef struct Span {
   F4 lo, hi, slowest, fastest;
 } Span;
@@ -20,11 +20,11 @@ typedef struct Moved {
 } Moved;
 
 typedef struct Path {
-  Query query;         /* its sides are those of the path */
+  Query query;         /* its sides are the path's */
   const Affine *q, *d; /* d NULL: nothing moves */
-  bool within;         /* a soft body with itself */
+  bool within;         /* one soft body with itself */
   double reach;
-  F4 slack; /* the reach, and what single precision may lose */
+  F4 slack; /* the reach plus the rounding of single precision */
 } Path;
 
 static Vec3 zero(void) { return vec3(0, 0, 0); }
@@ -40,7 +40,7 @@ static Span soft_span(const Path *path, const float *box, const float *motion) {
   return (Span){f4_load(box), f4_load(box + 3), path->d ? f4_load(motion) : none, path->d ? f4_load(motion + 3) : none};
 }
 
-/* Of a stiff body's box of rest space. */
+/* From a stiff body's box in its rest frame. */
 static Span stiff_span(const Path *path, int side, Box rest) {
   Box box = box_transform(&path->q[side], rest), way = {zero(), zero()};
   if (path->d) way = box_transform(&path->d[side], rest);
@@ -81,7 +81,7 @@ static void place_element(const Path *path, int side, int index, Moved *out) {
   }
 }
 
-/* The most that two sets of points can come nearer to each other. */
+/* An upper bound of the decrease of the distance between two sets of points. */
 static double closing_of(const Vec3 *v, int n, const Vec3 *w, int m) {
   double most_sq = 0;
   for (int i = 0; i < n; i++)
@@ -89,7 +89,7 @@ static double closing_of(const Vec3 *v, int n, const Vec3 *w, int m) {
   return sqrt(most_sq) * (1 + 1e-9);
 }
 
-/* Lists the stencils of two elements; of one soft body with itself, those that either has with the other. */
+/* Lists the stencils of two elements; for one soft body with itself, in both directions. */
 static void elements_meet(Path *path, int i, int j) {
   Query *query = &path->query;
   Moved a, b;
@@ -123,7 +123,8 @@ static void nodes_meet(Path *path, int ia, const Span *a, int ib, const Span *b)
     leaves_meet(path, na, nb);
     return;
   }
-  bool split_a = query_splits_a(na, nb); /* by the boxes at rest: the order of the list does not depend on the path */
+  /* by the boxes at rest, so that the order of the list does not depend on the path */
+  bool split_a = query_splits_a(na, nb);
   for (int k = 0; k < 2; k++) {
     Span child = node_span(path, !split_a, (split_a ? na->left : nb->left) + k);
     if (split_a) nodes_meet(path, na->left + k, &child, ib, b);
@@ -131,7 +132,7 @@ static void nodes_meet(Path *path, int ia, const Span *a, int ib, const Span *b)
   }
 }
 
-/* A node of a soft body with itself: every two elements below it meet once. */
+/* Visits every two elements below a node of one soft body once. */
 static void node_meets_itself(Path *path, int index) {
   const TreeNode *n = &path->query.a->node[index];
   if (n->element_count > 0) {
@@ -150,7 +151,7 @@ static bool is_still(const Affine *d) {
   return true;
 }
 
-/* Vertices of a that come within reach of a half-space b; all of them where that moves. */
+/* Lists the vertices of a that come within reach of a half-space b; all of them if b moves. */
 static void plane_meet(Path *path) {
   const Side *a = &path->query.side[0];
   const Mesh *b = path->query.b;
@@ -195,7 +196,7 @@ static bool store_path(Path *path) {
   return true;
 }
 
-/* Poses on the path are compared up to this [m]: far above the rounding of a step, far below any distance that matters. */
+/* Tolerance in comparing poses with the path [m]: far above the rounding of a step, far below any relevant distance. */
 static double tolerance(const ContactScene *scene) { return PATH_TOLERANCE * scene->range; }
 
 void path_list(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine *d) {
@@ -219,11 +220,11 @@ void path_list(Pair *pair, const ContactScene *scene, const Affine q[2], const A
     if (path.within) node_meets_itself(&path, 0);
     else nodes_meet(&path, 0, &root[0], 0, &root[1]);
   }
-  cache->listed = !pair->failed; /* if memory ran out the list is incomplete */
+  cache->listed = !pair->failed; /* if memory ran out, the list is incomplete */
   pair->counts.candidates += cache->candidate.count;
 }
 
-/* The stored path of a pair; no vertices for a stiff side, and for the second side of a pair of one body with itself. */
+/* The stored path of a pair. A stiff side and the second side of one body with itself have no vertices. */
 typedef struct StoredPath {
   const PathRecord *record;
   const Vec3 *vertex[2];
@@ -238,7 +239,7 @@ static StoredPath stored_path(const Pair *pair, const ContactScene *scene) {
   return p;
 }
 
-/* How far along the path the pose is, by the part that moves most. */
+/* The path parameter of the pose, measured on the part that moves most. */
 static double path_advance(const StoredPath *path, const Side own[2], const Affine q[2]) {
   double longest = 0, t = 0;
   for (int side = 0; side < 2; side++) {
@@ -261,7 +262,7 @@ static double path_advance(const StoredPath *path, const Side own[2], const Affi
   return t;
 }
 
-/* Does a side at pose q equal the path's at t? */
+/* Does a side at pose q equal the path at t? */
 static bool side_on_path(const StoredPath *path, const Side *own, int side, const Affine *q, double t, double allowed) {
   const Vec3 *ref = path->vertex[side];
   int n = own->mesh->vertex_count;

@@ -1,11 +1,12 @@
-/* Path lengths of bodies: measured once per body, so that most pairs need no relative pose to prove that they stay apart.
+/* Path lengths of bodies. They are measured once per body and prove for most pairs, without a relative pose, that the
+ * bodies stay apart.
  *
- * While body a moves from A to A' and b from B to B', a's rest point y, at z = B^-1 A y in b's rest frame, moves there by
+ * If body a moves from A to A' and b from B to B', a's rest point y, at z = B^-1 A y in b's rest frame, moves there by
  *     B'^-1 (A' y - A y) + B'^-1 (B z - B' z),
- * at most (corner_a + shift_b + turn_b |z|) / sigma(B'). corner is the largest motion of a corner of a's box, shift the motion of
- * b's origin, turn the norm of the change of b's linear part. The sums of these over all poses of a body bound the motion between
- * any two of them. They are rounded up, so that a difference of two sums is never below the true motion. Tested in
- * tests/test_bound.c. */
+ * at most (corner_a + shift_b + turn_b |z|) / sigma(B'). corner is the largest motion of a corner of a's box, shift the
+ * motion of b's origin, turn the norm of the change of b's linear part. The sums of these over all poses of a body
+ * bound the motion between any two of them. They are rounded up, so that a difference of two sums is never below the
+ * true motion. Tested in tests/test_bound.c. */
 #ifndef ABD_CONTACT_PATH_LENGTH_H
 #define ABD_CONTACT_PATH_LENGTH_H
 
@@ -23,9 +24,9 @@ typedef struct PathLength {
   uint64_t serial; /* pose serial: changes whenever the pose changes; 0 = no pose yet */
 } PathLength;
 
-/* Of length[body]. Takes the body's current pose; the serial stays if the pose is the same. */
+/* Moves length[body] to the body's current pose. The serial stays if the pose is the same. */
 void path_length_move(PathLength *length, const Model *model, int body, const Affine *q);
-/* Takes the body's search direction. */
+/* Sets `ahead` from the body's search direction. */
 void path_length_aim(PathLength *length, const Model *model, int body, const Affine *d);
 
 #endif

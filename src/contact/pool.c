@@ -25,7 +25,8 @@ static void copy_items(const Pool *pool, char *to, const void *from, int count) 
   if (count > 0) memcpy(to, from, (size_t)count * pool->item_size);
 }
 
-/* Moves the range to the end of this thread's spill, unless it is there already, with room for `more` items behind it. */
+/* Moves the range to the end of this thread's spill, unless it is there already, with room for `more` items behind
+ * it. */
 static bool spill_range(Pool *pool, Range *range, int more) {
   int thread = parallel_thread();
   Spill *s = &pool->spill[thread];
@@ -81,7 +82,7 @@ static int compare_owners(const void *x, const void *y) {
 bool pool_settle(Pool *pool) {
   Spill *s = pool->spill;
   if (!pool_spilled(pool)) return true;
-  for (int t = 1; t < pool->thread_count; t++) { /* all owners into the first list */
+  for (int t = 1; t < pool->thread_count; t++) { /* collect all owners in the first list */
     if (!mem_reserve((void **)&s->owner, &s->owner_capacity, s->owner_count + s[t].owner_count, sizeof(Range *)))
       return false;
     if (s[t].owner_count > 0) memcpy(s->owner + s->owner_count, s[t].owner, (size_t)s[t].owner_count * sizeof(Range *));

@@ -1,4 +1,4 @@
-/* Candidates of a pair: exact distances of the stencils of the elements that traverse.c finds near each other. Tested in
+/* Lists the candidates of a pair: exact distances of the stencils of the elements that traverse.c finds. Tested in
  * tests/test_contact.c. */
 #include "contact/query.h"
 
@@ -6,7 +6,7 @@
 
 #include "kernel/distance.h"
 
-/* diff: from b's closest point to a's; y: b's vertices of the stencil. */
+/* diff: from b's closest point to a's; y: the stencil's vertices on b. */
 static void add_candidate(Query *query, double dist_sq, Candidate c, Vec3 diff, const Vec3 *y, int y_count) {
   if (dist_sq > query->radius * query->radius) return;
   Candidate *out = pool_extend(&query->scene->store->cache->candidate, &query->cache->candidate, 1);
@@ -25,7 +25,7 @@ static void add_candidate(Query *query, double dist_sq, Candidate c, Vec3 diff, 
   *out = c;
 }
 
-/* A soft vertex fixed to the other body, and the edges and triangles that have it, have no stencils with that body. */
+/* A soft vertex that is fixed to the other body has no stencils with it, nor do the vertex's edges and triangles. */
 static bool edge_fixed(const Side *side, const Element *e, int k, int body) {
   return side_fixed(side, e->vertex[k], body) || side_fixed(side, e->vertex[(k + 1) % 3], body);
 }
@@ -80,7 +80,7 @@ void query_list_elements(Query *query, const Posed *a, const Posed *b) {
   }
 }
 
-/* Vertices of a within the radius of the plane n . x = offset that bounds a half-space b. */
+/* Lists the vertices of a within the radius of the plane n . x = offset that bounds the half-space b. */
 static void plane_query(Query *query, int ia, Vec3 n, double offset) {
   const Mesh *a = query->a;
   const TreeNode *na = &a->node[ia];
@@ -108,7 +108,7 @@ static void plane_query(Query *query, int ia, Vec3 n, double offset) {
   }
 }
 
-/* Of one soft body with itself: every stencil once, none whose parts share a vertex. */
+/* Lists the stencils of one soft body with itself, each once, without those whose primitives share a vertex. */
 static void list_within(Query *query, const Posed *a, const Posed *b) {
   const Element *ea = a->element, *eb = b->element;
   const Vec3 *x = a->x, *y = b->x;
@@ -155,6 +155,6 @@ void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const A
     query.meet = query_list_elements;
     query_run(&query, &cache->ref, NULL, radius);
   }
-  cache->listed = !pair->failed; /* if memory ran out the list is incomplete */
+  cache->listed = !pair->failed; /* if memory ran out, the list is incomplete */
   pair->counts.candidates += cache->candidate.count;
 }

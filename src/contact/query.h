@@ -1,12 +1,12 @@
-/* Dual traversal of the trees of a pair's meshes in b's rest frame: which elements come near each other, at one relative
- * pose or anywhere between two. The order of descent depends on the boxes in rest space alone. */
+/* Dual traversal of the trees of a pair's meshes in b's rest frame. It finds the elements whose boxes come within a
+ * radius at one relative pose or on the path between two. The order of traversal depends only on the boxes at rest. */
 #ifndef ABD_CONTACT_QUERY_H
 #define ABD_CONTACT_QUERY_H
 
 #include "contact/cache.h"
 
-/* An element's vertices in b's rest frame, the boxes around it and around its edges (of a: around where they pass, inflated by the
- * radius). */
+/* An element's vertices in b's rest frame, its box and its edges' boxes. Boxes of a contain the path and are inflated
+ * by the radius. */
 typedef struct Posed {
   const Element *element;
   Vec3 x[3], end[3];
@@ -21,35 +21,35 @@ typedef struct Spans {
 typedef struct Query Query;
 struct Query {
   Pair *pair;
-  PairCache *cache; /* of the pair */
+  PairCache *cache; /* the pair's */
   const ContactScene *scene;
   Side side[2];      /* of a and b */
   const Mesh *a, *b; /* their meshes */
-  bool swept;        /* anywhere between from and to; else at from */
-  Affine from, to;   /* a's rest space to b's */
+  bool swept;        /* the path between from and to; else only from */
+  Affine from, to;   /* map a's rest frame to b's */
   double radius;
-  void (*meet)(Query *, const Posed *a, const Posed *b); /* called for elements whose boxes come within the radius */
+  void (*meet)(Query *, const Posed *a, const Posed *b); /* called for elements with boxes within the radius */
   void *context;
-  float reach;       /* the radius and the rounding of boxes */
-  float entry[2][3]; /* the i-AABB, lo and hi: what of a's rest space b's box reaches */
+  float reach;       /* the radius plus the rounding of boxes */
+  float entry[2][3]; /* lo and hi of the i-AABB in a's rest frame */
   Posed posed[LEAF_MAX];
   Spans posed_span;
   int posed_leaf, posed_count;
 };
 
-/* An element of a, posed; a box around where it passes, inflated by the radius. */
+/* Poses an element of a. Its box contains its path and is inflated by the radius. */
 void query_pose(const Query *query, int element, Posed *posed);
 Posed query_posed_b(const Query *query, int element);
-/* The boxes around an element's x, and around them inflated by the radius. */
+/* Computes the boxes of an element's vertices and edges and inflates them by the radius. */
 void query_boxes(Posed *posed);
 void query_inflate(Posed *posed, double radius);
-/* Which of two nodes, not both leaves, the descent splits. */
+/* Does the traversal split a's node? At least one of the nodes is not a leaf. */
 bool query_splits_a(const TreeNode *na, const TreeNode *nb);
-/* detection.c: visits the same elements in the same order, found in another way. */
+/* detection.c: visits the same elements in the same order with another search. */
 void query_otherwise(Query *query, AbdDetection detection);
 /* Fills pair, cache, scene, sides and meshes. */
 void query_open(Query *query, Pair *pair, const ContactScene *scene);
-/* Fills all of an open query but meet and context, and visits. to: NULL for a single pose. */
+/* Fills all of an open query except meet and context, and runs it. to: NULL for a single pose. */
 void query_run(Query *query, const Affine *from, const Affine *to, double radius);
 /* Lists the stencils of two elements within query->radius as candidates. */
 void query_list_elements(Query *query, const Posed *a, const Posed *b);

@@ -1,5 +1,6 @@
-/* Contacts with a soft side, as springs between weighted sums of nodes: a stiff body's point has the weights (1, Y) of its four
- * nodes, a soft one's those of up to three vertices. Tested in tests/test_soft_contact.c. */
+/* Contacts with a soft side, as springs between weighted sums of nodes. A point of a stiff body has the weights (1, Y)
+ * of its four nodes; a point of a soft body has the weights of up to three vertices. Tested in
+ * tests/test_soft_contact.c. */
 #include "contact/pair.h"
 
 #include <string.h>
@@ -23,7 +24,7 @@ void pair_corners(const Pair *p, const ContactScene *scene, const Contact *c, in
 
 static void put(Spring *s, int body, double w0, double w1, double w2, double w3) {
   for (int i = 0; i < s->count; i++)
-    if (s->body[i] == body) { /* a vertex of both parts */
+    if (s->body[i] == body) { /* the vertex belongs to both primitives */
       s->weight[i][0] += w0;
       return;
     }
@@ -34,7 +35,7 @@ static void put(Spring *s, int body, double w0, double w1, double w2, double w3)
   s->weight[s->count++][3] = w3;
 }
 
-/* One side's nodes, times sign. constant: 1 for a point, 0 for a direction (whose weights are then differences). */
+/* Adds one side's nodes, times sign. constant: 1 for a point, 0 for a direction, whose weights are differences. */
 static void put_side(Spring *s, const ContactScene *scene, int body, Vec3 rest, const int v[3], const double w[3],
                      double sign, double constant) {
   const Model *m = scene->model;
@@ -49,7 +50,7 @@ static void put_side(Spring *s, const ContactScene *scene, int body, Vec3 rest, 
   }
 }
 
-enum { CONTACT_SPRINGS = 4 }; /* the barrier's; of the mollifier the stiffness, and a force for each edge */
+enum { CONTACT_SPRINGS = 4 }; /* the barrier's spring, the mollifier's stiffness, one mollifier force per edge */
 
 static bool mollified(const Contact *c) { return c->mollifier_d1 != 0; }
 
@@ -65,8 +66,8 @@ static void contact_spring(const Pair *p, const ContactScene *scene, const Conta
   s->stiffness = sym3_add_outer(sym3_zero(), k * c->curvature / scene->range, c->normal);
 }
 
-/* The mollifier's part, as in moment.c: 2 factor (I - e e^T) between |v| U and +-|u| V; the gradients by u and v are not opposite,
- * so each edge has a force of its own. */
+/* The mollifier's spring as in moment.c: 2 factor (I - e e^T) between |v| U and +-|u| V. The gradients by u and v are
+ * not opposite, so each edge has its own force. */
 static void mollifier_spring(const Pair *p, const ContactScene *scene, const Contact *c, const Affine *qa,
                              const Affine *qb, int part, Spring *s) {
   const Side a = scene_side(scene, p->a), b = scene_side(scene, p->b);

@@ -13,7 +13,7 @@ static Pool *pool_of(PairStore *s, int k) {
   return pool[k < POOLS ? k : POOLS - 1];
 }
 
-/* The ranges of a pair, one for each pool and the last pool's second. */
+/* Range k of a pair: one for each pool, and the second one of the last pool. */
 static Range *range_of(PairStore *s, Pair *p, int k) {
   PairCache *c = &s->cache->slot[p->slot];
   Range *range[RANGES] = {&p->contact, &p->friction,  &p->moments,  &c->candidate,

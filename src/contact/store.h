@@ -1,6 +1,6 @@
-/* Flat storage of all that pairs have in varying number: contacts, friction points, moments, and the candidate cache.
- * Each is one Pool; a pair has ranges of them. Functions that fill ranges may run in parallel loops over pairs. After such a loop
- * pairs_settle (contact/pairs.h) must run before another loop reads. Tested in tests/test_pool.c. */
+/* Flat storage of a pair's items of varying number: contacts, friction points, moments and the candidate cache. Each is
+ * one Pool; a pair has ranges of them. Functions that fill ranges may run in parallel loops over pairs. pairs_settle
+ * (contact/pairs.h) must run between such a loop and the next one that reads. Tested in tests/test_pool.c. */
 #ifndef ABD_CONTACT_STORE_H
 #define ABD_CONTACT_STORE_H
 
@@ -15,12 +15,13 @@ typedef struct PairStore {
 
 /* threads: the most that a loop over pairs uses. False if memory runs out. */
 bool store_init(PairStore *store, int threads);
-void store_destroy(PairStore *store); /* takes a zeroed one */
+void store_destroy(PairStore *store); /* accepts a zeroed one */
 /* Makes room for the caches of the slots 0 .. slots - 1. False if memory runs out. */
 bool store_reserve(PairStore *store, int slots);
-/* Moves what a loop added beyond the room of pairs into the shared arrays. False if memory runs out. */
+/* Moves the items that did not fit into pairs' ranges into the shared arrays. False if memory runs out. */
 bool store_settle(PairStore *store);
-/* Packs the pools of which more than half is wasted, for the pairs pair[slot[0 .. count - 1]]. False if memory runs out; all is valid then, too. */
+/* Packs the pools of which more than half is wasted, for the pairs pair[slot[0 .. count - 1]]. False if memory runs
+ * out; all ranges stay valid. */
 bool store_pack(PairStore *store, struct Pair *pair, const int *slot, int count);
 
 #endif

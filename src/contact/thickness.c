@@ -1,4 +1,4 @@
-/* How far apart contact keeps two surfaces: the world's separation and half the thickness of both. Tested in
+/* The separation of two surfaces: the world's separation plus half the thickness of both. Tested in
  * tests/test_thickness.c. */
 #include "contact/pair.h"
 
@@ -13,7 +13,7 @@ static void rest_corners(const Soft *soft, const int v[3], Vec3 x[3]) {
   for (int k = 0; k < 3; k++) x[k] = soft->rest[soft->surface_vertex[v[k]]];
 }
 
-/* Of two parts of one soft body at rest. */
+/* The distance of two primitives of one soft body at rest. */
 static double rest_distance(const Pair *pair, const ContactScene *scene, int kind, int prim_a, int prim_b) {
   const Soft *soft = &scene->model->soft[scene->model->body[pair->a].soft - 1];
   Contact c = {.kind = kind, .prim_a = prim_a, .prim_b = prim_b};

@@ -1,5 +1,6 @@
-/* Dual traversal of two meshes' trees in b's rest frame, eight boxes at a time: a node of one mesh against a fan of the other.
- * Boxes are in single precision; the reach includes its rounding. Tested in tests/test_contact.c. */
+/* Dual traversal of two meshes' trees in b's rest frame. Each test compares the box of one node with the eight boxes of
+ * a fan of the other mesh. Boxes are in single precision; the reach includes its rounding. Tested in
+ * tests/test_contact.c. */
 #include <string.h>
 
 #include "contact/query.h"
@@ -11,7 +12,7 @@ typedef struct Span {
   float lo[3], hi[3];
 } Span;
 
-/* The lanes set, as bytes of a word. */
+/* The set lanes, as bytes of a word. */
 static uint64_t lanes(Int8 set, int count) {
   Char8 bytes = __builtin_convertvector(set, Char8);
   uint64_t word;
@@ -19,7 +20,7 @@ static uint64_t lanes(Int8 set, int count) {
   return count < FAN_WIDTH ? word & (((uint64_t)1 << (8 * count)) - 1) : word;
 }
 
-/* Takes the first lane out of a word that has one. */
+/* Removes the first set lane from a word that is not zero and returns it. */
 static int next_lane(uint64_t *word) {
   int lane = __builtin_ctzll(*word) / 8;
   *word &= ~((uint64_t)0xff << (8 * lane));
@@ -108,7 +109,7 @@ Posed query_posed_b(const Query *query, int element) {
   return p;
 }
 
-/* The elements of a leaf of a, posed; kept while the descent stays with that leaf. */
+/* Poses the elements of a leaf of a. They stay valid until the traversal reaches another leaf of a. */
 static void pose_leaf(Query *query, int ia) {
   const TreeNode *na = &query->a->node[ia];
   if (query->posed_leaf == ia) return;
@@ -140,7 +141,7 @@ bool query_splits_a(const TreeNode *na, const TreeNode *nb) {
   return leaf_b || (!leaf_a && tree_node_size(na) >= tree_node_size(nb));
 }
 
-/* Of two nodes whose boxes meet: what lies below the larger one against the other. */
+/* Tests the children of the larger of two overlapping nodes against the other node. */
 static void nodes_query(Query *query, int ia, int ib, const Span *span) {
   const TreeNode *na = &query->a->node[ia], *nb = &query->b->node[ib];
   if (na->element_count > 0 && nb->element_count > 0) {
@@ -171,8 +172,9 @@ static void put_box(float lo[3], float hi[3], Box box) {
   }
 }
 
-/* The i-AABB: the overlap of the two bodies' boxes, inflated by the radius, as a sees it. What lies outside of it is left behind
- * before any pair of nodes is formed. While a moves it is open: all of a may pass b. */
+/* Computes the i-AABB in a's rest frame: the intersection of the two bodies' boxes, inflated by the radius. Nodes
+ * outside it are pruned before any pair of nodes is formed. open: nothing is pruned, as any part of a moving a may pass
+ * b. */
 static void set_entry(Query *query, bool open) {
   Mat3 inverse = mat3_inverse(affine_linear(&query->from));
   Affine back = affine(neg(mat3_mul_vec(inverse, query->from.n[0])), inverse);

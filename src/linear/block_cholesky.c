@@ -1,4 +1,4 @@
-/* The solver: memory for a plan's values, blocks added to them, the choice of the method that factors and solves.
+/* The solver: memory for a plan's values, adding blocks to them, and the choice of the method that factors and solves.
  * Tested in tests/test_block_cholesky.c. */
 #include "linear/block_cholesky.h"
 
@@ -11,23 +11,23 @@
 #include <stdint.h>
 #include <string.h>
 
-static const double solve_share = 0.5; /* of a factorisation's cost, for sparse factors */
+static const double solve_share = 0.5; /* cost of a solve over the cost of a factorisation, for sparse factors */
 enum { PCG_ITERATIONS = 2000, SHIFTS = 6, COLUMNS_AT_ONCE = 64, BLOCKS_AT_ONCE = 256 };
 
 struct BlockCholesky {
   BlockPlan plan;
   BlockTasks tasks;
-  int threads;     /* of what takes no number of threads */
-  double *values;  /* blocks of A, then of L; on a cache line */
+  int threads;     /* of functions without a threads argument */
+  double *values;  /* blocks of A, then of L; aligned to a cache line */
   double *inverse; /* 1 / diagonal of L */
-  double *work;    /* vectors for solve: one, or five */
-  double *matrix;  /* blocks of A, where L is incomplete */
+  double *work;    /* vectors for solve: one, or five if it iterates */
+  double *matrix;  /* blocks of A if L is incomplete */
   int iterations;  /* of the last solve */
   void *value_memory;
   int64_t value_capacity;
   void *map_memory;
   int map_capacity;
-  CholmodFactor *cholmod; /* does the work where it can; NULL: never */
+  CholmodFactor *cholmod; /* factors and solves if it can; NULL = not used */
 };
 
 BlockCholesky *block_cholesky_create(void) {
@@ -55,7 +55,7 @@ void block_cholesky_destroy(BlockCholesky *solver) {
   mem_free(solver);
 }
 
-/* The values, the inverse pivots and the work vector share one piece of memory, kept when it is large enough. */
+/* The values, the inverse pivots and the work vector share one allocation, which is reused while it is large enough. */
 static bool reserve_values(BlockCholesky *solver) {
   const BlockPattern *p = &solver->plan.pattern;
   int64_t vectors = p->fill ? 2 : 6, count = (p->fill ? 1 : 2) * p->value_count + vectors * p->unknown_count + 8;
@@ -73,7 +73,7 @@ static bool reserve_values(BlockCholesky *solver) {
   return true;
 }
 
-/* An incomplete factor asks a map for rows that are not there. */
+/* An incomplete factor looks up rows that a column does not have, so its maps start as zeros. */
 static bool reserve_maps(BlockCholesky *solver, int count) {
   if (!mem_reserve(&solver->map_memory, &solver->map_capacity, count, sizeof(int))) return false;
   if (!solver->plan.pattern.fill && count) memset(solver->map_memory, 0, (size_t)count * sizeof(int));
@@ -113,7 +113,7 @@ void block_cholesky_clear(BlockCholesky *solver) {
   parallel_chunks(solver->threads, solver->plan.pattern.n, COLUMNS_AT_ONCE, clear_columns, solver);
 }
 
-/* to += block, column by column, or row by row where it lies there transposed. */
+/* to += block, column by column, or row by row if it is stored transposed. */
 KERNEL_INLINE void add_to_place(double *restrict to, int stride, const double *restrict block, int rows, int columns,
                                 bool transposed) {
   if (transposed) {
@@ -149,7 +149,7 @@ static BlockFactor factor_of(BlockCholesky *solver) {
   return (BlockFactor){&solver->plan.pattern, &solver->tasks, solver->values, solver->inverse};
 }
 
-/* By as many threads as are of use; by one if memory is out. */
+/* Uses as many threads as save time; one if memory is out. */
 static int factor_values(BlockCholesky *solver, int threads) {
   BlockFactor factor = factor_of(solver);
   int64_t n = solver->plan.pattern.n;
@@ -164,7 +164,7 @@ static void stretch_diagonal(BlockCholesky *solver, double factor) {
     for (int r = 0; r < p->size[c]; r++) solver->values[p->block_at[p->column_at[c]] + (p->size[c] + 1) * r] *= factor;
 }
 
-/* What is left out can make a positive definite matrix indefinite; a larger diagonal helps (Manteuffel). */
+/* Dropped fill can make a positive definite matrix indefinite. A larger diagonal prevents it (Manteuffel). */
 static int factor_incompletely(BlockCholesky *solver, int threads) {
   size_t bytes = (size_t)solver->plan.pattern.value_count * sizeof(double);
   memcpy(solver->matrix, solver->values, bytes);
@@ -192,7 +192,7 @@ static void apply_factor(void *context, double *x) {
   block_factor_solve(&factor, threads, x);
 }
 
-/* False when the matrix is not positive definite. A value that is not a number spoils all of x. */
+/* False if the matrix is not positive definite. A NaN in the matrix makes all of x NaN. */
 static bool solve_by_iterations(BlockCholesky *solver, double *x) {
   const BlockPattern *p = &solver->plan.pattern;
   BlockPcg pcg = {.pattern = p,
@@ -208,7 +208,7 @@ static bool solve_by_iterations(BlockCholesky *solver, double *x) {
   return !result.indefinite;
 }
 
-/* The caller's vectors and the work vector, which is in L's order. */
+/* The caller's vectors, and the work vector in L's order. */
 typedef struct Transfer {
   const BlockCholesky *solver;
   const double *from;

@@ -1,4 +1,4 @@
-/* Sorting by counting, as there are many and each comes several times; by comparing where memory is out. */
+/* Counting sort, because there are many edges and many duplicates; a comparison sort if memory is out. */
 #include "linear/block_edge.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static int compare_edges(const void *x, const void *y) {
   return a[0] != b[0] ? a[0] - b[0] : a[1] - b[1];
 }
 
-/* Stable, by one end; place: one for each block and one more, zero. */
+/* Stable counting sort by one end. place: blocks + 1 zeros. */
 static void sort_by_end(int (*from)[2], int (*to)[2], int count, int end, int *place, int blocks) {
   for (int e = 0; e < count; e++) place[from[e][end] + 1]++;
   for (int i = 0; i < blocks; i++) place[i + 1] += place[i];

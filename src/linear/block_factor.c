@@ -1,9 +1,8 @@
 /* Left-looking block Cholesky: column j = (A_j - sum over k < j of L_k L_jk^T) L_jj^-T, k ascending.
  *
- * Every column is computed by one thread with its updates in one fixed order, which makes results the same for any
- * number of threads. A column above the subtrees waits for each k only when it comes to it, so that neighbouring columns
- * overlap. Every sum of a solve is in ascending order of columns or rows too.
- * Tested in tests/test_block_cholesky.c. */
+ * One thread computes a column with its updates in a fixed order, so results are the same for any number of threads. A
+ * column above the subtrees waits for column k only when its update is due, so that neighbouring columns overlap. Each
+ * sum of a solve is in ascending order of columns or rows too. Tested in tests/test_block_cholesky.c. */
 #include "linear/block_factor.h"
 
 #include "linear/block_kernel.h"
@@ -15,7 +14,7 @@ typedef struct Crew {
   atomic_int raised, failed;
 } Crew;
 
-/* By row of column j: the largest diagonal entry of the caller's block that the row comes from. */
+/* By row of column j: the largest diagonal entry of the caller's block that contains the row. */
 static void find_scales(const BlockPattern *p, int j, const double *diagonal, double *scale) {
   int s = p->size[j];
   for (int e = p->member_at[j]; e < p->member_at[j + 1]; e++) {
@@ -27,13 +26,13 @@ static void find_scales(const BlockPattern *p, int j, const double *diagonal, do
   }
 }
 
-/* Is block b the one of column j in that row? */
+/* Is block b the block of column j in that row? */
 static bool has_block(const BlockPattern *p, int j, int row, int b) {
   return b >= p->column_at[j] && b < p->column_at[j + 1] && p->block_row[b] == row;
 }
 
-/* Takes the columns left of j off column j; those left of first belong to other tasks. map: row -> block of column j, for
- * the rows it has. */
+/* Subtracts the updates of columns left of j from column j; columns left of first belong to other tasks. map: row ->
+ * block of column j, for the rows it has. */
 static void update_column(const BlockFactor *f, int j, int first, int *map) {
   const BlockPattern *p = f->pattern;
   double *values = f->values;
@@ -52,7 +51,7 @@ static void update_column(const BlockFactor *f, int j, int first, int *map) {
   }
 }
 
-/* The pivots raised, -1 for a NaN. */
+/* Returns the number of raised pivots, -1 for a NaN. */
 static int factor_column(const BlockFactor *f, int j, int first, int *map) {
   const BlockPattern *p = f->pattern;
   double *values = f->values, *inverse = f->inverse + p->unknown_at[j];
@@ -68,7 +67,7 @@ static int factor_column(const BlockFactor *f, int j, int first, int *map) {
   return raised;
 }
 
-/* After a failure nothing is computed any more. */
+/* After a failure no further column is computed. */
 static void factor_task(void *context, const BlockTask *task, int worker) {
   Crew *crew = context;
   int *map = crew->maps + (size_t)worker * (size_t)crew->factor->pattern->n, raised = 0;
@@ -107,7 +106,7 @@ static void gather_row(const Solve *solve, int j, int first) {
   }
 }
 
-/* x_j -= L_jc x_c for the rows j of the same task, in the order that blocks have in memory. */
+/* x_j -= L_jc x_c for the rows j of the same task, in memory order. */
 static void scatter_column(const Solve *solve, int c, int last) {
   const BlockFactor *f = solve->factor;
   const BlockPattern *p = f->pattern;
@@ -118,8 +117,8 @@ static void scatter_column(const Solve *solve, int c, int last) {
   }
 }
 
-/* x_j = L_jj^-1 (x_j - sum over k < j of L_jk x_k), k ascending. A subtree has no columns of other tasks to gather, a column
- * by itself has no other rows to scatter to. */
+/* x_j = L_jj^-1 (x_j - sum over k < j of L_jk x_k), k ascending. A subtree gathers no columns of other tasks; a task of
+ * one column scatters to no other rows. */
 static void solve_forward(void *context, const BlockTask *task, int worker) {
   const Solve *solve = context;
   const BlockFactor *f = solve->factor;

@@ -1,4 +1,4 @@
-/* The numbers of a block Cholesky factor: L in place of A, and solves with it. Bits do not depend on the number of threads.
+/* Numerical block Cholesky: computes L in place of A and solves with it. Bits do not depend on the number of threads.
  * Tested in tests/test_block_cholesky.c. */
 #ifndef ABD_LINEAR_BLOCK_FACTOR_H
 #define ABD_LINEAR_BLOCK_FACTOR_H
@@ -8,12 +8,12 @@
 typedef struct BlockFactor {
   const BlockPattern *pattern;
   BlockTasks *tasks;
-  double *values;  /* blocks of A, then of L; on a cache line */
+  double *values;  /* blocks of A, then of L; aligned to a cache line */
   double *inverse; /* 1 / diagonal of L */
 } BlockFactor;
 
-/* maps: n numbers for each thread, zero if the pattern is an incomplete factor's. Returns how many pivots were raised, -1 if
- * a NaN was met. */
+/* maps: n numbers for each thread, zero if the pattern is an incomplete factor's. Returns the number of raised pivots,
+ * -1 if there is a NaN. */
 int block_factor_compute(const BlockFactor *factor, int threads, int *maps);
 /* x = (L L^T)^-1 x, in L's order. */
 void block_factor_solve(const BlockFactor *factor, int threads, double *x);

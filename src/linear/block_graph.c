@@ -1,4 +1,4 @@
-/* Adjacency lists by counting. */
+/* Adjacency lists by a counting sort. */
 #include "linear/block_graph.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
-/* Who is coupled with whom: adjacency lists, both directions. Tested in tests/test_block_cholesky.c. */
+/* Graph of coupled blocks: adjacency lists in both directions. Tested in tests/test_block_cholesky.c. */
 #ifndef ABD_LINEAR_BLOCK_GRAPH_H
 #define ABD_LINEAR_BLOCK_GRAPH_H
 
-/* The caller's blocks, and which of them are coupled, each coupling once. */
+/* The caller's blocks and their couplings, each coupling once. */
 typedef struct BlockShape {
   int count, edge_count;
   const int *size;
@@ -14,8 +14,8 @@ typedef struct BlockGraph {
   int *neighbour; /* [2 edges] */
 } BlockGraph;
 
-/* Of n columns that the blocks were put into (NULL: each into its own); couplings within a column are left out, a neighbour may
- * be named several times. fill: n */
+/* Builds the graph of n columns that contain the blocks (column_of NULL: one block each). Couplings within a column are
+ * dropped; a neighbour may be listed several times. fill: n */
 void block_graph_build(BlockGraph *graph, const BlockShape *shape, int n, const int *column_of, int *fill);
 
 #endif

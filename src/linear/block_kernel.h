@@ -1,9 +1,9 @@
 /* Dense products, Cholesky and triangular solves of blocks up to 12 x 12, column-major, without padding.
  *
- * The size 12 of an affine body has its own code in vectors of the processor's width: a 12 x 4 tile of the result stays in
- * twelve registers of four doubles or 24 of two. A wider type than the processor has would be kept on the stack, which
- * takes six times as long. Other sizes run in tiles of up to 12 x 4 too. The width does not change results.
- * Tested in tests/test_block_cholesky.c. */
+ * The size 12 of an affine body has its own code in vectors of the processor's width: a 12 x 4 tile of the result stays
+ * in twelve registers of four doubles or 24 of two. A type wider than the processor's would stay on the stack, which
+ * takes six times as long. Other sizes run in tiles of up to 12 x 4 too. The width does not change results. Tested in
+ * tests/test_block_cholesky.c. */
 #ifndef ABD_LINEAR_BLOCK_KERNEL_H
 #define ABD_LINEAR_BLOCK_KERNEL_H
 
@@ -14,12 +14,12 @@
 #define KERNEL_INLINE static inline __attribute__((always_inline))
 
 #ifdef __AVX__
-#define LANE 4 /* doubles of a vector */
+#define LANE 4 /* doubles in a vector */
 #else
 #define LANE 2
 #endif
 #define LANES (12 / LANE)         /* vectors of twelve rows */
-#define LANES_PER_FOUR (4 / LANE) /* rows are told by fours */
+#define LANES_PER_FOUR (4 / LANE) /* rows are counted in fours */
 
 typedef double Lane __attribute__((vector_size(8 * LANE), aligned(8), may_alias));
 
@@ -57,7 +57,7 @@ static inline void subtract_square12(double *c, const double *a) {
   subtract_tile12(c, a, a, 8, 2);
 }
 
-/* sum += x b^T for one column x of m rows in so many fours. */
+/* sum += x b^T for one column x of m rows, in `fours` groups of four. */
 KERNEL_INLINE void add_column(Lane sum[4][LANES], const double *x, const double *b, int fours, int width) {
 #pragma GCC unroll 4
   for (int q = 0; q < width; q++)
@@ -65,8 +65,9 @@ KERNEL_INLINE void add_column(Lane sum[4][LANES], const double *x, const double 
     for (int r = 0; r < LANES_PER_FOUR * fours; r++) sum[q][r] += const_lanes(x)[r] * b[q];
 }
 
-/* Columns t..t+width-1 of c -= a b^T for m rows in so many fours. The vectors of a column reach into the next one, whose
- * products are not written; the last column is copied, since another thread may write what follows it. */
+/* Columns t..t+width-1 of c -= a b^T for m rows in `fours` groups of four. The vectors of a column extend into the next
+ * one, whose products are not written. The last column is copied, because another thread may write the memory after
+ * it. */
 KERNEL_INLINE void subtract_tile(double *c, const double *a, const double *b, int m, int n, int k, int t, int fours,
                                  int width) {
   Lane sum[4][LANES];
@@ -106,21 +107,21 @@ static inline void subtract_product(double *c, const double *a, const double *b,
   else subtract_tiles(c, a, b, m, n, k, 1);
 }
 
-/* c (m x m) -= a a^T (a is m x k); what happens above the diagonal does not matter. */
+/* c (m x m) -= a a^T (a is m x k). Values above the diagonal are undefined. */
 static inline void subtract_square(double *c, const double *a, int m, int k) {
   if (m == 12 && k == 12) subtract_square12(c, a);
   else subtract_product(c, a, a, m, m, k);
 }
 
-/* What to put in place of a pivot that is not positive enough: nothing smaller than the entries it meets, so that the
- * rest of the matrix is not blown up. */
+/* The replacement of a pivot that is not positive enough: at least as large as the entries in its column, so that the
+ * rest of the matrix does not grow. */
 static __attribute__((noinline)) double raised_pivot(const double *l, int s, int p, double scale) {
   double raised = fmax(scale, fabs(l[s * p + p]));
   for (int r = p + 1; r < s; r++) raised = fmax(raised, fabs(l[s * p + r]));
   return raised > 0 ? raised : 1;
 }
 
-/* The pivot to use, and whether it was raised; false for one that is not finite. */
+/* Computes the pivot to use and counts it if it was raised. False if it is not finite. */
 KERNEL_INLINE bool choose_pivot(const double *l, int s, int p, double scale, double *pivot, int *raised) {
   *pivot = l[s * p + p];
   if (!isfinite(*pivot)) return false;
@@ -130,9 +131,9 @@ KERNEL_INLINE bool choose_pivot(const double *l, int s, int p, double scale, dou
   return true;
 }
 
-/* Lower triangle to its Cholesky factor in place; inverse gets 1 / L_pp; scale[p] is the largest diagonal entry that
- * the part of the block had at first that p belongs to. Returns the pivots raised, -1 on one that is not finite. The update uses 1 / pivot rather than the
- * scaled column, so that the square root is not on the path from pivot to pivot. */
+/* Factors the lower triangle in place. inverse[p] = 1 / L_pp. scale[p] is the largest initial diagonal entry of the
+ * part of the block that contains p. Returns the number of raised pivots, -1 if one is not finite. The update uses 1 /
+ * pivot instead of the scaled column, so that the square root is not on the path from pivot to pivot. */
 KERNEL_INLINE int cholesky_any(double *restrict l, int s, const double *scale, double *restrict inverse) {
   int raised = 0;
   for (int p = 0; p < s; p++) {
@@ -150,7 +151,7 @@ KERNEL_INLINE int cholesky_any(double *restrict l, int s, const double *scale, d
   return raised;
 }
 
-/* The same for 12 in vectors; some rows above the diagonal ride along. */
+/* The same for size 12 in vectors, which include some rows above the diagonal. */
 static inline int cholesky12(double *l, const double *scale, double *inverse) {
   int raised = 0;
 #pragma GCC unroll 12
@@ -211,7 +212,7 @@ static inline void divide_by_transpose(double *b, const double *l, const double 
   else divide_any(b, l, inverse, m, s);
 }
 
-/* x = L^-1 x. At a fixed size all unknowns stay in registers: a chain of 2 s operations, no more. */
+/* x = L^-1 x. At a fixed size all unknowns stay in registers, and the chain has 2 s operations. */
 KERNEL_INLINE void solve_lower_any(double *restrict x, const double *restrict l, const double *restrict inverse,
                                    int s) {
 #pragma GCC unroll 12

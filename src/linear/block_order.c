@@ -1,4 +1,4 @@
-/* Orders by AMD and METIS, and the joining of blocks. */
+/* Orders by AMD and METIS, and joins blocks. */
 #include "linear/block_order.h"
 
 #include "kernel/constant.h"
@@ -18,8 +18,8 @@ void block_order_free(BlockOrder *order) {
   memset(order, 0, sizeof *order);
 }
 
-/* Blocks without couplings come first, in ascending order; the others are numbered in `compact` and listed in `coupled`.
- * Returns how many come first. */
+/* Puts blocks without couplings first, in ascending order, and returns their number. The others are numbered in
+ * `compact` and listed in `coupled`. */
 static int put_lone_first(const BlockGraph *g, int n, int *order, int *compact, int *coupled) {
   int lone = 0, others = 0;
   for (int i = 0; i < n; i++) {
@@ -33,8 +33,8 @@ static int put_lone_first(const BlockGraph *g, int n, int *order, int *compact, 
   return lone;
 }
 
-/* order[c] = the block eliminated c-th. amd_2 eats its input and needs nine arrays of n and elbow room in the lists; it
- * is used instead of amd_order because it allocates nothing. */
+/* order[c] = the block eliminated c-th. amd_2 overwrites its input and needs nine arrays of n and elbow room in the
+ * lists. It is used instead of amd_order because it allocates nothing. */
 static bool order_by_amd(const BlockGraph *g, int n, int *order) {
   int entries = g->at[n];
   int64_t room = (int64_t)entries + entries / 5 + n + 1;
@@ -64,7 +64,7 @@ bool block_order_has_metis(void) { return true; }
 
 _Static_assert(sizeof(idx_t) == sizeof(int), "METIS with 32-bit indices");
 
-/* Nested dissection; the seed is given, so that the same graph has the same order every time. */
+/* Nested dissection with a fixed seed, so that equal graphs get equal orders. */
 static bool order_by_metis(const BlockGraph *g, int n, const int *size, int *order) {
   idx_t options[METIS_NOPTIONS];
   int *memory = mem_alloc(2 * (size_t)n, sizeof(int));
@@ -84,7 +84,7 @@ static bool order_by_metis(const BlockGraph *g, int n, const int *size, int *ord
 }
 #endif
 
-/* Breadth first from a block: appends those that do not have the mark yet. */
+/* Breadth-first search from a block: appends the blocks without the mark. */
 static int spread(const BlockGraph *g, int from, int mark, int *marks, int *order) {
   int count = 0;
   order[count++] = from;
@@ -99,7 +99,7 @@ static int spread(const BlockGraph *g, int from, int mark, int *marks, int *orde
   return count;
 }
 
-/* Level by level, each part from an end of it. marks: n */
+/* Cuthill-McKee: level by level, each component from one end. marks: n */
 static void order_by_levels(const BlockGraph *g, int n, int *order, int *marks) {
   for (int i = 0; i < n; i++) marks[i] = 0;
   for (int i = 0, count = 0; i < n; i++) {
@@ -115,7 +115,7 @@ static bool coupled(const BlockGraph *g, int a, int b) {
   return false;
 }
 
-/* Blocks that follow each other and are coupled go into one column while there is room. */
+/* Joins consecutive coupled blocks in one column while there is room. */
 static void join_neighbours(BlockOrder *order, const BlockGraph *g, const BlockShape *s, const int *by_rank) {
   int room = 0;
   order->column_count = 0;
@@ -157,7 +157,7 @@ bool block_order_mergeable(const BlockShape *s) {
   return small == 2;
 }
 
-/* What the joining works with: chain c is columns start[c] .. start[c + 1] - 1 of the plain pattern. */
+/* Chain c is columns start[c] .. start[c + 1] - 1 of the plain pattern. */
 typedef struct Merge {
   const BlockPattern *plain;
   int *chain_of, *start;
@@ -169,8 +169,8 @@ typedef struct Member {
   int column;
 } Member;
 
-/* Columns that follow each other upward are one chain while, filled up to the rows they have together, few zeros come in: a
- * quarter up to four, a twentieth beyond. */
+/* Joins consecutive columns along the tree to a chain while few zeros are added by filling them up to their common
+ * rows: at most a quarter up to four columns, a twentieth beyond. */
 static void find_chains(Merge *m) {
   const BlockPattern *p = m->plain;
   m->chain_count = 0;
@@ -191,14 +191,14 @@ static void find_chains(Merge *m) {
   m->start[m->chain_count] = p->n;
 }
 
-/* The next chain below that a row has blocks in, from right to left; -1 past the last. */
+/* The next chain below in which a row has blocks, from right to left; -1 after the last. */
 static int next_below(const Merge *m, int row, int own, int *e) {
   const BlockPattern *p = m->plain;
   while (*e >= p->row_at[row] && m->chain_of[p->row_column[*e]] == own) --*e;
   return *e >= p->row_at[row] ? m->chain_of[p->row_column[(*e)--]] : -1;
 }
 
-/* Rows that the same columns have come next to each other. */
+/* Makes rows of the same columns neighbours. */
 static int compare_members(const void *x, const void *y) {
   const Member *a = x, *b = y;
   const Merge *m = a->merge;
@@ -210,7 +210,7 @@ static int compare_members(const void *x, const void *y) {
   }
 }
 
-/* A chain to pieces of at most BLOCK_MAX unknowns. */
+/* Cuts a chain into pieces of at most BLOCK_MAX unknowns. */
 static void cut_chain(const Merge *m, int chain, Member *member, BlockOrder *order) {
   const BlockPattern *p = m->plain;
   int count = m->start[chain + 1] - m->start[chain], room = 0;

@@ -1,24 +1,24 @@
-/* In which order blocks are eliminated, and which of them together: blocks that follow each other and have nearly the same
- * rows below them become one column of L of up to BLOCK_MAX unknowns, so that the kernels for bodies do the work of nodes too.
+/* The elimination order of blocks, and the joining of blocks to columns: consecutive blocks with nearly the same rows
+ * below them become one column of L of up to BLOCK_MAX unknowns, so that soft nodes use the kernels for bodies too.
  *
- * A node of a soft body has three unknowns; four neighbours of one separator make a block of twelve. Columns of one chain of
- * the elimination tree are joined while few zeros come in, sorted inside the chain so that the rows a column of a subtree
- * has lie next to each other, and cut into pieces. Tested in tests/test_block_cholesky.c. */
+ * A node of a soft body has three unknowns; four neighbours of one separator form a block of twelve. Columns of one
+ * chain of the elimination tree are joined while few zeros are added. They are sorted inside the chain so that the rows
+ * of a column of a subtree are neighbours, and cut into pieces. Tested in tests/test_block_cholesky.c. */
 #ifndef ABD_LINEAR_BLOCK_ORDER_H
 #define ABD_LINEAR_BLOCK_ORDER_H
 
 #include "linear/block_pattern.h"
 
-/* By levels (Cuthill and McKee): for incomplete factors, which like neighbours to follow each other. */
+/* ORDER_LEVELS: Cuthill-McKee for incomplete factors, which are better if neighbours are consecutive. */
 typedef enum OrderMethod { ORDER_AMD = 0, ORDER_METIS, ORDER_LEVELS } OrderMethod;
 
 bool block_order_has_metis(void);
-/* Every block a column of its own; by levels, coupled blocks that follow each other are joined already. False when memory is out
- * or the method has failed. */
+/* Finds an order with one column per block; ORDER_LEVELS joins consecutive coupled blocks. False if memory is out or
+ * the method fails. */
 bool block_order_find(BlockOrder *order, const BlockShape *shape, OrderMethod method);
-/* Is there anything to join in blocks of these sizes? */
+/* Do these sizes allow any blocks to be joined? */
 bool block_order_mergeable(const BlockShape *shape);
-/* From the pattern that the order in question gives: an order that joins blocks. False when memory is out. */
+/* Computes an order that joins blocks from the pattern of the plain order. False if memory is out. */
 bool block_order_merge(BlockOrder *order, const BlockPattern *plain);
 void block_order_free(BlockOrder *order);
 

@@ -1,14 +1,14 @@
-/* Symbolic factorisation on the graph of columns. Memory and time grow with the blocks of L.
+/* Symbolic factorisation on the graph of columns. Memory and time grow with the number of blocks of L.
  *
- * Row i of L has a block in column k exactly when k lies on a path of the elimination tree from some neighbour of i up
- * to i (Liu). Walking those paths for i = 0, 1, ... appends i to its columns in ascending order: nothing is sorted.
+ * Row i of L has a block in column k exactly if k is on a path of the elimination tree from some neighbour of i up to i
+ * (Liu). Following those paths for i = 0, 1, ... appends i to its columns in ascending order, so nothing is sorted.
  * Tested in tests/test_block_cholesky.c. */
 #include "linear/block_pattern.h"
 
 #include <limits.h>
 #include <string.h>
 
-/* Columns from which on parts are worth a thread each; couplings that a thread places at once. */
+/* PARTS_APART: least number of columns for which parts run on several threads. EDGES_AT_ONCE: couplings per task. */
 enum { PARTS_APART = 500, EDGES_AT_ONCE = 256 };
 
 void block_pattern_free(BlockPattern *pattern) {
@@ -20,7 +20,7 @@ void block_pattern_free(BlockPattern *pattern) {
  * which columns are merged, is several times that of the merged columns. */
 enum { KEPT_TIMES = 3, KEPT_BYTES = 16 << 20 };
 
-/* So many bytes in one of the pattern's memories; NULL when memory is out. */
+/* Reserves `bytes` in one of the pattern's memories. NULL if memory is out. */
 static void *reserve(BlockPattern *p, int which, size_t bytes) {
   size_t kept = p->memory[which].capacity;
   bool wasteful = kept > KEPT_BYTES && kept > KEPT_TIMES * bytes;
@@ -49,7 +49,7 @@ static bool remember_given(BlockPattern *p, const BlockShape *s) {
   return true;
 }
 
-/* 8-byte arrays first, so that all are aligned. */
+/* 8-byte arrays come first, so that all are aligned. */
 static bool reserve_by_column(BlockPattern *p) {
   size_t n = (size_t)p->n, given = (size_t)p->given_count, edges = (size_t)p->edge_count;
   char *byte = reserve(p, 0, 8 * (edges + n) + sizeof(int) * (4 * given + 7 * n + 3));
@@ -92,7 +92,7 @@ static void eliminate_tree(const BlockGraph *g, int n, int *parent, int *ancesto
   }
 }
 
-/* Renumbers the tree to a postorder: rank[i] is what i becomes, order[rank[i]] = i. scratch: 2 n. */
+/* Renumbers the tree to a postorder: rank[i] is the new number of i, order[rank[i]] = i. scratch: 2 n. */
 static void renumber_by_postorder(int n, int *parent, int *order, int *rank, int *scratch) {
   int *child = scratch, *sibling = child + n;
   int root = -1, count = 0;
@@ -122,8 +122,8 @@ static void renumber_by_postorder(int n, int *parent, int *order, int *rank, int
   }
 }
 
-/* Visits the columns k < i of row i of L, the node of the graph that became i, and counts (block_row NULL) or appends;
- * next[k] is the column's next slot. */
+/* Visits the columns k < i of row i of L and counts (block_row NULL) or appends. node: the graph's node of row i.
+ * next[k]: the column's next slot. */
 static void visit_row(const BlockGraph *g, const BlockPattern *p, int i, int node, const int *rank, int *mark,
                       int64_t *next, int *block_row) {
   mark[i] = i;
@@ -163,7 +163,7 @@ static bool find_columns(BlockPattern *p, const BlockGraph *g, const int *order,
   return true;
 }
 
-/* Rows are the columns transposed: going through columns in order makes each row ascending. */
+/* Rows are the transposed columns. Visiting columns in order makes each row ascending. */
 static void find_rows(BlockPattern *p, int *next) {
   int n = p->n;
   memset(p->row_at, 0, ((size_t)n + 1) * sizeof(int));
@@ -181,8 +181,8 @@ static void find_rows(BlockPattern *p, int *next) {
     }
 }
 
-/* Where values lie, and what each column costs. An update of column i by column c takes 2 s_i s_c flops for each row of
- * c from i's on (the diagonal block counts half). */
+/* Computes the positions of values and the cost of each column. An update of column i by column c takes 2 s_i s_c flops
+ * for each row of c from i on (the diagonal block counts half). */
 static void place_values(BlockPattern *p) {
   for (int c = 0; c < p->n; c++) p->work[c] = 0;
   for (int c = 0; c < p->n; c++) {
@@ -236,7 +236,7 @@ BlockPlace block_pattern_edge(const BlockPattern *p, int k, bool *transposed) {
   return (BlockPlace){at < 0 ? ~at : at, p->size[a > b ? a : b]};
 }
 
-/* Who goes where: the caller's blocks in their columns, by ascending number. */
+/* Assigns the caller's blocks to their columns, by ascending number. */
 static bool number_unknowns(BlockPattern *p, const int *column_of, const int *rank) {
   int64_t at = 0;
   memset(p->size, 0, (size_t)p->n * sizeof(int));
@@ -273,7 +273,7 @@ static void list_members(BlockPattern *p, int *next) {
   }
 }
 
-/* What follows from the columns, each part by itself. */
+/* Data derived from the columns, independently for each part. */
 typedef struct Parts {
   BlockPattern *pattern;
   int *scratch; /* 2 n */

@@ -1,8 +1,8 @@
-/* The pattern of a block Cholesky factor: which blocks L has, where each lies in memory, in which order to visit them.
+/* The pattern of a block Cholesky factor: its blocks, their positions in memory and the order of visits.
  *
- * Blocks of the caller become columns of L as a BlockOrder says, one or several to a column; columns are renumbered to a
- * postorder of the elimination tree, so that every subtree is a range of columns. Column c of L is its diagonal block, then
- * those below it by ascending row. Tested in tests/test_block_cholesky.c. */
+ * A BlockOrder assigns the caller's blocks to columns of L, one or several to a column. Columns are renumbered to a
+ * postorder of the elimination tree, so that every subtree is a range of columns. Column c of L is its diagonal block,
+ * then the blocks below it by ascending row. Tested in tests/test_block_cholesky.c. */
 #ifndef ABD_LINEAR_BLOCK_PATTERN_H
 #define ABD_LINEAR_BLOCK_PATTERN_H
 
@@ -12,35 +12,35 @@
 typedef struct BlockOrder {
   int count; /* blocks of the caller */
   int column_count;
-  int *column_of; /* by block: the column it goes into */
+  int *column_of; /* by block */
 } BlockOrder;
 
 typedef struct BlockPattern {
   int n;           /* columns of L */
-  bool fill;       /* L has all its blocks; else only those of the matrix, for an incomplete factor */
+  bool fill;       /* L has fill; else it has only the blocks of the matrix, for an incomplete factor */
   int given_count; /* blocks of the caller */
   int edge_count;
   int unknown_count; /* sum of sizes */
-  int block_count;   /* of L, diagonal ones included */
+  int block_count;   /* of L, including diagonal blocks */
   int64_t value_count;
   double flops; /* of one factorisation */
 
-  /* What the caller gave, to know it again. */
+  /* The caller's input, for comparison with the next one. */
   int *given_size;
   int (*given_edge)[2];
 
-  /* By caller's block or edge. */
-  int *column_of;   /* the column of L that block i went into */
-  int *offset;      /* its first row there */
-  int *caller_at;   /* its first unknown in the caller's vectors */
-  int64_t *edge_at; /* where edge k's first value lies; ~at when it lies there transposed */
+  /* By the caller's block or edge. */
+  int *column_of;   /* column of L */
+  int *offset;      /* first row in its column */
+  int *caller_at;   /* first unknown in the caller's vectors */
+  int64_t *edge_at; /* position of edge k's first value; ~at if it is stored transposed */
 
   /* By column of L. */
   int *size;
   int *unknown_at;       /* first unknown in L's order */
   int *parent;           /* in the elimination tree, -1 for a root */
   int *first_descendant; /* the subtree of c is first_descendant[c]..c */
-  double *work;          /* flops to compute this column from the ones before it */
+  double *work;          /* flops to compute this column from the columns before it */
   int *member_at;        /* [n + 1] first entry of the column in member */
   int *column_at;        /* [n + 1] first block of the column */
   int *row_at;           /* [n + 1] first entry of the row in row_column, row_block */
@@ -50,31 +50,31 @@ typedef struct BlockPattern {
   int *block_row;
   int64_t *block_at; /* first value */
 
-  /* By row of L, the columns left of the diagonal ascending. */
+  /* By row of L, the columns left of the diagonal in ascending order. */
   int *row_column;
   int *row_block;
 
-  /* By blocks, columns and edges; by blocks of L; what the caller gave; scratch. Kept from build to build: fresh pages cost
-   * as much as a third of a build. */
+  /* By blocks, columns and edges; by blocks of L; the caller's input; scratch. Reused from build to build, because
+   * fresh pages cost as much as a third of a build. */
   struct {
     void *bytes;
     size_t capacity;
   } memory[4];
 } BlockPattern;
 
-/* A block of the caller among the values: entry (r, c) lies at values[at + stride c + r]. */
+/* Position of a caller's block: entry (r, c) is values[at + stride c + r]. */
 typedef struct BlockPlace {
   int64_t at;
   int stride;
 } BlockPlace;
 
-/* Replaces the pattern. False when memory is out or the factor too large to index: the pattern is then the empty one. */
+/* Replaces the pattern. False if memory is out or the factor is too large to index; the pattern is then empty. */
 bool block_pattern_build(BlockPattern *pattern, const BlockShape *shape, const BlockOrder *order, bool fill,
                          int threads);
 bool block_pattern_matches(const BlockPattern *pattern, const BlockShape *shape);
 void block_pattern_free(BlockPattern *pattern); /* leaves the empty pattern */
 BlockPlace block_pattern_diagonal(const BlockPattern *pattern, int i);
-/* Of an edge: transposed tells that rows are those of its second block. */
+/* Position of an edge's block. transposed: its rows are the rows of the edge's second block. */
 BlockPlace block_pattern_edge(const BlockPattern *pattern, int k, bool *transposed);
 
 #endif

@@ -1,4 +1,4 @@
-/* The method of Hestenes and Stiefel. */
+/* Preconditioned conjugate gradients of Hestenes and Stiefel. */
 #include "linear/block_pcg.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 enum { CHUNK = 4096, ROWS_AT_ONCE = 16 };
 
-/* The lower triangle stands for the whole diagonal block. */
+/* Only the lower triangle of a diagonal block is stored. */
 static void multiply_diagonal(const double *a, int s, const double *x, double *y) {
   for (int c = 0; c < s; c++) {
     y[c] += a[s * c + c] * x[c];
@@ -38,7 +38,8 @@ typedef struct Product {
   double *y;
 } Product;
 
-/* One block row of the whole matrix: what lies left of the diagonal, on it, and above it as the transpose of the column. */
+/* One block row of the whole matrix: blocks left of the diagonal, the diagonal block, and the transposed blocks of the
+ * column. */
 static void multiply_row(void *context, int j) {
   const Product *m = context;
   const BlockPattern *p = m->pattern;

@@ -1,14 +1,14 @@
-/* AMD first; METIS where a factorisation costs more than looking for a better order. */
+/* AMD first; METIS if a factorisation costs more than the search for a better order. */
 #include "linear/block_plan.h"
 
 #include <string.h>
 
-/* [flops a block] METIS takes about 14 us for a block, the kernels do 25 flops in a ns; of meshes it makes a quarter less work in each of
- * a step's iterations, of nets of bodies none, of large piles half. */
+/* [flops per block] METIS takes about 14 us per block; the kernels do 25 flops per ns. In each of a step's iterations
+ * METIS saves a quarter of the work for meshes, nothing for nets of bodies and half for large piles. */
 static const double worth_metis_meshes = 1.2e5, worth_metis_bodies = 1e6;
-static const double outgrown = 1.5; /* times the flops that an order had at first */
+static const double outgrown = 1.5; /* times the flops of the order when it was made */
 
-/* Leaves what was wanted. */
+/* Keeps the settings. */
 void block_plan_free(BlockPlan *plan) {
   block_order_free(&plan->order);
   block_pattern_free(&plan->pattern);
@@ -17,7 +17,7 @@ void block_plan_free(BlockPlan *plan) {
 
 void block_plan_refresh(BlockPlan *plan) { plan->refresh = true; }
 
-/* Order and whole pattern by one method. */
+/* Makes an order and its complete pattern by one method. */
 static bool make(BlockPlan *plan, const BlockShape *shape, OrderMethod method) {
   bool merge = block_order_mergeable(shape);
   plan->method = method;
@@ -33,7 +33,7 @@ static bool make(BlockPlan *plan, const BlockShape *shape, OrderMethod method) {
   return true;
 }
 
-/* Takes the other plan if it costs less. */
+/* Replaces the plan by the other if that costs less. */
 static void take_better(BlockPlan *plan, BlockPlan *other) {
   if (other->flops < plan->flops) {
     BlockPlan worse = *plan;
@@ -61,7 +61,7 @@ static bool make_incomplete(BlockPlan *plan, const BlockShape *shape) {
          block_pattern_build(&plan->pattern, shape, &plan->order, false, plan->threads);
 }
 
-/* A whole factor if it is wanted or fits; one that is too large to index does not fit either. */
+/* Chooses a complete factor if it is required or fits in memory. One that is too large to index does not fit either. */
 static bool choose(BlockPlan *plan, const BlockShape *shape) {
   bool made = make_best(plan, shape), fits = made && (plan->memory == 0 || plan->bytes <= plan->memory);
   if (fits && plan->wanted != BLOCK_ITERATIVE) return true;

@@ -1,15 +1,15 @@
-/* The split of a factor's columns to tasks, and the threads that take them. */
+/* Splits a factor's columns into tasks; threads execute them. */
 #include "linear/block_task.h"
 
 #include <math.h>
 #include <string.h>
 
-/* All in flops, of which a core does some 15 in a ns. */
-static const double column_cost = 3e3;     /* of a column, beside its flops */
-static const double least_parallel = 1e7;  /* about a third of a millisecond: less is done sooner by one thread */
+/* All in flops; a core does about 15 per ns. */
+static const double column_cost = 3e3;     /* of a column besides its flops */
+static const double least_parallel = 1e7;  /* about a third of a millisecond; one thread is faster below */
 static const double cost_per_thread = 6e5; /* below this a thread costs more than it saves */
-static const double handover = 3e3;        /* the way of a result from core to core */
-static const double least_share = 2e4;     /* of a task */
+static const double handover = 3e3;        /* latency of a result from core to core */
+static const double least_share = 2e4;     /* smallest cost of a task */
 enum { SHARES = 160 };
 
 void block_tasks_free(BlockTasks *t) {
@@ -32,8 +32,8 @@ static bool reserve(BlockTasks *t, int n) {
   return true;
 }
 
-/* Subtrees of at most a share of the cost, neighbouring ones joined, then the columns above them in ascending order.
- * subtree: cost of the subtree of each column. */
+/* Makes tasks of subtrees of at most a share of the cost, joining neighbouring ones, then of single columns above them
+ * in ascending order. subtree: cost of the subtree of each column. */
 static int split(const BlockPattern *p, double share, const double *subtree, BlockTask *task) {
   int low = 0, high = p->n;
   double sum = 0;
@@ -57,7 +57,7 @@ static int split(const BlockPattern *p, double share, const double *subtree, Blo
   return low + p->n - high;
 }
 
-/* Along the longest path of the tree: each column's last update, its factor and its division, and the handover. */
+/* The longest path of the tree: each column's last update, its factorisation and its division, and the handover. */
 static double longest_path(const BlockPattern *p, double *path) {
   double longest = 0;
   for (int c = 0; c < p->n; c++) path[c] = 0;
@@ -77,7 +77,7 @@ void block_tasks_forget(BlockTasks *t, const BlockPattern *p) {
   t->column_count = p->n;
 }
 
-/* False when memory is out. */
+/* False if memory is out. */
 static bool find_tasks(BlockTasks *t, const BlockPattern *p) {
   double *subtree = mem_alloc((size_t)p->n, sizeof(double));
   if (!subtree || !reserve(t, p->n)) {
@@ -99,7 +99,7 @@ static bool find_tasks(BlockTasks *t, const BlockPattern *p) {
   return true;
 }
 
-/* A chain is not worth a second thread, however long. */
+/* A chain is not worth a second thread, however long it is. */
 int block_tasks_threads(BlockTasks *t, const BlockPattern *p, int threads, double share) {
   if (threads <= 1 || share * (p->flops + column_cost * p->n) < least_parallel) return 1;
   if (!t->count && !find_tasks(t, p)) return 1;

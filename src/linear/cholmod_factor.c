@@ -1,5 +1,5 @@
-/* Blocks to CHOLMOD's columns of single numbers and back. The symbolic factorisation is kept while the pattern is. Tested in
- * tests/test_cholmod.c. */
+/* Converts blocks to CHOLMOD's scalar columns and back. The symbolic factorisation is kept while the pattern is the
+ * same. Tested in tests/test_cholmod.c. */
 #include "linear/cholmod_factor.h"
 
 #ifdef ABD_CHOLMOD
@@ -38,7 +38,7 @@ void cholmod_factor_forget(CholmodFactor *f) {
 
 bool cholmod_factor_ready(const CholmodFactor *f) { return f->ready; }
 
-/* A block's entries below the diagonal of the matrix; its first row and column in the caller's order. */
+/* Adds a block's entries below the matrix's diagonal. row, column: its first ones in the caller's order. */
 static void add_block(cholmod_triplet *t, const double *block, int stride, int rows, int columns, int row, int column) {
   int *i = t->i, *j = t->j;
   double *x = t->x;

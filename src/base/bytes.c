@@ -5,15 +5,16 @@
 
 #include <string.h>
 
-/* Compiled here, for the processor of this build, so there is nothing to link. Memory is read by memcpy: the default reads
- * 64-bit numbers as 32-bit ones, which the compiler may move before the stores. */
+/* Compiled here, for the processor of this build, so nothing has to be linked. XXH reads memory by memcpy: its default
+ * reads 64-bit numbers as 32-bit ones, which the compiler may move before the stores. */
 #define XXH_INLINE_ALL
 #define XXH_FORCE_MEMORY_ACCESS 0
 #include <xxhash.h>
 
 uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t size) { return XXH3_64bits_withSeed(bytes, size, seed); }
 
-/* Many bytes are split into chunks, which depend on their number alone: of 128 kB, or as large as MOST_CHUNKS need to be. */
+/* Many bytes are split into at most MOST_CHUNKS chunks of 128 kB or more. The chunks depend only on the number of
+ * bytes. */
 enum { CHUNK_BYTES = 1 << 17, MOST_CHUNKS = 1024 };
 
 typedef struct Chunks {
@@ -48,7 +49,7 @@ uint64_t hash_many(int threads, uint64_t seed, const void *bytes, size_t size) {
   uint64_t hash[MOST_CHUNKS];
   Chunks c = {.from = bytes, .seed = seed, .hash = hash, .size = size};
   int count = split_chunks(&c);
-  hash[0] = 0; /* without bytes there is no chunk */
+  hash[0] = 0; /* the value if there are no bytes */
   parallel_for(threads, count, 1, hash_chunk, &c);
   return hash_bytes(seed, hash, (size_t)count * sizeof *hash);
 }

@@ -1,9 +1,9 @@
 /* The pool of threads and its loops.
  *
- * One 64-bit word holds the state of the current job: its number, whether it is open, how many helpers may join, how many
- * have joined and how many are inside. A helper joins by compare-and-swap while the job is open. The caller works too,
- * closes the job when no item is left, and waits until the helpers that joined have left.
- * Tested in tests/test_parallel.c. */
+ * One 64-bit word stores the state of the current job: its number, whether it is open, the most helpers that may join,
+ * how many have joined and how many are inside. A helper joins by compare-and-swap while the job is open. The caller
+ * works too, closes the job when no item is left, and waits until the helpers that joined have left. Tested in
+ * tests/test_parallel.c. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "base/parallel.h"
 
@@ -17,7 +17,7 @@
 
 #include "base/base.h"
 
-static const double spin_hard = 3e-5;   /* [s] without giving up the processor */
+static const double spin_hard = 3e-5;   /* [s] without yielding the processor */
 static const double spin_gently = 3e-4; /* [s] with a yield to other programs each time; then the thread sleeps */
 
 enum { HELPER_BITS = 13, CLAIMS_PER_THREAD = 8, HARD_PAUSES = 1000, ALL_PAUSES = 1100 };
@@ -35,10 +35,10 @@ typedef struct Job {
 
 static struct {
   _Alignas(64) atomic_uint_fast64_t state;
-  _Alignas(64) atomic_int next; /* first item that no thread has claimed */
+  _Alignas(64) atomic_int next; /* first unclaimed item */
   _Alignas(64) Job job;
   _Alignas(64) atomic_bool busy; /* a loop owns the pool */
-  int workers;                   /* started; read and written by the owner */
+  int workers;                   /* started workers; only the owner reads and writes it */
   atomic_int sleepers;
   pthread_mutex_t mutex;
   pthread_cond_t wake;
@@ -88,7 +88,7 @@ static void work(void) {
     for (int i = first; i < last; i++) job.body(job.context, i);
 }
 
-/* Joins the current job unless it is closed or has all its helpers. */
+/* Joins the current job unless it is closed or has enough helpers. */
 static bool join(uint64_t *seen) {
   uint64_t state = atomic_load_explicit(&pool.state, memory_order_acquire);
   do {
@@ -100,7 +100,7 @@ static bool join(uint64_t *seen) {
   return true;
 }
 
-/* Each thread that wakes wakes two more while the job lacks helpers: waking one costs microseconds. */
+/* Each woken thread wakes two more while the job lacks helpers, because waking one takes microseconds. */
 static void wake_two(void) {
   pthread_mutex_lock(&pool.mutex);
   pthread_cond_signal(&pool.wake);
@@ -118,7 +118,7 @@ static void sleep_until_another(uint64_t seen) {
   if (left && (state & OPEN) && joined(state) + 1 < limit(state)) wake_two();
 }
 
-/* Waits for a job other than the one seen. */
+/* Waits for another job than `seen`. */
 static void wait_for_another(uint64_t seen) {
   double start = 0;
   for (int spins = 0; number_of(atomic_load_explicit(&pool.state, memory_order_relaxed)) == seen; spins++) {
@@ -159,7 +159,8 @@ static void forget_workers(void) {
 
 static void watch_forks(void) { pthread_atfork(NULL, NULL, forget_workers); }
 
-/* Starts threads until there are so many, or as many as the system allows. Signals stay with the program's threads. */
+/* Starts threads until there are `count` workers or the system refuses. Signals are delivered to the program's
+ * threads. */
 static void start_workers(int count) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   sigset_t all, before;
@@ -194,7 +195,7 @@ static void close_job(void) {
   }
 }
 
-/* How many threads a loop can use. */
+/* The number of threads that a loop can use. */
 static int usable_threads(int threads, int count, int grain) {
   int64_t grains = ((int64_t)count + grain - 1) / grain;
   if (threads > PARALLEL_MAX) threads = PARALLEL_MAX;

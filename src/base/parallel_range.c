@@ -1,5 +1,4 @@
-/* Loops over fixed chunks, and what is made of them: sums, scans, sorting by digits.
- * Tested in tests/test_parallel.c. */
+/* Loops over fixed chunks, and sums, scans and radix sort on top of them. Tested in tests/test_parallel.c. */
 #include <string.h>
 
 #include "base/parallel.h"
@@ -28,7 +27,7 @@ void parallel_chunks(int threads, int count, int chunk, ParallelChunk *body, voi
   parallel_for(threads, parallel_chunk_count(count, chunk), 1, run_chunk, &c);
 }
 
-/* The smallest chunk, not below the one wanted, that makes at most so many chunks. */
+/* The smallest chunk size >= chunk that gives at most `most` chunks. */
 static int widen(int count, int chunk, int most) {
   int least = parallel_chunk_count(count, most);
   return chunk > least ? chunk : least;
@@ -93,8 +92,8 @@ int64_t parallel_scan(int threads, int count, int *value) {
   return n ? s.before[n - 1] : 0;
 }
 
-/* One pass of a sort by digits of eight bits, the lowest first. place[chunk][digit]: how many keys of the chunk have the
- * digit, then the place of the next of them. */
+/* One pass of a radix sort with digits of eight bits, lowest first. place[chunk][digit]: the number of the chunk's keys
+ * with the digit, then the position of the next of them. */
 typedef struct Sort {
   const uint64_t *from;
   uint64_t *to;
@@ -145,7 +144,7 @@ static void find_bits(void *context, int first, int last, int index) {
   b->differing[index] = differing;
 }
 
-/* The bits in which keys differ: digits without any are left out. */
+/* The bits in which keys differ. Passes of other digits are skipped. */
 static uint64_t differing_bits(int threads, int count, int chunk, const uint64_t *key) {
   Bits b = {.key = key};
   uint64_t all = 0;

@@ -1,4 +1,4 @@
-/* A counting sort, then chunks, see base/segment.h. */
+/* Counting sort, then chunks, see base/segment.h. */
 #include "base/segment.h"
 
 #include <string.h>

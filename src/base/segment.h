@@ -1,8 +1,7 @@
 /* Items grouped by segment, in ascending order inside each, and cut into chunks.
  *
- * Sums over a segment run chunk by chunk, each chunk by one thread, the partial sums then in the order of the chunks. The
- * chunks depend on the items alone, so the sum has the same bits for any number of threads. Tested in
- * tests/test_segment.c. */
+ * One thread sums a chunk; the partial sums of a segment are added in the order of its chunks. The chunks depend only
+ * on the items, so the sum has the same bits for any number of threads. Tested in tests/test_segment.c. */
 #ifndef ABD_BASE_SEGMENT_H
 #define ABD_BASE_SEGMENT_H
 
@@ -24,14 +23,14 @@ typedef struct Segments {
   int first_capacity, item_capacity, chunk_capacity;
 } Segments;
 
-/* How many chunks one task of a parallel loop takes: about SEGMENT_GRAIN items. */
+/* One task of a parallel loop takes chunks of about SEGMENT_GRAIN items. */
 enum { SEGMENT_GRAIN = 64 };
 static inline int segments_grain(const Segments *segments) {
   int items = segments->count ? segments->first[segments->count] : 0;
   return items ? 1 + (int)((int64_t)SEGMENT_GRAIN * segments->chunk_count / items) : 1;
 }
 
-/* of[i]: the segment of item i, negative if it belongs to none. False if memory is out. */
+/* of[i]: the segment of item i, negative if it has none. False if memory is out. */
 bool segments_build(Segments *segments, int count, int item_count, const int *of);
 void segments_destroy(Segments *segments);
 

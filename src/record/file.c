@@ -1,4 +1,4 @@
-/* Life of a run file: create under a draft name, publish, open, lock, close; its tables; errors. See run.h. */
+/* Lifetime of a run file: create it under a draft name, publish, open, lock, close; its tables; errors. See run.h. */
 #define _GNU_SOURCE
 #include "record/file.h"
 
@@ -13,7 +13,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "blobs are written as they lie in memory");
 
-/* 'abdr': lets file(1) and run_open tell a run from any other database. */
+/* 'abdr': identifies a run file for file(1) and run_open. */
 enum { APPLICATION_ID = 0x61626472 };
 
 static const char schema[] =
@@ -104,10 +104,10 @@ bool run_begin(Run *run) { return run_drain(run) && run_begin_now(run); }
 bool run_commit(Run *run) { return run_exec(run, "COMMIT", "commit a step"); }
 void run_rollback(Run *run) { sqlite3_exec(run->db, "ROLLBACK", NULL, NULL, NULL); }
 
-/* ---- Life ---- */
+/* ---- Lifetime ---- */
 
-/* SQLite drops its own locks when any descriptor of the file is closed, so the lock is taken before the database is
- * opened and given back after it is closed. */
+/* SQLite drops its own locks when any descriptor of the file is closed. So the lock is taken before the database is
+ * opened and released after it is closed. */
 static bool lock_file(Run *run, const char *path, bool create) {
   run->lock = open(path, O_RDWR | O_CLOEXEC | (create ? O_CREAT | O_EXCL : 0), 0666);
   bool disk = errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO;
@@ -168,7 +168,7 @@ Run *run_create(const char *path, RunError *error) {
   return make_tables(run) ? run : give_up(run, error);
 }
 
-/* A file that is replaced may have left a log of committed pages beside it, which SQLite would play back into ours. */
+/* A replaced file may have left a log of committed pages, which SQLite would play back into the new file. */
 static void remove_log(const char *path) {
   const char *suffix[] = {"-wal", "-shm", "-journal"};
   for (int k = 0; k < 3; k++) {
@@ -179,8 +179,8 @@ static void remove_log(const char *path) {
   }
 }
 
-/* The file that is about to be replaced must not be in use by a run. */
-static bool nobody_writes(Run *run) {
+/* Fails if a run is writing the file that is about to be replaced. */
+static bool check_unused(Run *run) {
   int file = open(run->path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return true;
   bool free_ = flock(file, LOCK_EX | LOCK_NB) == 0;
@@ -195,14 +195,15 @@ static void finalize_all(Run *run) {
   }
 }
 
-/* The log is folded into the file every 32 MB: each page of the state to resume from is copied once for many states. */
+/* The log is merged into the file every 32 MB, so that each page of the checkpoint is copied once for many
+ * checkpoints. */
 static bool use_log(Run *run) {
   return run_exec(run, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=4096",
                   "open the run for writing");
 }
 
 bool run_publish(Run *run) {
-  if (!run_commit(run) || !nobody_writes(run)) return false;
+  if (!run_commit(run) || !check_unused(run)) return false;
   finalize_all(run);
   if (sqlite3_close(run->db) != SQLITE_OK) return run_fail_sqlite(run, "close the draft");
   run->db = NULL;
@@ -253,7 +254,7 @@ void run_close(Run *run) {
   if (!run) return;
   run_stop_writer(run);
   finalize_all(run);
-  if (run->db && run->mode == RUN_APPEND && !run->draft) { /* a finished run is one plain file without a log */
+  if (run->db && run->mode == RUN_APPEND && !run->draft) { /* leave a finished run as one file without a log */
     if (!sqlite3_get_autocommit(run->db)) run_rollback(run);
     sqlite3_busy_timeout(run->db, 0);
     sqlite3_exec(run->db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);

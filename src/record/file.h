@@ -1,4 +1,4 @@
-/* Inside of a Run, shared by the files of src/record. */
+/* The fields of a Run, shared by the files of src/record. */
 #ifndef ABD_RECORD_FILE_H
 #define ABD_RECORD_FILE_H
 
@@ -6,7 +6,7 @@
 
 #include <sqlite3.h>
 
-/* Statements used every step, prepared at the first use. */
+/* Statements of every step, prepared at first use. */
 enum {
   RUN_STATEMENT_FRAME,
   RUN_STATEMENT_REPORT,
@@ -22,45 +22,45 @@ typedef struct Writer Writer; /* writer.c */
 struct Run {
   sqlite3 *db;
   char *path, *draft; /* draft: the temporary name until published, else NULL */
-  int lock;           /* descriptor whose lock keeps a second writer away, -1 for readers */
+  int lock;           /* descriptor whose lock excludes a second writer; -1 for readers */
   RunMode mode;
   RunError error;
   sqlite3_stmt *statement[RUN_STATEMENT_COUNT];
   void *bytes; /* reused for blobs */
   size_t byte_capacity;
-  Writer *writer;       /* NULL: every call writes by itself */
+  Writer *writer;       /* NULL = every call writes by itself */
   int64_t missing_step; /* see run_missing_step */
 };
 
-/* Fill run->error and return false. */
+/* Store run->error and return false. */
 bool run_fail(Run *run, RunErrorKind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 bool run_fail_sqlite(Run *run, const char *doing);
 bool run_exec(Run *run, const char *sql, const char *doing);
 sqlite3_stmt *run_prepare(Run *run, const char *sql);
 sqlite3_stmt *run_statement(Run *run, int which, const char *sql);
-/* Steps a statement that returns no row and resets it. */
+/* Executes a statement that returns no row and resets it. */
 bool run_finish(Run *run, sqlite3_stmt *statement, const char *doing);
-/* At least size bytes that live until the next call; NULL (and an error) without memory. */
+/* At least size bytes, valid until the next call. NULL and an error if memory is out. */
 void *run_bytes(Run *run, size_t size);
-/* BEGIN without waiting for the writer. */
+/* BEGIN without waiting for the writer thread. */
 bool run_begin_now(Run *run);
-/* Writes what the writer holds, ends its thread and frees it. */
+/* Writes the queued steps, ends the writer's thread and frees it. */
 void run_stop_writer(Run *run);
 bool run_write_step_contacts(Run *run, int64_t step, const AbdContact *contact, size_t count);
 bool run_write_readings(Run *run, int64_t step, const AbdJointReading *reading, size_t count);
 bool run_write_state(Run *run, int64_t step, const void *bytes, size_t size);
-/* SQL of the report table. */
+/* Creates the report table. */
 bool run_create_report_table(Run *run);
 bool run_has_table(Run *run, const char *name);
 bool run_create_joint_tables(Run *run);
 bool run_create_soft_tables(Run *run);
 bool run_write_soft_defs(Run *run, const AbdWorld *world);
-/* What the file says of soft bodies beyond their meshes; the bodies are read already, attached is left to it. */
+/* Reads materials and attachments of soft bodies. The bodies must have been read; it allocates `attached`. */
 bool run_read_soft_defs(Run *run, RunScene *scene);
 bool run_write_soft_mesh(Run *run, sqlite3_stmt *statement, const AbdWorld *world, AbdBodyId body);
 void run_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, size_t size);
 bool run_write_joint_defs(Run *run, const AbdWorld *world);
-/* Calls visit for every row that a statement gives. */
+/* Calls visit for every row of a statement's result. */
 bool run_visit_statement(Run *run, sqlite3_stmt *statement, RunVisit visit, void *user);
 
 #endif

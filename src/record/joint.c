@@ -1,12 +1,12 @@
-/* Joints in the run file: the table joint_def names them, the table joint has their readings with each frame. See run.h,
- * docs/run-file.md. Tests: tests/test_record.c. */
+/* Joints in the run file: the table joint_def has their names, the table joint their readings with each frame. See
+ * run.h, docs/run-file.md. Tested in tests/test_record.c. */
 #include "record/file.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns of joint after step, joint, in the order of write_reading and read_reading. */
+/* The columns of joint after step and joint, in the order of write_reading and read_reading. */
 #define READING_COLUMNS                                                                                                \
   "position, rate, force, torque, effort, residual, angle, travel, passive, force_x, force_y, force_z, torque_x,"      \
   " torque_y, torque_z, x, y, z, axis_x, axis_y, axis_z"
@@ -32,7 +32,7 @@ static void bind_id(sqlite3_stmt *s, int index, uint32_t id) {
   else sqlite3_bind_null(s, index);
 }
 
-/* NULL where the kind has no such number, or it is infinite. */
+/* NULL if the kind has no such number or it is infinite. */
 static void bind_real(sqlite3_stmt *s, int index, double value, bool has) {
   if (has && isfinite(value)) sqlite3_bind_double(s, index, value);
   else sqlite3_bind_null(s, index);
@@ -105,7 +105,7 @@ bool run_write_joints(Run *run, const AbdWorld *world) {
 
 /* ---- Reading ---- */
 
-/* Runs without joints may have no tables of them. */
+/* Runs without joints may lack their tables. */
 static bool has_table(Run *run, bool *has) {
   sqlite3_stmt *s = run_prepare(run, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'joint_def'");
   if (!s) return false;

@@ -1,4 +1,4 @@
-/* Reading a run file. What the file says is not trusted: sizes, indices and references are checked. See run.h. */
+/* Reads a run file. Its contents are not trusted: sizes, indices and references are checked. See run.h. */
 #include "record/file.h"
 
 #include <math.h>
@@ -77,7 +77,7 @@ static bool read_mesh(Run *run, sqlite3_stmt *s, RunMesh *mesh) {
          check_indices(run, mesh->name, "a tet", mesh->tet, 4 * mesh->tet_count, mesh->vertex_count);
 }
 
-/* "[2,5]": the list this program writes. */
+/* Parses "[2,5]", the list that exclusion_text writes. */
 static bool parse_exclusions(Run *run, const char *text, RunBody *body, size_t body_count) {
   size_t capacity = 1;
   for (const char *c = text; *c; c++) capacity += *c == ',';
@@ -309,7 +309,7 @@ static bool same_mesh(const RunMesh *mesh, const AbdMeshView *view) {
          !memcmp(mesh->edge, view->edge, 8 * mesh->edge_count);
 }
 
-/* The mesh of a soft body keeps what was given; the world's moves. */
+/* Compares rest coordinates. The file stores them as given; the world's move. */
 static bool same_soft(const RunMesh *mesh, const RunSoft *soft, const AbdSoftView *view, const AbdWorld *world,
                       AbdBodyId id) {
   bool same = mesh->vertex_count == view->vertex_count && mesh->triangle_count == view->triangle_count &&
@@ -322,8 +322,8 @@ static bool same_soft(const RunMesh *mesh, const RunSoft *soft, const AbdSoftVie
   return same;
 }
 
-/* Bodies share meshes: known says of each whether it was compared. */
-static bool same_body(const RunScene *scene, const RunBody *body, const AbdWorld *world, AbdBodyId id, bool *known) {
+/* Bodies share meshes. compared[mesh]: this mesh has been compared already. */
+static bool same_body(const RunScene *scene, const RunBody *body, const AbdWorld *world, AbdBodyId id, bool *compared) {
   AbdBodyView view;
   AbdMeshView mesh;
   AbdSoftView soft;
@@ -331,8 +331,8 @@ static bool same_body(const RunScene *scene, const RunBody *body, const AbdWorld
   if (abd_body_view(world, id, &view) != ABD_OK || view.mesh.id != body->mesh + 1 || view.motion != body->motion ||
       view.mass != body->mass || abd_body_is_soft(world, id) != (body->soft != NULL))
     return false;
-  if (known[body->mesh]) return true;
-  known[body->mesh] = true;
+  if (compared[body->mesh]) return true;
+  compared[body->mesh] = true;
   return body->soft ? abd_soft_view(world, id, &soft) == ABD_OK && same_soft(own, body->soft, &soft, world, id)
                     : abd_mesh_view(world, view.mesh, &mesh) == ABD_OK && same_mesh(own, &mesh);
 }
@@ -341,13 +341,13 @@ static bool compare_world(Run *run, const RunScene *scene, const AbdWorld *world
   if (scene->mesh_count != abd_world_mesh_count(world) || scene->body_count != abd_world_body_count(world))
     return run_fail(run, RUN_BAD_FILE, "%s: made of %zu meshes and %zu bodies, the scene has %zu and %zu", run->path,
                     scene->mesh_count, scene->body_count, abd_world_mesh_count(world), abd_world_body_count(world));
-  bool *known = calloc(scene->mesh_count + 1, sizeof *known), same = true;
-  if (!known) return out_of_memory(run);
+  bool *compared = calloc(scene->mesh_count + 1, sizeof *compared), same = true;
+  if (!compared) return out_of_memory(run);
   for (size_t k = 0; same && k < scene->body_count; k++)
-    if (!same_body(scene, &scene->body[k], world, (AbdBodyId){(uint32_t)k + 1}, known))
+    if (!same_body(scene, &scene->body[k], world, (AbdBodyId){(uint32_t)k + 1}, compared))
       same = run_fail(run, RUN_BAD_FILE, "%s: body '%s' or its mesh '%s' differs from the scene's", run->path,
                       scene->body[k].name, scene->mesh[scene->body[k].mesh].name);
-  free(known);
+  free(compared);
   return same;
 }
 

@@ -1,5 +1,5 @@
-/* The report table: one row per step, one column per field of AbdStepReport. The table below is the only place that
- * knows the columns' names; they are part of the file format. */
+/* The report table: one row per step, one column per field of AbdStepReport. Only the table below has the columns'
+ * names; they are part of the file format. */
 #include "record/file.h"
 
 #include <math.h>
@@ -80,7 +80,7 @@ static const Field field[] = {
     REAL_AT("seconds_rest", seconds[ABD_STAGE_REST]),
 };
 enum { FIELD_COUNT = sizeof field / sizeof field[0] };
-/* After the fields: what is derived from several of them, or comes from the world. */
+/* Columns after the fields: derived from several of them, or from the world. */
 static const char *const extra[] = {"outcome", "converged", "seconds", "hash"};
 static const char *const extra_type[] = {"TEXT", "INTEGER", "REAL", "INTEGER"};
 enum { EXTRA_COUNT = sizeof extra / sizeof extra[0], COLUMN_COUNT = FIELD_COUNT + EXTRA_COUNT };
@@ -121,7 +121,7 @@ static void bind_field(sqlite3_stmt *statement, int index, const Field *f, const
       if (body.id) sqlite3_bind_int64(statement, index, body.id);
       else sqlite3_bind_null(statement, index);
       break;
-    case FIELD_REAL: /* an infinite distance means that there is none */
+    case FIELD_REAL: /* an infinite distance becomes NULL */
       memcpy(&real, at, sizeof real);
       if (isfinite(real)) sqlite3_bind_double(statement, index, real);
       else sqlite3_bind_null(statement, index);

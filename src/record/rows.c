@@ -1,5 +1,5 @@
-/* Reports of a run as numbers, a range at a time, for readers that follow it; and forgetting steps. See run.h.
- * Tested in tests/test_view.c. */
+/* Reports of a run as numbers, a range at a time, for readers that follow it; and deleting steps. See run.h. Tested in
+ * tests/test_view.c. */
 #include "record/file.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ static bool out_of_memory(Run *run) { return run_fail(run, RUN_DISK, "%s: out of
 
 /* ---- Reports ---- */
 
-/* Room for one more of count items; the old block stays where there is none. */
+/* Makes room for one more than count items. If memory is out, the old block stays. */
 static bool grow(Run *run, void *block, size_t item, size_t count, size_t *capacity) {
   void *old, *more;
   if (count < *capacity) return true;
@@ -62,9 +62,9 @@ void run_numbers_destroy(RunNumbers *numbers) {
   *numbers = (RunNumbers){0};
 }
 
-/* ---- Forgetting ---- */
+/* ---- Deleting ---- */
 
-/* Every table that has a step but the checkpoint: those that later versions add too. */
+/* All tables with a column `step` except the checkpoint, including tables that later versions add. */
 static bool forget_tables(Run *run, int64_t step) {
   sqlite3_stmt *s = run_prepare(run, "SELECT m.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c"
                                      " WHERE m.type = 'table' AND c.name = 'step' AND m.name <> 'checkpoint'");

@@ -1,4 +1,4 @@
-/* Soft bodies in the run file: their meshes (rest coordinates, tets, the surface), materials and attachments. See run.h.
+/* Soft bodies in the run file: their meshes (rest coordinates, tets, surface), materials and attachments. See run.h.
  * Tested in tests/test_record_soft.c. */
 #include "record/file.h"
 
@@ -83,7 +83,7 @@ bool run_write_soft_defs(Run *run, const AbdWorld *world) {
 
 /* ---- Reading ---- */
 
-/* Earlier files write '-' instead of '_'. */
+/* Older files have '-' instead of '_'. */
 static bool find_model(const char *text, AbdSoftModel *model) {
   const char *const *names = abd_enum_names(ABD_ENUM_SOFT_MODEL);
   for (int k = 0; text && names[k]; k++) {

@@ -21,7 +21,7 @@ void step_record_count(StepRecord *record, const AbdWorld *world, const RunStep 
 _Static_assert(sizeof(AbdContact) % sizeof(double) == 0 && sizeof(AbdJointReading) % sizeof(double) == 0,
                "arrays follow each other in one block");
 
-/* All arrays lie in one block: numbers and structs of numbers first, bytes last. */
+/* All arrays are in one block: numbers and structs of numbers first, bytes last. */
 static void place_arrays(StepRecord *record) {
   unsigned char *at = record->block;
   record->node = (double *)at, at += record->node_count * sizeof *record->node;
@@ -34,7 +34,7 @@ static void place_arrays(StepRecord *record) {
 static bool reserve(StepRecord *record) {
   if (record->size <= record->capacity && record->block) return true;
   size_t capacity = record->size + record->size / 8 + 64;
-  free(record->block); /* what it holds was written */
+  free(record->block); /* its contents have been written */
   record->block = malloc(capacity);
   record->capacity = record->block ? capacity : 0;
   return record->block != NULL;

@@ -1,5 +1,5 @@
-/* A plain copy of what one step produced. The stepping thread fills it, the writer thread binds it to the statements of
- * the run file; neither needs the other's world or database. Tested in tests/test_record_thread.c. */
+/* A copy of one step's results. The stepping thread fills it, the writer thread binds it to the statements of the run
+ * file; neither accesses the other's world or database. Tested in tests/test_record_thread.c. */
 #ifndef ABD_RECORD_STEP_RECORD_H
 #define ABD_RECORD_STEP_RECORD_H
 
@@ -9,24 +9,24 @@ typedef struct StepRecord {
   AbdStepReport report;
   uint64_t hash; /* of the poses and velocities */
   bool frame;
-  double *node, *rate; /* of a frame, in a frame's order */
+  double *node, *rate; /* of a frame, in its order */
   size_t node_count, rate_count;
   AbdContact *contact;
   size_t contact_count;
-  AbdJointReading *reading; /* of a frame, one for each joint */
+  AbdJointReading *reading; /* of a frame, by joint */
   size_t reading_count;
-  unsigned char *state; /* to resume from */
-  size_t state_size;    /* 0: none */
-  unsigned char *block; /* holds all arrays above */
+  unsigned char *state; /* snapshot to resume from */
+  size_t state_size;    /* 0 = none */
+  unsigned char *block; /* contains all arrays above */
   size_t size, capacity;
   struct StepRecord *next; /* in a list of the writer */
 } StepRecord;
 
-/* Sets the counts, and size to the bytes that the step's arrays take. */
+/* Sets the counts, and size to the bytes of the step's arrays. */
 void step_record_count(StepRecord *record, const AbdWorld *world, const RunStep *step);
-/* Copies the step, which was counted. The block grows if needed; false if memory is out. */
+/* Copies the step after step_record_count. The block grows if needed. False if memory is out. */
 bool step_record_fill(StepRecord *record, const AbdWorld *world, const RunStep *step);
-/* Frees the block, not the record. */
+/* Frees the block, but not the record. */
 void step_record_clear(StepRecord *record);
 
 #endif

@@ -1,5 +1,5 @@
-/* Tables of a run read row by row: as texts for CSV, and contacts as the structs they were written from. See run.h.
- * Tested in tests/test_export.c. */
+/* Reads tables of a run row by row: as texts for CSV, and contacts as AbdContact. See run.h. Tested in
+ * tests/test_export.c. */
 #include "record/file.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ bool run_visit_statement(Run *run, sqlite3_stmt *statement, RunVisit visit, void
       text[k] = (const char *)sqlite3_column_text(statement, k);
       if (!text[k]) text[k] = "";
       if (sqlite3_column_type(statement, k) != SQLITE_FLOAT) continue;
-      snprintf(number[k], sizeof number[k], "%.17g", sqlite3_column_double(statement, k)); /* every bit */
+      snprintf(number[k], sizeof number[k], "%.17g", sqlite3_column_double(statement, k)); /* exact */
       text[k] = number[k];
     }
     visit(user, (size_t)count, text);

@@ -1,4 +1,4 @@
-/* How many numbers the bodies of a world have, as abd_world_poses writes them, frames store them and
+/* The number of pose and velocity numbers of a world, as abd_world_poses writes them, frames store them and
  * abd_world_find_crossings takes them. Tested in tests/test_record_soft.c. */
 #ifndef ABD_RECORD_WORLD_NODES_H
 #define ABD_RECORD_WORLD_NODES_H
@@ -6,7 +6,7 @@
 #include <abd/abd.h>
 
 size_t world_node_count(const AbdWorld *world);
-double *world_nodes_new(const AbdWorld *world); /* malloc'ed; NULL when memory is out */
+double *world_nodes_new(const AbdWorld *world); /* malloc'ed; NULL if memory is out */
 size_t world_rate_count(const AbdWorld *world); /* of velocities, in the same order */
 
 #endif

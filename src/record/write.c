@@ -1,4 +1,4 @@
-/* What goes into a run file: meta, meshes, bodies, frames, contacts, checkpoints. See run.h. */
+/* Writes a run file: meta, meshes, bodies, frames, contacts, checkpoints. See run.h. */
 #include "record/file.h"
 #include "record/world_nodes.h"
 
@@ -39,8 +39,7 @@ static bool write_mesh(Run *run, sqlite3_stmt *s, uint32_t id, const AbdMeshView
   return run_finish(run, s, "write a mesh");
 }
 
-/* Colours that please and can be told apart: hues a golden angle apart, so neighbours in id differ; what does not move
- * is grey. */
+/* Automatic colours: hues a golden angle apart, so that consecutive ids differ; bodies that do not move are grey. */
 static void body_color(uint32_t id, AbdMotion motion, char text[8]) {
   if (motion == ABD_MOTION_STATIC) {
     snprintf(text, 8, "#b9bec6");
@@ -57,10 +56,10 @@ static void body_color(uint32_t id, AbdMotion motion, char text[8]) {
   snprintf(text, 8, "#%02x%02x%02x", byte[0], byte[1], byte[2]);
 }
 
-/* Pairs told not to collide, both ways round, sorted; not those of a group, which the column grp excludes. */
+/* Excluded pairs in both directions, sorted, without pairs of one group, which the column grp excludes. */
 typedef struct Exclusions {
   AbdBodyId (*pair)[2];
-  size_t count, next; /* next: the first of the bodies still to be written */
+  size_t count, next; /* next: the first one of the next body */
 } Exclusions;
 
 static int compare_exclusions(const void *x, const void *y) {
@@ -79,7 +78,7 @@ static bool list_exclusions(Run *run, const AbdWorld *world, Exclusions *e) {
   return true;
 }
 
-/* Those of one body as a JSON list; bodies are asked for in the order of their ids. */
+/* The exclusions of one body as a JSON list. Call it in the order of ids. */
 static char *exclusion_text(Run *run, Exclusions *e, uint32_t id) {
   size_t end = e->next, used = 1;
   while (end < e->count && e->pair[end][0].id == id) end++;
@@ -125,7 +124,7 @@ static bool write_meshes(Run *run, const AbdWorld *world) {
   sqlite3_stmt *s = run_prepare(run, "INSERT INTO mesh VALUES(?,?,?,?,?,?,?,?,?,?,?)");
   bool good = s != NULL;
   size_t count = abd_world_mesh_count(world);
-  uint32_t *soft = calloc(count + 1, sizeof *soft); /* the soft body whose surface a mesh is */
+  uint32_t *soft = calloc(count + 1, sizeof *soft); /* by mesh: its soft body */
   if (!soft) good = run_fail(run, RUN_DISK, "%s: out of memory for %zu meshes", run->path, count);
   for (uint32_t id = 1; good && id <= abd_world_body_count(world); id++) {
     AbdBodyView body;

@@ -1,12 +1,12 @@
-/* Steps on their way into the run file: run_record_step, and the thread that writes them.
+/* Writing of steps to the run file: run_record_step and the writer thread.
  *
  * The stepping thread copies a step into a StepRecord and appends it to a list. The writer thread takes the whole list,
- * writes it in one transaction and puts the records back for reuse. Of several states to resume from in one transaction
- * only the last is written. The lists and counts below are protected by the lock; a record outside the lists belongs to
- * the thread that took it, and the database to the writer until the lists are empty.
+ * writes it in one transaction and returns the records for reuse. Of several snapshots in one transaction only the last
+ * is written. The lock protects the lists and counts below. A record outside the lists belongs to the thread that took
+ * it. The database belongs to the writer until the lists are empty.
  *
- * After a failure the writer rolls back and drops every record up to the next call of the stepping thread, which returns
- * the failure. Tested in tests/test_record_thread.c and tests/cli/run.sh. */
+ * After a failure the writer rolls back and drops every record up to the next call of the stepping thread, which
+ * returns the failure. Tested in tests/test_record_thread.c and tests/cli/run.sh. */
 #include "record/file.h"
 #include "record/step_record.h"
 
@@ -19,11 +19,11 @@ struct Writer {
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t filled, emptied;
-  StepRecord *first, *last; /* wait to be written */
-  StepRecord *spare;        /* to be filled again */
-  int count;                /* of records handed over and not yet committed */
-  size_t bytes;             /* of these */
-  size_t held;              /* bytes of all blocks, the spare ones too */
+  StepRecord *first, *last; /* queued */
+  StepRecord *spare;        /* for reuse */
+  int count;                /* of uncommitted records */
+  size_t bytes;             /* of uncommitted records */
+  size_t held;              /* bytes of all blocks, including spare ones */
   bool stop, failed;
 };
 
@@ -38,22 +38,22 @@ static bool write_record(Run *run, const StepRecord *r, bool state) {
          (!state || run_write_state(run, step, r->state, r->state_size));
 }
 
-/* All records of a list in one transaction. */
+/* Writes all records of a list in one transaction. */
 static bool write_list(Run *run, const StepRecord *list) {
-  const StepRecord *newest = NULL; /* state to resume from */
+  const StepRecord *newest = NULL; /* snapshot to resume from */
   for (const StepRecord *r = list; r; r = r->next)
     if (r->state_size) newest = r;
   bool good = run_begin_now(run);
   for (const StepRecord *r = list; good && r; r = r->next) good = write_record(run, r, r == newest);
   if (good && run_commit(run)) return true;
-  RunError error = run->error; /* the rollback may fail too, as it does without a transaction */
+  RunError error = run->error; /* the rollback may fail too, e.g. without a transaction */
   run_rollback(run);
   run->error = error;
   run->missing_step = list->report.step;
   return false;
 }
 
-/* ---- The writer's thread; the lock is held where not said otherwise ---- */
+/* ---- The writer's thread; it has the lock unless noted ---- */
 
 static void reuse(Writer *w, StepRecord *r) {
   if (w->held > RUN_QUEUE_BYTES) {
@@ -93,7 +93,7 @@ static void *write_all(void *user) {
   return NULL;
 }
 
-/* Signals are for the thread that steps. */
+/* The stepping thread handles signals. */
 static int start_thread(Run *run) {
   sigset_t all, before;
   sigfillset(&all);
@@ -139,7 +139,7 @@ void run_stop_writer(Run *run) {
   free_writer(w);
 }
 
-/* ---- The thread that steps ---- */
+/* ---- The stepping thread ---- */
 
 bool run_drain(Run *run) {
   Writer *w = run->writer;
@@ -183,7 +183,7 @@ static void append(Writer *w, StepRecord *r, size_t grown) {
   pthread_mutex_unlock(&w->lock);
 }
 
-/* The record goes back; the failure is the writer's, or else memory's. */
+/* Returns the record to the spare list. The failure is the writer's, or else memory's. */
 static bool give_up(Run *run, StepRecord *r, size_t capacity, int64_t step) {
   Writer *w = run->writer;
   bool good = run_drain(run);

@@ -1,4 +1,4 @@
-/* Meshes and bodies: adding them, looking at them, forces and targets. */
+/* Meshes and bodies: adds and reads them, sets forces and targets. */
 #include <string.h>
 
 #include "api/setting.h"

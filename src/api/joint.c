@@ -1,4 +1,4 @@
-/* Joints: adding them, driving them, reading them. */
+/* Joints: adds, drives and reads them. */
 #include <string.h>
 
 #include "api/world.h"
@@ -76,7 +76,7 @@ static void to_wrench(const Affine *q, const Affine *f, Vec3 about, Vec3 *force,
   for (int k = 1; k < 4; k++) *torque = add(*torque, cross(q->n[k], f->n[k]));
 }
 
-/* The equations that are not linear keep their forces in the state: -force times the gradient acts on a. */
+/* Rows that are not eliminated have their forces in the state. -force times the gradient acts on a. */
 static Affine bent_rows(const AbdWorld *world, int joint) {
   const Model *m = &world->model;
   const Joint *j = &m->joint[joint];
@@ -90,7 +90,7 @@ static Affine bent_rows(const AbdWorld *world, int joint) {
   return sum;
 }
 
-/* Forces are made for all joints when one is asked for: the world's cache. */
+/* Computes the forces of all joints when one is read; they are cached in the world. */
 static bool make_reactions(AbdWorld *world) {
   if (world->reactions_known) return true;
   if (!world->contacts_known) return false;
@@ -110,7 +110,7 @@ static double linear_gap(const AbdWorld *world, const Joint *j) {
     Vec3 gap;
     if (point) gap = sub(affine_point(&a, j->end[0].anchor), affine_point(&b, j->end[1].anchor));
     else {
-      int column = 0; /* which direction of the frame the row keeps */
+      int column = 0; /* the direction of the frame that the row constrains */
       double most_equal = -1;
       for (int k = 0; k < 3; k++) {
         const double *w = j->end[0].body >= 0 ? row[r].weight[0] : row[r].weight[1];

@@ -1,4 +1,4 @@
-/* Questions about one mesh of a world. */
+/* Queries about one mesh of a world. */
 #include "api/world.h"
 #include "geom/crossing.h"
 

@@ -87,7 +87,7 @@
 #define ENTRY(VALUE, WORD) [VALUE] = WORD,
 #define CASE(VALUE, WORD) case VALUE:
 
-/* abd_KEY_name and its list. The compiler warns about a value without a name (-Wswitch); the arguments after LIST are
+/* abd_KEY_name and its list. The compiler warns about a value without a name (-Wswitch). The arguments after LIST are
  * cases of values that need none. */
 #define NAMED(TYPE, KEY, LIST, ...)                                                                                    \
   static const char *const KEY##_names[] = {LIST(ENTRY) NULL};                                                         \

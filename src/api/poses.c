@@ -1,11 +1,11 @@
-/* The numbers of all bodies at once. The bodies are split into parts of equal numbers of bodies, which threads copy side by
- * side. Tested in tests/test_record_thread.c, tests/test_record_soft.c. */
+/* The numbers of all bodies at once. Threads copy parts of equal numbers of bodies in parallel. Tested in
+ * tests/test_record_thread.c, tests/test_record_soft.c. */
 #include "api/world.h"
 #include "base/parallel.h"
 
-enum { MOST_PARTS = 64, PART_BODIES = 64 }; /* a part of fewer bodies is not worth a thread */
+enum { MOST_PARTS = 64, PART_BODIES = 64 }; /* fewer bodies are not worth a thread */
 
-/* Some bodies and the positions of their first numbers. */
+/* A range of bodies and the offsets of their first numbers. */
 typedef struct Part {
   uint32_t first, end;
   size_t node, velocity;

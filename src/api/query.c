@@ -14,7 +14,7 @@ static uint32_t element_triangle(const Mesh *m, int element) {
   return element >= 0 && m->element[element].triangle >= 0 ? (uint32_t)m->element[element].triangle : UINT32_MAX;
 }
 
-/* The surfaces of all soft bodies, for a query. NULL if memory runs out. */
+/* Surfaces of all soft bodies for a query. NULL if memory runs out. */
 static Surface *surfaces_create(const Model *m) { return mem_zeroed((size_t)m->soft_count, sizeof(Surface)); }
 
 static void surfaces_destroy(const Model *m, Surface *surface) {
@@ -22,8 +22,8 @@ static void surfaces_destroy(const Model *m, Surface *surface) {
   mem_free(surface);
 }
 
-/* A body's side and pose at the given numbers. A soft body's surface takes them; it is made on first use. False if memory runs
- * out. */
+/* Returns a body's side and pose at the given numbers. A soft body's surface is made on first use and moved to them.
+ * False if memory runs out. */
 static bool take_nodes(const Model *m, Surface *surface, const Body *b, const double *nodes, Side *side, Affine *q) {
   if (!b->soft) {
     *side = side_stiff(&m->mesh[b->mesh]);
@@ -79,7 +79,7 @@ bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double *n
   return found;
 }
 
-/* Where each body's numbers begin: 12 for a stiff body, 3 for each vertex of a soft one. NULL when memory is out. */
+/* The offset of each body's numbers: 12 for a stiff body, 3 for each vertex of a soft one. NULL if memory is out. */
 static size_t *node_offsets(const AbdWorld *world) {
   const Model *m = &world->model;
   size_t *at = mem_alloc((size_t)m->given_count, sizeof *at), sum = 0;

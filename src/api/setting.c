@@ -1,7 +1,7 @@
 /* The tables of settings: default, range, unit and meaning of the scalar fields of AbdWorldDef, AbdBodyDef and
- * AbdSoftDef. One row per field. The defaults of the defs, the checks of abd_world_create, the scene readers and writers,
- * the JSON Schema and docs/scene.md all come from these rows: see docs/adding-a-setting.md.
- * Tested in tests/test_vocabulary.c. */
+ * AbdSoftDef. One row per field. The defaults of the defs, the checks of abd_world_create, the scene readers and
+ * writers, the JSON Schema and docs/scene.md all come from these rows: see docs/adding-a-setting.md. Tested in
+ * tests/test_vocabulary.c. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

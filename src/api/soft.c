@@ -1,4 +1,4 @@
-/* Soft bodies: adding them, attaching them, where their vertices are. */
+/* Soft bodies: adds and attaches them, reads and sets their vertices. */
 #include <string.h>
 
 #include "api/setting.h"
@@ -98,7 +98,7 @@ AbdStatus abd_soft_velocities(const AbdWorld *world, AbdBodyId body, double *vel
   return ABD_OK;
 }
 
-/* A vertex of a started world and three numbers for it. */
+/* Checks a vertex of a started world and three numbers for it. */
 static const Soft *check_vertex(AbdWorld *world, AbdBodyId body, size_t vertex, const double value[3], const char *what,
                                 AbdError *error) {
   const Soft *s = world_soft(world, body);

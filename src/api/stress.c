@@ -1,4 +1,4 @@
-/* Stress of soft bodies: of a world's as they are now, and of a def's with its vertices anywhere, for what reads run files. */
+/* Stress of soft bodies: of a world's now, and of a def's at any positions, for readers of run files. */
 #include "api/world.h"
 #include "kernel/stress.h"
 
@@ -11,7 +11,7 @@ static Moduli moduli_of(const AbdSoftDef *def) {
   return (Moduli){(int)def->model, lame_mu(def->young, def->poisson), lame_lambda(def->young, def->poisson)};
 }
 
-/* Of a piece of a rod, along it. */
+/* Axial stress of a rod segment. */
 static double piece_stress(double young, double length, const Vec3 x[2]) {
   return young * fabs(norm(sub(x[1], x[0])) / length - 1);
 }

@@ -89,7 +89,7 @@ static const char *part_name(int kind, int side) {
   return kind == STENCIL_EDGE_EDGE ? "edge" : (kind == STENCIL_TRIANGLE_VERTEX) == (side == 0) ? "triangle" : "vertex";
 }
 
-/* Surfaces nearer than contact could have let them come. */
+/* Fails if surfaces are nearer than the separation. */
 static AbdStatus check_near(AbdWorld *world, AbdError *error) {
   const Model *m = &world->model;
   NearPair p;
@@ -104,7 +104,7 @@ static AbdStatus check_near(AbdWorld *world, AbdError *error) {
       p.prim_b);
 }
 
-/* What start makes; undone as a whole when one part fails. */
+/* Builds all data of a started world; a failure undoes all of it. */
 static AbdStatus build(AbdWorld *world, AbdError *error) {
   Model *m = &world->model;
   if (model_start(m, error)) return error->status;

@@ -1,4 +1,4 @@
-/* The world behind the public handle: a model, its state and the one being made, a backend. */
+/* The world behind the public handle: a model, its current and next state, a backend. */
 #ifndef ABD_API_WORLD_H
 #define ABD_API_WORLD_H
 
@@ -12,17 +12,17 @@ struct AbdWorld {
   Step step;
   Backend backend;
   bool started;
-  Affine *reaction; /* of each joint, made when first asked for after a step */
+  Affine *reaction; /* by joint; computed when first read after a step */
   bool reactions_known;
-  bool contacts_known; /* the backend's contacts are those of the state: not after a restore or a step that failed */
+  bool contacts_known; /* the backend's contacts belong to the state; false after a restore or a failed step */
   AbdError error;
 };
 
-const Mesh *world_mesh(const AbdWorld *world, AbdMeshId mesh); /* NULL when there is none */
+const Mesh *world_mesh(const AbdWorld *world, AbdMeshId mesh); /* NULL if there is none */
 const Body *world_body(const AbdWorld *world, AbdBodyId body);
-/* The arrays of the last step; a started world has them. */
+/* The arrays of the last step of a started world. */
 const Work *world_view(const AbdWorld *world);
-/* Forgets the last failure, so that the next one is told. */
+/* Clears the last failure, so that the next one is stored. */
 AbdError *world_fresh_error(AbdWorld *world);
 
 #endif

@@ -1,4 +1,4 @@
-/* The joints' energies, forces, bounds and what they remember. */
+/* Energies, forces, step bounds and states of joints. Tested in tests/test_joint.c. */
 #include "step/joint.h"
 
 #include "contact/law.h"
@@ -47,7 +47,7 @@ Jet joint_angle(const Model *model, int joint, const Affine *q, double near) {
   return jet_of(j, m, m.value);
 }
 
-/* Along column k of b's frame. */
+/* The travel along column k of b's frame. */
 static Jet travel(const Joint *j, const Affine *q, int k) {
   Affine a = joint_pose(q, j->end[0].body), b = joint_pose(q, j->end[1].body);
   Measure m = measure_travel(&a, &b, j->end[0].anchor, j->end[1].anchor, j->end[1].frame.c[k]);
@@ -68,7 +68,7 @@ Jet joint_coordinate(const Model *model, int joint, const Affine *q, double near
   return j->coordinate == ABD_COORDINATE_TRAVEL ? travel(j, q, 2) : distance(j, q);
 }
 
-/* What one unit of the coordinate counts as in metres. */
+/* [m] per unit of the coordinate. */
 static double reach(const Joint *j) { return j->coordinate == ABD_COORDINATE_ANGLE ? j->arm : 1; }
 
 static Jet gear_row(const Work *work, const Joint *j, const Affine *q) {
@@ -82,7 +82,7 @@ static Jet gear_row(const Work *work, const Joint *j, const Affine *q) {
   return row;
 }
 
-/* The equation of a joint that is not one of a line or plane, in metres. NaN for a kind that has none. */
+/* The equation of a joint besides those of a line or plane, in metres. NaN for a kind that has none. */
 static Jet further_row(const Work *work, int joint, const Affine *q) {
   const Model *m = work->model;
   const Joint *j = &m->joint[joint];
@@ -107,7 +107,7 @@ static Jet further_row(const Work *work, int joint, const Affine *q) {
   }
 }
 
-/* Equation k of a joint, in metres: those of a line or plane between moving bodies first, then the further ones. */
+/* Equation k of a joint, in metres: first those of a line or plane between moving bodies, then the other one. */
 static Jet row_jet(const Work *work, int joint, int k, const Affine *q) {
   const Joint *j = &work->model->joint[joint];
   const JointKind *kind = joint_kind(j->def.kind);
@@ -124,7 +124,7 @@ int joint_body(const Model *m, int joint) {
   return j->end[0].body >= 0 ? j->end[0].body : j->end[1].body;
 }
 
-/* ---- what acts on a scalar: energy, slope, curvature ---- */
+/* ---- Energy, slope and curvature of a scalar ---- */
 
 typedef struct Act {
   double energy, slope, curvature;
@@ -137,7 +137,7 @@ static void act_pull(Act *act, const Pull *p, double s, double h2) {
   act->curvature += h2 * yield_stiffness(p->stiffness, p->limit, x);
 }
 
-/* A stop: the coordinate keeps gap > 0; sense is +1 where the gap grows with it. */
+/* A stop is a barrier in gap > 0. sense: derivative of the gap by the coordinate, +1 or -1. */
 static void act_stop(Act *act, double stiffness, double gap, double sense, double unit_length, double range) {
   double y = gap * unit_length / range, f = unit_length / range;
   if (y >= 1) return;
@@ -238,9 +238,9 @@ double joint_gap(const Work *work, int joint, const Affine *q) {
   return worst;
 }
 
-/* ---- bounds ---- */
+/* ---- Bounds ---- */
 
-/* Three poses along the straight path of a joint's ends. */
+/* Three poses on the straight path of a joint's ends. */
 typedef struct Path {
   Affine a[3], b[3];
 } Path;
@@ -257,8 +257,8 @@ static Path path_of(const Work *work, const Joint *j) {
   return p;
 }
 
-/* Angles: sin(hi - angle) times a positive factor is quadratic along the path; below a quarter turn it falls with the gap. A step
- * turns no farther than a quarter, so that farther stops cannot be reached in it. */
+/* sin(hi - angle) times a positive factor is quadratic along the path. Below a quarter turn it decreases with the gap.
+ * A step turns by at most a quarter, so it cannot reach farther stops. */
 static double bound_angle(const Work *work, int joint, const double limit[2]) {
   const Joint *j = &work->model->joint[joint];
   Path p = path_of(work, j);
@@ -276,7 +276,7 @@ static double bound_angle(const Work *work, int joint, const double limit[2]) {
   return bound;
 }
 
-/* Travel is quadratic along the path, and so is the square of a distance. */
+/* Travel and the square of a distance are quadratic along the path. */
 static double bound_length(const Work *work, const Joint *j, const double limit[2]) {
   Path p = path_of(work, j);
   bool squared = j->coordinate == ABD_COORDINATE_DISTANCE;
@@ -305,9 +305,9 @@ double joint_bound(const Work *work, int joint) {
   return bound;
 }
 
-/* ---- through the step ---- */
+/* ---- Stages of a step ---- */
 
-/* The smallest gap to a stop, as a part of its range. */
+/* The smallest gap to a stop, relative to its range. */
 static double stop_gap(const Work *work, int joint, const Affine *q) {
   const Joint *j = &work->model->joint[joint];
   double limit[2], y = INFINITY;
@@ -335,7 +335,7 @@ static void set_pulls(const Work *work, const Joint *j, JointTerm *t, const Join
   t->push = 0;
   const AbdDrive *v = &s->drive;
   if (v->kind == ABD_DRIVE_EFFORT) t->push = least(most(v->target, -v->max_effort), v->max_effort);
-  if (v->kind == ABD_DRIVE_SPEED && v->max_effort > 0) { /* gives way within a tenth of a step's motion */
+  if (v->kind == ABD_DRIVE_SPEED && v->max_effort > 0) { /* it yields within a tenth of a step's motion */
     double stiffness = least(DRIVE_INERTIAS * inertia / work->h2, v->max_effort / (DRIVE_GIVE * fabs(v->target) * h));
     double hold = least(most(s->hold, -v->max_effort), v->max_effort);
     t->pull[PULL_DRIVE] = (Pull){stiffness, v->max_effort, t->position + hold / stiffness + v->target * h};
@@ -410,14 +410,15 @@ double joint_passive(const Work *work, int joint, double position) {
   return -act_coordinate(work, joint, position).slope / work->h2 - joint_effort(work, joint, position);
 }
 
-/* What is left of a pull that gave way: the coordinate's part that it still holds. */
-static double kept_lag(const Pull *p, double position) {
+/* The elastic offset of a pull from its centre; less than the displacement if the pull has yielded. */
+static double elastic_offset(const Pull *p, double position) {
   return -yield_force(p->stiffness, p->limit, position - p->centre) / p->stiffness;
 }
 
-/* A speed drive is a damper about its speed and learns what it must give there: the slower the softer it is against its
- * inertia, so that it does not ring. At its maximum it does not learn. */
-static double learned_hold(const Work *work, const Joint *j, const Pull *p, double start, const JointState *s,
+/* A speed drive is a damper about its speed plus an integrator, `hold`, that removes the speed's error. The softer the
+ * drive relative to its inertia, the slower the integrator, so that it does not oscillate. It stops at the maximum
+ * effort. */
+static double updated_hold(const Work *work, const Joint *j, const Pull *p, double start, const JointState *s,
                            double position) {
   double force = -yield_force(p->stiffness, p->limit, position - p->centre), inertia = j->mass * reach(j) * reach(j);
   double slowness = most(1, DRIVE_SLOWNESS * inertia / (p->stiffness * work->h * work->h));
@@ -437,8 +438,8 @@ void joint_finish(const Work *work, int i, State *after) {
   if (j->coordinate == ABD_COORDINATE_NONE) return;
   double position = joint_coordinate(work->model, i, work->q.body, t->angle).value;
   const Pull *friction = &t->pull[PULL_FRICTION], *drive = &t->pull[PULL_DRIVE];
-  bool learns = s->drive.kind == ABD_DRIVE_SPEED && drive->stiffness > 0;
-  s->stick = friction->stiffness > 0 ? kept_lag(friction, position) : 0;
-  s->hold = learns ? learned_hold(work, j, drive, t->position, s, position) : 0;
+  bool has_hold = s->drive.kind == ABD_DRIVE_SPEED && drive->stiffness > 0;
+  s->stick = friction->stiffness > 0 ? elastic_offset(friction, position) : 0;
+  s->hold = has_hold ? updated_hold(work, j, drive, t->position, s, position) : 0;
   s->stiffening = t->stiffening;
 }

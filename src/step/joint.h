@@ -1,13 +1,13 @@
-/* Joints at work in a step: equations that are not linear (augmented Lagrangian), stops (barriers), drives and passive forces
- * on the coordinate. Linear joints are not here: they are eliminated from the unknowns (model/linkage.h).
+/* Joints in a step: equations that are not linear (augmented Lagrangian), stops (barriers), drives and passive forces
+ * on the coordinate. Linear joints are eliminated from the unknowns (model/linkage.h).
  *
- * Everything is a function of a few scalars measured between bodies:
+ * The energy is a function of a few scalars measured between bodies:
  *     E = sum of rows      lambda c + stiffness / 2 c^2
  *       + sum of pulls     h2 yield_energy(k, limit, s - centre)   spring, damper, dry friction, drives
  *       - h2 push s                                                a given effort
  *       + sum of stops     stop barrier((s - lo) / range)
- * with c in metres, s the coordinate. Hessians keep the product of gradients and drop what would not be positive. Tested in
- * tests/test_joint.c. */
+ * with c in metres, s the coordinate. Hessians keep the product of gradients and drop terms that may be negative.
+ * Tested in tests/test_joint.c. */
 #ifndef ABD_STEP_JOINT_H
 #define ABD_STEP_JOINT_H
 
@@ -27,29 +27,30 @@ typedef struct JointForce {
 } JointForce; /* of one scalar's energy */
 enum { JOINT_FORCES = JOINT_ROWS + 2 };
 
-/* Prepares a joint for the step, from the state and the targets; then, when all are prepared, its energy at work->q. */
+/* Prepares a joint for the step from the state and the targets. */
 void joint_begin(Work *work, int joint);
+/* Computes its energy at work->q. Call it when all joints are prepared. */
 void joint_start(Work *work, int joint);
 /* Energy at poses q; the angle is unwrapped from the last accepted one. */
 double joint_energy(const Work *work, int joint, const Affine *q);
 int joint_forces(const Work *work, int joint, const Affine *q, JointForce force[JOINT_FORCES]);
-/* The largest step along direction that keeps every stop and tells every angle's turn; 1 as a rule. */
+/* The largest step along direction that crosses no stop and keeps every angle unambiguous; usually 1. */
 double joint_bound(const Work *work, int joint);
-/* The trial poses are accepted: angles follow, stops that are nearly reached grow stiffer. */
+/* Accepts the trial poses: updates angles and stiffens stops that are nearly reached. */
 void joint_accept(Work *work, int joint);
-/* Raises the multipliers where an equation is not met yet; true if so. */
+/* Raises the multipliers of equations that are not met yet. Returns true if there are any. */
 bool joint_renew(Work *work, int joint);
-double joint_gap(const Work *work, int joint, const Affine *q); /* [m] of the equations that are not linear */
+double joint_gap(const Work *work, int joint, const Affine *q); /* [m] residual of the equations that are not linear */
 void joint_finish(const Work *work, int joint, State *after);
 /* The pose of a joint's end; the world's is the identity. */
 Affine joint_pose(const Affine *q, int body);
 /* A body of the joint that moves, -1 if none. */
 int joint_body(const Model *model, int joint);
-/* The coordinate at poses q, near an unwrapped angle; and the angle by itself. */
+/* The coordinate at poses q, its angle unwrapped near `near`; and the angle alone. */
 Jet joint_coordinate(const Model *model, int joint, const Affine *q, double near);
 Jet joint_angle(const Model *model, int joint, const Affine *q, double near);
 double joint_travel(const Model *model, int joint, const Affine *q);
-double joint_effort(const Work *work, int joint, double position);  /* [N m or N] of the drive */
-double joint_passive(const Work *work, int joint, double position); /* of spring, damper, friction, stops */
+double joint_effort(const Work *work, int joint, double position);  /* [N m or N] by the drive */
+double joint_passive(const Work *work, int joint, double position); /* by spring, damper, friction, stops */
 
 #endif

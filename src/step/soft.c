@@ -1,4 +1,5 @@
-/* Element by element: the deformation gradient from the vertices, the kernel's energy, and its forces back on the vertices. */
+/* Terms of soft elements: the deformation gradient from the vertices, the kernel's energy, and its forces on the
+ * vertices. Tested in tests/test_soft.c. */
 #include "step/soft.h"
 
 #include "kernel/constant.h"
@@ -7,7 +8,7 @@
 typedef enum Kind { KIND_TET, KIND_TRIANGLE, KIND_HINGE, KIND_PIECE, KIND_BEND, KIND_COUNT } Kind;
 static const int kind_corners[KIND_COUNT] = {4, 3, 4, 2, 3};
 
-/* One element: its kind, its number among those, its vertices. */
+/* One element: its kind, its index among that kind, its vertices. */
 typedef struct SoftElement {
   Kind kind;
   int index, count, body[4]; /* blocks */
@@ -56,16 +57,16 @@ void soft_element_vertices(const Soft *s, int element, int body[4], int *count) 
   for (int k = 0; k < e.count; k++) body[k] = e.body[k];
 }
 
-/* ---- Damping: the rate of strain from the step's start, or from a mix of that and one step earlier ---- */
+/* ---- Damping: strain rate relative to the step's start, or to a mix of that and the step before ---- */
 
-/* [s] times one over the time that the rate is counted over. */
+/* The damping time [s] over the time interval of the rate. */
 static double damping_factor(const Work *work, const Soft *s) {
   return s->def.damping * (predict_two_steps(work, s->first) ? 1.5 : 1) / work->h;
 }
 
 static bool damped(const Soft *s, const SoftElement *e) { return s->def.damping > 0 && e->kind != KIND_BEND; }
 
-static void places_of(const Soft *s, const SoftElement *e, Nodes q, Vec3 x[4]) {
+static void positions_of(const Soft *s, const SoftElement *e, Nodes q, Vec3 x[4]) {
   for (int k = 0; k < e->count; k++) x[k] = q.vertex[e->body[k] - s->first + s->vertex];
 }
 
@@ -75,27 +76,27 @@ static Viscous viscous_of(const Work *work, const Soft *s, const SoftElement *e)
   Viscous v = e->kind == KIND_TET ? viscous_tet(&s->tet[e->index].rest, mu, lambda)
                                   : viscous_triangle(&s->shell[e->index].rest, mu, lambda);
   Vec3 x[4];
-  places_of(s, e, work->state->q, x);
+  positions_of(s, e, work->state->q, x);
   v.strain = viscous_strain(&v, x);
   if (!predict_two_steps(work, s->first)) return v;
-  places_of(s, e, work->state->q_before, x);
+  positions_of(s, e, work->state->q_before, x);
   v.strain = mat3_add(mat3_scale(4.0 / 3, v.strain), mat3_scale(-1.0 / 3, viscous_strain(&v, x)));
   return v;
 }
 
-/* A hinge's damper is a spring to the angle that the rate is counted from. */
+/* A hinge's damper is a spring to the reference angle of the rate. */
 static BendingRest damper_of(const Work *work, const Soft *s, const SoftElement *e) {
   Vec3 x[4];
   BendingRest rest = {0, s->hinge[e->index].rest.weight * damping_factor(work, s)};
-  places_of(s, e, work->state->q, x);
+  positions_of(s, e, work->state->q, x);
   rest.angle = bending_angle(x);
   if (!predict_two_steps(work, s->first)) return rest;
-  places_of(s, e, work->state->q_before, x);
+  positions_of(s, e, work->state->q_before, x);
   rest.angle -= bending_turn(&rest, x) / 3;
   return rest;
 }
 
-/* So is a piece's, to a length; its stiffness is over that length then. */
+/* The damper of a rod segment is a spring to the reference length; its stiffness is relative to that length. */
 typedef struct Dashpot {
   double stiffness, length;
 } Dashpot;
@@ -103,10 +104,10 @@ typedef struct Dashpot {
 static Dashpot dashpot_of(const Work *work, const Soft *s, const SoftElement *e) {
   Vec3 x[4];
   Dashpot d;
-  places_of(s, e, work->state->q, x);
+  positions_of(s, e, work->state->q, x);
   d.length = norm(sub(x[1], x[0]));
   if (predict_two_steps(work, s->first)) {
-    places_of(s, e, work->state->q_before, x);
+    positions_of(s, e, work->state->q_before, x);
     d.length = (4 * d.length - norm(sub(x[1], x[0]))) / 3;
   }
   d.length = most(d.length, 1e-6 * s->piece[e->index].length);

@@ -1,7 +1,9 @@
 /* Elements of soft bodies in a step: energies between up to four vertices, each of which is a block of one node.
- *     E = h2 (sum of tets: volume psi(F))  +  h2 thickness (sum of triangles: area psi(F))  +  h2 (sum of hinges)  +  h2 (sum of rods)
- * and where the body is damped the same elements' viscous potentials (kernel/viscous.h).
- * Elements of a soft body are numbered tets first, then triangles, hinges, pieces of rods and their bends. Tested in tests/test_soft.c. */
+ *     E = h2 (sum of tets: volume psi(F)) + h2 thickness (sum of triangles: area psi(F))
+ *       + h2 (sum of hinges) + h2 (sum of rods)
+ * If the body is damped, E includes the same elements' viscous potentials (kernel/viscous.h).
+ * Elements of a soft body are numbered tets first, then triangles, hinges, rod segments and rod bends. Tested in
+ * tests/test_soft.c. */
 #ifndef ABD_STEP_SOFT_H
 #define ABD_STEP_SOFT_H
 
@@ -22,7 +24,7 @@ double soft_element_strain(const Soft *soft, int element, Nodes q); /* |F^T F - 
 void soft_term(const Work *work, const Soft *soft, int element, Nodes q, bool project, SoftTerm *term);
 /* The largest step along direction that inverts no tet whose material forbids it. */
 double soft_bound(const Work *work, const Soft *soft, int element);
-/* A vertex that moves, -1 if none does: its island is the soft body's. */
+/* A vertex that moves, -1 if none. Its island is the soft body's. */
 int soft_representative(const Model *model, const Soft *soft);
 
 #endif

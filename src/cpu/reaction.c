@@ -1,6 +1,7 @@
-/* The forces in linear joints, which elimination hides: multipliers mu of their rows C with C^T mu = g / h^2, g the gradient of
- * all that acts on the linked bodies. At the solution g lies in the rows' span, so that least squares find them; where rows
- * follow from others the smallest such forces are meant. Tested in tests/test_joint_physics.c. */
+/* Forces in linear joints, which are eliminated from the unknowns: the multipliers mu of their rows C with
+ * C^T mu = g / h^2, where g is the gradient of all other energies by the linked bodies. At the solution g is in the
+ * span of the rows, so that least squares find mu. If rows are redundant, it is the smallest such mu. Tested in
+ * tests/test_joint_physics.c. */
 #include "cpu/cpu.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "step/joint.h"
 #include "step/soft.h"
 
-/* One scalar equation: its gradient by the poses of the joint's two ends. */
+/* One row: its gradient by the poses of the joint's two ends. */
 typedef struct Row {
   Affine end[2];
 } Row;
@@ -46,7 +47,7 @@ static double inverse_dot(const Body *b, const Affine *x, const Affine *y) {
   return sum;
 }
 
-/* ---- Soft parts: what touches or hangs at linked bodies ---- */
+/* ---- Soft bodies in contact with, or attached to, linked bodies ---- */
 
 static void add_soft_contacts(Cpu *cpu, const Pair *p, Affine *gradient) {
   Spring s;
@@ -61,7 +62,7 @@ static void add_soft_contacts(Cpu *cpu, const Pair *p, Affine *gradient) {
   }
 }
 
-/* Elements pull at the vertices that are attached. */
+/* Adds the forces of elements on attached vertices. */
 static void add_soft_elements(Cpu *cpu, const Soft *soft, Affine *gradient) {
   const Linkage *l = &cpu->model->linkage;
   SoftTerm t;
@@ -80,8 +81,8 @@ static void add_soft_elements(Cpu *cpu, const Soft *soft, Affine *gradient) {
   }
 }
 
-/* And what acts on an attached vertex acts on its body: x = n0 + Y . (n1, n2, n3), Y where it was put. */
-static void pass_on_attachments(const Model *m, Affine *gradient) {
+/* Adds the gradient of each attached vertex to its body: x = n0 + Y . (n1, n2, n3), Y its rest coordinates there. */
+static void add_attached_gradients(const Model *m, Affine *gradient) {
   for (int k = 0; k < m->attachment_count; k++) {
     const Attachment *a = &m->attachment[k];
     const Affine *pose = &m->body[a->body].start;
@@ -93,7 +94,7 @@ static void pass_on_attachments(const Model *m, Affine *gradient) {
   }
 }
 
-/* Of all that is not a linear joint, at the step's last poses. */
+/* The gradient of all energies except linear joints at the step's last poses. */
 static void gather_gradients(Cpu *cpu, Affine *gradient) {
   const Work *w = &cpu->work;
   const Model *m = cpu->model;
@@ -125,7 +126,7 @@ static void gather_gradients(Cpu *cpu, Affine *gradient) {
       }
   }
   for (int k = 0; m->attachment_count && k < m->soft_count; k++) add_soft_elements(cpu, &m->soft[k], gradient);
-  pass_on_attachments(m, gradient);
+  add_attached_gradients(m, gradient);
 }
 
 typedef struct Reactions {
@@ -140,33 +141,34 @@ typedef struct Reactions {
   double *right;
 } Reactions;
 
-typedef struct Seat {
+typedef struct Incidence {
   int body, block;
-} Seat; /* a joint at a body */
+} Incidence; /* a joint at a body */
 
-static int compare_seats(const void *x, const void *y) {
-  const Seat *a = x, *b = y;
+static int compare_incidences(const void *x, const void *y) {
+  const Incidence *a = x, *b = y;
   return a->body != b->body ? a->body - b->body : a->block - b->block;
 }
 
-/* Joints that share a body that moves. */
+/* Couples joints that share a moving body. */
 static bool find_edges(Reactions *r, const Model *m) {
-  Seat *seat = mem_alloc((size_t)r->block_count * 2, sizeof *seat);
+  Incidence *incidence = mem_alloc((size_t)r->block_count * 2, sizeof *incidence);
   int count = 0;
-  if (!seat) return false;
+  if (!incidence) return false;
   for (int b = 0; b < r->block_count; b++)
     for (int e = 0; e < 2; e++)
-      if (m->joint[r->joint[b]].end[e].body >= 0) seat[count++] = (Seat){m->joint[r->joint[b]].end[e].body, b};
-  qsort(seat, (size_t)count, sizeof *seat, compare_seats);
+      if (m->joint[r->joint[b]].end[e].body >= 0)
+        incidence[count++] = (Incidence){m->joint[r->joint[b]].end[e].body, b};
+  qsort(incidence, (size_t)count, sizeof *incidence, compare_incidences);
   bool ok = true;
   for (int i = 0; ok && i < count; i++)
-    for (int j = i + 1; ok && j < count && seat[j].body == seat[i].body; j++) {
+    for (int j = i + 1; ok && j < count && incidence[j].body == incidence[i].body; j++) {
       ok = mem_reserve((void **)&r->edge, &r->edge_capacity, r->edge_count + 1, sizeof *r->edge);
       if (!ok) break;
-      r->edge[r->edge_count][0] = seat[i].block;
-      r->edge[r->edge_count++][1] = seat[j].block;
+      r->edge[r->edge_count][0] = incidence[i].block;
+      r->edge[r->edge_count++][1] = incidence[j].block;
     }
-  mem_free(seat);
+  mem_free(incidence);
   r->edge_count = block_edges_sort(r->edge, r->edge_count);
   return ok;
 }

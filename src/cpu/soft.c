@@ -1,4 +1,4 @@
-/* Soft bodies on the processors: their surfaces follow the vertices, their elements go into energies and the matrix. Tested in
+/* Soft bodies on the CPU: moves their surfaces with the vertices, adds their elements to energies and matrix. Tested in
  * tests/test_soft.c. */
 #include "cpu/cpu.h"
 
@@ -68,7 +68,7 @@ static void term_task(void *context, int k) {
   soft_term(w->work, w->soft, w->first + k, w->q, w->project, &w->term[k]);
 }
 
-/* Sum in the order of the elements, in chunks: the same for any number of threads. */
+/* Sums in the order of elements, in fixed chunks, so that the result is the same for any number of threads. */
 double soft_total(const Cpu *cpu, const Soft *s, Nodes q) {
   double energy[CHUNK], sum = 0;
   int count = soft_element_count(s);
@@ -159,7 +159,7 @@ bool soft_make_convex(Cpu *cpu) {
   return any;
 }
 
-/* ---- contacts with a soft side ---- */
+/* ---- Contacts with a soft side ---- */
 
 static bool solved(const Cpu *cpu, int block) { return block_moves(cpu->model, block); }
 

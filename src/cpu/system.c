@@ -1,4 +1,5 @@
-/* Bodies to unknowns and back. A free body's unknowns are its pose; a linked one's are spread over the owners of its columns. */
+/* Maps bodies to unknowns and back. A free body's unknowns are its pose; a linked body depends on the unknowns of its
+ * columns' owners. */
 #include "cpu/system.h"
 
 #include <string.h>
@@ -62,13 +63,13 @@ void system_add_body(System *s, int body) {
   s->unknown_count += size;
 }
 
-/* A run of a linked body's columns with one owner. */
+/* Consecutive columns of a linked body with one owner. */
 typedef struct Run {
   const LinkColumn *column;
   int count, owner;
 } Run;
 
-/* The owner's column in the system, or -1 past the last run. A free body is one run without columns. */
+/* Finds the next run; false after the last. owner: its column in the system. A free body is one run without columns. */
 static bool next_run(const System *s, int body, const LinkedBody *linked, int *at, Run *run) {
   const Linkage *l = &s->model->linkage;
   if (!linked) {
@@ -115,7 +116,7 @@ static void transpose(const double *in, int rows, int columns, double *out) {
     for (int i = 0; i < rows; i++) out[columns * i + j] = in[rows * j + i];
 }
 
-/* A block between two columns, rows of i. */
+/* Adds a block between two columns, rows of i. */
 static void add_block(System *s, int i, int j, const double *block) {
   double turned[144];
   if (i > j) transpose(block, s->column_size[i], s->column_size[j], turned);
@@ -123,7 +124,7 @@ static void add_block(System *s, int i, int j, const double *block) {
   block_cholesky_add_edge(s->solver, edge, i < j ? block : turned);
 }
 
-/* out += sum over a run: unknowns of its owner from a pose's twelve. A free body's are the same. */
+/* Adds a pose vector, transformed to the unknowns of the run's owner, to out. A free body's vector is not changed. */
 static void gather(const Run *run, const double v[12], double *out) {
   for (int c = 0; c < run->count; c++) {
     if (!run->column) {
@@ -138,7 +139,7 @@ static void gather(const Run *run, const double v[12], double *out) {
 
 static int run_index(const Run *run, int c) { return run->column ? run->column[c].index : c; }
 
-/* The block times what column c of a run adds to the pose. */
+/* The block times column c of a run. */
 static void times_column(const double block[144], const Run *run, int c, double out[12]) {
   if (!run->column) {
     memcpy(out, block + 12 * c, 12 * sizeof(double));
@@ -172,7 +173,7 @@ void system_add(System *s, int a, int b, const double block[144]) {
   Run x, y;
   for (int i = 0; next_run(s, a, la, &i, &x);)
     for (int j = 0; next_run(s, b, lb, &j, &y);) {
-      if (x.owner < 0 || y.owner < 0 || (a == b && x.owner > y.owner)) continue; /* within a body once */
+      if (x.owner < 0 || y.owner < 0 || (a == b && x.owner > y.owner)) continue; /* a body's own blocks once */
       if (x.column || y.column || x.count < 12 || y.count < 12) add_runs(s, &x, &y, block, a == b);
       else if (a == b) block_cholesky_add_diagonal(s->solver, x.owner, block);
       else add_block(s, x.owner, y.owner, block);

@@ -1,6 +1,6 @@
-/* A sparse linear system over bodies and soft vertices: twelve unknowns of a free body, three of a vertex, those that linear
- * joints leave of a linked one. Blocks between bodies are given in poses (12 x 12) and taken to the unknowns. Tested in
- * tests/test_linkage.c. */
+/* A sparse linear system over bodies: a block of twelve for a free body, of three for a soft vertex, of the remaining
+ * unknowns for a linked body. Blocks between bodies are given for poses (12 x 12) and transformed to the unknowns.
+ * Tested in tests/test_linkage.c. */
 #ifndef ABD_CPU_SYSTEM_H
 #define ABD_CPU_SYSTEM_H
 
@@ -10,13 +10,13 @@
 typedef struct System {
   const Model *model;
   BlockCholesky *solver;
-  int *column; /* of each block's own unknowns, -1 if it takes no part or has none */
+  int *column; /* by block; -1 if it has no unknowns or is not in the active set */
   int *column_size;
   int *column_at; /* first unknown of a column */
   int column_count, unknown_count;
-  int (*edge)[2]; /* columns that couple; sorted once analyzed */
+  int (*edge)[2]; /* coupled columns; sorted by system_analyze */
   int edge_count, edge_capacity;
-  int *edge_first; /* by column: the first edge in edge */
+  int *edge_first; /* by column: index of its first edge */
   double *right;   /* right-hand side, then the solution */
 } System;
 
@@ -24,22 +24,22 @@ typedef struct System {
 bool system_init(System *system, const Model *model, bool linked);
 void system_destroy(System *system);
 
-/* A new step: its solves depend on nothing that was solved before. */
+/* Begins a step. Its solves do not depend on earlier solves. */
 void system_begin(System *system);
-/* Columns: reset, then the bodies that take part, in ascending order. */
+/* Clears the columns; then add the bodies of the active set in ascending order. */
 void system_reset(System *system);
 void system_add_body(System *system, int body);
-/* Two bodies (or one and itself) whose unknowns meet. False when memory is out. */
+/* Couples the unknowns of two bodies, or of one. False if memory is out. */
 bool system_couple(System *system, int a, int b);
-/* Orders the couplings and readies the factor; values are zero then. */
+/* Sorts the couplings, prepares the factor and sets all values to zero. */
 bool system_analyze(System *system);
-/* Adds a column-major 12 x 12 block, rows of a, columns of b; its transpose is implied. Symmetric when a = b. */
+/* Adds a column-major 12 x 12 block, rows of a, columns of b; its transpose is implied. It is symmetric if a = b. */
 void system_add(System *system, int a, int b, const double block[144]);
 /* The same for 3 x 3 values between the first nodes of two blocks. */
 void system_add_nodes(System *system, int a, int b, const double block[9]);
 void system_add_right(System *system, int body, const Affine *f);
-int system_factor(System *system, int threads); /* pivots raised, -1: a value that is not finite */
-bool system_solve(System *system); /* false: the matrix is not positive definite, the solution a descent direction */
+int system_factor(System *system, int threads); /* raised pivots; -1 = a value is not finite */
+bool system_solve(System *system);              /* false = not positive definite: the solution is a descent direction */
 Affine system_solution(const System *system, int body);
 
 #endif

@@ -1,4 +1,4 @@
-/* Joints from their defs: what they need is checked, anchors and axes are taken to the bodies' rest frames. */
+/* Makes joints from their defs: checks them and converts anchors and axes to the bodies' rest frames. */
 #include "model/joint.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ static void set_weight(double weight[4], double constant, Vec3 rest) {
   weight[3] = rest.z;
 }
 
-/* a's minus b's: of the anchors (constant = 1) or of a direction (constant = 0). */
+/* a's minus b's anchor (constant = 1) or direction (constant = 0). */
 static LinearRow difference(const Joint *j, double constant, Vec3 a, Vec3 b) {
   LinearRow row;
   memset(&row, 0, sizeof row);
@@ -23,7 +23,8 @@ static LinearRow difference(const Joint *j, double constant, Vec3 a, Vec3 b) {
   return row;
 }
 
-/* Whether a point stays on a line or plane of the world: b is the world, or a is and the joint keeps b's axis from turning. */
+/* Does a point stay on a line or plane of the world? True if b is the world, or if a is and the joint keeps b's axis
+ * from turning. */
 static bool guided_by_world(const Joint *j) {
   bool keeps_axis = joint_kind(j->def.kind)->keeps & (KEEPS_AXIS | KEEPS_ORIENTATION);
   return j->end[1].body < 0 || (j->end[0].body < 0 && keeps_axis);
@@ -40,7 +41,7 @@ int joint_linear_rows(const Joint *j, LinearRow row[JOINT_LINEAR_ROWS]) {
   for (int k = 0; k < 3; k++) {
     if (!(keeps & (k < 2 ? KEEPS_LINE : KEEPS_PLANE))) continue;
     row[count] = difference(j, 1, a->anchor, b->anchor);
-    row[count++].direction = b->body < 0 ? b->frame.c[k] : a->frame.c[k]; /* the world's */
+    row[count++].direction = b->body < 0 ? b->frame.c[k] : a->frame.c[k]; /* of the world's end */
   }
   return count;
 }
@@ -142,7 +143,7 @@ static AbdStatus check_gear(const Model *m, const AbdJointDef *d, const char *na
   return ABD_OK;
 }
 
-/* The two normals of an axis: any, but always the same. */
+/* Two normals of an axis, arbitrary but a function of the axis. */
 static Mat3 axis_frame(Vec3 axis) {
   Vec3 e = unit(axis), far = fabs(e.x) < 0.6 ? vec3(1, 0, 0) : vec3(0, 1, 0);
   Vec3 n = unit(add_scaled(far, -dot(far, e), e));

@@ -1,4 +1,4 @@
-/* Building a linkage: nodes, equations, elimination, columns. */
+/* Builds a linkage: nodes, equations, elimination, columns. Tested in tests/test_linkage.c. */
 #include "model/linkage.h"
 
 #include <stdlib.h>
@@ -19,24 +19,24 @@ typedef struct Users {
   int count, capacity;
 } Users;
 
-/* Scalars are 12 per linked body: 3 node + axis. */
+/* Each linked body has 12 scalars, with index 3 node + axis. */
 typedef struct Elimination {
   const Model *model;
   Linkage *linkage;
-  Sum *sum;            /* what an eliminated scalar is in terms of the others */
-  Users *users;        /* eliminated scalars in whose sum a scalar stands */
-  int *meets;          /* equations a scalar stands in */
+  Sum *sum;            /* an eliminated scalar in terms of the others */
+  Users *users;        /* eliminated scalars whose sum contains a scalar */
+  int *meets;          /* number of equations that contain a scalar */
   unsigned char *gone; /* eliminated */
-  double *value;       /* accumulator over scalars, and which are in use */
+  double *value;       /* accumulator over scalars, and the scalars in use */
   int *used, used_count;
   unsigned char *marked;
-  double length; /* [m] a direction counts as */
+  double length; /* [m] length of a direction */
   int scalar_count;
-  int joint; /* whose equations are being eliminated, -1 for others */
+  int joint; /* joint whose equations are being eliminated; -1 for others */
 } Elimination;
 
-static const double independent = 1e-6; /* of nodes, as a part of their length */
-static const double vanishing = 1e-9;   /* of an equation's largest factor, when it follows from others */
+static const double independent = 1e-6; /* smallest independent part of a node, relative to its length */
+static const double vanishing = 1e-9;   /* of an equation's largest factor; an equation below it is redundant */
 
 void linkage_read(const LinkedBody *b, const Affine *q, double y[12]) {
   for (int u = 0; u < b->size; u++) {
@@ -59,18 +59,18 @@ Affine linkage_pose(const Linkage *l, const LinkedBody *b, const double *y) {
   return pose;
 }
 
-/* ---- which bodies, which nodes ---- */
+/* ---- Bodies and nodes ---- */
 
 static double block_radius(const Model *m, int block) { return block_mesh(m, block)->radius; }
 
-/* Weights over the nodes (p, r c1, r c2, r c3), all of them lengths; a direction counts as the common length. */
+/* Weights over the nodes (p, r c1, r c2, r c3), all in metres. A direction is scaled by the common length. */
 static void scaled_weight(const Elimination *e, int body, const double weight[4], double out[4]) {
   double r = block_radius(e->model, body), f = weight[0] == 0 ? e->length : 1;
   out[0] = weight[0];
   for (int k = 1; k < 4; k++) out[k] = f * weight[k] / r;
 }
 
-/* A vertex fixed to a body: its node is the point of the body where it was at the start. */
+/* A vertex fixed to a body: its node is the body's point at its initial position. */
 static LinearRow attachment_row(const Model *m, const Attachment *a, int end[2]) {
   LinearRow row;
   memset(&row, 0, sizeof row);
@@ -111,7 +111,7 @@ static bool mark_linked(Linkage *l, const Model *m) {
   return true;
 }
 
-/* The part of w at right angles to the directions chosen so far. */
+/* The part of w that is orthogonal to the directions chosen so far. */
 static double independent_part(double direction[4][4], int count, const double w[4], double rest[4]) {
   double size = 0, whole = 0;
   memcpy(rest, w, 4 * sizeof(double));
@@ -142,7 +142,7 @@ static void offer_node(Elimination *e, NodeChoice *choice, int linked, const dou
   c->count++;
 }
 
-/* First nodes that are clearly independent, then whatever still is, then coordinate axes until there are four. */
+/* Chooses clearly independent nodes first, then any independent ones, then coordinate axes until there are four. */
 static bool choose_nodes(Elimination *e) {
   Linkage *l = e->linkage;
   const Model *m = e->model;
@@ -173,7 +173,7 @@ static bool choose_nodes(Elimination *e) {
   return true;
 }
 
-/* The inverse of a 4x4 by Gauss and Jordan with row pivots. */
+/* The inverse of a 4x4 matrix by Gauss-Jordan elimination with row pivots. */
 static void invert4(double a[4][4], double inverse[4][4]) {
   double work[4][8];
   for (int i = 0; i < 4; i++)
@@ -196,7 +196,7 @@ static void invert4(double a[4][4], double inverse[4][4]) {
     for (int k = 0; k < 4; k++) inverse[i][k] = work[i][k + 4];
 }
 
-/* ---- equations ---- */
+/* ---- Equations ---- */
 
 static void accumulate(Elimination *e, int scalar, double factor) {
   if (!e->marked[scalar]) {
@@ -218,7 +218,7 @@ static void clear(Elimination *e) {
 
 static int compare_ints(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
 
-/* The accumulator, times factor, as the sum that stands for a scalar. */
+/* Stores the accumulator, times factor, as the sum of an eliminated scalar. */
 static bool store(Elimination *e, int scalar, int without, double factor) {
   Sum *sum = &e->sum[scalar];
   sum->count = 0;
@@ -236,7 +236,7 @@ static bool store(Elimination *e, int scalar, int without, double factor) {
   return true;
 }
 
-/* The equation with eliminated scalars replaced by what they are. */
+/* Accumulates an equation with its eliminated scalars substituted. */
 static void reduce(Elimination *e, const Term *term, int count) {
   for (int t = 0; t < count; t++) {
     if (e->gone[term[t].scalar]) accumulate_sum(e, &e->sum[term[t].scalar], term[t].factor);
@@ -244,7 +244,8 @@ static void reduce(Elimination *e, const Term *term, int count) {
   }
 }
 
-/* Of the scalars with a factor near the largest the one that fewest equations meet; -1 when the equation follows from others. */
+/* Among the scalars with a factor near the largest, the one in the fewest equations; -1 if the equation is
+ * redundant. */
 static int choose_pivot(const Elimination *e) {
   double largest = 0;
   int best = -1;
@@ -258,7 +259,7 @@ static int choose_pivot(const Elimination *e) {
   return best;
 }
 
-/* Replaces a scalar that was just eliminated in all sums it stands in. */
+/* Substitutes a newly eliminated scalar in all sums that contain it. */
 static bool substitute(Elimination *e, int pivot) {
   Users *u = &e->users[pivot];
   for (int k = 0; k < u->count; k++) {
@@ -291,7 +292,7 @@ static bool eliminate(Elimination *e, const Term *term, int count) {
   return store(e, pivot, pivot, factor) && substitute(e, pivot);
 }
 
-/* The weights of one end over its body's own nodes. */
+/* Converts the weights of one end to its body's own nodes. */
 static int own_weights(const Elimination *e, double (*inverse)[4][4], int body, const double weight[4], double out[4]) {
   int b = e->linkage->of_body[body];
   double w[4];
@@ -304,7 +305,7 @@ static int own_weights(const Elimination *e, double (*inverse)[4][4], int body, 
   return b;
 }
 
-/* One equation of a joint in the world's axis (or along its direction) as terms. */
+/* The terms of one scalar equation of a joint, along a world axis or its direction. */
 static int row_terms(const Elimination *e, double (*inverse)[4][4], const int body[2], const LinearRow *row, int axis,
                      Term *term) {
   bool along = norm_sq(row->direction) > 0;
@@ -331,7 +332,7 @@ static bool count_meets(Elimination *e, const Term *term, int count) {
   return true;
 }
 
-/* Equations with the world first: what is fixed there is then known to all that share it. */
+/* Equations with the world come first, so that fixed scalars are substituted in all others. */
 static bool visit_joints(Elimination *e, double (*inverse)[4][4], TermVisitor *visit) {
   const Model *m = e->model;
   LinearRow row[JOINT_LINEAR_ROWS];
@@ -362,7 +363,7 @@ static bool visit_attachments(Elimination *e, double (*inverse)[4][4], TermVisit
   return true;
 }
 
-/* Coordinates that a body holds by itself: the directions its projector removes. */
+/* Held coordinates of a body: the directions that its projector removes. */
 static bool visit_held(Elimination *e, double (*inverse)[4][4], TermVisitor *visit) {
   for (int b = 0; b < e->linkage->linked_count; b++) {
     int body = e->linkage->linked[b].body;
@@ -389,7 +390,7 @@ static bool visit_held(Elimination *e, double (*inverse)[4][4], TermVisitor *vis
   return true;
 }
 
-/* ---- columns ---- */
+/* ---- Columns ---- */
 
 static void own_unknowns(const Elimination *e) {
   for (int b = 0; b < e->linkage->linked_count; b++) {
@@ -406,7 +407,7 @@ static int unknown_index(const Elimination *e, int scalar) {
   return -1;
 }
 
-/* Adds own number (node i, axis) of body b, times what it is in terms of an unknown, to that unknown's column. */
+/* Adds own number (node i, axis) of body b, expressed by an unknown, to that unknown's column. */
 static bool add_to_column(Elimination *e, LinkedBody *x, double inverse[4][4], int i, int axis, int scalar,
                           double factor) {
   Linkage *l = e->linkage;
@@ -449,7 +450,7 @@ static bool make_columns(Elimination *e, double (*inverse)[4][4]) {
   return true;
 }
 
-/* offset = start - what the unknowns give there. */
+/* offset = start pose - the pose of the unknowns at the start. */
 static bool set_offsets(Elimination *e) {
   Linkage *l = e->linkage;
   double *y = mem_zeroed((size_t)l->linked_count * 12, sizeof(double));
@@ -505,7 +506,7 @@ static bool run(Elimination *e) {
   ok = ok && visit_joints(e, inverse, count_meets);
   e->joint = -1;
   ok = ok && visit_held(e, inverse, eliminate) && visit_attachments(e, inverse, eliminate);
-  l->rows = l->redundant = 0; /* of the joints alone */
+  l->rows = l->redundant = 0; /* count only the joints' rows */
   l->redundant_of = mem_zeroed((size_t)e->model->joint_count, sizeof(int));
   ok = ok && l->redundant_of;
   ok = ok && visit_joints(e, inverse, eliminate);

@@ -108,7 +108,7 @@ static void plane_query(Query *query, int ia, Vec3 n, double offset) {
   }
 }
 
-/* Lists the stencils of one soft body with itself, each once, without those whose primitives share a vertex. */
+/* Lists the stencils of one soft body with itself, each once, except stencils whose primitives share a vertex. */
 static void list_within(Query *query, const Posed *a, const Posed *b) {
   const Element *ea = a->element, *eb = b->element;
   const Vec3 *x = a->x, *y = b->x;

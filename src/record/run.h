@@ -59,8 +59,7 @@ bool run_write_poses(Run *run, int64_t step, double time, const double *node, si
                      size_t rate_count);
 bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash);
 bool run_write_contacts(Run *run, const AbdWorld *world); /* of the last step */
-bool run_write_joints(Run *run,
-                      const AbdWorld *world); /* readings as they are now; nothing where there are no joints */
+bool run_write_joints(Run *run, const AbdWorld *world);   /* current readings; nothing if there are no joints */
 bool run_write_checkpoint(Run *run, const AbdWorld *world);
 bool run_rewind(Run *run, int64_t step); /* deletes every step after this one, in its own transaction */
 

@@ -20,7 +20,7 @@ void soft_element_vertices(const Soft *soft, int element, int body[4], int *coun
 double soft_energy(const Work *work, const Soft *soft, int element, Nodes q);
 double soft_elastic_energy(const Soft *soft, int element, Nodes q); /* [J], without damping */
 double soft_element_strain(const Soft *soft, int element, Nodes q); /* |F^T F - I|; 0 of hinges and bends */
-/* project: the Hessian made positive semidefinite; those of hinges and bends always are. */
+/* project: makes the Hessian positive semidefinite; Hessians of hinges and bends always are. */
 void soft_term(const Work *work, const Soft *soft, int element, Nodes q, bool project, SoftTerm *term);
 /* The largest step along direction that inverts no tet whose material forbids it. */
 double soft_bound(const Work *work, const Soft *soft, int element);

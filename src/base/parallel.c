@@ -204,6 +204,10 @@ static int usable_threads(int threads, int count, int grain) {
 
 void parallel_for(int threads, int count, int grain, ParallelBody *body, void *context) {
   if (grain < 1) grain = 1;
+  if (threads <= 1 || count <= grain) {
+    for (int i = 0; i < count; i++) body(context, i);
+    return;
+  }
   Job job = {body, context, count, grain, usable_threads(threads, count, grain)};
   int share = count / (CLAIMS_PER_THREAD * job.threads);
   if (share > job.grain) job.grain = share;

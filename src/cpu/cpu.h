@@ -45,6 +45,8 @@ typedef struct Cpu {
   Segments body_pairs;   /* 2 k + side by body */
   Partial *partial;      /* per chunk */
   int partial_capacity;
+  struct Sums *sums; /* per chunk, of the report */
+  int sums_capacity;
   System system;  /* Newton's */
   System closing; /* of linked bodies by themselves */
   Affine *move;   /* per linked block: a correction that closes joints */

@@ -97,11 +97,10 @@ static void element_sums(void *context, int c) {
 static bool add_sums(Finish *f, ParallelBody *task, int count) {
   int chunks = (count + SUM_CHUNK - 1) / SUM_CHUNK;
   f->count = count;
-  f->sums = mem_alloc((size_t)chunks, sizeof(Sums));
-  if (!f->sums) return false;
+  if (!mem_reserve((void **)&f->cpu->sums, &f->cpu->sums_capacity, chunks, sizeof(Sums))) return false;
+  f->sums = f->cpu->sums;
   parallel_for(f->cpu->threads, chunks, 1, task, f);
   for (int c = 0; c < chunks; c++) sums_merge(&f->sums[c], f->cpu->report);
-  mem_free(f->sums);
   return true;
 }
 

@@ -16,11 +16,12 @@ bool islands_init(Islands *s, const Model *model) {
   s->merged = mem_alloc(most_islands, sizeof(Island));
   s->of = mem_zeroed(n, sizeof(int));
   s->parent = mem_alloc(n, sizeof(int));
-  return s->island && s->merged && s->of && s->parent;
+  s->first_body = mem_alloc(n, sizeof(int));
+  return s->island && s->merged && s->of && s->parent && s->first_body;
 }
 
 void islands_destroy(Islands *s) {
-  void *array[] = {s->island, s->merged, s->of, s->parent};
+  void *array[] = {s->island, s->merged, s->of, s->parent, s->first_body};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   segments_destroy(&s->member);
   memset(s, 0, sizeof *s);
@@ -123,12 +124,12 @@ static void merge_island(Island *to, const Island *from) {
   }
 }
 
-/* old_of(old island) by its first body. The numbers of new islands ascend with their smallest bodies, and so do those of
+/* A body of an old island leads to its successor. The numbers of new islands ascend with their smallest bodies, and so do those of
  * the old ones: an island's first predecessor is met first. */
-static void carry_over(Islands *s, const int *old_first_body, int old_count) {
+static void carry_over(Islands *s, int old_count) {
   for (int k = 0; k < s->count; k++) s->merged[k].body_count = 0;
   for (int k = 0; k < old_count; k++) {
-    Island *to = &s->merged[s->of[old_first_body[k]]];
+    Island *to = &s->merged[s->of[s->first_body[k]]];
     if (to->body_count++ == 0) {
       *to = s->island[k];
       to->body_count = 1;
@@ -163,17 +164,10 @@ static void set_members(Islands *s) {
   }
 }
 
-/* The first body of each island so far goes where its parent entry will no longer be needed: a copy is taken first. */
-static int *first_bodies(const Islands *s, int *out) {
-  for (int k = 0; k < s->count; k++) out[k] = s->member.item[s->member.first[k]];
-  return out;
-}
-
 bool islands_build(Islands *s, int threads, int pair_count, const int (*pair)[2], bool keep) {
   const Model *m = s->model;
-  int old_count = keep ? s->count : 0, *old_first = mem_alloc((size_t)old_count, sizeof(int));
-  if (!old_first) return false;
-  if (keep) first_bodies(s, old_first);
+  int old_count = keep ? s->count : 0;
+  for (int k = 0; k < old_count; k++) s->first_body[k] = s->member.item[s->member.first[k]];
   for (int i = 0; i < m->body_count; i++) s->parent[i] = -1; /* has no unknowns */
   for (int j = 0; j < m->moving_count; j++) s->parent[m->moving[j]] = m->moving[j];
   parallel_for(threads, pair_count, 256, unite_pair, &(PairTask){s, pair});
@@ -182,7 +176,7 @@ bool islands_build(Islands *s, int threads, int pair_count, const int (*pair)[2]
   number_islands(s, threads);
   bool built = segments_build(&s->member, s->count, m->body_count, s->of);
   for (int k = 0; k < s->count; k++) s->merged[k] = (Island){.whole = true, .limit = {-1, -1}};
-  if (keep && built) carry_over(s, old_first, old_count);
+  if (keep && built) carry_over(s, old_count);
   Island *t = s->island;
   s->island = s->merged;
   s->merged = t;
@@ -191,6 +185,5 @@ bool islands_build(Islands *s, int threads, int pair_count, const int (*pair)[2]
     int body = soft_representative(m, &m->soft[k]);
     s->of[m->soft[k].body] = body < 0 ? -1 : s->of[body];
   }
-  mem_free(old_first);
   return built;
 }

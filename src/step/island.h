@@ -59,7 +59,8 @@ typedef struct Islands {
   Island *island;
   int *of;         /* per body: its island, -1 if it has no unknowns */
   Segments member; /* bodies by island */
-  int *parent;     /* scratch of islands_build */
+  int *parent;     /* scratch of islands_build: roots; a body of each old island; the islands to be */
+  int *first_body;
   Island *merged;
 } Islands;
 

@@ -74,7 +74,7 @@ static void test_unknown_solver(void **state) {
   AbdError error;
   def.solver.linear = (AbdLinear)7;
   assert_null(abd_world_create(&def, &error));
-  if (!strstr(error.text, "solver.linear 7")) fail_msg("'%s'", error.text);
+  if (!strstr(error.text, "solver.linear is 7")) fail_msg("'%s'", error.text);
 }
 
 int main(void) {

@@ -45,7 +45,7 @@ static Cpu *cpu_of(Lab *lab) {
   }
   for (int i = 0; i < cpu->model->body_count; i++) {
     cpu->work.active[i] = true;
-    cpu->work.trial[i] = cpu->work.q[i];
+    cpu->work.trial.body[i] = cpu->work.q.body[i];
   }
   return cpu;
 }
@@ -66,8 +66,8 @@ static void change_energies(Cpu *cpu) {
 static void aim_down(Cpu *cpu) {
   for (int j = 0; j < cpu->model->moving_count; j++) {
     int i = cpu->model->moving[j];
-    cpu->work.direction[i] = affine_sub(cpu->work.q[i], cpu->work.q[i]);
-    cpu->work.direction[i].n[0].z = -0.02;
+    cpu->work.direction.body[i] = affine_sub(cpu->work.q.body[i], cpu->work.q.body[i]);
+    cpu->work.direction.body[i].n[0].z = -0.02;
   }
   for (int k = 0; k < cpu->islands->count; k++) cpu->islands->island[k].bound = 1;
 }

@@ -57,7 +57,7 @@ void validate_contacts(const Cpu *cpu) {
     const Pair *p = pairs_at(&cpu->pairs, k);
     if (!sampled(cpu, k) || p->soft) continue;
     Fresh f;
-    if (fresh_init(&f, cpu, p) && fresh_eval(&f, &cpu->work.trial[p->a], &cpu->work.trial[p->b])) {
+    if (fresh_init(&f, cpu, p) && fresh_eval(&f, &cpu->work.trial.body[p->a], &cpu->work.trial.body[p->b])) {
       assert(f.pair.contact.count == p->contact.count);
       assert(f.pair.min_gap == p->min_gap);
       assert(f.pair.barrier == p->barrier);
@@ -73,8 +73,8 @@ void validate_bounds(const Cpu *cpu) {
     if (!sampled(cpu, k) || p->soft) continue;
     double bound = cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].bound;
     for (int part = 1; part <= 4; part++) {
-      Affine qa = affine_add_scaled(w->q[p->a], 0.25 * part * bound, w->direction[p->a]);
-      Affine qb = affine_add_scaled(w->q[p->b], 0.25 * part * bound, w->direction[p->b]);
+      Affine qa = affine_add_scaled(w->q.body[p->a], 0.25 * part * bound, w->direction.body[p->a]);
+      Affine qb = affine_add_scaled(w->q.body[p->b], 0.25 * part * bound, w->direction.body[p->b]);
       Side a = scene_side(&cpu->scene, p->a), b = scene_side(&cpu->scene, p->b);
       Crossing crossing;
       assert(!body_find_crossing(a, &qa, p->a, b, &qb, p->b, &crossing));
@@ -86,7 +86,7 @@ void validate_energies(const Cpu *cpu) {
   const Work *w = &cpu->work;
   for (int j = (int)(w->state->step % SAMPLE); j < cpu->model->moving_count; j += SAMPLE) {
     int i = cpu->model->moving[j];
-    assert(w->energy[i] == body_energy(w, i, &w->q[i]));
+    if (!block_is_vertex(cpu->model, i)) assert(w->energy[i] == body_energy(w, i, &w->q.body[i]));
   }
   for (int k = 0; k < cpu->pairs.count; k++) {
     const Pair *p = pairs_at(&cpu->pairs, k);

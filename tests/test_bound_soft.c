@@ -138,7 +138,7 @@ static void test_soft_bound(void **state) {
   make_stage(&s);
   assert_true(shelf_open());
   s.model.mesh = s.mesh, s.model.body = s.body;
-  s.model.mesh_count = s.model.body_count = 3;
+  s.model.mesh_count = s.model.block_count = 3;
   for (int k = 0; k < paths; k++) {
     Path p = draw_path(&d, &s, k);
     const Mesh *a = &s.mesh[p.pair.a], *b = &s.mesh[p.pair.b];

@@ -30,7 +30,7 @@ static Lab many_boxes(void) {
 
 /* The smallest body that is connected to each, by repeated sweeps. */
 static void sweep(const Model *m, int pair_count, const int (*pair)[2], int *smallest) {
-  for (int i = 0; i < m->body_count; i++) smallest[i] = i;
+  for (int i = 0; i < m->block_count; i++) smallest[i] = i;
   for (bool changed = true; changed;) {
     changed = false;
     for (int k = 0; k < pair_count; k++) {

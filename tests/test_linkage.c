@@ -383,9 +383,9 @@ static void draw_blocks(Draw *d, int n, int pairs, int (*pair)[2], System *s, De
 static Dense all_columns(const Model *m) {
   const Linkage *l = &m->linkage;
   Dense linked = columns(l);
-  int free_count = m->body_count - l->linked_count, column = linked.columns;
-  Dense g = dense(12 * m->body_count, linked.columns + 12 * free_count);
-  for (int i = 0; i < m->body_count; i++) {
+  int free_count = m->block_count - l->linked_count, column = linked.columns;
+  Dense g = dense(12 * m->block_count, linked.columns + 12 * free_count);
+  for (int i = 0; i < m->block_count; i++) {
     int b = l->of_body ? l->of_body[i] : -1;
     for (int k = 0; k < 12 && b < 0; k++) *at(&g, 12 * i + k, column++) = 1;
     for (int j = 0; j < linked.columns && b >= 0; j++)
@@ -424,7 +424,7 @@ static void solve_dense(Dense *a, double *b) {
 }
 
 static double check_system(const Model *m, Draw *d) {
-  int n = m->body_count, pair[2 * BODIES_MAX][2], pairs = 0;
+  int n = m->block_count, pair[2 * BODIES_MAX][2], pairs = 0;
   System s;
   Dense h = dense(12 * n, 12 * n), f = dense(12 * n, 1);
   for (int k = 0; k < 2 * n; k++) {

@@ -54,7 +54,7 @@ static void test_blocks(void **state) {
   const Model *m = &lab.world->model;
   const Soft *soft = &m->soft[0];
   Nodes q = lab.world->state.q;
-  assert_int_equal(m->given_count, 3);
+  assert_int_equal(m->body_count, 3);
   assert_int_equal(model_vertex_count(m), 27);
   assert_int_equal(m->moving_count, 2 + 26);
   assert_int_equal(m->kinematic_count, 2);

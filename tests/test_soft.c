@@ -164,7 +164,7 @@ typedef struct Tally {
 
 static void check_pair(Cpu *cpu, Pair *p, Nodes q0, Tally *tally) {
   const Model *m = cpu->model;
-  Nodes q, gradient;
+  Nodes q = {0}, gradient = {0};
   assert_true(nodes_init(&q, m) && nodes_init(&gradient, m));
   nodes_copy(q, q0, m);
   sum_springs(cpu, p, q, gradient);

@@ -43,7 +43,7 @@ static Cpu *cpu_of(Lab *lab) {
     g->selected = true;
     g->active_count = g->body_count;
   }
-  for (int i = 0; i < cpu->model->body_count; i++) {
+  for (int i = 0; i < cpu->model->block_count; i++) {
     cpu->work.active[i] = true;
     cpu->work.trial.body[i] = cpu->work.q.body[i];
   }
@@ -60,7 +60,7 @@ static void lose_contacts(Cpu *cpu) {
   for (int k = 0; k < cpu->pairs.count; k++) pairs_at(&cpu->pairs, k)->contact.count = 0;
 }
 static void change_energies(Cpu *cpu) {
-  for (int i = 0; i < cpu->model->body_count; i++) cpu->work.energy[i] += 1;
+  for (int i = 0; i < cpu->model->block_count; i++) cpu->work.energy[i] += 1;
 }
 /* The boxes go through the ground. */
 static void aim_down(Cpu *cpu) {

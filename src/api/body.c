@@ -30,7 +30,7 @@ AbdStatus abd_world_add_body(AbdWorld *world, const AbdBodyDef *def, AbdBodyId *
   AbdError *error = world_fresh_error(world);
   if (check_open(world, error)) return error->status;
   if (model_add_body(&world->model, def, error)) return error->status;
-  if (body) body->id = (uint32_t)world->model.given_count;
+  if (body) body->id = (uint32_t)world->model.body_count;
   return ABD_OK;
 }
 
@@ -38,7 +38,7 @@ static AbdStatus check_pair(AbdWorld *world, AbdBodyId a, AbdBodyId b, AbdError 
   if (check_open(world, error)) return error->status;
   if (!world_body(world, a) || !world_body(world, b) || a.id == b.id)
     return fault(error, ABD_ERROR_ARGUMENT, "bodies %u and %u are not a pair (there are %d bodies)", a.id, b.id,
-                 world->model.given_count);
+                 world->model.body_count);
   return ABD_OK;
 }
 
@@ -135,7 +135,7 @@ static AbdStatus check_six(AbdWorld *world, AbdBodyId body, const double *x, con
   if (!world->started && abd_world_start(world) != ABD_OK) return world->error.status;
   const Body *b = world_body(world, body);
   if (!b)
-    return fault(error, ABD_ERROR_ARGUMENT, "body %u does not exist (there are %d)", body.id, world->model.given_count);
+    return fault(error, ABD_ERROR_ARGUMENT, "body %u does not exist (there are %d)", body.id, world->model.body_count);
   for (int i = 0; i < 3 + ny; i++) {
     double v = i < 3 ? x[i] : y[i - 3];
     if (!isfinite(v))

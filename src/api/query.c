@@ -82,8 +82,8 @@ bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double *n
 /* The offset of each body's numbers: 12 for a stiff body, 3 for each vertex of a soft one. NULL if memory is out. */
 static size_t *node_offsets(const AbdWorld *world) {
   const Model *m = &world->model;
-  size_t *at = mem_alloc((size_t)m->given_count, sizeof *at), sum = 0;
-  for (int i = 0; at && i < m->given_count; i++) {
+  size_t *at = mem_alloc((size_t)m->body_count, sizeof *at), sum = 0;
+  for (int i = 0; at && i < m->body_count; i++) {
     at[i] = sum;
     sum += nodes_size(world, &m->body[i]);
   }
@@ -92,13 +92,13 @@ static size_t *node_offsets(const AbdWorld *world) {
 
 size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing, size_t capacity) {
   const Model *m = &world->model;
-  size_t count = SIZE_MAX, *at = node_offsets(world), n = (size_t)m->given_count;
+  size_t count = SIZE_MAX, *at = node_offsets(world), n = (size_t)m->body_count;
   Surface *surface = surfaces_create(m);
   Side *side = mem_alloc(n, sizeof *side);
   Affine *q = mem_alloc(n, sizeof *q);
   Broad broad;
   if (!broad_init(&broad, m) || !at || !surface || !side || !q) goto done;
-  for (int i = 0; i < m->given_count; i++) {
+  for (int i = 0; i < m->body_count; i++) {
     if (!take_nodes(m, surface, &m->body[i], nodes + at[i], &side[i], &q[i])) goto done;
     Box box = posed_box(&side[i], &q[i]);
     broad.box[i] = box_inflate(box, 1e-9 * norm(sub(box.hi, box.lo)));

@@ -23,7 +23,7 @@ static const Soft *world_soft(const AbdWorld *world, AbdBodyId body) {
 AbdStatus abd_world_add_soft(AbdWorld *world, const AbdSoftDef *def, AbdBodyId *body) {
   AbdError *error = world_fresh_error(world);
   if (check_open(world, error) || model_add_soft(&world->model, def, error)) return error->status;
-  if (body) body->id = (uint32_t)world->model.given_count;
+  if (body) body->id = (uint32_t)world->model.body_count;
   return ABD_OK;
 }
 
@@ -33,7 +33,7 @@ AbdStatus abd_soft_attach(AbdWorld *world, AbdBodyId soft, size_t vertex, AbdBod
   if (check_open(world, error)) return error->status;
   if (!s) return fault(error, ABD_ERROR_ARGUMENT, "body %u is not a soft one", soft.id);
   if (body.id && !world_body(world, body))
-    return fault(error, ABD_ERROR_ARGUMENT, "body %u does not exist (there are %d)", body.id, world->model.given_count);
+    return fault(error, ABD_ERROR_ARGUMENT, "body %u does not exist (there are %d)", body.id, world->model.body_count);
   return model_attach(&world->model, (int)(s - world->model.soft), vertex, (int)body.id - 1, error);
 }
 

@@ -53,7 +53,7 @@ const Body *world_body(const AbdWorld *world, AbdBodyId body) {
   return body.id >= 1 && body.id <= (uint32_t)abd_world_body_count(world) ? &world->model.body[body.id - 1] : NULL;
 }
 
-size_t abd_world_body_count(const AbdWorld *world) { return (size_t)world->model.given_count; }
+size_t abd_world_body_count(const AbdWorld *world) { return (size_t)world->model.body_count; }
 size_t abd_world_mesh_count(const AbdWorld *world) { return (size_t)world->model.mesh_count; }
 double abd_world_time(const AbdWorld *world) { return (double)world->state.step * world->model.def.dt; }
 int64_t abd_world_step_count(const AbdWorld *world) { return world->state.step; }
@@ -61,10 +61,10 @@ AbdWorldDef abd_world_settings(const AbdWorld *world) { return world->model.def;
 
 static AbdStatus check_start(AbdWorld *world, AbdError *error) {
   const Model *m = &world->model;
-  size_t numbers = 12 * (size_t)m->given_count + 3 * (size_t)model_vertex_count(m);
+  size_t numbers = 12 * (size_t)m->body_count + 3 * (size_t)model_vertex_count(m);
   double *nodes = mem_alloc(numbers, sizeof(double)), *at = nodes;
   if (!nodes) return fault(error, ABD_ERROR_MEMORY, "out of memory while checking the start");
-  for (int i = 0; i < m->given_count; i++) {
+  for (int i = 0; i < m->body_count; i++) {
     const Body *b = &m->body[i];
     const Soft *s = b->soft ? &m->soft[b->soft - 1] : NULL;
     for (int v = 0; s && v < s->vertex_count; v++, at += 3) vec3_to(at, soft_place(s, v));
@@ -111,7 +111,7 @@ static AbdStatus build(AbdWorld *world, AbdError *error) {
   if (state_init(&world->state, m, error) || state_next_init(&world->next, m, error)) return error->status;
   world->backend = (Backend){&cpu_stages, cpu_create(m)};
   if (!step_init(&world->step, m) || !world->backend.self)
-    return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", m->given_count);
+    return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", m->body_count);
   return check_start(world, error) ? error->status : check_near(world, error);
 }
 

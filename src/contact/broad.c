@@ -9,11 +9,11 @@ bool broad_init(Broad *broad, const Model *model) {
   memset(broad, 0, sizeof *broad);
   broad->axis = -1;
   broad->threads = model->def.solver.threads;
-  broad->box = mem_zeroed((size_t)model->given_count, sizeof(Box));
-  broad->order = mem_alloc((size_t)model->given_count, sizeof(int));
-  broad->sorted = mem_alloc((size_t)model->given_count, sizeof(Box));
-  broad->found = mem_alloc((size_t)model->given_count, sizeof(int));
-  for (int i = 0; broad->order && i < model->given_count; i++) broad->order[i] = i;
+  broad->box = mem_zeroed((size_t)model->body_count, sizeof(Box));
+  broad->order = mem_alloc((size_t)model->body_count, sizeof(int));
+  broad->sorted = mem_alloc((size_t)model->body_count, sizeof(Box));
+  broad->found = mem_alloc((size_t)model->body_count, sizeof(int));
+  for (int i = 0; broad->order && i < model->body_count; i++) broad->order[i] = i;
   return broad->box && broad->order && broad->sorted && broad->found;
 }
 
@@ -45,7 +45,7 @@ Box swept_box(const Model *model, int body, const Affine *from, const Affine *to
 static int spread_axis(const Broad *broad, const Model *model) {
   Vec3 sum = vec3(0, 0, 0), sum_sq = vec3(0, 0, 0);
   double n = 0;
-  for (int i = 0; i < model->given_count; i++) {
+  for (int i = 0; i < model->body_count; i++) {
     if (model->body[i].motion == ABD_MOTION_STATIC && !model->body[i].soft) continue;
     Vec3 c = box_center(broad->box[i]);
     n++;
@@ -91,7 +91,7 @@ static void sort_box(void *context, int i) {
 static int sweep_from(const Sweep *s, int i, uint64_t *key) {
   const Broad *b = s->broad;
   const Box box = b->sorted[i];
-  int body = b->order[i], n = s->model->given_count, count = 0;
+  int body = b->order[i], n = s->model->body_count, count = 0;
   double end = component(box.hi, b->axis);
   for (int j = i; j < n && component(b->sorted[j].lo, b->axis) <= end; j++) {
     int other = b->order[j];
@@ -113,7 +113,7 @@ static void write_pairs(void *context, int i) {
 }
 
 bool broad_find(Broad *broad, const Model *model) {
-  int n = model->given_count;
+  int n = model->body_count;
   Sweep s = {broad, model};
   sort_order(broad, n, spread_axis(broad, model));
   parallel_for(broad->threads, n, 256, sort_box, &s);

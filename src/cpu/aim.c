@@ -30,8 +30,8 @@ static void retract_task(Cpu *cpu, int i) {
   bool linked = linkage_of(&m->linkage, i) != NULL;
   if (!w->active[i]) return;
   if (block_is_vertex(m, i)) {
-    Vec3 step = w->newton.vertex[i - m->given_count];
-    w->direction.vertex[i - m->given_count] = add_scaled(sub(step, step), g->fraction, step);
+    Vec3 step = w->newton.vertex[i - m->body_count];
+    w->direction.vertex[i - m->body_count] = add_scaled(sub(step, step), g->fraction, step);
     return;
   }
   const Affine *newton = &w->newton.body[i];

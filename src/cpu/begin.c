@@ -26,7 +26,7 @@ static void target_task(void *context, int i) {
 
 static Outcome set_targets(Cpu *cpu) {
   cpu->failed = -1;
-  parallel_for(cpu->threads, cpu->model->body_count, 32, target_task, cpu);
+  parallel_for(cpu->threads, cpu->model->block_count, 32, target_task, cpu);
   if (cpu->failed < 0) return stage_done();
   int first = 0; /* the same body is blamed for any number of threads */
   while (target_fits(&cpu->work, first)) first++;
@@ -55,7 +55,7 @@ static Outcome find_pairs(Cpu *cpu) {
   int added;
   soft_load(cpu, w->q);
   soft_load_start(cpu, w->q);
-  parallel_for(cpu->threads, m->given_count, 32, body_task, cpu);
+  parallel_for(cpu->threads, m->body_count, 32, body_task, cpu);
   for (int k = 0; k < m->soft_count; k++) w->soft_energy[k] = soft_total(cpu, &m->soft[k], w->q);
   Outcome outcome = reach_pairs(cpu, false, &added);
   if (!stage_failed(outcome)) outcome = stage_from(pairs_pack(&cpu->pairs));

@@ -29,7 +29,7 @@ static void widen_task(void *context, int i) {
 }
 
 static bool any_left(const Cpu *cpu) {
-  for (int i = 0; i < cpu->model->given_count; i++)
+  for (int i = 0; i < cpu->model->body_count; i++)
     if (cpu->left[i]) return true;
   return false;
 }
@@ -52,7 +52,7 @@ static void join_task(void *context, int k) {
 static Outcome find_new_pairs(Cpu *cpu, int *added) {
   *added = 0;
   for_bodies(cpu, ahead_task);
-  parallel_for(cpu->threads, cpu->model->given_count, 32, widen_task, cpu);
+  parallel_for(cpu->threads, cpu->model->body_count, 32, widen_task, cpu);
   if (!any_left(cpu)) return stage_done();
   Outcome outcome = reach_pairs(cpu, true, added);
   if (stage_failed(outcome) || *added == 0) return outcome;
@@ -65,7 +65,7 @@ static Outcome find_new_pairs(Cpu *cpu, int *added) {
 /* ---- bounds ---- */
 
 static void aim_task(Cpu *cpu, int i) {
-  if (i >= cpu->model->given_count) return;
+  if (i >= cpu->model->body_count) return;
   path_length_move(cpu->path_length, cpu->model, i, &cpu->work.q.body[i]);
   path_length_aim(cpu->path_length, cpu->model, i, &cpu->work.direction.body[i]);
 }

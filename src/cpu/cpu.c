@@ -72,7 +72,7 @@ const Stages cpu_stages = {.name = "cpu",
                            .find_near = cpu_find_near};
 
 Cpu *cpu_create(const Model *model) {
-  size_t given = (size_t)model->given_count, stiff = 0;
+  size_t given = (size_t)model->body_count, stiff = 0;
   for (int s = 0; s < model->moving_count; s++)
     stiff += !block_is_vertex(model, model->moving[s]); /* they come first */
   Cpu *cpu = mem_zeroed(1, sizeof *cpu);

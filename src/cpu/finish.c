@@ -109,7 +109,7 @@ static bool sum_all(Finish *f) {
   AbdStepReport *r = f->cpu->report;
   r->min_distance = INFINITY;
   r->body_pairs = f->cpu->pairs.count;
-  if (!add_sums(f, pair_sums, f->cpu->pairs.count) || !add_sums(f, body_sums, m->body_count)) return false;
+  if (!add_sums(f, pair_sums, f->cpu->pairs.count) || !add_sums(f, body_sums, m->block_count)) return false;
   for (int k = 0; k < m->soft_count; k++) {
     f->soft = &m->soft[k];
     if (!add_sums(f, element_sums, soft_element_count(f->soft))) return false;

@@ -118,7 +118,7 @@ static void add_term(Cpu *cpu, const SoftTerm *t) {
   const Model *m = cpu->model;
   for (int j = 0; j < t->count; j++) {
     if (!block_moves(m, t->body[j])) continue;
-    Vec3 *g = &cpu->work.gradient.vertex[t->body[j] - m->given_count];
+    Vec3 *g = &cpu->work.gradient.vertex[t->body[j] - m->body_count];
     *g = add(*g, t->gradient[j]);
     for (int i = 0; i <= j; i++) {
       double k[9];

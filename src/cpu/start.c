@@ -3,7 +3,7 @@
 
 static bool keeps_distance(const Model *m) {
   if (m->def.contact.separation > 0) return true;
-  for (int i = 0; i < m->given_count; i++)
+  for (int i = 0; i < m->body_count; i++)
     if (m->body[i].thickness > 0) return true;
   return false;
 }
@@ -16,7 +16,7 @@ Outcome cpu_find_near(void *backend, Nodes q, NearPair *found) {
   *found = (NearPair){.a = -1};
   if (!keeps_distance(m)) return stage_done();
   soft_load(cpu, q);
-  for (int i = 0; i < m->given_count; i++) {
+  for (int i = 0; i < m->body_count; i++) {
     Side side = scene_side(&scene, i);
     cpu->broad.box[i] =
         box_inflate(posed_box(&side, &q.body[i]), 0.5 * (scene.separation + m->body[i].thickness) + scene.range);

@@ -12,7 +12,7 @@ static int unknowns_of(const Model *m, int block) {
 }
 
 bool system_init(System *s, const Model *model, bool linked) {
-  size_t n = linked && !model->linkage.linked_count ? 0 : (size_t)model->body_count, columns = 0, unknowns = 0;
+  size_t n = linked && !model->linkage.linked_count ? 0 : (size_t)model->block_count, columns = 0, unknowns = 0;
   for (int k = 0; k < model->moving_count; k++) {
     if (linked && !linkage_of(&model->linkage, model->moving[k])) continue;
     columns++;
@@ -182,7 +182,7 @@ void system_add(System *s, int a, int b, const double block[144]) {
 
 void system_add_nodes(System *s, int a, int b, const double block[9]) {
   const Model *m = s->model;
-  bool plain = a >= m->given_count && b >= m->given_count && !linkage_of(&m->linkage, a) && !linkage_of(&m->linkage, b);
+  bool plain = a >= m->body_count && b >= m->body_count && !linkage_of(&m->linkage, a) && !linkage_of(&m->linkage, b);
   if (!plain) {
     double wide[144] = {0};
     for (int c = 0; c < 3; c++)

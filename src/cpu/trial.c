@@ -37,7 +37,7 @@ static void snap_task(void *context, int k) {
 }
 
 static void go_task(Cpu *cpu, int i) {
-  if (i < cpu->model->given_count) path_length_move(cpu->path_length, cpu->model, i, &cpu->work.trial.body[i]);
+  if (i < cpu->model->body_count) path_length_move(cpu->path_length, cpu->model, i, &cpu->work.trial.body[i]);
 }
 
 /* The poses of linked bodies are computed from their unknowns: joints hold to rounding, however many steps are taken. */

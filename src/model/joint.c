@@ -107,7 +107,7 @@ static AbdStatus check_numbers(const AbdJointDef *d, const char *name, AbdError 
 }
 
 static AbdStatus check_bodies(const Model *m, const AbdJointDef *d, const char *name, AbdError *error) {
-  uint32_t n = (uint32_t)m->body_count;
+  uint32_t n = (uint32_t)m->block_count;
   if (d->body_a.id == 0 || d->body_a.id > n || d->body_b.id > n)
     return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": bodies %u and %u, but there are %u", name, d->body_a.id,
                  d->body_b.id, n);

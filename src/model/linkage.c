@@ -88,9 +88,9 @@ static LinearRow attachment_row(const Model *m, const Attachment *a, int end[2])
 
 static bool mark_linked(Linkage *l, const Model *m) {
   LinearRow row[JOINT_LINEAR_ROWS];
-  l->of_body = mem_alloc((size_t)m->body_count, sizeof(int));
+  l->of_body = mem_alloc((size_t)m->block_count, sizeof(int));
   if (!l->of_body) return false;
-  for (int i = 0; i < m->body_count; i++) l->of_body[i] = -1;
+  for (int i = 0; i < m->block_count; i++) l->of_body[i] = -1;
   for (int j = 0; j < m->joint_count; j++) {
     if (joint_linear_rows(&m->joint[j], row) == 0) continue;
     for (int e = 0; e < 2; e++)
@@ -101,12 +101,12 @@ static bool mark_linked(Linkage *l, const Model *m) {
     attachment_row(m, &m->attachment[k], end);
     l->of_body[end[0]] = l->of_body[end[1]] = 0;
   }
-  for (int i = 0; i < m->body_count; i++)
+  for (int i = 0; i < m->block_count; i++)
     if (l->of_body[i] == 0) l->of_body[i] = l->linked_count++;
   if (l->linked_count == 0) return true;
   l->linked = mem_zeroed((size_t)l->linked_count, sizeof(LinkedBody));
   if (!l->linked) return false;
-  for (int i = 0; i < m->body_count; i++)
+  for (int i = 0; i < m->block_count; i++)
     if (l->of_body[i] >= 0) l->linked[l->of_body[i]].body = i;
   return true;
 }

@@ -174,13 +174,13 @@ static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const cha
 
 AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error) {
   char number[32];
-  snprintf(number, sizeof number, "body %d", model->body_count + 1);
+  snprintf(number, sizeof number, "body %d", model->block_count + 1);
   const char *name = def->name && def->name[0] ? def->name : number;
   if (check_body(model, def, name, error)) return error->status;
-  if (!mem_reserve((void **)&model->body, &model->body_capacity, model->body_count + 1, sizeof(Body)))
+  if (!mem_reserve((void **)&model->body, &model->body_capacity, model->block_count + 1, sizeof(Body)))
     return fault(error, ABD_ERROR_MEMORY, "out of memory while adding body \"%s\"", name);
   const Mesh *mesh = &model->mesh[def->mesh.id - 1];
-  Body *b = &model->body[model->body_count];
+  Body *b = &model->body[model->block_count];
   memset(b, 0, sizeof *b);
   b->name = mem_string(name);
   if (!b->name) return fault(error, ABD_ERROR_MEMORY, "out of memory while adding body \"%s\"", name);
@@ -203,7 +203,7 @@ AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error) {
   b->angular_velocity = vec3_from(def->angular_velocity);
   b->force = vec3_from(def->force);
   b->torque = vec3_from(def->torque);
-  model->given_count = ++model->body_count;
+  model->body_count = ++model->block_count;
   return ABD_OK;
 }
 
@@ -224,7 +224,7 @@ AbdStatus model_add_rule(Model *model, int a, int b, double friction, AbdError *
 static double automatic_range(const Model *model) {
   double sum = 0;
   int count = 0;
-  for (int i = 0; i < model->given_count; i++) {
+  for (int i = 0; i < model->body_count; i++) {
     if (!gives_way(&model->body[i])) continue;
     Box box = model->mesh[model->body[i].mesh].box;
     sum += norm(sub(box.hi, box.lo));
@@ -235,7 +235,7 @@ static double automatic_range(const Model *model) {
 
 static bool any_friction(const Model *model) {
   if (model->def.contact.friction > 0) return true;
-  for (int i = 0; i < model->given_count; i++)
+  for (int i = 0; i < model->body_count; i++)
     if (model->body[i].friction > 0) return true;
   for (int i = 0; i < model->rule_count; i++)
     if (model->rule[i].friction > 0) return true;
@@ -259,7 +259,7 @@ static void fill_automatic(Model *model) {
 /* A ten-millionth of the scene's size, and not more than a thousandth of the contact range. */
 static double joint_tolerance(const Model *model) {
   Box box = box_empty();
-  for (int i = 0; i < model->given_count; i++)
+  for (int i = 0; i < model->body_count; i++)
     if (model->body[i].motion == ABD_MOTION_DYNAMIC)
       box = box_union(box, box_transform(&model->body[i].start, model->mesh[model->body[i].mesh].box));
   return least(JOINT_TOLERANCE_SIZE * norm(sub(box.hi, box.lo)), JOINT_TOLERANCE_RANGE * model->def.contact.range);
@@ -267,7 +267,7 @@ static double joint_tolerance(const Model *model) {
 
 /* A kinematic body has an inertia far above that of any body that it may push. */
 static void set_pull(Model *model) {
-  for (int i = 0; i < model->given_count; i++) {
+  for (int i = 0; i < model->body_count; i++) {
     Body *b = &model->body[i];
     b->pull = b->mass;
     b->weight = b->second;
@@ -278,7 +278,7 @@ static void set_pull(Model *model) {
   }
 }
 
-static const Soft *soft_of(const Model *m, int block) { return &m->soft[m->vertex_soft[block - m->given_count]]; }
+static const Soft *soft_of(const Model *m, int block) { return &m->soft[m->vertex_soft[block - m->body_count]]; }
 
 double block_mass(const Model *m, int block) {
   if (!block_is_vertex(m, block)) return m->body[block].mass;
@@ -317,17 +317,17 @@ int model_kinematic(const Model *m, int block) {
 
 static int count_motion(const Model *m, AbdMotion motion) {
   int count = 0;
-  for (int i = 0; i < m->body_count; i++) count += block_motion(m, i) == motion;
+  for (int i = 0; i < m->block_count; i++) count += block_motion(m, i) == motion;
   return count;
 }
 
 /* The lists of blocks that move, and the slots of bodies. */
 static bool list_moving(Model *m) {
   m->moving_count = m->kinematic_count = 0;
-  m->moving = mem_alloc((size_t)(m->body_count - count_motion(m, ABD_MOTION_STATIC)), sizeof(int));
+  m->moving = mem_alloc((size_t)(m->block_count - count_motion(m, ABD_MOTION_STATIC)), sizeof(int));
   m->kinematic = mem_alloc((size_t)count_motion(m, ABD_MOTION_KINEMATIC), sizeof(int));
   if (!m->moving || !m->kinematic) return false;
-  for (int i = 0; i < m->body_count; i++) {
+  for (int i = 0; i < m->block_count; i++) {
     AbdMotion motion = block_motion(m, i);
     if (!block_is_vertex(m, i)) m->body[i].slot = motion == ABD_MOTION_STATIC ? -1 : m->moving_count;
     if (motion != ABD_MOTION_STATIC) m->moving[m->moving_count++] = i;
@@ -342,7 +342,7 @@ void model_stop(Model *m) {
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   m->moving = m->kinematic = m->vertex_soft = NULL;
   m->vertex_motion = NULL;
-  m->body_count = m->given_count;
+  m->block_count = m->body_count;
   m->moving_count = m->kinematic_count = 0;
   m->started = false;
 }
@@ -350,9 +350,9 @@ void model_stop(Model *m) {
 AbdStatus model_start(Model *model, AbdError *error) {
   if (model_place_soft(model, error)) return error->status;
   if (!list_moving(model))
-    return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", model->given_count);
+    return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", model->body_count);
   model->mass_max = 0;
-  for (int i = 0; i < model->given_count; i++)
+  for (int i = 0; i < model->body_count; i++)
     if (gives_way(&model->body[i])) model->mass_max = most(model->mass_max, model->body[i].mass);
   if (model->rule_count > 1) qsort(model->rule, (size_t)model->rule_count, sizeof(PairRule), compare_rules);
   model->has_friction = model->def.contact.friction_iterations > 0 && any_friction(model);
@@ -367,7 +367,7 @@ AbdStatus model_start(Model *model, AbdError *error) {
 
 void model_destroy(Model *model) {
   for (int i = 0; i < model->mesh_count; i++) mesh_destroy(&model->mesh[i]);
-  for (int i = 0; i < model->given_count; i++) mem_free(model->body[i].name);
+  for (int i = 0; i < model->body_count; i++) mem_free(model->body[i].name);
   for (int i = 0; i < model->joint_count; i++) mem_free(model->joint[i].name);
   for (int i = 0; i < model->soft_count; i++) soft_destroy(&model->soft[i]);
   mem_free(model->soft);

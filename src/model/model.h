@@ -62,8 +62,8 @@ typedef struct Model {
   Soft *soft;
   Attachment *attachment;
   int soft_count, soft_capacity, attachment_count, attachment_capacity;
-  int given_count;              /* bodies */
-  int body_count;               /* blocks: the bodies, and once started the soft vertices after them */
+  int body_count;
+  int block_count;              /* the bodies, and once started the soft vertices after them */
   int *vertex_soft;             /* per soft vertex: index of its soft body */
   unsigned char *vertex_motion; /* per soft vertex: its AbdMotion */
   Linkage linkage;              /* the unknowns that linear joints leave */
@@ -126,13 +126,13 @@ AbdStatus model_check_rotation(const char *body, const double rotation[4], AbdEr
 AbdStatus model_check_vector(const double *v, int n, const char *body, const char *what, AbdError *error);
 /* The body of a block: of a soft vertex its soft body. */
 static inline int model_whole(const Model *model, int block) {
-  return block < model->given_count ? block : model->soft[model->vertex_soft[block - model->given_count]].body;
+  return block < model->body_count ? block : model->soft[model->vertex_soft[block - model->body_count]].body;
 }
-static inline int model_vertex_count(const Model *model) { return model->body_count - model->given_count; }
-static inline bool block_is_vertex(const Model *model, int block) { return block >= model->given_count; }
+static inline int model_vertex_count(const Model *model) { return model->block_count - model->body_count; }
+static inline bool block_is_vertex(const Model *model, int block) { return block >= model->body_count; }
 static inline AbdMotion block_motion(const Model *model, int block) {
-  return block < model->given_count ? model->body[block].motion
-                                    : (AbdMotion)model->vertex_motion[block - model->given_count];
+  return block < model->body_count ? model->body[block].motion
+                                   : (AbdMotion)model->vertex_motion[block - model->body_count];
 }
 /* Has the block unknowns? */
 static inline bool block_moves(const Model *model, int block) {
@@ -152,24 +152,24 @@ int model_kinematic(const Model *model, int block);
 /* A block's pose, or a vector (rate, gradient, direction). The columns of a vertex are the identity in a pose, zero in a
  * vector. */
 static inline Affine node_pose(const Model *m, Nodes q, int block) {
-  return block < m->given_count ? q.body[block] : affine(q.vertex[block - m->given_count], mat3_identity());
+  return block < m->body_count ? q.body[block] : affine(q.vertex[block - m->body_count], mat3_identity());
 }
 static inline Affine node_vector(const Model *m, Nodes v, int block) {
-  if (block < m->given_count) return v.body[block];
-  Affine out = {{v.vertex[block - m->given_count]}};
+  if (block < m->body_count) return v.body[block];
+  Affine out = {{v.vertex[block - m->body_count]}};
   return out;
 }
 /* The first of a block's nodes: four of a body, one of a vertex. */
 static inline Vec3 *node_at(const Model *m, Nodes q, int block) {
-  return block < m->given_count ? q.body[block].n : &q.vertex[block - m->given_count];
+  return block < m->body_count ? q.body[block].n : &q.vertex[block - m->body_count];
 }
 static inline double node_dot(const Model *m, Nodes a, Nodes b, int block) {
-  int v = block - m->given_count;
+  int v = block - m->body_count;
   return v < 0 ? affine_dot(&a.body[block], &b.body[block]) : dot(a.vertex[v], b.vertex[v]);
 }
 static inline void node_put(const Model *m, Nodes q, int block, Affine value) {
-  if (block < m->given_count) q.body[block] = value;
-  else q.vertex[block - m->given_count] = value.n[0];
+  if (block < m->body_count) q.body[block] = value;
+  else q.vertex[block - m->body_count] = value.n[0];
 }
 /* P d, with P the projector of the body's freedom. */
 Affine freedom_project(const Body *body, Affine d);

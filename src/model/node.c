@@ -7,7 +7,7 @@
 #include "model/model.h"
 
 bool nodes_init(Nodes *n, const Model *m) {
-  n->body = mem_zeroed((size_t)m->given_count, sizeof(Affine));
+  n->body = mem_zeroed((size_t)m->body_count, sizeof(Affine));
   n->vertex = mem_zeroed((size_t)model_vertex_count(m), sizeof(Vec3));
   return n->body && n->vertex;
 }
@@ -19,6 +19,6 @@ void nodes_destroy(Nodes *n) {
 }
 
 void nodes_copy(Nodes to, Nodes from, const Model *m) {
-  copy_many(m->def.solver.threads, to.body, from.body, (size_t)m->given_count * sizeof(Affine));
+  copy_many(m->def.solver.threads, to.body, from.body, (size_t)m->body_count * sizeof(Affine));
   copy_many(m->def.solver.threads, to.vertex, from.vertex, (size_t)model_vertex_count(m) * sizeof(Vec3));
 }

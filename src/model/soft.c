@@ -322,14 +322,14 @@ static AbdStatus compile(Model *m, Soft *s, const AbdSoftDef *d, AbdError *error
 
 AbdStatus model_add_soft(Model *m, const AbdSoftDef *d, AbdError *error) {
   char number[32];
-  snprintf(number, sizeof number, "body %d", m->body_count + 1);
+  snprintf(number, sizeof number, "body %d", m->block_count + 1);
   const char *name = d->name && d->name[0] ? d->name : number;
   if (check_def(d, name, error)) return error->status;
   if (!mem_reserve((void **)&m->soft, &m->soft_capacity, m->soft_count + 1, sizeof(Soft)) ||
-      !mem_reserve((void **)&m->body, &m->body_capacity, m->body_count + 1, sizeof(Body)))
+      !mem_reserve((void **)&m->body, &m->body_capacity, m->block_count + 1, sizeof(Body)))
     return no_memory(name, error);
   Soft *s = &m->soft[m->soft_count];
-  Body *b = &m->body[m->body_count];
+  Body *b = &m->body[m->block_count];
   memset(s, 0, sizeof *s);
   memset(b, 0, sizeof *b);
   s->def = *d;
@@ -343,7 +343,7 @@ AbdStatus model_add_soft(Model *m, const AbdSoftDef *d, AbdError *error) {
     mem_free(b->name);
     return status;
   }
-  s->body = m->body_count;
+  s->body = m->block_count;
   b->motion = ABD_MOTION_STATIC;
   b->soft = ++m->soft_count;
   b->mesh = m->mesh_count - 1;
@@ -354,7 +354,7 @@ AbdStatus model_add_soft(Model *m, const AbdSoftDef *d, AbdError *error) {
   b->thickness = d->contact_thickness;
   b->start = affine(vec3(0, 0, 0), mat3_identity());
   b->force = vec3_from(d->force);
-  m->given_count = ++m->body_count;
+  m->body_count = ++m->block_count;
   return ABD_OK;
 }
 
@@ -412,7 +412,7 @@ static AbdMotion vertex_motion(const Model *m, int attached) {
 
 AbdStatus model_place_soft(Model *m, AbdError *error) {
   size_t count = 0;
-  m->given_count = m->body_count;
+  m->body_count = m->block_count;
   for (int k = 0; k < m->soft_count; k++) count += (size_t)m->soft[k].vertex_count;
   m->vertex_soft = mem_alloc(count, sizeof(int));
   m->vertex_motion = mem_alloc(count, 1);
@@ -420,13 +420,13 @@ AbdStatus model_place_soft(Model *m, AbdError *error) {
     return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %zu soft vertices", count);
   for (int k = 0; k < m->soft_count; k++) {
     Soft *s = &m->soft[k];
-    s->first = m->body_count;
-    s->vertex = m->body_count - m->given_count;
+    s->first = m->block_count;
+    s->vertex = m->block_count - m->body_count;
     for (int v = 0; v < s->vertex_count; v++) {
       m->vertex_soft[s->vertex + v] = k;
       m->vertex_motion[s->vertex + v] = (unsigned char)vertex_motion(m, s->attached[v]);
     }
-    m->body_count += s->vertex_count;
+    m->block_count += s->vertex_count;
   }
   return ABD_OK;
 }

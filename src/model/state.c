@@ -23,7 +23,7 @@ enum { NUMBER_PARTS = 12, PART_COUNT = 14 }; /* the first ones hold nothing but 
 
 /* forces: on single vertices, all or none. */
 static void state_parts(State *s, const Model *m, size_t forces, Part part[PART_COUNT]) {
-  size_t bodies = (size_t)m->given_count, vertices = (size_t)model_vertex_count(m), joints = (size_t)m->joint_count;
+  size_t bodies = (size_t)m->body_count, vertices = (size_t)model_vertex_count(m), joints = (size_t)m->joint_count;
   size_t kinematic = (size_t)m->kinematic_count;
   const Part all[PART_COUNT] = {
       {(void **)&s->q.body, bodies, sizeof(Affine)},
@@ -88,7 +88,7 @@ static void start_soft(State *state, const Model *model, const Soft *soft) {
 
 static AbdStatus no_memory(const Model *model, AbdError *error) {
   return fault(error, ABD_ERROR_MEMORY, "out of memory for the state of %d bodies and %d soft vertices",
-               model->given_count, model_vertex_count(model));
+               model->body_count, model_vertex_count(model));
 }
 
 AbdStatus state_init(State *state, const Model *model, AbdError *error) {
@@ -100,7 +100,7 @@ AbdStatus state_init(State *state, const Model *model, AbdError *error) {
     *part[k].array = mem_zeroed(part[k].count, part[k].item_size);
     if (!*part[k].array) return no_memory(model, error);
   }
-  for (int i = 0; i < model->given_count; i++) start_body(state, model, i);
+  for (int i = 0; i < model->body_count; i++) start_body(state, model, i);
   for (int k = 0; k < model->soft_count; k++) start_soft(state, model, &model->soft[k]);
   for (int j = 0; j < model->joint_count; j++)
     state->joint[j] = (JointState){.stiffening = 1, .drive = model->joint[j].def.drive};
@@ -167,7 +167,7 @@ void state_advance(State *state, State *next, const Model *model) {
 
 static Header header_of(const State *state, const Model *model) {
   return (Header){.step = state->step,
-                  .body_count = model->given_count,
+                  .body_count = model->body_count,
                   .vertex_count = model_vertex_count(model),
                   .kinematic_count = model->kinematic_count,
                   .joint_count = model->joint_count,
@@ -221,7 +221,7 @@ static AbdStatus check_header(const Header *h, const Model *model, size_t size, 
     int64_t found;
     int expected;
     const char *what;
-  } count[] = {{h->body_count, model->given_count, "bodies"},
+  } count[] = {{h->body_count, model->body_count, "bodies"},
                {h->vertex_count, model_vertex_count(model), "soft vertices"},
                {h->kinematic_count, model->kinematic_count, "kinematic bodies and vertices"},
                {h->joint_count, model->joint_count, "joints"}};
@@ -259,7 +259,7 @@ static AbdStatus check_memories(const Header *h, const Model *model, const unsig
   for (int64_t i = 0; i < h->memory_count; i++) {
     PairMemory m;
     memcpy(&m, bytes + (size_t)i * sizeof m, sizeof m);
-    bool bodies = m.a >= 0 && m.b >= 0 && m.a < model->given_count && m.b < model->given_count;
+    bool bodies = m.a >= 0 && m.b >= 0 && m.a < model->body_count && m.b < model->body_count;
     bool in_order = i == 0 || pair_key(m.a, m.b) > last;
     if (!bodies || m.first_anchor != first || m.anchor_count < 0 || !in_order || !(m.stiffening >= 1) ||
         !isfinite(m.stiffening))
@@ -343,7 +343,7 @@ AbdStatus state_restore(State *state, const Model *model, const unsigned char *b
 }
 
 uint64_t state_hash(const State *state, const Model *model) {
-  size_t bodies = (size_t)model->given_count * sizeof(Affine),
+  size_t bodies = (size_t)model->body_count * sizeof(Affine),
          vertices = (size_t)model_vertex_count(model) * sizeof(Vec3);
   int threads = model->def.solver.threads;
   uint64_t h = hash_bytes(HASH_SEED, &state->step, sizeof state->step);

@@ -25,7 +25,7 @@ static void select_body(void *context, int j) {
   int body = s->work->model->moving[j];
   const Island *g = &s->islands->island[s->islands->of[body]];
   if (!g->selected) return;
-  bool given = body < s->work->model->given_count; /* islands with soft vertices are whole */
+  bool given = body < s->work->model->body_count; /* islands with soft vertices are whole */
   s->work->active[body] = g->whole || is_fast(s->work, body) || (given && has_fast_neighbour(s, body));
 }
 

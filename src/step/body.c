@@ -23,7 +23,7 @@ static bool turns(const Model *m, int block) {
 }
 
 static Vec3 vertex_off(const Work *work, int block, Vec3 x) {
-  return sub(x, work->target.vertex[block - work->model->given_count]);
+  return sub(x, work->target.vertex[block - work->model->body_count]);
 }
 
 double body_energy(const Work *work, int body, const Affine *q) {

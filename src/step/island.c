@@ -9,9 +9,9 @@
 #include "step/soft.h"
 
 bool islands_init(Islands *s, const Model *model) {
-  size_t n = (size_t)model->body_count;
+  size_t n = (size_t)model->block_count;
   *s = (Islands){.model = model};
-  size_t most_islands = (size_t)model->given_count; /* a soft body's vertices are in one */
+  size_t most_islands = (size_t)model->body_count; /* a soft body's vertices are in one */
   s->island = mem_zeroed(most_islands, sizeof(Island));
   s->merged = mem_alloc(most_islands, sizeof(Island));
   s->of = mem_zeroed(n, sizeof(int));
@@ -148,8 +148,8 @@ static void root_task(void *context, int i) {
 /* A root precedes the other bodies of its set. */
 static void number_islands(Islands *s, int threads) {
   s->count = 0;
-  parallel_for(threads, s->model->body_count, 512, root_task, s);
-  for (int i = 0; i < s->model->body_count; i++)
+  parallel_for(threads, s->model->block_count, 512, root_task, s);
+  for (int i = 0; i < s->model->block_count; i++)
     if (s->of[i] >= 0) s->of[i] = s->of[i] == i ? s->count++ : s->of[s->of[i]];
 }
 
@@ -168,13 +168,13 @@ bool islands_build(Islands *s, int threads, int pair_count, const int (*pair)[2]
   const Model *m = s->model;
   int old_count = keep ? s->count : 0;
   for (int k = 0; k < old_count; k++) s->first_body[k] = s->member.item[s->member.first[k]];
-  for (int i = 0; i < m->body_count; i++) s->parent[i] = -1; /* has no unknowns */
+  for (int i = 0; i < m->block_count; i++) s->parent[i] = -1; /* has no unknowns */
   for (int j = 0; j < m->moving_count; j++) s->parent[m->moving[j]] = m->moving[j];
   parallel_for(threads, pair_count, 256, unite_pair, &(PairTask){s, pair});
   unite_soft(s);
   unite_joints(s);
   number_islands(s, threads);
-  bool built = segments_build(&s->member, s->count, m->body_count, s->of);
+  bool built = segments_build(&s->member, s->count, m->block_count, s->of);
   for (int k = 0; k < s->count; k++) s->merged[k] = (Island){.whole = true, .limit = {-1, -1}};
   if (keep && built) carry_over(s, old_count);
   Island *t = s->island;

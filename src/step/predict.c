@@ -104,13 +104,13 @@ static Vec3 vertex_acceleration(const Work *work, int i) {
   const State *s = work->state;
   int whole = model_whole(m, i);
   Vec3 a = vec3_from(m->def.gravity);
-  if (s->vertex_force) a = add_scaled(a, 1 / block_mass(m, i), s->vertex_force[i - m->given_count]);
+  if (s->vertex_force) a = add_scaled(a, 1 / block_mass(m, i), s->vertex_force[i - m->body_count]);
   return add_scaled(a, 1 / m->body[whole].mass, s->force[whole]);
 }
 
 static Vec3 vertex_flight(const Work *work, int i) {
   const State *s = work->state;
-  int v = i - work->model->given_count;
+  int v = i - work->model->body_count;
   Vec3 q = s->q.vertex[v], t;
   if (scheme(work, i) == ABD_INTEGRATOR_EULER) {
     t = add_scaled(q, work->h, s->rate.vertex[v]);
@@ -125,7 +125,7 @@ static Vec3 vertex_flight(const Work *work, int i) {
 /* The target is rounded as that of a body with held rotations: q + (target - q). */
 static Vec3 vertex_target(const Work *work, int i) {
   const State *s = work->state;
-  int v = i - work->model->given_count;
+  int v = i - work->model->body_count;
   AbdMotion motion = block_motion(work->model, i);
   Vec3 q = s->q.vertex[v], t = q;
   if (motion == ABD_MOTION_DYNAMIC) t = vertex_flight(work, i);
@@ -138,7 +138,7 @@ static Vec3 vertex_target(const Work *work, int i) {
 
 static Vec3 vertex_rate(const Work *work, int i) {
   const State *s = work->state;
-  int v = i - work->model->given_count;
+  int v = i - work->model->body_count;
   Vec3 q = s->q.vertex[v], x = work->q.vertex[v], zero = sub(q, q);
   bool kinematic = block_motion(work->model, i) == ABD_MOTION_KINEMATIC;
   if (kinematic && !s->has_target[model_kinematic(work->model, i)]) return s->rate.vertex[v];
@@ -148,7 +148,7 @@ static Vec3 vertex_rate(const Work *work, int i) {
 }
 
 void predict_target(Work *work, int i) {
-  if (block_is_vertex(work->model, i)) work->target.vertex[i - work->model->given_count] = vertex_target(work, i);
+  if (block_is_vertex(work->model, i)) work->target.vertex[i - work->model->body_count] = vertex_target(work, i);
   else target_body(work, i);
 }
 
@@ -197,7 +197,7 @@ static Affine body_rate(const Work *work, int i) {
 }
 
 void predict_finish(const Work *work, int i, State *after) {
-  int v = i - work->model->given_count;
+  int v = i - work->model->body_count;
   if (!block_moves(work->model, i)) return;
   if (v >= 0) {
     after->q.vertex[v] = work->q.vertex[v];

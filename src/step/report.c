@@ -26,7 +26,7 @@ static void add_energies(AbdStepReport *r, const Model *m, const Body *b, const 
 static void add_vertex(AbdStepReport *r, const Model *m, int i, const State *after) {
   if (block_motion(m, i) != ABD_MOTION_DYNAMIC) return;
   double mass = block_mass(m, i);
-  Vec3 x = after->q.vertex[i - m->given_count], v = after->rate.vertex[i - m->given_count];
+  Vec3 x = after->q.vertex[i - m->body_count], v = after->rate.vertex[i - m->body_count];
   Vec3 momentum = scale(mass, v), spin = cross(x, momentum);
   r->energy[ABD_TERM_KINETIC] += 0.5 * mass * norm_sq(v);
   r->energy[ABD_TERM_GRAVITY] -= mass * dot(vec3_from(m->def.gravity), x);

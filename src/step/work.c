@@ -4,7 +4,7 @@
 #include <string.h>
 
 bool work_init(Work *w, const Model *model) {
-  size_t bodies = (size_t)model->given_count;
+  size_t bodies = (size_t)model->body_count;
   memset(w, 0, sizeof *w);
   w->model = model;
   Nodes *pose[] = {&w->q, &w->trial, &w->target, &w->gradient, &w->newton, &w->direction};
@@ -12,7 +12,7 @@ bool work_init(Work *w, const Model *model) {
   bool good = true;
   for (int k = 0; k < ARRAY_COUNT(pose); k++) good &= nodes_init(pose[k], model);
   for (int k = 0; k < ARRAY_COUNT(scalar); k++) good &= (*scalar[k] = mem_zeroed(bodies, sizeof(double))) != NULL;
-  w->active = mem_zeroed((size_t)model->body_count, sizeof(bool));
+  w->active = mem_zeroed((size_t)model->block_count, sizeof(bool));
   w->joint = mem_zeroed((size_t)model->joint_count, sizeof(JointTerm));
   w->soft_energy = mem_zeroed((size_t)model->soft_count, sizeof(double));
   w->soft_energy_trial = mem_zeroed((size_t)model->soft_count, sizeof(double));

@@ -1,5 +1,5 @@
-/* A backend that does nothing: one island per moving body, every step is free, every trial gains. Tests of Newton's control
- * replace single stages of it. */
+/* A backend that does nothing: one island per moving body, every step is free, every trial gains. Tests of Newton's
+ * control replace single stages of it. */
 #ifndef ABD_TESTS_BACKEND_NULL_H
 #define ABD_TESTS_BACKEND_NULL_H
 

@@ -41,7 +41,8 @@ static void add_joint(AbdWorld *world, const char *name, AbdJointKind kind, uint
   if (abd_world_add_joint(world, &def, &id) != ABD_OK) fail_msg("%s", abd_world_error(world));
 }
 
-/* A floor and two boxes that do not see each other; with joints, one turns about an axis of the world, the other hangs on it. */
+/* A floor and two boxes that do not see each other; with joints, one turns about an axis of the world, the other
+ * hangs on it. */
 static AbdWorld *make_linked_world(bool joints) {
   AbdWorldDef def = abd_default_world_def();
   AbdError error;

@@ -12,8 +12,8 @@
 static const Vec3 zero = {0, 0, 0};
 enum { ROW = 40 };
 
-/* A row of boxes in space, within range of each other, and a ball that flies at its end off the axis. What the boxes gain is what
- * the ball loses: a box left out while its neighbours push it would break that. */
+/* A row of boxes in space, within range of each other, and a ball that flies at its end off the axis. What the boxes
+ * gain is what the ball loses: a box left out while its neighbours push it would break that. */
 static void test_blow_passes_through_a_row(void **state) {
   (void)state;
   AbdWorldDef def = abd_default_world_def();

@@ -401,8 +401,8 @@ static void drops_its_order_on_request(void **state) {
   system_free(&second);
 }
 
-/* Bodies of 1e11 Pa among nodes of 1e4 Pa, masses alike: the residual of every row is within rounding of that row's own terms, so
- * no scaling could do better. */
+/* Bodies of 1e11 Pa among nodes of 1e4 Pa, masses alike: the residual of every row is within rounding of that row's
+ * own terms, so no scaling could do better. */
 static void stiff_and_soft_together(void **state) {
   (void)state;
   System s = lattice(7, 7, 7, 30, bodies_and_nodes, 2);

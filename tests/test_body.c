@@ -109,7 +109,8 @@ static void check_positive(const Work *work, int body, Affine q, Draw *d) {
   }
 }
 
-/* Stretched bodies, where all three energies are convex but for rotations under load: those add curvature in tension. */
+/* Stretched bodies, where all three energies are convex but for rotations under load: those add curvature in
+ * tension. */
 static Affine draw_stretched(Draw *d) {
   Mat3 u = draw_rotation(d), v = draw_rotation(d),
        s = mat3(vec3(draw(d, 1.05, 1.2), 0, 0), vec3(0, draw(d, 1.05, 1.2), 0), vec3(0, 0, draw(d, 1.05, 1.2)));
@@ -131,7 +132,8 @@ static void test_derivatives(void **state) {
   close_scene(&s);
 }
 
-/* At the target and unstrained: no force, no energy; kinematic bodies and those with all rotations held do not stretch. */
+/* At the target and unstrained: no force, no energy; kinematic bodies and those with all rotations held do not
+ * stretch. */
 static void test_rest_and_bodies_without_elasticity(void **state) {
   Scene s;
   Draw d = {2};

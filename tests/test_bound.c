@@ -179,7 +179,8 @@ static void test_bound_does_not_depend_on_the_list(void **state) {
   assert_int_equal(wrong, 0);
 }
 
-/* ---- path lengths ------------------------------------------------------------------------------------------------------ */
+/* ---- path lengths
+ * ------------------------------------------------------------------------------------------------------ */
 
 static Affine strayed(Draw *d, const Affine *q, double far) {
   return affine(add(q->n[0], draw_vec3(d, far)), mat3_mul(mat3_exp(draw_vec3(d, far)), affine_linear(q)));

@@ -1,5 +1,5 @@
-/* The candidate cache decides nothing: a run whose cache is dropped before any stage of the step has the same bits as a run that
- * keeps it, with stiff and with soft bodies.
+/* The candidate cache decides nothing: a run whose cache is dropped before any stage of the step has the same bits
+ * as a run that keeps it, with stiff and with soft bodies.
  * Labels: slow */
 #include <stdarg.h>
 #include <stddef.h>

@@ -198,8 +198,8 @@ static void test_turns(void **state) {
   lab_close(&stopped.lab);
 }
 
-/* A chain of four bars turns as one. Newton bends a step only if it turns a bar by more than 1e-4, and the last steps turn
- * less. */
+/* A chain of four bars turns as one. Newton bends a step only if it turns a bar by more than 1e-4, and the last
+ * steps turn less. */
 static void test_chain(void **state) {
   (void)state;
   const double spin = 0.1 / dt, l = 0.1;

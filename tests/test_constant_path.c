@@ -39,7 +39,8 @@ static void test_reach(void **state) {
   assert_int_equal(pairs_past_wall(0.1 * 0.2 + 2.1 * range), 0);
 }
 
-/* The first step of a ball that meets another one after a part of its way. The other one stays in place and may turn. */
+/* The first step of a ball that meets another one after a part of its way. The other one stays in place and may
+ * turn. */
 static AbdStepReport shoot(double speed, double part, double spin) {
   Lab lab = lab_open(path_world());
   MeshData mesh = {0};

@@ -250,7 +250,8 @@ static void add_spring(double h[24][24], const Sym3 *k, double w, Vec3 ya, Vec3 
     for (int j = 0; j < 8; j++) put_block(h, i, j, w * y[i] * y[j], k);
 }
 
-/* The mollifier's Gauss-Newton part 2 factor (I - e e^T) between |v| U and +-|u| V, edges u = A U and v = B V along e. */
+/* The mollifier's Gauss-Newton part 2 factor (I - e e^T) between |v| U and +-|u| V, edges u = A U and v = B V along
+ * e. */
 static void add_fading(double h[24][24], const Pair *p, const Contact *c, const Affine q[2], double factor) {
   const Mesh *a = body_mesh(&cast.model, p->a), *b = body_mesh(&cast.model, p->b);
   Vec3 ur = sub(a->vertex[a->edge[c->prim_a][1]], a->vertex[a->edge[c->prim_a][0]]);

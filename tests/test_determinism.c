@@ -90,8 +90,9 @@ static bool same_poses(const Lab *x, const Lab *y) {
   return true;
 }
 
-/* What a world remembers beyond its snapshot (candidates, trees, patterns of the matrix) must not matter: every three steps
- * the state moves to a world that has never stepped, and each step must end as it does in the world that was never left. */
+/* What a world remembers beyond its snapshot (candidates, trees, patterns of the matrix) must not matter: every
+ * three steps the state moves to a world that has never stepped, and each step must end as it does in the world that
+ * was never left. */
 static void test_same_bits_in_new_worlds(void **state) {
   (void)state;
   Lab whole = tray_open(1), part = tray_open(1);

@@ -94,8 +94,8 @@ static void test_turn(void **state) {
   }
 }
 
-/* A fan of many thin triangles around a point off the grid covers every sample of a square exactly once: none is left out
- * at a shared edge, and with equal depth the first triangle that reaches a sample keeps it. */
+/* A fan of many thin triangles around a point off the grid covers every sample of a square exactly once: none is
+ * left out at a shared edge, and with equal depth the first triangle that reaches a sample keeps it. */
 static void test_watertight(void **state) {
   (void)state;
   enum { AROUND = 40 };

@@ -87,8 +87,8 @@ static double volume(const MeshData *m) {
   return sum / 6;
 }
 
-/* The normal of an involute touches the base circle: seen from the middle of two neighbours on a flank, the line at right
- * angles to them passes the centre at the distance of the base radius. */
+/* The normal of an involute touches the base circle: seen from the middle of two neighbours on a flank, the line at
+ * right angles to them passes the centre at the distance of the base radius. */
 static void test_involute(void **state) {
   (void)state;
   GearShape gear = {.teeth = 17,
@@ -121,8 +121,8 @@ static void test_involute(void **state) {
   mesh_data_free(&mesh);
 }
 
-/* Soft parts of ships and helicopters are sound at any resolution: tets with a volume, a closed surface, of the genus of their form:
- * tyres are rings. */
+/* Soft parts of ships and helicopters are sound at any resolution: tets with a volume, a closed surface, of the
+ * genus of their form: tyres are rings. */
 static void check_tets(const char *name, double resolution, TetMesh *tets, int holes, int pieces, double least,
                        double most) {
   SceneError error = {""};

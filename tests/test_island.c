@@ -1,5 +1,5 @@
-/* Islands by union-find (step/island.h): the same as a plain search of the graph, for any number of threads; islands that
- * meet merge once.
+/* Islands by union-find (step/island.h): the same as a plain search of the graph, for any number of threads; islands
+ * that meet merge once.
  * Labels: threads */
 #include <stdarg.h>
 #include <stddef.h>

@@ -212,7 +212,8 @@ static int add_joint(Scene *s, AbdJointKind kind, int a, int b, Draw *d) {
   return s->model.joint_count - 1;
 }
 
-/* Every kind between two bodies and to the world; gears of an angle and an angle, of an angle and a travel, with one body shared. */
+/* Every kind between two bodies and to the world; gears of an angle and an angle, of an angle and a travel, with one
+ * body shared. */
 static void open_scene(Scene *s, Draw *d) {
   static Shape shape;
   AbdError error = {ABD_OK, ""};

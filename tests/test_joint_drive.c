@@ -149,8 +149,9 @@ static void test_servo(void **state) {
 
 /* ---- work ------------------------------------------------------------------------------------------------------- */
 
-/* A crank, a rod and a piston on a rail, driven at its maximum torque, with a damper on the shaft: what the motor did is the
- * energy gained and what the damper took. Work is power times dt: the sum that the integrator itself balances. */
+/* A crank, a rod and a piston on a rail, driven at its maximum torque, with a damper on the shaft: what the motor
+ * did is the energy gained and what the damper took. Work is power times dt: the sum that the integrator itself
+ * balances. */
 static void check_work(double dt, double max_effort, double damping) {
   const double r = 0.15, l = 0.6;
   Lab lab = lab_open(world_def(dt));

@@ -16,7 +16,8 @@ static void report_iterations(const Lab *lab, const char *what) {
 
 /* ---- a block on a wedge that slides itself ---- */
 
-/* Block m on a slope fixed to M, which slides freely on a level rail: M moves at m g sin cos / (M + m sin^2), against the block. */
+/* Block m on a slope fixed to M, which slides freely on a level rail: M moves at m g sin cos / (M + m sin^2),
+ * against the block. */
 static void slide_down(AbdJointKind kind) {
   const double slope = 0.5, size = 1;
   Lab lab = lab_open(world_def(0.005));
@@ -165,7 +166,8 @@ static double wheel_inertia(const Lab *lab, AbdBodyId wheel) {
   return fmax(v.inertia[0], fmax(v.inertia[1], v.inertia[2]));
 }
 
-/* Two wheels tied by a gear, a torque on the first: (I + ratio^2 I') a = torque. Turns are many: angles are unwrapped. */
+/* Two wheels tied by a gear, a torque on the first: (I + ratio^2 I') a = torque. Turns are many: angles are
+ * unwrapped. */
 static void test_gear(void **state) {
   (void)state;
   const double ratio = -2.5, torque = 0.5;

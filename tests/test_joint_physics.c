@@ -156,7 +156,8 @@ static void test_four_bar(void **state) {
   lab_close(&lab);
 }
 
-/* Left to gravity: the piston is where the crank puts it, and no energy comes or goes but by the integrator's own loss. */
+/* Left to gravity: the piston is where the crank puts it, and no energy comes or goes but by the integrator's own
+ * loss. */
 static void test_slider_crank(void **state) {
   (void)state;
   const double crank = 0.25, rod = 0.8, start = 1.2, size = 1.2;
@@ -283,7 +284,8 @@ static void test_gyroscope(void **state) {
   lab_close(&lab);
 }
 
-/* A guide that stands still is as good in the first place as in the second: the joint is linear, and holds to rounding. */
+/* A guide that stands still is as good in the first place as in the second: the joint is linear, and holds to
+ * rounding. */
 static void test_static_guide_first(void **state) {
   (void)state;
   const AbdJointKind kind[] = {ABD_JOINT_SLIDER, ABD_JOINT_CYLINDRICAL, ABD_JOINT_PLANAR};

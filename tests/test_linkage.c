@@ -300,7 +300,8 @@ static void test_known(void **state) {
   Draw d = {9};
   Tally tally = {0};
   (void)state;
-  /* A four-bar linkage of parallel hinges: three bars, closed over the world; affine bodies keep more than its one freedom. */
+  /* A four-bar linkage of parallel hinges: three bars, closed over the world; affine bodies keep more than its one
+   * freedom. */
   Model *m = new_model(3, &d, false);
   Vec3 pin[4] = {{0, 0, 0}, {0, 0, 1}, {2, 0, 1.5}, {2.5, 0, 0}};
   for (int i = 0; i < 4; i++)

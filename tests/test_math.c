@@ -229,7 +229,8 @@ static double tumbling_period(const double i[3], double l_sq, double twice_energ
   return 4 * complete_elliptic(k_sq) * sqrt(lo * mid * hi / rate);
 }
 
-/* Time between the first and last fall of the middle component of w through zero, over the number of periods between. */
+/* Time between the first and last fall of the middle component of w through zero, over the number of periods
+ * between. */
 static double measured_period(Vec3 second, Vec3 w, double dt, double duration) {
   Mat3 a = mat3_identity();
   double first = -1, last = -1, before = w.y;

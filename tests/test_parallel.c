@@ -1,4 +1,5 @@
-/* Parallel loops, sums, scans and sorts: complete, the same for any number of threads, nested, side by side, after sleep.
+/* Parallel loops, sums, scans and sorts: complete, the same for any number of threads, nested, side by side, after
+ * sleep.
  * Labels: threads */
 #include <stdarg.h>
 #include <stddef.h>

@@ -44,8 +44,8 @@ static void test_projectile_follows_the_scheme(void **state) {
   }
 }
 
-/* BDF2 is exact for parabolas, and starts on the true one: there is no error of the scheme, at any dt. A first order start
- * would be off by about g t dt. */
+/* BDF2 is exact for parabolas, and starts on the true one: there is no error of the scheme, at any dt. A first order
+ * start would be off by about g t dt. */
 static void test_projectile_bdf2(void **state) {
   (void)state;
   const double dt[] = {0.01, 0.005};
@@ -156,9 +156,10 @@ static void test_dzhanibekov_flips(void **state) {
 
 /* ---- collisions ------------------------------------------------------------------------------------------------ */
 
-/* Linear momentum is kept to rounding. Angular momentum is not: a force turns a body with the lever A'y of the step's end
- * but moves its centre from the step's start, p' x m v' = p x m v + p x J, so that an impulse J between bodies of velocities
- * v_a', v_b' leaves dt (v_b' - v_a') x J. What is left beyond that is friction's lag and Newton's tolerance. */
+/* Linear momentum is kept to rounding. Angular momentum is not: a force turns a body with the lever A'y of the
+ * step's end but moves its centre from the step's start, p' x m v' = p x m v + p x J, so that an impulse J between
+ * bodies of velocities v_a', v_b' leaves dt (v_b' - v_a') x J. What is left beyond that is friction's lag and
+ * Newton's tolerance. */
 static void expect_momentum_kept(Lab *lab, double seconds, double angular_tolerance) {
   const AbdBodyId a = {1}, b = {2};
   lab_step(lab);

@@ -53,8 +53,9 @@ static double fastest(const Lab *lab) {
   return most;
 }
 
-/* Cards of 88 mm at 65 degrees, friction 0.6 (0.466 is needed), built touching. They stand if they stay where they were
- * put but for the closing of the gaps (a fraction of a millimetre for each level), and are at rest far below the speed that friction takes for sticking. */
+/* Cards of 88 mm at 65 degrees, friction 0.6 (0.466 is needed), built touching. They stand if they stay where they
+ * were put but for the closing of the gaps (a fraction of a millimetre for each level), and are at rest far below
+ * the speed that friction takes for sticking. */
 static void card_house(const char *name, int levels) {
   char path[512];
   snprintf(path, sizeof path, "%s/scenes/%s.json", ABD_SOURCE, name);
@@ -85,9 +86,10 @@ static void test_card_house_of_10_levels(void **state) {
   card_house("card-house-10", 10);
 }
 
-/* The stones start 0.1 m apart: the joints close in the first seconds, the top comes down by 7 m. What then stands has
- * joints that hinge on their edges; upright it is an unstable balance, from which it sways about 0.3 m aside and rests there,
- * whatever dt, stiffness, range and integrator. So it may sway by a hundredth of its height and must not come down. */
+/* The stones start 0.1 m apart: the joints close in the first seconds, the top comes down by 7 m. What then stands
+ * has joints that hinge on their edges; upright it is an unstable balance, from which it sways about 0.3 m aside and
+ * rests there, whatever dt, stiffness, range and integrator. So it may sway by a hundredth of its height and must
+ * not come down. */
 static void test_arch_of_101_stones(void **state) {
   (void)state;
   const char *path = ABD_SHARED "/fixtures/rigid-ipc/fixtures/3D/friction/arch/arch-101-stones.json";

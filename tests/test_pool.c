@@ -1,5 +1,5 @@
-/* Ranges of a shared array: contents after parallel growth, spilling, settling and packing are what their owners wrote; the layout
- * does not depend on the number of threads; memory that runs out leaves every range readable.
+/* Ranges of a shared array: contents after parallel growth, spilling, settling and packing are what their owners
+ * wrote; the layout does not depend on the number of threads; memory that runs out leaves every range readable.
  * Labels: threads */
 #include <stdarg.h>
 #include <stddef.h>

@@ -50,7 +50,8 @@ static void change(const char *sql) {
 
 /* ---- Tests ---- */
 
-/* Hashes are part of the file: they are XXH3's, of 64 bits, on every processor. The long one takes the path of vectors. */
+/* Hashes are part of the file: they are XXH3's, of 64 bits, on every processor. The long one takes the path of
+ * vectors. */
 static void test_hash(void **state) {
   (void)state;
   unsigned char byte[4096];
@@ -128,7 +129,8 @@ static void test_resume(void **state) {
   abd_world_destroy(straight);
 }
 
-/* A group is a number for each body: what the file says of a thousand bodies of one group does not grow with their pairs. */
+/* A group is a number for each body: what the file says of a thousand bodies of one group does not grow with their
+ * pairs. */
 static void test_group(void **state) {
   (void)state;
   enum { BODIES = 1000 };

@@ -198,7 +198,8 @@ static bool near_body(const Scene *scene, size_t body, const double *point, doub
   return near;
 }
 
-/* Points whose distance from the post, a turned ball, a wire and the ground is known, within a reach just above and not below. */
+/* Points whose distance from the post, a turned ball, a wire and the ground is known, within a reach just above and
+ * not below. */
 static void distances(void **state) {
   (void)state;
   Scene *scene = good(
@@ -256,7 +257,8 @@ static void scripted(void **state) {
   scene_destroy(scene);
 }
 
-/* Forces that add up to the weight keep a free beam where it is: half on the whole, half on vertices, a quarter by keys. */
+/* Forces that add up to the weight keep a free beam where it is: half on the whole, half on vertices, a quarter by
+ * keys. */
 static void forces(void **state) {
   (void)state;
   Scene *scene =

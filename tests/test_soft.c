@@ -77,8 +77,8 @@ static double curvature(Draw *d, const SoftTerm *t) {
   return sum / size;
 }
 
-/* Stretched somewhat the exact Hessians are positive: what the solver projects is then what differences give. Hinges: where
- * they are at their rest angle. */
+/* Stretched somewhat the exact Hessians are positive: what the solver projects is then what differences give.
+ * Hinges: where they are at their rest angle. */
 static void check_elements(Draw *d, AbdWorld *world, const char *name, double noise) {
   const Soft *soft = &world->model.soft[0];
   Slope slope = {.name = name, .energy = element_energy, .gradient = element_gradient, .hessian = element_hessian};

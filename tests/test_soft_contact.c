@@ -102,7 +102,8 @@ static void go(const Way *w, double t, Affine q[2]) {
   }
 }
 
-/* Crumpled surfaces that nearly touch, one with itself folded; every vertex moves by the drift and a little by itself. */
+/* Crumpled surfaces that nearly touch, one with itself folded; every vertex moves by the drift and a little by
+ * itself. */
 static Way draw_way(Draw *d, int a, int b, Vec3 drift) {
   Way w = {.pair = {.a = a, .b = b, .stiffness = 1, .soft = true},
            .scene = {&world.model, 0.02, 0.003, 1, NULL, world.surface, &shelf}};

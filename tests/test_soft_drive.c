@@ -131,8 +131,8 @@ static void test_blocked(void **state) {
   lab_close(&lab);
 }
 
-/* A plate welded to the world bears a soft block that lies on it and one that hangs from it: the weld feels the weight of all, and
- * where it acts. */
+/* A plate welded to the world bears a soft block that lies on it and one that hangs from it: the weld feels the
+ * weight of all, and where it acts. */
 static void test_joint_bears_soft(void **state) {
   (void)state;
   AbdWorldDef world = abd_default_world_def();

@@ -52,7 +52,8 @@ static void test_stretch(void **state) {
   lab_close(&lab);
 }
 
-/* Clamped at one end: rho g A L^4 / (8 E I), I = pi r^4 / 4. A clamp of two vertices acts from half a piece behind the second on. */
+/* Clamped at one end: rho g A L^4 / (8 E I), I = pi r^4 / 4. A clamp of two vertices acts from half a piece behind
+ * the second on. */
 static void test_bending(void **state) {
   (void)state;
   double error[2];

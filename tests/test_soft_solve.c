@@ -54,8 +54,8 @@ static void expect_same(const char *what, const Outcome *a, const Outcome *b, do
   if (!(off < tolerance)) fail_msg("%s: %g m apart, %g allowed", what, off, tolerance);
 }
 
-/* Seven decades of stiffness in one matrix: every step converges, in as many iterations as with a hundred times less, to the same
- * motion. */
+/* Seven decades of stiffness in one matrix: every step converges, in as many iterations as with a hundred times
+ * less, to the same motion. */
 static void test_stiff_body_on_soft_part(void **state) {
   (void)state;
   Outcome mild = drop(1e9, 1e4, ABD_LINEAR_AUTO, 0), hard = drop(1e11, 1e4, ABD_LINEAR_AUTO, 0);

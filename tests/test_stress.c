@@ -52,7 +52,8 @@ static void test_known(void **state) {
   soft_mesh_free(&sheet);
 }
 
-/* The world's own numbers are those of the def at its vertices; and the report's strain is the largest of an element. */
+/* The world's own numbers are those of the def at its vertices; and the report's strain is the largest of an
+ * element. */
 static void test_world(void **state) {
   (void)state;
   AbdWorldDef world = abd_default_world_def();

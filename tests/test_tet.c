@@ -78,8 +78,8 @@ static void test_map(void **state) {
   }
 }
 
-/* A cube of six tetrahedra about a free corner in the middle of eight such cubes: under any homogeneous deformation the middle
- * node is in balance, and the whole carries the stress of the material. */
+/* A cube of six tetrahedra about a free corner in the middle of eight such cubes: under any homogeneous deformation
+ * the middle node is in balance, and the whole carries the stress of the material. */
 static void test_patch(void **state) {
   (void)state;
   static const int path[6][3] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}, {2, 1, 0}, {1, 0, 2}};

@@ -1,5 +1,5 @@
-/* The asserted invariants (cpu/validate.h): a pile passes them all, and each fails when what it checks is damaged. Builds
- * without ABD_VALIDATE skip it. */
+/* The asserted invariants (cpu/validate.h): a pile passes them all, and each fails when what it checks is damaged.
+ * Builds without ABD_VALIDATE skip it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

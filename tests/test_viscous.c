@@ -62,7 +62,8 @@ static void test_derivatives(void **state) {
   }
 }
 
-/* The last vertex of a mesh of few elements, all others held, thrown along one axis; w its angular frequency undamped. */
+/* The last vertex of a mesh of few elements, all others held, thrown along one axis; w its angular frequency
+ * undamped. */
 typedef struct Oscillator {
   SoftMesh mesh;
   int axis;

@@ -1,9 +1,9 @@
 /* What a session writes while it steps: session_record, session_finish. The file is written by a thread of the Run.
  *
- * A state to resume from is handed over with a step if CHECKPOINT_SECONDS have passed since the last one and copying the
- * last one took less than 1/CHECKPOINT_SHARE of that time. Resuming computes at most so much again. Two of these states
- * are kept: after a step that failed, the step before it is made again from one of them (trouble.c).
- * Tested by tests/cli/run.sh, tests/cli/trouble.sh. */
+ * A state to resume from is handed over with a step if CHECKPOINT_SECONDS have passed since the last one and copying
+ * the last one took less than 1/CHECKPOINT_SHARE of that time. Resuming computes at most so much again. Two of these
+ * states are kept: after a step that failed, the step before it is made again from one of them (trouble.c). Tested
+ * by tests/cli/run.sh, tests/cli/trouble.sh. */
 #include "session.h"
 
 #include <math.h>

@@ -129,7 +129,8 @@ static int64_t count_grouped_pairs(const RunScene *scene) {
   return sum;
 }
 
-/* Pairs that may collide: all with a body that gives way, less those that were told not to; soft bodies with themselves.
+/* Pairs that may collide: all with a body that gives way, less those that were told not to; soft bodies with
+ * themselves.
  * -1 when memory is out. */
 static int64_t count_pairs(const AbdWorld *world, const RunScene *scene) {
   int64_t bodies = (int64_t)abd_world_body_count(world), still = 0, alone = 0, grouped = count_grouped_pairs(scene);

@@ -232,8 +232,9 @@ typedef struct AbdBodyView {
 ABD_API AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view);
 /* Whether two bodies may collide: false for excluded pairs, equal groups, and two bodies that are not dynamic. */
 ABD_API bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBodyId b);
-/* All pairs that would collide without an excluded pair or a joint, in no order. Pairs of equal groups are not listed: they are
- * quadratic in the bodies, and AbdBodyView has the group. Writes at most capacity pairs and returns how many there are. */
+/* All pairs that would collide without an excluded pair or a joint, in no order. Pairs of equal groups are not
+ * listed: they are quadratic in the bodies, and AbdBodyView has the group. Writes at most capacity pairs and returns
+ * how many there are. */
 ABD_API size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], size_t capacity);
 
 /* Pose: the 12 numbers p, c1, c2, c3; velocity of the centre of mass and angular velocity. */
@@ -313,8 +314,9 @@ ABD_API AbdStatus abd_soft_view(const AbdWorld *world, AbdBodyId soft, AbdSoftVi
 ABD_API AbdStatus abd_soft_vertices(const AbdWorld *world, AbdBodyId soft,
                                     double *vertex); /* [3 vertex_count] present positions */
 ABD_API AbdStatus abd_soft_velocities(const AbdWorld *world, AbdBodyId soft, double *velocity);
-/* The numbers of all bodies, one body after the other in id order, copied by the threads of the world. Of a stiff body 12 of
- * pose and 6 of velocity (linear, angular), of a soft one 3 of each for every vertex. velocity may be NULL. */
+/* The numbers of all bodies, one body after the other in id order, copied by the threads of the world. Of a stiff
+ * body 12 of pose and 6 of velocity (linear, angular), of a soft one 3 of each for every vertex. velocity may be
+ * NULL. */
 ABD_API void abd_world_poses(const AbdWorld *world, double *nodes, double *velocity);
 /* Von Mises' stress [Pa] of each tet, each triangle of a shell (in its plane) or each edge of a rod (along it), without
  * damping: at present in a world, or of a def with its vertices at `vertex`. Of a def only material, thickness,
@@ -586,7 +588,8 @@ ABD_API uint64_t abd_world_hash(const AbdWorld *world);
 /* ---- Names ------------------------------------------------------------------------------------------------------- */
 
 /* The name of an enumeration's value in scene files, run files and messages; "unknown" for a number without a name.
- * Further names: abd_status_name, abd_joint_kind_name, abd_linear_name, abd_stage_name, abd_term_name, abd_outcome_name. */
+ * Further names: abd_status_name, abd_joint_kind_name, abd_linear_name, abd_stage_name, abd_term_name,
+ * abd_outcome_name. */
 ABD_API const char *abd_integrator_name(AbdIntegrator integrator);
 ABD_API const char *abd_detection_name(AbdDetection detection);
 ABD_API const char *abd_motion_name(AbdMotion motion);
@@ -619,8 +622,8 @@ ABD_API const char *const *abd_enum_names(AbdEnum which);
 /* ---- Settings ---------------------------------------------------------------------------------------------------- */
 
 /* The scalar fields of three defs as tables: scene readers, writers, the JSON Schema, the docs and the checks of
- * abd_world_create all read them. A value is passed as up to three doubles: a boolean is 0 or 1, a choice is the number of
- * the enumeration's value. */
+ * abd_world_create all read them. A value is passed as up to three doubles: a boolean is 0 or 1, a choice is the
+ * number of the enumeration's value. */
 typedef enum AbdDef { ABD_DEF_WORLD = 0, ABD_DEF_BODY, ABD_DEF_SOFT, ABD_DEF_COUNT } AbdDef;
 
 typedef enum AbdSettingType {

@@ -70,9 +70,9 @@ static double edge_length(const Mesh *mesh) {
   return LIST_EDGE_LENGTH * mesh->radius / sqrt(mesh->triangle_count + 1.0);
 }
 
-/* The list shall cover the motion expected in this step and some more, but not much of a long one, most of which would be
- * listed for nothing: pair_bound_cover searches beyond the list. Beyond the length of edges, lists grow with the square of
- * what they cover. */
+/* The list shall cover the motion expected in this step and some more, but not much of a long one, most of which
+ * would be listed for nothing: pair_bound_cover searches beyond the list. Beyond the length of edges, lists grow
+ * with the square of what they cover. */
 void pair_begin(Pair *p, const ContactScene *scene, const Affine *q, const Affine *target) {
   const Model *m = scene->model;
   const Mesh *mesh = &m->mesh[m->body[p->a].mesh];

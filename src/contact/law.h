@@ -1,5 +1,5 @@
-/* Laws of contact: how stiff a barrier is, when it is made stiffer, when lagged friction has settled. Pairs of bodies and
- * stops of joints obey the same laws. Tested in tests/test_law.c. */
+/* Laws of contact: how stiff a barrier is, when it is made stiffer, when lagged friction has settled. Pairs of
+ * bodies and stops of joints obey the same laws. Tested in tests/test_law.c. */
 #ifndef ABD_CONTACT_LAW_H
 #define ABD_CONTACT_LAW_H
 
@@ -9,8 +9,8 @@
  * thirty times the weight, and takes up the energy of its own approach [m] and a share of the strongest impact [J times
  * dt^2] in its island, which may reach it through other bodies. */
 double law_stiffness(const Model *model, double h2, double mass, double approach, double impact);
-/* The factor of that stiffness at the start of a step, from the one before and the gap as a part of the range. A gap below
- * a tenth of the range was too soft for its load: the factor doubles. With room it relaxes to 1. */
+/* The factor of that stiffness at the start of a step, from the one before and the gap as a part of the range. A gap
+ * below a tenth of the range was too soft for its load: the factor doubles. With room it relaxes to 1. */
 double law_stiffening(double before, double gap);
 /* The factor by which a barrier is raised in the middle of a step, 1 if it is stiff enough already. */
 double law_raise(double stiffening);
@@ -20,8 +20,8 @@ bool law_friction_changed(double largest_change, double total);
 
 /* The heavier of a pair's dynamic bodies [kg]. */
 double pair_mass(const Model *model, const Pair *pair);
-/* [m] How far the surfaces of a pair would move into each other if nothing held them, on the way from q to target: along
- * the normals if they touch, else all of their relative motion if their boxes meet on the way. */
+/* [m] How far the surfaces of a pair would move into each other if nothing held them, on the way from q to target:
+ * along the normals if they touch, else all of their relative motion if their boxes meet on the way. */
 double pair_approach(const Pair *pair, const ContactScene *scene, Nodes q, Nodes target);
 /* Prepares a pair for a step from q to target: margin of its list, coefficient of friction; stiffness 1. */
 void pair_begin(Pair *pair, const ContactScene *scene, const Affine *q, const Affine *target);

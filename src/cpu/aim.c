@@ -1,4 +1,5 @@
-/* Directions: Newton's steps retracted to rotations, or flights to the targets; linear joints closed at their end; slopes. */
+/* Directions: Newton's steps retracted to rotations, or flights to the targets; linear joints closed at their end;
+ * slopes. */
 #include "cpu/cpu.h"
 
 #include "kernel/constant.h"

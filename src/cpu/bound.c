@@ -1,5 +1,5 @@
-/* Step bounds: pairs that the directions newly reach, then continuous collision detection, stops of joints, inversion of
- * tets. Tested in tests/test_determinism.c. */
+/* Step bounds: pairs that the directions newly reach, then continuous collision detection, stops of joints,
+ * inversion of tets. Tested in tests/test_determinism.c. */
 #include "cpu/cpu.h"
 
 #include "contact/law.h"
@@ -34,8 +34,8 @@ static bool any_left(const Cpu *cpu) {
   return false;
 }
 
-/* A pair that comes within reach in the middle of a step gets contacts and stiffness; its friction begins when friction is
- * lagged anew. */
+/* A pair that comes within reach in the middle of a step gets contacts and stiffness; its friction begins when
+ * friction is lagged anew. */
 static void join_task(void *context, int k) {
   Cpu *cpu = context;
   const Work *w = &cpu->work;
@@ -154,8 +154,8 @@ static void report_limit(const Cpu *cpu) {
   }
 }
 
-/* First with the lists as they are. Then pairs whose list does not reach that far search all of their stencils, only as far
- * as the bounds found so far require. */
+/* First with the lists as they are. Then pairs whose list does not reach that far search all of their stencils, only
+ * as far as the bounds found so far require. */
 static Outcome bound_pairs(Cpu *cpu) {
   double t0 = clock_now();
   if (!reserve_partials(cpu, cpu->island_pairs.chunk_count)) return stage_from(false);

@@ -1,8 +1,8 @@
-/* Linear joints after a retracted step. Retraction turns every body by itself, which opens its joints by the square of the
- * turn. Here the linked bodies are moved to the nearest poses at which the joints hold, in the metric of inertia and
- * elasticity. Strain costs much in it, so the correction is nearly a motion of rigid bodies. It stretches what it turns to
- * second order; it is therefore retracted and repeated until it turns by at most TURN_SMALL. Tested in
- * tests/test_joint_physics.c. */
+/* Linear joints after a retracted step. Retraction turns every body by itself, which opens its joints by the square
+ * of the turn. Here the linked bodies are moved to the nearest poses at which the joints hold, in the metric of
+ * inertia and elasticity. Strain costs much in it, so the correction is nearly a motion of rigid bodies. It
+ * stretches what it turns to second order; it is therefore retracted and repeated until it turns by at most
+ * TURN_SMALL. Tested in tests/test_joint_physics.c. */
 #include "cpu/cpu.h"
 
 #include "kernel/constant.h"

@@ -1,5 +1,5 @@
-/* The backend on this machine's processors: the stages of step/stage.h as loops over bodies and pairs. Loops write only what
- * their item owns, sums run in fixed chunks, so the bits do not depend on the number of threads. Tested in
+/* The backend on this machine's processors: the stages of step/stage.h as loops over bodies and pairs. Loops write
+ * only what their item owns, sums run in fixed chunks, so the bits do not depend on the number of threads. Tested in
  * tests/test_determinism.c. */
 #ifndef ABD_CPU_H
 #define ABD_CPU_H

@@ -1,5 +1,5 @@
-/* The Newton step: the active set, its matrix of body blocks, pair moments and joint forces, factored by blocks. Tested in
- * tests/test_determinism.c. */
+/* The Newton step: the active set, its matrix of body blocks, pair moments and joint forces, factored by blocks.
+ * Tested in tests/test_determinism.c. */
 #include "cpu/cpu.h"
 
 #include <math.h>
@@ -122,8 +122,8 @@ static bool couple_joints(Cpu *cpu) {
   return true;
 }
 
-/* Whether the pair couples its bodies. Pairs that touched at any time in this step stay in the pattern, so that it seldom
- * changes. */
+/* Whether the pair couples its bodies. Pairs that touched at any time in this step stay in the pattern, so that it
+ * seldom changes. */
 static void couple_task(void *context, int k) {
   Cpu *cpu = context;
   const int *body = cpu->pairs.body[k];
@@ -238,7 +238,8 @@ static void add_pair(Cpu *cpu, const Pair *p) {
   system_add(&cpu->system, p->a, p->b, block);
 }
 
-/* Whether pair k adds a block, and whether other pairs may add to the same one: unknowns of linked bodies are shared. */
+/* Whether pair k adds a block, and whether other pairs may add to the same one: unknowns of linked bodies are
+ * shared. */
 static bool adds_block(const Cpu *cpu, int k, bool *shared) {
   const int *body = cpu->pairs.body[k];
   *shared = is_linked(cpu->model, body[0]) || is_linked(cpu->model, body[1]);
@@ -357,8 +358,8 @@ static void find_residuals(Cpu *cpu) {
   }
 }
 
-/* First with the elements as they are. If the matrix is not positive definite, it is assembled again with convex elements.
- * In a large matrix raised pivots can grow beyond all numbers, so the first failure may be due to them. */
+/* First with the elements as they are. If the matrix is not positive definite, it is assembled again with convex
+ * elements. In a large matrix raised pivots can grow beyond all numbers, so the first failure may be due to them. */
 Outcome cpu_newton(void *backend, Islands *islands, bool *raised) {
   Cpu *cpu = backend;
   cpu->islands = islands;

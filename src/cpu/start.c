@@ -1,4 +1,5 @@
-/* Which bodies are nearer than contact keeps them: the start of a world must have none. Tested in tests/test_thickness.c. */
+/* Which bodies are nearer than contact keeps them: the start of a world must have none. Tested in
+ * tests/test_thickness.c. */
 #include "cpu/cpu.h"
 
 static bool keeps_distance(const Model *m) {

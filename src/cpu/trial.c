@@ -40,7 +40,8 @@ static void go_task(Cpu *cpu, int i) {
   if (i < cpu->model->body_count) path_length_move(cpu->path_length, cpu->model, i, &cpu->work.trial.body[i]);
 }
 
-/* The poses of linked bodies are computed from their unknowns: joints hold to rounding, however many steps are taken. */
+/* The poses of linked bodies are computed from their unknowns: joints hold to rounding, however many steps are
+ * taken. */
 static void place_trial(Cpu *cpu) {
   int linked = cpu->model->linkage.linked_count;
   for_bodies(cpu, place_task);

@@ -1,5 +1,5 @@
-/* Invariants of a step, asserted in builds with ABD_VALIDATE (Debug and sanitizers); elsewhere the calls vanish. Each samples
- * some pairs, so that a checked step takes about twice as long. Tested in tests/test_validate.c. */
+/* Invariants of a step, asserted in builds with ABD_VALIDATE (Debug and sanitizers); elsewhere the calls vanish.
+ * Each samples some pairs, so that a checked step takes about twice as long. Tested in tests/test_validate.c. */
 #ifndef ABD_CPU_VALIDATE_H
 #define ABD_CPU_VALIDATE_H
 

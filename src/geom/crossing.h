@@ -22,8 +22,8 @@ bool segment_crosses_segment(Vec3 p, Vec3 q, Vec3 a, Vec3 b);
 /* The first crossing of two posed meshes in tree order. A half-space crosses every mesh with a vertex on or behind the
  * plane of its first triangle. */
 bool mesh_find_crossing(const Mesh *a, const Affine *pose_a, const Mesh *b, const Affine *pose_b, Crossing *crossing);
-/* The same for the sides of two bodies, given with their numbers. Elements of a soft side with a vertex attached to the other body
- * are left out. */
+/* The same for the sides of two bodies, given with their numbers. Elements of a soft side with a vertex attached to
+ * the other body are left out. */
 bool body_find_crossing(Side a, const Affine *pose_a, int body_a, Side b, const Affine *pose_b, int body_b,
                         Crossing *crossing);
 /* Pairs of elements of one side that cross without sharing a vertex; writes at most capacity pairs of element indices,

@@ -4,9 +4,9 @@
  *   a wire                     length L, section Q = pi r^2, tangent e, s = a + b: QL, QL s/2, QL/6 (ss' + aa' + bb')
  *                              + QL r^2/4 (1 - ee')
  *   a point                    a ball of volume m = 4/3 pi r^3: m, m x, m xx' + m r^2/5
- * with r = t/2. If the thickness is 0, then t, Q and m are 1 and the terms of the section are dropped. Wires and points
- * of a closed mesh have mass only if there is a thickness, or a stray vertex would weigh as much as a cubic metre.
- * Tested in tests/test_mesh.c. */
+ * with r = t/2. If the thickness is 0, then t, Q and m are 1 and the terms of the section are dropped. Wires and
+ * points of a closed mesh have mass only if there is a thickness, or a stray vertex would weigh as much as a cubic
+ * metre. Tested in tests/test_mesh.c. */
 #include "geom/build.h"
 
 static const double PI = 3.14159265358979323846;

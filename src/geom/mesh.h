@@ -8,10 +8,9 @@
  * of leaves contain every stencil once. A point is also stored as a degenerate edge (v, v), owned by its element, so
  * that point-wire and point-point are edge-edge stencils.
  *
- * A mesh is immutable once it is built. The tree is built once in rest space: the box of a posed node is box_transform(pose, box).
- * Searches of stiff bodies use the fans, eight boxes side by side. The vertices of a soft body move one by one: geom/surface.h
- * holds their positions and the boxes around them.
- * Tested in tests/test_mesh.c. */
+ * A mesh is immutable once it is built. The tree is built once in rest space: the box of a posed node is
+ * box_transform(pose, box). Searches of stiff bodies use the fans, eight boxes side by side. The vertices of a soft
+ * body move one by one: geom/surface.h holds their positions and the boxes around them. Tested in tests/test_mesh.c. */
 #ifndef ABD_GEOM_MESH_H
 #define ABD_GEOM_MESH_H
 
@@ -43,8 +42,8 @@ static inline double tree_node_size(const TreeNode *n) {
   return x * x + y * y + z * z;
 }
 
-/* What a traversal looks at in one go: the boxes of some nodes below an inner node, up to three generations, which together
- * are all of it; the boxes of a leaf's elements. Searches of soft bodies use the nodes instead. */
+/* What a traversal looks at in one go: the boxes of some nodes below an inner node, up to three generations, which
+ * together are all of it; the boxes of a leaf's elements. Searches of soft bodies use the nodes instead. */
 typedef float Float8 __attribute__((vector_size(32), aligned(4)));
 typedef struct Fan {
   Float8 lo[3], hi[3];  /* lanes beyond count are zero */

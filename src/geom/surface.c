@@ -45,8 +45,8 @@ static void join_boxes(const float *left, const float *right, float *out) {
   }
 }
 
-/* Boxes of a quantity of the vertices, by element and by node. Children have higher indices than their parents, so the loop from
- * the last node to the first finds the children's boxes complete. */
+/* Boxes of a quantity of the vertices, by element and by node. Children have higher indices than their parents, so
+ * the loop from the last node to the first finds the children's boxes complete. */
 static void refit(const Mesh *mesh, const Vec3 *of, FloatBox *element, FloatBox *node) {
   for (int i = 0; i < mesh->element_count; i++) {
     const int *v = mesh->element[i].vertex;

@@ -1,9 +1,10 @@
 /* A soft body's surface at one pose, and the side of a pair that contact code works on.
  *
- * A Mesh is immutable. The vertices of a soft body move one by one, so its positions, its motions and the tree boxes around both
- * are a Surface. The owner (a backend, or a query) writes x, dx and start, calls the refit functions, and passes the surface on as
- * a constant value. A Side holds what stiff and soft bodies have in common: a stiff side has rest coordinates and a pose, a soft
- * side has world coordinates and the identity as its pose. Tested in tests/test_soft_contact.c and tests/test_mesh.c. */
+ * A Mesh is immutable. The vertices of a soft body move one by one, so its positions, its motions and the tree boxes
+ * around both are a Surface. The owner (a backend, or a query) writes x, dx and start, calls the refit functions,
+ * and passes the surface on as a constant value. A Side holds what stiff and soft bodies have in common: a stiff
+ * side has rest coordinates and a pose, a soft side has world coordinates and the identity as its pose. Tested in
+ * tests/test_soft_contact.c and tests/test_mesh.c. */
 #ifndef ABD_GEOM_SURFACE_H
 #define ABD_GEOM_SURFACE_H
 
@@ -24,7 +25,8 @@ typedef struct Surface {
   double radius;                    /* of the farthest position from the origin [m] */
 } Surface;
 
-/* A surface at the mesh's own coordinates, at rest, attached to no body. False if memory runs out; the surface is then empty. */
+/* A surface at the mesh's own coordinates, at rest, attached to no body. False if memory runs out; the surface is
+ * then empty. */
 bool surface_init(Surface *surface, const Mesh *mesh);
 void surface_destroy(Surface *surface);      /* takes a zeroed one */
 void surface_refit(Surface *surface);        /* call after x has changed */

@@ -16,8 +16,8 @@ void block_pattern_free(BlockPattern *pattern) {
   memset(pattern, 0, sizeof *pattern);
 }
 
-/* Kept memory is returned if it is this many times the need and above this size. The pattern of single soft vertices, from
- * which columns are merged, is several times that of the merged columns. */
+/* Kept memory is returned if it is this many times the need and above this size. The pattern of single soft
+ * vertices, from which columns are merged, is several times that of the merged columns. */
 enum { KEPT_TIMES = 3, KEPT_BYTES = 16 << 20 };
 
 /* Reserves `bytes` in one of the pattern's memories. NULL if memory is out. */

@@ -1,9 +1,9 @@
 /* The table of joint kinds: name, coordinate, the fields of AbdJointDef that a kind uses, the equations that it adds.
  *
  * A joint is a sum of elementary constraints. KEEPS_POINT, KEEPS_AXIS and KEEPS_ORIENTATION are linear in the poses
- * between any two bodies. KEEPS_LINE (2 equations) and KEEPS_PLANE (1 equation) are linear if the line or plane is fixed
- * in the world; between two moving bodies they are not. The last number counts further nonlinear equations, which
- * src/step/joint.c defines for the kind. Tested in tests/test_joint.c and tests/test_vocabulary.c. */
+ * between any two bodies. KEEPS_LINE (2 equations) and KEEPS_PLANE (1 equation) are linear if the line or plane is
+ * fixed in the world; between two moving bodies they are not. The last number counts further nonlinear equations,
+ * which src/step/joint.c defines for the kind. Tested in tests/test_joint.c and tests/test_vocabulary.c. */
 #ifndef ABD_MODEL_JOINT_KIND_H
 #define ABD_MODEL_JOINT_KIND_H
 

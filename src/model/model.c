@@ -219,8 +219,8 @@ AbdStatus model_add_rule(Model *model, int a, int b, double friction, AbdError *
   return ABD_OK;
 }
 
-/* Contact range: a thousandth of the mean size of the dynamic bodies, so that a scene in millimetres behaves as the same
- * scene in metres. */
+/* Contact range: a thousandth of the mean size of the dynamic bodies, so that a scene in millimetres behaves as the
+ * same scene in metres. */
 static double automatic_range(const Model *model) {
   double sum = 0;
   int count = 0;

@@ -1,12 +1,12 @@
 /* The compiled scene (Model) and what changes from step to step (State).
  *
- * A Model is immutable after model_start: no function writes to it or casts its const away. Positions of soft vertices, the
- * surfaces through them and their tree boxes are values of the backend, see geom/surface.h and contact/soft_side.h.
+ * A Model is immutable after model_start: no function writes to it or casts its const away. Positions of soft vertices,
+ * the surfaces through them and their tree boxes are values of the backend, see geom/surface.h and contact/soft_side.h.
  *
- * Bodies are affine: pose q = (p, c1, c2, c3), x = p + X c1 + Y c2 + Z c3, rest frame centred and principal, so the mass
- * matrix is diag(mass, second[0], second[1], second[2]) (x) I3. Bodies that move (dynamic, kinematic) have a slot among
- * the unknowns; static ones have none. A soft body has no slot; its vertices are blocks of one node each, see model/node.h.
- * Tested in tests/test_world.c. */
+ * Bodies are affine: pose q = (p, c1, c2, c3), x = p + X c1 + Y c2 + Z c3, rest frame centred and principal, so the
+ * mass matrix is diag(mass, second[0], second[1], second[2]) (x) I3. Bodies that move (dynamic, kinematic) have a
+ * slot among the unknowns; static ones have none. A soft body has no slot; its vertices are blocks of one node each,
+ * see model/node.h. Tested in tests/test_world.c. */
 #ifndef ABD_MODEL_H
 #define ABD_MODEL_H
 
@@ -149,8 +149,8 @@ Affine block_start(const Model *model, int block);
 /* Index of a kinematic block among the kinematic ones. */
 int model_kinematic(const Model *model, int block);
 
-/* A block's pose, or a vector (rate, gradient, direction). The columns of a vertex are the identity in a pose, zero in a
- * vector. */
+/* A block's pose, or a vector (rate, gradient, direction). The columns of a vertex are the identity in a pose, zero
+ * in a vector. */
 static inline Affine node_pose(const Model *m, Nodes q, int block) {
   return block < m->body_count ? q.body[block] : affine(q.vertex[block - m->body_count], mat3_identity());
 }

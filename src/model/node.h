@@ -1,7 +1,8 @@
-/* Arrays over the nodes of a world: four nodes per body, one per soft vertex. A node is a point or vector of three numbers.
+/* Arrays over the nodes of a world: four nodes per body, one per soft vertex. A node is a point or vector of three
+ * numbers.
  *
- * The solver's blocks are numbered: first the bodies that were added, then the vertices of all soft bodies. A block below
- * model->body_count is a body, the others are vertices. Tested in tests/test_node.c. */
+ * The solver's blocks are numbered: first the bodies that were added, then the vertices of all soft bodies. A block
+ * below model->body_count is a body, the others are vertices. Tested in tests/test_node.c. */
 #ifndef ABD_MODEL_NODE_H
 #define ABD_MODEL_NODE_H
 

@@ -1,8 +1,8 @@
 /* Soft bodies as compiled: elements between vertices, and the surface that collides.
  *
- * A soft vertex is a block of one node (model/node.h): inertia, time, islands and attachments (linear joints) treat it as a
- * body whose c1, c2, c3 are held at the identity, but no array stores those. The surface is a mesh whose vertices follow the
- * soft ones. docs/performance.md counts the bytes of a vertex. Tested in tests/test_soft.c. */
+ * A soft vertex is a block of one node (model/node.h): inertia, time, islands and attachments (linear joints) treat
+ * it as a body whose c1, c2, c3 are held at the identity, but no array stores those. The surface is a mesh whose
+ * vertices follow the soft ones. docs/performance.md counts the bytes of a vertex. Tested in tests/test_soft.c. */
 #ifndef ABD_MODEL_SOFT_H
 #define ABD_MODEL_SOFT_H
 

@@ -1,10 +1,10 @@
 /* A round arch of equal stones without mortar. Tests: tests/standing.sh.
  *
- * One stone is a wedge between the radii R and R + D, wide W, whose two side faces are moved inward from the planes through
- * the centre line by gap/2, so that all joints are open by the same gap; the centre line lies gap/2 above the ground, so that
- * the feet are too. The gap is just inside the range of contact: nothing drops and nothing is pushed. Every stone is that
- * mesh, turned about the centre line. Side face at angle b/2 from the middle of the stone, moved by e = gap/2 along its
- * normal: its points at radius r have the angle b/2 - asin(e/r). */
+ * One stone is a wedge between the radii R and R + D, wide W, whose two side faces are moved inward from the planes
+ * through the centre line by gap/2, so that all joints are open by the same gap; the centre line lies gap/2 above
+ * the ground, so that the feet are too. The gap is just inside the range of contact: nothing drops and nothing is
+ * pushed. Every stone is that mesh, turned about the centre line. Side face at angle b/2 from the middle of the
+ * stone, moved by e = gap/2 along its normal: its points at radius r have the angle b/2 - asin(e/r). */
 #include "scene/gallery_part.h"
 
 enum { STONES };

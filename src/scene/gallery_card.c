@@ -1,18 +1,19 @@
 /* A house of cards: storeys of tents, each storey roofed by cards that carry the next. Tests: tests/standing.sh.
  *
- * The cards are boxes of length L and thickness t, the tents lean at 65 degrees, c and s their cosine and sine. In the frame
- * of what it stands on, a tent with its ridge at 0 has its centres at -+(gap + L c + t s)/2 and gap + (L s + t c)/2, its
- * feet inside L c + t s + gap/2, and its top at gap + L s + t c.
+ * The cards are boxes of length L and thickness t, the tents lean at 65 degrees, c and s their cosine and sine. In the
+ * frame of what it stands on, a tent with its ridge at 0 has its centres at -+(gap + L c + t s)/2 and gap + (L s + t
+ * c)/2, its feet inside L c + t s + gap/2, and its top at gap + L s + t c.
  *
- * Roof cards are longer than the tents are apart. They overlap like shingles, each resting on its left neighbour's end and on
- * the ridge to its right, so that every ridge carries its load on both of its cards; a roof laid end to end would load the
- * inner cards of the outer tents alone and push the outer ones over. All roof cards of a storey are one, moved by the pitch:
- * tilted down to the right by sin a = (t + gap)/pitch they lie on each other with the same gap everywhere. Under the first
- * one's left end a strip of card stands in for a neighbour. The next storey stands on the tilted roof and is tilted with it.
+ * Roof cards are longer than the tents are apart. They overlap like shingles, each resting on its left neighbour's end
+ * and on the ridge to its right, so that every ridge carries its load on both of its cards; a roof laid end to end
+ * would load the inner cards of the outer tents alone and push the outer ones over. All roof cards of a storey are one,
+ * moved by the pitch: tilted down to the right by sin a = (t + gap)/pitch they lie on each other with the same gap
+ * everywhere. Under the first one's left end a strip of card stands in for a neighbour. The next storey stands on the
+ * tilted roof and is tilted with it.
  *
  * Whatever touches starts apart by the gap, just inside the range of contact: nothing drops and nothing is pushed.
- * Why it stands: a card with P on its edge and its weight W pushes its foot outward by (P + W/2) cot 65, and P + W press the
- * foot down; friction of 0.6 is more than cot 65 = 0.466. */
+ * Why it stands: a card with P on its edge and its weight W pushes its foot outward by (P + W/2) cot 65, and P + W
+ * press the foot down; friction of 0.6 is more than cot 65 = 0.466. */
 #include <string.h>
 
 #include "scene/gallery_part.h"

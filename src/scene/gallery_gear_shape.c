@@ -1,12 +1,12 @@
 /* Involute spur gears (gallery_part.h). Tests: tests/test_gallery.c.
  *
- * A flank is the involute of the base circle rb = r cos a: its point at the roll angle t is at the radius
- * rb sqrt(1 + t^2), and seen from the centre it has turned by inv = t - atan t. A tooth is s = pi m / 2 - backlash / 2
- * thick on the pitch circle r = m z / 2, so at any radius it spans the half angle s / (2 r) + inv(a) - inv. Tips reach one
- * module above the pitch circle, or as far as the mate's base circle lets them: beyond it they would dig into its roots.
- * Roots lie 1.25 modules below; under the base circle the flank goes on to the centre, leaning by a hair, and ends in a
- * fillet inside the clearance, where no tip comes. All angles of the outline grow strictly, so that hub, web and rim can be
- * stitched to it along rays. */
+ * A flank is the involute of the base circle rb = r cos a: its point at the roll angle t is at the radius rb sqrt(1
+ * + t^2), and seen from the centre it has turned by inv = t - atan t. A tooth is s = pi m / 2 - backlash / 2 thick
+ * on the pitch circle r = m z / 2, so at any radius it spans the half angle s / (2 r) + inv(a) - inv. Tips reach one
+ * module above the pitch circle, or as far as the mate's base circle lets them: beyond it they would dig into its
+ * roots. Roots lie 1.25 modules below; under the base circle the flank goes on to the centre, leaning by a hair, and
+ * ends in a fillet inside the clearance, where no tip comes. All angles of the outline grow strictly, so that hub,
+ * web and rim can be stitched to it along rays. */
 #include <stdlib.h>
 
 #include "scene/gallery_part.h"
@@ -33,8 +33,8 @@ static double half_angle_at(const GearShape *g, double roll) {
 
 double gear_half_angle(const GearShape *g, double radius) { return half_angle_at(g, roll_angle(g, radius)); }
 
-/* The outline, counter-clockwise, and the rings of the surface from the lower end of the hub to the upper. The toothed rings
- * and the circle they come from have every point of the outline, those inside two for each tooth. */
+/* The outline, counter-clockwise, and the rings of the surface from the lower end of the hub to the upper. The
+ * toothed rings and the circle they come from have every point of the outline, those inside two for each tooth. */
 typedef struct GearRing {
   double radius, z;
   double outline;

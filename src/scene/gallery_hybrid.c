@@ -1,6 +1,6 @@
-/* Ships with canvas sails, then helicopters with soft rotors and tyres, fall into a tank: stiff bodies with soft parts,
- * fixed to them exactly. The four tyres of a helicopter are one body: two ships and five helicopters are 8 stiff bodies,
- * the tank with them, and 19 soft ones. Tests: tests/test_gallery.c, tests/cli/gallery.sh. */
+/* Ships with canvas sails, then helicopters with soft rotors and tyres, fall into a tank: stiff bodies with soft
+ * parts, fixed to them exactly. The four tyres of a helicopter are one body: two ships and five helicopters are 8
+ * stiff bodies, the tank with them, and 19 soft ones. Tests: tests/test_gallery.c, tests/cli/gallery.sh. */
 #include "scene/gallery_vessel.h"
 #include "scene/rotation.h"
 #include "scene/shape.h"

@@ -11,8 +11,8 @@ static const GalleryKey net_key[] = {
     {0},
 };
 
-/* A ring is long along x: half its hole is 0.55 m there and 0.3 m across, so nodes 2 * 0.825 and 2 * 0.8 m apart are held
- * loosely along x and nearly taut along y. */
+/* A ring is long along x: half its hole is 0.55 m there and 0.3 m across, so nodes 2 * 0.825 and 2 * 0.8 m apart are
+ * held loosely along x and nearly taut along y. */
 static const double step_x = 1.65, step_y = 1.6, ring = 0.4, tube = 0.1, stretch = 0.5;
 
 static void write_ring(GalleryWriter *w, const char *kind, int i, int j, double x, double y, bool fixed,

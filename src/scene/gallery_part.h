@@ -1,5 +1,6 @@
-/* Parts that gallery scenes are built of. Flat parts (bars, gears) lie in their mesh's x-y plane, thick along z, and are
- * placed upright in a plane y = const of the world: turn is the angle from x towards z. Tests: tests/test_gallery.c. */
+/* Parts that gallery scenes are built of. Flat parts (bars, gears) lie in their mesh's x-y plane, thick along z, and
+ * are placed upright in a plane y = const of the world: turn is the angle from x towards z. Tests:
+ * tests/test_gallery.c. */
 #ifndef ABD_SCENE_GALLERY_PART_H
 #define ABD_SCENE_GALLERY_PART_H
 

@@ -1,4 +1,5 @@
-/* Pendulums: one or a wave of them, double, and three bars in a row that may hit each other. Tests: tests/cli/gallery.sh. */
+/* Pendulums: one or a wave of them, double, and three bars in a row that may hit each other. Tests:
+ * tests/cli/gallery.sh. */
 #include "scene/gallery_part.h"
 
 static const GalleryKey pendulum_key[] = {
@@ -49,8 +50,9 @@ static void make_pendulum(GalleryWriter *w, const double *value) {
 const GalleryScene gallery_pendulum = {"pendulum", "a ball on a hinged rod, or a wave of many", pendulum_key,
                                        make_pendulum};
 
-/* Bars hanging from each other, every next one a layer nearer to the viewer or, in zigzag, back again: neighbours never
- * share a layer. The stand holds the first pivot from behind. turn[k] is the direction of bar k in degrees from x to z. */
+/* Bars hanging from each other, every next one a layer nearer to the viewer or, in zigzag, back again: neighbours
+ * never share a layer. The stand holds the first pivot from behind. turn[k] is the direction of bar k in degrees
+ * from x to z. */
 typedef struct BarRow {
   int count;
   double length[3], turn[3];

@@ -1,8 +1,8 @@
 /* A bolt that stands on its head and a nut that winds itself down by its weight, held by contact alone.
  * Tests: tests/cli/gallery.sh.
  *
- * The thread is a wave: radius r + h cos(starts (2 pi z / lead - angle)), sampled at the same heights and angles on bolt and
- * nut, so that at the start they are apart by the clearance everywhere. */
+ * The thread is a wave: radius r + h cos(starts (2 pi z / lead - angle)), sampled at the same heights and angles on
+ * bolt and nut, so that at the start they are apart by the clearance everywhere. */
 #include "scene/gallery_part.h"
 #include "scene/shape.h"
 

@@ -1,5 +1,5 @@
-/* A longship (gallery_vessel.h). The hull is a bowl whose outline is a lens, both ends raised; its inside goes down to a
- * deck. Tests: tests/test_gallery.c. */
+/* A longship (gallery_vessel.h). The hull is a bowl whose outline is a lens, both ends raised; its inside goes down
+ * to a deck. Tests: tests/test_gallery.c. */
 #include "scene/gallery_vessel.h"
 #include "scene/rotation.h"
 #include "scene/shape.h"

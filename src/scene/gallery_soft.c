@@ -1,4 +1,5 @@
-/* Soft scenes: beams that bend, a bar or a mat that is twisted, balls that fall into a cup. Tests: tests/cli/gallery.sh. */
+/* Soft scenes: beams that bend, a bar or a mat that is twisted, balls that fall into a cup. Tests:
+ * tests/cli/gallery.sh. */
 #include "scene/gallery_part.h"
 #include "scene/shape.h"
 

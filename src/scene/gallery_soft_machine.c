@@ -1,4 +1,5 @@
-/* Soft bodies in stiff machines: balls in a hand, a ball between gears, a cloth on gears. Tests: tests/cli/gallery.sh. */
+/* Soft bodies in stiff machines: balls in a hand, a ball between gears, a cloth on gears. Tests:
+ * tests/cli/gallery.sh. */
 #include "scene/gallery_vessel.h"
 
 /* ---- A ball between gears ---- */

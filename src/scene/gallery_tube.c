@@ -18,7 +18,8 @@ typedef struct Tubing {
   int cap;
 } Tubing; /* cap: rings of a round end */
 
-/* Rings of the first end, along the line, of the other end: each a circle about a point before, on or behind the line. */
+/* Rings of the first end, along the line, of the other end: each a circle about a point before, on or behind the
+ * line. */
 static void tube_point(const void *form, int ring, int segment, double x[3]) {
   const Tubing *tubing = form;
   const Tube *tube = tubing->tube;

@@ -42,8 +42,8 @@ RotorShape helicopter_rotor(double resolution);
 RotorShape helicopter_tail_rotor(double resolution);
 bool part_rotor(const RotorShape *rotor, TetMesh *out);
 extern const double helicopter_rotor_at[3], helicopter_tail_at[3]; /* centres of rotation: about z, about y */
-/* Four tyres on the axles of the helicopter, in its coordinates; their inner faces are helicopter_tyre_gap off the hubs.
- */
+/* Four tyres on the axles of the helicopter, in its coordinates; their inner faces are helicopter_tyre_gap off the
+ * hubs. / */
 bool part_tyres(double resolution, TetMesh *out);
 extern const double helicopter_tyre_gap;
 

@@ -1,8 +1,8 @@
 /* Balls that meet blocks: hanging from a chain of rings, or flying free. Tests: tests/cli/gallery.sh.
  *
- * A chain hangs from a fixed link and is held out, taut, at an angle from the vertical. Links are tori of radius R and tube
- * r, stretched by s, every second one turned by a quarter about the chain: neighbours touch when their centres are
- * 2 (R - r) + s apart. The eye of the ball is one more such ring. */
+ * A chain hangs from a fixed link and is held out, taut, at an angle from the vertical. Links are tori of radius R
+ * and tube r, stretched by s, every second one turned by a quarter about the chain: neighbours touch when their
+ * centres are 2 (R - r) + s apart. The eye of the ball is one more such ring. */
 #include "scene/gallery_part.h"
 #include "scene/shape.h"
 
@@ -145,8 +145,8 @@ static void write_brick(GalleryWriter *w, int number, int course, double y, doub
               length - brick_joint, brick_height, wall_x, y, (course + 0.5) * brick_height + (course + 1) * gap);
 }
 
-/* Running bond with open joints: every second course begins and ends with half a brick. Courses rest on each other within
- * the range of contact. */
+/* Running bond with open joints: every second course begins and ends with half a brick. Courses rest on each other
+ * within the range of contact. */
 static void write_wall(GalleryWriter *w, int courses, int columns, double gap) {
   for (int course = 0, n = 0; course < courses; course++)
     for (int i = 0; i < columns + course % 2; i++) {

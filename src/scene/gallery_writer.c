@@ -111,8 +111,8 @@ static void write_packed(GalleryWriter *w, const char *name, const MeshData *mes
   free(corners);
 }
 
-/* Coordinates are rounded to 2^-34 m, and zeros have no sign, so that the last bits of a processor's sines do not show: the
- * same command writes the same bytes on nearly every machine. */
+/* Coordinates are rounded to 2^-34 m, and zeros have no sign, so that the last bits of a processor's sines do not
+ * show: the same command writes the same bytes on nearly every machine. */
 static void round_vertices(MeshData *mesh) {
   for (size_t i = 0; i < 3 * mesh->vertex_count; i++) mesh->vertex[i] = round(mesh->vertex[i] * 0x1p34) * 0x1p-34 + 0.0;
 }

@@ -29,7 +29,8 @@ void writer_refuse(GalleryWriter *w, const char *format, ...) __attribute__((for
 void writer_setting(GalleryWriter *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Time step, duration, range of contact and friction; nearly every scene sets them. */
 void writer_settings(GalleryWriter *w, double dt, double duration, double range, double friction);
-/* Opens "materials", "meshes" (objects) or "bodies", "joints", "drives", "exclude" (lists) and closes the one before. */
+/* Opens "materials", "meshes" (objects) or "bodies", "joints", "drives", "exclude" (lists) and closes the one
+ * before. */
 void writer_section(GalleryWriter *w, const char *name);
 /* One item: its text without the comma around it. */
 void writer_item(GalleryWriter *w, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -27,8 +27,8 @@ typedef struct Node {
   size_t index;              /* in an array */
 } Node;
 
-/* Keys that an object may have; name ends with NULL. Start with {0}. A full list drops further names; the largest object
- * has half as many keys. */
+/* Keys that an object may have; name ends with NULL. Start with {0}. A full list drops further names; the largest
+ * object has half as many keys. */
 typedef struct KeyList {
   const char *name[96];
   char own[8][32]; /* names that keys_add_copy copied */

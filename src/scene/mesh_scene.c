@@ -49,7 +49,8 @@ static bool add_part(Scene *scene, const char *path, double scale, SceneError *e
          scene_fail(error, "out of memory while loading %.500s", path);
 }
 
-/* Finds the bodies that cross an earlier one at their own places. Queries the library only for pairs whose boxes meet. */
+/* Finds the bodies that cross an earlier one at their own places. Queries the library only for pairs whose boxes
+ * meet. */
 static bool find_crossing_parts(const Scene *scene, bool *crosses, SceneError *error) {
   AbdWorld *world = scene_build(scene, 1, error);
   if (!world) return false;

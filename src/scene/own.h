@@ -1,5 +1,6 @@
 /* abd's own format between its readers: the file (own.c), bodies (own_body.c), geometry (own_geometry.c), pairs
- * (own_pair.c), soft bodies (own_soft.c, own_choice.c, own_attach.c, own_script.c), joints (own_joint.c), drives (own_drive.c), names (own_name.c). See docs/scene.md. */
+ * (own_pair.c), soft bodies (own_soft.c, own_choice.c, own_attach.c, own_script.c), joints (own_joint.c), drives
+ * (own_drive.c), names (own_name.c). See docs/scene.md. */
 #ifndef ABD_SCENE_OWN_H
 #define ABD_SCENE_OWN_H
 

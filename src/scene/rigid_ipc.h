@@ -1,5 +1,5 @@
-/* rigid-IPC's format between its readers: the top level (rigid_ipc.c), one body (rigid_ipc_body.c) and the joints of its
- * dialects (rigid_ipc_joint.c). */
+/* rigid-IPC's format between its readers: the top level (rigid_ipc.c), one body (rigid_ipc_body.c) and the joints of
+ * its dialects (rigid_ipc_joint.c). */
 #ifndef ABD_SCENE_RIGID_IPC_H
 #define ABD_SCENE_RIGID_IPC_H
 

@@ -13,7 +13,8 @@
 #include "scene/scene_def.h"
 #include "scene/setting.h"
 
-/* jansson's setters accept NULL as object or value and return an error, so a failed allocation shows in their result. */
+/* jansson's setters accept NULL as object or value and return an error, so a failed allocation shows in their
+ * result. */
 static bool put(json_t *object, const char *key, json_t *value) { return json_object_set_new(object, key, value) == 0; }
 
 /* A new empty value inside the object; NULL on failure. */

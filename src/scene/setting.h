@@ -1,5 +1,6 @@
-/* Reads and writes the settings of abd.h's tables (abd_settings) as JSON. A setting "contact.range" is the key "range" of
- * the group "contact"; settings without a dot belong to the group "". Tests: tests/test_scene.c, tests/test_vocabulary.c. */
+/* Reads and writes the settings of abd.h's tables (abd_settings) as JSON. A setting "contact.range" is the key
+ * "range" of the group "contact"; settings without a dot belong to the group "". Tests: tests/test_scene.c,
+ * tests/test_vocabulary.c. */
 #ifndef ABD_SCENE_SETTING_H
 #define ABD_SCENE_SETTING_H
 

@@ -1,5 +1,5 @@
-/* Built-in soft shapes: tetrahedra at any resolution, centred at the origin with z as the axis of round ones; the sheet is
- * triangles in the plane z = 0. Sizes in metres, counts at least 1. Tests: tests/test_soft_shape.c. */
+/* Built-in soft shapes: tetrahedra at any resolution, centred at the origin with z as the axis of round ones; the
+ * sheet is triangles in the plane z = 0. Sizes in metres, counts at least 1. Tests: tests/test_soft_shape.c. */
 #ifndef ABD_SCENE_SOFT_SHAPE_H
 #define ABD_SCENE_SOFT_SHAPE_H
 

@@ -1,5 +1,5 @@
-/* The readers behind tet_mesh_parse, one file per format, and the numbers they share: text, or binary of either byte order.
- * Tests: tests/test_tet_mesh.c. */
+/* The readers behind tet_mesh_parse, one file per format, and the numbers they share: text, or binary of either byte
+ * order. Tests: tests/test_tet_mesh.c. */
 #ifndef ABD_SCENE_TET_FORMAT_H
 #define ABD_SCENE_TET_FORMAT_H
 

@@ -1,5 +1,5 @@
-/* Gmsh .msh, versions 2 (2.0 to 2.2) and 4.1, text and binary. Nodes have any numbers; sections other than nodes and elements are
- * read over. Tests: tests/test_tet_mesh.c. */
+/* Gmsh .msh, versions 2 (2.0 to 2.2) and 4.1, text and binary. Nodes have any numbers; sections other than nodes and
+ * elements are read over. Tests: tests/test_tet_mesh.c. */
 #define _GNU_SOURCE /* memmem */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Medit .mesh (text): vertices, tetrahedra and triangles, each with a reference number behind; other sections are read over.
- * Tests: tests/test_tet_mesh.c. */
+/* Medit .mesh (text): vertices, tetrahedra and triangles, each with a reference number behind; other sections are
+ * read over. Tests: tests/test_tet_mesh.c. */
 #include "scene/tet_format.h"
 
 typedef struct Medit {

@@ -1,6 +1,6 @@
-/* The active set: the bodies that take part in an iteration. In a whole island these are all. In a partial island these
- * are the fast bodies, whose last Newton step was above the tolerance, and their neighbours, which a pair with contacts or
- * friction connects to a fast one. Tested in tests/test_active_set.c. */
+/* The active set: the bodies that take part in an iteration. In a whole island these are all. In a partial island
+ * these are the fast bodies, whose last Newton step was above the tolerance, and their neighbours, which a pair with
+ * contacts or friction connects to a fast one. Tested in tests/test_active_set.c. */
 #ifndef ABD_STEP_ACTIVE_H
 #define ABD_STEP_ACTIVE_H
 
@@ -13,9 +13,9 @@ typedef struct Neighbours {
   const unsigned char *acts; /* per pair: it has contacts or friction */
 } Neighbours;
 
-/* Sets work->active of the bodies of the selected islands and the islands' active_count. Small islands, and those of which
- * more than half would take part, are made whole. Bodies outside the active set keep their poses: their directions are
- * zero, their trial poses are the accepted ones. */
+/* Sets work->active of the bodies of the selected islands and the islands' active_count. Small islands, and those of
+ * which more than half would take part, are made whole. Bodies outside the active set keep their poses: their
+ * directions are zero, their trial poses are the accepted ones. */
 void active_set_select(Islands *islands, Work *work, int threads, const Neighbours *neighbours);
 
 #endif

@@ -1,5 +1,5 @@
-/* Islands by union-find. A root is always the smallest body of its set, so the numbering depends on the pairs alone, not on
- * the order in which threads unite them. */
+/* Islands by union-find. A root is always the smallest body of its set, so the numbering depends on the pairs alone,
+ * not on the order in which threads unite them. */
 #include "step/island.h"
 
 #include <stdatomic.h>
@@ -54,7 +54,7 @@ static int find_root(int *parent, int i) {
 
 /* Links the larger root under the smaller one. */
 static void unite_bodies(const Islands *s, int a, int b) {
-  if (a < 0 || b < 0 || s->parent[a] < 0 || s->parent[b] < 0) return;
+  if (a < 0 || b < 0 || parent_of(s->parent, a) < 0 || parent_of(s->parent, b) < 0) return;
   for (;;) {
     int ra = find_root(s->parent, a), rb = find_root(s->parent, b);
     if (ra == rb) return;
@@ -124,8 +124,8 @@ static void merge_island(Island *to, const Island *from) {
   }
 }
 
-/* A body of an old island leads to its successor. The numbers of new islands ascend with their smallest bodies, and so do those of
- * the old ones: an island's first predecessor is met first. */
+/* A body of an old island leads to its successor. The numbers of new islands ascend with their smallest bodies, and
+ * so do those of the old ones: an island's first predecessor is met first. */
 static void carry_over(Islands *s, int old_count) {
   for (int k = 0; k < s->count; k++) s->merged[k].body_count = 0;
   for (int k = 0; k < old_count; k++) {
@@ -142,7 +142,7 @@ static void carry_over(Islands *s, int old_count) {
 
 static void root_task(void *context, int i) {
   Islands *s = context;
-  s->of[i] = s->parent[i] < 0 ? -1 : find_root(s->parent, i);
+  s->of[i] = parent_of(s->parent, i) < 0 ? -1 : find_root(s->parent, i);
 }
 
 /* A root precedes the other bodies of its set. */

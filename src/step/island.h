@@ -1,8 +1,8 @@
-/* Islands: sets of bodies connected by pairs within reach, joints and attachments. The energy separates over them, so each
- * has its own step length, line search and end; all advance together, iteration by iteration.
+/* Islands: sets of bodies connected by pairs within reach, joints and attachments. The energy separates over them, so
+ * each has its own step length, line search and end; all advance together, iteration by iteration.
  *
- * Newton's control (step/newton.c) and the backend (step/stage.h) share one array of them. The control writes orders, the
- * stages write results; nothing else crosses the seam during a step. Tested in tests/test_island.c. */
+ * Newton's control (step/newton.c) and the backend (step/stage.h) share one array of them. The control writes
+ * orders, the stages write results; nothing else crosses the seam during a step. Tested in tests/test_island.c. */
 #ifndef ABD_STEP_ISLAND_H
 #define ABD_STEP_ISLAND_H
 
@@ -66,8 +66,8 @@ typedef struct Islands {
 
 bool islands_init(Islands *islands, const Model *model); /* false if memory is out */
 void islands_destroy(Islands *islands);
-/* Connected components of the body pairs, joints, attachments and soft bodies. keep: the islands so far go on; if several
- * become one, each merges into it once. False if memory is out. */
+/* Connected components of the body pairs, joints, attachments and soft bodies. keep: the islands so far go on; if
+ * several become one, each merges into it once. False if memory is out. */
 bool islands_build(Islands *islands, int threads, int pair_count, const int (*pair)[2], bool keep);
 /* The island of a pair of bodies, at least one of which moves. */
 static inline int islands_of_pair(const Islands *islands, const int body[2]) {

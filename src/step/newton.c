@@ -1,5 +1,5 @@
-/* Newton's control: retracted steps, cut by continuous collision detection, searched for lower energy, until every island
- * is done. Tested in tests/test_outcome.c and tests/test_world.c. */
+/* Newton's control: retracted steps, cut by continuous collision detection, searched for lower energy, until every
+ * island is done. Tested in tests/test_outcome.c and tests/test_world.c. */
 #include "step/step.h"
 
 #include <string.h>
@@ -52,8 +52,8 @@ static void judge_residuals(Step *s) {
   }
 }
 
-/* Retraction bends the step by a term quadratic in the fraction. If the retracted step is hardly downhill, a shorter one
- * is: the fraction is halved until it is. */
+/* Retraction bends the step by a term quadratic in the fraction. If the retracted step is hardly downhill, a shorter
+ * one is: the fraction is halved until it is. */
 static Outcome aim(Step *s, Backend b) {
   for (bool again = choose(s, is_searching); again;) {
     TRY(b.stages->aim(b.self, &s->islands, AIM_NEWTON));
@@ -73,9 +73,9 @@ static Outcome aim(Step *s, Backend b) {
 /* Tight contacts and large free motions share one step length. If the path of the free ones curves into a contact, only
  * short steps lower the energy and the island stalls. Inertia added to the matrix shortens the free motions alone.
  *
- * Elements in compression have directions of negative stiffness. As a rule bending, inertia and tension elsewhere outweigh
- * them. Projecting them away makes Newton's steps short and many, so it is done only after the matrix was not positive
- * definite or a step had to be short, and for CONVEX_ITERATIONS. */
+ * Elements in compression have directions of negative stiffness. As a rule bending, inertia and tension elsewhere
+ * outweigh them. Projecting them away makes Newton's steps short and many, so it is done only after the matrix was
+ * not positive definite or a step had to be short, and for CONVEX_ITERATIONS. */
 static void adapt_damping(Island *g, double length) {
   if (length < DAMPING_BELOW)
     g->damping = most(DAMPING_STEP * g->damping, DAMPING_FIRST), g->convex = CONVEX_ITERATIONS;
@@ -84,8 +84,8 @@ static void adapt_damping(Island *g, double length) {
 }
 
 /* Aims, and cuts steps that would cross. A cut step is aimed anew, shorter, because half a retracted step is not the
- * retracted half step. After STEP_CUTS cuts the straight part up to the bound is taken. Selects the islands with a clear
- * path. */
+ * retracted half step. After STEP_CUTS cuts the straight part up to the bound is taken. Selects the islands with a
+ * clear path. */
 static Outcome clear_paths(Step *s, Backend b) {
   do {
     clear_joined(s);
@@ -176,8 +176,9 @@ static Outcome give_up(Step *s, Backend b) {
   return stay(s, b);
 }
 
-/* A cut step leaves a tenth of a gap, and a logarithm costs little, so a barrier too soft for its load lets the gap shrink
- * until only steps of its own size lower the energy. A gap that is nearly closed and was halved gets a stiffer barrier. */
+/* A cut step leaves a tenth of a gap, and a logarithm costs little, so a barrier too soft for its load lets the gap
+ * shrink until only steps of its own size lower the energy. A gap that is nearly closed and was halved gets a
+ * stiffer barrier. */
 static bool wants_stiffening(Island *g, double range) {
   bool halved = g->min_gap < GUARD_SHRINK * g->gap_before;
   bool wanted = is_active(g) && halved && g->min_gap < BARRIER_TIGHT * range;
@@ -240,8 +241,8 @@ static void clear_selected(Step *s) {
   }
 }
 
-/* Free flight: islands without contact try to move straight to their targets. With rigid integration that is the solution
- * if nothing is touched on the way. */
+/* Free flight: islands without contact try to move straight to their targets. With rigid integration that is the
+ * solution if nothing is touched on the way. */
 static Outcome fly(Step *s, Backend b) {
   let_fly(s);
   if (choose(s, is_flying)) {

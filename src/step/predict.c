@@ -1,17 +1,19 @@
 /* Time integration: where a body would go without elasticity and contact (the target of the incremental potential), and
  * the velocities after the solve.
  *
- * euler: target = q + h rate + h^2 M^-1 f, rate' = (q' - q) / h. Spin decays: with phi = w h, phi' = phi - phi^3 per step.
+ * euler: target = q + h rate + h^2 M^-1 f, rate' = (q' - q) / h. Spin decays: with phi = w h, phi' = phi - phi^3 per
+ * step.
  * bdf2:  target = (4 q - q_before) / 3 + 2/9 h (4 rate - rate_before) + 4/9 h^2 M^-1 f, potentials times 4/9 h^2.
- * rigid: the target is a free rigid flight: v' = v + h f / m, L' = L + h torque, then torque-free rotation with L' kept.
+ * rigid: the target is a free rigid flight: v' = v + h f / m, L' = L + h torque, then torque-free rotation with L'
+ * kept.
  *        What the solve adds, (q' - target) / h, is the impulse of contact and elasticity; its rigid part changes v and L.
  *        Free flight is then exact to second order and keeps momentum and energy. Tested in tests/test_physics.c. */
 #include "step/work.h"
 
 #include "kernel/rigid.h"
 
-/* A body with joints and a soft vertex move on curved paths, which implicit Euler would slow. If free bodies fly rigidly,
- * these take BDF2, after a first step of Euler because the poses before the start need not fit the joints. */
+/* A body with joints and a soft vertex move on curved paths, which implicit Euler would slow. If free bodies fly
+ * rigidly, these take BDF2, after a first step of Euler because the poses before the start need not fit the joints. */
 static AbdIntegrator scheme(const Work *work, int i) {
   AbdIntegrator given = work->model->def.integrator;
   bool jointed = block_is_vertex(work->model, i) || work->model->body[i].jointed;

@@ -1,5 +1,5 @@
-/* The sums of a step's report: energies, momenta, counts, extremes. Partial sums over chunks are merged in the order of the
- * chunks. Tested in tests/test_world.c. */
+/* The sums of a step's report: energies, momenta, counts, extremes. Partial sums over chunks are merged in the order
+ * of the chunks. Tested in tests/test_world.c. */
 #ifndef ABD_STEP_REPORT_H
 #define ABD_STEP_REPORT_H
 

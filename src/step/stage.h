@@ -1,10 +1,10 @@
 /* The seam: what a backend does for Newton's control.
  *
- * Poses, contacts and the matrix belong to the backend. The control sees scalars per island (step/island.h): it selects
- * islands and writes their orders, calls a stage once for all of them, and reads the results. A backend holds no rules of
- * its own: the laws of contact are in src/contact, energies, integrators, islands and the active set in src/step. A backend
- * has loops, memory, reductions and the linear solve. docs/adding-a-backend.md walks through one; tests/backend_null.h and
- * tests/backend_counting.h are the smallest. */
+ * Poses, contacts and the matrix belong to the backend. The control sees scalars per island (step/island.h): it
+ * selects islands and writes their orders, calls a stage once for all of them, and reads the results. A backend
+ * holds no rules of its own: the laws of contact are in src/contact, energies, integrators, islands and the active
+ * set in src/step. A backend has loops, memory, reductions and the linear solve. docs/adding-a-backend.md walks
+ * through one; tests/backend_null.h and tests/backend_counting.h are the smallest. */
 #ifndef ABD_STEP_STAGE_H
 #define ABD_STEP_STAGE_H
 
@@ -42,7 +42,8 @@ typedef struct NearPair {
 typedef struct Stages {
   const char *name;
   void (*destroy)(void *backend); /* NULL is fine */
-  /* Takes the state: targets, broad phase, islands, contacts and energies at the start, stiffness and lagged friction. */
+  /* Takes the state: targets, broad phase, islands, contacts and energies at the start, stiffness and lagged
+   * friction. */
   Outcome (*begin)(void *backend, const State *state, Islands *islands, AbdStepReport *report);
   /* Selects the active set, assembles, solves; *raised: pivots were raised, the matrix was not positive definite. */
   Outcome (*newton)(void *backend, Islands *islands, bool *raised);

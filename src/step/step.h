@@ -3,8 +3,8 @@
  * from the poses at the start, with steps cut so that no two surfaces cross. Here is the control alone: it decides on
  * scalars per island (step/island.h); a backend does the work (step/stage.h).
  *
- * An island is whole or partial. In a partial island only the active set moves: the bodies whose last Newton step was fast
- * and their neighbours. An island ends only with an iteration of all of its bodies. */
+ * An island is whole or partial. In a partial island only the active set moves: the bodies whose last Newton step
+ * was fast and their neighbours. An island ends only with an iteration of all of its bodies. */
 #ifndef ABD_STEP_H
 #define ABD_STEP_H
 

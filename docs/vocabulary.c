@@ -1,5 +1,5 @@
-/* Prints the tables of settings, names and joint kinds (abd.h) as JSON. docs/scene-vocabulary.py makes the schema's and the
- * docs' rows from it; tests/reference.sh checks them. */
+/* Prints the tables of settings, names and joint kinds (abd.h) as JSON. docs/scene-vocabulary.py makes the schema's and
+ * the docs' rows from it; tests/reference.sh checks them. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>

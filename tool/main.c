@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Waiting threads sleep instead of spinning, because spinning makes a step many times slower on a busy machine. OpenMP
- * reads its settings when it is loaded, so this runs before that. A setting of the user is kept. */
+/* OpenMP's threads, which draw pictures, sleep while they wait, because spinning slows a busy machine. OpenMP reads its
+ * settings when it is loaded, so this runs before that. A setting of the user is kept. */
 static void wait_asleep(int argc, char **argv, char **environment) {
   (void)argc, (void)argv, (void)environment;
   setenv("OMP_WAIT_POLICY", "passive", 0);

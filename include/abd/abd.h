@@ -275,15 +275,14 @@ typedef struct AbdSoftDef {
   double young, poisson; /* [Pa] 1e5, 0.4 */
   double thickness;      /* [m] of a shell, diameter of a rod, 1e-3 */
   double bending;        /* factor on a shell's or a rod's resistance to bending, 1 */
-  double
-      damping; /* [s] time constant of viscous stress: a mode of angular frequency w has damping ratio damping w / 2; 0 */
+  double damping; /* [s] time constant of viscous stress: damping ratio damping w / 2 of a mode of frequency w; 0 */
   double position[3], rotation[4]; /* of the vertices' origin, as for bodies */
   double velocity[3];              /* [m/s] */
   double angular_velocity[3];      /* [rad/s] about the centre of mass */
   double force[3];                 /* [N] constant, distributed over the vertices by mass */
   double friction;                 /* negative = the world's */
   double
-      contact_thickness; /* [m] as of bodies; its parts stay apart by all of it, neighbours by half their rest distance; 0 */
+      contact_thickness; /* [m] as of bodies; parts of it stay so far apart, neighbours half their rest distance; 0 */
   int32_t group;
   bool self_contact; /* true */
 } AbdSoftDef;

@@ -73,11 +73,12 @@ Outcome cpu_reactions(void *backend, Affine *force); /* reaction.c */
 Outcome cpu_find_near(void *backend, Nodes q, NearPair *found);
 size_t cpu_contacts(const void *backend, AbdContact *contact, size_t capacity);
 
-/* reach.c: pairs for the boxes in broad->box; *added tells how many are new. Rebuilds islands and groups of pairs. */
+/* reach.c: finds the pairs of the boxes in broad->box and counts the new ones in *added. Rebuilds islands and groups of
+ * pairs. */
 Outcome reach_pairs(Cpu *cpu, bool keep, int *added);
 /* The box of all poses of a body between q and end, inflated. */
 Box reach_box(const Cpu *cpu, int body, Nodes end, double pad);
-/* How much farther than needed a box reaches, so that it serves for a while. */
+/* How much a box is inflated beyond need, so that it stays valid over several iterations. */
 double reach_pad(const Cpu *cpu, int body, Nodes end);
 double half_separation(const Cpu *cpu, int body);
 

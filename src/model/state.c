@@ -1,6 +1,6 @@
 /* The state's arrays, its bytes (snapshots) and its hash. The bytes are a header, the arrays in the order of the
- * struct, the anchors, what pairs remember. A checksum tells damaged bytes; what a step would trip over is refused
- * even where the checksum is right. Tested in tests/test_world.c. */
+ * struct, the anchors, what pairs remember. A checksum finds damaged bytes. Values that a step cannot use are
+ * refused even if the checksum is right. Tested in tests/test_world.c. */
 #include "model/model.h"
 
 #include "base/bytes.h"

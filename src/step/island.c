@@ -2,7 +2,6 @@
  * not on the order in which threads unite them. */
 #include "step/island.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "step/joint.h"

@@ -103,7 +103,7 @@ static Jet further_row(const Work *work, int joint, const Affine *q) {
     case ABD_JOINT_SCREW:
       angle = joint_angle(m, joint, q, work->joint[joint].angle);
       return jet_add(travel(j, q, 2), -j->def.pitch / turn, &angle);
-    default: row = travel(j, q, 2), row.value = NAN; return row;
+    default: row = travel(j, q, 2), row.value = NAN; return row; /* a kind without a case ends the step as not finite */
   }
 }
 

@@ -6,7 +6,8 @@
  * bdf2:  target = (4 q - q_before) / 3 + 2/9 h (4 rate - rate_before) + 4/9 h^2 M^-1 f, potentials times 4/9 h^2.
  * rigid: the target is a free rigid flight: v' = v + h f / m, L' = L + h torque, then torque-free rotation with L'
  * kept.
- *        What the solve adds, (q' - target) / h, is the impulse of contact and elasticity; its rigid part changes v and L.
+ *        What the solve adds, (q' - target) / h, is the impulse of contact and elasticity; its rigid part changes v
+ *        and L.
  *        Free flight is then exact to second order and keeps momentum and energy. Tested in tests/test_physics.c. */
 #include "step/work.h"
 

@@ -150,8 +150,8 @@ static void test_servo(void **state) {
 /* ---- work ------------------------------------------------------------------------------------------------------- */
 
 /* A crank, a rod and a piston on a rail, driven at its maximum torque, with a damper on the shaft: what the motor
- * did is the energy gained and what the damper took. Work is power times dt: the sum that the integrator itself
- * balances. */
+ * did is the energy gained and what the damper took. Work is effort times the mean of the rates at both ends of the
+ * step times dt: the sum that the integrator itself balances. */
 static void check_work(double dt, double max_effort, double damping) {
   const double r = 0.15, l = 0.6;
   Lab lab = lab_open(world_def(dt));
@@ -165,13 +165,14 @@ static void check_work(double dt, double max_effort, double damping) {
   lab_join(&lab, ABD_JOINT_HINGE, rod, wheel, vec3(r, 0.1, 0), y_axis);
   lab_join(&lab, ABD_JOINT_HINGE, piston, rod, vec3(r + l, 0.1, 0), y_axis);
   lab_join(&lab, ABD_JOINT_SLIDER, piston, world_body, vec3(r + l, 0.1, 0), vec3(1, 0, 0));
-  double work = 0, damped = 0;
+  double work = 0, damped = 0, before = 0;
   int saturated = 0, count = (int)(2 / dt + 0.5);
   for (int i = 0; i < count; i++) {
     lab_step(&lab);
     AbdJointReading reading = lab_read(&lab, shaft);
-    work += reading.effort * reading.rate * dt;
-    damped -= reading.passive * reading.rate * dt;
+    work += reading.effort * 0.5 * (before + reading.rate) * dt;
+    damped -= reading.passive * 0.5 * (before + reading.rate) * dt;
+    before = reading.rate;
     saturated += fabs(reading.effort) == max_effort;
   }
   double gained = lab.report.energy[ABD_TERM_KINETIC] + lab.report.energy[ABD_TERM_GRAVITY] +

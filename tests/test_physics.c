@@ -33,12 +33,12 @@ static void test_projectile_follows_the_scheme(void **state) {
     vec3_to(body.angular_velocity, vec3(1, 2, 3));
     AbdBodyId id = lab_body_def(&lab, &body);
     lab_run(&lab, 2.0);
-    double n = 200, dt = def.dt, t = n * dt;
+    double n = 200, dt = def.dt, t = n * dt, late = integrator[k] == ABD_INTEGRATOR_EULER ? 1 : 0;
     Vec3 g = vec3(0, 0, -9.81), end = lab_position(&lab, id);
-    Vec3 scheme = add_scaled(add_scaled(p, t, v), 0.5 * n * (n + 1) * dt * dt, g),
+    Vec3 scheme = add_scaled(add_scaled(p, t, v), 0.5 * n * (n + late) * dt * dt, g),
          exact = add_scaled(add_scaled(p, t, v), 0.5 * t * t, g);
     lab_expect_below("distance from the scheme's parabola [m]", norm(sub(end, scheme)), 1e-10);
-    lab_expect_below("distance from the true parabola [m]", norm(sub(end, exact)), 0.51 * 9.81 * t * dt);
+    lab_expect_below("distance from the true parabola [m]", norm(sub(end, exact)), late * 0.51 * 9.81 * t * dt + 1e-10);
     lab_expect_below("velocity from g t [m/s]", norm(sub(lab_velocity(&lab, id), add_scaled(v, t, g))), 1e-10);
     lab_close(&lab);
   }

@@ -45,7 +45,7 @@ static void flight_task(Cpu *cpu, int i) {
   Work *w = &cpu->work;
   const Model *m = cpu->model;
   Affine q = node_pose(m, w->q, i), d = affine_sub(node_pose(m, w->target, i), q);
-  if (cpu->islands->island[cpu->islands->of[i]].jointed) d = body_turned(m, i, &q, &d);
+  if (!predict_flies(w, i) && cpu->islands->island[cpu->islands->of[i]].jointed) d = body_turned(m, i, &q, &d);
   node_put(m, w->direction, i, d);
 }
 
@@ -91,7 +91,8 @@ Outcome cpu_aim(void *backend, Islands *islands, Aim aim) {
     judge_retraction(cpu);
     for_bodies(cpu, retract_task);
   } else {
-    for (int k = 0; k < islands->count; k++) islands->island[k].retracts = islands->island[k].jointed;
+    for (int k = 0; k < islands->count; k++) 
+      islands->island[k].retracts = islands->island[k].jointed && cpu->flight.count == 0;
     for_bodies(cpu, flight_task);
   }
   if (any_retracts(cpu)) {

@@ -27,7 +27,7 @@ static void target_task(void *context, int i) {
 static Outcome set_targets(Cpu *cpu) {
   cpu->failed = -1;
   parallel_for(cpu->threads, cpu->model->block_count, 32, target_task, cpu);
-  if (cpu->failed < 0) return stage_done();
+  if (cpu->failed < 0) return flight_targets(cpu);
   int first = 0; /* the same body is blamed for any number of threads */
   while (target_fits(&cpu->work, first)) first++;
   return stage_not_finite(model_whole(cpu->model, first));

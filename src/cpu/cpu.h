@@ -8,6 +8,7 @@
 #include "contact/pairs.h"
 #include "contact/soft_side.h"
 #include "cpu/system.h"
+#include "step/joint.h"
 #include "step/stage.h"
 
 /* Sums and extremes over a chunk of an island's bodies or pairs. */
@@ -23,6 +24,27 @@ typedef struct SoftCoupling {
   int (*edge)[2]; /* blocks */
   int count;
 } SoftCoupling;
+
+/* An equation of a joint that is not linear, at the poses of the factor. */
+typedef struct FlightRow {
+  Jet jet;
+  int joint, index;
+  double stiffness, open;
+  double force; /* [N] in this step */
+} FlightRow;
+
+/* Flights of jointed blocks, see cpu/flight.c. Arrays are per such block. */
+typedef struct JointedFlight {
+  int *block, count;
+  int *index; /* by block: its place in these arrays, -1 if it has no joint */
+  Flight *flight;
+  Affine *from, *pose;       /* poses at the start and at the end of the flight, then rates */
+  Affine *move, *metric_at;  /* the last correction; poses of the metric in the factor */
+  Affine *force;             /* [N] generalised force of the joints in flight */
+  FlightRow *row;
+  int row_count;
+  double duration; /* of a part of the flight */
+} JointedFlight;
 
 typedef struct Cpu {
   const Model *model;
@@ -48,7 +70,8 @@ typedef struct Cpu {
   struct Sums *sums; /* per chunk, of the report */
   int sums_capacity;
   System system;  /* Newton's */
-  System closing; /* of linked bodies by themselves */
+  System closing; /* of jointed bodies by themselves */
+  JointedFlight flight;
   Affine *move;   /* per linked block: a correction that closes joints */
   int *active;    /* blocks of Newton's system */
   int active_count;
@@ -95,6 +118,12 @@ void for_bodies(Cpu *cpu, BodyTask *task);
 
 /* close.c: linear joints at q + direction in the selected islands that retract: changes the directions. */
 Outcome close_joints(Cpu *cpu);
+
+/* flight.c: targets of jointed blocks, and their rates after the step. */
+bool flight_init(JointedFlight *flight, const Model *model); /* false if memory is out */
+void flight_destroy(JointedFlight *flight);
+Outcome flight_targets(Cpu *cpu);
+Outcome flight_rates(Cpu *cpu, State *after);
 
 /* soft.c: surfaces of soft bodies at given poses, at the start of the step, along a direction. */
 void soft_load(Cpu *cpu, Nodes q);

@@ -20,8 +20,8 @@ typedef struct System {
   double *right;   /* right-hand side, then the solution */
 } System;
 
-/* linked: for linked blocks alone. */
-bool system_init(System *system, const Model *model, bool linked);
+/* jointed: for blocks with joints or attachments alone. */
+bool system_init(System *system, const Model *model, bool jointed);
 void system_destroy(System *system);
 
 /* Begins a step. Its solves do not depend on earlier solves. */

@@ -113,6 +113,17 @@
 #define TURN_SMALL 1e-4
 /* [rounds] Corrections of linear joints after a bent step. Two are enough. An end, never reached */
 #define CLOSE_ROUNDS 5
+/* [inertias] Resistance to strain when joints are closed by impulses. Larger ones lose digits. test_motion */
+#define FLIGHT_STIFFNESS 1e3
+/* [1] dt^2 times stiffness over inertia: springs below it act as kicks, which keep energy; stable below 4 for one spring,
+ * less for several on one body. test_motion */
+#define SPRING_FLIES 0.25
+/* [rounds] Corrections of a flight's impulses. test_motion */
+#define FLIGHT_ROUNDS 16
+/* [parts] of a flight in which bodies turn too far for one. test_motion */
+#define FLIGHT_PARTS 64
+/* [1] What a flight may leave open, relative to the bodies' size, before it is closed by a displacement. test_motion */
+#define FLIGHT_OPEN 1e-9
 /* [step length] Shorter steps add inertia to the matrix. test_constant_count */
 #define DAMPING_BELOW 0.3
 /* [step length] Longer steps remove it. test_constant_count */

@@ -107,4 +107,28 @@ KERNEL Mat3 rigid_flight(Mat3 a, Vec3 second, Vec3 w, double dt, Vec3 *w_end) {
   return mat3_mul(about_l, mat3_mul(axes, mat3_tmul(start, a)));
 }
 
+/* ---- The metric in which joints are closed: inertia, and a resistance c to strain, so that corrections are nearly
+ * rigid. energy = 1/2 m |d_0|^2 + 1/2 sum s_k |d_k|^2 + c/4 |A^T D + D^T A|^2, D = (d_1, d_2, d_3). ---- */
+
+KERNEL Affine rigid_metric_times(double mass, Vec3 second, double c, Mat3 a, const Affine *d) {
+  Affine f;
+  Mat3 product = mat3_tmul(a, affine_linear(d)), strain = mat3_add(product, mat3_transpose(product));
+  f.n[0] = scale(mass, d->n[0]);
+  for (int k = 0; k < 3; k++)
+    f.n[k + 1] = add_scaled(scale(component(second, k), d->n[k + 1]), c, mat3_mul_vec(a, strain.c[k]));
+  return f;
+}
+
+/* The same as a column-major 12x12 matrix. */
+KERNEL void rigid_metric(double mass, Vec3 second, double c, Mat3 a, double h[144]) {
+  Affine unit_vector = {{{0}}};
+  double *entry = &unit_vector.n[0].x;
+  for (int j = 0; j < 12; j++) {
+    entry[j] = 1;
+    Affine column = rigid_metric_times(mass, second, c, a, &unit_vector);
+    for (int i = 0; i < 12; i++) h[12 * j + i] = (&column.n[0].x)[i];
+    entry[j] = 0;
+  }
+}
+
 #endif

@@ -12,14 +12,14 @@ typedef struct Header {
   int64_t step, body_count, vertex_count, kinematic_count, joint_count, force_count, anchor_count, memory_count;
   uint64_t checksum; /* of all that follows the header, begun with the numbers above */
 } Header;
-static const char snapshot_magic[8] = "abdst05";
+static const char snapshot_magic[8] = "abdst06";
 
 /* The arrays per node, per body and per joint, named once for init, save, restore and destroy. */
 typedef struct Part {
   void **array;
   size_t count, item_size;
 } Part;
-enum { NUMBER_PARTS = 12, PART_COUNT = 14 }; /* the first ones hold nothing but numbers */
+enum { NUMBER_PARTS = 13, PART_COUNT = 15 }; /* the first ones hold nothing but numbers */
 
 /* forces: on single vertices, all or none. */
 static void state_parts(State *s, const Model *m, size_t forces, Part part[PART_COUNT]) {
@@ -34,6 +34,7 @@ static void state_parts(State *s, const Model *m, size_t forces, Part part[PART_
       {(void **)&s->q_before.vertex, vertices, sizeof(Vec3)},
       {(void **)&s->rate_before.body, bodies, sizeof(Affine)},
       {(void **)&s->rate_before.vertex, vertices, sizeof(Vec3)},
+      {(void **)&s->kick, bodies, sizeof(Vec3)},
       {(void **)&s->force, bodies, sizeof(Vec3)},
       {(void **)&s->torque, bodies, sizeof(Vec3)},
       {(void **)&s->target, kinematic, sizeof(Affine)},
@@ -63,6 +64,7 @@ static void start_body(State *state, const Model *model, int i) {
   }
   if (b->motion != ABD_MOTION_STATIC || b->soft) state->force[i] = b->force;
   if (b->motion == ABD_MOTION_DYNAMIC) g = start_acceleration(model, b);
+  state_free_kick(state, model, i);
   Vec3 v = state->rate.body[i].n[0];
   Mat3 a = mat3_mul(mat3_exp(scale(-h, w)), affine_linear(&b->start));
   state->q_before.body[i] = affine(add_scaled(add_scaled(b->start.n[0], -h, v), 0.5 * h * h, g), a);
@@ -84,6 +86,14 @@ static void start_soft(State *state, const Model *model, const Soft *soft) {
     state->q_before.vertex[k] = add_scaled(add_scaled(x, -h, rate), 0.5 * h * h, g);
     state->rate_before.vertex[k] = add_scaled(rate, -h, g);
   }
+}
+
+void state_free_kick(State *state, const Model *model, int i) {
+  const Body *b = &model->body[i];
+  if (b->motion != ABD_MOTION_DYNAMIC || b->soft) return;
+  Vec3 g = add_scaled(vec3_from(model->def.gravity), 1 / b->mass, state->force[i]);
+  Vec3 free = b->fixed ? b->freedom.shift : vec3(1, 1, 1);
+  state->kick[i] = scale(0.5 * model->def.dt, vec3(free.x * g.x, free.y * g.y, free.z * g.z));
 }
 
 static AbdStatus no_memory(const Model *model, AbdError *error) {
@@ -110,7 +120,8 @@ AbdStatus state_init(State *state, const Model *model, AbdError *error) {
 AbdStatus state_next_init(State *next, const Model *model, AbdError *error) {
   memset(next, 0, sizeof *next);
   next->joint = mem_zeroed((size_t)model->joint_count, sizeof(JointState));
-  bool good = nodes_init(&next->q, model);
+  next->kick = mem_zeroed((size_t)model->body_count, sizeof(Vec3));
+  bool good = nodes_init(&next->q, model) && next->kick;
   good = nodes_init(&next->rate, model) && good;
   return good && next->joint ? ABD_OK : no_memory(model, error);
 }
@@ -134,6 +145,7 @@ void state_next_copy(State *next, const State *state, const Model *model) {
   next->step = state->step;
   nodes_copy(next->q, state->q, model);
   nodes_copy(next->rate, state->rate, model);
+  memcpy(next->kick, state->kick, (size_t)model->body_count * sizeof(Vec3));
   if (model->joint_count) memcpy(next->joint, state->joint, (size_t)model->joint_count * sizeof(JointState));
 }
 
@@ -150,6 +162,7 @@ void state_advance(State *state, State *next, const Model *model) {
   rotate(&state->q_before, &state->q, &next->q);
   rotate(&state->rate_before, &state->rate, &next->rate);
   state->step = next->step;
+  state->kick = next->kick;
   state->joint = next->joint;
   state->anchor = next->anchor;
   state->memory = next->memory;
@@ -157,6 +170,7 @@ void state_advance(State *state, State *next, const Model *model) {
   state->anchor_capacity = next->anchor_capacity;
   state->memory_count = next->memory_count;
   state->memory_capacity = next->memory_capacity;
+  next->kick = old.kick;
   next->joint = old.joint;
   next->anchor = old.anchor;
   next->memory = old.memory;

@@ -15,6 +15,7 @@ typedef struct Island {
   /* Membership, set by islands_build. */
   int body_count;
   bool jointed, soft; /* has bodies with joints; vertices of soft bodies */
+  bool acted_on;      /* joints act on its bodies in flight */
 
   /* Orders, set by the control. */
   bool selected;   /* the next stage works on it */

@@ -5,6 +5,7 @@
 #include "kernel/barrier.h"
 #include "model/joint_kind.h"
 #include "kernel/constant.h"
+#include "kernel/rigid.h"
 
 Affine joint_pose(const Affine *q, int body) { return body < 0 ? affine(vec3(0, 0, 0), mat3_identity()) : q[body]; }
 
@@ -113,6 +114,12 @@ static Jet row_jet(const Work *work, int joint, int k, const Affine *q) {
   const JointKind *kind = joint_kind(j->def.kind);
   if (k >= j->row_count - kind->rows) return further_row(work, joint, q);
   return travel(j, q, kind->keeps & KEEPS_LINE ? k : 2);
+}
+
+int joint_open_rows(const Work *work, int joint, const Affine *q, Jet row[JOINT_ROWS]) {
+  int count = work->model->joint[joint].row_count;
+  for (int k = 0; k < count; k++) row[k] = row_jet(work, joint, k, q);
+  return count;
 }
 
 int joint_body(const Model *m, int joint) {
@@ -346,6 +353,44 @@ static void set_pulls(const Work *work, const Joint *j, JointTerm *t, const Join
   }
 }
 
+/* ---- springs in flight ---- */
+
+/* The inverse of the inertia that a coordinate has, if no other joint held its bodies. */
+static double mobility(const Model *m, const Affine *q, const Jet *jet) {
+  double sum = 0;
+  for (int x = 0; x < jet->count; x++) {
+    const Body *b = &m->body[jet->body[x]];
+    const Affine *at = &q[jet->body[x]], *g = &jet->gradient[x];
+    if (b->motion != ABD_MOTION_DYNAMIC) continue;
+    Vec3 torque = vec3(0, 0, 0);
+    for (int k = 1; k < 4; k++) torque = add(torque, cross(at->n[k], g->n[k]));
+    sum += norm_sq(g->n[0]) / b->mass + dot(torque, spin_from_momentum(affine_linear(at), b->second, torque));
+  }
+  return sum;
+}
+
+bool joint_spring(const Model *m, int joint, const Affine *q, double near, Jet *coordinate, double *force) {
+  const Joint *j = &m->joint[joint];
+  double h = m->def.dt, k = j->def.stiffness;
+  if (m->def.integrator != ABD_INTEGRATOR_RIGID || !(k > 0) || j->coordinate == ABD_COORDINATE_NONE) return false;
+  *coordinate = joint_coordinate(m, joint, q, near);
+  *force = -k * (coordinate->value - j->def.rest);
+  return h * h * k * mobility(m, q, coordinate) < SPRING_FLIES;
+}
+
+bool joint_acts_on_flight(const Model *m, const State *state, int joint) {
+  const Joint *j = &m->joint[joint];
+  const JointState *s = &state->joint[joint];
+  const AbdJointDef *d = &j->def;
+  Jet coordinate;
+  double force;
+  for (int k = 0; k < j->row_count; k++)
+    if (s->force[k] != 0) return true;
+  return d->kind == ABD_JOINT_ROPE || isfinite(d->limit[0]) || isfinite(d->limit[1]) || isfinite(d->angle_limit[0]) ||
+         isfinite(d->angle_limit[1]) || d->damping > 0 || d->friction > 0 || s->drive.kind != ABD_DRIVE_NONE ||
+         (d->stiffness > 0 && !joint_spring(m, joint, state->q.body, s->angle, &coordinate, &force));
+}
+
 void joint_begin(Work *work, int joint) {
   const Model *m = work->model;
   const Joint *j = &m->joint[joint];
@@ -357,6 +402,10 @@ void joint_begin(Work *work, int joint) {
   for (int k = 0; k < j->row_count; k++) t->lambda[k] = s->force[k] * work->h2;
   if (j->coordinate == ABD_COORDINATE_NONE) return;
   set_pulls(work, j, t, s);
+  Jet coordinate;
+  double force;
+  if (joint_spring(m, joint, work->state->q.body, t->angle, &coordinate, &force))
+    t->spring = t->pull[PULL_SPRING].stiffness, t->pull[PULL_SPRING].stiffness = 0;
   double y = stop_gap(work, joint, work->q.body);
   double approach = reach(j) * (joint_coordinate(m, joint, work->target.body, t->angle).value - t->position);
   t->stiffening = law_stiffening(s->stiffening, y);
@@ -399,6 +448,13 @@ bool joint_renew(Work *work, int joint) {
   return true;
 }
 
+double joint_stored(const Work *work, int joint) {
+  const JointTerm *t = &work->joint[joint];
+  if (!(t->spring > 0)) return t->energy / work->h2;
+  double x = joint_coordinate(work->model, joint, work->q.body, t->angle).value - work->model->joint[joint].def.rest;
+  return t->energy / work->h2 + 0.5 * t->spring * x * x;
+}
+
 double joint_effort(const Work *work, int joint, double position) {
   const JointTerm *t = &work->joint[joint];
   const Pull *p = &t->pull[PULL_DRIVE];
@@ -407,7 +463,8 @@ double joint_effort(const Work *work, int joint, double position) {
 
 double joint_passive(const Work *work, int joint, double position) {
   if (!work->joint[joint].active || work->model->joint[joint].coordinate == ABD_COORDINATE_NONE) return 0;
-  return -act_coordinate(work, joint, position).slope / work->h2 - joint_effort(work, joint, position);
+  double spring = -work->joint[joint].spring * (position - work->model->joint[joint].def.rest);
+  return spring - act_coordinate(work, joint, position).slope / work->h2 - joint_effort(work, joint, position);
 }
 
 /* The elastic offset of a pull from its centre; less than the displacement if the pull has yielded. */
@@ -427,6 +484,12 @@ static double updated_hold(const Work *work, const Joint *j, const Pull *p, doub
   return least(most(hold, -p->limit), p->limit);
 }
 
+/* A force that moves a body by less than a flight leaves open is none. */
+static void forget_small(const Work *work, const Joint *j, JointState *s) {
+  for (int k = 0; k < j->row_count; k++)
+    if (fabs(s->force[k]) * work->h2 < FLIGHT_OPEN * j->arm * j->mass) s->force[k] = 0;
+}
+
 void joint_finish(const Work *work, int i, State *after) {
   const Joint *j = &work->model->joint[i];
   const JointTerm *t = &work->joint[i];
@@ -435,6 +498,7 @@ void joint_finish(const Work *work, int i, State *after) {
   if (!t->active) return;
   for (int k = 0; k < j->row_count; k++)
     s->force[k] = act_row(t, k, row_jet(work, i, k, work->q.body).value).slope / work->h2;
+  if (predict_flies(work, joint_body(work->model, i))) forget_small(work, j, s);
   if (j->coordinate == ABD_COORDINATE_NONE) return;
   double position = joint_coordinate(work->model, i, work->q.body, t->angle).value;
   const Pull *friction = &t->pull[PULL_FRICTION], *drive = &t->pull[PULL_DRIVE];

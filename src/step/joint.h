@@ -40,8 +40,15 @@ double joint_bound(const Work *work, int joint);
 void joint_accept(Work *work, int joint);
 /* Raises the multipliers of equations that are not met yet. Returns true if there are any. */
 bool joint_renew(Work *work, int joint);
+/* The equations that are not linear, at poses q: their number and what each leaves open [m]. */
+int joint_open_rows(const Work *work, int joint, const Affine *q, Jet row[JOINT_ROWS]);
 double joint_gap(const Work *work, int joint, const Affine *q); /* [m] residual of the equations that are not linear */
 void joint_finish(const Work *work, int joint, State *after);
+/* Does it act on bodies that fly (step/flight.h)? Equations and soft springs do not: they are part of the flight. */
+bool joint_acts_on_flight(const Model *model, const State *state, int joint);
+/* The spring of a joint that is soft enough to act as a kick at the start and at the end of a flight: its force along
+ * the coordinate at poses q, and the coordinate. False if there is none. */
+bool joint_spring(const Model *model, int joint, const Affine *q, double near, Jet *coordinate, double *force);
 /* The pose of a joint's end; the world's is the identity. */
 Affine joint_pose(const Affine *q, int body);
 /* A body of the joint that moves, -1 if none. */
@@ -50,6 +57,7 @@ int joint_body(const Model *model, int joint);
 Jet joint_coordinate(const Model *model, int joint, const Affine *q, double near);
 Jet joint_angle(const Model *model, int joint, const Affine *q, double near);
 double joint_travel(const Model *model, int joint, const Affine *q);
+double joint_stored(const Work *work, int joint);                    /* [J] */
 double joint_effort(const Work *work, int joint, double position);  /* [N m or N] by the drive */
 double joint_passive(const Work *work, int joint, double position); /* by spring, damper, friction, stops */
 

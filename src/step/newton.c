@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernel/constant.h"
+#include "step/joint.h"
 
 typedef bool Choice(const Island *);
 #define TRY(call)                                                                                                      \
@@ -222,13 +223,21 @@ static void let_fly(Step *s) {
   }
 }
 
+static void mark_acted_on(Step *s, const State *state) {
+  for (int j = 0; j < s->model->joint_count; j++) {
+    int body = joint_body(s->model, j), island = body < 0 ? -1 : s->islands.of[body];
+    if (island >= 0 && joint_acts_on_flight(s->model, state, j)) s->islands.island[island].acted_on = true;
+  }
+}
+
 /* Selects the islands that landed on their targets; the others that tried go back. */
-static void judge_flights(Step *s) {
+static void judge_flights(Step *s, const State *state) {
   bool rigid = s->model->def.integrator == ABD_INTEGRATOR_RIGID;
+  mark_acted_on(s, state);
   for (int k = 0; k < s->islands.count; k++) {
     Island *g = &s->islands.island[k];
     bool flew = g->selected && g->change <= 0;
-    g->progress = flew && !g->touching && rigid && !g->jointed ? ISLAND_DONE : ISLAND_ACTIVE;
+    g->progress = flew && !g->touching && rigid && !g->soft && !g->acted_on ? ISLAND_DONE : ISLAND_ACTIVE;
     g->searching = g->selected && !flew;
     g->selected = flew;
   }
@@ -243,7 +252,7 @@ static void clear_selected(Step *s) {
 
 /* Free flight: islands without contact try to move straight to their targets. With rigid integration that is the
  * solution if nothing is touched on the way. */
-static Outcome fly(Step *s, Backend b) {
+static Outcome fly(Step *s, Backend b, const State *state) {
   let_fly(s);
   if (choose(s, is_flying)) {
     TRY(b.stages->aim(b.self, &s->islands, AIM_FLIGHT));
@@ -255,7 +264,7 @@ static Outcome fly(Step *s, Backend b) {
     clear_selected(s);
     if (any(s, is_selected)) TRY(b.stages->trial(b.self, &s->islands, ABD_STAGE_DISTANCES));
   }
-  judge_flights(s);
+  judge_flights(s, state);
   if (any(s, is_selected)) {
     TRY(b.stages->accept(b.self, &s->islands));
     note_accepted(s);
@@ -308,7 +317,7 @@ Outcome step_run(Step *s, Backend b, const State *state, State *after, AbdStepRe
   s->report = report;
   report->step_length = 1;
   TRY(b.stages->begin(b.self, state, &s->islands, report));
-  TRY(fly(s, b));
+  TRY(fly(s, b, state));
   for (int i = 0; any(s, is_active) && i < s->model->def.solver.max_iterations; i++) TRY(iterate(s, b));
   report_islands(s);
   after->step = state->step + 1;

@@ -12,15 +12,18 @@
 #include "step/work.h"
 
 #include "kernel/rigid.h"
+#include "step/flight.h"
 
-/* A body with joints and a soft vertex move on curved paths, which implicit Euler would slow. If free bodies fly
- * rigidly, these take BDF2, after a first step of Euler because the poses before the start need not fit the joints. */
+/* A soft vertex moves on a curved path, which implicit Euler would slow. If bodies fly rigidly, it takes BDF2, after a
+ * first step of Euler because the poses before the start need not fit. A vertex that is attached to a body takes Euler. */
 static AbdIntegrator scheme(const Work *work, int i) {
   AbdIntegrator given = work->model->def.integrator;
-  bool jointed = block_is_vertex(work->model, i) || work->model->body[i].jointed;
-  if (given != ABD_INTEGRATOR_RIGID || !jointed) return given;
+  if (given != ABD_INTEGRATOR_RIGID || !block_is_vertex(work->model, i)) return given;
+  if (linkage_of(&work->model->linkage, i)) return ABD_INTEGRATOR_EULER;
   return work->state->step == 0 ? ABD_INTEGRATOR_EULER : ABD_INTEGRATOR_BDF2;
 }
+
+bool predict_flies(const Work *work, int i) { return scheme(work, i) == ABD_INTEGRATOR_RIGID; }
 
 bool predict_two_steps(const Work *work, int i) { return scheme(work, i) == ABD_INTEGRATOR_BDF2; }
 
@@ -30,27 +33,29 @@ double predict_inertia(const Work *work, int i) {
   return mixed ? 9.0 / 4.0 : 1;
 }
 
-static Vec3 acceleration(const Work *work, int i) {
+static Vec3 body_acceleration(const Work *work, int i) {
   return add_scaled(vec3_from(work->model->def.gravity), 1 / work->model->body[i].mass, work->state->force[i]);
 }
 
-static Affine target_rigid(const Work *work, int i) {
-  const Body *b = &work->model->body[i];
-  const Affine *q = &work->state->q.body[i], *rate = &work->state->rate.body[i];
-  Mat3 a = affine_linear(q);
-  Vec3 v = add_scaled(rate->n[0], work->h, acceleration(work, i)), w_end;
-  Vec3 l = add_scaled(spin_momentum(a, affine_linear(rate), b->second), work->h, work->state->torque[i]);
-  Vec3 w = freedom_spin(b, a, l);
-  Vec3 p = add_scaled(q->n[0], work->h, v);
-  if (b->freedom.rotations > 0) return affine(p, mat3_mul(mat3_exp(scale(work->h, w)), a));
-  return affine(p, rigid_flight(a, b->second, w, work->h, &w_end));
+/* The force on a soft body is shared out by mass. */
+static Vec3 vertex_acceleration(const Work *work, int i) {
+  const Model *m = work->model;
+  const State *s = work->state;
+  int whole = model_whole(m, i);
+  Vec3 a = vec3_from(m->def.gravity);
+  if (s->vertex_force) a = add_scaled(a, 1 / block_mass(m, i), s->vertex_force[i - m->body_count]);
+  return add_scaled(a, 1 / m->body[whole].mass, s->force[whole]);
+}
+
+Vec3 predict_acceleration(const Work *work, int i) {
+  return block_is_vertex(work->model, i) ? vertex_acceleration(work, i) : body_acceleration(work, i);
 }
 
 /* M^-1 of the generalised force: gravity and force at the centre of mass, torque as 1/2 torque x c_k on node k. */
 static Affine affine_acceleration(const Work *work, int i) {
   const Body *b = &work->model->body[i];
   Affine f;
-  f.n[0] = acceleration(work, i);
+  f.n[0] = body_acceleration(work, i);
   for (int k = 0; k < 3; k++)
     f.n[k + 1] = scale(0.5 / component(b->second, k), cross(work->state->torque[i], work->state->q.body[i].n[k + 1]));
   return f;
@@ -81,10 +86,26 @@ static Affine target_kinematic(const Work *work, int i) {
   return affine(add_scaled(s->q.body[i].n[0], work->h, s->rate.body[i].n[0]), mat3_mul(mat3_exp(scale(work->h, w)), a));
 }
 
+static Vec3 vertex_script(const Work *work, int i) {
+  const State *s = work->state;
+  int v = i - work->model->body_count, k = model_kinematic(work->model, i);
+  return s->has_target[k] ? s->target[k].n[0] : add_scaled(s->q.vertex[v], work->h, s->rate.vertex[v]);
+}
+
+Affine predict_script(const Work *work, int i) {
+  if (block_is_vertex(work->model, i)) return affine(vertex_script(work, i), mat3_identity());
+  return target_kinematic(work, i);
+}
+
 void predict_begin(Work *work) {
   const Model *m = work->model;
   work->h = m->def.dt;
   work->h2 = m->def.integrator == ABD_INTEGRATOR_BDF2 ? 4.0 / 9.0 * work->h * work->h : work->h * work->h;
+}
+
+static Affine target_flight(Work *work, int i) {
+  work->flight[i] = flight_begin(work, i, work->h);
+  return flight_pose(work, i, &work->state->q.body[i], work->flight[i], work->h);
 }
 
 static void target_body(Work *work, int i) {
@@ -92,7 +113,7 @@ static void target_body(Work *work, int i) {
   Affine *target = &work->target.body[i];
   if (b->motion == ABD_MOTION_STATIC) *target = work->state->q.body[i];
   else if (b->motion == ABD_MOTION_KINEMATIC) *target = target_kinematic(work, i);
-  else if (scheme(work, i) == ABD_INTEGRATOR_RIGID) *target = target_rigid(work, i);
+  else if (predict_flies(work, i)) *target = target_flight(work, i);
   else *target = target_affine(work, i);
   if (!b->fixed) return;
   Affine d = freedom_project(b, affine_sub(*target, work->state->q.body[i]));
@@ -100,16 +121,6 @@ static void target_body(Work *work, int i) {
 }
 
 /* ---- soft vertices ---- */
-
-/* The force on a soft body is shared out by mass. */
-static Vec3 vertex_acceleration(const Work *work, int i) {
-  const Model *m = work->model;
-  const State *s = work->state;
-  int whole = model_whole(m, i);
-  Vec3 a = vec3_from(m->def.gravity);
-  if (s->vertex_force) a = add_scaled(a, 1 / block_mass(m, i), s->vertex_force[i - m->body_count]);
-  return add_scaled(a, 1 / m->body[whole].mass, s->force[whole]);
-}
 
 static Vec3 vertex_flight(const Work *work, int i) {
   const State *s = work->state;
@@ -132,10 +143,7 @@ static Vec3 vertex_target(const Work *work, int i) {
   AbdMotion motion = block_motion(work->model, i);
   Vec3 q = s->q.vertex[v], t = q;
   if (motion == ABD_MOTION_DYNAMIC) t = vertex_flight(work, i);
-  if (motion == ABD_MOTION_KINEMATIC) {
-    int k = model_kinematic(work->model, i);
-    t = s->has_target[k] ? s->target[k].n[0] : add_scaled(q, work->h, s->rate.vertex[v]);
-  }
+  if (motion == ABD_MOTION_KINEMATIC) t = vertex_script(work, i);
   return add_scaled(q, 1, sub(t, q));
 }
 
@@ -156,20 +164,6 @@ void predict_target(Work *work, int i) {
 }
 
 /* ---- rates after the solve ---- */
-
-static Affine rate_rigid(const Work *work, int i) {
-  const Body *b = &work->model->body[i];
-  const Affine *q0 = &work->state->q.body[i], *q = &work->q.body[i], *t = &work->target.body[i];
-  Mat3 a0 = affine_linear(q0), a = affine_linear(q);
-  Vec3 v = scale(1 / work->h, sub(q->n[0], q0->n[0]));
-  Vec3 l = add_scaled(spin_momentum(a0, affine_linear(&work->state->rate.body[i]), b->second), work->h,
-                      work->state->torque[i]);
-  if (b->freedom.rotations == 2) /* about a held axis the inertia is constant: only its component counts */
-    l = spin_momentum(a, mat3_mul(mat3_skew(freedom_spin(b, a0, l)), a), b->second);
-  Mat3 push = mat3_scale(1 / work->h, mat3_sub(a, affine_linear(t)));
-  l = add(l, spin_momentum(a, push, b->second));
-  return affine(v, mat3_mul(mat3_skew(freedom_spin(b, a, l)), a));
-}
 
 /* A kinematic body keeps the velocities it was given; with targets they are those it moved with. */
 static Affine rate_kinematic(const Work *work, int i) {
@@ -196,7 +190,14 @@ static Affine rate_affine(const Work *work, int i) {
 
 static Affine body_rate(const Work *work, int i) {
   if (work->model->body[i].motion == ABD_MOTION_KINEMATIC) return rate_kinematic(work, i);
-  return scheme(work, i) == ABD_INTEGRATOR_RIGID ? rate_rigid(work, i) : rate_affine(work, i);
+  return rate_affine(work, i);
+}
+
+static void finish_flight(const Work *work, int i, State *after) {
+  Flight f = flight_after(work, i);
+  after->kick[i] = flight_kick(work, i);
+  f.v = add(f.v, after->kick[i]);
+  after->rate.body[i] = flight_rate(work, i, &work->q.body[i], f);
 }
 
 void predict_finish(const Work *work, int i, State *after) {
@@ -208,5 +209,6 @@ void predict_finish(const Work *work, int i, State *after) {
     return;
   }
   after->q.body[i] = work->q.body[i];
-  after->rate.body[i] = body_rate(work, i);
+  if (work->model->body[i].motion == ABD_MOTION_DYNAMIC && predict_flies(work, i)) finish_flight(work, i, after);
+  else after->rate.body[i] = body_rate(work, i);
 }

@@ -134,7 +134,7 @@ void report_joints(const Work *w, AbdStepReport *r) {
   const Model *m = w->model;
   for (int j = 0; j < m->joint_count; j++) {
     double gap = joint_gap(w, j, w->q.body);
-    r->energy[ABD_TERM_JOINT] += w->joint[j].energy / w->h2;
+    r->energy[ABD_TERM_JOINT] += joint_stored(w, j);
     if (!(gap > r->joint_residual)) continue;
     r->joint_residual = gap;
     r->worst_joint.id = (uint32_t)j + 1;

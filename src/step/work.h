@@ -18,13 +18,20 @@ typedef struct JointTerm {
   bool open;    /* its gap exceeded the tolerance at the last renewal */
   int renewals; /* of its multipliers */
   double lambda[JOINT_ROWS], stiffness, worst;
+  double flight[JOINT_ROWS]; /* [N] force of its equations in flight */
   double angle;    /* at the accepted poses, unwrapped */
   double position; /* the coordinate at the start of the step */
   double push;     /* given effort */
+  double spring;   /* stiffness of a spring that acts in flight, not in the energy */
   Pull pull[PULL_COUNT];
   double stop, stiffening, gap; /* barriers of its stops; the smallest gap as a part of their range */
   double energy, energy_trial;
 } JointTerm;
+
+/* Velocity and angular momentum of a body on its way to the target, see step/flight.h. */
+typedef struct Flight {
+  Vec3 v, l;
+} Flight;
 
 typedef struct Work {
   const Model *model;
@@ -33,6 +40,7 @@ typedef struct Work {
   Nodes q, trial;                    /* poses: accepted, tried */
   Nodes target;                      /* poses that inertia and forces alone would lead to */
   Nodes gradient, newton, direction; /* of the energy; Newton's step; the retracted step */
+  Flight *flight;                    /* per body, of the rigid integrator */
   double *energy, *energy_trial;     /* of inertia and elasticity, per body; of vertices they are computed anew */
   double *speed;                     /* per body: of its last Newton step [m/s] */
   bool *active;                      /* per block: in the active set; the others keep their poses in this iteration */
@@ -48,6 +56,12 @@ void work_destroy(Work *work);                  /* takes a half-built one */
 void predict_begin(Work *work); /* time step and factors, from work->state; then the target of each body: */
 void predict_target(Work *work, int block);
 void predict_finish(const Work *work, int block, State *after);
+/* Whether the block's target is a flight. */
+bool predict_flies(const Work *work, int block);
+/* Acceleration by gravity and given forces. */
+Vec3 predict_acceleration(const Work *work, int block);
+/* The pose of a kinematic block after the step. */
+Affine predict_script(const Work *work, int block);
 /* Factor of a block's inertia: 1, or 9/4 if its own integrator is BDF2 and the others' is not. */
 double predict_inertia(const Work *work, int block);
 /* Whether the rate of a body at the end of the step is (3 q - 4 q_n + q_{n-1}) / (2 h), else (q - q_n) / h. */

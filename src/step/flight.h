@@ -1,0 +1,34 @@
+/* Flight: the motion of a block under inertia and given forces, which is the target of the incremental potential of the
+ * rigid integrator.
+ *
+ * A body flies with a velocity v and an angular momentum l, both constant during the flight: forces act as kicks at its
+ * start. Joints act on it as impulses at its start, too, such that they hold at its end; after the solve the velocities
+ * are made to satisfy the joints at the last poses. Without contact this is the RATTLE scheme with the exact motion of
+ * free rigid bodies between the kicks: of second order, symmetric, symplectic. Tested in tests/test_motion.c. */
+#ifndef ABD_STEP_FLIGHT_H
+#define ABD_STEP_FLIGHT_H
+
+#include "step/work.h"
+
+/* Velocity and angular momentum after the kick at the start of a flight of `duration`, a part of the step. */
+Flight flight_begin(const Work *work, int block, double duration);
+/* The same at the start of a later part. */
+Flight flight_continue(const Work *work, int block, Flight flight, double duration);
+/* After the last part: the velocities as if the step had been one part. */
+Flight flight_end(const Work *work, int block, Flight flight, double duration);
+/* The pose after a flight from a pose. */
+Affine flight_pose(const Work *work, int block, const Affine *from, Flight flight, double duration);
+/* Adds an impulse: a generalised force on the nodes times `time`, at a pose. */
+void flight_push(const Work *work, int block, const Affine *at, const Affine *force, double time, Flight *flight);
+/* What the solve made of a flight: the velocities at the end of the step, with the impulses of contact. */
+Flight flight_after(const Work *work, int block);
+/* Its velocities as rates of the nodes at a pose. */
+Affine flight_rate(const Work *work, int block, const Affine *at, Flight flight);
+/* The part of the next half step's kick that contact does not take: the velocity at the end of a step contains it. */
+Vec3 flight_kick(const Work *work, int block);
+
+/* The metric in which joints are closed, see kernel/rigid.h: as a matrix, and times a displacement. */
+void flight_metric(const Work *work, int block, const Affine *at, double h[144]);
+Affine flight_metric_times(const Work *work, int block, const Affine *at, const Affine *d);
+
+#endif

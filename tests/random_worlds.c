@@ -1,0 +1,412 @@
+/* Runs random worlds (random_world.h) or scene files and tests their physics: every step converges, no step gains
+ * energy, momentum is constant if nothing is tied to the world, nothing crosses at the end.
+ *
+ *   random_worlds [OPTIONS] [SCENE.json ...]
+ *     --seeds FIRST COUNT          the worlds to run, 1 20
+ *     --replay SEED                one world, with the terms of energy after every step
+ *     --scene SEED                 writes the world as a scene file to standard output
+ *     --joints --soft --gravity --ground --friction  random|always|never (on|off)
+ *     --integrator NAME --dt X --bodies N --steps N   instead of random ones; 60 steps
+ *     --drives                     with drives on joints; such worlds may gain energy
+ *     --threads N                  1
+ *     --limit S                    a world is stopped after S seconds, 60
+ *     --max-gain X                 fails if a step gains more than X of the kinetic energy before it
+ *     --max-open N                 fails if a world has more than N steps that did not converge
+ *     --quiet                      prints only worlds that fail, and the summary
+ * A gain is relative to the kinetic energy before the step, or to 1/1000 of the largest so far if that is more. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "abd/abd.h"
+#include "balance.h"
+#include "random_world.h"
+#include "scene/scene.h"
+
+static const double LEAST_KINETIC = 1e-3; /* of the largest kinetic energy so far; gains are relative to no less */
+
+typedef struct Arguments {
+  RandomOptions world;
+  uint64_t first, count;
+  int threads, max_open;
+  double limit, max_gain;
+  bool replay, scene, quiet;
+  int file_count;
+  char **file;
+} Arguments;
+
+typedef struct Gain {
+  double relative, joule;
+  int64_t step;
+} Gain;
+
+typedef struct Result {
+  char name[64], error[512];
+  RandomFacts facts;
+  AbdIntegrator integrator;
+  double dt;
+  int64_t steps;
+  int open, most_iterations; /* open: steps that did not converge */
+  AbdOutcome outcome;        /* of the first of them */
+  Gain gain, bare;           /* the worst, with and without energy in contacts and stops */
+  double of_peak;            /* the worst gain relative to the largest kinetic energy so far */
+  double momentum, spin;     /* the worst relative errors */
+  double kinetic_error;      /* the report's kinetic energy against that of the velocities, relative */
+  size_t crossings;
+  double seconds, longest; /* of all steps, of one */
+  bool slow;
+} Result;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- One world ---- */
+
+typedef struct Run {
+  const Arguments *arguments;
+  Result *result;
+  Scene *scene;
+  AbdWorld *world;
+  Balance first, last;
+  double *position; /* of joints */
+  double peak;      /* largest kinetic energy */
+} Run;
+
+static void put_head(void) {
+  printf("%5s %4s %12s %12s %12s %12s %12s %12s %12s %12s %12s %12s %10s\n", "step", "iter", "kinetic", "gravity",
+         "elastic", "soft", "contact", "spring", "stop", "(friction)", "total", "gain", "gain/kin");
+}
+
+static void put_step(int64_t step, int iterations, const Balance *b, double gain, double kinetic) {
+  printf("%5lld %4d %12.6g %12.6g %12.6g %12.6g %12.6g %12.6g %12.6g %12.6g %12.8g %12.4g %10.2e\n", (long long)step,
+         iterations, b->kinetic, b->gravity, b->elastic, b->soft, b->contact, b->spring, b->stop, b->friction, b->total,
+         gain, gain / kinetic);
+}
+
+static void raise_gain(Gain *gain, double joule, double kinetic, int64_t step) {
+  if (joule > 0 && joule > gain->relative * kinetic) *gain = (Gain){joule / kinetic, joule, step};
+}
+
+static double off(Vec3 now, Vec3 first, double size) { return size > 0 ? norm(sub(now, first)) / size : 0; }
+
+static void compare_momenta(Run *run, const Balance *b) {
+  Result *r = run->result;
+  if (!r->facts.free) return;
+  r->momentum = fmax(r->momentum, off(b->momentum, run->first.momentum, run->first.momentum_size));
+  r->spin = fmax(r->spin, off(b->spin, run->first.spin, run->first.spin_size));
+}
+
+static void compare_energies(Run *run, const Balance *b, const AbdStepReport *report) {
+  Result *r = run->result;
+  double kinetic = fmax(run->last.kinetic, LEAST_KINETIC * run->peak), gain = b->total - run->last.total;
+  raise_gain(&r->gain, gain, kinetic, report->step);
+  raise_gain(&r->bare, b->bare - run->last.bare, kinetic, report->step);
+  if (gain > 0) r->of_peak = fmax(r->of_peak, gain / run->peak);
+  run->peak = fmax(run->peak, b->kinetic);
+  r->kinetic_error = fmax(r->kinetic_error, fabs(b->kinetic - b->own_kinetic) / fmax(run->peak, 1e-300));
+  if (run->arguments->replay) put_step(report->step, report->iterations, b, gain, kinetic);
+}
+
+static bool take_step(Run *run) {
+  Result *r = run->result;
+  AbdStepReport report;
+  SceneError error;
+  if (!scene_apply(run->scene, run->world, &error)) {
+    snprintf(r->error, sizeof r->error, "%.500s", error.text);
+    return false;
+  }
+  double start = now();
+  AbdStatus status = abd_world_step(run->world, &report);
+  double took = now() - start;
+  r->seconds += took;
+  r->longest = fmax(r->longest, took);
+  if (status != ABD_OK) {
+    snprintf(r->error, sizeof r->error, "%.500s", abd_world_error(run->world));
+    return false;
+  }
+  r->steps++;
+  if (report.iterations > r->most_iterations) r->most_iterations = report.iterations;
+  if (report.outcome != ABD_CONVERGED && r->open++ == 0) r->outcome = report.outcome;
+  Balance b = balance_of(run->world, &report, r->facts.dry, run->position);
+  compare_energies(run, &b, &report);
+  compare_momenta(run, &b);
+  run->last = b;
+  r->slow = r->seconds > run->arguments->limit;
+  return !r->slow;
+}
+
+static size_t count_crossings(const AbdWorld *world) {
+  size_t size = 0;
+  for (AbdBodyId id = {1}; id.id <= abd_world_body_count(world); id.id++) {
+    AbdSoftView soft;
+    bool is_soft = abd_body_is_soft(world, id) && abd_soft_view(world, id, &soft) == ABD_OK;
+    size += is_soft ? 3 * soft.vertex_count : 12;
+  }
+  double *nodes = malloc(size * sizeof *nodes);
+  if (!nodes) return SIZE_MAX;
+  abd_world_poses(world, nodes, NULL);
+  AbdCrossing crossing;
+  size_t found = abd_world_find_crossings(world, nodes, &crossing, 1);
+  free(nodes);
+  return found;
+}
+
+static void take_steps(Run *run, int64_t steps) {
+  Result *r = run->result;
+  run->position = calloc(abd_world_joint_count(run->world) + 1, sizeof *run->position);
+  AbdWorldDef def = abd_world_settings(run->world);
+  r->integrator = def.integrator;
+  r->dt = def.dt;
+  if (!run->position || abd_world_start(run->world) != ABD_OK) {
+    snprintf(r->error, sizeof r->error, "start: %.480s", abd_world_error(run->world));
+    return;
+  }
+  run->first = run->last = balance_of(run->world, NULL, r->facts.dry, run->position);
+  run->peak = run->first.kinetic;
+  if (run->arguments->replay) {
+    put_head();
+    put_step(0, 0, &run->first, 0, 1);
+  }
+  for (int64_t k = 0; k < steps && take_step(run); k++) {}
+  r->crossings = count_crossings(run->world);
+}
+
+static void run_scene(const Arguments *a, Scene *scene, SceneError *error, Result *r) {
+  Run run = {.arguments = a, .result = r, .scene = scene};
+  if (scene) run.world = scene_build(scene, a->threads, error);
+  if (run.world) take_steps(&run, scene_steps(scene));
+  else snprintf(r->error, sizeof r->error, "%.500s", error->text);
+  free(run.position);
+  abd_world_destroy(run.world);
+  scene_destroy(scene);
+}
+
+static Result run_seed(const Arguments *a, uint64_t seed) {
+  Result r = {0};
+  SceneError error = {"out of memory"};
+  char *text = random_world_text(seed, &a->world, &r.facts);
+  snprintf(r.name, sizeof r.name, "%llu", (unsigned long long)seed);
+  run_scene(a, text ? scene_parse(text, strlen(text), r.name, NULL, &error) : NULL, &error, &r);
+  free(text);
+  return r;
+}
+
+static Result run_file(const Arguments *a, const char *path) {
+  Result r = {.facts.dry = true}; /* stops are not told from other terms of joints in unknown scenes */
+  SceneError error;
+  const char *paths[] = {path}, *slash = strrchr(path, '/');
+  Scene *scene = scene_load(paths, 1, NULL, &error);
+  if (scene) r.facts.bodies = (int)scene_body_count(scene);
+  snprintf(r.name, sizeof r.name, "%.60s", slash ? slash + 1 : path);
+  run_scene(a, scene, &error, &r);
+  return r;
+}
+
+/* ---- Results ---- */
+
+static const char *failure(const Arguments *a, const Result *r) {
+  if (r->error[0]) return r->error;
+  if (r->crossings) return "crossing";
+  if (r->open > a->max_open) return "not converged";
+  if (r->gain.relative > a->max_gain && !r->facts.driven) return "gain";
+  return r->slow ? "slow" : NULL;
+}
+
+static void put_result_head(void) {
+  printf("%8s %7s %6s %6s %6s %4s %5s %4s %5s %5s %9s %9s %5s %9s %9s %9s %9s %8s  %s\n", "world", "1/dt", "integ",
+         "bodies", "joints", "soft", "frict", "free", "open", "iter", "gain/kin", "gain J", "step", "gain/peak",
+         "bare/kin", "momentum", "spin", "seconds", "failure");
+}
+
+static void put_result(const Arguments *a, const Result *r) {
+  const char *what = failure(a, r);
+  if (a->quiet && !what) return;
+  printf("%8s %7.6g %6s %6d %6d %4d %5.2f %4s %5d %5d %9.2e %9.2e %5lld %9.2e %9.2e %9.2e %9.2e %8.2f  %s\n", r->name,
+         1 / r->dt, abd_integrator_name(r->integrator), r->facts.bodies, r->facts.joints, r->facts.soft,
+         r->facts.friction, r->facts.free ? "yes" : "no", r->open, r->most_iterations, r->gain.relative, r->gain.joule,
+         (long long)r->gain.step, r->of_peak, r->bare.relative, r->momentum, r->spin, r->seconds, what ? what : "");
+  if (r->open) printf("%8s first open step: %s\n", "", abd_outcome_name(r->outcome));
+  fflush(stdout);
+}
+
+/* ---- Summary: worlds by class ---- */
+
+typedef struct Class {
+  char name[32];
+  int worlds, small, large, bare, open, slow;
+  double gain, momentum, spin, seconds;
+  int iterations;
+  char worst[64];
+} Class;
+
+static void class_add(Class *c, const Result *r) {
+  c->worlds++;
+  c->small += r->gain.relative > 1e-3;
+  c->large += r->gain.relative > 1e-2;
+  c->bare += r->bare.relative > 1e-2;
+  c->open += r->open > 0;
+  c->slow += r->slow;
+  c->seconds += r->seconds;
+  c->momentum = fmax(c->momentum, r->momentum);
+  c->spin = fmax(c->spin, r->spin);
+  if (r->most_iterations > c->iterations) c->iterations = r->most_iterations;
+  if (r->gain.relative < c->gain) return;
+  c->gain = r->gain.relative;
+  memcpy(c->worst, r->name, sizeof c->worst);
+}
+
+static bool of_integrator(const Result *r, int k) { return (int)r->integrator == k; }
+static bool of_joints(const Result *r, int k) { return (r->facts.joints > 0) == (k == 1); }
+static bool of_soft(const Result *r, int k) { return (r->facts.soft > 0) == (k == 1); }
+static bool of_friction(const Result *r, int k) { return (r->facts.friction > 0) == (k == 1); }
+static bool of_free(const Result *r, int k) { return r->facts.free == (k == 1); }
+static bool of_dt(const Result *r, int k) {
+  static const double least[] = {0.03, 0.015, 0.007, 0.003, 0.0015, 0};
+  return r->dt >= least[k] && (k == 0 || r->dt < least[k - 1]);
+}
+static bool of_all(const Result *r, int k) { return r && k == 0; }
+
+static void put_class(const Class *c) {
+  if (c->worlds == 0) return;
+  printf("%-20s %6d %8d %6d %8d %6d %5d %9.2e %8s %6d %9.2e %9.2e %8.1f\n", c->name, c->worlds, c->small, c->large,
+         c->bare, c->open, c->slow, c->gain, c->worst, c->iterations, c->momentum, c->spin, c->seconds);
+}
+
+static void put_classes(const Result *result, size_t count) {
+  static const struct {
+    bool (*is)(const Result *, int);
+    int count;
+    const char *name[6];
+  } table[] = {{of_integrator, 3, {"rigid", "euler", "bdf2"}},
+               {of_dt, 6, {"dt 1/25", "dt 1/50", "dt 1/100", "dt 1/250", "dt 1/500", "dt 1/1000"}},
+               {of_joints, 2, {"no joints", "joints"}},
+               {of_soft, 2, {"no soft bodies", "soft bodies"}},
+               {of_friction, 2, {"no friction", "friction"}},
+               {of_free, 2, {"tied or gravity", "free"}},
+               {of_all, 1, {"all"}}};
+  printf("\n%-20s %6s %8s %6s %8s %6s %5s %9s %8s %6s %9s %9s %8s\n", "class", "worlds", ">0.1 %", ">1 %", "bare>1%",
+         "open", "slow", "worst", "world", "iter", "momentum", "spin", "seconds");
+  for (size_t t = 0; t < sizeof table / sizeof *table; t++)
+    for (int k = 0; k < table[t].count; k++) {
+      Class c = {0};
+      snprintf(c.name, sizeof c.name, "%s", table[t].name[k]);
+      for (size_t i = 0; i < count; i++)
+        if (table[t].is(&result[i], k)) class_add(&c, &result[i]);
+      put_class(&c);
+    }
+}
+
+/* ---- Command line ---- */
+
+static void refuse(const char *what, const char *value) {
+  fprintf(stderr, "random_worlds: %s: %s\n", what, value);
+  exit(2);
+}
+
+static double number(const char *text) {
+  char *end;
+  double x = strtod(text, &end);
+  if (end == text || *end) refuse("expected a number, got", text);
+  return x;
+}
+
+static Choice choice(const char *text) {
+  if (strcmp(text, "always") == 0 || strcmp(text, "on") == 0) return CHOICE_ALWAYS;
+  if (strcmp(text, "never") == 0 || strcmp(text, "off") == 0) return CHOICE_NEVER;
+  if (strcmp(text, "random") != 0) refuse("expected random, always or never, got", text);
+  return CHOICE_RANDOM;
+}
+
+static int integrator(const char *text) {
+  const char *const *name = abd_enum_names(ABD_ENUM_INTEGRATOR);
+  for (int k = 0; name[k]; k++)
+    if (strcmp(name[k], text) == 0) return k;
+  refuse("unknown integrator", text);
+  return -1;
+}
+
+static bool read_choice(const char *flag, const char *value, RandomOptions *o) {
+  if (strcmp(flag, "--joints") == 0) o->joints = choice(value);
+  else if (strcmp(flag, "--soft") == 0) o->soft = choice(value);
+  else if (strcmp(flag, "--gravity") == 0) o->gravity = choice(value);
+  else if (strcmp(flag, "--ground") == 0) o->ground = choice(value);
+  else if (strcmp(flag, "--friction") == 0) o->friction = choice(value);
+  else if (strcmp(flag, "--integrator") == 0) o->integrator = integrator(value);
+  else return false;
+  return true;
+}
+
+static bool read_number(const char *flag, double x, Arguments *a) {
+  if (strcmp(flag, "--dt") == 0) a->world.dt = x;
+  else if (strcmp(flag, "--bodies") == 0) a->world.bodies = (int)x;
+  else if (strcmp(flag, "--steps") == 0) a->world.steps = (int)x;
+  else if (strcmp(flag, "--threads") == 0) a->threads = (int)x;
+  else if (strcmp(flag, "--limit") == 0) a->limit = x;
+  else if (strcmp(flag, "--max-gain") == 0) a->max_gain = x;
+  else if (strcmp(flag, "--max-open") == 0) a->max_open = (int)x;
+  else if (strcmp(flag, "--replay") == 0) a->replay = true, a->first = (uint64_t)x, a->count = 1;
+  else if (strcmp(flag, "--scene") == 0) a->scene = true, a->first = (uint64_t)x, a->count = 1;
+  else return false;
+  return true;
+}
+
+static bool read_flag(const char *flag, Arguments *a) {
+  if (strcmp(flag, "--drives") == 0) a->world.drives = true;
+  else if (strcmp(flag, "--quiet") == 0) a->quiet = true;
+  else return false;
+  return true;
+}
+
+static Arguments read_arguments(int argc, char **argv) {
+  Arguments a = {.world = random_default_options(), .first = 1, .count = 20, .threads = 1, .limit = 60};
+  a.max_gain = INFINITY;
+  a.max_open = 1 << 30;
+  int i = 1;
+  for (; i < argc && argv[i][0] == '-'; i++) {
+    const char *flag = argv[i];
+    if (read_flag(flag, &a)) continue;
+    if (i + 1 >= argc) refuse("unknown flag, or no value after", flag);
+    if (strcmp(flag, "--seeds") == 0 && i + 2 < argc) {
+      a.first = (uint64_t)number(argv[i + 1]);
+      a.count = (uint64_t)number(argv[i + 2]);
+      i += 2;
+    } else if (read_choice(flag, argv[i + 1], &a.world) || read_number(flag, number(argv[i + 1]), &a)) i++;
+    else refuse("unknown flag", flag);
+  }
+  a.file = argv + i;
+  a.file_count = argc - i;
+  if (a.file_count) a.count = (uint64_t)a.file_count;
+  return a;
+}
+
+static int write_scene(const Arguments *a) {
+  RandomFacts facts;
+  char *text = random_world_text(a->first, &a->world, &facts);
+  if (text) fputs(text, stdout);
+  free(text);
+  return text ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+  Arguments a = read_arguments(argc, argv);
+  if (a.scene) return write_scene(&a);
+  Result *result = calloc(a.count, sizeof *result);
+  if (!result) return 1;
+  size_t failures = 0;
+  put_result_head();
+  for (uint64_t i = 0; i < a.count; i++) {
+    result[i] = a.file_count ? run_file(&a, a.file[i]) : run_seed(&a, a.first + i);
+    put_result(&a, &result[i]);
+    failures += failure(&a, &result[i]) != NULL;
+  }
+  if (a.count > 1) put_classes(result, a.count);
+  printf("%llu worlds, %zu failed\n", (unsigned long long)a.count, failures);
+  free(result);
+  return failures ? 1 : 0;
+}

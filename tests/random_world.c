@@ -8,7 +8,7 @@
 #include "abd/abd.h"
 #include "draw.h"
 
-enum { MOST_PARTS = 24, MOST_LINKS = 48, UNIT_PARTS = 6, PLACE_TRIES = 30, WIRE_POINTS = 6 };
+enum { MOST_PARTS = 24, MOST_LINKS = 48, UNIT_PARTS = 6, PLACE_TRIES = 30, WIRE_POINTS = 6, STONE_POINTS = 12 };
 
 /* The forms of stiff bodies, then those of soft ones. */
 typedef enum Form {
@@ -20,6 +20,7 @@ typedef enum Form {
   FORM_TORUS,
   FORM_SHEET,
   FORM_WIRE,
+  FORM_STONE, /* an icosahedron with its corners moved in */
   FORM_STIFF_COUNT,
   FORM_SOFT_BOX = FORM_STIFF_COUNT,
   FORM_SOFT_BEAM,
@@ -33,15 +34,17 @@ typedef enum Form {
 typedef struct Part {
   Form form;
   double size[3];
-  Vec3 wire[WIRE_POINTS];
+  Vec3 point[STONE_POINTS];         /* of a wire or a stone */
   double radius, density, friction; /* of the bounding sphere; negative = the world's */
   Vec3 at, velocity, spin;
   double quaternion[4];
   double young, poisson, damping;
   int model, elasticity;
-  int parent;  /* the part it is jointed to, -1 = none */
-  int twist;   /* the link to its parent or to the world, -1 = none */
-  bool attach; /* soft: vertices are attached to the parent */
+  int parent;                      /* the part it is jointed to, -1 = none */
+  int twist;                       /* the link to its parent or to the world, -1 = none */
+  bool attach;                     /* soft: vertices are attached to the parent */
+  bool still, kinematic, scripted; /* still: static */
+  Vec3 force;
 } Part;
 
 /* A joint between part a and part b (-1 = the world). a moves against b with the twist (spin, slide) at point. */
@@ -52,14 +55,14 @@ typedef struct Link {
   double pitch, length, rate; /* rate of the coordinate */
   int joint[2];               /* gear */
   double ratio, limit[2], stiffness, damping, friction;
-  bool collide, driven;
+  bool collide, driven, loop;
   double drive[3]; /* kind, target, most effort */
 } Link;
 
 typedef struct Plan {
   const RandomOptions *options;
   RandomFacts facts;
-  Draw setting, body, joint, motion;
+  Draw setting, body, joint, motion, drive;
   Part part[MOST_PARTS];
   Link link[MOST_LINKS];
   int part_count, link_count, ground; /* 0 none, 1 plane, 2 funnel of four planes */
@@ -85,13 +88,13 @@ static void plan_settings(Plan *p) {
   int integrator = draw_int(d, 3);
   p->dt = o->dt > 0 ? o->dt : dt;
   p->integrator = o->integrator >= 0 ? o->integrator : integrator;
-  p->gravity = choose(d, o->gravity, 0.7);
+  p->gravity = choose(d, o->gravity, 0.6);
   p->ground = choose(d, o->ground, 0.6) ? 1 + draw_int(d, 2) : 0;
   double friction = draw(d, 0, 0.9);
   p->friction = choose(d, o->friction, 0.75) ? friction : 0;
   p->jointed = choose(d, o->joints, 0.6);
   p->softened = choose(d, o->soft, 0.4);
-  p->speed = draw_decades(d, -1, 1);
+  p->speed = draw_decades(d, -1, 1) * (dt < 0.005 ? 3 : 1); /* short steps see some impacts too */
   p->spin = draw_decades(d, -1, 1.5);
   p->facts.dry = draw(d, 0, 1) < 0.3;
   p->facts.friction = p->friction;
@@ -99,6 +102,8 @@ static void plan_settings(Plan *p) {
 }
 
 /* ---- Parts ---- */
+
+static bool is_soft(const Part *p) { return p->form >= FORM_SOFT_BOX; }
 
 static Vec3 draw_unit(Draw *d) {
   for (;;) {
@@ -115,19 +120,51 @@ static void draw_quaternion(Draw *d, double q[4]) {
   vec3_to(q + 1, scale(sin(half), axis));
 }
 
-static double wire_centre(Part *p) {
-  Vec3 centre = vec3(0, 0, 0);
-  double length = 0, radius = 0;
-  for (int i = 0; i + 1 < WIRE_POINTS; i++) {
-    double l = norm(sub(p->wire[i + 1], p->wire[i]));
-    centre = add_scaled(centre, 0.5 * l, add(p->wire[i], p->wire[i + 1]));
-    length += l;
-  }
-  for (int i = 0; i < WIRE_POINTS; i++) {
-    p->wire[i] = add_scaled(p->wire[i], -1 / length, centre);
-    radius = fmax(radius, norm(p->wire[i]));
+/* Moves the points so that the origin is at centre; returns the largest distance from it. */
+static double centre_points(Part *p, int count, Vec3 centre) {
+  double radius = 0;
+  for (int i = 0; i < count; i++) {
+    p->point[i] = sub(p->point[i], centre);
+    radius = fmax(radius, norm(p->point[i]));
   }
   return radius;
+}
+
+static double centre_wire(Part *p) {
+  Vec3 sum = vec3(0, 0, 0);
+  double length = 0;
+  for (int i = 0; i + 1 < WIRE_POINTS; i++) {
+    double l = norm(sub(p->point[i + 1], p->point[i]));
+    sum = add_scaled(sum, 0.5 * l, add(p->point[i], p->point[i + 1]));
+    length += l;
+  }
+  return centre_points(p, WIRE_POINTS, scale(1 / length, sum));
+}
+
+static const int stone_triangle[20][3] = {{0, 11, 5}, {0, 5, 1},  {0, 1, 7},   {0, 7, 10}, {0, 10, 11},
+                                          {1, 5, 9},  {5, 11, 4}, {11, 10, 2}, {10, 7, 6}, {7, 1, 8},
+                                          {3, 9, 4},  {3, 4, 2},  {3, 2, 6},   {3, 6, 8},  {3, 8, 9},
+                                          {4, 9, 5},  {2, 4, 11}, {6, 2, 10},  {8, 6, 7},  {9, 8, 1}};
+
+static double centre_stone(Part *p) {
+  Vec3 sum = vec3(0, 0, 0);
+  double volume = 0;
+  for (int t = 0; t < 20; t++) {
+    const int *c = stone_triangle[t];
+    Vec3 x = p->point[c[0]], y = p->point[c[1]], z = p->point[c[2]];
+    double v = dot(x, cross(y, z));
+    sum = add_scaled(sum, 0.25 * v, add(x, add(y, z)));
+    volume += v;
+  }
+  return centre_points(p, STONE_POINTS, scale(1 / volume, sum));
+}
+
+/* The corners of an icosahedron, each moved in by up to two fifths. */
+static void draw_stone(Draw *d, Part *p) {
+  static const double g = 1.618033988749895;
+  const Vec3 corner[STONE_POINTS] = {{-1, g, 0},  {1, g, 0},  {-1, -g, 0}, {1, -g, 0}, {0, -1, g},  {0, 1, g},
+                                     {0, -1, -g}, {0, 1, -g}, {g, 0, -1},  {g, 0, 1},  {-g, 0, -1}, {-g, 0, 1}};
+  for (int k = 0; k < STONE_POINTS; k++) p->point[k] = scale(draw(d, 0.3, 0.5) * p->size[0] / 1.9, corner[k]);
 }
 
 static double part_radius(Part *p) {
@@ -143,14 +180,15 @@ static double part_radius(Part *p) {
     case FORM_SHEET:
     case FORM_SHELL: return 0.5 * hypot(s[0], s[1]) + 0.5 * s[2];
     case FORM_ROD: return 0.5 * s[0] + 0.5 * s[2];
-    case FORM_WIRE: return wire_centre(p) + 0.5 * s[2];
+    case FORM_WIRE: return centre_wire(p) + 0.5 * s[2];
+    case FORM_STONE: return centre_stone(p);
     default: return 0.5 * norm(vec3(s[0], s[1], s[2]));
   }
 }
 
 static void draw_size(Draw *d, Part *p) {
   double length = draw_decades(d, -1.2, -0.2), ratio[2] = {draw(d, 0.3, 1), draw(d, 0.3, 1)};
-  for (int k = 0; k < WIRE_POINTS; k++) p->wire[k] = draw_vec3(d, 0.5 * length);
+  for (int k = 0; k < WIRE_POINTS; k++) p->point[k] = draw_vec3(d, 0.5 * length);
   p->size[0] = length;
   p->size[1] = ratio[0] * length;
   p->size[2] = ratio[1] * length;
@@ -160,13 +198,26 @@ static void draw_size(Draw *d, Part *p) {
   if (p->form == FORM_TORUS) p->size[1] = p->size[0] * draw(d, 0.15, 0.45);
   if (p->form == FORM_SHEET || p->form == FORM_WIRE || p->form == FORM_SHELL || p->form == FORM_ROD)
     p->size[2] = 0.02 * length; /* thickness */
+  if (p->form == FORM_STONE) draw_stone(d, p);
+}
+
+/* Static bodies, forces and scripts. */
+static void draw_drive(Plan *plan, Part *p) {
+  Draw *d = &plan->drive;
+  double chance = draw(d, 0, 1), still = draw(d, 0, 1), mass = 4 * p->density * p->radius * p->radius * p->radius;
+  Vec3 force = draw_vec3(d, 20 * mass);
+  p->still = still < 0.08 && !is_soft(p) && (plan->gravity || plan->ground);
+  if (!plan->options->drives) return;
+  p->scripted = chance < 0.5 && is_soft(p);
+  p->kinematic = chance < 0.1 && !is_soft(p) && !p->still;
+  if (chance > 0.8 && !p->still) p->force = force;
 }
 
 static void draw_part(Plan *plan, Part *p) {
   Draw *d = &plan->body;
   int stiff = draw_int(d, FORM_STIFF_COUNT), soft = FORM_SOFT_BOX + draw_int(d, FORM_COUNT - FORM_SOFT_BOX);
-  bool is_soft = draw(d, 0, 1) < 0.3 && plan->softened;
-  *p = (Part){.form = (Form)(is_soft ? soft : stiff), .parent = -1, .twist = -1};
+  bool softened = draw(d, 0, 1) < 0.2 && plan->softened;
+  *p = (Part){.form = (Form)(softened ? soft : stiff), .parent = -1, .twist = -1};
   draw_size(d, p);
   p->radius = part_radius(p);
   p->density = draw_decades(d, 1, 5);
@@ -178,9 +229,8 @@ static void draw_part(Plan *plan, Part *p) {
   p->damping = draw(d, 0, 1) < 0.5 ? 0 : draw_decades(d, -3, -1);
   p->model = draw_int(d, 3);
   p->elasticity = draw_int(d, 3);
+  draw_drive(plan, p);
 }
-
-static bool is_soft(const Part *p) { return p->form >= FORM_SOFT_BOX; }
 
 /* Does the sphere overlap none of the parts from first to end, but `except`? */
 static bool is_free(const Plan *plan, int first, int end, int except, Vec3 at, double radius) {
@@ -279,6 +329,19 @@ static void add_gear(Plan *plan, int first_link) {
   l->ratio = plan->link[found[1]].rate / plan->link[found[0]].rate;
 }
 
+/* A slack rope between the first and the last part of a unit, which closes a loop. */
+static void add_rope(Plan *plan, int first) {
+  int last = plan->part_count - 1;
+  double slack = 1 + draw_decades(&plan->joint, -3, -0.5);
+  if (last < first + 2 || is_soft(&plan->part[last]) || plan->facts.dry || plan->link_count == MOST_LINKS) return;
+  Link *l = &plan->link[plan->link_count++];
+  *l = (Link){.kind = ABD_JOINT_ROPE, .a = last, .b = first, .joint = {-1, -1}, .loop = true, .collide = true};
+  l->point = plan->part[last].at;
+  l->point_b = plan->part[first].at;
+  l->limit[0] = -INFINITY, l->limit[1] = INFINITY;
+  l->length = slack * norm(sub(l->point, l->point_b));
+}
+
 /* ---- Units ---- */
 
 /* Places part i beside its parent in the unit that begins at first. */
@@ -344,7 +407,7 @@ static void move_unit(Plan *plan, int first, int first_link, Vec3 out, bool tied
     p->velocity = add(v, cross(w, sub(p->at, plan->part[first].at)));
   }
   for (int i = first_link; i < plan->link_count; i++)
-    if (plan->link[i].kind != ABD_JOINT_GEAR) move_below(plan, first, &plan->link[i]);
+    if (plan->link[i].kind != ABD_JOINT_GEAR && !plan->link[i].loop) move_below(plan, first, &plan->link[i]);
 }
 
 /* The next part of a unit: jointed to, or if soft attached to, one of its stiff parts. */
@@ -358,24 +421,46 @@ static bool add_child(Plan *plan, int first) {
   p->parent = parent;
   if (is_soft(&plan->part[parent]) || !place_child(plan, first, i, &point)) return false;
   p->attach = is_soft(p);
+  p->scripted = p->kinematic = p->still = false;
   plan->part_count++;
   if (!p->attach) add_link(plan, i, parent, point);
   return true;
 }
 
+/* Turns a unit of one part into a chain of linked rings: each is turned by a quarter against the one before. */
+static void add_rings(Plan *plan, int first, int count) {
+  double radius = draw_decades(&plan->body, -1.2, -0.5), tube = radius * draw(&plan->body, 0.08, 0.22);
+  int rings = 2 + draw_int(&plan->body, 3);
+  for (int k = 0; k < rings && first + k < count; k++) {
+    Part *p = &plan->part[first + k];
+    if (k > 0) draw_part(plan, p);
+    p->form = FORM_TORUS;
+    p->kinematic = p->scripted = p->still = false;
+    p->size[0] = radius, p->size[1] = tube;
+    p->radius = part_radius(p);
+    p->at = vec3(k * (2 * radius - 2.5 * tube), 0, 0);
+    memcpy(p->quaternion, (double[4]){sqrt(0.5), k % 2 ? sqrt(0.5) : 0, 0, k % 2 ? 0 : sqrt(0.5)},
+           sizeof p->quaternion);
+    plan->part_count = first + k + 1;
+  }
+}
+
 static void add_unit(Plan *plan, int count) {
   Draw *d = &plan->joint;
   int first = plan->part_count, first_link = plan->link_count, size = 1 + draw_int(d, UNIT_PARTS);
-  bool joined = draw(d, 0, 1) < 0.6 && plan->jointed, tie = draw(d, 0, 1) < 0.4;
+  bool joined = draw(d, 0, 1) < 0.6 && plan->jointed, tie = draw(d, 0, 1) < 0.4, ring = draw(d, 0, 1) < 0.1;
   draw_part(plan, &plan->part[plan->part_count++]);
   const Part *root = &plan->part[first];
-  bool tied = joined && tie && !is_soft(root) && (plan->gravity || plan->ground);
+  bool moves = !root->kinematic && !root->still;
+  bool tied = joined && tie && !is_soft(root) && moves && (plan->gravity || plan->ground);
   if (tied) add_link(plan, first, -1, add_scaled(root->at, 1.1 * root->radius, draw_unit(d)));
   while (joined && plan->part_count < first + size && plan->part_count < count)
     if (!add_child(plan, first)) break;
   if (draw(d, 0, 1) < 0.3) add_gear(plan, first_link);
+  if (draw(d, 0, 1) < 0.3) add_rope(plan, first);
+  if (ring && !joined && moves) add_rings(plan, first, count);
   Vec3 out = place_unit(plan, first, first_link);
-  move_unit(plan, first, first_link, out, tied);
+  move_unit(plan, first, first_link, out, tied || root->still);
   if (tied) plan->facts.free = false;
 }
 
@@ -402,9 +487,13 @@ static void plan_bodies(Plan *plan) {
   if (count <= 0) count = random;
   if (count > MOST_PARTS) count = MOST_PARTS;
   while (plan->part_count < count) add_unit(plan, count);
-  plan->facts.bodies = plan->part_count;
   plan->facts.joints = plan->link_count;
-  for (int i = 0; i < plan->part_count; i++) plan->facts.soft += is_soft(&plan->part[i]);
+  for (int i = 0; i < plan->part_count; i++) {
+    const Part *p = &plan->part[i];
+    plan->facts.bodies += !p->still && !p->kinematic;
+    plan->facts.soft += is_soft(p);
+    if (p->kinematic || p->scripted || norm(p->force) > 0) plan->facts.driven = true, plan->facts.free = false;
+  }
 }
 
 /* ---- Text ---- */
@@ -413,21 +502,36 @@ static void put_vec(FILE *out, const char *key, Vec3 v) {
   fprintf(out, ", \"%s\": [%.17g, %.17g, %.17g]", key, v.x, v.y, v.z);
 }
 
-static void put_wire(FILE *out, const Part *p) {
+static void put_points(FILE *out, const Part *p, int count) {
   fputs("\"vertices\": [", out);
-  for (int i = 0; i < WIRE_POINTS; i++)
-    fprintf(out, "%s[%.17g, %.17g, %.17g]", i ? ", " : "", p->wire[i].x, p->wire[i].y, p->wire[i].z);
+  for (int i = 0; i < count; i++)
+    fprintf(out, "%s[%.17g, %.17g, %.17g]", i ? ", " : "", p->point[i].x, p->point[i].y, p->point[i].z);
+}
+
+static void put_wire(FILE *out, const Part *p) {
+  put_points(out, p, WIRE_POINTS);
   fputs("], \"edges\": [", out);
   for (int i = 0; i + 1 < WIRE_POINTS; i++) fprintf(out, "%s[%d, %d]", i ? ", " : "", i, i + 1);
   fprintf(out, "], \"thickness\": %.17g", p->size[2]);
 }
 
+static void put_stone(FILE *out, const Part *p) {
+  put_points(out, p, STONE_POINTS);
+  fputs("], \"triangles\": [", out);
+  for (int t = 0; t < 20; t++) {
+    const int *c = stone_triangle[t];
+    fprintf(out, "%s[%d, %d, %d]", t ? ", " : "", c[0], c[1], c[2]);
+  }
+  fputs("]", out);
+}
+
 static void put_form(FILE *out, const Part *p) {
-  static const char *const name[FORM_COUNT] = {"box", "sphere", "cylinder", "cone",   "capsule",  "torus", "grid",
+  static const char *const name[FORM_COUNT] = {"box", "sphere", "cylinder", "cone",   "capsule",  "torus", "grid", "",
                                                "",    "box",    "beam",     "sphere", "cylinder", "sheet", "rod"};
   const double *s = p->size;
-  if (p->form == FORM_WIRE) {
-    put_wire(out, p);
+  if (p->form == FORM_WIRE || p->form == FORM_STONE) {
+    if (p->form == FORM_WIRE) put_wire(out, p);
+    else put_stone(out, p);
     return;
   }
   fprintf(out, "\"shape\": \"%s\"", name[p->form]);
@@ -443,7 +547,7 @@ static void put_form(FILE *out, const Part *p) {
     case FORM_SHEET:
       fprintf(out, ", \"size\": [%.17g, %.17g], \"cells\": [4, 4], \"thickness\": %.17g", s[0], s[1], s[2]);
       break;
-    case FORM_SHELL: fprintf(out, ", \"size\": [%.17g, %.17g], \"cells\": [5, 4]", s[0], s[1]); break;
+    case FORM_SHELL: fprintf(out, ", \"size\": [%.17g, %.17g], \"cells\": [4, 3]", s[0], s[1]); break;
     case FORM_ROD: fprintf(out, ", \"height\": %.17g, \"cells\": 8", s[0]); break;
     case FORM_BOX: fprintf(out, ", \"size\": [%.17g, %.17g, %.17g]", s[0], s[1], s[2]); break;
     case FORM_SOFT_BOX: fprintf(out, ", \"size\": [%.17g, %.17g, %.17g], \"cells\": 2", s[0], s[1], s[2]); break;
@@ -457,6 +561,11 @@ static void put_soft(FILE *out, const Part *p) {
           p->poisson, p->damping, abd_soft_model_name((AbdSoftModel)p->model));
   if (p->form == FORM_SHELL || p->form == FORM_ROD) fprintf(out, ", \"thickness\": %.17g", p->size[2]);
   fputs(" }", out);
+  if (p->scripted) {
+    fputs(", \"scripted\": [ { \"vertices\": [0, 1]", out);
+    put_vec(out, "velocity", scale(0.5, p->velocity));
+    fputs(" } ]", out);
+  }
   if (p->attach) fprintf(out, ", \"attach\": [ { \"body\": \"part-%d\", \"vertices\": [0, 1, 2] } ]", p->parent);
 }
 
@@ -473,6 +582,8 @@ static void put_part(FILE *out, const Plan *plan, int i) {
   fprintf(out, ", \"density\": %.17g", p->density);
   if (thin) fprintf(out, ", \"contact_thickness\": %.17g", p->size[2]);
   if (p->friction >= 0) fprintf(out, ", \"friction\": %.17g", p->friction);
+  if (p->kinematic || p->still) fprintf(out, ", \"motion\": \"%s\"", p->still ? "static" : "kinematic");
+  else if (norm(p->force) > 0) put_vec(out, "force", p->force);
   if (is_soft(p)) put_soft(out, p);
   else fprintf(out, ", \"elasticity\": \"%s\"", abd_elasticity_name((AbdElasticity)p->elasticity));
   fputs(" }", out);
@@ -485,6 +596,16 @@ static void put_ground(FILE *out, const Plan *plan) {
     put_vec(out, "position", vec3(0, 0, ground_height(plan)));
     fputs(" }", out);
   }
+}
+
+/* In some worlds two pairs do not collide. */
+static void put_exclusions(FILE *out, Plan *plan) {
+  int count = plan->part_count, pair[2][2];
+  bool some = draw(&plan->setting, 0, 1) < 0.2;
+  for (int k = 0; k < 4; k++) pair[k / 2][k % 2] = draw_int(&plan->setting, count);
+  fputs("\n  ],\n  \"exclude\": [", out);
+  for (int k = 0, written = 0; k < 2; k++)
+    if (some && pair[k][0] != pair[k][1]) fprintf(out, "%s[%d, %d]", written++ ? ", " : "", pair[k][0], pair[k][1]);
 }
 
 static void put_limit(FILE *out, const Link *l) {
@@ -541,6 +662,7 @@ static void put_world(FILE *out, Plan *plan, uint64_t seed) {
   fputs("  \"bodies\": [", out);
   for (int i = 0; i < plan->part_count; i++) put_part(out, plan, i);
   put_ground(out, plan);
+  put_exclusions(out, plan);
   fputs("\n  ],\n  \"joints\": [", out);
   for (int i = 0; i < plan->link_count; i++) put_link(out, plan, i);
   put_drives(out, plan);
@@ -561,6 +683,7 @@ char *random_world_text(uint64_t seed, const RandomOptions *options, RandomFacts
   if (out) {
     *plan = (Plan){.options = options, .setting = stream(seed, 0), .body = stream(seed, 1), .joint = stream(seed, 2)};
     plan->motion = stream(seed, 3);
+    plan->drive = stream(seed, 4);
     plan_settings(plan);
     plan_bodies(plan);
     put_world(out, plan, seed);

@@ -73,6 +73,18 @@ static void add_joint(Balance *b, const AbdWorld *world, AbdJointId id, double d
   *position = now.position;
 }
 
+/* Friction stores y^2 / e (1 - y / (3 e)) of load at the slip y <= e; that is at most 2/3 e times its force. */
+static double anchor_energy(const AbdWorld *world, const AbdWorldDef *def) {
+  size_t count = abd_world_contacts(world, NULL, 0);
+  AbdContact *contact = calloc(count + 1, sizeof *contact);
+  double force = 0;
+  if (!contact || !def->contact.friction_anchors) count = 0;
+  else abd_world_contacts(world, contact, count);
+  for (size_t i = 0; i < count; i++) force += norm(vec3_from(contact[i].friction_force));
+  free(contact);
+  return 2.0 / 3.0 * def->contact.friction_speed * def->dt * force;
+}
+
 Balance balance_of(const AbdWorld *world, const AbdStepReport *report, bool dry, double *position) {
   Balance b = {0};
   AbdWorldDef def = abd_world_settings(world);
@@ -90,9 +102,14 @@ Balance balance_of(const AbdWorld *world, const AbdStepReport *report, bool dry,
     b.soft = e[ABD_TERM_SOFT];
     b.contact = e[ABD_TERM_CONTACT];
     b.friction = e[ABD_TERM_FRICTION];
+    b.anchor = anchor_energy(world, &def);
     if (!dry) b.stop = fmax(0, e[ABD_TERM_JOINT] - b.spring - b.damper);
   }
-  b.bare = b.kinetic + b.gravity + b.elastic + b.soft + b.spring;
-  b.total = b.bare + b.contact + b.stop;
+  b.mechanical = b.kinetic + b.gravity + b.elastic + b.soft + b.spring;
   return b;
+}
+
+double balance_stored(double stored, const Balance *before, const Balance *after) {
+  double most = after->contact + after->stop + after->anchor;
+  return fmax(0, fmin(most, stored + before->mechanical - after->mechanical));
 }

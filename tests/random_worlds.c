@@ -1,22 +1,25 @@
 /* Runs random worlds (random_world.h) or scene files and tests their physics: every step converges, no step gains
  * energy, momentum is constant if nothing is tied to the world, nothing crosses at the end.
  *
- *   random_worlds [OPTIONS] [SCENE.json ...]
- *     --seeds FIRST COUNT          the worlds to run, 1 20
+ *   random_worlds [OPTIONS] [SEED | SCENE.json ...]
+ *     --seeds FIRST COUNT          the worlds to run if none are named, 1 20
  *     --replay SEED                one world, with the terms of energy after every step
  *     --scene SEED                 writes the world as a scene file to standard output
  *     --joints --soft --gravity --ground --friction  random|always|never (on|off)
  *     --integrator NAME --dt X --bodies N --steps N   instead of random ones; 60 steps
+ *     --set NAME=VALUE             a setting, as of abd run: contact.friction_anchors=false
  *     --drives                     with drives on joints; such worlds may gain energy
  *     --threads N                  1
  *     --limit S                    a world is stopped after S seconds, 60
  *     --max-gain X                 fails if a step gains more than X of the kinetic energy before it
  *     --max-open N                 fails if a world has more than N steps that did not converge
+ *     --max-momentum X, --max-spin X  fails if momentum or angular momentum of a free world is off by more than X of the
+ *                                  sum of the sizes of its parts
  *     --quiet                      prints only worlds that fail, and the summary
  * "!" after the step of the worst gain: it did not converge. Classes count gains above 0.1 and 1 %; "conv." counts the
- * worlds above 1 % all of whose steps converged, "bare" those without energy in contacts and stops.
- * A gain is relative to the kinetic energy before the step, or to 1/1000 of the largest so far if that is more. */
-#include <errno.h>
+ * worlds above 1 % all of whose steps converged. "book" is the gain of mechanical energy plus all energy that the report has
+ * in contacts and stops: it also jumps when a barrier's stiffness does.
+ * A gain is relative to the kinetic energy before the step, or to 1/1000 of the largest up to its end if that is more. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,10 +37,12 @@ typedef struct Arguments {
   RandomOptions world;
   uint64_t first, count;
   int threads, max_open;
-  double limit, max_gain;
+  double limit, max_gain, max_momentum, max_spin;
   bool replay, scene, quiet;
-  int file_count;
-  char **file;
+  const char *set[16]; /* NAME=VALUE */
+  int set_count;
+  int named_count; /* seeds and files */
+  char **named;
 } Arguments;
 
 typedef struct Gain {
@@ -54,12 +59,13 @@ typedef struct Result {
   int64_t steps;
   int open, most_iterations; /* open: steps that did not converge */
   AbdOutcome outcome;        /* of the first of them */
-  Gain gain, bare;           /* the worst, with and without energy in contacts and stops */
-  double of_peak;            /* the worst gain relative to the largest kinetic energy so far */
-  double momentum, spin;     /* the worst relative errors */
-  double kinetic_error;      /* the report's kinetic energy against that of the velocities, relative */
+  Gain gain, book;       /* the worst; book: of mechanical energy and all that the report has in contacts and stops */
+  double of_peak;        /* the worst gain relative to the largest kinetic energy so far */
+  double momentum, spin; /* the worst relative errors */
+  double kinetic_error;  /* the report's kinetic energy against that of the velocities, relative */
+  int64_t infinite;      /* first step whose energy is not finite, 0 = none */
   size_t crossings;
-  double seconds, longest; /* of all steps, of one */
+  double seconds, longest; /* of all steps, of the longest */
   bool slow;
 } Result;
 
@@ -79,22 +85,27 @@ typedef struct Run {
   Balance first, last;
   double *position; /* of joints */
   double peak;      /* largest kinetic energy */
+  double stored;    /* balance_stored */
+  bool touches;     /* bodies may touch at the start */
 } Run;
 
 static void put_head(void) {
-  printf("%5s %4s %12s %12s %12s %12s %12s %12s %12s %12s %12s %12s %10s %9s %9s  %s\n", "step", "iter", "kinetic",
-         "gravity", "elastic", "soft", "contact", "spring", "stop", "(friction)", "total", "gain", "gain/kin",
-         "momentum", "spin", "outcome");
+  printf("%5s %4s %12s %12s %12s %12s %12s %13s | %12s %12s %12s %12s %12s | %12s %10s %9s %9s  %s\n", "step", "iter",
+         "kinetic", "gravity", "elastic", "soft", "spring", "mechanical", "contact", "stop", "anchor", "stored",
+         "(friction)", "gain", "gain/kin", "momentum", "spin", "outcome");
 }
 
 static double off(Vec3 now, Vec3 first, double size) { return size > 0 ? norm(sub(now, first)) / size : 0; }
 
 static void put_step(const Run *run, const AbdStepReport *r, const Balance *b, double gain, double kinetic) {
   const Balance *first = &run->first;
-  printf("%5lld %4d %12.6g %12.6g %12.6g %12.6g %12.6g %12.6g %12.6g %12.6g %12.8g %12.4g %10.2e %9.2e %9.2e  %s\n",
-         (long long)r->step, r->iterations, b->kinetic, b->gravity, b->elastic, b->soft, b->contact, b->spring, b->stop,
-         b->friction, b->total, gain, gain / kinetic, off(b->momentum, first->momentum, first->momentum_size),
-         off(b->spin, first->spin, first->spin_size), abd_outcome_name(r->outcome));
+  printf(
+      "%5lld %4d %12.6g %12.6g %12.6g %12.6g %12.6g %13.9g | %12.6g %12.6g %12.6g %12.6g %12.6g | %12.4g %10.2e %9.2e "
+      "%9.2e  %s\n",
+      (long long)r->step, r->iterations, b->kinetic, b->gravity, b->elastic, b->soft, b->spring, b->mechanical,
+      b->contact, b->stop, b->anchor, run->stored, b->friction, gain, gain / kinetic,
+      off(b->momentum, first->momentum, first->momentum_size), off(b->spin, first->spin, first->spin_size),
+      abd_outcome_name(r->outcome));
 }
 
 static void raise_gain(Gain *gain, double joule, double kinetic, const AbdStepReport *r) {
@@ -111,13 +122,18 @@ static void compare_momenta(Run *run, const Balance *b) {
 
 static void compare_energies(Run *run, const Balance *b, const AbdStepReport *report) {
   Result *r = run->result;
-  double kinetic = fmax(run->last.kinetic, LEAST_KINETIC * run->peak), gain = b->total - run->last.total;
-  raise_gain(&r->gain, gain, kinetic, report);
-  raise_gain(&r->bare, b->bare - run->last.bare, kinetic, report);
-  if (gain > 0) r->of_peak = fmax(r->of_peak, gain / run->peak);
+  const Balance *last = &run->last;
   run->peak = fmax(run->peak, b->kinetic);
+  double kinetic = fmax(last->kinetic, LEAST_KINETIC * run->peak), change = b->mechanical - last->mechanical;
+  double gain = change - run->stored;
+  run->stored = balance_stored(run->stored, last, b);
+  if (!isfinite(b->mechanical) && !r->infinite) r->infinite = report->step;
+  if (run->arguments->replay) put_step(run, report, b, fmax(0, gain), kinetic);
   r->kinetic_error = fmax(r->kinetic_error, fabs(b->kinetic - b->own_kinetic) / fmax(run->peak, 1e-300));
-  if (run->arguments->replay) put_step(run, report, b, gain, kinetic);
+  if (run->touches && report->step == 1) return; /* the energy of contacts before the first step is not known */
+  raise_gain(&r->gain, gain, kinetic, report);
+  raise_gain(&r->book, change + b->contact + b->stop - last->contact - last->stop, kinetic, report);
+  if (gain > 0) r->of_peak = fmax(r->of_peak, gain / run->peak);
 }
 
 static bool take_step(Run *run) {
@@ -184,8 +200,8 @@ static void take_steps(Run *run, int64_t steps) {
   r->crossings = count_crossings(run->world);
 }
 
-static void run_scene(const Arguments *a, Scene *scene, SceneError *error, Result *r) {
-  Run run = {.arguments = a, .result = r, .scene = scene};
+static void run_scene(const Arguments *a, Scene *scene, bool touches, SceneError *error, Result *r) {
+  Run run = {.arguments = a, .result = r, .scene = scene, .touches = touches};
   if (scene) run.world = scene_build(scene, a->threads, error);
   if (run.world) take_steps(&run, scene_steps(scene));
   else snprintf(r->error, sizeof r->error, "%.500s", error->text);
@@ -196,10 +212,11 @@ static void run_scene(const Arguments *a, Scene *scene, SceneError *error, Resul
 
 static Result run_seed(const Arguments *a, uint64_t seed) {
   Result r = {0};
+  SceneOptions options = {.set = a->set, .set_count = a->set_count};
   SceneError error = {"out of memory"};
   char *text = random_world_text(seed, &a->world, &r.facts);
   snprintf(r.name, sizeof r.name, "%llu", (unsigned long long)seed);
-  run_scene(a, text ? scene_parse(text, strlen(text), r.name, NULL, &error) : NULL, &error, &r);
+  run_scene(a, text ? scene_parse(text, strlen(text), r.name, &options, &error) : NULL, false, &error, &r);
   free(text);
   return r;
 }
@@ -208,11 +225,18 @@ static Result run_file(const Arguments *a, const char *path) {
   Result r = {.facts.dry = true}; /* stops are not told from other terms of joints in unknown scenes */
   SceneError error;
   const char *paths[] = {path}, *slash = strrchr(path, '/');
-  Scene *scene = scene_load(paths, 1, NULL, &error);
+  SceneOptions options = {.set = a->set, .set_count = a->set_count};
+  Scene *scene = scene_load(paths, 1, &options, &error);
   if (scene) r.facts.bodies = (int)scene_body_count(scene);
   snprintf(r.name, sizeof r.name, "%.60s", slash ? slash + 1 : path);
-  run_scene(a, scene, &error, &r);
+  run_scene(a, scene, true, &error, &r);
   return r;
+}
+
+static Result run_named(const Arguments *a, const char *name) {
+  char *end;
+  uint64_t seed = strtoull(name, &end, 10);
+  return *end ? run_file(a, name) : run_seed(a, seed);
 }
 
 /* ---- Results ---- */
@@ -220,15 +244,17 @@ static Result run_file(const Arguments *a, const char *path) {
 static const char *failure(const Arguments *a, const Result *r) {
   if (r->error[0]) return r->error;
   if (r->crossings) return "crossing";
+  if (r->infinite) return "energy not finite";
   if (r->open > a->max_open) return "not converged";
   if (r->gain.relative > a->max_gain && !r->facts.driven) return "gain";
+  if (r->momentum > a->max_momentum || r->spin > a->max_spin) return "momentum";
   return r->slow ? "slow" : NULL;
 }
 
 static void put_result_head(void) {
   printf("%8s %7s %6s %6s %6s %4s %5s %4s %5s %5s %9s %9s %5s %9s %9s %9s %9s %8s  %s\n", "world", "1/dt", "integ",
          "bodies", "joints", "soft", "frict", "free", "open", "iter", "gain/kin", "gain J", "step", "gain/peak",
-         "bare/kin", "momentum", "spin", "seconds", "failure");
+         "book/kin", "momentum", "spin", "seconds", "failure");
 }
 
 static void put_result(const Arguments *a, const Result *r) {
@@ -237,7 +263,7 @@ static void put_result(const Arguments *a, const Result *r) {
   printf("%8s %7.6g %6s %6d %6d %4d %5.2f %4s %5d %5d %9.2e %9.2e %5lld%c%9.2e %9.2e %9.2e %9.2e %8.2f  %s\n", r->name,
          1 / r->dt, abd_integrator_name(r->integrator), r->facts.bodies, r->facts.joints, r->facts.soft,
          r->facts.friction, r->facts.free ? "yes" : "no", r->open, r->most_iterations, r->gain.relative, r->gain.joule,
-         (long long)r->gain.step, r->gain.open ? '!' : ' ', r->of_peak, r->bare.relative, r->momentum, r->spin,
+         (long long)r->gain.step, r->gain.open ? '!' : ' ', r->of_peak, r->book.relative, r->momentum, r->spin,
          r->seconds, what ? what : "");
   if (r->open) printf("%8s first open step: %s\n", "", abd_outcome_name(r->outcome));
   fflush(stdout);
@@ -247,7 +273,7 @@ static void put_result(const Arguments *a, const Result *r) {
 
 typedef struct Class {
   char name[32];
-  int worlds, small, large, converged, bare, open, slow; /* gains above 0.1 %, 1 %, ... */
+  int worlds, small, large, converged, book, open, slow; /* gains above 0.1 %, 1 %, ... */
   double gain, momentum, spin, seconds;
   int iterations;
   char worst[64];
@@ -258,7 +284,7 @@ static void class_add(Class *c, const Result *r) {
   c->small += r->gain.relative > 1e-3;
   c->large += r->gain.relative > 1e-2;
   c->converged += r->gain.relative > 1e-2 && r->open == 0;
-  c->bare += r->bare.relative > 1e-2;
+  c->book += r->book.relative > 1e-2;
   c->open += r->open > 0;
   c->slow += r->slow;
   c->seconds += r->seconds;
@@ -284,7 +310,7 @@ static bool of_all(const Result *r, int k) { return r && k == 0; }
 static void put_class(const Class *c) {
   if (c->worlds == 0) return;
   printf("%-20s %6d %8d %6d %8d %8d %6d %5d %9.2e %8s %6d %9.2e %9.2e %8.1f\n", c->name, c->worlds, c->small, c->large,
-         c->converged, c->bare, c->open, c->slow, c->gain, c->worst, c->iterations, c->momentum, c->spin, c->seconds);
+         c->converged, c->book, c->open, c->slow, c->gain, c->worst, c->iterations, c->momentum, c->spin, c->seconds);
 }
 
 static void put_classes(const Result *result, size_t count) {
@@ -300,7 +326,7 @@ static void put_classes(const Result *result, size_t count) {
                {of_free, 2, {"tied or gravity", "free"}},
                {of_all, 1, {"all"}}};
   printf("\n%-20s %6s %8s %6s %8s %8s %6s %5s %9s %8s %6s %9s %9s %8s\n", "class", "worlds", ">0.1 %", ">1 %",
-         "conv.>1%", "bare>1%", "open", "slow", "worst", "world", "iter", "momentum", "spin", "seconds");
+         "conv.>1%", "book>1%", "open", "slow", "worst", "world", "iter", "momentum", "spin", "seconds");
   for (size_t t = 0; t < sizeof table / sizeof *table; t++)
     for (int k = 0; k < table[t].count; k++) {
       Class c = {0};
@@ -367,6 +393,8 @@ static bool read_number(const char *flag, double x, Arguments *a) {
   else if (strcmp(flag, "--threads") == 0) a->threads = (int)x;
   else if (strcmp(flag, "--limit") == 0) a->limit = x;
   else if (strcmp(flag, "--max-gain") == 0) a->max_gain = x;
+  else if (strcmp(flag, "--max-momentum") == 0) a->max_momentum = x;
+  else if (strcmp(flag, "--max-spin") == 0) a->max_spin = x;
   else if (strcmp(flag, "--max-open") == 0) a->max_open = (int)x;
   else if (strcmp(flag, "--replay") == 0) a->replay = true, a->first = (uint64_t)x, a->count = 1;
   else if (strcmp(flag, "--scene") == 0) a->scene = true, a->first = (uint64_t)x, a->count = 1;
@@ -383,12 +411,16 @@ static bool read_flag(const char *flag, Arguments *a) {
 
 static Arguments read_arguments(int argc, char **argv) {
   Arguments a = {.world = random_default_options(), .first = 1, .count = 20, .threads = 1, .limit = 60};
-  a.max_gain = INFINITY;
+  a.max_gain = a.max_momentum = a.max_spin = INFINITY;
   a.max_open = 1 << 30;
   int i = 1;
   for (; i < argc && argv[i][0] == '-'; i++) {
     const char *flag = argv[i];
     if (read_flag(flag, &a)) continue;
+    if (strcmp(flag, "--set") == 0 && i + 1 < argc && a.set_count < 16) {
+      a.set[a.set_count++] = argv[++i];
+      continue;
+    }
     if (i + 1 >= argc) refuse("unknown flag, or no value after", flag);
     if (strcmp(flag, "--seeds") == 0 && i + 2 < argc) {
       a.first = (uint64_t)number(argv[i + 1]);
@@ -397,9 +429,9 @@ static Arguments read_arguments(int argc, char **argv) {
     } else if (read_choice(flag, argv[i + 1], &a.world) || read_number(flag, number(argv[i + 1]), &a)) i++;
     else refuse("unknown flag", flag);
   }
-  a.file = argv + i;
-  a.file_count = argc - i;
-  if (a.file_count) a.count = (uint64_t)a.file_count;
+  a.named = argv + i;
+  a.named_count = argc - i;
+  if (a.named_count) a.count = (uint64_t)a.named_count;
   return a;
 }
 
@@ -419,7 +451,7 @@ int main(int argc, char **argv) {
   size_t failures = 0;
   put_result_head();
   for (uint64_t i = 0; i < a.count; i++) {
-    result[i] = a.file_count ? run_file(&a, a.file[i]) : run_seed(&a, a.first + i);
+    result[i] = a.named_count ? run_named(&a, a.named[i]) : run_seed(&a, a.first + i);
     put_result(&a, &result[i]);
     failures += failure(&a, &result[i]) != NULL;
   }

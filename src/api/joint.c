@@ -86,8 +86,9 @@ static Affine bent_rows(const AbdWorld *world, int joint) {
   for (int k = 0; k < j->row_count && k < count; k++)
     for (int x = 0; x < force[k].jet.count; x++)
       if (force[k].jet.body[x] == j->end[0].body)
-        sum = affine_add_scaled(sum, -force[k].slope / world_view(world)->h2 - world_view(world)->joint[joint].flight[k],
-                                force[k].jet.gradient[x]);
+        sum =
+            affine_add_scaled(sum, -force[k].slope / world_view(world)->h2 - world_view(world)->joint[joint].flight[k],
+                              force[k].jet.gradient[x]);
   return sum;
 }
 

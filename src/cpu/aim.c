@@ -91,7 +91,7 @@ Outcome cpu_aim(void *backend, Islands *islands, Aim aim) {
     judge_retraction(cpu);
     for_bodies(cpu, retract_task);
   } else {
-    for (int k = 0; k < islands->count; k++) 
+    for (int k = 0; k < islands->count; k++)
       islands->island[k].retracts = islands->island[k].jointed && cpu->flight.count == 0;
     for_bodies(cpu, flight_task);
   }

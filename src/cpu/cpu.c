@@ -91,8 +91,8 @@ Cpu *cpu_create(const Model *model) {
   cpu->move = mem_alloc((size_t)model->linkage.linked_count, sizeof(Affine));
   if (!ok || !pairs_init(&cpu->pairs, cpu->threads) || !work_init(&cpu->work, model) ||
       !broad_init(&cpu->broad, model) || !system_init(&cpu->system, model, false) ||
-      !system_init(&cpu->closing, model, true) || !flight_init(&cpu->flight, model) || !cpu->active || !cpu->diagonal || !cpu->move || !cpu->path_length ||
-      !cpu->left) {
+      !system_init(&cpu->closing, model, true) || !flight_init(&cpu->flight, model) || !cpu->active || !cpu->diagonal ||
+      !cpu->move || !cpu->path_length || !cpu->left) {
     cpu_destroy(cpu);
     return NULL;
   }

@@ -8,6 +8,7 @@
 #include "contact/pairs.h"
 #include "contact/soft_side.h"
 #include "cpu/system.h"
+#include "linear/anderson.h"
 #include "step/joint.h"
 #include "step/stage.h"
 
@@ -30,18 +31,26 @@ typedef struct FlightRow {
   Jet jet;
   int joint, index;
   double stiffness, open;
-  double force; /* [N] in this step */
 } FlightRow;
+
+enum { FLIGHT_NUMBERS = sizeof(Affine) / sizeof(double) };
 
 /* Flights of jointed blocks, see cpu/flight.c. Arrays are per such block. */
 typedef struct JointedFlight {
   int *block, count;
-  int *index; /* by block: its place in these arrays, -1 if it has no joint */
-  Flight *flight;
-  Affine *from, *pose;       /* poses at the start and at the end of the flight, then rates */
-  Affine *move, *metric_at;  /* the last correction; poses of the metric in the factor */
-  Affine *force;             /* [N] generalised force of the joints in flight */
+  int *index;         /* by block: its place in these arrays, -1 if it has no joint */
+  int *mechanism;     /* first of the blocks that joints connect it to */
+  int *size;          /* of the first block: number of blocks of the mechanism */
+  bool *live, *open;  /* of the first block: in the system; its impulses were not found */
+  double *left;       /* of the first block: what is left to close, relative to the blocks' sizes */
+  double *x, *change; /* impulses of the joints on each block, then of each row along itself; their last correction */
+  Anderson anderson;
+  Flight *base, *flight;    /* without and with the impulses */
+  Affine *from, *pose;      /* poses at the start and at the end of the flight, then rates */
+  Affine *move, *metric_at; /* the last correction; poses of the metric in the factor */
+  Affine *force;            /* [N] of linear joints in this step */
   FlightRow *row;
+  double *row_force; /* [N] in this step */
   int row_count;
   double duration; /* of a part of the flight */
 } JointedFlight;
@@ -72,8 +81,8 @@ typedef struct Cpu {
   System system;  /* Newton's */
   System closing; /* of jointed bodies by themselves */
   JointedFlight flight;
-  Affine *move;   /* per linked block: a correction that closes joints */
-  int *active;    /* blocks of Newton's system */
+  Affine *move; /* per linked block: a correction that closes joints */
+  int *active;  /* blocks of Newton's system */
   int active_count;
   double *diagonal; /* 12x12 per moving stiff body */
   int failed;       /* a pair that failed, -1: none */
@@ -122,6 +131,8 @@ Outcome close_joints(Cpu *cpu);
 /* flight.c: targets of jointed blocks, and their rates after the step. */
 bool flight_init(JointedFlight *flight, const Model *model); /* false if memory is out */
 void flight_destroy(JointedFlight *flight);
+/* [N] the generalised force of its linear joints in flight. */
+Affine flight_force(const JointedFlight *flight, int block);
 Outcome flight_targets(Cpu *cpu);
 Outcome flight_rates(Cpu *cpu, State *after);
 

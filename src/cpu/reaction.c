@@ -104,7 +104,7 @@ static void gather_gradients(Cpu *cpu, Affine *gradient) {
     Affine q = node_pose(m, w->q, l->linked[k].body);
     gradient[k] = body_gradient(w, l->linked[k].body, &q);
     if (cpu->flight.count) /* the joints have acted in flight, too */
-      gradient[k] = affine_add_scaled(gradient[k], w->h2, cpu->flight.force[cpu->flight.index[l->linked[k].body]]);
+      gradient[k] = affine_add_scaled(gradient[k], w->h2, flight_force(&cpu->flight, l->linked[k].body));
   }
   for (int k = 0; k < cpu->pairs.count; k++) {
     Pair *p = pairs_at(&cpu->pairs, k);

@@ -114,14 +114,17 @@
 /* [rounds] Corrections of linear joints after a bent step. Two are enough. An end, never reached */
 #define CLOSE_ROUNDS 5
 /* [inertias] Resistance to strain when joints are closed by impulses. Larger ones lose digits. test_motion */
-#define FLIGHT_STIFFNESS 1e3
+#define FLIGHT_STIFFNESS 1e6
 /* [1] dt^2 times stiffness over inertia: springs below it act as kicks, which keep energy; stable below 4 for one spring,
  * less for several on one body. test_motion */
 #define SPRING_FLIES 0.25
 /* [rounds] Corrections of a flight's impulses. test_motion */
-#define FLIGHT_ROUNDS 16
-/* [parts] of a flight in which bodies turn too far for one. test_motion */
-#define FLIGHT_PARTS 64
+#define FLIGHT_ROUNDS 12
+/* [rounds, 1] After so many rounds a flight is given up if what is open did not fall to this part. test_motion */
+#define FLIGHT_TRIAL 3
+#define FLIGHT_PROGRESS 0.1
+/* [parts times blocks of the mechanism] Most work for a flight in which blocks turn too far for one part. test_motion */
+#define FLIGHT_PARTS 128
 /* [1] What a flight may leave open, relative to the bodies' size, before it is closed by a displacement. test_motion */
 #define FLIGHT_OPEN 1e-9
 /* [step length] Shorter steps add inertia to the matrix. test_constant_count */

@@ -57,16 +57,20 @@ void flight_push(const Work *w, int i, const Affine *at, const Affine *force, do
     f->l = add_scaled(f->l, time, cross(at->n[k], force->n[k]));
 }
 
-Flight flight_after(const Work *w, int i) {
+Flight flight_closed(const Work *w, int i, Flight f, const Affine *from, const Affine *to) {
   const Body *b = &w->model->body[i];
-  const Affine *q0 = &w->state->q.body[i], *q = &w->q.body[i], *t = &w->target.body[i];
-  Mat3 a = affine_linear(q);
-  Flight f = w->flight[i];
+  Mat3 a = affine_linear(to);
+  if (b->motion != ABD_MOTION_DYNAMIC) return f;
   if (b->freedom.rotations == 2) /* about a held axis the inertia is constant: only its component counts */
-    f.l = spin_momentum(a, mat3_mul(mat3_skew(freedom_spin(b, affine_linear(q0), f.l)), a), b->second);
-  f.v = add_scaled(f.v, 1 / w->h, sub(q->n[0], t->n[0]));
-  f.l = add(f.l, spin_momentum(a, mat3_scale(1 / w->h, mat3_sub(a, affine_linear(t))), b->second));
+    f.l =
+        spin_momentum(a, mat3_mul(mat3_skew(freedom_spin(b, affine_linear(&w->state->q.body[i]), f.l)), a), b->second);
+  f.v = add_scaled(f.v, 1 / w->h, sub(to->n[0], from->n[0]));
+  f.l = add(f.l, spin_momentum(a, mat3_scale(1 / w->h, mat3_sub(a, affine_linear(from))), b->second));
   return f;
+}
+
+Flight flight_after(const Work *w, int i) {
+  return flight_closed(w, i, w->flight[i], &w->target.body[i], &w->q.body[i]);
 }
 
 Affine flight_rate(const Work *w, int i, const Affine *at, Flight f) {

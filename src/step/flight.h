@@ -2,9 +2,10 @@
  * rigid integrator.
  *
  * A body flies with a velocity v and an angular momentum l, both constant during the flight: forces act as kicks at its
- * start. Joints act on it as impulses at its start, too, such that they hold at its end; after the solve the velocities
- * are made to satisfy the joints at the last poses. Without contact this is the RATTLE scheme with the exact motion of
- * free rigid bodies between the kicks: of second order, symmetric, symplectic. Tested in tests/test_motion.c. */
+ * start and at its end. Joints act as impulses at its start, such that they hold at its end; after the solve the
+ * velocities are made to satisfy the joints at the last poses. Without contact this is the RATTLE scheme with the exact
+ * motion of free rigid bodies between the kicks: of second order, symmetric, symplectic. Tested in
+ * tests/test_motion.c. */
 #ifndef ABD_STEP_FLIGHT_H
 #define ABD_STEP_FLIGHT_H
 
@@ -20,6 +21,8 @@ Flight flight_end(const Work *work, int block, Flight flight, double duration);
 Affine flight_pose(const Work *work, int block, const Affine *from, Flight flight, double duration);
 /* Adds an impulse: a generalised force on the nodes times `time`, at a pose. */
 void flight_push(const Work *work, int block, const Affine *at, const Affine *force, double time, Flight *flight);
+/* The velocities of a body that was moved at the end of its flight, by an impulse there. */
+Flight flight_closed(const Work *work, int body, Flight flight, const Affine *from, const Affine *to);
 /* What the solve made of a flight: the velocities at the end of the step, with the impulses of contact. */
 Flight flight_after(const Work *work, int block);
 /* Its velocities as rates of the nodes at a pose. */

@@ -23,7 +23,7 @@ bool work_init(Work *w, const Model *model) {
 
 void work_destroy(Work *w) {
   Nodes *pose[] = {&w->q, &w->trial, &w->target, &w->gradient, &w->newton, &w->direction};
-  void *array[] = {w->energy,      w->energy_trial,      w->speed,  w->active, w->joint,
+  void *array[] = {w->energy,      w->energy_trial,      w->speed,   w->active, w->joint,
                    w->soft_energy, w->soft_energy_trial, w->unknown, w->flight};
   for (int k = 0; k < ARRAY_COUNT(pose); k++) nodes_destroy(pose[k]);
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);

@@ -19,10 +19,10 @@ typedef struct JointTerm {
   int renewals; /* of its multipliers */
   double lambda[JOINT_ROWS], stiffness, worst;
   double flight[JOINT_ROWS]; /* [N] force of its equations in flight */
-  double angle;    /* at the accepted poses, unwrapped */
-  double position; /* the coordinate at the start of the step */
-  double push;     /* given effort */
-  double spring;   /* stiffness of a spring that acts in flight, not in the energy */
+  double angle;              /* at the accepted poses, unwrapped */
+  double position;           /* the coordinate at the start of the step */
+  double push;               /* given effort */
+  double spring;             /* stiffness of a spring that acts in flight, not in the energy */
   Pull pull[PULL_COUNT];
   double stop, stiffening, gap; /* barriers of its stops; the smallest gap as a part of their range */
   double energy, energy_trial;

@@ -137,11 +137,14 @@ typedef struct Act {
   double energy, slope, curvature;
 } Act;
 
-static void act_pull(Act *act, const Pull *p, double s, double h2) {
-  double x = s - p->centre;
+/* At the start of a step a drive pulls with all its force if its body has still to move by the step's motion. Newton's
+ * step would overshoot by far: if the target is where the pull does not yield, it has its stiffness there. */
+static void act_pull(Act *act, const Pull *p, const JointTerm *t, double s, double h2) {
+  double x = s - p->centre, ahead = t->fresh ? t->ahead - p->centre : x;
   act->energy += h2 * yield_energy(p->stiffness, p->limit, x);
   act->slope += h2 * yield_force(p->stiffness, p->limit, x);
-  act->curvature += h2 * yield_stiffness(p->stiffness, p->limit, x);
+  act->curvature +=
+      h2 * most(yield_stiffness(p->stiffness, p->limit, x), yield_stiffness(p->stiffness, p->limit, ahead));
 }
 
 /* A stop is a barrier in gap > 0. sense: derivative of the gap by the coordinate, +1 or -1. */
@@ -178,7 +181,7 @@ static Act act_coordinate(const Work *work, int joint, double s) {
   double limit[2];
   coordinate_limits(j, limit);
   for (int k = 0; k < PULL_COUNT; k++)
-    if (t->pull[k].stiffness > 0) act_pull(&act, &t->pull[k], s, work->h2);
+    if (t->pull[k].stiffness > 0) act_pull(&act, &t->pull[k], t, s, work->h2);
   act_stops(&act, work, t, limit, s, reach(j));
   return act;
 }
@@ -407,7 +410,9 @@ void joint_begin(Work *work, int joint) {
   if (joint_spring(m, joint, work->state->q.body, t->angle, &coordinate, &force))
     t->spring = t->pull[PULL_SPRING].stiffness, t->pull[PULL_SPRING].stiffness = 0;
   double y = stop_gap(work, joint, work->q.body);
-  double approach = reach(j) * (joint_coordinate(m, joint, work->target.body, t->angle).value - t->position);
+  t->fresh = true;
+  t->ahead = joint_coordinate(m, joint, work->target.body, t->angle).value;
+  double approach = reach(j) * (t->ahead - t->position);
   t->stiffening = law_stiffening(s->stiffening, y);
   t->stop = t->stiffening * law_stiffness(m, work->h2, j->mass, approach, 0);
   t->gap = y;
@@ -420,6 +425,7 @@ void joint_accept(Work *work, int joint) {
   const Joint *j = &work->model->joint[joint];
   if (j->has_angle) t->angle = joint_angle(work->model, joint, work->q.body, t->angle).value;
   t->energy = t->energy_trial;
+  t->fresh = false;
   if (!t->active || j->partner[0] >= 0) return;
   double y = stop_gap(work, joint, work->q.body);
   bool halved = y < GUARD_SHRINK * t->gap;

@@ -21,6 +21,8 @@ typedef struct JointTerm {
   double flight[JOINT_ROWS]; /* [N] force of its equations in flight */
   double angle;              /* at the accepted poses, unwrapped */
   double position;           /* the coordinate at the start of the step */
+  double ahead;              /* the coordinate at the target */
+  bool fresh;                /* no step was accepted yet */
   double push;               /* given effort */
   double spring;             /* stiffness of a spring that acts in flight, not in the energy */
   Pull pull[PULL_COUNT];

@@ -85,6 +85,9 @@ typedef struct Cpu {
   int *active;  /* blocks of Newton's system */
   int active_count;
   double *diagonal; /* 12x12 per moving stiff body */
+  struct Cluster *cluster; /* per block, see cpu/settle.c */
+  int *cluster_root;
+  int cluster_capacity, cluster_root_capacity;
   int failed;       /* a pair that failed, -1: none */
 } Cpu;
 
@@ -135,6 +138,9 @@ void flight_destroy(JointedFlight *flight);
 Affine flight_force(const JointedFlight *flight, int block);
 Outcome flight_targets(Cpu *cpu);
 Outcome flight_rates(Cpu *cpu, State *after);
+
+/* settle.c: velocities after the step that keep the balance of energy. False if memory is out. */
+bool settle_velocities(Cpu *cpu, State *after);
 
 /* soft.c: surfaces of soft bodies at given poses, at the start of the step, along a direction. */
 void soft_load(Cpu *cpu, Nodes q);

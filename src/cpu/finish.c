@@ -127,6 +127,7 @@ Outcome cpu_finish(void *backend, const Islands *islands, State *after) {
   soft_load(cpu, cpu->work.q);
   Outcome outcome = finish_bodies(&f);
   if (!stage_failed(outcome)) outcome = flight_rates(cpu, after);
+  if (!stage_failed(outcome)) outcome = stage_from(settle_velocities(cpu, after));
   for (int j = 0; j < m->joint_count; j++) joint_finish(&cpu->work, j, after);
   if (stage_failed(outcome)) return outcome;
   return stage_from(save_memory(&f) && sum_all(&f));

@@ -113,6 +113,8 @@
 #define TURN_SMALL 1e-4
 /* [rounds] Corrections of linear joints after a bent step. Two are enough. An end, never reached */
 #define CLOSE_ROUNDS 5
+/* [kinetic energy] A flight's error of energy up to this part is corrected; a larger loss is left. test_cluster */
+#define ENERGY_CORRECTED 0.02
 /* [inertias] Resistance to strain when joints are closed by impulses. Larger ones lose digits. test_motion */
 #define FLIGHT_STIFFNESS 1e6
 /* [1] dt^2 times stiffness over inertia: springs below it act as kicks, which keep energy; stable below 4 for one spring,

@@ -381,6 +381,13 @@ bool joint_spring(const Model *m, int joint, const Affine *q, double near, Jet *
   return h * h * k * mobility(m, q, coordinate) < SPRING_FLIES;
 }
 
+double joint_spring_energy(const Model *m, int joint, const Affine *q, double near) {
+  const Joint *j = &m->joint[joint];
+  if (!(j->def.stiffness > 0) || j->coordinate == ABD_COORDINATE_NONE) return 0;
+  double x = joint_coordinate(m, joint, q, near).value - j->def.rest;
+  return 0.5 * j->def.stiffness * x * x;
+}
+
 bool joint_acts_on_flight(const Model *m, const State *state, int joint) {
   const Joint *j = &m->joint[joint];
   const JointState *s = &state->joint[joint];

@@ -1,0 +1,138 @@
+/* The velocities at the end of a step are made to keep the balance of energy, see step/cluster.h. */
+#include "cpu/cpu.h"
+
+#include <string.h>
+
+#include "step/cluster.h"
+#include "step/joint.h"
+#include "step/soft.h"
+
+typedef struct Settle {
+  Cpu *cpu;
+  State *after;
+  int *root; /* per block: its cluster's first block */
+  Cluster *cluster;
+} Settle;
+
+static int find(int *root, int i) {
+  while (root[i] != i) i = root[i] = root[root[i]];
+  return i;
+}
+
+static void unite(Settle *s, int a, int b) {
+  a = find(s->root, a), b = find(s->root, b);
+  s->root[a > b ? a : b] = a > b ? b : a;
+}
+
+/* The block that stands for a body: of a soft body its first vertex. */
+static int block_of(const Model *m, int body) {
+  return m->body[body].soft ? m->soft[m->body[body].soft - 1].first : body;
+}
+
+static bool acts(const Pair *p) { return p->contact.count > 0 || p->friction.count > 0; }
+
+static void unite_all(Settle *s) {
+  const Model *m = s->cpu->model;
+  for (int i = 0; i < m->block_count; i++) s->root[i] = i;
+  for (int k = 0; k < m->soft_count; k++)
+    for (int v = 1; v < m->soft[k].vertex_count; v++) unite(s, m->soft[k].first, m->soft[k].first + v);
+  for (int k = 0; k < m->attachment_count; k++)
+    unite(s, m->attachment[k].body, m->soft[m->attachment[k].soft].first + m->attachment[k].vertex);
+  for (int j = 0; j < m->joint_count; j++) {
+    const Joint *joint = &m->joint[j];
+    int a = joint_body(m, j);
+    for (int e = 0; e < 2; e++)
+      if (a >= 0 && joint->end[e].body >= 0) unite(s, a, joint->end[e].body);
+    for (int e = 0; e < 2 && joint->partner[0] >= 0; e++)
+      if (a >= 0 && joint_body(m, joint->partner[e]) >= 0) unite(s, a, joint_body(m, joint->partner[e]));
+  }
+  for (int k = 0; k < s->cpu->pairs.count; k++) {
+    const Pair *p = pairs_at(&s->cpu->pairs, k);
+    int a = block_of(m, p->a), b = block_of(m, p->b);
+    if (acts(p) && block_moves(m, a) && block_moves(m, b)) unite(s, a, b);
+  }
+}
+
+static Cluster *cluster_of(Settle *s, int block) { return &s->cluster[find(s->root, block)]; }
+
+/* What is at the other side of a contact or a joint: the world, or a body of the cluster. */
+static void mark_side(const Model *m, Cluster *c, int body) {
+  if (body < 0 || (m->body[body].motion == ABD_MOTION_STATIC && !m->body[body].soft)) c->tied = true;
+  else if (m->body[body].motion == ABD_MOTION_KINEMATIC) c->driven = true;
+}
+
+static void mark_joints(Settle *s) {
+  const Model *m = s->cpu->model;
+  const Work *w = &s->cpu->work;
+  for (int j = 0; j < m->joint_count; j++) {
+    int body = joint_body(m, j);
+    if (body < 0) continue;
+    Cluster *c = cluster_of(s, body);
+    c->jointed = true;
+    if (m->joint[j].partner[0] < 0)
+      for (int e = 0; e < 2; e++) mark_side(m, c, m->joint[j].end[e].body);
+    c->driven |= w->state->joint[j].drive.kind != ABD_DRIVE_NONE;
+    c->touched |= joint_acts_on_flight(m, w->state, j);
+    c->gain += joint_spring_energy(m, j, w->q.body, w->joint[j].angle) -
+               joint_spring_energy(m, j, w->state->q.body, w->state->joint[j].angle);
+  }
+}
+
+static void mark_pairs(Settle *s) {
+  const Model *m = s->cpu->model;
+  for (int k = 0; k < s->cpu->pairs.count; k++) {
+    const Pair *p = pairs_at(&s->cpu->pairs, k);
+    if (!acts(p)) continue;
+    const int body[2] = {p->a, p->b};
+    for (int side = 0; side < 2; side++) {
+      Cluster *c = cluster_of(s, block_of(m, body[side]));
+      c->touched = true;
+      for (int other = 0; other < 2; other++) mark_side(m, c, body[other]);
+    }
+  }
+}
+
+static void mark_soft(Settle *s) {
+  const Model *m = s->cpu->model;
+  const Work *w = &s->cpu->work;
+  for (int k = 0; k < m->soft_count; k++) {
+    const Soft *soft = &m->soft[k];
+    Cluster *c = cluster_of(s, soft->first);
+    c->touched = true; /* elements damp */
+    for (int v = 0; v < soft->vertex_count; v++) {
+      c->tied |= block_motion(m, soft->first + v) == ABD_MOTION_STATIC;
+      c->driven |= block_motion(m, soft->first + v) == ABD_MOTION_KINEMATIC;
+    }
+    for (int e = 0, n = soft_element_count(soft); e < n; e++)
+      c->gain += soft_elastic_energy(soft, e, w->q) - soft_elastic_energy(soft, e, w->state->q);
+  }
+}
+
+bool settle_velocities(Cpu *cpu, State *after) {
+  const Model *m = cpu->model;
+  Settle s = {.cpu = cpu, .after = after};
+  if (!mem_reserve((void **)&cpu->cluster_root, &cpu->cluster_root_capacity, m->block_count, sizeof(int)) ||
+      !mem_reserve((void **)&cpu->cluster, &cpu->cluster_capacity, m->block_count, sizeof(Cluster)))
+    return false;
+  s.root = cpu->cluster_root;
+  s.cluster = cpu->cluster;
+  memset(s.cluster, 0, (size_t)m->block_count * sizeof *s.cluster);
+  unite_all(&s);
+  mark_joints(&s);
+  mark_pairs(&s);
+  mark_soft(&s);
+  for (int k = 0; k < m->moving_count; k++) {
+    int i = m->moving[k];
+    if (block_motion(m, i) == ABD_MOTION_DYNAMIC) cluster_add(cluster_of(&s, i), &cpu->work, i, after);
+    else cluster_of(&s, i)->driven = true;
+  }
+  for (int i = 0; i < m->block_count; i++)
+    if (s.root[i] == i) cluster_close(&s.cluster[i]);
+  for (int k = 0; k < m->moving_count; k++) {
+    int i = m->moving[k];
+    const Cluster *c = cluster_of(&s, i);
+    if (block_motion(m, i) == ABD_MOTION_DYNAMIC && c->factor != 1)
+      node_put(m, after->rate, i, cluster_rate(c, &cpu->work, i, after));
+  }
+  return true;
+}

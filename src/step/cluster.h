@@ -1,0 +1,34 @@
+/* Clusters: blocks that contacts and joints connect in a step. Their mechanical energy (kinetic, gravity, springs, soft
+ * elements) must not rise by what contacts do, and must not change in the flight of a mechanism.
+ *
+ * The step's forces act at the poses of its end. A contact on a body that turns thereby adds energy of second order in
+ * the turn, a barrier that relaxes pushes bodies apart, and a flight's energy oscillates. The velocities at the end of
+ * the step are scaled such that the balance holds: all of them if the cluster touches the world, otherwise those
+ * relative to its motion as one rigid body, so that momentum is kept. Tested in tests/test_cluster.c. */
+#ifndef ABD_STEP_CLUSTER_H
+#define ABD_STEP_CLUSTER_H
+
+#include "step/work.h"
+
+typedef struct Cluster {
+  bool tied;     /* it touches static bodies or is joined to the world */
+  bool driven;   /* scripts or drives act on it: its energy may rise */
+  bool touched;  /* contacts, stops or dampers act on it: it may lose energy */
+  bool jointed;  /* it has joints */
+  double gain;   /* [J] rise of its mechanical energy less the work of given forces */
+  double kinetic, mass;
+  Vec3 moment, momentum, spin; /* sums of m x, m v, and angular momentum about the origin */
+  Mat3 second;                 /* sum of m x x^T */
+  /* cluster_close: */
+  double factor; /* of velocities relative to the rigid motion */
+  Vec3 center, velocity, turning;
+} Cluster;
+
+/* Adds a dynamic block: its inertia and velocity after the step, and the change of its energies in the step. */
+void cluster_add(Cluster *cluster, const Work *work, int block, const State *after);
+/* Decides on the factor of its velocities. */
+void cluster_close(Cluster *cluster);
+/* The rate of a block after scaling. */
+Affine cluster_rate(const Cluster *cluster, const Work *work, int block, const State *after);
+
+#endif

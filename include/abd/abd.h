@@ -87,7 +87,10 @@ typedef struct AbdContactDef {
   double friction;         /* Coulomb coefficient of bodies and pairs without their own, 0 */
   double friction_speed;   /* [m/s] friction sticks below this sliding speed, 1e-3 */
   int friction_iterations; /* the most solves of a step, each with renewed lagged forces, 2; 0 = frictionless */
-  bool friction_anchors;   /* sticking contacts keep their slip from step to step, so that nothing creeps; true */
+  double
+      restitution; /* 0 to 1: of bodies and pairs without their own: the part of the speed that an impact gives back, 0 */
+  double restitution_speed; /* [m/s] slower impacts do not bounce; 0 = twice what gravity adds in a step */
+  bool friction_anchors;    /* sticking contacts keep their slip from step to step, so that nothing creeps; true */
 } AbdContactDef;
 
 /* The solver of Newton's linear systems. */
@@ -204,15 +207,17 @@ typedef struct AbdBodyDef {
   double torque[3];           /* [N m] constant, world axes */
   uint32_t fixed;             /* ABD_FIX_* bits */
   double friction;            /* coefficient of this body, negative = the world's; a pair uses sqrt(mu_a mu_b) */
+  double restitution;         /* 0 to 1, negative = the world's; a pair uses sqrt(e_a e_b); soft bodies have none */
   double contact_thickness;   /* [m] two bodies stay apart by half the sum of theirs; 0 */
   int32_t group;              /* bodies of one group >= 0 do not collide with each other; -1 = none */
 } AbdBodyDef;
 
 ABD_API AbdBodyDef abd_default_body_def(void);
 ABD_API AbdStatus abd_world_add_body(AbdWorld *world, const AbdBodyDef *def, AbdBodyId *body);
-/* Excludes a pair from collision; sets the friction coefficient of a pair. Before the first step. */
+/* Excludes a pair from collision; sets the friction coefficient, the restitution of a pair. Before the first step. */
 ABD_API AbdStatus abd_world_exclude_pair(AbdWorld *world, AbdBodyId a, AbdBodyId b);
 ABD_API AbdStatus abd_world_set_pair_friction(AbdWorld *world, AbdBodyId a, AbdBodyId b, double friction);
+ABD_API AbdStatus abd_world_set_pair_restitution(AbdWorld *world, AbdBodyId a, AbdBodyId b, double restitution);
 
 ABD_API size_t abd_world_body_count(const AbdWorld *world);
 ABD_API size_t abd_world_mesh_count(const AbdWorld *world);

@@ -56,6 +56,14 @@ AbdStatus abd_world_set_pair_friction(AbdWorld *world, AbdBodyId a, AbdBodyId b,
   return model_add_rule(&world->model, (int)a.id - 1, (int)b.id - 1, friction, error);
 }
 
+AbdStatus abd_world_set_pair_restitution(AbdWorld *world, AbdBodyId a, AbdBodyId b, double restitution) {
+  AbdError *error = world_fresh_error(world);
+  if (check_pair(world, a, b, error)) return error->status;
+  if (!(restitution >= 0 && restitution <= 1))
+    return fault(error, ABD_ERROR_ARGUMENT, "restitution of a pair is %g, expected a number from 0 to 1", restitution);
+  return model_add_restitution(&world->model, (int)a.id - 1, (int)b.id - 1, restitution, error);
+}
+
 AbdStatus abd_mesh_view(const AbdWorld *world, AbdMeshId mesh, AbdMeshView *view) {
   const Mesh *m = world_mesh(world, mesh);
   if (!m) return ABD_ERROR_ARGUMENT;

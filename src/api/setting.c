@@ -40,6 +40,7 @@
   }
 #define ANY .least = -INFINITY, .most = INFINITY
 #define POSITIVE .least = 0, .most = INFINITY, .open = true
+#define FRACTION .least = 0, .most = 1
 #define NOT_NEGATIVE .least = 0, .most = INFINITY
 #define BETWEEN(LEAST, MOST) .least = LEAST, .most = MOST, .open = true
 
@@ -59,6 +60,10 @@ static const AbdSetting world_settings[] = {
          "below this sliding speed friction is static"),
   INTEGER(AbdWorldDef, contact.friction_iterations, 0, 2, "",
           "how often a step renews the normal forces in friction; 0 = no friction"),
+  NUMBER(AbdWorldDef, contact.restitution, FRACTION, 0, "",
+         "part of the speed that an impact gives back, if bodies and pairs name none"),
+  NUMBER(AbdWorldDef, contact.restitution_speed, NOT_NEGATIVE, 0, "m/s",
+         "slower impacts do not bounce; 0 = twice what gravity adds in a step"),
   BOOLEAN(AbdWorldDef, contact.friction_anchors, true,
           "static friction stores the sticking point of each contact, so that nothing creeps"),
   INTEGER(AbdWorldDef, solver.max_iterations, 1, 1000, "", "Newton iterations in one step"),
@@ -76,6 +81,8 @@ static const AbdSetting world_settings[] = {
 static const AbdSetting body_settings[] = {
   NUMBER(AbdBodyDef, density, POSITIVE, 1000, "kg/m^3", "mass per volume; for open meshes see thickness"),
   NUMBER(AbdBodyDef, friction, NOT_NEGATIVE, -1, "", "coefficient, else the world's; a pair uses sqrt(mu_a mu_b)"),
+  NUMBER(AbdBodyDef, restitution, FRACTION, -1, "",
+         "part of the speed that an impact gives back, else the world's; a pair uses sqrt(e_a e_b)"),
   NUMBER(AbdBodyDef, stiffness, POSITIVE, 1e11, "Pa", "factor kappa of the elasticity"),
   CHOICE(AbdBodyDef, elasticity, ABD_ENUM_ELASTICITY, ABD_ELASTICITY_ORTHO,
          "energy that resists deformation; see method.md"),

@@ -19,6 +19,7 @@ static void target_task(void *context, int i) {
   node_put(w->model, w->q, i, q);
   node_put(w->model, w->trial, i, q);
   w->active[i] = true;
+  if (i < w->model->body_count) w->restart[i] = false;
   if (!block_is_vertex(w->model, i)) w->speed[i] = 0;
   predict_target(w, i);
   if (!target_fits(w, i)) __atomic_store_n(&cpu->failed, i, __ATOMIC_RELAXED);
@@ -49,6 +50,45 @@ static void pair_task(void *context, int k) {
   pair_begin(pairs_at(&cpu->pairs, k), &cpu->scene, cpu->work.q.body, cpu->work.target.body);
 }
 
+/* ---- no history through impacts ---- */
+
+static void mark_restarts(Cpu *cpu) {
+  const Model *m = cpu->model;
+  Work *w = &cpu->work;
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    if (p->a != p->b) w->restart[p->a] = w->restart[p->b] = true;
+  }
+  for (int j = 0; j < m->joint_count; j++) {
+    int body = joint_body(m, j);
+    if (body >= 0 && joint_near_stop(w, j)) w->restart[body] = true;
+  }
+  for (bool again = m->joint_count > 0; again;) { /* a mechanism restarts as a whole */
+    again = false;
+    for (int j = 0; j < m->joint_count; j++) {
+      int a = m->joint[j].end[0].body, b = m->joint[j].end[1].body;
+      if (m->joint[j].partner[0] >= 0)
+        a = joint_body(m, m->joint[j].partner[0]), b = joint_body(m, m->joint[j].partner[1]);
+      if (a < 0 || b < 0 || w->restart[a] == w->restart[b]) continue;
+      w->restart[a] = w->restart[b] = again = true;
+    }
+  }
+}
+
+static void restart_task(void *context, int i) {
+  Work *w = &((Cpu *)context)->work;
+  if (!predict_restarts(w, i)) return;
+  predict_target(w, i);
+  if (!block_is_vertex(w->model, i) && w->model->body[i].slot >= 0) w->energy[i] = body_energy(w, i, &w->q.body[i]);
+}
+
+static void restart_near_contact(Cpu *cpu) {
+  const Model *m = cpu->model;
+  if (m->def.integrator != ABD_INTEGRATOR_BDF2 && m->soft_count == 0) return;
+  mark_restarts(cpu);
+  parallel_for(cpu->threads, m->block_count, 32, restart_task, cpu);
+}
+
 static Outcome find_pairs(Cpu *cpu) {
   const Model *m = cpu->model;
   Work *w = &cpu->work;
@@ -56,8 +96,9 @@ static Outcome find_pairs(Cpu *cpu) {
   soft_load(cpu, w->q);
   soft_load_start(cpu, w->q);
   parallel_for(cpu->threads, m->body_count, 32, body_task, cpu);
-  for (int k = 0; k < m->soft_count; k++) w->soft_energy[k] = soft_total(cpu, &m->soft[k], w->q);
   Outcome outcome = reach_pairs(cpu, false, &added);
+  if (!stage_failed(outcome)) restart_near_contact(cpu);
+  for (int k = 0; k < m->soft_count; k++) w->soft_energy[k] = soft_total(cpu, &m->soft[k], w->q);
   if (!stage_failed(outcome)) outcome = stage_from(pairs_pack(&cpu->pairs));
   if (!stage_failed(outcome)) parallel_for(cpu->threads, cpu->pairs.count, 32, pair_task, cpu);
   return outcome;

@@ -84,11 +84,11 @@ typedef struct Cpu {
   Affine *move; /* per linked block: a correction that closes joints */
   int *active;  /* blocks of Newton's system */
   int active_count;
-  double *diagonal; /* 12x12 per moving stiff body */
+  double *diagonal;        /* 12x12 per moving stiff body */
   struct Cluster *cluster; /* per block, see cpu/settle.c */
   int *cluster_root;
   int cluster_capacity, cluster_root_capacity;
-  int failed;       /* a pair that failed, -1: none */
+  int failed; /* a pair that failed, -1: none */
 } Cpu;
 
 extern const Stages cpu_stages;
@@ -138,6 +138,11 @@ void flight_destroy(JointedFlight *flight);
 Affine flight_force(const JointedFlight *flight, int block);
 Outcome flight_targets(Cpu *cpu);
 Outcome flight_rates(Cpu *cpu, State *after);
+/* The same without the kicks of springs. */
+Outcome flight_project(Cpu *cpu, State *after);
+
+/* impact.c: velocities after impacts with restitution. */
+Outcome bounce(Cpu *cpu, State *after);
 
 /* settle.c: velocities after the step that keep the balance of energy. False if memory is out. */
 bool settle_velocities(Cpu *cpu, State *after);

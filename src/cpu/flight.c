@@ -520,7 +520,7 @@ static double rate_round(Cpu *cpu) {
   return largest > 0 ? most_open(f) / largest : 0;
 }
 
-static void read_rates(Cpu *cpu, const State *after) {
+static void read_rates(Cpu *cpu, const State *after, double kick) {
   JointedFlight *f = &cpu->flight;
   const Model *m = cpu->model;
   for (int k = 0; k < f->count; k++) {
@@ -532,14 +532,14 @@ static void read_rates(Cpu *cpu, const State *after) {
     if (!block_is_vertex(m, i))
       f->base[k].l = spin_momentum(affine_linear(&f->from[k]), affine_linear(&f->pose[k]), m->body[i].second);
   }
-  kick_springs(cpu, cpu->work.q.body, f->from, 0.5 * cpu->work.h, f->base);
+  if (kick > 0) kick_springs(cpu, cpu->work.q.body, f->from, kick, f->base);
 }
 
-Outcome flight_rates(Cpu *cpu, State *after) {
+static Outcome project(Cpu *cpu, State *after, double kick) {
   JointedFlight *f = &cpu->flight;
   Work *w = &cpu->work;
   if (f->count == 0) return stage_done();
-  read_rates(cpu, after);
+  read_rates(cpu, after, kick);
   Outcome outcome = factor_at(cpu, f->from, w->q.body);
   if (stage_failed(outcome)) return outcome;
   f->duration = 1;
@@ -557,3 +557,6 @@ Outcome flight_rates(Cpu *cpu, State *after) {
   for (int r = 0; r < f->row_count; r++) w->joint[f->row[r].joint].flight[f->row[r].index] = f->row_force[r];
   return stage_done();
 }
+
+Outcome flight_rates(Cpu *cpu, State *after) { return project(cpu, after, 0.5 * cpu->work.h); }
+Outcome flight_project(Cpu *cpu, State *after) { return project(cpu, after, 0); }

@@ -29,7 +29,7 @@ static int block_of(const Model *m, int body) {
   return m->body[body].soft ? m->soft[m->body[body].soft - 1].first : body;
 }
 
-static bool acts(const Pair *p) { return p->contact.count > 0 || p->friction.count > 0; }
+static bool acts(const Pair *p) { return p->contact.count > 0 || p->friction.count > 0 || p->coupled; }
 
 static void unite_all(Settle *s) {
   const Model *m = s->cpu->model;

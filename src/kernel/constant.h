@@ -113,6 +113,16 @@
 #define TURN_SMALL 1e-4
 /* [rounds] Corrections of linear joints after a bent step. Two are enough. An end, never reached */
 #define CLOSE_ROUNDS 5
+/* [g dt] Impacts slower than this part of what gravity adds in a step do not bounce. test_impact */
+#define IMPACT_GRAVITY 2
+/* [threshold] Slower approaches are left to the next step. test_impact */
+#define IMPACT_LEAST 0.01
+/* [sweeps] over the pairs while blows pass through bodies. An end */
+#define IMPACT_SWEEPS 64
+/* [rounds, 1] of impulses over the contacts of a pair; they end when the last changed the speed by less than this part.
+ * test_impact */
+#define IMPACT_ROUNDS 200
+#define IMPACT_SMALL 1e-9
 /* [kinetic energy] A flight's error of energy up to this part is corrected; a larger loss is left. test_cluster */
 #define ENERGY_CORRECTED 0.02
 /* [inertias] Resistance to strain when joints are closed by impulses. Larger ones lose digits. test_motion */

@@ -21,7 +21,7 @@ static int compare_rules(const void *x, const void *y) {
 }
 
 const PairRule *model_rule(const Model *model, int a, int b) {
-  PairRule wanted = {pair_key(a, b), 0};
+  PairRule wanted = {.key = pair_key(a, b)};
   if (model->rule_count == 0) return NULL;
   if (model->started) return bsearch(&wanted, model->rule, (size_t)model->rule_count, sizeof wanted, compare_rules);
   for (int i = 0; i < model->rule_count; i++)
@@ -44,13 +44,24 @@ bool model_excludes(const Model *model, int a, int b) {
   return a != b && (gives_way(&model->body[a]) || gives_way(&model->body[b])) && !model_collides(model, a, b);
 }
 
-double model_friction(const Model *model, int a, int b) {
-  const PairRule *rule = model_rule(model, a, b);
-  if (rule) return rule->friction < 0 ? 0 : rule->friction;
-  double mu_a = model->body[a].friction, mu_b = model->body[b].friction, mu = model->def.contact.friction;
-  mu_a = mu_a < 0 ? mu : mu_a;
-  mu_b = mu_b < 0 ? mu : mu_b;
-  return mu_a == mu_b ? mu_a : sqrt(mu_a * mu_b);
+/* The coefficient of a pair: that of its rule, or the geometric mean of its bodies'. */
+static double pair_value(double rule, double a, double b, double world) {
+  if (!isnan(rule)) return rule < 0 ? 0 : rule;
+  a = a < 0 ? world : a;
+  b = b < 0 ? world : b;
+  return a == b ? a : sqrt(a * b);
+}
+
+double model_friction(const Model *m, int a, int b) {
+  const PairRule *rule = model_rule(m, a, b);
+  return pair_value(rule ? rule->friction : NAN, m->body[a].friction, m->body[b].friction, m->def.contact.friction);
+}
+
+double model_restitution(const Model *m, int a, int b) {
+  const PairRule *rule = model_rule(m, a, b);
+  if (m->body[a].soft || m->body[b].soft) return 0;
+  return pair_value(rule ? rule->restitution : NAN, m->body[a].restitution, m->body[b].restitution,
+                    m->def.contact.restitution);
 }
 
 AbdStatus model_add_mesh(Model *model, const AbdMeshDef *def, AbdError *error) {
@@ -164,6 +175,9 @@ static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const cha
   if (!isfinite(def->friction))
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": friction is %g, expected a finite number", name,
                  def->friction);
+  if (!(def->restitution <= 1))
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": restitution is %g, expected a number from 0 to 1", name,
+                 def->restitution);
   if ((unsigned)def->motion > ABD_MOTION_KINEMATIC || (unsigned)def->elasticity > ABD_ELASTICITY_NEO_HOOKEAN)
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": motion %d or elasticity %d is unknown", name,
                  (int)def->motion, (int)def->elasticity);
@@ -194,6 +208,7 @@ AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error) {
   b->second = scale(def->density, vec3_from(mesh->second));
   b->stiffness = def->stiffness;
   b->friction = def->friction;
+  b->restitution = def->restitution;
   b->thickness = def->contact_thickness;
   b->fixed = b->motion == ABD_MOTION_DYNAMIC ? def->fixed & all : 0;
   b->group = def->group;
@@ -207,15 +222,29 @@ AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error) {
   return ABD_OK;
 }
 
-AbdStatus model_add_rule(Model *model, int a, int b, double friction, AbdError *error) {
+/* The rule of a pair, made if there is none; NULL if memory is out. */
+static PairRule *own_rule(Model *model, int a, int b, AbdError *error) {
   PairRule *old = (PairRule *)model_rule(model, a, b);
-  if (old) {
-    old->friction = friction;
-    return ABD_OK;
+  if (old) return old;
+  if (!mem_reserve((void **)&model->rule, &model->rule_capacity, model->rule_count + 1, sizeof(PairRule))) {
+    fault(error, ABD_ERROR_MEMORY, "out of memory while adding a rule for a pair of bodies");
+    return NULL;
   }
-  if (!mem_reserve((void **)&model->rule, &model->rule_capacity, model->rule_count + 1, sizeof(PairRule)))
-    return fault(error, ABD_ERROR_MEMORY, "out of memory while adding a rule for a pair of bodies");
-  model->rule[model->rule_count++] = (PairRule){pair_key(a, b), friction};
+  model->rule[model->rule_count] = (PairRule){pair_key(a, b), NAN, NAN};
+  return &model->rule[model->rule_count++];
+}
+
+AbdStatus model_add_rule(Model *model, int a, int b, double friction, AbdError *error) {
+  PairRule *rule = own_rule(model, a, b, error);
+  if (!rule) return error->status;
+  rule->friction = friction;
+  return ABD_OK;
+}
+
+AbdStatus model_add_restitution(Model *model, int a, int b, double restitution, AbdError *error) {
+  PairRule *rule = own_rule(model, a, b, error);
+  if (!rule) return error->status;
+  rule->restitution = restitution;
   return ABD_OK;
 }
 
@@ -239,6 +268,15 @@ static bool any_friction(const Model *model) {
     if (model->body[i].friction > 0) return true;
   for (int i = 0; i < model->rule_count; i++)
     if (model->rule[i].friction > 0) return true;
+  return false;
+}
+
+static bool any_restitution(const Model *model) {
+  if (model->def.contact.restitution > 0) return true;
+  for (int i = 0; i < model->body_count; i++)
+    if (model->body[i].restitution > 0) return true;
+  for (int i = 0; i < model->rule_count; i++)
+    if (model->rule[i].restitution > 0) return true;
   return false;
 }
 
@@ -355,6 +393,7 @@ AbdStatus model_start(Model *model, AbdError *error) {
   for (int i = 0; i < model->body_count; i++)
     if (gives_way(&model->body[i])) model->mass_max = most(model->mass_max, model->body[i].mass);
   if (model->rule_count > 1) qsort(model->rule, (size_t)model->rule_count, sizeof(PairRule), compare_rules);
+  model->has_restitution = any_restitution(model);
   model->has_friction = model->def.contact.friction_iterations > 0 && any_friction(model);
   fill_automatic(model);
   set_pull(model);

@@ -32,7 +32,7 @@ typedef struct Body {
   int mesh, slot; /* slot: index among the moving blocks, -1 for static and soft bodies */
   AbdMotion motion;
   AbdElasticity elasticity;
-  double density, mass, volume, stiffness, friction;
+  double density, mass, volume, stiffness, friction, restitution;
   double thickness; /* [m] that contact gives its surface: others stay half of it away */
   Vec3 second;      /* density times the mesh's second moments */
   Vec3 weight;      /* kinematic bodies: what ties c1..c3 to their target; dynamic: second */
@@ -48,8 +48,8 @@ typedef struct Body {
 
 typedef struct PairRule {
   uint64_t key;
-  double friction;
-} PairRule; /* friction < 0: the pair does not collide */
+  double friction, restitution; /* NaN: as the bodies say */
+} PairRule;                     /* friction < 0: the pair does not collide */
 
 typedef struct Model {
   AbdWorldDef def; /* automatic values filled in by model_start */
@@ -73,7 +73,7 @@ typedef struct Model {
   int moving_count;
   double mass_max;        /* of the dynamic bodies */
   double joint_tolerance; /* [m] what a joint that is not linear may leave open */
-  bool has_friction, started;
+  bool has_friction, has_restitution, started;
 } Model;
 
 /* Elastic slip of a friction contact, carried from step to step so that static friction does not creep. */
@@ -94,6 +94,7 @@ typedef struct State {
   Nodes q, rate;
   Nodes q_before, rate_before; /* one step earlier, for BDF2 */
   Vec3 *kick;                  /* per body: the part of this velocity that the forces of the next half step gave */
+  unsigned char *restart;      /* per body: near contact in the last step, so BDF2 does not use its history */
   Vec3 *force, *torque;        /* per body: applied, world axes */
   Vec3 *vertex_force;          /* per soft vertex: applied; NULL until one is set */
   Affine *target;              /* per kinematic block: pose after the next step */
@@ -109,10 +110,12 @@ const PairRule *model_rule(const Model *model, int a, int b);
 bool model_collides(const Model *model, int a, int b);
 bool model_excludes(const Model *model, int a, int b); /* a rule or a group keeps them from colliding */
 double model_friction(const Model *model, int a, int b);
+double model_restitution(const Model *model, int a, int b);
 
 AbdStatus model_add_mesh(Model *model, const AbdMeshDef *def, AbdError *error);
 AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error);
 AbdStatus model_add_rule(Model *model, int a, int b, double friction, AbdError *error);
+AbdStatus model_add_restitution(Model *model, int a, int b, double restitution, AbdError *error);
 AbdStatus model_add_joint(Model *model, const AbdJointDef *def, AbdError *error);
 AbdStatus model_check_drive(const Joint *joint, const AbdDrive *drive, AbdError *error);
 AbdStatus model_start(Model *model, AbdError *error); /* slots, automatic settings */

@@ -12,14 +12,14 @@ typedef struct Header {
   int64_t step, body_count, vertex_count, kinematic_count, joint_count, force_count, anchor_count, memory_count;
   uint64_t checksum; /* of all that follows the header, begun with the numbers above */
 } Header;
-static const char snapshot_magic[8] = "abdst06";
+static const char snapshot_magic[8] = "abdst07";
 
 /* The arrays per node, per body and per joint, named once for init, save, restore and destroy. */
 typedef struct Part {
   void **array;
   size_t count, item_size;
 } Part;
-enum { NUMBER_PARTS = 13, PART_COUNT = 15 }; /* the first ones hold nothing but numbers */
+enum { NUMBER_PARTS = 13, PART_COUNT = 16 }; /* the first ones hold nothing but numbers */
 
 /* forces: on single vertices, all or none. */
 static void state_parts(State *s, const Model *m, size_t forces, Part part[PART_COUNT]) {
@@ -41,6 +41,7 @@ static void state_parts(State *s, const Model *m, size_t forces, Part part[PART_
       {(void **)&s->vertex_force, forces, sizeof(Vec3)},
       {(void **)&s->joint, joints, sizeof(JointState)},
       {(void **)&s->has_target, kinematic, 1},
+      {(void **)&s->restart, bodies, 1},
   };
   memcpy(part, all, sizeof all);
 }
@@ -65,6 +66,7 @@ static void start_body(State *state, const Model *model, int i) {
   if (b->motion != ABD_MOTION_STATIC || b->soft) state->force[i] = b->force;
   if (b->motion == ABD_MOTION_DYNAMIC) g = start_acceleration(model, b);
   state_free_kick(state, model, i);
+  state->restart[i] = b->jointed; /* the poses before the start need not fit the joints */
   Vec3 v = state->rate.body[i].n[0];
   Mat3 a = mat3_mul(mat3_exp(scale(-h, w)), affine_linear(&b->start));
   state->q_before.body[i] = affine(add_scaled(add_scaled(b->start.n[0], -h, v), 0.5 * h * h, g), a);
@@ -121,7 +123,8 @@ AbdStatus state_next_init(State *next, const Model *model, AbdError *error) {
   memset(next, 0, sizeof *next);
   next->joint = mem_zeroed((size_t)model->joint_count, sizeof(JointState));
   next->kick = mem_zeroed((size_t)model->body_count, sizeof(Vec3));
-  bool good = nodes_init(&next->q, model) && next->kick;
+  next->restart = mem_zeroed((size_t)model->body_count, 1);
+  bool good = nodes_init(&next->q, model) && next->kick && next->restart;
   good = nodes_init(&next->rate, model) && good;
   return good && next->joint ? ABD_OK : no_memory(model, error);
 }
@@ -163,6 +166,7 @@ void state_advance(State *state, State *next, const Model *model) {
   rotate(&state->rate_before, &state->rate, &next->rate);
   state->step = next->step;
   state->kick = next->kick;
+  state->restart = next->restart;
   state->joint = next->joint;
   state->anchor = next->anchor;
   state->memory = next->memory;
@@ -171,6 +175,7 @@ void state_advance(State *state, State *next, const Model *model) {
   state->memory_count = next->memory_count;
   state->memory_capacity = next->memory_capacity;
   next->kick = old.kick;
+  next->restart = old.restart;
   next->joint = old.joint;
   next->anchor = old.anchor;
   next->memory = old.memory;

@@ -36,7 +36,7 @@ static bool find_bodies(OwnFile *file, const Node *node, BodyList *list) {
   return list->count || node_fail(node, "no body is called \"%.100s\"", name ? name : "");
 }
 
-static bool add_pairs(OwnFile *file, const Node *at, const BodyList *a, const BodyList *b, double friction,
+static bool add_pairs(OwnFile *file, const Node *at, const BodyList *a, const BodyList *b, const double value[2],
                       ScenePair **pairs, size_t *count) {
   for (size_t i = 0; i < a->count; i++) {
     for (size_t j = 0; j < b->count; j++) {
@@ -47,47 +47,50 @@ static bool add_pairs(OwnFile *file, const Node *at, const BodyList *a, const Bo
       if (*count >= SCENE_PAIR_LIMIT) return node_fail(at, "more than %d pairs", SCENE_PAIR_LIMIT);
       ScenePair *pair = array_add(pairs, count, sizeof *pair);
       if (!pair) return loader_out_of_memory(file->loader);
-      *pair = (ScenePair){a->index[i], b->index[j], friction};
+      *pair = (ScenePair){a->index[i], b->index[j], value[0], value[1]};
     }
   }
   return true;
 }
 
-static bool read_pair(OwnFile *file, const Node *node, double friction, ScenePair **pairs, size_t *count) {
+static bool read_pair(OwnFile *file, const Node *node, const double value[2], ScenePair **pairs, size_t *count) {
   BodyList a = {0}, b = {0};
   if (!json_is_array(node->value) || node_size(node) != 2) return node_expected(node, "a list of 2 bodies");
   Node first = node_item(node, 0), second = node_item(node, 1);
   bool ok = find_bodies(file, &first, &a) && find_bodies(file, &second, &b) &&
-            add_pairs(file, node, &a, &b, friction, pairs, count);
+            add_pairs(file, node, &a, &b, value, pairs, count);
   free(a.index);
   free(b.index);
   return ok;
 }
 
 static bool read_exclude(OwnFile *file) {
+  const double none[2] = {-1, -1};
   Node list;
   if (!node_get(file->top, "exclude", &list)) return true;
   if (!node_is_array(&list)) return false;
   for (size_t i = 0; i < node_size(&list); i++) {
     Node pair = node_item(&list, i);
-    if (!read_pair(file, &pair, 0, &file->loader->scene->exclude, &file->loader->scene->exclude_count)) return false;
+    if (!read_pair(file, &pair, none, &file->loader->scene->exclude, &file->loader->scene->exclude_count)) return false;
   }
   return true;
 }
 
 static bool read_pair_friction(OwnFile *file) {
-  static const char *const known[] = {"bodies", "friction", NULL};
+  static const char *const known[] = {"bodies", "friction", "restitution", NULL};
   Node list;
   if (!node_get(file->top, "pair_friction", &list)) return true;
   if (!node_is_array(&list)) return false;
   for (size_t i = 0; i < node_size(&list); i++) {
     Node item = node_item(&list, i), bodies;
-    double friction = -1;
+    double value[2] = {-1, -1};
     Scene *scene = file->loader->scene;
-    if (!node_check_keys(&item, known) || !read_number(&item, "friction", NUMBER_NOT_NEGATIVE, &friction)) return false;
-    if (!node_get(&item, "bodies", &bodies) || friction < 0)
-      return node_fail(&item, "expected \"bodies\" and \"friction\"");
-    if (!read_pair(file, &bodies, friction, &scene->pair_friction, &scene->pair_friction_count)) return false;
+    if (!node_check_keys(&item, known) || !read_number(&item, "friction", NUMBER_NOT_NEGATIVE, &value[0]) ||
+        !read_number(&item, "restitution", NUMBER_NOT_NEGATIVE, &value[1]))
+      return false;
+    if (!node_get(&item, "bodies", &bodies) || (value[0] < 0 && value[1] < 0))
+      return node_fail(&item, "expected \"bodies\" and \"friction\" or \"restitution\"");
+    if (!read_pair(file, &bodies, value, &scene->pair_friction, &scene->pair_friction_count)) return false;
   }
   return true;
 }

@@ -55,9 +55,10 @@ static bool add_pairs(const Scene *scene, AbdWorld *world, SceneError *error) {
   }
   for (size_t i = 0; i < scene->pair_friction_count; i++) {
     const ScenePair *pair = &scene->pair_friction[i];
-    if (abd_world_set_pair_friction(world, body_id(pair->a), body_id(pair->b), pair->friction) != ABD_OK) {
+    AbdBodyId a = body_id(pair->a), b = body_id(pair->b);
+    if ((pair->friction >= 0 && abd_world_set_pair_friction(world, a, b, pair->friction) != ABD_OK) ||
+        (pair->restitution >= 0 && abd_world_set_pair_restitution(world, a, b, pair->restitution) != ABD_OK))
       return scene_fail(error, "pair_friction: %s", abd_world_error(world));
-    }
   }
   return true;
 }

@@ -79,8 +79,8 @@ typedef struct SceneBody {
 
 typedef struct ScenePair {
   size_t a, b;
-  double friction;
-} ScenePair; /* friction only for pair_friction */
+  double friction, restitution; /* of pair_friction; negative = not given */
+} ScenePair;
 
 typedef struct DriveKey {
   double time, value;

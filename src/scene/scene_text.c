@@ -222,7 +222,9 @@ static bool put_pairs(json_t *top, const Scene *scene) {
   for (size_t i = 0; ok && i < scene->pair_friction_count; i++) {
     const ScenePair *pair = &scene->pair_friction[i];
     json_t *item = append_object(friction);
-    ok = put(item, "bodies", pair_value(pair)) && put(item, "friction", json_real(pair->friction));
+    ok = put(item, "bodies", pair_value(pair)) &&
+         (pair->friction < 0 || put(item, "friction", json_real(pair->friction))) &&
+         (pair->restitution < 0 || put(item, "restitution", json_real(pair->restitution)));
   }
   return ok;
 }

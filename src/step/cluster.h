@@ -11,11 +11,11 @@
 #include "step/work.h"
 
 typedef struct Cluster {
-  bool tied;     /* it touches static bodies or is joined to the world */
-  bool driven;   /* scripts or drives act on it: its energy may rise */
-  bool touched;  /* contacts, stops or dampers act on it: it may lose energy */
-  bool jointed;  /* it has joints */
-  double gain;   /* [J] rise of its mechanical energy less the work of given forces */
+  bool tied;    /* it touches static bodies or is joined to the world */
+  bool driven;  /* scripts or drives act on it: its energy may rise */
+  bool touched; /* contacts, stops or dampers act on it: it may lose energy */
+  bool jointed; /* it has joints */
+  double gain;  /* [J] rise of its mechanical energy less the work of given forces */
   double kinetic, mass;
   Vec3 moment, momentum, spin; /* sums of m x, m v, and angular momentum about the origin */
   Mat3 second;                 /* sum of m x x^T */

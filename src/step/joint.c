@@ -334,6 +334,11 @@ static double stop_gap(const Work *work, int joint, const Affine *q) {
   return y;
 }
 
+bool joint_near_stop(const Work *work, int joint) {
+  return work->joint[joint].active && work->model->joint[joint].partner[0] < 0 &&
+         (stop_gap(work, joint, work->q.body) < 1 || stop_gap(work, joint, work->target.body) < 1);
+}
+
 static void set_pulls(const Work *work, const Joint *j, JointTerm *t, const JointState *s) {
   const AbdJointDef *d = &j->def;
   double h = work->h, inertia = j->mass * reach(j) * reach(j),

@@ -49,6 +49,8 @@ bool joint_acts_on_flight(const Model *model, const State *state, int joint);
 /* The spring of a joint that is soft enough to act as a kick at the start and at the end of a flight: its force along
  * the coordinate at poses q, and the coordinate. False if there is none. */
 bool joint_spring(const Model *model, int joint, const Affine *q, double near, Jet *coordinate, double *force);
+/* Whether a stop acts now or is reached at the target. */
+bool joint_near_stop(const Work *work, int joint);
 /* [J] stored in the spring of a joint at poses q. */
 double joint_spring_energy(const Model *model, int joint, const Affine *q, double near);
 /* The pose of a joint's end; the world's is the identity. */

@@ -16,11 +16,23 @@
 
 /* A soft vertex moves on a curved path, which implicit Euler would slow. If bodies fly rigidly, it takes BDF2, after a
  * first step of Euler because the poses before the start need not fit. A vertex that is attached to a body takes Euler. */
-static AbdIntegrator scheme(const Work *work, int i) {
+static AbdIntegrator smooth_scheme(const Work *work, int i) {
   AbdIntegrator given = work->model->def.integrator;
   if (given != ABD_INTEGRATOR_RIGID || !block_is_vertex(work->model, i)) return given;
   if (linkage_of(&work->model->linkage, i)) return ABD_INTEGRATOR_EULER;
   return work->state->step == 0 ? ABD_INTEGRATOR_EULER : ABD_INTEGRATOR_BDF2;
+}
+
+static AbdIntegrator scheme(const Work *work, int i) {
+  AbdIntegrator smooth = smooth_scheme(work, i);
+  int body = model_whole(work->model, i);
+  bool restart = work->restart[body] || work->state->restart[body];
+  return smooth == ABD_INTEGRATOR_BDF2 && restart ? ABD_INTEGRATOR_EULER : smooth;
+}
+
+bool predict_restarts(const Work *work, int i) {
+  int body = model_whole(work->model, i);
+  return smooth_scheme(work, i) == ABD_INTEGRATOR_BDF2 && work->restart[body] && !work->state->restart[body];
 }
 
 bool predict_flies(const Work *work, int i) { return scheme(work, i) == ABD_INTEGRATOR_RIGID; }
@@ -28,9 +40,10 @@ bool predict_flies(const Work *work, int i) { return scheme(work, i) == ABD_INTE
 bool predict_two_steps(const Work *work, int i) { return scheme(work, i) == ABD_INTEGRATOR_BDF2; }
 
 double predict_inertia(const Work *work, int i) {
-  bool mixed = work->model->def.integrator == ABD_INTEGRATOR_RIGID &&
-               block_motion(work->model, i) == ABD_MOTION_DYNAMIC && scheme(work, i) == ABD_INTEGRATOR_BDF2;
-  return mixed ? 9.0 / 4.0 : 1;
+  if (block_motion(work->model, i) != ABD_MOTION_DYNAMIC) return 1;
+  bool two_steps = scheme(work, i) == ABD_INTEGRATOR_BDF2;
+  if (work->model->def.integrator == ABD_INTEGRATOR_BDF2) return two_steps ? 1 : 4.0 / 9.0;
+  return two_steps ? 9.0 / 4.0 : 1;
 }
 
 static Vec3 body_acceleration(const Work *work, int i) {

@@ -46,6 +46,7 @@ typedef struct Work {
   double *energy, *energy_trial;     /* of inertia and elasticity, per body; of vertices they are computed anew */
   double *speed;                     /* per body: of its last Newton step [m/s] */
   bool *active;                      /* per block: in the active set; the others keep their poses in this iteration */
+  bool *restart;                     /* per body: BDF2 does not use its history, see predict_restart */
   JointTerm *joint;
   double *soft_energy, *soft_energy_trial; /* per soft body, of its elements */
   double *unknown;                         /* of linked bodies, 12 places each */
@@ -57,6 +58,9 @@ void work_destroy(Work *work);                  /* takes a half-built one */
 /* predict.c: targets before the solve, velocities after it. */
 void predict_begin(Work *work); /* time step and factors, from work->state; then the target of each body: */
 void predict_target(Work *work, int block);
+/* Bodies near contact take Euler's step instead of BDF2's, in this step and in the next, so that no history passes
+ * through an impact. Marks a body; then its targets are to be set anew. */
+bool predict_restarts(const Work *work, int block);
 void predict_finish(const Work *work, int block, State *after);
 /* Whether the block's target is a flight. */
 bool predict_flies(const Work *work, int block);

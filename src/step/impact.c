@@ -1,0 +1,136 @@
+/* Impacts of one pair, see step/impact.h. */
+#include "step/impact.h"
+
+#include "kernel/constant.h"
+#include "kernel/rigid.h"
+#include "step/flight.h"
+
+static Mat3 inverse_inertia(const Body *b, Mat3 a) {
+  Mat3 inverse;
+  for (int k = 0; k < 3; k++) inverse.c[k] = freedom_spin(b, a, vec3(k == 0, k == 1, k == 2));
+  return inverse;
+}
+
+Twist impact_twist(const Work *w, int i, const Affine *rate) {
+  const Body *b = &w->model->body[i];
+  Twist t = {.v = vec3(0, 0, 0), .w = vec3(0, 0, 0), .inverse_inertia = mat3_zero()};
+  if (b->motion == ABD_MOTION_STATIC) return t;
+  t.v = rate->n[0];
+  t.w = body_turn(&w->q.body[i], rate);
+  if (b->motion != ABD_MOTION_DYNAMIC || b->fixed) return t;
+  t.inverse_mass = 1 / b->mass;
+  t.inverse_inertia = inverse_inertia(b, affine_linear(&w->q.body[i]));
+  return t;
+}
+
+Twist impact_free_twist(const Work *w, int i) {
+  Flight f = w->flight[i];
+  f.v = add_scaled(f.v, 0.5 * w->h, predict_acceleration(w, i));
+  Affine rate = flight_rate(w, i, &w->q.body[i], f);
+  return impact_twist(w, i, &rate);
+}
+
+Affine impact_rate(const Work *w, int i, const Twist *t) {
+  return affine(t->v, mat3_mul(mat3_skew(t->w), affine_linear(&w->q.body[i])));
+}
+
+double impact_threshold(const Model *m) {
+  double given = m->def.contact.restitution_speed;
+  return given > 0 ? given : IMPACT_GRAVITY * m->def.dt * norm(vec3_from(m->def.gravity));
+}
+
+bool impact_shocked(const Work *w, int i, double threshold) {
+  Affine push = affine_sub(w->q.body[i], w->target.body[i]);
+  return w->model->body[i].motion == ABD_MOTION_DYNAMIC && !w->model->body[i].fixed && predict_flies(w, i) &&
+         body_speed(w, i, &push) > threshold;
+}
+
+static Vec3 acceleration_of(const Work *w, int i) {
+  return w->model->body[i].motion == ABD_MOTION_DYNAMIC ? predict_acceleration(w, i) : vec3(0, 0, 0);
+}
+
+static Vec3 point_at(const Affine *q, Vec3 rest) { return affine_point(q, rest); }
+
+/* With d the way the surfaces approached in the step, s their speed of approach at its start and a their acceleration
+ * towards each other, the speed at contact is sqrt(s^2 + 2 a d); without contact it would have become s + a h. */
+Impact impact_of(const Work *w, const Pair *p, const Contact *c) {
+  const State *s = w->state;
+  const Affine *qa = &w->q.body[p->a], *qb = &w->q.body[p->b];
+  const Affine *qa0 = &s->q.body[p->a], *qb0 = &s->q.body[p->b];
+  Impact out = {.normal = c->normal};
+  Vec3 n = c->normal;
+  out.arm[0] = sub(point_at(qa, c->ya), qa->n[0]);
+  out.arm[1] = sub(point_at(qb, c->yb), qb->n[0]);
+  double before = dot(n, sub(point_at(qa0, c->ya), point_at(qb0, c->yb)));
+  double way = before - dot(n, sub(point_at(qa, c->ya), point_at(qb, c->yb)));
+  double speed = -dot(n, sub(point_at(&s->rate.body[p->a], c->ya), point_at(&s->rate.body[p->b], c->yb)));
+  double towards = -dot(n, sub(acceleration_of(w, p->a), acceleration_of(w, p->b)));
+  double at_contact = sqrt(most(0, most(0, speed) * speed + 2 * towards * most(0, way)));
+  out.late = most(0, speed + towards * w->h - at_contact);
+  return out;
+}
+
+static Vec3 relative(const Impact *i, const Twist *a, const Twist *b) {
+  return sub(add(a->v, cross(a->w, i->arm[0])), add(b->v, cross(b->w, i->arm[1])));
+}
+
+double impact_approach(const Impact *i, const Twist *a, const Twist *b) { return -dot(i->normal, relative(i, a, b)); }
+
+/* What a unit impulse along d adds to the relative velocity along d. */
+static double mobility(const Impact *i, const Twist *a, const Twist *b, Vec3 d) {
+  Vec3 x = cross(i->arm[0], d), y = cross(i->arm[1], d);
+  return a->inverse_mass + b->inverse_mass + dot(x, mat3_mul_vec(a->inverse_inertia, x)) +
+         dot(y, mat3_mul_vec(b->inverse_inertia, y));
+}
+
+static void push(const Impact *i, Twist *a, Twist *b, Vec3 impulse) {
+  a->v = add_scaled(a->v, a->inverse_mass, impulse);
+  a->w = add(a->w, mat3_mul_vec(a->inverse_inertia, cross(i->arm[0], impulse)));
+  b->v = add_scaled(b->v, -b->inverse_mass, impulse);
+  b->w = sub(b->w, mat3_mul_vec(b->inverse_inertia, cross(i->arm[1], impulse)));
+}
+
+static double push_normal(Impact *i, Twist *a, Twist *b) {
+  double m = mobility(i, a, b, i->normal);
+  if (!(m > 0)) return 0;
+  double impulse = most(0, i->normal_impulse + (i->target + impact_approach(i, a, b)) / m);
+  double change = impulse - i->normal_impulse;
+  push(i, a, b, scale(change, i->normal));
+  i->normal_impulse = impulse;
+  return fabs(change) * m;
+}
+
+static void push_friction(Impact *i, Twist *a, Twist *b, double mu) {
+  Vec3 v = relative(i, a, b), slip = add_scaled(v, -dot(v, i->normal), i->normal);
+  double size = norm(slip), limit = mu * i->normal_impulse;
+  if (!(size > 0)) return;
+  double m = mobility(i, a, b, scale(1 / size, slip));
+  Vec3 impulse = add_scaled(i->friction_impulse, -1 / m, slip);
+  if (norm(impulse) > limit) impulse = scale(limit / norm(impulse), impulse);
+  push(i, a, b, sub(impulse, i->friction_impulse));
+  i->friction_impulse = impulse;
+}
+
+bool impact_resolve(Impact *impact, int count, Twist *a, Twist *b, double restitution, double mu, double threshold,
+                    double least_speed) {
+  double fastest = 0;
+  for (int k = 0; k < count; k++) {
+    Impact *i = &impact[k];
+    double approach = impact_approach(i, a, b), real = approach - i->late;
+    fastest = most(fastest, approach);
+    i->target = real > threshold ? restitution * real : 0;
+    i->normal_impulse = 0;
+    i->friction_impulse = vec3(0, 0, 0);
+  }
+  if (!(fastest > least_speed)) return false;
+  for (int round = 0; round < IMPACT_ROUNDS; round++) {
+    double change = 0;
+    for (int k = 0; k < count; k++) {
+      change = most(change, push_normal(&impact[k], a, b));
+      if (mu > 0) push_friction(&impact[k], a, b, mu);
+    }
+    if (change < IMPACT_SMALL * fastest) break;
+  }
+  for (int k = 0; k < count; k++) impact[k].late = 0; /* the next approach is due to other impacts */
+  return true;
+}

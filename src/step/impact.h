@@ -1,0 +1,49 @@
+/* Restitution: velocities after impacts. Poses are those of the solve; only velocities change.
+ *
+ * The solve ends an impact without bounce. A body whose velocity contact changed by more than the threshold gets the
+ * velocity back that it had without contact, and all contacts of such bodies are resolved as impacts: pair by pair, again
+ * and again while two surfaces approach, so that a blow passes through a row of bodies (Newton's cradle). The contacts of
+ * one pair act together: normal impulses J >= 0 that bring every contact to at least e times its speed of approach
+ * (Newton's law of impact), so that a box that falls flat rises flat; with friction impulses up to mu J. The speed of
+ * approach is that at the moment of contact: what gravity adds in the rest of the step is no part of it. So bodies at
+ * rest do not bounce. Tested in tests/test_impact.c. */
+#ifndef ABD_STEP_IMPACT_H
+#define ABD_STEP_IMPACT_H
+
+#include "contact/pair.h"
+#include "step/work.h"
+
+/* Velocity of a body, and what impulses do to it. */
+typedef struct Twist {
+  Vec3 v, w;
+  double inverse_mass; /* 0 if the body does not give way */
+  Mat3 inverse_inertia;
+} Twist;
+
+/* A contact as an impact. */
+typedef struct Impact {
+  Vec3 normal;   /* from b to a */
+  Vec3 arm[2];   /* from the centres of mass */
+  double late;   /* [m/s] of the approach that gravity adds after the contact */
+  double target; /* [m/s] speed of separation to reach */
+  double normal_impulse;
+  Vec3 friction_impulse;
+} Impact;
+
+/* The twist of a body at the end of the step: free, as without contacts; else with the rate given. */
+Twist impact_twist(const Work *work, int body, const Affine *rate);
+Twist impact_free_twist(const Work *work, int body);
+Affine impact_rate(const Work *work, int body, const Twist *twist);
+/* [m/s] Slower impacts do not bounce. */
+double impact_threshold(const Model *model);
+/* Did contact change the body's velocity by more than the threshold? */
+bool impact_shocked(const Work *work, int body, double threshold);
+
+Impact impact_of(const Work *work, const Pair *pair, const Contact *contact);
+/* Speed at which the surfaces approach at a contact. */
+double impact_approach(const Impact *impact, const Twist *a, const Twist *b);
+/* Resolves the contacts of a pair; false if nothing approached faster than `least`. */
+bool impact_resolve(Impact *impact, int count, Twist *a, Twist *b, double restitution, double mu, double threshold,
+                    double least);
+
+#endif

@@ -55,6 +55,15 @@ void block_cholesky_destroy(BlockCholesky *solver) {
   mem_free(solver);
 }
 
+/* Releases large values before a new plan is made: the patterns of single vertices, which a plan merges, take a fifth
+ * of a factor's memory. */
+static void release_values(BlockCholesky *solver) {
+  if (solver->value_capacity * (int64_t)sizeof(double) <= BLOCK_KEPT_BYTES) return;
+  mem_free(solver->value_memory);
+  solver->value_memory = NULL;
+  solver->value_capacity = 0;
+}
+
 /* The values, the inverse pivots and the work vector share one allocation, which is reused while it is large enough. */
 static bool reserve_values(BlockCholesky *solver) {
   const BlockPattern *p = &solver->plan.pattern;
@@ -85,10 +94,16 @@ void block_cholesky_choose(BlockCholesky *solver, BlockMethod method, double mem
   solver->plan.memory = memory;
 }
 
+static bool plan(BlockCholesky *solver, const BlockShape *shape, bool *changed) {
+  BlockReuse reuse = block_plan_reuse(&solver->plan, shape);
+  *changed = reuse != PLAN_SAME;
+  if (reuse != PLAN_OUTDATED) return true;
+  release_values(solver);
+  return block_plan_make(&solver->plan, shape);
+}
+
 bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int edge_count, const int (*edge)[2]) {
-  bool changed;
-  const BlockShape shape = {n, edge_count, size, edge};
-  bool done = block_plan_update(&solver->plan, &shape, &changed);
+  bool changed, done = plan(solver, &(BlockShape){n, edge_count, size, edge}, &changed);
   if (done && !changed) return true;
   if (solver->cholmod) cholmod_factor_forget(solver->cholmod);
   const BlockPattern *p = &solver->plan.pattern;

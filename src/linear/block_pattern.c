@@ -16,14 +16,14 @@ void block_pattern_free(BlockPattern *pattern) {
   memset(pattern, 0, sizeof *pattern);
 }
 
-/* Kept memory is returned if it is this many times the need and above this size. The pattern of single soft
+/* Kept memory is returned if it is this many times the need and above BLOCK_KEPT_BYTES. The pattern of single soft
  * vertices, from which columns are merged, is several times that of the merged columns. */
-enum { KEPT_TIMES = 3, KEPT_BYTES = 16 << 20 };
+enum { KEPT_TIMES = 3 };
 
 /* Reserves `bytes` in one of the pattern's memories. NULL if memory is out. */
 static void *reserve(BlockPattern *p, int which, size_t bytes) {
   size_t kept = p->memory[which].capacity;
-  bool wasteful = kept > KEPT_BYTES && kept > KEPT_TIMES * bytes;
+  bool wasteful = kept > BLOCK_KEPT_BYTES && kept > KEPT_TIMES * bytes;
   if (!p->memory[which].bytes || bytes > kept || wasteful) {
     mem_free(p->memory[which].bytes);
     p->memory[which].capacity = bytes + bytes / 4;

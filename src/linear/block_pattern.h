@@ -9,6 +9,8 @@
 #include "base/base.h"
 #include "linear/block_graph.h"
 
+enum { BLOCK_KEPT_BYTES = 16 << 20 }; /* memory up to this size is kept, because fresh pages cost time */
+
 typedef struct BlockOrder {
   int count; /* blocks of the caller */
   int column_count;

@@ -62,7 +62,7 @@ static bool make_incomplete(BlockPlan *plan, const BlockShape *shape) {
 }
 
 /* Chooses a complete factor if it is required or fits in memory. One that is too large to index does not fit either. */
-static bool choose(BlockPlan *plan, const BlockShape *shape) {
+bool block_plan_make(BlockPlan *plan, const BlockShape *shape) {
   bool made = make_best(plan, shape), fits = made && (plan->memory == 0 || plan->bytes <= plan->memory);
   if (fits && plan->wanted != BLOCK_ITERATIVE) return true;
   bool done = plan->wanted == BLOCK_DIRECT ? made : make_incomplete(plan, shape);
@@ -76,15 +76,12 @@ static bool same_blocks(const BlockPlan *plan, const BlockShape *s) {
          memcmp(p->given_size, s->size, (size_t)s->count * sizeof(int)) == 0;
 }
 
-bool block_plan_update(BlockPlan *plan, const BlockShape *shape, bool *changed) {
+BlockReuse block_plan_reuse(BlockPlan *plan, const BlockShape *shape) {
   bool anew = plan->refresh, fill = !block_plan_iterative(plan);
   plan->refresh = false;
-  *changed = false;
-  if ((plan->own || !anew) && block_pattern_matches(&plan->pattern, shape)) return true;
-  *changed = true;
-  if (anew || !shape->count || !same_blocks(plan, shape)) return choose(plan, shape);
+  if ((plan->own || !anew) && block_pattern_matches(&plan->pattern, shape)) return PLAN_SAME;
+  if (anew || !shape->count || !same_blocks(plan, shape)) return PLAN_OUTDATED;
   plan->own = false;
   bool built = block_pattern_build(&plan->pattern, shape, &plan->order, fill, plan->threads);
-  if (built && (!fill || plan->pattern.flops <= outgrown * plan->flops)) return true;
-  return choose(plan, shape);
+  return built && (!fill || plan->pattern.flops <= outgrown * plan->flops) ? PLAN_REBUILT : PLAN_OUTDATED;
 }

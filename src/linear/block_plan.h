@@ -26,8 +26,12 @@ typedef struct BlockPlan {
 } BlockPlan;
 
 static inline bool block_plan_iterative(const BlockPlan *plan) { return plan->pattern.n > 0 && !plan->pattern.fill; }
-/* Sets *changed if the pattern has changed. False if memory is out; the plan is then empty. */
-bool block_plan_update(BlockPlan *plan, const BlockShape *shape, bool *changed);
+typedef enum BlockReuse { PLAN_SAME = 0, PLAN_REBUILT, PLAN_OUTDATED } BlockReuse;
+/* Adapts the plan to a shape. PLAN_SAME: the pattern is unchanged. PLAN_REBUILT: the pattern was built anew in the old
+ * order. PLAN_OUTDATED: the shape needs a new order, call block_plan_make. */
+BlockReuse block_plan_reuse(BlockPlan *plan, const BlockShape *shape);
+/* Makes a new order and its pattern. False if memory is out; the plan is then empty. */
+bool block_plan_make(BlockPlan *plan, const BlockShape *shape);
 void block_plan_refresh(BlockPlan *plan);
 void block_plan_free(BlockPlan *plan);
 

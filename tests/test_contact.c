@@ -324,7 +324,7 @@ static void check_hessian(const Pair *p, const ContactScene *scene, const Affine
 static void check_gradient(Pair *p, const ContactScene *scene, const Affine q[2], double tolerance) {
   double g[24], numeric[24];
   pair_eval(p, scene, &q[0], &q[1]);
-  pair_moments(p, scene, &q[0], &q[1]);
+  pair_assemble(p, scene, &q[0], &q[1]);
   gradient_of(pair_moment_sums(p, scene), g);
   check_hessian(p, scene, q);
   differences(p, scene, q, 1e-5 * scene->range, numeric);

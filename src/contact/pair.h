@@ -1,4 +1,4 @@
-/* A pair of bodies within reach of each other: candidates -> contacts -> moments.
+/* A pair of bodies within reach of each other: candidates -> contacts -> moments and springs.
  *
  * Body b is the larger one. Distances of two stiff bodies are bounded in b's rest frame, in which only the motion of a
  * relative to b matters: T(q) = b^-1 o a maps a's rest frame to b's.
@@ -51,11 +51,13 @@ typedef struct FrictionPoint {
   double wa[3], wb[3];
 } FrictionPoint;
 
-/* A contact with a soft side in the matrix: a spring between weighted sums of nodes. */
+/* A contact, mollifier or friction point with a soft side in the matrix: a force and a stiffness on a weighted sum of
+ * nodes. Vertices that do not move are left out. */
 typedef struct Spring {
-  int count, body[6];
-  double weight[6][4]; /* of the body's nodes */
-  Vec3 force;          /* gradient by the weighted sum */
+  int count, vertex[6]; /* blocks */
+  double weight[6];
+  double body[4]; /* weights of the nodes of the stiff side, zero if there is none */
+  Vec3 force;     /* gradient by the weighted sum */
   Sym3 stiffness;
 } Spring;
 
@@ -64,7 +66,7 @@ typedef struct PairCounts {
 } PairCounts;
 
 /* Moments of all contacts of a pair: gradient 3x4 per body, Hessian K (x) y y^T per 4x4 entry: 10 on the diagonal
- * blocks, 16 between the bodies, the latter with a minus sign. */
+ * blocks, 16 between the bodies, the latter with a minus sign. Parts of a soft side are zero. */
 typedef double Entry[8]; /* a symmetric 3x3: xx yy zz xy xz yz, the last two unused */
 typedef struct Moments {
   Vec3 ga[4], gb[4];
@@ -82,7 +84,8 @@ typedef struct Pair {
   bool failed;         /* memory ran out, or a value was not finite */
   Range contact;       /* Contact */
   Range friction;      /* FrictionPoint */
-  Range moments;       /* Moments, at most one */
+  Range moments;       /* Moments, at most one; none if both sides are soft */
+  Range spring;        /* Spring; none if both sides are stiff */
   int friction_unique; /* number of unique friction points; they come first and carry their duplicates' load */
   int nearest_kind, nearest_a, nearest_b; /* the stencil of the smallest gap */
   double stiffness;                       /* of the barrier [J as dt^2 energy] */
@@ -127,6 +130,9 @@ static inline FrictionPoint *pair_friction(const Pair *pair, const ContactScene 
 static inline Moments *pair_moment_sums(const Pair *pair, const ContactScene *scene) {
   return pool_items(&scene->store->moments, &pair->moments);
 }
+static inline Spring *pair_springs(const Pair *pair, const ContactScene *scene) {
+  return pool_items(&scene->store->spring, &pair->spring);
+}
 
 /* Releases all ranges of the pair. */
 void pair_destroy(Pair *pair, PairStore *store);
@@ -136,10 +142,8 @@ void pair_drop_cache(Pair *pair, PairStore *store);
  * soft body it is at most the separation plus half of their distance at rest: stencil_separation <= pair_separation. */
 double pair_separation(const Pair *pair, const ContactScene *scene);
 double stencil_separation(const Pair *pair, const ContactScene *scene, int kind, int prim_a, int prim_b);
-/* The springs of contacts and friction of a pair with a soft side; some are empty. */
-int pair_spring_count(const Pair *pair);
-void pair_spring(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, int index,
-                 Spring *spring);
+/* The stiff side of a pair with a soft side if it moves, else -1. */
+int pair_stiff_side(const Pair *pair, const Model *model);
 /* The vertices of a contact's primitives in the two meshes. Unused entries repeat the primitive's first vertex. */
 void pair_corners(const Pair *pair, const ContactScene *scene, const Contact *contact, int va[3], int vb[3]);
 /* Orders two bodies. a is the one whose motion is bounded. */
@@ -164,10 +168,10 @@ void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const 
 bool pair_clear(Pair *pair, const ContactScene *scene);
 /* As pair_bound for all stencils, listed or not, for steps up to t_wanted. */
 void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted);
-/* Computes gradient and Gauss-Newton Hessian of barrier and friction at the accepted poses into pair_moment_sums.
- * Inputs are the contacts of the last pair_eval and the friction forces of pair_friction_start or pair_friction_advance
- * after it. */
-void pair_moments(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
+/* Computes gradient and Gauss-Newton Hessian of barrier and friction at the accepted poses, into pair_moment_sums for
+ * stiff sides and into pair_springs for soft ones. Inputs are the contacts of the last pair_eval and the friction
+ * forces of pair_friction_start or pair_friction_advance after it. */
+void pair_assemble(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 
 /* Makes the lagged friction points from the contacts, with slips from the anchors of this pair. */
 bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], const Anchor *anchor, int anchor_count);

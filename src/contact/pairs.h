@@ -19,7 +19,7 @@ typedef struct Pairs {
   int slot_capacity, order_capacity, body_capacity, vacant_capacity;
   int *spare_slot; /* the order under construction */
   int spare_capacity;
-  PairStore store; /* contacts, friction points, moments and caches of the pairs */
+  PairStore store; /* contacts, friction points, moments, springs and caches of the pairs */
 } Pairs;
 
 /* threads: the most that a loop over pairs uses. False if memory is out. */
@@ -31,7 +31,7 @@ static inline Pair *pairs_at(const Pairs *pairs, int k) { return &pairs->pair[pa
  * if memory is out. */
 bool pairs_sync(Pairs *pairs, const Model *model, const uint64_t *key, int count, int *added);
 /* Moves the items that did not fit into a pair's ranges into the shared arrays. Call it after every loop of pair_eval,
- * pair_bound, pair_bound_cover, pair_lag or pair_moments. False if memory is out. */
+ * pair_bound, pair_bound_cover, pair_lag or pair_assemble. False if memory is out. */
 bool pairs_settle(Pairs *pairs);
 /* Packs the shared arrays if more than half of one is wasted. Call it at the start of a step. False if memory is
  * out. */

@@ -5,10 +5,10 @@
 
 #include "contact/cache.h"
 
-enum { POOLS = 6, RANGES = 7 };
+enum { POOLS = 7, RANGES = 8, CACHE_RANGES = 4 }; /* ranges from CACHE_RANGES on belong to the cache */
 
 static Pool *pool_of(PairStore *s, int k) {
-  Pool *pool[POOLS] = {&s->contact,          &s->friction,    &s->moments,
+  Pool *pool[POOLS] = {&s->contact,          &s->friction,    &s->moments,      &s->spring,
                        &s->cache->candidate, &s->cache->path, &s->cache->vertex};
   return pool[k < POOLS ? k : POOLS - 1];
 }
@@ -16,13 +16,13 @@ static Pool *pool_of(PairStore *s, int k) {
 /* Range k of a pair: one for each pool, and the second one of the last pool. */
 static Range *range_of(PairStore *s, Pair *p, int k) {
   PairCache *c = &s->cache->slot[p->slot];
-  Range *range[RANGES] = {&p->contact, &p->friction,  &p->moments,  &c->candidate,
-                          &c->path,    &c->vertex[0], &c->vertex[1]};
+  Range *range[RANGES] = {&p->contact,   &p->friction, &p->moments,   &p->spring,
+                          &c->candidate, &c->path,     &c->vertex[0], &c->vertex[1]};
   return range[k];
 }
 
 bool store_init(PairStore *s, int threads) {
-  static const size_t size[POOLS] = {sizeof(Contact),   sizeof(FrictionPoint), sizeof(Moments),
+  static const size_t size[POOLS] = {sizeof(Contact),   sizeof(FrictionPoint), sizeof(Moments), sizeof(Spring),
                                      sizeof(Candidate), sizeof(PathRecord),    sizeof(Vec3)};
   memset(s, 0, sizeof *s);
   if (!(s->cache = mem_zeroed(1, sizeof *s->cache))) return false;
@@ -71,12 +71,12 @@ bool store_pack(PairStore *s, Pair *pair, const int *slot, int count) {
 
 void pair_drop_cache(Pair *p, PairStore *s) {
   PairCache *c = &s->cache->slot[p->slot];
-  for (int k = 3; k < RANGES; k++) pool_release(pool_of(s, k), range_of(s, p, k));
+  for (int k = CACHE_RANGES; k < RANGES; k++) pool_release(pool_of(s, k), range_of(s, p, k));
   memset(c, 0, sizeof *c);
 }
 
 void pair_destroy(Pair *p, PairStore *s) {
   pair_drop_cache(p, s);
-  for (int k = 0; k < 3; k++) pool_release(pool_of(s, k), range_of(s, p, k));
+  for (int k = 0; k < CACHE_RANGES; k++) pool_release(pool_of(s, k), range_of(s, p, k));
   memset(p, 0, sizeof *p);
 }

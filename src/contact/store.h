@@ -1,4 +1,4 @@
-/* Flat storage of a pair's items of varying number: contacts, friction points, moments and the candidate cache. Each is
+/* Flat storage of a pair's items of varying number: contacts, friction points, moments, springs and the candidate cache. Each is
  * one Pool; a pair has ranges of them. Functions that fill ranges may run in parallel loops over pairs. pairs_settle
  * (contact/pairs.h) must run between such a loop and the next one that reads. Tested in tests/test_pool.c. */
 #ifndef ABD_CONTACT_STORE_H
@@ -9,7 +9,7 @@
 struct Pair;
 
 typedef struct PairStore {
-  Pool contact, friction, moments;
+  Pool contact, friction, moments, spring;
   struct CacheStore *cache; /* private to src/contact */
 } PairStore;
 

@@ -153,13 +153,11 @@ void soft_load_start(Cpu *cpu, Nodes q);
 void soft_load_motion(Cpu *cpu, Nodes direction);
 Box soft_box(const Model *model, const Soft *soft, Nodes from, Nodes to);
 double soft_total(const Cpu *cpu, const Soft *soft, Nodes q);
-/* What elements and contacts with a soft side couple; their gradients and blocks. */
+/* What elements couple; their gradients and blocks. */
 bool soft_coupling_init(SoftCoupling *coupling, const Model *model, const Soft *soft); /* false if memory is out */
 bool soft_couple(Cpu *cpu);
 bool soft_add(Cpu *cpu);
 /* Islands with soft bodies go on with positive semidefinite elements; false if all do already. */
 bool soft_make_convex(Cpu *cpu);
-bool soft_couple_pair(Cpu *cpu, const Pair *pair);
-void soft_add_pair(Cpu *cpu, const Pair *pair);
 
 #endif

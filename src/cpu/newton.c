@@ -1,83 +1,14 @@
 /* The Newton step: the active set, its matrix of body blocks, pair moments and joint forces, factored by blocks.
  * Tested in tests/test_determinism.c. */
-#include "cpu/cpu.h"
-
 #include <math.h>
 #include <string.h>
 
+#include "cpu/assembly.h"
 #include "cpu/validate.h"
 #include "step/active.h"
 #include "step/joint.h"
 
 static bool has_terms(const Pair *p) { return p->contact.count > 0 || p->friction.count > 0; }
-
-/* out[12 x 12] += sign * sum over i, j of entry(i, j) (x) block; entry of the 4x4 moments. */
-static void add_block(double *out, int i, int j, double sign, const Entry *entry) {
-  double *c = out + 12 * (3 * j) + 3 * i;
-  const double *k = *entry; /* xx yy zz xy xz yz */
-  c[0] += sign * k[0];
-  c[1] += sign * k[3];
-  c[2] += sign * k[4];
-  c[12] += sign * k[3];
-  c[13] += sign * k[1];
-  c[14] += sign * k[5];
-  c[24] += sign * k[4];
-  c[25] += sign * k[5];
-  c[26] += sign * k[2];
-}
-
-static void add_diagonal_moments(double *out, const Entry moment[10]) {
-  for (int i = 0, e = 0; i < 4; i++)
-    for (int j = 0; j <= i; j++, e++) {
-      add_block(out, i, j, 1, &moment[e]);
-      if (j < i) add_block(out, j, i, 1, &moment[e]);
-    }
-}
-
-/* Columns of a 12x12 block projected to a body's free directions. */
-static void project_columns(const Body *b, double *block) {
-  for (int j = 0; j < 12; j++) {
-    Affine c;
-    memcpy(&c, block + 12 * j, sizeof c);
-    c = freedom_project(b, c);
-    memcpy(block + 12 * j, &c, sizeof c);
-  }
-}
-
-static void transpose(double *block) {
-  for (int j = 0; j < 12; j++)
-    for (int i = 0; i < j; i++) {
-      double t = block[12 * j + i];
-      block[12 * j + i] = block[12 * i + j];
-      block[12 * i + j] = t;
-    }
-}
-
-/* P H P + s (I - P): held directions keep a harmless pivot. */
-static void project_diagonal(const Body *b, double *block) {
-  double s = 0, unit[144] = {0};
-  for (int i = 0; i < 12; i++) {
-    if (block[13 * i] > s) s = block[13 * i];
-    unit[13 * i] = 1;
-  }
-  project_columns(b, block);
-  transpose(block);
-  project_columns(b, block);
-  project_columns(b, unit);
-  for (int k = 0; k < 144; k++) block[k] -= s * unit[k];
-  for (int i = 0; i < 12; i++) block[13 * i] += s;
-}
-
-static double *diagonal_of(const Cpu *cpu, int body) {
-  return cpu->diagonal + 144 * (size_t)cpu->model->body[body].slot;
-}
-static bool takes_part(const Cpu *cpu, int body) { return body_selected(cpu->islands, body) && cpu->work.active[body]; }
-static bool is_linked(const Model *m, int body) { return linkage_of(&m->linkage, body) != NULL; }
-
-/* A body whose held coordinates are projected out here; those of a linked body are eliminated. */
-static bool projected(const Model *m, int body) {
-  return !block_is_vertex(m, body) && m->body[body].fixed && !is_linked(m, body);
-}
 
 /* ---- the active set ---- */
 
@@ -122,27 +53,8 @@ static bool couple_joints(Cpu *cpu) {
   return true;
 }
 
-/* Whether the pair couples its bodies. Pairs that touched at any time in this step stay in the pattern, so that it
- * seldom changes. */
-static void couple_task(void *context, int k) {
-  Cpu *cpu = context;
-  const int *body = cpu->pairs.body[k];
-  cpu->pair_couples[k] = false;
-  if (!takes_part(cpu, body[0]) && !takes_part(cpu, body[1])) return;
-  Pair *p = pairs_at(&cpu->pairs, k);
-  if (cpu->pair_acts[k]) p->coupled = true;
-  cpu->pair_couples[k] = p->soft || (p->coupled && takes_part(cpu, body[0]) && takes_part(cpu, body[1]));
-}
-
 static bool couple(Cpu *cpu) {
-  parallel_for(cpu->threads, cpu->pairs.count, 128, couple_task, cpu);
-  for (int k = 0; k < cpu->pairs.count; k++) {
-    const int *body = cpu->pairs.body[k];
-    if (!cpu->pair_couples[k]) continue;
-    bool soft = cpu->model->soft_count && pairs_at(&cpu->pairs, k)->soft;
-    if (soft ? !soft_couple_pair(cpu, pairs_at(&cpu->pairs, k)) : !system_couple(&cpu->system, body[0], body[1]))
-      return false;
-  }
+  if (!contact_couple(cpu)) return false;
   for (int k = 0; k < cpu->active_count; k++)
     if (cpu->model->linkage.linked_count && is_linked(cpu->model, cpu->active[k]) &&
         !system_couple(&cpu->system, cpu->active[k], cpu->active[k]))
@@ -152,11 +64,6 @@ static bool couple(Cpu *cpu) {
 
 /* ---- gradients and diagonal blocks ---- */
 
-static void moment_task(Cpu *cpu, int k, Pair *p) {
-  (void)k;
-  if (!p->soft) pair_moments(p, &cpu->scene, &cpu->work.q.body[p->a], &cpu->work.q.body[p->b]);
-}
-
 /* A body by itself, then its pairs in their order. */
 static void body_task(void *context, int k) {
   Cpu *cpu = context;
@@ -165,17 +72,8 @@ static void body_task(void *context, int k) {
   Affine q = node_pose(cpu->model, w->q, body);
   node_put(cpu->model, w->gradient, body, body_gradient(w, body, &q));
   if (block_is_vertex(cpu->model, body)) return;
-  Affine *gradient = &w->gradient.body[body];
-  double *diagonal = diagonal_of(cpu, body);
-  body_hessian(w, body, &q, cpu->islands->island[cpu->islands->of[body]].damping, diagonal);
-  for (int e = cpu->body_pairs.first[body]; e < cpu->body_pairs.first[body + 1]; e++) {
-    int pair = cpu->body_pairs.item[e] / 2, side = cpu->body_pairs.item[e] % 2;
-    const Pair *p = pairs_at(&cpu->pairs, pair);
-    if (!cpu->pair_acts[pair] || p->soft) continue;
-    const Vec3 *g = side ? pair_moment_sums(p, &cpu->scene)->gb : pair_moment_sums(p, &cpu->scene)->ga;
-    for (int i = 0; i < 4; i++) gradient->n[i] = add(gradient->n[i], g[i]);
-    add_diagonal_moments(diagonal, side ? pair_moment_sums(p, &cpu->scene)->bb : pair_moment_sums(p, &cpu->scene)->aa);
-  }
+  body_hessian(w, body, &q, cpu->islands->island[cpu->islands->of[body]].damping, diagonal_of(cpu, body));
+  contact_add_to_body(cpu, body);
 }
 
 /* out += f a b^T of two gradients. */
@@ -204,17 +102,13 @@ static void add_joint_diagonals(Cpu *cpu) {
 
 static void project_task(void *context, int k) {
   Cpu *cpu = context;
-  int body = cpu->active[k];
-  if (!projected(cpu->model, body)) return;
-  const Body *b = &cpu->model->body[body];
-  cpu->work.gradient.body[body] = freedom_project(b, cpu->work.gradient.body[body]);
-  project_diagonal(b, diagonal_of(cpu, body));
+  contact_project_body(cpu, cpu->active[k]);
 }
 
 static Outcome assemble(Cpu *cpu) {
   soft_load(cpu, cpu->work.q);
   choose_bodies(cpu);
-  Outcome outcome = for_pairs(cpu, moment_task);
+  Outcome outcome = contact_assemble(cpu);
   if (stage_failed(outcome)) return outcome;
   parallel_for(cpu->threads, cpu->active_count, 16, body_task, cpu);
   add_joint_diagonals(cpu);
@@ -223,42 +117,6 @@ static Outcome assemble(Cpu *cpu) {
 }
 
 /* ---- values ---- */
-
-static void add_pair(Cpu *cpu, const Pair *p) {
-  const Model *m = cpu->model;
-  double block[144] = {0};
-  for (int i = 0; i < 4; i++)
-    for (int j = 0; j < 4; j++) add_block(block, i, j, -1, &pair_moment_sums(p, &cpu->scene)->ab[4 * i + j]);
-  if (projected(m, p->a)) project_columns(&m->body[p->a], block);
-  if (projected(m, p->b)) {
-    transpose(block);
-    project_columns(&m->body[p->b], block);
-    transpose(block);
-  }
-  system_add(&cpu->system, p->a, p->b, block);
-}
-
-/* Whether pair k adds a block, and whether other pairs may add to the same one: unknowns of linked bodies are
- * shared. */
-static bool adds_block(const Cpu *cpu, int k, bool *shared) {
-  const int *body = cpu->pairs.body[k];
-  *shared = is_linked(cpu->model, body[0]) || is_linked(cpu->model, body[1]);
-  return pair_selected(cpu, k) && cpu->pair_acts[k] && takes_part(cpu, body[0]) && takes_part(cpu, body[1]) &&
-         !pairs_at(&cpu->pairs, k)->soft;
-}
-
-static void block_task(void *context, int k) {
-  Cpu *cpu = context;
-  bool shared;
-  if (adds_block(cpu, k, &shared) && !shared) add_pair(cpu, pairs_at(&cpu->pairs, k));
-}
-
-static void add_pairs(Cpu *cpu) {
-  bool shared;
-  parallel_for(cpu->threads, cpu->pairs.count, 16, block_task, cpu);
-  for (int k = 0; cpu->model->linkage.linked_count && k < cpu->pairs.count; k++)
-    if (adds_block(cpu, k, &shared) && shared) add_pair(cpu, pairs_at(&cpu->pairs, k));
-}
 
 static void add_joint_blocks(Cpu *cpu) {
   JointForce force[JOINT_FORCES];
@@ -319,10 +177,9 @@ static void solution_task(void *context, int k) {
 
 static Outcome solve(Cpu *cpu, bool *raised) {
   if (!system_analyze(&cpu->system) || !soft_add(cpu)) return stage_from(false);
-  for (int k = 0; cpu->model->soft_count && k < cpu->pairs.count; k++)
-    if (pairs_at(&cpu->pairs, k)->soft && pair_selected(cpu, k)) soft_add_pair(cpu, pairs_at(&cpu->pairs, k));
+  contact_add_springs(cpu);
   add_bodies(cpu);
-  add_pairs(cpu);
+  contact_add_moments(cpu);
   add_joint_blocks(cpu);
   int pivots = system_factor(&cpu->system, cpu->threads);
   *raised = pivots > 0;

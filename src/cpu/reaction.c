@@ -49,17 +49,16 @@ static double inverse_dot(const Body *b, const Affine *x, const Affine *y) {
 
 /* ---- Soft bodies in contact with, or attached to, linked bodies ---- */
 
-static void add_soft_contacts(Cpu *cpu, const Pair *p, Affine *gradient) {
-  Spring s;
+/* Adds the forces of contacts on linked vertices. */
+static void add_springs(const Cpu *cpu, const Pair *p, Affine *gradient) {
   const Linkage *l = &cpu->model->linkage;
-  const Affine *q = cpu->work.q.body;
-  for (int k = 0, n = pair_spring_count(p); k < n; k++) {
-    pair_spring(p, &cpu->scene, &q[p->a], &q[p->b], k, &s);
-    for (int i = 0; i < s.count; i++)
-      for (int node = 0; node < 4 && linkage_of(l, s.body[i]); node++)
-        gradient[l->of_body[s.body[i]]].n[node] =
-            add_scaled(gradient[l->of_body[s.body[i]]].n[node], s.weight[i][node], s.force);
-  }
+  const Spring *s = pair_springs(p, &cpu->scene);
+  for (int k = 0; k < p->spring.count; k++)
+    for (int i = 0; i < s[k].count; i++) {
+      if (!linkage_of(l, s[k].vertex[i])) continue;
+      Vec3 *g = &gradient[l->of_body[s[k].vertex[i]]].n[0];
+      *g = add_scaled(*g, s[k].weight[i], s[k].force);
+    }
 }
 
 /* Adds the forces of elements on attached vertices. */
@@ -109,14 +108,15 @@ static void gather_gradients(Cpu *cpu, Affine *gradient) {
   for (int k = 0; k < cpu->pairs.count; k++) {
     Pair *p = pairs_at(&cpu->pairs, k);
     bool a = linkage_of(l, p->a), b = linkage_of(l, p->b);
-    if (p->soft) add_soft_contacts(cpu, p, gradient);
-    if (p->soft || (!a && !b) || (p->contact.count == 0 && p->friction.count == 0)) continue;
-    pair_moments(p, &cpu->scene, &w->q.body[p->a], &w->q.body[p->b]);
-    for (int i = 0; i < 4 && !p->failed; i++) {
+    if (!(a || b || p->soft) || (p->contact.count == 0 && p->friction.count == 0)) continue;
+    pair_assemble(p, &cpu->scene, &w->q.body[p->a], &w->q.body[p->b]);
+    if (p->failed) continue;
+    for (int i = 0; i < 4; i++) {
       Vec3 *ga = a ? &gradient[l->of_body[p->a]].n[i] : NULL, *gb = b ? &gradient[l->of_body[p->b]].n[i] : NULL;
       if (ga) *ga = add(*ga, pair_moment_sums(p, &cpu->scene)->ga[i]);
       if (gb) *gb = add(*gb, pair_moment_sums(p, &cpu->scene)->gb[i]);
     }
+    if (p->soft) add_springs(cpu, p, gradient);
   }
   for (int j = 0; j < m->joint_count; j++) {
     int count = joint_forces(w, j, w->q.body, force);

@@ -199,6 +199,17 @@ void system_add_nodes(System *s, int a, int b, const double block[9]) {
   }
 }
 
+void system_add_strip(System *s, int body, int vertex, const double block[36]) {
+  const Linkage *l = &s->model->linkage;
+  if (linkage_of(l, body) || linkage_of(l, vertex)) {
+    double wide[144] = {0};
+    memcpy(wide, block, 36 * sizeof(double));
+    system_add(s, body, vertex, wide);
+  } else if (s->column[body] >= 0 && s->column[vertex] >= 0) {
+    add_block(s, s->column[body], s->column[vertex], block);
+  }
+}
+
 void system_add_right(System *s, int body, const Affine *f) {
   double v[12];
   Run run;

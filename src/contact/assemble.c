@@ -1,0 +1,214 @@
+/* Gradient and Hessian of a pair's barrier and friction. Every contact, mollifier and friction point is a spring: a
+ * force and a stiffness K between two points. A point is a weighted sum of nodes: a stiff body's four with weights
+ * (1, Y), or up to three vertices of a soft body. The barrier's K is the Gauss-Newton b'' n n^T, which is positive
+ * semidefinite without an eigenvalue problem. All springs of a stiff body act on the same four nodes, so they are
+ * summed as moments; a spring on soft vertices is stored by itself. Tested in tests/test_contact.c and
+ * tests/test_soft.c. */
+#include <string.h>
+
+#include "contact/moment.h"
+#include "kernel/friction.h"
+
+/* Functions with an argument `soft` are inlined for both values: pairs of stiff bodies build no vertex weights. */
+#define INLINE static inline __attribute__((always_inline))
+
+/* A spring's force on a, and its stiffness times a factor. */
+typedef struct Term {
+  Vec3 force;
+  double factor;
+  Sym3 stiffness;
+} Term;
+
+/* One end of a spring: node weights of a stiff side, zero if the side is soft; vertices of a soft side. */
+typedef struct End {
+  double weight[4];
+  const int *vertex; /* of the mesh */
+  double share[3];
+} End;
+
+typedef struct Assembly {
+  const ContactScene *scene;
+  const Pair *pair;
+  Side side[2];
+  bool summed;       /* a side is stiff: the springs are added to the moments */
+  MomentBatch batch; /* of the stiff sides */
+  Spring *spring;    /* the next one */
+} Assembly;
+
+/* ---- ends ---- */
+
+static int stiff_body(const Pair *p, const Model *m) {
+  return !m->body[p->a].soft ? p->a : !m->body[p->b].soft ? p->b : -1;
+}
+
+int pair_stiff_side(const Pair *p, const Model *m) {
+  int body = stiff_body(p, m);
+  return body >= 0 && m->body[body].slot >= 0 ? body : -1;
+}
+
+static void corners(const Mesh *mesh, int prim, int dimension, int v[3]) {
+  for (int k = 0; k < 3; k++)
+    v[k] = dimension == 0 ? prim : dimension == 1 ? (int)mesh->edge[prim][k < 2 ? k : 0] : (int)mesh->triangle[prim][k];
+}
+
+void pair_corners(const Pair *p, const ContactScene *scene, const Contact *c, int va[3], int vb[3]) {
+  corners(scene_side(scene, p->a).mesh, c->prim_a, stencil_dimension(c->kind, false), va);
+  if (c->kind == STENCIL_VERTEX_PLANE) memset(vb, 0, 3 * sizeof(int));
+  else corners(scene_side(scene, p->b).mesh, c->prim_b, stencil_dimension(c->kind, true), vb);
+}
+
+/* first: 1 for a point, 0 for a direction. */
+INLINE End make_end(bool soft, const Side *side, double first, Vec3 y, const int *vertex, const double share[3]) {
+  if (!soft || !side->surface) return (End){.weight = {first, y.x, y.y, y.z}};
+  return (End){.vertex = vertex, .share = {share[0], share[1], share[2]}};
+}
+
+/* ---- springs on soft vertices ---- */
+
+/* A vertex that belongs to both primitives gets the sum of its weights. */
+static void put_vertex(Spring *s, int vertex, double weight) {
+  for (int i = 0; i < s->count; i++)
+    if (s->vertex[i] == vertex) {
+      s->weight[i] += weight;
+      return;
+    }
+  s->vertex[s->count] = vertex;
+  s->weight[s->count++] = weight;
+}
+
+static void put_end(const Assembly *s, int body, const End *end, double sign) {
+  const Model *m = s->scene->model;
+  Spring *out = s->spring;
+  if (!end->vertex) {
+    for (int n = 0; n < 4; n++) out->body[n] = sign * end->weight[n];
+    return;
+  }
+  const Soft *soft = &m->soft[m->body[body].soft - 1];
+  for (int k = 0; k < 3; k++) {
+    int vertex = soft->first + soft->surface_vertex[end->vertex[k]];
+    if (end->share[k] != 0 && block_moves(m, vertex)) put_vertex(out, vertex, sign * end->share[k]);
+  }
+}
+
+static Sym3 sym3_scale(double f, const Sym3 *k) {
+  return (Sym3){f * k->xx, f * k->yy, f * k->zz, f * k->xy, f * k->xz, f * k->yz};
+}
+
+/* a or b: NULL = no such end. */
+static void put_spring(Assembly *s, const Term *t, const End *a, const End *b) {
+  *s->spring = (Spring){.force = t->force, .stiffness = sym3_scale(t->factor, &t->stiffness)};
+  if (a) put_end(s, s->pair->a, a, 1);
+  if (b) put_end(s, s->pair->b, b, a ? -1 : 1);
+  s->spring++;
+}
+
+/* ---- terms ---- */
+
+INLINE void add_spring(bool soft, Assembly *s, const Term *t, const End *a, const End *b) {
+  if (!soft || s->summed) moments_add(&s->batch, t->force, t->factor, &t->stiffness, a->weight, b->weight);
+  if (soft) put_spring(s, t, a, b);
+}
+
+/* Adds the gradient by an edge's direction. */
+static void add_turn(Assembly *s, int side, Vec3 gradient, const End *end) {
+  const Term t = {.force = gradient};
+  if (!end->vertex) {
+    Vec3 *g = side ? s->batch.sum->gb : s->batch.sum->ga;
+    for (int i = 1; i < 4; i++) g[i] = add_scaled(g[i], end->weight[i], gradient);
+  } else {
+    put_spring(s, &t, side ? NULL : end, side ? end : NULL);
+  }
+}
+
+/* Adds the mollifier's spring. c = |w|^2, w = u x v, depends only on the edges' directions u = A_a U, v = A_b V. The
+ * Hessian is the Gauss-Newton 2 factor dw^T dw. The edges are nearly parallel here, so with u = |u| e, v = +-|v| e it
+ * is a spring 2 factor (I - e e^T) between |v| U and +-|u| V. The gradients by u and v are not opposite, so each edge
+ * has its own. */
+static void add_mollifier(Assembly *s, const Contact *c, const Affine *qa, const Affine *qb) {
+  const bool soft = s->pair->soft;
+  const Side *a = &s->side[0], *b = &s->side[1];
+  const int *ea = (const int *)a->mesh->edge[c->prim_a], *eb = (const int *)b->mesh->edge[c->prim_b];
+  const int va[3] = {ea[0], ea[1], ea[0]}, vb[3] = {eb[0], eb[1], eb[0]};
+  double factor = s->pair->stiffness * c->barrier * c->mollifier_d1;
+  Vec3 ur = sub(a->x[ea[1]], a->x[ea[0]]), vr = sub(b->x[eb[1]], b->x[eb[0]]);
+  Vec3 u = affine_vector(qa, ur), v = affine_vector(qb, vr), w = cross(u, v);
+  const End end_u = make_end(soft, a, 0, ur, va, (double[3]){-1, 1, 0}),
+            end_v = make_end(soft, b, 0, vr, vb, (double[3]){-1, 1, 0});
+  add_turn(s, 0, scale(2 * factor, cross(v, w)), &end_u);
+  add_turn(s, 1, scale(2 * factor, cross(w, u)), &end_v);
+  double lu = norm(u), lv = norm(v), to = dot(u, v) < 0 ? -lu : lu;
+  Sym3 k = sym3_add_outer((Sym3){2 * factor, 2 * factor, 2 * factor, 0, 0, 0}, -2 * factor, scale(1 / lu, u));
+  const End long_u = make_end(soft, a, 0, scale(lv, ur), va, (double[3]){-lv, lv, 0}),
+            long_v = make_end(soft, b, 0, scale(to, vr), vb, (double[3]){-to, to, 0});
+  add_spring(soft, s, &(Term){vec3(0, 0, 0), 1, k}, &long_u, &long_v);
+}
+
+INLINE void add_contact(bool soft, Assembly *s, const Contact *c, const Affine *qa, const Affine *qb) {
+  int va[3], vb[3];
+  double k = s->pair->stiffness * c->mollifier / s->scene->range;
+  if (soft) pair_corners(s->pair, s->scene, c, va, vb);
+  const End a = make_end(soft, &s->side[0], 1, c->ya, va, c->wa), b = make_end(soft, &s->side[1], 1, c->yb, vb, c->wb);
+  const Term t = {scale(k * c->slope, c->normal), 1,
+                  sym3_add_outer(sym3_zero(), k * c->curvature / s->scene->range, c->normal)};
+  add_spring(soft, s, &t, &a, &b);
+  if (c->mollifier_d1 != 0) add_mollifier(s, c, qa, qb);
+}
+
+INLINE void add_friction(bool soft, Assembly *s, const FrictionPoint *f) {
+  const double eps = s->scene->friction_eps;
+  Vec3 u = f->displacement;
+  const End a = make_end(soft, &s->side[0], 1, f->ya, f->va, f->wa),
+            b = make_end(soft, &s->side[1], 1, f->yb, f->vb, f->wb);
+  const Term t = {scale(f->sum * friction_f1_over_y(norm(u), eps), u), f->sum,
+                  friction_hessian(u, f->force, f->normal, eps)};
+  add_spring(soft, s, &t, &a, &b);
+}
+
+/* ---- a pair ---- */
+
+enum { MOLLIFIER_SPRINGS = 3 }; /* the stiffness, and one gradient per soft edge */
+
+static int spring_count(const Pair *p, const ContactScene *scene) {
+  const Contact *contact = pair_contacts(p, scene);
+  int count = p->contact.count + p->friction_unique;
+  for (int i = 0; i < p->contact.count; i++) count += contact[i].mollifier_d1 != 0 ? MOLLIFIER_SPRINGS : 0;
+  return count;
+}
+
+static bool reserve(Assembly *s, Pair *p) {
+  PairStore *store = s->scene->store;
+  if (s->summed && p->moments.count == 0 && !pool_extend(&store->moments, &p->moments, 1)) return false;
+  return !p->soft || (s->spring = pool_extend(&store->spring, &p->spring, spring_count(p, s->scene)));
+}
+
+INLINE void add_all(bool soft, Assembly *s, const Affine *qa, const Affine *qb) {
+  const Contact *contact = pair_contacts(s->pair, s->scene);
+  const FrictionPoint *friction = pair_friction(s->pair, s->scene);
+  for (int i = 0; i < s->pair->contact.count; i++) add_contact(soft, s, &contact[i], qa, qb);
+  for (int i = 0; i < s->pair->friction_unique; i++) add_friction(soft, s, &friction[i]);
+}
+
+void pair_assemble(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+  Assembly s;
+  pair->spring.count = 0;
+  if (pair->contact.count == 0 && pair->friction.count == 0) return;
+  s.scene = scene;
+  s.pair = pair;
+  s.side[0] = scene_side(scene, pair->a);
+  s.side[1] = scene_side(scene, pair->b);
+  s.summed = stiff_body(pair, scene->model) >= 0;
+  s.batch.count = 0;
+  if (!reserve(&s, pair)) {
+    pair->failed = true;
+    return;
+  }
+  if (s.summed) memset(s.batch.sum = pair_moment_sums(pair, scene), 0, sizeof(Moments));
+  if (pair->soft) {
+    const Spring *first = s.spring;
+    add_all(true, &s, qa, qb);
+    pair->spring.count = (int)(s.spring - first);
+  } else {
+    add_all(false, &s, qa, qb);
+  }
+  if (s.summed) moments_flush(&s.batch);
+}

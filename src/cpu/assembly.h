@@ -1,0 +1,29 @@
+/* The assembly of Newton's system: what newton.c and contact_block.c share. */
+#ifndef ABD_CPU_ASSEMBLY_H
+#define ABD_CPU_ASSEMBLY_H
+
+#include "cpu/cpu.h"
+
+static inline double *diagonal_of(const Cpu *cpu, int body) {
+  return cpu->diagonal + 144 * (size_t)cpu->model->body[body].slot;
+}
+static inline bool takes_part(const Cpu *cpu, int body) {
+  return body_selected(cpu->islands, body) && cpu->work.active[body];
+}
+static inline bool is_linked(const Model *m, int body) { return linkage_of(&m->linkage, body) != NULL; }
+
+/* Contacts as blocks of nodes, in this order: moments and springs of the pairs, of which pair_acts[k] tells whether
+ * pair k has any; then their gradients and diagonal blocks by body; then the pattern; then the values. */
+Outcome contact_assemble(Cpu *cpu);
+/* Adds the gradient and the diagonal block of all pairs of a stiff body. */
+void contact_add_to_body(Cpu *cpu, int body);
+/* Projects gradient and diagonal block of a body to its free coordinates; those of a linked body are eliminated. */
+void contact_project_body(Cpu *cpu, int body);
+/* Couples the nodes that pairs act on. False if memory is out. */
+bool contact_couple(Cpu *cpu);
+/* Adds the springs of soft sides to gradients and matrix, on one thread. */
+void contact_add_springs(Cpu *cpu);
+/* Adds the blocks between stiff bodies. */
+void contact_add_moments(Cpu *cpu);
+
+#endif

@@ -1,0 +1,213 @@
+/* Contacts in Newton's system. A stiffness K on points with node weights w is the block w_i w_j K between nodes i and
+ * j. Moments are such blocks summed over all contacts of two stiff bodies, whose nodes they share. Tested in
+ * tests/test_soft_contact.c and tests/test_determinism.c. */
+#include <string.h>
+
+#include "cpu/assembly.h"
+
+/* ---- held coordinates ---- */
+
+/* A body whose held coordinates are projected out here; those of a linked body are eliminated. */
+static bool projected(const Model *m, int body) {
+  return !block_is_vertex(m, body) && m->body[body].fixed && !is_linked(m, body);
+}
+
+/* Columns of a block with twelve rows, projected to a body's free directions. */
+static void project_columns(const Body *b, double *block, int columns) {
+  for (int j = 0; j < columns; j++) {
+    Affine c;
+    memcpy(&c, block + 12 * j, sizeof c);
+    c = freedom_project(b, c);
+    memcpy(block + 12 * j, &c, sizeof c);
+  }
+}
+
+static void transpose(double *block) {
+  for (int j = 0; j < 12; j++)
+    for (int i = 0; i < j; i++) {
+      double t = block[12 * j + i];
+      block[12 * j + i] = block[12 * i + j];
+      block[12 * i + j] = t;
+    }
+}
+
+/* P H P + s (I - P): held directions keep a harmless pivot. */
+static void project_diagonal(const Body *b, double *block) {
+  double s = 0, unit[144] = {0};
+  for (int i = 0; i < 12; i++) {
+    if (block[13 * i] > s) s = block[13 * i];
+    unit[13 * i] = 1;
+  }
+  project_columns(b, block, 12);
+  transpose(block);
+  project_columns(b, block, 12);
+  project_columns(b, unit, 12);
+  for (int k = 0; k < 144; k++) block[k] -= s * unit[k];
+  for (int i = 0; i < 12; i++) block[13 * i] += s;
+}
+
+void contact_project_body(Cpu *cpu, int body) {
+  if (!projected(cpu->model, body)) return;
+  const Body *b = &cpu->model->body[body];
+  cpu->work.gradient.body[body] = freedom_project(b, cpu->work.gradient.body[body]);
+  project_diagonal(b, diagonal_of(cpu, body));
+}
+
+/* ---- moments and springs of the pairs ---- */
+
+static void assemble_task(Cpu *cpu, int k, Pair *p) {
+  (void)k;
+  pair_assemble(p, &cpu->scene, &cpu->work.q.body[p->a], &cpu->work.q.body[p->b]);
+}
+
+Outcome contact_assemble(Cpu *cpu) { return for_pairs(cpu, assemble_task); }
+
+/* ---- blocks ---- */
+
+/* Adds sign times a symmetric 3x3 as the block of nodes i and j. */
+static void add_nodes(double *out, int rows, int i, int j, double sign, const double *k) { /* xx yy zz xy xz yz */
+  double *c = out + rows * (3 * j) + 3 * i;
+  c[0] += sign * k[0];
+  c[1] += sign * k[3];
+  c[2] += sign * k[4];
+  c[rows] += sign * k[3];
+  c[rows + 1] += sign * k[1];
+  c[rows + 2] += sign * k[5];
+  c[2 * rows] += sign * k[4];
+  c[2 * rows + 1] += sign * k[5];
+  c[2 * rows + 2] += sign * k[2];
+}
+
+static void add_diagonal_moments(double *out, const Entry moment[10]) {
+  for (int i = 0, e = 0; i < 4; i++)
+    for (int j = 0; j <= i; j++, e++) {
+      add_nodes(out, 12, i, j, 1, moment[e]);
+      if (j < i) add_nodes(out, 12, j, i, 1, moment[e]);
+    }
+}
+
+void contact_add_to_body(Cpu *cpu, int body) {
+  Affine *gradient = &cpu->work.gradient.body[body];
+  double *diagonal = diagonal_of(cpu, body);
+  for (int e = cpu->body_pairs.first[body]; e < cpu->body_pairs.first[body + 1]; e++) {
+    int pair = cpu->body_pairs.item[e] / 2, side = cpu->body_pairs.item[e] % 2;
+    if (!cpu->pair_acts[pair]) continue;
+    const Moments *m = pair_moment_sums(pairs_at(&cpu->pairs, pair), &cpu->scene);
+    const Vec3 *g = side ? m->gb : m->ga;
+    for (int i = 0; i < 4; i++) gradient->n[i] = add(gradient->n[i], g[i]);
+    add_diagonal_moments(diagonal, side ? m->bb : m->aa);
+  }
+}
+
+/* The block between a pair's stiff bodies. */
+static void add_moments(Cpu *cpu, const Pair *p) {
+  const Model *m = cpu->model;
+  const Moments *moments = pair_moment_sums(p, &cpu->scene);
+  double block[144] = {0};
+  for (int i = 0; i < 4; i++)
+    for (int j = 0; j < 4; j++) add_nodes(block, 12, i, j, -1, moments->ab[4 * i + j]);
+  if (projected(m, p->a)) project_columns(&m->body[p->a], block, 12);
+  if (projected(m, p->b)) {
+    transpose(block);
+    project_columns(&m->body[p->b], block, 12);
+    transpose(block);
+  }
+  system_add(&cpu->system, p->a, p->b, block);
+}
+
+/* The block between a pair's stiff body and a vertex, both with a weighted sum's weights. */
+static void add_strip(Cpu *cpu, int body, const double node[4], int vertex, double weight, const double k[6]) {
+  double block[36] = {0};
+  for (int i = 0; i < 4; i++) add_nodes(block, 12, i, 0, node[i] * weight, k);
+  if (projected(cpu->model, body)) project_columns(&cpu->model->body[body], block, 3);
+  system_add_strip(&cpu->system, body, vertex, block);
+}
+
+/* body: the stiff side, -1 if there is none or it does not move. Its own block is in the moments. */
+static void add_spring(Cpu *cpu, const Spring *s, int body) {
+  const double k[6] = {s->stiffness.xx, s->stiffness.yy, s->stiffness.zz,
+                       s->stiffness.xy, s->stiffness.xz, s->stiffness.yz};
+  for (int j = 0; j < s->count; j++) {
+    Vec3 *g = node_at(cpu->model, cpu->work.gradient, s->vertex[j]);
+    *g = add_scaled(*g, s->weight[j], s->force);
+    if (k[0] + k[1] + k[2] == 0) continue;
+    for (int i = 0; i <= j; i++) {
+      double block[9] = {0};
+      add_nodes(block, 3, 0, 0, s->weight[i] * s->weight[j], k);
+      system_add_nodes(&cpu->system, s->vertex[i], s->vertex[j], block);
+    }
+    if (body >= 0) add_strip(cpu, body, s->body, s->vertex[j], s->weight[j], k);
+  }
+}
+
+/* ---- the pattern ---- */
+
+/* Whether the pair couples its bodies. Pairs that touched at any time in this step stay in the pattern, so that it
+ * seldom changes. */
+static void couple_task(void *context, int k) {
+  Cpu *cpu = context;
+  const int *body = cpu->pairs.body[k];
+  cpu->pair_couples[k] = false;
+  if (!takes_part(cpu, body[0]) && !takes_part(cpu, body[1])) return;
+  Pair *p = pairs_at(&cpu->pairs, k);
+  if (cpu->pair_acts[k]) p->coupled = true;
+  cpu->pair_couples[k] = p->soft || (p->coupled && takes_part(cpu, body[0]) && takes_part(cpu, body[1]));
+}
+
+static bool couple_springs(Cpu *cpu, const Pair *p) {
+  const Spring *spring = pair_springs(p, &cpu->scene);
+  int body = pair_stiff_side(p, cpu->model);
+  for (int k = 0; k < p->spring.count; k++)
+    for (int j = 0; j < spring[k].count; j++) {
+      for (int i = 0; i < j; i++)
+        if (!system_couple(&cpu->system, spring[k].vertex[i], spring[k].vertex[j])) return false;
+      if (body >= 0 && !system_couple(&cpu->system, body, spring[k].vertex[j])) return false;
+    }
+  return true;
+}
+
+bool contact_couple(Cpu *cpu) {
+  parallel_for(cpu->threads, cpu->pairs.count, 128, couple_task, cpu);
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    const int *body = cpu->pairs.body[k];
+    if (!cpu->pair_couples[k]) continue;
+    bool soft = cpu->model->soft_count && pairs_at(&cpu->pairs, k)->soft;
+    if (soft ? !couple_springs(cpu, pairs_at(&cpu->pairs, k)) : !system_couple(&cpu->system, body[0], body[1]))
+      return false;
+  }
+  return true;
+}
+
+/* ---- values ---- */
+
+void contact_add_springs(Cpu *cpu) {
+  for (int k = 0; cpu->model->soft_count && k < cpu->pairs.count; k++) {
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    if (!p->soft || !pair_selected(cpu, k)) continue;
+    const Spring *spring = pair_springs(p, &cpu->scene);
+    int body = pair_stiff_side(p, cpu->model);
+    for (int i = 0; i < p->spring.count; i++) add_spring(cpu, &spring[i], body);
+  }
+}
+
+/* Whether pair k adds a block, and whether other pairs may add to the same one: unknowns of linked bodies are
+ * shared. */
+static bool adds_block(const Cpu *cpu, int k, bool *shared) {
+  const int *body = cpu->pairs.body[k];
+  *shared = is_linked(cpu->model, body[0]) || is_linked(cpu->model, body[1]);
+  return pair_selected(cpu, k) && cpu->pair_acts[k] && takes_part(cpu, body[0]) && takes_part(cpu, body[1]) &&
+         !pairs_at(&cpu->pairs, k)->soft;
+}
+
+static void block_task(void *context, int k) {
+  Cpu *cpu = context;
+  bool shared;
+  if (adds_block(cpu, k, &shared) && !shared) add_moments(cpu, pairs_at(&cpu->pairs, k));
+}
+
+void contact_add_moments(Cpu *cpu) {
+  bool shared;
+  parallel_for(cpu->threads, cpu->pairs.count, 16, block_task, cpu);
+  for (int k = 0; cpu->model->linkage.linked_count && k < cpu->pairs.count; k++)
+    if (adds_block(cpu, k, &shared) && shared) add_moments(cpu, pairs_at(&cpu->pairs, k));
+}

@@ -23,6 +23,10 @@ int parallel_thread(void);
 typedef void ParallelBody(void *context, int item);
 void parallel_for(int threads, int count, int grain, ParallelBody *body, void *context);
 
+/* Two loops in one. Each thread gets the same part of both arrays as it gets in loops over one of them. grain: items of
+ * both together. The bodies of an item of the one and an item of the other may run at the same time. */
+void parallel_both(int threads, int count_a, int count_b, int grain, ParallelBody *a, ParallelBody *b, void *context);
+
 /* The same by ranges: chunk i is the items first = i * chunk to last - 1. The bounds depend only on count and chunk. */
 typedef void ParallelChunk(void *context, int first, int last, int index);
 void parallel_chunks(int threads, int count, int chunk, ParallelChunk *body, void *context);

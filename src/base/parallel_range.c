@@ -3,6 +3,7 @@
 
 #include "base/parallel.h"
 
+enum { BOTH_PARTS = 1 << 16 };
 enum { SUM_CHUNKS = 1024, SCAN_CHUNKS = 256, SCAN_CHUNK = 8192, SORT_CHUNKS = 64, SORT_CHUNK = 4096, SORT_SMALL = 64 };
 
 typedef struct Chunks {
@@ -25,6 +26,28 @@ int parallel_chunk_count(int count, int chunk) {
 void parallel_chunks(int threads, int count, int chunk, ParallelChunk *body, void *context) {
   Chunks c = {body, context, count, chunk < 1 ? 1 : chunk};
   parallel_for(threads, parallel_chunk_count(count, chunk), 1, run_chunk, &c);
+}
+
+typedef struct Both {
+  ParallelBody *a, *b;
+  void *context;
+  int count_a, count_b, parts;
+} Both;
+
+static int part_start(int count, int part, int parts) { return (int)((int64_t)count * part / parts); }
+
+static void run_part(void *context, int part) {
+  const Both *w = context;
+  int a = part_start(w->count_a, part, w->parts), end_a = part_start(w->count_a, part + 1, w->parts);
+  int b = part_start(w->count_b, part, w->parts), end_b = part_start(w->count_b, part + 1, w->parts);
+  for (; a < end_a; a++) w->a(w->context, a);
+  for (; b < end_b; b++) w->b(w->context, b);
+}
+
+void parallel_both(int threads, int count_a, int count_b, int grain, ParallelBody *a, ParallelBody *b, void *context) {
+  int64_t parts = ((int64_t)count_a + count_b) / (grain < 1 ? 1 : grain);
+  Both both = {a, b, context, count_a, count_b, parts < 1 ? 1 : parts > BOTH_PARTS ? BOTH_PARTS : (int)parts};
+  parallel_for(threads, both.parts, 1, run_part, &both);
 }
 
 /* The smallest chunk size >= chunk that gives at most `most` chunks. */

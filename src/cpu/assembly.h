@@ -23,7 +23,9 @@ void contact_project_body(Cpu *cpu, int body);
 bool contact_couple(Cpu *cpu);
 /* Adds the springs of soft sides to gradients and matrix, on one thread. */
 void contact_add_springs(Cpu *cpu);
-/* Adds the blocks between stiff bodies. */
-void contact_add_moments(Cpu *cpu);
+/* Add the blocks between stiff bodies: of pair k, a task of a loop over all pairs; of pairs whose blocks several pairs
+ * share, on one thread. */
+void contact_block_task(void *cpu, int k);
+void contact_add_shared(Cpu *cpu);
 
 #endif

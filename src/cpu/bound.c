@@ -2,6 +2,8 @@
  * inversion of tets. Tested in tests/test_determinism.c. */
 #include "cpu/cpu.h"
 
+#include <stdlib.h>
+
 #include "contact/law.h"
 #include "cpu/validate.h"
 #include "step/joint.h"
@@ -28,6 +30,31 @@ static void widen_task(void *context, int i) {
   cpu->left[i] = true;
 }
 
+static void aim_task(Cpu *cpu, int i) {
+  if (i >= cpu->model->body_count) return;
+  path_length_move(cpu->path_length, cpu->model, i, &cpu->work.q.body[i]);
+  path_length_aim(cpu->path_length, cpu->model, i, &cpu->work.direction.body[i]);
+}
+
+/* All three in one pass, if no body is soft: a soft body's box needs all of its vertices. */
+static void look_task(void *context, int i) {
+  Cpu *cpu = context;
+  if (body_selected(cpu->islands, i)) {
+    ahead_task(cpu, i);
+    aim_task(cpu, i);
+  }
+  widen_task(cpu, i);
+}
+
+static void look_ahead(Cpu *cpu) {
+  bool soft = cpu->model->soft_count > 0;
+  if (soft) {
+    for_bodies(cpu, ahead_task);
+    for_bodies(cpu, aim_task);
+  }
+  parallel_for(cpu->threads, cpu->model->body_count, 32, soft ? widen_task : look_task, cpu);
+}
+
 static bool any_left(const Cpu *cpu) {
   for (int i = 0; i < cpu->model->body_count; i++)
     if (cpu->left[i]) return true;
@@ -51,8 +78,7 @@ static void join_task(void *context, int k) {
 
 static Outcome find_new_pairs(Cpu *cpu, int *added) {
   *added = 0;
-  for_bodies(cpu, ahead_task);
-  parallel_for(cpu->threads, cpu->model->body_count, 32, widen_task, cpu);
+  look_ahead(cpu);
   if (!any_left(cpu)) return stage_done();
   Outcome outcome = reach_pairs(cpu, true, added);
   if (stage_failed(outcome) || *added == 0) return outcome;
@@ -64,26 +90,28 @@ static Outcome find_new_pairs(Cpu *cpu, int *added) {
 
 /* ---- bounds ---- */
 
-static void aim_task(Cpu *cpu, int i) {
-  if (i >= cpu->model->body_count) return;
-  path_length_move(cpu->path_length, cpu->model, i, &cpu->work.q.body[i]);
-  path_length_aim(cpu->path_length, cpu->model, i, &cpu->work.direction.body[i]);
+/* Lists a pair that bounds the step: most do not. */
+static void list_limit(Cpu *cpu, int k, const Pair *p) {
+  if (p->bound < 1) cpu->limiting[__atomic_fetch_add(&cpu->limiting_count, 1, __ATOMIC_RELAXED)] = k;
 }
 
 static void bound_task(Cpu *cpu, int k, Pair *p) {
   const Work *w = &cpu->work;
-  (void)k;
   if (pair_clear(p, &cpu->scene)) return;
   const Affine *q = w->q.body, *d = w->direction.body;
   pair_bound(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]});
+  if (p->needs_cover) __atomic_store_n(&cpu->uncovered, true, __ATOMIC_RELAXED);
+  list_limit(cpu, k, p);
 }
 
 static void cover_task(Cpu *cpu, int k, Pair *p) {
   const Work *w = &cpu->work;
   if (!p->needs_cover) return;
+  double was = p->bound;
   const Affine *q = w->q.body, *d = w->direction.body;
   pair_bound_cover(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]},
                    cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].bound);
+  if (was >= 1) list_limit(cpu, k, p);
 }
 
 static void limit_island(Island *g, double bound, int a, int b) {
@@ -110,35 +138,25 @@ static void bound_joints(Cpu *cpu) {
   }
 }
 
-static void least_task(void *context, int c) {
-  Cpu *cpu = context;
-  Chunk chunk = cpu->island_pairs.chunk[c];
-  Partial *out = &cpu->partial[c];
-  *out = (Partial){.extreme = 1, .item = -1};
-  if (!cpu->islands->island[chunk.segment].selected) return;
-  for (int e = chunk.first; e < chunk.end; e++) {
-    int k = cpu->island_pairs.item[e];
-    double bound = pair_selected(cpu, k) ? pairs_at(&cpu->pairs, k)->bound : 1;
-    if (bound >= out->extreme) continue;
-    out->extreme = bound;
-    out->item = k;
-  }
+static int compare_pairs(const void *x, const void *y) {
+  int a = *(const int *)x, b = *(const int *)y;
+  return (a > b) - (a < b);
 }
 
-/* The least bound of each selected island; of equal ones the first pair's. */
+/* The least bound of each selected island; of equal ones the first pair's. The list has the order in which threads
+ * found the pairs. */
 static void reduce_bounds(Cpu *cpu) {
   Islands *s = cpu->islands;
-  parallel_for(cpu->threads, cpu->island_pairs.chunk_count, segments_grain(&cpu->island_pairs), least_task, cpu);
+  qsort(cpu->limiting, (size_t)cpu->limiting_count, sizeof(int), compare_pairs);
   for (int k = 0; k < s->count; k++) {
     if (!s->island[k].selected) continue;
     s->island[k].bound = 1;
     s->island[k].limit[0] = s->island[k].limit[1] = -1;
   }
-  for (int c = 0; c < cpu->island_pairs.chunk_count; c++) {
-    const Partial *p = &cpu->partial[c];
-    if (p->item < 0) continue;
-    const int *body = cpu->pairs.body[p->item];
-    limit_island(&s->island[cpu->island_pairs.chunk[c].segment], p->extreme, body[0], body[1]);
+  for (int c = 0; c < cpu->limiting_count; c++) {
+    int k = cpu->limiting[c];
+    const int *body = cpu->pairs.body[k];
+    limit_island(&s->island[islands_of_pair(s, body)], pairs_at(&cpu->pairs, k)->bound, body[0], body[1]);
   }
   bound_soft(cpu);
   bound_joints(cpu);
@@ -158,16 +176,20 @@ static void report_limit(const Cpu *cpu) {
  * as far as the bounds found so far require. */
 static Outcome bound_pairs(Cpu *cpu) {
   double t0 = clock_now();
-  if (!reserve_partials(cpu, cpu->island_pairs.chunk_count)) return stage_from(false);
+  if (!mem_reserve((void **)&cpu->limiting, &cpu->limiting_capacity, cpu->pairs.count, sizeof(int)))
+    return stage_from(false);
+  cpu->limiting_count = 0;
   soft_load(cpu, cpu->work.q);
   soft_load_motion(cpu, cpu->work.direction);
-  for_bodies(cpu, aim_task);
+  cpu->uncovered = false;
   Outcome outcome = for_pairs(cpu, bound_task);
   if (stage_failed(outcome)) return outcome;
   reduce_bounds(cpu);
   double t1 = clock_now();
-  outcome = for_pairs(cpu, cover_task);
-  reduce_bounds(cpu);
+  if (cpu->uncovered) {
+    outcome = for_pairs(cpu, cover_task);
+    reduce_bounds(cpu);
+  }
   cpu->report->seconds[ABD_STAGE_CCD] += t1 - t0;
   cpu->report->seconds[ABD_STAGE_CANDIDATES] += clock_now() - t1;
   report_limit(cpu);

@@ -55,12 +55,18 @@ void contact_project_body(Cpu *cpu, int body) {
 
 /* ---- moments and springs of the pairs ---- */
 
+/* Pairs that touched at any time in this step stay in the pattern, so that it seldom changes. */
 static void assemble_task(Cpu *cpu, int k, Pair *p) {
-  (void)k;
+  const int *body = cpu->pairs.body[k];
+  if (cpu->pair_acts[k]) p->coupled = true;
+  cpu->pair_couples[k] = p->soft || (p->coupled && takes_part(cpu, body[0]) && takes_part(cpu, body[1]));
   pair_assemble(p, &cpu->scene, &cpu->work.q.body[p->a], &cpu->work.q.body[p->b]);
 }
 
-Outcome contact_assemble(Cpu *cpu) { return for_pairs(cpu, assemble_task); }
+Outcome contact_assemble(Cpu *cpu) {
+  if (cpu->pairs.count) memset(cpu->pair_couples, 0, (size_t)cpu->pairs.count * sizeof *cpu->pair_couples);
+  return for_pairs(cpu, assemble_task);
+}
 
 /* ---- blocks ---- */
 
@@ -142,18 +148,6 @@ static void add_spring(Cpu *cpu, const Spring *s, int body) {
 
 /* ---- the pattern ---- */
 
-/* Whether the pair couples its bodies. Pairs that touched at any time in this step stay in the pattern, so that it
- * seldom changes. */
-static void couple_task(void *context, int k) {
-  Cpu *cpu = context;
-  const int *body = cpu->pairs.body[k];
-  cpu->pair_couples[k] = false;
-  if (!takes_part(cpu, body[0]) && !takes_part(cpu, body[1])) return;
-  Pair *p = pairs_at(&cpu->pairs, k);
-  if (cpu->pair_acts[k]) p->coupled = true;
-  cpu->pair_couples[k] = p->soft || (p->coupled && takes_part(cpu, body[0]) && takes_part(cpu, body[1]));
-}
-
 static bool couple_springs(Cpu *cpu, const Pair *p) {
   const Spring *spring = pair_springs(p, &cpu->scene);
   int body = pair_stiff_side(p, cpu->model);
@@ -167,7 +161,6 @@ static bool couple_springs(Cpu *cpu, const Pair *p) {
 }
 
 bool contact_couple(Cpu *cpu) {
-  parallel_for(cpu->threads, cpu->pairs.count, 128, couple_task, cpu);
   for (int k = 0; k < cpu->pairs.count; k++) {
     const int *body = cpu->pairs.body[k];
     if (!cpu->pair_couples[k]) continue;
@@ -199,15 +192,14 @@ static bool adds_block(const Cpu *cpu, int k, bool *shared) {
          !pairs_at(&cpu->pairs, k)->soft;
 }
 
-static void block_task(void *context, int k) {
+void contact_block_task(void *context, int k) {
   Cpu *cpu = context;
   bool shared;
   if (adds_block(cpu, k, &shared) && !shared) add_moments(cpu, pairs_at(&cpu->pairs, k));
 }
 
-void contact_add_moments(Cpu *cpu) {
+void contact_add_shared(Cpu *cpu) {
   bool shared;
-  parallel_for(cpu->threads, cpu->pairs.count, 16, block_task, cpu);
   for (int k = 0; cpu->model->linkage.linked_count && k < cpu->pairs.count; k++)
     if (adds_block(cpu, k, &shared) && shared) add_moments(cpu, pairs_at(&cpu->pairs, k));
 }

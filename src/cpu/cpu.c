@@ -43,11 +43,22 @@ static Outcome pair_outcome(const Cpu *cpu, int k) {
   return stage_from(false);
 }
 
+static Outcome pairs_outcome(Cpu *cpu) {
+  if (!pairs_settle(&cpu->pairs)) return stage_from(false);
+  return cpu->failed < 0 ? stage_done() : pair_outcome(cpu, cpu->failed);
+}
+
 Outcome for_pairs(Cpu *cpu, PairTask *task) {
   cpu->failed = -1;
   parallel_for(cpu->threads, cpu->pairs.count, 16, pair_item, &(Loop){.cpu = cpu, .pair = task});
-  if (!pairs_settle(&cpu->pairs)) return stage_from(false);
-  return cpu->failed < 0 ? stage_done() : pair_outcome(cpu, cpu->failed);
+  return pairs_outcome(cpu);
+}
+
+Outcome for_bodies_and_pairs(Cpu *cpu, BodyTask *body, PairTask *pair) {
+  cpu->failed = -1;
+  parallel_both(cpu->threads, cpu->model->moving_count, cpu->pairs.count, 32, body_item, pair_item,
+                &(Loop){cpu, body, pair});
+  return pairs_outcome(cpu);
 }
 
 bool reserve_partials(Cpu *cpu, int count) {
@@ -114,7 +125,8 @@ void cpu_destroy(void *backend) {
   for (int k = 0; cpu->coupling && k < cpu->model->soft_count; k++) mem_free(cpu->coupling[k].edge);
   void *array[] = {cpu->coupling, cpu->active,  cpu->diagonal,  cpu->move,         cpu->path_length,
                    cpu->left,     cpu->pair_of, cpu->pair_acts, cpu->pair_couples, cpu->partial,
-                   cpu->surface,  cpu->sums,    cpu->cluster,   cpu->cluster_root};
+                   cpu->surface,  cpu->sums,    cpu->cluster,   cpu->cluster_root,
+                   cpu->limiting};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   mem_free(cpu);
 }

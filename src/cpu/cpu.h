@@ -89,6 +89,9 @@ typedef struct Cpu {
   int *cluster_root;
   int cluster_capacity, cluster_root_capacity;
   int failed; /* a pair that failed, -1: none */
+  bool uncovered; /* a pair's list did not cover the last bound */
+  int *limiting;  /* pairs whose bound is below 1 */
+  int limiting_count, limiting_capacity;
 } Cpu;
 
 extern const Stages cpu_stages;
@@ -127,6 +130,8 @@ bool reserve_partials(Cpu *cpu, int count);
 /* Runs task for each moving body of the selected islands, active or not. */
 typedef void BodyTask(Cpu *cpu, int body);
 void for_bodies(Cpu *cpu, BodyTask *task);
+/* Both in one loop. */
+Outcome for_bodies_and_pairs(Cpu *cpu, BodyTask *body, PairTask *pair);
 
 /* close.c: linear joints at q + direction in the selected islands that retract: changes the directions. */
 Outcome close_joints(Cpu *cpu);

@@ -74,6 +74,7 @@ static void body_task(void *context, int k) {
   if (block_is_vertex(cpu->model, body)) return;
   body_hessian(w, body, &q, cpu->islands->island[cpu->islands->of[body]].damping, diagonal_of(cpu, body));
   contact_add_to_body(cpu, body);
+  if (!cpu->model->joint_count) contact_project_body(cpu, body);
 }
 
 /* out += f a b^T of two gradients. */
@@ -111,8 +112,10 @@ static Outcome assemble(Cpu *cpu) {
   Outcome outcome = contact_assemble(cpu);
   if (stage_failed(outcome)) return outcome;
   parallel_for(cpu->threads, cpu->active_count, 16, body_task, cpu);
-  add_joint_diagonals(cpu);
-  parallel_for(cpu->threads, cpu->active_count, 64, project_task, cpu);
+  if (cpu->model->joint_count) {
+    add_joint_diagonals(cpu);
+    parallel_for(cpu->threads, cpu->active_count, 64, project_task, cpu);
+  }
   return stage_from(couple(cpu));
 }
 
@@ -155,10 +158,13 @@ static void own_task(void *context, int k) {
   if (!is_linked(cpu->model, cpu->active[k])) add_body(cpu, cpu->active[k]);
 }
 
-static void add_bodies(Cpu *cpu) {
-  parallel_for(cpu->threads, cpu->active_count, 64, own_task, cpu);
-  for (int k = 0; cpu->model->linkage.linked_count && k < cpu->active_count; k++)
+/* Blocks of bodies and of pairs. Those of linked bodies share unknowns and are added on one thread. */
+static void add_blocks(Cpu *cpu) {
+  parallel_both(cpu->threads, cpu->active_count, cpu->pairs.count, 32, own_task, contact_block_task, cpu);
+  if (!cpu->model->linkage.linked_count) return;
+  for (int k = 0; k < cpu->active_count; k++)
     if (is_linked(cpu->model, cpu->active[k])) add_body(cpu, cpu->active[k]);
+  contact_add_shared(cpu);
 }
 
 static void report_solve(const BlockCholesky *solver, AbdStepReport *r) {
@@ -178,8 +184,7 @@ static void solution_task(void *context, int k) {
 static Outcome solve(Cpu *cpu, bool *raised) {
   if (!system_analyze(&cpu->system) || !soft_add(cpu)) return stage_from(false);
   contact_add_springs(cpu);
-  add_bodies(cpu);
-  contact_add_moments(cpu);
+  add_blocks(cpu);
   add_joint_blocks(cpu);
   int pivots = system_factor(&cpu->system, cpu->threads);
   *raised = pivots > 0;

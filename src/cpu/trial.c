@@ -40,15 +40,20 @@ static void go_task(Cpu *cpu, int i) {
   if (i < cpu->model->body_count) path_length_move(cpu->path_length, cpu->model, i, &cpu->work.trial.body[i]);
 }
 
+static void place_and_go_task(Cpu *cpu, int i) {
+  place_task(cpu, i);
+  go_task(cpu, i);
+}
+
 /* The poses of linked bodies are computed from their unknowns: joints hold to rounding, however many steps are
  * taken. */
 static void place_trial(Cpu *cpu) {
   int linked = cpu->model->linkage.linked_count;
-  for_bodies(cpu, place_task);
+  for_bodies(cpu, linked ? place_task : place_and_go_task);
   parallel_for(cpu->threads, linked, 32, read_task, cpu);
   parallel_for(cpu->threads, linked, 32, snap_task, cpu);
   soft_load(cpu, cpu->work.trial);
-  for_bodies(cpu, go_task);
+  if (linked) for_bodies(cpu, go_task);
 }
 
 static void eval_task(Cpu *cpu, int k, Pair *p) {
@@ -79,7 +84,7 @@ static void body_chunk(void *context, int c) {
 static void pair_chunk(void *context, int c) {
   Cpu *cpu = context;
   Chunk chunk = cpu->island_pairs.chunk[c];
-  Partial *sum = &cpu->partial[c];
+  Partial *sum = &cpu->partial[cpu->islands->member.chunk_count + c];
   *sum = (Partial){.extreme = INFINITY};
   if (!cpu->islands->island[chunk.segment].selected) return;
   for (int e = chunk.first; e < chunk.end; e++) {
@@ -93,10 +98,9 @@ static void pair_chunk(void *context, int c) {
   }
 }
 
-static void add_partials(Cpu *cpu, const Segments *items, bool pairs) {
-  for (int c = 0; c < items->chunk_count; c++) {
+static void add_partials(Cpu *cpu, const Segments *items, const Partial *p, bool pairs) {
+  for (int c = 0; c < items->chunk_count; c++, p++) {
     Island *g = &cpu->islands->island[items->chunk[c].segment];
-    const Partial *p = &cpu->partial[c];
     if (!g->selected) continue;
     g->change += p->sum[0];
     g->noise += p->sum[1];
@@ -132,7 +136,7 @@ static void add_soft(Cpu *cpu) {
 static bool sum_energies(Cpu *cpu) {
   Islands *s = cpu->islands;
   int bodies = s->member.chunk_count, pairs = cpu->island_pairs.chunk_count;
-  if (!reserve_partials(cpu, bodies > pairs ? bodies : pairs)) return false;
+  if (!reserve_partials(cpu, bodies + pairs)) return false;
   for (int k = 0; k < s->count; k++) {
     Island *g = &s->island[k];
     if (!g->selected) continue;
@@ -140,10 +144,10 @@ static bool sum_energies(Cpu *cpu) {
     g->min_gap = INFINITY;
     g->touching = false;
   }
-  parallel_for(cpu->threads, bodies, segments_grain(&s->member), body_chunk, cpu);
-  add_partials(cpu, &s->member, false);
-  parallel_for(cpu->threads, pairs, segments_grain(&cpu->island_pairs), pair_chunk, cpu);
-  add_partials(cpu, &cpu->island_pairs, true);
+  int grain_a = segments_grain(&s->member), grain_b = segments_grain(&cpu->island_pairs);
+  parallel_both(cpu->threads, bodies, pairs, grain_a < grain_b ? grain_a : grain_b, body_chunk, pair_chunk, cpu);
+  add_partials(cpu, &s->member, cpu->partial, false);
+  add_partials(cpu, &cpu->island_pairs, cpu->partial + bodies, true);
   add_joints(cpu);
   add_soft(cpu);
   for (int k = 0; k < s->count; k++)
@@ -187,8 +191,7 @@ Outcome cpu_accept(void *backend, Islands *islands) {
     const Island *g = island_of_soft(islands, k);
     if (g && g->selected) w->soft_energy[k] = w->soft_energy_trial[k];
   }
-  Outcome outcome = for_pairs(cpu, accept_pair);
-  for_bodies(cpu, accept_body);
+  Outcome outcome = for_bodies_and_pairs(cpu, accept_body, accept_pair);
   for (int j = 0; j < cpu->model->joint_count; j++) {
     const Island *g = island_of_joint(islands, j);
     if (g && g->selected) joint_accept(w, j);

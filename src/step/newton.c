@@ -20,6 +20,12 @@ static bool is_selected(const Island *g) { return g->selected; }
 static bool is_joined(const Island *g) { return g->joined; }
 static bool is_flying(const Island *g) { return is_active(g) && !g->touching; }
 
+/* Writes a flag only if it changes. All cores read the islands, and an unwritten cache line stays in their caches. */
+static bool put(bool *flag, bool value) {
+  if (*flag != value) *flag = value;
+  return value;
+}
+
 static bool any(const Step *s, Choice *choice) {
   for (int k = 0; k < s->islands.count; k++)
     if (choice(&s->islands.island[k])) return true;
@@ -29,12 +35,15 @@ static bool any(const Step *s, Choice *choice) {
 /* Selects islands for the next stage; false if there are none. */
 static bool choose(Step *s, Choice *choice) {
   bool found = false;
-  for (int k = 0; k < s->islands.count; k++) found |= s->islands.island[k].selected = choice(&s->islands.island[k]);
+  for (int k = 0; k < s->islands.count; k++) {
+    Island *g = &s->islands.island[k];
+    found |= put(&g->selected, choice(g));
+  }
   return found;
 }
 
 static void clear_joined(Step *s) {
-  for (int k = 0; k < s->islands.count; k++) s->islands.island[k].joined = false;
+  for (int k = 0; k < s->islands.count; k++) put(&s->islands.island[k].joined, false);
 }
 
 /* A damped step says nothing about the error: a small one ends the damping, not the island. */
@@ -139,9 +148,9 @@ static void note_accepted(Step *s) {
 static Outcome line_search(Step *s, Backend b) {
   for (int k = 0; k < s->islands.count; k++) {
     Island *g = &s->islands.island[k];
-    g->searching = is_active(g);
-    g->fraction = 1;
-    g->cuts = 0;
+    put(&g->searching, is_active(g));
+    if (g->fraction != 1) g->fraction = 1;
+    if (g->cuts) g->cuts = 0;
   }
   AbdStage stage = ABD_STAGE_DISTANCES;
   for (int trial = 0; trial < STEP_TRIALS && any(s, is_searching); trial++, stage = ABD_STAGE_LINE_SEARCH) {
@@ -168,7 +177,7 @@ static Outcome stay(Step *s, Backend b) {
 static Outcome give_up(Step *s, Backend b) {
   for (int k = 0; k < s->islands.count; k++) {
     Island *g = &s->islands.island[k];
-    g->selected = g->searching;
+    put(&g->selected, g->searching);
     if (!g->searching) continue;
     g->searching = false;
     g->progress = ISLAND_STUCK;
@@ -199,14 +208,13 @@ static Outcome conclude(Step *s, Backend b) {
   for (int k = 0; k < s->islands.count; k++) {
     Island *g = &s->islands.island[k];
     bool last = is_active(g) && g->last && g->fraction == 1;
-    g->whole = last || g->jointed || g->soft || g->residual < DOZE_ABOVE * def->solver.tolerance;
-    g->stiffen = wants_stiffening(g, def->contact.range);
-    g->renew = ends(g);
-    g->changed = false;
+    put(&g->whole, last || g->jointed || g->soft || g->residual < DOZE_ABOVE * def->solver.tolerance);
+    put(&g->stiffen, wants_stiffening(g, def->contact.range));
+    put(&g->renew, ends(g));
+    put(&g->changed, false);
     if (g->renew) g->lags++;
-    g->relag = g->renew && g->lags < def->contact.friction_iterations;
-    g->selected = g->stiffen || g->relag || (g->renew && g->jointed);
-    work |= g->selected;
+    put(&g->relag, g->renew && g->lags < def->contact.friction_iterations);
+    work |= put(&g->selected, g->stiffen || g->relag || (g->renew && g->jointed));
   }
   if (work) TRY(b.stages->adjust(b.self, &s->islands));
   for (int k = 0; k < s->islands.count; k++)

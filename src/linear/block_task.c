@@ -5,11 +5,11 @@
 #include <string.h>
 
 /* All in flops; a core does about 15 per ns. */
-static const double column_cost = 3e3;     /* of a column besides its flops */
-static const double least_parallel = 1e7;  /* about a third of a millisecond; one thread is faster below */
-static const double cost_per_thread = 6e5; /* below this a thread costs more than it saves */
-static const double handover = 3e3;        /* latency of a result from core to core */
-static const double least_share = 2e4;     /* smallest cost of a task */
+static const double column_cost = 3e3;       /* of a column besides its flops */
+static const double least_parallel = 2e6;    /* a tenth of a millisecond; one thread is faster below */
+static const double cost_per_thread = 2.5e5; /* below this a thread costs more than it saves */
+static const double handover = 3e3;          /* latency of a result from core to core */
+static const double least_share = 4e4;       /* smallest cost of a task */
 enum { SHARES = 160 };
 
 void block_tasks_free(BlockTasks *t) {

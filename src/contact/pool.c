@@ -36,6 +36,7 @@ static bool spill_range(Pool *pool, Range *range, int more) {
       !mem_reserve((void **)&s->owner, &s->owner_capacity, s->owner_count + 1, sizeof(Range *)))
     return false;
   if (at_end) return true;
+  if (!__atomic_load_n(&pool->spilled, __ATOMIC_RELAXED)) __atomic_store_n(&pool->spilled, true, __ATOMIC_RELAXED);
   copy_items(pool, s->item + (size_t)s->count * pool->item_size, pool_items(pool, range), range->count);
   if (!range->spill) s->wasted += range->capacity;
   s->owner[s->owner_count++] = range;
@@ -58,12 +59,6 @@ void pool_release(Pool *pool, Range *range) {
   memset(range, 0, sizeof *range);
 }
 
-bool pool_spilled(const Pool *pool) {
-  for (int t = 0; t < pool->thread_count; t++)
-    if (pool->spill[t].owner_count > 0) return true;
-  return false;
-}
-
 static bool settle_range(Pool *pool, Range *range) {
   if (!range->spill) return true; /* released, or settled already */
   int capacity = range->count > 1 ? range->count + range->count / 2 + 2 : range->count;
@@ -81,7 +76,7 @@ static int compare_owners(const void *x, const void *y) {
 
 bool pool_settle(Pool *pool) {
   Spill *s = pool->spill;
-  if (!pool_spilled(pool)) return true;
+  if (!pool->spilled) return true;
   for (int t = 1; t < pool->thread_count; t++) { /* collect all owners in the first list */
     if (!mem_reserve((void **)&s->owner, &s->owner_capacity, s->owner_count + s[t].owner_count, sizeof(Range *)))
       return false;
@@ -96,6 +91,7 @@ bool pool_settle(Pool *pool) {
     pool->wasted += s[t].wasted;
     s[t].count = s[t].wasted = s[t].owner_count = 0;
   }
+  pool->spilled = false;
   return true;
 }
 

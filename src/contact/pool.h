@@ -32,6 +32,7 @@ typedef struct Pool {
   char *item;
   int count, capacity;
   int wasted;   /* items of the count that belong to no range */
+  bool spilled; /* there are spilled ranges */
   Spill *spill; /* by thread */
   int thread_count;
 } Pool;
@@ -50,8 +51,6 @@ void *pool_extend(Pool *pool, Range *range, int count);
 /* Releases the range's room. */
 void pool_release(Pool *pool, Range *range);
 
-/* Are there spilled ranges? */
-bool pool_spilled(const Pool *pool);
 /* Moves all spilled ranges into the shared array, with room to grow, and empties the spills. False if memory runs out;
  * the ranges stay valid. */
 bool pool_settle(Pool *pool);

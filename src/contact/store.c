@@ -50,6 +50,10 @@ bool store_reserve(PairStore *s, int slots) {
 }
 
 bool store_settle(PairStore *s) {
+  const CacheStore *c = s->cache;
+  if (!(s->contact.spilled | s->friction.spilled | s->moments.spilled | s->spring.spilled | c->candidate.spilled |
+        c->path.spilled | c->vertex.spilled))
+    return true;
   for (int k = 0; k < POOLS; k++)
     if (!pool_settle(pool_of(s, k))) return false;
   return true;
@@ -59,7 +63,7 @@ bool store_pack(PairStore *s, Pair *pair, const int *slot, int count) {
   for (int k = 0; k < POOLS; k++) {
     Pool *pool = pool_of(s, k), packed;
     if (!pool_sparse(pool)) continue;
-    if (pool_spilled(pool) || !pool_pack_begin(pool, &packed)) return false;
+    if (pool->spilled || !pool_pack_begin(pool, &packed)) return false;
     for (int i = 0; i < count; i++) {
       pool_pack(pool, &packed, range_of(s, &pair[slot[i]], k));
       if (k == POOLS - 1) pool_pack(pool, &packed, range_of(s, &pair[slot[i]], RANGES - 1));

@@ -173,9 +173,8 @@ static void report_limit(const Cpu *cpu) {
 }
 
 /* First with the lists as they are. Then pairs whose list does not reach that far search all of their stencils, only
- * as far as the bounds found so far require. */
-static Outcome bound_pairs(Cpu *cpu) {
-  double t0 = clock_now();
+ * as far as the bounds found so far require. t0: the time now. */
+static Outcome bound_pairs(Cpu *cpu, double t0) {
   if (!mem_reserve((void **)&cpu->limiting, &cpu->limiting_capacity, cpu->pairs.count, sizeof(int)))
     return stage_from(false);
   cpu->limiting_count = 0;
@@ -186,12 +185,12 @@ static Outcome bound_pairs(Cpu *cpu) {
   if (stage_failed(outcome)) return outcome;
   reduce_bounds(cpu);
   double t1 = clock_now();
+  cpu->report->seconds[ABD_STAGE_CCD] += t1 - t0;
   if (cpu->uncovered) {
     outcome = for_pairs(cpu, cover_task);
     reduce_bounds(cpu);
+    cpu->report->seconds[ABD_STAGE_CANDIDATES] += clock_now() - t1;
   }
-  cpu->report->seconds[ABD_STAGE_CCD] += t1 - t0;
-  cpu->report->seconds[ABD_STAGE_CANDIDATES] += clock_now() - t1;
   report_limit(cpu);
   if (!stage_failed(outcome)) validate_bounds(cpu);
   return outcome;
@@ -208,7 +207,8 @@ Outcome cpu_bound(void *backend, Islands *islands) {
   double t0 = clock_now();
   int added;
   Outcome outcome = find_new_pairs(cpu, &added);
-  cpu->report->seconds[ABD_STAGE_CANDIDATES] += clock_now() - t0;
+  double t1 = clock_now();
+  cpu->report->seconds[ABD_STAGE_CANDIDATES] += t1 - t0;
   if (stage_failed(outcome) || any_joined(islands)) return outcome;
-  return bound_pairs(cpu);
+  return bound_pairs(cpu, t1);
 }

@@ -167,10 +167,11 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
   parallel_for(cpu->threads, m->joint_count, 16, joint_task, cpu);
   parallel_for(cpu->threads, m->joint_count, 16, joint_energy_task, cpu);
   outcome = find_pairs(cpu);
-  report->seconds[ABD_STAGE_CANDIDATES] += clock_now() - t0;
+  double t1 = clock_now();
+  report->seconds[ABD_STAGE_CANDIDATES] += t1 - t0;
   if (stage_failed(outcome)) return outcome;
   select_all(islands);
-  outcome = cpu_trial(cpu, islands, ABD_STAGE_DISTANCES);
+  outcome = trial_since(cpu, ABD_STAGE_DISTANCES, t1);
   if (stage_failed(outcome)) return outcome;
   return find_impacts(cpu) ? for_pairs(cpu, force_task) : stage_from(false);
 }

@@ -104,6 +104,7 @@ Outcome cpu_newton(void *backend, Islands *islands, bool *raised);              
 Outcome cpu_aim(void *backend, Islands *islands, Aim aim);                                     /* aim.c */
 Outcome cpu_bound(void *backend, Islands *islands);                                            /* bound.c */
 Outcome cpu_trial(void *backend, Islands *islands, AbdStage stage);                            /* trial.c */
+Outcome trial_since(Cpu *cpu, AbdStage stage, double t0); /* t0: the time now, as the caller read it */
 Outcome cpu_accept(void *backend, Islands *islands);
 Outcome cpu_adjust(void *backend, Islands *islands); /* adjust.c */
 Outcome cpu_finish(void *backend, const Islands *islands, State *after);

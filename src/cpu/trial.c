@@ -155,10 +155,7 @@ static bool sum_energies(Cpu *cpu) {
   return true;
 }
 
-Outcome cpu_trial(void *backend, Islands *islands, AbdStage stage) {
-  Cpu *cpu = backend;
-  double t0 = clock_now();
-  cpu->islands = islands;
+Outcome trial_since(Cpu *cpu, AbdStage stage, double t0) {
   place_trial(cpu);
   Outcome outcome = for_pairs(cpu, eval_task);
   if (!stage_failed(outcome)) {
@@ -167,6 +164,12 @@ Outcome cpu_trial(void *backend, Islands *islands, AbdStage stage) {
   }
   cpu->report->seconds[stage] += clock_now() - t0;
   return outcome;
+}
+
+Outcome cpu_trial(void *backend, Islands *islands, AbdStage stage) {
+  Cpu *cpu = backend;
+  cpu->islands = islands;
+  return trial_since(cpu, stage, clock_now());
 }
 
 /* ---- acceptance ---- */

@@ -29,7 +29,7 @@ typedef struct End {
 typedef struct Assembly {
   const ContactScene *scene;
   const Pair *pair;
-  Side side[2];
+  Side side[2];      /* of a pair with a soft side */
   bool summed;       /* a side is stiff: the springs are added to the moments */
   MomentBatch batch; /* of the stiff sides */
   Spring *spring;    /* the next one */
@@ -126,7 +126,8 @@ static void add_turn(Assembly *s, int side, Vec3 gradient, const End *end) {
  * has its own. */
 static void add_mollifier(Assembly *s, const Contact *c, const Affine *qa, const Affine *qb) {
   const bool soft = s->pair->soft;
-  const Side *a = &s->side[0], *b = &s->side[1];
+  const Side sides[2] = {scene_side(s->scene, s->pair->a), scene_side(s->scene, s->pair->b)}, *a = &sides[0],
+             *b = &sides[1];
   const int *ea = (const int *)a->mesh->edge[c->prim_a], *eb = (const int *)b->mesh->edge[c->prim_b];
   const int va[3] = {ea[0], ea[1], ea[0]}, vb[3] = {eb[0], eb[1], eb[0]};
   double factor = s->pair->stiffness * c->barrier * c->mollifier_d1;
@@ -190,13 +191,12 @@ INLINE void add_all(bool soft, Assembly *s, const Affine *qa, const Affine *qb) 
 
 void pair_assemble(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   Assembly s;
-  pair->spring.count = 0;
+  if (pair->soft) pair->spring.count = 0;
   if (pair->contact.count == 0 && pair->friction.count == 0) return;
   s.scene = scene;
   s.pair = pair;
-  s.side[0] = scene_side(scene, pair->a);
-  s.side[1] = scene_side(scene, pair->b);
-  s.summed = stiff_body(pair, scene->model) >= 0;
+  s.summed = !pair->soft || stiff_body(pair, scene->model) >= 0;
+  for (int k = 0; pair->soft && k < 2; k++) s.side[k] = scene_side(scene, k ? pair->b : pair->a);
   s.batch.count = 0;
   if (!reserve(&s, pair)) {
     pair->failed = true;

@@ -346,6 +346,40 @@ static void test_same_bits_for_any_thread_count(void **state) {
   lab_same_bits(tumble_open, getenv("ABD_TEST_SHORT") ? 8 : 10, 10);
 }
 
+/* A folded sheet of so many triangles that its list of stencils is made in parts. */
+static Lab folded_open(int threads) {
+  AbdWorldDef def = abd_default_world_def();
+  def.contact.range = 0.02;
+  def.dt = 0.004;
+  def.solver.threads = threads;
+  Lab lab = lab_open(def);
+  SoftMesh mesh = soft_sheet(40, 14, 1, 0.4);
+  fold(&mesh, 0.04);
+  AbdSoftDef sheet = soft_def(&mesh, vec3(0, 0, 0));
+  sheet.thickness = 0.005;
+  sheet.angular_velocity[1] = 2;
+  lab_soft(&lab, &sheet);
+  soft_mesh_free(&mesh);
+  return lab;
+}
+
+static void test_list_in_parts(void **state) {
+  (void)state;
+  AbdStepReport first = {0};
+  uint64_t hash = 0;
+  for (int threads = 1; threads <= 4; threads *= 2) {
+    Lab lab = folded_open(threads);
+    for (int i = 0; i < 4; i++) lab_step(&lab);
+    if (threads == 1) first = lab.report, hash = abd_world_hash(lab.world);
+    printf("  %d threads: %lld box tests, %lld candidates, %lld contacts\n", threads, (long long)lab.report.box_tests,
+           (long long)lab.report.candidates, (long long)lab.report.contacts);
+    assert_true(abd_world_hash(lab.world) == hash);
+    assert_true(lab.report.box_tests == first.box_tests && lab.report.candidates == first.candidates);
+    assert_true(lab.report.box_tests > 10000);
+    lab_close(&lab);
+  }
+}
+
 static void test_same_bits_after_a_snapshot(void **state) {
   (void)state;
   Lab whole = tumble_open(1), fresh = tumble_open(2);
@@ -640,6 +674,7 @@ int main(void) {
       cmocka_unit_test(test_springs_within_a_body),
       cmocka_unit_test(test_held_coordinates_of_a_stiff_side),
       cmocka_unit_test(test_same_bits_for_any_thread_count),
+      cmocka_unit_test(test_list_in_parts),
       cmocka_unit_test(test_same_bits_after_a_snapshot),
       cmocka_unit_test(test_crossing_query_changes_nothing),
       cmocka_unit_test(test_values),

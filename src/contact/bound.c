@@ -174,7 +174,8 @@ static void list_bound(Sweep *s) {
 static void path_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   Sweep s = sweep_of(pair, scene, q, d);
   sweep_measure(&s);
-  path_list(pair, scene, q, d);
+  if (!s.cache->ahead) path_list(pair, scene, q, d);
+  s.cache->ahead = false;
   pair->bound = 1;
   pair->needs_cover = false;
   const Candidate *candidate = cache_candidates(s.cache, scene);

@@ -52,6 +52,7 @@ typedef struct PathRecord {
 
 typedef struct PairCache {
   bool listed;     /* the candidates are complete */
+  bool ahead;      /* they are the list of the path that pair_bound is called for next */
   Range candidate; /* Candidate */
   double radius;   /* of the list */
   Affine ref;      /* T_ref */
@@ -68,6 +69,7 @@ typedef struct CacheStore {
   PairCache *slot; /* by Pair.slot */
   int slot_count;
   Pool candidate, path, vertex;
+  struct PathTask *task; /* parts of a list under construction, see contact/path.c */
 } CacheStore;
 
 static inline PairCache *pair_cache(const Pair *pair, const ContactScene *scene) {

@@ -145,6 +145,106 @@ static void node_meets_itself(Path *path, int index) {
   nodes_meet(path, n->left, &left, n->left + 1, &right);
 }
 
+/* ---- a list in parts ---- */
+
+/* Two nodes whose elements one task compares, b -1: those of a with each other; and what it finds. */
+typedef struct PathTask {
+  int a, b;
+  Pair pair; /* for its counts */
+  PairCache cache;
+} PathTask;
+
+/* The traversal is cut at this depth. There are at most 256 parts then. LARGE: least number of elements of both sides
+ * for which parts save time. */
+enum { PARTS_DEPTH = 6, PARTS_MOST = 256, LARGE = 2000 };
+
+typedef struct Parts {
+  const Path *path;
+  PathTask *task;
+  int count;
+} Parts;
+
+static void add_part(Parts *parts, int a, int b) {
+  PathTask *t = &parts->task[parts->count++];
+  *t = (PathTask){.a = a, .b = b, .pair = *parts->path->query.pair};
+  t->pair.counts = (PairCounts){0};
+}
+
+/* As nodes_meet, down to a depth. */
+static void cut_pair(Parts *parts, int ia, int ib, int depth) {
+  const Path *path = parts->path;
+  const TreeNode *na = &path->query.a->node[ia], *nb = &path->query.b->node[ib];
+  if (depth == 0 || (na->element_count > 0 && nb->element_count > 0)) {
+    add_part(parts, ia, ib);
+    return;
+  }
+  Span a = node_span(path, 0, ia), b = node_span(path, 1, ib);
+  path->query.pair->counts.box_tests++;
+  if (!spans_meet(path, &a, &b)) return;
+  bool split_a = query_splits_a(na, nb);
+  for (int k = 0; k < 2; k++) cut_pair(parts, split_a ? na->left + k : ia, split_a ? ib : nb->left + k, depth - 1);
+}
+
+/* As node_meets_itself, down to a depth. */
+static void cut_itself(Parts *parts, int index, int depth) {
+  const TreeNode *n = &parts->path->query.a->node[index];
+  if (depth == 0 || n->element_count > 0) {
+    add_part(parts, index, -1);
+    return;
+  }
+  cut_itself(parts, n->left, depth - 1);
+  cut_itself(parts, n->left + 1, depth - 1);
+  cut_pair(parts, n->left, n->left + 1, depth - 1);
+}
+
+static void part_task(void *context, int k) {
+  const Parts *parts = context;
+  PathTask *t = &parts->task[k];
+  Path path = *parts->path;
+  path.query.pair = &t->pair;
+  path.query.cache = &t->cache;
+  if (t->b < 0) {
+    node_meets_itself(&path, t->a);
+    return;
+  }
+  Span a = node_span(&path, 0, t->a), b = node_span(&path, 1, t->b);
+  nodes_meet(&path, t->a, &a, t->b, &b);
+}
+
+/* Appends the parts' candidates in the order of the traversal. */
+static bool join_parts(Parts *parts, PairCache *cache) {
+  Pool *pool = &parts->path->query.scene->store->cache->candidate;
+  Pair *pair = parts->path->query.pair;
+  int total = 0;
+  for (int k = 0; k < parts->count; k++) {
+    const Pair *part = &parts->task[k].pair;
+    total += parts->task[k].cache.candidate.count;
+    pair->counts.box_tests += part->counts.box_tests;
+    pair->failed |= part->failed;
+  }
+  Candidate *to = total ? pool_extend(pool, &cache->candidate, total) : NULL;
+  for (int k = 0; k < parts->count; k++) {
+    Range *part = &parts->task[k].cache.candidate;
+    if (to && part->count) memcpy(to, pool_items(pool, part), (size_t)part->count * sizeof *to);
+    if (to) to += part->count;
+    pool_release(pool, part);
+  }
+  return pool_settle(pool) && (to || !total);
+}
+
+static void list_in_parts(Path *path, int threads) {
+  CacheStore *store = path->query.scene->store->cache;
+  if (!store->task && !(store->task = mem_alloc(PARTS_MOST, sizeof *store->task))) {
+    path->query.pair->failed = true;
+    return;
+  }
+  Parts parts = {path, store->task, 0};
+  if (path->within) cut_itself(&parts, 0, PARTS_DEPTH);
+  else cut_pair(&parts, 0, 0, PARTS_DEPTH);
+  parallel_for(threads, parts.count, 1, part_task, &parts);
+  if (!join_parts(&parts, path->query.cache)) path->query.pair->failed = true;
+}
+
 static bool is_still(const Affine *d) {
   for (int k = 0; k < 4; k++)
     if (norm_sq(d->n[k]) > 0) return false;
@@ -199,13 +299,13 @@ static bool store_path(Path *path) {
 /* Tolerance in comparing poses with the path [m]: far above the rounding of a step, far below any relevant distance. */
 static double tolerance(const ContactScene *scene) { return PATH_TOLERANCE * scene->range; }
 
-void path_list(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine *d) {
+static void list(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine *d, int threads) {
   Path path = {.q = q, .d = d, .within = pair->a == pair->b};
   query_open(&path.query, pair, scene);
   PairCache *cache = path.query.cache;
   path.reach = (scene->range + pair_separation(pair, scene)) * (1 + 1e-9) + 4 * tolerance(scene);
   cache->candidate.count = 0;
-  cache->listed = false;
+  cache->listed = cache->ahead = false;
   if (!store_path(&path)) {
     pair->failed = true;
     return;
@@ -217,11 +317,24 @@ void path_list(Pair *pair, const ContactScene *scene, const Affine q[2], const A
     F4 far = root[0].hi - root[0].lo + root[1].hi - root[1].lo;
     for (int k = 0; k < 3; k++) far[k] += fabsf(root[0].lo[k]) + fabsf(root[1].lo[k]);
     path.slack = far * 1e-5f + (float)path.reach;
-    if (path.within) node_meets_itself(&path, 0);
+    if (threads > 1) list_in_parts(&path, threads);
+    else if (path.within) node_meets_itself(&path, 0);
     else nodes_meet(&path, 0, &root[0], 0, &root[1]);
   }
   cache->listed = !pair->failed; /* if memory ran out, the list is incomplete */
   pair->counts.candidates += cache->candidate.count;
+}
+
+void path_list(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine *d) {
+  list(pair, scene, q, d, 1);
+}
+
+void path_list_ahead(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], int threads) {
+  const Side a = scene_side(scene, pair->a), b = scene_side(scene, pair->b);
+  if (threads <= 1 || !pair->soft || b.mesh->half_space || a.mesh->element_count + b.mesh->element_count < LARGE)
+    return;
+  list(pair, scene, q, d, threads);
+  pair_cache(pair, scene)->ahead = !pair->failed;
 }
 
 /* The stored path of a pair. A stiff side and the second side of one body with itself have no vertices. */

@@ -15,6 +15,9 @@
 
 /* Makes the list. d: NULL for a path of length zero; else soft sides move by their surfaces' dx. */
 void path_list(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine *d);
+/* Makes the list of a pair with large surfaces on several threads. The next pair_bound, which must have the same
+ * arguments, uses it. Does nothing for other pairs. Call it outside of loops, and pairs_settle after it. */
+void path_list_ahead(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], int threads);
 /* Are these poses and the current surfaces of soft sides on the list's path? */
 bool path_covers(const Pair *pair, const ContactScene *scene, const Affine q[2]);
 /* An upper bound of the decrease of a candidate's distance on the whole path. */

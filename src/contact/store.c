@@ -37,6 +37,7 @@ bool store_init(PairStore *s, int threads) {
 void store_destroy(PairStore *s) {
   for (int k = 0; s->cache && k < POOLS; k++) pool_destroy(pool_of(s, k));
   if (s->cache) mem_free(s->cache->slot);
+  if (s->cache) mem_free(s->cache->task);
   mem_free(s->cache);
   memset(s, 0, sizeof *s);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "contact/law.h"
+#include "contact/path.h"
 #include "cpu/validate.h"
 #include "step/joint.h"
 #include "step/soft.h"
@@ -172,6 +173,19 @@ static void report_limit(const Cpu *cpu) {
   }
 }
 
+/* The search for stencils of large soft surfaces, each on all threads. */
+static Outcome list_large_pairs(Cpu *cpu) {
+  const Affine *q = cpu->work.q.body, *d = cpu->work.direction.body;
+  if (cpu->threads <= 1 || !cpu->model->soft_count) return stage_done();
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    Pair *p = pairs_at(&cpu->pairs, k);
+    if (!p->soft || !pair_selected(cpu, k)) continue;
+    path_list_ahead(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]}, cpu->threads);
+    if (p->failed) return stage_from(false);
+  }
+  return stage_from(pairs_settle(&cpu->pairs));
+}
+
 /* First with the lists as they are. Then pairs whose list does not reach that far search all of their stencils, only
  * as far as the bounds found so far require. t0: the time now. */
 static Outcome bound_pairs(Cpu *cpu, double t0) {
@@ -181,7 +195,8 @@ static Outcome bound_pairs(Cpu *cpu, double t0) {
   soft_load(cpu, cpu->work.q);
   soft_load_motion(cpu, cpu->work.direction);
   cpu->uncovered = false;
-  Outcome outcome = for_pairs(cpu, bound_task);
+  Outcome outcome = list_large_pairs(cpu);
+  if (!stage_failed(outcome)) outcome = for_pairs(cpu, bound_task);
   if (stage_failed(outcome)) return outcome;
   reduce_bounds(cpu);
   double t1 = clock_now();

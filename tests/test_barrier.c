@@ -60,6 +60,8 @@ static void test_mollifier(void **state) {
   assert_true(mollifier(0, 1) == 0 && mollifier(1, 1) == 1 && mollifier(2, 1) == 1 && mollifier_d1(1, 1) == 0);
   assert_true(mollifier(0, 0) == 1 && mollifier_d1(0, 0) == 0); /* a point and an edge are not mollified */
   assert_float_equal(mollifier_eps(4, 9), 0.036, 1e-15);
+  assert_true(mollifier_length_sq(2e-26, 1) == 2e-26 && mollifier_length_sq(5e-27, 1) == 0);
+  assert_true(mollifier_length_sq(2e-20, 1e3) == 2e-20 && mollifier_length_sq(0, 0) == 0);
 }
 
 static double potential(Vec3 u, double eps) { return friction_f0(norm(u), eps); }

@@ -502,13 +502,13 @@ static void test_refused(void **state) {
   s->vertex[3 * 5 + 1] = -0.5;
   s->triangle[3 * 7 + 2] = 8;
   assert_refused(&good, ABD_ERROR_MESH, "triangle 7", "vertex 8");
-  s->triangle[3 * 7 + 2] = s->triangle[3 * 7];
-  assert_refused(&good, ABD_ERROR_MESH, "triangle 7", "twice");
 }
 
-static void test_refused_degenerate(void **state) {
+/* Triangles and edges without a size are accepted; only indices and the plane of a half-space are checked. */
+static void test_degenerate(void **state) {
   (void)state;
   static const uint32_t edge[] = {0, 1, 2, 2}, far[] = {0, 1, 1, 77}, same[] = {0, 4, 3, 0};
+  Mesh mesh;
   Shape *s = new_shape();
   for (int i = 0; i < 3; i++) shape_vertex(s, 0.1 * (i + 1), 0.3 * (i + 1), 0.7 * (i + 1));
   shape_vertex(s, 5, 5, 5);
@@ -516,15 +516,64 @@ static void test_refused_degenerate(void **state) {
   shape_triangle(s, 0, 1, 3);
   shape_triangle(s, 0, 1, 2);
   AbdMeshDef def = shape_def(s, "bad mesh");
-  assert_refused(&def, ABD_ERROR_MESH, "triangle 1 (0, 1, 2)", "area");
+  init_mesh(&mesh, &def);
+  double area = norm(cross(vec3(0.1, 0.3, 0.7), vec3(4.9, 4.7, 4.3))) / 2, ball = SHAPE_PI * 1e-6 / 6;
+  assert_near("area and a point", mesh.volume, area + 1, 1e-14);
+  mesh_destroy(&mesh);
+  def.thickness = 0.01;
+  init_mesh(&mesh, &def);
+  assert_near("thick area and a ball", mesh.volume, 0.01 * area + ball, 1e-14);
+  mesh_destroy(&mesh);
+  def.thickness = 0;
   def.triangle_count = 0;
   def.edge_count = 2;
   def.edge = edge;
-  assert_refused(&def, ABD_ERROR_MESH, "edge 1 (2, 2)", "length");
+  init_mesh(&mesh, &def);
+  assert_int_equal(mesh.element_count, 4);
+  mesh_destroy(&mesh);
   def.edge = far;
   assert_refused(&def, ABD_ERROR_MESH, "edge 1 (1, 77)", "only 5");
   def.edge = same;
-  assert_refused(&def, ABD_ERROR_MESH, "edge 0 (0, 4)", "length");
+  def.thickness = 0.01;
+  init_mesh(&mesh, &def);
+  assert_true(isfinite(mesh.volume) && isfinite(mesh.second[0] + mesh.second[1] + mesh.second[2]));
+  mesh_destroy(&mesh);
+  def = shape_def(s, "bad mesh");
+  def.half_space = true;
+  def.triangle = s->triangle + 3;
+  def.triangle_count = 1;
+  assert_refused(&def, ABD_ERROR_MESH, "first triangle (0, 1, 2)", "no plane");
+}
+
+/* A cube in which one triangle is replaced by two that name a vertex twice, and some loose ones. */
+static void test_repeated_corner(void **state) {
+  (void)state;
+  Mesh clean, mesh;
+  Shape *s = new_shape();
+  shape_box(s, 1, 1, 1);
+  AbdMeshDef def = shape_def(s, "cube");
+  init_mesh(&clean, &def);
+  shape_triangle(s, s->triangle[0], s->triangle[1], s->triangle[0]);
+  shape_triangle(s, s->triangle[1], s->triangle[1], s->triangle[1]);
+  def = shape_def(s, "cube");
+  init_mesh(&mesh, &def);
+  assert_true(mesh.closed);
+  assert_int_equal(mesh.triangle_count, 14);
+  assert_int_equal(mesh.element_count, 12);
+  assert_int_equal(mesh.edge_count, clean.edge_count);
+  assert_true(mesh.volume == clean.volume);
+  mesh_destroy(&clean);
+  mesh_destroy(&mesh);
+  s = new_shape();
+  shape_vertex(s, 0, 0, 0);
+  shape_vertex(s, 2, 0, 0);
+  shape_triangle(s, 0, 1, 1);
+  def = shape_def(s, "wire");
+  init_mesh(&mesh, &def);
+  assert_int_equal(mesh.element_count, 1);
+  assert_int_equal(mesh.element[0].vertex_count, 2);
+  assert_near("length", mesh.volume, 2, 1e-15);
+  mesh_destroy(&mesh);
 }
 
 /* A tetrahedron pressed flat: closed, and nothing in it. With a thickness it is a plate. */
@@ -583,7 +632,8 @@ int main(void) {
       cmocka_unit_test(test_half_space),
       cmocka_unit_test(test_keep_frame),
       cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_refused_degenerate),
+      cmocka_unit_test(test_degenerate),
+      cmocka_unit_test(test_repeated_corner),
       cmocka_unit_test(test_refused_flat),
       cmocka_unit_test(test_memory_failures),
   };

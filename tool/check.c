@@ -19,7 +19,7 @@ static const Command command = {
     "check",
     "check SCENE.json|MESH... [--mesh-dir DIR] [--set KEY=VALUE] [--quiet]",
     "Names every problem of each scene or mesh: open, non-manifold or inconsistently oriented surfaces,\n"
-    "flipped ones, degenerate and repeated triangles, duplicate vertices, surfaces that cross themselves,\n"
+    "flipped ones, repeated triangles, duplicate vertices, surfaces that cross themselves,\n"
     "bodies that cross each other at the start: which bodies, which triangles, where, with a remedy;\n"
     "impossible joints: anchors apart, no axis, unknown bodies, limits that exclude the start, loops that\n"
     "cannot close; of meshes of tetrahedra (.msh .vtk .mesh) slivers, inverted, flat, repeated and overlapping ones.",
@@ -93,9 +93,10 @@ static void report_triangles(Report *report, const MeshUse *use, const MeshShape
             use->name, t->volume);
   if (t->closed && t->volume == 0) problem(report, "%sno volume: closed, but flat", use->name);
   if (t->degenerate.count)
-    problem(report, "%sdegenerate: %zu triangle%s without area, the first is triangle %u at %s; remove or collapse %s",
-            use->name, t->degenerate.count, plural(t->degenerate.count), t->degenerate.triangle,
-            place(mesh, use->view, t->degenerate.vertex[0], a), t->degenerate.count == 1 ? "it" : "them");
+    remark(report, "%s%zu triangle%s without area, the first is triangle %u at %s; %s as edges and weigh%s nothing",
+           use->name, t->degenerate.count, plural(t->degenerate.count), t->degenerate.triangle,
+           place(mesh, use->view, t->degenerate.vertex[0], a),
+           t->degenerate.count == 1 ? "it collides" : "they collide", t->degenerate.count == 1 ? "s" : "");
   if (t->repeated.count)
     problem(report, "%srepeated: %zu triangle%s with the corners of another, the first is triangle %u at %s; remove %s",
             use->name, t->repeated.count, plural(t->repeated.count), t->repeated.triangle,
@@ -106,11 +107,13 @@ static void report_triangles(Report *report, const MeshUse *use, const MeshShape
             place(mesh, use->view, t->twin_vertex.vertex[0], a));
 }
 
-static void report_self_crossings(Report *report, const MeshUse *use, const MeshShape *mesh, const AbdWorld *world,
+/* False if memory runs out. */
+static bool report_self_crossings(Report *report, const MeshUse *use, const MeshShape *mesh, const AbdWorld *world,
                                   AbdMeshId id) {
   uint32_t pair[MOST_PAIRS][2];
   size_t count = abd_mesh_self_crossings(world, id, pair, MOST_PAIRS);
-  if (!count) return;
+  if (!count) return true;
+  if (count == SIZE_MAX) return false;
   problem(report,
           "%sself-crossing: %zu pair%s of triangles of this surface share points; separate or unite the parts. "
           "A body is not tested against itself, so it will run, but its mass may be wrong",
@@ -120,6 +123,7 @@ static void report_self_crossings(Report *report, const MeshUse *use, const Mesh
     if (pair[k][0] < mesh->triangle_count) place(mesh, use->view, mesh->triangle[3 * pair[k][0]], a);
     remark(report, "  triangles %u and %u, near %s", pair[k][0], pair[k][1], a);
   }
+  return true;
 }
 
 static int check_mesh(Report *report, const MeshUse *use, const MeshShape *mesh) {
@@ -146,10 +150,11 @@ static int check_file_crossings(Report *report, const MeshUse *use, const MeshDa
   def.triangle = data->triangle, def.triangle_count = data->triangle_count;
   def.edge = data->edge, def.edge_count = data->edge_count;
   MeshShape shape = {data->vertex, data->vertex_count, data->triangle, data->triangle_count};
-  if (abd_world_add_mesh(world, &def, &id) == ABD_OK) report_self_crossings(report, use, &shape, world, id);
+  bool known = true;
+  if (abd_world_add_mesh(world, &def, &id) == ABD_OK) known = report_self_crossings(report, use, &shape, world, id);
   else problem(report, "%s", abd_world_error(world));
   abd_world_destroy(world);
-  return EXIT_GOOD;
+  return known ? EXIT_GOOD : fail(EXIT_FAILED, "out of memory");
 }
 
 int check_skin(Report *report, const MeshData *data, bool open_is_wrong) {
@@ -164,8 +169,7 @@ static int check_mesh_file(Report *report) {
   SceneError error;
   if (!mesh_load(report->file, &data, &error)) return fail(EXIT_BAD_INPUT, error.text);
   if (data.dropped_count)
-    problem(report, "degenerate: %zu triangle%s with a corner twice; left out", data.dropped_count,
-            plural(data.dropped_count));
+    remark(report, "%zu triangle%s with a corner twice; left out", data.dropped_count, plural(data.dropped_count));
   if (data.welded_count)
     remark(report, "duplicate vertices: %zu merged with others at the same place, which joins the surface there",
            data.welded_count);
@@ -193,7 +197,8 @@ static void check_scene_meshes(Report *report, const AbdWorld *world, int *code)
     MeshUse use = {name, &view, moves && view.thickness == 0};
     MeshShape shape = {view.vertex, view.vertex_count, view.triangle, view.triangle_count};
     *code = check_mesh(report, &use, &shape);
-    if (*code == EXIT_GOOD) report_self_crossings(report, &use, &shape, world, (AbdMeshId){m});
+    if (*code == EXIT_GOOD && !report_self_crossings(report, &use, &shape, world, (AbdMeshId){m}))
+      *code = fail(EXIT_FAILED, "out of memory");
   }
 }
 

@@ -576,7 +576,8 @@ ABD_API bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const d
 ABD_API size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing,
                                         size_t capacity);
 /* Pairs of triangles of one mesh that cross without a common corner; UINT32_MAX for an edge without a triangle. Writes
- * at most capacity pairs and returns their number. Steps never test a stiff body against itself. */
+ * at most capacity pairs and returns their number; SIZE_MAX if memory runs out. Triangles that touch at a triangle
+ * without area are left out. Steps never test a stiff body against itself. */
 ABD_API size_t abd_mesh_self_crossings(const AbdWorld *world, AbdMeshId mesh, uint32_t (*pair)[2], size_t capacity);
 
 /* ---- Snapshots -------------------------------------------------------------------------------------------------- */

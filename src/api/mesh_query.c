@@ -16,5 +16,5 @@ size_t abd_mesh_self_crossings(const AbdWorld *world, AbdMeshId mesh, uint32_t (
       pair[k][side] = triangle < 0 ? UINT32_MAX : (uint32_t)triangle;
     }
   mem_free(element);
-  return (size_t)count;
+  return count < 0 ? SIZE_MAX : (size_t)count;
 }

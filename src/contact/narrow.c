@@ -31,10 +31,10 @@ static double vertex_triangle(const Side *mv, const Affine *qv, int v, const Sid
   return d;
 }
 
-/* Squared rest length of an edge. */
+/* Squared rest length of an edge; 0 if it has no direction. */
 static double edge_length_sq(const Mesh *m, int edge) {
   const uint32_t *e = m->edge[edge];
-  return norm_sq(sub(m->vertex[e[1]], m->vertex[e[0]]));
+  return mollifier_length_sq(norm_sq(sub(m->vertex[e[1]], m->vertex[e[0]])), m->radius);
 }
 
 static void set_weights(double w[3], double x, double y) {

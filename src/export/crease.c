@@ -25,8 +25,9 @@ static bool fan_build(const RunMesh *mesh, Fan *fan) {
 
 static double length_of(const double a[3]) { return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]); }
 
-/* Angles at the corners and the unit normal. */
-static void measure(const RunMesh *mesh, size_t t, double normal[3], double angle[3]) {
+/* Angles at the corners and the unit normal; false if the triangle has no area within rounding: angles and normal are
+ * then 0. */
+static bool measure(const RunMesh *mesh, size_t t, double normal[3], double angle[3]) {
   double side[3][3], length[3];
   for (int k = 0; k < 3; k++) {
     const double *a = mesh->vertex + 3 * mesh->triangle[3 * t + (size_t)k];
@@ -38,13 +39,47 @@ static void measure(const RunMesh *mesh, size_t t, double normal[3], double angl
     int j = (i + 1) % 3, k = (i + 2) % 3;
     normal[i] = side[0][j] * side[1][k] - side[0][k] * side[1][j];
   }
-  double area = length_of(normal);
-  for (int i = 0; i < 3; i++) normal[i] = area > 0 ? normal[i] / area : i == 2;
+  double area = length_of(normal), longest = fmax(length[0], fmax(length[1], length[2]));
+  bool flat = !(area > 1e-12 * longest * longest);
+  for (int i = 0; i < 3; i++) normal[i] = flat ? 0 : normal[i] / area;
   for (int k = 0; k < 3; k++) {
     const double *u = side[k], *v = side[(k + 2) % 3];
     double both = length[k] * length[(k + 2) % 3], cosine = -(u[0] * v[0] + u[1] * v[1] + u[2] * v[2]);
-    angle[k] = area > 0 && both > 0 ? acos(fmin(fmax(cosine / both, -1), 1)) : 0;
+    angle[k] = flat ? 0 : acos(fmin(fmax(cosine / both, -1), 1));
   }
+  return !flat;
+}
+
+static bool has_corner(const RunMesh *mesh, size_t t, uint32_t vertex) {
+  const uint32_t *v = mesh->triangle + 3 * t;
+  return v[0] == vertex || v[1] == vertex || v[2] == vertex;
+}
+
+static bool is_zero(const double n[3]) { return n[0] == 0 && n[1] == 0 && n[2] == 0; }
+
+/* The normal of a neighbour across an edge, for a triangle without one. False if no neighbour has one. */
+static bool adopt_normal(const RunMesh *mesh, const Fan *fan, double (*normal)[3], size_t t) {
+  for (size_t k = 0; k < 3; k++) {
+    uint32_t a = mesh->triangle[3 * t + k], b = mesh->triangle[3 * t + (k + 1) % 3];
+    for (uint32_t c = fan->start[a]; c < fan->start[a + 1]; c++) {
+      size_t other = fan->corner[c] / 3;
+      if (is_zero(normal[other]) || !has_corner(mesh, other, b)) continue;
+      memcpy(normal[t], normal[other], sizeof normal[t]);
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Triangles without area take the normals of their neighbours, from neighbour to neighbour; 0 0 1 if there is none. */
+static void adopt_normals(const RunMesh *mesh, const Fan *fan, double (*normal)[3]) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t t = 0; t < mesh->triangle_count; t++)
+      if (is_zero(normal[t])) changed |= adopt_normal(mesh, fan, normal, t);
+  }
+  for (size_t t = 0; t < mesh->triangle_count; t++)
+    if (is_zero(normal[t])) normal[t][2] = 1;
 }
 
 static void blend(const Fan *fan, const double (*normal)[3], const double (*angle)[3], uint32_t vertex, size_t t,
@@ -74,7 +109,9 @@ float *crease_normals(const RunMesh *mesh) {
     free(out);
     out = NULL;
   }
-  for (size_t t = 0; out && t < count; t++) measure(mesh, t, normal[t], angle[t]);
+  bool flat = false;
+  for (size_t t = 0; out && t < count; t++) flat |= !measure(mesh, t, normal[t], angle[t]);
+  if (flat) adopt_normals(mesh, &fan, normal);
   for (size_t t = 0; out && t < count; t++)
     for (size_t k = 0; k < 3; k++)
       blend(&fan, (const double(*)[3])normal, (const double(*)[3])angle, mesh->triangle[3 * t + k], t,

@@ -9,7 +9,8 @@
 enum { CREASE_DEGREES = 35 };
 
 /* Unit normals of every triangle's three corners in rest coordinates, [9 triangle_count] malloc'ed: the triangle's own
- * if it is flat, 0 0 1 if it has no area. NULL if memory runs out. */
+ * if the surface is flat there. A triangle without area has the normal of a neighbour, 0 0 1 if it has none. NULL if
+ * memory runs out. */
 float *crease_normals(const RunMesh *mesh);
 
 #endif

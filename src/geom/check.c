@@ -1,5 +1,5 @@
-/* Checks whether a mesh can be simulated. Every error names the mesh, the index and the value. Tested in
- * tests/test_mesh.c. */
+/* Checks whether a mesh can be simulated. Every error names the mesh, the index and the value. Triangles without area
+ * and edges without length are accepted. Tested in tests/test_mesh.c. */
 #include <limits.h>
 
 #include "geom/build.h"
@@ -55,16 +55,19 @@ static AbdStatus check_triangle(const AbdMeshDef *def, size_t t, const char *nam
       return fault(error, ABD_ERROR_MESH,
                    "mesh '%s': triangle %zu (%u, %u, %u) has the vertex %u, but there are only %zu", name, t, i[0],
                    i[1], i[2], i[k], def->vertex_count);
-  if (i[0] == i[1] || i[1] == i[2] || i[2] == i[0])
-    return fault(error, ABD_ERROR_MESH, "mesh '%s': triangle %zu (%u, %u, %u) has the same vertex twice", name, t, i[0],
-                 i[1], i[2]);
+  return ABD_OK;
+}
+
+/* The first triangle of a half-space defines its plane. */
+static AbdStatus check_plane(const AbdMeshDef *def, const char *name, AbdError *error) {
+  const uint32_t *i = def->triangle;
   Vec3 a = def_vertex(def, i[0]), b = def_vertex(def, i[1]), c = def_vertex(def, i[2]);
   double longest_sq = fmax(norm_sq(sub(b, a)), fmax(norm_sq(sub(c, b)), norm_sq(sub(a, c))));
-  if (norm(cross(sub(b, a), sub(c, a))) <= 1e-15 * longest_sq)
-    return fault(error, ABD_ERROR_MESH,
-                 "mesh '%s': triangle %zu (%u, %u, %u) has no area: (%g, %g, %g), (%g, %g, %g), (%g, %g, %g)", name, t,
-                 i[0], i[1], i[2], a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z);
-  return ABD_OK;
+  if (norm(cross(sub(b, a), sub(c, a))) > 1e-15 * longest_sq) return ABD_OK;
+  return fault(error, ABD_ERROR_MESH,
+               "mesh '%s' is a half-space, but its first triangle (%u, %u, %u) has no area and so no plane: "
+               "(%g, %g, %g), (%g, %g, %g), (%g, %g, %g)",
+               name, i[0], i[1], i[2], a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z);
 }
 
 static AbdStatus check_edge(const AbdMeshDef *def, size_t e, const char *name, AbdError *error) {
@@ -73,12 +76,6 @@ static AbdStatus check_edge(const AbdMeshDef *def, size_t e, const char *name, A
     if (i[k] >= def->vertex_count)
       return fault(error, ABD_ERROR_MESH, "mesh '%s': edge %zu (%u, %u) has the vertex %u, but there are only %zu",
                    name, e, i[0], i[1], i[k], def->vertex_count);
-  /* The view of a mesh lists points as edges (v, v). */
-  if (def->keep_frame && i[0] == i[1]) return ABD_OK;
-  Vec3 a = def_vertex(def, i[0]), b = def_vertex(def, i[1]);
-  if (norm_sq(sub(b, a)) == 0)
-    return fault(error, ABD_ERROR_MESH, "mesh '%s': edge %zu (%u, %u) has no length: both ends are at (%g, %g, %g)",
-                 name, e, i[0], i[1], a.x, a.y, a.z);
   return ABD_OK;
 }
 
@@ -87,5 +84,6 @@ AbdStatus mesh_check_def(const AbdMeshDef *def, const char *name, AbdError *erro
   if (status == ABD_OK) status = check_vertices(def, name, error);
   for (size_t t = 0; t < def->triangle_count && status == ABD_OK; t++) status = check_triangle(def, t, name, error);
   for (size_t e = 0; e < def->edge_count && status == ABD_OK; e++) status = check_edge(def, e, name, error);
+  if (status == ABD_OK && def->half_space) status = check_plane(def, name, error);
   return status;
 }

@@ -1,6 +1,6 @@
 /* Finds crossings of meshes: both trees are descended together, boxes are posed when they are visited, and the elements
- * of overlapping leaves are tested exactly, with the doubles that affine_point returns for their vertices. Allocates
- * nothing. Tested in tests/test_crossing.c. */
+ * of overlapping leaves are tested exactly, with the doubles that affine_point returns for their vertices. Only the
+ * search of a mesh with flat triangles against itself allocates. Tested in tests/test_crossing.c. */
 #include "geom/crossing.h"
 
 #include <limits.h>
@@ -180,22 +180,58 @@ bool body_find_crossing(Side a, const Affine *pose_a, int body_a, Side b, const 
 
 typedef struct SelfCrossings {
   PosedMesh mesh;
+  const int
+      *joined; /* of each vertex: the one that represents all those joined to it by flat triangles; NULL: itself */
   int (*pair)[2];
   int count, capacity;
 } SelfCrossings;
 
-static bool share_vertex(const Element *a, const Element *b) {
+static bool share_vertex(const int *joined, const Element *a, const Element *b) {
   for (int i = 0; i < a->vertex_count; i++)
-    for (int j = 0; j < b->vertex_count; j++)
-      if (a->vertex[i] == b->vertex[j]) return true;
+    for (int j = 0; j < b->vertex_count; j++) {
+      int u = a->vertex[i], v = b->vertex[j];
+      if (u == v || (joined && joined[u] == joined[v])) return true;
+    }
   return false;
+}
+
+/* Whether the triangle's corners are on a line within rounding. */
+static bool is_flat(const Side *side, const Element *e) {
+  if (e->vertex_count < 3) return false;
+  Vec3 u = sub(side->x[e->vertex[1]], side->x[e->vertex[0]]), v = sub(side->x[e->vertex[2]], side->x[e->vertex[0]]);
+  double longer = fmax(norm_sq(u), norm_sq(v));
+  return norm_sq(cross(u, v)) <= 1e-28 * longer * longer;
+}
+
+static int joined_root(int *joined, int v) {
+  while (joined[v] != v) v = joined[v] = joined[joined[v]];
+  return v;
+}
+
+/* The corner of a flat triangle lies on the opposite side, which belongs to a neighbour. The triangles at that corner
+ * touch this neighbour without sharing a vertex with it. *joined is NULL if no triangle is flat, and for soft bodies,
+ * whose rest triangles have areas. False if memory runs out. */
+static bool join_flat_corners(const Side *side, int **joined) {
+  const Mesh *m = side->mesh;
+  *joined = NULL;
+  for (int i = 0; !side->surface && i < m->element_count; i++) {
+    const Element *e = &m->element[i];
+    if (!is_flat(side, e)) continue;
+    if (!*joined) {
+      if (!(*joined = mem_alloc((size_t)m->vertex_count, sizeof **joined))) return false;
+      for (int v = 0; v < m->vertex_count; v++) (*joined)[v] = v;
+    }
+    for (int k = 1; k < 3; k++) (*joined)[joined_root(*joined, e->vertex[k])] = joined_root(*joined, e->vertex[0]);
+  }
+  for (int v = 0; *joined && v < m->vertex_count; v++) (*joined)[v] = joined_root(*joined, v);
+  return true;
 }
 
 static bool visit_self(void *context, int i, int j) {
   SelfCrossings *s = context;
   PosedElement a = posed_element(&s->mesh, i), b = posed_element(&s->mesh, j);
-  if (share_vertex(&s->mesh.side.mesh->element[i], &s->mesh.side.mesh->element[j]) || !elements_cross(&a, &b))
-    return false;
+  const Element *e = s->mesh.side.mesh->element;
+  if (share_vertex(s->joined, &e[i], &e[j]) || !elements_cross(&a, &b)) return false;
   if (s->count < s->capacity) {
     s->pair[s->count][0] = i;
     s->pair[s->count][1] = j;
@@ -206,7 +242,10 @@ static bool visit_self(void *context, int i, int j) {
 
 int side_find_self_crossings(Side side, int (*pair)[2], int capacity) {
   Affine identity = affine(vec3(0, 0, 0), mat3_identity());
-  SelfCrossings s = {pose_side(side, &identity), pair, 0, capacity};
+  int *joined;
+  if (!join_flat_corners(&side, &joined)) return -1;
+  SelfCrossings s = {pose_side(side, &identity), joined, pair, 0, capacity};
   visit_pairs(&s.mesh, &s.mesh, visit_self, &s);
+  mem_free(joined);
   return s.count;
 }

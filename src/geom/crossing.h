@@ -27,7 +27,8 @@ bool mesh_find_crossing(const Mesh *a, const Affine *pose_a, const Mesh *b, cons
 bool body_find_crossing(Side a, const Affine *pose_a, int body_a, Side b, const Affine *pose_b, int body_b,
                         Crossing *crossing);
 /* Pairs of elements of one side that cross without sharing a vertex; writes at most capacity pairs of element indices,
- * returns how many there are. */
+ * returns how many there are, -1 if memory runs out, which is possible only for a stiff side. On a stiff side, elements
+ * at the corners of one triangle without area, or of a chain of them, count as sharing a vertex. */
 int side_find_self_crossings(Side side, int (*pair)[2], int capacity);
 
 #endif

@@ -38,7 +38,7 @@ static void add_shell(Moments *m, double thickness, Vec3 a, Vec3 b, Vec3 c) {
   add_second(m, volume / 12, a);
   add_second(m, volume / 12, b);
   add_second(m, volume / 12, c);
-  if (thickness > 0) add_second(m, volume * thickness * thickness / 12, unit(normal));
+  if (thickness > 0 && area > 0) add_second(m, volume * thickness * thickness / 12, unit(normal));
 }
 
 static void add_rod(Moments *m, double thickness, Vec3 a, Vec3 b) {
@@ -49,7 +49,7 @@ static void add_rod(Moments *m, double thickness, Vec3 a, Vec3 b) {
   add_second(m, volume / 6, a);
   add_second(m, volume / 6, b);
   m->second = mat3_add(m->second, mat3_scale(volume * r * r / 4, mat3_identity()));
-  add_second(m, -volume * r * r / 4, unit(sub(b, a)));
+  if (length > 0) add_second(m, -volume * r * r / 4, unit(sub(b, a)));
 }
 
 static void add_ball(Moments *m, double thickness, Vec3 a) {

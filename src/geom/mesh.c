@@ -83,7 +83,7 @@ static void center_mesh(Mesh *mesh, double thickness) {
   Moments m;
   for (int pass = 0; pass < 2; pass++) {
     m = mesh_moments(mesh, thickness, center);
-    center = add_scaled(center, 1.0 / m.volume, m.first);
+    if (m.volume > 0) center = add_scaled(center, 1.0 / m.volume, m.first);
   }
   mesh->origin = center;
   mesh->axes = principal_axes(mesh_moments(mesh, thickness, center).second);

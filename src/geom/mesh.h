@@ -8,6 +8,9 @@
  * of leaves contain every stencil once. A point is also stored as a degenerate edge (v, v), owned by its element, so
  * that point-wire and point-point are edge-edge stencils.
  *
+ * Triangles may have no area and edges no length: such a triangle has the distance of its edges, such an edge that of a
+ * point. A triangle that names a vertex twice is in `triangle` but has no element.
+ *
  * A mesh is immutable once it is built. The tree is built once in rest space: the box of a posed node is
  * box_transform(pose, box). Searches of stiff bodies use the fans, eight boxes side by side. The vertices of a soft
  * body move one by one: geom/surface.h holds their positions and the boxes around them. Tested in tests/test_mesh.c. */
@@ -64,8 +67,8 @@ typedef struct Mesh {
   double radius;    /* farthest vertex from the origin */
   double thickness; /* [m] of open surfaces, wires and points, for their mass; 0 if none was given */
   bool closed, half_space;
-  double volume;    /* closed: enclosed volume; else of the thickened surface, wires, points */
-  double second[3]; /* integral of X_k^2 over that volume, all > 0 */
+  double volume;    /* closed: enclosed volume; else of the thickened surface, wires, points; 0 if none has a size */
+  double second[3]; /* integral of X_k^2 over that volume, all > 0 if the volume is */
   Vec3 origin;      /* file coordinates = origin + axes * rest */
   Mat3 axes;
 } Mesh;

@@ -1,6 +1,7 @@
 /* Edges, elements and orientation. All sides of triangles, the given edges, and the unused vertices as edges (v, v) are
  * sorted by their two vertices. Equal ones are one edge of the mesh. They determine whether it is a triangle's edge, a
- * wire or a point, and whether the surface is watertight there. Tested in tests/test_mesh.c. */
+ * wire or a point, and whether the surface is watertight there. A triangle that names a vertex twice is an edge or a
+ * point and has no element of its own; the surface stays watertight without it. Tested in tests/test_mesh.c. */
 #include <stdlib.h>
 
 #include "geom/build.h"
@@ -24,13 +25,30 @@ static int compare_sides(const void *pa, const void *pb) {
   return (a->slot > b->slot) - (a->slot < b->slot);
 }
 
+/* Whether the triangle names three different vertices. */
+static bool has_three_corners(const uint32_t v[3]) { return v[0] != v[1] && v[1] != v[2] && v[2] != v[0]; }
+
+/* Of a triangle that names a vertex twice: its edge, as a given one. */
+static int collect_collapsed(const uint32_t v[3], Side *side, bool *used) {
+  uint32_t a = v[0], b = v[1] != v[0] ? v[1] : v[2];
+  if (a == b) return 0;
+  *side = side_between(a, b, FREE_SLOT);
+  used[a] = used[b] = true;
+  return 1;
+}
+
 static int collect_sides(const Mesh *mesh, const AbdMeshDef *def, Side *side, bool *used) {
   int count = 0;
-  for (int t = 0; t < mesh->triangle_count; t++)
+  for (int t = 0; t < mesh->triangle_count; t++) {
+    if (!has_three_corners(mesh->triangle[t])) {
+      count += collect_collapsed(mesh->triangle[t], side + count, used);
+      continue;
+    }
     for (int k = 0; k < 3; k++) {
       side[count++] = side_between(mesh->triangle[t][k], mesh->triangle[t][(k + 1) % 3], 3 * t + k);
       used[mesh->triangle[t][k]] = true;
     }
+  }
   for (size_t e = 0; e < def->edge_count; e++) {
     const uint32_t *v = def->edge + 2 * e;
     if (v[0] == v[1]) continue;
@@ -73,6 +91,16 @@ static void start_triangle_elements(Mesh *mesh) {
   mesh->element_count = mesh->triangle_count;
 }
 
+/* Removes the elements of triangles that name a vertex twice. */
+static void drop_collapsed(Mesh *mesh) {
+  int kept = 0;
+  for (int i = 0; i < mesh->element_count; i++) {
+    int t = mesh->element[i].triangle;
+    if (t < 0 || has_three_corners(mesh->triangle[t])) mesh->element[kept++] = mesh->element[i];
+  }
+  mesh->element_count = kept;
+}
+
 /* Counts edges and elements; also writes them if write. */
 static bool walk_runs(Mesh *mesh, const Side *side, int count, bool write) {
   bool watertight = true;
@@ -106,6 +134,7 @@ bool mesh_build_elements(Mesh *mesh, const AbdMeshDef *def, bool *watertight) {
     if (mesh->edge && mesh->element) {
       start_triangle_elements(mesh);
       *watertight = walk_runs(mesh, side, count, true);
+      drop_collapsed(mesh);
     }
   }
   mem_free(side);
@@ -118,7 +147,10 @@ static void turn_inside_out(Mesh *mesh) {
     uint32_t *v = mesh->triangle[t], keep = v[1];
     v[1] = v[2];
     v[2] = keep;
-    Element *e = &mesh->element[t];
+  }
+  for (int i = 0; i < mesh->element_count; i++) {
+    Element *e = &mesh->element[i];
+    if (e->triangle < 0) continue;
     int vertex = e->vertex[1], edge = e->edge[0];
     e->vertex[1] = e->vertex[2];
     e->vertex[2] = vertex;

@@ -45,7 +45,7 @@ KERNEL double ccd_certify(int first, const Vec3 x[4], const Vec3 dx[4], Vec3 dif
   if (advance >= need) return advance;
   Vec3 n = first == 1 ? cross(sub(x[2], x[1]), sub(x[3], x[1])) : cross(sub(x[1], x[0]), sub(x[3], x[2]));
   double size = norm(n);
-  if (!(size > 0.0)) return advance;
+  if (!(size > DISTANCE_POINT)) return advance;
   double other = ccd_directional(first, x, dx, scale((dot(n, diff) < 0.0 ? -1.0 : 1.0) / size, n), level);
   return other > advance ? other : advance;
 }

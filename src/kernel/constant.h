@@ -50,6 +50,8 @@
 #define CCD_PATIENCE 4
 /* [advances] A limit for the loop. An end, never reached */
 #define CCD_PROBES 4096
+/* [radius of the mesh] The direction of a shorter edge is rounding error. test_barrier */
+#define EDGE_POINT 1e-13
 /* [cosine] A step turns a joint with stops by less than a quarter turn. test_constant_joint */
 #define TURN_LEFT 0.01
 

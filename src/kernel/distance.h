@@ -73,7 +73,7 @@ KERNEL double closest_point_sliver(Vec3 p, Vec3 t0, Vec3 t1, Vec3 t2, Vec3 n, bo
   double inv = 1.0 / norm_sq(n), v = dot(n, cross(c, a)) * inv, w = dot(n, cross(a, b)) * inv;
   double inside[3];
   other = triangle_face(a, ab, ac, v, w, inside, &d);
-  if (other >= best) return best;
+  if (!(other < best)) return best;
   return triangle_result(d, inside[0], inside[1], inside[2], bary, diff);
 }
 

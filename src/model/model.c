@@ -183,6 +183,11 @@ static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const cha
                  (int)def->motion, (int)def->elasticity);
   if (mesh->half_space && def->motion == ABD_MOTION_DYNAMIC)
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": a half-space has no mass; make it static or kinematic", name);
+  if (!(mesh->volume > 0) && def->motion == ABD_MOTION_DYNAMIC)
+    return fault(error, ABD_ERROR_MESH,
+                 "body \"%s\": mesh '%s' has no volume, area or length, so the body has no mass; make it static or "
+                 "kinematic",
+                 name, mesh->name);
   return ABD_OK;
 }
 

@@ -24,9 +24,53 @@ function unit(normal) {
   return out;
 }
 
+// Squared sine below which a triangle has no area in single precision.
+const FLAT = 1e-12;
+
+function isFlat(vertex, triangle, normal, t) {
+  let longest = 0;
+  for (let k = 0; k < 3; k++) {
+    const a = 3 * triangle[t + k], b = 3 * triangle[t + ((k + 1) % 3)];
+    longest = Math.max(longest, Math.hypot(vertex[b] - vertex[a], vertex[b + 1] - vertex[a + 1], vertex[b + 2] - vertex[a + 2]));
+  }
+  return !(Math.hypot(normal[t], normal[t + 1], normal[t + 2]) > Math.sqrt(FLAT) * longest * longest);
+}
+
+// Triangles by edge, of those edges that belong to a triangle without area.
+function trianglesAtEdges(triangle, flat, count) {
+  const key = (a, b) => (a < b ? a * count + b : b * count + a);
+  const at = new Map();
+  const edge = (t, k) => key(triangle[t + k], triangle[t + ((k + 1) % 3)]);
+  for (const t of flat) for (let k = 0; k < 3; k++) at.set(edge(t, k), []);
+  for (let t = 0; t < triangle.length; t += 3) {
+    for (let k = 0; k < 3; k++) at.get(edge(t, k))?.push(t);
+  }
+  return (t) => [0, 1, 2].flatMap((k) => at.get(edge(t, k)));
+}
+
+// Unit normals of all triangles. One without area has no normal of its own and takes that of a neighbour.
+function unitNormals(vertex, triangle, area) {
+  const normal = unit(area);
+  let flat = [];
+  for (let t = 0; t < triangle.length; t += 3) if (isFlat(vertex, triangle, area, t)) flat.push(t);
+  if (!flat.length) return normal;
+  const neighbours = trianglesAtEdges(triangle, flat, vertex.length / 3), open = new Set(flat);
+  for (let before = 0; before !== flat.length; ) {
+    before = flat.length;
+    flat = flat.filter((t) => {
+      const from = neighbours(t).find((other) => !open.has(other));
+      if (from === undefined) return true;
+      for (let k = 0; k < 3; k++) normal[t + k] = normal[from + k];
+      open.delete(t);
+      return false;
+    });
+  }
+  return normal;
+}
+
 // A vertex is split into one per group of faces around it that meet at less than the crease angle.
 export function smoothMesh(vertex, triangle) {
-  const area = faceNormals(vertex, triangle), face = unit(area);
+  const area = faceNormals(vertex, triangle), face = unitNormals(vertex, triangle, area);
   const first = new Int32Array(vertex.length / 3).fill(-1); // of each vertex: its first copy, then a linked list
   const position = [], normal = [], lead = [], next = [], source = [];
   const index = new Uint32Array(triangle.length);
@@ -42,7 +86,7 @@ export function smoothMesh(vertex, triangle) {
       first[v] = copy;
       position.push(vertex[3 * v], vertex[3 * v + 1], vertex[3 * v + 2]);
       lead.push(face[f], face[f + 1], face[f + 2]);
-      normal.push(0, 0, 0);
+      normal.push(1e-30 * face[f], 1e-30 * face[f + 1], 1e-30 * face[f + 2]); // if all its faces are without area
       source.push(v);
     }
     for (let k = 0; k < 3; k++) normal[3 * copy + k] += area[f + k];
@@ -68,7 +112,7 @@ export function moveShape(shape, vertex) {
 
 // Lines along all edges of triangles, and along those at which the surface ends or has a crease.
 export function meshLines(vertex, triangle) {
-  const face = unit(faceNormals(vertex, triangle));
+  const face = unitNormals(vertex, triangle, faceNormals(vertex, triangle));
   const count = vertex.length / 3;
   const seen = new Map(); // edge -> face, -1 once it has a second one
   const all = [], feature = [];

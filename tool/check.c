@@ -9,6 +9,7 @@
 #include "slow.h"
 #include "topology.h"
 #include "trouble.h"
+#include "volume.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -50,13 +51,16 @@ typedef struct MeshUse {
   const char *name;        /* prefix of messages, "mesh 'x': " or "" */
   const AbdMeshView *view; /* NULL for a bare mesh file */
   bool solid_expected;     /* a dynamic body without thickness or a bare file: an open surface is a problem */
+  bool solid;              /* the open surface has an inside all the same */
 } MeshUse;
 
 static void report_edges(Report *report, const MeshUse *use, const MeshShape *mesh, const Topology *t) {
   char a[96], b[96];
   const Finding *f = &t->open_edge;
   const char *open =
-      "it has no inside, so it counts as a thin shell; close the hole%s, weld vertices, or give a thickness";
+      use->solid
+          ? "it counts as a solid all the same; close the hole%s, or weld vertices"
+          : "it has no inside, so it counts as a thin shell; close the hole%s, weld vertices, or give a thickness";
   if (f->count && use->solid_expected) {
     char advice[192];
     snprintf(advice, sizeof advice, open, plural(f->count));
@@ -138,30 +142,39 @@ static int check_mesh(Report *report, const MeshUse *use, const MeshShape *mesh)
 
 /* ---- A mesh file ---- */
 
-static int check_file_crossings(Report *report, const MeshUse *use, const MeshData *data) {
-  AbdWorldDef world_def = abd_default_world_def();
+static AbdMeshDef def_of(const MeshData *data, const char *name) {
   AbdMeshDef def = abd_default_mesh_def();
+  def.name = name;
+  def.vertex = data->vertex, def.vertex_count = data->vertex_count;
+  def.triangle = data->triangle, def.triangle_count = data->triangle_count;
+  def.edge = data->edge, def.edge_count = data->edge_count;
+  return def;
+}
+
+static void report_volume(const Report *report, const char *name, const AbdMeshView *view) {
+  char text[VOLUME_TEXT];
+  if (volume_text(view, text)) remark(report, "%s%s", name, text);
+}
+
+int check_skin(Report *report, const MeshData *data, bool open_is_wrong) {
+  AbdWorldDef world_def = abd_default_world_def();
+  AbdMeshDef def = def_of(data, report->file);
+  MeshUse use = {.name = "", .solid_expected = open_is_wrong};
+  MeshShape shape = {data->vertex, data->vertex_count, data->triangle, data->triangle_count};
+  AbdMeshView view = {.name = NULL};
   AbdError error;
   AbdMeshId id;
   AbdWorld *world = abd_world_create(&world_def, &error);
   if (!world) return fail(EXIT_FAILED, error.text);
-  def.name = report->file;
-  def.vertex = data->vertex, def.vertex_count = data->vertex_count;
-  def.triangle = data->triangle, def.triangle_count = data->triangle_count;
-  def.edge = data->edge, def.edge_count = data->edge_count;
-  MeshShape shape = {data->vertex, data->vertex_count, data->triangle, data->triangle_count};
-  bool known = true;
-  if (abd_world_add_mesh(world, &def, &id) == ABD_OK) known = report_self_crossings(report, use, &shape, world, id);
-  else problem(report, "%s", abd_world_error(world));
-  abd_world_destroy(world);
-  return known ? EXIT_GOOD : fail(EXIT_FAILED, "out of memory");
-}
-
-int check_skin(Report *report, const MeshData *data, bool open_is_wrong) {
-  MeshUse use = {.name = "", .solid_expected = open_is_wrong};
-  MeshShape shape = {data->vertex, data->vertex_count, data->triangle, data->triangle_count};
+  bool added = abd_world_add_mesh(world, &def, &id) == ABD_OK && abd_mesh_view(world, id, &view) == ABD_OK;
+  use.solid = view.source != ABD_VOLUME_SHEET;
   int code = check_mesh(report, &use, &shape);
-  return code == EXIT_GOOD ? check_file_crossings(report, &use, data) : code;
+  if (added) report_volume(report, "", &view);
+  else problem(report, "%s", abd_world_error(world));
+  if (code == EXIT_GOOD && added && !report_self_crossings(report, &use, &shape, world, id))
+    code = fail(EXIT_FAILED, "out of memory");
+  abd_world_destroy(world);
+  return code;
 }
 
 static int check_mesh_file(Report *report) {
@@ -194,9 +207,10 @@ static void check_scene_meshes(Report *report, const AbdWorld *world, int *code)
     }
     if (soft) continue; /* its surface may be a sheet; it is tested against itself below */
     snprintf(name, sizeof name, "mesh '%.120s': ", view.name ? view.name : "?");
-    MeshUse use = {name, &view, moves && view.thickness == 0};
+    MeshUse use = {name, &view, moves && view.thickness == 0, view.source != ABD_VOLUME_SHEET};
     MeshShape shape = {view.vertex, view.vertex_count, view.triangle, view.triangle_count};
     *code = check_mesh(report, &use, &shape);
+    if (moves) report_volume(report, name, &view);
     if (*code == EXIT_GOOD && !report_self_crossings(report, &use, &shape, world, (AbdMeshId){m}))
       *code = fail(EXIT_FAILED, "out of memory");
   }

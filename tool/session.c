@@ -5,6 +5,7 @@
 #include "scene/setting.h"
 #include "slow.h"
 #include "trouble.h"
+#include "volume.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -72,6 +73,16 @@ static void print_notes(const Session *session) {
   for (int k = 0; !session->options.quiet && k < count && k < MOST_NOTES; k++)
     fprintf(stderr, "note: %s\n", scene_note(session->scene, k));
   if (!session->options.quiet && count > MOST_NOTES) fprintf(stderr, "note: and %d more\n", count - MOST_NOTES);
+}
+
+/* Which meshes are not clean closed surfaces, and what their bodies weigh. */
+static void print_volumes(const AbdWorld *world) {
+  for (uint32_t m = 1; m <= abd_world_mesh_count(world); m++) {
+    AbdMeshView view;
+    char text[VOLUME_TEXT];
+    if (abd_mesh_view(world, (AbdMeshId){m}, &view) != ABD_OK || !volume_text(&view, text)) continue;
+    if (volume_matters(world, (AbdMeshId){m})) fprintf(stderr, "note: mesh '%.120s' is %s\n", view.name, text);
+  }
 }
 
 static void print_warning(void *user, const char *sentence) {
@@ -199,6 +210,7 @@ static int begin_run(Session *session, const TextList *operand) {
   session->contacts = session->options.contacts;
   int code = build_world(session);
   if (code != EXIT_GOOD) return code;
+  if (!session->options.quiet) print_volumes(session->world);
   if (!session->options.quiet) slow_warn(session->world, print_warning, NULL);
   size_t length;
   const char *text = scene_text(session->scene, &length);

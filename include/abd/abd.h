@@ -154,6 +154,14 @@ ABD_API AbdMeshDef abd_default_mesh_def(void);
 /* Copies the mesh, centres it and builds its tree. Bodies that use one mesh share it. */
 ABD_API AbdStatus abd_world_add_mesh(AbdWorld *world, const AbdMeshDef *def, AbdMeshId *mesh);
 
+/* What the volume of a mesh, and so mass, centre and inertia, is computed from. */
+typedef enum AbdVolumeSource {
+  ABD_VOLUME_SHEET = 0, /* no inside: the area, length or number of an open surface, wires, points */
+  ABD_VOLUME_ENCLOSED,  /* a clean closed surface: the integral over it */
+  ABD_VOLUME_COVERED,   /* a surface with holes, flipped or repeated triangles: the integral with those corrected */
+  ABD_VOLUME_SAMPLED,   /* shells that overlap: points with a winding number above 1/2 */
+} AbdVolumeSource;
+
 /* A view of the solver's mesh. file coordinates = origin + axes * rest, axes column-major. Valid until the world is
  * destroyed. */
 typedef struct AbdMeshView {
@@ -165,9 +173,11 @@ typedef struct AbdMeshView {
   const uint32_t *edge; /* every edge once, also those of triangles */
   size_t edge_count;
   double origin[3], axes[9];
-  bool closed; /* a closed, consistently oriented surface: it has a volume */
+  bool closed; /* a closed, consistently oriented surface */
   bool half_space;
-  double volume;    /* [m^3] times density gives the mass */
+  AbdVolumeSource source;
+  double volume;       /* [m^3] times density gives the mass */
+  double plain_volume; /* [m^3] the integral over the triangles as given, about the centre of the mesh's box */
   double thickness; /* [m] as given */
 } AbdMeshView;
 ABD_API AbdStatus abd_mesh_view(const AbdWorld *world, AbdMeshId mesh, AbdMeshView *view);

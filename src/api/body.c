@@ -79,7 +79,9 @@ AbdStatus abd_mesh_view(const AbdWorld *world, AbdMeshId mesh, AbdMeshView *view
   for (int k = 0; k < 3; k++) vec3_to(view->axes + 3 * k, m->axes.c[k]);
   view->closed = m->closed;
   view->half_space = m->half_space;
+  view->source = m->source;
   view->volume = m->volume;
+  view->plain_volume = m->plain_volume;
   view->thickness = m->thickness;
   return ABD_OK;
 }

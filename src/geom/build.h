@@ -22,9 +22,11 @@ bool mesh_build_elements(Mesh *mesh, const AbdMeshDef *def, bool *watertight);
 /* Sets mesh->closed. If a closed surface is inside out, its triangles are reversed. */
 void mesh_orient(Mesh *mesh, bool watertight);
 
+void moments_add_tetrahedron(Moments *m, Vec3 a, Vec3 b, Vec3 c); /* with the origin as its fourth corner */
+/* Of a clean closed surface, or of a sheet, wires and points. */
 Moments mesh_moments(const Mesh *mesh, double thickness, Vec3 reference);
-/* Sets mesh->volume and mesh->second from the present vertices, about the origin. */
-void mesh_set_mass(Mesh *mesh, double thickness);
+/* Sets mesh->volume and mesh->second from moments about the origin. */
+void mesh_set_mass(Mesh *mesh, double thickness, Moments moments);
 
 /* Reorders mesh->element into leaves, builds mesh->node and assigns the owners of vertices and edges. */
 bool mesh_build_tree(Mesh *mesh);

@@ -30,6 +30,8 @@ static void add_tetrahedron(Moments *m, Vec3 a, Vec3 b, Vec3 c) {
   add_second(m, volume / 20, c);
 }
 
+void moments_add_tetrahedron(Moments *m, Vec3 a, Vec3 b, Vec3 c) { add_tetrahedron(m, a, b, c); }
+
 static void add_shell(Moments *m, double thickness, Vec3 a, Vec3 b, Vec3 c) {
   Vec3 normal = cross(sub(b, a), sub(c, a)), s = add(a, add(b, c));
   double area = norm(normal) / 2, volume = thickness > 0 ? area * thickness : area;
@@ -78,9 +80,8 @@ Moments mesh_moments(const Mesh *mesh, double thickness, Vec3 reference) {
  * It gets 1e-6 of its largest moment there, as if its thickness were about 1/1000 of its length. A single point, on
  * which no force depends on the shape, gets that of a ball with a radius of 0.7 m. With a volume this only guards
  * against rounding. */
-void mesh_set_mass(Mesh *mesh, double thickness) {
-  Moments m = mesh_moments(mesh, thickness, vec3(0, 0, 0));
-  double floor = mesh->closed || thickness > 0 ? 1e-12 : 1e-6;
+void mesh_set_mass(Mesh *mesh, double thickness, Moments m) {
+  double floor = mesh->source != ABD_VOLUME_SHEET || thickness > 0 ? 1e-12 : 1e-6;
   double largest = fmax(m.second.c[0].x, fmax(m.second.c[1].y, m.second.c[2].z));
   mesh->volume = m.volume;
   mesh->thickness = thickness;

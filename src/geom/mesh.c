@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "geom/build.h"
+#include "geom/inside.h"
 #include "math/eigen.h"
 
 void points_bounds(const Vec3 *x, int count, Box *box, double *radius) {
@@ -78,18 +79,38 @@ static Mat3 principal_axes(Mat3 second) {
 
 /* The centre of mass is computed twice, the second time about the first result, because far from the file's origin the
  * first one has rounding errors. */
-static void center_mesh(Mesh *mesh, double thickness) {
+static void center_mesh(Mesh *mesh, const Inside *inside, double thickness) {
   Vec3 center = box_center(mesh->box);
   Moments m;
   for (int pass = 0; pass < 2; pass++) {
-    m = mesh_moments(mesh, thickness, center);
+    m = inside_moments(inside, mesh, thickness, center);
     if (m.volume > 0) center = add_scaled(center, 1.0 / m.volume, m.first);
   }
   mesh->origin = center;
-  mesh->axes = principal_axes(mesh_moments(mesh, thickness, center).second);
+  mesh->axes = principal_axes(inside_moments(inside, mesh, thickness, center).second);
   for (int i = 0; i < mesh->vertex_count; i++)
     mesh->vertex[i] = mat3_tmul_vec(mesh->axes, sub(mesh->vertex[i], center));
   set_bounds(mesh);
+}
+
+/* Moves the mesh to its centre of mass and principal axes. False if memory runs out. */
+static bool find_frame(Mesh *mesh, double thickness) {
+  Inside inside;
+  bool ok = inside_find(&inside, mesh, thickness);
+  if (ok) center_mesh(mesh, &inside, thickness);
+  inside_destroy(&inside);
+  return ok;
+}
+
+/* The mass from the present coordinates alone. False if memory runs out. */
+static bool find_mass(Mesh *mesh, double thickness) {
+  Inside inside;
+  bool ok = inside_find(&inside, mesh, thickness);
+  mesh->source = inside.source;
+  mesh->plain_volume = inside.plain_volume;
+  if (ok) mesh_set_mass(mesh, thickness, inside_moments(&inside, mesh, thickness, vec3(0, 0, 0)));
+  inside_destroy(&inside);
+  return ok;
 }
 
 AbdStatus mesh_init(Mesh *mesh, const AbdMeshDef *def, AbdError *error) {
@@ -109,9 +130,8 @@ AbdStatus mesh_init(Mesh *mesh, const AbdMeshDef *def, AbdError *error) {
                  "or remove one of the sheets that lie on each other",
                  name, def->triangle_count);
   }
-  if (!def->keep_frame && !def->half_space) center_mesh(mesh, def->thickness);
-  mesh_set_mass(mesh, def->thickness);
-  if (!mesh_build_tree(mesh)) goto out_of_memory;
+  if (!def->keep_frame && !def->half_space && !find_frame(mesh, def->thickness)) goto out_of_memory;
+  if (!find_mass(mesh, def->thickness) || !mesh_build_tree(mesh)) goto out_of_memory;
   return ABD_OK;
 out_of_memory:
   mesh_destroy(mesh);

@@ -67,7 +67,10 @@ typedef struct Mesh {
   double radius;    /* farthest vertex from the origin */
   double thickness; /* [m] of open surfaces, wires and points, for their mass; 0 if none was given */
   bool closed, half_space;
-  double volume;    /* closed: enclosed volume; else of the thickened surface, wires, points; 0 if none has a size */
+  AbdVolumeSource source;
+  double plain_volume; /* the integral over the triangles as given, about the centre of the box */
+  double
+      volume; /* enclosed volume of a closed surface; else of the thickened surface, wires, points; 0 if none has a size */
   double second[3]; /* integral of X_k^2 over that volume, all > 0 if the volume is */
   Vec3 origin;      /* file coordinates = origin + axes * rest */
   Mat3 axes;

@@ -215,4 +215,19 @@
 /* [first residual] Newton takes no more iterations than with Cholesky. test_constant_linear */
 #define PCG_TOLERANCE 1e-7
 
+/* ---- Volumes of surfaces that are not clean closed ones ---- */
+
+/* [radii] Triangles so far away count as one dipole, to a few per cent. test_winding */
+#define WINDING_FAR 2.0
+/* [cells along an axis] Openings are large: a few cells would do. Cost alone */
+#define WINDING_GRID 16
+/* [columns along an axis] The volume of overlapping balls is found to 1e-4. test_winding */
+#define WINDING_COLUMNS 128
+/* [volume] If large holes decide of more, it is a sheet. A bowl has 0.5, an open box 0.2. test_winding */
+#define WINDING_UNDECIDED 0.1
+/* [diagonal of the mesh] A smaller loop of edges is a defect and no opening. test_winding */
+#define LID_SMALL 0.1
+/* [volume] With more of it wound around twice, shells overlap. test_winding */
+#define WINDING_OVERLAP 0.001
+
 #endif

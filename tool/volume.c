@@ -1,0 +1,25 @@
+/* See volume.h. */
+#include "volume.h"
+
+#include <stdio.h>
+
+bool volume_text(const AbdMeshView *mesh, char text[VOLUME_TEXT]) {
+  bool overlap = mesh->source == ABD_VOLUME_SAMPLED;
+  if (mesh->source != ABD_VOLUME_COVERED && !overlap) return false;
+  snprintf(text, VOLUME_TEXT,
+           "not a clean closed surface: its mass is that of %.6g m^3, %s; the integral over its "
+           "triangles alone is %.6g m^3 (%+.3g %%)",
+           mesh->volume,
+           overlap ? "overlapping shells counted once" : "with holes, flipped and repeated triangles corrected",
+           mesh->plain_volume, 100 * (mesh->plain_volume / mesh->volume - 1));
+  return true;
+}
+
+bool volume_matters(const AbdWorld *world, AbdMeshId mesh) {
+  for (uint32_t b = 1; b <= abd_world_body_count(world); b++) {
+    AbdBodyView body;
+    if (abd_body_view(world, (AbdBodyId){b}, &body) != ABD_OK || body.mesh.id != mesh.id) continue;
+    if (body.motion == ABD_MOTION_DYNAMIC && !abd_body_is_soft(world, (AbdBodyId){b})) return true;
+  }
+  return false;
+}

@@ -133,10 +133,10 @@ static void set_options_of_bodies(void **state) {
   } wrong[] = {
       {"materials.stel.density=1", "no material 'stel'; did you mean 'steel'?"},
       {"materials.steel.densty=1", "unknown key; did you mean \"density\"?"},
-      {"materials.steel.density=-1", "expected a number > 0, got -1"},
+      {"materials.steel.density=-1", "expected a number >= 0, got -1"},
       {"materials.steel", "expected materials.NAME.KEY=VALUE"},
       {"bodies.a,b.friction=1", "no body 'a,b'; did you mean 'a.b'?"},
-      {"bodies.a.b.mass=1", "mass: unknown key"},
+      {"bodies.a.b.weight=1", "weight: unknown key"},
       {"bodies.ball=1", "expected bodies.NAME.KEY=VALUE"},
   };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -215,7 +215,11 @@ static void every_shape_builds(void **state) {
 static void errors_name_their_place(void **state) {
   (void)state;
   bad("{\"version\": 1,\n \"bodies\": [{\"shape\": \"box\"},\n  {\"shape\": \"box\", \"density\": -2.5}]}",
-      "s.json:3:31: bodies[1].density: expected a number > 0, got -2.5");
+      "s.json:3:31: bodies[1].density: expected a number >= 0, got -2.5");
+  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"density\": 0}]}",
+      "bodies[0].density: density 0 is only for static bodies, expected a number > 0");
+  bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"inertia\": [1, 2]}]}",
+      "bodies[0].inertia: expected a list of 3 numbers xx, yy, zz or 6 numbers xx, yy, zz, xy, xz, yz");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"densty\": 2}]}",
       "bodies[0].densty: unknown key; did you mean \"density\"?");
   bad("{\"version\": 1, \"gravity\": [0, \"x\", 0]}", "s.json:1:31: gravity[1]: expected a number, got \"x\"");
@@ -252,7 +256,7 @@ static void errors_name_their_place(void **state) {
       "bodies[0].triangles[0][2]: expected a whole number from 0 to 2, got 3");
   bad("{\"version\": 1, \"exclude\": [[\"x\", \"y\"]]}", "exclude[0][0]: no body is called \"x\"");
   bad("{\"version\": 1, \"materials\": {\"a\": {\"density\": \"much\"}}}",
-      "materials.a.density: expected a number > 0, got \"much\"");
+      "materials.a.density: expected a number >= 0, got \"much\"");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"torus\", \"radius\": 1.7e308, \"tube\": 1e308}]}",
       "mesh torus: coordinates overflow after scaling");
   bad("{\"version\": 1, \"bodies\": [{\"shape\": \"box\", \"copies\": {\"count\": 3, \"offset\": [1e308, 0, 0]}}]}",
@@ -560,7 +564,7 @@ static void text_builds_the_same_world(void **state) {
       "\"position\": [0.1, 0.2, 0.301], \"euler_degrees\": [10, 20, 30], \"velocity\": [1, 0.1, -1], \"friction\": "
       "0.3},"
       "{\"shape\": \"box\", \"position\": [0, 0, 1.3], \"angular_velocity\": [1, 2, 3], \"fixed\": [\"x\"], \"group\": "
-      "2,"
+      "2, \"mass\": 3, \"center_of_mass\": [0.01, 0.02, 0.03], \"inertia\": [0.5, 0.6, 0.7, 0.01, 0.02, 0.03],"
       "\"forces\": [{\"time\": 0.01, \"force\": [0.1, 0, 0]}]}, {\"shape\": \"box\", \"motion\": \"kinematic\", "
       "\"motion_end\": 3,"
       "\"position\": [5, 0, 2], \"path\": [{\"time\": 0.1, \"rotation\": {\"axis\": [1, 2, 3], \"radians\": 0.7}}]}],"

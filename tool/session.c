@@ -81,7 +81,8 @@ static void print_volumes(const AbdWorld *world) {
     AbdMeshView view;
     char text[VOLUME_TEXT];
     if (abd_mesh_view(world, (AbdMeshId){m}, &view) != ABD_OK || !volume_text(&view, text)) continue;
-    if (volume_matters(world, (AbdMeshId){m})) fprintf(stderr, "note: mesh '%.120s' is %s\n", view.name, text);
+    if (volume_matters(world, (AbdMeshId){m}, view.volume))
+      fprintf(stderr, "note: mesh '%.120s' is %s\n", view.name, text);
   }
 }
 

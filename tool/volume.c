@@ -1,6 +1,7 @@
 /* See volume.h. */
 #include "volume.h"
 
+#include <math.h>
 #include <stdio.h>
 
 bool volume_text(const AbdMeshView *mesh, char text[VOLUME_TEXT]) {
@@ -15,11 +16,12 @@ bool volume_text(const AbdMeshView *mesh, char text[VOLUME_TEXT]) {
   return true;
 }
 
-bool volume_matters(const AbdWorld *world, AbdMeshId mesh) {
+bool volume_matters(const AbdWorld *world, AbdMeshId mesh, double volume) {
   for (uint32_t b = 1; b <= abd_world_body_count(world); b++) {
     AbdBodyView body;
     if (abd_body_view(world, (AbdBodyId){b}, &body) != ABD_OK || body.mesh.id != mesh.id) continue;
-    if (body.motion == ABD_MOTION_DYNAMIC && !abd_body_is_soft(world, (AbdBodyId){b})) return true;
+    bool own = fabs(body.mass - body.density * volume) > 1e-9 * body.mass;
+    if (body.motion == ABD_MOTION_DYNAMIC && !own && !abd_body_is_soft(world, (AbdBodyId){b})) return true;
   }
   return false;
 }

@@ -9,6 +9,6 @@ enum { VOLUME_TEXT = 256 };
 /* False if the surface is a clean closed one or a sheet. */
 bool volume_text(const AbdMeshView *mesh, char text[VOLUME_TEXT]);
 /* Whether a dynamic body has this mesh and its own mass does not replace the mesh's. */
-bool volume_matters(const AbdWorld *world, AbdMeshId mesh);
+bool volume_matters(const AbdWorld *world, AbdMeshId mesh, double volume);
 
 #endif

@@ -178,7 +178,7 @@ typedef struct AbdMeshView {
   AbdVolumeSource source;
   double volume;       /* [m^3] times density gives the mass */
   double plain_volume; /* [m^3] the integral over the triangles as given, about the centre of the mesh's box */
-  double thickness; /* [m] as given */
+  double thickness;    /* [m] as given */
 } AbdMeshView;
 ABD_API AbdStatus abd_mesh_view(const AbdWorld *world, AbdMeshId mesh, AbdMeshView *view);
 
@@ -206,7 +206,8 @@ typedef struct AbdBodyDef {
   const char *name; /* for messages and files; may be NULL */
   AbdMeshId mesh;
   AbdMotion motion;
-  double density;   /* [kg/m^3] 1000 */
+  double density;   /* [kg/m^3] 1000; may be 0 for a static body */
+  double mass;      /* [kg] 0 = density times the mesh's volume */
   double stiffness; /* kappa [Pa] of the elasticity, 1e11 */
   AbdElasticity elasticity;
   double position[3];         /* of the mesh's own origin, as in its file */
@@ -220,6 +221,10 @@ typedef struct AbdBodyDef {
   double restitution;         /* 0 to 1, negative = the world's; a pair uses sqrt(e_a e_b); soft bodies have none */
   double contact_thickness;   /* [m] two bodies stay apart by half the sum of theirs; 0 */
   int32_t group;              /* bodies of one group >= 0 do not collide with each other; -1 = none */
+  bool has_center_of_mass;    /* center_of_mass replaces that of the mesh; false */
+  double center_of_mass[3];   /* [m] in the coordinates of the mesh's file */
+  double inertia[6];          /* [kg m^2] xx, yy, zz, xy, xz, yz about the centre of mass, along the axes of the mesh's
+                                 file; all 0 = that of the mesh, in proportion to the mass */
 } AbdBodyDef;
 
 ABD_API AbdBodyDef abd_default_body_def(void);

@@ -79,7 +79,9 @@ static const AbdSetting world_settings[] = {
 };
 
 static const AbdSetting body_settings[] = {
-  NUMBER(AbdBodyDef, density, POSITIVE, 1000, "kg/m^3", "mass per volume; for open meshes see thickness"),
+  NUMBER(AbdBodyDef, density, NOT_NEGATIVE, 1000, "kg/m^3",
+         "mass per volume; for open meshes see thickness; 0 only for static bodies"),
+  NUMBER(AbdBodyDef, mass, NOT_NEGATIVE, 0, "kg", "0 = density times volume"),
   NUMBER(AbdBodyDef, friction, NOT_NEGATIVE, -1, "", "coefficient, else the world's; a pair uses sqrt(mu_a mu_b)"),
   NUMBER(AbdBodyDef, restitution, FRACTION, -1, "",
          "part of the speed that an impact gives back, else the world's; a pair uses sqrt(e_a e_b)"),

@@ -68,7 +68,7 @@ static Mat3 nearest_to_identity(Mat3 v) {
 /* Principal axes; the file's own axes if they are principal to the six digits of a text file. Otherwise the last digit
  * would turn a round or square body by an arbitrary angle, and its boxes would no longer be aligned. This neglects
  * products of inertia of at most 1e-7 of the moments. */
-static Mat3 principal_axes(Mat3 second) {
+Mat3 mesh_principal_axes(Mat3 second) {
   double trace = second.c[0].x + second.c[1].y + second.c[2].z, value[3];
   double mixed = max_component(vec3_abs(vec3(second.c[0].y, second.c[0].z, second.c[1].z)));
   Mat3 v;
@@ -87,7 +87,7 @@ static void center_mesh(Mesh *mesh, const Inside *inside, double thickness) {
     if (m.volume > 0) center = add_scaled(center, 1.0 / m.volume, m.first);
   }
   mesh->origin = center;
-  mesh->axes = principal_axes(inside_moments(inside, mesh, thickness, center).second);
+  mesh->axes = mesh_principal_axes(inside_moments(inside, mesh, thickness, center).second);
   for (int i = 0; i < mesh->vertex_count; i++)
     mesh->vertex[i] = mat3_tmul_vec(mesh->axes, sub(mesh->vertex[i], center));
   set_bounds(mesh);
@@ -137,6 +137,33 @@ out_of_memory:
   mesh_destroy(mesh);
   return fault(error, ABD_ERROR_MEMORY, "mesh '%s': out of memory for %zu vertices and %zu triangles", name,
                def->vertex_count, def->triangle_count);
+}
+
+AbdStatus mesh_reframe(Mesh *mesh, const Mesh *source, Vec3 origin, Mat3 axes, AbdError *error) {
+  Vec3 *vertex = mem_alloc((size_t)source->vertex_count, sizeof *vertex);
+  if (!vertex)
+    return fault(error, ABD_ERROR_MEMORY, "mesh '%s': out of memory for %d vertices", source->name,
+                 source->vertex_count);
+  for (int i = 0; i < source->vertex_count; i++) {
+    Vec3 file = add(source->origin, mat3_mul_vec(source->axes, source->vertex[i]));
+    vertex[i] = mat3_tmul_vec(axes, sub(file, origin));
+  }
+  AbdMeshDef def = {.name = source->name,
+                    .vertex = &vertex[0].x,
+                    .vertex_count = (size_t)source->vertex_count,
+                    .triangle = source->triangle_count ? &source->triangle[0][0] : NULL,
+                    .triangle_count = (size_t)source->triangle_count,
+                    .edge = source->edge_count ? &source->edge[0][0] : NULL,
+                    .edge_count = (size_t)source->edge_count,
+                    .thickness = source->thickness,
+                    .half_space = source->half_space,
+                    .keep_frame = true};
+  AbdStatus status = mesh_init(mesh, &def, error);
+  mem_free(vertex);
+  if (status != ABD_OK) return status;
+  mesh->origin = origin;
+  mesh->axes = axes;
+  return ABD_OK;
 }
 
 void mesh_destroy(Mesh *mesh) {

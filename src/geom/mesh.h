@@ -74,10 +74,15 @@ typedef struct Mesh {
   double second[3]; /* integral of X_k^2 over that volume, all > 0 if the volume is */
   Vec3 origin;      /* file coordinates = origin + axes * rest */
   Mat3 axes;
+  int base; /* of a copy in another frame: 1 + the index of the mesh that it is a copy of; else 0 */
 } Mesh;
 
 /* Fills mesh from the def; on failure the mesh is empty and error says which index, triangle and value. */
 AbdStatus mesh_init(Mesh *mesh, const AbdMeshDef *def, AbdError *error);
+/* A copy of the mesh with another origin and other axes. */
+AbdStatus mesh_reframe(Mesh *mesh, const Mesh *source, Vec3 origin, Mat3 axes, AbdError *error);
+/* Of a matrix of second moments: its principal axes, nearest to the identity. */
+Mat3 mesh_principal_axes(Mat3 second);
 void mesh_destroy(Mesh *mesh); /* also a half-built or zeroed one */
 
 #endif

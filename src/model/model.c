@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kernel/rigid.h"
+#include "model/body_mass.h"
 
 uint64_t pair_key(int a, int b) {
   uint64_t lo = (uint64_t)(a < b ? a : b), hi = (uint64_t)(a < b ? b : a);
@@ -166,8 +167,6 @@ static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const cha
   for (int i = 0; i < ARRAY_COUNT(part); i++)
     if (model_check_vector(part[i].v, part[i].n, name, part[i].what, error)) return ABD_ERROR_ARGUMENT;
   if (model_check_rotation(name, def->rotation, error)) return ABD_ERROR_ARGUMENT;
-  if (!(def->density > 0) || !isfinite(def->density))
-    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": density is %g, expected a number > 0", name, def->density);
   if (!(def->stiffness > 0) || !isfinite(def->stiffness))
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": stiffness is %g, expected a number > 0", name,
                  def->stiffness);
@@ -183,11 +182,25 @@ static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const cha
                  (int)def->motion, (int)def->elasticity);
   if (mesh->half_space && def->motion == ABD_MOTION_DYNAMIC)
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": a half-space has no mass; make it static or kinematic", name);
-  if (!(mesh->volume > 0) && def->motion == ABD_MOTION_DYNAMIC)
-    return fault(error, ABD_ERROR_MESH,
-                 "body \"%s\": mesh '%s' has no volume, area or length, so the body has no mass; make it static or "
-                 "kinematic",
-                 name, mesh->name);
+  return body_mass_check(def, mesh, name, error);
+}
+
+/* The mesh in the frame of a body's own mass, a copy that equal bodies share. */
+static AbdStatus own_frame(Model *model, int base, const BodyMass *mass, int *index, AbdError *error) {
+  *index = base;
+  if (!mass->own_frame) return ABD_OK;
+  for (*index = base + 1; *index < model->mesh_count; ++*index) {
+    const Mesh *m = &model->mesh[*index];
+    if (m->base == base + 1 && memcmp(&m->origin, &mass->origin, sizeof m->origin) == 0 &&
+        memcmp(&m->axes, &mass->axes, sizeof m->axes) == 0)
+      return ABD_OK;
+  }
+  if (!mem_reserve((void **)&model->mesh, &model->mesh_capacity, model->mesh_count + 1, sizeof(Mesh)))
+    return fault(error, ABD_ERROR_MEMORY, "out of memory while adding mesh %d", model->mesh_count + 1);
+  Mesh *copy = &model->mesh[model->mesh_count];
+  if (mesh_reframe(copy, &model->mesh[base], mass->origin, mass->axes, error)) return error->status;
+  copy->base = base + 1;
+  model->mesh_count++;
   return ABD_OK;
 }
 
@@ -198,19 +211,22 @@ AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error) {
   if (check_body(model, def, name, error)) return error->status;
   if (!mem_reserve((void **)&model->body, &model->body_capacity, model->block_count + 1, sizeof(Body)))
     return fault(error, ABD_ERROR_MEMORY, "out of memory while adding body \"%s\"", name);
-  const Mesh *mesh = &model->mesh[def->mesh.id - 1];
+  BodyMass mass = body_mass(def, &model->mesh[def->mesh.id - 1]);
+  int mesh_index;
+  if (own_frame(model, (int)def->mesh.id - 1, &mass, &mesh_index, error)) return error->status;
+  const Mesh *mesh = &model->mesh[mesh_index];
   Body *b = &model->body[model->block_count];
   memset(b, 0, sizeof *b);
   b->name = mem_string(name);
   if (!b->name) return fault(error, ABD_ERROR_MEMORY, "out of memory while adding body \"%s\"", name);
   const uint32_t all = 63;
-  b->mesh = (int)def->mesh.id - 1;
+  b->mesh = mesh_index;
   b->motion = def->motion == ABD_MOTION_DYNAMIC && (def->fixed & all) == all ? ABD_MOTION_STATIC : def->motion;
   b->elasticity = def->elasticity;
   b->density = def->density;
-  b->volume = mesh->volume;
-  b->mass = mesh->half_space ? 0 : def->density * mesh->volume;
-  b->second = scale(def->density, vec3_from(mesh->second));
+  b->volume = mass.volume;
+  b->mass = mass.mass;
+  b->second = mass.second;
   b->stiffness = def->stiffness;
   b->friction = def->friction;
   b->restitution = def->restitution;

@@ -53,6 +53,8 @@ int mesh_components(const MeshData *mesh, uint32_t *component);
 bool mesh_extract(const MeshData *mesh, const uint32_t *component, uint32_t which, MeshData *out);
 
 bool loader_out_of_memory(Loader *loader); /* always false */
+/* Only static bodies may have no density. */
+bool loader_check_density(const Node *node, const AbdBodyDef *def);
 
 /* The two formats. The top node is the whole file. */
 bool own_read(Loader *loader, const Node *top);

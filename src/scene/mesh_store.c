@@ -13,6 +13,14 @@
 
 bool loader_out_of_memory(Loader *loader) { return scene_fail(loader->error, "out of memory while reading the scene"); }
 
+bool loader_check_density(const Node *node, const AbdBodyDef *def) {
+  Node density;
+  bool fixed = def->motion == ABD_MOTION_DYNAMIC && def->fixed == 63;
+  if (def->density > 0 || def->motion == ABD_MOTION_STATIC || fixed) return true;
+  return node_fail(node_get(node, "density", &density) ? &density : node,
+                   "density 0 is only for static bodies, expected a number > 0");
+}
+
 static bool try_path(char out[PATH_MAX], const char *folder, const char *middle, const char *file) {
   int n = snprintf(out, PATH_MAX, "%s%s%s", folder, middle, file);
   return n > 0 && n < PATH_MAX && file_exists(out);

@@ -160,6 +160,19 @@ bool own_read_forces(OwnFile *file, const Node *object, bool torques, ForceKey *
   return true;
 }
 
+/* "center_of_mass": [x, y, z]; "inertia": [xx, yy, zz] or [xx, yy, zz, xy, xz, yz]. */
+static bool read_own_mass(const Node *node, AbdBodyDef *def) {
+  Node inertia;
+  Node center;
+  def->has_center_of_mass = node_get(node, "center_of_mass", &center);
+  if (!read_vector(node, "center_of_mass", def->center_of_mass, 3)) return false;
+  if (!node_get(node, "inertia", &inertia)) return true;
+  size_t count = json_is_array(inertia.value) ? node_size(&inertia) : 0;
+  if (count != 3 && count != 6)
+    return node_expected(&inertia, "a list of 3 numbers xx, yy, zz or 6 numbers xx, yy, zz, xy, xz, yz");
+  return node_vector(&inertia, def->inertia, (int)count);
+}
+
 static bool read_motion(OwnFile *file, const Node *node, const SceneMesh *mesh, SceneBody *body) {
   AbdBodyDef *def = &body->def;
   int motion = mesh->half_space ? ABD_MOTION_STATIC : ABD_MOTION_DYNAMIC;
@@ -178,7 +191,8 @@ static bool read_motion(OwnFile *file, const Node *node, const SceneMesh *mesh, 
             read_fixed(node, &def->fixed) && read_integer(node, "group", -1, 1000000000, &group) &&
             read_number(node, "contact_thickness", NUMBER_NOT_NEGATIVE, &def->contact_thickness) &&
             read_number(node, "motion_end", NUMBER_NOT_NEGATIVE, &body->motion_end) && read_path(file, node, body) &&
-            own_read_forces(file, node, !body->soft, &body->forces, &body->forces_count);
+            own_read_forces(file, node, !body->soft, &body->forces, &body->forces_count) && read_own_mass(node, def) &&
+            (body->soft || loader_check_density(node, def));
   def->group = (int32_t)group;
   return ok;
 }
@@ -243,11 +257,33 @@ static bool read_copies(OwnFile *file, const Node *node, size_t original) {
 }
 
 static bool read_body(OwnFile *file, const Node *node) {
-  static const char *const known[] = {"name",     "comment",       "motion",     "material",      "position",
-                                      "rotation", "euler_degrees", "quaternion", "velocity",      "angular_velocity",
-                                      "force",    "torque",        "fixed",      "group",         "copies",
-                                      "path",     "forces",        "motion_end", GEOMETRY_KEYS,   "contact_thickness",
-                                      "soft",     "attach",        "scripted",   "vertex_forces", NULL};
+  static const char *const known[] = {"name",
+                                      "comment",
+                                      "motion",
+                                      "material",
+                                      "position",
+                                      "rotation",
+                                      "euler_degrees",
+                                      "quaternion",
+                                      "velocity",
+                                      "angular_velocity",
+                                      "force",
+                                      "torque",
+                                      "fixed",
+                                      "group",
+                                      "copies",
+                                      "path",
+                                      "forces",
+                                      "motion_end",
+                                      GEOMETRY_KEYS,
+                                      "contact_thickness",
+                                      "soft",
+                                      "attach",
+                                      "scripted",
+                                      "vertex_forces",
+                                      "center_of_mass",
+                                      "inertia",
+                                      NULL};
   Scene *scene = file->loader->scene;
   KeyList keys = {0};
   const char *name = NULL;

@@ -93,12 +93,12 @@ static bool read_motion(const Node *node, AbdBodyDef *def) {
   int64_t group = -1;
   if (!read_choice(node, "type", abd_enum_names(ABD_ENUM_MOTION), &type)) return false;
   def->motion = (AbdMotion)type;
-  bool ok = read_number(node, "density", NUMBER_POSITIVE, &def->density) &&
+  bool ok = read_number(node, "density", NUMBER_NOT_NEGATIVE, &def->density) &&
             read_vector(node, "position", def->position, 3) && read_vector(node, "rotation", degrees, 3) &&
             read_vector(node, "linear_velocity", def->velocity, 3) && read_vector(node, "angular_velocity", spin, 3) &&
             read_vector(node, "force", def->force, 3) && read_vector(node, "torque", torque, 3) &&
             read_integer(node, "group_id", -1, 1000000, &group) && read_fixed(node, def);
-  if (!ok) return false;
+  if (!ok || !loader_check_density(node, def)) return false;
   quat_from_euler_degrees(degrees, def->rotation);
   for (int k = 0; k < 3; k++) {
     def->angular_velocity[k] = spin[k] * radians_per_degree;

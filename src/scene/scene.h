@@ -14,7 +14,7 @@
 
 typedef struct Scene Scene;
 
-/* One sentence: "FILE:LINE:COL: bodies[3].density: expected a number > 0, got -2.5". */
+/* One sentence: "FILE:LINE:COL: bodies[3].density: expected a number >= 0, got -2.5". */
 typedef struct SceneError {
   char text[1024];
 } SceneError;

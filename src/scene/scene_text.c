@@ -92,6 +92,11 @@ static bool put_meshes(json_t *top, const Scene *scene, size_t *number) {
   return ok;
 }
 
+static bool put_inertia(json_t *object, const AbdBodyDef *def) {
+  static const double zero[6] = {0};
+  return memcmp(def->inertia, zero, sizeof zero) == 0 || put_vector(object, "inertia", def->inertia, 6);
+}
+
 static bool put_fixed(json_t *object, uint32_t fixed) {
   const char *const *names = abd_enum_names(ABD_ENUM_FIX);
   json_t *list = put_new(object, "fixed", json_array());
@@ -201,7 +206,8 @@ static bool put_body(json_t *bodies, const Scene *scene, const SceneBody *body, 
          put_vector_unless_zero(object, "force", def->force) && put_vector_unless_zero(object, "torque", def->torque) &&
          (!def->fixed || put_fixed(object, def->fixed)) &&
          (def->contact_thickness == 0 || put(object, "contact_thickness", json_real(def->contact_thickness))) &&
-         (def->group < 0 || put(object, "group", json_integer(def->group))) &&
+         (!def->has_center_of_mass || put_vector(object, "center_of_mass", def->center_of_mass, 3)) &&
+         put_inertia(object, def) && (def->group < 0 || put(object, "group", json_integer(def->group))) &&
          (!isfinite(body->motion_end) || put(object, "motion_end", json_real(body->motion_end))) &&
          (!body->path_count || put_path(object, "position", body->path, body->path_count)) &&
          (!body->forces_count || put_forces(object, body->forces, body->forces_count, !body->soft));

@@ -4,6 +4,7 @@
 #include "findings.h"
 #include "record/world_nodes.h"
 #include "scene/mesh_file.h"
+#include "scene/mesh_fix.h"
 #include "scene/scene.h"
 #include "scene/tet_mesh.h"
 #include "slow.h"
@@ -18,12 +19,13 @@
 
 static const Command command = {
     "check",
-    "check SCENE.json|MESH... [--mesh-dir DIR] [--set KEY=VALUE] [--quiet]",
+    "check SCENE.json|MESH... [--mesh-dir DIR] [--set KEY=VALUE] [--fix OUT.obj] [--quiet]",
     "Names every problem of each scene or mesh: open, non-manifold or inconsistently oriented surfaces,\n"
     "flipped ones, repeated triangles, duplicate vertices, surfaces that cross themselves,\n"
     "bodies that cross each other at the start: which bodies, which triangles, where, with a remedy;\n"
     "impossible joints: anchors apart, no axis, unknown bodies, limits that exclude the start, loops that\n"
-    "cannot close; of meshes of tetrahedra (.msh .vtk .mesh) slivers, inverted, flat, repeated and overlapping ones.",
+    "cannot close; of meshes of tetrahedra (.msh .vtk .mesh) slivers, inverted, flat, repeated and overlapping ones.\n"
+    "--fix writes one mesh with its vertices welded, its triangles facing the same side and none of them repeated.",
     "Exit codes: 0 no problem; 1 problems found; 2 bad usage, or a file that cannot be read; 4 memory.",
 };
 
@@ -177,16 +179,38 @@ int check_skin(Report *report, const MeshData *data, bool open_is_wrong) {
   return code;
 }
 
-static int check_mesh_file(Report *report) {
+/* Writes the repaired mesh and says what was changed. */
+static int fix_mesh(const Report *report, MeshData *data, const char *out) {
+  MeshFix fix;
+  SceneError error;
+  if (!mesh_fix(data, &fix)) return fail(EXIT_FAILED, "out of memory");
+  if (!data->triangle_count && !data->edge_count) return fail(EXIT_FOUND, "--fix: no triangle is left");
+  if (!mesh_write_obj(data, out, &error)) return fail(EXIT_BAD_INPUT, error.text);
+  remark(report,
+         "%s: %zu vertices and %zu triangles; removed %zu repeated triangles and %zu unused vertices, reversed "
+         "%zu triangles%s",
+         out, data->vertex_count, data->triangle_count, fix.repeated, fix.unused, fix.flipped,
+         fix.turned ? " and then all, which faced inward" : "");
+  return EXIT_GOOD;
+}
+
+static int check_mesh_file(Report *report, const char *fixed) {
   MeshData data;
   SceneError error;
   if (!mesh_load(report->file, &data, &error)) return fail(EXIT_BAD_INPUT, error.text);
   if (data.dropped_count)
     remark(report, "%zu triangle%s with a corner twice; left out", data.dropped_count, plural(data.dropped_count));
-  if (data.welded_count)
+  if (data.welded_count && data.weld_tolerance > 0)
+    remark(report, "duplicate vertices: %zu merged with others at most %g apart, which joins the surface there",
+           data.welded_count, data.weld_tolerance);
+  else if (data.welded_count)
     remark(report, "duplicate vertices: %zu merged with others at the same place, which joins the surface there",
            data.welded_count);
   int code = check_skin(report, &data, true);
+  if (fixed && (code == EXIT_GOOD || code == EXIT_FOUND)) {
+    int written = fix_mesh(report, &data, fixed);
+    code = written > code ? written : code;
+  }
   mesh_data_free(&data);
   return code;
 }
@@ -351,24 +375,27 @@ static int check_scene(Report *report, const SceneOptions *options) {
 }
 
 int command_check(int argc, char **argv) {
-  const char *mesh_dir = NULL;
+  const char *mesh_dir = NULL, *fixed = NULL;
   bool quiet = false;
   TextList path, set = {0};
   const Option option[] = {
       {"mesh-dir", 0, OPTION_TEXT, &mesh_dir, "DIR", "folder in which meshes are searched last"},
       {"set", 's', OPTION_LIST, &set, "KEY=VALUE", "a setting by its name in a scene"},
+      {"fix", 0, OPTION_TEXT, &fixed, "OUT.obj", "write the mesh welded, oriented and without repeated triangles"},
       {"quiet", 'q', OPTION_FLAG, &quiet, NULL, "print problems only"},
       {0},
   };
   int code = args_parse(&command, option, argc, argv, &path);
   if (code == ARGS_GO_ON && path.count == 0)
     code = args_usage_error(&command, "expected scenes (.json) or meshes (.obj .stl .ply .off .msh .vtk .mesh)");
+  if (code == ARGS_GO_ON && fixed && (path.count != 1 || !mesh_extension_known(path.text[0])))
+    code = args_usage_error(&command, "--fix expects one mesh file");
   if (code == ARGS_GO_ON) {
     SceneOptions options = {.mesh_dir = mesh_dir, .set = set.text, .set_count = set.count};
     code = EXIT_GOOD;
     for (int k = 0; k < path.count; k++) {
       Report report = {.file = path.text[k], .quiet = quiet};
-      int one = mesh_extension_known(report.file)  ? check_mesh_file(&report)
+      int one = mesh_extension_known(report.file)  ? check_mesh_file(&report, fixed)
                 : tet_extension_known(report.file) ? check_tet_file(&report)
                                                    : check_scene(&report, &options);
       if (one == EXIT_GOOD && report.problems) one = EXIT_FOUND;

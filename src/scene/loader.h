@@ -33,10 +33,11 @@ typedef struct MeshUse {
   double scale[3];
   const double *dimensions; /* wanted extents; override scale; NULL = none */
   double thickness;
+  const double *weld; /* tolerance in the units of the file; NULL = automatic */
 } MeshUse;
 
 /* The file as it is, loaded once; NULL after an error at the node. */
-const RawMesh *store_get(Loader *loader, const Node *at, const char *file);
+const RawMesh *store_get(Loader *loader, const Node *at, const char *file, const double *weld);
 /* The scene's mesh for this use, shared by equal uses; -1 after an error. */
 int store_mesh(Loader *loader, const Node *at, const char *file, const MeshUse *use);
 /* The same of a mesh of tets (.msh .vtk .mesh). */

@@ -26,8 +26,8 @@ static MeshReader *find_reader(const char *extension) {
 
 bool mesh_extension_known(const char *path) { return find_reader(file_extension(path)) != NULL; }
 
-bool mesh_parse(const char *bytes, size_t length, const char *extension, const char *name, MeshData *out,
-                SceneError *error) {
+static bool parse(const char *bytes, size_t length, const char *extension, const char *name, const double *weld,
+                  MeshData *out, SceneError *error) {
   *out = (MeshData){0};
   MeshReader *read = find_reader(extension);
   if (!read)
@@ -35,19 +35,26 @@ bool mesh_parse(const char *bytes, size_t length, const char *extension, const c
                       extension);
   bool ok = read(bytes, length, name, out, error);
   if (ok && !out->vertex_count) ok = scene_fail(error, "%.500s: the mesh is empty: no vertices found", name);
-  if (ok && !mesh_weld(out)) ok = scene_fail(error, "%.500s: out of memory", name);
+  if (ok && !mesh_weld(out, weld)) ok = scene_fail(error, "%.500s: out of memory", name);
   if (!ok) mesh_data_free(out);
   return ok;
 }
 
-bool mesh_load(const char *path, MeshData *out, SceneError *error) {
+bool mesh_parse(const char *bytes, size_t length, const char *extension, const char *name, MeshData *out,
+                SceneError *error) {
+  return parse(bytes, length, extension, name, NULL, out, error);
+}
+
+bool mesh_load(const char *path, MeshData *out, SceneError *error) { return mesh_load_welded(path, NULL, out, error); }
+
+bool mesh_load_welded(const char *path, const double *weld, MeshData *out, SceneError *error) {
   FileBytes file;
   *out = (MeshData){0};
   if (!mesh_extension_known(path)) {
     return scene_fail(error, "%.500s: unknown mesh format; expected .obj, .stl, .ply or .off", path);
   }
   if (!file_read(path, &file, error)) return false;
-  bool ok = mesh_parse(file.bytes, file.length, file_extension(path), path, out, error);
+  bool ok = parse(file.bytes, file.length, file_extension(path), path, weld, out, error);
   free(file.bytes);
   return ok;
 }

@@ -15,8 +15,9 @@ typedef struct MeshData {
   size_t triangle_count;
   uint32_t *edge; /* [2 edge_count] wires: edges the file gives apart from triangles */
   size_t edge_count;
-  size_t dropped_count; /* degenerate triangles left out */
-  size_t welded_count;  /* vertices merged with others at the same place, see mesh_weld.h */
+  size_t dropped_count;  /* degenerate triangles left out */
+  size_t welded_count;   /* vertices merged with others, see mesh_weld.h */
+  double weld_tolerance; /* if any: at most this far apart, in the units of the file; 0 = at the same place */
 } MeshData;
 
 /* Parses a whole file. extension ("obj", "stl", "ply", "off", any case) chooses the format; name is for messages.
@@ -24,6 +25,8 @@ typedef struct MeshData {
 bool mesh_parse(const char *bytes, size_t length, const char *extension, const char *name, MeshData *out,
                 SceneError *error);
 bool mesh_load(const char *path, MeshData *out, SceneError *error);
+/* With the tolerance of mesh_weld.h. */
+bool mesh_load_welded(const char *path, const double *weld, MeshData *out, SceneError *error);
 bool mesh_extension_known(const char *path);
 void mesh_data_free(MeshData *data); /* leaves it empty */
 

@@ -51,20 +51,20 @@ static bool require_file(const Loader *loader, const Node *at, const char *file,
              loader->mesh_dir ? loader->mesh_dir : "");
 }
 
-const RawMesh *store_get(Loader *loader, const Node *at, const char *file) {
+const RawMesh *store_get(Loader *loader, const Node *at, const char *file, const double *weld) {
   char key[PATH_MAX + 300], path[PATH_MAX];
   MeshStore *store = loader->store;
   if (strlen(file) > 1000) {
     node_fail(at, "a file name of %zu characters is too long", strlen(file));
     return NULL;
   }
-  snprintf(key, sizeof key, "%s\n%s", loader->folder, file);
+  snprintf(key, sizeof key, "%s\n%s\n%a", loader->folder, file, weld ? *weld : -1);
   for (size_t i = 0; i < store->count; i++) {
     if (strcmp(store->raw[i].key, key) == 0) return &store->raw[i];
   }
   if (!require_file(loader, at, file, path)) return NULL;
   MeshData data;
-  if (!mesh_load(path, &data, loader->error)) return NULL;
+  if (!mesh_load_welded(path, weld, &data, loader->error)) return NULL;
   scene_note_mesh(loader->scene, path, &data);
   RawMesh *raw = array_add(&store->raw, &store->count, sizeof *raw);
   if (raw) *raw = (RawMesh){.key = strdup(key), .path = strdup(path), .data = data};
@@ -123,11 +123,11 @@ bool mesh_scaled(const MeshData *mesh, const MeshUse *use, MeshData *out) {
 
 int store_mesh(Loader *loader, const Node *at, const char *file, const MeshUse *use) {
   char key[PATH_MAX + 200];
-  const RawMesh *raw = store_get(loader, at, file);
+  const RawMesh *raw = store_get(loader, at, file, use->weld);
   if (!raw) return -1;
   const double *size = use->dimensions ? use->dimensions : use->scale;
-  snprintf(key, sizeof key, "%s|%s %a %a %a|%a", raw->path, use->dimensions ? "dimensions" : "scale", size[0], size[1],
-           size[2], use->thickness);
+  snprintf(key, sizeof key, "%s|%s %a %a %a|%a|%a", raw->path, use->dimensions ? "dimensions" : "scale", size[0],
+           size[1], size[2], use->thickness, use->weld ? *use->weld : -1);
   int index = scene_find_mesh(loader->scene, key);
   if (index >= 0) return index;
   MeshData data;

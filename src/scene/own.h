@@ -27,7 +27,7 @@ enum { SCENE_BODY_LIMIT = 200000, SCENE_PAIR_LIMIT = 4000000, SCENE_SHAPE_VERTEX
 /* The keys that describe geometry; they are keys of bodies too. */
 #define GEOMETRY_KEYS                                                                                                  \
   "shape", "mesh", "file", "scale", "thickness", "vertices", "triangles", "tets", "edges", "packed", "size", "radius", \
-      "height", "tube", "stretch", "segments", "sides", "subdivisions", "cells", "normal"
+      "height", "tube", "stretch", "segments", "sides", "subdivisions", "cells", "normal", "weld"
 
 /* Reads the geometry of an object: a shape, a file, lists or packed numbers. file_key is "mesh" in a body, and "file"
  * in "meshes"; a body's "mesh" may also be a name from "meshes". Returns the scene's mesh, or -1 after an error. */

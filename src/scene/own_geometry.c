@@ -198,7 +198,7 @@ static int read_shape(OwnFile *file, const Node *object, double thickness) {
 }
 
 static int read_file(OwnFile *file, const Node *object, const Node *name, double thickness) {
-  const char *const allowed[] = {name->key, "scale", "thickness", NULL};
+  const char *const allowed[] = {name->key, "scale", "thickness", "weld", NULL};
   MeshUse use = {.scale = {1, 1, 1}, .thickness = thickness};
   Node scale;
   if (!own_check_geometry_keys(object, "a mesh file", allowed)) return -1;
@@ -210,6 +210,12 @@ static int read_file(OwnFile *file, const Node *object, const Node *name, double
       node_expected(&scale, "factors that are not 0");
       return -1;
     }
+  }
+  double weld;
+  Node tolerance;
+  if (node_get(object, "weld", &tolerance)) {
+    if (!node_number(&tolerance, NUMBER_NOT_NEGATIVE, &weld)) return -1;
+    use.weld = &weld;
   }
   return (tet_extension_known(json_string_value(name->value)) ? store_tets : store_mesh)(
       file->loader, name, json_string_value(name->value), &use);

@@ -136,7 +136,10 @@ bool scene_add_note(Scene *scene, const char *format, ...) {
 
 void scene_note_mesh(Scene *scene, const char *name, const MeshData *mesh) {
   if (mesh->dropped_count) scene_add_note(scene, "%.300s: dropped %zu degenerate triangles", name, mesh->dropped_count);
-  if (mesh->welded_count)
+  if (mesh->welded_count && mesh->weld_tolerance > 0)
+    scene_add_note(scene, "%.300s: merged %zu vertices with others at most %g apart", name, mesh->welded_count,
+                   mesh->weld_tolerance);
+  else if (mesh->welded_count)
     scene_add_note(scene, "%.300s: merged %zu vertices with others at the same place", name, mesh->welded_count);
 }
 

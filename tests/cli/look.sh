@@ -62,6 +62,12 @@ expect 0 'duplicate vertices: 3' "$abd" check seam.obj
 { cat tet.obj; printf 'v 0.2 0.2 -1\nv 0.3 0.2 -1\nv 0.2 0.3 -1\nv 0.2 0.2 1\nf 5 7 6\nf 5 6 8\nf 5 8 7\nf 6 7 8\n'; } >through.obj
 expect 1 'self-crossing: [0-9]+ pair' "$abd" check through.obj
 printf 'v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n' >flat.obj
+{ cat turned.obj; sed -n '/^f/{p;q}' turned.obj; } >dirty.obj
+expect 1 'its mass is that of 0.166667 m\^3' "$abd" check dirty.obj
+expect 1 'removed 1 repeated triangles and 0 unused vertices, reversed 1 triangles' "$abd" check dirty.obj --fix clean.obj
+expect 0 '4 triangles, 1 piece, closed' "$abd" check clean.obj
+expect 2 'one mesh file' "$abd" check tet.obj clean.obj --fix out.obj
+expect 2 'No such file' "$abd" check dirty.obj --fix nowhere/out.obj
 expect 1 '1 triangle without area' "$abd" check flat.obj
 { cat tet.obj; echo 'v 0.5 0 0'; echo 'f 1 2 5'; echo 'f 2 1 5'; } >line.obj
 expect 1 '2 triangles without area' "$abd" check line.obj

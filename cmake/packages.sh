@@ -21,6 +21,8 @@ package_works() {
     libsqlite3-dev) compiles '#include <sqlite3.h>' ;;
     libxxhash-dev) compiles '#include <xxhash.h>' ;;
     libpng-dev) compiles '#include <png.h>' ;;
+    libassimp-dev) compiles '#include <assimp/cimport.h>' ;;
+    zlib1g-dev) compiles '#include <zlib.h>' ;;
     sqlite3) command -v sqlite3 ;;
     libcmocka-dev) compiles $'#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>' ;;
     clang) command -v clang ;;
@@ -77,4 +79,4 @@ quick_packages=("${build_packages[@]}" libcmocka-dev sqlite3)
 # shellcheck disable=SC2034
 viewer_packages=(libmicrohttpd-dev esbuild libjs-three)
 # shellcheck disable=SC2034
-test_packages=("${quick_packages[@]}" clang clang-format libclang-rt-dev libomp-dev)
+test_packages=("${quick_packages[@]}" clang clang-format libclang-rt-dev libomp-dev libassimp-dev zlib1g-dev)

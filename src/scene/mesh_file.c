@@ -7,8 +7,10 @@
 
 #include "scene/file_bytes.h"
 #include "scene/json_node.h"
+#include "scene/mesh_assimp.h"
 #include "scene/mesh_format.h"
 #include "scene/mesh_weld.h"
+#include "scene/tet_mesh.h"
 
 typedef bool MeshReader(const char *bytes, size_t length, const char *name, MeshData *out, SceneError *error);
 
@@ -24,7 +26,19 @@ static MeshReader *find_reader(const char *extension) {
   return NULL;
 }
 
-bool mesh_extension_known(const char *path) { return find_reader(file_extension(path)) != NULL; }
+/* Meshes of tets and abd's own files are not for assimp, even if it claims to read such endings. */
+static bool is_for_assimp(const char *path) {
+  const char *extension = file_extension(path);
+  bool own = tet_extension_known(path) || strcasecmp(extension, "json") == 0 || strcasecmp(extension, "abd") == 0;
+  return !find_reader(extension) && !own && assimp_knows(extension);
+}
+
+bool mesh_extension_known(const char *path) { return find_reader(file_extension(path)) || is_for_assimp(path); }
+
+static bool finish(const char *name, const double *weld, MeshData *out, SceneError *error) {
+  if (!out->vertex_count) return scene_fail(error, "%.500s: the mesh is empty: no vertices found", name);
+  return mesh_weld(out, weld) || scene_fail(error, "%.500s: out of memory", name);
+}
 
 static bool parse(const char *bytes, size_t length, const char *extension, const char *name, const double *weld,
                   MeshData *out, SceneError *error) {
@@ -33,9 +47,7 @@ static bool parse(const char *bytes, size_t length, const char *extension, const
   if (!read)
     return scene_fail(error, "%.500s: unknown mesh format \".%.20s\"; expected .obj, .stl, .ply or .off", name,
                       extension);
-  bool ok = read(bytes, length, name, out, error);
-  if (ok && !out->vertex_count) ok = scene_fail(error, "%.500s: the mesh is empty: no vertices found", name);
-  if (ok && !mesh_weld(out, weld)) ok = scene_fail(error, "%.500s: out of memory", name);
+  bool ok = read(bytes, length, name, out, error) && finish(name, weld, out, error);
   if (!ok) mesh_data_free(out);
   return ok;
 }
@@ -51,9 +63,19 @@ bool mesh_load_welded(const char *path, const double *weld, MeshData *out, Scene
   FileBytes file;
   *out = (MeshData){0};
   if (!mesh_extension_known(path)) {
-    return scene_fail(error, "%.500s: unknown mesh format; expected .obj, .stl, .ply or .off", path);
+    return scene_fail(
+        error,
+        "%.500s: unknown mesh format; expected .obj, .stl, .ply or .off; .dae, .gltf, .glb, .3mf, .fbx and "
+        "others are read by builds with assimp (ABD_ASSIMP)",
+        path);
   }
   if (!file_read(path, &file, error)) return false;
+  if (is_for_assimp(path)) { /* it may read other files beside this one, so it gets the path */
+    free(file.bytes);
+    bool ok = mesh_read_assimp(path, out, error) && finish(path, weld, out, error);
+    if (!ok) mesh_data_free(out);
+    return ok;
+  }
   bool ok = parse(file.bytes, file.length, file_extension(path), path, weld, out, error);
   free(file.bytes);
   return ok;

@@ -207,8 +207,7 @@ static void open_job(const Job *job) {
     atomic_store_explicit(&pool.share[t].next, (int)((int64_t)job->count * t / job->threads), memory_order_relaxed);
   }
   atomic_store(&pool.state, number << NUMBER_AT | helpers << LIMIT_AT | OPEN);
-  int sleepers = atomic_load(&pool.sleepers);
-  if (sleepers && pool.workers - sleepers < job->threads - 1) wake_two();
+  if (atomic_load(&pool.sleepers)) wake_two(); /* those awake may have no seat in this job */
 }
 
 /* Closes the seat of a helper that has not joined, or waits until it has left. */

@@ -19,7 +19,7 @@ typedef struct Part {
   void **array;
   size_t count, item_size;
 } Part;
-enum { NUMBER_PARTS = 13, PART_COUNT = 16 }; /* the first ones hold nothing but numbers */
+enum { NUMBER_PARTS = 13, PART_COUNT = 16 }; /* the first ones hold nothing but numbers; joints come next */
 
 /* forces: on single vertices, all or none. */
 static void state_parts(State *s, const Model *m, size_t forces, Part part[PART_COUNT]) {
@@ -320,8 +320,8 @@ static AbdStatus check_content(const Header *h, State *state, const Model *model
   for (int k = 0; k < NUMBER_PARTS; k++) numbers += part[k].count * part[k].item_size / sizeof(double);
   if (check_numbers(bytes, numbers, "poses, rates and forces", error)) return error->status;
   const unsigned char *joints = bytes + numbers * sizeof(double);
-  const unsigned char *anchor =
-      joints + (size_t)model->joint_count * sizeof(JointState) + (size_t)model->kinematic_count;
+  const unsigned char *anchor = joints;
+  for (int k = NUMBER_PARTS; k < PART_COUNT; k++) anchor += part[k].count * part[k].item_size;
   if (check_joints(model, joints, error)) return error->status;
   for (size_t i = 0; i < anchors; i++)
     if (check_numbers(anchor + i * sizeof(Anchor) + offsetof(Anchor, at), 6, "anchors", error)) return error->status;

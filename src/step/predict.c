@@ -25,9 +25,9 @@ static AbdIntegrator smooth_scheme(const Work *work, int i) {
 
 static AbdIntegrator scheme(const Work *work, int i) {
   AbdIntegrator smooth = smooth_scheme(work, i);
+  if (smooth != ABD_INTEGRATOR_BDF2) return smooth;
   int body = model_whole(work->model, i);
-  bool restart = work->restart[body] || work->state->restart[body];
-  return smooth == ABD_INTEGRATOR_BDF2 && restart ? ABD_INTEGRATOR_EULER : smooth;
+  return work->restart[body] || work->state->restart[body] ? ABD_INTEGRATOR_EULER : smooth;
 }
 
 bool predict_restarts(const Work *work, int i) {

@@ -499,6 +499,19 @@ typedef enum AbdTerm {
   ABD_TERM_COUNT
 } AbdTerm;
 
+/* The balance of a step [J]: what raised the kinetic, elastic, soft and spring energy. Their sum is its change. */
+typedef enum AbdWork {
+  ABD_WORK_GRAVITY = 0,
+  ABD_WORK_FORCES,   /* given forces and torques */
+  ABD_WORK_DRIVES,   /* of joints */
+  ABD_WORK_SCRIPTS,  /* kinematic bodies and vertices */
+  ABD_WORK_DAMPING,  /* dampers and dry friction of joints */
+  ABD_WORK_FRICTION, /* of contacts */
+  ABD_WORK_IMPACTS,  /* the rest, of bodies that contacts, stops, drives or soft elements acted on */
+  ABD_WORK_RESIDUAL, /* the rest, of all others: the integrator's error */
+  ABD_WORK_COUNT
+} AbdWork;
+
 typedef enum AbdOutcome {
   ABD_CONVERGED = 0,
   ABD_STOPPED_AT_MAX_ITERATIONS,
@@ -535,6 +548,7 @@ typedef struct AbdStepReport {
   double joint_residual; /* [m] the largest gap in a joint */
   AbdJointId worst_joint;
   double energy[ABD_TERM_COUNT];           /* [J] */
+  double work[ABD_WORK_COUNT];             /* [J] in this step */
   double momentum[3], angular_momentum[3]; /* of the dynamic bodies, about the world's origin */
   double seconds[ABD_STAGE_COUNT];         /* wall clock */
 } AbdStepReport;
@@ -542,6 +556,7 @@ typedef struct AbdStepReport {
 ABD_API const char *abd_linear_name(AbdLinear linear);
 ABD_API const char *abd_stage_name(AbdStage stage);
 ABD_API const char *abd_term_name(AbdTerm term);
+ABD_API const char *abd_work_name(AbdWork work);
 ABD_API const char *abd_outcome_name(AbdOutcome outcome);
 
 /* Checks that nothing crosses and prepares the world; the first step calls it too. After it no body can be added. The

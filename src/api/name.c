@@ -76,6 +76,16 @@
   X(ABD_TERM_JOINT, "joint")                                                                                           \
   X(ABD_TERM_SOFT, "soft")
 
+#define WORKS(X)                                                                                                       \
+  X(ABD_WORK_GRAVITY, "gravity")                                                                                       \
+  X(ABD_WORK_FORCES, "forces")                                                                                         \
+  X(ABD_WORK_DRIVES, "drives")                                                                                         \
+  X(ABD_WORK_SCRIPTS, "scripts")                                                                                       \
+  X(ABD_WORK_DAMPING, "damping")                                                                                       \
+  X(ABD_WORK_FRICTION, "friction")                                                                                     \
+  X(ABD_WORK_IMPACTS, "impacts")                                                                                       \
+  X(ABD_WORK_RESIDUAL, "residual")
+
 #define OUTCOMES(X)                                                                                                    \
   X(ABD_CONVERGED, "converged")                                                                                        \
   X(ABD_STOPPED_AT_MAX_ITERATIONS, "stopped at max iterations")                                                        \
@@ -110,6 +120,7 @@ NAMED(AbdCoordinate, coordinate, COORDINATES)
 NAMED(AbdDriveKind, drive_kind, DRIVE_KINDS)
 NAMED(AbdStage, stage, STAGES, case ABD_STAGE_COUNT:)
 NAMED(AbdTerm, term, TERMS, case ABD_TERM_COUNT:)
+NAMED(AbdWork, work, WORKS, case ABD_WORK_COUNT:)
 NAMED(AbdOutcome, outcome, OUTCOMES)
 
 static const char *const fix_names[] = {"x", "y", "z", "rotation_x", "rotation_y", "rotation_z", NULL};

@@ -134,6 +134,17 @@ double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine 
   return e;
 }
 
+double pair_friction_work(const Pair *pair, const ContactScene *scene) {
+  const FrictionPoint *point = pair_friction(pair, scene);
+  double work = 0;
+  for (int i = 0; i < pair->friction_unique; i++) {
+    const FrictionPoint *f = &point[i];
+    double force = f->sum * friction_f1_over_y(norm(f->displacement), scene->friction_eps);
+    work -= force * dot(f->displacement, sub(f->displacement, f->slip));
+  }
+  return work;
+}
+
 void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   FrictionPoint *point = pair_friction(pair, scene);
   for (int i = 0; i < pair->friction.count; i++) {

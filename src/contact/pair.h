@@ -159,6 +159,8 @@ double least_stretch(const Affine *q); /* lower bound of the singular values of 
 /* Finds contacts and energy at given poses, from the cached candidates or from a new list that covers pair->margin
  * more. Stores the energy in pair->energy_trial. */
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
+/* Work of friction in the step, in the units of the incremental potential. */
+double pair_friction_work(const Pair *pair, const ContactScene *scene);
 double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 /* Computes the largest step t <= 1 along the directions d that is safe for the listed candidates. Sets needs_cover if
  * other stencils may come into contact before. */

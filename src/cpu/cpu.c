@@ -125,8 +125,7 @@ void cpu_destroy(void *backend) {
   for (int k = 0; cpu->coupling && k < cpu->model->soft_count; k++) mem_free(cpu->coupling[k].edge);
   void *array[] = {cpu->coupling, cpu->active,  cpu->diagonal,  cpu->move,         cpu->path_length,
                    cpu->left,     cpu->pair_of, cpu->pair_acts, cpu->pair_couples, cpu->partial,
-                   cpu->surface,  cpu->sums,    cpu->cluster,   cpu->cluster_root,
-                   cpu->limiting};
+                   cpu->surface,  cpu->sums,    cpu->cluster,   cpu->cluster_root, cpu->limiting};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   mem_free(cpu);
 }

@@ -73,6 +73,11 @@ static void mark_joints(Settle *s) {
       for (int e = 0; e < 2; e++) mark_side(m, c, m->joint[j].end[e].body);
     c->driven |= w->state->joint[j].drive.kind != ABD_DRIVE_NONE;
     c->touched |= joint_acts_on_flight(m, w->state, j);
+    double drive, damping;
+    joint_work(w, j, s->after, &drive, &damping);
+    s->cpu->report->work[ABD_WORK_DRIVES] += drive;
+    s->cpu->report->work[ABD_WORK_DAMPING] += damping;
+    c->known += drive + damping;
     c->gain += joint_spring_energy(m, j, w->q.body, w->joint[j].angle) -
                joint_spring_energy(m, j, w->state->q.body, w->state->joint[j].angle);
   }
@@ -89,6 +94,10 @@ static void mark_pairs(Settle *s) {
       c->touched = true;
       for (int other = 0; other < 2; other++) mark_side(m, c, body[other]);
     }
+    double friction = pair_friction_work(p, &s->cpu->scene) / s->cpu->work.h2;
+    s->cpu->report->work[ABD_WORK_FRICTION] += friction;
+    int block = block_of(m, block_moves(m, block_of(m, p->a)) ? p->a : p->b);
+    cluster_of(s, block)->known += friction;
   }
 }
 
@@ -108,6 +117,29 @@ static void mark_soft(Settle *s) {
   }
 }
 
+static void add_block(Settle *s, int i) {
+  const Work *w = &s->cpu->work;
+  double *work = s->cpu->report->work, gravity, forces;
+  Cluster *c = cluster_of(s, i);
+  if (block_motion(w->model, i) == ABD_MOTION_DYNAMIC) {
+    cluster_add(c, w, i, s->after);
+    cluster_given_work(w, i, s->after, &gravity, &forces);
+    work[ABD_WORK_GRAVITY] += gravity;
+    work[ABD_WORK_FORCES] += forces;
+    return;
+  }
+  double script = cluster_script_work(w, i);
+  c->driven = true;
+  c->known += script;
+  work[ABD_WORK_SCRIPTS] += script;
+}
+
+static void close_cluster(Settle *s, Cluster *c) {
+  cluster_close(c);
+  bool acted_on = c->touched || c->driven;
+  s->cpu->report->work[acted_on ? ABD_WORK_IMPACTS : ABD_WORK_RESIDUAL] += cluster_rest(c);
+}
+
 bool settle_velocities(Cpu *cpu, State *after) {
   const Model *m = cpu->model;
   Settle s = {.cpu = cpu, .after = after};
@@ -121,13 +153,9 @@ bool settle_velocities(Cpu *cpu, State *after) {
   mark_joints(&s);
   mark_pairs(&s);
   mark_soft(&s);
-  for (int k = 0; k < m->moving_count; k++) {
-    int i = m->moving[k];
-    if (block_motion(m, i) == ABD_MOTION_DYNAMIC) cluster_add(cluster_of(&s, i), &cpu->work, i, after);
-    else cluster_of(&s, i)->driven = true;
-  }
+  for (int k = 0; k < m->moving_count; k++) add_block(&s, m->moving[k]);
   for (int i = 0; i < m->block_count; i++)
-    if (s.root[i] == i) cluster_close(&s.cluster[i]);
+    if (s.root[i] == i) close_cluster(&s, &s.cluster[i]);
   for (int k = 0; k < m->moving_count; k++) {
     int i = m->moving[k];
     const Cluster *c = cluster_of(&s, i);

@@ -65,6 +65,14 @@ static const Field field[] = {
     REAL_AT("friction", energy[ABD_TERM_FRICTION]),
     REAL_AT("joint", energy[ABD_TERM_JOINT]),
     REAL_AT("soft", energy[ABD_TERM_SOFT]),
+    REAL_AT("work_gravity", work[ABD_WORK_GRAVITY]),
+    REAL_AT("work_forces", work[ABD_WORK_FORCES]),
+    REAL_AT("work_drives", work[ABD_WORK_DRIVES]),
+    REAL_AT("work_scripts", work[ABD_WORK_SCRIPTS]),
+    REAL_AT("work_damping", work[ABD_WORK_DAMPING]),
+    REAL_AT("work_friction", work[ABD_WORK_FRICTION]),
+    REAL_AT("work_impacts", work[ABD_WORK_IMPACTS]),
+    REAL_AT("work_residual", work[ABD_WORK_RESIDUAL]),
     REAL_AT("momentum_x", momentum[0]),
     REAL_AT("momentum_y", momentum[1]),
     REAL_AT("momentum_z", momentum[2]),
@@ -85,7 +93,8 @@ static const char *const extra[] = {"outcome", "converged", "seconds", "hash"};
 static const char *const extra_type[] = {"TEXT", "INTEGER", "REAL", "INTEGER"};
 enum { EXTRA_COUNT = sizeof extra / sizeof extra[0], COLUMN_COUNT = FIELD_COUNT + EXTRA_COUNT };
 
-_Static_assert(ABD_STAGE_COUNT == 7 && ABD_TERM_COUNT == 7, "a new stage or term needs its column");
+_Static_assert(ABD_STAGE_COUNT == 7 && ABD_TERM_COUNT == 7 && ABD_WORK_COUNT == 8,
+               "a new stage, term or work needs its column");
 
 const char *run_report_column(size_t index) {
   if (index < FIELD_COUNT) return field[index].name;
@@ -158,14 +167,27 @@ bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash) {
   return run_finish(run, statement, "write a report");
 }
 
+static bool has_column(Run *run, const char *name) {
+  sqlite3_stmt *s = run_prepare(run, "SELECT 1 FROM pragma_table_info('report') WHERE name=?");
+  if (!s) return false;
+  sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+  bool found = sqlite3_step(s) == SQLITE_ROW;
+  sqlite3_finalize(s);
+  return found;
+}
+
+/* Files before format 4 have no columns of work: they are read as NULL. */
 bool run_visit_reports(Run *run, RunVisit visit, void *user) {
-  sqlite3_stmt *statement = run_prepare(run, "SELECT * FROM report ORDER BY step");
-  if (!statement) return false;
-  if (sqlite3_column_count(statement) != COLUMN_COUNT) {
-    sqlite3_finalize(statement);
-    return run_fail(run, RUN_BAD_FILE, "%s: the report table has not the %d columns of format %d", run->path,
-                    COLUMN_COUNT, RUN_FORMAT_VERSION);
+  char sql[4096] = "SELECT ";
+  size_t used = strlen(sql);
+  bool has_work = has_column(run, "work_gravity");
+  for (size_t k = 0; k < COLUMN_COUNT; k++) {
+    const char *name = run_report_column(k), *null = !has_work && !strncmp(name, "work_", 5) ? "NULL AS " : "";
+    used += (size_t)snprintf(sql + used, sizeof sql - used, "%s%s%s", k ? ", " : "", null, name);
   }
+  snprintf(sql + used, sizeof sql - used, " FROM report ORDER BY step");
+  sqlite3_stmt *statement = run_prepare(run, sql);
+  if (!statement) return false;
   bool good = run_visit_statement(run, statement, visit, user);
   sqlite3_finalize(statement);
   return good;

@@ -17,7 +17,7 @@
 
 #include <abd/abd.h>
 
-#define RUN_FORMAT_VERSION 3
+#define RUN_FORMAT_VERSION 4
 #define RUN_OLDEST_VERSION 2 /* oldest readable version */
 
 typedef struct Run Run;

@@ -11,21 +11,35 @@ static double kinetic_of(const Model *m, int i, const Affine *rate) {
   return e;
 }
 
-/* [J] of gravity, the force and the torque on a block in the step. */
-static double given_work(const Work *w, int i, const Affine *before, const Affine *after, const Affine *rate) {
-  double work = block_mass(w->model, i) * dot(predict_acceleration(w, i), sub(after->n[0], before->n[0]));
-  if (block_is_vertex(w->model, i) || norm_sq(w->state->torque[i]) == 0) return work;
-  Vec3 turn = add(body_turn(before, &w->state->rate.body[i]), body_turn(after, rate));
-  return work + 0.5 * w->h * dot(w->state->torque[i], turn);
+void cluster_given_work(const Work *w, int i, const State *after, double *gravity, double *forces) {
+  const Model *m = w->model;
+  Vec3 way = sub(node_pose(m, after->q, i).n[0], node_pose(m, w->state->q, i).n[0]);
+  *gravity = block_mass(m, i) * dot(vec3_from(m->def.gravity), way);
+  *forces = block_mass(m, i) * dot(predict_acceleration(w, i), way) - *gravity;
+  if (block_is_vertex(m, i) || norm_sq(w->state->torque[i]) == 0) return;
+  Vec3 turn =
+      add(body_turn(&w->state->q.body[i], &w->state->rate.body[i]), body_turn(&after->q.body[i], &after->rate.body[i]));
+  *forces += 0.5 * w->h * dot(w->state->torque[i], turn);
+}
+
+double cluster_script_work(const Work *w, int i) {
+  const Model *m = w->model;
+  Affine q = node_pose(m, w->q, i), way = affine_sub(q, node_pose(m, w->state->q, i));
+  Affine pull = affine_sub(node_pose(m, w->target, i), q);
+  double work = block_pull(m, i) * dot(pull.n[0], way.n[0]);
+  for (int k = 0; k < 3 && !block_is_vertex(m, i); k++)
+    work += component(m->body[i].weight, k) * dot(pull.n[k + 1], way.n[k + 1]);
+  return work / w->h2;
 }
 
 void cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   const Model *m = w->model;
-  Affine q0 = node_pose(m, w->state->q, i), q = node_pose(m, after->q, i);
+  Affine q = node_pose(m, after->q, i);
   Affine rate0 = node_vector(m, w->state->rate, i), rate = node_vector(m, after->rate, i);
-  double mass = block_mass(m, i), kinetic = kinetic_of(m, i, &rate);
+  double mass = block_mass(m, i), kinetic = kinetic_of(m, i, &rate), gravity, forces;
   Vec3 p = scale(mass, rate.n[0]);
-  c->gain += kinetic - kinetic_of(m, i, &rate0) - given_work(w, i, &q0, &q, &rate);
+  cluster_given_work(w, i, after, &gravity, &forces);
+  c->gain += kinetic - kinetic_of(m, i, &rate0) - gravity - forces;
   c->kinetic += kinetic;
   c->mass += mass;
   c->moment = add_scaled(c->moment, mass, q.n[0]);
@@ -61,19 +75,17 @@ static double find_rigid_motion(Cluster *c) {
   return 0.5 * c->mass * norm_sq(c->velocity) + 0.5 * dot(c->turning, l);
 }
 
-/* A flight changes no energy: its error is corrected both ways, as far as it is small. Contact may take energy. */
+/* A flight changes no energy: its error is corrected both ways, but a large loss is left. Contact may take energy. */
 void cluster_close(Cluster *c) {
-  double scaled = c->kinetic;
   c->factor = 1;
+  c->scaled = c->kinetic;
   if (c->driven || !(c->mass > 0) || (!c->touched && !c->jointed)) return;
-  if (!c->tied) scaled -= find_rigid_motion(c);
-  bool rises = c->gain > 0;
-  if (!(scaled > 0) || (!rises && c->touched)) return;
-  if (!c->touched && fabs(c->gain) > ENERGY_CORRECTED * scaled) {
-    if (!rises) return;
-  }
-  c->factor = sqrt(most(0, 1 - c->gain / scaled));
+  if (!c->tied) c->scaled -= find_rigid_motion(c);
+  bool corrects = c->gain > 0 || (!c->touched && c->gain > -ENERGY_CORRECTED * c->scaled);
+  if (corrects && c->scaled > 0) c->factor = sqrt(most(0, 1 - c->gain / c->scaled));
 }
+
+double cluster_rest(const Cluster *c) { return c->gain - c->known - (1 - c->factor * c->factor) * c->scaled; }
 
 Affine cluster_rate(const Cluster *c, const Work *w, int i, const State *after) {
   const Model *m = w->model;

@@ -11,23 +11,30 @@
 #include "step/work.h"
 
 typedef struct Cluster {
-  bool tied;    /* it touches static bodies or is joined to the world */
-  bool driven;  /* scripts or drives act on it: its energy may rise */
-  bool touched; /* contacts, stops or dampers act on it: it may lose energy */
-  bool jointed; /* it has joints */
-  double gain;  /* [J] rise of its mechanical energy less the work of given forces */
-  double kinetic, mass;
-  Vec3 moment, momentum, spin; /* sums of m x, m v, and angular momentum about the origin */
-  Mat3 second;                 /* sum of m x x^T */
+  bool tied;                    /* it touches static bodies or is joined to the world */
+  bool driven;                  /* scripts or drives act on it: its energy may rise */
+  bool touched;                 /* contacts, stops or dampers act on it: it may lose energy */
+  bool jointed;                 /* it has joints */
+  double gain;                  /* [J] rise of its mechanical energy less the work of given forces */
+  double known;                 /* [J] part of it that scripts, drives, damping and friction explain */
+  double kinetic, scaled, mass; /* scaled: kinetic energy relative to the rigid motion */
+  Vec3 moment, momentum, spin;  /* sums of m x, m v, and angular momentum about the origin */
+  Mat3 second;                  /* sum of m x x^T */
   /* cluster_close: */
   double factor; /* of velocities relative to the rigid motion */
   Vec3 center, velocity, turning;
 } Cluster;
 
+/* [J] of gravity and of given forces on a block in the step. */
+void cluster_given_work(const Work *work, int block, const State *after, double *gravity, double *forces);
+/* [J] by the script of a kinematic block. */
+double cluster_script_work(const Work *work, int block);
 /* Adds a dynamic block: its inertia and velocity after the step, and the change of its energies in the step. */
 void cluster_add(Cluster *cluster, const Work *work, int block, const State *after);
 /* Decides on the factor of its velocities. */
 void cluster_close(Cluster *cluster);
+/* [J] what is left of its gain after scaling. */
+double cluster_rest(const Cluster *cluster);
 /* The rate of a block after scaling. */
 Affine cluster_rate(const Cluster *cluster, const Work *work, int block, const State *after);
 

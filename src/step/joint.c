@@ -485,6 +485,28 @@ double joint_passive(const Work *work, int joint, double position) {
   return spring - act_coordinate(work, joint, position).slope / work->h2 - joint_effort(work, joint, position);
 }
 
+static double rate_of(const Jet *jet, const Affine *rate) {
+  double sum = 0;
+  for (int i = 0; i < jet->count; i++) sum += affine_dot(&jet->gradient[i], &rate[jet->body[i]]);
+  return sum;
+}
+
+static double pull_force(const Pull *p, double position) {
+  return p->stiffness > 0 ? -yield_force(p->stiffness, p->limit, position - p->centre) : 0;
+}
+
+void joint_work(const Work *work, int joint, const State *after, double *drive, double *damping) {
+  const Model *m = work->model;
+  const JointTerm *t = &work->joint[joint];
+  *drive = *damping = 0;
+  if (!t->active || m->joint[joint].coordinate == ABD_COORDINATE_NONE) return;
+  Jet start = joint_coordinate(m, joint, work->state->q.body, work->state->joint[joint].angle);
+  Jet end = joint_coordinate(m, joint, work->q.body, t->angle);
+  double way = 0.5 * work->h * (rate_of(&start, work->state->rate.body) + rate_of(&end, after->rate.body));
+  *drive = joint_effort(work, joint, end.value) * way;
+  *damping = (pull_force(&t->pull[PULL_DAMPER], end.value) + pull_force(&t->pull[PULL_FRICTION], end.value)) * way;
+}
+
 /* The elastic offset of a pull from its centre; less than the displacement if the pull has yielded. */
 static double elastic_offset(const Pull *p, double position) {
   return -yield_force(p->stiffness, p->limit, position - p->centre) / p->stiffness;

@@ -51,6 +51,8 @@ bool joint_acts_on_flight(const Model *model, const State *state, int joint);
 bool joint_spring(const Model *model, int joint, const Affine *q, double near, Jet *coordinate, double *force);
 /* Whether a stop acts now or is reached at the target. */
 bool joint_near_stop(const Work *work, int joint);
+/* [J] by the drive, and by damper and dry friction, in the step. */
+void joint_work(const Work *work, int joint, const State *after, double *drive, double *damping);
 /* [J] stored in the spring of a joint at poses q. */
 double joint_spring_energy(const Model *model, int joint, const Affine *q, double near);
 /* The pose of a joint's end; the world's is the identity. */

@@ -30,18 +30,36 @@ static bool add_impacts(Bounce *b, int k) {
   return true;
 }
 
-static bool find_shocked(Bounce *b) {
-  const Model *m = b->cpu->model;
+static Twist free_twist(const Bounce *b, int body) {
   const Work *w = &b->cpu->work;
-  bool any = false;
+  bool flies = b->cpu->model->body[body].motion == ABD_MOTION_DYNAMIC;
+  return flies ? impact_free_twist(w, body) : impact_twist(w, body, &b->after->rate.body[body]);
+}
+
+/* Would the surfaces of pair k approach faster than the threshold without contact? */
+static bool hits(Bounce *b, int k) {
+  const Pair *p = pairs_at(&b->cpu->pairs, k);
+  Twist x = free_twist(b, p->a), y = free_twist(b, p->b);
+  for (int c = 0; c < p->contact.count; c++) {
+    const Impact *i = &b->impact[b->first[k] + c];
+    if (impact_approach(i, &x, &y) - i->late > b->threshold) return true;
+  }
+  return false;
+}
+
+/* Bodies of pairs that bounce. */
+static bool find_shocked(Bounce *b, bool *any) {
+  const Model *m = b->cpu->model;
   for (int k = 0; k < b->cpu->pairs.count; k++) {
     const Pair *p = pairs_at(&b->cpu->pairs, k);
     if (!takes_part(b, p) || !(model_restitution(m, p->a, p->b) > 0)) continue;
-    const int body[2] = {p->a, p->b};
-    for (int side = 0; side < 2; side++)
-      if (impact_shocked(w, body[side], b->threshold)) any = b->shocked[body[side]] = true;
+    if (!add_impacts(b, k)) return false;
+    if (!hits(b, k)) continue;
+    *any = true;
+    b->shocked[p->a] = impact_gives_way(m, p->a);
+    b->shocked[p->b] = impact_gives_way(m, p->b);
   }
-  return any;
+  return true;
 }
 
 /* Bodies that a blow reached through others are shocked, too. */
@@ -157,7 +175,9 @@ Outcome bounce(Cpu *cpu, State *after) {
   Twist *before = mem_alloc(bodies, sizeof(Twist));
   Outcome outcome = stage_from(b.twist && b.shocked && b.first && before);
   for (int k = 0; b.first && k < cpu->pairs.count; k++) b.first[k] = -1;
-  if (!stage_failed(outcome) && find_shocked(&b)) {
+  bool any = false;
+  if (!stage_failed(outcome)) outcome = stage_from(find_shocked(&b, &any));
+  if (!stage_failed(outcome) && any) {
     spread_shocks(&b);
     set_twists(&b);
     outcome = resolve_all(&b, before);

@@ -39,10 +39,11 @@ double impact_threshold(const Model *m) {
   return given > 0 ? given : IMPACT_GRAVITY * m->def.dt * norm(vec3_from(m->def.gravity));
 }
 
+bool impact_gives_way(const Model *m, int i) { return m->body[i].motion == ABD_MOTION_DYNAMIC && !m->body[i].fixed; }
+
 bool impact_shocked(const Work *w, int i, double threshold) {
   Affine push = affine_sub(w->q.body[i], w->target.body[i]);
-  return w->model->body[i].motion == ABD_MOTION_DYNAMIC && !w->model->body[i].fixed && predict_flies(w, i) &&
-         body_speed(w, i, &push) > threshold;
+  return impact_gives_way(w->model, i) && body_speed(w, i, &push) > threshold;
 }
 
 static Vec3 acceleration_of(const Work *w, int i) {

@@ -1,7 +1,7 @@
 /* Restitution: velocities after impacts. Poses are those of the solve; only velocities change.
  *
- * The solve ends an impact without bounce. A body whose velocity contact changed by more than the threshold gets the
- * velocity back that it had without contact, and all contacts of such bodies are resolved as impacts: pair by pair, again
+ * The solve ends an impact without bounce. If two surfaces met faster than the threshold, their bodies, and those to
+ * which the blow went on, get the velocities back that they had without contact, and all contacts of such bodies are resolved as impacts: pair by pair, again
  * and again while two surfaces approach, so that a blow passes through a row of bodies (Newton's cradle). The contacts of
  * one pair act together: normal impulses J >= 0 that bring every contact to at least e times its speed of approach
  * (Newton's law of impact), so that a box that falls flat rises flat; with friction impulses up to mu J. The speed of
@@ -36,6 +36,8 @@ Twist impact_free_twist(const Work *work, int body);
 Affine impact_rate(const Work *work, int body, const Twist *twist);
 /* [m/s] Slower impacts do not bounce. */
 double impact_threshold(const Model *model);
+/* Does the body change its velocity in impacts? */
+bool impact_gives_way(const Model *model, int body);
 /* Did contact change the body's velocity by more than the threshold? */
 bool impact_shocked(const Work *work, int body, double threshold);
 

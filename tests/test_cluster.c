@@ -1,0 +1,184 @@
+/* The balance of energy (step/cluster.h): no step gains, flights keep, momentum is kept, the report's terms add up. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "mechanism.h"
+
+static AbdWorldDef world(double dt, AbdIntegrator integrator) {
+  AbdWorldDef def = abd_default_world_def();
+  def.dt = dt;
+  def.integrator = integrator;
+  def.contact.range = 1e-3;
+  return def;
+}
+
+static double energy(const Lab *lab) {
+  const double *e = lab->report.energy;
+  return e[ABD_TERM_KINETIC] + e[ABD_TERM_GRAVITY] + e[ABD_TERM_ELASTIC] + e[ABD_TERM_SOFT];
+}
+
+/* Steps and returns the largest gain of a step, as a part of the kinetic energy before it, or of a thousandth of the
+ * largest one if that is more. */
+static double worst_gain(Lab *lab, int steps) {
+  double worst = 0, largest = 0;
+  lab_step(lab);
+  for (int i = 1; i < steps; i++) {
+    double before = energy(lab), kinetic = lab->report.energy[ABD_TERM_KINETIC];
+    lab_step(lab);
+    largest = fmax(largest, kinetic);
+    if (largest > 0) worst = fmax(worst, (energy(lab) - before) / fmax(kinetic, 1e-3 * largest));
+  }
+  return worst;
+}
+
+/* A ball of facets rolls on its vertices: contact at the end of a turn would add energy in every step. */
+static void test_rolling(void **state) {
+  (void)state;
+  for (int k = 0; k < 3; k++) {
+    AbdWorldDef def = world(0.02, (AbdIntegrator)k);
+    def.contact.friction = 0.5;
+    Lab lab = lab_open(def);
+    lab_ground(&lab, vec3(0, 0, 1));
+    MeshData mesh = {0};
+    assert_true(shape_sphere(0.13, 2, &mesh));
+    AbdBodyDef body = lab_at(lab_mesh(&lab, &mesh, 0, false), vec3(0, 0, 0.1309));
+    vec3_to(body.velocity, vec3(1, 0, 0));
+    vec3_to(body.angular_velocity, vec3(0, 1 / 0.13, 0));
+    lab_body_def(&lab, &body);
+    lab_expect_below("gain of a step / kinetic energy", worst_gain(&lab, 60), 1e-3);
+    lab_close(&lab);
+  }
+}
+
+/* Two balls welded, dropped from 1 m: they stay down, with any integrator and step. */
+static void test_welded_balls(void **state) {
+  (void)state;
+  const double dt[] = {0.02, 0.01, 0.001};
+  for (int k = 0; k < 9; k++) {
+    if (k > 5 && getenv("ABD_TEST_SHORT")) break;
+    Lab lab = lab_open(world(dt[k / 3], (AbdIntegrator)(k % 3)));
+    lab_ground(&lab, vec3(0, 0, 1));
+    MeshData mesh = {0};
+    assert_true(shape_sphere(0.1, 2, &mesh));
+    AbdMeshId ball = lab_mesh(&lab, &mesh, 0, false);
+    AbdBodyId a = lab_body(&lab, ball, vec3(0, 0, 1.1), vec3(0, 0, 0)),
+              b = lab_body(&lab, ball, vec3(0.3, 0, 1.1), vec3(0, 0, 0));
+    lab_join(&lab, ABD_JOINT_WELD, a, b, vec3(0.15, 0, 1.1), vec3(1, 0, 0));
+    double high = 0;
+    for (int i = 0; i < (int)(0.8 / lab.def.dt); i++) {
+      lab_step(&lab);
+      if (lab.report.time > 0.5) high = fmax(high, lab_position(&lab, a).z - 0.1);
+    }
+    lab_expect_below("rebound [m]", high, 0.01);
+    lab_close(&lab);
+  }
+}
+
+/* A hinged rod swings against a wall and gains nothing. */
+static void test_hinged_rod(void **state) {
+  (void)state;
+  const double dt[] = {0.02, 0.01, 0.001};
+  for (int k = 0; k < 3; k++) {
+    Lab lab = lab_open(world(dt[k], ABD_INTEGRATOR_RIGID));
+    lab_static(&lab, lab_box(&lab, 0.1, 1, 1), vec3(-0.101, 0, -1));
+    AbdBodyId rod = lab_body(&lab, lab_box(&lab, 1, 0.1, 0.1), vec3(0.5, 0, 0), vec3(0, 0, 0));
+    lab_join(&lab, ABD_JOINT_HINGE, rod, world_body, vec3(0, 0, 0), vec3(0, 1, 0));
+    lab_expect_below("gain of a step / kinetic energy", worst_gain(&lab, (int)(1.2 / dt[k])), 1e-3);
+    lab_close(&lab);
+  }
+}
+
+/* A double pendulum keeps its energy for 100 s. */
+static void test_double_pendulum(void **state) {
+  (void)state;
+  Lab lab = lab_open(world(0.01, ABD_INTEGRATOR_RIGID));
+  AbdMeshId bar = lab_box(&lab, 1, 0.1, 0.1);
+  AbdBodyId a = lab_body(&lab, bar, vec3(0.5, 0, 0), vec3(0, 0, 0)),
+            b = lab_body(&lab, bar, vec3(1.5, 0, 0), vec3(0, 0, 0));
+  lab_join(&lab, ABD_JOINT_HINGE, a, world_body, vec3(0, 0, 0), vec3(0, 1, 0));
+  lab_join(&lab, ABD_JOINT_HINGE, b, a, vec3(1, 0, 0), vec3(0, 1, 0));
+  double worst = 0, kinetic = 0;
+  for (int i = 0; i < (int)lab_seconds(10000, 300); i++) {
+    lab_step(&lab);
+    worst = fmax(worst, fabs(energy(&lab)));
+    kinetic = fmax(kinetic, lab.report.energy[ABD_TERM_KINETIC]);
+  }
+  lab_expect_below("energy off / largest kinetic energy", worst / kinetic, 1e-6);
+  lab_expect_below("residual of the last step", fabs(lab.report.work[ABD_WORK_RESIDUAL]) / kinetic, 1e-9);
+  lab_close(&lab);
+}
+
+/* Free bodies that collide: momentum to rounding, no gain; bodies that fly by do not change. */
+static void test_free_cluster(void **state) {
+  (void)state;
+  AbdWorldDef def = world(0.01, ABD_INTEGRATOR_RIGID);
+  def.gravity[2] = 0;
+  Lab lab = lab_open(def);
+  AbdMeshId box = lab_box(&lab, 0.3, 0.2, 0.1), potato = lab_potato(&lab, 0.1, 0.3);
+  AbdBodyDef body = lab_at(box, vec3(-0.5, 0.05, 0));
+  vec3_to(body.velocity, vec3(4, 0, 0));
+  vec3_to(body.angular_velocity, vec3(3, 20, 10));
+  lab_body_def(&lab, &body);
+  lab_body(&lab, potato, vec3(0.2, 0, 0), vec3(-2, 0.1, 0));
+  body = lab_at(box, vec3(0, 3, 0));
+  vec3_to(body.velocity, vec3(1, 0, 0));
+  AbdBodyId other = lab_body_def(&lab, &body);
+  lab_step(&lab);
+  double p[3];
+  memcpy(p, lab.report.momentum, sizeof p);
+  lab_expect_below("gain of a step / kinetic energy", worst_gain(&lab, 60), 1e-9);
+  for (int k = 0; k < 3; k++) lab_expect_near("momentum", lab.report.momentum[k], p[k], 1e-9 * fabs(p[0]));
+  lab_expect_near("the one that flies by [m/s]", lab_velocity(&lab, other).x, 1, 1e-12);
+  lab_close(&lab);
+}
+
+/* A block slides to rest: friction took its energy, and all terms add up to the change. */
+static void test_balance(void **state) {
+  (void)state;
+  AbdWorldDef def = world(0.01, ABD_INTEGRATOR_RIGID);
+  def.contact.friction = 0.3;
+  Lab lab = lab_open(def);
+  lab_ground(&lab, vec3(0, 0, 1));
+  AbdBodyId block = lab_body(&lab, lab_box(&lab, 0.2, 0.2, 0.2), vec3(0, 0, 0.1009), vec3(2, 0, 0));
+  double kinetic = 0.5 * lab_view(&lab, block).mass * 4, work[ABD_WORK_COUNT] = {0}, sum = 0;
+  for (int i = 0; i < 100; i++) {
+    lab_step(&lab);
+    for (int k = 0; k < ABD_WORK_COUNT; k++) work[k] += lab.report.work[k];
+  }
+  for (int k = 0; k < ABD_WORK_COUNT; k++) {
+    printf("  %s %.4f J\n", abd_work_name((AbdWork)k), work[k]);
+    sum += work[k];
+  }
+  lab_expect_near("sum of the terms [J]", sum, -kinetic, 1e-6 * kinetic);
+  lab_expect_near("friction [J]", work[ABD_WORK_FRICTION], -kinetic, 0.03 * kinetic);
+  lab_close(&lab);
+}
+
+/* A motor turns a wheel up: its work is the wheel's energy. */
+static void test_drive_balance(void **state) {
+  (void)state;
+  Lab lab = lab_open(world(0.01, ABD_INTEGRATOR_RIGID));
+  AbdBodyId wheel = lab_body(&lab, lab_box(&lab, 0.4, 0.4, 0.1), vec3(0, 0, 0), vec3(0, 0, 0));
+  AbdJointDef def = joint_def(ABD_JOINT_HINGE, wheel, world_body, vec3(0, 0, 0), vec3(0, 0, 1));
+  def.drive = (AbdDrive){.kind = ABD_DRIVE_EFFORT, .target = 2, .max_effort = INFINITY};
+  lab_joint(&lab, &def);
+  double work = 0;
+  for (int i = 0; i < 100; i++) {
+    lab_step(&lab);
+    work += lab.report.work[ABD_WORK_DRIVES];
+  }
+  lab_expect_near("work / kinetic energy", work / lab.report.energy[ABD_TERM_KINETIC], 1, 1e-6);
+  lab_close(&lab);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_rolling),       cmocka_unit_test(test_welded_balls),    cmocka_unit_test(test_hinged_rod),
+      cmocka_unit_test(test_free_cluster),  cmocka_unit_test(test_double_pendulum), cmocka_unit_test(test_balance),
+      cmocka_unit_test(test_drive_balance),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

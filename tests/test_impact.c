@@ -1,0 +1,226 @@
+/* Restitution (step/impact.h): heights of rebound, rows of balls, joints, friction, rest, bad values. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "kernel/constant.h"
+#include "mechanism.h"
+
+static AbdWorldDef bouncing(double dt, double restitution) {
+  AbdWorldDef def = abd_default_world_def();
+  def.dt = dt;
+  def.contact.range = 1e-3;
+  def.contact.restitution = restitution;
+  return def;
+}
+
+static AbdMeshId ball_mesh(Lab *lab, double radius) {
+  MeshData mesh = {0};
+  assert_true(shape_sphere(radius, 3, &mesh));
+  return lab_mesh(lab, &mesh, 0, false);
+}
+
+/* ---- a body that falls on the ground ---- */
+
+/* The height of the body's centre above where it rests, after the first impact. */
+static double rebound(Lab *lab, AbdBodyId body, double rest) {
+  double highest = 0, before = 1;
+  bool fell = false;
+  for (int i = 0; i < (int)(1.4 / lab->def.dt); i++) {
+    lab_step(lab);
+    double height = lab_position(lab, body).z - rest, speed = lab_velocity(lab, body).z;
+    fell |= speed > 0 || height < 1.1e-3;
+    if (fell) highest = fmax(highest, height);
+    if (fell && speed < 0 && height < before && highest > 0.02) break;
+    before = height;
+  }
+  return highest;
+}
+
+static void check_rebound(double dt, double e, bool box) {
+  const double h = 1;
+  Lab lab = lab_open(bouncing(dt, e));
+  lab_ground(&lab, vec3(0, 0, 1));
+  AbdMeshId mesh = box ? lab_box(&lab, 0.3, 0.2, 0.2) : ball_mesh(&lab, 0.1);
+  AbdBodyId body = lab_body(&lab, mesh, vec3(0, 0, 0.1 + h), vec3(0, 0, 0));
+  char what[64];
+  snprintf(what, sizeof what, "%s, e %g, dt %g [m]", box ? "flat box" : "ball", e, dt);
+  lab_expect_near(what, rebound(&lab, body, 0.1), e * e * h, 0.02 * e * e * h + 1.1e-3);
+  lab_expect_below("turns [rad/s]", norm(lab_spin(&lab, body)), 1e-3);
+  lab_close(&lab);
+}
+
+static void test_rebound(void **state) {
+  (void)state;
+  const double dt[] = {0.02, 0.01, 0.001}, e[] = {0, 0.3, 0.7, 1};
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 4; k++)
+      for (int box = 0; box < 2; box++)
+        if (!getenv("ABD_TEST_SHORT") || i < 2) check_rebound(dt[i], e[k], box);
+}
+
+/* Without loss a ball bounces for ever. */
+static void test_no_loss(void **state) {
+  (void)state;
+  Lab lab = lab_open(bouncing(0.01, 1));
+  lab_ground(&lab, vec3(0, 0, 1));
+  AbdBodyId ball = lab_body(&lab, ball_mesh(&lab, 0.1), vec3(0, 0, 1.1), vec3(0, 0, 0));
+  double m = lab_view(&lab, ball).mass, most_energy = 0, last = 0;
+  for (int i = 0; i < (int)lab_seconds(1000, 200); i++) {
+    lab_step(&lab);
+    last = lab.report.energy[ABD_TERM_KINETIC] + lab.report.energy[ABD_TERM_GRAVITY];
+    most_energy = fmax(most_energy, last);
+  }
+  lab_expect_below("gained, of the energy", most_energy / (m * 9.81 * 1.1) - 1, 1e-9);
+  lab_expect_below("lost in ten bounces, of the energy", 1 - last / (m * 9.81 * 1.1), 0.02);
+  lab_close(&lab);
+}
+
+/* ---- rows ---- */
+
+/* Five balls on hinges, nearly touching: the last takes the blow of the first. */
+static void test_cradle(void **state) {
+  (void)state;
+  const double l = 1, angle = 0.5, r = 0.1, pitch = 0.2005;
+  AbdWorldDef def = bouncing(0.01, 1);
+  def.contact.range = 2e-4;
+  Lab lab = lab_open(def);
+  AbdMeshId mesh = ball_mesh(&lab, r);
+  AbdBodyId ball[5];
+  for (int i = 0; i < 5; i++) {
+    double a = i == 0 ? angle : 0;
+    ball[i] = lab_body(&lab, mesh, vec3(i * pitch - l * sin(a), 0, -l * cos(a)), vec3(0, 0, 0));
+    lab_join(&lab, ABD_JOINT_HINGE, ball[i], world_body, vec3(i * pitch, 0, 0), vec3(0, 1, 0));
+  }
+  double farthest[5] = {0};
+  for (int i = 0; i < 110; i++) {
+    lab_step(&lab);
+    for (int k = 0; k < 5; k++)
+      if (i > 40) farthest[k] = fmax(farthest[k], fabs(lab_position(&lab, ball[k]).x - k * pitch));
+  }
+  lab_expect_near("the last swings [m]", farthest[4], l * sin(angle), 0.02 * l * sin(angle));
+  for (int k = 1; k < 4; k++) lab_expect_below("the others [m]", farthest[k], 0.05);
+  lab_close(&lab);
+}
+
+/* Two free balls of unequal mass: the closed form, momentum to rounding. */
+static void test_two_balls(void **state) {
+  (void)state;
+  const double e = 0.6, v = 3;
+  AbdWorldDef def = bouncing(0.01, e);
+  def.gravity[2] = 0;
+  def.contact.restitution_speed = 1e-3;
+  Lab lab = lab_open(def);
+  AbdBodyId a = lab_body(&lab, ball_mesh(&lab, 0.1), vec3(-0.3, 0, 0), vec3(v, 0, 0)),
+            b = lab_body(&lab, ball_mesh(&lab, 0.15), vec3(0.3, 0, 0), vec3(0, 0, 0));
+  double ma = lab_view(&lab, a).mass, mb = lab_view(&lab, b).mass;
+  lab_run(&lab, 0.4);
+  double together = ma * v / (ma + mb);
+  lab_expect_near("first [m/s]", lab_velocity(&lab, a).x, together - e * v * mb / (ma + mb), 1e-3 * v);
+  lab_expect_near("second [m/s]", lab_velocity(&lab, b).x, together + e * v * ma / (ma + mb), 1e-3 * v);
+  lab_expect_below("momentum off", fabs(lab.report.momentum[0] / (ma * v) - 1), 1e-12);
+  lab_close(&lab);
+}
+
+/* ---- joints ---- */
+
+/* A rod that swings down against a wall turns back with e of its speed. */
+static void test_rod(void **state) {
+  (void)state;
+  const double e = 0.5, l = 1;
+  Lab lab = lab_open(bouncing(0.005, e));
+  lab_static(&lab, lab_box(&lab, 0.1, 1, 1), vec3(-0.051 - 0.05, 0, -l));
+  AbdBodyId rod = lab_body(&lab, lab_box(&lab, l, 0.1, 0.1), vec3(0.5 * l, 0, 0), vec3(0, 0, 0));
+  lab_join(&lab, ABD_JOINT_HINGE, rod, world_body, vec3(0, 0, 0), vec3(0, 1, 0));
+  double before = 0, after = 0;
+  for (int i = 0; i < 200 && after == 0; i++) {
+    lab_step(&lab);
+    double w = lab_spin(&lab, rod).y;
+    if (w < 0) after = w;
+    else before = w;
+  }
+  lab_expect_near("speed back / speed", -after / before, e, 0.03);
+  lab_close(&lab);
+}
+
+/* ---- rest ---- */
+
+/* Balls in a box come to rest: slow impacts do not bounce. */
+static void test_rest(void **state) {
+  (void)state;
+  Lab lab = lab_open(bouncing(0.01, 0.5));
+  lab_ground(&lab, vec3(0, 0, 1));
+  AbdMeshId mesh = ball_mesh(&lab, 0.1);
+  for (int i = 0; i < 4; i++) lab_body(&lab, mesh, vec3(0.02 * i, 0.015 * i, 0.2 + 0.25 * i), vec3(0, 0, 0));
+  AbdBodyId box = lab_body(&lab, lab_box(&lab, 0.3, 0.3, 0.1), vec3(2, 0, 0.5), vec3(0, 0, 0));
+  lab_run(&lab, 2);
+  lab_expect_below("the box moves [m/s]", norm(lab_velocity(&lab, box)), 0.01);
+  lab_expect_near("the box lies at [m]", lab_position(&lab, box).z, 0.05, 1.2e-3);
+  lab_close(&lab);
+}
+
+/* Impacts slower than the threshold do not bounce; the automatic one is IMPACT_GRAVITY dt g. */
+static void test_threshold(void **state) {
+  (void)state;
+  const double dt = 0.01, threshold = IMPACT_GRAVITY * dt * 9.81;
+  for (int k = 0; k < 2; k++) {
+    double speed = (k ? 1.1 : 0.9) * threshold, h = speed * speed / (2 * 9.81);
+    Lab lab = lab_open(bouncing(dt, 1));
+    lab_ground(&lab, vec3(0, 0, 1));
+    AbdBodyId ball = lab_body(&lab, ball_mesh(&lab, 0.1), vec3(0, 0, 0.1 + 1e-3 + h), vec3(0, 0, 0));
+    double fastest = 0;
+    for (int i = 0; i < 12; i++) {
+      lab_step(&lab);
+      fastest = fmax(fastest, lab_velocity(&lab, ball).z);
+    }
+    printf("  falls at %.3f m/s, threshold %.3f: rises at %.3f m/s\n", speed, threshold, fastest);
+    assert_true(k ? fastest > 0.8 * speed : fastest < 0.5 * speed);
+    lab_close(&lab);
+  }
+}
+
+/* ---- pairs and bad values ---- */
+
+static void test_pairs(void **state) {
+  (void)state;
+  Lab lab = lab_open(bouncing(0.01, 0.2));
+  AbdBodyId ground = lab_ground(&lab, vec3(0, 0, 1));
+  AbdMeshId mesh = ball_mesh(&lab, 0.1);
+  AbdBodyDef def = lab_at(mesh, vec3(1, 0, 1.1));
+  def.restitution = 0.8;
+  AbdBodyId a = lab_body(&lab, mesh, vec3(0, 0, 1.1), vec3(0, 0, 0)), b = lab_body_def(&lab, &def);
+  assert_int_equal(abd_world_set_pair_restitution(lab.world, a, ground, 0.9), ABD_OK);
+  assert_int_equal(abd_world_set_pair_restitution(lab.world, a, ground, 1.1), ABD_ERROR_ARGUMENT);
+  assert_non_null(strstr(abd_world_error(lab.world), "1.1"));
+  double high[2] = {0, 0};
+  for (int i = 0; i < 100; i++) {
+    lab_step(&lab);
+    if (lab.report.time > 0.5) high[0] = fmax(high[0], lab_position(&lab, a).z - 0.1);
+    if (lab.report.time > 0.5) high[1] = fmax(high[1], lab_position(&lab, b).z - 0.1);
+  }
+  lab_expect_near("the pair's own [m]", high[0], 0.81, 0.02);
+  lab_expect_near("of world and body [m]", high[1], 0.2 * 0.8, 0.01);
+  lab_close(&lab);
+}
+
+static void test_bad_values(void **state) {
+  (void)state;
+  Lab lab = lab_open(bouncing(0.01, 0));
+  AbdBodyDef def = lab_at(ball_mesh(&lab, 0.1), vec3(0, 0, 1));
+  AbdBodyId id;
+  def.restitution = 2;
+  assert_int_equal(abd_world_add_body(lab.world, &def, &id), ABD_ERROR_ARGUMENT);
+  assert_non_null(strstr(abd_world_error(lab.world), "restitution is 2"));
+  lab_close(&lab);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_rebound),   cmocka_unit_test(test_no_loss), cmocka_unit_test(test_cradle),
+      cmocka_unit_test(test_two_balls), cmocka_unit_test(test_rod),     cmocka_unit_test(test_rest),
+      cmocka_unit_test(test_threshold), cmocka_unit_test(test_pairs),   cmocka_unit_test(test_bad_values),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -136,9 +136,10 @@ static void gather(const Run *run, const double v[12], double *out) {
       out[c] += v[c];
       continue;
     }
+    const LinkColumn *column = &run->column[c];
     double sum = 0;
-    for (int k = 0; k < 12; k++) sum += run->column[c].g[k] * v[k];
-    out[run->column[c].index] += sum;
+    for (int k = 0; k < column->count; k++) sum += column->g[column->at[k]] * v[column->at[k]];
+    out[column->index] += sum;
   }
 }
 
@@ -150,9 +151,13 @@ static void times_column(const double block[144], const Run *run, int c, double 
     memcpy(out, block + 12 * c, 12 * sizeof(double));
     return;
   }
+  const LinkColumn *column = &run->column[c];
   for (int k = 0; k < 12; k++) out[k] = 0;
-  for (int j = 0; j < 12; j++)
-    for (int k = 0; k < 12; k++) out[k] += block[12 * j + k] * run->column[c].g[j];
+  for (int e = 0; e < column->count; e++) {
+    const double *from = block + 12 * column->at[e];
+    double factor = column->g[column->at[e]];
+    for (int k = 0; k < 12; k++) out[k] += from[k] * factor;
+  }
 }
 
 static void add_runs(System *s, const Run *x, const Run *y, const double block[144], bool same_body) {
@@ -231,8 +236,10 @@ Affine system_solution(const System *s, int body) {
     if (run.owner < 0) continue;
     const double *y = s->right + s->column_at[run.owner];
     if (!run.column) memcpy(q, y, (size_t)run.count * sizeof(double));
-    for (int c = 0; run.column && c < run.count; c++)
-      for (int k = 0; k < 12; k++) q[k] += run.column[c].g[k] * y[run.column[c].index];
+    for (int c = 0; run.column && c < run.count; c++) {
+      const LinkColumn *column = &run.column[c];
+      for (int k = 0; k < column->count; k++) q[column->at[k]] += column->g[column->at[k]] * y[column->index];
+    }
   }
   memcpy(&out, q, sizeof out);
   return out;

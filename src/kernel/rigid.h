@@ -88,23 +88,18 @@ KERNEL void axes_fly(Mat3 *axes, Vec3 l, double thin, double thick, double h) {
   }
 }
 
-/* The pose after torque-free flight from pose a with angular velocity w for time dt; w_end is the velocity there. */
-KERNEL Mat3 rigid_flight(Mat3 a, Vec3 second, Vec3 w, double dt, Vec3 *w_end) {
+/* The pose after torque-free flight from pose a with angular momentum l for time dt. */
+KERNEL Mat3 rigid_flight(Mat3 a, Vec3 second, Vec3 l, double dt) {
   double moment[3];
   Mat3 start, axes;
-  *w_end = w;
-  if (!(max_component(second) > 0.0) || norm_sq(w) == 0.0) return a;
+  if (!(max_component(second) > 0.0) || norm_sq(l) == 0.0) return a;
   inertia_axes(a, second, moment, &start);
-  Vec3 l = vec3(0, 0, 0);
-  for (int k = 0; k < 3; k++) l = add_scaled(l, moment[k] * dot(start.c[k], w), start.c[k]);
   double thin = 1.0 / moment[0] - 1.0 / moment[1], thick = 1.0 / moment[2] - 1.0 / moment[1];
-  double turn = fabs(dt) * (norm(w) + norm(l) * sqrt(fabs(thin * thick)));
+  double turn = fabs(dt) * (norm(spin_along_axes(moment, start, l)) + norm(l) * sqrt(fabs(thin * thick)));
   int count = turn < RIGID_TURN * RIGID_COMPOSITIONS ? 1 + (int)(turn / RIGID_TURN) : RIGID_COMPOSITIONS;
   axes = start;
   for (int i = 0; i < count; i++) axes_fly(&axes, l, thin, thick, dt / count);
-  Mat3 about_l = mat3_exp(scale(dt / moment[1], l));
-  *w_end = mat3_mul_vec(about_l, spin_along_axes(moment, axes, l));
-  return mat3_mul(about_l, mat3_mul(axes, mat3_tmul(start, a)));
+  return mat3_mul(mat3_exp(scale(dt / moment[1], l)), mat3_mul(axes, mat3_tmul(start, a)));
 }
 
 /* ---- The metric in which joints are closed: inertia, and a resistance c to strain, so that corrections are nearly
@@ -119,16 +114,20 @@ KERNEL Affine rigid_metric_times(double mass, Vec3 second, double c, Mat3 a, con
   return f;
 }
 
-/* The same as a column-major 12x12 matrix. */
+/* The same as a column-major 12x12 matrix: between d_k and d_l it has the block c a_l a_k^T, and s_k + c A A^T if k = l. */
 KERNEL void rigid_metric(double mass, Vec3 second, double c, Mat3 a, double h[144]) {
-  Affine unit_vector = {{{0}}};
-  double *entry = &unit_vector.n[0].x;
-  for (int j = 0; j < 12; j++) {
-    entry[j] = 1;
-    Affine column = rigid_metric_times(mass, second, c, a, &unit_vector);
-    for (int i = 0; i < 12; i++) h[12 * j + i] = (&column.n[0].x)[i];
-    entry[j] = 0;
-  }
+  Mat3 square = mat3_mul(a, mat3_transpose(a));
+  for (int i = 0; i < 144; i++) h[i] = 0.0;
+  for (int i = 0; i < 3; i++) h[13 * i] = mass;
+  for (int l = 0; l < 3; l++)
+    for (int k = 0; k < 3; k++)
+      for (int j = 0; j < 3; j++) {
+        Vec3 column = scale(c * component(a.c[k], j), a.c[l]);
+        if (k == l) column = add_scaled(column, c, square.c[j]);
+        double *out = &h[12 * (3 * l + 3 + j) + 3 * k + 3];
+        out[0] = column.x, out[1] = column.y, out[2] = column.z;
+        if (k == l) out[j] += component(second, k);
+      }
 }
 
 #endif

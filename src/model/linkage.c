@@ -52,7 +52,7 @@ Affine linkage_pose(const Linkage *l, const LinkedBody *b, const double *y) {
   for (int c = b->first; c < b->first + b->count; c++) {
     const LinkColumn *column = &l->column[c];
     double x = y[12 * column->owner + column->index];
-    for (int k = 0; k < 12; k++) q[k] += column->g[k] * x;
+    for (int k = 0; k < column->count; k++) q[column->at[k]] += column->g[column->at[k]] * x;
   }
   Affine pose;
   memcpy(&pose, q, sizeof pose);
@@ -432,6 +432,11 @@ static int compare_columns(const void *x, const void *y) {
   return a->owner != b->owner ? a->owner - b->owner : a->index - b->index;
 }
 
+static void find_entries(LinkColumn *column) {
+  for (int k = 0; k < 12; k++)
+    if (column->g[k] != 0) column->at[column->count++] = (unsigned char)k;
+}
+
 static bool make_columns(Elimination *e, double (*inverse)[4][4]) {
   Linkage *l = e->linkage;
   for (int b = 0; b < l->linked_count; b++) {
@@ -447,6 +452,7 @@ static bool make_columns(Elimination *e, double (*inverse)[4][4]) {
       }
     if (x->count) qsort(l->column + x->first, (size_t)x->count, sizeof(LinkColumn), compare_columns);
   }
+  for (int c = 0; c < l->column_count; c++) find_entries(&l->column[c]);
   return true;
 }
 

@@ -17,6 +17,8 @@ struct Model;
 typedef struct LinkColumn {
   int owner, index; /* unknown `index` of linked body `owner` */
   double g[12];     /* derivative of the pose */
+  int count;        /* entries of g that are not zero, and their indices */
+  unsigned char at[12];
 } LinkColumn;
 
 typedef struct LinkedBody {

@@ -40,14 +40,13 @@ Flight flight_end(const Work *w, int i, Flight f, double duration) {
 }
 
 Affine flight_pose(const Work *w, int i, const Affine *from, Flight f, double duration) {
-  Vec3 p = add_scaled(from->n[0], duration, f.v), spin_end;
+  Vec3 p = add_scaled(from->n[0], duration, f.v);
   if (!is_dynamic(w, i)) return predict_script(w, i);
   if (block_is_vertex(w->model, i)) return affine(p, mat3_identity());
   const Body *b = &w->model->body[i];
   Mat3 a = affine_linear(from);
-  Vec3 spin = freedom_spin(b, a, f.l);
-  if (b->freedom.rotations > 0) return affine(p, mat3_mul(mat3_exp(scale(duration, spin)), a));
-  return affine(p, rigid_flight(a, b->second, spin, duration, &spin_end));
+  if (b->freedom.rotations == 0) return affine(p, rigid_flight(a, b->second, f.l, duration));
+  return affine(p, mat3_mul(mat3_exp(scale(duration, freedom_spin(b, a, f.l))), a));
 }
 
 void flight_push(const Work *w, int i, const Affine *at, const Affine *force, double time, Flight *f) {

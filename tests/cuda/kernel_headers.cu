@@ -25,12 +25,11 @@ __global__ void call_contact(const Vec3 *x, const Vec3 *dx, double *out) {
 }
 
 __global__ void call_body(const Mat3 *a, const Vec3 *v, double *out) {
-  Vec3 w;
   for (int model = 0; model < 3; model++) {
     elastic_hessian(model, 1e9, a[0], model != 0, out + 81 * model);
     out[243] += elastic_energy(model, 1e9, a[0]) + elastic_gradient(model, 1e9, a[0]).c[0].x;
   }
-  out[244] = rigid_flight(a[0], v[0], v[1], 0.01, &w).c[0].x + w.x;
+  out[244] = rigid_flight(a[0], v[0], v[1], 0.01).c[0].x;
   out[245] =
       inertia_world(a[0], v[0]).c[0].x + spin_momentum(a[0], a[1], v[0]).x + spin_from_momentum(a[0], v[0], v[1]).x;
 }

@@ -161,7 +161,6 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
                               cpu->surface,
                               &cpu->pairs.store};
   system_begin(&cpu->system);
-  system_begin(&cpu->closing);
   Outcome outcome = set_targets(cpu);
   if (stage_failed(outcome)) return outcome;
   parallel_for(cpu->threads, m->joint_count, 16, joint_task, cpu);

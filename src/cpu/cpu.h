@@ -38,10 +38,12 @@ enum { FLIGHT_NUMBERS = sizeof(Affine) / sizeof(double) };
 /* Flights of jointed blocks, see cpu/flight.c. Arrays are per such block. */
 typedef struct JointedFlight {
   int *block, count;
-  int *index;         /* by block: its place in these arrays, -1 if it has no joint */
-  int *mechanism;     /* first of the blocks that joints connect it to */
-  int *size;          /* of the first block: number of blocks of the mechanism */
-  bool *live, *open;  /* of the first block: in the system; its impulses were not found */
+  int *index;        /* by block: its place in these arrays, -1 if it has no joint */
+  int *mechanism;    /* first of the blocks that joints connect it to */
+  int *size;         /* of the first block: number of blocks of the mechanism */
+  bool *live, *open; /* of the first block: in the system; its impulses were not found */
+  bool *factored;    /* blocks of the last factor, and the serial that the system had then */
+  int64_t factor;
   double *left;       /* of the first block: what is left to close, relative to the blocks' sizes */
   double *x, *change; /* impulses of the joints on each block, then of each row along itself; their last correction */
   Anderson anderson;

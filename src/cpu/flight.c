@@ -4,7 +4,9 @@
  * Both are found by corrections in the metric of kernel/rigid.h. At poses that leave the joints open, the least
  * displacement D that closes them solves (G^T H G) dy = G^T H off, and H D is a generalised force of the joints alone: an
  * impulse of this size changes the velocities of the flight. The blocks fly again, until nothing is left to close.
- * Anderson's acceleration (linear/anderson.h) makes the corrections few. Tested in tests/test_motion.c. */
+ * Anderson's acceleration (linear/anderson.h) makes the corrections few. H is the metric at the start of the flight, as
+ * impulses act there: the corrections are fewer than with that of the end, and the last step has left its factor.
+ * Tested in tests/test_motion.c. */
 #include "cpu/cpu.h"
 
 #include <string.h>
@@ -80,14 +82,15 @@ static bool allocate(JointedFlight *f, const Model *m, int count) {
   f->base = mem_zeroed(n, sizeof(Flight));
   f->flight = mem_zeroed(n, sizeof(Flight));
   f->live = mem_zeroed(n, sizeof(bool));
+  f->factored = mem_zeroed(n, sizeof(bool));
   f->open = mem_zeroed(n, sizeof(bool));
   f->left = mem_zeroed(n, sizeof(double));
   f->row = mem_zeroed(rows, sizeof *f->row);
   f->row_force = mem_zeroed(rows, sizeof(double));
   f->x = mem_zeroed(numbers, sizeof(double));
   f->change = mem_zeroed(numbers, sizeof(double));
-  return good && f->index && f->base && f->flight && f->open && f->live && f->left && f->row && f->row_force && f->x &&
-         f->change;
+  return good && f->index && f->base && f->flight && f->open && f->live && f->factored && f->left && f->row &&
+         f->row_force && f->x && f->change;
 }
 
 bool flight_init(JointedFlight *f, const Model *m) {
@@ -110,8 +113,9 @@ bool flight_init(JointedFlight *f, const Model *m) {
 }
 
 void flight_destroy(JointedFlight *f) {
-  void *array[] = {f->block, f->index,  f->mechanism, f->size, f->live, f->open,      f->left,  f->x,   f->change,
-                   f->base,  f->flight, f->from,      f->pose, f->move, f->metric_at, f->force, f->row, f->row_force};
+  void *array[] = {f->block, f->index,     f->mechanism, f->size, f->live,     f->factored, f->open,
+                   f->left,  f->x,         f->change,    f->base, f->flight,   f->from,     f->pose,
+                   f->move,  f->metric_at, f->force,     f->row,  f->row_force};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   anderson_destroy(&f->anderson);
   memset(f, 0, sizeof *f);
@@ -135,9 +139,11 @@ static void set_rows(Cpu *cpu, const Affine *body) {
   }
 }
 
+/* The order of elimination is made anew for each pattern, so that a factor depends on the live blocks and poses alone. */
 static bool prepare(Cpu *cpu) {
   JointedFlight *f = &cpu->flight;
   System *s = &cpu->closing;
+  system_begin(s);
   system_reset(s);
   for (int k = 0; k < f->count; k++)
     if (lives(f, k)) system_add_body(s, f->block[k]);
@@ -165,13 +171,24 @@ static void add_row(Cpu *cpu, const FlightRow *row) {
     }
 }
 
+/* Does the system still have the factor at these poses, of all live blocks? */
+static bool is_factored(const Cpu *cpu, const Affine *at) {
+  const JointedFlight *f = &cpu->flight;
+  if (f->factor != cpu->closing.serial) return false;
+  for (int k = 0; k < f->count; k++)
+    if (lives(f, k) && !(f->factored[k] && memcmp(&f->metric_at[k], &at[k], sizeof *at) == 0)) return false;
+  return true;
+}
+
 /* The factor of the matrix at poses `at` of the jointed blocks; body: those of all bodies. */
 static Outcome factor_at(Cpu *cpu, const Affine *at, const Affine *body) {
   JointedFlight *f = &cpu->flight;
   double h[144];
+  if (is_factored(cpu, at)) return stage_done();
   set_rows(cpu, body);
   if (!prepare(cpu)) return stage_from(false);
   for (int k = 0; k < f->count; k++) {
+    f->factored[k] = lives(f, k);
     if (!lives(f, k)) continue;
     f->metric_at[k] = at[k];
     flight_metric(&cpu->work, f->block[k], &at[k], h);
@@ -179,7 +196,9 @@ static Outcome factor_at(Cpu *cpu, const Affine *at, const Affine *body) {
   }
   for (int r = 0; r < f->row_count; r++)
     if (row_lives(f, &f->row[r])) add_row(cpu, &f->row[r]);
-  return system_factor(&cpu->closing, cpu->threads) < 0 ? stage_not_finite(-1) : stage_done();
+  if (system_factor(&cpu->closing, cpu->threads) < 0) return stage_not_finite(-1);
+  f->factor = cpu->closing.serial;
+  return stage_done();
 }
 
 /* The right-hand side for vectors that the joints should admit: poses, or rates, of which offsets are no part. move:
@@ -288,20 +307,6 @@ static void put_poses(Cpu *cpu) {
     if (lives(f, k)) node_put(cpu->model, cpu->work.target, f->block[k], f->pose[k]);
 }
 
-/* The impulse of an equation that is not linear acts along its gradient at the start of the flight. */
-static void push_row(Cpu *cpu, int r, const Affine *start) {
-  JointedFlight *f = &cpu->flight;
-  const Jet *end = &f->row[r].jet;
-  Jet jet[JOINT_ROWS];
-  double push = row_push(f, r) / f->duration;
-  joint_open_rows(&cpu->work, f->row[r].joint, start, jet);
-  *row_impulse(f, f->change, r) += push;
-  for (int x = 0; x < end->count; x++) {
-    Affine *change = change_of(f, f->index[end->body[x]]);
-    *change = affine_add_scaled(*change, push, affine_sub(end->gradient[x], jet[f->row[r].index].gradient[x]));
-  }
-}
-
 static void open_rows(Cpu *cpu) {
   JointedFlight *f = &cpu->flight;
   Jet jet[JOINT_ROWS];
@@ -312,23 +317,18 @@ static void open_rows(Cpu *cpu) {
   }
 }
 
-/* One round: fly, close, push. start: poses of all bodies at the start of the part. */
-static Outcome round_of(Cpu *cpu, bool renew, const Affine *start) {
+/* One round: fly, close, push. Impulses of equations that are not linear act along their gradients at the start. */
+static void round_of(Cpu *cpu) {
   JointedFlight *f = &cpu->flight;
   parallel_for(cpu->threads, f->count, 16, fly_task, cpu);
   put_poses(cpu);
-  if (renew) {
-    Outcome outcome = factor_at(cpu, f->pose, cpu->work.target.body);
-    if (stage_failed(outcome)) return outcome;
-  }
   set_off(cpu, f->pose, false);
   open_rows(cpu);
   solve_moves(cpu);
   memset(f->change, 0, (size_t)f->anderson.size * sizeof(double));
   for (int r = 0; r < f->row_count; r++)
-    if (row_lives(f, &f->row[r])) push_row(cpu, r, start);
+    if (row_lives(f, &f->row[r])) *row_impulse(f, f->change, r) = row_push(f, r) / f->duration;
   parallel_for(cpu->threads, f->count, 32, change_task, cpu);
-  return stage_done();
 }
 
 /* Kicks of soft springs at poses of all bodies, `at` those of the jointed blocks. */
@@ -366,9 +366,10 @@ static Outcome fly_part(Cpu *cpu, double kick) {
   memset(f->x, 0, (size_t)f->anderson.size * sizeof(double));
   anderson_begin(&f->anderson);
   double first = 0, open = 0;
+  Outcome outcome = factor_at(cpu, f->from, start);
+  if (stage_failed(outcome)) return outcome;
   for (int round = 0; round < FLIGHT_ROUNDS; round++) {
-    Outcome outcome = round_of(cpu, round == 0, start);
-    if (stage_failed(outcome)) return outcome;
+    round_of(cpu);
     open = most_open(f);
     if (round == 0) first = open;
     if (open <= FLIGHT_OPEN || (round >= FLIGHT_TRIAL && !(open < FLIGHT_PROGRESS * first))) break;
@@ -474,7 +475,10 @@ static Outcome close_open(Cpu *cpu, const bool *open) {
 /* A flight whose impulses are not found, because blocks turn too far in it, is made in shorter parts. */
 Outcome flight_targets(Cpu *cpu) {
   JointedFlight *f = &cpu->flight;
-  if (f->count == 0) return stage_done();
+  if (f->count == 0) {
+    system_begin(&cpu->closing);
+    return stage_done();
+  }
   for (int k = 0; k < f->count; k++) f->live[k] = true, f->open[k] = false;
   for (int parts = 1;; parts *= 2) {
     Outcome outcome = fly_parts(cpu, parts);

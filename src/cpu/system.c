@@ -108,6 +108,7 @@ bool system_couple(System *s, int a, int b) {
 }
 
 bool system_analyze(System *s) {
+  s->serial++;
   s->edge_count = block_edges_sort(s->edge, s->edge_count);
   if (!block_cholesky_analyze(s->solver, s->column_count, s->column_size, s->edge_count, (const int(*)[2])s->edge))
     return false;

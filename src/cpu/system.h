@@ -18,6 +18,7 @@ typedef struct System {
   int edge_count, edge_capacity;
   int *edge_first; /* by column: index of its first edge */
   double *right;   /* right-hand side, then the solution */
+  int64_t serial;  /* increased by each system_analyze: a factor is valid until it changes */
 } System;
 
 /* jointed: for blocks with joints or attachments alone. */

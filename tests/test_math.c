@@ -270,6 +270,63 @@ static void test_tumbling_period(void **state) {
     }
 }
 
+/* ---- the metric in which joints are closed ---- */
+
+static double metric_energy(double mass, Vec3 second, double c, Mat3 a, const Affine *d) {
+  Mat3 product = mat3_tmul(a, affine_linear(d)), strain = mat3_add(product, mat3_transpose(product));
+  double e = 0.5 * mass * norm_sq(d->n[0]);
+  for (int k = 0; k < 3; k++) e += 0.5 * component(second, k) * norm_sq(d->n[k + 1]) + 0.25 * c * norm_sq(strain.c[k]);
+  return e;
+}
+
+static Affine draw_affine(Draw *d) {
+  Mat3 a = draw_mat3(d, 1);
+  return (Affine){{draw_vec3(d, 1), a.c[0], a.c[1], a.c[2]}};
+}
+
+/* It is symmetric, the derivative of its energy, and the energy is half of its product with the displacement. */
+static void test_metric(void **state) {
+  (void)state;
+  Draw d = {57};
+  for (int i = 0; i < 100; i++) {
+    Vec3 second = vec3(draw(&d, 0.1, 2), draw(&d, 0.1, 2), draw(&d, 0.1, 2));
+    double mass = draw(&d, 0.5, 2), c = draw_decades(&d, -1, 6), h[144];
+    Mat3 a = mat3_add(draw_rotation(&d), draw_mat3(&d, 0.01));
+    Affine x = draw_affine(&d), y = draw_affine(&d);
+    Affine hx = rigid_metric_times(mass, second, c, a, &x), hy = rigid_metric_times(mass, second, c, a, &y);
+    double scale_of = (1 + c) * 30, e = metric_energy(mass, second, c, a, &x);
+    check_small("symmetric", fabs(affine_dot(&hx, &y) - affine_dot(&hy, &x)) / scale_of, 1e-14);
+    check_small("energy", fabs(0.5 * affine_dot(&hx, &x) - e) / scale_of, 1e-14);
+    assert_true(e > 0);
+    Affine ahead = affine_add_scaled(x, 1e-3, y), behind = affine_add_scaled(x, -1e-3, y);
+    double slope = metric_energy(mass, second, c, a, &ahead) - metric_energy(mass, second, c, a, &behind);
+    check_small("slope", fabs(slope / 2e-3 - affine_dot(&hx, &y)) / scale_of, 1e-11);
+    rigid_metric(mass, second, c, a, h);
+    for (int row = 0; row < 12; row++) {
+      double sum = 0;
+      for (int k = 0; k < 12; k++) {
+        sum += h[12 * k + row] * (&x.n[0].x)[k];
+        assert_true(fabs(h[12 * k + row] - h[12 * row + k]) <= 1e-15 * c);
+      }
+      check_small("matrix", fabs(sum - (&hx.n[0].x)[row]) / scale_of, 1e-14);
+    }
+  }
+}
+
+/* A turn costs the energy of rotation alone. */
+static void test_metric_of_turns(void **state) {
+  (void)state;
+  Draw d = {58};
+  for (int i = 0; i < 100; i++) {
+    Vec3 second = vec3(draw(&d, 0.1, 2), draw(&d, 0.1, 2), draw(&d, 0.1, 2)), w = draw_vec3(&d, 1);
+    Mat3 a = draw_rotation(&d);
+    Affine turn = affine(vec3(0, 0, 0), mat3_mul(mat3_skew(w), a));
+    Affine force = rigid_metric_times(1, second, 1e6, a, &turn);
+    double rotation = dot(w, mat3_mul_vec(inertia_world(a, second), w));
+    check_small("turn", fabs(affine_dot(&force, &turn) - rotation), 1e-8);
+  }
+}
+
 static void test_logarithm(void **state) {
   (void)state;
   Draw d = {51};
@@ -290,6 +347,7 @@ int main(void) {
                                      cmocka_unit_test(test_momentum),         cmocka_unit_test(test_flight_conserves),
                                      cmocka_unit_test(test_symmetric_top),    cmocka_unit_test(test_flight_order),
                                      cmocka_unit_test(test_flight_stretched), cmocka_unit_test(test_tumbling_period),
+                                     cmocka_unit_test(test_metric),           cmocka_unit_test(test_metric_of_turns),
                                      cmocka_unit_test(test_logarithm)};
   return cmocka_run_group_tests_name("math", tests, NULL, NULL);
 }

@@ -65,12 +65,14 @@ static void test_body(void **state) {
 /* A rod's equation is no linear one. */
 static void test_joint(void **state) {
   (void)state;
-  Lab lab = lab_open(tight_world(1e-10));
+  AbdWorldDef def = tight_world(1e-10);
+  def.integrator = ABD_INTEGRATOR_EULER; /* a flight would need no iterations */
+  Lab lab = lab_open(def);
   AbdBodyId bar = lab_body(&lab, lab_box(&lab, 1, 0.1, 0.1), vec3(0, 0, 0), vec3(0, 0, 0));
   AbdJointDef joint = joint_def(ABD_JOINT_DISTANCE, bar, world_body, vec3(0.5, 0, 0), y_axis);
   vec3_to(joint.point_b, vec3(1, 0, 0.2));
   lab_joint(&lab, &joint);
-  expect_converged(&lab, 100, 587, 0.08);
+  expect_converged(&lab, 100, 656, 0.08);
 }
 
 /* A soft block that falls and swings. */

@@ -166,7 +166,8 @@ static double rest_height(AbdWorldDef def, bool slab) {
   return height;
 }
 
-/* A block sent along the floor stops after v^2 / (2 mu g); implicit Euler stops v dt / 2 short of it. */
+/* A block sent along the floor stops after v^2 / (2 mu g). The velocity of a flight is that of the middle of the step, so
+ * that no part of v dt is missing. Implicit Euler would stop v dt / 2 short of it. */
 static void test_stopping_distance(void **state) {
   (void)state;
   const double speed[] = {1, 2, 1}, mu[] = {0.3, 0.5, 0.2};
@@ -176,9 +177,7 @@ static void test_stopping_distance(void **state) {
     AbdBodyId id = floor_open(&lab, def, k == 2, rest_height(def, k == 2), speed[k]);
     double stop = speed[k] / (mu[k] * gravity), exact = 0.5 * speed[k] * stop;
     lab_run(&lab, stop + 0.3);
-    lab_expect_near("stopping distance [m]", lab_position(&lab, id).x, exact, 0.01 * exact);
-    lab_expect_near("the same by the scheme [m]", lab_position(&lab, id).x, exact - 0.5 * speed[k] * def.dt,
-                    0.002 * exact);
+    lab_expect_near("stopping distance [m]", lab_position(&lab, id).x, exact, 0.2 * speed[k] * def.dt);
     lab_expect_below("speed afterwards [m/s]", norm(lab_velocity(&lab, id)), 1e-4);
     lab_expect_below("side step [m]", fabs(lab_position(&lab, id).y), 1e-3 * exact);
     lab_close(&lab);

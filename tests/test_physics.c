@@ -19,7 +19,7 @@ static AbdWorldDef world_def(double dt, double gravity) {
 
 /* ---- flight ---------------------------------------------------------------------------------------------------- */
 
-/* Implicit Euler: v_n = v_0 + n dt g, p_n = p_0 + n dt v_0 + n (n + 1) / 2 dt^2 g. */
+/* Implicit Euler: v_n = v_0 + n dt g, p_n = p_0 + n dt v_0 + n (n + 1) / 2 dt^2 g. A flight is the true parabola. */
 static void test_projectile_follows_the_scheme(void **state) {
   (void)state;
   const AbdIntegrator integrator[] = {ABD_INTEGRATOR_RIGID, ABD_INTEGRATOR_EULER};
@@ -42,6 +42,26 @@ static void test_projectile_follows_the_scheme(void **state) {
     lab_expect_below("velocity from g t [m/s]", norm(sub(lab_velocity(&lab, id), add_scaled(v, t, g))), 1e-10);
     lab_close(&lab);
   }
+}
+
+/* A force acts in the steps in which it is set, and in no others: the velocity after each step is the sum of dt f / m, the
+ * way that of the parabolas. */
+static void test_force_of_a_step(void **state) {
+  (void)state;
+  const double force[] = {3, 0, -2, 7, 0, 0};
+  const double dt = 0.1;
+  Lab lab = lab_open(world_def(dt, 0));
+  AbdBodyId id = lab_body(&lab, lab_box(&lab, 0.1, 0.1, 0.1), zero, zero);
+  double mass = lab_view(&lab, id).mass, speed = 0, way = 0;
+  for (int k = 0; k < 6; k++) {
+    lab_expect_ok(&lab, abd_body_set_force(lab.world, id, (double[3]){force[k], 0, 0}, (double[3]){0}));
+    lab_step(&lab);
+    way += dt * speed + 0.5 * dt * dt * force[k] / mass;
+    speed += dt * force[k] / mass;
+    lab_expect_near("velocity [m/s]", lab_velocity(&lab, id).x, speed, 1e-12);
+    lab_expect_near("way [m]", lab_position(&lab, id).x, way, 1e-12);
+  }
+  lab_close(&lab);
 }
 
 /* BDF2 is exact for parabolas, and starts on the true one: there is no error of the scheme, at any dt. A first order
@@ -337,6 +357,7 @@ static void test_scripted_spin(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_projectile_follows_the_scheme),
+      cmocka_unit_test(test_force_of_a_step),
       cmocka_unit_test(test_projectile_bdf2),
       cmocka_unit_test(test_spin_is_kept),
       cmocka_unit_test(test_spin_of_other_integrators),

@@ -189,6 +189,6 @@ AbdStatus abd_body_set_velocity(AbdWorld *world, AbdBodyId body, const double li
   *rate = affine(vec3_from(linear),
                  mat3_mul(mat3_skew(vec3_from(angular)), affine_linear(&world->state.q.body[body.id - 1])));
   if (b->fixed) *rate = freedom_project(b, *rate);
-  state_free_kick(&world->state, &world->model, (int)body.id - 1);
+  world->state.taken[body.id - 1] = vec3(0, 0, 0);
   return ABD_OK;
 }

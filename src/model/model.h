@@ -93,7 +93,7 @@ typedef struct State {
   int64_t step;
   Nodes q, rate;
   Nodes q_before, rate_before; /* one step earlier, for BDF2 */
-  Vec3 *kick;                  /* per body: the part of this velocity that the forces of the next half step gave */
+  Vec3 *taken;                 /* per body: what contact took of the half kick that ends a flight, not in the rate */
   unsigned char *restart;      /* per body: near contact in the last step, so BDF2 does not use its history */
   Vec3 *force, *torque;        /* per body: applied, world axes */
   Vec3 *vertex_force;          /* per soft vertex: applied; NULL until one is set */
@@ -186,8 +186,6 @@ AbdStatus state_init(State *state, const Model *model, AbdError *error);
 /* A state that a step writes: it has poses, rates and joints, and no arrays that a step leaves unchanged. */
 AbdStatus state_next_init(State *next, const Model *model, AbdError *error);
 void state_destroy(State *state);
-/* The kick of a body that nothing touches: half a step of gravity and its force. */
-void state_free_kick(State *state, const Model *model, int body);
 /* Copies poses, rates and joints; a step then writes those of moving blocks. */
 void state_next_copy(State *next, const State *state, const Model *model);
 /* The next state becomes the state, the state becomes the one before. Clears the targets. */

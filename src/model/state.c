@@ -34,7 +34,7 @@ static void state_parts(State *s, const Model *m, size_t forces, Part part[PART_
       {(void **)&s->q_before.vertex, vertices, sizeof(Vec3)},
       {(void **)&s->rate_before.body, bodies, sizeof(Affine)},
       {(void **)&s->rate_before.vertex, vertices, sizeof(Vec3)},
-      {(void **)&s->kick, bodies, sizeof(Vec3)},
+      {(void **)&s->taken, bodies, sizeof(Vec3)},
       {(void **)&s->force, bodies, sizeof(Vec3)},
       {(void **)&s->torque, bodies, sizeof(Vec3)},
       {(void **)&s->target, kinematic, sizeof(Affine)},
@@ -65,7 +65,6 @@ static void start_body(State *state, const Model *model, int i) {
   }
   if (b->motion != ABD_MOTION_STATIC || b->soft) state->force[i] = b->force;
   if (b->motion == ABD_MOTION_DYNAMIC) g = start_acceleration(model, b);
-  state_free_kick(state, model, i);
   state->restart[i] = b->jointed; /* the poses before the start need not fit the joints */
   Vec3 v = state->rate.body[i].n[0];
   Mat3 a = mat3_mul(mat3_exp(scale(-h, w)), affine_linear(&b->start));
@@ -88,14 +87,6 @@ static void start_soft(State *state, const Model *model, const Soft *soft) {
     state->q_before.vertex[k] = add_scaled(add_scaled(x, -h, rate), 0.5 * h * h, g);
     state->rate_before.vertex[k] = add_scaled(rate, -h, g);
   }
-}
-
-void state_free_kick(State *state, const Model *model, int i) {
-  const Body *b = &model->body[i];
-  if (b->motion != ABD_MOTION_DYNAMIC || b->soft) return;
-  Vec3 g = add_scaled(vec3_from(model->def.gravity), 1 / b->mass, state->force[i]);
-  Vec3 free = b->fixed ? b->freedom.shift : vec3(1, 1, 1);
-  state->kick[i] = scale(0.5 * model->def.dt, vec3(free.x * g.x, free.y * g.y, free.z * g.z));
 }
 
 static AbdStatus no_memory(const Model *model, AbdError *error) {
@@ -122,9 +113,9 @@ AbdStatus state_init(State *state, const Model *model, AbdError *error) {
 AbdStatus state_next_init(State *next, const Model *model, AbdError *error) {
   memset(next, 0, sizeof *next);
   next->joint = mem_zeroed((size_t)model->joint_count, sizeof(JointState));
-  next->kick = mem_zeroed((size_t)model->body_count, sizeof(Vec3));
+  next->taken = mem_zeroed((size_t)model->body_count, sizeof(Vec3));
   next->restart = mem_zeroed((size_t)model->body_count, 1);
-  bool good = nodes_init(&next->q, model) && next->kick && next->restart;
+  bool good = nodes_init(&next->q, model) && next->taken && next->restart;
   good = nodes_init(&next->rate, model) && good;
   return good && next->joint ? ABD_OK : no_memory(model, error);
 }
@@ -148,7 +139,7 @@ void state_next_copy(State *next, const State *state, const Model *model) {
   next->step = state->step;
   nodes_copy(next->q, state->q, model);
   nodes_copy(next->rate, state->rate, model);
-  memcpy(next->kick, state->kick, (size_t)model->body_count * sizeof(Vec3));
+  memcpy(next->taken, state->taken, (size_t)model->body_count * sizeof(Vec3));
   if (model->joint_count) memcpy(next->joint, state->joint, (size_t)model->joint_count * sizeof(JointState));
 }
 
@@ -165,7 +156,7 @@ void state_advance(State *state, State *next, const Model *model) {
   rotate(&state->q_before, &state->q, &next->q);
   rotate(&state->rate_before, &state->rate, &next->rate);
   state->step = next->step;
-  state->kick = next->kick;
+  state->taken = next->taken;
   state->restart = next->restart;
   state->joint = next->joint;
   state->anchor = next->anchor;
@@ -174,7 +165,7 @@ void state_advance(State *state, State *next, const Model *model) {
   state->anchor_capacity = next->anchor_capacity;
   state->memory_count = next->memory_count;
   state->memory_capacity = next->memory_capacity;
-  next->kick = old.kick;
+  next->taken = old.taken;
   next->restart = old.restart;
   next->joint = old.joint;
   next->anchor = old.anchor;

@@ -25,9 +25,9 @@ Flight flight_begin(const Work *w, int i, double duration) {
   Flight f = {.v = node_vector(w->model, s->rate, i).n[0]};
   if (!is_dynamic(w, i)) return f;
   if (block_is_vertex(w->model, i)) return kicked(w, i, f, duration, duration);
-  f.v = sub(f.v, s->kick[i]);
+  f.v = add(f.v, s->taken[i]);
   f.l = spin_momentum(affine_linear(&s->q.body[i]), affine_linear(&s->rate.body[i]), w->model->body[i].second);
-  return kicked(w, i, f, 0.5 * (w->h + duration), duration);
+  return kicked(w, i, f, 0.5 * duration, duration);
 }
 
 Flight flight_continue(const Work *w, int i, Flight f, double duration) {
@@ -78,13 +78,13 @@ Affine flight_rate(const Work *w, int i, const Affine *at, Flight f) {
   return affine(f.v, mat3_mul(mat3_skew(freedom_spin(&w->model->body[i], a, f.l)), a));
 }
 
+Vec3 flight_last_kick(const Work *w, int i) { return scale(0.5 * w->h, acceleration(w, i)); }
+
 /* Contact takes at most the kick's component against its own direction, and no more than half of its impulse. */
-Vec3 flight_kick(const Work *w, int i) {
-  Vec3 kick = scale(0.5 * w->h, acceleration(w, i));
+Vec3 flight_taken(const Work *w, int i) {
   Vec3 push = scale(1 / w->h, sub(w->q.body[i].n[0], w->target.body[i].n[0]));
-  double size = norm(push), against = size > 0 ? -dot(kick, push) / size : 0;
-  if (!(against > 0)) return kick;
-  return add_scaled(kick, least(0.5 * size, against) / size, push);
+  double size = norm(push), against = size > 0 ? -dot(flight_last_kick(w, i), push) / size : 0;
+  return against > 0 ? scale(-least(0.5 * size, against) / size, push) : vec3(0, 0, 0);
 }
 
 /* ---- the metric ---- */

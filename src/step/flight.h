@@ -27,8 +27,10 @@ Flight flight_closed(const Work *work, int body, Flight flight, const Affine *fr
 Flight flight_after(const Work *work, int block);
 /* Its velocities as rates of the nodes at a pose. */
 Affine flight_rate(const Work *work, int block, const Affine *at, Flight flight);
-/* The part of the next half step's kick that contact does not take: the velocity at the end of a step contains it. */
-Vec3 flight_kick(const Work *work, int block);
+/* The half kick at the end of the step; and what contact takes of it. The next step begins with what was taken, so that
+ * contact takes it there. */
+Vec3 flight_last_kick(const Work *work, int block);
+Vec3 flight_taken(const Work *work, int block);
 
 /* The metric in which joints are closed, see kernel/rigid.h: as a matrix, and times a displacement. */
 void flight_metric(const Work *work, int block, const Affine *at, double h[144]);

@@ -214,6 +214,13 @@ static void test_bad_values(void **state) {
   assert_int_equal(abd_world_add_body(lab.world, &def, &id), ABD_ERROR_ARGUMENT);
   assert_non_null(strstr(abd_world_error(lab.world), "restitution is 2"));
   lab_close(&lab);
+  AbdWorldDef euler = bouncing(0.01, 0.5);
+  euler.integrator = ABD_INTEGRATOR_EULER;
+  lab = lab_open(euler);
+  lab_body(&lab, ball_mesh(&lab, 0.1), vec3(0, 0, 1), vec3(0, 0, 0));
+  assert_int_equal(abd_world_start(lab.world), ABD_ERROR_ARGUMENT);
+  assert_non_null(strstr(abd_world_error(lab.world), "needs the integrator rigid"));
+  lab_close(&lab);
 }
 
 int main(void) {

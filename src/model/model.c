@@ -415,6 +415,9 @@ AbdStatus model_start(Model *model, AbdError *error) {
     if (gives_way(&model->body[i])) model->mass_max = most(model->mass_max, model->body[i].mass);
   if (model->rule_count > 1) qsort(model->rule, (size_t)model->rule_count, sizeof(PairRule), compare_rules);
   model->has_restitution = any_restitution(model);
+  if (model->has_restitution && model->def.integrator != ABD_INTEGRATOR_RIGID)
+    return fault(error, ABD_ERROR_ARGUMENT, "restitution needs the integrator rigid, not %s",
+                 abd_integrator_name(model->def.integrator));
   model->has_friction = model->def.contact.friction_iterations > 0 && any_friction(model);
   fill_automatic(model);
   set_pull(model);

@@ -51,7 +51,7 @@ static void test_gradients(void **state) {
   int gradients;
   AbdStepReport r = bend_bar(ABD_LINEAR_PCG, &gradients);
   assert_int_equal(r.iterations, 2);
-  lab_expect_near("conjugate gradients", gradients, 177, 6);
+  lab_expect_near("conjugate gradients", gradients, 224, 6);
 }
 
 int main(void) {

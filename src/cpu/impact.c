@@ -1,10 +1,19 @@
 /* Restitution over all pairs, see step/impact.h. */
 #include "step/impact.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cpu/cpu.h"
 #include "kernel/constant.h"
+
+/* The contacts between two mechanisms, which are resolved together. A body without joints is its own mechanism; all
+ * that does not give way is one. */
+typedef struct Meeting {
+  int side[2];
+  int pair;         /* index */
+  int first, count; /* impacts, of the first of the meetings with the same sides */
+} Meeting;
 
 typedef struct Bounce {
   Cpu *cpu;
@@ -12,54 +21,83 @@ typedef struct Bounce {
   Twist *twist;  /* per body */
   bool *shocked; /* per body */
   Impact *impact;
-  int *first; /* per pair: its first impact; -1 if it has none */
-  int impact_count, impact_capacity;
+  Meeting *meeting; /* one per pair in contact; after joining, one per two mechanisms */
+  int meeting_count, impact_count, impact_capacity;
   double threshold;
 } Bounce;
 
-static bool takes_part(const Bounce *b, const Pair *p) { return p->contact.count > 0 && !p->soft && b->first; }
-
-static bool add_impacts(Bounce *b, int k) {
-  Cpu *cpu = b->cpu;
-  const Pair *p = pairs_at(&cpu->pairs, k);
-  const Contact *contact = pair_contacts(p, &cpu->scene);
-  b->first[k] = b->impact_count;
-  if (!mem_reserve((void **)&b->impact, &b->impact_capacity, b->impact_count + p->contact.count, sizeof(Impact)))
-    return false;
-  for (int c = 0; c < p->contact.count; c++) b->impact[b->impact_count++] = impact_of(&cpu->work, p, &contact[c]);
-  return true;
+static int side_of(const Bounce *b, int body) {
+  const JointedFlight *f = &b->cpu->flight;
+  if (b->cpu->model->body[body].motion != ABD_MOTION_DYNAMIC) return -1;
+  return f->count && f->index[body] >= 0 ? f->block[f->mechanism[f->index[body]]] : body;
 }
 
-static Twist free_twist(const Bounce *b, int body) {
-  const Work *w = &b->cpu->work;
-  bool flies = b->cpu->model->body[body].motion == ABD_MOTION_DYNAMIC;
-  return flies ? impact_free_twist(w, body) : impact_twist(w, body, &b->after->rate.body[body]);
+static int compare_meetings(const void *x, const void *y) {
+  const Meeting *a = x, *b = y;
+  for (int k = 0; k < 2; k++)
+    if (a->side[k] != b->side[k]) return a->side[k] < b->side[k] ? -1 : 1;
+  return a->pair < b->pair ? -1 : a->pair > b->pair;
 }
 
-/* Would the surfaces of pair k approach faster than the threshold without contact? */
-static bool hits(Bounce *b, int k) {
-  const Pair *p = pairs_at(&b->cpu->pairs, k);
-  Twist x = free_twist(b, p->a), y = free_twist(b, p->b);
-  for (int c = 0; c < p->contact.count; c++) {
-    const Impact *i = &b->impact[b->first[k] + c];
-    if (impact_approach(i, &x, &y) - i->late > b->threshold) return true;
+static bool takes_part(const Pair *p) { return p->contact.count > 0 && !p->soft; }
+
+static bool bounces(const Bounce *b) {
+  for (int k = 0; k < b->cpu->pairs.count; k++) {
+    const Pair *p = pairs_at(&b->cpu->pairs, k);
+    if (takes_part(p) && model_restitution(b->cpu->model, p->a, p->b) > 0) return true;
   }
   return false;
 }
 
-/* Bodies of pairs that bounce. */
-static bool find_shocked(Bounce *b, bool *any) {
-  const Model *m = b->cpu->model;
+static bool add_impacts(Bounce *b, Meeting *m) {
+  Cpu *cpu = b->cpu;
+  const Pair *p = pairs_at(&cpu->pairs, m->pair);
+  const Contact *contact = pair_contacts(p, &cpu->scene);
+  m->first = b->impact_count;
+  m->count = p->contact.count;
+  if (!mem_reserve((void **)&b->impact, &b->impact_capacity, b->impact_count + m->count, sizeof(Impact))) return false;
+  for (int c = 0; c < m->count; c++) b->impact[b->impact_count++] = impact_of(&cpu->work, p, &contact[c]);
+  return true;
+}
+
+static bool find_meetings(Bounce *b) {
+  int count = 0;
   for (int k = 0; k < b->cpu->pairs.count; k++) {
     const Pair *p = pairs_at(&b->cpu->pairs, k);
-    if (!takes_part(b, p) || !(model_restitution(m, p->a, p->b) > 0)) continue;
-    if (!add_impacts(b, k)) return false;
-    if (!hits(b, k)) continue;
-    *any = true;
-    b->shocked[p->a] = impact_gives_way(m, p->a);
-    b->shocked[p->b] = impact_gives_way(m, p->b);
+    if (!takes_part(p)) continue;
+    int x = side_of(b, p->a), y = side_of(b, p->b);
+    b->meeting[count++] = (Meeting){.side = {x < y ? x : y, x < y ? y : x}, .pair = k};
+  }
+  if (count > 1) qsort(b->meeting, (size_t)count, sizeof *b->meeting, compare_meetings);
+  for (int k = 0; k < count; k++) {
+    Meeting m = b->meeting[k], *last = b->meeting_count ? &b->meeting[b->meeting_count - 1] : NULL;
+    if (!add_impacts(b, &m)) return false;
+    if (last && last->side[0] == m.side[0] && last->side[1] == m.side[1]) last->count += m.count;
+    else b->meeting[b->meeting_count++] = m;
   }
   return true;
+}
+
+static void shock(Bounce *b, const Impact *i) {
+  for (int side = 0; side < 2; side++) b->shocked[i->body[side]] |= impact_gives_way(b->cpu->model, i->body[side]);
+}
+
+/* Bodies whose surfaces would approach faster than the threshold without contact, and bounce. */
+static bool find_shocked(Bounce *b) {
+  const Model *m = b->cpu->model;
+  bool any = false;
+  for (int i = 0; i < m->body_count; i++) {
+    if (m->body[i].soft) continue;
+    b->twist[i] = m->body[i].motion == ABD_MOTION_DYNAMIC ? impact_free_twist(&b->cpu->work, i)
+                                                          : impact_twist(&b->cpu->work, i, &b->after->rate.body[i]);
+  }
+  for (int k = 0; k < b->impact_count; k++) {
+    const Impact *i = &b->impact[k];
+    if (!(i->restitution > 0) || !(impact_approach(i, b->twist) - i->late > b->threshold)) continue;
+    shock(b, i);
+    any = true;
+  }
+  return any;
 }
 
 /* Bodies that a blow reached through others are shocked, too. */
@@ -67,25 +105,23 @@ static void spread_shocks(Bounce *b) {
   const Work *w = &b->cpu->work;
   for (bool again = true; again;) {
     again = false;
-    for (int k = 0; k < b->cpu->pairs.count; k++) {
-      const Pair *p = pairs_at(&b->cpu->pairs, k);
-      if (!takes_part(b, p) || b->shocked[p->a] == b->shocked[p->b]) continue;
-      int other = b->shocked[p->a] ? p->b : p->a;
+    for (int k = 0; k < b->impact_count; k++) {
+      const int *body = b->impact[k].body;
+      if (b->shocked[body[0]] == b->shocked[body[1]]) continue;
+      int other = b->shocked[body[0]] ? body[1] : body[0];
       if (impact_shocked(w, other, b->threshold)) again = b->shocked[other] = true;
     }
   }
 }
 
+/* The others keep the velocities that the solve gave. */
 static void set_twists(Bounce *b) {
   const Model *m = b->cpu->model;
-  for (int i = 0; i < m->body_count; i++) {
-    if (m->body[i].soft) continue;
-    b->twist[i] =
-        b->shocked[i] ? impact_free_twist(&b->cpu->work, i) : impact_twist(&b->cpu->work, i, &b->after->rate.body[i]);
-  }
+  for (int i = 0; i < m->body_count; i++)
+    if (!m->body[i].soft && !b->shocked[i]) b->twist[i] = impact_twist(&b->cpu->work, i, &b->after->rate.body[i]);
 }
 
-static bool jointed(const Bounce *b, int body) { return b->cpu->flight.count && b->cpu->flight.index[body] >= 0; }
+static bool is_jointed(const Bounce *b, int body) { return b->cpu->flight.count && b->cpu->flight.index[body] >= 0; }
 
 /* Velocities of jointed bodies after their joints' impulses. */
 static Outcome project(Bounce *b) {
@@ -105,48 +141,47 @@ static Outcome project(Bounce *b) {
   return outcome;
 }
 
-/* With joints the impulses of a pair change more than its two bodies, and the change is linear in them: it is scaled
+/* With joints the impulses of a meeting change more than its own bodies, and the change is linear in them: it is scaled
  * such that the contact of the largest impulse reaches its target. */
-static Outcome resolve_jointed(Bounce *b, const Pair *p, Impact *impact, const Twist *before) {
-  const JointedFlight *f = &b->cpu->flight;
-  const Impact *main = impact;
-  for (int c = 1; c < p->contact.count; c++)
-    if (impact[c].normal_impulse > main->normal_impulse) main = &impact[c];
-  double start = impact_approach(main, &before[p->a], &before[p->b]);
+static Outcome pass_on(Bounce *b, const Meeting *m, const Twist *before) {
+  const Impact *main = &b->impact[m->first];
+  for (int c = 1; c < m->count; c++)
+    if (b->impact[m->first + c].normal_impulse > main->normal_impulse) main = &b->impact[m->first + c];
+  double start = impact_approach(main, before);
   Outcome outcome = project(b);
   if (stage_failed(outcome)) return outcome;
-  double change = start - impact_approach(main, &b->twist[p->a], &b->twist[p->b]);
+  double change = start - impact_approach(main, b->twist);
   double factor = change > 0 ? (start + main->target) / change : 1;
-  for (int k = 0; k < f->count + 2; k++) {
-    int i = k < f->count ? f->block[k] : k == f->count ? p->a : p->b;
-    if (block_is_vertex(b->cpu->model, i) || (k >= f->count && jointed(b, i))) continue;
+  for (int i = 0; i < b->cpu->model->body_count; i++) {
+    if (b->cpu->model->body[i].soft) continue;
     b->twist[i].v = add_scaled(before[i].v, factor, sub(b->twist[i].v, before[i].v));
     b->twist[i].w = add_scaled(before[i].w, factor, sub(b->twist[i].w, before[i].w));
   }
   return stage_done();
 }
 
-static Outcome resolve(Bounce *b, int k, Twist *before, bool *any) {
-  const Model *m = b->cpu->model;
-  const Pair *p = pairs_at(&b->cpu->pairs, k);
-  Impact *impact = b->impact + b->first[k];
-  bool joints = jointed(b, p->a) || jointed(b, p->b);
-  if (joints) memcpy(before, b->twist, (size_t)m->body_count * sizeof *before);
-  if (!impact_resolve(impact, p->contact.count, &b->twist[p->a], &b->twist[p->b], model_restitution(m, p->a, p->b),
-                      p->mu, b->threshold, IMPACT_LEAST * b->threshold))
-    return stage_done();
-  *any = b->shocked[p->a] = b->shocked[p->b] = true;
-  return joints ? resolve_jointed(b, p, impact, before) : stage_done();
+static Outcome resolve(Bounce *b, const Meeting *m, Twist *before, bool *any) {
+  Impact *impact = &b->impact[m->first];
+  bool shocked = false, joints = false;
+  for (int c = 0; c < m->count; c++)
+    for (int side = 0; side < 2; side++) {
+      shocked |= b->shocked[impact[c].body[side]];
+      joints |= is_jointed(b, impact[c].body[side]);
+    }
+  if (!shocked) return stage_done();
+  if (joints) memcpy(before, b->twist, (size_t)b->cpu->model->body_count * sizeof *before);
+  if (!impact_resolve(impact, m->count, b->twist, b->threshold, IMPACT_LEAST * b->threshold)) return stage_done();
+  for (int c = 0; c < m->count; c++) shock(b, &impact[c]);
+  *any = true;
+  return joints ? pass_on(b, m, before) : stage_done();
 }
 
 static Outcome resolve_all(Bounce *b, Twist *before) {
   bool any = true;
   for (int sweep = 0; any && sweep < IMPACT_SWEEPS; sweep++) {
     any = false;
-    for (int k = 0; k < b->cpu->pairs.count; k++) {
-      const Pair *p = pairs_at(&b->cpu->pairs, k);
-      if (!takes_part(b, p) || (!b->shocked[p->a] && !b->shocked[p->b])) continue;
-      Outcome outcome = b->first[k] >= 0 || add_impacts(b, k) ? resolve(b, k, before, &any) : stage_from(false);
+    for (int k = 0; k < b->meeting_count; k++) {
+      Outcome outcome = resolve(b, &b->meeting[k], before, &any);
       if (stage_failed(outcome)) return outcome;
     }
   }
@@ -168,22 +203,19 @@ Outcome bounce(Cpu *cpu, State *after) {
   const Model *m = cpu->model;
   size_t bodies = (size_t)m->body_count;
   Bounce b = {.cpu = cpu, .after = after, .threshold = impact_threshold(m)};
-  if (!m->has_restitution || m->def.integrator != ABD_INTEGRATOR_RIGID) return stage_done();
-  b.twist = mem_alloc(bodies, sizeof(Twist));
+  if (!m->has_restitution || !bounces(&b)) return stage_done();
+  b.twist = mem_zeroed(bodies, sizeof(Twist));
   b.shocked = mem_zeroed(bodies, sizeof(bool));
-  b.first = mem_alloc((size_t)cpu->pairs.count, sizeof(int));
-  Twist *before = mem_alloc(bodies, sizeof(Twist));
-  Outcome outcome = stage_from(b.twist && b.shocked && b.first && before);
-  for (int k = 0; b.first && k < cpu->pairs.count; k++) b.first[k] = -1;
-  bool any = false;
-  if (!stage_failed(outcome)) outcome = stage_from(find_shocked(&b, &any));
-  if (!stage_failed(outcome) && any) {
+  b.meeting = mem_alloc((size_t)cpu->pairs.count, sizeof(Meeting));
+  Twist *before = mem_zeroed(bodies, sizeof(Twist));
+  Outcome outcome = stage_from(b.twist && b.shocked && b.meeting && before && find_meetings(&b));
+  if (!stage_failed(outcome) && find_shocked(&b)) {
     spread_shocks(&b);
     set_twists(&b);
     outcome = resolve_all(&b, before);
     if (!stage_failed(outcome)) put_velocities(&b);
   }
-  void *array[] = {b.twist, b.shocked, b.first, before, b.impact};
+  void *array[] = {b.twist, b.shocked, b.meeting, before, b.impact};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   return outcome;
 }

@@ -58,7 +58,8 @@ Impact impact_of(const Work *w, const Pair *p, const Contact *c) {
   const State *s = w->state;
   const Affine *qa = &w->q.body[p->a], *qb = &w->q.body[p->b];
   const Affine *qa0 = &s->q.body[p->a], *qb0 = &s->q.body[p->b];
-  Impact out = {.normal = c->normal};
+  Impact out = {
+      .body = {p->a, p->b}, .normal = c->normal, .restitution = model_restitution(w->model, p->a, p->b), .mu = p->mu};
   Vec3 n = c->normal;
   out.arm[0] = sub(point_at(qa, c->ya), qa->n[0]);
   out.arm[1] = sub(point_at(qb, c->yb), qb->n[0]);
@@ -71,64 +72,76 @@ Impact impact_of(const Work *w, const Pair *p, const Contact *c) {
   return out;
 }
 
-static Vec3 relative(const Impact *i, const Twist *a, const Twist *b) {
+static Vec3 relative(const Impact *i, const Twist *twist) {
+  const Twist *a = &twist[i->body[0]], *b = &twist[i->body[1]];
   return sub(add(a->v, cross(a->w, i->arm[0])), add(b->v, cross(b->w, i->arm[1])));
 }
 
-double impact_approach(const Impact *i, const Twist *a, const Twist *b) { return -dot(i->normal, relative(i, a, b)); }
+double impact_approach(const Impact *i, const Twist *twist) { return -dot(i->normal, relative(i, twist)); }
 
 /* What a unit impulse along d adds to the relative velocity along d. */
-static double mobility(const Impact *i, const Twist *a, const Twist *b, Vec3 d) {
-  Vec3 x = cross(i->arm[0], d), y = cross(i->arm[1], d);
-  return a->inverse_mass + b->inverse_mass + dot(x, mat3_mul_vec(a->inverse_inertia, x)) +
-         dot(y, mat3_mul_vec(b->inverse_inertia, y));
+static double mobility(const Impact *i, const Twist *twist, Vec3 d) {
+  double sum = 0;
+  for (int side = 0; side < 2; side++) {
+    const Twist *t = &twist[i->body[side]];
+    Vec3 x = cross(i->arm[side], d);
+    sum += t->inverse_mass + dot(x, mat3_mul_vec(t->inverse_inertia, x));
+  }
+  return sum;
 }
 
-static void push(const Impact *i, Twist *a, Twist *b, Vec3 impulse) {
-  a->v = add_scaled(a->v, a->inverse_mass, impulse);
-  a->w = add(a->w, mat3_mul_vec(a->inverse_inertia, cross(i->arm[0], impulse)));
-  b->v = add_scaled(b->v, -b->inverse_mass, impulse);
-  b->w = sub(b->w, mat3_mul_vec(b->inverse_inertia, cross(i->arm[1], impulse)));
+static void push(const Impact *i, Twist *twist, Vec3 impulse) {
+  for (int side = 0; side < 2; side++) {
+    Twist *t = &twist[i->body[side]];
+    Vec3 j = side ? neg(impulse) : impulse;
+    t->v = add_scaled(t->v, t->inverse_mass, j);
+    t->w = add(t->w, mat3_mul_vec(t->inverse_inertia, cross(i->arm[side], j)));
+  }
 }
 
-static double push_normal(Impact *i, Twist *a, Twist *b) {
-  double m = mobility(i, a, b, i->normal);
+static double push_normal(Impact *i, Twist *twist) {
+  double m = mobility(i, twist, i->normal);
   if (!(m > 0)) return 0;
-  double impulse = most(0, i->normal_impulse + (i->target + impact_approach(i, a, b)) / m);
+  double impulse = most(0, i->normal_impulse + (i->target + impact_approach(i, twist)) / m);
   double change = impulse - i->normal_impulse;
-  push(i, a, b, scale(change, i->normal));
+  push(i, twist, scale(change, i->normal));
   i->normal_impulse = impulse;
   return fabs(change) * m;
 }
 
-static void push_friction(Impact *i, Twist *a, Twist *b, double mu) {
-  Vec3 v = relative(i, a, b), slip = add_scaled(v, -dot(v, i->normal), i->normal);
-  double size = norm(slip), limit = mu * i->normal_impulse;
+static void push_friction(Impact *i, Twist *twist) {
+  Vec3 v = relative(i, twist), slip = add_scaled(v, -dot(v, i->normal), i->normal);
+  double size = norm(slip), limit = i->mu * i->normal_impulse;
   if (!(size > 0)) return;
-  double m = mobility(i, a, b, scale(1 / size, slip));
-  Vec3 impulse = add_scaled(i->friction_impulse, -1 / m, slip);
+  double m = mobility(i, twist, scale(1 / size, slip));
+  Vec3 impulse = m > 0 ? add_scaled(i->friction_impulse, -1 / m, slip) : i->friction_impulse;
   if (norm(impulse) > limit) impulse = scale(limit / norm(impulse), impulse);
-  push(i, a, b, sub(impulse, i->friction_impulse));
+  push(i, twist, sub(impulse, i->friction_impulse));
   i->friction_impulse = impulse;
 }
 
-bool impact_resolve(Impact *impact, int count, Twist *a, Twist *b, double restitution, double mu, double threshold,
-                    double least_speed) {
+/* Sets the targets; returns the fastest approach. */
+static double aim(Impact *impact, int count, const Twist *twist, double threshold) {
   double fastest = 0;
   for (int k = 0; k < count; k++) {
     Impact *i = &impact[k];
-    double approach = impact_approach(i, a, b), real = approach - i->late;
+    double approach = impact_approach(i, twist), real = approach - i->late;
     fastest = most(fastest, approach);
-    i->target = real > threshold ? restitution * real : 0;
+    i->target = real > threshold ? i->restitution * real : 0;
     i->normal_impulse = 0;
     i->friction_impulse = vec3(0, 0, 0);
   }
+  return fastest;
+}
+
+bool impact_resolve(Impact *impact, int count, Twist *twist, double threshold, double least_speed) {
+  double fastest = aim(impact, count, twist, threshold);
   if (!(fastest > least_speed)) return false;
   for (int round = 0; round < IMPACT_ROUNDS; round++) {
     double change = 0;
     for (int k = 0; k < count; k++) {
-      change = most(change, push_normal(&impact[k], a, b));
-      if (mu > 0) push_friction(&impact[k], a, b, mu);
+      change = most(change, push_normal(&impact[k], twist));
+      if (impact[k].mu > 0) push_friction(&impact[k], twist);
     }
     if (change < IMPACT_SMALL * fastest) break;
   }

@@ -3,7 +3,7 @@
  * The solve ends an impact without bounce. If two surfaces met faster than the threshold, their bodies, and those to
  * which the blow went on, get the velocities back that they had without contact, and all contacts of such bodies are resolved as impacts: pair by pair, again
  * and again while two surfaces approach, so that a blow passes through a row of bodies (Newton's cradle). The contacts of
- * one pair act together: normal impulses J >= 0 that bring every contact to at least e times its speed of approach
+ * two bodies, or of two mechanisms, act together: normal impulses J >= 0 that bring every contact to at least e times its speed of approach
  * (Newton's law of impact), so that a box that falls flat rises flat; with friction impulses up to mu J. The speed of
  * approach is that at the moment of contact: what gravity adds in the rest of the step is no part of it. So bodies at
  * rest do not bounce. Tested in tests/test_impact.c. */
@@ -22,8 +22,10 @@ typedef struct Twist {
 
 /* A contact as an impact. */
 typedef struct Impact {
-  Vec3 normal;   /* from b to a */
-  Vec3 arm[2];   /* from the centres of mass */
+  int body[2];
+  Vec3 normal; /* from b to a */
+  Vec3 arm[2]; /* from the centres of mass */
+  double restitution, mu;
   double late;   /* [m/s] of the approach that gravity adds after the contact */
   double target; /* [m/s] speed of separation to reach */
   double normal_impulse;
@@ -42,10 +44,9 @@ bool impact_gives_way(const Model *model, int body);
 bool impact_shocked(const Work *work, int body, double threshold);
 
 Impact impact_of(const Work *work, const Pair *pair, const Contact *contact);
-/* Speed at which the surfaces approach at a contact. */
-double impact_approach(const Impact *impact, const Twist *a, const Twist *b);
-/* Resolves the contacts of a pair; false if nothing approached faster than `least`. */
-bool impact_resolve(Impact *impact, int count, Twist *a, Twist *b, double restitution, double mu, double threshold,
-                    double least);
+/* Speed at which the surfaces approach at a contact; twists of all bodies. */
+double impact_approach(const Impact *impact, const Twist *twist);
+/* Resolves contacts together; false if nothing approached faster than `least`. */
+bool impact_resolve(Impact *impact, int count, Twist *twist, double threshold, double least);
 
 #endif

@@ -6,4 +6,4 @@ if ! command -v python3 >/dev/null; then
   echo "skipped: python3 is not installed"
   exit 77
 fi
-python3 "$1/bench/validation/run" --quick --no-peers --abd "$2"
+python3 "$1/bench/validation/run" --quick --check --no-peers --abd "$2"

@@ -110,7 +110,7 @@ def four_bar(lab):
             energy_plot.line(
                 f"abd, {step(dt)}", runs[dt].time, [1 + (e - energies[0]) / kinetic for e in energies], color
             )
-    for integrator in ("midpoint", "bdf2", "euler"):
+    for integrator in ("bdf2", "euler"):
         if lab.supports(integrator):
             lag, energy, _ = figures(lab.run(four_bar_scene(integrator), 0.01, time))
             rows.append([f"abd, {integrator}, 1/100", percent(lag), percent(energy)])
@@ -226,7 +226,7 @@ def slider_crank(lab):
             q = angle(run.body("crank"), SLIDER_START)
             some = range(0, 200, 3)
             form.marks("abd", [math.degrees(q[k]) % 360 for k in some], [x[k] for k in some])
-    for integrator in ("midpoint", "bdf2", "euler"):
+    for integrator in ("bdf2", "euler"):
         if lab.supports(integrator):
             shape, lag, energy = figures(lab.run(slider_scene(integrator), 0.01, time))
             rows.append([f"abd, {integrator}, 1/100", number(shape), percent(lag), percent(energy)])

@@ -64,7 +64,7 @@ def rolling(lab):
             error, slip = rolling_figures(run, kind)
             rows.append([f"abd, {kind}, {step(dt)}", number(ideal, 4), percent(error), percent(slip)])
             if dt == 1 / 100:
-                case.check(f"{kind}: acceleration, dt 1/100", abs(error), 0.01, "%")
+                case.check(f"{kind}: acceleration, dt 1/100", abs(error), 0.02, "%")  # bodies of facets
                 case.check(f"{kind}: slip over speed, dt 1/100", slip, 0.02, "%")
                 plot.line(f"abd, {kind}", run.time, behind(run, kind), color)
 

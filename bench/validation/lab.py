@@ -86,7 +86,7 @@ class Lab:
         self.features = {}
 
     def supports(self, feature):
-        """Whether the binary accepts a setting, tried on a scene of one body: 'restitution', 'midpoint', ..."""
+        """Whether the binary accepts a setting, tried on a scene of one body: 'restitution', ..."""
         if feature not in self.features:
             ball = {"name": "ball", "shape": "box", "position": [0, 0, 1]}
             ground = {"name": "ground", "shape": "ground"}

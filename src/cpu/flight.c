@@ -356,6 +356,18 @@ static double most_open(const JointedFlight *f) {
   return most_left;
 }
 
+/* The last correction displaces the blocks, with its impulse: they move as if they flew again, to second order. It
+ * is rigid at the poses of the metric. At the end its turn alone is taken, so that no strain accumulates. */
+static void take_last_move(Cpu *cpu) {
+  JointedFlight *f = &cpu->flight;
+  for (int k = 0; k < f->count; k++) {
+    if (!lives(f, k)) continue;
+    f->pose[k] = affine_add_scaled(f->pose[k], 1, body_turned(cpu->model, f->block[k], &f->pose[k], &f->move[k]));
+    flight_push(&cpu->work, f->block[k], &f->from[k], change_of(f, k), 1, &f->flight[k]);
+  }
+  for (int i = 0; i < f->anderson.size; i++) f->x[i] += f->change[i];
+}
+
 /* One part of the flight from the poses `from`. Mechanisms whose impulses are not found have left > FLIGHT_OPEN. */
 static Outcome fly_part(Cpu *cpu, double kick) {
   JointedFlight *f = &cpu->flight;
@@ -375,8 +387,7 @@ static Outcome fly_part(Cpu *cpu, double kick) {
     if (open <= FLIGHT_OPEN || (round >= FLIGHT_TRIAL && !(open < FLIGHT_PROGRESS * first))) break;
     anderson_step(&f->anderson, f->x, f->change);
   }
-  for (int k = 0; k < f->count; k++)
-    if (lives(f, k)) f->pose[k] = affine_add_scaled(f->pose[k], 1, f->move[k]);
+  take_last_move(cpu);
   add_forces(cpu);
   return stage_done();
 }

@@ -119,11 +119,11 @@
 #define IMPACT_GRAVITY 2
 /* [threshold] Slower approaches are left to the next step. test_impact */
 #define IMPACT_LEAST 0.01
-/* [sweeps] over the pairs while blows pass through bodies. An end */
+/* [sweeps] over the pairs while blows pass through bodies. An end, never reached */
 #define IMPACT_SWEEPS 64
-/* [rounds, 1] of impulses over the contacts of a pair; they end when the last changed the speed by less than this part.
- * test_impact */
+/* [rounds] of impulses over the contacts of a pair. An end, never reached */
 #define IMPACT_ROUNDS 200
+/* [1] The rounds end when the last changed the speed by less than this part of it. test_impact */
 #define IMPACT_SMALL 1e-9
 /* [kinetic energy] A flight's error of energy up to this part is corrected; a larger loss is left. test_cluster */
 #define ENERGY_CORRECTED 0.02
@@ -134,8 +134,9 @@
 #define SPRING_FLIES 0.25
 /* [rounds] Corrections of a flight's impulses. test_motion */
 #define FLIGHT_ROUNDS 12
-/* [rounds, 1] After so many rounds a flight is given up if what is open did not fall to this part. test_motion */
+/* [rounds] After so many rounds a flight may be given up. Cost alone */
 #define FLIGHT_TRIAL 3
+/* [1] It is given up if what is open did not fall to this part. Cost alone */
 #define FLIGHT_PROGRESS 0.1
 /* [parts times blocks of the mechanism] Most work for a flight in which blocks turn too far for one part. test_motion */
 #define FLIGHT_PARTS 128

@@ -117,7 +117,7 @@
 #define CLOSE_ROUNDS 5
 /* [g dt] Impacts slower than this part of what gravity adds in a step do not bounce. test_impact */
 #define IMPACT_GRAVITY 2
-/* [threshold] Slower approaches are left to the next step. test_impact */
+/* [threshold] Slower approaches are left to the next step. Cost alone */
 #define IMPACT_LEAST 0.01
 /* [sweeps] over the pairs while blows pass through bodies. An end, never reached */
 #define IMPACT_SWEEPS 64

@@ -135,6 +135,7 @@ static void add_block(Settle *s, int i) {
 }
 
 static void close_cluster(Settle *s, Cluster *c) {
+  c->keeps_spin = s->cpu->model->def.integrator == ABD_INTEGRATOR_RIGID;
   cluster_close(c);
   bool acted_on = c->touched || c->driven;
   s->cpu->report->work[acted_on ? ABD_WORK_IMPACTS : ABD_WORK_RESIDUAL] += cluster_rest(c);
@@ -159,7 +160,7 @@ bool settle_velocities(Cpu *cpu, State *after) {
   for (int k = 0; k < m->moving_count; k++) {
     int i = m->moving[k];
     const Cluster *c = cluster_of(&s, i);
-    if (block_motion(m, i) == ABD_MOTION_DYNAMIC && c->factor != 1)
+    if (block_motion(m, i) == ABD_MOTION_DYNAMIC && cluster_changes(c))
       node_put(m, after->rate, i, cluster_rate(c, &cpu->work, i, after));
   }
   return true;

@@ -32,22 +32,30 @@ double cluster_script_work(const Work *w, int i) {
   return work / w->h2;
 }
 
+static void add_momenta(const Model *m, int i, const Affine *q, const Affine *rate, Vec3 *moment, Vec3 *momentum,
+                        Vec3 *spin) {
+  double mass = block_mass(m, i);
+  *moment = add_scaled(*moment, mass, q->n[0]);
+  *momentum = add_scaled(*momentum, mass, rate->n[0]);
+  *spin = add_scaled(*spin, mass, cross(q->n[0], rate->n[0]));
+  if (!block_is_vertex(m, i))
+    *spin = add(*spin, spin_momentum(affine_linear(q), affine_linear(rate), m->body[i].second));
+}
+
 void cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   const Model *m = w->model;
-  Affine q = node_pose(m, after->q, i);
+  Affine q0 = node_pose(m, w->state->q, i), q = node_pose(m, after->q, i);
   Affine rate0 = node_vector(m, w->state->rate, i), rate = node_vector(m, after->rate, i);
   double mass = block_mass(m, i), kinetic = kinetic_of(m, i, &rate), gravity, forces;
-  Vec3 p = scale(mass, rate.n[0]);
   cluster_given_work(w, i, after, &gravity, &forces);
   c->gain += kinetic - kinetic_of(m, i, &rate0) - gravity - forces;
   c->kinetic += kinetic;
   c->mass += mass;
-  c->moment = add_scaled(c->moment, mass, q.n[0]);
-  c->momentum = add(c->momentum, p);
-  c->spin = add(c->spin, cross(q.n[0], p));
+  c->pushed |= forces != 0;
+  add_momenta(m, i, &q, &rate, &c->moment, &c->momentum, &c->spin);
+  add_momenta(m, i, &q0, &rate0, &c->moment_before, &c->momentum_before, &c->spin_before);
   c->second = mat3_add(c->second, mat3_scale(mass, mat3_outer(q.n[0], q.n[0])));
   if (block_is_vertex(m, i)) return;
-  c->spin = add(c->spin, spin_momentum(affine_linear(&q), affine_linear(&rate), m->body[i].second));
   c->second = mat3_add(c->second, second_world(affine_linear(&q), m->body[i].second));
 }
 
@@ -65,14 +73,35 @@ static Vec3 turning_of(Mat3 j, Vec3 l) {
   return w;
 }
 
-/* The motion of the cluster as one rigid body with its momentum; returns its kinetic energy. */
+/* Angular momentum about the centre of mass. */
+static Vec3 own_spin(double mass, Vec3 moment, Vec3 momentum, Vec3 spin) {
+  return sub(spin, scale(1 / mass, cross(moment, momentum)));
+}
+
+/* The motion of the cluster as one rigid body with its momentum; returns the kinetic energy relative to it. A free
+ * cluster that was touched gets back the angular momentum it had. */
 static double find_rigid_motion(Cluster *c) {
+  Mat3 j = mat3_sub(c->second, mat3_scale(1 / c->mass, mat3_outer(c->moment, c->moment)));
+  Vec3 l = own_spin(c->mass, c->moment, c->momentum, c->spin), before = l;
+  if (c->touched && !c->pushed && c->keeps_spin)
+    before = own_spin(c->mass, c->moment_before, c->momentum_before, c->spin_before);
   c->center = scale(1 / c->mass, c->moment);
   c->velocity = scale(1 / c->mass, c->momentum);
-  Mat3 j = mat3_sub(c->second, mat3_scale(c->mass, mat3_outer(c->center, c->center)));
-  Vec3 l = sub(c->spin, cross(c->center, c->momentum));
   c->turning = turning_of(j, l);
-  return 0.5 * c->mass * norm_sq(c->velocity) + 0.5 * dot(c->turning, l);
+  c->turning_kept = turning_of(j, before);
+  double moving = 0.5 * c->mass * norm_sq(c->velocity), turning = 0.5 * dot(c->turning, l);
+  c->turning_energy = 0.5 * dot(c->turning_kept, before);
+  c->gain += c->turning_energy - turning;
+  return c->kinetic - moving - turning;
+}
+
+/* Poses that a cluster could not have reached with its energy and angular momentum cost the latter. */
+static void slow_turning(Cluster *c) {
+  double left = c->gain - (1 - c->factor * c->factor) * most(0, c->scaled);
+  if (!(left > 0) || !(c->turning_energy > 0)) return;
+  double share = least(1, left / c->turning_energy);
+  c->turning_kept = scale(sqrt(1 - share), c->turning_kept);
+  c->gain -= share * c->turning_energy;
 }
 
 /* A flight changes no energy: its error is corrected both ways, but a large loss is left. Contact may take energy. */
@@ -80,20 +109,28 @@ void cluster_close(Cluster *c) {
   c->factor = 1;
   c->scaled = c->kinetic;
   if (c->driven || !(c->mass > 0) || (!c->touched && !c->jointed)) return;
-  if (!c->tied) c->scaled -= find_rigid_motion(c);
+  if (!c->tied) c->scaled = find_rigid_motion(c);
   bool corrects = c->gain > 0 || (!c->touched && c->gain > -ENERGY_CORRECTED * c->scaled);
   if (corrects && c->scaled > 0) c->factor = sqrt(most(0, 1 - c->gain / c->scaled));
+  if (!c->tied) slow_turning(c);
 }
+
+bool cluster_changes(const Cluster *c) { return c->factor != 1 || norm_sq(sub(c->turning_kept, c->turning)) > 0; }
 
 double cluster_rest(const Cluster *c) { return c->gain - c->known - (1 - c->factor * c->factor) * c->scaled; }
 
+static Affine rigid_rate(const Cluster *c, Vec3 turning, const Affine *q, bool vertex) {
+  Affine rate = affine(add(c->velocity, cross(turning, sub(q->n[0], c->center))), mat3_zero());
+  for (int k = 1; k < 4 && !vertex; k++) rate.n[k] = cross(turning, q->n[k]);
+  return rate;
+}
+
 Affine cluster_rate(const Cluster *c, const Work *w, int i, const State *after) {
   const Model *m = w->model;
-  Affine rate = node_vector(m, after->rate, i), rigid = affine_sub(rate, rate);
-  if (!c->tied) {
-    Affine q = node_pose(m, after->q, i);
-    rigid.n[0] = add(c->velocity, cross(c->turning, sub(q.n[0], c->center)));
-    for (int k = 1; k < 4 && !block_is_vertex(m, i); k++) rigid.n[k] = cross(c->turning, q.n[k]);
-  }
-  return affine_add_scaled(rigid, c->factor, affine_sub(rate, rigid));
+  Affine rate = node_vector(m, after->rate, i), zero = affine_sub(rate, rate);
+  if (c->tied) return affine_add_scaled(zero, c->factor, rate);
+  Affine q = node_pose(m, after->q, i);
+  Affine rigid = rigid_rate(c, c->turning, &q, block_is_vertex(m, i));
+  Affine kept = rigid_rate(c, c->turning_kept, &q, block_is_vertex(m, i));
+  return affine_add_scaled(kept, c->factor, affine_sub(rate, rigid));
 }

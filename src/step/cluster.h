@@ -4,7 +4,8 @@
  * The step's forces act at the poses of its end. A contact on a body that turns thereby adds energy of second order in
  * the turn, a barrier that relaxes pushes bodies apart, and a flight's energy oscillates. The velocities at the end of
  * the step are scaled such that the balance holds: all of them if the cluster touches the world, otherwise those
- * relative to its motion as one rigid body, so that momentum is kept. Tested in tests/test_cluster.c. */
+ * relative to its motion as one rigid body, so that momentum is kept. This motion has the angular momentum that the
+ * cluster had before: contact changes it by its arm, of first order in the step. Tested in tests/test_cluster.c. */
 #ifndef ABD_STEP_CLUSTER_H
 #define ABD_STEP_CLUSTER_H
 
@@ -15,14 +16,19 @@ typedef struct Cluster {
   bool driven;                  /* scripts or drives act on it: its energy may rise */
   bool touched;                 /* contacts, stops or dampers act on it: it may lose energy */
   bool jointed;                 /* it has joints */
+  bool keeps_spin;              /* the integrator keeps angular momentum */
   double gain;                  /* [J] rise of its mechanical energy less the work of given forces */
   double known;                 /* [J] part of it that scripts, drives, damping and friction explain */
   double kinetic, scaled, mass; /* scaled: kinetic energy relative to the rigid motion */
   Vec3 moment, momentum, spin;  /* sums of m x, m v, and angular momentum about the origin */
-  Mat3 second;                  /* sum of m x x^T */
+  Vec3 moment_before, momentum_before, spin_before; /* the same at the start of the step */
+  bool pushed;                                      /* by given forces or torques */
+  Mat3 second;                                      /* sum of m x x^T */
   /* cluster_close: */
-  double factor; /* of velocities relative to the rigid motion */
-  Vec3 center, velocity, turning;
+  double factor;                  /* of velocities relative to the rigid motion */
+  Vec3 center, velocity, turning; /* of the rigid motion */
+  Vec3 turning_kept;              /* with the angular momentum from before the step */
+  double turning_energy;          /* [J] of turning_kept */
 } Cluster;
 
 /* [J] of gravity and of given forces on a block in the step. */
@@ -35,6 +41,8 @@ void cluster_add(Cluster *cluster, const Work *work, int block, const State *aft
 void cluster_close(Cluster *cluster);
 /* [J] what is left of its gain after scaling. */
 double cluster_rest(const Cluster *cluster);
+/* Does it change the rates of its blocks? */
+bool cluster_changes(const Cluster *cluster);
 /* The rate of a block after scaling. */
 Affine cluster_rate(const Cluster *cluster, const Work *work, int block, const State *after);
 

@@ -112,7 +112,7 @@ void cluster_close(Cluster *c) {
   if (!c->tied) c->scaled = find_rigid_motion(c);
   bool corrects = c->gain > 0 || (!c->touched && c->gain > -ENERGY_CORRECTED * c->scaled);
   if (corrects && c->scaled > 0) c->factor = sqrt(most(0, 1 - c->gain / c->scaled));
-  if (!c->tied) slow_turning(c);
+  if (!c->tied && c->touched) slow_turning(c);
 }
 
 bool cluster_changes(const Cluster *c) { return c->factor != 1 || norm_sq(sub(c->turning_kept, c->turning)) > 0; }

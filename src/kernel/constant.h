@@ -134,9 +134,9 @@
 #define SPRING_FLIES 0.25
 /* [rounds] Corrections of a flight's impulses. test_motion */
 #define FLIGHT_ROUNDS 12
-/* [rounds] After so many rounds a flight may be given up. Cost alone */
+/* [rounds] After so many rounds a flight may be given up. test_motion */
 #define FLIGHT_TRIAL 3
-/* [1] It is given up if what is open did not fall to this part. Cost alone */
+/* [1] It is given up if what is open did not fall to this part. test_motion */
 #define FLIGHT_PROGRESS 0.1
 /* [parts times blocks of the mechanism] Most work for a flight in which blocks turn too far for one part. test_motion */
 #define FLIGHT_PARTS 128

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "mechanism.h"
+#include "softlab.h"
 
 static const Vec3 origin = {0, 0, 0}, z_axis = {0, 0, 1};
 
@@ -469,6 +470,37 @@ static void test_held(void **state) {
   lab_expect_below("held pendulum off the free one [m]", norm(off), 1e-7);
 }
 
+/* A soft block at the end of a hinged bar: it swings with the bar, stays attached, and energy does not grow. */
+static void test_attached_soft(void **state) {
+  (void)state;
+  Lab lab = lab_open(world_def(0.005));
+  AbdBodyId bar = lab_body(&lab, lab_box(&lab, 0.5, 0.1, 0.1), vec3(0.25, 0, 0), origin);
+  lab_join(&lab, ABD_JOINT_HINGE, bar, world_body, origin, y_axis);
+  SoftMesh mesh = soft_block(2, 2, 2, vec3(0.1, 0.1, 0.1));
+  AbdSoftDef def = soft_def(&mesh, vec3(0.56, 0, 0));
+  def.young = 1e5;
+  AbdBodyId soft = lab_soft(&lab, &def);
+  for (size_t v = 0; v < 9; v++) lab_expect_ok(&lab, abd_soft_attach(lab.world, soft, v, bar));
+  double first = NAN, worst = 0, most_kinetic = 0, vertex[27 * 3];
+  for (int i = 0; i < 200; i++) {
+    lab_step(&lab);
+    double energy = mechanical(&lab) + lab.report.energy[ABD_TERM_SOFT];
+    if (i == 0) first = energy;
+    worst = fmax(worst, energy - first);
+    most_kinetic = fmax(most_kinetic, kinetic(&lab));
+  }
+  lab_expect_ok(&lab, abd_soft_vertices(lab.world, soft, vertex));
+  for (size_t v = 0; v < 9; v++) {
+    double start = norm(add(vec3_from(mesh.vertex + 3 * v), vec3(0.56 - 0.25, 0, 0)));
+    double reach = norm(sub(vec3_from(vertex + 3 * v), lab_position(&lab, bar)));
+    if (!(fabs(reach - start) < 1e-8)) fail_msg("vertex %zu is %g m from the bar's centre, not %g", v, reach, start);
+  }
+  assert_true(most_kinetic > 1);
+  lab_expect_below("energy gained / most kinetic energy", worst / most_kinetic, 0.01);
+  soft_mesh_free(&mesh);
+  lab_close(&lab);
+}
+
 /* Links of length l in a row along x, each turned about y with the speed of the first joint. */
 static Lab chain_open(int count, double l, double dt, double speed, double pull) {
   AbdWorldDef def = weightless(dt);
@@ -595,6 +627,7 @@ int main(void) {
                                      cmocka_unit_test(test_scripted_crank),
                                      cmocka_unit_test(test_four_bar),
                                      cmocka_unit_test(test_held),
+                                     cmocka_unit_test(test_attached_soft),
                                      cmocka_unit_test(test_whip),
                                      cmocka_unit_test(test_limits_of_flight),
                                      cmocka_unit_test(test_left_open),

@@ -73,7 +73,9 @@ static void mark_joints(Settle *s) {
       for (int e = 0; e < 2; e++) mark_side(m, c, m->joint[j].end[e].body);
     c->driven |= w->state->joint[j].drive.kind != ABD_DRIVE_NONE;
     c->touched |= joint_acts_on_flight(m, w->state, j);
-    double drive, damping;
+    Jet coordinate;
+    double drive, damping, force;
+    c->sprung |= joint_spring(m, j, w->q.body, w->joint[j].angle, &coordinate, &force);
     joint_work(w, j, s->after, &drive, &damping);
     s->cpu->report->work[ABD_WORK_DRIVES] += drive;
     s->cpu->report->work[ABD_WORK_DAMPING] += damping;

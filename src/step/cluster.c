@@ -104,14 +104,19 @@ static void slow_turning(Cluster *c) {
   c->gain -= share * c->turning_energy;
 }
 
-/* A flight changes no energy: its error is corrected both ways, but a large loss is left. Contact may take energy. */
+/* A flight changes no energy: its error is corrected both ways if it is small. Springs exchange energy with the motion:
+ * their error oscillates, and no correction is possible at rest. Contact may take energy. */
+static bool corrects(const Cluster *c) {
+  if (c->touched) return c->gain > 0;
+  return !c->sprung && fabs(c->gain) < ENERGY_CORRECTED * c->scaled;
+}
+
 void cluster_close(Cluster *c) {
   c->factor = 1;
   c->scaled = c->kinetic;
   if (c->driven || !(c->mass > 0) || (!c->touched && !c->jointed)) return;
   if (!c->tied) c->scaled = find_rigid_motion(c);
-  bool corrects = c->gain > 0 || (!c->touched && c->gain > -ENERGY_CORRECTED * c->scaled);
-  if (corrects && c->scaled > 0) c->factor = sqrt(most(0, 1 - c->gain / c->scaled));
+  if (c->scaled > 0 && corrects(c)) c->factor = sqrt(most(0, 1 - c->gain / c->scaled));
   if (!c->tied && c->touched) slow_turning(c);
 }
 

@@ -16,6 +16,7 @@ typedef struct Cluster {
   bool driven;                  /* scripts or drives act on it: its energy may rise */
   bool touched;                 /* contacts, stops or dampers act on it: it may lose energy */
   bool jointed;                 /* it has joints */
+  bool sprung;                  /* its joints have springs that act in flight */
   bool keeps_spin;              /* the integrator keeps angular momentum */
   double gain;                  /* [J] rise of its mechanical energy less the work of given forces */
   double known;                 /* [J] part of it that scripts, drives, damping and friction explain */

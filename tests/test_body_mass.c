@@ -1,4 +1,5 @@
-/* Mass, centre of mass and inertia that a body's def gives instead of its mesh: the same motion as a mesh that has them. */
+/* Mass, centre of mass and inertia that a body's def gives instead of its mesh: the same motion as a mesh that has
+ * them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -61,7 +62,8 @@ static void test_mass(void **state) {
   lab_close(&lab);
 }
 
-/* The inertia of a box given to a cube, in turned axes: its principal moments come back, and its flight is the box's. */
+/* The inertia of a box given to a cube, in turned axes: its principal moments come back, and its flight is the box's.
+ * */
 static void test_inertia(void **state) {
   (void)state;
   AbdWorldDef world = still_world();

@@ -189,9 +189,9 @@ static void test_drive_load(void **state) {
   lab_close(&w.lab);
 }
 
-/* A bar spins on a hinge with far stops. An iteration turns it by less than a quarter, so that its turns can be counted.
- * The first iteration of implicit Euler would turn it farther. The bar does not pass a stop that it reaches in the
- * step. */
+/* A bar spins on a hinge with far stops. An iteration turns it by less than a quarter, so that its turns can be
+ * counted. The first iteration of implicit Euler would turn it farther. The bar does not pass a stop that it reaches
+ * in the step. */
 static void test_turns(void **state) {
   (void)state;
   Wheel euler = wheel_with(ABD_INTEGRATOR_EULER, 0, (AbdDrive){.kind = ABD_DRIVE_NONE}, 1000, 1.6 / dt);

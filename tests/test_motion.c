@@ -1,5 +1,5 @@
-/* Motion of jointed bodies in flight (step/flight.h): what the rigid integrator keeps, its order, and its forces, against
- * closed forms and finely integrated equations. */
+/* Motion of jointed bodies in flight (step/flight.h): what the rigid integrator keeps, its order, and its forces,
+ * against closed forms and finely integrated equations. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -300,8 +300,8 @@ static void run_spring(double stiff, int steps, double *largest, double *last) {
   lab_close(&lab);
 }
 
-/* Below a quarter a spring acts as a kick, which keeps energy (it varies by a part of `stiff` within a period); above it
- * is solved implicitly, which is stable and loses energy. */
+/* Below a quarter a spring acts as a kick, which keeps energy (it varies by a part of `stiff` within a period); above
+ * it is solved implicitly, which is stable and loses energy. */
 static void test_springs(void **state) {
   (void)state;
   double largest, last;
@@ -551,9 +551,9 @@ static double strain_of_throw(int count, double speed) {
   return strain;
 }
 
-/* Where flights end: a chain of 20 links flies up to 233 rad/s in parts, one of 70 in a single part up to 4.6 rad/s. Beyond
- * joints are closed at the end of the step. The constants FLIGHT_ROUNDS, FLIGHT_TRIAL, FLIGHT_PROGRESS, FLIGHT_PARTS and
- * FLIGHT_STIFFNESS move these limits. */
+/* Where flights end: a chain of 20 links flies up to 233 rad/s in parts, one of 70 in a single part up to 4.6 rad/s.
+ * Beyond joints are closed at the end of the step. The constants FLIGHT_ROUNDS, FLIGHT_TRIAL, FLIGHT_PROGRESS,
+ * FLIGHT_PARTS and FLIGHT_STIFFNESS move these limits. */
 static void test_limits_of_flight(void **state) {
   (void)state;
   lab_expect_below("strain, 20 links at 200 rad/s", strain_of_throw(20, 200), 1e-9);

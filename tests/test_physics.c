@@ -44,8 +44,8 @@ static void test_projectile_follows_the_scheme(void **state) {
   }
 }
 
-/* A force acts in the steps in which it is set, and in no others: the velocity after each step is the sum of dt f / m, the
- * way that of the parabolas. */
+/* A force acts in the steps in which it is set, and in no others: the velocity after each step is the sum of dt f / m,
+ * the way that of the parabolas. */
 static void test_force_of_a_step(void **state) {
   (void)state;
   const double force[] = {3, 0, -2, 7, 0, 0};

@@ -166,8 +166,8 @@ static double rest_height(AbdWorldDef def, bool slab) {
   return height;
 }
 
-/* A block sent along the floor stops after v^2 / (2 mu g). The velocity of a flight is that of the middle of the step, so
- * that no part of v dt is missing. Implicit Euler would stop v dt / 2 short of it. */
+/* A block sent along the floor stops after v^2 / (2 mu g). The velocity of a flight is that of the middle of the step,
+ * so that no part of v dt is missing. Implicit Euler would stop v dt / 2 short of it. */
 static void test_stopping_distance(void **state) {
   (void)state;
   const double speed[] = {1, 2, 1}, mu[] = {0.3, 0.5, 0.2};

@@ -1,5 +1,5 @@
-/* Mass of surfaces that are not clean closed ones: holes, flipped and repeated triangles, overlapping shells; sheets stay
- * sheets. The winding number against its definition. */
+/* Mass of surfaces that are not clean closed ones: holes, flipped and repeated triangles, overlapping shells; sheets
+ * stay sheets. The winding number against its definition. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

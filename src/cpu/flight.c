@@ -2,8 +2,8 @@
  * and velocities at the end of the step that satisfy them. See step/flight.h.
  *
  * Both are found by corrections in the metric of kernel/rigid.h. At poses that leave the joints open, the least
- * displacement D that closes them solves (G^T H G) dy = G^T H off, and H D is a generalised force of the joints alone: an
- * impulse of this size changes the velocities of the flight. The blocks fly again, until nothing is left to close.
+ * displacement D that closes them solves (G^T H G) dy = G^T H off, and H D is a generalised force of the joints alone:
+ * an impulse of this size changes the velocities of the flight. The blocks fly again, until nothing is left to close.
  * Anderson's acceleration (linear/anderson.h) makes the corrections few. H is the metric at the start of the flight, as
  * impulses act there: the corrections are fewer than with that of the end, and the last step has left its factor.
  * Tested in tests/test_motion.c. */
@@ -139,7 +139,8 @@ static void set_rows(Cpu *cpu, const Affine *body) {
   }
 }
 
-/* The order of elimination is made anew for each pattern, so that a factor depends on the live blocks and poses alone. */
+/* The order of elimination is made anew for each pattern, so that a factor depends on the live blocks and poses alone.
+ * */
 static bool prepare(Cpu *cpu) {
   JointedFlight *f = &cpu->flight;
   System *s = &cpu->closing;

@@ -129,8 +129,8 @@
 #define ENERGY_CORRECTED 0.02
 /* [inertias] Resistance to strain when joints are closed by impulses. Larger ones lose digits. test_motion */
 #define FLIGHT_STIFFNESS 1e6
-/* [1] dt^2 times stiffness over inertia: springs below it act as kicks, which keep energy; stable below 4 for one spring,
- * less for several on one body. test_motion */
+/* [1] dt^2 times stiffness over inertia: springs below it act as kicks, which keep energy; stable below 4 for one
+ * spring, less for several on one body. test_motion */
 #define SPRING_FLIES 0.25
 /* [rounds] Corrections of a flight's impulses. test_motion */
 #define FLIGHT_ROUNDS 12
@@ -138,7 +138,8 @@
 #define FLIGHT_TRIAL 3
 /* [1] It is given up if what is open did not fall to this part. test_motion */
 #define FLIGHT_PROGRESS 0.1
-/* [parts times blocks of the mechanism] Most work for a flight in which blocks turn too far for one part. test_motion */
+/* [parts times blocks of the mechanism] Most work of a flight in which blocks turn too far for one part.
+ * test_motion */
 #define FLIGHT_PARTS 128
 /* [1] What a flight may leave open, relative to the bodies' size, before it is closed by a displacement. test_motion */
 #define FLIGHT_OPEN 1e-9

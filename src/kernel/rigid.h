@@ -114,7 +114,8 @@ KERNEL Affine rigid_metric_times(double mass, Vec3 second, double c, Mat3 a, con
   return f;
 }
 
-/* The same as a column-major 12x12 matrix: between d_k and d_l it has the block c a_l a_k^T, and s_k + c A A^T if k = l. */
+/* The same as a column-major 12x12 matrix: between d_k and d_l it has the block c a_l a_k^T, and s_k + c A A^T if k =
+ * l. */
 KERNEL void rigid_metric(double mass, Vec3 second, double c, Mat3 a, double h[144]) {
   Mat3 square = mat3_mul(a, mat3_transpose(a));
   for (int i = 0; i < 144; i++) h[i] = 0.0;

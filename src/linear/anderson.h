@@ -1,5 +1,5 @@
-/* Anderson's acceleration of a fixed-point iteration x -> x + r(x): the next x is the combination of the last ones whose
- * residuals cancel best, in a weighted norm. On linear problems it is equivalent to GMRES. Tested in
+/* Anderson's acceleration of a fixed-point iteration x -> x + r(x): the next x is the combination of the last ones
+ * whose residuals cancel best, in a weighted norm. On linear problems it is equivalent to GMRES. Tested in
  * tests/test_anderson.c. */
 #ifndef ABD_LINEAR_ANDERSON_H
 #define ABD_LINEAR_ANDERSON_H

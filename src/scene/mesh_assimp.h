@@ -1,6 +1,6 @@
-/* Mesh files of formats that abd does not read by itself, through assimp: DAE, glTF and GLB, 3MF, FBX, 3DS and others. All
- * meshes of the file become one, in the poses of its nodes. abd's z axis is the file's up axis, and coordinates are in
- * metres, as far as the format states them:
+/* Mesh files of formats that abd does not read by itself, through assimp: DAE, glTF and GLB, 3MF, FBX, 3DS and others.
+ * All meshes of the file become one, in the poses of its nodes. abd's z axis is the file's up axis, and coordinates
+ * are in metres, as far as the format states them:
  *   .dae           its unit and up axis
  *   .gltf .glb     metres, y up
  *   .fbx           its unit and axes

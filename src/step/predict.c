@@ -15,7 +15,8 @@
 #include "step/flight.h"
 
 /* A soft vertex moves on a curved path, which implicit Euler would slow. If bodies fly rigidly, it takes BDF2, after a
- * first step of Euler because the poses before the start need not fit. A vertex that is attached to a body takes Euler. */
+ * first step of Euler because the poses before the start need not fit. A vertex that is attached to a body takes
+ * Euler. */
 static AbdIntegrator smooth_scheme(const Work *work, int i) {
   AbdIntegrator given = work->model->def.integrator;
   if (given != ABD_INTEGRATOR_RIGID || !block_is_vertex(work->model, i)) return given;

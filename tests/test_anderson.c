@@ -1,5 +1,5 @@
-/* Anderson's acceleration: linear problems, dependent differences, entries without weight, more steps than it stores.
- * */
+/* Anderson's acceleration: linear problems, dependent differences, entries without weight, more steps than it
+ * stores. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -62,8 +62,8 @@ static void test_mass(void **state) {
   lab_close(&lab);
 }
 
-/* The inertia of a box given to a cube, in turned axes: its principal moments come back, and its flight is the box's.
- * */
+/* The inertia of a box given to a cube, in turned axes: its principal moments come back, and its flight is the
+ * box's. */
 static void test_inertia(void **state) {
   (void)state;
   AbdWorldDef world = still_world();

@@ -19,7 +19,6 @@ static void target_task(void *context, int i) {
   node_put(w->model, w->q, i, q);
   node_put(w->model, w->trial, i, q);
   w->active[i] = true;
-  if (i < w->model->body_count) w->restart[i] = false;
   if (!block_is_vertex(w->model, i)) w->speed[i] = 0;
   predict_target(w, i);
   if (!target_fits(w, i)) __atomic_store_n(&cpu->failed, i, __ATOMIC_RELAXED);
@@ -27,6 +26,7 @@ static void target_task(void *context, int i) {
 
 static Outcome set_targets(Cpu *cpu) {
   cpu->failed = -1;
+  for (int i = 0; i < cpu->model->body_count; i++) cpu->work.restart[i] = false;
   parallel_for(cpu->threads, cpu->model->block_count, 32, target_task, cpu);
   if (cpu->failed < 0) return flight_targets(cpu);
   int first = 0; /* the same body is blamed for any number of threads */

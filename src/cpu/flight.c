@@ -139,8 +139,8 @@ static void set_rows(Cpu *cpu, const Affine *body) {
   }
 }
 
-/* The order of elimination is made anew for each pattern, so that a factor depends on the live blocks and poses alone.
- * */
+/* The order of elimination is made anew for each pattern, so that a factor depends on the live blocks and poses
+ * alone. */
 static bool prepare(Cpu *cpu) {
   JointedFlight *f = &cpu->flight;
   System *s = &cpu->closing;

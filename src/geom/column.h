@@ -14,8 +14,8 @@ typedef struct Columns {
   double overlap; /* [m^3] inside of it with a winding number other than 1, and outside other than 0 */
 } Columns;
 
-/* The surface consists of two lists of triangles within the box. sign -1: it is inside out. False if memory runs out.
- * */
+/* The surface consists of two lists of triangles within the box. sign -1: it is inside out. False if memory runs
+ * out. */
 bool columns_measure(Columns *columns, const Corners *const list[2], const int count[2], Box box, double sign,
                      Vec3 center);
 

@@ -148,7 +148,7 @@ static int compare_pairs(const void *x, const void *y) {
  * found the pairs. */
 static void reduce_bounds(Cpu *cpu) {
   Islands *s = cpu->islands;
-  qsort(cpu->limiting, (size_t)cpu->limiting_count, sizeof(int), compare_pairs);
+  if (cpu->limiting_count > 1) qsort(cpu->limiting, (size_t)cpu->limiting_count, sizeof(int), compare_pairs);
   for (int k = 0; k < s->count; k++) {
     if (!s->island[k].selected) continue;
     s->island[k].bound = 1;

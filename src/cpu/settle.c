@@ -151,7 +151,7 @@ bool settle_velocities(Cpu *cpu, State *after) {
     return false;
   s.root = cpu->cluster_root;
   s.cluster = cpu->cluster;
-  memset(s.cluster, 0, (size_t)m->block_count * sizeof *s.cluster);
+  if (m->block_count) memset(s.cluster, 0, (size_t)m->block_count * sizeof *s.cluster);
   unite_all(&s);
   mark_joints(&s);
   mark_pairs(&s);

@@ -121,7 +121,7 @@ static void test_stubborn_energy(void **state) {
     memset(&r, 0, sizeof r);
     AbdWorld *w = lab.world;
     state_next_copy(&w->next, &w->state, &w->model);
-    Outcome outcome = step_run(&w->step, (Backend){&stages, &stubborn}, &w->state, &w->next, &r);
+    Outcome outcome = step_run(&w->step, (Backend){&stages, &stubborn}, &w->state, &w->next, 1000, true, &r);
     assert_int_equal(outcome.kind, STAGE_DONE);
     assert_int_equal(r.outcome, raised ? ABD_STOPPED_BY_FACTORIZATION : ABD_STOPPED_BY_LINE_SEARCH);
     assert_int_equal(r.culprit[0].id, box.id);
@@ -145,12 +145,13 @@ static void test_null_backend(void **state) {
   NullBackend null = {0};
   AbdStepReport r;
   memset(&r, 0, sizeof r);
-  assert_int_equal(step_run(&w->step, (Backend){&null_stages, &null}, &w->state, &w->next, &r).kind, STAGE_DONE);
+  assert_int_equal(step_run(&w->step, (Backend){&null_stages, &null}, &w->state, &w->next, 1000, true, &r).kind,
+                   STAGE_DONE);
   assert_int_equal(r.outcome, ABD_CONVERGED);
   assert_int_equal(r.iterations, 0); /* it flew */
   Stages stages = null_stages;
   stages.trial = failing_trial;
-  Outcome outcome = step_run(&w->step, (Backend){&stages, &null}, &w->state, &w->next, &r);
+  Outcome outcome = step_run(&w->step, (Backend){&stages, &null}, &w->state, &w->next, 1000, true, &r);
   assert_int_equal(outcome.kind, STAGE_NOT_FINITE);
   assert_int_equal(outcome.body, 0);
   lab_close(&lab);
@@ -173,8 +174,9 @@ static void test_counting_backend(void **state) {
     AbdStepReport r;
     memset(&r, 0, sizeof r);
     state_next_copy(&w->next, &w->state, &w->model);
-    assert_int_equal(step_run(&w->step, (Backend){&counting_stages, &counting}, &w->state, &w->next, &r).kind,
-                     STAGE_DONE);
+    assert_int_equal(
+        step_run(&w->step, (Backend){&counting_stages, &counting}, &w->state, &w->next, 1000, true, &r).kind,
+        STAGE_DONE);
     assert_int_equal(r.outcome, ABD_CONVERGED);
     iterations += r.iterations;
     state_advance(&w->state, &w->next, &w->model);

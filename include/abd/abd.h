@@ -110,6 +110,12 @@ typedef enum AbdDetection {
   ABD_DETECTION_IAABB_3      /* ... cut into a tree of three levels */
 } AbdDetection;
 
+/* What happens to a step that takes too many iterations, docs/method.md. */
+typedef enum AbdSubsteps {
+  ABD_SUBSTEPS_AUTO = 0, /* it is given up and taken in halves, which are halved likewise */
+  ABD_SUBSTEPS_OFF,      /* it goes on up to max_iterations */
+} AbdSubsteps;
+
 typedef struct AbdSolverDef {
   int max_iterations; /* Newton iterations after which a step is reported as not converged, 1000 */
   double tolerance;   /* [m/s] converged when the Newton step's surface speed is below this; 0 = automatic */
@@ -117,6 +123,7 @@ typedef struct AbdSolverDef {
   AbdLinear linear;
   double memory; /* [bytes] the largest factor with ABD_LINEAR_AUTO, 8e9; 0 = any */
   AbdDetection detection;
+  AbdSubsteps substeps;
 } AbdSolverDef;
 
 typedef struct AbdWorldDef {
@@ -527,7 +534,11 @@ typedef struct AbdStepReport {
   AbdOutcome outcome;
   AbdBodyId culprit[2];    /* the bodies to blame when outcome is not ABD_CONVERGED, or the step failed with
                                 ABD_ERROR_NUMERIC; null if there is one or none */
-  int iterations;          /* Newton iterations: the largest over islands */
+  int iterations;          /* Newton iterations: the largest over islands, of all sub-steps and tries together */
+  int substeps;            /* in which the step was taken; 1 if as a whole */
+  int given_up;            /* tries of a step or sub-step that took too many iterations */
+  AbdOutcome given_up_by;  /* how the first of them ended */
+  AbdBodyId given_up_culprit[2]; /* and the bodies to blame */
   int line_search_steps;   /* energy evaluations beyond the first, all iterations */
   int friction_iterations; /* the most solves with renewed friction of any island */
   double residual;         /* [m/s] the last Newton step's largest surface speed */
@@ -554,6 +565,7 @@ typedef struct AbdStepReport {
 } AbdStepReport;
 
 ABD_API const char *abd_linear_name(AbdLinear linear);
+ABD_API const char *abd_substeps_name(AbdSubsteps substeps);
 ABD_API const char *abd_stage_name(AbdStage stage);
 ABD_API const char *abd_term_name(AbdTerm term);
 ABD_API const char *abd_work_name(AbdWork work);
@@ -639,6 +651,7 @@ typedef enum AbdEnum {
   ABD_ENUM_INTEGRATOR,
   ABD_ENUM_LINEAR,
   ABD_ENUM_DETECTION,
+  ABD_ENUM_SUBSTEPS,
   ABD_ENUM_MOTION,
   ABD_ENUM_ELASTICITY,
   ABD_ENUM_FIX, /* bit k of ABD_FIX_* has the name k */

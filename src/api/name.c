@@ -31,6 +31,10 @@
   X(ABD_DETECTION_IAABB_1, "i-aabb-1")                                                                                 \
   X(ABD_DETECTION_IAABB_3, "i-aabb-3")
 
+#define SUBSTEPS(X)                                                                                                    \
+  X(ABD_SUBSTEPS_AUTO, "auto")                                                                                         \
+  X(ABD_SUBSTEPS_OFF, "off")
+
 #define MOTIONS(X)                                                                                                     \
   X(ABD_MOTION_DYNAMIC, "dynamic")                                                                                     \
   X(ABD_MOTION_STATIC, "static")                                                                                       \
@@ -113,6 +117,7 @@ NAMED(AbdStatus, status, STATUSES)
 NAMED(AbdIntegrator, integrator, INTEGRATORS)
 NAMED(AbdLinear, linear, LINEARS)
 NAMED(AbdDetection, detection, DETECTIONS)
+NAMED(AbdSubsteps, substeps, SUBSTEPS)
 NAMED(AbdMotion, motion, MOTIONS)
 NAMED(AbdElasticity, elasticity, ELASTICITIES)
 NAMED(AbdSoftModel, soft_model, SOFT_MODELS)
@@ -142,6 +147,7 @@ const char *const *abd_enum_names(AbdEnum which) {
       [ABD_ENUM_INTEGRATOR] = integrator_names,
       [ABD_ENUM_LINEAR] = linear_names,
       [ABD_ENUM_DETECTION] = detection_names,
+      [ABD_ENUM_SUBSTEPS] = substeps_names,
       [ABD_ENUM_MOTION] = motion_names,
       [ABD_ENUM_ELASTICITY] = elasticity_names,
       [ABD_ENUM_FIX] = fix_names,

@@ -76,6 +76,8 @@ static const AbdSetting world_settings[] = {
          "largest Cholesky factor if linear is auto; 0 = any"),
   CHOICE(AbdWorldDef, solver.detection, ABD_ENUM_DETECTION, ABD_DETECTION_TREES,
          "how near triangles are found; all give the same bits, those after trees are for comparison"),
+  CHOICE(AbdWorldDef, solver.substeps, ABD_ENUM_SUBSTEPS, ABD_SUBSTEPS_AUTO,
+         "auto: a step that takes too many iterations is given up and taken in halves, these likewise; off: it goes on"),
 };
 
 static const AbdSetting body_settings[] = {

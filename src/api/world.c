@@ -33,6 +33,7 @@ void abd_world_destroy(AbdWorld *world) {
   step_destroy(&world->step);
   state_destroy(&world->state);
   state_destroy(&world->next);
+  state_destroy(&world->start);
   model_destroy(&world->model);
   mem_free(world->reaction);
   mem_free(world);
@@ -128,6 +129,7 @@ AbdStatus abd_world_start(AbdWorld *world) {
   step_destroy(&world->step);
   state_destroy(&world->state);
   state_destroy(&world->next);
+  state_destroy(&world->start);
   model_stop(&world->model);
   world->model.def = given;
   return status;
@@ -149,13 +151,11 @@ AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
   memset(report, 0, sizeof *report);
   double t0 = clock_now();
   world->contacts_known = world->reactions_known = false;
-  state_next_copy(&world->next, &world->state, &world->model);
-  Outcome outcome = step_run(&world->step, world->backend, &world->state, &world->next, report);
+  Outcome outcome = substeps_run(&world->step, world->backend, &world->state, &world->next, &world->start, report);
   if (stage_failed(outcome)) {
     if (outcome.body >= 0) report->culprit[0].id = (uint32_t)outcome.body + 1;
     return step_fault(world, outcome, error);
   }
-  state_advance(&world->state, &world->next, &world->model);
   world->contacts_known = true;
   report->step = world->state.step;
   report->time = abd_world_time(world);

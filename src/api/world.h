@@ -4,11 +4,11 @@
 
 #include "cpu/cpu.h"
 #include "model/model.h"
-#include "step/step.h"
+#include "step/substep.h"
 
 struct AbdWorld {
   Model model;
-  State state, next;
+  State state, next, start; /* start: of a step that is taken in sub-steps */
   Step step;
   Backend backend;
   bool started;

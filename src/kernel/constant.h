@@ -168,6 +168,19 @@
 /* [coordinate] What rounding of a distance adds to a barrier. test_constant_rounding */
 #define ROUNDING_DISTANCE 1e-15
 
+/* ---- Sub-steps ---- */
+
+/* [iterations] A step that takes more is given up and taken in halves. test_substep */
+#ifndef SUBSTEP_ITERATIONS
+#define SUBSTEP_ITERATIONS 60
+#endif
+/* [iterations] After a sub-step that takes no more the next one is twice as long. test_substep */
+#ifndef SUBSTEP_EASY
+#define SUBSTEP_EASY 12
+#endif
+/* [halvings] The shortest sub-step is dt / 64. An end, never reached */
+#define SUBSTEP_LEVELS 6
+
 /* ---- Automatic settings ---- */
 
 /* [mean diagonal] The contact range, too small to see. test_constant_path */

@@ -109,6 +109,17 @@ KERNEL Mat3 mat3_exp(Vec3 w) {
   return mat3_add(mat3_identity(), mat3_add(mat3_scale(s, k), mat3_scale(c, mat3_mul(k, k))));
 }
 
+/* The rotation vector of a rotation, at most half a turn long. */
+KERNEL Vec3 mat3_log(Mat3 r) {
+  Vec3 s = mat3_axial(r);
+  double sine = norm(s), cosine = 0.5 * (r.c[0].x + r.c[1].y + r.c[2].z - 1.0), angle = atan2(sine, cosine);
+  if (cosine > 0) return sine > 0 ? scale(angle / sine, s) : s;
+  Mat3 m = mat3_add(mat3_scale(0.5, mat3_add(r, mat3_transpose(r))), mat3_scale(-cosine, mat3_identity()));
+  int k = m.c[0].x > m.c[1].y ? (m.c[0].x > m.c[2].z ? 0 : 2) : (m.c[1].y > m.c[2].z ? 1 : 2);
+  Vec3 axis = scale((dot(m.c[k], s) < 0 ? -1.0 : 1.0) / norm(m.c[k]), m.c[k]); /* m = (1 - cosine) axis axis^T */
+  return scale(angle, axis);
+}
+
 KERNEL Mat3 affine_linear(const Affine *q) { return mat3(q->n[1], q->n[2], q->n[3]); }
 KERNEL Vec3 affine_point(const Affine *q, Vec3 y) {
   return add_scaled(add_scaled(add_scaled(q->n[0], y.x, q->n[1]), y.y, q->n[2]), y.z, q->n[3]);

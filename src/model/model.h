@@ -91,6 +91,9 @@ typedef struct PairMemory {
 
 typedef struct State {
   int64_t step;
+  double duration;             /* [s] of the step to take: dt, or of a sub-step */
+  double before;               /* [s] from q_before to q */
+  int level;                   /* the next step begins with sub-steps of dt / 2^level, see step/substep.h */
   Nodes q, rate;
   Nodes q_before, rate_before; /* one step earlier, for BDF2 */
   Vec3 *taken;                 /* per body: what contact took of the half kick that ends a flight, not in the rate */
@@ -186,6 +189,8 @@ AbdStatus state_init(State *state, const Model *model, AbdError *error);
 /* A state that a step writes: it has poses, rates and joints, and no arrays that a step leaves unchanged. */
 AbdStatus state_next_init(State *next, const Model *model, AbdError *error);
 void state_destroy(State *state);
+/* Copies all of it. to: zero, or a state of the same model. False if memory is out. */
+bool state_copy(State *to, const State *from, const Model *model);
 /* Copies poses, rates and joints; a step then writes those of moving blocks. */
 void state_next_copy(State *next, const State *state, const Model *model);
 /* The next state becomes the state, the state becomes the one before. Clears the targets. */

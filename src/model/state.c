@@ -4,15 +4,17 @@
 #include "model/model.h"
 
 #include "base/bytes.h"
+#include "kernel/constant.h"
 
 #include <string.h>
 
 typedef struct Header {
   char magic[8];
-  int64_t step, body_count, vertex_count, kinematic_count, joint_count, force_count, anchor_count, memory_count;
+  int64_t step, level, body_count, vertex_count, kinematic_count, joint_count, force_count, anchor_count, memory_count;
+  double before;
   uint64_t checksum; /* of all that follows the header, begun with the numbers above */
 } Header;
-static const char snapshot_magic[8] = "abdst07";
+static const char snapshot_magic[8] = "abdst08";
 
 /* The arrays per node, per body and per joint, named once for init, save, restore and destroy. */
 typedef struct Part {
@@ -97,6 +99,7 @@ static AbdStatus no_memory(const Model *model, AbdError *error) {
 AbdStatus state_init(State *state, const Model *model, AbdError *error) {
   Part part[PART_COUNT];
   memset(state, 0, sizeof *state);
+  state->duration = state->before = model->def.dt;
   state_parts(state, model, 0, part);
   for (int k = 0; k < PART_COUNT; k++) {
     if (part[k].array == (void **)&state->vertex_force) continue;
@@ -156,6 +159,7 @@ void state_advance(State *state, State *next, const Model *model) {
   rotate(&state->q_before, &state->q, &next->q);
   rotate(&state->rate_before, &state->rate, &next->rate);
   state->step = next->step;
+  state->before = state->duration;
   state->taken = next->taken;
   state->restart = next->restart;
   state->joint = next->joint;
@@ -175,8 +179,39 @@ void state_advance(State *state, State *next, const Model *model) {
   memset(state->has_target, 0, (size_t)model->kinematic_count);
 }
 
+bool state_copy(State *to, const State *from, const Model *model) {
+  Part part[PART_COUNT], source[PART_COUNT];
+  size_t forces = from->vertex_force ? (size_t)model_vertex_count(model) : 0;
+  state_parts((State *)from, model, forces, source);
+  state_parts(to, model, forces, part);
+  if (!forces) {
+    mem_free(to->vertex_force);
+    to->vertex_force = NULL;
+  }
+  for (int k = 0; k < PART_COUNT; k++) {
+    size_t size = part[k].count * part[k].item_size;
+    if (part[k].array == (void **)&to->vertex_force && !forces) continue;
+    if (!*part[k].array && !(*part[k].array = mem_zeroed(part[k].count, part[k].item_size))) return false;
+    if (size) memcpy(*part[k].array, *source[k].array, size);
+  }
+  if (!mem_reserve((void **)&to->anchor, &to->anchor_capacity, from->anchor_count, sizeof(Anchor)) ||
+      !mem_reserve((void **)&to->memory, &to->memory_capacity, from->memory_count, sizeof(PairMemory)))
+    return false;
+  to->step = from->step;
+  to->duration = from->duration;
+  to->before = from->before;
+  to->level = from->level;
+  to->anchor_count = from->anchor_count;
+  to->memory_count = from->memory_count;
+  if (to->anchor_count) memcpy(to->anchor, from->anchor, (size_t)to->anchor_count * sizeof(Anchor));
+  if (to->memory_count) memcpy(to->memory, from->memory, (size_t)to->memory_count * sizeof(PairMemory));
+  return true;
+}
+
 static Header header_of(const State *state, const Model *model) {
   return (Header){.step = state->step,
+                  .level = state->level,
+                  .before = state->before,
                   .body_count = model->body_count,
                   .vertex_count = model_vertex_count(model),
                   .kinematic_count = model->kinematic_count,
@@ -247,6 +282,9 @@ static AbdStatus check_header(const Header *h, const Model *model, size_t size, 
                  (long long)h->anchor_count, (long long)h->memory_count);
   if (h->step < 0 || h->step > (int64_t)1 << 53)
     return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: step %lld", (long long)h->step);
+  if (h->level < 0 || h->level > SUBSTEP_LEVELS || !(h->before > 0) || !isfinite(h->before))
+    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: its last step took %g s, sub-steps of level %lld",
+                 h->before, (long long)h->level);
   if (size_of(h, model) != size)
     return fault(error, ABD_ERROR_STATE, "the snapshot has %zu bytes, expected %zu", size, size_of(h, model));
   return ABD_OK;
@@ -343,6 +381,9 @@ AbdStatus state_restore(State *state, const Model *model, const unsigned char *b
     bytes += n;
   }
   state->step = header.step;
+  state->level = (int)header.level;
+  state->before = header.before;
+  state->duration = model->def.dt;
   state->anchor_count = (int)header.anchor_count;
   state->memory_count = (int)header.memory_count;
   size_t anchors = (size_t)state->anchor_count * sizeof(Anchor),

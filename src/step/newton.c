@@ -321,13 +321,14 @@ static void report_islands(Step *s) {
   }
 }
 
-Outcome step_run(Step *s, Backend b, const State *state, State *after, AbdStepReport *report) {
+Outcome step_run(Step *s, Backend b, const State *state, State *after, int limit, bool final, AbdStepReport *report) {
   s->report = report;
   report->step_length = 1;
   TRY(b.stages->begin(b.self, state, &s->islands, report));
   TRY(fly(s, b, state));
-  for (int i = 0; any(s, is_active) && i < s->model->def.solver.max_iterations; i++) TRY(iterate(s, b));
+  for (int i = 0; any(s, is_active) && i < limit; i++) TRY(iterate(s, b));
   report_islands(s);
+  if (!final && report->outcome != ABD_CONVERGED) return stage_done();
   after->step = state->step + 1;
   return b.stages->finish(b.self, &s->islands, after);
 }

@@ -28,6 +28,7 @@ static AbdIntegrator scheme(const Work *work, int i) {
   AbdIntegrator smooth = smooth_scheme(work, i);
   if (smooth != ABD_INTEGRATOR_BDF2) return smooth;
   int body = model_whole(work->model, i);
+  if (work->state->before != work->h) return ABD_INTEGRATOR_EULER; /* the steps of BDF2 are equal */
   return work->restart[body] || work->state->restart[body] ? ABD_INTEGRATOR_EULER : smooth;
 }
 
@@ -113,7 +114,7 @@ Affine predict_script(const Work *work, int i) {
 
 void predict_begin(Work *work) {
   const Model *m = work->model;
-  work->h = m->def.dt;
+  work->h = work->state->duration;
   work->h2 = m->def.integrator == ABD_INTEGRATOR_BDF2 ? 4.0 / 9.0 * work->h * work->h : work->h * work->h;
 }
 

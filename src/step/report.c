@@ -143,3 +143,55 @@ void report_joints(const Work *w, AbdStepReport *r) {
   r->outcome = ABD_JOINT_OPEN;
   r->culprit[0].id = (uint32_t)joint_body(m, (int)r->worst_joint.id - 1) + 1;
 }
+
+/* ---- sub-steps ---- */
+
+static void add_counts(AbdStepReport *r, const AbdStepReport *p) {
+  r->iterations += p->iterations;
+  r->line_search_steps += p->line_search_steps;
+  r->linear_iterations += p->linear_iterations;
+  r->box_tests += p->box_tests;
+  r->candidates += p->candidates;
+  r->distances += p->distances;
+  r->ccd_calls += p->ccd_calls;
+  r->factor_memory = most(r->factor_memory, p->factor_memory);
+  r->factor_flops = most(r->factor_flops, p->factor_flops);
+  for (int k = 0; k < ABD_WORK_COUNT; k++) r->work[k] += p->work[k];
+  for (int k = 0; k < ABD_STAGE_COUNT; k++) r->seconds[k] += p->seconds[k];
+}
+
+static void add_given_up(AbdStepReport *r, const AbdStepReport *p) {
+  if (r->given_up++ > 0) return;
+  r->given_up_by = p->outcome;
+  memcpy(r->given_up_culprit, p->culprit, sizeof r->given_up_culprit);
+}
+
+/* What the report of the step keeps of its sub-steps but the last. */
+static void carry(AbdStepReport *r, const AbdStepReport *before) {
+  if (before->substeps > 0 && before->step_length < r->step_length) {
+    r->step_length = before->step_length;
+    memcpy(r->limit, before->limit, sizeof r->limit);
+  }
+  if (before->friction_iterations > r->friction_iterations) r->friction_iterations = before->friction_iterations;
+  if (before->outcome != ABD_CONVERGED && r->outcome == ABD_CONVERGED) {
+    r->outcome = before->outcome;
+    r->residual = before->residual;
+    memcpy(r->culprit, before->culprit, sizeof r->culprit);
+  }
+  r->substeps = before->substeps;
+  r->given_up = before->given_up;
+  r->given_up_by = before->given_up_by;
+  memcpy(r->given_up_culprit, before->given_up_culprit, sizeof r->given_up_culprit);
+}
+
+void report_add(AbdStepReport *r, const AbdStepReport *part, bool given_up) {
+  if (given_up) {
+    add_counts(r, part);
+    add_given_up(r, part);
+    return;
+  }
+  AbdStepReport before = *r;
+  *r = *part;
+  carry(r, &before);
+  add_counts(r, &before);
+}

@@ -21,5 +21,8 @@ void sums_merge(const Sums *sums, AbdStepReport *report);
 /* Kinematic bodies that miss their targets, joints that are open: they may decide the outcome. */
 void report_targets(const Work *work, AbdStepReport *report);
 void report_joints(const Work *work, AbdStepReport *report);
+/* Adds a sub-step, or a try that was given up, to the report of the step. Counts, times and works add up; what
+ * describes the end of a step is that of the last sub-step; the worst outcome counts. */
+void report_add(AbdStepReport *report, const AbdStepReport *part, bool given_up);
 
 #endif

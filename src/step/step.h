@@ -19,7 +19,10 @@ typedef struct Step {
 
 bool step_init(Step *step, const Model *model); /* false if memory is out */
 void step_destroy(Step *step);
-/* Takes one step: reads state, writes after, which may be state's copy, not state itself. */
-Outcome step_run(Step *step, Backend backend, const State *state, State *after, AbdStepReport *report);
+/* Takes one step of state->duration: reads state, writes after, which may be state's copy, not state itself. limit: of
+ * iterations. final: a step that does not end within the limit is finished as it is; else only the report is written.
+ */
+Outcome step_run(Step *step, Backend backend, const State *state, State *after, int limit, bool final,
+                 AbdStepReport *report);
 
 #endif

@@ -1,0 +1,110 @@
+/* Sub-steps, see step/substep.h. */
+#include "step/substep.h"
+
+#include <string.h>
+
+#include "kernel/constant.h"
+#include "kernel/rigid.h"
+#include "step/report.h"
+
+enum { WHOLE = 1 << SUBSTEP_LEVELS }; /* times within a step are counted in the shortest sub-steps */
+
+typedef struct Course {
+  Step *step;
+  Backend backend;
+  State *state, *next;
+  State *start; /* the state at the start of the step, if `split` */
+  AbdStepReport *report;
+  int level, time;
+  bool split;
+} Course;
+
+/* ---- kinematic bodies ---- */
+
+/* The pose of a kinematic block at a part of its way. */
+static Affine pose_on_way(const Affine *from, const Affine *to, double part) {
+  Mat3 a = affine_linear(from), turn = mat3_mul(affine_linear(to), mat3_transpose(a));
+  Vec3 p = add_scaled(from->n[0], part, sub(to->n[0], from->n[0]));
+  return affine(p, mat3_mul(mat3_exp(scale(part, mat3_log(turn))), a));
+}
+
+static void set_targets(Course *c, int end) {
+  const Model *m = c->step->model;
+  const State *start = c->start;
+  if (m->kinematic_count) memcpy(c->state->has_target, start->has_target, (size_t)m->kinematic_count);
+  for (int k = 0; k < m->kinematic_count; k++) {
+    if (!start->has_target[k]) continue;
+    Affine from = node_pose(m, start->q, m->kinematic[k]);
+    c->state->target[k] = end == WHOLE ? start->target[k] : pose_on_way(&from, &start->target[k], (double)end / WHOLE);
+  }
+}
+
+/* ---- tries ---- */
+
+static bool may_split(const Course *c) {
+  const AbdSolverDef *solver = &c->step->model->def.solver;
+  return solver->substeps == ABD_SUBSTEPS_AUTO && c->level < SUBSTEP_LEVELS &&
+         solver->max_iterations > SUBSTEP_ITERATIONS;
+}
+
+/* One try of one sub-step. The report says whether it ended and was written to `next`. */
+static Outcome try_substep(Course *c, AbdStepReport *report) {
+  const Model *m = c->step->model;
+  int length = WHOLE >> c->level, limit = may_split(c) ? SUBSTEP_ITERATIONS : m->def.solver.max_iterations;
+  *report = (AbdStepReport){0};
+  c->state->duration = m->def.dt * length / WHOLE;
+  if (c->split) set_targets(c, c->time + length);
+  state_next_copy(c->next, c->state, m);
+  return step_run(c->step, c->backend, c->state, c->next, limit, !may_split(c), report);
+}
+
+static bool is_hard(const AbdStepReport *r) {
+  return r->outcome != ABD_CONVERGED && r->outcome != ABD_KINEMATIC_BLOCKED;
+}
+
+/* The next sub-step is twice as long if it ends at a multiple of its length. */
+static void lengthen(Course *c) {
+  if (c->time % (WHOLE >> (c->level - 1)) == 0) c->level--;
+}
+
+static void advance(Course *c, const AbdStepReport *part) {
+  int64_t step = c->state->step;
+  c->time += WHOLE >> c->level;
+  state_advance(c->state, c->next, c->step->model);
+  c->state->step = step + (c->time == WHOLE);
+  c->report->substeps++;
+  if (c->level > 0 && part->iterations <= SUBSTEP_EASY) lengthen(c);
+}
+
+static Outcome split(Course *c) {
+  c->split = true;
+  return stage_from(state_copy(c->start, c->state, c->step->model));
+}
+
+static Outcome take_all(Course *c) {
+  while (c->time < WHOLE) {
+    AbdStepReport part;
+    Outcome outcome = c->level > 0 && !c->split ? split(c) : stage_done();
+    if (!stage_failed(outcome)) outcome = try_substep(c, &part);
+    if (stage_failed(outcome)) return outcome;
+    bool again = is_hard(&part) && may_split(c);
+    report_add(c->report, &part, again);
+    if (again) c->level++;
+    else advance(c, &part);
+  }
+  return stage_done();
+}
+
+Outcome substeps_run(Step *step, Backend backend, State *state, State *next, State *start, AbdStepReport *report) {
+  bool off = step->model->def.solver.substeps == ABD_SUBSTEPS_OFF;
+  Course c = {step, backend, state, next, start, report, off ? 0 : state->level, 0, false};
+  Outcome outcome = take_all(&c);
+  if (!stage_failed(outcome)) state->level = c.level;
+  else if (c.split) {
+    State failed = *state;
+    *state = *start;
+    *start = failed;
+  }
+  state->duration = step->model->def.dt;
+  return outcome;
+}

@@ -131,6 +131,69 @@ static void test_stubborn_energy(void **state) {
   lab_close(&lab);
 }
 
+/* A backend with one unknown, whose energy 3/2 x^2 is three times as stiff as its matrix and lost in rounding errors: whole
+ * steps would double x in every iteration. */
+typedef struct Steep {
+  NullBackend base;
+  double x, newton, direction;
+} Steep;
+
+static Outcome steep_newton(void *b, Islands *islands, bool *raised) {
+  Steep *s = b;
+  Island *g = &islands->island[0];
+  null_newton(b, islands, raised);
+  s->newton = -3 * s->x;
+  g->residual = fabs(s->newton);
+  g->residual_body = 0;
+  g->end_slope = 3 * s->x * s->direction;
+  return stage_done();
+}
+static Outcome steep_aim(void *b, Islands *islands, Aim aim) {
+  Steep *s = b;
+  Island *g = &islands->island[0];
+  (void)aim;
+  s->direction = g->fraction * s->newton;
+  g->newton_slope = 3 * s->x * s->newton;
+  g->slope = 3 * s->x * s->direction;
+  return stage_done();
+}
+static Outcome steep_trial(void *b, Islands *islands, AbdStage stage) {
+  (void)b, (void)stage;
+  islands->island[0].change = 0;
+  islands->island[0].noise = 1e6;
+  islands->island[0].touching = true;
+  return stage_done();
+}
+static Outcome steep_accept(void *b, Islands *islands) {
+  Steep *s = b;
+  s->x += islands->island[0].length * s->direction;
+  return stage_done();
+}
+
+static void test_overshoot(void **state) {
+  (void)state;
+  Lab lab = lab_open(abd_default_world_def());
+  put(&lab, "box", lab_box(&lab, 1, 1, 1), 0, ABD_MOTION_DYNAMIC, 1000);
+  lab_expect_ok(&lab, abd_world_start(lab.world));
+  Stages stages = null_stages;
+  stages.begin = stubborn_begin;
+  stages.newton = steep_newton;
+  stages.aim = steep_aim;
+  stages.trial = steep_trial;
+  stages.accept = steep_accept;
+  Steep steep = {.x = 1};
+  AbdStepReport r;
+  memset(&r, 0, sizeof r);
+  AbdWorld *w = lab.world;
+  state_next_copy(&w->next, &w->state, &w->model);
+  Outcome outcome = step_run(&w->step, (Backend){&stages, &steep}, &w->state, &w->next, 100, true, &r);
+  printf("  x = %g after %d iterations\n", steep.x, r.iterations);
+  assert_int_equal(outcome.kind, STAGE_DONE);
+  assert_int_equal(r.outcome, ABD_CONVERGED);
+  assert_true(fabs(steep.x) < 0.1 && r.iterations < 10);
+  lab_close(&lab);
+}
+
 /* Nothing acts: one iteration of an island that does not fly, and a stage that fails ends the step with its outcome. */
 static Outcome failing_trial(void *b, Islands *islands, AbdStage stage) {
   return (void)b, (void)islands, (void)stage, stage_not_finite(0);
@@ -200,7 +263,7 @@ static void test_heavy_on_light(void **state) {
   put(&lab, "light", cube, 0.502, ABD_MOTION_DYNAMIC, 1);
   put(&lab, "heavy", cube, 1.505, ABD_MOTION_DYNAMIC, 8000);
   AbdStepReport r;
-  for (int k = 0; k < 100; k++) {
+  for (int k = 0; k < 40; k++) { /* without friction it slides out in the end */
     lab_expect_ok(&lab, abd_world_step(lab.world, &r));
     assert_int_equal(r.outcome, ABD_CONVERGED);
     assert_true(r.min_distance > 0);
@@ -219,6 +282,7 @@ int main(void) {
       cmocka_unit_test(test_too_few_iterations), cmocka_unit_test(test_blocked_press),
       cmocka_unit_test(test_stubborn_energy),    cmocka_unit_test(test_null_backend),
       cmocka_unit_test(test_counting_backend),   cmocka_unit_test(test_heavy_on_light),
+      cmocka_unit_test(test_overshoot),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

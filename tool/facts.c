@@ -28,6 +28,8 @@ static void count_geometry(const RunScene *scene, RunFacts *facts) {
   for (int k = 0; k < 2; k++) {
     uint32_t id = facts->summary.nearest[k];
     if (id >= 1 && id <= scene->body_count) facts->nearest_name[k] = strdup(scene->body[id - 1].name);
+    id = facts->summary.split_culprit[k];
+    if (id >= 1 && id <= scene->body_count) facts->split_name[k] = strdup(scene->body[id - 1].name);
   }
 }
 
@@ -64,7 +66,8 @@ bool facts_read(Run *run, RunFacts *facts) {
 }
 
 void facts_destroy(RunFacts *facts) {
-  free(facts->scene_name), free(facts->nearest_name[0]), free(facts->nearest_name[1]), free(facts->worst_joint);
+  free(facts->scene_name), free(facts->worst_joint);
+  for (int k = 0; k < 2; k++) free(facts->nearest_name[k]), free(facts->split_name[k]);
 }
 
 /* ---- Text ---- */
@@ -101,6 +104,18 @@ static void print_joints(const RunFacts *facts) {
   printf("\n");
 }
 
+static void print_substeps(const RunFacts *facts) {
+  const RunSummary *s = &facts->summary;
+  if (s->split_steps == 0) return;
+  printf("  sub-steps         %" PRId64 " steps took %" PRId64 ", at most %" PRId64
+         " in one; the first is step %" PRId64,
+         s->split_steps, s->substeps, s->substeps_max, s->first_split);
+  if (s->worst_split && facts->split_name[0])
+    printf("; step %" PRId64 ": '%s'%s%s%s", s->worst_split, facts->split_name[0], facts->split_name[1] ? " and '" : "",
+           facts->split_name[1] ? facts->split_name[1] : "", facts->split_name[1] ? "'" : "");
+  printf("\n");
+}
+
 static void print_linear(const RunFacts *facts) {
   const RunSummary *s = &facts->summary;
   if (s->factor_memory == 0) return;
@@ -126,6 +141,7 @@ void facts_print(const RunFacts *facts) {
            s->steps - s->not_converged, s->not_converged, s->first_not_converged);
   if (s->kinematic_blocked) printf("  held back         a kinematic body in %" PRId64 " steps\n", s->kinematic_blocked);
   printf("  iterations/step   %.2f mean, %" PRId64 " most\n", s->iterations_mean, s->iterations_max);
+  print_substeps(facts);
   print_linear(facts);
   printf("  contacts          %.1f mean, %" PRId64 " most\n", s->contacts_mean, s->contacts_max);
   print_nearness(facts);
@@ -181,6 +197,10 @@ json_t *facts_json(const RunFacts *facts) {
   json_object_set_new(o, "kinematic_blocked_steps", json_integer(s->kinematic_blocked));
   json_object_set_new(o, "iterations_mean", real(s->iterations_mean));
   json_object_set_new(o, "iterations_max", json_integer(s->iterations_max));
+  json_object_set_new(o, "split_steps", json_integer(s->split_steps));
+  json_object_set_new(o, "substeps", json_integer(s->substeps));
+  json_object_set_new(o, "substeps_max", json_integer(s->substeps_max));
+  json_object_set_new(o, "given_up", json_integer(s->given_up));
   json_object_set_new(o, "linear_iterations", json_integer(s->linear_iterations));
   json_object_set_new(o, "factor_memory", real(s->factor_memory));
   json_object_set_new(o, "factor_flops", real(s->factor_flops));

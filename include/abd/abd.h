@@ -526,24 +526,25 @@ typedef enum AbdOutcome {
   ABD_STOPPED_BY_FACTORIZATION, /* the matrix was not positive definite even after regularisation */
   ABD_KINEMATIC_BLOCKED,        /* converged, but a kinematic body was held back from its target by contact */
   ABD_JOINT_OPEN,               /* converged, but a nonlinear joint has a gap above its tolerance */
+  ABD_TURNED_TOO_FAR, /* why a step is taken in sub-steps: a body near others turns too far; no step ends so */
 } AbdOutcome;
 
 typedef struct AbdStepReport {
   int64_t step; /* 1 for the first */
   double time;  /* [s] at its end */
   AbdOutcome outcome;
-  AbdBodyId culprit[2];    /* the bodies to blame when outcome is not ABD_CONVERGED, or the step failed with
+  AbdBodyId culprit[2];          /* the bodies to blame when outcome is not ABD_CONVERGED, or the step failed with
                                 ABD_ERROR_NUMERIC; null if there is one or none */
-  int iterations;          /* Newton iterations: the largest over islands, of all sub-steps and tries together */
-  int substeps;            /* in which the step was taken; 1 if as a whole */
-  int given_up;            /* tries of a step or sub-step that took too many iterations */
-  AbdOutcome given_up_by;  /* how the first of them ended */
+  int iterations;                /* Newton iterations: the largest over islands, of all sub-steps and tries together */
+  int substeps;                  /* in which the step was taken; 1 if as a whole */
+  int given_up;                  /* tries of a step or sub-step that took too many iterations */
+  AbdOutcome given_up_by;        /* how the first of them ended */
   AbdBodyId given_up_culprit[2]; /* and the bodies to blame */
-  int line_search_steps;   /* energy evaluations beyond the first, all iterations */
-  int friction_iterations; /* the most solves with renewed friction of any island */
-  double residual;         /* [m/s] the last Newton step's largest surface speed */
-  double step_length;      /* the smallest accepted step length in [0, 1] */
-  AbdBodyId limit[2];      /* the pair that limited it most */
+  int line_search_steps;         /* energy evaluations beyond the first, all iterations */
+  int friction_iterations;       /* the most solves with renewed friction of any island */
+  double residual;               /* [m/s] the last Newton step's largest surface speed */
+  double step_length;            /* the smallest accepted step length in [0, 1] */
+  AbdBodyId limit[2];            /* the pair that limited it most */
   int islands;
   int linear_iterations;              /* of conjugate gradients in all Newton iterations; 0 if Cholesky solved all */
   double factor_memory, factor_flops; /* [bytes], [flops] predicted for the largest Cholesky factor of the step */

@@ -96,7 +96,8 @@
   X(ABD_STOPPED_BY_LINE_SEARCH, "stopped by line search")                                                              \
   X(ABD_STOPPED_BY_FACTORIZATION, "stopped by factorization")                                                          \
   X(ABD_KINEMATIC_BLOCKED, "kinematic body blocked")                                                                   \
-  X(ABD_JOINT_OPEN, "joint open")
+  X(ABD_JOINT_OPEN, "joint open")                                                                                      \
+  X(ABD_TURNED_TOO_FAR, "turned too far")
 
 #define ENTRY(VALUE, WORD) [VALUE] = WORD,
 #define CASE(VALUE, WORD) case VALUE:
@@ -143,20 +144,13 @@ const AbdJointKindView *abd_joint_kind_view(AbdJointKind kind) {
 
 const char *const *abd_enum_names(AbdEnum which) {
   static const char *const *const list[ABD_ENUM_COUNT] = {
-      [ABD_ENUM_STATUS] = status_names,
-      [ABD_ENUM_INTEGRATOR] = integrator_names,
-      [ABD_ENUM_LINEAR] = linear_names,
-      [ABD_ENUM_DETECTION] = detection_names,
-      [ABD_ENUM_SUBSTEPS] = substeps_names,
-      [ABD_ENUM_MOTION] = motion_names,
-      [ABD_ENUM_ELASTICITY] = elasticity_names,
-      [ABD_ENUM_FIX] = fix_names,
-      [ABD_ENUM_SOFT_MODEL] = soft_model_names,
-      [ABD_ENUM_JOINT_KIND] = joint_kind_names,
-      [ABD_ENUM_COORDINATE] = coordinate_names,
-      [ABD_ENUM_DRIVE_KIND] = drive_kind_names,
-      [ABD_ENUM_STAGE] = stage_names,
-      [ABD_ENUM_TERM] = term_names,
+      [ABD_ENUM_STATUS] = status_names,         [ABD_ENUM_INTEGRATOR] = integrator_names,
+      [ABD_ENUM_LINEAR] = linear_names,         [ABD_ENUM_DETECTION] = detection_names,
+      [ABD_ENUM_SUBSTEPS] = substeps_names,     [ABD_ENUM_MOTION] = motion_names,
+      [ABD_ENUM_ELASTICITY] = elasticity_names, [ABD_ENUM_FIX] = fix_names,
+      [ABD_ENUM_SOFT_MODEL] = soft_model_names, [ABD_ENUM_JOINT_KIND] = joint_kind_names,
+      [ABD_ENUM_COORDINATE] = coordinate_names, [ABD_ENUM_DRIVE_KIND] = drive_kind_names,
+      [ABD_ENUM_STAGE] = stage_names,           [ABD_ENUM_TERM] = term_names,
       [ABD_ENUM_OUTCOME] = outcome_names,
   };
   static const char *const none[] = {NULL};

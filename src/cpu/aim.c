@@ -29,7 +29,11 @@ static void retract_task(Cpu *cpu, int i) {
   const Model *m = cpu->model;
   const Island *g = &cpu->islands->island[cpu->islands->of[i]];
   bool linked = linkage_of(&m->linkage, i) != NULL;
-  if (!w->active[i]) return;
+  if (!w->active[i]) {
+    Affine q = node_pose(m, w->q, i);
+    node_put(m, w->direction, i, affine_sub(q, q));
+    return;
+  }
   if (block_is_vertex(m, i)) {
     Vec3 step = w->newton.vertex[i - m->body_count];
     w->direction.vertex[i - m->body_count] = add_scaled(sub(step, step), g->fraction, step);

@@ -106,14 +106,24 @@ static Outcome find_pairs(Cpu *cpu) {
 
 /* ---- stiffness and friction ---- */
 
-/* The approach of each pair; the strongest impact of the chunk [J times dt^2]. */
+/* The farthest turn of a chunk is sum[0], by body `item`. */
+static void note_turn(const Work *w, int body, Partial *out) {
+  double turn = predict_turn(w, body);
+  if (turn <= out->sum[0]) return;
+  out->sum[0] = turn;
+  out->item = body;
+}
+
+/* The approach of each pair; the strongest impact of the chunk [J times dt^2], the farthest turn. */
 static void impact_chunk(void *context, int c) {
   Cpu *cpu = context;
   Chunk chunk = cpu->island_pairs.chunk[c];
   Partial *out = &cpu->partial[c];
-  *out = (Partial){0};
+  *out = (Partial){.item = -1};
   for (int e = chunk.first; e < chunk.end; e++) {
     Pair *p = pairs_at(&cpu->pairs, cpu->island_pairs.item[e]);
+    note_turn(&cpu->work, p->a, out);
+    note_turn(&cpu->work, p->b, out);
     p->approach = pair_approach(p, &cpu->scene, cpu->work.q, cpu->work.target);
     if (p->approach > 0) out->extreme = most(out->extreme, pair_mass(cpu->model, p) * p->approach * p->approach);
   }
@@ -125,7 +135,9 @@ static bool find_impacts(Cpu *cpu) {
   parallel_for(cpu->threads, items->chunk_count, segments_grain(items), impact_chunk, cpu);
   for (int c = 0; c < items->chunk_count; c++) {
     Island *g = &cpu->islands->island[items->chunk[c].segment];
-    g->impact = most(g->impact, cpu->partial[c].extreme);
+    const Partial *p = &cpu->partial[c];
+    g->impact = most(g->impact, p->extreme);
+    if (p->sum[0] > g->turn) g->turn = p->sum[0], g->turn_body = p->item;
   }
   return true;
 }

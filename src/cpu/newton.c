@@ -205,15 +205,18 @@ static Outcome solve_once(Cpu *cpu, bool *raised) {
   return outcome;
 }
 
-/* The largest speed of each island's Newton step. A speed that is not a number is the largest. */
+/* The largest speed of each island's Newton step, and the slope at the end of its last step. A speed that is not a
+ * number is the largest. */
 static void find_residuals(Cpu *cpu) {
+  const Work *w = &cpu->work;
   Islands *s = cpu->islands;
   for (int k = 0; k < s->count; k++)
-    if (s->island[k].selected) s->island[k].residual = 0, s->island[k].residual_body = -1;
+    if (s->island[k].selected) s->island[k].residual = s->island[k].end_slope = 0, s->island[k].residual_body = -1;
   for (int k = 0; k < cpu->active_count; k++) {
     int body = cpu->active[k];
     Island *g = &s->island[s->of[body]];
-    double speed = block_speed(&cpu->work, body);
+    double speed = block_speed(w, body);
+    g->end_slope += node_dot(w->model, w->gradient, w->direction, body);
     if (speed <= g->residual) continue;
     g->residual = speed;
     g->residual_body = body;

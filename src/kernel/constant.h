@@ -147,6 +147,8 @@
 #define DAMPING_BELOW 0.3
 /* [step length] Longer steps remove it. test_constant_count */
 #define DAMPING_END 0.5
+/* [Newton's step] The shortest one that a secant chooses. An end, never reached */
+#define SCALE_LEAST 0.1
 /* [inertias] The first amount. test_constant_count */
 #define DAMPING_FIRST 1.0
 /* [times] The amount grows and falls by this. test_constant_count */
@@ -171,14 +173,12 @@
 /* ---- Sub-steps ---- */
 
 /* [iterations] A step that takes more is given up and taken in halves. test_substep */
-#ifndef SUBSTEP_ITERATIONS
-#define SUBSTEP_ITERATIONS 60
-#endif
+#define SUBSTEP_ITERATIONS 150
 /* [iterations] After a sub-step that takes no more the next one is twice as long. test_substep */
-#ifndef SUBSTEP_EASY
-#define SUBSTEP_EASY 12
-#endif
-/* [halvings] The shortest sub-step is dt / 64. An end, never reached */
+#define SUBSTEP_EASY 20
+/* [rad] A step in which a body with others in reach would turn farther is taken in sub-steps. test_substep */
+#define SUBSTEP_TURN 1.5
+/* [halvings] The shortest sub-step is dt / 64. test_substep */
 #define SUBSTEP_LEVELS 6
 
 /* ---- Automatic settings ---- */

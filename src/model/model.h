@@ -91,9 +91,9 @@ typedef struct PairMemory {
 
 typedef struct State {
   int64_t step;
-  double duration;             /* [s] of the step to take: dt, or of a sub-step */
-  double before;               /* [s] from q_before to q */
-  int level;                   /* the next step begins with sub-steps of dt / 2^level, see step/substep.h */
+  double duration; /* [s] of the step to take: dt, or of a sub-step */
+  double before;   /* [s] from q_before to q */
+  int level;       /* the next step begins with sub-steps of dt / 2^level, see step/substep.h */
   Nodes q, rate;
   Nodes q_before, rate_before; /* one step earlier, for BDF2 */
   Vec3 *taken;                 /* per body: what contact took of the half kick that ends a flight, not in the rate */

@@ -180,13 +180,12 @@ static bool has_column(Run *run, const char *name) {
   return found;
 }
 
-/* Files before format 4 have no columns of work: they are read as NULL. */
+/* Columns that an older file does not have are read as NULL. */
 bool run_visit_reports(Run *run, RunVisit visit, void *user) {
   char sql[4096] = "SELECT ";
   size_t used = strlen(sql);
-  bool has_work = has_column(run, "work_gravity");
   for (size_t k = 0; k < COLUMN_COUNT; k++) {
-    const char *name = run_report_column(k), *null = !has_work && !strncmp(name, "work_", 5) ? "NULL AS " : "";
+    const char *name = run_report_column(k), *null = has_column(run, name) ? "" : "NULL AS ";
     used += (size_t)snprintf(sql + used, sizeof sql - used, "%s%s%s", k ? ", " : "", null, name);
   }
   snprintf(sql + used, sizeof sql - used, " FROM report ORDER BY step");
@@ -234,6 +233,20 @@ static void read_linear(sqlite3_stmt *s, RunSummary *summary) {
   summary->factor_flops = sqlite3_column_double(s, 2);
 }
 
+static void read_substeps(sqlite3_stmt *s, RunSummary *summary) {
+  summary->split_steps = sqlite3_column_int64(s, 0);
+  summary->first_split = sqlite3_column_int64(s, 1);
+  summary->substeps = sqlite3_column_int64(s, 2);
+  summary->substeps_max = sqlite3_column_int64(s, 3);
+  summary->given_up = sqlite3_column_int64(s, 4);
+}
+
+static void read_worst_split(sqlite3_stmt *s, RunSummary *summary) {
+  summary->worst_split = sqlite3_column_int64(s, 0);
+  summary->split_culprit[0] = (uint32_t)sqlite3_column_int64(s, 1);
+  summary->split_culprit[1] = (uint32_t)sqlite3_column_int64(s, 2);
+}
+
 static void read_last(sqlite3_stmt *s, RunSummary *summary) {
   summary->time = sqlite3_column_double(s, 0);
   summary->last_hash = (uint64_t)sqlite3_column_int64(s, 1);
@@ -247,6 +260,7 @@ bool run_read_summary(Run *run, RunSummary *summary) {
   static const struct {
     const char *sql;
     void (*read)(sqlite3_stmt *, RunSummary *);
+    const char *needs; /* a column that older files do not have */
   } query[] = {
       {"SELECT count(*), total(1 - converged), min(CASE WHEN converged THEN NULL ELSE step END),"
        " total(outcome = 'kinematic blocked'), avg(iterations), max(iterations), avg(contacts), max(contacts),"
@@ -254,20 +268,25 @@ bool run_read_summary(Run *run, RunSummary *summary) {
        "total(seconds_distances),"
        " total(seconds_assembly), total(seconds_solve), total(seconds_ccd), total(seconds_line_search),"
        " total(seconds_rest) FROM report",
-       read_totals},
+       read_totals, NULL},
       {"SELECT min_distance, step, nearest_a, nearest_b FROM report WHERE min_distance IS NOT NULL"
        " ORDER BY min_distance, step LIMIT 1",
-       read_nearest},
+       read_nearest, NULL},
       {"SELECT joint_residual, step, worst_joint FROM report WHERE worst_joint IS NOT NULL"
        " ORDER BY joint_residual DESC, step LIMIT 1",
-       read_worst_joint},
-      {"SELECT total(linear_iterations), max(factor_memory), max(factor_flops) FROM report", read_linear},
-      {"SELECT time, hash FROM report ORDER BY step DESC LIMIT 1", read_last},
-      {"SELECT count(*) FROM frame", read_frames},
-      {"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", read_bytes},
+       read_worst_joint, NULL},
+      {"SELECT total(linear_iterations), max(factor_memory), max(factor_flops) FROM report", read_linear, NULL},
+      {"SELECT count(*), min(step), total(substeps), max(substeps), total(given_up) FROM report WHERE substeps > 1",
+       read_substeps, "substeps"},
+      {"SELECT step, given_up_a, given_up_b FROM report WHERE given_up > 0 ORDER BY substeps DESC, step LIMIT 1",
+       read_worst_split, "substeps"},
+      {"SELECT time, hash FROM report ORDER BY step DESC LIMIT 1", read_last, NULL},
+      {"SELECT count(*) FROM frame", read_frames, NULL},
+      {"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", read_bytes, NULL},
   };
   *summary = (RunSummary){.min_distance = INFINITY};
   for (size_t k = 0; k < sizeof query / sizeof query[0]; k++) {
+    if (query[k].needs && !has_column(run, query[k].needs)) continue;
     sqlite3_stmt *statement = run_prepare(run, query[k].sql);
     if (!statement) return false;
     int code = sqlite3_step(statement);

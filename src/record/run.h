@@ -175,6 +175,11 @@ typedef struct RunSummary {
   double time;
   double iterations_mean;
   int64_t iterations_max;
+  int64_t split_steps, first_split;   /* steps that were taken in sub-steps */
+  int64_t substeps, substeps_max;     /* of those steps: in total, of one */
+  int64_t given_up;                   /* tries */
+  int64_t worst_split;                /* the step with given up tries that has the most sub-steps, 0 = none */
+  uint32_t split_culprit[2];          /* the bodies to blame in it */
   int64_t linear_iterations;          /* conjugate gradient iterations in total; 0 if Cholesky solved all */
   double factor_memory, factor_flops; /* [bytes], [flops] predicted for the largest factor of all steps */
   double contacts_mean;

@@ -109,6 +109,7 @@ static void merge_island(Island *to, const Island *from) {
   to->active_count += from->active_count;
   to->last = to->last && from->last && to_active && from_active;
   to->fraction = least(to_active ? to->fraction : 1, from_active ? from->fraction : 1);
+  to->scale = least(to->scale, from->scale);
   to->searching |= from->searching;
   to->selected |= from->selected;
   to->touching |= from->touching;
@@ -174,7 +175,7 @@ bool islands_build(Islands *s, int threads, int pair_count, const int (*pair)[2]
   unite_joints(s);
   number_islands(s, threads);
   bool built = segments_build(&s->member, s->count, m->block_count, s->of);
-  for (int k = 0; k < s->count; k++) s->merged[k] = (Island){.whole = true, .limit = {-1, -1}};
+  for (int k = 0; k < s->count; k++) s->merged[k] = (Island){.whole = true, .scale = 1, .limit = {-1, -1}};
   if (keep && built) carry_over(s, old_count);
   Island *t = s->island;
   s->island = s->merged;

@@ -30,9 +30,12 @@ typedef struct Island {
 
   /* Results, set by the stages. */
   double impact;        /* begin: [J times dt^2] the strongest expected in it */
+  double turn;          /* begin: [rad] the farthest that a body with others in reach turns in the step */
+  int turn_body;        /* begin: that body */
   int active_count;     /* newton: bodies in the active set */
   double residual;      /* newton: [m/s] largest speed of the Newton step */
   int residual_body;    /* newton: the body of that speed */
+  double end_slope;     /* newton: gradient . direction of the last step, at its end */
   bool retracts;        /* aim: its linked bodies turn so far that the step is retracted and its joints closed */
   double slope;         /* aim: gradient . direction */
   double newton_slope;  /* aim: gradient . newton */
@@ -48,6 +51,9 @@ typedef struct Island {
   Progress progress;
   AbdOutcome outcome;
   int iterations, lags;
+  double scale;      /* the part of Newton's step that the line search tries first */
+  double moved;      /* the part of the last Newton step that was accepted */
+  bool unseen;       /* the energy gained less than it should, within its rounding error */
   bool searching;    /* in the line search */
   bool last;         /* its Newton step is below the tolerance */
   int cuts;          /* of the fraction in this line search */

@@ -53,12 +53,22 @@ static void judge_last(Island *g, double tolerance) {
   if (small) g->damping = 0;
 }
 
+/* The matrix has no term for contacts and joints that turn under load. If they make the energy more than twice as stiff
+ * as the matrix, a whole step overshoots by more than it should move, and below the rounding error of the energy the
+ * line search does not notice. Then the slopes at both ends of the last step give the part that ends at the minimum (a
+ * secant). */
+static void choose_scale(Island *g) {
+  double stiffer = g->unseen && g->slope < 0 ? 1 - g->end_slope / (g->length * g->slope) : 1;
+  g->scale = stiffer > 1 && !g->last ? most(g->moved / stiffer, SCALE_LEAST) : 1;
+}
+
 static void judge_residuals(Step *s) {
   for (int k = 0; k < s->islands.count; k++) {
     Island *g = &s->islands.island[k];
     if (!is_active(g)) continue;
     g->iterations++;
     judge_last(g, s->model->def.solver.tolerance);
+    choose_scale(g);
   }
 }
 
@@ -141,7 +151,9 @@ static void note_accepted(Step *s) {
     double length = g->fraction * g->length;
     g->searching = false;
     if (length < s->report->step_length) s->report->step_length = length;
-    adapt_damping(g, length);
+    adapt_damping(g, length / g->scale);
+    g->moved = length;
+    put(&g->unseen, g->change > STEP_GAIN * g->length * g->slope);
   }
 }
 
@@ -149,7 +161,9 @@ static Outcome line_search(Step *s, Backend b) {
   for (int k = 0; k < s->islands.count; k++) {
     Island *g = &s->islands.island[k];
     put(&g->searching, is_active(g));
-    if (g->fraction != 1) g->fraction = 1;
+    double first = is_active(g) ? g->scale : 1;
+    if (g->fraction != first) g->fraction = first;
+    put(&g->unseen, false);
     if (g->cuts) g->cuts = 0;
   }
   AbdStage stage = ABD_STAGE_DISTANCES;
@@ -321,10 +335,27 @@ static void report_islands(Step *s) {
   }
 }
 
+/* The straight path of a body that turns far leads through its middle and sweeps what its true path does not touch. */
+static bool turns_too_far(Step *s) {
+  s->turn = 0;
+  for (int k = 0; k < s->islands.count; k++) {
+    const Island *g = &s->islands.island[k];
+    if (g->turn <= s->turn) continue;
+    s->turn = g->turn;
+    s->turn_body = g->turn_body;
+  }
+  return s->turn > SUBSTEP_TURN;
+}
+
 Outcome step_run(Step *s, Backend b, const State *state, State *after, int limit, bool final, AbdStepReport *report) {
   s->report = report;
   report->step_length = 1;
   TRY(b.stages->begin(b.self, state, &s->islands, report));
+  if (turns_too_far(s) && !final) {
+    report->outcome = ABD_TURNED_TOO_FAR;
+    report->culprit[0].id = (uint32_t)s->turn_body + 1;
+    return stage_done();
+  }
   TRY(fly(s, b, state));
   for (int i = 0; any(s, is_active) && i < limit; i++) TRY(iterate(s, b));
   report_islands(s);

@@ -135,6 +135,13 @@ static void target_body(Work *work, int i) {
   *target = affine_add_scaled(work->state->q.body[i], 1, d);
 }
 
+double predict_turn(const Work *work, int i) {
+  const State *s = work->state;
+  if (block_is_vertex(work->model, i) || !block_moves(work->model, i)) return 0;
+  Mat3 spin = mat3_mul(affine_linear(&s->rate.body[i]), mat3_transpose(affine_linear(&s->q.body[i])));
+  return work->h * norm(mat3_axial(spin));
+}
+
 /* ---- soft vertices ---- */
 
 static Vec3 vertex_flight(const Work *work, int i) {

@@ -15,6 +15,8 @@ typedef struct Step {
   Islands islands;
   AbdStepReport *report;
   bool raised; /* the last matrix was not positive definite */
+  double turn; /* [rad] of the last step: the farthest that a body with others in reach would turn */
+  int turn_body;
 } Step;
 
 bool step_init(Step *step, const Model *model); /* false if memory is out */

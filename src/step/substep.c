@@ -81,23 +81,35 @@ static Outcome split(Course *c) {
   return stage_from(state_copy(c->start, c->state, c->step->model));
 }
 
+/* The level of the next try. */
+static void shorten(Course *c, const AbdStepReport *part) {
+  c->level++;
+  if (part->outcome != ABD_TURNED_TOO_FAR) return;
+  for (double turn = 0.5 * c->step->turn; turn > SUBSTEP_TURN && c->level < SUBSTEP_LEVELS; turn *= 0.5) c->level++;
+}
+
 static Outcome take_all(Course *c) {
   while (c->time < WHOLE) {
     AbdStepReport part;
     Outcome outcome = c->level > 0 && !c->split ? split(c) : stage_done();
     if (!stage_failed(outcome)) outcome = try_substep(c, &part);
+    if (outcome.kind == STAGE_NOT_FINITE && may_split(c)) {
+      part.outcome = ABD_STOPPED_BY_FACTORIZATION;
+      part.culprit[0].id = (uint32_t)outcome.body + 1;
+      outcome = stage_done();
+    }
     if (stage_failed(outcome)) return outcome;
     bool again = is_hard(&part) && may_split(c);
     report_add(c->report, &part, again);
-    if (again) c->level++;
+    if (again) shorten(c, &part);
     else advance(c, &part);
   }
   return stage_done();
 }
 
 Outcome substeps_run(Step *step, Backend backend, State *state, State *next, State *start, AbdStepReport *report) {
-  bool off = step->model->def.solver.substeps == ABD_SUBSTEPS_OFF;
-  Course c = {step, backend, state, next, start, report, off ? 0 : state->level, 0, false};
+  Course c = {step, backend, state, next, start, report, 0, 0, false};
+  if (may_split(&c)) c.level = state->level;
   Outcome outcome = take_all(&c);
   if (!stage_failed(outcome)) state->level = c.level;
   else if (c.split) {

@@ -62,6 +62,8 @@ void predict_target(Work *work, int block);
  * through an impact. Marks a body; then its targets are to be set anew. */
 bool predict_restarts(const Work *work, int block);
 void predict_finish(const Work *work, int block, State *after);
+/* [rad] How far a body would turn in the step, by its spin. */
+double predict_turn(const Work *work, int body);
 /* Whether the block's target is a flight. */
 bool predict_flies(const Work *work, int block);
 /* Acceleration by gravity and given forces. */

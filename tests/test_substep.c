@@ -1,0 +1,265 @@
+/* Sub-steps: when a step is split, how long sub-steps become again, what the report and the state say, kinematic targets
+ * on the way, failures in the middle, resuming, and worlds that do not converge without them. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "api/world.h"
+#include "backend_null.h"
+#include "kernel/constant.h"
+#include "lab.h"
+
+/* A backend that ends a step after a number of iterations that depends on its duration. */
+typedef struct Slow {
+  NullBackend base;
+  double most_time;      /* [s] of a step that ends */
+  int easy, hard;        /* iterations of such a step, and of others */
+  int fails_at;          /* the begin that fails, 0 = none */
+  int begins, iteration; /* counted */
+  double end[64][2];     /* of each step: the kinematic target's x and its turn about z */
+} Slow;
+
+static Outcome slow_begin(void *b, const State *state, Islands *islands, AbdStepReport *report) {
+  Slow *s = b;
+  Outcome outcome = null_begin(b, state, islands, report);
+  for (int k = 0; k < islands->count; k++) islands->island[k].touching = true;
+  s->iteration = 0;
+  const Affine *target = &state->target[0];
+  if (s->begins < 64) {
+    s->end[s->begins][0] = target->n[0].x;
+    s->end[s->begins][1] = atan2(target->n[1].y, target->n[1].x);
+  }
+  s->begins++;
+  return s->begins == s->fails_at ? stage_from(false) : outcome;
+}
+static Outcome slow_newton(void *b, Islands *islands, bool *raised) {
+  Slow *s = b;
+  null_newton(b, islands, raised);
+  s->iteration++;
+  int needed = s->base.state->duration <= s->most_time ? s->easy : s->hard;
+  for (int k = 0; k < islands->count; k++) {
+    islands->island[k].residual = s->iteration < needed ? 1 : 0;
+    islands->island[k].residual_body = 0;
+  }
+  return stage_done();
+}
+
+typedef struct Bench {
+  Lab lab;
+  Stages stages;
+  Slow slow;
+  AbdStepReport report;
+} Bench;
+
+static Bench bench_open(void) {
+  Bench b = {.lab = lab_open(abd_default_world_def()), .stages = null_stages};
+  AbdBodyDef def = abd_default_body_def();
+  AbdBodyId id;
+  def.mesh = lab_box(&b.lab, 1, 1, 1);
+  lab_expect_ok(&b.lab, abd_world_add_body(b.lab.world, &def, &id));
+  def.position[2] = 5;
+  def.motion = ABD_MOTION_KINEMATIC;
+  lab_expect_ok(&b.lab, abd_world_add_body(b.lab.world, &def, &id));
+  lab_expect_ok(&b.lab, abd_world_start(b.lab.world));
+  b.stages.begin = slow_begin;
+  b.stages.newton = slow_newton;
+  return b;
+}
+
+static Outcome bench_step(Bench *b, double most_time, int easy, int hard) {
+  AbdWorld *w = b->lab.world;
+  b->slow.most_time = most_time;
+  b->slow.easy = easy;
+  b->slow.hard = hard;
+  b->slow.begins = 0;
+  memset(&b->report, 0, sizeof b->report);
+  return substeps_run(&w->step, (Backend){&b->stages, &b->slow}, &w->state, &w->next, &w->start, &b->report);
+}
+
+static const double DT = 0.01;
+
+static void test_splits(void **state) {
+  (void)state;
+  Bench b = bench_open();
+  const State *s = &b.lab.world->state;
+  const AbdStepReport *r = &b.report;
+  assert_int_equal(bench_step(&b, 0.3 * DT, 30, 100000).kind, STAGE_DONE);
+  assert_int_equal(r->substeps, 4);
+  assert_int_equal(r->given_up, 2);
+  assert_int_equal(r->given_up_by, ABD_STOPPED_AT_MAX_ITERATIONS);
+  assert_int_equal(r->given_up_culprit[0].id, 1);
+  assert_int_equal(r->outcome, ABD_CONVERGED);
+  assert_int_equal(r->iterations, 2 * SUBSTEP_ITERATIONS + 4 * 30);
+  assert_int_equal(s->step, 1);
+  assert_int_equal(s->level, 2);
+  assert_true(s->duration == DT && s->before == DT / 4);
+  assert_int_equal(bench_step(&b, 0.3 * DT, 30, 100000).kind, STAGE_DONE); /* begins with quarters */
+  assert_int_equal(r->substeps, 4);
+  assert_int_equal(r->given_up, 0);
+  assert_int_equal(bench_step(&b, DT, 5, 5).kind, STAGE_DONE); /* quarter, quarter, half */
+  assert_int_equal(r->substeps, 3);
+  assert_int_equal(s->level, 0);
+  assert_int_equal(bench_step(&b, DT, 5, 5).kind, STAGE_DONE);
+  assert_int_equal(r->substeps, 1);
+  assert_int_equal(s->step, 4);
+  lab_close(&b.lab);
+}
+
+/* The limits are those of the constants. */
+static void test_limits(void **state) {
+  (void)state;
+  Bench b = bench_open();
+  const AbdStepReport *r = &b.report;
+  bench_step(&b, DT, 150, 0);
+  assert_int_equal(r->substeps, 1);
+  bench_step(&b, 0.6 * DT, 20, 151);
+  assert_int_equal(r->substeps, 2);
+  assert_int_equal(b.lab.world->state.level, 0);
+  bench_step(&b, 0.6 * DT, 21, 151);
+  assert_int_equal(b.lab.world->state.level, 1);
+  b.lab.world->model.def.solver.max_iterations = 200;
+  bench_step(&b, 0, 0, 100000); /* the shortest ones are reported as they are */
+  assert_int_equal(r->substeps, 64);
+  assert_int_equal(r->given_up, 5);
+  assert_int_equal(r->outcome, ABD_STOPPED_AT_MAX_ITERATIONS);
+  assert_int_equal(r->iterations, 5 * 150 + 64 * 200);
+  b.lab.world->model.def.solver.substeps = ABD_SUBSTEPS_OFF;
+  bench_step(&b, 0, 0, 100000);
+  assert_int_equal(r->substeps, 1);
+  assert_int_equal(r->iterations, 200);
+  lab_close(&b.lab);
+}
+
+/* A kinematic body moves to its target at a constant velocity, also by half a turn. */
+static void test_targets(void **state) {
+  (void)state;
+  const double half = 3.14159265358979323846;
+  Bench b = bench_open();
+  for (int turn = 0; turn < 2; turn++) {
+    double angle = turn ? half : 0.8;
+    const double rotation[4] = {cos(angle / 2), 0, 0, sin(angle / 2)};
+    AbdBodyId id = {2};
+    b.lab.world->state.level = 0;
+    lab_expect_ok(&b.lab, abd_body_set_target(b.lab.world, id, (double[3]){0.4, 0, 5}, rotation));
+    bench_step(&b, 0.3 * DT, 30, 100000);
+    assert_int_equal(b.slow.begins, 6);
+    for (int k = 1; k <= 4; k++) {
+      assert_float_equal(b.slow.end[k + 1][0], 0.1 * k, 1e-15);
+      assert_float_equal(fabs(b.slow.end[k + 1][1]), angle * k / 4, 1e-7);
+    }
+  }
+  lab_close(&b.lab);
+}
+
+/* A sub-step that fails leaves the state as it was before the step. */
+static void test_failure(void **state) {
+  (void)state;
+  Bench b = bench_open();
+  AbdWorld *w = b.lab.world;
+  AbdBodyId id = {2};
+  lab_expect_ok(&b.lab, abd_body_set_target(w, id, (double[3]){1, 0, 5}, (double[4]){1, 0, 0, 0}));
+  size_t size = abd_world_snapshot_size(w);
+  unsigned char *before = malloc(size), *after = malloc(size);
+  assert_int_equal(abd_world_save(w, before, size), ABD_OK);
+  b.slow.fails_at = 4;
+  assert_int_equal(bench_step(&b, 0.3 * DT, 30, 100000).kind, STAGE_OUT_OF_MEMORY);
+  assert_int_equal(abd_world_snapshot_size(w), size);
+  assert_int_equal(abd_world_save(w, after, size), ABD_OK);
+  assert_memory_equal(before, after, size);
+  free(before);
+  free(after);
+  lab_close(&b.lab);
+}
+
+/* ---- real worlds ---- */
+
+static Lab open_pile(AbdIntegrator integrator, double height) {
+  AbdWorldDef def = abd_default_world_def();
+  def.integrator = integrator;
+  def.contact.friction = 0.4;
+  Lab lab = lab_open(def);
+  AbdBodyDef body = abd_default_body_def();
+  AbdBodyId id;
+  AbdMeshId potato = lab_potato(&lab, 0.2, 1);
+  body.mesh = lab_box(&lab, 3, 3, 0.2);
+  body.position[2] = -0.1;
+  body.motion = ABD_MOTION_STATIC;
+  lab_expect_ok(&lab, abd_world_add_body(lab.world, &body, &id));
+  body.motion = ABD_MOTION_DYNAMIC;
+  body.mesh = potato;
+  for (int k = 0; k < 4; k++) {
+    body.position[0] = (height > 1 ? 2 : 0.05) * k;
+    body.position[2] = height + 0.7 * k;
+    body.angular_velocity[1] = 20;
+    body.velocity[2] = -2;
+    lab_expect_ok(&lab, abd_world_add_body(lab.world, &body, &id));
+  }
+  lab_expect_ok(&lab, abd_world_start(lab.world));
+  return lab;
+}
+
+/* Sub-steps of quarters, eighths and halves cross nothing; a run that is resumed between them has the same bits. */
+static void test_resume(void **state) {
+  (void)state;
+  for (int integrator = 0; integrator < 3; integrator++) {
+    Lab one = open_pile((AbdIntegrator)integrator, 0.4), two = open_pile((AbdIntegrator)integrator, 0.4);
+    size_t size = 0;
+    void *bytes = NULL;
+    int split = 0;
+    for (int k = 0; k < 30; k++) {
+      AbdStepReport r;
+      if (k % 3 == 0) one.world->state.level = 1 + k / 3 % 3;
+      if (k == 15) {
+        size = abd_world_snapshot_size(one.world);
+        bytes = malloc(size);
+        assert_int_equal(abd_world_save(one.world, bytes, size), ABD_OK);
+        lab_expect_ok(&two, abd_world_restore(two.world, bytes, size));
+        free(bytes);
+      }
+      lab_expect_ok(&one, abd_world_step(one.world, &r));
+      lab_expect_no_crossing(&one);
+      assert_int_equal(r.outcome, ABD_CONVERGED);
+      split += r.substeps > 1;
+      if (k < 15) continue;
+      if (k > 15 && k % 3 == 0) two.world->state.level = 1 + k / 3 % 3;
+      lab_expect_ok(&two, abd_world_step(two.world, NULL));
+      assert_true(abd_world_hash(one.world) == abd_world_hash(two.world));
+    }
+    printf("  %s: %d of 30 steps in sub-steps\n", abd_integrator_name((AbdIntegrator)integrator), split);
+    assert_true(split >= 10);
+    lab_close(&one);
+    lab_close(&two);
+  }
+}
+
+/* Free flight is the same in any sub-steps: the parabola, the rotation, the balance of energy. */
+static void test_flight(void **state) {
+  (void)state;
+  Lab whole = open_pile(ABD_INTEGRATOR_RIGID, 2), parts = open_pile(ABD_INTEGRATOR_RIGID, 2);
+  for (int k = 0; k < 3; k++) {
+    AbdStepReport a, b;
+    parts.world->state.level = 3;
+    lab_expect_ok(&whole, abd_world_step(whole.world, &a));
+    lab_expect_ok(&parts, abd_world_step(parts.world, &b));
+    assert_true(b.substeps > 1);
+    assert_float_equal(a.energy[ABD_TERM_KINETIC], b.energy[ABD_TERM_KINETIC], 1e-10 * a.energy[ABD_TERM_KINETIC]);
+    assert_float_equal(a.work[ABD_WORK_GRAVITY], b.work[ABD_WORK_GRAVITY], 1e-10 * a.energy[ABD_TERM_KINETIC]);
+  }
+  for (uint32_t i = 2; i <= 5; i++) {
+    const Affine *a = &whole.world->state.q.body[i - 1], *b = &parts.world->state.q.body[i - 1];
+    assert_true(norm(sub(a->n[0], b->n[0])) < 1e-13);
+    assert_true(norm(sub(a->n[1], b->n[1])) < 1e-5); /* rotations of second order */
+  }
+  lab_close(&whole);
+  lab_close(&parts);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_splits),  cmocka_unit_test(test_limits), cmocka_unit_test(test_targets),
+      cmocka_unit_test(test_failure), cmocka_unit_test(test_resume), cmocka_unit_test(test_flight),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

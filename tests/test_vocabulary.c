@@ -259,8 +259,10 @@ static void test_names(void **state) {
   NAMES(ABD_ENUM_STAGE, abd_stage_name, AbdStage);
   NAMES(ABD_ENUM_TERM, abd_term_name, AbdTerm);
   NAMES(ABD_ENUM_OUTCOME, abd_outcome_name, AbdOutcome);
+  NAMES(ABD_ENUM_EVENT_KIND, abd_event_kind_name, AbdEventKind);
   assert_int_equal(name_count(ABD_ENUM_STAGE), ABD_STAGE_COUNT);
   assert_int_equal(name_count(ABD_ENUM_TERM), ABD_TERM_COUNT);
+  assert_int_equal(name_count(ABD_ENUM_EVENT_KIND), ABD_EVENT_KIND_COUNT);
   assert_int_equal(1 << (name_count(ABD_ENUM_FIX) - 1), ABD_FIX_ROTATION_Z);
   assert_int_equal(name_count(ABD_ENUM_COUNT), 0);
 }

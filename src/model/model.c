@@ -11,6 +11,25 @@
 #include "kernel/rigid.h"
 #include "model/body_mass.h"
 
+/* The index of an id among items whose first member is the id. Ids ascend with the index, and differ from index + 1
+ * only after a removal. */
+static int find_id(const void *items, int count, size_t size, uint32_t id) {
+  const char *first = items;
+  int lo = 0, hi = id < (uint32_t)count ? (int)id : count; /* an index is below its id */
+  for (int at = hi - 1; lo < hi; at = lo + (hi - lo) / 2) {
+    uint32_t found;
+    memcpy(&found, first + (size_t)at * size, sizeof found);
+    if (found == id) return at;
+    if (found < id) lo = at + 1;
+    else hi = at;
+  }
+  return -1;
+}
+
+int model_body_index(const Model *m, uint32_t id) { return find_id(m->body, m->body_count, sizeof(Body), id); }
+
+int model_joint_index(const Model *m, uint32_t id) { return find_id(m->joint, m->joint_count, sizeof(Joint), id); }
+
 uint64_t pair_key(int a, int b) {
   uint64_t lo = (uint64_t)(a < b ? a : b), hi = (uint64_t)(a < b ? b : a);
   return lo << 32 | hi;
@@ -118,6 +137,15 @@ Affine freedom_project(const Body *body, Affine d) {
   return d;
 }
 
+bool freedom_holds(const Body *body, const Affine *q) {
+  const Freedom *f = &body->freedom;
+  Mat3 a = affine_linear(q), start = affine_linear(&body->start);
+  const double slack = 1e-9;
+  if (f->rotations == 3) return mat3_dot(mat3_sub(a, start), mat3_sub(a, start)) < slack * slack;
+  if (f->rotations == 2) return norm(sub(mat3_tmul_vec(a, f->axis), f->rest_axis)) < slack;
+  return f->rotations == 0 || fabs(affine_dot(&f->held, q)) < slack;
+}
+
 Affine block_project(const Model *m, int block, Affine d) {
   return block_is_vertex(m, block) ? (Affine){{d.n[0]}} : freedom_project(&m->body[block], d);
 }
@@ -206,7 +234,7 @@ static AbdStatus own_frame(Model *model, int base, const BodyMass *mass, int *in
 
 AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error) {
   char number[32];
-  snprintf(number, sizeof number, "body %d", model->block_count + 1);
+  snprintf(number, sizeof number, "body %u", model->last_body + 1);
   const char *name = def->name && def->name[0] ? def->name : number;
   if (check_body(model, def, name, error)) return error->status;
   if (!mem_reserve((void **)&model->body, &model->body_capacity, model->block_count + 1, sizeof(Body)))
@@ -239,6 +267,7 @@ AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error) {
   b->angular_velocity = vec3_from(def->angular_velocity);
   b->force = vec3_from(def->force);
   b->torque = vec3_from(def->torque);
+  b->id = ++model->last_body;
   model->body_count = ++model->block_count;
   return ABD_OK;
 }

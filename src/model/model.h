@@ -28,6 +28,7 @@ typedef struct Freedom {
 } Freedom;
 
 typedef struct Body {
+  uint32_t id; /* ascending, never reused */
   char *name;
   int mesh, slot; /* slot: index among the moving blocks, -1 for static and soft bodies */
   AbdMotion motion;
@@ -39,8 +40,9 @@ typedef struct Body {
   double pull;      /* the same for p: mass of dynamic bodies */
   uint32_t fixed;
   Freedom freedom;
-  bool jointed; /* has a joint */
-  int soft;     /* 1 + index of the soft body; 0 if the body is stiff */
+  bool jointed;   /* has a joint */
+  bool unchecked; /* may cross others, see model/change.h */
+  int soft;       /* 1 + index of the soft body; 0 if the body is stiff */
   int group;
   Affine start;
   Vec3 velocity, angular_velocity, force, torque; /* at the start */
@@ -59,6 +61,8 @@ typedef struct Model {
   int mesh_count, mesh_capacity, body_capacity, rule_count, rule_capacity;
   Joint *joint;
   int joint_count, joint_capacity;
+  uint32_t last_body, last_joint;     /* ids given so far */
+  uint32_t shared_body, shared_joint; /* of a branch: bodies and joints with ids up to these belong to its model */
   Soft *soft;
   Attachment *attachment;
   int soft_count, soft_capacity, attachment_count, attachment_capacity;
@@ -102,9 +106,13 @@ typedef struct State {
   Anchor *anchor;
   PairMemory *memory;
   JointState *joint;
-  int anchor_count, anchor_capacity, memory_count, memory_capacity;
+  uint64_t *touch; /* sorted pair_keys of the bodies that touched at the end of the last step */
+  int anchor_count, anchor_capacity, memory_count, memory_capacity, touch_count, touch_capacity;
 } State;
 
+/* The index of an id among the bodies or joints there are; -1 if it was removed or never given. */
+int model_body_index(const Model *model, uint32_t id);
+int model_joint_index(const Model *model, uint32_t id);
 uint64_t pair_key(int a, int b); /* the same for (a, b) and (b, a) */
 const PairRule *model_rule(const Model *model, int a, int b);
 bool model_collides(const Model *model, int a, int b);
@@ -179,10 +187,16 @@ static inline void node_put(const Model *m, Nodes q, int block, Affine value) {
 Affine freedom_project(const Body *body, Affine d);
 /* The same for a block; a vertex has its first node alone. */
 Affine block_project(const Model *model, int block, Affine d);
+/* Does a pose have the rotations that are held? */
+bool freedom_holds(const Body *body, const Affine *q);
 /* The part of an angular velocity that the held rotations leave. */
 Vec3 freedom_spin(const Body *body, Mat3 a, Vec3 angular_momentum);
 
 AbdStatus state_init(State *state, const Model *model, AbdError *error);
+/* Puts a stiff body at a pose with velocities, as if it began there: no history. */
+void state_put(State *state, const Model *model, int body, Affine q, Vec3 velocity, Vec3 angular_velocity);
+/* Drops what the pairs of a body remember. */
+void state_forget(State *state, int body);
 /* A state that a step writes: it has poses, rates and joints, and no arrays that a step leaves unchanged. */
 AbdStatus state_next_init(State *next, const Model *model, AbdError *error);
 void state_destroy(State *state);
@@ -194,6 +208,16 @@ void state_advance(State *state, State *next, const Model *model);
 bool state_need_vertex_force(State *state, const Model *model);
 size_t state_size(const State *state, const Model *model);
 void state_save(const State *state, const Model *model, unsigned char *bytes);
+/* The bodies and joints of a snapshot, and the settings that may be automatic. */
+typedef struct Snapshot {
+  int body_count, joint_count;
+  const unsigned char *body, *joint; /* ids, ascending */
+  double range, tolerance;
+} Snapshot;
+AbdStatus snapshot_read(const unsigned char *bytes, size_t size, Snapshot *snapshot, AbdError *error);
+uint32_t snapshot_id(const unsigned char *ids, int index);
+bool snapshot_has(const unsigned char *ids, int count, uint32_t id);
+/* The model must have the bodies and joints of the snapshot. */
 AbdStatus state_restore(State *state, const Model *model, const unsigned char *bytes, size_t size, AbdError *error);
 uint64_t state_hash(const State *state, const Model *model);
 

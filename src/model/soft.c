@@ -322,7 +322,7 @@ static AbdStatus compile(Model *m, Soft *s, const AbdSoftDef *d, AbdError *error
 
 AbdStatus model_add_soft(Model *m, const AbdSoftDef *d, AbdError *error) {
   char number[32];
-  snprintf(number, sizeof number, "body %d", m->block_count + 1);
+  snprintf(number, sizeof number, "body %u", m->last_body + 1);
   const char *name = d->name && d->name[0] ? d->name : number;
   if (check_def(d, name, error)) return error->status;
   if (!mem_reserve((void **)&m->soft, &m->soft_capacity, m->soft_count + 1, sizeof(Soft)) ||
@@ -354,6 +354,7 @@ AbdStatus model_add_soft(Model *m, const AbdSoftDef *d, AbdError *error) {
   b->thickness = d->contact_thickness;
   b->start = affine(vec3(0, 0, 0), mat3_identity());
   b->force = vec3_from(d->force);
+  b->id = ++m->last_body;
   m->body_count = ++m->block_count;
   return ABD_OK;
 }

@@ -170,7 +170,7 @@ static bool make_last_step_again(Session *session, AbdStepReport *report) {
   int64_t step = abd_world_step_count(session->world);
   const SavedState *before = &session->state[session->state[1].step < step];
   if (!before->size || before->step >= step) return true;
-  bool good = abd_world_restore(session->world, before->bytes, before->size) == ABD_OK;
+  bool good = session_restore(session, before->bytes, before->size, before->step);
   while (good && abd_world_step_count(session->world) < step)
     good = scene_apply(session->scene, session->world, &error) && abd_world_step(session->world, report) == ABD_OK;
   return good;

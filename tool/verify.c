@@ -88,7 +88,8 @@ static bool add_bodies(AbdWorld *world, const RunScene *scene) {
   for (size_t k = 0; k < scene->body_count; k++)
     for (size_t e = 0; e < scene->body[k].exclude_count; e++) {
       AbdBodyId a = {(uint32_t)k + 1}, b = {scene->body[k].exclude[e]};
-      if (a.id < b.id && abd_world_exclude_pair(world, a, b) != ABD_OK) return false;
+      bool once = a.id < b.id || scene->body[k].born > 0; /* a later body is not in the lists of those before it */
+      if (once && abd_world_exclude_pair(world, a, b) != ABD_OK) return false;
     }
   return true;
 }

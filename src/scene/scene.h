@@ -47,8 +47,9 @@ void scene_force(const Scene *scene, size_t body, double time, double force[3], 
 double scene_dt(const Scene *scene);
 int64_t scene_steps(const Scene *scene);                     /* the file's number of steps */
 int64_t scene_steps_for(const Scene *scene, double seconds); /* the steps that cover a time */
-const char *scene_name(const Scene *scene); /* of the scene: its "name" or the file's name without folder and ending */
-size_t scene_body_count(const Scene *scene);
+const char *scene_name(const Scene *scene);  /* of the scene: its "name" or the file's name without folder and ending */
+size_t scene_body_count(const Scene *scene); /* of all bodies, also those that come later */
+bool scene_changes(const Scene *scene);      /* do bodies come or go? */
 /* "#rrggbb" of a body (0-based) for pictures; NULL if the scene has none. */
 const char *scene_body_color(const Scene *scene, size_t body);
 

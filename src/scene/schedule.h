@@ -10,8 +10,6 @@
 
 /* Sets the steps, checks joints and attachments, sorts bodies and joints. After the settings are final. */
 bool scene_schedule(Scene *scene, SceneError *error);
-/* Does any body come or go? */
-bool scene_changes(const Scene *scene);
 /* Adds and removes the bodies whose time has come, in one change. */
 bool scene_change(const Scene *scene, AbdWorld *world, SceneError *error);
 /* Removes the bodies that went before a step. */

@@ -146,12 +146,6 @@ static double linear_gap(const AbdWorld *world, const Joint *j) {
   return worst;
 }
 
-static double rate_of(const AbdWorld *world, const Jet *jet) {
-  double rate = 0;
-  for (int i = 0; i < jet->count; i++) rate += affine_dot(&jet->gradient[i], &world->state.rate.body[jet->body[i]]);
-  return rate;
-}
-
 /* Forces of the last step, which a change followed. */
 static void read_kept(const Kept *kept, uint32_t joint, AbdJointReading *r) {
   int k = 0;
@@ -199,7 +193,7 @@ AbdStatus abd_joint_reading(const AbdWorld *world, AbdJointId joint, AbdJointRea
   if (j->coordinate != ABD_COORDINATE_NONE) {
     Jet jet = joint_coordinate(&world->model, at, s->q.body, s->joint[at].angle);
     reading->position = jet.value;
-    reading->rate = rate_of(world, &jet);
+    reading->rate = joint_rate(&jet, s->rate.body);
   }
   if (j->has_travel) reading->travel = joint_travel(&world->model, at, s->q.body);
   if (world->contacts_known) reading->residual = most(reading->residual, joint_gap(world_view(world), at, s->q.body));

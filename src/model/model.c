@@ -387,6 +387,10 @@ double block_pull(const Model *m, int block) {
   return kinematic ? KINEMATIC_MASS * most(most(m->mass_max, mass), stiff_mass(m, block)) : mass;
 }
 
+bool block_is_jointed(const Model *m, int block) {
+  return linkage_of(&m->linkage, block) || (!block_is_vertex(m, block) && m->body[block].jointed);
+}
+
 Affine block_start(const Model *m, int block) {
   if (!block_is_vertex(m, block)) return m->body[block].start;
   const Soft *s = soft_of(m, block);

@@ -156,6 +156,8 @@ static inline const Mesh *block_mesh(const Model *model, int block) {
 double block_mass(const Model *model, int block);
 /* Inertia of the first node: the mass of a dynamic block, a large weight of a kinematic one. */
 double block_pull(const Model *model, int block);
+/* Has the block a joint or an attachment? */
+bool block_is_jointed(const Model *model, int block);
 /* Its pose at the start. */
 Affine block_start(const Model *model, int block);
 /* Index of a kinematic block among the kinematic ones. */

@@ -225,6 +225,9 @@ typedef struct AbdBodyDef {
   double center_of_mass[3];   /* [m] in the coordinates of the mesh's file */
   double inertia[6];          /* [kg m^2] xx, yy, zz, xy, xz, yz about the centre of mass, along the axes of the mesh's
                                  file; all 0 = that of the mesh, in proportion to the mass */
+  double surface_velocity[3]; /* [m/s] of its surface against the body, along the axes of the mesh's file: a conveyor
+                                 belt; only friction feels it; 0 */
+  double surface_angular_velocity[3]; /* [rad/s] the same about the mesh's origin: a turntable; both are added; 0 */
 } AbdBodyDef;
 
 ABD_API AbdBodyDef abd_default_body_def(void);
@@ -509,7 +512,7 @@ typedef enum AbdWork {
   ABD_WORK_GRAVITY = 0,
   ABD_WORK_FORCES,   /* given forces and torques */
   ABD_WORK_DRIVES,   /* of joints */
-  ABD_WORK_SCRIPTS,  /* kinematic bodies and vertices */
+  ABD_WORK_SCRIPTS,  /* kinematic bodies and vertices, surfaces that move against their bodies */
   ABD_WORK_DAMPING,  /* dampers and dry friction of joints */
   ABD_WORK_FRICTION, /* of contacts */
   ABD_WORK_IMPACTS,  /* the rest, of bodies that contacts, stops, drives or soft elements acted on */

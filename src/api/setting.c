@@ -88,6 +88,10 @@ static const AbdSetting body_settings[] = {
   NUMBER(AbdBodyDef, stiffness, POSITIVE, 1e11, "Pa", "factor kappa of the elasticity"),
   CHOICE(AbdBodyDef, elasticity, ABD_ENUM_ELASTICITY, ABD_ELASTICITY_ORTHO,
          "energy that resists deformation; see method.md"),
+  VECTOR(AbdBodyDef, surface_velocity, 0, 0, 0, "m/s",
+         "velocity of the surface against the body, along the axes of its mesh: a conveyor belt"),
+  VECTOR(AbdBodyDef, surface_angular_velocity, 0, 0, 0, "rad/s",
+         "angular velocity of the surface against the body, about the origin of its mesh: a turntable"),
 };
 
 static const AbdSetting soft_settings[] = {

@@ -77,6 +77,12 @@ static FrictionPoint *find_same(FrictionPoint *point, int n, const FrictionPoint
   return NULL;
 }
 
+/* The way of a's surface against its body in the step, less that of b's. */
+static Vec3 point_drift(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine q[2]) {
+  if (!model_drifts(scene->model, p->a, p->b)) return vec3(0, 0, 0);
+  return model_drift(scene->model, (int[2]){p->a, p->b}, q, (Vec3[2]){f->ya, f->yb}, scene->dt);
+}
+
 static void lag_point(const Pair *pair, const ContactScene *scene, const Affine q_start[2], const Contact *c,
                       Lookup *anchors, FrictionPoint *f) {
   f->key = contact_key(c);
@@ -88,6 +94,8 @@ static void lag_point(const Pair *pair, const ContactScene *scene, const Affine 
   memcpy(f->wa, c->wa, sizeof f->wa);
   memcpy(f->wb, c->wb, sizeof f->wb);
   f->origin = point_gap(pair, f, scene, &q_start[0], &q_start[1], true);
+  f->drift = point_drift(pair, f, scene, q_start);
+  f->origin = sub(f->origin, f->drift);
   const Anchor *old = find_anchor(anchors, f->key, c->ya);
   Vec3 slip = old ? affine_vector(&q_start[1], old->slip) : vec3(0, 0, 0);
   f->slip = add_scaled(slip, -dot(c->normal, slip), c->normal);
@@ -141,6 +149,16 @@ double pair_friction_work(const Pair *pair, const ContactScene *scene) {
     const FrictionPoint *f = &point[i];
     double force = f->sum * friction_f1_over_y(norm(f->displacement), scene->friction_eps);
     work -= force * dot(f->displacement, sub(f->displacement, f->slip));
+  }
+  return work;
+}
+
+double pair_drift_work(const Pair *pair, const ContactScene *scene) {
+  const FrictionPoint *point = pair_friction(pair, scene);
+  double work = 0;
+  for (int i = 0; i < pair->friction_unique; i++) {
+    const FrictionPoint *f = &point[i];
+    work += f->sum * friction_f1_over_y(norm(f->displacement), scene->friction_eps) * dot(f->displacement, f->drift);
   }
   return work;
 }

@@ -41,7 +41,8 @@ static inline uint64_t contact_key(const Contact *c) {
 typedef struct FrictionPoint {
   uint64_t key;
   Vec3 ya, yb, normal;
-  Vec3 origin;              /* x_a(ya) - x_b(yb) at the start of the step */
+  Vec3 origin;              /* x_a(ya) - x_b(yb) at the start of the step, less the drift */
+  Vec3 drift;               /* [m] of a's surface against its body in the step, less that of b's; zero if none moves */
   Vec3 slip;                /* carried over from earlier steps */
   Vec3 trial, displacement; /* u at the poses of the last pair_eval and at the accepted poses */
   Vec3 force;  /* divided by the load; an unknown of Newton's method besides the slip, f1 u / |u| at the solution */
@@ -113,6 +114,7 @@ typedef struct ContactScene {
       *path_length;       /* per body; NULL = not recorded, so that nothing is reused from one pose for another */
   const Surface *surface; /* per soft body, at the poses in question */
   PairStore *store;       /* contacts, friction points, moments and caches of the pairs */
+  double dt;              /* [s] of the step, for the motion of surfaces against their bodies */
 } ContactScene;
 
 /* A body's mesh, at its surface's pose if the body is soft. */
@@ -161,6 +163,8 @@ double least_stretch(const Affine *q); /* lower bound of the singular values of 
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 /* Work of friction in the step, in the units of the incremental potential. */
 double pair_friction_work(const Pair *pair, const ContactScene *scene);
+/* Work of the drives that move the surfaces of the pair against their bodies. */
+double pair_drift_work(const Pair *pair, const ContactScene *scene);
 double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 /* Computes the largest step t <= 1 along the directions d that is safe for the listed candidates. Sets needs_cover if
  * other stencils may come into contact before. */

@@ -159,7 +159,8 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
                               m->def.contact.friction_speed * w->h,
                               cpu->path_length,
                               cpu->surface,
-                              &cpu->pairs.store};
+                              &cpu->pairs.store,
+                              w->h};
   system_begin(&cpu->system);
   Outcome outcome = set_targets(cpu);
   if (stage_failed(outcome)) return outcome;

@@ -84,6 +84,20 @@ double model_restitution(const Model *m, int a, int b) {
                     m->def.contact.restitution);
 }
 
+/* A point that turns stays on its circle: its way in a step is the chord. */
+static Vec3 body_drift(const Body *b, const Affine *pose, Vec3 rest, double time) {
+  const Drift *d = &b->drift;
+  if (!d->moves) return vec3(0, 0, 0);
+  Vec3 arm = sub(rest, d->center), turned = mat3_mul_vec(mat3_exp(scale(time, d->angular)), arm);
+  return affine_vector(pose, add_scaled(sub(turned, arm), time, d->velocity));
+}
+
+Vec3 model_drift(const Model *m, const int body[2], const Affine q[2], const Vec3 rest[2], double time) {
+  return sub(body_drift(&m->body[body[0]], &q[0], rest[0], time), body_drift(&m->body[body[1]], &q[1], rest[1], time));
+}
+
+bool model_drifts(const Model *m, int a, int b) { return m->body[a].drift.moves || m->body[b].drift.moves; }
+
 AbdStatus model_add_mesh(Model *model, const AbdMeshDef *def, AbdError *error) {
   if (!mem_reserve((void **)&model->mesh, &model->mesh_capacity, model->mesh_count + 1, sizeof(Mesh)))
     return fault(error, ABD_ERROR_MEMORY, "out of memory while adding mesh %d", model->mesh_count + 1);
@@ -189,9 +203,14 @@ static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const cha
     const double *v;
     int n;
     const char *what;
-  } part[] = {{def->position, 3, "position"}, {def->rotation, 4, "rotation"},
-              {def->velocity, 3, "velocity"}, {def->angular_velocity, 3, "angular velocity"},
-              {def->force, 3, "force"},       {def->torque, 3, "torque"}};
+  } part[] = {{def->position, 3, "position"},
+              {def->rotation, 4, "rotation"},
+              {def->velocity, 3, "velocity"},
+              {def->angular_velocity, 3, "angular velocity"},
+              {def->force, 3, "force"},
+              {def->torque, 3, "torque"},
+              {def->surface_velocity, 3, "surface velocity"},
+              {def->surface_angular_velocity, 3, "surface angular velocity"}};
   for (int i = 0; i < ARRAY_COUNT(part); i++)
     if (model_check_vector(part[i].v, part[i].n, name, part[i].what, error)) return ABD_ERROR_ARGUMENT;
   if (model_check_rotation(name, def->rotation, error)) return ABD_ERROR_ARGUMENT;
@@ -211,6 +230,15 @@ static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const cha
   if (mesh->half_space && def->motion == ABD_MOTION_DYNAMIC)
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": a half-space has no mass; make it static or kinematic", name);
   return body_mass_check(def, mesh, name, error);
+}
+
+/* The surface's velocities of a def in the rest frame of its mesh. */
+static Drift drift_of(const AbdBodyDef *def, const Mesh *mesh) {
+  Vec3 v = vec3_from(def->surface_velocity), w = vec3_from(def->surface_angular_velocity);
+  return (Drift){.moves = norm_sq(v) > 0 || norm_sq(w) > 0,
+                 .velocity = mat3_tmul_vec(mesh->axes, v),
+                 .angular = mat3_tmul_vec(mesh->axes, w),
+                 .center = mat3_tmul_vec(mesh->axes, neg(mesh->origin))};
 }
 
 /* The mesh in the frame of a body's own mass, a copy that equal bodies share. */
@@ -267,6 +295,7 @@ AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error) {
   b->angular_velocity = vec3_from(def->angular_velocity);
   b->force = vec3_from(def->force);
   b->torque = vec3_from(def->torque);
+  b->drift = drift_of(def, mesh);
   b->id = ++model->last_body;
   model->body_count = ++model->block_count;
   return ABD_OK;

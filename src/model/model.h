@@ -27,6 +27,12 @@ typedef struct Freedom {
   Affine held;    /* rotations = 1: the unit direction removed from (c1, c2, c3) */
 } Freedom;
 
+/* Velocity of a body's surface against the body, in its rest frame: velocity + angular x (rest point - center). */
+typedef struct Drift {
+  bool moves;
+  Vec3 velocity, angular, center;
+} Drift;
+
 typedef struct Body {
   uint32_t id; /* ascending, never reused */
   char *name;
@@ -43,6 +49,7 @@ typedef struct Body {
   bool jointed;   /* has a joint */
   bool unchecked; /* may cross others, see model/change.h */
   int soft;       /* 1 + index of the soft body; 0 if the body is stiff */
+  Drift drift;
   int group;
   Affine start;
   Vec3 velocity, angular_velocity, force, torque; /* at the start */
@@ -119,6 +126,10 @@ bool model_collides(const Model *model, int a, int b);
 bool model_excludes(const Model *model, int a, int b); /* a rule or a group keeps them from colliding */
 double model_friction(const Model *model, int a, int b);
 double model_restitution(const Model *model, int a, int b);
+/* [m] The way of the first body's surface against the body in a time, less that of the second's, at two rest points, in
+ * the world at poses q. A soft surface has none. */
+Vec3 model_drift(const Model *model, const int body[2], const Affine q[2], const Vec3 rest[2], double time);
+bool model_drifts(const Model *model, int a, int b);
 
 AbdStatus model_add_mesh(Model *model, const AbdMeshDef *def, AbdError *error);
 AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error);

@@ -24,7 +24,9 @@ static size_t name_count(AbdEnum which) {
 static void other_value(const AbdSetting *s, double value[3]) {
   value[0] = value[1] = value[2] = 0;
   switch (s->type) {
-    case ABD_SETTING_NUMBER: value[0] = isfinite(s->most) ? 0.25 * s->least + 0.75 * s->most : s->least + 0.375; break;
+    case ABD_SETTING_NUMBER:
+      value[0] = isfinite(s->most) ? 0.25 * s->least + 0.75 * s->most : isfinite(s->least) ? s->least + 0.375 : 0.375;
+      break;
     case ABD_SETTING_INTEGER: value[0] = s->standard[0] == s->least + 3 ? s->least + 4 : s->least + 3; break;
     case ABD_SETTING_BOOLEAN: value[0] = !s->standard[0]; break;
     case ABD_SETTING_VECTOR: value[0] = 1.5, value[1] = -2, value[2] = 0.25; break;

@@ -228,6 +228,8 @@ typedef struct AbdBodyDef {
   double surface_velocity[3]; /* [m/s] of its surface against the body, along the axes of the mesh's file: a conveyor
                                  belt; only friction feels it; 0 */
   double surface_angular_velocity[3]; /* [rad/s] the same about the mesh's origin: a turntable; both are added; 0 */
+  double gravity_scale;               /* factor on the world's gravity, 1; 0 = none acts on the body */
+  double drag, angular_drag;          /* [1/s] rates at which momentum and angular momentum decay, 0 */
 } AbdBodyDef;
 
 ABD_API AbdBodyDef abd_default_body_def(void);
@@ -311,7 +313,9 @@ typedef struct AbdSoftDef {
   double
       contact_thickness; /* [m] as of bodies; parts of it stay so far apart, neighbours half their rest distance; 0 */
   int32_t group;
-  bool self_contact; /* true */
+  bool self_contact;    /* true */
+  double gravity_scale; /* as of bodies, 1 */
+  double drag;          /* [1/s] rate at which the momentum of every vertex decays, 0 */
 } AbdSoftDef;
 
 ABD_API AbdSoftDef abd_default_soft_def(void);
@@ -513,7 +517,7 @@ typedef enum AbdWork {
   ABD_WORK_FORCES,   /* given forces and torques */
   ABD_WORK_DRIVES,   /* of joints */
   ABD_WORK_SCRIPTS,  /* kinematic bodies and vertices, surfaces that move against their bodies */
-  ABD_WORK_DAMPING,  /* dampers and dry friction of joints */
+  ABD_WORK_DAMPING,  /* dampers and dry friction of joints, drag of bodies */
   ABD_WORK_FRICTION, /* of contacts */
   ABD_WORK_IMPACTS,  /* the rest, of bodies that contacts, stops, drives or soft elements acted on */
   ABD_WORK_RESIDUAL, /* the rest, of all others: the integrator's error */

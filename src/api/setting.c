@@ -92,6 +92,9 @@ static const AbdSetting body_settings[] = {
          "velocity of the surface against the body, along the axes of its mesh: a conveyor belt"),
   VECTOR(AbdBodyDef, surface_angular_velocity, 0, 0, 0, "rad/s",
          "angular velocity of the surface against the body, about the origin of its mesh: a turntable"),
+  NUMBER(AbdBodyDef, gravity_scale, ANY, 1, "", "factor on the world's gravity; 0 = the body floats"),
+  NUMBER(AbdBodyDef, drag, NOT_NEGATIVE, 0, "1/s", "rate at which momentum decays; the terminal speed is g / drag"),
+  NUMBER(AbdBodyDef, angular_drag, NOT_NEGATIVE, 0, "1/s", "rate at which angular momentum decays"),
 };
 
 static const AbdSetting soft_settings[] = {

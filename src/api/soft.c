@@ -6,7 +6,7 @@
 #include "model/change.h"
 
 AbdSoftDef abd_default_soft_def(void) {
-  AbdSoftDef def = {.density = 1000, .rotation = {1, 0, 0, 0}, .friction = -1, .group = -1};
+  AbdSoftDef def = {.density = 1000, .rotation = {1, 0, 0, 0}, .friction = -1, .group = -1, .gravity_scale = 1};
   settings_default(ABD_DEF_SOFT, &def);
   return def;
 }

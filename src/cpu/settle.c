@@ -138,6 +138,7 @@ static void add_block(Settle *s, int i) {
     cluster_given_work(w, i, s->after, &gravity, &forces);
     work[ABD_WORK_GRAVITY] += gravity;
     work[ABD_WORK_FORCES] += forces;
+    work[ABD_WORK_DAMPING] += cluster_drag_work(w, i, s->after);
     return;
   }
   double script = cluster_script_work(w, i);

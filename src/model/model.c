@@ -194,6 +194,16 @@ AbdStatus model_check_thickness(const char *name, double thickness, AbdError *er
                thickness);
 }
 
+AbdStatus model_check_drag(const char *name, double gravity_scale, double drag, double angular_drag, AbdError *error) {
+  if (!(fabs(gravity_scale) < 1e30))
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": gravity_scale is %g, expected a finite number below 1e30",
+                 name, gravity_scale);
+  if (drag >= 0 && drag < 1e30 && angular_drag >= 0 && angular_drag < 1e30) return ABD_OK;
+  bool linear = !(drag >= 0 && drag < 1e30);
+  return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": %s is %g, expected a number >= 0 and below 1e30", name,
+               linear ? "drag" : "angular_drag", linear ? drag : angular_drag);
+}
+
 static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const char *name, AbdError *error) {
   if (def->mesh.id == 0 || def->mesh.id > (uint32_t)model->mesh_count)
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": mesh id %u does not exist (there are %d meshes)", name,
@@ -218,6 +228,7 @@ static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const cha
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": stiffness is %g, expected a number > 0", name,
                  def->stiffness);
   if (model_check_thickness(name, def->contact_thickness, error)) return error->status;
+  if (model_check_drag(name, def->gravity_scale, def->drag, def->angular_drag, error)) return error->status;
   if (!isfinite(def->friction))
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": friction is %g, expected a finite number", name,
                  def->friction);
@@ -296,6 +307,9 @@ AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error) {
   b->force = vec3_from(def->force);
   b->torque = vec3_from(def->torque);
   b->drift = drift_of(def, mesh);
+  b->gravity_scale = def->gravity_scale;
+  b->drag = def->drag;
+  b->angular_drag = def->angular_drag;
   b->id = ++model->last_body;
   model->body_count = ++model->block_count;
   return ABD_OK;

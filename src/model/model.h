@@ -50,6 +50,7 @@ typedef struct Body {
   bool unchecked; /* may cross others, see model/change.h */
   int soft;       /* 1 + index of the soft body; 0 if the body is stiff */
   Drift drift;
+  double gravity_scale, drag, angular_drag;
   int group;
   Affine start;
   Vec3 velocity, angular_velocity, force, torque; /* at the start */
@@ -144,6 +145,7 @@ void model_destroy(Model *model);
 /* The rest-frame pose of a body whose mesh file's frame is at position, rotation (quaternion w x y z). */
 Affine model_pose_of(Vec3 position, const double rotation[4]); /* without a mesh: origin and axes of the world's */
 Affine model_pose(const Mesh *mesh, Vec3 position, const double rotation[4]);
+AbdStatus model_check_drag(const char *body, double gravity_scale, double drag, double angular_drag, AbdError *error);
 AbdStatus model_check_thickness(const char *body, double thickness, AbdError *error);
 AbdStatus model_check_rotation(const char *body, const double rotation[4], AbdError *error);
 AbdStatus model_check_vector(const double *v, int n, const char *body, const char *what, AbdError *error);
@@ -165,6 +167,15 @@ static inline const Mesh *block_mesh(const Model *model, int block) {
   return &model->mesh[model->body[model_whole(model, block)].mesh];
 }
 double block_mass(const Model *model, int block);
+/* [m/s^2] Gravity on the block. */
+static inline Vec3 block_gravity(const Model *model, int block) {
+  return scale(model->body[model_whole(model, block)].gravity_scale, vec3_from(model->def.gravity));
+}
+/* [1/s] Drag of the block's node k: the first has the linear one, the columns the angular one. */
+static inline double block_drag(const Model *model, int block, int k) {
+  const Body *b = &model->body[model_whole(model, block)];
+  return k == 0 ? b->drag : b->angular_drag;
+}
 /* Inertia of the first node: the mass of a dynamic block, a large weight of a kinematic one. */
 double block_pull(const Model *model, int block);
 /* Has the block a joint or an attachment? */

@@ -48,9 +48,10 @@ static void state_parts(State *s, const Model *m, size_t forces, Part part[PART_
   memcpy(part, all, sizeof all);
 }
 
-/* Gravity and a force on a body or a soft body, over its mass. */
-static Vec3 start_acceleration(const Model *model, const Body *b, Vec3 force) {
-  return add_scaled(vec3_from(model->def.gravity), 1 / b->mass, force);
+/* Gravity, a force and the drag on a body or a vertex of a soft body of velocity v, over its mass. */
+static Vec3 start_acceleration(const Model *model, int body, Vec3 force, Vec3 v) {
+  const Body *b = &model->body[body];
+  return add_scaled(add_scaled(block_gravity(model, body), 1 / b->mass, force), -b->drag, v);
 }
 
 /* The pose one step before is that of a free flight: BDF2 begins at second order. */
@@ -61,7 +62,7 @@ void state_put(State *state, const Model *model, int i, Affine q, Vec3 velocity,
   Affine rate = affine(vec3(0, 0, 0), mat3_zero());
   if (b->motion != ABD_MOTION_STATIC) rate = affine(velocity, mat3_mul(mat3_skew(w), affine_linear(&q)));
   if (b->fixed) rate = freedom_project(b, rate);
-  if (b->motion == ABD_MOTION_DYNAMIC) g = start_acceleration(model, b, state->force[i]);
+  if (b->motion == ABD_MOTION_DYNAMIC) g = start_acceleration(model, i, state->force[i], rate.n[0]);
   state->q.body[i] = q;
   state->rate.body[i] = rate;
   state->taken[i] = vec3(0, 0, 0);
@@ -97,14 +98,13 @@ static void start_body(State *state, const Model *model, int i) {
 /* The same for the vertices of a soft body. The force on the body is shared out by mass. */
 static void start_soft(State *state, const Model *model, const Soft *soft) {
   double h = model->def.dt;
-  Vec3 center = soft_center(soft),
-       flight = start_acceleration(model, &model->body[soft->body], model->body[soft->body].force);
+  Vec3 center = soft_center(soft);
   for (int v = 0; v < soft->vertex_count; v++) {
     int k = soft->vertex + v;
     AbdMotion motion = block_motion(model, soft->first + v);
     Vec3 x = soft_place(soft, v), rate = soft_velocity(soft, v, center), g = vec3(0, 0, 0);
     if (motion == ABD_MOTION_STATIC) rate = g;
-    if (motion == ABD_MOTION_DYNAMIC) g = flight;
+    if (motion == ABD_MOTION_DYNAMIC) g = start_acceleration(model, soft->body, model->body[soft->body].force, rate);
     state->q.vertex[k] = x;
     state->rate.vertex[k] = rate;
     state->q_before.vertex[k] = add_scaled(add_scaled(x, -h, rate), 0.5 * h * h, g);

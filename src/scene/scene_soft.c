@@ -21,6 +21,7 @@ AbdStatus scene_build_soft(const Scene *scene, size_t index, AbdWorld *world) {
   if (!mesh->tet_count && !def.triangle_count) def.edge = mesh->data.edge, def.edge_count = mesh->data.edge_count;
   def.density = body->def.density, def.friction = body->def.friction, def.group = body->def.group;
   def.contact_thickness = body->def.contact_thickness;
+  def.gravity_scale = body->def.gravity_scale, def.drag = body->def.drag;
   memcpy(def.position, body->def.position, sizeof def.position);
   memcpy(def.rotation, body->def.rotation, sizeof def.rotation);
   memcpy(def.velocity, body->def.velocity, sizeof def.velocity);

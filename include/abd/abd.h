@@ -225,6 +225,9 @@ typedef struct AbdBodyDef {
   double center_of_mass[3];   /* [m] in the coordinates of the mesh's file */
   double inertia[6];          /* [kg m^2] xx, yy, zz, xy, xz, yz about the centre of mass, along the axes of the mesh's
                                  file; all 0 = that of the mesh, in proportion to the mass */
+  double rolling_friction;    /* [m] torque against rolling over the normal force of a point of contact; of a pair the
+                                 sum of its bodies'; not between soft bodies; 0 */
+  double torsional_friction;  /* [m] the same against spinning about the normal, 0 */
   double surface_velocity[3]; /* [m/s] of its surface against the body, along the axes of the mesh's file: a conveyor
                                  belt; only friction feels it; 0 */
   double surface_angular_velocity[3]; /* [rad/s] the same about the mesh's origin: a turntable; both are added; 0 */

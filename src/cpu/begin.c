@@ -134,7 +134,7 @@ static void force_task(Cpu *cpu, int k, Pair *p) {
   const Work *w = &cpu->work;
   double impact = cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].impact;
   pair_set_stiffness(p, &cpu->scene, w->h2, w->state, impact);
-  if (p->mu > 0 && !pair_lag_friction(p, &cpu->scene, w->state, w->q.body)) p->failed = true;
+  if (pair_rubs(p) && !pair_lag_friction(p, &cpu->scene, w->state, w->q.body)) p->failed = true;
 }
 
 static void select_all(Islands *s) {

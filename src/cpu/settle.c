@@ -91,7 +91,8 @@ static void add_friction_work(Settle *s, const Pair *p, Cluster *c) {
   s->cpu->report->work[ABD_WORK_FRICTION] += friction;
   c->known += friction;
   if (!model_drifts(s->cpu->model, p->a, p->b)) return;
-  double belt = pair_drift_work(p, &s->cpu->scene) / s->cpu->work.h2;
+  const Affine *start = s->cpu->work.state->q.body;
+  double belt = pair_drift_work(p, &s->cpu->scene, (Affine[2]){start[p->a], start[p->b]}) / s->cpu->work.h2;
   s->cpu->report->work[ABD_WORK_SCRIPTS] += belt;
   c->known += belt;
   c->driven |= p->friction.count > 0;

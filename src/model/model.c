@@ -96,6 +96,11 @@ Vec3 model_drift(const Model *m, const int body[2], const Affine q[2], const Vec
   return sub(body_drift(&m->body[body[0]], &q[0], rest[0], time), body_drift(&m->body[body[1]], &q[1], rest[1], time));
 }
 
+Vec3 model_drift_turn(const Model *m, const int body[2], const Affine q[2]) {
+  return sub(affine_vector(&q[0], m->body[body[0]].drift.angular),
+             affine_vector(&q[1], m->body[body[1]].drift.angular));
+}
+
 bool model_drifts(const Model *m, int a, int b) { return m->body[a].drift.moves || m->body[b].drift.moves; }
 
 AbdStatus model_add_mesh(Model *model, const AbdMeshDef *def, AbdError *error) {
@@ -229,6 +234,11 @@ static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const cha
                  def->stiffness);
   if (model_check_thickness(name, def->contact_thickness, error)) return error->status;
   if (model_check_drag(name, def->gravity_scale, def->drag, def->angular_drag, error)) return error->status;
+  const double per_force[2] = {def->rolling_friction, def->torsional_friction};
+  for (int k = 0; k < 2; k++)
+    if (!(per_force[k] >= 0 && per_force[k] < 1e30))
+      return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": %s friction is %g, expected a number >= 0 and below 1e30",
+                   name, k ? "torsional" : "rolling", per_force[k]);
   if (!isfinite(def->friction))
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": friction is %g, expected a finite number", name,
                  def->friction);
@@ -307,6 +317,8 @@ AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error) {
   b->force = vec3_from(def->force);
   b->torque = vec3_from(def->torque);
   b->drift = drift_of(def, mesh);
+  b->rolling = def->rolling_friction;
+  b->torsion = def->torsional_friction;
   b->gravity_scale = def->gravity_scale;
   b->drag = def->drag;
   b->angular_drag = def->angular_drag;
@@ -358,7 +370,7 @@ static double automatic_range(const Model *model) {
 static bool any_friction(const Model *model) {
   if (model->def.contact.friction > 0) return true;
   for (int i = 0; i < model->body_count; i++)
-    if (model->body[i].friction > 0) return true;
+    if (model->body[i].friction > 0 || model->body[i].rolling > 0 || model->body[i].torsion > 0) return true;
   for (int i = 0; i < model->rule_count; i++)
     if (model->rule[i].friction > 0) return true;
   return false;

@@ -51,6 +51,7 @@ typedef struct Body {
   int soft;       /* 1 + index of the soft body; 0 if the body is stiff */
   Drift drift;
   double gravity_scale, drag, angular_drag;
+  double rolling, torsion; /* [m] coefficients of friction against rolling and spinning */
   int group;
   Affine start;
   Vec3 velocity, angular_velocity, force, torque; /* at the start */
@@ -130,6 +131,8 @@ double model_restitution(const Model *model, int a, int b);
 /* [m] The way of the first body's surface against the body in a time, less that of the second's, at two rest points, in
  * the world at poses q. A soft surface has none. */
 Vec3 model_drift(const Model *model, const int body[2], const Affine q[2], const Vec3 rest[2], double time);
+/* [rad/s] Angular velocity of the first body's surface against the body, less that of the second's. */
+Vec3 model_drift_turn(const Model *model, const int body[2], const Affine q[2]);
 bool model_drifts(const Model *model, int a, int b);
 
 AbdStatus model_add_mesh(Model *model, const AbdMeshDef *def, AbdError *error);

@@ -111,6 +111,8 @@ static bool check_keys(const Node *object) {
                                         {"torque", "turn it by \"vertex_forces\" or \"scripted\" vertices"},
                                         {"stiffness", "\"soft\" has \"young\""},
                                         {"elasticity", "\"soft\" has \"model\""},
+                                        {"rolling_friction", "points of a soft surface have no rotation"},
+                                        {"torsional_friction", "points of a soft surface have no rotation"},
                                         {"angular_drag", "the drag of its vertices slows its turning too"},
                                         {"surface_velocity", "only stiff bodies have belts"},
                                         {"surface_angular_velocity", "only stiff bodies have belts"}};

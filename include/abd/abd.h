@@ -454,7 +454,9 @@ typedef struct AbdJointDef {
   double stiffness, rest;      /* spring on the coordinate: stiffness (rest - position) */
   double damping, friction;    /* [N m s or N s/m], dry friction [N m or N] on the coordinate */
   AbdDrive drive;
-  bool collide; /* the two bodies collide with each other; false */
+  bool collide;                     /* the two bodies collide with each other; false */
+  double break_force, break_torque; /* [N, N m] the joint breaks when a step needs more of AbdJointReading's force or
+                                       torque to keep it, or of a rope's tension; infinity; not for gears */
 } AbdJointDef;
 
 ABD_API AbdJointDef abd_default_joint_def(void);
@@ -479,6 +481,16 @@ typedef struct AbdJointReading {
 } AbdJointReading;
 /* At the end of the last step; forces are zero before the first step and after a restore. */
 ABD_API AbdStatus abd_joint_reading(const AbdWorld *world, AbdJointId joint, AbdJointReading *reading);
+
+/* A joint that broke in the last step. It is removed as abd_world_remove_joint removes it; the pair stays excluded. */
+typedef struct AbdBrokenJoint {
+  AbdJointId joint;
+  AbdBodyId body_a, body_b;
+  double force, torque; /* [N, N m] that it carried in that step */
+} AbdBrokenJoint;
+/* Writes at most capacity of them and returns their number; none before the first step and after a restore. Each is an
+ * event too, ABD_EVENT_JOINT_BROKE. */
+ABD_API size_t abd_world_broken_joints(const AbdWorld *world, AbdBrokenJoint *joint, size_t capacity);
 
 /* Result of eliminating the linear joints, valid after abd_world_start. */
 typedef struct AbdJointSummary {
@@ -567,6 +579,7 @@ typedef struct AbdStepReport {
   double momentum[3], angular_momentum[3]; /* of the dynamic bodies, about the world's origin */
   double seconds[ABD_STAGE_COUNT];         /* wall clock */
   int events;                              /* number of events, see abd_world_events */
+  int broken_joints;                       /* that broke in this step, see abd_world_broken_joints */
 } AbdStepReport;
 
 ABD_API const char *abd_linear_name(AbdLinear linear);

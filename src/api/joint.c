@@ -11,7 +11,9 @@ AbdJointDef abd_default_joint_def(void) {
                        .ratio = 1,
                        .limit = {-INFINITY, INFINITY},
                        .angle_limit = {-INFINITY, INFINITY},
-                       .drive = {.max_effort = INFINITY}};
+                       .drive = {.max_effort = INFINITY},
+                       .break_force = INFINITY,
+                       .break_torque = INFINITY};
 }
 
 /* Points and axes are those of the present poses: they become the start of the joined bodies. */

@@ -47,6 +47,7 @@ void abd_world_destroy(AbdWorld *world) {
   kept_destroy(&world->kept);
   events_destroy(&world->pending);
   events_destroy(&world->event);
+  mem_free(world->broken.item);
   mem_free(world->reaction);
   mem_free(world);
 }
@@ -212,14 +213,17 @@ AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
   }
   state_advance(&world->state, &world->next, &world->model);
   world->contacts_known = true;
+  AbdStatus status = world_find_broken(world, error);
   world_publish_events(world);
+  if (status == ABD_OK) status = world_remove_broken(world, error);
   report->step = world->state.step;
   report->time = abd_world_time(world);
   report->events = world->event.count;
+  report->broken_joints = world->broken.count;
   double rest = clock_now() - t0;
   for (int i = 0; i < ABD_STAGE_REST; i++) rest -= report->seconds[i];
   report->seconds[ABD_STAGE_REST] = rest;
-  return ABD_OK;
+  return status;
 }
 
 size_t abd_world_snapshot_size(const AbdWorld *world) {
@@ -245,7 +249,7 @@ AbdStatus abd_world_restore(AbdWorld *world, const void *bytes, size_t size) {
   }
   world->contacts_known = world->reactions_known = false;
   kept_destroy(&world->kept);
-  world->pending.count = world->event.count = 0;
+  world->pending.count = world->event.count = world->broken.count = 0;
   return ABD_OK;
 }
 

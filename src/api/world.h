@@ -22,6 +22,11 @@ typedef struct Kept {
   int joint_count;
 } Kept;
 
+typedef struct BrokenList {
+  AbdBrokenJoint *item;
+  int count, capacity;
+} BrokenList;
+
 struct AbdWorld {
   Model model;
   State state, next;
@@ -37,6 +42,7 @@ struct AbdWorld {
   Kept kept;
   EventList pending; /* of the next step */
   EventList event;   /* of the last step */
+  BrokenList broken; /* in the last step */
   AbdError error;
 };
 
@@ -65,6 +71,10 @@ bool world_raise(AbdWorld *world, AbdEventKind kind, AbdBodyId a, AbdBodyId b, A
 bool world_raise_touches(AbdWorld *world, AbdError *error); /* compares the next state's touching pairs to the last */
 void world_publish_events(AbdWorld *world);
 void events_destroy(EventList *list);
+
+/* breaking.c: lists the joints that broke in the step that ended, with their events; removes them. */
+AbdStatus world_find_broken(AbdWorld *world, AbdError *error);
+AbdStatus world_remove_broken(AbdWorld *world, AbdError *error);
 
 /* check.c: fails if a suspect body crosses another or is nearer to it than contact allows. */
 AbdStatus world_check(const Model *model, Nodes q, const bool *suspect, AbdError *error);

@@ -89,6 +89,12 @@ static AbdStatus check_numbers(const AbdJointDef *d, const char *name, AbdError 
     if (!isfinite(number[i].value) || (number[i].value < 0 && !number[i].negative))
       return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": %s is %g, expected a %s", name, number[i].what,
                    number[i].value, number[i].negative ? "finite number" : "number >= 0");
+  if (!(d->break_force > 0) || !(d->break_torque > 0))
+    return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": break %s is %g, expected a number > 0", name,
+                 d->break_force > 0 ? "torque" : "force", d->break_force > 0 ? d->break_torque : d->break_force);
+  if (d->kind == ABD_JOINT_GEAR && (isfinite(d->break_force) || isfinite(d->break_torque)))
+    return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": a gear does not break; the joints that it couples can",
+                 name);
   for (int k = 0; k < 3; k++) {
     if (!(fabs(d->point[k]) < 1e30))
       return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": point[%d] is %g, expected a finite number below 1e30",

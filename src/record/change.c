@@ -71,7 +71,8 @@ bool run_write_changes(Run *run, const AbdWorld *world, const RunStep *step, con
         e->kind == ABD_EVENT_BODY_ADDED && step->color ? step->color(step->color_user, e->body_a.id) : NULL;
     if (color) good = run_write_color(run, e->body_a.id, color);
     if (e->kind == ABD_EVENT_BODY_REMOVED) good = write_death(run, "body", e->body_a.id, now);
-    if (e->kind == ABD_EVENT_JOINT_REMOVED) good = write_death(run, "joint_def", e->joint.id, now);
+    if (e->kind == ABD_EVENT_JOINT_REMOVED || e->kind == ABD_EVENT_JOINT_BROKE)
+      good = write_death(run, "joint_def", e->joint.id, now);
   }
   return good;
 }

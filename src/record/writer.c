@@ -212,7 +212,7 @@ static bool has_changes(const StepRecord *r) {
   for (size_t k = 0; k < r->event_count; k++) {
     AbdEventKind kind = r->event[k].kind;
     if (kind == ABD_EVENT_BODY_ADDED || kind == ABD_EVENT_BODY_REMOVED || kind == ABD_EVENT_JOINT_ADDED ||
-        kind == ABD_EVENT_JOINT_REMOVED)
+        kind == ABD_EVENT_JOINT_REMOVED || kind == ABD_EVENT_JOINT_BROKE)
       return true;
   }
   return false;

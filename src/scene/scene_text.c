@@ -278,6 +278,8 @@ static bool put_joint(json_t *joints, const SceneJoint *joint) {
          (!(takes & ABD_JOINT_TAKES_PITCH) || put(object, "pitch", json_real(def->pitch))) &&
          (def->length < 0 || put(object, "length", json_real(def->length))) &&
          (!def->free || put(object, "free", json_true())) && (!def->collide || put(object, "collide", json_true())) &&
+         (!isfinite(def->break_force) || put(object, "break_force", json_real(def->break_force))) &&
+         (!isfinite(def->break_torque) || put(object, "break_torque", json_real(def->break_torque))) &&
          (!joint_moves(def) || put_coordinate(object, def));
 }
 

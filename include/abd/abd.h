@@ -232,7 +232,9 @@ typedef struct AbdBodyDef {
                                  belt; only friction feels it; 0 */
   double surface_angular_velocity[3]; /* [rad/s] the same about the mesh's origin: a turntable; both are added; 0 */
   double gravity_scale;               /* factor on the world's gravity, 1; 0 = none acts on the body */
-  double drag, angular_drag;          /* [1/s] rates at which momentum and angular momentum decay, 0 */
+  bool sensor; /* it collides with nothing and exerts no contact forces; abd_body_overlaps and events find what
+                  overlaps it; false */
+  double drag, angular_drag; /* [1/s] rates at which momentum and angular momentum decay, 0 */
 } AbdBodyDef;
 
 ABD_API AbdBodyDef abd_default_body_def(void);
@@ -260,6 +262,7 @@ typedef struct AbdBodyView {
   uint32_t fixed;
   int32_t group;
   double contact_thickness;
+  bool sensor;
 } AbdBodyView;
 ABD_API AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view);
 /* Whether two bodies may collide: false for excluded pairs, equal groups, and two bodies that are not dynamic. */
@@ -666,6 +669,7 @@ typedef struct AbdContact {
   double distance;          /* [m] */
   double normal_force;      /* [N] on a along normal, on b against it */
   double friction_force[3]; /* [N] on a; the opposite on b */
+  double torque[3];         /* [N m] of rolling and torsional friction, on a; the opposite on b */
   int32_t kind;             /* 0 vertex of a on triangle of b, 1 triangle of a on vertex of b, 2 edge on edge */
   uint32_t primitive_a,
       primitive_b; /* vertex, triangle or edge of the body's mesh; of a soft body its own vertex, a triangle of its

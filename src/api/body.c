@@ -106,7 +106,8 @@ AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view
                         b->mass,       {s.y + s.z, s.x + s.z, s.x + s.y},
                         b->stiffness,  b->friction,
                         b->elasticity, b->fixed,
-                        b->group,      b->thickness};
+                        b->group,      b->thickness,
+                        b->sensor};
   return ABD_OK;
 }
 
@@ -121,6 +122,7 @@ size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], siz
   for (int k = 0; k < m->rule_count; k++) {
     int a = (int)(m->rule[k].key >> 32), b = (int)(m->rule[k].key & 0xffffffffu);
     bool grouped = m->body[a].group >= 0 && m->body[a].group == m->body[b].group;
+    if (m->body[a].sensor || m->body[b].sensor) continue;
     if (m->rule[k].friction >= 0 || grouped || !model_excludes(m, a, b)) continue;
     if (count++ < capacity) pair[count - 1][0] = world_body_id(world, a), pair[count - 1][1] = world_body_id(world, b);
   }

@@ -97,6 +97,7 @@ static const AbdSetting body_settings[] = {
   VECTOR(AbdBodyDef, surface_angular_velocity, 0, 0, 0, "rad/s",
          "angular velocity of the surface against the body, about the origin of its mesh: a turntable"),
   NUMBER(AbdBodyDef, gravity_scale, ANY, 1, "", "factor on the world's gravity; 0 = the body floats"),
+  BOOLEAN(AbdBodyDef, sensor, false, "the body collides with nothing; abd_body_overlaps finds what overlaps it"),
   NUMBER(AbdBodyDef, drag, NOT_NEGATIVE, 0, "1/s", "rate at which momentum decays; the terminal speed is g / drag"),
   NUMBER(AbdBodyDef, angular_drag, NOT_NEGATIVE, 0, "1/s", "rate at which angular momentum decays"),
 };

@@ -48,6 +48,7 @@ void abd_world_destroy(AbdWorld *world) {
   events_destroy(&world->pending);
   events_destroy(&world->event);
   mem_free(world->broken.item);
+  searched_destroy(&world->searched);
   mem_free(world->reaction);
   mem_free(world);
 }
@@ -207,7 +208,7 @@ AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
   if (stage_failed(outcome) && outcome.body >= 0) report->culprit[0].id = (uint32_t)outcome.body + 1;
   report_ids(world, report);
   if (stage_failed(outcome)) return step_fault(world, outcome, error);
-  if (!world_raise_touches(world, error)) {
+  if (world_sense(world, error) || !world_raise_touches(world, error)) {
     world->pending.count = pending;
     return error->status;
   }

@@ -27,6 +27,13 @@ typedef struct BrokenList {
   int count, capacity;
 } BrokenList;
 
+/* Surfaces of the soft bodies for the questions of abd/query.h. */
+typedef struct Searched {
+  Surface *surface;
+  int count;
+  const Affine *q; /* poses of the bodies that the question is about */
+} Searched;
+
 struct AbdWorld {
   Model model;
   State state, next;
@@ -43,6 +50,7 @@ struct AbdWorld {
   EventList pending; /* of the next step */
   EventList event;   /* of the last step */
   BrokenList broken; /* in the last step */
+  Searched searched;
   AbdError error;
 };
 
@@ -71,6 +79,10 @@ bool world_raise(AbdWorld *world, AbdEventKind kind, AbdBodyId a, AbdBodyId b, A
 bool world_raise_touches(AbdWorld *world, AbdError *error); /* compares the next state's touching pairs to the last */
 void world_publish_events(AbdWorld *world);
 void events_destroy(EventList *list);
+
+/* search.c: adds what overlaps sensors to the next state's touching pairs. */
+AbdStatus world_sense(AbdWorld *world, AbdError *error);
+void searched_destroy(Searched *searched);
 
 /* breaking.c: lists the joints that broke in the step that ended, with their events; removes them. */
 AbdStatus world_find_broken(AbdWorld *world, AbdError *error);

@@ -54,6 +54,7 @@ static bool gives_way(const Body *b) { return b->motion == ABD_MOTION_DYNAMIC ||
 bool model_collides(const Model *model, int a, int b) {
   const Body *x = &model->body[a], *y = &model->body[b];
   if (a == b) return x->soft && model->soft[x->soft - 1].def.self_contact;
+  if (x->sensor || y->sensor) return false;
   if (!gives_way(x) && !gives_way(y)) return false;
   if (x->group >= 0 && x->group == y->group) return false;
   const PairRule *rule = model_rule(model, a, b);
@@ -319,6 +320,7 @@ AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error) {
   b->drift = drift_of(def, mesh);
   b->rolling = def->rolling_friction;
   b->torsion = def->torsional_friction;
+  b->sensor = def->sensor;
   b->gravity_scale = def->gravity_scale;
   b->drag = def->drag;
   b->angular_drag = def->angular_drag;

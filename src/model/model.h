@@ -50,6 +50,7 @@ typedef struct Body {
   bool unchecked; /* may cross others, see model/change.h */
   int soft;       /* 1 + index of the soft body; 0 if the body is stiff */
   Drift drift;
+  bool sensor; /* collides with nothing */
   double gravity_scale, drag, angular_drag;
   double rolling, torsion; /* [m] coefficients of friction against rolling and spinning */
   int group;

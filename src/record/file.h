@@ -78,4 +78,7 @@ bool run_write_new_bodies(Run *run, const AbdWorld *world, int64_t born, uint32_
 /* Calls visit for every row of a statement's result. */
 bool run_visit_statement(Run *run, sqlite3_stmt *statement, RunVisit visit, void *user);
 
+/* A sensor's text instead of the list of bodies that a body does not collide with: it collides with none. */
+#define RUN_SENSOR "\"all\""
+
 #endif

@@ -77,12 +77,13 @@ static bool read_mesh(Run *run, sqlite3_stmt *s, RunMesh *mesh) {
          check_indices(run, mesh->name, "a tet", mesh->tet, 4 * mesh->tet_count, mesh->vertex_count);
 }
 
-/* Parses "[2,5]", the list that exclusion_text writes. */
+/* Parses "[2,5]", the list that exclusion_text writes, or RUN_SENSOR. */
 static bool parse_exclusions(Run *run, const char *text, RunBody *body, size_t body_count) {
   size_t capacity = 1;
   for (const char *c = text; *c; c++) capacity += *c == ',';
   body->exclude = malloc(capacity * sizeof *body->exclude);
   if (!body->exclude) return out_of_memory(run);
+  if ((body->sensor = strcmp(text, RUN_SENSOR) == 0)) return true;
   const char *at = text + strspn(text, " [");
   while (*at && *at != ']') {
     char *end;

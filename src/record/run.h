@@ -120,6 +120,7 @@ typedef struct RunBody {
   int32_t group;     /* bodies of one group >= 0 do not collide */
   uint32_t *exclude; /* ids (1-based) of the bodies that it does not collide with */
   size_t exclude_count;
+  bool sensor;        /* it collides with none */
   int64_t born, died; /* the first step that has it, and the first that has it no more; INT64_MAX = never */
 } RunBody;
 

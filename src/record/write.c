@@ -122,7 +122,7 @@ static bool write_body(Run *run, sqlite3_stmt *s, const AbdWorld *world, uint32_
   sqlite3_bind_int64(s, 3, body.mesh.id);
   sqlite3_bind_text(s, 4, is_soft ? "soft" : "affine", -1, SQLITE_STATIC);
   sqlite3_bind_text(s, 5, abd_motion_name(body.motion), -1, SQLITE_STATIC);
-  sqlite3_bind_text(s, 6, collide, -1, SQLITE_STATIC);
+  sqlite3_bind_text(s, 6, body.sensor ? RUN_SENSOR : collide, -1, SQLITE_STATIC);
   sqlite3_bind_double(s, 7, body.density);
   sqlite3_bind_double(s, 8, body.mass);
   run_bind_blob(s, 9, body.inertia, sizeof body.inertia);

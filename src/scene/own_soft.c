@@ -113,6 +113,7 @@ static bool check_keys(const Node *object) {
                                         {"elasticity", "\"soft\" has \"model\""},
                                         {"rolling_friction", "points of a soft surface have no rotation"},
                                         {"torsional_friction", "points of a soft surface have no rotation"},
+                                        {"sensor", "only a stiff body can be one"},
                                         {"angular_drag", "the drag of its vertices slows its turning too"},
                                         {"surface_velocity", "only stiff bodies have belts"},
                                         {"surface_angular_velocity", "only stiff bodies have belts"}};

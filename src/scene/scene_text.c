@@ -132,8 +132,8 @@ static bool put_forces(json_t *object, const ForceKey *forces, size_t count, boo
 /* A soft body has stiffness and elasticity in "soft", and its surface does not move against it. */
 static bool put_material(json_t *object, const SceneBody *body) {
   static const char *const none[] = {
-      "stiffness",    "elasticity",       "surface_velocity",  "surface_angular_velocity",
-      "angular_drag", "rolling_friction", "torsional_friction"};
+      "stiffness",    "elasticity",       "surface_velocity",   "surface_angular_velocity",
+      "angular_drag", "rolling_friction", "torsional_friction", "sensor"};
   bool ok = settings_write(object, ABD_DEF_BODY, &body->def);
   for (size_t k = 0; body->soft && k < sizeof none / sizeof *none; k++) json_object_del(object, none[k]);
   return ok && (!body->color[0] || put(object, "color", json_string(body->color)));

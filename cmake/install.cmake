@@ -7,7 +7,7 @@ include(CMakePackageConfigHelpers)
 install(TARGETS abd_static abd_shared EXPORT abd-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES ${PROJECT_SOURCE_DIR}/include/abd/abd.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/abd)
+install(FILES ${PROJECT_SOURCE_DIR}/include/abd/abd.h ${PROJECT_SOURCE_DIR}/include/abd/query.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/abd)
 if(TARGET abd)
   install(TARGETS abd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

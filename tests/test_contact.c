@@ -15,7 +15,7 @@
 #include "posed.h"
 
 static ContactScene scene_of(double range, double separation) {
-  return (ContactScene){&cast.model, range, separation, 0.1 * range, NULL, NULL, &shelf};
+  return (ContactScene){&cast.model, range, separation, 0.1 * range, NULL, NULL, &shelf, 0.01};
 }
 
 /* ---- candidates -------------------------------------------------------------------------------------------------- */
@@ -368,6 +368,67 @@ static void test_gradient_of_barrier_and_friction(void **state) {
   assert_true(checked > rounds(1200) / 3 && rubbing > rounds(1200) / 8);
 }
 
+/* Energy, gradient and Hessian of friction alone, at poses with its forces at their solution. */
+static double friction_at(Pair *p, const ContactScene *scene, const Affine q[2], double g[24], double h[24][24]) {
+  pair_friction_start(p, scene, &q[0], &q[1]);
+  pair_assemble(p, scene, &q[0], &q[1]);
+  gradient_of(pair_moment_sums(p, scene), g);
+  hessian_of(pair_moment_sums(p, scene), h);
+  return pair_friction_energy(p, scene, &q[0], &q[1]);
+}
+
+static void check_differences(Pair *p, const ContactScene *scene, const Affine q[2]) {
+  double g[24], h[24][24], side[2][24], unused[24][24], e[2], step = 1e-6 * scene->friction_eps;
+  friction_at(p, scene, q, g, h);
+  double size = largest(g, 24), stiff = fmax(largest(&h[0][0], 576), size / scene->friction_eps);
+  if (!positive(h, 1e-11 * stiff)) fail_msg("the Hessian of friction has a negative eigenvalue");
+  for (int i = 0; i < 24; i++) {
+    for (int k = 0; k < 2; k++) {
+      Affine x[2] = {q[0], q[1]};
+      (&x[0].n[0].x)[i] += k ? step : -step; /* the poses lie one after the other */
+      e[k] = friction_at(p, scene, x, side[k], unused);
+    }
+    double slope = (e[1] - e[0]) / (2 * step);
+    if (fabs(slope - g[i]) > 1e-6 * size) fail_msg("gradient[%d] = %.12g, differences give %.12g", i, g[i], slope);
+    for (int j = 0; j < 24; j++) {
+      double d = (side[1][j] - side[0][j]) / (2 * step);
+      if (fabs(d - h[j][i]) > 1e-5 * stiff) fail_msg("H[%d][%d] = %.12g, differences give %.12g", j, i, h[j][i], d);
+    }
+  }
+}
+
+/* Sticking and slipping; the forces of a point that rolls or spins have no sum, and the torques are opposite. */
+static void test_rolling_and_spinning(void **state) {
+  Draw d = {11};
+  int checked = 0, slipping = 0;
+  (void)state;
+  for (int k = 0; k < rounds(600); k++) {
+    Pair p = draw_pair(&d, &cast.model);
+    Affine q[2];
+    ContactScene scene = scene_of(0.1, 0);
+    p.stiffness = draw_decades(&d, -3, 3);
+    p.rolling = k % 3 != 1 ? draw(&d, 0.001, 0.1) : 0;
+    p.torsion = k % 3 != 2 ? draw(&d, 0.001, 0.1) : 0;
+    if (draw_near(&d, &cast.model, &p, scene.range * draw(&d, 0.05, 0.8), 0.05, q)) {
+      pair_eval(&p, &scene, &q[0], &q[1]);
+      double turn = k % 2 ? 0.05 : 0.003;
+      Affine before[2] = {moved(&q[0], draw_vec3(&d, 0.02), draw_vec3(&d, turn), q[0].n[0]), q[1]};
+      assert_true(pair_lag(&p, &scene, before, NULL, 0));
+      p.contact.count = 0; /* friction alone */
+      if (p.friction.count) check_differences(&p, &scene, q);
+      double g[24], h[24][24];
+      if (p.friction.count) friction_at(&p, &scene, q, g, h);
+      for (int i = 0; p.friction.count && i < 3; i++) assert_true(g[i] == 0 && g[12 + i] == 0);
+      for (int i = 0; i < p.friction_unique; i++)
+        slipping += norm(pair_friction(&p, &scene)[i].displacement) > scene.friction_eps;
+      checked += p.friction.count > 0;
+    }
+    shelf_remove(&p);
+  }
+  printf("  %d pairs, %d points slip\n", checked, slipping);
+  assert_true(checked > rounds(600) / 4 && slipping > checked / 4);
+}
+
 /* A card over a box, edges nearly along each other: the mollifier is at work. */
 static void test_gradient_of_nearly_parallel_edges(void **state) {
   Draw d = {5};
@@ -486,6 +547,7 @@ int main(void) {
       cmocka_unit_test(test_contacts_are_the_near_stencils),
       cmocka_unit_test(test_contacts_do_not_depend_on_the_list),
       cmocka_unit_test(test_gradient_of_barrier_and_friction),
+      cmocka_unit_test(test_rolling_and_spinning),
       cmocka_unit_test(test_gradient_of_nearly_parallel_edges),
       cmocka_unit_test(test_broad_phase_equals_all_pairs),
       cmocka_unit_test(test_body_box_holds_the_body),

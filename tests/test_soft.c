@@ -522,9 +522,9 @@ static void test_invalid_attachments(void **state) {
   lab_expect_ok(&lab, abd_soft_attach(w, soft, 0, stiff));
   expect_fault(w, abd_soft_attach(w, soft, 0, (AbdBodyId){0}), ABD_ERROR_ARGUMENT, "vertex 0", "already");
   assert_int_equal(abd_soft_velocities(w, soft, x), ABD_ERROR_STATE);
-  lab_expect_ok(&lab, abd_world_start(w));
-  expect_fault(w, abd_soft_attach(w, soft, 1, stiff), ABD_ERROR_STATE, "started", "");
-  expect_fault(w, abd_world_add_soft(w, &def, NULL), ABD_ERROR_STATE, "started", "");
+  lab_expect_ok(&lab, abd_world_step(w, NULL));
+  expect_fault(w, abd_soft_attach(w, soft, 1, stiff), ABD_ERROR_STATE, "jelly", "has begun to move");
+  expect_fault(w, abd_soft_script(w, soft, 1), ABD_ERROR_STATE, "jelly", "has begun to move");
   expect_fault(w, abd_soft_set_force(w, stiff, 0, push), ABD_ERROR_ARGUMENT, "2", "no soft vertex 0");
   expect_fault(w, abd_soft_set_force(w, soft, 8, push), ABD_ERROR_ARGUMENT, "1", "no soft vertex 8");
   expect_fault(w, abd_soft_set_force(w, soft, 1, bad), ABD_ERROR_ARGUMENT, "jelly", "nan");

@@ -75,7 +75,10 @@ static Outcome bench_step(Bench *b, double most_time, int easy, int hard) {
   b->slow.hard = hard;
   b->slow.begins = 0;
   memset(&b->report, 0, sizeof b->report);
-  return substeps_run(&w->step, (Backend){&b->stages, &b->slow}, &w->state, &w->next, &w->start, &b->report);
+  Outcome outcome =
+      substeps_run(&w->step, (Backend){&b->stages, &b->slow}, &w->state, &w->next, &w->substeps, &b->report);
+  if (!stage_failed(outcome)) substeps_finish(&w->substeps, &w->state, &w->next, &w->model);
+  return outcome;
 }
 
 static const double DT = 0.01;

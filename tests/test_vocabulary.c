@@ -24,7 +24,9 @@ static size_t name_count(AbdEnum which) {
 static void other_value(const AbdSetting *s, double value[3]) {
   value[0] = value[1] = value[2] = 0;
   switch (s->type) {
-    case ABD_SETTING_NUMBER: value[0] = isfinite(s->most) ? 0.25 * s->least + 0.75 * s->most : s->least + 0.375; break;
+    case ABD_SETTING_NUMBER:
+      value[0] = isfinite(s->most) ? 0.25 * s->least + 0.75 * s->most : isfinite(s->least) ? s->least + 0.375 : 0.375;
+      break;
     case ABD_SETTING_INTEGER: value[0] = s->standard[0] == s->least + 3 ? s->least + 4 : s->least + 3; break;
     case ABD_SETTING_BOOLEAN: value[0] = !s->standard[0]; break;
     case ABD_SETTING_VECTOR: value[0] = 1.5, value[1] = -2, value[2] = 0.25; break;
@@ -259,8 +261,10 @@ static void test_names(void **state) {
   NAMES(ABD_ENUM_STAGE, abd_stage_name, AbdStage);
   NAMES(ABD_ENUM_TERM, abd_term_name, AbdTerm);
   NAMES(ABD_ENUM_OUTCOME, abd_outcome_name, AbdOutcome);
+  NAMES(ABD_ENUM_EVENT_KIND, abd_event_kind_name, AbdEventKind);
   assert_int_equal(name_count(ABD_ENUM_STAGE), ABD_STAGE_COUNT);
   assert_int_equal(name_count(ABD_ENUM_TERM), ABD_TERM_COUNT);
+  assert_int_equal(name_count(ABD_ENUM_EVENT_KIND), ABD_EVENT_KIND_COUNT);
   assert_int_equal(1 << (name_count(ABD_ENUM_FIX) - 1), ABD_FIX_ROTATION_Z);
   assert_int_equal(name_count(ABD_ENUM_COUNT), 0);
 }

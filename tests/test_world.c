@@ -208,26 +208,6 @@ static void test_forces_and_targets(void **state) {
   abd_world_destroy(world);
 }
 
-static void test_nothing_is_added_after_the_start(void **state) {
-  AbdWorld *world = open_world(NULL);
-  AbdMeshId mesh = add_cube(world);
-  AbdBodyId a = add_body(world, cube_at(mesh, "a", 0, 0, 0)), b = add_body(world, cube_at(mesh, "b", 3, 0, 0));
-  AbdMeshDef mesh_def = box_def();
-  AbdBodyDef body_def = cube_at(mesh, "late", 9, 0, 0);
-  (void)state;
-  assert_int_equal(abd_world_start(world), ABD_OK);
-  assert_int_equal(abd_world_start(world), ABD_OK);
-  assert_int_equal(abd_world_add_mesh(world, &mesh_def, NULL), ABD_ERROR_STATE);
-  says(abd_world_error(world), "started", "");
-  assert_int_equal(abd_world_add_body(world, &body_def, NULL), ABD_ERROR_STATE);
-  assert_int_equal(abd_world_exclude_pair(world, a, b), ABD_ERROR_STATE);
-  assert_int_equal(abd_world_set_pair_friction(world, a, b, 0.5), ABD_ERROR_STATE);
-  assert_int_equal(abd_world_body_count(world), 2);
-  assert_int_equal(abd_world_mesh_count(world), 1);
-  assert_int_equal(abd_world_step_count(world), 0);
-  abd_world_destroy(world);
-}
-
 static void test_worlds_without_moving_bodies(void **state) {
   (void)state;
   for (int bodies = 0; bodies < 3; bodies++) {
@@ -499,7 +479,7 @@ static void test_every_allocation_may_fail(void **state) {
 
 /* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
-enum { HEADER_CHECKSUM = 88, HEADER_SIZE = 96 };
+enum { HEADER_CHECKSUM = 112, HEADER_SIZE = 120 };
 
 static unsigned char *save(const AbdWorld *world, size_t *size) {
   *size = abd_world_snapshot_size(world);
@@ -543,7 +523,7 @@ static void test_foreign_and_short_snapshots(void **state) {
   AbdWorld *other = open_crossing();
   assert_int_equal(abd_world_exclude_pair(other, (AbdBodyId){1}, (AbdBodyId){3}), ABD_OK);
   assert_int_equal(abd_world_restore(other, bytes, size), ABD_ERROR_STATE);
-  says(abd_world_error(other), "4", "3");
+  says(abd_world_error(other), "body 4", "does not have");
   assert_true(abd_world_hash(t.world) == hash);
   free(bytes);
   abd_world_destroy(other);
@@ -630,7 +610,6 @@ int main(void) {
       cmocka_unit_test(test_half_space_is_not_dynamic),
       cmocka_unit_test(test_unknown_ids),
       cmocka_unit_test(test_forces_and_targets),
-      cmocka_unit_test(test_nothing_is_added_after_the_start),
       cmocka_unit_test(test_worlds_without_moving_bodies),
       cmocka_unit_test(test_overflow_is_an_error_of_the_step),
       cmocka_unit_test(test_crossing_start_names_bodies_and_triangles),

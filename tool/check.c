@@ -366,8 +366,10 @@ static int check_scene(Report *report, const SceneOptions *options) {
       else remark_joints(report, world);
       if (started && !slow_warn(world, warn, report)) code = fail(EXIT_FAILED, "out of memory");
     }
-    remark(report, "%zu bodies, %zu meshes, %lld steps of %.6g s", abd_world_body_count(world),
-           abd_world_mesh_count(world), (long long)scene_steps(scene), scene_dt(scene));
+    remark(report, "%zu bodies, %zu meshes, %lld steps of %.6g s", scene_body_count(scene), abd_world_mesh_count(world),
+           (long long)scene_steps(scene), scene_dt(scene));
+    if (scene_body_count(scene) > abd_world_body_count(world))
+      remark(report, "%zu bodies come after the start", scene_body_count(scene) - abd_world_body_count(world));
   }
   abd_world_destroy(world);
   scene_destroy(scene);

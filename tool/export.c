@@ -171,14 +171,15 @@ static int write_series(ExportJob *job, const Format *f) {
 
 /* ---- Tables ---- */
 
-static const char *const table_name[] = {"poses", "vertices", "report", "contacts", "joints", NULL};
-enum { TABLE_POSES, TABLE_VERTICES, TABLE_REPORT, TABLE_CONTACTS, TABLE_JOINTS };
+static const char *const table_name[] = {"poses", "vertices", "report", "contacts", "joints", "events", NULL};
+enum { TABLE_POSES, TABLE_VERTICES, TABLE_REPORT, TABLE_CONTACTS, TABLE_JOINTS, TABLE_EVENTS };
 
 static int write_rows(ExportJob *job, int table) {
   ExportError error;
   size_t rows;
-  RunTable which = table == TABLE_CONTACTS ? RUN_TABLE_CONTACTS : RUN_TABLE_JOINTS;
-  if (!export_table_csv(job->run, which, job->step, job->step_count, job->options.output, &rows, &error))
+  RunTable which = (RunTable)(table - TABLE_CONTACTS + RUN_TABLE_CONTACTS);
+  bool all = table == TABLE_EVENTS && job->options.frame < 0 && !job->options.frames; /* also of steps without frame */
+  if (!export_table_csv(job->run, which, all ? NULL : job->step, job->step_count, job->options.output, &rows, &error))
     return export_fail(run_error_kind(job->run) == RUN_BAD_FILE ? EXIT_BAD_INPUT : EXIT_FAILED, error.text);
   if (rows) return EXIT_GOOD;
   remove(job->options.output);
@@ -217,7 +218,8 @@ static int check_table(const ExportOptions *o, const Format *f) {
   for (int k = 0; o->table && table_name[k]; k++) known |= !strcmp(o->table, table_name[k]);
   if (!known) {
     const char *nearest = args_nearest(o->table, table_name);
-    return args_usage_error(&command, "--table: expected poses, vertices, report, contacts or joints, got '%s'%s%s",
+    return args_usage_error(&command,
+                            "--table: expected poses, vertices, report, contacts, joints or events, got '%s'%s%s",
                             o->table, nearest ? "; did you mean " : "", nearest ? nearest : "");
   }
   if (o->table && o->reports)
@@ -278,7 +280,7 @@ int command_export(int argc, char **argv) {
       {"all", 0, OPTION_FLAG, &o->all, NULL, "a numbered file for every frame"},
       {"every", 0, OPTION_ATLEAST1, &o->every, "K", "only every K-th frame of many"},
       {"table", 0, OPTION_TEXT, &o->table, "NAME",
-       ".csv: poses, vertices (of soft bodies), report (energies, iterations, times), contacts or joints"},
+       ".csv: poses, vertices (of soft bodies), report (energies, iterations, times), contacts, joints or events"},
       {"reports", 0, OPTION_FLAG, &o->reports, NULL, ".csv: the same as --table report"},
       {"fps", 0, OPTION_POSITIVE, &o->fps, "F",
        "films: pictures per second; by default those of the frames, at most 60"},

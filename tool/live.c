@@ -132,8 +132,7 @@ static bool rewind_run(Session *session) {
 static void go_back(Live *live) {
   Session *session = live->session;
   set_forces(live, &(Drag){0});
-  if (abd_world_restore(session->world, live->first, live->first_size) != ABD_OK)
-    stop_with(live, abd_world_error(session->world));
+  if (!session_restore(session, live->first, live->first_size, 0)) stop_with(live, abd_world_error(session->world));
   else if (!rewind_run(session)) stop_with(live, run_error(session->run));
   pthread_mutex_lock(&live->lock);
   live->epoch++;

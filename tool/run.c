@@ -68,6 +68,7 @@ static int step_once(Session *session) {
   if (!session_record(session, &report)) return disk_failure(session);
   progress_step(&session->progress, &report);
   if (report.outcome != ABD_CONVERGED) trouble_in_step(session, &report);
+  trouble_broken_joints(session, &report);
   trouble_if_crawling(session, &report);
   return EXIT_GOOD;
 }

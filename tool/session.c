@@ -91,15 +91,21 @@ static void print_warning(void *user, const char *sentence) {
   fprintf(stderr, "warning: %s\n", sentence);
 }
 
-static int build_world(Session *session) {
+/* The world at its start, or with the bodies that it has after a step. */
+static int build_world(Session *session, int64_t step) {
   SceneError error;
   if (!scene_body_count(session->scene))
     return fail(EXIT_BAD_INPUT, "%s: the scene has no bodies, expected at least one", session->source);
-  session->world = scene_build(session->scene, (int)fmin((double)session->options.threads, 4096), &error);
-  if (!session->world) return fail(EXIT_BAD_INPUT, "%s: %s", session->source, error.text);
+  session->world = scene_build_at(session->scene, (int)fmin((double)session->options.threads, 4096), step, &error);
+  return session->world ? EXIT_GOOD : fail(EXIT_BAD_INPUT, "%s: %s", session->source, error.text);
+}
+
+static int start_world(Session *session) {
+  int code = build_world(session, 0);
+  if (code != EXIT_GOOD) return code;
   AbdStatus status = abd_world_start(session->world);
   if (status == ABD_OK) return EXIT_GOOD;
-  int code = fail(code_of(status), "%s: %s", session->source, abd_world_error(session->world));
+  code = fail(code_of(status), "%s: %s", session->source, abd_world_error(session->world));
   if (status == ABD_ERROR_CROSSING) trouble_at_start(session);
   return code;
 }
@@ -170,9 +176,10 @@ static bool write_origin(Session *session, const TextList *operand) {
 
 static bool write_colors(Session *session) {
   bool good = true;
-  for (size_t k = 0; good && k < scene_body_count(session->scene); k++) {
-    const char *color = scene_body_color(session->scene, k);
-    if (color) good = run_write_color(session->run, (uint32_t)k + 1, color);
+  for (size_t k = 0; good && k < abd_world_body_count(session->world); k++) {
+    uint32_t id = abd_world_body_at(session->world, k).id;
+    const char *color = scene_body_color(session->scene, id - 1);
+    if (color) good = run_write_color(session->run, id, color);
   }
   return good;
 }
@@ -209,7 +216,7 @@ static int begin_run(Session *session, const TextList *operand) {
   session->target = steps_wanted(session, scene_steps(session->scene));
   session->every = session->options.every ? session->options.every : 1;
   session->contacts = session->options.contacts;
-  int code = build_world(session);
+  int code = start_world(session);
   if (code != EXIT_GOOD) return code;
   if (!session->options.quiet) print_volumes(session->world);
   if (!session->options.quiet) slow_warn(session->world, print_warning, NULL);
@@ -263,10 +270,12 @@ static int restore_state(Session *session) {
   void *bytes = NULL;
   size_t size;
   int64_t step;
-  if (!run_same_world(session->run, session->world) || !run_read_checkpoint(session->run, &bytes, &size, &step))
-    return fail_run(session);
-  AbdStatus status = abd_world_restore(session->world, bytes, size);
+  if (!run_read_checkpoint(session->run, &bytes, &size, &step)) return fail_run(session);
+  int code = build_world(session, step);
+  if (code == EXIT_GOOD && !run_same_world(session->run, session->world)) code = fail_run(session);
+  AbdStatus status = code == EXIT_GOOD ? abd_world_restore(session->world, bytes, size) : ABD_OK;
   free(bytes);
+  if (code != EXIT_GOOD) return code;
   if (status != ABD_OK)
     return fail(EXIT_BAD_INPUT, "%s: cannot restore step %lld: %s", session->path, (long long)step,
                 abd_world_error(session->world));
@@ -310,12 +319,22 @@ static int resume_run(Session *session) {
   if (!session->run) return fail(error.kind == RUN_BAD_FILE ? EXIT_BAD_INPUT : EXIT_FAILED, "%s", error.text);
   int code = check_engine(session);
   if (code == EXIT_GOOD) code = load_recorded_scene(session);
-  if (code == EXIT_GOOD) code = build_world(session);
   if (code == EXIT_GOOD) code = restore_state(session);
   if (code == EXIT_GOOD) code = update_plan(session);
   if (code == EXIT_GOOD) return code;
   run_close(session->run), session->run = NULL; /* nothing to sum up */
   return code;
+}
+
+/* A world of its own keeps the ids of bodies that come again. */
+bool session_restore(Session *session, const void *bytes, size_t size, int64_t step) {
+  if (!scene_changes(session->scene)) return abd_world_restore(session->world, bytes, size) == ABD_OK;
+  SceneError error;
+  AbdWorld *world = scene_build_at(session->scene, (int)fmin((double)session->options.threads, 4096), step, &error);
+  bool good = world && abd_world_restore(world, bytes, size) == ABD_OK;
+  abd_world_destroy(good ? session->world : world);
+  if (good) session->world = world;
+  return good;
 }
 
 /* ---- Both ---- */

@@ -54,6 +54,8 @@ bool session_write_start(Session *session, const char *path);
 bool session_keep_state(Session *session);
 /* Hands the step that was just made over to the run file. False if it or an earlier step could not be written. */
 bool session_record(Session *session, const AbdStepReport *report);
+/* Takes the world back to a saved state, that after a step. It may be another world then. */
+bool session_restore(Session *session, const void *bytes, size_t size, int64_t step);
 /* After the last step: waits until every step is written, and writes the state of now to resume from. */
 bool session_finish(Session *session);
 void session_close(Session *session); /* takes a half-open one */

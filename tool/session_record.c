@@ -36,9 +36,11 @@ static bool checkpoint_is_due(const Session *session) {
   return clock_seconds() - session->kept_at >= fmax(CHECKPOINT_SECONDS, CHECKPOINT_SHARE * session->keep_seconds);
 }
 
+static const char *color_of(const void *scene, uint32_t body) { return scene_body_color(scene, body - 1); }
+
 bool session_record(Session *session, const AbdStepReport *report) {
   double begun = clock_seconds();
-  RunStep step = {.report = report, .contacts = session->contacts};
+  RunStep step = {.report = report, .contacts = session->contacts, .color = color_of, .color_user = session->scene};
   step.frame = report->step % session->every == 0 || report->step == session->target;
   /* without memory for a new state, the one before remains the one to resume from */
   if (checkpoint_is_due(session) && session_keep_state(session))

@@ -145,6 +145,22 @@ void trouble_in_step(Session *session, const AbdStepReport *report) {
     say_place(session, &place, reason(report), report->step);
 }
 
+void trouble_broken_joints(Session *session, const AbdStepReport *report) {
+  enum { MOST_LINES = 5 };
+  AbdBrokenJoint broken[MOST_LINES];
+  if (session->options.quiet || !report->broken_joints) return;
+  size_t count = abd_world_broken_joints(session->world, broken, MOST_LINES);
+  for (size_t k = 0; k < count && k < MOST_LINES; k++) {
+    const AbdBrokenJoint *b = &broken[k];
+    const char *other = b->body_b.id ? trouble_body_name(session->world, b->body_b) : "the world";
+    progress_say(&session->progress, "step %lld: joint %u of '%.60s' and '%.60s' broke at %.4g N, %.4g N m",
+                 (long long)report->step, b->joint.id, trouble_body_name(session->world, b->body_a), other, b->force,
+                 b->torque);
+  }
+  if (count > MOST_LINES)
+    progress_say(&session->progress, "step %lld: %zu more joints broke", (long long)report->step, count - MOST_LINES);
+}
+
 void trouble_if_crawling(Session *session, const AbdStepReport *report) {
   enum { SLOW_ITERATIONS = 150, SLOW_STEPS = 10 };
   session->slow_steps = report->iterations >= SLOW_ITERATIONS ? session->slow_steps + 1 : 0;
@@ -170,7 +186,7 @@ static bool make_last_step_again(Session *session, AbdStepReport *report) {
   int64_t step = abd_world_step_count(session->world);
   const SavedState *before = &session->state[session->state[1].step < step];
   if (!before->size || before->step >= step) return true;
-  bool good = abd_world_restore(session->world, before->bytes, before->size) == ABD_OK;
+  bool good = session_restore(session, before->bytes, before->size, before->step);
   while (good && abd_world_step_count(session->world) < step)
     good = scene_apply(session->scene, session->world, &error) && abd_world_step(session->world, report) == ABD_OK;
   return good;

@@ -12,6 +12,8 @@ const char *trouble_body_name(const AbdWorld *world, AbdBodyId body);
 void trouble_at_start(Session *session);
 /* A step that did not converge, or in which kinematic bodies were blocked. The first one of a process with its
  * place. */
+/* Prints the joints that broke in a step. */
+void trouble_broken_joints(Session *session, const AbdStepReport *report);
 void trouble_in_step(Session *session, const AbdStepReport *report);
 /* Call it after each good step: reports when many in a row take very many iterations. */
 void trouble_if_crawling(Session *session, const AbdStepReport *report);

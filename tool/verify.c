@@ -57,6 +57,7 @@ static bool add_body(AbdWorld *world, const RunBody *body, AbdMeshId mesh) {
   AbdBodyDef def = abd_default_body_def();
   AbdBodyId id;
   def.name = body->name, def.motion = body->motion, def.mesh = mesh, def.group = body->group;
+  def.sensor = body->sensor;
   return abd_world_add_body(world, &def, &id) == ABD_OK;
 }
 
@@ -88,7 +89,8 @@ static bool add_bodies(AbdWorld *world, const RunScene *scene) {
   for (size_t k = 0; k < scene->body_count; k++)
     for (size_t e = 0; e < scene->body[k].exclude_count; e++) {
       AbdBodyId a = {(uint32_t)k + 1}, b = {scene->body[k].exclude[e]};
-      if (a.id < b.id && abd_world_exclude_pair(world, a, b) != ABD_OK) return false;
+      bool once = a.id < b.id || scene->body[k].born > 0; /* a later body is not in the lists of those before it */
+      if (once && abd_world_exclude_pair(world, a, b) != ABD_OK) return false;
     }
   return true;
 }
@@ -116,12 +118,14 @@ static int compare_groups(const void *x, const void *y) {
 static int64_t count_grouped_pairs(const RunScene *scene) {
   const RunBody **body = malloc((scene->body_count + 1) * sizeof *body);
   int64_t sum = 0;
+  size_t count = 0;
   if (!body) return -1;
-  for (size_t k = 0; k < scene->body_count; k++) body[k] = &scene->body[k];
-  qsort(body, scene->body_count, sizeof *body, compare_groups);
-  for (size_t first = 0, end; first < scene->body_count; first = end) {
+  for (size_t k = 0; k < scene->body_count; k++)
+    if (!scene->body[k].sensor) body[count++] = &scene->body[k];
+  qsort(body, count, sizeof *body, compare_groups);
+  for (size_t first = 0, end; first < count; first = end) {
     int64_t still = 0;
-    for (end = first; end < scene->body_count && body[end]->group == body[first]->group; end++)
+    for (end = first; end < count && body[end]->group == body[first]->group; end++)
       still += body[end]->motion != ABD_MOTION_DYNAMIC;
     if (body[first]->group >= 0) sum += moving_pairs((int64_t)(end - first), still);
   }
@@ -130,18 +134,23 @@ static int64_t count_grouped_pairs(const RunScene *scene) {
 }
 
 /* Pairs that may collide: all with a body that gives way, less those that were told not to; soft bodies with
- * themselves.
+ * themselves; none with a sensor.
  * -1 when memory is out. */
 static int64_t count_pairs(const AbdWorld *world, const RunScene *scene) {
-  int64_t bodies = (int64_t)abd_world_body_count(world), still = 0, alone = 0, grouped = count_grouped_pairs(scene);
+  int64_t bodies = (int64_t)abd_world_body_count(world), still = 0, alone = 0, sensors = 0;
+  int64_t grouped = count_grouped_pairs(scene);
   if (grouped < 0) return -1;
   for (uint32_t id = 1; id <= bodies; id++) {
     AbdBodyView body;
     if (abd_body_view(world, (AbdBodyId){id}, &body) != ABD_OK) continue;
+    if (body.sensor) {
+      sensors++;
+      continue;
+    }
     still += body.motion != ABD_MOTION_DYNAMIC;
     alone += abd_world_pair_collides(world, (AbdBodyId){id}, (AbdBodyId){id});
   }
-  return moving_pairs(bodies, still) + alone - grouped - (int64_t)abd_world_excluded_pairs(world, NULL, 0);
+  return moving_pairs(bodies - sensors, still) + alone - grouped - (int64_t)abd_world_excluded_pairs(world, NULL, 0);
 }
 
 /* ---- Frames ---- */

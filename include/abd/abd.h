@@ -41,7 +41,7 @@ extern "C" {
 
 typedef struct AbdWorld AbdWorld;
 
-/* Ids are 1-based in the order of creation; zero is null. */
+/* Ids are 1-based in the order of creation and never reused; zero is null. */
 typedef struct AbdMeshId {
   uint32_t id;
 } AbdMeshId;
@@ -56,10 +56,10 @@ typedef enum AbdStatus {
   ABD_OK = 0,
   ABD_ERROR_ARGUMENT, /* an invalid value: negative density, unknown id, NaN */
   ABD_ERROR_MESH,     /* a mesh that cannot be simulated: index out of range, no volume and no thickness */
-  ABD_ERROR_CROSSING, /* two surfaces touch or cross at the start, or are nearer than the separation */
+  ABD_ERROR_CROSSING, /* two surfaces touch or cross at the start or after a change, or are nearer than contact keeps */
   ABD_ERROR_MEMORY,   /* out of memory; the world is as it was before the call */
   ABD_ERROR_NUMERIC,  /* a NaN or an infinity appeared; the world is as it was before the step */
-  ABD_ERROR_STATE,    /* not possible in this state: a body added after the first step, a foreign snapshot */
+  ABD_ERROR_STATE,    /* not possible in this state: a step while a change is open, a foreign snapshot */
   ABD_ERROR_JOINT,    /* an impossible joint: anchors apart, no axis, limits that exclude the start */
 } AbdStatus;
 
@@ -170,7 +170,7 @@ typedef enum AbdVolumeSource {
 } AbdVolumeSource;
 
 /* A view of the solver's mesh. file coordinates = origin + axes * rest, axes column-major. Valid until the world is
- * destroyed. */
+ * destroyed; that of a soft body until the body is removed. */
 typedef struct AbdMeshView {
   const char *name;
   const double *vertex; /* [3 vertex_count] centred rest coordinates */
@@ -232,17 +232,31 @@ typedef struct AbdBodyDef {
   double center_of_mass[3];   /* [m] in the coordinates of the mesh's file */
   double inertia[6];          /* [kg m^2] xx, yy, zz, xy, xz, yz about the centre of mass, along the axes of the mesh's
                                  file; all 0 = that of the mesh, in proportion to the mass */
+  double rolling_friction;    /* [m] torque against rolling over the normal force of a point of contact; of a pair the
+                                 sum of its bodies'; not between soft bodies; 0 */
+  double torsional_friction;  /* [m] the same against spinning about the normal, 0 */
+  double surface_velocity[3]; /* [m/s] of its surface against the body, along the axes of the mesh's file: a conveyor
+                                 belt; only friction feels it; 0 */
+  double surface_angular_velocity[3]; /* [rad/s] the same about the mesh's origin: a turntable; both are added; 0 */
+  double gravity_scale;               /* factor on the world's gravity, 1; 0 = none acts on the body */
+  bool sensor; /* it collides with nothing and exerts no contact forces; abd_body_overlaps and events find what
+                  overlaps it; false */
+  double drag, angular_drag; /* [1/s] rates at which momentum and angular momentum decay, 0 */
 } AbdBodyDef;
 
 ABD_API AbdBodyDef abd_default_body_def(void);
+/* Before the start and between steps, see abd_world_begin_change. */
 ABD_API AbdStatus abd_world_add_body(AbdWorld *world, const AbdBodyDef *def, AbdBodyId *body);
-/* Excludes a pair from collision; sets the friction coefficient, the restitution of a pair. Before the first step. */
+/* Excludes a pair from collision; sets the friction coefficient, the restitution of a pair. */
 ABD_API AbdStatus abd_world_exclude_pair(AbdWorld *world, AbdBodyId a, AbdBodyId b);
 ABD_API AbdStatus abd_world_set_pair_friction(AbdWorld *world, AbdBodyId a, AbdBodyId b, double friction);
 ABD_API AbdStatus abd_world_set_pair_restitution(AbdWorld *world, AbdBodyId a, AbdBodyId b, double restitution);
 
+/* How many bodies there are, and the id of each, ascending: k + 1 while none was removed. The id is null beyond the
+ * last. */
 ABD_API size_t abd_world_body_count(const AbdWorld *world);
-ABD_API size_t abd_world_mesh_count(const AbdWorld *world);
+ABD_API AbdBodyId abd_world_body_at(const AbdWorld *world, size_t k);
+ABD_API size_t abd_world_mesh_count(const AbdWorld *world); /* ids of meshes given so far */
 
 typedef struct AbdBodyView {
   const char *name;
@@ -255,6 +269,7 @@ typedef struct AbdBodyView {
   uint32_t fixed;
   int32_t group;
   double contact_thickness;
+  bool sensor;
 } AbdBodyView;
 ABD_API AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view);
 /* Whether two bodies may collide: false for excluded pairs, equal groups, and two bodies that are not dynamic. */
@@ -311,7 +326,9 @@ typedef struct AbdSoftDef {
   double
       contact_thickness; /* [m] as of bodies; parts of it stay so far apart, neighbours half their rest distance; 0 */
   int32_t group;
-  bool self_contact; /* true */
+  bool self_contact;    /* true */
+  double gravity_scale; /* as of bodies, 1 */
+  double drag;          /* [1/s] rate at which the momentum of every vertex decays, 0 */
 } AbdSoftDef;
 
 ABD_API AbdSoftDef abd_default_soft_def(void);
@@ -447,13 +464,16 @@ typedef struct AbdJointDef {
   double stiffness, rest;      /* spring on the coordinate: stiffness (rest - position) */
   double damping, friction;    /* [N m s or N s/m], dry friction [N m or N] on the coordinate */
   AbdDrive drive;
-  bool collide; /* the two bodies collide with each other; false */
+  bool collide;                     /* the two bodies collide with each other; false */
+  double break_force, break_torque; /* [N, N m] the joint breaks when a step needs more of AbdJointReading's force or
+                                       torque to keep it, or of a rope's tension; infinity; not for gears */
 } AbdJointDef;
 
 ABD_API AbdJointDef abd_default_joint_def(void);
-/* Before the first step, after its bodies and joints. */
+/* After its bodies and joints; points and axes are those of the world now. */
 ABD_API AbdStatus abd_world_add_joint(AbdWorld *world, const AbdJointDef *def, AbdJointId *joint);
 ABD_API size_t abd_world_joint_count(const AbdWorld *world);
+ABD_API AbdJointId abd_world_joint_at(const AbdWorld *world, size_t k); /* as abd_world_body_at */
 ABD_API AbdStatus abd_joint_def(const AbdWorld *world, AbdJointId joint,
                                 AbdJointDef *def);          /* as given; the world owns the name */
 ABD_API const char *abd_joint_kind_name(AbdJointKind kind); /* "hinge" */
@@ -471,6 +491,16 @@ typedef struct AbdJointReading {
 } AbdJointReading;
 /* At the end of the last step; forces are zero before the first step and after a restore. */
 ABD_API AbdStatus abd_joint_reading(const AbdWorld *world, AbdJointId joint, AbdJointReading *reading);
+
+/* A joint that broke in the last step. It is removed as abd_world_remove_joint removes it; the pair stays excluded. */
+typedef struct AbdBrokenJoint {
+  AbdJointId joint;
+  AbdBodyId body_a, body_b;
+  double force, torque; /* [N, N m] that it carried in that step */
+} AbdBrokenJoint;
+/* Writes at most capacity of them and returns their number; none before the first step and after a restore. Each is an
+ * event too, ABD_EVENT_JOINT_BROKE. */
+ABD_API size_t abd_world_broken_joints(const AbdWorld *world, AbdBrokenJoint *joint, size_t capacity);
 
 /* Result of eliminating the linear joints, valid after abd_world_start. */
 typedef struct AbdJointSummary {
@@ -511,8 +541,8 @@ typedef enum AbdWork {
   ABD_WORK_GRAVITY = 0,
   ABD_WORK_FORCES,   /* given forces and torques */
   ABD_WORK_DRIVES,   /* of joints */
-  ABD_WORK_SCRIPTS,  /* kinematic bodies and vertices */
-  ABD_WORK_DAMPING,  /* dampers and dry friction of joints */
+  ABD_WORK_SCRIPTS,  /* kinematic bodies and vertices, surfaces that move against their bodies */
+  ABD_WORK_DAMPING,  /* dampers and dry friction of joints, drag of bodies */
   ABD_WORK_FRICTION, /* of contacts */
   ABD_WORK_IMPACTS,  /* the rest, of bodies that contacts, stops, drives or soft elements acted on */
   ABD_WORK_RESIDUAL, /* the rest, of all others: the integrator's error */
@@ -563,6 +593,8 @@ typedef struct AbdStepReport {
   double work[ABD_WORK_COUNT];             /* [J] in this step */
   double momentum[3], angular_momentum[3]; /* of the dynamic bodies, about the world's origin */
   double seconds[ABD_STAGE_COUNT];         /* wall clock */
+  int events;                              /* number of events, see abd_world_events */
+  int broken_joints;                       /* that broke in this step, see abd_world_broken_joints */
 } AbdStepReport;
 
 ABD_API const char *abd_linear_name(AbdLinear linear);
@@ -572,8 +604,8 @@ ABD_API const char *abd_term_name(AbdTerm term);
 ABD_API const char *abd_work_name(AbdWork work);
 ABD_API const char *abd_outcome_name(AbdOutcome outcome);
 
-/* Checks that nothing crosses and prepares the world; the first step calls it too. After it no body can be added. The
- * sentence of ABD_ERROR_CROSSING names bodies and triangles. */
+/* Checks that nothing crosses and prepares the world; the first step calls it too. The sentence of ABD_ERROR_CROSSING
+ * names bodies and triangles. */
 ABD_API AbdStatus abd_world_start(AbdWorld *world);
 /* One time step. On an error the world is as it was before. report may be NULL. */
 ABD_API AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report);
@@ -581,6 +613,65 @@ ABD_API double abd_world_time(const AbdWorld *world);
 ABD_API int64_t abd_world_step_count(const AbdWorld *world);
 /* The settings with automatic values filled in (valid after abd_world_start). */
 ABD_API AbdWorldDef abd_world_settings(const AbdWorld *world);
+
+/* ---- Changes ----------------------------------------------------------------------------------------------------- */
+
+/* Between steps, bodies, soft bodies, joints and exclusions are added and removed by the same calls as before the start,
+ * and by those below. A change fails with ABD_ERROR_CROSSING and the names of two bodies if they would touch, cross or
+ * be nearer than contact allows; the world then is as before the call. Automatic settings stay as the bodies of the
+ * first step made them. A change takes time in proportion to the world.
+ *
+ * abd_world_begin_change and abd_world_end_change make one change of several calls: it is checked at its end. So
+ * bodies that overlap can be added together with the joint or the exclusion that keeps them from colliding. If
+ * abd_world_end_change fails, nothing of the change remains. Meanwhile all functions that read return what the world was
+ * before the change, and no step can be taken. */
+ABD_API AbdStatus abd_world_begin_change(AbdWorld *world);
+ABD_API AbdStatus abd_world_end_change(AbdWorld *world);
+ABD_API void abd_world_cancel_change(AbdWorld *world); /* nothing of the open change remains */
+/* Removes a body, its joints and the gears on them. Its id and theirs are not given again. A body that a soft body is
+ * attached to stays: remove the soft body first. */
+ABD_API AbdStatus abd_world_remove_body(AbdWorld *world, AbdBodyId body);
+/* Removes a joint and the gears on it. A pair that it excluded from collision stays excluded. */
+ABD_API AbdStatus abd_world_remove_joint(AbdWorld *world, AbdJointId joint);
+/* Lets an excluded pair collide again. */
+ABD_API AbdStatus abd_world_include_pair(AbdWorld *world, AbdBodyId a, AbdBodyId b);
+
+/* The pose and velocities of a stiff body, as in its def. */
+typedef struct AbdBodyState {
+  double position[3];         /* of the mesh's own origin */
+  double rotation[4];         /* quaternion w x y z about that origin */
+  double velocity[3];         /* [m/s] of the centre of mass */
+  double angular_velocity[3]; /* [rad/s] world axes */
+} AbdBodyState;
+ABD_API AbdStatus abd_body_state(const AbdWorld *world, AbdBodyId body, AbdBodyState *state);
+/* Moves a dynamic or kinematic body there at once, as if it began there; its contacts forget what they remember. Fails
+ * if it would cross another, if joints or soft bodies hold it, or if the rotation changes a held one. */
+ABD_API AbdStatus abd_body_set_state(AbdWorld *world, AbdBodyId body, const AbdBodyState *state);
+
+/* ---- Events ------------------------------------------------------------------------------------------------------ */
+
+typedef enum AbdEventKind {
+  ABD_EVENT_TOUCH_BEGAN = 0, /* two bodies came within the contact range of each other */
+  ABD_EVENT_TOUCH_ENDED,     /* two bodies left it; not raised for a body that was removed */
+  ABD_EVENT_BODY_ADDED,      /* between steps; bodies of the start have no event */
+  ABD_EVENT_BODY_REMOVED,
+  ABD_EVENT_JOINT_ADDED,
+  ABD_EVENT_JOINT_REMOVED,
+  ABD_EVENT_JOINT_BROKE,
+  ABD_EVENT_KIND_COUNT
+} AbdEventKind;
+ABD_API const char *abd_event_kind_name(AbdEventKind kind); /* "touch began" */
+
+typedef struct AbdEvent {
+  int64_t step; /* in which it happened; of a change, the first step that has it */
+  AbdEventKind kind;
+  AbdBodyId body_a, body_b; /* the bodies, those of a joint; null if there is one or none */
+  AbdJointId joint;         /* null if it is not of a joint */
+} AbdEvent;
+
+/* Events of the last step: changes before it in their order, then touches by bodies. Writes at most capacity of them
+ * and returns their number; none before the first step and after a restore. A snapshot has none. */
+ABD_API size_t abd_world_events(const AbdWorld *world, AbdEvent *event, size_t capacity);
 
 /* ---- Contacts --------------------------------------------------------------------------------------------------- */
 
@@ -591,6 +682,7 @@ typedef struct AbdContact {
   double distance;          /* [m] */
   double normal_force;      /* [N] on a along normal, on b against it */
   double friction_force[3]; /* [N] on a; the opposite on b */
+  double torque[3];         /* [N m] of rolling and torsional friction, on a; the opposite on b */
   int32_t kind;             /* 0 vertex of a on triangle of b, 1 triangle of a on vertex of b, 2 edge on edge */
   uint32_t primitive_a,
       primitive_b; /* vertex, triangle or edge of the body's mesh; of a soft body its own vertex, a triangle of its
@@ -598,7 +690,7 @@ typedef struct AbdContact {
 } AbdContact;
 
 /* Contacts at the end of the last step, sorted by bodies. Writes at most capacity of them and returns their number;
- * none before the first step, after a restore, or after a step that failed. */
+ * none before the first step, after a restore, or after a step that failed. A change keeps them. */
 ABD_API size_t abd_world_contacts(const AbdWorld *world, AbdContact *contact, size_t capacity);
 
 /* ---- Crossing --------------------------------------------------------------------------------------------------- */
@@ -614,7 +706,7 @@ typedef struct AbdCrossing {
  * body_a.id = 0 if memory runs out. */
 ABD_API bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double *nodes_a, AbdBodyId b,
                                      const double *nodes_b, AbdCrossing *crossing);
-/* Tests all pairs that may collide, with poses in id order; writes at most capacity crossings (one per pair) and
+/* Tests all pairs that may collide, with poses in id order, NaN for a body that is left out; writes at most capacity crossings (one per pair) and
  * returns their number; SIZE_MAX if memory runs out. */
 ABD_API size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing,
                                         size_t capacity);
@@ -626,7 +718,9 @@ ABD_API size_t abd_mesh_self_crossings(const AbdWorld *world, AbdMeshId mesh, ui
 /* ---- Snapshots -------------------------------------------------------------------------------------------------- */
 
 /* Everything that changes from step to step, as bytes. A world made from the same defs that restores them continues
- * with the same bits as the world that saved them. */
+ * with the same bits as the world that saved them. Bodies and joints that the snapshot does not have are removed by
+ * abd_world_restore; it fails if the snapshot has one that the world does not have. A world that has not started is not
+ * checked at the poses of its defs. */
 ABD_API size_t abd_world_snapshot_size(const AbdWorld *world);
 ABD_API AbdStatus abd_world_save(const AbdWorld *world, void *bytes, size_t size);
 ABD_API AbdStatus abd_world_restore(AbdWorld *world, const void *bytes, size_t size);
@@ -637,7 +731,7 @@ ABD_API uint64_t abd_world_hash(const AbdWorld *world);
 
 /* The name of an enumeration's value in scene files, run files and messages; "unknown" for a number without a name.
  * Further names: abd_status_name, abd_joint_kind_name, abd_linear_name, abd_stage_name, abd_term_name,
- * abd_outcome_name. */
+ * abd_outcome_name, abd_event_kind_name. */
 ABD_API const char *abd_integrator_name(AbdIntegrator integrator);
 ABD_API const char *abd_detection_name(AbdDetection detection);
 ABD_API const char *abd_motion_name(AbdMotion motion);
@@ -663,6 +757,7 @@ typedef enum AbdEnum {
   ABD_ENUM_STAGE,
   ABD_ENUM_TERM,
   ABD_ENUM_OUTCOME,
+  ABD_ENUM_EVENT_KIND,
   ABD_ENUM_COUNT
 } AbdEnum;
 /* All names of an enumeration in the order of its values; NULL follows the last. */

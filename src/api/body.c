@@ -13,55 +13,65 @@ AbdBodyDef abd_default_body_def(void) {
   return def;
 }
 
-static AbdStatus check_open(AbdWorld *world, AbdError *error) {
-  return world->started ? fault(error, ABD_ERROR_STATE, "the world has started: nothing can be added to it any more")
-                        : ABD_OK;
-}
-
 AbdStatus abd_world_add_mesh(AbdWorld *world, const AbdMeshDef *def, AbdMeshId *mesh) {
   AbdError *error = world_fresh_error(world);
-  if (check_open(world, error)) return error->status;
-  if (model_add_mesh(&world->model, def, error)) return error->status;
-  if (mesh) mesh->id = (uint32_t)world->model.mesh_count;
-  return ABD_OK;
+  Model *m = world_edit(world, error);
+  if (!m) return error->status;
+  AbdStatus status = model_add_mesh(m, def, error);
+  uint32_t id = (uint32_t)m->mesh_count;
+  status = world_edited(world, status, error);
+  if (status == ABD_OK && mesh) mesh->id = id;
+  return status;
 }
 
 AbdStatus abd_world_add_body(AbdWorld *world, const AbdBodyDef *def, AbdBodyId *body) {
   AbdError *error = world_fresh_error(world);
-  if (check_open(world, error)) return error->status;
-  if (model_add_body(&world->model, def, error)) return error->status;
-  if (body) body->id = (uint32_t)world->model.body_count;
-  return ABD_OK;
+  Model *m = world_edit(world, error);
+  if (!m) return error->status;
+  AbdStatus status = model_add_body(m, def, error);
+  if (status == ABD_OK) m->body[m->body_count - 1].unchecked = true;
+  uint32_t id = m->last_body;
+  status = world_edited(world, status, error);
+  if (status == ABD_OK && body) body->id = id;
+  return status;
 }
 
-static AbdStatus check_pair(AbdWorld *world, AbdBodyId a, AbdBodyId b, AbdError *error) {
-  if (check_open(world, error)) return error->status;
-  if (!world_body(world, a) || !world_body(world, b) || a.id == b.id)
-    return fault(error, ABD_ERROR_ARGUMENT, "bodies %u and %u are not a pair (there are %d bodies)", a.id, b.id,
-                 world->model.body_count);
-  return ABD_OK;
+/* The indices of a pair in the model that is edited. */
+static AbdStatus find_pair(const Model *m, AbdBodyId a, AbdBodyId b, int pair[2], AbdError *error) {
+  pair[0] = model_body_index(m, a.id);
+  pair[1] = model_body_index(m, b.id);
+  if (pair[0] >= 0 && pair[1] >= 0 && a.id != b.id) return ABD_OK;
+  return fault(error, ABD_ERROR_ARGUMENT, "bodies %u and %u are not a pair (there are %d bodies)", a.id, b.id,
+               m->body_count);
+}
+
+typedef AbdStatus PairEdit(Model *model, int a, int b, double value, AbdError *error);
+
+static AbdStatus edit_pair(AbdWorld *world, AbdBodyId a, AbdBodyId b, PairEdit *edit, double value, AbdError *error) {
+  int pair[2];
+  Model *m = world_edit(world, error);
+  if (!m) return error->status;
+  AbdStatus status = find_pair(m, a, b, pair, error);
+  if (status == ABD_OK) status = edit(m, pair[0], pair[1], value, error);
+  return world_edited(world, status, error);
 }
 
 AbdStatus abd_world_exclude_pair(AbdWorld *world, AbdBodyId a, AbdBodyId b) {
-  AbdError *error = world_fresh_error(world);
-  if (check_pair(world, a, b, error)) return error->status;
-  return model_add_rule(&world->model, (int)a.id - 1, (int)b.id - 1, -1, error);
+  return edit_pair(world, a, b, model_add_rule, -1, world_fresh_error(world));
 }
 
 AbdStatus abd_world_set_pair_friction(AbdWorld *world, AbdBodyId a, AbdBodyId b, double friction) {
   AbdError *error = world_fresh_error(world);
-  if (check_pair(world, a, b, error)) return error->status;
   if (!isfinite(friction) || friction < 0)
     return fault(error, ABD_ERROR_ARGUMENT, "friction of a pair is %g, expected a number >= 0", friction);
-  return model_add_rule(&world->model, (int)a.id - 1, (int)b.id - 1, friction, error);
+  return edit_pair(world, a, b, model_add_rule, friction, error);
 }
 
 AbdStatus abd_world_set_pair_restitution(AbdWorld *world, AbdBodyId a, AbdBodyId b, double restitution) {
   AbdError *error = world_fresh_error(world);
-  if (check_pair(world, a, b, error)) return error->status;
   if (!(restitution >= 0 && restitution <= 1))
     return fault(error, ABD_ERROR_ARGUMENT, "restitution of a pair is %g, expected a number from 0 to 1", restitution);
-  return model_add_restitution(&world->model, (int)a.id - 1, (int)b.id - 1, restitution, error);
+  return edit_pair(world, a, b, model_add_restitution, restitution, error);
 }
 
 AbdStatus abd_mesh_view(const AbdWorld *world, AbdMeshId mesh, AbdMeshView *view) {
@@ -96,12 +106,14 @@ AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view
                         b->mass,       {s.y + s.z, s.x + s.z, s.x + s.y},
                         b->stiffness,  b->friction,
                         b->elasticity, b->fixed,
-                        b->group,      b->thickness};
+                        b->group,      b->thickness,
+                        b->sensor};
   return ABD_OK;
 }
 
 bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBodyId b) {
-  return world_body(world, a) && world_body(world, b) && model_collides(&world->model, (int)a.id - 1, (int)b.id - 1);
+  const Body *x = world_body(world, a), *y = world_body(world, b);
+  return x && y && model_collides(&world->model, world_index(world, x), world_index(world, y));
 }
 
 size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], size_t capacity) {
@@ -110,8 +122,9 @@ size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], siz
   for (int k = 0; k < m->rule_count; k++) {
     int a = (int)(m->rule[k].key >> 32), b = (int)(m->rule[k].key & 0xffffffffu);
     bool grouped = m->body[a].group >= 0 && m->body[a].group == m->body[b].group;
+    if (m->body[a].sensor || m->body[b].sensor) continue;
     if (m->rule[k].friction >= 0 || grouped || !model_excludes(m, a, b)) continue;
-    if (count++ < capacity) pair[count - 1][0].id = (uint32_t)a + 1, pair[count - 1][1].id = (uint32_t)b + 1;
+    if (count++ < capacity) pair[count - 1][0] = world_body_id(world, a), pair[count - 1][1] = world_body_id(world, b);
   }
   return count;
 }
@@ -119,7 +132,7 @@ size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], siz
 AbdStatus abd_body_nodes(const AbdWorld *world, AbdBodyId body, double nodes[12]) {
   const Body *b = world_body(world, body);
   if (!b || b->soft) return ABD_ERROR_ARGUMENT;
-  memcpy(nodes, world->started ? &world->state.q.body[body.id - 1] : &b->start, sizeof(Affine));
+  memcpy(nodes, world->started ? &world->state.q.body[world_index(world, b)] : &b->start, sizeof(Affine));
   return ABD_OK;
 }
 
@@ -128,7 +141,8 @@ AbdStatus abd_body_velocity(const AbdWorld *world, AbdBodyId body, double linear
   if (!b) return ABD_ERROR_ARGUMENT;
   Vec3 v = b->velocity, w = b->angular_velocity;
   if (world->started) {
-    const Affine *q = &world->state.q.body[body.id - 1], *rate = &world->state.rate.body[body.id - 1];
+    int i = world_index(world, b);
+    const Affine *q = &world->state.q.body[i], *rate = &world->state.rate.body[i];
     Mat3 a = affine_linear(q);
     v = rate->n[0];
     w = b->motion == ABD_MOTION_STATIC
@@ -158,11 +172,12 @@ static AbdStatus check_six(AbdWorld *world, AbdBodyId body, const double *x, con
 AbdStatus abd_body_set_force(AbdWorld *world, AbdBodyId body, const double force[3], const double torque[3]) {
   AbdError *error = world_fresh_error(world);
   if (check_six(world, body, force, torque, 3, "force component", error)) return world->error.status;
-  if (world_body(world, body)->soft && norm_sq(vec3_from(torque)) > 0)
+  const Body *b = world_body(world, body);
+  if (b->soft && norm_sq(vec3_from(torque)) > 0)
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\" is soft: it takes no torque; give its vertices forces",
-                 world_body(world, body)->name);
-  world->state.force[body.id - 1] = vec3_from(force);
-  world->state.torque[body.id - 1] = vec3_from(torque);
+                 b->name);
+  world->state.force[world_index(world, b)] = vec3_from(force);
+  world->state.torque[world_index(world, b)] = vec3_from(torque);
   return ABD_OK;
 }
 
@@ -173,7 +188,7 @@ AbdStatus abd_body_set_target(AbdWorld *world, AbdBodyId body, const double posi
   if (b->motion != ABD_MOTION_KINEMATIC)
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\" is not kinematic: it has no target", b->name);
   if (model_check_rotation(b->name, rotation, error)) return error->status;
-  int k = model_kinematic(&world->model, (int)body.id - 1);
+  int k = model_kinematic(&world->model, world_index(world, b));
   world->state.target[k] = model_pose(&world->model.mesh[b->mesh], vec3_from(position), rotation);
   world->state.has_target[k] = 1;
   return ABD_OK;
@@ -185,10 +200,10 @@ AbdStatus abd_body_set_velocity(AbdWorld *world, AbdBodyId body, const double li
   const Body *b = world_body(world, body);
   if (b->motion == ABD_MOTION_STATIC)
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\" is static: it has no velocity", b->name);
-  Affine *rate = &world->state.rate.body[body.id - 1];
-  *rate = affine(vec3_from(linear),
-                 mat3_mul(mat3_skew(vec3_from(angular)), affine_linear(&world->state.q.body[body.id - 1])));
+  int i = world_index(world, b);
+  Affine *rate = &world->state.rate.body[i];
+  *rate = affine(vec3_from(linear), mat3_mul(mat3_skew(vec3_from(angular)), affine_linear(&world->state.q.body[i])));
   if (b->fixed) *rate = freedom_project(b, *rate);
-  world->state.taken[body.id - 1] = vec3(0, 0, 0);
+  world->state.taken[i] = vec3(0, 0, 0);
   return ABD_OK;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/world.h"
+#include "model/change.h"
 #include "step/joint.h"
 
 AbdJointDef abd_default_joint_def(void) {
@@ -10,20 +11,38 @@ AbdJointDef abd_default_joint_def(void) {
                        .ratio = 1,
                        .limit = {-INFINITY, INFINITY},
                        .angle_limit = {-INFINITY, INFINITY},
-                       .drive = {.max_effort = INFINITY}};
+                       .drive = {.max_effort = INFINITY},
+                       .break_force = INFINITY,
+                       .break_torque = INFINITY};
 }
 
-static const Joint *world_joint(const AbdWorld *world, AbdJointId joint) {
-  return joint.id >= 1 && joint.id <= (uint32_t)world->model.joint_count ? &world->model.joint[joint.id - 1] : NULL;
+/* Points and axes are those of the present poses: they become the start of the joined bodies. */
+static AbdStatus rebase(const AbdWorld *world, Model *m, const AbdJointDef *def, AbdError *error) {
+  const AbdBodyId id[2] = {def->body_a, def->body_b};
+  Affine *q = world->started && def->kind != ABD_JOINT_GEAR ? world_poses(world, m) : NULL;
+  AbdStatus status = ABD_OK;
+  for (int e = 0; q && e < 2 && status == ABD_OK; e++) {
+    int body = model_body_index(m, id[e].id);
+    if (body >= 0 && m->body[body].motion != ABD_MOTION_STATIC && !model_rebase(m, q, body))
+      status = fault(error, ABD_ERROR_STATE,
+                     "joint \"%s\": body \"%s\" has moved and soft bodies are attached to it or to what it is joined "
+                     "to: it takes no further joint",
+                     def->name ? def->name : "", m->body[body].name);
+  }
+  mem_free(q);
+  return status;
 }
 
 AbdStatus abd_world_add_joint(AbdWorld *world, const AbdJointDef *def, AbdJointId *joint) {
   AbdError *error = world_fresh_error(world);
-  if (world->started)
-    return fault(error, ABD_ERROR_STATE, "the world has started: no joint can be added to it any more");
-  if (model_add_joint(&world->model, def, error)) return error->status;
-  if (joint) joint->id = (uint32_t)world->model.joint_count;
-  return ABD_OK;
+  Model *m = world_edit(world, error);
+  if (!m) return error->status;
+  AbdStatus status = rebase(world, m, def, error);
+  if (status == ABD_OK) status = model_add_joint(m, def, error);
+  uint32_t id = m->last_joint;
+  status = world_edited(world, status, error);
+  if (status == ABD_OK && joint) joint->id = id;
+  return status;
 }
 
 size_t abd_world_joint_count(const AbdWorld *world) { return (size_t)world->model.joint_count; }
@@ -43,7 +62,7 @@ AbdStatus abd_joint_set_drive(AbdWorld *world, AbdJointId joint, const AbdDrive 
                  world->model.joint_count);
   if (model_check_drive(j, drive, error)) return error->status;
   if (!world->started && abd_world_start(world) != ABD_OK) return world->error.status;
-  JointState *s = &world->state.joint[joint.id - 1];
+  JointState *s = &world->state.joint[world_joint(world, joint) - world->model.joint];
   if (s->drive.kind != drive->kind) s->hold = 0;
   s->drive.kind = drive->kind;
   s->drive.target = drive->target;
@@ -64,9 +83,9 @@ AbdJointSummary abd_world_joint_summary(const AbdWorld *world) {
 }
 
 int abd_joint_redundant_rows(const AbdWorld *world, AbdJointId joint) {
-  return world_joint(world, joint) && world->model.linkage.redundant_of
-             ? world->model.linkage.redundant_of[joint.id - 1]
-             : 0;
+  const Joint *j = world_joint(world, joint);
+  const int *redundant = world->model.linkage.redundant_of;
+  return j && redundant ? redundant[j - world->model.joint] : 0;
 }
 
 /* A generalised force on the nodes of a body as a force and a torque about a point. */
@@ -129,15 +148,25 @@ static double linear_gap(const AbdWorld *world, const Joint *j) {
   return worst;
 }
 
-static double rate_of(const AbdWorld *world, const Jet *jet) {
-  double rate = 0;
-  for (int i = 0; i < jet->count; i++) rate += affine_dot(&jet->gradient[i], &world->state.rate.body[jet->body[i]]);
-  return rate;
+/* Forces of the last step, which a change followed. */
+static void read_kept(const Kept *kept, uint32_t joint, AbdJointReading *r) {
+  int k = 0;
+  while (k < kept->joint_count && kept->joint[k] != joint) k++;
+  if (k == kept->joint_count) return;
+  const AbdJointReading *old = &kept->reading[k];
+  memcpy(r->force, old->force, sizeof r->force);
+  memcpy(r->torque, old->torque, sizeof r->torque);
+  r->effort = old->effort;
+  r->passive = old->passive;
+  r->residual = old->residual;
 }
 
 static void read_forces(AbdWorld *world, int joint, AbdJointReading *r) {
   const Joint *j = &world->model.joint[joint];
-  if (!make_reactions(world)) return;
+  if (!make_reactions(world)) {
+    read_kept(&world->kept, j->id, r);
+    return;
+  }
   Affine q = joint_pose(world->state.q.body, j->end[0].body),
          nodes = affine_add_scaled(world->reaction[joint], 1, bent_rows(world, joint));
   Vec3 force, torque;
@@ -151,8 +180,8 @@ static void read_forces(AbdWorld *world, int joint, AbdJointReading *r) {
 
 AbdStatus abd_joint_reading(const AbdWorld *world, AbdJointId joint, AbdJointReading *reading) {
   const Joint *j = world_joint(world, joint);
-  int at = (int)joint.id - 1;
   if (!j) return ABD_ERROR_ARGUMENT;
+  int at = (int)(j - world->model.joint);
   if (!world->started) return ABD_ERROR_STATE;
   const State *s = &world->state;
   memset(reading, 0, sizeof *reading);
@@ -166,7 +195,7 @@ AbdStatus abd_joint_reading(const AbdWorld *world, AbdJointId joint, AbdJointRea
   if (j->coordinate != ABD_COORDINATE_NONE) {
     Jet jet = joint_coordinate(&world->model, at, s->q.body, s->joint[at].angle);
     reading->position = jet.value;
-    reading->rate = rate_of(world, &jet);
+    reading->rate = joint_rate(&jet, s->rate.body);
   }
   if (j->has_travel) reading->travel = joint_travel(&world->model, at, s->q.body);
   if (world->contacts_known) reading->residual = most(reading->residual, joint_gap(world_view(world), at, s->q.body));

@@ -99,6 +99,15 @@
   X(ABD_JOINT_OPEN, "joint open")                                                                                      \
   X(ABD_TURNED_TOO_FAR, "turned too far")
 
+#define EVENT_KINDS(X)                                                                                                 \
+  X(ABD_EVENT_TOUCH_BEGAN, "touch began")                                                                              \
+  X(ABD_EVENT_TOUCH_ENDED, "touch ended")                                                                              \
+  X(ABD_EVENT_BODY_ADDED, "body added")                                                                                \
+  X(ABD_EVENT_BODY_REMOVED, "body removed")                                                                            \
+  X(ABD_EVENT_JOINT_ADDED, "joint added")                                                                              \
+  X(ABD_EVENT_JOINT_REMOVED, "joint removed")                                                                          \
+  X(ABD_EVENT_JOINT_BROKE, "joint broke")
+
 #define ENTRY(VALUE, WORD) [VALUE] = WORD,
 #define CASE(VALUE, WORD) case VALUE:
 
@@ -128,6 +137,7 @@ NAMED(AbdStage, stage, STAGES, case ABD_STAGE_COUNT:)
 NAMED(AbdTerm, term, TERMS, case ABD_TERM_COUNT:)
 NAMED(AbdWork, work, WORKS, case ABD_WORK_COUNT:)
 NAMED(AbdOutcome, outcome, OUTCOMES)
+NAMED(AbdEventKind, event_kind, EVENT_KINDS, case ABD_EVENT_KIND_COUNT:)
 
 static const char *const fix_names[] = {"x", "y", "z", "rotation_x", "rotation_y", "rotation_z", NULL};
 
@@ -152,6 +162,7 @@ const char *const *abd_enum_names(AbdEnum which) {
       [ABD_ENUM_COORDINATE] = coordinate_names, [ABD_ENUM_DRIVE_KIND] = drive_kind_names,
       [ABD_ENUM_STAGE] = stage_names,           [ABD_ENUM_TERM] = term_names,
       [ABD_ENUM_OUTCOME] = outcome_names,
+      [ABD_ENUM_EVENT_KIND] = event_kind_names,
   };
   static const char *const none[] = {NULL};
   return (unsigned)which < ABD_ENUM_COUNT ? list[which] : none;

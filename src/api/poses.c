@@ -27,7 +27,8 @@ static void copy_part(void *context, int k) {
   Parts *parts = context;
   const Part *part = &parts->part[k];
   double *nodes = parts->nodes + part->node, *velocity = parts->velocity ? parts->velocity + part->velocity : NULL;
-  for (AbdBodyId body = {part->first}; body.id < part->end; body.id++) {
+  for (uint32_t i = part->first; i < part->end; i++) {
+    AbdBodyId body = world_body_id(parts->world, (int)i);
     bool soft = abd_body_is_soft(parts->world, body);
     if (soft) abd_soft_vertices(parts->world, body, nodes);
     else abd_body_nodes(parts->world, body, nodes);
@@ -46,8 +47,9 @@ void abd_world_poses(const AbdWorld *world, double *nodes, double *velocity) {
   size_t at[2] = {0, 0};
   for (uint64_t k = 0; k < count; k++) {
     Part *p = &parts.part[k];
-    *p = (Part){(uint32_t)(1 + bodies * k / count), (uint32_t)(1 + bodies * (k + 1) / count), at[0], at[1]};
-    for (AbdBodyId body = {p->first}; body.id < p->end; body.id++) {
+    *p = (Part){(uint32_t)(bodies * k / count), (uint32_t)(bodies * (k + 1) / count), at[0], at[1]};
+    for (uint32_t i = p->first; i < p->end; i++) {
+      AbdBodyId body = world_body_id(world, (int)i);
       at[0] += count_numbers(world, body, 12);
       at[1] += count_numbers(world, body, 6);
     }

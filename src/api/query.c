@@ -6,8 +6,21 @@
 
 #include <string.h>
 
+/* The backend writes index + 1 instead of ids. */
+static size_t present_contacts(const AbdWorld *world, AbdContact *contact, size_t capacity) {
+  size_t count = world->backend.stages->contacts(world->backend.self, contact, capacity);
+  for (size_t k = 0; k < count && k < capacity; k++) {
+    contact[k].body_a = world_body_id(world, (int)contact[k].body_a.id - 1);
+    contact[k].body_b = world_body_id(world, (int)contact[k].body_b.id - 1);
+  }
+  return count;
+}
+
 size_t abd_world_contacts(const AbdWorld *world, AbdContact *contact, size_t capacity) {
-  return world->contacts_known ? world->backend.stages->contacts(world->backend.self, contact, capacity) : 0;
+  if (world->contacts_known) return present_contacts(world, contact, capacity);
+  size_t count = world->kept.contact_count, n = count < capacity ? count : capacity;
+  if (n) memcpy(contact, world->kept.contact, n * sizeof *contact);
+  return count;
 }
 
 static uint32_t element_triangle(const Mesh *m, int element) {
@@ -42,20 +55,22 @@ static size_t nodes_size(const AbdWorld *world, const Body *b) {
   return b->soft ? 3 * (size_t)world->model.soft[b->soft - 1].vertex_count : 12;
 }
 
-static bool sides_cross(const Side side[2], const Affine q[2], AbdBodyId a, AbdBodyId b, AbdCrossing *crossing) {
+/* x, y: indices of the bodies a, b. */
+static bool sides_cross(const AbdWorld *world, const Side side[2], const Affine q[2], int x, int y,
+                        AbdCrossing *crossing) {
   Crossing c;
-  if (a.id == b.id) {
+  if (x == y) {
     int element[1][2];
     if (side_find_self_crossings(side[0], element, 1) == 0) return false;
     c = (Crossing){.element_a = element[0][0],
                    .element_b = element[0][1],
                    .point = side[0].x[side[0].mesh->element[element[0][0]].vertex[0]]};
-  } else if (!body_find_crossing(side[0], &q[0], (int)a.id - 1, side[1], &q[1], (int)b.id - 1, &c)) {
+  } else if (!body_find_crossing(side[0], &q[0], x, side[1], &q[1], y, &c)) {
     return false;
   }
   if (crossing) {
-    crossing->body_a = a;
-    crossing->body_b = b;
+    crossing->body_a = world_body_id(world, x);
+    crossing->body_b = world_body_id(world, y);
     crossing->triangle_a = element_triangle(side[0].mesh, c.element_a);
     crossing->triangle_b = element_triangle(side[1].mesh, c.element_b);
     vec3_to(crossing->point, c.point);
@@ -73,7 +88,7 @@ bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double *n
   Surface *surface = surfaces_create(m);
   bool known = surface && take_nodes(m, surface, x, nodes_a, &side[0], &q[0]) &&
                take_nodes(m, surface, y, nodes_b, &side[1], &q[1]);
-  bool found = !known || sides_cross(side, q, a, b, crossing);
+  bool found = !known || sides_cross(world, side, q, world_index(world, x), world_index(world, y), crossing);
   if (!known && crossing) *crossing = (AbdCrossing){.triangle_a = UINT32_MAX, .triangle_b = UINT32_MAX};
   surfaces_destroy(m, surface);
   return found;
@@ -99,6 +114,8 @@ size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdC
   Broad broad;
   if (!broad_init(&broad, m) || !at || !surface || !side || !q) goto done;
   for (int i = 0; i < m->body_count; i++) {
+    broad.box[i] = box_empty(); /* a body that is not there has NaN */
+    if (isnan(nodes[at[i]])) continue;
     if (!take_nodes(m, surface, &m->body[i], nodes + at[i], &side[i], &q[i])) goto done;
     Box box = posed_box(&side[i], &q[i]);
     broad.box[i] = box_inflate(box, 1e-9 * norm(sub(box.hi, box.lo)));
@@ -110,7 +127,7 @@ size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdC
     Side own[2] = {side[a], side[b]};
     Affine pose[2] = {q[a], q[b]};
     AbdCrossing c;
-    if (!sides_cross(own, pose, (AbdBodyId){a + 1}, (AbdBodyId){b + 1}, &c)) continue;
+    if (!sides_cross(world, own, pose, (int)a, (int)b, &c)) continue;
     if (count < capacity) crossing[count] = c;
     count++;
   }

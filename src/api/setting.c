@@ -90,6 +90,18 @@ static const AbdSetting body_settings[] = {
   NUMBER(AbdBodyDef, stiffness, POSITIVE, 1e11, "Pa", "factor kappa of the elasticity"),
   CHOICE(AbdBodyDef, elasticity, ABD_ENUM_ELASTICITY, ABD_ELASTICITY_ORTHO,
          "energy that resists deformation; see method.md"),
+  NUMBER(AbdBodyDef, rolling_friction, NOT_NEGATIVE, 0, "m",
+         "torque against rolling over the normal force of a contact; a pair uses the sum"),
+  NUMBER(AbdBodyDef, torsional_friction, NOT_NEGATIVE, 0, "m",
+         "torque against spinning about the normal over the normal force of a contact; a pair uses the sum"),
+  VECTOR(AbdBodyDef, surface_velocity, 0, 0, 0, "m/s",
+         "velocity of the surface against the body, along the axes of its mesh: a conveyor belt"),
+  VECTOR(AbdBodyDef, surface_angular_velocity, 0, 0, 0, "rad/s",
+         "angular velocity of the surface against the body, about the origin of its mesh: a turntable"),
+  NUMBER(AbdBodyDef, gravity_scale, ANY, 1, "", "factor on the world's gravity; 0 = the body floats"),
+  BOOLEAN(AbdBodyDef, sensor, false, "the body collides with nothing; abd_body_overlaps finds what overlaps it"),
+  NUMBER(AbdBodyDef, drag, NOT_NEGATIVE, 0, "1/s", "rate at which momentum decays; the terminal speed is g / drag"),
+  NUMBER(AbdBodyDef, angular_drag, NOT_NEGATIVE, 0, "1/s", "rate at which angular momentum decays"),
 };
 
 static const AbdSetting soft_settings[] = {

@@ -3,16 +3,12 @@
 
 #include "api/setting.h"
 #include "api/world.h"
+#include "model/change.h"
 
 AbdSoftDef abd_default_soft_def(void) {
-  AbdSoftDef def = {.density = 1000, .rotation = {1, 0, 0, 0}, .friction = -1, .group = -1};
+  AbdSoftDef def = {.density = 1000, .rotation = {1, 0, 0, 0}, .friction = -1, .group = -1, .gravity_scale = 1};
   settings_default(ABD_DEF_SOFT, &def);
   return def;
-}
-
-static AbdStatus check_open(const AbdWorld *world, AbdError *error) {
-  return world->started ? fault(error, ABD_ERROR_STATE, "the world has started: nothing can be added to it any more")
-                        : ABD_OK;
 }
 
 static const Soft *world_soft(const AbdWorld *world, AbdBodyId body) {
@@ -22,27 +18,61 @@ static const Soft *world_soft(const AbdWorld *world, AbdBodyId body) {
 
 AbdStatus abd_world_add_soft(AbdWorld *world, const AbdSoftDef *def, AbdBodyId *body) {
   AbdError *error = world_fresh_error(world);
-  if (check_open(world, error) || model_add_soft(&world->model, def, error)) return error->status;
-  if (body) body->id = (uint32_t)world->model.body_count;
-  return ABD_OK;
+  Model *m = world_edit(world, error);
+  if (!m) return error->status;
+  AbdStatus status = model_add_soft(m, def, error);
+  if (status == ABD_OK) m->body[m->body_count - 1].unchecked = true;
+  uint32_t id = m->last_body;
+  status = world_edited(world, status, error);
+  if (status == ABD_OK && body) body->id = id;
+  return status;
+}
+
+/* The soft body of an id in the model that is edited: one that no step has moved yet. NULL with an error. */
+static const Soft *new_soft(const AbdWorld *world, const Model *m, AbdBodyId soft, AbdError *error) {
+  int i = model_body_index(m, soft.id);
+  if (i < 0 || !m->body[i].soft) return fault(error, ABD_ERROR_ARGUMENT, "body %u is not a soft one", soft.id), NULL;
+  bool old = world->started && model_body_index(&world->model, soft.id) >= 0 && world->state.step > 0;
+  if (old)
+    return fault(error, ABD_ERROR_STATE,
+                 "soft body \"%s\" has begun to move: its vertices are attached in the change that adds it",
+                 m->body[i].name),
+           NULL;
+  return &m->soft[m->body[i].soft - 1];
+}
+
+static AbdStatus attach(const AbdWorld *world, Model *m, AbdBodyId soft, size_t vertex, AbdBodyId body,
+                        AbdError *error) {
+  const Soft *s = new_soft(world, m, soft, error);
+  int to = model_body_index(m, body.id);
+  if (!s) return error->status;
+  if (body.id && to < 0)
+    return fault(error, ABD_ERROR_ARGUMENT, "body %u does not exist (there are %d)", body.id, m->body_count);
+  Affine *q = world->started && to >= 0 && m->body[to].motion != ABD_MOTION_STATIC ? world_poses(world, m) : NULL;
+  bool fits = !q || m->body[to].soft || model_rebase(m, q, to);
+  mem_free(q);
+  if (!fits)
+    return fault(error, ABD_ERROR_STATE,
+                 "soft body \"%s\": body \"%s\" has moved since others were attached to it: it takes no further one",
+                 s->name, m->body[to].name);
+  return model_attach(m, (int)(s - m->soft), vertex, to, error);
 }
 
 AbdStatus abd_soft_attach(AbdWorld *world, AbdBodyId soft, size_t vertex, AbdBodyId body) {
   AbdError *error = world_fresh_error(world);
-  const Soft *s = world_soft(world, soft);
-  if (check_open(world, error)) return error->status;
-  if (!s) return fault(error, ABD_ERROR_ARGUMENT, "body %u is not a soft one", soft.id);
-  if (body.id && !world_body(world, body))
-    return fault(error, ABD_ERROR_ARGUMENT, "body %u does not exist (there are %d)", body.id, world->model.body_count);
-  return model_attach(&world->model, (int)(s - world->model.soft), vertex, (int)body.id - 1, error);
+  Model *m = world_edit(world, error);
+  return m ? world_edited(world, attach(world, m, soft, vertex, body, error), error) : error->status;
+}
+
+static AbdStatus script(const AbdWorld *world, Model *m, AbdBodyId soft, size_t vertex, AbdError *error) {
+  const Soft *s = new_soft(world, m, soft, error);
+  return s ? model_script(m, (int)(s - m->soft), vertex, error) : error->status;
 }
 
 AbdStatus abd_soft_script(AbdWorld *world, AbdBodyId soft, size_t vertex) {
   AbdError *error = world_fresh_error(world);
-  const Soft *s = world_soft(world, soft);
-  if (check_open(world, error)) return error->status;
-  if (!s) return fault(error, ABD_ERROR_ARGUMENT, "body %u is not a soft one", soft.id);
-  return model_script(&world->model, (int)(s - world->model.soft), vertex, error);
+  Model *m = world_edit(world, error);
+  return m ? world_edited(world, script(world, m, soft, vertex, error), error) : error->status;
 }
 
 bool abd_soft_scripted(const AbdWorld *world, AbdBodyId soft, size_t vertex) {
@@ -53,7 +83,7 @@ bool abd_soft_scripted(const AbdWorld *world, AbdBodyId soft, size_t vertex) {
 int64_t abd_soft_attached(const AbdWorld *world, AbdBodyId soft, size_t vertex) {
   const Soft *s = world_soft(world, soft);
   if (!s || vertex >= (size_t)s->vertex_count || s->attached[vertex] <= SOFT_FREE) return -1;
-  return s->attached[vertex] == SOFT_PINNED ? 0 : s->attached[vertex] + 1;
+  return s->attached[vertex] == SOFT_PINNED ? 0 : world_body_id(world, s->attached[vertex]).id;
 }
 
 bool abd_body_is_soft(const AbdWorld *world, AbdBodyId body) { return world_soft(world, body) != NULL; }

@@ -20,21 +20,36 @@ AbdWorld *abd_world_create(const AbdWorldDef *def, AbdError *error) {
   return world;
 }
 
-static void world_drop_backend(AbdWorld *world) {
+void world_drop_backend(AbdWorld *world) {
   if (world->backend.stages) world->backend.stages->destroy(world->backend.self);
   world->backend = (Backend){0};
+  step_destroy(&world->step);
+}
+
+AbdStatus world_need_backend(AbdWorld *world, AbdError *error) {
+  const Model *m = &world->model;
+  if (world->backend.self) return ABD_OK;
+  world->backend = (Backend){&cpu_stages, cpu_create(m)};
+  if (step_init(&world->step, m) && world->backend.self) return ABD_OK;
+  world_drop_backend(world);
+  return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", m->body_count);
 }
 
 const Work *world_view(const AbdWorld *world) { return world->backend.stages->view(world->backend.self); }
 
 void abd_world_destroy(AbdWorld *world) {
   if (!world) return;
+  abd_world_cancel_change(world);
   world_drop_backend(world);
-  step_destroy(&world->step);
   state_destroy(&world->state);
   state_destroy(&world->next);
-  state_destroy(&world->start);
+  state_destroy(&world->substeps.start);
   model_destroy(&world->model);
+  kept_destroy(&world->kept);
+  events_destroy(&world->pending);
+  events_destroy(&world->event);
+  mem_free(world->broken.item);
+  searched_destroy(&world->searched);
   mem_free(world->reaction);
   mem_free(world);
 }
@@ -46,12 +61,28 @@ AbdError *world_fresh_error(AbdWorld *world) {
   return &world->error;
 }
 
+/* The mesh of a removed soft body has no vertices. */
 const Mesh *world_mesh(const AbdWorld *world, AbdMeshId mesh) {
-  return mesh.id >= 1 && mesh.id <= (uint32_t)world->model.mesh_count ? &world->model.mesh[mesh.id - 1] : NULL;
+  const Mesh *m = world->model.mesh + mesh.id - 1;
+  return mesh.id >= 1 && mesh.id <= (uint32_t)world->model.mesh_count && m->vertex ? m : NULL;
 }
 
 const Body *world_body(const AbdWorld *world, AbdBodyId body) {
-  return body.id >= 1 && body.id <= (uint32_t)abd_world_body_count(world) ? &world->model.body[body.id - 1] : NULL;
+  int index = model_body_index(&world->model, body.id);
+  return index < 0 ? NULL : &world->model.body[index];
+}
+
+const Joint *world_joint(const AbdWorld *world, AbdJointId joint) {
+  int index = model_joint_index(&world->model, joint.id);
+  return index < 0 ? NULL : &world->model.joint[index];
+}
+
+AbdBodyId abd_world_body_at(const AbdWorld *world, size_t index) {
+  return world_body_id(world, index < (size_t)world->model.body_count ? (int)index : -1);
+}
+
+AbdJointId abd_world_joint_at(const AbdWorld *world, size_t index) {
+  return world_joint_id(world, index < (size_t)world->model.joint_count ? (int)index : -1);
 }
 
 size_t abd_world_body_count(const AbdWorld *world) { return (size_t)world->model.body_count; }
@@ -105,34 +136,38 @@ static AbdStatus check_near(AbdWorld *world, AbdError *error) {
       p.prim_b);
 }
 
-/* Builds all data of a started world; a failure undoes all of it. */
-static AbdStatus build(AbdWorld *world, AbdError *error) {
+/* Builds all data of a started world. */
+static AbdStatus build(AbdWorld *world, bool check, AbdError *error) {
   Model *m = &world->model;
   if (model_start(m, error)) return error->status;
   if (state_init(&world->state, m, error) || state_next_init(&world->next, m, error)) return error->status;
-  world->backend = (Backend){&cpu_stages, cpu_create(m)};
-  if (!step_init(&world->step, m) || !world->backend.self)
-    return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", m->body_count);
+  if (world_need_backend(world, error)) return error->status;
+  if (!check) return ABD_OK;
   return check_start(world, error) ? error->status : check_near(world, error);
+}
+
+/* Undoes build, also one that failed. */
+static void undo_build(AbdWorld *world) {
+  world_drop_backend(world);
+  state_destroy(&world->state);
+  state_destroy(&world->next);
+  state_destroy(&world->substeps.start);
+  model_stop(&world->model);
+  world->model.def = world->given;
+  world->started = false;
+}
+
+static AbdStatus start(AbdWorld *world, bool check, AbdError *error) {
+  world->given = world->model.def;
+  AbdStatus status = build(world, check, error);
+  world->started = status == ABD_OK;
+  if (status != ABD_OK) undo_build(world);
+  return status;
 }
 
 AbdStatus abd_world_start(AbdWorld *world) {
   AbdError *error = world_fresh_error(world);
-  if (world->started) return ABD_OK;
-  AbdWorldDef given = world->model.def;
-  AbdStatus status = build(world, error);
-  if (status == ABD_OK) {
-    world->started = true;
-    return ABD_OK;
-  }
-  world_drop_backend(world);
-  step_destroy(&world->step);
-  state_destroy(&world->state);
-  state_destroy(&world->next);
-  state_destroy(&world->start);
-  model_stop(&world->model);
-  world->model.def = given;
-  return status;
+  return world->started ? ABD_OK : start(world, true, error);
 }
 
 static AbdStatus step_fault(AbdWorld *world, Outcome outcome, AbdError *error) {
@@ -143,26 +178,57 @@ static AbdStatus step_fault(AbdWorld *world, Outcome outcome, AbdError *error) {
                body ? " at body " : "", body ? body->name : "");
 }
 
+/* Stages write index + 1 instead of ids. */
+static void report_ids(const AbdWorld *world, AbdStepReport *r) {
+  AbdBodyId *body[] = {&r->culprit[0],          &r->culprit[1],          &r->limit[0],   &r->limit[1],
+                       &r->given_up_culprit[0], &r->given_up_culprit[1], &r->nearest[0], &r->nearest[1],
+                       &r->most_strained,       &r->most_strained_soft};
+  for (int k = 0; k < ARRAY_COUNT(body); k++) *body[k] = world_body_id(world, (int)body[k]->id - 1);
+  r->worst_joint = world_joint_id(world, (int)r->worst_joint.id - 1);
+}
+
+/* Prepares a step; world->next then is written. */
+static AbdStatus step_ready(AbdWorld *world, AbdError *error) {
+  if (world->changing)
+    return fault(error, ABD_ERROR_STATE, "a change of the world is open: abd_world_end_change comes before a step");
+  if (!world->started && abd_world_start(world) != ABD_OK) return world->error.status;
+  if (world_need_backend(world, error)) return error->status;
+  world->contacts_known = world->reactions_known = false;
+  kept_destroy(&world->kept);
+  state_next_copy(&world->next, &world->state, &world->model);
+  return ABD_OK;
+}
+
 AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
   AbdStepReport local;
   AbdError *error = world_fresh_error(world);
-  if (!world->started && abd_world_start(world) != ABD_OK) return world->error.status;
+  double t0 = clock_now();
+  int pending = world->pending.count;
   if (!report) report = &local;
   memset(report, 0, sizeof *report);
-  double t0 = clock_now();
-  world->contacts_known = world->reactions_known = false;
-  Outcome outcome = substeps_run(&world->step, world->backend, &world->state, &world->next, &world->start, report);
-  if (stage_failed(outcome)) {
-    if (outcome.body >= 0) report->culprit[0].id = (uint32_t)outcome.body + 1;
-    return step_fault(world, outcome, error);
+  if (step_ready(world, error)) return error->status;
+  Outcome outcome = substeps_run(&world->step, world->backend, &world->state, &world->next, &world->substeps, report);
+  if (stage_failed(outcome) && outcome.body >= 0) report->culprit[0].id = (uint32_t)outcome.body + 1;
+  report_ids(world, report);
+  if (stage_failed(outcome)) return step_fault(world, outcome, error);
+  if (world_sense(world, error) || !world_raise_touches(world, error)) {
+    world->pending.count = pending;
+    substeps_undo(&world->substeps, &world->state);
+    return error->status;
   }
+  substeps_finish(&world->substeps, &world->state, &world->next, &world->model);
   world->contacts_known = true;
+  AbdStatus status = world_find_broken(world, error);
+  world_publish_events(world);
+  if (status == ABD_OK) status = world_remove_broken(world, error);
   report->step = world->state.step;
   report->time = abd_world_time(world);
+  report->events = world->event.count;
+  report->broken_joints = world->broken.count;
   double rest = clock_now() - t0;
   for (int i = 0; i < ABD_STAGE_REST; i++) rest -= report->seconds[i];
   report->seconds[ABD_STAGE_REST] = rest;
-  return ABD_OK;
+  return status;
 }
 
 size_t abd_world_snapshot_size(const AbdWorld *world) {
@@ -177,9 +243,19 @@ AbdStatus abd_world_save(const AbdWorld *world, void *bytes, size_t size) {
 
 AbdStatus abd_world_restore(AbdWorld *world, const void *bytes, size_t size) {
   AbdError *error = world_fresh_error(world);
-  if (!world->started && abd_world_start(world) != ABD_OK) return world->error.status;
+  bool fresh = !world->started;
+  if (world->changing)
+    return fault(error, ABD_ERROR_STATE, "a change of the world is open: abd_world_end_change comes before a restore");
+  if (fresh && start(world, false, error)) return error->status; /* the poses of the snapshot count */
+  AbdStatus status = world_restore(world, bytes, size, error);
+  if (status != ABD_OK) {
+    if (fresh) undo_build(world);
+    return status;
+  }
   world->contacts_known = world->reactions_known = false;
-  return state_restore(&world->state, &world->model, bytes, size, error);
+  kept_destroy(&world->kept);
+  world->pending.count = world->event.count = world->broken.count = 0;
+  return ABD_OK;
 }
 
 uint64_t abd_world_hash(const AbdWorld *world) { return world->started ? state_hash(&world->state, &world->model) : 0; }

@@ -1,4 +1,6 @@
-/* The world behind the public handle: a model, its current and next state, a backend. */
+/* The world behind the public handle: a model, its current and next state, a backend, events.
+ *
+ * The backend is made when it is first needed after the start and after a change. */
 #ifndef ABD_API_WORLD_H
 #define ABD_API_WORLD_H
 
@@ -6,23 +8,97 @@
 #include "model/model.h"
 #include "step/substep.h"
 
+typedef struct EventList {
+  AbdEvent *event;
+  int count, capacity;
+} EventList;
+
+/* What the backend of the last step knew, kept through a change. */
+typedef struct Kept {
+  AbdContact *contact;
+  size_t contact_count;
+  AbdJointReading *reading; /* per joint of the last step */
+  uint32_t *joint;          /* their ids */
+  int joint_count;
+} Kept;
+
+typedef struct BrokenList {
+  AbdBrokenJoint *item;
+  int count, capacity;
+} BrokenList;
+
+/* Surfaces of the soft bodies for the questions of abd/query.h. */
+typedef struct Searched {
+  Surface *surface;
+  int count;
+  const Affine *q; /* poses of the bodies that the question is about */
+} Searched;
+
 struct AbdWorld {
   Model model;
-  State state, next, start; /* start: of a step that is taken in sub-steps */
+  State state, next;
+  Substeps substeps;
   Step step;
   Backend backend;
   bool started;
-  Affine *reaction; /* by joint; computed when first read after a step */
+  AbdWorldDef given; /* as it was before the start: automatic values are not filled in */
+  Model branch;      /* while changing */
+  bool changing;     /* between abd_world_begin_change and its end */
+  Affine *reaction;  /* by joint; computed when first read after a step */
   bool reactions_known;
   bool contacts_known; /* the backend's contacts belong to the state; false after a restore or a failed step */
+  Kept kept;
+  EventList pending; /* of the next step */
+  EventList event;   /* of the last step */
+  BrokenList broken; /* in the last step */
+  Searched searched;
   AbdError error;
 };
 
 const Mesh *world_mesh(const AbdWorld *world, AbdMeshId mesh); /* NULL if there is none */
 const Body *world_body(const AbdWorld *world, AbdBodyId body);
+const Joint *world_joint(const AbdWorld *world, AbdJointId joint);
+/* The index of a body of world_body. */
+static inline int world_index(const AbdWorld *world, const Body *body) { return (int)(body - world->model.body); }
+/* The id of the body or joint with an index; null for -1. */
+static inline AbdBodyId world_body_id(const AbdWorld *world, int index) {
+  return (AbdBodyId){index < 0 ? 0 : world->model.body[index].id};
+}
+static inline AbdJointId world_joint_id(const AbdWorld *world, int index) {
+  return (AbdJointId){index < 0 ? 0 : world->model.joint[index].id};
+}
 /* The arrays of the last step of a started world. */
 const Work *world_view(const AbdWorld *world);
 /* Clears the last failure, so that the next one is stored. */
 AbdError *world_fresh_error(AbdWorld *world);
+/* Makes the backend if there is none. */
+AbdStatus world_need_backend(AbdWorld *world, AbdError *error);
+void world_drop_backend(AbdWorld *world);
+
+/* event.c: adds an event to those of the step in progress, or of the next one. Out of memory, it returns false. */
+bool world_raise(AbdWorld *world, AbdEventKind kind, AbdBodyId a, AbdBodyId b, AbdJointId joint);
+bool world_raise_touches(AbdWorld *world, AbdError *error); /* compares the next state's touching pairs to the last */
+void world_publish_events(AbdWorld *world);
+void events_destroy(EventList *list);
+
+/* search.c: adds what overlaps sensors to the next state's touching pairs. */
+AbdStatus world_sense(AbdWorld *world, AbdError *error);
+void searched_destroy(Searched *searched);
+
+/* breaking.c: lists the joints that broke in the step that ended, with their events; removes them. */
+AbdStatus world_find_broken(AbdWorld *world, AbdError *error);
+AbdStatus world_remove_broken(AbdWorld *world, AbdError *error);
+
+/* check.c: fails if a suspect body crosses another or is nearer to it than contact allows. */
+AbdStatus world_check(const Model *model, Nodes q, const bool *suspect, AbdError *error);
+
+/* change.c: the model to edit, NULL with an error; then the end of the edit, which returns the status. A world that has
+ * not started is edited itself. */
+Model *world_edit(AbdWorld *world, AbdError *error);
+AbdStatus world_edited(AbdWorld *world, AbdStatus status, AbdError *error);
+AbdStatus world_restore(AbdWorld *world, const void *bytes, size_t size, AbdError *error); /* of a started world */
+/* The present poses of the model's bodies; of those that the world does not have yet, their start. NULL: no memory. */
+Affine *world_poses(const AbdWorld *world, const Model *model);
+void kept_destroy(Kept *kept);
 
 #endif

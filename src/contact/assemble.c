@@ -155,13 +155,22 @@ INLINE void add_contact(bool soft, Assembly *s, const Contact *c, const Affine *
   if (c->mollifier_d1 != 0) add_mollifier(s, c, qa, qb);
 }
 
+/* Gradient and stiffness of friction by the difference of its ends, over the load. */
+INLINE Term friction_term(const FrictionPoint *f, double eps) {
+  Vec3 u = f->displacement, w = scale(friction_f1_over_y(norm(u), eps), u);
+  if (friction_way(f) != FRICTION_SPIN) return (Term){w, 1, friction_hessian(u, f->force, f->normal, eps)};
+  Sym3 h = friction_hessian(u, f->force, vec3(0, 0, 0), eps);
+  double k = most(0, dot(f->normal, sym3_mul_vec(h, f->normal))); /* at most its rounding is negative */
+  return (Term){scale(dot(f->normal, w), f->across), 1, sym3_add_outer(sym3_zero(), k, f->across)};
+}
+
 INLINE void add_friction(bool soft, Assembly *s, const FrictionPoint *f) {
-  const double eps = s->scene->friction_eps;
-  Vec3 u = f->displacement;
-  const End a = make_end(soft, &s->side[0], 1, f->ya, f->va, f->wa),
-            b = make_end(soft, &s->side[1], 1, f->yb, f->vb, f->wb);
-  const Term t = {scale(f->sum * friction_f1_over_y(norm(u), eps), u), f->sum,
-                  friction_hessian(u, f->force, f->normal, eps)};
+  const double eps = s->scene->friction_eps, first = friction_way(f) == FRICTION_SLIDE ? 1 : 0;
+  const End a = make_end(soft, &s->side[0], first, f->ya, f->va, f->wa),
+            b = make_end(soft, &s->side[1], first, f->yb, f->vb, f->wb);
+  Term t = friction_term(f, eps);
+  t.force = scale(f->sum, t.force);
+  t.factor = f->sum;
   add_spring(soft, s, &t, &a, &b);
 }
 

@@ -48,6 +48,7 @@ static int spread_axis(const Broad *broad, const Model *model) {
   for (int i = 0; i < model->body_count; i++) {
     if (model->body[i].motion == ABD_MOTION_STATIC && !model->body[i].soft) continue;
     Vec3 c = box_center(broad->box[i]);
+    if (!vec3_finite(c)) continue;
     n++;
     sum = add(sum, c);
     sum_sq = add(sum_sq, vec3(c.x * c.x, c.y * c.y, c.z * c.z));

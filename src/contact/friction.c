@@ -15,8 +15,8 @@ typedef struct Lookup {
   int count, front, back;
 } Lookup;
 
-/* Finds the anchor of the same stencil, else the nearest anchor of the pair: stencils change as contacts slide, slips
- * hardly do. */
+/* Finds the anchor of the same stencil, else the nearest anchor of the pair and way: stencils change as contacts slide,
+ * slips hardly do. */
 static const Anchor *find_anchor(Lookup *l, uint64_t key, Vec3 at) {
   if (l->front < l->count && l->anchor[l->front].key == key) return &l->anchor[l->front++];
   if (l->back >= 0 && l->anchor[l->back].key == key) return &l->anchor[l->back--];
@@ -28,7 +28,7 @@ static const Anchor *find_anchor(Lookup *l, uint64_t key, Vec3 at) {
       return &l->anchor[i];
     }
     double d = norm_sq(sub(l->anchor[i].at, at));
-    if (d < best_sq) {
+    if (d < best_sq && l->anchor[i].key >> FRICTION_WAY_SHIFT == key >> FRICTION_WAY_SHIFT) {
       best_sq = d;
       best = &l->anchor[i];
     }
@@ -46,14 +46,22 @@ static Vec3 side_point(Side side, const Affine *q, Vec3 rest, const int v[3], co
 
 static Vec3 point_gap(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa,
                       const Affine *qb, bool at_start) {
+  if (friction_way(f) != FRICTION_SLIDE) return sub(affine_vector(qa, f->ya), affine_vector(qb, f->yb));
   if (!p->soft) return sub(affine_point(qa, f->ya), affine_point(qb, f->yb));
   return sub(side_point(scene_side(scene, p->a), qa, f->ya, f->va, f->wa, at_start),
              side_point(scene_side(scene, p->b), qb, f->yb, f->vb, f->wb, at_start));
 }
 
+/* The part of a slip that the point resists. */
+static Vec3 resisted(const FrictionPoint *f, Vec3 u) {
+  double along = dot(f->normal, u);
+  return friction_way(f) == FRICTION_SPIN ? scale(along, f->normal) : add_scaled(u, -along, f->normal);
+}
+
 Vec3 friction_displacement(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa,
                            const Affine *qb) {
   Vec3 r = sub(point_gap(p, f, scene, qa, qb, false), f->origin);
+  if (friction_way(f) == FRICTION_SPIN) return add(scale(dot(f->across, r), f->normal), f->slip);
   return add(add_scaled(r, -dot(f->normal, r), f->normal), f->slip);
 }
 
@@ -72,53 +80,108 @@ static bool near(Vec3 a, Vec3 b, double tolerance) { return norm_sq(sub(a, b)) <
 static FrictionPoint *find_same(FrictionPoint *point, int n, const FrictionPoint *f, double size) {
   for (FrictionPoint *g = point + (n > FRICTION_NEIGHBOURS ? n - FRICTION_NEIGHBOURS : 0); g < point + n; g++)
     if (near(g->ya, f->ya, 1e-12 * size) && near(g->yb, f->yb, 1e-12 * size) && near(g->normal, f->normal, 1e-9) &&
-        near(g->slip, f->slip, 1e-12 * size))
+        near(g->slip, f->slip, 1e-12 * size) && friction_way(g) == friction_way(f))
       return g;
   return NULL;
 }
 
-static void lag_point(const Pair *pair, const ContactScene *scene, const Affine q_start[2], const Contact *c,
-                      Lookup *anchors, FrictionPoint *f) {
-  f->key = contact_key(c);
+/* What all friction points of a pair share. */
+typedef struct Lag {
+  const Pair *pair;
+  const ContactScene *scene;
+  const Affine *start;          /* poses of a and b at the start of the step */
+  bool drifts;                  /* a surface moves against its body */
+  double arm;                   /* [m] at which rolling and spinning are slips */
+  double factor[FRICTION_WAYS]; /* load over the normal force */
+  Lookup anchors;
+} Lag;
+
+/* With the radius of the smaller body as arm a ball sticks below a rolling speed of friction_speed. */
+static Lag lag_of(const Pair *p, const ContactScene *scene, const Affine *start, const Anchor *anchor, int count) {
+  const Model *m = scene->model;
+  double arm = m->mesh[m->body[p->a].mesh].radius;
+  return (Lag){p,
+               scene,
+               start,
+               model_drifts(m, p->a, p->b),
+               arm,
+               {p->mu, p->rolling / arm, p->torsion / arm},
+               {anchor, count, 0, count - 1}};
+}
+
+/* The way of a's surface against its body in the step, less that of b's. */
+static Vec3 point_drift(const Lag *l, const FrictionPoint *f) {
+  const int body[2] = {l->pair->a, l->pair->b};
+  const Model *m = l->scene->model;
+  if (friction_way(f) == FRICTION_SLIDE) return model_drift(m, body, l->start, (Vec3[2]){f->ya, f->yb}, l->scene->dt);
+  Vec3 turn = scale(l->scene->dt, model_drift_turn(m, body, l->start));
+  return cross(turn, affine_vector(&l->start[0], f->ya));
+}
+
+static Vec3 any_across(Vec3 n) {
+  Vec3 a = vec3_abs(n), e = a.x <= a.y && a.x <= a.z ? vec3(1, 0, 0) : a.y <= a.z ? vec3(0, 1, 0) : vec3(0, 0, 1);
+  return unit(cross(n, e));
+}
+
+/* The directions of rolling and spinning have the length of the arm and are the same for both bodies at the start. */
+static void set_directions(const Lag *l, const Contact *c, FrictionPoint *f) {
+  Vec3 e = friction_way(f) == FRICTION_ROLL ? c->normal : any_across(c->normal);
+  f->across = cross(c->normal, e);
+  f->ya = mat3_tmul_vec(affine_linear(&l->start[0]), scale(l->arm, e));
+  f->yb = mat3_tmul_vec(affine_linear(&l->start[1]), scale(l->arm, e));
+}
+
+static inline void lag_point(Lag *l, const Contact *c, FrictionWay way, FrictionPoint *f) {
+  const Pair *pair = l->pair;
+  f->key = contact_key(c) | (uint64_t)way << FRICTION_WAY_SHIFT;
   f->ya = c->ya;
   f->yb = c->yb;
   f->normal = c->normal;
-  f->load = f->sum = -pair->mu * pair->stiffness * c->mollifier * c->slope / scene->range;
-  if (pair->soft) pair_corners(pair, scene, c, f->va, f->vb);
+  f->load = f->sum = -l->factor[way] * pair->stiffness * c->mollifier * c->slope / l->scene->range;
+  if (pair->soft) pair_corners(pair, l->scene, c, f->va, f->vb);
   memcpy(f->wa, c->wa, sizeof f->wa);
   memcpy(f->wb, c->wb, sizeof f->wb);
-  f->origin = point_gap(pair, f, scene, &q_start[0], &q_start[1], true);
-  const Anchor *old = find_anchor(anchors, f->key, c->ya);
-  Vec3 slip = old ? affine_vector(&q_start[1], old->slip) : vec3(0, 0, 0);
-  f->slip = add_scaled(slip, -dot(c->normal, slip), c->normal);
+  if (way != FRICTION_SLIDE) set_directions(l, c, f);
+  f->origin = point_gap(pair, f, l->scene, &l->start[0], &l->start[1], true);
+  if (l->drifts) f->origin = sub(f->origin, point_drift(l, f));
+  const Anchor *old = find_anchor(&l->anchors, f->key, f->ya);
+  f->slip = resisted(f, old ? affine_vector(&l->start[1], old->slip) : vec3(0, 0, 0));
 }
 
 /* Unique points are stored from the front, duplicates from the back. */
+typedef struct Stack {
+  FrictionPoint *point;
+  int unique, back;
+} Stack;
+
+static void stack_keep(Stack *s, bool soft, double size) {
+  FrictionPoint *f = &s->point[s->unique], *same = soft ? NULL : find_same(s->point, s->unique, f, size);
+  if (!same) {
+    s->unique++;
+    return;
+  }
+  same->sum += f->load;
+  s->point[--s->back] = *f;
+}
+
 bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], const Anchor *anchor, int anchor_count) {
   pair->friction.count = pair->friction_unique = 0;
-  if (pair->mu <= 0 || pair->contact.count == 0) return true;
-  FrictionPoint *point = pool_extend(&scene->store->friction, &pair->friction, pair->contact.count);
-  if (!point) return false;
+  int ways = (pair->mu > 0) + (pair->rolling > 0) + (pair->torsion > 0), room = ways * pair->contact.count;
+  if (room == 0) return true;
+  Stack s = {.point = pool_extend(&scene->store->friction, &pair->friction, room), .back = room};
+  if (!s.point) return false;
   const Contact *contact = pair_contacts(pair, scene);
-  double size = scene->model->mesh[scene->model->body[pair->a].mesh].radius; /* of the smaller body */
-  Lookup anchors = {anchor, anchor_count, 0, anchor_count - 1};
-  int back = pair->contact.count, unique = 0;
-  for (int i = 0; i < pair->contact.count; i++) {
-    FrictionPoint *f = &point[unique];
-    lag_point(pair, scene, q_start, &contact[i], &anchors, f);
-    if (!(f->load > 0)) continue;
-    FrictionPoint *same = pair->soft ? NULL : find_same(point, unique, f, size);
-    if (!same) {
-      unique++;
-      continue;
+  Lag l = lag_of(pair, scene, q_start, anchor, anchor_count);
+  for (int i = 0; i < pair->contact.count; i++)
+    for (int way = 0; way < FRICTION_WAYS; way++) {
+      if (l.factor[way] == 0) continue;
+      lag_point(&l, &contact[i], (FrictionWay)way, &s.point[s.unique]);
+      if (s.point[s.unique].load > 0) stack_keep(&s, pair->soft, l.arm);
     }
-    same->sum += f->load;
-    point[--back] = *f;
-  }
-  int rest = pair->contact.count - back;
-  memmove(point + unique, point + back, (size_t)rest * sizeof(FrictionPoint));
-  pair->friction.count = unique + rest;
-  pair->friction_unique = unique;
+  int rest = room - s.back;
+  memmove(s.point + s.unique, s.point + s.back, (size_t)rest * sizeof(FrictionPoint));
+  pair->friction.count = s.unique + rest;
+  pair->friction_unique = s.unique;
   return true;
 }
 
@@ -141,6 +204,19 @@ double pair_friction_work(const Pair *pair, const ContactScene *scene) {
     const FrictionPoint *f = &point[i];
     double force = f->sum * friction_f1_over_y(norm(f->displacement), scene->friction_eps);
     work -= force * dot(f->displacement, sub(f->displacement, f->slip));
+  }
+  return work;
+}
+
+double pair_drift_work(const Pair *pair, const ContactScene *scene, const Affine q_start[2]) {
+  const FrictionPoint *point = pair_friction(pair, scene);
+  Lag l = lag_of(pair, scene, q_start, NULL, 0);
+  double work = 0;
+  for (int i = 0; i < pair->friction_unique; i++) {
+    const FrictionPoint *f = &point[i];
+    Vec3 drift = point_drift(&l, f);
+    if (friction_way(f) == FRICTION_SPIN) drift = scale(dot(f->across, drift), f->normal);
+    work += f->sum * friction_f1_over_y(norm(f->displacement), scene->friction_eps) * dot(f->displacement, drift);
   }
   return work;
 }

@@ -82,6 +82,9 @@ void pair_begin(Pair *p, const ContactScene *scene, const Affine *q, const Affin
   limit = most(limit, LIST_RANGES * scene->range);
   p->margin = LIST_SPARE * scene->range + least(p->motion, limit);
   p->mu = m->has_friction ? model_friction(m, p->a, p->b) : 0;
+  bool turns = m->has_friction && !p->soft;
+  p->rolling = turns ? m->body[p->a].rolling + m->body[p->b].rolling : 0;
+  p->torsion = turns ? m->body[p->a].torsion + m->body[p->b].torsion : 0;
   p->failed = false;
   p->stiffness = 1;
   p->friction.count = p->friction_unique = 0;

@@ -32,24 +32,36 @@ typedef struct Contact {
   double wa[3], wb[3];              /* ya, yb as weights of the primitives' vertices */
 } Contact;
 
-/* Identifies a contact's stencil within its pair. */
+/* Identifies a contact's stencil within its pair. The two highest bits are a FrictionWay in keys of friction. */
 static inline uint64_t contact_key(const Contact *c) {
   return (uint64_t)c->kind << 60 | (uint64_t)(uint32_t)c->prim_a << 30 | (uint64_t)(uint32_t)c->prim_b;
 }
 
-/* A contact with a lagged normal force: u = (I - n n^T)(x_a(ya) - x_b(yb) - origin) + slip. */
+/* What friction acts against. Rolling and spinning are slips of directions instead of points, at an arm R: with the
+ * relative rotation t of the step, R n slips by R t x n, and R e, e in the tangent plane, by R (t.n) n x e across. */
+typedef enum FrictionWay { FRICTION_SLIDE = 0, FRICTION_ROLL, FRICTION_SPIN, FRICTION_WAYS } FrictionWay;
+
+/* A contact with a lagged normal force: u = (I - n n^T)(x_a(ya) - x_b(yb) - origin) + slip. Of FRICTION_ROLL ya and yb
+ * are directions. Of FRICTION_SPIN too, and u is along the normal: u = n across . (x_a(ya) - x_b(yb) - origin) + slip. */
 typedef struct FrictionPoint {
   uint64_t key;
   Vec3 ya, yb, normal;
-  Vec3 origin;              /* x_a(ya) - x_b(yb) at the start of the step */
+  Vec3 origin;              /* x_a(ya) - x_b(yb) at the start of the step, less the surfaces' own way */
   Vec3 slip;                /* carried over from earlier steps */
   Vec3 trial, displacement; /* u at the poses of the last pair_eval and at the accepted poses */
   Vec3 force;  /* divided by the load; an unknown of Newton's method besides the slip, f1 u / |u| at the solution */
-  double load; /* mu times normal force, in the units of the incremental potential */
+  double load; /* mu times normal force, in the units of the incremental potential; over the arm if not sliding */
   double sum;  /* of a unique point: its load plus its duplicates' load */
   int va[3], vb[3]; /* soft side: the vertices whose weighted sum is the point */
-  double wa[3], wb[3];
+  union {
+    double wa[3];
+    Vec3 across; /* of FRICTION_SPIN, which has no soft side: unit, in the tangent plane */
+  };
+  double wb[3];
 } FrictionPoint;
+
+enum { FRICTION_WAY_SHIFT = 62 };
+static inline FrictionWay friction_way(const FrictionPoint *f) { return (FrictionWay)(f->key >> FRICTION_WAY_SHIFT); }
 
 /* A contact, mollifier or friction point with a soft side in the matrix: a force and a stiffness on a weighted sum of
  * nodes. Vertices that do not move are left out. */
@@ -91,6 +103,7 @@ typedef struct Pair {
   double stiffness;                       /* of the barrier [J as dt^2 energy] */
   double stiffening;                      /* factor of the stiffness that the load of earlier steps required, >= 1 */
   double mu;                              /* coefficient of friction */
+  double rolling, torsion;                /* [m] the same against rolling and spinning */
   double barrier;                         /* energy of the contacts at the trial poses */
   double energy, energy_trial;            /* of barrier and friction at the accepted and at the trial poses */
   double noise;                           /* rounding error of energy_trial */
@@ -113,6 +126,7 @@ typedef struct ContactScene {
       *path_length;       /* per body; NULL = not recorded, so that nothing is reused from one pose for another */
   const Surface *surface; /* per soft body, at the poses in question */
   PairStore *store;       /* contacts, friction points, moments and caches of the pairs */
+  double dt;              /* [s] of the step, for the motion of surfaces against their bodies */
 } ContactScene;
 
 /* A body's mesh, at its surface's pose if the body is soft. */
@@ -133,6 +147,8 @@ static inline Moments *pair_moment_sums(const Pair *pair, const ContactScene *sc
 static inline Spring *pair_springs(const Pair *pair, const ContactScene *scene) {
   return pool_items(&scene->store->spring, &pair->spring);
 }
+
+static inline bool pair_rubs(const Pair *pair) { return pair->mu > 0 || pair->rolling > 0 || pair->torsion > 0; }
 
 /* Releases all ranges of the pair. */
 void pair_destroy(Pair *pair, PairStore *store);
@@ -161,6 +177,8 @@ double least_stretch(const Affine *q); /* lower bound of the singular values of 
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 /* Work of friction in the step, in the units of the incremental potential. */
 double pair_friction_work(const Pair *pair, const ContactScene *scene);
+/* Work of the drives that move the surfaces of the pair against their bodies, with the poses at the start of the step. */
+double pair_drift_work(const Pair *pair, const ContactScene *scene, const Affine q_start[2]);
 double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 /* Computes the largest step t <= 1 along the directions d that is safe for the listed candidates. Sets needs_cover if
  * other stencils may come into contact before. */

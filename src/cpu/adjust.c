@@ -25,7 +25,7 @@ static void relag_chunk(void *context, int c) {
   for (int e = chunk.first; e < chunk.end; e++) {
     int k = cpu->island_pairs.item[e];
     Pair *p = pairs_at(&cpu->pairs, k);
-    if (p->mu <= 0) continue;
+    if (!pair_rubs(p)) continue;
     double before = pair_load(p, &cpu->scene);
     if (!pair_lag_friction(p, &cpu->scene, w->state, w->q.body)) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
     double after = pair_load(p, &cpu->scene);

@@ -146,7 +146,7 @@ static void force_task(Cpu *cpu, int k, Pair *p) {
   const Work *w = &cpu->work;
   double impact = cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].impact;
   pair_set_stiffness(p, &cpu->scene, w->h2, w->state, impact);
-  if (p->mu > 0 && !pair_lag_friction(p, &cpu->scene, w->state, w->q.body)) p->failed = true;
+  if (pair_rubs(p) && !pair_lag_friction(p, &cpu->scene, w->state, w->q.body)) p->failed = true;
 }
 
 static void select_all(Islands *s) {
@@ -171,7 +171,8 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
                               m->def.contact.friction_speed * w->h,
                               cpu->path_length,
                               cpu->surface,
-                              &cpu->pairs.store};
+                              &cpu->pairs.store,
+                              w->h};
   system_begin(&cpu->system);
   Outcome outcome = set_targets(cpu);
   if (stage_failed(outcome)) return outcome;

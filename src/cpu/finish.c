@@ -69,6 +69,18 @@ static bool save_memory(Finish *f) {
   return true;
 }
 
+/* The pairs are in the order of their keys. */
+static bool save_touches(Finish *f) {
+  const Pairs *pairs = &f->cpu->pairs;
+  State *after = f->after;
+  if (!mem_reserve((void **)&after->touch, &after->touch_capacity, pairs->count, sizeof *after->touch)) return false;
+  after->touch_count = 0;
+  for (int k = 0; k < pairs->count; k++)
+    if (pairs_at(pairs, k)->contact.count)
+      after->touch[after->touch_count++] = pair_key(pairs->body[k][0], pairs->body[k][1]);
+  return true;
+}
+
 /* ---- sums, in chunks of a fixed size ---- */
 
 enum { SUM_CHUNK = 256 };
@@ -132,7 +144,7 @@ Outcome cpu_finish(void *backend, const Islands *islands, State *after) {
   if (!stage_failed(outcome)) outcome = stage_from(settle_velocities(cpu, after));
   for (int j = 0; j < m->joint_count; j++) joint_finish(&cpu->work, j, after);
   if (stage_failed(outcome)) return outcome;
-  return stage_from(save_memory(&f) && sum_all(&f));
+  return stage_from(save_memory(&f) && save_touches(&f) && sum_all(&f));
 }
 
 size_t cpu_contacts(const void *backend, AbdContact *contact, size_t capacity) {

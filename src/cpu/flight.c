@@ -15,11 +15,6 @@
 #include "kernel/rigid.h"
 #include "step/flight.h"
 
-/* Blocks with joints or attachments. */
-static bool is_jointed(const Model *m, int block) {
-  return linkage_of(&m->linkage, block) || (!block_is_vertex(m, block) && m->body[block].jointed);
-}
-
 /* The impulse of the joints on a block, as a generalised force on its nodes; and its last correction. */
 static Affine *impulse_of(const JointedFlight *f, int k) { return (Affine *)(void *)f->x + k; }
 static Affine *change_of(const JointedFlight *f, int k) { return (Affine *)(void *)f->change + k; }
@@ -97,13 +92,13 @@ bool flight_init(JointedFlight *f, const Model *m) {
   int count = 0;
   memset(f, 0, sizeof *f);
   if (m->def.integrator != ABD_INTEGRATOR_RIGID) return true;
-  for (int s = 0; s < m->moving_count; s++) count += is_jointed(m, m->moving[s]);
+  for (int s = 0; s < m->moving_count; s++) count += block_is_jointed(m, m->moving[s]);
   for (int j = 0; j < m->joint_count; j++) f->row_count += m->joint[j].row_count;
   if (!allocate(f, m, count)) return false;
   for (int i = 0; i < m->block_count; i++) f->index[i] = -1;
   for (int s = 0; s < m->moving_count; s++) {
     int block = m->moving[s];
-    if (!is_jointed(m, block)) continue;
+    if (!block_is_jointed(m, block)) continue;
     f->index[block] = f->count;
     f->block[f->count++] = block;
   }

@@ -140,7 +140,7 @@ static void add_joint_blocks(Cpu *cpu) {
 static void add_vertex_mass(Cpu *cpu, int body) {
   const Work *w = &cpu->work;
   double damping = cpu->islands->island[cpu->islands->of[body]].damping;
-  double m = (1 + damping) * predict_inertia(w, body) * block_pull(cpu->model, body);
+  double m = (1 + damping) * predict_node_inertia(w, body, 0) * block_pull(cpu->model, body);
   const double block[9] = {m, 0, 0, 0, m, 0, 0, 0, m};
   system_add_nodes(&cpu->system, body, body, block);
 }

@@ -85,6 +85,19 @@ static void mark_joints(Settle *s) {
   }
 }
 
+/* A surface that moves against its body drives the bodies on it. */
+static void add_friction_work(Settle *s, const Pair *p, Cluster *c) {
+  double friction = pair_friction_work(p, &s->cpu->scene) / s->cpu->work.h2;
+  s->cpu->report->work[ABD_WORK_FRICTION] += friction;
+  c->known += friction;
+  if (!model_drifts(s->cpu->model, p->a, p->b)) return;
+  const Affine *start = s->cpu->work.state->q.body;
+  double belt = pair_drift_work(p, &s->cpu->scene, (Affine[2]){start[p->a], start[p->b]}) / s->cpu->work.h2;
+  s->cpu->report->work[ABD_WORK_SCRIPTS] += belt;
+  c->known += belt;
+  c->driven |= p->friction.count > 0;
+}
+
 static void mark_pairs(Settle *s) {
   const Model *m = s->cpu->model;
   for (int k = 0; k < s->cpu->pairs.count; k++) {
@@ -96,10 +109,8 @@ static void mark_pairs(Settle *s) {
       c->touched = true;
       for (int other = 0; other < 2; other++) mark_side(m, c, body[other]);
     }
-    double friction = pair_friction_work(p, &s->cpu->scene) / s->cpu->work.h2;
-    s->cpu->report->work[ABD_WORK_FRICTION] += friction;
     int block = block_of(m, block_moves(m, block_of(m, p->a)) ? p->a : p->b);
-    cluster_of(s, block)->known += friction;
+    add_friction_work(s, p, cluster_of(s, block));
   }
 }
 
@@ -128,6 +139,7 @@ static void add_block(Settle *s, int i) {
     cluster_given_work(w, i, s->after, &gravity, &forces);
     work[ABD_WORK_GRAVITY] += gravity;
     work[ABD_WORK_FORCES] += forces;
+    work[ABD_WORK_DAMPING] += cluster_drag_work(w, i, s->after);
     return;
   }
   double script = cluster_script_work(w, i);

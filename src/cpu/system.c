@@ -11,15 +11,11 @@ static int unknowns_of(const Model *m, int block) {
   return linked ? linked->size : block_is_vertex(m, block) ? 3 : 12;
 }
 
-static bool has_joint(const Model *m, int block) {
-  return linkage_of(&m->linkage, block) || (!block_is_vertex(m, block) && m->body[block].jointed);
-}
-
 bool system_init(System *s, const Model *model, bool jointed) {
   bool none = jointed && !model->linkage.linked_count && !model->joint_count;
   size_t n = none ? 0 : (size_t)model->block_count, columns = 0, unknowns = 0;
   for (int k = 0; k < model->moving_count; k++) {
-    if (jointed && !has_joint(model, model->moving[k])) continue;
+    if (jointed && !block_is_jointed(model, model->moving[k])) continue;
     columns++;
     unknowns += (size_t)unknowns_of(model, model->moving[k]);
   }

@@ -310,8 +310,34 @@ static void add_nodes(Glb *glb, json_t *const *primitives, Shown *shown) {
                              "body", (int)b + 1, "mass", body->mass, "motion", abd_motion_name(body->motion));
     if (node && json_array_size(primitives[body->mesh]))
       json_object_set_new(node, "mesh", json_integer(find_mesh(glb, primitives, shown, body)));
+    if (node && !run_body_alive(body, glb->series->step[0]))
+      json_object_set_new(node, "scale", json_pack("[f, f, f]", 0.0, 0.0, 0.0));
     push(glb, glb->nodes, node);
   }
+}
+
+/* A body that is not in a frame is scaled to nothing; keys are the frames in which that changes. */
+static void add_presence(Glb *glb, size_t b) {
+  const ExportSeries *series = glb->series;
+  size_t count = 0;
+  float *time = malloc((series->step_count + 1) * sizeof *time), *scale = malloc((series->step_count + 1) * 12);
+  if (!time || !scale) glb->failed = true;
+  for (size_t f = 0; !glb->failed && f < series->step_count; f++) {
+    float size = run_body_alive(&series->scene->body[b], series->step[f]);
+    if (count && scale[3 * count - 1] == size) continue;
+    time[count] = glb->time[f];
+    for (int i = 0; i < 3; i++) scale[3 * count + (size_t)i] = size;
+    count++;
+  }
+  if (!glb->failed && (count > 1 || scale[0] == 0)) {
+    json_int_t input = add_accessor(glb, time, count, 1, TYPE_FLOAT, 0, true);
+    json_int_t output = add_accessor(glb, scale, count, 3, TYPE_FLOAT, 0, false);
+    push(glb, glb->samplers, json_pack("{s:I, s:I, s:s}", "input", input, "output", output, "interpolation", "STEP"));
+    push(glb, glb->channels,
+         json_pack("{s:I, s:{s:I, s:s}}", "sampler", (json_int_t)json_array_size(glb->samplers) - 1, "target", "node",
+                   (json_int_t)b + 1, "path", "scale"));
+  }
+  free(time), free(scale);
 }
 
 static void add_animation(Glb *glb) {
@@ -324,6 +350,7 @@ static void add_animation(Glb *glb) {
     if (time < 0 && moves(glb, m, 0, 7)) time = add_accessor(glb, glb->time, count, 1, TYPE_FLOAT, 0, true);
     add_channel(glb, m, 0, 3, "translation", b + 1, time);
     add_channel(glb, m, 3, 7, "rotation", b + 1, time);
+    add_presence(glb, b);
   }
 }
 
@@ -338,6 +365,17 @@ static void put_pose(const double nodes[12], const float *before, float out[7]) 
   for (int k = 0; k < 4; k++) out[3 + k] = (float)q[(k + 1) % 4];
   for (int k = 3; before && k < 7; k++) same += (double)before[k] * out[k];
   for (int k = 3; same < 0 && k < 7; k++) out[k] = -out[k]; /* the shorter rotation between two frames */
+}
+
+/* Frames without a body get its pose of the last frame that has it, or of the first. */
+static void hold_motion(float *motion, size_t count) {
+  const float none[7] = {[6] = 1}, *last = none;
+  for (size_t f = count; f-- > 0;)
+    if (!isnan(motion[7 * f])) last = motion + 7 * f;
+  for (size_t f = 0; f < count; f++) {
+    if (isnan(motion[7 * f])) memcpy(motion + 7 * f, last, sizeof none);
+    else last = motion + 7 * f;
+  }
 }
 
 static void keep_shapes(Glb *glb, size_t f, const double *nodes) {
@@ -371,6 +409,8 @@ static bool read_motion(Glb *glb, ExportError *error) {
     run_frame_destroy(&frame);
     series_tell(series, f + 1);
   }
+  for (size_t b = 0; b < bodies; b++) hold_motion(glb->motion + 7 * b * count, count);
+  if (glb->shape) series_hold(series->scene, glb->shape, glb->shape_kept);
   return true;
 }
 

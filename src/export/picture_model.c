@@ -94,6 +94,13 @@ static void place_soft(const Draw *draw, PictureModel *m, size_t b, const RunMes
   m->solid[b].vertex = vertex, m->solid[b].nodes = identity, m->solid[b].shades = true;
 }
 
+/* A body that is not in the frame has no triangles in its picture. */
+static bool show_solid(Solid *solid, const RunMesh *mesh, bool shown) {
+  solid->triangle_count = shown && !mesh->half_space ? mesh->triangle_count : 0;
+  solid->vertex_count = solid->triangle_count ? mesh->vertex_count : 0;
+  return shown;
+}
+
 void model_place(Draw *draw, PictureModel *m, const double *nodes) {
   const RunScene *scene = m->scene;
   Solid *wires = &m->solid[scene->body_count], *endless = wires + 1;
@@ -101,6 +108,7 @@ void model_place(Draw *draw, PictureModel *m, const double *nodes) {
   for (size_t b = 0; b < scene->body_count; b++) {
     const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
     const double *own = nodes + scene->body[b].node;
+    if (!show_solid(&m->solid[b], mesh, !isnan(own[0]))) continue;
     if (scene->body[b].soft) {
       place_soft(draw, m, b, mesh, own);
       RunMesh now = *mesh;
@@ -117,7 +125,8 @@ void model_place(Draw *draw, PictureModel *m, const double *nodes) {
   endless->triangle = m->loose_index + 3 * wires->triangle_count;
   for (size_t b = 0; b < scene->body_count; b++) {
     const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
-    if (mesh->half_space && mesh->triangle_count) add_endless(draw, endless, mesh, nodes + scene->body[b].node);
+    const double *own = nodes + scene->body[b].node;
+    if (mesh->half_space && mesh->triangle_count && !isnan(own[0])) add_endless(draw, endless, mesh, own);
   }
   endless->first_face = wires->first_face + (uint32_t)wires->triangle_count;
   endless->first_point = wires->first_point + wires->vertex_count;

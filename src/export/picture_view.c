@@ -44,7 +44,7 @@ static bool stray_limit(const RunScene *scene, const double *nodes, const bool *
   for (int k = 0; k < 4; k++) {
     size_t count = 0;
     for (size_t b = 0; b < scene->body_count; b++) {
-      if (!shown[b]) continue;
+      if (!shown[b] || isnan(nodes[scene->body[b].node])) continue;
       double x[3];
       body_center(scene, nodes, b, x);
       V3 from = sub(v3(x), v3(median));
@@ -89,7 +89,7 @@ static bool gather(const RunScene *scene, const double *const *nodes, size_t fra
       double at[3];
       body_center(scene, nodes[f], b, at);
       V3 from = limit > 0 ? sub(v3(at), center) : (V3){0, 0, 0};
-      if (!shown[b] || (limit > 0 && sqrt(dot(from, from)) > limit)) continue;
+      if (!shown[b] || isnan(n[0]) || (limit > 0 && sqrt(dot(from, from)) > limit)) continue;
       size_t mesh = scene->body[b].mesh;
       if (scene->body[b].soft) points_box(n, scene->mesh[mesh].vertex_count, box[mesh]);
       for (int k = 0; k < 8; k++) {

@@ -20,6 +20,9 @@ typedef struct ExportSeries {
 /* Frame k of the series; free it with run_frame_destroy. */
 bool series_read(const ExportSeries *series, size_t k, RunFrame *frame, ExportError *error);
 void series_tell(const ExportSeries *series, size_t done);
+/* Nodes of all bodies in several frames: one that is not in a frame gets the pose of the last frame that has it, or of
+ * the first. Formats without gaps in a motion then hide it. */
+void series_hold(const RunScene *scene, double *nodes, size_t frame_count);
 
 /* glTF 2.0, binary: every mesh once, a node for each body, translations and rotations as one animation. Affine poses
  * become the nearest rotations (pose.h), numbers single precision. */

@@ -23,6 +23,7 @@ bool export_obj(const RunScene *scene, const RunFrame *frame, const char *path, 
   bool good = true;
   for (size_t b = 0; b < scene->body_count && good && !ferror(out.file); b++) {
     const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
+    if (!run_body_alive(&scene->body[b], frame->step)) continue;
     fprintf(out.file, "o %s\n", scene->body[b].name);
     for (size_t k = 0; k < mesh->vertex_count; k++) {
       double x[3];
@@ -42,12 +43,13 @@ bool export_obj(const RunScene *scene, const RunFrame *frame, const char *path, 
 /* ---- PLY ---- */
 
 /* Counts the wires that join two vertices; writes them if file is not NULL. */
-static bool ply_wires(FILE *file, const RunScene *scene, size_t *count) {
+static bool ply_wires(FILE *file, const RunScene *scene, int64_t step, size_t *count) {
   uint32_t base = 0;
   *count = 0;
   for (size_t b = 0; b < scene->body_count; b++) {
     const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
     WireList wires;
+    if (!run_body_alive(&scene->body[b], step)) continue;
     if (!wires_find(mesh, &wires)) return false;
     for (size_t k = 0; k < wires.count; k++) {
       uint32_t pair[2] = {base + wires.edge[k][0], base + wires.edge[k][1]};
@@ -65,7 +67,7 @@ static void write_ply_vertices(FILE *file, const RunScene *scene, const RunFrame
   for (size_t b = 0; b < scene->body_count; b++) {
     const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
     int32_t id = (int32_t)b + 1;
-    for (size_t k = 0; k < mesh->vertex_count; k++) {
+    for (size_t k = 0; k < mesh->vertex_count && run_body_alive(&scene->body[b], frame->step); k++) {
       double x[3];
       body_point(scene, frame->nodes, b, k, x);
       fwrite(x, sizeof x, 1, file);
@@ -75,10 +77,11 @@ static void write_ply_vertices(FILE *file, const RunScene *scene, const RunFrame
   }
 }
 
-static void write_ply_faces(FILE *file, const RunScene *scene) {
+static void write_ply_faces(FILE *file, const RunScene *scene, int64_t step) {
   uint32_t base = 0;
   for (size_t b = 0; b < scene->body_count; b++) {
     const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
+    if (!run_body_alive(&scene->body[b], step)) continue;
     for (size_t k = 0; k < mesh->triangle_count; k++) {
       const uint32_t *t = mesh->triangle + 3 * k;
       uint32_t corner[3] = {base + t[0], base + t[1], base + t[2]};
@@ -93,9 +96,10 @@ bool export_ply(const RunScene *scene, const RunFrame *frame, const char *path, 
   OutFile out;
   if (!out_open(&out, path, error)) return false;
   size_t vertices = 0, triangles = 0, wires;
-  bool good = ply_wires(NULL, scene, &wires);
+  bool good = ply_wires(NULL, scene, frame->step, &wires);
   for (size_t b = 0; b < scene->body_count; b++) {
     const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
+    if (!run_body_alive(&scene->body[b], frame->step)) continue;
     vertices += mesh->vertex_count, triangles += mesh->triangle_count;
   }
   fprintf(out.file, "ply\nformat binary_little_endian 1.0\ncomment abd %s, step %lld, time %.9g s\n", abd_version(),
@@ -108,7 +112,7 @@ bool export_ply(const RunScene *scene, const RunFrame *frame, const char *path, 
   if (wires) fprintf(out.file, "element edge %zu\nproperty uint vertex1\nproperty uint vertex2\n", wires);
   fprintf(out.file, "end_header\n");
   write_ply_vertices(out.file, scene, frame);
-  write_ply_faces(out.file, scene);
-  good = good && (!wires || ply_wires(out.file, scene, &wires));
+  write_ply_faces(out.file, scene, frame->step);
+  good = good && (!wires || ply_wires(out.file, scene, frame->step, &wires));
   return out_close(&out, good, error);
 }

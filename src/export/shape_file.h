@@ -20,7 +20,7 @@ bool export_poses_csv(Run *run, const RunScene *scene, const int64_t *steps, siz
 bool export_vertices_csv(Run *run, const RunScene *scene, const int64_t *steps, size_t step_count, const char *path,
                          ExportError *error);
 bool export_reports_csv(Run *run, const char *path, ExportError *error);
-/* Contacts or joints of the given steps, and the number of rows. */
+/* Contacts, joints or events of the given steps, NULL = all, and the number of rows. */
 bool export_table_csv(Run *run, RunTable table, const int64_t *steps, size_t step_count, const char *path, size_t *rows,
                       ExportError *error);
 

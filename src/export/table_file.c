@@ -57,7 +57,8 @@ static void write_pose(FILE *file, const RunScene *scene, const RunFrame *frame,
 
 static void write_poses(FILE *file, const RunScene *scene, const RunFrame *frame) {
   for (size_t b = 0; b < scene->body_count; b++)
-    (scene->body[b].soft ? write_soft_pose : write_pose)(file, scene, frame, b);
+    if (run_body_alive(&scene->body[b], frame->step))
+      (scene->body[b].soft ? write_soft_pose : write_pose)(file, scene, frame, b);
 }
 
 /* Every vertex of every soft body. */
@@ -65,7 +66,8 @@ static void write_vertices(FILE *file, const RunScene *scene, const RunFrame *fr
   for (size_t b = 0; b < scene->body_count; b++) {
     const double *x = frame->nodes + scene->body[b].node,
                  *v = frame->velocity ? frame->velocity + scene->body[b].rate : NULL;
-    for (size_t k = 0; scene->body[b].soft && k < body_mesh(scene, b)->vertex_count; k++) {
+    if (!scene->body[b].soft || !run_body_alive(&scene->body[b], frame->step)) continue;
+    for (size_t k = 0; k < body_mesh(scene, b)->vertex_count; k++) {
       fprintf(file, "%lld,%.17g,%zu,", (long long)frame->step, frame->time, b + 1);
       write_text(file, scene->body[b].name);
       fprintf(file, ",%zu,%.17g,%.17g,%.17g", k, x[3 * k], x[3 * k + 1], x[3 * k + 2]);
@@ -145,7 +147,7 @@ static void write_chosen(void *user, size_t count, const char *const *text) {
   RowFilter *filter = user;
   int64_t step = strtoll(text[0], NULL, 10);
   if (filter->header_done) {
-    if (!bsearch(&step, filter->step, filter->step_count, sizeof step, compare_step)) return;
+    if (filter->step && !bsearch(&step, filter->step, filter->step_count, sizeof step, compare_step)) return;
     filter->rows++;
   }
   filter->header_done = true;

@@ -104,12 +104,12 @@ static bool read_motion(const ExportSeries *series, Motion *motion, const char *
   return true;
 }
 
-static const double *nodes_of(const ExportSeries *series, const Motion *motion, size_t f, size_t b) {
-  return motion->nodes + motion->stride * f + series->scene->body[b].node;
-}
-
 static size_t numbers_of(const ExportSeries *series, size_t b) {
   return series->scene->body[b].soft ? 3 * body_mesh(series->scene, b)->vertex_count : 12;
+}
+
+static const double *nodes_of(const ExportSeries *series, const Motion *motion, size_t f, size_t b) {
+  return motion->nodes + motion->stride * f + series->scene->body[b].node;
 }
 
 static bool moves(const ExportSeries *series, const Motion *motion, size_t b) {
@@ -151,6 +151,21 @@ static void write_transform(FILE *file, const ExportSeries *series, const Motion
   fprintf(file, "        uniform token[] xformOpOrder = [\"xformOp:transform\"]\n");
 }
 
+/* Of bodies that come or go: a sample where it changes. */
+static void write_visibility(FILE *file, const ExportSeries *series, const Motion *motion, const RunBody *body) {
+  bool always = true, before = false;
+  for (size_t f = 0; f < series->step_count; f++) always &= run_body_alive(body, series->step[f]);
+  if (always) return;
+  fprintf(file, "        token visibility.timeSamples = {\n");
+  for (size_t f = 0; f < series->step_count; f++) {
+    bool alive = run_body_alive(body, series->step[f]);
+    if (f && alive == before) continue;
+    fprintf(file, "            %.9g: \"%s\",\n", motion->code[f], alive ? "inherited" : "invisible");
+    before = alive;
+  }
+  fprintf(file, "        }\n");
+}
+
 enum { MANY_TRIANGLES = 20000 }; /* in all copies of a mesh; above this it is shared */
 
 /* Which meshes are shared: [mesh_count]; NULL if memory runs out. */
@@ -181,6 +196,7 @@ static void write_body(FILE *file, const ExportSeries *series, const Motion *mot
   if (!shares && !body->soft) write_points(file, mesh);
   if (body->soft) write_soft_points(file, series, motion, b);
   else write_transform(file, series, motion, b);
+  write_visibility(file, series, motion, body);
   fprintf(file, "    }\n");
 }
 
@@ -220,6 +236,7 @@ bool export_usda(const ExportSeries *series, const char *path, ExportError *erro
   if (!shared) snprintf(error->text, sizeof error->text, "%s: out of memory", path);
   bool good = shared && read_motion(series, &motion, path, error) && out_open(&out, path, error);
   if (good) {
+    series_hold(scene, motion.nodes, series->step_count);
     write_top(out.file, series, &motion);
     for (size_t b = 0; b < scene->body_count && !ferror(out.file); b++)
       write_body(out.file, series, &motion, b, shared[scene->body[b].mesh]);

@@ -38,12 +38,13 @@ static void add_cell(Walk *walk, const RunScene *scene, int kind, const uint32_t
 }
 
 /* first: index of the first cell of each kind. */
-static bool walk_cells(Walk *walk, const RunScene *scene, const size_t first[VTK_CELL_KINDS]) {
+static bool walk_cells(Walk *walk, const RunScene *scene, int64_t step, const size_t first[VTK_CELL_KINDS]) {
   int64_t base = 0;
   for (int k = 0; k < VTK_CELL_KINDS; k++) walk->data->cell_count[k] = 0;
   for (size_t b = 0; b < scene->body_count; b++) {
     const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
     WireList wires;
+    if (!run_body_alive(&scene->body[b], step)) continue;
     if (!wires_find(mesh, &wires)) return false;
     for (size_t k = 0; k < wires.count; k++) {
       int kind = wires.edge[k][0] == wires.edge[k][1] ? VTK_VERTS : VTK_LINES;
@@ -57,9 +58,9 @@ static bool walk_cells(Walk *walk, const RunScene *scene, const size_t first[VTK
   return true;
 }
 
-static bool make_cells(VtkData *data, const RunScene *scene) {
+static bool make_cells(VtkData *data, const RunScene *scene, int64_t step) {
   Walk walk = {.data = data};
-  if (!walk_cells(&walk, scene, (size_t[VTK_CELL_KINDS]){0})) return false;
+  if (!walk_cells(&walk, scene, step, (size_t[VTK_CELL_KINDS]){0})) return false;
   size_t first[VTK_CELL_KINDS] = {0, data->cell_count[0], data->cell_count[0] + data->cell_count[1]};
   for (int k = 0; k < VTK_CELL_KINDS; k++) {
     data->corner[k] = malloc(data->cell_count[k] * (size_t)(k + 1) * sizeof(int64_t) + 1);
@@ -68,7 +69,7 @@ static bool make_cells(VtkData *data, const RunScene *scene) {
   walk.body = vtk_add_array(data, "body", VTK_INT32, 1, true);
   walk.color = vtk_add_array(data, "color", VTK_UINT8, 3, true);
   walk.fill = true;
-  return walk.body && walk.color && walk_cells(&walk, scene, first);
+  return walk.body && walk.color && walk_cells(&walk, scene, step, first);
 }
 
 /* v + w x (x - p), of a rigid motion. */
@@ -79,14 +80,15 @@ static void point_velocity(const double *v, const double *p, const double *x, do
 
 static bool make_points(VtkData *data, const RunScene *scene, const RunFrame *frame) {
   size_t count = 0;
-  for (size_t b = 0; b < scene->body_count; b++) data->point_count += scene->mesh[scene->body[b].mesh].vertex_count;
+  for (size_t b = 0; b < scene->body_count; b++)
+    if (run_body_alive(&scene->body[b], frame->step)) data->point_count += body_mesh(scene, b)->vertex_count;
   data->point = malloc(24 * data->point_count + 1);
   double *velocity = frame->velocity ? vtk_add_array(data, "velocity", VTK_FLOAT64, 3, false) : NULL;
   if (!data->point || (frame->velocity && !velocity)) return false;
   for (size_t b = 0; b < scene->body_count; b++) {
     const RunMesh *mesh = &scene->mesh[scene->body[b].mesh];
     const RunBody *body = &scene->body[b];
-    for (size_t k = 0; k < mesh->vertex_count; k++, count++) {
+    for (size_t k = 0; k < mesh->vertex_count && run_body_alive(body, frame->step); k++, count++) {
       body_point(scene, frame->nodes, b, k, data->point + 3 * count);
       if (!velocity) continue;
       const double *rate = frame->velocity + body->rate;
@@ -109,6 +111,7 @@ static bool make_strain(VtkData *data, const RunScene *scene, const RunFrame *fr
   for (size_t b = 0; good && count && b < scene->body_count; b++) {
     const RunMesh *mesh = body_mesh(scene, b);
     const double *nodes = frame->nodes + scene->body[b].node;
+    if (!run_body_alive(&scene->body[b], frame->step)) continue;
     if (scene->body[b].soft)
       soft_strain(mesh, nodes, strain, count), good = soft_stress(mesh, scene->body[b].soft, nodes, stress);
     for (size_t k = 0; !scene->body[b].soft && k < mesh->vertex_count; k++) strain[k] = pose_strain(nodes);
@@ -121,7 +124,8 @@ static bool make_strain(VtkData *data, const RunScene *scene, const RunFrame *fr
 
 bool export_vtk(const RunScene *scene, const RunFrame *frame, const char *path, ExportError *error) {
   VtkData data = {.time = frame->time};
-  bool good = make_points(&data, scene, frame) && make_strain(&data, scene, frame) && make_cells(&data, scene);
+  bool good =
+      make_points(&data, scene, frame) && make_strain(&data, scene, frame) && make_cells(&data, scene, frame->step);
   good = good ? vtk_write(&data, path, error) : no_memory(path, error);
   vtk_free(&data);
   return good;

@@ -131,7 +131,7 @@ AbdStatus mesh_init(Mesh *mesh, const AbdMeshDef *def, AbdError *error) {
                  name, def->triangle_count);
   }
   if (!def->keep_frame && !def->half_space && !find_frame(mesh, def->thickness)) goto out_of_memory;
-  if (!find_mass(mesh, def->thickness) || !mesh_build_tree(mesh)) goto out_of_memory;
+  if (!find_mass(mesh, def->thickness) || !mesh_build_tree(mesh) || !mesh_find_pieces(mesh)) goto out_of_memory;
   return ABD_OK;
 out_of_memory:
   mesh_destroy(mesh);
@@ -174,5 +174,6 @@ void mesh_destroy(Mesh *mesh) {
   mem_free(mesh->element);
   mem_free(mesh->node);
   mem_free(mesh->fan);
+  mem_free(mesh->piece);
   memset(mesh, 0, sizeof *mesh);
 }

@@ -63,6 +63,8 @@ typedef struct Mesh {
   Element *element; /* in the order of the leaves */
   TreeNode *node;   /* node[0] is the root */
   Fan *fan;
+  int *piece; /* a vertex of each connected piece */
+  int piece_count;
   Box box;          /* of all vertices */
   double radius;    /* farthest vertex from the origin */
   double thickness; /* [m] of open surfaces, wires and points, for their mass; 0 if none was given */

@@ -89,6 +89,12 @@ static AbdStatus check_numbers(const AbdJointDef *d, const char *name, AbdError 
     if (!isfinite(number[i].value) || (number[i].value < 0 && !number[i].negative))
       return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": %s is %g, expected a %s", name, number[i].what,
                    number[i].value, number[i].negative ? "finite number" : "number >= 0");
+  if (!(d->break_force > 0) || !(d->break_torque > 0))
+    return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": break %s is %g, expected a number > 0", name,
+                 d->break_force > 0 ? "torque" : "force", d->break_force > 0 ? d->break_torque : d->break_force);
+  if (d->kind == ABD_JOINT_GEAR && (isfinite(d->break_force) || isfinite(d->break_torque)))
+    return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": a gear does not break; the joints that it couples can",
+                 name);
   for (int k = 0; k < 3; k++) {
     if (!(fabs(d->point[k]) < 1e30))
       return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": point[%d] is %g, expected a finite number below 1e30",
@@ -107,22 +113,19 @@ static AbdStatus check_numbers(const AbdJointDef *d, const char *name, AbdError 
 }
 
 static AbdStatus check_bodies(const Model *m, const AbdJointDef *d, const char *name, AbdError *error) {
-  uint32_t n = (uint32_t)m->block_count;
-  if (d->body_a.id == 0 || d->body_a.id > n || d->body_b.id > n)
-    return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": bodies %u and %u, but there are %u", name, d->body_a.id,
-                 d->body_b.id, n);
-  if (d->body_a.id == d->body_b.id)
-    return fault(error, ABD_ERROR_JOINT, "joint \"%s\": joins body \"%s\" to itself", name,
-                 m->body[d->body_a.id - 1].name);
-  for (int side = 0; side < 2; side++) {
-    uint32_t id = side ? d->body_b.id : d->body_a.id;
-    if (id && m->body[id - 1].soft)
+  int body[2] = {model_body_index(m, d->body_a.id), model_body_index(m, d->body_b.id)};
+  if (body[0] < 0 || (d->body_b.id && body[1] < 0))
+    return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": bodies %u and %u, but there are %d", name, d->body_a.id,
+                 d->body_b.id, m->body_count);
+  if (body[0] == body[1])
+    return fault(error, ABD_ERROR_JOINT, "joint \"%s\": joins body \"%s\" to itself", name, m->body[body[0]].name);
+  for (int side = 0; side < 2; side++)
+    if (body[side] >= 0 && m->body[body[side]].soft)
       return fault(error, ABD_ERROR_JOINT,
                    "joint \"%s\": body \"%s\" is soft: joints are between stiff bodies; attach it", name,
-                   m->body[id - 1].name);
-  }
-  bool a = m->body[d->body_a.id - 1].motion == ABD_MOTION_DYNAMIC,
-       b = d->body_b.id && m->body[d->body_b.id - 1].motion == ABD_MOTION_DYNAMIC;
+                   m->body[body[side]].name);
+  bool a = m->body[body[0]].motion == ABD_MOTION_DYNAMIC,
+       b = body[1] >= 0 && m->body[body[1]].motion == ABD_MOTION_DYNAMIC;
   if (!a && !b)
     return fault(error, ABD_ERROR_JOINT, "joint \"%s\": neither of its bodies moves freely: one must be dynamic", name);
   return ABD_OK;
@@ -131,12 +134,13 @@ static AbdStatus check_bodies(const Model *m, const AbdJointDef *d, const char *
 static AbdStatus check_gear(const Model *m, const AbdJointDef *d, const char *name, AbdError *error) {
   AbdJointId partner[2] = {d->joint_a, d->joint_b};
   for (int k = 0; k < 2; k++) {
-    if (partner[k].id == 0 || partner[k].id > (uint32_t)m->joint_count)
+    int at = model_joint_index(m, partner[k].id);
+    if (at < 0)
       return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": couples joint %u, but there are %d before it", name,
                    partner[k].id, m->joint_count);
-    if (m->joint[partner[k].id - 1].coordinate == ABD_COORDINATE_NONE)
+    if (m->joint[at].coordinate == ABD_COORDINATE_NONE)
       return fault(error, ABD_ERROR_JOINT, "joint \"%s\": joint \"%s\" has no coordinate to couple", name,
-                   m->joint[partner[k].id - 1].name);
+                   m->joint[at].name);
   }
   if (partner[0].id == partner[1].id)
     return fault(error, ABD_ERROR_JOINT, "joint \"%s\": couples a joint to itself", name);
@@ -152,10 +156,11 @@ static Mat3 axis_frame(Vec3 axis) {
 
 static JointEnd attach(const Model *m, AbdBodyId id, Vec3 point, Mat3 frame) {
   JointEnd end = {-1, point, frame};
-  const Body *b = id.id ? &m->body[id.id - 1] : NULL;
-  if (!b || b->motion == ABD_MOTION_STATIC) return end;
+  int at = model_body_index(m, id.id);
+  const Body *b = &m->body[at];
+  if (at < 0 || b->motion == ABD_MOTION_STATIC) return end;
   Mat3 inverse = mat3_inverse(affine_linear(&b->start));
-  end.body = (int)id.id - 1;
+  end.body = at;
   end.anchor = mat3_mul_vec(inverse, sub(point, b->start.n[0]));
   end.frame = mat3_mul(inverse, frame);
   return end;
@@ -249,7 +254,7 @@ static AbdStatus compile(const Model *m, Joint *j, AbdError *error) {
     j->end[0].body = j->end[1].body = -1;
     j->row_count = kind->rows;
     for (int k = 0; k < 2; k++) {
-      const Joint *p = &m->joint[j->partner[k] = (int)(k ? d->joint_b.id : d->joint_a.id) - 1];
+      const Joint *p = &m->joint[j->partner[k] = model_joint_index(m, k ? d->joint_b.id : d->joint_a.id)];
       j->arm = most(j->arm, p->arm);
       j->mass = most(j->mass, p->mass);
     }
@@ -263,7 +268,7 @@ static AbdStatus compile(const Model *m, Joint *j, AbdError *error) {
 
 AbdStatus model_add_joint(Model *m, const AbdJointDef *def, AbdError *error) {
   char number[32];
-  snprintf(number, sizeof number, "joint %d", m->joint_count + 1);
+  snprintf(number, sizeof number, "joint %u", m->last_joint + 1);
   const char *name = def->name && def->name[0] ? def->name : number;
   if ((unsigned)def->kind >= ABD_JOINT_KIND_COUNT)
     return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": kind %d is unknown", name, (int)def->kind);
@@ -278,13 +283,15 @@ AbdStatus model_add_joint(Model *m, const AbdJointDef *def, AbdError *error) {
   j->def.name = j->name;
   AbdStatus status = compile(m, j, error);
   bool pair = status == ABD_OK && def->body_b.id && def->kind != ABD_JOINT_GEAR;
-  if (pair && !def->collide) status = model_add_rule(m, (int)def->body_a.id - 1, (int)def->body_b.id - 1, -1, error);
+  if (pair && !def->collide)
+    status = model_add_rule(m, model_body_index(m, def->body_a.id), model_body_index(m, def->body_b.id), -1, error);
   if (status != ABD_OK) {
     mem_free(j->name);
     return status;
   }
   for (int e = 0; e < 2; e++)
     if (j->end[e].body >= 0) m->body[j->end[e].body].jointed = true;
+  j->id = ++m->last_joint;
   m->joint_count++;
   return status;
 }

@@ -18,8 +18,9 @@ typedef struct JointEnd {
 } JointEnd;
 
 typedef struct Joint {
+  uint32_t id; /* ascending, never reused */
   char *name;
-  AbdJointDef def;
+  AbdJointDef def; /* with ids as given */
   JointEnd end[2];
   int partner[2]; /* gear: the joints it couples, else -1 */
   AbdCoordinate coordinate;

@@ -11,6 +11,25 @@
 #include "kernel/rigid.h"
 #include "model/body_mass.h"
 
+/* The index of an id among items whose first member is the id. Ids ascend with the index, and differ from index + 1
+ * only after a removal. */
+static int find_id(const void *items, int count, size_t size, uint32_t id) {
+  const char *first = items;
+  int lo = 0, hi = id < (uint32_t)count ? (int)id : count; /* an index is below its id */
+  for (int at = hi - 1; lo < hi; at = lo + (hi - lo) / 2) {
+    uint32_t found;
+    memcpy(&found, first + (size_t)at * size, sizeof found);
+    if (found == id) return at;
+    if (found < id) lo = at + 1;
+    else hi = at;
+  }
+  return -1;
+}
+
+int model_body_index(const Model *m, uint32_t id) { return find_id(m->body, m->body_count, sizeof(Body), id); }
+
+int model_joint_index(const Model *m, uint32_t id) { return find_id(m->joint, m->joint_count, sizeof(Joint), id); }
+
 uint64_t pair_key(int a, int b) {
   uint64_t lo = (uint64_t)(a < b ? a : b), hi = (uint64_t)(a < b ? b : a);
   return lo << 32 | hi;
@@ -35,6 +54,7 @@ static bool gives_way(const Body *b) { return b->motion == ABD_MOTION_DYNAMIC ||
 bool model_collides(const Model *model, int a, int b) {
   const Body *x = &model->body[a], *y = &model->body[b];
   if (a == b) return x->soft && model->soft[x->soft - 1].def.self_contact;
+  if (x->sensor || y->sensor) return false;
   if (!gives_way(x) && !gives_way(y)) return false;
   if (x->group >= 0 && x->group == y->group) return false;
   const PairRule *rule = model_rule(model, a, b);
@@ -64,6 +84,25 @@ double model_restitution(const Model *m, int a, int b) {
   return pair_value(rule ? rule->restitution : NAN, m->body[a].restitution, m->body[b].restitution,
                     m->def.contact.restitution);
 }
+
+/* A point that turns stays on its circle: its way in a step is the chord. */
+static Vec3 body_drift(const Body *b, const Affine *pose, Vec3 rest, double time) {
+  const Drift *d = &b->drift;
+  if (!d->moves) return vec3(0, 0, 0);
+  Vec3 arm = sub(rest, d->center), turned = mat3_mul_vec(mat3_exp(scale(time, d->angular)), arm);
+  return affine_vector(pose, add_scaled(sub(turned, arm), time, d->velocity));
+}
+
+Vec3 model_drift(const Model *m, const int body[2], const Affine q[2], const Vec3 rest[2], double time) {
+  return sub(body_drift(&m->body[body[0]], &q[0], rest[0], time), body_drift(&m->body[body[1]], &q[1], rest[1], time));
+}
+
+Vec3 model_drift_turn(const Model *m, const int body[2], const Affine q[2]) {
+  return sub(affine_vector(&q[0], m->body[body[0]].drift.angular),
+             affine_vector(&q[1], m->body[body[1]].drift.angular));
+}
+
+bool model_drifts(const Model *m, int a, int b) { return m->body[a].drift.moves || m->body[b].drift.moves; }
 
 AbdStatus model_add_mesh(Model *model, const AbdMeshDef *def, AbdError *error) {
   if (!mem_reserve((void **)&model->mesh, &model->mesh_capacity, model->mesh_count + 1, sizeof(Mesh)))
@@ -118,6 +157,15 @@ Affine freedom_project(const Body *body, Affine d) {
   return d;
 }
 
+bool freedom_holds(const Body *body, const Affine *q) {
+  const Freedom *f = &body->freedom;
+  Mat3 a = affine_linear(q), start = affine_linear(&body->start);
+  const double slack = 1e-9;
+  if (f->rotations == 3) return mat3_dot(mat3_sub(a, start), mat3_sub(a, start)) < slack * slack;
+  if (f->rotations == 2) return norm(sub(mat3_tmul_vec(a, f->axis), f->rest_axis)) < slack;
+  return f->rotations == 0 || fabs(affine_dot(&f->held, q)) < slack;
+}
+
 Affine block_project(const Model *m, int block, Affine d) {
   return block_is_vertex(m, block) ? (Affine){{d.n[0]}} : freedom_project(&m->body[block], d);
 }
@@ -152,6 +200,16 @@ AbdStatus model_check_thickness(const char *name, double thickness, AbdError *er
                thickness);
 }
 
+AbdStatus model_check_drag(const char *name, double gravity_scale, double drag, double angular_drag, AbdError *error) {
+  if (!(fabs(gravity_scale) < 1e30))
+    return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": gravity_scale is %g, expected a finite number below 1e30",
+                 name, gravity_scale);
+  if (drag >= 0 && drag < 1e30 && angular_drag >= 0 && angular_drag < 1e30) return ABD_OK;
+  bool linear = !(drag >= 0 && drag < 1e30);
+  return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": %s is %g, expected a number >= 0 and below 1e30", name,
+               linear ? "drag" : "angular_drag", linear ? drag : angular_drag);
+}
+
 static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const char *name, AbdError *error) {
   if (def->mesh.id == 0 || def->mesh.id > (uint32_t)model->mesh_count)
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": mesh id %u does not exist (there are %d meshes)", name,
@@ -161,9 +219,14 @@ static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const cha
     const double *v;
     int n;
     const char *what;
-  } part[] = {{def->position, 3, "position"}, {def->rotation, 4, "rotation"},
-              {def->velocity, 3, "velocity"}, {def->angular_velocity, 3, "angular velocity"},
-              {def->force, 3, "force"},       {def->torque, 3, "torque"}};
+  } part[] = {{def->position, 3, "position"},
+              {def->rotation, 4, "rotation"},
+              {def->velocity, 3, "velocity"},
+              {def->angular_velocity, 3, "angular velocity"},
+              {def->force, 3, "force"},
+              {def->torque, 3, "torque"},
+              {def->surface_velocity, 3, "surface velocity"},
+              {def->surface_angular_velocity, 3, "surface angular velocity"}};
   for (int i = 0; i < ARRAY_COUNT(part); i++)
     if (model_check_vector(part[i].v, part[i].n, name, part[i].what, error)) return ABD_ERROR_ARGUMENT;
   if (model_check_rotation(name, def->rotation, error)) return ABD_ERROR_ARGUMENT;
@@ -171,6 +234,12 @@ static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const cha
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": stiffness is %g, expected a number > 0", name,
                  def->stiffness);
   if (model_check_thickness(name, def->contact_thickness, error)) return error->status;
+  if (model_check_drag(name, def->gravity_scale, def->drag, def->angular_drag, error)) return error->status;
+  const double per_force[2] = {def->rolling_friction, def->torsional_friction};
+  for (int k = 0; k < 2; k++)
+    if (!(per_force[k] >= 0 && per_force[k] < 1e30))
+      return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": %s friction is %g, expected a number >= 0 and below 1e30",
+                   name, k ? "torsional" : "rolling", per_force[k]);
   if (!isfinite(def->friction))
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": friction is %g, expected a finite number", name,
                  def->friction);
@@ -183,6 +252,15 @@ static AbdStatus check_body(const Model *model, const AbdBodyDef *def, const cha
   if (mesh->half_space && def->motion == ABD_MOTION_DYNAMIC)
     return fault(error, ABD_ERROR_ARGUMENT, "body \"%s\": a half-space has no mass; make it static or kinematic", name);
   return body_mass_check(def, mesh, name, error);
+}
+
+/* The surface's velocities of a def in the rest frame of its mesh. */
+static Drift drift_of(const AbdBodyDef *def, const Mesh *mesh) {
+  Vec3 v = vec3_from(def->surface_velocity), w = vec3_from(def->surface_angular_velocity);
+  return (Drift){.moves = norm_sq(v) > 0 || norm_sq(w) > 0,
+                 .velocity = mat3_tmul_vec(mesh->axes, v),
+                 .angular = mat3_tmul_vec(mesh->axes, w),
+                 .center = mat3_tmul_vec(mesh->axes, neg(mesh->origin))};
 }
 
 /* The mesh in the frame of a body's own mass, a copy that equal bodies share. */
@@ -206,7 +284,7 @@ static AbdStatus own_frame(Model *model, int base, const BodyMass *mass, int *in
 
 AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error) {
   char number[32];
-  snprintf(number, sizeof number, "body %d", model->block_count + 1);
+  snprintf(number, sizeof number, "body %u", model->last_body + 1);
   const char *name = def->name && def->name[0] ? def->name : number;
   if (check_body(model, def, name, error)) return error->status;
   if (!mem_reserve((void **)&model->body, &model->body_capacity, model->block_count + 1, sizeof(Body)))
@@ -239,6 +317,14 @@ AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error) {
   b->angular_velocity = vec3_from(def->angular_velocity);
   b->force = vec3_from(def->force);
   b->torque = vec3_from(def->torque);
+  b->drift = drift_of(def, mesh);
+  b->rolling = def->rolling_friction;
+  b->torsion = def->torsional_friction;
+  b->sensor = def->sensor;
+  b->gravity_scale = def->gravity_scale;
+  b->drag = def->drag;
+  b->angular_drag = def->angular_drag;
+  b->id = ++model->last_body;
   model->body_count = ++model->block_count;
   return ABD_OK;
 }
@@ -286,7 +372,7 @@ static double automatic_range(const Model *model) {
 static bool any_friction(const Model *model) {
   if (model->def.contact.friction > 0) return true;
   for (int i = 0; i < model->body_count; i++)
-    if (model->body[i].friction > 0) return true;
+    if (model->body[i].friction > 0 || model->body[i].rolling > 0 || model->body[i].torsion > 0) return true;
   for (int i = 0; i < model->rule_count; i++)
     if (model->rule[i].friction > 0) return true;
   return false;
@@ -356,6 +442,10 @@ double block_pull(const Model *m, int block) {
   double mass = block_mass(m, block);
   bool kinematic = block_motion(m, block) == ABD_MOTION_KINEMATIC;
   return kinematic ? KINEMATIC_MASS * most(most(m->mass_max, mass), stiff_mass(m, block)) : mass;
+}
+
+bool block_is_jointed(const Model *m, int block) {
+  return linkage_of(&m->linkage, block) || (!block_is_vertex(m, block) && m->body[block].jointed);
 }
 
 Affine block_start(const Model *m, int block) {

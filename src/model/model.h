@@ -27,7 +27,14 @@ typedef struct Freedom {
   Affine held;    /* rotations = 1: the unit direction removed from (c1, c2, c3) */
 } Freedom;
 
+/* Velocity of a body's surface against the body, in its rest frame: velocity + angular x (rest point - center). */
+typedef struct Drift {
+  bool moves;
+  Vec3 velocity, angular, center;
+} Drift;
+
 typedef struct Body {
+  uint32_t id; /* ascending, never reused */
   char *name;
   int mesh, slot; /* slot: index among the moving blocks, -1 for static and soft bodies */
   AbdMotion motion;
@@ -39,8 +46,13 @@ typedef struct Body {
   double pull;      /* the same for p: mass of dynamic bodies */
   uint32_t fixed;
   Freedom freedom;
-  bool jointed; /* has a joint */
-  int soft;     /* 1 + index of the soft body; 0 if the body is stiff */
+  bool jointed;   /* has a joint */
+  bool unchecked; /* may cross others, see model/change.h */
+  int soft;       /* 1 + index of the soft body; 0 if the body is stiff */
+  Drift drift;
+  bool sensor; /* collides with nothing */
+  double gravity_scale, drag, angular_drag;
+  double rolling, torsion; /* [m] coefficients of friction against rolling and spinning */
   int group;
   Affine start;
   Vec3 velocity, angular_velocity, force, torque; /* at the start */
@@ -59,6 +71,8 @@ typedef struct Model {
   int mesh_count, mesh_capacity, body_capacity, rule_count, rule_capacity;
   Joint *joint;
   int joint_count, joint_capacity;
+  uint32_t last_body, last_joint;     /* ids given so far */
+  uint32_t shared_body, shared_joint; /* of a branch: bodies and joints with ids up to these belong to its model */
   Soft *soft;
   Attachment *attachment;
   int soft_count, soft_capacity, attachment_count, attachment_capacity;
@@ -105,15 +119,25 @@ typedef struct State {
   Anchor *anchor;
   PairMemory *memory;
   JointState *joint;
-  int anchor_count, anchor_capacity, memory_count, memory_capacity;
+  uint64_t *touch; /* sorted pair_keys of the bodies that touched at the end of the last step */
+  int anchor_count, anchor_capacity, memory_count, memory_capacity, touch_count, touch_capacity;
 } State;
 
+/* The index of an id among the bodies or joints there are; -1 if it was removed or never given. */
+int model_body_index(const Model *model, uint32_t id);
+int model_joint_index(const Model *model, uint32_t id);
 uint64_t pair_key(int a, int b); /* the same for (a, b) and (b, a) */
 const PairRule *model_rule(const Model *model, int a, int b);
 bool model_collides(const Model *model, int a, int b);
 bool model_excludes(const Model *model, int a, int b); /* a rule or a group keeps them from colliding */
 double model_friction(const Model *model, int a, int b);
 double model_restitution(const Model *model, int a, int b);
+/* [m] The way of the first body's surface against the body in a time, less that of the second's, at two rest points, in
+ * the world at poses q. A soft surface has none. */
+Vec3 model_drift(const Model *model, const int body[2], const Affine q[2], const Vec3 rest[2], double time);
+/* [rad/s] Angular velocity of the first body's surface against the body, less that of the second's. */
+Vec3 model_drift_turn(const Model *model, const int body[2], const Affine q[2]);
+bool model_drifts(const Model *model, int a, int b);
 
 AbdStatus model_add_mesh(Model *model, const AbdMeshDef *def, AbdError *error);
 AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error);
@@ -128,6 +152,7 @@ void model_destroy(Model *model);
 /* The rest-frame pose of a body whose mesh file's frame is at position, rotation (quaternion w x y z). */
 Affine model_pose_of(Vec3 position, const double rotation[4]); /* without a mesh: origin and axes of the world's */
 Affine model_pose(const Mesh *mesh, Vec3 position, const double rotation[4]);
+AbdStatus model_check_drag(const char *body, double gravity_scale, double drag, double angular_drag, AbdError *error);
 AbdStatus model_check_thickness(const char *body, double thickness, AbdError *error);
 AbdStatus model_check_rotation(const char *body, const double rotation[4], AbdError *error);
 AbdStatus model_check_vector(const double *v, int n, const char *body, const char *what, AbdError *error);
@@ -149,8 +174,19 @@ static inline const Mesh *block_mesh(const Model *model, int block) {
   return &model->mesh[model->body[model_whole(model, block)].mesh];
 }
 double block_mass(const Model *model, int block);
+/* [m/s^2] Gravity on the block. */
+static inline Vec3 block_gravity(const Model *model, int block) {
+  return scale(model->body[model_whole(model, block)].gravity_scale, vec3_from(model->def.gravity));
+}
+/* [1/s] Drag of the block's node k: the first has the linear one, the columns the angular one. */
+static inline double block_drag(const Model *model, int block, int k) {
+  const Body *b = &model->body[model_whole(model, block)];
+  return k == 0 ? b->drag : b->angular_drag;
+}
 /* Inertia of the first node: the mass of a dynamic block, a large weight of a kinematic one. */
 double block_pull(const Model *model, int block);
+/* Has the block a joint or an attachment? */
+bool block_is_jointed(const Model *model, int block);
 /* Its pose at the start. */
 Affine block_start(const Model *model, int block);
 /* Index of a kinematic block among the kinematic ones. */
@@ -182,10 +218,16 @@ static inline void node_put(const Model *m, Nodes q, int block, Affine value) {
 Affine freedom_project(const Body *body, Affine d);
 /* The same for a block; a vertex has its first node alone. */
 Affine block_project(const Model *model, int block, Affine d);
+/* Does a pose have the rotations that are held? */
+bool freedom_holds(const Body *body, const Affine *q);
 /* The part of an angular velocity that the held rotations leave. */
 Vec3 freedom_spin(const Body *body, Mat3 a, Vec3 angular_momentum);
 
 AbdStatus state_init(State *state, const Model *model, AbdError *error);
+/* Puts a stiff body at a pose with velocities, as if it began there: no history. */
+void state_put(State *state, const Model *model, int body, Affine q, Vec3 velocity, Vec3 angular_velocity);
+/* Drops what the pairs of a body remember. */
+void state_forget(State *state, int body);
 /* A state that a step writes: it has poses, rates and joints, and no arrays that a step leaves unchanged. */
 AbdStatus state_next_init(State *next, const Model *model, AbdError *error);
 void state_destroy(State *state);
@@ -199,6 +241,16 @@ void state_advance(State *state, State *next, const Model *model);
 bool state_need_vertex_force(State *state, const Model *model);
 size_t state_size(const State *state, const Model *model);
 void state_save(const State *state, const Model *model, unsigned char *bytes);
+/* The bodies and joints of a snapshot, and the settings that may be automatic. */
+typedef struct Snapshot {
+  int body_count, joint_count;
+  const unsigned char *body, *joint; /* ids, ascending */
+  double range, tolerance;
+} Snapshot;
+AbdStatus snapshot_read(const unsigned char *bytes, size_t size, Snapshot *snapshot, AbdError *error);
+uint32_t snapshot_id(const unsigned char *ids, int index);
+bool snapshot_has(const unsigned char *ids, int count, uint32_t id);
+/* The model must have the bodies and joints of the snapshot. */
 AbdStatus state_restore(State *state, const Model *model, const unsigned char *bytes, size_t size, AbdError *error);
 uint64_t state_hash(const State *state, const Model *model);
 

@@ -82,6 +82,7 @@ static AbdStatus check_def(const AbdSoftDef *d, const char *name, AbdError *erro
       check_indices(name, d->edge, d->edge_count, 2, d->vertex_count, error))
     return error->status;
   if (model_check_thickness(name, d->contact_thickness, error)) return error->status;
+  if (model_check_drag(name, d->gravity_scale, d->drag, 0, error)) return error->status;
   return check_place(d, name, error);
 }
 
@@ -322,7 +323,7 @@ static AbdStatus compile(Model *m, Soft *s, const AbdSoftDef *d, AbdError *error
 
 AbdStatus model_add_soft(Model *m, const AbdSoftDef *d, AbdError *error) {
   char number[32];
-  snprintf(number, sizeof number, "body %d", m->block_count + 1);
+  snprintf(number, sizeof number, "body %u", m->last_body + 1);
   const char *name = d->name && d->name[0] ? d->name : number;
   if (check_def(d, name, error)) return error->status;
   if (!mem_reserve((void **)&m->soft, &m->soft_capacity, m->soft_count + 1, sizeof(Soft)) ||
@@ -352,8 +353,11 @@ AbdStatus model_add_soft(Model *m, const AbdSoftDef *d, AbdError *error) {
   b->friction = d->friction;
   b->group = d->group;
   b->thickness = d->contact_thickness;
+  b->gravity_scale = d->gravity_scale;
+  b->drag = d->drag;
   b->start = affine(vec3(0, 0, 0), mat3_identity());
   b->force = vec3_from(d->force);
+  b->id = ++m->last_body;
   m->body_count = ++m->block_count;
   return ABD_OK;
 }

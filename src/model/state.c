@@ -1,5 +1,5 @@
 /* The state's arrays, its bytes (snapshots) and its hash. The bytes are a header, the arrays in the order of the
- * struct, the anchors, what pairs remember. A checksum finds damaged bytes. Values that a step cannot use are
+ * struct, the anchors, what pairs remember, which pairs touch, the ids of bodies and joints. A checksum finds damaged bytes. Values that a step cannot use are
  * refused even if the checksum is right. Tested in tests/test_world.c. */
 #include "model/model.h"
 
@@ -10,11 +10,13 @@
 
 typedef struct Header {
   char magic[8];
-  int64_t step, level, body_count, vertex_count, kinematic_count, joint_count, force_count, anchor_count, memory_count;
+  int64_t step, level, body_count, vertex_count, kinematic_count, joint_count, force_count, anchor_count, memory_count,
+      touch_count;
   double before;
-  uint64_t checksum; /* of all that follows the header, begun with the numbers above */
+  double range, tolerance; /* the world's, which may be automatic */
+  uint64_t checksum;       /* of all that follows the header, begun with the numbers above */
 } Header;
-static const char snapshot_magic[8] = "abdst08";
+static const char snapshot_magic[8] = "abdst09";
 
 /* The arrays per node, per body and per joint, named once for init, save, restore and destroy. */
 typedef struct Part {
@@ -48,42 +50,63 @@ static void state_parts(State *s, const Model *m, size_t forces, Part part[PART_
   memcpy(part, all, sizeof all);
 }
 
-/* Gravity and the force on a body or a soft body, over its mass. */
-static Vec3 start_acceleration(const Model *model, const Body *b) {
-  return add_scaled(vec3_from(model->def.gravity), 1 / b->mass, b->force);
+/* Gravity, a force and the drag on a body or a vertex of a soft body of velocity v, over its mass. */
+static Vec3 start_acceleration(const Model *model, int body, Vec3 force, Vec3 v) {
+  const Body *b = &model->body[body];
+  return add_scaled(add_scaled(block_gravity(model, body), 1 / b->mass, force), -b->drag, v);
 }
 
-/* The pose of a body one step before the start, in free flight: BDF2 begins at second order. */
-static void start_body(State *state, const Model *model, int i) {
+/* The pose one step before is that of a free flight: BDF2 begins at second order. */
+void state_put(State *state, const Model *model, int i, Affine q, Vec3 velocity, Vec3 w) {
   const Body *b = &model->body[i];
   double h = model->def.dt;
-  Vec3 g = vec3(0, 0, 0), w = vec3(0, 0, 0);
-  state->q.body[i] = b->start;
-  if (b->motion != ABD_MOTION_STATIC) {
-    w = b->angular_velocity;
-    state->rate.body[i] = affine(b->velocity, mat3_mul(mat3_skew(w), affine_linear(&b->start)));
-    if (b->fixed) state->rate.body[i] = freedom_project(b, state->rate.body[i]);
-    state->torque[i] = b->torque;
-  }
-  if (b->motion != ABD_MOTION_STATIC || b->soft) state->force[i] = b->force;
-  if (b->motion == ABD_MOTION_DYNAMIC) g = start_acceleration(model, b);
+  Vec3 g = vec3(0, 0, 0);
+  Affine rate = affine(vec3(0, 0, 0), mat3_zero());
+  if (b->motion != ABD_MOTION_STATIC) rate = affine(velocity, mat3_mul(mat3_skew(w), affine_linear(&q)));
+  if (b->fixed) rate = freedom_project(b, rate);
+  if (b->motion == ABD_MOTION_DYNAMIC) g = start_acceleration(model, i, state->force[i], rate.n[0]);
+  state->q.body[i] = q;
+  state->rate.body[i] = rate;
+  state->taken[i] = vec3(0, 0, 0);
   state->restart[i] = b->jointed; /* the poses before the start need not fit the joints */
-  Vec3 v = state->rate.body[i].n[0];
-  Mat3 a = mat3_mul(mat3_exp(scale(-h, w)), affine_linear(&b->start));
-  state->q_before.body[i] = affine(add_scaled(add_scaled(b->start.n[0], -h, v), 0.5 * h * h, g), a);
-  state->rate_before.body[i] = affine(add_scaled(v, -h, g), mat3_mul(mat3_skew(w), a));
+  Mat3 a = mat3_mul(mat3_exp(scale(-h, w)), affine_linear(&q));
+  state->q_before.body[i] = affine(add_scaled(add_scaled(q.n[0], -h, rate.n[0]), 0.5 * h * h, g), a);
+  state->rate_before.body[i] = affine(add_scaled(rate.n[0], -h, g), mat3_mul(mat3_skew(w), a));
+}
+
+void state_forget(State *state, int body) {
+  int memories = 0, anchors = 0;
+  for (int k = 0; k < state->memory_count; k++) {
+    PairMemory m = state->memory[k];
+    if (m.a == body || m.b == body) continue;
+    memmove(state->anchor + anchors, state->anchor + m.first_anchor, (size_t)m.anchor_count * sizeof(Anchor));
+    m.first_anchor = anchors;
+    anchors += m.anchor_count;
+    state->memory[memories++] = m;
+  }
+  state->memory_count = memories;
+  state->anchor_count = anchors;
+}
+
+static void start_body(State *state, const Model *model, int i) {
+  const Body *b = &model->body[i];
+  bool moves = b->motion != ABD_MOTION_STATIC;
+  Vec3 zero = vec3(0, 0, 0);
+  if (moves) state->torque[i] = b->torque;
+  if (moves || b->soft) state->force[i] = b->force;
+  state_put(state, model, i, b->start, moves ? b->velocity : zero, moves ? b->angular_velocity : zero);
 }
 
 /* The same for the vertices of a soft body. The force on the body is shared out by mass. */
 static void start_soft(State *state, const Model *model, const Soft *soft) {
   double h = model->def.dt;
-  Vec3 center = soft_center(soft), flight = start_acceleration(model, &model->body[soft->body]);
+  Vec3 center = soft_center(soft);
   for (int v = 0; v < soft->vertex_count; v++) {
     int k = soft->vertex + v;
     AbdMotion motion = block_motion(model, soft->first + v);
     Vec3 x = soft_place(soft, v), rate = soft_velocity(soft, v, center), g = vec3(0, 0, 0);
     if (motion == ABD_MOTION_STATIC) rate = g;
-    if (motion == ABD_MOTION_DYNAMIC) g = flight;
+    if (motion == ABD_MOTION_DYNAMIC) g = start_acceleration(model, soft->body, model->body[soft->body].force, rate);
     state->q.vertex[k] = x;
     state->rate.vertex[k] = rate;
     state->q_before.vertex[k] = add_scaled(add_scaled(x, -h, rate), 0.5 * h * h, g);
@@ -130,6 +153,7 @@ void state_destroy(State *state) {
   for (int k = 0; k < PART_COUNT; k++) mem_free(*part[k].array);
   mem_free(state->anchor);
   mem_free(state->memory);
+  mem_free(state->touch);
   memset(state, 0, sizeof *state);
 }
 
@@ -140,6 +164,7 @@ bool state_need_vertex_force(State *state, const Model *model) {
 
 void state_next_copy(State *next, const State *state, const Model *model) {
   next->step = state->step;
+  next->touch_count = 0;
   nodes_copy(next->q, state->q, model);
   nodes_copy(next->rate, state->rate, model);
   memcpy(next->taken, state->taken, (size_t)model->body_count * sizeof(Vec3));
@@ -169,6 +194,9 @@ void state_advance(State *state, State *next, const Model *model) {
   state->anchor_capacity = next->anchor_capacity;
   state->memory_count = next->memory_count;
   state->memory_capacity = next->memory_capacity;
+  state->touch = next->touch;
+  state->touch_count = next->touch_count;
+  state->touch_capacity = next->touch_capacity;
   next->taken = old.taken;
   next->restart = old.restart;
   next->joint = old.joint;
@@ -176,6 +204,8 @@ void state_advance(State *state, State *next, const Model *model) {
   next->memory = old.memory;
   next->anchor_capacity = old.anchor_capacity;
   next->memory_capacity = old.memory_capacity;
+  next->touch = old.touch;
+  next->touch_capacity = old.touch_capacity;
   memset(state->has_target, 0, (size_t)model->kinematic_count);
 }
 
@@ -195,7 +225,8 @@ bool state_copy(State *to, const State *from, const Model *model) {
     if (size) memcpy(*part[k].array, *source[k].array, size);
   }
   if (!mem_reserve((void **)&to->anchor, &to->anchor_capacity, from->anchor_count, sizeof(Anchor)) ||
-      !mem_reserve((void **)&to->memory, &to->memory_capacity, from->memory_count, sizeof(PairMemory)))
+      !mem_reserve((void **)&to->memory, &to->memory_capacity, from->memory_count, sizeof(PairMemory)) ||
+      !mem_reserve((void **)&to->touch, &to->touch_capacity, from->touch_count, sizeof *to->touch))
     return false;
   to->step = from->step;
   to->duration = from->duration;
@@ -203,6 +234,8 @@ bool state_copy(State *to, const State *from, const Model *model) {
   to->level = from->level;
   to->anchor_count = from->anchor_count;
   to->memory_count = from->memory_count;
+  to->touch_count = from->touch_count;
+  if (to->touch_count) memcpy(to->touch, from->touch, (size_t)to->touch_count * sizeof *to->touch);
   if (to->anchor_count) memcpy(to->anchor, from->anchor, (size_t)to->anchor_count * sizeof(Anchor));
   if (to->memory_count) memcpy(to->memory, from->memory, (size_t)to->memory_count * sizeof(PairMemory));
   return true;
@@ -218,21 +251,31 @@ static Header header_of(const State *state, const Model *model) {
                   .joint_count = model->joint_count,
                   .force_count = state->vertex_force ? model_vertex_count(model) : 0,
                   .anchor_count = state->anchor_count,
-                  .memory_count = state->memory_count};
+                  .memory_count = state->memory_count,
+                  .touch_count = state->touch_count,
+                  .range = model->def.contact.range,
+                  .tolerance = model->def.solver.tolerance};
 }
 
-static size_t size_of(const Header *h, const Model *model) {
+static size_t ids_size(const Header *h) { return (size_t)(h->body_count + h->joint_count) * sizeof(uint32_t); }
+
+static size_t size_of(const Header *h) {
   Part part[PART_COUNT];
   State none;
-  state_parts(&none, model, (size_t)h->force_count, part);
+  const Model counts = {.body_count = (int)h->body_count,
+                        .block_count = (int)(h->body_count + h->vertex_count),
+                        .kinematic_count = (int)h->kinematic_count,
+                        .joint_count = (int)h->joint_count};
+  state_parts(&none, &counts, (size_t)h->force_count, part);
   size_t size = sizeof(Header);
   for (int k = 0; k < PART_COUNT; k++) size += part[k].count * part[k].item_size;
-  return size + (size_t)h->anchor_count * sizeof(Anchor) + (size_t)h->memory_count * sizeof(PairMemory);
+  return size + (size_t)h->anchor_count * sizeof(Anchor) + (size_t)h->memory_count * sizeof(PairMemory) +
+         (size_t)h->touch_count * sizeof(uint64_t) + ids_size(h);
 }
 
 size_t state_size(const State *state, const Model *model) {
   Header header = header_of(state, model);
-  return size_of(&header, model);
+  return size_of(&header);
 }
 
 static unsigned char *put(int threads, unsigned char *to, const void *from, size_t size) {
@@ -255,13 +298,78 @@ void state_save(const State *state, const Model *model, unsigned char *bytes) {
   for (int k = 0; k < PART_COUNT; k++) bytes = put(threads, bytes, *part[k].array, part[k].count * part[k].item_size);
   bytes = put(threads, bytes, state->anchor, (size_t)state->anchor_count * sizeof(Anchor));
   bytes = put(threads, bytes, state->memory, (size_t)state->memory_count * sizeof(PairMemory));
+  bytes = put(threads, bytes, state->touch, (size_t)state->touch_count * sizeof(uint64_t));
+  for (int i = 0; i < model->body_count; i++) bytes = put(1, bytes, &model->body[i].id, sizeof(uint32_t));
+  for (int j = 0; j < model->joint_count; j++) bytes = put(1, bytes, &model->joint[j].id, sizeof(uint32_t));
   header.checksum = snapshot_checksum(threads, &header, rest, (size_t)(bytes - rest));
   memcpy(first, &header, sizeof header);
 }
 
-static AbdStatus check_header(const Header *h, const Model *model, size_t size, AbdError *error) {
+/* A header whose counts fit the size. */
+static AbdStatus read_header(const unsigned char *bytes, size_t size, Header *h, AbdError *error) {
+  if (size < sizeof *h)
+    return fault(error, ABD_ERROR_STATE, "a snapshot has at least %zu bytes, this one %zu", sizeof *h, size);
+  memcpy(h, bytes, sizeof *h);
   if (memcmp(h->magic, snapshot_magic, sizeof h->magic) != 0)
     return fault(error, ABD_ERROR_STATE, "these %zu bytes are not a snapshot of this version", size);
+  const int64_t count[] = {h->body_count,  h->vertex_count, h->kinematic_count, h->joint_count,
+                           h->force_count, h->anchor_count, h->memory_count,    h->touch_count};
+  for (int k = 0; k < ARRAY_COUNT(count); k++)
+    if (count[k] < 0 || count[k] > INT32_MAX / 2)
+      return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: count %d of its header is %lld", k,
+                   (long long)count[k]);
+  if (h->step < 0 || h->step > (int64_t)1 << 53)
+    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: step %lld", (long long)h->step);
+  if (h->level < 0 || h->level > SUBSTEP_LEVELS || !(h->before > 0) || !isfinite(h->before))
+    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: its last step took %g s, sub-steps of level %lld",
+                 h->before, (long long)h->level);
+  if (size_of(h) != size)
+    return fault(error, ABD_ERROR_STATE, "the snapshot has %zu bytes, expected %zu", size, size_of(h));
+  return ABD_OK;
+}
+
+static uint32_t read_id(const unsigned char *ids, int index) {
+  uint32_t id;
+  memcpy(&id, ids + (size_t)index * sizeof id, sizeof id);
+  return id;
+}
+
+static AbdStatus check_ids(const unsigned char *ids, int count, const char *what, AbdError *error) {
+  for (int i = 0; i < count; i++)
+    if (read_id(ids, i) <= (i ? read_id(ids, i - 1) : 0))
+      return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: the id of %s %d of it is %u", what, i + 1,
+                   read_id(ids, i));
+  return ABD_OK;
+}
+
+AbdStatus snapshot_read(const unsigned char *bytes, size_t size, Snapshot *snapshot, AbdError *error) {
+  Header h;
+  if (read_header(bytes, size, &h, error)) return error->status;
+  const unsigned char *ids = bytes + size - ids_size(&h);
+  *snapshot = (Snapshot){(int)h.body_count, (int)h.joint_count, ids, ids + (size_t)h.body_count * sizeof(uint32_t),
+                         h.range,           h.tolerance};
+  if (check_ids(snapshot->body, snapshot->body_count, "body", error) ||
+      check_ids(snapshot->joint, snapshot->joint_count, "joint", error))
+    return error->status;
+  if (h.range > 0 && isfinite(h.range) && h.tolerance > 0 && isfinite(h.tolerance)) return ABD_OK;
+  return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: its contact range is %g, its tolerance %g", h.range,
+               h.tolerance);
+}
+
+bool snapshot_has(const unsigned char *ids, int count, uint32_t id) {
+  int lo = 0, hi = count;
+  while (lo < hi) {
+    int mid = lo + (hi - lo) / 2;
+    if (read_id(ids, mid) == id) return true;
+    if (read_id(ids, mid) < id) lo = mid + 1;
+    else hi = mid;
+  }
+  return false;
+}
+
+uint32_t snapshot_id(const unsigned char *ids, int index) { return read_id(ids, index); }
+
+static AbdStatus check_header(const Header *h, const Model *model, AbdError *error) {
   const struct {
     int64_t found;
     int expected;
@@ -277,16 +385,6 @@ static AbdStatus check_header(const Header *h, const Model *model, size_t size, 
   if (h->force_count != 0 && h->force_count != h->vertex_count)
     return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: %lld forces on %lld soft vertices",
                  (long long)h->force_count, (long long)h->vertex_count);
-  if (h->anchor_count < 0 || h->memory_count < 0 || h->anchor_count > INT32_MAX || h->memory_count > INT32_MAX)
-    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: %lld anchors of %lld pairs",
-                 (long long)h->anchor_count, (long long)h->memory_count);
-  if (h->step < 0 || h->step > (int64_t)1 << 53)
-    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: step %lld", (long long)h->step);
-  if (h->level < 0 || h->level > SUBSTEP_LEVELS || !(h->before > 0) || !isfinite(h->before))
-    return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: its last step took %g s, sub-steps of level %lld",
-                 h->before, (long long)h->level);
-  if (size_of(h, model) != size)
-    return fault(error, ABD_ERROR_STATE, "the snapshot has %zu bytes, expected %zu", size, size_of(h, model));
   return ABD_OK;
 }
 
@@ -323,6 +421,19 @@ static AbdStatus check_memories(const Header *h, const Model *model, const unsig
   return ABD_OK;
 }
 
+/* Sorted pairs of bodies of this world. */
+static AbdStatus check_touches(const Header *h, const Model *model, const unsigned char *bytes, AbdError *error) {
+  uint64_t last = 0, key;
+  for (int64_t i = 0; i < h->touch_count; i++, last = key) {
+    memcpy(&key, bytes + (size_t)i * sizeof key, sizeof key);
+    uint64_t a = key >> 32, b = key & 0xffffffffu, n = (uint64_t)model->body_count;
+    if (a > b || b >= n || (i && key <= last))
+      return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: touching pair %lld is of bodies %llu, %llu",
+                   (long long)i, (unsigned long long)a, (unsigned long long)b);
+  }
+  return ABD_OK;
+}
+
 static AbdStatus check_joints(const Model *model, const unsigned char *bytes, AbdError *error) {
   for (int i = 0; i < model->joint_count; i++) {
     JointState s;
@@ -354,19 +465,19 @@ static AbdStatus check_content(const Header *h, State *state, const Model *model
   if (check_joints(model, joints, error)) return error->status;
   for (size_t i = 0; i < anchors; i++)
     if (check_numbers(anchor + i * sizeof(Anchor) + offsetof(Anchor, at), 6, "anchors", error)) return error->status;
-  return check_memories(h, model, anchor + anchors * sizeof(Anchor), error);
+  const unsigned char *memory = anchor + anchors * sizeof(Anchor);
+  if (check_memories(h, model, memory, error)) return error->status;
+  return check_touches(h, model, memory + (size_t)h->memory_count * sizeof(PairMemory), error);
 }
 
 AbdStatus state_restore(State *state, const Model *model, const unsigned char *bytes, size_t size, AbdError *error) {
   Header header;
   Part part[PART_COUNT];
-  if (size < sizeof header)
-    return fault(error, ABD_ERROR_STATE, "a snapshot has at least %zu bytes, this one %zu", sizeof header, size);
-  memcpy(&header, bytes, sizeof header);
-  if (check_header(&header, model, size, error)) return error->status;
+  if (read_header(bytes, size, &header, error) || check_header(&header, model, error)) return error->status;
   if (check_content(&header, state, model, bytes + sizeof header, size - sizeof header, error)) return error->status;
   if (!mem_reserve((void **)&state->anchor, &state->anchor_capacity, (int)header.anchor_count, sizeof(Anchor)) ||
       !mem_reserve((void **)&state->memory, &state->memory_capacity, (int)header.memory_count, sizeof(PairMemory)) ||
+      !mem_reserve((void **)&state->touch, &state->touch_capacity, (int)header.touch_count, sizeof(uint64_t)) ||
       (header.force_count && !state_need_vertex_force(state, model)))
     return fault(error, ABD_ERROR_MEMORY, "out of memory while restoring a snapshot");
   if (!header.force_count) {
@@ -390,6 +501,9 @@ AbdStatus state_restore(State *state, const Model *model, const unsigned char *b
          memories = (size_t)state->memory_count * sizeof(PairMemory);
   if (anchors) memcpy(state->anchor, bytes, anchors);
   if (memories) memcpy(state->memory, bytes + anchors, memories);
+  state->touch_count = (int)header.touch_count;
+  if (state->touch_count)
+    memcpy(state->touch, bytes + anchors + memories, (size_t)state->touch_count * sizeof(uint64_t));
   return ABD_OK;
 }
 

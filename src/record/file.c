@@ -22,12 +22,14 @@ static const char schema[] =
     " origin BLOB, axes BLOB, closed INTEGER, half_space INTEGER, volume REAL);"
     "CREATE TABLE body(id INTEGER PRIMARY KEY, name TEXT, mesh INTEGER REFERENCES mesh(id), kind TEXT, motion TEXT,"
     " collide TEXT, density REAL, mass REAL, inertia BLOB, stiffness REAL, elasticity TEXT, friction REAL,"
-    " fixed INTEGER, grp INTEGER, color TEXT);"
+    " fixed INTEGER, grp INTEGER, color TEXT, born INTEGER, died INTEGER);"
     "CREATE TABLE frame(step INTEGER PRIMARY KEY, time REAL, node BLOB, velocity BLOB);"
     "CREATE TABLE contact(step INTEGER, body_a INTEGER, body_b INTEGER, kind TEXT, primitive_a INTEGER,"
     " primitive_b INTEGER, x REAL, y REAL, z REAL, normal_x REAL, normal_y REAL, normal_z REAL, distance REAL,"
     " normal_force REAL, friction_x REAL, friction_y REAL, friction_z REAL);"
     "CREATE INDEX contact_step ON contact(step, body_a, body_b);"
+    "CREATE TABLE event(step INTEGER, kind TEXT, body_a INTEGER, body_b INTEGER, joint INTEGER);"
+    "CREATE INDEX event_step ON event(step);"
     "CREATE TABLE checkpoint(id INTEGER PRIMARY KEY CHECK(id = 1), step INTEGER, state BLOB);";
 
 /* ---- Errors ---- */
@@ -122,7 +124,7 @@ static bool lock_file(Run *run, const char *path, bool create) {
 static Run *run_new(const char *path, RunMode mode) {
   Run *run = calloc(1, sizeof *run);
   if (!run) return NULL;
-  run->lock = -1, run->mode = mode;
+  run->lock = -1, run->mode = mode, run->version = RUN_FORMAT_VERSION;
   run->path = strdup(path);
   if (run->path) return run;
   free(run);
@@ -231,6 +233,7 @@ static bool check_format(Run *run) {
   if (!read_pragma(run, "PRAGMA application_id", &id) || !read_pragma(run, "PRAGMA user_version", &version))
     return false;
   if (id != APPLICATION_ID) return run_fail(run, RUN_BAD_FILE, "%s: not a run file of abd", run->path);
+  run->version = version;
   if (version >= RUN_OLDEST_VERSION && version <= RUN_FORMAT_VERSION) return true;
   return run_fail(run, RUN_BAD_FILE, "%s: run file of format %d, this abd %s reads formats %d to %d", run->path,
                   version, abd_version(), RUN_OLDEST_VERSION, RUN_FORMAT_VERSION);

@@ -17,7 +17,7 @@ bool run_create_joint_tables(Run *run) {
       run,
       "CREATE TABLE joint_def(id INTEGER PRIMARY KEY, name TEXT, kind TEXT, coordinate TEXT, body_a INTEGER,"
       " body_b INTEGER, joint_a INTEGER, joint_b INTEGER, ratio REAL, pitch REAL, length REAL, limit_low REAL,"
-      " limit_high REAL, angle_low REAL, angle_high REAL, collide INTEGER);"
+      " limit_high REAL, angle_low REAL, angle_high REAL, collide INTEGER, born INTEGER, died INTEGER);"
       "CREATE TABLE joint(step INTEGER, joint INTEGER, position REAL, rate REAL, force REAL, torque REAL,"
       " effort REAL, residual REAL, angle REAL, travel REAL, passive REAL, force_x REAL, force_y REAL,"
       " force_z REAL, torque_x REAL, torque_y REAL, torque_z REAL, x REAL, y REAL, z REAL, axis_x REAL,"
@@ -38,7 +38,17 @@ static void bind_real(sqlite3_stmt *s, int index, double value, bool has) {
   else sqlite3_bind_null(s, index);
 }
 
-static bool write_def(Run *run, sqlite3_stmt *s, uint32_t id, const AbdJointDef *def) {
+/* The row of an id whose joint came and went between two steps, so that ids have no gap. */
+static bool write_absent_def(Run *run, sqlite3_stmt *s, uint32_t id, int64_t born) {
+  sqlite3_clear_bindings(s);
+  sqlite3_bind_int64(s, 1, id);
+  sqlite3_bind_text(s, 3, abd_joint_kind_name(ABD_JOINT_BALL), -1, SQLITE_STATIC);
+  sqlite3_bind_int64(s, 17, born);
+  sqlite3_bind_int64(s, 18, born);
+  return run_finish(run, s, "write a joint");
+}
+
+static bool write_def(Run *run, sqlite3_stmt *s, uint32_t id, const AbdJointDef *def, int64_t born) {
   const AbdJointKindView *kind = abd_joint_kind_view(def->kind);
   bool gear = kind->takes & ABD_JOINT_TAKES_JOINTS;
   sqlite3_bind_int64(s, 1, id);
@@ -54,18 +64,22 @@ static bool write_def(Run *run, sqlite3_stmt *s, uint32_t id, const AbdJointDef 
   for (int k = 0; k < 2; k++)
     bind_real(s, 12 + k, def->limit[k], !gear), bind_real(s, 14 + k, def->angle_limit[k], !gear);
   sqlite3_bind_int(s, 16, def->collide);
+  sqlite3_bind_int64(s, 17, born);
+  sqlite3_bind_null(s, 18);
   return run_finish(run, s, "write a joint");
 }
 
-bool run_write_joint_defs(Run *run, const AbdWorld *world) {
-  if (!abd_world_joint_count(world)) return true;
-  sqlite3_stmt *s = run_prepare(run, "INSERT INTO joint_def VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+bool run_write_joint_defs(Run *run, const AbdWorld *world, int64_t born) {
+  size_t count = abd_world_joint_count(world);
+  uint32_t after, last = count ? abd_world_joint_at(world, count - 1).id : 0;
+  if (!run_last_id(run, "joint_def", &after)) return false;
+  if (after >= last) return true;
+  sqlite3_stmt *s = run_prepare(run, "INSERT INTO joint_def VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   bool good = s != NULL;
-  for (uint32_t id = 1; good && id <= abd_world_joint_count(world); id++) {
+  for (uint32_t id = after + 1; good && id <= last; id++) {
     AbdJointDef def;
-    good = abd_joint_def(world, (AbdJointId){id}, &def) == ABD_OK ||
-           run_fail(run, RUN_DISK, "%s: joint %u: %s", run->path, id, abd_world_error(world));
-    good = good && write_def(run, s, id, &def);
+    good = abd_joint_def(world, (AbdJointId){id}, &def) == ABD_OK ? write_def(run, s, id, &def, born)
+                                                                  : write_absent_def(run, s, id, born);
   }
   sqlite3_finalize(s);
   return good;
@@ -84,23 +98,27 @@ static bool write_reading(Run *run, sqlite3_stmt *s, int64_t step, uint32_t id, 
   return run_finish(run, s, "write a joint's reading");
 }
 
-bool run_write_readings(Run *run, int64_t step, const AbdJointReading *reading, size_t count) {
+bool run_write_readings(Run *run, int64_t step, const AbdJointReading *reading, const uint32_t *joint, size_t count) {
   sqlite3_stmt *s = run_statement(run, RUN_STATEMENT_JOINT,
                                   "INSERT OR REPLACE INTO joint(step, joint, " READING_COLUMNS
                                   ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   bool good = s != NULL;
-  for (size_t k = 0; good && k < count; k++) good = write_reading(run, s, step, (uint32_t)k + 1, &reading[k]);
+  for (size_t k = 0; good && k < count; k++) good = write_reading(run, s, step, joint[k], &reading[k]);
   return good;
 }
 
 bool run_write_joints(Run *run, const AbdWorld *world) {
   size_t count = abd_world_joint_count(world);
-  AbdJointReading *reading = run_bytes(run, count * sizeof *reading);
+  AbdJointReading *reading = run_bytes(run, count * (sizeof *reading + sizeof(uint32_t)));
+  uint32_t *joint = reading ? (uint32_t *)(reading + count) : NULL;
   bool good = reading != NULL;
-  for (uint32_t id = 1; good && id <= count; id++)
-    good = abd_joint_reading(world, (AbdJointId){id}, &reading[id - 1]) == ABD_OK ||
-           run_fail(run, RUN_DISK, "%s: joint %u: %s", run->path, id, abd_world_error(world));
-  return good && run_write_readings(run, abd_world_step_count(world), reading, count);
+  for (size_t k = 0; good && k < count; k++) {
+    AbdJointId id = abd_world_joint_at(world, k);
+    joint[k] = id.id;
+    good = abd_joint_reading(world, id, &reading[k]) == ABD_OK ||
+           run_fail(run, RUN_DISK, "%s: joint %u: %s", run->path, id.id, abd_world_error(world));
+  }
+  return good && run_write_readings(run, abd_world_step_count(world), reading, joint, count);
 }
 
 /* ---- Reading ---- */
@@ -138,6 +156,7 @@ static bool read_def(Run *run, sqlite3_stmt *s, const RunScene *scene, size_t in
                     (long long)a, (long long)b, scene->body_count);
   joint->body_a = (uint32_t)a, joint->body_b = (uint32_t)b;
   joint->joint_a = (uint32_t)sqlite3_column_int64(s, 5), joint->joint_b = (uint32_t)sqlite3_column_int64(s, 6);
+  run_read_life(s, 9, &joint->born, &joint->died);
   joint->limit[0] = column_or(s, 7, -INFINITY), joint->limit[1] = column_or(s, 8, INFINITY);
   joint->name = strdup(name ? name : "");
   if (!joint->name) return run_fail(run, RUN_DISK, "%s: out of memory", run->path);
@@ -145,8 +164,12 @@ static bool read_def(Run *run, sqlite3_stmt *s, const RunScene *scene, size_t in
 }
 
 static bool read_defs(Run *run, const RunScene *scene, RunJoints *joints) {
-  sqlite3_stmt *s = run_prepare(run, "SELECT id, name, kind, body_a, body_b, joint_a, joint_b, limit_low, limit_high"
-                                     " FROM joint_def ORDER BY id");
+  sqlite3_stmt *s = run_prepare(
+      run, run->version < 5
+               ? "SELECT id, name, kind, body_a, body_b, joint_a, joint_b, limit_low, limit_high, 0, NULL"
+                 " FROM joint_def ORDER BY id"
+               : "SELECT id, name, kind, body_a, body_b, joint_a, joint_b, limit_low, limit_high, born, died"
+                 " FROM joint_def ORDER BY id");
   size_t capacity = 0;
   int code = SQLITE_ERROR;
   bool good = s != NULL;
@@ -196,8 +219,9 @@ bool run_read_joint_readings(Run *run, const RunJoints *joints, int64_t step, Ab
   if (!joints->count) return true;
   sqlite3_stmt *s = run_prepare(run, "SELECT joint, " READING_COLUMNS " FROM joint WHERE step = ? ORDER BY joint");
   if (!s) return false;
-  size_t rows = 0;
+  size_t rows = 0, alive = 0;
   int code;
+  for (size_t k = 0; k < joints->count; k++) alive += joints->joint[k].born <= step && step < joints->joint[k].died;
   sqlite3_bind_int64(s, 1, step);
   while ((code = sqlite3_step(s)) == SQLITE_ROW) {
     int64_t id = sqlite3_column_int64(s, 0);
@@ -207,9 +231,8 @@ bool run_read_joint_readings(Run *run, const RunJoints *joints, int64_t step, Ab
   }
   bool good = code == SQLITE_DONE || run_fail_sqlite(run, "read the joints");
   sqlite3_finalize(s);
-  return good &&
-         (rows == joints->count || run_fail(run, RUN_BAD_FILE, "%s: step %lld has readings of %zu joints of %zu",
-                                            run->path, (long long)step, rows, joints->count));
+  return good && (rows == alive || run_fail(run, RUN_BAD_FILE, "%s: step %lld has readings of %zu joints of %zu",
+                                            run->path, (long long)step, rows, alive));
 }
 
 bool run_read_worst_reading(Run *run, double *residual, int64_t *step, uint32_t *joint) {

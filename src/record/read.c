@@ -77,12 +77,13 @@ static bool read_mesh(Run *run, sqlite3_stmt *s, RunMesh *mesh) {
          check_indices(run, mesh->name, "a tet", mesh->tet, 4 * mesh->tet_count, mesh->vertex_count);
 }
 
-/* Parses "[2,5]", the list that exclusion_text writes. */
+/* Parses "[2,5]", the list that exclusion_text writes, or RUN_SENSOR. */
 static bool parse_exclusions(Run *run, const char *text, RunBody *body, size_t body_count) {
   size_t capacity = 1;
   for (const char *c = text; *c; c++) capacity += *c == ',';
   body->exclude = malloc(capacity * sizeof *body->exclude);
   if (!body->exclude) return out_of_memory(run);
+  if ((body->sensor = strcmp(text, RUN_SENSOR) == 0)) return true;
   const char *at = text + strspn(text, " [");
   while (*at && *at != ']') {
     char *end;
@@ -130,6 +131,7 @@ static bool read_body(Run *run, sqlite3_stmt *s, RunScene *scene, RunBody *body)
   if (good) {
     body->mesh = (size_t)mesh - 1;
     body->group = (int32_t)sqlite3_column_int64(s, 8);
+    run_read_life(s, 9, &body->born, &body->died);
     body->density = sqlite3_column_double(s, 5), body->mass = sqlite3_column_double(s, 6);
     sscanf(color, "#%2x%2x%2x", &byte[0], &byte[1], &byte[2]);
     for (int k = 0; k < 3; k++) body->color[k] = (unsigned char)byte[k];
@@ -205,8 +207,13 @@ bool run_read_scene(Run *run, RunScene *scene) {
       good &&
       read_rows(run, "SELECT name, vertex, edge, triangle, origin, axes, closed, half_space, tet FROM mesh ORDER BY id",
                 scene, scene->mesh_count, read_mesh_row) &&
-      read_rows(run, "SELECT name, mesh, kind, motion, collide, density, mass, color, grp FROM body ORDER BY id", scene,
-                scene->body_count, read_body_row) &&
+      read_rows(
+          run,
+          run->version < 5
+              ? "SELECT name, mesh, kind, motion, collide, density, mass, color, grp, 0, NULL FROM body ORDER BY id"
+              : "SELECT name, mesh, kind, motion, collide, density, mass, color, grp, born, died FROM body"
+                " ORDER BY id",
+          scene, scene->body_count, read_body_row) &&
       run_read_soft_defs(run, scene);
   if (good) count_numbers(scene);
   if (!good) run_scene_destroy(scene);
@@ -253,19 +260,58 @@ bool run_read_frame_steps(Run *run, int64_t **steps, size_t *count) {
   return false;
 }
 
+/* How many numbers a body has in a frame: of its poses, or of its velocities. */
+static size_t numbers_of(const RunScene *scene, const RunBody *body, size_t stiff) {
+  return body->soft ? 3 * scene->mesh[body->mesh].vertex_count : stiff;
+}
+
+static size_t frame_numbers(const RunScene *scene, int64_t step, size_t stiff) {
+  size_t sum = 0;
+  for (size_t b = 0; b < scene->body_count; b++)
+    if (run_body_alive(&scene->body[b], step)) sum += numbers_of(scene, &scene->body[b], stiff);
+  return sum;
+}
+
+/* The numbers of a blob, which has the bodies of the step alone, as those of all bodies: NaN for the others. */
+static bool spread(Run *run, sqlite3_stmt *s, int column, const RunScene *scene, int64_t step, size_t stiff,
+                   size_t count, double **out) {
+  const char *from = sqlite3_column_blob(s, column);
+  double *to = *out = malloc((count + 1) * sizeof *to);
+  if (!to) return out_of_memory(run);
+  for (size_t b = 0; b < scene->body_count; b++) {
+    size_t n = numbers_of(scene, &scene->body[b], stiff);
+    bool alive = run_body_alive(&scene->body[b], step);
+    if (alive && n) memcpy(to, from, n * sizeof *to), from += n * sizeof *to;
+    for (size_t k = 0; !alive && k < n; k++) to[k] = NAN;
+    to += n;
+  }
+  return true;
+}
+
+static bool check_frame(Run *run, const RunScene *scene, const RunFrame *frame, const char *what) {
+  bool good = true;
+  for (size_t b = 0; good && b < scene->body_count; b++) {
+    const RunBody *body = &scene->body[b];
+    if (run_body_alive(body, frame->step))
+      good = check_numbers(run, what, frame->nodes + body->node, numbers_of(scene, body, 12));
+  }
+  return good;
+}
+
 static bool fill_frame(Run *run, sqlite3_stmt *s, const RunScene *scene, RunFrame *frame) {
   char what[64];
-  size_t count = 0, size = scene->node_count * sizeof(double);
+  size_t size = frame_numbers(scene, frame->step, 12) * sizeof(double);
+  size_t rates = frame_numbers(scene, frame->step, 6) * sizeof(double);
   snprintf(what, sizeof what, "the node blob of frame %lld", (long long)frame->step);
   if ((size_t)sqlite3_column_bytes(s, 1) != size)
     return run_fail(run, RUN_BAD_FILE, "%s: %s has %d bytes, expected %zu for %zu bodies", run->path, what,
                     sqlite3_column_bytes(s, 1), size, scene->body_count);
   frame->time = sqlite3_column_double(s, 0);
-  if (!copy_blob(run, s, 1, 8, what, &frame->nodes, &count)) return false;
-  if ((size_t)sqlite3_column_bytes(s, 2) == scene->rate_count * sizeof(double) &&
-      !copy_blob(run, s, 2, 8, what, &frame->velocity, &count))
+  if (!spread(run, s, 1, scene, frame->step, 12, scene->node_count, &frame->nodes)) return false;
+  if (rates && (size_t)sqlite3_column_bytes(s, 2) == rates &&
+      !spread(run, s, 2, scene, frame->step, 6, scene->rate_count, &frame->velocity))
     return false;
-  return check_numbers(run, what, frame->nodes, scene->node_count);
+  return check_frame(run, scene, frame, what);
 }
 
 bool run_read_frame(Run *run, const RunScene *scene, int64_t step, RunFrame *frame) {
@@ -337,16 +383,25 @@ static bool same_body(const RunScene *scene, const RunBody *body, const AbdWorld
                     : abd_mesh_view(world, view.mesh, &mesh) == ABD_OK && same_mesh(own, &mesh);
 }
 
+/* Bodies that went or came after the state of the world are in the file alone. */
 static bool compare_world(Run *run, const RunScene *scene, const AbdWorld *world) {
-  if (scene->mesh_count != abd_world_mesh_count(world) || scene->body_count != abd_world_body_count(world))
-    return run_fail(run, RUN_BAD_FILE, "%s: made of %zu meshes and %zu bodies, the scene has %zu and %zu", run->path,
-                    scene->mesh_count, scene->body_count, abd_world_mesh_count(world), abd_world_body_count(world));
+  size_t count = abd_world_body_count(world);
+  uint32_t last = count ? abd_world_body_at(world, count - 1).id : 0;
+  if (scene->mesh_count < abd_world_mesh_count(world) || scene->body_count < last)
+    return run_fail(run, RUN_BAD_FILE, "%s: made of %zu meshes and %zu bodies, the scene has %zu and %u", run->path,
+                    scene->mesh_count, scene->body_count, abd_world_mesh_count(world), last);
   bool *compared = calloc(scene->mesh_count + 1, sizeof *compared), same = true;
   if (!compared) return out_of_memory(run);
-  for (size_t k = 0; same && k < scene->body_count; k++)
-    if (!same_body(scene, &scene->body[k], world, (AbdBodyId){(uint32_t)k + 1}, compared))
+  for (size_t k = 0; same && k < scene->body_count; k++) {
+    const RunBody *body = &scene->body[k];
+    AbdBodyId id = {(uint32_t)k + 1};
+    AbdBodyView view;
+    bool may_lack = body->born > 0 || body->died < INT64_MAX;
+    if (may_lack && abd_body_view(world, id, &view) != ABD_OK) continue;
+    if (!same_body(scene, body, world, id, compared))
       same = run_fail(run, RUN_BAD_FILE, "%s: body '%s' or its mesh '%s' differs from the scene's", run->path,
-                      scene->body[k].name, scene->mesh[scene->body[k].mesh].name);
+                      body->name, scene->mesh[body->mesh].name);
+  }
   free(compared);
   return same;
 }

@@ -17,7 +17,7 @@
 
 #include <abd/abd.h>
 
-#define RUN_FORMAT_VERSION 4
+#define RUN_FORMAT_VERSION 5
 #define RUN_OLDEST_VERSION 2 /* oldest readable version */
 
 typedef struct Run Run;
@@ -51,7 +51,7 @@ bool run_begin(Run *run);
 bool run_commit(Run *run);
 void run_rollback(Run *run); /* discards everything since run_begin */
 bool run_write_meta(Run *run, const char *key, const char *value);
-bool run_write_world(Run *run, const AbdWorld *world);            /* meshes, bodies and joints */
+bool run_write_world(Run *run, const AbdWorld *world);            /* meshes, bodies and joints of the start */
 bool run_write_color(Run *run, uint32_t body, const char *color); /* "#rrggbb" instead of the automatic colour */
 bool run_write_frame(Run *run, const AbdWorld *world);            /* current poses and velocities */
 /* The same from another program's numbers: as many as the file's world has, in a frame's order. */
@@ -61,7 +61,8 @@ bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash);
 bool run_write_contacts(Run *run, const AbdWorld *world); /* of the last step */
 bool run_write_joints(Run *run, const AbdWorld *world);   /* current readings; nothing if there are no joints */
 bool run_write_checkpoint(Run *run, const AbdWorld *world);
-bool run_rewind(Run *run, int64_t step); /* deletes every step after this one, in its own transaction */
+/* Deletes every step after this one and what came in them, in its own transaction. */
+bool run_rewind(Run *run, int64_t step);
 
 /* ---- Writing steps ---- */
 typedef struct RunStep {
@@ -69,6 +70,9 @@ typedef struct RunStep {
   bool frame, contacts; /* frame: poses, velocities and joint readings; contacts need a frame */
   const void *state;    /* a snapshot of the world now, to resume from; NULL = none */
   size_t state_size;
+  /* "#rrggbb" of a body that came with this step, NULL for the automatic one; may be NULL */
+  const char *(*color)(const void *user, uint32_t body);
+  const void *color_user;
 } RunStep;
 
 /* Limits of the queue of uncommitted steps; one step may exceed the bytes. kill -9 loses this queue and the step in
@@ -77,7 +81,8 @@ enum { RUN_QUEUE_STEPS = 16, RUN_QUEUE_BYTES = 64 << 20 };
 
 /* Records the last step of the world: in its own transaction, or by the thread. With the thread, it waits while the
  * queue is full, and returns false if an earlier step could not be written. That step and all later ones up to this one
- * are then missing. The failure is returned once. */
+ * are then missing. The failure is returned once. If bodies or joints came or went, the step is written at once, with
+ * them. */
 bool run_record_step(Run *run, const AbdWorld *world, const RunStep *step);
 /* The first step that is missing after run_record_step or run_drain returned false. */
 int64_t run_missing_step(const Run *run);
@@ -115,13 +120,18 @@ typedef struct RunBody {
   int32_t group;     /* bodies of one group >= 0 do not collide */
   uint32_t *exclude; /* ids (1-based) of the bodies that it does not collide with */
   size_t exclude_count;
+  bool sensor;        /* it collides with none */
+  int64_t born, died; /* the first step that has it, and the first that has it no more; INT64_MAX = never */
 } RunBody;
+
+/* Is the body in the frame of a step? */
+static inline bool run_body_alive(const RunBody *body, int64_t step) { return body->born <= step && step < body->died; }
 
 typedef struct RunScene {
   RunMesh *mesh;
   RunBody *body;
   size_t mesh_count, body_count;
-  size_t node_count, rate_count; /* numbers in a frame */
+  size_t node_count, rate_count; /* numbers in a frame of all bodies */
   double up[3];
   double dt;
 } RunScene;
@@ -129,10 +139,13 @@ typedef struct RunScene {
 typedef struct RunFrame {
   int64_t step;
   double time;
-  double *nodes;    /* [node_count] positions: 12 numbers per stiff body, 3 per vertex of a soft body */
+  double *nodes;    /* [node_count] positions: 12 numbers per stiff body, 3 per vertex of a soft body; NaN for a body
+                       that is not in the frame */
   double *velocity; /* [rate_count] linear and angular, or 3 per vertex of a soft body; NULL if the file has none */
 } RunFrame;
 
+/* How many bodies and joints have come and gone so far: a scene that was read is up to date while it stays. */
+bool run_count_changes(Run *run, int64_t *count);
 /* Value of a key, malloc'ed; NULL if there is none, which is no error. */
 char *run_read_meta(Run *run, const char *key);
 bool run_read_scene(Run *run, RunScene *scene);
@@ -148,6 +161,7 @@ typedef struct RunJoint {
   uint32_t body_a, body_b;   /* ids; body_b 0 = the world; both 0 for gears */
   uint32_t joint_a, joint_b; /* ids, for gears */
   double limit[2];           /* of the coordinate, infinite if there is none */
+  int64_t born, died;        /* as of RunBody */
 } RunJoint;
 
 typedef struct RunJoints {
@@ -157,7 +171,7 @@ typedef struct RunJoints {
 
 bool run_read_joints(Run *run, const RunScene *scene, RunJoints *joints); /* none is no error */
 void run_joints_destroy(RunJoints *joints);
-/* The readings of all joints at a step that has a frame: reading[joints->count]. */
+/* The readings of all joints at a step that has a frame: reading[joints->count]; zero for one that is not there. */
 bool run_read_joint_readings(Run *run, const RunJoints *joints, int64_t step, AbdJointReading *reading);
 
 /* The largest residual of all readings, its step and joint; 0 if there is none. */
@@ -204,7 +218,7 @@ typedef void (*RunVisit)(void *user, size_t count, const char *const *text);
 bool run_visit_reports(Run *run, RunVisit visit, void *user);
 
 /* ---- Other tables ---- */
-typedef enum RunTable { RUN_TABLE_CONTACTS, RUN_TABLE_JOINTS } RunTable;
+typedef enum RunTable { RUN_TABLE_CONTACTS, RUN_TABLE_JOINTS, RUN_TABLE_EVENTS } RunTable;
 /* The names of the columns first, then the rows; the first column is the step. */
 bool run_visit_table(Run *run, RunTable table, RunVisit visit, void *user);
 /* The contacts recorded with the frame of a step, malloc'ed. */

@@ -67,13 +67,14 @@ static bool write_soft(Run *run, sqlite3_stmt *s, uint32_t id, const AbdSoftView
   return run_finish(run, s, "write a soft body");
 }
 
-bool run_write_soft_defs(Run *run, const AbdWorld *world) {
+bool run_write_soft_defs(Run *run, const AbdWorld *world, uint32_t after) {
   sqlite3_stmt *s = run_prepare(run, "INSERT INTO soft VALUES(?,?,?,?,?,?,?)");
   sqlite3_stmt *attachment = s ? run_prepare(run, "INSERT INTO attachment VALUES(?,?,?)") : NULL;
   bool good = s && attachment;
-  for (uint32_t id = 1; good && id <= abd_world_body_count(world); id++) {
+  for (size_t k = 0; good && k < abd_world_body_count(world); k++) {
     AbdSoftView soft;
-    if (abd_soft_view(world, (AbdBodyId){id}, &soft) != ABD_OK) continue;
+    uint32_t id = abd_world_body_at(world, k).id;
+    if (id <= after || abd_soft_view(world, (AbdBodyId){id}, &soft) != ABD_OK) continue;
     good = write_soft(run, s, id, &soft) && write_attachments(run, attachment, world, id, soft.vertex_count);
   }
   sqlite3_finalize(s);

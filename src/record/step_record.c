@@ -12,13 +12,16 @@ void step_record_count(StepRecord *record, const AbdWorld *world, const RunStep 
   record->rate_count = step->frame ? world_rate_count(world) : 0;
   record->reading_count = step->frame ? abd_world_joint_count(world) : 0;
   record->contact_count = step->frame && step->contacts ? abd_world_contacts(world, NULL, 0) : 0;
+  record->event_count = abd_world_events(world, NULL, 0);
   record->state_size = step->state ? step->state_size : 0;
   record->size = (record->node_count + record->rate_count) * sizeof(double) +
-                 record->reading_count * sizeof(AbdJointReading) + record->contact_count * sizeof(AbdContact) +
+                 record->reading_count * (sizeof(AbdJointReading) + sizeof(uint32_t)) +
+                 record->contact_count * sizeof(AbdContact) + record->event_count * sizeof(AbdEvent) +
                  record->state_size;
 }
 
-_Static_assert(sizeof(AbdContact) % sizeof(double) == 0 && sizeof(AbdJointReading) % sizeof(double) == 0,
+_Static_assert(sizeof(AbdContact) % sizeof(double) == 0 && sizeof(AbdJointReading) % sizeof(double) == 0 &&
+                   sizeof(AbdEvent) % sizeof(double) == 0,
                "arrays follow each other in one block");
 
 /* All arrays are in one block: numbers and structs of numbers first, bytes last. */
@@ -28,6 +31,8 @@ static void place_arrays(StepRecord *record) {
   record->rate = (double *)at, at += record->rate_count * sizeof *record->rate;
   record->reading = (AbdJointReading *)at, at += record->reading_count * sizeof *record->reading;
   record->contact = (AbdContact *)at, at += record->contact_count * sizeof *record->contact;
+  record->event = (AbdEvent *)at, at += record->event_count * sizeof *record->event;
+  record->joint = (uint32_t *)at, at += record->reading_count * sizeof *record->joint;
   record->state = at;
 }
 
@@ -46,8 +51,12 @@ bool step_record_fill(StepRecord *record, const AbdWorld *world, const RunStep *
   record->report = *step->report;
   record->hash = abd_world_hash(world);
   if (step->frame) abd_world_poses(world, record->node, record->rate);
-  for (size_t k = 0; k < record->reading_count; k++)
-    abd_joint_reading(world, (AbdJointId){(uint32_t)k + 1}, &record->reading[k]);
+  for (size_t k = 0; k < record->reading_count; k++) {
+    AbdJointId id = abd_world_joint_at(world, k);
+    record->joint[k] = id.id;
+    abd_joint_reading(world, id, &record->reading[k]);
+  }
+  abd_world_events(world, record->event, record->event_count);
   if (record->contact_count) abd_world_contacts(world, record->contact, record->contact_count);
   if (record->state_size) memcpy(record->state, step->state, record->state_size);
   return true;

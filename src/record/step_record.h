@@ -15,6 +15,9 @@ typedef struct StepRecord {
   size_t contact_count;
   AbdJointReading *reading; /* of a frame, by joint */
   size_t reading_count;
+  uint32_t *joint; /* ids of the joints */
+  AbdEvent *event;
+  size_t event_count;
   unsigned char *state; /* snapshot to resume from */
   size_t state_size;    /* 0 = none */
   unsigned char *block; /* contains all arrays above */

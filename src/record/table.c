@@ -50,8 +50,17 @@ static const char joint_rows[] =
     " LEFT JOIN frame ON frame.step = joint.step LEFT JOIN joint_def ON joint_def.id = joint.joint"
     " ORDER BY joint.step, joint.joint";
 
+static const char event_rows[] =
+    "SELECT event.step, time, event.kind, event.body_a, a.name AS name_a, event.body_b, b.name AS name_b, event.joint,"
+    " joint_def.name AS name_joint FROM event LEFT JOIN report ON report.step = event.step"
+    " LEFT JOIN body a ON a.id = event.body_a LEFT JOIN body b ON b.id = event.body_b"
+    " LEFT JOIN joint_def ON joint_def.id = event.joint ORDER BY event.step, event.rowid";
+
 bool run_visit_table(Run *run, RunTable table, RunVisit visit, void *user) {
-  const char *sql = table == RUN_TABLE_CONTACTS ? contact_rows : joint_rows;
+  static const char *const rows[] = {contact_rows, joint_rows, event_rows};
+  const char *sql = rows[table];
+  if (table == RUN_TABLE_EVENTS && !run_has_table(run, "event"))
+    return run_fail(run, RUN_BAD_FILE, "%s: the run has no events", run->path);
   if (table == RUN_TABLE_JOINTS && !run_has_table(run, "joint"))
     return run_fail(run, RUN_BAD_FILE, "%s: the run has no joints", run->path);
   sqlite3_stmt *s = run_prepare(run, sql);

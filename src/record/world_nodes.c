@@ -5,7 +5,8 @@
 
 static size_t count_all(const AbdWorld *world, size_t stiff) {
   size_t sum = 0;
-  for (AbdBodyId body = {1}; body.id <= abd_world_body_count(world); body.id++) {
+  for (size_t k = 0; k < abd_world_body_count(world); k++) {
+    AbdBodyId body = abd_world_body_at(world, k);
     AbdSoftView soft;
     bool is_soft = abd_body_is_soft(world, body) && abd_soft_view(world, body, &soft) == ABD_OK;
     sum += is_soft ? 3 * soft.vertex_count : stiff;

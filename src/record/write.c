@@ -80,6 +80,7 @@ static bool list_exclusions(Run *run, const AbdWorld *world, Exclusions *e) {
 
 /* The exclusions of one body as a JSON list. Call it in the order of ids. */
 static char *exclusion_text(Run *run, Exclusions *e, uint32_t id) {
+  while (e->next < e->count && e->pair[e->next][0].id < id) e->next++;
   size_t end = e->next, used = 1;
   while (end < e->count && e->pair[end][0].id == id) end++;
   char *text = run_bytes(run, 16 + 11 * (end - e->next));
@@ -91,12 +92,27 @@ static char *exclusion_text(Run *run, Exclusions *e, uint32_t id) {
   return text;
 }
 
-static bool write_body(Run *run, sqlite3_stmt *s, const AbdWorld *world, uint32_t id, Exclusions *exclusions) {
+/* The row of an id whose body came and went between two steps, so that ids have no gap. */
+static bool write_absent_body(Run *run, sqlite3_stmt *s, uint32_t id, int64_t born) {
+  sqlite3_clear_bindings(s);
+  sqlite3_bind_int64(s, 1, id);
+  sqlite3_bind_text(s, 2, "", -1, SQLITE_STATIC);
+  sqlite3_bind_int64(s, 3, 1);
+  sqlite3_bind_text(s, 4, "affine", -1, SQLITE_STATIC);
+  sqlite3_bind_text(s, 5, abd_motion_name(ABD_MOTION_STATIC), -1, SQLITE_STATIC);
+  sqlite3_bind_text(s, 6, "[]", -1, SQLITE_STATIC);
+  sqlite3_bind_int(s, 14, -1);
+  sqlite3_bind_int64(s, 16, born);
+  sqlite3_bind_int64(s, 17, born);
+  return run_finish(run, s, "write a body");
+}
+
+static bool write_body(Run *run, sqlite3_stmt *s, const AbdWorld *world, uint32_t id, int64_t born,
+                       Exclusions *exclusions) {
   AbdBodyView body;
   AbdSoftView soft;
   bool is_soft = abd_soft_view(world, (AbdBodyId){id}, &soft) == ABD_OK;
-  if (abd_body_view(world, (AbdBodyId){id}, &body) != ABD_OK)
-    return run_fail(run, RUN_DISK, "%s: body %u: %s", run->path, id, abd_world_error(world));
+  if (abd_body_view(world, (AbdBodyId){id}, &body) != ABD_OK) return write_absent_body(run, s, id, born);
   char *collide = exclusion_text(run, exclusions, id);
   if (!collide) return false;
   char color[8];
@@ -106,7 +122,7 @@ static bool write_body(Run *run, sqlite3_stmt *s, const AbdWorld *world, uint32_
   sqlite3_bind_int64(s, 3, body.mesh.id);
   sqlite3_bind_text(s, 4, is_soft ? "soft" : "affine", -1, SQLITE_STATIC);
   sqlite3_bind_text(s, 5, abd_motion_name(body.motion), -1, SQLITE_STATIC);
-  sqlite3_bind_text(s, 6, collide, -1, SQLITE_STATIC);
+  sqlite3_bind_text(s, 6, body.sensor ? RUN_SENSOR : collide, -1, SQLITE_STATIC);
   sqlite3_bind_double(s, 7, body.density);
   sqlite3_bind_double(s, 8, body.mass);
   run_bind_blob(s, 9, body.inertia, sizeof body.inertia);
@@ -117,50 +133,62 @@ static bool write_body(Run *run, sqlite3_stmt *s, const AbdWorld *world, uint32_
   sqlite3_bind_int64(s, 13, body.fixed);
   sqlite3_bind_int(s, 14, body.group);
   sqlite3_bind_text(s, 15, color, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(s, 16, born);
+  sqlite3_bind_null(s, 17);
   return run_finish(run, s, "write a body");
 }
 
+static bool write_one_mesh(Run *run, sqlite3_stmt *s, const AbdWorld *world, uint32_t id, uint32_t soft) {
+  AbdMeshView mesh;
+  if (soft) return run_write_soft_mesh(run, s, world, (AbdBodyId){soft});
+  if (abd_mesh_view(world, (AbdMeshId){id}, &mesh) != ABD_OK) mesh = (AbdMeshView){.name = ""}; /* of a removed body */
+  return write_mesh(run, s, id, &mesh);
+}
+
 static bool write_meshes(Run *run, const AbdWorld *world) {
+  size_t count = abd_world_mesh_count(world);
+  uint32_t last;
+  if (!run_last_id(run, "mesh", &last)) return false;
+  if (last >= count) return true;
+  uint32_t *soft = calloc(count + 1, sizeof *soft); /* by mesh: its soft body */
+  if (!soft) return run_fail(run, RUN_DISK, "%s: out of memory for %zu meshes", run->path, count);
+  for (size_t k = 0; k < abd_world_body_count(world); k++) {
+    AbdBodyId id = abd_world_body_at(world, k);
+    AbdBodyView body;
+    if (abd_body_is_soft(world, id) && abd_body_view(world, id, &body) == ABD_OK) soft[body.mesh.id - 1] = id.id;
+  }
   sqlite3_stmt *s = run_prepare(run, "INSERT INTO mesh VALUES(?,?,?,?,?,?,?,?,?,?,?)");
   bool good = s != NULL;
-  size_t count = abd_world_mesh_count(world);
-  uint32_t *soft = calloc(count + 1, sizeof *soft); /* by mesh: its soft body */
-  if (!soft) good = run_fail(run, RUN_DISK, "%s: out of memory for %zu meshes", run->path, count);
-  for (uint32_t id = 1; good && id <= abd_world_body_count(world); id++) {
-    AbdBodyView body;
-    if (abd_body_is_soft(world, (AbdBodyId){id}) && abd_body_view(world, (AbdBodyId){id}, &body) == ABD_OK)
-      soft[body.mesh.id - 1] = id;
-  }
-  for (uint32_t id = 1; good && id <= count; id++) {
-    AbdMeshView mesh;
-    if (soft[id - 1]) {
-      good = run_write_soft_mesh(run, s, world, (AbdBodyId){soft[id - 1]});
-      continue;
-    }
-    good = abd_mesh_view(world, (AbdMeshId){id}, &mesh) == ABD_OK;
-    if (!good) run_fail(run, RUN_DISK, "%s: mesh %u: %s", run->path, id, abd_world_error(world));
-    good = good && write_mesh(run, s, id, &mesh);
-  }
+  for (uint32_t id = last + 1; good && id <= count; id++) good = write_one_mesh(run, s, world, id, soft[id - 1]);
   free(soft);
   sqlite3_finalize(s);
   return good;
 }
 
-static bool write_bodies(Run *run, const AbdWorld *world) {
+static bool write_bodies(Run *run, const AbdWorld *world, int64_t born, uint32_t after, uint32_t last) {
   Exclusions exclusions;
   if (!list_exclusions(run, world, &exclusions)) return false;
-  sqlite3_stmt *s = run_prepare(run, "INSERT INTO body VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+  sqlite3_stmt *s = run_prepare(run, "INSERT INTO body VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   bool good = s != NULL;
-  for (uint32_t id = 1; good && id <= abd_world_body_count(world); id++)
-    good = write_body(run, s, world, id, &exclusions);
+  for (uint32_t id = after + 1; good && id <= last; id++) good = write_body(run, s, world, id, born, &exclusions);
   sqlite3_finalize(s);
   free(exclusions.pair);
   return good;
 }
 
+bool run_write_new_bodies(Run *run, const AbdWorld *world, int64_t born, uint32_t last) {
+  uint32_t after;
+  return run_last_id(run, "body", &after) && write_meshes(run, world) &&
+         (after >= last || (write_bodies(run, world, born, after, last) && run_write_soft_defs(run, world, after)));
+}
+
+static uint32_t last_body(const AbdWorld *world) {
+  size_t count = abd_world_body_count(world);
+  return count ? abd_world_body_at(world, count - 1).id : 0;
+}
+
 bool run_write_world(Run *run, const AbdWorld *world) {
-  return write_meshes(run, world) && write_bodies(run, world) && run_write_soft_defs(run, world) &&
-         run_write_joint_defs(run, world);
+  return run_write_new_bodies(run, world, 0, last_body(world)) && run_write_joint_defs(run, world, 0);
 }
 
 bool run_write_color(Run *run, uint32_t body, const char *color) {

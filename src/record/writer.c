@@ -34,16 +34,24 @@ static bool write_record(Run *run, const StepRecord *r, bool state) {
   return (!r->frame || run_write_poses(run, step, r->report.time, r->node, r->node_count, r->rate, r->rate_count)) &&
          run_write_report(run, &r->report, r->hash) &&
          (!r->contact_count || run_write_step_contacts(run, step, r->contact, r->contact_count)) &&
-         (!r->reading_count || run_write_readings(run, step, r->reading, r->reading_count)) &&
+         (!r->reading_count || run_write_readings(run, step, r->reading, r->joint, r->reading_count)) &&
+         (!r->event_count || run_write_events(run, r->event, r->event_count)) &&
          (!state || run_write_state(run, step, r->state, r->state_size));
 }
 
+/* What came or went with the only step of a list. */
+typedef struct Change {
+  const AbdWorld *world;
+  const RunStep *step;
+} Change;
+
 /* Writes all records of a list in one transaction. */
-static bool write_list(Run *run, const StepRecord *list) {
+static bool write_list(Run *run, const StepRecord *list, const Change *change) {
   const StepRecord *newest = NULL; /* snapshot to resume from */
   for (const StepRecord *r = list; r; r = r->next)
     if (r->state_size) newest = r;
   bool good = run_begin_now(run);
+  if (good && change) good = run_write_changes(run, change->world, change->step, list->event, list->event_count);
   for (const StepRecord *r = list; good && r; r = r->next) good = write_record(run, r, r == newest);
   if (good && run_commit(run)) return true;
   RunError error = run->error; /* the rollback may fail too, e.g. without a transaction */
@@ -84,7 +92,7 @@ static void *write_all(void *user) {
     bool drop = w->failed;
     w->first = w->last = NULL;
     pthread_mutex_unlock(&w->lock);
-    bool good = drop || write_list(run, list);
+    bool good = drop || write_list(run, list, NULL);
     pthread_mutex_lock(&w->lock);
     if (!good) w->failed = true;
     reuse_list(w, list);
@@ -199,12 +207,36 @@ static bool give_up(Run *run, StepRecord *r, size_t capacity, int64_t step) {
                   (long long)step);
 }
 
+/* Did bodies or joints come or go? */
+static bool has_changes(const StepRecord *r) {
+  for (size_t k = 0; k < r->event_count; k++) {
+    AbdEventKind kind = r->event[k].kind;
+    if (kind == ABD_EVENT_BODY_ADDED || kind == ABD_EVENT_BODY_REMOVED || kind == ABD_EVENT_JOINT_ADDED ||
+        kind == ABD_EVENT_JOINT_REMOVED || kind == ABD_EVENT_JOINT_BROKE)
+      return true;
+  }
+  return false;
+}
+
+/* The rows of what came are read from the world, so the step is not queued. */
+static bool write_change(Run *run, StepRecord *r, size_t grown, const AbdWorld *world, const RunStep *step) {
+  Writer *w = run->writer;
+  r->next = NULL;
+  bool good = run_drain(run) && write_list(run, r, &(Change){world, step});
+  pthread_mutex_lock(&w->lock);
+  w->held += grown;
+  reuse(w, r);
+  pthread_mutex_unlock(&w->lock);
+  return good;
+}
+
 static bool hand_over(Run *run, const AbdWorld *world, const RunStep *step) {
   StepRecord *r = take_spare(run->writer);
   size_t capacity = r ? r->capacity : 0;
   if (r) step_record_count(r, world, step);
   if (!r || !wait_for_room(run->writer, r->size) || !step_record_fill(r, world, step))
     return give_up(run, r, capacity, step->report->step);
+  if (has_changes(r)) return write_change(run, r, r->capacity - capacity, world, step);
   append(run->writer, r, r->capacity - capacity);
   return true;
 }
@@ -216,7 +248,7 @@ static bool write_now(Run *run, const AbdWorld *world, const RunStep *step) {
   bool good =
       step_record_fill(&record, world, step) || run_fail(run, RUN_DISK, "%s: out of memory for %zu bytes of step %lld",
                                                          run->path, record.size, (long long)step->report->step);
-  good = good && write_list(run, &record);
+  good = good && write_list(run, &record, &(Change){world, step});
   step_record_clear(&record);
   return good;
 }

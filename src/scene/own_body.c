@@ -190,7 +190,9 @@ static bool read_motion(OwnFile *file, const Node *node, const SceneMesh *mesh, 
             read_vector(node, "force", def->force, 3) && read_vector(node, "torque", def->torque, 3) &&
             read_fixed(node, &def->fixed) && read_integer(node, "group", -1, 1000000000, &group) &&
             read_number(node, "contact_thickness", NUMBER_NOT_NEGATIVE, &def->contact_thickness) &&
-            read_number(node, "motion_end", NUMBER_NOT_NEGATIVE, &body->motion_end) && read_path(file, node, body) &&
+            read_number(node, "motion_end", NUMBER_NOT_NEGATIVE, &body->motion_end) &&
+            read_number(node, "from", NUMBER_NOT_NEGATIVE, &body->from) &&
+            read_number(node, "until", NUMBER_NOT_NEGATIVE, &body->until) && read_path(file, node, body) &&
             own_read_forces(file, node, !body->soft, &body->forces, &body->forces_count) && read_own_mass(node, def) &&
             (body->soft || loader_check_density(node, def));
   def->group = (int32_t)group;
@@ -206,8 +208,17 @@ static void *copy_keys(const void *keys, size_t count, size_t size, bool *ok) {
   return copy ? memcpy(copy, keys, count * size) : NULL;
 }
 
-/* Copy number i of the scene's body, moved by i offsets, its path too. */
-static bool add_copy(Scene *scene, size_t original, const char *name, int64_t i, const double offset[3]) {
+/* All of its times. */
+static void delay(SceneBody *body, double seconds) {
+  body->from += seconds;
+  body->until += seconds;
+  body->motion_end += seconds;
+  for (size_t k = 0; k < body->path_count; k++) body->path[k].time += seconds;
+  for (size_t k = 0; k < body->forces_count; k++) body->forces[k].time += seconds;
+}
+
+/* Copy number i of the scene's body, moved by i offsets, its path too, and i times as much later. */
+static bool add_copy(Scene *scene, size_t original, const char *name, int64_t i, const double offset[3], double every) {
   char numbered[400];
   bool ok = true;
   snprintf(numbered, sizeof numbered, "%.350s-%lld", name, (long long)i + 1);
@@ -226,27 +237,31 @@ static bool add_copy(Scene *scene, size_t original, const char *name, int64_t i,
     body->def.position[k] += (double)i * offset[k];
     for (size_t p = 0; p < body->path_count; p++) body->path[p].position[k] += (double)i * offset[k];
   }
+  if (every > 0) delay(body, (double)i * every);
   return ok;
 }
 
 static bool read_copies(OwnFile *file, const Node *node, size_t original) {
-  static const char *const known[] = {"count", "offset", NULL};
+  static const char *const known[] = {"count", "offset", "every", NULL};
   Scene *scene = file->loader->scene;
   int64_t count = 1;
-  double offset[3] = {0};
+  double offset[3] = {0}, every = 0;
   Node copies;
   if (!node_get(node, "copies", &copies)) return true;
   if (!node_check_keys(&copies, known) || !read_integer(&copies, "count", 1, 100000, &count) ||
-      !read_vector(&copies, "offset", offset, 3)) {
+      !read_vector(&copies, "offset", offset, 3) || !read_number(&copies, "every", NUMBER_NOT_NEGATIVE, &every)) {
     return false;
   }
+  Node scripted;
+  if (every > 0 && (node_get(node, "scripted", &scripted) || node_get(node, "vertex_forces", &scripted)))
+    return node_fail(&copies, "copies that come one after the other have no \"scripted\" and no \"vertex_forces\"");
   if (scene->body_count + (size_t)count > SCENE_BODY_LIMIT)
     return node_fail(&copies, "more than %d bodies", SCENE_BODY_LIMIT);
   char name[400], *first_name;
   snprintf(name, sizeof name, "%.390s", scene->body[original].name);
   scene->body[original].copy = true;
   for (int64_t i = 1; i < count; i++) {
-    if (!add_copy(scene, original, name, i, offset)) return loader_out_of_memory(file->loader);
+    if (!add_copy(scene, original, name, i, offset, every)) return loader_out_of_memory(file->loader);
   }
   first_name = malloc(strlen(name) + 3);
   if (!first_name) return loader_out_of_memory(file->loader);
@@ -275,6 +290,8 @@ static bool read_body(OwnFile *file, const Node *node) {
                                       "path",
                                       "forces",
                                       "motion_end",
+                                      "from",
+                                      "until",
                                       GEOMETRY_KEYS,
                                       "contact_thickness",
                                       "soft",

@@ -36,6 +36,7 @@ static const struct {
     {"length", ABD_JOINT_TAKES_LENGTH},       {"pitch", ABD_JOINT_TAKES_PITCH},
     {"free", ABD_JOINT_TAKES_FREE},           {"joints", ABD_JOINT_TAKES_JOINTS},
     {"ratio", ABD_JOINT_TAKES_RATIO},         {"radius", TAKES_RADIUS},
+    {"break_force", ABD_JOINT_TAKES_BODIES},  {"break_torque", ABD_JOINT_TAKES_BODIES},
 };
 enum { KEY_COUNT = sizeof keys / sizeof keys[0] };
 
@@ -303,7 +304,8 @@ static bool read_between(OwnFile *file, const Node *node, const JointType *type,
          (!(type->takes & ABD_JOINT_TAKES_PITCH) ||
           read_not_zero(node, "pitch", "[m] of travel a turn", &def->pitch)) &&
          read_bool(node, "free", &def->free) && read_bool(node, "collide", &def->collide) &&
-         read_coordinate(node, def, start);
+         read_number(node, "break_force", NUMBER_POSITIVE, &def->break_force) &&
+         read_number(node, "break_torque", NUMBER_POSITIVE, &def->break_torque) && read_coordinate(node, def, start);
 }
 
 static bool read_joint(OwnFile *file, const Node *node) {

@@ -110,7 +110,13 @@ static bool check_keys(const Node *object) {
                                         {"motion_end", "move its vertices with \"scripted\""},
                                         {"torque", "turn it by \"vertex_forces\" or \"scripted\" vertices"},
                                         {"stiffness", "\"soft\" has \"young\""},
-                                        {"elasticity", "\"soft\" has \"model\""}};
+                                        {"elasticity", "\"soft\" has \"model\""},
+                                        {"rolling_friction", "points of a soft surface have no rotation"},
+                                        {"torsional_friction", "points of a soft surface have no rotation"},
+                                        {"sensor", "only a stiff body can be one"},
+                                        {"angular_drag", "the drag of its vertices slows its turning too"},
+                                        {"surface_velocity", "only stiff bodies have belts"},
+                                        {"surface_angular_velocity", "only stiff bodies have belts"}};
   Node child;
   for (size_t k = 0; k < sizeof none / sizeof *none; k++)
     if (node_get(object, none[k][0], &child)) return node_fail(&child, "a soft body has no such key: %s", none[k][1]);

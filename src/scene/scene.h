@@ -36,7 +36,9 @@ void scene_destroy(Scene *scene); /* NULL is fine */
 /* Creates the world with meshes (shared by instances) and bodies, ids in the file's order; threads as in AbdSolverDef.
  * The world does not need the scene afterwards, except for scene_apply. */
 AbdWorld *scene_build(const Scene *scene, int threads, SceneError *error);
-/* Call before each step: sets targets, velocities and forces that the scene scripts for the step that starts at the
+/* The world with the bodies that it has after a step, to restore that step's state to: a body keeps its id. */
+AbdWorld *scene_build_at(const Scene *scene, int threads, int64_t step, SceneError *error);
+/* Call before each step: adds and removes bodies whose time has come, sets targets, velocities and forces that the scene scripts for the step that starts at the
  * world's time. They depend only on the world's time, so a resumed world repeats the same steps. */
 bool scene_apply(const Scene *scene, AbdWorld *world, SceneError *error);
 /* The force and torque that the scene gives a body (0-based) at a time. */
@@ -45,8 +47,9 @@ void scene_force(const Scene *scene, size_t body, double time, double force[3], 
 double scene_dt(const Scene *scene);
 int64_t scene_steps(const Scene *scene);                     /* the file's number of steps */
 int64_t scene_steps_for(const Scene *scene, double seconds); /* the steps that cover a time */
-const char *scene_name(const Scene *scene); /* of the scene: its "name" or the file's name without folder and ending */
-size_t scene_body_count(const Scene *scene);
+const char *scene_name(const Scene *scene);  /* of the scene: its "name" or the file's name without folder and ending */
+size_t scene_body_count(const Scene *scene); /* of all bodies, also those that come later */
+bool scene_changes(const Scene *scene);      /* do bodies come or go? */
 /* "#rrggbb" of a body (0-based) for pictures; NULL if the scene has none. */
 const char *scene_body_color(const Scene *scene, size_t body);
 

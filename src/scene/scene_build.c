@@ -5,7 +5,7 @@
 
 #include "scene/json_node.h"
 #include "scene/rotation.h"
-#include "scene/scene_def.h"
+#include "scene/schedule.h"
 #include "scene/world_mesh.h"
 
 AbdMeshDef world_mesh_def(const SceneMesh *mesh) {
@@ -19,43 +19,53 @@ AbdMeshDef world_mesh_def(const SceneMesh *mesh) {
   return def;
 }
 
-/* A mesh is added to the world before its first body, so that ids do not depend on unused meshes. */
-static bool add_bodies(const Scene *scene, AbdWorld *world, AbdMeshId *mesh, SceneError *error) {
-  for (size_t i = 0; i < scene->body_count; i++) {
-    const SceneBody *body = &scene->body[i];
-    AbdBodyDef def = body->def;
-    AbdBodyId id;
-    if (body->soft) {
-      if (scene_build_soft(scene, i, world) == ABD_OK) continue;
-      return scene_fail(error, "body %zu (%.200s): %s", i + 1, body->name, abd_world_error(world));
-    }
-    if (!mesh[body->mesh].id) {
-      AbdMeshDef mesh_def = world_mesh_def(&scene->mesh[body->mesh]);
-      if (abd_world_add_mesh(world, &mesh_def, &mesh[body->mesh]) != ABD_OK) {
-        return scene_fail(error, "body %zu (%.200s): %s", i + 1, body->name, abd_world_error(world));
-      }
-    }
-    def.name = body->name;
-    def.mesh = mesh[body->mesh];
-    if (abd_world_add_body(world, &def, &id) != ABD_OK) {
-      return scene_fail(error, "body %zu (%.200s): %s", i + 1, body->name, abd_world_error(world));
-    }
-  }
-  return true;
-}
-
 static AbdBodyId body_id(size_t index) { return (AbdBodyId){(uint32_t)index + 1}; }
 
-static bool add_pairs(const Scene *scene, AbdWorld *world, SceneError *error) {
+static bool fail_body(const Scene *scene, size_t index, const AbdWorld *world, SceneError *error) {
+  return scene_fail(error, "body %zu (%.200s): %s", index + 1, scene->body[index].name, abd_world_error(world));
+}
+
+static bool add_mesh(const Scene *scene, size_t body, AbdWorld *world, AbdMeshId *mesh, SceneError *error) {
+  AbdMeshDef def = world_mesh_def(&scene->mesh[scene->body[body].mesh]);
+  return mesh->id || abd_world_add_mesh(world, &def, mesh) == ABD_OK || fail_body(scene, body, world, error);
+}
+
+bool scene_build_body(const Scene *scene, size_t index, AbdWorld *world, AbdMeshId mesh, SceneError *error) {
+  const SceneBody *body = &scene->body[index];
+  AbdBodyDef def = body->def;
+  def.name = body->name;
+  def.mesh = mesh;
+  AbdStatus status = body->soft ? scene_build_soft(scene, index, world) : abd_world_add_body(world, &def, NULL);
+  return status == ABD_OK || fail_body(scene, index, world, error);
+}
+
+/* Meshes of bodies that come later are the first, so that their ids follow from the scene; the others are added before
+ * their first body. So ids do not depend on unused meshes. */
+static bool add_bodies(const Scene *scene, int64_t step, AbdWorld *world, AbdMeshId *mesh, SceneError *error) {
+  bool ok = true;
+  for (size_t i = 0; ok && i < scene->body_count; i++)
+    if (scene->body[i].born > 0 && !scene->body[i].soft)
+      ok = add_mesh(scene, i, world, &mesh[scene->body[i].mesh], error);
+  for (size_t i = 0; ok && i < scene->body_count; i++) {
+    AbdMeshId *own = &mesh[scene->body[i].mesh];
+    if (scene_had_come(scene->body[i].born, step))
+      ok = (scene->body[i].soft || add_mesh(scene, i, world, own, error)) &&
+           scene_build_body(scene, i, world, *own, error);
+  }
+  return ok;
+}
+
+bool scene_build_pairs(const Scene *scene, AbdWorld *world, SceneWhen *when, int64_t step, SceneError *error) {
   for (size_t i = 0; i < scene->exclude_count; i++) {
     const ScenePair *pair = &scene->exclude[i];
-    if (abd_world_exclude_pair(world, body_id(pair->a), body_id(pair->b)) != ABD_OK) {
+    if (when(scene_pair_born(scene, pair), step) &&
+        abd_world_exclude_pair(world, body_id(pair->a), body_id(pair->b)) != ABD_OK)
       return scene_fail(error, "exclude: %s", abd_world_error(world));
-    }
   }
   for (size_t i = 0; i < scene->pair_friction_count; i++) {
     const ScenePair *pair = &scene->pair_friction[i];
     AbdBodyId a = body_id(pair->a), b = body_id(pair->b);
+    if (!when(scene_pair_born(scene, pair), step)) continue;
     if ((pair->friction >= 0 && abd_world_set_pair_friction(world, a, b, pair->friction) != ABD_OK) ||
         (pair->restitution >= 0 && abd_world_set_pair_restitution(world, a, b, pair->restitution) != ABD_OK))
       return scene_fail(error, "pair_friction: %s", abd_world_error(world));
@@ -63,23 +73,61 @@ static bool add_pairs(const Scene *scene, AbdWorld *world, SceneError *error) {
   return true;
 }
 
-AbdWorld *scene_build(const Scene *scene, int threads, SceneError *error) {
-  AbdWorldDef def = scene->world;
+bool scene_build_ties(const Scene *scene, AbdWorld *world, SceneWhen *when, int64_t step, SceneError *error) {
+  bool ok = true;
+  for (size_t i = 0; ok && i < scene->body_count; i++)
+    if (scene->body[i].soft && when(scene->body[i].born, step)) ok = scene_build_attachments(scene, i, world, error);
+  ok = ok && scene_build_pairs(scene, world, when, step, error);
+  for (size_t i = 0; ok && i < scene->joint_count; i++)
+    if (when(scene->joint[i].born, step)) ok = scene_build_joint(scene, i, world, error);
+  return ok;
+}
+
+static AbdWorld *build(const Scene *scene, const AbdWorldDef *def, int64_t step, SceneError *error) {
   AbdError failure;
-  def.solver.threads = threads;
-  AbdWorld *world = abd_world_create(&def, &failure);
+  AbdWorld *world = abd_world_create(def, &failure);
   if (!world) {
     scene_fail(error, "%.500s", failure.text);
     return NULL;
   }
   AbdMeshId *mesh = calloc(scene->mesh_count + 1, sizeof *mesh);
-  bool ok = mesh ? add_bodies(scene, world, mesh, error) && scene_build_attachments(scene, world, error) &&
-                       add_pairs(scene, world, error) && scene_build_joints(scene, world, error)
+  bool ok = mesh ? add_bodies(scene, step, world, mesh, error) &&
+                       scene_build_ties(scene, world, scene_had_come, step, error) &&
+                       scene_remove_gone(scene, world, step, error)
                  : scene_fail(error, "out of memory while building the world");
   free(mesh);
   if (ok) return world;
   abd_world_destroy(world);
   return NULL;
+}
+
+/* Automatic settings follow from all bodies of the scene, also from those that come later: those of a world in which
+ * all are present and none collide. */
+static bool settle(const Scene *scene, AbdWorldDef *def, SceneError *error) {
+  bool automatic = def->contact.range <= 0 || def->solver.tolerance <= 0;
+  if (!automatic || !scene_changes(scene)) return true;
+  Scene all = *scene;
+  all.body = malloc((scene->body_count + 1) * sizeof *all.body);
+  if (!all.body) return scene_fail(error, "out of memory while building the world");
+  memcpy(all.body, scene->body, scene->body_count * sizeof *all.body);
+  for (size_t i = 0; i < all.body_count; i++) all.body[i].def.group = 1, all.body[i].died = INT64_MAX;
+  AbdWorld *world = build(&all, def, INT64_MAX, error);
+  bool ok = world && (abd_world_start(world) == ABD_OK || scene_fail(error, "%.500s", abd_world_error(world)));
+  if (ok) def->contact.range = abd_world_settings(world).contact.range;
+  if (ok) def->solver.tolerance = abd_world_settings(world).solver.tolerance;
+  abd_world_destroy(world);
+  free(all.body);
+  return ok;
+}
+
+AbdWorld *scene_build_at(const Scene *scene, int threads, int64_t step, SceneError *error) {
+  AbdWorldDef def = scene->world;
+  def.solver.threads = threads;
+  return settle(scene, &def, error) ? build(scene, &def, step, error) : NULL;
+}
+
+AbdWorld *scene_build(const Scene *scene, int threads, SceneError *error) {
+  return scene_build_at(scene, threads, 0, error);
 }
 
 void path_pose(const PathKey *start, const PathKey *path, size_t count, double time, double slack, double position[3],
@@ -95,9 +143,9 @@ void path_pose(const PathKey *start, const PathKey *path, size_t count, double t
   else quat_slerp(before.rotation, after.rotation, t, rotation);
 }
 
-/* Before the first key it is reached from the body's pose at time 0. */
+/* Before the first key it is reached from the body's pose when it comes. */
 static void body_pose(const SceneBody *body, double time, double slack, double position[3], double rotation[4]) {
-  PathKey start = {.time = 0};
+  PathKey start = {.time = body->from};
   memcpy(start.position, body->def.position, sizeof start.position);
   memcpy(start.rotation, body->def.rotation, sizeof start.rotation);
   path_pose(&start, body->path, body->path_count, time, slack, position, rotation);
@@ -144,9 +192,11 @@ static AbdStatus apply_force(const Scene *scene, size_t index, AbdWorld *world) 
 }
 
 bool scene_apply(const Scene *scene, AbdWorld *world, SceneError *error) {
+  if (!scene_change(scene, world, error)) return false;
   for (size_t i = 0; i < scene->body_count; i++) {
     const SceneBody *body = &scene->body[i];
     AbdStatus status = ABD_OK;
+    if (!scene_present(body, world)) continue;
     if (body->def.motion == ABD_MOTION_KINEMATIC) status = apply_motion(scene, body, world, body_id(i));
     if (status == ABD_OK && body->forces_count) status = apply_force(scene, i, world);
     if (status != ABD_OK) return scene_fail(error, "body %zu (%.200s): %s", i + 1, body->name, abd_world_error(world));

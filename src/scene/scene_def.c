@@ -100,7 +100,12 @@ SceneBody *scene_add_body(Scene *scene, const char *name, int mesh) {
     free(own_name);
     return NULL;
   }
-  *body = (SceneBody){.name = own_name, .mesh = mesh, .def = abd_default_body_def(), .motion_end = INFINITY};
+  *body = (SceneBody){.name = own_name,
+                      .mesh = mesh,
+                      .def = abd_default_body_def(),
+                      .motion_end = INFINITY,
+                      .until = INFINITY,
+                      .died = INT64_MAX};
   return body;
 }
 

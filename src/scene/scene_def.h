@@ -72,9 +72,11 @@ typedef struct SceneBody {
   size_t path_count;
   ForceKey *forces; /* held before the first and after the last key; added to def's force and torque */
   size_t forces_count;
-  double motion_end; /* [s] kinematic: at rest from then on; infinity = never */
-  bool copy;         /* one of several made by "copies": its name ends in -1, -2, ... */
-  char color[8];     /* "#rrggbb" for pictures, or empty */
+  double motion_end;  /* [s] kinematic: at rest from then on; infinity = never */
+  double from, until; /* [s] it is in the world between these times; 0, infinity = always */
+  int64_t born, died; /* steps after which it is added and removed, see schedule.h; 0, INT64_MAX = always */
+  bool copy;          /* one of several made by "copies": its name ends in -1, -2, ... */
+  char color[8];      /* "#rrggbb" for pictures, or empty */
 } SceneBody;
 
 typedef struct ScenePair {
@@ -91,6 +93,7 @@ typedef struct SceneJoint {
   AbdJointDef def;    /* points and axes of the world at the start; name is filled in by scene_build */
   DriveKey *drive;    /* keys of def.drive.target, linear in between, held before the first and after the last */
   size_t drive_count; /* 0: the target stays */
+  int64_t born;       /* the step after which both of its bodies are there */
 } SceneJoint;
 
 struct Scene {
@@ -133,7 +136,8 @@ SceneJoint *scene_add_joint(Scene *scene, const char *name, AbdJointKind kind);
  * mesh file. */
 void scene_body_to_world(const Scene *scene, size_t body, double offset, const double from[3], double to[3]);
 bool scene_add_note(Scene *scene, const char *format, ...) __attribute__((format(printf, 2, 3))); /* each text once */
-/* Soft bodies of scene_build: scene_build_soft adds one, scene_build_attachments attaches vertices after all bodies. */
+/* Soft bodies of scene_build: scene_build_soft adds one, scene_build_attachments attaches its vertices after all
+ * bodies. */
 AbdStatus scene_build_soft(const Scene *scene, size_t body, AbdWorld *world);
 void scene_soft_free(SceneSoft *soft); /* NULL is fine */
 /* Targets of scripted vertices and forces on vertices for the next step. */
@@ -143,11 +147,11 @@ bool scene_apply_soft(const Scene *scene, AbdWorld *world, SceneError *error);
 void path_pose(const PathKey *start, const PathKey *path, size_t count, double time, double slack, double position[3],
                double rotation[4]);
 void force_at(const ForceKey *forces, size_t count, double time, double force[3], double torque[3]);
-bool scene_build_attachments(const Scene *scene, AbdWorld *world, SceneError *error);
+bool scene_build_attachments(const Scene *scene, size_t body, AbdWorld *world, SceneError *error);
 /* Whether the joint's coordinate can change: not that of a distance, nor an angle that is held. */
 bool joint_moves(const AbdJointDef *def);
 /* The joints of scene_build and scene_apply. */
-bool scene_build_joints(const Scene *scene, AbdWorld *world, SceneError *error);
+bool scene_build_joint(const Scene *scene, size_t joint, AbdWorld *world, SceneError *error);
 bool scene_apply_drives(const Scene *scene, AbdWorld *world, SceneError *error);
 void scene_note_mesh(Scene *scene, const char *name, const MeshData *mesh); /* triangles dropped, vertices merged */
 

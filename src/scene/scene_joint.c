@@ -23,14 +23,10 @@ static bool fail_joint(const Scene *scene, size_t index, const AbdWorld *world, 
   return scene_fail(error, "joint %zu (%.200s): %s", index + 1, scene->joint[index].name, abd_world_error(world));
 }
 
-bool scene_build_joints(const Scene *scene, AbdWorld *world, SceneError *error) {
-  for (size_t i = 0; i < scene->joint_count; i++) {
-    AbdJointDef def = scene->joint[i].def;
-    AbdJointId id;
-    def.name = scene->joint[i].name;
-    if (abd_world_add_joint(world, &def, &id) != ABD_OK) return fail_joint(scene, i, world, error);
-  }
-  return true;
+bool scene_build_joint(const Scene *scene, size_t index, AbdWorld *world, SceneError *error) {
+  AbdJointDef def = scene->joint[index].def;
+  def.name = scene->joint[index].name;
+  return abd_world_add_joint(world, &def, NULL) == ABD_OK || fail_joint(scene, index, world, error);
 }
 
 static double drive_value(const SceneJoint *joint, double time) {
@@ -49,7 +45,8 @@ bool scene_apply_drives(const Scene *scene, AbdWorld *world, SceneError *error) 
   for (size_t i = 0; i < scene->joint_count; i++) {
     const SceneJoint *joint = &scene->joint[i];
     AbdDrive drive = joint->def.drive;
-    if (!joint->drive_count) continue;
+    AbdJointDef present;
+    if (!joint->drive_count || abd_joint_def(world, (AbdJointId){(uint32_t)i + 1}, &present) != ABD_OK) continue;
     drive.target = drive_value(joint, time);
     if (abd_joint_set_drive(world, (AbdJointId){(uint32_t)i + 1}, &drive) != ABD_OK)
       return fail_joint(scene, i, world, error);

@@ -8,6 +8,7 @@
 #include "scene/file_bytes.h"
 #include "scene/loader.h"
 #include "scene/mesh_scene.h"
+#include "scene/schedule.h"
 #include "scene/set_option.h"
 
 /* The folder of a path, "." when it names none. */
@@ -91,7 +92,7 @@ static Scene *finish(Loader *loader, const char *path, const SceneOptions *optio
   store_free(loader->store);
   free(loader->real_path);
   if (ok && options) ok = set_options_apply(scene, options, loader->error);
-  if (ok) ok = check_finite(scene, loader->error);
+  if (ok) ok = check_finite(scene, loader->error) && scene_schedule(scene, loader->error);
   if (ok && !name_after(scene, path)) ok = loader_out_of_memory(loader);
   if (ok) return scene;
   scene_destroy(scene);

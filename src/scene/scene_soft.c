@@ -6,6 +6,7 @@
 
 #include "scene/json_node.h"
 #include "scene/rotation.h"
+#include "scene/schedule.h"
 #include "scene/surface_distance.h"
 
 AbdStatus scene_build_soft(const Scene *scene, size_t index, AbdWorld *world) {
@@ -20,6 +21,7 @@ AbdStatus scene_build_soft(const Scene *scene, size_t index, AbdWorld *world) {
   if (!mesh->tet_count && !def.triangle_count) def.edge = mesh->data.edge, def.edge_count = mesh->data.edge_count;
   def.density = body->def.density, def.friction = body->def.friction, def.group = body->def.group;
   def.contact_thickness = body->def.contact_thickness;
+  def.gravity_scale = body->def.gravity_scale, def.drag = body->def.drag;
   memcpy(def.position, body->def.position, sizeof def.position);
   memcpy(def.rotation, body->def.rotation, sizeof def.rotation);
   memcpy(def.velocity, body->def.velocity, sizeof def.velocity);
@@ -28,21 +30,20 @@ AbdStatus scene_build_soft(const Scene *scene, size_t index, AbdWorld *world) {
   return abd_world_add_soft(world, &def, &id);
 }
 
-bool scene_build_attachments(const Scene *scene, AbdWorld *world, SceneError *error) {
-  for (size_t i = 0; i < scene->body_count; i++) {
-    const SceneSoft *soft = scene->body[i].soft;
-    for (size_t k = 0; soft && k < soft->attach_count; k++) {
-      const SceneAttachment *a = &soft->attach[k];
-      AbdBodyId to = {a->body == SCENE_WORLD ? 0 : a->body + 1};
-      if (abd_soft_attach(world, (AbdBodyId){(uint32_t)i + 1}, a->vertex, to) != ABD_OK)
-        return scene_fail(error, "body %zu (%.200s): attach: %s", i + 1, scene->body[i].name, abd_world_error(world));
-    }
-    for (size_t k = 0; soft && k < soft->script_count; k++)
-      for (size_t v = 0; v < soft->script[k].list.count; v++)
-        if (abd_soft_script(world, (AbdBodyId){(uint32_t)i + 1}, soft->script[k].list.vertex[v]) != ABD_OK)
-          return scene_fail(error, "body %zu (%.200s): scripted: %s", i + 1, scene->body[i].name,
-                            abd_world_error(world));
+bool scene_build_attachments(const Scene *scene, size_t index, AbdWorld *world, SceneError *error) {
+  const SceneBody *body = &scene->body[index];
+  const SceneSoft *soft = body->soft;
+  AbdBodyId id = {(uint32_t)index + 1};
+  for (size_t k = 0; soft && k < soft->attach_count; k++) {
+    const SceneAttachment *a = &soft->attach[k];
+    AbdBodyId to = {a->body == SCENE_WORLD ? 0 : a->body + 1};
+    if (abd_soft_attach(world, id, a->vertex, to) != ABD_OK)
+      return scene_fail(error, "body %zu (%.200s): attach: %s", index + 1, body->name, abd_world_error(world));
   }
+  for (size_t k = 0; soft && k < soft->script_count; k++)
+    for (size_t v = 0; v < soft->script[k].list.count; v++)
+      if (abd_soft_script(world, id, soft->script[k].list.vertex[v]) != ABD_OK)
+        return scene_fail(error, "body %zu (%.200s): scripted: %s", index + 1, body->name, abd_world_error(world));
   return true;
 }
 
@@ -57,9 +58,10 @@ void scene_soft_free(SceneSoft *soft) {
 }
 
 /* Translation and rotation of scripted vertices at a time. */
-static void script_pose(const SceneScript *s, double time, double slack, double move[3], double rotation[4]) {
-  PathKey start = {.time = 0};
-  double end = s->path_count ? s->path[s->path_count - 1].time : 0, turned[4], turn[3], path[4];
+static void script_pose(const SceneScript *s, double from, double time, double slack, double move[3],
+                        double rotation[4]) {
+  PathKey start = {.time = from};
+  double end = s->path_count ? s->path[s->path_count - 1].time : from, turned[4], turn[3], path[4];
   time = fmin(time, s->motion_end);
   quat_identity(start.rotation);
   memcpy(move, start.position, sizeof start.position);
@@ -75,7 +77,7 @@ static AbdStatus apply_script(const Scene *scene, size_t index, const SceneScrip
   const SceneBody *body = &scene->body[index];
   double dt = scene->world.dt, move[3], rotation[4];
   AbdStatus status = ABD_OK;
-  script_pose(s, abd_world_time(world) + dt, 1e-6 * dt, move, rotation);
+  script_pose(s, body->from, abd_world_time(world) + dt, 1e-6 * dt, move, rotation);
   for (size_t i = 0; status == ABD_OK && i < s->list.count; i++) {
     double at[3], arm[3], turned[3];
     scene_vertex_to_world(body, scene->mesh[body->mesh].data.vertex + 3 * (size_t)s->list.vertex[i], at);
@@ -109,7 +111,7 @@ static AbdStatus apply_loads(const Scene *scene, size_t index, AbdWorld *world, 
 
 bool scene_apply_soft(const Scene *scene, AbdWorld *world, SceneError *error) {
   for (size_t b = 0; b < scene->body_count; b++) {
-    const SceneSoft *soft = scene->body[b].soft;
+    const SceneSoft *soft = scene_present(&scene->body[b], world) ? scene->body[b].soft : NULL;
     AbdStatus status = ABD_OK;
     for (size_t i = 0; soft && status == ABD_OK && i < soft->script_count; i++)
       status = apply_script(scene, b, &soft->script[i], world);

@@ -129,10 +129,13 @@ static bool put_forces(json_t *object, const ForceKey *forces, size_t count, boo
   return ok;
 }
 
-/* A soft body has no stiffness and elasticity of its own: they are in "soft". */
+/* A soft body has stiffness and elasticity in "soft", and its surface does not move against it. */
 static bool put_material(json_t *object, const SceneBody *body) {
+  static const char *const none[] = {
+      "stiffness",    "elasticity",       "surface_velocity",   "surface_angular_velocity",
+      "angular_drag", "rolling_friction", "torsional_friction", "sensor"};
   bool ok = settings_write(object, ABD_DEF_BODY, &body->def);
-  if (body->soft) json_object_del(object, "stiffness"), json_object_del(object, "elasticity");
+  for (size_t k = 0; body->soft && k < sizeof none / sizeof *none; k++) json_object_del(object, none[k]);
   return ok && (!body->color[0] || put(object, "color", json_string(body->color)));
 }
 
@@ -209,6 +212,8 @@ static bool put_body(json_t *bodies, const Scene *scene, const SceneBody *body, 
          (!def->has_center_of_mass || put_vector(object, "center_of_mass", def->center_of_mass, 3)) &&
          put_inertia(object, def) && (def->group < 0 || put(object, "group", json_integer(def->group))) &&
          (!isfinite(body->motion_end) || put(object, "motion_end", json_real(body->motion_end))) &&
+         (body->from == 0 || put(object, "from", json_real(body->from))) &&
+         (!isfinite(body->until) || put(object, "until", json_real(body->until))) &&
          (!body->path_count || put_path(object, "position", body->path, body->path_count)) &&
          (!body->forces_count || put_forces(object, body->forces, body->forces_count, !body->soft));
 }
@@ -273,6 +278,8 @@ static bool put_joint(json_t *joints, const SceneJoint *joint) {
          (!(takes & ABD_JOINT_TAKES_PITCH) || put(object, "pitch", json_real(def->pitch))) &&
          (def->length < 0 || put(object, "length", json_real(def->length))) &&
          (!def->free || put(object, "free", json_true())) && (!def->collide || put(object, "collide", json_true())) &&
+         (!isfinite(def->break_force) || put(object, "break_force", json_real(def->break_force))) &&
+         (!isfinite(def->break_torque) || put(object, "break_torque", json_real(def->break_torque))) &&
          (!joint_moves(def) || put_coordinate(object, def));
 }
 

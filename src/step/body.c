@@ -13,7 +13,7 @@ static double node_mass(const Model *m, int block, int k) {
 }
 
 static double inertia(const Work *work, int block, int k) {
-  return predict_inertia(work, block) * node_mass(work->model, block, k);
+  return predict_node_inertia(work, block, k) * node_mass(work->model, block, k);
 }
 
 /* Whether its columns may turn: those of a vertex never do. */

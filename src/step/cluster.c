@@ -14,12 +14,31 @@ static double kinetic_of(const Model *m, int i, const Affine *rate) {
 void cluster_given_work(const Work *w, int i, const State *after, double *gravity, double *forces) {
   const Model *m = w->model;
   Vec3 way = sub(node_pose(m, after->q, i).n[0], node_pose(m, w->state->q, i).n[0]);
-  *gravity = block_mass(m, i) * dot(vec3_from(m->def.gravity), way);
+  *gravity = block_mass(m, i) * dot(block_gravity(m, i), way);
   *forces = block_mass(m, i) * dot(predict_acceleration(w, i), way) - *gravity;
   if (block_is_vertex(m, i) || norm_sq(w->state->torque[i]) == 0) return;
   Vec3 turn =
       add(body_turn(&w->state->q.body[i], &w->state->rate.body[i]), body_turn(&after->q.body[i], &after->rate.body[i]));
   *forces += 0.5 * w->h * dot(w->state->torque[i], turn);
+}
+
+/* The square of a velocity over the step: Simpson's rule, with the velocity in the middle that the way implies. */
+static double speed_integral(Vec3 v0, Vec3 v1, Vec3 way, double h) {
+  Vec3 middle = scale(0.25, sub(scale(6 / h, way), add(v0, v1)));
+  return h / 6 * (norm_sq(v0) + 4 * norm_sq(middle) + norm_sq(v1));
+}
+
+/* The energy of rotation in the middle is the geometric mean: exact if it decays. */
+double cluster_drag_work(const Work *w, int i, const State *after) {
+  const Model *m = w->model;
+  double linear = block_drag(m, i, 0), angular = block_is_vertex(m, i) ? 0 : block_drag(m, i, 1), sum = 0;
+  if (!(linear > 0) && !(angular > 0)) return 0;
+  Affine r0 = node_vector(m, w->state->rate, i), r1 = node_vector(m, after->rate, i);
+  Vec3 way = sub(node_pose(m, after->q, i).n[0], node_pose(m, w->state->q, i).n[0]);
+  if (linear > 0) sum -= linear * block_mass(m, i) * speed_integral(r0.n[0], r1.n[0], way, w->h);
+  r0.n[0] = r1.n[0] = vec3(0, 0, 0);
+  double k0 = kinetic_of(m, i, &r0), k1 = kinetic_of(m, i, &r1);
+  return sum - angular * w->h / 3 * (k0 + 4 * sqrt(k0 * k1) + k1);
 }
 
 double cluster_script_work(const Work *w, int i) {
@@ -47,11 +66,12 @@ void cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   Affine q0 = node_pose(m, w->state->q, i), q = node_pose(m, after->q, i);
   Affine rate0 = node_vector(m, w->state->rate, i), rate = node_vector(m, after->rate, i);
   double mass = block_mass(m, i), kinetic = kinetic_of(m, i, &rate), gravity, forces;
+  double drag = cluster_drag_work(w, i, after);
   cluster_given_work(w, i, after, &gravity, &forces);
-  c->gain += kinetic - kinetic_of(m, i, &rate0) - gravity - forces;
+  c->gain += kinetic - kinetic_of(m, i, &rate0) - gravity - forces - drag;
   c->kinetic += kinetic;
   c->mass += mass;
-  c->pushed |= forces != 0;
+  c->pushed |= forces != 0 || drag != 0;
   add_momenta(m, i, &q, &rate, &c->moment, &c->momentum, &c->spin);
   add_momenta(m, i, &q0, &rate0, &c->moment_before, &c->momentum_before, &c->spin_before);
   c->second = mat3_add(c->second, mat3_scale(mass, mat3_outer(q.n[0], q.n[0])));

@@ -18,7 +18,7 @@ typedef struct Cluster {
   bool jointed;                 /* it has joints */
   bool sprung;                  /* its joints have springs that act in flight */
   bool keeps_spin;              /* the integrator keeps angular momentum */
-  double gain;                  /* [J] rise of its mechanical energy less the work of given forces */
+  double gain;                  /* [J] rise of its mechanical energy less the work of given forces and drag */
   double known;                 /* [J] part of it that scripts, drives, damping and friction explain */
   double kinetic, scaled, mass; /* scaled: kinetic energy relative to the rigid motion */
   Vec3 moment, momentum, spin;  /* sums of m x, m v, and angular momentum about the origin */
@@ -34,6 +34,8 @@ typedef struct Cluster {
 
 /* [J] of gravity and of given forces on a block in the step. */
 void cluster_given_work(const Work *work, int block, const State *after, double *gravity, double *forces);
+/* [J] of its drag. */
+double cluster_drag_work(const Work *work, int block, const State *after);
 /* [J] by the script of a kinematic block. */
 double cluster_script_work(const Work *work, int block);
 /* Adds a dynamic block: its inertia and velocity after the step, and the change of its energies in the step. */

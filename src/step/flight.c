@@ -2,6 +2,7 @@
 #include "step/flight.h"
 
 #include "kernel/constant.h"
+#include "kernel/drag.h"
 #include "kernel/rigid.h"
 
 static bool is_dynamic(const Work *w, int i) { return block_motion(w->model, i) == ABD_MOTION_DYNAMIC; }
@@ -20,24 +21,70 @@ static Flight kicked(const Work *w, int i, Flight f, double time, double turning
   return f;
 }
 
+static Flight slowed(Flight f, double v, double l) {
+  return (Flight){v == 1 ? f.v : scale(v, f.v), l == 1 ? f.l : scale(l, f.l)};
+}
+
+/* The drag of node k of a block over a time. */
+static Drag drag_over(const Work *w, int i, int k, double time) { return drag_of(time * block_drag(w->model, i, k)); }
+
+static bool has_drag(const Work *w, int i, int k) { return block_drag(w->model, i, k) > 0; }
+
+/* The first half of a flight's drag and kicks. Without drag a torque acts at the start alone. */
+static Flight start_kick(const Work *w, int i, Flight f, double duration) {
+  Drag v = drag_over(w, i, 0, duration), l = drag_over(w, i, 1, duration);
+  double turning = has_drag(w, i, 1) ? l.start_kick : 1;
+  return kicked(w, i, slowed(f, v.start, l.start), v.start_kick * duration, turning * duration);
+}
+
+/* The second half. */
+static Flight end_kick(const Work *w, int i, Flight f, double duration) {
+  Drag v = drag_over(w, i, 0, duration), l = drag_over(w, i, 1, duration);
+  double turning = has_drag(w, i, 1) ? l.end_kick : 0;
+  return kicked(w, i, slowed(f, v.end, l.end), v.end_kick * duration, turning * duration);
+}
+
+/* A vertex takes Euler's step. */
+static Flight vertex_kick(const Work *w, int i, Flight f, double duration) {
+  return slowed(kicked(w, i, f, duration, duration), 1 / (1 + duration * block_drag(w->model, i, 0)), 1);
+}
+
 Flight flight_begin(const Work *w, int i, double duration) {
   const State *s = w->state;
   Flight f = {.v = node_vector(w->model, s->rate, i).n[0]};
   if (!is_dynamic(w, i)) return f;
-  if (block_is_vertex(w->model, i)) return kicked(w, i, f, duration, duration);
+  if (block_is_vertex(w->model, i)) return vertex_kick(w, i, f, duration);
   f.v = add(f.v, s->taken[i]);
   f.l = spin_momentum(affine_linear(&s->q.body[i]), affine_linear(&s->rate.body[i]), w->model->body[i].second);
-  return kicked(w, i, f, 0.5 * duration, duration);
+  return start_kick(w, i, f, duration);
 }
 
 Flight flight_continue(const Work *w, int i, Flight f, double duration) {
-  return is_dynamic(w, i) ? kicked(w, i, f, duration, duration) : f;
+  if (!is_dynamic(w, i)) return f;
+  if (block_is_vertex(w->model, i)) return vertex_kick(w, i, f, duration);
+  if (!has_drag(w, i, 0) && !has_drag(w, i, 1)) return kicked(w, i, f, duration, duration);
+  return start_kick(w, i, end_kick(w, i, f, duration), duration);
 }
 
+/* The end of the last part, and back over the end of the whole step. A drag that leaves nothing needs no way back. */
 Flight flight_end(const Work *w, int i, Flight f, double duration) {
   if (!is_dynamic(w, i) || block_is_vertex(w->model, i)) return f;
-  return kicked(w, i, f, 0.5 * (duration - w->h), 0);
+  if (!has_drag(w, i, 0) && !has_drag(w, i, 1)) return kicked(w, i, f, 0.5 * (duration - w->h), 0);
+  Drag v = drag_over(w, i, 0, w->h), l = drag_over(w, i, 1, w->h);
+  if (duration == w->h || !(v.end > 1e-100) || !(l.end > 1e-100)) return f;
+  double turning = has_drag(w, i, 1) ? l.end_kick : 0;
+  f = kicked(w, i, end_kick(w, i, f, duration), -v.end_kick * w->h, -turning * w->h);
+  return slowed(f, 1 / v.end, 1 / l.end);
 }
+
+Flight flight_dragged(const Work *w, int i, Flight f) {
+  Drag v = drag_over(w, i, 0, w->h), l = drag_over(w, i, 1, w->h);
+  f = slowed(f, v.end, l.end);
+  if (has_drag(w, i, 1)) f.l = add_scaled(f.l, l.end_kick * w->h, w->state->torque[i]);
+  return f;
+}
+
+double flight_end_kick(const Work *w, int i) { return drag_over(w, i, 0, w->h).end_kick * w->h; }
 
 Affine flight_pose(const Work *w, int i, const Affine *from, Flight f, double duration) {
   Vec3 p = add_scaled(from->n[0], duration, f.v);
@@ -78,13 +125,19 @@ Affine flight_rate(const Work *w, int i, const Affine *at, Flight f) {
   return affine(f.v, mat3_mul(mat3_skew(freedom_spin(&w->model->body[i], a, f.l)), a));
 }
 
-Vec3 flight_last_kick(const Work *w, int i) { return scale(0.5 * w->h, acceleration(w, i)); }
+Vec3 flight_last_kick(const Work *w, int i) { return scale(flight_end_kick(w, i), acceleration(w, i)); }
 
-/* Contact takes at most the kick's component against its own direction, and no more than half of its impulse. */
+/* The part of contact's impulse on a body at rest that stops the kick at the end: a half without drag. */
+static double resting_share(const Work *w, int i) {
+  Drag d = drag_over(w, i, 0, w->h);
+  return d.end_kick / (d.start * d.end_kick + d.start_kick);
+}
+
+/* Contact takes at most the kick's component against its own direction, and no more than that part of its impulse. */
 Vec3 flight_taken(const Work *w, int i) {
   Vec3 push = scale(1 / w->h, sub(w->q.body[i].n[0], w->target.body[i].n[0]));
   double size = norm(push), against = size > 0 ? -dot(flight_last_kick(w, i), push) / size : 0;
-  return against > 0 ? scale(-least(0.5 * size, against) / size, push) : vec3(0, 0, 0);
+  return against > 0 ? scale(-least(resting_share(w, i) * size, against) / size, push) : vec3(0, 0, 0);
 }
 
 /* ---- the metric ---- */

@@ -25,6 +25,10 @@ void flight_push(const Work *work, int block, const Affine *at, const Affine *fo
 Flight flight_closed(const Work *work, int body, Flight flight, const Affine *from, const Affine *to);
 /* What the solve made of a flight: the velocities at the end of the step, with the impulses of contact. */
 Flight flight_after(const Work *work, int block);
+/* The second half of the drag, with the torque's kick, before the half kick of forces at the end; and the time of that
+ * kick. */
+Flight flight_dragged(const Work *work, int block, Flight flight);
+double flight_end_kick(const Work *work, int block);
 /* Its velocities as rates of the nodes at a pose. */
 Affine flight_rate(const Work *work, int block, const Affine *at, Flight flight);
 /* The half kick at the end of the step; and what contact takes of it. The next step begins with what was taken, so that

@@ -24,8 +24,8 @@ Twist impact_twist(const Work *w, int i, const Affine *rate) {
 }
 
 Twist impact_free_twist(const Work *w, int i) {
-  Flight f = w->flight[i];
-  f.v = add_scaled(f.v, 0.5 * w->h, predict_acceleration(w, i));
+  Flight f = flight_dragged(w, i, w->flight[i]);
+  f.v = add_scaled(f.v, flight_end_kick(w, i), predict_acceleration(w, i));
   Affine rate = flight_rate(w, i, &w->q.body[i], f);
   return impact_twist(w, i, &rate);
 }
@@ -63,6 +63,8 @@ Impact impact_of(const Work *w, const Pair *p, const Contact *c) {
   Vec3 n = c->normal;
   out.arm[0] = sub(point_at(qa, c->ya), qa->n[0]);
   out.arm[1] = sub(point_at(qb, c->yb), qb->n[0]);
+  Vec3 drift = model_drift(w->model, out.body, (Affine[2]){*qa, *qb}, (Vec3[2]){c->ya, c->yb}, w->h);
+  out.drift = scale(1 / w->h, drift);
   double before = dot(n, sub(point_at(qa0, c->ya), point_at(qb0, c->yb)));
   double way = before - dot(n, sub(point_at(qa, c->ya), point_at(qb, c->yb)));
   double speed = -dot(n, sub(point_at(&s->rate.body[p->a], c->ya), point_at(&s->rate.body[p->b], c->yb)));
@@ -110,7 +112,7 @@ static double push_normal(Impact *i, Twist *twist) {
 }
 
 static void push_friction(Impact *i, Twist *twist) {
-  Vec3 v = relative(i, twist), slip = add_scaled(v, -dot(v, i->normal), i->normal);
+  Vec3 v = add(relative(i, twist), i->drift), slip = add_scaled(v, -dot(v, i->normal), i->normal);
   double size = norm(slip), limit = i->mu * i->normal_impulse;
   if (!(size > 0)) return;
   double m = mobility(i, twist, scale(1 / size, slip));

@@ -26,6 +26,7 @@ typedef struct Impact {
   int body[2];
   Vec3 normal; /* from b to a */
   Vec3 arm[2]; /* from the centres of mass */
+  Vec3 drift;  /* [m/s] of a's surface against its body, less that of b's */
   double restitution, mu;
   double late;   /* [m/s] of the approach that gravity adds after the contact */
   double target; /* [m/s] speed of separation to reach */

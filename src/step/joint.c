@@ -485,7 +485,7 @@ double joint_passive(const Work *work, int joint, double position) {
   return spring - act_coordinate(work, joint, position).slope / work->h2 - joint_effort(work, joint, position);
 }
 
-static double rate_of(const Jet *jet, const Affine *rate) {
+double joint_rate(const Jet *jet, const Affine *rate) {
   double sum = 0;
   for (int i = 0; i < jet->count; i++) sum += affine_dot(&jet->gradient[i], &rate[jet->body[i]]);
   return sum;
@@ -502,7 +502,7 @@ void joint_work(const Work *work, int joint, const State *after, double *drive, 
   if (!t->active || m->joint[joint].coordinate == ABD_COORDINATE_NONE) return;
   Jet start = joint_coordinate(m, joint, work->state->q.body, work->state->joint[joint].angle);
   Jet end = joint_coordinate(m, joint, work->q.body, t->angle);
-  double way = 0.5 * work->h * (rate_of(&start, work->state->rate.body) + rate_of(&end, after->rate.body));
+  double way = 0.5 * work->h * (joint_rate(&start, work->state->rate.body) + joint_rate(&end, after->rate.body));
   *drive = joint_effort(work, joint, end.value) * way;
   *damping = (pull_force(&t->pull[PULL_DAMPER], end.value) + pull_force(&t->pull[PULL_FRICTION], end.value)) * way;
 }

@@ -63,6 +63,8 @@ int joint_body(const Model *model, int joint);
 Jet joint_coordinate(const Model *model, int joint, const Affine *q, double near);
 Jet joint_angle(const Model *model, int joint, const Affine *q, double near);
 double joint_travel(const Model *model, int joint, const Affine *q);
+/* The rate of a scalar, from the rates of the nodes. */
+double joint_rate(const Jet *jet, const Affine *rate);
 double joint_stored(const Work *work, int joint);                   /* [J] */
 double joint_effort(const Work *work, int joint, double position);  /* [N m or N] by the drive */
 double joint_passive(const Work *work, int joint, double position); /* by spring, damper, friction, stops */

@@ -48,8 +48,32 @@ double predict_inertia(const Work *work, int i) {
   return two_steps ? 9.0 / 4.0 : 1;
 }
 
+/* Drag of implicit steps, over the inertia: with rate = c (q - q*) it adds h2 d c (q - q*) M to the gradient. */
+static double implicit_drag(const Work *work, int i, int k) {
+  double drag = block_drag(work->model, i, k);
+  AbdIntegrator own = drag > 0 ? scheme(work, i) : ABD_INTEGRATOR_RIGID;
+  if (own == ABD_INTEGRATOR_RIGID || block_motion(work->model, i) != ABD_MOTION_DYNAMIC) return 0;
+  return work->h * drag * (own == ABD_INTEGRATOR_BDF2 ? 2.0 / 3.0 : 1);
+}
+
+double predict_node_inertia(const Work *work, int i, int k) {
+  double drag = implicit_drag(work, i, k), inertia = predict_inertia(work, i);
+  return drag > 0 ? (1 + drag) * inertia : inertia;
+}
+
+/* The target of a node with drag: the drag pulls it back to q*. */
+static Vec3 dragged(const Work *work, int i, int k, Vec3 target) {
+  double drag = implicit_drag(work, i, k);
+  if (!(drag > 0)) return target;
+  const State *s = work->state;
+  Vec3 q = node_pose(work->model, s->q, i).n[k], from = q;
+  if (scheme(work, i) == ABD_INTEGRATOR_BDF2)
+    from = add_scaled(q, 1.0 / 3.0, sub(q, node_pose(work->model, s->q_before, i).n[k]));
+  return scale(1 / (1 + drag), add_scaled(target, drag, from));
+}
+
 static Vec3 body_acceleration(const Work *work, int i) {
-  return add_scaled(vec3_from(work->model->def.gravity), 1 / work->model->body[i].mass, work->state->force[i]);
+  return add_scaled(block_gravity(work->model, i), 1 / work->model->body[i].mass, work->state->force[i]);
 }
 
 /* The force on a soft body is shared out by mass. */
@@ -57,7 +81,7 @@ static Vec3 vertex_acceleration(const Work *work, int i) {
   const Model *m = work->model;
   const State *s = work->state;
   int whole = model_whole(m, i);
-  Vec3 a = vec3_from(m->def.gravity);
+  Vec3 a = block_gravity(m, i);
   if (s->vertex_force) a = add_scaled(a, 1 / block_mass(m, i), s->vertex_force[i - m->body_count]);
   return add_scaled(a, 1 / m->body[whole].mass, s->force[whole]);
 }
@@ -87,7 +111,9 @@ static Affine target_affine(const Work *work, int i) {
     t = affine_add_scaled(affine_add_scaled(t, 8.0 / 9.0 * work->h, s->rate.body[i]), -2.0 / 9.0 * work->h,
                           s->rate_before.body[i]);
   }
-  return affine_add_scaled(t, work->h2 / predict_inertia(work, i), affine_acceleration(work, i));
+  t = affine_add_scaled(t, work->h2 / predict_inertia(work, i), affine_acceleration(work, i));
+  for (int k = 0; k < 4; k++) t.n[k] = dragged(work, i, k, t.n[k]);
+  return t;
 }
 
 /* A kinematic body goes to its given target, or on with its velocities. */
@@ -155,7 +181,7 @@ static Vec3 vertex_flight(const Work *work, int i) {
     t = add_scaled(add_scaled(t, 8.0 / 9.0 * work->h, s->rate.vertex[v]), -2.0 / 9.0 * work->h,
                    s->rate_before.vertex[v]);
   }
-  return add_scaled(t, work->h2 / predict_inertia(work, i), vertex_acceleration(work, i));
+  return dragged(work, i, 0, add_scaled(t, work->h2 / predict_inertia(work, i), vertex_acceleration(work, i)));
 }
 
 /* The target is rounded as that of a body with held rotations: q + (target - q). */
@@ -216,7 +242,7 @@ static Affine body_rate(const Work *work, int i) {
 }
 
 static void finish_flight(const Work *work, int i, State *after) {
-  Flight f = flight_after(work, i);
+  Flight f = flight_dragged(work, i, flight_after(work, i));
   after->taken[i] = flight_taken(work, i);
   f.v = add(f.v, sub(flight_last_kick(work, i), after->taken[i]));
   after->rate.body[i] = flight_rate(work, i, &work->q.body[i], f);

@@ -15,11 +15,12 @@ void sums_init(Sums *s) {
   s->part.min_distance = INFINITY;
 }
 
-static void add_energies(AbdStepReport *r, const Model *m, const Body *b, const Affine *q, const Affine *rate) {
+static void add_energies(AbdStepReport *r, const Model *m, int i, const Affine *q, const Affine *rate) {
+  const Body *b = &m->body[i];
   double kinetic = 0.5 * b->mass * norm_sq(rate->n[0]);
   for (int k = 0; k < 3; k++) kinetic += 0.5 * component(b->second, k) * norm_sq(rate->n[k + 1]);
   r->energy[ABD_TERM_KINETIC] += kinetic;
-  r->energy[ABD_TERM_GRAVITY] -= b->mass * dot(vec3_from(m->def.gravity), q->n[0]);
+  r->energy[ABD_TERM_GRAVITY] -= b->mass * dot(block_gravity(m, i), q->n[0]);
   r->energy[ABD_TERM_ELASTIC] += b->volume * elastic_energy((int)b->elasticity, b->stiffness, affine_linear(q));
 }
 
@@ -29,7 +30,7 @@ static void add_vertex(AbdStepReport *r, const Model *m, int i, const State *aft
   Vec3 x = after->q.vertex[i - m->body_count], v = after->rate.vertex[i - m->body_count];
   Vec3 momentum = scale(mass, v), spin = cross(x, momentum);
   r->energy[ABD_TERM_KINETIC] += 0.5 * mass * norm_sq(v);
-  r->energy[ABD_TERM_GRAVITY] -= mass * dot(vec3_from(m->def.gravity), x);
+  r->energy[ABD_TERM_GRAVITY] -= mass * dot(block_gravity(m, i), x);
   for (int k = 0; k < 3; k++) {
     r->momentum[k] += component(momentum, k);
     r->angular_momentum[k] += component(spin, k);
@@ -51,7 +52,7 @@ void sums_add_body(Sums *s, const Model *m, int i, const State *after) {
     r->max_strain = strain;
     r->most_strained.id = (uint32_t)i + 1;
   }
-  add_energies(r, m, b, q, rate);
+  add_energies(r, m, i, q, rate);
   Vec3 momentum = scale(b->mass, rate->n[0]);
   Vec3 spin = add(spin_momentum(a, affine_linear(rate), b->second), cross(q->n[0], momentum));
   for (int k = 0; k < 3; k++) {

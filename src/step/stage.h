@@ -8,6 +8,7 @@
 #ifndef ABD_STEP_STAGE_H
 #define ABD_STEP_STAGE_H
 
+#include "contact/near.h"
 #include "step/island.h"
 #include "step/work.h"
 
@@ -32,13 +33,6 @@ typedef enum Aim {
   AIM_FLIGHT, /* straight to the target: the solution if nothing is touched */
 } Aim;
 
-/* Two bodies nearer to each other than contact lets them come. */
-typedef struct NearPair {
-  int a, b;               /* bodies, a < 0 if there are none */
-  double distance, least; /* [m] of the stencil; what contact keeps */
-  int kind, prim_a, prim_b;
-} NearPair;
-
 typedef struct Stages {
   const char *name;
   void (*destroy)(void *backend); /* NULL is fine */
@@ -58,7 +52,7 @@ typedef struct Stages {
   Outcome (*accept)(void *backend, Islands *islands);
   /* Raises barrier stiffness (stiffen); lags friction anew and raises the joints' multipliers (renew). */
   Outcome (*adjust)(void *backend, Islands *islands);
-  /* The state after the step: poses, velocities, joints, what pairs remember; and the report's sums. */
+  /* The state after the step: poses, velocities, joints, what pairs remember, which touch; and the report's sums. */
   Outcome (*finish)(void *backend, const Islands *islands, State *after);
 
   /* Queries between steps, about the last finished one. */

@@ -13,10 +13,9 @@ typedef struct Course {
   Step *step;
   Backend backend;
   State *state, *next;
-  State *start; /* the state at the start of the step, if `split` */
+  Substeps *substeps;
   AbdStepReport *report;
   int level, time;
-  bool split;
 } Course;
 
 /* ---- kinematic bodies ---- */
@@ -30,7 +29,7 @@ static Affine pose_on_way(const Affine *from, const Affine *to, double part) {
 
 static void set_targets(Course *c, int end) {
   const Model *m = c->step->model;
-  const State *start = c->start;
+  const State *start = &c->substeps->start;
   if (m->kinematic_count) memcpy(c->state->has_target, start->has_target, (size_t)m->kinematic_count);
   for (int k = 0; k < m->kinematic_count; k++) {
     if (!start->has_target[k]) continue;
@@ -53,7 +52,7 @@ static Outcome try_substep(Course *c, AbdStepReport *report) {
   int length = WHOLE >> c->level, limit = may_split(c) ? SUBSTEP_ITERATIONS : m->def.solver.max_iterations;
   *report = (AbdStepReport){0};
   c->state->duration = m->def.dt * length / WHOLE;
-  if (c->split) set_targets(c, c->time + length);
+  if (c->substeps->split) set_targets(c, c->time + length);
   state_next_copy(c->next, c->state, m);
   return step_run(c->step, c->backend, c->state, c->next, limit, !may_split(c), report);
 }
@@ -70,15 +69,15 @@ static void lengthen(Course *c) {
 static void advance(Course *c, const AbdStepReport *part) {
   int64_t step = c->state->step;
   c->time += WHOLE >> c->level;
-  state_advance(c->state, c->next, c->step->model);
-  c->state->step = step + (c->time == WHOLE);
+  if (c->time < WHOLE) state_advance(c->state, c->next, c->step->model);
+  c->state->step = step;
   c->report->substeps++;
   if (c->level > 0 && part->iterations <= SUBSTEP_EASY) lengthen(c);
 }
 
 static Outcome split(Course *c) {
-  c->split = true;
-  return stage_from(state_copy(c->start, c->state, c->step->model));
+  c->substeps->split = state_copy(&c->substeps->start, c->state, c->step->model);
+  return stage_from(c->substeps->split);
 }
 
 /* The level of the next try. */
@@ -91,7 +90,7 @@ static void shorten(Course *c, const AbdStepReport *part) {
 static Outcome take_all(Course *c) {
   while (c->time < WHOLE) {
     AbdStepReport part;
-    Outcome outcome = c->level > 0 && !c->split ? split(c) : stage_done();
+    Outcome outcome = c->level > 0 && !c->substeps->split ? split(c) : stage_done();
     if (!stage_failed(outcome)) outcome = try_substep(c, &part);
     if (outcome.kind == STAGE_NOT_FINITE && may_split(c)) {
       part.outcome = ABD_STOPPED_BY_FACTORIZATION;
@@ -107,16 +106,29 @@ static Outcome take_all(Course *c) {
   return stage_done();
 }
 
-Outcome substeps_run(Step *step, Backend backend, State *state, State *next, State *start, AbdStepReport *report) {
-  Course c = {step, backend, state, next, start, report, 0, 0, false};
+Outcome substeps_run(Step *step, Backend backend, State *state, State *next, Substeps *substeps,
+                     AbdStepReport *report) {
+  Course c = {step, backend, state, next, substeps, report, 0, 0};
+  substeps->split = false;
   if (may_split(&c)) c.level = state->level;
   Outcome outcome = take_all(&c);
-  if (!stage_failed(outcome)) state->level = c.level;
-  else if (c.split) {
-    State failed = *state;
-    *state = *start;
-    *start = failed;
-  }
-  state->duration = step->model->def.dt;
+  if (stage_failed(outcome)) substeps_undo(substeps, state);
+  substeps->level = c.level;
   return outcome;
+}
+
+void substeps_undo(Substeps *substeps, State *state) {
+  if (substeps->split) {
+    State last = *state;
+    *state = substeps->start;
+    substeps->start = last;
+  }
+  substeps->split = false;
+}
+
+void substeps_finish(Substeps *substeps, State *state, State *next, const Model *model) {
+  state_advance(state, next, model);
+  state->level = substeps->level;
+  state->duration = model->def.dt;
+  substeps->split = false;
 }

@@ -14,8 +14,22 @@
 
 #include "step/step.h"
 
-/* Advances state by dt. next: written by steps, see state_next_init. start: zero at first; of a step with sub-steps the
- * state at its start. If the outcome is not STAGE_DONE, state is unchanged. */
-Outcome substeps_run(Step *step, Backend backend, State *state, State *next, State *start, AbdStepReport *report);
+typedef struct Substeps {
+  State start; /* the state at the start of the step, if `split` */
+  bool split;
+  int level; /* with which the next step begins */
+} Substeps;
+
+/* Takes a step of dt. next: the state after it, see state_next_init; substeps_finish makes it the state. If sub-steps
+ * were needed, state is the one before the last of them; if the outcome is not STAGE_DONE, it is unchanged. substeps:
+ * zero before the first step. */
+Outcome substeps_run(Step *step, Backend backend, State *state, State *next, Substeps *substeps, AbdStepReport *report);
+/* The state at the start of the step. */
+static inline const State *substeps_start(const Substeps *substeps, const State *state) {
+  return substeps->split ? &substeps->start : state;
+}
+/* After substeps_run: the state as it was before, or after the step. */
+void substeps_undo(Substeps *substeps, State *state);
+void substeps_finish(Substeps *substeps, State *state, State *next, const Model *model);
 
 #endif

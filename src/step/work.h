@@ -72,6 +72,8 @@ Vec3 predict_acceleration(const Work *work, int block);
 Affine predict_script(const Work *work, int block);
 /* Factor of a block's inertia: 1, or 9/4 if its own integrator is BDF2 and the others' is not. */
 double predict_inertia(const Work *work, int block);
+/* The same of its node k, with the drag of implicit steps. */
+double predict_node_inertia(const Work *work, int block, int k);
 /* Whether the rate of a body at the end of the step is (3 q - 4 q_n + q_{n-1}) / (2 h), else (q - q_n) / h. */
 bool predict_two_steps(const Work *work, int block);
 

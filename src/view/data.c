@@ -46,8 +46,11 @@ static bool read_all(ViewData *data) {
   if (!run) return false;
   RunScene scene = {0};
   RunJoints joints = {0};
-  bool good = run_read_scene(run, &scene) && run_read_joints(run, &scene, &joints) && read_steps(data, run);
+  int64_t changes = 0;
+  bool good = run_count_changes(run, &changes) && run_read_scene(run, &scene) &&
+              run_read_joints(run, &scene, &joints) && read_steps(data, run);
   if (good) {
+    data->changes = changes;
     run_scene_destroy(&data->scene), run_joints_destroy(&data->joints);
     data->scene = scene, data->joints = joints;
     if (stat(data->path, &file) == 0) data->device = file.st_dev, data->inode = file.st_ino;
@@ -74,8 +77,14 @@ bool view_data_refresh(ViewData *data) {
     data->generation++;
     return read_all(data);
   }
+  int64_t changes = 0;
   Run *run = run_open(data->path, RUN_READ, &data->error);
-  return run && close_run(data, run, read_steps(data, run));
+  if (!run) return false;
+  bool same = run_count_changes(run, &changes) && changes == data->changes;
+  if (!close_run(data, run, !same || read_steps(data, run))) return false;
+  if (same) return true;
+  data->generation++; /* bodies came or went */
+  return read_all(data);
 }
 
 /* ---- Meta ---- */
@@ -253,6 +262,10 @@ static bool add_stress(const RunScene *scene, const RunFrame *frame, float *at) 
   for (size_t b = 0; good && b < scene->body_count; b++) {
     size_t count = body_mesh(scene, b)->vertex_count;
     if (!scene->body[b].soft) continue;
+    if (!run_body_alive(&scene->body[b], frame->step)) {
+      at += count;
+      continue;
+    }
     good = soft_stress(body_mesh(scene, b), scene->body[b].soft, frame->nodes + scene->body[b].node, stress);
     for (size_t k = 0; k < count; k++) *at++ = (float)stress[k];
   }
@@ -269,6 +282,10 @@ static bool add_frame(const RunScene *scene, const RunFrame *frame, Bytes *out) 
   float *pose = (float *)(void *)(at + 16), *velocity = pose + 12 * n, *strain = velocity + 6 * n, *soft = strain + n;
   for (size_t b = 0; b < n; b++, pose += 12, velocity += 6) {
     const double *nodes = frame->nodes + scene->body[b].node;
+    if (!run_body_alive(&scene->body[b], frame->step)) { /* all numbers stay 0 */
+      if (scene->body[b].soft) soft += 3 * body_mesh(scene, b)->vertex_count;
+      continue;
+    }
     /* in double, because it is far below float's rounding */
     strain[b] = (float)(scene->body[b].soft ? soft_strain(body_mesh(scene, b), nodes, NULL, NULL) : pose_strain(nodes));
     if (scene->body[b].soft) {

@@ -19,7 +19,8 @@ typedef struct ViewData {
   size_t step_count;
   dev_t device; /* of the file from which the scene was read */
   ino_t inode;
-  int64_t generation; /* how often the file was replaced */
+  int64_t generation; /* how often the file was replaced, or bodies came or went */
+  int64_t changes;    /* of the scene that was read, see run_count_changes */
   RunError error;
 } ViewData;
 
@@ -37,7 +38,8 @@ bool view_data_meshes(ViewData *data, size_t first, size_t count, Bytes *out);
 /* f64 step of every frame from first on. */
 bool view_data_steps(ViewData *data, size_t first, Bytes *out);
 /* For each frame: f64 step, time; f32 pose[12], velocity[6], strain for every body, each kind together, then the
- * vertices of soft bodies relative to their poses, then the stress at each of them. */
+ * vertices of soft bodies relative to their poses, then the stress at each of them. All are 0 for a body that is not
+ * in the frame. */
 bool view_data_frames(ViewData *data, size_t first, size_t count, Bytes *out);
 /* For each frame: u32 count, then records of 14 words: u32 a, b, kind; f32 point, normal, distance, force, friction. */
 bool view_data_contacts(ViewData *data, size_t first, size_t count, Bytes *out);

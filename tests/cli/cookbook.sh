@@ -7,7 +7,7 @@
 obey_page "$source/docs/cookbook.md"
 [ "$commands" -ge 15 ] || wrong "only $commands commands on the page"
 
-for name in gears chain wall jack gripper canvas; do
+for name in gears chain wall jack gripper canvas belt; do
   expect 0 'no problem' abd check "$name.json"
   expect 0 'no two surfaces cross' abd verify "$name.abd"
   [ "$(sqlite3 "$name.abd" 'SELECT min(converged) FROM report')" = 1 ] || wrong "$name: a step did not converge"
@@ -28,4 +28,8 @@ egg=$(awk -F, '$4 == "egg" { z = $7 } END { print z }' egg.csv)
 near "the egg's height in the hand" "$egg" 0.37 0.01
 abd export chain.abd -o weight.csv --table poses --quiet
 near "how low the weight swings below the hook" "$(awk -F, '$4 == "weight" && $7 < low { low = $7 } END { print low }' weight.csv)" -0.87 0.02
+near "the parcel's way at 1 s, on the belt from the start" \
+  "$(awk -F, '$4 == "parcel" && $1 == 100 { print $5 }' belt.csv)" 0.132 0.02
+near "the time of the hook's break" "$(sqlite3 belt.abd "SELECT step * 0.01 FROM event WHERE kind = 'joint broke'")" 0.67 0.015
+[ "$(sqlite3 belt.abd "SELECT count(*) FROM event WHERE body_a = 3 AND body_b = 4")" = 2 ] || wrong "the gate did not report the parcel"
 echo "good: $commands commands"

@@ -95,7 +95,7 @@ expect 0 '' "$abd" export swing.abd -o j.csv --table joints --frames 1:
 head -1 j.csv | grep -q '^step,time,joint,name,kind,coordinate,position,rate,force,torque,effort,residual' || wrong "columns: $(head -1 j.csv)"
 "$abd" run scene.json -o bare.abd --steps 2 --quiet
 expect 2 'abd run --contacts' "$abd" export bare.abd -o c.csv --table contacts
-expect 2 'expected poses, vertices, report, contacts or joints.*did you mean contacts' "$abd" export a.abd -o c.csv --table contact
+expect 2 'expected poses, vertices, report, contacts, joints or events.*did you mean contacts' "$abd" export a.abd -o c.csv --table contact
 expect 2 'into a .csv' "$abd" export a.abd -o c.obj --table poses
 
 # pictures: the same bits for any number of threads; a body named fills more of it

@@ -7,7 +7,7 @@ import { Forces } from './forces.js';
 import { readContact } from './inspector.js';
 import { Player } from './player.js';
 import { uniforms } from './shade.js';
-import { MANY_TRIANGLES, Stage } from './stage.js';
+import { MANY_TRIANGLES, Stage, isAbsent } from './stage.js';
 import { CONTACT_WORDS, Reports, contactStore, frameStore, jointStore } from './store.js';
 import { applyTheme, preferredTheme } from './theme.js';
 
@@ -118,15 +118,17 @@ export class App {
     const { motion } = this.meta.bodies, points = [];
     const anyMoves = motion.some((m) => m === 0);
     const isGround = new Set(this.stage.grounds.map((ground) => ground.body));
+    let inFirst = 0;
     for (const frame of frames) {
       for (let b = 0; b < motion.length; b++) {
-        if ((anyMoves && motion[b] !== 0) || isGround.has(b)) continue;
+        if ((anyMoves && motion[b] !== 0) || isGround.has(b) || isAbsent(frame, b)) continue;
         points.push([frame.pose[12 * b], frame.pose[12 * b + 1], frame.pose[12 * b + 2], this.stage.radius[b]]);
       }
+      inFirst ||= points.length;
     }
-    if (!points.length) frames.forEach(() => points.push([0, 0, 0, 1]));
+    if (!points.length) inFirst = points.push([0, 0, 0, 1]);
     // Around the bodies of the first frame, and those of the others that stayed near.
-    const first = points.slice(0, points.length / frames.length);
+    const first = points.slice(0, inFirst);
     const middle = [0, 1, 2].map((k) => { const all = first.map((p) => p[k]).sort((a, b) => a - b); return all[all.length >> 1]; });
     const reach = (p) => Math.hypot(p[0] - middle[0], p[1] - middle[1], p[2] - middle[2]) + p[3];
     const usual = first.map(reach).sort((a, b) => a - b)[Math.floor(0.9 * (first.length - 1))];

@@ -67,6 +67,7 @@ export class Forces {
     joints.forEach((joint, k) => {
       if (!joint.bodies.includes(body) || joint.type === 'gear' || k >= readings.count) return;
       const { point, axis } = readJoint(readings, k), [x, y, z] = axis.map((part) => part * length);
+      if (!axis.some((part) => part)) return; // not in this frame
       marks.add(point, 0, x, y, z, GREEN, 0.03 * length, 0, false);
     });
   }

@@ -10,6 +10,12 @@ import { groundMaterial, makeMaterials, uniforms } from './shade.js';
 const SHADOW_SIZE = 2048;
 const MANY_TRIANGLES = 1.5e6;     // beyond this, far bodies are drawn coarser
 
+// Whether a body is not in a frame: its pose is 0, which draws nothing.
+export function isAbsent(frame, body) {
+  const p = frame.pose, o = 12 * body;
+  return p[o + 3] === 0 && p[o + 4] === 0 && p[o + 5] === 0;
+}
+
 export class Stage {
   constructor(canvas) {
     const context = canvas.getContext('webgl2', { antialias: true, alpha: false, powerPreference: 'high-performance' });
@@ -123,10 +129,11 @@ export class Stage {
 
   moveSoft(a, b, at) {
     let start = 0;
-    for (const { vertex, shape, part } of this.soft) {
+    for (const { body, vertex, shape, part } of this.soft) {
+      const mixes = b && at > 0 && !isAbsent(a, body) && !isAbsent(b, body);
       for (let k = 0; k < vertex.length; k++) {
         const x = a.soft[start + k];
-        vertex[k] = b && at > 0 ? x + at * (b.soft[start + k] - x) : x;
+        vertex[k] = mixes ? x + at * (b.soft[start + k] - x) : x;
       }
       start += vertex.length;
       if (shape) moveShape(shape, vertex);
@@ -202,8 +209,11 @@ export class Stage {
   setPose(a, b, at) {
     const length = a.pose.length;
     this.pose ??= new Float32Array(length);
-    if (!b || at <= 0) this.pose.set(a.pose);
-    else for (let k = 0; k < length; k++) this.pose[k] = a.pose[k] + at * (b.pose[k] - a.pose[k]);
+    this.pose.set(a.pose);
+    for (let o = 0; b && at > 0 && o < length; o += 12) {
+      if (isAbsent(a, o / 12) || isAbsent(b, o / 12)) continue;
+      for (let k = o; k < o + 12; k++) this.pose[k] += at * (b.pose[k] - a.pose[k]);
+    }
     this.moveSoft(a, b, at);
     for (const ground of this.grounds) this.placeGround(ground);
   }

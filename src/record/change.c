@@ -1,0 +1,93 @@
+/* What comes and goes in the middle of a run: rows of new meshes, bodies and joints, their steps `born` and `died`,
+ * events; and undoing that. See run.h. Tested in tests/test_record_change.c. */
+#include "record/file.h"
+
+#include <stdio.h>
+
+bool run_last_id(Run *run, const char *table, uint32_t *id) {
+  char sql[96];
+  snprintf(sql, sizeof sql, "SELECT ifnull(max(id), 0) FROM %s", table);
+  sqlite3_stmt *s = run_prepare(run, sql);
+  if (!s) return false;
+  bool good = sqlite3_step(s) == SQLITE_ROW || run_fail_sqlite(run, "read the file");
+  if (good) *id = (uint32_t)sqlite3_column_int64(s, 0);
+  sqlite3_finalize(s);
+  return good;
+}
+
+void run_read_life(sqlite3_stmt *s, int column, int64_t *born, int64_t *died) {
+  *born = sqlite3_column_int64(s, column);
+  *died = sqlite3_column_type(s, column + 1) == SQLITE_NULL ? INT64_MAX : sqlite3_column_int64(s, column + 1);
+}
+
+bool run_count_changes(Run *run, int64_t *count) {
+  *count = 0;
+  if (run->version < 5) return true;
+  sqlite3_stmt *s = run_prepare(run, "SELECT (SELECT count(*) + count(died) FROM body)"
+                                     " + (SELECT count(*) + count(died) FROM joint_def)");
+  if (!s) return false;
+  bool good = sqlite3_step(s) == SQLITE_ROW || run_fail_sqlite(run, "read the file");
+  if (good) *count = sqlite3_column_int64(s, 0);
+  sqlite3_finalize(s);
+  return good;
+}
+
+/* ---- Writing ---- */
+
+static void bind_id(sqlite3_stmt *s, int index, uint32_t id) {
+  if (id) sqlite3_bind_int64(s, index, id);
+  else sqlite3_bind_null(s, index);
+}
+
+bool run_write_events(Run *run, const AbdEvent *event, size_t count) {
+  sqlite3_stmt *s = run_statement(run, RUN_STATEMENT_EVENT, "INSERT INTO event VALUES(?,?,?,?,?)");
+  bool good = s != NULL;
+  for (size_t k = 0; good && k < count; k++) {
+    sqlite3_bind_int64(s, 1, event[k].step);
+    sqlite3_bind_text(s, 2, abd_event_kind_name(event[k].kind), -1, SQLITE_STATIC);
+    bind_id(s, 3, event[k].body_a.id);
+    bind_id(s, 4, event[k].body_b.id);
+    bind_id(s, 5, event[k].joint.id);
+    good = run_finish(run, s, "write an event");
+  }
+  return good;
+}
+
+static bool write_death(Run *run, const char *table, uint32_t id, int64_t step) {
+  char sql[128];
+  snprintf(sql, sizeof sql, "UPDATE %s SET died = %lld WHERE id = %u AND died IS NULL", table, (long long)step, id);
+  return run_exec(run, sql, "write that a body or joint is gone");
+}
+
+bool run_write_changes(Run *run, const AbdWorld *world, const RunStep *step, const AbdEvent *event, size_t count) {
+  uint32_t last = 0;
+  int64_t now = step->report->step;
+  for (size_t k = 0; k < count; k++)
+    if (event[k].kind == ABD_EVENT_BODY_ADDED && event[k].body_a.id > last) last = event[k].body_a.id;
+  bool good = run_write_new_bodies(run, world, now, last) && run_write_joint_defs(run, world, now);
+  for (size_t k = 0; good && k < count; k++) {
+    const AbdEvent *e = &event[k];
+    const char *color =
+        e->kind == ABD_EVENT_BODY_ADDED && step->color ? step->color(step->color_user, e->body_a.id) : NULL;
+    if (color) good = run_write_color(run, e->body_a.id, color);
+    if (e->kind == ABD_EVENT_BODY_REMOVED) good = write_death(run, "body", e->body_a.id, now);
+    if (e->kind == ABD_EVENT_JOINT_REMOVED || e->kind == ABD_EVENT_JOINT_BROKE)
+      good = write_death(run, "joint_def", e->joint.id, now);
+  }
+  return good;
+}
+
+/* ---- Deleting ---- */
+
+/* Meshes stay: the same ones come again. */
+bool run_rewind_world(Run *run, int64_t step) {
+  char sql[512];
+  if (run->version < 5) return true;
+  snprintf(sql, sizeof sql,
+           "DELETE FROM attachment WHERE body IN (SELECT id FROM body WHERE born > %1$lld);"
+           "DELETE FROM soft WHERE body IN (SELECT id FROM body WHERE born > %1$lld);"
+           "DELETE FROM body WHERE born > %1$lld; UPDATE body SET died = NULL WHERE died > %1$lld;"
+           "DELETE FROM joint_def WHERE born > %1$lld; UPDATE joint_def SET died = NULL WHERE died > %1$lld",
+           (long long)step);
+  return run_exec(run, sql, "forget bodies");
+}

@@ -1,0 +1,241 @@
+/* Run files of worlds that change: rows of what comes and goes, frames of the bodies that are there, events, rewinding;
+ * files of the format before. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/run.h"
+#include "scene/scene.h"
+
+static const char *const text =
+    "{ \"version\": 1, \"dt\": 0.01, \"bodies\": ["
+    "{ \"name\": \"plate\", \"shape\": \"box\", \"size\": [8, 8, 0.1], \"motion\": \"static\" },"
+    "{ \"name\": \"box\", \"shape\": \"box\", \"size\": [0.2, 0.2, 0.2], \"position\": [0, 0, 0.5], \"velocity\": [3, "
+    "0, -2],"
+    "  \"until\": 0.3, \"copies\": { \"count\": 5, \"every\": 0.1 } },"
+    "{ \"name\": \"jelly\", \"shape\": \"box\", \"size\": [0.2, 0.2, 0.2], \"cells\": [1, 1, 1], \"position\": [0, 2, "
+    "0.4],"
+    "  \"from\": 0.1, \"until\": 0.25, \"soft\": { \"young\": 1e5 } },"
+    "{ \"name\": \"arm\", \"shape\": \"box\", \"size\": [0.4, 0.1, 0.1], \"position\": [0, -2, 0.5], \"from\": 0.15, "
+    "\"until\": 0.35 }"
+    "], \"joints\": [ { \"name\": \"pin\", \"type\": \"hinge\", \"bodies\": [\"arm\"], \"point\": [0, -2, 0.5], "
+    "\"axis\": [0, 1, 0] } ] }";
+
+typedef struct Trial {
+  char path[64];
+  Scene *scene;
+  AbdWorld *world;
+  Run *run;
+} Trial;
+
+#define GOOD(t, call)                                                                                                  \
+  do {                                                                                                                 \
+    if (!(call)) fail_msg("%s: %s", #call, run_error((t)->run));                                                       \
+  } while (0)
+
+static const char *orange(const void *user, uint32_t body) { return user && body == 4 ? "#ff8800" : NULL; }
+
+static void step(Trial *t, int count) {
+  SceneError error;
+  for (int i = 0; i < count; i++) {
+    AbdStepReport report;
+    if (!scene_apply(t->scene, t->world, &error)) fail_msg("%s", error.text);
+    if (abd_world_step(t->world, &report) != ABD_OK) fail_msg("%s", abd_world_error(t->world));
+    RunStep now = {.report = &report, .frame = true, .contacts = true, .color = orange, .color_user = "yes"};
+    GOOD(t, run_record_step(t->run, t->world, &now));
+  }
+}
+
+static void open_trial(Trial *t, bool thread) {
+  SceneError error;
+  RunError failure;
+  snprintf(t->path, sizeof t->path, "record_change_%d.abd", (int)getpid());
+  t->scene = scene_parse(text, strlen(text), "test", NULL, &error);
+  if (!t->scene) fail_msg("%s", error.text);
+  t->world = scene_build(t->scene, 1, &error);
+  assert_int_equal(abd_world_start(t->world), ABD_OK);
+  t->run = run_create(t->path, &failure);
+  if (!t->run) fail_msg("%s", failure.text);
+  GOOD(t, run_write_meta(t->run, "dt", "0.01") && run_write_world(t->run, t->world) &&
+              run_write_frame(t->run, t->world) && run_write_joints(t->run, t->world) && run_publish(t->run));
+  if (thread) GOOD(t, run_start_writer(t->run));
+}
+
+static void close_trial(Trial *t) {
+  run_close(t->run);
+  abd_world_destroy(t->world);
+  scene_destroy(t->scene);
+  unlink(t->path);
+}
+
+static void check_lives(const RunScene *scene) {
+  static const struct {
+    const char *name;
+    int64_t born, died;
+  } life[] = {{"plate", 0, INT64_MAX}, {"box-1", 0, 31},         {"box-2", 11, 41},        {"jelly", 11, 26},
+              {"arm", 16, 36},         {"box-3", 21, INT64_MAX}, {"box-4", 31, INT64_MAX}, {"box-5", 41, INT64_MAX}};
+  assert_int_equal(scene->body_count, 8);
+  for (size_t k = 0; k < 8; k++) {
+    assert_string_equal(scene->body[k].name, life[k].name);
+    assert_true(scene->body[k].born == life[k].born && scene->body[k].died == life[k].died);
+  }
+  assert_int_equal(scene->body[3].color[1], 0x88);
+}
+
+static void test_lives_and_frames(void **state) {
+  (void)state;
+  for (int thread = 0; thread < 2; thread++) {
+    Trial t;
+    RunScene scene;
+    open_trial(&t, thread);
+    step(&t, 45);
+    GOOD(&t, run_drain(t.run));
+    GOOD(&t, run_read_scene(t.run, &scene));
+    check_lives(&scene);
+    RunJoints joints;
+    GOOD(&t, run_read_joints(t.run, &scene, &joints));
+    assert_int_equal(joints.count, 1);
+    assert_true(joints.joint[0].born == 16 && joints.joint[0].died == 36);
+    for (int64_t k = 0; k <= 45; k++) {
+      RunFrame frame;
+      AbdJointReading reading;
+      GOOD(&t, run_read_frame(t.run, &scene, k, &frame));
+      GOOD(&t, run_read_joint_readings(t.run, &joints, k, &reading));
+      assert_true((reading.axis[1] != 0) == (k >= 16 && k < 36));
+      for (size_t b = 0; b < scene.body_count; b++) {
+        bool alive = run_body_alive(&scene.body[b], k);
+        assert_true(isnan(frame.nodes[scene.body[b].node]) == !alive);
+        assert_true(isnan(frame.velocity[scene.body[b].rate]) == !alive);
+      }
+      run_frame_destroy(&frame);
+    }
+    double nodes[12];
+    RunFrame last;
+    GOOD(&t, run_read_frame(t.run, &scene, 45, &last));
+    assert_int_equal(abd_body_nodes(t.world, (AbdBodyId){7}, nodes), ABD_OK);
+    assert_memory_equal(nodes, last.nodes + scene.body[6].node, sizeof nodes);
+    run_frame_destroy(&last);
+    run_joints_destroy(&joints);
+    run_scene_destroy(&scene);
+    close_trial(&t);
+  }
+}
+
+static int64_t number(const char *path, const char *sql) {
+  sqlite3 *db;
+  sqlite3_stmt *s;
+  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+  assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
+  assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+  int64_t value = sqlite3_column_int64(s, 0);
+  sqlite3_finalize(s);
+  sqlite3_close(db);
+  return value;
+}
+
+static void test_rewinding(void **state) {
+  Trial t;
+  RunScene scene;
+  int64_t changes, after;
+  (void)state;
+  open_trial(&t, false);
+  step(&t, 20);
+  size_t size = abd_world_snapshot_size(t.world);
+  void *bytes = malloc(size);
+  assert_int_equal(abd_world_save(t.world, bytes, size), ABD_OK);
+  GOOD(&t, run_count_changes(t.run, &changes));
+  int64_t events = number(t.path, "SELECT count(*) FROM event");
+  step(&t, 25);
+  int64_t all = number(t.path, "SELECT count(*) FROM event");
+  GOOD(&t, run_rewind(t.run, 20));
+  GOOD(&t, run_count_changes(t.run, &after));
+  assert_int_equal(changes, after);
+  assert_int_equal(number(t.path, "SELECT count(*) FROM event"), events);
+  SceneError error;
+  abd_world_destroy(t.world);
+  t.world = scene_build_at(t.scene, 1, 20, &error);
+  GOOD(&t, run_same_world(t.run, t.world));
+  assert_int_equal(abd_world_restore(t.world, bytes, size), ABD_OK);
+  step(&t, 25);
+  assert_int_equal(number(t.path, "SELECT count(*) FROM event"), all);
+  GOOD(&t, run_read_scene(t.run, &scene));
+  check_lives(&scene);
+  run_scene_destroy(&scene);
+  free(bytes);
+  close_trial(&t);
+}
+
+/* Ids of bodies that came and went between two steps stay without a gap. */
+static void test_a_body_that_no_step_saw(void **state) {
+  Trial t;
+  RunScene scene;
+  (void)state;
+  open_trial(&t, false);
+  step(&t, 2);
+  AbdBodyDef def = abd_default_body_def();
+  AbdBodyId id;
+  def.mesh.id = 1;
+  def.position[2] = 3;
+  assert_int_equal(abd_world_add_body(t.world, &def, &id), ABD_OK);
+  assert_int_equal(abd_world_remove_body(t.world, id), ABD_OK);
+  assert_int_equal(abd_world_add_body(t.world, &def, &id), ABD_OK);
+  step(&t, 2);
+  GOOD(&t, run_read_scene(t.run, &scene));
+  assert_int_equal(scene.body_count, id.id);
+  assert_false(run_body_alive(&scene.body[id.id - 2], 3));
+  assert_true(run_body_alive(&scene.body[id.id - 1], 3));
+  RunFrame frame;
+  GOOD(&t, run_read_frame(t.run, &scene, 4, &frame));
+  run_frame_destroy(&frame);
+  run_scene_destroy(&scene);
+  close_trial(&t);
+}
+
+/* Format 4 had neither lives nor events. */
+static void test_the_format_before(void **state) {
+  static const char *const back =
+      "ALTER TABLE body DROP COLUMN born; ALTER TABLE body DROP COLUMN died; ALTER TABLE joint_def DROP COLUMN born;"
+      "ALTER TABLE joint_def DROP COLUMN died; DROP TABLE event; PRAGMA user_version = 4";
+  Trial t;
+  RunScene scene;
+  RunError error;
+  sqlite3 *db;
+  (void)state;
+  open_trial(&t, false);
+  step(&t, 5);
+  run_close(t.run);
+  assert_int_equal(sqlite3_open(t.path, &db), SQLITE_OK);
+  if (sqlite3_exec(db, back, NULL, NULL, NULL) != SQLITE_OK) fail_msg("%s", sqlite3_errmsg(db));
+  sqlite3_close(db);
+  t.run = run_open(t.path, RUN_READ, &error);
+  if (!t.run) fail_msg("%s", error.text);
+  GOOD(&t, run_read_scene(t.run, &scene));
+  assert_true(scene.body[1].born == 0 && scene.body[1].died == INT64_MAX);
+  RunFrame frame;
+  RunJoints joints;
+  GOOD(&t, run_read_frame(t.run, &scene, 5, &frame));
+  GOOD(&t, run_read_joints(t.run, &scene, &joints));
+  run_joints_destroy(&joints);
+  run_frame_destroy(&frame);
+  run_scene_destroy(&scene);
+  close_trial(&t);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_lives_and_frames),
+      cmocka_unit_test(test_rewinding),
+      cmocka_unit_test(test_a_body_that_no_step_saw),
+      cmocka_unit_test(test_the_format_before),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -16,7 +16,8 @@
  *
  * Errors: a function that can fail returns an AbdStatus; abd_world_error(world) returns a sentence that names body,
  * triangle and value. A numerical outcome (a step that did not converge) is not an error: it is a field of the step's
- * report. The library never exits, aborts or prints. Only one thread at a time may use a world. docs/glossary.md
+ * report. The library never exits, aborts or prints. Only one thread at a time may use a world; abd_world_interrupt
+ * alone may be called at any time. docs/glossary.md
  * explains the terms. */
 #ifndef ABD_H
 #define ABD_H
@@ -61,6 +62,7 @@ typedef enum AbdStatus {
   ABD_ERROR_NUMERIC,  /* a NaN or an infinity appeared; the world is as it was before the step */
   ABD_ERROR_STATE,    /* not possible in this state: a step while a change is open, a foreign snapshot */
   ABD_ERROR_JOINT,    /* an impossible joint: anchors apart, no axis, limits that exclude the start */
+  ABD_INTERRUPTED,    /* abd_world_interrupt stopped the call; the world is as it was before */
 } AbdStatus;
 
 typedef struct AbdError {
@@ -596,6 +598,10 @@ ABD_API const char *abd_outcome_name(AbdOutcome outcome);
 ABD_API AbdStatus abd_world_start(AbdWorld *world);
 /* One time step. On an error the world is as it was before. report may be NULL. */
 ABD_API AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report);
+/* Stops the start or the step in progress: it returns ABD_INTERRUPTED soon, and the world is as it was before. If there
+ * is none, the next one returns so at once. Each request stops one call. A signal handler or another thread may call
+ * this while the world exists. */
+ABD_API void abd_world_interrupt(AbdWorld *world);
 ABD_API double abd_world_time(const AbdWorld *world);
 ABD_API int64_t abd_world_step_count(const AbdWorld *world);
 /* The settings with automatic values filled in (valid after abd_world_start). */

@@ -11,7 +11,8 @@
   X(ABD_ERROR_MEMORY, "memory")                                                                                        \
   X(ABD_ERROR_NUMERIC, "numeric")                                                                                      \
   X(ABD_ERROR_STATE, "state")                                                                                          \
-  X(ABD_ERROR_JOINT, "joint")
+  X(ABD_ERROR_JOINT, "joint")                                                                                          \
+  X(ABD_INTERRUPTED, "interrupted")
 
 #define INTEGRATORS(X)                                                                                                 \
   X(ABD_INTEGRATOR_RIGID, "rigid")                                                                                     \

@@ -98,6 +98,7 @@ static void adapt_damping(Island *g, double length) {
  * clear path. */
 static Outcome clear_paths(Step *s, Backend b) {
   do {
+    TRY(stage_poll(s->model));
     clear_joined(s);
     TRY(aim(s, b));
     choose(s, is_searching);
@@ -284,6 +285,7 @@ static Outcome fly(Step *s, Backend b, const State *state) {
 
 static Outcome iterate(Step *s, Backend b) {
   choose(s, is_active);
+  TRY(stage_poll(s->model));
   TRY(b.stages->newton(b.self, &s->islands, &s->raised));
   judge_residuals(s);
   TRY(line_search(s, b));
@@ -324,6 +326,7 @@ static void report_islands(Step *s) {
 Outcome step_run(Step *s, Backend b, const State *state, State *after, AbdStepReport *report) {
   s->report = report;
   report->step_length = 1;
+  TRY(stage_poll(s->model));
   TRY(b.stages->begin(b.self, state, &s->islands, report));
   TRY(fly(s, b, state));
   for (int i = 0; any(s, is_active) && i < s->model->def.solver.max_iterations; i++) TRY(iterate(s, b));

@@ -4,6 +4,7 @@
 
 #include "scene/setting.h"
 #include "slow.h"
+#include "stop.h"
 #include "trouble.h"
 #include "volume.h"
 
@@ -91,13 +92,40 @@ static void print_warning(void *user, const char *sentence) {
   fprintf(stderr, "warning: %s\n", sentence);
 }
 
+/* A sentence about an end before the first step. */
+static void say_stopped(const Session *session) {
+  char word[WORD_SIZE];
+  if (session->resumable)
+    dprintf(STDERR_FILENO, "%s while loading; %s is as it was. Go on with: %s run %s --resume\n", stop_words(),
+            session->path, args_program(), args_word(session->path, word, sizeof word));
+  else dprintf(STDERR_FILENO, "%s while loading; no run file was written\n", stop_words());
+}
+
+static int stopped(const Session *session) {
+  say_stopped(session);
+  return EXIT_INTERRUPTED;
+}
+
+int session_late(void *user) {
+  const Session *session = user;
+  char word[WORD_SIZE];
+  if (session->path && !session->resumable) run_discard_draft(session->path);
+  if (!session->resumable || !session->stepping) say_stopped(session);
+  else
+    dprintf(STDERR_FILENO, "\n%s. Go on with: %s run %s --resume\n", stop_words(), args_program(),
+            args_word(session->path, word, sizeof word));
+  return EXIT_INTERRUPTED;
+}
+
 /* The world at its start, or with the bodies that it has after a step. */
 static int build_world(Session *session, int64_t step) {
   SceneError error;
   if (!scene_body_count(session->scene))
     return fail(EXIT_BAD_INPUT, "%s: the scene has no bodies, expected at least one", session->source);
   session->world = scene_build_at(session->scene, (int)fmin((double)session->options.threads, 4096), step, &error);
-  return session->world ? EXIT_GOOD : fail(EXIT_BAD_INPUT, "%s: %s", session->source, error.text);
+  if (!session->world) return fail(EXIT_BAD_INPUT, "%s: %s", session->source, error.text);
+  stop_watch(session->world);
+  return EXIT_GOOD;
 }
 
 static int start_world(Session *session) {
@@ -105,6 +133,7 @@ static int start_world(Session *session) {
   if (code != EXIT_GOOD) return code;
   AbdStatus status = abd_world_start(session->world);
   if (status == ABD_OK) return EXIT_GOOD;
+  if (status == ABD_INTERRUPTED) return stopped(session);
   code = fail(code_of(status), "%s: %s", session->source, abd_world_error(session->world));
   if (status == ABD_ERROR_CROSSING) trouble_at_start(session);
   return code;
@@ -220,13 +249,15 @@ static int begin_run(Session *session, const TextList *operand) {
   if (code != EXIT_GOOD) return code;
   if (!session->options.quiet) print_volumes(session->world);
   if (!session->options.quiet) slow_warn(session->world, print_warning, NULL);
+  if (stop_cause()) return stopped(session);
   size_t length;
   const char *text = scene_text(session->scene, &length);
   if (!text) return fail(EXIT_FAILED, "out of memory for the scene's text");
   RunError error;
   session->run = run_create(session->path, &error);
   if (!session->run) return fail(error.kind == RUN_BAD_FILE ? EXIT_BAD_INPUT : EXIT_FAILED, "%s", error.text);
-  if (write_beginning(session, operand, text)) return EXIT_GOOD;
+  session->resumable = write_beginning(session, operand, text);
+  if (session->resumable) return EXIT_GOOD;
   code = fail_run(session);
   run_close(session->run), session->run = NULL;
   return code;
@@ -318,6 +349,7 @@ static int resume_run(Session *session) {
   session->run = run_open(session->path, RUN_APPEND, &error);
   if (!session->run) return fail(error.kind == RUN_BAD_FILE ? EXIT_BAD_INPUT : EXIT_FAILED, "%s", error.text);
   int code = check_engine(session);
+  if (code == EXIT_GOOD) session->resumable = true;
   if (code == EXIT_GOOD) code = load_recorded_scene(session);
   if (code == EXIT_GOOD) code = restore_state(session);
   if (code == EXIT_GOOD) code = update_plan(session);
@@ -332,6 +364,7 @@ bool session_restore(Session *session, const void *bytes, size_t size, int64_t s
   SceneError error;
   AbdWorld *world = scene_build_at(session->scene, (int)fmin((double)session->options.threads, 4096), step, &error);
   bool good = world && abd_world_restore(world, bytes, size) == ABD_OK;
+  if (good) stop_watch(world);
   abd_world_destroy(good ? session->world : world);
   if (good) session->world = world;
   return good;
@@ -357,6 +390,7 @@ static int open_file(Session *session, const TextList *operand) {
     SceneError error;
     session->scene = load_scene(session, operand, &error);
     if (!session->scene) return fail(EXIT_BAD_INPUT, "%s", error.text);
+    if (stop_cause()) return stopped(session);
   }
   if (o->output) session->path = strdup(o->output);
   else session->path = run_named ? strdup(operand->text[0]) : default_path(session->scene);
@@ -373,10 +407,12 @@ int session_open(Session *session, const TextList *operand) {
   if (!run_start_writer(session->run)) code = fail_run(session);
   else if (!session_keep_state(session)) code = fail(EXIT_FAILED, "out of memory for the state of the world");
   if (code != EXIT_GOOD) run_close(session->run), session->run = NULL;
+  session->stepping = code == EXIT_GOOD;
   return code;
 }
 
 void session_close(Session *session) {
+  stop_watch(NULL);
   run_close(session->run);
   abd_world_destroy(session->world);
   scene_destroy(session->scene);

@@ -11,6 +11,7 @@ typedef struct RunOptions {
   const char *output, *mesh_dir;
   int64_t steps, threads, every; /* -1, 0, 0: not given */
   double time, dt, mesh_scale;   /* 0: not given */
+  double time_limit;             /* [s] of wall-clock time; 0: none */
   bool resume, force, contacts, strict, quiet, json;
   TextList set;
   int argc;
@@ -29,6 +30,8 @@ typedef struct Session {
   AbdWorld *world;
   Run *run;
   char *path;
+  bool resumable;     /* path has a run to resume */
+  bool stepping;      /* it is loaded */
   const char *source; /* the file the scene comes from, for messages */
   int64_t target, every;
   bool contacts;
@@ -46,6 +49,8 @@ typedef struct Session {
 } Session;
 
 bool session_is_run_path(const char *path);
+/* Prints how the run goes on after an early end, or that there is none: for stop_catch, with a Session. */
+int session_late(void *session);
 /* Loads or resumes, and publishes a new run with frame 0. Prints what is wrong and returns an exit code. */
 int session_open(Session *session, const TextList *operand);
 /* A run of nothing but the world as it stands, which need not have started: for looking at. */

@@ -39,6 +39,8 @@ typedef enum RunMode { RUN_READ, RUN_APPEND } RunMode;
 /* Makes a new file that replaces path when it is published. NULL on failure. */
 Run *run_create(const char *path, RunError *error);
 bool run_publish(Run *run);
+/* Removes the file that run_create of this process has not published, before the process ends by _exit. */
+void run_discard_draft(const char *path);
 Run *run_open(const char *path, RunMode mode, RunError *error);
 /* Closes the file; removes it if it was never published. run may be NULL. */
 void run_close(Run *run);

@@ -137,9 +137,9 @@ static AbdStatus check_near(AbdWorld *world, AbdError *error) {
 
 void abd_world_interrupt(AbdWorld *world) { interrupt_set(&world->interrupt, 1); }
 
-/* Ends the polling. Returns whether the call was interrupted, which uses the request up. */
-static bool world_stopped(AbdWorld *world) {
-  bool stopped = interrupted(&world->interrupt);
+/* Ends the polling. Returns whether an interruption made the call fail, which uses the request up. */
+static bool world_stopped(AbdWorld *world, bool failed) {
+  bool stopped = failed && interrupted(&world->interrupt);
   world->model.interrupt = NULL;
   if (stopped) interrupt_set(&world->interrupt, 0);
   return stopped;
@@ -151,8 +151,8 @@ static AbdStatus build(AbdWorld *world, bool check, AbdError *error) {
   if (model_start(m, error)) return error->status;
   if (state_init(&world->state, m, error) || state_next_init(&world->next, m, error)) return error->status;
   if (world_need_backend(world, error)) return error->status;
-  if (!check) return ABD_OK;
-  return check_start(world, error) ? error->status : check_near(world, error);
+  if (check && (check_start(world, error) || check_near(world, error))) return error->status;
+  return interrupted(m->interrupt) ? fault(error, ABD_INTERRUPTED, "interrupted") : ABD_OK;
 }
 
 /* Undoes build, also one that failed. */
@@ -169,7 +169,7 @@ static AbdStatus start(AbdWorld *world, bool check, AbdError *error) {
   world->given = world->model.def;
   world->model.interrupt = &world->interrupt;
   AbdStatus status = build(world, check, error);
-  if (world_stopped(world)) {
+  if (world_stopped(world, status != ABD_OK)) {
     error = world_fresh_error(world);
     status = fault(error, ABD_INTERRUPTED, "interrupted while starting");
   }
@@ -221,7 +221,7 @@ AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
   if (step_ready(world, error)) return error->status;
   world->model.interrupt = &world->interrupt;
   Outcome outcome = step_run(&world->step, world->backend, &world->state, &world->next, report);
-  if (world_stopped(world)) /* results of interrupted loops are not valid, whatever the outcome */
+  if (world_stopped(world, stage_failed(outcome)))
     return fault(error, ABD_INTERRUPTED, "interrupted in step %lld", (long long)world->state.step + 1);
   if (stage_failed(outcome) && outcome.body >= 0) report->culprit[0].id = (uint32_t)outcome.body + 1;
   report_ids(world, report);

@@ -332,7 +332,8 @@ Outcome step_run(Step *s, Backend b, const State *state, State *after, AbdStepRe
   for (int i = 0; any(s, is_active) && i < s->model->def.solver.max_iterations; i++) TRY(iterate(s, b));
   report_islands(s);
   after->step = state->step + 1;
-  return b.stages->finish(b.self, &s->islands, after);
+  TRY(b.stages->finish(b.self, &s->islands, after));
+  return stage_poll(s->model); /* what an interrupted loop left is not valid */
 }
 
 bool step_init(Step *s, const Model *model) {

@@ -1,6 +1,6 @@
 /* abd: affine body dynamics. Stiff bodies simulated directly on their triangle meshes; no two surfaces ever cross.
  *
- * The whole public interface. Units are SI: metres, kilograms, seconds, radians, newtons, pascals.
+ * The public interface of worlds; abd/scene.h reads scenes and abd/record.h writes and reads runs. Units are SI: metres, kilograms, seconds, radians, newtons, pascals.
  *
  * A body is affine: a material point X of its mesh is at x = p + X c1 + Y c2 + Z c3 in the world. Its twelve unknowns
  * are stored and passed as the 12 numbers p, c1, c2, c3 (the column-major 3x4 matrix [p | A]). The mesh's rest
@@ -63,11 +63,14 @@ typedef enum AbdStatus {
   ABD_ERROR_STATE,    /* not possible in this state: a step while a change is open, a foreign snapshot */
   ABD_ERROR_JOINT,    /* an impossible joint: anchors apart, no axis, limits that exclude the start */
   ABD_INTERRUPTED,    /* abd_world_interrupt stopped the call; the world is as it was before */
+  ABD_ERROR_SCENE,    /* a scene or mesh file that is missing or malformed, a key with a wrong value */
+  ABD_ERROR_FILE,     /* a run file that is missing, damaged, of another version, or in use by another run */
+  ABD_ERROR_DISK,     /* a file that cannot be written: full disk, no permission */
 } AbdStatus;
 
 typedef struct AbdError {
   AbdStatus status;
-  char text[512];
+  char text[1024];
 } AbdError;
 
 ABD_API const char *abd_version(void);

@@ -4,8 +4,6 @@
 #include "args.h"
 #include "facts.h"
 #include "progress.h"
-#include "record/run.h"
-#include "scene/scene.h"
 #include "session.h"
 #include "stop.h"
 #include "trouble.h"
@@ -33,18 +31,19 @@ static const Command command = {
 
 static int disk_failure(Session *session) {
   char word[WORD_SIZE];
-  progress_say(&session->progress, "abd run: %s", run_error(session->run));
+  progress_say(&session->progress, "abd run: %s", abd_run_error(session->run));
   progress_say(&session->progress,
                "Step %lld and all after it are missing; earlier steps are safe.\n"
                "Make room, then: %s run %s --resume",
-               (long long)run_missing_step(session->run), args_program(), args_word(session->path, word, sizeof word));
+               (long long)abd_run_missing_step(session->run), args_program(),
+               args_word(session->path, word, sizeof word));
   return EXIT_FAILED;
 }
 
 static int step_once(Session *session) {
-  SceneError error;
+  AbdError error;
   AbdStepReport report;
-  if (!scene_apply(session->scene, session->world, &error)) {
+  if (abd_scene_apply(session->scene, session->world, &error) != ABD_OK) {
     progress_say(&session->progress, "abd run: %s: %s", session->source, error.text);
     return EXIT_BAD_INPUT;
   }
@@ -92,7 +91,7 @@ static int sum_up(Session *session, int code) {
   char word[WORD_SIZE];
   RunFacts facts;
   if (!facts_read(session->run, &facts)) {
-    fprintf(stderr, "abd run: %s\n", run_error(session->run));
+    fprintf(stderr, "abd run: %s\n", abd_run_error(session->run));
     facts_destroy(&facts);
     return code ? code : EXIT_FAILED;
   }

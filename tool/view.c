@@ -64,7 +64,7 @@ static void remove_run(const char *path) {
 
 static void scratch_remove(const Scratch *scratch) {
   if (!scratch->folder) return;
-  remove_run(scratch->run), run_discard_draft(scratch->run);
+  remove_run(scratch->run), abd_run_discard(scratch->run);
   rmdir(scratch->folder);
 }
 
@@ -152,7 +152,7 @@ static int simulate(const ViewOptions *o, Session *session, const TextList *oper
   ViewControl control = live_control(live);
   code = serve(o, session->path, &control);
   live_stop(live);
-  if (!session_finish(session)) code = fail(EXIT_FAILED, run_error(session->run));
+  if (!session_finish(session)) code = fail(EXIT_FAILED, abd_run_error(session->run));
   return code;
 }
 

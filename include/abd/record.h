@@ -164,6 +164,9 @@ typedef struct AbdRunSummary {
 } AbdRunSummary;
 ABD_API AbdStatus abd_run_summary(AbdRun *run, AbdRunSummary *summary);
 
+/* The largest gap of a joint in all readings, its step and joint; joint null if there is none. */
+ABD_API AbdStatus abd_run_worst_reading(AbdRun *run, double *residual, int64_t *step, AbdJointId *joint);
+
 /* ---- Verifying -------------------------------------------------------------------------------------------------- */
 
 typedef struct AbdRunVerdict {

@@ -28,8 +28,6 @@ bool run_know_scene(AbdRun *run) {
   if (run->scene_read) return true;
   run_scene_destroy(&run->scene);
   run_joints_destroy(&run->joints);
-  run->scene = (RunScene){0};
-  run->joints = (RunJoints){0};
   run->scene_read = run_read_scene(run->run, &run->scene) && run_read_joints(run->run, &run->scene, &run->joints);
   if (!run->scene_read) run_failed(run);
   return run->scene_read;
@@ -116,7 +114,6 @@ AbdStatus abd_run_joint(AbdRun *run, AbdJointId id, AbdRunJoint *joint) {
 AbdStatus abd_run_frame(AbdRun *run, int64_t step, AbdRunFrame *frame) {
   if (!run_know_scene(run)) return run->error.status;
   run_frame_destroy(&run->frame);
-  run->frame = (RunFrame){0};
   if (!run_read_frame(run->run, &run->scene, step, &run->frame)) return run_failed(run);
   *frame = (AbdRunFrame){run->frame.step, run->frame.time, run->frame.nodes, run->frame.velocity};
   return ABD_OK;
@@ -142,7 +139,6 @@ AbdStatus abd_run_readings(AbdRun *run, int64_t step, const AbdJointReading **re
 
 AbdStatus abd_run_reports(AbdRun *run, int64_t after_step, size_t limit, AbdRunReports *reports) {
   run_numbers_destroy(&run->numbers);
-  run->numbers = (RunNumbers){0};
   if (!run_read_reports(run->run, after_step, limit, &run->numbers)) return run_failed(run);
   const RunNumbers *n = &run->numbers;
   *reports = (AbdRunReports){(const char *const *)n->name, n->value, n->row_count, n->column_count};
@@ -151,4 +147,8 @@ AbdStatus abd_run_reports(AbdRun *run, int64_t after_step, size_t limit, AbdRunR
 
 AbdStatus abd_run_summary(AbdRun *run, AbdRunSummary *summary) {
   return run_read_summary(run->run, summary) ? ABD_OK : run_failed(run);
+}
+
+AbdStatus abd_run_worst_reading(AbdRun *run, double *residual, int64_t *step, AbdJointId *joint) {
+  return run_read_worst_reading(run->run, residual, step, &joint->id) ? ABD_OK : run_failed(run);
 }

@@ -244,7 +244,7 @@ bool run_read_summary(Run *run, RunSummary *summary) {
     const char *sql;
     void (*read)(sqlite3_stmt *, RunSummary *);
   } query[] = {
-      {"SELECT count(*), total(1 - converged), min(CASE WHEN converged THEN NULL ELSE step END),"
+      {"SELECT count(*), total(NOT converged), min(CASE WHEN converged THEN NULL ELSE step END),"
        " total(outcome = 'kinematic blocked'), avg(iterations), max(iterations), avg(contacts), max(contacts),"
        " max(max_strain), max(max_soft_strain), max(residual), total(seconds), total(seconds_candidates), "
        "total(seconds_distances),"

@@ -1,10 +1,10 @@
-/* A scene file becomes a run: load, step, record; stop in the middle, resume, verify, read the result. Exits with 0 if
+/* A scene file becomes a run: load, step, record; stop in the middle, resume, verify, read the result, draw it. Exits with 0 if
  * the resumed run has the bits of one that never stopped and nothing crosses.
  *
  *     cc simulate.c $(pkg-config --cflags --libs abdkit) -o simulate && ./simulate FOLDER
  *
  * It compiles as C and as C++. Built and run by tests/install/run.sh. */
-#include <abd/record.h>
+#include <abd/export.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -66,7 +66,7 @@ static int resume(const char *path, uint64_t *hash) {
   return code;
 }
 
-static int look(const char *path) {
+static int look(const char *path, const char *folder) {
   AbdError error;
   AbdRunView view;
   AbdRunFrame frame;
@@ -80,7 +80,13 @@ static int look(const char *path) {
   printf("%d frames, %d crossings\n", (int)verdict.frames, (int)verdict.crossings);
   for (AbdBodyId id = {1}; id.id <= view.body_count; id.id++)
     if (abd_run_body(run, id, &body) == ABD_OK) printf("%-8s at height %.3f m\n", body.name, frame.node[body.node + 2]);
+  char picture[1024];
+  AbdExportDef def = abd_default_export_def();
+  def.width = 320, def.height = 180;
+  snprintf(picture, sizeof picture, "%s/simulate.ppm", folder);
+  AbdStatus status = abd_export(run, picture, &def, &error);
   abd_run_close(run);
+  if (status != ABD_OK) return fail(error.text);
   return verdict.crossings ? fail("surfaces cross") : 0;
 }
 
@@ -90,6 +96,6 @@ int main(int argc, char **argv) {
   uint64_t expected, hash;
   snprintf(whole, sizeof whole, "%s/simulate-whole.abd", folder);
   snprintf(parts, sizeof parts, "%s/simulate-parts.abd", folder);
-  if (begin(whole, 40, &expected) || begin(parts, 17, &hash) || resume(parts, &hash) || look(parts)) return 1;
+  if (begin(whole, 40, &expected) || begin(parts, 17, &hash) || resume(parts, &hash) || look(parts, folder)) return 1;
   return hash == expected ? 0 : fail("the resumed run has other bits");
 }

@@ -1,4 +1,4 @@
-/* abd/scene.h and abd/record.h: what fails says why; what was written is read. examples/simulate.c runs and resumes. */
+/* abd/scene.h, abd/record.h, abd/export.h: what fails says why; what was written is read. examples/simulate.c runs and resumes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <abd/record.h>
+#include <abd/export.h>
 
 static const char text[] = "{ \"version\": 1, \"dt\": 0.01, \"steps\": 6, \"bodies\": ["
                            "{ \"name\": \"ground\", \"shape\": \"ground\", \"color\": \"#102030\" },"
@@ -136,6 +136,38 @@ static void check_reading(const char *path) {
   abd_run_close(run);
 }
 
+static bool is_there(const char *path) { return access(path, R_OK) == 0 && unlink(path) == 0; }
+
+static void check_exports(const char *path, const char *folder) {
+  static const char *const ending[] = {"obj", "ply", "vtp", "vtk", "ppm", "csv", "glb", "usda"};
+  AbdError error = {ABD_OK, ""};
+  AbdExportDef def = abd_default_export_def();
+  char out[96];
+  AbdRun *run = abd_run_open(path, &error);
+  assert_non_null(run);
+  def.width = def.height = 32;
+  for (size_t k = 0; k < sizeof ending / sizeof *ending; k++) {
+    snprintf(out, sizeof out, "%s/out.%s", folder, ending[k]);
+    if (abd_export(run, out, &def, &error) != ABD_OK) fail_msg("%s: %s", ending[k], error.text);
+    assert_true(is_there(out));
+  }
+  snprintf(out, sizeof out, "%s/out_contacts.vtp", folder);
+  unlink(out);
+  assert_int_equal(abd_export(run, "out.doc", NULL, &error), ABD_ERROR_ARGUMENT);
+  expect(ABD_ERROR_ARGUMENT, "out.doc", &error);
+  def.frame = 5;
+  assert_int_equal(abd_export(run, "out.obj", &def, &error), ABD_ERROR_ARGUMENT);
+  expect(ABD_ERROR_ARGUMENT, "no such frame", &error);
+  def.frame = -1, def.table = "nothing";
+  assert_int_equal(abd_export(run, "out.csv", &def, &error), ABD_ERROR_DISK);
+  expect(ABD_ERROR_DISK, "expected the table", &error);
+  abd_run_close(run);
+  AbdViewer *viewer = abd_viewer_start(path, NULL, 0, &error);
+  if (viewer) assert_true(abd_viewer_port(viewer) > 0);
+  else expect(ABD_ERROR_STATE, "built without", &error);
+  abd_viewer_stop(viewer);
+}
+
 static void test_run(void **state) {
   (void)state;
   char path[] = "/tmp/abd-kit-XXXXXX", file[64];
@@ -164,6 +196,7 @@ static void test_run(void **state) {
   abd_run_close(run);
   abd_world_destroy(resumed);
   check_reading(file);
+  check_exports(file, path);
 
   const char *set = "contact.friction=0.9";
   AbdScene *other = parse(&set, 1);

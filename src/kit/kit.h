@@ -1,4 +1,4 @@
-/* The objects behind abd/scene.h and abd/record.h. Tested in tests/test_kit.c and examples/simulate.c. */
+/* The objects behind abd/scene.h, abd/record.h and abd/export.h. Tested in tests/test_kit.c and examples/simulate.c. */
 #ifndef ABD_KIT_H
 #define ABD_KIT_H
 

@@ -1,13 +1,15 @@
-# What `cmake --install build --prefix DIR` lays down: the library both ways, its header, the command, the man page, and
-# the two ways other projects find it: find_package(abd) with targets abd::static and abd::shared, and pkg-config abd.
+# What `cmake --install build --prefix DIR` lays down: both libraries as archives and shared, their headers, the command,
+# the man page, and the two ways other projects find them: find_package(abd) with targets abd::static, abd::shared,
+# abd::kit_static and abd::kit_shared, and pkg-config abd and abdkit.
 # Tested by tests/install/run.sh.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS abd_static abd_shared EXPORT abd-targets
+install(TARGETS abd_static abd_shared abd_kit_static abd_kit_shared EXPORT abd-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES ${PROJECT_SOURCE_DIR}/include/abd/abd.h ${PROJECT_SOURCE_DIR}/include/abd/query.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/abd)
+file(GLOB ABD_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/abd/*.h)
+install(FILES ${ABD_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/abd)
 if(TARGET abd)
   install(TARGETS abd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
@@ -37,4 +39,6 @@ if(ABD_OPENMP)
 endif()
 file(RELATIVE_PATH ABD_PREFIX_FROM_PC /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/abd.pc.in ${PROJECT_BINARY_DIR}/abd.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/abd.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+string(REPLACE ";" " -l" ABD_KIT_PRIVATE_LIBS "-l${ABD_KIT_LIBRARIES}")
+configure_file(${CMAKE_CURRENT_LIST_DIR}/abdkit.pc.in ${PROJECT_BINARY_DIR}/abdkit.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/abd.pc ${PROJECT_BINARY_DIR}/abdkit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

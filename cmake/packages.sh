@@ -29,6 +29,9 @@ package_works() {
     clang-format) command -v clang-format ;;
     libmicrohttpd-dev) compiles '#include <microhttpd.h>' ;;
     esbuild) command -v esbuild ;;
+    nodejs) command -v node ;;
+    npm) command -v npm ;;
+    chromium) command -v chromium || command -v chromium-browser ;;
     libjs-three) [ -r /usr/share/javascript/three/three.module.js ] ;;
     libclang-rt-dev) [ -n "$(find "$(clang -print-resource-dir)/lib" -name 'libclang_rt.fuzzer*.a' | head -n 1)" ] ;;
     libomp-dev) [ -n "$(find /usr/lib/llvm-*/lib -name 'libarcher.so' | head -n 1)" ] ;;
@@ -65,10 +68,13 @@ install_packages() {
   [ -z "$missing" ] || { echo "Still missing after installing: $missing" >&2; exit 1; }
 }
 
-# The same for what abd can be without: what cannot be had is left out with a sentence.
+# offer_packages WHAT PACKAGE...: the same for what abd can be without: what cannot be had is left out with a sentence.
 offer_packages() {
+  local what=$1
+  shift
+  [ -z "$(missing_packages "$@")" ] || echo "== $what: $(missing_packages "$@")"
   if ! (install_packages "$@") >/dev/null 2>&1; then
-    echo "== without the viewer or a part of it; it needs: $(missing_packages "$@")"
+    echo "== without $what or a part of it; it needs: apt-get install $(missing_packages "$@")"
   fi
 }
 
@@ -78,5 +84,7 @@ build_packages=(build-essential cmake pkg-config libsuitesparse-dev libmetis-dev
 quick_packages=("${build_packages[@]}" libcmocka-dev sqlite3)
 # shellcheck disable=SC2034
 viewer_packages=(libmicrohttpd-dev esbuild libjs-three)
+# shellcheck disable=SC2034 # npm gets playwright-core when the page is built
+browser_packages=(nodejs npm chromium)
 # shellcheck disable=SC2034
 test_packages=("${quick_packages[@]}" clang clang-format libclang-rt-dev libomp-dev libassimp-dev zlib1g-dev)

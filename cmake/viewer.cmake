@@ -10,13 +10,13 @@ set_property(CACHE ABD_VIEWER PROPERTY STRINGS AUTO ON OFF)
 
 pkg_check_modules(MICROHTTPD IMPORTED_TARGET libmicrohttpd>=0.9.75) # optional: abd view
 if(MICROHTTPD_FOUND)
-  target_compile_definitions(abd_above PRIVATE ABD_HAVE_MICROHTTPD)
-  target_link_libraries(abd_above PUBLIC PkgConfig::MICROHTTPD)
+  target_compile_definitions(abd_upper PRIVATE ABD_HAVE_MICROHTTPD)
+  target_link_libraries(abd_upper PUBLIC PkgConfig::MICROHTTPD)
 endif()
 pkg_check_modules(ZLIB_ IMPORTED_TARGET zlib) # optional: smaller .html files
 if(ZLIB__FOUND)
-  target_compile_definitions(abd_above PRIVATE ABD_HAVE_ZLIB)
-  target_link_libraries(abd_above PUBLIC PkgConfig::ZLIB_)
+  target_compile_definitions(abd_upper PRIVATE ABD_HAVE_ZLIB)
+  target_link_libraries(abd_upper PUBLIC PkgConfig::ZLIB_)
 endif()
 
 if(IS_DIRECTORY "${ABD_VIEWER}")
@@ -29,7 +29,7 @@ elseif(ABD_VIEWER)
                      DEPENDS ${VIEWER_SOURCES} ${PROJECT_SOURCE_DIR}/viewer/build.sh
                      COMMENT "Building the viewer's page" VERBATIM)
   add_custom_target(viewer_page DEPENDS ${VIEWER_FOLDER}/index.html)
-  add_dependencies(abd_above viewer_page)
+  add_dependencies(abd_upper viewer_page)
 endif()
 if(VIEWER_FOLDER)
   set_source_files_properties(src/view/page.c PROPERTIES COMPILE_DEFINITIONS ABD_VIEWER_FOLDER="${VIEWER_FOLDER}"

@@ -57,7 +57,7 @@ if(TARGET test_joint_long AND NOT ABD_SANITIZE)
 endif()
 # The command, end to end.
 if(TARGET abd AND NOT ABD_SANITIZE)
-  foreach(name usage manual run change look view joint export trouble gallery soft softrun newcomer cookbook bench)
+  foreach(name usage manual run stop change belt look view joint export trouble gallery soft softrun newcomer cookbook bench)
     add_test(NAME cli_${name} COMMAND ${CMAKE_CURRENT_LIST_DIR}/cli/${name}.sh $<TARGET_FILE:abd> ${PROJECT_SOURCE_DIR})
   endforeach()
 endif()
@@ -73,7 +73,7 @@ endif()
 if(TARGET abd AND NOT ABD_SANITIZE)
   add_test(NAME view_browser COMMAND ${CMAKE_CURRENT_LIST_DIR}/view/browser.sh $<TARGET_FILE:abd> ${PROJECT_SOURCE_DIR}
            ${PROJECT_BINARY_DIR})
-  set_tests_properties(view_browser PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 500)
+  set_tests_properties(view_browser PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 500 COST 200) # begun first: it takes minutes
 endif()
 # Other engines, where they are installed.
 if(TARGET abd AND NOT ABD_SANITIZE)

@@ -21,6 +21,7 @@ declare -A sees=(
   [record]="abd scene"
   [export]="abd scene record"
   [view]="abd scene record export"
+  [kit]="abd scene record export view"
   [tool]="abd scene record export view"
 )
 

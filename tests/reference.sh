@@ -7,7 +7,7 @@ set -euo pipefail
 source=$(realpath "$1") abd=$(realpath "$2") vocabulary=$(realpath "$3")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
+command -v python3 >/dev/null || { echo "skipped: no python3: apt-get install python3"; exit 77; }
 
 # same FOLDER: the three files in it are those of the repository.
 same() {

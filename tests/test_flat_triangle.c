@@ -15,18 +15,10 @@
 
 #include "draw.h"
 #include "math/vec.h"
+#include "mesh_copy.h"
 #include "scene/shape.h"
 
 /* ---- Splitting edges ---- */
-
-static MeshData copy_mesh(const MeshData *m) {
-  MeshData out = {0};
-  for (size_t i = 0; i < m->vertex_count; i++)
-    assert_true(mesh_add_vertex(&out, m->vertex[3 * i], m->vertex[3 * i + 1], m->vertex[3 * i + 2]));
-  for (size_t t = 0; t < m->triangle_count; t++)
-    assert_true(mesh_add_triangle(&out, m->triangle[3 * t], m->triangle[3 * t + 1], m->triangle[3 * t + 2]));
-  return out;
-}
 
 /* The triangle that traverses the edge from a to b; triangle_count if there is none. */
 static size_t triangle_along(const MeshData *m, uint32_t a, uint32_t b) {

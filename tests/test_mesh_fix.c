@@ -11,18 +11,10 @@
 #include <string.h>
 
 #include "draw.h"
+#include "mesh_copy.h"
 #include "scene/mesh_fix.h"
 #include "scene/mesh_weld.h"
 #include "scene/shape.h"
-
-static MeshData copy_mesh(const MeshData *m) {
-  MeshData out = {0};
-  for (size_t i = 0; i < m->vertex_count; i++)
-    assert_true(mesh_add_vertex(&out, m->vertex[3 * i], m->vertex[3 * i + 1], m->vertex[3 * i + 2]));
-  for (size_t t = 0; t < m->triangle_count; t++)
-    assert_true(mesh_add_triangle(&out, m->triangle[3 * t], m->triangle[3 * t + 1], m->triangle[3 * t + 2]));
-  return out;
-}
 
 static void reverse(uint32_t *v) {
   uint32_t keep = v[1];

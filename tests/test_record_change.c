@@ -200,6 +200,35 @@ static void test_a_body_that_no_step_saw(void **state) {
   close_trial(&t);
 }
 
+/* A joint that breaks is gone in the frame of that step. */
+static void test_a_joint_that_breaks(void **state) {
+  Trial t;
+  RunScene scene;
+  RunJoints joints;
+  AbdJointReading reading[2];
+  (void)state;
+  open_trial(&t, false);
+  step(&t, 2);
+  AbdBodyDef def = abd_default_body_def();
+  AbdJointDef pin = abd_default_joint_def();
+  def.mesh.id = 1;
+  def.position[2] = 3;
+  assert_int_equal(abd_world_add_body(t.world, &def, &pin.body_a), ABD_OK);
+  pin.kind = ABD_JOINT_BALL;
+  pin.point[2] = 3;
+  pin.break_force = 1e-6;
+  assert_int_equal(abd_world_add_joint(t.world, &pin, NULL), ABD_OK);
+  step(&t, 3);
+  GOOD(&t, run_read_scene(t.run, &scene));
+  GOOD(&t, run_read_joints(t.run, &scene, &joints));
+  assert_int_equal(joints.count, 1);
+  assert_true(joints.joint[0].born == 3 && joints.joint[0].died == 3);
+  for (int64_t k = 1; k <= 5; k++) GOOD(&t, run_read_joint_readings(t.run, &joints, k, reading));
+  run_joints_destroy(&joints);
+  run_scene_destroy(&scene);
+  close_trial(&t);
+}
+
 /* Format 4 had neither lives nor events. */
 static void test_the_format_before(void **state) {
   static const char *const back =
@@ -232,9 +261,8 @@ static void test_the_format_before(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_lives_and_frames),
-      cmocka_unit_test(test_rewinding),
-      cmocka_unit_test(test_a_body_that_no_step_saw),
+      cmocka_unit_test(test_lives_and_frames),        cmocka_unit_test(test_rewinding),
+      cmocka_unit_test(test_a_body_that_no_step_saw), cmocka_unit_test(test_a_joint_that_breaks),
       cmocka_unit_test(test_the_format_before),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

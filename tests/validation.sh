@@ -3,7 +3,7 @@
 # packages. Exit 77 (skipped) without Python 3.
 set -euo pipefail
 if ! command -v python3 >/dev/null; then
-  echo "skipped: python3 is not installed"
+  echo "skipped: python3 is not installed: apt-get install python3"
   exit 77
 fi
 python3 "$1/bench/validation/run" --quick --check --no-peers --abd "$2"

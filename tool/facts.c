@@ -9,59 +9,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t read_count(Run *run, const char *key, int64_t fallback) {
-  char *text = run_read_meta(run, key);
-  int64_t value = text ? strtoll(text, NULL, 10) : fallback;
-  free(text);
-  return value;
+static int64_t read_count(AbdRun *run, const char *key, int64_t fallback) {
+  const char *text = abd_run_meta(run, key);
+  return text ? strtoll(text, NULL, 10) : fallback;
 }
 
-static void count_geometry(const RunScene *scene, RunFacts *facts) {
-  facts->bodies = scene->body_count, facts->meshes = scene->mesh_count, facts->dt = scene->dt;
-  for (size_t k = 0; k < scene->body_count; k++) {
-    const RunMesh *mesh = &scene->mesh[scene->body[k].mesh];
-    facts->triangles += mesh->triangle_count, facts->edges += mesh->edge_count;
-    if (scene->body[k].soft)
-      facts->soft_bodies++, facts->soft_vertices += mesh->vertex_count, facts->tets += mesh->tet_count;
-    facts->dynamic_bodies += scene->body[k].motion == ABD_MOTION_DYNAMIC;
+static char *copy_of(const char *text) { return text ? strdup(text) : NULL; }
+
+static bool count_geometry(AbdRun *run, const AbdRunView *view, RunFacts *facts) {
+  AbdRunBody body;
+  AbdRunMesh mesh;
+  facts->bodies = view->body_count, facts->meshes = view->mesh_count, facts->dt = view->dt;
+  for (AbdBodyId id = {1}; id.id <= view->body_count; id.id++) {
+    if (abd_run_body(run, id, &body) != ABD_OK || abd_run_mesh(run, body.mesh, &mesh) != ABD_OK) return false;
+    facts->triangles += mesh.triangle_count, facts->edges += mesh.edge_count;
+    if (body.soft) facts->soft_bodies++, facts->soft_vertices += mesh.vertex_count, facts->tets += mesh.tet_count;
+    facts->dynamic_bodies += body.motion == ABD_MOTION_DYNAMIC;
   }
   for (int k = 0; k < 2; k++) {
-    uint32_t id = facts->summary.nearest[k];
-    if (id >= 1 && id <= scene->body_count) facts->nearest_name[k] = strdup(scene->body[id - 1].name);
-    id = facts->summary.split_culprit[k];
-    if (id >= 1 && id <= scene->body_count) facts->split_name[k] = strdup(scene->body[id - 1].name);
+    if (abd_run_body(run, (AbdBodyId){facts->summary.nearest[k]}, &body) == ABD_OK)
+      facts->nearest_name[k] = copy_of(body.name);
+    if (abd_run_body(run, (AbdBodyId){facts->summary.split_culprit[k]}, &body) == ABD_OK)
+      facts->split_name[k] = copy_of(body.name);
   }
+  return true;
 }
 
 /* Reports have the gaps of nonlinear joints; those of linear joints, which are rounding errors, are in the readings. */
-static bool count_joints(Run *run, const RunScene *scene, RunFacts *facts) {
-  RunJoints joints;
-  RunSummary *s = &facts->summary;
-  if (!run_read_joints(run, scene, &joints)) return false;
-  facts->joints = joints.count;
-  bool good = !joints.count || s->worst_joint ||
-              run_read_worst_reading(run, &s->joint_residual, &s->joint_residual_step, &s->worst_joint);
-  if (s->worst_joint >= 1 && s->worst_joint <= joints.count)
-    facts->worst_joint = strdup(joints.joint[s->worst_joint - 1].name);
-  run_joints_destroy(&joints);
-  return good;
+static bool count_joints(AbdRun *run, const AbdRunView *view, RunFacts *facts) {
+  AbdRunSummary *s = &facts->summary;
+  AbdRunJoint joint;
+  facts->joints = view->joint_count;
+  if (view->joint_count && !s->worst_joint) {
+    AbdJointId worst;
+    if (abd_run_worst_reading(run, &s->joint_residual, &s->joint_residual_step, &worst) != ABD_OK) return false;
+    s->worst_joint = worst.id;
+  }
+  if (abd_run_joint(run, (AbdJointId){s->worst_joint}, &joint) == ABD_OK) facts->worst_joint = copy_of(joint.name);
+  return true;
 }
 
-bool facts_read(Run *run, RunFacts *facts) {
-  *facts = (RunFacts){.path = run_path(run)};
-  RunScene scene;
-  if (!run_read_summary(run, &facts->summary) || !run_read_scene(run, &scene)) return false;
-  count_geometry(&scene, facts);
-  bool good = count_joints(run, &scene, facts);
-  run_scene_destroy(&scene);
-  if (!good) return false;
-  facts->scene_name = run_read_meta(run, "scene_name");
+bool facts_read(AbdRun *run, RunFacts *facts) {
+  AbdRunView view;
+  *facts = (RunFacts){.path = abd_run_path(run)};
+  if (abd_run_summary(run, &facts->summary) != ABD_OK || abd_run_view(run, &view) != ABD_OK ||
+      !count_geometry(run, &view, facts) || !count_joints(run, &view, facts))
+    return false;
+  facts->scene_name = copy_of(abd_run_meta(run, "scene_name"));
   facts->planned_steps = read_count(run, "steps", facts->summary.steps);
   facts->verified_frames = read_count(run, "verified_frames", -1);
   facts->crossings = read_count(run, "verified_crossings", -1);
-  char *output = run_read_meta(run, "output_seconds");
+  const char *output = abd_run_meta(run, "output_seconds");
   facts->output_seconds = output ? strtod(output, NULL) : -1;
-  free(output);
   return true;
 }
 
@@ -86,7 +85,7 @@ static void print_stages(const RunFacts *facts) {
 }
 
 static void print_nearness(const RunFacts *facts) {
-  const RunSummary *s = &facts->summary;
+  const AbdRunSummary *s = &facts->summary;
   if (!isfinite(s->min_distance)) printf("  smallest distance no two bodies came near each other\n");
   else
     printf("  smallest distance %.4g m, step %" PRId64 ": '%s' and '%s'\n", s->min_distance, s->min_distance_step,
@@ -95,7 +94,7 @@ static void print_nearness(const RunFacts *facts) {
 }
 
 static void print_joints(const RunFacts *facts) {
-  const RunSummary *s = &facts->summary;
+  const AbdRunSummary *s = &facts->summary;
   if (!facts->joints) return;
   printf("  joints            %zu", facts->joints);
   if (s->worst_joint)
@@ -105,7 +104,7 @@ static void print_joints(const RunFacts *facts) {
 }
 
 static void print_substeps(const RunFacts *facts) {
-  const RunSummary *s = &facts->summary;
+  const AbdRunSummary *s = &facts->summary;
   if (s->split_steps == 0) return;
   printf("  sub-steps         %" PRId64 " steps took %" PRId64 ", at most %" PRId64
          " in one; the first is step %" PRId64,
@@ -117,7 +116,7 @@ static void print_substeps(const RunFacts *facts) {
 }
 
 static void print_linear(const RunFacts *facts) {
-  const RunSummary *s = &facts->summary;
+  const AbdRunSummary *s = &facts->summary;
   if (s->factor_memory == 0) return;
   printf("  linear systems    ");
   if (s->linear_iterations == 0) printf("Cholesky");
@@ -126,7 +125,7 @@ static void print_linear(const RunFacts *facts) {
 }
 
 void facts_print(const RunFacts *facts) {
-  const RunSummary *s = &facts->summary;
+  const AbdRunSummary *s = &facts->summary;
   printf("%s: %s\n", facts->path, facts->scene_name ? facts->scene_name : "");
   printf("  bodies            %zu (%zu dynamic), %zu meshes\n", facts->bodies, facts->dynamic_bodies, facts->meshes);
   printf("  triangles, edges  %zu, %zu\n", facts->triangles, facts->edges);
@@ -177,7 +176,7 @@ static json_t *stages_json(const RunFacts *facts) {
 }
 
 json_t *facts_json(const RunFacts *facts) {
-  const RunSummary *s = &facts->summary;
+  const AbdRunSummary *s = &facts->summary;
   char hash[20];
   snprintf(hash, sizeof hash, "%016" PRIx64, s->last_hash);
   json_t *o = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "file", facts->path, "scene",

@@ -4,12 +4,14 @@
 
 #include "record/run.h"
 
+#include <abd/record.h>
+
 #include <jansson.h>
 
 typedef struct RunFacts {
   const char *path;
   char *scene_name, *nearest_name[2], *split_name[2], *worst_joint; /* malloc'ed; may be NULL */
-  RunSummary summary;
+  AbdRunSummary summary;
   size_t bodies, dynamic_bodies, meshes, joints;
   size_t triangles, edges; /* over all bodies, instances included */
   size_t soft_bodies, soft_vertices, tets;
@@ -20,7 +22,7 @@ typedef struct RunFacts {
       output_seconds; /* the stepping thread spent handing over steps and waiting for the writer; -1: not in the file */
 } RunFacts;
 
-bool facts_read(Run *run, RunFacts *facts);
+bool facts_read(AbdRun *run, RunFacts *facts);
 void facts_destroy(RunFacts *facts);
 void facts_print(const RunFacts *facts);
 /* NULL if memory runs out. */

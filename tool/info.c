@@ -13,13 +13,13 @@ static const Command command = {
 };
 
 static int print_one(const char *path, bool json) {
-  RunError error;
+  AbdError error;
   RunFacts facts;
-  Run *run = run_open(path, RUN_READ, &error);
+  AbdRun *run = abd_run_open(path, &error);
   if (!run) return fprintf(stderr, "abd info: %s\n", error.text), EXIT_BAD_INPUT;
   int code = EXIT_GOOD;
   if (!facts_read(run, &facts)) {
-    fprintf(stderr, "abd info: %s\n", run_error(run));
+    fprintf(stderr, "abd info: %s\n", abd_run_error(run));
     code = EXIT_BAD_INPUT;
   } else if (!json) {
     facts_print(&facts);
@@ -27,7 +27,7 @@ static int print_one(const char *path, bool json) {
     code = EXIT_FAILED;
   }
   facts_destroy(&facts);
-  run_close(run);
+  abd_run_close(run);
   return code;
 }
 

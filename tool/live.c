@@ -89,7 +89,7 @@ static void set_forces(Live *live, const Drag *drag) {
   for (int k = 0; k < 2; k++) {
     double force[3], torque[3];
     if (!body[k]) continue;
-    scene_force(live->session->scene, body[k] - 1, abd_world_time(world), force, torque);
+    abd_scene_force(live->session->scene, (AbdBodyId){body[k]}, abd_world_time(world), force, torque);
     if (k == 1) add_pull(world, drag, force, torque);
     abd_body_set_force(world, (AbdBodyId){body[k]}, force, torque);
   }
@@ -106,13 +106,13 @@ static void stop_with(Live *live, const char *sentence) {
 
 static void step_once(Live *live, const Drag *drag) {
   Session *session = live->session;
-  SceneError error;
+  AbdError error;
   AbdStepReport report;
   double begun = clock_seconds();
-  if (!scene_apply(session->scene, session->world, &error)) return stop_with(live, error.text);
+  if (abd_scene_apply(session->scene, session->world, &error) != ABD_OK) return stop_with(live, error.text);
   set_forces(live, drag);
   if (abd_world_step(session->world, &report) != ABD_OK) return stop_with(live, abd_world_error(session->world));
-  if (!session_record(session, &report)) return stop_with(live, run_error(session->run));
+  if (!session_record(session, &report)) return stop_with(live, abd_run_error(session->run));
   double seconds = clock_seconds() - begun;
   pthread_mutex_lock(&live->lock);
   live->step_seconds = live->step_seconds > 0 ? 0.9 * live->step_seconds + 0.1 * seconds : seconds;
@@ -121,19 +121,12 @@ static void step_once(Live *live, const Drag *drag) {
   if (history > MOST_HISTORY) stop_with(live, "the history is full: reset, or use abd run for long runs");
 }
 
-/* Resets the file too: its steps and its checkpoint. */
-static bool rewind_run(Session *session) {
-  Run *run = session->run;
-  if (run_rewind(run, 0) && run_begin(run) && run_write_checkpoint(run, session->world) && run_commit(run)) return true;
-  run_rollback(run);
-  return false;
-}
-
 static void go_back(Live *live) {
   Session *session = live->session;
-  set_forces(live, &(Drag){0});
-  if (!session_restore(session, live->first, live->first_size, 0)) stop_with(live, abd_world_error(session->world));
-  else if (!rewind_run(session)) stop_with(live, run_error(session->run));
+  set_forces(live, &(Drag){0}); /* the file is reset too: its steps and its checkpoint */
+  if (!session_restart(session, live->first, live->first_size))
+    stop_with(live, "the world cannot be taken back to its start");
+  else if (abd_run_rewind(session->run, session->world) != ABD_OK) stop_with(live, abd_run_error(session->run));
   pthread_mutex_lock(&live->lock);
   live->epoch++;
   pthread_mutex_unlock(&live->lock);
@@ -189,7 +182,7 @@ static bool read_vector(const json_t *object, const char *key, double out[3]) {
 
 static bool read_drag(const Live *live, const json_t *object, Drag *drag) {
   json_int_t body = json_integer_value(json_object_get(object, "body"));
-  if (body < 1 || (size_t)body > scene_body_count(live->session->scene)) return false;
+  if (body < 1 || (size_t)body > abd_scene_body_count(live->session->scene)) return false;
   drag->body = (uint32_t)body;
   return read_vector(object, "point", drag->point) && read_vector(object, "target", drag->target);
 }

@@ -4,15 +4,13 @@
 #include "args.h"
 #include "facts.h"
 #include "progress.h"
-#include "record/run.h"
-#include "scene/scene.h"
 #include "session.h"
+#include "stop.h"
 #include "trouble.h"
 #include "view/page.h"
 #include "view/server.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,44 +21,35 @@ static const Command command = {
     "Simulates a scene, or meshes dropped on a ground, and writes a run file: every step's report, poses\n"
     "and the state to resume from.",
     "Steps that did not converge are printed as they happen and counted at the end; the run continues.\n"
-    "Ctrl-C ends after the current step; the file can be resumed, and the result has the same bits.\n\n"
+    "Ctrl-C and --time-limit end the run within a second, in the middle of a step too; the file can be resumed,\n"
+    "and the result has the same bits.\n\n"
     "Exit codes: 0 good; 2 bad usage or input; 3 with --strict, a step did not converge;\n"
-    "4 disk, memory or internal failure; 130 interrupted (resumable).",
+    "4 disk, memory or internal failure; 130 interrupted or out of time (resumable).",
 };
-
-static volatile sig_atomic_t interrupted;
-static void on_signal(int signal_number) {
-  (void)signal_number;
-  interrupted = 1;
-}
-
-/* The first signal ends the run after the step, a second one immediately. */
-static void catch_signals(void) {
-  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-}
 
 /* ---- Stepping ---- */
 
 static int disk_failure(Session *session) {
   char word[WORD_SIZE];
-  progress_say(&session->progress, "abd run: %s", run_error(session->run));
+  progress_say(&session->progress, "abd run: %s", abd_run_error(session->run));
   progress_say(&session->progress,
                "Step %lld and all after it are missing; earlier steps are safe.\n"
                "Make room, then: %s run %s --resume",
-               (long long)run_missing_step(session->run), args_program(), args_word(session->path, word, sizeof word));
+               (long long)abd_run_missing_step(session->run), args_program(),
+               args_word(session->path, word, sizeof word));
   return EXIT_FAILED;
 }
 
 static int step_once(Session *session) {
-  SceneError error;
+  AbdError error;
   AbdStepReport report;
-  if (!scene_apply(session->scene, session->world, &error)) {
+  if (abd_scene_apply(session->scene, session->world, &error) != ABD_OK) {
     progress_say(&session->progress, "abd run: %s: %s", session->source, error.text);
     return EXIT_BAD_INPUT;
   }
-  if (abd_world_step(session->world, &report) != ABD_OK) {
+  AbdStatus status = abd_world_step(session->world, &report);
+  if (status == ABD_INTERRUPTED) return EXIT_INTERRUPTED;
+  if (status != ABD_OK) {
     progress_say(&session->progress, "abd run: %s: %s", session->source, abd_world_error(session->world));
     trouble_failed_step(session, report.culprit[0]);
     return EXIT_FAILED;
@@ -79,7 +68,7 @@ static int step_all(Session *session) {
   progress_start(&session->progress, first, session->target, abd_world_settings(session->world).dt,
                  session->options.quiet);
   session->progress.world = session->world;
-  while (code == EXIT_GOOD && !interrupted && abd_world_step_count(session->world) < session->target)
+  while (code == EXIT_GOOD && !stop_cause() && abd_world_step_count(session->world) < session->target)
     code = step_once(session);
   if (!session_finish(session)) code = disk_failure(session);
   progress_end(&session->progress);
@@ -102,13 +91,13 @@ static int sum_up(Session *session, int code) {
   char word[WORD_SIZE];
   RunFacts facts;
   if (!facts_read(session->run, &facts)) {
-    fprintf(stderr, "abd run: %s\n", run_error(session->run));
+    fprintf(stderr, "abd run: %s\n", abd_run_error(session->run));
     facts_destroy(&facts);
     return code ? code : EXIT_FAILED;
   }
   int64_t steps = abd_world_step_count(session->world);
-  if (code == EXIT_GOOD && interrupted && steps < session->target) {
-    fprintf(stderr, "Interrupted after step %lld of %lld. Go on with: %s run %s --resume\n", (long long)steps,
+  if ((code == EXIT_GOOD || code == EXIT_INTERRUPTED) && stop_cause() && steps < session->target) {
+    fprintf(stderr, "%s after step %lld of %lld. Go on with: %s run %s --resume\n", stop_words(), (long long)steps,
             (long long)session->target, args_program(), args_word(session->path, word, sizeof word));
     code = EXIT_INTERRUPTED;
   }
@@ -144,6 +133,8 @@ int command_run(int argc, char **argv) {
       {"output", 'o', OPTION_TEXT, &o->output, "RUN", "the run file; NAME.abd in this folder if left out"},
       {"steps", 'n', OPTION_COUNT, &o->steps, "N", "total steps, also when resumed; by default those of the scene"},
       {"time", 't', OPTION_POSITIVE, &o->time, "T", "total simulated seconds"},
+      {"time-limit", 0, OPTION_POSITIVE, &o->time_limit, "SECONDS",
+       "end after so much wall-clock time, loading included; --resume goes on"},
       {"dt", 0, OPTION_POSITIVE, &o->dt, "S", "time step in seconds, the same as --set dt=S"},
       {"threads", 'j', OPTION_COUNT, &o->threads, "N", "threads, 0 = all processors; the result has the same bits"},
       {"resume", 'r', OPTION_FLAG, &o->resume, NULL,
@@ -164,7 +155,7 @@ int command_run(int argc, char **argv) {
   int code = args_parse(&command, option, argc, argv, &operand);
   if (code == ARGS_GO_ON) code = check_options(o, &operand);
   if (code == ARGS_GO_ON) {
-    catch_signals();
+    stop_catch(o->time_limit, session_late, &session);
     code = session_open(&session, &operand);
     if (code == EXIT_GOOD) code = step_all(&session);
     if (session.run && session.world) code = sum_up(&session, code);

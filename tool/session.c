@@ -2,19 +2,17 @@
 #define _GNU_SOURCE
 #include "session.h"
 
-#include "scene/setting.h"
 #include "slow.h"
+#include "stop.h"
 #include "trouble.h"
 #include "volume.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char *command_name = "run"; /* the command on whose behalf it speaks */
@@ -30,17 +28,14 @@ static int fail(int code, const char *format, ...) {
   return code;
 }
 
-static int fail_run(const Session *session) {
-  return fail(run_error_kind(session->run) == RUN_BAD_FILE ? EXIT_BAD_INPUT : EXIT_FAILED, "%s",
-              run_error(session->run));
-}
-
 static int code_of(AbdStatus status) {
   switch (status) {
     case ABD_ERROR_ARGUMENT:
     case ABD_ERROR_MESH:
     case ABD_ERROR_CROSSING:
-    case ABD_ERROR_JOINT: return EXIT_BAD_INPUT;
+    case ABD_ERROR_JOINT:
+    case ABD_ERROR_SCENE:
+    case ABD_ERROR_FILE: return EXIT_BAD_INPUT;
     default: return EXIT_FAILED;
   }
 }
@@ -53,7 +48,7 @@ bool session_is_run_path(const char *path) {
 /* ---- Scene and world ---- */
 
 /* --dt S is --set dt=S, after the others so that it wins. */
-static Scene *load_scene(const Session *session, const TextList *operand, SceneError *error) {
+static AbdScene *load_scene(const Session *session, const TextList *operand, AbdError *error) {
   const RunOptions *o = &session->options;
   char dt[64];
   const char **set = calloc((size_t)o->set.count + 1, sizeof *set);
@@ -61,18 +56,19 @@ static Scene *load_scene(const Session *session, const TextList *operand, SceneE
   for (int k = 0; k < o->set.count; k++) set[k] = o->set.text[k];
   int count = o->set.count;
   if (o->dt > 0) snprintf(dt, sizeof dt, "dt=%.17g", o->dt), set[count++] = dt;
-  SceneOptions options = {.mesh_dir = o->mesh_dir, .set = set, .set_count = count, .mesh_scale = o->mesh_scale};
-  Scene *scene = scene_load(operand->text, operand->count, &options, error);
+  AbdSceneDef def = abd_default_scene_def();
+  def.mesh_dir = o->mesh_dir, def.set = set, def.set_count = (size_t)count, def.mesh_scale = o->mesh_scale;
+  AbdScene *scene = abd_scene_load(operand->text, (size_t)operand->count, &def, error);
   free(set);
   return scene;
 }
 
 static void print_notes(const Session *session) {
   enum { MOST_NOTES = 20 };
-  int count = scene_note_count(session->scene);
-  for (int k = 0; !session->options.quiet && k < count && k < MOST_NOTES; k++)
-    fprintf(stderr, "note: %s\n", scene_note(session->scene, k));
-  if (!session->options.quiet && count > MOST_NOTES) fprintf(stderr, "note: and %d more\n", count - MOST_NOTES);
+  size_t count = abd_scene_note_count(session->scene);
+  for (size_t k = 0; !session->options.quiet && k < count && k < MOST_NOTES; k++)
+    fprintf(stderr, "note: %s\n", abd_scene_note(session->scene, k));
+  if (!session->options.quiet && count > MOST_NOTES) fprintf(stderr, "note: and %zu more\n", count - MOST_NOTES);
 }
 
 /* Which meshes are not clean closed surfaces, and what their bodies weigh. */
@@ -91,59 +87,52 @@ static void print_warning(void *user, const char *sentence) {
   fprintf(stderr, "warning: %s\n", sentence);
 }
 
-/* The world at its start, or with the bodies that it has after a step. */
-static int build_world(Session *session, int64_t step) {
-  SceneError error;
-  if (!scene_body_count(session->scene))
-    return fail(EXIT_BAD_INPUT, "%s: the scene has no bodies, expected at least one", session->source);
-  session->world = scene_build_at(session->scene, (int)fmin((double)session->options.threads, 4096), step, &error);
-  return session->world ? EXIT_GOOD : fail(EXIT_BAD_INPUT, "%s: %s", session->source, error.text);
+/* A sentence about an end before the first step. */
+static void say_stopped(const Session *session) {
+  char word[WORD_SIZE];
+  if (session->resumable)
+    dprintf(STDERR_FILENO, "%s while loading; %s is as it was. Go on with: %s run %s --resume\n", stop_words(),
+            session->path, args_program(), args_word(session->path, word, sizeof word));
+  else dprintf(STDERR_FILENO, "%s while loading; no run file was written\n", stop_words());
 }
 
-static int start_world(Session *session) {
-  int code = build_world(session, 0);
-  if (code != EXIT_GOOD) return code;
+static int stopped(const Session *session) {
+  say_stopped(session);
+  return EXIT_INTERRUPTED;
+}
+
+int session_late(void *user) {
+  const Session *session = user;
+  char word[WORD_SIZE];
+  if (session->path && !session->resumable) abd_run_discard(session->path);
+  if (!session->resumable || !session->stepping) say_stopped(session);
+  else
+    dprintf(STDERR_FILENO, "\n%s. Go on with: %s run %s --resume\n", stop_words(), args_program(),
+            args_word(session->path, word, sizeof word));
+  return EXIT_INTERRUPTED;
+}
+
+static int thread_count(const Session *session) { return (int)fmin((double)session->options.threads, 4096); }
+
+static int build_world(Session *session) {
+  AbdError error;
+  session->world = abd_scene_build(session->scene, thread_count(session), &error);
+  if (!session->world) return fail(EXIT_BAD_INPUT, "%s: %s", session->source, error.text);
+  stop_watch(session->world);
   AbdStatus status = abd_world_start(session->world);
   if (status == ABD_OK) return EXIT_GOOD;
-  code = fail(code_of(status), "%s: %s", session->source, abd_world_error(session->world));
+  if (status == ABD_INTERRUPTED) return stopped(session);
+  int code = fail(code_of(status), "%s: %s", session->source, abd_world_error(session->world));
   if (status == ABD_ERROR_CROSSING) trouble_at_start(session);
   return code;
 }
 
 static int64_t steps_wanted(const Session *session, int64_t otherwise) {
   if (session->options.steps >= 0) return session->options.steps;
-  return session->options.time > 0 ? scene_steps_for(session->scene, session->options.time) : otherwise;
+  return session->options.time > 0 ? abd_scene_steps_for(session->scene, session->options.time) : otherwise;
 }
 
 /* ---- A new run ---- */
-
-static bool write_number(Run *run, const char *key, int64_t value) {
-  char text[32];
-  snprintf(text, sizeof text, "%lld", (long long)value);
-  return run_write_meta(run, key, text);
-}
-
-static bool write_vector(Run *run, const char *key, const double v[3]) {
-  char text[96];
-  snprintf(text, sizeof text, "%.17g %.17g %.17g", v[0], v[1], v[2]);
-  return run_write_meta(run, key, text);
-}
-
-static bool write_settings(Run *run, const AbdWorld *world) {
-  AbdWorldDef def = abd_world_settings(world);
-  char dt[32];
-  snprintf(dt, sizeof dt, "%.17g", def.dt);
-  double g = sqrt(def.gravity[0] * def.gravity[0] + def.gravity[1] * def.gravity[1] + def.gravity[2] * def.gravity[2]);
-  double up[3] = {0, 0, 1};
-  for (int k = 0; g > 0 && k < 3; k++) up[k] = def.gravity[k] != 0 ? -def.gravity[k] / g : 0;
-  json_t *o = json_object();
-  char *text = settings_write(o, ABD_DEF_WORLD, &def) ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-  bool good = run_write_meta(run, "dt", dt) && write_vector(run, "gravity", def.gravity) &&
-              write_vector(run, "up", up) && run_write_meta(run, "settings", text ? text : "{}");
-  free(text);
-  json_decref(o);
-  return good;
-}
 
 /* The texts with a separator between them, malloc'ed. */
 static char *join(const char *const *text, int count, char separator) {
@@ -159,53 +148,15 @@ static char *join(const char *const *text, int count, char separator) {
   return joined;
 }
 
-static bool write_origin(Session *session, const TextList *operand) {
+static AbdRun *create_run(Session *session, const TextList *operand, AbdError *error) {
   const RunOptions *o = &session->options;
-  char *paths = join(operand->text, operand->count, '\n');
+  char *source = join(operand->text, operand->count, '\n');
   char *line = join((const char *const *)o->argv, o->argc, ' ');
-  char created[32];
-  time_t now = time(NULL);
-  struct tm utc;
-  strftime(created, sizeof created, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-  bool good = run_write_meta(session->run, "scene_path", paths ? paths : "") &&
-              run_write_meta(session->run, "command", line ? line : "") &&
-              run_write_meta(session->run, "created", created);
-  free(paths), free(line);
-  return good;
-}
-
-static bool write_colors(Session *session) {
-  bool good = true;
-  for (size_t k = 0; good && k < abd_world_body_count(session->world); k++) {
-    uint32_t id = abd_world_body_at(session->world, k).id;
-    const char *color = scene_body_color(session->scene, id - 1);
-    if (color) good = run_write_color(session->run, id, color);
-  }
-  return good;
-}
-
-static bool write_beginning(Session *session, const TextList *operand, const char *text) {
-  Run *run = session->run;
-  return run_write_meta(run, "scene_name", scene_name(session->scene)) && run_write_meta(run, "scene", text) &&
-         write_origin(session, operand) && write_settings(run, session->world) &&
-         write_number(run, "steps", session->target) && write_number(run, "every", session->every) &&
-         write_number(run, "contacts", session->contacts) && run_write_world(run, session->world) &&
-         write_colors(session) && run_write_frame(run, session->world) && run_write_joints(run, session->world) &&
-         run_write_checkpoint(run, session->world) && run_publish(run);
-}
-
-bool session_write_start(Session *session, const char *path) {
-  RunError error;
-  Run *run = run_create(path, &error);
-  if (!run) return false;
-  Run *own = session->run;
-  session->run = run; /* for the colours */
-  bool good = run_write_meta(run, "scene_name", scene_name(session->scene)) && write_settings(run, session->world) &&
-              write_number(run, "steps", 0) && write_number(run, "every", 1) && run_write_world(run, session->world) &&
-              write_colors(session) && run_write_frame(run, session->world) && run_publish(run);
-  session->run = own;
-  run_close(run);
-  return good;
+  AbdRunDef def = {.replace = true, .steps = session->target, .every = session->every, .contacts = session->contacts};
+  def.source = source, def.command = line;
+  AbdRun *run = abd_run_create(session->path, &def, session->scene, session->world, error);
+  free(source), free(line);
+  return run;
 }
 
 static int begin_run(Session *session, const TextList *operand) {
@@ -213,85 +164,30 @@ static int begin_run(Session *session, const TextList *operand) {
     return fail(EXIT_BAD_INPUT, "%s exists: --resume goes on with it, --force replaces it, -o names another file",
                 session->path);
   print_notes(session);
-  session->target = steps_wanted(session, scene_steps(session->scene));
+  session->target = steps_wanted(session, abd_scene_steps(session->scene));
   session->every = session->options.every ? session->options.every : 1;
   session->contacts = session->options.contacts;
-  int code = start_world(session);
+  int code = build_world(session);
   if (code != EXIT_GOOD) return code;
   if (!session->options.quiet) print_volumes(session->world);
   if (!session->options.quiet) slow_warn(session->world, print_warning, NULL);
-  size_t length;
-  const char *text = scene_text(session->scene, &length);
-  if (!text) return fail(EXIT_FAILED, "out of memory for the scene's text");
-  RunError error;
-  session->run = run_create(session->path, &error);
-  if (!session->run) return fail(error.kind == RUN_BAD_FILE ? EXIT_BAD_INPUT : EXIT_FAILED, "%s", error.text);
-  if (write_beginning(session, operand, text)) return EXIT_GOOD;
-  code = fail_run(session);
-  run_close(session->run), session->run = NULL;
-  return code;
+  if (stop_cause()) return stopped(session);
+  AbdError error;
+  session->run = create_run(session, operand, &error);
+  session->resumable = session->run != NULL;
+  return session->run ? EXIT_GOOD : fail(code_of(error.status), "%s", error.text);
 }
 
 /* ---- Going on with a run ---- */
 
-static int64_t meta_number(Run *run, const char *key, int64_t fallback) {
-  char *text = run_read_meta(run, key);
-  int64_t value = text ? strtoll(text, NULL, 10) : fallback;
-  free(text);
-  return value;
-}
-
-/* A scene named beside --resume must be the one the run was made of. */
-static int check_same_scene(Session *session, const char *text) {
-  size_t length;
-  const char *named = scene_text(session->scene, &length);
-  if (!named) return fail(EXIT_FAILED, "out of memory for the scene's text");
-  if (!strcmp(named, text)) return EXIT_GOOD;
-  char word[WORD_SIZE];
-  return fail(EXIT_BAD_INPUT,
-              "%s was made of another scene or other settings; to go on with it as it was: %s run %s --resume",
-              session->path, args_program(), args_word(session->path, word, sizeof word));
-}
-
-static int load_recorded_scene(Session *session) {
-  char *text = run_read_meta(session->run, "scene");
-  if (!text) return fail(EXIT_BAD_INPUT, "%s: the file holds no scene to resume", session->path);
-  int code = session->scene ? check_same_scene(session, text) : EXIT_GOOD;
-  if (code == EXIT_GOOD && !session->scene) {
-    SceneError error;
-    session->scene = scene_parse(text, strlen(text), session->path, NULL, &error);
-    if (!session->scene) code = fail(EXIT_BAD_INPUT, "%s", error.text);
-  }
-  free(text);
-  return code;
-}
-
-static int restore_state(Session *session) {
-  void *bytes = NULL;
-  size_t size;
-  int64_t step;
-  if (!run_read_checkpoint(session->run, &bytes, &size, &step)) return fail_run(session);
-  int code = build_world(session, step);
-  if (code == EXIT_GOOD && !run_same_world(session->run, session->world)) code = fail_run(session);
-  AbdStatus status = code == EXIT_GOOD ? abd_world_restore(session->world, bytes, size) : ABD_OK;
-  free(bytes);
-  if (code != EXIT_GOOD) return code;
-  if (status != ABD_OK)
-    return fail(EXIT_BAD_INPUT, "%s: cannot restore step %lld: %s", session->path, (long long)step,
-                abd_world_error(session->world));
-  return run_rewind(session->run, step) ? EXIT_GOOD : fail_run(session); /* steps after it are made again */
-}
-
+/* Applies the options to the plan of the run, and prints what is left of it. */
 static int update_plan(Session *session) {
-  Run *run = session->run;
-  session->target = steps_wanted(session, meta_number(run, "steps", scene_steps(session->scene)));
-  session->every = session->options.every ? session->options.every : meta_number(run, "every", 1);
-  session->contacts = session->options.contacts || meta_number(run, "contacts", 0);
-  if (session->every < 1) session->every = 1;
-  bool good = run_begin(run) && write_number(run, "steps", session->target) &&
-              write_number(run, "every", session->every) && write_number(run, "contacts", session->contacts) &&
-              run_commit(run);
-  if (!good) return fail_run(session);
+  AbdRunDef plan = abd_run_plan(session->run);
+  session->target = plan.steps = steps_wanted(session, plan.steps);
+  session->every = plan.every = session->options.every ? session->options.every : plan.every;
+  session->contacts = plan.contacts |= session->options.contacts;
+  AbdStatus status = abd_run_set_plan(session->run, &plan);
+  if (status != ABD_OK) return fail(code_of(status), "%s", abd_run_error(session->run));
   int64_t done = abd_world_step_count(session->world);
   if (session->options.quiet) return EXIT_GOOD;
   if (done >= session->target)
@@ -303,46 +199,31 @@ static int update_plan(Session *session) {
   return EXIT_GOOD;
 }
 
-/* abd-peers writes poses alone. */
-static int check_engine(Session *session) {
-  char *engine = run_read_meta(session->run, "engine");
-  int code = engine ? fail(EXIT_BAD_INPUT, "%s was stepped by abd-peers (%s): there is no state to go on from",
-                           session->path, engine)
-                    : EXIT_GOOD;
-  free(engine);
-  return code;
-}
-
 static int resume_run(Session *session) {
-  RunError error;
-  session->run = run_open(session->path, RUN_APPEND, &error);
-  if (!session->run) return fail(error.kind == RUN_BAD_FILE ? EXIT_BAD_INPUT : EXIT_FAILED, "%s", error.text);
-  int code = check_engine(session);
-  if (code == EXIT_GOOD) code = load_recorded_scene(session);
-  if (code == EXIT_GOOD) code = restore_state(session);
-  if (code == EXIT_GOOD) code = update_plan(session);
-  if (code == EXIT_GOOD) return code;
-  run_close(session->run), session->run = NULL; /* nothing to sum up */
+  AbdError error;
+  bool named = session->scene != NULL;
+  session->resumable = access(session->path, R_OK) == 0;
+  session->run = abd_run_resume(session->path, thread_count(session), &session->scene, &session->world, &error);
+  if (!session->run) {
+    char word[WORD_SIZE];
+    int code = fail(code_of(error.status), "%s", error.text);
+    if (named && error.status == ABD_ERROR_SCENE)
+      fprintf(stderr, "To go on with it as it was: %s run %s --resume\n", args_program(),
+              args_word(session->path, word, sizeof word));
+    return code;
+  }
+  stop_watch(session->world);
+  int code = update_plan(session);
+  if (code != EXIT_GOOD) abd_run_close(session->run), session->run = NULL; /* nothing to sum up */
   return code;
-}
-
-/* A world of its own keeps the ids of bodies that come again. */
-bool session_restore(Session *session, const void *bytes, size_t size, int64_t step) {
-  if (!scene_changes(session->scene)) return abd_world_restore(session->world, bytes, size) == ABD_OK;
-  SceneError error;
-  AbdWorld *world = scene_build_at(session->scene, (int)fmin((double)session->options.threads, 4096), step, &error);
-  bool good = world && abd_world_restore(world, bytes, size) == ABD_OK;
-  abd_world_destroy(good ? session->world : world);
-  if (good) session->world = world;
-  return good;
 }
 
 /* ---- Both ---- */
 
 /* NAME.abd, with what a file name cannot hold replaced. */
-static char *default_path(const Scene *scene) {
+static char *default_path(const AbdScene *scene) {
   char *path = NULL;
-  const char *name = scene_name(scene);
+  const char *name = abd_scene_name(scene);
   if (asprintf(&path, "%s.abd", name && *name ? name : "run") < 0) return NULL;
   for (char *c = path; *c; c++)
     if (*c == '/' || (unsigned char)*c < 32) *c = '_';
@@ -354,9 +235,10 @@ static int open_file(Session *session, const TextList *operand) {
   if (o->argc) command_name = o->argv[0];
   bool run_named = operand->count == 1 && session_is_run_path(operand->text[0]);
   if (operand->count && !run_named) {
-    SceneError error;
+    AbdError error;
     session->scene = load_scene(session, operand, &error);
     if (!session->scene) return fail(EXIT_BAD_INPUT, "%s", error.text);
+    if (stop_cause()) return stopped(session);
   }
   if (o->output) session->path = strdup(o->output);
   else session->path = run_named ? strdup(operand->text[0]) : default_path(session->scene);
@@ -368,17 +250,29 @@ static int open_file(Session *session, const TextList *operand) {
 
 int session_open(Session *session, const TextList *operand) {
   int code = open_file(session, operand);
-  if (code != EXIT_GOOD) return code;
-  session->recorded = true;
-  if (!run_start_writer(session->run)) code = fail_run(session);
-  else if (!session_keep_state(session)) code = fail(EXIT_FAILED, "out of memory for the state of the world");
-  if (code != EXIT_GOOD) run_close(session->run), session->run = NULL;
+  session->stepping = code == EXIT_GOOD;
   return code;
 }
 
+bool session_record(Session *session, const AbdStepReport *report) {
+  return abd_run_record(session->run, session->world, report) == ABD_OK;
+}
+
+bool session_finish(Session *session) { return abd_run_finish(session->run, session->world) == ABD_OK; }
+
+bool session_restart(Session *session, const void *bytes, size_t size) {
+  AbdWorld *world = abd_scene_build(session->scene, thread_count(session), NULL);
+  bool good = world && abd_world_restore(world, bytes, size) == ABD_OK;
+  if (good) stop_watch(world);
+  abd_world_destroy(good ? session->world : world);
+  if (good) session->world = world;
+  return good;
+}
+
 void session_close(Session *session) {
-  run_close(session->run);
+  stop_watch(NULL);
+  abd_run_close(session->run);
   abd_world_destroy(session->world);
-  scene_destroy(session->scene);
-  free(session->path), free(session->start_path), free(session->state[0].bytes), free(session->state[1].bytes);
+  abd_scene_destroy(session->scene);
+  free(session->path), free(session->start_path);
 }

@@ -1,21 +1,11 @@
-/* See topology.h. Edges are sorted by their ends, so all triangles at an edge are adjacent. */
+/* See topology.h. */
 #include "topology.h"
+
+#include "scene/half_edge.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct HalfEdge {
-  uint32_t low, high, triangle;
-  bool forward; /* the triangle runs from low to high */
-} HalfEdge;
-
-static int compare_edges(const void *a, const void *b) {
-  const HalfEdge *x = a, *y = b;
-  if (x->low != y->low) return x->low < y->low ? -1 : 1;
-  if (x->high != y->high) return x->high < y->high ? -1 : 1;
-  return (x->triangle > y->triangle) - (x->triangle < y->triangle);
-}
 
 static void found(Finding *finding, uint32_t triangle, uint32_t a, uint32_t b) {
   if (finding->count++ == 0) *finding = (Finding){1, triangle, {a, b}};
@@ -30,17 +20,13 @@ static void classify(Topology *topology, const HalfEdge *edge, size_t count) {
 }
 
 static bool find_edges(const MeshShape *mesh, Topology *topology) {
-  size_t count = 3 * mesh->triangle_count, next;
+  size_t count = 3 * mesh->triangle_count, n;
   HalfEdge *edge = malloc((count + 1) * sizeof *edge);
   if (!edge) return false;
-  for (size_t k = 0; k < count; k++) {
-    uint32_t a = mesh->triangle[k], b = mesh->triangle[k - k % 3 + (k + 1) % 3];
-    edge[k] = (HalfEdge){a < b ? a : b, a < b ? b : a, (uint32_t)(k / 3), a < b};
-  }
-  qsort(edge, count, sizeof *edge, compare_edges);
-  for (size_t k = 0; k < count; k = next) {
-    for (next = k + 1; next < count && edge[next].low == edge[k].low && edge[next].high == edge[k].high;) next++;
-    if (edge[k].low != edge[k].high) classify(topology, edge + k, next - k);
+  half_edges_fill(mesh->triangle, mesh->triangle_count, edge);
+  for (size_t k = 0; k < count; k += n) {
+    n = half_edges_of_one(edge + k, count - k);
+    if (edge[k].low != edge[k].high) classify(topology, edge + k, n);
   }
   free(edge);
   return true;

@@ -182,14 +182,14 @@ void trouble_if_crawling(Session *session, const AbdStepReport *report) {
 /* After a failed step the world has no contacts. It makes the last good step again, to the same bits, from the newest
  * saved state before that step. False if the world is not at the end of that step any more. */
 static bool make_last_step_again(Session *session, AbdStepReport *report) {
-  SceneError error;
   int64_t step = abd_world_step_count(session->world);
-  const SavedState *before = &session->state[session->state[1].step < step];
-  if (!before->size || before->step >= step) return true;
-  bool good = session_restore(session, before->bytes, before->size, before->step);
-  while (good && abd_world_step_count(session->world) < step)
-    good = scene_apply(session->scene, session->world, &error) && abd_world_step(session->world, report) == ABD_OK;
-  return good;
+  AbdStatus status = abd_run_restore_before(session->run, session->world, step);
+  if (status == ABD_ERROR_STATE) return true;
+  while (status == ABD_OK && abd_world_step_count(session->world) < step) {
+    status = abd_scene_apply(session->scene, session->world, NULL);
+    if (status == ABD_OK) status = abd_world_step(session->world, report);
+  }
+  return status == ABD_OK;
 }
 
 void trouble_failed_step(Session *session, AbdBodyId body) {
@@ -211,7 +211,7 @@ void trouble_failed_step(Session *session, AbdBodyId body) {
 /* Writes a run of the start, to look at it. */
 static void write_start(Session *session, const Place *place) {
   session->start_path = beside(session, "start.abd");
-  if (session->start_path && session_write_start(session, session->start_path)) {
+  if (session->start_path && abd_run_write_start(session->start_path, session->scene, session->world, NULL) == ABD_OK) {
     look_text(place, session->start_look);
     if (!session->shown) say_look(session, place, session->start_path, 0);
     return;

@@ -4,6 +4,7 @@
 #include "args.h"
 #include "facts.h"
 #include "live.h"
+#include "stop.h"
 #include "view/page.h"
 #include "view/server.h"
 
@@ -31,22 +32,45 @@ typedef struct ViewOptions {
   bool paused;
 } ViewOptions;
 
-static volatile sig_atomic_t interrupted;
-static void on_signal(int number) {
-  (void)number;
-  interrupted = 1;
-}
-
-static void catch_signals(void) {
-  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-  signal(SIGPIPE, SIG_IGN);
-}
-
 static int fail(int code, const char *sentence) {
   fprintf(stderr, "abd view: %s\n", sentence);
   return code;
+}
+
+/* ---- A temporary folder for a live run without -o ---- */
+
+typedef struct Scratch {
+  char *folder, *run; /* NULL: none */
+} Scratch;
+
+static bool scratch_make(Scratch *scratch) {
+  const char *base = getenv("TMPDIR");
+  char *folder = NULL;
+  if (asprintf(&folder, "%s/abd-view-XXXXXX", base && *base ? base : "/tmp") < 0) return false;
+  if (!mkdtemp(folder) || asprintf(&scratch->run, "%s/live.abd", folder) < 0) return free(folder), false;
+  scratch->folder = folder;
+  return true;
+}
+
+static void remove_run(const char *path) {
+  static const char *const ending[] = {"", "-wal", "-shm"};
+  for (int k = 0; k < 3; k++) {
+    char *name = NULL;
+    if (asprintf(&name, "%s%s", path, ending[k]) < 0) continue;
+    unlink(name);
+    free(name);
+  }
+}
+
+static void scratch_remove(const Scratch *scratch) {
+  if (!scratch->folder) return;
+  remove_run(scratch->run), abd_run_discard(scratch->run);
+  rmdir(scratch->folder);
+}
+
+static int end_late(void *user) {
+  scratch_remove(user);
+  return EXIT_GOOD;
 }
 
 /* ---- Serving ---- */
@@ -99,7 +123,7 @@ static int serve(const ViewOptions *o, const char *path, const ViewControl *cont
   view_data_destroy(&data);
   if (!server) return fail(EXIT_BAD_INPUT, error);
   print_address(o, server, link);
-  while (!interrupted) {
+  while (!stop_cause()) {
     usleep(200000);
     view_server_watch(server);
   }
@@ -108,26 +132,6 @@ static int serve(const ViewOptions *o, const char *path, const ViewControl *cont
 }
 
 /* ---- A scene ---- */
-
-/* A temporary folder for a live run without -o. */
-static char *scratch_folder(void) {
-  const char *base = getenv("TMPDIR");
-  char *folder = NULL;
-  if (asprintf(&folder, "%s/abd-view-XXXXXX", base && *base ? base : "/tmp") < 0) return NULL;
-  if (mkdtemp(folder)) return folder;
-  free(folder);
-  return NULL;
-}
-
-static void remove_run(const char *path) {
-  static const char *const ending[] = {"", "-wal", "-shm"};
-  for (int k = 0; k < 3; k++) {
-    char *name = NULL;
-    if (asprintf(&name, "%s%s", path, ending[k]) < 0) continue;
-    unlink(name);
-    free(name);
-  }
-}
 
 /* Surfaces cross at the start: shows it without simulating. */
 static int show_start(const ViewOptions *o, const Session *session, int code) {
@@ -148,25 +152,21 @@ static int simulate(const ViewOptions *o, Session *session, const TextList *oper
   ViewControl control = live_control(live);
   code = serve(o, session->path, &control);
   live_stop(live);
-  if (!session_finish(session)) code = fail(EXIT_FAILED, run_error(session->run));
+  if (!session_finish(session)) code = fail(EXIT_FAILED, abd_run_error(session->run));
   return code;
 }
 
-static int view_scene(const ViewOptions *o, Session *session, const TextList *operand) {
-  char *folder = NULL, *path = NULL;
+static int view_scene(const ViewOptions *o, Session *session, Scratch *scratch, const TextList *operand) {
   session->options.contacts = session->shown = true;
   if (!session->options.output) {
-    folder = scratch_folder();
-    if (!folder || asprintf(&path, "%s/live.abd", folder) < 0)
-      return fail(EXIT_FAILED, "cannot make a temporary folder");
-    session->options.output = path;
+    if (!scratch_make(scratch)) return fail(EXIT_FAILED, "cannot make a temporary folder");
+    session->options.output = scratch->run;
   }
   int code = simulate(o, session, operand);
   session_close(session);
   *session = (Session){0};
-  if (folder) remove_run(path), rmdir(folder);
-  free(folder), free(path);
-  return code;
+  scratch_remove(scratch);
+  return code == EXIT_INTERRUPTED ? EXIT_GOOD : code;
 }
 
 static int check_options(const ViewOptions *o, const Session *session, const TextList *operand) {
@@ -189,6 +189,7 @@ int command_view(int argc, char **argv) {
   ViewOptions options = {.address = "127.0.0.1", .port = -1, .frame = -1};
   Session session = {.options = {.steps = -1, .argc = argc, .argv = argv}};
   RunOptions *o = &session.options;
+  static Scratch scratch; /* the thread of stop_catch may use it until the process ends */
   TextList operand, set = {0};
   const Option option[] = {
       {"port", 'p', OPTION_COUNT, &options.port, "N", "port, 8520 or another free one; 0 = any free one"},
@@ -209,9 +210,10 @@ int command_view(int argc, char **argv) {
   if (code == ARGS_GO_ON) code = check_options(&options, &session, &operand);
   set = o->set; /* session_close clears it */
   if (code == ARGS_GO_ON) {
-    catch_signals();
+    signal(SIGPIPE, SIG_IGN);
+    stop_catch(0, end_late, &scratch);
     code = session_is_run_path(operand.text[0]) ? serve(&options, operand.text[0], NULL)
-                                                : view_scene(&options, &session, &operand);
+                                                : view_scene(&options, &session, &scratch, &operand);
   }
   args_free(&operand);
   args_free(&set);

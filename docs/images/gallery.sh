@@ -39,6 +39,7 @@ picture screw 60 35,25 0.5
 picture arch 1 30,12 1
 picture spikes 80 35,25 1
 picture pile 110 35,30 1
+picture belt 1500 35,18 1
 picture soft-beam 60 35,18 1
 picture soft-twist 200 35,18 1
 picture soft-ball 40 35,35 1

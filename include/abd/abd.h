@@ -1,6 +1,6 @@
 /* abd: affine body dynamics. Stiff bodies simulated directly on their triangle meshes; no two surfaces ever cross.
  *
- * The whole public interface. Units are SI: metres, kilograms, seconds, radians, newtons, pascals.
+ * The public interface of worlds; abd/scene.h reads scenes and abd/record.h writes and reads runs. Units are SI: metres, kilograms, seconds, radians, newtons, pascals.
  *
  * A body is affine: a material point X of its mesh is at x = p + X c1 + Y c2 + Z c3 in the world. Its twelve unknowns
  * are stored and passed as the 12 numbers p, c1, c2, c3 (the column-major 3x4 matrix [p | A]). The mesh's rest
@@ -16,7 +16,8 @@
  *
  * Errors: a function that can fail returns an AbdStatus; abd_world_error(world) returns a sentence that names body,
  * triangle and value. A numerical outcome (a step that did not converge) is not an error: it is a field of the step's
- * report. The library never exits, aborts or prints. Only one thread at a time may use a world. docs/glossary.md
+ * report. The library never exits, aborts or prints. Only one thread at a time may use a world; abd_world_interrupt
+ * alone may be called at any time. docs/glossary.md
  * explains the terms. */
 #ifndef ABD_H
 #define ABD_H
@@ -61,11 +62,15 @@ typedef enum AbdStatus {
   ABD_ERROR_NUMERIC,  /* a NaN or an infinity appeared; the world is as it was before the step */
   ABD_ERROR_STATE,    /* not possible in this state: a step while a change is open, a foreign snapshot */
   ABD_ERROR_JOINT,    /* an impossible joint: anchors apart, no axis, limits that exclude the start */
+  ABD_INTERRUPTED,    /* abd_world_interrupt stopped the call; the world is as it was before */
+  ABD_ERROR_SCENE,    /* a scene or mesh file that is missing or malformed, a key with a wrong value */
+  ABD_ERROR_FILE,     /* a run file that is missing, damaged, of another version, or in use by another run */
+  ABD_ERROR_DISK,     /* a file that cannot be written: full disk, no permission */
 } AbdStatus;
 
 typedef struct AbdError {
   AbdStatus status;
-  char text[512];
+  char text[1024];
 } AbdError;
 
 ABD_API const char *abd_version(void);
@@ -609,6 +614,10 @@ ABD_API const char *abd_outcome_name(AbdOutcome outcome);
 ABD_API AbdStatus abd_world_start(AbdWorld *world);
 /* One time step. On an error the world is as it was before. report may be NULL. */
 ABD_API AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report);
+/* Stops the start or the step in progress: it returns ABD_INTERRUPTED soon, and the world is as it was before. If there
+ * is none, the next one returns so at once. Each request stops one call. A signal handler or another thread may call
+ * this while the world exists. */
+ABD_API void abd_world_interrupt(AbdWorld *world);
 ABD_API double abd_world_time(const AbdWorld *world);
 ABD_API int64_t abd_world_step_count(const AbdWorld *world);
 /* The settings with automatic values filled in (valid after abd_world_start). */

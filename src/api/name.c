@@ -11,7 +11,11 @@
   X(ABD_ERROR_MEMORY, "memory")                                                                                        \
   X(ABD_ERROR_NUMERIC, "numeric")                                                                                      \
   X(ABD_ERROR_STATE, "state")                                                                                          \
-  X(ABD_ERROR_JOINT, "joint")
+  X(ABD_ERROR_JOINT, "joint")                                                                                          \
+  X(ABD_INTERRUPTED, "interrupted")                                                                                    \
+  X(ABD_ERROR_SCENE, "scene")                                                                                          \
+  X(ABD_ERROR_FILE, "file")                                                                                            \
+  X(ABD_ERROR_DISK, "disk")
 
 #define INTEGRATORS(X)                                                                                                 \
   X(ABD_INTEGRATOR_RIGID, "rigid")                                                                                     \

@@ -106,6 +106,11 @@ static size_t *node_offsets(const AbdWorld *world) {
 }
 
 size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing, size_t capacity) {
+  return world_find_crossings(world, nodes, crossing, capacity, NULL);
+}
+
+size_t world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing, size_t capacity,
+                            Interrupt *interrupt) {
   const Model *m = &world->model;
   size_t count = SIZE_MAX, *at = node_offsets(world), n = (size_t)m->body_count;
   Surface *surface = surfaces_create(m);
@@ -122,7 +127,7 @@ size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdC
   }
   if (!broad_find(&broad, m)) goto done;
   count = 0;
-  for (int k = 0; k < broad.pair_count; k++) {
+  for (int k = 0; k < broad.pair_count && !interrupted(interrupt); k++) {
     uint32_t a = (uint32_t)(broad.pair[k] >> 32), b = (uint32_t)broad.pair[k];
     Side own[2] = {side[a], side[b]};
     Affine pose[2] = {q[a], q[b]};

@@ -105,7 +105,7 @@ static AbdStatus check_start(AbdWorld *world, AbdError *error) {
     at += 12;
   }
   AbdCrossing c;
-  size_t count = abd_world_find_crossings(world, nodes, &c, 1);
+  size_t count = world_find_crossings(world, nodes, &c, 1, m->interrupt);
   mem_free(nodes);
   if (count == SIZE_MAX) return fault(error, ABD_ERROR_MEMORY, "out of memory while checking the start");
   if (count == 0) return ABD_OK;
@@ -136,14 +136,24 @@ static AbdStatus check_near(AbdWorld *world, AbdError *error) {
       p.prim_b);
 }
 
+void abd_world_interrupt(AbdWorld *world) { interrupt_set(&world->interrupt, 1); }
+
+/* Ends the polling. Returns whether an interruption made the call fail, which uses the request up. */
+static bool world_stopped(AbdWorld *world, bool failed) {
+  bool stopped = failed && interrupted(&world->interrupt);
+  world->model.interrupt = NULL;
+  if (stopped) interrupt_set(&world->interrupt, 0);
+  return stopped;
+}
+
 /* Builds all data of a started world. */
 static AbdStatus build(AbdWorld *world, bool check, AbdError *error) {
   Model *m = &world->model;
   if (model_start(m, error)) return error->status;
   if (state_init(&world->state, m, error) || state_next_init(&world->next, m, error)) return error->status;
   if (world_need_backend(world, error)) return error->status;
-  if (!check) return ABD_OK;
-  return check_start(world, error) ? error->status : check_near(world, error);
+  if (check && (check_start(world, error) || check_near(world, error))) return error->status;
+  return interrupted(m->interrupt) ? fault(error, ABD_INTERRUPTED, "interrupted") : ABD_OK;
 }
 
 /* Undoes build, also one that failed. */
@@ -159,7 +169,12 @@ static void undo_build(AbdWorld *world) {
 
 static AbdStatus start(AbdWorld *world, bool check, AbdError *error) {
   world->given = world->model.def;
+  world->model.interrupt = &world->interrupt;
   AbdStatus status = build(world, check, error);
+  if (world_stopped(world, status != ABD_OK)) {
+    error = world_fresh_error(world);
+    status = fault(error, ABD_INTERRUPTED, "interrupted while starting");
+  }
   world->started = status == ABD_OK;
   if (status != ABD_OK) undo_build(world);
   return status;
@@ -207,7 +222,10 @@ AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
   if (!report) report = &local;
   memset(report, 0, sizeof *report);
   if (step_ready(world, error)) return error->status;
+  world->model.interrupt = &world->interrupt;
   Outcome outcome = substeps_run(&world->step, world->backend, &world->state, &world->next, &world->substeps, report);
+  if (world_stopped(world, stage_failed(outcome)))
+    return fault(error, ABD_INTERRUPTED, "interrupted in step %lld", (long long)world->state.step + 1);
   if (stage_failed(outcome) && outcome.body >= 0) report->culprit[0].id = (uint32_t)outcome.body + 1;
   report_ids(world, report);
   if (stage_failed(outcome)) return step_fault(world, outcome, error);

@@ -52,6 +52,7 @@ struct AbdWorld {
   EventList event;   /* of the last step */
   BrokenList broken; /* in the last step */
   Searched searched;
+  Interrupt interrupt;
   AbdError error;
 };
 
@@ -69,6 +70,9 @@ static inline AbdJointId world_joint_id(const AbdWorld *world, int index) {
 }
 /* The arrays of the last step of a started world. */
 const Work *world_view(const AbdWorld *world);
+/* abd_world_find_crossings that an interruption ends. */
+size_t world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing, size_t capacity,
+                            Interrupt *interrupt);
 /* Clears the last failure, so that the next one is stored. */
 AbdError *world_fresh_error(AbdWorld *world);
 /* Makes the backend if there is none. */

@@ -67,6 +67,13 @@ AbdStatus fault(AbdError *error, AbdStatus status, const char *format, ...) {
   return status;
 }
 
+bool interrupt_due(Interrupt *interrupt) {
+  int value = __atomic_load_n(&interrupt->value, __ATOMIC_RELAXED);
+  while (value > 1 && !__atomic_compare_exchange_n(&interrupt->value, &value, value - 1, false, __ATOMIC_RELAXED,
+                                                   __ATOMIC_RELAXED)) {}
+  return value == 1;
+}
+
 double clock_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);

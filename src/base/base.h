@@ -6,6 +6,7 @@
 #define ABD_BASE_H
 
 #include "abd/abd.h"
+#include "base/interrupt.h"
 #include "base/parallel.h"
 
 #define ARRAY_COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))

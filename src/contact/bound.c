@@ -166,6 +166,7 @@ static void list_bound(Sweep *s) {
     if (stays(s, s->sigma * most(c->dist - s->rel, c->near - s->moved), p->bound)) continue;
     if (s->clear == 0) sweep_end(s);
     if (candidate_gap(&s->a, &s->from, c) > s->clear && candidate_gap(&s->a, &s->to, c) > s->clear) continue;
+    if (pair_stops(p, s->scene)) return;
     p->bound = least(p->bound, stencil_bound(s, c, 1));
   }
 }
@@ -182,6 +183,7 @@ static void path_bound(Pair *pair, const ContactScene *scene, const Affine q[2],
   for (int i = 0; i < s.cache->candidate.count; i++) {
     const Candidate *c = &candidate[i];
     if (c->dist - path_closing(pair, scene, d, c) > s.floor) continue;
+    if (pair_stops(pair, scene)) return;
     pair->bound = least(pair->bound, stencil_bound(&s, c, 1));
   }
 }

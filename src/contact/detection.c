@@ -107,7 +107,7 @@ static void descend(Finder *f, int a, Box box, int ib) {
 
 static void find_by_tree(Finder *f) {
   Query *q = f->query;
-  for (int i = 0; i < q->a->element_count && !f->starved; i++) {
+  for (int i = 0; i < q->a->element_count && !f->starved && !pair_stops(q->pair, q->scene); i++) {
     Posed a;
     query_pose(q, i, &a);
     descend(f, i, a.box, 0);
@@ -155,7 +155,7 @@ static bool in_cell(Box cell, Box a, Box b) {
 
 static void try_all(Finder *f, Box cell, const Part *a, const Part *b) {
   f->query->pair->counts.box_tests += (int64_t)a->count * b->count;
-  for (int i = 0; i < a->count; i++)
+  for (int i = 0; i < a->count && !pair_stops(f->query->pair, f->query->scene); i++)
     for (int j = 0; j < b->count; j++)
       if (box_overlap(a->box[i], b->box[j]) && in_cell(cell, a->box[i], b->box[j]))
         add_meeting(f, a->element[i], b->element[j]);
@@ -213,7 +213,7 @@ void query_otherwise(Query *query, AbdDetection detection) {
   if (detection == ABD_DETECTION_TREE) find_by_tree(&f);
   else find_by_overlap(&f, detection == ABD_DETECTION_IAABB_3 ? 3 : 1);
   if (f.count > 1) qsort(f.meeting, (size_t)f.count, sizeof *f.meeting, compare_meetings);
-  for (int k = 0; k < f.count; k++) {
+  for (int k = 0; k < f.count && !pair_stops(query->pair, query->scene); k++) {
     Posed a, b = query_posed_b(query, f.meeting[k].b);
     query_pose(query, f.meeting[k].a, &a);
     query->meet(query, &a, &b);

@@ -93,7 +93,7 @@ typedef struct Pair {
   bool soft;           /* at least one side is a soft body */
   bool needs_cover;    /* the candidates did not cover the last step bound */
   bool coupled;        /* had contacts in this step: part of the matrix pattern */
-  bool failed;         /* memory ran out, or a value was not finite */
+  bool failed;         /* memory ran out, a value was not finite, or the step was interrupted */
   Range contact;       /* Contact */
   Range friction;      /* FrictionPoint */
   Range moments;       /* Moments, at most one; none if both sides are soft */
@@ -133,6 +133,12 @@ typedef struct ContactScene {
 static inline Side scene_side(const ContactScene *scene, int body) {
   const Body *b = &scene->model->body[body];
   return b->soft ? side_soft(&scene->surface[b->soft - 1]) : side_stiff(&scene->model->mesh[b->mesh]);
+}
+
+/* Should a loop over the pair's items end? If the step is interrupted, the pair fails. */
+static inline bool pair_stops(Pair *pair, const ContactScene *scene) {
+  if (interrupted(scene->model->interrupt)) pair->failed = true;
+  return pair->failed;
 }
 
 static inline Contact *pair_contacts(const Pair *pair, const ContactScene *scene) {

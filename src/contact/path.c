@@ -117,7 +117,7 @@ static void leaves_meet(Path *path, const TreeNode *na, const TreeNode *nb) {
 static void nodes_meet(Path *path, int ia, const Span *a, int ib, const Span *b) {
   const TreeNode *na = &path->query.a->node[ia], *nb = &path->query.b->node[ib];
   path->query.pair->counts.box_tests++;
-  if (!spans_meet(path, a, b)) return;
+  if (!spans_meet(path, a, b) || pair_stops(path->query.pair, path->query.scene)) return;
   bool leaf_a = na->element_count > 0, leaf_b = nb->element_count > 0;
   if (leaf_a && leaf_b) {
     leaves_meet(path, na, nb);

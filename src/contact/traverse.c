@@ -144,6 +144,7 @@ bool query_splits_a(const TreeNode *na, const TreeNode *nb) {
 /* Tests the children of the larger of two overlapping nodes against the other node. */
 static void nodes_query(Query *query, int ia, int ib, const Span *span) {
   const TreeNode *na = &query->a->node[ia], *nb = &query->b->node[ib];
+  if (pair_stops(query->pair, query->scene)) return;
   if (na->element_count > 0 && nb->element_count > 0) {
     leaves_query(query, ia, nb);
     return;

@@ -173,6 +173,8 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
                               cpu->surface,
                               &cpu->pairs.store,
                               w->h};
+  if (cpu->broken_off) pairs_drop_cache(&cpu->pairs); /* lists may be incomplete */
+  cpu->broken_off = true;
   system_begin(&cpu->system);
   Outcome outcome = set_targets(cpu);
   if (stage_failed(outcome)) return outcome;

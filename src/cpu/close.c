@@ -100,6 +100,7 @@ Outcome close_joints(Cpu *cpu) {
   for (int round = 1; round <= CLOSE_ROUNDS; round++) {
     double turn;
     Outcome outcome = correct(cpu, &turn);
+    if (!stage_failed(outcome)) outcome = stage_poll(cpu->model);
     if (stage_failed(outcome)) return outcome;
     bool again = turn > TURN_SMALL && round < CLOSE_ROUNDS;
     move_bodies(cpu, again);

@@ -29,7 +29,7 @@ static void pair_item(void *context, int k) {
   Cpu *cpu = loop->cpu;
   if (!pair_selected(cpu, k)) return;
   Pair *p = pairs_at(&cpu->pairs, k);
-  loop->pair(cpu, k, p);
+  if (!pair_stops(p, &cpu->scene)) loop->pair(cpu, k, p);
   if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
 }
 
@@ -45,7 +45,9 @@ static Outcome pair_outcome(const Cpu *cpu, int k) {
 
 static Outcome pairs_outcome(Cpu *cpu) {
   if (!pairs_settle(&cpu->pairs)) return stage_from(false);
-  return cpu->failed < 0 ? stage_done() : pair_outcome(cpu, cpu->failed);
+  if (cpu->failed < 0) return stage_done();
+  Outcome outcome = stage_poll(cpu->model);
+  return stage_failed(outcome) ? outcome : pair_outcome(cpu, cpu->failed);
 }
 
 Outcome for_pairs(Cpu *cpu, PairTask *task) {

@@ -90,9 +90,10 @@ typedef struct Cpu {
   struct Cluster *cluster; /* per block, see cpu/settle.c */
   int *cluster_root;
   int cluster_capacity, cluster_root_capacity;
-  int failed;     /* a pair that failed, -1: none */
-  bool uncovered; /* a pair's list did not cover the last bound */
-  int *limiting;  /* pairs whose bound is below 1 */
+  int failed;      /* a pair that failed, -1: none */
+  bool broken_off; /* the last step did not finish */
+  bool uncovered;  /* a pair's list did not cover the last bound */
+  int *limiting;   /* pairs whose bound is below 1 */
   int limiting_count, limiting_capacity;
 } Cpu;
 

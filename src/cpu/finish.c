@@ -144,6 +144,7 @@ Outcome cpu_finish(void *backend, const Islands *islands, State *after) {
   if (!stage_failed(outcome)) outcome = stage_from(settle_velocities(cpu, after));
   for (int j = 0; j < m->joint_count; j++) joint_finish(&cpu->work, j, after);
   if (stage_failed(outcome)) return outcome;
+  cpu->broken_off = false;
   return stage_from(save_memory(&f) && save_touches(&f) && sum_all(&f));
 }
 

@@ -376,7 +376,7 @@ static Outcome fly_part(Cpu *cpu, double kick) {
   double first = 0, open = 0;
   Outcome outcome = factor_at(cpu, f->from, start);
   if (stage_failed(outcome)) return outcome;
-  for (int round = 0; round < FLIGHT_ROUNDS; round++) {
+  for (int round = 0; round < FLIGHT_ROUNDS && !interrupted(cpu->model->interrupt); round++) {
     round_of(cpu);
     open = most_open(f);
     if (round == 0) first = open;
@@ -412,6 +412,7 @@ static Outcome fly_parts(Cpu *cpu, int parts) {
       f->base[k] = flight_continue(w, f->block[k], f->flight[k], f->duration);
     }
     Outcome outcome = fly_part(cpu, part > 0 ? f->duration : 0.5 * f->duration);
+    if (!stage_failed(outcome)) outcome = stage_poll(cpu->model);
     if (stage_failed(outcome)) return outcome;
     if (!(most_open(f) <= FLIGHT_OPEN)) break;
   }
@@ -460,6 +461,7 @@ static Outcome close_open(Cpu *cpu, const bool *open) {
   for (int k = 0; k < f->count; k++) f->from[k] = f->pose[k];
   for (int round = 1;; round++) {
     Outcome outcome = factor_at(cpu, f->pose, w->target.body);
+    if (!stage_failed(outcome)) outcome = stage_poll(cpu->model);
     if (stage_failed(outcome)) return outcome;
     set_off(cpu, f->pose, false);
     open_rows(cpu);
@@ -558,6 +560,8 @@ static Outcome project(Cpu *cpu, State *after, double kick) {
   anderson_begin(&f->anderson);
   for (int round = 0; round < FLIGHT_ROUNDS; round++) {
     double left = rate_round(cpu);
+    outcome = stage_poll(cpu->model);
+    if (stage_failed(outcome)) return outcome;
     if (left <= FLIGHT_OPEN) break;
     anderson_step(&f->anderson, f->x, f->change);
   }

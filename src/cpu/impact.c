@@ -181,7 +181,8 @@ static Outcome resolve_all(Bounce *b, Twist *before) {
   for (int sweep = 0; any && sweep < IMPACT_SWEEPS; sweep++) {
     any = false;
     for (int k = 0; k < b->meeting_count; k++) {
-      Outcome outcome = resolve(b, &b->meeting[k], before, &any);
+      Outcome outcome = stage_poll(b->cpu->model);
+      if (!stage_failed(outcome)) outcome = resolve(b, &b->meeting[k], before, &any);
       if (stage_failed(outcome)) return outcome;
     }
   }

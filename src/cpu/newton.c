@@ -188,8 +188,10 @@ static Outcome solve(Cpu *cpu, bool *raised) {
   add_joint_blocks(cpu);
   int pivots = system_factor(&cpu->system, cpu->threads);
   *raised = pivots > 0;
+  if (pivots >= 0 && !system_solve(&cpu->system)) *raised = true;
+  Outcome outcome = stage_poll(cpu->model);
+  if (stage_failed(outcome)) return outcome;
   if (pivots < 0) return stage_not_finite(-1);
-  if (!system_solve(&cpu->system)) *raised = true;
   report_solve(cpu->system.solver, cpu->report);
   parallel_for(cpu->threads, cpu->active_count, 64, solution_task, cpu);
   return stage_done();

@@ -137,7 +137,7 @@ bool soft_add(Cpu *cpu) {
   for (int k = 0; k < m->soft_count; k++) {
     const Soft *s = &m->soft[k];
     int count = selected(cpu, k) ? soft_element_count(s) : 0;
-    for (int first = 0; first < count; first += CHUNK) {
+    for (int first = 0; first < count && !interrupted(m->interrupt); first += CHUNK) {
       int n = count - first < CHUNK ? count - first : CHUNK;
       Batch w = {&cpu->work, s, first, cpu->work.q, NULL, term, island_of_soft(cpu->islands, k)->convex > 0};
       parallel_for(cpu->threads, n, 16, term_task, &w);

@@ -14,7 +14,8 @@ Outcome cpu_find_near(void *backend, Nodes q, NearPair *found) {
   if (!broad_find(&cpu->broad, m) || !store_init(&store, 1)) return stage_from(false);
   bool ok = store_reserve(&store, 1);
   for (int k = 0; ok && k < cpu->broad.pair_count && found->a < 0; k++)
-    ok = near_test(&scene, q.body, (int)(cpu->broad.pair[k] >> 32), (int)(cpu->broad.pair[k] & 0xffffffffu), found);
+    ok = near_test(&scene, q.body, (int)(cpu->broad.pair[k] >> 32), (int)(cpu->broad.pair[k] & 0xffffffffu), found) &&
+         !interrupted(m->interrupt);
   store_destroy(&store);
   return stage_from(ok);
 }

@@ -221,8 +221,15 @@ void system_add_right(System *s, int body, const Affine *f) {
     if (run.owner >= 0) gather(&run, v, s->right + s->column_at[run.owner]);
 }
 
-int system_factor(System *s, int threads) { return block_cholesky_factor(s->solver, threads); }
-bool system_solve(System *s) { return block_cholesky_solve(s->solver, s->right, s->right); }
+int system_factor(System *s, int threads) {
+  block_cholesky_poll(s->solver, s->model->interrupt);
+  return block_cholesky_factor(s->solver, threads);
+}
+
+bool system_solve(System *s) {
+  block_cholesky_poll(s->solver, s->model->interrupt);
+  return block_cholesky_solve(s->solver, s->right, s->right);
+}
 
 Affine system_solution(const System *s, int body) {
   double q[12] = {0};

@@ -17,7 +17,8 @@ enum { PCG_ITERATIONS = 2000, SHIFTS = 6, COLUMNS_AT_ONCE = 64, BLOCKS_AT_ONCE =
 struct BlockCholesky {
   BlockPlan plan;
   BlockTasks tasks;
-  int threads;     /* of functions without a threads argument */
+  int threads; /* of functions without a threads argument */
+  Interrupt *interrupt;
   double *values;  /* blocks of A, then of L; aligned to a cache line */
   double *inverse; /* 1 / diagonal of L */
   double *work;    /* vectors for solve: one, or five if it iterates */
@@ -39,6 +40,8 @@ BlockCholesky *block_cholesky_create(void) {
 void block_cholesky_use_threads(BlockCholesky *solver, int threads) {
   solver->threads = solver->plan.threads = threads;
 }
+
+void block_cholesky_poll(BlockCholesky *solver, Interrupt *interrupt) { solver->interrupt = interrupt; }
 
 bool block_cholesky_use_cholmod(BlockCholesky *solver) {
   if (!solver->cholmod) solver->cholmod = cholmod_factor_create();
@@ -161,7 +164,7 @@ void block_cholesky_add_edge(BlockCholesky *solver, int k, const double *block) 
 }
 
 static BlockFactor factor_of(BlockCholesky *solver) {
-  return (BlockFactor){&solver->plan.pattern, &solver->tasks, solver->values, solver->inverse};
+  return (BlockFactor){&solver->plan.pattern, &solver->tasks, solver->values, solver->inverse, solver->interrupt};
 }
 
 /* Uses as many threads as save time; one if memory is out. */
@@ -217,7 +220,8 @@ static bool solve_by_iterations(BlockCholesky *solver, double *x) {
                   .work = x + p->unknown_count,
                   .tolerance = PCG_TOLERANCE,
                   .max_iterations = PCG_ITERATIONS,
-                  .threads = solver->threads};
+                  .threads = solver->threads,
+                  .interrupt = solver->interrupt};
   PcgResult result = block_pcg_solve(&pcg, x);
   solver->iterations = result.iterations;
   return !result.indefinite;

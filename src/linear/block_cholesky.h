@@ -16,6 +16,8 @@ BlockCholesky *block_cholesky_create(void); /* NULL if memory is out */
 void block_cholesky_destroy(BlockCholesky *solver);
 /* Sets the number of threads of analyze, clear and solve; initially 1. */
 void block_cholesky_use_threads(BlockCholesky *solver, int threads);
+/* Factor and solve poll it from now on; NULL = none. After an interruption their results are not to be used. */
+void block_cholesky_poll(BlockCholesky *solver, Interrupt *interrupt);
 /* From now on CHOLMOD factors and solves, except matrices that are not positive definite. False if memory is out or
  * this build has no CHOLMOD (cholmod_factor_built). */
 bool block_cholesky_use_cholmod(BlockCholesky *solver);

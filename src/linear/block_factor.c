@@ -41,6 +41,7 @@ static void update_column(const BlockFactor *f, int j, int first, int *map) {
   for (int e = p->row_at[j]; e < p->row_at[j + 1]; e++) {
     int k = p->row_column[e], b = p->row_block[e], end = p->column_at[k + 1], width = p->size[k];
     if (k < first) block_tasks_wait(f->tasks, k);
+    if (interrupted(f->interrupt)) return;
     const double *left = values + p->block_at[b];
     subtract_square(values + p->block_at[p->column_at[j]], left, s, width);
     for (b++; b < end; b++) {
@@ -60,6 +61,7 @@ static int factor_column(const BlockFactor *f, int j, int first, int *map) {
   double scale[BLOCK_MAX];
   find_scales(p, j, diagonal, scale);
   update_column(f, j, first, map);
+  if (interrupted(f->interrupt)) return -1;
   int raised = cholesky(diagonal, s, scale, inverse);
   if (raised < 0) return raised;
   for (int b = p->column_at[j] + 1; b < p->column_at[j + 1]; b++)
@@ -124,7 +126,7 @@ static void solve_forward(void *context, const BlockTask *task, int worker) {
   const BlockFactor *f = solve->factor;
   const BlockPattern *p = f->pattern;
   (void)worker;
-  for (int j = task->first; j <= task->last; j++) {
+  for (int j = task->first; j <= task->last && !interrupted(f->interrupt); j++) {
     int at = p->unknown_at[j];
     gather_row(solve, j, task->first);
     solve_lower(solve->x + at, f->values + p->block_at[p->column_at[j]], f->inverse + at, p->size[j]);
@@ -138,7 +140,7 @@ static void solve_backward(void *context, const BlockTask *task, int worker) {
   const BlockFactor *f = solve->factor;
   const BlockPattern *p = f->pattern;
   (void)worker;
-  for (int c = task->last; c >= task->first; c--) {
+  for (int c = task->last; c >= task->first && !interrupted(f->interrupt); c--) {
     int at = p->unknown_at[c], s = p->size[c];
     for (int b = p->column_at[c] + 1; b < p->column_at[c + 1]; b++) {
       int row = p->block_row[b];

@@ -10,12 +10,13 @@ typedef struct BlockFactor {
   BlockTasks *tasks;
   double *values;  /* blocks of A, then of L; aligned to a cache line */
   double *inverse; /* 1 / diagonal of L */
+  Interrupt *interrupt;
 } BlockFactor;
 
 /* maps: n numbers for each thread, zero if the pattern is an incomplete factor's. Returns the number of raised pivots,
- * -1 if there is a NaN. */
+ * -1 if there is a NaN or it was interrupted. */
 int block_factor_compute(const BlockFactor *factor, int threads, int *maps);
-/* x = (L L^T)^-1 x, in L's order. */
+/* x = (L L^T)^-1 x, in L's order; no solution if it was interrupted. */
 void block_factor_solve(const BlockFactor *factor, int threads, double *x);
 
 #endif

@@ -119,7 +119,7 @@ PcgResult block_pcg_solve(const BlockPcg *pcg, double *x) {
   double *w = pcg->work;
   Vectors v = {x, w, w + n, w + 2 * (size_t)n, w + 3 * (size_t)n, 0};
   double rz = begin(pcg, &v), enough = pcg->tolerance * pcg->tolerance * rz;
-  while (rz > enough && result.iterations < pcg->max_iterations) {
+  while (rz > enough && result.iterations < pcg->max_iterations && !interrupted(pcg->interrupt)) {
     multiply(pcg, v.d, v.ad);
     double curvature = parallel_sum(threads, n, CHUNK, curvature_term, &v);
     if (!(curvature > 0)) {

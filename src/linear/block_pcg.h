@@ -14,6 +14,7 @@ typedef struct BlockPcg {
   double tolerance; /* norm of the preconditioned residual, relative to the first */
   int max_iterations;
   int threads;
+  Interrupt *interrupt;
 } BlockPcg;
 
 typedef struct PcgResult {

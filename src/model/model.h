@@ -88,6 +88,7 @@ typedef struct Model {
   double mass_max;        /* of the dynamic bodies */
   double joint_tolerance; /* [m] what a joint that is not linear may leave open */
   bool has_friction, has_restitution, started;
+  Interrupt *interrupt; /* polled by long loops while the world starts or steps; NULL otherwise */
 } Model;
 
 /* Elastic slip of a friction contact, carried from step to step so that static friction does not creep. */

@@ -60,11 +60,13 @@ static bool write_death(Run *run, const char *table, uint32_t id, int64_t step) 
 }
 
 bool run_write_changes(Run *run, const AbdWorld *world, const RunStep *step, const AbdEvent *event, size_t count) {
-  uint32_t last = 0;
+  uint32_t last = 0, last_joint = 0;
   int64_t now = step->report->step;
-  for (size_t k = 0; k < count; k++)
+  for (size_t k = 0; k < count; k++) {
     if (event[k].kind == ABD_EVENT_BODY_ADDED && event[k].body_a.id > last) last = event[k].body_a.id;
-  bool good = run_write_new_bodies(run, world, now, last) && run_write_joint_defs(run, world, now);
+    if (event[k].kind == ABD_EVENT_JOINT_ADDED && event[k].joint.id > last_joint) last_joint = event[k].joint.id;
+  }
+  bool good = run_write_new_bodies(run, world, now, last) && run_write_joint_defs(run, world, now, last_joint);
   for (size_t k = 0; good && k < count; k++) {
     const AbdEvent *e = &event[k];
     const char *color =

@@ -159,9 +159,14 @@ static bool make_tables(Run *run) {
          run_write_meta(run, "program_version", abd_version());
 }
 
+static char *draft_path(const char *path) {
+  char *draft = NULL;
+  return asprintf(&draft, "%s.part-%ld", path, (long)getpid()) < 0 ? NULL : draft;
+}
+
 Run *run_create(const char *path, RunError *error) {
   Run *run = run_new(path, RUN_APPEND);
-  if (!run || asprintf(&run->draft, "%s.part-%ld", path, (long)getpid()) < 0) return give_up(run, error);
+  if (!run || !(run->draft = draft_path(path))) return give_up(run, error);
   if (!lock_file(run, run->draft, true)) {
     free(run->draft), run->draft = NULL;
     return give_up(run, error);
@@ -179,6 +184,12 @@ static void remove_log(const char *path) {
     unlink(name);
     free(name);
   }
+}
+
+void run_discard_draft(const char *path) {
+  char *draft = draft_path(path);
+  if (draft) unlink(draft), remove_log(draft);
+  free(draft);
 }
 
 /* Fails if a run is writing the file that is about to be replaced. */

@@ -64,7 +64,8 @@ bool run_write_soft_defs(Run *run, const AbdWorld *world, uint32_t after);
 bool run_read_soft_defs(Run *run, RunScene *scene);
 bool run_write_soft_mesh(Run *run, sqlite3_stmt *statement, const AbdWorld *world, AbdBodyId body);
 void run_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, size_t size);
-bool run_write_joint_defs(Run *run, const AbdWorld *world, int64_t born);
+/* last: the largest id so far, also of joints that are gone already. */
+bool run_write_joint_defs(Run *run, const AbdWorld *world, int64_t born, uint32_t last);
 /* change.c: the rows of what came or went with the step of the events. */
 bool run_write_changes(Run *run, const AbdWorld *world, const RunStep *step, const AbdEvent *event, size_t count);
 bool run_rewind_world(Run *run, int64_t step);

@@ -69,9 +69,8 @@ static bool write_def(Run *run, sqlite3_stmt *s, uint32_t id, const AbdJointDef 
   return run_finish(run, s, "write a joint");
 }
 
-bool run_write_joint_defs(Run *run, const AbdWorld *world, int64_t born) {
-  size_t count = abd_world_joint_count(world);
-  uint32_t after, last = count ? abd_world_joint_at(world, count - 1).id : 0;
+bool run_write_joint_defs(Run *run, const AbdWorld *world, int64_t born, uint32_t last) {
+  uint32_t after;
   if (!run_last_id(run, "joint_def", &after)) return false;
   if (after >= last) return true;
   sqlite3_stmt *s = run_prepare(run, "INSERT INTO joint_def VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
@@ -219,9 +218,13 @@ bool run_read_joint_readings(Run *run, const RunJoints *joints, int64_t step, Ab
   if (!joints->count) return true;
   sqlite3_stmt *s = run_prepare(run, "SELECT joint, " READING_COLUMNS " FROM joint WHERE step = ? ORDER BY joint");
   if (!s) return false;
-  size_t rows = 0, alive = 0;
+  size_t rows = 0, alive = 0, leaving = 0; /* leaving: gears on a joint that broke in this step */
   int code;
-  for (size_t k = 0; k < joints->count; k++) alive += joints->joint[k].born <= step && step < joints->joint[k].died;
+  for (size_t k = 0; k < joints->count; k++) {
+    const RunJoint *joint = &joints->joint[k];
+    alive += joint->born <= step && step < joint->died;
+    leaving += joint->born <= step && joint->died == step + 1;
+  }
   sqlite3_bind_int64(s, 1, step);
   while ((code = sqlite3_step(s)) == SQLITE_ROW) {
     int64_t id = sqlite3_column_int64(s, 0);
@@ -231,8 +234,9 @@ bool run_read_joint_readings(Run *run, const RunJoints *joints, int64_t step, Ab
   }
   bool good = code == SQLITE_DONE || run_fail_sqlite(run, "read the joints");
   sqlite3_finalize(s);
-  return good && (rows == alive || run_fail(run, RUN_BAD_FILE, "%s: step %lld has readings of %zu joints of %zu",
-                                            run->path, (long long)step, rows, alive));
+  return good && ((rows <= alive && rows + leaving >= alive) ||
+                  run_fail(run, RUN_BAD_FILE, "%s: step %lld has readings of %zu joints of %zu", run->path,
+                           (long long)step, rows, alive));
 }
 
 bool run_read_worst_reading(Run *run, double *residual, int64_t *step, uint32_t *joint) {

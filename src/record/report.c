@@ -262,7 +262,7 @@ bool run_read_summary(Run *run, RunSummary *summary) {
     void (*read)(sqlite3_stmt *, RunSummary *);
     const char *needs; /* a column that older files do not have */
   } query[] = {
-      {"SELECT count(*), total(1 - converged), min(CASE WHEN converged THEN NULL ELSE step END),"
+      {"SELECT count(*), total(NOT converged), min(CASE WHEN converged THEN NULL ELSE step END),"
        " total(outcome = 'kinematic blocked'), avg(iterations), max(iterations), avg(contacts), max(contacts),"
        " max(max_strain), max(max_soft_strain), max(residual), total(seconds), total(seconds_candidates), "
        "total(seconds_distances),"

@@ -16,6 +16,7 @@
 #define ABD_RECORD_RUN_H
 
 #include <abd/abd.h>
+#include <abd/record.h>
 
 #define RUN_FORMAT_VERSION 5
 #define RUN_OLDEST_VERSION 2 /* oldest readable version */
@@ -39,6 +40,8 @@ typedef enum RunMode { RUN_READ, RUN_APPEND } RunMode;
 /* Makes a new file that replaces path when it is published. NULL on failure. */
 Run *run_create(const char *path, RunError *error);
 bool run_publish(Run *run);
+/* Removes the file that run_create of this process has not published, before the process ends by _exit. */
+void run_discard_draft(const char *path);
 Run *run_open(const char *path, RunMode mode, RunError *error);
 /* Closes the file; removes it if it was never published. run may be NULL. */
 void run_close(Run *run);
@@ -183,31 +186,7 @@ bool run_read_checkpoint(Run *run, void **bytes, size_t *size, int64_t *step);
 bool run_same_world(Run *run, const AbdWorld *world);
 
 /* ---- Summary of all reports ---- */
-typedef struct RunSummary {
-  int64_t bytes; /* of the file after its log is merged */
-  int64_t steps, frames, not_converged, first_not_converged, kinematic_blocked;
-  double time;
-  double iterations_mean;
-  int64_t iterations_max;
-  int64_t split_steps, first_split;   /* steps that were taken in sub-steps */
-  int64_t substeps, substeps_max;     /* of those steps: in total, of one */
-  int64_t given_up;                   /* tries */
-  int64_t worst_split;                /* the step with given up tries that has the most sub-steps, 0 = none */
-  uint32_t split_culprit[2];          /* the bodies to blame in it */
-  int64_t linear_iterations;          /* conjugate gradient iterations in total; 0 if Cholesky solved all */
-  double factor_memory, factor_flops; /* [bytes], [flops] predicted for the largest factor of all steps */
-  double contacts_mean;
-  int64_t contacts_max;
-  double min_distance; /* infinity if there were no contacts */
-  int64_t min_distance_step;
-  uint32_t nearest[2];
-  double max_strain, max_soft_strain, residual_max;
-  double joint_residual; /* [m] the largest reported gap of a joint */
-  int64_t joint_residual_step;
-  uint32_t worst_joint;                           /* 0 = no report names one */
-  double seconds[ABD_STAGE_COUNT], seconds_total; /* sums over all steps */
-  uint64_t last_hash;
-} RunSummary;
+typedef AbdRunSummary RunSummary;
 bool run_read_summary(Run *run, RunSummary *summary);
 
 /* Columns of the report table in order; NULL after the last. */

@@ -29,6 +29,7 @@ static const GalleryScene *const scenes[] = {
     &gallery_arch,
     &gallery_spikes,
     &gallery_pile,
+    &gallery_belt,
     &gallery_soft_beam,
     &gallery_soft_twist,
     &gallery_soft_ball,

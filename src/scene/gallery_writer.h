@@ -58,7 +58,7 @@ static inline double dice(Dice *d) {
 extern const GalleryScene gallery_pendulum, gallery_double_pendulum, gallery_triple_pendulum, gallery_four_bar,
     gallery_slider_crank, gallery_robot_arm, gallery_chain, gallery_gears, gallery_gear_train, gallery_octopus,
     gallery_wrecking_ball, gallery_ball, gallery_brick_wall, gallery_net, gallery_cards, gallery_screw, gallery_arch,
-    gallery_spikes, gallery_pile, gallery_soft_beam, gallery_soft_twist, gallery_soft_ball, gallery_soft_hand,
-    gallery_soft_press, gallery_cloth_gears, gallery_hybrid;
+    gallery_spikes, gallery_pile, gallery_belt, gallery_soft_beam, gallery_soft_twist, gallery_soft_ball,
+    gallery_soft_hand, gallery_soft_press, gallery_cloth_gears, gallery_hybrid;
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scene/half_edge.h"
 #include "scene/json_node.h"
 
 /* ---- Triangles with the same corners ---- */
@@ -68,18 +69,6 @@ static bool drop_repeated(MeshData *mesh, MeshFix *fix) {
 
 /* ---- Orientation ---- */
 
-typedef struct HalfEdge {
-  uint32_t low, high, triangle;
-  bool forward; /* the triangle runs from low to high */
-} HalfEdge;
-
-static int compare_edges(const void *a, const void *b) {
-  const HalfEdge *x = a, *y = b;
-  if (x->low != y->low) return x->low < y->low ? -1 : 1;
-  if (x->high != y->high) return x->high < y->high ? -1 : 1;
-  return (x->triangle > y->triangle) - (x->triangle < y->triangle);
-}
-
 /* Patches: triangles that are connected by edges of two triangles which face the same side. */
 typedef struct Patches {
   HalfEdge *edge;          /* sorted, so that those of one edge follow each other */
@@ -95,12 +84,6 @@ static uint32_t patch_of(uint32_t *parent, uint32_t t) {
   return t;
 }
 
-static size_t run_length(const HalfEdge *edge, size_t count) {
-  size_t n = 1;
-  while (n < count && edge[n].low == edge->low && edge[n].high == edge->high) n++;
-  return n;
-}
-
 static uint32_t corner_of(const MeshData *mesh, const HalfEdge *e) {
   uint32_t from = e->forward ? e->low : e->high, k = 0;
   while (mesh->triangle[3 * (size_t)e->triangle + k] != from) k++;
@@ -109,15 +92,11 @@ static uint32_t corner_of(const MeshData *mesh, const HalfEdge *e) {
 
 static void find_patches(const MeshData *mesh, Patches *p) {
   size_t count = 3 * mesh->triangle_count;
-  for (size_t k = 0; k < count; k++) {
-    uint32_t a = mesh->triangle[k], b = mesh->triangle[k - k % 3 + (k + 1) % 3];
-    p->edge[k] = (HalfEdge){a < b ? a : b, a < b ? b : a, (uint32_t)(k / 3), a < b};
-  }
-  qsort(p->edge, count, sizeof *p->edge, compare_edges);
+  half_edges_fill(mesh->triangle, mesh->triangle_count, p->edge);
   for (uint32_t t = 0; t < mesh->triangle_count; t++) p->patch[t] = t;
   for (size_t k = 0, n; k < count; k += n) {
     const HalfEdge *e = p->edge + k;
-    n = run_length(e, count - k);
+    n = half_edges_of_one(e, count - k);
     for (size_t i = 0; i < n; i++) p->run[corner_of(mesh, e + i)] = (uint32_t)k;
     if (n != 2 || e[0].forward == e[1].forward) continue;
     uint32_t u = patch_of(p->patch, e[0].triangle), v = patch_of(p->patch, e[1].triangle);
@@ -130,7 +109,7 @@ static void find_patches(const MeshData *mesh, Patches *p) {
 static long run_gain(const Patches *p, size_t count, uint32_t run, uint32_t patch) {
   const HalfEdge *e = p->edge + run;
   long own = 0, others = 0;
-  for (size_t i = 0, n = run_length(e, count - run); i < n; i++)
+  for (size_t i = 0, n = half_edges_of_one(e, count - run); i < n; i++)
     *(p->patch[e[i].triangle] == patch ? &own : &others) += e[i].forward ? 1 : -1;
   return labs(others + own) - labs(others - own);
 }

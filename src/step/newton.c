@@ -108,6 +108,7 @@ static void adapt_damping(Island *g, double length) {
  * clear path. */
 static Outcome clear_paths(Step *s, Backend b) {
   do {
+    TRY(stage_poll(s->model));
     clear_joined(s);
     TRY(aim(s, b));
     choose(s, is_searching);
@@ -298,6 +299,7 @@ static Outcome fly(Step *s, Backend b, const State *state) {
 
 static Outcome iterate(Step *s, Backend b) {
   choose(s, is_active);
+  TRY(stage_poll(s->model));
   TRY(b.stages->newton(b.self, &s->islands, &s->raised));
   judge_residuals(s);
   TRY(line_search(s, b));
@@ -350,6 +352,7 @@ static bool turns_too_far(Step *s) {
 Outcome step_run(Step *s, Backend b, const State *state, State *after, int limit, bool final, AbdStepReport *report) {
   s->report = report;
   report->step_length = 1;
+  TRY(stage_poll(s->model));
   TRY(b.stages->begin(b.self, state, &s->islands, report));
   if (turns_too_far(s) && !final) {
     report->outcome = ABD_TURNED_TOO_FAR;
@@ -361,7 +364,8 @@ Outcome step_run(Step *s, Backend b, const State *state, State *after, int limit
   report_islands(s);
   if (!final && report->outcome != ABD_CONVERGED) return stage_done();
   after->step = state->step + 1;
-  return b.stages->finish(b.self, &s->islands, after);
+  TRY(b.stages->finish(b.self, &s->islands, after));
+  return stage_poll(s->model); /* what an interrupted loop left is not valid */
 }
 
 bool step_init(Step *s, const Model *model) {

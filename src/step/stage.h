@@ -12,7 +12,7 @@
 #include "step/island.h"
 #include "step/work.h"
 
-typedef enum OutcomeKind { STAGE_DONE = 0, STAGE_OUT_OF_MEMORY, STAGE_NOT_FINITE } OutcomeKind;
+typedef enum OutcomeKind { STAGE_DONE = 0, STAGE_OUT_OF_MEMORY, STAGE_NOT_FINITE, STAGE_INTERRUPTED } OutcomeKind;
 
 /* How a stage ended. A step that meets anything but STAGE_DONE ends and leaves the state as it was. */
 typedef struct Outcome {
@@ -23,6 +23,10 @@ typedef struct Outcome {
 static inline Outcome stage_done(void) { return (Outcome){STAGE_DONE, -1}; }
 static inline Outcome stage_from(bool enough_memory) {
   return (Outcome){enough_memory ? STAGE_DONE : STAGE_OUT_OF_MEMORY, -1};
+}
+/* Between parts of a stage that may take long. */
+static inline Outcome stage_poll(const Model *model) {
+  return (Outcome){interrupted(model->interrupt) ? STAGE_INTERRUPTED : STAGE_DONE, -1};
 }
 static inline Outcome stage_not_finite(int body) { return (Outcome){STAGE_NOT_FINITE, body}; }
 static inline bool stage_failed(Outcome outcome) { return outcome.kind != STAGE_DONE; }

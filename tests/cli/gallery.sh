@@ -9,7 +9,7 @@ declare -A small=(
   [chain]="--links 80" [gears]="--teeth-a 12 --teeth-b 16 --resolution 3" [gear-train]="--gears 4 --resolution 3"
   [octopus]="--arms 4 --segments 3 --resolution 8" [wrecking-ball]="--gap 0.2" [ball]="--stack light" [brick-wall]="--courses 3 --columns 3"
   [net]="--size 4 --ball 1.5" [cards]="--levels 2" [screw]="" [arch]="--stones 9" [spikes]="--bodies 4 --resolution 2"
-  [pile]="--count 40" [soft-beam]="--count 2 --cells 1" [soft-twist]="--cells 2" [soft-ball]="--count 2 --cells 1"
+  [pile]="--count 40" [belt]="--seconds 10" [soft-beam]="--count 2 --cells 1" [soft-twist]="--cells 2" [soft-ball]="--count 2 --cells 1"
   [soft-hand]="--cells 1" [soft-press]="--cells 1" [cloth-gears]="--cells 6" [hybrid]="--resolution 0.5 --helicopters 1"
 )
 

@@ -16,28 +16,34 @@ test -f "$prefix/include/abd/abd.h"
 test ! -f "$build/abd" || "$prefix/bin/abd" --help >/dev/null
 
 echo "== names the shared library shows"
-shown=$(nm -D --defined-only "$libdir/libabd.so" | awk '$2 ~ /[A-Z]/ { print $3 }' | sort)
-foreign=$(grep -v '^abd_' <<<"$shown" || true)
-[ -z "$foreign" ] || { echo "not abd_*: $foreign"; exit 1; }
-[ "$(wc -l <<<"$shown")" -ge 20 ] || { echo "only these: $shown"; exit 1; }
+for name in abd abdkit; do
+  shown=$(nm -D --defined-only "$libdir/lib$name.so" | awk '$2 ~ /[A-Z]/ { print $3 }' | sort)
+  foreign=$(grep -v '^abd_' <<<"$shown" || true)
+  [ -z "$foreign" ] || { echo "lib$name.so, not abd_*: $foreign"; exit 1; }
+  [ "$(wc -l <<<"$shown")" -ge 20 ] || { echo "lib$name.so, only these: $shown"; exit 1; }
+done
 
 echo "== find_package"
 cmake -S "$source/tests/install" -B "$work/user" -DCMAKE_PREFIX_PATH="$prefix" -DEXAMPLES="$examples" \
       -DCMAKE_BUILD_TYPE=Release >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
 cmake --build "$work/user" >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
-for program in {falling_box,motor}_{static,shared,cxx}; do
+for program in {falling_box,motor,simulate}_{static,shared,cxx}; do
   echo "-- $program"
-  "$work/user/$program"
+  "$work/user/$program" "$work"
 done
 
 echo "== pkg-config"
 export PKG_CONFIG_PATH=$libdir/pkgconfig
-for example in falling_box motor; do
-  read -ra flags <<<"$(pkg-config --cflags --libs abd)"
+for example in falling_box motor simulate; do
+  package=abd
+  [ $example != simulate ] || package=abdkit
+  read -ra flags <<<"$(pkg-config --cflags --libs $package)"
   "${CC:-cc}" -Wall -Wextra -Werror "$examples/$example.c" "${flags[@]}" -lm -o "$work/shared"
-  LD_LIBRARY_PATH=$libdir "$work/shared" >/dev/null
-  read -ra flags <<<"$(pkg-config --static --cflags --libs abd)"
-  "${CC:-cc}" "$examples/$example.c" "${flags[@]/#-labd/-l:libabd.a}" -o "$work/static"
-  "$work/static" >/dev/null
+  LD_LIBRARY_PATH=$libdir "$work/shared" "$work" >/dev/null
+  read -ra flags <<<"$(pkg-config --static --cflags --libs $package)"
+  archives=("${flags[@]/#-labdkit/-l:libabdkit.a}")
+  archives=("${archives[@]/%-labd/-l:libabd.a}")
+  "${CC:-cc}" "$examples/$example.c" "${archives[@]}" -o "$work/static"
+  "$work/static" "$work" >/dev/null
 done
 echo "all ran"

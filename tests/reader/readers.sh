@@ -8,7 +8,7 @@ build=$(realpath "$3")
 here=$source/tests/reader
 python=$(command -v /usr/bin/python3 || command -v python3 || true)
 export PYTHONDONTWRITEBYTECODE=1
-[ -n "$python" ] || { echo "skipped: no python3"; exit 77; }
+[ -n "$python" ] || { echo "skipped: no python3: apt-get install python3"; exit 77; }
 readers=0
 
 cat >all.json <<'JSON'

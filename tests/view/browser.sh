@@ -8,13 +8,13 @@ skip() {
   echo "skipped: $*"
   exit 77
 }
-command -v node >/dev/null || skip "node is not installed"
+command -v node >/dev/null || skip "node is not installed: apt-get install nodejs npm"
 chromium=$(command -v chromium || command -v chromium-browser || true)
-[ -n "$chromium" ] || skip "chromium is not installed"
-[ -e "$source/viewer/node_modules/playwright-core" ] || skip "viewer/node_modules has no playwright-core: npm ci in viewer/"
-[ -s "$build/viewer/viewer.js" ] || skip "this build has no viewer"
+[ -n "$chromium" ] || skip "chromium is not installed: apt-get install chromium"
+[ -e "$source/viewer/node_modules/playwright-core" ] || skip "viewer/node_modules has no playwright-core: with a network, npm ci in viewer/"
+[ -s "$build/viewer/viewer.js" ] || skip "this build has no viewer: npm with a network, or apt-get install esbuild libjs-three"
 "$abd" view --help >/dev/null
-case $("$abd" view nothing.abd 2>&1 || true) in *"without libmicrohttpd"*) skip "built without libmicrohttpd" ;; esac
+case $("$abd" view nothing.abd 2>&1 || true) in *"without libmicrohttpd"*) skip "built without libmicrohttpd: apt-get install libmicrohttpd-dev, and build again" ;; esac
 
 out=$build/tests/view
 rm -rf "$out"

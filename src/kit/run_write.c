@@ -1,0 +1,263 @@
+/* Writing runs, see abd/record.h.
+ *
+ * A state to resume from is handed over with a step if CHECKPOINT_SECONDS have passed since the last one and copying
+ * the last one took less than 1/CHECKPOINT_SHARE of that time. Resuming computes at most so much again. */
+#define _GNU_SOURCE
+#include "kit/kit.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "scene/setting.h"
+
+#define CHECKPOINT_SECONDS 0.2
+#define CHECKPOINT_SHARE 100
+
+static double clock_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+AbdStatus kit_status(RunErrorKind kind) { return kind == RUN_BAD_FILE ? ABD_ERROR_FILE : ABD_ERROR_DISK; }
+
+AbdStatus run_failed(AbdRun *run) {
+  return kit_fail(&run->error, kit_status(run_error_kind(run->run)), "%s", run_error(run->run));
+}
+
+void abd_run_close(AbdRun *run) {
+  if (!run) return;
+  run_close(run->run);
+  run_forget(run);
+  free(run->state[0].bytes), free(run->state[1].bytes), free(run->color);
+  free(run);
+}
+
+const char *abd_run_error(const AbdRun *run) { return run->error.text; }
+const char *abd_run_path(const AbdRun *run) { return run_path(run->run); }
+
+/* ---- The beginning ---- */
+
+AbdRunDef abd_default_run_def(void) { return (AbdRunDef){.steps = -1, .every = 1}; }
+
+static bool write_number(Run *run, const char *key, int64_t value) {
+  char text[32];
+  snprintf(text, sizeof text, "%lld", (long long)value);
+  return run_write_meta(run, key, text);
+}
+
+static bool write_vector(Run *run, const char *key, const double v[3]) {
+  char text[96];
+  snprintf(text, sizeof text, "%.17g %.17g %.17g", v[0], v[1], v[2]);
+  return run_write_meta(run, key, text);
+}
+
+static bool write_settings(Run *run, const AbdWorld *world) {
+  AbdWorldDef def = abd_world_settings(world);
+  char dt[32];
+  snprintf(dt, sizeof dt, "%.17g", def.dt);
+  double g = sqrt(def.gravity[0] * def.gravity[0] + def.gravity[1] * def.gravity[1] + def.gravity[2] * def.gravity[2]);
+  double up[3] = {0, 0, 1};
+  for (int k = 0; g > 0 && k < 3; k++) up[k] = def.gravity[k] != 0 ? -def.gravity[k] / g : 0;
+  json_t *o = json_object();
+  char *text = settings_write(o, ABD_DEF_WORLD, &def) ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+  bool good = run_write_meta(run, "dt", dt) && write_vector(run, "gravity", def.gravity) &&
+              write_vector(run, "up", up) && run_write_meta(run, "settings", text ? text : "{}");
+  free(text);
+  json_decref(o);
+  return good;
+}
+
+static bool write_origin(Run *run, const AbdRunDef *def) {
+  char created[32];
+  time_t now = time(NULL);
+  struct tm utc;
+  strftime(created, sizeof created, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+  return run_write_meta(run, "scene_path", def->source ? def->source : "") &&
+         run_write_meta(run, "command", def->command ? def->command : "") && run_write_meta(run, "created", created);
+}
+
+static bool write_colors(Run *run, const Scene *scene, const AbdWorld *world) {
+  bool good = true;
+  for (size_t k = 0; good && k < abd_world_body_count(world); k++) {
+    uint32_t id = abd_world_body_at(world, k).id;
+    const char *color = id <= scene_body_count(scene) ? scene_body_color(scene, id - 1) : NULL;
+    if (color) good = run_write_color(run, id, color);
+  }
+  return good;
+}
+
+bool run_take_colors(AbdRun *run, const Scene *scene) {
+  run->color_count = scene_body_count(scene);
+  run->color = calloc(run->color_count + 1, sizeof *run->color);
+  for (size_t k = 0; run->color && k < run->color_count; k++) {
+    const char *color = scene_body_color(scene, k);
+    if (color) snprintf(run->color[k], sizeof run->color[k], "%s", color);
+  }
+  return run->color != NULL;
+}
+
+static const char *color_of(const void *user, uint32_t body) {
+  const AbdRun *run = user;
+  return body <= run->color_count && run->color[body - 1][0] ? run->color[body - 1] : NULL;
+}
+
+bool run_write_plan(AbdRun *run) {
+  return write_number(run->run, "steps", run->steps) && write_number(run->run, "every", run->every) &&
+         write_number(run->run, "contacts", run->contacts);
+}
+
+static bool write_beginning(AbdRun *run, const AbdRunDef *def, Scene *scene, const char *text, const AbdWorld *world) {
+  Run *file = run->run;
+  return run_write_meta(file, "scene_name", scene_name(scene)) && run_write_meta(file, "scene", text) &&
+         write_origin(file, def) && write_settings(file, world) && run_write_plan(run) &&
+         run_write_world(file, world) && write_colors(file, scene, world) && run_write_frame(file, world) &&
+         run_write_joints(file, world) && run_write_checkpoint(file, world) && run_publish(file);
+}
+
+AbdStatus run_begin_recording(AbdRun *run, const AbdWorld *world) {
+  run->recorded = true;
+  if (!run_start_writer(run->run)) return run_failed(run);
+  if (run_keep_state(run, world)) return ABD_OK;
+  return kit_fail(&run->error, ABD_ERROR_MEMORY, "out of memory for the state of the world");
+}
+
+static AbdStatus create(AbdRun *run, const char *path, const AbdRunDef *def, Scene *scene, const AbdWorld *world) {
+  RunError why;
+  size_t length;
+  if (!def->replace && access(path, F_OK) == 0) return kit_fail(&run->error, ABD_ERROR_FILE, "%s exists already", path);
+  const char *text = scene_text(scene, &length);
+  if (!text || !run_take_colors(run, scene))
+    return kit_fail(&run->error, ABD_ERROR_MEMORY, "out of memory for the scene's text");
+  run->run = run_create(path, &why);
+  if (!run->run) return kit_fail(&run->error, kit_status(why.kind), "%s", why.text);
+  if (!write_beginning(run, def, scene, text, world)) return run_failed(run);
+  return run_begin_recording(run, world);
+}
+
+AbdRun *abd_run_create(const char *path, const AbdRunDef *def, AbdScene *scene, const AbdWorld *world,
+                       AbdError *error) {
+  AbdRunDef standard = abd_default_run_def();
+  AbdRun *run = calloc(1, sizeof *run);
+  if (!run) return kit_fail(error, ABD_ERROR_MEMORY, "out of memory for a run"), NULL;
+  if (!def) def = &standard;
+  run->steps = def->steps >= 0 ? def->steps : scene_steps(scene->scene);
+  run->every = def->every > 1 ? def->every : 1;
+  run->contacts = def->contacts;
+  if (create(run, path, def, scene->scene, world) == ABD_OK) return run;
+  if (error) *error = run->error;
+  abd_run_close(run);
+  return NULL;
+}
+
+void abd_run_discard(const char *path) { run_discard_draft(path); }
+
+AbdStatus abd_run_write_start(const char *path, const AbdScene *scene, const AbdWorld *world, AbdError *error) {
+  RunError why;
+  Run *run = run_create(path, &why);
+  if (!run) return kit_fail(error, kit_status(why.kind), "%s", why.text);
+  bool good = run_write_meta(run, "scene_name", scene_name(scene->scene)) && write_settings(run, world) &&
+              write_number(run, "steps", 0) && write_number(run, "every", 1) && run_write_world(run, world) &&
+              write_colors(run, scene->scene, world) && run_write_frame(run, world) && run_publish(run);
+  if (!good) kit_fail(error, kit_status(run_error_kind(run)), "%s", run_error(run));
+  run_close(run);
+  return good ? ABD_OK : ABD_ERROR_DISK;
+}
+
+/* ---- Steps ---- */
+
+/* Changes when a body comes or goes. */
+static uint64_t count_bodies(const AbdWorld *world) {
+  size_t count = abd_world_body_count(world);
+  return (uint64_t)count << 32 | (count ? abd_world_body_at(world, count - 1).id : 0);
+}
+
+bool run_keep_state(AbdRun *run, const AbdWorld *world) {
+  SavedState older = run->state[0], now;
+  double begun = clock_seconds();
+  size_t size = abd_world_snapshot_size(world); /* grows with what is remembered of contacts */
+  if (size > older.capacity) {
+    size_t capacity = size + size / 8;
+    void *room = realloc(older.bytes, capacity);
+    if (!room) return false;
+    run->state[0].bytes = older.bytes = room, run->state[0].capacity = older.capacity = capacity;
+  }
+  now = older;
+  now.size = size, now.step = abd_world_step_count(world), now.bodies = count_bodies(world);
+  if (abd_world_save(world, now.bytes, size) != ABD_OK) return false;
+  run->state[0] = run->state[1];
+  run->state[1] = now;
+  run->kept_at = clock_seconds(), run->keep_seconds = run->kept_at - begun;
+  return true;
+}
+
+static bool checkpoint_is_due(const AbdRun *run) {
+  return clock_seconds() - run->kept_at >= fmax(CHECKPOINT_SECONDS, CHECKPOINT_SHARE * run->keep_seconds);
+}
+
+static AbdStatus not_writable(AbdRun *run) {
+  return kit_fail(&run->error, ABD_ERROR_STATE, "%s was opened for reading", run_path(run->run));
+}
+
+AbdStatus abd_run_record(AbdRun *run, const AbdWorld *world, const AbdStepReport *report) {
+  if (run->every < 1) return not_writable(run);
+  double begun = clock_seconds();
+  RunStep step = {.report = report, .contacts = run->contacts, .color = color_of, .color_user = run};
+  step.frame = report->step % run->every == 0 || report->step == run->steps;
+  /* without memory for a new state, the one before remains the one to resume from */
+  if (checkpoint_is_due(run) && run_keep_state(run, world))
+    step.state = run->state[1].bytes, step.state_size = run->state[1].size;
+  run->recorded = run_record_step(run->run, world, &step);
+  run->output_seconds += clock_seconds() - begun;
+  return run->recorded ? ABD_OK : run_failed(run);
+}
+
+int64_t abd_run_missing_step(const AbdRun *run) { return run_missing_step(run->run); }
+
+static bool write_output_seconds(AbdRun *run) {
+  char text[32], *before = run_read_meta(run->run, "output_seconds");
+  snprintf(text, sizeof text, "%.6g", run->output_seconds + (before ? strtod(before, NULL) : 0));
+  free(before);
+  return run_write_meta(run->run, "output_seconds", text);
+}
+
+AbdStatus abd_run_finish(AbdRun *run, const AbdWorld *world) {
+  if (run->every < 1) return not_writable(run);
+  double begun = clock_seconds();
+  if (!run->recorded) return ABD_OK; /* the failure was returned, and a step is missing before the present state */
+  run->recorded = run_drain(run->run);
+  run->output_seconds += clock_seconds() - begun;
+  if (!run->recorded) return run_failed(run);
+  if (run_begin(run->run) && run_write_checkpoint(run->run, world) && write_output_seconds(run) &&
+      run_commit(run->run)) {
+    run->output_seconds = 0;
+    return ABD_OK;
+  }
+  run_failed(run);
+  run_rollback(run->run);
+  return run->error.status;
+}
+
+AbdStatus abd_run_rewind(AbdRun *run, const AbdWorld *world) {
+  Run *file = run->run;
+  if (run_rewind(file, 0) && run_begin(file) && run_write_checkpoint(file, world) && run_commit(file)) return ABD_OK;
+  run_failed(run);
+  run_rollback(file);
+  return run->error.status;
+}
+
+AbdStatus abd_run_restore_before(AbdRun *run, AbdWorld *world, int64_t step) {
+  const SavedState *before = &run->state[run->state[1].step < step];
+  if (!before->size || before->step >= step)
+    return kit_fail(&run->error, ABD_ERROR_STATE, "no state before step %lld is kept", (long long)step);
+  if (before->bodies != count_bodies(world))
+    return kit_fail(&run->error, ABD_ERROR_STATE, "bodies came or went since the state before step %lld",
+                    (long long)step);
+  AbdStatus status = abd_world_restore(world, before->bytes, before->size);
+  return status == ABD_OK ? status : kit_fail(&run->error, status, "%s", abd_world_error(world));
+}

@@ -1,0 +1,221 @@
+/* abd/scene.h, abd/record.h, abd/export.h: what fails says why; what was written is read. examples/simulate.c runs and resumes. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <abd/export.h>
+
+static const char text[] = "{ \"version\": 1, \"dt\": 0.01, \"steps\": 6, \"bodies\": ["
+                           "{ \"name\": \"ground\", \"shape\": \"ground\", \"color\": \"#102030\" },"
+                           "{ \"name\": \"box\", \"shape\": \"box\", \"position\": [0, 0, 0.501] } ] }";
+
+static AbdScene *parse(const char *const *set, size_t set_count) {
+  AbdError error;
+  AbdSceneDef def = abd_default_scene_def();
+  def.set = set, def.set_count = set_count;
+  AbdScene *scene = abd_scene_parse(text, strlen(text), "kit", &def, &error);
+  if (!scene) fail_msg("%s", error.text);
+  return scene;
+}
+
+static AbdWorld *build(const AbdScene *scene) {
+  AbdError error;
+  AbdWorld *world = abd_scene_build(scene, 1, &error);
+  if (!world) fail_msg("%s", error.text);
+  assert_int_equal(abd_world_start(world), ABD_OK);
+  return world;
+}
+
+static void expect(AbdStatus status, const char *words, const AbdError *error) {
+  assert_int_equal(error->status, status);
+  if (!strstr(error->text, words)) fail_msg("no '%s' in '%s'", words, error->text);
+}
+
+static void test_scene_errors(void **state) {
+  (void)state;
+  AbdError error;
+  const char *path = "no/such/scene.json", *set = "contact.frction=1";
+  AbdSceneDef def = abd_default_scene_def();
+  assert_null(abd_scene_load(&path, 1, NULL, &error));
+  expect(ABD_ERROR_SCENE, "no/such/scene.json", &error);
+  assert_null(abd_scene_load(NULL, 0, NULL, &error));
+  expect(ABD_ERROR_SCENE, "expected", &error);
+  def.set = &set, def.set_count = 1;
+  assert_null(abd_scene_parse(text, strlen(text), NULL, &def, &error));
+  expect(ABD_ERROR_SCENE, "frction", &error);
+  assert_null(abd_scene_parse(text, strlen(text), NULL, &def, NULL)); /* no error asked for */
+  assert_null(abd_gallery_text("no-such", NULL, 0, NULL, &error));
+  expect(ABD_ERROR_SCENE, "no-such", &error);
+  const char *key = "levels=many";
+  assert_null(abd_gallery_text("cards", &key, 1, NULL, &error));
+  expect(ABD_ERROR_SCENE, "cards", &error);
+}
+
+static void test_scene_views(void **state) {
+  (void)state;
+  AbdError error;
+  double force[3], torque[3];
+  AbdScene *scene = parse(NULL, 0);
+  assert_string_equal(abd_scene_name(scene), "kit");
+  assert_int_equal(abd_scene_steps(scene), 6);
+  assert_int_equal(abd_scene_steps_for(scene, 0.095), 10);
+  assert_int_equal(abd_scene_body_count(scene), 2);
+  assert_string_equal(abd_scene_body_color(scene, (AbdBodyId){1}), "#102030");
+  assert_null(abd_scene_body_color(scene, (AbdBodyId){2}));
+  assert_null(abd_scene_body_color(scene, (AbdBodyId){3}));
+  assert_string_equal(abd_scene_note(scene, 1000), "");
+  abd_scene_force(scene, (AbdBodyId){0}, 0, force, torque);
+  assert_true(force[0] == 0 && torque[2] == 0);
+  const char *key = "levels=1";
+  size_t length, count = 0;
+  char *cards = abd_gallery_text("cards", &key, 1, &length, &error);
+  AbdScene *house = abd_scene_parse(cards, length, "cards", NULL, &error);
+  assert_non_null(house);
+  for (const char *const *name = abd_gallery_names(); *name; name++) count++;
+  assert_true(count > 20);
+  abd_text_free(cards);
+  abd_scene_destroy(house);
+  abd_scene_destroy(scene);
+}
+
+static void step(AbdRun *run, const AbdScene *scene, AbdWorld *world, int64_t to) {
+  AbdStepReport report;
+  while (abd_world_step_count(world) < to) {
+    assert_int_equal(abd_scene_apply(scene, world, NULL), ABD_OK);
+    assert_int_equal(abd_world_step(world, &report), ABD_OK);
+    assert_int_equal(abd_run_record(run, world, &report), ABD_OK);
+  }
+  assert_int_equal(abd_run_finish(run, world), ABD_OK);
+}
+
+static void check_reading(const char *path) {
+  AbdError error;
+  AbdRunView view;
+  AbdRunBody body;
+  AbdRunMesh mesh;
+  AbdRunJoint joint;
+  AbdRunFrame frame;
+  AbdRunReports reports;
+  AbdRunSummary summary;
+  AbdStepReport report = {.step = 7};
+  const AbdContact *contact;
+  size_t count;
+  AbdRun *run = abd_run_open(path, &error);
+  assert_non_null(run);
+  assert_int_equal(abd_run_view(run, &view), ABD_OK);
+  assert_int_equal(view.body_count, 2);
+  assert_int_equal(view.frame_count, 4); /* 0, 2, 4, 6 */
+  assert_int_equal(view.frame[3], 6);
+  assert_int_equal(abd_run_body(run, (AbdBodyId){1}, &body), ABD_OK);
+  assert_int_equal(body.color[2], 0x30);
+  assert_int_equal(abd_run_mesh(run, body.mesh, &mesh), ABD_OK);
+  assert_true(mesh.half_space);
+  assert_int_equal(abd_run_body(run, (AbdBodyId){3}, &body), ABD_ERROR_ARGUMENT);
+  assert_non_null(strstr(abd_run_error(run), "has no body 3"));
+  assert_int_equal(abd_run_joint(run, (AbdJointId){1}, &joint), ABD_ERROR_ARGUMENT);
+  assert_int_equal(abd_run_frame(run, 6, &frame), ABD_OK);
+  assert_true(frame.node[14] > 0.5 && frame.node[14] < 0.503); /* the box rests */
+  assert_int_equal(abd_run_frame(run, 5, &frame), ABD_ERROR_FILE);
+  assert_int_equal(abd_run_contacts(run, 6, &contact, &count), ABD_OK);
+  assert_true(count > 0 && contact[0].normal_force > 0);
+  assert_int_equal(abd_run_reports(run, 2, 100, &reports), ABD_OK);
+  assert_int_equal(reports.row_count, 4);
+  assert_string_equal(reports.column[0], "step");
+  assert_int_equal(abd_run_summary(run, &summary), ABD_OK);
+  assert_int_equal(summary.steps, 6);
+  assert_string_equal(abd_run_meta(run, "command"), "test");
+  assert_null(abd_run_meta(run, "no such key"));
+  assert_int_equal(abd_run_record(run, NULL, &report), ABD_ERROR_STATE);
+  abd_run_close(run);
+}
+
+static bool is_there(const char *path) { return access(path, R_OK) == 0 && unlink(path) == 0; }
+
+static void check_exports(const char *path, const char *folder) {
+  static const char *const ending[] = {"obj", "ply", "vtp", "vtk", "ppm", "csv", "glb", "usda"};
+  AbdError error = {ABD_OK, ""};
+  AbdExportDef def = abd_default_export_def();
+  char out[96];
+  AbdRun *run = abd_run_open(path, &error);
+  assert_non_null(run);
+  def.width = def.height = 32;
+  for (size_t k = 0; k < sizeof ending / sizeof *ending; k++) {
+    snprintf(out, sizeof out, "%s/out.%s", folder, ending[k]);
+    if (abd_export(run, out, &def, &error) != ABD_OK) fail_msg("%s: %s", ending[k], error.text);
+    assert_true(is_there(out));
+  }
+  snprintf(out, sizeof out, "%s/out_contacts.vtp", folder);
+  unlink(out);
+  assert_int_equal(abd_export(run, "out.doc", NULL, &error), ABD_ERROR_ARGUMENT);
+  expect(ABD_ERROR_ARGUMENT, "out.doc", &error);
+  def.frame = 5;
+  assert_int_equal(abd_export(run, "out.obj", &def, &error), ABD_ERROR_ARGUMENT);
+  expect(ABD_ERROR_ARGUMENT, "no such frame", &error);
+  def.frame = -1, def.table = "nothing";
+  assert_int_equal(abd_export(run, "out.csv", &def, &error), ABD_ERROR_DISK);
+  expect(ABD_ERROR_DISK, "expected the table", &error);
+  abd_run_close(run);
+  AbdViewer *viewer = abd_viewer_start(path, NULL, 0, &error);
+  if (viewer) assert_true(abd_viewer_port(viewer) > 0);
+  else expect(ABD_ERROR_STATE, "built without", &error);
+  abd_viewer_stop(viewer);
+}
+
+static void test_run(void **state) {
+  (void)state;
+  char path[] = "/tmp/abd-kit-XXXXXX", file[64];
+  assert_non_null(mkdtemp(path));
+  snprintf(file, sizeof file, "%s/run.abd", path);
+  AbdError error;
+  AbdRunDef def = abd_default_run_def();
+  def.every = 2, def.contacts = true, def.command = "test";
+  AbdScene *scene = parse(NULL, 0), *again = NULL;
+  AbdWorld *world = build(scene), *resumed;
+  assert_null(abd_run_open(file, &error));
+  expect(ABD_ERROR_FILE, "run.abd", &error);
+  AbdRun *run = abd_run_create(file, &def, scene, world, &error);
+  if (!run) fail_msg("%s", error.text);
+  step(run, scene, world, 3);
+  assert_int_equal(abd_run_restore_before(run, world, 0), ABD_ERROR_STATE);
+  abd_run_close(run);
+  assert_null(abd_run_create(file, &def, scene, world, &error));
+  expect(ABD_ERROR_FILE, "exists already", &error);
+
+  run = abd_run_resume(file, 1, &again, &resumed, &error);
+  if (!run) fail_msg("%s", error.text);
+  assert_true(abd_world_hash(resumed) == abd_world_hash(world));
+  assert_int_equal(abd_run_plan(run).every, 2);
+  step(run, again, resumed, 6);
+  abd_run_close(run);
+  abd_world_destroy(resumed);
+  check_reading(file);
+  check_exports(file, path);
+
+  const char *set = "contact.friction=0.9";
+  AbdScene *other = parse(&set, 1);
+  assert_null(abd_run_resume(file, 1, &other, &resumed, &error));
+  expect(ABD_ERROR_SCENE, "another scene", &error);
+  assert_null(resumed);
+  abd_scene_destroy(other);
+  abd_scene_destroy(again);
+  abd_scene_destroy(scene);
+  abd_world_destroy(world);
+  unlink(file);
+  rmdir(path);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_scene_errors),
+      cmocka_unit_test(test_scene_views),
+      cmocka_unit_test(test_run),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

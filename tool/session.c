@@ -61,7 +61,8 @@ static Scene *load_scene(const Session *session, const TextList *operand, SceneE
   for (int k = 0; k < o->set.count; k++) set[k] = o->set.text[k];
   int count = o->set.count;
   if (o->dt > 0) snprintf(dt, sizeof dt, "dt=%.17g", o->dt), set[count++] = dt;
-  SceneOptions options = {.mesh_dir = o->mesh_dir, .set = set, .set_count = count, .mesh_scale = o->mesh_scale};
+  SceneOptions options = o->robot;
+  options.mesh_dir = o->mesh_dir, options.set = set, options.set_count = count, options.mesh_scale = o->mesh_scale;
   Scene *scene = scene_load(operand->text, operand->count, &options, error);
   free(set);
   return scene;

@@ -13,6 +13,7 @@ typedef struct RunOptions {
   double time, dt, mesh_scale;   /* 0: not given */
   bool resume, force, contacts, strict, quiet, json;
   TextList set;
+  SceneOptions robot; /* its options of robots alone */
   int argc;
   char **argv;
 } RunOptions;

@@ -8,7 +8,7 @@
 AbdMeshDef abd_default_mesh_def(void) { return (AbdMeshDef){.name = NULL}; }
 
 AbdBodyDef abd_default_body_def(void) {
-  AbdBodyDef def = {.rotation = {1, 0, 0, 0}, .group = -1};
+  AbdBodyDef def = {.rotation = {1, 0, 0, 0}, .group = -1, .collide = true};
   settings_default(ABD_DEF_BODY, &def);
   return def;
 }
@@ -104,16 +104,30 @@ bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBodyId b) {
   return world_body(world, a) && world_body(world, b) && model_collides(&world->model, (int)a.id - 1, (int)b.id - 1);
 }
 
+typedef struct PairList {
+  AbdBodyId (*pair)[2];
+  size_t count, capacity;
+} PairList;
+
+/* Adds the pair unless its bodies collide or are of one group. */
+static void list_pair(const Model *m, int a, int b, PairList *list) {
+  bool grouped = m->body[a].group >= 0 && m->body[a].group == m->body[b].group;
+  if (grouped || !model_excludes(m, a, b)) return;
+  if (list->count++ < list->capacity)
+    list->pair[list->count - 1][0].id = (uint32_t)a + 1, list->pair[list->count - 1][1].id = (uint32_t)b + 1;
+}
+
 size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], size_t capacity) {
   const Model *m = &world->model;
-  size_t count = 0;
+  PairList list = {pair, 0, capacity};
   for (int k = 0; k < m->rule_count; k++) {
     int a = (int)(m->rule[k].key >> 32), b = (int)(m->rule[k].key & 0xffffffffu);
-    bool grouped = m->body[a].group >= 0 && m->body[a].group == m->body[b].group;
-    if (m->rule[k].friction >= 0 || grouped || !model_excludes(m, a, b)) continue;
-    if (count++ < capacity) pair[count - 1][0].id = (uint32_t)a + 1, pair[count - 1][1].id = (uint32_t)b + 1;
+    if (!(m->rule[k].friction >= 0) && !m->body[a].passes && !m->body[b].passes) list_pair(m, a, b, &list);
   }
-  return count;
+  for (int a = 0; a < m->body_count; a++)
+    for (int b = 0; m->body[a].passes && b < m->body_count; b++)
+      if (b > a || !m->body[b].passes) list_pair(m, b > a ? a : b, b > a ? b : a, &list);
+  return list.count;
 }
 
 AbdStatus abd_body_nodes(const AbdWorld *world, AbdBodyId body, double nodes[12]) {

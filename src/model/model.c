@@ -35,7 +35,7 @@ static bool gives_way(const Body *b) { return b->motion == ABD_MOTION_DYNAMIC ||
 bool model_collides(const Model *model, int a, int b) {
   const Body *x = &model->body[a], *y = &model->body[b];
   if (a == b) return x->soft && model->soft[x->soft - 1].def.self_contact;
-  if (!gives_way(x) && !gives_way(y)) return false;
+  if ((!gives_way(x) && !gives_way(y)) || x->passes || y->passes) return false;
   if (x->group >= 0 && x->group == y->group) return false;
   const PairRule *rule = model_rule(model, a, b);
   return !(rule && rule->friction < 0);
@@ -233,6 +233,7 @@ AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error) {
   b->thickness = def->contact_thickness;
   b->fixed = b->motion == ABD_MOTION_DYNAMIC ? def->fixed & all : 0;
   b->group = def->group;
+  b->passes = !def->collide;
   b->start = model_pose(mesh, vec3_from(def->position), def->rotation);
   b->freedom = freedom_of(b->fixed, affine_linear(&b->start));
   b->velocity = vec3_from(def->velocity);

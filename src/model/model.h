@@ -42,6 +42,7 @@ typedef struct Body {
   bool jointed; /* has a joint */
   int soft;     /* 1 + index of the soft body; 0 if the body is stiff */
   int group;
+  bool passes; /* collides with nothing */
   Affine start;
   Vec3 velocity, angular_velocity, force, torque; /* at the start */
 } Body;

@@ -173,6 +173,12 @@ static bool read_own_mass(const Node *node, AbdBodyDef *def) {
   return node_vector(&inertia, def->inertia, (int)count);
 }
 
+static bool read_collide(const Node *node, SceneBody *body) {
+  Node child;
+  if (body->soft && node_get(node, "collide", &child)) return node_fail(&child, "a soft body always collides");
+  return read_bool(node, "collide", &body->def.collide);
+}
+
 static bool read_motion(OwnFile *file, const Node *node, const SceneMesh *mesh, SceneBody *body) {
   AbdBodyDef *def = &body->def;
   int motion = mesh->half_space ? ABD_MOTION_STATIC : ABD_MOTION_DYNAMIC;
@@ -190,7 +196,8 @@ static bool read_motion(OwnFile *file, const Node *node, const SceneMesh *mesh, 
             read_vector(node, "force", def->force, 3) && read_vector(node, "torque", def->torque, 3) &&
             read_fixed(node, &def->fixed) && read_integer(node, "group", -1, 1000000000, &group) &&
             read_number(node, "contact_thickness", NUMBER_NOT_NEGATIVE, &def->contact_thickness) &&
-            read_number(node, "motion_end", NUMBER_NOT_NEGATIVE, &body->motion_end) && read_path(file, node, body) &&
+            read_collide(node, body) && read_number(node, "motion_end", NUMBER_NOT_NEGATIVE, &body->motion_end) &&
+            read_path(file, node, body) &&
             own_read_forces(file, node, !body->soft, &body->forces, &body->forces_count) && read_own_mass(node, def) &&
             (body->soft || loader_check_density(node, def));
   def->group = (int32_t)group;
@@ -271,6 +278,7 @@ static bool read_body(OwnFile *file, const Node *node) {
                                       "torque",
                                       "fixed",
                                       "group",
+                                      "collide",
                                       "copies",
                                       "path",
                                       "forces",

@@ -1,0 +1,288 @@
+/* Robots: URDF and MJCF files become scenes (src/robot, src/scene/own_robot.c). Poses, masses, joints, limits,
+ * couplings, drives and exclusions of small robots; errors with file and line; notes on what has no effect; the robots of
+ * the fixtures, if there are any, stand or hang without a crossing. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "robot/robot.h"
+#include "scene/scene_def.h"
+
+#define ROBOTS ABD_SOURCE "/tests/robots/"
+
+static void near(double a, double b, double tolerance, const char *what) {
+  if (!(fabs(a - b) <= tolerance)) fail_msg("%s is %.17g, expected %.17g", what, a, b);
+}
+
+static Scene *load(const char *path, const SceneOptions *options) {
+  SceneError error = {""};
+  Scene *scene = scene_load(&path, 1, options, &error);
+  if (!scene) fail_msg("%s", error.text);
+  return scene;
+}
+
+static const SceneBody *body(const Scene *scene, const char *name) {
+  for (size_t i = 0; i < scene->body_count; i++)
+    if (strcmp(scene->body[i].name, name) == 0) return &scene->body[i];
+  fail_msg("no body %s", name);
+  return NULL;
+}
+
+static const AbdJointDef *joint(const Scene *scene, const char *name) {
+  for (size_t i = 0; i < scene->joint_count; i++)
+    if (strcmp(scene->joint[i].name, name) == 0) return &scene->joint[i].def;
+  fail_msg("no joint %s", name);
+  return NULL;
+}
+
+static void has_note(const Scene *scene, const char *what) {
+  for (int k = 0; k < scene_note_count(scene); k++)
+    if (strstr(scene_note(scene, k), what)) return;
+  for (int k = 0; k < scene_note_count(scene); k++) print_message("note: %s\n", scene_note(scene, k));
+  fail_msg("no note says \"%s\"", what);
+}
+
+static bool excluded(const Scene *scene, const char *a, const char *b) {
+  for (size_t k = 0; k < scene->exclude_count; k++) {
+    const char *x = scene->body[scene->exclude[k].a].name, *y = scene->body[scene->exclude[k].b].name;
+    if ((!strcmp(x, a) && !strcmp(y, b)) || (!strcmp(x, b) && !strcmp(y, a))) return true;
+  }
+  return false;
+}
+
+/* Writes a robot's text to a file of this process and loads it; the error, or "" if it was accepted. */
+static const char *refusal(const char *ending, const char *text) {
+  static SceneError error;
+  char path[200];
+  snprintf(path, sizeof path, "%s/robot-%d.%s", ABD_BINARY, (int)getpid(), ending);
+  FILE *out = fopen(path, "wb");
+  assert_non_null(out);
+  fputs(text, out);
+  fclose(out);
+  const char *name = path;
+  error.text[0] = 0;
+  Scene *scene = scene_load(&name, 1, NULL, &error);
+  unlink(path);
+  if (scene) error.text[0] = 0;
+  scene_destroy(scene);
+  return error.text;
+}
+
+static void refuse(const char *ending, const char *text, const char *place, const char *what) {
+  const char *error = refusal(ending, text);
+  if (!strstr(error, what) || !strstr(error, place))
+    fail_msg("error \"%s\" does not say \"%s\" at \"%s\"", error, what, place);
+}
+
+/* ---- URDF ---- */
+
+static void test_urdf_arm(void **state) {
+  (void)state;
+  Scene *s = load(ROBOTS "arm.urdf", NULL);
+  assert_int_equal(s->body_count, 5); /* the flange has neither mass nor geometry */
+  assert_int_equal(body(s, "base")->def.motion, ABD_MOTION_STATIC);
+  assert_string_equal(body(s, "base")->color, "#ff0000");
+  assert_string_equal(body(s, "upper")->color, "#0080ff");
+  const AbdBodyDef *tool = &body(s, "tool")->def;
+  near(tool->position[2], 0.65, 1e-15, "height of the tool");
+  near(tool->mass, 0.5, 0, "mass");
+  near(tool->center_of_mass[2], 0.1, 1e-15, "centre");
+  near(tool->inertia[1], 0.0025, 1e-15, "iyy, turned by a quarter about x");
+  near(tool->inertia[2], 0.002, 1e-15, "izz, turned by a quarter about x");
+  assert_false(body(s, "twin")->def.collide);
+  const AbdJointDef *shoulder = joint(s, "shoulder");
+  assert_int_equal(shoulder->kind, ABD_JOINT_HINGE);
+  near(shoulder->point[2], 0.15, 1e-15, "shoulder");
+  near(shoulder->axis[1], 1, 1e-15, "axis");
+  near(shoulder->limit[1], 1, 1e-15, "limit");
+  near(shoulder->damping, 0.2, 0, "damping");
+  near(shoulder->friction, 0.1, 0, "friction");
+  scene_destroy(s);
+}
+
+static void test_urdf_start(void **state) {
+  (void)state;
+  Scene *s = load(ROBOTS "arm.urdf", NULL);
+  /* 0 lies outside of 0.01 to 0.05 by more than 1 % of the range: the joint starts 1 % inside. The mimic follows. */
+  double start = 0.0104, twin = 0.1 + 2 * start;
+  near(joint(s, "grip")->limit[0], 0.01 - start, 1e-12, "lower limit from the start");
+  near(joint(s, "twin grip")->limit[1], 1 - twin, 1e-9, "upper limit of the mimic from its start");
+  near(joint(s, "coupling 1")->ratio, 2, 0, "ratio");
+  has_note(s, "joint \"grip\" starts at 0.0104");
+  has_note(s, "<transmission> (arm.urdf:");
+  has_note(s, "velocity of <limit> (arm.urdf:");
+  has_note(s, "links without geometry");
+  assert_true(excluded(s, "base", "upper") == false); /* the joint itself excludes them */
+  assert_true(excluded(s, "upper", "tool"));          /* parent and child */
+  scene_destroy(s);
+}
+
+static void test_urdf_geometry(void **state) {
+  (void)state;
+  Scene *s = load(ROBOTS "arm.urdf", NULL), *v = load(ROBOTS "arm.urdf", &(SceneOptions){.geometry = "visual"});
+  const MeshData *tool = &s->mesh[body(s, "tool")->mesh].data;
+  double high = -1;
+  for (size_t i = 0; i < tool->vertex_count; i++) high = fmax(high, tool->vertex[3 * i + 2]);
+  near(high, 0.31, 1e-12, "top of the tool: a plate and a ball in one mesh");
+  const MeshData *box = &v->mesh[body(v, "upper")->mesh].data;
+  near(fabs(box->vertex[0]), 0.035, 1e-12, "half the edge of the visual box");
+  scene_destroy(s);
+  scene_destroy(v);
+}
+
+static void test_urdf_hold_and_base(void **state) {
+  (void)state;
+  Scene *s = load(ROBOTS "arm.urdf", &(SceneOptions){.hold = true, .base = "free"});
+  const AbdDrive *drive = &joint(s, "shoulder")->drive;
+  assert_int_equal(drive->kind, ABD_DRIVE_POSITION);
+  near(drive->max_effort, 50, 0, "effort");
+  assert_int_equal(body(s, "ground")->def.motion, ABD_MOTION_STATIC);
+  assert_int_equal(body(s, "base")->def.motion, ABD_MOTION_DYNAMIC);
+  scene_destroy(s);
+}
+
+static void test_urdf_errors(void **state) {
+  (void)state;
+  refuse("urdf", "<robot><link name=\"a\">\n</robot>", ".urdf:2:", "mismatched tag");
+  refuse("urdf", "<robots/>", ".urdf:1:", "this is no URDF file");
+  refuse("urdf", "<robot/>", ".urdf:1:", "no links");
+  refuse("urdf", "<robot>\n<link/></robot>", ".urdf:2:", "\"name\"");
+  refuse("urdf", "<robot><link name='a'/>\n<link name='a'/></robot>", ".urdf:2:", "another link");
+  refuse("urdf",
+         "<robot><link name='a'/><link name='b'/>\n"
+         "<joint name='x' type='revolute'><parent link='a'/><child link='b'/></joint>\n"
+         "<joint name='y' type='revolute'><parent link='b'/><child link='a'/></joint></robot>",
+         ".urdf:1:", "form a loop");
+  refuse("urdf",
+         "<robot><link name='a'/><link name='b'/>\n"
+         "<joint name='x' type='fixed'><parent link='a'/><child link='b'/></joint>\n"
+         "<joint name='y' type='fixed'><parent link='a'/><child link='b'/></joint></robot>",
+         ".urdf:3:", "child of two joints");
+  refuse("urdf", "<robot><link name='a'/>\n<link name='b'/></robot>", ".urdf:2:", "one root");
+  refuse("urdf",
+         "<robot><link name='a'/><link name='b'/>\n"
+         "<joint name='x' type='revolute'><parent link='a'/><child link='b'/></joint></robot>",
+         ".urdf:1:", "has a mass");
+  refuse("urdf",
+         "<robot><link name='a'>\n<collision><geometry><mesh filename='no.stl'/></geometry></collision></link></robot>",
+         ".urdf:2:", "mesh \"no.stl\" not found");
+  refuse("urdf",
+         "<robot><link name='a'>\n<collision><geometry><sphere radius='nan'/></geometry></collision></link></robot>",
+         ".urdf:2:", "radius: expected 1 finite number, got \"nan\"");
+  refuse("urdf", "<robot><link name='a'>\n<collision><geometry><ball/></geometry></collision></link></robot>",
+         ".urdf:2:", "expected box, cylinder, capsule, sphere or mesh");
+  refuse("urdf", "<robot><link name='a'>\n<inertial><mass value='-1'/></inertial></link></robot>",
+         ".urdf:2:", "a mass >= 0");
+  refuse("urdf", "<!DOCTYPE r [<!ENTITY x 'y'>]>\n<robot/>", ".urdf:1:", "entities");
+}
+
+/* ---- scenes ---- */
+
+static void test_include(void **state) {
+  (void)state;
+  static const char *const text =
+      "{\"version\": 1, \"bodies\": [{\"name\": \"box\", \"shape\": \"box\", \"position\": [5, 0, 0]}],"
+      " \"include\": [{\"urdf\": \"arm.urdf\", \"prefix\": \"l/\", \"position\": [0, 1, 0]},"
+      " {\"urdf\": \"arm.urdf\", \"position\": [0, -1, 0], \"euler_degrees\": [0, 0, 90], \"hold\": true}]}";
+  SceneError error = {""};
+  Scene *s = scene_parse(text, strlen(text), ROBOTS "s.json", NULL, &error);
+  if (!s) fail_msg("%s", error.text);
+  assert_int_equal(s->body_count, 11);
+  near(body(s, "l/tool")->def.position[1], 1, 1e-15, "place of the first");
+  near(body(s, "tool")->def.position[1], -1, 1e-15, "place of the second");
+  near(joint(s, "l/shoulder")->axis[1], 1, 1e-15, "axis of the first");
+  near(joint(s, "shoulder")->axis[0], -1, 1e-15, "axis of the second, turned");
+  assert_int_equal(joint(s, "l/shoulder")->drive.kind, ABD_DRIVE_NONE);
+  scene_destroy(s);
+  static const char *const wrong[][2] = {{"{\"urdf\": \"no.urdf\"}", "no file \"no.urdf\""},
+                                         {"{\"urdf\": 1}", "a file name"},
+                                         {"{\"base\": \"free\"}", "expected \"urdf\" or \"mjcf\""},
+                                         {"{\"urdf\": \"arm.urdf\", \"bass\": \"free\"}", "did you mean \"base\""}};
+  for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+    char scene[300];
+    snprintf(scene, sizeof scene, "{\"version\": 1, \"include\": %s}", wrong[k][0]);
+    s = scene_parse(scene, strlen(scene), ROBOTS "s.json", NULL, &error);
+    assert_null(s);
+    if (!strstr(error.text, wrong[k][1])) fail_msg("\"%s\" does not say \"%s\"", error.text, wrong[k][1]);
+  }
+}
+
+static void count_note(const char *text, void *user) {
+  assert_true(text[0] != 0);
+  ++*(int *)user;
+}
+
+/* The scene written from a robot builds the same world as the robot. */
+static void test_from(void **state) {
+  (void)state;
+  SceneError error = {""};
+  int notes = 0;
+  char *text = scene_from_robot(ROBOTS "arm.urdf", ROBOTS, NULL, count_note, &notes, &error);
+  if (!text) fail_msg("%s", error.text);
+  assert_true(notes > 2);
+  assert_non_null(strstr(text, "\"mesh\": \"meshes/plate.obj\""));
+  Scene *a = scene_parse(text, strlen(text), ROBOTS "s.json", NULL, &error), *b = load(ROBOTS "arm.urdf", NULL);
+  if (!a) fail_msg("%s", error.text);
+  size_t a_length, b_length;
+  const char *x = scene_text(a, &a_length), *y = scene_text(b, &b_length);
+  assert_int_equal(a_length, b_length);
+  assert_memory_equal(x, y, a_length);
+  scene_destroy(a);
+  scene_destroy(b);
+  free(text);
+}
+
+/* ---- what scenes gained for robots ---- */
+
+static void test_parts_and_collide(void **state) {
+  (void)state;
+  static const char *const text =
+      "{\"version\": 1, \"bodies\": [{\"name\": \"a\", \"parts\": [{\"shape\": \"box\"},"
+      " {\"shape\": \"ellipsoid\", \"size\": [2, 4, 6], \"position\": [10, 0, 0], \"euler_degrees\": [0, 0, 90]}]},"
+      " {\"name\": \"b\", \"shape\": \"box\", \"collide\": false}, {\"name\": \"c\", \"shape\": \"box\", \"position\": "
+      "[3, 0, 0]}]}";
+  SceneError error = {""};
+  Scene *s = scene_parse(text, strlen(text), "s.json", NULL, &error);
+  if (!s) fail_msg("%s", error.text);
+  const MeshData *mesh = &s->mesh[s->body[0].mesh].data;
+  double low[3] = {9, 9, 9}, high[3] = {-9, -9, -9};
+  for (size_t i = 0; i < 3 * mesh->vertex_count; i++) {
+    low[i % 3] = fmin(low[i % 3], mesh->vertex[i]), high[i % 3] = fmax(high[i % 3], mesh->vertex[i]);
+  }
+  near(high[0], 12, 1e-9, "the ellipsoid, turned: its second axis along x");
+  near(low[0], -0.5, 1e-12, "the box");
+  AbdWorld *world = scene_build(s, 1, &error);
+  assert_non_null(world);
+  AbdBodyId a = {1}, b = {2}, c = {3}, pair[3][2];
+  assert_false(abd_world_pair_collides(world, a, b));
+  assert_false(abd_world_pair_collides(world, b, c));
+  assert_true(abd_world_pair_collides(world, a, c));
+  assert_int_equal(abd_world_excluded_pairs(world, pair, 3), 2);
+  assert_int_equal(abd_world_start(world), ABD_OK); /* a and b overlap */
+  size_t length;
+  const char *again = scene_text(s, &length);
+  assert_non_null(strstr(again, "\"collide\": false"));
+  abd_world_destroy(world);
+  scene_destroy(s);
+}
+
+int main(void) {
+#ifndef ABD_HAVE_EXPAT
+  print_message("skipped: this build has no expat\n");
+  return 0;
+#endif
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_urdf_arm),      cmocka_unit_test(test_urdf_start),
+      cmocka_unit_test(test_urdf_geometry), cmocka_unit_test(test_urdf_hold_and_base),
+      cmocka_unit_test(test_urdf_errors),   cmocka_unit_test(test_include),
+      cmocka_unit_test(test_from),          cmocka_unit_test(test_parts_and_collide),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

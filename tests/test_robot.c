@@ -96,7 +96,7 @@ static void test_urdf_arm(void **state) {
   near(tool->center_of_mass[2], 0.1, 1e-15, "centre");
   near(tool->inertia[1], 0.0025, 1e-15, "iyy, turned by a quarter about x");
   near(tool->inertia[2], 0.002, 1e-15, "izz, turned by a quarter about x");
-  assert_false(body(s, "twin")->def.collide);
+  assert_true(body(s, "twin")->def.no_contact);
   const AbdJointDef *shoulder = joint(s, "shoulder");
   assert_int_equal(shoulder->kind, ABD_JOINT_HINGE);
   near(shoulder->point[2], 0.15, 1e-15, "shoulder");
@@ -181,6 +181,131 @@ static void test_urdf_errors(void **state) {
   refuse("urdf", "<robot><link name='a'>\n<inertial><mass value='-1'/></inertial></link></robot>",
          ".urdf:2:", "a mass >= 0");
   refuse("urdf", "<!DOCTYPE r [<!ENTITY x 'y'>]>\n<robot/>", ".urdf:1:", "entities");
+}
+
+/* ---- MJCF ---- */
+
+static const double degree = 0.017453292519943295769;
+
+static void test_mjcf_bodies(void **state) {
+  (void)state;
+  Scene *s = load(ROBOTS "walker.xml", NULL);
+  near(s->world.dt, 0.004, 0, "time step");
+  near(s->world.gravity[2], -9.8, 0, "gravity");
+  assert_int_equal(body(s, "floor")->def.motion, ABD_MOTION_STATIC);
+  const AbdBodyDef *trunk = &body(s, "trunk")->def, *thigh = &body(s, "thigh")->def, *rod = &body(s, "rod")->def;
+  near(trunk->mass, 1000 * 0.2 * 0.1 * 0.05, 1e-12, "mass of the box; the mesh has density 0");
+  near(trunk->inertia[0], trunk->mass / 12 * (0.1 * 0.1 + 0.05 * 0.05), 1e-12, "its inertia");
+  near(trunk->friction, 0.8, 0, "friction by default");
+  assert_string_equal(body(s, "trunk")->color, "#0000ff");
+  assert_string_equal(body(s, "rod")->color, "#ffff00");
+  near(thigh->position[1], 0.1, 1e-12, "0.1 along x in a frame that is turned by 90 degrees about z");
+  near(thigh->position[2], 0.9, 1e-12, "height of the thigh");
+  near(thigh->inertia[5], 0.0001, 1e-15, "yz");
+  near(rod->mass, 1000 * 3.141592653589793 * 1e-4 * 0.2, 1e-9, "mass of a cylinder from end to end");
+  near(body(s, "shin")->def.mass, 0.5, 0, "mass of a geometry");
+  has_note(s, "walker.xml:22: armature is not simulated, 1 times");
+  scene_destroy(s);
+}
+
+static void test_mjcf_joints(void **state) {
+  (void)state;
+  Scene *s = load(ROBOTS "walker.xml", NULL);
+  const AbdJointDef *hip = joint(s, "hip"), *knee = joint(s, "knee");
+  near(hip->limit[0], -40 * degree, 1e-12, "lower limit from the reference of 10 degrees");
+  near(hip->limit[1], 50 * degree, 1e-12, "upper limit");
+  near(hip->damping, 0.1, 0, "damping by default");
+  near(hip->axis[0], -1, 1e-12, "y in a frame that is turned by 90 degrees about z");
+  near(knee->stiffness, 7, 0, "stiffness by class");
+  near(knee->rest, 20 * degree, 1e-12, "rest");
+  assert_true(isinf(knee->limit[1]));
+  assert_int_equal(joint(s, "free end")->kind, ABD_JOINT_BALL);
+  assert_int_equal(joint(s, "lift")->kind, ABD_JOINT_SLIDER);
+  near(body(s, "crank carrier 6")->def.mass, 1e-3 * body(s, "crank")->def.mass, 1e-15, "a link between two joints");
+  near(joint(s, "constraint 1")->point[0], 0.4, 1e-12, "the loop");
+  near(joint(s, "coupling 2")->ratio, -1, 0, "equality of joints");
+  assert_true(excluded(s, "thigh", "link"));
+  assert_true(excluded(s, "link", "crank")); /* their contact bits do not meet */
+  assert_false(excluded(s, "thigh", "crank"));
+  scene_destroy(s);
+}
+
+static void test_mjcf_drives(void **state) {
+  (void)state;
+  Scene *s = load(ROBOTS "walker.xml", NULL);
+  const AbdDrive *hip = &joint(s, "hip")->drive, *lift = &joint(s, "lift")->drive;
+  const AbdBodyDef *thigh = &body(s, "thigh")->def, *shin = &body(s, "shin")->def;
+  near(hip->stiffness, 30, 0, "kp");
+  near(hip->max_effort, 5, 0, "forcerange");
+  near(hip->target, 0, 0, "at rest at the start");
+  double capsule[3] = {0.5, 0.02, 0.2}; /* mass, radius, height */
+  double tube = 3.141592653589793 * capsule[1] * capsule[1] * capsule[2];
+  double ball = 4 * 3.141592653589793 / 3 * pow(capsule[1], 3), density = capsule[0] / (tube + ball);
+  double shin_inertia = density * (tube * (3 * pow(capsule[1], 2) + pow(capsule[2], 2)) / 12 +
+                                   ball * (0.4 * pow(capsule[1], 2) + 0.25 * pow(capsule[2], 2) + 0.375 * 0.2 * 0.02));
+  double inertia = thigh->inertia[1] + thigh->mass * 0.01 + shin_inertia + shin->mass * 0.45 * 0.45;
+  near(hip->damping, 2 * sqrt(30 * inertia), 1e-9, "critical damping");
+  assert_int_equal(joint(s, "swing")->drive.kind, ABD_DRIVE_EFFORT);
+  near(joint(s, "turn")->damping, 0.1 + 0.5, 1e-15, "a velocity servo at rest is a damper");
+  near(lift->stiffness, 10, 0, "general");
+  scene_destroy(s);
+}
+
+static void test_mjcf_keyframe(void **state) {
+  (void)state;
+  Scene *s = load(ROBOTS "walker.xml", &(SceneOptions){.keyframe = "bent"});
+  near(body(s, "trunk")->def.position[2], 2, 0, "the free base");
+  near(joint(s, "hip")->limit[1], 60 * degree - 0.5, 1e-12, "limit from the keyframe");
+  near(joint(s, "hip")->drive.target, 0.4 - 0.5, 1e-12, "target of the keyframe, from the start");
+  near(joint(s, "swing")->drive.target, 3, 0, "effort: gear times control");
+  near(joint(s, "lift")->drive.target - joint(s, "lift")->limit[1], 0.01 - 0.1, 1e-9, "target of the servo");
+  AbdWorld *world;
+  SceneError error = {""};
+  world = scene_build(s, 1, &error);
+  if (!world) fail_msg("%s", error.text);
+  assert_int_equal(abd_world_start(world), ABD_OK); /* the loop is closed */
+  abd_world_destroy(world);
+  scene_destroy(s);
+  static const char *const path = ROBOTS "walker.xml";
+  assert_null(scene_load(&path, 1, &(SceneOptions){.keyframe = "no"}, &error));
+  assert_non_null(strstr(error.text, "no keyframe \"no\"; there are: bent"));
+}
+
+#define WORLD(text) "<mujoco><worldbody>\n" text "</worldbody></mujoco>"
+static void test_mjcf_errors(void **state) {
+  (void)state;
+  refuse("xml", "<mujoco>", ".xml:1:", "no element found");
+  refuse("xml", "<scene/>", ".xml:1:", "no MJCF file");
+  refuse("xml", "<mujoco/>", ".xml:1:", "no bodies");
+  refuse("xml", WORLD("<geom size='x'/>"), ".xml:2:", "size: expected 1 to 3 finite numbers, got \"x\"");
+  refuse("xml", WORLD("<geom size='inf'/>"), ".xml:2:", "finite");
+  refuse("xml", WORLD("<geom type='mesh' mesh='m'/>"), ".xml:2:", "no <mesh> \"m\"");
+  refuse("xml", WORLD("<geom type='hfield'/>"), ".xml:2:", "got \"hfield\"");
+  refuse("xml", WORLD("<geom class='c'/>"), ".xml:2:", "no <default class=\"c\">");
+  refuse("xml", WORLD("<body><joint/></body>"), ".xml:2:", "has a mass");
+  refuse("xml", WORLD("<body quat='0 0 0 0'/>"), ".xml:2:", "quat: expected axes that are not 0");
+  refuse("xml", WORLD("<body><joint axis='0 0 0'/><geom size='1'/></body>"), ".xml:2:", "an axis that is not 0");
+  refuse("xml", WORLD("<body><joint range='1 0'/><geom size='1'/></body>"), ".xml:2:", "range:");
+  refuse("xml", WORLD("<body name='a'/><body name='a'/>"), ".xml:2:", "another body");
+  refuse("xml", "<mujoco>\n<include file='no.xml'/></mujoco>", ".xml:2:", "No such file");
+  refuse("xml", "<mujoco><compiler angle='turn'/></mujoco>", ".xml:1:", "radian or degree");
+  refuse("xml",
+         "<mujoco><asset><mesh name='m' file='m.stl'/></asset>\n<worldbody><geom type='mesh' "
+         "mesh='m'/></worldbody></mujoco>",
+         ".xml:1:", "mesh \"m.stl\" not found");
+  refuse("xml",
+         "<mujoco><worldbody><body name='a'><joint name='j'/><geom size='1'/></body></worldbody>\n"
+         "<equality><joint joint1='j' joint2='k'/></equality></mujoco>",
+         ".xml:2:", "no hinge or slide joint \"k\"");
+  refuse("xml",
+         "<mujoco><worldbody><body name='a'><joint name='j'/><geom size='1'/></body></worldbody>\n"
+         "<actuator><position joint='j' kp='-1'/></actuator></mujoco>",
+         ".xml:2:", "kp > 0");
+  refuse("xml",
+         "<mujoco><worldbody><body name='a'><joint axis='0 0 1' name='j'/><geom size='.1' pos='1 0 0'/></body>"
+         "<body name='b' pos='3 0 0'><joint name='k'/><geom size='.1'/></body></worldbody>\n"
+         "<equality><weld body1='a' body2='b' relpose='0 0 5 1 0 0 0'/></equality></mujoco>",
+         ".xml:2:", "cannot be met at the start");
 }
 
 /* ---- scenes ---- */
@@ -279,10 +404,13 @@ int main(void) {
   return 0;
 #endif
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_urdf_arm),      cmocka_unit_test(test_urdf_start),
-      cmocka_unit_test(test_urdf_geometry), cmocka_unit_test(test_urdf_hold_and_base),
-      cmocka_unit_test(test_urdf_errors),   cmocka_unit_test(test_include),
-      cmocka_unit_test(test_from),          cmocka_unit_test(test_parts_and_collide),
+      cmocka_unit_test(test_urdf_arm),          cmocka_unit_test(test_urdf_start),
+      cmocka_unit_test(test_urdf_geometry),     cmocka_unit_test(test_urdf_hold_and_base),
+      cmocka_unit_test(test_urdf_errors),       cmocka_unit_test(test_include),
+      cmocka_unit_test(test_mjcf_bodies),       cmocka_unit_test(test_mjcf_joints),
+      cmocka_unit_test(test_mjcf_drives),       cmocka_unit_test(test_mjcf_keyframe),
+      cmocka_unit_test(test_mjcf_errors),       cmocka_unit_test(test_from),
+      cmocka_unit_test(test_parts_and_collide),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

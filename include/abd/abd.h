@@ -221,7 +221,7 @@ typedef struct AbdBodyDef {
   double restitution;         /* 0 to 1, negative = the world's; a pair uses sqrt(e_a e_b); soft bodies have none */
   double contact_thickness;   /* [m] two bodies stay apart by half the sum of theirs; 0 */
   int32_t group;              /* bodies of one group >= 0 do not collide with each other; -1 = none */
-  bool collide;               /* false: the body collides with nothing; true */
+  bool no_contact;            /* the body collides with nothing; false */
   bool has_center_of_mass;    /* center_of_mass replaces that of the mesh; false */
   double center_of_mass[3];   /* [m] in the coordinates of the mesh's file */
   double inertia[6];          /* [kg m^2] xx, yy, zz, xy, xz, yz about the centre of mass, along the axes of the mesh's
@@ -253,7 +253,7 @@ typedef struct AbdBodyView {
 ABD_API AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view);
 /* Whether two bodies may collide: false for excluded pairs, equal groups, and two bodies that are not dynamic. */
 ABD_API bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBodyId b);
-/* All pairs that would collide without an excluded pair, a joint, or a body with collide false, in no order. Pairs of equal groups are not
+/* All pairs that would collide without an excluded pair, a joint, or a body with no_contact, in no order. Pairs of equal groups are not
  * listed: they are quadratic in the bodies, and AbdBodyView has the group. Writes at most capacity pairs and returns
  * how many there are. */
 ABD_API size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], size_t capacity);

@@ -8,7 +8,7 @@
 AbdMeshDef abd_default_mesh_def(void) { return (AbdMeshDef){.name = NULL}; }
 
 AbdBodyDef abd_default_body_def(void) {
-  AbdBodyDef def = {.rotation = {1, 0, 0, 0}, .group = -1, .collide = true};
+  AbdBodyDef def = {.rotation = {1, 0, 0, 0}, .group = -1};
   settings_default(ABD_DEF_BODY, &def);
   return def;
 }

@@ -233,7 +233,7 @@ AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error) {
   b->thickness = def->contact_thickness;
   b->fixed = b->motion == ABD_MOTION_DYNAMIC ? def->fixed & all : 0;
   b->group = def->group;
-  b->passes = !def->collide;
+  b->passes = def->no_contact;
   b->start = model_pose(mesh, vec3_from(def->position), def->rotation);
   b->freedom = freedom_of(b->fixed, affine_linear(&b->start));
   b->velocity = vec3_from(def->velocity);

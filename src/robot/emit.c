@@ -21,6 +21,7 @@ typedef struct Emit {
   unsigned *type, *affinity; /* of a body's link: contact bits */
   double *damping;           /* of a joint: that of its velocity servos */
   char *driven;              /* of a joint: 1 = has a drive */
+  bool friction_noted;
   json_t *bodies, *joints, *drives, *exclude;
 } Emit;
 
@@ -104,8 +105,6 @@ static bool find_groups(Emit *e) {
 
 /* ---- bodies ---- */
 
-static bool in_contact(const Geom *g) { return !g->visual; }
-
 /* Whether geometry for contact, or pictures, is among that of the links of a body. */
 static bool body_has(const Emit *e, int body, bool visual) {
   for (size_t i = 0; i < e->robot->link_count; i++)
@@ -175,34 +174,47 @@ static void put_mass(Emit *e, Link *l, json_t *object) {
     robot_note(e->robot, "%.200s:%d: no mass has the inertia of \"%.80s\": the nearest possible one is used",
                l->xml->file, l->xml->line, l->name);
   if (l->density > 0) put_number(object, "density", l->density);
+  if (l->mass > 0) put_number(object, "mass", l->mass);
   if (!l->has_mass) return;
-  put_number(object, "mass", l->mass);
   put(object, "center_of_mass", numbers(l->center, 3));
   if (l->has_inertia) put(object, "inertia", numbers(l->inertia, 6));
 }
 
-static void put_surface(const Emit *e, int body, json_t *object) {
+static const char *color_of(const Emit *e, int body) {
   const char *color = NULL;
+  for (int visual = 1; visual >= 0; visual--)
+    for (size_t i = 0; i < e->robot->link_count; i++)
+      for (size_t k = 0; e->body[i] == body && !color && k < e->robot->link[i].geom_count; k++) {
+        const Geom *g = &e->robot->link[i].geom[k];
+        if (g->visual == (visual == 1) && g->color[0]) color = g->color;
+      }
+  return color;
+}
+
+/* The largest coefficient of the geometry in contact; differs: whether there are several. */
+static double friction_of(const Emit *e, int body, bool *differs) {
   double friction = -1;
-  bool differs = false;
   for (size_t i = 0; i < e->robot->link_count; i++)
     for (size_t k = 0; e->body[i] == body && k < e->robot->link[i].geom_count; k++) {
       const Geom *g = &e->robot->link[i].geom[k];
-      if (g->color[0] && (!color || (g->visual && !differs))) color = g->color, differs = g->visual;
-    }
-  for (size_t i = 0; i < e->robot->link_count; i++)
-    for (size_t k = 0; e->body[i] == body && k < e->robot->link[i].geom_count; k++) {
-      const Geom *g = &e->robot->link[i].geom[k];
-      if (!in_contact(g) || g->friction < 0) continue;
-      if (friction >= 0 && g->friction != friction)
-        robot_note(e->robot,
-                   "a body has one friction coefficient: where its geometry has several, the largest is used, first "
-                   "in \"%.80s\"",
-                   e->robot->link[body].name);
+      if (g->visual || g->friction < 0) continue;
+      *differs |= friction >= 0 && g->friction != friction;
       friction = fmax(friction, g->friction);
     }
+  return friction;
+}
+
+static void put_surface(Emit *e, int body, json_t *object) {
+  bool differs = false;
+  const char *color = color_of(e, body);
+  double friction = friction_of(e, body, &differs);
   if (color) put(object, "color", json_string(color));
   if (friction >= 0) put_number(object, "friction", friction);
+  if (differs && !e->friction_noted)
+    robot_note(e->robot,
+               "\"%.80s\": a body has one friction coefficient: if its geometry has several, the largest is used",
+               e->robot->link[body].name);
+  e->friction_noted |= differs;
 }
 
 static bool put_body(Emit *e, int body) {
@@ -286,15 +298,25 @@ static void put_coordinate(const RobotJoint *j, double damping, json_t *joint) {
   if (j->friction > 0) put_number(joint, "friction", j->friction);
 }
 
-static void note_lost(Emit *e, const RobotJoint *j) {
-  if (j->armature > 0)
-    robot_note(e->robot, "armature is not simulated (%s:%d and others): drives move the inertia of the links alone",
-               j->xml->file, j->xml->line);
-  bool free_turn = j->kind == JOINT_BALL || j->kind == JOINT_FREE || j->kind == JOINT_PLANAR;
-  if (free_turn && (j->damping > 0 || j->friction > 0 || j->stiffness > 0 || (j->limited && j->kind == JOINT_BALL)))
+/* What of the joints is not simulated, once per kind. */
+static void note_lost(Emit *e) {
+  const RobotJoint *inert = NULL, *loose = NULL;
+  int inerts = 0, looses = 0;
+  for (size_t i = 0; i < e->robot->joint_count; i++) {
+    const RobotJoint *j = &e->robot->joint[i];
+    bool has_one = j->kind == JOINT_HINGE || j->kind == JOINT_SLIDE;
+    bool acts = j->damping > 0 || j->friction > 0 || j->stiffness > 0 || (j->limited && j->kind == JOINT_BALL);
+    if (j->armature > 0 && inerts++ == 0) inert = j;
+    if (!has_one && acts && looses++ == 0) loose = j;
+  }
+  if (inert)
+    robot_note(e->robot, "%.200s:%d: armature is not simulated, %d times: drives move the inertia of the links alone",
+               inert->xml->file, inert->xml->line, inerts);
+  if (loose)
     robot_note(e->robot,
-               "limits, stiffness, damping and friction of ball, planar and free joints are not simulated (%s:%d)",
-               j->xml->file, j->xml->line);
+               "%.200s:%d: limits, stiffness, damping and friction of ball, planar and free joints are not simulated, "
+               "%d times",
+               loose->xml->file, loose->xml->line, looses);
 }
 
 static void put_joint(Emit *e, int index) {
@@ -302,7 +324,6 @@ static void put_joint(Emit *e, int index) {
   const RobotJoint *j = &e->robot->joint[index];
   const Link *l = &e->robot->link[j->link];
   double point[3], axis[3];
-  note_lost(e, j);
   if (j->kind == JOINT_FREE) return;
   json_t *joint =
       joint_json(e, name_of(e->robot, j->name), type[j->kind], e->host[e->group[j->link]], carrier(e, l->parent));
@@ -464,6 +485,7 @@ static void put_exclusions(Emit *e) {
 static bool put_all(Emit *e) {
   if (!allocate(e) || !find_groups(e) || !put_bodies(e)) return false;
   add_damping(e);
+  note_lost(e);
   for (int i = 0; i < (int)e->robot->joint_count; i++) put_joint(e, i);
   put_welds(e);
   for (int i = 0; i < (int)e->robot->coupling_count; i++)

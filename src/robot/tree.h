@@ -57,6 +57,7 @@ typedef struct Link {
   int joint;  /* -1: fixed to the parent */
   Geom *geom;
   size_t geom_count;
+  bool carries; /* a light link between two joints of one body */
   bool has_mass, has_inertia;
   double mass, center[3], inertia[6]; /* about the centre, along the link's axes */
   double density;                     /* positive: the scene computes the mass from the geometry */

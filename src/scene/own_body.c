@@ -175,8 +175,11 @@ static bool read_own_mass(const Node *node, AbdBodyDef *def) {
 
 static bool read_collide(const Node *node, SceneBody *body) {
   Node child;
+  bool collide = true;
   if (body->soft && node_get(node, "collide", &child)) return node_fail(&child, "a soft body always collides");
-  return read_bool(node, "collide", &body->def.collide);
+  if (!read_bool(node, "collide", &collide)) return false;
+  body->def.no_contact = !collide;
+  return true;
 }
 
 static bool read_motion(OwnFile *file, const Node *node, const SceneMesh *mesh, SceneBody *body) {

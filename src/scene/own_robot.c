@@ -135,7 +135,7 @@ static void lift_from_plane(Scene *scene, const size_t *root, const bool *held, 
     double least = INFINITY;
     if (root[tree] != tree || held[tree]) continue;
     for (size_t i = 0; i < scene->body_count; i++)
-      if (root[i] == tree && scene->body[i].def.collide) least = fmin(least, lowest(scene, &scene->body[i], n) - d);
+      if (root[i] == tree && !scene->body[i].def.no_contact) least = fmin(least, lowest(scene, &scene->body[i], n) - d);
     if (!(least <= 0)) continue;
     for (int k = 0; k < 3; k++) by[k] = (ground_gap - least) * n[k];
     shift_tree(scene, root, tree, by, json);
@@ -149,7 +149,7 @@ static void add_ground(const Scene *scene, json_t *json) {
   static const double up[3] = {0, 0, 1};
   double least = INFINITY;
   for (size_t i = 0; i < scene->body_count; i++)
-    if (scene->body[i].def.collide) least = fmin(least, lowest(scene, &scene->body[i], up));
+    if (!scene->body[i].def.no_contact) least = fmin(least, lowest(scene, &scene->body[i], up));
   if (!isfinite(least)) return;
   json_array_append_new(json_object_get(json, "bodies"), json_pack("{s:s, s:s, s:[f, f, f]}", "name", "ground", "shape",
                                                                    "ground", "position", 0.0, 0.0, least - ground_gap));

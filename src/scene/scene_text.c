@@ -208,7 +208,7 @@ static bool put_body(json_t *bodies, const Scene *scene, const SceneBody *body, 
          (def->contact_thickness == 0 || put(object, "contact_thickness", json_real(def->contact_thickness))) &&
          (!def->has_center_of_mass || put_vector(object, "center_of_mass", def->center_of_mass, 3)) &&
          put_inertia(object, def) && (def->group < 0 || put(object, "group", json_integer(def->group))) &&
-         (def->collide || put(object, "collide", json_false())) &&
+         (!def->no_contact || put(object, "collide", json_false())) &&
          (!isfinite(body->motion_end) || put(object, "motion_end", json_real(body->motion_end))) &&
          (!body->path_count || put_path(object, "position", body->path, body->path_count)) &&
          (!body->forces_count || put_forces(object, body->forces, body->forces_count, !body->soft));

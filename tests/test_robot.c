@@ -366,6 +366,80 @@ static void test_from(void **state) {
 
 /* ---- what scenes gained for robots ---- */
 
+/* A torque on q + r p of two free wheels turns both: T / I and r T / J. Turns are counted beyond half a turn. */
+static void test_sum(void **state) {
+  (void)state;
+  static const char *const text =
+      "{\"version\": 1, \"dt\": 0.01, \"gravity\": [0, 0, 0], \"bodies\": [{\"name\": \"a\", \"shape\": \"cylinder\","
+      " \"mass\": 2, \"inertia\": [1, 1, 1.5]}, {\"name\": \"b\", \"shape\": \"cylinder\", \"position\": [3, 0, 0],"
+      " \"mass\": 2, \"inertia\": [1, 1, 0.5]}], \"joints\": [{\"name\": \"q\", \"type\": \"hinge\", \"bodies\": "
+      "[\"a\"],"
+      " \"point\": [0, 0, 0], \"axis\": [0, 0, 1]}, {\"name\": \"p\", \"type\": \"hinge\", \"bodies\": [\"b\"],"
+      " \"point\": [3, 0, 0], \"axis\": [0, 0, 1]}, {\"name\": \"s\", \"type\": \"sum\", \"joints\": [\"q\", \"p\"],"
+      " \"ratio\": -2}], \"drives\": [{\"joint\": \"s\", \"type\": \"torque\", \"value\": 1.5}]}";
+  SceneError error = {""};
+  Scene *s = scene_parse(text, strlen(text), "s.json", NULL, &error);
+  if (!s) fail_msg("%s", error.text);
+  AbdWorld *world = scene_build(s, 1, &error);
+  assert_non_null(world);
+  AbdStepReport report;
+  for (int k = 0; k < 200; k++) assert_int_equal(abd_world_step(world, &report), ABD_OK);
+  AbdJointReading q, p, sum;
+  abd_joint_reading(world, (AbdJointId){1}, &q);
+  abd_joint_reading(world, (AbdJointId){2}, &p);
+  abd_joint_reading(world, (AbdJointId){3}, &sum);
+  near(q.rate, 2 * 1.5 / 1.5, 1e-3, "rate of the first");
+  near(p.rate, -2 * 2 * 1.5 / 0.5, 1e-3, "rate of the second");
+  near(sum.position, q.position - 2 * p.position, 1e-9, "sum; the second has turned three times");
+  near(sum.rate, q.rate - 2 * p.rate, 1e-9, "its rate");
+  near(sum.effort, 1.5, 1e-12, "effort");
+  abd_world_destroy(world);
+  scene_destroy(s);
+}
+
+/* A servo on a sum with a limit: the sum stays below it, and the joints share the way. */
+static void test_sum_servo(void **state) {
+  (void)state;
+  static const char *const text =
+      "{\"version\": 1, \"dt\": 0.01, \"gravity\": [0, 0, 0], \"bodies\": [{\"name\": \"a\", \"shape\": \"box\"},"
+      " {\"name\": \"b\", \"shape\": \"box\", \"position\": [3, 0, 0]}], \"joints\": [{\"name\": \"q\", \"type\": "
+      "\"slider\","
+      " \"bodies\": [\"a\"], \"point\": [0, 0, 0], \"axis\": [0, 0, 1]}, {\"name\": \"p\", \"type\": \"slider\","
+      " \"bodies\": [\"b\"], \"point\": [3, 0, 0], \"axis\": [0, 0, 1]}, {\"name\": \"s\", \"type\": \"sum\","
+      " \"joints\": [\"q\", \"p\"], \"ratio\": 1, \"limits\": [-0.1, 0.2], \"damping\": 100}], \"drives\": "
+      "[{\"joint\": \"s\","
+      " \"type\": \"position\", \"value\": 5, \"stiffness\": 1e4, \"damping\": 1e3, \"max\": 2000}]}";
+  SceneError error = {""};
+  Scene *s = scene_parse(text, strlen(text), "s.json", NULL, &error);
+  if (!s) fail_msg("%s", error.text);
+  AbdWorld *world = scene_build(s, 1, &error);
+  AbdStepReport report;
+  AbdJointReading q, p, sum;
+  for (int k = 0; k < 200; k++) {
+    assert_int_equal(abd_world_step(world, &report), ABD_OK);
+    assert_int_equal(report.outcome, ABD_CONVERGED);
+    abd_joint_reading(world, (AbdJointId){3}, &sum);
+    assert_true(sum.position < 0.2);
+  }
+  abd_joint_reading(world, (AbdJointId){1}, &q);
+  abd_joint_reading(world, (AbdJointId){2}, &p);
+  assert_true(sum.position > 0.19);
+  near(q.position, p.position, 1e-6, "equal masses");
+  near(sum.effort, 2000, 1e-9, "the servo pushes with its maximum");
+  near(sum.passive, -2000, 1, "the stop bears it");
+  abd_world_destroy(world);
+  scene_destroy(s);
+  static const char *const nested = "{\"version\": 1, \"bodies\": [{\"name\": \"a\", \"shape\": \"box\"}], \"joints\": "
+                                    "[{\"name\": \"q\", \"type\": \"hinge\","
+                                    " \"bodies\": [\"a\"], \"point\": [0, 0, 0], \"axis\": [0, 0, 1]}, {\"name\": "
+                                    "\"p\", \"type\": \"angle\", \"free\": true,"
+                                    " \"bodies\": [\"a\"], \"axis\": [0, 0, 1]}, {\"name\": \"s\", \"type\": \"sum\", "
+                                    "\"joints\": [\"q\", \"p\"], \"ratio\": 1},"
+                                    " {\"type\": \"sum\", \"joints\": [\"q\", \"s\"], \"ratio\": 1}]}";
+  assert_null(scene_parse(nested, strlen(nested), "s.json", NULL, &error));
+  assert_non_null(strstr(error.text, "\"s\" is a sum"));
+}
+
 static void test_parts_and_collide(void **state) {
   (void)state;
   static const char *const text =
@@ -410,7 +484,8 @@ int main(void) {
       cmocka_unit_test(test_mjcf_bodies),       cmocka_unit_test(test_mjcf_joints),
       cmocka_unit_test(test_mjcf_drives),       cmocka_unit_test(test_mjcf_keyframe),
       cmocka_unit_test(test_mjcf_errors),       cmocka_unit_test(test_from),
-      cmocka_unit_test(test_parts_and_collide),
+      cmocka_unit_test(test_parts_and_collide), cmocka_unit_test(test_sum),
+      cmocka_unit_test(test_sum_servo),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -371,6 +371,7 @@ typedef enum AbdJointKind {
   ABD_JOINT_SCREW,       /* as cylindrical, with pitch metres of travel a turn. Coordinate: angle */
   ABD_JOINT_ANGLE,       /* the angle about axis (of b) is constant; with free it is only measured, limited, driven */
   ABD_JOINT_GEAR,        /* coordinate of joint_b = ratio * coordinate of joint_a, both counted from the start */
+  ABD_JOINT_SUM,         /* keeps nothing. Coordinate: that of joint_a + ratio * that of joint_b, from the start */
   ABD_JOINT_KIND_COUNT
 } AbdJointKind;
 
@@ -433,8 +434,8 @@ typedef struct AbdJointDef {
   double axis[3], axis_b[3];   /* need not be of unit length; axis_b only for universal */
   double pitch;                /* screw: [m] of travel a turn */
   double length;               /* distance, rope: [m]; negative = as at the start */
-  AbdJointId joint_a, joint_b; /* gear: joints whose coordinates are coupled */
-  double ratio;                /* gear: [1, or m/rad between an angle and a travel: rack and pinion] */
+  AbdJointId joint_a, joint_b; /* gear, sum: joints whose coordinates are coupled; not sums */
+  double ratio;                /* gear, sum: [1, or m/rad between an angle and a travel: rack and pinion] */
   bool free;                   /* angle: only a coordinate */
   double limit[2];             /* of the coordinate, from the start = 0 (of the distance itself); -infinity, infinity */
   double angle_limit[2];       /* cylindrical: of its angle */

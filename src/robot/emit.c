@@ -20,7 +20,7 @@ typedef struct Emit {
   bool *collides;            /* of a body's link */
   unsigned *type, *affinity; /* of a body's link: contact bits */
   double *damping;           /* of a joint: that of its velocity servos */
-  char *driven;              /* of a joint: 1 = has a drive */
+  char *driven, *pulled;     /* of a joint, of a tendon: 1 = has a drive */
   bool friction_noted;
   json_t *bodies, *joints, *drives, *exclude;
 } Emit;
@@ -64,9 +64,10 @@ static bool allocate(Emit *e) {
   e->affinity = calloc(n, sizeof *e->affinity);
   e->damping = calloc(m, sizeof *e->damping);
   e->driven = calloc(m, 1);
+  e->pulled = calloc(e->robot->tendon_count + 1, 1);
   e->bodies = json_array(), e->joints = json_array(), e->drives = json_array(), e->exclude = json_array();
-  return (e->still && e->collides && e->type && e->affinity && e->damping && e->driven && e->bodies && e->joints &&
-          e->drives && e->exclude) ||
+  return (e->still && e->collides && e->type && e->affinity && e->damping && e->driven && e->pulled && e->bodies &&
+          e->joints && e->drives && e->exclude) ||
          robot_fail(e->robot->error, "out of memory");
 }
 
@@ -375,6 +376,12 @@ static bool put_coupling(Emit *e, int index) {
 
 /* ---- drives ---- */
 
+static double tendon_length(const Robot *robot, const Tendon *t) {
+  double sum = 0;
+  for (int k = 0; k < t->count; k++) sum += t->coefficient[k] * robot->joint[t->joint[k]].q;
+  return sum;
+}
+
 /* A drive on a joint or tendon whose coordinate is s = q - start, or the sum that the scene has for a tendon. `factor`:
  * length of the actuator per s; `start`: length at s = 0. */
 static void put_drive(Emit *e, json_t *joint, const Actuator *a, double factor, double start) {
@@ -398,12 +405,45 @@ static void put_drive(Emit *e, json_t *joint, const Actuator *a, double factor, 
 static void add_damping(Emit *e) {
   for (size_t i = 0; i < e->robot->actuator_count; i++) {
     const Actuator *a = &e->robot->actuator[i];
-    if (a->joint >= 0 && !(a->bias[1] < 0) && a->bias[2] < 0) e->damping[a->joint] -= a->bias[2] * a->gear * a->gear;
+    if (a->bias[1] < 0 || !(a->bias[2] < 0)) continue;
+    if (a->joint >= 0) e->damping[a->joint] -= a->bias[2] * a->gear * a->gear;
+    else e->robot->tendon[a->tendon].damping -= a->bias[2] * a->gear * a->gear;
   }
 }
 
+/* A fixed tendon of two joints is a sum; its length is that at the start plus its first coefficient times the sum. */
+static void put_tendon(Emit *e, const Tendon *t) {
+  json_t *pair = json_array();
+  double f = t->coefficient[0], start = tendon_length(e->robot, t);
+  for (int k = 0; k < 2; k++) json_array_append_new(pair, name_of(e->robot, e->robot->joint[t->joint[k]].name));
+  json_t *sum = json_pack("{s:o, s:s, s:o, s:f}", "name", name_of(e->robot, t->name), "type", "sum", "joints", pair,
+                          "ratio", t->coefficient[1] / f);
+  double limit[2] = {(t->range[f > 0 ? 0 : 1] - start) / f, (t->range[f > 0 ? 1 : 0] - start) / f};
+  double room = fmin(0.01, 0.01 * (limit[1] - limit[0]));
+  limit[0] = fmin(limit[0], -room), limit[1] = fmax(limit[1], room);
+  if (t->limited) put(sum, "limits", numbers(limit, 2));
+  if (t->stiffness > 0) {
+    put_number(sum, "stiffness", t->stiffness * f * f);
+    put_number(sum, "rest", isnan(t->rest) || t->rest < 0 ? 0 : (t->rest - start) / f);
+  }
+  if (t->damping > 0) put_number(sum, "damping", t->damping * f * f);
+  if (t->friction > 0) put_number(sum, "friction", t->friction * fabs(f));
+  json_array_append_new(e->joints, sum);
+}
+
+static void put_tendon_drive(Emit *e, const Actuator *a) {
+  const Tendon *t = &e->robot->tendon[a->tendon];
+  double start = a->gear * tendon_length(e->robot, t), factor = a->gear * t->coefficient[0];
+  const char *name = t->count == 2 ? t->name : e->robot->joint[t->joint[0]].name;
+  char *driven = t->count == 2 ? &e->pulled[a->tendon] : &e->driven[t->joint[0]];
+  if (*driven)
+    return robot_note(e->robot, "a joint has one drive: further actuators of \"%.80s\" have no effect", name);
+  *driven = 1;
+  put_drive(e, name_of(e->robot, name), a, factor, start);
+}
+
 static void put_actuator(Emit *e, const Actuator *a) {
-  if (a->joint < 0) return;
+  if (a->tendon >= 0) return put_tendon_drive(e, a);
   const RobotJoint *j = &e->robot->joint[a->joint];
   if (e->robot->options->hold && !(a->bias[1] < 0)) return; /* the servo that holds the joint replaces it */
   if (e->driven[a->joint])
@@ -490,6 +530,8 @@ static bool put_all(Emit *e) {
   put_welds(e);
   for (int i = 0; i < (int)e->robot->coupling_count; i++)
     if (!put_coupling(e, i)) return false;
+  for (size_t i = 0; i < e->robot->tendon_count; i++)
+    if (e->robot->tendon[i].count == 2) put_tendon(e, &e->robot->tendon[i]);
   for (size_t i = 0; i < e->robot->actuator_count; i++) put_actuator(e, &e->robot->actuator[i]);
   put_holds(e);
   put_exclusions(e);
@@ -514,7 +556,7 @@ json_t *emit_scene(Robot *robot) {
   Emit e = {.robot = robot};
   json_t *scene = put_all(&e) ? scene_json(&e) : NULL;
   json_t *list[] = {e.bodies, e.joints, e.drives, e.exclude};
-  void *array[] = {e.group, e.host, e.body, e.still, e.collides, e.type, e.affinity, e.damping, e.driven};
+  void *array[] = {e.group, e.host, e.body, e.still, e.collides, e.type, e.affinity, e.damping, e.driven, e.pulled};
   for (size_t k = 0; k < sizeof list / sizeof *list; k++) json_decref(list[k]);
   for (size_t k = 0; k < sizeof array / sizeof *array; k++) free(array[k]);
   return scene;

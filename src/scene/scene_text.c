@@ -266,7 +266,7 @@ static bool put_joint(json_t *joints, const SceneJoint *joint) {
       put(object, "name", text_value(joint->name)) && put(object, "type", json_string(abd_joint_kind_name(def->kind)));
   if (takes & ABD_JOINT_TAKES_JOINTS)
     return ok && put(object, "joints", id_list(def->joint_a.id, def->joint_b.id)) &&
-           put(object, "ratio", json_real(def->ratio));
+           put(object, "ratio", json_real(def->ratio)) && (!joint_moves(def) || put_coordinate(object, def));
   return ok && put(object, "bodies", id_list(def->body_a.id, def->body_b.id)) &&
          put_vector(object, "point", def->point, 3) &&
          (isnan(def->point_b[0]) || put_vector(object, "point_b", def->point_b, 3)) &&

@@ -170,13 +170,27 @@ static void put_marker(Emit *e, int body, json_t *object) {
   robot_note(e->robot, "links without geometry are boxes that touch nothing, the first is \"%.80s\"", l->name);
 }
 
+/* The geometry that a mass is made of, each with its density or mass. The scene's reader computes the mass from it. */
+static json_t *mass_parts(const Link *l) {
+  json_t *parts = json_array();
+  for (size_t k = 0; k < l->geom_count; k++) {
+    const Geom *g = &l->geom[k];
+    if (g->kind == GEOM_PLANE || g->mass == 0 || (g->mass < 0 && g->density == 0)) continue;
+    json_t *part = part_json(g);
+    put_pose(part, &g->at);
+    put_number(part, g->mass > 0 ? "mass" : "density", g->mass > 0 ? g->mass : g->density);
+    json_array_append_new(parts, part);
+  }
+  return parts;
+}
+
 static void put_mass(Emit *e, Link *l, json_t *object) {
   if (l->has_inertia && robot_mend_inertia(l->inertia))
     robot_note(e->robot, "%.200s:%d: no mass has the inertia of \"%.80s\": the nearest possible one is used",
                l->xml->file, l->xml->line, l->name);
-  if (l->density > 0) put_number(object, "density", l->density);
-  if (l->mass > 0) put_number(object, "mass", l->mass);
+  if (l->density > 0) put_number(object, "density", l->density), put(object, "#mass", mass_parts(l));
   if (!l->has_mass) return;
+  put_number(object, "mass", l->mass);
   put(object, "center_of_mass", numbers(l->center, 3));
   if (l->has_inertia) put(object, "inertia", numbers(l->inertia, 6));
 }
@@ -452,6 +466,14 @@ static void put_actuator(Emit *e, const Actuator *a) {
   put_drive(e, name_of(e->robot, j->name), a, a->gear, a->gear * j->q);
 }
 
+/* Whether the mass of a link below the joint is known only to the scene. */
+static bool weighs_meshes(const Robot *robot, int joint) {
+  for (size_t i = 0; i < robot->link_count; i++)
+    for (int at = robot->link[i].density > 0 ? (int)i : -1; at >= 0; at = robot->link[at].parent)
+      if (at == robot->joint[joint].link) return true;
+  return false;
+}
+
 /* A critically damped servo at this frequency [rad/s] holds the start. */
 static void put_holds(Emit *e) {
   const double frequency = 2 * 3.141592653589793 * 10;
@@ -459,6 +481,10 @@ static void put_holds(Emit *e) {
     const RobotJoint *j = &e->robot->joint[i];
     double inertia = start_inertia(e->robot, i), effort = j->effort;
     if (e->driven[i] || (j->kind != JOINT_HINGE && j->kind != JOINT_SLIDE) || !(inertia > 0)) continue;
+    if (weighs_meshes(e->robot, i)) {
+      robot_note(e->robot, "joint \"%.80s\" is not held: the mass that it moves comes from meshes", j->name);
+      continue;
+    }
     json_t *drive =
         json_pack("{s:o, s:s, s:f, s:f, s:f}", "joint", name_of(e->robot, j->name), "type", "position", "value", 0.0,
                   "stiffness", inertia * frequency * frequency, "damping", 2 * inertia * frequency);

@@ -171,7 +171,7 @@ static void mass_from_geoms(Mjcf *m, int link) {
     if (g->mass > 0) given += g->mass;
     else if (g->mass < 0) density = fmax(density, g->density);
   }
-  if (given > 0 || density > 0) l->density = density > 0 ? density : 1000, l->mass = given;
+  if (given > 0 || density > 0) l->density = density > 0 ? density : 1000;
 }
 
 /* ---- joints ---- */

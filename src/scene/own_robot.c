@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "robot/pose.h"
 #include "robot/robot.h"
 #include "scene/file_bytes.h"
 #include "scene/own.h"
@@ -209,7 +210,7 @@ static bool find_overlaps(const Scene *scene, json_t *json, json_t *notes, Scene
   return ok;
 }
 
-/* ---- the robot ---- */
+/* ---- masses ---- */
 
 static bool read_json(Loader *loader, const char *path, json_t *json, bool settings) {
   JsonFile file = {.name = path, .error = loader->error};
@@ -217,13 +218,94 @@ static bool read_json(Loader *loader, const char *path, json_t *json, bool setti
   return settings ? own_read(loader, &top) : own_read_included(loader, &top);
 }
 
+typedef struct Mass {
+  double mass, center[3], inertia[6];
+} Mass;
+
+/* Mass, centre and inertia of a body where it stands. */
+static bool body_mass(const AbdWorld *world, const SceneBody *body, uint32_t id, Mass *m) {
+  AbdBodyView view;
+  AbdMeshView mesh;
+  Pose at;
+  if (abd_body_view(world, (AbdBodyId){id}, &view) != ABD_OK || abd_mesh_view(world, view.mesh, &mesh) != ABD_OK)
+    return false;
+  mat_from_quat(body->def.rotation, at.r);
+  memcpy(at.p, body->def.position, sizeof at.p);
+  double moment[6] = {view.inertia[0], view.inertia[1], view.inertia[2], 0, 0, 0}, axes[9];
+  pose_point(&at, mesh.origin, m->center);
+  mat_product(at.r, mesh.axes, axes);
+  tensor_turn(axes, moment, m->inertia);
+  m->mass = view.mass;
+  return true;
+}
+
+static bool sum_masses(const Scene *scene, const AbdWorld *world, Mass *sum) {
+  Mass one;
+  double first[3] = {0};
+  for (uint32_t id = 1; id <= scene->body_count; id++) {
+    if (!body_mass(world, &scene->body[id - 1], id, &one)) return false;
+    sum->mass += one.mass;
+    for (int k = 0; k < 3; k++) first[k] += one.mass * one.center[k];
+  }
+  for (int k = 0; k < 3; k++) sum->center[k] = first[k] / sum->mass;
+  for (uint32_t id = 1; id <= scene->body_count; id++) {
+    if (!body_mass(world, &scene->body[id - 1], id, &one)) return false;
+    double d[3];
+    for (int k = 0; k < 3; k++) d[k] = one.center[k] - sum->center[k];
+    for (int k = 0; k < 6; k++) sum->inertia[k] += one.inertia[k];
+    tensor_add_point(sum->inertia, one.mass, d);
+  }
+  return true;
+}
+
+static json_t *list_of(const double *value, size_t count) {
+  json_t *list = json_array();
+  for (size_t k = 0; k < count; k++) json_array_append_new(list, json_real(value[k]));
+  return list;
+}
+
+/* The mass of a link whose file gives none is that of the geometry under "#mass", each part a body for trial. */
+static bool weigh(Loader *loader, const char *path, json_t *body) {
+  json_t *parts = json_object_get(body, "#mass");
+  if (!parts) return true;
+  Loader trial = *loader;
+  trial.options = NULL;
+  if (!(trial.scene = scene_create())) return loader_out_of_memory(loader);
+  json_t *json = json_pack("{s:i, s:O}", "version", 1, "bodies", parts);
+  bool ok = read_json(&trial, path, json, true);
+  AbdWorld *world = ok ? scene_build(trial.scene, 1, loader->error) : NULL;
+  Mass sum = {0};
+  ok = world && (sum_masses(trial.scene, world, &sum) || scene_fail(loader->error, "%.500s", abd_world_error(world)));
+  if (ok) {
+    json_object_set_new(body, "mass", json_real(sum.mass));
+    json_object_set_new(body, "center_of_mass", list_of(sum.center, 3));
+    json_object_set_new(body, "inertia", list_of(sum.inertia, 6));
+    json_object_del(body, "#mass");
+    json_object_del(body, "density");
+  }
+  abd_world_destroy(world);
+  scene_destroy(trial.scene);
+  json_decref(json);
+  return ok;
+}
+
+static bool weigh_all(Loader *loader, const char *path, json_t *json) {
+  size_t i;
+  json_t *body;
+  json_array_foreach(json_object_get(json, "bodies"), i, body) if (!weigh(loader, path, body)) return false;
+  return true;
+}
+
+/* ---- the robot ---- */
+
 /* Completes the scene by what a scene made from it for trial shows. */
 static bool complete(Loader *loader, const char *path, bool ground, json_t *json, json_t *notes) {
   Loader trial = *loader;
   trial.scene = scene_create();
   trial.options = NULL;
   if (!trial.scene) return loader_out_of_memory(loader);
-  bool ok = read_json(&trial, path, json, true) && place_free(trial.scene, ground, json, notes, loader->error) &&
+  bool ok = weigh_all(loader, path, json) && read_json(&trial, path, json, true) &&
+            place_free(trial.scene, ground, json, notes, loader->error) &&
             (trial.scene->body_count == 0 || find_overlaps(trial.scene, json, notes, loader->error));
   scene_destroy(trial.scene);
   return ok;

@@ -204,7 +204,8 @@ static void test_mjcf_bodies(void **state) {
   near(thigh->inertia[5], 0.0001, 1e-15, "yz");
   near(rod->mass, 1000 * 3.141592653589793 * 1e-4 * 0.2, 1e-9, "mass of a cylinder from end to end");
   near(body(s, "shin")->def.mass, 0.5, 0, "mass of a geometry");
-  has_note(s, "walker.xml:22: armature is not simulated, 1 times");
+  has_note(s, "armature: 1 rotors");
+  has_note(s, "walker.xml:31: limits, stiffness, damping, friction and armature of ball");
   scene_destroy(s);
 }
 
@@ -224,6 +225,9 @@ static void test_mjcf_joints(void **state) {
   near(body(s, "crank carrier 6")->def.mass, 1e-3 * body(s, "crank")->def.mass, 1e-15, "a link between two joints");
   near(joint(s, "constraint 1")->point[0], 0.4, 1e-12, "the loop");
   near(joint(s, "coupling 2")->ratio, -1, 0, "equality of joints");
+  near(body(s, "knee rotor")->def.inertia[0], 0.01, 0, "armature");
+  assert_true(body(s, "knee rotor")->def.no_contact);
+  near(joint(s, "knee armature")->ratio, 1, 0, "the rotor turns with the knee");
   assert_true(excluded(s, "thigh", "link"));
   assert_true(excluded(s, "link", "crank")); /* their contact bits do not meet */
   assert_false(excluded(s, "thigh", "crank"));

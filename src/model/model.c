@@ -270,18 +270,25 @@ AbdStatus model_add_restitution(Model *model, int a, int b, double restitution, 
   return ABD_OK;
 }
 
-/* Contact range: a thousandth of the mean size of the dynamic bodies, so that a scene in millimetres behaves as the
- * same scene in metres. */
-static double automatic_range(const Model *model) {
+/* The mean size of the dynamic bodies that collide, or of all; 0 if there are none. */
+static double mean_size(const Model *model, bool all) {
   double sum = 0;
   int count = 0;
   for (int i = 0; i < model->body_count; i++) {
-    if (!gives_way(&model->body[i])) continue;
+    if (!gives_way(&model->body[i]) || (model->body[i].passes && !all)) continue;
     Box box = model->mesh[model->body[i].mesh].box;
     sum += norm(sub(box.hi, box.lo));
     count++;
   }
-  return count && sum > 0 ? RANGE_OF_SIZE * sum / count : 1e-3;
+  return count ? sum / count : 0;
+}
+
+/* Contact range: a thousandth of the mean size of the dynamic bodies, so that a scene in millimetres behaves as the
+ * same scene in metres. */
+static double automatic_range(const Model *model) {
+  double size = mean_size(model, false);
+  if (!(size > 0)) size = mean_size(model, true);
+  return size > 0 ? RANGE_OF_SIZE * size : 1e-3;
 }
 
 static bool any_friction(const Model *model) {

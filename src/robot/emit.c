@@ -313,25 +313,22 @@ static void put_coordinate(const RobotJoint *j, double damping, json_t *joint) {
   if (j->friction > 0) put_number(joint, "friction", j->friction);
 }
 
-/* What of the joints is not simulated, once per kind. */
+static bool has_coordinate(const RobotJoint *j) { return j->kind == JOINT_HINGE || j->kind == JOINT_SLIDE; }
+
+/* What of the joints is not simulated. */
 static void note_lost(Emit *e) {
-  const RobotJoint *inert = NULL, *loose = NULL;
-  int inerts = 0, looses = 0;
+  const RobotJoint *first = NULL;
+  int count = 0;
   for (size_t i = 0; i < e->robot->joint_count; i++) {
     const RobotJoint *j = &e->robot->joint[i];
-    bool has_one = j->kind == JOINT_HINGE || j->kind == JOINT_SLIDE;
-    bool acts = j->damping > 0 || j->friction > 0 || j->stiffness > 0 || (j->limited && j->kind == JOINT_BALL);
-    if (j->armature > 0 && inerts++ == 0) inert = j;
-    if (!has_one && acts && looses++ == 0) loose = j;
+    bool acts = j->damping > 0 || j->friction > 0 || j->stiffness > 0 || j->armature > 0 || j->limited;
+    if (!has_coordinate(j) && acts && count++ == 0) first = j;
   }
-  if (inert)
-    robot_note(e->robot, "%.200s:%d: armature is not simulated, %d times: drives move the inertia of the links alone",
-               inert->xml->file, inert->xml->line, inerts);
-  if (loose)
+  if (first)
     robot_note(e->robot,
-               "%.200s:%d: limits, stiffness, damping and friction of ball, planar and free joints are not simulated, "
-               "%d times",
-               loose->xml->file, loose->xml->line, looses);
+               "%.200s:%d: limits, stiffness, damping, friction and armature of ball, planar and free joints are not "
+               "simulated, %d time%s",
+               first->xml->file, first->xml->line, count, count == 1 ? "" : "s");
 }
 
 static void put_joint(Emit *e, int index) {
@@ -346,7 +343,49 @@ static void put_joint(Emit *e, int index) {
   mat_times(l->start.r, j->axis, axis);
   put(joint, "point", numbers(point, 3));
   if (j->kind != JOINT_BALL) put(joint, "axis", numbers(axis, 3));
-  if (j->kind == JOINT_HINGE || j->kind == JOINT_SLIDE) put_coordinate(j, j->damping + e->damping[index], joint);
+  if (has_coordinate(j)) put_coordinate(j, j->damping + e->damping[index], joint);
+}
+
+/* Armature is the inertia of a rotor that turns with the joint and is carried by nothing: a body on an axis fixed in the
+ * world, which a gear couples to the joint. Its kinetic energy is armature / 2 rate^2. A rotor of a slide joint travels at
+ * right angles to gravity. */
+static void put_rotor(Emit *e, int index) {
+  const RobotJoint *j = &e->robot->joint[index];
+  const Link *l = &e->robot->link[j->link];
+  const double *g = e->robot->gravity, size[3] = {0.002, 0.002, 0.002};
+  double point[3], axis[3], inertia[3], mass = j->armature,
+                                        helper[3] = {fabs(g[0]) < fabs(g[2]), fabs(g[0]) >= fabs(g[2]), 0};
+  char name[400], turn[400], tie[400];
+  bool slides = j->kind == JOINT_SLIDE;
+  snprintf(name, sizeof name, "%.300s rotor", j->name);
+  snprintf(turn, sizeof turn, "%.300s rotor axis", j->name);
+  snprintf(tie, sizeof tie, "%.300s armature", j->name);
+  pose_point(&l->start, j->point, point);
+  mat_times(l->start.r, j->axis, axis);
+  if (slides) vec_cross(g, helper, axis);
+  if (slides && !vec_normalize(axis)) axis[0] = 1, axis[1] = axis[2] = 0;
+  if (!slides) mass = fmax(1e-3, e->robot->link[e->host[e->group[j->link]]].mass);
+  for (int k = 0; k < 3; k++) inertia[k] = slides ? mass * 1e-6 : j->armature;
+  json_t *body = json_pack("{s:o, s:s, s:o, s:f, s:o, s:f, s:b, s:o}", "name", name_of(e->robot, name), "shape", "box",
+                           "size", numbers(size, 3), "mass", mass, "inertia", numbers(inertia, 3), "stiffness", 1e15,
+                           "collide", 0, "position", numbers(point, 3));
+  json_array_append_new(e->bodies, body);
+  json_array_append_new(e->joints, json_pack("{s:o, s:s, s:[o], s:o, s:o}", "name", name_of(e->robot, turn), "type",
+                                             slides ? "slider" : "hinge", "bodies", name_of(e->robot, name), "point",
+                                             numbers(point, 3), "axis", numbers(axis, 3)));
+  json_array_append_new(e->joints,
+                        json_pack("{s:o, s:s, s:[o, o], s:f}", "name", name_of(e->robot, tie), "type", "gear", "joints",
+                                  name_of(e->robot, j->name), name_of(e->robot, turn), "ratio", 1.0));
+}
+
+static void put_rotors(Emit *e) {
+  int count = 0;
+  for (int i = 0; i < (int)e->robot->joint_count; i++) {
+    if (!(e->robot->joint[i].armature > 0) || !has_coordinate(&e->robot->joint[i])) continue;
+    put_rotor(e, i);
+    count++;
+  }
+  if (count) robot_note(e->robot, "armature: %d rotors, small bodies that touch nothing, turn with the joints", count);
 }
 
 static void put_welds(Emit *e) {
@@ -554,6 +593,7 @@ static bool put_all(Emit *e) {
   note_lost(e);
   for (int i = 0; i < (int)e->robot->joint_count; i++) put_joint(e, i);
   put_welds(e);
+  put_rotors(e);
   for (int i = 0; i < (int)e->robot->coupling_count; i++)
     if (!put_coupling(e, i)) return false;
   for (size_t i = 0; i < e->robot->tendon_count; i++)

@@ -284,7 +284,7 @@ static void test_mjcf_errors(void **state) {
   refuse("xml", WORLD("<geom size='x'/>"), ".xml:2:", "size: expected 1 to 3 finite numbers, got \"x\"");
   refuse("xml", WORLD("<geom size='inf'/>"), ".xml:2:", "finite");
   refuse("xml", WORLD("<geom type='mesh' mesh='m'/>"), ".xml:2:", "no <mesh> \"m\"");
-  refuse("xml", WORLD("<geom type='hfield'/>"), ".xml:2:", "got \"hfield\"");
+  refuse("xml", WORLD("<geom type='blob'/>"), ".xml:2:", "got \"blob\"");
   refuse("xml", WORLD("<geom class='c'/>"), ".xml:2:", "no <default class=\"c\">");
   refuse("xml", WORLD("<body><joint/></body>"), ".xml:2:", "has a mass");
   refuse("xml", WORLD("<body quat='0 0 0 0'/>"), ".xml:2:", "quat: expected axes that are not 0");
@@ -310,6 +310,43 @@ static void test_mjcf_errors(void **state) {
          "<body name='b' pos='3 0 0'><joint name='k'/><geom size='.1'/></body></worldbody>\n"
          "<equality><weld body1='a' body2='b' relpose='0 0 5 1 0 0 0'/></equality></mujoco>",
          ".xml:2:", "cannot be met at the start");
+}
+
+/* What is not supported is left out with a note that has its line; what two sites connect is a ball. */
+static void test_mjcf_unsupported(void **state) {
+  (void)state;
+  static const char *const text =
+      "<mujoco><worldbody><geom type='hfield'/>\n<body name='a'><joint name='i'/><geom size='.1'/>"
+      "<site name='s' pos='1 0 0'/></body>\n<body name='b' pos='1 0 0'><joint name='j'/><geom size='.1'/>"
+      "<site name='t'/></body>\n<body name='c' pos='0 2 0'><joint name='k'/><geom size='.1'/></body></worldbody>\n"
+      "<equality><joint joint1='i' joint2='k' polycoef='0 1 2'/>\n<connect site1='s' site2='t'/></equality>\n"
+      "<tendon><fixed name='T'><joint joint='i' coef='1'/><joint joint='j' coef='1'/><joint joint='k' "
+      "coef='1'/></fixed>"
+      "<spatial name='S'/></tendon>\n<actuator><muscle joint='i'/>\n<position tendon='T'/>\n"
+      "<general joint='i' dyntype='integrator'/>\n<position joint='k' kp='2'/></actuator>"
+      "<keyframe><key name='x' ctrl='1 2 3 4'/></keyframe></mujoco>";
+  char path[200];
+  const char *name = path;
+  SceneError error = {""};
+  snprintf(path, sizeof path, "%s/robot-%d.xml", ABD_BINARY, (int)getpid());
+  FILE *out = fopen(path, "wb");
+  assert_non_null(out);
+  fputs(text, out);
+  fclose(out);
+  Scene *s = scene_load(&name, 1, &(SceneOptions){.keyframe = "x"}, &error);
+  unlink(path);
+  if (!s) fail_msg("%s", error.text);
+  has_note(s, ".xml:1: geometry of type hfield");
+  has_note(s, ".xml:5: this equality is not supported");
+  has_note(s, ".xml:7: a fixed tendon of more than two joints");
+  has_note(s, ".xml:9: this actuator is not supported");
+  has_note(s, ".xml:10: this actuator is not supported");
+  has_note(s, "<spatial>");
+  has_note(s, "<muscle>");
+  near(joint(s, "k")->drive.target, 4, 1e-12, "the fourth control");
+  assert_int_equal(joint(s, "constraint 1")->kind, ABD_JOINT_BALL);
+  near(joint(s, "constraint 1")->point[0], 1, 1e-12, "where the sites are");
+  scene_destroy(s);
 }
 
 /* ---- scenes ---- */
@@ -482,14 +519,14 @@ int main(void) {
   return 0;
 #endif
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_urdf_arm),          cmocka_unit_test(test_urdf_start),
-      cmocka_unit_test(test_urdf_geometry),     cmocka_unit_test(test_urdf_hold_and_base),
-      cmocka_unit_test(test_urdf_errors),       cmocka_unit_test(test_include),
-      cmocka_unit_test(test_mjcf_bodies),       cmocka_unit_test(test_mjcf_joints),
-      cmocka_unit_test(test_mjcf_drives),       cmocka_unit_test(test_mjcf_keyframe),
-      cmocka_unit_test(test_mjcf_errors),       cmocka_unit_test(test_from),
-      cmocka_unit_test(test_parts_and_collide), cmocka_unit_test(test_sum),
-      cmocka_unit_test(test_sum_servo),
+      cmocka_unit_test(test_urdf_arm),      cmocka_unit_test(test_urdf_start),
+      cmocka_unit_test(test_urdf_geometry), cmocka_unit_test(test_urdf_hold_and_base),
+      cmocka_unit_test(test_urdf_errors),   cmocka_unit_test(test_include),
+      cmocka_unit_test(test_mjcf_bodies),   cmocka_unit_test(test_mjcf_joints),
+      cmocka_unit_test(test_mjcf_drives),   cmocka_unit_test(test_mjcf_keyframe),
+      cmocka_unit_test(test_mjcf_errors),   cmocka_unit_test(test_mjcf_unsupported),
+      cmocka_unit_test(test_from),          cmocka_unit_test(test_parts_and_collide),
+      cmocka_unit_test(test_sum),           cmocka_unit_test(test_sum_servo),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

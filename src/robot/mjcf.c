@@ -102,8 +102,6 @@ static bool read_joint_equality(Mjcf *m, Xml *node, Coupling *c) {
   if (!find_joint(m, node, "joint1", &c->joint[0]) || !find_joint(m, node, "joint2", &c->joint[1]) ||
       !mjcf_numbers(m, node, NULL, "polycoef", 1, 5, poly, NULL))
     return false;
-  if (poly[2] != 0 || poly[3] != 0 || poly[4] != 0 || poly[1] == 0)
-    return xml_fail(node, m->robot->error, "polycoef: only a constant and a factor that is not 0 are supported");
   if (c->joint[0] == c->joint[1]) return xml_fail(node, m->robot->error, "expected two different joints");
   c->kind = COUPLE_JOINTS;
   c->ratio = poly[1];
@@ -111,19 +109,36 @@ static bool read_joint_equality(Mjcf *m, Xml *node, Coupling *c) {
   return true;
 }
 
-/* The anchor is given in the first body; the second has the point at the same place at the reference. */
+static bool find_site(Mjcf *m, Xml *node, const char *attribute, int *link, double point[3]) {
+  const char *name = xml_need(node, attribute, m->robot->error);
+  if (!name) return false;
+  for (size_t i = 0; i < m->site_count; i++) {
+    const char *own = xml_text(m->site[i].xml, "name");
+    if (!own || strcmp(own, name) != 0) continue;
+    m->site[i].xml->used = true;
+    *link = m->site[i].link;
+    memcpy(point, m->site[i].at.p, sizeof m->site[i].at.p);
+    return true;
+  }
+  return xml_fail(node, m->robot->error, "%s: no site \"%.100s\"", attribute, name);
+}
+
+/* The anchor is given in the first body; the second has the point at the same place at the reference. Or two sites. */
 static bool read_connect(Mjcf *m, Xml *node, Coupling *c) {
+  c->kind = COUPLE_CONNECT;
+  if (xml_text(node, "site1"))
+    return find_site(m, node, "site1", &c->link[0], c->anchor[0]) &&
+           find_site(m, node, "site2", &c->link[1], c->anchor[1]);
   size_t given;
   double x[3];
   if (!xml_need(node, "body1", m->robot->error) || !mjcf_find_body(m, node, "body1", &c->link[0]) ||
       !mjcf_find_body(m, node, "body2", &c->link[1]) ||
       !xml_numbers(node, "anchor", 3, 3, c->anchor[0], &given, m->robot->error))
     return false;
-  if (!given) return xml_fail(node, m->robot->error, "expected an attribute \"anchor\"; sites are not supported");
+  if (!given) return xml_fail(node, m->robot->error, "expected \"anchor\", or \"site1\" and \"site2\"");
   Pose a = start_pose(m->robot, c->link[0], true), b = start_pose(m->robot, c->link[1], true);
   pose_point(&a, c->anchor[0], x);
   pose_back(&b, x, c->anchor[1]);
-  c->kind = COUPLE_CONNECT;
   return true;
 }
 
@@ -148,6 +163,15 @@ static bool read_weld(Mjcf *m, Xml *node, Coupling *c) {
   return true;
 }
 
+static bool is_supported(Mjcf *m, Xml *node) {
+  double poly[5] = {0, 1, 0, 0, 0};
+  const char *text = mjcf_text(m, node, NULL, "polycoef");
+  if (xml_is(node, "weld")) return xml_text(node, "body1") != NULL;
+  if (!xml_is(node, "joint")) return true;
+  if (text && numbers_read(text, poly, 5) > 5) return true; /* refused later, with a sentence */
+  return xml_text(node, "joint2") && poly[1] != 0 && poly[2] == 0 && poly[3] == 0 && poly[4] == 0;
+}
+
 static bool read_equality(Mjcf *m, Xml *list) {
   for (Xml *node = list->first; node; node = node->next) {
     bool (*read)(Mjcf *, Xml *, Coupling *) = xml_is(node, "connect") ? read_connect
@@ -158,7 +182,15 @@ static bool read_equality(Mjcf *m, Xml *list) {
     bool active = true, ok = mjcf_check_class(m, node, "class") && xml_bool(node, "active", &active, m->robot->error);
     const char *name = xml_text(node, "name");
     if (!ok) return false;
-    if (!active || (xml_is(node, "joint") && !xml_text(node, "joint2"))) continue;
+    if (!active) continue;
+    if (!is_supported(m, node)) {
+      robot_note(m->robot,
+                 "%.200s:%d: this equality is not supported: only connect, weld by bodies, and joints with a "
+                 "constant and a factor",
+                 node->file, node->line);
+      xml_use_all(node);
+      continue;
+    }
     node->used = true;
     Coupling *c = robot_add(m->robot, &m->robot->coupling, &m->robot->coupling_count, sizeof *c);
     if (!c || (name && !(c->name = robot_copy(m->robot, name)))) return false;
@@ -183,8 +215,6 @@ static bool read_contact(Mjcf *m, Xml *list) {
 
 static bool read_terms(Mjcf *m, Xml *node, Tendon *t) {
   for (Xml *term = xml_child(node, "joint"); term; term = xml_next(term, "joint")) {
-    if (t->count == 2)
-      return xml_fail(term, m->robot->error, "a fixed tendon of more than two joints is not supported");
     if (!find_joint(m, term, "joint", &t->joint[t->count]) || !xml_need(term, "coef", m->robot->error) ||
         !xml_number(term, "coef", &t->coefficient[t->count], m->robot->error))
       return false;
@@ -248,15 +278,10 @@ static bool read_servo(Mjcf *m, Xml *node, Actuator *a) {
 
 static bool read_general(Mjcf *m, Xml *node, Actuator *a) {
   double gain[10] = {1}, bias[10] = {0};
-  const char *type = mjcf_text(m, node, NULL, "biastype"), *gain_type = mjcf_text(m, node, NULL, "gaintype");
-  const char *dynamics = mjcf_text(m, node, NULL, "dyntype");
+  const char *type = mjcf_text(m, node, NULL, "biastype");
   if (!mjcf_numbers(m, node, NULL, "gainprm", 1, 10, gain, NULL) ||
       !mjcf_numbers(m, node, NULL, "biasprm", 1, 10, bias, NULL))
     return false;
-  if ((gain_type && strcmp(gain_type, "fixed") != 0) || (dynamics && strcmp(dynamics, "none") != 0) ||
-      (type && strcmp(type, "affine") != 0 && strcmp(type, "none") != 0))
-    return xml_fail(node, m->robot->error,
-                    "only gaintype fixed, biastype none or affine, and dyntype none are supported");
   a->gain = gain[0];
   for (int k = 0; type && type[0] == 'a' && k < 3; k++) a->bias[k] = bias[k];
   return true;
@@ -306,16 +331,35 @@ static bool use_control_range(Mjcf *m, Xml *node, Actuator *a) {
   return true;
 }
 
+static bool is_word(const char *text, const char *a, const char *b) {
+  return !text || strcmp(text, a) == 0 || strcmp(text, b) == 0;
+}
+
+static bool can_act(Mjcf *m, Xml *node) {
+  const char *tendon = xml_text(node, "tendon");
+  bool general = xml_is(node, "general");
+  if (general && !(is_word(mjcf_text(m, node, NULL, "gaintype"), "fixed", "fixed") &&
+                   is_word(mjcf_text(m, node, NULL, "biastype"), "none", "affine") &&
+                   is_word(mjcf_text(m, node, NULL, "dyntype"), "none", "none")))
+    return false;
+  if (tendon) return find_tendon(m->robot, tendon) >= 0;
+  return xml_text(node, "joint") != NULL;
+}
+
 static bool read_actuators(Mjcf *m, Xml *list) {
   for (Xml *node = list->first; node; node = node->next) {
+    int place = m->actuators++;
     static const char *const known[] = {"motor", "position", "velocity", "general"};
     bool is_known = false;
     for (int k = 0; k < 4; k++) is_known |= xml_is(node, known[k]);
     if (!is_known) continue;
     node->used = true;
-    if (!xml_text(node, "joint") && !xml_text(node, "tendon")) {
-      robot_note(m->robot, "%.200s:%d: only actuators of joints and fixed tendons are supported", node->file,
-                 node->line);
+    if (!can_act(m, node)) {
+      robot_note(m->robot,
+                 "%.200s:%d: this actuator is not supported: only those of joints and of fixed tendons of two joints, "
+                 "with gaintype fixed, biastype none or affine, dyntype none",
+                 node->file, node->line);
+      xml_use_all(node);
       continue;
     }
     Actuator *a = robot_add(m->robot, &m->robot->actuator, &m->robot->actuator_count, sizeof *a);
@@ -323,6 +367,7 @@ static bool read_actuators(Mjcf *m, Xml *list) {
     if (!a || (name && !(a->name = robot_copy(m->robot, name)))) return false;
     a->xml = node;
     a->control = NAN;
+    a->place = place;
     if (!mjcf_check_class(m, node, "class") || !read_transmission(m, node, a) || !read_law(m, node, a) ||
         !read_ranges(m, node, a) || !use_control_range(m, node, a))
       return false;
@@ -347,7 +392,7 @@ static void use_qpos(Mjcf *m, const double *qpos) {
 
 static bool use_key(Mjcf *m, Xml *key) {
   Robot *robot = m->robot;
-  size_t room = (size_t)m->qpos + robot->actuator_count + 8;
+  size_t room = (size_t)m->qpos + (size_t)m->actuators + 8;
   double *value = calloc(room, sizeof *value);
   const char *qpos = xml_text(key, "qpos"), *control = xml_text(key, "ctrl");
   if (!value) return robot_fail(robot->error, "out of memory while reading the robot");
@@ -355,9 +400,10 @@ static bool use_key(Mjcf *m, Xml *key) {
   bool ok = count == m->qpos || xml_fail(key, robot->error, "qpos: expected %d finite numbers, got %d", m->qpos, count);
   if (ok && qpos) use_qpos(m, value);
   count = control && ok ? numbers_read(control, value, room) : 0;
-  if (ok && control && count != (int)robot->actuator_count)
-    ok = xml_fail(key, robot->error, "ctrl: expected %zu finite numbers, got %d", robot->actuator_count, count);
-  for (size_t i = 0; ok && control && i < robot->actuator_count; i++) robot->actuator[i].control = value[i];
+  if (ok && control && count != m->actuators)
+    ok = xml_fail(key, robot->error, "ctrl: expected %d finite numbers, got %d", m->actuators, count);
+  for (size_t i = 0; ok && control && i < robot->actuator_count; i++)
+    robot->actuator[i].control = value[robot->actuator[i].place];
   free(value);
   return ok;
 }
@@ -428,8 +474,15 @@ static bool each(Mjcf *m, const char *section, bool (*read)(Mjcf *, Xml *)) {
 }
 
 static bool read_tendons(Mjcf *m, Xml *list) {
-  for (Xml *node = xml_child(list, "fixed"); node; node = xml_next(node, "fixed"))
-    if (!read_tendon(m, node)) return false;
+  for (Xml *node = xml_child(list, "fixed"); node; node = xml_next(node, "fixed")) {
+    int terms = 0;
+    for (Xml *term = node->first; term; term = term->next) terms += xml_is(term, "joint");
+    if (terms > 2) {
+      robot_note(m->robot, "%.200s:%d: a fixed tendon of more than two joints is not supported", node->file,
+                 node->line);
+      xml_use_all(node);
+    } else if (!read_tendon(m, node)) return false;
+  }
   return true;
 }
 
@@ -453,5 +506,6 @@ bool mjcf_read(Robot *robot, Xml *top) {
   if (ok && robot->link_count < 2 && !(robot->link_count && robot->link[0].geom_count))
     ok = xml_fail(top, robot->error, "the robot has no bodies");
   free(m.mesh_folder);
+  free(m.site);
   return ok;
 }

@@ -4,6 +4,12 @@
 
 #include "robot/tree.h"
 
+typedef struct Site {
+  Xml *xml;
+  int link;
+  Pose at; /* in the link */
+} Site;
+
 typedef struct Mjcf {
   Robot *robot;
   Xml *top;
@@ -11,6 +17,9 @@ typedef struct Mjcf {
   char sequence[4];
   bool autolimits, from_geoms, never_from_geoms;
   char *mesh_folder;
+  Site *site;
+  size_t site_count;
+  int actuators; /* elements of <actuator>, unsupported ones too */
   json_t *known; /* "kind attribute" of all that were looked up, for the defaults that others hide */
   int qpos;      /* numbers of qpos that the joints so far take */
 } Mjcf;

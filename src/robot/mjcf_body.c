@@ -119,7 +119,16 @@ static bool read_contact(Mjcf *m, Xml *node, const char *class, Geom *geom) {
   return true;
 }
 
+static bool is_supported(Mjcf *m, Xml *node, const char *class) {
+  const char *type = mjcf_text(m, node, class, "type");
+  if (!type || (strcmp(type, "hfield") != 0 && strcmp(type, "sdf") != 0)) return true;
+  robot_note(m->robot, "%.200s:%d: geometry of type %s is not supported", node->file, node->line, type);
+  xml_use_all(node);
+  return false;
+}
+
 static bool read_geom(Mjcf *m, Xml *node, int link, const Pose *frame, const char *class) {
+  if (!is_supported(m, node, class)) return true;
   Geom geom = {.friction = -1, .mass = -1, .density = 1000, .xml = node};
   Link *l = &m->robot->link[link];
   Geom *slot = robot_add(m->robot, &l->geom, &l->geom_count, sizeof *slot);
@@ -318,10 +327,22 @@ static bool read_frame(Mjcf *m, Xml *node, int link, const Pose *frame, const ch
   return read_items(m, node, link, &at, class);
 }
 
+/* Sites are used if a constraint names them. */
+static bool add_site(Mjcf *m, Xml *node, int link, const Pose *frame) {
+  Site *site = robot_add(m->robot, &m->site, &m->site_count, sizeof *site);
+  if (!site || !xml_numbers(node, "pos", 3, 3, site->at.p, NULL, m->robot->error)) return false;
+  memcpy(site->at.r, pose_identity().r, sizeof site->at.r);
+  pose_point(frame, site->at.p, site->at.p);
+  site->xml = node;
+  site->link = link;
+  return true;
+}
+
 /* Geometry, bodies and frames inside a body or frame. */
 static bool read_items(Mjcf *m, Xml *node, int link, const Pose *frame, const char *class) {
   for (Xml *child = node->first; child; child = child->next) {
     bool body = xml_is(child, "body"), inner = xml_is(child, "frame"), geom = xml_is(child, "geom");
+    if (xml_is(child, "site") && !add_site(m, child, link, frame)) return false;
     if (!body && !inner && !geom) continue;
     child->used = true;
     if (geom   ? !read_geom(m, child, link, frame, class)

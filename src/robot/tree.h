@@ -92,6 +92,7 @@ typedef struct Tendon {
 typedef struct Actuator {
   char *name;
   int joint, tendon;                /* one is -1 */
+  int place;                        /* in MJCF's ctrl */
   double gear, gain, bias[3], most; /* most: of the force, infinite */
   double control;                   /* NAN: at rest at the start */
   double damping_ratio;             /* 0: bias[2] is given */

@@ -1,4 +1,5 @@
-/* MJCF between its readers: classes and poses (mjcf_class.c), bodies (mjcf_body.c), couplings and actuators (mjcf.c). */
+/* MJCF between its readers: classes and poses (mjcf_class.c), bodies (mjcf_body.c), constraints (mjcf_equality.c),
+ * tendons and actuators (mjcf_actuator.c), the file (mjcf.c). */
 #ifndef ABD_ROBOT_MJCF_H
 #define ABD_ROBOT_MJCF_H
 
@@ -44,5 +45,11 @@ bool mjcf_read_world(Mjcf *m, Xml *world);
 void mjcf_find_masses(Mjcf *m); /* of bodies without <inertial>, when all are read */
 /* A body by the name in an attribute: its link, -1 for the world; false after an error. */
 bool mjcf_find_body(Mjcf *m, Xml *node, const char *attribute, int *link);
+/* A hinge or slide joint by the name in an attribute; false after an error. */
+bool mjcf_find_joint(Mjcf *m, Xml *node, const char *attribute, int *joint);
+bool mjcf_read_equality(Mjcf *m, Xml *list);
+bool mjcf_read_contact(Mjcf *m, Xml *list);
+bool mjcf_read_tendons(Mjcf *m, Xml *list);
+bool mjcf_read_actuators(Mjcf *m, Xml *list);
 
 #endif

@@ -21,6 +21,7 @@ package_works() {
     libsqlite3-dev) compiles '#include <sqlite3.h>' ;;
     libxxhash-dev) compiles '#include <xxhash.h>' ;;
     libpng-dev) compiles '#include <png.h>' ;;
+    libexpat1-dev) compiles '#include <expat.h>' ;;
     libassimp-dev) compiles '#include <assimp/cimport.h>' ;;
     zlib1g-dev) compiles '#include <zlib.h>' ;;
     sqlite3) command -v sqlite3 ;;
@@ -87,4 +88,5 @@ viewer_packages=(libmicrohttpd-dev esbuild libjs-three)
 # shellcheck disable=SC2034 # npm gets playwright-core when the page is built
 browser_packages=(nodejs npm chromium)
 # shellcheck disable=SC2034
-test_packages=("${quick_packages[@]}" clang clang-format libclang-rt-dev libomp-dev libassimp-dev zlib1g-dev)
+test_packages=("${quick_packages[@]}" clang clang-format libclang-rt-dev libomp-dev libassimp-dev zlib1g-dev
+  libexpat1-dev)

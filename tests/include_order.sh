@@ -17,7 +17,8 @@ declare -A sees=(
   [step]="abd base math kernel geom linear model contact"
   [cpu]="abd base math kernel geom linear model contact step"
   [api]="abd base math kernel geom linear model contact step cpu"
-  [scene]="abd"
+  [robot]=""
+  [scene]="abd robot"
   [record]="abd scene"
   [export]="abd scene record"
   [view]="abd scene record export"
@@ -43,7 +44,7 @@ check() {
 wrong=0 includes=0
 for folder in src/*/ tool/; do
   room=$(basename "$folder")
-  [ -n "${sees[$room]:-}" ] || { echo "src/$room: a room this script does not know"; wrong=$((wrong + 1)); continue; }
+  [ -n "${sees[$room]+known}" ] || { echo "src/$room: a room this script does not know"; wrong=$((wrong + 1)); continue; }
   while read -r file; do
     check "$room" "$file"
   done < <(find "$folder" -name '*.[ch]' | sort)

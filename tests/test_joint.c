@@ -204,7 +204,7 @@ static int add_joint(Scene *s, AbdJointKind kind, int a, int b, Draw *d) {
   if (kind == ABD_JOINT_UNIVERSAL) vec3_to(def.axis_b, side);
   if (kind == ABD_JOINT_DISTANCE || kind == ABD_JOINT_ROPE) vec3_to(def.point_b, add(point, axis));
   if (kind == ABD_JOINT_ROPE) def.length = 1.01;
-  if (kind == ABD_JOINT_GEAR) {
+  if (kind == ABD_JOINT_GEAR || kind == ABD_JOINT_SUM) {
     def.joint_a.id = (uint32_t)a;
     def.joint_b.id = (uint32_t)b;
   }
@@ -230,11 +230,13 @@ static void open_scene(Scene *s, Draw *d) {
     assert_int_equal(model_add_body(&s->model, &def, &error), ABD_OK);
   }
   for (int kind = 0; kind < ABD_JOINT_KIND_COUNT; kind++)
-    for (int to = -1; to < 2 && kind != ABD_JOINT_GEAR; to += 2) add_joint(s, (AbdJointKind)kind, 0, to, d);
+    for (int to = -1; to < 2 && kind < ABD_JOINT_GEAR; to += 2) add_joint(s, (AbdJointKind)kind, 0, to, d);
   int hinge = add_joint(s, ABD_JOINT_HINGE, 1, 2, d) + 1, rail = add_joint(s, ABD_JOINT_SLIDER, 3, -1, d) + 1;
   int other = add_joint(s, ABD_JOINT_HINGE, 2, 3, d) + 1;
   add_joint(s, ABD_JOINT_GEAR, hinge, rail, d);
   add_joint(s, ABD_JOINT_GEAR, hinge, other, d);
+  add_joint(s, ABD_JOINT_SUM, hinge, rail, d);
+  add_joint(s, ABD_JOINT_SUM, other, hinge, d);
   assert_true(s->model.joint_count <= JOINTS_MAX);
   if (model_start(&s->model, &error) || state_init(&s->state, &s->model, &error)) fail_msg("%s", error.text);
   assert_true(work_init(&s->work, &s->model));
@@ -265,7 +267,7 @@ static void draw_terms(Scene *s, Draw *d) {
     *t = (JointTerm){.active = true, .stiffness = draw(d, 1, 100), .stop = draw(d, 0.1, 3), .angle = draw(d, -7, 7)};
     for (int k = 0; k < JOINT_ROWS; k++) t->lambda[k] = draw(d, -30, 30);
     if (j->coordinate == ABD_COORDINATE_NONE) continue;
-    double at = joint_coordinate(&s->model, i, work->q.body, t->angle).value,
+    double at = joint_coordinate_at(work, i, work->q.body).value,
            unit_length = j->coordinate == ABD_COORDINATE_ANGLE ? j->arm : 1;
     t->push = draw(d, -1e5, 1e5);
     for (int k = 0; k < PULL_COUNT; k++)
@@ -414,7 +416,7 @@ static void test_bounds(void **state) {
     for (int b = 0; b < BODIES; b++) s.work.direction.body[b] = affine(draw_vec3(&d, size), draw_mat3(&d, size));
     for (int i = 0; i < s.model.joint_count; i++) {
       const Joint *j = &s.model.joint[i];
-      if (j->coordinate == ABD_COORDINATE_NONE) continue;
+      if (j->coordinate == ABD_COORDINATE_NONE || j->def.kind == ABD_JOINT_SUM) continue; /* sums have none */
       JointTerm *t = &s.work.joint[i];
       t->angle =
           joint_angle(&s.model, i, s.work.q.body, t->angle).value; /* as it is in a step: that of the accepted poses */

@@ -132,6 +132,7 @@ static void hinge_with_everything(void **state) {
   "{\"type\": \"angle\", \"bodies\": [\"upper\", \"lower\"], \"axis\": [0, 0, 1], \"free\": true, \"limits\": [-1, "   \
   "1]},"                                                                                                               \
   "{\"name\": \"tooth\", \"type\": \"gear\", \"joints\": [\"shaft\", \"rail\"], \"ratio\": -0.5},"                     \
+  "{\"type\": \"sum\", \"joints\": [\"shaft\", \"rail\"], \"ratio\": 2, \"limits\": [-1, 1], \"damping\": 3},"         \
   "{\"type\": \"rack\", \"joints\": [\"shaft\", 6], \"radius\": 0.1}]"
 
 static void every_type(void **state) {
@@ -155,6 +156,9 @@ static void every_type(void **state) {
   assert_int_equal(s->joint[14].def.joint_a.id, 3);
   assert_int_equal(s->joint[14].def.joint_b.id, 7);
   VECTOR(&s->joint[14].def.ratio, -0.5);
+  VECTOR(&s->joint[15].def.ratio, 2);
+  VECTOR(s->joint[15].def.limit, -1, 1);
+  VECTOR(&s->joint[15].def.damping, 3);
   assert_int_equal(s->joint[RACK].def.kind, ABD_JOINT_GEAR);
   assert_int_equal(s->joint[RACK].def.joint_b.id, 7);
   VECTOR(&s->joint[RACK].def.ratio, 0.1);

@@ -39,6 +39,14 @@ typedef struct Option {
   const char *help;
 } Option;
 
+/* The options of robots, stored in a SceneOptions. */
+#define ROBOT_OPTIONS(o)                                                                                               \
+  {"geometry", 0, OPTION_TEXT, &(o)->geometry, "WORD", "a robot: collision or visual geometry, collision"},            \
+      {"base", 0, OPTION_TEXT, &(o)->base, "WORD", "a robot: fixed or free; as the file says, URDF fixed"},            \
+      {"keyframe", 0, OPTION_TEXT, &(o)->keyframe, "NAME", "a robot: the keyframe at which it starts"}, {              \
+    "hold", 0, OPTION_FLAG, &(o)->hold, NULL, "a robot: servos hold the joints that have no drive"                     \
+  }
+
 typedef struct Command {
   const char *name, *usage, *about, *more; /* more: after the options; may be NULL */
 } Command;

@@ -19,7 +19,7 @@
 
 static const Command command = {
     "check",
-    "check SCENE.json|MESH... [--mesh-dir DIR] [--set KEY=VALUE] [--fix OUT.obj] [--quiet]",
+    "check SCENE.json|ROBOT.urdf|ROBOT.xml|MESH... [--mesh-dir DIR] [--set KEY=VALUE] [--fix OUT.obj] [--quiet]",
     "Names every problem of each scene or mesh: open, non-manifold or inconsistently oriented surfaces,\n"
     "flipped ones, repeated triangles, duplicate vertices, surfaces that cross themselves,\n"
     "bodies that cross each other at the start: which bodies, which triangles, where, with a remedy;\n"
@@ -355,7 +355,8 @@ static int check_scene(Report *report, const SceneOptions *options) {
   } else if (!scene_body_count(scene)) {
     problem(report, "the scene has no bodies, expected at least one");
   } else {
-    check_scene_meshes(report, world, &code);
+    /* links of robots may have several shells that overlap; their masses come from the file */
+    if (!scene_is_robot(report->file)) check_scene_meshes(report, world, &code);
     int before = report->problems;
     if (code == EXIT_GOOD) code = check_start(report, world);
     if (code == EXIT_GOOD) code = check_gears(report, world);
@@ -380,26 +381,30 @@ int command_check(int argc, char **argv) {
   const char *mesh_dir = NULL, *fixed = NULL;
   bool quiet = false;
   TextList path, set = {0};
+  SceneOptions options = {0};
   const Option option[] = {
       {"mesh-dir", 0, OPTION_TEXT, &mesh_dir, "DIR", "folder in which meshes are searched last"},
       {"set", 's', OPTION_LIST, &set, "KEY=VALUE", "a setting by its name in a scene"},
       {"fix", 0, OPTION_TEXT, &fixed, "OUT.obj", "write the mesh welded, oriented and without repeated triangles"},
       {"quiet", 'q', OPTION_FLAG, &quiet, NULL, "print problems only"},
+      ROBOT_OPTIONS(&options),
       {0},
   };
   int code = args_parse(&command, option, argc, argv, &path);
   if (code == ARGS_GO_ON && path.count == 0)
-    code = args_usage_error(&command, "expected scenes (.json) or meshes (.obj .stl .ply .off .msh .vtk .mesh)");
+    code = args_usage_error(
+        &command, "expected scenes (.json), robots (.urdf .xml) or meshes (.obj .stl .ply .off .msh .vtk .mesh)");
   if (code == ARGS_GO_ON && fixed && (path.count != 1 || !mesh_extension_known(path.text[0])))
     code = args_usage_error(&command, "--fix expects one mesh file");
   if (code == ARGS_GO_ON) {
-    SceneOptions options = {.mesh_dir = mesh_dir, .set = set.text, .set_count = set.count};
+    options.mesh_dir = mesh_dir, options.set = set.text, options.set_count = set.count;
     code = EXIT_GOOD;
     for (int k = 0; k < path.count; k++) {
       Report report = {.file = path.text[k], .quiet = quiet};
-      int one = mesh_extension_known(report.file)  ? check_mesh_file(&report, fixed)
-                : tet_extension_known(report.file) ? check_tet_file(&report)
-                                                   : check_scene(&report, &options);
+      int one = scene_is_robot(report.file)         ? check_scene(&report, &options)
+                : mesh_extension_known(report.file) ? check_mesh_file(&report, fixed)
+                : tet_extension_known(report.file)  ? check_tet_file(&report)
+                                                    : check_scene(&report, &options);
       if (one == EXIT_GOOD && report.problems) one = EXIT_FOUND;
       if (one == EXIT_GOOD && !quiet) printf("%s: no problem\n", report.file);
       if (one > code) code = one;

@@ -17,7 +17,7 @@
 
 static const Command command = {
     "run",
-    "run SCENE.json|MESH... [-o RUN] [options]\n       abd run RUN.abd --resume [options]",
+    "run SCENE.json|ROBOT.urdf|ROBOT.xml|MESH... [-o RUN] [options]\n       abd run RUN.abd --resume [options]",
     "Simulates a scene, or meshes dropped on a ground, and writes a run file: every step's report, poses\n"
     "and the state to resume from.",
     "Steps that did not converge are printed as they happen and counted at the end; the run continues.\n"
@@ -114,7 +114,7 @@ static int sum_up(Session *session, int code) {
 static int check_options(const RunOptions *o, const TextList *operand) {
   bool a_run = operand->count == 1 && session_is_run_path(operand->text[0]);
   if (operand->count == 0 && !(o->resume && o->output))
-    return args_usage_error(&command, "expected a scene (.json) or meshes (.obj .stl .ply .off)");
+    return args_usage_error(&command, "expected a scene (.json), a robot (.urdf .xml) or meshes (.obj .stl .ply .off)");
   if (a_run && o->output) return args_usage_error(&command, "a run is resumed in its own file; leave out -o");
   if (a_run && !o->resume)
     return args_usage_error(&command, "%s is a run file; continue it with --resume", operand->text[0]);
@@ -147,6 +147,7 @@ int command_run(int argc, char **argv) {
       {"scale", 0, OPTION_POSITIVE, &o->mesh_scale, "S",
        "meshes given alone: factor on all coordinates; 0.001 for millimetres"},
       {"mesh-dir", 0, OPTION_TEXT, &o->mesh_dir, "DIR", "folder in which meshes are searched last"},
+      ROBOT_OPTIONS(&o->robot),
       {"strict", 0, OPTION_FLAG, &o->strict, NULL, "exit code 3 if a step did not converge"},
       {"quiet", 'q', OPTION_FLAG, &o->quiet, NULL, "print nothing but errors"},
       {"json", 0, OPTION_FLAG, &o->json, NULL, "print the summary as one JSON object"},

@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "scene/gallery.h"
+#include "scene/scene.h"
 
 static const Command command = {
     "scene",
-    "scene [NAME [--KEY VALUE ...] [-o FILE]]",
+    "scene [NAME [--KEY VALUE ...] [-o FILE]]\n       abd scene --from ROBOT.urdf|ROBOT.xml [-o FILE]",
     "Writes a scene that abd makes itself, in its own format. 'abd scene' lists the names;\n"
-    "'abd scene NAME --help' lists a scene's keys.",
+    "'abd scene NAME --help' lists a scene's keys. With --from it writes the scene of a robot.",
     "The scene goes to standard output unless -o names a file. Then: abd run FILE\n"
     "Exit codes: 0 good; 2 bad usage; 4 disk.",
 };
@@ -88,9 +89,43 @@ static int scene_command(const GalleryScene *scene, int argc, char **argv) {
   return code;
 }
 
+/* ---- robots ---- */
+
+static void print_note(const char *text, void *user) {
+  (void)user;
+  fprintf(stderr, "note: %s\n", text);
+}
+
+/* The folder of the file to write, to which paths of meshes are relative; NULL for standard output. */
+static char *folder_of(const char *path) {
+  const char *slash = path ? strrchr(path, '/') : NULL;
+  if (!path) return NULL;
+  return slash ? strndup(path, slash > path ? (size_t)(slash - path) : 1) : strdup(".");
+}
+
+static int write_robot(const char *robot, const char *path, const SceneOptions *options, bool quiet) {
+  SceneError error;
+  char *folder = folder_of(path);
+  char *text = scene_from_robot(robot, folder, options, quiet ? NULL : print_note, NULL, &error);
+  free(folder);
+  if (!text) return fprintf(stderr, "abd scene: %s\n", error.text), EXIT_BAD_INPUT;
+  int code = write_text(path, text, strlen(text));
+  free(text);
+  return code;
+}
+
 int command_scene(int argc, char **argv) {
   TextList none;
-  const Option option[] = {{0}};
+  const char *from = NULL, *path = NULL;
+  bool quiet = false;
+  SceneOptions options = {0};
+  const Option option[] = {
+      {"from", 0, OPTION_TEXT, &from, "ROBOT", "a robot to write as a scene: .urdf or .xml"},
+      {"output", 'o', OPTION_TEXT, &path, "FILE", "the file to write (standard output)"},
+      {"mesh-dir", 0, OPTION_TEXT, &options.mesh_dir, "DIR", "folder in which meshes are searched last"},
+      ROBOT_OPTIONS(&options),
+      {"quiet", 'q', OPTION_FLAG, &quiet, NULL, "print no notes"},
+      {0}};
   if (argc < 2) return print_names();
   if (argv[1][0] != '-') {
     const GalleryScene *scene = gallery_find(argv[1]);
@@ -98,5 +133,7 @@ int command_scene(int argc, char **argv) {
   }
   int code = args_parse(&command, option, argc, argv, &none);
   args_free(&none);
-  return code == ARGS_GO_ON ? args_usage_error(&command, "expected the name of a scene first") : code;
+  if (code != ARGS_GO_ON) return code;
+  return from ? write_robot(from, path, &options, quiet)
+              : args_usage_error(&command, "expected the name of a scene first, or --from");
 }

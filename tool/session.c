@@ -58,6 +58,8 @@ static AbdScene *load_scene(const Session *session, const TextList *operand, Abd
   if (o->dt > 0) snprintf(dt, sizeof dt, "dt=%.17g", o->dt), set[count++] = dt;
   AbdSceneDef def = abd_default_scene_def();
   def.mesh_dir = o->mesh_dir, def.set = set, def.set_count = (size_t)count, def.mesh_scale = o->mesh_scale;
+  def.geometry = o->robot.geometry, def.base = o->robot.base, def.keyframe = o->robot.keyframe,
+  def.hold = o->robot.hold;
   AbdScene *scene = abd_scene_load(operand->text, (size_t)operand->count, &def, error);
   free(set);
   return scene;

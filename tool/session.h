@@ -14,6 +14,7 @@ typedef struct RunOptions {
   double time_limit;             /* [s] of wall-clock time; 0: none */
   bool resume, force, contacts, strict, quiet, json;
   TextList set;
+  AbdSceneDef robot; /* its options of robots alone */
   int argc;
   char **argv;
 } RunOptions;

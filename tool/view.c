@@ -204,6 +204,7 @@ int command_view(int argc, char **argv) {
       {"set", 's', OPTION_LIST, &o->set, "KEY=VALUE", "a scene: a setting by its name in a scene"},
       {"scale", 0, OPTION_POSITIVE, &o->mesh_scale, "S", "meshes: factor on all coordinates; 0.001 for millimetres"},
       {"mesh-dir", 0, OPTION_TEXT, &o->mesh_dir, "DIR", "a scene: folder in which meshes are searched last"},
+      ROBOT_OPTIONS(&o->robot),
       {0},
   };
   int code = args_parse(&command, option, argc, argv, &operand);

@@ -233,6 +233,7 @@ typedef struct AbdBodyDef {
   double restitution;         /* 0 to 1, negative = the world's; a pair uses sqrt(e_a e_b); soft bodies have none */
   double contact_thickness;   /* [m] two bodies stay apart by half the sum of theirs; 0 */
   int32_t group;              /* bodies of one group >= 0 do not collide with each other; -1 = none */
+  bool no_contact;            /* the body collides with nothing; false */
   bool has_center_of_mass;    /* center_of_mass replaces that of the mesh; false */
   double center_of_mass[3];   /* [m] in the coordinates of the mesh's file */
   double inertia[6];          /* [kg m^2] xx, yy, zz, xy, xz, yz about the centre of mass, along the axes of the mesh's
@@ -279,7 +280,7 @@ typedef struct AbdBodyView {
 ABD_API AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view);
 /* Whether two bodies may collide: false for excluded pairs, equal groups, and two bodies that are not dynamic. */
 ABD_API bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBodyId b);
-/* All pairs that would collide without an excluded pair or a joint, in no order. Pairs of equal groups are not
+/* All pairs that would collide without an excluded pair, a joint, or a body with no_contact, in no order. Pairs of equal groups are not
  * listed: they are quadratic in the bodies, and AbdBodyView has the group. Writes at most capacity pairs and returns
  * how many there are. */
 ABD_API size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], size_t capacity);
@@ -399,6 +400,7 @@ typedef enum AbdJointKind {
   ABD_JOINT_SCREW,       /* as cylindrical, with pitch metres of travel a turn. Coordinate: angle */
   ABD_JOINT_ANGLE,       /* the angle about axis (of b) is constant; with free it is only measured, limited, driven */
   ABD_JOINT_GEAR,        /* coordinate of joint_b = ratio * coordinate of joint_a, both counted from the start */
+  ABD_JOINT_SUM,         /* keeps nothing. Coordinate: that of joint_a + ratio * that of joint_b, from the start */
   ABD_JOINT_KIND_COUNT
 } AbdJointKind;
 
@@ -461,8 +463,8 @@ typedef struct AbdJointDef {
   double axis[3], axis_b[3];   /* need not be of unit length; axis_b only for universal */
   double pitch;                /* screw: [m] of travel a turn */
   double length;               /* distance, rope: [m]; negative = as at the start */
-  AbdJointId joint_a, joint_b; /* gear: joints whose coordinates are coupled */
-  double ratio;                /* gear: [1, or m/rad between an angle and a travel: rack and pinion] */
+  AbdJointId joint_a, joint_b; /* gear, sum: joints whose coordinates are coupled; not sums */
+  double ratio;                /* gear, sum: [1, or m/rad between an angle and a travel: rack and pinion] */
   bool free;                   /* angle: only a coordinate */
   double limit[2];             /* of the coordinate, from the start = 0 (of the distance itself); -infinity, infinity */
   double angle_limit[2];       /* cylindrical: of its angle */

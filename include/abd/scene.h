@@ -25,11 +25,15 @@ typedef struct AbdSceneDef {
   const char *mesh_dir;   /* the last folder in which meshes are searched; may be NULL */
   const char *const *set; /* [set_count] "contact.friction=0.5": settings by their names in scene files, on any scene */
   size_t set_count;
-  double mesh_scale; /* factor on mesh files given without a scene file; 0 = not given; an error with a scene file */
+  double mesh_scale;    /* factor on mesh files given without a scene file; 0 = not given; an error with a scene file */
+  const char *geometry; /* of robots: "collision" or "visual"; NULL = collision */
+  const char *base;     /* of robots: "fixed" or "free"; NULL = as the file says, URDF fixed */
+  const char *keyframe; /* of robots: where they start; NULL = the file's pose */
+  bool hold;            /* of robots: servos hold the joints that have no drive */
 } AbdSceneDef;
 
 ABD_API AbdSceneDef abd_default_scene_def(void);
-/* One scene file (.json, abd's or rigid-IPC's), or one or more mesh files dropped onto a ground. def may be NULL. */
+/* One scene file (.json, abd's or rigid-IPC's), one robot (.urdf, .xml of MJCF), or one or more mesh files dropped onto a ground. def may be NULL. */
 ABD_API AbdScene *abd_scene_load(const char *const *path, size_t path_count, const AbdSceneDef *def, AbdError *error);
 /* The text of a scene file. name is used in messages, and its folder for relative paths of meshes. */
 ABD_API AbdScene *abd_scene_parse(const char *text, size_t length, const char *name, const AbdSceneDef *def,

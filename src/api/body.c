@@ -116,17 +116,32 @@ bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBodyId b) {
   return x && y && model_collides(&world->model, world_index(world, x), world_index(world, y));
 }
 
+typedef struct PairList {
+  AbdBodyId (*pair)[2];
+  size_t count, capacity;
+} PairList;
+
+/* Adds the pair unless its bodies collide or are of one group. */
+static void list_pair(const AbdWorld *world, int a, int b, PairList *list) {
+  const Model *m = &world->model;
+  bool grouped = m->body[a].group >= 0 && m->body[a].group == m->body[b].group;
+  if (grouped || !model_excludes(m, a, b)) return;
+  if (list->count++ < list->capacity)
+    list->pair[list->count - 1][0] = world_body_id(world, a), list->pair[list->count - 1][1] = world_body_id(world, b);
+}
+
 size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], size_t capacity) {
   const Model *m = &world->model;
-  size_t count = 0;
+  PairList list = {pair, 0, capacity};
   for (int k = 0; k < m->rule_count; k++) {
     int a = (int)(m->rule[k].key >> 32), b = (int)(m->rule[k].key & 0xffffffffu);
-    bool grouped = m->body[a].group >= 0 && m->body[a].group == m->body[b].group;
-    if (m->body[a].sensor || m->body[b].sensor) continue;
-    if (m->rule[k].friction >= 0 || grouped || !model_excludes(m, a, b)) continue;
-    if (count++ < capacity) pair[count - 1][0] = world_body_id(world, a), pair[count - 1][1] = world_body_id(world, b);
+    bool apart = m->body[a].passes || m->body[b].passes || m->body[a].sensor || m->body[b].sensor;
+    if (!(m->rule[k].friction >= 0) && !apart) list_pair(world, a, b, &list);
   }
-  return count;
+  for (int a = 0; a < m->body_count; a++)
+    for (int b = 0; m->body[a].passes && b < m->body_count; b++)
+      if (b > a || !m->body[b].passes) list_pair(world, b > a ? a : b, b > a ? b : a, &list);
+  return list.count;
 }
 
 AbdStatus abd_body_nodes(const AbdWorld *world, AbdBodyId body, double nodes[12]) {

@@ -193,7 +193,7 @@ AbdStatus abd_joint_reading(const AbdWorld *world, AbdJointId joint, AbdJointRea
   }
   if (j->has_angle) reading->angle = joint_angle(&world->model, at, s->q.body, s->joint[at].angle).value;
   if (j->coordinate != ABD_COORDINATE_NONE) {
-    Jet jet = joint_coordinate(&world->model, at, s->q.body, s->joint[at].angle);
+    Jet jet = joint_coordinate_in(&world->model, s, at, s->q.body);
     reading->position = jet.value;
     reading->rate = joint_rate(&jet, s->rate.body);
   }

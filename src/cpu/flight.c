@@ -118,8 +118,9 @@ void flight_destroy(JointedFlight *f) {
 
 /* ---- the system of the live mechanisms ---- */
 
+/* Before the first flight rows have no bodies. */
 static bool row_lives(const JointedFlight *f, const FlightRow *row) {
-  return f->live[f->mechanism[f->index[row->jet.body[0]]]];
+  return row->jet.count > 0 && f->live[f->mechanism[f->index[row->jet.body[0]]]];
 }
 static bool lives(const JointedFlight *f, int k) { return f->live[f->mechanism[k]]; }
 

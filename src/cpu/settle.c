@@ -80,8 +80,7 @@ static void mark_joints(Settle *s) {
     s->cpu->report->work[ABD_WORK_DRIVES] += drive;
     s->cpu->report->work[ABD_WORK_DAMPING] += damping;
     c->known += drive + damping;
-    c->gain += joint_spring_energy(m, j, w->q.body, w->joint[j].angle) -
-               joint_spring_energy(m, j, w->state->q.body, w->state->joint[j].angle);
+    c->gain += joint_spring_gain(w, j);
   }
 }
 

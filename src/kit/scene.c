@@ -36,8 +36,14 @@ AbdSceneDef abd_default_scene_def(void) { return (AbdSceneDef){0}; }
 
 static SceneOptions options_of(const AbdSceneDef *def) {
   if (!def) return (SceneOptions){0};
-  return (SceneOptions){
-      .mesh_dir = def->mesh_dir, .set = def->set, .set_count = (int)def->set_count, .mesh_scale = def->mesh_scale};
+  return (SceneOptions){.mesh_dir = def->mesh_dir,
+                        .set = def->set,
+                        .set_count = (int)def->set_count,
+                        .geometry = def->geometry,
+                        .base = def->base,
+                        .keyframe = def->keyframe,
+                        .hold = def->hold,
+                        .mesh_scale = def->mesh_scale};
 }
 
 AbdScene *abd_scene_load(const char *const *path, size_t path_count, const AbdSceneDef *def, AbdError *error) {

@@ -75,6 +75,8 @@ AbdStatus model_check_drive(const Joint *j, const AbdDrive *d, AbdError *error) 
   return ABD_OK;
 }
 
+static bool couples_joints(AbdJointKind kind) { return joint_kind(kind)->view.takes & ABD_JOINT_TAKES_JOINTS; }
+
 static AbdStatus check_numbers(const AbdJointDef *d, const char *name, AbdError *error) {
   bool given_b = !isnan(d->point_b[0]);
   const struct {
@@ -106,7 +108,7 @@ static AbdStatus check_numbers(const AbdJointDef *d, const char *name, AbdError 
     if (!isfinite(d->axis[k]) || !isfinite(d->axis_b[k]))
       return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": axis[%d] is not finite", name, k);
   }
-  if ((d->kind == ABD_JOINT_SCREW && d->pitch == 0) || (d->kind == ABD_JOINT_GEAR && d->ratio == 0))
+  if ((d->kind == ABD_JOINT_SCREW && d->pitch == 0) || (couples_joints(d->kind) && d->ratio == 0))
     return fault(error, ABD_ERROR_JOINT, "joint \"%s\": its %s is 0, expected another number", name,
                  d->kind == ABD_JOINT_SCREW ? "pitch" : "ratio");
   return ABD_OK;
@@ -138,6 +140,9 @@ static AbdStatus check_gear(const Model *m, const AbdJointDef *d, const char *na
     if (at < 0)
       return fault(error, ABD_ERROR_ARGUMENT, "joint \"%s\": couples joint %u, but there are %d before it", name,
                    partner[k].id, m->joint_count);
+    if (m->joint[at].def.kind == ABD_JOINT_SUM)
+      return fault(error, ABD_ERROR_JOINT, "joint \"%s\": couples the sum \"%s\", expected joints between bodies", name,
+                   m->joint[at].name);
     if (m->joint[at].coordinate == ABD_COORDINATE_NONE)
       return fault(error, ABD_ERROR_JOINT, "joint \"%s\": joint \"%s\" has no coordinate to couple", name,
                    m->joint[at].name);
@@ -249,7 +254,7 @@ static AbdStatus compile(const Model *m, Joint *j, AbdError *error) {
   j->has_angle = kind->view.has_angle;
   j->has_travel = kind->view.has_travel;
   j->partner[0] = j->partner[1] = -1;
-  if (d->kind == ABD_JOINT_GEAR) {
+  if (couples_joints(d->kind)) {
     if (check_gear(m, d, j->name, error)) return error->status;
     j->end[0].body = j->end[1].body = -1;
     j->row_count = kind->rows;
@@ -258,6 +263,7 @@ static AbdStatus compile(const Model *m, Joint *j, AbdError *error) {
       j->arm = most(j->arm, p->arm);
       j->mass = most(j->mass, p->mass);
     }
+    if (d->kind == ABD_JOINT_SUM) j->coordinate = m->joint[j->partner[0]].coordinate;
   } else {
     if (check_bodies(m, d, j->name, error) || set_ends(m, j, error)) return error->status;
     j->row_count = d->free && kind->view.takes & ABD_JOINT_TAKES_FREE ? 0 : kind->rows;
@@ -282,7 +288,7 @@ AbdStatus model_add_joint(Model *m, const AbdJointDef *def, AbdError *error) {
     return fault(error, ABD_ERROR_MEMORY, "out of memory while adding joint \"%s\"", name);
   j->def.name = j->name;
   AbdStatus status = compile(m, j, error);
-  bool pair = status == ABD_OK && def->body_b.id && def->kind != ABD_JOINT_GEAR;
+  bool pair = status == ABD_OK && def->body_b.id && !couples_joints(def->kind);
   if (pair && !def->collide)
     status = model_add_rule(m, model_body_index(m, def->body_a.id), model_body_index(m, def->body_b.id), -1, error);
   if (status != ABD_OK) {

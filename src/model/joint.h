@@ -22,7 +22,7 @@ typedef struct Joint {
   char *name;
   AbdJointDef def; /* with ids as given */
   JointEnd end[2];
-  int partner[2]; /* gear: the joints it couples, else -1 */
+  int partner[2]; /* gear, sum: the joints it couples, else -1 */
   AbdCoordinate coordinate;
   int row_count; /* equations that are not linear */
   bool has_angle, has_travel;

@@ -50,7 +50,9 @@ enum {
     ABD_JOINT_TAKES_BODIES | ABD_JOINT_TAKES_AXIS | ABD_JOINT_TAKES_COORDINATE | ABD_JOINT_TAKES_FREE, 0, 1,           \
     "the angle about `axis`; nothing if `free` is true")                                                               \
   X(GEAR, "gear", NONE, 0, 0, ABD_JOINT_TAKES_JOINTS | ABD_JOINT_TAKES_RATIO, 0, 1,                                    \
-    "the second joint's coordinate equal to `ratio` times the first's, from the start")
+    "the second joint's coordinate equal to `ratio` times the first's, from the start")                                \
+  X(SUM, "sum", ANGLE, 0, 0, ABD_JOINT_TAKES_JOINTS | ABD_JOINT_TAKES_RATIO | ABD_JOINT_TAKES_COORDINATE, 0, 0,        \
+    "nothing; its coordinate is the first joint's plus `ratio` times the second's")
 
 typedef struct JointKind {
   AbdJointKindView view;

@@ -54,7 +54,7 @@ static bool gives_way(const Body *b) { return b->motion == ABD_MOTION_DYNAMIC ||
 bool model_collides(const Model *model, int a, int b) {
   const Body *x = &model->body[a], *y = &model->body[b];
   if (a == b) return x->soft && model->soft[x->soft - 1].def.self_contact;
-  if (x->sensor || y->sensor) return false;
+  if (x->sensor || y->sensor || x->passes || y->passes) return false;
   if (!gives_way(x) && !gives_way(y)) return false;
   if (x->group >= 0 && x->group == y->group) return false;
   const PairRule *rule = model_rule(model, a, b);
@@ -311,6 +311,7 @@ AbdStatus model_add_body(Model *model, const AbdBodyDef *def, AbdError *error) {
   b->thickness = def->contact_thickness;
   b->fixed = b->motion == ABD_MOTION_DYNAMIC ? def->fixed & all : 0;
   b->group = def->group;
+  b->passes = def->no_contact;
   b->start = model_pose(mesh, vec3_from(def->position), def->rotation);
   b->freedom = freedom_of(b->fixed, affine_linear(&b->start));
   b->velocity = vec3_from(def->velocity);
@@ -355,18 +356,25 @@ AbdStatus model_add_restitution(Model *model, int a, int b, double restitution, 
   return ABD_OK;
 }
 
-/* Contact range: a thousandth of the mean size of the dynamic bodies, so that a scene in millimetres behaves as the
- * same scene in metres. */
-static double automatic_range(const Model *model) {
+/* The mean size of the dynamic bodies that collide, or of all; 0 if there are none. */
+static double mean_size(const Model *model, bool all) {
   double sum = 0;
   int count = 0;
   for (int i = 0; i < model->body_count; i++) {
-    if (!gives_way(&model->body[i])) continue;
+    if (!gives_way(&model->body[i]) || (model->body[i].passes && !all)) continue;
     Box box = model->mesh[model->body[i].mesh].box;
     sum += norm(sub(box.hi, box.lo));
     count++;
   }
-  return count && sum > 0 ? RANGE_OF_SIZE * sum / count : 1e-3;
+  return count ? sum / count : 0;
+}
+
+/* Contact range: a thousandth of the mean size of the dynamic bodies, so that a scene in millimetres behaves as the
+ * same scene in metres. */
+static double automatic_range(const Model *model) {
+  double size = mean_size(model, false);
+  if (!(size > 0)) size = mean_size(model, true);
+  return size > 0 ? RANGE_OF_SIZE * size : 1e-3;
 }
 
 static bool any_friction(const Model *model) {

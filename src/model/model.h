@@ -54,6 +54,7 @@ typedef struct Body {
   double gravity_scale, drag, angular_drag;
   double rolling, torsion; /* [m] coefficients of friction against rolling and spinning */
   int group;
+  bool passes; /* collides with nothing */
   Affine start;
   Vec3 velocity, angular_velocity, force, torque; /* at the start */
 } Body;

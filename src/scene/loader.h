@@ -60,6 +60,8 @@ bool loader_check_density(const Node *node, const AbdBodyDef *def);
 /* The two formats. The top node is the whole file. */
 bool own_read(Loader *loader, const Node *top);
 bool rigid_ipc_read(Loader *loader, const Node *top);
+/* A robot alone: URDF or MJCF. */
+bool robot_file_read(Loader *loader, const char *path);
 /* The settings of the world, "duration" and "steps" of an object in abd's own format. */
 bool own_read_settings(Scene *scene, const Node *top);
 void own_add_setting_keys(KeyList *list); /* their keys */

@@ -106,7 +106,8 @@ static bool read_included(const Loader *includer, const char *path, Loader *load
 static bool read_include(Loader *loader, const Node *at) {
   char path[PATH_MAX];
   const char *name = json_string_value(at->value);
-  if (!name) return node_expected(at, "a file name");
+  if (json_is_object(at->value)) return own_include_robot(loader, at);
+  if (!name) return node_expected(at, "a file name, or a robot {\"urdf\": FILE}");
   int n = name[0] == '/' ? snprintf(path, sizeof path, "%s", name)
                          : snprintf(path, sizeof path, "%s/%s", loader->folder, name);
   char *real = n > 0 && n < PATH_MAX && file_exists(path) ? realpath(path, NULL) : NULL;
@@ -126,7 +127,7 @@ static bool read_include(Loader *loader, const Node *at) {
 static bool read_includes(OwnFile *file) {
   Node list;
   if (!node_get(file->top, "include", &list)) return true;
-  if (!node_is_array(&list)) return false;
+  if (!json_is_array(list.value)) return read_include(file->loader, &list);
   for (size_t i = 0; i < node_size(&list); i++) {
     Node item = node_item(&list, i);
     if (!read_include(file->loader, &item)) return false;
@@ -181,5 +182,7 @@ bool own_read_settings(Scene *scene, const Node *top) {
   if (steps >= 0) scene->steps = steps;
   return true;
 }
+
+bool own_read_included(Loader *loader, const Node *top) { return read_file(loader, top, false); }
 
 bool own_read(Loader *loader, const Node *top) { return read_file(loader, top, true); }

@@ -27,7 +27,7 @@ enum { SCENE_BODY_LIMIT = 200000, SCENE_PAIR_LIMIT = 4000000, SCENE_SHAPE_VERTEX
 /* The keys that describe geometry; they are keys of bodies too. */
 #define GEOMETRY_KEYS                                                                                                  \
   "shape", "mesh", "file", "scale", "thickness", "vertices", "triangles", "tets", "edges", "packed", "size", "radius", \
-      "height", "tube", "stretch", "segments", "sides", "subdivisions", "cells", "normal", "weld"
+      "height", "tube", "stretch", "segments", "sides", "subdivisions", "cells", "normal", "weld", "parts"
 
 /* Reads the geometry of an object: a shape, a file, lists or packed numbers. file_key is "mesh" in a body, and "file"
  * in "meshes"; a body's "mesh" may also be a name from "meshes". Returns the scene's mesh, or -1 after an error. */
@@ -69,6 +69,11 @@ bool own_is_copy(const SceneBody *body, const char *name);
 bool own_find_body(OwnFile *file, const Node *node, size_t *index);
 bool own_find_joint(OwnFile *file, const Node *node, size_t before, size_t *index);
 bool own_index_joint(OwnFile *file, size_t joint); /* from now on it is found by its name */
+
+/* A robot that the scene includes: an object with "urdf" or "mjcf" (own_robot.c). */
+bool own_include_robot(Loader *loader, const Node *at);
+/* Reads a file of this format without its settings. */
+bool own_read_included(Loader *loader, const Node *top);
 
 bool own_read_joints(OwnFile *file);
 bool own_read_drives(OwnFile *file);

@@ -173,6 +173,15 @@ static bool read_own_mass(const Node *node, AbdBodyDef *def) {
   return node_vector(&inertia, def->inertia, (int)count);
 }
 
+static bool read_collide(const Node *node, SceneBody *body) {
+  Node child;
+  bool collide = true;
+  if (body->soft && node_get(node, "collide", &child)) return node_fail(&child, "a soft body always collides");
+  if (!read_bool(node, "collide", &collide)) return false;
+  body->def.no_contact = !collide;
+  return true;
+}
+
 static bool read_motion(OwnFile *file, const Node *node, const SceneMesh *mesh, SceneBody *body) {
   AbdBodyDef *def = &body->def;
   int motion = mesh->half_space ? ABD_MOTION_STATIC : ABD_MOTION_DYNAMIC;
@@ -190,7 +199,7 @@ static bool read_motion(OwnFile *file, const Node *node, const SceneMesh *mesh, 
             read_vector(node, "force", def->force, 3) && read_vector(node, "torque", def->torque, 3) &&
             read_fixed(node, &def->fixed) && read_integer(node, "group", -1, 1000000000, &group) &&
             read_number(node, "contact_thickness", NUMBER_NOT_NEGATIVE, &def->contact_thickness) &&
-            read_number(node, "motion_end", NUMBER_NOT_NEGATIVE, &body->motion_end) &&
+            read_collide(node, body) && read_number(node, "motion_end", NUMBER_NOT_NEGATIVE, &body->motion_end) &&
             read_number(node, "from", NUMBER_NOT_NEGATIVE, &body->from) &&
             read_number(node, "until", NUMBER_NOT_NEGATIVE, &body->until) && read_path(file, node, body) &&
             own_read_forces(file, node, !body->soft, &body->forces, &body->forces_count) && read_own_mass(node, def) &&
@@ -286,6 +295,7 @@ static bool read_body(OwnFile *file, const Node *node) {
                                       "torque",
                                       "fixed",
                                       "group",
+                                      "collide",
                                       "copies",
                                       "path",
                                       "forces",

@@ -8,6 +8,7 @@
 #include "scene/inline_mesh.h"
 #include "scene/own.h"
 #include "scene/packed.h"
+#include "scene/rotation.h"
 #include "scene/shape.h"
 #include "scene/tet_mesh.h"
 
@@ -26,6 +27,12 @@ typedef struct ShapeKind {
 
 static bool make_box(const ShapeDef *d, MeshData *out) { return shape_box(d->size, out); }
 static bool make_sphere(const ShapeDef *d, MeshData *out) { return shape_sphere(d->radius, d->subdivisions, out); }
+/* The unit sphere, stretched. */
+static bool make_ellipsoid(const ShapeDef *d, MeshData *out) {
+  if (!shape_sphere(0.5, d->subdivisions, out)) return false;
+  for (size_t i = 0; i < 3 * out->vertex_count; i++) out->vertex[i] *= d->size[i % 3];
+  return true;
+}
 static bool make_cylinder(const ShapeDef *d, MeshData *out) {
   return shape_cylinder(d->radius, d->height, d->segments, out);
 }
@@ -43,6 +50,7 @@ static bool make_ground(const ShapeDef *d, MeshData *out) { return shape_half_sp
 static const ShapeKind kinds[] = {
     {"box", {"size"}, false, make_box},
     {"sphere", {"radius", "subdivisions"}, false, make_sphere},
+    {"ellipsoid", {"size", "subdivisions"}, false, make_ellipsoid},
     {"cylinder", {"radius", "height", "segments"}, false, make_cylinder},
     {"cone", {"radius", "height", "segments"}, false, make_cone},
     {"capsule", {"radius", "height", "segments"}, false, make_capsule},
@@ -128,7 +136,7 @@ static bool read_normal(const Node *object, double normal[3]) {
 }
 
 static bool read_parameters(const Node *object, const ShapeKind *kind, ShapeDef *def) {
-  size_t size_count = kind->make == make_box ? 3 : kind->half_space ? 1 : 2;
+  size_t size_count = kind->make == make_box || kind->make == make_ellipsoid ? 3 : kind->half_space ? 1 : 2;
   double *size = size_count == 3 ? def->size : size_count == 2 ? def->sheet : &def->ground;
   Node child;
   bool ok = own_read_sizes(object, "size", size_count, size) &&
@@ -253,6 +261,14 @@ static int add_new_mesh(OwnFile *file, MeshData *data, uint32_t *tet, size_t tet
   return mesh;
 }
 
+/* A name of NULL, and one for which there is no memory, leaves the old one. */
+static void rename_mesh(OwnFile *file, int mesh, const char *name) {
+  char *own_name = name ? strdup(name) : NULL;
+  if (!own_name) return;
+  free(file->loader->scene->mesh[mesh].name);
+  file->loader->scene->mesh[mesh].name = own_name;
+}
+
 static int read_inline(OwnFile *file, const Node *object, double thickness) {
   static const char *const allowed[] = {"vertices", "triangles", "tets", "edges", "thickness", NULL};
   MeshData data;
@@ -319,11 +335,57 @@ static int read_packed(OwnFile *file, const Node *object, const Node *packed, do
     return -1;
   }
   int mesh = add_new_mesh(file, &data, tet, tet_count, thickness, half_space);
-  char *own_name = mesh >= 0 && name ? strdup(name) : NULL;
-  if (own_name) {
-    free(file->loader->scene->mesh[mesh].name);
-    file->loader->scene->mesh[mesh].name = own_name;
+  if (mesh >= 0) rename_mesh(file, mesh, name);
+  return mesh;
+}
+
+/* ---- Parts ---- */
+
+/* Appends a mesh, turned and moved. */
+static bool append_part(MeshData *whole, const MeshData *part, const double position[3], const double rotation[4]) {
+  uint32_t first = (uint32_t)whole->vertex_count;
+  bool ok = true;
+  for (size_t i = 0; ok && i < part->vertex_count; i++) {
+    double x[3];
+    quat_rotate(rotation, part->vertex + 3 * i, x);
+    ok = mesh_add_vertex(whole, x[0] + position[0], x[1] + position[1], x[2] + position[2]);
   }
+  for (size_t i = 0; ok && i < part->triangle_count; i++) {
+    const uint32_t *t = part->triangle + 3 * i;
+    ok = mesh_add_triangle(whole, first + t[0], first + t[1], first + t[2]);
+  }
+  for (size_t i = 0; ok && i < part->edge_count; i++)
+    ok = mesh_add_edge(whole, first + part->edge[2 * i], first + part->edge[2 * i + 1]);
+  return ok;
+}
+
+static bool read_part(OwnFile *file, const Node *part, MeshData *whole) {
+  static const char *const known[] = {GEOMETRY_KEYS, "position", "rotation", "euler_degrees", "quaternion", NULL};
+  double position[3] = {0}, rotation[4] = {1, 0, 0, 0};
+  Node child;
+  if (!node_check_keys(part, known)) return false;
+  if (node_get(part, "parts", &child)) return node_fail(&child, "a part has no parts of its own");
+  if (!read_vector(part, "position", position, 3) || !own_read_rotation(part, rotation)) return false;
+  int index = own_read_geometry(file, part, "mesh");
+  if (index < 0) return false;
+  const SceneMesh *mesh = &file->loader->scene->mesh[index];
+  if (mesh->half_space || mesh->tet_count) return node_fail(part, "a part is a surface: no half-space and no tets");
+  return append_part(whole, &mesh->data, position, rotation) || loader_out_of_memory(file->loader);
+}
+
+/* A list of geometries with places of their own, which together are one mesh. */
+static int read_parts(OwnFile *file, const Node *object, const Node *list, double thickness) {
+  static const char *const allowed[] = {"parts", "thickness", NULL};
+  MeshData whole = {0};
+  if (!own_check_geometry_keys(object, "a body of parts", allowed) || !node_is_array(list)) return -1;
+  bool ok = node_size(list) > 0 || node_expected(list, "a list of one part or more");
+  for (size_t i = 0; ok && i < node_size(list); i++) {
+    Node part = node_item(list, i);
+    ok = read_part(file, &part, &whole);
+  }
+  if (!ok) return mesh_data_free(&whole), -1;
+  int mesh = add_new_mesh(file, &whole, NULL, 0, thickness, false);
+  if (mesh >= 0) rename_mesh(file, mesh, json_string_value(json_object_get(object->value, "name")));
   return mesh;
 }
 
@@ -335,6 +397,7 @@ int own_read_geometry(OwnFile *file, const Node *object, const char *file_key) {
   if (node_get(object, file_key, &child)) return find_mesh(file, object, &child, thickness);
   if (node_get(object, "vertices", &child)) return read_inline(file, object, thickness);
   if (node_get(object, "packed", &child)) return read_packed(file, object, &child, thickness);
+  if (node_get(object, "parts", &child)) return read_parts(file, object, &child, thickness);
   node_fail(object, "expected \"shape\", \"%s\" or \"vertices\"", file_key);
   return -1;
 }

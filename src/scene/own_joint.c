@@ -281,6 +281,8 @@ static bool read_gear(OwnFile *file, const Node *node, const JointType *type, si
   for (size_t i = 0; i < 2; i++) {
     Node item = node_item(&list, i);
     if (!own_find_joint(file, &item, own_index, &index[i])) return false;
+    if (scene->joint[index[i]].def.kind == ABD_JOINT_SUM)
+      return node_fail(&item, "\"%.100s\" is a sum, expected a joint between bodies", scene->joint[index[i]].name);
     if (!joint_moves(&scene->joint[index[i]].def))
       return node_fail(&item, "joint \"%.100s\" neither turns nor travels", scene->joint[index[i]].name);
   }
@@ -289,6 +291,8 @@ static bool read_gear(OwnFile *file, const Node *node, const JointType *type, si
   if ((type->takes & TAKES_RADIUS) && !check_rack(scene, &list, index)) return false;
   def->joint_a.id = (uint32_t)index[0] + 1, def->joint_b.id = (uint32_t)index[1] + 1;
   if (type->takes & TAKES_RADIUS) return read_not_zero(node, "radius", "[m]", &def->ratio);
+  if (def->kind == ABD_JOINT_SUM)
+    return read_not_zero(node, "ratio", "of the second joint", &def->ratio) && read_coordinate(node, def, 0);
   return read_not_zero(node, "ratio", "of the second joint's motion to the first's", &def->ratio);
 }
 

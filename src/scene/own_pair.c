@@ -27,7 +27,11 @@ static bool find_bodies(OwnFile *file, const Node *node, BodyList *list) {
   if (!name && !json_is_integer(node->value)) return node_expected(node, "a body's name or number");
   if (!name && !in_file) return node_fail(node, "the scene has no bodies");
   if (!name && !node_integer(node, 0, in_file - 1, &number)) return false;
-  for (size_t i = 0; i < scene->body_count; i++) {
+  size_t first = 0, end = scene->body_count;
+  for (size_t i = file->first_body; name && i < file->body_end; i++) { /* a body of this file hides those of others */
+    if (is_named(&scene->body[i], name)) first = file->first_body, end = file->body_end;
+  }
+  for (size_t i = first; i < end; i++) {
     if (name ? !is_named(&scene->body[i], name) : i != file->first_body + (size_t)number) continue;
     size_t *slot = array_add(&list->index, &list->count, sizeof *slot);
     if (!slot) return loader_out_of_memory(file->loader);

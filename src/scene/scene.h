@@ -23,14 +23,23 @@ typedef struct SceneOptions {
   const char *mesh_dir;   /* the last folder in which meshes are searched; may be NULL */
   const char *const *set; /* "contact.friction=0.5": settings by their names in abd's own format, on any scene */
   int set_count;
-  double mesh_scale; /* factor on mesh files given without a scene file; 0 = not given; an error with a scene file */
+  const char *geometry; /* of robots: "collision" or "visual"; NULL = collision */
+  const char *base;     /* of robots: "fixed" or "free"; NULL = as the file says, URDF fixed */
+  const char *keyframe; /* of robots: where they start; NULL = the file's pose */
+  bool hold;            /* of robots: servos hold the joints that have no drive */
+  double mesh_scale;    /* factor on mesh files given without a scene file; 0 = not given; an error with a scene file */
 } SceneOptions;
 
-/* Loads one scene file (.json), or one or more mesh files (.obj .stl .ply .off) into a scene of their own with a
- * ground. options may be NULL. Returns NULL and fills error on failure. */
+/* Loads one scene file (.json), one robot (.urdf .xml), or one or more mesh files (.obj .stl .ply .off) into a scene of
+ * their own with a ground. options may be NULL. Returns NULL and fills error on failure. */
 Scene *scene_load(const char *const *path, int path_count, const SceneOptions *options, SceneError *error);
 /* The same from the text of a scene file; name is used in messages and its folder for relative mesh paths. */
 Scene *scene_parse(const char *text, size_t length, const char *name, const SceneOptions *options, SceneError *error);
+bool scene_is_robot(const char *path); /* .urdf, .xml, .mjcf */
+/* A robot as text in abd's own format, with the paths of its meshes relative to folder (NULL: absolute). notes: called
+ * for each remark; may be NULL. malloc'ed; NULL after an error. */
+char *scene_from_robot(const char *path, const char *folder, const SceneOptions *options,
+                       void (*note)(const char *text, void *user), void *user, SceneError *error);
 void scene_destroy(Scene *scene); /* NULL is fine */
 
 /* Creates the world with meshes (shared by instances) and bodies, ids in the file's order; threads as in AbdSolverDef.

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "robot/robot.h"
 #include "scene/file_bytes.h"
 #include "scene/loader.h"
 #include "scene/mesh_scene.h"
@@ -118,6 +119,23 @@ Scene *scene_parse(const char *text, size_t length, const char *name, const Scen
   return finish(&loader, name, options, read_text(&loader, &file));
 }
 
+static Scene *load_robot(const char *path, const SceneOptions *options, SceneError *error) {
+  char folder[PATH_MAX];
+  MeshStore store = {0};
+  Loader loader = {.scene = scene_create(),
+                   .error = error,
+                   .mesh_dir = options ? options->mesh_dir : NULL,
+                   .options = options,
+                   .folder = folder,
+                   .store = &store};
+  folder_of(path, folder);
+  if (!loader.scene) {
+    loader_out_of_memory(&loader);
+    return NULL;
+  }
+  return finish(&loader, path, options, robot_file_read(&loader, path));
+}
+
 static Scene *load_meshes(const char *const *path, int path_count, const SceneOptions *options, SceneError *error) {
   MeshStore store = {0};
   Loader loader = {.scene = scene_create(), .error = error, .folder = ".", .store = &store};
@@ -135,6 +153,7 @@ Scene *scene_load(const char *const *path, int path_count, const SceneOptions *o
     scene_fail(error, "no scene given");
     return NULL;
   }
+  if (path_count == 1 && robot_knows(path[0])) return load_robot(path[0], options, error);
   for (int i = 0; i < path_count; i++) {
     if (path_count > 1 && !mesh_extension_known(path[i])) {
       scene_fail(error, "%.500s: expected a mesh file (.obj, .stl, .ply, .off): several files are taken as meshes",

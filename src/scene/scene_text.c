@@ -211,6 +211,7 @@ static bool put_body(json_t *bodies, const Scene *scene, const SceneBody *body, 
          (def->contact_thickness == 0 || put(object, "contact_thickness", json_real(def->contact_thickness))) &&
          (!def->has_center_of_mass || put_vector(object, "center_of_mass", def->center_of_mass, 3)) &&
          put_inertia(object, def) && (def->group < 0 || put(object, "group", json_integer(def->group))) &&
+         (!def->no_contact || put(object, "collide", json_false())) &&
          (!isfinite(body->motion_end) || put(object, "motion_end", json_real(body->motion_end))) &&
          (body->from == 0 || put(object, "from", json_real(body->from))) &&
          (!isfinite(body->until) || put(object, "until", json_real(body->until))) &&
@@ -270,7 +271,7 @@ static bool put_joint(json_t *joints, const SceneJoint *joint) {
       put(object, "name", text_value(joint->name)) && put(object, "type", json_string(abd_joint_kind_name(def->kind)));
   if (takes & ABD_JOINT_TAKES_JOINTS)
     return ok && put(object, "joints", id_list(def->joint_a.id, def->joint_b.id)) &&
-           put(object, "ratio", json_real(def->ratio));
+           put(object, "ratio", json_real(def->ratio)) && (!joint_moves(def) || put_coordinate(object, def));
   return ok && put(object, "bodies", id_list(def->body_a.id, def->body_b.id)) &&
          put_vector(object, "point", def->point, 3) &&
          (isnan(def->point_b[0]) || put_vector(object, "point_b", def->point_b, 3)) &&

@@ -63,10 +63,40 @@ static Jet distance(const Joint *j, const Affine *q) {
   return jet_of(j, m, m.value);
 }
 
+/* The value of a coordinate at the poses of a and b. */
+static double coordinate_between(const Joint *j, const Affine *a, const Affine *b, double near) {
+  const JointEnd *x = &j->end[0], *y = &j->end[1];
+  if (j->coordinate == ABD_COORDINATE_ANGLE) return measure_angle(a, b, &x->frame, &y->frame, near).value;
+  if (j->coordinate == ABD_COORDINATE_TRAVEL) return measure_travel(a, b, x->anchor, y->anchor, y->frame.c[2]).value;
+  return measure_distance(a, b, x->anchor, y->anchor).value;
+}
+
 Jet joint_coordinate(const Model *model, int joint, const Affine *q, double near) {
   const Joint *j = &model->joint[joint];
   if (j->coordinate == ABD_COORDINATE_ANGLE) return joint_angle(model, joint, q, near);
   return j->coordinate == ABD_COORDINATE_TRAVEL ? travel(j, q, 2) : distance(j, q);
+}
+
+/* first + ratio second, from their starts; near: the angles of both. */
+static Jet joint_sum(const Model *m, const Joint *j, const Affine *q, const double near[2]) {
+  Jet part[2];
+  for (int k = 0; k < 2; k++) {
+    part[k] = joint_coordinate(m, j->partner[k], q, near[k]);
+    part[k].value -= m->joint[j->partner[k]].start;
+  }
+  return jet_add(part[0], j->def.ratio, &part[1]);
+}
+
+Jet joint_coordinate_in(const Model *m, const State *state, int joint, const Affine *q) {
+  const Joint *j = &m->joint[joint];
+  if (j->def.kind != ABD_JOINT_SUM) return joint_coordinate(m, joint, q, state->joint[joint].angle);
+  return joint_sum(m, j, q, (double[2]){state->joint[j->partner[0]].angle, state->joint[j->partner[1]].angle});
+}
+
+Jet joint_coordinate_at(const Work *work, int joint, const Affine *q) {
+  const Joint *j = &work->model->joint[joint];
+  if (j->def.kind != ABD_JOINT_SUM) return joint_coordinate(work->model, joint, q, work->joint[joint].angle);
+  return joint_sum(work->model, j, q, (double[2]){work->joint[j->partner[0]].angle, work->joint[j->partner[1]].angle});
 }
 
 /* [m] per unit of the coordinate. */
@@ -210,8 +240,7 @@ double joint_energy(const Work *work, int joint, const Affine *q) {
   double e = 0;
   if (!t->active) return 0;
   for (int k = 0; k < j->row_count; k++) e += act_row(t, k, row_jet(work, joint, k, q).value).energy;
-  if (acts_on_coordinate(j, t))
-    e += act_coordinate(work, joint, joint_coordinate(work->model, joint, q, t->angle).value).energy;
+  if (acts_on_coordinate(j, t)) e += act_coordinate(work, joint, joint_coordinate_at(work, joint, q).value).energy;
   if (limits_angle(j)) e += act_angle(work, joint, joint_angle(work->model, joint, q, t->angle).value).energy;
   return e;
 }
@@ -231,7 +260,7 @@ int joint_forces(const Work *work, int joint, const Affine *q, JointForce force[
     count = put_force(force, count, row, act_row(t, k, row.value));
   }
   if (acts_on_coordinate(j, t)) {
-    Jet s = joint_coordinate(work->model, joint, q, t->angle);
+    Jet s = joint_coordinate_at(work, joint, q);
     count = put_force(force, count, s, act_coordinate(work, joint, s.value));
   }
   if (limits_angle(j)) {
@@ -303,12 +332,36 @@ static double bound_length(const Work *work, const Joint *j, const double limit[
   return bound;
 }
 
+/* A sum of travels is quadratic along the path, a sum with angles nearly so. If the quadratic misses the stop, the
+ * energy at the end of the step is infinite, and the line search shortens the step. */
+static double bound_sum(const Work *work, int joint, const double limit[2]) {
+  const Joint *j = &work->model->joint[joint];
+  double s[3], bound = 1;
+  Path p[2] = {path_of(work, &work->model->joint[j->partner[0]]), path_of(work, &work->model->joint[j->partner[1]])};
+  for (int k = 0; k < 3; k++) {
+    s[k] = 0;
+    for (int e = 0; e < 2; e++) {
+      const Joint *part = &work->model->joint[j->partner[e]];
+      double value = coordinate_between(part, &p[e].a[k], &p[e].b[k], work->joint[j->partner[e]].angle) - part->start;
+      s[k] += (e ? j->def.ratio : 1) * value;
+    }
+  }
+  for (int side = 0; side < 2; side++) {
+    double sense = side ? 1 : -1;
+    if (isfinite(limit[side]))
+      bound = least(bound, first_fall(sense * (limit[side] - s[0]), sense * (limit[side] - s[1]),
+                                      sense * (limit[side] - s[2]), GAP_LEFT));
+  }
+  return bound;
+}
+
 double joint_bound(const Work *work, int joint) {
   const Joint *j = &work->model->joint[joint];
   double limit[2], bound = 1;
-  if (!work->joint[joint].active || j->partner[0] >= 0) return 1;
+  if (!work->joint[joint].active || j->def.kind == ABD_JOINT_GEAR) return 1;
   coordinate_limits(j, limit);
   bool limited = isfinite(limit[0]) || isfinite(limit[1]);
+  if (j->def.kind == ABD_JOINT_SUM) return limited ? bound_sum(work, joint, limit) : 1;
   if (limited && j->coordinate == ABD_COORDINATE_ANGLE) bound = bound_angle(work, joint, limit);
   else if (limited) bound = bound_length(work, j, limit);
   if (limits_angle(j)) bound = least(bound, bound_angle(work, joint, j->def.angle_limit));
@@ -317,15 +370,13 @@ double joint_bound(const Work *work, int joint) {
 
 /* ---- Stages of a step ---- */
 
-/* The smallest gap to a stop, relative to its range. */
-static double stop_gap(const Work *work, int joint, const Affine *q) {
+/* The smallest gap to a stop, relative to its range; s: the coordinate. */
+static double stop_gap(const Work *work, int joint, const Affine *q, double s) {
   const Joint *j = &work->model->joint[joint];
   double limit[2], y = INFINITY;
   coordinate_limits(j, limit);
-  if (j->coordinate != ABD_COORDINATE_NONE && (isfinite(limit[0]) || isfinite(limit[1]))) {
-    double s = joint_coordinate(work->model, joint, q, work->joint[joint].angle).value;
+  if (j->coordinate != ABD_COORDINATE_NONE && (isfinite(limit[0]) || isfinite(limit[1])))
     y = least(s - limit[0], limit[1] - s) * reach(j) / stop_range(work, limit[0], limit[1], reach(j));
-  }
   if (limits_angle(j)) {
     double a = joint_angle(work->model, joint, q, work->joint[joint].angle).value;
     const double *l = j->def.angle_limit;
@@ -334,9 +385,15 @@ static double stop_gap(const Work *work, int joint, const Affine *q) {
   return y;
 }
 
+/* The same at poses q. */
+static double stop_gap_at(const Work *work, int joint, const Affine *q) {
+  bool moves = work->model->joint[joint].coordinate != ABD_COORDINATE_NONE;
+  return stop_gap(work, joint, q, moves ? joint_coordinate_at(work, joint, q).value : 0);
+}
+
 bool joint_near_stop(const Work *work, int joint) {
-  return work->joint[joint].active && work->model->joint[joint].partner[0] < 0 &&
-         (stop_gap(work, joint, work->q.body) < 1 || stop_gap(work, joint, work->target.body) < 1);
+  return work->joint[joint].active && work->model->joint[joint].def.kind != ABD_JOINT_GEAR &&
+         (stop_gap_at(work, joint, work->q.body) < 1 || stop_gap_at(work, joint, work->target.body) < 1);
 }
 
 static void set_pulls(const Work *work, const Joint *j, JointTerm *t, const JointState *s) {
@@ -381,16 +438,22 @@ bool joint_spring(const Model *m, int joint, const Affine *q, double near, Jet *
   const Joint *j = &m->joint[joint];
   double h = m->def.dt, k = j->def.stiffness;
   if (m->def.integrator != ABD_INTEGRATOR_RIGID || !(k > 0) || j->coordinate == ABD_COORDINATE_NONE) return false;
+  if (j->def.kind == ABD_JOINT_SUM) return false; /* always solved with the step */
   *coordinate = joint_coordinate(m, joint, q, near);
   *force = -k * (coordinate->value - j->def.rest);
   return h * h * k * mobility(m, q, coordinate) < SPRING_FLIES;
 }
 
-double joint_spring_energy(const Model *m, int joint, const Affine *q, double near) {
-  const Joint *j = &m->joint[joint];
-  if (!(j->def.stiffness > 0) || j->coordinate == ABD_COORDINATE_NONE) return 0;
-  double x = joint_coordinate(m, joint, q, near).value - j->def.rest;
+static double spring_energy(const Joint *j, double position) {
+  double x = position - j->def.rest;
   return 0.5 * j->def.stiffness * x * x;
+}
+
+double joint_spring_gain(const Work *work, int joint) {
+  const Joint *j = &work->model->joint[joint];
+  if (!(j->def.stiffness > 0) || j->coordinate == ABD_COORDINATE_NONE) return 0;
+  return spring_energy(j, joint_coordinate_at(work, joint, work->q.body).value) -
+         spring_energy(j, joint_coordinate_in(work->model, work->state, joint, work->state->q.body).value);
 }
 
 bool joint_acts_on_flight(const Model *m, const State *state, int joint) {
@@ -412,7 +475,8 @@ void joint_begin(Work *work, int joint) {
   const JointState *s = &work->state->joint[joint];
   JointTerm *t = &work->joint[joint];
   *t = (JointTerm){.active = joint_acts(j, s), .angle = s->angle, .stiffness = JOINT_INERTIAS * j->mass};
-  if (j->coordinate != ABD_COORDINATE_NONE) t->position = joint_coordinate(m, joint, work->q.body, t->angle).value;
+  if (j->coordinate != ABD_COORDINATE_NONE)
+    t->position = joint_coordinate_in(m, work->state, joint, work->q.body).value;
   if (!t->active) return;
   for (int k = 0; k < j->row_count; k++) t->lambda[k] = s->force[k] * work->h2;
   if (j->coordinate == ABD_COORDINATE_NONE) return;
@@ -421,9 +485,9 @@ void joint_begin(Work *work, int joint) {
   double force;
   if (joint_spring(m, joint, work->state->q.body, t->angle, &coordinate, &force))
     t->spring = t->pull[PULL_SPRING].stiffness, t->pull[PULL_SPRING].stiffness = 0;
-  double y = stop_gap(work, joint, work->q.body);
+  double y = stop_gap(work, joint, work->q.body, t->position);
   t->fresh = true;
-  t->ahead = joint_coordinate(m, joint, work->target.body, t->angle).value;
+  t->ahead = joint_coordinate_in(m, work->state, joint, work->target.body).value;
   double approach = reach(j) * (t->ahead - t->position);
   t->stiffening = law_stiffening(s->stiffening, y);
   t->stop = t->stiffening * law_stiffness(m, work->h2, j->mass, approach, 0);
@@ -438,8 +502,8 @@ void joint_accept(Work *work, int joint) {
   if (j->has_angle) t->angle = joint_angle(work->model, joint, work->q.body, t->angle).value;
   t->energy = t->energy_trial;
   t->fresh = false;
-  if (!t->active || j->partner[0] >= 0) return;
-  double y = stop_gap(work, joint, work->q.body);
+  if (!t->active || j->def.kind == ABD_JOINT_GEAR) return;
+  double y = stop_gap_at(work, joint, work->q.body);
   bool halved = y < GUARD_SHRINK * t->gap;
   double factor = law_raise(t->stiffening);
   if (halved && y < BARRIER_TIGHT && factor > 1) {
@@ -469,7 +533,7 @@ bool joint_renew(Work *work, int joint) {
 double joint_stored(const Work *work, int joint) {
   const JointTerm *t = &work->joint[joint];
   if (!(t->spring > 0)) return t->energy / work->h2;
-  double x = joint_coordinate(work->model, joint, work->q.body, t->angle).value - work->model->joint[joint].def.rest;
+  double x = joint_coordinate_at(work, joint, work->q.body).value - work->model->joint[joint].def.rest;
   return t->energy / work->h2 + 0.5 * t->spring * x * x;
 }
 
@@ -500,8 +564,8 @@ void joint_work(const Work *work, int joint, const State *after, double *drive, 
   const JointTerm *t = &work->joint[joint];
   *drive = *damping = 0;
   if (!t->active || m->joint[joint].coordinate == ABD_COORDINATE_NONE) return;
-  Jet start = joint_coordinate(m, joint, work->state->q.body, work->state->joint[joint].angle);
-  Jet end = joint_coordinate(m, joint, work->q.body, t->angle);
+  Jet start = joint_coordinate_in(m, work->state, joint, work->state->q.body);
+  Jet end = joint_coordinate_at(work, joint, work->q.body);
   double way = 0.5 * work->h * (joint_rate(&start, work->state->rate.body) + joint_rate(&end, after->rate.body));
   *drive = joint_effort(work, joint, end.value) * way;
   *damping = (pull_force(&t->pull[PULL_DAMPER], end.value) + pull_force(&t->pull[PULL_FRICTION], end.value)) * way;
@@ -540,7 +604,7 @@ void joint_finish(const Work *work, int i, State *after) {
     s->force[k] = act_row(t, k, row_jet(work, i, k, work->q.body).value).slope / work->h2;
   if (predict_flies(work, joint_body(work->model, i))) forget_small(work, j, s);
   if (j->coordinate == ABD_COORDINATE_NONE) return;
-  double position = joint_coordinate(work->model, i, work->q.body, t->angle).value;
+  double position = joint_coordinate_at(work, i, work->q.body).value;
   const Pull *friction = &t->pull[PULL_FRICTION], *drive = &t->pull[PULL_DRIVE];
   bool has_hold = s->drive.kind == ABD_DRIVE_SPEED && drive->stiffness > 0;
   s->stick = friction->stiffness > 0 ? elastic_offset(friction, position) : 0;

@@ -53,13 +53,16 @@ bool joint_spring(const Model *model, int joint, const Affine *q, double near, J
 bool joint_near_stop(const Work *work, int joint);
 /* [J] by the drive, and by damper and dry friction, in the step. */
 void joint_work(const Work *work, int joint, const State *after, double *drive, double *damping);
-/* [J] stored in the spring of a joint at poses q. */
-double joint_spring_energy(const Model *model, int joint, const Affine *q, double near);
+/* [J] that the spring of a joint has stored since the start of the step. */
+double joint_spring_gain(const Work *work, int joint);
 /* The pose of a joint's end; the world's is the identity. */
 Affine joint_pose(const Affine *q, int body);
 /* A body of the joint that moves, -1 if none. */
 int joint_body(const Model *model, int joint);
-/* The coordinate at poses q, its angle unwrapped near `near`; and the angle alone. */
+/* The coordinate at poses q, angles unwrapped near those of the state, or near those of the last accepted poses. */
+Jet joint_coordinate_in(const Model *model, const State *state, int joint, const Affine *q);
+Jet joint_coordinate_at(const Work *work, int joint, const Affine *q);
+/* The coordinate of a joint that is no sum, its angle unwrapped near `near`; and the angle alone. */
 Jet joint_coordinate(const Model *model, int joint, const Affine *q, double near);
 Jet joint_angle(const Model *model, int joint, const Affine *q, double near);
 double joint_travel(const Model *model, int joint, const Affine *q);

@@ -195,6 +195,8 @@ static int add_joint(Scene *s, AbdJointKind kind, int a, int b, Draw *d) {
                      .pitch = draw(d, 0.1, 1),
                      .limit = {-INFINITY, INFINITY},
                      .angle_limit = {-INFINITY, INFINITY},
+                     .break_force = INFINITY,
+                     .break_torque = INFINITY,
                      .drive = {.max_effort = INFINITY}};
   Vec3 axis = unit(draw_vec3(d, 1)), side = unit(cross(axis, draw_vec3(d, 1))), point = draw_vec3(d, 1);
   def.body_a.id = (uint32_t)a + 1;

@@ -2,11 +2,11 @@
  * carried over: an elastic-plastic spring of length at most eps. At rest under load the slip is constant, so nothing
  * creeps. Tested in tests/test_physics_contact.c. */
 #include "contact/pair.h"
+#include "contact/term.h"
 
 #include <string.h>
 
 #include "kernel/constant.h"
-#include "kernel/friction.h"
 
 /* Anchors have the order of the friction points that left them: unique points from the front, duplicates from the back.
  * If no contact has changed, lookups follow that order. */
@@ -53,8 +53,7 @@ static Vec3 point_gap(const Pair *p, const FrictionPoint *f, const ContactScene 
 
 Vec3 friction_displacement(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa,
                            const Affine *qb) {
-  Vec3 r = sub(point_gap(p, f, scene, qa, qb, false), f->origin);
-  return add(add_scaled(r, -dot(f->normal, r), f->normal), f->slip);
+  return friction_slip_at(f, point_gap(p, f, scene, qa, qb, false));
 }
 
 Vec3 friction_slip_after(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa,

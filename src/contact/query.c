@@ -140,6 +140,7 @@ void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const A
   Query query;
   query_open(&query, pair, scene);
   PairCache *cache = query.cache;
+  cache->list = __atomic_add_fetch(&scene->store->cache->list_count, 1, __ATOMIC_RELAXED);
   cache->candidate.count = 0;
   cache->ref = affine_relative(qa, qb);
   cache->radius = radius;

@@ -54,6 +54,7 @@ bool facts_read(Run *run, RunFacts *facts) {
   run_scene_destroy(&scene);
   if (!good) return false;
   facts->scene_name = run_read_meta(run, "scene_name");
+  facts->device = run_read_meta(run, "device");
   facts->planned_steps = read_count(run, "steps", facts->summary.steps);
   facts->verified_frames = read_count(run, "verified_frames", -1);
   facts->crossings = read_count(run, "verified_crossings", -1);
@@ -65,6 +66,7 @@ bool facts_read(Run *run, RunFacts *facts) {
 
 void facts_destroy(RunFacts *facts) {
   free(facts->scene_name), free(facts->nearest_name[0]), free(facts->nearest_name[1]), free(facts->worst_joint);
+  free(facts->device);
 }
 
 /* ---- Text ---- */
@@ -113,6 +115,7 @@ static void print_linear(const RunFacts *facts) {
 void facts_print(const RunFacts *facts) {
   const RunSummary *s = &facts->summary;
   printf("%s: %s\n", facts->path, facts->scene_name ? facts->scene_name : "");
+  if (facts->device && strcmp(facts->device, "cpu")) printf("  device            %s\n", facts->device);
   printf("  bodies            %zu (%zu dynamic), %zu meshes\n", facts->bodies, facts->dynamic_bodies, facts->meshes);
   printf("  triangles, edges  %zu, %zu\n", facts->triangles, facts->edges);
   if (facts->soft_bodies)

@@ -91,8 +91,22 @@ static void print_warning(void *user, const char *sentence) {
   fprintf(stderr, "warning: %s\n", sentence);
 }
 
+/* --device, else the scene's. */
+static int choose_device(Session *session) {
+  const char *given = session->options.device, *const *name = abd_enum_names(ABD_ENUM_DEVICE);
+  int k = 0;
+  if (!given) return EXIT_GOOD;
+  while (name[k] && strcmp(name[k], given)) k++;
+  if (!name[k]) return fail(EXIT_BAD_INPUT, "--device is '%.100s', expected cpu, cuda or auto", given);
+  session->device = (AbdDevice)k;
+  scene_use_device(session->scene, &session->device);
+  return EXIT_GOOD;
+}
+
 static int build_world(Session *session) {
   SceneError error;
+  int chosen = choose_device(session);
+  if (chosen != EXIT_GOOD) return chosen;
   if (!scene_body_count(session->scene))
     return fail(EXIT_BAD_INPUT, "%s: the scene has no bodies, expected at least one", session->source);
   session->world = scene_build(session->scene, (int)fmin((double)session->options.threads, 4096), &error);
@@ -133,7 +147,8 @@ static bool write_settings(Run *run, const AbdWorld *world) {
   json_t *o = json_object();
   char *text = settings_write(o, ABD_DEF_WORLD, &def) ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
   bool good = run_write_meta(run, "dt", dt) && write_vector(run, "gravity", def.gravity) &&
-              write_vector(run, "up", up) && run_write_meta(run, "settings", text ? text : "{}");
+              write_vector(run, "up", up) && run_write_meta(run, "device", abd_world_device(world)) &&
+              run_write_meta(run, "settings", text ? text : "{}");
   free(text);
   json_decref(o);
   return good;
@@ -279,9 +294,9 @@ static int update_plan(Session *session) {
   session->every = session->options.every ? session->options.every : meta_number(run, "every", 1);
   session->contacts = session->options.contacts || meta_number(run, "contacts", 0);
   if (session->every < 1) session->every = 1;
-  bool good = run_begin(run) && write_number(run, "steps", session->target) &&
-              write_number(run, "every", session->every) && write_number(run, "contacts", session->contacts) &&
-              run_commit(run);
+  bool good = run_begin(run) && run_write_meta(run, "device", abd_world_device(session->world)) &&
+              write_number(run, "steps", session->target) && write_number(run, "every", session->every) &&
+              write_number(run, "contacts", session->contacts) && run_commit(run);
   if (!good) return fail_run(session);
   int64_t done = abd_world_step_count(session->world);
   if (session->options.quiet) return EXIT_GOOD;

@@ -8,7 +8,7 @@
 #include "scene/scene.h"
 
 typedef struct RunOptions {
-  const char *output, *mesh_dir;
+  const char *output, *mesh_dir, *device;
   int64_t steps, threads, every; /* -1, 0, 0: not given */
   double time, dt, mesh_scale;   /* 0: not given */
   bool resume, force, contacts, strict, quiet, json;
@@ -29,6 +29,7 @@ typedef struct Session {
   AbdWorld *world;
   Run *run;
   char *path;
+  AbdDevice device;   /* given by --device */
   const char *source; /* the file the scene comes from, for messages */
   int64_t target, every;
   bool contacts;

@@ -116,6 +116,13 @@ typedef enum AbdSubsteps {
   ABD_SUBSTEPS_OFF,      /* it goes on up to max_iterations */
 } AbdSubsteps;
 
+/* The machine that steps a world. */
+typedef enum AbdDevice {
+  ABD_DEVICE_AUTO = 0, /* the GPU if there is one and the world is large enough for it to be faster, else the CPU */
+  ABD_DEVICE_CPU,
+  ABD_DEVICE_CUDA /* an NVIDIA GPU; without one the world does not start */
+} AbdDevice;
+
 typedef struct AbdSolverDef {
   int max_iterations; /* Newton iterations after which a step is reported as not converged, 1000 */
   double tolerance;   /* [m/s] converged when the Newton step's surface speed is below this; 0 = automatic */
@@ -124,6 +131,7 @@ typedef struct AbdSolverDef {
   double memory; /* [bytes] the largest factor with ABD_LINEAR_AUTO, 8e9; 0 = any */
   AbdDetection detection;
   AbdSubsteps substeps;
+  AbdDevice device;
 } AbdSolverDef;
 
 typedef struct AbdWorldDef {
@@ -532,18 +540,18 @@ typedef struct AbdStepReport {
   int64_t step; /* 1 for the first */
   double time;  /* [s] at its end */
   AbdOutcome outcome;
-  AbdBodyId culprit[2];    /* the bodies to blame when outcome is not ABD_CONVERGED, or the step failed with
+  AbdBodyId culprit[2];          /* the bodies to blame when outcome is not ABD_CONVERGED, or the step failed with
                                 ABD_ERROR_NUMERIC; null if there is one or none */
-  int iterations;          /* Newton iterations: the largest over islands, of all sub-steps and tries together */
-  int substeps;            /* in which the step was taken; 1 if as a whole */
-  int given_up;            /* tries of a step or sub-step that took too many iterations */
-  AbdOutcome given_up_by;  /* how the first of them ended */
+  int iterations;                /* Newton iterations: the largest over islands, of all sub-steps and tries together */
+  int substeps;                  /* in which the step was taken; 1 if as a whole */
+  int given_up;                  /* tries of a step or sub-step that took too many iterations */
+  AbdOutcome given_up_by;        /* how the first of them ended */
   AbdBodyId given_up_culprit[2]; /* and the bodies to blame */
-  int line_search_steps;   /* energy evaluations beyond the first, all iterations */
-  int friction_iterations; /* the most solves with renewed friction of any island */
-  double residual;         /* [m/s] the last Newton step's largest surface speed */
-  double step_length;      /* the smallest accepted step length in [0, 1] */
-  AbdBodyId limit[2];      /* the pair that limited it most */
+  int line_search_steps;         /* energy evaluations beyond the first, all iterations */
+  int friction_iterations;       /* the most solves with renewed friction of any island */
+  double residual;               /* [m/s] the last Newton step's largest surface speed */
+  double step_length;            /* the smallest accepted step length in [0, 1] */
+  AbdBodyId limit[2];            /* the pair that limited it most */
   int islands;
   int linear_iterations;              /* of conjugate gradients in all Newton iterations; 0 if Cholesky solved all */
   double factor_memory, factor_flops; /* [bytes], [flops] predicted for the largest Cholesky factor of the step */
@@ -580,6 +588,10 @@ ABD_API double abd_world_time(const AbdWorld *world);
 ABD_API int64_t abd_world_step_count(const AbdWorld *world);
 /* The settings with automatic values filled in (valid after abd_world_start). */
 ABD_API AbdWorldDef abd_world_settings(const AbdWorld *world);
+/* What steps a started world: "cpu", or "cuda" and the GPU's name, as "cuda: NVIDIA H200". "" before the start. */
+ABD_API const char *abd_world_device(const AbdWorld *world);
+/* NULL if ABD_DEVICE_CUDA can be used on this machine, else a sentence that says why not. */
+ABD_API const char *abd_cuda_missing(void);
 
 /* ---- Contacts --------------------------------------------------------------------------------------------------- */
 
@@ -639,6 +651,7 @@ ABD_API uint64_t abd_world_hash(const AbdWorld *world);
  * abd_outcome_name. */
 ABD_API const char *abd_integrator_name(AbdIntegrator integrator);
 ABD_API const char *abd_detection_name(AbdDetection detection);
+ABD_API const char *abd_device_name(AbdDevice device);
 ABD_API const char *abd_motion_name(AbdMotion motion);
 ABD_API const char *abd_elasticity_name(AbdElasticity elasticity);
 ABD_API const char *abd_soft_model_name(AbdSoftModel model);
@@ -662,6 +675,7 @@ typedef enum AbdEnum {
   ABD_ENUM_STAGE,
   ABD_ENUM_TERM,
   ABD_ENUM_OUTCOME,
+  ABD_ENUM_DEVICE,
   ABD_ENUM_COUNT
 } AbdEnum;
 /* All names of an enumeration in the order of its values; NULL follows the last. */

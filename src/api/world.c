@@ -23,6 +23,7 @@ AbdWorld *abd_world_create(const AbdWorldDef *def, AbdError *error) {
 static void world_drop_backend(AbdWorld *world) {
   if (world->backend.stages) world->backend.stages->destroy(world->backend.self);
   world->backend = (Backend){0};
+  world->device[0] = 0;
 }
 
 const Work *world_view(const AbdWorld *world) { return world->backend.stages->view(world->backend.self); }
@@ -59,6 +60,7 @@ size_t abd_world_mesh_count(const AbdWorld *world) { return (size_t)world->model
 double abd_world_time(const AbdWorld *world) { return (double)world->state.step * world->model.def.dt; }
 int64_t abd_world_step_count(const AbdWorld *world) { return world->state.step; }
 AbdWorldDef abd_world_settings(const AbdWorld *world) { return world->model.def; }
+const char *abd_world_device(const AbdWorld *world) { return world->device; }
 
 static AbdStatus check_start(AbdWorld *world, AbdError *error) {
   const Model *m = &world->model;
@@ -110,7 +112,7 @@ static AbdStatus build(AbdWorld *world, AbdError *error) {
   Model *m = &world->model;
   if (model_start(m, error)) return error->status;
   if (state_init(&world->state, m, error) || state_next_init(&world->next, m, error)) return error->status;
-  world->backend = (Backend){&cpu_stages, cpu_create(m)};
+  if (world_create_backend(world, error)) return error->status;
   if (!step_init(&world->step, m) || !world->backend.self)
     return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", m->body_count);
   return check_start(world, error) ? error->status : check_near(world, error);

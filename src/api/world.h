@@ -11,6 +11,7 @@ struct AbdWorld {
   State state, next, start; /* start: of a step that is taken in sub-steps */
   Step step;
   Backend backend;
+  char device[96]; /* what the backend runs on */
   bool started;
   Affine *reaction; /* by joint; computed when first read after a step */
   bool reactions_known;
@@ -24,5 +25,8 @@ const Body *world_body(const AbdWorld *world, AbdBodyId body);
 const Work *world_view(const AbdWorld *world);
 /* Clears the last failure, so that the next one is stored. */
 AbdError *world_fresh_error(AbdWorld *world);
+
+/* device.c: creates the backend that solver.device chooses. */
+AbdStatus world_create_backend(AbdWorld *world, AbdError *error);
 
 #endif

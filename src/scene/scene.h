@@ -33,6 +33,9 @@ Scene *scene_load(const char *const *path, int path_count, const SceneOptions *o
 Scene *scene_parse(const char *text, size_t length, const char *name, const SceneOptions *options, SceneError *error);
 void scene_destroy(Scene *scene); /* NULL is fine */
 
+/* Worlds built from now on run on this device, whatever solver.device is; NULL = solver.device. The scene's text keeps
+ * its own. The pointer stays in use. */
+void scene_use_device(Scene *scene, const AbdDevice *device);
 /* Creates the world with meshes (shared by instances) and bodies, ids in the file's order; threads as in AbdSolverDef.
  * The world does not need the scene afterwards, except for scene_apply. */
 AbdWorld *scene_build(const Scene *scene, int threads, SceneError *error);

@@ -63,10 +63,13 @@ static bool add_pairs(const Scene *scene, AbdWorld *world, SceneError *error) {
   return true;
 }
 
+void scene_use_device(Scene *scene, const AbdDevice *device) { scene->device = device; }
+
 AbdWorld *scene_build(const Scene *scene, int threads, SceneError *error) {
   AbdWorldDef def = scene->world;
   AbdError failure;
   def.solver.threads = threads;
+  if (scene->device) def.solver.device = *scene->device;
   AbdWorld *world = abd_world_create(&def, &failure);
   if (!world) {
     scene_fail(error, "%.500s", failure.text);

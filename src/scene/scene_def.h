@@ -96,7 +96,8 @@ typedef struct SceneJoint {
 struct Scene {
   char *name;
   AbdWorldDef world;
-  double duration; /* [s] used while steps < 0 */
+  const AbdDevice *device; /* instead of the world's; NULL = the world's */
+  double duration;         /* [s] used while steps < 0 */
   int64_t steps;
   SceneMesh *mesh;
   size_t mesh_count;

@@ -1,0 +1,561 @@
+/* Distances, step bounds and friction on the GPU. The CPU backend's loops decide which pairs take part; tasks and chunks
+ * are written in the order of the pairs. Tested in tests/cuda/. */
+#include "cuda/accelerator.h"
+
+#include <float.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "contact/cache.h"
+
+/* ---- arrays ---- */
+
+void *twin_extend(Twin *t, int count) {
+  size_t bytes = ((size_t)t->count + (size_t)count) * t->size;
+  if (bytes > t->here.capacity || !t->here.at) {
+    DeviceArray larger = {0};
+    if (!host_reserve(&larger, bytes + bytes / 2 + t->size)) return NULL;
+    if (t->count) memcpy(larger.at, t->here.at, (size_t)t->count * t->size);
+    host_free(&t->here);
+    t->here = larger;
+  }
+  void *at = (char *)t->here.at + (size_t)t->count * t->size;
+  t->count += count;
+  return at;
+}
+
+bool twin_send(Twin *t) {
+  size_t bytes = (size_t)t->count * t->size;
+  return device_reserve(&t->there, bytes) && device_upload(t->there.at, t->here.at, bytes);
+}
+
+bool twin_receive(Twin *t) { return device_download(t->here.at, t->there.at, (size_t)t->count * t->size); }
+
+static void twin_free(Twin *t) {
+  host_free(&t->here);
+  device_free(&t->there);
+}
+
+static Outcome lost(Cuda *c) {
+  c->lost = true;
+  return stage_from(false);
+}
+
+/* ---- meshes ---- */
+
+typedef struct MeshPlace {
+  size_t vertex, edge, triangle;
+} MeshPlace;
+
+static bool send_meshes(Cuda *c) {
+  const Model *m = c->model;
+  MeshPlace all = {0};
+  for (int k = 0; k < m->mesh_count; k++) {
+    all.vertex += (size_t)m->mesh[k].vertex_count;
+    all.edge += (size_t)m->mesh[k].edge_count;
+    all.triangle += (size_t)m->mesh[k].triangle_count;
+  }
+  SideShape *shape = c->shape_there = mem_alloc((size_t)m->mesh_count, sizeof *shape);
+  bool ok = shape && device_reserve(&c->vertex, (all.vertex + 1) * sizeof(Vec3)) &&
+            device_reserve(&c->edge, (all.edge + 1) * sizeof(uint32_t[2])) &&
+            device_reserve(&c->triangle, (all.triangle + 1) * sizeof(uint32_t[3])) &&
+            device_reserve(&c->shape, (size_t)m->mesh_count * sizeof *shape);
+  Vec3 *vertex = c->vertex.at;
+  uint32_t(*edge)[2] = c->edge.at, (*triangle)[3] = c->triangle.at;
+  for (int k = 0; ok && k < m->mesh_count; k++) {
+    const Mesh *mesh = &m->mesh[k];
+    shape[k] = (SideShape){vertex, NULL, vertex, edge, triangle, mesh->radius};
+    ok = device_upload(vertex, mesh->vertex, (size_t)mesh->vertex_count * sizeof(Vec3)) &&
+         device_upload(edge, mesh->edge, (size_t)mesh->edge_count * sizeof *edge) &&
+         device_upload(triangle, mesh->triangle, (size_t)mesh->triangle_count * sizeof *triangle);
+    vertex += mesh->vertex_count;
+    edge += mesh->edge_count;
+    triangle += mesh->triangle_count;
+  }
+  return ok && device_upload(c->shape.at, shape, (size_t)m->mesh_count * sizeof *shape) && device_wait();
+}
+
+/* ---- records of pairs, lists of candidates ---- */
+
+static bool reserve_records(Cuda *c, const Cpu *cpu) {
+  int before = c->record_capacity, pairs = cpu->pairs.count;
+  if (!mem_reserve((void **)&c->record, &c->record_capacity, cpu->pairs.slot_count, sizeof(Record)) ||
+      !mem_reserve((void **)&c->plan, &c->plan_capacity, pairs, sizeof(EvalPlan)) ||
+      !mem_reserve((void **)&c->bound_plan, &c->bound_plan_capacity, pairs, sizeof(BoundPlan)) ||
+      !mem_reserve((void **)&c->task_pair, &c->task_pair_capacity, pairs, sizeof(int)))
+    return false;
+  if (c->record_capacity > before)
+    memset(c->record + before, 0, (size_t)(c->record_capacity - before) * sizeof(Record));
+  return true;
+}
+
+static bool record_matches(const Record *r, const Pair *p) { return r->a == p->a && r->b == p->b && r->list != 0; }
+
+/* Room for candidates up to `count`. The contents stay. */
+static bool grow_candidates(Cuda *c, int count) {
+  if (count <= c->candidate_capacity) return true;
+  int larger = count + count / 2 + 4096;
+  DeviceArray *array[] = {&c->candidate, &c->state, &c->near, &c->contact, &c->index};
+  const size_t size[] = {sizeof(Candidate), sizeof(int), sizeof(float), sizeof(Contact), sizeof(int)};
+  for (int k = 0; k < ARRAY_COUNT(array); k++) {
+    DeviceArray fresh = {0};
+    if (!device_reserve(&fresh, (size_t)larger * size[k]) ||
+        !device_move(fresh.at, array[k]->at, (size_t)c->candidate_count * size[k]) || !device_wait())
+      return false;
+    device_free(array[k]);
+    *array[k] = fresh;
+  }
+  c->candidate_capacity = larger;
+  return true;
+}
+
+/* Queues the pair's list of candidates for sending if the GPU has another one. Lower bounds of single candidates are
+ * not kept here: the least possible ones are valid for any evaluation. */
+static bool queue_list(Cuda *c, const Cpu *cpu, const Pair *p) {
+  Record *r = &c->record[p->slot];
+  const PairCache *cache = pair_cache(p, &cpu->scene);
+  if (record_matches(r, p) && r->list == cache->list) return true;
+  int count = cache->candidate.count;
+  Candidate *from = cache_candidates(cache, &cpu->scene), *to = twin_extend(&c->fresh_candidate, count);
+  if (!to) return false;
+  for (int i = 0; i < count; i++) from[i].near = -FLT_MAX;
+  if (count) memcpy(to, from, (size_t)count * sizeof(Candidate));
+  if (!record_matches(r, p)) *r = (Record){.a = p->a, .b = p->b};
+  r->list = cache->list;
+  r->first = c->candidate_count;
+  r->count = count;
+  c->candidate_count += count;
+  return true;
+}
+
+static bool send_lists(Cuda *c) {
+  int count = c->fresh_candidate.count, all = c->candidate_count;
+  if (count == 0) return true;
+  c->candidate_count = all - count; /* those that are there already */
+  if (!grow_candidates(c, all)) return false;
+  c->candidate_count = all;
+  c->fresh_candidate.count = 0;
+  return device_upload((Candidate *)c->candidate.at + (all - count), c->fresh_candidate.here.at,
+                       (size_t)count * sizeof(Candidate));
+}
+
+/* Drops all lists if most of their room is wasted. Only if no contact is needed any more. */
+static void drop_lists(Cuda *c) {
+  int used = 0;
+  for (int k = 0; k < c->record_capacity; k++) used += c->record[k].list ? c->record[k].count : 0;
+  if (2 * used + 4096 > c->candidate_count) return;
+  memset(c->record, 0, (size_t)c->record_capacity * sizeof(Record));
+  c->candidate_count = 0;
+}
+
+/* ---- friction points ---- */
+
+/* Sends the unique friction points of all pairs. */
+bool cuda_send_friction(Cuda *c, const Cpu *cpu) {
+  if (c->friction_known) return true;
+  Twin all = {.size = sizeof(FrictionPoint)};
+  bool ok = true;
+  for (int k = 0; ok && k < cpu->pairs.count; k++) {
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    Record *r = &c->record[p->slot];
+    if (r->a != p->a || r->b != p->b) *r = (Record){.a = p->a, .b = p->b};
+    r->friction = all.count;
+    r->friction_count = p->friction_unique;
+    if (p->friction_unique == 0) continue;
+    FrictionPoint *to = twin_extend(&all, p->friction_unique);
+    if (to) memcpy(to, pair_friction(p, &cpu->scene), (size_t)p->friction_unique * sizeof *to);
+    ok = to != NULL;
+  }
+  size_t bytes = (size_t)all.count * all.size;
+  ok = ok && device_reserve(&c->friction, bytes) && device_upload(c->friction.at, all.here.at, bytes) && device_wait();
+  c->friction_count = all.count;
+  c->friction_known = ok;
+  twin_free(&all);
+  return ok;
+}
+
+static void cuda_friction_changed(void *self) { ((Cuda *)self)->friction_known = false; }
+
+/* The friction points of the last step are gone. Its contacts are in the pairs' arrays. */
+static void cuda_begin(void *self) {
+  cuda_friction_changed(self);
+  drop_lists(self);
+}
+
+/* ---- contacts and energies ---- */
+
+static Cuda *cuda_of(const Cpu *cpu) { return cpu->accelerator_self; }
+
+static void plan_task(Cpu *cpu, int k, Pair *p) {
+  const Affine *q = cpu->work.trial.body;
+  cuda_of(cpu)->plan[k] = pair_plan(p, &cpu->scene, &q[p->a], &q[p->b]);
+  cuda_of(cpu)->task_pair[k] = 1;
+}
+
+static bool add_chunks(Twin *chunks, int task, int count) {
+  for (int first = 0; first < count; first += CHUNK_ITEMS) {
+    TaskChunk *chunk = twin_extend(chunks, 1);
+    if (!chunk) return false;
+    *chunk = (TaskChunk){task, first, count - first < CHUNK_ITEMS ? count - first : CHUNK_ITEMS};
+  }
+  return true;
+}
+
+static bool add_eval_task(Cuda *c, const Cpu *cpu, const Pair *p, const EvalPlan *plan) {
+  const Body *body = c->model->body;
+  if (plan->wanted && !queue_list(c, cpu, p)) return false;
+  const Record *r = &c->record[p->slot];
+  EvalTask *task = twin_extend(&c->task, 1);
+  if (!task) return false;
+  *task = (EvalTask){.a = p->a,
+                     .b = p->b,
+                     .mesh_a = body[p->a].mesh,
+                     .mesh_b = body[p->b].mesh,
+                     .first = r->first,
+                     .count = plan->wanted ? r->count : 0,
+                     .friction = r->friction,
+                     .friction_count = r->friction_count,
+                     .separation = plan->separation,
+                     .stiffness = p->stiffness,
+                     .rounding = plan->rounding,
+                     .rel = plan->rel,
+                     .reach = plan->reach,
+                     .t = plan->t};
+  return add_chunks(&c->chunk, c->task.count - 1, task->count);
+}
+
+bool cuda_send_poses(Cuda *c, const Affine *q) {
+  c->pose_here.count = 0;
+  Affine *to = twin_extend(&c->pose_here, c->model->body_count);
+  if (!to) return false;
+  memcpy(to, q, (size_t)c->model->body_count * sizeof(Affine));
+  return twin_send(&c->pose_here);
+}
+
+/* task_pair: by pair, whether it takes part; then by task, its pair. */
+static bool make_eval_tasks(Cuda *c, const Cpu *cpu) {
+  int tasks = 0;
+  c->task = (Twin){c->task.here, c->task.there, sizeof(EvalTask), 0};
+  c->chunk.count = 0;
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    if (!c->task_pair[k]) continue;
+    Pair *p = pairs_at(&cpu->pairs, k);
+    Record *r = &c->record[p->slot];
+    if (r->a != p->a || r->b != p->b) *r = (Record){.a = p->a, .b = p->b};
+    r->contacts = 0;
+    r->newer = true;
+    p->energy_trial = 0;
+    if (!c->plan[k].wanted && r->friction_count == 0) continue;
+    if (!add_eval_task(c, cpu, p, &c->plan[k])) return false;
+    c->task_pair[tasks++] = k;
+  }
+  return true;
+}
+
+static void take_task(void *context, int t) {
+  Cpu *cpu = context;
+  Cuda *c = cuda_of(cpu);
+  int k = c->task_pair[t];
+  Pair *p = pairs_at(&cpu->pairs, k);
+  const EvalResult *result = &((const EvalResult *)c->result.here.at)[t];
+  Record *r = &c->record[p->slot];
+  r->contacts = result->contacts;
+  r->contact_first = r->first;
+  pair_take(p, &cpu->scene, &c->plan[k], result);
+  if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
+}
+
+static Outcome run_eval(Cuda *c, Cpu *cpu, const Affine *pose) {
+  if (!make_eval_tasks(c, cpu)) return stage_from(false);
+  c->result.count = 0;
+  if (c->task.count == 0) return stage_done();
+  if (!twin_extend(&c->result, c->task.count)) return stage_from(false);
+  if (!send_lists(c) || !cuda_send_poses(c, pose) || !twin_send(&c->task) || !twin_send(&c->chunk) ||
+      !device_reserve(&c->result.there, (size_t)c->result.count * c->result.size))
+    return lost(c);
+  EvalArrays arrays = {c->task.there.at,
+                       c->chunk.there.at,
+                       c->shape.at,
+                       c->pose_here.there.at,
+                       c->candidate.at,
+                       c->state.at,
+                       c->near.at,
+                       c->contact.at,
+                       c->index.at,
+                       c->friction.at,
+                       c->result.there.at,
+                       cpu->scene.range,
+                       cpu->scene.friction_eps};
+  if (!eval_launch(c->chunk.count, &arrays) || !eval_sum_launch(c->task.count, &arrays) || !twin_receive(&c->result) ||
+      !device_wait())
+    return lost(c);
+  cpu->failed = -1;
+  parallel_for(cpu->threads, c->task.count, 64, take_task, cpu);
+  if (!pairs_settle(&cpu->pairs)) return stage_from(false);
+  return cpu->failed < 0 ? stage_done() : pair_outcome(cpu, cpu->failed);
+}
+
+static Outcome cuda_eval(void *self, Cpu *cpu) {
+  Cuda *c = self;
+  if (!reserve_records(c, cpu)) return stage_from(false);
+  if (!cuda_send_friction(c, cpu)) return lost(c);
+  if (cpu->pairs.count) memset(c->task_pair, 0, (size_t)cpu->pairs.count * sizeof(int));
+  Outcome outcome = for_pairs(cpu, plan_task);
+  c->pair_count = cpu->pairs.count;
+  return stage_failed(outcome) ? outcome : run_eval(c, cpu, cpu->work.trial.body);
+}
+
+/* Pairs that came within reach in the middle of a step: their contacts were found on this machine. */
+static Outcome eval_new_pairs(Cuda *c, Cpu *cpu) {
+  const Affine *q = cpu->work.q.body;
+  if (c->pair_count == cpu->pairs.count) return stage_done();
+  if (!reserve_records(c, cpu)) return stage_from(false);
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    Pair *p = pairs_at(&cpu->pairs, k);
+    const Record *r = &c->record[p->slot];
+    c->task_pair[k] = r->a != p->a || r->b != p->b || (r->list == 0 && p->contact.count > 0);
+    if (c->task_pair[k]) c->plan[k] = pair_plan(p, &cpu->scene, &q[p->a], &q[p->b]);
+  }
+  c->pair_count = cpu->pairs.count;
+  if (!pairs_settle(&cpu->pairs)) return stage_from(false);
+  Outcome outcome = run_eval(c, cpu, q);
+  for (int t = 0; t < c->task.count; t++) {
+    Pair *p = pairs_at(&cpu->pairs, c->task_pair[t]);
+    p->energy = p->energy_trial;
+  }
+  return outcome;
+}
+
+/* ---- step bounds ---- */
+
+static void sweep_plan_task(Cpu *cpu, int k, Pair *p) {
+  Cuda *c = cuda_of(cpu);
+  const Affine *q = cpu->work.q.body, *d = cpu->work.direction.body;
+  if (pair_clear(p, &cpu->scene)) return;
+  c->bound_plan[k] = pair_bound_plan(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]});
+  c->task_pair[k] = 1;
+}
+
+static bool add_sweep_task(Cuda *c, const Cpu *cpu, const Pair *p, const BoundPlan *plan) {
+  const Affine *q = cpu->work.q.body, *d = cpu->work.direction.body;
+  if (!plan->contacts && !queue_list(c, cpu, p)) return false;
+  const Record *r = &c->record[p->slot];
+  SweepTask *task = twin_extend(&c->task, 1);
+  if (!task) return false;
+  task->contacts = plan->contacts;
+  task->first = plan->contacts ? r->contact_first : r->first;
+  task->count = plan->contacts ? r->contacts : r->count;
+  task->q[0] = q[p->a], task->q[1] = q[p->b];
+  task->d[0] = d[p->a], task->d[1] = d[p->b];
+  task->s = plan->s;
+  task->s.a = c->shape_there[c->model->body[p->a].mesh];
+  task->s.b = c->shape_there[c->model->body[p->b].mesh];
+  return add_chunks(&c->chunk, c->task.count - 1, task->count);
+}
+
+static bool make_sweep_tasks(Cuda *c, const Cpu *cpu) {
+  int tasks = 0;
+  c->task = (Twin){c->task.here, c->task.there, sizeof(SweepTask), 0};
+  c->chunk.count = 0;
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    if (!c->task_pair[k]) continue;
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    if (!add_sweep_task(c, cpu, p, &c->bound_plan[k])) return false;
+    c->task_pair[tasks++] = k;
+  }
+  return true;
+}
+
+static Outcome run_sweep(Cuda *c, Cpu *cpu) {
+  size_t bytes = (size_t)c->task.count * sizeof(SweepTask);
+  if (!device_reserve(&c->task.there, bytes) || !device_reserve(&c->result.there, (size_t)c->task.count * 8))
+    return lost(c);
+  SweepTask *task = c->task.here.at, *there = c->task.there.at;
+  c->result = (Twin){c->result.here, c->result.there, sizeof(double), 0};
+  double *bound = twin_extend(&c->result, c->task.count);
+  if (!bound) return stage_from(false);
+  for (int t = 0; t < c->task.count; t++) {
+    task[t].s.q = (const Affine *)((char *)(there + t) + offsetof(SweepTask, q));
+    task[t].s.d = (const Affine *)((char *)(there + t) + offsetof(SweepTask, d));
+    bound[t] = 1;
+  }
+  SweepArrays arrays = {there, NULL, c->candidate.at, c->contact.at, c->index.at, c->result.there.at};
+  bool ok = send_lists(c) && twin_send(&c->task) && twin_send(&c->chunk) && twin_send(&c->result);
+  arrays.chunk = c->chunk.there.at;
+  arrays.candidate = c->candidate.at, arrays.contact = c->contact.at, arrays.index = c->index.at;
+  ok = ok && sweep_launch(c->chunk.count, &arrays) && twin_receive(&c->result) && device_wait();
+  bound = c->result.here.at;
+  for (int t = 0; ok && t < c->task.count; t++) {
+    int k = c->task_pair[t];
+    Pair *p = pairs_at(&cpu->pairs, k);
+    pair_bound_take(p, &cpu->scene, &c->bound_plan[k], bound[t]);
+    p->counts.ccd_calls += ((const SweepTask *)c->task.here.at)[t].count;
+    bound_note(cpu, k, p);
+  }
+  c->result = (Twin){c->result.here, c->result.there, sizeof(EvalResult), 0};
+  return ok ? stage_done() : lost(c);
+}
+
+static Outcome cuda_bound(void *self, Cpu *cpu) {
+  Cuda *c = self;
+  Outcome outcome = eval_new_pairs(c, cpu);
+  if (stage_failed(outcome)) return outcome;
+  if (cpu->pairs.count) memset(c->task_pair, 0, (size_t)cpu->pairs.count * sizeof(int));
+  outcome = for_pairs(cpu, sweep_plan_task);
+  if (stage_failed(outcome)) return outcome;
+  if (!make_sweep_tasks(c, cpu)) return stage_from(false);
+  return c->task.count ? run_sweep(c, cpu) : stage_done();
+}
+
+/* ---- friction after a step ---- */
+
+static Outcome cuda_advance(void *self, Cpu *cpu) {
+  Cuda *c = self;
+  c->task = (Twin){c->task.here, c->task.there, sizeof(AdvanceTask), 0};
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    const Record *r = &c->record[p->slot];
+    if (p->friction_unique == 0 || !pair_selected(cpu, k)) continue;
+    const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])];
+    AdvanceTask *task = twin_extend(&c->task, 1);
+    if (!task) return stage_from(false);
+    *task = (AdvanceTask){r->friction, r->friction_count, g->fraction * g->length};
+  }
+  if (c->task.count == 0) return stage_done();
+  if (!twin_send(&c->task)) return lost(c);
+  AdvanceArrays arrays = {c->task.there.at, c->friction.at, cpu->scene.friction_eps};
+  return advance_launch(c->task.count, &arrays) && device_wait() ? stage_done() : lost(c);
+}
+
+/* ---- back to the pairs ---- */
+
+static bool fetch_friction(Cuda *c, Cpu *cpu) {
+  if (!c->friction_known || c->friction_count == 0) return true;
+  Twin all = {.size = sizeof(FrictionPoint), .there = c->friction};
+  bool ok = twin_extend(&all, c->friction_count) && twin_receive(&all) && device_wait();
+  for (int k = 0; ok && k < cpu->pairs.count; k++) {
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    const Record *r = &c->record[p->slot];
+    if (r->friction_count == 0 || r->a != p->a || r->b != p->b) continue;
+    memcpy(pair_friction(p, &cpu->scene), (const FrictionPoint *)all.here.at + r->friction,
+           (size_t)r->friction_count * sizeof(FrictionPoint));
+  }
+  host_free(&all.here);
+  return ok;
+}
+
+static void put_task(void *context, int t) {
+  Cpu *cpu = context;
+  Cuda *c = cuda_of(cpu);
+  Pair *p = pairs_at(&cpu->pairs, c->task_pair[t]);
+  const FetchTask *task = &((const FetchTask *)c->task.here.at)[t];
+  p->contact.count = 0;
+  Contact *to = pool_extend(&cpu->pairs.store.contact, &p->contact, task->count);
+  if (to) memcpy(to, (const Contact *)c->contact_copy.here.at + task->to, (size_t)task->count * sizeof(Contact));
+  else __atomic_store_n(&cpu->failed, c->task_pair[t], __ATOMIC_RELAXED);
+}
+
+static Outcome cuda_fetch(void *self, Cpu *cpu) {
+  Cuda *c = self;
+  int total = 0, tasks = 0;
+  if (!reserve_records(c, cpu)) return stage_from(false);
+  c->task = (Twin){c->task.here, c->task.there, sizeof(FetchTask), 0};
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    Record *r = &c->record[p->slot];
+    bool wanted = r->newer && r->contacts > 0 && r->a == p->a && r->b == p->b;
+    r->newer = false;
+    if (!wanted) continue;
+    FetchTask *task = twin_extend(&c->task, 1);
+    if (!task) return stage_from(false);
+    *task = (FetchTask){r->contact_first, r->contacts, total};
+    total += r->contacts;
+    c->task_pair[tasks++] = k;
+  }
+  if (!fetch_friction(c, cpu)) return lost(c);
+  if (tasks == 0) return stage_done();
+  c->contact_copy = (Twin){c->contact_copy.here, c->contact_copy.there, sizeof(Contact), 0};
+  if (!twin_extend(&c->contact_copy, total)) return stage_from(false);
+  if (!device_reserve(&c->contact_copy.there, (size_t)total * sizeof(Contact)) || !twin_send(&c->task)) return lost(c);
+  FetchArrays arrays = {c->task.there.at, c->contact.at, c->index.at, c->contact_copy.there.at};
+  if (!fetch_launch(tasks, &arrays) || !twin_receive(&c->contact_copy) || !device_wait()) return lost(c);
+  cpu->failed = -1;
+  parallel_for(cpu->threads, tasks, 16, put_task, cpu);
+  return stage_from(pairs_settle(&cpu->pairs) && cpu->failed < 0);
+}
+
+/* ---- the backend ---- */
+
+static void cuda_free(void *self) {
+  Cuda *c = self;
+  if (!c) return;
+  DeviceArray *array[] = {&c->vertex, &c->edge,    &c->triangle, &c->shape,    &c->pose,    &c->candidate,   &c->state,
+                          &c->near,   &c->contact, &c->index,    &c->friction, &c->moments, &c->contact_out, &c->value};
+  for (int k = 0; k < ARRAY_COUNT(array); k++) device_free(array[k]);
+  Twin *twin[] = {&c->pose_here,
+                  &c->fresh_candidate,
+                  &c->task,
+                  &c->chunk,
+                  &c->result,
+                  &c->moment_task,
+                  &c->entry,
+                  &c->part_first,
+                  &c->part,
+                  &c->body,
+                  &c->own,
+                  &c->first,
+                  &c->column,
+                  &c->chunk_row,
+                  &c->chunk_component,
+                  &c->step,
+                  &c->gradient,
+                  &c->component_chunk,
+                  &c->contact_copy};
+  for (int k = 0; k < ARRAY_COUNT(twin); k++) twin_free(twin[k]);
+  pcg_destroy(&c->pcg);
+  void *own[] = {c->record, c->plan, c->bound_plan, c->task_pair, c->row_of, c->shape_there};
+  for (int k = 0; k < ARRAY_COUNT(own); k++) mem_free(own[k]);
+  mem_free(c);
+}
+
+static void set_sizes(Cuda *c) {
+  c->pose_here.size = sizeof(Affine);
+  c->fresh_candidate.size = sizeof(Candidate);
+  c->chunk.size = sizeof(TaskChunk);
+  c->result.size = sizeof(EvalResult);
+  c->moment_task.size = sizeof(MomentTask);
+  Twin *whole[] = {&c->entry,     &c->part_first,      &c->part,           &c->first, &c->column,
+                   &c->chunk_row, &c->chunk_component, &c->component_chunk};
+  for (int k = 0; k < ARRAY_COUNT(whole); k++) whole[k]->size = sizeof(int);
+  c->body.size = 144 * sizeof(double);
+  c->own.size = c->step.size = c->gradient.size = sizeof(Affine);
+}
+
+static const Accelerator cuda_accelerator = {cuda_free,    cuda_begin,       cuda_eval,  cuda_bound,
+                                             cuda_advance, cuda_newton_step, cuda_fetch, cuda_friction_changed};
+/* In worlds with joints or held coordinates the CPU assembles and solves. */
+static const Accelerator cuda_contacts = {cuda_free,    cuda_begin, cuda_eval,  cuda_bound,
+                                          cuda_advance, NULL,       cuda_fetch, cuda_friction_changed};
+
+static bool solves(const Model *m) {
+  for (int i = 0; i < m->body_count; i++)
+    if (m->body[i].fixed) return false;
+  return m->joint_count == 0 && m->linkage.linked_count == 0;
+}
+
+bool cuda_accelerate(Cpu *cpu) {
+  const Model *m = cpu->model;
+  if (m->soft_count) return true; /* all of it stays on the CPU */
+  Cuda *c = mem_zeroed(1, sizeof *c);
+  if (!c) return false;
+  c->model = m;
+  set_sizes(c);
+  c->row_of = mem_alloc((size_t)m->body_count, sizeof(int));
+  if (!c->row_of || !send_meshes(c)) {
+    cuda_free(c);
+    return false;
+  }
+  cpu->accelerator_self = c;
+  cpu->accelerator = solves(m) ? &cuda_accelerator : &cuda_contacts;
+  return true;
+}

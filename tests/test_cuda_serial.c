@@ -1,0 +1,89 @@
+/* The GPU backend with the GPU replaced by this machine's cores (tests/cuda/serial.c): its steps agree with the CPU
+ * backend's. Distances, energies and moments come from the same formulas, summed in another order; the linear systems
+ * are solved to GPU_PCG_TOLERANCE. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "api/world.h"
+#include "cuda/cuda.h"
+#include "lab.h"
+
+/* Boxes and potatoes that fall on each other, with friction. */
+static Lab open_heap(bool on_gpu) {
+  AbdWorldDef def = abd_default_world_def();
+  def.contact.friction = 0.4;
+  def.contact.range = 2e-3;
+  def.solver.threads = 2;
+  def.solver.device = ABD_DEVICE_CPU;
+  Lab lab = lab_open(def);
+  AbdMeshId box = lab_box(&lab, 0.1, 0.08, 0.06), potato = lab_potato(&lab, 0.05, 0.7);
+  lab_ground(&lab, vec3(0, 0, 1));
+  for (int k = 0; k < 9; k++)
+    lab_body(&lab, k % 3 ? box : potato, vec3(0.02 * (k % 2), 0.03 * (k % 3), 0.1 + 0.15 * k), vec3(0, 0, 0));
+  lab_expect_ok(&lab, abd_world_start(lab.world));
+  if (!on_gpu) return lab;
+  AbdWorld *world = lab.world;
+  world->backend.stages->destroy(world->backend.self);
+  world->backend = (Backend){&cuda_stages, cuda_create(&world->model)};
+  assert_non_null(world->backend.self);
+  return lab;
+}
+
+static double largest_difference(const Lab *a, const Lab *b) {
+  double most = 0;
+  for (int i = 0; i < a->world->model.body_count; i++)
+    for (int k = 0; k < 4; k++)
+      most = fmax(most, norm(sub(a->world->state.q.body[i].n[k], b->world->state.q.body[i].n[k])));
+  return most;
+}
+
+/* From the same state one step of both differs by less than ten tolerances. */
+static void test_steps_agree(void **state) {
+  (void)state;
+  Lab cpu = open_heap(false), gpu = open_heap(true);
+  double allowed = 10 * abd_world_settings(cpu.world).solver.tolerance * cpu.def.dt, worst = 0;
+  size_t size = 0;
+  void *bytes = NULL;
+  int steps = (int)lab_seconds(60, 25);
+  for (int k = 0; k < steps; k++) {
+    size = abd_world_snapshot_size(cpu.world);
+    bytes = realloc(bytes, size);
+    assert_int_equal(abd_world_save(cpu.world, bytes, size), ABD_OK);
+    assert_int_equal(abd_world_restore(gpu.world, bytes, size), ABD_OK);
+    lab_step(&cpu);
+    lab_step(&gpu);
+    double apart = largest_difference(&cpu, &gpu);
+    worst = fmax(worst, apart);
+    if (apart > allowed)
+      fail_msg("step %d: poses differ by %g, allowed %g; contacts %d and %d", k + 1, apart, allowed,
+               (int)cpu.report.contacts, (int)gpu.report.contacts);
+  }
+  print_message("largest difference %g of %g; contacts at the end %d and %d\n", worst, allowed,
+                (int)cpu.report.contacts, (int)gpu.report.contacts);
+  assert_true(cpu.report.contacts > 10);
+  free(bytes);
+  lab_close(&cpu);
+  lab_close(&gpu);
+}
+
+/* A run of its own: all steps converge without a crossing, and a second run has the same bits. */
+static void test_repeats(void **state) {
+  (void)state;
+  uint64_t hash[2];
+  for (int run = 0; run < 2; run++) {
+    Lab lab = open_heap(true);
+    for (int k = 0; k < (int)lab_seconds(80, 30); k++) lab_step(&lab);
+    hash[run] = abd_world_hash(lab.world);
+    lab_close(&lab);
+  }
+  assert_true(hash[0] == hash[1]);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps_agree), cmocka_unit_test(test_repeats)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

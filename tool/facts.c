@@ -105,11 +105,13 @@ static void print_joints(const RunFacts *facts) {
 
 static void print_linear(const RunFacts *facts) {
   const RunSummary *s = &facts->summary;
-  if (s->factor_memory == 0) return;
+  if (s->factor_memory == 0 && s->linear_iterations == 0) return;
   printf("  linear systems    ");
   if (s->linear_iterations == 0) printf("Cholesky");
   else printf("PCG, %.1f iterations in a step", (double)s->linear_iterations / (double)s->steps);
-  printf("; largest factor predicted %.3g MB, %.3g Gflop\n", 1e-6 * s->factor_memory, 1e-9 * s->factor_flops);
+  if (s->factor_memory > 0)
+    printf("; largest factor predicted %.3g MB, %.3g Gflop", 1e-6 * s->factor_memory, 1e-9 * s->factor_flops);
+  printf("\n");
 }
 
 void facts_print(const RunFacts *facts) {

@@ -8,6 +8,8 @@
 
 #include "contact/cache.h"
 
+enum { SPIN = 20000 }; /* [us] longer than most waits for the GPU */
+
 /* ---- arrays ---- */
 
 void *twin_extend(Twin *t, int count) {
@@ -555,6 +557,7 @@ bool cuda_accelerate(Cpu *cpu) {
     cuda_free(c);
     return false;
   }
+  parallel_spin(SPIN);
   cpu->accelerator_self = c;
   cpu->accelerator = solves(m) ? &cuda_accelerator : &cuda_contacts;
   return true;

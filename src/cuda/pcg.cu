@@ -24,21 +24,52 @@ typedef struct Arrays {
   PcgStatus *status;
 } Arrays;
 
-/* ---- one block of the matrix, by one warp ---- */
+/* ---- blocks of the matrix, by one warp ---- */
 
-/* a x for a column-major 12 x 12 block. Lane i < 12 has x_i and gets the product's entry i; other lanes pass zero. Lanes
- * 0 to 11 multiply columns 0 to 5, lanes 12 to 23 columns 6 to 11. */
-__device__ static double block_times(const double *a, double x, int lane) {
-  int row = lane % PCG_SIZE, half = lane / PCG_SIZE;
-  double sum = 0;
+/* Sums of products of 12 x 12 blocks and vectors. Lane 6 g + p < 24 has rows 2 p and 2 p + 1, of the columns 3 g to
+ * 3 g + 2. */
+typedef struct RowSum {
+  double2 y;
+} RowSum;
+
+typedef struct Columns {
+  double2 a[3];
+} Columns;
+
+__device__ static Columns block_load(const double *a, int lane) {
+  Columns c;
+  int group = lane / 6, pair = lane % 6;
 #pragma unroll
-  for (int c = 0; c < PCG_SIZE / 2; c++) {
-    int column = half < 2 ? c + half * (PCG_SIZE / 2) : 0;
-    double xc = __shfl_sync(0xffffffffu, x, column);
-    if (half < 2) sum = fma(a[PCG_SIZE * column + row], xc, sum);
+  for (int k = 0; k < 3; k++)
+    c.a[k] = lane < 24 ? *(const double2 *)(a + PCG_SIZE * (3 * group + k) + 2 * pair) : make_double2(0, 0);
+  return c;
+}
+
+/* Lane i < 12 has x_i. */
+__device__ static void block_add(RowSum *s, const Columns &c, double x, int lane) {
+#pragma unroll
+  for (int k = 0; k < 3; k++) {
+    double xk = __shfl_sync(0xffffffffu, x, lane < 24 ? 3 * (lane / 6) + k : 0);
+    s->y.x = fma(c.a[k].x, xk, s->y.x);
+    s->y.y = fma(c.a[k].y, xk, s->y.y);
   }
-  double other = __shfl_down_sync(0xffffffffu, sum, PCG_SIZE);
-  return lane < PCG_SIZE ? sum + other : 0.0;
+}
+
+/* Lane i < 12 gets row i of the sum, the others zero. */
+__device__ static double row_of(RowSum s, int lane) {
+  for (int step = 12; step >= 6; step -= 6) {
+    double x = __shfl_down_sync(0xffffffffu, s.y.x, step), y = __shfl_down_sync(0xffffffffu, s.y.y, step);
+    s.y.x += x; /* of use in the first lanes alone */
+    s.y.y += y;
+  }
+  double x = __shfl_sync(0xffffffffu, s.y.x, lane / 2), y = __shfl_sync(0xffffffffu, s.y.y, lane / 2);
+  return lane < PCG_SIZE ? (lane % 2 ? y : x) : 0.0;
+}
+
+__device__ static double block_times(const double *a, double x, int lane) {
+  RowSum sum = {make_double2(0, 0)};
+  block_add(&sum, block_load(a, lane), x, lane);
+  return row_of(sum, lane);
 }
 
 __device__ static double warp_sum(double x) {
@@ -80,10 +111,12 @@ __device__ static Share share_of(const PcgMatrix &m) {
 /* Writes the sum of the rows' terms as the chunk's partial sum. */
 __device__ static void chunk_sum(const double *term, int rows, double *partial) {
   __syncthreads();
-  if (threadIdx.x != 0) return;
-  double sum = 0;
-  for (int k = 0; k < rows; k++) sum += term[k];
-  *partial = sum;
+  if (threadIdx.x == 0) {
+    double sum = 0;
+    for (int k = 0; k < rows; k++) sum += term[k];
+    *partial = sum;
+  }
+  __syncthreads(); /* the terms may be written again */
 }
 
 /* ---- phases of a chunk ---- */
@@ -124,12 +157,22 @@ __device__ static void multiply_chunk(const Arrays &s, int chunk, int iteration,
     int row = first + k;
     double y = 0, own = 0;
     if (k < rows) {
-      for (int e = s.m.first[row] + share.part; e < s.m.first[row + 1]; e += share.per_row) {
-        int at = PCG_SIZE * s.m.column[e] + lane;
-        double d = lane < PCG_SIZE ? fma(beta, before[at], s.z[at]) : 0;
-        y += block_times(s.m.value + (size_t)PCG_BLOCK * e, d, lane);
-        if (e == s.m.first[row]) own = d; /* its first entry is the diagonal */
+      RowSum sum = {make_double2(0, 0)};
+      int diagonal = s.m.first[row], end = s.m.first[row + 1];
+      for (int e = diagonal + share.part; e < end; e += 2 * share.per_row) { /* two at once: both wait for memory */
+        int next = e + share.per_row;
+        bool two = next < end;
+        int at = PCG_SIZE * s.m.column[e] + lane, then = two ? PCG_SIZE * s.m.column[next] + lane : lane;
+        bool loads = lane < PCG_SIZE;
+        double d = loads ? fma(beta, before[at], s.z[at]) : 0,
+               d2 = loads && two ? fma(beta, before[then], s.z[then]) : 0;
+        Columns block = block_load(s.m.value + (size_t)PCG_BLOCK * e, lane),
+                block2 = block_load(s.m.value + (size_t)PCG_BLOCK * (two ? next : e), lane);
+        block_add(&sum, block, d, lane);
+        block_add(&sum, block2, d2, lane);
+        if (e == diagonal) own = d; /* its first entry is the diagonal */
       }
+      y = row_of(sum, lane);
       if (share.per_row > 1 && lane < PCG_SIZE) scratch->part[warp][lane] = y;
     }
     if (share.per_row > 1) __syncthreads();
@@ -178,9 +221,15 @@ __device__ static void take_gradient(const Arrays &s, int chunk) {
 
 __device__ static void phase_a(const Arrays &s, int iteration, Scratch *scratch) {
   if (blockIdx.x == 0 && threadIdx.x == 0) s.live[(iteration + 1) % 3] = 0;
+  int known = -1;
+  double rz = 0, rz_first = 0;
   for (int chunk = (int)blockIdx.x; chunk < s.m.chunks; chunk += (int)gridDim.x) {
     int c = s.m.chunk_component[chunk];
-    double rz = component_sum(s, s.residual, c, scratch->sum), rz_first = iteration ? s.rz_first[c] : rz;
+    if (c != known) {
+      rz = component_sum(s, s.residual, c, scratch->sum);
+      rz_first = iteration ? s.rz_first[c] : rz;
+      known = c;
+    }
     bool live = rz > s.enough * rz_first && s.flag[c] == 0;
     if (threadIdx.x == 0 && chunk == s.m.component_chunk[c]) {
       s.rz[iteration & 1][c] = rz;
@@ -192,11 +241,14 @@ __device__ static void phase_a(const Arrays &s, int iteration, Scratch *scratch)
 }
 
 __device__ static void phase_b(const Arrays &s, int iteration, Scratch *scratch) {
+  int known = -1;
+  double curvature = 0;
   for (int chunk = (int)blockIdx.x; chunk < s.m.chunks; chunk += (int)gridDim.x) {
     int c = s.m.chunk_component[chunk];
     double rz = s.rz[iteration & 1][c];
     if (!(rz > s.enough * s.rz_first[c]) || (s.flag[c] != 0 && s.flag[c] != iteration + 1)) continue;
-    double curvature = component_sum(s, s.curvature, c, scratch->sum);
+    if (c != known) curvature = component_sum(s, s.curvature, c, scratch->sum);
+    known = c;
     if (curvature > 0) advance_chunk(s, chunk, iteration, rz / curvature, scratch);
     else if (iteration == 0) take_gradient(s, chunk);
     if (!(curvature > 0) && threadIdx.x == 0 && chunk == s.m.component_chunk[c]) s.flag[c] = iteration + 1;
@@ -273,7 +325,7 @@ __global__ static void invert_kernel(PcgMatrix m, double *inverse) {
 
 extern "C" int pcg_chunk_rows(int rows) {
   int most = 1;
-  while (most < PCG_CHUNK_MOST && rows > 256 * most) most *= 2;
+  while (most < WARPS && rows > 512 * most) most *= 2;
   return most;
 }
 

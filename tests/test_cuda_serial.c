@@ -1,6 +1,5 @@
 /* The GPU backend with the GPU replaced by this machine's cores (tests/cuda/serial.c): its steps agree with the CPU
- * backend's. Distances, energies and moments come from the same formulas, summed in another order; the linear systems
- * are solved to GPU_PCG_TOLERANCE. */
+ * backend's. Distances, energies and moments come from the same formulas, summed in another order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +10,8 @@
 #include "api/world.h"
 #include "cuda/cuda.h"
 #include "lab.h"
+
+extern double serial_tolerance; /* of tests/cuda/serial.c */
 
 /* Boxes and potatoes that fall on each other, with friction. */
 static Lab open_heap(bool on_gpu) {
@@ -41,9 +42,10 @@ static double largest_difference(const Lab *a, const Lab *b) {
   return most;
 }
 
-/* From the same state one step of both differs by less than ten tolerances. */
+/* From the same state one step of both differs by less than ten tolerances, if the linear systems are solved. */
 static void test_steps_agree(void **state) {
   (void)state;
+  serial_tolerance = 1e-8;
   Lab cpu = open_heap(false), gpu = open_heap(true);
   double allowed = 10 * abd_world_settings(cpu.world).solver.tolerance * cpu.def.dt, worst = 0;
   size_t size = 0;
@@ -83,7 +85,30 @@ static void test_repeats(void **state) {
   assert_true(hash[0] == hash[1]);
 }
 
+/* GPU_PCG_TOLERANCE: how many iterations of conjugate gradients the same steps take. */
+static void test_tolerance(void **state) {
+  (void)state;
+  int64_t all = 0;
+  Lab cpu = open_heap(false), gpu = open_heap(true);
+  void *bytes = NULL;
+  serial_tolerance = 0;
+  for (int k = 0; k < 25; k++) {
+    size_t size = abd_world_snapshot_size(cpu.world);
+    bytes = realloc(bytes, size);
+    assert_int_equal(abd_world_save(cpu.world, bytes, size), ABD_OK);
+    assert_int_equal(abd_world_restore(gpu.world, bytes, size), ABD_OK);
+    lab_step(&cpu);
+    lab_step(&gpu);
+    all += gpu.report.linear_iterations;
+  }
+  lab_expect_near("iterations of conjugate gradients", (double)all, 1894, 70);
+  free(bytes);
+  lab_close(&cpu);
+  lab_close(&gpu);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps_agree), cmocka_unit_test(test_repeats)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps_agree), cmocka_unit_test(test_repeats),
+                                     cmocka_unit_test(test_tolerance)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

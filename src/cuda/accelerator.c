@@ -3,7 +3,6 @@
 #include "cuda/accelerator.h"
 
 #include <float.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "contact/cache.h"
@@ -38,6 +37,23 @@ static void twin_free(Twin *t) {
   device_free(&t->there);
 }
 
+void packet_begin(Packet *p) { p->used = 0; }
+
+size_t packet_add(Packet *p, size_t bytes) {
+  size_t at = p->used;
+  p->used += (bytes + 15) & ~(size_t)15;
+  return at;
+}
+
+bool packet_open(Packet *p) { return host_reserve(&p->here, p->used + 16) && device_reserve(&p->there, p->used + 16); }
+bool packet_send(Packet *p) { return device_upload(p->there.at, p->here.at, p->used); }
+bool packet_receive(Packet *p) { return device_download(p->here.at, p->there.at, p->used); }
+
+static void packet_free(Packet *p) {
+  host_free(&p->here);
+  device_free(&p->there);
+}
+
 static Outcome lost(Cuda *c) {
   c->lost = true;
   return stage_from(false);
@@ -57,7 +73,7 @@ static bool send_meshes(Cuda *c) {
     all.edge += (size_t)m->mesh[k].edge_count;
     all.triangle += (size_t)m->mesh[k].triangle_count;
   }
-  SideShape *shape = c->shape_there = mem_alloc((size_t)m->mesh_count, sizeof *shape);
+  SideShape *shape = mem_alloc((size_t)m->mesh_count, sizeof *shape);
   bool ok = shape && device_reserve(&c->vertex, (all.vertex + 1) * sizeof(Vec3)) &&
             device_reserve(&c->edge, (all.edge + 1) * sizeof(uint32_t[2])) &&
             device_reserve(&c->triangle, (all.triangle + 1) * sizeof(uint32_t[3])) &&
@@ -74,7 +90,9 @@ static bool send_meshes(Cuda *c) {
     edge += mesh->edge_count;
     triangle += mesh->triangle_count;
   }
-  return ok && device_upload(c->shape.at, shape, (size_t)m->mesh_count * sizeof *shape) && device_wait();
+  ok = ok && device_upload(c->shape.at, shape, (size_t)m->mesh_count * sizeof *shape) && device_wait();
+  mem_free(shape);
+  return ok;
 }
 
 /* ---- records of pairs, lists of candidates ---- */
@@ -84,7 +102,8 @@ static bool reserve_records(Cuda *c, const Cpu *cpu) {
   if (!mem_reserve((void **)&c->record, &c->record_capacity, cpu->pairs.slot_count, sizeof(Record)) ||
       !mem_reserve((void **)&c->plan, &c->plan_capacity, pairs, sizeof(EvalPlan)) ||
       !mem_reserve((void **)&c->bound_plan, &c->bound_plan_capacity, pairs, sizeof(BoundPlan)) ||
-      !mem_reserve((void **)&c->task_pair, &c->task_pair_capacity, pairs, sizeof(int)))
+      !mem_reserve((void **)&c->task_pair, &c->task_pair_capacity, pairs, sizeof(int)) ||
+      !mem_reserve((void **)&c->task_chunk, &c->task_chunk_capacity, pairs + 1, sizeof(int)))
     return false;
   if (c->record_capacity > before)
     memset(c->record + before, 0, (size_t)(c->record_capacity - before) * sizeof(Record));
@@ -152,28 +171,33 @@ static void drop_lists(Cuda *c) {
 
 /* ---- friction points ---- */
 
+static void put_friction(void *context, int k) {
+  const Cpu *cpu = context;
+  Cuda *c = cpu->accelerator_self;
+  const Pair *p = pairs_at(&cpu->pairs, k);
+  const Record *r = &c->record[p->slot];
+  if (r->friction_count)
+    memcpy((FrictionPoint *)c->friction.here.at + r->friction, pair_friction(p, &cpu->scene),
+           (size_t)r->friction_count * sizeof(FrictionPoint));
+}
+
 /* Sends the unique friction points of all pairs. */
-bool cuda_send_friction(Cuda *c, const Cpu *cpu) {
+bool cuda_send_friction(Cuda *c, Cpu *cpu) {
   if (c->friction_known) return true;
-  Twin all = {.size = sizeof(FrictionPoint)};
-  bool ok = true;
-  for (int k = 0; ok && k < cpu->pairs.count; k++) {
+  int count = 0;
+  for (int k = 0; k < cpu->pairs.count; k++) {
     const Pair *p = pairs_at(&cpu->pairs, k);
     Record *r = &c->record[p->slot];
     if (r->a != p->a || r->b != p->b) *r = (Record){.a = p->a, .b = p->b};
-    r->friction = all.count;
+    r->friction = count;
     r->friction_count = p->friction_unique;
-    if (p->friction_unique == 0) continue;
-    FrictionPoint *to = twin_extend(&all, p->friction_unique);
-    if (to) memcpy(to, pair_friction(p, &cpu->scene), (size_t)p->friction_unique * sizeof *to);
-    ok = to != NULL;
+    count += p->friction_unique;
   }
-  size_t bytes = (size_t)all.count * all.size;
-  ok = ok && device_reserve(&c->friction, bytes) && device_upload(c->friction.at, all.here.at, bytes) && device_wait();
-  c->friction_count = all.count;
-  c->friction_known = ok;
-  twin_free(&all);
-  return ok;
+  c->friction.count = 0;
+  if (!twin_extend(&c->friction, count)) return false;
+  parallel_for(cpu->threads, cpu->pairs.count, 64, put_friction, cpu);
+  c->friction_known = twin_send(&c->friction) && device_wait();
+  return c->friction_known;
 }
 
 static void cuda_friction_changed(void *self) { ((Cuda *)self)->friction_known = false; }
@@ -194,25 +218,53 @@ static void plan_task(Cpu *cpu, int k, Pair *p) {
   cuda_of(cpu)->task_pair[k] = 1;
 }
 
-static bool add_chunks(Twin *chunks, int task, int count) {
-  for (int first = 0; first < count; first += CHUNK_ITEMS) {
-    TaskChunk *chunk = twin_extend(chunks, 1);
-    if (!chunk) return false;
-    *chunk = (TaskChunk){task, first, count - first < CHUNK_ITEMS ? count - first : CHUNK_ITEMS};
-  }
+/* The tasks of a stage: in the order of the pairs, each cut into chunks. */
+typedef struct Tasks {
+  int count, chunks;
+  size_t task, chunk, pose, direction; /* places in the packet */
+} Tasks;
+
+static void tasks_add(Cuda *c, Tasks *tasks, int pair, int items) {
+  c->task_pair[tasks->count] = pair; /* never beyond the pair that is read */
+  c->task_chunk[tasks->count++] = tasks->chunks;
+  tasks->chunks += (items + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
+}
+
+static bool tasks_open(Cuda *c, Tasks *tasks, size_t size, const Cpu *cpu, Nodes pose, const Affine *direction) {
+  size_t bytes = (size_t)cpu->model->body_count * sizeof(Affine);
+  packet_begin(&c->packet);
+  tasks->task = packet_add(&c->packet, (size_t)tasks->count * size);
+  tasks->chunk = packet_add(&c->packet, (size_t)tasks->chunks * sizeof(TaskChunk));
+  tasks->pose = packet_add(&c->packet, bytes);
+  tasks->direction = packet_add(&c->packet, direction ? bytes : 0);
+  if (!packet_open(&c->packet)) return false;
+  memcpy(packet_here(&c->packet, tasks->pose), pose.body, bytes);
+  if (direction) memcpy(packet_here(&c->packet, tasks->direction), direction, bytes);
   return true;
 }
 
-static bool add_eval_task(Cuda *c, const Cpu *cpu, const Pair *p, const EvalPlan *plan) {
-  const Body *body = c->model->body;
-  if (plan->wanted && !queue_list(c, cpu, p)) return false;
+static void write_chunks(const Cuda *c, const Tasks *tasks, int t, int items) {
+  TaskChunk *chunk = (TaskChunk *)packet_here(&c->packet, tasks->chunk) + c->task_chunk[t];
+  for (int first = 0; first < items; first += CHUNK_ITEMS)
+    *chunk++ = (TaskChunk){t, first, items - first < CHUNK_ITEMS ? items - first : CHUNK_ITEMS};
+}
+
+typedef struct Fill {
+  const Cpu *cpu;
+  const Tasks *tasks;
+} Fill;
+
+static void fill_eval(void *context, int t) {
+  const Fill *f = context;
+  const Cuda *c = cuda_of(f->cpu);
+  const Pair *p = pairs_at(&f->cpu->pairs, c->task_pair[t]);
+  const EvalPlan *plan = &c->plan[c->task_pair[t]];
   const Record *r = &c->record[p->slot];
-  EvalTask *task = twin_extend(&c->task, 1);
-  if (!task) return false;
+  EvalTask *task = (EvalTask *)packet_here(&c->packet, f->tasks->task) + t;
   *task = (EvalTask){.a = p->a,
                      .b = p->b,
-                     .mesh_a = body[p->a].mesh,
-                     .mesh_b = body[p->b].mesh,
+                     .mesh_a = c->model->body[p->a].mesh,
+                     .mesh_b = c->model->body[p->b].mesh,
                      .first = r->first,
                      .count = plan->wanted ? r->count : 0,
                      .friction = r->friction,
@@ -223,22 +275,11 @@ static bool add_eval_task(Cuda *c, const Cpu *cpu, const Pair *p, const EvalPlan
                      .rel = plan->rel,
                      .reach = plan->reach,
                      .t = plan->t};
-  return add_chunks(&c->chunk, c->task.count - 1, task->count);
+  write_chunks(c, f->tasks, t, task->count);
 }
 
-bool cuda_send_poses(Cuda *c, const Affine *q) {
-  c->pose_here.count = 0;
-  Affine *to = twin_extend(&c->pose_here, c->model->body_count);
-  if (!to) return false;
-  memcpy(to, q, (size_t)c->model->body_count * sizeof(Affine));
-  return twin_send(&c->pose_here);
-}
-
-/* task_pair: by pair, whether it takes part; then by task, its pair. */
-static bool make_eval_tasks(Cuda *c, const Cpu *cpu) {
-  int tasks = 0;
-  c->task = (Twin){c->task.here, c->task.there, sizeof(EvalTask), 0};
-  c->chunk.count = 0;
+static bool find_eval_tasks(Cuda *c, const Cpu *cpu, Tasks *tasks) {
+  *tasks = (Tasks){0};
   for (int k = 0; k < cpu->pairs.count; k++) {
     if (!c->task_pair[k]) continue;
     Pair *p = pairs_at(&cpu->pairs, k);
@@ -248,8 +289,8 @@ static bool make_eval_tasks(Cuda *c, const Cpu *cpu) {
     r->newer = true;
     p->energy_trial = 0;
     if (!c->plan[k].wanted && r->friction_count == 0) continue;
-    if (!add_eval_task(c, cpu, p, &c->plan[k])) return false;
-    c->task_pair[tasks++] = k;
+    if (c->plan[k].wanted && !queue_list(c, cpu, p)) return false;
+    tasks_add(c, tasks, k, c->plan[k].wanted ? r->count : 0);
   }
   return true;
 }
@@ -267,32 +308,36 @@ static void take_task(void *context, int t) {
   if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
 }
 
-static Outcome run_eval(Cuda *c, Cpu *cpu, const Affine *pose) {
-  if (!make_eval_tasks(c, cpu)) return stage_from(false);
-  c->result.count = 0;
-  if (c->task.count == 0) return stage_done();
-  if (!twin_extend(&c->result, c->task.count)) return stage_from(false);
-  if (!send_lists(c) || !cuda_send_poses(c, pose) || !twin_send(&c->task) || !twin_send(&c->chunk) ||
-      !device_reserve(&c->result.there, (size_t)c->result.count * c->result.size))
+static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose, int *count) {
+  Tasks tasks;
+  if (!find_eval_tasks(c, cpu, &tasks)) return stage_from(false);
+  *count = tasks.count;
+  c->result = (Twin){c->result.here, c->result.there, sizeof(EvalResult), 0};
+  if (tasks.count == 0) return stage_done();
+  if (!twin_extend(&c->result, tasks.count) || !tasks_open(c, &tasks, sizeof(EvalTask), cpu, pose, NULL))
+    return stage_from(false);
+  parallel_for(cpu->threads, tasks.count, 64, fill_eval, &(Fill){cpu, &tasks});
+  if (!send_lists(c) || !packet_send(&c->packet) ||
+      !device_reserve(&c->result.there, (size_t)tasks.count * sizeof(EvalResult)))
     return lost(c);
-  EvalArrays arrays = {c->task.there.at,
-                       c->chunk.there.at,
+  EvalArrays arrays = {packet_there(&c->packet, tasks.task),
+                       packet_there(&c->packet, tasks.chunk),
                        c->shape.at,
-                       c->pose_here.there.at,
+                       packet_there(&c->packet, tasks.pose),
                        c->candidate.at,
                        c->state.at,
                        c->near.at,
                        c->contact.at,
                        c->index.at,
-                       c->friction.at,
+                       c->friction.there.at,
                        c->result.there.at,
                        cpu->scene.range,
                        cpu->scene.friction_eps};
-  if (!eval_launch(c->chunk.count, &arrays) || !eval_sum_launch(c->task.count, &arrays) || !twin_receive(&c->result) ||
+  if (!eval_launch(tasks.chunks, &arrays) || !eval_sum_launch(tasks.count, &arrays) || !twin_receive(&c->result) ||
       !device_wait())
     return lost(c);
   cpu->failed = -1;
-  parallel_for(cpu->threads, c->task.count, 64, take_task, cpu);
+  parallel_for(cpu->threads, tasks.count, 64, take_task, cpu);
   if (!pairs_settle(&cpu->pairs)) return stage_from(false);
   return cpu->failed < 0 ? stage_done() : pair_outcome(cpu, cpu->failed);
 }
@@ -304,7 +349,8 @@ static Outcome cuda_eval(void *self, Cpu *cpu) {
   if (cpu->pairs.count) memset(c->task_pair, 0, (size_t)cpu->pairs.count * sizeof(int));
   Outcome outcome = for_pairs(cpu, plan_task);
   c->pair_count = cpu->pairs.count;
-  return stage_failed(outcome) ? outcome : run_eval(c, cpu, cpu->work.trial.body);
+  int count;
+  return stage_failed(outcome) ? outcome : run_eval(c, cpu, cpu->work.trial, &count);
 }
 
 /* Pairs that came within reach in the middle of a step: their contacts were found on this machine. */
@@ -320,8 +366,9 @@ static Outcome eval_new_pairs(Cuda *c, Cpu *cpu) {
   }
   c->pair_count = cpu->pairs.count;
   if (!pairs_settle(&cpu->pairs)) return stage_from(false);
-  Outcome outcome = run_eval(c, cpu, q);
-  for (int t = 0; t < c->task.count; t++) {
+  int count = 0;
+  Outcome outcome = run_eval(c, cpu, cpu->work.q, &count);
+  for (int t = 0; t < count; t++) {
     Pair *p = pairs_at(&cpu->pairs, c->task_pair[t]);
     p->energy = p->energy_trial;
   }
@@ -338,64 +385,79 @@ static void sweep_plan_task(Cpu *cpu, int k, Pair *p) {
   c->task_pair[k] = 1;
 }
 
-static bool add_sweep_task(Cuda *c, const Cpu *cpu, const Pair *p, const BoundPlan *plan) {
-  const Affine *q = cpu->work.q.body, *d = cpu->work.direction.body;
-  if (!plan->contacts && !queue_list(c, cpu, p)) return false;
-  const Record *r = &c->record[p->slot];
-  SweepTask *task = twin_extend(&c->task, 1);
-  if (!task) return false;
-  task->contacts = plan->contacts;
-  task->first = plan->contacts ? r->contact_first : r->first;
-  task->count = plan->contacts ? r->contacts : r->count;
-  task->q[0] = q[p->a], task->q[1] = q[p->b];
-  task->d[0] = d[p->a], task->d[1] = d[p->b];
-  task->s = plan->s;
-  task->s.a = c->shape_there[c->model->body[p->a].mesh];
-  task->s.b = c->shape_there[c->model->body[p->b].mesh];
-  return add_chunks(&c->chunk, c->task.count - 1, task->count);
-}
+static int sweep_items(const Record *r, const BoundPlan *plan) { return plan->contacts ? r->contacts : r->count; }
 
-static bool make_sweep_tasks(Cuda *c, const Cpu *cpu) {
-  int tasks = 0;
-  c->task = (Twin){c->task.here, c->task.there, sizeof(SweepTask), 0};
-  c->chunk.count = 0;
+static bool find_sweep_tasks(Cuda *c, const Cpu *cpu, Tasks *tasks) {
+  *tasks = (Tasks){0};
   for (int k = 0; k < cpu->pairs.count; k++) {
     if (!c->task_pair[k]) continue;
     const Pair *p = pairs_at(&cpu->pairs, k);
-    if (!add_sweep_task(c, cpu, p, &c->bound_plan[k])) return false;
-    c->task_pair[tasks++] = k;
+    if (!c->bound_plan[k].contacts && !queue_list(c, cpu, p)) return false;
+    tasks_add(c, tasks, k, sweep_items(&c->record[p->slot], &c->bound_plan[k]));
   }
   return true;
 }
 
-static Outcome run_sweep(Cuda *c, Cpu *cpu) {
-  size_t bytes = (size_t)c->task.count * sizeof(SweepTask);
-  if (!device_reserve(&c->task.there, bytes) || !device_reserve(&c->result.there, (size_t)c->task.count * 8))
-    return lost(c);
-  SweepTask *task = c->task.here.at, *there = c->task.there.at;
+static void fill_sweep(void *context, int t) {
+  const Fill *f = context;
+  const Cuda *c = cuda_of(f->cpu);
+  const Pair *p = pairs_at(&f->cpu->pairs, c->task_pair[t]);
+  const BoundPlan *plan = &c->bound_plan[c->task_pair[t]];
+  const Record *r = &c->record[p->slot];
+  SweepTask *task = (SweepTask *)packet_here(&c->packet, f->tasks->task) + t;
+  *task = (SweepTask){.a = p->a,
+                      .b = p->b,
+                      .mesh_a = c->model->body[p->a].mesh,
+                      .mesh_b = c->model->body[p->b].mesh,
+                      .first = plan->contacts ? r->contact_first : r->first,
+                      .count = sweep_items(r, plan),
+                      .contacts = plan->contacts,
+                      .half_space = plan->s.half_space,
+                      .separation = plan->s.separation,
+                      .rate = plan->s.rate,
+                      .turn = plan->s.turn,
+                      .sigma = plan->s.sigma,
+                      .rel = plan->s.rel};
+  write_chunks(c, f->tasks, t, task->count);
+}
+
+static void take_bound(void *context, int t) {
+  Cpu *cpu = context;
+  Cuda *c = cuda_of(cpu);
+  int k = c->task_pair[t];
+  Pair *p = pairs_at(&cpu->pairs, k);
+  const Record *r = &c->record[p->slot];
+  pair_bound_take(p, &cpu->scene, &c->bound_plan[k], ((const double *)c->result.here.at)[t]);
+  p->counts.ccd_calls += sweep_items(r, &c->bound_plan[k]);
+  bound_note(cpu, k, p);
+}
+
+static Outcome run_sweep(Cuda *c, Cpu *cpu, Tasks *tasks) {
   c->result = (Twin){c->result.here, c->result.there, sizeof(double), 0};
-  double *bound = twin_extend(&c->result, c->task.count);
-  if (!bound) return stage_from(false);
-  for (int t = 0; t < c->task.count; t++) {
-    task[t].s.q = (const Affine *)((char *)(there + t) + offsetof(SweepTask, q));
-    task[t].s.d = (const Affine *)((char *)(there + t) + offsetof(SweepTask, d));
-    bound[t] = 1;
-  }
-  SweepArrays arrays = {there, NULL, c->candidate.at, c->contact.at, c->index.at, c->result.there.at};
-  bool ok = send_lists(c) && twin_send(&c->task) && twin_send(&c->chunk) && twin_send(&c->result);
-  arrays.chunk = c->chunk.there.at;
-  arrays.candidate = c->candidate.at, arrays.contact = c->contact.at, arrays.index = c->index.at;
-  ok = ok && sweep_launch(c->chunk.count, &arrays) && twin_receive(&c->result) && device_wait();
-  bound = c->result.here.at;
-  for (int t = 0; ok && t < c->task.count; t++) {
-    int k = c->task_pair[t];
-    Pair *p = pairs_at(&cpu->pairs, k);
-    pair_bound_take(p, &cpu->scene, &c->bound_plan[k], bound[t]);
-    p->counts.ccd_calls += ((const SweepTask *)c->task.here.at)[t].count;
-    bound_note(cpu, k, p);
-  }
-  c->result = (Twin){c->result.here, c->result.there, sizeof(EvalResult), 0};
-  return ok ? stage_done() : lost(c);
+  if (!twin_extend(&c->result, tasks->count) ||
+      !tasks_open(c, tasks, sizeof(SweepTask), cpu, cpu->work.q, cpu->work.direction.body))
+    return stage_from(false);
+  parallel_for(cpu->threads, tasks->count, 64, fill_sweep, &(Fill){cpu, tasks});
+  if (!send_lists(c) || !packet_send(&c->packet) ||
+      !device_reserve(&c->sweep, (size_t)tasks->count * sizeof(SweepFull)) ||
+      !device_reserve(&c->result.there, (size_t)tasks->count * sizeof(double)))
+    return lost(c);
+  SweepArrays arrays = {packet_there(&c->packet, tasks->task),
+                        packet_there(&c->packet, tasks->chunk),
+                        c->shape.at,
+                        packet_there(&c->packet, tasks->pose),
+                        packet_there(&c->packet, tasks->direction),
+                        c->candidate.at,
+                        c->contact.at,
+                        c->index.at,
+                        c->sweep.at,
+                        c->result.there.at,
+                        cpu->scene.range};
+  if (!sweep_open_launch(tasks->count, &arrays) || !sweep_launch(tasks->chunks, &arrays) || !twin_receive(&c->result) ||
+      !device_wait())
+    return lost(c);
+  parallel_for(cpu->threads, tasks->count, 64, take_bound, cpu);
+  return stage_done();
 }
 
 static Outcome cuda_bound(void *self, Cpu *cpu) {
@@ -405,8 +467,9 @@ static Outcome cuda_bound(void *self, Cpu *cpu) {
   if (cpu->pairs.count) memset(c->task_pair, 0, (size_t)cpu->pairs.count * sizeof(int));
   outcome = for_pairs(cpu, sweep_plan_task);
   if (stage_failed(outcome)) return outcome;
-  if (!make_sweep_tasks(c, cpu)) return stage_from(false);
-  return c->task.count ? run_sweep(c, cpu) : stage_done();
+  Tasks tasks;
+  if (!find_sweep_tasks(c, cpu, &tasks)) return stage_from(false);
+  return tasks.count ? run_sweep(c, cpu, &tasks) : stage_done();
 }
 
 /* ---- friction after a step ---- */
@@ -425,25 +488,27 @@ static Outcome cuda_advance(void *self, Cpu *cpu) {
   }
   if (c->task.count == 0) return stage_done();
   if (!twin_send(&c->task)) return lost(c);
-  AdvanceArrays arrays = {c->task.there.at, c->friction.at, cpu->scene.friction_eps};
+  AdvanceArrays arrays = {c->task.there.at, c->friction.there.at, cpu->scene.friction_eps};
   return advance_launch(c->task.count, &arrays) && device_wait() ? stage_done() : lost(c);
 }
 
 /* ---- back to the pairs ---- */
 
-static bool fetch_friction(Cuda *c, Cpu *cpu) {
-  if (!c->friction_known || c->friction_count == 0) return true;
-  Twin all = {.size = sizeof(FrictionPoint), .there = c->friction};
-  bool ok = twin_extend(&all, c->friction_count) && twin_receive(&all) && device_wait();
-  for (int k = 0; ok && k < cpu->pairs.count; k++) {
-    const Pair *p = pairs_at(&cpu->pairs, k);
-    const Record *r = &c->record[p->slot];
-    if (r->friction_count == 0 || r->a != p->a || r->b != p->b) continue;
-    memcpy(pair_friction(p, &cpu->scene), (const FrictionPoint *)all.here.at + r->friction,
+static void take_friction(void *context, int k) {
+  const Cpu *cpu = context;
+  Cuda *c = cuda_of(cpu);
+  const Pair *p = pairs_at(&cpu->pairs, k);
+  const Record *r = &c->record[p->slot];
+  if (r->friction_count && r->a == p->a && r->b == p->b)
+    memcpy(pair_friction(p, &cpu->scene), (const FrictionPoint *)c->friction.here.at + r->friction,
            (size_t)r->friction_count * sizeof(FrictionPoint));
-  }
-  host_free(&all.here);
-  return ok;
+}
+
+static bool fetch_friction(Cuda *c, Cpu *cpu) {
+  if (!c->friction_known || c->friction.count == 0) return true;
+  if (!twin_receive(&c->friction) || !device_wait()) return false;
+  parallel_for(cpu->threads, cpu->pairs.count, 64, take_friction, cpu);
+  return true;
 }
 
 static void put_task(void *context, int t) {
@@ -491,46 +556,17 @@ static Outcome cuda_fetch(void *self, Cpu *cpu) {
 static void cuda_free(void *self) {
   Cuda *c = self;
   if (!c) return;
-  DeviceArray *array[] = {&c->vertex, &c->edge,    &c->triangle, &c->shape,    &c->pose,    &c->candidate,   &c->state,
-                          &c->near,   &c->contact, &c->index,    &c->friction, &c->moments, &c->contact_out, &c->value};
+  DeviceArray *array[] = {&c->vertex, &c->edge,    &c->triangle, &c->shape, &c->candidate, &c->state,
+                          &c->near,   &c->contact, &c->index,    &c->sweep, &c->moments,   &c->value};
   for (int k = 0; k < ARRAY_COUNT(array); k++) device_free(array[k]);
-  Twin *twin[] = {&c->pose_here,
-                  &c->fresh_candidate,
-                  &c->task,
-                  &c->chunk,
-                  &c->result,
-                  &c->moment_task,
-                  &c->entry,
-                  &c->part_first,
-                  &c->part,
-                  &c->body,
-                  &c->own,
-                  &c->first,
-                  &c->column,
-                  &c->chunk_row,
-                  &c->chunk_component,
-                  &c->step,
-                  &c->gradient,
-                  &c->component_chunk,
-                  &c->contact_copy};
+  Twin *twin[] = {&c->fresh_candidate, &c->friction, &c->task, &c->result, &c->contact_copy};
   for (int k = 0; k < ARRAY_COUNT(twin); k++) twin_free(twin[k]);
+  packet_free(&c->packet);
+  packet_free(&c->solution);
   pcg_destroy(&c->pcg);
-  void *own[] = {c->record, c->plan, c->bound_plan, c->task_pair, c->row_of, c->shape_there};
+  void *own[] = {c->record, c->plan, c->bound_plan, c->task_pair, c->task_chunk, c->row_of};
   for (int k = 0; k < ARRAY_COUNT(own); k++) mem_free(own[k]);
   mem_free(c);
-}
-
-static void set_sizes(Cuda *c) {
-  c->pose_here.size = sizeof(Affine);
-  c->fresh_candidate.size = sizeof(Candidate);
-  c->chunk.size = sizeof(TaskChunk);
-  c->result.size = sizeof(EvalResult);
-  c->moment_task.size = sizeof(MomentTask);
-  Twin *whole[] = {&c->entry,     &c->part_first,      &c->part,           &c->first, &c->column,
-                   &c->chunk_row, &c->chunk_component, &c->component_chunk};
-  for (int k = 0; k < ARRAY_COUNT(whole); k++) whole[k]->size = sizeof(int);
-  c->body.size = 144 * sizeof(double);
-  c->own.size = c->step.size = c->gradient.size = sizeof(Affine);
 }
 
 static const Accelerator cuda_accelerator = {cuda_free,    cuda_begin,       cuda_eval,  cuda_bound,
@@ -551,7 +587,8 @@ bool cuda_accelerate(Cpu *cpu) {
   Cuda *c = mem_zeroed(1, sizeof *c);
   if (!c) return false;
   c->model = m;
-  set_sizes(c);
+  c->fresh_candidate.size = sizeof(Candidate);
+  c->friction.size = sizeof(FrictionPoint);
   c->row_of = mem_alloc((size_t)m->body_count, sizeof(int));
   if (!c->row_of || !send_meshes(c)) {
     cuda_free(c);

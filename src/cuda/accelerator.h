@@ -26,47 +26,56 @@ typedef struct Twin {
   int count;
 } Twin;
 
+/* Arrays of several kinds that are sent in one piece: packet_begin, packet_add for each, packet_open, then they are
+ * written at packet_here and sent. */
+typedef struct Packet {
+  DeviceArray here, there;
+  size_t used;
+} Packet;
+
 typedef struct Cuda {
   const Model *model;
   bool lost; /* the GPU reported an error */
   Record *record;
   int record_capacity;
   int pair_count; /* pairs that have records */
-  DeviceArray vertex, edge, triangle, shape, pose;
-  Twin pose_here;
+  DeviceArray vertex, edge, triangle, shape;
   /* By candidate. */
   DeviceArray candidate, state, near, contact, index;
   int candidate_count, candidate_capacity;
   Twin fresh_candidate; /* lists on their way */
-  int fresh_at;
-  DeviceArray friction;
-  int friction_count;
-  bool friction_known; /* the friction points there are those of the pairs */
-  EvalPlan *plan;      /* by pair */
-  int plan_capacity;
+  Twin friction;        /* unique friction points of all pairs */
+  bool friction_known;  /* the friction points there are those of the pairs */
+  EvalPlan *plan;       /* by pair */
   struct BoundPlan *bound_plan;
-  int bound_plan_capacity;
-  int *task_pair; /* by task: its pair */
-  int task_pair_capacity;
-  Twin task, chunk, result;
+  int *task_pair;  /* by pair: whether it has a task; then by task: its pair */
+  int *task_chunk; /* by task: its first chunk */
+  int plan_capacity, bound_plan_capacity, task_pair_capacity, task_chunk_capacity;
+  Packet packet;
+  Twin task, result, contact_copy;
+  DeviceArray sweep;
   /* Newton's system. */
-  SideShape *shape_there; /* by mesh: with addresses on the GPU */
-  int *row_of;            /* by body */
-  Twin moment_task, entry, part_first, part, body, own, first, column, chunk_row, chunk_component, component_chunk,
-      step, gradient;
-  DeviceArray moments, value, contact_out;
-  Twin contact_copy;
+  int *row_of; /* by body */
+  DeviceArray moments, value;
+  Packet solution;
   Pcg pcg;
 } Cuda;
+
+void packet_begin(Packet *packet);
+size_t packet_add(Packet *packet, size_t bytes); /* where it will be */
+bool packet_open(Packet *packet);                /* room for all of it, here and there */
+static inline void *packet_here(const Packet *packet, size_t at) { return (char *)packet->here.at + at; }
+static inline void *packet_there(const Packet *packet, size_t at) { return (char *)packet->there.at + at; }
+bool packet_send(Packet *packet);
+bool packet_receive(Packet *packet); /* valid after device_wait */
 
 /* Adds room for `count` items to the copy here and returns them; NULL if memory is out. */
 void *twin_extend(Twin *twin, int count);
 bool twin_send(Twin *twin);    /* copies the items to the GPU */
 bool twin_receive(Twin *twin); /* copies them back; valid after device_wait */
 
-/* Send what is not there yet. */
-bool cuda_send_poses(Cuda *cuda, const Affine *q);
-bool cuda_send_friction(Cuda *cuda, const Cpu *cpu);
+/* Sends the friction points if those there are out of date. */
+bool cuda_send_friction(Cuda *cuda, Cpu *cpu);
 
 bool cuda_accelerate(Cpu *cpu); /* false if memory is out */
 /* newton.c */

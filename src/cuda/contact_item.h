@@ -118,27 +118,68 @@ KERNEL void eval_sum(const EvalArrays *s, int task, int lane, double *scratch) {
 /* ---- step bounds ---- */
 
 typedef struct SweepTask {
+  int a, b, mesh_a, mesh_b;
   int first, count; /* candidates, or contacts of the index */
   bool contacts;
-  Affine q[2], d[2];
-  Sweep s; /* s.q and s.d are this task's */
+  bool half_space; /* b is one */
+  double separation, rate, turn, sigma, rel;
 } SweepTask;
+
+/* The same with all that its stencils read. */
+typedef struct SweepFull {
+  Affine q[2], d[2];
+  Sweep s;
+} SweepFull;
 
 typedef struct SweepArrays {
   const SweepTask *task;
   const TaskChunk *chunk;
+  const SideShape *shape;
+  const Affine *pose, *direction; /* by body */
   const Candidate *candidate;
   const Contact *contact;
   const int *index;
+  SweepFull *full; /* by task */
   uint64_t *bound; /* by task: the bits of a number between 0 and 1, which have the numbers' order */
+  double range;
 } SweepArrays;
+
+KERNEL void sweep_open(const SweepArrays *arrays, int task) {
+  const SweepTask *k = &arrays->task[task];
+  SweepFull *full = &arrays->full[task];
+  Sweep *s = &full->s;
+  full->q[0] = arrays->pose[k->a];
+  full->q[1] = arrays->pose[k->b];
+  full->d[0] = arrays->direction[k->a];
+  full->d[1] = arrays->direction[k->b];
+  s->a = arrays->shape[k->mesh_a];
+  s->b = arrays->shape[k->mesh_b];
+  s->q = full->q;
+  s->d = full->d;
+  s->soft = false;
+  s->half_space = k->half_space;
+  s->separation = k->separation;
+  s->range = arrays->range;
+  s->floor = sweep_floor(k->separation, arrays->range);
+  s->rate = k->rate;
+  s->turn = k->turn;
+  s->sigma = k->sigma;
+  s->rel = k->rel;
+  s->moved = INFINITY;
+  s->clear = 0;
+  if (!k->contacts) {
+    s->from = affine_relative(&full->q[0], &full->q[1]);
+    sweep_end(s);
+  }
+  arrays->bound[task] = double_bits(1.0);
+}
 
 KERNEL double sweep_listed(const Sweep *s, const Candidate *c) {
   if (sweep_stays(s, s->sigma * (c->dist - s->rel), 1) || sweep_passes(s, c)) return 1;
   return sweep_stencil(s, c->kind, c->prim_a, c->prim_b, s->separation, 1);
 }
 
-KERNEL double sweep_touching(const SweepTask *k, const Contact *c) {
+KERNEL double sweep_touching(const SweepFull *k, const Contact *c) {
   Affine end[2];
   for (int i = 0; i < 2; i++) end[i] = affine_add_scaled(k->q[i], 1, k->d[i]);
   if (sweep_contact_passes(&k->s, c, end)) return 1;
@@ -155,8 +196,9 @@ KERNEL void least_bits(uint64_t *at, double x) {
 
 KERNEL void sweep_item(const SweepArrays *s, int task, int item) {
   const SweepTask *k = &s->task[task];
-  double bound = k->contacts ? sweep_touching(k, &s->contact[s->index[k->first + item]])
-                             : sweep_listed(&k->s, &s->candidate[k->first + item]);
+  const SweepFull *full = &s->full[task];
+  double bound = k->contacts ? sweep_touching(full, &s->contact[s->index[k->first + item]])
+                             : sweep_listed(&full->s, &s->candidate[k->first + item]);
   if (bound < 1) least_bits(&s->bound[task], bound > 0 ? bound : 0);
 }
 
@@ -376,6 +418,7 @@ extern "C" {
 #endif
 bool eval_launch(int chunks, const EvalArrays *arrays);
 bool eval_sum_launch(int tasks, const EvalArrays *arrays);
+bool sweep_open_launch(int tasks, const SweepArrays *arrays);
 bool sweep_launch(int chunks, const SweepArrays *arrays);
 bool advance_launch(int tasks, const AdvanceArrays *arrays);
 bool fetch_launch(int tasks, const FetchArrays *arrays);
@@ -390,6 +433,7 @@ bool gradient_launch(int numbers, const MatrixArrays *arrays);
 #define CONTACT_LAUNCHES                                                                                               \
   LAUNCH_CHUNKS(eval, EvalArrays, eval_candidate)                                                                      \
   LAUNCH_LANES(eval_sum, EvalArrays, eval_sum)                                                                         \
+  LAUNCH(sweep_open, SweepArrays, sweep_open)                                                                          \
   LAUNCH_CHUNKS(sweep, SweepArrays, sweep_item)                                                                        \
   LAUNCH_LANES(advance, AdvanceArrays, advance_task)                                                                   \
   LAUNCH_LANES(fetch, FetchArrays, fetch_task)                                                                         \

@@ -340,7 +340,7 @@ static bool reserve(Pcg *pcg, const PcgMatrix *m) {
          device_reserve(&pcg->vector, 5 * rows * PCG_SIZE * number) &&
          device_reserve(&pcg->partial, 2 * (size_t)m->chunks * number) &&
          device_reserve(&pcg->scalar, 3 * (size_t)m->components * number) &&
-         device_reserve(&pcg->counter, ((size_t)m->components + 3) * sizeof(int) + sizeof(PcgStatus));
+         device_reserve(&pcg->counter, ((size_t)m->components + 3) * sizeof(int));
 }
 
 /* As many thread blocks as run at the same time; the results do not depend on it. */
@@ -357,26 +357,21 @@ static int grid_size(int chunks) {
 }
 
 extern "C" bool pcg_solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, PcgStatus *status) {
-  if (m->rows == 0) {
-    *status = PcgStatus{0, 0, 0, 0};
-    return true;
-  }
+  if (m->rows == 0) return device_clear(status, sizeof *status);
   if (!reserve(pcg, m)) return false;
   size_t n = (size_t)m->rows * PCG_SIZE;
   double *vector = (double *)pcg->vector.at, *partial = (double *)pcg->partial.at, *scalar = (double *)pcg->scalar.at;
-  PcgStatus *result = (PcgStatus *)pcg->counter.at;
-  int *counter = (int *)(result + 1);
+  int *counter = (int *)pcg->counter.at;
   Arrays s = {*m, (double *)pcg->inverse.at, x};
   s.r = vector, s.z = vector + n, s.d[0] = vector + 2 * n, s.d[1] = vector + 3 * n, s.ad = vector + 4 * n;
   s.residual = partial, s.curvature = partial + m->chunks;
   s.rz[0] = scalar, s.rz[1] = scalar + m->components, s.rz_first = scalar + 2 * m->components;
   s.live = counter, s.flag = counter + 3;
-  s.enough = tolerance * tolerance, s.most = most, s.status = result;
-  if (!device_clear(result, sizeof *result + ((size_t)m->components + 3) * sizeof(int))) return false;
+  s.enough = tolerance * tolerance, s.most = most, s.status = status;
+  if (!device_clear(status, sizeof *status) || !device_clear(counter, ((size_t)m->components + 3) * sizeof(int)))
+    return false;
   invert_kernel<<<(m->rows + WARPS - 1) / WARPS, THREADS>>>(*m, (double *)pcg->inverse.at);
   void *argument[] = {&s};
-  if (cudaLaunchCooperativeKernel((const void *)solve_kernel, dim3((unsigned)grid_size(m->chunks)), dim3(THREADS),
-                                  argument, 0, 0) != cudaSuccess)
-    return false;
-  return device_download(status, result, sizeof *result);
+  return cudaLaunchCooperativeKernel((const void *)solve_kernel, dim3((unsigned)grid_size(m->chunks)), dim3(THREADS),
+                                     argument, 0, 0) == cudaSuccess;
 }

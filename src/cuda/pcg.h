@@ -43,8 +43,7 @@ typedef struct Pcg {
 void pcg_destroy(Pcg *pcg); /* takes a zeroed one */
 /* How many rows a chunk has at most. It depends on the number of rows alone. */
 int pcg_chunk_rows(int rows);
-/* Solves; x is the right-hand side, then the solution, 12 numbers per row. status: on this machine, valid after
- * device_wait. tolerance: norm of the preconditioned residual, relative to the first. */
+/* Solves; x is the right-hand side, then the solution, 12 numbers per row. x and status are on the GPU. tolerance: norm of the preconditioned residual, relative to the first. */
 bool pcg_solve(Pcg *pcg, const PcgMatrix *matrix, double *x, double tolerance, int most, PcgStatus *status);
 
 #ifdef __cplusplus

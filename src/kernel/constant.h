@@ -229,9 +229,9 @@
 #define MERGE_ZEROS 0.05
 /* [first residual] Newton takes no more iterations than with Cholesky. test_constant_linear */
 #define PCG_TOLERANCE 1e-7
-/* [first residual] The same on the GPU, whose solves are inexact: from one state both backends take the same step up to
- * ten tolerances of Newton's method. Looser ones save iterations there and end impacts elsewhere. test_cuda_serial */
-#define GPU_PCG_TOLERANCE 1e-5
+/* [first residual] The same on the GPU, whose solves are inexact: 1e-5 takes twice the iterations of conjugate gradients
+ * and no fewer of Newton's. test_cuda_serial */
+#define GPU_PCG_TOLERANCE 1e-3
 
 /* ---- Volumes of surfaces that are not clean closed ones ---- */
 

@@ -126,7 +126,8 @@ static bool measure_pcg(int rows, int components) {
   for (double &v : b) v = uniform() - 0.5;
   double *device = on_device(b), time[2];
   Pcg pcg = {};
-  PcgStatus status[2];
+  PcgStatus status[2], *there;
+  MUST(cudaMalloc(&there, sizeof *there));
   cudaEvent_t t0, t1;
   MUST(cudaEventCreate(&t0));
   MUST(cudaEventCreate(&t1));
@@ -135,9 +136,10 @@ static bool measure_pcg(int rows, int components) {
     for (int run = 0; run < 5; run++) {
       MUST(cudaMemcpy(device, b.data(), b.size() * 8, cudaMemcpyHostToDevice));
       MUST(cudaEventRecord(t0));
-      if (!pcg_solve(&pcg, &m, device, tolerance[k], 5000, &status[k])) return printf("solve failed\n"), false;
+      if (!pcg_solve(&pcg, &m, device, tolerance[k], 5000, there)) return printf("solve failed\n"), false;
       MUST(cudaEventRecord(t1));
       MUST(cudaDeviceSynchronize());
+      MUST(cudaMemcpy(&status[k], there, sizeof *there, cudaMemcpyDeviceToHost));
       time[k] = elapsed_us(t0, t1);
       if (k == 0) MUST(cudaMemcpy(run ? again.data() : x.data(), device, b.size() * 8, cudaMemcpyDeviceToHost));
     }

@@ -46,6 +46,8 @@ bool device_wait(void) { return true; }
 
 /* ---- conjugate gradients, component by component ---- */
 
+double serial_tolerance; /* instead of the caller's; 0 = the caller's */
+
 int pcg_chunk_rows(int rows) { return rows > 4 ? 4 : 1; }
 void pcg_destroy(Pcg *pcg) { device_free(&pcg->vector); }
 
@@ -125,6 +127,7 @@ static void solve_component(const PcgMatrix *m, Range rows, double *x, double *w
 
 bool pcg_solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, PcgStatus *status) {
   *status = (PcgStatus){0};
+  if (serial_tolerance > 0) tolerance = serial_tolerance;
   if (!device_reserve(&pcg->vector, (size_t)m->rows * (4 * 12 + 144) * sizeof(double))) return false;
   for (int c = 0; c < m->components; c++) {
     Range rows = {m->chunk_row[m->component_chunk[c]], m->chunk_row[m->component_chunk[c + 1]]};

@@ -218,22 +218,10 @@ static Affine relative_at(const Sweep *s, double t) {
 }
 
 /* Advances in growing windows of the step until a stencil stops it. An early hit then needs only a short sweep. */
-void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted) {
-  PairSweep p = sweep_of(pair, scene, q, d);
-  sweep_measure(&p);
-  Sweep s = p.s;
-  pair->needs_cover = false;
-  if (p.cache->listed && sweep_stays(&s, s.sigma * (p.cache->radius - s.rel), t_wanted))
-    return; /* other pairs have shortened the step since */
-  double reach = (s.floor + t_wanted * s.rate) / ((1 - least(s.turn, 0.5)) * s.sigma) * (1 + 1e-6);
-  if (s.half_space || (s.turn < 0.5 && reach < LIST_AGAIN * scene->range)) {
-    pair_query(pair, scene, &q[0], &q[1], reach + scene->range);
-    p.s.rel = 0;
-    p.s.moved = INFINITY;
-    list_bound(&p);
-    return;
-  }
-  double t0 = 0, window = s.rate > SWEEP_LONG * p.mesh_a->radius ? SWEEP_FIRST : 1,
+static void cover_in_windows(PairSweep *p, double t_wanted) {
+  const Sweep s = p->s;
+  Pair *pair = p->pair;
+  double t0 = 0, window = s.rate > SWEEP_LONG * p->mesh_a->radius ? SWEEP_FIRST : 1,
          longest = s.turn > 0 ? SWEEP_TURN / s.turn : 1;
   for (Affine from = s.from, to; t0 < least(t_wanted, pair->bound); t0 += window, window *= SWEEP_STEP, from = to) {
     window = least(window, least(longest, least(t_wanted, pair->bound) - t0));
@@ -243,9 +231,53 @@ void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], 
     double bend = 0.25 * turn * s.rate * window / (1 - least(turn, 0.9));
     Query query;
     query.meet = sweep_elements;
-    query.context = &p;
-    query_open(&query, pair, scene);
+    query.context = p;
+    query_open(&query, pair, p->scene);
     query_run(&query, &from, &to, (s.floor + bend) / stretch);
     if (t0 + window == t0) break;
   }
+}
+
+/* How far a list must reach for a step of t_wanted; 0 if it already does: other pairs have shortened the step since.
+ * Negative: a list would be too long, the step is searched in windows. */
+static double cover_radius(const PairSweep *p, double t_wanted) {
+  const Sweep *s = &p->s;
+  if (p->cache->listed && sweep_stays(s, s->sigma * (p->cache->radius - s->rel), t_wanted)) return 0;
+  double reach = (s->floor + t_wanted * s->rate) / ((1 - least(s->turn, 0.5)) * s->sigma) * (1 + 1e-6);
+  return s->half_space || (s->turn < 0.5 && reach < LIST_AGAIN * s->range) ? reach + s->range : -1;
+}
+
+/* Goes on with a new list. */
+static void cover_by_list(PairSweep *p, double radius) {
+  pair_query(p->pair, p->scene, &p->s.q[0], &p->s.q[1], radius);
+  p->s.rel = 0;
+  p->s.moved = INFINITY;
+  list_bound(p);
+}
+
+void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted) {
+  PairSweep p = sweep_of(pair, scene, q, d);
+  sweep_measure(&p);
+  double radius = cover_radius(&p, t_wanted);
+  pair->needs_cover = false;
+  if (radius > 0) cover_by_list(&p, radius);
+  else if (radius < 0) cover_in_windows(&p, t_wanted);
+}
+
+bool pair_cover_plan(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted,
+                     BoundPlan *plan) {
+  PairSweep p = sweep_of(pair, scene, q, d);
+  sweep_measure(&p);
+  double radius = cover_radius(&p, t_wanted);
+  pair->needs_cover = false;
+  if (radius > 0 && !p.s.half_space) {
+    pair_query_begin(pair, scene, &q[0], &q[1], radius);
+    p.s.rel = 0;
+    p.s.moved = INFINITY;
+    *plan = (BoundPlan){false, p.s};
+    return true;
+  }
+  if (radius > 0) cover_by_list(&p, radius);
+  else if (radius < 0) cover_in_windows(&p, t_wanted);
+  return false;
 }

@@ -82,6 +82,10 @@ void cache_set_full(PairCache *cache, const Pair *pair, const ContactScene *scen
 /* An upper bound of the motion since the last full evaluation, in b's rest frame; INFINITY if there is none. */
 double cache_motion(const PairCache *cache, const Pair *pair, const ContactScene *scene);
 /* Lists the candidates within `radius` (b's rest metric) at poses qa, qb. */
+void pair_query_begin(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double radius);
+/* ... in two parts, if another machine searches: between them the pair has no list. */
+void pair_query_here(Pair *pair, const ContactScene *scene); /* the second part, on this machine */
+void pair_query_put(Pair *pair, const ContactScene *scene, const Candidate *candidate, int count);
 void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double radius);
 
 #endif

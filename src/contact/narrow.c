@@ -95,12 +95,15 @@ static bool eval_near(Narrow *n, double reach, double motion) {
 }
 
 /* Makes a new list of candidates if the cached one does not cover the reach at relative pose t. Returns the motion since
- * the list was made. */
-static double cover_reach(Narrow *n, const Affine *t, double reach) {
+ * the list was made. search: another machine makes it; whether it has to. */
+static double cover_reach(Narrow *n, const Affine *t, double reach, bool *search) {
   const PairCache *cache = n->cache;
   double rel = cache->listed ? pair_displacement(n->a.mesh, &cache->ref, t) : 0;
-  if (cache->listed && cache->radius - rel > reach) return rel;
-  pair_query(n->pair, n->scene, n->qa, n->qb, reach + n->pair->margin);
+  bool covers = cache->listed && cache->radius - rel > reach, elsewhere = search && !n->b.mesh->half_space;
+  if (search) *search = !covers && elsewhere;
+  if (covers) return rel;
+  if (elsewhere) pair_query_begin(n->pair, n->scene, n->qa, n->qb, reach + n->pair->margin);
+  else pair_query(n->pair, n->scene, n->qa, n->qb, reach + n->pair->margin);
   return 0;
 }
 
@@ -108,7 +111,7 @@ static double cover_reach(Narrow *n, const Affine *t, double reach) {
 static void eval_full(Narrow *n, double reach, bool at_pose) {
   PairCache *cache = n->cache;
   Affine t = affine_relative(n->qa, n->qb);
-  double rel = cover_reach(n, &t, reach);
+  double rel = cover_reach(n, &t, reach, NULL);
   double nearest = cache->radius - rel;
   Candidate *candidate = cache_candidates(cache, n->scene);
   for (int i = 0; i < cache->candidate.count; i++) {
@@ -188,7 +191,7 @@ EvalPlan pair_plan(Pair *pair, const ContactScene *scene, const Affine *qa, cons
   plan.wanted = may_touch(&n, plan.at_pose, &plan.reach, &motion);
   if (!plan.wanted) return plan;
   plan.t = affine_relative(qa, qb);
-  plan.rel = cover_reach(&n, &plan.t, plan.reach);
+  plan.rel = cover_reach(&n, &plan.t, plan.reach, &plan.search);
   plan.covered = n.cache->radius - plan.rel;
   if (pair->failed) n.cache->valid[0] = 0;
   return plan;

@@ -122,13 +122,14 @@ double least_stretch(const Affine *q); /* lower bound of the singular values of 
 /* Finds contacts and energy at given poses, from the cached candidates or from a new list that covers pair->margin
  * more. Stores the energy in pair->energy_trial. */
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
-/* The same for two stiff bodies in two parts, if another machine evaluates the candidates. pair_plan makes a new list
- * if the cached one does not cover the poses. pair_take stores the results; the contacts themselves remain there until
+/* The same for two stiff bodies in two parts, if another machine evaluates the candidates. pair_plan asks for a
+ * new list if the cached one does not cover the poses. pair_take stores the results; the contacts themselves remain there until
  * they are copied into pair_contacts. */
 typedef struct EvalPlan {
-  bool wanted;                /* candidates may be within reach; else there is no contact */
-  bool at_pose;               /* the poses are those in scene->path_length */
-  Affine t;                   /* relative pose */
+  bool wanted;  /* candidates may be within reach; else there is no contact */
+  bool at_pose; /* the poses are those in scene->path_length */
+  bool search;  /* the pair needs a new list: at cache->ref, up to cache->radius; pair_query_put stores it */
+  Affine t;     /* relative pose */
   double rel, reach, covered; /* motion since the list was made; distance of a contact at most, and of stencils that are
                                  not listed at least, in b's rest metric */
   double separation, rounding; /* of the pair; of a distance, over the range */
@@ -151,6 +152,10 @@ void pair_bound_take(Pair *pair, const ContactScene *scene, const struct BoundPl
 bool pair_clear(Pair *pair, const ContactScene *scene);
 /* As pair_bound for all stencils, listed or not, for steps up to t_wanted. */
 void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted);
+/* The same for two stiff bodies, if another machine searches and tests the stencils. True: the pair needs a new list, at
+ * cache->ref up to cache->radius; then the plan's candidates are tested, and their least bound is pair->bound. */
+bool pair_cover_plan(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted,
+                     struct BoundPlan *plan);
 /* Computes gradient and Gauss-Newton Hessian of barrier and friction at the accepted poses, into pair_moment_sums for
  * stiff sides and into pair_springs for soft ones. Inputs are the contacts of the last pair_eval and the friction
  * forces of pair_friction_start or pair_friction_advance after it. */

@@ -89,6 +89,21 @@ KERNEL double stencil_distance_sq(const SideShape *a, const Affine *qa, const Si
                                    : vertex_plane(a, qa, prim_a, b, qb, out, diff);
 }
 
+/* ---- candidates ---- */
+
+/* Fills the bounds of a candidate at the reference. diff: from b's closest point to a's; y: the stencil's vertices on b,
+ * all in b's rest frame. */
+KERNEL void candidate_set(Candidate *c, double dist_sq, Vec3 diff, const Vec3 *y, int y_count) {
+  double d = sqrt(dist_sq), shrink = d > 0 ? (1 - 1e-6) / d : 0, offset = -INFINITY;
+  c->dist = (float)(d * (1 - 1e-6));
+  c->normal[0] = (float)(diff.x * shrink);
+  c->normal[1] = (float)(diff.y * shrink);
+  c->normal[2] = (float)(diff.z * shrink);
+  for (int i = 0; i < y_count; i++)
+    offset = most(offset, c->normal[0] * y[i].x + c->normal[1] * y[i].y + c->normal[2] * y[i].z);
+  c->offset = nextafterf((float)offset, INFINITY);
+}
+
 /* ---- lower bounds ---- */
 
 /* The least of g . y over a primitive's vertices. */

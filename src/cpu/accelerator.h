@@ -17,6 +17,8 @@ typedef struct Accelerator {
   Outcome (*eval)(void *self, struct Cpu *cpu);
   /* Bounds of the selected pairs along the directions: pair_bound of each that pair_clear does not settle. */
   Outcome (*bound)(void *self, struct Cpu *cpu);
+  /* Bounds of the selected pairs whose lists did not reach far enough: pair_bound_cover of each. */
+  Outcome (*cover)(void *self, struct Cpu *cpu);
   /* Friction forces of the selected pairs after a step: pair_friction_advance of each. */
   Outcome (*advance)(void *self, struct Cpu *cpu);
   /* Gradient, matrix and Newton's step of the active set. NULL: the CPU does it, after a fetch. */

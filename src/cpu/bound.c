@@ -109,14 +109,21 @@ static void bound_task(Cpu *cpu, int k, Pair *p) {
   bound_note(cpu, k, p);
 }
 
+double bound_wanted(const Cpu *cpu, int k) {
+  return cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].bound;
+}
+
+void bound_covered(Cpu *cpu, int k, const Pair *p, double before) {
+  if (before >= 1) list_limit(cpu, k, p);
+}
+
 static void cover_task(Cpu *cpu, int k, Pair *p) {
   const Work *w = &cpu->work;
   if (!p->needs_cover) return;
   double was = p->bound;
   const Affine *q = w->q.body, *d = w->direction.body;
-  pair_bound_cover(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]},
-                   cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].bound);
-  if (was >= 1) list_limit(cpu, k, p);
+  pair_bound_cover(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]}, bound_wanted(cpu, k));
+  bound_covered(cpu, k, p, was);
 }
 
 static void limit_island(Island *g, double bound, int a, int b) {
@@ -207,7 +214,7 @@ static Outcome bound_pairs(Cpu *cpu, double t0) {
   double t1 = clock_now();
   cpu->report->seconds[ABD_STAGE_CCD] += t1 - t0;
   if (cpu->uncovered) {
-    outcome = for_pairs(cpu, cover_task);
+    outcome = other ? other->cover(cpu->accelerator_self, cpu) : for_pairs(cpu, cover_task);
     reduce_bounds(cpu);
     cpu->report->seconds[ABD_STAGE_CANDIDATES] += clock_now() - t1;
   }

@@ -119,6 +119,9 @@ size_t cpu_contacts(const void *backend, AbdContact *contact, size_t capacity);
 
 /* bound.c: the bound of a pair is in pair->bound. */
 void bound_note(Cpu *cpu, int k, const Pair *pair);
+/* The step that the island of pair k can still take; and the pair's bound after its cover, before: the one before. */
+double bound_wanted(const Cpu *cpu, int k);
+void bound_covered(Cpu *cpu, int k, const Pair *pair, double before);
 /* reach.c: finds the pairs of the boxes in broad->box and counts the new ones in *added. Rebuilds islands and groups of
  * pairs. */
 Outcome reach_pairs(Cpu *cpu, bool keep, int *added);

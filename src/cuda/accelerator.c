@@ -32,7 +32,7 @@ bool twin_send(Twin *t) {
 
 bool twin_receive(Twin *t) { return device_download(t->here.at, t->there.at, (size_t)t->count * t->size); }
 
-static void twin_free(Twin *t) {
+void twin_free(Twin *t) {
   host_free(&t->here);
   device_free(&t->there);
 }
@@ -49,7 +49,7 @@ bool packet_open(Packet *p) { return host_reserve(&p->here, p->used + 16) && dev
 bool packet_send(Packet *p) { return device_upload(p->there.at, p->here.at, p->used); }
 bool packet_receive(Packet *p) { return device_download(p->here.at, p->there.at, p->used); }
 
-static void packet_free(Packet *p) {
+void packet_free(Packet *p) {
   host_free(&p->here);
   device_free(&p->there);
 }
@@ -90,7 +90,8 @@ static bool send_meshes(Cuda *c) {
     edge += mesh->edge_count;
     triangle += mesh->triangle_count;
   }
-  ok = ok && device_upload(c->shape.at, shape, (size_t)m->mesh_count * sizeof *shape) && device_wait();
+  ok = ok && device_upload(c->shape.at, shape, (size_t)m->mesh_count * sizeof *shape) && device_wait() &&
+       search_open(c, shape);
   mem_free(shape);
   return ok;
 }
@@ -103,6 +104,8 @@ static bool reserve_records(Cuda *c, const Cpu *cpu) {
       !mem_reserve((void **)&c->plan, &c->plan_capacity, pairs, sizeof(EvalPlan)) ||
       !mem_reserve((void **)&c->bound_plan, &c->bound_plan_capacity, pairs, sizeof(BoundPlan)) ||
       !mem_reserve((void **)&c->task_pair, &c->task_pair_capacity, pairs, sizeof(int)) ||
+      !mem_reserve((void **)&c->searched, &c->searched_capacity, pairs, sizeof(int)) ||
+      !mem_reserve((void **)&c->before, &c->before_capacity, pairs, sizeof(double)) ||
       !mem_reserve((void **)&c->task_chunk, &c->task_chunk_capacity, pairs + 1, sizeof(int)))
     return false;
   if (c->record_capacity > before)
@@ -113,7 +116,7 @@ static bool reserve_records(Cuda *c, const Cpu *cpu) {
 static bool record_matches(const Record *r, const Pair *p) { return r->a == p->a && r->b == p->b && r->list != 0; }
 
 /* Room for candidates up to `count`. The contents stay. */
-static bool grow_candidates(Cuda *c, int count) {
+bool cuda_grow_candidates(Cuda *c, int count) {
   if (count <= c->candidate_capacity) return true;
   int larger = count + count / 2 + 4096;
   DeviceArray *array[] = {&c->candidate, &c->state, &c->near, &c->contact, &c->index};
@@ -153,7 +156,7 @@ static bool send_lists(Cuda *c) {
   int count = c->fresh_candidate.count, all = c->candidate_count;
   if (count == 0) return true;
   c->candidate_count = all - count; /* those that are there already */
-  if (!grow_candidates(c, all)) return false;
+  if (!cuda_grow_candidates(c, all)) return false;
   c->candidate_count = all;
   c->fresh_candidate.count = 0;
   return device_upload((Candidate *)c->candidate.at + (all - count), c->fresh_candidate.here.at,
@@ -308,8 +311,17 @@ static void take_task(void *context, int t) {
   if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
 }
 
+/* Makes the lists that the plans ask for. */
+static bool search_planned(Cuda *c, Cpu *cpu) {
+  int count = 0;
+  for (int k = 0; k < cpu->pairs.count; k++)
+    if (c->task_pair[k] && c->plan[k].wanted && c->plan[k].search) c->searched[count++] = k;
+  return cuda_search(c, cpu, count, c->searched);
+}
+
 static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose, int *count) {
   Tasks tasks;
+  if (!search_planned(c, cpu)) return lost(c);
   if (!find_eval_tasks(c, cpu, &tasks)) return stage_from(false);
   *count = tasks.count;
   c->result = (Twin){c->result.here, c->result.there, sizeof(EvalResult), 0};
@@ -432,7 +444,7 @@ static void take_bound(void *context, int t) {
   bound_note(cpu, k, p);
 }
 
-static Outcome run_sweep(Cuda *c, Cpu *cpu, Tasks *tasks) {
+static Outcome run_sweep(Cuda *c, Cpu *cpu, Tasks *tasks, ParallelBody *take) {
   c->result = (Twin){c->result.here, c->result.there, sizeof(double), 0};
   if (!twin_extend(&c->result, tasks->count) ||
       !tasks_open(c, tasks, sizeof(SweepTask), cpu, cpu->work.q, cpu->work.direction.body))
@@ -456,7 +468,7 @@ static Outcome run_sweep(Cuda *c, Cpu *cpu, Tasks *tasks) {
   if (!sweep_open_launch(tasks->count, &arrays) || !sweep_launch(tasks->chunks, &arrays) || !twin_receive(&c->result) ||
       !device_wait())
     return lost(c);
-  parallel_for(cpu->threads, tasks->count, 64, take_bound, cpu);
+  parallel_for(cpu->threads, tasks->count, 64, take, cpu);
   return stage_done();
 }
 
@@ -469,7 +481,44 @@ static Outcome cuda_bound(void *self, Cpu *cpu) {
   if (stage_failed(outcome)) return outcome;
   Tasks tasks;
   if (!find_sweep_tasks(c, cpu, &tasks)) return stage_from(false);
-  return tasks.count ? run_sweep(c, cpu, &tasks) : stage_done();
+  return tasks.count ? run_sweep(c, cpu, &tasks, take_bound) : stage_done();
+}
+
+/* ---- bounds beyond the lists ---- */
+
+static void cover_plan_task(Cpu *cpu, int k, Pair *p) {
+  Cuda *c = cuda_of(cpu);
+  const Affine *q = cpu->work.q.body, *d = cpu->work.direction.body;
+  if (!p->needs_cover) return;
+  c->before[k] = p->bound;
+  bool search = pair_cover_plan(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]},
+                                bound_wanted(cpu, k), &c->bound_plan[k]);
+  c->task_pair[k] = search;
+  if (!search) bound_covered(cpu, k, p, c->before[k]);
+}
+
+static void take_cover(void *context, int t) {
+  Cpu *cpu = context;
+  Cuda *c = cuda_of(cpu);
+  int k = c->task_pair[t];
+  Pair *p = pairs_at(&cpu->pairs, k);
+  p->bound = ((const double *)c->result.here.at)[t];
+  p->counts.ccd_calls += c->record[p->slot].count;
+  bound_covered(cpu, k, p, c->before[k]);
+}
+
+static Outcome cuda_cover(void *self, Cpu *cpu) {
+  Cuda *c = self;
+  Tasks tasks;
+  int count = 0;
+  if (cpu->pairs.count) memset(c->task_pair, 0, (size_t)cpu->pairs.count * sizeof(int));
+  Outcome outcome = for_pairs(cpu, cover_plan_task);
+  if (stage_failed(outcome)) return outcome;
+  for (int k = 0; k < cpu->pairs.count; k++)
+    if (c->task_pair[k]) c->searched[count++] = k;
+  if (!cuda_search(c, cpu, count, c->searched)) return lost(c);
+  if (!find_sweep_tasks(c, cpu, &tasks)) return stage_from(false);
+  return tasks.count ? run_sweep(c, cpu, &tasks, take_cover) : stage_done();
 }
 
 /* ---- friction after a step ---- */
@@ -563,17 +612,31 @@ static void cuda_free(void *self) {
   for (int k = 0; k < ARRAY_COUNT(twin); k++) twin_free(twin[k]);
   packet_free(&c->packet);
   packet_free(&c->solution);
+  search_close(&c->search);
   pcg_destroy(&c->pcg);
-  void *own[] = {c->record, c->plan, c->bound_plan, c->task_pair, c->task_chunk, c->row_of};
+  void *own[] = {c->record, c->plan, c->bound_plan, c->task_pair, c->task_chunk, c->row_of, c->searched, c->before};
   for (int k = 0; k < ARRAY_COUNT(own); k++) mem_free(own[k]);
   mem_free(c);
 }
 
-static const Accelerator cuda_accelerator = {cuda_free,    cuda_begin,       cuda_eval,  cuda_bound,
-                                             cuda_advance, cuda_newton_step, cuda_fetch, cuda_friction_changed};
+static const Accelerator cuda_accelerator = {.destroy = cuda_free,
+                                             .begin = cuda_begin,
+                                             .eval = cuda_eval,
+                                             .bound = cuda_bound,
+                                             .cover = cuda_cover,
+                                             .advance = cuda_advance,
+                                             .newton = cuda_newton_step,
+                                             .fetch = cuda_fetch,
+                                             .friction_changed = cuda_friction_changed};
 /* In worlds with joints or held coordinates the CPU assembles and solves. */
-static const Accelerator cuda_contacts = {cuda_free,    cuda_begin, cuda_eval,  cuda_bound,
-                                          cuda_advance, NULL,       cuda_fetch, cuda_friction_changed};
+static const Accelerator cuda_contacts = {.destroy = cuda_free,
+                                          .begin = cuda_begin,
+                                          .eval = cuda_eval,
+                                          .bound = cuda_bound,
+                                          .cover = cuda_cover,
+                                          .advance = cuda_advance,
+                                          .fetch = cuda_fetch,
+                                          .friction_changed = cuda_friction_changed};
 
 static bool solves(const Model *m) {
   for (int i = 0; i < m->body_count; i++)

@@ -33,6 +33,16 @@ typedef struct Packet {
   size_t used;
 } Packet;
 
+/* The search for candidates, see cuda/search_item.h. */
+typedef struct Search {
+  DeviceArray node, fan, element, tree; /* of all meshes */
+  DeviceArray queue[2], leaf, found, key, owner, order, scratch;
+  int queue_room, leaf_room, found_room;
+  Twin count; /* counters, then candidates by task */
+  Twin list;  /* the lists here */
+  Packet packet;
+} Search;
+
 typedef struct Cuda {
   const Model *model;
   bool lost; /* the GPU reported an error */
@@ -51,6 +61,10 @@ typedef struct Cuda {
   int *task_pair;  /* by pair: whether it has a task; then by task: its pair */
   int *task_chunk; /* by task: its first chunk */
   int plan_capacity, bound_plan_capacity, task_pair_capacity, task_chunk_capacity;
+  int *searched;  /* pairs whose lists are searched */
+  double *before; /* by pair: its bound before the cover */
+  int searched_capacity, before_capacity;
+  Search search;
   Packet packet;
   Twin task, result, contact_copy;
   DeviceArray sweep;
@@ -73,10 +87,18 @@ bool packet_receive(Packet *packet); /* valid after device_wait */
 void *twin_extend(Twin *twin, int count);
 bool twin_send(Twin *twin);    /* copies the items to the GPU */
 bool twin_receive(Twin *twin); /* copies them back; valid after device_wait */
+void twin_free(Twin *twin);
+void packet_free(Packet *packet);
 
 /* Sends the friction points if those there are out of date. */
 bool cuda_send_friction(Cuda *cuda, Cpu *cpu);
 
+/* Room for candidates up to `count`. The contents stay. */
+bool cuda_grow_candidates(Cuda *cuda, int count);
+/* search.c: sends the trees of the meshes; makes the lists of the pairs after pair_query_begin. False: the GPU failed. */
+bool search_open(Cuda *cuda, const SideShape *shape);
+void search_close(Search *search);
+bool cuda_search(Cuda *cuda, Cpu *cpu, int count, const int *pair);
 bool cuda_accelerate(Cpu *cpu); /* false if memory is out */
 /* newton.c */
 Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised);

@@ -7,6 +7,7 @@
 #include "cuda/contact_item.h"
 #include "cuda/device.h"
 #include "cuda/pcg.h"
+#include "cuda/search_item.h"
 
 CONTACT_LAUNCHES
 
@@ -43,6 +44,40 @@ bool device_download(void *to, const void *from, size_t bytes) { return copy(to,
 bool device_move(void *to, const void *from, size_t bytes) { return copy(to, from, bytes); }
 bool device_clear(void *at, size_t bytes) { return memset(at, 0, bytes), true; }
 bool device_wait(void) { return true; }
+
+/* ---- the search ---- */
+
+LAUNCH(search_root, SearchArrays, search_root)
+LAUNCH(search_order, OrderArrays, search_order)
+
+bool search_expand_launch(const SearchArrays *s) {
+  int items = s->count[s->level] < s->queue_room ? s->count[s->level] : s->queue_room;
+  for (int i = items * FAN_WIDTH - 1; i >= 0; i--) search_expand(s, i); /* the order must not matter */
+  return true;
+}
+
+bool search_meet_launch(const SearchArrays *s) {
+  int leaves = s->count[SEARCH_LEAVES] < s->leaf_room ? s->count[SEARCH_LEAVES] : s->leaf_room;
+  for (int i = leaves * LEAF_MAX * LEAF_MAX - 1; i >= 0; i--) search_meet(s, i);
+  return true;
+}
+
+static const uint64_t *sort_key;
+static const int *sort_owner;
+static int compare(const void *x, const void *y) {
+  int a = *(const int *)x, b = *(const int *)y;
+  if (sort_owner[a] != sort_owner[b]) return sort_owner[a] < sort_owner[b] ? -1 : 1;
+  return (sort_key[a] > sort_key[b]) - (sort_key[a] < sort_key[b]);
+}
+
+bool search_sort(int count, const uint64_t *key, const int *owner, int *order, DeviceArray *scratch) {
+  (void)scratch;
+  for (int i = 0; i < count; i++) order[i] = i;
+  sort_key = key;
+  sort_owner = owner;
+  if (count > 1) qsort(order, (size_t)count, sizeof(int), compare);
+  return true;
+}
 
 /* ---- conjugate gradients, component by component ---- */
 

@@ -85,6 +85,29 @@ static void test_repeats(void **state) {
   assert_true(hash[0] == hash[1]);
 }
 
+/* A run that goes on from a snapshot in another world has the same bits. */
+static void test_resumes(void **state) {
+  (void)state;
+  serial_tolerance = 0;
+  for (int at = 12; at < 60; at += 16) {
+    Lab whole = open_heap(true), rest = open_heap(true);
+    for (int k = 0; k < at; k++) lab_step(&whole);
+    size_t size = abd_world_snapshot_size(whole.world);
+    void *bytes = malloc(size);
+    assert_int_equal(abd_world_save(whole.world, bytes, size), ABD_OK);
+    assert_int_equal(abd_world_restore(rest.world, bytes, size), ABD_OK);
+    for (int k = 0; k < 12; k++) {
+      lab_step(&whole);
+      lab_step(&rest);
+      if (abd_world_hash(whole.world) != abd_world_hash(rest.world))
+        fail_msg("resumed after step %d: step %d differs by %g", at, at + k + 1, largest_difference(&whole, &rest));
+    }
+    free(bytes);
+    lab_close(&whole);
+    lab_close(&rest);
+  }
+}
+
 /* GPU_PCG_TOLERANCE: how many iterations of conjugate gradients the same steps take. */
 static void test_tolerance(void **state) {
   (void)state;
@@ -109,6 +132,6 @@ static void test_tolerance(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps_agree), cmocka_unit_test(test_repeats),
-                                     cmocka_unit_test(test_tolerance)};
+                                     cmocka_unit_test(test_resumes), cmocka_unit_test(test_tolerance)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

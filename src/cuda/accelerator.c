@@ -113,7 +113,10 @@ static bool reserve_records(Cuda *c, const Cpu *cpu) {
   return true;
 }
 
-static bool record_matches(const Record *r, const Pair *p) { return r->a == p->a && r->b == p->b && r->list != 0; }
+/* A record of another pair, which had the slot before, is emptied. */
+static void record_claim(Record *r, const Pair *p) {
+  if (r->a != p->a || r->b != p->b) *r = (Record){.a = p->a, .b = p->b};
+}
 
 /* Room for candidates up to `count`. The contents stay. */
 bool cuda_grow_candidates(Cuda *c, int count) {
@@ -138,13 +141,13 @@ bool cuda_grow_candidates(Cuda *c, int count) {
 static bool queue_list(Cuda *c, const Cpu *cpu, const Pair *p) {
   Record *r = &c->record[p->slot];
   const PairCache *cache = pair_cache(p, &cpu->scene);
-  if (record_matches(r, p) && r->list == cache->list) return true;
+  if (r->a == p->a && r->b == p->b && r->list == cache->list) return true; /* no two lists have the same serial */
   int count = cache->candidate.count;
   Candidate *from = cache_candidates(cache, &cpu->scene), *to = twin_extend(&c->fresh_candidate, count);
   if (!to) return false;
   for (int i = 0; i < count; i++) from[i].near = -FLT_MAX;
   if (count) memcpy(to, from, (size_t)count * sizeof(Candidate));
-  if (!record_matches(r, p)) *r = (Record){.a = p->a, .b = p->b};
+  record_claim(r, p);
   r->list = cache->list;
   r->first = c->candidate_count;
   r->count = count;
@@ -191,7 +194,7 @@ bool cuda_send_friction(Cuda *c, Cpu *cpu) {
   for (int k = 0; k < cpu->pairs.count; k++) {
     const Pair *p = pairs_at(&cpu->pairs, k);
     Record *r = &c->record[p->slot];
-    if (r->a != p->a || r->b != p->b) *r = (Record){.a = p->a, .b = p->b};
+    record_claim(r, p);
     r->friction = count;
     r->friction_count = p->friction_unique;
     count += p->friction_unique;
@@ -209,6 +212,7 @@ static void cuda_friction_changed(void *self) { ((Cuda *)self)->friction_known =
 static void cuda_begin(void *self) {
   cuda_friction_changed(self);
   drop_lists(self);
+  ((Cuda *)self)->step++;
 }
 
 /* ---- contacts and energies ---- */
@@ -287,8 +291,9 @@ static bool find_eval_tasks(Cuda *c, const Cpu *cpu, Tasks *tasks) {
     if (!c->task_pair[k]) continue;
     Pair *p = pairs_at(&cpu->pairs, k);
     Record *r = &c->record[p->slot];
-    if (r->a != p->a || r->b != p->b) *r = (Record){.a = p->a, .b = p->b};
+    record_claim(r, p);
     r->contacts = 0;
+    r->step = c->step;
     r->newer = true;
     p->energy_trial = 0;
     if (!c->plan[k].wanted && r->friction_count == 0) continue;
@@ -373,7 +378,7 @@ static Outcome eval_new_pairs(Cuda *c, Cpu *cpu) {
   for (int k = 0; k < cpu->pairs.count; k++) {
     Pair *p = pairs_at(&cpu->pairs, k);
     const Record *r = &c->record[p->slot];
-    c->task_pair[k] = r->a != p->a || r->b != p->b || (r->list == 0 && p->contact.count > 0);
+    c->task_pair[k] = r->a != p->a || r->b != p->b || r->step != c->step;
     if (c->task_pair[k]) c->plan[k] = pair_plan(p, &cpu->scene, &q[p->a], &q[p->b]);
   }
   c->pair_count = cpu->pairs.count;

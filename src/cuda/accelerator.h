@@ -14,6 +14,7 @@ typedef struct Record {
   int first, count;   /* the list */
   int contact_first;  /* the list that its contacts belong to */
   int contacts;       /* their number */
+  int64_t step;       /* in which its contacts were last found there */
   bool newer;         /* the contacts are not in the pair's own array yet */
   int friction;       /* its first friction point */
   int friction_count; /* unique friction points */
@@ -49,6 +50,7 @@ typedef struct Cuda {
   Record *record;
   int record_capacity;
   int pair_count; /* pairs that have records */
+  int64_t step;   /* steps begun */
   DeviceArray vertex, edge, triangle, shape;
   /* By candidate. */
   DeviceArray candidate, state, near, contact, index;

@@ -69,7 +69,8 @@ KERNEL double friction_item(const EvalArrays *s, const EvalTask *k, int item) {
   return f->sum * friction_f0(norm(f->trial), s->eps);
 }
 
-/* Lists the contacts of a task and sums its energies. */
+/* Lists the contacts of a task and sums its energies. Sums run over the contacts alone, so they do not depend on what
+ * else is listed. */
 KERNEL void eval_sum(const EvalArrays *s, int task, int lane, double *scratch) {
   const EvalTask *k = &s->task[task];
   double barrier = 0, noise = 0, friction = 0, min_gap = INFINITY, near = INFINITY;
@@ -78,22 +79,23 @@ KERNEL void eval_sum(const EvalArrays *s, int task, int lane, double *scratch) {
   (void)scratch;
   for (int base = 0; base < k->count; base += LANES) {
     int i = base + lane < k->count ? k->first + base + lane : -1, state = i < 0 ? CANDIDATE_FAR : s->state[i], added;
-    const Contact *c = i < 0 ? NULL : &s->contact[i];
     int rank = lane_rank(state == CANDIDATE_CONTACT, lane, &added);
     if (i >= 0) near = least(near, s->near[i]);
     distances += state != CANDIDATE_FAR;
     failed = failed || state == CANDIDATE_BAD;
     closed = closed || state == CANDIDATE_CLOSED;
-    if ((state == CANDIDATE_CONTACT || state == CANDIDATE_CLOSED) && c->gap < min_gap) {
-      min_gap = c->gap;
+    if ((state == CANDIDATE_CONTACT || state == CANDIDATE_CLOSED) && s->contact[i].gap < min_gap) {
+      min_gap = s->contact[i].gap;
       nearest = base + lane;
     }
-    if (state == CANDIDATE_CONTACT) {
-      barrier += k->stiffness * c->mollifier * c->barrier;
-      noise -= k->stiffness * c->slope * k->rounding;
-      s->index[k->first + contacts + rank] = i;
-    }
+    if (state == CANDIDATE_CONTACT) s->index[k->first + contacts + rank] = i;
     contacts += added;
+  }
+  lane_sync();
+  for (int i = lane; i < contacts; i += LANES) {
+    const Contact *c = &s->contact[s->index[k->first + i]];
+    barrier += k->stiffness * c->mollifier * c->barrier;
+    noise -= k->stiffness * c->slope * k->rounding;
   }
   for (int i = lane; i < k->friction_count; i += LANES) friction += friction_item(s, k, i);
   barrier = lane_sum(closed ? INFINITY : barrier);

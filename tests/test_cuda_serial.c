@@ -11,7 +11,8 @@
 #include "cuda/cuda.h"
 #include "lab.h"
 
-extern double serial_tolerance; /* of tests/cuda/serial.c */
+extern double serial_tolerance;   /* of tests/cuda/serial.c */
+extern bool serial_out_of_memory; /* the same */
 
 /* Boxes and potatoes that fall on each other, with friction. */
 static Lab open_heap(bool on_gpu) {
@@ -108,6 +109,53 @@ static void test_resumes(void **state) {
   }
 }
 
+/* GPU_TRIANGLES: a world of finer meshes is expected to be faster on a GPU. */
+static void test_pays(void **state) {
+  (void)state;
+  const struct {
+    int fineness; /* of a ball */
+    bool pays;
+  } ball[] = {{3, false}, {4, true}};
+  for (int k = 0; k < 2; k++) {
+    Lab lab = lab_open(abd_default_world_def());
+    MeshData mesh = {0};
+    assert_true(shape_sphere(0.1, ball[k].fineness, &mesh));
+    size_t triangles = mesh.triangle_count;
+    lab_body(&lab, lab_mesh(&lab, &mesh, 0, false), vec3(0, 0, 0), vec3(0, 0, 0));
+    lab_expect_ok(&lab, abd_world_start(lab.world));
+    print_message("%zu triangles\n", triangles);
+    assert_true(cuda_pays(&lab.world->model) == (triangles >= 4000) && cuda_pays(&lab.world->model) == ball[k].pays);
+    lab_close(&lab);
+  }
+  Lab edge = lab_open(abd_default_world_def());
+  MeshData mesh = {0};
+  assert_true(shape_sphere(0.1, 4, &mesh)); /* 5120 and 12: 2566 a body */
+  lab_body(&edge, lab_mesh(&edge, &mesh, 0, false), vec3(0, 0, 0), vec3(0, 0, 0));
+  lab_body(&edge, lab_box(&edge, 0.1, 0.1, 0.1), vec3(1, 0, 0), vec3(0, 0, 0));
+  lab_expect_ok(&edge, abd_world_start(edge.world));
+  assert_false(cuda_pays(&edge.world->model));
+  lab_close(&edge);
+}
+
+/* Out of memory on the GPU: with auto the CPU takes the step, with cuda the step fails and the state stays. */
+static void test_leaves_gpu(void **state) {
+  (void)state;
+  for (int k = 0; k < 2; k++) {
+    Lab lab = open_heap(true);
+    lab.world->model.def.solver.device = k ? ABD_DEVICE_CUDA : ABD_DEVICE_AUTO;
+    for (int i = 0; i < 10; i++) lab_step(&lab);
+    uint64_t before = abd_world_hash(lab.world);
+    serial_out_of_memory = true;
+    AbdStatus status = abd_world_step(lab.world, NULL);
+    serial_out_of_memory = false;
+    assert_int_equal(status, k ? ABD_ERROR_MEMORY : ABD_OK);
+    if (k) assert_true(abd_world_hash(lab.world) == before);
+    else assert_string_equal(abd_world_device(lab.world), "cpu");
+    for (int i = 0; i < 5; i++) lab_step(&lab);
+    lab_close(&lab);
+  }
+}
+
 /* GPU_PCG_TOLERANCE: how many iterations of conjugate gradients the same steps take. */
 static void test_tolerance(void **state) {
   (void)state;
@@ -132,6 +180,7 @@ static void test_tolerance(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps_agree), cmocka_unit_test(test_repeats),
-                                     cmocka_unit_test(test_resumes), cmocka_unit_test(test_tolerance)};
+                                     cmocka_unit_test(test_resumes),     cmocka_unit_test(test_tolerance),
+                                     cmocka_unit_test(test_pays),        cmocka_unit_test(test_leaves_gpu)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,3 +45,11 @@ AbdStatus world_create_backend(AbdWorld *world, AbdError *error) {
   if (!cuda) world->backend = (Backend){&cpu_stages, cpu_create(m)};
   return ABD_OK;
 }
+
+bool world_leave_gpu(AbdWorld *world) {
+  if (world->model.def.solver.device != ABD_DEVICE_AUTO || world->backend.stages == &cpu_stages) return false;
+  world->backend.stages->destroy(world->backend.self);
+  world->backend = (Backend){&cpu_stages, cpu_create(&world->model)};
+  snprintf(world->device, sizeof world->device, "cpu");
+  return world->backend.self != NULL;
+}

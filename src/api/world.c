@@ -154,6 +154,10 @@ AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
   double t0 = clock_now();
   world->contacts_known = world->reactions_known = false;
   Outcome outcome = substeps_run(&world->step, world->backend, &world->state, &world->next, &world->start, report);
+  if (outcome.kind == STAGE_OUT_OF_MEMORY && world_leave_gpu(world)) {
+    memset(report, 0, sizeof *report);
+    outcome = substeps_run(&world->step, world->backend, &world->state, &world->next, &world->start, report);
+  }
   if (stage_failed(outcome)) {
     if (outcome.body >= 0) report->culprit[0].id = (uint32_t)outcome.body + 1;
     return step_fault(world, outcome, error);

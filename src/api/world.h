@@ -28,5 +28,7 @@ AbdError *world_fresh_error(AbdWorld *world);
 
 /* device.c: creates the backend that solver.device chooses. */
 AbdStatus world_create_backend(AbdWorld *world, AbdError *error);
+/* After a step failed on the GPU for lack of memory: the CPU goes on if solver.device is auto. False if it does not. */
+bool world_leave_gpu(AbdWorld *world);
 
 #endif

@@ -11,6 +11,8 @@
 
 CONTACT_LAUNCHES
 
+bool serial_out_of_memory; /* every copy to the GPU fails */
+
 bool device_find(char name[64], char reason[160]) {
   strcpy(name, "serial");
   reason[0] = 0;
@@ -39,7 +41,7 @@ static bool copy(void *to, const void *from, size_t bytes) {
   return true;
 }
 
-bool device_upload(void *to, const void *from, size_t bytes) { return copy(to, from, bytes); }
+bool device_upload(void *to, const void *from, size_t bytes) { return !serial_out_of_memory && copy(to, from, bytes); }
 bool device_download(void *to, const void *from, size_t bytes) { return copy(to, from, bytes); }
 bool device_move(void *to, const void *from, size_t bytes) { return copy(to, from, bytes); }
 bool device_clear(void *at, size_t bytes) { return memset(at, 0, bytes), true; }

@@ -23,7 +23,7 @@ set(ABD_CUDA_OBJECTS)
 set(ABD_CUDA_LIBRARIES)
 if(ABD_CUDA_FOUND)
   add_compile_definitions(ABD_CUDA)
-  set(ABD_CUDA_LIBRARIES ${CUDART_STATIC} ${CMAKE_DL_LIBS} rt)
+  set(ABD_CUDA_LIBRARIES ${CUDART_STATIC} ${CMAKE_DL_LIBS} rt stdc++)
   # No fast arithmetic. Products and sums are fused, as on the CPU.
   set(ABD_NVCC_FLAGS -std=c++17 -O3 -Xcompiler -fPIC,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics,-fvisibility=hidden)
   foreach(arch ${ABD_CUDA_ARCHITECTURES})

@@ -35,6 +35,11 @@ endif()
 if(TARGET test_ccd AND ABD_SANITIZE)
   target_compile_options(test_ccd PRIVATE -O1) # it computes much itself
 endif()
+if(TARGET test_cuda_serial) # the GPU's part of a step on this machine's cores
+  target_sources(test_cuda_serial PRIVATE cuda/serial.c ${PROJECT_SOURCE_DIR}/src/cuda/accelerator.c
+                 ${PROJECT_SOURCE_DIR}/src/cuda/newton.c ${PROJECT_SOURCE_DIR}/src/cuda/search.c
+                 ${PROJECT_SOURCE_DIR}/src/cuda/backend.c)
+endif()
 if(TARGET test_record_thread) # it lets allocations of src/record fail
   target_link_options(test_record_thread PRIVATE -Wl,--wrap=malloc,--wrap=calloc)
 endif()

@@ -224,6 +224,7 @@ int command_bench(int argc, char **argv) {
       {"dt", 0, OPTION_TEXT, &o.dt, "S,...",
        "time steps, such as 1/100,1/50; by default those of the set or the scene"},
       {"threads", 'j', OPTION_ATLEAST1, &o.threads, "N", "threads (1)"},
+      {"device", 0, OPTION_TEXT, &o.device, "NAME", "cpu, cuda or auto, the same as --set solver.device=NAME"},
       {"repeat", 0, OPTION_ATLEAST1, &o.repeat, "N", "runs of a row, at most 9 (3); one if it takes over 10 s"},
       {"set", 's', OPTION_LIST, &o.set, "KEY=VALUE", "a setting of all scenes: --set contact.friction=0.5"},
       {"fixtures", 0, OPTION_TEXT, &o.fixtures, "DIR", "rigid-IPC's scenes, for the set marks"},

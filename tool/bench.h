@@ -103,7 +103,7 @@ typedef struct BenchRows {
 } BenchRows;
 
 typedef struct BenchOptions {
-  const char *json, *markdown, *plot, *compare, *with, *fixtures, *mesh_dir, *dt;
+  const char *json, *markdown, *plot, *compare, *with, *fixtures, *mesh_dir, *dt, *device;
   int64_t steps, threads, repeat;
   TextList set;
   bool list, quiet;

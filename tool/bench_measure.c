@@ -63,12 +63,13 @@ static bool is_file(const char *text) {
 }
 
 static Scene *load_scene(const BenchRow *row, const BenchOptions *o, SceneError *error) {
-  char dt[64];
-  const char **set = calloc((size_t)o->set.count + 2, sizeof *set);
+  char dt[64], device[64];
+  const char **set = calloc((size_t)o->set.count + 3, sizeof *set);
   int count = 0;
   if (!set) return snprintf(error->text, sizeof error->text, "out of memory"), NULL;
   if (row->its.set) set[count++] = row->its.set;
   for (int k = 0; k < o->set.count; k++) set[count++] = o->set.text[k];
+  if (o->device) snprintf(device, sizeof device, "solver.device=%.40s", o->device), set[count++] = device;
   if (row->dt > 0) snprintf(dt, sizeof dt, "dt=%.17g", row->dt), set[count++] = dt;
   SceneOptions options = {.mesh_dir = o->mesh_dir, .set = set, .set_count = count};
   char *path = NULL;

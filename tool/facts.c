@@ -56,6 +56,7 @@ bool facts_read(AbdRun *run, RunFacts *facts) {
       !count_geometry(run, &view, facts) || !count_joints(run, &view, facts))
     return false;
   facts->scene_name = copy_of(abd_run_meta(run, "scene_name"));
+  facts->device = copy_of(abd_run_meta(run, "device"));
   facts->planned_steps = read_count(run, "steps", facts->summary.steps);
   facts->verified_frames = read_count(run, "verified_frames", -1);
   facts->crossings = read_count(run, "verified_crossings", -1);
@@ -65,7 +66,7 @@ bool facts_read(AbdRun *run, RunFacts *facts) {
 }
 
 void facts_destroy(RunFacts *facts) {
-  free(facts->scene_name), free(facts->worst_joint);
+  free(facts->scene_name), free(facts->worst_joint), free(facts->device);
   for (int k = 0; k < 2; k++) free(facts->nearest_name[k]), free(facts->split_name[k]);
 }
 
@@ -117,16 +118,19 @@ static void print_substeps(const RunFacts *facts) {
 
 static void print_linear(const RunFacts *facts) {
   const AbdRunSummary *s = &facts->summary;
-  if (s->factor_memory == 0) return;
+  if (s->factor_memory == 0 && s->linear_iterations == 0) return;
   printf("  linear systems    ");
   if (s->linear_iterations == 0) printf("Cholesky");
   else printf("PCG, %.1f iterations in a step", (double)s->linear_iterations / (double)s->steps);
-  printf("; largest factor predicted %.3g MB, %.3g Gflop\n", 1e-6 * s->factor_memory, 1e-9 * s->factor_flops);
+  if (s->factor_memory > 0)
+    printf("; largest factor predicted %.3g MB, %.3g Gflop", 1e-6 * s->factor_memory, 1e-9 * s->factor_flops);
+  printf("\n");
 }
 
 void facts_print(const RunFacts *facts) {
   const AbdRunSummary *s = &facts->summary;
   printf("%s: %s\n", facts->path, facts->scene_name ? facts->scene_name : "");
+  if (facts->device && strcmp(facts->device, "cpu")) printf("  device            %s\n", facts->device);
   printf("  bodies            %zu (%zu dynamic), %zu meshes\n", facts->bodies, facts->dynamic_bodies, facts->meshes);
   printf("  triangles, edges  %zu, %zu\n", facts->triangles, facts->edges);
   if (facts->soft_bodies)

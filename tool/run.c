@@ -137,6 +137,8 @@ int command_run(int argc, char **argv) {
        "end after so much wall-clock time, loading included; --resume goes on"},
       {"dt", 0, OPTION_POSITIVE, &o->dt, "S", "time step in seconds, the same as --set dt=S"},
       {"threads", 'j', OPTION_COUNT, &o->threads, "N", "threads, 0 = all processors; the result has the same bits"},
+      {"device", 0, OPTION_TEXT, &o->device, "NAME",
+       "cpu, cuda (an NVIDIA GPU) or auto, instead of the scene's solver.device; a run can be resumed on another"},
       {"resume", 'r', OPTION_FLAG, &o->resume, NULL,
        "continue a run that ended or was killed; begins it if there is none"},
       {"force", 'f', OPTION_FLAG, &o->force, NULL, "replace an existing run file"},

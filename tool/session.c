@@ -50,12 +50,13 @@ bool session_is_run_path(const char *path) {
 /* --dt S is --set dt=S, after the others so that it wins. */
 static AbdScene *load_scene(const Session *session, const TextList *operand, AbdError *error) {
   const RunOptions *o = &session->options;
-  char dt[64];
-  const char **set = calloc((size_t)o->set.count + 1, sizeof *set);
+  char dt[64], device[64];
+  const char **set = calloc((size_t)o->set.count + 2, sizeof *set);
   if (!set) return snprintf(error->text, sizeof error->text, "out of memory"), NULL;
   for (int k = 0; k < o->set.count; k++) set[k] = o->set.text[k];
   int count = o->set.count;
   if (o->dt > 0) snprintf(dt, sizeof dt, "dt=%.17g", o->dt), set[count++] = dt;
+  if (o->device) snprintf(device, sizeof device, "solver.device=%.40s", o->device), set[count++] = device;
   AbdSceneDef def = abd_default_scene_def();
   def.mesh_dir = o->mesh_dir, def.set = set, def.set_count = (size_t)count, def.mesh_scale = o->mesh_scale;
   def.geometry = o->robot.geometry, def.base = o->robot.base, def.keyframe = o->robot.keyframe,
@@ -115,6 +116,17 @@ int session_late(void *user) {
 }
 
 static int thread_count(const Session *session) { return (int)fmin((double)session->options.threads, 4096); }
+
+/* A resumed run goes on on the device given by --device. */
+static int choose_device(Session *session) {
+  const char *given = session->options.device, *const *name = abd_enum_names(ABD_ENUM_DEVICE);
+  int k = 0;
+  if (!given) return EXIT_GOOD;
+  while (name[k] && strcmp(name[k], given)) k++;
+  if (!name[k]) return fail(EXIT_BAD_INPUT, "--device is '%.100s', expected cpu, cuda or auto", given);
+  AbdStatus status = abd_world_set_device(session->world, (AbdDevice)k);
+  return status == ABD_OK ? EXIT_GOOD : fail(code_of(status), "%s", abd_world_error(session->world));
+}
 
 static int build_world(Session *session) {
   AbdError error;
@@ -215,7 +227,8 @@ static int resume_run(Session *session) {
     return code;
   }
   stop_watch(session->world);
-  int code = update_plan(session);
+  int code = choose_device(session);
+  if (code == EXIT_GOOD) code = update_plan(session);
   if (code != EXIT_GOOD) abd_run_close(session->run), session->run = NULL; /* nothing to sum up */
   return code;
 }

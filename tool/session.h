@@ -8,7 +8,7 @@
 #include <abd/record.h>
 
 typedef struct RunOptions {
-  const char *output, *mesh_dir;
+  const char *output, *mesh_dir, *device;
   int64_t steps, threads, every; /* -1, 0, 0: not given */
   double time, dt, mesh_scale;   /* 0: not given */
   double time_limit;             /* [s] of wall-clock time; 0: none */

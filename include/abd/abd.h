@@ -121,6 +121,13 @@ typedef enum AbdSubsteps {
   ABD_SUBSTEPS_OFF,      /* it goes on up to max_iterations */
 } AbdSubsteps;
 
+/* The machine that steps a world. */
+typedef enum AbdDevice {
+  ABD_DEVICE_AUTO = 0, /* the GPU if there is one and the world is large enough for it to be faster, else the CPU */
+  ABD_DEVICE_CPU,
+  ABD_DEVICE_CUDA /* an NVIDIA GPU; without one the world does not start */
+} AbdDevice;
+
 typedef struct AbdSolverDef {
   int max_iterations; /* Newton iterations after which a step is reported as not converged, 1000 */
   double tolerance;   /* [m/s] converged when the Newton step's surface speed is below this; 0 = automatic */
@@ -129,6 +136,7 @@ typedef struct AbdSolverDef {
   double memory; /* [bytes] the largest factor with ABD_LINEAR_AUTO, 8e9; 0 = any */
   AbdDetection detection;
   AbdSubsteps substeps;
+  AbdDevice device;
 } AbdSolverDef;
 
 typedef struct AbdWorldDef {
@@ -624,6 +632,12 @@ ABD_API double abd_world_time(const AbdWorld *world);
 ABD_API int64_t abd_world_step_count(const AbdWorld *world);
 /* The settings with automatic values filled in (valid after abd_world_start). */
 ABD_API AbdWorldDef abd_world_settings(const AbdWorld *world);
+/* What steps a started world: "cpu", or "cuda" and the GPU's name, as "cuda: NVIDIA H200". "" before the start. */
+ABD_API const char *abd_world_device(const AbdWorld *world);
+/* Steps go on on another device, with the contacts of the last step unknown until the next. */
+ABD_API AbdStatus abd_world_set_device(AbdWorld *world, AbdDevice device);
+/* NULL if ABD_DEVICE_CUDA can be used on this machine, else a sentence that says why not. */
+ABD_API const char *abd_cuda_missing(void);
 
 /* ---- Changes ----------------------------------------------------------------------------------------------------- */
 
@@ -745,6 +759,7 @@ ABD_API uint64_t abd_world_hash(const AbdWorld *world);
  * abd_outcome_name, abd_event_kind_name. */
 ABD_API const char *abd_integrator_name(AbdIntegrator integrator);
 ABD_API const char *abd_detection_name(AbdDetection detection);
+ABD_API const char *abd_device_name(AbdDevice device);
 ABD_API const char *abd_motion_name(AbdMotion motion);
 ABD_API const char *abd_elasticity_name(AbdElasticity elasticity);
 ABD_API const char *abd_soft_model_name(AbdSoftModel model);
@@ -769,6 +784,7 @@ typedef enum AbdEnum {
   ABD_ENUM_TERM,
   ABD_ENUM_OUTCOME,
   ABD_ENUM_EVENT_KIND,
+  ABD_ENUM_DEVICE,
   ABD_ENUM_COUNT
 } AbdEnum;
 /* All names of an enumeration in the order of its values; NULL follows the last. */

@@ -39,6 +39,11 @@
   X(ABD_SUBSTEPS_AUTO, "auto")                                                                                         \
   X(ABD_SUBSTEPS_OFF, "off")
 
+#define DEVICES(X)                                                                                                     \
+  X(ABD_DEVICE_AUTO, "auto")                                                                                           \
+  X(ABD_DEVICE_CPU, "cpu")                                                                                             \
+  X(ABD_DEVICE_CUDA, "cuda")
+
 #define MOTIONS(X)                                                                                                     \
   X(ABD_MOTION_DYNAMIC, "dynamic")                                                                                     \
   X(ABD_MOTION_STATIC, "static")                                                                                       \
@@ -132,6 +137,7 @@ NAMED(AbdIntegrator, integrator, INTEGRATORS)
 NAMED(AbdLinear, linear, LINEARS)
 NAMED(AbdDetection, detection, DETECTIONS)
 NAMED(AbdSubsteps, substeps, SUBSTEPS)
+NAMED(AbdDevice, device, DEVICES)
 NAMED(AbdMotion, motion, MOTIONS)
 NAMED(AbdElasticity, elasticity, ELASTICITIES)
 NAMED(AbdSoftModel, soft_model, SOFT_MODELS)
@@ -165,8 +171,8 @@ const char *const *abd_enum_names(AbdEnum which) {
       [ABD_ENUM_SOFT_MODEL] = soft_model_names, [ABD_ENUM_JOINT_KIND] = joint_kind_names,
       [ABD_ENUM_COORDINATE] = coordinate_names, [ABD_ENUM_DRIVE_KIND] = drive_kind_names,
       [ABD_ENUM_STAGE] = stage_names,           [ABD_ENUM_TERM] = term_names,
-      [ABD_ENUM_OUTCOME] = outcome_names,
-      [ABD_ENUM_EVENT_KIND] = event_kind_names,
+      [ABD_ENUM_OUTCOME] = outcome_names,       [ABD_ENUM_EVENT_KIND] = event_kind_names,
+      [ABD_ENUM_DEVICE] = device_names,
   };
   static const char *const none[] = {NULL};
   return (unsigned)which < ABD_ENUM_COUNT ? list[which] : none;

@@ -78,6 +78,9 @@ static const AbdSetting world_settings[] = {
          "how near triangles are found; all give the same bits, those after trees are for comparison"),
   CHOICE(AbdWorldDef, solver.substeps, ABD_ENUM_SUBSTEPS, ABD_SUBSTEPS_AUTO,
          "auto: a step that takes too many iterations is given up and taken in halves, these likewise; off: it goes on"),
+  CHOICE(AbdWorldDef, solver.device, ABD_ENUM_DEVICE, ABD_DEVICE_AUTO,
+         "machine that steps the world; auto is cuda, an NVIDIA GPU, if there is one and it is expected to be faster, "
+         "else cpu"),
 };
 
 static const AbdSetting body_settings[] = {

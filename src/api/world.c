@@ -23,13 +23,14 @@ AbdWorld *abd_world_create(const AbdWorldDef *def, AbdError *error) {
 void world_drop_backend(AbdWorld *world) {
   if (world->backend.stages) world->backend.stages->destroy(world->backend.self);
   world->backend = (Backend){0};
+  world->device[0] = 0;
   step_destroy(&world->step);
 }
 
 AbdStatus world_need_backend(AbdWorld *world, AbdError *error) {
   const Model *m = &world->model;
   if (world->backend.self) return ABD_OK;
-  world->backend = (Backend){&cpu_stages, cpu_create(m)};
+  if (world_create_backend(world, error)) return error->status;
   if (step_init(&world->step, m) && world->backend.self) return ABD_OK;
   world_drop_backend(world);
   return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", m->body_count);
@@ -90,6 +91,19 @@ size_t abd_world_mesh_count(const AbdWorld *world) { return (size_t)world->model
 double abd_world_time(const AbdWorld *world) { return (double)world->state.step * world->model.def.dt; }
 int64_t abd_world_step_count(const AbdWorld *world) { return world->state.step; }
 AbdWorldDef abd_world_settings(const AbdWorld *world) { return world->model.def; }
+const char *abd_world_device(const AbdWorld *world) { return world->device; }
+
+AbdStatus abd_world_set_device(AbdWorld *world, AbdDevice device) {
+  AbdError *error = world_fresh_error(world);
+  if ((unsigned)device > ABD_DEVICE_CUDA)
+    return fault(error, ABD_ERROR_ARGUMENT, "device is %d, expected a value of AbdDevice", (int)device);
+  if (device == ABD_DEVICE_CUDA && abd_cuda_missing())
+    return fault(error, ABD_ERROR_ARGUMENT, "the device is \"cuda\", but %s", abd_cuda_missing());
+  if (world->backend.self) world_drop_backend(world);
+  world->contacts_known = world->reactions_known = false;
+  world->model.def.solver.device = device;
+  return world->started ? world_need_backend(world, error) : ABD_OK;
+}
 
 static AbdStatus check_start(AbdWorld *world, AbdError *error) {
   const Model *m = &world->model;
@@ -224,6 +238,10 @@ AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
   if (step_ready(world, error)) return error->status;
   world->model.interrupt = &world->interrupt;
   Outcome outcome = substeps_run(&world->step, world->backend, &world->state, &world->next, &world->substeps, report);
+  if (outcome.kind == STAGE_OUT_OF_MEMORY && world_leave_gpu(world)) {
+    memset(report, 0, sizeof *report);
+    outcome = substeps_run(&world->step, world->backend, &world->state, &world->next, &world->substeps, report);
+  }
   if (world_stopped(world, stage_failed(outcome)))
     return fault(error, ABD_INTERRUPTED, "interrupted in step %lld", (long long)world->state.step + 1);
   if (stage_failed(outcome) && outcome.body >= 0) report->culprit[0].id = (uint32_t)outcome.body + 1;

@@ -40,6 +40,7 @@ struct AbdWorld {
   Substeps substeps;
   Step step;
   Backend backend;
+  char device[96]; /* what the backend runs on */
   bool started;
   AbdWorldDef given; /* as it was before the start: automatic values are not filled in */
   Model branch;      /* while changing */
@@ -104,5 +105,10 @@ AbdStatus world_restore(AbdWorld *world, const void *bytes, size_t size, AbdErro
 /* The present poses of the model's bodies; of those that the world does not have yet, their start. NULL: no memory. */
 Affine *world_poses(const AbdWorld *world, const Model *model);
 void kept_destroy(Kept *kept);
+
+/* device.c: creates the backend that solver.device chooses. */
+AbdStatus world_create_backend(AbdWorld *world, AbdError *error);
+/* After a step failed on the GPU for lack of memory: the CPU goes on if solver.device is auto. False if it does not. */
+bool world_leave_gpu(AbdWorld *world);
 
 #endif

@@ -21,8 +21,8 @@
 
 #include "base/base.h"
 
-static const double spin_hard = 3e-5;   /* [s] without yielding the processor */
-static const double spin_gently = 3e-4; /* [s] with a yield to other programs each time; then the thread sleeps */
+static const double spin_hard = 3e-5; /* [s] without yielding the processor */
+static atomic_int spin_gently = 300;  /* [us] with a yield to other programs each time; then the thread sleeps */
 
 enum { CLAIMS_PER_THREAD = 8, HARD_PAUSES = 1000, ALL_PAUSES = 1100 };
 enum { OPEN = 1, LIMIT_AT = 1, NUMBER_AT = 16, LIMIT_MASK = (1 << (NUMBER_AT - LIMIT_AT)) - 1 };
@@ -60,6 +60,8 @@ static struct {
 static _Thread_local int thread_index;
 
 int parallel_thread(void) { return thread_index; }
+
+void parallel_spin(int microseconds) { atomic_store(&spin_gently, microseconds); }
 
 int parallel_max_threads(void) {
   cpu_set_t set;
@@ -144,7 +146,7 @@ static void wait_for_another(uint64_t seen) {
     if (spins % 64) continue;
     double now = clock_now();
     if (spins == 0) start = now;
-    if (now - start > spin_gently) {
+    if (now - start > 1e-6 * atomic_load_explicit(&spin_gently, memory_order_relaxed)) {
       sleep_until_another(seen);
       return;
     }

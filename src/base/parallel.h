@@ -13,6 +13,9 @@
 enum { PARALLEL_MAX = 1024 }; /* most threads of a loop */
 
 int parallel_max_threads(void); /* processors that this process may use */
+/* How long the pool's threads spin before they sleep, 300 at the start. A caller that waits for another machine between
+ * its loops wants them awake longer. */
+void parallel_spin(int microseconds);
 /* Index of the calling thread inside a loop, below the loop's number of threads; 0 outside. A loop inside a loop keeps
  * the index. */
 int parallel_thread(void);

@@ -7,17 +7,10 @@
 #include <string.h>
 
 #include "contact/moment.h"
-#include "kernel/friction.h"
+#include "contact/term.h"
 
 /* Functions with an argument `soft` are inlined for both values: pairs of stiff bodies build no vertex weights. */
 #define INLINE static inline __attribute__((always_inline))
-
-/* A spring's force on a, and its stiffness times a factor. */
-typedef struct Term {
-  Vec3 force;
-  double factor;
-  Sym3 stiffness;
-} Term;
 
 /* One end of a spring: node weights of a stiff side, zero if the side is soft; vertices of a soft side. */
 typedef struct End {
@@ -120,57 +113,37 @@ static void add_turn(Assembly *s, int side, Vec3 gradient, const End *end) {
   }
 }
 
-/* Adds the mollifier's spring. c = |w|^2, w = u x v, depends only on the edges' directions u = A_a U, v = A_b V. The
- * Hessian is the Gauss-Newton 2 factor dw^T dw. The edges are nearly parallel here, so with u = |u| e, v = +-|v| e it
- * is a spring 2 factor (I - e e^T) between |v| U and +-|u| V. The gradients by u and v are not opposite, so each edge
- * has its own. */
 static void add_mollifier(Assembly *s, const Contact *c, const Affine *qa, const Affine *qb) {
   const bool soft = s->pair->soft;
   const Side sides[2] = {scene_side(s->scene, s->pair->a), scene_side(s->scene, s->pair->b)}, *a = &sides[0],
              *b = &sides[1];
   const int *ea = (const int *)a->mesh->edge[c->prim_a], *eb = (const int *)b->mesh->edge[c->prim_b];
   const int va[3] = {ea[0], ea[1], ea[0]}, vb[3] = {eb[0], eb[1], eb[0]};
-  double factor = s->pair->stiffness * c->barrier * c->mollifier_d1;
   Vec3 ur = sub(a->x[ea[1]], a->x[ea[0]]), vr = sub(b->x[eb[1]], b->x[eb[0]]);
-  Vec3 u = affine_vector(qa, ur), v = affine_vector(qb, vr), w = cross(u, v);
+  const MollifierTerm t = mollifier_term(c, s->pair->stiffness, affine_vector(qa, ur), affine_vector(qb, vr));
   const End end_u = make_end(soft, a, 0, ur, va, (double[3]){-1, 1, 0}),
             end_v = make_end(soft, b, 0, vr, vb, (double[3]){-1, 1, 0});
-  add_turn(s, 0, scale(2 * factor, cross(v, w)), &end_u);
-  add_turn(s, 1, scale(2 * factor, cross(w, u)), &end_v);
-  double lu = norm(u), lv = norm(v), to = dot(u, v) < 0 ? -lu : lu;
-  Sym3 k = sym3_add_outer((Sym3){2 * factor, 2 * factor, 2 * factor, 0, 0, 0}, -2 * factor, scale(1 / lu, u));
-  const End long_u = make_end(soft, a, 0, scale(lv, ur), va, (double[3]){-lv, lv, 0}),
-            long_v = make_end(soft, b, 0, scale(to, vr), vb, (double[3]){-to, to, 0});
-  add_spring(soft, s, &(Term){vec3(0, 0, 0), 1, k}, &long_u, &long_v);
+  add_turn(s, 0, t.by_u, &end_u);
+  add_turn(s, 1, t.by_v, &end_v);
+  const End long_u = make_end(soft, a, 0, scale(t.long_u, ur), va, (double[3]){-t.long_u, t.long_u, 0}),
+            long_v = make_end(soft, b, 0, scale(t.to_v, vr), vb, (double[3]){-t.to_v, t.to_v, 0});
+  add_spring(soft, s, &(Term){vec3(0, 0, 0), 1, t.stiffness}, &long_u, &long_v);
 }
 
 INLINE void add_contact(bool soft, Assembly *s, const Contact *c, const Affine *qa, const Affine *qb) {
   int va[3], vb[3];
-  double k = s->pair->stiffness * c->mollifier / s->scene->range;
   if (soft) pair_corners(s->pair, s->scene, c, va, vb);
   const End a = make_end(soft, &s->side[0], 1, c->ya, va, c->wa), b = make_end(soft, &s->side[1], 1, c->yb, vb, c->wb);
-  const Term t = {scale(k * c->slope, c->normal), 1,
-                  sym3_add_outer(sym3_zero(), k * c->curvature / s->scene->range, c->normal)};
+  const Term t = contact_term(c, s->pair->stiffness, s->scene->range);
   add_spring(soft, s, &t, &a, &b);
   if (c->mollifier_d1 != 0) add_mollifier(s, c, qa, qb);
 }
 
-/* Gradient and stiffness of friction by the difference of its ends, over the load. */
-INLINE Term friction_term(const FrictionPoint *f, double eps) {
-  Vec3 u = f->displacement, w = scale(friction_f1_over_y(norm(u), eps), u);
-  if (friction_way(f) != FRICTION_SPIN) return (Term){w, 1, friction_hessian(u, f->force, f->normal, eps)};
-  Sym3 h = friction_hessian(u, f->force, vec3(0, 0, 0), eps);
-  double k = most(0, dot(f->normal, sym3_mul_vec(h, f->normal))); /* at most its rounding is negative */
-  return (Term){scale(dot(f->normal, w), f->across), 1, sym3_add_outer(sym3_zero(), k, f->across)};
-}
-
 INLINE void add_friction(bool soft, Assembly *s, const FrictionPoint *f) {
-  const double eps = s->scene->friction_eps, first = friction_way(f) == FRICTION_SLIDE ? 1 : 0;
+  const double first = friction_way(f) == FRICTION_SLIDE ? 1 : 0;
   const End a = make_end(soft, &s->side[0], first, f->ya, f->va, f->wa),
             b = make_end(soft, &s->side[1], first, f->yb, f->vb, f->wb);
-  Term t = friction_term(f, eps);
-  t.force = scale(f->sum, t.force);
-  t.factor = f->sum;
+  const Term t = friction_term(f, s->scene->friction_eps);
   add_spring(soft, s, &t, &a, &b);
 }
 

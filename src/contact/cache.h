@@ -30,13 +30,6 @@
 
 #include "contact/pair.h"
 
-typedef struct Candidate {
-  float dist;               /* lower bound at the reference */
-  float near;               /* lower bound at the last full evaluation; both in b's rest metric */
-  float normal[3], offset;  /* in b's rest frame: b's primitive lies in normal . x <= offset, |normal| <= 1 */
-  int kind, prim_a, prim_b; /* vertex, triangle or edge of a's and b's mesh */
-} Candidate;
-
 /* The last evaluation that tested all candidates. */
 typedef struct FullEval {
   uint64_t serial[2]; /* pose serials of a and b; 0 = none */
@@ -51,6 +44,7 @@ typedef struct PathRecord {
 } PathRecord;
 
 typedef struct PairCache {
+  uint64_t list;   /* serial of the list of candidates: no two lists have the same; 0 = none */
   bool listed;     /* the candidates are complete */
   bool ahead;      /* they are the list of the path that pair_bound is called for next */
   Range candidate; /* Candidate */
@@ -69,6 +63,7 @@ typedef struct CacheStore {
   PairCache *slot; /* by Pair.slot */
   int slot_count;
   Pool candidate, path, vertex;
+  uint64_t list_count;   /* lists made so far */
   struct PathTask *task; /* parts of a list under construction, see contact/path.c */
 } CacheStore;
 
@@ -86,11 +81,11 @@ bool pair_contacts_valid(const Pair *pair, const ContactScene *scene);
 void cache_set_full(PairCache *cache, const Pair *pair, const ContactScene *scene, double rel, double near);
 /* An upper bound of the motion since the last full evaluation, in b's rest frame; INFINITY if there is none. */
 double cache_motion(const PairCache *cache, const Pair *pair, const ContactScene *scene);
-/* A lower bound of a candidate's distance at relative pose t, in b's rest metric. */
-double candidate_gap(const Side *a, const Affine *t, const Candidate *c);
-/* The least of g . y over a primitive's vertices. */
-double side_least(const Side *side, int dimension, int prim, Vec3 g);
 /* Lists the candidates within `radius` (b's rest metric) at poses qa, qb. */
+void pair_query_begin(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double radius);
+/* ... in two parts, if another machine searches: between them the pair has no list. */
+void pair_query_here(Pair *pair, const ContactScene *scene); /* the second part, on this machine */
+void pair_query_put(Pair *pair, const ContactScene *scene, const Candidate *candidate, int count);
 void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double radius);
 
 #endif

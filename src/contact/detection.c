@@ -71,7 +71,7 @@ static uint64_t descent_key(const Query *q, int a, int b) {
   uint64_t key = 0;
   int bit = 64;
   while (na->element_count == 0 || nb->element_count == 0) {
-    bool split_a = query_splits_a(na, nb);
+    bool split_a = tree_splits_a(na, nb);
     const Fan *fan = split_a ? &q->a->fan[na->fan] : &q->b->fan[nb->fan];
     int lane = lane_of(split_a ? q->a : q->b, fan, split_a ? a : b);
     if (split_a) na = &q->a->node[fan->index[lane]];

@@ -2,11 +2,11 @@
  * carried over: an elastic-plastic spring of length at most eps. At rest under load the slip is constant, so nothing
  * creeps. Tested in tests/test_physics_contact.c. */
 #include "contact/pair.h"
+#include "contact/term.h"
 
 #include <string.h>
 
 #include "kernel/constant.h"
-#include "kernel/friction.h"
 
 /* Anchors have the order of the friction points that left them: unique points from the front, duplicates from the back.
  * If no contact has changed, lookups follow that order. */
@@ -46,8 +46,7 @@ static Vec3 side_point(Side side, const Affine *q, Vec3 rest, const int v[3], co
 
 static Vec3 point_gap(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa,
                       const Affine *qb, bool at_start) {
-  if (friction_way(f) != FRICTION_SLIDE) return sub(affine_vector(qa, f->ya), affine_vector(qb, f->yb));
-  if (!p->soft) return sub(affine_point(qa, f->ya), affine_point(qb, f->yb));
+  if (!p->soft || friction_way(f) != FRICTION_SLIDE) return friction_apart(f, qa, qb);
   return sub(side_point(scene_side(scene, p->a), qa, f->ya, f->va, f->wa, at_start),
              side_point(scene_side(scene, p->b), qb, f->yb, f->vb, f->wb, at_start));
 }
@@ -60,9 +59,7 @@ static Vec3 resisted(const FrictionPoint *f, Vec3 u) {
 
 Vec3 friction_displacement(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa,
                            const Affine *qb) {
-  Vec3 r = sub(point_gap(p, f, scene, qa, qb, false), f->origin);
-  if (friction_way(f) == FRICTION_SPIN) return add(scale(dot(f->across, r), f->normal), f->slip);
-  return add(add_scaled(r, -dot(f->normal, r), f->normal), f->slip);
+  return friction_slip_at(f, point_gap(p, f, scene, qa, qb, false));
 }
 
 Vec3 friction_slip_after(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa,

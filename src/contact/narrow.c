@@ -2,105 +2,28 @@
 #include "contact/path.h"
 #include "contact/cache.h"
 
+#include "contact/stencil.h"
 #include "kernel/barrier.h"
-#include "kernel/constant.h"
-#include "kernel/distance.h"
-#include "kernel/mollifier.h"
 
 typedef struct Narrow {
   Pair *pair;
   PairCache *cache;
   const ContactScene *scene;
   Side a, b;
+  SideShape shape_a, shape_b;
   const Affine *qa, *qb;
   double separation, range;
   double rounding; /* of a distance, over the range */
 } Narrow;
-
-static Vec3 triangle_point(const Vec3 *x, const uint32_t *t, const double w[3]) {
-  return add(add(scale(w[0], x[t[0]]), scale(w[1], x[t[1]])), scale(w[2], x[t[2]]));
-}
-
-/* Distance of a vertex of mv to a triangle of mt; diff = vertex - triangle. */
-static double vertex_triangle(const Side *mv, const Affine *qv, int v, const Side *mt, const Affine *qt, int tri,
-                              double w[3], Vec3 *yt, Vec3 *diff) {
-  const uint32_t *t = mt->mesh->triangle[tri];
-  double d = closest_point_triangle(affine_point(qv, mv->x[v]), affine_point(qt, mt->x[t[0]]),
-                                    affine_point(qt, mt->x[t[1]]), affine_point(qt, mt->x[t[2]]), w, diff);
-  *yt = triangle_point(mt->x, t, w);
-  return d;
-}
-
-/* Squared rest length of an edge; 0 if it has no direction. */
-static double edge_length_sq(const Mesh *m, int edge) {
-  const uint32_t *e = m->edge[edge];
-  return mollifier_length_sq(norm_sq(sub(m->vertex[e[1]], m->vertex[e[0]])), m->radius);
-}
-
-static void set_weights(double w[3], double x, double y) {
-  w[0] = x;
-  w[1] = y;
-  w[2] = 0;
-}
-
-static double edge_edge(const Narrow *n, const Candidate *c, Contact *out, Vec3 *diff) {
-  const uint32_t *ea = n->a.mesh->edge[c->prim_a], *eb = n->b.mesh->edge[c->prim_b];
-  Vec3 a0 = n->a.x[ea[0]], a1 = n->a.x[ea[1]], b0 = n->b.x[eb[0]], b1 = n->b.x[eb[1]];
-  Vec3 x0 = affine_point(n->qa, a0), x1 = affine_point(n->qa, a1), y0 = affine_point(n->qb, b0),
-       y1 = affine_point(n->qb, b1);
-  double s, t, d = closest_edge_edge(x0, x1, y0, y1, &s, &t, diff);
-  double reach = n->range + n->separation;
-  if (d >= reach * reach) return d;
-  double c_sq = norm_sq(cross(sub(x1, x0), sub(y1, y0))),
-         eps = mollifier_eps(edge_length_sq(n->a.mesh, c->prim_a), edge_length_sq(n->b.mesh, c->prim_b));
-  set_weights(out->wa, 1 - s, s);
-  set_weights(out->wb, 1 - t, t);
-  out->ya = add(scale(1 - s, a0), scale(s, a1));
-  out->yb = add(scale(1 - t, b0), scale(t, b1));
-  out->mollifier = mollifier(c_sq, eps);
-  out->mollifier_d1 = mollifier_d1(c_sq, eps);
-  return d;
-}
-
-/* Distance from the plane of a half-space: diff = n (n . (x - o)). Negative distances become zero. */
-static double vertex_plane(const Narrow *n, const Candidate *c, Contact *out, Vec3 *diff) {
-  const uint32_t *t = n->b.mesh->triangle[0];
-  Vec3 o = affine_point(n->qb, n->b.x[t[0]]), e1 = affine_vector(n->qb, sub(n->b.x[t[1]], n->b.x[t[0]])),
-       e2 = affine_vector(n->qb, sub(n->b.x[t[2]], n->b.x[t[0]]));
-  Vec3 normal = unit(cross(e1, e2)), x = affine_point(n->qa, n->a.x[c->prim_a]);
-  double d = dot(normal, sub(x, o));
-  out->ya = n->a.x[c->prim_a];
-  set_weights(out->wa, 1, 0);
-  *diff = scale(d, normal);
-  Affine inverse = affine(vec3(0, 0, 0), mat3_inverse(affine_linear(n->qb)));
-  out->yb = affine_vector(&inverse, sub(sub(x, *diff), n->qb->n[0]));
-  return d > 0 ? d * d : 0;
-}
-
-static double stencil_eval(const Narrow *n, const Candidate *c, Contact *out, Vec3 *diff) {
-  out->mollifier = 1;
-  out->mollifier_d1 = 0;
-  if (c->kind == STENCIL_VERTEX_TRIANGLE) {
-    out->ya = n->a.x[c->prim_a];
-    set_weights(out->wa, 1, 0);
-    return vertex_triangle(&n->a, n->qa, c->prim_a, &n->b, n->qb, c->prim_b, out->wb, &out->yb, diff);
-  }
-  if (c->kind == STENCIL_TRIANGLE_VERTEX) {
-    out->yb = n->b.x[c->prim_b];
-    set_weights(out->wb, 1, 0);
-    double d = vertex_triangle(&n->b, n->qb, c->prim_b, &n->a, n->qa, c->prim_a, out->wa, &out->ya, diff);
-    *diff = neg(*diff);
-    return d;
-  }
-  return c->kind == STENCIL_EDGE_EDGE ? edge_edge(n, c, out, diff) : vertex_plane(n, c, out, diff);
-}
 
 /* Adds the candidate as a contact without its barrier if its gap is below the range. */
 static void candidate_eval(Narrow *n, const Candidate *c) {
   Pair *p = n->pair;
   Contact contact, *out = &contact;
   Vec3 diff;
-  double dist_sq = stencil_eval(n, c, out, &diff), reach = n->range + n->separation;
+  double reach = n->range + n->separation;
+  double dist_sq =
+      stencil_distance_sq(&n->shape_a, n->qa, &n->shape_b, n->qb, c->kind, c->prim_a, c->prim_b, reach, out, &diff);
   p->counts.distances++;
   if (!(dist_sq < reach * reach)) {
     if (!(dist_sq >= 0)) p->failed = true;
@@ -171,21 +94,29 @@ static bool eval_near(Narrow *n, double reach, double motion) {
   return true;
 }
 
-/* A full evaluation: tests all candidates, of a new list if the cached one does not cover the reach. */
+/* Makes a new list of candidates if the cached one does not cover the reach at relative pose t. Returns the motion since
+ * the list was made. search: another machine makes it; whether it has to. */
+static double cover_reach(Narrow *n, const Affine *t, double reach, bool *search) {
+  const PairCache *cache = n->cache;
+  double rel = cache->listed ? pair_displacement(n->a.mesh, &cache->ref, t) : 0;
+  bool covers = cache->listed && cache->radius - rel > reach, elsewhere = search && !n->b.mesh->half_space;
+  if (search) *search = !covers && elsewhere;
+  if (covers) return rel;
+  if (elsewhere) pair_query_begin(n->pair, n->scene, n->qa, n->qb, reach + n->pair->margin);
+  else pair_query(n->pair, n->scene, n->qa, n->qb, reach + n->pair->margin);
+  return 0;
+}
+
+/* A full evaluation: tests all candidates. */
 static void eval_full(Narrow *n, double reach, bool at_pose) {
   PairCache *cache = n->cache;
   Affine t = affine_relative(n->qa, n->qb);
-  double rel = cache->listed ? pair_displacement(n->a.mesh, &cache->ref, &t) : 0;
-  if (!cache->listed || !(cache->radius - rel > reach)) {
-    pair_query(n->pair, n->scene, n->qa, n->qb, reach + n->pair->margin);
-    rel = 0;
-  }
+  double rel = cover_reach(n, &t, reach, NULL);
   double nearest = cache->radius - rel;
   Candidate *candidate = cache_candidates(cache, n->scene);
   for (int i = 0; i < cache->candidate.count; i++) {
     Candidate *c = &candidate[i];
-    double low = c->dist - rel;
-    if (low <= PLANE_WITHIN * reach) low = most(low, candidate_gap(&n->a, &t, c));
+    double low = candidate_low(&n->shape_a, &t, c, rel, reach);
     c->near = (float)(low - 1e-6 * fabs(low));
     nearest = least(nearest, c->near);
     if (low <= reach) candidate_eval(n, c);
@@ -193,19 +124,24 @@ static void eval_full(Narrow *n, double reach, bool at_pose) {
   if (at_pose) cache_set_full(cache, n->pair, n->scene, rel, nearest);
 }
 
-/* Most pairs have no stencil within reach. The path lengths of their bodies prove it. */
-static void eval_by_list(Narrow *n) {
+/* The motion since the last full evaluation, and how far a stencil within range is, in b's rest metric. Returns false if
+ * no stencil is within reach: the path lengths of the bodies prove it for most pairs. */
+static bool may_touch(Narrow *n, bool at_pose, double *reach, double *motion) {
   const Pair *pair = n->pair;
   const PathLength *length = n->scene->path_length;
   PairCache *cache = n->cache;
-  bool at_pose = pair_at_pose(pair, n->scene, n->qa, n->qb);
-  double stretch = at_pose ? length[pair->b].stretch : least_stretch(n->qb),
-         motion = at_pose ? cache_motion(cache, pair, n->scene) : INFINITY;
-  double reach = (n->range + n->separation) / stretch * (1 + 1e-9);
+  double stretch = at_pose ? length[pair->b].stretch : least_stretch(n->qb);
+  *motion = at_pose ? cache_motion(cache, pair, n->scene) : INFINITY;
+  *reach = (n->range + n->separation) / stretch * (1 + 1e-9);
   cache->valid[0] = at_pose ? length[pair->a].serial : 0;
   cache->valid[1] = at_pose ? length[pair->b].serial : 0;
-  if (cache->full.near - motion > reach) return;
-  if (!eval_near(n, reach, motion)) eval_full(n, reach, at_pose);
+  return !(cache->full.near - *motion > *reach);
+}
+
+static void eval_by_list(Narrow *n) {
+  bool at_pose = pair_at_pose(n->pair, n->scene, n->qa, n->qb);
+  double reach, motion;
+  if (may_touch(n, at_pose, &reach, &motion) && !eval_near(n, reach, motion)) eval_full(n, reach, at_pose);
 }
 
 /* A step begins at the poses at which the last one ended. The contacts are valid there; only the stiffness may have
@@ -222,7 +158,7 @@ static void find_contacts(Narrow *n) {
   if (pair->failed) n->cache->valid[0] = 0;
 }
 
-void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+static Narrow narrow_of(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   Narrow n = {.pair = pair,
               .cache = pair_cache(pair, scene),
               .scene = scene,
@@ -232,8 +168,54 @@ void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Af
               .qb = qb,
               .separation = pair_separation(pair, scene),
               .range = scene->range};
+  n.shape_a = side_shape(&n.a);
+  n.shape_b = side_shape(&n.b);
   n.rounding = ROUNDING_DISTANCE * (max_component(vec3_abs(qa->n[0])) + side_radius(&n.a)) / n.range;
+  return n;
+}
+
+void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+  Narrow n = narrow_of(pair, scene, qa, qb);
   find_contacts(&n);
   add_barriers(&n);
   pair->energy_trial = pair->barrier + pair_friction_energy(pair, scene, qa, qb);
+}
+
+EvalPlan pair_plan(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+  Narrow n = narrow_of(pair, scene, qa, qb);
+  EvalPlan plan = {.at_pose = pair_at_pose(pair, scene, qa, qb), .separation = n.separation, .rounding = n.rounding};
+  double motion;
+  pair->barrier = pair->noise = 0;
+  pair->contact.count = 0;
+  pair->min_gap = pair->min_distance = INFINITY;
+  plan.wanted = may_touch(&n, plan.at_pose, &plan.reach, &motion);
+  if (!plan.wanted) return plan;
+  plan.t = affine_relative(qa, qb);
+  plan.rel = cover_reach(&n, &plan.t, plan.reach, &plan.search);
+  plan.covered = n.cache->radius - plan.rel;
+  if (pair->failed) n.cache->valid[0] = 0;
+  return plan;
+}
+
+void pair_take(Pair *pair, const ContactScene *scene, const EvalPlan *plan, const EvalResult *result) {
+  PairCache *cache = pair_cache(pair, scene);
+  pair->barrier = result->barrier;
+  pair->noise = result->noise;
+  pair->energy_trial = result->barrier + result->friction;
+  pair->counts.distances += result->distances;
+  if (result->failed) {
+    pair->failed = true;
+    cache->valid[0] = 0;
+  }
+  if (result->nearest >= 0) {
+    const Candidate *c = &cache_candidates(cache, scene)[result->nearest];
+    pair->min_gap = result->min_gap;
+    pair->min_distance = result->min_gap + plan->separation;
+    pair->nearest_kind = c->kind;
+    pair->nearest_a = c->prim_a;
+    pair->nearest_b = c->prim_b;
+  }
+  if (result->contacts > 0 && !pool_extend(&scene->store->contact, &pair->contact, result->contacts))
+    pair->failed = true;
+  if (plan->wanted && plan->at_pose) cache_set_full(cache, pair, scene, plan->rel, least(plan->covered, result->near));
 }

@@ -67,16 +67,3 @@ double least_stretch(const Affine *q) {
   double s = sqrt(mat3_dot(c, c));
   return s < 0.75 ? sqrt(1 - s) : 0.5 / (1 + 1e3 * s); /* far from rigid: small, but still a lower bound */
 }
-
-double side_least(const Side *side, int dimension, int prim, Vec3 g) {
-  if (dimension == 0) return dot(g, side->x[prim]);
-  const uint32_t *v = dimension == 1 ? side->mesh->edge[prim] : side->mesh->triangle[prim];
-  double along = least(dot(g, side->x[v[0]]), dot(g, side->x[v[1]]));
-  return dimension == 1 ? along : least(along, dot(g, side->x[v[2]]));
-}
-
-double candidate_gap(const Side *a, const Affine *t, const Candidate *c) {
-  Vec3 n = vec3(c->normal[0], c->normal[1], c->normal[2]);
-  Vec3 m = vec3(dot(n, t->n[1]), dot(n, t->n[2]), dot(n, t->n[3]));
-  return side_least(a, stencil_dimension(c->kind, false), c->prim_a, m) + dot(n, t->n[0]) - c->offset;
-}

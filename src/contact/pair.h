@@ -15,53 +15,10 @@
 #ifndef ABD_CONTACT_PAIR_H
 #define ABD_CONTACT_PAIR_H
 
+#include "contact/item.h"
 #include "contact/path_length.h"
 #include "contact/store.h"
 #include "geom/surface.h"
-
-enum { STENCIL_VERTEX_TRIANGLE = 0, STENCIL_TRIANGLE_VERTEX = 1, STENCIL_EDGE_EDGE = 2, STENCIL_VERTEX_PLANE = 3 };
-
-typedef struct Contact {
-  int kind, prim_a, prim_b;
-  double gap;                       /* distance less the separation [m] */
-  double barrier, slope, curvature; /* of the barrier at y = gap / range, before stiffness and mollifier */
-  double mollifier;                 /* 1, or less for nearly parallel edges */
-  double mollifier_d1;              /* its derivative by |u x v|^2 */
-  Vec3 normal;                      /* unit, from b to a */
-  Vec3 ya, yb;                      /* closest points, rest coordinates */
-  double wa[3], wb[3];              /* ya, yb as weights of the primitives' vertices */
-} Contact;
-
-/* Identifies a contact's stencil within its pair. The two highest bits are a FrictionWay in keys of friction. */
-static inline uint64_t contact_key(const Contact *c) {
-  return (uint64_t)c->kind << 60 | (uint64_t)(uint32_t)c->prim_a << 30 | (uint64_t)(uint32_t)c->prim_b;
-}
-
-/* What friction acts against. Rolling and spinning are slips of directions instead of points, at an arm R: with the
- * relative rotation t of the step, R n slips by R t x n, and R e, e in the tangent plane, by R (t.n) n x e across. */
-typedef enum FrictionWay { FRICTION_SLIDE = 0, FRICTION_ROLL, FRICTION_SPIN, FRICTION_WAYS } FrictionWay;
-
-/* A contact with a lagged normal force: u = (I - n n^T)(x_a(ya) - x_b(yb) - origin) + slip. Of FRICTION_ROLL ya and yb
- * are directions. Of FRICTION_SPIN too, and u is along the normal: u = n across . (x_a(ya) - x_b(yb) - origin) + slip. */
-typedef struct FrictionPoint {
-  uint64_t key;
-  Vec3 ya, yb, normal;
-  Vec3 origin;              /* x_a(ya) - x_b(yb) at the start of the step, less the surfaces' own way */
-  Vec3 slip;                /* carried over from earlier steps */
-  Vec3 trial, displacement; /* u at the poses of the last pair_eval and at the accepted poses */
-  Vec3 force;  /* divided by the load; an unknown of Newton's method besides the slip, f1 u / |u| at the solution */
-  double load; /* mu times normal force, in the units of the incremental potential; over the arm if not sliding */
-  double sum;  /* of a unique point: its load plus its duplicates' load */
-  int va[3], vb[3]; /* soft side: the vertices whose weighted sum is the point */
-  union {
-    double wa[3];
-    Vec3 across; /* of FRICTION_SPIN, which has no soft side: unit, in the tangent plane */
-  };
-  double wb[3];
-} FrictionPoint;
-
-enum { FRICTION_WAY_SHIFT = 62 };
-static inline FrictionWay friction_way(const FrictionPoint *f) { return (FrictionWay)(f->key >> FRICTION_WAY_SHIFT); }
 
 /* A contact, mollifier or friction point with a soft side in the matrix: a force and a stiffness on a weighted sum of
  * nodes. Vertices that do not move are left out. */
@@ -76,14 +33,6 @@ typedef struct Spring {
 typedef struct PairCounts {
   int64_t box_tests, candidates, distances, ccd_calls;
 } PairCounts;
-
-/* Moments of all contacts of a pair: gradient 3x4 per body, Hessian K (x) y y^T per 4x4 entry: 10 on the diagonal
- * blocks, 16 between the bodies, the latter with a minus sign. Parts of a soft side are zero. */
-typedef double Entry[8]; /* a symmetric 3x3: xx yy zz xy xz yz, the last two unused */
-typedef struct Moments {
-  Vec3 ga[4], gb[4];
-  Entry aa[10], bb[10], ab[16];
-} Moments;
 
 /* The part of a pair that the backend reads and writes in every iteration. Items of varying number are ranges of the
  * PairStore. */
@@ -141,6 +90,12 @@ static inline bool pair_stops(Pair *pair, const ContactScene *scene) {
   return pair->failed;
 }
 
+/* The geometry that distances and step bounds need. */
+static inline SideShape side_shape(const Side *s) {
+  const Mesh *m = s->mesh;
+  return (SideShape){s->x, s->surface ? s->surface->dx : NULL, m->vertex, m->edge, m->triangle, m->radius};
+}
+
 static inline Contact *pair_contacts(const Pair *pair, const ContactScene *scene) {
   return pool_items(&scene->store->contact, &pair->contact);
 }
@@ -172,15 +127,25 @@ void pair_corners(const Pair *pair, const ContactScene *scene, const Contact *co
 void pair_order(const Model *model, int *a, int *b);
 /* Largest displacement of a's box between two relative poses, in b's rest frame. */
 double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1);
-/* Dimension of a stencil's side: 0 for a vertex, 1 for an edge, 2 for a triangle. */
-static inline int stencil_dimension(int kind, bool of_b) {
-  return kind == STENCIL_EDGE_EDGE ? 1 : kind == (of_b ? STENCIL_VERTEX_TRIANGLE : STENCIL_TRIANGLE_VERTEX) ? 2 : 0;
-}
 double least_stretch(const Affine *q); /* lower bound of the singular values of the linear part */
 
 /* Finds contacts and energy at given poses, from the cached candidates or from a new list that covers pair->margin
  * more. Stores the energy in pair->energy_trial. */
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
+/* The same for two stiff bodies in two parts, if another machine evaluates the candidates. pair_plan asks for a
+ * new list if the cached one does not cover the poses. pair_take stores the results; the contacts themselves remain there until
+ * they are copied into pair_contacts. */
+typedef struct EvalPlan {
+  bool wanted;  /* candidates may be within reach; else there is no contact */
+  bool at_pose; /* the poses are those in scene->path_length */
+  bool search;  /* the pair needs a new list: at cache->ref, up to cache->radius; pair_query_put stores it */
+  Affine t;     /* relative pose */
+  double rel, reach, covered; /* motion since the list was made; distance of a contact at most, and of stencils that are
+                                 not listed at least, in b's rest metric */
+  double separation, rounding; /* of the pair; of a distance, over the range */
+} EvalPlan;
+EvalPlan pair_plan(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
+void pair_take(Pair *pair, const ContactScene *scene, const EvalPlan *plan, const EvalResult *result);
 /* Work of friction in the step, in the units of the incremental potential. */
 double pair_friction_work(const Pair *pair, const ContactScene *scene);
 /* Work of the drives that move the surfaces of the pair against their bodies, with the poses at the start of the step. */
@@ -189,11 +154,20 @@ double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine 
 /* Computes the largest step t <= 1 along the directions d that is safe for the listed candidates. Sets needs_cover if
  * other stencils may come into contact before. */
 void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]);
+/* The same for two stiff bodies in two parts, if another machine tests the stencils. pair_bound_take stores the least
+ * bound of those that the plan names. */
+struct BoundPlan; /* contact/sweep.h */
+struct BoundPlan pair_bound_plan(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]);
+void pair_bound_take(Pair *pair, const ContactScene *scene, const struct BoundPlan *plan, double bound);
 /* Do the path lengths prove that the whole step along the directions in scene->path_length is safe? If so the bound is
  * 1; if not, call pair_bound. */
 bool pair_clear(Pair *pair, const ContactScene *scene);
 /* As pair_bound for all stencils, listed or not, for steps up to t_wanted. */
 void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted);
+/* The same for two stiff bodies, if another machine searches and tests the stencils. True: the pair needs a new list, at
+ * cache->ref up to cache->radius; then the plan's candidates are tested, and their least bound is pair->bound. */
+bool pair_cover_plan(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted,
+                     struct BoundPlan *plan);
 /* Computes gradient and Gauss-Newton Hessian of barrier and friction at the accepted poses, into pair_moment_sums for
  * stiff sides and into pair_springs for soft ones. Inputs are the contacts of the last pair_eval and the friction
  * forces of pair_friction_start or pair_friction_advance after it. */

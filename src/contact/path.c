@@ -124,7 +124,7 @@ static void nodes_meet(Path *path, int ia, const Span *a, int ib, const Span *b)
     return;
   }
   /* by the boxes at rest, so that the order of the list does not depend on the path */
-  bool split_a = query_splits_a(na, nb);
+  bool split_a = tree_splits_a(na, nb);
   for (int k = 0; k < 2; k++) {
     Span child = node_span(path, !split_a, (split_a ? na->left : nb->left) + k);
     if (split_a) nodes_meet(path, na->left + k, &child, ib, b);
@@ -181,7 +181,7 @@ static void cut_pair(Parts *parts, int ia, int ib, int depth) {
   Span a = node_span(path, 0, ia), b = node_span(path, 1, ib);
   path->query.pair->counts.box_tests++;
   if (!spans_meet(path, &a, &b)) return;
-  bool split_a = query_splits_a(na, nb);
+  bool split_a = tree_splits_a(na, nb);
   for (int k = 0; k < 2; k++) cut_pair(parts, split_a ? na->left + k : ia, split_a ? ib : nb->left + k, depth - 1);
 }
 

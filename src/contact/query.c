@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "kernel/distance.h"
+#include "contact/stencil.h"
 
 /* diff: from b's closest point to a's; y: the stencil's vertices on b. */
 static void add_candidate(Query *query, double dist_sq, Candidate c, Vec3 diff, const Vec3 *y, int y_count) {
@@ -14,14 +14,7 @@ static void add_candidate(Query *query, double dist_sq, Candidate c, Vec3 diff, 
     query->pair->failed = true;
     return;
   }
-  double d = sqrt(dist_sq), shrink = d > 0 ? (1 - 1e-6) / d : 0, offset = -INFINITY;
-  c.dist = (float)(d * (1 - 1e-6));
-  c.normal[0] = (float)(diff.x * shrink);
-  c.normal[1] = (float)(diff.y * shrink);
-  c.normal[2] = (float)(diff.z * shrink);
-  for (int i = 0; i < y_count; i++)
-    offset = most(offset, c.normal[0] * y[i].x + c.normal[1] * y[i].y + c.normal[2] * y[i].z);
-  c.offset = nextafterf((float)offset, INFINITY);
+  candidate_set(&c, dist_sq, diff, y, y_count);
   *out = c;
 }
 
@@ -135,16 +128,37 @@ static void list_within(Query *query, const Posed *a, const Posed *b) {
     }
 }
 
-void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double radius) {
+void pair_query_begin(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double radius) {
   const Affine zero = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}};
-  Query query;
-  query_open(&query, pair, scene);
-  PairCache *cache = query.cache;
+  PairCache *cache = pair_cache(pair, scene);
+  cache->list = __atomic_add_fetch(&scene->store->cache->list_count, 1, __ATOMIC_RELAXED);
+  cache->listed = false;
   cache->candidate.count = 0;
   cache->ref = affine_relative(qa, qb);
   cache->radius = radius;
-  cache->extent = pair_displacement(query.a, &zero, &cache->ref);
+  cache->extent = pair_displacement(scene_side(scene, pair->a).mesh, &zero, &cache->ref);
   cache->full.serial[0] = 0;
+}
+
+void pair_query_put(Pair *pair, const ContactScene *scene, const Candidate *candidate, int count) {
+  PairCache *cache = pair_cache(pair, scene);
+  Candidate *to = count ? pool_extend(&scene->store->cache->candidate, &cache->candidate, count) : NULL;
+  if (to) memcpy(to, candidate, (size_t)count * sizeof *to);
+  if (count && !to) pair->failed = true;
+  cache->listed = !pair->failed;
+  pair->counts.candidates += count;
+}
+
+void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double radius) {
+  pair_query_begin(pair, scene, qa, qb, radius);
+  pair_query_here(pair, scene);
+}
+
+void pair_query_here(Pair *pair, const ContactScene *scene) {
+  Query query;
+  query_open(&query, pair, scene);
+  PairCache *cache = query.cache;
+  double radius = cache->radius;
   if (query.b->half_space) {
     const Vec3 *x = query.b->vertex;
     const uint32_t *t = query.b->triangle[0];

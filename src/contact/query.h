@@ -43,12 +43,12 @@ Posed query_posed_b(const Query *query, int element);
 /* Computes the boxes of an element's vertices and edges and inflates them by the radius. */
 void query_boxes(Posed *posed);
 void query_inflate(Posed *posed, double radius);
-/* Does the traversal split a's node? At least one of the nodes is not a leaf. */
-bool query_splits_a(const TreeNode *na, const TreeNode *nb);
 /* detection.c: visits the same elements in the same order with another search. */
 void query_otherwise(Query *query, AbdDetection detection);
 /* Fills pair, cache, scene, sides and meshes. */
 void query_open(Query *query, Pair *pair, const ContactScene *scene);
+/* How far boxes in single precision are inflated, so that none within the radius is missed. */
+float query_reach(const Affine *from, const Affine *to, const Mesh *a, const Mesh *b, double radius);
 /* Fills all of an open query except meet and context, and runs it. to: NULL for a single pose. */
 void query_run(Query *query, const Affine *from, const Affine *to, double radius);
 /* Lists the stencils of two elements within query->radius as candidates. */

@@ -136,11 +136,6 @@ static void leaves_query(Query *query, int ia, const TreeNode *nb) {
   }
 }
 
-bool query_splits_a(const TreeNode *na, const TreeNode *nb) {
-  bool leaf_a = na->element_count > 0, leaf_b = nb->element_count > 0;
-  return leaf_b || (!leaf_a && tree_node_size(na) >= tree_node_size(nb));
-}
-
 /* Tests the children of the larger of two overlapping nodes against the other node. */
 static void nodes_query(Query *query, int ia, int ib, const Span *span) {
   const TreeNode *na = &query->a->node[ia], *nb = &query->b->node[ib];
@@ -149,7 +144,7 @@ static void nodes_query(Query *query, int ia, int ib, const Span *span) {
     leaves_query(query, ia, nb);
     return;
   }
-  bool into_a = query_splits_a(na, nb);
+  bool into_a = tree_splits_a(na, nb);
   const Fan *fan = into_a ? &query->a->fan[na->fan] : &query->b->fan[nb->fan];
   query->pair->counts.box_tests += fan->count;
   if (!into_a) {
@@ -205,6 +200,11 @@ void query_open(Query *query, Pair *pair, const ContactScene *scene) {
   query->b = query->side[1].mesh;
 }
 
+float query_reach(const Affine *from, const Affine *to, const Mesh *a, const Mesh *b, double radius) {
+  double size = most(norm(from->n[0]), norm(to->n[0])) + a->radius + b->radius;
+  return nextafterf((float)(radius + 1e-5 * size), INFINITY);
+}
+
 void query_run(Query *query, const Affine *from, const Affine *to, double radius) {
   query->swept = to != NULL;
   query->from = *from;
@@ -212,8 +212,7 @@ void query_run(Query *query, const Affine *from, const Affine *to, double radius
   query->radius = radius;
   query->posed_leaf = -1;
   query->posed_count = 0;
-  double size = most(norm(query->from.n[0]), norm(query->to.n[0])) + query->a->radius + query->b->radius;
-  query->reach = nextafterf((float)(radius + 1e-5 * size), INFINITY);
+  query->reach = query_reach(&query->from, &query->to, query->a, query->b, radius);
   AbdDetection detection = query->scene->model->def.solver.detection;
   set_entry(query, query->swept || detection == ABD_DETECTION_TREES_PLAIN);
   if (detection <= ABD_DETECTION_TREES_PLAIN) roots_query(query);

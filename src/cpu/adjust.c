@@ -39,8 +39,11 @@ static Outcome relag(Cpu *cpu) {
   const Segments *items = &cpu->island_pairs;
   if (!reserve_partials(cpu, items->chunk_count)) return stage_from(false);
   soft_load(cpu, cpu->work.q); /* trials of other islands may have moved the surfaces */
+  Outcome fetched = fetch_contacts(cpu);
+  if (stage_failed(fetched)) return fetched;
   cpu->failed = -1;
   parallel_for(cpu->threads, items->chunk_count, 1, relag_chunk, cpu);
+  if (cpu->accelerator) cpu->accelerator->friction_changed(cpu->accelerator_self);
   if (!pairs_settle(&cpu->pairs) || cpu->failed >= 0) return stage_from(false);
   for (int c = 0; c < items->chunk_count;) {
     Island *g = &s->island[items->chunk[c].segment];

@@ -185,7 +185,11 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
   report->seconds[ABD_STAGE_CANDIDATES] += t1 - t0;
   if (stage_failed(outcome)) return outcome;
   select_all(islands);
+  if (cpu->accelerator) cpu->accelerator->begin(cpu->accelerator_self);
   outcome = trial_since(cpu, ABD_STAGE_DISTANCES, t1);
+  if (!stage_failed(outcome)) outcome = fetch_contacts(cpu);
   if (stage_failed(outcome)) return outcome;
-  return find_impacts(cpu) ? for_pairs(cpu, force_task) : stage_from(false);
+  outcome = find_impacts(cpu) ? for_pairs(cpu, force_task) : stage_from(false);
+  if (cpu->accelerator) cpu->accelerator->friction_changed(cpu->accelerator_self);
+  return outcome;
 }

@@ -96,13 +96,25 @@ static void list_limit(Cpu *cpu, int k, const Pair *p) {
   if (p->bound < 1) cpu->limiting[__atomic_fetch_add(&cpu->limiting_count, 1, __ATOMIC_RELAXED)] = k;
 }
 
+void bound_note(Cpu *cpu, int k, const Pair *p) {
+  if (p->needs_cover) __atomic_store_n(&cpu->uncovered, true, __ATOMIC_RELAXED);
+  list_limit(cpu, k, p);
+}
+
 static void bound_task(Cpu *cpu, int k, Pair *p) {
   const Work *w = &cpu->work;
   if (pair_clear(p, &cpu->scene)) return;
   const Affine *q = w->q.body, *d = w->direction.body;
   pair_bound(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]});
-  if (p->needs_cover) __atomic_store_n(&cpu->uncovered, true, __ATOMIC_RELAXED);
-  list_limit(cpu, k, p);
+  bound_note(cpu, k, p);
+}
+
+double bound_wanted(const Cpu *cpu, int k) {
+  return cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].bound;
+}
+
+void bound_covered(Cpu *cpu, int k, const Pair *p, double before) {
+  if (before >= 1) list_limit(cpu, k, p);
 }
 
 static void cover_task(Cpu *cpu, int k, Pair *p) {
@@ -110,9 +122,8 @@ static void cover_task(Cpu *cpu, int k, Pair *p) {
   if (!p->needs_cover) return;
   double was = p->bound;
   const Affine *q = w->q.body, *d = w->direction.body;
-  pair_bound_cover(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]},
-                   cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].bound);
-  if (was >= 1) list_limit(cpu, k, p);
+  pair_bound_cover(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]}, bound_wanted(cpu, k));
+  bound_covered(cpu, k, p, was);
 }
 
 static void limit_island(Island *g, double bound, int a, int b) {
@@ -196,13 +207,14 @@ static Outcome bound_pairs(Cpu *cpu, double t0) {
   soft_load_motion(cpu, cpu->work.direction);
   cpu->uncovered = false;
   Outcome outcome = list_large_pairs(cpu);
-  if (!stage_failed(outcome)) outcome = for_pairs(cpu, bound_task);
+  const Accelerator *other = cpu->accelerator;
+  if (!stage_failed(outcome)) outcome = other ? other->bound(cpu->accelerator_self, cpu) : for_pairs(cpu, bound_task);
   if (stage_failed(outcome)) return outcome;
   reduce_bounds(cpu);
   double t1 = clock_now();
   cpu->report->seconds[ABD_STAGE_CCD] += t1 - t0;
   if (cpu->uncovered) {
-    outcome = for_pairs(cpu, cover_task);
+    outcome = other ? other->cover(cpu->accelerator_self, cpu) : for_pairs(cpu, cover_task);
     reduce_bounds(cpu);
     cpu->report->seconds[ABD_STAGE_CANDIDATES] += clock_now() - t1;
   }

@@ -34,7 +34,7 @@ static void pair_item(void *context, int k) {
 }
 
 /* A pair fails if memory is out or a pose is not finite. */
-static Outcome pair_outcome(const Cpu *cpu, int k) {
+Outcome pair_outcome(const Cpu *cpu, int k) {
   for (int side = 0; side < 2; side++) {
     int body = cpu->pairs.body[k][side];
     for (int i = 0; i < 4; i++)
@@ -61,6 +61,10 @@ Outcome for_bodies_and_pairs(Cpu *cpu, BodyTask *body, PairTask *pair) {
   parallel_both(cpu->threads, cpu->model->moving_count, cpu->pairs.count, 32, body_item, pair_item,
                 &(Loop){cpu, body, pair});
   return pairs_outcome(cpu);
+}
+
+Outcome fetch_contacts(Cpu *cpu) {
+  return cpu->accelerator ? cpu->accelerator->fetch(cpu->accelerator_self, cpu) : stage_done();
 }
 
 bool reserve_partials(Cpu *cpu, int count) {
@@ -115,6 +119,7 @@ Cpu *cpu_create(const Model *model) {
 void cpu_destroy(void *backend) {
   Cpu *cpu = backend;
   if (!cpu) return;
+  if (cpu->accelerator) cpu->accelerator->destroy(cpu->accelerator_self);
   work_destroy(&cpu->work);
   pairs_destroy(&cpu->pairs);
   broad_destroy(&cpu->broad);

@@ -7,6 +7,7 @@
 #include "contact/broad.h"
 #include "contact/pairs.h"
 #include "contact/soft_side.h"
+#include "cpu/accelerator.h"
 #include "cpu/system.h"
 #include "linear/anderson.h"
 #include "step/joint.h"
@@ -59,6 +60,8 @@ typedef struct JointedFlight {
 
 typedef struct Cpu {
   const Model *model;
+  const Accelerator *accelerator; /* NULL = none */
+  void *accelerator_self;
   int threads;
   Work work;
   Islands *islands;      /* of the step in progress */
@@ -115,6 +118,11 @@ Outcome cpu_reactions(void *backend, Affine *force); /* reaction.c */
 Outcome cpu_find_near(void *backend, Nodes q, NearPair *found);
 size_t cpu_contacts(const void *backend, AbdContact *contact, size_t capacity);
 
+/* bound.c: the bound of a pair is in pair->bound. */
+void bound_note(Cpu *cpu, int k, const Pair *pair);
+/* The step that the island of pair k can still take; and the pair's bound after its cover, before: the one before. */
+double bound_wanted(const Cpu *cpu, int k);
+void bound_covered(Cpu *cpu, int k, const Pair *pair, double before);
 /* reach.c: finds the pairs of the boxes in broad->box and counts the new ones in *added. Rebuilds islands and groups of
  * pairs. */
 Outcome reach_pairs(Cpu *cpu, bool keep, int *added);
@@ -129,6 +137,9 @@ bool pair_selected(const Cpu *cpu, int k);
 /* Runs task for each pair of the selected islands; a pair that fails sets the outcome. */
 typedef void PairTask(Cpu *cpu, int k, Pair *pair);
 Outcome for_pairs(Cpu *cpu, PairTask *task);
+Outcome pair_outcome(const Cpu *cpu, int k); /* of pair k that failed */
+/* Contacts and friction points of all pairs are in the pairs' arrays when it returns. */
+Outcome fetch_contacts(Cpu *cpu);
 /* Room for the partial sums of `count` chunks. */
 bool reserve_partials(Cpu *cpu, int count);
 /* Runs task for each moving body of the selected islands, active or not. */

@@ -138,7 +138,8 @@ Outcome cpu_finish(void *backend, const Islands *islands, State *after) {
   (void)islands;
   for (int i = 0; i < m->body_count; i++) after->restart[i] = cpu->work.restart[i];
   soft_load(cpu, cpu->work.q);
-  Outcome outcome = finish_bodies(&f);
+  Outcome outcome = fetch_contacts(cpu);
+  if (!stage_failed(outcome)) outcome = finish_bodies(&f);
   if (!stage_failed(outcome)) outcome = bounce(cpu, after);
   if (!stage_failed(outcome)) outcome = flight_rates(cpu, after);
   if (!stage_failed(outcome)) outcome = stage_from(settle_velocities(cpu, after));

@@ -197,8 +197,20 @@ static Outcome solve(Cpu *cpu, bool *raised) {
   return stage_done();
 }
 
-static Outcome solve_once(Cpu *cpu, bool *raised) {
+/* All of it on another machine; the active set is chosen here. */
+static Outcome solve_elsewhere(Cpu *cpu, bool *raised) {
   double t0 = clock_now();
+  choose_bodies(cpu);
+  Outcome outcome = cpu->accelerator->newton(cpu->accelerator_self, cpu, raised);
+  cpu->report->seconds[ABD_STAGE_SOLVE] += clock_now() - t0;
+  return outcome;
+}
+
+static Outcome solve_once(Cpu *cpu, bool *raised) {
+  if (cpu->accelerator && cpu->accelerator->newton) return solve_elsewhere(cpu, raised);
+  double t0 = clock_now();
+  Outcome fetched = fetch_contacts(cpu);
+  if (stage_failed(fetched)) return fetched;
   Outcome outcome = assemble(cpu);
   double t1 = clock_now();
   if (!stage_failed(outcome)) outcome = solve(cpu, raised);

@@ -157,9 +157,10 @@ static bool sum_energies(Cpu *cpu) {
 
 Outcome trial_since(Cpu *cpu, AbdStage stage, double t0) {
   place_trial(cpu);
-  Outcome outcome = for_pairs(cpu, eval_task);
+  const Accelerator *other = cpu->accelerator;
+  Outcome outcome = other ? other->eval(cpu->accelerator_self, cpu) : for_pairs(cpu, eval_task);
   if (!stage_failed(outcome)) {
-    validate_contacts(cpu);
+    if (!other) validate_contacts(cpu);
     outcome = stage_from(sum_energies(cpu));
   }
   cpu->report->seconds[stage] += clock_now() - t0;
@@ -184,7 +185,7 @@ static void accept_body(Cpu *cpu, int i) {
 static void accept_pair(Cpu *cpu, int k, Pair *p) {
   const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])];
   p->energy = p->energy_trial;
-  pair_friction_advance(p, &cpu->scene, g->fraction * g->length);
+  if (!cpu->accelerator) pair_friction_advance(p, &cpu->scene, g->fraction * g->length);
 }
 
 Outcome cpu_accept(void *backend, Islands *islands) {
@@ -195,6 +196,7 @@ Outcome cpu_accept(void *backend, Islands *islands) {
     if (g && g->selected) w->soft_energy[k] = w->soft_energy_trial[k];
   }
   Outcome outcome = for_bodies_and_pairs(cpu, accept_body, accept_pair);
+  if (cpu->accelerator && !stage_failed(outcome)) outcome = cpu->accelerator->advance(cpu->accelerator_self, cpu);
   for (int j = 0; j < cpu->model->joint_count; j++) {
     const Island *g = island_of_joint(islands, j);
     if (g && g->selected) joint_accept(w, j);

@@ -18,32 +18,7 @@
 #define ABD_GEOM_MESH_H
 
 #include "base/base.h"
-#include "math/vec.h"
-
-typedef struct Element {
-  int vertex[3]; /* triangle: 3; wire: 2; point: 1; the rest repeat the first */
-  int edge[3];   /* edge k joins vertex[k], vertex[(k + 1) % 3]; wire and point: edge[0] only */
-  int triangle;  /* index of the triangle, -1 for wires and points */
-  unsigned char vertex_count;
-  unsigned char owned_vertices; /* bit k: vertex[k] is owned by this element */
-  unsigned char owned_edges;    /* bit k: edge[k] is owned */
-} Element;
-
-enum { LEAF_MAX = 8, FAN_WIDTH = 8 }; /* elements in a leaf, boxes in a fan, at most */
-
-/* Inner node: children at left and left + 1, element_count 0. Leaf: elements first .. first + element_count - 1.
- * Boxes are rounded outward to float. */
-typedef struct TreeNode {
-  float lo[3], hi[3];
-  int left, first, element_count;
-  int fan; /* -1 for inner nodes inside another node's fan */
-} TreeNode;
-
-/* The squared diagonal of a node's box; of two nodes the larger one is split first. */
-static inline double tree_node_size(const TreeNode *n) {
-  double x = n->hi[0] - n->lo[0], y = n->hi[1] - n->lo[1], z = n->hi[2] - n->lo[2];
-  return x * x + y * y + z * z;
-}
+#include "geom/node.h"
 
 /* What a traversal looks at in one go: the boxes of some nodes below an inner node, up to three generations, which
  * together are all of it; the boxes of a leaf's elements. Searches of soft bodies use the nodes instead. */

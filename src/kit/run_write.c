@@ -67,7 +67,8 @@ static bool write_settings(Run *run, const AbdWorld *world) {
   json_t *o = json_object();
   char *text = settings_write(o, ABD_DEF_WORLD, &def) ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
   bool good = run_write_meta(run, "dt", dt) && write_vector(run, "gravity", def.gravity) &&
-              write_vector(run, "up", up) && run_write_meta(run, "settings", text ? text : "{}");
+              write_vector(run, "up", up) && run_write_meta(run, "device", abd_world_device(world)) &&
+              run_write_meta(run, "settings", text ? text : "{}");
   free(text);
   json_decref(o);
   return good;

@@ -1,0 +1,47 @@
+# The backend on NVIDIA GPUs, src/cuda: compiled if nvcc and CUDA's static runtime are found. Nothing else changes: a
+# program built with it runs on machines without a GPU or a driver. Sets ABD_CUDA_FOUND, ABD_CUDA_OBJECTS and
+# ABD_CUDA_LIBRARIES.
+set(ABD_CUDA AUTO CACHE STRING "the backend on NVIDIA GPUs: AUTO, ON or OFF")
+set_property(CACHE ABD_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(ABD_CUDA_ARCHITECTURES "80;90" CACHE STRING "compute capabilities to compile for; later ones use the last one's PTX")
+set(ABD_CUDA_FOUND OFF)
+if(ABD_CUDA AND NOT ABD_SANITIZE)
+  find_program(NVCC nvcc PATHS /usr/local/cuda/bin)
+  if(NVCC)
+    get_filename_component(ABD_CUDA_BIN ${NVCC} REALPATH)
+    get_filename_component(ABD_CUDA_BIN ${ABD_CUDA_BIN} DIRECTORY)
+  endif()
+  find_library(CUDART_STATIC cudart_static HINTS ${ABD_CUDA_BIN}/../lib64 /usr/local/cuda/lib64)
+  if(NVCC AND CUDART_STATIC)
+    set(ABD_CUDA_FOUND ON)
+  elseif(NOT ABD_CUDA STREQUAL "AUTO")
+    message(FATAL_ERROR "ABD_CUDA is ON, but nvcc or libcudart_static.a was not found")
+  endif()
+endif()
+
+set(ABD_CUDA_OBJECTS)
+set(ABD_CUDA_LIBRARIES)
+if(ABD_CUDA_FOUND)
+  add_compile_definitions(ABD_CUDA)
+  set(ABD_CUDA_LIBRARIES ${CUDART_STATIC} ${CMAKE_DL_LIBS} rt stdc++)
+  # No fast arithmetic. Products and sums are fused, as on the CPU.
+  set(ABD_NVCC_FLAGS -std=c++17 -O3 -Xcompiler -fPIC,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics,-fvisibility=hidden)
+  foreach(arch ${ABD_CUDA_ARCHITECTURES})
+    list(APPEND ABD_NVCC_FLAGS -gencode arch=compute_${arch},code=sm_${arch})
+  endforeach()
+  list(GET ABD_CUDA_ARCHITECTURES -1 arch)
+  list(APPEND ABD_NVCC_FLAGS -gencode arch=compute_${arch},code=compute_${arch})
+  file(GLOB ABD_CUDA_SOURCES CONFIGURE_DEPENDS src/cuda/*.cu)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/cuda)
+  foreach(source ${ABD_CUDA_SOURCES})
+    get_filename_component(name ${source} NAME_WE)
+    set(object ${PROJECT_BINARY_DIR}/cuda/${name}.o)
+    add_custom_command(OUTPUT ${object} DEPFILE ${object}.d
+                       COMMAND ${NVCC} ${ABD_NVCC_FLAGS} -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src -MD
+                               -MF ${object}.d -c ${source} -o ${object}
+                       DEPENDS ${source} COMMENT "Building CUDA object cuda/${name}.o" VERBATIM)
+    list(APPEND ABD_CUDA_OBJECTS ${object})
+  endforeach()
+  set_source_files_properties(${ABD_CUDA_OBJECTS} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  add_custom_target(abd_cuda DEPENDS ${ABD_CUDA_OBJECTS})
+endif()

@@ -1,0 +1,55 @@
+/* The machine that steps a world: this machine's cores or an NVIDIA GPU. Tested in tests/test_device.c. */
+#include <stdio.h>
+
+#include "api/world.h"
+
+#ifdef ABD_CUDA
+#include "cuda/cuda.h"
+
+const char *abd_cuda_missing(void) { return cuda_missing(); }
+
+static Backend cuda_backend(const Model *model) { return (Backend){&cuda_stages, cuda_create(model)}; }
+
+static bool cuda_pays_off(const Model *model) { return !cuda_missing() && cuda_pays(model); }
+#else
+static const char *cuda_device(void) { return ""; }
+
+const char *abd_cuda_missing(void) {
+  return "this build has no CUDA: configure it with -DABD_CUDA=ON, or choose solver.device \"cpu\" or \"auto\"";
+}
+
+static Backend cuda_backend(const Model *model) {
+  (void)model;
+  return (Backend){0};
+}
+
+static bool cuda_pays_off(const Model *model) {
+  (void)model;
+  return false;
+}
+#endif
+
+AbdStatus world_create_backend(AbdWorld *world, AbdError *error) {
+  const Model *m = &world->model;
+  AbdDevice wanted = m->def.solver.device;
+  if (wanted == ABD_DEVICE_CUDA && abd_cuda_missing())
+    return fault(error, ABD_ERROR_ARGUMENT, "solver.device is \"cuda\", but %s", abd_cuda_missing());
+  bool cuda = wanted == ABD_DEVICE_CUDA || (wanted == ABD_DEVICE_AUTO && cuda_pays_off(m));
+  if (cuda) world->backend = cuda_backend(m);
+  if (cuda && !world->backend.self && wanted == ABD_DEVICE_CUDA)
+    return fault(error, ABD_ERROR_MEMORY, "out of memory on the GPU while starting a world of %d bodies",
+                 m->body_count);
+  cuda = cuda && world->backend.self;
+  if (cuda) snprintf(world->device, sizeof world->device, "cuda: %s", cuda_device());
+  else snprintf(world->device, sizeof world->device, "cpu");
+  if (!cuda) world->backend = (Backend){&cpu_stages, cpu_create(m)};
+  return ABD_OK;
+}
+
+bool world_leave_gpu(AbdWorld *world) {
+  if (world->model.def.solver.device != ABD_DEVICE_AUTO || world->backend.stages == &cpu_stages) return false;
+  world->backend.stages->destroy(world->backend.self);
+  world->backend = (Backend){&cpu_stages, cpu_create(&world->model)};
+  snprintf(world->device, sizeof world->device, "cpu");
+  return world->backend.self != NULL;
+}

@@ -1,0 +1,80 @@
+/* Contacts, mollifiers and friction points as springs: a force and a stiffness K between two points. Compiles as C and
+ * as CUDA. Tested in tests/test_contact.c. */
+#ifndef ABD_CONTACT_TERM_H
+#define ABD_CONTACT_TERM_H
+
+#include "contact/item.h"
+#include "kernel/friction.h"
+
+/* A spring's force on a, and its stiffness times a factor. */
+typedef struct Term {
+  Vec3 force;
+  double factor;
+  Sym3 stiffness;
+} Term;
+
+/* The barrier's K is the Gauss-Newton b'' n n^T. stiffness: the pair's. */
+KERNEL Term contact_term(const Contact *c, double stiffness, double range) {
+  double k = stiffness * c->mollifier / range;
+  Term t;
+  t.force = scale(k * c->slope, c->normal);
+  t.factor = 1;
+  t.stiffness = sym3_add_outer(sym3_zero(), k * c->curvature / range, c->normal);
+  return t;
+}
+
+/* Gradient and stiffness of friction by the difference of its ends. */
+KERNEL Term friction_term(const FrictionPoint *f, double eps) {
+  Vec3 u = f->displacement;
+  Term t;
+  t.force = scale(f->sum * friction_f1_over_y(norm(u), eps), u);
+  t.factor = f->sum;
+  if (friction_way(f) != FRICTION_SPIN) {
+    t.stiffness = friction_hessian(u, f->force, f->normal, eps);
+    return t;
+  }
+  Sym3 h = friction_hessian(u, f->force, vec3(0, 0, 0), eps);
+  double k = dot(f->normal, sym3_mul_vec(h, f->normal));
+  t.force = scale(dot(f->normal, t.force), f->across);
+  t.stiffness = sym3_add_outer(sym3_zero(), k > 0 ? k : 0, f->across); /* at most its rounding is negative */
+  return t;
+}
+
+/* x_a(ya) - x_b(yb) of two stiff bodies. */
+KERNEL Vec3 friction_apart(const FrictionPoint *f, const Affine *qa, const Affine *qb) {
+  if (friction_way(f) != FRICTION_SLIDE) return sub(affine_vector(qa, f->ya), affine_vector(qb, f->yb));
+  return sub(affine_point(qa, f->ya), affine_point(qb, f->yb));
+}
+
+/* The mollifier's spring. c = |w|^2, w = u x v, depends only on the edges' directions u = A_a U, v = A_b V. The
+ * Hessian is the Gauss-Newton 2 factor dw^T dw. The edges are nearly parallel here, so with u = |u| e, v = +-|v| e it
+ * is a spring 2 factor (I - e e^T) between |v| U and +-|u| V. The gradients by u and v are not opposite, so each edge
+ * has its own. */
+typedef struct MollifierTerm {
+  Vec3 by_u, by_v;     /* gradients */
+  double long_u, to_v; /* factors of U and V at the spring's ends */
+  Sym3 stiffness;
+} MollifierTerm;
+
+/* u, v: the edges' directions in the world. */
+KERNEL MollifierTerm mollifier_term(const Contact *c, double stiffness, Vec3 u, Vec3 v) {
+  double factor = stiffness * c->barrier * c->mollifier_d1, lu = norm(u), lv = norm(v);
+  Sym3 all = {2 * factor, 2 * factor, 2 * factor, 0, 0, 0};
+  Vec3 w = cross(u, v);
+  MollifierTerm t;
+  t.by_u = scale(2 * factor, cross(v, w));
+  t.by_v = scale(2 * factor, cross(w, u));
+  t.long_u = lv;
+  t.to_v = dot(u, v) < 0 ? -lu : lu;
+  t.stiffness = sym3_add_outer(all, -2 * factor, scale(1 / lu, u));
+  return t;
+}
+
+/* The tangential displacement of a friction point, from x_a(ya) - x_b(yb). */
+KERNEL Vec3 friction_slip_at(const FrictionPoint *f, Vec3 apart) {
+  Vec3 r = sub(apart, f->origin);
+  if (friction_way(f) == FRICTION_SPIN) return add(scale(dot(f->across, r), f->normal), f->slip);
+  return add(add_scaled(r, -dot(f->normal, r), f->normal), f->slip);
+}
+
+#endif

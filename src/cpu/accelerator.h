@@ -1,0 +1,32 @@
+/* Another machine that does the heaviest loops over pairs, in worlds without soft bodies. The CPU backend decides which
+ * pairs take part, makes their lists of candidates and reads the results; contacts and friction points live on the other
+ * machine until they are fetched. Each function replaces one loop of the CPU backend, so each can be compared with it.
+ * cuda/accelerator.c is one. */
+#ifndef ABD_CPU_ACCELERATOR_H
+#define ABD_CPU_ACCELERATOR_H
+
+#include "step/stage.h"
+
+struct Cpu;
+
+typedef struct Accelerator {
+  void (*destroy)(void *self);
+  /* A step begins; the pairs have no friction points. */
+  void (*begin)(void *self);
+  /* Contacts and energies of the selected pairs at the trial poses: pair_eval of each. */
+  Outcome (*eval)(void *self, struct Cpu *cpu);
+  /* Bounds of the selected pairs along the directions: pair_bound of each that pair_clear does not settle. */
+  Outcome (*bound)(void *self, struct Cpu *cpu);
+  /* Bounds of the selected pairs whose lists did not reach far enough: pair_bound_cover of each. */
+  Outcome (*cover)(void *self, struct Cpu *cpu);
+  /* Friction forces of the selected pairs after a step: pair_friction_advance of each. */
+  Outcome (*advance)(void *self, struct Cpu *cpu);
+  /* Gradient, matrix and Newton's step of the active set. NULL: the CPU does it, after a fetch. */
+  Outcome (*newton)(void *self, struct Cpu *cpu, bool *raised);
+  /* Copies contacts and friction points to the pairs. */
+  Outcome (*fetch)(void *self, struct Cpu *cpu);
+  /* The friction points of the pairs have changed: those of the other machine are out of date. */
+  void (*friction_changed)(void *self);
+} Accelerator;
+
+#endif

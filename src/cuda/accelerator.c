@@ -1,0 +1,669 @@
+/* Distances, step bounds and friction on the GPU. The CPU backend's loops decide which pairs take part; tasks and chunks
+ * are written in the order of the pairs. Tested in tests/cuda/. */
+#include "cuda/accelerator.h"
+
+#include <float.h>
+#include <string.h>
+
+#include "contact/cache.h"
+
+enum { SPIN = 20000 }; /* [us] longer than most waits for the GPU */
+
+/* ---- arrays ---- */
+
+void *twin_extend(Twin *t, int count) {
+  size_t bytes = ((size_t)t->count + (size_t)count) * t->size;
+  if (bytes > t->here.capacity || !t->here.at) {
+    DeviceArray larger = {0};
+    if (!host_reserve(&larger, bytes + bytes / 2 + t->size)) return NULL;
+    if (t->count) memcpy(larger.at, t->here.at, (size_t)t->count * t->size);
+    host_free(&t->here);
+    t->here = larger;
+  }
+  void *at = (char *)t->here.at + (size_t)t->count * t->size;
+  t->count += count;
+  return at;
+}
+
+bool twin_send(Twin *t) {
+  size_t bytes = (size_t)t->count * t->size;
+  return device_reserve(&t->there, bytes) && device_upload(t->there.at, t->here.at, bytes);
+}
+
+bool twin_receive(Twin *t) { return device_download(t->here.at, t->there.at, (size_t)t->count * t->size); }
+
+void twin_free(Twin *t) {
+  host_free(&t->here);
+  device_free(&t->there);
+}
+
+void packet_begin(Packet *p) { p->used = 0; }
+
+size_t packet_add(Packet *p, size_t bytes) {
+  size_t at = p->used;
+  p->used += (bytes + 15) & ~(size_t)15;
+  return at;
+}
+
+bool packet_open(Packet *p) { return host_reserve(&p->here, p->used + 16) && device_reserve(&p->there, p->used + 16); }
+bool packet_send(Packet *p) { return device_upload(p->there.at, p->here.at, p->used); }
+bool packet_receive(Packet *p) { return device_download(p->here.at, p->there.at, p->used); }
+
+void packet_free(Packet *p) {
+  host_free(&p->here);
+  device_free(&p->there);
+}
+
+static Outcome lost(Cuda *c) {
+  c->lost = true;
+  return stage_from(false);
+}
+
+/* ---- meshes ---- */
+
+typedef struct MeshPlace {
+  size_t vertex, edge, triangle;
+} MeshPlace;
+
+static bool send_meshes(Cuda *c) {
+  const Model *m = c->model;
+  MeshPlace all = {0};
+  for (int k = 0; k < m->mesh_count; k++) {
+    all.vertex += (size_t)m->mesh[k].vertex_count;
+    all.edge += (size_t)m->mesh[k].edge_count;
+    all.triangle += (size_t)m->mesh[k].triangle_count;
+  }
+  SideShape *shape = mem_alloc((size_t)m->mesh_count, sizeof *shape);
+  bool ok = shape && device_reserve(&c->vertex, (all.vertex + 1) * sizeof(Vec3)) &&
+            device_reserve(&c->edge, (all.edge + 1) * sizeof(uint32_t[2])) &&
+            device_reserve(&c->triangle, (all.triangle + 1) * sizeof(uint32_t[3])) &&
+            device_reserve(&c->shape, (size_t)m->mesh_count * sizeof *shape);
+  Vec3 *vertex = c->vertex.at;
+  uint32_t(*edge)[2] = c->edge.at, (*triangle)[3] = c->triangle.at;
+  for (int k = 0; ok && k < m->mesh_count; k++) {
+    const Mesh *mesh = &m->mesh[k];
+    shape[k] = (SideShape){vertex, NULL, vertex, edge, triangle, mesh->radius};
+    ok = device_upload(vertex, mesh->vertex, (size_t)mesh->vertex_count * sizeof(Vec3)) &&
+         device_upload(edge, mesh->edge, (size_t)mesh->edge_count * sizeof *edge) &&
+         device_upload(triangle, mesh->triangle, (size_t)mesh->triangle_count * sizeof *triangle);
+    vertex += mesh->vertex_count;
+    edge += mesh->edge_count;
+    triangle += mesh->triangle_count;
+  }
+  ok = ok && device_upload(c->shape.at, shape, (size_t)m->mesh_count * sizeof *shape) && device_wait() &&
+       search_open(c, shape);
+  mem_free(shape);
+  return ok;
+}
+
+/* ---- records of pairs, lists of candidates ---- */
+
+static bool reserve_records(Cuda *c, const Cpu *cpu) {
+  int before = c->record_capacity, pairs = cpu->pairs.count;
+  if (!mem_reserve((void **)&c->record, &c->record_capacity, cpu->pairs.slot_count, sizeof(Record)) ||
+      !mem_reserve((void **)&c->plan, &c->plan_capacity, pairs, sizeof(EvalPlan)) ||
+      !mem_reserve((void **)&c->bound_plan, &c->bound_plan_capacity, pairs, sizeof(BoundPlan)) ||
+      !mem_reserve((void **)&c->task_pair, &c->task_pair_capacity, pairs, sizeof(int)) ||
+      !mem_reserve((void **)&c->searched, &c->searched_capacity, pairs, sizeof(int)) ||
+      !mem_reserve((void **)&c->before, &c->before_capacity, pairs, sizeof(double)) ||
+      !mem_reserve((void **)&c->task_chunk, &c->task_chunk_capacity, pairs + 1, sizeof(int)))
+    return false;
+  if (c->record_capacity > before)
+    memset(c->record + before, 0, (size_t)(c->record_capacity - before) * sizeof(Record));
+  return true;
+}
+
+/* A record of another pair, which had the slot before, is emptied. */
+static void record_claim(Record *r, const Pair *p) {
+  if (r->a != p->a || r->b != p->b) *r = (Record){.a = p->a, .b = p->b};
+}
+
+/* Room for candidates up to `count`. The contents stay. */
+bool cuda_grow_candidates(Cuda *c, int count) {
+  if (count <= c->candidate_capacity) return true;
+  int larger = count + count / 2 + 4096;
+  DeviceArray *array[] = {&c->candidate, &c->state, &c->near, &c->contact, &c->index};
+  const size_t size[] = {sizeof(Candidate), sizeof(int), sizeof(float), sizeof(Contact), sizeof(int)};
+  for (int k = 0; k < ARRAY_COUNT(array); k++) {
+    DeviceArray fresh = {0};
+    if (!device_reserve(&fresh, (size_t)larger * size[k]) ||
+        !device_move(fresh.at, array[k]->at, (size_t)c->candidate_count * size[k]) || !device_wait())
+      return false;
+    device_free(array[k]);
+    *array[k] = fresh;
+  }
+  c->candidate_capacity = larger;
+  return true;
+}
+
+/* Queues the pair's list of candidates for sending if the GPU has another one. Lower bounds of single candidates are
+ * not kept here: the least possible ones are valid for any evaluation. */
+static bool queue_list(Cuda *c, const Cpu *cpu, const Pair *p) {
+  Record *r = &c->record[p->slot];
+  const PairCache *cache = pair_cache(p, &cpu->scene);
+  if (r->a == p->a && r->b == p->b && r->list == cache->list) return true; /* no two lists have the same serial */
+  int count = cache->candidate.count;
+  Candidate *from = cache_candidates(cache, &cpu->scene), *to = twin_extend(&c->fresh_candidate, count);
+  if (!to) return false;
+  for (int i = 0; i < count; i++) from[i].near = -FLT_MAX;
+  if (count) memcpy(to, from, (size_t)count * sizeof(Candidate));
+  record_claim(r, p);
+  r->list = cache->list;
+  r->first = c->candidate_count;
+  r->count = count;
+  c->candidate_count += count;
+  return true;
+}
+
+static bool send_lists(Cuda *c) {
+  int count = c->fresh_candidate.count, all = c->candidate_count;
+  if (count == 0) return true;
+  c->candidate_count = all - count; /* those that are there already */
+  if (!cuda_grow_candidates(c, all)) return false;
+  c->candidate_count = all;
+  c->fresh_candidate.count = 0;
+  return device_upload((Candidate *)c->candidate.at + (all - count), c->fresh_candidate.here.at,
+                       (size_t)count * sizeof(Candidate));
+}
+
+/* Drops all lists if most of their room is wasted. Only if no contact is needed any more. */
+static void drop_lists(Cuda *c) {
+  int used = 0;
+  for (int k = 0; k < c->record_capacity; k++) used += c->record[k].list ? c->record[k].count : 0;
+  if (2 * used + 4096 > c->candidate_count) return;
+  memset(c->record, 0, (size_t)c->record_capacity * sizeof(Record));
+  c->candidate_count = 0;
+}
+
+/* ---- friction points ---- */
+
+static void put_friction(void *context, int k) {
+  const Cpu *cpu = context;
+  Cuda *c = cpu->accelerator_self;
+  const Pair *p = pairs_at(&cpu->pairs, k);
+  const Record *r = &c->record[p->slot];
+  if (r->friction_count)
+    memcpy((FrictionPoint *)c->friction.here.at + r->friction, pair_friction(p, &cpu->scene),
+           (size_t)r->friction_count * sizeof(FrictionPoint));
+}
+
+/* Sends the unique friction points of all pairs. */
+bool cuda_send_friction(Cuda *c, Cpu *cpu) {
+  if (c->friction_known) return true;
+  int count = 0;
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    Record *r = &c->record[p->slot];
+    record_claim(r, p);
+    r->friction = count;
+    r->friction_count = p->friction_unique;
+    count += p->friction_unique;
+  }
+  c->friction.count = 0;
+  if (!twin_extend(&c->friction, count)) return false;
+  parallel_for(cpu->threads, cpu->pairs.count, 64, put_friction, cpu);
+  c->friction_known = twin_send(&c->friction) && device_wait();
+  return c->friction_known;
+}
+
+static void cuda_friction_changed(void *self) { ((Cuda *)self)->friction_known = false; }
+
+/* The friction points of the last step are gone. Its contacts are in the pairs' arrays. */
+static void cuda_begin(void *self) {
+  cuda_friction_changed(self);
+  drop_lists(self);
+  ((Cuda *)self)->step++;
+}
+
+/* ---- contacts and energies ---- */
+
+static Cuda *cuda_of(const Cpu *cpu) { return cpu->accelerator_self; }
+
+static void plan_task(Cpu *cpu, int k, Pair *p) {
+  const Affine *q = cpu->work.trial.body;
+  cuda_of(cpu)->plan[k] = pair_plan(p, &cpu->scene, &q[p->a], &q[p->b]);
+  cuda_of(cpu)->task_pair[k] = 1;
+}
+
+/* The tasks of a stage: in the order of the pairs, each cut into chunks. */
+typedef struct Tasks {
+  int count, chunks;
+  size_t task, chunk, pose, direction; /* places in the packet */
+} Tasks;
+
+static void tasks_add(Cuda *c, Tasks *tasks, int pair, int items) {
+  c->task_pair[tasks->count] = pair; /* never beyond the pair that is read */
+  c->task_chunk[tasks->count++] = tasks->chunks;
+  tasks->chunks += (items + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
+}
+
+static bool tasks_open(Cuda *c, Tasks *tasks, size_t size, const Cpu *cpu, Nodes pose, const Affine *direction) {
+  size_t bytes = (size_t)cpu->model->body_count * sizeof(Affine);
+  packet_begin(&c->packet);
+  tasks->task = packet_add(&c->packet, (size_t)tasks->count * size);
+  tasks->chunk = packet_add(&c->packet, (size_t)tasks->chunks * sizeof(TaskChunk));
+  tasks->pose = packet_add(&c->packet, bytes);
+  tasks->direction = packet_add(&c->packet, direction ? bytes : 0);
+  if (!packet_open(&c->packet)) return false;
+  memcpy(packet_here(&c->packet, tasks->pose), pose.body, bytes);
+  if (direction) memcpy(packet_here(&c->packet, tasks->direction), direction, bytes);
+  return true;
+}
+
+static void write_chunks(const Cuda *c, const Tasks *tasks, int t, int items) {
+  TaskChunk *chunk = (TaskChunk *)packet_here(&c->packet, tasks->chunk) + c->task_chunk[t];
+  for (int first = 0; first < items; first += CHUNK_ITEMS)
+    *chunk++ = (TaskChunk){t, first, items - first < CHUNK_ITEMS ? items - first : CHUNK_ITEMS};
+}
+
+typedef struct Fill {
+  const Cpu *cpu;
+  const Tasks *tasks;
+} Fill;
+
+static void fill_eval(void *context, int t) {
+  const Fill *f = context;
+  const Cuda *c = cuda_of(f->cpu);
+  const Pair *p = pairs_at(&f->cpu->pairs, c->task_pair[t]);
+  const EvalPlan *plan = &c->plan[c->task_pair[t]];
+  const Record *r = &c->record[p->slot];
+  EvalTask *task = (EvalTask *)packet_here(&c->packet, f->tasks->task) + t;
+  *task = (EvalTask){.a = p->a,
+                     .b = p->b,
+                     .mesh_a = c->model->body[p->a].mesh,
+                     .mesh_b = c->model->body[p->b].mesh,
+                     .first = r->first,
+                     .count = plan->wanted ? r->count : 0,
+                     .friction = r->friction,
+                     .friction_count = r->friction_count,
+                     .separation = plan->separation,
+                     .stiffness = p->stiffness,
+                     .rounding = plan->rounding,
+                     .rel = plan->rel,
+                     .reach = plan->reach,
+                     .t = plan->t};
+  write_chunks(c, f->tasks, t, task->count);
+}
+
+static bool find_eval_tasks(Cuda *c, const Cpu *cpu, Tasks *tasks) {
+  *tasks = (Tasks){0};
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    if (!c->task_pair[k]) continue;
+    Pair *p = pairs_at(&cpu->pairs, k);
+    Record *r = &c->record[p->slot];
+    record_claim(r, p);
+    r->contacts = 0;
+    r->step = c->step;
+    r->newer = true;
+    p->energy_trial = 0;
+    if (!c->plan[k].wanted && r->friction_count == 0) continue;
+    if (c->plan[k].wanted && !queue_list(c, cpu, p)) return false;
+    tasks_add(c, tasks, k, c->plan[k].wanted ? r->count : 0);
+  }
+  return true;
+}
+
+static void take_task(void *context, int t) {
+  Cpu *cpu = context;
+  Cuda *c = cuda_of(cpu);
+  int k = c->task_pair[t];
+  Pair *p = pairs_at(&cpu->pairs, k);
+  const EvalResult *result = &((const EvalResult *)c->result.here.at)[t];
+  Record *r = &c->record[p->slot];
+  r->contacts = result->contacts;
+  r->contact_first = r->first;
+  pair_take(p, &cpu->scene, &c->plan[k], result);
+  if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
+}
+
+/* Makes the lists that the plans ask for. */
+static bool search_planned(Cuda *c, Cpu *cpu) {
+  int count = 0;
+  for (int k = 0; k < cpu->pairs.count; k++)
+    if (c->task_pair[k] && c->plan[k].wanted && c->plan[k].search) c->searched[count++] = k;
+  return cuda_search(c, cpu, count, c->searched);
+}
+
+static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose, int *count) {
+  Tasks tasks;
+  if (!search_planned(c, cpu)) return lost(c);
+  if (!find_eval_tasks(c, cpu, &tasks)) return stage_from(false);
+  *count = tasks.count;
+  c->result = (Twin){c->result.here, c->result.there, sizeof(EvalResult), 0};
+  if (tasks.count == 0) return stage_done();
+  if (!twin_extend(&c->result, tasks.count) || !tasks_open(c, &tasks, sizeof(EvalTask), cpu, pose, NULL))
+    return stage_from(false);
+  parallel_for(cpu->threads, tasks.count, 64, fill_eval, &(Fill){cpu, &tasks});
+  if (!send_lists(c) || !packet_send(&c->packet) ||
+      !device_reserve(&c->result.there, (size_t)tasks.count * sizeof(EvalResult)))
+    return lost(c);
+  EvalArrays arrays = {packet_there(&c->packet, tasks.task),
+                       packet_there(&c->packet, tasks.chunk),
+                       c->shape.at,
+                       packet_there(&c->packet, tasks.pose),
+                       c->candidate.at,
+                       c->state.at,
+                       c->near.at,
+                       c->contact.at,
+                       c->index.at,
+                       c->friction.there.at,
+                       c->result.there.at,
+                       cpu->scene.range,
+                       cpu->scene.friction_eps};
+  if (!eval_launch(tasks.chunks, &arrays) || !eval_sum_launch(tasks.count, &arrays) || !twin_receive(&c->result) ||
+      !device_wait())
+    return lost(c);
+  cpu->failed = -1;
+  parallel_for(cpu->threads, tasks.count, 64, take_task, cpu);
+  if (!pairs_settle(&cpu->pairs)) return stage_from(false);
+  return cpu->failed < 0 ? stage_done() : pair_outcome(cpu, cpu->failed);
+}
+
+static Outcome cuda_eval(void *self, Cpu *cpu) {
+  Cuda *c = self;
+  if (!reserve_records(c, cpu)) return stage_from(false);
+  if (!cuda_send_friction(c, cpu)) return lost(c);
+  if (cpu->pairs.count) memset(c->task_pair, 0, (size_t)cpu->pairs.count * sizeof(int));
+  Outcome outcome = for_pairs(cpu, plan_task);
+  c->pair_count = cpu->pairs.count;
+  int count;
+  return stage_failed(outcome) ? outcome : run_eval(c, cpu, cpu->work.trial, &count);
+}
+
+/* Pairs that came within reach in the middle of a step: their contacts were found on this machine. */
+static Outcome eval_new_pairs(Cuda *c, Cpu *cpu) {
+  const Affine *q = cpu->work.q.body;
+  if (c->pair_count == cpu->pairs.count) return stage_done();
+  if (!reserve_records(c, cpu)) return stage_from(false);
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    Pair *p = pairs_at(&cpu->pairs, k);
+    const Record *r = &c->record[p->slot];
+    c->task_pair[k] = r->a != p->a || r->b != p->b || r->step != c->step;
+    if (c->task_pair[k]) c->plan[k] = pair_plan(p, &cpu->scene, &q[p->a], &q[p->b]);
+  }
+  c->pair_count = cpu->pairs.count;
+  if (!pairs_settle(&cpu->pairs)) return stage_from(false);
+  int count = 0;
+  Outcome outcome = run_eval(c, cpu, cpu->work.q, &count);
+  for (int t = 0; t < count; t++) {
+    Pair *p = pairs_at(&cpu->pairs, c->task_pair[t]);
+    p->energy = p->energy_trial;
+  }
+  return outcome;
+}
+
+/* ---- step bounds ---- */
+
+static void sweep_plan_task(Cpu *cpu, int k, Pair *p) {
+  Cuda *c = cuda_of(cpu);
+  const Affine *q = cpu->work.q.body, *d = cpu->work.direction.body;
+  if (pair_clear(p, &cpu->scene)) return;
+  c->bound_plan[k] = pair_bound_plan(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]});
+  c->task_pair[k] = 1;
+}
+
+static int sweep_items(const Record *r, const BoundPlan *plan) { return plan->contacts ? r->contacts : r->count; }
+
+static bool find_sweep_tasks(Cuda *c, const Cpu *cpu, Tasks *tasks) {
+  *tasks = (Tasks){0};
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    if (!c->task_pair[k]) continue;
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    if (!c->bound_plan[k].contacts && !queue_list(c, cpu, p)) return false;
+    tasks_add(c, tasks, k, sweep_items(&c->record[p->slot], &c->bound_plan[k]));
+  }
+  return true;
+}
+
+static void fill_sweep(void *context, int t) {
+  const Fill *f = context;
+  const Cuda *c = cuda_of(f->cpu);
+  const Pair *p = pairs_at(&f->cpu->pairs, c->task_pair[t]);
+  const BoundPlan *plan = &c->bound_plan[c->task_pair[t]];
+  const Record *r = &c->record[p->slot];
+  SweepTask *task = (SweepTask *)packet_here(&c->packet, f->tasks->task) + t;
+  *task = (SweepTask){.a = p->a,
+                      .b = p->b,
+                      .mesh_a = c->model->body[p->a].mesh,
+                      .mesh_b = c->model->body[p->b].mesh,
+                      .first = plan->contacts ? r->contact_first : r->first,
+                      .count = sweep_items(r, plan),
+                      .contacts = plan->contacts,
+                      .half_space = plan->s.half_space,
+                      .separation = plan->s.separation,
+                      .rate = plan->s.rate,
+                      .turn = plan->s.turn,
+                      .sigma = plan->s.sigma,
+                      .rel = plan->s.rel};
+  write_chunks(c, f->tasks, t, task->count);
+}
+
+static void take_bound(void *context, int t) {
+  Cpu *cpu = context;
+  Cuda *c = cuda_of(cpu);
+  int k = c->task_pair[t];
+  Pair *p = pairs_at(&cpu->pairs, k);
+  const Record *r = &c->record[p->slot];
+  pair_bound_take(p, &cpu->scene, &c->bound_plan[k], ((const double *)c->result.here.at)[t]);
+  p->counts.ccd_calls += sweep_items(r, &c->bound_plan[k]);
+  bound_note(cpu, k, p);
+}
+
+static Outcome run_sweep(Cuda *c, Cpu *cpu, Tasks *tasks, ParallelBody *take) {
+  c->result = (Twin){c->result.here, c->result.there, sizeof(double), 0};
+  if (!twin_extend(&c->result, tasks->count) ||
+      !tasks_open(c, tasks, sizeof(SweepTask), cpu, cpu->work.q, cpu->work.direction.body))
+    return stage_from(false);
+  parallel_for(cpu->threads, tasks->count, 64, fill_sweep, &(Fill){cpu, tasks});
+  if (!send_lists(c) || !packet_send(&c->packet) ||
+      !device_reserve(&c->sweep, (size_t)tasks->count * sizeof(SweepFull)) ||
+      !device_reserve(&c->result.there, (size_t)tasks->count * sizeof(double)))
+    return lost(c);
+  SweepArrays arrays = {packet_there(&c->packet, tasks->task),
+                        packet_there(&c->packet, tasks->chunk),
+                        c->shape.at,
+                        packet_there(&c->packet, tasks->pose),
+                        packet_there(&c->packet, tasks->direction),
+                        c->candidate.at,
+                        c->contact.at,
+                        c->index.at,
+                        c->sweep.at,
+                        c->result.there.at,
+                        cpu->scene.range};
+  if (!sweep_open_launch(tasks->count, &arrays) || !sweep_launch(tasks->chunks, &arrays) || !twin_receive(&c->result) ||
+      !device_wait())
+    return lost(c);
+  parallel_for(cpu->threads, tasks->count, 64, take, cpu);
+  return stage_done();
+}
+
+static Outcome cuda_bound(void *self, Cpu *cpu) {
+  Cuda *c = self;
+  Outcome outcome = eval_new_pairs(c, cpu);
+  if (stage_failed(outcome)) return outcome;
+  if (cpu->pairs.count) memset(c->task_pair, 0, (size_t)cpu->pairs.count * sizeof(int));
+  outcome = for_pairs(cpu, sweep_plan_task);
+  if (stage_failed(outcome)) return outcome;
+  Tasks tasks;
+  if (!find_sweep_tasks(c, cpu, &tasks)) return stage_from(false);
+  return tasks.count ? run_sweep(c, cpu, &tasks, take_bound) : stage_done();
+}
+
+/* ---- bounds beyond the lists ---- */
+
+static void cover_plan_task(Cpu *cpu, int k, Pair *p) {
+  Cuda *c = cuda_of(cpu);
+  const Affine *q = cpu->work.q.body, *d = cpu->work.direction.body;
+  if (!p->needs_cover) return;
+  c->before[k] = p->bound;
+  bool search = pair_cover_plan(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]},
+                                bound_wanted(cpu, k), &c->bound_plan[k]);
+  c->task_pair[k] = search;
+  if (!search) bound_covered(cpu, k, p, c->before[k]);
+}
+
+static void take_cover(void *context, int t) {
+  Cpu *cpu = context;
+  Cuda *c = cuda_of(cpu);
+  int k = c->task_pair[t];
+  Pair *p = pairs_at(&cpu->pairs, k);
+  p->bound = ((const double *)c->result.here.at)[t];
+  p->counts.ccd_calls += c->record[p->slot].count;
+  bound_covered(cpu, k, p, c->before[k]);
+}
+
+static Outcome cuda_cover(void *self, Cpu *cpu) {
+  Cuda *c = self;
+  Tasks tasks;
+  int count = 0;
+  if (cpu->pairs.count) memset(c->task_pair, 0, (size_t)cpu->pairs.count * sizeof(int));
+  Outcome outcome = for_pairs(cpu, cover_plan_task);
+  if (stage_failed(outcome)) return outcome;
+  for (int k = 0; k < cpu->pairs.count; k++)
+    if (c->task_pair[k]) c->searched[count++] = k;
+  if (!cuda_search(c, cpu, count, c->searched)) return lost(c);
+  if (!find_sweep_tasks(c, cpu, &tasks)) return stage_from(false);
+  return tasks.count ? run_sweep(c, cpu, &tasks, take_cover) : stage_done();
+}
+
+/* ---- friction after a step ---- */
+
+static Outcome cuda_advance(void *self, Cpu *cpu) {
+  Cuda *c = self;
+  c->task = (Twin){c->task.here, c->task.there, sizeof(AdvanceTask), 0};
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    const Record *r = &c->record[p->slot];
+    if (p->friction_unique == 0 || !pair_selected(cpu, k)) continue;
+    const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])];
+    AdvanceTask *task = twin_extend(&c->task, 1);
+    if (!task) return stage_from(false);
+    *task = (AdvanceTask){r->friction, r->friction_count, g->fraction * g->length};
+  }
+  if (c->task.count == 0) return stage_done();
+  if (!twin_send(&c->task)) return lost(c);
+  AdvanceArrays arrays = {c->task.there.at, c->friction.there.at, cpu->scene.friction_eps};
+  return advance_launch(c->task.count, &arrays) && device_wait() ? stage_done() : lost(c);
+}
+
+/* ---- back to the pairs ---- */
+
+static void take_friction(void *context, int k) {
+  const Cpu *cpu = context;
+  Cuda *c = cuda_of(cpu);
+  const Pair *p = pairs_at(&cpu->pairs, k);
+  const Record *r = &c->record[p->slot];
+  if (r->friction_count && r->a == p->a && r->b == p->b)
+    memcpy(pair_friction(p, &cpu->scene), (const FrictionPoint *)c->friction.here.at + r->friction,
+           (size_t)r->friction_count * sizeof(FrictionPoint));
+}
+
+static bool fetch_friction(Cuda *c, Cpu *cpu) {
+  if (!c->friction_known || c->friction.count == 0) return true;
+  if (!twin_receive(&c->friction) || !device_wait()) return false;
+  parallel_for(cpu->threads, cpu->pairs.count, 64, take_friction, cpu);
+  return true;
+}
+
+static void put_task(void *context, int t) {
+  Cpu *cpu = context;
+  Cuda *c = cuda_of(cpu);
+  Pair *p = pairs_at(&cpu->pairs, c->task_pair[t]);
+  const FetchTask *task = &((const FetchTask *)c->task.here.at)[t];
+  p->contact.count = 0;
+  Contact *to = pool_extend(&cpu->pairs.store.contact, &p->contact, task->count);
+  if (to) memcpy(to, (const Contact *)c->contact_copy.here.at + task->to, (size_t)task->count * sizeof(Contact));
+  else __atomic_store_n(&cpu->failed, c->task_pair[t], __ATOMIC_RELAXED);
+}
+
+static Outcome cuda_fetch(void *self, Cpu *cpu) {
+  Cuda *c = self;
+  int total = 0, tasks = 0;
+  if (!reserve_records(c, cpu)) return stage_from(false);
+  c->task = (Twin){c->task.here, c->task.there, sizeof(FetchTask), 0};
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    Record *r = &c->record[p->slot];
+    bool wanted = r->newer && r->contacts > 0 && r->a == p->a && r->b == p->b;
+    r->newer = false;
+    if (!wanted) continue;
+    FetchTask *task = twin_extend(&c->task, 1);
+    if (!task) return stage_from(false);
+    *task = (FetchTask){r->contact_first, r->contacts, total};
+    total += r->contacts;
+    c->task_pair[tasks++] = k;
+  }
+  if (!fetch_friction(c, cpu)) return lost(c);
+  if (tasks == 0) return stage_done();
+  c->contact_copy = (Twin){c->contact_copy.here, c->contact_copy.there, sizeof(Contact), 0};
+  if (!twin_extend(&c->contact_copy, total)) return stage_from(false);
+  if (!device_reserve(&c->contact_copy.there, (size_t)total * sizeof(Contact)) || !twin_send(&c->task)) return lost(c);
+  FetchArrays arrays = {c->task.there.at, c->contact.at, c->index.at, c->contact_copy.there.at};
+  if (!fetch_launch(tasks, &arrays) || !twin_receive(&c->contact_copy) || !device_wait()) return lost(c);
+  cpu->failed = -1;
+  parallel_for(cpu->threads, tasks, 16, put_task, cpu);
+  return stage_from(pairs_settle(&cpu->pairs) && cpu->failed < 0);
+}
+
+/* ---- the backend ---- */
+
+static void cuda_free(void *self) {
+  Cuda *c = self;
+  if (!c) return;
+  DeviceArray *array[] = {&c->vertex, &c->edge,    &c->triangle, &c->shape, &c->candidate, &c->state,
+                          &c->near,   &c->contact, &c->index,    &c->sweep, &c->moments,   &c->value};
+  for (int k = 0; k < ARRAY_COUNT(array); k++) device_free(array[k]);
+  Twin *twin[] = {&c->fresh_candidate, &c->friction, &c->task, &c->result, &c->contact_copy};
+  for (int k = 0; k < ARRAY_COUNT(twin); k++) twin_free(twin[k]);
+  packet_free(&c->packet);
+  packet_free(&c->solution);
+  search_close(&c->search);
+  pcg_destroy(&c->pcg);
+  void *own[] = {c->record, c->plan, c->bound_plan, c->task_pair, c->task_chunk, c->row_of, c->searched, c->before};
+  for (int k = 0; k < ARRAY_COUNT(own); k++) mem_free(own[k]);
+  mem_free(c);
+}
+
+static const Accelerator cuda_accelerator = {.destroy = cuda_free,
+                                             .begin = cuda_begin,
+                                             .eval = cuda_eval,
+                                             .bound = cuda_bound,
+                                             .cover = cuda_cover,
+                                             .advance = cuda_advance,
+                                             .newton = cuda_newton_step,
+                                             .fetch = cuda_fetch,
+                                             .friction_changed = cuda_friction_changed};
+/* In worlds with joints or held coordinates the CPU assembles and solves. */
+static const Accelerator cuda_contacts = {.destroy = cuda_free,
+                                          .begin = cuda_begin,
+                                          .eval = cuda_eval,
+                                          .bound = cuda_bound,
+                                          .cover = cuda_cover,
+                                          .advance = cuda_advance,
+                                          .fetch = cuda_fetch,
+                                          .friction_changed = cuda_friction_changed};
+
+static bool solves(const Model *m) {
+  for (int i = 0; i < m->body_count; i++)
+    if (m->body[i].fixed) return false;
+  return m->joint_count == 0 && m->linkage.linked_count == 0;
+}
+
+bool cuda_accelerate(Cpu *cpu) {
+  const Model *m = cpu->model;
+  if (m->soft_count) return true; /* all of it stays on the CPU */
+  Cuda *c = mem_zeroed(1, sizeof *c);
+  if (!c) return false;
+  c->model = m;
+  c->fresh_candidate.size = sizeof(Candidate);
+  c->friction.size = sizeof(FrictionPoint);
+  c->row_of = mem_alloc((size_t)m->body_count, sizeof(int));
+  if (!c->row_of || !send_meshes(c)) {
+    cuda_free(c);
+    return false;
+  }
+  parallel_spin(SPIN);
+  cpu->accelerator_self = c;
+  cpu->accelerator = solves(m) ? &cuda_accelerator : &cuda_contacts;
+  return true;
+}

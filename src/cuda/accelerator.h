@@ -1,0 +1,108 @@
+/* The state of the GPU's part of a step. See cpu/accelerator.h for what it does, cuda/contact_item.h for the items. */
+#ifndef ABD_CUDA_ACCELERATOR_H
+#define ABD_CUDA_ACCELERATOR_H
+
+#include "cpu/cpu.h"
+#include "cuda/contact_item.h"
+#include "cuda/device.h"
+#include "cuda/pcg.h"
+
+/* What the GPU has of a pair, by slot. */
+typedef struct Record {
+  int a, b;           /* its bodies; another pair may take the slot */
+  uint64_t list;      /* serial of its list of candidates there; 0 = none */
+  int first, count;   /* the list */
+  int contact_first;  /* the list that its contacts belong to */
+  int contacts;       /* their number */
+  int64_t step;       /* in which its contacts were last found there */
+  bool newer;         /* the contacts are not in the pair's own array yet */
+  int friction;       /* its first friction point */
+  int friction_count; /* unique friction points */
+} Record;
+
+/* An array here and its copy on the GPU. */
+typedef struct Twin {
+  DeviceArray here, there;
+  size_t size; /* of an item */
+  int count;
+} Twin;
+
+/* Arrays of several kinds that are sent in one piece: packet_begin, packet_add for each, packet_open, then they are
+ * written at packet_here and sent. */
+typedef struct Packet {
+  DeviceArray here, there;
+  size_t used;
+} Packet;
+
+/* The search for candidates, see cuda/search_item.h. */
+typedef struct Search {
+  DeviceArray node, fan, element, tree; /* of all meshes */
+  DeviceArray queue[2], leaf, found, key, owner, order, scratch;
+  int queue_room, leaf_room, found_room;
+  Twin count; /* counters, then candidates by task */
+  Twin list;  /* the lists here */
+  Packet packet;
+} Search;
+
+typedef struct Cuda {
+  const Model *model;
+  bool lost; /* the GPU reported an error */
+  Record *record;
+  int record_capacity;
+  int pair_count; /* pairs that have records */
+  int64_t step;   /* steps begun */
+  DeviceArray vertex, edge, triangle, shape;
+  /* By candidate. */
+  DeviceArray candidate, state, near, contact, index;
+  int candidate_count, candidate_capacity;
+  Twin fresh_candidate; /* lists on their way */
+  Twin friction;        /* unique friction points of all pairs */
+  bool friction_known;  /* the friction points there are those of the pairs */
+  EvalPlan *plan;       /* by pair */
+  struct BoundPlan *bound_plan;
+  int *task_pair;  /* by pair: whether it has a task; then by task: its pair */
+  int *task_chunk; /* by task: its first chunk */
+  int plan_capacity, bound_plan_capacity, task_pair_capacity, task_chunk_capacity;
+  int *searched;  /* pairs whose lists are searched */
+  double *before; /* by pair: its bound before the cover */
+  int searched_capacity, before_capacity;
+  Search search;
+  Packet packet;
+  Twin task, result, contact_copy;
+  DeviceArray sweep;
+  /* Newton's system. */
+  int *row_of; /* by body */
+  DeviceArray moments, value;
+  Packet solution;
+  Pcg pcg;
+} Cuda;
+
+void packet_begin(Packet *packet);
+size_t packet_add(Packet *packet, size_t bytes); /* where it will be */
+bool packet_open(Packet *packet);                /* room for all of it, here and there */
+static inline void *packet_here(const Packet *packet, size_t at) { return (char *)packet->here.at + at; }
+static inline void *packet_there(const Packet *packet, size_t at) { return (char *)packet->there.at + at; }
+bool packet_send(Packet *packet);
+bool packet_receive(Packet *packet); /* valid after device_wait */
+
+/* Adds room for `count` items to the copy here and returns them; NULL if memory is out. */
+void *twin_extend(Twin *twin, int count);
+bool twin_send(Twin *twin);    /* copies the items to the GPU */
+bool twin_receive(Twin *twin); /* copies them back; valid after device_wait */
+void twin_free(Twin *twin);
+void packet_free(Packet *packet);
+
+/* Sends the friction points if those there are out of date. */
+bool cuda_send_friction(Cuda *cuda, Cpu *cpu);
+
+/* Room for candidates up to `count`. The contents stay. */
+bool cuda_grow_candidates(Cuda *cuda, int count);
+/* search.c: sends the trees of the meshes; makes the lists of the pairs after pair_query_begin. False: the GPU failed. */
+bool search_open(Cuda *cuda, const SideShape *shape);
+void search_close(Search *search);
+bool cuda_search(Cuda *cuda, Cpu *cpu, int count, const int *pair);
+bool cuda_accelerate(Cpu *cpu); /* false if memory is out */
+/* newton.c */
+Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised);
+
+#endif

@@ -1,0 +1,447 @@
+/* The items of the contact loops: candidates to contacts, contacts to energies, step bounds, friction, moments. The
+ * formulas are those of src/contact and src/kernel. Compiles as C and as CUDA; tests/test_cuda_item.c runs them on this
+ * machine's cores. */
+#ifndef ABD_CUDA_CONTACT_ITEM_H
+#define ABD_CUDA_CONTACT_ITEM_H
+
+#include "contact/sweep.h"
+#include "contact/term.h"
+#include "cuda/launch.h"
+#include "kernel/barrier.h"
+
+/* ---- contacts and energies of a pair at one pose ---- */
+
+/* A pair's work. Contacts are stored at the place of their candidates; `index` lists them in order. */
+typedef struct EvalTask {
+  int a, b, mesh_a, mesh_b;
+  int first, count;             /* candidates */
+  int friction, friction_count; /* unique friction points */
+  double separation, stiffness, rounding, rel, reach;
+  Affine t;
+} EvalTask;
+
+typedef struct EvalArrays {
+  const EvalTask *task;
+  const TaskChunk *chunk;
+  const SideShape *shape; /* by mesh */
+  const Affine *pose;     /* by body */
+  const Candidate *candidate;
+  int *state;       /* by candidate: CANDIDATE_* */
+  float *near;      /* by candidate: lower bound of its distance */
+  Contact *contact; /* by candidate */
+  int *index;       /* of a task's contacts, from its first candidate on: candidates */
+  FrictionPoint *friction;
+  EvalResult *result; /* by task */
+  double range, eps;
+} EvalArrays;
+
+enum { CANDIDATE_FAR = 0, CANDIDATE_OUT, CANDIDATE_CONTACT, CANDIDATE_CLOSED, CANDIDATE_BAD };
+
+KERNEL int contact_make(const EvalArrays *s, const EvalTask *k, const Candidate *c, Contact *out) {
+  double reach = s->range + k->separation;
+  Vec3 diff;
+  double dist_sq = stencil_distance_sq(&s->shape[k->mesh_a], &s->pose[k->a], &s->shape[k->mesh_b], &s->pose[k->b],
+                                       c->kind, c->prim_a, c->prim_b, reach, out, &diff);
+  if (!(dist_sq < reach * reach)) return dist_sq >= 0 ? CANDIDATE_OUT : CANDIDATE_BAD;
+  double d = sqrt(dist_sq);
+  out->kind = c->kind;
+  out->prim_a = c->prim_a;
+  out->prim_b = c->prim_b;
+  out->gap = d - k->separation;
+  out->normal = scale(1 / d, diff);
+  if (out->gap <= 0) return CANDIDATE_CLOSED;
+  barrier_jet(out->gap / s->range, &out->barrier, &out->slope, &out->curvature);
+  return CANDIDATE_CONTACT;
+}
+
+KERNEL void eval_candidate(const EvalArrays *s, int task, int item) {
+  const EvalTask *k = &s->task[task];
+  int i = k->first + item;
+  const Candidate *c = &s->candidate[i];
+  double low = candidate_low(&s->shape[k->mesh_a], &k->t, c, k->rel, k->reach);
+  s->near[i] = (float)(low - 1e-6 * fabs(low));
+  s->state[i] = low <= k->reach ? contact_make(s, k, c, &s->contact[i]) : CANDIDATE_FAR;
+}
+
+KERNEL double friction_item(const EvalArrays *s, const EvalTask *k, int item) {
+  FrictionPoint *f = &s->friction[k->friction + item];
+  f->trial = friction_slip_at(f, friction_apart(f, &s->pose[k->a], &s->pose[k->b]));
+  return f->sum * friction_f0(norm(f->trial), s->eps);
+}
+
+/* Lists the contacts of a task and sums its energies. Sums run over the contacts alone, so they do not depend on what
+ * else is listed. */
+KERNEL void eval_sum(const EvalArrays *s, int task, int lane, double *scratch) {
+  const EvalTask *k = &s->task[task];
+  double barrier = 0, noise = 0, friction = 0, min_gap = INFINITY, near = INFINITY;
+  int contacts = 0, distances = 0, nearest = 2147483647, nowhere = 0;
+  bool failed = false, closed = false;
+  (void)scratch;
+  for (int base = 0; base < k->count; base += LANES) {
+    int i = base + lane < k->count ? k->first + base + lane : -1, state = i < 0 ? CANDIDATE_FAR : s->state[i], added;
+    int rank = lane_rank(state == CANDIDATE_CONTACT, lane, &added);
+    if (i >= 0) near = least(near, s->near[i]);
+    distances += state != CANDIDATE_FAR;
+    failed = failed || state == CANDIDATE_BAD;
+    closed = closed || state == CANDIDATE_CLOSED;
+    if ((state == CANDIDATE_CONTACT || state == CANDIDATE_CLOSED) && s->contact[i].gap < min_gap) {
+      min_gap = s->contact[i].gap;
+      nearest = base + lane;
+    }
+    if (state == CANDIDATE_CONTACT) s->index[k->first + contacts + rank] = i;
+    contacts += added;
+  }
+  lane_sync();
+  for (int i = lane; i < contacts; i += LANES) {
+    const Contact *c = &s->contact[s->index[k->first + i]];
+    barrier += k->stiffness * c->mollifier * c->barrier;
+    noise -= k->stiffness * c->slope * k->rounding;
+  }
+  for (int i = lane; i < k->friction_count; i += LANES) friction += friction_item(s, k, i);
+  barrier = lane_sum(closed ? INFINITY : barrier);
+  noise = lane_sum(noise);
+  friction = lane_sum(friction);
+  near = lane_least(near, &nowhere);
+  min_gap = lane_least(min_gap, &nearest);
+  double count = lane_sum(distances), failures = lane_sum(failed);
+  if (lane != 0) return;
+  EvalResult *out = &s->result[task];
+  out->barrier = barrier;
+  out->friction = friction;
+  out->noise = noise;
+  out->min_gap = min_gap;
+  out->near = near;
+  out->nearest = min_gap < INFINITY ? nearest : -1;
+  out->contacts = contacts;
+  out->distances = (int)count;
+  out->failed = failures > 0;
+}
+
+/* ---- step bounds ---- */
+
+typedef struct SweepTask {
+  int a, b, mesh_a, mesh_b;
+  int first, count; /* candidates, or contacts of the index */
+  bool contacts;
+  bool half_space; /* b is one */
+  double separation, rate, turn, sigma, rel;
+} SweepTask;
+
+/* The same with all that its stencils read. */
+typedef struct SweepFull {
+  Affine q[2], d[2];
+  Sweep s;
+} SweepFull;
+
+typedef struct SweepArrays {
+  const SweepTask *task;
+  const TaskChunk *chunk;
+  const SideShape *shape;
+  const Affine *pose, *direction; /* by body */
+  const Candidate *candidate;
+  const Contact *contact;
+  const int *index;
+  SweepFull *full; /* by task */
+  uint64_t *bound; /* by task: the bits of a number between 0 and 1, which have the numbers' order */
+  double range;
+} SweepArrays;
+
+KERNEL void sweep_open(const SweepArrays *arrays, int task) {
+  const SweepTask *k = &arrays->task[task];
+  SweepFull *full = &arrays->full[task];
+  Sweep *s = &full->s;
+  full->q[0] = arrays->pose[k->a];
+  full->q[1] = arrays->pose[k->b];
+  full->d[0] = arrays->direction[k->a];
+  full->d[1] = arrays->direction[k->b];
+  s->a = arrays->shape[k->mesh_a];
+  s->b = arrays->shape[k->mesh_b];
+  s->q = full->q;
+  s->d = full->d;
+  s->soft = false;
+  s->half_space = k->half_space;
+  s->separation = k->separation;
+  s->range = arrays->range;
+  s->floor = sweep_floor(k->separation, arrays->range);
+  s->rate = k->rate;
+  s->turn = k->turn;
+  s->sigma = k->sigma;
+  s->rel = k->rel;
+  s->moved = INFINITY;
+  s->clear = 0;
+  if (!k->contacts) {
+    s->from = affine_relative(&full->q[0], &full->q[1]);
+    sweep_end(s);
+  }
+  arrays->bound[task] = double_bits(1.0);
+}
+
+KERNEL double sweep_listed(const Sweep *s, const Candidate *c) {
+  if (sweep_stays(s, s->sigma * (c->dist - s->rel), 1) || sweep_passes(s, c)) return 1;
+  return sweep_stencil(s, c->kind, c->prim_a, c->prim_b, s->separation, 1);
+}
+
+KERNEL double sweep_touching(const SweepFull *k, const Contact *c) {
+  Affine end[2];
+  for (int i = 0; i < 2; i++) end[i] = affine_add_scaled(k->q[i], 1, k->d[i]);
+  if (sweep_contact_passes(&k->s, c, end)) return 1;
+  return sweep_stencil(&k->s, c->kind, c->prim_a, c->prim_b, k->s.separation, 1);
+}
+
+KERNEL void least_bits(uint64_t *at, double x) {
+#ifdef __CUDA_ARCH__
+  atomicMin((unsigned long long *)at, (unsigned long long)double_bits(x));
+#else
+  if (double_bits(x) < *at) *at = double_bits(x);
+#endif
+}
+
+KERNEL void sweep_item(const SweepArrays *s, int task, int item) {
+  const SweepTask *k = &s->task[task];
+  const SweepFull *full = &s->full[task];
+  double bound = k->contacts ? sweep_touching(full, &s->contact[s->index[k->first + item]])
+                             : sweep_listed(&full->s, &s->candidate[k->first + item]);
+  if (bound < 1) least_bits(&s->bound[task], bound > 0 ? bound : 0);
+}
+
+/* ---- friction after a step ---- */
+
+typedef struct AdvanceTask {
+  int first, count;
+  double length; /* part of Newton's step that was taken */
+} AdvanceTask;
+
+typedef struct AdvanceArrays {
+  const AdvanceTask *task;
+  FrictionPoint *friction;
+  double eps;
+} AdvanceArrays;
+
+KERNEL void friction_step(FrictionPoint *f, double length, double eps) {
+  f->force = friction_force_after(f->displacement, f->force, sub(f->trial, f->displacement), length, eps);
+  f->displacement = f->trial;
+}
+
+KERNEL void advance_task(const AdvanceArrays *s, int task, int lane, double *scratch) {
+  const AdvanceTask *k = &s->task[task];
+  (void)scratch;
+  for (int i = lane; i < k->count; i += LANES) friction_step(&s->friction[k->first + i], k->length, s->eps);
+}
+
+/* ---- contacts in one piece ---- */
+
+typedef struct FetchTask {
+  int first, count, to;
+} FetchTask;
+
+typedef struct FetchArrays {
+  const FetchTask *task;
+  const Contact *contact;
+  const int *index;
+  Contact *out;
+} FetchArrays;
+
+KERNEL void fetch_task(const FetchArrays *s, int task, int lane, double *scratch) {
+  const FetchTask *k = &s->task[task];
+  (void)scratch;
+  for (int i = lane; i < k->count; i += LANES) s->out[k->to + i] = s->contact[s->index[k->first + i]];
+}
+
+/* ---- moments of a pair ---- */
+
+typedef struct MomentTask {
+  int a, b, mesh_a, mesh_b;
+  int first, count; /* contacts of the index */
+  int friction, friction_count;
+  double stiffness;
+} MomentTask;
+
+/* Sums of a pair's springs: gradients of both bodies, then the entries aa, bb, ab of Moments, six numbers each. */
+enum { MOMENT_SUMS = 24 + 36 * 6, MOMENT_GB = 12, MOMENT_AA = 24, MOMENT_BB = 24 + 60, MOMENT_AB = 24 + 120 };
+
+typedef struct MomentArrays {
+  const MomentTask *task;
+  const SideShape *shape;
+  const Affine *pose;
+  const Contact *contact;
+  const int *index;
+  const FrictionPoint *friction;
+  double *sum; /* MOMENT_SUMS by task */
+  double range, eps;
+} MomentArrays;
+
+/* A spring as numbers: forces on a and b, stiffness, weights of the nodes of a and b, and 1. Every sum is a sum of
+ * products of three of them. */
+enum { SPRING_FA = 0, SPRING_FB = 3, SPRING_K = 6, SPRING_A = 12, SPRING_B = 16, SPRING_ONE = 20, SPRING_NUMBERS };
+
+/* Which three numbers sum n consists of. */
+KERNEL void moment_factors(int n, int factor[3]) {
+  if (n < MOMENT_AA) {
+    int side = n / 12, node = n % 12 / 3;
+    factor[0] = (side ? SPRING_FB : SPRING_FA) + n % 3;
+    factor[1] = (side ? SPRING_B : SPRING_A) + node;
+    factor[2] = SPRING_ONE;
+    return;
+  }
+  int entry = (n - MOMENT_AA) / 6, i = 0, j = 0;
+  factor[0] = SPRING_K + (n - MOMENT_AA) % 6;
+  if (entry >= 20) {
+    factor[1] = SPRING_A + (entry - 20) / 4;
+    factor[2] = SPRING_B + (entry - 20) % 4;
+    return;
+  }
+  int at = entry % 10, weight = entry < 10 ? SPRING_A : SPRING_B;
+  while ((i + 1) * (i + 2) / 2 <= at) i++;
+  j = at - i * (i + 1) / 2;
+  factor[1] = weight + i;
+  factor[2] = weight + j;
+}
+
+KERNEL void spring_put(double *s, Vec3 fa, Vec3 fb, double f, const Sym3 *k, double first, Vec3 ya, Vec3 yb) {
+  vec3_to(s + SPRING_FA, fa);
+  vec3_to(s + SPRING_FB, fb);
+  s[SPRING_K] = f * k->xx;
+  s[SPRING_K + 1] = f * k->yy;
+  s[SPRING_K + 2] = f * k->zz;
+  s[SPRING_K + 3] = f * k->xy;
+  s[SPRING_K + 4] = f * k->xz;
+  s[SPRING_K + 5] = f * k->yz;
+  s[SPRING_A] = s[SPRING_B] = first;
+  vec3_to(s + SPRING_A + 1, ya);
+  vec3_to(s + SPRING_B + 1, yb);
+  s[SPRING_ONE] = 1;
+}
+
+/* The mollifier's spring: both gradients are written as forces at the spring's ends. */
+KERNEL void spring_put_mollifier(double *out, const MomentArrays *s, const MomentTask *k, const Contact *c) {
+  const SideShape *a = &s->shape[k->mesh_a], *b = &s->shape[k->mesh_b];
+  const uint32_t *ea = a->edge[c->prim_a], *eb = b->edge[c->prim_b];
+  Vec3 u = sub(a->x[ea[1]], a->x[ea[0]]), v = sub(b->x[eb[1]], b->x[eb[0]]);
+  MollifierTerm t = mollifier_term(c, k->stiffness, affine_vector(&s->pose[k->a], u), affine_vector(&s->pose[k->b], v));
+  spring_put(out, scale(1 / t.long_u, t.by_u), scale(1 / t.to_v, t.by_v), 1, &t.stiffness, 0, scale(t.long_u, u),
+             scale(t.to_v, v));
+}
+
+/* Adds the springs that the lanes have written to this lane's sums. */
+KERNEL void moments_gather(const double *spring, int count, int lane, double *sum) {
+  lane_sync();
+  for (int n = lane, m = 0; n < MOMENT_SUMS; n += LANES, m++) {
+    int f[3];
+    moment_factors(n, f);
+    double add_to = sum[m];
+    for (int i = 0; i < count; i++) {
+      const double *s = spring + SPRING_NUMBERS * i;
+      add_to += s[f[0]] * s[f[1]] * s[f[2]];
+    }
+    sum[m] = add_to;
+  }
+  lane_sync();
+}
+
+KERNEL void moment_task(const MomentArrays *s, int task, int lane, double *scratch) {
+  const MomentTask *k = &s->task[task];
+  double sum[(MOMENT_SUMS + LANES - 1) / LANES], *own = scratch + SPRING_NUMBERS * lane;
+  for (int m = 0; m < (MOMENT_SUMS + LANES - 1) / LANES; m++) sum[m] = 0;
+  for (int base = 0; base < k->count; base += LANES) {
+    int left = k->count - base, rounds = left < LANES ? left : LANES, softened, rank;
+    const Contact *c = lane < left ? &s->contact[s->index[k->first + base + lane]] : NULL;
+    if (c) {
+      Term t = contact_term(c, k->stiffness, s->range);
+      spring_put(own, t.force, neg(t.force), 1, &t.stiffness, 1, c->ya, c->yb);
+    }
+    moments_gather(scratch, rounds, lane, sum);
+    rank = lane_rank(c && c->mollifier_d1 != 0, lane, &softened);
+    if (softened == 0) continue;
+    if (c && c->mollifier_d1 != 0) spring_put_mollifier(scratch + SPRING_NUMBERS * rank, s, k, c);
+    moments_gather(scratch, softened, lane, sum);
+  }
+  for (int base = 0; base < k->friction_count; base += LANES) {
+    int left = k->friction_count - base;
+    if (lane < left) {
+      const FrictionPoint *f = &s->friction[k->friction + base + lane];
+      Term t = friction_term(f, s->eps);
+      spring_put(own, t.force, neg(t.force), t.factor, &t.stiffness, friction_way(f) == FRICTION_SLIDE ? 1 : 0, f->ya,
+                 f->yb);
+    }
+    moments_gather(scratch, left < LANES ? left : LANES, lane, sum);
+  }
+  for (int n = lane, m = 0; n < MOMENT_SUMS; n += LANES, m++) s->sum[(size_t)MOMENT_SUMS * task + n] = sum[m];
+}
+
+/* ---- the matrix ---- */
+
+typedef struct MatrixArrays {
+  const double *moments; /* MOMENT_SUMS by task of moments */
+  const double *body;    /* 144 per row: blocks of the bodies by themselves */
+  const double *own;     /* 12 per row: their gradients */
+  const int *entry;      /* per entry: 2 task + (rows are b's), or -1 - row on the diagonal */
+  const int *part_first; /* [rows + 1] */
+  const int *part;       /* 2 task + side of the pairs of each row's body */
+  double *value;         /* 144 per entry */
+  double *gradient, *right;
+} MatrixArrays;
+
+/* Number (r, c) of the block that a symmetric 3x3 per two nodes fills. entry: of nodes (i, j). */
+KERNEL double moment_number(const double *sum, int entry, int r, int c) {
+  int place = r == c ? r : r + c + 2; /* xx yy zz xy xz yz */
+  return sum[MOMENT_AA + 6 * entry + place];
+}
+
+KERNEL int moment_triangle(int i, int j) { return i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i; }
+
+KERNEL void matrix_item(const MatrixArrays *s, int item) {
+  int entry = item / 144, k = item % 144, row = k % 12, column = k / 12, what = s->entry[entry];
+  int i = row / 3, r = row % 3, j = column / 3, c = column % 3;
+  if (what >= 0) {
+    const double *sum = s->moments + (size_t)MOMENT_SUMS * (what / 2);
+    s->value[item] = -moment_number(sum, 20 + (what % 2 ? 4 * j + i : 4 * i + j), r, c);
+    return;
+  }
+  int own = -1 - what;
+  double value = s->body[(size_t)144 * own + k];
+  for (int e = s->part_first[own]; e < s->part_first[own + 1]; e++)
+    value += moment_number(s->moments + (size_t)MOMENT_SUMS * (s->part[e] / 2),
+                           (s->part[e] % 2 ? 10 : 0) + moment_triangle(i, j), r, c);
+  s->value[item] = value;
+}
+
+KERNEL void gradient_item(const MatrixArrays *s, int item) {
+  int row = item / 12, k = item % 12;
+  double sum = s->own[item];
+  for (int e = s->part_first[row]; e < s->part_first[row + 1]; e++)
+    sum += s->moments[(size_t)MOMENT_SUMS * (s->part[e] / 2) + (s->part[e] % 2 ? MOMENT_GB : 0) + k];
+  s->gradient[item] = sum;
+  s->right[item] = -sum;
+}
+
+/* ---- launches ---- */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+bool eval_launch(int chunks, const EvalArrays *arrays);
+bool eval_sum_launch(int tasks, const EvalArrays *arrays);
+bool sweep_open_launch(int tasks, const SweepArrays *arrays);
+bool sweep_launch(int chunks, const SweepArrays *arrays);
+bool advance_launch(int tasks, const AdvanceArrays *arrays);
+bool fetch_launch(int tasks, const FetchArrays *arrays);
+bool moment_launch(int tasks, const MomentArrays *arrays);
+bool matrix_launch(int numbers, const MatrixArrays *arrays);
+bool gradient_launch(int numbers, const MatrixArrays *arrays);
+#ifdef __cplusplus
+}
+#endif
+
+/* Defines them: in contact.cu for the GPU, in a test for this machine's cores. */
+#define CONTACT_LAUNCHES                                                                                               \
+  LAUNCH_CHUNKS(eval, EvalArrays, eval_candidate)                                                                      \
+  LAUNCH_LANES(eval_sum, EvalArrays, eval_sum)                                                                         \
+  LAUNCH(sweep_open, SweepArrays, sweep_open)                                                                          \
+  LAUNCH_CHUNKS(sweep, SweepArrays, sweep_item)                                                                        \
+  LAUNCH_LANES(advance, AdvanceArrays, advance_task)                                                                   \
+  LAUNCH_LANES(fetch, FetchArrays, fetch_task)                                                                         \
+  LAUNCH_LANES(moment, MomentArrays, moment_task)                                                                      \
+  LAUNCH(matrix, MatrixArrays, matrix_item)                                                                            \
+  LAUNCH(gradient, MatrixArrays, gradient_item)
+
+#endif

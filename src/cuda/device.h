@@ -1,0 +1,38 @@
+/* What the C files of this room call of the CUDA files: memory, copies, kernels. Plain C, compiled by both compilers.
+ * Functions return false if the GPU reports an error, mostly that its memory is out. All work is done in one stream, in
+ * the order of the calls; only functions that say so wait for it. */
+#ifndef ABD_CUDA_DEVICE_H
+#define ABD_CUDA_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An array on the GPU that grows and is never copied by growing. */
+typedef struct DeviceArray {
+  void *at;
+  size_t capacity; /* [bytes] */
+} DeviceArray;
+
+bool device_find(char name[64], char reason[160]); /* false: no GPU can be used, and why */
+bool device_reserve(DeviceArray *array, size_t bytes);
+void device_free(DeviceArray *array); /* takes a zeroed one */
+/* Copies may still run when the function returns: the memory on this machine may be used after device_wait. */
+bool device_upload(void *to, const void *from, size_t bytes);
+bool device_download(void *to, const void *from, size_t bytes);
+bool device_move(void *to, const void *from, size_t bytes); /* on the GPU */
+bool device_clear(void *at, size_t bytes);                  /* sets bytes to zero */
+bool device_wait(void);                                     /* waits for all work so far; false if any of it failed */
+
+/* Memory of this machine that copies reach at full speed. */
+bool host_reserve(DeviceArray *array, size_t bytes);
+void host_free(DeviceArray *array);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

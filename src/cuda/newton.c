@@ -1,0 +1,228 @@
+/* Newton's step on the GPU, in worlds of free stiff bodies: moments of the pairs, the matrix by rows, conjugate
+ * gradients. The pattern is written here: rows island by island, the diagonal block first, then the pairs of the body in
+ * their order. Tested in tests/test_cuda_serial.c and tests/cuda/. */
+#include <string.h>
+
+#include "cpu/assembly.h"
+#include "cuda/accelerator.h"
+#include "kernel/constant.h"
+
+enum { PCG_ITERATIONS = 4000 };
+
+/* The system of the active set. Places are those in the packet. */
+typedef struct Setup {
+  Cpu *cpu;
+  Cuda *c;
+  int rows, components, chunks, chunk_rows, tasks, entries, parts;
+  int *body;                                           /* by row: cpu->active, sorted by island */
+  size_t task, first, part_first, entry, column, part; /* pattern */
+  size_t chunk_row, chunk_component, component_chunk;
+  size_t own, own_block, pose;   /* gradients and blocks of the bodies by themselves; poses */
+  size_t step, gradient, status; /* places in the solution */
+} Setup;
+
+static int *ints(const Setup *s, size_t at) { return packet_here(&s->c->packet, at); }
+
+/* ---- the pattern ---- */
+
+/* Sorts the active bodies by island. */
+static void sort_rows(Setup *s) {
+  const Islands *islands = s->cpu->islands;
+  for (int g = 0; g < islands->count; g++) {
+    int before = s->rows;
+    for (int e = islands->member.first[g]; islands->island[g].selected && e < islands->member.first[g + 1]; e++) {
+      int body = islands->member.item[e];
+      if (!s->cpu->work.active[body]) continue;
+      s->c->row_of[body] = s->rows;
+      s->body[s->rows++] = body;
+    }
+    s->components += s->rows > before;
+  }
+  s->chunk_rows = pcg_chunk_rows(s->rows);
+}
+
+/* task_pair: by pair, its task, -1 if it has no contact and no friction. */
+static void count_tasks(Setup *s) {
+  const Cpu *cpu = s->cpu;
+  for (int k = 0; k < cpu->pairs.count; k++)
+    s->c->task_pair[k] = cpu->pair_acts[k] && pair_selected(cpu, k) ? s->tasks++ : -1;
+}
+
+/* Places for all arrays; numbers that are not known yet at their most. */
+static bool open_packet(Setup *s) {
+  Packet *p = &s->c->packet, *out = &s->c->solution;
+  size_t rows = (size_t)s->rows, tasks = (size_t)s->tasks, number = sizeof(int);
+  packet_begin(p);
+  s->task = packet_add(p, tasks * sizeof(MomentTask));
+  s->first = packet_add(p, (rows + 1) * number);
+  s->part_first = packet_add(p, (rows + 1) * number);
+  s->entry = packet_add(p, (rows + 2 * tasks) * number);
+  s->column = packet_add(p, (rows + 2 * tasks) * number);
+  s->part = packet_add(p, 2 * tasks * number);
+  s->chunk_row = packet_add(p, (rows + 1) * number);
+  s->chunk_component = packet_add(p, rows * number);
+  s->component_chunk = packet_add(p, ((size_t)s->components + 1) * number);
+  s->pose = packet_add(p, (size_t)s->c->model->body_count * sizeof(Affine));
+  s->own = packet_add(p, rows * sizeof(Affine));
+  s->own_block = packet_add(p, rows * 144 * sizeof(double));
+  packet_begin(out);
+  s->step = packet_add(out, rows * sizeof(Affine));
+  s->gradient = packet_add(out, rows * sizeof(Affine));
+  s->status = packet_add(out, sizeof(PcgStatus));
+  return packet_open(p) && packet_open(out);
+}
+
+/* Each island is a component of the matrix, cut into chunks. */
+static void write_chunks(Setup *s) {
+  int *chunk_row = ints(s, s->chunk_row), *of = ints(s, s->chunk_component), *first = ints(s, s->component_chunk);
+  int component = -1, island = -1, in_chunk = 0;
+  for (int row = 0; row < s->rows; row++, in_chunk++) {
+    int its = s->cpu->islands->of[s->body[row]];
+    if (its != island) first[++component] = s->chunks;
+    if (its != island || in_chunk == s->chunk_rows) {
+      of[s->chunks] = component;
+      chunk_row[s->chunks++] = row;
+      in_chunk = 0;
+    }
+    island = its;
+  }
+  first[s->components] = s->chunks;
+  chunk_row[s->chunks] = s->rows;
+}
+
+static void task_item(void *context, int k) {
+  const Setup *s = context;
+  int t = s->c->task_pair[k];
+  if (t < 0) return;
+  const Pair *p = pairs_at(&s->cpu->pairs, k);
+  const Record *r = &s->c->record[p->slot];
+  const Body *body = s->c->model->body;
+  ((MomentTask *)packet_here(&s->c->packet, s->task))[t] = (MomentTask){.a = p->a,
+                                                                        .b = p->b,
+                                                                        .mesh_a = body[p->a].mesh,
+                                                                        .mesh_b = body[p->b].mesh,
+                                                                        .first = r->contact_first,
+                                                                        .count = r->contacts,
+                                                                        .friction = r->friction,
+                                                                        .friction_count = r->friction_count,
+                                                                        .stiffness = p->stiffness};
+}
+
+static void write_row(Setup *s, int row, int *entry, int *column, int *part) {
+  const Cpu *cpu = s->cpu;
+  int body = s->body[row];
+  column[s->entries] = row;
+  entry[s->entries++] = -1 - row;
+  for (int e = cpu->body_pairs.first[body]; e < cpu->body_pairs.first[body + 1]; e++) {
+    int pair = cpu->body_pairs.item[e] / 2, side = cpu->body_pairs.item[e] % 2, task = s->c->task_pair[pair];
+    if (task < 0) continue;
+    int other = cpu->pairs.body[pair][1 - side];
+    part[s->parts++] = 2 * task + side;
+    if (!takes_part(cpu, other)) continue;
+    column[s->entries] = s->c->row_of[other];
+    entry[s->entries++] = 2 * task + side;
+  }
+}
+
+static void write_rows(Setup *s) {
+  int *first = ints(s, s->first), *part_first = ints(s, s->part_first);
+  for (int row = 0; row < s->rows; row++) {
+    first[row] = s->entries;
+    part_first[row] = s->parts;
+    write_row(s, row, ints(s, s->entry), ints(s, s->column), ints(s, s->part));
+  }
+  first[s->rows] = s->entries;
+  part_first[s->rows] = s->parts;
+}
+
+/* A body by itself. */
+static void body_item(void *context, int row) {
+  const Setup *s = context;
+  const Work *w = &s->cpu->work;
+  int body = s->body[row];
+  double damping = s->cpu->islands->island[s->cpu->islands->of[body]].damping;
+  ((Affine *)packet_here(&s->c->packet, s->own))[row] = body_gradient(w, body, &w->q.body[body]);
+  body_hessian(w, body, &w->q.body[body], damping,
+               (double *)packet_here(&s->c->packet, s->own_block) + 144 * (size_t)row);
+}
+
+static void write_all(Setup *s) {
+  const Cpu *cpu = s->cpu;
+  write_chunks(s);
+  write_rows(s);
+  memcpy(packet_here(&s->c->packet, s->pose), cpu->work.q.body, (size_t)cpu->model->body_count * sizeof(Affine));
+  parallel_both(cpu->threads, s->rows, cpu->pairs.count, 32, body_item, task_item, s);
+}
+
+/* ---- the solve ---- */
+
+static bool launch(const Setup *s) {
+  Cuda *c = s->c;
+  const Packet *p = &c->packet;
+  const ContactScene *scene = &s->cpu->scene;
+  double *step = packet_there(&c->solution, s->step);
+  if (!device_reserve(&c->moments, (size_t)s->tasks * MOMENT_SUMS * sizeof(double)) ||
+      !device_reserve(&c->value, (size_t)s->entries * 144 * sizeof(double)))
+    return false;
+  MomentArrays moments = {packet_there(p, s->task),
+                          c->shape.at,
+                          packet_there(p, s->pose),
+                          c->contact.at,
+                          c->index.at,
+                          c->friction.there.at,
+                          c->moments.at,
+                          scene->range,
+                          scene->friction_eps};
+  MatrixArrays matrix = {c->moments.at,
+                         packet_there(p, s->own_block),
+                         packet_there(p, s->own),
+                         packet_there(p, s->entry),
+                         packet_there(p, s->part_first),
+                         packet_there(p, s->part),
+                         c->value.at,
+                         packet_there(&c->solution, s->gradient),
+                         step};
+  PcgMatrix system = {s->rows,
+                      s->chunks,
+                      s->components,
+                      packet_there(p, s->first),
+                      packet_there(p, s->column),
+                      c->value.at,
+                      packet_there(p, s->chunk_row),
+                      packet_there(p, s->chunk_component),
+                      packet_there(p, s->component_chunk),
+                      s->chunk_rows};
+  return packet_send(&c->packet) && moment_launch(s->tasks, &moments) && matrix_launch(144 * s->entries, &matrix) &&
+         gradient_launch(12 * s->rows, &matrix) &&
+         pcg_solve(&c->pcg, &system, step, GPU_PCG_TOLERANCE, PCG_ITERATIONS, packet_there(&c->solution, s->status)) &&
+         packet_receive(&c->solution) && device_wait();
+}
+
+static void take_row(void *context, int row) {
+  const Setup *s = context;
+  Work *w = &s->cpu->work;
+  int body = s->body[row];
+  w->gradient.body[body] = ((const Affine *)packet_here(&s->c->solution, s->gradient))[row];
+  w->newton.body[body] = ((const Affine *)packet_here(&s->c->solution, s->step))[row];
+  w->speed[body] = body_speed(w, body, &w->newton.body[body]);
+}
+
+Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised) {
+  Cuda *c = self;
+  Setup s = {.cpu = cpu, .c = c, .body = cpu->active};
+  c->lost = !cuda_send_friction(c, cpu); /* the tasks say where a pair's friction points are */
+  if (c->lost) return stage_from(false);
+  sort_rows(&s);
+  count_tasks(&s);
+  if (s.rows == 0) return stage_done();
+  if (!open_packet(&s)) return stage_from(false);
+  write_all(&s);
+  c->lost = !launch(&s);
+  if (c->lost) return stage_from(false);
+  const PcgStatus *status = packet_here(&c->solution, s.status);
+  *raised = status->indefinite > 0;
+  cpu->report->linear_iterations += status->iterations;
+  if (status->not_finite) return stage_not_finite(-1);
+  parallel_for(cpu->threads, s.rows, 64, take_row, &s);
+  return stage_done();
+}

@@ -1,0 +1,194 @@
+/* Lists of candidates made by the GPU: for all pairs of a stage at once. They come back too, for the CPU backend's own
+ * loops. Tested in tests/test_cuda_serial.c. */
+#include <string.h>
+
+#include "contact/query.h"
+#include "cuda/accelerator.h"
+#include "cuda/search_item.h"
+
+_Static_assert(sizeof(Fan) == sizeof(FanData), "fans are copied as they are");
+
+/* ---- trees ---- */
+
+typedef struct Sizes {
+  size_t node, fan, element;
+} Sizes;
+
+bool search_open(Cuda *c, const SideShape *shape) {
+  const Model *m = c->model;
+  Search *s = &c->search;
+  Sizes all = {1, 1, 1};
+  for (int k = 0; k < m->mesh_count; k++) {
+    all.node += (size_t)m->mesh[k].node_count;
+    all.fan += (size_t)m->mesh[k].fan_count;
+    all.element += (size_t)m->mesh[k].element_count;
+  }
+  Tree *tree = mem_alloc((size_t)m->mesh_count, sizeof *tree);
+  bool ok = tree && device_reserve(&s->node, all.node * sizeof(TreeNode)) &&
+            device_reserve(&s->fan, all.fan * sizeof(FanData)) &&
+            device_reserve(&s->element, all.element * sizeof(Element)) &&
+            device_reserve(&s->tree, (size_t)m->mesh_count * sizeof *tree);
+  TreeNode *node = s->node.at;
+  FanData *fan = s->fan.at;
+  Element *element = s->element.at;
+  for (int k = 0; ok && k < m->mesh_count; k++) {
+    const Mesh *mesh = &m->mesh[k];
+    tree[k] = (Tree){node, fan, element, shape[k].x};
+    ok = device_upload(node, mesh->node, (size_t)mesh->node_count * sizeof *node) &&
+         device_upload(fan, mesh->fan, (size_t)mesh->fan_count * sizeof *fan) &&
+         device_upload(element, mesh->element, (size_t)mesh->element_count * sizeof *element);
+    node += mesh->node_count;
+    fan += mesh->fan_count;
+    element += mesh->element_count;
+  }
+  ok = ok && device_upload(s->tree.at, tree, (size_t)m->mesh_count * sizeof *tree) && device_wait();
+  mem_free(tree);
+  s->queue_room = s->leaf_room = s->found_room = 1 << 16;
+  s->count.size = sizeof(int);
+  return ok;
+}
+
+void search_close(Search *s) {
+  DeviceArray *array[] = {&s->node, &s->fan,   &s->element, &s->tree,  &s->queue[0], &s->queue[1],
+                          &s->leaf, &s->found, &s->key,     &s->owner, &s->order,    &s->scratch};
+  for (int k = 0; k < ARRAY_COUNT(array); k++) device_free(array[k]);
+  twin_free(&s->count);
+  twin_free(&s->list);
+  packet_free(&s->packet);
+}
+
+/* ---- tasks ---- */
+
+static void put_box(float lo[3], float hi[3], Box box) {
+  for (int k = 0; k < 3; k++) {
+    lo[k] = (float)component(box.lo, k);
+    hi[k] = (float)component(box.hi, k);
+  }
+}
+
+static SearchTask task_of(const Cpu *cpu, const Pair *p) {
+  const PairCache *cache = pair_cache(p, &cpu->scene);
+  const Model *m = cpu->model;
+  const Mesh *a = &m->mesh[m->body[p->a].mesh], *b = &m->mesh[m->body[p->b].mesh];
+  SearchTask t = {.mesh_a = m->body[p->a].mesh, .mesh_b = m->body[p->b].mesh, .t = cache->ref, .radius = cache->radius};
+  t.reach = query_reach(&t.t, &t.t, a, b, t.radius);
+  Mat3 inverse = mat3_inverse(affine_linear(&t.t));
+  Affine back = affine(neg(mat3_mul_vec(inverse, t.t.n[0])), inverse);
+  put_box(t.entry[0], t.entry[1], box_inflate(box_transform(&back, box_inflate(b->box, t.reach)), t.reach));
+  return t;
+}
+
+/* ---- the search ---- */
+
+static bool reserve(Search *s) {
+  for (int k = 0; k < 2; k++)
+    if (!device_reserve(&s->queue[k], (size_t)s->queue_room * sizeof(SearchItem))) return false;
+  return device_reserve(&s->leaf, (size_t)s->leaf_room * sizeof(SearchItem)) &&
+         device_reserve(&s->found, (size_t)s->found_room * sizeof(Candidate)) &&
+         device_reserve(&s->key, (size_t)s->found_room * sizeof(uint64_t)) &&
+         device_reserve(&s->owner, (size_t)s->found_room * sizeof(int)) &&
+         device_reserve(&s->order, (size_t)s->found_room * sizeof(int));
+}
+
+static bool descend(Search *s, int tasks) {
+  size_t bytes = (size_t)s->count.count * sizeof(int);
+  if (!reserve(s) || !device_reserve(&s->count.there, bytes) || !device_clear(s->count.there.at, bytes)) return false;
+  int *count = s->count.there.at;
+  SearchArrays arrays = {.task = packet_there(&s->packet, 0),
+                         .tree = s->tree.at,
+                         .queue = {s->queue[0].at, s->queue[1].at},
+                         .leaf = s->leaf.at,
+                         .found = s->found.at,
+                         .key = s->key.at,
+                         .owner = s->owner.at,
+                         .count = count,
+                         .task_count = count + SEARCH_COUNTS,
+                         .queue_room = s->queue_room,
+                         .leaf_room = s->leaf_room,
+                         .found_room = s->found_room};
+  bool ok = search_root_launch(tasks, &arrays);
+  for (; ok && arrays.level < SEARCH_LEVELS; arrays.level++) ok = search_expand_launch(&arrays);
+  return ok && search_meet_launch(&arrays) && twin_receive(&s->count) && device_wait();
+}
+
+/* Whether all found their room; else it is made larger. */
+static bool fits(Search *s) {
+  const int *count = s->count.here.at;
+  int widest = 0;
+  for (int k = 0; k <= SEARCH_LEVELS; k++) widest = count[k] > widest ? count[k] : widest;
+  bool all = widest <= s->queue_room && count[SEARCH_LEAVES] <= s->leaf_room && count[SEARCH_FOUND] <= s->found_room;
+  if (widest > s->queue_room) s->queue_room = widest + widest / 2;
+  if (count[SEARCH_LEAVES] > s->leaf_room) s->leaf_room = count[SEARCH_LEAVES] + count[SEARCH_LEAVES] / 2;
+  if (count[SEARCH_FOUND] > s->found_room) s->found_room = count[SEARCH_FOUND] + count[SEARCH_FOUND] / 2;
+  return all;
+}
+
+typedef struct Handing {
+  Cpu *cpu;
+  Cuda *c;
+  const int *pair;
+  const int *first; /* by task: its first candidate */
+  int base;         /* of the candidates there */
+} Handing;
+
+static void hand_task(void *context, int t) {
+  const Handing *h = context;
+  Pair *p = pairs_at(&h->cpu->pairs, h->pair[t]);
+  Record *r = &h->c->record[p->slot];
+  int first = h->first[t], count = h->first[t + 1] - first;
+  pair_query_put(p, &h->cpu->scene, (const Candidate *)h->c->search.list.here.at + first, count);
+  if (r->a != p->a || r->b != p->b) *r = (Record){.a = p->a, .b = p->b};
+  r->list = pair_cache(p, &h->cpu->scene)->list;
+  r->first = h->base + first;
+  r->count = count;
+}
+
+/* Puts the lists in order behind the candidates that are there, and hands them to the pairs. */
+static bool collect(Cuda *c, Cpu *cpu, int tasks, const int *pair) {
+  Search *s = &c->search;
+  int *count = s->count.here.at, *first = count + SEARCH_COUNTS, found = count[SEARCH_FOUND], base = c->candidate_count;
+  for (int t = 0, at = 0; t <= tasks; t++) { /* numbers to places */
+    int own = first[t];
+    first[t] = at;
+    at += own;
+  }
+  s->list = (Twin){s->list.here, s->list.there, sizeof(Candidate), 0};
+  if (!twin_extend(&s->list, found) || !cuda_grow_candidates(c, base + found)) return false;
+  Candidate *to = (Candidate *)c->candidate.at + base;
+  OrderArrays order = {s->found.at, s->order.at, to};
+  if (!search_sort(found, s->key.at, s->owner.at, s->order.at, &s->scratch) || !search_order_launch(found, &order) ||
+      !device_download(s->list.here.at, to, (size_t)found * sizeof(Candidate)) || !device_wait())
+    return false;
+  c->candidate_count = base + found;
+  Handing handing = {cpu, c, pair, first, base};
+  parallel_for(cpu->threads, tasks, 4, hand_task, &handing);
+  return pairs_settle(&cpu->pairs);
+}
+
+/* A tree too deep for the keys: this machine searches. */
+static void search_here(Cpu *cpu, int tasks, const int *pair) {
+  for (int t = 0; t < tasks; t++) {
+    Pair *p = pairs_at(&cpu->pairs, pair[t]);
+    pair_query_here(p, &cpu->scene);
+  }
+}
+
+bool cuda_search(Cuda *c, Cpu *cpu, int tasks, const int *pair) {
+  Search *s = &c->search;
+  if (tasks == 0) return true;
+  packet_begin(&s->packet);
+  packet_add(&s->packet, (size_t)tasks * sizeof(SearchTask));
+  s->count.count = 0;
+  if (!packet_open(&s->packet) || !twin_extend(&s->count, SEARCH_COUNTS + tasks + 1)) return false;
+  for (int t = 0; t < tasks; t++) ((SearchTask *)s->packet.here.at)[t] = task_of(cpu, pairs_at(&cpu->pairs, pair[t]));
+  if (!packet_send(&s->packet)) return false;
+  do
+    if (!descend(s, tasks)) return false;
+  while (!fits(s));
+  const int *count = s->count.here.at;
+  if (count[SEARCH_DEEP] || count[SEARCH_LEVELS] > 0) {
+    search_here(cpu, tasks, pair);
+    return pairs_settle(&cpu->pairs);
+  }
+  return collect(c, cpu, tasks, pair);
+}

@@ -1,0 +1,228 @@
+/* The search for candidates: both trees of each pair are descended together, one level at a time for all pairs, then the
+ * elements of the leaves that meet are tested. The order in which items are found changes from run to run; keys give
+ * every candidate its place in the order of contact/traverse.c. Compiles as C and as CUDA. */
+#ifndef ABD_CUDA_SEARCH_ITEM_H
+#define ABD_CUDA_SEARCH_ITEM_H
+
+#include <float.h>
+
+#include "contact/stencil.h"
+#include "cuda/device.h"
+#include "cuda/launch.h"
+#include "geom/node.h"
+
+/* Fan of geom/mesh.h as plain arrays. */
+typedef struct FanData {
+  float lo[3][FAN_WIDTH], hi[3][FAN_WIDTH];
+  int index[FAN_WIDTH];
+  int count;
+} FanData;
+
+typedef struct Tree {
+  const TreeNode *node;
+  const FanData *fan;
+  const Element *element;
+  const Vec3 *x;
+} Tree;
+
+/* All stencils of two meshes within a radius, at relative pose t. */
+typedef struct SearchTask {
+  int mesh_a, mesh_b;
+  Affine t;
+  double radius;
+  float reach;       /* the radius plus the rounding of boxes */
+  float entry[2][3]; /* lo and hi of the i-AABB in a's rest frame */
+} SearchTask;
+
+/* Two nodes that meet. key: the branches on the way to them, from the highest bits down; bit: the lowest one in use. */
+typedef struct SearchItem {
+  uint64_t key;
+  int task, ia, ib, bit;
+} SearchItem;
+
+enum { SEARCH_LEVELS = 18, SEARCH_LEAVES, SEARCH_FOUND, SEARCH_DEEP, SEARCH_COUNTS };
+
+typedef struct SearchArrays {
+  const SearchTask *task;
+  const Tree *tree; /* by mesh */
+  SearchItem *queue[2], *leaf;
+  Candidate *found;
+  uint64_t *key;   /* of each found one */
+  int *owner;      /* its task */
+  int *count;      /* [SEARCH_COUNTS] items by level; leaves; candidates; whether trees were too deep */
+  int *task_count; /* candidates by task */
+  int queue_room, leaf_room, found_room;
+  int level;
+} SearchArrays;
+
+KERNEL int count_up(int *at) {
+#ifdef __CUDA_ARCH__
+  return atomicAdd(at, 1);
+#else
+  return (*at)++;
+#endif
+}
+
+KERNEL void search_root(const SearchArrays *s, int task) {
+  SearchItem item = {0, task, 0, 0, 64};
+  int at = count_up(&s->count[0]);
+  if (at < s->queue_room) s->queue[0][at] = item;
+}
+
+/* A box of a in b's rest frame, inflated by the reach. */
+KERNEL bool posed_meets(const SearchTask *k, const float lo[3], const float hi[3], const TreeNode *b) {
+  for (int d = 0; d < 3; d++) {
+    float center = (float)component(k->t.n[0], d), half = k->reach;
+    for (int i = 0; i < 3; i++) {
+      float f = (float)component(k->t.n[i + 1], d);
+      center += f * 0.5f * (lo[i] + hi[i]);
+      half += fabsf(f) * 0.5f * (hi[i] - lo[i]);
+    }
+    if (center - half > b->hi[d] || center + half < b->lo[d]) return false;
+  }
+  return true;
+}
+
+KERNEL TreeNode fan_node(const FanData *fan, int lane) {
+  TreeNode n = {{0}, {0}, 0, 0, 0, 0};
+  for (int d = 0; d < 3; d++) {
+    n.lo[d] = fan->lo[d][lane];
+    n.hi[d] = fan->hi[d][lane];
+  }
+  return n;
+}
+
+KERNEL bool enters(const SearchTask *k, const TreeNode *a) {
+  for (int d = 0; d < 3; d++)
+    if (a->lo[d] > k->entry[1][d] || a->hi[d] < k->entry[0][d]) return false;
+  return true;
+}
+
+/* Item `i / FAN_WIDTH` of the level, child `i % FAN_WIDTH` of its larger node. */
+KERNEL void search_expand(const SearchArrays *s, int i) {
+  int lane = i % FAN_WIDTH;
+  SearchItem item = s->queue[s->level % 2][i / FAN_WIDTH];
+  const SearchTask *k = &s->task[item.task];
+  const Tree *a = &s->tree[k->mesh_a], *b = &s->tree[k->mesh_b];
+  const TreeNode *na = &a->node[item.ia], *nb = &b->node[item.ib];
+  if (na->element_count > 0 && nb->element_count > 0) {
+    int at = lane ? s->leaf_room : count_up(&s->count[SEARCH_LEAVES]);
+    if (at < s->leaf_room) s->leaf[at] = item;
+    return;
+  }
+  bool into_a = tree_splits_a(na, nb);
+  const FanData *fan = into_a ? &a->fan[na->fan] : &b->fan[nb->fan];
+  if (lane >= fan->count) return;
+  TreeNode child = fan_node(fan, lane);
+  if (into_a ? !enters(k, &child) || !posed_meets(k, child.lo, child.hi, nb) : !posed_meets(k, na->lo, na->hi, &child))
+    return;
+  *(into_a ? &item.ia : &item.ib) = fan->index[lane];
+  item.bit -= 3;
+  item.key |= (uint64_t)lane << item.bit;
+  int at = count_up(&s->count[s->level + 1]);
+  if (at < s->queue_room) s->queue[(s->level + 1) % 2][at] = item;
+}
+
+typedef struct Corner3 {
+  Vec3 x[3];
+} Corner3;
+
+KERNEL Box corners_box(const Vec3 *x, int first, int count, double radius) {
+  Box box = {x[first], x[first]};
+  for (int i = 1; i < count; i++) box = box_add(box, x[(first + i) % 3]);
+  return box_inflate(box, radius);
+}
+
+KERNEL void search_put(const SearchArrays *s, const SearchItem *item, int elements, int stencil, double dist_sq,
+                       Vec3 diff, const Vec3 *y, int y_count, Candidate c) {
+  double radius = s->task[item->task].radius;
+  if (dist_sq > radius * radius) return;
+  int at = count_up(&s->count[SEARCH_FOUND]);
+  count_up(&s->task_count[item->task]);
+  if (at >= s->found_room) return;
+  candidate_set(&c, dist_sq, diff, y, y_count);
+  s->found[at] = c;
+  s->owner[at] = item->task;
+  s->key[at] = item->key | (uint64_t)elements << (item->bit - 6) | (uint64_t)stencil << (item->bit - 10);
+}
+
+KERNEL Candidate stencil_of(int kind, int prim_a, int prim_b) {
+  Candidate c = {0, -FLT_MAX, {0, 0, 0}, 0, kind, prim_a, prim_b};
+  return c;
+}
+
+/* The stencils of two elements, as contact/query.c lists those of stiff bodies. */
+KERNEL void search_elements(const SearchArrays *s, const SearchItem *item, int elements, const Element *ea,
+                            const Element *eb, const Vec3 *x, const Vec3 *y) {
+  double radius = s->task[item->task].radius, bary[3], u, v;
+  Box box_a = corners_box(x, 0, 3, radius), box_b = corners_box(y, 0, 3, 0), near_b = box_inflate(box_b, radius);
+  Vec3 diff;
+  if (!box_overlap(box_a, box_b)) return;
+  for (int k = 0; eb->triangle >= 0 && k < ea->vertex_count; k++) {
+    if (!(ea->owned_vertices >> k & 1) || !box_has(near_b, x[k])) continue;
+    double d = closest_point_triangle(x[k], y[0], y[1], y[2], bary, &diff);
+    search_put(s, item, elements, k, d, diff, y, 3, stencil_of(STENCIL_VERTEX_TRIANGLE, ea->vertex[k], eb->triangle));
+  }
+  for (int k = 0; ea->triangle >= 0 && k < eb->vertex_count; k++) {
+    if (!(eb->owned_vertices >> k & 1) || !box_has(box_a, y[k])) continue;
+    double d = closest_point_triangle(y[k], x[0], x[1], x[2], bary, &diff);
+    search_put(s, item, elements, 3 + k, d, neg(diff), &y[k], 1,
+               stencil_of(STENCIL_TRIANGLE_VERTEX, ea->triangle, eb->vertex[k]));
+  }
+  for (int i = 0; i < 3; i++) {
+    Box edge = corners_box(x, i, 2, radius);
+    if (!(ea->owned_edges >> i & 1) || !box_overlap(edge, box_b)) continue;
+    for (int j = 0; j < 3; j++) {
+      if (!(eb->owned_edges >> j & 1) || !box_overlap(edge, corners_box(y, j, 2, 0))) continue;
+      Vec3 e[2] = {y[j], y[(j + 1) % 3]};
+      double d = closest_edge_edge(x[i], x[(i + 1) % 3], e[0], e[1], &u, &v, &diff);
+      search_put(s, item, elements, 6 + 3 * i + j, d, diff, e, 2,
+                 stencil_of(STENCIL_EDGE_EDGE, ea->edge[i], eb->edge[j]));
+    }
+  }
+}
+
+/* Leaf pair i / 64, its elements i % 8 of a and i / 8 % 8 of b. */
+KERNEL void search_meet(const SearchArrays *s, int i) {
+  const SearchItem *item = &s->leaf[i / (LEAF_MAX * LEAF_MAX)];
+  const SearchTask *k = &s->task[item->task];
+  const Tree *a = &s->tree[k->mesh_a], *b = &s->tree[k->mesh_b];
+  const TreeNode *na = &a->node[item->ia], *nb = &b->node[item->ib];
+  int of_a = i % LEAF_MAX, of_b = i / LEAF_MAX % LEAF_MAX;
+  if (of_a >= na->element_count || of_b >= nb->element_count) return;
+  if (item->bit < 10) {
+    s->count[SEARCH_DEEP] = 1;
+    return;
+  }
+  const Element *ea = &a->element[na->first + of_a], *eb = &b->element[nb->first + of_b];
+  Vec3 x[3], y[3];
+  for (int n = 0; n < 3; n++) {
+    x[n] = affine_point(&k->t, a->x[ea->vertex[n]]);
+    y[n] = b->x[eb->vertex[n]];
+  }
+  search_elements(s, item, LEAF_MAX * of_b + of_a, ea, eb, x, y);
+}
+
+/* Candidates in order. */
+typedef struct OrderArrays {
+  const Candidate *found;
+  const int *order;
+  Candidate *out;
+} OrderArrays;
+
+KERNEL void search_order(const OrderArrays *s, int i) { s->out[i] = s->found[s->order[i]]; }
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+bool search_root_launch(int tasks, const SearchArrays *arrays);
+bool search_expand_launch(const SearchArrays *arrays); /* for all items of the level */
+bool search_meet_launch(const SearchArrays *arrays);   /* for all leaves */
+bool search_order_launch(int count, const OrderArrays *arrays);
+/* The order of the found ones by owner, then key. scratch: memory that it needs. */
+bool search_sort(int count, const uint64_t *key, const int *owner, int *order, DeviceArray *scratch);
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,174 @@
+/* The GPU's part of a step on this machine's cores: memory, copies, launches as loops, conjugate gradients. So the code
+ * of src/cuda is tested without a GPU and under sanitizers. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/contact_item.h"
+#include "cuda/device.h"
+#include "cuda/pcg.h"
+#include "cuda/search_item.h"
+
+CONTACT_LAUNCHES
+
+bool serial_out_of_memory; /* every copy to the GPU fails */
+
+bool device_find(char name[64], char reason[160]) {
+  strcpy(name, "serial");
+  reason[0] = 0;
+  return true;
+}
+
+bool device_reserve(DeviceArray *array, size_t bytes) {
+  if (bytes <= array->capacity) return true;
+  free(array->at);
+  array->at = malloc(bytes); /* no spare room: a sanitizer finds the first byte beyond it */
+  array->capacity = array->at ? bytes : 0;
+  if (array->at) memset(array->at, 0xff, bytes); /* NaN */
+  return array->at != NULL;
+}
+
+void device_free(DeviceArray *array) {
+  free(array->at);
+  *array = (DeviceArray){0};
+}
+
+bool host_reserve(DeviceArray *array, size_t bytes) { return device_reserve(array, bytes); }
+void host_free(DeviceArray *array) { device_free(array); }
+
+static bool copy(void *to, const void *from, size_t bytes) {
+  if (bytes) memcpy(to, from, bytes);
+  return true;
+}
+
+bool device_upload(void *to, const void *from, size_t bytes) { return !serial_out_of_memory && copy(to, from, bytes); }
+bool device_download(void *to, const void *from, size_t bytes) { return copy(to, from, bytes); }
+bool device_move(void *to, const void *from, size_t bytes) { return copy(to, from, bytes); }
+bool device_clear(void *at, size_t bytes) { return memset(at, 0, bytes), true; }
+bool device_wait(void) { return true; }
+
+/* ---- the search ---- */
+
+LAUNCH(search_root, SearchArrays, search_root)
+LAUNCH(search_order, OrderArrays, search_order)
+
+bool search_expand_launch(const SearchArrays *s) {
+  int items = s->count[s->level] < s->queue_room ? s->count[s->level] : s->queue_room;
+  for (int i = items * FAN_WIDTH - 1; i >= 0; i--) search_expand(s, i); /* the order must not matter */
+  return true;
+}
+
+bool search_meet_launch(const SearchArrays *s) {
+  int leaves = s->count[SEARCH_LEAVES] < s->leaf_room ? s->count[SEARCH_LEAVES] : s->leaf_room;
+  for (int i = leaves * LEAF_MAX * LEAF_MAX - 1; i >= 0; i--) search_meet(s, i);
+  return true;
+}
+
+static const uint64_t *sort_key;
+static const int *sort_owner;
+static int compare(const void *x, const void *y) {
+  int a = *(const int *)x, b = *(const int *)y;
+  if (sort_owner[a] != sort_owner[b]) return sort_owner[a] < sort_owner[b] ? -1 : 1;
+  return (sort_key[a] > sort_key[b]) - (sort_key[a] < sort_key[b]);
+}
+
+bool search_sort(int count, const uint64_t *key, const int *owner, int *order, DeviceArray *scratch) {
+  (void)scratch;
+  for (int i = 0; i < count; i++) order[i] = i;
+  sort_key = key;
+  sort_owner = owner;
+  if (count > 1) qsort(order, (size_t)count, sizeof(int), compare);
+  return true;
+}
+
+/* ---- conjugate gradients, component by component ---- */
+
+double serial_tolerance; /* instead of the caller's; 0 = the caller's */
+
+int pcg_chunk_rows(int rows) { return rows > 4 ? 4 : 1; }
+void pcg_destroy(Pcg *pcg) { device_free(&pcg->vector); }
+
+/* The lower triangle of a diagonal block, factored. */
+static bool factor(double *a) {
+  for (int j = 0; j < 12; j++) {
+    for (int k = 0; k < j; k++)
+      for (int i = j; i < 12; i++) a[12 * j + i] -= a[12 * k + i] * a[12 * k + j];
+    double pivot = a[13 * j];
+    if (!(pivot > 0)) return false;
+    for (int i = j; i < 12; i++) a[12 * j + i] /= sqrt(pivot);
+  }
+  return true;
+}
+
+static void precondition(const double *l, const double *r, double *z) {
+  memcpy(z, r, 12 * sizeof *z);
+  for (int j = 0; j < 12; j++) {
+    z[j] /= l[13 * j];
+    for (int i = j + 1; i < 12; i++) z[i] -= l[12 * j + i] * z[j];
+  }
+  for (int j = 11; j >= 0; j--) {
+    for (int i = j + 1; i < 12; i++) z[j] -= l[12 * j + i] * z[i];
+    z[j] /= l[13 * j];
+  }
+}
+
+static void multiply(const PcgMatrix *m, int row, const double *x, double *y) {
+  memset(y, 0, 12 * sizeof *y);
+  for (int e = m->first[row]; e < m->first[row + 1]; e++)
+    for (int c = 0; c < 12; c++)
+      for (int r = 0; r < 12; r++) y[r] += m->value[144 * (size_t)e + 12 * c + r] * x[12 * m->column[e] + c];
+}
+
+typedef struct Range {
+  int first, end;
+} Range;
+
+static double product(const double *x, const double *y, Range rows) {
+  double sum = 0;
+  for (int k = 12 * rows.first; k < 12 * rows.end; k++) sum += x[k] * y[k];
+  return sum;
+}
+
+static void solve_component(const PcgMatrix *m, Range rows, double *x, double *work, double tolerance, int most,
+                            PcgStatus *status) {
+  size_t n = 12 * (size_t)m->rows;
+  double *r = work, *z = work + n, *d = work + 2 * n, *ad = work + 3 * n, *l = work + 4 * n, rz, enough;
+  int count = 0;
+  for (int i = rows.first; i < rows.end; i++) {
+    double *own = l + 144 * (size_t)i;
+    memcpy(own, m->value + 144 * (size_t)m->first[i], 144 * sizeof(double));
+    if (!factor(own)) {
+      status->indefinite++;
+      return;
+    }
+    memcpy(r + 12 * i, x + 12 * i, 12 * sizeof(double));
+    precondition(own, r + 12 * i, z + 12 * i);
+    memcpy(d + 12 * i, z + 12 * i, 12 * sizeof(double));
+    memset(x + 12 * i, 0, 12 * sizeof(double));
+  }
+  for (rz = product(r, z, rows), enough = tolerance * tolerance * rz; rz > enough && count < most; count++) {
+    for (int i = rows.first; i < rows.end; i++) multiply(m, i, d, ad + 12 * i);
+    double curvature = product(d, ad, rows), alpha = rz / curvature, before = rz;
+    if (!(curvature > 0)) {
+      status->indefinite++;
+      break;
+    }
+    for (int k = 12 * rows.first; k < 12 * rows.end; k++) x[k] += alpha * d[k], r[k] -= alpha * ad[k];
+    for (int i = rows.first; i < rows.end; i++) precondition(l + 144 * (size_t)i, r + 12 * i, z + 12 * i);
+    rz = product(r, z, rows);
+    for (int k = 12 * rows.first; k < 12 * rows.end; k++) d[k] = z[k] + rz / before * d[k];
+  }
+  status->not_finite += !isfinite(rz);
+  if (count > status->iterations) status->iterations = count;
+}
+
+bool pcg_solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, PcgStatus *status) {
+  *status = (PcgStatus){0};
+  if (serial_tolerance > 0) tolerance = serial_tolerance;
+  if (!device_reserve(&pcg->vector, (size_t)m->rows * (4 * 12 + 144) * sizeof(double))) return false;
+  for (int c = 0; c < m->components; c++) {
+    Range rows = {m->chunk_row[m->component_chunk[c]], m->chunk_row[m->component_chunk[c + 1]]};
+    solve_component(m, rows, x, pcg->vector.at, tolerance, most, status);
+  }
+  return true;
+}

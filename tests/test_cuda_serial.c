@@ -1,0 +1,186 @@
+/* The GPU backend with the GPU replaced by this machine's cores (tests/cuda/serial.c): its steps agree with the CPU
+ * backend's. Distances, energies and moments come from the same formulas, summed in another order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "api/world.h"
+#include "cuda/cuda.h"
+#include "lab.h"
+
+extern double serial_tolerance;   /* of tests/cuda/serial.c */
+extern bool serial_out_of_memory; /* the same */
+
+/* Boxes and potatoes that fall on each other, with friction. */
+static Lab open_heap(bool on_gpu) {
+  AbdWorldDef def = abd_default_world_def();
+  def.contact.friction = 0.4;
+  def.contact.range = 2e-3;
+  def.solver.threads = 2;
+  def.solver.device = ABD_DEVICE_CPU;
+  Lab lab = lab_open(def);
+  AbdMeshId box = lab_box(&lab, 0.1, 0.08, 0.06), potato = lab_potato(&lab, 0.05, 0.7);
+  lab_ground(&lab, vec3(0, 0, 1));
+  for (int k = 0; k < 9; k++)
+    lab_body(&lab, k % 3 ? box : potato, vec3(0.02 * (k % 2), 0.03 * (k % 3), 0.1 + 0.15 * k), vec3(0, 0, 0));
+  lab_expect_ok(&lab, abd_world_start(lab.world));
+  if (!on_gpu) return lab;
+  AbdWorld *world = lab.world;
+  world->backend.stages->destroy(world->backend.self);
+  world->backend = (Backend){&cuda_stages, cuda_create(&world->model)};
+  assert_non_null(world->backend.self);
+  return lab;
+}
+
+static double largest_difference(const Lab *a, const Lab *b) {
+  double most = 0;
+  for (int i = 0; i < a->world->model.body_count; i++)
+    for (int k = 0; k < 4; k++)
+      most = fmax(most, norm(sub(a->world->state.q.body[i].n[k], b->world->state.q.body[i].n[k])));
+  return most;
+}
+
+/* From the same state one step of both differs by less than ten tolerances, if the linear systems are solved. */
+static void test_steps_agree(void **state) {
+  (void)state;
+  serial_tolerance = 1e-8;
+  Lab cpu = open_heap(false), gpu = open_heap(true);
+  double allowed = 10 * abd_world_settings(cpu.world).solver.tolerance * cpu.def.dt, worst = 0;
+  size_t size = 0;
+  void *bytes = NULL;
+  int steps = (int)lab_seconds(60, 25);
+  for (int k = 0; k < steps; k++) {
+    size = abd_world_snapshot_size(cpu.world);
+    bytes = realloc(bytes, size);
+    assert_int_equal(abd_world_save(cpu.world, bytes, size), ABD_OK);
+    assert_int_equal(abd_world_restore(gpu.world, bytes, size), ABD_OK);
+    lab_step(&cpu);
+    lab_step(&gpu);
+    double apart = largest_difference(&cpu, &gpu);
+    worst = fmax(worst, apart);
+    if (apart > allowed)
+      fail_msg("step %d: poses differ by %g, allowed %g; contacts %d and %d", k + 1, apart, allowed,
+               (int)cpu.report.contacts, (int)gpu.report.contacts);
+  }
+  print_message("largest difference %g of %g; contacts at the end %d and %d\n", worst, allowed,
+                (int)cpu.report.contacts, (int)gpu.report.contacts);
+  assert_true(cpu.report.contacts > 10);
+  free(bytes);
+  lab_close(&cpu);
+  lab_close(&gpu);
+}
+
+/* A run of its own: all steps converge without a crossing, and a second run has the same bits. */
+static void test_repeats(void **state) {
+  (void)state;
+  uint64_t hash[2];
+  for (int run = 0; run < 2; run++) {
+    Lab lab = open_heap(true);
+    for (int k = 0; k < (int)lab_seconds(80, 30); k++) lab_step(&lab);
+    hash[run] = abd_world_hash(lab.world);
+    lab_close(&lab);
+  }
+  assert_true(hash[0] == hash[1]);
+}
+
+/* A run that goes on from a snapshot in another world has the same bits. */
+static void test_resumes(void **state) {
+  (void)state;
+  serial_tolerance = 0;
+  for (int at = 12; at < 60; at += 16) {
+    Lab whole = open_heap(true), rest = open_heap(true);
+    for (int k = 0; k < at; k++) lab_step(&whole);
+    size_t size = abd_world_snapshot_size(whole.world);
+    void *bytes = malloc(size);
+    assert_int_equal(abd_world_save(whole.world, bytes, size), ABD_OK);
+    assert_int_equal(abd_world_restore(rest.world, bytes, size), ABD_OK);
+    for (int k = 0; k < 12; k++) {
+      lab_step(&whole);
+      lab_step(&rest);
+      if (abd_world_hash(whole.world) != abd_world_hash(rest.world))
+        fail_msg("resumed after step %d: step %d differs by %g", at, at + k + 1, largest_difference(&whole, &rest));
+    }
+    free(bytes);
+    lab_close(&whole);
+    lab_close(&rest);
+  }
+}
+
+/* GPU_TRIANGLES: a world of finer meshes is expected to be faster on a GPU. */
+static void test_pays(void **state) {
+  (void)state;
+  const struct {
+    int fineness; /* of a ball */
+    bool pays;
+  } ball[] = {{3, false}, {4, true}};
+  for (int k = 0; k < 2; k++) {
+    Lab lab = lab_open(abd_default_world_def());
+    MeshData mesh = {0};
+    assert_true(shape_sphere(0.1, ball[k].fineness, &mesh));
+    size_t triangles = mesh.triangle_count;
+    lab_body(&lab, lab_mesh(&lab, &mesh, 0, false), vec3(0, 0, 0), vec3(0, 0, 0));
+    lab_expect_ok(&lab, abd_world_start(lab.world));
+    print_message("%zu triangles\n", triangles);
+    assert_true(cuda_pays(&lab.world->model) == (triangles >= 4000) && cuda_pays(&lab.world->model) == ball[k].pays);
+    lab_close(&lab);
+  }
+  Lab edge = lab_open(abd_default_world_def());
+  MeshData mesh = {0};
+  assert_true(shape_sphere(0.1, 4, &mesh)); /* 5120 and 12: 2566 a body */
+  lab_body(&edge, lab_mesh(&edge, &mesh, 0, false), vec3(0, 0, 0), vec3(0, 0, 0));
+  lab_body(&edge, lab_box(&edge, 0.1, 0.1, 0.1), vec3(1, 0, 0), vec3(0, 0, 0));
+  lab_expect_ok(&edge, abd_world_start(edge.world));
+  assert_false(cuda_pays(&edge.world->model));
+  lab_close(&edge);
+}
+
+/* Out of memory on the GPU: with auto the CPU takes the step, with cuda the step fails and the state stays. */
+static void test_leaves_gpu(void **state) {
+  (void)state;
+  for (int k = 0; k < 2; k++) {
+    Lab lab = open_heap(true);
+    lab.world->model.def.solver.device = k ? ABD_DEVICE_CUDA : ABD_DEVICE_AUTO;
+    for (int i = 0; i < 10; i++) lab_step(&lab);
+    uint64_t before = abd_world_hash(lab.world);
+    serial_out_of_memory = true;
+    AbdStatus status = abd_world_step(lab.world, NULL);
+    serial_out_of_memory = false;
+    assert_int_equal(status, k ? ABD_ERROR_MEMORY : ABD_OK);
+    if (k) assert_true(abd_world_hash(lab.world) == before);
+    else assert_string_equal(abd_world_device(lab.world), "cpu");
+    for (int i = 0; i < 5; i++) lab_step(&lab);
+    lab_close(&lab);
+  }
+}
+
+/* GPU_PCG_TOLERANCE: how many iterations of conjugate gradients the same steps take. */
+static void test_tolerance(void **state) {
+  (void)state;
+  int64_t all = 0;
+  Lab cpu = open_heap(false), gpu = open_heap(true);
+  void *bytes = NULL;
+  serial_tolerance = 0;
+  for (int k = 0; k < 25; k++) {
+    size_t size = abd_world_snapshot_size(cpu.world);
+    bytes = realloc(bytes, size);
+    assert_int_equal(abd_world_save(cpu.world, bytes, size), ABD_OK);
+    assert_int_equal(abd_world_restore(gpu.world, bytes, size), ABD_OK);
+    lab_step(&cpu);
+    lab_step(&gpu);
+    all += gpu.report.linear_iterations;
+  }
+  lab_expect_near("iterations of conjugate gradients", (double)all, 1894, 70);
+  free(bytes);
+  lab_close(&cpu);
+  lab_close(&gpu);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps_agree), cmocka_unit_test(test_repeats),
+                                     cmocka_unit_test(test_resumes),     cmocka_unit_test(test_tolerance),
+                                     cmocka_unit_test(test_pays),        cmocka_unit_test(test_leaves_gpu)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

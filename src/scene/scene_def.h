@@ -99,7 +99,7 @@ typedef struct SceneJoint {
 struct Scene {
   char *name;
   AbdWorldDef world;
-  double duration;         /* [s] used while steps < 0 */
+  double duration; /* [s] used while steps < 0 */
   int64_t steps;
   SceneMesh *mesh;
   size_t mesh_count;

@@ -65,6 +65,8 @@ static bool join(Model *m, AbdJointKind kind, int a, int b, Vec3 point, Vec3 axi
                      .pitch = 0.1,
                      .limit = {-INFINITY, INFINITY},
                      .angle_limit = {-INFINITY, INFINITY},
+                     .break_force = INFINITY,
+                     .break_torque = INFINITY,
                      .drive = {.max_effort = INFINITY}};
   def.body_a.id = (uint32_t)a + 1;
   def.body_b.id = (uint32_t)(b + 1);

@@ -74,8 +74,8 @@ KERNEL void measure_phase(const Affine *qa, const Affine *qb, const Mat3 *fa, co
   *s = 0.5 * (dot(u, y) - dot(v, x));
 }
 
-/* The angle; of the values that differ by whole turns the one nearest to near. Between opposite axes there is none: near
- * them its gradient is cut. */
+/* The angle; of the values that differ by whole turns the one nearest to near. Between opposite axes there is none, and
+ * its gradient grows without bound near them. */
 KERNEL Measure measure_angle(const Affine *qa, const Affine *qb, const Mat3 *fa, const Mat3 *fb, double near) {
   Measure m = measure_zero();
   const double turn = 6.283185307179586476925;
@@ -83,7 +83,7 @@ KERNEL Measure measure_angle(const Affine *qa, const Affine *qb, const Mat3 *fa,
   measure_phase(qa, qb, fa, fb, &c, &s);
   Vec3 u = affine_vector(qa, fa->c[0]), v = affine_vector(qa, fa->c[1]);
   Vec3 x = affine_vector(qb, fb->c[0]), y = affine_vector(qb, fb->c[1]);
-  double angle = atan2(s, c), size = c * c + s * s, f = 0.5 / (size > 1e-6 ? size : 1e-6);
+  double angle = atan2(s, c), size = c * c + s * s, f = 0.5 / (size > 1e-30 ? size : 1e-30);
   m.value = angle + turn * floor((near - angle) / turn + 0.5);
   Vec3 du = scale(f, add_scaled(scale(c, y), -s, x)), dv = scale(-f, add_scaled(scale(c, x), s, y));
   Vec3 dx = scale(-f, add_scaled(scale(c, v), s, u)), dy = scale(f, add_scaled(scale(c, u), -s, v));

@@ -40,16 +40,16 @@ static void set_targets(Course *c, int end) {
 
 /* ---- tries ---- */
 
-static bool may_split(const Course *c) {
-  const AbdSolverDef *solver = &c->step->model->def.solver;
-  return solver->substeps == ABD_SUBSTEPS_AUTO && c->level < SUBSTEP_LEVELS &&
-         solver->max_iterations > SUBSTEP_ITERATIONS;
+static bool splits(const AbdSolverDef *solver) {
+  return solver->substeps == ABD_SUBSTEPS_AUTO && solver->max_iterations > SUBSTEP_ITERATIONS;
 }
+
+static bool may_split(const Course *c) { return splits(&c->step->model->def.solver) && c->level < SUBSTEP_LEVELS; }
 
 /* One try of one sub-step. The report says whether it ended and was written to `next`. */
 static Outcome try_substep(Course *c, AbdStepReport *report) {
   const Model *m = c->step->model;
-  int length = WHOLE >> c->level, limit = may_split(c) ? SUBSTEP_ITERATIONS : m->def.solver.max_iterations;
+  int length = WHOLE >> c->level, limit = splits(&m->def.solver) ? SUBSTEP_ITERATIONS : m->def.solver.max_iterations;
   *report = (AbdStepReport){0};
   c->state->duration = m->def.dt * length / WHOLE;
   if (c->substeps->split) set_targets(c, c->time + length);

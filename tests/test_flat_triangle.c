@@ -1,7 +1,8 @@
 /* Triangles without area: every built-in shape and ten meshes of fixtures with 1 %, 10 % and 50 % of their edges split,
  * so that each split leaves a triangle whose corners are on a line. They weigh what the clean mesh weighs, fly as it
  * flies and come to rest where it does. Piles of such bodies, of bodies with edges without length, and of part meshes
- * as tessellators write them run without a crossing. */
+ * as tessellators write them run without a crossing.
+ * Labels: slow */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 # Fuzz targets, tests/fuzz/fuzz_NAME.c with its seeds in tests/fuzz/corpus/NAME/. They need clang's libFuzzer:
 #     CC=clang cmake -B build-fuzz -DABD_SANITIZE=fuzzer-no-link,address,undefined && cmake --build build-fuzz --target fuzz
 # Each runs for ABD_FUZZ_SECONDS as a test on a copy of its corpus, so that the repository stays as it is.
-set(ABD_FUZZ_SECONDS 10 CACHE STRING "how long each fuzz target runs as a test")
+set(ABD_FUZZ_SECONDS 6 CACHE STRING "how long each fuzz target runs as a test")
 file(GLOB FUZZ_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/fuzz_*.c)
 add_custom_target(fuzz)
 # Below the readers little runs, and nothing that makes scenes: not optimizing them saves more than it costs.

@@ -123,7 +123,7 @@ static void test_limits(void **state) {
   bench_step(&b, 0.6 * DT, 21, 151);
   assert_int_equal(b.lab.world->state.level, 1);
   b.lab.world->model.def.solver.max_iterations = 200; /* of a step that is not split */
-  bench_step(&b, 0, 0, 100000); /* the shortest ones are reported as they are */
+  bench_step(&b, 0, 0, 100000);                       /* the shortest ones are reported as they are */
   assert_int_equal(r->substeps, 64);
   assert_int_equal(r->given_up, 5);
   assert_int_equal(r->outcome, ABD_STOPPED_AT_MAX_ITERATIONS);

@@ -1,4 +1,5 @@
-/* The block solver against CHOLMOD and against the matrix itself, on graphs of many shapes and blocks of many sizes. */
+/* The block solver against CHOLMOD and against the matrix itself, on graphs of many shapes and blocks of many sizes.
+ * Labels: slow */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

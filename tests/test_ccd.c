@@ -1,6 +1,7 @@
 /* CCD of straight paths: on a million random and degenerate stencils the bound is never too large (the distance sampled
  * up to it stays above the floor), never needlessly small (at its end the distance is at the stop level), and exactly
- * t_max if nothing comes near. */
+ * t_max if nothing comes near.
+ * Labels: slow */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

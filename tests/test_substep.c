@@ -10,6 +10,7 @@
 #include "backend_null.h"
 #include "kernel/constant.h"
 #include "lab.h"
+#include "step/report.h"
 
 /* A backend that ends a step after a number of iterations that depends on its duration. */
 typedef struct Slow {
@@ -259,10 +260,28 @@ static void test_flight(void **state) {
   lab_close(&parts);
 }
 
+/* The outcome of the step is the worst of its sub-steps, with the bodies to blame in it. */
+static void test_worst_outcome(void **state) {
+  (void)state;
+  static const AbdOutcome mild_to_hard[] = {ABD_CONVERGED, ABD_KINEMATIC_BLOCKED, ABD_JOINT_OPEN,
+                                            ABD_STOPPED_AT_MAX_ITERATIONS};
+  for (int first = 0; first < 4; first++)
+    for (int last = 0; last < 4; last++) {
+      AbdStepReport whole = {0};
+      AbdStepReport a = {.outcome = mild_to_hard[first], .culprit = {{1}}}, b = a;
+      b.outcome = mild_to_hard[last], b.culprit[0].id = 2;
+      report_add(&whole, &a, false);
+      report_add(&whole, &b, false);
+      assert_int_equal(whole.outcome, mild_to_hard[first > last ? first : last]);
+      assert_int_equal(whole.culprit[0].id, first > last ? 1 : 2);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_splits),  cmocka_unit_test(test_limits), cmocka_unit_test(test_targets),
-      cmocka_unit_test(test_failure), cmocka_unit_test(test_resume), cmocka_unit_test(test_flight),
+      cmocka_unit_test(test_worst_outcome), cmocka_unit_test(test_splits),  cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_targets),       cmocka_unit_test(test_failure), cmocka_unit_test(test_resume),
+      cmocka_unit_test(test_flight),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,8 +110,9 @@ static void print_substeps(const RunFacts *facts) {
   printf("  sub-steps         %" PRId64 " steps took %" PRId64 ", at most %" PRId64
          " in one; the first is step %" PRId64,
          s->split_steps, s->substeps, s->substeps_max, s->first_split);
+  if (s->worst_split) printf("; step %" PRId64 ": %s", s->worst_split, s->split_by);
   if (s->worst_split && facts->split_name[0])
-    printf("; step %" PRId64 ": '%s'%s%s%s", s->worst_split, facts->split_name[0], facts->split_name[1] ? " and '" : "",
+    printf(", '%s'%s%s%s", facts->split_name[0], facts->split_name[1] ? " and '" : "",
            facts->split_name[1] ? facts->split_name[1] : "", facts->split_name[1] ? "'" : "");
   printf("\n");
 }

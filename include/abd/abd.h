@@ -129,7 +129,8 @@ typedef enum AbdDevice {
 } AbdDevice;
 
 typedef struct AbdSolverDef {
-  int max_iterations; /* Newton iterations after which a step is reported as not converged, 1000 */
+  int max_iterations; /* Newton iterations after which a step is reported as not converged, 1000; with sub-steps, which
+                         need more than 150 here, each takes 150 at most */
   double tolerance;   /* [m/s] converged when the Newton step's surface speed is below this; 0 = automatic */
   int threads;        /* 0 = all processors; the result does not depend on it */
   AbdLinear linear;
@@ -582,7 +583,7 @@ typedef struct AbdStepReport {
                                 ABD_ERROR_NUMERIC; null if there is one or none */
   int iterations;                /* Newton iterations: the largest over islands, of all sub-steps and tries together */
   int substeps;                  /* in which the step was taken; 1 if as a whole */
-  int given_up;                  /* tries of a step or sub-step that took too many iterations */
+  int given_up;                  /* tries of a step or sub-step that were given up; their iterations count */
   AbdOutcome given_up_by;        /* how the first of them ended */
   AbdBodyId given_up_culprit[2]; /* and the bodies to blame */
   int line_search_steps;         /* energy evaluations beyond the first, all iterations */

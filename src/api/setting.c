@@ -66,7 +66,7 @@ static const AbdSetting world_settings[] = {
          "slower impacts do not bounce; 0 = twice what gravity adds in a step"),
   BOOLEAN(AbdWorldDef, contact.friction_anchors, true,
           "static friction stores the sticking point of each contact, so that nothing creeps"),
-  INTEGER(AbdWorldDef, solver.max_iterations, 1, 1000, "", "Newton iterations in one step"),
+  INTEGER(AbdWorldDef, solver.max_iterations, 1, 1000, "", "Newton iterations after which a step is reported as not converged; with sub-steps each takes 150 at most"),
   NUMBER(AbdWorldDef, solver.tolerance, NOT_NEGATIVE, 0, "m/s",
          "a step ends when Newton's last correction moves every surface slower than this; 0 = automatic"),
   CHOICE(AbdWorldDef, solver.linear, ABD_ENUM_LINEAR, ABD_LINEAR_AUTO,
@@ -77,7 +77,8 @@ static const AbdSetting world_settings[] = {
   CHOICE(AbdWorldDef, solver.detection, ABD_ENUM_DETECTION, ABD_DETECTION_TREES,
          "how near triangles are found; all give the same bits, those after trees are for comparison"),
   CHOICE(AbdWorldDef, solver.substeps, ABD_ENUM_SUBSTEPS, ABD_SUBSTEPS_AUTO,
-         "auto: a step that takes too many iterations is given up and taken in halves, these likewise; off: it goes on"),
+         "auto: a step that has not converged after 150 iterations is taken in halves, and a half likewise; off, or "
+         "max_iterations up to 150: it goes on up to max_iterations"),
   CHOICE(AbdWorldDef, solver.device, ABD_ENUM_DEVICE, ABD_DEVICE_AUTO,
          "machine that steps the world; auto is cuda, an NVIDIA GPU, if there is one and it is expected to be faster, "
          "else cpu"),

@@ -261,7 +261,7 @@ Run *run_open(const char *path, RunMode mode, RunError *error) {
   if (!connect(run, path, mode == RUN_APPEND ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY))
     return give_up(run, error);
   if (!check_format(run)) return give_up(run, error);
-  return mode == RUN_READ || use_log(run) ? run : give_up(run, error);
+  return mode == RUN_READ || (use_log(run) && run_add_report_columns(run)) ? run : give_up(run, error);
 }
 
 void run_close(Run *run) {

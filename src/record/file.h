@@ -55,6 +55,7 @@ bool run_write_events(Run *run, const AbdEvent *event, size_t count);
 bool run_write_state(Run *run, int64_t step, const void *bytes, size_t size);
 /* Creates the report table. */
 bool run_create_report_table(Run *run);
+bool run_add_report_columns(Run *run); /* those that a file of an older version does not have */
 bool run_has_table(Run *run, const char *name);
 bool run_create_joint_tables(Run *run);
 bool run_create_soft_tables(Run *run);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum FieldKind { FIELD_INT, FIELD_INT64, FIELD_REAL, FIELD_ID } FieldKind;
+typedef enum FieldKind { FIELD_INT, FIELD_INT64, FIELD_REAL, FIELD_ID, FIELD_OUTCOME } FieldKind;
 
 typedef struct Field {
   const char *name;
@@ -26,12 +26,16 @@ typedef struct Field {
 #define ID_AT(name, where)                                                                                             \
   { name, FIELD_ID, offsetof(AbdStepReport, where) }
 
+#define OUTCOME_FIELD(name)                                                                                            \
+  { #name, FIELD_OUTCOME, offsetof(AbdStepReport, name) }
+
 static const Field field[] = {
     INT64_FIELD(step),
     REAL_FIELD(time),
     INT_FIELD(iterations),
     INT_FIELD(substeps),
     INT_FIELD(given_up),
+    OUTCOME_FIELD(given_up_by),
     ID_AT("given_up_a", given_up_culprit[0]),
     ID_AT("given_up_b", given_up_culprit[1]),
     INT_FIELD(line_search_steps),
@@ -96,6 +100,7 @@ enum { FIELD_COUNT = sizeof field / sizeof field[0] };
 static const char *const extra[] = {"outcome", "converged", "seconds", "hash"};
 static const char *const extra_type[] = {"TEXT", "INTEGER", "REAL", "INTEGER"};
 enum { EXTRA_COUNT = sizeof extra / sizeof extra[0], COLUMN_COUNT = FIELD_COUNT + EXTRA_COUNT };
+enum { SQL_LENGTH = 4096 };
 
 _Static_assert(ABD_STAGE_COUNT == 7 && ABD_TERM_COUNT == 7 && ABD_WORK_COUNT == 8,
                "a new stage, term or work needs its column");
@@ -105,17 +110,44 @@ const char *run_report_column(size_t index) {
   return index < COLUMN_COUNT ? extra[index - FIELD_COUNT] : NULL;
 }
 
+static const char *column_type(size_t index) {
+  static const char *const type[] = {"INTEGER", "INTEGER", "REAL", "INTEGER", "TEXT"};
+  return index < FIELD_COUNT ? type[field[index].kind] : extra_type[index - FIELD_COUNT];
+}
+
 bool run_create_report_table(Run *run) {
-  char sql[4096] = "CREATE TABLE report(step INTEGER PRIMARY KEY";
+  char sql[SQL_LENGTH] = "CREATE TABLE report(step INTEGER PRIMARY KEY";
   size_t used = strlen(sql);
-  for (size_t k = 1; k < COLUMN_COUNT; k++) {
-    const char *type = k >= FIELD_COUNT              ? extra_type[k - FIELD_COUNT]
-                       : field[k].kind == FIELD_REAL ? "REAL"
-                                                     : "INTEGER";
-    used += (size_t)snprintf(sql + used, sizeof sql - used, ", %s %s", run_report_column(k), type);
-  }
+  for (size_t k = 1; k < COLUMN_COUNT; k++)
+    used += (size_t)snprintf(sql + used, sizeof sql - used, ", %s %s", run_report_column(k), column_type(k));
   snprintf(sql + used, sizeof sql - used, ")");
   return run_exec(run, sql, "create the file");
+}
+
+static bool has_column(Run *run, const char *name) {
+  sqlite3_stmt *s = run_prepare(run, "SELECT 1 FROM pragma_table_info('report') WHERE name=?");
+  if (!s) return false;
+  sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+  bool found = sqlite3_step(s) == SQLITE_ROW;
+  sqlite3_finalize(s);
+  return found;
+}
+
+bool run_add_report_columns(Run *run) {
+  for (size_t k = 0; k < COLUMN_COUNT; k++) {
+    char sql[128];
+    if (has_column(run, run_report_column(k))) continue;
+    snprintf(sql, sizeof sql, "ALTER TABLE report ADD COLUMN %s %s", run_report_column(k), column_type(k));
+    if (!run_exec(run, sql, "add a column")) return false;
+  }
+  return true;
+}
+
+/* Part of the file format. */
+static const char *outcome_name(AbdOutcome outcome) {
+  static const char *const name[] = {"converged",         "max iterations", "line search",   "factorization",
+                                     "kinematic blocked", "joint open",     "turned too far"};
+  return name[outcome];
 }
 
 static void bind_field(sqlite3_stmt *statement, int index, const Field *f, const AbdStepReport *report) {
@@ -124,6 +156,7 @@ static void bind_field(sqlite3_stmt *statement, int index, const Field *f, const
   int int_value;
   double real;
   AbdBodyId body;
+  AbdOutcome outcome;
   switch (f->kind) {
     case FIELD_INT: memcpy(&int_value, at, sizeof int_value), sqlite3_bind_int(statement, index, int_value); break;
     case FIELD_INT64:
@@ -134,6 +167,10 @@ static void bind_field(sqlite3_stmt *statement, int index, const Field *f, const
       if (body.id) sqlite3_bind_int64(statement, index, body.id);
       else sqlite3_bind_null(statement, index);
       break;
+    case FIELD_OUTCOME:
+      memcpy(&outcome, at, sizeof outcome);
+      sqlite3_bind_text(statement, index, outcome_name(outcome), -1, SQLITE_STATIC);
+      break;
     case FIELD_REAL: /* an infinite distance becomes NULL */
       memcpy(&real, at, sizeof real);
       if (isfinite(real)) sqlite3_bind_double(statement, index, real);
@@ -143,18 +180,14 @@ static void bind_field(sqlite3_stmt *statement, int index, const Field *f, const
 }
 
 static sqlite3_stmt *report_statement(Run *run) {
-  char sql[512] = "INSERT OR REPLACE INTO report VALUES(?";
+  char sql[SQL_LENGTH] = "INSERT OR REPLACE INTO report(step";
   size_t used = strlen(sql);
+  for (size_t k = 1; k < COLUMN_COUNT; k++)
+    used += (size_t)snprintf(sql + used, sizeof sql - used, ", %s", run_report_column(k));
+  used += (size_t)snprintf(sql + used, sizeof sql - used, ") VALUES(?");
   for (size_t k = 1; k < COLUMN_COUNT; k++) used += (size_t)snprintf(sql + used, sizeof sql - used, ",?");
   snprintf(sql + used, sizeof sql - used, ")");
   return run_statement(run, RUN_STATEMENT_REPORT, sql);
-}
-
-/* Part of the file format. */
-static const char *outcome_name(AbdOutcome outcome) {
-  static const char *const name[] = {"converged",     "max iterations",    "line search",
-                                     "factorization", "kinematic blocked", "joint open"};
-  return name[outcome];
 }
 
 bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash) {
@@ -171,18 +204,9 @@ bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash) {
   return run_finish(run, statement, "write a report");
 }
 
-static bool has_column(Run *run, const char *name) {
-  sqlite3_stmt *s = run_prepare(run, "SELECT 1 FROM pragma_table_info('report') WHERE name=?");
-  if (!s) return false;
-  sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
-  bool found = sqlite3_step(s) == SQLITE_ROW;
-  sqlite3_finalize(s);
-  return found;
-}
-
 /* Columns that an older file does not have are read as NULL. */
 bool run_visit_reports(Run *run, RunVisit visit, void *user) {
-  char sql[4096] = "SELECT ";
+  char sql[SQL_LENGTH] = "SELECT ";
   size_t used = strlen(sql);
   for (size_t k = 0; k < COLUMN_COUNT; k++) {
     const char *name = run_report_column(k), *null = has_column(run, name) ? "" : "NULL AS ";
@@ -245,6 +269,8 @@ static void read_worst_split(sqlite3_stmt *s, RunSummary *summary) {
   summary->worst_split = sqlite3_column_int64(s, 0);
   summary->split_culprit[0] = (uint32_t)sqlite3_column_int64(s, 1);
   summary->split_culprit[1] = (uint32_t)sqlite3_column_int64(s, 2);
+  const unsigned char *why = sqlite3_column_text(s, 3);
+  snprintf(summary->split_by, sizeof summary->split_by, "%s", why ? (const char *)why : "");
 }
 
 static void read_last(sqlite3_stmt *s, RunSummary *summary) {
@@ -278,8 +304,9 @@ bool run_read_summary(Run *run, RunSummary *summary) {
       {"SELECT total(linear_iterations), max(factor_memory), max(factor_flops) FROM report", read_linear, NULL},
       {"SELECT count(*), min(step), total(substeps), max(substeps), total(given_up) FROM report WHERE substeps > 1",
        read_substeps, "substeps"},
-      {"SELECT step, given_up_a, given_up_b FROM report WHERE given_up > 0 ORDER BY substeps DESC, step LIMIT 1",
-       read_worst_split, "substeps"},
+      {"SELECT step, given_up_a, given_up_b, given_up_by FROM report WHERE given_up > 0"
+       " ORDER BY substeps DESC, step LIMIT 1",
+       read_worst_split, "given_up_by"},
       {"SELECT time, hash FROM report ORDER BY step DESC LIMIT 1", read_last, NULL},
       {"SELECT count(*) FROM frame", read_frames, NULL},
       {"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", read_bytes, NULL},

@@ -167,6 +167,16 @@ static void add_given_up(AbdStepReport *r, const AbdStepReport *p) {
   memcpy(r->given_up_culprit, p->culprit, sizeof r->given_up_culprit);
 }
 
+/* Failed solves count more than an open joint, that more than a blocked kinematic body. */
+static int severity(AbdOutcome outcome) {
+  switch (outcome) {
+    case ABD_CONVERGED: return 0;
+    case ABD_KINEMATIC_BLOCKED: return 1;
+    case ABD_JOINT_OPEN: return 2;
+    default: return 3;
+  }
+}
+
 /* What the report of the step keeps of its sub-steps but the last. */
 static void carry(AbdStepReport *r, const AbdStepReport *before) {
   if (before->substeps > 0 && before->step_length < r->step_length) {
@@ -174,7 +184,7 @@ static void carry(AbdStepReport *r, const AbdStepReport *before) {
     memcpy(r->limit, before->limit, sizeof r->limit);
   }
   if (before->friction_iterations > r->friction_iterations) r->friction_iterations = before->friction_iterations;
-  if (before->outcome != ABD_CONVERGED && r->outcome == ABD_CONVERGED) {
+  if (severity(before->outcome) > severity(r->outcome)) {
     r->outcome = before->outcome;
     r->residual = before->residual;
     memcpy(r->culprit, before->culprit, sizeof r->culprit);

@@ -47,6 +47,7 @@ typedef struct Fixed {
   Vec3 ya, yb, u, v;
   Mat3 fa, fb;
   double near;
+  Quat twist;
 } Fixed; /* what a measure has fixed in the two bodies */
 typedef Measure MeasureOf(const Affine *qa, const Affine *qb, const Fixed *f);
 
@@ -59,6 +60,10 @@ static Measure distance(const Affine *a, const Affine *b, const Fixed *f) {
 }
 static Measure angle(const Affine *a, const Affine *b, const Fixed *f) {
   return measure_angle(a, b, &f->fa, &f->fb, f->near);
+}
+
+static Measure twist(const Affine *a, const Affine *b, const Fixed *f) {
+  return measure_twist(a, b, &f->fa, &f->fb, f->twist);
 }
 
 static double *unknown(Affine *q, int i) { return &q->n[i / 3].x + i % 3; }
@@ -88,8 +93,8 @@ static void test_measures(void **state) {
   const struct {
     const char *name;
     MeasureOf *of;
-  } measure[] = {{"travel", travel}, {"product", product}, {"distance", distance}, {"angle", angle}};
-  for (int m = 0; m < 4; m++) {
+  } measure[] = {{"travel", travel}, {"product", product}, {"distance", distance}, {"angle", angle}, {"twist", twist}};
+  for (int m = 0; m < 5; m++) {
     Draw d = {7};
     Score score = {0};
     for (int k = 0; k < 200; k++) {
@@ -100,7 +105,9 @@ static void test_measures(void **state) {
                  draw_vec3(&d, 1),
                  draw_rotation(&d),
                  draw_rotation(&d),
-                 0};
+                 0,
+                 {0, {0, 0, 0}}};
+      f.twist = quat_of(mat3_mul(mat3_exp(draw_vec3(&d, 1)), measure_rotation(&q[0], &q[1], &f.fa, &f.fb)));
       double c, s;
       measure_phase(&q[0], &q[1], &f.fa, &f.fb, &c, &s);
       if (m == 3 && hypot(c, s) < 0.2) continue; /* axes nearly opposite: the angle is not known there */
@@ -108,6 +115,31 @@ static void test_measures(void **state) {
       check_measure(measure[m].name, measure[m].of, q, &f, &score);
     }
     expect_apart(measure[m].name, &score);
+  }
+}
+
+/* A twist is 2 sin(angle / 2) cos(tilt / 2), with the sign of the nearer quaternion, and the length of its gradient by
+ * rotations is 1 where the angle is zero: also between opposite axes. */
+static void test_twist(void **state) {
+  (void)state;
+  Draw d = {11};
+  Mat3 frame = mat3_identity();
+  Affine b = affine(vec3(0, 0, 0), mat3_identity());
+  for (int k = 0; k < 200; k++) {
+    double tilt = k < 100 ? draw(&d, 0, 3.14) : 3.14159265358979, angle = k % 2 ? draw(&d, -3, 3) : 0,
+           way = draw(&d, 0, 6.28);
+    Mat3 r = mat3_mul(mat3_exp(vec3(tilt * cos(way), tilt * sin(way), 0)), mat3_exp(vec3(0, 0, angle)));
+    Affine a = affine(vec3(0, 0, 0), r);
+    Quat q = quat_of(r), turned = {-q.w, neg(q.v)};
+    double value = measure_twist(&a, &b, &frame, &frame, q).value;
+    assert_true(fabs(fabs(value) - 2 * fabs(sin(angle / 2)) * cos(tilt / 2)) < 1e-7);
+    assert_true(fabs(value - 2 * q.v.z) < 1e-7);
+    assert_true(measure_twist(&a, &b, &frame, &frame, turned).value == -value);
+    if (angle != 0) continue;
+    Measure m = measure_twist(&a, &b, &frame, &frame, q);
+    Vec3 torque = vec3(0, 0, 0);
+    for (int n = 1; n < 4; n++) torque = add(torque, cross(a.n[n], m.gradient[0].n[n]));
+    assert_true(fabs(norm(torque) - 1) < 1e-7);
   }
 }
 
@@ -267,6 +299,7 @@ static void draw_terms(Scene *s, Draw *d) {
     Joint *j = &s->model.joint[i];
     JointTerm *t = &work->joint[i];
     *t = (JointTerm){.active = true, .stiffness = draw(d, 1, 100), .stop = draw(d, 0.1, 3), .angle = draw(d, -7, 7)};
+    joint_follow(work, i, work->q.body);
     for (int k = 0; k < JOINT_ROWS; k++) t->lambda[k] = draw(d, -30, 30);
     if (j->coordinate == ABD_COORDINATE_NONE) continue;
     double at = joint_coordinate_at(work, i, work->q.body).value,
@@ -434,8 +467,9 @@ static void test_bounds(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_measures), cmocka_unit_test(test_angle_of_turn), cmocka_unit_test(test_first_fall),
-      cmocka_unit_test(test_yield),    cmocka_unit_test(test_energies),      cmocka_unit_test(test_bounds),
+      cmocka_unit_test(test_measures),   cmocka_unit_test(test_twist), cmocka_unit_test(test_angle_of_turn),
+      cmocka_unit_test(test_first_fall), cmocka_unit_test(test_yield), cmocka_unit_test(test_energies),
+      cmocka_unit_test(test_bounds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

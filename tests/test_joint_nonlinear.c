@@ -129,17 +129,22 @@ static void test_distance_pendulum(void **state) {
   lab_close(&lab);
 }
 
+static AbdJointId add_nut(Lab *lab, double pitch, AbdBodyId *nut) {
+  MeshData mesh = {0};
+  assert_true(shape_cylinder(0.1, 0.05, 24, &mesh));
+  *nut = lab_body(lab, lab_mesh(lab, &mesh, 0, false), vec3(0, 0, 0), vec3(0, 0, 0));
+  AbdJointDef def = joint_def(ABD_JOINT_SCREW, *nut, world_body, vec3(0, 0, 0), vec3(0, 0, -1));
+  def.pitch = pitch;
+  return lab_joint(lab, &def);
+}
+
 /* A nut that its weight winds down a fixed screw: m g = (m + I (2 pi / pitch)^2) a. */
 static void test_screw(void **state) {
   (void)state;
   const double pitch = 0.5;
   Lab lab = lab_open(world_def(0.005));
-  MeshData mesh = {0};
-  assert_true(shape_cylinder(0.1, 0.05, 24, &mesh));
-  AbdBodyId nut = lab_body(&lab, lab_mesh(&lab, &mesh, 0, false), vec3(0, 0, 0), vec3(0, 0, 0));
-  AbdJointDef def = joint_def(ABD_JOINT_SCREW, nut, world_body, vec3(0, 0, 0), vec3(0, 0, -1));
-  def.pitch = pitch;
-  AbdJointId screw = lab_joint(&lab, &def);
+  AbdBodyId nut;
+  AbdJointId screw = add_nut(&lab, pitch, &nut);
   AbdBodyView v = lab_view(&lab, nut);
   double inertia = fmax(v.inertia[0], fmax(v.inertia[1], v.inertia[2])), per_turn = 2 * pi / pitch,
          time = lab_seconds(0.6, 0.2), gap = 0;
@@ -153,6 +158,28 @@ static void test_screw(void **state) {
   lab_expect_below("travel - pitch x turns [m]", gap, 1e-6);
   report_iterations(&lab, "screw");
   lab_close(&lab);
+}
+
+/* A new world goes on from a snapshot with the same bits, also after several turns. */
+static void test_turns_resume(void **state) {
+  (void)state;
+  Lab lab[2] = {lab_open(world_def(0.005)), lab_open(world_def(0.005))};
+  AbdBodyId nut;
+  AbdJointId screw = {0};
+  for (int k = 0; k < 2; k++) {
+    screw = add_nut(&lab[k], 0.5, &nut);
+    lab_expect_ok(&lab[k], abd_world_start(lab[k].world));
+  }
+  for (int k = 0; k < 300 && fabs(lab_read(&lab[0], screw).angle) < 10; k++) lab_step(&lab[0]);
+  assert_true(fabs(lab_read(&lab[0], screw).angle) >= 10);
+  size_t size = abd_world_snapshot_size(lab[0].world);
+  void *bytes = malloc(size);
+  lab_expect_ok(&lab[0], abd_world_save(lab[0].world, bytes, size));
+  lab_expect_ok(&lab[1], abd_world_restore(lab[1].world, bytes, size));
+  free(bytes);
+  for (int k = 0; k < 2; k++) lab_step(&lab[k]);
+  assert_true(abd_world_hash(lab[0].world) == abd_world_hash(lab[1].world));
+  for (int k = 0; k < 2; k++) lab_close(&lab[k]);
 }
 
 static AbdBodyId add_wheel(Lab *lab, double radius, Vec3 at) {
@@ -245,11 +272,44 @@ static void test_angle_is_weld(void **state) {
   lab_expect_below("hinge and angle off the weld [m]", norm(sub(end[0], end[1])), 1e-5);
 }
 
+/* A body whose angle about an axis is kept tumbles through the pose with the opposite axis, near which the angle jumps.
+ * The equation is smooth there: the energy is kept. */
+static void test_angle_of_opposite_axes(void **state) {
+  (void)state;
+  AbdWorldDef world = world_def(0.01);
+  for (int k = 0; k < 3; k++) world.gravity[k] = 0;
+  Lab lab = lab_open(world);
+  AbdBodyDef def = lab_at(lab_box(&lab, 0.3, 0.31, 0.28), vec3(0, 0, 0));
+  vec3_to(def.angular_velocity, vec3(5, 0.05, 0));
+  AbdBodyId body = lab_body_def(&lab, &def);
+  lab_join(&lab, ABD_JOINT_ANGLE, body, world_body, vec3(0, 0, 0), vec3(0, 0, 1));
+  double most_up = -1, least_up = 1, gap = 0, energy[2] = {INFINITY, 0};
+  for (int k = 0; k < 400; k++) {
+    lab_step(&lab);
+    double up = lab_pose(&lab, body).n[3].z, kinetic = lab.report.energy[ABD_TERM_KINETIC];
+    most_up = fmax(most_up, up), least_up = fmin(least_up, up);
+    energy[0] = fmin(energy[0], kinetic), energy[1] = fmax(energy[1], kinetic);
+    gap = fmax(gap, lab.report.joint_residual);
+  }
+  lab_expect_below("gap [m]", gap, 1e-6);
+  lab_expect_below("axis from the opposite one", least_up + 1, 1e-2);
+  lab_expect_below("axis from its start", 1 - most_up, 1e-2);
+  lab_expect_below("energy lost or gained", (energy[1] - energy[0]) / energy[1], 1e-3);
+  report_iterations(&lab, "angle of opposite axes");
+  lab_close(&lab);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_wedge),         cmocka_unit_test(test_swinging), cmocka_unit_test(test_distance_pendulum),
-      cmocka_unit_test(test_screw),         cmocka_unit_test(test_gear),     cmocka_unit_test(test_rack),
+      cmocka_unit_test(test_wedge),
+      cmocka_unit_test(test_swinging),
+      cmocka_unit_test(test_distance_pendulum),
+      cmocka_unit_test(test_screw),
+      cmocka_unit_test(test_gear),
+      cmocka_unit_test(test_rack),
       cmocka_unit_test(test_angle_is_weld),
+      cmocka_unit_test(test_angle_of_opposite_axes),
+      cmocka_unit_test(test_turns_resume),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,6 +42,10 @@ static void body_task(void *context, int i) {
   if (cpu->model->body[i].slot >= 0) w->energy[i] = body_energy(w, i, &w->q.body[i]);
 }
 
+static void refer_task(void *context, int j) {
+  Work *w = &((Cpu *)context)->work;
+  joint_refer(w, j, w->state->q.body);
+}
 static void joint_task(void *context, int j) { joint_begin(&((Cpu *)context)->work, j); }
 static void joint_energy_task(void *context, int j) { joint_start(&((Cpu *)context)->work, j); }
 
@@ -176,6 +180,7 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
   if (cpu->broken_off) pairs_drop_cache(&cpu->pairs); /* lists may be incomplete */
   cpu->broken_off = true;
   system_begin(&cpu->system);
+  parallel_for(cpu->threads, m->joint_count, 16, refer_task, cpu);
   Outcome outcome = set_targets(cpu);
   if (stage_failed(outcome)) return outcome;
   parallel_for(cpu->threads, m->joint_count, 16, joint_task, cpu);

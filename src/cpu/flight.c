@@ -130,6 +130,7 @@ static void set_rows(Cpu *cpu, const Affine *body) {
   int count = 0;
   for (int j = 0; j < cpu->model->joint_count && f->row_count; j++) {
     Jet jet[JOINT_ROWS];
+    joint_follow(&cpu->work, j, body);
     for (int r = 0, n = joint_open_rows(&cpu->work, j, body, jet); r < n; r++)
       f->row[count++] = (FlightRow){jet[r], j, r, FLIGHT_STIFFNESS * cpu->model->joint[j].mass, 0};
   }

@@ -94,6 +94,71 @@ KERNEL Measure measure_angle(const Affine *qa, const Affine *qb, const Mat3 *fa,
   return m;
 }
 
+/* A unit quaternion: cosine of half the angle, axis times the sine. q and -q are the same rotation. */
+typedef struct Quat {
+  double w;
+  Vec3 v;
+} Quat;
+
+/* Entry (i, j): column i of b's frame times column j of a's. */
+KERNEL Mat3 measure_rotation(const Affine *qa, const Affine *qb, const Mat3 *fa, const Mat3 *fb) {
+  Mat3 a = mat3_mul(affine_linear(qa), *fa), b = mat3_mul(affine_linear(qb), *fb);
+  return mat3_mul(mat3_transpose(b), a);
+}
+
+/* The quaternion of a rotation whose largest component is positive. Four times the product of two components is linear
+ * in the matrix; the other components come from the products with the largest. */
+KERNEL Quat quat_of(Mat3 r) {
+  Vec3 x = r.c[0], y = r.c[1], z = r.c[2];
+  double product[4][4] = {{1 + x.x + y.y + z.z, y.z - z.y, z.x - x.z, x.y - y.x},
+                          {y.z - z.y, 1 + x.x - y.y - z.z, y.x + x.y, z.x + x.z},
+                          {z.x - x.z, y.x + x.y, 1 - x.x + y.y - z.z, z.y + y.z},
+                          {x.y - y.x, z.x + x.z, z.y + y.z, 1 - x.x - y.y + z.z}};
+  int p = 0;
+  for (int k = 1; k < 4; k++)
+    if (product[k][k] > product[p][p]) p = k;
+  double f = 0.5 / sqrt(product[p][p]);
+  Quat q;
+  q.w = f * product[p][0];
+  q.v = vec3(f * product[p][1], f * product[p][2], f * product[p][3]);
+  return q;
+}
+
+KERNEL double quat_dot(Quat a, Quat b) { return a.w * b.w + dot(a.v, b.v); }
+
+KERNEL Mat3 quat_rotation(Quat q) {
+  double w = q.w, x = q.v.x, y = q.v.y, z = q.v.z;
+  Mat3 r;
+  r.c[0] = vec3(w * w + x * x - y * y - z * z, 2 * (x * y + w * z), 2 * (x * z - w * y));
+  r.c[1] = vec3(2 * (x * y - w * z), w * w - x * x + y * y - z * z, 2 * (y * z + w * x));
+  r.c[2] = vec3(2 * (x * z + w * y), 2 * (y * z - w * x), w * w - x * x - y * y + z * z);
+  return r;
+}
+
+/* Twice the third component of the quaternion q of a against b: 2 sin(angle / 2) cos(tilt / 2), if the axes are tilted
+ * against each other. It is zero if the angle is, and its gradient has length 1 there for every tilt; between opposite
+ * axes the angle itself has no value. Of q and -q the one nearer to `near` counts. With n the products of q and its
+ * third component, d = q . near, both linear in the rotation: 2 (n . near) / d. */
+KERNEL Measure measure_twist(const Affine *qa, const Affine *qb, const Mat3 *fa, const Mat3 *fb, Quat near) {
+  Measure m = measure_zero();
+  Mat3 r = measure_rotation(qa, qb, fa, fb), by_d = quat_rotation(near), by_n;
+  Vec3 v = near.v;
+  by_n.c[0] = vec3(-v.z, near.w, v.x);
+  by_n.c[1] = vec3(-near.w, -v.z, v.y);
+  by_n.c[2] = vec3(v.x, v.y, v.z);
+  double n = 0.25 * (v.z + mat3_dot(by_n, r)), square = 0.25 * (quat_dot(near, near) + mat3_dot(by_d, r));
+  double d = sqrt(square > 1e-12 ? square : 1e-12);
+  m.value = 2 * n / d;
+  Mat3 by_r = mat3_add(mat3_scale(0.5 / d, by_n), mat3_scale(-0.25 * n / (d * d * d), by_d));
+  Mat3 a = mat3_mul(affine_linear(qa), *fa), b = mat3_mul(affine_linear(qb), *fb);
+  Mat3 by_a = mat3_mul(b, by_r), by_b = mat3_mul(a, mat3_transpose(by_r));
+  for (int k = 0; k < 3; k++) {
+    measure_add_vector(&m.gradient[0], fa->c[k], by_a.c[k]);
+    measure_add_vector(&m.gradient[1], fb->c[k], by_b.c[k]);
+  }
+  return m;
+}
+
 /* The first t in (0, 1] at which the quadratic through f(0) > 0, f(1/2), f(1) falls to share f(0); 1 if it does not. */
 KERNEL double first_fall(double f0, double f_half, double f1, double share) {
   double a = 2 * f0 - 4 * f_half + 2 * f1, b = -3 * f0 + 4 * f_half - f1, c = (1 - share) * f0; /* a t^2 + b t + c */

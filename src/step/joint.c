@@ -48,6 +48,38 @@ Jet joint_angle(const Model *model, int joint, const Affine *q, double near) {
   return jet_of(j, m, m.value);
 }
 
+/* ---- twist of an `angle` joint ---- */
+
+static Quat twist_at(const Joint *j, const Affine *q) {
+  Affine a = joint_pose(q, j->end[0].body), b = joint_pose(q, j->end[1].body);
+  return quat_of(measure_rotation(&a, &b, &j->end[0].frame, &j->end[1].frame));
+}
+
+static Quat nearer(Quat q, Quat near) {
+  if (quat_dot(q, near) >= 0) return q;
+  return (Quat){-q.w, neg(q.v)};
+}
+
+static Jet twist(const Joint *j, const Affine *q, Quat near) {
+  Affine a = joint_pose(q, j->end[0].body), b = joint_pose(q, j->end[1].body);
+  Measure m = measure_twist(&a, &b, &j->end[0].frame, &j->end[1].frame, near);
+  return jet_of(j, m, m.value);
+}
+
+static bool has_twist(const Joint *j) { return j->def.kind == ABD_JOINT_ANGLE && j->row_count > 0; }
+
+void joint_refer(Work *work, int joint, const Affine *q) {
+  const Joint *j = &work->model->joint[joint];
+  work->joint[joint].angle = work->state->joint[joint].angle;
+  if (has_twist(j)) work->joint[joint].twist = twist_at(j, q);
+}
+
+void joint_follow(Work *work, int joint, const Affine *q) {
+  const Joint *j = &work->model->joint[joint];
+  JointTerm *t = &work->joint[joint];
+  if (has_twist(j)) t->twist = nearer(twist_at(j, q), t->twist);
+}
+
 /* The travel along column k of b's frame. */
 static Jet travel(const Joint *j, const Affine *q, int k) {
   Affine a = joint_pose(q, j->end[0].body), b = joint_pose(q, j->end[1].body);
@@ -123,7 +155,7 @@ static Jet further_row(const Work *work, int joint, const Affine *q) {
   Jet row, angle;
   switch (j->def.kind) {
     case ABD_JOINT_GEAR: return gear_row(work, j, q);
-    case ABD_JOINT_ANGLE: row = joint_angle(m, joint, q, work->joint[joint].angle), jet_scale(&row, j->arm); return row;
+    case ABD_JOINT_ANGLE: row = twist(j, q, work->joint[joint].twist), jet_scale(&row, j->arm); return row;
     case ABD_JOINT_DISTANCE: row = distance(j, q), row.value -= j->length; return row;
     case ABD_JOINT_UNIVERSAL:
       a = joint_pose(q, j->end[0].body), b = joint_pose(q, j->end[1].body);
@@ -474,7 +506,8 @@ void joint_begin(Work *work, int joint) {
   const Joint *j = &m->joint[joint];
   const JointState *s = &work->state->joint[joint];
   JointTerm *t = &work->joint[joint];
-  *t = (JointTerm){.active = joint_acts(j, s), .angle = s->angle, .stiffness = JOINT_INERTIAS * j->mass};
+  *t = (JointTerm){.active = joint_acts(j, s), .stiffness = JOINT_INERTIAS * j->mass};
+  joint_refer(work, joint, work->q.body);
   if (j->coordinate != ABD_COORDINATE_NONE)
     t->position = joint_coordinate_in(m, work->state, joint, work->q.body).value;
   if (!t->active) return;
@@ -502,6 +535,10 @@ void joint_accept(Work *work, int joint) {
   if (j->has_angle) t->angle = joint_angle(work->model, joint, work->q.body, t->angle).value;
   t->energy = t->energy_trial;
   t->fresh = false;
+  if (has_twist(j)) {
+    joint_follow(work, joint, work->q.body);
+    t->energy = joint_energy(work, joint, work->q.body);
+  }
   if (!t->active || j->def.kind == ABD_JOINT_GEAR) return;
   double y = stop_gap_at(work, joint, work->q.body);
   bool halved = y < GUARD_SHRINK * t->gap;
@@ -602,6 +639,7 @@ void joint_finish(const Work *work, int i, State *after) {
   if (!t->active) return;
   for (int k = 0; k < j->row_count; k++)
     s->force[k] = act_row(t, k, row_jet(work, i, k, work->q.body).value).slope / work->h2;
+  if (has_twist(j) && quat_dot(twist_at(j, work->q.body), t->twist) < 0) s->force[j->row_count - 1] *= -1;
   if (predict_flies(work, joint_body(work->model, i))) forget_small(work, j, s);
   if (j->coordinate == ABD_COORDINATE_NONE) return;
   double position = joint_coordinate_at(work, i, work->q.body).value;

@@ -27,6 +27,11 @@ typedef struct JointForce {
 } JointForce; /* of one scalar's energy */
 enum { JOINT_FORCES = JOINT_ROWS + 2 };
 
+/* Sets what decides between equal values of its equations: the angle of the state, and the twist at poses q, for which
+ * the state's force counts. Call it before flights. */
+void joint_refer(Work *work, int joint, const Affine *q);
+/* Follows the bodies to poses q: the twist there, with the sign that is nearer to the last. */
+void joint_follow(Work *work, int joint, const Affine *q);
 /* Prepares a joint for the step from the state and the targets. */
 void joint_begin(Work *work, int joint);
 /* Computes its energy at work->q. Call it when all joints are prepared. */

@@ -4,6 +4,7 @@
 #ifndef ABD_STEP_WORK_H
 #define ABD_STEP_WORK_H
 
+#include "kernel/joint.h"
 #include "model/model.h"
 
 /* A spring on a joint's coordinate that gives way at a force; stiffness 0 if there is none. */
@@ -20,6 +21,7 @@ typedef struct JointTerm {
   double lambda[JOINT_ROWS], stiffness, worst;
   double flight[JOINT_ROWS]; /* [N] force of its equations in flight */
   double angle;              /* at the accepted poses, unwrapped */
+  Quat twist;                /* of an `angle` joint: near the accepted poses, it decides the sign of the equation */
   double position;           /* the coordinate at the start of the step */
   double ahead;              /* the coordinate at the target */
   bool fresh;                /* no step was accepted yet */

@@ -124,11 +124,11 @@ static void test_limits(void **state) {
   bench_step(&b, 0.6 * DT, 21, 151);
   assert_int_equal(b.lab.world->state.level, 1);
   b.lab.world->model.def.solver.max_iterations = 200; /* of a step that is not split */
-  bench_step(&b, 0, 0, 100000);                       /* the shortest ones are reported as they are */
-  assert_int_equal(r->substeps, 64);
-  assert_int_equal(r->given_up, 5);
+  bench_step(&b, 0, 0, 100000);                       /* after a shortest one that fails longer ones follow */
+  assert_int_equal(r->substeps, 10);
+  assert_int_equal(r->given_up, 8);
   assert_int_equal(r->outcome, ABD_STOPPED_AT_MAX_ITERATIONS);
-  assert_int_equal(r->iterations, (5 + 64) * 150);
+  assert_int_equal(r->iterations, (8 + 10) * 150);
   b.lab.world->model.def.solver.substeps = ABD_SUBSTEPS_OFF;
   bench_step(&b, 0, 0, 100000);
   assert_int_equal(r->substeps, 1);
@@ -277,11 +277,39 @@ static void test_worst_outcome(void **state) {
     }
 }
 
+/* Two balls that meet at 100 m/s move 25 diameters in a step and are split at once, 32 sub-steps of less than a diameter.
+ * A grain at rest is not, although it would fall by more than its size. */
+static void test_far(void **state) {
+  (void)state;
+  AbdWorldDef world = abd_default_world_def();
+  world.dt = 0.01;
+  Lab lab = lab_open(world);
+  AbdBodyDef floor = lab_at(lab_box(&lab, 4, 4, 1), vec3(0, 0, -0.5 - 1e-4));
+  floor.motion = ABD_MOTION_STATIC;
+  lab_body_def(&lab, &floor);
+  lab_body(&lab, lab_box(&lab, 5e-4, 5e-4, 5e-4), vec3(-1.5, 0, 2.6e-4), vec3(0, 0, 0));
+  for (int k = 0; k < 3; k++) lab_step(&lab);
+  assert_int_equal(lab.report.given_up, 0);
+  lab_close(&lab);
+  for (int k = 0; k < 3; k++) world.gravity[k] = 0;
+  lab = lab_open(world);
+  MeshData mesh = {0};
+  assert_true(shape_sphere(0.02, 2, &mesh));
+  AbdMeshId ball = lab_mesh(&lab, &mesh, 0, false);
+  lab_body(&lab, ball, vec3(-0.5, 0.013, 0), vec3(50, 0, 0));
+  lab_body(&lab, ball, vec3(0.5, 0, 0.007), vec3(-50, 0, 0));
+  for (int k = 0; k < 2 && lab.report.given_up == 0; k++) lab_step(&lab);
+  assert_int_equal(lab.report.given_up_by, ABD_MOVED_TOO_FAR);
+  printf("  %d sub-steps, %d iterations\n", lab.report.substeps, lab.report.iterations);
+  assert_true(lab.report.substeps >= 8 && lab.report.substeps <= 32 && lab.report.iterations <= 300);
+  lab_close(&lab);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_worst_outcome), cmocka_unit_test(test_splits),  cmocka_unit_test(test_limits),
-      cmocka_unit_test(test_targets),       cmocka_unit_test(test_failure), cmocka_unit_test(test_resume),
-      cmocka_unit_test(test_flight),
+      cmocka_unit_test(test_far),    cmocka_unit_test(test_worst_outcome), cmocka_unit_test(test_splits),
+      cmocka_unit_test(test_limits), cmocka_unit_test(test_targets),       cmocka_unit_test(test_failure),
+      cmocka_unit_test(test_resume), cmocka_unit_test(test_flight),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

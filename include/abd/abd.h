@@ -572,7 +572,7 @@ typedef enum AbdOutcome {
   ABD_STOPPED_BY_FACTORIZATION, /* the matrix was not positive definite even after regularisation */
   ABD_KINEMATIC_BLOCKED,        /* converged, but a kinematic body was held back from its target by contact */
   ABD_JOINT_OPEN,               /* converged, but a nonlinear joint has a gap above its tolerance */
-  ABD_TURNED_TOO_FAR, /* why a step is taken in sub-steps: a body near others turns too far; no step ends so */
+  ABD_MOVED_TOO_FAR, /* why a step is taken in sub-steps: a body near others moves or turns too far; no step ends so */
 } AbdOutcome;
 
 typedef struct AbdStepReport {

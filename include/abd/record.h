@@ -153,7 +153,7 @@ typedef struct AbdRunSummary {
   int64_t given_up;                   /* tries */
   int64_t worst_split;                /* the step with given up tries that has the most sub-steps, 0 = none */
   uint32_t split_culprit[2];          /* the bodies to blame in it */
-  char split_by[24];                  /* how the first of its tries ended: "max iterations", "turned too far"... */
+  char split_by[24];                  /* how the first of its tries ended: "max iterations", "moved too far"... */
   int64_t linear_iterations;          /* conjugate gradient iterations in total; 0 if Cholesky solved all */
   double factor_memory, factor_flops; /* [bytes], [flops] predicted for the largest factor of all steps */
   double contacts_mean;

@@ -106,7 +106,7 @@
   X(ABD_STOPPED_BY_FACTORIZATION, "stopped by factorization")                                                          \
   X(ABD_KINEMATIC_BLOCKED, "kinematic body blocked")                                                                   \
   X(ABD_JOINT_OPEN, "joint open")                                                                                      \
-  X(ABD_TURNED_TOO_FAR, "turned too far")
+  X(ABD_MOVED_TOO_FAR, "moved too far")
 
 #define EVENT_KINDS(X)                                                                                                 \
   X(ABD_EVENT_TOUCH_BEGAN, "touch began")                                                                              \

@@ -110,15 +110,15 @@ static Outcome find_pairs(Cpu *cpu) {
 
 /* ---- stiffness and friction ---- */
 
-/* The farthest turn of a chunk is sum[0], by body `item`. */
-static void note_turn(const Work *w, int body, Partial *out) {
-  double turn = predict_turn(w, body);
-  if (turn <= out->sum[0]) return;
-  out->sum[0] = turn;
+/* The largest excess of a chunk is sum[0], by body `item`. */
+static void note_excess(const Work *w, const Pair *p, int body, int other, Partial *out) {
+  double excess = predict_excess(w, body, other, p->soft ? 0 : p->approach);
+  if (excess <= out->sum[0]) return;
+  out->sum[0] = excess;
   out->item = body;
 }
 
-/* The approach of each pair; the strongest impact of the chunk [J times dt^2], the farthest turn. */
+/* The approach of each pair; the strongest impact of the chunk [J times dt^2], the largest excess. */
 static void impact_chunk(void *context, int c) {
   Cpu *cpu = context;
   Chunk chunk = cpu->island_pairs.chunk[c];
@@ -126,9 +126,9 @@ static void impact_chunk(void *context, int c) {
   *out = (Partial){.item = -1};
   for (int e = chunk.first; e < chunk.end; e++) {
     Pair *p = pairs_at(&cpu->pairs, cpu->island_pairs.item[e]);
-    note_turn(&cpu->work, p->a, out);
-    note_turn(&cpu->work, p->b, out);
     p->approach = pair_approach(p, &cpu->scene, cpu->work.q, cpu->work.target);
+    note_excess(&cpu->work, p, p->a, p->b, out);
+    note_excess(&cpu->work, p, p->b, p->a, out);
     if (p->approach > 0) out->extreme = most(out->extreme, pair_mass(cpu->model, p) * p->approach * p->approach);
   }
 }
@@ -141,7 +141,7 @@ static bool find_impacts(Cpu *cpu) {
     Island *g = &cpu->islands->island[items->chunk[c].segment];
     const Partial *p = &cpu->partial[c];
     g->impact = most(g->impact, p->extreme);
-    if (p->sum[0] > g->turn) g->turn = p->sum[0], g->turn_body = p->item;
+    if (p->sum[0] > g->excess) g->excess = p->sum[0], g->excess_body = p->item;
   }
   return true;
 }

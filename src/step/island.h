@@ -30,8 +30,8 @@ typedef struct Island {
 
   /* Results, set by the stages. */
   double impact;        /* begin: [J times dt^2] the strongest expected in it */
-  double turn;          /* begin: [rad] the farthest that a body with others in reach turns in the step */
-  int turn_body;        /* begin: that body */
+  double excess;        /* begin: motion of a body with others in reach, relative to what a step allows; the largest */
+  int excess_body;      /* begin: that body */
   int active_count;     /* newton: bodies in the active set */
   double residual;      /* newton: [m/s] largest speed of the Newton step */
   int residual_body;    /* newton: the body of that speed */

@@ -337,16 +337,15 @@ static void report_islands(Step *s) {
   }
 }
 
-/* The straight path of a body that turns far leads through its middle and sweeps what its true path does not touch. */
-static bool turns_too_far(Step *s) {
-  s->turn = 0;
+static bool moves_too_far(Step *s) {
+  s->excess = 0;
   for (int k = 0; k < s->islands.count; k++) {
     const Island *g = &s->islands.island[k];
-    if (g->turn <= s->turn) continue;
-    s->turn = g->turn;
-    s->turn_body = g->turn_body;
+    if (g->excess <= s->excess) continue;
+    s->excess = g->excess;
+    s->excess_body = g->excess_body;
   }
-  return s->turn > SUBSTEP_TURN;
+  return s->excess > 1;
 }
 
 Outcome step_run(Step *s, Backend b, const State *state, State *after, int limit, bool final, AbdStepReport *report) {
@@ -354,9 +353,9 @@ Outcome step_run(Step *s, Backend b, const State *state, State *after, int limit
   report->step_length = 1;
   TRY(stage_poll(s->model));
   TRY(b.stages->begin(b.self, state, &s->islands, report));
-  if (turns_too_far(s) && !final) {
-    report->outcome = ABD_TURNED_TOO_FAR;
-    report->culprit[0].id = (uint32_t)s->turn_body + 1;
+  if (moves_too_far(s) && !final) {
+    report->outcome = ABD_MOVED_TOO_FAR;
+    report->culprit[0].id = (uint32_t)s->excess_body + 1;
     return stage_done();
   }
   TRY(fly(s, b, state));

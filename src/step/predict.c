@@ -11,6 +11,7 @@
  *        Free flight is then exact to second order and keeps momentum and energy. Tested in tests/test_physics.c. */
 #include "step/work.h"
 
+#include "kernel/constant.h"
 #include "kernel/rigid.h"
 #include "step/flight.h"
 
@@ -161,11 +162,24 @@ static void target_body(Work *work, int i) {
   *target = affine_add_scaled(work->state->q.body[i], 1, d);
 }
 
-double predict_turn(const Work *work, int i) {
+/* The middle one of three lengths: neither the thickness of a sheet nor the length of a rod. */
+static double breadth(const Mesh *mesh) {
+  Vec3 size = sub(mesh->box.hi, mesh->box.lo);
+  return most(least(size.x, size.y), least(most(size.x, size.y), size.z));
+}
+
+/* [m] The farthest motion of a point of a body in a step at the velocities of the state. */
+static double way(const Work *work, int i) {
+  return block_moves(work->model, i) ? work->h * work->h * body_speed(work, i, &work->state->rate.body[i]) : 0;
+}
+
+double predict_excess(const Work *work, int i, int other, double approach) {
   const State *s = work->state;
   if (block_is_vertex(work->model, i) || !block_moves(work->model, i)) return 0;
   Mat3 spin = mat3_mul(affine_linear(&s->rate.body[i]), mat3_transpose(affine_linear(&s->q.body[i])));
-  return work->h * norm(mat3_axial(spin));
+  double turn = work->h * norm(mat3_axial(spin)), size = breadth(&work->model->mesh[work->model->body[i].mesh]);
+  double far = approach > SUBSTEP_WAY * size ? least(approach, way(work, i) + way(work, other)) : 0;
+  return most(turn / SUBSTEP_TURN, size > 0 ? far / (SUBSTEP_WAY * size) : 0);
 }
 
 /* ---- soft vertices ---- */

@@ -14,9 +14,9 @@ typedef struct Step {
   const Model *model;
   Islands islands;
   AbdStepReport *report;
-  bool raised; /* the last matrix was not positive definite */
-  double turn; /* [rad] of the last step: the farthest that a body with others in reach would turn */
-  int turn_body;
+  bool raised;   /* the last matrix was not positive definite */
+  double excess; /* of the last step, as in Island: the largest of all islands */
+  int excess_body;
 } Step;
 
 bool step_init(Step *step, const Model *model); /* false if memory is out */

@@ -16,6 +16,7 @@ typedef struct Course {
   Substeps *substeps;
   AbdStepReport *report;
   int level, time;
+  bool failed; /* a shortest sub-step did not converge: the rest of the step is not split */
 } Course;
 
 /* ---- kinematic bodies ---- */
@@ -44,7 +45,9 @@ static bool splits(const AbdSolverDef *solver) {
   return solver->substeps == ABD_SUBSTEPS_AUTO && solver->max_iterations > SUBSTEP_ITERATIONS;
 }
 
-static bool may_split(const Course *c) { return splits(&c->step->model->def.solver) && c->level < SUBSTEP_LEVELS; }
+static bool may_split(const Course *c) {
+  return splits(&c->step->model->def.solver) && c->level < SUBSTEP_LEVELS && !c->failed;
+}
 
 /* One try of one sub-step. The report says whether it ended and was written to `next`. */
 static Outcome try_substep(Course *c, AbdStepReport *report) {
@@ -72,7 +75,8 @@ static void advance(Course *c, const AbdStepReport *part) {
   if (c->time < WHOLE) state_advance(c->state, c->next, c->step->model);
   c->state->step = step;
   c->report->substeps++;
-  if (c->level > 0 && part->iterations <= SUBSTEP_EASY) lengthen(c);
+  c->failed |= is_hard(part);
+  if (c->level > 0 && (part->iterations <= SUBSTEP_EASY || c->failed)) lengthen(c);
 }
 
 static Outcome split(Course *c) {
@@ -83,8 +87,8 @@ static Outcome split(Course *c) {
 /* The level of the next try. */
 static void shorten(Course *c, const AbdStepReport *part) {
   c->level++;
-  if (part->outcome != ABD_TURNED_TOO_FAR) return;
-  for (double turn = 0.5 * c->step->turn; turn > SUBSTEP_TURN && c->level < SUBSTEP_LEVELS; turn *= 0.5) c->level++;
+  if (part->outcome != ABD_MOVED_TOO_FAR) return;
+  for (double rest = 0.5 * c->step->excess; rest > 1 && c->level < SUBSTEP_LEVELS; rest *= 0.5) c->level++;
 }
 
 static Outcome take_all(Course *c) {
@@ -108,7 +112,7 @@ static Outcome take_all(Course *c) {
 
 Outcome substeps_run(Step *step, Backend backend, State *state, State *next, Substeps *substeps,
                      AbdStepReport *report) {
-  Course c = {step, backend, state, next, substeps, report, 0, 0};
+  Course c = {step, backend, state, next, substeps, report, 0, 0, false};
   substeps->split = false;
   if (may_split(&c)) c.level = state->level;
   Outcome outcome = take_all(&c);

@@ -277,7 +277,7 @@ static void test_worst_outcome(void **state) {
     }
 }
 
-/* Two balls that meet at 100 m/s move 25 diameters in a step and are split at once, 32 sub-steps of less than a diameter.
+/* Two balls that meet at 100 m/s move 25 diameters in a step and are split at once, up to 16 sub-steps of two diameters.
  * A grain at rest is not, although it would fall by more than its size. */
 static void test_far(void **state) {
   (void)state;

@@ -179,7 +179,7 @@
 /* [rad] A step in which a body with others in reach would turn farther is taken in sub-steps. test_substep */
 #define SUBSTEP_TURN 1.5
 /* [breadths of the body] The same for a body that would approach another one farther. test_substep */
-#define SUBSTEP_WAY 1.0
+#define SUBSTEP_WAY 2.0
 /* [halvings] The shortest sub-step is dt / 512. test_substep */
 #define SUBSTEP_LEVELS 9
 

@@ -26,7 +26,7 @@
 
 enum { MOST_ITERATIONS = 300 };
 static const double MOST_SECONDS = 1; /* [s] of processor time for a step */
-enum { STOP_SECONDS = 5 };            /* a step that takes longer is interrupted */
+enum { STOP_SECONDS = 2 };            /* a step that takes longer is interrupted */
 
 /* ---- A case: scene text and what must hold at its end ---- */
 

@@ -89,11 +89,15 @@ Balance balance_of(const AbdWorld *world, const AbdStepReport *report, bool dry,
   Balance b = {0};
   AbdWorldDef def = abd_world_settings(world);
   Vec3 gravity = vec3_from(def.gravity);
-  for (AbdBodyId id = {1}; id.id <= abd_world_body_count(world); id.id++)
+  for (size_t k = 0; k < abd_world_body_count(world); k++) {
+    AbdBodyId id = abd_world_body_at(world, k);
     if (abd_body_is_soft(world, id)) add_soft(&b, world, id, gravity);
     else add_stiff(&b, world, id, gravity);
-  for (AbdJointId id = {1}; id.id <= abd_world_joint_count(world); id.id++)
+  }
+  for (size_t k = 0; k < abd_world_joint_count(world); k++) {
+    AbdJointId id = abd_world_joint_at(world, k);
     add_joint(&b, world, id, def.dt, position + id.id - 1);
+  }
   b.kinetic = b.own_kinetic;
   if (report) {
     const double *e = report->energy;

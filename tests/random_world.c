@@ -7,6 +7,7 @@
 
 #include "abd/abd.h"
 #include "draw.h"
+#include "random_wide.h"
 
 enum { MOST_PARTS = 24, MOST_LINKS = 48, UNIT_PARTS = 6, PLACE_TRIES = 30, WIRE_POINTS = 6, STONE_POINTS = 12 };
 
@@ -60,7 +61,8 @@ typedef struct Link {
 } Link;
 
 typedef struct Plan {
-  const RandomOptions *options;
+  RandomOptions options;
+  Wide wide;
   RandomFacts facts;
   Draw setting, body, joint, motion, drive;
   Part part[MOST_PARTS];
@@ -82,7 +84,7 @@ static bool choose(Draw *d, Choice choice, double chance) {
 
 static void plan_settings(Plan *p) {
   static const double steps_a_second[] = {1000, 500, 250, 100, 50, 25};
-  const RandomOptions *o = p->options;
+  const RandomOptions *o = &p->options;
   Draw *d = &p->setting;
   double dt = 1 / steps_a_second[draw_int(d, 6)];
   int integrator = draw_int(d, 3);
@@ -207,7 +209,7 @@ static void draw_drive(Plan *plan, Part *p) {
   double chance = draw(d, 0, 1), still = draw(d, 0, 1), mass = 4 * p->density * p->radius * p->radius * p->radius;
   Vec3 force = draw_vec3(d, 20 * mass);
   p->still = still < 0.08 && !is_soft(p) && (plan->gravity || plan->ground);
-  if (!plan->options->drives) return;
+  if (!plan->options.drives) return;
   p->scripted = chance < 0.5 && is_soft(p);
   p->kinematic = chance < 0.1 && !is_soft(p) && !p->still;
   if (chance > 0.8 && !p->still) p->force = force;
@@ -285,7 +287,7 @@ static void link_forces(Plan *plan, Link *l, const Part *p) {
   if (what > 0.2 && what < 0.45) l->stiffness = inertia * w * w;
   if (what > 0.4 && what < 0.55) l->damping = inertia * w;
   if (what > 0.5 && what < 0.7 && plan->facts.dry) l->friction = inertia * w * (angle ? 1 : 0.3);
-  l->driven = plan->options->drives && draw(d, 0, 1) < 0.5;
+  l->driven = plan->options.drives && draw(d, 0, 1) < 0.5;
   l->drive[0] = 1 + draw_int(d, 3);
   l->drive[1] = draw(d, -1, 1) * (l->drive[0] == 1 ? inertia * w : l->drive[0] == 2 ? w * unit_length : unit_length);
   l->drive[2] = inertia * w * w * unit_length;
@@ -483,7 +485,7 @@ static double ground_height(const Plan *plan) {
 }
 
 static void plan_bodies(Plan *plan) {
-  int random = 2 + draw_int(&plan->setting, MOST_PARTS - 1), count = plan->options->bodies;
+  int random = 2 + draw_int(&plan->setting, MOST_PARTS - 1), count = plan->options.bodies;
   if (count <= 0) count = random;
   if (count > MOST_PARTS) count = MOST_PARTS;
   while (plan->part_count < count) add_unit(plan, count);
@@ -522,6 +524,15 @@ static void put_stone(FILE *out, const Part *p) {
     const int *c = stone_triangle[t];
     fprintf(out, "%s[%d, %d, %d]", t ? ", " : "", c[0], c[1], c[2]);
   }
+  fputs("]", out);
+}
+
+/* Two boxes across each other, in the bounding sphere of one. */
+static void put_cross(FILE *out, const Part *p) {
+  const double *s = p->size;
+  fputs("\"parts\": [", out);
+  for (int k = 0; k < 2; k++)
+    fprintf(out, "%s{ \"shape\": \"box\", \"size\": [%.17g, %.17g, %.17g] }", k ? ", " : "", s[k], s[1 - k], s[2]);
   fputs("]", out);
 }
 
@@ -569,12 +580,40 @@ static void put_soft(FILE *out, const Part *p) {
   if (p->attach) fprintf(out, ", \"attach\": [ { \"body\": \"part-%d\", \"vertices\": [0, 1, 2] } ]", p->parent);
 }
 
-static void put_part(FILE *out, const Plan *plan, int i) {
+static bool is_tied(const Plan *plan, int i) {
+  bool tied = plan->part[i].parent >= 0;
+  for (int k = 0; k < plan->part_count; k++) tied |= plan->part[k].parent == i;
+  for (int k = 0; k < plan->link_count; k++) tied |= plan->link[k].a == i || plan->link[k].b == i;
+  return tied;
+}
+
+static double part_mass(const Part *p) { return 4 * p->density * p->radius * p->radius * p->radius; }
+
+static WideBody wide_facts(const Plan *plan, int i) {
   const Part *p = &plan->part[i];
+  return (WideBody){is_soft(p), p->still, p->kinematic, is_tied(plan, i), p->radius, part_mass(p)};
+}
+
+/* A body that comes later falls from above all others. */
+static void raise_part(const Plan *plan, int i, Part *p) {
+  double top = p->at.z;
+  for (int k = 0; k < plan->part_count; k++) top = fmax(top, plan->part[k].at.z + plan->part[k].radius);
+  p->at.z = top + 2 + 2 * p->radius + 0.7 * i;
+  p->velocity = vec3(0, 0, -fmin(20, 3 / (plan->dt * plan->options.steps)));
+}
+
+static void put_part(FILE *out, Plan *plan, int i) {
+  Part moved = plan->part[i];
+  const Part *p = &moved;
+  WideBody facts = wide_facts(plan, i);
+  double arrival = wide_arrival(&plan->wide, &facts, &plan->facts);
+  if (arrival > 0) raise_part(plan, i, &moved);
   const double *q = p->quaternion;
   bool thin = p->form == FORM_SHEET || p->form == FORM_WIRE || p->form == FORM_SHELL || p->form == FORM_ROD;
   fprintf(out, "%s\n    { \"name\": \"part-%d\", ", i ? "," : "", i);
-  put_form(out, p);
+  if (p->form == FORM_BOX && wide_is_cross(&plan->wide)) put_cross(out, p);
+  else put_form(out, p);
+  if (arrival > 0) fprintf(out, ", \"from\": %.17g", arrival);
   put_vec(out, "position", p->at);
   fprintf(out, ", \"quaternion\": [%.17g, %.17g, %.17g, %.17g]", q[0], q[1], q[2], q[3]);
   put_vec(out, "velocity", p->velocity);
@@ -586,6 +625,7 @@ static void put_part(FILE *out, const Plan *plan, int i) {
   else if (norm(p->force) > 0) put_vec(out, "force", p->force);
   if (is_soft(p)) put_soft(out, p);
   else fprintf(out, ", \"elasticity\": \"%s\"", abd_elasticity_name((AbdElasticity)p->elasticity));
+  wide_body(&plan->wide, out, &facts, arrival > 0, &plan->facts);
   fputs(" }", out);
 }
 
@@ -606,6 +646,7 @@ static void put_exclusions(FILE *out, Plan *plan) {
   fputs("\n  ],\n  \"exclude\": [", out);
   for (int k = 0, written = 0; k < 2; k++)
     if (some && pair[k][0] != pair[k][1]) fprintf(out, "%s[%d, %d]", written++ ? ", " : "", pair[k][0], pair[k][1]);
+  wide_pairs(&plan->wide, out, count);
 }
 
 static void put_limit(FILE *out, const Link *l) {
@@ -629,11 +670,15 @@ static void put_bodies(FILE *out, const Link *l) {
   if (l->collide) fputs(", \"collide\": true", out);
 }
 
-static void put_link(FILE *out, const Plan *plan, int i) {
+static void put_link(FILE *out, Plan *plan, int i) {
   const Link *l = &plan->link[i];
   fprintf(out, "%s\n    { \"name\": \"joint-%d\", \"type\": \"%s\"", i ? "," : "", i, abd_joint_kind_name(l->kind));
   if (l->kind != ABD_JOINT_GEAR) put_bodies(out, l);
   else fprintf(out, ", \"joints\": [\"joint-%d\", \"joint-%d\"], \"ratio\": %.17g", l->joint[0], l->joint[1], l->ratio);
+  if (l->kind != ABD_JOINT_GEAR) {
+    const Part *p = &plan->part[l->a];
+    wide_joint(&plan->wide, out, part_mass(p), p->radius, &plan->facts);
+  }
   fputs(" }", out);
 }
 
@@ -656,10 +701,11 @@ static void put_drives(FILE *out, Plan *plan) {
 
 static void put_world(FILE *out, Plan *plan, uint64_t seed) {
   fprintf(out, "{\n  \"version\": 1,\n  \"name\": \"random-%llu\",\n  \"dt\": %.17g,\n  \"steps\": %d,\n",
-          (unsigned long long)seed, plan->dt, plan->options->steps);
-  fprintf(out, "  \"integrator\": \"%s\",\n  \"gravity\": [0, 0, %g],\n  \"contact\": { \"friction\": %.17g },\n",
+          (unsigned long long)seed, plan->dt, plan->options.steps);
+  fprintf(out, "  \"integrator\": \"%s\",\n  \"gravity\": [0, 0, %g],\n  \"contact\": { \"friction\": %.17g",
           abd_integrator_name((AbdIntegrator)plan->integrator), plan->gravity ? -9.81 : 0, plan->friction);
-  fputs("  \"bodies\": [", out);
+  wide_contact(&plan->wide, out, &plan->facts);
+  fputs(" },\n  \"bodies\": [", out);
   for (int i = 0; i < plan->part_count; i++) put_part(out, plan, i);
   put_ground(out, plan);
   put_exclusions(out, plan);
@@ -681,10 +727,15 @@ char *random_world_text(uint64_t seed, const RandomOptions *options, RandomFacts
   size_t size;
   FILE *out = plan ? open_memstream(&text, &size) : NULL;
   if (out) {
-    *plan = (Plan){.options = options, .setting = stream(seed, 0), .body = stream(seed, 1), .joint = stream(seed, 2)};
+    *plan = (Plan){.options = *options, .setting = stream(seed, 0), .body = stream(seed, 1), .joint = stream(seed, 2)};
     plan->motion = stream(seed, 3);
     plan->drive = stream(seed, 4);
+    plan->wide = (Wide){.draw = stream(seed, 5), .on = options->wide, .steps = options->steps};
+    wide_settings(&plan->wide);
+    plan->options.drives |= plan->wide.powered;
     plan_settings(plan);
+    plan->wide.dt = plan->dt;
+    plan->wide.bounces = plan->integrator == ABD_INTEGRATOR_RIGID;
     plan_bodies(plan);
     put_world(out, plan, seed);
     fclose(out);

@@ -4,6 +4,8 @@
  * one body or of a tree of jointed bodies. Units are packed around the origin so that no two bounding spheres overlap.
  * Each unit starts with the velocities of a rigid motion plus a relative motion that its joints allow.
  *
+ * A wide world (random_wide.h) has the same bodies and more keys.
+ *
  * Settings, bodies, joints and motions have random streams of their own: an option that fixes one of them leaves the
  * others of the same seed as they are. Run by tests/random_worlds.c. */
 #ifndef TESTS_RANDOM_WORLD_H
@@ -21,12 +23,15 @@ typedef struct RandomOptions {
   int bodies;     /* 0 = random: 2 to 24 */
   int steps;
   bool drives; /* drives on joints, kinematic bodies, scripted vertices, forces */
+  bool wide;   /* more keys (random_wide.h), drives in half of the worlds */
 } RandomOptions;
 
 typedef struct RandomFacts {
   int bodies, joints, soft; /* dynamic bodies, joints, those of the bodies that are soft */
   bool free;                /* nothing is tied to the world and there is no gravity: momentum is constant */
   bool driven;              /* something does work: energy may grow */
+  bool touches;             /* bodies may be within the range of each other at the start */
+  bool breaks;              /* joints may break */
   bool dry;                 /* joints have dry friction; if not, they may have limits */
   double friction;          /* of the world */
 } RandomFacts;

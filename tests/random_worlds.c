@@ -9,9 +9,13 @@
  *     --integrator NAME --dt X --bodies N --steps N   instead of random ones; 60 steps
  *     --set NAME=VALUE             a setting, as of abd run: contact.friction_anchors=false
  *     --drives                     with drives on joints; such worlds may gain energy
+ *     --wide                       with more keys (random_wide.h), drives in half of the worlds
+ *     --verify                     tests every frame for crossings, not the last alone
  *     --threads N                  1
- *     --limit S                    a world is stopped after S seconds, 60
+ *     --limit S                    a world is stopped after S seconds of processor time, 60
  *     --max-gain X                 fails if a step gains more than X of the kinetic energy before it
+ *     --max-iterations N           fails if a step takes more
+ *     --max-step S                 fails if a step takes more seconds of processor time; it is stopped after ten times that
  *     --max-open N                 fails if a world has more than N steps that did not converge
  *     --max-momentum X, --max-spin X  fails if momentum or angular momentum of a free world is off by more than X of the
  *                                  sum of the sizes of its parts
@@ -21,9 +25,11 @@
  * in contacts and stops: it also jumps when a barrier's stiffness does.
  * A gain is relative to the kinetic energy before the step, or to 1/1000 of the largest up to its end if that is more. */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 
 #include "abd/abd.h"
@@ -36,9 +42,9 @@ static const double LEAST_KINETIC = 1e-3; /* of the largest kinetic energy so fa
 typedef struct Arguments {
   RandomOptions world;
   uint64_t first, count;
-  int threads, max_open;
-  double limit, max_gain, max_momentum, max_spin;
-  bool replay, scene, quiet;
+  int threads, max_open, max_iterations;
+  double limit, max_step, max_gain, max_momentum, max_spin;
+  bool replay, scene, quiet, verify;
   const char *set[16]; /* NAME=VALUE */
   int set_count;
   int named_count; /* seeds and files */
@@ -71,7 +77,7 @@ typedef struct Result {
 
 static double now(void) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -136,6 +142,41 @@ static void compare_energies(Run *run, const Balance *b, const AbdStepReport *re
   if (gain > 0) r->of_peak = fmax(r->of_peak, gain / run->peak);
 }
 
+static size_t count_crossings(const AbdWorld *world) {
+  size_t size = 0;
+  for (size_t k = 0; k < abd_world_body_count(world); k++) {
+    AbdBodyId id = abd_world_body_at(world, k);
+    AbdSoftView soft;
+    bool is_soft = abd_body_is_soft(world, id) && abd_soft_view(world, id, &soft) == ABD_OK;
+    size += is_soft ? 3 * soft.vertex_count : 12;
+  }
+  double *nodes = malloc((size + 1) * sizeof *nodes);
+  if (!nodes) return SIZE_MAX;
+  abd_world_poses(world, nodes, NULL);
+  AbdCrossing crossing;
+  size_t found = abd_world_find_crossings(world, nodes, &crossing, 1);
+  free(nodes);
+  return found;
+}
+
+static AbdWorld *stepped; /* the world that on_alarm interrupts */
+static void on_alarm(int signal_number) {
+  (void)signal_number;
+  if (stepped) abd_world_interrupt(stepped);
+}
+
+/* The timer counts processor time. */
+static AbdStatus step_in_time(const Run *run, AbdStepReport *report) {
+  double most = fmin(run->arguments->limit, 10 * run->arguments->max_step);
+  struct itimerval limit = {.it_value.tv_sec = (time_t)fmin(1e6, 1 + most)}, none = {{0, 0}, {0, 0}};
+  stepped = run->world;
+  setitimer(ITIMER_PROF, &limit, NULL);
+  AbdStatus status = abd_world_step(run->world, report);
+  setitimer(ITIMER_PROF, &none, NULL);
+  stepped = NULL;
+  return status;
+}
+
 static bool take_step(Run *run) {
   Result *r = run->result;
   AbdStepReport report;
@@ -145,10 +186,11 @@ static bool take_step(Run *run) {
     return false;
   }
   double start = now();
-  AbdStatus status = abd_world_step(run->world, &report);
+  AbdStatus status = step_in_time(run, &report);
   double took = now() - start;
   r->seconds += took;
   r->longest = fmax(r->longest, took);
+  if (status == ABD_INTERRUPTED) return r->slow = true, false;
   if (status != ABD_OK) {
     snprintf(r->error, sizeof r->error, "%.500s", abd_world_error(run->world));
     return false;
@@ -161,28 +203,13 @@ static bool take_step(Run *run) {
   compare_momenta(run, &b);
   run->last = b;
   r->slow = r->seconds > run->arguments->limit;
-  return !r->slow;
-}
-
-static size_t count_crossings(const AbdWorld *world) {
-  size_t size = 0;
-  for (AbdBodyId id = {1}; id.id <= abd_world_body_count(world); id.id++) {
-    AbdSoftView soft;
-    bool is_soft = abd_body_is_soft(world, id) && abd_soft_view(world, id, &soft) == ABD_OK;
-    size += is_soft ? 3 * soft.vertex_count : 12;
-  }
-  double *nodes = malloc(size * sizeof *nodes);
-  if (!nodes) return SIZE_MAX;
-  abd_world_poses(world, nodes, NULL);
-  AbdCrossing crossing;
-  size_t found = abd_world_find_crossings(world, nodes, &crossing, 1);
-  free(nodes);
-  return found;
+  if (run->arguments->verify) r->crossings += count_crossings(run->world);
+  return !r->slow && !r->crossings;
 }
 
 static void take_steps(Run *run, int64_t steps) {
   Result *r = run->result;
-  run->position = calloc(abd_world_joint_count(run->world) + 1, sizeof *run->position);
+  run->position = calloc(abd_world_joint_count(run->world) + 1, sizeof *run->position); /* none comes later */
   AbdWorldDef def = abd_world_settings(run->world);
   r->integrator = def.integrator;
   r->dt = def.dt;
@@ -197,7 +224,7 @@ static void take_steps(Run *run, int64_t steps) {
     put_step(run, &(AbdStepReport){0}, &run->first, 0, 1);
   }
   for (int64_t k = 0; k < steps && take_step(run); k++) {}
-  r->crossings = count_crossings(run->world);
+  if (!r->crossings) r->crossings = count_crossings(run->world);
 }
 
 static void run_scene(const Arguments *a, Scene *scene, bool touches, SceneError *error, Result *r) {
@@ -216,7 +243,7 @@ static Result run_seed(const Arguments *a, uint64_t seed) {
   SceneError error = {"out of memory"};
   char *text = random_world_text(seed, &a->world, &r.facts);
   snprintf(r.name, sizeof r.name, "%llu", (unsigned long long)seed);
-  run_scene(a, text ? scene_parse(text, strlen(text), r.name, &options, &error) : NULL, false, &error, &r);
+  run_scene(a, text ? scene_parse(text, strlen(text), r.name, &options, &error) : NULL, r.facts.touches, &error, &r);
   free(text);
   return r;
 }
@@ -245,8 +272,10 @@ static const char *failure(const Arguments *a, const Result *r) {
   if (r->error[0]) return r->error;
   if (r->crossings) return "crossing";
   if (r->infinite) return "energy not finite";
-  if (r->open > a->max_open) return "not converged";
   if (r->gain.relative > a->max_gain && !r->facts.driven) return "gain";
+  if (r->open > a->max_open) return "not converged";
+  if (r->most_iterations > a->max_iterations) return "iterations";
+  if (r->longest > a->max_step) return "long step";
   if (r->momentum > a->max_momentum || r->spin > a->max_spin) return "momentum";
   return r->slow ? "slow" : NULL;
 }
@@ -392,6 +421,8 @@ static bool read_number(const char *flag, double x, Arguments *a) {
   else if (strcmp(flag, "--steps") == 0) a->world.steps = (int)x;
   else if (strcmp(flag, "--threads") == 0) a->threads = (int)x;
   else if (strcmp(flag, "--limit") == 0) a->limit = x;
+  else if (strcmp(flag, "--max-iterations") == 0) a->max_iterations = (int)x;
+  else if (strcmp(flag, "--max-step") == 0) a->max_step = x;
   else if (strcmp(flag, "--max-gain") == 0) a->max_gain = x;
   else if (strcmp(flag, "--max-momentum") == 0) a->max_momentum = x;
   else if (strcmp(flag, "--max-spin") == 0) a->max_spin = x;
@@ -404,6 +435,8 @@ static bool read_number(const char *flag, double x, Arguments *a) {
 
 static bool read_flag(const char *flag, Arguments *a) {
   if (strcmp(flag, "--drives") == 0) a->world.drives = true;
+  else if (strcmp(flag, "--wide") == 0) a->world.wide = true;
+  else if (strcmp(flag, "--verify") == 0) a->verify = true;
   else if (strcmp(flag, "--quiet") == 0) a->quiet = true;
   else return false;
   return true;
@@ -411,8 +444,8 @@ static bool read_flag(const char *flag, Arguments *a) {
 
 static Arguments read_arguments(int argc, char **argv) {
   Arguments a = {.world = random_default_options(), .first = 1, .count = 20, .threads = 1, .limit = 60};
-  a.max_gain = a.max_momentum = a.max_spin = INFINITY;
-  a.max_open = 1 << 30;
+  a.max_gain = a.max_momentum = a.max_spin = a.max_step = INFINITY;
+  a.max_open = a.max_iterations = 1 << 30;
   int i = 1;
   for (; i < argc && argv[i][0] == '-'; i++) {
     const char *flag = argv[i];
@@ -446,6 +479,7 @@ static int write_scene(const Arguments *a) {
 int main(int argc, char **argv) {
   Arguments a = read_arguments(argc, argv);
   if (a.scene) return write_scene(&a);
+  signal(SIGPROF, on_alarm);
   Result *result = calloc(a.count, sizeof *result);
   if (!result) return 1;
   size_t failures = 0;

@@ -238,6 +238,28 @@ static void test_resume(void **state) {
   }
 }
 
+/* Bodies that come between two divided steps have room in the state that a divided step keeps; the length of sub-steps
+ * goes on. */
+static void test_bodies_come(void **state) {
+  (void)state;
+  Lab lab = open_pile(ABD_INTEGRATOR_RIGID, 2);
+  AbdBodyDef body = abd_default_body_def();
+  AbdStepReport r;
+  AbdBodyId id;
+  body.mesh = lab_box(&lab, 0.1, 0.1, 0.1);
+  for (int k = 0; k < 60; k++) {
+    body.position[0] = -1 - k, body.position[2] = 5;
+    if (k % 20 == 0) lab.world->state.level = 2;
+    double before = lab.world->state.before;
+    lab_expect_ok(&lab, abd_world_add_body(lab.world, &body, &id));
+    assert_true(lab.world->state.before == before);
+    lab_expect_ok(&lab, abd_world_step(lab.world, &r));
+    if (k % 20 == 0) assert_true(r.substeps > 1);
+    assert_int_equal(r.outcome, ABD_CONVERGED);
+  }
+  lab_close(&lab);
+}
+
 /* Free flight is the same in any sub-steps: the parabola, the rotation, the balance of energy. */
 static void test_flight(void **state) {
   (void)state;
@@ -309,7 +331,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_far),    cmocka_unit_test(test_worst_outcome), cmocka_unit_test(test_splits),
       cmocka_unit_test(test_limits), cmocka_unit_test(test_targets),       cmocka_unit_test(test_failure),
-      cmocka_unit_test(test_resume), cmocka_unit_test(test_flight),
+      cmocka_unit_test(test_resume), cmocka_unit_test(test_flight),        cmocka_unit_test(test_bodies_come),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

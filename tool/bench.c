@@ -62,7 +62,7 @@ static int read_dt_list(const char *text, double dt[MOST_DT + 1]) {
 }
 
 static bool add_case(BenchRows *rows, const BenchCase *its, const double *dt, const BenchOptions *o) {
-  static const double own[] = {0, 0};
+  const double own[] = {o->dt ? 0 : its->dt, 0};
   for (const double *d = dt && dt[0] > 0 ? dt : own; d == own || *d > 0; d++) {
     if (!bench_rows_add(rows, its, *d, (int)o->threads)) return false;
     rows->row[rows->count - 1].steps = o->steps;
@@ -143,7 +143,7 @@ static void on_signal(int signal_number) {
 }
 
 /* After an interruption the finished rows are printed and written. */
-static int measure_all(BenchRows *rows, const BenchOptions *o) {
+static int measure_all(BenchRows *rows, const BenchOptions *o, BenchRows *other) {
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
   sigaction(SIGINT, &action, NULL), sigaction(SIGTERM, &action, NULL);
   int worst = EXIT_GOOD;
@@ -155,8 +155,9 @@ static int measure_all(BenchRows *rows, const BenchOptions *o) {
     if (interrupted)
       return row->runs = 0, fprintf(stderr, "abd bench: interrupted after %d of %d rows\n", k, rows->count),
              EXIT_INTERRUPTED;
+    if (code == EXIT_GOOD && o->against) code = bench_measure_other(row, o, other);
     if (code > worst) worst = code;
-    if (code == EXIT_GOOD && !o->quiet)
+    if (row->runs && !o->quiet)
       fprintf(stderr, "%d/%d %s, dt %.4g, %d thread%s: %.4g ms per step, %.2f iterations, %d run%s\n", k + 1,
               rows->count, row->name, row->best.dt, row->threads, row->threads == 1 ? "" : "s", bench_user_ms(row),
               bench_figures(row).iterations, row->runs, row->runs == 1 ? "" : "s");
@@ -172,15 +173,15 @@ static bool write_markdown(const char *path, const BenchRows *rows, const BenchS
   return good;
 }
 
-static int print_results(const BenchRows *rows, const BenchSet *set, const BenchOptions *o) {
+static int print_results(const BenchRows *rows, const BenchRows *other, const BenchSet *set, const BenchOptions *o) {
   bool good = bench_print(stdout, rows, set, BENCH_TEXT);
   if (o->json) good &= bench_write_json(o->json, rows, set ? set->name : "");
   if (o->markdown) good &= write_markdown(o->markdown, rows, set);
   if (o->plot) good &= bench_plot(o->plot, rows, set);
   int code = good ? EXIT_GOOD : EXIT_FAILED;
-  if (o->compare) {
+  if (o->compare || o->against) {
     printf("\n");
-    int compared = bench_compare(o->compare, rows);
+    int compared = o->compare ? bench_compare(o->compare, rows) : bench_compare_rows(o->against, other, rows);
     if (compared > code) code = compared;
   }
   return code;
@@ -192,13 +193,15 @@ static int check_options(const BenchOptions *o, const TextList *operand) {
     return args_usage_error(&command, "--with takes one set at most, for the form of its table");
   if (!o->with && operand->count == 0)
     return args_usage_error(&command, "expected a set or a scene; 'abd bench --list' lists sets");
+  if (o->against && (o->with || o->compare))
+    return args_usage_error(&command, "--against runs both programs: it takes neither --with nor --compare");
   if (o->plot && !(set && set->axis))
     return args_usage_error(&command, "--plot: expected a growth set, such as growth-bodies");
   return ARGS_GO_ON;
 }
 
 static int run_bench(const BenchOptions *o, const TextList *operand) {
-  BenchRows rows = {0};
+  BenchRows rows = {0}, other = {0};
   const BenchSet *set = NULL;
   int code = ARGS_GO_ON, worst = EXIT_GOOD;
   if (o->with) {
@@ -206,12 +209,12 @@ static int run_bench(const BenchOptions *o, const TextList *operand) {
     if (!bench_read_json(o->with, &rows)) code = EXIT_BAD_INPUT;
   } else {
     code = choose_rows(&rows, operand, o, &set);
-    if (code == ARGS_GO_ON) worst = measure_all(&rows, o);
+    if (code == ARGS_GO_ON) worst = measure_all(&rows, o, &other);
   }
   int measured = 0;
   for (int k = 0; k < rows.count; k++) measured += rows.row[k].runs > 0;
-  if (code == ARGS_GO_ON) code = measured ? print_results(&rows, set, o) : worst;
-  bench_rows_free(&rows);
+  if (code == ARGS_GO_ON) code = measured ? print_results(&rows, &other, set, o) : worst;
+  bench_rows_free(&rows), bench_rows_free(&other);
   return code > worst ? code : worst;
 }
 
@@ -221,6 +224,7 @@ int command_bench(int argc, char **argv) {
   const Option option[] = {
       {"list", 'l', OPTION_FLAG, &o.list, NULL, "list the sets"},
       {"steps", 'n', OPTION_ATLEAST1, &o.steps, "N", "steps of each row; by default as in the set, 100 of a scene"},
+      {"skip", 0, OPTION_COUNT, &o.skip, "N", "steps before those that are measured (0)"},
       {"dt", 0, OPTION_TEXT, &o.dt, "S,...",
        "time steps, such as 1/100,1/50; by default those of the set or the scene"},
       {"threads", 'j', OPTION_ATLEAST1, &o.threads, "N", "threads (1)"},
@@ -233,6 +237,8 @@ int command_bench(int argc, char **argv) {
       {"markdown", 0, OPTION_TEXT, &o.markdown, "FILE", "write the table as Markdown"},
       {"plot", 0, OPTION_TEXT, &o.plot, "FILE.svg", "write charts of a growth set"},
       {"compare", 0, OPTION_TEXT, &o.compare, "OLD.json", "print changes beyond noise since an older file"},
+      {"against", 0, OPTION_TEXT, &o.against, "PROGRAM",
+       "run each row with another abd program too and print the changes"},
       {"with", 0, OPTION_TEXT, &o.with, "NEW.json", "do not run, take the figures from this file"},
       {"quiet", 'q', OPTION_FLAG, &o.quiet, NULL, "no line for each row while it runs"},
       {0},

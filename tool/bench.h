@@ -5,6 +5,8 @@
 
 #include "args.h"
 
+#include "scene/scene.h"
+
 #include <abd/abd.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -19,6 +21,8 @@ typedef struct BenchCase {
   int64_t steps;
   const char *set; /* a setting KEY=VALUE, or NULL */
   int threads;     /* 0: as given to the command */
+  double dt;       /* [s] 0: of the set or the scene */
+  int64_t skip;    /* steps before those that are measured */
 } BenchCase;
 
 typedef enum BenchAxis { BENCH_NO_AXIS, BENCH_BODIES, BENCH_TRIANGLES, BENCH_DT, BENCH_THREADS } BenchAxis;
@@ -26,7 +30,8 @@ typedef enum BenchAxis { BENCH_NO_AXIS, BENCH_BODIES, BENCH_TRIANGLES, BENCH_DT,
 typedef enum BenchForm {
   BENCH_STAGES, /* the paper's columns, its figures below each row */
   BENCH_MARKS,  /* other programs and targets beside abd */
-  BENCH_BRIEF   /* other programs only, for the README */
+  BENCH_BRIEF,  /* other programs only, for the README */
+  BENCH_IMPACTS /* iterations, sub-steps and the longest step */
 } BenchForm;
 
 typedef struct BenchSet {
@@ -76,12 +81,14 @@ enum { BENCH_MOST_RUNS = 9 };
 typedef struct BenchRun {
   int64_t bodies, triangles, edges, steps, iterations, not_converged;
   int64_t contacts_most, box_tests, candidates, distances, ccd_calls;
-  double dt;                       /* [s] of a step */
-  double seconds[ABD_STAGE_COUNT]; /* wall clock, by stage */
-  double wall, user, system;       /* [s] of all steps */
-  double load;                     /* [s] of user time from the scene to the first step */
-  double joint_gap;                /* [m] the largest of any joint and step */
-  int64_t memory, peak;            /* [bytes] resident after the last step; the most at any time, loading included */
+  int64_t most_iterations, substeps; /* of any step; of all steps. 0 in files of older versions */
+  double longest;                    /* [s] of the longest step: CPU time on one thread, else wall clock */
+  double dt;                         /* [s] of a step */
+  double seconds[ABD_STAGE_COUNT];   /* wall clock, by stage */
+  double wall, user, system;         /* [s] of all steps */
+  double load;                       /* [s] of user time from the scene to the first step */
+  double joint_gap;                  /* [m] the largest of any joint and step */
+  int64_t memory, peak;              /* [bytes] resident after the last step; the most at any time, loading included */
   uint64_t hash;
 } BenchRun;
 
@@ -103,8 +110,8 @@ typedef struct BenchRows {
 } BenchRows;
 
 typedef struct BenchOptions {
-  const char *json, *markdown, *plot, *compare, *with, *fixtures, *mesh_dir, *dt, *device;
-  int64_t steps, threads, repeat;
+  const char *json, *markdown, *plot, *compare, *against, *with, *fixtures, *mesh_dir, *dt, *device;
+  int64_t steps, skip, threads, repeat;
   TextList set;
   bool list, quiet;
 } BenchOptions;
@@ -118,6 +125,10 @@ PaperFigures bench_figures(const BenchRow *row);
 
 /* Runs a row in a separate process, so that its memory can be measured; prints errors and returns an exit code. */
 int bench_measure(BenchRow *row, const BenchOptions *options);
+/* The text of "NAME:KEY=VALUE,...", to be freed; NULL and a sentence on an error. */
+char *bench_gallery_text(const char *scene, size_t *length, SceneError *error);
+/* Runs a measured row with another abd program (options->against) and adds its figures to rows; prints errors. */
+int bench_measure_other(const BenchRow *row, const BenchOptions *options, BenchRows *rows); /* bench_other.c */
 
 /* ---- Results: bench_table.c, bench_json.c, bench_compare.c, bench_plot.c, bench_machine.c ---- */
 
@@ -131,6 +142,7 @@ bool bench_print(FILE *out, const BenchRows *rows, const BenchSet *set,
 bool bench_write_json(const char *path, const BenchRows *rows, const char *set_name);
 /* Prints differences from an older file beyond noise; EXIT_FOUND if a row got slower or takes other iterations. */
 int bench_compare(const char *path, const BenchRows *rows);
+int bench_compare_rows(const char *name, const BenchRows *old, const BenchRows *rows);
 /* Reads rows of a file that bench_write_json wrote; prints errors. */
 bool bench_read_json(const char *path, BenchRows *rows);
 

@@ -33,6 +33,11 @@ typedef struct Verdicts {
   int slower, faster, same, other_iterations, missing;
 } Verdicts;
 
+/* The most iterations of a step; files of older versions do not have it. */
+static void most_cell(TextTable *table, const BenchRow *row) {
+  table_number(table, row->best.most_iterations > 0 ? (double)row->best.most_iterations : NAN);
+}
+
 static void compare_row(TextTable *table, const BenchRow *old, const BenchRow *now, Verdicts *verdicts) {
   double ratio = now->best.user / old->best.user, noise = fmax(least_noise, noise_of(old) + noise_of(now));
   bool slower = ratio > 1 + noise, faster = ratio < 1 / (1 + noise),
@@ -47,6 +52,9 @@ static void compare_row(TextTable *table, const BenchRow *old, const BenchRow *n
   table_cell(table, "%.2f", noise);
   table_cell(table, "%lld", (long long)old->best.iterations);
   table_cell(table, "%lld", (long long)now->best.iterations);
+  most_cell(table, old), most_cell(table, now);
+  table_cell(table, "%lld", (long long)old->best.not_converged);
+  table_cell(table, "%lld", (long long)now->best.not_converged);
   table_cell(table, "%s%s%s",
              slower   ? "SLOWER"
              : faster ? "faster"
@@ -57,28 +65,33 @@ static void compare_row(TextTable *table, const BenchRow *old, const BenchRow *n
                                                            : "fewer iterations");
 }
 
-int bench_compare(const char *path, const BenchRows *rows) {
-  static const char *const title[] = {"scene", "dt",    "threads",        "old ms", "new ms",
-                                      "ratio", "noise", "old iterations", "new",    "verdict"};
-  BenchRows old = {0};
-  TextTable table = {.columns = 10};
+int bench_compare_rows(const char *name, const BenchRows *old, const BenchRows *rows) {
+  static const char *const title[] = {"scene",          "dt",  "threads",  "old ms", "new ms",   "ratio", "noise",
+                                      "old iterations", "new", "old most", "new",    "old open", "new",   "verdict"};
+  enum { COLUMNS = sizeof title / sizeof *title };
+  TextTable table = {.columns = COLUMNS};
   Verdicts verdicts = {0};
-  if (!bench_read_json(path, &old)) return bench_rows_free(&old), EXIT_BAD_INPUT;
-  for (int k = 0; k < 10; k++) table_cell(&table, "%s", title[k]);
+  for (int k = 0; k < COLUMNS; k++) table_cell(&table, "%s", title[k]);
   for (int k = 0; k < rows->count; k++) {
     if (!rows->row[k].runs) continue;
-    const BenchRow *before = find_row(&old, &rows->row[k]);
+    const BenchRow *before = find_row(old, &rows->row[k]);
     if (before) compare_row(&table, before, &rows->row[k], &verdicts);
     else verdicts.missing++;
   }
-  printf("Compared with %s, user CPU time per step:\n\n", path);
+  printf("Compared with %s, user CPU time per step:\n\n", name);
   bool good = table_print(&table, stdout, false);
   printf("\n%d slower, %d faster, %d with other iterations, %d unchanged", verdicts.slower, verdicts.faster,
          verdicts.other_iterations, verdicts.same);
   if (verdicts.missing) printf("; %d rows not in the older file", verdicts.missing);
   printf("\n");
   table_free(&table);
-  bench_rows_free(&old);
   if (!good) return fprintf(stderr, "abd bench: out of memory\n"), EXIT_FAILED;
   return verdicts.slower || verdicts.other_iterations ? EXIT_FOUND : EXIT_GOOD;
+}
+
+int bench_compare(const char *path, const BenchRows *rows) {
+  BenchRows old = {0};
+  int code = bench_read_json(path, &old) ? bench_compare_rows(path, &old, rows) : EXIT_BAD_INPUT;
+  bench_rows_free(&old);
+  return code;
 }

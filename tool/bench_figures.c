@@ -87,6 +87,18 @@ static const MarkFigures mark[] = {
     {"ball, 562 bodies", 0.01, {NONE, 8260, 657, 2.7, 12.3, 60, 12}},
     {"ball, 562 bodies", 1.0 / 240, {NONE, NONE, 328, 2.3, 7.3, 30, 7}},
     {"ball, 562 bodies", 0.001, {NONE, NONE, 102, 2.1, 1.8, 10, 2.5}},
+    {"free ball, 16 bodies", 0.01, {NONE, NONE, NONE, NONE, NONE, NONE, 0.4}},
+    {"free ball, 142 bodies", 0.01, {NONE, NONE, NONE, NONE, NONE, NONE, 7}},
+    {"free ball, 562 bodies", 0.01, {NONE, NONE, NONE, NONE, NONE, NONE, 45}},
+    {"free ball, 16 bodies", 1.0 / 240, {NONE, NONE, NONE, NONE, NONE, NONE, 0.25}},
+    {"free ball, 142 bodies", 1.0 / 240, {NONE, NONE, NONE, NONE, NONE, NONE, 4.5}},
+    {"free ball, 562 bodies", 1.0 / 240, {NONE, NONE, NONE, NONE, NONE, NONE, 28}},
+    {"free ball, 16 bodies", 0.001, {NONE, NONE, NONE, NONE, NONE, NONE, 0.15}},
+    {"free ball, 142 bodies", 0.001, {NONE, NONE, NONE, NONE, NONE, NONE, 2.5}},
+    {"free ball, 562 bodies", 0.001, {NONE, NONE, NONE, NONE, NONE, NONE, 12}},
+    {"pile of 1000 shapes", 0.01, {NONE, NONE, NONE, NONE, NONE, NONE, 200}},
+    {"twenty tori", 0.1, {NONE, NONE, NONE, NONE, NONE, NONE, 40}},
+    {"net of 16 mm rings", 0.01, {NONE, NONE, NONE, NONE, NONE, NONE, 300}},
     {0},
 };
 

@@ -34,19 +34,17 @@ static json_t *row_json(const BenchRow *row) {
   const struct {
     const char *key;
     int64_t value;
-  } count[] = {{"contacts_most", b->contacts_most},
-               {"box_tests", b->box_tests},
-               {"candidates", b->candidates},
-               {"distances", b->distances},
-               {"ccd_calls", b->ccd_calls},
-               {"memory_bytes", b->memory},
-               {"peak_bytes", b->peak}};
+  } count[] = {
+      {"contacts_most", b->contacts_most}, {"box_tests", b->box_tests}, {"candidates", b->candidates},
+      {"distances", b->distances},         {"ccd_calls", b->ccd_calls}, {"most_iterations", b->most_iterations},
+      {"substeps", b->substeps},           {"memory_bytes", b->memory}, {"peak_bytes", b->peak}};
   for (size_t k = 0; k < sizeof count / sizeof count[0]; k++)
     json_object_set_new(o, count[k].key, json_integer(count[k].value));
   json_object_set_new(o, "wall_ms", json_real(bench_wall_ms(row)));
   json_object_set_new(o, "user_ms", json_real(bench_user_ms(row)));
   json_object_set_new(o, "user_ms_runs", runs_json(row));
   json_object_set_new(o, "stages_ms", stages_json(row));
+  json_object_set_new(o, "longest_ms", json_real(1e3 * b->longest));
   json_object_set_new(o, "start_s", json_real(b->load));
   json_object_set_new(o, "joint_gap", json_real(b->joint_gap));
   json_object_set_new(o, "hash", json_string(hash));
@@ -94,6 +92,9 @@ static bool read_row(const json_t *o, BenchRows *rows) {
                   .candidates = integer_of(o, "candidates"),
                   .distances = integer_of(o, "distances"),
                   .ccd_calls = integer_of(o, "ccd_calls"),
+                  .most_iterations = integer_of(o, "most_iterations"),
+                  .substeps = integer_of(o, "substeps"),
+                  .longest = 1e-3 * real_of(o, "longest_ms"),
                   .memory = integer_of(o, "memory_bytes"),
                   .peak = integer_of(o, "peak_bytes"),
                   .load = real_of(o, "start_s"),

@@ -18,6 +18,7 @@
 
 typedef struct Answer {
   int code;
+  bool one_thread;
   char error[640];
   BenchRun run;
 } Answer;
@@ -41,19 +42,27 @@ static bool read_keys(const GalleryScene *scene, char *keys, double *value, Scen
   return true;
 }
 
-static Scene *gallery_scene(const char *text, const SceneOptions *options, SceneError *error) {
+char *bench_gallery_text(const char *text, size_t *length, SceneError *error) {
   char *name = strdup(text), *keys = name ? strchr(name, ':') : NULL;
   if (!name) return snprintf(error->text, sizeof error->text, "out of memory"), NULL;
   if (keys) *keys++ = 0;
   const GalleryScene *scene = gallery_find(name);
   double value[GALLERY_KEY_LIMIT];
-  size_t length;
   char *made = NULL;
   if (!scene) snprintf(error->text, sizeof error->text, "no scene '%.100s'; 'abd scene' lists them", name);
   else gallery_defaults(scene, value);
-  if (scene && (!keys || read_keys(scene, keys, value, error))) made = gallery_text(scene, value, &length, error);
+  if (scene && (!keys || read_keys(scene, keys, value, error))) made = gallery_text(scene, value, length, error);
+  free(name);
+  return made;
+}
+
+static Scene *gallery_scene(const char *text, const SceneOptions *options, SceneError *error) {
+  char name[64];
+  size_t length = 0;
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
+  char *made = bench_gallery_text(text, &length, error);
   Scene *loaded = made ? scene_parse(made, length, name, options, error) : NULL;
-  free(made), free(name);
+  free(made);
   return loaded;
 }
 
@@ -114,7 +123,8 @@ static void count_geometry(const AbdWorld *world, BenchRun *run) {
 
 static void add_report(BenchRun *run, const AbdStepReport *r) {
   run->steps++;
-  run->iterations += r->iterations;
+  run->iterations += r->iterations, run->substeps += r->substeps;
+  if (r->iterations > run->most_iterations) run->most_iterations = r->iterations;
   run->not_converged += r->outcome != ABD_CONVERGED && r->outcome != ABD_KINEMATIC_BLOCKED;
   if (r->contacts > run->contacts_most) run->contacts_most = r->contacts;
   run->box_tests += r->box_tests, run->candidates += r->candidates;
@@ -132,27 +142,33 @@ static void add_joints(BenchRun *run, const AbdWorld *world) {
   }
 }
 
-static bool step_once(const Scene *scene, AbdWorld *world, Answer *answer) {
+static bool step_once(const Scene *scene, AbdWorld *world, bool measured, Answer *answer) {
   SceneError error;
   AbdStepReport report;
+  clockid_t clock = answer->one_thread ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
+  double start = clock_of(clock);
   if (!scene_apply(scene, world, &error))
     return snprintf(answer->error, sizeof answer->error, "%.600s", error.text), false;
   if (abd_world_step(world, &report) != ABD_OK)
     return snprintf(answer->error, sizeof answer->error, "step %lld: %.500s",
                     (long long)abd_world_step_count(world) + 1, abd_world_error(world)),
            false;
+  if (!measured) return true;
   add_report(&answer->run, &report);
+  answer->run.longest = fmax(answer->run.longest, clock_of(clock) - start);
   return true;
 }
 
-static void run_steps(const Scene *scene, AbdWorld *world, int64_t steps, Answer *answer) {
+static void run_steps(const Scene *scene, AbdWorld *world, int64_t skip, int64_t steps, Answer *answer) {
   struct rusage before, after;
   BenchRun *run = &answer->run;
+  answer->code = EXIT_GOOD;
+  for (int64_t k = 0; k < skip && answer->code == EXIT_GOOD; k++)
+    if (!step_once(scene, world, false, answer)) answer->code = EXIT_FAILED;
   getrusage(RUSAGE_SELF, &before);
   double wall = clock_of(CLOCK_MONOTONIC), cpu = clock_of(CLOCK_PROCESS_CPUTIME_ID);
-  answer->code = EXIT_GOOD;
   for (int64_t k = 0; k < steps && answer->code == EXIT_GOOD; k++)
-    if (!step_once(scene, world, answer)) answer->code = EXIT_FAILED;
+    if (!step_once(scene, world, true, answer)) answer->code = EXIT_FAILED;
   run->wall = clock_of(CLOCK_MONOTONIC) - wall;
   double spent = clock_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
   getrusage(RUSAGE_SELF, &after);
@@ -173,7 +189,7 @@ static int64_t steps_of(const BenchRow *row, const Scene *scene) {
 
 static void run_row(const BenchRow *row, const BenchOptions *options, Answer *answer) {
   SceneError error;
-  answer->code = EXIT_BAD_INPUT;
+  answer->code = EXIT_BAD_INPUT, answer->one_thread = row->threads == 1;
   Scene *scene = load_scene(row, options, &error);
   AbdWorld *world = scene ? scene_build(scene, row->threads, &error) : NULL;
   if (!world) {
@@ -183,7 +199,7 @@ static void run_row(const BenchRow *row, const BenchOptions *options, Answer *an
   } else {
     answer->run.dt = abd_world_settings(world).dt;
     count_geometry(world, &answer->run);
-    run_steps(scene, world, steps_of(row, scene), answer);
+    run_steps(scene, world, row->its.skip + options->skip, steps_of(row, scene), answer);
   }
   abd_world_destroy(world);
   scene_destroy(scene);

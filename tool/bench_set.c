@@ -108,6 +108,54 @@ static const BenchCase balls_case[] = {
     {0},
 };
 
+/* Impacts and long steps, then scenes in which little collides. */
+#define FREE_BALL(title, stack, rate, length)                                                                          \
+  {                                                                                                                    \
+    .name = "free ball, " title, .scene = "ball:stack=" stack, .steps = length, .dt = 1.0 / rate,                      \
+    .set = "contact.friction=0.5"                                                                                      \
+  }
+#define TWENTY_TORI                                                                                                    \
+  { .name = "twenty tori", .scene = "pile:count=20,shape=torus", .dt = 0.1, .steps = 50 }
+#define SMALL_NET                                                                                                      \
+  {                                                                                                                    \
+    .name = "net of 16 mm rings", .scene = "net:size=16,scale=0.01", .dt = 0.01, .steps = 10,                          \
+    .set = "contact.range=1e-4"                                                                                        \
+  }
+static const BenchCase impacts_case[] = {
+    FREE_BALL("16 bodies", "light", 100, 200),
+    FREE_BALL("142 bodies", "medium", 100, 200),
+    FREE_BALL("562 bodies", "full", 100, 200),
+    FREE_BALL("16 bodies", "light", 240, 480),
+    FREE_BALL("142 bodies", "medium", 240, 480),
+    FREE_BALL("562 bodies", "full", 240, 480),
+    FREE_BALL("16 bodies", "light", 1000, 500),
+    FREE_BALL("142 bodies", "medium", 1000, 500),
+    FREE_BALL("562 bodies", "full", 1000, 500),
+    {.name = "pile of 1000 shapes", .scene = "pile:count=1000", .steps = 60},
+    {.name = "boxes on cards", .scene = "cards", .steps = 100},
+    TWENTY_TORI,
+    SMALL_NET,
+    {.name = "net 16x16, ball landing", .scene = "net:size=16,ball=6", .skip = 199, .steps = 31},
+    {.name = "arch, 100 stones", .scene = "arch:stones=100", .steps = 100},
+    {.name = "cards at rest", .scene = "cards:boxes=0", .steps = 36},
+    {.name = "net 8x8", .scene = "net:size=8", .steps = 100},
+    {.name = "net 16x16", .scene = "net:size=16", .steps = 60},
+    {.name = "wrecking-ball", .scene = "wrecking-ball", .steps = 200},
+    {0},
+};
+static const BenchCase impacts_quick_case[] = {
+    FREE_BALL("16 bodies", "light", 100, 200),
+    FREE_BALL("142 bodies", "medium", 100, 200),
+    FREE_BALL("142 bodies", "medium", 1000, 100),
+    {.name = "pile of 100 shapes", .scene = "pile:count=100", .steps = 60},
+    {.name = "boxes on cards", .scene = "cards:levels=5", .steps = 60},
+    TWENTY_TORI,
+    SMALL_NET,
+    {.name = "arch, 25 stones", .scene = "arch", .steps = 100},
+    {.name = "net 8x8", .scene = "net:size=8", .steps = 50},
+    {0},
+};
+
 static const BenchCase bodies_case[] = {
     {.name = "net", .scene = "net:size=7", .steps = 40},
     {.name = "net", .scene = "net:size=12", .steps = 40},
@@ -163,6 +211,9 @@ static const BenchSet all[] = {
     {"readme", "the table of the README; needs --fixtures", readme_case, NULL, BENCH_NO_AXIS, BENCH_BRIEF},
     {"balls", "a free ball against stacks at dt = 1/100, 1/240, 1/1000, beside Bullet", balls_case, peers_dt,
      BENCH_NO_AXIS, BENCH_MARKS},
+    {"impacts", "free balls, a pile, boxes on cards, tori, small rings, a landing; then scenes at rest", impacts_case,
+     NULL, BENCH_NO_AXIS, BENCH_IMPACTS},
+    {"impacts-quick", "the short and the small ones of them", impacts_quick_case, NULL, BENCH_NO_AXIS, BENCH_IMPACTS},
     {"growth-bodies", "nets of 105 to 27,645 rings", bodies_case, NULL, BENCH_BODIES, BENCH_STAGES},
     {"growth-triangles", "24 rings of 120 to 160,000 triangles", triangles_case, NULL, BENCH_TRIANGLES, BENCH_STAGES},
     {"growth-dt", "dt from 1/1000 to 1/25 over the same time", dt_case, many_dt, BENCH_DT, BENCH_STAGES},

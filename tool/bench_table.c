@@ -115,6 +115,36 @@ static void marks_table(TextTable *table, const BenchRows *rows) {
   }
 }
 
+/* ---- Impacts ---- */
+
+static void impacts_row(TextTable *table, const BenchRow *row) {
+  const BenchRun *b = &row->best;
+  double target = mark_of(row, MARK_TARGET);
+  char dt[32];
+  table_cell(table, "%s", row->name);
+  count_cell(table, b->bodies);
+  table_cell(table, "%s", dt_text(b->dt, dt));
+  table_cell(table, "%lld", (long long)b->steps);
+  table_cell(table, "%d", row->threads);
+  table_number(table, bench_figures(row).iterations);
+  table_cell(table, "%lld", (long long)b->most_iterations);
+  table_number(table, (double)b->substeps / (double)b->steps);
+  table_cell(table, "%lld", (long long)b->not_converged);
+  table_number(table, bench_user_ms(row)), table_number(table, bench_wall_ms(row));
+  table_number(table, 1e3 * b->longest), table_number(table, b->user);
+  table_number(table, target), table_number(table, bench_user_ms(row) / target);
+}
+
+static void impacts_table(TextTable *table, const BenchRows *rows) {
+  static const char *const title[] = {"scene",      "bodies",  "dt",        "steps",         "threads",
+                                      "iterations", "most",    "sub-steps", "not converged", "CPU",
+                                      "wall",       "longest", "total s",   "target",        "CPU / target"};
+  table->columns = sizeof title / sizeof *title;
+  for (int k = 0; k < table->columns; k++) table_cell(table, "%s", title[k]);
+  for (int k = 0; k < rows->count; k++)
+    if (rows->row[k].runs) impacts_row(table, &rows->row[k]);
+}
+
 /* ---- Growth ---- */
 
 static void growth_table(TextTable *table, const BenchRows *rows, const BenchSet *set) {
@@ -142,6 +172,7 @@ bool bench_print(FILE *out, const BenchRows *rows, const BenchSet *set, BenchSty
   TextTable table = {0};
   if (set && set->form == BENCH_MARKS) marks_table(&table, rows);
   else if (set && set->form == BENCH_BRIEF) brief_table(&table, rows);
+  else if (set && set->form == BENCH_IMPACTS) impacts_table(&table, rows);
   else if (set && set->axis) growth_table(&table, rows, set);
   else paper_table(&table, rows);
   fprintf(out, "Milliseconds per step.\n\n");

@@ -95,6 +95,7 @@ static void adopt(AbdWorld *world, State *state, State *next) {
   world_drop_backend(world);
   state_destroy(&world->state);
   state_destroy(&world->next);
+  state_destroy(&world->substeps.start); /* it has room for the bodies of the old model */
   mem_free(world->reaction);
   world->reaction = NULL;
   world->contacts_known = world->reactions_known = false;

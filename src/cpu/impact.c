@@ -1,6 +1,7 @@
 /* Restitution over all pairs, see step/impact.h. */
 #include "step/impact.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ typedef struct Bounce {
   State *after;
   Twist *twist;  /* per body */
   bool *shocked; /* per body */
+  bool *struck;  /* per jointed block: whether a body of the mechanism that it represents is shocked */
   Impact *impact;
   Meeting *meeting; /* one per pair in contact; after joining, one per two mechanisms */
   int meeting_count, impact_count, impact_capacity;
@@ -100,11 +102,26 @@ static bool find_shocked(Bounce *b) {
   return any;
 }
 
+/* Joints pass a blow on at once: all bodies of a mechanism are shocked if one is. Returns whether others were. */
+static bool shock_mechanisms(Bounce *b) {
+  const JointedFlight *f = &b->cpu->flight;
+  const Model *m = b->cpu->model;
+  bool any = false;
+  for (int k = 0; k < f->count; k++)
+    if (!block_is_vertex(m, f->block[k]) && b->shocked[f->block[k]]) b->struck[f->mechanism[k]] = true;
+  for (int k = 0; k < f->count; k++) {
+    int i = f->block[k];
+    if (block_is_vertex(m, i) || b->shocked[i] || !b->struck[f->mechanism[k]] || !impact_gives_way(m, i)) continue;
+    any = b->shocked[i] = true;
+  }
+  return any;
+}
+
 /* Bodies that a blow reached through others are shocked, too. */
 static void spread_shocks(Bounce *b) {
   const Work *w = &b->cpu->work;
   for (bool again = true; again;) {
-    again = false;
+    again = shock_mechanisms(b);
     for (int k = 0; k < b->impact_count; k++) {
       const int *body = b->impact[k].body;
       if (b->shocked[body[0]] == b->shocked[body[1]]) continue;
@@ -141,23 +158,67 @@ static Outcome project(Bounce *b) {
   return outcome;
 }
 
-/* With joints the impulses of a meeting change more than its own bodies, and the change is linear in them: it is scaled
- * such that the contact of the largest impulse reaches its target. */
-static Outcome pass_on(Bounce *b, const Meeting *m, const Twist *before) {
-  const Impact *main = &b->impact[m->first];
-  for (int c = 1; c < m->count; c++)
-    if (b->impact[m->first + c].normal_impulse > main->normal_impulse) main = &b->impact[m->first + c];
-  double start = impact_approach(main, before);
-  Outcome outcome = project(b);
-  if (stage_failed(outcome)) return outcome;
-  double change = start - impact_approach(main, b->twist);
-  double factor = change > 0 ? (start + main->target) / change : 1;
+/* ---- meetings of mechanisms ----
+ *
+ * With joints, impulses change more velocities than those of their own bodies, linearly. The impulses minimise
+ * 1/2 J W J - J b with J >= 0, where b - W J is what the separation of each contact lacks, and its slip. A round takes the
+ * impulses that would do if bodies were not joined as a direction, lets the joints answer, and goes along it to the minimum. */
+
+static double gap_of(const Impact *i, const Twist *twist) { return i->target + impact_approach(i, twist); }
+
+/* The largest part of the fastest approach that a contact lacks, or has too much of while it pushes. */
+static double miss(const Impact *impact, int count, const Twist *twist) {
+  double worst = 0;
+  for (int c = 0; c < count; c++) {
+    double gap = gap_of(&impact[c], twist);
+    worst = most(worst, impact[c].normal_impulse > 0 ? fabs(gap) : gap);
+  }
+  return worst;
+}
+
+/* The length of the step from `last` to `now` at which the energy is least and no impulse is negative. */
+static double length_of(const Impact *last, const Impact *now, int count, const Twist *before, const Twist *after) {
+  double slope = 0, curvature = 0, longest = INFINITY;
+  for (int c = 0; c < count; c++) {
+    double d = now[c].normal_impulse - last[c].normal_impulse;
+    Vec3 t = sub(now[c].friction_impulse, last[c].friction_impulse), slip = impact_slip(&now[c], before);
+    slope += d * gap_of(&now[c], before) - dot(t, slip);
+    curvature += d * (impact_approach(&now[c], before) - impact_approach(&now[c], after)) +
+                 dot(t, sub(impact_slip(&now[c], after), slip));
+    if (d < 0) longest = least(longest, last[c].normal_impulse / -d);
+  }
+  return least(curvature > 0 ? slope / curvature : 1, longest);
+}
+
+static void go(Bounce *b, Impact *impact, int count, const Impact *last, const Twist *before, double length) {
+  for (int c = 0; c < count; c++) {
+    Impact *i = &impact[c];
+    i->normal_impulse = last[c].normal_impulse + length * (i->normal_impulse - last[c].normal_impulse);
+    i->friction_impulse =
+        add_scaled(last[c].friction_impulse, length, sub(i->friction_impulse, last[c].friction_impulse));
+  }
   for (int i = 0; i < b->cpu->model->body_count; i++) {
     if (b->cpu->model->body[i].soft) continue;
-    b->twist[i].v = add_scaled(before[i].v, factor, sub(b->twist[i].v, before[i].v));
-    b->twist[i].w = add_scaled(before[i].w, factor, sub(b->twist[i].w, before[i].w));
+    b->twist[i].v = add_scaled(before[i].v, length, sub(b->twist[i].v, before[i].v));
+    b->twist[i].w = add_scaled(before[i].w, length, sub(b->twist[i].w, before[i].w));
   }
-  return stage_done();
+}
+
+static Outcome resolve_jointed(Bounce *b, Impact *impact, int count, Twist *before, double fastest) {
+  Impact *last = mem_alloc((size_t)count, sizeof *last);
+  Outcome outcome = stage_from(last != NULL);
+  for (int round = 0; !stage_failed(outcome) && round < IMPACT_ROUNDS; round++) {
+    if (round > 0 && miss(impact, count, b->twist) < IMPACT_JOINTED * fastest) break;
+    memcpy(before, b->twist, (size_t)b->cpu->model->body_count * sizeof *before);
+    memcpy(last, impact, (size_t)count * sizeof *last);
+    impact_resolve(impact, count, b->twist, fastest);
+    outcome = project(b);
+    double length = length_of(last, impact, count, before, b->twist);
+    go(b, impact, count, last, before, length);
+    if (!(length > 0)) break;
+  }
+  mem_free(last);
+  return outcome;
 }
 
 static Outcome resolve(Bounce *b, const Meeting *m, Twist *before, bool *any) {
@@ -169,11 +230,14 @@ static Outcome resolve(Bounce *b, const Meeting *m, Twist *before, bool *any) {
       joints |= is_jointed(b, impact[c].body[side]);
     }
   if (!shocked) return stage_done();
-  if (joints) memcpy(before, b->twist, (size_t)b->cpu->model->body_count * sizeof *before);
-  if (!impact_resolve(impact, m->count, b->twist, b->threshold, IMPACT_LEAST * b->threshold)) return stage_done();
+  double fastest = impact_aim(impact, m->count, b->twist, b->threshold);
+  if (!(fastest > IMPACT_LEAST * b->threshold)) return stage_done();
+  Outcome outcome = stage_done();
+  if (joints) outcome = resolve_jointed(b, impact, m->count, before, fastest);
+  else impact_resolve(impact, m->count, b->twist, fastest);
   for (int c = 0; c < m->count; c++) shock(b, &impact[c]);
   *any = true;
-  return joints ? pass_on(b, m, before) : stage_done();
+  return outcome;
 }
 
 static Outcome resolve_all(Bounce *b, Twist *before) {
@@ -208,15 +272,17 @@ Outcome bounce(Cpu *cpu, State *after) {
   b.twist = mem_zeroed(bodies, sizeof(Twist));
   b.shocked = mem_zeroed(bodies, sizeof(bool));
   b.meeting = mem_alloc((size_t)cpu->pairs.count, sizeof(Meeting));
+  b.struck = mem_zeroed((size_t)cpu->flight.count + 1, sizeof(bool));
   Twist *before = mem_zeroed(bodies, sizeof(Twist));
-  Outcome outcome = stage_from(b.twist && b.shocked && b.meeting && before && find_meetings(&b));
+  Outcome outcome = stage_from(b.twist && b.shocked && b.struck && b.meeting && before && find_meetings(&b));
   if (!stage_failed(outcome) && find_shocked(&b)) {
     spread_shocks(&b);
     set_twists(&b);
     outcome = resolve_all(&b, before);
+    shock_mechanisms(&b);
     if (!stage_failed(outcome)) put_velocities(&b);
   }
-  void *array[] = {b.twist, b.shocked, b.meeting, before, b.impact};
+  void *array[] = {b.twist, b.shocked, b.struck, b.meeting, before, b.impact};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   return outcome;
 }

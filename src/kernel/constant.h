@@ -125,6 +125,8 @@
 #define IMPACT_ROUNDS 200
 /* [1] The rounds end when the last changed the speed by less than this part of it. test_impact */
 #define IMPACT_SMALL 1e-9
+/* [approach] With joints the rounds end when every contact is this near to its target. test_robot_drop */
+#define IMPACT_JOINTED 1e-3
 /* [kinetic energy] A flight's error of energy up to this part is corrected; a larger loss is left. test_cluster */
 #define ENERGY_CORRECTED 0.02
 /* [inertias] Resistance to strain when joints are closed by impulses. Larger ones lose digits. test_motion */

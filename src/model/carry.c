@@ -89,6 +89,8 @@ AbdStatus state_carry(State *to, const Model *branch, const State *from, const M
   bool ok = carry_init(&c) && (!from->vertex_force || state_need_vertex_force(to, branch)) &&
             carry_memories(&c, to, from) && carry_touches(&c, to, from);
   to->step = from->step;
+  to->before = from->before;
+  to->level = from->level;
   for (int i = 0; ok && i < branch->block_count; i++)
     if (c.block[i] >= 0) carry_block(&c, to, i, from, c.block[i]);
   for (int j = 0; ok && j < branch->joint_count; j++)

@@ -2,12 +2,13 @@
  * corners are left out: 3 n (n - 2) rings. Tests: tests/cli/gallery.sh. */
 #include "scene/gallery_part.h"
 
-enum { SIZE, BALL, SEGMENTS, SIDES };
+enum { SIZE, BALL, SEGMENTS, SIDES, SCALE };
 static const GalleryKey net_key[] = {
     {"size", "nodes along a side: 8 give 144 rings, 16 give 672, 97 give 27,645", 8, 3, 200, true, NULL},
     {"ball", "radius of a ball dropped into it, 0 = none [m]", 0, 0, 20, false, NULL},
     {"segments", "of a ring; with 20 and 10 sides it has 440 triangles", 20, 8, 500, true, NULL},
     {"sides", "of a ring's wire", 10, 4, 250, true, NULL},
+    {"scale", "of all lengths, those above too; 0.01 gives rings of 16 mm", 1, 1e-3, 1000, false, NULL},
     {0},
 };
 
@@ -28,8 +29,8 @@ static void write_ring(GalleryWriter *w, const char *kind, int i, int j, double 
 
 static void make_net(GalleryWriter *w, const double *v) {
   int n = (int)v[SIZE];
-  double middle = (n - 1) / 2.0, high = v[BALL] > 0 ? 1.5 * v[BALL] + 1 : 0;
-  writer_settings(w, 0.01, 5, 1e-3, 0.2);
+  double s = v[SCALE], middle = (n - 1) / 2.0, high = v[BALL] > 0 ? 1.5 * v[BALL] + 1 : 0;
+  writer_settings(w, 0.01, 5, 1e-3 * s, 0.2);
   writer_section(w, "materials");
   writer_material(w, "rim", 7680, "#264653");
   writer_material(w, "brass", 7680, "#c9a227");
@@ -38,22 +39,23 @@ static void make_net(GalleryWriter *w, const double *v) {
   writer_item(w,
               "\"ring\": { \"shape\": \"torus\", \"radius\": %g, \"tube\": %g, \"stretch\": %g, \"segments\": %d, "
               "\"sides\": %d }",
-              ring, tube, stretch, (int)v[SEGMENTS], (int)v[SIDES]);
+              s * ring, s * tube, s * stretch, (int)v[SEGMENTS], (int)v[SIDES]);
   writer_section(w, "bodies");
   if (v[BALL] > 0)
     writer_item(w,
                 "{ \"name\": \"ball\", \"shape\": \"sphere\", \"radius\": %g, \"color\": \"#e76f51\", \"position\": "
                 "[0, 0, %g] }",
-                v[BALL], high + v[BALL] / 2);
+                s * v[BALL], s * (high + v[BALL] / 2));
   for (int j = 0; j < n; j++)
     for (int i = 0; i < n; i++) {
       bool rim_x = i == 0 || i == n - 1, rim_y = j == 0 || j == n - 1;
-      double x = (i - middle) * step_x, y = (j - middle) * step_y;
+      double x = s * (i - middle) * step_x, y = s * (j - middle) * step_y;
       if (rim_x && rim_y) continue;
       write_ring(w, "node", i, j, x, y, rim_x || rim_y, "");
-      if (i < n - 1 && !rim_y) write_ring(w, "row", i, j, x + step_x / 2, y, false, ", \"euler_degrees\": [90, 0, 0]");
+      if (i < n - 1 && !rim_y)
+        write_ring(w, "row", i, j, x + s * step_x / 2, y, false, ", \"euler_degrees\": [90, 0, 0]");
       if (j < n - 1 && !rim_x)
-        write_ring(w, "column", i, j, x, y + step_y / 2, false, ", \"euler_degrees\": [90, 0, 90]");
+        write_ring(w, "column", i, j, x, y + s * step_y / 2, false, ", \"euler_degrees\": [90, 0, 90]");
     }
 }
 

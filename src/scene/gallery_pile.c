@@ -1,17 +1,17 @@
 /* Boxes, or shapes of all kinds, fall into a bowl. Tests: tests/cli/gallery.sh. */
 #include "scene/gallery_part.h"
 
-static const char *const shape_words[] = {"box", "random", NULL};
+static const char *const shape_words[] = {"box", "random", "torus", NULL};
 enum { COUNT, SHAPE, SEED };
-enum { BOX, RANDOM };
+enum { BOX, RANDOM, TORUS };
 static const GalleryKey pile_key[] = {
     {"count", "how many", 200, 1, 1e6, true, NULL},
-    {"shape", "all boxes, or every kind", RANDOM, 0, 1, true, shape_words},
+    {"shape", "all boxes, every kind, or all tori", RANDOM, 0, 2, true, shape_words},
     {"seed", "of the random poses and sizes", 1, 0, 1e9, true, NULL},
     {0},
 };
 
-enum { KINDS = 6 };
+enum { KINDS = 6, TORUS_KIND = 5 };
 /* Every kind fits into a ball of the diameter 0.2 m. */
 static const char *const kind[KINDS] = {
     "\"shape\": \"box\", \"size\": [0.11, 0.11, 0.11]",
@@ -26,8 +26,9 @@ static const char *const kind_name[KINDS] = {"box", "sphere", "cylinder", "cone"
 /* Body k in a column of round layers above the bowl, each in a cell that holds it however it is turned. */
 static void write_body(GalleryWriter *w, const double *v, int k, const double x[3], Dice *d) {
   char color[8];
-  int which = v[SHAPE] == BOX ? 0 : (int)(KINDS * dice(d));
-  gallery_gradient(v[SHAPE] == BOX ? dice(d) : (which + 0.2 * dice(d)) / (KINDS - 0.8), color);
+  bool random = v[SHAPE] == RANDOM;
+  int which = random ? (int)(KINDS * dice(d)) : v[SHAPE] == BOX ? 0 : TORUS_KIND;
+  gallery_gradient(!random ? dice(d) : (which + 0.2 * dice(d)) / (KINDS - 0.8), color);
   writer_item(w,
               "{ \"name\": \"%s %d\", \"mesh\": \"%s\", \"color\": \"%s\", \"position\": [%.9g, %.9g, %.9g], "
               "\"euler_degrees\": [%.6f, %.6f, %.6f] }",
@@ -47,7 +48,8 @@ static void make_pile(GalleryWriter *w, const double *v) {
   writer_section(w, "meshes");
   bool made = part_bowl(radius, height, &mesh);
   writer_mesh(w, "bowl", made, &mesh);
-  for (int k = 0; k < (v[SHAPE] == BOX ? 1 : KINDS); k++) writer_item(w, "\"%s\": { %s }", kind_name[k], kind[k]);
+  for (int k = v[SHAPE] == TORUS ? TORUS_KIND : 0; k < (v[SHAPE] == BOX ? 1 : KINDS); k++)
+    writer_item(w, "\"%s\": { %s }", kind_name[k], kind[k]);
   writer_section(w, "bodies");
   writer_item(w, "{ \"name\": \"ground\", \"shape\": \"ground\", \"size\": %g }", 8 * radius);
   writer_item(w, "{ \"name\": \"bowl\", \"mesh\": \"bowl\", \"motion\": \"static\", \"color\": \"#8d99a6\", "

@@ -111,8 +111,13 @@ static double push_normal(Impact *i, Twist *twist) {
   return fabs(change) * m;
 }
 
+Vec3 impact_slip(const Impact *i, const Twist *twist) {
+  Vec3 v = add(relative(i, twist), i->drift);
+  return add_scaled(v, -dot(v, i->normal), i->normal);
+}
+
 static void push_friction(Impact *i, Twist *twist) {
-  Vec3 v = add(relative(i, twist), i->drift), slip = add_scaled(v, -dot(v, i->normal), i->normal);
+  Vec3 slip = impact_slip(i, twist);
   double size = norm(slip), limit = i->mu * i->normal_impulse;
   if (!(size > 0)) return;
   double m = mobility(i, twist, scale(1 / size, slip));
@@ -122,8 +127,7 @@ static void push_friction(Impact *i, Twist *twist) {
   i->friction_impulse = impulse;
 }
 
-/* Sets the targets; returns the fastest approach. */
-static double aim(Impact *impact, int count, const Twist *twist, double threshold) {
+double impact_aim(Impact *impact, int count, const Twist *twist, double threshold) {
   double fastest = 0;
   for (int k = 0; k < count; k++) {
     Impact *i = &impact[k];
@@ -136,9 +140,7 @@ static double aim(Impact *impact, int count, const Twist *twist, double threshol
   return fastest;
 }
 
-bool impact_resolve(Impact *impact, int count, Twist *twist, double threshold, double least_speed) {
-  double fastest = aim(impact, count, twist, threshold);
-  if (!(fastest > least_speed)) return false;
+void impact_resolve(Impact *impact, int count, Twist *twist, double fastest) {
   for (int round = 0; round < IMPACT_ROUNDS; round++) {
     double change = 0;
     for (int k = 0; k < count; k++) {
@@ -148,5 +150,4 @@ bool impact_resolve(Impact *impact, int count, Twist *twist, double threshold, d
     if (change < IMPACT_SMALL * fastest) break;
   }
   for (int k = 0; k < count; k++) impact[k].late = 0; /* the next approach is due to other impacts */
-  return true;
 }

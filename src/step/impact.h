@@ -48,7 +48,10 @@ bool impact_shocked(const Work *work, int body, double threshold);
 Impact impact_of(const Work *work, const Pair *pair, const Contact *contact);
 /* Speed at which the surfaces approach at a contact; twists of all bodies. */
 double impact_approach(const Impact *impact, const Twist *twist);
-/* Resolves contacts together; false if nothing approached faster than `least`. */
-bool impact_resolve(Impact *impact, int count, Twist *twist, double threshold, double least);
+Vec3 impact_slip(const Impact *impact, const Twist *twist); /* their sliding velocity */
+/* Sets the targets of contacts; returns the fastest approach. */
+double impact_aim(Impact *impact, int count, const Twist *twist, double threshold);
+/* Changes the impulses, and with them the twists, such that every contact reaches its target. Bodies are not joined. */
+void impact_resolve(Impact *impact, int count, Twist *twist, double fastest);
 
 #endif

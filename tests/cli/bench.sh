@@ -33,6 +33,15 @@ expect 0 '4 rows not in the older file' "$abd" bench --compare old.json --with t
 expect 0 '^net:size=3 +9 .* 1/50 +3 ' "$abd" bench net:size=3 --dt 1/100,1/50 --steps 3 --repeat 1
 expect 0 '^scene +4 .* 1/100 +5 ' "$abd" bench scene.json --steps 5 --repeat 1
 
+# impacts: steps before those measured, and another program beside this one (here the same)
+expect 0 '^twenty tori +22 +1/10 +2 +1 ' "$abd" bench impacts-quick --steps 2 --repeat 1 --json impacts.json
+grep -q '"most_iterations": [1-9]' impacts.json || { cat impacts.json; wrong "no most_iterations"; }
+"$abd" bench arch:stones=5 scene.json --steps 5 --skip 3 --repeat 2 --against "$abd" >out.txt || [ $? -eq 1 ] || wrong "--against"
+grep -Eq '(slower|faster), 0 with other iterations' out.txt || { cat out.txt; wrong "the same program takes other iterations"; }
+expect 4 'not measured by false' "$abd" bench arch:stones=5 --steps 2 --repeat 1 --against false
+expect 4 'cannot run the other program' "$abd" bench arch:stones=5 --steps 2 --repeat 1 --against no-such-program
+expect 2 'takes neither --with nor --compare' "$abd" bench arch --against "$abd" --compare old.json
+
 # growth and its charts
 expect 0 '^net 4x4 .* 1/100 +2 +1 ' "$abd" bench growth-triangles --steps 2 --repeat 1 --plot growth.svg --json growth.json
 grep -q '</svg>' growth.svg && [ "$(grep -o '<circle' growth.svg | wc -l)" -eq 12 ] || wrong "expected 6 points in each of two charts"

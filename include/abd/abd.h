@@ -495,6 +495,8 @@ ABD_API AbdStatus abd_joint_def(const AbdWorld *world, AbdJointId joint,
 ABD_API const char *abd_joint_kind_name(AbdJointKind kind); /* "hinge" */
 /* From the next step on. */
 ABD_API AbdStatus abd_joint_set_drive(AbdWorld *world, AbdJointId joint, const AbdDrive *drive);
+/* The drive as it is now: the one set last, or that of the def. */
+ABD_API AbdStatus abd_joint_drive(const AbdWorld *world, AbdJointId joint, AbdDrive *drive);
 
 typedef struct AbdJointReading {
   double position, rate;      /* of the coordinate, angles unwrapped [rad or m, per s]; 0 if the kind has none */

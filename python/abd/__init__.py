@@ -17,16 +17,26 @@ from abd._core import (
     MeshError,
     SceneError,
     StateError,
+)
+from abd._core import (
     lib as _lib,
+)
+from abd._core import (
     text as _text,
 )
+from abd.body import Body, MeshView, SoftBody
+from abd.history import Snapshot
+from abd.joint import Joint
 from abd.mesh import Mesh, box, cylinder, ground, shape, sphere, torus
-from abd.world import Body, Joint, MeshView, Report, Scene, Snapshot, SoftBody, World, gallery, load
+from abd.report import Report
+from abd.run import Frame, Recorder, Run, run
+from abd.scene import Scene, gallery, load
+from abd.world import World
 
 __version__ = _text(_lib.abd_version())
 
 __all__ = [
-    "ArgumentError", "Body", "CrossingError", "Error", "FileError", "Interrupted", "Joint", "Mesh", "MeshError",
-    "MeshView", "Report", "Scene", "SceneError", "Snapshot", "SoftBody", "StateError", "World", "box", "cylinder",
-    "gallery", "ground", "load", "shape", "sphere", "torus",
+    "ArgumentError", "Body", "CrossingError", "Error", "FileError", "Frame", "Interrupted", "Joint", "Mesh", "MeshError",
+    "MeshView", "Recorder", "Report", "Run", "Scene", "SceneError", "Snapshot", "SoftBody", "StateError", "World", "box", "cylinder",
+    "gallery", "ground", "load", "run", "shape", "sphere", "torus",
 ]  # fmt: skip

@@ -108,7 +108,8 @@ _ENUM = {
 
 
 def _names(which: int) -> list[str]:
-    names, table = [], lib.abd_enum_names(which)
+    names: list[str] = []
+    table = lib.abd_enum_names(which)
     while table[len(names)] != ffi.NULL:
         names.append(text(table[len(names)]))
     return names
@@ -246,6 +247,11 @@ def dtype_of(name: str) -> np.dtype:
             }
         )
     return _DTYPE[name]
+
+
+def fields_of(name: str) -> tuple[str, ...]:
+    """The names of a structure's fields."""
+    return dtype_of(name).names or ()
 
 
 def records(name: str, count: int) -> tuple[np.ndarray, Any]:

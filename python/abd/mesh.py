@@ -46,7 +46,9 @@ class Mesh:
 
     def __repr__(self) -> str:
         parts = [f"{len(self.vertices)} vertices", f"{len(self.triangles)} triangles"]
-        parts += [f"{len(self.edges)} edges"] * bool(len(self.edges)) + [f"{len(self.tets)} tets"] * bool(len(self.tets))
+        parts += [f"{len(self.edges)} edges"] * bool(len(self.edges)) + [f"{len(self.tets)} tets"] * bool(
+            len(self.tets)
+        )
         return f"<abd.Mesh {self.name!r}: {', '.join(parts)}>"
 
     @staticmethod
@@ -79,7 +81,8 @@ class Mesh:
             flat = np.column_stack([flat, np.zeros(len(flat))]) if flat.shape[1] == 2 else flat
             return Mesh(flat, cells.get("triangle", ()), cells.get("line", ()), cells.get("tetra", ()))
         if hasattr(source, "to_mesh") or hasattr(source, "dump"):  # trimesh.Scene
-            return Mesh.of(source.to_mesh() if hasattr(source, "to_mesh") else source.dump(concatenate=True))
+            whole: Any = source
+            return Mesh.of(whole.to_mesh() if hasattr(whole, "to_mesh") else whole.dump(concatenate=True))
         raise ArgumentError(
             "expected an abd.Mesh, a file name, (vertices, triangles), or a mesh of trimesh or meshio, "
             f"got {type(source).__name__}"

@@ -76,6 +76,7 @@ class BodyOptions(TypedDict, total=False):
     sensor: bool
     drag: float
     angular_drag: float
+    color: str  # "#rrggbb", for pictures
 
 
 class SoftOptions(TypedDict, total=False):
@@ -100,6 +101,7 @@ class SoftOptions(TypedDict, total=False):
     self_contact: bool
     gravity_scale: float
     drag: float
+    color: str
 
 
 class DriveOptions(TypedDict, total=False):

@@ -3,598 +3,50 @@
 from __future__ import annotations
 
 import os
-import sys
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
 import numpy as np
 
 from abd._core import (
+    NAMES,
     OK,
-    WORK,
     ArgumentError,
-    Error,
     Fields,
     StateError,
     as_dict,
-    copy_records,
     doubles,
-    dtype_of,
-    enum_name,
     enum_value,
     fail,
     failure,
     ffi,
     fixed_bits,
     lib,
-    NAMES,
     new_error,
     number,
-    points,
     records,
     steps_of,
     text,
     uints,
     vector,
-    view,
 )
+from abd.body import Body, SoftBody
+from abd.history import Snapshot, rebuild, snapshot_of
+from abd.joint import Joint
 from abd.mesh import Mesh, MeshLike
-from abd.options import BodyOptions, ContactOptions, DriveOptions, JointOptions, SoftOptions, SolverOptions
+from abd.options import BodyOptions, ContactOptions, JointOptions, SoftOptions, SolverOptions
+from abd.report import Report
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from abd.run import Recorder, Run
+    from abd.run import Page, Recorder, Viewer
+    from abd.scene import Scene
 
 _glue_step = lib.glue_step
 # AbdStepReport, then the number of steps of the call and of those that did not converge.
 _report_bytes = ffi.sizeof("AbdStepReport") + 16
-
-
-class Report:
-    """What a step did. Every field of AbdStepReport is an attribute; energies, work and times are dictionaries.
-
-    ``not_converged`` counts the steps of the call that did not converge, so that ``step(100)`` hides none of them.
-    """
-
-    __slots__ = ("_data",)
-    if TYPE_CHECKING:
-        step: int
-        time: float
-        outcome: str
-        culprit: tuple[int, int]
-        iterations: int
-        substeps: int
-        given_up: int
-        given_up_by: str
-        given_up_culprit: tuple[int, int]
-        line_search_steps: int
-        friction_iterations: int
-        residual: float
-        step_length: float
-        limit: tuple[int, int]
-        islands: int
-        linear_iterations: int
-        factor_memory: float
-        factor_flops: float
-        body_pairs: int
-        box_tests: int
-        candidates: int
-        distances: int
-        contacts: int
-        ccd_calls: int
-        min_distance: float
-        nearest: tuple[int, int]
-        max_strain: float
-        most_strained: int
-        max_soft_strain: float
-        most_strained_soft: int
-        target_error: float
-        joint_residual: float
-        worst_joint: int
-        energy: dict[str, float]
-        work: dict[str, float]
-        momentum: tuple[float, float, float]
-        angular_momentum: tuple[float, float, float]
-        seconds: dict[str, float]
-        events: int
-        broken_joints: int
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    @property
-    def steps(self) -> int:
-        """Number of steps of the call."""
-        return int.from_bytes(self._data[-16:-8], sys.byteorder)
-
-    @property
-    def not_converged(self) -> int:
-        """How many of them did not converge."""
-        return int.from_bytes(self._data[-8:], sys.byteorder)
-
-    @property
-    def converged(self) -> bool:
-        """Whether every step of the call converged."""
-        return self.not_converged == 0
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            value = np.frombuffer(self._data, dtype_of("AbdStepReport"), 1)[0][name].tolist()
-        except ValueError:
-            raise AttributeError(f"a report has no {name!r}") from None
-        if name in ("outcome", "given_up_by"):
-            return enum_name("AbdOutcome", value)
-        if name in _REPORT_NAMES:
-            return dict(zip(_REPORT_NAMES[name], value))
-        return tuple(value) if isinstance(value, list) else value
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *dtype_of("AbdStepReport").names]
-
-    def as_dict(self) -> dict[str, Any]:
-        """All fields."""
-        return {name: getattr(self, name) for name in dtype_of("AbdStepReport").names}
-
-    def __reduce__(self) -> tuple:
-        return Report, (self._data,)
-
-    def __repr__(self) -> str:
-        return (
-            f"<abd.Report step {self.step}: {self.outcome}, {self.iterations} iterations, {self.contacts} contacts, "
-            f"{1e3 * sum(self.seconds.values()):.3g} ms>"
-        )
-
-
-_REPORT_NAMES = {"energy": NAMES["AbdTerm"], "work": WORK, "seconds": NAMES["AbdStage"]}
-
-
-class Snapshot(bytes):
-    """Everything of a world that changes from step to step, as bytes; ``World.restore`` takes it."""
-
-    step: int
-    _log: list[tuple] | None = None  # how its bodies and joints came
-
-    def __reduce__(self) -> tuple:
-        return _snapshot, (bytes(self), self.step)
-
-
-def _snapshot(data: bytes, step: int, log: list[tuple] | None = None) -> Snapshot:
-    snapshot = Snapshot(data)
-    snapshot.step, snapshot._log = step, log
-    return snapshot
-
-
-class Body:
-    """A body of a world. Its ``id`` counts from 1 and is never given again."""
-
-    __slots__ = ("world", "id")
-
-    def __init__(self, world: World, id: int) -> None:
-        self.world = world
-        self.id = id
-
-    def __repr__(self) -> str:
-        try:
-            return f"<abd.{type(self).__name__} {self.id} {self.name!r}>"
-        except Error:
-            return f"<abd.{type(self).__name__} {self.id}>"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Body) and other.id == self.id and other.world is self.world
-
-    def __hash__(self) -> int:
-        return hash((id(self.world), self.id))
-
-    def _view(self) -> Any:
-        view = ffi.new("AbdBodyView *")
-        self.world._check(lib.abd_body_view(self.world._open(), [self.id], view), self._missing)
-        return view
-
-    def _missing(self) -> str:
-        return f"body {self.id} does not exist: it was removed, or the change that adds it is open"
-
-    def _state(self) -> Any:
-        state = ffi.new("AbdBodyState *")
-        self.world._check(lib.abd_body_state(self.world._open(), [self.id], state), self._missing)
-        return state
-
-    @property
-    def name(self) -> str:
-        return text(self._view().name)
-
-    @property
-    def motion(self) -> str:
-        """ "dynamic", "static" or "kinematic"."""
-        return enum_name("AbdMotion", self._view().motion)
-
-    @property
-    def mass(self) -> float:
-        """[kg]"""
-        return self._view().mass
-
-    @property
-    def info(self) -> dict[str, Any]:
-        """The fields of AbdBodyView: density, principal moments of inertia, stiffness, friction, group, ..."""
-        return as_dict(self._view()[0])
-
-    @property
-    def is_soft(self) -> bool:
-        return bool(lib.abd_body_is_soft(self.world._open(), [self.id]))
-
-    # ---- Pose ----
-
-    @property
-    def pose(self) -> np.ndarray:
-        """(3, 4): [p | A]. A rest position X of the mesh (see ``mesh``) is at p + A X. A copy; World.poses has all."""
-        nodes = np.empty(12)
-        self.world._check(lib.abd_body_nodes(self.world._open(), [self.id], doubles(nodes)), self._missing)
-        return nodes.reshape(4, 3).T
-
-    @property
-    def transform(self) -> np.ndarray:
-        """(4, 4): takes coordinates of the mesh's file to the world."""
-        mesh, pose = self.mesh, self.pose
-        linear = pose[:, 1:] @ mesh.axes.T
-        result = np.eye(4)
-        result[:3, :3] = linear
-        result[:3, 3] = pose[:, 0] - linear @ mesh.origin
-        return result
-
-    @property
-    def position(self) -> np.ndarray:
-        """[m] of the mesh's own origin, as in its file."""
-        return np.array(list(self._state().position))
-
-    @property
-    def rotation(self) -> np.ndarray:
-        """Quaternion w, x, y, z about that origin."""
-        return np.array(list(self._state().rotation))
-
-    @property
-    def center(self) -> np.ndarray:
-        """[m] centre of mass."""
-        return self.pose[:, 0].copy()
-
-    @property
-    def velocity(self) -> np.ndarray:
-        """[m/s] of the centre of mass."""
-        return np.array(list(self._state().velocity))
-
-    @property
-    def angular_velocity(self) -> np.ndarray:
-        """[rad/s] along the world's axes."""
-        return np.array(list(self._state().angular_velocity))
-
-    def set_state(
-        self,
-        position: Any = None,
-        rotation: Any = None,
-        velocity: Any = None,
-        angular_velocity: Any = None,
-    ) -> None:
-        """Moves the body there at once, as if it began there. What is left out stays.
-
-        It fails with CrossingError if the body would cross another, and for bodies that joints or soft bodies hold.
-        """
-        state = self._state()
-        fields = Fields(state, f"state of {self!r}")
-        fields.set(position=position, rotation=rotation, velocity=velocity, angular_velocity=angular_velocity)
-        self.world._do(lib.abd_body_set_state, [self.id], state)
-        self.world._refresh()
-
-    # ---- Control ----
-
-    def set_force(self, force: Any = (0, 0, 0), torque: Any = (0, 0, 0)) -> None:
-        """Force [N] and torque [N m] at the centre of mass, world axes, until set again."""
-        self.world._do(lib.abd_body_set_force, [self.id], vector(force, 3, "force"), vector(torque, 3, "torque"))
-
-    def set_target(self, position: Any, rotation: Any = (1, 0, 0, 0)) -> None:
-        """A kinematic body: its pose after the next step."""
-        self.world._do(
-            lib.abd_body_set_target, [self.id], vector(position, 3, "position"), vector(rotation, 4, "rotation")
-        )
-
-    def set_velocity(self, velocity: Any, angular_velocity: Any = (0, 0, 0)) -> None:
-        """A kinematic body: its velocities from now on. A dynamic one: its present velocities."""
-        self.world._do(
-            lib.abd_body_set_velocity,
-            [self.id],
-            vector(velocity, 3, "velocity"),
-            vector(angular_velocity, 3, "angular_velocity"),
-        )
-
-    def remove(self) -> None:
-        """Removes the body and its joints from the world."""
-        self.world.remove(self)
-
-    # ---- Geometry ----
-
-    @property
-    def mesh(self) -> MeshView:
-        """The solver's mesh, shared by all bodies that use it."""
-        return MeshView(self.world, self._view().mesh.id)
-
-    @property
-    def vertices(self) -> np.ndarray:
-        """(n, 3) present positions of the mesh's vertices in the world."""
-        pose = self.pose
-        return self.mesh.vertices @ pose[:, 1:].T + pose[:, 0]
-
-    # ---- Questions ----
-
-    @property
-    def contact_load(self) -> dict[str, Any]:
-        """What contacts did to the body in the last step: contacts, normal and friction [N], torque [N m]."""
-        return self._load(lib.abd_body_contact_load)
-
-    def contact_load_from(self, other: Body) -> dict[str, Any]:
-        """The same of the contacts with one other body."""
-        return self._load(lib.abd_pair_contact_load, [other.id])
-
-    def _load(self, function: Any, *arguments: Any) -> dict[str, Any]:
-        load = ffi.new("AbdContactLoad *")
-        self.world._check(function(self.world._open(), [self.id], *arguments, load), self._not_started)
-        return {key: np.array(value) if isinstance(value, list) else value for key, value in as_dict(load[0]).items()}
-
-    def _not_started(self) -> str:
-        return f"{self.world!r} has not started, or body {self.id} does not exist"
-
-    def distance(self, other: Body) -> dict[str, Any]:
-        """Nearest points of two bodies: distance, point_a, point_b, triangle_a, triangle_b."""
-        nearest = ffi.new("AbdNearest *")
-        status = lib.abd_world_distance(self.world._open(), [self.id], [other.id], nearest)
-        self.world._check(status, self._not_started)
-        return as_dict(nearest[0])
-
-    def overlaps(self, sensors: bool = False) -> list[Body]:
-        """Bodies that cross, touch, enclose this one or are inside it; of a sensor as a rule."""
-        return self.world._bodies_of(lib.abd_body_overlaps, [self.id], self.world._filter(None, sensors))
-
-
-class SoftBody(Body):
-    """A soft body: its unknowns are its vertices. It has no pose."""
-
-    __slots__ = ()
-
-    def _soft(self) -> Any:
-        soft = ffi.new("AbdSoftView *")
-        self.world._check(lib.abd_soft_view(self.world._open(), [self.id], soft), self._missing)
-        return soft
-
-    def _numbers(self, function: Any, shape: tuple[int, ...]) -> np.ndarray:
-        array = np.empty(shape)
-        self.world._check(function(self.world._open(), [self.id], doubles(array)), self._missing)
-        return array
-
-    @property
-    def info(self) -> dict[str, Any]:
-        return {**as_dict(self._view()[0]), **as_dict(self._soft()[0])}
-
-    @property
-    def vertices(self) -> np.ndarray:
-        """(n, 3) present positions."""
-        return self._numbers(lib.abd_soft_vertices, (self._soft().vertex_count, 3))
-
-    @property
-    def velocities(self) -> np.ndarray:
-        """(n, 3) [m/s] of the vertices."""
-        return self._numbers(lib.abd_soft_velocities, (self._soft().vertex_count, 3))
-
-    @property
-    def velocity(self) -> np.ndarray:
-        """[m/s] mean of the vertices' velocities; the mass of each is not considered."""
-        return self.velocities.mean(axis=0)
-
-    @property
-    def center(self) -> np.ndarray:
-        """[m] mean of the vertices."""
-        return self.vertices.mean(axis=0)
-
-    @property
-    def rest(self) -> np.ndarray:
-        """(n, 3) vertices at rest, as given."""
-        soft = self._soft()
-        return view(soft.rest, (soft.vertex_count, 3), "f8", None).copy()
-
-    def _elements(self, name: str, width: int) -> np.ndarray:
-        soft = self._soft()
-        return view(getattr(soft, name), (getattr(soft, f"{name}_count"), width), "u4", None).copy()
-
-    @property
-    def tets(self) -> np.ndarray:
-        return self._elements("tet", 4)
-
-    @property
-    def triangles(self) -> np.ndarray:
-        """(m, 3) of the surface or the shell."""
-        return self._elements("triangle", 3)
-
-    @property
-    def edges(self) -> np.ndarray:
-        return self._elements("edge", 2)
-
-    @property
-    def stress(self) -> np.ndarray:
-        """[Pa] von Mises' stress of each tet, triangle of a shell or edge of a rod."""
-        soft = self._soft()
-        return self._numbers(lib.abd_soft_stress, (soft.tet_count or soft.triangle_count or soft.edge_count,))
-
-    def attach(self, vertices: Any, body: Body | None = None) -> None:
-        """Fixes vertices to a body, or to the world. Before the first step, or in the change that adds the soft body."""
-        for vertex in np.atleast_1d(vertices).tolist():
-            self.world._edit(lib.abd_soft_attach, [self.id], int(vertex), [body.id if body else 0])
-            self.world._log.append(("attach", self.id, int(vertex), body.id if body else 0))
-
-    def script(self, vertices: Any) -> None:
-        """Vertices that ``set_target`` and ``set_vertex_velocity`` move. Before the first step."""
-        for vertex in np.atleast_1d(vertices).tolist():
-            self.world._edit(lib.abd_soft_script, [self.id], int(vertex))
-            self.world._log.append(("script", self.id, int(vertex)))
-
-    def set_vertex_force(self, vertex: int, force: Any) -> None:
-        """[N] on one vertex until set again."""
-        self.world._do(lib.abd_soft_set_force, [self.id], int(vertex), vector(force, 3, "force"))
-
-    def set_vertex_target(self, vertex: int, position: Any) -> None:
-        """A scripted vertex: its position after the next step."""
-        self.world._do(lib.abd_soft_set_target, [self.id], int(vertex), vector(position, 3, "position"))
-
-    def set_vertex_velocity(self, vertex: int, velocity: Any) -> None:
-        """A scripted vertex: its velocity from now on."""
-        self.world._do(lib.abd_soft_set_velocity, [self.id], int(vertex), vector(velocity, 3, "velocity"))
-
-
-class MeshView:
-    """A mesh as the solver has it, in rest coordinates: centre of mass at the origin, principal axes along x, y, z.
-
-    ``file coordinates = origin + axes @ rest``. The arrays are views of the world's memory and keep it alive.
-    """
-
-    def __init__(self, world: World, id: int) -> None:
-        self.id = id
-        self._owner = world._owned
-        v = self._c = ffi.new("AbdMeshView *")
-        world._check(lib.abd_mesh_view(world._open(), [id], v), lambda: f"mesh {id} does not exist")
-        self.name = text(v.name)
-        self.origin = np.array(list(v.origin))
-        self.axes = np.array(list(v.axes)).reshape(3, 3).T
-        self.closed, self.half_space = bool(v.closed), bool(v.half_space)
-        self.volume, self.plain_volume, self.thickness = v.volume, v.plain_volume, v.thickness
-        self._world = world
-
-    @property
-    def vertices(self) -> np.ndarray:
-        """(n, 3) rest coordinates."""
-        return view(self._c.vertex, (self._c.vertex_count, 3), "f8", self._owner)
-
-    @property
-    def triangles(self) -> np.ndarray:
-        """(m, 3)"""
-        return view(self._c.triangle, (self._c.triangle_count, 3), "u4", self._owner)
-
-    @property
-    def edges(self) -> np.ndarray:
-        """(k, 2) every edge once."""
-        return view(self._c.edge, (self._c.edge_count, 2), "u4", self._owner)
-
-    @property
-    def file_vertices(self) -> np.ndarray:
-        """(n, 3) in the coordinates of the mesh's file."""
-        return self.vertices @ self.axes.T + self.origin
-
-    def self_crossings(self) -> np.ndarray:
-        """(n, 2) pairs of triangles of this mesh that cross without a common corner."""
-        world = self._world._open()
-        count = lib.abd_mesh_self_crossings(world, [self.id], ffi.NULL, 0)
-        pairs = np.zeros((count, 2), np.uint32)
-        lib.abd_mesh_self_crossings(world, [self.id], ffi.cast("uint32_t(*)[2]", pairs.ctypes.data), count)
-        return pairs
-
-
-class Joint:
-    """A joint of a world."""
-
-    __slots__ = ("world", "id")
-
-    def __init__(self, world: World, id: int) -> None:
-        self.world = world
-        self.id = id
-
-    def __repr__(self) -> str:
-        try:
-            return f"<abd.Joint {self.id} {self.kind} {self.name!r}>"
-        except Error:
-            return f"<abd.Joint {self.id}>"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Joint) and other.id == self.id and other.world is self.world
-
-    def __hash__(self) -> int:
-        return hash((id(self.world), -self.id))
-
-    def _def(self) -> Any:
-        definition = ffi.new("AbdJointDef *")
-        self.world._check(lib.abd_joint_def(self.world._open(), [self.id], definition), self._missing)
-        return definition
-
-    def _missing(self) -> str:
-        return f"joint {self.id} does not exist: it broke or was removed, or the change that adds it is open"
-
-    @property
-    def name(self) -> str:
-        return text(self._def().name)
-
-    @property
-    def kind(self) -> str:
-        """ "hinge", "slider", "ball", ..."""
-        return enum_name("AbdJointKind", self._def().kind)
-
-    @property
-    def bodies(self) -> tuple[Body | None, Body | None]:
-        """Body a and body b; None is the world."""
-        d = self._def()
-        return self.world._body(d.body_a.id), self.world._body(d.body_b.id)
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        """Of the coordinate."""
-        limit = self._def().limit
-        return limit[0], limit[1]
-
-    @property
-    def info(self) -> dict[str, Any]:
-        """The fields of AbdJointDef, as given."""
-        return as_dict(self._def()[0])
-
-    def _reading(self) -> Any:
-        reading = ffi.new("AbdJointReading *")
-        self.world._check(lib.abd_joint_reading(self.world._open(), [self.id], reading), self._missing)
-        return reading
-
-    @property
-    def reading(self) -> dict[str, Any]:
-        """Position, rate, forces, effort, ... at the end of the last step. World.readings has those of all joints."""
-        return {k: np.array(v) if isinstance(v, list) else v for k, v in as_dict(self._reading()[0]).items()}
-
-    @property
-    def position(self) -> float:
-        """[rad or m] of the coordinate, 0 at the start."""
-        return self._reading().position
-
-    @property
-    def rate(self) -> float:
-        """[rad/s or m/s]"""
-        return self._reading().rate
-
-    @property
-    def effort(self) -> float:
-        """[N m or N] of the drive in the last step."""
-        return self._reading().effort
-
-    @property
-    def drive(self) -> dict[str, Any]:
-        """The drive as it is now: kind, target, max_effort, stiffness, damping."""
-        drive = ffi.new("AbdDrive *")
-        self.world._check(lib.abd_joint_drive(self.world._open(), [self.id], drive), self._missing)
-        return as_dict(drive[0])
-
-    def set_drive(self, kind: str | None = None, target: float | None = None, **gains: Unpack[DriveOptions]) -> None:
-        """Changes the drive from the next step on; what is left out stays.
-
-        ``kind``: "none", "effort" (target [N m or N]), "speed" (target [rad/s or m/s]) or "position". ``gains``:
-        max_effort, and stiffness and damping of "position". It overrides the drive's schedule in the scene.
-        """
-        drive = ffi.new("AbdDrive *")
-        self.world._check(lib.abd_joint_drive(self.world._open(), [self.id], drive), self._missing)
-        Fields(drive, f"drive of {self!r}").set(kind=kind, target=target, **gains)
-        glue = self.world._glue
-        if lib.glue_set_drive(glue, [self.id], drive) != OK:
-            fail(glue.error)
-
-    def remove(self) -> None:
-        """Removes the joint. A pair of bodies that it excluded from collision stays excluded."""
-        self.world.remove(self)
 
 
 class World:
@@ -618,12 +70,21 @@ class World:
         settings = dict(dt=dt, gravity=gravity, integrator=integrator, contact=contact, solver=solver)
         self._init(None, {key: value for key, value in settings.items() if value is not None}, threads)
 
-    def _init(self, scene: Scene | None, settings: dict[str, Any], threads: int, step: int = 0) -> None:
+    @classmethod
+    def _of(cls, scene: Scene, threads: int, c: Any = None) -> World:
+        """The world of a scene; or a C world, taken over, that was built of it."""
+        world = cls.__new__(cls)
+        world._init(scene, {}, threads, c=c)
+        return world
+
+    def _init(self, scene: Scene | None, settings: dict[str, Any], threads: int, step: int = 0, c: Any = None) -> None:
         error = new_error()
         self._glue: Any = None
         self._owned: Any = None
         self._busy = False
-        if scene:
+        if c is not None:
+            world = c
+        elif scene:
             world = lib.abd_scene_build_at(scene._c, int(threads), step, error)
         else:
             definition = ffi.new("AbdWorldDef *", lib.abd_default_world_def())
@@ -642,6 +103,7 @@ class World:
         self._threads = int(threads)
         self._log: list[tuple] = []
         self._meshes: dict[int, tuple[Mesh, int]] = {}
+        self._in_change = False
         self._poses: np.ndarray | None = None
         self._key: tuple[int, int] = (-1, -1)
         self._frames: tuple | None = None
@@ -696,8 +158,6 @@ class World:
             self._log.append(before)
         self._frames = None
 
-    _in_change = False
-
     def _snapshot_entry(self) -> tuple | None:
         last = next((entry for entry in reversed(self._log) if entry[0] == "at"), None)
         snapshot = bytes(self.snapshot())
@@ -730,7 +190,7 @@ class World:
         self._log.append(("mesh", mesh))
         return out.id
 
-    def add_body(self, mesh: MeshLike, **options: Unpack[BodyOptions]) -> Body:
+    def add_body(self, mesh: MeshLike, /, **options: Unpack[BodyOptions]) -> Body:
         """Adds a stiff body. ``mesh`` is a Mesh, the name of a file, (vertices, triangles), or a trimesh or meshio mesh.
 
         ``options`` are the fields of AbdBodyDef: name, position, rotation (quaternion w, x, y, z), motion, density,
@@ -740,6 +200,7 @@ class World:
         definition = ffi.new("AbdBodyDef *", lib.abd_default_body_def())
         fields = Fields(definition, f"body {options.get('name', '')!r}", hidden=("mesh", "has_center_of_mass"))
         given: dict[str, Any] = dict(options)
+        color = _color(given.pop("color", None))
         if given.get("fixed") is not None:
             given["fixed"] = fixed_bits(given["fixed"])
         fields.set(**given)
@@ -748,10 +209,10 @@ class World:
         definition.mesh.id = self.add_mesh(mesh)
         out = ffi.new("AbdBodyId *")
         self._edit(lib.abd_world_add_body, definition, out)
-        self._log.append(("body", mesh, given))
+        self._log.append(("body", mesh, {**given, "color": color} if color else given))
         return Body(self, out.id)
 
-    def add_soft(self, mesh: MeshLike, **options: Unpack[SoftOptions]) -> SoftBody:
+    def add_soft(self, mesh: MeshLike, /, **options: Unpack[SoftOptions]) -> SoftBody:
         """Adds a soft body: the tets of the mesh, else its triangles as a shell, else its edges as rods.
 
         ``options`` are the fields of AbdSoftDef: name, young, poisson, density, thickness, position, ...
@@ -761,6 +222,7 @@ class World:
         hidden = [f"{part}{end}" for part in ("vertex", "tet", "triangle", "edge") for end in ("", "_count")]
         fields = Fields(definition, f"soft body {options.get('name', '')!r}", hidden)
         given: dict[str, Any] = dict(options)
+        color = _color(given.pop("color", None))
         fields.set(**given)
         keep = [doubles(mesh.vertices)]
         definition.vertex, definition.vertex_count = keep[0], len(mesh.vertices)
@@ -772,7 +234,7 @@ class World:
                 break
         out = ffi.new("AbdBodyId *")
         self._edit(lib.abd_world_add_soft, definition, out)
-        self._log.append(("soft", mesh, given))
+        self._log.append(("soft", mesh, {**given, "color": color} if color else given))
         return SoftBody(self, out.id)
 
     def add_joint(
@@ -1105,7 +567,7 @@ class World:
         array = self._all(lib.abd_world_events, "AbdEvent")
         names = NAMES["AbdEventKind"]
         return [
-            {name: names[value] if name == "kind" else value for name, value in zip(array.dtype.names, row)}
+            {name: names[value] if name == "kind" else value for name, value in zip(array.dtype.names or (), row)}
             for row in array.tolist()
         ]
 
@@ -1204,6 +666,38 @@ class World:
         lib.abd_world_find_crossings(world, doubles(nodes), pointer, count)
         return array
 
+    # ---- Records and pictures ----
+
+    def record(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        every: int = 1,
+        contacts: bool = False,
+        steps: int | None = None,
+        replace: bool = False,
+    ) -> Recorder:
+        """Writes every step from now on into a run file: ``with world.record("x.abd") as recorder: world.step(100)``.
+
+        A frame is written every so many steps, with ``contacts`` every contact of it. ``steps`` is how many are planned in
+        all, for information. ``replace`` an existing file; without it that is an error.
+        """
+        from abd.run import Recorder
+
+        return Recorder(self, path, every=every, contacts=contacts, steps=steps, replace=replace)
+
+    def view(self, **options: Any) -> Page | Viewer | None:
+        """Shows the world as it is now: inside the notebook, or in the browser until Ctrl-C. See ``Run.view``."""
+        from abd.run import view_world
+
+        return view_world(self, **options)
+
+    def to_scene(self) -> Scene:
+        """The scene that builds this world: of a file, or of the bodies and joints as they were added before the start."""
+        from abd.to_scene import scene_of
+
+        return scene_of(self._scene, self.settings if not self._scene else {}, self._log)
+
     # ---- Snapshots ----
 
     def snapshot(self) -> Snapshot:
@@ -1213,21 +707,28 @@ class World:
             self.start()
         data = bytearray(lib.abd_world_snapshot_size(world))
         self._check(lib.abd_world_save(world, ffi.from_buffer(data), len(data)), lambda: "a snapshot failed")
-        return _snapshot(data, lib.abd_world_step_count(world), list(self._log))
+        return snapshot_of(bytes(data), lib.abd_world_step_count(world), list(self._log))
 
     def restore(self, snapshot: bytes) -> None:
         """Goes back to a snapshot of this world, of a copy of it, or of a world that was made in the same way."""
+        if self._recorder:
+            raise StateError(f"the world is recorded into {self._recorder.path}: end that before a restore", "state")
         try:
             self._do(lib.abd_world_restore, ffi.from_buffer(snapshot), len(snapshot))
         except StateError:
-            if not isinstance(snapshot, Snapshot) or self._in_change:
+            if self._in_change or not isinstance(snapshot, Snapshot) or not self._made_before(snapshot):
                 raise
             self._rebuild(snapshot)  # bodies or joints of the snapshot are gone
         self._refresh()
 
+    def _made_before(self, snapshot: Snapshot) -> bool:
+        """Whether the bodies and joints of a snapshot are known: it is one of this world."""
+        log = self._log if snapshot._log is None else snapshot._log
+        return len(log) <= len(self._log) and all(a is b for a, b in zip(log, self._log))
+
     def _rebuild(self, snapshot: Snapshot) -> None:
         log = self._log if snapshot._log is None else snapshot._log
-        other = _rebuild(self._scene, self._settings, self._threads, log, bytes(snapshot), snapshot.step)
+        other = rebuild(self._scene, self._settings, self._threads, log, bytes(snapshot), snapshot.step)
         self._owned, self._glue.world = other._owned, other._owned
         self._log, self._meshes, self._frames = other._log, other._meshes, None
 
@@ -1238,7 +739,7 @@ class World:
 
     def copy(self) -> World:
         """Another world in the same state, which continues with the same bits."""
-        return _rebuild(*self._parts())
+        return rebuild(*self._parts())
 
     def __copy__(self) -> World:
         return self.copy()
@@ -1256,58 +757,13 @@ class World:
         return self._scene, self._settings, self._threads, log, snapshot, lib.abd_world_step_count(world)
 
     def __reduce__(self) -> tuple:
-        return _rebuild, self._parts()
-
-    def _replay(self, entry: tuple) -> None:
-        what, *rest = entry
-        if what == "at":
-            self.restore(rest[0])
-        elif what == "mesh":
-            self.add_mesh(rest[0])
-        elif what == "body":
-            self.add_body(rest[0], **rest[1])
-        elif what == "soft":
-            self.add_soft(rest[0], **rest[1])
-        elif what == "joint":
-            self._add_joint(*rest)
-        elif what == "attach":
-            SoftBody(self, rest[0]).attach(rest[1], Body(self, rest[2]) if rest[2] else None)
-        elif what == "script":
-            SoftBody(self, rest[0]).script(rest[1])
-        elif what in ("remove_body", "remove_joint"):
-            self.remove((Body if what == "remove_body" else Joint)(self, rest[0]))
-        elif what == "begin":
-            self._do(lib.abd_world_begin_change)
-            self._in_change = True
-        elif what == "end":
-            self._do(lib.abd_world_end_change)
-            self._in_change = False
-        else:
-            function = getattr(lib, _PAIR[what])
-            self._do(function, [rest[0]], [rest[1]], *rest[2:])
+        return rebuild, self._parts()
 
 
-_PAIR = {
-    "exclude": "abd_world_exclude_pair",
-    "include": "abd_world_include_pair",
-    "friction": "abd_world_set_pair_friction",
-    "restitution": "abd_world_set_pair_restitution",
-}
-
-
-def _rebuild(
-    scene: Scene | None, settings: dict, threads: int, log: list, snapshot: bytes | None, step: int
-) -> World:
-    """A world as it was made: scene or settings, all changes each at its state, then the snapshot of a step."""
-    world = World.__new__(World)
-    first = next((entry[2] for entry in log if entry[0] == "at"), step)
-    world._init(scene, settings, threads, first)
-    for entry in log:
-        world._replay(entry)
-    world._log = list(log)
-    if snapshot is not None:
-        world.restore(snapshot)
-    return world
+def _color(value: Any) -> str | None:
+    if value is None or (isinstance(value, str) and re.fullmatch("#[0-9a-fA-F]{6}", value)):
+        return value
+    raise ArgumentError(f'color: expected "#rrggbb", got {value!r}')
 
 
 def _find(items: list, name: str | int, what: str) -> Any:
@@ -1320,171 +776,3 @@ def _find(items: list, name: str | int, what: str) -> Any:
     if match:
         raise ArgumentError(f"{len(match)} {what} have the name {name!r}: use their ids")
     raise ArgumentError(f"there is no {what} {name!r}; there are: {', '.join(repr(i.name) for i in items[:20])}")
-
-
-class Scene:
-    """A scene file, a robot or mesh files, read, checked and resolved. ``build`` makes worlds of it."""
-
-    def __init__(self, c: Any) -> None:
-        self._c = ffi.gc(c, lib.abd_scene_destroy)
-
-    @staticmethod
-    def load(
-        path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-        *,
-        set: dict[str, Any] | None = None,
-        scale: float = 0.0,
-        mesh_dir: str | os.PathLike[str] | None = None,
-        geometry: str | None = None,
-        base: str | None = None,
-        keyframe: str | None = None,
-        hold: bool = False,
-    ) -> Scene:
-        """See ``abd.load``."""
-        paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-        definition, keep = _scene_def(set, scale, mesh_dir, geometry, base, keyframe, hold)
-        names = [ffi.new("char[]", os.fspath(name).encode()) for name in paths]
-        error = new_error()
-        c = lib.abd_scene_load(ffi.new("char *[]", names), len(names), definition, error)
-        del keep
-        if c == ffi.NULL:
-            fail(error)
-        return Scene(c)
-
-    @staticmethod
-    def parse(text: str | bytes | dict, name: str = "scene", **options: Any) -> Scene:
-        """A scene as text in the format of scene files, or as a dictionary. The folder of ``name`` is used for meshes."""
-        import json
-
-        if isinstance(text, dict):
-            text = json.dumps(text)
-        data = text.encode() if isinstance(text, str) else text
-        definition, keep = _scene_def(
-            *[options.pop(k, d) for k, d in (("set", None), ("scale", 0.0), ("mesh_dir", None), ("geometry", None),
-                                             ("base", None), ("keyframe", None), ("hold", False))]
-        )
-        if options:
-            raise ArgumentError(f"unknown option {next(iter(options))!r} of a scene")
-        error = new_error()
-        c = lib.abd_scene_parse(data, len(data), name.encode(), definition, error)
-        del keep
-        if c == ffi.NULL:
-            fail(error)
-        return Scene(c)
-
-    @staticmethod
-    def gallery(name: str, **keys: Any) -> Scene:
-        """A scene that abd makes itself: ``Scene.gallery("card-house", levels=5)``; ``abd.gallery()`` lists the names."""
-        error, length = new_error(), ffi.new("size_t *")
-        words = [ffi.new("char[]", f"{key}={value}".encode()) for key, value in keys.items()]
-        made = lib.abd_gallery_text(name.encode(), ffi.new("char *[]", words), len(words), length, error)
-        if made == ffi.NULL:
-            fail(error)
-        try:
-            return Scene.parse(ffi.buffer(made, length[0])[:], name)
-        finally:
-            lib.abd_text_free(made)
-
-    def build(self, threads: int = 0) -> World:
-        """A new world."""
-        world = World.__new__(World)
-        world._init(self, {}, threads)
-        return world
-
-    @property
-    def name(self) -> str:
-        return text(lib.abd_scene_name(self._c))
-
-    @property
-    def dt(self) -> float:
-        return lib.abd_scene_dt(self._c)
-
-    @property
-    def steps(self) -> int:
-        """As the file says."""
-        return lib.abd_scene_steps(self._c)
-
-    @property
-    def body_count(self) -> int:
-        return lib.abd_scene_body_count(self._c)
-
-    @property
-    def notes(self) -> list[str]:
-        """Remarks that are no errors: keys without effect, triangles dropped, overlapping links of a robot."""
-        return [text(lib.abd_scene_note(self._c, k)) for k in range(lib.abd_scene_note_count(self._c))]
-
-    @property
-    def text(self) -> str:
-        """The scene as self-contained text: every setting resolved, geometry packed into it."""
-        written = lib.abd_scene_text(self._c, ffi.NULL)
-        if written == ffi.NULL:
-            raise MemoryError("out of memory for the scene's text")
-        return ffi.string(written).decode()
-
-    def __reduce__(self) -> tuple:
-        return Scene.parse, (self.text, self.name)
-
-    def __repr__(self) -> str:
-        return f"<abd.Scene {self.name!r}: {self.body_count} bodies, {self.steps} steps of {self.dt:g} s>"
-
-
-def _scene_def(
-    set: dict[str, Any] | None,
-    scale: float,
-    mesh_dir: Any,
-    geometry: str | None,
-    base: str | None,
-    keyframe: str | None,
-    hold: bool,
-) -> tuple[Any, list]:
-    import json
-
-    definition = ffi.new("AbdSceneDef *", lib.abd_default_scene_def())
-    words = []
-    for key, value in (set or {}).items():
-        value = value.tolist() if hasattr(value, "tolist") else value
-        words.append(ffi.new("char[]", f"{key}={value if isinstance(value, str) else json.dumps(value)}".encode()))
-    fields = Fields(definition, "scene", hidden=("set", "set_count"))
-    fields.set(
-        mesh_dir=os.fspath(mesh_dir) if mesh_dir is not None else None,
-        mesh_scale=scale,
-        geometry=geometry,
-        base=base,
-        keyframe=keyframe,
-        hold=hold,
-    )
-    keep = [*fields.keep, *words, ffi.new("char *[]", words)]
-    definition.set, definition.set_count = keep[-1], len(words)
-    return definition, keep
-
-
-def load(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    *,
-    threads: int = 0,
-    set: dict[str, Any] | None = None,
-    scale: float = 0.0,
-    mesh_dir: str | os.PathLike[str] | None = None,
-    geometry: str | None = None,
-    base: str | None = None,
-    keyframe: str | None = None,
-    hold: bool = False,
-) -> World:
-    """A World of a file: a scene (.json), a robot (.urdf, .xml of MJCF), or one or more meshes dropped on a ground.
-
-    ``set`` changes settings by their names in scene files: ``{"contact.friction": 0.5}``. ``scale`` is for meshes given
-    alone: 0.001 for millimetres. Of robots: ``geometry`` "collision" or "visual", ``base`` "fixed" or "free",
-    ``keyframe`` where they start, ``hold``: servos hold the joints without a drive. ``world.scene.notes`` has remarks.
-    """
-    scene = Scene.load(
-        path, set=set, scale=scale, mesh_dir=mesh_dir, geometry=geometry, base=base, keyframe=keyframe, hold=hold
-    )
-    return scene.build(threads)
-
-
-def gallery() -> list[str]:
-    """Names of the scenes that abd makes itself, for ``Scene.gallery``."""
-    names, table = [], lib.abd_gallery_names()
-    while table[len(names)] != ffi.NULL:
-        names.append(text(table[len(names)]))
-    return names

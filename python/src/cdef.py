@@ -25,6 +25,7 @@ def main(root: Path, out: str) -> None:
     for name in HEADERS:
         ffi.cdef(declarations((root / "include/abd" / f"{name}.h").read_text()))
     ffi.cdef(declarations((root / "python/src/glue.h").read_text()))
+    ffi.cdef('extern "Python" void glue_progress(void *user, size_t done, size_t total);')
     ffi.set_source("abd._abd", '#include "glue.h"\n')
     ffi.emit_c_code(out)
 

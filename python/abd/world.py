@@ -277,9 +277,11 @@ class World:
         self._pair(lib.abd_world_include_pair, "include", a, b)
 
     def set_pair_friction(self, a: Body, b: Body, friction: float) -> None:
+        """The friction coefficient of two bodies; without it a pair has sqrt(mu_a mu_b)."""
         self._pair(lib.abd_world_set_pair_friction, "friction", a, b, number(friction, "friction"))
 
     def set_pair_restitution(self, a: Body, b: Body, restitution: float) -> None:
+        """The restitution of two bodies, 0 to 1; without it a pair has sqrt(e_a e_b)."""
         self._pair(lib.abd_world_set_pair_restitution, "restitution", a, b, number(restitution, "restitution"))
 
     def _pair(self, function: Any, what: str, a: Body, b: Body, *value: float) -> None:
@@ -322,10 +324,12 @@ class World:
 
     @property
     def body_count(self) -> int:
+        """Number of bodies."""
         return lib.abd_world_body_count(self._open())
 
     @property
     def joint_count(self) -> int:
+        """Number of joints."""
         return lib.abd_world_joint_count(self._open())
 
     @property
@@ -387,6 +391,7 @@ class World:
 
     @property
     def step_count(self) -> int:
+        """Number of steps since the start."""
         return lib.abd_world_step_count(self._open())
 
     @property

@@ -615,6 +615,8 @@ class Page:
 class Viewer:
     """Serves the viewer for a run file at an address of this machine until it is stopped."""
 
+    folder: Any = None
+
     def __init__(self, path: str, port: int = 0) -> None:
         error = new_error()
         c = lib.abd_viewer_start(path.encode(), ffi.NULL, int(port), error)
@@ -633,16 +635,15 @@ class Viewer:
 
 
 def view_world(world: World, **options: Any) -> Page | Viewer | None:
-    folder = tempfile.mkdtemp(prefix="abd-")
-    try:
-        path, error = os.path.join(folder, "world.abd"), new_error()
-        if lib.abd_run_write_start(path.encode(), world.to_scene()._c, world._open(), error) != OK:
-            fail(error)
-        with Run(path) as run:
-            return run.view(**options)
-    finally:
-        if options.get("block", True) or _in_notebook():
-            shutil.rmtree(folder, ignore_errors=True)
+    folder = tempfile.TemporaryDirectory(prefix="abd-")
+    path, error = os.path.join(folder.name, "world.abd"), new_error()
+    if lib.abd_run_write_start(path.encode(), world.to_scene()._c, world._open(), error) != OK:
+        fail(error)
+    with Run(path) as run:
+        shown = run.view(**options)
+    if isinstance(shown, Viewer):
+        shown.folder = folder  # removed with the viewer
+    return shown
 
 
 def _in_notebook() -> bool:

@@ -1,12 +1,15 @@
 """The documentation: the README's script, the pages' code, the notebook and the reference are what the module does."""
 
 import json
+import os
 import re
 import subprocess
 import sys
 
 import pytest
 from conftest import ROOT
+
+pytestmark = pytest.mark.skipif("LD_PRELOAD" in os.environ, reason="slow under sanitizers")
 
 
 def blocks(page: str) -> list[str]:

@@ -209,3 +209,17 @@ def test_gallery_and_notes():
         abd.Scene.gallery("x")
     world = abd.load(ROOT / "scenes" / "pendulum.json", set={"gravity": [0, 0, -1]}, threads=1)
     assert world.settings["gravity"] == [0, 0, -1] and world.joint_count == 2
+
+
+def test_views_of_worlds(stack):
+    """A world as it is now, also one that cannot start; in the browser without waiting."""
+    stack.add_body(abd.box(), name="crossing", position=(0, 0, 0))
+    try:
+        viewer = stack.view(block=False, browser=False)
+    except abd.StateError as error:
+        if "viewer" not in str(error):
+            raise
+        pytest.skip(str(error))
+    with urllib.request.urlopen(viewer.url) as answer:
+        assert answer.status == 200
+    viewer.stop()

@@ -46,6 +46,6 @@ LD_PRELOAD=$("${CC:-cc}" -print-file-name=libasan.so)
 rm -f "$folder"/leaks.*
 "${tests[@]}" </dev/null
 LD_PRELOAD=
-# Each leak is a paragraph.
-awk -v RS= '/leak of/ && /_abd\.abi3\.so/ { print; print ""; found = 1 } END { exit found }' "$folder"/leaks.* 2>/dev/null ||
-  { echo "the module leaks memory" >&2; exit 1; }
+# Each leak is a paragraph. What cffi allocates when the module is imported stays.
+awk -v RS= -v source="$source/" '/leak of/ && (/_abd\.abi3\.so/ || index($0, source "src/")) && !/PyInit__abd/ { print; print ""; found = 1 }
+     END { exit found }' "$folder"/leaks.* 2>/dev/null || { echo "the module leaks memory" >&2; exit 1; }

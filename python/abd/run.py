@@ -69,7 +69,7 @@ class Recorder:
         definition, error = ffi.new("AbdRunDef *", lib.abd_default_run_def()), new_error()
         fields = Fields(definition, "record")
         fields.set(replace=replace, steps=steps, every=every, contacts=contacts, command="python")
-        c = lib.abd_run_create(self.path.encode(), definition, scene._c, world._open(), error)
+        c = lib.abd_run_create(os.fsencode(self.path), definition, scene._c, world._open(), error)
         if c == ffi.NULL:
             fail(error)
         self._take(c)
@@ -205,7 +205,7 @@ def _resume(path: str, scene: Scene, threads: int) -> tuple[Recorder, World, int
 
     error = new_error()
     scenes, worlds = ffi.new("AbdScene **", scene._c), ffi.new("AbdWorld **")
-    c = lib.abd_run_resume(path.encode(), int(threads), scenes, worlds, error)
+    c = lib.abd_run_resume(os.fsencode(path), int(threads), scenes, worlds, error)
     if c == ffi.NULL:
         if worlds[0] != ffi.NULL:
             lib.abd_world_destroy(worlds[0])
@@ -283,7 +283,7 @@ class Run(Sequence[Frame]):
         self._bodies: list[dict[str, Any]] | None = None
         self._meshes: dict[int, RunMesh] = {}
         error = new_error()
-        c = lib.abd_run_open(self.path.encode(), error)
+        c = lib.abd_run_open(os.fsencode(self.path), error)
         self._c: Any = None
         if c == ffi.NULL:
             fail(error)
@@ -531,7 +531,7 @@ class Run(Sequence[Frame]):
         handle = ffi.new_handle(task)
         definition.progress, definition.user = lib.glue_progress, handle
         with self._lock, _ffmpeg(path):
-            status = lib.abd_export(self._open(), path.encode(), definition, error)
+            status = lib.abd_export(self._open(), os.fsencode(path), definition, error)
         bar.close()
         if status != OK:
             fail(error)
@@ -619,7 +619,7 @@ class Viewer:
 
     def __init__(self, path: str, port: int = 0) -> None:
         error = new_error()
-        c = lib.abd_viewer_start(path.encode(), ffi.NULL, int(port), error)
+        c = lib.abd_viewer_start(os.fsencode(path), ffi.NULL, int(port), error)
         if c == ffi.NULL:
             fail(error)
         self._c = ffi.gc(c, lib.abd_viewer_stop)
@@ -637,7 +637,7 @@ class Viewer:
 def view_world(world: World, **options: Any) -> Page | Viewer | None:
     folder = tempfile.TemporaryDirectory(prefix="abd-")
     path, error = os.path.join(folder.name, "world.abd"), new_error()
-    if lib.abd_run_write_start(path.encode(), world.to_scene()._c, world._open(), error) != OK:
+    if lib.abd_run_write_start(os.fsencode(path), world.to_scene()._c, world._open(), error) != OK:
         fail(error)
     with Run(path) as run:
         shown = run.view(**options)

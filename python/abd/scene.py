@@ -33,7 +33,7 @@ class Scene:
         """See ``abd.load``."""
         paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
         definition, keep = _scene_def(set, scale, mesh_dir, geometry, base, keyframe, hold)
-        names = [ffi.new("char[]", os.fspath(name).encode()) for name in paths]
+        names = [ffi.new("char[]", os.fsencode(name)) for name in paths]
         error = new_error()
         c = lib.abd_scene_load(ffi.new("char *[]", names), len(names), definition, error)
         del keep

@@ -24,6 +24,7 @@ from abd._core import (
 from abd._core import (
     text as _text,
 )
+from abd.batch import Batch, BatchError
 from abd.body import Body, MeshView, SoftBody
 from abd.history import Snapshot
 from abd.joint import Joint
@@ -36,7 +37,7 @@ from abd.world import World
 __version__ = _text(_lib.abd_version())
 
 __all__ = [
-    "ArgumentError", "Body", "CrossingError", "Error", "FileError", "Frame", "Interrupted", "Joint", "Mesh", "MeshError",
+    "ArgumentError", "Batch", "BatchError", "Body", "CrossingError", "Error", "FileError", "Frame", "Interrupted", "Joint", "Mesh", "MeshError",
     "MeshView", "Recorder", "Report", "Run", "Scene", "SceneError", "Snapshot", "SoftBody", "StateError", "World", "box", "cylinder",
     "gallery", "ground", "load", "run", "shape", "sphere", "torus",
 ]  # fmt: skip

@@ -24,9 +24,10 @@ def main(root: Path, out: str) -> None:
     ffi = FFI()
     for name in HEADERS:
         ffi.cdef(declarations((root / "include/abd" / f"{name}.h").read_text()))
-    ffi.cdef(declarations((root / "python/src/glue.h").read_text()))
+    for name in ("glue", "batch"):
+        ffi.cdef(declarations((root / f"python/src/{name}.h").read_text()))
     ffi.cdef('extern "Python" void glue_progress(void *user, size_t done, size_t total);')
-    ffi.set_source("abd._abd", '#include "glue.h"\n')
+    ffi.set_source("abd._abd", '#include "batch.h"\n')
     ffi.emit_c_code(out)
 
 

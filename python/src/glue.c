@@ -204,3 +204,18 @@ AbdStatus glue_loads(const AbdWorld *world, AbdContactLoad *load) {
     status = abd_body_contact_load(world, abd_world_body_at(world, k), &load[k]);
   return status;
 }
+
+/* ---- For several worlds in one call ---- */
+
+bool glue_catch_interrupt(Glue *glue) { return catch_interrupt(glue->world); }
+
+bool glue_interrupted(void) { return caught; }
+
+void glue_release_interrupt(Glue *glue) {
+  glue->late |= caught;
+  release_interrupt();
+}
+
+AbdStatus glue_fail(Glue *glue, AbdStatus status, const char *sentence) { return fail(glue, status, sentence); }
+
+void glue_update_poses(Glue *glue) { update_poses(glue); }

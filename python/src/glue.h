@@ -48,4 +48,11 @@ void glue_joint_ids(const AbdWorld *world, uint32_t *id);
 AbdStatus glue_readings(const AbdWorld *world, AbdJointReading *reading);
 AbdStatus glue_loads(const AbdWorld *world, AbdContactLoad *load);
 
+/* For several worlds in one call (batch.h): Ctrl-C is caught from catch, if it returns true, to release. */
+bool glue_catch_interrupt(Glue *glue);
+bool glue_interrupted(void); /* since catch */
+void glue_release_interrupt(Glue *glue);
+AbdStatus glue_fail(Glue *glue, AbdStatus status, const char *sentence); /* returns the status */
+void glue_update_poses(Glue *glue);
+
 #endif

@@ -36,9 +36,9 @@ class Batch:
         batch.poses                               # (64, bodies, 3, 4), updated by every step
         batch.restore(start, worlds=[3, 17])      # these two begin again
 
-    ``scene`` is the path of a scene, robot or mesh, a Scene, or a World, of which each world is then a copy. ``threads``:
-    0 = all processors. Each world has the bits that it would have alone. ``batch[k]`` is the World number k, counted
-    from 0; no world can be changed or recorded while the batch steps. Bodies and joints must be the same in all worlds.
+    ``scene`` is the path of a scene, robot or mesh, a Scene, or a World, of which each world is then a copy.
+    ``threads``: 0 = all processors. Each world has the bits that it would have alone. ``batch[k]`` is the World number
+    k, counted from 0. Stacked arrays need the same bodies and joints in all worlds.
     """
 
     def __init__(self, scene: str | os.PathLike[str] | Scene | World, count: int, *, threads: int = 0) -> None:
@@ -197,7 +197,8 @@ class Batch:
         try:
             return every[array if array.size else array.astype(int)].ravel()
         except IndexError:
-            raise ArgumentError(f"worlds: expected numbers from 0 to {len(self) - 1} or a mask, got {worlds!r}") from None
+            last = len(self) - 1
+            raise ArgumentError(f"worlds: expected numbers from 0 to {last} or a mask, got {worlds!r}") from None
 
     # ---- State as arrays ----
 
@@ -209,7 +210,7 @@ class Batch:
 
     @property
     def poses(self) -> np.ndarray:
-        """(worlds, bodies, 3, 4): [p | A] of every body, as World.poses. The steps of the batch update the same array."""
+        """(worlds, bodies, 3, 4): [p | A] of every body, as World.poses. Steps of the batch update the same array."""
         if self._poses.shape[1] != self.worlds[0].body_count:
             self._same()
             self._share_poses()

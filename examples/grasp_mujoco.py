@@ -33,6 +33,8 @@ def build(robot: str, dt: float, bolt: str):
     world = spec.worldbody
     world.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[1, 1, 0.1], friction=friction, rgba=[0.8, 0.8, 0.8, 1])
     world.add_light(pos=[0.5, -1, 2], dir=[-0.5, 1, -2])
+    spec.add_texture(name="sky", type=mujoco.mjtTexture.mjTEXTURE_SKYBOX, builtin=mujoco.mjtBuiltin.mjBUILTIN_FLAT,
+                     rgb1=[0.8, 0.86, 0.93], width=8, height=8)  # fmt: skip
     half = math.radians(BOLT["degrees"]) / 2
     body = world.add_body(name="bolt", pos=BOLT["position"], quat=[math.cos(half), math.sin(half), 0, 0])
     body.add_freejoint()

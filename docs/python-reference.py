@@ -9,10 +9,10 @@ from abd import options
 from abd.run import Page, RunMesh, Viewer
 
 CLASSES = [abd.World, abd.Body, abd.SoftBody, abd.MeshView, abd.Joint, abd.Report, abd.Snapshot, abd.Mesh, abd.Scene,
-           abd.Run, abd.Frame, RunMesh, abd.Recorder, Page, Viewer]  # fmt: skip
+           abd.Batch, abd.Run, abd.Frame, RunMesh, abd.Recorder, Page, Viewer]  # fmt: skip
 FUNCTIONS = [abd.load, abd.run, abd.gallery, abd.shape, abd.box, abd.sphere, abd.cylinder, abd.torus, abd.ground]
 ERRORS = [abd.Error, abd.ArgumentError, abd.MeshError, abd.CrossingError, abd.StateError, abd.SceneError, abd.FileError,
-          abd.Interrupted]  # fmt: skip
+          abd.Interrupted, abd.BatchError]  # fmt: skip
 OPTIONS = [options.BodyOptions, options.SoftOptions, options.JointOptions, options.DriveOptions, options.ContactOptions,
            options.SolverOptions]  # fmt: skip
 
@@ -34,7 +34,7 @@ def members(kind: type) -> list[tuple[str, object]]:
 
 def write_class(kind: type) -> None:
     print(f"\n### {kind.__name__}\n\n{doc(kind)}\n")
-    if "__init__" in vars(kind) and kind in (abd.World, abd.Mesh, abd.Run):
+    if "__init__" in vars(kind) and kind in (abd.World, abd.Mesh, abd.Batch, abd.Run):
         print(f"`{kind.__name__}{signature(kind.__init__).split(' -> ')[0]}`\n")
     rows = []
     for name, value in members(kind):

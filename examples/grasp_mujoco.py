@@ -80,7 +80,7 @@ def run(robot: str, dt: float, bolt: str, draw=None) -> dict:
     body, base = model.body("bolt").id, model.body("2f85/base").id
     pads = [model.geom(f"2f85/{name}") for name in PADS]
     ids = {pad.id for pad in pads}
-    slip, deep, force, wall, off, value = Slip(), 0.0, [], 0.0, math.inf, np.zeros(6)
+    slip, deep, force, spent, off, value = Slip(), 0.0, [], 0.0, math.inf, np.zeros(6)
 
     def pose(k: int) -> np.ndarray:
         return np.c_[data.xipos[k], data.xmat[k].reshape(3, 3)]
@@ -89,9 +89,9 @@ def run(robot: str, dt: float, bolt: str, draw=None) -> dict:
         t = (k + 1) * dt
         fingers, data.actuator("lift").ctrl, data.actuator("shake").ctrl = script(t)
         data.actuator("2f85/fingers_actuator").ctrl = 255 * fingers
-        start = time.perf_counter()
+        start = time.process_time()
         mujoco.mj_step(model, data)
-        wall += time.perf_counter() - start
+        spent += time.process_time() - start
         slip.add(t, pose(base), pose(body))
         normal = 0.0
         for i in range(data.ncon):
@@ -113,8 +113,8 @@ def run(robot: str, dt: float, bolt: str, draw=None) -> dict:
         "pads to thread [mm]": 1e3 * off,
         "grip force [N]": float(np.mean(force)),
         "height at the end [m]": float(data.xipos[body][2]),
-        "ms a step": 1e3 * wall / round(DURATION / dt),
-        "times real time": DURATION / wall,
+        "ms a step": 1e3 * spent / round(DURATION / dt),
+        "times real time": DURATION / spent,
     }
 
 

@@ -117,4 +117,5 @@ if __name__ == "__main__":
 
     check_env(GripperEnv(), skip_render_check=True)
     for seed in range(5):
-        print("seed %d: reward %.3f after %d actions, picked up: %s" % (seed, *play(GripperEnv(), seed)))
+        reward, count, picked = play(GripperEnv(), seed)
+        print(f"seed {seed}: reward {reward:.3f} after {count} actions, picked up: {picked}")

@@ -121,12 +121,11 @@ class Batch:
     @property
     def reports(self) -> np.ndarray:
         """Of the last step of each world."""
-        inner = dtype_of("AbdStepReport")
         result = np.zeros(len(self), _REPORT)
         report, pointer = records("AbdStepReport", len(self))
         done, bad = np.zeros(len(self), np.int64), np.zeros(len(self), np.int64)
         lib.batch_reports(self._c, pointer, ffi.from_buffer("int64_t[]", done), ffi.from_buffer("int64_t[]", bad))
-        for name in inner.names:
+        for name in _NAMES:
             result[name] = report[name]
         result["steps"], result["not_converged"] = done, bad
         return result
@@ -142,7 +141,9 @@ class Batch:
         self._call(lib.batch_set_targets, uints(ids), len(ids), doubles(array))
 
     def _joint_id(self, joint: Joint | str | int) -> int:
-        return self.worlds[0].joint(joint).id if isinstance(joint, str) else int(getattr(joint, "id", joint))
+        if isinstance(joint, str):
+            return self.worlds[0].joint(joint).id
+        return joint.id if isinstance(joint, Joint) else int(joint)
 
     def snapshots(self) -> list[Snapshot]:
         """The states of all worlds."""
@@ -255,5 +256,7 @@ def _make(scene: Scene | World, count: int, workers: int) -> list[World]:
         return list(pool.map(lambda _: scene.build(threads=1), range(count)))
 
 
-_REPORT = np.dtype([(name, dtype_of("AbdStepReport")[name]) for name in dtype_of("AbdStepReport").names]
-                   + [("steps", "i8"), ("not_converged", "i8")])  # fmt: skip
+_NAMES = dtype_of("AbdStepReport").names or ()
+_REPORT = np.dtype(
+    [(name, dtype_of("AbdStepReport")[name]) for name in _NAMES] + [("steps", "i8"), ("not_converged", "i8")]
+)

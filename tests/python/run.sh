@@ -21,7 +21,7 @@ mkdir -p "$folder"
 pip=("$folder/venv/bin/python" -m pip --disable-pip-version-check --quiet install --prefer-binary)
 needs=(numpy cffi pytest scikit-build-core)
 "${pip[@]}" "${needs[@]}" >"$log" 2>&1 </dev/null || skip "pip cannot install ${needs[*]}, see $log"
-for more in ninja imageio-ffmpeg trimesh meshio; do # parts of tests need them
+for more in ninja imageio-ffmpeg trimesh meshio gymnasium; do # parts of tests need them
   "${pip[@]}" "$more" >>"$log" 2>&1 </dev/null || echo "skipped: pip cannot install $more"
 done
 

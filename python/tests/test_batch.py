@@ -1,6 +1,8 @@
 """Batches: the bits of single worlds, stacked arrays, drives, resets, errors of single worlds, time."""
 
 import os
+import signal
+import threading
 import time
 
 import numpy as np
@@ -117,6 +119,20 @@ def test_errors_name_the_world(scene):
     batch[0].close()
     with pytest.raises(abd.StateError, match="closed"):
         batch.step()
+
+
+def test_ctrl_c_stops_all_worlds(scene):
+    batch = abd.Batch(scene, 6, threads=2)
+    batch.start()
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        batch.step(10**9)
+    timer.join()
+    counts = [world.step_count for world in batch]
+    assert max(counts) > 0
+    batch.step(2)  # they go on
+    assert [world.step_count for world in batch] == [count + 2 for count in counts]
 
 
 def thread_times() -> dict[str, float]:

@@ -25,6 +25,8 @@ package_works() {
     libassimp-dev) compiles '#include <assimp/cimport.h>' ;;
     zlib1g-dev) compiles '#include <zlib.h>' ;;
     sqlite3) command -v sqlite3 ;;
+    python3-venv) python3 -c 'import ensurepip, venv' ;;
+    python3-dev) python3 -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' ;;
     libcmocka-dev) compiles $'#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>' ;;
     clang) command -v clang ;;
     clang-format) command -v clang-format ;;
@@ -90,3 +92,5 @@ browser_packages=(nodejs npm chromium)
 # shellcheck disable=SC2034
 test_packages=("${quick_packages[@]}" clang clang-format libclang-rt-dev libomp-dev libassimp-dev zlib1g-dev
   libexpat1-dev)
+# shellcheck disable=SC2034
+python_packages=(python3-dev python3-venv)

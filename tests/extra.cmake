@@ -87,6 +87,19 @@ if(TARGET abd AND NOT ABD_SANITIZE)
   add_test(NAME cli_peers COMMAND ${CMAKE_CURRENT_LIST_DIR}/cli/peers.sh $<TARGET_FILE:abd> ${PROJECT_SOURCE_DIR})
   set_tests_properties(cli_peers PROPERTIES SKIP_RETURN_CODE 77)
 endif()
+# The Python module, installed by pip into a virtual environment; with sanitizers only by ./test --all.
+if(TARGET abd AND (NOT ABD_SANITIZE OR ABD_SANITIZE MATCHES "address" AND NOT ABD_SANITIZE MATCHES "fuzzer"))
+  add_test(NAME python${TEST_SUFFIX} COMMAND ${CMAKE_CURRENT_LIST_DIR}/python/run.sh ${PROJECT_SOURCE_DIR}
+           ${PROJECT_BINARY_DIR} "${ABD_SANITIZE}" -m "not long")
+  set_tests_properties(python${TEST_SUFFIX} PROPERTIES SKIP_RETURN_CODE 77)
+  if(ABD_SANITIZE)
+    set_tests_properties(python${TEST_SUFFIX} PROPERTIES LABELS long TIMEOUT 1800)
+  else()
+    add_test(NAME python_long COMMAND ${CMAKE_CURRENT_LIST_DIR}/python/run.sh ${PROJECT_SOURCE_DIR}
+             ${PROJECT_BINARY_DIR} "" -m long)
+    set_tests_properties(python_long PROPERTIES LABELS long SKIP_RETURN_CODE 77 TIMEOUT 1800 DEPENDS python)
+  endif()
+endif()
 # Exports, read by whichever foreign readers are here.
 if(TARGET abd AND NOT ABD_SANITIZE)
   find_path(ASSIMP_INCLUDE assimp/cimport.h)

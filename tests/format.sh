@@ -7,5 +7,5 @@ if [ -z "$tool" ] || ! "$tool" --version | grep -q 'version 14\.'; then
   echo "skipped: clang-format 14 is not installed: apt-get install clang-format-14"
   exit 77
 fi
-find src include tool tests bench examples \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
+find src include tool tests bench examples python/src \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
   xargs -0 "$tool" --dry-run -Werror --style=file

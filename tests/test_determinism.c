@@ -151,12 +151,30 @@ static void test_hash_depends_on_the_last_bit(void **state) {
   }
 }
 
+enum { WORLDS = 6 };
+
+static void step_one(void *context, int item) {
+  Lab *lab = context;
+  lab_steps(&lab[item], step_count() / 3);
+}
+
+/* Worlds of different numbers of threads, each stepped by one task: the same bits as alone. */
+static void test_same_bits_side_by_side(void **state) {
+  (void)state;
+  Lab lab[WORLDS];
+  for (int k = 0; k < WORLDS; k++) lab[k] = tray_open(1 + k % 3);
+  step_one(lab, 0);
+  uint64_t expected = abd_world_hash(lab[0].world);
+  abd_parallel(WORLDS - 1, 4, step_one, lab + 1);
+  for (int k = 1; k < WORLDS; k++) assert_true(abd_world_hash(lab[k].world) == expected);
+  for (int k = 0; k < WORLDS; k++) lab_close(&lab[k]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_same_bits_for_any_thread_count),
-      cmocka_unit_test(test_same_bits_after_a_snapshot),
-      cmocka_unit_test(test_same_bits_in_new_worlds),
-      cmocka_unit_test(test_hash_depends_on_the_last_bit),
+      cmocka_unit_test(test_same_bits_for_any_thread_count), cmocka_unit_test(test_same_bits_after_a_snapshot),
+      cmocka_unit_test(test_same_bits_in_new_worlds),        cmocka_unit_test(test_hash_depends_on_the_last_bit),
+      cmocka_unit_test(test_same_bits_side_by_side),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

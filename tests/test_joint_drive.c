@@ -36,6 +36,10 @@ static void test_torque(void **state) {
   AbdJointId shaft = lab_join(&lab, ABD_JOINT_HINGE, wheel, world_body, vec3(0, 0, 0), y_axis);
   AbdDrive drive = {.kind = ABD_DRIVE_EFFORT, .target = 9, .max_effort = 2};
   lab_expect_ok(&lab, abd_joint_set_drive(lab.world, shaft, &drive));
+  AbdDrive present = {0};
+  assert_int_equal(abd_joint_drive(lab.world, shaft, &present), ABD_OK);
+  assert_true(present.kind == drive.kind && present.target == 9 && present.max_effort == 2);
+  assert_int_equal(abd_joint_drive(lab.world, (AbdJointId){99}, &present), ABD_ERROR_ARGUMENT);
   lab_run(&lab, 0.5);
   AbdJointReading r = lab_read(&lab, shaft);
   double alpha = 2 / wheel_inertia(&lab, wheel);

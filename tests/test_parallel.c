@@ -120,6 +120,34 @@ static void loops_inside_loops(void **state) {
   }
 }
 
+static void visit_separately(void *context, int item) {
+  Nested *n = context;
+  if (parallel_thread() != 0) atomic_fetch_add(&n->moved, 1);
+  atomic_fetch_add(&n->visits->item[item], 1);
+}
+
+static void index_is_zero(void *context, int item) {
+  Nested *n = context;
+  (void)item;
+  int before = parallel_thread();
+  parallel_separate(1, 3, visit_separately, n);
+  if (parallel_thread() != before) atomic_fetch_add(&n->moved, 1);
+}
+
+/* Separate bodies have the index of a thread outside of loops; the loop around them keeps its own. */
+static void separate_bodies(void **state) {
+  (void)state;
+  for (int t = 0; t < ARRAY_COUNT(thread_counts); t++) {
+    Visits v = visits_new(thread_counts[t]);
+    Nested n = {.visits = &v};
+    parallel_separate(v.threads, 50, visit_separately, &n);
+    for (int i = 0; i < 50; i++) assert_int_equal(atomic_load(&v.item[i]), 1);
+    parallel_for(v.threads, 50, 1, index_is_zero, &n);
+    assert_int_equal(atomic_load(&n.moved), 0);
+    free(v.item);
+  }
+}
+
 static void *loop_in_a_thread(void *none) {
   (void)none;
   for (int k = 0; k < 200; k++) {
@@ -306,6 +334,7 @@ int main(void) {
       cmocka_unit_test(works_after_fork),
       cmocka_unit_test(loops_follow_each_other),
       cmocka_unit_test(loops_inside_loops),
+      cmocka_unit_test(separate_bodies),
       cmocka_unit_test(loops_side_by_side),
       cmocka_unit_test(threads_run_at_once),
       cmocka_unit_test(sums_have_the_same_bits),

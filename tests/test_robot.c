@@ -124,6 +124,26 @@ static void test_urdf_start(void **state) {
   scene_destroy(s);
 }
 
+/* With visual geometry, a body without collision geometry has the friction of its visual geometry. */
+static void test_mjcf_visual_friction(void **state) {
+  (void)state;
+  char path[200];
+  snprintf(path, sizeof path, "%s/visual-%d.xml", ABD_BINARY, (int)getpid());
+  FILE *out = fopen(path, "wb");
+  assert_non_null(out);
+  fputs(
+      "<mujoco><worldbody><body name='a'><freejoint/><geom size='.1' contype='0' conaffinity='0' friction='.3'/></body>"
+      "<body name='b' pos='1 0 0'><freejoint/><geom size='.1' friction='.6'/>"
+      "<geom size='.1' contype='0' conaffinity='0'/></body></worldbody></mujoco>",
+      out);
+  fclose(out);
+  Scene *s = load(path, &(SceneOptions){.geometry = "visual"});
+  unlink(path);
+  near(body(s, "a")->def.friction, 0.3, 0, "friction of visual geometry");
+  near(body(s, "b")->def.friction, 0.6, 0, "friction of collision geometry");
+  scene_destroy(s);
+}
+
 static void test_urdf_geometry(void **state) {
   (void)state;
   Scene *s = load(ROBOTS "arm.urdf", NULL), *v = load(ROBOTS "arm.urdf", &(SceneOptions){.geometry = "visual"});
@@ -524,14 +544,23 @@ int main(void) {
   return 0;
 #endif
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_urdf_arm),      cmocka_unit_test(test_urdf_start),
-      cmocka_unit_test(test_urdf_geometry), cmocka_unit_test(test_urdf_hold_and_base),
-      cmocka_unit_test(test_urdf_errors),   cmocka_unit_test(test_include),
-      cmocka_unit_test(test_mjcf_bodies),   cmocka_unit_test(test_mjcf_joints),
-      cmocka_unit_test(test_mjcf_drives),   cmocka_unit_test(test_mjcf_keyframe),
-      cmocka_unit_test(test_mjcf_errors),   cmocka_unit_test(test_mjcf_unsupported),
-      cmocka_unit_test(test_from),          cmocka_unit_test(test_parts_and_collide),
-      cmocka_unit_test(test_sum),           cmocka_unit_test(test_sum_servo),
+      cmocka_unit_test(test_urdf_arm),
+      cmocka_unit_test(test_urdf_start),
+      cmocka_unit_test(test_urdf_geometry),
+      cmocka_unit_test(test_mjcf_visual_friction),
+      cmocka_unit_test(test_urdf_hold_and_base),
+      cmocka_unit_test(test_urdf_errors),
+      cmocka_unit_test(test_include),
+      cmocka_unit_test(test_mjcf_bodies),
+      cmocka_unit_test(test_mjcf_joints),
+      cmocka_unit_test(test_mjcf_drives),
+      cmocka_unit_test(test_mjcf_keyframe),
+      cmocka_unit_test(test_mjcf_errors),
+      cmocka_unit_test(test_mjcf_unsupported),
+      cmocka_unit_test(test_from),
+      cmocka_unit_test(test_parts_and_collide),
+      cmocka_unit_test(test_sum),
+      cmocka_unit_test(test_sum_servo),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -398,6 +398,38 @@ static void included_joints(void **state) {
   unlink(outer), unlink(FOLDER "joint_inner.json");
 }
 
+/* A drive on a joint of an included file changes what it names, or with a type replaces the file's drive. */
+static void included_drives(void **state) {
+  (void)state;
+  const char *outer = FOLDER "drive_outer.json";
+  SceneError error = {""};
+  write_file(FOLDER "drive_inner.json",
+             "{\"version\": 1, \"bodies\": [{\"shape\": \"box\"}], \"joints\": [{\"name\": \"j\", \"type\": \"hinge\","
+             "\"bodies\": [0], \"point\": [0, 0, 0], \"axis\": [0, 0, 1]}], \"drives\": [{\"joint\": \"j\", \"type\":"
+             "\"position\", \"value\": [[0, 1], [1, 2]], \"stiffness\": 9, \"damping\": 4, \"max\": 7}]}");
+  static const struct {
+    const char *keys;
+    double expected[4]; /* target, stiffness, damping, max */
+  } cases[] = {{"\"value\": 3", {3, 9, 4, 7}},
+               {"\"value\": [[0, 5], [1, 6]], \"damping\": 2", {5, 9, 2, 7}},
+               {"\"value\": 8, \"type\": \"torque\"", {8, 0, 0, 0}}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[300];
+    snprintf(text, sizeof text,
+             "{\"version\": 1, \"include\": \"drive_inner.json\", \"drives\": [{\"joint\": \"j\", %s}]}",
+             cases[i].keys);
+    write_file(outer, text);
+    Scene *s = scene_load(&outer, 1, NULL, &error);
+    if (!s) fail_msg("%s", error.text);
+    const AbdDrive *d = &s->joint[0].def.drive;
+    assert_int_equal(s->joint[0].drive_count, i == 1 ? 2 : 0);
+    VECTOR(((double[]){d->target, d->stiffness, d->damping, d->max_effort}), cases[i].expected[0], cases[i].expected[1],
+           cases[i].expected[2], cases[i].expected[3]);
+    scene_destroy(s);
+  }
+  unlink(outer), unlink(FOLDER "drive_inner.json");
+}
+
 /* ---- Drives in a world, the text ---- */
 
 #define DRIVES                                                                                                         \
@@ -553,10 +585,19 @@ static void rigid_ipc_constraints(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(hinge_with_everything), cmocka_unit_test(every_type),       cmocka_unit_test(body_frame),
-      cmocka_unit_test(coordinates),           cmocka_unit_test(errors_of_bodies), cmocka_unit_test(errors_of_shape),
-      cmocka_unit_test(errors_of_coordinates), cmocka_unit_test(errors_of_gears),  cmocka_unit_test(errors_of_drives),
-      cmocka_unit_test(included_joints),       cmocka_unit_test(keyed_drives),     cmocka_unit_test(text_keeps_joints),
+      cmocka_unit_test(hinge_with_everything),
+      cmocka_unit_test(every_type),
+      cmocka_unit_test(body_frame),
+      cmocka_unit_test(coordinates),
+      cmocka_unit_test(errors_of_bodies),
+      cmocka_unit_test(errors_of_shape),
+      cmocka_unit_test(errors_of_coordinates),
+      cmocka_unit_test(errors_of_gears),
+      cmocka_unit_test(errors_of_drives),
+      cmocka_unit_test(included_joints),
+      cmocka_unit_test(included_drives),
+      cmocka_unit_test(keyed_drives),
+      cmocka_unit_test(text_keeps_joints),
       cmocka_unit_test(rigid_ipc_constraints),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

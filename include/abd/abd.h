@@ -495,6 +495,8 @@ ABD_API AbdStatus abd_joint_def(const AbdWorld *world, AbdJointId joint,
 ABD_API const char *abd_joint_kind_name(AbdJointKind kind); /* "hinge" */
 /* From the next step on. */
 ABD_API AbdStatus abd_joint_set_drive(AbdWorld *world, AbdJointId joint, const AbdDrive *drive);
+/* The drive as it is now: the one set last, or that of the def. */
+ABD_API AbdStatus abd_joint_drive(const AbdWorld *world, AbdJointId joint, AbdDrive *drive);
 
 typedef struct AbdJointReading {
   double position, rate;      /* of the coordinate, angles unwrapped [rad or m, per s]; 0 if the kind has none */
@@ -629,6 +631,11 @@ ABD_API AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report);
  * is none, the next one returns so at once. Each request stops one call. A signal handler or another thread may call
  * this while the world exists. */
 ABD_API void abd_world_interrupt(AbdWorld *world);
+/* Several worlds at the same time: calls task(context, item) for items 0 to count - 1 on the library's threads, in any
+ * order, and returns when all are done. A task may use worlds that no other task uses; its steps run on its thread alone,
+ * with the same bits as elsewhere. threads: 0 = all processors. */
+typedef void AbdTask(void *context, int item);
+ABD_API void abd_parallel(int count, int threads, AbdTask *task, void *context);
 ABD_API double abd_world_time(const AbdWorld *world);
 ABD_API int64_t abd_world_step_count(const AbdWorld *world);
 /* The settings with automatic values filled in (valid after abd_world_start). */

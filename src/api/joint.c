@@ -54,6 +54,13 @@ AbdStatus abd_joint_def(const AbdWorld *world, AbdJointId joint, AbdJointDef *de
   return ABD_OK;
 }
 
+AbdStatus abd_joint_drive(const AbdWorld *world, AbdJointId joint, AbdDrive *drive) {
+  const Joint *j = world_joint(world, joint);
+  if (!j) return ABD_ERROR_ARGUMENT;
+  *drive = world->started ? world->state.joint[j - world->model.joint].drive : j->def.drive;
+  return ABD_OK;
+}
+
 AbdStatus abd_joint_set_drive(AbdWorld *world, AbdJointId joint, const AbdDrive *drive) {
   AbdError *error = world_fresh_error(world);
   const Joint *j = world_joint(world, joint);

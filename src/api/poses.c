@@ -1,5 +1,7 @@
 /* The numbers of all bodies at once. Threads copy parts of equal numbers of bodies in parallel. Tested in
  * tests/test_record_thread.c, tests/test_record_soft.c. */
+#include <string.h>
+
 #include "api/world.h"
 #include "base/parallel.h"
 
@@ -23,6 +25,9 @@ static size_t count_numbers(const AbdWorld *world, AbdBodyId body, size_t stiff)
   return is_soft ? 3 * soft.vertex_count : stiff;
 }
 
+/* Without soft bodies the state has the poses as they are wanted. */
+static bool in_one_block(const AbdWorld *world) { return world->started && !world->model.soft_count; }
+
 static void copy_part(void *context, int k) {
   Parts *parts = context;
   const Part *part = &parts->part[k];
@@ -41,6 +46,10 @@ static void copy_part(void *context, int k) {
 }
 
 void abd_world_poses(const AbdWorld *world, double *nodes, double *velocity) {
+  if (!velocity && in_one_block(world)) {
+    memcpy(nodes, world->state.q.body, (size_t)world->model.body_count * sizeof(Affine));
+    return;
+  }
   Parts parts = {.world = world, .nodes = nodes, .velocity = velocity};
   uint64_t bodies = abd_world_body_count(world), count = bodies / PART_BODIES + 1;
   if (count > MOST_PARTS) count = MOST_PARTS;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/setting.h"
+#include "base/parallel.h"
 #include "geom/crossing.h"
 
 AbdWorld *abd_world_create(const AbdWorldDef *def, AbdError *error) {
@@ -265,6 +266,10 @@ AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
   for (int i = 0; i < ABD_STAGE_REST; i++) rest -= report->seconds[i];
   report->seconds[ABD_STAGE_REST] = rest;
   return status;
+}
+
+void abd_parallel(int count, int threads, AbdTask *task, void *context) {
+  parallel_separate(threads > 0 ? threads : parallel_max_threads(), count, task, context);
 }
 
 size_t abd_world_snapshot_size(const AbdWorld *world) {

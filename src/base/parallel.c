@@ -255,3 +255,21 @@ void parallel_for(int threads, int count, int grain, ParallelBody *body, void *c
   }
   for (int i = 0; i < count; i++) body(context, i);
 }
+
+typedef struct Separate {
+  ParallelBody *body;
+  void *context;
+} Separate;
+
+static void run_separate(void *context, int item) {
+  const Separate *separate = context;
+  int index = thread_index;
+  thread_index = 0;
+  separate->body(separate->context, item);
+  thread_index = index;
+}
+
+void parallel_separate(int threads, int count, ParallelBody *body, void *context) {
+  Separate separate = {body, context};
+  parallel_for(threads, count, 1, run_separate, &separate);
+}

@@ -26,6 +26,10 @@ int parallel_thread(void);
 typedef void ParallelBody(void *context, int item);
 void parallel_for(int threads, int count, int grain, ParallelBody *body, void *context);
 
+/* The same for items that each run loops of their own, as steps of several worlds do: parallel_thread() is 0 in a body,
+ * as outside of loops. The loops inside run on the body's thread. */
+void parallel_separate(int threads, int count, ParallelBody *body, void *context);
+
 /* Two loops in one. Each thread gets the same part of both arrays as it gets in loops over one of them. grain: items of
  * both together. The bodies of an item of the one and an item of the other may run at the same time. */
 void parallel_both(int threads, int count_a, int count_b, int grain, ParallelBody *a, ParallelBody *b, void *context);

@@ -104,13 +104,14 @@ static const char *color_of(const Emit *e, int body) {
   return color;
 }
 
-/* The largest coefficient of the geometry in contact; differs: whether there are several. */
-static double friction_of(const Emit *e, int body, bool *differs) {
+/* The largest coefficient of the collision or visual geometry, negative if there is none; differs: whether there are
+ * several. */
+static double friction_of(const Emit *e, int body, bool visual, bool *differs) {
   double friction = -1;
   for (size_t i = 0; i < e->robot->link_count; i++)
     for (size_t k = 0; e->body[i] == body && k < e->robot->link[i].geom_count; k++) {
       const Geom *g = &e->robot->link[i].geom[k];
-      if (g->visual || g->friction < 0) continue;
+      if (g->visual != visual || g->friction < 0) continue;
       *differs |= friction >= 0 && g->friction != friction;
       friction = fmax(friction, g->friction);
     }
@@ -120,7 +121,8 @@ static double friction_of(const Emit *e, int body, bool *differs) {
 static void put_surface(Emit *e, int body, json_t *object) {
   bool differs = false;
   const char *color = color_of(e, body);
-  double friction = friction_of(e, body, &differs);
+  double friction = friction_of(e, body, false, &differs);
+  if (friction < 0 && e->robot->options->geometry == ROBOT_VISUAL) friction = friction_of(e, body, true, &differs);
   if (color) emit_put(object, "color", json_string(color));
   if (friction >= 0) emit_put_number(object, "friction", friction);
   if (differs && !e->friction_noted)

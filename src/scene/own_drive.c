@@ -38,7 +38,7 @@ static bool read_servo(const Node *node, AbdDrive *drive) {
     bool takes = i == 0 ? drive->kind != ABD_DRIVE_EFFORT : drive->kind == ABD_DRIVE_POSITION;
     if (!takes && node_get(node, own_keys[i], &child)) return node_fail(&child, "a drive of this type has no such key");
   }
-  if (drive->kind == ABD_DRIVE_POSITION && !node_get(node, "stiffness", &child))
+  if (drive->kind == ABD_DRIVE_POSITION && !(drive->stiffness > 0) && !node_get(node, "stiffness", &child))
     return node_fail(node, "expected a key \"stiffness\" of the servo");
   return read_number(node, "max", NUMBER_POSITIVE, &drive->max_effort) &&
          read_number(node, "stiffness", NUMBER_POSITIVE, &drive->stiffness) &&
@@ -72,7 +72,19 @@ static bool read_kind(const Node *node, AbdDrive *drive) {
   return true;
 }
 
-static bool read_drive(OwnFile *file, const Node *node) {
+/* A joint of an included file keeps its drive, if the type is left out: keys of this file change single values. */
+static bool read_changed(OwnFile *file, const Node *node, SceneJoint *joint) {
+  Node child;
+  free(joint->drive);
+  joint->drive = NULL;
+  joint->drive_count = 0;
+  if (!node_get(node, "type", &child)) return read_servo(node, &joint->def.drive) && read_value(file, node, joint);
+  joint->def.drive = (AbdDrive){0};
+  return read_kind(node, &joint->def.drive) && read_servo(node, &joint->def.drive) && read_value(file, node, joint);
+}
+
+/* given: [joint_count] joints that have a drive of this file. */
+static bool read_drive(OwnFile *file, const Node *node, bool *given) {
   static const char *const known[] = {"joint", "type", "value", "max", "stiffness", "damping", "comment", NULL};
   Scene *scene = file->loader->scene;
   Node which;
@@ -84,8 +96,9 @@ static bool read_drive(OwnFile *file, const Node *node) {
   if (!joint_moves(&joint->def))
     return node_fail(&which, "joint \"%.100s\" (%s) has no motion to drive", joint->name,
                      abd_joint_kind_name(joint->def.kind));
-  if (joint->def.drive.kind != ABD_DRIVE_NONE)
-    return node_fail(&which, "joint \"%.100s\" has a drive already; only one is possible", joint->name);
+  if (given[index]) return node_fail(&which, "joint \"%.100s\" has a drive already; only one is possible", joint->name);
+  given[index] = true;
+  if (joint->def.drive.kind != ABD_DRIVE_NONE) return read_changed(file, node, joint);
   return read_kind(node, &joint->def.drive) && read_servo(node, &joint->def.drive) && read_value(file, node, joint);
 }
 
@@ -93,9 +106,12 @@ bool own_read_drives(OwnFile *file) {
   Node list;
   if (!node_get(file->top, "drives", &list)) return true;
   if (!node_is_array(&list)) return false;
-  for (size_t i = 0; i < node_size(&list); i++) {
+  bool *given = calloc(file->loader->scene->joint_count + 1, sizeof *given), ok = given;
+  if (!given) loader_out_of_memory(file->loader);
+  for (size_t i = 0; ok && i < node_size(&list); i++) {
     Node drive = node_item(&list, i);
-    if (!read_drive(file, &drive)) return false;
+    ok = read_drive(file, &drive, given);
   }
-  return true;
+  free(given);
+  return ok;
 }

@@ -1,0 +1,320 @@
+"""Worlds made in Python: bodies, steps, arrays, joints, changes, questions, snapshots."""
+
+import copy
+import gc
+import pickle
+
+import numpy as np
+import pytest
+
+import abd
+from abd import options
+from abd._abd import ffi
+
+
+def test_fall(stack):
+    report = stack.step(50)
+    assert report.steps == 50 and report.not_converged == 0 and report.converged
+    assert report.step == stack.step_count == 50
+    assert stack.time == pytest.approx(0.5)
+    assert report.outcome == "converged"
+    assert set(report.energy) == {"kinetic", "gravity", "elastic", "contact", "friction", "joint", "soft"}
+    assert report.contacts == len(stack.contacts) > 0
+    assert stack.body("box 0").position[2] == pytest.approx(0.1, abs=2e-3)
+    assert len(stack.crossings()) == 0
+    assert pickle.loads(pickle.dumps(report)).as_dict() == report.as_dict()
+    with pytest.raises(AttributeError, match="no 'speed'"):
+        report.speed
+
+
+def test_free_fall_is_the_formula():
+    world = abd.World(dt=1e-3)
+    ball = world.add_body(abd.sphere(0.1), position=(0, 0, 5))
+    world.step_for(0.5)
+    assert world.step_count == 500
+    assert ball.position[2] == pytest.approx(5 - 9.81 / 2 * 0.5**2, abs=3e-3)
+    assert ball.velocity[2] == pytest.approx(-9.81 * 0.5, abs=1e-2)
+
+
+def test_poses_are_one_array(stack):
+    poses = stack.poses
+    assert poses.shape == (4, 3, 4) and not poses.flags.writeable
+    before = poses.copy()
+    stack.step()
+    assert stack.poses is poses and not np.array_equal(poses, before)
+    for k, body in enumerate(stack.bodies):
+        assert np.array_equal(poses[k], body.pose)
+        assert np.allclose(stack.transforms[k], body.transform, atol=1e-15)
+    stack.add_body(abd.box(), position=(5, 0, 5))
+    assert stack.poses.shape == (5, 3, 4) and poses.shape == (4, 3, 4)
+    with pytest.raises(ValueError):
+        poses[0, 0, 0] = 1
+
+
+def test_transform_takes_the_file_to_the_world():
+    vertices = np.array([[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3]], float)
+    triangles = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]]
+    world = abd.World()
+    body = world.add_body((vertices, triangles), position=(1, 2, 3), rotation=(np.sqrt(0.5), 0, 0, np.sqrt(0.5)))
+    expected = vertices @ np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1]]).T + (1, 2, 3)
+    assert np.allclose(body.vertices, expected)
+    assert np.allclose(body.mesh.file_vertices, vertices)
+    moved = np.column_stack([vertices, np.ones(4)]) @ body.transform.T
+    assert np.allclose(moved[:, :3], expected)
+    assert body.mesh.closed and body.mesh.volume == pytest.approx(1)
+    assert body.mass == pytest.approx(1000)
+    assert np.allclose(body.position, (1, 2, 3))
+
+
+def test_views_outlive_the_world():
+    world = abd.World()
+    body = world.add_body(abd.sphere(0.5))
+    vertices, poses = body.mesh.vertices, world.poses
+    world.step()
+    total = vertices.sum()
+    world.close()
+    del world
+    gc.collect()
+    assert vertices.sum() == total and np.isfinite(poses).all()
+    with pytest.raises(abd.StateError, match="closed"):
+        body.position
+
+
+def test_closed_world(stack):
+    with stack:
+        stack.step()
+    for call in (stack.step, stack.snapshot, stack.start, lambda: stack.poses, lambda: stack.contacts, stack.copy):
+        with pytest.raises(abd.StateError, match="the world is closed"):
+            call()
+    stack.close()
+    stack.interrupt()
+    assert "closed" in repr(stack)
+
+
+def test_joint_and_drive(arm):
+    (joint,) = arm.joints
+    assert joint == arm.joint("axle") and joint.kind == "hinge" and joint.limits == (-1, 1)
+    assert [body.name for body in joint.bodies] == ["bar", "base"]
+    arm.step(300)
+    assert joint.position == pytest.approx(0.5, abs=1e-3)
+    assert joint.drive["kind"] == "position" and joint.drive["stiffness"] == 20
+    joint.set_drive(target=-0.25)
+    assert joint.drive["target"] == -0.25 and joint.drive["stiffness"] == 20
+    arm.step(300)
+    assert joint.position == pytest.approx(-0.25, abs=1e-3)
+    arm.set_targets([0.75])
+    arm.step(300)
+    assert arm.readings["position"] == pytest.approx([0.75], abs=1e-3)
+    joint.set_drive("effort", 0.1)
+    arm.step()
+    assert joint.effort == pytest.approx(0.1)
+    joint.remove()
+    with pytest.raises(abd.ArgumentError, match="joint 1 does not exist"):
+        joint.position
+
+
+def test_drives_of_a_scene_are_overridden():
+    scene = {
+        "version": 1,
+        "gravity": [0, 0, 0],
+        "bodies": [{"name": "wheel", "shape": "cylinder", "radius": 0.2, "height": 0.1}],
+        "joints": [{"name": "axle", "type": "hinge", "bodies": ["wheel"], "point": [0, 0, 0], "axis": [0, 0, 1]}],
+        "drives": [{"joint": "axle", "type": "speed", "value": [[0, 1], [1, 2]]}],
+    }
+    world = abd.Scene.parse(scene).build()
+    world.step(50)
+    assert world.joint("axle").rate == pytest.approx(1.5, abs=0.02)
+    world.joint("axle").set_drive(target=-3)
+    world.step(20)
+    assert world.joint("axle").rate == pytest.approx(-3, abs=0.01)
+
+
+def test_kinematic_and_forces():
+    world = abd.World(gravity=(0, 0, 0))
+    hand = world.add_body(abd.box(), motion="kinematic", name="hand")
+    ball = world.add_body(abd.sphere(0.5, 1), position=(5, 0, 0), mass=2)
+    hand.set_target((0.01, 0, 0))
+    ball.set_force((1, 0, 0))
+    world.step()
+    assert hand.position == pytest.approx([0.01, 0, 0])
+    assert ball.velocity == pytest.approx([0.005, 0, 0], rel=1e-6)
+    hand.set_velocity((0, 1, 0))
+    world.step()
+    assert hand.position == pytest.approx([0.01, 0.01, 0])
+    with pytest.raises(abd.ArgumentError, match="not kinematic"):
+        ball.set_target((0, 0, 0))
+
+
+def test_contacts_and_loads(stack):
+    stack.step(100)
+    contacts = stack.contacts
+    weight = sum(body.mass for body in stack.bodies if body.motion == "dynamic") * 9.81
+    ground = contacts[(contacts["body_a"] == 1) | (contacts["body_b"] == 1)]
+    assert ground["normal_force"].sum() == pytest.approx(weight, rel=1e-2)
+    loads = stack.contact_loads
+    assert abs(loads["normal"][0, 2]) == pytest.approx(weight, rel=1e-2)
+    assert stack.body("ground").contact_load["normal"][2] == loads["normal"][0, 2]
+    assert stack.body("ground").contact_load_from(stack.body("box 2"))["contacts"] == 0
+
+
+def test_events(stack):
+    kinds = set()
+    for _ in range(60):
+        stack.step()
+        kinds |= {(event["kind"], event["body_a"], event["body_b"]) for event in stack.events}
+    assert ("touch began", 1, 2) in kinds
+
+
+def test_questions(stack):
+    stack.start()
+    assert stack.cast((0, 0, 5), (0, 0, -1))["body"] == 4
+    assert stack.cast((5, 5, 5), (0, 0, 1)) is None
+    assert stack.cast((3, 3, 5), (0, 0, -1))["point"] == pytest.approx([3, 3, 0])
+    assert stack.nearest((0, 0, 2))["body_a"] == 4
+    assert stack.nearest((0, 0, 2), 0.1)["distance"] == np.inf
+    assert stack.body("box 0").distance(stack.body("ground"))["distance"] == pytest.approx(0.01)
+    assert [body.name for body in stack.overlap_box((0, 0, 0.32), (0.01, 0.01, 0.01))] == ["box 1"]
+    for wrong in (dict(direction=(0, 0, 0)), dict(direction=(0, 0, np.nan)), dict(direction=(0, 0, 1), radius=-1)):
+        with pytest.raises(abd.ArgumentError):
+            stack.cast((0, 0, 0), **wrong)
+
+
+def test_changes(stack):
+    stack.step(5)
+    box = stack.body("box 1")
+    with pytest.raises(abd.CrossingError, match='"box 1"'):
+        stack.add_body(abd.box((0.2, 0.2, 0.2)), name="intruder", position=box.position)
+    assert stack.body_count == 4
+    with stack.change():
+        a = stack.add_body(abd.box((0.2, 0.2, 0.2)), name="a", position=(2, 0, 1))
+        b = stack.add_body(abd.box((0.2, 0.2, 0.2)), name="b", position=(2.1, 0, 1))
+        stack.add_joint("hinge", a, b, point=(2, 0, 1), axis=(0, 1, 0))
+    assert stack.body_count == 6 and stack.joint_count == 1 and not stack.collides(a, b)
+    with pytest.raises(RuntimeError), stack.change():
+        stack.add_body(abd.box(), position=(9, 9, 9))
+        raise RuntimeError
+    assert stack.body_count == 6
+    stack.step(5)
+    a.remove()
+    assert stack.body_count == 5 and stack.joint_count == 0
+    with pytest.raises(abd.ArgumentError, match="does not exist"):
+        a.mass
+    b.set_state(position=(3, 0, 2), velocity=(0, 0, 1))
+    assert stack.poses[-1, :, 0] == pytest.approx([3, 0, 2])
+    stack.step()
+
+
+def test_snapshot_repeats_the_bits(stack):
+    stack.step(20)
+    snapshot = stack.snapshot()
+    assert snapshot.step == 20
+    stack.step(20)
+    first, poses = stack.hash, stack.poses.copy()
+    stack.restore(snapshot)
+    assert stack.step_count == 20
+    stack.step(20)
+    assert stack.hash == first and np.array_equal(stack.poses, poses)
+    with pytest.raises(abd.Error, match="snapshot"):
+        stack.restore(b"nonsense")
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda world: pickle.loads(pickle.dumps(world))])
+def test_copies_continue_with_the_same_bits(stack, duplicate):
+    """Also after changes between steps, joints that were added to moved bodies, and bodies that were removed."""
+    stack.exclude(stack.body("box 0"), stack.body("box 2"))
+    stack.set_pair_friction(stack.body("box 0"), stack.body("box 1"), 0.1)
+    fresh = duplicate(stack)
+    assert fresh.hash == 0 and fresh.body_count == 4
+    stack.step(30)
+    top = stack.body("box 2")
+    with stack.change():
+        place = top.position + (0, 0, 0.2)
+        load = stack.add_body(abd.sphere(0.05), name="load", position=place)
+        stack.add_joint("ball", load, top, point=place)
+    stack.step(10)
+    stack.body("box 1").remove()
+    stack.step(3)
+    twin = duplicate(stack)
+    assert twin.hash == stack.hash and twin.body_count == 4 and twin.joint_count == 1
+    fresh.step(3)
+    for world in (stack, twin, duplicate(twin)):
+        world.step(43 + 20 - world.step_count)
+    assert twin.hash == stack.hash
+
+
+def test_copies_of_scenes():
+    """A scene whose bodies come and go, and one with a soft body."""
+    scene = {
+        "version": 1,
+        "bodies": [
+            {"shape": "ground"},
+            {"name": "part", "shape": "box", "size": [0.2, 0.2, 0.2], "position": [0, 0, 1], "from": 0.1, "until": 0.4,
+             "copies": {"count": 3, "every": 0.1, "offset": [0.5, 0, 0]}},
+            {"name": "jelly", "shape": "box", "size": [0.2, 0.2, 0.2], "cells": 1, "position": [-1, 0, 0.3], "soft": {}},
+        ],
+    }  # fmt: skip
+    world = abd.Scene.parse(scene).build()
+    world.step(25)
+    twin = pickle.loads(pickle.dumps(world))
+    start = world.snapshot()
+    assert twin.hash == world.hash
+    world.step(30), twin.step(30)
+    assert twin.hash == world.hash and twin.time == world.time
+    world.restore(start)
+    world.step(30)
+    assert twin.hash == world.hash
+
+
+def test_soft_body():
+    world = abd.World()
+    jelly = world.add_soft(abd.shape("box", soft=True, size=[0.2, 0.2, 0.2], cells=2), name="jelly", young=1e4)
+    assert jelly.tets.shape[1] == 4 and len(jelly.rest) == len(jelly.vertices)
+    jelly.attach([0, 1])
+    world.step(20)
+    assert np.array_equal(jelly.vertices[0], jelly.rest[0])
+    assert jelly.stress.shape == (len(jelly.tets),) and jelly.stress.max() > 0
+    assert np.isnan(world.poses).all() and world.body("jelly") == jelly
+    assert isinstance(world.bodies[0], abd.SoftBody)
+    twin = world.copy()
+    world.step(5), twin.step(5)
+    assert twin.hash == world.hash
+    with pytest.raises(abd.Error):
+        jelly.pose
+
+
+def test_sensor_and_groups():
+    world = abd.World(gravity=(0, 0, 0))
+    zone = world.add_body(abd.box((1, 1, 1)), name="zone", sensor=True, motion="static")
+    world.add_body(abd.sphere(0.1, 1), name="inside", group=3)
+    world.add_body(abd.sphere(0.1, 1), name="too", position=(0.05, 0, 0), group=3, fixed=["x", "rotation_z"])
+    world.step()
+    assert [body.name for body in zone.overlaps()] == ["inside", "too"]
+    assert world.bodies[2].info["fixed"] == 1 + 32
+
+
+@pytest.mark.parametrize(
+    "struct, typed, more",
+    [
+        ("AbdBodyDef", options.BodyOptions, {"mesh", "has_center_of_mass"}),
+        ("AbdJointDef", options.JointOptions, {"kind", "body_a", "body_b"}),
+        ("AbdDrive", options.DriveOptions, {"kind", "target"}),
+        ("AbdContactDef", options.ContactOptions, set()),
+        ("AbdSolverDef", options.SolverOptions, set()),
+        (
+            "AbdSoftDef",
+            options.SoftOptions,
+            {f"{part}{end}" for part in ("vertex", "tet", "triangle", "edge") for end in ("", "_count")},
+        ),
+    ],
+)
+def test_options_are_the_fields_of_the_headers(struct, typed, more):
+    fields = {name for name, _ in ffi.typeof(struct).fields}
+    assert fields == set(typed.__annotations__) - {"color"} | more
+
+
+def test_report_is_typed():
+    import inspect
+
+    source = inspect.getsource(abd.Report)
+    for name, _ in ffi.typeof("AbdStepReport").fields:
+        assert f"{name}: " in source

@@ -23,6 +23,7 @@ declare -A sees=(
   [record]="abd scene"
   [export]="abd scene record"
   [view]="abd scene record export"
+  [sweep]="abd scene record"
   [kit]="abd scene record export view"
   [tool]="abd scene record export view"
 )

@@ -40,6 +40,9 @@ if(TARGET test_cuda_serial) # the GPU's part of a step on this machine's cores
                  ${PROJECT_SOURCE_DIR}/src/cuda/newton.c ${PROJECT_SOURCE_DIR}/src/cuda/search.c
                  ${PROJECT_SOURCE_DIR}/src/cuda/backend.c)
 endif()
+if(TARGET test_owner AND NOT ABD_MPI) # it needs no MPI
+  target_sources(test_owner PRIVATE ${PROJECT_SOURCE_DIR}/src/mpi/owner.c)
+endif()
 if(TARGET test_record_thread) # it lets allocations of src/record fail
   target_link_options(test_record_thread PRIVATE -Wl,--wrap=malloc,--wrap=calloc)
 endif()

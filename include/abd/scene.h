@@ -43,6 +43,8 @@ ABD_API void abd_scene_destroy(AbdScene *scene); /* NULL is allowed */
 /* A new world with the scene's meshes, bodies and joints, ids in the file's order. threads as in AbdSolverDef. The
  * world does not need the scene afterwards, except for abd_scene_apply. */
 ABD_API AbdWorld *abd_scene_build(const AbdScene *scene, int threads, AbdError *error);
+/* The same with the bodies that the scene has after a step: for abd_world_restore of a snapshot that was saved then. */
+ABD_API AbdWorld *abd_scene_build_at(const AbdScene *scene, int threads, int64_t step, AbdError *error);
 /* Call before each step: sets what the scene scripts for the step that starts at the world's time: targets, velocities,
  * forces, drives. They depend on the world's time alone, so a restored world repeats the same steps. */
 ABD_API AbdStatus abd_scene_apply(const AbdScene *scene, AbdWorld *world, AbdError *error);

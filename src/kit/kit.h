@@ -53,8 +53,6 @@ AbdScene *kit_scene(Scene *scene); /* takes it over; NULL if memory is out */
 bool run_keep_state(AbdRun *run, const AbdWorld *world);
 /* Copies the colours of the scene's bodies. False if memory is out. */
 bool run_take_colors(AbdRun *run, const Scene *scene);
-/* The world of the scene with the bodies that it has after a step, not started; NULL with an error. */
-AbdWorld *kit_build(const AbdScene *scene, int threads, int64_t step, AbdError *error);
 /* Writes steps, every and contacts. */
 bool run_write_plan(AbdRun *run);
 /* Starts the thread that writes, and keeps the first state. */

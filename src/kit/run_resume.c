@@ -57,7 +57,7 @@ static AbdStatus make_world(AbdRun *run, int threads, const AbdScene *scene, Abd
   size_t size;
   int64_t step;
   if (!run_read_checkpoint(run->run, &bytes, &size, &step)) return run_failed(run);
-  *world = kit_build(scene, threads, step, &run->error);
+  *world = abd_scene_build_at(scene, threads, step, &run->error);
   AbdStatus status = *world ? restore(run, *world, bytes, size, step) : run->error.status;
   if (status == ABD_OK && !run_take_colors(run, scene->scene))
     status = kit_fail(&run->error, ABD_ERROR_MEMORY, "out of memory for the colours of the scene");

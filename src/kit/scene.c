@@ -64,7 +64,7 @@ void abd_scene_destroy(AbdScene *scene) {
   free(scene);
 }
 
-AbdWorld *kit_build(const AbdScene *scene, int threads, int64_t step, AbdError *error) {
+AbdWorld *abd_scene_build_at(const AbdScene *scene, int threads, int64_t step, AbdError *error) {
   SceneError why;
   if (!scene_body_count(scene->scene))
     return kit_fail(error, ABD_ERROR_SCENE, "the scene has no bodies, expected at least one"), NULL;
@@ -74,7 +74,7 @@ AbdWorld *kit_build(const AbdScene *scene, int threads, int64_t step, AbdError *
 }
 
 AbdWorld *abd_scene_build(const AbdScene *scene, int threads, AbdError *error) {
-  return kit_build(scene, threads, 0, error);
+  return abd_scene_build_at(scene, threads, 0, error);
 }
 
 AbdStatus abd_scene_apply(const AbdScene *scene, AbdWorld *world, AbdError *error) {

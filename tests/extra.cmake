@@ -40,6 +40,9 @@ if(TARGET test_cuda_serial) # the GPU's part of a step on this machine's cores
                  ${PROJECT_SOURCE_DIR}/src/cuda/newton.c ${PROJECT_SOURCE_DIR}/src/cuda/search.c
                  ${PROJECT_SOURCE_DIR}/src/cuda/backend.c)
 endif()
+if(TARGET test_owner AND NOT ABD_MPI) # it needs no MPI
+  target_sources(test_owner PRIVATE ${PROJECT_SOURCE_DIR}/src/mpi/owner.c)
+endif()
 if(TARGET test_record_thread) # it lets allocations of src/record fail
   target_link_options(test_record_thread PRIVATE -Wl,--wrap=malloc,--wrap=calloc)
 endif()
@@ -63,10 +66,11 @@ endif()
 # The command, end to end.
 if(TARGET abd AND NOT ABD_SANITIZE)
   foreach(name usage manual run stop change belt look view joint robot export trouble gallery soft softrun newcomer cookbook
-          bench)
+          bench sweep ranks)
     add_test(NAME cli_${name} COMMAND ${CMAKE_CURRENT_LIST_DIR}/cli/${name}.sh $<TARGET_FILE:abd> ${PROJECT_SOURCE_DIR})
   endforeach()
   set_tests_properties(cli_robot PROPERTIES SKIP_RETURN_CODE 77) # a build without expat
+  set_tests_properties(cli_ranks PROPERTIES SKIP_RETURN_CODE 77) # without MPI
 endif()
 if(TARGET abd AND NOT ABD_SANITIZE)
   add_test(NAME cli_clone COMMAND ${CMAKE_CURRENT_LIST_DIR}/cli/clone.sh $<TARGET_FILE:abd> ${PROJECT_SOURCE_DIR})

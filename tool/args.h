@@ -80,5 +80,6 @@ int command_export(int argc, char **argv);
 int command_tetrahedralize(int argc, char **argv);
 int command_view(int argc, char **argv);
 int command_bench(int argc, char **argv);
+int command_sweep(int argc, char **argv);
 
 #endif

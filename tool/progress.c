@@ -102,16 +102,18 @@ void progress_step(Progress *progress, const AbdStepReport *report) {
   if (now - progress->started > 60) progress->interval = 10; /* logs of long runs stay short */
 }
 
-void progress_count(Progress *progress, size_t done, size_t total) {
+void progress_items(Progress *progress, size_t done, size_t total, const char *what) {
   double now = clock_seconds(), took = now - progress->started;
   if (progress->quiet || took < 1 || now - progress->shown < (progress->terminal ? 0.1 : 5)) return;
   progress->shown = now;
   char tail[96], left[32];
-  duration_text(took / (double)done * (double)(total - done), left);
-  snprintf(tail, sizeof tail, " %zu of %zu frames, %s left", done, total, left);
+  duration_text(took / (double)((int64_t)done - progress->first) * (double)(total - done), left);
+  snprintf(tail, sizeof tail, " %zu of %zu %s, %s left", done, total, what, left);
   if (progress->terminal) draw_bar(progress, (double)done / (double)total, tail);
   else fprintf(stderr, "%s\n", tail + 1);
 }
+
+void progress_count(Progress *progress, size_t done, size_t total) { progress_items(progress, done, total, "frames"); }
 
 static void clear_bar(Progress *progress) {
   if (progress->bar_shown) fprintf(stderr, "\r\033[K");

@@ -19,6 +19,8 @@ void progress_start(Progress *progress, int64_t first, int64_t total, double dt,
 void progress_step(Progress *progress, const AbdStepReport *report);
 /* For work on frames: done of total, after the first second. */
 void progress_count(Progress *progress, size_t done, size_t total);
+/* The same for other items: done of total, progress->first of them before this process began. */
+void progress_items(Progress *progress, size_t done, size_t total, const char *what);
 /* Prints a line above the bar. */
 void progress_say(Progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void progress_end(Progress *progress);

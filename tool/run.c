@@ -4,6 +4,7 @@
 #include "args.h"
 #include "facts.h"
 #include "progress.h"
+#include "mpirun.h"
 #include "session.h"
 #include "stop.h"
 #include "trouble.h"
@@ -51,10 +52,11 @@ static int step_once(Session *session) {
   if (status == ABD_INTERRUPTED) return EXIT_INTERRUPTED;
   if (status != ABD_OK) {
     progress_say(&session->progress, "abd run: %s: %s", session->source, abd_world_error(session->world));
-    trouble_failed_step(session, report.culprit[0]);
+    if (session->run) trouble_failed_step(session, report.culprit[0]);
     return EXIT_FAILED;
   }
   if (!session_record(session, &report)) return disk_failure(session);
+  if (!session->run) return EXIT_GOOD; /* rank 0 prints */
   progress_step(&session->progress, &report);
   if (report.outcome != ABD_CONVERGED) trouble_in_step(session, &report);
   trouble_broken_joints(session, &report);
@@ -68,10 +70,11 @@ static int step_all(Session *session) {
   progress_start(&session->progress, first, session->target, abd_world_settings(session->world).dt,
                  session->options.quiet);
   session->progress.world = session->world;
-  while (code == EXIT_GOOD && !stop_cause() && abd_world_step_count(session->world) < session->target)
-    code = step_once(session);
+  while (code == EXIT_GOOD && !mpirun_stop_cause() && abd_world_step_count(session->world) < session->target)
+    code = mpirun_worst_code(step_once(session));
   if (!session_finish(session)) code = disk_failure(session);
   progress_end(&session->progress);
+  mpirun_print(abd_world_step_count(session->world) - first, session->options.quiet || session->options.json);
   return code;
 }
 
@@ -128,7 +131,9 @@ static int check_options(const RunOptions *o, const TextList *operand) {
 int command_run(int argc, char **argv) {
   Session session = {.options = {.steps = -1, .argc = argc, .argv = argv}};
   RunOptions *o = &session.options;
-  TextList operand;
+  TextList operand = {0};
+  int started = mpirun_start();
+  if (started != EXIT_GOOD) return started;
   const Option option[] = {
       {"output", 'o', OPTION_TEXT, &o->output, "RUN", "the run file; NAME.abd in this folder if left out"},
       {"steps", 'n', OPTION_COUNT, &o->steps, "N", "total steps, also when resumed; by default those of the scene"},
@@ -166,5 +171,6 @@ int command_run(int argc, char **argv) {
   session_close(&session);
   args_free(&operand);
   args_free(&o->set);
+  mpirun_end();
   return code;
 }

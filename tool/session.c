@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "session.h"
 
+#include "mpirun.h"
 #include "slow.h"
 #include "stop.h"
 #include "trouble.h"
@@ -115,7 +116,11 @@ int session_late(void *user) {
   return EXIT_INTERRUPTED;
 }
 
-static int thread_count(const Session *session) { return (int)fmin((double)session->options.threads, 4096); }
+/* On several ranks the cores are divided by mpirun: a rank has one thread unless more are asked for. */
+static int thread_count(const Session *session) {
+  bool single = session->options.threads == 0 && abd_mpi_count() > 1;
+  return single ? 1 : (int)fmin((double)session->options.threads, 4096);
+}
 
 /* A resumed run goes on on the device given by --device. */
 static int choose_device(Session *session) {
@@ -263,17 +268,75 @@ static int open_file(Session *session, const TextList *operand) {
   return begin_run(session, operand);
 }
 
+/* ---- Several ranks: rank 0 reads and writes all files ---- */
+
+/* Copies what rank 0 has to the others; size is that of rank 0. */
+static bool spread(const void *bytes, size_t *size, void **copy) {
+  *copy = (void *)bytes;
+  return abd_mpi_spread(copy, size);
+}
+
+static int give_world(Session *session) {
+  size_t length = 0, size = abd_world_snapshot_size(session->world), plan_size = 2 * sizeof(int64_t);
+  int64_t plan[2] = {session->target, abd_world_step_count(session->world)};
+  const char *text = abd_scene_text(session->scene, &length);
+  void *state = malloc(size + 1), *copy;
+  bool good = text && state && abd_world_save(session->world, state, size) == ABD_OK;
+  good = abd_mpi_agree(good) && spread(plan, &plan_size, &copy) && spread(text, &length, &copy) &&
+         spread(state, &size, &copy);
+  free(state);
+  return good ? EXIT_GOOD : fail(EXIT_FAILED, "out of memory for the state of the world");
+}
+
+static AbdStatus make_world(Session *session, const char *text, size_t length, const void *state, size_t size,
+                            int64_t step, AbdError *error) {
+  session->scene = abd_scene_parse(text, length, session->source, NULL, error);
+  if (!session->scene) return error->status;
+  session->world = abd_scene_build_at(session->scene, thread_count(session), step, error);
+  if (!session->world) return error->status;
+  AbdStatus status = abd_world_restore(session->world, state, size);
+  if (status == ABD_OK) stop_watch(session->world);
+  else snprintf(error->text, sizeof error->text, "%s", abd_world_error(session->world));
+  return status;
+}
+
+static int take_world(Session *session) {
+  AbdError error = {.text = "out of memory for the state of the world"};
+  void *plan = NULL, *text = NULL, *state = NULL;
+  size_t plan_size = 0, length = 0, size = 0;
+  AbdStatus status = ABD_ERROR_MEMORY;
+  if (abd_mpi_agree(true) && abd_mpi_spread(&plan, &plan_size) && abd_mpi_spread(&text, &length) &&
+      abd_mpi_spread(&state, &size)) {
+    session->target = ((int64_t *)plan)[0];
+    status = make_world(session, text, length, state, size, ((int64_t *)plan)[1], &error);
+  }
+  free(plan), free(text), free(state);
+  return status == ABD_OK ? EXIT_GOOD : fail(EXIT_FAILED, "%s", error.text);
+}
+
+static int open_on_ranks(Session *session, const TextList *operand) {
+  int code = EXIT_GOOD;
+  if (abd_mpi_rank() == 0) code = open_file(session, operand);
+  else session->source = operand->count ? operand->text[0] : "the run";
+  if ((code = mpirun_worst_code(code)) != EXIT_GOOD) return code;
+  return mpirun_worst_code(abd_mpi_rank() == 0 ? give_world(session) : take_world(session));
+}
+
 int session_open(Session *session, const TextList *operand) {
-  int code = open_file(session, operand);
+  int code = abd_mpi_count() > 1 ? open_on_ranks(session, operand) : open_file(session, operand);
   session->stepping = code == EXIT_GOOD;
   return code;
 }
 
 bool session_record(Session *session, const AbdStepReport *report) {
+  if (abd_mpi_rank()) return true; /* rank 0 writes */
   return abd_run_record(session->run, session->world, report) == ABD_OK;
 }
 
-bool session_finish(Session *session) { return abd_run_finish(session->run, session->world) == ABD_OK; }
+bool session_finish(Session *session) {
+  if (!session->run) return true;
+  return abd_run_finish(session->run, session->world) == ABD_OK;
+}
 
 bool session_restart(Session *session, const void *bytes, size_t size) {
   AbdWorld *world = abd_scene_build(session->scene, thread_count(session), NULL);

@@ -5,6 +5,7 @@
 #include "args.h"
 #include "progress.h"
 
+#include <abd/mpi.h>
 #include <abd/record.h>
 
 typedef struct RunOptions {

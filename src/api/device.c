@@ -1,4 +1,6 @@
-/* The machine that steps a world: this machine's cores or an NVIDIA GPU. Tested in tests/test_device.c. */
+/* The machine that steps a world: this machine's cores, an NVIDIA GPU, or the ranks of an MPI job. Tested in
+ * tests/test_device.c and by tests/cli/ranks.sh. */
+#include <abd/mpi.h>
 #include <stdio.h>
 
 #include "api/world.h"
@@ -29,9 +31,31 @@ static bool cuda_pays_off(const Model *model) {
 }
 #endif
 
+#ifdef ABD_MPI
+#include "mpi/mpi.h"
+
+static Backend ranks_backend(const Model *model) { return (Backend){&mpi_stages, mpi_create(model)}; }
+#else
+static Backend ranks_backend(const Model *model) {
+  (void)model;
+  return (Backend){0};
+}
+#endif
+
+/* On several ranks the device is each rank's cores. */
+static AbdStatus create_on_ranks(AbdWorld *world, AbdError *error) {
+  if (world->model.def.solver.device == ABD_DEVICE_CUDA)
+    return fault(error, ABD_ERROR_ARGUMENT,
+                 "solver.device is \"cuda\", but %d ranks of MPI step the world on their cores", abd_mpi_count());
+  world->backend = ranks_backend(&world->model);
+  snprintf(world->device, sizeof world->device, "cpu, %d ranks", abd_mpi_count());
+  return ABD_OK;
+}
+
 AbdStatus world_create_backend(AbdWorld *world, AbdError *error) {
   const Model *m = &world->model;
   AbdDevice wanted = m->def.solver.device;
+  if (abd_mpi_count() > 1) return create_on_ranks(world, error);
   if (wanted == ABD_DEVICE_CUDA && abd_cuda_missing())
     return fault(error, ABD_ERROR_ARGUMENT, "solver.device is \"cuda\", but %s", abd_cuda_missing());
   bool cuda = wanted == ABD_DEVICE_CUDA || (wanted == ABD_DEVICE_AUTO && cuda_pays_off(m));

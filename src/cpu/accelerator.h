@@ -1,7 +1,7 @@
-/* Another machine that does the heaviest loops over pairs, in worlds without soft bodies. The CPU backend decides which
+/* Other machines that do the heaviest loops over pairs: a GPU in worlds without soft bodies, or the ranks of an MPI job. The CPU backend decides which
  * pairs take part, makes their lists of candidates and reads the results; contacts and friction points live on the other
  * machine until they are fetched. Each function replaces one loop of the CPU backend, so each can be compared with it.
- * cuda/accelerator.c is one. */
+ * cuda/accelerator.c and mpi/accelerator.c are such. */
 #ifndef ABD_CPU_ACCELERATOR_H
 #define ABD_CPU_ACCELERATOR_H
 
@@ -21,10 +21,14 @@ typedef struct Accelerator {
   Outcome (*cover)(void *self, struct Cpu *cpu);
   /* Friction forces of the selected pairs after a step: pair_friction_advance of each. */
   Outcome (*advance)(void *self, struct Cpu *cpu);
+  /* Moments of the selected pairs: assemble_task of each. NULL: the CPU does it, after a fetch. */
+  Outcome (*moments)(void *self, struct Cpu *cpu);
   /* Gradient, matrix and Newton's step of the active set. NULL: the CPU does it, after a fetch. */
   Outcome (*newton)(void *self, struct Cpu *cpu, bool *raised);
   /* Copies contacts and friction points to the pairs. */
   Outcome (*fetch)(void *self, struct Cpu *cpu);
+  /* A step ends: the counts of all pairs are in the pairs when it returns. May be NULL. */
+  Outcome (*finish)(void *self, struct Cpu *cpu);
   /* The friction points of the pairs have changed: those of the other machine are out of date. */
   void (*friction_changed)(void *self);
 } Accelerator;

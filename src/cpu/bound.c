@@ -101,7 +101,7 @@ void bound_note(Cpu *cpu, int k, const Pair *p) {
   list_limit(cpu, k, p);
 }
 
-static void bound_task(Cpu *cpu, int k, Pair *p) {
+void bound_task(Cpu *cpu, int k, Pair *p) {
   const Work *w = &cpu->work;
   if (pair_clear(p, &cpu->scene)) return;
   const Affine *q = w->q.body, *d = w->direction.body;
@@ -117,7 +117,7 @@ void bound_covered(Cpu *cpu, int k, const Pair *p, double before) {
   if (before >= 1) list_limit(cpu, k, p);
 }
 
-static void cover_task(Cpu *cpu, int k, Pair *p) {
+void cover_task(Cpu *cpu, int k, Pair *p) {
   const Work *w = &cpu->work;
   if (!p->needs_cover) return;
   double was = p->bound;

@@ -56,16 +56,21 @@ void contact_project_body(Cpu *cpu, int body) {
 /* ---- moments and springs of the pairs ---- */
 
 /* Pairs that touched at any time in this step stay in the pattern, so that it seldom changes. */
-static void assemble_task(Cpu *cpu, int k, Pair *p) {
+void assemble_couple(Cpu *cpu, int k, Pair *p) {
   const int *body = cpu->pairs.body[k];
   if (cpu->pair_acts[k]) p->coupled = true;
   cpu->pair_couples[k] = p->soft || (p->coupled && takes_part(cpu, body[0]) && takes_part(cpu, body[1]));
+}
+
+void assemble_task(Cpu *cpu, int k, Pair *p) {
+  assemble_couple(cpu, k, p);
   pair_assemble(p, &cpu->scene, &cpu->work.q.body[p->a], &cpu->work.q.body[p->b]);
 }
 
 Outcome contact_assemble(Cpu *cpu) {
   if (cpu->pairs.count) memset(cpu->pair_couples, 0, (size_t)cpu->pairs.count * sizeof *cpu->pair_couples);
-  return for_pairs(cpu, assemble_task);
+  const Accelerator *other = cpu->accelerator;
+  return other && other->moments ? other->moments(cpu->accelerator_self, cpu) : for_pairs(cpu, assemble_task);
 }
 
 /* ---- blocks ---- */

@@ -139,6 +139,8 @@ Outcome cpu_finish(void *backend, const Islands *islands, State *after) {
   for (int i = 0; i < m->body_count; i++) after->restart[i] = cpu->work.restart[i];
   soft_load(cpu, cpu->work.q);
   Outcome outcome = fetch_contacts(cpu);
+  if (cpu->accelerator && cpu->accelerator->finish && !stage_failed(outcome))
+    outcome = cpu->accelerator->finish(cpu->accelerator_self, cpu);
   if (!stage_failed(outcome)) outcome = finish_bodies(&f);
   if (!stage_failed(outcome)) outcome = bounce(cpu, after);
   if (!stage_failed(outcome)) outcome = flight_rates(cpu, after);

@@ -56,7 +56,7 @@ static void place_trial(Cpu *cpu) {
   if (linked) for_bodies(cpu, go_task);
 }
 
-static void eval_task(Cpu *cpu, int k, Pair *p) {
+void eval_task(Cpu *cpu, int k, Pair *p) {
   (void)k;
   pair_eval(p, &cpu->scene, &cpu->work.trial.body[p->a], &cpu->work.trial.body[p->b]);
 }

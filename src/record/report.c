@@ -115,6 +115,21 @@ static const char *column_type(size_t index) {
   return index < FIELD_COUNT ? type[field[index].kind] : extra_type[index - FIELD_COUNT];
 }
 
+bool run_report_number(const AbdStepReport *report, size_t index, double *value) {
+  if (index >= FIELD_COUNT) return false;
+  const char *at = (const char *)report + field[index].offset;
+  int64_t long_value;
+  int int_value;
+  switch (field[index].kind) {
+    case FIELD_INT: memcpy(&int_value, at, sizeof int_value), *value = int_value; break;
+    case FIELD_INT64: memcpy(&long_value, at, sizeof long_value), *value = (double)long_value; break;
+    case FIELD_REAL: memcpy(value, at, sizeof *value); break;
+    default: return false;
+  }
+  if (!isfinite(*value)) *value = NAN;
+  return true;
+}
+
 bool run_create_report_table(Run *run) {
   char sql[SQL_LENGTH] = "CREATE TABLE report(step INTEGER PRIMARY KEY";
   size_t used = strlen(sql);

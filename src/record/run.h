@@ -191,6 +191,8 @@ bool run_read_summary(Run *run, RunSummary *summary);
 
 /* Columns of the report table in order; NULL after the last. */
 const char *run_report_column(size_t index);
+/* The value of a column in a report, NaN if it is infinite. False for columns that are not in it or no number. */
+bool run_report_number(const AbdStepReport *report, size_t index, double *value);
 /* One row's texts, "" for NULL. */
 typedef void (*RunVisit)(void *user, size_t count, const char *const *text);
 /* Calls visit for each row of the report table. */

@@ -1,0 +1,51 @@
+/* One world on the ranks of an MPI job, in builds with -DABD_MPI=ON (docs/scale.md).
+ *
+ *     abd_mpi_begin(&error);
+ *     ... all ranks build the same world and step it ...
+ *     abd_mpi_end();
+ *
+ * Between abd_mpi_begin and abd_mpi_end all ranks make the same calls on the same worlds in the same order. Each rank
+ * then has the whole state, with the bits of a run by one process. A call that fails on one rank alone returns
+ * ABD_INTERRUPTED on the others; abd_mpi_agree tells them. */
+#ifndef ABD_PUBLIC_MPI_H
+#define ABD_PUBLIC_MPI_H
+
+#include <abd/abd.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* NULL if this build has MPI, else a sentence that says what to do. */
+ABD_API const char *abd_mpi_missing(void);
+/* Starts MPI unless the program has done so. error may be NULL. */
+ABD_API AbdStatus abd_mpi_begin(AbdError *error);
+/* Ends MPI if abd_mpi_begin started it. */
+ABD_API void abd_mpi_end(void);
+ABD_API int abd_mpi_rank(void);  /* 0 without abd_mpi_begin */
+ABD_API int abd_mpi_count(void); /* 1 without abd_mpi_begin */
+/* Whether all ranks call it with true. All of them must call it. */
+ABD_API bool abd_mpi_agree(bool good);
+/* The largest code that a rank calls it with, and the first rank that does. All of them must call it. */
+ABD_API int abd_mpi_worst(int code, int *rank);
+/* Copies rank 0's bytes to all ranks. On the others *bytes is allocated; free it with abd_text_free or free. A zero
+ * follows the last byte. False if memory is out on a rank. */
+ABD_API bool abd_mpi_spread(void **bytes, size_t *size);
+/* What this rank did since abd_mpi_begin. */
+typedef struct AbdMpiReport {
+  int64_t exchanges;
+  double bytes;        /* sent; each rank receives what all send */
+  double wait_seconds; /* of wall-clock time in exchanges: transport, and waiting for slower ranks */
+  double pair_seconds; /* of processor time on its own pairs of bodies: what the ranks divide */
+  double all_seconds;  /* of processor time in all */
+} AbdMpiReport;
+ABD_API AbdMpiReport abd_mpi_report(void);
+/* The mean and the largest of a value over all ranks. All of them must call it. */
+ABD_API void abd_mpi_spread_of(double value, double *mean, double *most);
+/* Ends the processes of all ranks at once. */
+ABD_API void abd_mpi_abort(int code);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

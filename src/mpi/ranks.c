@@ -1,0 +1,204 @@
+/* See ranks.h. */
+#include "mpi/ranks.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Lengths are counted in units, so that an int suffices for a packet of a hundred gigabytes. */
+enum { UNIT = 64, SPREAD_UNIT = 1 << 20 };
+
+static const double AWAKE = 100e-6; /* [s] */
+enum { NAP = 20000 };               /* [ns] */
+
+typedef struct Header {
+  int32_t kind, outcome, body, unused;
+  uint64_t units;
+} Header;
+
+static struct {
+  MPI_Comm comm;
+  MPI_Datatype unit;
+  bool begun, started; /* started: by ranks_begin, not by the program */
+  int rank, count;
+  Header *header;     /* of all ranks */
+  int *length, *from; /* in units */
+  AbdMpiReport report;
+} job = {.count = 1};
+
+/* ---- Packets ---- */
+
+void *packet_extend(Packet *packet, size_t more) {
+  size_t needed = packet->size + more;
+  if (needed > packet->capacity) {
+    size_t capacity = needed + needed / 2 + UNIT;
+    char *grown = mem_resize(packet->bytes, capacity, 1);
+    if (!grown) return NULL;
+    packet->bytes = grown, packet->capacity = capacity;
+  }
+  void *at = packet->bytes + packet->size;
+  packet->size = needed;
+  return at;
+}
+
+void packet_destroy(Packet *packet) {
+  mem_free(packet->bytes);
+  *packet = (Packet){0};
+}
+
+/* ---- Beginning and end ---- */
+
+static bool reserve(void) {
+  size_t count = (size_t)job.count;
+  job.header = mem_alloc(count, sizeof *job.header);
+  job.length = mem_alloc(count, sizeof(int));
+  job.from = mem_alloc(count, sizeof(int));
+  return job.header && job.length && job.from;
+}
+
+const char *ranks_begin(void) {
+  int running = 0, provided;
+  if (job.begun) return NULL;
+  MPI_Initialized(&running);
+  if (!running && MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+    return "MPI could not be started";
+  job.started = !running;
+  MPI_Comm_dup(MPI_COMM_WORLD, &job.comm);
+  MPI_Comm_rank(job.comm, &job.rank);
+  MPI_Comm_size(job.comm, &job.count);
+  MPI_Type_contiguous(UNIT, MPI_BYTE, &job.unit);
+  MPI_Type_commit(&job.unit);
+  job.begun = true;
+  return reserve() ? NULL : "memory is out for the ranks of MPI";
+}
+
+void ranks_end(void) {
+  if (!job.begun) return;
+  mem_free(job.header), mem_free(job.length), mem_free(job.from);
+  MPI_Type_free(&job.unit);
+  MPI_Comm_free(&job.comm);
+  if (job.started) MPI_Finalize();
+  memset(&job, 0, sizeof job);
+  job.count = 1;
+}
+
+int ranks_rank(void) { return job.rank; }
+int ranks_count(void) { return job.count; }
+
+void ranks_abort(int code) {
+  if (job.begun) MPI_Abort(job.comm, code);
+}
+
+/* ---- Exchanges ---- */
+
+/* Waits awake for a while, then sleeps between two looks: a rank that waits must not take the core that another one needs. */
+static void finish(MPI_Request request) {
+  double begun = clock_now();
+  int done = 0;
+  MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  while (!done) {
+    if (clock_now() - begun > AWAKE) nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  }
+  job.report.wait_seconds += clock_now() - begun;
+}
+
+/* All headers; false if not all ranks have this kind. */
+static bool meet(Header own) {
+  MPI_Request request;
+  MPI_Iallgather(&own, sizeof own, MPI_BYTE, job.header, sizeof own, MPI_BYTE, job.comm, &request);
+  finish(request);
+  for (int r = 0; r < job.count; r++)
+    if (job.header[r].kind != own.kind) return false;
+  return true;
+}
+
+static Outcome first_failure(void) {
+  for (int r = 0; r < job.count; r++)
+    if (job.header[r].outcome != STAGE_DONE) return (Outcome){(OutcomeKind)job.header[r].outcome, job.header[r].body};
+  return stage_done();
+}
+
+static uint64_t units_of(const Packet *packet) { return (packet->size + UNIT - 1) / UNIT; }
+
+/* The lengths of all packets, and room for them. All ranks grow at the same exchange, so that they agree on success. */
+static bool receive_room(Packet *all, size_t *first) {
+  uint64_t total = 0;
+  for (int r = 0; r < job.count; r++) {
+    job.length[r] = (int)job.header[r].units, job.from[r] = (int)total;
+    first[r] = total * UNIT;
+    total += job.header[r].units;
+  }
+  first[job.count] = total * UNIT;
+  bool grows = total * UNIT > all->capacity, good = true;
+  all->size = 0;
+  if (grows) good = packet_extend(all, total * UNIT) != NULL;
+  all->size = total * UNIT;
+  return !grows || ranks_agree(good);
+}
+
+Outcome ranks_share(MeetingKind kind, Outcome own, const Packet *packet, Packet *all, size_t *first) {
+  uint64_t units = stage_failed(own) ? 0 : units_of(packet);
+  if (!meet((Header){(int)kind, (int)own.kind, own.body, 0, units})) return (Outcome){STAGE_INTERRUPTED, -1};
+  Outcome outcome = first_failure();
+  if (stage_failed(outcome)) return outcome;
+  if (!receive_room(all, first)) return stage_from(false);
+  job.report.exchanges++;
+  job.report.bytes += (double)(units * UNIT);
+  if (units) memcpy(all->bytes + first[job.rank], packet->bytes, packet->size);
+  MPI_Request request;
+  MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all->bytes, job.length, job.from, job.unit, job.comm, &request);
+  finish(request);
+  for (int r = 0; r < job.count; r++) first[r] = (size_t)job.from[r] * UNIT;
+  return stage_done();
+}
+
+int ranks_worst(int code, int *rank) {
+  *rank = 0;
+  if (job.count == 1) return code;
+  while (!meet((Header){.kind = MEET_AGREE, .body = code})) {}
+  for (int r = 1; r < job.count; r++)
+    if (job.header[r].body > job.header[*rank].body) *rank = r;
+  return job.header[*rank].body;
+}
+
+bool ranks_agree(bool good) {
+  int rank;
+  return ranks_worst(!good, &rank) == 0;
+}
+
+void ranks_spread_of(double value, double *mean, double *most) {
+  *mean = *most = value;
+  if (job.count == 1) return;
+  MPI_Allreduce(&value, mean, 1, MPI_DOUBLE, MPI_SUM, job.comm);
+  MPI_Allreduce(&value, most, 1, MPI_DOUBLE, MPI_MAX, job.comm);
+  *mean /= job.count;
+}
+
+double ranks_clock(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void ranks_count_pairs(double seconds) { job.report.pair_seconds += seconds; }
+
+AbdMpiReport ranks_report(void) {
+  AbdMpiReport report = job.report;
+  report.all_seconds = ranks_clock();
+  return report;
+}
+
+bool ranks_spread(void **bytes, size_t *size) {
+  uint64_t length = *size;
+  MPI_Bcast(&length, 1, MPI_UINT64_T, 0, job.comm);
+  if (job.rank) *size = length, *bytes = malloc(length + 1);
+  if (!ranks_agree(*bytes != NULL)) return false;
+  for (size_t at = 0; at < length; at += SPREAD_UNIT) {
+    size_t part = length - at < SPREAD_UNIT ? length - at : SPREAD_UNIT;
+    MPI_Bcast((char *)*bytes + at, (int)part, MPI_BYTE, 0, job.comm);
+  }
+  if (job.rank) ((char *)*bytes)[length] = 0;
+  return true;
+}

@@ -1,0 +1,57 @@
+/* The ranks of an MPI job, and how they exchange bytes. Only ranks.c includes mpi.h.
+ *
+ * Ranks meet in exchanges. Each has a kind and an outcome besides its bytes. If the kinds differ, a rank has left the
+ * others, because it failed in a way that they did not: all of them then get STAGE_INTERRUPTED and leave the step too, and meet in
+ * ranks_agree. So a failure of one rank leaves no other waiting. Tested by tests/cli/ranks.sh. */
+#ifndef ABD_MPI_RANKS_H
+#define ABD_MPI_RANKS_H
+
+#include <abd/mpi.h>
+
+#include "step/stage.h"
+
+/* Bytes to send, as a list of records of one kind or of several in a known order. */
+typedef struct Packet {
+  char *bytes;
+  size_t size, capacity;
+} Packet;
+
+/* Room for more bytes at the end; NULL if memory is out. Pointers to earlier bytes become invalid. */
+void *packet_extend(Packet *packet, size_t more);
+void packet_destroy(Packet *packet);
+
+typedef enum MeetingKind {
+  MEET_EVAL = 1,
+  MEET_BOUND,
+  MEET_COVER,
+  MEET_MOMENTS,
+  MEET_FETCH,
+  MEET_FINISH,
+  MEET_AGREE
+} MeetingKind;
+
+/* NULL, or a sentence that says why there are no ranks. MPI is started unless the program has started it. */
+const char *ranks_begin(void);
+void ranks_end(void); /* ends MPI if ranks_begin started it */
+int ranks_rank(void);
+int ranks_count(void); /* 1 before ranks_begin */
+
+/* Sends the packet to all ranks. all: the packets of all ranks in their order, this one's too; those of rank r begin at
+ * first[r] and end at first[r + 1]. Returns the outcome of the first rank that failed, STAGE_DONE if none did. */
+Outcome ranks_share(MeetingKind kind, Outcome own, const Packet *own_packet, Packet *all, size_t *first);
+/* Whether all ranks call it with true. */
+bool ranks_agree(bool good);
+/* The largest code that a rank calls it with, and the first rank that does. */
+int ranks_worst(int code, int *rank);
+/* Copies the bytes of rank 0 to all others, where *bytes is allocated by malloc. False if memory is out on a rank. */
+bool ranks_spread(void **bytes, size_t *size);
+/* The mean and the largest of a value over all ranks. */
+void ranks_spread_of(double value, double *mean, double *most);
+/* Processor time of this process so far [s]; and counting it as work on this rank's own pairs. */
+double ranks_clock(void);
+void ranks_count_pairs(double seconds);
+AbdMpiReport ranks_report(void);
+/* Ends all ranks at once. */
+void ranks_abort(int code);
+
+#endif

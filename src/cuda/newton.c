@@ -13,10 +13,10 @@ enum { PCG_ITERATIONS = 4000 };
 typedef struct Setup {
   Cpu *cpu;
   Cuda *c;
-  int rows, components, chunks, chunk_rows, tasks, entries, parts;
+  int rows, blocks, components, chunks, tasks, entries, parts;
   int *body;                                           /* by row: cpu->active, sorted by island */
   size_t task, first, part_first, entry, column, part; /* pattern */
-  size_t chunk_row, chunk_component, component_chunk;
+  size_t block_chunk, chunk_row, chunk_component, component_chunk;
   size_t own, own_block, pose;   /* gradients and blocks of the bodies by themselves; poses */
   size_t step, gradient, status; /* places in the solution */
 } Setup;
@@ -38,7 +38,7 @@ static void sort_rows(Setup *s) {
     }
     s->components += s->rows > before;
   }
-  s->chunk_rows = pcg_chunk_rows(s->rows);
+  s->blocks = pcg_blocks(s->rows);
 }
 
 /* task_pair: by pair, its task, -1 if it has no contact and no friction. */
@@ -59,8 +59,10 @@ static bool open_packet(Setup *s) {
   s->entry = packet_add(p, (rows + 2 * tasks) * number);
   s->column = packet_add(p, (rows + 2 * tasks) * number);
   s->part = packet_add(p, 2 * tasks * number);
-  s->chunk_row = packet_add(p, (rows + 1) * number);
-  s->chunk_component = packet_add(p, rows * number);
+  size_t chunks = (size_t)(s->blocks + s->components);
+  s->block_chunk = packet_add(p, ((size_t)s->blocks + 1) * number);
+  s->chunk_row = packet_add(p, (chunks + 1) * number);
+  s->chunk_component = packet_add(p, chunks * number);
   s->component_chunk = packet_add(p, ((size_t)s->components + 1) * number);
   s->pose = packet_add(p, (size_t)s->c->model->body_count * sizeof(Affine));
   s->own = packet_add(p, rows * sizeof(Affine));
@@ -72,21 +74,32 @@ static bool open_packet(Setup *s) {
   return packet_open(p) && packet_open(out);
 }
 
-/* Each island is a component of the matrix, cut into chunks. */
+/* The first row of a thread block: all have about the same number of entries. */
+static int block_row(const Setup *s, const int *first, int block, int row) {
+  while (row < s->rows && (int64_t)first[row] * s->blocks < (int64_t)s->entries * block) row++;
+  return row;
+}
+
+/* Each island is a component of the matrix, cut into chunks where a thread block's rows end. */
 static void write_chunks(Setup *s) {
-  int *chunk_row = ints(s, s->chunk_row), *of = ints(s, s->chunk_component), *first = ints(s, s->component_chunk);
-  int component = -1, island = -1, in_chunk = 0;
-  for (int row = 0; row < s->rows; row++, in_chunk++) {
-    int its = s->cpu->islands->of[s->body[row]];
-    if (its != island) first[++component] = s->chunks;
-    if (its != island || in_chunk == s->chunk_rows) {
-      of[s->chunks] = component;
-      chunk_row[s->chunks++] = row;
-      in_chunk = 0;
+  const int *entry = ints(s, s->first);
+  int *block_chunk = ints(s, s->block_chunk), *chunk_row = ints(s, s->chunk_row);
+  int *of = ints(s, s->chunk_component), *first = ints(s, s->component_chunk);
+  int component = -1, island = -1;
+  for (int block = 0, row = 0; block < s->blocks; block++) {
+    int end = block_row(s, entry, block + 1, row), begin = row;
+    block_chunk[block] = s->chunks;
+    for (; row < end; row++) {
+      int its = s->cpu->islands->of[s->body[row]];
+      if (its != island) first[++component] = s->chunks;
+      if (its != island || row == begin) {
+        of[s->chunks] = component;
+        chunk_row[s->chunks++] = row;
+      }
+      island = its;
     }
-    island = its;
   }
-  first[s->components] = s->chunks;
+  block_chunk[s->blocks] = first[s->components] = s->chunks;
   chunk_row[s->chunks] = s->rows;
 }
 
@@ -148,8 +161,8 @@ static void body_item(void *context, int row) {
 
 static void write_all(Setup *s) {
   const Cpu *cpu = s->cpu;
-  write_chunks(s);
   write_rows(s);
+  write_chunks(s);
   memcpy(packet_here(&s->c->packet, s->pose), cpu->work.q.body, (size_t)cpu->model->body_count * sizeof(Affine));
   parallel_both(cpu->threads, s->rows, cpu->pairs.count, 32, body_item, task_item, s);
 }
@@ -183,15 +196,16 @@ static bool launch(const Setup *s) {
                          packet_there(&c->solution, s->gradient),
                          step};
   PcgMatrix system = {s->rows,
+                      s->blocks,
                       s->chunks,
                       s->components,
                       packet_there(p, s->first),
                       packet_there(p, s->column),
                       c->value.at,
+                      packet_there(p, s->block_chunk),
                       packet_there(p, s->chunk_row),
                       packet_there(p, s->chunk_component),
-                      packet_there(p, s->component_chunk),
-                      s->chunk_rows};
+                      packet_there(p, s->component_chunk)};
   return packet_send(&c->packet) && moment_launch(s->tasks, &moments) && matrix_launch(144 * s->entries, &matrix) &&
          gradient_launch(12 * s->rows, &matrix) &&
          pcg_solve(&c->pcg, &system, step, GPU_PCG_TOLERANCE, PCG_ITERATIONS, packet_there(&c->solution, s->status)) &&

@@ -85,7 +85,7 @@ bool search_sort(int count, const uint64_t *key, const int *owner, int *order, D
 
 double serial_tolerance; /* instead of the caller's; 0 = the caller's */
 
-int pcg_chunk_rows(int rows) { return rows > 4 ? 4 : 1; }
+int pcg_blocks(int rows) { return rows > 4 ? 3 : 1; }
 void pcg_destroy(Pcg *pcg) { device_free(&pcg->vector); }
 
 /* The lower triangle of a diagonal block, factored. */

@@ -41,11 +41,15 @@ static void sort_rows(Setup *s) {
   s->blocks = pcg_blocks(s->rows);
 }
 
+static void acts_item(void *context, int k) {
+  const Setup *s = context;
+  s->c->items[k] = s->cpu->pair_acts[k] && pair_selected(s->cpu, k);
+}
+
 /* task_pair: by pair, its task, -1 if it has no contact and no friction. */
 static void count_tasks(Setup *s) {
-  const Cpu *cpu = s->cpu;
-  for (int k = 0; k < cpu->pairs.count; k++)
-    s->c->task_pair[k] = cpu->pair_acts[k] && pair_selected(cpu, k) ? s->tasks++ : -1;
+  parallel_for(s->cpu->threads, s->cpu->pairs.count, 256, acts_item, s);
+  for (int k = 0; k < s->cpu->pairs.count; k++) s->c->task_pair[k] = s->c->items[k] ? s->tasks++ : -1;
 }
 
 /* Places for all arrays; numbers that are not known yet at their most. */
@@ -121,31 +125,70 @@ static void task_item(void *context, int k) {
                                                                         .stiffness = p->stiffness};
 }
 
-static void write_row(Setup *s, int row, int *entry, int *column, int *part) {
+/* A pair of the row's body that acts; its task, its side and whether its other body has a row. */
+typedef struct Part {
+  int task, side, other;
+  bool couples;
+} Part;
+
+static bool part_at(const Setup *s, int e, Part *part) {
   const Cpu *cpu = s->cpu;
-  int body = s->body[row];
-  column[s->entries] = row;
-  entry[s->entries++] = -1 - row;
-  for (int e = cpu->body_pairs.first[body]; e < cpu->body_pairs.first[body + 1]; e++) {
-    int pair = cpu->body_pairs.item[e] / 2, side = cpu->body_pairs.item[e] % 2, task = s->c->task_pair[pair];
-    if (task < 0) continue;
-    int other = cpu->pairs.body[pair][1 - side];
-    part[s->parts++] = 2 * task + side;
-    if (!takes_part(cpu, other)) continue;
-    column[s->entries] = s->c->row_of[other];
-    entry[s->entries++] = 2 * task + side;
+  int pair = cpu->body_pairs.item[e] / 2;
+  part->side = cpu->body_pairs.item[e] % 2;
+  part->task = s->c->task_pair[pair];
+  if (part->task < 0) return false;
+  part->other = cpu->pairs.body[pair][1 - part->side];
+  part->couples = takes_part(cpu, part->other);
+  return true;
+}
+
+static void count_row(void *context, int row) {
+  const Setup *s = context;
+  const Segments *pairs = &s->cpu->body_pairs;
+  int body = s->body[row], entries = 1, parts = 0;
+  Part part;
+  for (int e = pairs->first[body]; e < pairs->first[body + 1]; e++) {
+    if (!part_at(s, e, &part)) continue;
+    parts++;
+    entries += part.couples;
+  }
+  ints(s, s->first)[row] = entries;
+  ints(s, s->part_first)[row] = parts;
+}
+
+static void write_row(void *context, int row) {
+  const Setup *s = context;
+  const Segments *pairs = &s->cpu->body_pairs;
+  int body = s->body[row], at = ints(s, s->first)[row], part_at_row = ints(s, s->part_first)[row];
+  int *entry = ints(s, s->entry), *column = ints(s, s->column), *parts = ints(s, s->part);
+  Part part;
+  column[at] = row;
+  entry[at++] = -1 - row;
+  for (int e = pairs->first[body]; e < pairs->first[body + 1]; e++) {
+    if (!part_at(s, e, &part)) continue;
+    parts[part_at_row++] = 2 * part.task + part.side;
+    if (!part.couples) continue;
+    column[at] = s->c->row_of[part.other];
+    entry[at++] = 2 * part.task + part.side;
   }
 }
 
-static void write_rows(Setup *s) {
-  int *first = ints(s, s->first), *part_first = ints(s, s->part_first);
-  for (int row = 0; row < s->rows; row++) {
-    first[row] = s->entries;
-    part_first[row] = s->parts;
-    write_row(s, row, ints(s, s->entry), ints(s, s->column), ints(s, s->part));
+/* Numbers become places; returns the sum. */
+static int to_places(int *number, int count) {
+  int sum = 0;
+  for (int k = 0; k < count; k++) {
+    int own = number[k];
+    number[k] = sum;
+    sum += own;
   }
-  first[s->rows] = s->entries;
-  part_first[s->rows] = s->parts;
+  return number[count] = sum;
+}
+
+static void write_rows(Setup *s) {
+  parallel_for(s->cpu->threads, s->rows, 32, count_row, s);
+  s->entries = to_places(ints(s, s->first), s->rows);
+  s->parts = to_places(ints(s, s->part_first), s->rows);
+  parallel_for(s->cpu->threads, s->rows, 32, write_row, s);
 }
 
 /* A body by itself. */

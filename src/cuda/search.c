@@ -66,15 +66,32 @@ static void put_box(float lo[3], float hi[3], Box box) {
   }
 }
 
-static SearchTask task_of(const Cpu *cpu, const Pair *p) {
-  const PairCache *cache = pair_cache(p, &cpu->scene);
-  const Model *m = cpu->model;
+static SearchTask task_open(const Model *m, const Pair *p, const Affine *from, const Affine *to, double radius) {
   const Mesh *a = &m->mesh[m->body[p->a].mesh], *b = &m->mesh[m->body[p->b].mesh];
-  SearchTask t = {.mesh_a = m->body[p->a].mesh, .mesh_b = m->body[p->b].mesh, .t = cache->ref, .radius = cache->radius};
-  t.reach = query_reach(&t.t, &t.t, a, b, t.radius);
+  return (SearchTask){.mesh_a = m->body[p->a].mesh,
+                      .mesh_b = m->body[p->b].mesh,
+                      .sweep = -1,
+                      .t = *from,
+                      .to = *to,
+                      .radius = radius,
+                      .reach = query_reach(from, to, a, b, radius)};
+}
+
+static SearchTask list_task(const Cpu *cpu, const Pair *p) {
+  const PairCache *cache = pair_cache(p, &cpu->scene);
+  const Mesh *b = &cpu->model->mesh[cpu->model->body[p->b].mesh];
+  SearchTask t = task_open(cpu->model, p, &cache->ref, &cache->ref, cache->radius);
   Mat3 inverse = mat3_inverse(affine_linear(&t.t));
   Affine back = affine(neg(mat3_mul_vec(inverse, t.t.n[0])), inverse);
   put_box(t.entry[0], t.entry[1], box_inflate(box_transform(&back, box_inflate(b->box, t.reach)), t.reach));
+  return t;
+}
+
+/* Nothing is pruned before the descent: any part of a may pass b. */
+SearchTask search_window_task(const Cpu *cpu, const Pair *p, const SweepWindow *w, int sweep) {
+  SearchTask t = task_open(cpu->model, p, &w->from, &w->to, w->radius);
+  t.sweep = sweep;
+  put_box(t.entry[0], t.entry[1], box_inflate(cpu->model->mesh[t.mesh_a].box, t.reach));
   return t;
 }
 
@@ -90,7 +107,8 @@ static bool reserve(Search *s) {
          device_reserve(&s->order, (size_t)s->found_room * sizeof(int));
 }
 
-static bool descend(Search *s, int tasks) {
+static bool descend(Cuda *c, int tasks) {
+  Search *s = &c->search;
   size_t bytes = (size_t)s->count.count * sizeof(int);
   if (!reserve(s) || !device_reserve(&s->count.there, bytes) || !device_clear(s->count.there.at, bytes)) return false;
   int *count = s->count.there.at;
@@ -103,12 +121,12 @@ static bool descend(Search *s, int tasks) {
                          .owner = s->owner.at,
                          .count = count,
                          .task_count = count + SEARCH_COUNTS,
+                         .sweep = c->sweep.at,
+                         .bound = c->result.there.at,
                          .queue_room = s->queue_room,
                          .leaf_room = s->leaf_room,
                          .found_room = s->found_room};
-  bool ok = search_root_launch(tasks, &arrays);
-  for (; ok && arrays.level < SEARCH_LEVELS; arrays.level++) ok = search_expand_launch(&arrays);
-  return ok && search_meet_launch(&arrays) && twin_receive(&s->count) && device_wait();
+  return search_descend_launch(tasks, &arrays) && twin_receive(&s->count) && device_wait();
 }
 
 /* Whether all found their room; else it is made larger. */
@@ -173,22 +191,32 @@ static void search_here(Cpu *cpu, int tasks, const int *pair) {
   }
 }
 
-bool cuda_search(Cuda *c, Cpu *cpu, int tasks, const int *pair) {
-  Search *s = &c->search;
-  if (tasks == 0) return true;
+SearchTask *search_tasks(Search *s, int tasks) {
   packet_begin(&s->packet);
   packet_add(&s->packet, (size_t)tasks * sizeof(SearchTask));
   s->count.count = 0;
-  if (!packet_open(&s->packet) || !twin_extend(&s->count, SEARCH_COUNTS + tasks + 1)) return false;
-  for (int t = 0; t < tasks; t++) ((SearchTask *)s->packet.here.at)[t] = task_of(cpu, pairs_at(&cpu->pairs, pair[t]));
-  if (!packet_send(&s->packet)) return false;
+  bool ok = packet_open(&s->packet) && twin_extend(&s->count, SEARCH_COUNTS + tasks + 1);
+  return ok ? s->packet.here.at : NULL;
+}
+
+bool search_run(Cuda *c, int tasks, bool *deep) {
+  if (!packet_send(&c->search.packet)) return false;
   do
-    if (!descend(s, tasks)) return false;
-  while (!fits(s));
-  const int *count = s->count.here.at;
-  if (count[SEARCH_DEEP] || count[SEARCH_LEVELS] > 0) {
-    search_here(cpu, tasks, pair);
-    return pairs_settle(&cpu->pairs);
-  }
-  return collect(c, cpu, tasks, pair);
+    if (!descend(c, tasks)) return false;
+  while (!fits(&c->search));
+  const int *count = c->search.count.here.at;
+  *deep = count[SEARCH_DEEP] || count[SEARCH_LEVELS] > 0;
+  return true;
+}
+
+bool cuda_search(Cuda *c, Cpu *cpu, int tasks, const int *pair) {
+  if (tasks == 0) return true;
+  SearchTask *task = search_tasks(&c->search, tasks);
+  if (!task) return false;
+  for (int t = 0; t < tasks; t++) task[t] = list_task(cpu, pairs_at(&cpu->pairs, pair[t]));
+  bool deep;
+  if (!search_run(c, tasks, &deep)) return false;
+  if (!deep) return collect(c, cpu, tasks, pair);
+  search_here(cpu, tasks, pair);
+  return pairs_settle(&cpu->pairs);
 }

@@ -1,14 +1,14 @@
 /* The search for candidates: both trees of each pair are descended together, one level at a time for all pairs, then the
  * elements of the leaves that meet are tested. The order in which items are found changes from run to run; keys give
- * every candidate its place in the order of contact/traverse.c. Compiles as C and as CUDA. */
+ * every candidate its place in the order of contact/traverse.c. A swept task finds the stencils that pass each other in a
+ * window of the step and bounds the step by them. Compiles as C and as CUDA. */
 #ifndef ABD_CUDA_SEARCH_ITEM_H
 #define ABD_CUDA_SEARCH_ITEM_H
 
 #include <float.h>
 
-#include "contact/stencil.h"
+#include "cuda/contact_item.h"
 #include "cuda/device.h"
-#include "cuda/launch.h"
 #include "geom/node.h"
 
 /* Fan of geom/mesh.h as plain arrays. */
@@ -25,10 +25,11 @@ typedef struct Tree {
   const Vec3 *x;
 } Tree;
 
-/* All stencils of two meshes within a radius, at relative pose t. */
+/* All stencils of two meshes within a radius, at relative pose t; or on the straight path from t to `to`. */
 typedef struct SearchTask {
   int mesh_a, mesh_b;
-  Affine t;
+  int sweep; /* the sweep of a path; -1 = none */
+  Affine t, to;
   double radius;
   float reach;       /* the radius plus the rounding of boxes */
   float entry[2][3]; /* lo and hi of the i-AABB in a's rest frame */
@@ -50,7 +51,9 @@ typedef struct SearchArrays {
   uint64_t *key;   /* of each found one */
   int *owner;      /* its task */
   int *count;      /* [SEARCH_COUNTS] items by level; leaves; candidates; whether trees were too deep */
-  int *task_count; /* candidates by task */
+  int *task_count; /* candidates, or stencils that pass each other, by task */
+  const SweepFull *sweep;
+  uint64_t *bound; /* by sweep, as in SweepArrays */
   int queue_room, leaf_room, found_room;
   int level;
 } SearchArrays;
@@ -69,16 +72,25 @@ KERNEL void search_root(const SearchArrays *s, int task) {
   if (at < s->queue_room) s->queue[0][at] = item;
 }
 
+/* Adds the side d of a's box at pose t to the span. */
+KERNEL void span_add(const Affine *t, const float lo[3], const float hi[3], int d, float reach, float span[2]) {
+  float center = (float)component(t->n[0], d), half = reach;
+  for (int i = 0; i < 3; i++) {
+    float f = (float)component(t->n[i + 1], d);
+    center += f * 0.5f * (lo[i] + hi[i]);
+    half += fabsf(f) * 0.5f * (hi[i] - lo[i]);
+  }
+  if (center - half < span[0]) span[0] = center - half;
+  if (center + half > span[1]) span[1] = center + half;
+}
+
 /* A box of a in b's rest frame, inflated by the reach. */
 KERNEL bool posed_meets(const SearchTask *k, const float lo[3], const float hi[3], const TreeNode *b) {
   for (int d = 0; d < 3; d++) {
-    float center = (float)component(k->t.n[0], d), half = k->reach;
-    for (int i = 0; i < 3; i++) {
-      float f = (float)component(k->t.n[i + 1], d);
-      center += f * 0.5f * (lo[i] + hi[i]);
-      half += fabsf(f) * 0.5f * (hi[i] - lo[i]);
-    }
-    if (center - half > b->hi[d] || center + half < b->lo[d]) return false;
+    float span[2] = {FLT_MAX, -FLT_MAX};
+    span_add(&k->t, lo, hi, d, k->reach, span);
+    if (k->sweep >= 0) span_add(&k->to, lo, hi, d, k->reach, span);
+    if (span[0] > b->hi[d] || span[1] < b->lo[d]) return false;
   }
   return true;
 }
@@ -117,15 +129,13 @@ KERNEL void search_expand(const SearchArrays *s, int i) {
   if (into_a ? !enters(k, &child) || !posed_meets(k, child.lo, child.hi, nb) : !posed_meets(k, na->lo, na->hi, &child))
     return;
   *(into_a ? &item.ia : &item.ib) = fan->index[lane];
-  item.bit -= 3;
-  item.key |= (uint64_t)lane << item.bit;
+  if (k->sweep < 0 && item.bit >= 3) {
+    item.bit -= 3;
+    item.key |= (uint64_t)lane << item.bit;
+  } else item.bit = 0; /* paths have no order */
   int at = count_up(&s->count[s->level + 1]);
   if (at < s->queue_room) s->queue[(s->level + 1) % 2][at] = item;
 }
-
-typedef struct Corner3 {
-  Vec3 x[3];
-} Corner3;
 
 KERNEL Box corners_box(const Vec3 *x, int first, int count, double radius) {
   Box box = {x[first], x[first]};
@@ -182,6 +192,47 @@ KERNEL void search_elements(const SearchArrays *s, const SearchItem *item, int e
   }
 }
 
+/* ---- stencils on a path ---- */
+
+typedef struct Passing {
+  const SearchArrays *s;
+  int task;
+  const SweepFull *sweep;
+  uint64_t *bound;
+} Passing;
+
+KERNEL void stencil_passes(const Passing *p, int kind, int prim_a, int prim_b) {
+  const Sweep *s = &p->sweep->s;
+  double bound = sweep_stencil(s, kind, prim_a, prim_b, s->separation, 1);
+  count_up(&p->s->task_count[p->task]);
+  if (bound < 1) least_bits(p->bound, bound > 0 ? bound : 0);
+}
+
+/* The box of a's corners on their way, inflated. */
+KERNEL Box path_box(const Vec3 *x, const Vec3 *end, int first, int count, double radius) {
+  return box_union(corners_box(x, first, count, radius), corners_box(end, first, count, radius));
+}
+
+/* The stencils of two elements, as contact/bound.c tests them. */
+KERNEL void search_passing(const Passing *p, double radius, const Element *ea, const Element *eb, const Vec3 *x,
+                           const Vec3 *end, const Vec3 *y) {
+  Box box_a = path_box(x, end, 0, 3, radius), box_b = corners_box(y, 0, 3, 0);
+  if (!box_overlap(box_a, box_b)) return;
+  for (int k = 0; eb->triangle >= 0 && k < ea->vertex_count; k++)
+    if ((ea->owned_vertices >> k & 1) && box_overlap(path_box(x, end, k, 1, radius), box_b))
+      stencil_passes(p, STENCIL_VERTEX_TRIANGLE, ea->vertex[k], eb->triangle);
+  for (int k = 0; ea->triangle >= 0 && k < eb->vertex_count; k++)
+    if ((eb->owned_vertices >> k & 1) && box_has(box_a, y[k]))
+      stencil_passes(p, STENCIL_TRIANGLE_VERTEX, ea->triangle, eb->vertex[k]);
+  for (int i = 0; i < 3; i++) {
+    if (!(ea->owned_edges >> i & 1)) continue;
+    Box edge = path_box(x, end, i, 2, radius);
+    for (int j = 0; j < 3; j++)
+      if ((eb->owned_edges >> j & 1) && box_overlap(edge, corners_box(y, j, 2, 0)))
+        stencil_passes(p, STENCIL_EDGE_EDGE, ea->edge[i], eb->edge[j]);
+  }
+}
+
 /* Leaf pair i / 64, its elements i % 8 of a and i / 8 % 8 of b. */
 KERNEL void search_meet(const SearchArrays *s, int i) {
   const SearchItem *item = &s->leaf[i / (LEAF_MAX * LEAF_MAX)];
@@ -190,7 +241,7 @@ KERNEL void search_meet(const SearchArrays *s, int i) {
   const TreeNode *na = &a->node[item->ia], *nb = &b->node[item->ib];
   int of_a = i % LEAF_MAX, of_b = i / LEAF_MAX % LEAF_MAX;
   if (of_a >= na->element_count || of_b >= nb->element_count) return;
-  if (item->bit < 10) {
+  if (k->sweep < 0 && item->bit < 10) {
     s->count[SEARCH_DEEP] = 1;
     return;
   }
@@ -199,6 +250,13 @@ KERNEL void search_meet(const SearchArrays *s, int i) {
   for (int n = 0; n < 3; n++) {
     x[n] = affine_point(&k->t, a->x[ea->vertex[n]]);
     y[n] = b->x[eb->vertex[n]];
+  }
+  if (k->sweep >= 0) {
+    Passing passing = {s, item->task, &s->sweep[k->sweep], &s->bound[k->sweep]};
+    Vec3 end[3];
+    for (int n = 0; n < 3; n++) end[n] = affine_point(&k->to, a->x[ea->vertex[n]]);
+    search_passing(&passing, k->radius, ea, eb, x, end, y);
+    return;
   }
   search_elements(s, item, LEAF_MAX * of_b + of_a, ea, eb, x, y);
 }
@@ -215,9 +273,7 @@ KERNEL void search_order(const OrderArrays *s, int i) { s->out[i] = s->found[s->
 #ifdef __cplusplus
 extern "C" {
 #endif
-bool search_root_launch(int tasks, const SearchArrays *arrays);
-bool search_expand_launch(const SearchArrays *arrays); /* for all items of the level */
-bool search_meet_launch(const SearchArrays *arrays);   /* for all leaves */
+bool search_descend_launch(int tasks, const SearchArrays *arrays); /* roots, all levels, leaves */
 bool search_order_launch(int count, const OrderArrays *arrays);
 /* The order of the found ones by owner, then key. scratch: memory that it needs. */
 bool search_sort(int count, const uint64_t *key, const int *owner, int *order, DeviceArray *scratch);

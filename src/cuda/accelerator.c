@@ -626,7 +626,8 @@ static Outcome cuda_fetch(void *self, Cpu *cpu) {
   if (tasks == 0) return stage_done();
   c->contact_copy = (Twin){c->contact_copy.here, c->contact_copy.there, sizeof(Contact), 0};
   if (!twin_extend(&c->contact_copy, total)) return stage_from(false);
-  if (!device_reserve(&c->contact_copy.there, (size_t)total * sizeof(Contact)) || !twin_send(&c->task)) return cuda_lost(c);
+  if (!device_reserve(&c->contact_copy.there, (size_t)total * sizeof(Contact)) || !twin_send(&c->task))
+    return cuda_lost(c);
   FetchArrays arrays = {c->task.there.at, tasks, c->contact.at, c->index.at, c->contact_copy.there.at};
   if (!fetch_launch(total, &arrays) || !twin_receive(&c->contact_copy) || !device_wait()) return cuda_lost(c);
   cpu->failed = -1;
@@ -649,7 +650,8 @@ static void cuda_free(void *self) {
   packet_free(&c->solution);
   search_close(&c->search);
   pcg_destroy(&c->pcg);
-  void *own[] = {c->record, c->plan, c->bound_plan, c->items, c->task_pair, c->task_chunk, c->row_of, c->searched, c->before};
+  void *own[] = {c->record,     c->plan,   c->bound_plan, c->items, c->task_pair,
+                 c->task_chunk, c->row_of, c->searched,   c->before};
   for (int k = 0; k < ARRAY_COUNT(own); k++) mem_free(own[k]);
   mem_free(c);
 }

@@ -38,8 +38,8 @@ typedef struct Packet {
 /* The search for candidates, see cuda/search_item.h. */
 typedef struct Search {
   DeviceArray node, fan, element, tree; /* of all meshes */
-  DeviceArray queue[2], leaf, found, key, owner, order, scratch;
-  int queue_room, leaf_room, found_room;
+  DeviceArray queue[2], leaf, meeting, found, key, owner, order, scratch;
+  int queue_room, leaf_room, meeting_room, found_room;
   Twin count; /* counters, then candidates by task */
   Twin list;  /* the lists here */
   Packet packet;
@@ -115,7 +115,7 @@ bool search_run(Cuda *cuda, int count, bool *deep);
 Outcome cuda_windows(Cuda *cuda, Cpu *cpu, int count, const int *pair);
 /* accelerator.c: the task of a pair's sweep, by its plan. */
 SweepTask sweep_task(const Cuda *cuda, const Pair *pair, const BoundPlan *plan);
-Outcome cuda_lost(Cuda *cuda); /* the GPU failed */
+Outcome cuda_lost(Cuda *cuda);  /* the GPU failed */
 bool cuda_accelerate(Cpu *cpu); /* false if memory is out */
 /* newton.c */
 Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised);

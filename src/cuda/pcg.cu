@@ -39,7 +39,10 @@ typedef struct Arrays {
 typedef struct Iteration {
   double gamma, first, alpha, beta;
   int status;
-  bool starts; /* negative curvature in the first iteration */
+  bool starts;       /* negative curvature in the first iteration */
+  bool counts;       /* this chunk is the component's first */
+  int row, end;      /* rows of the chunk, from the thread block's first on */
+  int chunk, chunks; /* of the component */
 } Iteration;
 
 /* The rows of a thread block. Pointers are to shared memory or to the GPU's. */
@@ -53,6 +56,8 @@ typedef struct Rows {
   double2 *term;            /* per row: its part of gamma and delta */
   Iteration *iteration;     /* per chunk */
   int *chunk_of;            /* per row: its chunk, from 0 on */
+  int *row_entry;           /* [count + 1] entries of a row, from the thread block's first on */
+  double *even, *odd;       /* `shown` of Arrays; in shared memory if there is one thread block */
 } Rows;
 
 /* ---- blocks of the matrix, by one warp ---- */
@@ -129,7 +134,9 @@ __device__ static void copy(double *to, const double *from, size_t count) {
   for (size_t i = threadIdx.x; i < count / 2; i += THREADS) ((double2 *)to)[i] = ((const double2 *)from)[i];
 }
 
-enum { SPARE_ITERATION = 48, SPARE_TERM = 16, SPARE_CHUNK = 16, SPARE_ROW = 80 };
+/* Bytes of the arrays of a row in the GPU's memory, if shared memory is too small. Waits empty the multiprocessor's cache,
+ * so what an iteration needs is copied to shared memory first. */
+enum { SPARE_ITERATION = 64, SPARE_TERM = 16, SPARE_CHUNK = 16, SPARE_ENTRY = 32, SPARE_ROW = 128 };
 static_assert(sizeof(Iteration) <= SPARE_ITERATION, "a row has at most one chunk");
 
 __device__ static Rows rows_open(const Arrays &s, Room room) {
@@ -146,6 +153,11 @@ __device__ static Rows rows_open(const Arrays &s, Room room) {
   b.iteration = (Iteration *)room_take(&room, (size_t)b.chunks * sizeof(Iteration), spare);
   b.term = (double2 *)room_take(&room, count * sizeof(double2), spare + count * SPARE_ITERATION);
   b.chunk_of = (int *)room_take(&room, count * sizeof(int), spare + count * (SPARE_ITERATION + SPARE_TERM));
+  b.row_entry =
+      (int *)room_take(&room, (count + 1) * sizeof(int), spare + count * (SPARE_ITERATION + SPARE_TERM + SPARE_CHUNK));
+  size_t shown = gridDim.x > 1 ? ~(size_t)0 / 2 : count * PCG_SIZE * sizeof(double); /* no room for others' rows */
+  b.even = (double *)room_take(&room, shown, s.shown[0]);
+  b.odd = (double *)room_take(&room, shown, s.shown[1]);
   b.vector = (double *)room_take(&room, vectors * sizeof(double), s.vector + (size_t)b.first * VECTORS * PCG_SIZE);
   int *column = (int *)room_take(&room, (size_t)b.entries * sizeof(int), NULL);
   b.column = column ? column : m.column + b.entry;
@@ -156,10 +168,16 @@ __device__ static Rows rows_open(const Arrays &s, Room room) {
   double *value = (double *)room.at;
   b.value = value;
   for (int c = (int)threadIdx.x; c < b.chunks; c += THREADS) {
-    Iteration start = {0, 0, 0, 0, STATUS_LIVE, false};
+    int component = m.chunk_component[b.chunk + c], first = m.component_chunk[component];
+    Iteration start = {0, 0, 0, 0, STATUS_LIVE, false, b.chunk + c == first};
+    start.row = m.chunk_row[b.chunk + c] - b.first;
+    start.end = m.chunk_row[b.chunk + c + 1] - b.first;
+    start.chunk = first;
+    start.chunks = m.component_chunk[component + 1] - first;
     b.iteration[c] = start;
-    for (int k = m.chunk_row[b.chunk + c]; k < m.chunk_row[b.chunk + c + 1]; k++) b.chunk_of[k - b.first] = c;
+    for (int k = start.row; k < start.end; k++) b.chunk_of[k] = c;
   }
+  for (int k = (int)threadIdx.x; k <= b.count; k += THREADS) b.row_entry[k] = m.first[b.first + k] - b.entry;
   for (size_t i = threadIdx.x; i < vectors; i += THREADS) b.vector[i] = 0;
   for (int e = (int)threadIdx.x; column && e < b.entries; e += THREADS) column[e] = m.column[b.entry + e];
   if (inverse) copy(inverse, s.inverse + (size_t)b.first * PCG_BLOCK, (size_t)b.count * PCG_BLOCK);
@@ -168,29 +186,33 @@ __device__ static Rows rows_open(const Arrays &s, Room room) {
   return b;
 }
 
+__device__ static double *shown_in(const Rows &b, int iteration) { return iteration & 1 ? b.odd : b.even; }
+
 __device__ static double *vector_at(const Rows &b, int k, int which) {
   return b.vector + ((size_t)k * VECTORS + which) * PCG_SIZE;
 }
 
 /* What a row of any thread block shows. It is read from the GPU's memory, past the multiprocessor's own cache. */
 __device__ static double shown_at(const double *shown, int row, int lane) {
-  return lane < PCG_SIZE ? __ldcg(shown + (size_t)PCG_SIZE * row + lane) : 0.0;
+  const double *at = shown + (size_t)PCG_SIZE * row + lane;
+  if (lane >= PCG_SIZE) return 0;
+  return gridDim.x > 1 ? __ldcg(at) : *at;
 }
 
 /* Row k of A v; lane i < 12 has number i. Four entries at once: all of them wait for memory. */
 __device__ static double row_times(const Arrays &s, const Rows &b, int k, const double *v, int lane) {
   enum { AT_ONCE = 4 };
   RowSum sum = {make_double2(0, 0)};
-  int end = s.m.first[b.first + k + 1] - b.entry;
-  for (int e = s.m.first[b.first + k] - b.entry; e < end; e += AT_ONCE) {
+  int end = b.row_entry[k + 1];
+  for (int e = b.row_entry[k]; e < end; e += AT_ONCE) {
     double x[AT_ONCE];
 #pragma unroll
     for (int i = 0; i < AT_ONCE; i++) x[i] = e + i < end ? shown_at(v, b.column[e + i], lane) : 0;
 #pragma unroll
     for (int i = 0; i < AT_ONCE; i++) {
       if (e + i >= end) break;
-      const double *block = e + i < b.kept ? b.value + (size_t)PCG_BLOCK * (e + i)
-                                           : s.m.value + (size_t)PCG_BLOCK * (b.entry + e + i);
+      const double *block =
+          e + i < b.kept ? b.value + (size_t)PCG_BLOCK * (e + i) : s.m.value + (size_t)PCG_BLOCK * (b.entry + e + i);
       block_add(&sum, block_load(block, lane), x[i], lane);
     }
   }
@@ -229,20 +251,22 @@ __device__ static void wait_for_all(const Arrays &s, unsigned *target) {
   __syncthreads();
   if (gridDim.x == 1) return;
   if (threadIdx.x == 0) {
-    __threadfence();
-    atomicAdd(s.arrived, 1u);
-    while ((int)(*(volatile unsigned *)s.arrived - *target) < 0) {}
-    __threadfence();
+    unsigned arrived;
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(s.arrived) : "memory");
+    do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(arrived) : "l"(s.arrived) : "memory");
+    while ((int)(arrived - *target) < 0);
   }
   __syncthreads();
 }
 
 /* gamma and delta of a chunk from the terms of its rows. */
-__device__ static void sum_chunks(const Arrays &s, const Rows &b, double2 *out) {
+__device__ static void sum_chunks(const Rows &b, double2 *out) {
   __syncthreads();
   for (int c = (int)threadIdx.x; c < b.chunks; c += THREADS) {
     double2 sum = make_double2(0, 0);
-    for (int k = s.m.chunk_row[b.chunk + c] - b.first; k < s.m.chunk_row[b.chunk + c + 1] - b.first; k++) {
+    int end = b.iteration[c].end;
+#pragma unroll 8
+    for (int k = b.iteration[c].row; k < end; k++) {
       sum.x += b.term[k].x;
       sum.y += b.term[k].y;
     }
@@ -251,10 +275,10 @@ __device__ static void sum_chunks(const Arrays &s, const Rows &b, double2 *out) 
 }
 
 /* gamma and delta of a component, by one warp. */
-__device__ static double2 component_sum(const Arrays &s, int component, const double2 *part, int lane) {
+__device__ static double2 component_sum(const Iteration *g, const double2 *part, int lane) {
   double2 sum = make_double2(0, 0);
-  for (int c = s.m.component_chunk[component] + lane; c < s.m.component_chunk[component + 1]; c += WARP) {
-    double2 own = __ldcg(part + c);
+  for (int c = lane; c < g->chunks; c += WARP) {
+    double2 own = __ldcg(part + g->chunk + c);
     sum.x += own.x;
     sum.y += own.y;
   }
@@ -285,15 +309,13 @@ __device__ static void iteration_next(Iteration *g, double2 sum, int iteration, 
 
 /* The last warps do it while the first ones multiply. */
 __device__ static void next_iterations(const Arrays &s, const Rows &b, int iteration, int warp, int lane) {
-  const double2 *part = s.sum[(iteration + 1) & 1];
+  const double2 *part = iteration & 1 ? s.sum[0] : s.sum[1];
   for (int c = WARPS - 1 - warp; c < b.chunks; c += WARPS) {
     Iteration *g = &b.iteration[c];
-    int component = s.m.chunk_component[b.chunk + c];
-    double2 sum = component_sum(s, component, part, lane);
+    double2 sum = component_sum(g, part, lane);
     if (lane == 0) {
       iteration_next(g, sum, iteration, s.enough);
-      if (g->status == STATUS_LIVE && b.chunk + c == s.m.component_chunk[component])
-        atomicAdd(&s.live[iteration % 3], 1);
+      if (g->status == STATUS_LIVE && g->counts) atomicAdd(&s.live[iteration % 3], 1);
     }
   }
 }
@@ -336,7 +358,7 @@ __device__ static void row_advance(const Rows &b, int k, double *out, int lane) 
 
 /* Computes the vectors that follow from x and p anew. */
 __device__ static void replace(const Arrays &s, const Rows &b, int iteration, unsigned *target, int lane) {
-  double *even = s.shown[iteration & 1], *odd = s.shown[(iteration + 1) & 1];
+  double *even = shown_in(b, iteration), *odd = shown_in(b, iteration + 1);
   FOR_ROWS(b, k) {
     show(even, b, k, own(b, k, VECTOR_X, lane), lane);
     show(s.also[0], b, k, own(b, k, VECTOR_P, lane), lane);
@@ -370,16 +392,16 @@ __device__ static void start(const Arrays &s, const Rows &b, unsigned *target, i
     double u = row_precondition(b, k, r, lane);
     put_own(b, k, VECTOR_R, lane, r);
     put_own(b, k, VECTOR_U, lane, u);
-    show(s.shown[0], b, k, u, lane);
+    show(b.even, b, k, u, lane);
   }
   wait_for_all(s, target);
   FOR_ROWS(b, k) {
-    double w = row_times(s, b, k, s.shown[0], lane);
+    double w = row_times(s, b, k, b.even, lane);
     put_own(b, k, VECTOR_W, lane, w);
-    show_m(s.shown[1], b, k, w, lane);
+    show_m(b.odd, b, k, w, lane);
     put_term(b, k, own(b, k, VECTOR_R, lane), own(b, k, VECTOR_U, lane), w, lane);
   }
-  sum_chunks(s, b, s.sum[1]);
+  sum_chunks(b, s.sum[1]);
   wait_for_all(s, target);
 }
 
@@ -389,12 +411,12 @@ __device__ static void finish(const Arrays &s, const Rows &b, int iteration) {
     s.x[(size_t)PCG_SIZE * b.first + i] = vector_at(b, i / PCG_SIZE, VECTOR_X)[i % PCG_SIZE];
   for (int c = (int)threadIdx.x; c < b.chunks; c += THREADS) {
     const Iteration *g = &b.iteration[c];
-    if (b.chunk + c != s.m.component_chunk[s.m.chunk_component[b.chunk + c]]) continue;
+    if (!g->counts) continue;
     if (!isfinite(g->gamma)) atomicAdd(&s.status->not_finite, 1);
     else if (g->status == STATUS_INDEFINITE) atomicAdd(&s.status->indefinite, 1);
     else if (g->status == STATUS_LIVE) atomicAdd(&s.status->unfinished, 1);
   }
-  if (blockIdx.x == 0 && threadIdx.x == 0) s.status->iterations = iteration;
+  if (blockIdx.x == 0 && threadIdx.x == 0) s.status->iterations = iteration < s.most ? iteration - 1 : iteration;
 }
 
 __global__ static void __launch_bounds__(THREADS, 1) solve_kernel(Arrays s) {
@@ -405,7 +427,8 @@ __global__ static void __launch_bounds__(THREADS, 1) solve_kernel(Arrays s) {
   unsigned target = 0;
   start(s, b, &target, lane);
   for (; iteration < s.most; iteration++) {
-    const double *shown = s.shown[(iteration + 1) & 1];
+    const double *shown = shown_in(b, iteration + 1);
+    int live = iteration ? __ldcg(&s.live[(iteration + 2) % 3]) : 1; /* of the last iteration */
     if (blockIdx.x == 0 && threadIdx.x == 0) s.live[(iteration + 1) % 3] = 0;
     next_iterations(s, b, iteration, warp, lane);
     for (int k = warp; k < b.count; k += WARPS) {
@@ -413,12 +436,12 @@ __global__ static void __launch_bounds__(THREADS, 1) solve_kernel(Arrays s) {
       put_own(b, k, VECTOR_N, lane, n);
     }
     __syncthreads();
+    if (live == 0) break;
     for (int k = warp; k < b.count; k += WARPS) row_start(b, k, lane);
-    FOR_ROWS(b, k) row_advance(b, k, s.shown[iteration & 1], lane);
+    FOR_ROWS(b, k) row_advance(b, k, shown_in(b, iteration), lane);
     if (iteration % REPLACE == REPLACE - 1) replace(s, b, iteration, &target, lane);
-    sum_chunks(s, b, s.sum[iteration & 1]);
+    sum_chunks(b, (iteration & 1 ? s.sum[1] : s.sum[0]));
     wait_for_all(s, &target);
-    if (*(volatile int *)&s.live[iteration % 3] == 0) break;
   }
   finish(s, b, iteration);
 }

@@ -43,14 +43,14 @@ bool search_open(Cuda *c, const SideShape *shape) {
   }
   ok = ok && device_upload(s->tree.at, tree, (size_t)m->mesh_count * sizeof *tree) && device_wait();
   mem_free(tree);
-  s->queue_room = s->leaf_room = s->found_room = 1 << 16;
+  s->queue_room = s->leaf_room = s->meeting_room = s->found_room = 1 << 16;
   s->count.size = sizeof(int);
   return ok;
 }
 
 void search_close(Search *s) {
-  DeviceArray *array[] = {&s->node, &s->fan,   &s->element, &s->tree,  &s->queue[0], &s->queue[1],
-                          &s->leaf, &s->found, &s->key,     &s->owner, &s->order,    &s->scratch};
+  DeviceArray *array[] = {&s->node,    &s->fan,   &s->element, &s->tree,  &s->queue[0], &s->queue[1], &s->leaf,
+                          &s->meeting, &s->found, &s->key,     &s->owner, &s->order,    &s->scratch};
   for (int k = 0; k < ARRAY_COUNT(array); k++) device_free(array[k]);
   twin_free(&s->count);
   twin_free(&s->list);
@@ -101,6 +101,7 @@ static bool reserve(Search *s) {
   for (int k = 0; k < 2; k++)
     if (!device_reserve(&s->queue[k], (size_t)s->queue_room * sizeof(SearchItem))) return false;
   return device_reserve(&s->leaf, (size_t)s->leaf_room * sizeof(SearchItem)) &&
+         device_reserve(&s->meeting, (size_t)s->meeting_room * sizeof(Meeting)) &&
          device_reserve(&s->found, (size_t)s->found_room * sizeof(Candidate)) &&
          device_reserve(&s->key, (size_t)s->found_room * sizeof(uint64_t)) &&
          device_reserve(&s->owner, (size_t)s->found_room * sizeof(int)) &&
@@ -116,6 +117,7 @@ static bool descend(Cuda *c, int tasks) {
                          .tree = s->tree.at,
                          .queue = {s->queue[0].at, s->queue[1].at},
                          .leaf = s->leaf.at,
+                         .meeting = s->meeting.at,
                          .found = s->found.at,
                          .key = s->key.at,
                          .owner = s->owner.at,
@@ -125,8 +127,15 @@ static bool descend(Cuda *c, int tasks) {
                          .bound = c->result.there.at,
                          .queue_room = s->queue_room,
                          .leaf_room = s->leaf_room,
+                         .meeting_room = s->meeting_room,
                          .found_room = s->found_room};
   return search_descend_launch(tasks, &arrays) && twin_receive(&s->count) && device_wait();
+}
+
+static bool has_room(int count, int *room) {
+  bool fits = count <= *room;
+  if (!fits) *room = count + count / 2;
+  return fits;
 }
 
 /* Whether all found their room; else it is made larger. */
@@ -134,11 +143,10 @@ static bool fits(Search *s) {
   const int *count = s->count.here.at;
   int widest = 0;
   for (int k = 0; k <= SEARCH_LEVELS; k++) widest = count[k] > widest ? count[k] : widest;
-  bool all = widest <= s->queue_room && count[SEARCH_LEAVES] <= s->leaf_room && count[SEARCH_FOUND] <= s->found_room;
-  if (widest > s->queue_room) s->queue_room = widest + widest / 2;
-  if (count[SEARCH_LEAVES] > s->leaf_room) s->leaf_room = count[SEARCH_LEAVES] + count[SEARCH_LEAVES] / 2;
-  if (count[SEARCH_FOUND] > s->found_room) s->found_room = count[SEARCH_FOUND] + count[SEARCH_FOUND] / 2;
-  return all;
+  bool all = has_room(widest, &s->queue_room);
+  all &= has_room(count[SEARCH_LEAVES], &s->leaf_room);
+  all &= has_room(count[SEARCH_MEETINGS], &s->meeting_room);
+  return has_room(count[SEARCH_FOUND], &s->found_room) && all;
 }
 
 typedef struct Handing {

@@ -16,7 +16,7 @@ __device__ static int count_of(const SearchArrays &s, int which, int room) {
   return count < room ? count : room;
 }
 
-/* One level after the other, until one is empty, then the leaves. */
+/* One level after the other, until one is empty, then the leaves, then the stencils. */
 __global__ static void __launch_bounds__(THREADS) descend_kernel(int tasks, SearchArrays s) {
   cg::grid_group grid = cg::this_grid();
   int first = (int)(blockIdx.x * blockDim.x + threadIdx.x), step = (int)(gridDim.x * blockDim.x);
@@ -30,6 +30,9 @@ __global__ static void __launch_bounds__(THREADS) descend_kernel(int tasks, Sear
   }
   int leaves = count_of(s, SEARCH_LEAVES, s.leaf_room);
   for (int i = first; i < leaves * LEAF_MAX * LEAF_MAX; i += step) search_meet(&s, i);
+  grid.sync();
+  int meetings = count_of(s, SEARCH_MEETINGS, s.meeting_room);
+  for (int i = first; i < meetings * ELEMENT_STENCILS; i += step) search_stencil(&s, i);
 }
 
 /* As many thread blocks as run at the same time; the results do not depend on it. */

@@ -41,20 +41,27 @@ typedef struct SearchItem {
   int task, ia, ib, bit;
 } SearchItem;
 
-enum { SEARCH_LEVELS = 18, SEARCH_LEAVES, SEARCH_FOUND, SEARCH_DEEP, SEARCH_COUNTS };
+/* Two elements of a pair of leaves whose boxes meet. */
+typedef struct Meeting {
+  int leaf, elements; /* LEAF_MAX * element of b + element of a */
+} Meeting;
+
+enum { SEARCH_LEVELS = 18, SEARCH_LEAVES, SEARCH_MEETINGS, SEARCH_FOUND, SEARCH_DEEP, SEARCH_COUNTS };
+enum { ELEMENT_STENCILS = 15 }; /* of two elements: vertices of a, vertices of b, edges */
 
 typedef struct SearchArrays {
   const SearchTask *task;
   const Tree *tree; /* by mesh */
   SearchItem *queue[2], *leaf;
+  Meeting *meeting;
   Candidate *found;
   uint64_t *key;   /* of each found one */
   int *owner;      /* its task */
-  int *count;      /* [SEARCH_COUNTS] items by level; leaves; candidates; whether trees were too deep */
+  int *count;      /* [SEARCH_COUNTS] items by level; leaves; meetings; candidates; whether trees were too deep */
   int *task_count; /* candidates, or stencils that pass each other, by task */
   const SweepFull *sweep;
   uint64_t *bound; /* by sweep, as in SweepArrays */
-  int queue_room, leaf_room, found_room;
+  int queue_room, leaf_room, meeting_room, found_room;
   int level;
 } SearchArrays;
 
@@ -161,104 +168,119 @@ KERNEL Candidate stencil_of(int kind, int prim_a, int prim_b) {
   return c;
 }
 
-/* The stencils of two elements, as contact/query.c lists those of stiff bodies. */
-KERNEL void search_elements(const SearchArrays *s, const SearchItem *item, int elements, const Element *ea,
-                            const Element *eb, const Vec3 *x, const Vec3 *y) {
-  double radius = s->task[item->task].radius, bary[3], u, v;
-  Box box_a = corners_box(x, 0, 3, radius), box_b = corners_box(y, 0, 3, 0), near_b = box_inflate(box_b, radius);
-  Vec3 diff;
-  if (!box_overlap(box_a, box_b)) return;
-  for (int k = 0; eb->triangle >= 0 && k < ea->vertex_count; k++) {
-    if (!(ea->owned_vertices >> k & 1) || !box_has(near_b, x[k])) continue;
-    double d = closest_point_triangle(x[k], y[0], y[1], y[2], bary, &diff);
-    search_put(s, item, elements, k, d, diff, y, 3, stencil_of(STENCIL_VERTEX_TRIANGLE, ea->vertex[k], eb->triangle));
+/* Two elements with their corners in b's rest frame; end: those of a at the end of a path. */
+typedef struct Elements {
+  const SearchTask *task;
+  const Element *a, *b;
+  Vec3 x[3], end[3], y[3];
+} Elements;
+
+KERNEL bool elements_open(const SearchArrays *s, const SearchItem *item, int elements, Elements *out) {
+  const SearchTask *k = &s->task[item->task];
+  const Tree *a = &s->tree[k->mesh_a], *b = &s->tree[k->mesh_b];
+  const TreeNode *na = &a->node[item->ia], *nb = &b->node[item->ib];
+  int of_a = elements % LEAF_MAX, of_b = elements / LEAF_MAX;
+  if (of_a >= na->element_count || of_b >= nb->element_count) return false;
+  out->task = k;
+  out->a = &a->element[na->first + of_a];
+  out->b = &b->element[nb->first + of_b];
+  for (int n = 0; n < 3; n++) {
+    Vec3 rest = a->x[out->a->vertex[n]];
+    out->x[n] = affine_point(&k->t, rest);
+    out->end[n] = k->sweep >= 0 ? affine_point(&k->to, rest) : out->x[n];
+    out->y[n] = b->x[out->b->vertex[n]];
   }
-  for (int k = 0; ea->triangle >= 0 && k < eb->vertex_count; k++) {
-    if (!(eb->owned_vertices >> k & 1) || !box_has(box_a, y[k])) continue;
-    double d = closest_point_triangle(y[k], x[0], x[1], x[2], bary, &diff);
-    search_put(s, item, elements, 3 + k, d, neg(diff), &y[k], 1,
-               stencil_of(STENCIL_TRIANGLE_VERTEX, ea->triangle, eb->vertex[k]));
-  }
-  for (int i = 0; i < 3; i++) {
-    Box edge = corners_box(x, i, 2, radius);
-    if (!(ea->owned_edges >> i & 1) || !box_overlap(edge, box_b)) continue;
-    for (int j = 0; j < 3; j++) {
-      if (!(eb->owned_edges >> j & 1) || !box_overlap(edge, corners_box(y, j, 2, 0))) continue;
-      Vec3 e[2] = {y[j], y[(j + 1) % 3]};
-      double d = closest_edge_edge(x[i], x[(i + 1) % 3], e[0], e[1], &u, &v, &diff);
-      search_put(s, item, elements, 6 + 3 * i + j, d, diff, e, 2,
-                 stencil_of(STENCIL_EDGE_EDGE, ea->edge[i], eb->edge[j]));
-    }
-  }
+  return true;
 }
 
-/* ---- stencils on a path ---- */
-
-typedef struct Passing {
-  const SearchArrays *s;
-  int task;
-  const SweepFull *sweep;
-  uint64_t *bound;
-} Passing;
-
-KERNEL void stencil_passes(const Passing *p, int kind, int prim_a, int prim_b) {
-  const Sweep *s = &p->sweep->s;
-  double bound = sweep_stencil(s, kind, prim_a, prim_b, s->separation, 1);
-  count_up(&p->s->task_count[p->task]);
-  if (bound < 1) least_bits(p->bound, bound > 0 ? bound : 0);
-}
-
-/* The box of a's corners on their way, inflated. */
-KERNEL Box path_box(const Vec3 *x, const Vec3 *end, int first, int count, double radius) {
-  return box_union(corners_box(x, first, count, radius), corners_box(end, first, count, radius));
-}
-
-/* The stencils of two elements, as contact/bound.c tests them. */
-KERNEL void search_passing(const Passing *p, double radius, const Element *ea, const Element *eb, const Vec3 *x,
-                           const Vec3 *end, const Vec3 *y) {
-  Box box_a = path_box(x, end, 0, 3, radius), box_b = corners_box(y, 0, 3, 0);
-  if (!box_overlap(box_a, box_b)) return;
-  for (int k = 0; eb->triangle >= 0 && k < ea->vertex_count; k++)
-    if ((ea->owned_vertices >> k & 1) && box_overlap(path_box(x, end, k, 1, radius), box_b))
-      stencil_passes(p, STENCIL_VERTEX_TRIANGLE, ea->vertex[k], eb->triangle);
-  for (int k = 0; ea->triangle >= 0 && k < eb->vertex_count; k++)
-    if ((eb->owned_vertices >> k & 1) && box_has(box_a, y[k]))
-      stencil_passes(p, STENCIL_TRIANGLE_VERTEX, ea->triangle, eb->vertex[k]);
-  for (int i = 0; i < 3; i++) {
-    if (!(ea->owned_edges >> i & 1)) continue;
-    Box edge = path_box(x, end, i, 2, radius);
-    for (int j = 0; j < 3; j++)
-      if ((eb->owned_edges >> j & 1) && box_overlap(edge, corners_box(y, j, 2, 0)))
-        stencil_passes(p, STENCIL_EDGE_EDGE, ea->edge[i], eb->edge[j]);
-  }
+/* The box of some corners of a on their way, inflated by the radius. */
+KERNEL Box path_box(const Elements *e, int first, int count) {
+  double radius = e->task->radius;
+  Box box = corners_box(e->x, first, count, radius);
+  return e->task->sweep >= 0 ? box_union(box, corners_box(e->end, first, count, radius)) : box;
 }
 
 /* Leaf pair i / 64, its elements i % 8 of a and i / 8 % 8 of b. */
 KERNEL void search_meet(const SearchArrays *s, int i) {
-  const SearchItem *item = &s->leaf[i / (LEAF_MAX * LEAF_MAX)];
-  const SearchTask *k = &s->task[item->task];
-  const Tree *a = &s->tree[k->mesh_a], *b = &s->tree[k->mesh_b];
-  const TreeNode *na = &a->node[item->ia], *nb = &b->node[item->ib];
-  int of_a = i % LEAF_MAX, of_b = i / LEAF_MAX % LEAF_MAX;
-  if (of_a >= na->element_count || of_b >= nb->element_count) return;
-  if (k->sweep < 0 && item->bit < 10) {
+  int leaf = i / (LEAF_MAX * LEAF_MAX), elements = i % (LEAF_MAX * LEAF_MAX);
+  const SearchItem *item = &s->leaf[leaf];
+  Elements e;
+  if (!elements_open(s, item, elements, &e) || !box_overlap(path_box(&e, 0, 3), corners_box(e.y, 0, 3, 0))) return;
+  if (e.task->sweep < 0 && item->bit < 10) {
     s->count[SEARCH_DEEP] = 1;
     return;
   }
-  const Element *ea = &a->element[na->first + of_a], *eb = &b->element[nb->first + of_b];
-  Vec3 x[3], y[3];
-  for (int n = 0; n < 3; n++) {
-    x[n] = affine_point(&k->t, a->x[ea->vertex[n]]);
-    y[n] = b->x[eb->vertex[n]];
+  int at = count_up(&s->count[SEARCH_MEETINGS]);
+  if (at >= s->meeting_room) return;
+  s->meeting[at].leaf = leaf;
+  s->meeting[at].elements = elements;
+}
+
+/* ---- stencils of two elements that meet ---- */
+
+/* As contact/query.c lists those of stiff bodies. */
+KERNEL void list_stencil(const SearchArrays *s, const SearchItem *item, int elements, int n, const Elements *e) {
+  const Vec3 *x = e->x, *y = e->y;
+  double bary[3], u, v;
+  Vec3 diff;
+  if (n < 3) {
+    if (!box_has(box_inflate(corners_box(y, 0, 3, 0), e->task->radius), x[n])) return;
+    double d = closest_point_triangle(x[n], y[0], y[1], y[2], bary, &diff);
+    search_put(s, item, elements, n, d, diff, y, 3,
+               stencil_of(STENCIL_VERTEX_TRIANGLE, e->a->vertex[n], e->b->triangle));
+  } else if (n < 6) {
+    int k = n - 3;
+    if (!box_has(path_box(e, 0, 3), y[k])) return;
+    double d = closest_point_triangle(y[k], x[0], x[1], x[2], bary, &diff);
+    search_put(s, item, elements, n, d, neg(diff), &y[k], 1,
+               stencil_of(STENCIL_TRIANGLE_VERTEX, e->a->triangle, e->b->vertex[k]));
+  } else {
+    int i = (n - 6) / 3, j = (n - 6) % 3;
+    Vec3 edge[2] = {y[j], y[(j + 1) % 3]};
+    if (!box_overlap(path_box(e, i, 2), corners_box(y, j, 2, 0))) return;
+    double d = closest_edge_edge(x[i], x[(i + 1) % 3], edge[0], edge[1], &u, &v, &diff);
+    search_put(s, item, elements, n, d, diff, edge, 2, stencil_of(STENCIL_EDGE_EDGE, e->a->edge[i], e->b->edge[j]));
   }
-  if (k->sweep >= 0) {
-    Passing passing = {s, item->task, &s->sweep[k->sweep], &s->bound[k->sweep]};
-    Vec3 end[3];
-    for (int n = 0; n < 3; n++) end[n] = affine_point(&k->to, a->x[ea->vertex[n]]);
-    search_passing(&passing, k->radius, ea, eb, x, end, y);
-    return;
+}
+
+KERNEL void stencil_passes(const SearchArrays *s, int task, const Elements *e, int kind, int prim_a, int prim_b) {
+  const Sweep *sweep = &s->sweep[e->task->sweep].s;
+  double bound = sweep_stencil(sweep, kind, prim_a, prim_b, sweep->separation, 1);
+  count_up(&s->task_count[task]);
+  if (bound < 1) least_bits(&s->bound[e->task->sweep], bound > 0 ? bound : 0);
+}
+
+/* As contact/bound.c tests those on a path. */
+KERNEL void pass_stencil(const SearchArrays *s, int task, int n, const Elements *e) {
+  if (n < 3) {
+    if (box_overlap(path_box(e, n, 1), corners_box(e->y, 0, 3, 0)))
+      stencil_passes(s, task, e, STENCIL_VERTEX_TRIANGLE, e->a->vertex[n], e->b->triangle);
+  } else if (n < 6) {
+    if (box_has(path_box(e, 0, 3), e->y[n - 3]))
+      stencil_passes(s, task, e, STENCIL_TRIANGLE_VERTEX, e->a->triangle, e->b->vertex[n - 3]);
+  } else {
+    int i = (n - 6) / 3, j = (n - 6) % 3;
+    if (box_overlap(path_box(e, i, 2), corners_box(e->y, j, 2, 0)))
+      stencil_passes(s, task, e, STENCIL_EDGE_EDGE, e->a->edge[i], e->b->edge[j]);
   }
-  search_elements(s, item, LEAF_MAX * of_b + of_a, ea, eb, x, y);
+}
+
+/* Does stencil n of two elements exist, and do they own it? */
+KERNEL bool stencil_owned(const Element *a, const Element *b, int n) {
+  if (n < 3) return b->triangle >= 0 && n < a->vertex_count && (a->owned_vertices >> n & 1);
+  if (n < 6) return a->triangle >= 0 && n - 3 < b->vertex_count && (b->owned_vertices >> (n - 3) & 1);
+  return (a->owned_edges >> (n - 6) / 3 & 1) && (b->owned_edges >> (n - 6) % 3 & 1);
+}
+
+/* Meeting i / 15, its stencil i % 15. */
+KERNEL void search_stencil(const SearchArrays *s, int i) {
+  const Meeting *m = &s->meeting[i / ELEMENT_STENCILS];
+  const SearchItem *item = &s->leaf[m->leaf];
+  int n = i % ELEMENT_STENCILS;
+  Elements e;
+  if (!elements_open(s, item, m->elements, &e) || !stencil_owned(e.a, e.b, n)) return;
+  if (e.task->sweep >= 0) pass_stencil(s, item->task, n, &e);
+  else list_stencil(s, item, m->elements, n, &e);
 }
 
 /* Candidates in order. */

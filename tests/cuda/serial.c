@@ -61,6 +61,7 @@ bool search_descend_launch(int tasks, const SearchArrays *arrays) { /* the order
   for (s.level = 0; s.level < SEARCH_LEVELS; s.level++)
     for (int i = count_of(&s, s.level, s.queue_room) * FAN_WIDTH - 1; i >= 0; i--) search_expand(&s, i);
   for (int i = count_of(&s, SEARCH_LEAVES, s.leaf_room) * LEAF_MAX * LEAF_MAX - 1; i >= 0; i--) search_meet(&s, i);
+  for (int i = count_of(&s, SEARCH_MEETINGS, s.meeting_room) * ELEMENT_STENCILS - 1; i >= 0; i--) search_stencil(&s, i);
   return true;
 }
 

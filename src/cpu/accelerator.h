@@ -12,7 +12,7 @@ struct Cpu;
 typedef struct Accelerator {
   void (*destroy)(void *self);
   /* A step begins; the pairs have no friction points. */
-  void (*begin)(void *self);
+  void (*begin)(void *self, struct Cpu *cpu);
   /* Contacts and energies of the selected pairs at the trial poses: pair_eval of each. */
   Outcome (*eval)(void *self, struct Cpu *cpu);
   /* Bounds of the selected pairs along the directions: pair_bound of each that pair_clear does not settle. */

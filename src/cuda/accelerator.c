@@ -148,6 +148,7 @@ static bool queue_list(Cuda *c, const Cpu *cpu, const Pair *p) {
   Record *r = &c->record[p->slot];
   const PairCache *cache = pair_cache(p, &cpu->scene);
   if (has_list(c, cpu, p)) return true;
+  if (cache->away) return false; /* no copy is left: never so unless the GPU lost it */
   int count = cache->candidate.count;
   Candidate *from = cache_candidates(cache, &cpu->scene), *to = twin_extend(&c->fresh_candidate, count);
   if (!to) return false;
@@ -172,13 +173,48 @@ static bool send_lists(Cuda *c) {
                        (size_t)count * sizeof(Candidate));
 }
 
-/* Drops all lists if most of their room is wasted. Only if no contact is needed any more. */
-static void drop_lists(Cuda *c) {
-  int used = 0;
-  for (int k = 0; k < c->record_capacity; k++) used += c->record[k].list ? c->record[k].count : 0;
-  if (2 * used + 4096 > c->candidate_count) return;
-  memset(c->record, 0, (size_t)c->record_capacity * sizeof(Record));
-  c->candidate_count = 0;
+/* Tasks of the lists that pairs still use: c->task. */
+static bool list_used(Cuda *c, const Cpu *cpu) {
+  int total = 0;
+  c->task = (Twin){c->task.here, c->task.there, sizeof(FetchTask), 0};
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    const Record *r = &c->record[p->slot];
+    if (!has_list(c, cpu, p) || r->count == 0) continue;
+    FetchTask *task = twin_extend(&c->task, 1);
+    if (!task) return false;
+    *task = (FetchTask){r->first, r->count, total};
+    total += r->count;
+  }
+  return 2 * total + 4096 < c->candidate_count;
+}
+
+/* New places of the lists. */
+static int move_lists(Cuda *c, const Cpu *cpu) {
+  int total = 0;
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    Record *r = &c->record[p->slot];
+    if (!has_list(c, cpu, p)) continue;
+    r->first = total;
+    total += r->count;
+  }
+  return total;
+}
+
+/* Closes the gaps between lists if most of their room is wasted. Only if no contact is needed any more. If there is no
+ * memory for it, the gaps stay. */
+static void pack_lists(Cuda *c, const Cpu *cpu) {
+  if (cpu->pairs.slot_count > c->record_capacity || !list_used(c, cpu)) return;
+  const FetchTask *last = (const FetchTask *)c->task.here.at + c->task.count - 1;
+  int total = c->task.count ? last->to + last->count : 0;
+  if (!device_reserve(&c->packed, (size_t)c->candidate_capacity * sizeof(Candidate)) || !twin_send(&c->task)) return;
+  PackArrays arrays = {c->task.there.at, c->task.count, c->candidate.at, c->packed.at};
+  if (!pack_launch(total, &arrays) || !device_wait()) return;
+  DeviceArray before = c->candidate;
+  c->candidate = c->packed;
+  c->packed = before;
+  c->candidate_count = move_lists(c, cpu);
 }
 
 /* ---- friction points ---- */
@@ -215,9 +251,9 @@ bool cuda_send_friction(Cuda *c, Cpu *cpu) {
 static void cuda_friction_changed(void *self) { ((Cuda *)self)->friction_known = false; }
 
 /* The friction points of the last step are gone. Its contacts are in the pairs' arrays. */
-static void cuda_begin(void *self) {
+static void cuda_begin(void *self, Cpu *cpu) {
   cuda_friction_changed(self);
-  drop_lists(self);
+  pack_lists(self, cpu);
   ((Cuda *)self)->step++;
 }
 
@@ -640,8 +676,8 @@ static Outcome cuda_fetch(void *self, Cpu *cpu) {
 static void cuda_free(void *self) {
   Cuda *c = self;
   if (!c) return;
-  DeviceArray *array[] = {&c->vertex, &c->edge,  &c->triangle, &c->shape, &c->candidate, &c->contact,
-                          &c->spot,   &c->index, &c->sweep,    &c->part,  &c->moments,   &c->value};
+  DeviceArray *array[] = {&c->packed, &c->vertex, &c->edge,  &c->triangle, &c->shape,   &c->candidate, &c->contact,
+                          &c->spot,   &c->index,  &c->sweep, &c->part,     &c->moments, &c->value};
   for (int k = 0; k < ARRAY_COUNT(array); k++) device_free(array[k]);
   Twin *twin[] = {&c->fresh_candidate, &c->friction, &c->task, &c->result, &c->contact_copy};
   for (int k = 0; k < ARRAY_COUNT(twin); k++) twin_free(twin[k]);

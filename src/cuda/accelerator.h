@@ -41,7 +41,6 @@ typedef struct Search {
   DeviceArray queue[2], leaf, meeting, found, key, owner, order, scratch;
   int queue_room, leaf_room, meeting_room, found_room;
   Twin count; /* counters, then candidates by task */
-  Twin list;  /* the lists here */
   Packet packet;
 } Search;
 
@@ -57,7 +56,7 @@ typedef struct Cuda {
   int64_t step;   /* steps begun */
   DeviceArray vertex, edge, triangle, shape;
   /* By candidate. */
-  DeviceArray candidate, contact, spot, index;
+  DeviceArray candidate, packed, contact, spot, index;
   int candidate_count, candidate_capacity;
   Twin fresh_candidate; /* lists on their way */
   Twin friction;        /* unique friction points of all pairs */

@@ -151,6 +151,12 @@ KERNEL void eval_sum(const EvalArrays *s, int task, int lane, double *scratch) {
   out->min_gap = min_gap;
   out->near = near;
   out->nearest = min_gap < INFINITY ? nearest : -1;
+  const Candidate *c = &s->candidate[k->first + (min_gap < INFINITY ? nearest : 0)];
+  if (out->nearest >= 0) {
+    out->kind = c->kind;
+    out->prim_a = c->prim_a;
+    out->prim_b = c->prim_b;
+  }
   out->contacts = contacts;
   out->distances = (int)count;
   out->failed = failures > 0;
@@ -281,14 +287,34 @@ typedef struct FetchArrays {
   Contact *out;
 } FetchArrays;
 
-KERNEL void fetch_item(const FetchArrays *s, int item) {
-  int low = 0, high = s->tasks - 1; /* the last task that begins at or before the item */
+/* The last task that begins at or before the item. */
+KERNEL int task_at(const FetchTask *task, int tasks, int item) {
+  int low = 0, high = tasks - 1;
   while (low < high) {
     int middle = (low + high + 1) / 2;
-    if (s->task[middle].to <= item) low = middle;
+    if (task[middle].to <= item) low = middle;
     else high = middle - 1;
   }
-  s->out[item] = s->contact[s->index[s->task[low].first + item - s->task[low].to]];
+  return low;
+}
+
+KERNEL void fetch_item(const FetchArrays *s, int item) {
+  const FetchTask *k = &s->task[task_at(s->task, s->tasks, item)];
+  s->out[item] = s->contact[s->index[k->first + item - k->to]];
+}
+
+/* ---- lists without gaps between them ---- */
+
+typedef struct PackArrays {
+  const FetchTask *task;
+  int tasks;
+  const Candidate *candidate;
+  Candidate *out;
+} PackArrays;
+
+KERNEL void pack_item(const PackArrays *s, int item) {
+  const FetchTask *k = &s->task[task_at(s->task, s->tasks, item)];
+  s->out[item] = s->candidate[k->first + item - k->to];
 }
 
 /* ---- moments of a pair ---- */
@@ -469,6 +495,7 @@ bool sweep_open_launch(int tasks, const SweepArrays *arrays);
 bool sweep_launch(int chunks, const SweepArrays *arrays);
 bool advance_launch(int tasks, const AdvanceArrays *arrays);
 bool fetch_launch(int contacts, const FetchArrays *arrays);
+bool pack_launch(int candidates, const PackArrays *arrays);
 bool moment_launch(int tasks, const MomentArrays *arrays);
 bool matrix_launch(int numbers, const MatrixArrays *arrays);
 bool gradient_launch(int numbers, const MatrixArrays *arrays);
@@ -484,6 +511,7 @@ bool gradient_launch(int numbers, const MatrixArrays *arrays);
   LAUNCH_CHUNKS(sweep, SweepArrays, sweep_item)                                                                        \
   LAUNCH_LANES(advance, AdvanceArrays, advance_task)                                                                   \
   LAUNCH(fetch, FetchArrays, fetch_item)                                                                               \
+  LAUNCH(pack, PackArrays, pack_item)                                                                                  \
   LAUNCH_LANES(moment, MomentArrays, moment_task)                                                                      \
   LAUNCH(matrix, MatrixArrays, matrix_item)                                                                            \
   LAUNCH(gradient, MatrixArrays, gradient_item)

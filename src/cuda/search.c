@@ -1,5 +1,5 @@
-/* Lists of candidates made by the GPU: for all pairs of a stage at once. They come back too, for the CPU backend's own
- * loops. Tested in tests/test_cuda_serial.c. */
+/* Lists of candidates made by the GPU, for all pairs of a stage at once. They stay there. Tested in
+ * tests/test_cuda_serial.c. */
 #include <string.h>
 
 #include "contact/query.h"
@@ -53,7 +53,6 @@ void search_close(Search *s) {
                           &s->meeting, &s->found, &s->key,     &s->owner, &s->order,    &s->scratch};
   for (int k = 0; k < ARRAY_COUNT(array); k++) device_free(array[k]);
   twin_free(&s->count);
-  twin_free(&s->list);
   packet_free(&s->packet);
 }
 
@@ -162,7 +161,7 @@ static void hand_task(void *context, int t) {
   Pair *p = pairs_at(&h->cpu->pairs, h->pair[t]);
   Record *r = &h->c->record[p->slot];
   int first = h->first[t], count = h->first[t + 1] - first;
-  pair_query_put(p, &h->cpu->scene, (const Candidate *)h->c->search.list.here.at + first, count);
+  pair_query_put(p, &h->cpu->scene, count);
   if (r->a != p->a || r->b != p->b) *r = (Record){.a = p->a, .b = p->b};
   r->list = pair_cache(p, &h->cpu->scene)->list;
   r->first = h->base + first;
@@ -178,17 +177,15 @@ static bool collect(Cuda *c, Cpu *cpu, int tasks, const int *pair) {
     first[t] = at;
     at += own;
   }
-  s->list = (Twin){s->list.here, s->list.there, sizeof(Candidate), 0};
-  if (!twin_extend(&s->list, found) || !cuda_grow_candidates(c, base + found)) return false;
+  if (!cuda_grow_candidates(c, base + found)) return false;
   Candidate *to = (Candidate *)c->candidate.at + base;
   OrderArrays order = {s->found.at, s->order.at, to};
-  if (!search_sort(found, s->key.at, s->owner.at, s->order.at, &s->scratch) || !search_order_launch(found, &order) ||
-      !device_download(s->list.here.at, to, (size_t)found * sizeof(Candidate)) || !device_wait())
+  if (!search_sort(found, s->key.at, s->owner.at, s->order.at, &s->scratch) || !search_order_launch(found, &order))
     return false;
   c->candidate_count = base + found;
   Handing handing = {cpu, c, pair, first, base};
-  parallel_for(cpu->threads, tasks, 4, hand_task, &handing);
-  return pairs_settle(&cpu->pairs);
+  parallel_for(cpu->threads, tasks, 64, hand_task, &handing);
+  return true;
 }
 
 /* A tree too deep for the keys: this machine searches. */

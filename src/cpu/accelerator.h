@@ -21,7 +21,8 @@ typedef struct Accelerator {
   Outcome (*cover)(void *self, struct Cpu *cpu);
   /* Friction forces of the selected pairs after a step: pair_friction_advance of each. */
   Outcome (*advance)(void *self, struct Cpu *cpu);
-  /* Gradient, matrix and Newton's step of the active set. NULL: the CPU does it, after a fetch. */
+  /* Gradient, matrix and Newton's step of the active set. NULL, or too few bodies: the CPU does it, after a fetch. */
+  bool (*solves)(int bodies);
   Outcome (*newton)(void *self, struct Cpu *cpu, bool *raised);
   /* Copies contacts and friction points to the pairs. */
   Outcome (*fetch)(void *self, struct Cpu *cpu);

@@ -698,6 +698,7 @@ static const Accelerator cuda_accelerator = {.destroy = cuda_free,
                                              .bound = cuda_bound,
                                              .cover = cuda_cover,
                                              .advance = cuda_advance,
+                                             .solves = cuda_solves,
                                              .newton = cuda_newton_step,
                                              .fetch = cuda_fetch,
                                              .friction_changed = cuda_friction_changed};

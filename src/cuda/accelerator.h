@@ -117,6 +117,8 @@ SweepTask sweep_task(const Cuda *cuda, const Pair *pair, const BoundPlan *plan);
 Outcome cuda_lost(Cuda *cuda);  /* the GPU failed */
 bool cuda_accelerate(Cpu *cpu); /* false if memory is out */
 /* newton.c */
+bool cuda_solves(int bodies);
+extern int cuda_solve_bodies; /* the least number; tests change it */
 Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised);
 
 #endif

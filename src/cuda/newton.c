@@ -9,6 +9,10 @@
 
 enum { PCG_ITERATIONS = 4000 };
 
+int cuda_solve_bodies = GPU_SOLVE_BODIES;
+
+bool cuda_solves(int bodies) { return bodies >= cuda_solve_bodies; }
+
 /* The system of the active set. Places are those in the packet. */
 typedef struct Setup {
   Cpu *cpu;

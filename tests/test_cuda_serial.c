@@ -169,6 +169,7 @@ static void test_leaves_gpu(void **state) {
     serial_out_of_memory = false;
     assert_int_equal(status, k ? ABD_ERROR_MEMORY : ABD_OK);
     if (k) assert_true(abd_world_hash(lab.world) == before);
+    if (k) assert_non_null(strstr(abd_world_error(lab.world), "out of memory on the GPU"));
     else assert_string_equal(abd_world_device(lab.world), "cpu");
     for (int i = 0; i < 5; i++) lab_step(&lab);
     lab_close(&lab);

@@ -17,8 +17,9 @@ typedef struct BenchCase {
   bool fixture;      /* the file is in the folder of --fixtures */
   double seconds;    /* of simulated time; 0: steps counts */
   int64_t steps;
-  const char *set; /* a setting KEY=VALUE, or NULL */
-  int threads;     /* 0: as given to the command */
+  const char *set;    /* a setting KEY=VALUE, or NULL */
+  int threads;        /* 0: as given to the command */
+  const char *device; /* cpu or cuda, or NULL: as given to the command */
 } BenchCase;
 
 typedef enum BenchAxis { BENCH_NO_AXIS, BENCH_BODIES, BENCH_TRIANGLES, BENCH_DT, BENCH_THREADS } BenchAxis;

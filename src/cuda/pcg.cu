@@ -14,7 +14,7 @@
 #include <cuda_runtime.h>
 #include <math.h>
 
-enum { WARP = 32, WARPS = 16, THREADS = WARP * WARPS, BLOCK_ROWS = 4, SINGLE_ROWS = 4, REPLACE = 50 };
+enum { WARP = 32, WARPS = 16, THREADS = WARP * WARPS, BLOCK_ROWS = 8, SINGLE_ROWS = 8, REPLACE = 50 };
 enum { VECTOR_R, VECTOR_U, VECTOR_W, VECTOR_P, VECTOR_S, VECTOR_Q, VECTOR_Z, VECTOR_X, VECTOR_N, VECTOR_M, VECTORS };
 enum { STATUS_LIVE, STATUS_DONE, STATUS_INDEFINITE };
 
@@ -192,27 +192,11 @@ __device__ static double *vector_at(const Rows &b, int k, int which) {
   return b.vector + ((size_t)k * VECTORS + which) * PCG_SIZE;
 }
 
-/* Three numbers of a row. */
-typedef struct Three {
-  double x[3];
-} Three;
-
-/* What a row of any thread block shows: the numbers for this lane's columns. They are read from the GPU's memory, past
- * the multiprocessor's own cache. */
-__device__ static Three shown_at(const double *shown, int row, int lane) {
-  const double *at = shown + (size_t)PCG_SIZE * row + 3 * (lane < 24 ? lane / 6 : 0);
-  Three three;
-#pragma unroll
-  for (int k = 0; k < 3; k++) three.x[k] = gridDim.x > 1 ? __ldcg(at + k) : at[k];
-  return three;
-}
-
-__device__ static void block_add_shown(RowSum *s, const Columns &c, const Three &v) {
-#pragma unroll
-  for (int k = 0; k < 3; k++) {
-    s->y.x = fma(c.a[k].x, v.x[k], s->y.x);
-    s->y.y = fma(c.a[k].y, v.x[k], s->y.y);
-  }
+/* What a row of any thread block shows. It is read from the GPU's memory, past the multiprocessor's own cache. */
+__device__ static double shown_at(const double *shown, int row, int lane) {
+  const double *at = shown + (size_t)PCG_SIZE * row + lane;
+  if (lane >= PCG_SIZE) return 0;
+  return gridDim.x > 1 ? __ldcg(at) : *at;
 }
 
 /* Row k of A v; lane i < 12 has number i. Four entries at once: all of them wait for memory. */
@@ -221,15 +205,15 @@ __device__ static double row_times(const Arrays &s, const Rows &b, int k, const 
   RowSum sum = {make_double2(0, 0)};
   int end = b.row_entry[k + 1];
   for (int e = b.row_entry[k]; e < end; e += AT_ONCE) {
-    Three x[AT_ONCE];
+    double x[AT_ONCE];
 #pragma unroll
-    for (int i = 0; i < AT_ONCE; i++) x[i] = shown_at(v, b.column[e + i < end ? e + i : e], lane);
+    for (int i = 0; i < AT_ONCE; i++) x[i] = e + i < end ? shown_at(v, b.column[e + i], lane) : 0;
 #pragma unroll
     for (int i = 0; i < AT_ONCE; i++) {
       if (e + i >= end) break;
       const double *block =
           e + i < b.kept ? b.value + (size_t)PCG_BLOCK * (e + i) : s.m.value + (size_t)PCG_BLOCK * (b.entry + e + i);
-      block_add_shown(&sum, block_load(block, lane), x[i]);
+      block_add(&sum, block_load(block, lane), x[i], lane);
     }
   }
   return row_of(sum, lane);

@@ -13,6 +13,7 @@
 
 extern double serial_tolerance;   /* of tests/cuda/serial.c */
 extern bool serial_out_of_memory; /* the same */
+extern int cuda_solve_bodies;     /* of cuda/newton.c */
 
 /* Boxes and potatoes that fall on each other, with friction. */
 static Lab open_heap(bool on_gpu) {
@@ -138,6 +139,24 @@ static void test_pays(void **state) {
   lab_close(&edge);
 }
 
+/* GPU_SOLVE_BODIES: the CPU factors smaller matrices. Steps agree nevertheless. */
+static void test_small_systems(void **state) {
+  (void)state;
+  extern bool cuda_solves(int bodies);
+  cuda_solve_bodies = 250;
+  assert_true(cuda_solves(250) && !cuda_solves(249));
+  Lab cpu = open_heap(false), gpu = open_heap(true);
+  for (int k = 0; k < 25; k++) {
+    lab_step(&cpu);
+    lab_step(&gpu);
+    assert_true(gpu.report.linear_iterations == 0);
+  }
+  assert_true(largest_difference(&cpu, &gpu) < 1e-6);
+  cuda_solve_bodies = 0;
+  lab_close(&cpu);
+  lab_close(&gpu);
+}
+
 /* Out of memory on the GPU: with auto the CPU takes the step, with cuda the step fails and the state stays. */
 static void test_leaves_gpu(void **state) {
   (void)state;
@@ -151,6 +170,7 @@ static void test_leaves_gpu(void **state) {
     serial_out_of_memory = false;
     assert_int_equal(status, k ? ABD_ERROR_MEMORY : ABD_OK);
     if (k) assert_true(abd_world_hash(lab.world) == before);
+    if (k) assert_non_null(strstr(abd_world_error(lab.world), "out of memory on the GPU"));
     else assert_string_equal(abd_world_device(lab.world), "cpu");
     for (int i = 0; i < 5; i++) lab_step(&lab);
     lab_close(&lab);
@@ -180,8 +200,11 @@ static void test_tolerance(void **state) {
 }
 
 int main(void) {
+  if (cuda_solve_bodies != 250) return fprintf(stderr, "GPU_SOLVE_BODIES is %d, expected 250\n", cuda_solve_bodies), 1;
+  cuda_solve_bodies = 0; /* all on the GPU */
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps_agree), cmocka_unit_test(test_repeats),
                                      cmocka_unit_test(test_resumes),     cmocka_unit_test(test_tolerance),
-                                     cmocka_unit_test(test_pays),        cmocka_unit_test(test_leaves_gpu)};
+                                     cmocka_unit_test(test_pays),        cmocka_unit_test(test_small_systems),
+                                     cmocka_unit_test(test_leaves_gpu)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

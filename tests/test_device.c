@@ -52,8 +52,31 @@ static void test_cuda(void **state) {
   lab_close(&lab);
 }
 
+/* A snapshot of a world of the GPU can be restored without one. The next step says so, until another device is chosen. */
+static void test_restore_without_gpu(void **state) {
+  (void)state;
+  if (!abd_cuda_missing()) skip();
+  Lab from = open_box(ABD_DEVICE_CPU), to = open_box(ABD_DEVICE_CUDA);
+  lab_steps(&from, 3);
+  size_t size = abd_world_snapshot_size(from.world);
+  void *bytes = malloc(size);
+  assert_int_equal(abd_world_save(from.world, bytes, size), ABD_OK);
+  lab_expect_ok(&to, abd_world_restore(to.world, bytes, size));
+  assert_string_equal(abd_world_device(to.world), "");
+  assert_int_equal(abd_world_step(to.world, NULL), ABD_ERROR_ARGUMENT);
+  assert_non_null(strstr(abd_world_error(to.world), abd_cuda_missing()));
+  lab_expect_ok(&to, abd_world_set_device(to.world, ABD_DEVICE_CPU));
+  assert_string_equal(abd_world_device(to.world), "cpu");
+  lab_steps(&to, 2);
+  lab_steps(&from, 2);
+  assert_true(abd_world_hash(from.world) == abd_world_hash(to.world));
+  free(bytes);
+  lab_close(&from);
+  lab_close(&to);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu), cmocka_unit_test(test_auto),
-                                     cmocka_unit_test(test_cuda)};
+                                     cmocka_unit_test(test_cuda), cmocka_unit_test(test_restore_without_gpu)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <abd/scene.h>
@@ -71,10 +72,35 @@ static bool add_case(BenchRows *rows, const BenchCase *its, const double *dt, co
   return true;
 }
 
+/* Why the GPU cannot be used, "" if it can. A process of its own asks: rows run in children, and a process that has used
+ * the driver cannot share it with its children. */
+static const char *gpu_missing(void) {
+  static char text[256] = "?";
+  int end[2];
+  if (text[0] != '?') return text;
+  if (pipe(end)) return "no process can be started";
+  pid_t child = fork();
+  if (child == 0) {
+    const char *why = abd_cuda_missing() ? abd_cuda_missing() : "";
+    _exit(write(end[1], why, strlen(why)) < 0);
+  }
+  close(end[1]);
+  ssize_t length = child > 0 ? read(end[0], text, sizeof text - 1) : 0;
+  text[length > 0 ? length : 0] = 0;
+  close(end[0]);
+  if (child > 0) waitpid(child, NULL, 0);
+  return text;
+}
+
 static bool left_out(const BenchCase *its, const BenchOptions *o) {
   long processors = sysconf(_SC_NPROCESSORS_ONLN);
   if (its->fixture && !o->fixtures) {
     fprintf(stderr, "abd bench: left out: %s (--fixtures DIR names the folder of rigid-IPC's scenes)\n", its->name);
+    return true;
+  }
+  if (its->device && o->device && strcmp(its->device, o->device)) return true; /* another row measures it */
+  if (its->device && !strcmp(its->device, "cuda") && *gpu_missing()) {
+    fprintf(stderr, "abd bench: left out: %s (%s)\n", its->name, gpu_missing());
     return true;
   }
   if (its->threads <= processors) return false;
@@ -227,10 +253,11 @@ int command_bench(int argc, char **argv) {
       {"dt", 0, OPTION_TEXT, &o.dt, "S,...",
        "time steps, such as 1/100,1/50; by default those of the set or the scene"},
       {"threads", 'j', OPTION_ATLEAST1, &o.threads, "N", "threads (1)"},
-      {"device", 0, OPTION_TEXT, &o.device, "NAME", "cpu, cuda or auto, the same as --set solver.device=NAME"},
+      {"device", 0, OPTION_TEXT, &o.device, "NAME",
+       "cpu, cuda or auto, the same as --set solver.device=NAME; of the set gpu those rows only"},
       {"repeat", 0, OPTION_ATLEAST1, &o.repeat, "N", "runs of a row, at most 9 (3); one if it takes over 10 s"},
       {"set", 's', OPTION_LIST, &o.set, "KEY=VALUE", "a setting of all scenes: --set contact.friction=0.5"},
-      {"fixtures", 0, OPTION_TEXT, &o.fixtures, "DIR", "rigid-IPC's scenes, for the set marks"},
+      {"fixtures", 0, OPTION_TEXT, &o.fixtures, "DIR", "rigid-IPC's scenes, for the sets marks, readme and gpu"},
       {"mesh-dir", 0, OPTION_TEXT, &o.mesh_dir, "DIR", "folder in which meshes are searched last"},
       {"json", 0, OPTION_TEXT, &o.json, "FILE", "write all figures, with machine and commit"},
       {"markdown", 0, OPTION_TEXT, &o.markdown, "FILE", "write the table as Markdown"},

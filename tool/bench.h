@@ -18,10 +18,11 @@ typedef struct BenchCase {
   bool fixture;      /* the file is in the folder of --fixtures */
   double seconds;    /* of simulated time; 0: steps counts */
   int64_t steps;
-  const char *set; /* a setting KEY=VALUE, or NULL */
-  int threads;     /* 0: as given to the command */
-  double dt;       /* [s] 0: of the set or the scene */
-  int64_t skip;    /* steps before those that are measured */
+  const char *set;    /* a setting KEY=VALUE, or NULL */
+  int threads;        /* 0: as given to the command */
+  const char *device; /* cpu or cuda, or NULL: as given to the command */
+  double dt;          /* [s] 0: of the set or the scene */
+  int64_t skip;       /* steps before those that are measured */
 } BenchCase;
 
 typedef enum BenchAxis { BENCH_NO_AXIS, BENCH_BODIES, BENCH_TRIANGLES, BENCH_DT, BENCH_THREADS } BenchAxis;

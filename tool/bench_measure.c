@@ -61,7 +61,8 @@ static AbdScene *load_scene(const BenchRow *row, const BenchOptions *o, AbdError
   if (!set) return snprintf(error->text, sizeof error->text, "out of memory"), NULL;
   if (row->its.set) set[count++] = row->its.set;
   for (int k = 0; k < o->set.count; k++) set[count++] = o->set.text[k];
-  if (o->device) snprintf(device, sizeof device, "solver.device=%.40s", o->device), set[count++] = device;
+  const char *where = row->its.device ? row->its.device : o->device;
+  if (where) snprintf(device, sizeof device, "solver.device=%.40s", where), set[count++] = device;
   if (row->dt > 0) snprintf(dt, sizeof dt, "dt=%.17g", row->dt), set[count++] = dt;
   AbdSceneDef options = {.mesh_dir = o->mesh_dir, .set = set, .set_count = (size_t)count};
   char *path = NULL;

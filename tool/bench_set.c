@@ -199,6 +199,26 @@ static const BenchCase threads_case[] = {
     {0},
 };
 
+/* The CPU with 1 and 16 threads, the GPU with 16; paper: milliseconds per step of the paper on an RTX 3090. */
+#define GPU_ROWS(title, paper, count, ...)                                                                             \
+  {.name = title ", 1 thread", .steps = count, .threads = 1, .device = "cpu", __VA_ARGS__},                            \
+      {.name = title ", 16 threads", .steps = count, .threads = 16, .device = "cpu", __VA_ARGS__}, {                   \
+    .name = title ", GPU" paper, .steps = count, .threads = 16, .device = "cuda", __VA_ARGS__                          \
+  }
+static const BenchCase gpu_case[] = {
+    GPU_ROWS("wrecking ball", " (paper's 56)", 220, FIXTURE("chain/wrecking-ball")),
+    GPU_ROWS("pile of 1000", "", 60, .scene = "pile:count=1000"),
+    GPU_ROWS("net 8x8", " (paper's 7)", 100, .scene = "net:size=8"),
+    GPU_ROWS("net 16x16 and ball", " (paper's 200)", 300, .scene = "net:size=16,ball=6"),
+    GPU_ROWS("cards, 10 levels", " (paper's 24)", 200, .scene = "cards"),
+    GPU_ROWS("ball, 562 bodies", "", 200, .scene = "ball:stack=full", .set = "contact.friction=0.5"),
+    GPU_ROWS("gear train, 2.46M triangles", " (paper's 137)", 100, .scene = "gear-train:resolution=36"),
+    GPU_ROWS("spikes, 1.2M triangles", "", 100, .scene = "spikes:resolution=5"),
+    GPU_ROWS("net of 27,645 rings", "", 100, .scene = "net:size=97"),
+    GPU_ROWS("pile of 10,000", "", 200, .scene = "pile:count=10000"),
+    {0},
+};
+
 static const BenchSet all[] = {
     {"quick", "four small scenes, in seconds", quick_case, one_dt, BENCH_NO_AXIS, BENCH_STAGES},
     {"paper", "the paper's scenes at dt = 1/100, 1/50, 1/25, beside its table", paper_case, three_dt, BENCH_NO_AXIS,
@@ -214,6 +234,8 @@ static const BenchSet all[] = {
     {"impacts", "free balls, a pile, boxes on cards, tori, small rings, a landing; then scenes at rest", impacts_case,
      NULL, BENCH_NO_AXIS, BENCH_IMPACTS},
     {"impacts-quick", "the short and the small ones of them", impacts_quick_case, NULL, BENCH_NO_AXIS, BENCH_IMPACTS},
+    {"gpu", "1 and 16 threads beside an NVIDIA GPU, beside the paper's; hours with --device cpu", gpu_case, NULL,
+     BENCH_NO_AXIS, BENCH_STAGES},
     {"growth-bodies", "nets of 105 to 27,645 rings", bodies_case, NULL, BENCH_BODIES, BENCH_STAGES},
     {"growth-triangles", "24 rings of 120 to 160,000 triangles", triangles_case, NULL, BENCH_TRIANGLES, BENCH_STAGES},
     {"growth-dt", "dt from 1/1000 to 1/25 over the same time", dt_case, many_dt, BENCH_DT, BENCH_STAGES},

@@ -41,6 +41,19 @@ static int disk_failure(Session *session) {
   return EXIT_FAILED;
 }
 
+static bool runs_on_gpu(const Session *session) {
+  const char *device = abd_world_device(session->world);
+  return !strncmp(device, "cuda", 4);
+}
+
+/* The state is that of the last step, and is written. */
+static int gpu_failure(Session *session) {
+  char word[WORD_SIZE];
+  progress_say(&session->progress, "Go on with: %s run %s --resume --device cpu", args_program(),
+               args_word(session->path, word, sizeof word));
+  return EXIT_BAD_INPUT;
+}
+
 static int step_once(Session *session) {
   AbdError error;
   AbdStepReport report;
@@ -48,13 +61,17 @@ static int step_once(Session *session) {
     progress_say(&session->progress, "abd run: %s: %s", session->source, error.text);
     return EXIT_BAD_INPUT;
   }
+  bool on_gpu = runs_on_gpu(session);
   AbdStatus status = abd_world_step(session->world, &report);
   if (status == ABD_INTERRUPTED) return EXIT_INTERRUPTED;
   if (status != ABD_OK) {
     progress_say(&session->progress, "abd run: %s: %s", session->source, abd_world_error(session->world));
     if (session->run) trouble_failed_step(session, report.culprit[0]);
-    return EXIT_FAILED;
+    return on_gpu && status == ABD_ERROR_MEMORY ? gpu_failure(session) : EXIT_FAILED;
   }
+  if (on_gpu && !runs_on_gpu(session))
+    progress_say(&session->progress, "note: the GPU's memory ran out in step %lld; the CPU goes on",
+                 (long long)report.step);
   if (!session_record(session, &report)) return disk_failure(session);
   if (!session->run) return EXIT_GOOD; /* rank 0 prints */
   progress_step(&session->progress, &report);

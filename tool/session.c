@@ -133,6 +133,20 @@ static int choose_device(Session *session) {
   return status == ABD_OK ? EXIT_GOOD : fail(code_of(status), "%s", abd_world_error(session->world));
 }
 
+/* Which machine goes on, if it is another one than before. */
+static int compare_devices(const Session *session) {
+  char word[WORD_SIZE];
+  const char *now = abd_world_device(session->world), *before = abd_run_meta(session->run, "device");
+  if (!*now)
+    return fail(EXIT_BAD_INPUT,
+                "%s was made with solver.device \"cuda\", but %s. Go on with: %s run %s --resume --device cpu",
+                session->path, abd_cuda_missing(), args_program(), args_word(session->path, word, sizeof word));
+  size_t length = before ? strlen(before) : 0, end = strlen(now);
+  if (!session->options.quiet && length && (length < end || strcmp(before + length - end, now)))
+    fprintf(stderr, "note: steps so far were made on %s; %s goes on\n", before, now);
+  return EXIT_GOOD;
+}
+
 static int build_world(Session *session) {
   AbdError error;
   session->world = abd_scene_build(session->scene, thread_count(session), &error);
@@ -233,6 +247,7 @@ static int resume_run(Session *session) {
   }
   stop_watch(session->world);
   int code = choose_device(session);
+  if (code == EXIT_GOOD) code = compare_devices(session);
   if (code == EXIT_GOOD) code = update_plan(session);
   if (code != EXIT_GOOD) abd_run_close(session->run), session->run = NULL; /* nothing to sum up */
   return code;

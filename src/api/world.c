@@ -37,6 +37,16 @@ AbdStatus world_need_backend(AbdWorld *world, AbdError *error) {
   return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", m->body_count);
 }
 
+/* A run that was made on a GPU can be restored without one: abd_world_set_device then chooses another machine. Until then
+ * the world can be read, and no step is made. */
+static AbdStatus world_restored_backend(AbdWorld *world, AbdError *error) {
+  if (world->model.def.solver.device != ABD_DEVICE_CUDA || !abd_cuda_missing()) return world_need_backend(world, error);
+  world->backend = (Backend){&cpu_stages, cpu_create(&world->model)};
+  if (step_init(&world->step, &world->model) && world->backend.self) return ABD_OK;
+  world_drop_backend(world);
+  return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", world->model.body_count);
+}
+
 const Work *world_view(const AbdWorld *world) { return world->backend.stages->view(world->backend.self); }
 
 void abd_world_destroy(AbdWorld *world) {
@@ -166,7 +176,7 @@ static AbdStatus build(AbdWorld *world, bool check, AbdError *error) {
   Model *m = &world->model;
   if (model_start(m, error)) return error->status;
   if (state_init(&world->state, m, error) || state_next_init(&world->next, m, error)) return error->status;
-  if (world_need_backend(world, error)) return error->status;
+  if (check ? world_need_backend(world, error) : world_restored_backend(world, error)) return error->status;
   if (check && (check_start(world, error) || check_near(world, error))) return error->status;
   return interrupted(m->interrupt) ? fault(error, ABD_INTERRUPTED, "interrupted") : ABD_OK;
 }
@@ -202,6 +212,11 @@ AbdStatus abd_world_start(AbdWorld *world) {
 
 static AbdStatus step_fault(AbdWorld *world, Outcome outcome, AbdError *error) {
   long long step = (long long)world->state.step + 1;
+  if (outcome.kind == STAGE_OUT_OF_MEMORY && world->backend.stages != &cpu_stages)
+    return fault(error, ABD_ERROR_MEMORY,
+                 "out of memory on the GPU or on this machine in step %lld; device \"cpu\" or \"auto\" can go on from "
+                 "step %lld",
+                 step, step - 1);
   if (outcome.kind == STAGE_OUT_OF_MEMORY) return fault(error, ABD_ERROR_MEMORY, "out of memory in step %lld", step);
   const Body *body = outcome.body < 0 ? NULL : &world->model.body[outcome.body];
   return fault(error, ABD_ERROR_NUMERIC, "a value that is not finite appeared in step %lld%s%s", step,
@@ -223,6 +238,8 @@ static AbdStatus step_ready(AbdWorld *world, AbdError *error) {
     return fault(error, ABD_ERROR_STATE, "a change of the world is open: abd_world_end_change comes before a step");
   if (!world->started && abd_world_start(world) != ABD_OK) return world->error.status;
   if (world_need_backend(world, error)) return error->status;
+  if (world->model.def.solver.device == ABD_DEVICE_CUDA && world->backend.stages == &cpu_stages)
+    return fault(error, ABD_ERROR_ARGUMENT, "solver.device is \"cuda\", but %s", abd_cuda_missing());
   world->contacts_known = world->reactions_known = false;
   kept_destroy(&world->kept);
   state_next_copy(&world->next, &world->state, &world->model);

@@ -219,24 +219,37 @@ static Affine relative_at(const Sweep *s, double t) {
   return affine_relative(&end[0], &end[1]);
 }
 
-/* Advances in growing windows of the step until a stencil stops it. An early hit then needs only a short sweep. */
+/* Growing windows of the step: an early hit then needs only a short sweep. limit: how far they are needed. */
+bool sweep_window_next(const Sweep *s, double limit, SweepWindow *w) {
+  double longest = s->turn > 0 ? SWEEP_TURN / s->turn : 1;
+  if (w->count++) {
+    if (w->t0 + w->length == w->t0) return false;
+    w->t0 += w->length;
+    w->length *= SWEEP_STEP;
+    w->from = w->to;
+  } else {
+    w->length = s->rate > SWEEP_LONG * s->a.radius ? SWEEP_FIRST : 1;
+    w->from = s->from;
+  }
+  if (!(w->t0 < limit)) return false;
+  w->length = least(w->length, least(longest, limit - w->t0));
+  w->to = relative_at(s, w->t0 + w->length);
+  double turn = s->turn * w->length / (1 - s->turn * w->t0 > 0.2 ? 1 - s->turn * w->t0 : 0.2);
+  double stretch = s->sigma * (1 - least(s->turn * (w->t0 + w->length), 0.9));
+  double bend = 0.25 * turn * s->rate * w->length / (1 - least(turn, 0.9));
+  w->radius = (s->floor + bend) / stretch;
+  return true;
+}
+
+/* Advances in windows until a stencil stops the step. */
 static void cover_in_windows(PairSweep *p, double t_wanted) {
-  const Sweep s = p->s;
-  Pair *pair = p->pair;
-  double t0 = 0, window = s.rate > SWEEP_LONG * p->mesh_a->radius ? SWEEP_FIRST : 1,
-         longest = s.turn > 0 ? SWEEP_TURN / s.turn : 1;
-  for (Affine from = s.from, to; t0 < least(t_wanted, pair->bound); t0 += window, window *= SWEEP_STEP, from = to) {
-    window = least(window, least(longest, least(t_wanted, pair->bound) - t0));
-    to = relative_at(&s, t0 + window);
-    double turn = s.turn * window / (1 - s.turn * t0 > 0.2 ? 1 - s.turn * t0 : 0.2);
-    double stretch = s.sigma * (1 - least(s.turn * (t0 + window), 0.9));
-    double bend = 0.25 * turn * s.rate * window / (1 - least(turn, 0.9));
+  SweepWindow w = {0};
+  while (sweep_window_next(&p->s, least(t_wanted, p->pair->bound), &w)) {
     Query query;
     query.meet = sweep_elements;
     query.context = p;
-    query_open(&query, pair, p->scene);
-    query_run(&query, &from, &to, (s.floor + bend) / stretch);
-    if (t0 + window == t0) break;
+    query_open(&query, p->pair, p->scene);
+    query_run(&query, &w.from, &w.to, w.radius);
   }
 }
 
@@ -266,20 +279,27 @@ void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], 
   else if (radius < 0) cover_in_windows(&p, t_wanted);
 }
 
-bool pair_cover_plan(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted,
-                     BoundPlan *plan) {
+CoverWay pair_cover_plan(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted,
+                         BoundPlan *plan) {
   PairSweep p = sweep_of(pair, scene, q, d);
   sweep_measure(&p);
   double radius = cover_radius(&p, t_wanted);
   pair->needs_cover = false;
-  if (radius > 0 && !p.s.half_space) {
+  if (radius > 0 && p.s.half_space) {
+    cover_by_list(&p, radius);
+    return COVER_DONE;
+  }
+  if (radius > 0) {
     pair_query_begin(pair, scene, &q[0], &q[1], radius);
     p.s.rel = 0;
-    p.s.moved = INFINITY;
-    *plan = (BoundPlan){false, p.s};
-    return true;
   }
-  if (radius > 0) cover_by_list(&p, radius);
-  else if (radius < 0) cover_in_windows(&p, t_wanted);
-  return false;
+  p.s.moved = INFINITY;
+  *plan = (BoundPlan){false, p.s};
+  return radius > 0 ? COVER_LIST : radius < 0 ? COVER_WINDOWS : COVER_DONE;
+}
+
+void pair_cover_windows(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted) {
+  PairSweep p = sweep_of(pair, scene, q, d);
+  sweep_measure(&p);
+  cover_in_windows(&p, t_wanted);
 }

@@ -46,6 +46,7 @@ typedef struct PathRecord {
 typedef struct PairCache {
   uint64_t list;   /* serial of the list of candidates: no two lists have the same; 0 = none */
   bool listed;     /* the candidates are complete */
+  bool away;       /* another machine has them, `candidate` is empty */
   bool ahead;      /* they are the list of the path that pair_bound is called for next */
   Range candidate; /* Candidate */
   double radius;   /* of the list */
@@ -84,8 +85,8 @@ double cache_motion(const PairCache *cache, const Pair *pair, const ContactScene
 /* Lists the candidates within `radius` (b's rest metric) at poses qa, qb. */
 void pair_query_begin(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double radius);
 /* ... in two parts, if another machine searches: between them the pair has no list. */
-void pair_query_here(Pair *pair, const ContactScene *scene); /* the second part, on this machine */
-void pair_query_put(Pair *pair, const ContactScene *scene, const Candidate *candidate, int count);
+void pair_query_here(Pair *pair, const ContactScene *scene);           /* the second part, on this machine */
+void pair_query_put(Pair *pair, const ContactScene *scene, int count); /* the list stays there */
 void pair_query(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double radius);
 
 #endif

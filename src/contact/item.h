@@ -88,6 +88,7 @@ typedef struct EvalResult {
   double min_gap;           /* [m] */
   double near;              /* lower bound of all listed distances, in b's rest metric */
   int nearest;              /* candidate of the smallest gap, counted from the pair's first; -1 = none */
+  int kind, prim_a, prim_b; /* its stencil */
   int contacts, distances;  /* numbers */
   int failed;               /* a distance was not a number */
 } EvalResult;

@@ -208,12 +208,11 @@ void pair_take(Pair *pair, const ContactScene *scene, const EvalPlan *plan, cons
     cache->valid[0] = 0;
   }
   if (result->nearest >= 0) {
-    const Candidate *c = &cache_candidates(cache, scene)[result->nearest];
     pair->min_gap = result->min_gap;
     pair->min_distance = result->min_gap + plan->separation;
-    pair->nearest_kind = c->kind;
-    pair->nearest_a = c->prim_a;
-    pair->nearest_b = c->prim_b;
+    pair->nearest_kind = result->kind;
+    pair->nearest_a = result->prim_a;
+    pair->nearest_b = result->prim_b;
   }
   if (result->contacts > 0 && !pool_extend(&scene->store->contact, &pair->contact, result->contacts))
     pair->failed = true;

@@ -174,10 +174,14 @@ void pair_bound_take(Pair *pair, const ContactScene *scene, const struct BoundPl
 bool pair_clear(Pair *pair, const ContactScene *scene);
 /* As pair_bound for all stencils, listed or not, for steps up to t_wanted. */
 void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted);
-/* The same for two stiff bodies, if another machine searches and tests the stencils. True: the pair needs a new list, at
- * cache->ref up to cache->radius; then the plan's candidates are tested, and their least bound is pair->bound. */
-bool pair_cover_plan(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted,
-                     struct BoundPlan *plan);
+/* The same for two stiff bodies, if another machine searches and tests the stencils. COVER_LIST: the pair needs a new
+ * list, at cache->ref up to cache->radius; then the plan's candidates are tested, and their least bound is pair->bound.
+ * COVER_WINDOWS: all stencils that pass each other in the windows of sweep_window_next are tested; pair_cover_windows
+ * does it on this machine. */
+typedef enum CoverWay { COVER_DONE, COVER_LIST, COVER_WINDOWS } CoverWay;
+CoverWay pair_cover_plan(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted,
+                         struct BoundPlan *plan);
+void pair_cover_windows(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted);
 /* Computes gradient and Gauss-Newton Hessian of barrier and friction at the accepted poses, into pair_moment_sums for
  * stiff sides and into pair_springs for soft ones. Inputs are the contacts of the last pair_eval and the friction
  * forces of pair_friction_start or pair_friction_advance after it. */

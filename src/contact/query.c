@@ -132,7 +132,7 @@ void pair_query_begin(Pair *pair, const ContactScene *scene, const Affine *qa, c
   const Affine zero = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}};
   PairCache *cache = pair_cache(pair, scene);
   cache->list = __atomic_add_fetch(&scene->store->cache->list_count, 1, __ATOMIC_RELAXED);
-  cache->listed = false;
+  cache->listed = cache->away = false;
   cache->candidate.count = 0;
   cache->ref = affine_relative(qa, qb);
   cache->radius = radius;
@@ -140,12 +140,9 @@ void pair_query_begin(Pair *pair, const ContactScene *scene, const Affine *qa, c
   cache->full.serial[0] = 0;
 }
 
-void pair_query_put(Pair *pair, const ContactScene *scene, const Candidate *candidate, int count) {
+void pair_query_put(Pair *pair, const ContactScene *scene, int count) {
   PairCache *cache = pair_cache(pair, scene);
-  Candidate *to = count ? pool_extend(&scene->store->cache->candidate, &cache->candidate, count) : NULL;
-  if (to) memcpy(to, candidate, (size_t)count * sizeof *to);
-  if (count && !to) pair->failed = true;
-  cache->listed = !pair->failed;
+  cache->listed = cache->away = true;
   pair->counts.candidates += count;
 }
 

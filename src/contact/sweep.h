@@ -28,6 +28,19 @@ typedef struct BoundPlan {
   Sweep s;
 } BoundPlan;
 
+/* A part of the step: from t0 on, relative poses at both ends. Paths of a's points stay within the radius of straight
+ * lines between them, less the floor. count: windows so far. */
+typedef struct SweepWindow {
+  int count;
+  double t0, length, radius;
+  Affine from, to;
+} SweepWindow;
+
+/* bound.c: the next window; false if the windows so far reach the limit. */
+#ifndef __CUDACC__
+bool sweep_window_next(const Sweep *sweep, double limit, SweepWindow *window);
+#endif
+
 KERNEL double sweep_floor(double separation, double range) { return separation + GAP_CLEAR * range; }
 
 /* Computes the inputs of the test along candidates' normals. Most pairs never need it. */

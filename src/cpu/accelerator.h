@@ -12,7 +12,7 @@ struct Cpu;
 typedef struct Accelerator {
   void (*destroy)(void *self);
   /* A step begins; the pairs have no friction points. */
-  void (*begin)(void *self);
+  void (*begin)(void *self, struct Cpu *cpu);
   /* Contacts and energies of the selected pairs at the trial poses: pair_eval of each. */
   Outcome (*eval)(void *self, struct Cpu *cpu);
   /* Bounds of the selected pairs along the directions: pair_bound of each that pair_clear does not settle. */
@@ -23,7 +23,8 @@ typedef struct Accelerator {
   Outcome (*advance)(void *self, struct Cpu *cpu);
   /* Moments of the selected pairs: assemble_task of each. NULL: the CPU does it, after a fetch. */
   Outcome (*moments)(void *self, struct Cpu *cpu);
-  /* Gradient, matrix and Newton's step of the active set. NULL: the CPU does it, after a fetch. */
+  /* Gradient, matrix and Newton's step of the active set. NULL, or too few bodies: the CPU does it, after a fetch. */
+  bool (*solves)(int bodies);
   Outcome (*newton)(void *self, struct Cpu *cpu, bool *raised);
   /* Copies contacts and friction points to the pairs. */
   Outcome (*fetch)(void *self, struct Cpu *cpu);

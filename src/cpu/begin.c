@@ -190,7 +190,7 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
   report->seconds[ABD_STAGE_CANDIDATES] += t1 - t0;
   if (stage_failed(outcome)) return outcome;
   select_all(islands);
-  if (cpu->accelerator) cpu->accelerator->begin(cpu->accelerator_self);
+  if (cpu->accelerator) cpu->accelerator->begin(cpu->accelerator_self, cpu);
   outcome = trial_since(cpu, ABD_STAGE_DISTANCES, t1);
   if (!stage_failed(outcome)) outcome = fetch_contacts(cpu);
   if (stage_failed(outcome)) return outcome;

@@ -107,8 +107,6 @@ static void project_task(void *context, int k) {
 }
 
 static Outcome assemble(Cpu *cpu) {
-  soft_load(cpu, cpu->work.q);
-  choose_bodies(cpu);
   Outcome outcome = contact_assemble(cpu);
   if (stage_failed(outcome)) return outcome;
   parallel_for(cpu->threads, cpu->active_count, 16, body_task, cpu);
@@ -197,20 +195,20 @@ static Outcome solve(Cpu *cpu, bool *raised) {
   return stage_done();
 }
 
-/* All of it on another machine; the active set is chosen here. */
-static Outcome solve_elsewhere(Cpu *cpu, bool *raised) {
-  double t0 = clock_now();
-  choose_bodies(cpu);
+/* All of it on another machine; the active set is chosen here. t0: when that began. */
+static Outcome solve_elsewhere(Cpu *cpu, bool *raised, double t0) {
   Outcome outcome = cpu->accelerator->newton(cpu->accelerator_self, cpu, raised);
   cpu->report->seconds[ABD_STAGE_SOLVE] += clock_now() - t0;
   return outcome;
 }
 
 static Outcome solve_once(Cpu *cpu, bool *raised) {
-  if (cpu->accelerator && cpu->accelerator->newton) return solve_elsewhere(cpu, raised);
+  const Accelerator *other = cpu->accelerator;
   double t0 = clock_now();
-  bool elsewhere = cpu->accelerator && cpu->accelerator->moments;
-  Outcome fetched = elsewhere ? stage_done() : fetch_contacts(cpu);
+  soft_load(cpu, cpu->work.q);
+  choose_bodies(cpu);
+  if (other && other->newton && other->solves(cpu->active_count)) return solve_elsewhere(cpu, raised, t0);
+  Outcome fetched = other && other->moments ? stage_done() : fetch_contacts(cpu);
   if (stage_failed(fetched)) return fetched;
   Outcome outcome = assemble(cpu);
   double t1 = clock_now();

@@ -54,7 +54,7 @@ void packet_free(Packet *p) {
   device_free(&p->there);
 }
 
-static Outcome lost(Cuda *c) {
+Outcome cuda_lost(Cuda *c) {
   c->lost = true;
   return stage_from(false);
 }
@@ -103,6 +103,7 @@ static bool reserve_records(Cuda *c, const Cpu *cpu) {
   if (!mem_reserve((void **)&c->record, &c->record_capacity, cpu->pairs.slot_count, sizeof(Record)) ||
       !mem_reserve((void **)&c->plan, &c->plan_capacity, pairs, sizeof(EvalPlan)) ||
       !mem_reserve((void **)&c->bound_plan, &c->bound_plan_capacity, pairs, sizeof(BoundPlan)) ||
+      !mem_reserve((void **)&c->items, &c->items_capacity, pairs, sizeof(int)) ||
       !mem_reserve((void **)&c->task_pair, &c->task_pair_capacity, pairs, sizeof(int)) ||
       !mem_reserve((void **)&c->searched, &c->searched_capacity, pairs, sizeof(int)) ||
       !mem_reserve((void **)&c->before, &c->before_capacity, pairs, sizeof(double)) ||
@@ -122,8 +123,8 @@ static void record_claim(Record *r, const Pair *p) {
 bool cuda_grow_candidates(Cuda *c, int count) {
   if (count <= c->candidate_capacity) return true;
   int larger = count + count / 2 + 4096;
-  DeviceArray *array[] = {&c->candidate, &c->state, &c->near, &c->contact, &c->index};
-  const size_t size[] = {sizeof(Candidate), sizeof(int), sizeof(float), sizeof(Contact), sizeof(int)};
+  DeviceArray *array[] = {&c->candidate, &c->contact, &c->spot, &c->index};
+  const size_t size[] = {sizeof(Candidate), sizeof(Contact), sizeof(int), sizeof(int)};
   for (int k = 0; k < ARRAY_COUNT(array); k++) {
     DeviceArray fresh = {0};
     if (!device_reserve(&fresh, (size_t)larger * size[k]) ||
@@ -138,10 +139,16 @@ bool cuda_grow_candidates(Cuda *c, int count) {
 
 /* Queues the pair's list of candidates for sending if the GPU has another one. Lower bounds of single candidates are
  * not kept here: the least possible ones are valid for any evaluation. */
+static bool has_list(const Cuda *c, const Cpu *cpu, const Pair *p) {
+  const Record *r = &c->record[p->slot];
+  return r->a == p->a && r->b == p->b && r->list == pair_cache(p, &cpu->scene)->list; /* no two have the same serial */
+}
+
 static bool queue_list(Cuda *c, const Cpu *cpu, const Pair *p) {
   Record *r = &c->record[p->slot];
   const PairCache *cache = pair_cache(p, &cpu->scene);
-  if (r->a == p->a && r->b == p->b && r->list == cache->list) return true; /* no two lists have the same serial */
+  if (has_list(c, cpu, p)) return true;
+  if (cache->away) return false; /* no copy is left: never so unless the GPU lost it */
   int count = cache->candidate.count;
   Candidate *from = cache_candidates(cache, &cpu->scene), *to = twin_extend(&c->fresh_candidate, count);
   if (!to) return false;
@@ -166,13 +173,48 @@ static bool send_lists(Cuda *c) {
                        (size_t)count * sizeof(Candidate));
 }
 
-/* Drops all lists if most of their room is wasted. Only if no contact is needed any more. */
-static void drop_lists(Cuda *c) {
-  int used = 0;
-  for (int k = 0; k < c->record_capacity; k++) used += c->record[k].list ? c->record[k].count : 0;
-  if (2 * used + 4096 > c->candidate_count) return;
-  memset(c->record, 0, (size_t)c->record_capacity * sizeof(Record));
-  c->candidate_count = 0;
+/* Tasks of the lists that pairs still use: c->task. */
+static bool list_used(Cuda *c, const Cpu *cpu) {
+  int total = 0;
+  c->task = (Twin){c->task.here, c->task.there, sizeof(FetchTask), 0};
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    const Record *r = &c->record[p->slot];
+    if (!has_list(c, cpu, p) || r->count == 0) continue;
+    FetchTask *task = twin_extend(&c->task, 1);
+    if (!task) return false;
+    *task = (FetchTask){r->first, r->count, total};
+    total += r->count;
+  }
+  return 2 * total + 4096 < c->candidate_count;
+}
+
+/* New places of the lists. */
+static int move_lists(Cuda *c, const Cpu *cpu) {
+  int total = 0;
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    Record *r = &c->record[p->slot];
+    if (!has_list(c, cpu, p)) continue;
+    r->first = total;
+    total += r->count;
+  }
+  return total;
+}
+
+/* Closes the gaps between lists if most of their room is wasted. Only if no contact is needed any more. If there is no
+ * memory for it, the gaps stay. */
+static void pack_lists(Cuda *c, const Cpu *cpu) {
+  if (cpu->pairs.slot_count > c->record_capacity || !list_used(c, cpu)) return;
+  const FetchTask *last = (const FetchTask *)c->task.here.at + c->task.count - 1;
+  int total = c->task.count ? last->to + last->count : 0;
+  if (!device_reserve(&c->packed, (size_t)c->candidate_capacity * sizeof(Candidate)) || !twin_send(&c->task)) return;
+  PackArrays arrays = {c->task.there.at, c->task.count, c->candidate.at, c->packed.at};
+  if (!pack_launch(total, &arrays) || !device_wait()) return;
+  DeviceArray before = c->candidate;
+  c->candidate = c->packed;
+  c->packed = before;
+  c->candidate_count = move_lists(c, cpu);
 }
 
 /* ---- friction points ---- */
@@ -209,9 +251,9 @@ bool cuda_send_friction(Cuda *c, Cpu *cpu) {
 static void cuda_friction_changed(void *self) { ((Cuda *)self)->friction_known = false; }
 
 /* The friction points of the last step are gone. Its contacts are in the pairs' arrays. */
-static void cuda_begin(void *self) {
+static void cuda_begin(void *self, Cpu *cpu) {
   cuda_friction_changed(self);
-  drop_lists(self);
+  pack_lists(self, cpu);
   ((Cuda *)self)->step++;
 }
 
@@ -219,11 +261,29 @@ static void cuda_begin(void *self) {
 
 static Cuda *cuda_of(const Cpu *cpu) { return cpu->accelerator_self; }
 
-static void plan_task(Cpu *cpu, int k, Pair *p) {
-  const Affine *q = cpu->work.trial.body;
-  cuda_of(cpu)->plan[k] = pair_plan(p, &cpu->scene, &q[p->a], &q[p->b]);
-  cuda_of(cpu)->task_pair[k] = 1;
+static void clear_items(Cuda *c, const Cpu *cpu) {
+  if (cpu->pairs.count) memset(c->items, ITEMS_NONE, (size_t)cpu->pairs.count * sizeof(int)); /* all bits are set */
 }
+
+static int listed_items(const Cuda *c, const Cpu *cpu, const Pair *p) {
+  return has_list(c, cpu, p) ? c->record[p->slot].count : ITEMS_UNSENT;
+}
+
+static void plan_pair(Cpu *cpu, int k, Pair *p, const Affine *q) {
+  Cuda *c = cuda_of(cpu);
+  Record *r = &c->record[p->slot];
+  EvalPlan *plan = &c->plan[k];
+  *plan = pair_plan(p, &cpu->scene, &q[p->a], &q[p->b]);
+  record_claim(r, p);
+  r->contacts = 0;
+  r->step = c->step;
+  r->newer = true;
+  p->energy_trial = 0;
+  if (plan->wanted) c->items[k] = plan->search ? ITEMS_SEARCH : listed_items(c, cpu, p);
+  else c->items[k] = r->friction_count ? 0 : ITEMS_NONE;
+}
+
+static void plan_task(Cpu *cpu, int k, Pair *p) { plan_pair(cpu, k, p, cpu->work.trial.body); }
 
 /* The tasks of a stage: in the order of the pairs, each cut into chunks. */
 typedef struct Tasks {
@@ -273,7 +333,8 @@ static void fill_eval(void *context, int t) {
                      .mesh_a = c->model->body[p->a].mesh,
                      .mesh_b = c->model->body[p->b].mesh,
                      .first = r->first,
-                     .count = plan->wanted ? r->count : 0,
+                     .count = c->items[c->task_pair[t]],
+                     .chunk = c->task_chunk[t],
                      .friction = r->friction,
                      .friction_count = r->friction_count,
                      .separation = plan->separation,
@@ -285,20 +346,17 @@ static void fill_eval(void *context, int t) {
   write_chunks(c, f->tasks, t, task->count);
 }
 
-static bool find_eval_tasks(Cuda *c, const Cpu *cpu, Tasks *tasks) {
+/* Lists the pairs that have items, and queues the lists that are not there. */
+static bool find_tasks(Cuda *c, const Cpu *cpu, Tasks *tasks) {
   *tasks = (Tasks){0};
   for (int k = 0; k < cpu->pairs.count; k++) {
-    if (!c->task_pair[k]) continue;
-    Pair *p = pairs_at(&cpu->pairs, k);
-    Record *r = &c->record[p->slot];
-    record_claim(r, p);
-    r->contacts = 0;
-    r->step = c->step;
-    r->newer = true;
-    p->energy_trial = 0;
-    if (!c->plan[k].wanted && r->friction_count == 0) continue;
-    if (c->plan[k].wanted && !queue_list(c, cpu, p)) return false;
-    tasks_add(c, tasks, k, c->plan[k].wanted ? r->count : 0);
+    if (c->items[k] == ITEMS_NONE) continue;
+    if (c->items[k] < 0) {
+      const Pair *p = pairs_at(&cpu->pairs, k);
+      if (!queue_list(c, cpu, p)) return false;
+      c->items[k] = c->record[p->slot].count;
+    }
+    tasks_add(c, tasks, k, c->items[k]);
   }
   return true;
 }
@@ -316,18 +374,22 @@ static void take_task(void *context, int t) {
   if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
 }
 
-/* Makes the lists that the plans ask for. */
-static bool search_planned(Cuda *c, Cpu *cpu) {
+static int list_pairs(Cuda *c, const Cpu *cpu, int what) {
   int count = 0;
   for (int k = 0; k < cpu->pairs.count; k++)
-    if (c->task_pair[k] && c->plan[k].wanted && c->plan[k].search) c->searched[count++] = k;
-  return cuda_search(c, cpu, count, c->searched);
+    if (c->items[k] == what) c->searched[count++] = k;
+  return count;
+}
+
+/* Makes the lists that the plans ask for. */
+static bool search_planned(Cuda *c, Cpu *cpu) {
+  return cuda_search(c, cpu, list_pairs(c, cpu, ITEMS_SEARCH), c->searched);
 }
 
 static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose, int *count) {
   Tasks tasks;
-  if (!search_planned(c, cpu)) return lost(c);
-  if (!find_eval_tasks(c, cpu, &tasks)) return stage_from(false);
+  if (!search_planned(c, cpu)) return cuda_lost(c);
+  if (!find_tasks(c, cpu, &tasks)) return stage_from(false);
   *count = tasks.count;
   c->result = (Twin){c->result.here, c->result.there, sizeof(EvalResult), 0};
   if (tasks.count == 0) return stage_done();
@@ -335,24 +397,25 @@ static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose, int *count) {
     return stage_from(false);
   parallel_for(cpu->threads, tasks.count, 64, fill_eval, &(Fill){cpu, &tasks});
   if (!send_lists(c) || !packet_send(&c->packet) ||
+      !device_reserve(&c->part, (size_t)tasks.chunks * sizeof(EvalPart)) ||
       !device_reserve(&c->result.there, (size_t)tasks.count * sizeof(EvalResult)))
-    return lost(c);
+    return cuda_lost(c);
   EvalArrays arrays = {packet_there(&c->packet, tasks.task),
                        packet_there(&c->packet, tasks.chunk),
                        c->shape.at,
                        packet_there(&c->packet, tasks.pose),
                        c->candidate.at,
-                       c->state.at,
-                       c->near.at,
                        c->contact.at,
+                       c->spot.at,
                        c->index.at,
+                       c->part.at,
                        c->friction.there.at,
                        c->result.there.at,
                        cpu->scene.range,
                        cpu->scene.friction_eps};
   if (!eval_launch(tasks.chunks, &arrays) || !eval_sum_launch(tasks.count, &arrays) || !twin_receive(&c->result) ||
       !device_wait())
-    return lost(c);
+    return cuda_lost(c);
   cpu->failed = -1;
   parallel_for(cpu->threads, tasks.count, 64, take_task, cpu);
   if (!pairs_settle(&cpu->pairs)) return stage_from(false);
@@ -362,8 +425,8 @@ static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose, int *count) {
 static Outcome cuda_eval(void *self, Cpu *cpu) {
   Cuda *c = self;
   if (!reserve_records(c, cpu)) return stage_from(false);
-  if (!cuda_send_friction(c, cpu)) return lost(c);
-  if (cpu->pairs.count) memset(c->task_pair, 0, (size_t)cpu->pairs.count * sizeof(int));
+  if (!cuda_send_friction(c, cpu)) return cuda_lost(c);
+  clear_items(c, cpu);
   Outcome outcome = for_pairs(cpu, plan_task);
   c->pair_count = cpu->pairs.count;
   int count;
@@ -372,14 +435,13 @@ static Outcome cuda_eval(void *self, Cpu *cpu) {
 
 /* Pairs that came within reach in the middle of a step: their contacts were found on this machine. */
 static Outcome eval_new_pairs(Cuda *c, Cpu *cpu) {
-  const Affine *q = cpu->work.q.body;
   if (c->pair_count == cpu->pairs.count) return stage_done();
   if (!reserve_records(c, cpu)) return stage_from(false);
+  clear_items(c, cpu);
   for (int k = 0; k < cpu->pairs.count; k++) {
     Pair *p = pairs_at(&cpu->pairs, k);
     const Record *r = &c->record[p->slot];
-    c->task_pair[k] = r->a != p->a || r->b != p->b || r->step != c->step;
-    if (c->task_pair[k]) c->plan[k] = pair_plan(p, &cpu->scene, &q[p->a], &q[p->b]);
+    if (r->a != p->a || r->b != p->b || r->step != c->step) plan_pair(cpu, k, p, cpu->work.q.body);
   }
   c->pair_count = cpu->pairs.count;
   if (!pairs_settle(&cpu->pairs)) return stage_from(false);
@@ -399,42 +461,33 @@ static void sweep_plan_task(Cpu *cpu, int k, Pair *p) {
   const Affine *q = cpu->work.q.body, *d = cpu->work.direction.body;
   if (pair_clear(p, &cpu->scene)) return;
   c->bound_plan[k] = pair_bound_plan(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]});
-  c->task_pair[k] = 1;
+  c->items[k] = c->bound_plan[k].contacts ? c->record[p->slot].contacts : listed_items(c, cpu, p);
 }
 
-static int sweep_items(const Record *r, const BoundPlan *plan) { return plan->contacts ? r->contacts : r->count; }
-
-static bool find_sweep_tasks(Cuda *c, const Cpu *cpu, Tasks *tasks) {
-  *tasks = (Tasks){0};
-  for (int k = 0; k < cpu->pairs.count; k++) {
-    if (!c->task_pair[k]) continue;
-    const Pair *p = pairs_at(&cpu->pairs, k);
-    if (!c->bound_plan[k].contacts && !queue_list(c, cpu, p)) return false;
-    tasks_add(c, tasks, k, sweep_items(&c->record[p->slot], &c->bound_plan[k]));
-  }
-  return true;
+SweepTask sweep_task(const Cuda *c, const Pair *p, const BoundPlan *plan) {
+  return (SweepTask){.a = p->a,
+                     .b = p->b,
+                     .mesh_a = c->model->body[p->a].mesh,
+                     .mesh_b = c->model->body[p->b].mesh,
+                     .contacts = plan->contacts,
+                     .half_space = plan->s.half_space,
+                     .separation = plan->s.separation,
+                     .rate = plan->s.rate,
+                     .turn = plan->s.turn,
+                     .sigma = plan->s.sigma,
+                     .rel = plan->s.rel};
 }
 
 static void fill_sweep(void *context, int t) {
   const Fill *f = context;
   const Cuda *c = cuda_of(f->cpu);
-  const Pair *p = pairs_at(&f->cpu->pairs, c->task_pair[t]);
-  const BoundPlan *plan = &c->bound_plan[c->task_pair[t]];
+  int k = c->task_pair[t];
+  const Pair *p = pairs_at(&f->cpu->pairs, k);
   const Record *r = &c->record[p->slot];
   SweepTask *task = (SweepTask *)packet_here(&c->packet, f->tasks->task) + t;
-  *task = (SweepTask){.a = p->a,
-                      .b = p->b,
-                      .mesh_a = c->model->body[p->a].mesh,
-                      .mesh_b = c->model->body[p->b].mesh,
-                      .first = plan->contacts ? r->contact_first : r->first,
-                      .count = sweep_items(r, plan),
-                      .contacts = plan->contacts,
-                      .half_space = plan->s.half_space,
-                      .separation = plan->s.separation,
-                      .rate = plan->s.rate,
-                      .turn = plan->s.turn,
-                      .sigma = plan->s.sigma,
-                      .rel = plan->s.rel};
+  *task = sweep_task(c, p, &c->bound_plan[k]);
+  task->first = task->contacts ? r->contact_first : r->first;
+  task->count = c->items[k];
   write_chunks(c, f->tasks, t, task->count);
 }
 
@@ -443,9 +496,8 @@ static void take_bound(void *context, int t) {
   Cuda *c = cuda_of(cpu);
   int k = c->task_pair[t];
   Pair *p = pairs_at(&cpu->pairs, k);
-  const Record *r = &c->record[p->slot];
   pair_bound_take(p, &cpu->scene, &c->bound_plan[k], ((const double *)c->result.here.at)[t]);
-  p->counts.ccd_calls += sweep_items(r, &c->bound_plan[k]);
+  p->counts.ccd_calls += c->items[k];
   bound_note(cpu, k, p);
 }
 
@@ -458,7 +510,7 @@ static Outcome run_sweep(Cuda *c, Cpu *cpu, Tasks *tasks, ParallelBody *take) {
   if (!send_lists(c) || !packet_send(&c->packet) ||
       !device_reserve(&c->sweep, (size_t)tasks->count * sizeof(SweepFull)) ||
       !device_reserve(&c->result.there, (size_t)tasks->count * sizeof(double)))
-    return lost(c);
+    return cuda_lost(c);
   SweepArrays arrays = {packet_there(&c->packet, tasks->task),
                         packet_there(&c->packet, tasks->chunk),
                         c->shape.at,
@@ -472,7 +524,7 @@ static Outcome run_sweep(Cuda *c, Cpu *cpu, Tasks *tasks, ParallelBody *take) {
                         cpu->scene.range};
   if (!sweep_open_launch(tasks->count, &arrays) || !sweep_launch(tasks->chunks, &arrays) || !twin_receive(&c->result) ||
       !device_wait())
-    return lost(c);
+    return cuda_lost(c);
   parallel_for(cpu->threads, tasks->count, 64, take, cpu);
   return stage_done();
 }
@@ -481,11 +533,11 @@ static Outcome cuda_bound(void *self, Cpu *cpu) {
   Cuda *c = self;
   Outcome outcome = eval_new_pairs(c, cpu);
   if (stage_failed(outcome)) return outcome;
-  if (cpu->pairs.count) memset(c->task_pair, 0, (size_t)cpu->pairs.count * sizeof(int));
+  clear_items(c, cpu);
   outcome = for_pairs(cpu, sweep_plan_task);
   if (stage_failed(outcome)) return outcome;
   Tasks tasks;
-  if (!find_sweep_tasks(c, cpu, &tasks)) return stage_from(false);
+  if (!find_tasks(c, cpu, &tasks)) return stage_from(false);
   return tasks.count ? run_sweep(c, cpu, &tasks, take_bound) : stage_done();
 }
 
@@ -496,10 +548,10 @@ static void cover_plan_task(Cpu *cpu, int k, Pair *p) {
   const Affine *q = cpu->work.q.body, *d = cpu->work.direction.body;
   if (!p->needs_cover) return;
   c->before[k] = p->bound;
-  bool search = pair_cover_plan(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]},
-                                bound_wanted(cpu, k), &c->bound_plan[k]);
-  c->task_pair[k] = search;
-  if (!search) bound_covered(cpu, k, p, c->before[k]);
+  CoverWay way = pair_cover_plan(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]},
+                                 bound_wanted(cpu, k), &c->bound_plan[k]);
+  c->items[k] = way == COVER_LIST ? ITEMS_SEARCH : way == COVER_WINDOWS ? ITEMS_WINDOWS : ITEMS_NONE;
+  if (way == COVER_DONE) bound_covered(cpu, k, p, c->before[k]);
 }
 
 static void take_cover(void *context, int t) {
@@ -512,38 +564,51 @@ static void take_cover(void *context, int t) {
   bound_covered(cpu, k, p, c->before[k]);
 }
 
+static Outcome cover_windows(Cuda *c, Cpu *cpu) {
+  int count = list_pairs(c, cpu, ITEMS_WINDOWS);
+  Outcome outcome = cuda_windows(c, cpu, count, c->searched);
+  for (int t = 0; t < count; t++) {
+    int k = c->searched[t];
+    c->items[k] = ITEMS_NONE;
+    if (!stage_failed(outcome)) bound_covered(cpu, k, pairs_at(&cpu->pairs, k), c->before[k]);
+  }
+  return outcome;
+}
+
 static Outcome cuda_cover(void *self, Cpu *cpu) {
   Cuda *c = self;
   Tasks tasks;
-  int count = 0;
-  if (cpu->pairs.count) memset(c->task_pair, 0, (size_t)cpu->pairs.count * sizeof(int));
+  clear_items(c, cpu);
   Outcome outcome = for_pairs(cpu, cover_plan_task);
+  if (!stage_failed(outcome)) outcome = cover_windows(c, cpu);
   if (stage_failed(outcome)) return outcome;
-  for (int k = 0; k < cpu->pairs.count; k++)
-    if (c->task_pair[k]) c->searched[count++] = k;
-  if (!cuda_search(c, cpu, count, c->searched)) return lost(c);
-  if (!find_sweep_tasks(c, cpu, &tasks)) return stage_from(false);
+  if (!search_planned(c, cpu)) return cuda_lost(c);
+  if (!find_tasks(c, cpu, &tasks)) return stage_from(false);
   return tasks.count ? run_sweep(c, cpu, &tasks, take_cover) : stage_done();
 }
 
 /* ---- friction after a step ---- */
 
+static void advance_task_of(Cpu *cpu, int k, Pair *p) {
+  const Cuda *c = cuda_of(cpu);
+  const Record *r = &c->record[p->slot];
+  const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])];
+  if (p->friction_unique)
+    ((AdvanceTask *)c->advance.here.at)[k] = (AdvanceTask){r->friction, r->friction_count, g->fraction * g->length};
+}
+
+/* A task for every pair. It does not wait: no other stage writes to its packet. */
 static Outcome cuda_advance(void *self, Cpu *cpu) {
   Cuda *c = self;
-  c->task = (Twin){c->task.here, c->task.there, sizeof(AdvanceTask), 0};
-  for (int k = 0; k < cpu->pairs.count; k++) {
-    const Pair *p = pairs_at(&cpu->pairs, k);
-    const Record *r = &c->record[p->slot];
-    if (p->friction_unique == 0 || !pair_selected(cpu, k)) continue;
-    const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])];
-    AdvanceTask *task = twin_extend(&c->task, 1);
-    if (!task) return stage_from(false);
-    *task = (AdvanceTask){r->friction, r->friction_count, g->fraction * g->length};
-  }
-  if (c->task.count == 0) return stage_done();
-  if (!twin_send(&c->task)) return lost(c);
-  AdvanceArrays arrays = {c->task.there.at, c->friction.there.at, cpu->scene.friction_eps};
-  return advance_launch(c->task.count, &arrays) && device_wait() ? stage_done() : lost(c);
+  if (!c->friction_known || c->friction.count == 0) return stage_done();
+  packet_begin(&c->advance);
+  packet_add(&c->advance, (size_t)cpu->pairs.count * sizeof(AdvanceTask));
+  if (!packet_open(&c->advance)) return stage_from(false);
+  memset(c->advance.here.at, 0, c->advance.used);
+  Outcome outcome = for_pairs(cpu, advance_task_of);
+  if (stage_failed(outcome)) return outcome;
+  AdvanceArrays arrays = {c->advance.there.at, c->friction.there.at, cpu->scene.friction_eps};
+  return packet_send(&c->advance) && advance_launch(cpu->pairs.count, &arrays) ? stage_done() : cuda_lost(c);
 }
 
 /* ---- back to the pairs ---- */
@@ -593,13 +658,14 @@ static Outcome cuda_fetch(void *self, Cpu *cpu) {
     total += r->contacts;
     c->task_pair[tasks++] = k;
   }
-  if (!fetch_friction(c, cpu)) return lost(c);
+  if (!fetch_friction(c, cpu)) return cuda_lost(c);
   if (tasks == 0) return stage_done();
   c->contact_copy = (Twin){c->contact_copy.here, c->contact_copy.there, sizeof(Contact), 0};
   if (!twin_extend(&c->contact_copy, total)) return stage_from(false);
-  if (!device_reserve(&c->contact_copy.there, (size_t)total * sizeof(Contact)) || !twin_send(&c->task)) return lost(c);
-  FetchArrays arrays = {c->task.there.at, c->contact.at, c->index.at, c->contact_copy.there.at};
-  if (!fetch_launch(tasks, &arrays) || !twin_receive(&c->contact_copy) || !device_wait()) return lost(c);
+  if (!device_reserve(&c->contact_copy.there, (size_t)total * sizeof(Contact)) || !twin_send(&c->task))
+    return cuda_lost(c);
+  FetchArrays arrays = {c->task.there.at, tasks, c->contact.at, c->index.at, c->contact_copy.there.at};
+  if (!fetch_launch(total, &arrays) || !twin_receive(&c->contact_copy) || !device_wait()) return cuda_lost(c);
   cpu->failed = -1;
   parallel_for(cpu->threads, tasks, 16, put_task, cpu);
   return stage_from(pairs_settle(&cpu->pairs) && cpu->failed < 0);
@@ -610,16 +676,18 @@ static Outcome cuda_fetch(void *self, Cpu *cpu) {
 static void cuda_free(void *self) {
   Cuda *c = self;
   if (!c) return;
-  DeviceArray *array[] = {&c->vertex, &c->edge,    &c->triangle, &c->shape, &c->candidate, &c->state,
-                          &c->near,   &c->contact, &c->index,    &c->sweep, &c->moments,   &c->value};
+  DeviceArray *array[] = {&c->packed, &c->vertex, &c->edge,  &c->triangle, &c->shape,   &c->candidate, &c->contact,
+                          &c->spot,   &c->index,  &c->sweep, &c->part,     &c->moments, &c->value};
   for (int k = 0; k < ARRAY_COUNT(array); k++) device_free(array[k]);
   Twin *twin[] = {&c->fresh_candidate, &c->friction, &c->task, &c->result, &c->contact_copy};
   for (int k = 0; k < ARRAY_COUNT(twin); k++) twin_free(twin[k]);
   packet_free(&c->packet);
+  packet_free(&c->advance);
   packet_free(&c->solution);
   search_close(&c->search);
   pcg_destroy(&c->pcg);
-  void *own[] = {c->record, c->plan, c->bound_plan, c->task_pair, c->task_chunk, c->row_of, c->searched, c->before};
+  void *own[] = {c->record,     c->plan,   c->bound_plan, c->items, c->task_pair,
+                 c->task_chunk, c->row_of, c->searched,   c->before};
   for (int k = 0; k < ARRAY_COUNT(own); k++) mem_free(own[k]);
   mem_free(c);
 }
@@ -630,6 +698,7 @@ static const Accelerator cuda_accelerator = {.destroy = cuda_free,
                                              .bound = cuda_bound,
                                              .cover = cuda_cover,
                                              .advance = cuda_advance,
+                                             .solves = cuda_solves,
                                              .newton = cuda_newton_step,
                                              .fetch = cuda_fetch,
                                              .friction_changed = cuda_friction_changed};

@@ -6,6 +6,7 @@
 #include "cuda/contact_item.h"
 #include "cuda/device.h"
 #include "cuda/pcg.h"
+#include "cuda/search_item.h"
 
 /* What the GPU has of a pair, by slot. */
 typedef struct Record {
@@ -37,12 +38,14 @@ typedef struct Packet {
 /* The search for candidates, see cuda/search_item.h. */
 typedef struct Search {
   DeviceArray node, fan, element, tree; /* of all meshes */
-  DeviceArray queue[2], leaf, found, key, owner, order, scratch;
-  int queue_room, leaf_room, found_room;
+  DeviceArray queue[2], leaf, meeting, found, key, owner, order, scratch;
+  int queue_room, leaf_room, meeting_room, found_room;
   Twin count; /* counters, then candidates by task */
-  Twin list;  /* the lists here */
   Packet packet;
 } Search;
+
+/* Of a pair without task; whose list is not there yet; whose list is searched first; that is searched in windows. */
+enum { ITEMS_NONE = -1, ITEMS_UNSENT = -2, ITEMS_SEARCH = -3, ITEMS_WINDOWS = -4 };
 
 typedef struct Cuda {
   const Model *model;
@@ -53,23 +56,24 @@ typedef struct Cuda {
   int64_t step;   /* steps begun */
   DeviceArray vertex, edge, triangle, shape;
   /* By candidate. */
-  DeviceArray candidate, state, near, contact, index;
+  DeviceArray candidate, packed, contact, spot, index;
   int candidate_count, candidate_capacity;
   Twin fresh_candidate; /* lists on their way */
   Twin friction;        /* unique friction points of all pairs */
   bool friction_known;  /* the friction points there are those of the pairs */
   EvalPlan *plan;       /* by pair */
   struct BoundPlan *bound_plan;
-  int *task_pair;  /* by pair: whether it has a task; then by task: its pair */
+  int *items;      /* by pair: items of its task, or one of ITEMS_* */
+  int *task_pair;  /* by task: its pair */
   int *task_chunk; /* by task: its first chunk */
-  int plan_capacity, bound_plan_capacity, task_pair_capacity, task_chunk_capacity;
+  int plan_capacity, bound_plan_capacity, items_capacity, task_pair_capacity, task_chunk_capacity;
   int *searched;  /* pairs whose lists are searched */
   double *before; /* by pair: its bound before the cover */
   int searched_capacity, before_capacity;
   Search search;
-  Packet packet;
+  Packet packet, advance;
   Twin task, result, contact_copy;
-  DeviceArray sweep;
+  DeviceArray sweep, part;
   /* Newton's system. */
   int *row_of; /* by body */
   DeviceArray moments, value;
@@ -101,8 +105,20 @@ bool cuda_grow_candidates(Cuda *cuda, int count);
 bool search_open(Cuda *cuda, const SideShape *shape);
 void search_close(Search *search);
 bool cuda_search(Cuda *cuda, Cpu *cpu, int count, const int *pair);
+/* In parts: room for the tasks, NULL if memory is out; the task of a window; the search. *deep: a tree has too many
+ * levels, nothing found is valid. */
+SearchTask *search_tasks(Search *search, int count);
+SearchTask search_window_task(const Cpu *cpu, const Pair *pair, const SweepWindow *window, int sweep);
+bool search_run(Cuda *cuda, int count, bool *deep);
+/* window.c: bounds of the pairs whose steps are searched in windows, into pair->bound. plan: by pair. */
+Outcome cuda_windows(Cuda *cuda, Cpu *cpu, int count, const int *pair);
+/* accelerator.c: the task of a pair's sweep, by its plan. */
+SweepTask sweep_task(const Cuda *cuda, const Pair *pair, const BoundPlan *plan);
+Outcome cuda_lost(Cuda *cuda);  /* the GPU failed */
 bool cuda_accelerate(Cpu *cpu); /* false if memory is out */
 /* newton.c */
+bool cuda_solves(int bodies);
+extern int cuda_solve_bodies; /* the least number; tests change it */
 Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised);
 
 #endif

@@ -15,10 +15,18 @@
 typedef struct EvalTask {
   int a, b, mesh_a, mesh_b;
   int first, count;             /* candidates */
+  int chunk;                    /* the first of their chunks */
   int friction, friction_count; /* unique friction points */
   double separation, stiffness, rounding, rel, reach;
   Affine t;
 } EvalTask;
+
+/* What a chunk of candidates adds to its task. */
+typedef struct EvalPart {
+  double near, min_gap; /* lower bound of all distances; least gap and its candidate */
+  int nearest, contacts, distances;
+  bool failed, closed;
+} EvalPart;
 
 typedef struct EvalArrays {
   const EvalTask *task;
@@ -26,10 +34,10 @@ typedef struct EvalArrays {
   const SideShape *shape; /* by mesh */
   const Affine *pose;     /* by body */
   const Candidate *candidate;
-  int *state;       /* by candidate: CANDIDATE_* */
-  float *near;      /* by candidate: lower bound of its distance */
   Contact *contact; /* by candidate */
-  int *index;       /* of a task's contacts, from its first candidate on: candidates */
+  int *spot;        /* of a chunk's contacts, from its first candidate on: candidates */
+  int *index;       /* the same of a task's contacts */
+  EvalPart *part;   /* by chunk */
   FrictionPoint *friction;
   EvalResult *result; /* by task */
   double range, eps;
@@ -54,13 +62,41 @@ KERNEL int contact_make(const EvalArrays *s, const EvalTask *k, const Candidate 
   return CANDIDATE_CONTACT;
 }
 
-KERNEL void eval_candidate(const EvalArrays *s, int task, int item) {
-  const EvalTask *k = &s->task[task];
-  int i = k->first + item;
+KERNEL int eval_candidate(const EvalArrays *s, const EvalTask *k, int i, double *near) {
   const Candidate *c = &s->candidate[i];
   double low = candidate_low(&s->shape[k->mesh_a], &k->t, c, k->rel, k->reach);
-  s->near[i] = (float)(low - 1e-6 * fabs(low));
-  s->state[i] = low <= k->reach ? contact_make(s, k, c, &s->contact[i]) : CANDIDATE_FAR;
+  *near = least(*near, low - 1e-6 * fabs(low));
+  return low <= k->reach ? contact_make(s, k, c, &s->contact[i]) : CANDIDATE_FAR;
+}
+
+/* Evaluates the candidates of a chunk and lists its contacts. */
+KERNEL void eval_chunk(const EvalArrays *s, int chunk, int lane, double *scratch) {
+  TaskChunk own = s->chunk[chunk];
+  const EvalTask *k = &s->task[own.task];
+  double near = INFINITY, min_gap = INFINITY;
+  int contacts = 0, distances = 0, nearest = 2147483647, nowhere = 0;
+  bool failed = false, closed = false;
+  (void)scratch;
+  for (int base = 0; base < own.count; base += LANES) {
+    int item = own.first + base + lane, i = k->first + item, added;
+    int state = base + lane < own.count ? eval_candidate(s, k, i, &near) : CANDIDATE_FAR;
+    int rank = lane_rank(state == CANDIDATE_CONTACT, lane, &added);
+    distances += state != CANDIDATE_FAR;
+    failed = failed || state == CANDIDATE_BAD;
+    closed = closed || state == CANDIDATE_CLOSED;
+    if ((state == CANDIDATE_CONTACT || state == CANDIDATE_CLOSED) && s->contact[i].gap < min_gap) {
+      min_gap = s->contact[i].gap;
+      nearest = item;
+    }
+    if (state == CANDIDATE_CONTACT) s->spot[k->first + own.first + contacts + rank] = i;
+    contacts += added;
+  }
+  near = lane_least(near, &nowhere);
+  min_gap = lane_least(min_gap, &nearest);
+  double count = lane_sum(distances), failures = lane_sum(failed), closures = lane_sum(closed);
+  if (lane != 0) return;
+  EvalPart part = {near, min_gap, nearest, contacts, (int)count, failures > 0, closures > 0};
+  s->part[chunk] = part;
 }
 
 KERNEL double friction_item(const EvalArrays *s, const EvalTask *k, int item) {
@@ -75,21 +111,24 @@ KERNEL void eval_sum(const EvalArrays *s, int task, int lane, double *scratch) {
   const EvalTask *k = &s->task[task];
   double barrier = 0, noise = 0, friction = 0, min_gap = INFINITY, near = INFINITY;
   int contacts = 0, distances = 0, nearest = 2147483647, nowhere = 0;
+  int chunks = (k->count + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
   bool failed = false, closed = false;
   (void)scratch;
-  for (int base = 0; base < k->count; base += LANES) {
-    int i = base + lane < k->count ? k->first + base + lane : -1, state = i < 0 ? CANDIDATE_FAR : s->state[i], added;
-    int rank = lane_rank(state == CANDIDATE_CONTACT, lane, &added);
-    if (i >= 0) near = least(near, s->near[i]);
-    distances += state != CANDIDATE_FAR;
-    failed = failed || state == CANDIDATE_BAD;
-    closed = closed || state == CANDIDATE_CLOSED;
-    if ((state == CANDIDATE_CONTACT || state == CANDIDATE_CLOSED) && s->contact[i].gap < min_gap) {
-      min_gap = s->contact[i].gap;
-      nearest = base + lane;
-    }
-    if (state == CANDIDATE_CONTACT) s->index[k->first + contacts + rank] = i;
+  for (int base = 0; base < chunks; base += LANES) {
+    const EvalPart *part = base + lane < chunks ? &s->part[k->chunk + base + lane] : NULL;
+    int own = part ? part->contacts : 0, added, before = lane_before(own, lane, &added);
+    const int *spot = s->spot + k->first + CHUNK_ITEMS * (base + lane);
+    for (int i = 0; i < own; i++) s->index[k->first + contacts + before + i] = spot[i];
     contacts += added;
+    if (!part) continue;
+    near = least(near, part->near);
+    distances += part->distances;
+    failed = failed || part->failed;
+    closed = closed || part->closed;
+    if (part->min_gap < min_gap) {
+      min_gap = part->min_gap;
+      nearest = part->nearest;
+    }
   }
   lane_sync();
   for (int i = lane; i < contacts; i += LANES) {
@@ -112,6 +151,12 @@ KERNEL void eval_sum(const EvalArrays *s, int task, int lane, double *scratch) {
   out->min_gap = min_gap;
   out->near = near;
   out->nearest = min_gap < INFINITY ? nearest : -1;
+  const Candidate *c = &s->candidate[k->first + (min_gap < INFINITY ? nearest : 0)];
+  if (out->nearest >= 0) {
+    out->kind = c->kind;
+    out->prim_a = c->prim_a;
+    out->prim_b = c->prim_b;
+  }
   out->contacts = contacts;
   out->distances = (int)count;
   out->failed = failures > 0;
@@ -236,15 +281,40 @@ typedef struct FetchTask {
 
 typedef struct FetchArrays {
   const FetchTask *task;
+  int tasks;
   const Contact *contact;
   const int *index;
   Contact *out;
 } FetchArrays;
 
-KERNEL void fetch_task(const FetchArrays *s, int task, int lane, double *scratch) {
-  const FetchTask *k = &s->task[task];
-  (void)scratch;
-  for (int i = lane; i < k->count; i += LANES) s->out[k->to + i] = s->contact[s->index[k->first + i]];
+/* The last task that begins at or before the item. */
+KERNEL int task_at(const FetchTask *task, int tasks, int item) {
+  int low = 0, high = tasks - 1;
+  while (low < high) {
+    int middle = (low + high + 1) / 2;
+    if (task[middle].to <= item) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+KERNEL void fetch_item(const FetchArrays *s, int item) {
+  const FetchTask *k = &s->task[task_at(s->task, s->tasks, item)];
+  s->out[item] = s->contact[s->index[k->first + item - k->to]];
+}
+
+/* ---- lists without gaps between them ---- */
+
+typedef struct PackArrays {
+  const FetchTask *task;
+  int tasks;
+  const Candidate *candidate;
+  Candidate *out;
+} PackArrays;
+
+KERNEL void pack_item(const PackArrays *s, int item) {
+  const FetchTask *k = &s->task[task_at(s->task, s->tasks, item)];
+  s->out[item] = s->candidate[k->first + item - k->to];
 }
 
 /* ---- moments of a pair ---- */
@@ -424,7 +494,8 @@ bool eval_sum_launch(int tasks, const EvalArrays *arrays);
 bool sweep_open_launch(int tasks, const SweepArrays *arrays);
 bool sweep_launch(int chunks, const SweepArrays *arrays);
 bool advance_launch(int tasks, const AdvanceArrays *arrays);
-bool fetch_launch(int tasks, const FetchArrays *arrays);
+bool fetch_launch(int contacts, const FetchArrays *arrays);
+bool pack_launch(int candidates, const PackArrays *arrays);
 bool moment_launch(int tasks, const MomentArrays *arrays);
 bool matrix_launch(int numbers, const MatrixArrays *arrays);
 bool gradient_launch(int numbers, const MatrixArrays *arrays);
@@ -434,12 +505,13 @@ bool gradient_launch(int numbers, const MatrixArrays *arrays);
 
 /* Defines them: in contact.cu for the GPU, in a test for this machine's cores. */
 #define CONTACT_LAUNCHES                                                                                               \
-  LAUNCH_CHUNKS(eval, EvalArrays, eval_candidate)                                                                      \
+  LAUNCH_LANES(eval, EvalArrays, eval_chunk)                                                                           \
   LAUNCH_LANES(eval_sum, EvalArrays, eval_sum)                                                                         \
   LAUNCH(sweep_open, SweepArrays, sweep_open)                                                                          \
   LAUNCH_CHUNKS(sweep, SweepArrays, sweep_item)                                                                        \
   LAUNCH_LANES(advance, AdvanceArrays, advance_task)                                                                   \
-  LAUNCH_LANES(fetch, FetchArrays, fetch_task)                                                                         \
+  LAUNCH(fetch, FetchArrays, fetch_item)                                                                               \
+  LAUNCH(pack, PackArrays, pack_item)                                                                                  \
   LAUNCH_LANES(moment, MomentArrays, moment_task)                                                                      \
   LAUNCH(matrix, MatrixArrays, matrix_item)                                                                            \
   LAUNCH(gradient, MatrixArrays, gradient_item)

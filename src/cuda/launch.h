@@ -6,8 +6,8 @@
  *     ITEM(argument, task, i)           for the items i of every chunk, one thread each, CHUNK_ITEMS at most.
  * LAUNCH_LANES calls
  *     ITEM(argument, i, lane, scratch)  for i < count and lane < LANES: a warp each, which works on one item together.
- * Functions with lanes use lane_sum, lane_least, lane_rank and lane_sync, which all lanes call together. On this
- * machine's cores there is one lane. */
+ * Functions with lanes use lane_sum, lane_least, lane_rank, lane_before and lane_sync, which all lanes call together. On
+ * this machine's cores there is one lane. */
 #ifndef ABD_CUDA_LAUNCH_H
 #define ABD_CUDA_LAUNCH_H
 
@@ -66,6 +66,22 @@ KERNEL int lane_rank(bool flag, int lane, int *total) {
   *total = flag;
   return (void)lane, 0;
 #endif
+}
+
+/* The sum over the lanes before this one; *total: over all. */
+KERNEL int lane_before(int own, int lane, int *total) {
+  int sum = own;
+#ifdef __CUDA_ARCH__
+  for (int step = 1; step < LANES; step *= 2) {
+    int other = __shfl_up_sync(0xffffffffu, sum, step);
+    if (lane >= step) sum += other;
+  }
+  *total = __shfl_sync(0xffffffffu, sum, LANES - 1);
+#else
+  *total = sum;
+  (void)lane;
+#endif
+  return sum - own;
 }
 
 #ifdef __CUDACC__

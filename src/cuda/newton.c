@@ -9,14 +9,18 @@
 
 enum { PCG_ITERATIONS = 4000 };
 
+int cuda_solve_bodies = GPU_SOLVE_BODIES;
+
+bool cuda_solves(int bodies) { return bodies >= cuda_solve_bodies; }
+
 /* The system of the active set. Places are those in the packet. */
 typedef struct Setup {
   Cpu *cpu;
   Cuda *c;
-  int rows, components, chunks, chunk_rows, tasks, entries, parts;
+  int rows, blocks, components, chunks, tasks, entries, parts;
   int *body;                                           /* by row: cpu->active, sorted by island */
   size_t task, first, part_first, entry, column, part; /* pattern */
-  size_t chunk_row, chunk_component, component_chunk;
+  size_t block_chunk, chunk_row, chunk_component, component_chunk;
   size_t own, own_block, pose;   /* gradients and blocks of the bodies by themselves; poses */
   size_t step, gradient, status; /* places in the solution */
 } Setup;
@@ -38,14 +42,18 @@ static void sort_rows(Setup *s) {
     }
     s->components += s->rows > before;
   }
-  s->chunk_rows = pcg_chunk_rows(s->rows);
+  s->blocks = pcg_blocks(s->rows);
+}
+
+static void acts_item(void *context, int k) {
+  const Setup *s = context;
+  s->c->items[k] = s->cpu->pair_acts[k] && pair_selected(s->cpu, k);
 }
 
 /* task_pair: by pair, its task, -1 if it has no contact and no friction. */
 static void count_tasks(Setup *s) {
-  const Cpu *cpu = s->cpu;
-  for (int k = 0; k < cpu->pairs.count; k++)
-    s->c->task_pair[k] = cpu->pair_acts[k] && pair_selected(cpu, k) ? s->tasks++ : -1;
+  parallel_for(s->cpu->threads, s->cpu->pairs.count, 256, acts_item, s);
+  for (int k = 0; k < s->cpu->pairs.count; k++) s->c->task_pair[k] = s->c->items[k] ? s->tasks++ : -1;
 }
 
 /* Places for all arrays; numbers that are not known yet at their most. */
@@ -59,8 +67,10 @@ static bool open_packet(Setup *s) {
   s->entry = packet_add(p, (rows + 2 * tasks) * number);
   s->column = packet_add(p, (rows + 2 * tasks) * number);
   s->part = packet_add(p, 2 * tasks * number);
-  s->chunk_row = packet_add(p, (rows + 1) * number);
-  s->chunk_component = packet_add(p, rows * number);
+  size_t chunks = (size_t)(s->blocks + s->components);
+  s->block_chunk = packet_add(p, ((size_t)s->blocks + 1) * number);
+  s->chunk_row = packet_add(p, (chunks + 1) * number);
+  s->chunk_component = packet_add(p, chunks * number);
   s->component_chunk = packet_add(p, ((size_t)s->components + 1) * number);
   s->pose = packet_add(p, (size_t)s->c->model->body_count * sizeof(Affine));
   s->own = packet_add(p, rows * sizeof(Affine));
@@ -72,21 +82,32 @@ static bool open_packet(Setup *s) {
   return packet_open(p) && packet_open(out);
 }
 
-/* Each island is a component of the matrix, cut into chunks. */
+/* The first row of a thread block: all have about the same number of entries. */
+static int block_row(const Setup *s, const int *first, int block, int row) {
+  while (row < s->rows && (int64_t)first[row] * s->blocks < (int64_t)s->entries * block) row++;
+  return row;
+}
+
+/* Each island is a component of the matrix, cut into chunks where a thread block's rows end. */
 static void write_chunks(Setup *s) {
-  int *chunk_row = ints(s, s->chunk_row), *of = ints(s, s->chunk_component), *first = ints(s, s->component_chunk);
-  int component = -1, island = -1, in_chunk = 0;
-  for (int row = 0; row < s->rows; row++, in_chunk++) {
-    int its = s->cpu->islands->of[s->body[row]];
-    if (its != island) first[++component] = s->chunks;
-    if (its != island || in_chunk == s->chunk_rows) {
-      of[s->chunks] = component;
-      chunk_row[s->chunks++] = row;
-      in_chunk = 0;
+  const int *entry = ints(s, s->first);
+  int *block_chunk = ints(s, s->block_chunk), *chunk_row = ints(s, s->chunk_row);
+  int *of = ints(s, s->chunk_component), *first = ints(s, s->component_chunk);
+  int component = -1, island = -1;
+  for (int block = 0, row = 0; block < s->blocks; block++) {
+    int end = block_row(s, entry, block + 1, row), begin = row;
+    block_chunk[block] = s->chunks;
+    for (; row < end; row++) {
+      int its = s->cpu->islands->of[s->body[row]];
+      if (its != island) first[++component] = s->chunks;
+      if (its != island || row == begin) {
+        of[s->chunks] = component;
+        chunk_row[s->chunks++] = row;
+      }
+      island = its;
     }
-    island = its;
   }
-  first[s->components] = s->chunks;
+  block_chunk[s->blocks] = first[s->components] = s->chunks;
   chunk_row[s->chunks] = s->rows;
 }
 
@@ -108,31 +129,70 @@ static void task_item(void *context, int k) {
                                                                         .stiffness = p->stiffness};
 }
 
-static void write_row(Setup *s, int row, int *entry, int *column, int *part) {
+/* A pair of the row's body that acts; its task, its side and whether its other body has a row. */
+typedef struct Part {
+  int task, side, other;
+  bool couples;
+} Part;
+
+static bool part_at(const Setup *s, int e, Part *part) {
   const Cpu *cpu = s->cpu;
-  int body = s->body[row];
-  column[s->entries] = row;
-  entry[s->entries++] = -1 - row;
-  for (int e = cpu->body_pairs.first[body]; e < cpu->body_pairs.first[body + 1]; e++) {
-    int pair = cpu->body_pairs.item[e] / 2, side = cpu->body_pairs.item[e] % 2, task = s->c->task_pair[pair];
-    if (task < 0) continue;
-    int other = cpu->pairs.body[pair][1 - side];
-    part[s->parts++] = 2 * task + side;
-    if (!takes_part(cpu, other)) continue;
-    column[s->entries] = s->c->row_of[other];
-    entry[s->entries++] = 2 * task + side;
+  int pair = cpu->body_pairs.item[e] / 2;
+  part->side = cpu->body_pairs.item[e] % 2;
+  part->task = s->c->task_pair[pair];
+  if (part->task < 0) return false;
+  part->other = cpu->pairs.body[pair][1 - part->side];
+  part->couples = takes_part(cpu, part->other);
+  return true;
+}
+
+static void count_row(void *context, int row) {
+  const Setup *s = context;
+  const Segments *pairs = &s->cpu->body_pairs;
+  int body = s->body[row], entries = 1, parts = 0;
+  Part part;
+  for (int e = pairs->first[body]; e < pairs->first[body + 1]; e++) {
+    if (!part_at(s, e, &part)) continue;
+    parts++;
+    entries += part.couples;
+  }
+  ints(s, s->first)[row] = entries;
+  ints(s, s->part_first)[row] = parts;
+}
+
+static void write_row(void *context, int row) {
+  const Setup *s = context;
+  const Segments *pairs = &s->cpu->body_pairs;
+  int body = s->body[row], at = ints(s, s->first)[row], part_at_row = ints(s, s->part_first)[row];
+  int *entry = ints(s, s->entry), *column = ints(s, s->column), *parts = ints(s, s->part);
+  Part part;
+  column[at] = row;
+  entry[at++] = -1 - row;
+  for (int e = pairs->first[body]; e < pairs->first[body + 1]; e++) {
+    if (!part_at(s, e, &part)) continue;
+    parts[part_at_row++] = 2 * part.task + part.side;
+    if (!part.couples) continue;
+    column[at] = s->c->row_of[part.other];
+    entry[at++] = 2 * part.task + part.side;
   }
 }
 
-static void write_rows(Setup *s) {
-  int *first = ints(s, s->first), *part_first = ints(s, s->part_first);
-  for (int row = 0; row < s->rows; row++) {
-    first[row] = s->entries;
-    part_first[row] = s->parts;
-    write_row(s, row, ints(s, s->entry), ints(s, s->column), ints(s, s->part));
+/* Numbers become places; returns the sum. */
+static int to_places(int *number, int count) {
+  int sum = 0;
+  for (int k = 0; k < count; k++) {
+    int own = number[k];
+    number[k] = sum;
+    sum += own;
   }
-  first[s->rows] = s->entries;
-  part_first[s->rows] = s->parts;
+  return number[count] = sum;
+}
+
+static void write_rows(Setup *s) {
+  parallel_for(s->cpu->threads, s->rows, 32, count_row, s);
+  s->entries = to_places(ints(s, s->first), s->rows);
+  s->parts = to_places(ints(s, s->part_first), s->rows);
+  parallel_for(s->cpu->threads, s->rows, 32, write_row, s);
 }
 
 /* A body by itself. */
@@ -148,8 +208,8 @@ static void body_item(void *context, int row) {
 
 static void write_all(Setup *s) {
   const Cpu *cpu = s->cpu;
-  write_chunks(s);
   write_rows(s);
+  write_chunks(s);
   memcpy(packet_here(&s->c->packet, s->pose), cpu->work.q.body, (size_t)cpu->model->body_count * sizeof(Affine));
   parallel_both(cpu->threads, s->rows, cpu->pairs.count, 32, body_item, task_item, s);
 }
@@ -183,15 +243,16 @@ static bool launch(const Setup *s) {
                          packet_there(&c->solution, s->gradient),
                          step};
   PcgMatrix system = {s->rows,
+                      s->blocks,
                       s->chunks,
                       s->components,
                       packet_there(p, s->first),
                       packet_there(p, s->column),
                       c->value.at,
+                      packet_there(p, s->block_chunk),
                       packet_there(p, s->chunk_row),
                       packet_there(p, s->chunk_component),
-                      packet_there(p, s->component_chunk),
-                      s->chunk_rows};
+                      packet_there(p, s->component_chunk)};
   return packet_send(&c->packet) && moment_launch(s->tasks, &moments) && matrix_launch(144 * s->entries, &matrix) &&
          gradient_launch(12 * s->rows, &matrix) &&
          pcg_solve(&c->pcg, &system, step, GPU_PCG_TOLERANCE, PCG_ITERATIONS, packet_there(&c->solution, s->status)) &&

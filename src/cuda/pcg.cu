@@ -1,28 +1,64 @@
-/* Conjugate gradients in one cooperative kernel, see cuda/pcg.h. Two grid-wide waits per iteration:
- *   A  d = z + beta d, for every neighbour anew; A d; partial sums of d . A d
- *   B  x += alpha d, r -= alpha A d, z = M^-1 r; partial sums of r . z */
+/* Conjugate gradients in one cooperative kernel, see cuda/pcg.h. The iteration is the pipelined one of Ghysels and
+ * Vanroose: products with the matrix and sums do not wait for each other, so an iteration has one grid-wide wait.
+ *     gamma = r . u, delta = w . u; n = A m with m = M^-1 w
+ *     beta = gamma / gamma', alpha = gamma / (delta - beta gamma / alpha')
+ *     z = n + beta z, q = m + beta q, s = w + beta s, p = u + beta p
+ *     x += alpha p, r -= alpha s, u -= alpha q, w -= alpha z
+ * u = M^-1 r, w = A u, s = A p, q = M^-1 s and z = A q hold up to rounding errors, which grow; every REPLACE iterations
+ * they are computed anew.
+ *
+ * The rows of a thread block stay in its multiprocessor: vectors, inverses and as many entries of the matrix as fit
+ * into shared memory. Only m and the sums of chunks go through the GPU's memory. */
 #include "cuda/pcg.h"
 
-#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 #include <math.h>
 
-namespace cg = cooperative_groups;
-
-enum { WARP = 32, WARPS = 8, THREADS = WARP * WARPS };
+enum { WARP = 32, WARPS = 16, THREADS = WARP * WARPS, BLOCK_ROWS = 8, SINGLE_ROWS = 8, REPLACE = 50 };
+enum { VECTOR_R, VECTOR_U, VECTOR_W, VECTOR_P, VECTOR_S, VECTOR_Q, VECTOR_Z, VECTOR_X, VECTOR_N, VECTOR_M, VECTORS };
+enum { STATUS_LIVE, STATUS_DONE, STATUS_INDEFINITE };
 
 typedef struct Arrays {
   PcgMatrix m;
   const double *inverse; /* of the diagonal blocks */
-  double *x, *r, *z, *d[2], *ad;
-  double *residual, *curvature; /* partial sums per chunk: r . z, d . A d */
-  double *rz[2], *rz_first;     /* per component: r . z of even and odd iterations, of the first */
-  int *flag;                    /* per component: 1 + the iteration that found negative curvature; 0 = none */
-  int *live;                    /* [3] components that still iterate, by iteration */
-  double enough;                /* square of the tolerance */
+  double *x;             /* right-hand side, in the end the solution */
+  double *vector;        /* VECTORS per row, of thread blocks whose rows do not fit into shared memory */
+  char *spare;           /* the same of their other arrays, SPARE_ROW bytes per row */
+  double *shown[2];      /* what other rows read, of even and odd phases */
+  double *also[2];       /* the same, when vectors are replaced */
+  double2 *sum[2];       /* per chunk: gamma and delta, of even and odd iterations */
+  unsigned *arrived;     /* thread blocks that have come to grid-wide waits */
+  int *live;             /* [3] components that still iterate, by iteration */
+  double enough;         /* square of the tolerance */
   int most;
+  size_t shared; /* [bytes] of shared memory */
   PcgStatus *status;
 } Arrays;
+
+/* The iteration of a chunk's component. Every thread block that has rows of it computes the same. */
+typedef struct Iteration {
+  double gamma, first, alpha, beta;
+  int status;
+  bool starts;       /* negative curvature in the first iteration */
+  bool counts;       /* this chunk is the component's first */
+  int row, end;      /* rows of the chunk, from the thread block's first on */
+  int chunk, chunks; /* of the component */
+} Iteration;
+
+/* The rows of a thread block. Pointers are to shared memory or to the GPU's. */
+typedef struct Rows {
+  int first, count, chunk, chunks;
+  int entry, entries, kept; /* the first so many entries are in shared memory */
+  double *vector;           /* VECTORS x 12 per row */
+  const double *inverse;    /* 144 per row */
+  const double *value;      /* of the kept entries */
+  const int *column;        /* of all entries */
+  double2 *term;            /* per row: its part of gamma and delta */
+  Iteration *iteration;     /* per chunk */
+  int *chunk_of;            /* per row: its chunk, from 0 on */
+  int *row_entry;           /* [count + 1] entries of a row, from the thread block's first on */
+  double *even, *odd;       /* `shown` of Arrays; in shared memory if there is one thread block */
+} Rows;
 
 /* ---- blocks of the matrix, by one warp ---- */
 
@@ -77,219 +113,349 @@ __device__ static double warp_sum(double x) {
   return x;
 }
 
-/* ---- sums ---- */
+/* ---- rows of a thread block ---- */
 
-/* The sum of a component's chunks, the same on all threads. */
-__device__ static double component_sum(const Arrays &s, const double *partial, int component, double *scratch) {
-  double sum = 0;
-  for (int c = s.m.component_chunk[component] + (int)threadIdx.x; c < s.m.component_chunk[component + 1]; c += THREADS)
-    sum += partial[c];
-  sum = warp_sum(sum);
-  __syncthreads(); /* scratch may still be read */
-  if (threadIdx.x % WARP == 0) scratch[threadIdx.x / WARP] = sum;
-  __syncthreads();
-  sum = 0;
-  for (int w = 0; w < WARPS; w++) sum += scratch[w];
-  return sum;
+typedef struct Room {
+  char *at;
+  size_t left;
+} Room;
+
+/* A piece of shared memory; `other` if there is not enough. */
+__device__ static void *room_take(Room *room, size_t bytes, void *other) {
+  bytes = (bytes + 15) & ~(size_t)15;
+  if (bytes > room->left) return other;
+  void *at = room->at;
+  room->at += bytes;
+  room->left -= bytes;
+  return at;
 }
 
-/* Rows of a chunk: several warps for a row of a small chunk, several rows for a warp of a large one. */
-typedef struct Share {
-  int per_row, part, row, step;
-} Share;
-
-__device__ static Share share_of(const PcgMatrix &m) {
-  int warp = (int)threadIdx.x / WARP;
-  Share s = {1, 0, warp, WARPS};
-  if (m.chunk_rows >= WARPS) return s;
-  s.per_row = WARPS / m.chunk_rows;
-  s.part = warp % s.per_row;
-  s.row = warp / s.per_row;
-  return s;
+__device__ static void copy(double *to, const double *from, size_t count) {
+  for (size_t i = threadIdx.x; i < count / 2; i += THREADS) ((double2 *)to)[i] = ((const double2 *)from)[i];
 }
 
-/* Writes the sum of the rows' terms as the chunk's partial sum. */
-__device__ static void chunk_sum(const double *term, int rows, double *partial) {
+/* Bytes of the arrays of a row in the GPU's memory, if shared memory is too small. Waits empty the multiprocessor's cache,
+ * so what an iteration needs is copied to shared memory first. */
+enum { SPARE_ITERATION = 64, SPARE_TERM = 16, SPARE_CHUNK = 16, SPARE_ENTRY = 32, SPARE_ROW = 128 };
+static_assert(sizeof(Iteration) <= SPARE_ITERATION, "a row has at most one chunk");
+
+__device__ static Rows rows_open(const Arrays &s, Room room) {
+  Rows b;
+  const PcgMatrix &m = s.m;
+  b.chunk = m.block_chunk[blockIdx.x];
+  b.chunks = m.block_chunk[blockIdx.x + 1] - b.chunk;
+  b.first = m.chunk_row[b.chunk];
+  b.count = m.chunk_row[b.chunk + b.chunks] - b.first;
+  b.entry = m.first[b.first];
+  b.entries = m.first[b.first + b.count] - b.entry;
+  char *spare = s.spare + (size_t)b.first * SPARE_ROW;
+  size_t count = (size_t)b.count, vectors = count * VECTORS * PCG_SIZE;
+  b.iteration = (Iteration *)room_take(&room, (size_t)b.chunks * sizeof(Iteration), spare);
+  b.term = (double2 *)room_take(&room, count * sizeof(double2), spare + count * SPARE_ITERATION);
+  b.chunk_of = (int *)room_take(&room, count * sizeof(int), spare + count * (SPARE_ITERATION + SPARE_TERM));
+  b.row_entry =
+      (int *)room_take(&room, (count + 1) * sizeof(int), spare + count * (SPARE_ITERATION + SPARE_TERM + SPARE_CHUNK));
+  size_t shown = gridDim.x > 1 ? ~(size_t)0 / 2 : count * PCG_SIZE * sizeof(double); /* no room for others' rows */
+  b.even = (double *)room_take(&room, shown, s.shown[0]);
+  b.odd = (double *)room_take(&room, shown, s.shown[1]);
+  b.vector = (double *)room_take(&room, vectors * sizeof(double), s.vector + (size_t)b.first * VECTORS * PCG_SIZE);
+  int *column = (int *)room_take(&room, (size_t)b.entries * sizeof(int), NULL);
+  b.column = column ? column : m.column + b.entry;
+  double *inverse = (double *)room_take(&room, count * PCG_BLOCK * sizeof(double), NULL);
+  b.inverse = inverse ? inverse : s.inverse + (size_t)b.first * PCG_BLOCK;
+  int fit = (int)(room.left / (PCG_BLOCK * sizeof(double)));
+  b.kept = fit < b.entries ? fit : b.entries;
+  double *value = (double *)room.at;
+  b.value = value;
+  for (int c = (int)threadIdx.x; c < b.chunks; c += THREADS) {
+    int component = m.chunk_component[b.chunk + c], first = m.component_chunk[component];
+    Iteration start = {0, 0, 0, 0, STATUS_LIVE, false, b.chunk + c == first};
+    start.row = m.chunk_row[b.chunk + c] - b.first;
+    start.end = m.chunk_row[b.chunk + c + 1] - b.first;
+    start.chunk = first;
+    start.chunks = m.component_chunk[component + 1] - first;
+    b.iteration[c] = start;
+    for (int k = start.row; k < start.end; k++) b.chunk_of[k] = c;
+  }
+  for (int k = (int)threadIdx.x; k <= b.count; k += THREADS) b.row_entry[k] = m.first[b.first + k] - b.entry;
+  for (size_t i = threadIdx.x; i < vectors; i += THREADS) b.vector[i] = 0;
+  for (int e = (int)threadIdx.x; column && e < b.entries; e += THREADS) column[e] = m.column[b.entry + e];
+  if (inverse) copy(inverse, s.inverse + (size_t)b.first * PCG_BLOCK, (size_t)b.count * PCG_BLOCK);
+  copy(value, m.value + (size_t)b.entry * PCG_BLOCK, (size_t)b.kept * PCG_BLOCK);
   __syncthreads();
+  return b;
+}
+
+__device__ static double *shown_in(const Rows &b, int iteration) { return iteration & 1 ? b.odd : b.even; }
+
+__device__ static double *vector_at(const Rows &b, int k, int which) {
+  return b.vector + ((size_t)k * VECTORS + which) * PCG_SIZE;
+}
+
+/* What a row of any thread block shows. It is read from the GPU's memory, past the multiprocessor's own cache. */
+__device__ static double shown_at(const double *shown, int row, int lane) {
+  const double *at = shown + (size_t)PCG_SIZE * row + lane;
+  if (lane >= PCG_SIZE) return 0;
+  return gridDim.x > 1 ? __ldcg(at) : *at;
+}
+
+/* Row k of A v; lane i < 12 has number i. Four entries at once: all of them wait for memory. */
+__device__ static double row_times(const Arrays &s, const Rows &b, int k, const double *v, int lane) {
+  enum { AT_ONCE = 4 };
+  RowSum sum = {make_double2(0, 0)};
+  int end = b.row_entry[k + 1];
+  for (int e = b.row_entry[k]; e < end; e += AT_ONCE) {
+    double x[AT_ONCE];
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) x[i] = e + i < end ? shown_at(v, b.column[e + i], lane) : 0;
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) {
+      if (e + i >= end) break;
+      const double *block =
+          e + i < b.kept ? b.value + (size_t)PCG_BLOCK * (e + i) : s.m.value + (size_t)PCG_BLOCK * (b.entry + e + i);
+      block_add(&sum, block_load(block, lane), x[i], lane);
+    }
+  }
+  return row_of(sum, lane);
+}
+
+/* Row k of M^-1 v. */
+__device__ static double row_precondition(const Rows &b, int k, double v, int lane) {
+  return block_times(b.inverse + (size_t)PCG_BLOCK * k, v, lane);
+}
+
+__device__ static void show(double *shown, const Rows &b, int k, double x, int lane) {
+  if (lane < PCG_SIZE) shown[(size_t)PCG_SIZE * (b.first + k) + lane] = x;
+}
+
+__device__ static double own(const Rows &b, int k, int which, int lane) {
+  return lane < PCG_SIZE ? vector_at(b, k, which)[lane] : 0.0;
+}
+
+__device__ static void put_own(const Rows &b, int k, int which, int lane, double x) {
+  if (lane < PCG_SIZE) vector_at(b, k, which)[lane] = x;
+}
+
+/* m = M^-1 w, for this row and for the others. */
+__device__ static void show_m(double *shown, const Rows &b, int k, double w, int lane) {
+  double m = row_precondition(b, k, w, lane);
+  put_own(b, k, VECTOR_M, lane, m);
+  show(shown, b, k, m, lane);
+}
+
+/* ---- waits and sums ---- */
+
+/* All thread blocks wait for each other; what they wrote before is visible to all after it. */
+__device__ static void wait_for_all(const Arrays &s, unsigned *target) {
+  *target += gridDim.x;
+  __syncthreads();
+  if (gridDim.x == 1) return;
   if (threadIdx.x == 0) {
-    double sum = 0;
-    for (int k = 0; k < rows; k++) sum += term[k];
-    *partial = sum;
+    unsigned arrived;
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(s.arrived) : "memory");
+    do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(arrived) : "l"(s.arrived) : "memory");
+    while ((int)(arrived - *target) < 0);
   }
-  __syncthreads(); /* the terms may be written again */
+  __syncthreads();
 }
 
-/* ---- phases of a chunk ---- */
-
-typedef struct Scratch {
-  double part[WARPS][PCG_SIZE];
-  double term[PCG_CHUNK_MOST];
-  double sum[WARPS];
-} Scratch;
-
-__device__ static void start_chunk(const Arrays &s, int chunk, Scratch *scratch) {
-  Share share = share_of(s.m);
-  int lane = (int)threadIdx.x % WARP, first = s.m.chunk_row[chunk], rows = s.m.chunk_row[chunk + 1] - first;
-  for (int k = share.row; k < rows; k += share.step) {
-    if (share.part) continue;
-    int row = first + k, at = PCG_SIZE * row + lane;
-    double b = lane < PCG_SIZE ? s.x[at] : 0, z = block_times(s.inverse + (size_t)PCG_BLOCK * row, b, lane);
-    if (lane < PCG_SIZE) {
-      s.x[at] = 0;
-      s.r[at] = b;
-      s.z[at] = z;
-      s.d[0][at] = s.d[1][at] = 0;
+/* gamma and delta of a chunk from the terms of its rows. */
+__device__ static void sum_chunks(const Rows &b, double2 *out) {
+  __syncthreads();
+  for (int c = (int)threadIdx.x; c < b.chunks; c += THREADS) {
+    double2 sum = make_double2(0, 0);
+    int end = b.iteration[c].end;
+#pragma unroll 8
+    for (int k = b.iteration[c].row; k < end; k++) {
+      sum.x += b.term[k].x;
+      sum.y += b.term[k].y;
     }
-    double sum = warp_sum(b * z);
-    if (lane == 0) scratch->term[k] = sum;
+    out[b.chunk + c] = sum;
   }
-  chunk_sum(scratch->term, rows, &s.residual[chunk]);
 }
 
-__device__ static void multiply_chunk(const Arrays &s, int chunk, int iteration, double beta, Scratch *scratch) {
-  Share share = share_of(s.m);
-  const double *before = s.d[iteration & 1];
-  double *after = s.d[(iteration + 1) & 1];
-  int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
-  int first = s.m.chunk_row[chunk], rows = s.m.chunk_row[chunk + 1] - first;
-  for (int k = share.row; k < PCG_CHUNK_MOST; k += share.step) {
-    if (k >= s.m.chunk_rows) break; /* the same for all warps of a thread block that share rows */
-    int row = first + k;
-    double y = 0, own = 0;
-    if (k < rows) {
-      RowSum sum = {make_double2(0, 0)};
-      int diagonal = s.m.first[row], end = s.m.first[row + 1];
-      for (int e = diagonal + share.part; e < end; e += 2 * share.per_row) { /* two at once: both wait for memory */
-        int next = e + share.per_row;
-        bool two = next < end;
-        int at = PCG_SIZE * s.m.column[e] + lane, then = two ? PCG_SIZE * s.m.column[next] + lane : lane;
-        bool loads = lane < PCG_SIZE;
-        double d = loads ? fma(beta, before[at], s.z[at]) : 0,
-               d2 = loads && two ? fma(beta, before[then], s.z[then]) : 0;
-        Columns block = block_load(s.m.value + (size_t)PCG_BLOCK * e, lane),
-                block2 = block_load(s.m.value + (size_t)PCG_BLOCK * (two ? next : e), lane);
-        block_add(&sum, block, d, lane);
-        block_add(&sum, block2, d2, lane);
-        if (e == diagonal) own = d; /* its first entry is the diagonal */
-      }
-      y = row_of(sum, lane);
-      if (share.per_row > 1 && lane < PCG_SIZE) scratch->part[warp][lane] = y;
+/* gamma and delta of a component, by one warp. */
+__device__ static double2 component_sum(const Iteration *g, const double2 *part, int lane) {
+  double2 sum = make_double2(0, 0);
+  for (int c = lane; c < g->chunks; c += WARP) {
+    double2 own = __ldcg(part + g->chunk + c);
+    sum.x += own.x;
+    sum.y += own.y;
+  }
+  return make_double2(warp_sum(sum.x), warp_sum(sum.y));
+}
+
+/* ---- the iteration ---- */
+
+__device__ static void iteration_next(Iteration *g, double2 sum, int iteration, double enough) {
+  if (g->status != STATUS_LIVE) return;
+  double before = g->gamma, gamma = sum.x;
+  if (iteration == 0) g->first = gamma;
+  g->gamma = gamma;
+  g->starts = false;
+  if (!(gamma > enough * g->first)) {
+    g->status = STATUS_DONE;
+    return;
+  }
+  g->beta = iteration ? gamma / before : 0;
+  double curvature = iteration ? sum.y - g->beta * gamma / g->alpha : sum.y;
+  if (!(curvature > 0)) {
+    g->status = STATUS_INDEFINITE;
+    g->starts = iteration == 0;
+    return;
+  }
+  g->alpha = gamma / curvature;
+}
+
+/* The last warps do it while the first ones multiply. */
+__device__ static void next_iterations(const Arrays &s, const Rows &b, int iteration, int warp, int lane) {
+  const double2 *part = iteration & 1 ? s.sum[0] : s.sum[1];
+  for (int c = WARPS - 1 - warp; c < b.chunks; c += WARPS) {
+    Iteration *g = &b.iteration[c];
+    double2 sum = component_sum(g, part, lane);
+    if (lane == 0) {
+      iteration_next(g, sum, iteration, s.enough);
+      if (g->status == STATUS_LIVE && g->counts) atomicAdd(&s.live[iteration % 3], 1);
     }
-    if (share.per_row > 1) __syncthreads();
-    if (k < rows && share.part == 0) {
-      for (int p = 1; p < share.per_row && lane < PCG_SIZE; p++) y += scratch->part[warp + p][lane];
-      if (lane < PCG_SIZE) {
-        s.ad[PCG_SIZE * row + lane] = y;
-        after[PCG_SIZE * row + lane] = own;
-      }
-      double sum = warp_sum(own * y);
-      if (lane == 0) scratch->term[k] = sum;
-    }
-    if (share.per_row > 1) break; /* all rows at once */
-  }
-  chunk_sum(scratch->term, rows, &s.curvature[chunk]);
-}
-
-__device__ static void advance_chunk(const Arrays &s, int chunk, int iteration, double alpha, Scratch *scratch) {
-  Share share = share_of(s.m);
-  const double *d = s.d[(iteration + 1) & 1];
-  int lane = (int)threadIdx.x % WARP, first = s.m.chunk_row[chunk], rows = s.m.chunk_row[chunk + 1] - first;
-  for (int k = share.row; k < rows; k += share.step) {
-    if (share.part) continue;
-    int row = first + k, at = PCG_SIZE * row + lane;
-    double r = 0;
-    if (lane < PCG_SIZE) {
-      s.x[at] = fma(alpha, d[at], s.x[at]);
-      r = s.r[at] = fma(-alpha, s.ad[at], s.r[at]);
-    }
-    double z = block_times(s.inverse + (size_t)PCG_BLOCK * row, r, lane);
-    if (lane < PCG_SIZE) s.z[at] = z;
-    double sum = warp_sum(r * z);
-    if (lane == 0) scratch->term[k] = sum;
-  }
-  chunk_sum(scratch->term, rows, &s.residual[chunk]);
-}
-
-/* Negative curvature in the first iteration: the preconditioned right-hand side is a descent direction. */
-__device__ static void take_gradient(const Arrays &s, int chunk) {
-  for (int k = PCG_SIZE * s.m.chunk_row[chunk] + (int)threadIdx.x; k < PCG_SIZE * s.m.chunk_row[chunk + 1];
-       k += THREADS)
-    s.x[k] = s.z[k];
-}
-
-/* ---- the solve ---- */
-
-__device__ static void phase_a(const Arrays &s, int iteration, Scratch *scratch) {
-  if (blockIdx.x == 0 && threadIdx.x == 0) s.live[(iteration + 1) % 3] = 0;
-  int known = -1;
-  double rz = 0, rz_first = 0;
-  for (int chunk = (int)blockIdx.x; chunk < s.m.chunks; chunk += (int)gridDim.x) {
-    int c = s.m.chunk_component[chunk];
-    if (c != known) {
-      rz = component_sum(s, s.residual, c, scratch->sum);
-      rz_first = iteration ? s.rz_first[c] : rz;
-      known = c;
-    }
-    bool live = rz > s.enough * rz_first && s.flag[c] == 0;
-    if (threadIdx.x == 0 && chunk == s.m.component_chunk[c]) {
-      s.rz[iteration & 1][c] = rz;
-      if (iteration == 0) s.rz_first[c] = rz;
-      if (live) atomicAdd(&s.live[iteration % 3], 1);
-    }
-    if (live) multiply_chunk(s, chunk, iteration, iteration ? rz / s.rz[(iteration + 1) & 1][c] : 0.0, scratch);
   }
 }
 
-__device__ static void phase_b(const Arrays &s, int iteration, Scratch *scratch) {
-  int known = -1;
-  double curvature = 0;
-  for (int chunk = (int)blockIdx.x; chunk < s.m.chunks; chunk += (int)gridDim.x) {
-    int c = s.m.chunk_component[chunk];
-    double rz = s.rz[iteration & 1][c];
-    if (!(rz > s.enough * s.rz_first[c]) || (s.flag[c] != 0 && s.flag[c] != iteration + 1)) continue;
-    if (c != known) curvature = component_sum(s, s.curvature, c, scratch->sum);
-    known = c;
-    if (curvature > 0) advance_chunk(s, chunk, iteration, rz / curvature, scratch);
-    else if (iteration == 0) take_gradient(s, chunk);
-    if (!(curvature > 0) && threadIdx.x == 0 && chunk == s.m.component_chunk[c]) s.flag[c] = iteration + 1;
+__device__ static bool row_lives(const Rows &b, int k) { return b.iteration[b.chunk_of[k]].status == STATUS_LIVE; }
+
+__device__ static void put_term(const Rows &b, int k, double r, double u, double w, int lane) {
+  double gamma = warp_sum(r * u), delta = warp_sum(w * u);
+  if (lane == 0) b.term[k] = make_double2(gamma, delta);
+}
+
+/* Negative curvature at once: the preconditioned right-hand side is a descent direction. */
+__device__ static void row_start(const Rows &b, int k, int lane) {
+  if (lane < PCG_SIZE && b.iteration[b.chunk_of[k]].starts)
+    vector_at(b, k, VECTOR_X)[lane] = vector_at(b, k, VECTOR_U)[lane];
+}
+
+__device__ static void row_advance(const Rows &b, int k, double *out, int lane) {
+  const Iteration *g = &b.iteration[b.chunk_of[k]];
+  bool mine = lane < PCG_SIZE;
+  double *v = vector_at(b, k, 0) + (mine ? lane : 0), alpha = g->alpha, beta = g->beta, r = 0, u = 0, w = 0;
+  if (mine) {
+    double z = v[VECTOR_Z * PCG_SIZE] = fma(beta, v[VECTOR_Z * PCG_SIZE], v[VECTOR_N * PCG_SIZE]);
+    double q = v[VECTOR_Q * PCG_SIZE] = fma(beta, v[VECTOR_Q * PCG_SIZE], v[VECTOR_M * PCG_SIZE]);
+    double t = v[VECTOR_S * PCG_SIZE] = fma(beta, v[VECTOR_S * PCG_SIZE], v[VECTOR_W * PCG_SIZE]);
+    double p = v[VECTOR_P * PCG_SIZE] = fma(beta, v[VECTOR_P * PCG_SIZE], v[VECTOR_U * PCG_SIZE]);
+    v[VECTOR_X * PCG_SIZE] = fma(alpha, p, v[VECTOR_X * PCG_SIZE]);
+    r = v[VECTOR_R * PCG_SIZE] = fma(-alpha, t, v[VECTOR_R * PCG_SIZE]);
+    u = v[VECTOR_U * PCG_SIZE] = fma(-alpha, q, v[VECTOR_U * PCG_SIZE]);
+    w = v[VECTOR_W * PCG_SIZE] = fma(-alpha, z, v[VECTOR_W * PCG_SIZE]);
+  }
+  show_m(out, b, k, w, lane);
+  put_term(b, k, r, u, w, lane);
+}
+
+/* Every warp calls BODY for its rows k of live components. */
+#define FOR_ROWS(b, k)                                                                                                 \
+  for (int k = (int)threadIdx.x / WARP; k < (b).count; k += WARPS)                                                     \
+    if (row_lives(b, k))
+
+/* Computes the vectors that follow from x and p anew. */
+__device__ static void replace(const Arrays &s, const Rows &b, int iteration, unsigned *target, int lane) {
+  double *even = shown_in(b, iteration), *odd = shown_in(b, iteration + 1);
+  FOR_ROWS(b, k) {
+    show(even, b, k, own(b, k, VECTOR_X, lane), lane);
+    show(s.also[0], b, k, own(b, k, VECTOR_P, lane), lane);
+  }
+  wait_for_all(s, target);
+  FOR_ROWS(b, k) {
+    double right = lane < PCG_SIZE ? s.x[(size_t)PCG_SIZE * (b.first + k) + lane] : 0;
+    double r = right - row_times(s, b, k, even, lane), t = row_times(s, b, k, s.also[0], lane);
+    double u = row_precondition(b, k, r, lane), q = row_precondition(b, k, t, lane);
+    put_own(b, k, VECTOR_R, lane, r);
+    put_own(b, k, VECTOR_S, lane, t);
+    put_own(b, k, VECTOR_U, lane, u);
+    put_own(b, k, VECTOR_Q, lane, q);
+    show(odd, b, k, u, lane);
+    show(s.also[1], b, k, q, lane);
+  }
+  wait_for_all(s, target);
+  FOR_ROWS(b, k) {
+    double w = row_times(s, b, k, odd, lane);
+    put_own(b, k, VECTOR_W, lane, w);
+    put_own(b, k, VECTOR_Z, lane, row_times(s, b, k, s.also[1], lane));
+    show_m(even, b, k, w, lane);
+    put_term(b, k, own(b, k, VECTOR_R, lane), own(b, k, VECTOR_U, lane), w, lane);
   }
 }
 
-/* How each component ended. */
-__device__ static void report(const Arrays &s, int iteration) {
-  for (int c = (int)(blockIdx.x * THREADS + threadIdx.x); c < s.m.components; c += (int)(gridDim.x * THREADS)) {
-    double rz = s.rz[(iteration + (iteration < s.most ? 0 : 1)) & 1][c];
-    if (!isfinite(rz)) atomicAdd(&s.status->not_finite, 1);
-    else if (s.flag[c]) atomicAdd(&s.status->indefinite, 1);
-    else if (rz > s.enough * s.rz_first[c]) atomicAdd(&s.status->unfinished, 1);
+/* r, u, w and the first m. */
+__device__ static void start(const Arrays &s, const Rows &b, unsigned *target, int lane) {
+  FOR_ROWS(b, k) {
+    double r = lane < PCG_SIZE ? s.x[(size_t)PCG_SIZE * (b.first + k) + lane] : 0;
+    double u = row_precondition(b, k, r, lane);
+    put_own(b, k, VECTOR_R, lane, r);
+    put_own(b, k, VECTOR_U, lane, u);
+    show(b.even, b, k, u, lane);
   }
-  if (blockIdx.x == 0 && threadIdx.x == 0) s.status->iterations = iteration;
+  wait_for_all(s, target);
+  FOR_ROWS(b, k) {
+    double w = row_times(s, b, k, b.even, lane);
+    put_own(b, k, VECTOR_W, lane, w);
+    show_m(b.odd, b, k, w, lane);
+    put_term(b, k, own(b, k, VECTOR_R, lane), own(b, k, VECTOR_U, lane), w, lane);
+  }
+  sum_chunks(b, s.sum[1]);
+  wait_for_all(s, target);
 }
 
-__global__ static void __launch_bounds__(THREADS) solve_kernel(Arrays s) {
-  __shared__ Scratch scratch;
-  cg::grid_group grid = cg::this_grid();
-  int iteration = 0;
-  for (int chunk = (int)blockIdx.x; chunk < s.m.chunks; chunk += (int)gridDim.x) start_chunk(s, chunk, &scratch);
-  grid.sync();
+/* Writes the solution; how each component ended. */
+__device__ static void finish(const Arrays &s, const Rows &b, int iteration) {
+  for (int i = (int)threadIdx.x; i < b.count * PCG_SIZE; i += THREADS)
+    s.x[(size_t)PCG_SIZE * b.first + i] = vector_at(b, i / PCG_SIZE, VECTOR_X)[i % PCG_SIZE];
+  for (int c = (int)threadIdx.x; c < b.chunks; c += THREADS) {
+    const Iteration *g = &b.iteration[c];
+    if (!g->counts) continue;
+    if (!isfinite(g->gamma)) atomicAdd(&s.status->not_finite, 1);
+    else if (g->status == STATUS_INDEFINITE) atomicAdd(&s.status->indefinite, 1);
+    else if (g->status == STATUS_LIVE) atomicAdd(&s.status->unfinished, 1);
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) s.status->iterations = iteration < s.most ? iteration - 1 : iteration;
+}
+
+__global__ static void __launch_bounds__(THREADS, 1) solve_kernel(Arrays s) {
+  extern __shared__ double2 memory[];
+  Room room = {(char *)memory, s.shared};
+  Rows b = rows_open(s, room);
+  int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP, iteration = 0;
+  unsigned target = 0;
+  start(s, b, &target, lane);
   for (; iteration < s.most; iteration++) {
-    phase_a(s, iteration, &scratch);
-    grid.sync();
-    if (s.live[iteration % 3] == 0) break;
-    phase_b(s, iteration, &scratch);
-    grid.sync();
+    const double *shown = shown_in(b, iteration + 1);
+    int live = iteration ? __ldcg(&s.live[(iteration + 2) % 3]) : 1; /* of the last iteration */
+    if (blockIdx.x == 0 && threadIdx.x == 0) s.live[(iteration + 1) % 3] = 0;
+    next_iterations(s, b, iteration, warp, lane);
+    for (int k = warp; k < b.count; k += WARPS) {
+      double n = row_times(s, b, k, shown, lane);
+      put_own(b, k, VECTOR_N, lane, n);
+    }
+    __syncthreads();
+    if (live == 0) break;
+    for (int k = warp; k < b.count; k += WARPS) row_start(b, k, lane);
+    FOR_ROWS(b, k) row_advance(b, k, shown_in(b, iteration), lane);
+    if (iteration % REPLACE == REPLACE - 1) replace(s, b, iteration, &target, lane);
+    sum_chunks(b, (iteration & 1 ? s.sum[1] : s.sum[0]));
+    wait_for_all(s, &target);
   }
-  report(s, iteration);
+  finish(s, b, iteration);
 }
 
 /* ---- the preconditioner ---- */
 
+enum { INVERT_WARPS = 8 };
+
 /* Inverts the diagonal block of one row, scaled to a unit diagonal: elimination without exchange of rows, lane j has
  * column j. A pivot that rounding has made too small is replaced by one. */
 __global__ static void invert_kernel(PcgMatrix m, double *inverse) {
-  __shared__ double out[THREADS / WARP][PCG_SIZE][PCG_SIZE + 1];
+  __shared__ double out[INVERT_WARPS][PCG_SIZE][PCG_SIZE + 1];
   int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP, j = lane < PCG_SIZE ? lane : 0;
-  int row = (int)blockIdx.x * (THREADS / WARP) + warp;
+  int row = (int)blockIdx.x * INVERT_WARPS + warp;
   if (row >= m.rows) return;
   const double *a = m.value + (size_t)PCG_BLOCK * m.first[row];
   double column[PCG_SIZE], own = a[13 * j], scale = own > 0 ? 1 / sqrt(own) : 1;
@@ -323,55 +489,62 @@ __global__ static void invert_kernel(PcgMatrix m, double *inverse) {
 
 /* ---- host ---- */
 
-extern "C" int pcg_chunk_rows(int rows) {
-  int most = 1;
-  while (most < WARPS && rows > 512 * most) most *= 2;
-  return most;
+typedef struct Card {
+  int processors;
+  size_t shared; /* [bytes] of shared memory that one thread block can have */
+} Card;
+
+static Card find_card(void) {
+  static Card card = {0, 0};
+  if (card.processors) return card;
+  int device = 0, bytes = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&card.processors, cudaDevAttrMultiProcessorCount, device);
+  cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  card.shared = (size_t)bytes;
+  cudaFuncSetAttribute(solve_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  return card;
+}
+
+extern "C" int pcg_blocks(int rows) {
+  int blocks = (rows + BLOCK_ROWS - 1) / BLOCK_ROWS, most = find_card().processors;
+  if (rows <= SINGLE_ROWS) return 1;
+  return blocks < most ? blocks : most;
 }
 
 extern "C" void pcg_destroy(Pcg *pcg) {
-  DeviceArray *array[] = {&pcg->inverse, &pcg->vector, &pcg->partial, &pcg->scalar, &pcg->counter};
+  DeviceArray *array[] = {&pcg->inverse, &pcg->vector, &pcg->spare, &pcg->partial, &pcg->counter};
   for (int k = 0; k < 5; k++) device_free(array[k]);
 }
+
+enum { COUNTERS = 4 };
 
 static bool reserve(Pcg *pcg, const PcgMatrix *m) {
   size_t rows = (size_t)m->rows, number = sizeof(double);
   return device_reserve(&pcg->inverse, rows * PCG_BLOCK * number) &&
-         device_reserve(&pcg->vector, 5 * rows * PCG_SIZE * number) &&
-         device_reserve(&pcg->partial, 2 * (size_t)m->chunks * number) &&
-         device_reserve(&pcg->scalar, 3 * (size_t)m->components * number) &&
-         device_reserve(&pcg->counter, ((size_t)m->components + 3) * sizeof(int));
-}
-
-/* As many thread blocks as run at the same time; the results do not depend on it. */
-static int grid_size(int chunks) {
-  static int most = 0;
-  if (!most) {
-    int device = 0, processors = 0, each = 0;
-    cudaGetDevice(&device);
-    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, solve_kernel, THREADS, 0);
-    most = processors * (each < 4 ? each : 4);
-  }
-  return chunks < most ? chunks : most;
+         device_reserve(&pcg->vector, (VECTORS + 4) * rows * PCG_SIZE * number) &&
+         device_reserve(&pcg->spare, rows * SPARE_ROW) &&
+         device_reserve(&pcg->partial, 2 * (size_t)m->chunks * sizeof(double2)) &&
+         device_reserve(&pcg->counter, COUNTERS * sizeof(int));
 }
 
 extern "C" bool pcg_solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, PcgStatus *status) {
   if (m->rows == 0) return device_clear(status, sizeof *status);
   if (!reserve(pcg, m)) return false;
   size_t n = (size_t)m->rows * PCG_SIZE;
-  double *vector = (double *)pcg->vector.at, *partial = (double *)pcg->partial.at, *scalar = (double *)pcg->scalar.at;
+  double *vector = (double *)pcg->vector.at;
   int *counter = (int *)pcg->counter.at;
-  Arrays s = {*m, (double *)pcg->inverse.at, x};
-  s.r = vector, s.z = vector + n, s.d[0] = vector + 2 * n, s.d[1] = vector + 3 * n, s.ad = vector + 4 * n;
-  s.residual = partial, s.curvature = partial + m->chunks;
-  s.rz[0] = scalar, s.rz[1] = scalar + m->components, s.rz_first = scalar + 2 * m->components;
-  s.live = counter, s.flag = counter + 3;
-  s.enough = tolerance * tolerance, s.most = most, s.status = status;
-  if (!device_clear(status, sizeof *status) || !device_clear(counter, ((size_t)m->components + 3) * sizeof(int)))
-    return false;
-  invert_kernel<<<(m->rows + WARPS - 1) / WARPS, THREADS>>>(*m, (double *)pcg->inverse.at);
+  Arrays s = {*m, (double *)pcg->inverse.at, x, vector, (char *)pcg->spare.at};
+  for (int k = 0; k < 2; k++) {
+    s.shown[k] = vector + (VECTORS + k) * n;
+    s.also[k] = vector + (VECTORS + 2 + k) * n;
+    s.sum[k] = (double2 *)pcg->partial.at + (size_t)k * m->chunks;
+  }
+  s.live = counter, s.arrived = (unsigned *)counter + 3;
+  s.enough = tolerance * tolerance, s.most = most, s.status = status, s.shared = find_card().shared;
+  if (!device_clear(status, sizeof *status) || !device_clear(counter, COUNTERS * sizeof(int))) return false;
+  invert_kernel<<<(m->rows + INVERT_WARPS - 1) / INVERT_WARPS, INVERT_WARPS * WARP>>>(*m, (double *)pcg->inverse.at);
   void *argument[] = {&s};
-  return cudaLaunchCooperativeKernel((const void *)solve_kernel, dim3((unsigned)grid_size(m->chunks)), dim3(THREADS),
-                                     argument, 0, 0) == cudaSuccess;
+  return cudaLaunchCooperativeKernel((const void *)solve_kernel, dim3((unsigned)m->blocks), dim3(THREADS), argument,
+                                     s.shared, 0) == cudaSuccess;
 }

@@ -2,9 +2,9 @@
  * cooperative kernel does a whole solve.
  *
  * The matrix falls apart into components, the islands of a step. Each has its own step lengths and ends by itself, so
- * the solution of a component does not depend on the others. Rows come component by component; a chunk is a few rows of
- * one component, worked on by one thread block. Sums run inside a chunk, then over the chunks of a component, always in
- * the same order. Smaller blocks are filled up with zeros, and ones on the diagonal. Tested in tests/cuda/. */
+ * the solution of a component does not depend on the others. Rows come component by component. A thread block has some
+ * consecutive rows; a chunk is those of one component. Sums run inside a chunk, then over the chunks of a component,
+ * always in the same order. Smaller blocks are filled up with zeros, and ones on the diagonal. Tested in tests/cuda/. */
 #ifndef ABD_CUDA_PCG_H
 #define ABD_CUDA_PCG_H
 
@@ -14,18 +14,18 @@
 extern "C" {
 #endif
 
-enum { PCG_BLOCK = 144, PCG_SIZE = 12, PCG_CHUNK_MOST = 32 };
+enum { PCG_BLOCK = 144, PCG_SIZE = 12 };
 
 /* All arrays are on the GPU. */
 typedef struct PcgMatrix {
-  int rows, chunks, components;
+  int rows, blocks, chunks, components;
   const int *first;           /* [rows + 1] entries of a row; its first entry is the diagonal block */
   const int *column;          /* per entry */
   const double *value;        /* 144 per entry, column-major */
+  const int *block_chunk;     /* [blocks + 1] chunks of a thread block */
   const int *chunk_row;       /* [chunks + 1] */
   const int *chunk_component; /* per chunk */
   const int *component_chunk; /* [components + 1] */
-  int chunk_rows;             /* the most rows of a chunk: 1, 2, 4, 8, 16 or 32 */
 } PcgMatrix;
 
 typedef struct PcgStatus {
@@ -37,13 +37,14 @@ typedef struct PcgStatus {
 
 /* Memory of a solver. */
 typedef struct Pcg {
-  DeviceArray inverse, vector, partial, scalar, counter;
+  DeviceArray inverse, vector, spare, partial, counter;
 } Pcg;
 
 void pcg_destroy(Pcg *pcg); /* takes a zeroed one */
-/* How many rows a chunk has at most. It depends on the number of rows alone. */
-int pcg_chunk_rows(int rows);
-/* Solves; x is the right-hand side, then the solution, 12 numbers per row. x and status are on the GPU. tolerance: norm of the preconditioned residual, relative to the first. */
+/* How many thread blocks solve for so many rows. It depends on the number of rows and the kind of GPU alone. */
+int pcg_blocks(int rows);
+/* Solves; x is the right-hand side, then the solution, 12 numbers per row. x and status are on the GPU. tolerance: norm
+ * of the preconditioned residual, relative to the first. */
 bool pcg_solve(Pcg *pcg, const PcgMatrix *matrix, double *x, double tolerance, int most, PcgStatus *status);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* Lists of candidates made by the GPU: for all pairs of a stage at once. They come back too, for the CPU backend's own
- * loops. Tested in tests/test_cuda_serial.c. */
+/* Lists of candidates made by the GPU, for all pairs of a stage at once. They stay there. Tested in
+ * tests/test_cuda_serial.c. */
 #include <string.h>
 
 #include "contact/query.h"
@@ -43,17 +43,16 @@ bool search_open(Cuda *c, const SideShape *shape) {
   }
   ok = ok && device_upload(s->tree.at, tree, (size_t)m->mesh_count * sizeof *tree) && device_wait();
   mem_free(tree);
-  s->queue_room = s->leaf_room = s->found_room = 1 << 16;
+  s->queue_room = s->leaf_room = s->meeting_room = s->found_room = 1 << 16;
   s->count.size = sizeof(int);
   return ok;
 }
 
 void search_close(Search *s) {
-  DeviceArray *array[] = {&s->node, &s->fan,   &s->element, &s->tree,  &s->queue[0], &s->queue[1],
-                          &s->leaf, &s->found, &s->key,     &s->owner, &s->order,    &s->scratch};
+  DeviceArray *array[] = {&s->node,    &s->fan,   &s->element, &s->tree,  &s->queue[0], &s->queue[1], &s->leaf,
+                          &s->meeting, &s->found, &s->key,     &s->owner, &s->order,    &s->scratch};
   for (int k = 0; k < ARRAY_COUNT(array); k++) device_free(array[k]);
   twin_free(&s->count);
-  twin_free(&s->list);
   packet_free(&s->packet);
 }
 
@@ -66,15 +65,32 @@ static void put_box(float lo[3], float hi[3], Box box) {
   }
 }
 
-static SearchTask task_of(const Cpu *cpu, const Pair *p) {
-  const PairCache *cache = pair_cache(p, &cpu->scene);
-  const Model *m = cpu->model;
+static SearchTask task_open(const Model *m, const Pair *p, const Affine *from, const Affine *to, double radius) {
   const Mesh *a = &m->mesh[m->body[p->a].mesh], *b = &m->mesh[m->body[p->b].mesh];
-  SearchTask t = {.mesh_a = m->body[p->a].mesh, .mesh_b = m->body[p->b].mesh, .t = cache->ref, .radius = cache->radius};
-  t.reach = query_reach(&t.t, &t.t, a, b, t.radius);
+  return (SearchTask){.mesh_a = m->body[p->a].mesh,
+                      .mesh_b = m->body[p->b].mesh,
+                      .sweep = -1,
+                      .t = *from,
+                      .to = *to,
+                      .radius = radius,
+                      .reach = query_reach(from, to, a, b, radius)};
+}
+
+static SearchTask list_task(const Cpu *cpu, const Pair *p) {
+  const PairCache *cache = pair_cache(p, &cpu->scene);
+  const Mesh *b = &cpu->model->mesh[cpu->model->body[p->b].mesh];
+  SearchTask t = task_open(cpu->model, p, &cache->ref, &cache->ref, cache->radius);
   Mat3 inverse = mat3_inverse(affine_linear(&t.t));
   Affine back = affine(neg(mat3_mul_vec(inverse, t.t.n[0])), inverse);
   put_box(t.entry[0], t.entry[1], box_inflate(box_transform(&back, box_inflate(b->box, t.reach)), t.reach));
+  return t;
+}
+
+/* Nothing is pruned before the descent: any part of a may pass b. */
+SearchTask search_window_task(const Cpu *cpu, const Pair *p, const SweepWindow *w, int sweep) {
+  SearchTask t = task_open(cpu->model, p, &w->from, &w->to, w->radius);
+  t.sweep = sweep;
+  put_box(t.entry[0], t.entry[1], box_inflate(cpu->model->mesh[t.mesh_a].box, t.reach));
   return t;
 }
 
@@ -84,13 +100,15 @@ static bool reserve(Search *s) {
   for (int k = 0; k < 2; k++)
     if (!device_reserve(&s->queue[k], (size_t)s->queue_room * sizeof(SearchItem))) return false;
   return device_reserve(&s->leaf, (size_t)s->leaf_room * sizeof(SearchItem)) &&
+         device_reserve(&s->meeting, (size_t)s->meeting_room * sizeof(Meeting)) &&
          device_reserve(&s->found, (size_t)s->found_room * sizeof(Candidate)) &&
          device_reserve(&s->key, (size_t)s->found_room * sizeof(uint64_t)) &&
          device_reserve(&s->owner, (size_t)s->found_room * sizeof(int)) &&
          device_reserve(&s->order, (size_t)s->found_room * sizeof(int));
 }
 
-static bool descend(Search *s, int tasks) {
+static bool descend(Cuda *c, int tasks) {
+  Search *s = &c->search;
   size_t bytes = (size_t)s->count.count * sizeof(int);
   if (!reserve(s) || !device_reserve(&s->count.there, bytes) || !device_clear(s->count.there.at, bytes)) return false;
   int *count = s->count.there.at;
@@ -98,17 +116,25 @@ static bool descend(Search *s, int tasks) {
                          .tree = s->tree.at,
                          .queue = {s->queue[0].at, s->queue[1].at},
                          .leaf = s->leaf.at,
+                         .meeting = s->meeting.at,
                          .found = s->found.at,
                          .key = s->key.at,
                          .owner = s->owner.at,
                          .count = count,
                          .task_count = count + SEARCH_COUNTS,
+                         .sweep = c->sweep.at,
+                         .bound = c->result.there.at,
                          .queue_room = s->queue_room,
                          .leaf_room = s->leaf_room,
+                         .meeting_room = s->meeting_room,
                          .found_room = s->found_room};
-  bool ok = search_root_launch(tasks, &arrays);
-  for (; ok && arrays.level < SEARCH_LEVELS; arrays.level++) ok = search_expand_launch(&arrays);
-  return ok && search_meet_launch(&arrays) && twin_receive(&s->count) && device_wait();
+  return search_descend_launch(tasks, &arrays) && twin_receive(&s->count) && device_wait();
+}
+
+static bool has_room(int count, int *room) {
+  bool fits = count <= *room;
+  if (!fits) *room = count + count / 2;
+  return fits;
 }
 
 /* Whether all found their room; else it is made larger. */
@@ -116,11 +142,10 @@ static bool fits(Search *s) {
   const int *count = s->count.here.at;
   int widest = 0;
   for (int k = 0; k <= SEARCH_LEVELS; k++) widest = count[k] > widest ? count[k] : widest;
-  bool all = widest <= s->queue_room && count[SEARCH_LEAVES] <= s->leaf_room && count[SEARCH_FOUND] <= s->found_room;
-  if (widest > s->queue_room) s->queue_room = widest + widest / 2;
-  if (count[SEARCH_LEAVES] > s->leaf_room) s->leaf_room = count[SEARCH_LEAVES] + count[SEARCH_LEAVES] / 2;
-  if (count[SEARCH_FOUND] > s->found_room) s->found_room = count[SEARCH_FOUND] + count[SEARCH_FOUND] / 2;
-  return all;
+  bool all = has_room(widest, &s->queue_room);
+  all &= has_room(count[SEARCH_LEAVES], &s->leaf_room);
+  all &= has_room(count[SEARCH_MEETINGS], &s->meeting_room);
+  return has_room(count[SEARCH_FOUND], &s->found_room) && all;
 }
 
 typedef struct Handing {
@@ -136,7 +161,7 @@ static void hand_task(void *context, int t) {
   Pair *p = pairs_at(&h->cpu->pairs, h->pair[t]);
   Record *r = &h->c->record[p->slot];
   int first = h->first[t], count = h->first[t + 1] - first;
-  pair_query_put(p, &h->cpu->scene, (const Candidate *)h->c->search.list.here.at + first, count);
+  pair_query_put(p, &h->cpu->scene, count);
   if (r->a != p->a || r->b != p->b) *r = (Record){.a = p->a, .b = p->b};
   r->list = pair_cache(p, &h->cpu->scene)->list;
   r->first = h->base + first;
@@ -152,17 +177,15 @@ static bool collect(Cuda *c, Cpu *cpu, int tasks, const int *pair) {
     first[t] = at;
     at += own;
   }
-  s->list = (Twin){s->list.here, s->list.there, sizeof(Candidate), 0};
-  if (!twin_extend(&s->list, found) || !cuda_grow_candidates(c, base + found)) return false;
+  if (!cuda_grow_candidates(c, base + found)) return false;
   Candidate *to = (Candidate *)c->candidate.at + base;
   OrderArrays order = {s->found.at, s->order.at, to};
-  if (!search_sort(found, s->key.at, s->owner.at, s->order.at, &s->scratch) || !search_order_launch(found, &order) ||
-      !device_download(s->list.here.at, to, (size_t)found * sizeof(Candidate)) || !device_wait())
+  if (!search_sort(found, s->key.at, s->owner.at, s->order.at, &s->scratch) || !search_order_launch(found, &order))
     return false;
   c->candidate_count = base + found;
   Handing handing = {cpu, c, pair, first, base};
-  parallel_for(cpu->threads, tasks, 4, hand_task, &handing);
-  return pairs_settle(&cpu->pairs);
+  parallel_for(cpu->threads, tasks, 64, hand_task, &handing);
+  return true;
 }
 
 /* A tree too deep for the keys: this machine searches. */
@@ -173,22 +196,32 @@ static void search_here(Cpu *cpu, int tasks, const int *pair) {
   }
 }
 
-bool cuda_search(Cuda *c, Cpu *cpu, int tasks, const int *pair) {
-  Search *s = &c->search;
-  if (tasks == 0) return true;
+SearchTask *search_tasks(Search *s, int tasks) {
   packet_begin(&s->packet);
   packet_add(&s->packet, (size_t)tasks * sizeof(SearchTask));
   s->count.count = 0;
-  if (!packet_open(&s->packet) || !twin_extend(&s->count, SEARCH_COUNTS + tasks + 1)) return false;
-  for (int t = 0; t < tasks; t++) ((SearchTask *)s->packet.here.at)[t] = task_of(cpu, pairs_at(&cpu->pairs, pair[t]));
-  if (!packet_send(&s->packet)) return false;
+  bool ok = packet_open(&s->packet) && twin_extend(&s->count, SEARCH_COUNTS + tasks + 1);
+  return ok ? s->packet.here.at : NULL;
+}
+
+bool search_run(Cuda *c, int tasks, bool *deep) {
+  if (!packet_send(&c->search.packet)) return false;
   do
-    if (!descend(s, tasks)) return false;
-  while (!fits(s));
-  const int *count = s->count.here.at;
-  if (count[SEARCH_DEEP] || count[SEARCH_LEVELS] > 0) {
-    search_here(cpu, tasks, pair);
-    return pairs_settle(&cpu->pairs);
-  }
-  return collect(c, cpu, tasks, pair);
+    if (!descend(c, tasks)) return false;
+  while (!fits(&c->search));
+  const int *count = c->search.count.here.at;
+  *deep = count[SEARCH_DEEP] || count[SEARCH_LEVELS] > 0;
+  return true;
+}
+
+bool cuda_search(Cuda *c, Cpu *cpu, int tasks, const int *pair) {
+  if (tasks == 0) return true;
+  SearchTask *task = search_tasks(&c->search, tasks);
+  if (!task) return false;
+  for (int t = 0; t < tasks; t++) task[t] = list_task(cpu, pairs_at(&cpu->pairs, pair[t]));
+  bool deep;
+  if (!search_run(c, tasks, &deep)) return false;
+  if (!deep) return collect(c, cpu, tasks, pair);
+  search_here(cpu, tasks, pair);
+  return pairs_settle(&cpu->pairs);
 }

@@ -1,35 +1,57 @@
 /* The kernels of the search for candidates, see cuda/search_item.h. */
 #include "cuda/search_item.h"
 
+#include <cooperative_groups.h>
 #include <cub/device/device_radix_sort.cuh>
 #include <cuda_runtime.h>
 
-enum { THREADS = 128, BLOCKS = 132 * 8 };
+namespace cg = cooperative_groups;
 
-LAUNCH(search_root, SearchArrays, search_root)
+enum { THREADS = 128, BLOCKS_EACH = 4 }; /* of a multiprocessor */
+
 LAUNCH(search_order, OrderArrays, search_order)
 
-__global__ static void expand_kernel(SearchArrays s) {
-  int items = s.count[s.level] < s.queue_room ? s.count[s.level] : s.queue_room;
-  for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < items * FAN_WIDTH; i += (int)(gridDim.x * blockDim.x))
-    search_expand(&s, i);
+__device__ static int count_of(const SearchArrays &s, int which, int room) {
+  int count = __ldcg(&s.count[which]);
+  return count < room ? count : room;
 }
 
-__global__ static void __launch_bounds__(THREADS) meet_kernel(SearchArrays s) {
-  int leaves = s.count[SEARCH_LEAVES] < s.leaf_room ? s.count[SEARCH_LEAVES] : s.leaf_room;
-  for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < leaves * LEAF_MAX * LEAF_MAX;
-       i += (int)(gridDim.x * blockDim.x))
-    search_meet(&s, i);
+/* One level after the other, until one is empty, then the leaves, then the stencils. */
+__global__ static void __launch_bounds__(THREADS) descend_kernel(int tasks, SearchArrays s) {
+  cg::grid_group grid = cg::this_grid();
+  int first = (int)(blockIdx.x * blockDim.x + threadIdx.x), step = (int)(gridDim.x * blockDim.x);
+  for (int i = first; i < tasks; i += step) search_root(&s, i);
+  grid.sync();
+  for (s.level = 0; s.level < SEARCH_LEVELS; s.level++) {
+    int items = count_of(s, s.level, s.queue_room);
+    if (items == 0) break;
+    for (int i = first; i < items * FAN_WIDTH; i += step) search_expand(&s, i);
+    grid.sync();
+  }
+  int leaves = count_of(s, SEARCH_LEAVES, s.leaf_room);
+  for (int i = first; i < leaves * LEAF_MAX * LEAF_MAX; i += step) search_meet(&s, i);
+  grid.sync();
+  int meetings = count_of(s, SEARCH_MEETINGS, s.meeting_room);
+  for (int i = first; i < meetings * ELEMENT_STENCILS; i += step) search_stencil(&s, i);
 }
 
-extern "C" bool search_expand_launch(const SearchArrays *arrays) {
-  expand_kernel<<<BLOCKS, THREADS>>>(*arrays);
-  return cudaGetLastError() == cudaSuccess;
+/* As many thread blocks as run at the same time; the results do not depend on it. */
+static int grid_size(void) {
+  static int most = 0;
+  if (most) return most;
+  int device = 0, processors = 0, each = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, descend_kernel, THREADS, 0);
+  most = processors * (each < BLOCKS_EACH ? each : BLOCKS_EACH);
+  return most;
 }
 
-extern "C" bool search_meet_launch(const SearchArrays *arrays) {
-  meet_kernel<<<BLOCKS, THREADS>>>(*arrays);
-  return cudaGetLastError() == cudaSuccess;
+extern "C" bool search_descend_launch(int tasks, const SearchArrays *arrays) {
+  SearchArrays s = *arrays;
+  void *argument[] = {&tasks, &s};
+  return cudaLaunchCooperativeKernel((const void *)descend_kernel, dim3((unsigned)grid_size()), dim3(THREADS), argument,
+                                     0, 0) == cudaSuccess;
 }
 
 __global__ static void count_kernel(int count, int *order) {

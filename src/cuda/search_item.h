@@ -1,14 +1,14 @@
 /* The search for candidates: both trees of each pair are descended together, one level at a time for all pairs, then the
  * elements of the leaves that meet are tested. The order in which items are found changes from run to run; keys give
- * every candidate its place in the order of contact/traverse.c. Compiles as C and as CUDA. */
+ * every candidate its place in the order of contact/traverse.c. A swept task finds the stencils that pass each other in a
+ * window of the step and bounds the step by them. Compiles as C and as CUDA. */
 #ifndef ABD_CUDA_SEARCH_ITEM_H
 #define ABD_CUDA_SEARCH_ITEM_H
 
 #include <float.h>
 
-#include "contact/stencil.h"
+#include "cuda/contact_item.h"
 #include "cuda/device.h"
-#include "cuda/launch.h"
 #include "geom/node.h"
 
 /* Fan of geom/mesh.h as plain arrays. */
@@ -25,10 +25,11 @@ typedef struct Tree {
   const Vec3 *x;
 } Tree;
 
-/* All stencils of two meshes within a radius, at relative pose t. */
+/* All stencils of two meshes within a radius, at relative pose t; or on the straight path from t to `to`. */
 typedef struct SearchTask {
   int mesh_a, mesh_b;
-  Affine t;
+  int sweep; /* the sweep of a path; -1 = none */
+  Affine t, to;
   double radius;
   float reach;       /* the radius plus the rounding of boxes */
   float entry[2][3]; /* lo and hi of the i-AABB in a's rest frame */
@@ -40,18 +41,27 @@ typedef struct SearchItem {
   int task, ia, ib, bit;
 } SearchItem;
 
-enum { SEARCH_LEVELS = 18, SEARCH_LEAVES, SEARCH_FOUND, SEARCH_DEEP, SEARCH_COUNTS };
+/* Two elements of a pair of leaves whose boxes meet. */
+typedef struct Meeting {
+  int leaf, elements; /* LEAF_MAX * element of b + element of a */
+} Meeting;
+
+enum { SEARCH_LEVELS = 18, SEARCH_LEAVES, SEARCH_MEETINGS, SEARCH_FOUND, SEARCH_DEEP, SEARCH_COUNTS };
+enum { ELEMENT_STENCILS = 15 }; /* of two elements: vertices of a, vertices of b, edges */
 
 typedef struct SearchArrays {
   const SearchTask *task;
   const Tree *tree; /* by mesh */
   SearchItem *queue[2], *leaf;
+  Meeting *meeting;
   Candidate *found;
   uint64_t *key;   /* of each found one */
   int *owner;      /* its task */
-  int *count;      /* [SEARCH_COUNTS] items by level; leaves; candidates; whether trees were too deep */
-  int *task_count; /* candidates by task */
-  int queue_room, leaf_room, found_room;
+  int *count;      /* [SEARCH_COUNTS] items by level; leaves; meetings; candidates; whether trees were too deep */
+  int *task_count; /* candidates, or stencils that pass each other, by task */
+  const SweepFull *sweep;
+  uint64_t *bound; /* by sweep, as in SweepArrays */
+  int queue_room, leaf_room, meeting_room, found_room;
   int level;
 } SearchArrays;
 
@@ -69,16 +79,25 @@ KERNEL void search_root(const SearchArrays *s, int task) {
   if (at < s->queue_room) s->queue[0][at] = item;
 }
 
+/* Adds the side d of a's box at pose t to the span. */
+KERNEL void span_add(const Affine *t, const float lo[3], const float hi[3], int d, float reach, float span[2]) {
+  float center = (float)component(t->n[0], d), half = reach;
+  for (int i = 0; i < 3; i++) {
+    float f = (float)component(t->n[i + 1], d);
+    center += f * 0.5f * (lo[i] + hi[i]);
+    half += fabsf(f) * 0.5f * (hi[i] - lo[i]);
+  }
+  if (center - half < span[0]) span[0] = center - half;
+  if (center + half > span[1]) span[1] = center + half;
+}
+
 /* A box of a in b's rest frame, inflated by the reach. */
 KERNEL bool posed_meets(const SearchTask *k, const float lo[3], const float hi[3], const TreeNode *b) {
   for (int d = 0; d < 3; d++) {
-    float center = (float)component(k->t.n[0], d), half = k->reach;
-    for (int i = 0; i < 3; i++) {
-      float f = (float)component(k->t.n[i + 1], d);
-      center += f * 0.5f * (lo[i] + hi[i]);
-      half += fabsf(f) * 0.5f * (hi[i] - lo[i]);
-    }
-    if (center - half > b->hi[d] || center + half < b->lo[d]) return false;
+    float span[2] = {FLT_MAX, -FLT_MAX};
+    span_add(&k->t, lo, hi, d, k->reach, span);
+    if (k->sweep >= 0) span_add(&k->to, lo, hi, d, k->reach, span);
+    if (span[0] > b->hi[d] || span[1] < b->lo[d]) return false;
   }
   return true;
 }
@@ -117,15 +136,13 @@ KERNEL void search_expand(const SearchArrays *s, int i) {
   if (into_a ? !enters(k, &child) || !posed_meets(k, child.lo, child.hi, nb) : !posed_meets(k, na->lo, na->hi, &child))
     return;
   *(into_a ? &item.ia : &item.ib) = fan->index[lane];
-  item.bit -= 3;
-  item.key |= (uint64_t)lane << item.bit;
+  if (k->sweep < 0 && item.bit >= 3) {
+    item.bit -= 3;
+    item.key |= (uint64_t)lane << item.bit;
+  } else item.bit = 0; /* paths have no order */
   int at = count_up(&s->count[s->level + 1]);
   if (at < s->queue_room) s->queue[(s->level + 1) % 2][at] = item;
 }
-
-typedef struct Corner3 {
-  Vec3 x[3];
-} Corner3;
 
 KERNEL Box corners_box(const Vec3 *x, int first, int count, double radius) {
   Box box = {x[first], x[first]};
@@ -151,56 +168,119 @@ KERNEL Candidate stencil_of(int kind, int prim_a, int prim_b) {
   return c;
 }
 
-/* The stencils of two elements, as contact/query.c lists those of stiff bodies. */
-KERNEL void search_elements(const SearchArrays *s, const SearchItem *item, int elements, const Element *ea,
-                            const Element *eb, const Vec3 *x, const Vec3 *y) {
-  double radius = s->task[item->task].radius, bary[3], u, v;
-  Box box_a = corners_box(x, 0, 3, radius), box_b = corners_box(y, 0, 3, 0), near_b = box_inflate(box_b, radius);
-  Vec3 diff;
-  if (!box_overlap(box_a, box_b)) return;
-  for (int k = 0; eb->triangle >= 0 && k < ea->vertex_count; k++) {
-    if (!(ea->owned_vertices >> k & 1) || !box_has(near_b, x[k])) continue;
-    double d = closest_point_triangle(x[k], y[0], y[1], y[2], bary, &diff);
-    search_put(s, item, elements, k, d, diff, y, 3, stencil_of(STENCIL_VERTEX_TRIANGLE, ea->vertex[k], eb->triangle));
+/* Two elements with their corners in b's rest frame; end: those of a at the end of a path. */
+typedef struct Elements {
+  const SearchTask *task;
+  const Element *a, *b;
+  Vec3 x[3], end[3], y[3];
+} Elements;
+
+KERNEL bool elements_open(const SearchArrays *s, const SearchItem *item, int elements, Elements *out) {
+  const SearchTask *k = &s->task[item->task];
+  const Tree *a = &s->tree[k->mesh_a], *b = &s->tree[k->mesh_b];
+  const TreeNode *na = &a->node[item->ia], *nb = &b->node[item->ib];
+  int of_a = elements % LEAF_MAX, of_b = elements / LEAF_MAX;
+  if (of_a >= na->element_count || of_b >= nb->element_count) return false;
+  out->task = k;
+  out->a = &a->element[na->first + of_a];
+  out->b = &b->element[nb->first + of_b];
+  for (int n = 0; n < 3; n++) {
+    Vec3 rest = a->x[out->a->vertex[n]];
+    out->x[n] = affine_point(&k->t, rest);
+    out->end[n] = k->sweep >= 0 ? affine_point(&k->to, rest) : out->x[n];
+    out->y[n] = b->x[out->b->vertex[n]];
   }
-  for (int k = 0; ea->triangle >= 0 && k < eb->vertex_count; k++) {
-    if (!(eb->owned_vertices >> k & 1) || !box_has(box_a, y[k])) continue;
-    double d = closest_point_triangle(y[k], x[0], x[1], x[2], bary, &diff);
-    search_put(s, item, elements, 3 + k, d, neg(diff), &y[k], 1,
-               stencil_of(STENCIL_TRIANGLE_VERTEX, ea->triangle, eb->vertex[k]));
-  }
-  for (int i = 0; i < 3; i++) {
-    Box edge = corners_box(x, i, 2, radius);
-    if (!(ea->owned_edges >> i & 1) || !box_overlap(edge, box_b)) continue;
-    for (int j = 0; j < 3; j++) {
-      if (!(eb->owned_edges >> j & 1) || !box_overlap(edge, corners_box(y, j, 2, 0))) continue;
-      Vec3 e[2] = {y[j], y[(j + 1) % 3]};
-      double d = closest_edge_edge(x[i], x[(i + 1) % 3], e[0], e[1], &u, &v, &diff);
-      search_put(s, item, elements, 6 + 3 * i + j, d, diff, e, 2,
-                 stencil_of(STENCIL_EDGE_EDGE, ea->edge[i], eb->edge[j]));
-    }
-  }
+  return true;
+}
+
+/* The box of some corners of a on their way, inflated by the radius. */
+KERNEL Box path_box(const Elements *e, int first, int count) {
+  double radius = e->task->radius;
+  Box box = corners_box(e->x, first, count, radius);
+  return e->task->sweep >= 0 ? box_union(box, corners_box(e->end, first, count, radius)) : box;
 }
 
 /* Leaf pair i / 64, its elements i % 8 of a and i / 8 % 8 of b. */
 KERNEL void search_meet(const SearchArrays *s, int i) {
-  const SearchItem *item = &s->leaf[i / (LEAF_MAX * LEAF_MAX)];
-  const SearchTask *k = &s->task[item->task];
-  const Tree *a = &s->tree[k->mesh_a], *b = &s->tree[k->mesh_b];
-  const TreeNode *na = &a->node[item->ia], *nb = &b->node[item->ib];
-  int of_a = i % LEAF_MAX, of_b = i / LEAF_MAX % LEAF_MAX;
-  if (of_a >= na->element_count || of_b >= nb->element_count) return;
-  if (item->bit < 10) {
+  int leaf = i / (LEAF_MAX * LEAF_MAX), elements = i % (LEAF_MAX * LEAF_MAX);
+  const SearchItem *item = &s->leaf[leaf];
+  Elements e;
+  if (!elements_open(s, item, elements, &e) || !box_overlap(path_box(&e, 0, 3), corners_box(e.y, 0, 3, 0))) return;
+  if (e.task->sweep < 0 && item->bit < 10) {
     s->count[SEARCH_DEEP] = 1;
     return;
   }
-  const Element *ea = &a->element[na->first + of_a], *eb = &b->element[nb->first + of_b];
-  Vec3 x[3], y[3];
-  for (int n = 0; n < 3; n++) {
-    x[n] = affine_point(&k->t, a->x[ea->vertex[n]]);
-    y[n] = b->x[eb->vertex[n]];
+  int at = count_up(&s->count[SEARCH_MEETINGS]);
+  if (at >= s->meeting_room) return;
+  s->meeting[at].leaf = leaf;
+  s->meeting[at].elements = elements;
+}
+
+/* ---- stencils of two elements that meet ---- */
+
+/* As contact/query.c lists those of stiff bodies. */
+KERNEL void list_stencil(const SearchArrays *s, const SearchItem *item, int elements, int n, const Elements *e) {
+  const Vec3 *x = e->x, *y = e->y;
+  double bary[3], u, v;
+  Vec3 diff;
+  if (n < 3) {
+    if (!box_has(box_inflate(corners_box(y, 0, 3, 0), e->task->radius), x[n])) return;
+    double d = closest_point_triangle(x[n], y[0], y[1], y[2], bary, &diff);
+    search_put(s, item, elements, n, d, diff, y, 3,
+               stencil_of(STENCIL_VERTEX_TRIANGLE, e->a->vertex[n], e->b->triangle));
+  } else if (n < 6) {
+    int k = n - 3;
+    if (!box_has(path_box(e, 0, 3), y[k])) return;
+    double d = closest_point_triangle(y[k], x[0], x[1], x[2], bary, &diff);
+    search_put(s, item, elements, n, d, neg(diff), &y[k], 1,
+               stencil_of(STENCIL_TRIANGLE_VERTEX, e->a->triangle, e->b->vertex[k]));
+  } else {
+    int i = (n - 6) / 3, j = (n - 6) % 3;
+    Vec3 edge[2] = {y[j], y[(j + 1) % 3]};
+    if (!box_overlap(path_box(e, i, 2), corners_box(y, j, 2, 0))) return;
+    double d = closest_edge_edge(x[i], x[(i + 1) % 3], edge[0], edge[1], &u, &v, &diff);
+    search_put(s, item, elements, n, d, diff, edge, 2, stencil_of(STENCIL_EDGE_EDGE, e->a->edge[i], e->b->edge[j]));
   }
-  search_elements(s, item, LEAF_MAX * of_b + of_a, ea, eb, x, y);
+}
+
+KERNEL void stencil_passes(const SearchArrays *s, int task, const Elements *e, int kind, int prim_a, int prim_b) {
+  const Sweep *sweep = &s->sweep[e->task->sweep].s;
+  double bound = sweep_stencil(sweep, kind, prim_a, prim_b, sweep->separation, 1);
+  count_up(&s->task_count[task]);
+  if (bound < 1) least_bits(&s->bound[e->task->sweep], bound > 0 ? bound : 0);
+}
+
+/* As contact/bound.c tests those on a path. */
+KERNEL void pass_stencil(const SearchArrays *s, int task, int n, const Elements *e) {
+  if (n < 3) {
+    if (box_overlap(path_box(e, n, 1), corners_box(e->y, 0, 3, 0)))
+      stencil_passes(s, task, e, STENCIL_VERTEX_TRIANGLE, e->a->vertex[n], e->b->triangle);
+  } else if (n < 6) {
+    if (box_has(path_box(e, 0, 3), e->y[n - 3]))
+      stencil_passes(s, task, e, STENCIL_TRIANGLE_VERTEX, e->a->triangle, e->b->vertex[n - 3]);
+  } else {
+    int i = (n - 6) / 3, j = (n - 6) % 3;
+    if (box_overlap(path_box(e, i, 2), corners_box(e->y, j, 2, 0)))
+      stencil_passes(s, task, e, STENCIL_EDGE_EDGE, e->a->edge[i], e->b->edge[j]);
+  }
+}
+
+/* Does stencil n of two elements exist, and do they own it? */
+KERNEL bool stencil_owned(const Element *a, const Element *b, int n) {
+  if (n < 3) return b->triangle >= 0 && n < a->vertex_count && (a->owned_vertices >> n & 1);
+  if (n < 6) return a->triangle >= 0 && n - 3 < b->vertex_count && (b->owned_vertices >> (n - 3) & 1);
+  return (a->owned_edges >> (n - 6) / 3 & 1) && (b->owned_edges >> (n - 6) % 3 & 1);
+}
+
+/* Meeting i / 15, its stencil i % 15. */
+KERNEL void search_stencil(const SearchArrays *s, int i) {
+  const Meeting *m = &s->meeting[i / ELEMENT_STENCILS];
+  const SearchItem *item = &s->leaf[m->leaf];
+  int n = i % ELEMENT_STENCILS;
+  Elements e;
+  if (!elements_open(s, item, m->elements, &e) || !stencil_owned(e.a, e.b, n)) return;
+  if (e.task->sweep >= 0) pass_stencil(s, item->task, n, &e);
+  else list_stencil(s, item, m->elements, n, &e);
 }
 
 /* Candidates in order. */
@@ -215,9 +295,7 @@ KERNEL void search_order(const OrderArrays *s, int i) { s->out[i] = s->found[s->
 #ifdef __cplusplus
 extern "C" {
 #endif
-bool search_root_launch(int tasks, const SearchArrays *arrays);
-bool search_expand_launch(const SearchArrays *arrays); /* for all items of the level */
-bool search_meet_launch(const SearchArrays *arrays);   /* for all leaves */
+bool search_descend_launch(int tasks, const SearchArrays *arrays); /* roots, all levels, leaves */
 bool search_order_launch(int count, const OrderArrays *arrays);
 /* The order of the found ones by owner, then key. scratch: memory that it needs. */
 bool search_sort(int count, const uint64_t *key, const int *owner, int *order, DeviceArray *scratch);

@@ -227,6 +227,20 @@ static bool write_output_seconds(AbdRun *run) {
   return run_write_meta(run->run, "output_seconds", text);
 }
 
+/* Adds the device that steps the world now to those before. */
+static bool write_device(Run *run, const AbdWorld *world) {
+  const char *now = abd_world_device(world);
+  char *before = run_read_meta(run, "device"), *all = NULL;
+  size_t length = before ? strlen(before) : 0, end = strlen(now);
+  bool good = true;
+  if (end && (length < end || strcmp(before + length - end, now)))
+    good = asprintf(&all, "%s%s%s", length ? before : "", length ? ", then " : "", now) >= 0 &&
+           run_write_meta(run, "device", all);
+  free(before);
+  free(all);
+  return good;
+}
+
 AbdStatus abd_run_finish(AbdRun *run, const AbdWorld *world) {
   if (run->every < 1) return not_writable(run);
   double begun = clock_seconds();
@@ -234,8 +248,8 @@ AbdStatus abd_run_finish(AbdRun *run, const AbdWorld *world) {
   run->recorded = run_drain(run->run);
   run->output_seconds += clock_seconds() - begun;
   if (!run->recorded) return run_failed(run);
-  if (run_begin(run->run) && run_write_checkpoint(run->run, world) && write_output_seconds(run) &&
-      run_commit(run->run)) {
+  if (run_begin(run->run) && run_write_checkpoint(run->run, world) && write_device(run->run, world) &&
+      write_output_seconds(run) && run_commit(run->run)) {
     run->output_seconds = 0;
     return ABD_OK;
   }

@@ -31,14 +31,14 @@ static double elapsed_us(cudaEvent_t a, cudaEvent_t b) {
 
 typedef struct HostMatrix {
   int rows, components;
-  std::vector<int> first, column, chunk_row, chunk_component, component_chunk;
+  std::vector<int> first, column, block_chunk, chunk_row, chunk_component, component_chunk;
   std::vector<double> value;
 } HostMatrix;
 
 /* A lattice of bodies with springs between neighbours, in `components` slabs that do not touch. */
 static HostMatrix lattice(int rows, int components, double stiffness) {
   HostMatrix m;
-  int each = rows / components, side = (int)ceil(cbrt((double)each)), limit = pcg_chunk_rows(rows);
+  int each = rows / components, side = (int)ceil(cbrt((double)each));
   m.rows = each * components, m.components = components;
   std::vector<std::vector<double>> pair;
   std::vector<std::vector<std::pair<int, int>>> neighbour((size_t)m.rows);
@@ -68,10 +68,7 @@ static HostMatrix lattice(int rows, int components, double stiffness) {
       }
     }
   m.first.push_back(0);
-  m.component_chunk.push_back(0);
   for (int i = 0; i < m.rows; i++) {
-    if (i % each == 0 || i - m.chunk_row.back() == limit)
-      m.chunk_row.push_back(i), m.chunk_component.push_back(i / each);
     m.column.push_back(i);
     m.value.insert(m.value.end(), diagonal.begin() + 144 * (size_t)i, diagonal.begin() + 144 * ((size_t)i + 1));
     for (auto &n : neighbour[(size_t)i]) {
@@ -81,8 +78,17 @@ static HostMatrix lattice(int rows, int components, double stiffness) {
         m.value.push_back(n.second > 0 ? block[(size_t)k] : block[(size_t)(12 * (k % 12) + k / 12)]);
     }
     m.first.push_back((int)m.column.size());
-    if ((i + 1) % each == 0) m.component_chunk.push_back((int)m.chunk_row.size());
   }
+  for (int block = 0, blocks = pcg_blocks(m.rows); block < blocks; block++) {
+    m.block_chunk.push_back((int)m.chunk_row.size());
+    int begin = (int)((int64_t)m.rows * block / blocks), end = (int)((int64_t)m.rows * (block + 1) / blocks);
+    for (int i = begin; i < end; i++) {
+      if (i % each == 0) m.component_chunk.push_back((int)m.chunk_row.size());
+      if (i % each == 0 || i == begin) m.chunk_row.push_back(i), m.chunk_component.push_back(i / each);
+    }
+  }
+  m.block_chunk.push_back((int)m.chunk_row.size());
+  m.component_chunk.push_back((int)m.chunk_row.size());
   m.chunk_row.push_back(m.rows);
   return m;
 }
@@ -113,15 +119,16 @@ static double residual_of(const HostMatrix &m, const std::vector<double> &b, con
 static bool measure_pcg(int rows, int components) {
   HostMatrix h = lattice(rows, components, 300);
   PcgMatrix m = {h.rows,
+                 (int)h.block_chunk.size() - 1,
                  (int)h.chunk_component.size(),
                  h.components,
                  on_device(h.first),
                  on_device(h.column),
                  on_device(h.value),
+                 on_device(h.block_chunk),
                  on_device(h.chunk_row),
                  on_device(h.chunk_component),
-                 on_device(h.component_chunk),
-                 pcg_chunk_rows(rows)};
+                 on_device(h.component_chunk)};
   std::vector<double> b(12 * (size_t)h.rows), x(b.size()), again(b.size());
   for (double &v : b) v = uniform() - 0.5;
   double *device = on_device(b), time[2];
@@ -290,12 +297,14 @@ static bool measure_graph(int n) {
 int main() {
   bool good = true;
   srand(1);
+  good &= measure_pcg(20, 1);
   good &= measure_pcg(150, 1);
   good &= measure_pcg(600, 1);
   good &= measure_pcg(600, 40);
   good &= measure_pcg(1000, 1);
   good &= measure_pcg(10000, 1);
   good &= measure_pcg(27000, 1);
+  good &= measure_pcg(100000, 1);
   for (int n = 48; n <= 168; n += 24) good &= measure_front(n);
   good &= measure_graph(600);
   good &= measure_graph(10000);

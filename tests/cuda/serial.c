@@ -49,18 +49,19 @@ bool device_wait(void) { return true; }
 
 /* ---- the search ---- */
 
-LAUNCH(search_root, SearchArrays, search_root)
 LAUNCH(search_order, OrderArrays, search_order)
 
-bool search_expand_launch(const SearchArrays *s) {
-  int items = s->count[s->level] < s->queue_room ? s->count[s->level] : s->queue_room;
-  for (int i = items * FAN_WIDTH - 1; i >= 0; i--) search_expand(s, i); /* the order must not matter */
-  return true;
+static int count_of(const SearchArrays *s, int which, int room) {
+  return s->count[which] < room ? s->count[which] : room;
 }
 
-bool search_meet_launch(const SearchArrays *s) {
-  int leaves = s->count[SEARCH_LEAVES] < s->leaf_room ? s->count[SEARCH_LEAVES] : s->leaf_room;
-  for (int i = leaves * LEAF_MAX * LEAF_MAX - 1; i >= 0; i--) search_meet(s, i);
+bool search_descend_launch(int tasks, const SearchArrays *arrays) { /* the order must not matter */
+  SearchArrays s = *arrays;
+  for (int i = tasks - 1; i >= 0; i--) search_root(&s, i);
+  for (s.level = 0; s.level < SEARCH_LEVELS; s.level++)
+    for (int i = count_of(&s, s.level, s.queue_room) * FAN_WIDTH - 1; i >= 0; i--) search_expand(&s, i);
+  for (int i = count_of(&s, SEARCH_LEAVES, s.leaf_room) * LEAF_MAX * LEAF_MAX - 1; i >= 0; i--) search_meet(&s, i);
+  for (int i = count_of(&s, SEARCH_MEETINGS, s.meeting_room) * ELEMENT_STENCILS - 1; i >= 0; i--) search_stencil(&s, i);
   return true;
 }
 
@@ -85,7 +86,7 @@ bool search_sort(int count, const uint64_t *key, const int *owner, int *order, D
 
 double serial_tolerance; /* instead of the caller's; 0 = the caller's */
 
-int pcg_chunk_rows(int rows) { return rows > 4 ? 4 : 1; }
+int pcg_blocks(int rows) { return rows > 4 ? 3 : 1; }
 void pcg_destroy(Pcg *pcg) { device_free(&pcg->vector); }
 
 /* The lower triangle of a diagonal block, factored. */

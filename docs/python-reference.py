@@ -9,8 +9,10 @@ from abd import options
 from abd.run import Page, RunMesh, Viewer
 
 CLASSES = [abd.World, abd.Body, abd.SoftBody, abd.MeshView, abd.Joint, abd.Report, abd.Snapshot, abd.Mesh, abd.Scene,
-           abd.Batch, abd.Run, abd.Frame, RunMesh, abd.Recorder, Page, Viewer]  # fmt: skip
-FUNCTIONS = [abd.load, abd.run, abd.gallery, abd.shape, abd.box, abd.sphere, abd.cylinder, abd.torus, abd.ground]
+           abd.Batch, abd.Run, abd.Frame, RunMesh, abd.Recorder, Page, Viewer, abd.Study, abd.MemberResult,
+           abd.SweepResult]  # fmt: skip
+FUNCTIONS = [abd.load, abd.run, abd.sweep, abd.gallery, abd.shape, abd.box, abd.sphere, abd.cylinder, abd.torus,
+             abd.ground]  # fmt: skip
 ERRORS = [abd.Error, abd.ArgumentError, abd.MeshError, abd.CrossingError, abd.StateError, abd.SceneError, abd.FileError,
           abd.Interrupted, abd.BatchError]  # fmt: skip
 OPTIONS = [options.BodyOptions, options.SoftOptions, options.JointOptions, options.DriveOptions, options.ContactOptions,

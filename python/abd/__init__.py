@@ -32,12 +32,13 @@ from abd.mesh import Mesh, box, cylinder, ground, shape, sphere, torus
 from abd.report import Report
 from abd.run import Frame, Recorder, Run, run
 from abd.scene import Scene, gallery, load
+from abd.sweep import MemberResult, Study, SweepResult, sweep
 from abd.world import World
 
 __version__ = _text(_lib.abd_version())
 
 __all__ = [
-    "ArgumentError", "Batch", "BatchError", "Body", "CrossingError", "Error", "FileError", "Frame", "Interrupted", "Joint", "Mesh", "MeshError",
-    "MeshView", "Recorder", "Report", "Run", "Scene", "SceneError", "Snapshot", "SoftBody", "StateError", "World", "box", "cylinder",
-    "gallery", "ground", "load", "run", "shape", "sphere", "torus",
+    "ArgumentError", "Batch", "BatchError", "Body", "CrossingError", "Error", "FileError", "Frame", "Interrupted", "Joint", "MemberResult", "Mesh", "MeshError",
+    "MeshView", "Recorder", "Report", "Run", "Scene", "SceneError", "Snapshot", "SoftBody", "StateError", "Study", "SweepResult", "World", "box", "cylinder",
+    "gallery", "ground", "load", "run", "shape", "sphere", "sweep", "torus",
 ]  # fmt: skip

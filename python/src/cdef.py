@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-HEADERS = ("abd", "query", "scene", "record", "export")
+HEADERS = ("abd", "query", "scene", "record", "export", "sweep")
 
 
 def declarations(text: str) -> str:

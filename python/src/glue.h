@@ -5,6 +5,7 @@
 
 #include <abd/export.h>
 #include <abd/query.h>
+#include <abd/sweep.h>
 
 /* A drive that Python set: it is set again after each abd_scene_apply, which would replace it by the scene's. */
 typedef struct GlueDrive {

@@ -71,6 +71,7 @@ AbdStatus world_create_backend(AbdWorld *world, AbdError *error) {
 }
 
 bool world_leave_gpu(AbdWorld *world) {
+  if (abd_mpi_count() > 1) return false;
   if (world->model.def.solver.device != ABD_DEVICE_AUTO || world->backend.stages == &cpu_stages) return false;
   world->backend.stages->destroy(world->backend.self);
   world->backend = (Backend){&cpu_stages, cpu_create(&world->model)};

@@ -260,7 +260,8 @@ AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report) {
     memset(report, 0, sizeof *report);
     outcome = substeps_run(&world->step, world->backend, &world->state, &world->next, &world->substeps, report);
   }
-  if (world_stopped(world, stage_failed(outcome)))
+  bool stopped = world_stopped(world, stage_failed(outcome)); /* or another rank was */
+  if (stopped || outcome.kind == STAGE_INTERRUPTED)
     return fault(error, ABD_INTERRUPTED, "interrupted in step %lld", (long long)world->state.step + 1);
   if (stage_failed(outcome) && outcome.body >= 0) report->culprit[0].id = (uint32_t)outcome.body + 1;
   report_ids(world, report);

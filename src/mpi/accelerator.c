@@ -421,9 +421,9 @@ static Outcome mpi_finish(void *self, Cpu *cpu) {
 
 /* ---- The backend ---- */
 
-static void mpi_begin(void *self) {
+static void mpi_begin(void *self, Cpu *cpu) {
   Shared *s = self;
-  owners_begin(&s->owners, &s->cpu->pairs);
+  owners_begin(&s->owners, &cpu->pairs);
 }
 static void mpi_friction_changed(void *self) { (void)self; } /* every rank lags friction by itself */
 

@@ -197,7 +197,8 @@ static bool take_step(Run *run) {
   }
   r->steps++;
   if (report.iterations > r->most_iterations) r->most_iterations = report.iterations;
-  if (report.outcome != ABD_CONVERGED && r->open++ == 0) r->outcome = report.outcome;
+  bool ended = report.outcome == ABD_CONVERGED || report.outcome == ABD_KINEMATIC_BLOCKED; /* as scripts may ask */
+  if (!ended && r->open++ == 0) r->outcome = report.outcome;
   Balance b = balance_of(run->world, &report, r->facts.dry, run->position);
   compare_energies(run, &b, &report);
   compare_momenta(run, &b);

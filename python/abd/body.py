@@ -39,6 +39,8 @@ class Body:
         return view
 
     def _missing(self) -> str:
+        if self.is_soft:
+            return f"body {self.id} is soft: it has vertices instead of a pose"
         return f"body {self.id} does not exist: it was removed, or the change that adds it is open"
 
     def _state(self) -> Any:
@@ -191,7 +193,7 @@ class Body:
         """Nearest points of two bodies: distance, point_a, point_b, triangle_a, triangle_b."""
         nearest = ffi.new("AbdNearest *")
         status = lib.abd_world_distance(self.world._open(), [self.id], [other.id], nearest)
-        self.world._check(status, self._not_started)
+        self.world._check(status, lambda: "distance: expected two different bodies of a world that has started")
         return as_dict(nearest[0])
 
     def overlaps(self, sensors: bool = False) -> list[Body]:

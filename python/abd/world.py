@@ -531,7 +531,7 @@ class World:
         Fields: position, rate, angle, travel, force, torque, effort, passive, residual, point, axis.
         """
         array, pointer = records("AbdJointReading", self.joint_count)
-        self._check(lib.glue_readings(self._open(), pointer), lambda: "joints cannot be read")
+        self._check(lib.glue_readings(self._open(), pointer), self._started)
         return array
 
     def set_targets(self, targets: Any, joints: Sequence[Joint] | np.ndarray | None = None) -> None:
@@ -551,7 +551,7 @@ class World:
     def contact_loads(self) -> np.ndarray:
         """What contacts did to each body in the last step: records of contacts, normal, friction [N], torque [N m]."""
         array, pointer = records("AbdContactLoad", self.body_count)
-        self._check(lib.glue_loads(self._open(), pointer), lambda: "the world has not started")
+        self._check(lib.glue_loads(self._open(), pointer), self._started)
         return array
 
     def _all(self, function: Any, name: str) -> np.ndarray:

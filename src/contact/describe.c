@@ -5,31 +5,40 @@
 
 #include "kernel/friction.h"
 
-static Vec3 friction_force(const Pair *p, const Contact *c, const ContactScene *scene, const Affine *qa,
-                           const Affine *qb, double h2) {
-  for (int i = 0; i < p->friction.count; i++) {
-    const FrictionPoint *f = &pair_friction(p, scene)[i];
-    if (f->key != contact_key(c)) continue;
-    Vec3 u = friction_displacement(p, f, scene, qa, qb);
-    return scale(-f->load * friction_f1_over_y(norm(u), scene->friction_eps) / h2, u);
-  }
-  return vec3(0, 0, 0);
+/* What a friction point does to a at the poses: a force [N] if it slides; a torque [N m] of rolling and spinning, which
+ * are forces across a direction of length R, fixed in a. */
+static Vec3 friction_push(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa,
+                          const Affine *qb, double h2) {
+  Vec3 u = friction_displacement(p, f, scene, qa, qb);
+  Vec3 force = scale(-f->load * friction_f1_over_y(norm(u), scene->friction_eps) / h2, u);
+  if (friction_way(f) == FRICTION_SLIDE) return force;
+  if (friction_way(f) == FRICTION_SPIN) force = scale(dot(f->normal, force), f->across);
+  return cross(affine_vector(qa, f->ya), force);
 }
 
-/* Of rolling and spinning: a force across a direction of length R, fixed in a. */
-static Vec3 friction_torque(const Pair *p, const Contact *c, const ContactScene *scene, const Affine *qa,
-                            const Affine *qb, double h2) {
-  Vec3 sum = vec3(0, 0, 0);
-  for (int i = 0; (p->rolling > 0 || p->torsion > 0) && i < p->friction.count; i++) {
-    const FrictionPoint *f = &pair_friction(p, scene)[i];
-    FrictionWay way = friction_way(f);
-    if (way == FRICTION_SLIDE || f->key != (contact_key(c) | (uint64_t)way << FRICTION_WAY_SHIFT)) continue;
-    Vec3 u = friction_displacement(p, f, scene, qa, qb);
-    Vec3 force = scale(-f->load * friction_f1_over_y(norm(u), scene->friction_eps) / h2, u);
-    if (way == FRICTION_SPIN) force = scale(dot(f->normal, force), f->across);
-    sum = add(sum, cross(affine_vector(qa, f->ya), force));
-  }
-  return sum;
+bool pair_note_friction(Pair *p, const ContactScene *scene, const Affine *qa, const Affine *qb, double h2) {
+  Range *noted = pair_noted(p, scene);
+  noted->count = 0;
+  FrictionNote *note = pool_extend(&scene->store->noted, noted, p->friction.count + 1);
+  if (!note) return false;
+  const FrictionPoint *f = pair_friction(p, scene);
+  for (int i = 0; i < p->friction.count; i++)
+    note[i] = (FrictionNote){f[i].key, friction_push(p, &f[i], scene, qa, qb, h2)};
+  note[p->friction.count] = (FrictionNote){UINT64_MAX, vec3(0, 0, 0)};
+  return true;
+}
+
+/* The push of the friction point with a key: as noted before the points were renewed, else that of the point. */
+static Vec3 push_of(const Pair *p, uint64_t key, const ContactScene *scene, const Affine *qa, const Affine *qb,
+                    double h2) {
+  const Range *noted = pair_noted(p, scene);
+  const FrictionNote *note = pool_items(&scene->store->noted, noted);
+  for (int i = 0; i < noted->count; i++)
+    if (note[i].key == key) return note[i].push;
+  const FrictionPoint *f = pair_friction(p, scene);
+  for (int i = 0; noted->count == 0 && i < p->friction.count; i++)
+    if (f[i].key == key) return friction_push(p, &f[i], scene, qa, qb, h2);
+  return vec3(0, 0, 0);
 }
 
 /* Vertices of a soft body are numbered in its whole mesh, not only on its surface. */
@@ -49,8 +58,11 @@ AbdContact contact_describe(const Pair *p, int index, const ContactScene *scene,
   vec3_to(out.normal, c->normal);
   out.distance = c->gap + stencil_separation(p, scene, c->kind, c->prim_a, c->prim_b);
   out.normal_force = -p->stiffness * c->mollifier * c->slope / scene->range / h2;
-  vec3_to(out.friction_force, friction_force(p, c, scene, qa, qb, h2));
-  vec3_to(out.torque, friction_torque(p, c, scene, qa, qb, h2));
+  vec3_to(out.friction_force, push_of(p, contact_key(c), scene, qa, qb, h2));
+  for (int way = FRICTION_SLIDE + 1; (p->rolling > 0 || p->torsion > 0) && way < FRICTION_WAYS; way++) {
+    uint64_t key = contact_key(c) | (uint64_t)way << FRICTION_WAY_SHIFT;
+    vec3_to(out.torque, add(vec3_from(out.torque), push_of(p, key, scene, qa, qb, h2)));
+  }
   out.kind = c->kind == STENCIL_VERTEX_PLANE ? STENCIL_VERTEX_TRIANGLE : c->kind;
   out.primitive_a = primitive(scene->model, p->a, c->prim_a, out.kind == STENCIL_VERTEX_TRIANGLE);
   out.primitive_b = primitive(scene->model, p->b, c->prim_b, out.kind == STENCIL_TRIANGLE_VERTEX);

@@ -1,5 +1,5 @@
 /* Contacts as the public interface shows them: forces in newtons, primitives of the bodies' meshes. Tested in
- * tests/test_physics_contact.c. */
+ * tests/test_physics_contact.c, tests/test_contact_force.c. */
 #ifndef ABD_CONTACT_DESCRIBE_H
 #define ABD_CONTACT_DESCRIBE_H
 
@@ -8,5 +8,9 @@
 /* Describes contact `index` of a pair at poses qa, qb; h2 as in the incremental potential. */
 AbdContact contact_describe(const Pair *pair, int index, const ContactScene *scene, const Affine *qa, const Affine *qb,
                             double h2);
+
+/* Notes what friction did at the accepted poses, before pair_lag replaces the points: if the step ends there, these are
+ * the forces that acted in it. False if memory runs out. */
+bool pair_note_friction(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double h2);
 
 #endif

@@ -87,7 +87,7 @@ void pair_begin(Pair *p, const ContactScene *scene, const Affine *q, const Affin
   p->torsion = turns ? m->body[p->a].torsion + m->body[p->b].torsion : 0;
   p->failed = false;
   p->stiffness = 1;
-  p->friction.count = p->friction_unique = 0;
+  p->friction.count = p->friction_unique = pair_noted(p, scene)->count = 0;
   p->coupled = false;
   memset(&p->counts, 0, sizeof p->counts);
 }

@@ -30,6 +30,12 @@ typedef struct Spring {
   Sym3 stiffness;
 } Spring;
 
+/* What a friction point did before the points were renewed: a force on a, or a torque if it does not slide. */
+typedef struct FrictionNote {
+  uint64_t key;
+  Vec3 push;
+} FrictionNote;
+
 typedef struct PairCounts {
   int64_t box_tests, candidates, distances, ccd_calls;
 } PairCounts;
@@ -98,6 +104,10 @@ static inline SideShape side_shape(const Side *s) {
 
 static inline Contact *pair_contacts(const Pair *pair, const ContactScene *scene) {
   return pool_items(&scene->store->contact, &pair->contact);
+}
+/* Notes of the pair's friction, one more than points; none if the friction points are those of the last solve. */
+static inline Range *pair_noted(const Pair *pair, const ContactScene *scene) {
+  return &scene->store->noted_of[pair->slot];
 }
 static inline FrictionPoint *pair_friction(const Pair *pair, const ContactScene *scene) {
   return pool_items(&scene->store->friction, &pair->friction);

@@ -1,6 +1,7 @@
 /* Forces that change between iterations: stiffer barriers, friction lagged anew, multipliers of joints. */
 #include "cpu/cpu.h"
 
+#include "contact/describe.h"
 #include "contact/law.h"
 #include "kernel/constant.h"
 #include "step/joint.h"
@@ -27,7 +28,9 @@ static void relag_chunk(void *context, int c) {
     Pair *p = pairs_at(&cpu->pairs, k);
     if (!pair_rubs(p)) continue;
     double before = pair_load(p, &cpu->scene);
-    if (!pair_lag_friction(p, &cpu->scene, w->state, w->q.body)) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
+    bool noted = pair_note_friction(p, &cpu->scene, &w->q.body[p->a], &w->q.body[p->b], w->h2);
+    if (!noted || !pair_lag_friction(p, &cpu->scene, w->state, w->q.body))
+      __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
     double after = pair_load(p, &cpu->scene);
     sum->sum[0] += after;
     sum->extreme = most(sum->extreme, fabs(after - before));

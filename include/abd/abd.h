@@ -300,6 +300,14 @@ ABD_API AbdStatus abd_body_velocity(const AbdWorld *world, AbdBodyId body, doubl
 /* Force and torque [N, N m] until set again: at the centre of mass, world axes. A soft body has no torque; its force is
  * distributed over the vertices by mass. */
 ABD_API AbdStatus abd_body_set_force(AbdWorld *world, AbdBodyId body, const double force[3], const double torque[3]);
+/* Settings of the def from the next step on; snapshots have them. Friction below 0 is the world's.
+ * Automatic settings stay as the start made them. A soft body has no angular drag, and its surface
+ * no velocity against it. */
+ABD_API AbdStatus abd_body_set_friction(AbdWorld *world, AbdBodyId body, double friction);
+ABD_API AbdStatus abd_body_set_gravity_scale(AbdWorld *world, AbdBodyId body, double scale);
+ABD_API AbdStatus abd_body_set_drag(AbdWorld *world, AbdBodyId body, double drag, double angular_drag);
+ABD_API AbdStatus abd_body_set_surface_velocity(AbdWorld *world, AbdBodyId body, const double linear[3],
+                                                const double angular[3]);
 /* Kinematic bodies: the target of the next step (position of the mesh's origin and quaternion, as in the def), or the
  * velocities from now on. Without a target a body keeps its velocities. */
 ABD_API AbdStatus abd_body_set_target(AbdWorld *world, AbdBodyId body, const double position[3],

@@ -6,6 +6,7 @@
 
 #include "api/world.h"
 #include "math/eigen.h"
+#include "model/handling.h"
 
 void kept_destroy(Kept *k) {
   void *array[] = {k->contact, k->reading, k->joint};
@@ -114,6 +115,7 @@ static AbdStatus commit(AbdWorld *world, const unsigned char *bytes, size_t size
   if (status == ABD_OK)
     status = bytes ? state_restore(&state, branch, bytes, size, error)
                    : state_carry(&state, branch, &world->state, &world->model, error);
+  if (status == ABD_OK) model_handle_all(branch, &state);
   if (status == ABD_OK) status = state_next_init(&next, branch, error);
   if (status == ABD_OK && !bytes) status = check_branch(branch, state.q, error);
   if (status == ABD_OK && !bytes && !(keep_last(world) && raise_changes(world)))
@@ -252,7 +254,11 @@ AbdStatus world_restore(AbdWorld *world, const void *bytes, size_t size, AbdErro
     bool same = true;
     for (int i = 0; same && i < s.body_count; i++) same = snapshot_id(s.body, i) == m->body[i].id;
     for (int j = 0; same && j < s.joint_count; j++) same = snapshot_id(s.joint, j) == m->joint[j].id;
-    if (same) return state_restore(&world->state, m, bytes, size, error);
+    if (same) {
+      AbdStatus status = state_restore(&world->state, m, bytes, size, error);
+      if (status == ABD_OK) model_handle_all(&world->model, &world->state);
+      return status;
+    }
   }
   if (model_branch(&world->branch, m, error)) return error->status;
   if (world->given.contact.range <= 0) world->branch.def.contact.range = s.range;

@@ -54,6 +54,7 @@ static void carry_block(const Carry *c, State *to, int i, const State *from, int
   to->taken[i] = from->taken[old];
   to->force[i] = from->force[old];
   to->torque[i] = from->torque[old];
+  to->handling[i] = from->handling[old];
   to->restart[i] = from->restart[old] || (c->branch->body[i].jointed && !c->model->body[old].jointed);
 }
 

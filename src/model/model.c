@@ -386,6 +386,10 @@ static bool any_friction(const Model *model) {
   return false;
 }
 
+bool model_has_friction(const Model *model) {
+  return model->def.contact.friction_iterations > 0 && any_friction(model);
+}
+
 static bool any_restitution(const Model *model) {
   if (model->def.contact.restitution > 0) return true;
   for (int i = 0; i < model->body_count; i++)
@@ -516,7 +520,7 @@ AbdStatus model_start(Model *model, AbdError *error) {
   if (model->has_restitution && model->def.integrator != ABD_INTEGRATOR_RIGID)
     return fault(error, ABD_ERROR_ARGUMENT, "restitution needs the integrator rigid, not %s",
                  abd_integrator_name(model->def.integrator));
-  model->has_friction = model->def.contact.friction_iterations > 0 && any_friction(model);
+  model->has_friction = model_has_friction(model);
   fill_automatic(model);
   set_pull(model);
   model->joint_tolerance = joint_tolerance(model);

@@ -92,6 +92,12 @@ typedef struct Model {
   Interrupt *interrupt; /* polled by long loops while the world starts or steps; NULL otherwise */
 } Model;
 
+/* Settings of a body that callers may change between steps, see model/handling.h. */
+typedef struct Handling {
+  double friction, gravity_scale, drag, angular_drag;
+  Vec3 surface_velocity, surface_angular_velocity; /* rest frame */
+} Handling;
+
 /* Elastic slip of a friction contact, carried from step to step so that static friction does not creep. */
 typedef struct Anchor {
   uint64_t key; /* kind and primitives */
@@ -115,6 +121,7 @@ typedef struct State {
   Vec3 *taken;                 /* per body: what contact took of the half kick that ends a flight, not in the rate */
   unsigned char *restart;      /* per body: near contact in the last step, so BDF2 does not use its history */
   Vec3 *force, *torque;        /* per body: applied, world axes */
+  Handling *handling;          /* per body; the Model has a copy */
   Vec3 *vertex_force;          /* per soft vertex: applied; NULL until one is set */
   Affine *target;              /* per kinematic block: pose after the next step */
   unsigned char *has_target;   /* per kinematic block */
@@ -133,6 +140,7 @@ const PairRule *model_rule(const Model *model, int a, int b);
 bool model_collides(const Model *model, int a, int b);
 bool model_excludes(const Model *model, int a, int b); /* a rule or a group keeps them from colliding */
 double model_friction(const Model *model, int a, int b);
+bool model_has_friction(const Model *model); /* of any pair */
 double model_restitution(const Model *model, int a, int b);
 /* [m] The way of the first body's surface against the body in a time, less that of the second's, at two rest points, in
  * the world at poses q. A soft surface has none. */

@@ -1,7 +1,7 @@
 /* The state's arrays, its bytes (snapshots) and its hash. The bytes are a header, the arrays in the order of the
  * struct, the anchors, what pairs remember, which pairs touch, the ids of bodies and joints. A checksum finds damaged bytes. Values that a step cannot use are
  * refused even if the checksum is right. Tested in tests/test_world.c. */
-#include "model/model.h"
+#include "model/handling.h"
 
 #include "base/bytes.h"
 #include "kernel/constant.h"
@@ -16,14 +16,17 @@ typedef struct Header {
   double range, tolerance; /* the world's, which may be automatic */
   uint64_t checksum;       /* of all that follows the header, begun with the numbers above */
 } Header;
-static const char snapshot_magic[8] = "abdst09";
+static const char snapshot_magic[8] = "abdst10";
 
 /* The arrays per node, per body and per joint, named once for init, save, restore and destroy. */
 typedef struct Part {
   void **array;
   size_t count, item_size;
 } Part;
-enum { NUMBER_PARTS = 13, PART_COUNT = 16 }; /* the first ones hold nothing but numbers; joints come next */
+enum {
+  NUMBER_PARTS = 14,
+  PART_COUNT = 17
+}; /* the first ones hold nothing but numbers, handling last; joints come next */
 
 /* forces: on single vertices, all or none. */
 static void state_parts(State *s, const Model *m, size_t forces, Part part[PART_COUNT]) {
@@ -43,6 +46,7 @@ static void state_parts(State *s, const Model *m, size_t forces, Part part[PART_
       {(void **)&s->torque, bodies, sizeof(Vec3)},
       {(void **)&s->target, kinematic, sizeof(Affine)},
       {(void **)&s->vertex_force, forces, sizeof(Vec3)},
+      {(void **)&s->handling, bodies, sizeof(Handling)},
       {(void **)&s->joint, joints, sizeof(JointState)},
       {(void **)&s->has_target, kinematic, 1},
       {(void **)&s->restart, bodies, 1},
@@ -92,6 +96,7 @@ static void start_body(State *state, const Model *model, int i) {
   const Body *b = &model->body[i];
   bool moves = b->motion != ABD_MOTION_STATIC;
   Vec3 zero = vec3(0, 0, 0);
+  state->handling[i] = model_handling(model, i);
   if (moves) state->torque[i] = b->torque;
   if (moves || b->soft) state->force[i] = b->force;
   state_put(state, model, i, b->start, moves ? b->velocity : zero, moves ? b->angular_velocity : zero);
@@ -434,6 +439,18 @@ static AbdStatus check_touches(const Header *h, const Model *model, const unsign
   return ABD_OK;
 }
 
+static AbdStatus check_handling(const Model *model, const unsigned char *bytes, AbdError *error) {
+  for (int i = 0; i < model->body_count; i++) {
+    Handling h;
+    memcpy(&h, bytes + (size_t)i * sizeof h, sizeof h);
+    if (model_check_drag(model->body[i].name, h.gravity_scale, h.drag, h.angular_drag, error)) {
+      error->status = ABD_ERROR_STATE;
+      return error->status;
+    }
+  }
+  return ABD_OK;
+}
+
 static AbdStatus check_joints(const Model *model, const unsigned char *bytes, AbdError *error) {
   for (int i = 0; i < model->joint_count; i++) {
     JointState s;
@@ -462,7 +479,9 @@ static AbdStatus check_content(const Header *h, State *state, const Model *model
   const unsigned char *joints = bytes + numbers * sizeof(double);
   const unsigned char *anchor = joints;
   for (int k = NUMBER_PARTS; k < PART_COUNT; k++) anchor += part[k].count * part[k].item_size;
-  if (check_joints(model, joints, error)) return error->status;
+  if (check_handling(model, joints - (size_t)model->body_count * sizeof(Handling), error) ||
+      check_joints(model, joints, error))
+    return error->status;
   for (size_t i = 0; i < anchors; i++)
     if (check_numbers(anchor + i * sizeof(Anchor) + offsetof(Anchor, at), 6, "anchors", error)) return error->status;
   const unsigned char *memory = anchor + anchors * sizeof(Anchor);

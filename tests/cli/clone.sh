@@ -13,6 +13,12 @@ for folder in include src tool; do diff -rq "$source/$folder" "$folder" || same=
 [ -z "$(find "$source"/{include,src,tool} -type f -newer "$abd")" ] || same=false
 if $same; then
   export CMAKE_C_COMPILER_LAUNCHER=$source/tests/cli/reuse.sh REUSE_SOURCE=$source REUSE_BUILD=${abd%/*}
+  nvcc=$(command -v nvcc || command -v /usr/local/cuda/bin/nvcc || true)
+  if [ -n "$nvcc" ] && [ -n "$(ls "$REUSE_BUILD"/cuda/*.o 2>/dev/null)" ]; then
+    mkdir ../tools
+    ln -s "$source/tests/cli/reuse-cuda.sh" ../tools/nvcc
+    export REUSE_NVCC=$nvcc PATH=$scratch/tools:$PATH
+  fi
 fi
 ./demo | tee said.txt
 for file in out/demo.abd out/demo.png; do [ -s "$file" ] || wrong "no $file"; done

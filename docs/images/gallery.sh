@@ -1,5 +1,5 @@
 #!/bin/bash
-# Makes the pictures of docs/gallery.md: writes each scene, runs it as far as the picture shows, and shrinks the picture to
+# Makes the pictures and films of docs/gallery.md: writes each scene, runs it as far as the picture shows, and shrinks the picture to
 # a few colours with ffmpeg. Runs that are in the folder already are taken as they are. Takes minutes.
 #   docs/images/gallery.sh ABD FOLDER
 set -euo pipefail
@@ -18,6 +18,14 @@ picture() {
   "$abd" export "$name.abd" -o "$name.png" --frame "$steps" --size 420x290 --view "$view" --zoom "$zoom" --quiet
   ffmpeg -loglevel error -y -i "$name.png" -vf 'split[a][b];[a]palettegen=max_colors=80[p];[b][p]paletteuse=dither=none' \
     "$here/gallery/$name.png"
+}
+
+# film NAME STEPS VIEW ZOOM: of the run that `picture` made, ten pictures a second.
+film() {
+  "$abd" export "$1.abd" -o "$1.mp4" --frames "$2" --fps 10 --size 420x260 --view "$3" --zoom "$4" --quiet
+  ffmpeg -loglevel error -y -i "$1.mp4" \
+    -vf 'split[a][b];[a]palettegen=max_colors=48:stats_mode=diff[p];[b][p]paletteuse=dither=none:diff_mode=rectangle' \
+    "$here/gallery/$1.gif"
 }
 
 picture pendulum 300 60,12 1.1 --count 15
@@ -40,6 +48,7 @@ picture arch 1 30,12 1
 picture spikes 80 35,25 1
 picture pile 110 35,30 1
 picture belt 1500 35,18 1
+film belt 1000:1295 30,20 1.05
 picture soft-beam 60 35,18 1
 picture soft-twist 200 35,18 1
 picture soft-ball 40 35,35 1

@@ -83,8 +83,7 @@ bool view_data_refresh(ViewData *data) {
   bool same = run_count_changes(run, &changes) && changes == data->changes;
   if (!close_run(data, run, !same || read_steps(data, run))) return false;
   if (same) return true;
-  data->generation++; /* bodies came or went */
-  return read_all(data);
+  return read_all(data); /* bodies or joints came or went */
 }
 
 /* ---- Meta ---- */
@@ -118,7 +117,8 @@ static json_t *meshes_json(const RunScene *scene) {
 /* One list for each property, which is shorter than a list of objects. */
 static json_t *bodies_json(const RunScene *scene) {
   json_t *name = json_array(), *mesh = json_array(), *motion = json_array(), *mass = json_array(),
-         *color = json_array();
+         *color = json_array(), *born = json_array(), *died = json_array();
+  bool changes = false;
   for (size_t k = 0; k < scene->body_count; k++) {
     const RunBody *body = &scene->body[k];
     char text[8];
@@ -128,9 +128,15 @@ static json_t *bodies_json(const RunScene *scene) {
     json_array_append_new(motion, json_integer(body->motion));
     json_array_append_new(mass, isfinite(body->mass) ? json_real(body->mass) : json_null());
     json_array_append_new(color, json_string(text));
+    json_array_append_new(born, json_integer(body->born));
+    json_array_append_new(died, body->died < INT64_MAX ? json_integer(body->died) : json_null());
+    changes |= body->born > 0 || body->died < INT64_MAX;
   }
-  return json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", name, "mesh", mesh, "motion", motion, "mass", mass, "color",
-                   color);
+  json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", name, "mesh", mesh, "motion", motion, "mass", mass,
+                        "color", color);
+  if (changes) json_object_set(o, "born", born), json_object_set(o, "died", died);
+  json_decref(born), json_decref(died);
+  return o;
 }
 
 /* 0-based indices of one or two bodies; of a gear those of the joints it couples. */
@@ -155,6 +161,7 @@ static json_t *joints_json(const RunJoints *joints) {
         json_pack("{s:s, s:o, s:s?}", "type", abd_joint_kind_name(joint->kind), "bodies", joint_bodies(joints, joint),
                   "coordinate", coordinate ? abd_coordinate_name(coordinate) : NULL);
     json_object_set_new(o, "name", text_json(joint->name));
+    if (joint->died < INT64_MAX) json_object_set_new(o, "died", json_integer(joint->died));
     json_array_append_new(list, o);
   }
   return list;
@@ -170,9 +177,10 @@ static bool write_meta(ViewData *data, Run *run, bool live, Bytes *out) {
   static const char *const key[] = {"scene_name",      "steps",   "every",    "contacts",        "gravity",
                                     "program_version", "created", "settings", "verified_frames", "verified_crossings"};
   const RunScene *scene = &data->scene;
-  json_t *o = json_pack("{s:i, s:b, s:f, s:[f, f, f], s:o, s:o, s:o}", "format", 1, "live", live, "dt", scene->dt, "up",
-                        scene->up[0], scene->up[1], scene->up[2], "meshes", meshes_json(scene), "bodies",
-                        bodies_json(scene), "joints", joints_json(&data->joints));
+  json_t *o =
+      json_pack("{s:i, s:b, s:I, s:f, s:[f, f, f], s:o, s:o, s:o}", "format", 1, "live", live, "changes",
+                (json_int_t)data->changes, "dt", scene->dt, "up", scene->up[0], scene->up[1], scene->up[2], "meshes",
+                meshes_json(scene), "bodies", bodies_json(scene), "joints", joints_json(&data->joints));
   for (size_t k = 0; o && k < sizeof key / sizeof key[0]; k++) add_text(run, o, key[k]);
   char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
   bool good = text && bytes_add_text(out, text);

@@ -19,7 +19,7 @@ typedef struct ViewData {
   size_t step_count;
   dev_t device; /* of the file from which the scene was read */
   ino_t inode;
-  int64_t generation; /* how often the file was replaced, or bodies came or went */
+  int64_t generation; /* how often the file was replaced */
   int64_t changes;    /* of the scene that was read, see run_count_changes */
   RunError error;
 } ViewData;

@@ -298,6 +298,54 @@ async function testLive() {
   await server.stop();
 }
 
+// Bodies that come and go: in a run, and while it is simulated, without loading the page again.
+async function testChanges() {
+  const belt = {
+    version: 1, name: 'belt', dt: 0.01, steps: 120,
+    bodies: [
+      { name: 'belt', shape: 'box', size: [2, 0.4, 0.1], position: [0, 0, -0.05], motion: 'static', surface_velocity: [0.5, 0, 0] },
+      { name: 'part', shape: 'box', size: [0.1, 0.1, 0.1], position: [-0.8, 0, 0.06], velocity: [0.5, 0, 0], until: 0.7, copies: { count: 5, every: 0.25 } },
+    ],
+  };
+  writeFileSync(file('belt.json'), JSON.stringify(belt));
+  run('run', file('belt.json'), '-o', file('belt.abd'), '-q', '-f');
+  let server = await view(file('belt.abd'));
+  let page = await open(`${server.address}#step=0&shadows=0`, { size: WIDE });
+  assert.match(await text(page, '#facts'), /^6 bodies/);
+  const alive = () => page.evaluate(() => abdViewer.meta.bodies.name.filter((_, b) => abdViewer.stage.pose[12 * b + 3] !== 0).length);
+  assert.equal(await alive(), 2);
+  const first = await pixels(page);
+  await page.keyboard.press('End');
+  await settle(page);
+  assert.equal(await alive(), 4, 'parts 3 to 5 are there at the end');
+  assert.notEqual(await pixels(page), first);
+  assert.deepEqual(await page.evaluate(() => [abdViewer.controls.changesAt.come.length, abdViewer.controls.changesAt.gone.length]), [4, 2]);
+  await page.fill('#find', 'part-1');
+  await page.keyboard.press('Enter');
+  await settle(page);
+  assert.equal(await page.evaluate(() => abdViewer.frame.step), 0, 'a part that is gone is shown at its first frame');
+  await page.keyboard.press('End');
+  await settle(page);
+  assert.match(await text(page, '#inspector'), /not there now/);
+  await close(page, 'changes');
+  await server.stop();
+  server = await view(file('belt.json'));
+  page = await open(`${server.address}#shadows=0`, { live: true });
+  await page.evaluate(() => { window.once = true; });
+  await page.waitForFunction(() => abdViewer.meta.bodies.name.length === 6, null, { timeout: 60000 });
+  await page.keyboard.press('Space');
+  await page.waitForFunction(() => abdViewer.status.paused);
+  await settle(page);
+  assert.ok(await page.evaluate(() => window.once), 'the page was loaded again');
+  await page.evaluate(() => abdViewer.scrub(abdViewer.meta.bodies.born[5] * abdViewer.player.dt));
+  await settle(page);
+  assert.ok(await page.evaluate(() => abdViewer.stage.pose[12 * 5 + 3] !== 0), 'the last part is not drawn');
+  await page.keyboard.press('Shift+R');
+  await page.waitForFunction(() => abdViewer.status.epoch === 1 && abdViewer.player.count === 1, null, { timeout: 60000 });
+  await close(page, 'changes-live');
+  await server.stop();
+}
+
 async function testFromDisk() {
   run('export', file('test.abd'), '-o', file('test.html'));
   const names = ['test.html'];
@@ -406,7 +454,7 @@ async function testSpeed(address) {
 
 run('run', file('scene.json'), '-o', file('test.abd'), '--contacts', '-q', '-f');
 const server = await view(file('test.abd'));
-const tests = [testPlayAndScrub, testOrbitAndFollow, testPick, testFind, testLooks, testPhone, testGrowing, testLive, testFromDisk, testSoft, testSpeed];
+const tests = [testPlayAndScrub, testOrbitAndFollow, testPick, testFind, testLooks, testPhone, testGrowing, testLive, testChanges, testFromDisk, testSoft, testSpeed];
 const wanted = process.env.VIEW_TEST;
 let failed = 0;
 for (const test of tests) {

@@ -8,7 +8,7 @@ import { readContact } from './inspector.js';
 import { Player } from './player.js';
 import { uniforms } from './shade.js';
 import { MANY_TRIANGLES, Stage, isAbsent } from './stage.js';
-import { CONTACT_WORDS, Reports, contactStore, frameStore, jointStore } from './store.js';
+import { CONTACT_WORDS, Reports, contactStore, frameStore, growFrame, jointStore } from './store.js';
 import { applyTheme, preferredTheme } from './theme.js';
 
 const MESH_BATCH = 8e6;
@@ -35,16 +35,11 @@ export class App {
 
   async load() {
     this.meta = await this.source.meta();
-    const { bodies } = this.meta;
     this.player = new Player(this.meta.dt || 1);
-    this.frames = frameStore(this.source, this.meta, (from, n) => this.arrived(from, n));
     this.contacts = contactStore(this.source, () => this.touch());
-    if (this.meta.joints?.length) this.joints = jointStore(this.source, this.meta.joints.length, () => this.touch());
-    this.stage.setBodies(bodies, new THREE.Vector3(...this.meta.up));
     this.orbit.setUp(new THREE.Vector3(...this.meta.up));
-    this.forces = new Forces(bodies.name.length);
-    this.baseColors = Float32Array.from(bodies.color.flatMap(parse));
-    await this.loadMeshes();
+    this.takeBodies();
+    for await (const mesh of this.meshes(this.meta)) this.stage.addMesh(...mesh);
     await this.refresh();
     if (!this.player.count) throw new Error('This run has no frames yet.');
     await this.loadFirst();
@@ -53,10 +48,38 @@ export class App {
     this.player.tail = this.meta.live || this.status.writing;
   }
 
-  async loadMeshes() {
-    const { meshes } = this.meta;
+  // What depends on the number of bodies and joints.
+  takeBodies() {
+    const { bodies, joints } = this.meta, hidden = this.stage.hidden;
+    this.frames = frameStore(this.source, this.meta, (from, n) => this.arrived(from, n));
+    this.joints = joints?.length ? jointStore(this.source, joints.length, () => this.touch()) : undefined;
+    this.stage.setBodies(bodies, new THREE.Vector3(...this.meta.up));
+    if (hidden) this.stage.hidden.set(hidden);
+    this.forces = new Forces(bodies.name.length);
+    this.baseColors = Float32Array.from(bodies.color.flatMap(parse));
+  }
+
+  // Bodies or joints came or went in a run that is written or simulated. Camera, time and choice stay.
+  async changeBodies() {
+    const before = { meta: this.meta, frames: this.frames }, meta = await this.source.meta(), fetched = [];
+    for await (const mesh of this.meshes(meta)) fetched.push(mesh);
+    this.meta = meta;
+    this.stage.clear();
+    this.takeBodies();
+    fetched.forEach((mesh) => this.stage.addMesh(...mesh));
+    const more = meta.bodies.name.length >= before.meta.bodies.name.length;
+    if (more) this.frames.adopt(before.frames, (frame) => growFrame(frame, meta));
+    if (this.joints) this.joints.count = this.frames.count;
+    if (!before.meta.bodies.born && !this.orbit.touched) this.frameAll([...this.frames.items.values()].slice(-64), false);
+    this.describe();
+    this.onChange?.();
+    this.touch();
+  }
+
+  // The meshes as the stage takes them.
+  async* meshes({ meshes, bodies }) {
     const size = (m) => 12 * m.vertices + 12 * m.triangles + 8 * m.wires;
-    const large = this.stage.totalTriangles(meshes) > MANY_TRIANGLES;
+    const large = bodies.mesh.reduce((sum, m) => sum + meshes[m].triangles, 0) > MANY_TRIANGLES;
     for (let first = 0; first < meshes.length;) {
       let end = first, bytes = 0;
       while (end < meshes.length && (end === first || bytes + size(meshes[end]) < MESH_BATCH)) bytes += size(meshes[end++]);
@@ -67,7 +90,7 @@ export class App {
         const vertex = new Float32Array(buffer, at, 3 * vertices);
         const triangle = new Uint32Array(buffer, at + 12 * vertices, 3 * triangles);
         const wire = new Uint32Array(buffer, at + 12 * vertices + 12 * triangles, 2 * wires);
-        this.stage.addMesh(m, meshes[m], vertex, triangle, wire, large);
+        yield [m, meshes[m], vertex, triangle, wire, large];
         at += size(meshes[m]);
       }
       first = end;
@@ -81,6 +104,7 @@ export class App {
     this.status = status;
     if (this.player.count && status.generation !== before.generation) location.reload(); // another run has this name
     if (status.epoch !== before.epoch || status.frames < this.player.count) this.rewind();
+    if (status.changes !== this.meta.changes) await this.changeBodies();
     if (status.frames > this.player.count) {
       const steps = new Float64Array(await this.source.steps(this.player.count));
       this.player.grow(steps);
@@ -116,16 +140,17 @@ export class App {
   // The ball around the moving bodies of these frames, except a few that are far away.
   frameAll(frames, hard) {
     const { motion } = this.meta.bodies, points = [];
-    const anyMoves = motion.some((m) => m === 0);
+    const anyMoves = motion.some((m) => m === 0), changes = Boolean(this.meta.bodies.born);
     const isGround = new Set(this.stage.grounds.map((ground) => ground.body));
     let inFirst = 0;
     for (const frame of frames) {
       for (let b = 0; b < motion.length; b++) {
-        if ((anyMoves && motion[b] !== 0) || isGround.has(b) || isAbsent(frame, b)) continue;
+        if ((anyMoves && motion[b] !== 0 && !changes) || isGround.has(b) || isAbsent(frame, b)) continue;
         points.push([frame.pose[12 * b], frame.pose[12 * b + 1], frame.pose[12 * b + 2], this.stage.radius[b]]);
       }
       inFirst ||= points.length;
     }
+    if (changes) inFirst = points.length; // few bodies are there at first, and most of them come to the same places
     if (!points.length) inFirst = points.push([0, 0, 0, 1]);
     // Around the bodies of the first frame, and those of the others that stayed near.
     const first = points.slice(0, inFirst);
@@ -262,6 +287,14 @@ export class App {
     this.touch();
   }
 
+  // Goes to the first frame of a body that is not there now.
+  showBody(body) {
+    if (!this.frame || !isAbsent(this.frame, body)) return;
+    const first = this.player.steps.findIndex((step) => step >= (this.meta.bodies.born?.[body] ?? 0));
+    if (first >= 0) this.scrub(this.player.timeOf(first));
+    this.pose();
+  }
+
   contactChoice(k) { return { contact: k, data: readContact(this.contactsHere, k), frame: this.shownIndex }; }
 
   follow(on = !this.following) {
@@ -346,7 +379,8 @@ export class App {
     const shown = next && at > 0.5 ? index + 1 : index;
     const before = this.following && this.stage.pose ? this.stage.center(this.chosen.body) : null;
     this.stage.setPose(frame, next, at);
-    if (before) this.orbit.carry(this.stage.center(this.chosen.body).sub(before));
+    if (before && isAbsent(frame, this.chosen.body)) this.following = false;
+    else if (before) this.orbit.carry(this.stage.center(this.chosen.body).sub(before));
     this.frame = next && at > 0.5 ? next : frame;
     this.shownIndex = shown;
     if (this.needsContacts) this.contacts.ahead(shown, 1);

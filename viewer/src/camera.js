@@ -102,6 +102,7 @@ export class Orbit {
   // ---- Events ----
 
   down(event) {
+    this.touched = true;
     if (!this.enabled) return;
     this.element.setPointerCapture(event.pointerId);
     this.pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY, button: event.button });
@@ -138,6 +139,7 @@ export class Orbit {
 
   wheel(event) {
     event.preventDefault();
+    this.touched = true;
     const lines = event.deltaMode === 1 ? 16 : 1;
     this.zoom(Math.exp(Math.max(-120, Math.min(120, event.deltaY * lines)) * 0.0016), event.offsetX, event.offsetY);
     this.onMove?.();

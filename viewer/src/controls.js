@@ -18,7 +18,7 @@ export class Controls {
     const fraction = (time) => Math.max(0, Math.min(1, (time - player.start) / span));
     const ranges = app.frames.held().map(([a, b]) => [fraction(player.timeOf(a)), fraction(player.timeOf(b - 1))]);
     const digits = span < 1 ? 3 : 2;
-    this.slider.draw({ at: fraction(player.time), ranges, failures: this.failures(fraction), text: `${player.time.toFixed(digits)} seconds` });
+    this.slider.draw({ at: fraction(player.time), ranges, failures: this.failures(fraction), changes: this.changes(fraction), text: `${player.time.toFixed(digits)} seconds` });
     this.strip.draw(reports, { from: player.start, to: player.start + span }, player.time, frame?.step);
     this.writeTime(digits);
     const playing = app.meta.live ? !app.status.paused : player.playing;
@@ -29,6 +29,19 @@ export class Controls {
     this.drawToggles();
     this.drawLegend();
     this.drawInspector();
+  }
+
+  // Positions on the slider at which bodies come, bodies go, and joints break or are removed.
+  changes(fraction) {
+    const { meta, player } = this.app, stamp = `${meta.changes} ${player.end}`;
+    if (this.changesOf === stamp) return this.changesAt;
+    const places = (steps = []) => [...new Set(steps.filter((step) => step > 0 && step * player.dt <= player.end))]
+      .slice(-400).map((step) => fraction(step * player.dt));
+    this.changesOf = stamp;
+    this.changesAt = {
+      come: places(meta.bodies.born), gone: places(meta.bodies.died), joints: places((meta.joints ?? []).map((joint) => joint.died ?? 0)),
+    };
+    return this.changesAt;
   }
 
   // Positions on the slider of steps that did not converge; computed again when there are more steps.

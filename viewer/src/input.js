@@ -107,17 +107,19 @@ function find(app, words) {
     app.say(`No body is called “${words}”.`);
     return;
   }
+  app.showBody(body);
   app.choose({ body });
   if (app.stage.pose) app.orbit.wanted.target.copy(app.stage.center(body));
 }
 
 function connectFinder(app) {
   const { find: input, names } = app.elements;
-  names.replaceChildren(...app.meta.bodies.name.slice(0, 1000).map((name) => {
+  app.onChange = () => names.replaceChildren(...app.meta.bodies.name.slice(0, 1000).map((name) => {
     const option = document.createElement('option');
     option.value = name;
     return option;
   }));
+  app.onChange();
   input.addEventListener('change', () => { find(app, input.value); input.value = ''; input.blur(); });
 }
 

@@ -1,5 +1,6 @@
 // Values of the chosen body or contact, as rows.
 import { tidy } from './colors.js';
+import { isAbsent } from './stage.js';
 import { CONTACT_WORDS, JOINT_WORDS } from './store.js';
 
 const MOTION = ['dynamic', 'static', 'kinematic'];
@@ -66,12 +67,18 @@ export function bodyRows(app, body) {
   const rows = [
     ['Body', `${body + 1}, ${soft ? 'soft' : MOTION[bodies.motion[body]]}`],
     ['Mass', tidy(bodies.mass[body] ?? NaN), 'kg'],
+    ...(bodies.born?.[body] > 0 ? [['Comes', tidy(bodies.born[body] * app.meta.dt), 's']] : []),
+    ...(bodies.died?.[body] ? [['Goes', tidy(bodies.died[body] * app.meta.dt), 's']] : []),
+    ...(isAbsent(frame, body) ? [['', 'It is not there now.']] : []),
+  ];
+  if (isAbsent(frame, body)) return rows;
+  rows.push(
     ['Centre [m]', triple([...frame.pose.subarray(12 * body, 12 * body + 3)])],
     ['Speed', still(norm(v), 1e-9), 'm/s'],
     ['Velocity [m/s]', triple([v[0], v[1], v[2]])],
     ...(soft ? [] : [['Spin', still(norm(v.subarray(3)), 1e-9), 'rad/s']]),
     soft ? ['Strain |FᵀF − I|', tidy(frame.strain[body], 2)] : ['Deviation |AᵀA − I|', tidy(frame.strain[body], 2)],
-  ];
+  );
   if (app.contactsHere) {
     const sum = bodyContacts(app.contactsHere, body);
     rows.push(['Contacts', String(sum.count)], ['Normal forces', tidy(sum.normal), 'N'], ['Contact force [N]', triple(sum.force)]);

@@ -1,4 +1,4 @@
-// The time slider: loaded ranges, steps that did not converge, the current time.
+// The time slider: loaded ranges, bodies that come and go, joints that break, steps that did not converge, the current time.
 import { sheetColors } from './theme.js';
 
 export class Slider {
@@ -20,8 +20,8 @@ export class Slider {
     for (const type of ['pointerup', 'pointercancel']) canvas.addEventListener(type, () => { this.held = false; });
   }
 
-  // at and ranges are fractions of the length; failures too.
-  draw({ at, ranges, failures, text }) {
+  // at and ranges are fractions of the length; failures and changes too. Bodies come above the line and go below it.
+  draw({ at, ranges, failures, changes, text }) {
     const { canvas } = this, ratio = Math.min(2, window.devicePixelRatio || 1);
     const width = Math.round(this.width * ratio), height = Math.round(this.height * ratio);
     if (!width) return;
@@ -43,6 +43,11 @@ export class Slider {
     for (const [from, to] of ranges) bar(from, to, color.faint, 5);
     pen.globalAlpha = 1;
     bar(0, at, color.accent, 5);
+    pen.fillStyle = color.faint;
+    for (const t of changes.come) pen.fillRect(x(t) - ratio / 2, y - 8 * ratio, ratio, 4 * ratio);
+    for (const t of changes.gone) pen.fillRect(x(t) - ratio / 2, y + 4 * ratio, ratio, 4 * ratio);
+    pen.fillStyle = color.accent;
+    for (const t of changes.joints) pen.fillRect(x(t) - ratio, y - 8 * ratio, 2 * ratio, 16 * ratio);
     pen.fillStyle = color.bad;
     for (const t of failures) pen.fillRect(x(t) - ratio, y - 8 * ratio, 2 * ratio, 16 * ratio);
     pen.fillStyle = color.ink;

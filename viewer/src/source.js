@@ -78,7 +78,7 @@ export class EmbeddedSource {
   }
 
   async meta() { return this.description; }
-  async status() { return { generation: 0, frames: this.description.frames, writing: false }; }
+  async status() { return { generation: 0, changes: this.description.changes, frames: this.description.frames, writing: false }; }
   async steps(from) { return (await this.section('steps')).slice(8 * from); }
   async reports(after) { return after < 0 ? this.section('reports') : new ArrayBuffer(0); }
 

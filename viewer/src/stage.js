@@ -34,6 +34,7 @@ export class Stage {
     this.soft = [];     // bodies whose vertices move
     this.grounds = [];
     this.size = { width: 1, height: 1 };
+    this.made = [];     // objects of bodies, with their scenes
     this.makeTargets();
     this.makeBack();
     this.marks = new Marks(this.materials);
@@ -54,6 +55,25 @@ export class Stage {
   }
 
   // ---- Meshes ----
+
+  add(scene, Type, geometry, material, order) {
+    const object = addMesh(scene, Type, geometry, material, order);
+    this.made.push({ scene, object });
+    return object;
+  }
+
+  // Removes all bodies.
+  clear() {
+    for (const { scene, object } of this.made) {
+      scene.remove(object);
+      object.geometry.dispose();
+    }
+    this.made = [];
+    this.groups = [];
+    this.soft = [];
+    this.grounds = [];
+    this.pose = undefined;
+  }
 
   setBodies(bodies, up) {
     this.bodies = bodies;
@@ -166,11 +186,11 @@ export class Stage {
 
   makePart(vertex, triangle, capacity, closed, lines = meshLines(vertex, triangle), shape = smoothMesh(vertex, triangle)) {
     const part = new Part(shape, lines, vertex, capacity);
-    addMesh(this.scene, THREE.Mesh, part.surface, closed ? this.materials.closed : this.materials.open);
-    addMesh(this.shadowScene, THREE.Mesh, part.surface, this.materials.shadow);
-    addMesh(this.pickScene, THREE.Mesh, part.surface, this.materials.pick);
-    if (part.feature) part.featureObject = addMesh(this.scene, THREE.LineSegments, part.feature, this.materials.line, 5);
-    if (part.wire) part.wireObject = addMesh(this.scene, THREE.LineSegments, part.wire, this.materials.line, 5);
+    this.add(this.scene, THREE.Mesh, part.surface, closed ? this.materials.closed : this.materials.open);
+    this.add(this.shadowScene, THREE.Mesh, part.surface, this.materials.shadow);
+    this.add(this.pickScene, THREE.Mesh, part.surface, this.materials.pick);
+    if (part.feature) part.featureObject = this.add(this.scene, THREE.LineSegments, part.feature, this.materials.line, 5);
+    if (part.wire) part.wireObject = this.add(this.scene, THREE.LineSegments, part.wire, this.materials.line, 5);
     return part;
   }
 
@@ -183,9 +203,9 @@ export class Stage {
     const part = new Part(null, { ...NO_LINES, all: new Uint32Array(all), points: new Uint32Array(points) }, vertex, capacity);
     for (const [Type, geometry] of [[THREE.LineSegments, part.wire], [THREE.Points, part.points]]) {
       if (!geometry) continue;
-      addMesh(this.scene, Type, geometry, this.materials.wireBody, 4);
-      addMesh(this.shadowScene, Type, geometry, this.materials.shadow);
-      addMesh(this.pickScene, Type, geometry, this.materials.pick);
+      this.add(this.scene, Type, geometry, this.materials.wireBody, 4);
+      this.add(this.shadowScene, Type, geometry, this.materials.shadow);
+      this.add(this.pickScene, Type, geometry, this.materials.pick);
     }
     return part;
   }
@@ -198,7 +218,7 @@ export class Stage {
       const geometry = new THREE.BufferGeometry();
       const square = [-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, -1, 0, 1, 1, 0, -1, 1, 0];
       geometry.setAttribute('position', new THREE.BufferAttribute(new Float32Array(square), 3));
-      const object = addMesh(this.scene, THREE.Mesh, geometry, groundMaterial(plane), 2);
+      const object = this.add(this.scene, THREE.Mesh, geometry, groundMaterial(plane), 2);
       this.grounds.push({ body, corner, plane, object, at: new THREE.Vector3(), normal: new THREE.Vector3() });
     }
   }

@@ -25,6 +25,12 @@ class RangeStore {
     return this.latest;
   }
 
+  // Takes over the items of a store whose frames have fewer bodies.
+  adopt(other, convert) {
+    for (const [index, item] of other.items) this.items.set(index, convert(item));
+    Object.assign(this, { count: other.count, latest: other.latest });
+  }
+
   clear() {
     this.items.clear();
     this.pending.clear();
@@ -103,6 +109,7 @@ export function frameStore(source, meta, onArrival) {
   const stride = frameStride(meta), bodyCount = meta.bodies.name.length, softCount = softVertices(meta);
   const read = async (from, count) => {
     const buffer = await source.frames(from, count);
+    if (buffer.byteLength % stride || buffer.byteLength > count * stride) throw new Error('these frames have other bodies');
     const frames = [];
     for (let at = 0; at + stride <= buffer.byteLength; at += stride) {
       const [step, time] = new Float64Array(buffer, at, 2);
@@ -119,6 +126,17 @@ export function frameStore(source, meta, onArrival) {
     return frames;
   };
   return new RangeStore(read, stride, onArrival);
+}
+
+// A frame of a run in which more bodies have come since. Bodies are never taken off the lists.
+export function growFrame(frame, meta) {
+  const bodies = meta.bodies.name.length, soft = softVertices(meta);
+  const longer = (array, length) => { const out = new Float32Array(length); out.set(array); return out; };
+  const stress = longer(frame.stress, soft);
+  return {
+    ...frame, pose: longer(frame.pose, 12 * bodies), velocity: longer(frame.velocity, 6 * bodies), strain: longer(frame.strain, bodies),
+    soft: longer(frame.soft, 3 * soft), stress, bodyStress: bodyStress(meta, stress),
+  };
 }
 
 // Records of equal size, preceded by their count in each frame; record k is at 4 * words * k in both views.

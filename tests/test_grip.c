@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "softlab.h"
-#include "view/grip.h"
+#include "grip.h"
 
 static void test_lift(void **state) {
   (void)state;

@@ -1,4 +1,4 @@
-/* abd/scene.h, abd/record.h, abd/export.h: what fails says why; what was written is read. examples/simulate.c runs and resumes. */
+/* abd/scene.h, abd/record.h, abd/export.h, abd/mesh.h: what fails says why; what was written is read. examples/simulate.c runs and resumes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <abd/export.h>
+#include <abd/mesh.h>
 
 static const char text[] = "{ \"version\": 1, \"dt\": 0.01, \"steps\": 6, \"bodies\": ["
                            "{ \"name\": \"ground\", \"shape\": \"ground\", \"color\": \"#102030\" },"
@@ -157,10 +158,25 @@ static void check_exports(const char *path, const char *folder) {
   expect(ABD_ERROR_ARGUMENT, "out.doc", &error);
   def.frame = 5;
   assert_int_equal(abd_export(run, "out.obj", &def, &error), ABD_ERROR_ARGUMENT);
-  expect(ABD_ERROR_ARGUMENT, "no such frame", &error);
+  expect(ABD_ERROR_ARGUMENT, "no frame of step 5; the one before is 4; the one after is 6", &error);
+  def.frame = -1, def.first = 500;
+  assert_int_equal(abd_export(run, "out.glb", &def, &error), ABD_ERROR_ARGUMENT);
+  expect(ABD_ERROR_ARGUMENT, "no frame in 500:", &error);
+  assert_int_equal(abd_export(run, "out_%d.glb", &def, &error), ABD_ERROR_ARGUMENT);
+  expect(ABD_ERROR_ARGUMENT, "holds all frames", &error);
+  AbdExportResult result;
+  snprintf(out, sizeof out, "%s/out_%%03d.obj", folder);
+  def.first = 2, def.last = 4, def.result = &result;
+  assert_int_equal(abd_export(run, out, &def, &error), ABD_OK);
+  assert_int_equal(result.frames, 2);
+  for (int step = 2; step <= 4; step += 2) {
+    snprintf(out, sizeof out, "%s/out_%03d.obj", folder, step);
+    assert_true(is_there(out));
+  }
+  def.first = 0, def.last = INT64_MAX, def.result = NULL;
   def.frame = -1, def.table = "nothing";
-  assert_int_equal(abd_export(run, "out.csv", &def, &error), ABD_ERROR_DISK);
-  expect(ABD_ERROR_DISK, "expected the table", &error);
+  assert_int_equal(abd_export(run, "out.csv", &def, &error), ABD_ERROR_ARGUMENT);
+  expect(ABD_ERROR_ARGUMENT, "expected the table", &error);
   abd_run_close(run);
   AbdViewer *viewer = abd_viewer_start(path, NULL, 0, &error);
   if (viewer) assert_true(abd_viewer_port(viewer) > 0);
@@ -211,11 +227,43 @@ static void test_run(void **state) {
   rmdir(path);
 }
 
+/* A tetrahedron with one triangle flipped and one twice, written, read, checked and repaired. */
+static void test_surface(void **state) {
+  (void)state;
+  char path[] = "/tmp/abd-kit-XXXXXX.obj";
+  int file = mkstemps(path, 4);
+  const char obj[] = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 2 4\nf 2 3 4\nf 1 3 4\n";
+  assert_true(file >= 0 && write(file, obj, sizeof obj - 1) == (ssize_t)sizeof obj - 1);
+  close(file);
+  AbdSurface surface;
+  AbdSurfaceFix fix;
+  AbdFindings found;
+  AbdError error = {ABD_OK, ""};
+  assert_true(abd_surface_known(path) && !abd_surface_known("a.json") && abd_tets_known("a.msh"));
+  assert_int_equal(abd_surface_load(path, &surface, &error), ABD_OK);
+  AbdMeshDef def = abd_surface_def(&surface, "tetrahedron");
+  assert_int_equal(abd_mesh_check(&def, &found), ABD_OK);
+  assert_true(!found.closed && found.repeated.count == 1 && found.piece_count == 1);
+  assert_int_equal(abd_surface_fix(&surface, &fix), ABD_OK);
+  assert_true(fix.repeated == 1 && surface.triangle_count == 4);
+  assert_int_equal(abd_surface_write(&surface, path, &error), ABD_OK);
+  abd_surface_free(&surface);
+  assert_int_equal(abd_surface_load(path, &surface, &error), ABD_OK);
+  def = abd_surface_def(&surface, NULL);
+  assert_int_equal(abd_mesh_check(&def, &found), ABD_OK);
+  assert_true(found.closed && found.volume > 0.166 && found.volume < 0.167);
+  abd_surface_free(&surface);
+  unlink(path);
+  assert_int_equal(abd_surface_load(path, &surface, &error), ABD_ERROR_SCENE);
+  expect(ABD_ERROR_SCENE, path, &error);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_scene_errors),
       cmocka_unit_test(test_scene_views),
       cmocka_unit_test(test_run),
+      cmocka_unit_test(test_surface),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "topology.h"
+#include "scene/topology.h"
 
 #include <math.h>
 #include <string.h>

@@ -39,7 +39,7 @@ typedef struct Option {
   const char *help;
 } Option;
 
-/* The options of robots, stored in a SceneOptions. */
+/* The options of robots, stored in an AbdSceneDef. */
 #define ROBOT_OPTIONS(o)                                                                                               \
   {"geometry", 0, OPTION_TEXT, &(o)->geometry, "WORD", "a robot: collision or visual geometry, collision"},            \
       {"base", 0, OPTION_TEXT, &(o)->base, "WORD", "a robot: fixed or free; as the file says, URDF fixed"},            \

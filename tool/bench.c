@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "scene/gallery.h"
+#include <abd/scene.h>
 
 static const Command command = {
     "bench",
@@ -94,15 +94,14 @@ static bool is_scene(const char *text) {
   char name[64];
   size_t length = strlen(text);
   snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
-  return gallery_find(name) || (length > 5 && !strcmp(text + length - 5, ".json"));
+  return abd_gallery_keys(name) || (length > 5 && !strcmp(text + length - 5, ".json"));
 }
 
 static int unknown_operand(const char *text) {
   const char *name[128] = {NULL};
   int count = 0;
   for (const BenchSet *set = bench_sets(); set->name && count < 127; set++) name[count++] = set->name;
-  for (const GalleryScene *const *scene = gallery_list(); *scene && count < 127; scene++)
-    name[count++] = (*scene)->name;
+  for (const char *const *scene = abd_gallery_names(); *scene && count < 127; scene++) name[count++] = *scene;
   const char *nearest = args_nearest(text, name);
   if (nearest) return args_usage_error(&command, "no set or scene '%s'; did you mean '%s'?", text, nearest);
   return args_usage_error(&command, "no set or scene '%s'; 'abd bench --list' and 'abd scene' list them", text);

@@ -5,9 +5,8 @@
 
 #include "args.h"
 
-#include "scene/scene.h"
-
 #include <abd/abd.h>
+#include <abd/scene.h>
 #include <jansson.h>
 #include <stdio.h>
 
@@ -126,7 +125,7 @@ PaperFigures bench_figures(const BenchRow *row);
 /* Runs a row in a separate process, so that its memory can be measured; prints errors and returns an exit code. */
 int bench_measure(BenchRow *row, const BenchOptions *options);
 /* The text of "NAME:KEY=VALUE,...", to be freed; NULL and a sentence on an error. */
-char *bench_gallery_text(const char *scene, size_t *length, SceneError *error);
+char *bench_gallery_text(const char *scene, size_t *length, AbdError *error);
 /* Runs a measured row with another abd program (options->against) and adds its figures to rows; prints errors. */
 int bench_measure_other(const BenchRow *row, const BenchOptions *options, BenchRows *rows); /* bench_other.c */
 

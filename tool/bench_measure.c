@@ -3,8 +3,7 @@
 #define _GNU_SOURCE
 #include "bench.h"
 
-#include "scene/gallery.h"
-#include "scene/scene.h"
+#include <abd/scene.h>
 
 #include <errno.h>
 #include <math.h>
@@ -25,44 +24,27 @@ typedef struct Answer {
 
 /* ---- The scene ---- */
 
-/* The values of "NAME:KEY=VALUE,KEY=VALUE". */
-static bool read_keys(const GalleryScene *scene, char *keys, double *value, SceneError *error) {
-  for (char *word = strtok(keys, ","); word; word = strtok(NULL, ",")) {
-    char *equals = strchr(word, '=');
-    int k = 0;
-    if (equals) *equals = 0;
-    while (scene->key[k].name && strcmp(scene->key[k].name, word)) k++;
-    if (!equals || !scene->key[k].name)
-      return snprintf(error->text, sizeof error->text,
-                      "%s: expected KEY=VALUE with a key of 'abd scene %s --help', got '%.100s'", scene->name,
-                      scene->name, word),
-             false;
-    if (!gallery_read(&scene->key[k], equals + 1, &value[k], error)) return false;
-  }
-  return true;
-}
-
-char *bench_gallery_text(const char *text, size_t *length, SceneError *error) {
+char *bench_gallery_text(const char *text, size_t *length, AbdError *error) {
+  enum { MOST_KEYS = 32 };
+  const char *key[MOST_KEYS];
   char *name = strdup(text), *keys = name ? strchr(name, ':') : NULL;
+  size_t count = 0;
   if (!name) return snprintf(error->text, sizeof error->text, "out of memory"), NULL;
   if (keys) *keys++ = 0;
-  const GalleryScene *scene = gallery_find(name);
-  double value[GALLERY_KEY_LIMIT];
-  char *made = NULL;
-  if (!scene) snprintf(error->text, sizeof error->text, "no scene '%.100s'; 'abd scene' lists them", name);
-  else gallery_defaults(scene, value);
-  if (scene && (!keys || read_keys(scene, keys, value, error))) made = gallery_text(scene, value, length, error);
+  for (char *word = keys ? strtok(keys, ",") : NULL; word && count < MOST_KEYS; word = strtok(NULL, ","))
+    key[count++] = word;
+  char *made = abd_gallery_text(name, key, count, length, error);
   free(name);
   return made;
 }
 
-static Scene *gallery_scene(const char *text, const SceneOptions *options, SceneError *error) {
+static AbdScene *gallery_scene(const char *text, const AbdSceneDef *def, AbdError *error) {
   char name[64];
   size_t length = 0;
   snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
   char *made = bench_gallery_text(text, &length, error);
-  Scene *loaded = made ? scene_parse(made, length, name, options, error) : NULL;
-  free(made);
+  AbdScene *loaded = made ? abd_scene_parse(made, length, name, def, error) : NULL;
+  abd_text_free(made);
   return loaded;
 }
 
@@ -71,7 +53,7 @@ static bool is_file(const char *text) {
   return length > 5 && !strcmp(text + length - 5, ".json");
 }
 
-static Scene *load_scene(const BenchRow *row, const BenchOptions *o, SceneError *error) {
+static AbdScene *load_scene(const BenchRow *row, const BenchOptions *o, AbdError *error) {
   char dt[64], device[64];
   const char **set = calloc((size_t)o->set.count + 3, sizeof *set);
   int count = 0;
@@ -80,13 +62,13 @@ static Scene *load_scene(const BenchRow *row, const BenchOptions *o, SceneError 
   for (int k = 0; k < o->set.count; k++) set[count++] = o->set.text[k];
   if (o->device) snprintf(device, sizeof device, "solver.device=%.40s", o->device), set[count++] = device;
   if (row->dt > 0) snprintf(dt, sizeof dt, "dt=%.17g", row->dt), set[count++] = dt;
-  SceneOptions options = {.mesh_dir = o->mesh_dir, .set = set, .set_count = count};
+  AbdSceneDef options = {.mesh_dir = o->mesh_dir, .set = set, .set_count = (size_t)count};
   char *path = NULL;
-  Scene *scene = NULL;
+  AbdScene *scene = NULL;
   if (!is_file(row->scene)) scene = gallery_scene(row->scene, &options, error);
   else if (asprintf(&path, "%s%s%s", row->its.fixture ? o->fixtures : "", row->its.fixture ? "/" : "", row->scene) < 0)
     snprintf(error->text, sizeof error->text, "out of memory");
-  else scene = scene_load((const char *const[]){path}, 1, &options, error), free(path);
+  else scene = abd_scene_load((const char *const[]){path}, 1, &options, error), free(path);
   free(set);
   return scene;
 }
@@ -142,12 +124,12 @@ static void add_joints(BenchRun *run, const AbdWorld *world) {
   }
 }
 
-static bool step_once(const Scene *scene, AbdWorld *world, bool measured, Answer *answer) {
-  SceneError error;
+static bool step_once(const AbdScene *scene, AbdWorld *world, bool measured, Answer *answer) {
+  AbdError error;
   AbdStepReport report;
   clockid_t clock = answer->one_thread ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
   double start = clock_of(clock);
-  if (!scene_apply(scene, world, &error))
+  if (abd_scene_apply(scene, world, &error) != ABD_OK)
     return snprintf(answer->error, sizeof answer->error, "%.600s", error.text), false;
   if (abd_world_step(world, &report) != ABD_OK)
     return snprintf(answer->error, sizeof answer->error, "step %lld: %.500s",
@@ -159,7 +141,7 @@ static bool step_once(const Scene *scene, AbdWorld *world, bool measured, Answer
   return true;
 }
 
-static void run_steps(const Scene *scene, AbdWorld *world, int64_t skip, int64_t steps, Answer *answer) {
+static void run_steps(const AbdScene *scene, AbdWorld *world, int64_t skip, int64_t steps, Answer *answer) {
   struct rusage before, after;
   BenchRun *run = &answer->run;
   answer->code = EXIT_GOOD;
@@ -181,17 +163,17 @@ static void run_steps(const Scene *scene, AbdWorld *world, int64_t skip, int64_t
   add_joints(run, world);
 }
 
-static int64_t steps_of(const BenchRow *row, const Scene *scene) {
+static int64_t steps_of(const BenchRow *row, const AbdScene *scene) {
   if (row->steps > 0) return row->steps;
-  if (row->its.seconds > 0) return scene_steps_for(scene, row->its.seconds);
+  if (row->its.seconds > 0) return abd_scene_steps_for(scene, row->its.seconds);
   return row->its.steps > 0 ? row->its.steps : 100;
 }
 
 static void run_row(const BenchRow *row, const BenchOptions *options, Answer *answer) {
-  SceneError error;
+  AbdError error;
   answer->code = EXIT_BAD_INPUT, answer->one_thread = row->threads == 1;
-  Scene *scene = load_scene(row, options, &error);
-  AbdWorld *world = scene ? scene_build(scene, row->threads, &error) : NULL;
+  AbdScene *scene = load_scene(row, options, &error);
+  AbdWorld *world = scene ? abd_scene_build(scene, row->threads, &error) : NULL;
   if (!world) {
     snprintf(answer->error, sizeof answer->error, "%.600s", error.text);
   } else if (abd_world_start(world) != ABD_OK) {
@@ -202,7 +184,7 @@ static void run_row(const BenchRow *row, const BenchOptions *options, Answer *an
     run_steps(scene, world, row->its.skip + options->skip, steps_of(row, scene), answer);
   }
   abd_world_destroy(world);
-  scene_destroy(scene);
+  abd_scene_destroy(scene);
 }
 
 /* ---- In the parent ---- */

@@ -44,7 +44,7 @@ static bool is_gallery(const BenchRow *row) {
 }
 
 static int files_make(const BenchRow *row, const BenchOptions *o, OtherFiles *f) {
-  SceneError error;
+  AbdError error;
   size_t length = 0;
   strcpy(f->folder, "/tmp/abd-bench-XXXXXX");
   if (!mkdtemp(f->folder)) return f->folder[0] = 0, other_error(row, "cannot make a folder: ", strerror(errno));
@@ -58,7 +58,7 @@ static int files_make(const BenchRow *row, const BenchOptions *o, OtherFiles *f)
   char *text = bench_gallery_text(row->scene, &length, &error);
   if (!text) return other_error(row, error.text, "");
   bool written = write_text(f->scene, text, length);
-  free(text);
+  abd_text_free(text);
   return written ? EXIT_GOOD : other_error(row, "cannot write ", f->scene);
 }
 

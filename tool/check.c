@@ -2,15 +2,11 @@
  * its meaning; remarks do not affect the exit code. Tested by tests/cli/look.sh. */
 #include "args.h"
 #include "findings.h"
-#include "record/world_nodes.h"
-#include "scene/mesh_file.h"
-#include "scene/mesh_fix.h"
-#include "scene/scene.h"
-#include "scene/tet_mesh.h"
 #include "slow.h"
-#include "topology.h"
 #include "trouble.h"
 #include "volume.h"
+
+#include <abd/record.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -39,7 +35,7 @@ static int fail(int code, const char *sentence) {
 /* ---- One mesh ---- */
 
 /* "(x, y, z)" of a vertex in the coordinates of the file. */
-static const char *place(const MeshShape *mesh, const AbdMeshView *view, uint32_t v, char text[96]) {
+static const char *place(const AbdMeshDef *mesh, const AbdMeshView *view, uint32_t v, char text[96]) {
   double x[3];
   for (int k = 0; k < 3; k++) {
     const double *X = mesh->vertex + 3 * v;
@@ -56,9 +52,9 @@ typedef struct MeshUse {
   bool solid;              /* the open surface has an inside all the same */
 } MeshUse;
 
-static void report_edges(Report *report, const MeshUse *use, const MeshShape *mesh, const Topology *t) {
+static void report_edges(Report *report, const MeshUse *use, const AbdMeshDef *mesh, const AbdFindings *t) {
   char a[96], b[96];
-  const Finding *f = &t->open_edge;
+  const AbdFinding *f = &t->open_edge;
   const char *open =
       use->solid
           ? "it counts as a solid all the same; close the hole%s, or weld vertices"
@@ -90,7 +86,7 @@ static void report_edges(Report *report, const MeshUse *use, const MeshShape *me
             place(mesh, use->view, f->vertex[1], b));
 }
 
-static void report_triangles(Report *report, const MeshUse *use, const MeshShape *mesh, const Topology *t) {
+static void report_triangles(Report *report, const MeshUse *use, const AbdMeshDef *mesh, const AbdFindings *t) {
   char a[96];
   if (t->closed && t->volume < 0)
     problem(report,
@@ -114,7 +110,7 @@ static void report_triangles(Report *report, const MeshUse *use, const MeshShape
 }
 
 /* False if memory runs out. */
-static bool report_self_crossings(Report *report, const MeshUse *use, const MeshShape *mesh, const AbdWorld *world,
+static bool report_self_crossings(Report *report, const MeshUse *use, const AbdMeshDef *mesh, const AbdWorld *world,
                                   AbdMeshId id) {
   uint32_t pair[MOST_PAIRS][2];
   size_t count = abd_mesh_self_crossings(world, id, pair, MOST_PAIRS);
@@ -132,9 +128,9 @@ static bool report_self_crossings(Report *report, const MeshUse *use, const Mesh
   return true;
 }
 
-static int check_mesh(Report *report, const MeshUse *use, const MeshShape *mesh) {
-  Topology topology;
-  if (!topology_analyse(mesh, &topology)) return fail(EXIT_FAILED, "out of memory");
+static int check_mesh(Report *report, const MeshUse *use, const AbdMeshDef *mesh) {
+  AbdFindings topology;
+  if (abd_mesh_check(mesh, &topology) != ABD_OK) return fail(EXIT_FAILED, "out of memory");
   report_edges(report, use, mesh, &topology);
   report_triangles(report, use, mesh, &topology);
   remark(report, "%s%zu vertices, %zu triangles, %zu piece%s, %s", use->name, mesh->vertex_count, mesh->triangle_count,
@@ -144,25 +140,15 @@ static int check_mesh(Report *report, const MeshUse *use, const MeshShape *mesh)
 
 /* ---- A mesh file ---- */
 
-static AbdMeshDef def_of(const MeshData *data, const char *name) {
-  AbdMeshDef def = abd_default_mesh_def();
-  def.name = name;
-  def.vertex = data->vertex, def.vertex_count = data->vertex_count;
-  def.triangle = data->triangle, def.triangle_count = data->triangle_count;
-  def.edge = data->edge, def.edge_count = data->edge_count;
-  return def;
-}
-
 static void report_volume(const Report *report, const char *name, const AbdMeshView *view) {
   char text[VOLUME_TEXT];
   if (volume_text(view, text)) remark(report, "%s%s", name, text);
 }
 
-int check_skin(Report *report, const MeshData *data, bool open_is_wrong) {
+int check_skin(Report *report, const AbdSurface *data, bool open_is_wrong) {
   AbdWorldDef world_def = abd_default_world_def();
-  AbdMeshDef def = def_of(data, report->file);
+  AbdMeshDef def = abd_surface_def(data, report->file);
   MeshUse use = {.name = "", .solid_expected = open_is_wrong};
-  MeshShape shape = {data->vertex, data->vertex_count, data->triangle, data->triangle_count};
   AbdMeshView view = {.name = NULL};
   AbdError error;
   AbdMeshId id;
@@ -170,22 +156,22 @@ int check_skin(Report *report, const MeshData *data, bool open_is_wrong) {
   if (!world) return fail(EXIT_FAILED, error.text);
   bool added = abd_world_add_mesh(world, &def, &id) == ABD_OK && abd_mesh_view(world, id, &view) == ABD_OK;
   use.solid = view.source != ABD_VOLUME_SHEET;
-  int code = check_mesh(report, &use, &shape);
+  int code = check_mesh(report, &use, &def);
   if (added) report_volume(report, "", &view);
   else problem(report, "%s", abd_world_error(world));
-  if (code == EXIT_GOOD && added && !report_self_crossings(report, &use, &shape, world, id))
+  if (code == EXIT_GOOD && added && !report_self_crossings(report, &use, &def, world, id))
     code = fail(EXIT_FAILED, "out of memory");
   abd_world_destroy(world);
   return code;
 }
 
 /* Writes the repaired mesh and says what was changed. */
-static int fix_mesh(const Report *report, MeshData *data, const char *out) {
-  MeshFix fix;
-  SceneError error;
-  if (!mesh_fix(data, &fix)) return fail(EXIT_FAILED, "out of memory");
+static int fix_mesh(const Report *report, AbdSurface *data, const char *out) {
+  AbdSurfaceFix fix;
+  AbdError error;
+  if (abd_surface_fix(data, &fix) != ABD_OK) return fail(EXIT_FAILED, "out of memory");
   if (!data->triangle_count && !data->edge_count) return fail(EXIT_FOUND, "--fix: no triangle is left");
-  if (!mesh_write_obj(data, out, &error)) return fail(EXIT_BAD_INPUT, error.text);
+  if (abd_surface_write(data, out, &error) != ABD_OK) return fail(EXIT_BAD_INPUT, error.text);
   remark(report,
          "%s: %zu vertices and %zu triangles; removed %zu repeated triangles and %zu unused vertices, reversed "
          "%zu triangles%s",
@@ -195,9 +181,9 @@ static int fix_mesh(const Report *report, MeshData *data, const char *out) {
 }
 
 static int check_mesh_file(Report *report, const char *fixed) {
-  MeshData data;
-  SceneError error;
-  if (!mesh_load(report->file, &data, &error)) return fail(EXIT_BAD_INPUT, error.text);
+  AbdSurface data;
+  AbdError error;
+  if (abd_surface_load(report->file, &data, &error) != ABD_OK) return fail(EXIT_BAD_INPUT, error.text);
   if (data.dropped_count)
     remark(report, "%zu triangle%s with a corner twice; left out", data.dropped_count, plural(data.dropped_count));
   if (data.welded_count && data.weld_tolerance > 0)
@@ -211,7 +197,7 @@ static int check_mesh_file(Report *report, const char *fixed) {
     int written = fix_mesh(report, &data, fixed);
     code = written > code ? written : code;
   }
-  mesh_data_free(&data);
+  abd_surface_free(&data);
   return code;
 }
 
@@ -232,7 +218,9 @@ static void check_scene_meshes(Report *report, const AbdWorld *world, int *code)
     if (soft) continue; /* its surface may be a sheet; it is tested against itself below */
     snprintf(name, sizeof name, "mesh '%.120s': ", view.name ? view.name : "?");
     MeshUse use = {name, &view, moves && view.thickness == 0, view.source != ABD_VOLUME_SHEET};
-    MeshShape shape = {view.vertex, view.vertex_count, view.triangle, view.triangle_count};
+    AbdMeshDef shape = abd_default_mesh_def();
+    shape.vertex = view.vertex, shape.vertex_count = view.vertex_count;
+    shape.triangle = view.triangle, shape.triangle_count = view.triangle_count;
     *code = check_mesh(report, &use, &shape);
     if (moves) report_volume(report, name, &view);
     if (*code == EXIT_GOOD && !report_self_crossings(report, &use, &shape, world, (AbdMeshId){m}))
@@ -249,10 +237,10 @@ static const char *element_text(uint32_t triangle, char text[24]) {
 
 static int check_start(Report *report, const AbdWorld *world) {
   AbdCrossing crossing[MOST_PAIRS];
-  double *nodes = world_nodes_new(world);
+  double *nodes = abd_world_nodes_new(world);
   if (!nodes) return fail(EXIT_FAILED, "out of memory");
   size_t count = abd_world_find_crossings(world, nodes, crossing, MOST_PAIRS);
-  free(nodes);
+  abd_nodes_free(nodes);
   if (count == SIZE_MAX) return fail(EXIT_FAILED, "out of memory");
   for (size_t k = 0; k < count && k < MOST_PAIRS; k++) {
     const AbdCrossing *c = &crossing[k];
@@ -343,20 +331,18 @@ static void remark_joints(const Report *report, const AbdWorld *world) {
 
 static void warn(void *user, const char *sentence) { remark(user, "warning: %s", sentence); }
 
-static int check_scene(Report *report, const SceneOptions *options) {
-  SceneError error;
-  Scene *scene = scene_load(&report->file, 1, options, &error);
+static int check_scene(Report *report, const AbdSceneDef *options) {
+  AbdError error;
+  AbdScene *scene = abd_scene_load(&report->file, 1, options, &error);
   if (!scene) return fail(EXIT_BAD_INPUT, error.text);
-  for (int k = 0; k < scene_note_count(scene); k++) remark(report, "%s", scene_note(scene, k));
-  AbdWorld *world = scene_build(scene, 1, &error);
+  for (size_t k = 0; k < abd_scene_note_count(scene); k++) remark(report, "%s", abd_scene_note(scene, k));
+  AbdWorld *world = abd_scene_build(scene, 1, &error);
   int code = EXIT_GOOD;
   if (!world) {
     problem(report, "%s", error.text);
-  } else if (!scene_body_count(scene)) {
-    problem(report, "the scene has no bodies, expected at least one");
   } else {
     /* links of robots may have several shells that overlap; their masses come from the file */
-    if (!scene_is_robot(report->file)) check_scene_meshes(report, world, &code);
+    if (!abd_scene_is_robot(report->file)) check_scene_meshes(report, world, &code);
     int before = report->problems;
     if (code == EXIT_GOOD) code = check_start(report, world);
     if (code == EXIT_GOOD) code = check_gears(report, world);
@@ -367,13 +353,13 @@ static int check_scene(Report *report, const SceneOptions *options) {
       else remark_joints(report, world);
       if (started && !slow_warn(world, warn, report)) code = fail(EXIT_FAILED, "out of memory");
     }
-    remark(report, "%zu bodies, %zu meshes, %lld steps of %.6g s", scene_body_count(scene), abd_world_mesh_count(world),
-           (long long)scene_steps(scene), scene_dt(scene));
-    if (scene_body_count(scene) > abd_world_body_count(world))
-      remark(report, "%zu bodies come after the start", scene_body_count(scene) - abd_world_body_count(world));
+    remark(report, "%zu bodies, %zu meshes, %lld steps of %.6g s", abd_scene_body_count(scene),
+           abd_world_mesh_count(world), (long long)abd_scene_steps(scene), abd_scene_dt(scene));
+    if (abd_scene_body_count(scene) > abd_world_body_count(world))
+      remark(report, "%zu bodies come after the start", abd_scene_body_count(scene) - abd_world_body_count(world));
   }
   abd_world_destroy(world);
-  scene_destroy(scene);
+  abd_scene_destroy(scene);
   return code;
 }
 
@@ -381,7 +367,7 @@ int command_check(int argc, char **argv) {
   const char *mesh_dir = NULL, *fixed = NULL;
   bool quiet = false;
   TextList path, set = {0};
-  SceneOptions options = {0};
+  AbdSceneDef options = abd_default_scene_def();
   const Option option[] = {
       {"mesh-dir", 0, OPTION_TEXT, &mesh_dir, "DIR", "folder in which meshes are searched last"},
       {"set", 's', OPTION_LIST, &set, "KEY=VALUE", "a setting by its name in a scene"},
@@ -394,17 +380,17 @@ int command_check(int argc, char **argv) {
   if (code == ARGS_GO_ON && path.count == 0)
     code = args_usage_error(
         &command, "expected scenes (.json), robots (.urdf .xml) or meshes (.obj .stl .ply .off .msh .vtk .mesh)");
-  if (code == ARGS_GO_ON && fixed && (path.count != 1 || !mesh_extension_known(path.text[0])))
+  if (code == ARGS_GO_ON && fixed && (path.count != 1 || !abd_surface_known(path.text[0])))
     code = args_usage_error(&command, "--fix expects one mesh file");
   if (code == ARGS_GO_ON) {
-    options.mesh_dir = mesh_dir, options.set = set.text, options.set_count = set.count;
+    options.mesh_dir = mesh_dir, options.set = set.text, options.set_count = (size_t)set.count;
     code = EXIT_GOOD;
     for (int k = 0; k < path.count; k++) {
       Report report = {.file = path.text[k], .quiet = quiet};
-      int one = scene_is_robot(report.file)         ? check_scene(&report, &options)
-                : mesh_extension_known(report.file) ? check_mesh_file(&report, fixed)
-                : tet_extension_known(report.file)  ? check_tet_file(&report)
-                                                    : check_scene(&report, &options);
+      int one = abd_scene_is_robot(report.file)  ? check_scene(&report, &options)
+                : abd_surface_known(report.file) ? check_mesh_file(&report, fixed)
+                : abd_tets_known(report.file)    ? check_tet_file(&report)
+                                                 : check_scene(&report, &options);
       if (one == EXIT_GOOD && report.problems) one = EXIT_FOUND;
       if (one == EXIT_GOOD && !quiet) printf("%s: no problem\n", report.file);
       if (one > code) code = one;

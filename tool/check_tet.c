@@ -2,7 +2,6 @@
  * faces, and the surface. Tested by tests/cli/soft.sh. */
 #include "args.h"
 #include "findings.h"
-#include "scene/tet_mesh.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +10,7 @@
 static const double sliver_angle = 5; /* [degrees] */
 
 /* The place of the first finding of a kind. */
-static const char *place(const TetMesh *mesh, size_t tet, char text[96]) {
+static const char *place(const AbdTets *mesh, size_t tet, char text[96]) {
   double x[3] = {0};
   for (int k = 0; k < 4; k++)
     for (int i = 0; i < 3; i++) x[i] += mesh->mesh.vertex[3 * mesh->tet[4 * tet + (size_t)k] + (size_t)i] / 4;
@@ -20,7 +19,7 @@ static const char *place(const TetMesh *mesh, size_t tet, char text[96]) {
 }
 
 /* Twice the area vectors of the four faces, outward. */
-static void face_normals(const TetMesh *mesh, size_t tet, double n[4][3]) {
+static void face_normals(const AbdTets *mesh, size_t tet, double n[4][3]) {
   static const int face[4][3] = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 3, 2}};
   for (int f = 0; f < 4; f++) {
     const double *p[3];
@@ -34,7 +33,7 @@ static void face_normals(const TetMesh *mesh, size_t tet, double n[4][3]) {
 static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 /* The smallest angle between two faces [degrees]. */
-static double least_dihedral(const TetMesh *mesh, size_t tet) {
+static double least_dihedral(const AbdTets *mesh, size_t tet) {
   double n[4][3], least = 180;
   face_normals(mesh, tet, n);
   for (int i = 0; i < 4; i++)
@@ -55,12 +54,12 @@ static void note(Worst *worst, size_t tet, double value) {
 }
 
 /* Checks volumes and angles; returns the total volume. */
-static double check_tets(Report *report, const TetMesh *mesh) {
+static double check_tets(Report *report, const AbdTets *mesh) {
   Worst inverted = {0}, flat = {0}, sliver = {0};
   double filled = 0;
   char at[96];
   for (size_t t = 0; t < mesh->tet_count; t++) {
-    double volume = tet_mesh_volume(mesh, t), angle = volume > 0 ? least_dihedral(mesh, t) : 0;
+    double volume = abd_tets_volume(mesh, t), angle = volume > 0 ? least_dihedral(mesh, t) : 0;
     filled += volume;
     if (volume < 0) note(&inverted, t, volume);
     else if (!(volume > 0)) note(&flat, t, 0);
@@ -84,41 +83,36 @@ static double check_tets(Report *report, const TetMesh *mesh) {
   return filled;
 }
 
-static int check_solid(Report *report, const TetMesh *mesh) {
-  size_t twins[2], stray, first = 0, count, shared;
-  uint32_t(*surface)[3];
+static int check_solid(Report *report, const AbdTets *mesh) {
+  AbdTetFindings found;
   double filled = check_tets(report, mesh);
-  if (tet_mesh_find_twins(mesh, twins))
-    problem(report, "repeated: tetrahedra %zu and %zu have the same corners; remove one", twins[0], twins[1]);
-  if (!tet_mesh_find_stray(mesh, &stray, &first) || !tet_mesh_surface(mesh, &surface, &count, &shared))
-    return EXIT_FAILED;
-  free(surface);
-  if (shared)
-    problem(report, "overlapping: %zu face%s of more than two tetrahedra, or of two on the same side", shared,
-            plural(shared));
-  if (stray)
+  if (abd_tets_check(mesh, &found) != ABD_OK) return EXIT_FAILED;
+  if (found.has_twins)
+    problem(report, "repeated: tetrahedra %zu and %zu have the same corners; remove one", found.twin[0], found.twin[1]);
+  if (found.shared)
+    problem(report, "overlapping: %zu face%s of more than two tetrahedra, or of two on the same side", found.shared,
+            plural(found.shared));
+  if (found.stray)
     problem(report,
             "the surface does not match: %zu triangle%s of the file (the first is %zu) that are no faces of tetrahedra",
-            stray, plural(stray), first);
+            found.stray, plural(found.stray), found.first_stray);
   remark(report, "%zu tetrahedra of volume %.6g on %zu vertices", mesh->tet_count, filled, mesh->mesh.vertex_count);
   return EXIT_GOOD;
 }
 
 int check_tet_file(Report *report) {
-  TetMesh mesh;
-  SceneError error;
-  MeshData skin = {0};
-  uint32_t *node_of = NULL;
-  if (!tet_mesh_load(report->file, &mesh, &error))
+  AbdTets mesh;
+  AbdError error;
+  AbdSurface skin = {0};
+  if (abd_tets_load(report->file, &mesh, &error) != ABD_OK)
     return fprintf(stderr, "abd check: %s\n", error.text), EXIT_BAD_INPUT;
   if (mesh.turned) remark(report, "every tetrahedron is inside out: another convention, turned on reading");
   if (mesh.unused_count) remark(report, "%zu vertices without an element are dropped", mesh.unused_count);
   int code = mesh.tet_count ? check_solid(report, &mesh) : EXIT_GOOD;
-  if (code == EXIT_GOOD && !tet_mesh_skin(&mesh, &skin, &node_of)) code = EXIT_FAILED;
+  if (code == EXIT_GOOD && abd_tets_skin(&mesh, &skin) != ABD_OK) code = EXIT_FAILED;
   if (code == EXIT_FAILED) fprintf(stderr, "abd check: out of memory\n");
   else code = check_skin(report, &skin, mesh.tet_count > 0);
-  mesh_data_free(&skin);
-  free(node_of);
-  tet_mesh_free(&mesh);
+  abd_surface_free(&skin);
+  abd_tets_free(&mesh);
   return code;
 }

@@ -229,11 +229,23 @@ json_t *facts_json(const RunFacts *facts) {
   return o;
 }
 
-int facts_no_body(const char *command, const char *path, const RunScene *scene, const char *name) {
-  const char **known = calloc(scene->body_count + 1, sizeof *known);
-  for (size_t b = 0; known && b < scene->body_count; b++) known[b] = scene->body[b].name;
+AbdBodyId facts_find_body(AbdRun *run, const char *name) {
+  AbdRunBody body;
+  AbdBodyId id = {1};
+  for (; abd_run_body(run, id, &body) == ABD_OK; id.id++)
+    if (!strcmp(body.name, name)) return id;
+  return (AbdBodyId){0};
+}
+
+int facts_no_body(const char *command, AbdRun *run, const char *name) {
+  AbdRunView view = {0};
+  AbdRunBody body;
+  abd_run_view(run, &view);
+  const char **known = calloc(view.body_count + 1, sizeof *known);
+  for (uint32_t b = 0; known && b < view.body_count && abd_run_body(run, (AbdBodyId){b + 1}, &body) == ABD_OK; b++)
+    known[b] = body.name;
   const char *nearest = known ? args_nearest(name, known) : NULL;
-  fprintf(stderr, "abd %s: --body: %s has no body '%s'", command, path, name);
+  fprintf(stderr, "abd %s: --body: %s has no body '%s'", command, abd_run_path(run), name);
   fprintf(stderr, nearest ? "; did you mean '%s'?\n" : "\n", nearest);
   free(known);
   return EXIT_BAD_INPUT;

@@ -2,8 +2,6 @@
 #ifndef ABD_TOOL_FACTS_H
 #define ABD_TOOL_FACTS_H
 
-#include "record/run.h"
-
 #include <abd/record.h>
 
 #include <jansson.h>
@@ -27,8 +25,10 @@ void facts_destroy(RunFacts *facts);
 void facts_print(const RunFacts *facts);
 /* NULL if memory runs out. */
 json_t *facts_json(const RunFacts *facts);
+/* The first body of a name; null if there is none. */
+AbdBodyId facts_find_body(AbdRun *run, const char *name);
 /* Prints that a run has no body of this name, with the most similar name; returns EXIT_BAD_INPUT. */
-int facts_no_body(const char *command, const char *path, const RunScene *scene, const char *name);
+int facts_no_body(const char *command, AbdRun *run, const char *name);
 /* Prints one JSON object on standard output and frees it. */
 bool json_print(json_t *object);
 

@@ -2,7 +2,7 @@
 #ifndef ABD_TOOL_FINDINGS_H
 #define ABD_TOOL_FINDINGS_H
 
-#include "scene/mesh_file.h"
+#include <abd/mesh.h>
 
 typedef struct Report {
   const char *file; /* the file that is checked */
@@ -15,7 +15,7 @@ void remark(const Report *report, const char *format, ...) __attribute__((format
 const char *plural(size_t count); /* "" for one, else "s" */
 
 /* check.c: a surface by itself; an exit code. */
-int check_skin(Report *report, const MeshData *data, bool open_is_wrong);
+int check_skin(Report *report, const AbdSurface *data, bool open_is_wrong);
 /* check_tet.c: a file of tetrahedra; an exit code. */
 int check_tet_file(Report *report);
 

@@ -2,10 +2,10 @@
  *
  * Dragging pulls a point of a body towards the mouse with a spring and a damper: with the effective mass at the point,
  * 1/m = 1/mass + r^2/inertia, k = m w^2 and c = 2 m w. The pull is constant over a step and stable for w dt < 0.3. A
- * soft body is held by some of its vertices (view/grip.h). */
+ * soft body is held by some of its vertices (grip.h). */
 #define _GNU_SOURCE
+#include "grip.h"
 #include "live.h"
-#include "view/grip.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -234,7 +234,7 @@ static void write_status(void *user, char *text, size_t size) {
   json_decref(sentence);
 }
 
-ViewControl live_control(Live *live) { return (ViewControl){live, on_command, write_status}; }
+AbdViewerControl live_control(Live *live) { return (AbdViewerControl){live, on_command, write_status}; }
 
 /* ---- Life ---- */
 

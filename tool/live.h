@@ -3,14 +3,15 @@
 #ifndef ABD_TOOL_LIVE_H
 #define ABD_TOOL_LIVE_H
 
+#include <abd/export.h>
+
 #include "session.h"
-#include "view/server.h"
 
 typedef struct Live Live;
 
 /* Uses the session exclusively until live_stop; NULL if memory runs out. */
 Live *live_start(Session *session, bool paused);
-ViewControl live_control(Live *live);
+AbdViewerControl live_control(Live *live);
 void live_stop(Live *live); /* NULL is allowed */
 
 #endif

@@ -19,8 +19,8 @@ typedef struct Scratch {
   char folder[200], path[4][256];
 } Scratch; /* path: the last few files requested */
 
-static bool fail(SceneError *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool fail(SceneError *error, const char *format, ...) {
+static bool fail(AbdError *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool fail(AbdError *error, const char *format, ...) {
   va_list list;
   va_start(list, format);
   vsnprintf(error->text, sizeof error->text, format, list);
@@ -28,7 +28,7 @@ static bool fail(SceneError *error, const char *format, ...) {
   return false;
 }
 
-static bool scratch_open(Scratch *s, SceneError *error) {
+static bool scratch_open(Scratch *s, AbdError *error) {
   const char *base = getenv("TMPDIR");
   snprintf(s->folder, sizeof s->folder, "%.180s/abd-XXXXXX", base && *base ? base : "/tmp");
   return mkdtemp(s->folder) || fail(error, "cannot make a scratch folder %s: %s", s->folder, strerror(errno));
@@ -72,7 +72,7 @@ static void last_line(const char *path, char text[300]) {
 }
 
 /* Runs a program to its end; the log receives its output. */
-static bool run(Scratch *s, char *const *argv, SceneError *error) {
+static bool run(Scratch *s, char *const *argv, AbdError *error) {
   posix_spawn_file_actions_t actions;
   const char *log = scratch_file(s, 3, "log");
   char said[300];
@@ -96,7 +96,7 @@ static bool run(Scratch *s, char *const *argv, SceneError *error) {
 }
 
 /* TetGen's .smesh: points, facets, no holes, no regions. */
-static bool write_smesh(const char *path, const MeshData *m, SceneError *error) {
+static bool write_smesh(const char *path, const AbdSurface *m, AbdError *error) {
   FILE *out = fopen(path, "w");
   if (!out) return fail(error, "cannot write %s: %s", path, strerror(errno));
   fprintf(out, "%zu 3 0 0\n", m->vertex_count);
@@ -110,8 +110,8 @@ static bool write_smesh(const char *path, const MeshData *m, SceneError *error) 
   return (fclose(out) == 0 && !failed) || fail(error, "cannot write %s: %s", path, strerror(errno));
 }
 
-static bool run_tetgen(Scratch *s, const MeshData *surface, const MesherOptions *options, TetMesh *out,
-                       SceneError *error) {
+static bool run_tetgen(Scratch *s, const AbdSurface *surface, const MesherOptions *options, AbdTets *out,
+                       AbdError *error) {
   char switches[100], volume[60] = "";
   const char *in = scratch_file(s, 0, "in.smesh");
   if (options->edge > 0)
@@ -119,10 +119,10 @@ static bool run_tetgen(Scratch *s, const MeshData *surface, const MesherOptions 
   snprintf(switches, sizeof switches, "-pq%.6g%s%sgQ", options->quality, volume, options->keep_surface ? "Y" : "");
   char *const argv[] = {"tetgen", switches, (char *)in, NULL};
   return write_smesh(in, surface, error) && run(s, argv, error) &&
-         tet_mesh_load(scratch_file(s, 1, "in.1.mesh"), out, error);
+         abd_tets_load(scratch_file(s, 1, "in.1.mesh"), out, error) == ABD_OK;
 }
 
-static bool write_geo(const char *path, const char *mesh, double edge, SceneError *error) {
+static bool write_geo(const char *path, const char *mesh, double edge, AbdError *error) {
   FILE *out = fopen(path, "w");
   if (!out) return fail(error, "cannot write %s: %s", path, strerror(errno));
   fprintf(out, "Merge \"%s\";\nSurface Loop(1) = {1};\nVolume(1) = {1};\nMesh.SaveAll = 1;\nMesh.Optimize = 1;\n",
@@ -133,20 +133,20 @@ static bool write_geo(const char *path, const char *mesh, double edge, SceneErro
 }
 
 /* Gmsh does not change a surface given as triangles. */
-static bool run_gmsh(Scratch *s, const MeshData *surface, const MesherOptions *options, TetMesh *out,
-                     SceneError *error) {
+static bool run_gmsh(Scratch *s, const AbdSurface *surface, const MesherOptions *options, AbdTets *out,
+                     AbdError *error) {
   const char *in = scratch_file(s, 0, "in.msh"), *geo = scratch_file(s, 1, "in.geo"),
              *made = scratch_file(s, 2, "out.msh");
-  TetMesh sheet = {.mesh = *surface};
+  AbdTets sheet = {.mesh = *surface};
   char *const argv[] = {"gmsh", (char *)geo, "-3", "-format", "msh22", "-o", (char *)made, NULL};
-  return tet_mesh_write(&sheet, in, error) && write_geo(geo, in, options->edge, error) && run(s, argv, error) &&
-         tet_mesh_load(made, out, error);
+  return abd_tets_write(&sheet, in, error) == ABD_OK && write_geo(geo, in, options->edge, error) &&
+         run(s, argv, error) && abd_tets_load(made, out, error) == ABD_OK;
 }
 
-bool mesher_run(const MeshData *surface, const MesherOptions *options, TetMesh *out, bool *missing, SceneError *error) {
+bool mesher_run(const AbdSurface *surface, const MesherOptions *options, AbdTets *out, bool *missing, AbdError *error) {
   const char *program = options->program;
   Scratch scratch;
-  *out = (TetMesh){0};
+  *out = (AbdTets){0};
   if (!program) program = on_path("tetgen") ? "tetgen" : "gmsh";
   *missing = !on_path(program);
   if (*missing)
@@ -159,7 +159,7 @@ bool mesher_run(const MeshData *surface, const MesherOptions *options, TetMesh *
   scratch_close(&scratch);
   if (ok && !out->tet_count)
     ok = fail(error, "%s made no tetrahedra; 'abd check' may name the problem of the surface", program);
-  if (!ok) tet_mesh_free(out);
+  if (!ok) abd_tets_free(out);
   else out->mesh.triangle_count = 0; /* the surface is computed from the tetrahedra */
   return ok;
 }

@@ -3,7 +3,7 @@
 #ifndef ABD_TOOL_MESHER_H
 #define ABD_TOOL_MESHER_H
 
-#include "scene/tet_mesh.h"
+#include <abd/mesh.h>
 
 typedef struct MesherOptions {
   const char *program; /* "tetgen" or "gmsh"; NULL: the first that is installed */
@@ -13,6 +13,6 @@ typedef struct MesherOptions {
 } MesherOptions;
 
 /* error: why it failed, with the program's output. *missing: no program was found. */
-bool mesher_run(const MeshData *surface, const MesherOptions *options, TetMesh *out, bool *missing, SceneError *error);
+bool mesher_run(const AbdSurface *surface, const MesherOptions *options, AbdTets *out, bool *missing, AbdError *error);
 
 #endif

@@ -8,8 +8,8 @@
 #include "session.h"
 #include "stop.h"
 #include "trouble.h"
-#include "view/page.h"
-#include "view/server.h"
+
+#include <abd/export.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -87,7 +87,7 @@ static void print_next(const Session *session, const RunFacts *facts) {
     printf("WARNING: %lld steps did not converge; see the report table, or: %s export %s --reports -o reports.csv\n",
            (long long)facts->summary.not_converged, abd, path);
   printf("Next:\n  %s verify %s\n  %s export %s -o picture.png\n", abd, path, abd, path);
-  if (page_present() && view_server_present()) printf("  %s view %s\n", abd, path);
+  if (!abd_viewer_missing()) printf("  %s view %s\n", abd, path);
 }
 
 static int sum_up(Session *session, int code) {

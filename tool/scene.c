@@ -1,12 +1,14 @@
 /* `abd scene`: writes a scene of the gallery. Tested in tests/cli/gallery.sh. */
+#define _GNU_SOURCE
 #include "args.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "scene/gallery.h"
-#include "scene/scene.h"
+#include <abd/scene.h>
+
+enum { MOST_KEYS = 12 };
 
 static const Command command = {
     "scene",
@@ -19,15 +21,13 @@ static const Command command = {
 
 static int print_names(void) {
   printf("Scenes to write with 'abd scene NAME -o FILE'; 'abd scene NAME --help' lists their keys:\n\n");
-  for (const GalleryScene *const *scene = gallery_list(); *scene; scene++)
-    printf("  %-16s %s\n", (*scene)->name, (*scene)->about);
+  for (const char *const *name = abd_gallery_names(); *name; name++)
+    printf("  %-16s %s\n", *name, abd_gallery_about(*name));
   return EXIT_GOOD;
 }
 
 static int unknown_scene(const char *text) {
-  const char *name[64] = {NULL};
-  for (int k = 0; gallery_list()[k] && k < 63; k++) name[k] = gallery_list()[k]->name;
-  const char *nearest = args_nearest(text, name);
+  const char *nearest = args_nearest(text, abd_gallery_names());
   if (nearest) return args_usage_error(&command, "no scene '%s'; did you mean '%s'?", text, nearest);
   return args_usage_error(&command, "no scene '%s'; 'abd scene' lists them", text);
 }
@@ -42,49 +42,49 @@ static int write_text(const char *path, const char *text, size_t length) {
   return EXIT_FAILED;
 }
 
-static int write_scene(const GalleryScene *scene, const char *const *text, const char *path) {
-  double value[GALLERY_KEY_LIMIT];
-  SceneError error;
-  size_t length;
-  gallery_defaults(scene, value);
-  for (int k = 0; scene->key[k].name; k++)
-    if (text[k] && !gallery_read(&scene->key[k], text[k], &value[k], &error))
-      return args_usage_error(&command, "%s: %s", scene->name, error.text);
-  char *made = gallery_text(scene, value, &length, &error);
-  if (!made) return args_usage_error(&command, "%s", error.text);
-  int code = write_text(path, made, length);
-  free(made);
+/* value: of each key as text, NULL for its default. */
+static int write_scene(const char *name, const AbdGalleryKey *key, const char *const *value, const char *path) {
+  char *given[MOST_KEYS] = {NULL};
+  size_t count = 0, length;
+  AbdError error = {.text = "out of memory"};
+  bool good = true;
+  for (int k = 0; k < MOST_KEYS && key[k].name; k++)
+    if (value[k]) good = asprintf(&given[count++], "%s=%s", key[k].name, value[k]) >= 0 && good;
+  char *made = good ? abd_gallery_text(name, (const char *const *)given, count, &length, &error) : NULL;
+  int code = made ? write_text(path, made, length) : args_usage_error(&command, "%s", error.text);
+  for (size_t k = 0; k < count; k++) free(given[k]);
+  abd_text_free(made);
   return code;
 }
 
 /* The help of a key: its meaning, its choices, its default. */
-static void describe(const GalleryKey *key, char text[200]) {
+static void describe(const AbdGalleryKey *key, char text[200]) {
   char value[32], words[100] = "";
   for (int k = 0; key->choice && key->choice[k]; k++) {
     size_t used = strlen(words);
     snprintf(words + used, sizeof words - used, "%s%s", used ? " or " : ": ", key->choice[k]);
   }
-  gallery_write_value(key, key->value, value);
+  abd_gallery_value_text(key, key->value, value);
   snprintf(text, 200, "%s%s (%s)", key->help, words, value);
 }
 
-static int scene_command(const GalleryScene *scene, int argc, char **argv) {
-  const char *path = NULL, *text[GALLERY_KEY_LIMIT] = {NULL};
-  char usage[100], help[GALLERY_KEY_LIMIT][200];
-  Option option[GALLERY_KEY_LIMIT + 2] = {{0}};
-  int count = gallery_key_count(scene);
-  for (int k = 0; k < count; k++) {
-    describe(&scene->key[k], help[k]);
-    option[k] = (Option){scene->key[k].name, 0, OPTION_TEXT, &text[k], scene->key[k].choice ? "WORD" : "N", help[k]};
+static int scene_command(const char *name, const AbdGalleryKey *key, int argc, char **argv) {
+  const char *path = NULL, *text[MOST_KEYS] = {NULL};
+  char usage[100], help[MOST_KEYS][200];
+  Option option[MOST_KEYS + 2] = {{0}};
+  int count = 0;
+  for (; count < MOST_KEYS && key[count].name; count++) {
+    const AbdGalleryKey *k = &key[count];
+    describe(k, help[count]);
+    option[count] = (Option){k->name, 0, OPTION_TEXT, &text[count], k->choice ? "WORD" : "N", help[count]};
   }
   option[count] = (Option){"output", 'o', OPTION_TEXT, &path, "FILE", "the file to write (standard output)"};
-  snprintf(usage, sizeof usage, "scene %s [--KEY VALUE ...] [-o FILE]", scene->name);
-  const Command its = {"scene", usage, scene->about, NULL};
+  snprintf(usage, sizeof usage, "scene %s [--KEY VALUE ...] [-o FILE]", name);
+  const Command its = {"scene", usage, abd_gallery_about(name), NULL};
   TextList more;
   int code = args_parse(&its, option, argc, argv, &more);
-  if (code == ARGS_GO_ON && more.count)
-    code = args_usage_error(&its, "unexpected '%s' after %s", more.text[0], scene->name);
-  if (code == ARGS_GO_ON) code = write_scene(scene, text, path);
+  if (code == ARGS_GO_ON && more.count) code = args_usage_error(&its, "unexpected '%s' after %s", more.text[0], name);
+  if (code == ARGS_GO_ON) code = write_scene(name, key, text, path);
   args_free(&more);
   return code;
 }
@@ -103,14 +103,14 @@ static char *folder_of(const char *path) {
   return slash ? strndup(path, slash > path ? (size_t)(slash - path) : 1) : strdup(".");
 }
 
-static int write_robot(const char *robot, const char *path, const SceneOptions *options, bool quiet) {
-  SceneError error;
+static int write_robot(const char *robot, const char *path, const AbdSceneDef *def, bool quiet) {
+  AbdError error;
   char *folder = folder_of(path);
-  char *text = scene_from_robot(robot, folder, options, quiet ? NULL : print_note, NULL, &error);
+  char *text = abd_robot_text(robot, folder, def, quiet ? NULL : print_note, NULL, &error);
   free(folder);
   if (!text) return fprintf(stderr, "abd scene: %s\n", error.text), EXIT_BAD_INPUT;
   int code = write_text(path, text, strlen(text));
-  free(text);
+  abd_text_free(text);
   return code;
 }
 
@@ -118,7 +118,7 @@ int command_scene(int argc, char **argv) {
   TextList none;
   const char *from = NULL, *path = NULL;
   bool quiet = false;
-  SceneOptions options = {0};
+  AbdSceneDef options = abd_default_scene_def();
   const Option option[] = {
       {"from", 0, OPTION_TEXT, &from, "ROBOT", "a robot to write as a scene: .urdf or .xml"},
       {"output", 'o', OPTION_TEXT, &path, "FILE", "the file to write (standard output)"},
@@ -128,8 +128,8 @@ int command_scene(int argc, char **argv) {
       {0}};
   if (argc < 2) return print_names();
   if (argv[1][0] != '-') {
-    const GalleryScene *scene = gallery_find(argv[1]);
-    return scene ? scene_command(scene, argc - 1, argv + 1) : unknown_scene(argv[1]);
+    const AbdGalleryKey *key = abd_gallery_keys(argv[1]);
+    return key ? scene_command(argv[1], key, argc - 1, argv + 1) : unknown_scene(argv[1]);
   }
   int code = args_parse(&command, option, argc, argv, &none);
   args_free(&none);

@@ -1,7 +1,6 @@
 /* `abd tetrahedralize`: fills a closed surface with tetrahedra by an external program. Tested by tests/cli/soft.sh. */
 #include "args.h"
 #include "mesher.h"
-#include "topology.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,10 +13,10 @@ static const Command command = {
     "Exit codes: 0 good; 2 bad usage, a surface that cannot be filled, or no such program; 4 disk, memory.",
 };
 
-static bool check_surface(const char *path, const MeshData *data, SceneError *error) {
-  MeshShape shape = {data->vertex, data->vertex_count, data->triangle, data->triangle_count};
-  Topology t;
-  if (!topology_analyse(&shape, &t))
+static bool check_surface(const char *path, const AbdSurface *surface, AbdError *error) {
+  AbdMeshDef def = abd_surface_def(surface, path);
+  AbdFindings t;
+  if (abd_mesh_check(&def, &t) != ABD_OK)
     return snprintf(error->text, sizeof error->text, "%.500s: out of memory", path), false;
   if (t.closed && t.volume != 0) return true;
   snprintf(error->text, sizeof error->text,
@@ -28,22 +27,22 @@ static bool check_surface(const char *path, const MeshData *data, SceneError *er
 }
 
 static int fill(const char *path, const char *output, const MesherOptions *options) {
-  MeshData surface;
-  TetMesh mesh = {0};
-  SceneError error;
+  AbdSurface surface;
+  AbdTets mesh = {0};
+  AbdError error;
   bool missing = false, written = false;
-  if (!mesh_load(path, &surface, &error))
+  if (abd_surface_load(path, &surface, &error) != ABD_OK)
     return fprintf(stderr, "abd tetrahedralize: %s\n", error.text), EXIT_BAD_INPUT;
   bool ok = check_surface(path, &surface, &error) && mesher_run(&surface, options, &mesh, &missing, &error) &&
-            tet_mesh_require_sound(&mesh, path, &error);
-  if (ok) written = tet_mesh_write(&mesh, output, &error);
+            abd_tets_require_sound(&mesh, path, &error) == ABD_OK;
+  if (ok) written = abd_tets_write(&mesh, output, &error) == ABD_OK;
   double volume = 0;
-  for (size_t t = 0; t < mesh.tet_count; t++) volume += tet_mesh_volume(&mesh, t);
+  for (size_t t = 0; t < mesh.tet_count; t++) volume += abd_tets_volume(&mesh, t);
   if (written)
     printf("%s: %zu vertices, %zu tetrahedra, volume %.6g\n", output, mesh.mesh.vertex_count, mesh.tet_count, volume);
   else fprintf(stderr, "abd tetrahedralize: %s\n", error.text);
-  mesh_data_free(&surface);
-  tet_mesh_free(&mesh);
+  abd_surface_free(&surface);
+  abd_tets_free(&mesh);
   return written ? EXIT_GOOD : ok ? EXIT_FAILED : EXIT_BAD_INPUT;
 }
 

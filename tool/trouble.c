@@ -2,9 +2,7 @@
 #define _GNU_SOURCE
 #include "trouble.h"
 
-#include "export/place.h"
-#include "record/world_nodes.h"
-#include "view/page.h"
+#include <abd/export.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -19,14 +17,14 @@ const char *trouble_body_name(const AbdWorld *world, AbdBodyId body) {
 /* ---- The place ---- */
 
 /* "triangle 12 of 'cup'" */
-static const char *side_text(const AbdWorld *world, const Place *place, int side, char text[160]) {
+static const char *side_text(const AbdWorld *world, const AbdPlace *place, int side, char text[160]) {
   const char *name = trouble_body_name(world, place->body[side]);
   if (place->triangle[side] == UINT32_MAX) snprintf(text, 160, "'%.100s' (body %u)", name, place->body[side].id);
   else snprintf(text, 160, "triangle %u of '%.100s' (body %u)", place->triangle[side], name, place->body[side].id);
   return text;
 }
 
-static void place_text(const AbdWorld *world, const Place *place, char *text, size_t size) {
+static void place_text(const AbdWorld *world, const AbdPlace *place, char *text, size_t size) {
   char a[160], b[160] = "", gap[64] = "", force[64] = "";
   side_text(world, place, 0, a);
   if (place->body[1].id) side_text(world, place, 1, b);
@@ -45,33 +43,33 @@ static char *beside(const Session *session, const char *what) {
   return asprintf(&path, "%.*s-%s", length, session->path, what) < 0 ? NULL : path;
 }
 
-static void write_mesh(Session *session, const Place *place, const char *what, const char *about) {
-  ExportError error;
+static void write_mesh(Session *session, const AbdPlace *place, const char *what, const char *about) {
+  AbdError error;
   char *path = beside(session, what);
-  if (path && export_place_obj(session->world, place, about, path, &error))
+  if (path && abd_place_write(session->world, place, about, path, &error) == ABD_OK)
     progress_say(&session->progress, "  its mesh:  %s", path);
   else progress_say(&session->progress, "  its mesh could not be written: %s", path ? error.text : "out of memory");
   free(path);
 }
 
-static void look_text(const Place *place, char text[128]) {
+static void look_text(const AbdPlace *place, char text[128]) {
   snprintf(text, 128, "%.6g,%.6g,%.6g,%.3g", place->point[0], place->point[1], place->point[2], place->radius);
 }
 
 /* The commands that show the place in a frame of a run. */
-static void say_look(Session *session, const Place *place, const char *path, int64_t frame) {
+static void say_look(Session *session, const AbdPlace *place, const char *path, int64_t frame) {
   char at[128], file[WORD_SIZE], name[WORD_SIZE];
   const char *abd = args_program(), *word = args_word(path, file, sizeof file);
   look_text(place, at);
   progress_say(&session->progress, "  look:      %s export %s -o place.png --frame %lld --look-at %s", abd, word,
                (long long)frame, at);
-  if (page_present())
+  if (!abd_viewer_missing())
     progress_say(&session->progress, "  or:        %s view %s --frame %lld --body %s --look-at %s", abd, word,
                  (long long)frame, args_word(trouble_body_name(session->world, place->body[0]), name, sizeof name), at);
 }
 
 /* Prints place, reason, mesh and commands that show it. */
-static void say_place(Session *session, const Place *place, const char *why, int64_t step) {
+static void say_place(Session *session, const AbdPlace *place, const char *why, int64_t step) {
   char text[640], what[32];
   place_text(session->world, place, text, sizeof text);
   progress_say(&session->progress, "  where:     %s", text);
@@ -106,10 +104,10 @@ static const char *reason(const AbdStepReport *report) {
   }
 }
 
-static bool place_of_report(const AbdWorld *world, const AbdStepReport *report, Place *place) {
-  return place_of_pair(world, report->culprit[0], report->culprit[1], place) ||
-         place_of_pair(world, report->limit[0], report->limit[1], place) ||
-         place_of_pair(world, report->nearest[0], report->nearest[1], place);
+static bool place_of_report(const AbdWorld *world, const AbdStepReport *report, AbdPlace *place) {
+  return abd_place_of_pair(world, report->culprit[0], report->culprit[1], place) ||
+         abd_place_of_pair(world, report->limit[0], report->limit[1], place) ||
+         abd_place_of_pair(world, report->nearest[0], report->nearest[1], place);
 }
 
 /* ---- Events ---- */
@@ -140,7 +138,7 @@ void trouble_in_step(Session *session, const AbdStepReport *report) {
     progress_say(&session->progress, "step %lld did not converge: %s after %d iterations%s; residual %.3g m/s%s",
                  (long long)report->step, abd_outcome_name(report->outcome), report->iterations, bodies,
                  report->residual, *count == MOST_LINES ? "; further ones are not printed, see abd info" : "");
-  Place place;
+  AbdPlace place;
   if (!blocked && *count == 1 && place_of_report(session->world, report, &place))
     say_place(session, &place, reason(report), report->step);
 }
@@ -168,8 +166,8 @@ void trouble_if_crawling(Session *session, const AbdStepReport *report) {
   session->crawl_said = true;
   progress_say(&session->progress, "the run crawls: %d steps in a row took %d iterations and more (reported once)",
                SLOW_STEPS, SLOW_ITERATIONS);
-  Place place;
-  if (place_of_pair(session->world, report->limit[0], report->limit[1], &place) ||
+  AbdPlace place;
+  if (abd_place_of_pair(session->world, report->limit[0], report->limit[1], &place) ||
       place_of_report(session->world, report, &place))
     say_place(session, &place,
               report->step_length < 0.05
@@ -195,11 +193,11 @@ static bool make_last_step_again(Session *session, AbdStepReport *report) {
 void trouble_failed_step(Session *session, AbdBodyId body) {
   int64_t step = abd_world_step_count(session->world);
   AbdStepReport report = {0};
-  Place place;
+  AbdPlace place;
   if (session->options.quiet) return;
   if (make_last_step_again(session, &report) &&
-      (place_of_pair(session->world, body, (AbdBodyId){0}, &place) ||
-       place_of_pair(session->world, report.nearest[0], report.nearest[1], &place)))
+      (abd_place_of_pair(session->world, body, (AbdBodyId){0}, &place) ||
+       abd_place_of_pair(session->world, report.nearest[0], report.nearest[1], &place)))
     say_place(
         session, &place,
         "numbers overflowed; look for a huge force, speed, density or motion of this body or one that it touches; "
@@ -209,7 +207,7 @@ void trouble_failed_step(Session *session, AbdBodyId body) {
 }
 
 /* Writes a run of the start, to look at it. */
-static void write_start(Session *session, const Place *place) {
+static void write_start(Session *session, const AbdPlace *place) {
   session->start_path = beside(session, "start.abd");
   if (session->start_path && abd_run_write_start(session->start_path, session->scene, session->world, NULL) == ABD_OK) {
     look_text(place, session->start_look);
@@ -225,7 +223,7 @@ void trouble_at_start(Session *session) {
   AbdCrossing crossing[MOST_PAIRS];
   char word[WORD_SIZE];
   const AbdWorld *world = session->world;
-  double *nodes = world_nodes_new(world);
+  double *nodes = abd_world_nodes_new(world);
   if (session->options.quiet || !nodes) {
     free(nodes);
     return;
@@ -234,9 +232,9 @@ void trouble_at_start(Session *session) {
   free(nodes);
   if (count == SIZE_MAX) return;
   for (size_t k = 0; k < count && k < MOST_PAIRS; k++) {
-    Place place;
+    AbdPlace place;
     char text[640];
-    place_of_crossing(world, &crossing[k], &place);
+    abd_place_of_crossing(world, &crossing[k], &place);
     place_text(world, &place, text, sizeof text);
     progress_say(&session->progress, "  where:     %s", text);
     if (k > 0) continue;

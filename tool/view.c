@@ -5,8 +5,6 @@
 #include "facts.h"
 #include "live.h"
 #include "stop.h"
-#include "view/page.h"
-#include "view/server.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -75,59 +73,57 @@ static int end_late(void *user) {
 
 /* ---- Serving ---- */
 
-static ViewServer *start_server(const ViewOptions *o, const ViewControl *control, ViewData *data, char *error,
-                                size_t size) {
-  ViewServerDef def = {.address = o->address, .port = o->port >= 0 ? (int)o->port : USUAL_PORT};
-  if (control) def.control = *control;
-  ViewServer *server = view_server_start(&def, data, error, size);
-  if (server || o->port >= 0) return server;
-  def.port = 0; /* the usual port is taken: any other */
-  return view_server_start(&def, data, error, size);
+static AbdViewer *start_viewer(const ViewOptions *o, const char *path, const AbdViewerControl *control,
+                               AbdError *error) {
+  int port = o->port >= 0 ? (int)o->port : USUAL_PORT;
+  AbdViewer *viewer = abd_viewer_start_live(path, o->address, port, control, error);
+  if (viewer || o->port >= 0) return viewer;
+  return abd_viewer_start_live(path, o->address, 0, control, error); /* the usual port is taken: any other */
 }
 
 /* The fragment of the link: "#step=K&body=ID&at=X,Y,Z,R". */
-static int link_text(const ViewOptions *o, const ViewData *data, char text[LINK_SIZE]) {
-  size_t body = 0, used = 0;
+static int link_text(const ViewOptions *o, AbdRun *run, char text[LINK_SIZE]) {
+  size_t used = 0;
   double at[4];
-  while (o->body && body < data->scene.body_count && strcmp(data->scene.body[body].name, o->body)) body++;
-  if (o->body && body == data->scene.body_count) { return facts_no_body("view", data->path, &data->scene, o->body); }
+  AbdBodyId body = o->body ? facts_find_body(run, o->body) : (AbdBodyId){0};
+  if (o->body && !body.id) return facts_no_body("view", run, o->body);
   text[0] = 0;
   if (o->frame >= 0) used = (size_t)snprintf(text, LINK_SIZE, "#step=%lld", (long long)o->frame);
-  if (o->body) used += (size_t)snprintf(text + used, LINK_SIZE - used, "%cbody=%zu", used ? '&' : '#', body + 1);
+  if (o->body) used += (size_t)snprintf(text + used, LINK_SIZE - used, "%cbody=%u", used ? '&' : '#', body.id);
   if (o->look_at && args_place(o->look_at, at))
     snprintf(text + used, LINK_SIZE - used, "%cat=%.6g,%.6g,%.6g,%.4g", used ? '&' : '#', at[0], at[1], at[2], at[3]);
   return EXIT_GOOD;
 }
 
-static void print_address(const ViewOptions *o, const ViewServer *server, const char *link) {
+static void print_address(const ViewOptions *o, const AbdViewer *viewer, const char *link) {
   bool six = strchr(o->address, ':') != NULL;
   const char *name = !strcmp(o->address, "0.0.0.0") || !strcmp(o->address, "::") ? NULL : o->address;
   char own[256] = "localhost";
   if (!name) gethostname(own, sizeof own - 1);
   printf("http://%s%s%s:%d/%s\n", six && name ? "[" : "", name ? name : own, six && name ? "]" : "",
-         view_server_port(server), link);
+         abd_viewer_port(viewer), link);
   fflush(stdout);
   if (isatty(STDOUT_FILENO)) fprintf(stderr, "Open this address in a browser; Ctrl-C ends it.\n");
 }
 
-static int serve(const ViewOptions *o, const char *path, const ViewControl *control) {
-  ViewData data;
-  char error[640], link[LINK_SIZE];
-  int code = view_data_open(&data, path) ? link_text(o, &data, link) : EXIT_FOUND;
-  if (code != EXIT_GOOD) {
-    if (code == EXIT_FOUND) code = fail(data.error.kind == RUN_DISK ? EXIT_FAILED : EXIT_BAD_INPUT, data.error.text);
-    view_data_destroy(&data);
-    return code;
-  }
-  ViewServer *server = start_server(o, control, &data, error, sizeof error);
-  view_data_destroy(&data);
-  if (!server) return fail(EXIT_BAD_INPUT, error);
-  print_address(o, server, link);
-  while (!stop_cause()) {
-    usleep(200000);
-    view_server_watch(server);
-  }
-  view_server_stop(server);
+static int fail_status(const AbdError *error) {
+  bool failed = error->status == ABD_ERROR_DISK || error->status == ABD_ERROR_MEMORY;
+  return fail(failed ? EXIT_FAILED : EXIT_BAD_INPUT, error->text);
+}
+
+static int serve(const ViewOptions *o, const char *path, const AbdViewerControl *control) {
+  char link[LINK_SIZE];
+  AbdError error;
+  AbdRun *run = abd_run_open(path, &error);
+  if (!run) return fail_status(&error);
+  int code = link_text(o, run, link);
+  abd_run_close(run);
+  if (code != EXIT_GOOD) return code;
+  AbdViewer *viewer = start_viewer(o, path, control, &error);
+  if (!viewer) return fail_status(&error);
+  print_address(o, viewer, link);
+  while (!stop_cause()) usleep(200000);
+  abd_viewer_stop(viewer);
   return EXIT_GOOD;
 }
 
@@ -149,7 +145,7 @@ static int simulate(const ViewOptions *o, Session *session, const TextList *oper
   if (code != EXIT_GOOD) return code;
   Live *live = live_start(session, o->paused);
   if (!live) return fail(EXIT_FAILED, "out of memory");
-  ViewControl control = live_control(live);
+  AbdViewerControl control = live_control(live);
   code = serve(o, session->path, &control);
   live_stop(live);
   if (!session_finish(session)) code = fail(EXIT_FAILED, abd_run_error(session->run));
@@ -179,9 +175,7 @@ static int check_options(const ViewOptions *o, const Session *session, const Tex
   if (a_run && operand->count > 1) return args_usage_error(&command, "expected one run, got %d files", operand->count);
   if (a_run && (session->options.output || session->options.set.count))
     return args_usage_error(&command, "-o and --set are for scenes; %s is a run", operand->text[0]);
-  if (!page_present()) return fail(EXIT_BAD_INPUT, page_missing());
-  if (!view_server_present())
-    return fail(EXIT_BAD_INPUT, "this abd was built without libmicrohttpd: install libmicrohttpd-dev and build again");
+  if (abd_viewer_missing()) return fail(EXIT_BAD_INPUT, abd_viewer_missing());
   return ARGS_GO_ON;
 }
 

@@ -173,6 +173,12 @@ ABD_API AbdStatus abd_run_summary(AbdRun *run, AbdRunSummary *summary);
 /* The largest gap of a joint in all readings, its step and joint; joint null if there is none. */
 ABD_API AbdStatus abd_run_worst_reading(AbdRun *run, double *residual, int64_t *step, AbdJointId *joint);
 
+/* The poses of all bodies of a world, as abd_world_poses writes them and abd_world_find_crossings takes them; how many
+ * numbers they are. Free them with abd_nodes_free. NULL if memory is out. */
+ABD_API size_t abd_world_node_count(const AbdWorld *world);
+ABD_API double *abd_world_nodes_new(const AbdWorld *world);
+ABD_API void abd_nodes_free(double *nodes); /* NULL is allowed */
+
 /* ---- Verifying -------------------------------------------------------------------------------------------------- */
 
 typedef struct AbdRunVerdict {

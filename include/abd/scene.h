@@ -33,7 +33,8 @@ typedef struct AbdSceneDef {
 } AbdSceneDef;
 
 ABD_API AbdSceneDef abd_default_scene_def(void);
-/* One scene file (.json, abd's or rigid-IPC's), one robot (.urdf, .xml of MJCF), or one or more mesh files dropped onto a ground. def may be NULL. */
+/* One scene file (.json, abd's or rigid-IPC's), one robot (.urdf, .xml of MJCF), or one or more mesh files dropped onto a
+ * ground. def may be NULL. */
 ABD_API AbdScene *abd_scene_load(const char *const *path, size_t path_count, const AbdSceneDef *def, AbdError *error);
 /* The text of a scene file. name is used in messages, and its folder for relative paths of meshes. */
 ABD_API AbdScene *abd_scene_parse(const char *text, size_t length, const char *name, const AbdSceneDef *def,
@@ -65,10 +66,31 @@ ABD_API const char *abd_scene_note(const AbdScene *scene, size_t index);
  * builds the same world bit for bit, without any other file. The scene owns it; NULL if memory is out. */
 ABD_API const char *abd_scene_text(AbdScene *scene, size_t *length);
 
+/* ---- Robots ---- */
+
+ABD_API bool abd_scene_is_robot(const char *path); /* by its ending: .urdf .xml .mjcf */
+/* A robot as the text of a scene file, with the paths of its meshes relative to folder (NULL = absolute). note: called
+ * for each remark; may be NULL. Free it with abd_text_free. */
+ABD_API char *abd_robot_text(const char *path, const char *folder, const AbdSceneDef *def,
+                             void (*note)(const char *text, void *user), void *user, AbdError *error);
+
 /* ---- The gallery: scenes made by code ---- */
+
+typedef struct AbdGalleryKey {
+  const char *name, *help;
+  double value;       /* the default; of a choice the index of its word */
+  double least, most; /* both allowed */
+  bool whole;
+  const char *const *choice; /* words, ends with NULL; NULL: a number */
+} AbdGalleryKey;
 
 /* Names of all of them; NULL follows the last. */
 ABD_API const char *const *abd_gallery_names(void);
+/* One line about a scene; its keys, which end with a NULL name. NULL if there is no such scene. */
+ABD_API const char *abd_gallery_about(const char *name);
+ABD_API const AbdGalleryKey *abd_gallery_keys(const char *name);
+/* How a value is written: the word of a choice, or the number. */
+ABD_API void abd_gallery_value_text(const AbdGalleryKey *key, double value, char text[32]);
 /* A scene of the gallery as text, zero-terminated. key: [key_count] "levels=5". Free it with abd_text_free. */
 ABD_API char *abd_gallery_text(const char *name, const char *const *key, size_t key_count, size_t *length,
                                AbdError *error);

@@ -3,16 +3,11 @@
 #ifndef ABD_EXPORT_PLACE_H
 #define ABD_EXPORT_PLACE_H
 
+#include <abd/export.h>
+
 #include "export/shape_file.h"
 
-typedef struct Place {
-  AbdBodyId body[2];    /* the second may be null */
-  uint32_t triangle[2]; /* of each body's mesh; UINT32_MAX for a wire, a point or if unknown */
-  double point[3];      /* [m] */
-  double distance;      /* [m]; negative: they cross; NaN: unknown */
-  double force;         /* [N] sum over the two bodies' contacts; NaN: unknown */
-  double radius;        /* [m] of a ball that contains it */
-} Place;
+typedef AbdPlace Place;
 
 /* The contact of the last step at which two bodies (b null: a and any other) are nearest; without contacts the centre
  * of a. False if a is null. */

@@ -1,5 +1,6 @@
 /* Reading runs, see abd/record.h. */
 #include "kit/kit.h"
+#include "record/world_nodes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -152,3 +153,9 @@ AbdStatus abd_run_summary(AbdRun *run, AbdRunSummary *summary) {
 AbdStatus abd_run_worst_reading(AbdRun *run, double *residual, int64_t *step, AbdJointId *joint) {
   return run_read_worst_reading(run->run, residual, step, &joint->id) ? ABD_OK : run_failed(run);
 }
+
+/* ---- A world's poses ---- */
+
+size_t abd_world_node_count(const AbdWorld *world) { return world_node_count(world); }
+double *abd_world_nodes_new(const AbdWorld *world) { return world_nodes_new(world); }
+void abd_nodes_free(double *nodes) { free(nodes); }

@@ -115,7 +115,34 @@ const char *abd_scene_text(AbdScene *scene, size_t *length) {
   return scene_text(scene->scene, length ? length : &unused);
 }
 
+/* ---- Robots ---- */
+
+bool abd_scene_is_robot(const char *path) { return scene_is_robot(path); }
+
+char *abd_robot_text(const char *path, const char *folder, const AbdSceneDef *def,
+                     void (*note)(const char *text, void *user), void *user, AbdError *error) {
+  SceneError why;
+  SceneOptions options = options_of(def);
+  char *text = scene_from_robot(path, folder, &options, note, user, &why);
+  if (!text) kit_fail(error, ABD_ERROR_SCENE, "%s", why.text);
+  return text;
+}
+
 /* ---- The gallery ---- */
+
+const char *abd_gallery_about(const char *name) {
+  const GalleryScene *scene = gallery_find(name);
+  return scene ? scene->about : NULL;
+}
+
+const AbdGalleryKey *abd_gallery_keys(const char *name) {
+  const GalleryScene *scene = gallery_find(name);
+  return scene ? scene->key : NULL;
+}
+
+void abd_gallery_value_text(const AbdGalleryKey *key, double value, char text[32]) {
+  gallery_write_value(key, value, text);
+}
 
 const char *const *abd_gallery_names(void) {
   enum { MOST = 128 };

@@ -26,10 +26,12 @@ static void *watch(void *user) {
   return NULL;
 }
 
-static ViewServer *serve(const char *path, const char *address, int port, AbdError *error) {
+static ViewServer *serve(const char *path, const char *address, int port, const AbdViewerControl *control,
+                         AbdError *error) {
   ViewData data;
   char text[640];
   ViewServerDef def = {.address = address ? address : "127.0.0.1", .port = port};
+  if (control) def.control = *control;
   if (!view_data_open(&data, path)) {
     kit_fail(error, kit_status(data.error.kind), "%s", data.error.text);
     view_data_destroy(&data);
@@ -41,12 +43,22 @@ static ViewServer *serve(const char *path, const char *address, int port, AbdErr
   return server;
 }
 
+const char *abd_viewer_missing(void) {
+  if (!page_present()) return page_missing();
+  return view_server_present() ? NULL
+                               : "this abd was built without libmicrohttpd: install libmicrohttpd-dev and build again";
+}
+
 AbdViewer *abd_viewer_start(const char *run_path, const char *address, int port, AbdError *error) {
-  if (!page_present()) return kit_fail(error, ABD_ERROR_STATE, "%s", page_missing()), NULL;
-  if (!view_server_present()) return kit_fail(error, ABD_ERROR_STATE, "this abd was built without libmicrohttpd"), NULL;
+  return abd_viewer_start_live(run_path, address, port, NULL, error);
+}
+
+AbdViewer *abd_viewer_start_live(const char *run_path, const char *address, int port, const AbdViewerControl *control,
+                                 AbdError *error) {
+  if (abd_viewer_missing()) return kit_fail(error, ABD_ERROR_STATE, "%s", abd_viewer_missing()), NULL;
   AbdViewer *viewer = calloc(1, sizeof *viewer);
   if (!viewer) return kit_fail(error, ABD_ERROR_MEMORY, "out of memory for the viewer"), NULL;
-  viewer->server = serve(run_path, address, port, error);
+  viewer->server = serve(run_path, address, port, control, error);
   if (viewer->server && pthread_create(&viewer->thread, NULL, watch, viewer) == 0) return viewer;
   if (viewer->server) kit_fail(error, ABD_ERROR_MEMORY, "no thread for the viewer");
   view_server_stop(viewer->server);

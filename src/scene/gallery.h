@@ -4,17 +4,13 @@
 #ifndef ABD_SCENE_GALLERY_H
 #define ABD_SCENE_GALLERY_H
 
+#include <abd/scene.h>
+
 #include "scene/scene.h"
 
 typedef struct GalleryWriter GalleryWriter;
 
-typedef struct GalleryKey {
-  const char *name, *help;
-  double value;       /* the default; of a choice the index of its word */
-  double least, most; /* both allowed */
-  bool whole;
-  const char *const *choice; /* words, ends with NULL; NULL: a number */
-} GalleryKey;
+typedef AbdGalleryKey GalleryKey;
 
 typedef struct GalleryScene {
   const char *name, *about;

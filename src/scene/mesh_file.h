@@ -6,19 +6,11 @@
 #ifndef ABD_SCENE_MESH_FILE_H
 #define ABD_SCENE_MESH_FILE_H
 
+#include <abd/mesh.h>
+
 #include "scene/scene.h"
 
-typedef struct MeshData {
-  double *vertex; /* [3 vertex_count] */
-  size_t vertex_count;
-  uint32_t *triangle; /* [3 triangle_count] */
-  size_t triangle_count;
-  uint32_t *edge; /* [2 edge_count] wires: edges the file gives apart from triangles */
-  size_t edge_count;
-  size_t dropped_count;  /* degenerate triangles left out */
-  size_t welded_count;   /* vertices merged with others, see mesh_weld.h */
-  double weld_tolerance; /* if any: at most this far apart, in the units of the file; 0 = at the same place */
-} MeshData;
+typedef AbdSurface MeshData;
 
 /* Parses a whole file. extension ("obj", "stl", "ply", "off", any case) chooses the format; name is for messages.
  * On failure *out is empty. */

@@ -7,10 +7,7 @@
 
 #include "scene/mesh_file.h"
 
-typedef struct MeshFix {
-  size_t repeated, flipped, unused; /* triangles removed, triangles reversed, vertices dropped */
-  bool turned;                      /* all triangles were reversed */
-} MeshFix;
+typedef AbdSurfaceFix MeshFix;
 
 /* False when out of memory. */
 bool mesh_fix(MeshData *mesh, MeshFix *fix);

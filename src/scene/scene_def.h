@@ -128,8 +128,8 @@ void *array_add(void *array_pointer, size_t *count, size_t element_size);
 int scene_find_mesh(const Scene *scene, const char *key);
 /* Takes over data, on failure too; -1 if memory is out. */
 int scene_add_mesh(Scene *scene, const char *key, const char *name, MeshData *data);
-struct TetMesh;
-int scene_add_tets(Scene *scene, const char *key, const char *name, struct TetMesh *mesh);
+typedef struct AbdTets AbdTets;
+int scene_add_tets(Scene *scene, const char *key, const char *name, AbdTets *mesh);
 SceneBody *scene_add_body(Scene *scene, const char *name, int mesh);
 SceneJoint *scene_add_joint(Scene *scene, const char *name, AbdJointKind kind);
 /* The position at the start of a point (offset = 1), or of a direction (offset = 0), in the coordinates of the body's

@@ -10,13 +10,7 @@
 
 #include "scene/mesh_file.h"
 
-typedef struct TetMesh {
-  MeshData mesh; /* vertices, and the triangles that the file gives apart from the solids */
-  uint32_t *tet; /* [4 tet_count]: corners b, c, d turn counter-clockwise seen from outside across from a */
-  size_t tet_count;
-  bool turned;         /* every tetrahedron was inside out in the file */
-  size_t unused_count; /* vertices left out */
-} TetMesh;
+typedef AbdTets TetMesh;
 
 /* As mesh_parse; extension "msh", "vtk" or "mesh". */
 bool tet_mesh_parse(const char *bytes, size_t length, const char *extension, const char *name, TetMesh *out,

@@ -7,17 +7,12 @@
 #ifndef ABD_VIEW_SERVER_H
 #define ABD_VIEW_SERVER_H
 
+#include <abd/export.h>
+
 #include "view/data.h"
 
 /* Control of a live simulation; members are NULL for a run that is only read. */
-typedef struct ViewControl {
-  void *user;
-  /* Executes a JSON object such as {"do": "pause"}; false with a sentence in error for an unknown one. Called by the
-   * server's thread. */
-  bool (*command)(void *user, const char *text, size_t length, char *error, size_t error_size);
-  /* Members added to /api/status, as text without the braces: "\"paused\": true". */
-  void (*status)(void *user, char *text, size_t size);
-} ViewControl;
+typedef AbdViewerControl ViewControl;
 
 typedef struct ViewServerDef {
   const char *address; /* to listen at: 127.0.0.1, or one that other machines can reach */

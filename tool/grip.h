@@ -1,7 +1,7 @@
 /* Pulls a soft body of a live world: a spring and a damper, as stiff as the time step permits, pull the fifth of its
  * vertices nearest to the gripped point towards a target. Tested in tests/test_grip.c. */
-#ifndef ABD_VIEW_GRIP_H
-#define ABD_VIEW_GRIP_H
+#ifndef ABD_TOOL_GRIP_H
+#define ABD_TOOL_GRIP_H
 
 #include "abd/abd.h"
 

@@ -1,5 +1,5 @@
 /* See topology.h. */
-#include "topology.h"
+#include "scene/topology.h"
 
 #include "scene/half_edge.h"
 

@@ -1,5 +1,5 @@
 /* See grip.h. */
-#include "view/grip.h"
+#include "grip.h"
 
 #include <math.h>
 #include <stdlib.h>

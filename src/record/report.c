@@ -160,7 +160,7 @@ bool run_add_report_columns(Run *run) {
 
 /* Part of the file format. */
 static const char *outcome_name(AbdOutcome outcome) {
-  static const char *const name[] = {"converged",         "max iterations", "line search",   "factorization",
+  static const char *const name[] = {"converged",         "max iterations", "line search",  "factorization",
                                      "kinematic blocked", "joint open",     "moved too far"};
   return name[outcome];
 }

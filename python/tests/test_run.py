@@ -96,7 +96,7 @@ def test_export_errors(boxes, tmp_path):
         boxes.export(tmp_path / "x.doc")
     with pytest.raises(abd.ArgumentError, match="unknown key 'widht'; did you mean 'width'"):
         boxes.export(tmp_path / "x.png", widht=3)
-    with pytest.raises(abd.ArgumentError, match="no such frame"):
+    with pytest.raises(abd.ArgumentError, match="no frame of step 99"):
         boxes.export(tmp_path / "x.png", frame=99)
     with pytest.raises(abd.FileError):
         boxes.export(tmp_path / "none" / "x.png")

@@ -21,13 +21,17 @@ mkdir -p "$folder"
 pip=("$folder/venv/bin/python" -m pip --disable-pip-version-check --quiet install --prefer-binary)
 needs=(numpy cffi pytest scikit-build-core)
 "${pip[@]}" "${needs[@]}" >"$log" 2>&1 </dev/null || skip "pip cannot install ${needs[*]}, see $log"
-for more in ninja imageio-ffmpeg trimesh meshio gymnasium; do # parts of tests need them
-  "${pip[@]}" "$more" >>"$log" 2>&1 </dev/null || echo "skipped: pip cannot install $more"
-done
+more=(ninja imageio-ffmpeg trimesh meshio gymnasium) # parts of tests need them
+[[ "$*" != "-m long" ]] || more+=(nbclient nbformat ipykernel)
+if ! "${pip[@]}" "${more[@]}" >>"$log" 2>&1 </dev/null; then
+  for one in "${more[@]}"; do
+    "${pip[@]}" "$one" >>"$log" 2>&1 </dev/null || echo "skipped: pip cannot install $one"
+  done
+fi
 
 cmake --install "$build" --prefix "$folder/prefix" >/dev/null
 install=("${pip[@]}" --no-build-isolation --no-deps --force-reinstall "$source"
-         -C cmake.define.abd_DIR="$folder/prefix/lib/cmake/abd" -C build-dir="$folder/build")
+         -C cmake.define.abd_DIR="$(dirname "$(find "$folder/prefix" -name abd-config.cmake)")" -C build-dir="$folder/build")
 [ -z "$sanitize" ] || install+=(-C cmake.define.CMAKE_C_FLAGS="-fsanitize=$sanitize -fno-omit-frame-pointer -g1")
 if ! "${install[@]}" >>"$log" 2>&1 </dev/null; then
   tail -n 60 "$log"

@@ -1,10 +1,10 @@
 /* Energy and momentum of a world, from the public header alone.
  *
- * A world that nothing drives may not gain mechanical energy: kinetic, of gravity, of strain, soft elements and springs.
- * Contacts, stops of joints and anchors of friction store energy and return it. Their stiffness changes from step to
- * step, so the energy that the report has for them may jump without an effect. balance_stored therefore counts what the
- * world put into them: it grows by losses of mechanical energy, up to what the report has, and a gain of mechanical
- * energy beyond it comes from nowhere.
+ * A world that nothing drives may not gain mechanical energy: kinetic, of gravity, of strain, soft elements and
+ * springs. Contacts, stops of joints and anchors of friction store energy and return it. Their stiffness changes from
+ * step to step, so the energy that the report has for them may jump without an effect. balance_stored therefore counts
+ * what the world put into them: it grows by losses of mechanical energy, up to what the report has, and a gain of
+ * mechanical energy beyond it comes from nowhere.
  *
  * The report has most terms after a step. Kinetic energy, energy of gravity and momenta are computed here too, so that
  * they are known before the first step, and so that the report's are compared with others. */

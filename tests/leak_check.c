@@ -1,7 +1,8 @@
-/* Decides at the end of a test under AddressSanitizer whether LeakSanitizer must look. A scan of LeakSanitizer takes 3 to 6
- * seconds on 64-bit ARM, however small the program. Every leak raises the allocated bytes from the start to the end, so
- * equal bytes need no scan. glibc keeps the stacks of ended threads with a block for their thread-local variables; whole
- * blocks are not taken for leaks. ASAN_OPTIONS=leak_check_at_exit=0 leaves the decision to this file. */
+/* Decides at the end of a test under AddressSanitizer whether LeakSanitizer must look. A scan of LeakSanitizer takes 3
+ * to 6 seconds on 64-bit ARM, however small the program. Every leak raises the allocated bytes from the start to the
+ * end, so equal bytes need no scan. glibc keeps the stacks of ended threads with a block for their thread-local
+ * variables; whole blocks are not taken for leaks. ASAN_OPTIONS=leak_check_at_exit=0 leaves the decision to this
+ * file. */
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -21,9 +21,9 @@
  *                                  sum of the sizes of its parts
  *     --quiet                      prints only worlds that fail, and the summary
  * "!" after the step of the worst gain: it did not converge. Classes count gains above 0.1 and 1 %; "conv." counts the
- * worlds above 1 % all of whose steps converged. "book" is the gain of mechanical energy plus all energy that the report has
- * in contacts and stops: it also jumps when a barrier's stiffness does.
- * A gain is relative to the kinetic energy before the step, or to 1/1000 of the largest up to its end if that is more. */
+ * worlds above 1 % all of whose steps converged. "book" is the gain of mechanical energy plus all energy that the
+ * report has in contacts and stops: it also jumps when a barrier's stiffness does. A gain is relative to the kinetic
+ * energy before the step, or to 1/1000 of the largest up to its end if that is more. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>

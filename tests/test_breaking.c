@@ -1,4 +1,5 @@
-/* Joints that break above a force or a torque, against statics: chains, cantilevers, ropes, gears, snapshots, scenes. */
+/* Joints that break above a force or a torque, against statics: chains, cantilevers, ropes, gears, snapshots,
+ * scenes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

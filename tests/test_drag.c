@@ -1,5 +1,5 @@
-/* Drag and gravity of single bodies, against closed forms: decay, terminal speed, floating bodies, the balance of energy,
- * joints, soft bodies, all integrators. */
+/* Drag and gravity of single bodies, against closed forms: decay, terminal speed, floating bodies, the balance of
+ * energy, joints, soft bodies, all integrators. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Settings of bodies that change between steps: friction, gravity, drag, velocities of surfaces. Against closed forms, and
- * in snapshots. */
+/* Settings of bodies that change between steps: friction, gravity, drag, velocities of surfaces. Against closed forms,
+ * and in snapshots. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
-/* abd/scene.h, abd/record.h, abd/export.h, abd/mesh.h: what fails says why; what was written is read. examples/simulate.c runs and resumes. */
+/* abd/scene.h, abd/record.h, abd/export.h, abd/mesh.h: what fails says why; what was written is read.
+ * examples/simulate.c runs and resumes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -131,8 +131,8 @@ static void test_stubborn_energy(void **state) {
   lab_close(&lab);
 }
 
-/* A backend with one unknown, whose energy 3/2 x^2 is three times as stiff as its matrix and lost in rounding errors: whole
- * steps would double x in every iteration. */
+/* A backend with one unknown, whose energy 3/2 x^2 is three times as stiff as its matrix and lost in rounding errors:
+ * whole steps would double x in every iteration. */
 typedef struct Steep {
   NullBackend base;
   double x, newton, direction;

@@ -1,5 +1,5 @@
-/* Questions to a world (abd/query.h) against loops over all triangles, edges and vertices in long double; loads of contacts
- * against statics; sensors.
+/* Questions to a world (abd/query.h) against loops over all triangles, edges and vertices in long double; loads of
+ * contacts against statics; sensors.
  * Labels: slow */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Robots: URDF and MJCF files become scenes (src/robot, src/scene/own_robot.c). Poses, masses, joints, limits,
- * couplings, drives and exclusions of small robots; errors with file and line; notes on what has no effect; the robots of
- * the fixtures, if there are any, stand or hang without a crossing. */
+ * couplings, drives and exclusions of small robots; errors with file and line; notes on what has no effect; the robots
+ * of the fixtures, if there are any, stand or hang without a crossing. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Friction against rolling and spinning at points of contact, against closed forms. A solid ball of radius R on the ground
- * with coefficients r (rolling) and t (torsional) slows as
+/* Friction against rolling and spinning at points of contact, against closed forms. A solid ball of radius R on the
+ * ground with coefficients r (rolling) and t (torsional) slows as
  *   v' = -5/7 r g / R  while it rolls,   w' = -5/2 t g / R^2  while it spins about the vertical. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +88,8 @@ static void test_rolling_ball_slows(void **state) {
   lab_close(&lab);
 }
 
-/* On a slope a ball stays at rest below tan a = r / R and rolls above it with g (sin a - r / R cos a) / (1 + I / m R^2). */
+/* On a slope a ball stays at rest below tan a = r / R and rolls above it with g (sin a - r / R cos a) / (1 + I / m
+ * R^2). */
 static double slope_speed(double slope, double r, double seconds, double *factor) {
   AbdWorldDef world = world_def(0.8);
   world.gravity[0] = gravity * sin(slope);

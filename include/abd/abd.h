@@ -1,6 +1,7 @@
 /* abd: affine body dynamics. Stiff bodies simulated directly on their triangle meshes; no two surfaces ever cross.
  *
- * The public interface of worlds; abd/scene.h reads scenes and abd/record.h writes and reads runs. Units are SI: metres, kilograms, seconds, radians, newtons, pascals.
+ * The public interface of worlds; abd/scene.h reads scenes and abd/record.h writes and reads runs. Units are SI:
+ * metres, kilograms, seconds, radians, newtons, pascals.
  *
  * A body is affine: a material point X of its mesh is at x = p + X c1 + Y c2 + Z c3 in the world. Its twelve unknowns
  * are stored and passed as the 12 numbers p, c1, c2, c3 (the column-major 3x4 matrix [p | A]). The mesh's rest
@@ -289,9 +290,9 @@ typedef struct AbdBodyView {
 ABD_API AbdStatus abd_body_view(const AbdWorld *world, AbdBodyId body, AbdBodyView *view);
 /* Whether two bodies may collide: false for excluded pairs, equal groups, and two bodies that are not dynamic. */
 ABD_API bool abd_world_pair_collides(const AbdWorld *world, AbdBodyId a, AbdBodyId b);
-/* All pairs that would collide without an excluded pair, a joint, or a body with no_contact, in no order. Pairs of equal groups are not
- * listed: they are quadratic in the bodies, and AbdBodyView has the group. Writes at most capacity pairs and returns
- * how many there are. */
+/* All pairs that would collide without an excluded pair, a joint, or a body with no_contact, in no order. Pairs of
+ * equal groups are not listed: they are quadratic in the bodies, and AbdBodyView has the group. Writes at most capacity
+ * pairs and returns how many there are. */
 ABD_API size_t abd_world_excluded_pairs(const AbdWorld *world, AbdBodyId (*pair)[2], size_t capacity);
 
 /* Pose: the 12 numbers p, c1, c2, c3; velocity of the centre of mass and angular velocity. */
@@ -657,15 +658,15 @@ ABD_API const char *abd_cuda_missing(void);
 
 /* ---- Changes ----------------------------------------------------------------------------------------------------- */
 
-/* Between steps, bodies, soft bodies, joints and exclusions are added and removed by the same calls as before the start,
- * and by those below. A change fails with ABD_ERROR_CROSSING and the names of two bodies if they would touch, cross or
- * be nearer than contact allows; the world then is as before the call. Automatic settings stay as the bodies of the
- * first step made them. A change takes time in proportion to the world.
+/* Between steps, bodies, soft bodies, joints and exclusions are added and removed by the same calls as before the
+ * start, and by those below. A change fails with ABD_ERROR_CROSSING and the names of two bodies if they would touch,
+ * cross or be nearer than contact allows; the world then is as before the call. Automatic settings stay as the bodies
+ * of the first step made them. A change takes time in proportion to the world.
  *
- * abd_world_begin_change and abd_world_end_change make one change of several calls: it is checked at its end. So
- * bodies that overlap can be added together with the joint or the exclusion that keeps them from colliding. If
- * abd_world_end_change fails, nothing of the change remains. Meanwhile all functions that read return what the world was
- * before the change, and no step can be taken. */
+ * abd_world_begin_change and abd_world_end_change make one change of several calls: it is checked at its end. So bodies
+ * that overlap can be added together with the joint or the exclusion that keeps them from colliding. If
+ * abd_world_end_change fails, nothing of the change remains. Meanwhile all functions that read return what the world
+ * was before the change, and no step can be taken. */
 ABD_API AbdStatus abd_world_begin_change(AbdWorld *world);
 ABD_API AbdStatus abd_world_end_change(AbdWorld *world);
 ABD_API void abd_world_cancel_change(AbdWorld *world); /* nothing of the open change remains */
@@ -747,8 +748,8 @@ typedef struct AbdCrossing {
  * body_a.id = 0 if memory runs out. */
 ABD_API bool abd_world_find_crossing(const AbdWorld *world, AbdBodyId a, const double *nodes_a, AbdBodyId b,
                                      const double *nodes_b, AbdCrossing *crossing);
-/* Tests all pairs that may collide, with poses in id order, NaN for a body that is left out; writes at most capacity crossings (one per pair) and
- * returns their number; SIZE_MAX if memory runs out. */
+/* Tests all pairs that may collide, with poses in id order, NaN for a body that is left out; writes at most capacity
+ * crossings (one per pair) and returns their number; SIZE_MAX if memory runs out. */
 ABD_API size_t abd_world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing,
                                         size_t capacity);
 /* Pairs of triangles of one mesh that cross without a common corner; UINT32_MAX for an edge without a triangle. Writes

@@ -64,8 +64,8 @@ typedef struct AbdPlace {
   double force;         /* [N] sum over the two bodies' contacts; NaN: unknown */
   double radius;        /* [m] of a ball that contains it */
 } AbdPlace;
-/* The contact of the last step at which two bodies (b null: a and any other) are nearest; without contacts the centre of
- * a. False if a is null. */
+/* The contact of the last step at which two bodies (b null: a and any other) are nearest; without contacts the centre
+ * of a. False if a is null. */
 ABD_API bool abd_place_of_pair(const AbdWorld *world, AbdBodyId a, AbdBodyId b, AbdPlace *place);
 ABD_API void abd_place_of_crossing(const AbdWorld *world, const AbdCrossing *crossing, AbdPlace *place);
 /* An OBJ with the triangles of the two bodies nearest to the place, in world coordinates, one object for each body.

@@ -1,9 +1,9 @@
 /* abd: questions to a started world between steps: distances, casts, overlaps, loads of contacts.
  *
- * Surfaces are those of the meshes at the present poses; collision thicknesses are not added. What a closed surface or a
- * half-space encloses counts as part of the body in overlaps, and a half-space is solid in all questions. Functions
- * return ABD_ERROR_STATE before the start and ABD_ERROR_MEMORY if memory for the surfaces of soft bodies runs out. Sensors
- * (AbdBodyDef.sensor) are found only if the filter asks for them. */
+ * Surfaces are those of the meshes at the present poses; collision thicknesses are not added. What a closed surface or
+ * a half-space encloses counts as part of the body in overlaps, and a half-space is solid in all questions. Functions
+ * return ABD_ERROR_STATE before the start and ABD_ERROR_MEMORY if memory for the surfaces of soft bodies runs out.
+ * Sensors (AbdBodyDef.sensor) are found only if the filter asks for them. */
 #ifndef ABD_QUERY_H
 #define ABD_QUERY_H
 

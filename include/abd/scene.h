@@ -33,8 +33,8 @@ typedef struct AbdSceneDef {
 } AbdSceneDef;
 
 ABD_API AbdSceneDef abd_default_scene_def(void);
-/* One scene file (.json, abd's or rigid-IPC's), one robot (.urdf, .xml of MJCF), or one or more mesh files dropped onto a
- * ground. def may be NULL. */
+/* One scene file (.json, abd's or rigid-IPC's), one robot (.urdf, .xml of MJCF), or one or more mesh files dropped onto
+ * a ground. def may be NULL. */
 ABD_API AbdScene *abd_scene_load(const char *const *path, size_t path_count, const AbdSceneDef *def, AbdError *error);
 /* The text of a scene file. name is used in messages, and its folder for relative paths of meshes. */
 ABD_API AbdScene *abd_scene_parse(const char *text, size_t length, const char *name, const AbdSceneDef *def,

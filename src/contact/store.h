@@ -1,7 +1,7 @@
-/* Flat storage of a pair's items of varying number: contacts, friction points, moments, springs, noted friction and the candidate
- * cache. Each is
- * one Pool; a pair has ranges of them. Functions that fill ranges may run in parallel loops over pairs. pairs_settle
- * (contact/pairs.h) must run between such a loop and the next one that reads. Tested in tests/test_pool.c. */
+/* Flat storage of a pair's items of varying number: contacts, friction points, moments, springs, noted friction and the
+ * candidate cache. Each is one Pool; a pair has ranges of them. Functions that fill ranges may run in parallel loops
+ * over pairs. pairs_settle (contact/pairs.h) must run between such a loop and the next one that reads. Tested in
+ * tests/test_pool.c. */
 #ifndef ABD_CONTACT_STORE_H
 #define ABD_CONTACT_STORE_H
 

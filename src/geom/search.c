@@ -222,8 +222,8 @@ static double way_to_edge(const Cast *c, Vec3 e0, Vec3 e1) {
   return s >= 0 && s <= length ? way : INFINITY;
 }
 
-/* To the plane of a triangle, shifted by the radius; the touched point must be in the triangle up to rounding, so that no
- * ray passes between two triangles. */
+/* To the plane of a triangle, shifted by the radius; the touched point must be in the triangle up to rounding, so that
+ * no ray passes between two triangles. */
 static double way_to_face(const Cast *c, const Vec3 x[3]) {
   Vec3 n = cross(sub(x[1], x[0]), sub(x[2], x[0]));
   double size = norm(n);
@@ -301,8 +301,8 @@ static bool separated(Vec3 axis, const Vec3 x[3], Vec3 half) {
   return least(a, least(b, c)) > reach || most(a, most(b, c)) < -reach;
 }
 
-/* A triangle, wire or point against the box |x| <= half: the axes of the box, the normal, the products of edges. Corners
- * that repeat the first give axes of length zero, which separate nothing. */
+/* A triangle, wire or point against the box |x| <= half: the axes of the box, the normal, the products of edges.
+ * Corners that repeat the first give axes of length zero, which separate nothing. */
 static bool meets_box(const Vec3 x[3], Vec3 half) {
   static const Vec3 e[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
   for (int k = 0; k < 3; k++)

@@ -1,8 +1,8 @@
 /* Searches on posed surfaces by their trees: nearest points, casts of rays and balls, overlap with boxes, containment.
  *
- * A search descends the tree with the world's boxes of the nodes and computes each element in world coordinates, so that
- * results do not depend on the tree. Ties are decided by the order of descent, which depends on the boxes alone. Tested in
- * tests/test_query.c. */
+ * A search descends the tree with the world's boxes of the nodes and computes each element in world coordinates, so
+ * that results do not depend on the tree. Ties are decided by the order of descent, which depends on the boxes alone.
+ * Tested in tests/test_query.c. */
 #ifndef ABD_GEOM_SEARCH_H
 #define ABD_GEOM_SEARCH_H
 

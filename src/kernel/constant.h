@@ -233,8 +233,8 @@
 #define MERGE_ZEROS 0.05
 /* [first residual] Newton takes no more iterations than with Cholesky. test_constant_linear */
 #define PCG_TOLERANCE 1e-7
-/* [first residual] The same on the GPU, whose solves are inexact: 1e-5 takes twice the iterations of conjugate gradients
- * and no fewer of Newton's. test_cuda_serial */
+/* [first residual] The same on the GPU, whose solves are inexact: 1e-5 takes twice the iterations of conjugate
+ * gradients and no fewer of Newton's. test_cuda_serial */
 #define GPU_PCG_TOLERANCE 1e-3
 /* [triangles per body] From here on the GPU steps a world faster than 16 cores (docs/gpu.md). test_cuda_serial */
 #define GPU_TRIANGLES 4000

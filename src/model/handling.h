@@ -1,5 +1,5 @@
-/* The settings of bodies that callers may change between steps. The State has them, so snapshots do; the Model has a copy,
- * which steps read. Tested in tests/test_handling.c. */
+/* The settings of bodies that callers may change between steps. The State has them, so snapshots do; the Model has a
+ * copy, which steps read. Tested in tests/test_handling.c. */
 #ifndef ABD_MODEL_HANDLING_H
 #define ABD_MODEL_HANDLING_H
 

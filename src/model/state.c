@@ -1,6 +1,6 @@
 /* The state's arrays, its bytes (snapshots) and its hash. The bytes are a header, the arrays in the order of the
- * struct, the anchors, what pairs remember, which pairs touch, the ids of bodies and joints. A checksum finds damaged bytes. Values that a step cannot use are
- * refused even if the checksum is right. Tested in tests/test_world.c. */
+ * struct, the anchors, what pairs remember, which pairs touch, the ids of bodies and joints. A checksum finds damaged
+ * bytes. Values that a step cannot use are refused even if the checksum is right. Tested in tests/test_world.c. */
 #include "model/handling.h"
 
 #include "base/bytes.h"

@@ -2,8 +2,8 @@
  * (emit.c).
  *
  * Links that no joint moves against each other form a group. A group that the world carries is static. In any other
- * group one link with mass is the host: joints act on it, links of the group with mass are welded to it, and geometry of
- * links without mass is added to it. */
+ * group one link with mass is the host: joints act on it, links of the group with mass are welded to it, and geometry
+ * of links without mass is added to it. */
 #ifndef ABD_ROBOT_EMIT_H
 #define ABD_ROBOT_EMIT_H
 

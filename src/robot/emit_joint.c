@@ -72,9 +72,9 @@ static void put_joint(Emit *e, int index) {
   if (emit_has_coordinate(j)) put_coordinate(j, j->damping + e->damping[index], joint);
 }
 
-/* Armature is the inertia of a rotor that turns with the joint and is carried by nothing: a body on an axis fixed in the
- * world, which a gear couples to the joint. Its kinetic energy is armature / 2 rate^2. A rotor of a slide joint travels at
- * right angles to gravity. */
+/* Armature is the inertia of a rotor that turns with the joint and is carried by nothing: a body on an axis fixed in
+ * the world, which a gear couples to the joint. Its kinetic energy is armature / 2 rate^2. A rotor of a slide joint
+ * travels at right angles to gravity. */
 static void put_rotor(Emit *e, int index) {
   const RobotJoint *j = &e->robot->joint[index];
   const Link *l = &e->robot->link[j->link];

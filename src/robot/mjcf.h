@@ -25,8 +25,8 @@ typedef struct Mjcf {
   int qpos;      /* numbers of qpos that the joints so far take */
 } Mjcf;
 
-/* The element that gives an attribute its value: the node itself, or the element of the same kind in its class or in one
- * that contains it; the node if nothing does. inherited: the class of the bodies around it, may be NULL. */
+/* The element that gives an attribute its value: the node itself, or the element of the same kind in its class or in
+ * one that contains it; the node if nothing does. inherited: the class of the bodies around it, may be NULL. */
 Xml *mjcf_owner(Mjcf *m, Xml *node, const char *inherited, const char *attribute);
 /* Marks the attributes of defaults that were looked up somewhere as used. */
 void mjcf_use_defaults(Mjcf *m, Xml *top);

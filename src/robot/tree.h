@@ -1,6 +1,6 @@
 /* What URDF and MJCF have in common: links with geometry and mass, joints, couplings of joints, drives. Lengths are
- * metres, angles radians. Positions of joints (q) are those of the file: 0, or MJCF's ref, is the pose in which the file
- * writes the links. */
+ * metres, angles radians. Positions of joints (q) are those of the file: 0, or MJCF's ref, is the pose in which the
+ * file writes the links. */
 #ifndef ABD_ROBOT_TREE_H
 #define ABD_ROBOT_TREE_H
 

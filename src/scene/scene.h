@@ -47,8 +47,9 @@ void scene_destroy(Scene *scene); /* NULL is fine */
 AbdWorld *scene_build(const Scene *scene, int threads, SceneError *error);
 /* The world with the bodies that it has after a step, to restore that step's state to: a body keeps its id. */
 AbdWorld *scene_build_at(const Scene *scene, int threads, int64_t step, SceneError *error);
-/* Call before each step: adds and removes bodies whose time has come, sets targets, velocities and forces that the scene scripts for the step that starts at the
- * world's time. They depend only on the world's time, so a resumed world repeats the same steps. */
+/* Call before each step: adds and removes bodies whose time has come, sets targets, velocities and forces that the
+ * scene scripts for the step that starts at the world's time. They depend only on the world's time, so a resumed world
+ * repeats the same steps. */
 bool scene_apply(const Scene *scene, AbdWorld *world, SceneError *error);
 /* The force and torque that the scene gives a body (0-based) at a time. */
 void scene_force(const Scene *scene, size_t body, double time, double force[3], double torque[3]);

@@ -519,12 +519,12 @@ class Run(Sequence[Frame]):
         """Writes a film, a picture, an animation, geometry or a table by the ending of the name; returns the name.
 
         .mp4 .gif films, .png picture, .html the viewer in one file, .glb .usda animations, .obj .ply .vtp .pvd geometry,
-        .csv tables. ``options`` are the fields of AbdExportDef: frame, first, last, every, speed, table, width, height,
-        azimuth, elevation, zoom, center, radius, strain, stress.
+        .csv tables. ``options`` are the fields of AbdExportDef: frame, first, last, every, all, speed, fps, table, width,
+        height, azimuth, elevation, zoom, center, radius, strain, stress.
         """
         path = os.fspath(path)
         definition, error = ffi.new("AbdExportDef *", lib.abd_default_export_def()), new_error()
-        fields = Fields(definition, "export", hidden=("progress", "user"))
+        fields = Fields(definition, "export", hidden=("progress", "user", "result", "body", "body_count"))
         fields.set(**options)
         bar = _bar(0, path, progress)
         task = _Task(bar)

@@ -80,7 +80,9 @@ static void mark_joints(Settle *s) {
     s->cpu->report->work[ABD_WORK_DRIVES] += drive;
     s->cpu->report->work[ABD_WORK_DAMPING] += damping;
     c->known += drive + damping;
-    c->gain += joint_spring_gain(w, j);
+    double stored = joint_spring_gain(w, j);
+    c->gain += stored;
+    c->exchange += fabs(stored);
   }
 }
 

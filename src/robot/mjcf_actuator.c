@@ -25,7 +25,7 @@ static bool read_tendon(Mjcf *m, Xml *node) {
   char made[40];
   snprintf(made, sizeof made, "tendon %zu", robot->tendon_count + 1);
   Tendon *t = robot_add(robot, &robot->tendon, &robot->tendon_count, sizeof *t);
-  size_t has_range, springs;
+  size_t has_range, springs = 0;
   double spring[2] = {-1, -1};
   if (!t || !(t->name = robot_copy(robot, name ? name : made)) || !mjcf_check_class(m, node, "class")) return false;
   t->xml = node;

@@ -19,6 +19,7 @@ typedef struct Cluster {
   bool sprung;                  /* its joints have springs that act in flight */
   bool keeps_spin;              /* the integrator keeps angular momentum */
   double gain;                  /* [J] rise of its mechanical energy less the work of given forces and drag */
+  double exchange;              /* [J] that its springs took or gave */
   double known;                 /* [J] part of it that scripts, drives, damping and friction explain */
   double kinetic, scaled, mass; /* scaled: kinetic energy relative to the rigid motion */
   Vec3 moment, momentum, spin;  /* sums of m x, m v, and angular momentum about the origin */

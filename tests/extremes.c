@@ -4,8 +4,8 @@
  * bodies end where the scene says.
  *
  *   extremes [--long] [--list] [--scene NAME] [--replay] [NAME...]
- *     NAME      a case ("mass-under-100"), a family of them ("mass-under") or the beginning of its name ("mass"); all short
- *               cases if none is given
+ *     NAME      a case ("mass-under-100"), a family ("mass-under") or the beginning of its name ("mass"); all short cases
+ *               if none is given
  *     --long    the long cases instead of the short ones, if no name is given
  *     --scene   writes the case as a scene file to standard output
  *     --replay  a line for each step

@@ -2,8 +2,8 @@
  * the same bodies, joints and motions with and without them.
  *
  * Settings of contact; restitution, rolling and torsional friction, drag, sensors, groups, held coordinates; boxes of
- * two parts; joints that break, sums of two joints; friction of single pairs. In half of the worlds also what does work:
- * drives, scripts and forces, moving surfaces, bodies that come and go, gravity of single bodies. */
+ * two parts; joints that break, sums of two joints; friction of single pairs. In half of the worlds also what does
+ * work: drives, scripts and forces, moving surfaces, bodies that come and go, gravity of single bodies. */
 #ifndef TESTS_RANDOM_WIDE_H
 #define TESTS_RANDOM_WIDE_H
 

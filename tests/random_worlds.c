@@ -15,7 +15,7 @@
  *     --limit S                    a world is stopped after S seconds of processor time, 60
  *     --max-gain X                 fails if a step gains more than X of the kinetic energy before it
  *     --max-iterations N           fails if a step takes more
- *     --max-step S                 fails if a step takes more seconds of processor time; it is stopped after ten times that
+ *     --max-step S                 fails if a step takes more seconds of processor time; stopped after ten times that
  *     --max-open N                 fails if a world has more than N steps that did not converge
  *     --max-momentum X, --max-spin X  fails if momentum or angular momentum of a free world is off by more than X of the
  *                                  sum of the sizes of its parts

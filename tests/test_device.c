@@ -52,7 +52,8 @@ static void test_cuda(void **state) {
   lab_close(&lab);
 }
 
-/* A snapshot of a world of the GPU can be restored without one. The next step says so, until another device is chosen. */
+/* A snapshot of a world of the GPU can be restored without one. The next step says so, until another device is
+ * chosen. */
 static void test_restore_without_gpu(void **state) {
   (void)state;
   if (!abd_cuda_missing()) skip();

@@ -612,6 +612,28 @@ static void test_turning_chain(void **state) {
   lab_close(&lab);
 }
 
+/* A held rotation does no work: a free box keeps its energy, without strain, and the rotation. */
+static void test_held_rotation(void **state) {
+  (void)state;
+  AbdWorldDef world = world_def(0.01);
+  vec3_to(world.gravity, vec3(0, 0, 0));
+  Lab lab = lab_open(world);
+  AbdBodyDef def = lab_at(lab_box(&lab, 0.1, 0.2, 0.3), vec3(0, 0, 0));
+  def.fixed = ABD_FIX_ROTATION_X;
+  vec3_to(def.angular_velocity, vec3(0, 3, 2));
+  AbdBodyId box = lab_body_def(&lab, &def);
+  lab_step(&lab);
+  double energy = lab.report.energy[ABD_TERM_KINETIC];
+  for (int k = 0; k < 100; k++) {
+    lab_step(&lab);
+    Affine q = lab_pose(&lab, box);
+    assert_true(fabs(lab.report.energy[ABD_TERM_KINETIC] / energy - 1) < 1e-9);
+    assert_true(lab.report.energy[ABD_TERM_ELASTIC] < 1e-6 * energy);
+    assert_true(fabs(q.n[2].z - q.n[3].y) < 1e-6);
+  }
+  lab_close(&lab);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_flywheel),
                                      cmocka_unit_test(test_eccentric_wheel),
@@ -632,6 +654,7 @@ int main(void) {
                                      cmocka_unit_test(test_limits_of_flight),
                                      cmocka_unit_test(test_left_open),
                                      cmocka_unit_test(test_hanging_chain),
-                                     cmocka_unit_test(test_turning_chain)};
+                                     cmocka_unit_test(test_turning_chain),
+                                     cmocka_unit_test(test_held_rotation)};
   return cmocka_run_group_tests_name("motion", tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* A robot that falls: a trunk on four legs of two hinges each. Without restitution it never gains energy, its centre of
  * mass does not rise after the feet have touched, and it comes to rest at the same height for every time step. With all
- * joints welded it is one rigid body that lands on four feet at once: it rebounds to e^2 h. */
+ * joints welded it is one rigid body that lands on four feet at once: it rebounds to e^2 h.
+ * Labels: slow */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Sub-steps: when a step is split, how long sub-steps become again, what the report and the state say, kinematic targets
- * on the way, failures in the middle, resuming, and worlds that do not converge without them. */
+/* Sub-steps: when a step is split, how long sub-steps become again, what the report and the state say, kinematic
+ * targets on the way, failures in the middle, resuming, and worlds that do not converge without them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -299,8 +299,8 @@ static void test_worst_outcome(void **state) {
     }
 }
 
-/* Two balls that meet at 100 m/s move 25 diameters in a step and are split at once, up to 16 sub-steps of two diameters.
- * A grain at rest is not, although it would fall by more than its size. */
+/* Two balls that meet at 100 m/s move 25 diameters in a step and are split at once, up to 16 sub-steps of two
+ * diameters. A grain at rest is not, although it would fall by more than its size. */
 static void test_far(void **state) {
   (void)state;
   AbdWorldDef world = abd_default_world_def();

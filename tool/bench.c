@@ -72,8 +72,8 @@ static bool add_case(BenchRows *rows, const BenchCase *its, const double *dt, co
   return true;
 }
 
-/* Why the GPU cannot be used, "" if it can. A process of its own asks: rows run in children, and a process that has used
- * the driver cannot share it with its children. */
+/* Why the GPU cannot be used, "" if it can. A process of its own asks: rows run in children, and a process that has
+ * used the driver cannot share it with its children. */
 static const char *gpu_missing(void) {
   static char text[256] = "?";
   int end[2];

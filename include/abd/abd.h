@@ -12,7 +12,10 @@
  *     AbdWorld *world = abd_world_create(&def, &error);
  *     AbdMeshId mesh; abd_world_add_mesh(world, &mesh_def, &mesh);
  *     AbdBodyId body; abd_world_add_body(world, &body_def, &body);
- *     while (...) { AbdStepReport report; if (abd_world_step(world, &report) != ABD_OK) ... abd_world_error(world) ... }
+ *     while (...) {
+ *       AbdStepReport report;
+ *       if (abd_world_step(world, &report) != ABD_OK) ... abd_world_error(world) ...
+ *     }
  *     abd_world_destroy(world);
  *
  * Errors: a function that can fail returns an AbdStatus; abd_world_error(world) returns a sentence that names body,
@@ -93,8 +96,8 @@ typedef struct AbdContactDef {
   double friction;         /* Coulomb coefficient of bodies and pairs without their own, 0 */
   double friction_speed;   /* [m/s] friction sticks below this sliding speed, 1e-3 */
   int friction_iterations; /* the most solves of a step, each with renewed lagged forces, 2; 0 = frictionless */
-  double
-      restitution; /* 0 to 1: of bodies and pairs without their own: the part of the speed that an impact gives back, 0 */
+  /* Of bodies and pairs without their own, 0 to 1: the part of the speed that an impact gives back, 0. */
+  double restitution;
   double restitution_speed; /* [m/s] slower impacts do not bounce; 0 = twice what gravity adds in a step */
   bool friction_anchors;    /* sticking contacts keep their slip from step to step, so that nothing creeps; true */
 } AbdContactDef;
@@ -641,8 +644,8 @@ ABD_API AbdStatus abd_world_step(AbdWorld *world, AbdStepReport *report);
  * this while the world exists. */
 ABD_API void abd_world_interrupt(AbdWorld *world);
 /* Several worlds at the same time: calls task(context, item) for items 0 to count - 1 on the library's threads, in any
- * order, and returns when all are done. A task may use worlds that no other task uses; its steps run on its thread alone,
- * with the same bits as elsewhere. threads: 0 = all processors. */
+ * order, and returns when all are done. A task may use worlds that no other task uses; its steps run on its thread
+ * alone, with the same bits as elsewhere. threads: 0 = all processors. */
 typedef void AbdTask(void *context, int item);
 ABD_API void abd_parallel(int count, int threads, AbdTask *task, void *context);
 ABD_API double abd_world_time(const AbdWorld *world);

@@ -6,7 +6,8 @@
  *     size_t member;
  *     AbdMemberResult result;
  *     while (abd_sweep_take(sweep, &member) == ABD_OK && member != SIZE_MAX) {
- *       if (abd_study_run(study, member, 1, &result, value, &error) == ABD_OK) abd_sweep_store(sweep, member, &result, value);
+ *       if (abd_study_run(study, member, 1, &result, value, &error) == ABD_OK)
+ *         abd_sweep_store(sweep, member, &result, value);
  *       else abd_sweep_fail(sweep, member, error.text, false);
  *     }
  *

@@ -37,8 +37,8 @@ AbdStatus world_need_backend(AbdWorld *world, AbdError *error) {
   return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", m->body_count);
 }
 
-/* A run that was made on a GPU can be restored without one: abd_world_set_device then chooses another machine. Until then
- * the world can be read, and no step is made. */
+/* A run that was made on a GPU can be restored without one: abd_world_set_device then chooses another machine. Until
+ * then the world can be read, and no step is made. */
 static AbdStatus world_restored_backend(AbdWorld *world, AbdError *error) {
   if (world->model.def.solver.device != ABD_DEVICE_CUDA || !abd_cuda_missing()) return world_need_backend(world, error);
   world->backend = (Backend){&cpu_stages, cpu_create(&world->model)};

@@ -1,5 +1,5 @@
-/* What contact code stores many of: candidates, contacts, friction points, moments; and a side's geometry. Plain structs
- * for both compilers. contact/pair.h and contact/cache.h explain them. */
+/* What contact code stores many of: candidates, contacts, friction points, moments; and a side's geometry. Plain
+ * structs for both compilers. contact/pair.h and contact/cache.h explain them. */
 #ifndef ABD_CONTACT_ITEM_H
 #define ABD_CONTACT_ITEM_H
 
@@ -52,7 +52,8 @@ KERNEL uint64_t contact_key(const Contact *c) {
 typedef enum FrictionWay { FRICTION_SLIDE = 0, FRICTION_ROLL, FRICTION_SPIN, FRICTION_WAYS } FrictionWay;
 
 /* A contact with a lagged normal force: u = (I - n n^T)(x_a(ya) - x_b(yb) - origin) + slip. Of FRICTION_ROLL ya and yb
- * are directions. Of FRICTION_SPIN too, and u is along the normal: u = n across . (x_a(ya) - x_b(yb) - origin) + slip. */
+ * are directions. Of FRICTION_SPIN too, and u is along the normal: u = n across . (x_a(ya) - x_b(yb) - origin) +
+ * slip. */
 typedef struct FrictionPoint {
   uint64_t key;
   Vec3 ya, yb, normal;

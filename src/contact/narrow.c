@@ -94,8 +94,8 @@ static bool eval_near(Narrow *n, double reach, double motion) {
   return true;
 }
 
-/* Makes a new list of candidates if the cached one does not cover the reach at relative pose t. Returns the motion since
- * the list was made. search: another machine makes it; whether it has to. */
+/* Makes a new list of candidates if the cached one does not cover the reach at relative pose t. Returns the motion
+ * since the list was made. search: another machine makes it; whether it has to. */
 static double cover_reach(Narrow *n, const Affine *t, double reach, bool *search) {
   const PairCache *cache = n->cache;
   double rel = cache->listed ? pair_displacement(n->a.mesh, &cache->ref, t) : 0;
@@ -124,8 +124,8 @@ static void eval_full(Narrow *n, double reach, bool at_pose) {
   if (at_pose) cache_set_full(cache, n->pair, n->scene, rel, nearest);
 }
 
-/* The motion since the last full evaluation, and how far a stencil within range is, in b's rest metric. Returns false if
- * no stencil is within reach: the path lengths of the bodies prove it for most pairs. */
+/* The motion since the last full evaluation, and how far a stencil within range is, in b's rest metric. Returns false
+ * if no stencil is within reach: the path lengths of the bodies prove it for most pairs. */
 static bool may_touch(Narrow *n, bool at_pose, double *reach, double *motion) {
   const Pair *pair = n->pair;
   const PathLength *length = n->scene->path_length;

@@ -143,8 +143,8 @@ double least_stretch(const Affine *q); /* lower bound of the singular values of 
  * more. Stores the energy in pair->energy_trial. */
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 /* The same for two stiff bodies in two parts, if another machine evaluates the candidates. pair_plan asks for a
- * new list if the cached one does not cover the poses. pair_take stores the results; the contacts themselves remain there until
- * they are copied into pair_contacts. */
+ * new list if the cached one does not cover the poses. pair_take stores the results; the contacts themselves remain
+ * there until they are copied into pair_contacts. */
 typedef struct EvalPlan {
   bool wanted;  /* candidates may be within reach; else there is no contact */
   bool at_pose; /* the poses are those in scene->path_length */
@@ -158,7 +158,8 @@ EvalPlan pair_plan(Pair *pair, const ContactScene *scene, const Affine *qa, cons
 void pair_take(Pair *pair, const ContactScene *scene, const EvalPlan *plan, const EvalResult *result);
 /* Work of friction in the step, in the units of the incremental potential. */
 double pair_friction_work(const Pair *pair, const ContactScene *scene);
-/* Work of the drives that move the surfaces of the pair against their bodies, with the poses at the start of the step. */
+/* Work of the drives that move the surfaces of the pair against their bodies, with the poses at the start of the
+ * step. */
 double pair_drift_work(const Pair *pair, const ContactScene *scene, const Affine q_start[2]);
 double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 /* Computes the largest step t <= 1 along the directions d that is safe for the listed candidates. Sets needs_cover if

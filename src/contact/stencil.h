@@ -91,8 +91,8 @@ KERNEL double stencil_distance_sq(const SideShape *a, const Affine *qa, const Si
 
 /* ---- candidates ---- */
 
-/* Fills the bounds of a candidate at the reference. diff: from b's closest point to a's; y: the stencil's vertices on b,
- * all in b's rest frame. */
+/* Fills the bounds of a candidate at the reference. diff: from b's closest point to a's; y: the stencil's vertices on
+ * b, all in b's rest frame. */
 KERNEL void candidate_set(Candidate *c, double dist_sq, Vec3 diff, const Vec3 *y, int y_count) {
   double d = sqrt(dist_sq), shrink = d > 0 ? (1 - 1e-6) / d : 0, offset = -INFINITY;
   c->dist = (float)(d * (1 - 1e-6));

@@ -123,8 +123,8 @@ KERNEL double shape_along(const SideShape *m, const Affine *q, Vec3 n, int kind,
   return dot(n, q->n[0]) + (of_b ? -along : along);
 }
 
-/* Is a contact safe for the whole step without CCD? Gaps between vertices along a fixed normal are linear in t, so a gap
- * that is wide enough at both ends of the step is so on all of it. end: poses at the end of the step. */
+/* Is a contact safe for the whole step without CCD? Gaps between vertices along a fixed normal are linear in t, so a
+ * gap that is wide enough at both ends of the step is so on all of it. end: poses at the end of the step. */
 KERNEL bool sweep_contact_passes(const Sweep *s, const Contact *c, const Affine end[2]) {
   double d = c->gap + s->separation;
   if (sweep_stays(s, d, 1)) return true;

@@ -1,7 +1,7 @@
-/* Other machines that do the heaviest loops over pairs: a GPU in worlds without soft bodies, or the ranks of an MPI job. The CPU backend decides which
- * pairs take part, makes their lists of candidates and reads the results; contacts and friction points live on the other
- * machine until they are fetched. Each function replaces one loop of the CPU backend, so each can be compared with it.
- * cuda/accelerator.c and mpi/accelerator.c are such. */
+/* Other machines that do the heaviest loops over pairs: a GPU in worlds without soft bodies, or the ranks of an MPI
+ * job. The CPU backend decides which pairs take part, makes their lists of candidates and reads the results; contacts
+ * and friction points live on the other machine until they are fetched. Each function replaces one loop of the CPU
+ * backend, so each can be compared with it. cuda/accelerator.c and mpi/accelerator.c are such. */
 #ifndef ABD_CPU_ACCELERATOR_H
 #define ABD_CPU_ACCELERATOR_H
 

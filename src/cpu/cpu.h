@@ -137,8 +137,8 @@ bool pair_selected(const Cpu *cpu, int k);
 /* Runs task for each pair of the selected islands; a pair that fails sets the outcome. */
 typedef void PairTask(Cpu *cpu, int k, Pair *pair);
 Outcome for_pairs(Cpu *cpu, PairTask *task);
-/* The tasks of the loops that an accelerator replaces: contacts at the trial poses, bounds, bounds of stencils that are not
- * listed, moments; the last one's part that changes the pattern alone. */
+/* The tasks of the loops that an accelerator replaces: contacts at the trial poses, bounds, bounds of stencils that are
+ * not listed, moments; the last one's part that changes the pattern alone. */
 PairTask eval_task, bound_task, cover_task, assemble_task, assemble_couple;
 Outcome pair_outcome(const Cpu *cpu, int k); /* of pair k that failed */
 /* Contacts and friction points of all pairs are in the pairs' arrays when it returns. */

@@ -161,8 +161,9 @@ static Outcome project(Bounce *b) {
 /* ---- meetings of mechanisms ----
  *
  * With joints, impulses change more velocities than those of their own bodies, linearly. The impulses minimise
- * 1/2 J W J - J b with J >= 0, where b - W J is what the separation of each contact lacks, and its slip. A round takes the
- * impulses that would do if bodies were not joined as a direction, lets the joints answer, and goes along it to the minimum. */
+ * 1/2 J W J - J b with J >= 0, where b - W J is what the separation of each contact lacks, and its slip. A round takes
+ * the impulses that would do if bodies were not joined as a direction, lets the joints answer, and goes along it to the
+ * minimum. */
 
 static double gap_of(const Impact *i, const Twist *twist) { return i->target + impact_approach(i, twist); }
 

@@ -136,6 +136,7 @@ static void add_block(Settle *s, int i) {
   double *work = s->cpu->report->work, gravity, forces;
   Cluster *c = cluster_of(s, i);
   if (block_motion(w->model, i) == ABD_MOTION_DYNAMIC) {
+    if (!block_is_vertex(w->model, i) && w->model->body[i].freedom.rotations == 1) c->jointed = c->tied = true;
     cluster_add(c, w, i, s->after);
     cluster_given_work(w, i, s->after, &gravity, &forces);
     work[ABD_WORK_GRAVITY] += gravity;

@@ -1,5 +1,5 @@
-/* Distances, step bounds and friction on the GPU. The CPU backend's loops decide which pairs take part; tasks and chunks
- * are written in the order of the pairs. Tested in tests/cuda/. */
+/* Distances, step bounds and friction on the GPU. The CPU backend's loops decide which pairs take part; tasks and
+ * chunks are written in the order of the pairs. Tested in tests/cuda/. */
 #include "cuda/accelerator.h"
 
 #include <float.h>

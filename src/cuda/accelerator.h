@@ -101,7 +101,8 @@ bool cuda_send_friction(Cuda *cuda, Cpu *cpu);
 
 /* Room for candidates up to `count`. The contents stay. */
 bool cuda_grow_candidates(Cuda *cuda, int count);
-/* search.c: sends the trees of the meshes; makes the lists of the pairs after pair_query_begin. False: the GPU failed. */
+/* search.c: sends the trees of the meshes; makes the lists of the pairs after pair_query_begin. False: the GPU
+ * failed. */
 bool search_open(Cuda *cuda, const SideShape *shape);
 void search_close(Search *search);
 bool cuda_search(Cuda *cuda, Cpu *cpu, int count, const int *pair);

@@ -6,8 +6,8 @@
  *     ITEM(argument, task, i)           for the items i of every chunk, one thread each, CHUNK_ITEMS at most.
  * LAUNCH_LANES calls
  *     ITEM(argument, i, lane, scratch)  for i < count and lane < LANES: a warp each, which works on one item together.
- * Functions with lanes use lane_sum, lane_least, lane_rank, lane_before and lane_sync, which all lanes call together. On
- * this machine's cores there is one lane. */
+ * Functions with lanes use lane_sum, lane_least, lane_rank, lane_before and lane_sync, which all lanes call together.
+ * On this machine's cores there is one lane. */
 #ifndef ABD_CUDA_LAUNCH_H
 #define ABD_CUDA_LAUNCH_H
 

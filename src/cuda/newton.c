@@ -1,6 +1,6 @@
 /* Newton's step on the GPU, in worlds of free stiff bodies: moments of the pairs, the matrix by rows, conjugate
- * gradients. The pattern is written here: rows island by island, the diagonal block first, then the pairs of the body in
- * their order. Tested in tests/test_cuda_serial.c and tests/cuda/. */
+ * gradients. The pattern is written here: rows island by island, the diagonal block first, then the pairs of the body
+ * in their order. Tested in tests/test_cuda_serial.c and tests/cuda/. */
 #include <string.h>
 
 #include "cpu/assembly.h"

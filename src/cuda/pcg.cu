@@ -134,8 +134,8 @@ __device__ static void copy(double *to, const double *from, size_t count) {
   for (size_t i = threadIdx.x; i < count / 2; i += THREADS) ((double2 *)to)[i] = ((const double2 *)from)[i];
 }
 
-/* Bytes of the arrays of a row in the GPU's memory, if shared memory is too small. Waits empty the multiprocessor's cache,
- * so what an iteration needs is copied to shared memory first. */
+/* Bytes of the arrays of a row in the GPU's memory, if shared memory is too small. Waits empty the multiprocessor's
+ * cache, so what an iteration needs is copied to shared memory first. */
 enum { SPARE_ITERATION = 64, SPARE_TERM = 16, SPARE_CHUNK = 16, SPARE_ENTRY = 32, SPARE_ROW = 128 };
 static_assert(sizeof(Iteration) <= SPARE_ITERATION, "a row has at most one chunk");
 

@@ -4,7 +4,8 @@
  * The matrix falls apart into components, the islands of a step. Each has its own step lengths and ends by itself, so
  * the solution of a component does not depend on the others. Rows come component by component. A thread block has some
  * consecutive rows; a chunk is those of one component. Sums run inside a chunk, then over the chunks of a component,
- * always in the same order. Smaller blocks are filled up with zeros, and ones on the diagonal. Tested in tests/cuda/. */
+ * always in the same order. Smaller blocks are filled up with zeros, and ones on the diagonal. Tested in
+ * tests/cuda/. */
 #ifndef ABD_CUDA_PCG_H
 #define ABD_CUDA_PCG_H
 

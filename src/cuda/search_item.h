@@ -1,7 +1,7 @@
-/* The search for candidates: both trees of each pair are descended together, one level at a time for all pairs, then the
- * elements of the leaves that meet are tested. The order in which items are found changes from run to run; keys give
- * every candidate its place in the order of contact/traverse.c. A swept task finds the stencils that pass each other in a
- * window of the step and bounds the step by them. Compiles as C and as CUDA. */
+/* The search for candidates: both trees of each pair are descended together, one level at a time for all pairs, then
+ * the elements of the leaves that meet are tested. The order in which items are found changes from run to run; keys
+ * give every candidate its place in the order of contact/traverse.c. A swept task finds the stencils that pass each
+ * other in a window of the step and bounds the step by them. Compiles as C and as CUDA. */
 #ifndef ABD_CUDA_SEARCH_ITEM_H
 #define ABD_CUDA_SEARCH_ITEM_H
 

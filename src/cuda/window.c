@@ -1,6 +1,6 @@
 /* Steps that are too long for a list of candidates: all stencils that pass each other are tested in growing windows of
- * the step, for all pairs at once. A pair ends with the window that a bound found so far does not reach beyond. Tested in
- * tests/test_cuda_serial.c. */
+ * the step, for all pairs at once. A pair ends with the window that a bound found so far does not reach beyond. Tested
+ * in tests/test_cuda_serial.c. */
 #include "cuda/accelerator.h"
 
 #include <string.h>

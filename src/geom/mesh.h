@@ -46,8 +46,8 @@ typedef struct Mesh {
   bool closed, half_space;
   AbdVolumeSource source;
   double plain_volume; /* the integral over the triangles as given, about the centre of the box */
-  double
-      volume; /* enclosed volume of a closed surface; else of the thickened surface, wires, points; 0 if none has a size */
+  /* Enclosed volume of a closed surface; else of the thickened surface, wires, points; 0 if none has a size. */
+  double volume;
   double second[3]; /* integral of X_k^2 over that volume, all > 0 if the volume is */
   Vec3 origin;      /* file coordinates = origin + axes * rest */
   Mat3 axes;

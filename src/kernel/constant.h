@@ -238,8 +238,8 @@
 #define GPU_PCG_TOLERANCE 1e-3
 /* [triangles per body] From here on the GPU steps a world faster than 16 cores (docs/gpu.md). test_cuda_serial */
 #define GPU_TRIANGLES 4000
-/* [bodies] The least active set whose matrix the GPU solves by conjugate gradients: 16 cores factor a smaller one in less
- * time than the iterations take (docs/gpu.md). test_cuda_serial */
+/* [bodies] The least active set whose matrix the GPU solves by conjugate gradients: 16 cores factor a smaller one in
+ * less time than the iterations take (docs/gpu.md). test_cuda_serial */
 #define GPU_SOLVE_BODIES 250
 
 /* ---- Volumes of surfaces that are not clean closed ones ---- */

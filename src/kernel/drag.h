@@ -1,8 +1,9 @@
-/* Linear drag, v' = a - d v with constant a, over a time h as two maps around a flight with constant velocity: with x = d h
+/* Linear drag, v' = a - d v with constant a, over a time h as two maps around a flight with constant velocity: with x =
+ * d h
  *   before the flight  v <- start v + start_kick h a,   start = (1 - e^-x) / x,    start_kick = (1 - start) / x
  *   after it           v <- end v + end_kick h a,       end = x / (e^x - 1),       end_kick = start - end start_kick.
- * The flight then covers the exact way, and the velocity after both is the exact one: start end = e^-x. The second map is
- * the adjoint of the first (x -> -x inverts it), so that with impulses in between the scheme is symmetric, of second
+ * The flight then covers the exact way, and the velocity after both is the exact one: start end = e^-x. The second map
+ * is the adjoint of the first (x -> -x inverts it), so that with impulses in between the scheme is symmetric, of second
  * order. Without drag the maps are half kicks. Tested in tests/test_drag.c. */
 #ifndef ABD_KERNEL_DRAG_H
 #define ABD_KERNEL_DRAG_H

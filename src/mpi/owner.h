@@ -22,8 +22,8 @@ void owners_begin(Owners *owners, const Pairs *pairs);
 bool owners_own(const Owners *owners, uint64_t key);
 /* The load of a pair in the last step, by its counts. */
 double owners_load(const Pair *pair);
-/* Divides the pairs anew by their counts in the last step, if the present division is uneven. A pair that gets this rank
- * as its owner drops its cache, which is out of date. */
+/* Divides the pairs anew by their counts in the last step, if the present division is uneven. A pair that gets this
+ * rank as its owner drops its cache, which is out of date. */
 void owners_balance(Owners *owners, Pairs *pairs);
 
 #endif

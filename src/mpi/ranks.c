@@ -92,7 +92,8 @@ void ranks_abort(int code) {
 
 /* ---- Exchanges ---- */
 
-/* Waits awake for a while, then sleeps between two looks: a rank that waits must not take the core that another one needs. */
+/* Waits awake for a while, then sleeps between two looks: a rank that waits must not take the core that another one
+ * needs. */
 static void finish(MPI_Request request) {
   double begun = clock_now();
   int done = 0;

@@ -1,8 +1,8 @@
 /* The ranks of an MPI job, and how they exchange bytes. Only ranks.c includes mpi.h.
  *
  * Ranks meet in exchanges. Each has a kind and an outcome besides its bytes. If the kinds differ, a rank has left the
- * others, because it failed in a way that they did not: all of them then get STAGE_INTERRUPTED and leave the step too, and meet in
- * ranks_agree. So a failure of one rank leaves no other waiting. Tested by tests/cli/ranks.sh. */
+ * others, because it failed in a way that they did not: all of them then get STAGE_INTERRUPTED and leave the step too,
+ * and meet in ranks_agree. So a failure of one rank leaves no other waiting. Tested by tests/cli/ranks.sh. */
 #ifndef ABD_MPI_RANKS_H
 #define ABD_MPI_RANKS_H
 

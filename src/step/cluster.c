@@ -124,8 +124,9 @@ static void slow_turning(Cluster *c) {
   c->gain -= share * c->turning_energy;
 }
 
-/* A flight changes no energy: gains and small losses are corrected. Springs exchange energy with the motion: their error
- * oscillates and is a part of what they exchange, and no correction is possible at rest. Contact may take energy. */
+/* A flight changes no energy: gains and small losses are corrected. Springs exchange energy with the motion: their
+ * error oscillates and is a part of what they exchange, and no correction is possible at rest. Contact may take
+ * energy. */
 static bool corrects(const Cluster *c) {
   if (c->touched) return c->gain > 0;
   return c->sprung ? c->gain > c->exchange : c->gain > -ENERGY_CORRECTED * c->scaled;

@@ -246,11 +246,15 @@ static void let_fly(Step *s) {
   }
 }
 
+/* Joints act on flights. A body with one held rotation flies to a pose that is no rotation: the step is solved. */
 static void mark_acted_on(Step *s, const State *state) {
   for (int j = 0; j < s->model->joint_count; j++) {
     int body = joint_body(s->model, j), island = body < 0 ? -1 : s->islands.of[body];
     if (island >= 0 && joint_acts_on_flight(s->model, state, j)) s->islands.island[island].acted_on = true;
   }
+  for (int i = 0; i < s->model->body_count; i++)
+    if (s->islands.of[i] >= 0 && s->model->body[i].freedom.rotations == 1)
+      s->islands.island[s->islands.of[i]].acted_on = true;
 }
 
 /* Selects the islands that landed on their targets; the others that tried go back. */

@@ -1,5 +1,5 @@
-/* Any bytes as a robot: read or refused with a sentence. What was read is a scene that the scene's reader takes or refuses
- * with a sentence; meshes are not looked for outside of the corpus. */
+/* Any bytes as a robot: read or refused with a sentence. What was read is a scene that the scene's reader takes or
+ * refuses with a sentence; meshes are not looked for outside of the corpus. */
 #ifndef FUZZ_ROBOT_H
 #define FUZZ_ROBOT_H
 

@@ -116,7 +116,8 @@ static int sum_up(Session *session, int code) {
     return code ? code : EXIT_FAILED;
   }
   int64_t steps = abd_world_step_count(session->world);
-  if ((code == EXIT_GOOD || code == EXIT_INTERRUPTED) && stop_cause() && steps < session->target) {
+  bool stopped = code == EXIT_INTERRUPTED || (code == EXIT_GOOD && stop_cause());
+  if (stopped && steps < session->target) {
     fprintf(stderr, "%s after step %lld of %lld. Go on with: %s run %s --resume\n", stop_words(), (long long)steps,
             (long long)session->target, args_program(), args_word(session->path, word, sizeof word));
     code = EXIT_INTERRUPTED;

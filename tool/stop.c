@@ -64,9 +64,11 @@ static void *guard(void *unused) {
 
 StopCause stop_cause(void) { return (StopCause)stop.cause; }
 
+/* Another rank of a job may reach the time limit before this one does. */
 const char *stop_words(void) {
-  if (stop.cause == STOP_TIME) snprintf(stop.words, sizeof stop.words, "The time limit of %g s is reached", stop.limit);
-  return stop.cause == STOP_TIME ? stop.words : "Interrupted";
+  if (stop.cause == STOP_SIGNAL || !(stop.limit > 0)) return "Interrupted";
+  snprintf(stop.words, sizeof stop.words, "The time limit of %g s is reached", stop.limit);
+  return stop.words;
 }
 
 void stop_watch(AbdWorld *world) {

@@ -71,22 +71,16 @@ bool reserve_partials(Cpu *cpu, int count) {
   return mem_reserve((void **)&cpu->partial, &cpu->partial_capacity, count, sizeof(Partial));
 }
 
-static const Work *cpu_view(const void *backend) { return &((const Cpu *)backend)->work; }
+const Work *cpu_view(const void *backend) { return &((const Cpu *)backend)->work; }
 
-const Stages cpu_stages = {.name = "cpu",
-                           .destroy = cpu_destroy,
-                           .begin = cpu_begin,
-                           .newton = cpu_newton,
-                           .aim = cpu_aim,
-                           .bound = cpu_bound,
-                           .trial = cpu_trial,
-                           .accept = cpu_accept,
-                           .adjust = cpu_adjust,
-                           .finish = cpu_finish,
-                           .view = cpu_view,
-                           .contacts = cpu_contacts,
-                           .reactions = cpu_reactions,
-                           .find_near = cpu_find_near};
+const Stages cpu_stages = CPU_STAGES("cpu");
+
+void *cpu_create_with(const Model *model, bool (*accelerate)(Cpu *cpu)) {
+  Cpu *cpu = cpu_create(model);
+  if (!cpu || accelerate(cpu)) return cpu;
+  cpu_destroy(cpu);
+  return NULL;
+}
 
 Cpu *cpu_create(const Model *model) {
   size_t given = (size_t)model->body_count, stiff = 0;

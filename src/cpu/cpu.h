@@ -102,6 +102,16 @@ typedef struct Cpu {
 
 extern const Stages cpu_stages;
 Cpu *cpu_create(const Model *model); /* NULL if memory is out */
+/* The same with an accelerator; accelerate sets it, false if memory is out. */
+void *cpu_create_with(const Model *model, bool (*accelerate)(Cpu *cpu));
+const Work *cpu_view(const void *backend);
+/* The table of a backend whose stages are these, with or without an accelerator. */
+#define CPU_STAGES(title)                                                                                              \
+  {                                                                                                                    \
+    .name = title, .destroy = cpu_destroy, .begin = cpu_begin, .newton = cpu_newton, .aim = cpu_aim,                   \
+    .bound = cpu_bound, .trial = cpu_trial, .accept = cpu_accept, .adjust = cpu_adjust, .finish = cpu_finish,          \
+    .view = cpu_view, .contacts = cpu_contacts, .reactions = cpu_reactions, .find_near = cpu_find_near                 \
+  }
 
 /* The stages, one file each. */
 void cpu_destroy(void *backend);

@@ -32,26 +32,6 @@ bool cuda_pays(const Model *model) {
   return model->soft_count == 0 && triangles >= (double)GPU_TRIANGLES * model->body_count;
 }
 
-void *cuda_create(const Model *model) {
-  Cpu *cpu = cpu_create(model);
-  if (!cpu || cuda_accelerate(cpu)) return cpu;
-  cpu_destroy(cpu);
-  return NULL;
-}
+void *cuda_create(const Model *model) { return cpu_create_with(model, cuda_accelerate); }
 
-static const Work *cuda_view(const void *backend) { return &((const Cpu *)backend)->work; }
-
-const Stages cuda_stages = {.name = "cuda",
-                            .destroy = cpu_destroy,
-                            .begin = cpu_begin,
-                            .newton = cpu_newton,
-                            .aim = cpu_aim,
-                            .bound = cpu_bound,
-                            .trial = cpu_trial,
-                            .accept = cpu_accept,
-                            .adjust = cpu_adjust,
-                            .finish = cpu_finish,
-                            .view = cuda_view,
-                            .contacts = cpu_contacts,
-                            .reactions = cpu_reactions,
-                            .find_near = cpu_find_near};
+const Stages cuda_stages = CPU_STAGES("cuda");

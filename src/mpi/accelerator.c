@@ -462,26 +462,6 @@ static bool share_pairs(Cpu *cpu) {
   return true;
 }
 
-void *mpi_create(const Model *model) {
-  Cpu *cpu = cpu_create(model);
-  if (!cpu || share_pairs(cpu)) return cpu;
-  cpu_destroy(cpu);
-  return NULL;
-}
+void *mpi_create(const Model *model) { return cpu_create_with(model, share_pairs); }
 
-static const Work *mpi_view(const void *backend) { return &((const Cpu *)backend)->work; }
-
-const Stages mpi_stages = {.name = "mpi",
-                           .destroy = cpu_destroy,
-                           .begin = cpu_begin,
-                           .newton = cpu_newton,
-                           .aim = cpu_aim,
-                           .bound = cpu_bound,
-                           .trial = cpu_trial,
-                           .accept = cpu_accept,
-                           .adjust = cpu_adjust,
-                           .finish = cpu_finish,
-                           .view = mpi_view,
-                           .contacts = cpu_contacts,
-                           .reactions = cpu_reactions,
-                           .find_near = cpu_find_near};
+const Stages mpi_stages = CPU_STAGES("mpi");

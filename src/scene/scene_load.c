@@ -100,21 +100,25 @@ static Scene *finish(Loader *loader, const char *path, const SceneOptions *optio
   return NULL;
 }
 
+/* A loader of a file with an empty scene; false if memory is out. */
+static bool loader_start(Loader *loader, const char *name, const SceneOptions *options, char folder[PATH_MAX],
+                         MeshStore *store, SceneError *error) {
+  *loader = (Loader){.scene = scene_create(),
+                     .error = error,
+                     .mesh_dir = options ? options->mesh_dir : NULL,
+                     .options = options,
+                     .folder = folder,
+                     .store = store};
+  folder_of(name, folder);
+  return loader->scene || loader_out_of_memory(loader);
+}
+
 Scene *scene_parse(const char *text, size_t length, const char *name, const SceneOptions *options, SceneError *error) {
   char folder[PATH_MAX];
   MeshStore store = {0};
   JsonFile file = {.name = name, .text = text, .length = length, .error = error};
-  Loader loader = {.scene = scene_create(),
-                   .error = error,
-                   .mesh_dir = options ? options->mesh_dir : NULL,
-                   .options = options,
-                   .folder = folder,
-                   .store = &store};
-  folder_of(name, folder);
-  if (!loader.scene) {
-    loader_out_of_memory(&loader);
-    return NULL;
-  }
+  Loader loader;
+  if (!loader_start(&loader, name, options, folder, &store, error)) return NULL;
   loader.real_path = realpath(name, NULL);
   return finish(&loader, name, options, read_text(&loader, &file));
 }
@@ -122,17 +126,8 @@ Scene *scene_parse(const char *text, size_t length, const char *name, const Scen
 static Scene *load_robot(const char *path, const SceneOptions *options, SceneError *error) {
   char folder[PATH_MAX];
   MeshStore store = {0};
-  Loader loader = {.scene = scene_create(),
-                   .error = error,
-                   .mesh_dir = options ? options->mesh_dir : NULL,
-                   .options = options,
-                   .folder = folder,
-                   .store = &store};
-  folder_of(path, folder);
-  if (!loader.scene) {
-    loader_out_of_memory(&loader);
-    return NULL;
-  }
+  Loader loader;
+  if (!loader_start(&loader, path, options, folder, &store, error)) return NULL;
   return finish(&loader, path, options, robot_file_read(&loader, path));
 }
 

@@ -336,6 +336,22 @@ static void check_gradient(Pair *p, const ContactScene *scene, const Affine q[2]
                p->contact.count, p->friction.count);
 }
 
+/* Makes friction points as at the start of a step. */
+static bool list_friction(Pair *p, const ContactScene *scene, const Affine before[2], const Affine now[2]) {
+  const FrictionStart start = {before, now, NULL, 0};
+  return pair_list_friction(p, scene, &start, true);
+}
+
+/* Forces of the friction points at their solution at given poses. */
+static void set_forces(Pair *p, const ContactScene *scene, const Affine q[2]) {
+  FrictionPoint *f = pair_friction(p, scene);
+  for (int i = 0; i < p->friction.count; i++) {
+    Vec3 u = friction_displacement(p, &f[i], scene, &q[0], &q[1]);
+    f[i].displacement = f[i].trial = u;
+    f[i].force = scale(friction_f1_over_y(norm(u), scene->friction_eps), u);
+  }
+}
+
 static void test_gradient_of_barrier_and_friction(void **state) {
   Draw d = {4};
   int checked = 0, rubbing = 0;
@@ -349,8 +365,7 @@ static void test_gradient_of_barrier_and_friction(void **state) {
     if (draw_near(&d, &cast.model, &p, scene.separation + scene.range * draw(&d, 0.05, 0.8), 0.05, q)) {
       pair_eval(&p, &scene, &q[0], &q[1]);
       Affine before[2] = {moved(&q[0], draw_vec3(&d, 0.02), draw_vec3(&d, 0.02), q[0].n[0]), q[1]};
-      assert_true(pair_lag(&p, &scene, before, NULL, 0));
-      pair_friction_start(&p, &scene, &q[0], &q[1]);
+      assert_true(list_friction(&p, &scene, before, q));
       Vec3 any = draw_vec3(&d, 1);
       for (int i = 0; k % 3 && i < p.friction.count;
            i++) { /* a force of its own, in the disc; the same for the same point */
@@ -370,7 +385,7 @@ static void test_gradient_of_barrier_and_friction(void **state) {
 
 /* Energy, gradient and Hessian of friction alone, at poses with its forces at their solution. */
 static double friction_at(Pair *p, const ContactScene *scene, const Affine q[2], double g[24], double h[24][24]) {
-  pair_friction_start(p, scene, &q[0], &q[1]);
+  set_forces(p, scene, q);
   pair_assemble(p, scene, &q[0], &q[1]);
   gradient_of(pair_moment_sums(p, scene), g);
   hessian_of(pair_moment_sums(p, scene), h);
@@ -413,7 +428,7 @@ static void test_rolling_and_spinning(void **state) {
       pair_eval(&p, &scene, &q[0], &q[1]);
       double turn = k % 2 ? 0.05 : 0.003;
       Affine before[2] = {moved(&q[0], draw_vec3(&d, 0.02), draw_vec3(&d, turn), q[0].n[0]), q[1]};
-      assert_true(pair_lag(&p, &scene, before, NULL, 0));
+      assert_true(list_friction(&p, &scene, before, q));
       p.contact.count = 0; /* friction alone */
       if (p.friction.count) check_differences(&p, &scene, q);
       double g[24], h[24][24];

@@ -45,9 +45,9 @@ static void test_stiffening(void **state) {
 
 static void test_friction_settles(void **state) {
   (void)state;
-  assert_false(law_friction_changed(0, 0)); /* no friction at all has settled */
-  assert_false(law_friction_changed(1.9, 100));
-  assert_true(law_friction_changed(2.1, 100));
+  assert_true(law_loads_agree(0, 0)); /* no friction at all has settled */
+  assert_true(law_loads_agree(2.9, 100));
+  assert_false(law_loads_agree(3.1, 100));
 }
 
 int main(void) {

@@ -95,7 +95,7 @@ typedef struct AbdContactDef {
   double stiffness;        /* factor on the automatic contact stiffness, 1 */
   double friction;         /* Coulomb coefficient of bodies and pairs without their own, 0 */
   double friction_speed;   /* [m/s] friction sticks below this sliding speed, 1e-3 */
-  int friction_iterations; /* the most solves of a step, each with renewed lagged forces, 2; 0 = frictionless */
+  int friction_iterations; /* the most solves of a step until the loads of friction agree, 2; 0 = frictionless */
   /* Of bodies and pairs without their own, 0 to 1: the part of the speed that an impact gives back, 0. */
   double restitution;
   double restitution_speed; /* [m/s] slower impacts do not bounce; 0 = twice what gravity adds in a step */
@@ -601,7 +601,9 @@ typedef struct AbdStepReport {
   AbdOutcome given_up_by;        /* how the first of them ended */
   AbdBodyId given_up_culprit[2]; /* and the bodies to blame */
   int line_search_steps;         /* energy evaluations beyond the first, all iterations */
-  int friction_iterations;       /* the most solves with renewed friction of any island */
+  int friction_iterations;       /* the most solves of any island until the loads of friction agreed */
+  double friction_error;         /* by how much the loads of friction differ from mu times the normal forces at the end
+                                of the step, over the sum of the latter */
   double residual;               /* [m/s] the last Newton step's largest surface speed */
   double step_length;            /* the smallest accepted step length in [0, 1] */
   AbdBodyId limit[2];            /* the pair that limited it most */

@@ -29,6 +29,7 @@ class Report:
         given_up_culprit: tuple[int, int]
         line_search_steps: int
         friction_iterations: int
+        friction_error: float
         residual: float
         step_length: float
         limit: tuple[int, int]

@@ -59,7 +59,7 @@ static const AbdSetting world_settings[] = {
   NUMBER(AbdWorldDef, contact.friction_speed, POSITIVE, 1e-3, "m/s",
          "below this sliding speed friction is static"),
   INTEGER(AbdWorldDef, contact.friction_iterations, 0, 2, "",
-          "how often a step renews the normal forces in friction; 0 = no friction"),
+          "the most solves until the loads of friction agree; 0 = no friction"),
   NUMBER(AbdWorldDef, contact.restitution, FRACTION, 0, "",
          "part of the speed that an impact gives back, if bodies and pairs name none"),
   NUMBER(AbdWorldDef, contact.restitution_speed, NOT_NEGATIVE, 0, "m/s",

@@ -147,6 +147,20 @@ INLINE void add_friction(bool soft, Assembly *s, const FrictionPoint *f) {
   add_spring(soft, s, &t, &a, &b);
 }
 
+/* The gradient by a change of a friction point's load. */
+static void add_change(Assembly *s, const FrictionPoint *f) {
+  const double first = friction_way(f) == FRICTION_SLIDE ? 1 : 0;
+  const bool soft = s->pair->soft;
+  const End a = make_end(soft, &s->side[0], first, f->ya, f->va, f->wa),
+            b = make_end(soft, &s->side[1], first, f->yb, f->vb, f->wb);
+  const Term t = {.force = friction_gradient(f, f->change, s->scene->friction_eps)};
+  for (int i = 0; s->summed && i < 4; i++) {
+    s->batch.sum->ga[i] = add_scaled(s->batch.sum->ga[i], a.weight[i], t.force);
+    s->batch.sum->gb[i] = add_scaled(s->batch.sum->gb[i], -b.weight[i], t.force);
+  }
+  if (soft) put_spring(s, &t, &a, &b);
+}
+
 /* ---- a pair ---- */
 
 enum { MOLLIFIER_SPRINGS = 3 }; /* the stiffness, and one gradient per soft edge */
@@ -171,20 +185,34 @@ INLINE void add_all(bool soft, Assembly *s, const Affine *qa, const Affine *qb) 
   for (int i = 0; i < s->pair->friction_unique; i++) add_friction(soft, s, &friction[i]);
 }
 
+/* False if there is nothing to assemble, or memory is out. */
+static bool begin(Assembly *s, Pair *pair, const ContactScene *scene) {
+  if (pair->soft) pair->spring.count = 0;
+  if (pair->contact.count == 0 && pair->friction.count == 0) return false;
+  s->scene = scene;
+  s->pair = pair;
+  s->summed = !pair->soft || stiff_body(pair, scene->model) >= 0;
+  for (int k = 0; pair->soft && k < 2; k++) s->side[k] = scene_side(scene, k ? pair->b : pair->a);
+  s->batch.count = 0;
+  pair->failed |= !reserve(s, pair);
+  if (s->summed && !pair->failed) s->batch.sum = pair_moment_sums(pair, scene);
+  return !pair->failed;
+}
+
+void pair_assemble_change(Pair *pair, const ContactScene *scene) {
+  Assembly s;
+  if (!begin(&s, pair, scene)) return;
+  const FrictionPoint *friction = pair_friction(pair, scene);
+  const Spring *first = s.spring;
+  if (s.summed) memset(s.batch.sum->ga, 0, sizeof s.batch.sum->ga), memset(s.batch.sum->gb, 0, sizeof s.batch.sum->gb);
+  for (int i = 0; i < pair->friction_unique; i++) add_change(&s, &friction[i]);
+  if (pair->soft) pair->spring.count = (int)(s.spring - first);
+}
+
 void pair_assemble(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   Assembly s;
-  if (pair->soft) pair->spring.count = 0;
-  if (pair->contact.count == 0 && pair->friction.count == 0) return;
-  s.scene = scene;
-  s.pair = pair;
-  s.summed = !pair->soft || stiff_body(pair, scene->model) >= 0;
-  for (int k = 0; pair->soft && k < 2; k++) s.side[k] = scene_side(scene, k ? pair->b : pair->a);
-  s.batch.count = 0;
-  if (!reserve(&s, pair)) {
-    pair->failed = true;
-    return;
-  }
-  if (s.summed) memset(s.batch.sum = pair_moment_sums(pair, scene), 0, sizeof(Moments));
+  if (!begin(&s, pair, scene)) return;
+  if (s.summed) memset(s.batch.sum, 0, sizeof(Moments));
   if (pair->soft) {
     const Spring *first = s.spring;
     add_all(true, &s, qa, qb);

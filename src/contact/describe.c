@@ -16,27 +16,11 @@ static Vec3 friction_push(const Pair *p, const FrictionPoint *f, const ContactSc
   return cross(affine_vector(qa, f->ya), force);
 }
 
-bool pair_note_friction(Pair *p, const ContactScene *scene, const Affine *qa, const Affine *qb, double h2) {
-  Range *noted = pair_noted(p, scene);
-  noted->count = 0;
-  FrictionNote *note = pool_extend(&scene->store->noted, noted, p->friction.count + 1);
-  if (!note) return false;
-  const FrictionPoint *f = pair_friction(p, scene);
-  for (int i = 0; i < p->friction.count; i++)
-    note[i] = (FrictionNote){f[i].key, friction_push(p, &f[i], scene, qa, qb, h2)};
-  note[p->friction.count] = (FrictionNote){UINT64_MAX, vec3(0, 0, 0)};
-  return true;
-}
-
-/* The push of the friction point with a key: as noted before the points were renewed, else that of the point. */
+/* The push of the friction point with a key. */
 static Vec3 push_of(const Pair *p, uint64_t key, const ContactScene *scene, const Affine *qa, const Affine *qb,
                     double h2) {
-  const Range *noted = pair_noted(p, scene);
-  const FrictionNote *note = pool_items(&scene->store->noted, noted);
-  for (int i = 0; i < noted->count; i++)
-    if (note[i].key == key) return note[i].push;
   const FrictionPoint *f = pair_friction(p, scene);
-  for (int i = 0; noted->count == 0 && i < p->friction.count; i++)
+  for (int i = 0; i < p->friction.count; i++)
     if (f[i].key == key) return friction_push(p, &f[i], scene, qa, qb, h2);
   return vec3(0, 0, 0);
 }

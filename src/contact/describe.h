@@ -9,8 +9,4 @@
 AbdContact contact_describe(const Pair *pair, int index, const ContactScene *scene, const Affine *qa, const Affine *qb,
                             double h2);
 
-/* Notes what friction did at the accepted poses, before pair_lag replaces the points: if the step ends there, these are
- * the forces that acted in it. False if memory runs out. */
-bool pair_note_friction(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double h2);
-
 #endif

@@ -1,7 +1,7 @@
-/* Lagged friction with anchors. The tangential displacement of a contact is its displacement in this step plus the slip
+/* Friction with loads that are fixed during an iteration, and with anchors. The tangential displacement of a contact is its displacement in this step plus the slip
  * carried over: an elastic-plastic spring of length at most eps. At rest under load the slip is constant, so nothing
  * creeps. Tested in tests/test_physics_contact.c. */
-#include "contact/pair.h"
+#include "contact/law.h"
 #include "contact/term.h"
 
 #include <string.h>
@@ -82,28 +82,53 @@ static FrictionPoint *find_same(FrictionPoint *point, int n, const FrictionPoint
   return NULL;
 }
 
+/* The points of the iteration before, with copies of their keys: most of them are found by key again. */
+typedef struct Before {
+  const FrictionPoint *point;
+  int count, next;
+  uint64_t key[256];
+} Before;
+
+static void before_init(Before *b, const FrictionPoint *point, int count) {
+  b->point = point;
+  b->count = count;
+  b->next = 0;
+  for (int i = 0; i < count && i < ARRAY_COUNT(b->key); i++) b->key[i] = point[i].key;
+}
+
+/* Searches from where the last one was found. */
+static const FrictionPoint *find_before(Before *b, uint64_t key) {
+  for (int k = 0, i = b->next; k < b->count; k++, i = i + 1 < b->count ? i + 1 : 0) {
+    if ((i < ARRAY_COUNT(b->key) ? b->key[i] : b->point[i].key) != key) continue;
+    b->next = i + 1 < b->count ? i + 1 : 0;
+    return &b->point[i];
+  }
+  return NULL;
+}
+
 /* What all friction points of a pair share. */
 typedef struct Lag {
   const Pair *pair;
   const ContactScene *scene;
   const Affine *start;          /* poses of a and b at the start of the step */
+  const Affine *now;            /* and now */
   bool drifts;                  /* a surface moves against its body */
   double arm;                   /* [m] at which rolling and spinning are slips */
   double factor[FRICTION_WAYS]; /* load over the normal force */
   Lookup anchors;
+  Before *before; /* NULL = the step begins */
 } Lag;
 
 /* With the radius of the smaller body as arm a ball sticks below a rolling speed of friction_speed. */
-static Lag lag_of(const Pair *p, const ContactScene *scene, const Affine *start, const Anchor *anchor, int count) {
+static Lag lag_of(const Pair *p, const ContactScene *scene, const Affine *start) {
   const Model *m = scene->model;
   double arm = m->mesh[m->body[p->a].mesh].radius;
-  return (Lag){p,
-               scene,
-               start,
-               model_drifts(m, p->a, p->b),
-               arm,
-               {p->mu, p->rolling / arm, p->torsion / arm},
-               {anchor, count, 0, count - 1}};
+  return (Lag){.pair = p,
+               .scene = scene,
+               .start = start,
+               .drifts = model_drifts(m, p->a, p->b),
+               .arm = arm,
+               .factor = {p->mu, p->rolling / arm, p->torsion / arm}};
 }
 
 /* The way of a's surface against its body in the step, less that of b's. */
@@ -128,21 +153,44 @@ static void set_directions(const Lag *l, const Contact *c, FrictionPoint *f) {
   f->yb = mat3_tmul_vec(affine_linear(&l->start[1]), scale(l->arm, e));
 }
 
+/* The anchor of a point, and its slip. */
+static void set_slip(Lag *l, const FrictionPoint *before, FrictionPoint *f) {
+  const Anchor *old = before ? NULL : find_anchor(&l->anchors, f->key, f->ya);
+  f->anchor = before ? before->anchor : old ? (int)(old - l->anchors.anchor) : -1;
+  Vec3 slip = f->anchor < 0 ? vec3(0, 0, 0) : affine_vector(&l->start[1], l->anchors.anchor[f->anchor].slip);
+  f->slip = resisted(f, slip);
+}
+
+static double normal_force(const Pair *p, const ContactScene *scene, const Contact *c) {
+  return -p->stiffness * c->mollifier * c->slope / scene->range;
+}
+
+/* Load and force of a point are those it had before. Without such a point the force is that of its slip; the load is
+ * that of the contact when the step begins, else unknown yet: a contact that a cut step left deep in the barrier
+ * pushes far harder than it will. */
+static void set_load(Lag *l, const Contact *c, const FrictionPoint *before, FrictionPoint *f) {
+  Vec3 u = friction_displacement(l->pair, f, l->scene, &l->now[0], &l->now[1]);
+  f->displacement = f->trial = u;
+  f->force = before ? resisted(f, before->force) : scale(friction_f1_over_y(norm(u), l->scene->friction_eps), u);
+  f->load = before ? before->ahead : l->before ? 0 : l->factor[friction_way(f)] * normal_force(l->pair, l->scene, c);
+  f->sum = f->ahead = f->load;
+}
+
 static inline void lag_point(Lag *l, const Contact *c, FrictionWay way, FrictionPoint *f) {
   const Pair *pair = l->pair;
   f->key = contact_key(c) | (uint64_t)way << FRICTION_WAY_SHIFT;
   f->ya = c->ya;
   f->yb = c->yb;
   f->normal = c->normal;
-  f->load = f->sum = -l->factor[way] * pair->stiffness * c->mollifier * c->slope / l->scene->range;
   if (pair->soft) pair_corners(pair, l->scene, c, f->va, f->vb);
   memcpy(f->wa, c->wa, sizeof f->wa);
   memcpy(f->wb, c->wb, sizeof f->wb);
   if (way != FRICTION_SLIDE) set_directions(l, c, f);
   f->origin = point_gap(pair, f, l->scene, &l->start[0], &l->start[1], true);
   if (l->drifts) f->origin = sub(f->origin, point_drift(l, f));
-  const Anchor *old = find_anchor(&l->anchors, f->key, f->ya);
-  f->slip = resisted(f, old ? affine_vector(&l->start[1], old->slip) : vec3(0, 0, 0));
+  const FrictionPoint *before = l->before ? find_before(l->before, f->key) : NULL;
+  set_slip(l, before, f);
+  set_load(l, c, before, f);
 }
 
 /* Unique points are stored from the front, duplicates from the back. */
@@ -158,28 +206,55 @@ static void stack_keep(Stack *s, bool soft, double size) {
     return;
   }
   same->sum += f->load;
+  f->unique = (int)(same - s->point);
   s->point[--s->back] = *f;
 }
 
-bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], const Anchor *anchor, int anchor_count) {
-  pair->friction.count = pair->friction_unique = 0;
-  int ways = (pair->mu > 0) + (pair->rolling > 0) + (pair->torsion > 0), room = ways * pair->contact.count;
-  if (room == 0) return true;
-  Stack s = {.point = pool_extend(&scene->store->friction, &pair->friction, room), .back = room};
-  if (!s.point) return false;
-  const Contact *contact = pair_contacts(pair, scene);
-  Lag l = lag_of(pair, scene, q_start, anchor, anchor_count);
+static void list_points(Lag *l, Stack *s) {
+  const Pair *pair = l->pair;
+  const Contact *contact = pair_contacts(pair, l->scene);
   for (int i = 0; i < pair->contact.count; i++)
     for (int way = 0; way < FRICTION_WAYS; way++) {
-      if (l.factor[way] == 0) continue;
-      lag_point(&l, &contact[i], (FrictionWay)way, &s.point[s.unique]);
-      if (s.point[s.unique].load > 0) stack_keep(&s, pair->soft, l.arm);
+      if (l->factor[way] == 0 || !(normal_force(pair, l->scene, &contact[i]) > 0)) continue;
+      s->point[s->unique].contact = i;
+      lag_point(l, &contact[i], (FrictionWay)way, &s->point[s->unique]);
+      stack_keep(s, pair->soft, l->arm);
     }
+}
+
+/* New points are written behind the old ones and then moved to the front. */
+bool pair_list_friction(Pair *pair, const ContactScene *scene, const FrictionStart *start, bool begins) {
+  int old = begins ? 0 : pair->friction.count;
+  int ways = (pair->mu > 0) + (pair->rolling > 0) + (pair->torsion > 0), room = ways * pair->contact.count;
+  pair->friction.count = old;
+  if (room == 0) {
+    pair->friction.count = pair->friction_unique = 0;
+    return true;
+  }
+  Stack s = {.point = pool_extend(&scene->store->friction, &pair->friction, room), .back = room};
+  if (!s.point) return false;
+  FrictionPoint *first = pair_friction(pair, scene);
+  Before before;
+  Lag l = lag_of(pair, scene, start->pose);
+  before_init(&before, first, old);
+  l.now = start->now;
+  l.anchors = (Lookup){start->anchor, start->anchor_count, 0, start->anchor_count - 1};
+  l.before = begins ? NULL : &before;
+  list_points(&l, &s);
   int rest = room - s.back;
-  memmove(s.point + s.unique, s.point + s.back, (size_t)rest * sizeof(FrictionPoint));
+  memmove(first, s.point, (size_t)s.unique * sizeof(FrictionPoint));
+  memmove(first + s.unique, s.point + s.back, (size_t)rest * sizeof(FrictionPoint));
   pair->friction.count = s.unique + rest;
   pair->friction_unique = s.unique;
   return true;
+}
+
+double pair_energy_of_loads(const Pair *pair, const ContactScene *scene) {
+  const FrictionPoint *point = pair_friction(pair, scene);
+  double e = 0;
+  for (int i = 0; i < pair->friction_unique; i++)
+    e += point[i].sum * friction_f0(norm(point[i].displacement), scene->friction_eps);
+  return e;
 }
 
 double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
@@ -207,7 +282,7 @@ double pair_friction_work(const Pair *pair, const ContactScene *scene) {
 
 double pair_drift_work(const Pair *pair, const ContactScene *scene, const Affine q_start[2]) {
   const FrictionPoint *point = pair_friction(pair, scene);
-  Lag l = lag_of(pair, scene, q_start, NULL, 0);
+  Lag l = lag_of(pair, scene, q_start);
   double work = 0;
   for (int i = 0; i < pair->friction_unique; i++) {
     const FrictionPoint *f = &point[i];
@@ -218,15 +293,6 @@ double pair_drift_work(const Pair *pair, const ContactScene *scene, const Affine
   return work;
 }
 
-void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
-  FrictionPoint *point = pair_friction(pair, scene);
-  for (int i = 0; i < pair->friction.count; i++) {
-    Vec3 u = friction_displacement(pair, &point[i], scene, qa, qb);
-    point[i].displacement = point[i].trial = u;
-    point[i].force = scale(friction_f1_over_y(norm(u), scene->friction_eps), u);
-  }
-}
-
 void pair_friction_advance(Pair *pair, const ContactScene *scene, double length) {
   const double eps = scene->friction_eps;
   FrictionPoint *point = pair_friction(pair, scene);
@@ -235,4 +301,63 @@ void pair_friction_advance(Pair *pair, const ContactScene *scene, double length)
     f->force = friction_force_after(f->displacement, f->force, sub(f->trial, f->displacement), length, eps);
     f->displacement = f->trial;
   }
+}
+
+/* ---- loads that follow the normal forces ---- */
+
+/* How far Newton's step `step` parts a contact's points along the normal. */
+static double step_apart(const Pair *p, const ContactScene *scene, const Contact *c, Nodes step) {
+  int va[3], vb[3];
+  if (p->soft) pair_corners(p, scene, c, va, vb);
+  const Model *m = scene->model;
+  return dot(c->normal,
+             sub(point_way(m, NULL, step, p->a, c->ya, va, c->wa), point_way(m, NULL, step, p->b, c->yb, vb, c->wb)));
+}
+
+/* The normal force at the end of Newton's step, as its equations have it. */
+static double force_ahead(const Pair *p, const ContactScene *scene, const Contact *c, Nodes step) {
+  double k = p->stiffness * c->mollifier / scene->range;
+  return most(0, -k * (c->slope + c->curvature / scene->range * step_apart(p, scene, c, step)));
+}
+
+/* The matrix has the stiffness of the loads so far. A load far above would push without resistance, so it grows by a
+ * factor at most; the rest waits for the next matrix. */
+LoadChange pair_predict_loads(Pair *p, const ContactScene *scene, Nodes step, double weight, bool now) {
+  FrictionPoint *f = pair_friction(p, scene);
+  const Contact *contact = pair_contacts(p, scene);
+  Lag l = lag_of(p, scene, NULL);
+  LoadChange out = {0, 0};
+  for (int i = 0; i < p->friction_unique; i++) f[i].change = -f[i].sum, f[i].sum = 0;
+  for (int i = 0; i < p->friction.count; i++) {
+    double ahead = l.factor[friction_way(&f[i])] * force_ahead(p, scene, &contact[f[i].contact], step);
+    double change = weight * (ahead - f[i].load);
+    f[i].ahead = f[i].load + change;
+    if (now) f[i].load = least(f[i].ahead, LOAD_GROWTH * f[i].load);
+    out.change += fabs(change);
+    out.load += f[i].ahead;
+    f[i < p->friction_unique ? i : f[i].unique].sum += f[i].load;
+  }
+  for (int i = 0; i < p->friction_unique; i++) f[i].change += f[i].sum;
+  p->energy = p->barrier + pair_energy_of_loads(p, scene);
+  return out;
+}
+
+/* Contacts and points are in the same order but for duplicates. */
+LoadChange pair_load_error(const Pair *p, const ContactScene *scene) {
+  const Contact *c = pair_contacts(p, scene);
+  Before points;
+  LoadChange out = {0, 0};
+  if (!pair_rubs(p)) return out;
+  before_init(&points, pair_friction(p, scene), p->friction.count);
+  for (int i = 0; i < p->friction.count; i++) out.change += points.point[i].load;
+  Lag l = lag_of(p, scene, NULL);
+  for (int i = 0; i < p->contact.count; i++)
+    for (int way = 0; way < FRICTION_WAYS; way++) {
+      if (l.factor[way] == 0) continue;
+      const FrictionPoint *f = find_before(&points, contact_key(&c[i]) | (uint64_t)way << FRICTION_WAY_SHIFT);
+      double now = l.factor[way] * normal_force(p, scene, &c[i]), load = f ? f->load : 0;
+      out.change += fabs(now - load) - load;
+      out.load += now;
+    }
+  return out;
 }

@@ -51,7 +51,7 @@ KERNEL uint64_t contact_key(const Contact *c) {
  * relative rotation t of the step, R n slips by R t x n, and R e, e in the tangent plane, by R (t.n) n x e across. */
 typedef enum FrictionWay { FRICTION_SLIDE = 0, FRICTION_ROLL, FRICTION_SPIN, FRICTION_WAYS } FrictionWay;
 
-/* A contact with a lagged normal force: u = (I - n n^T)(x_a(ya) - x_b(yb) - origin) + slip. Of FRICTION_ROLL ya and yb
+/* A contact with a normal force that is fixed during an iteration: u = (I - n n^T)(x_a(ya) - x_b(yb) - origin) + slip. Of FRICTION_ROLL ya and yb
  * are directions. Of FRICTION_SPIN too, and u is along the normal: u = n across . (x_a(ya) - x_b(yb) - origin) +
  * slip. */
 typedef struct FrictionPoint {
@@ -60,9 +60,14 @@ typedef struct FrictionPoint {
   Vec3 origin;              /* x_a(ya) - x_b(yb) at the start of the step, less the surfaces' own way */
   Vec3 slip;                /* carried over from earlier steps */
   Vec3 trial, displacement; /* u at the poses of the last pair_eval and at the accepted poses */
-  Vec3 force;  /* divided by the load; an unknown of Newton's method besides the slip, f1 u / |u| at the solution */
-  double load; /* mu times normal force, in the units of the incremental potential; over the arm if not sliding */
-  double sum;  /* of a unique point: its load plus its duplicates' load */
+  Vec3 force;    /* divided by the load; an unknown of Newton's method besides the slip, f1 u / |u| at the solution */
+  double load;   /* mu times normal force, in the units of the incremental potential; over the arm if not sliding */
+  double ahead;  /* the load that Newton's step leads to */
+  double sum;    /* of a unique point: its load plus its duplicates' load */
+  double change; /* of the sum since the assembly */
+  int contact;   /* index of the contact it was made from */
+  int unique;    /* of a duplicate: index of its unique point */
+  int anchor;    /* index of the pair's anchor that gave the slip, -1 if none */
   int va[3], vb[3]; /* soft side: the vertices whose weighted sum is the point */
   union {
     double wa[3];

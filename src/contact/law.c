@@ -19,7 +19,7 @@ double law_stiffening(double before, double gap) {
 
 double law_raise(double stiffening) { return stiffening > STIFFENING_MAX ? 1 : GUARD_STEP; }
 
-bool law_friction_changed(double largest_change, double total) { return largest_change > FRICTION_RENEWAL * total; }
+bool law_loads_agree(double difference, double total) { return difference <= LOAD_ERROR * total; }
 
 /* The mass that meets an obstacle: a dynamic body as a whole; of a soft one a part, between one vertex and all. */
 static double contact_mass(const Model *m, const Body *b) {
@@ -31,16 +31,17 @@ double pair_mass(const Model *m, const Pair *p) {
   return most(contact_mass(m, &m->body[p->a]), contact_mass(m, &m->body[p->b]));
 }
 
-/* The way of a contact's point of one side from q to target. */
-static Vec3 point_way(const Model *m, Nodes q, Nodes target, int body, Vec3 rest, const int v[3], const double w[3]) {
+Vec3 point_way(const Model *m, const Nodes *from, Nodes to, int body, Vec3 rest, const int v[3], const double w[3]) {
   const Body *b = &m->body[body];
-  Affine d = affine_sub(target.body[body], q.body[body]);
-  if (!b->soft) return affine_point(&d, rest);
+  if (!b->soft) {
+    Affine d = from ? affine_sub(to.body[body], from->body[body]) : to.body[body];
+    return affine_point(&d, rest);
+  }
   const Soft *s = &m->soft[b->soft - 1];
   Vec3 sum = vec3(0, 0, 0);
   for (int k = 0; k < 3; k++) {
     int vertex = s->vertex + s->surface_vertex[v[k]];
-    sum = add_scaled(sum, w[k], sub(target.vertex[vertex], q.vertex[vertex]));
+    sum = add_scaled(sum, w[k], from ? sub(to.vertex[vertex], from->vertex[vertex]) : to.vertex[vertex]);
   }
   return sum;
 }
@@ -59,7 +60,7 @@ double pair_approach(const Pair *p, const ContactScene *scene, Nodes q, Nodes ta
     const Contact *c = &contact[i];
     int va[3], vb[3];
     pair_corners(p, scene, c, va, vb);
-    Vec3 a = point_way(m, q, target, p->a, c->ya, va, c->wa), b = point_way(m, q, target, p->b, c->yb, vb, c->wb);
+    Vec3 a = point_way(m, &q, target, p->a, c->ya, va, c->wa), b = point_way(m, &q, target, p->b, c->yb, vb, c->wb);
     closest = most(closest, -dot(c->normal, sub(a, b)));
   }
   return closest;
@@ -87,7 +88,7 @@ void pair_begin(Pair *p, const ContactScene *scene, const Affine *q, const Affin
   p->torsion = turns ? m->body[p->a].torsion + m->body[p->b].torsion : 0;
   p->failed = false;
   p->stiffness = 1;
-  p->friction.count = p->friction_unique = pair_noted(p, scene)->count = 0;
+  p->friction.count = p->friction_unique = 0;
   p->coupled = false;
   memset(&p->counts, 0, sizeof p->counts);
 }
@@ -123,21 +124,14 @@ void pair_stiffen(Pair *p, double gap) {
   p->stiffening *= factor;
 }
 
-bool pair_lag_friction(Pair *p, const ContactScene *scene, const State *state, const Affine *q) {
-  const Affine start[2] = {state->q.body[p->a], state->q.body[p->b]};
+bool pair_renew_friction(Pair *p, const ContactScene *scene, const State *state, const Affine *q, bool begins) {
+  const Affine pose[2] = {state->q.body[p->a], state->q.body[p->b]}, now[2] = {q[p->a], q[p->b]};
   const PairMemory *memory = pair_memory(state, p->a, p->b);
-  const Anchor *anchor = memory ? state->anchor + memory->first_anchor : NULL;
-  if (!pair_lag(p, scene, start, anchor, memory ? memory->anchor_count : 0)) return false;
-  pair_friction_start(p, scene, &q[p->a], &q[p->b]);
-  p->energy = p->barrier + pair_friction_energy(p, scene, &q[p->a], &q[p->b]);
+  const FrictionStart start = {pose, now, memory ? state->anchor + memory->first_anchor : NULL,
+                               memory ? memory->anchor_count : 0};
+  if (!pair_list_friction(p, scene, &start, begins)) return false;
+  p->energy = p->barrier + pair_energy_of_loads(p, scene);
   return true;
-}
-
-double pair_load(const Pair *p, const ContactScene *scene) {
-  const FrictionPoint *f = pair_friction(p, scene);
-  double sum = 0;
-  for (int i = 0; i < p->friction.count; i++) sum += f[i].load;
-  return sum;
 }
 
 int pair_anchor_count(const Pair *p, const Model *m) { return m->def.contact.friction_anchors ? p->friction.count : 0; }

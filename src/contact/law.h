@@ -1,4 +1,4 @@
-/* Laws of contact: how stiff a barrier is, when it is made stiffer, when lagged friction has settled. Pairs of
+/* Laws of contact: how stiff a barrier is, when it is made stiffer, when the loads of friction have settled. Pairs of
  * bodies and stops of joints obey the same laws. Tested in tests/test_law.c. */
 #ifndef ABD_CONTACT_LAW_H
 #define ABD_CONTACT_LAW_H
@@ -14,25 +14,25 @@ double law_stiffness(const Model *model, double h2, double mass, double approach
 double law_stiffening(double before, double gap);
 /* The factor by which a barrier is raised in the middle of a step, 1 if it is stiff enough already. */
 double law_raise(double stiffening);
-/* Whether a renewal of lagged friction changed the forces of an island: the largest change of a pair's load against the
- * sum of the loads. */
-bool law_friction_changed(double largest_change, double total);
+/* Whether the loads of friction in an island are its normal forces: their difference against their sum. */
+bool law_loads_agree(double difference, double total);
 
 /* The heavier of a pair's dynamic bodies [kg]. */
 double pair_mass(const Model *model, const Pair *pair);
 /* [m] How far the surfaces of a pair would move into each other if nothing held them, on the way from q to target:
  * along the normals if they touch, else all of their relative motion if their boxes meet on the way. */
 double pair_approach(const Pair *pair, const ContactScene *scene, Nodes q, Nodes target);
+/* The way of a contact's point of one side between two poses; from = NULL: under displacements `to`. v, w: vertices and
+ * weights of a soft side. */
+Vec3 point_way(const Model *model, const Nodes *from, Nodes to, int body, Vec3 rest, const int v[3], const double w[3]);
 /* Prepares a pair for a step from q to target: margin of its list, coefficient of friction; stiffness 1. */
 void pair_begin(Pair *pair, const ContactScene *scene, const Affine *q, const Affine *target);
 /* Sets the stiffness from what the pair remembers, its approach and the impact in its island. */
 void pair_set_stiffness(Pair *pair, const ContactScene *scene, double h2, const State *state, double impact);
 /* Raises the stiffness in the middle of a step if the gap is at most `gap`. */
 void pair_stiffen(Pair *pair, double gap);
-/* Lags friction: forces from the contacts at poses q, slips from the anchors of the state. False if memory is out. */
-bool pair_lag_friction(Pair *pair, const ContactScene *scene, const State *state, const Affine *q);
-/* Sum of the lagged loads. */
-double pair_load(const Pair *pair, const ContactScene *scene);
+/* Makes the friction points at poses q, slips from the anchors of the state. False if memory is out. */
+bool pair_renew_friction(Pair *pair, const ContactScene *scene, const State *state, const Affine *q, bool begins);
 /* What the pair remembers for the next step, sorted by pair_key; NULL if nothing. */
 const PairMemory *pair_memory(const State *state, int a, int b);
 /* How many anchors the pair leaves; whether it leaves anything. */

@@ -30,12 +30,6 @@ typedef struct Spring {
   Sym3 stiffness;
 } Spring;
 
-/* What a friction point did before the points were renewed: a force on a, or a torque if it does not slide. */
-typedef struct FrictionNote {
-  uint64_t key;
-  Vec3 push;
-} FrictionNote;
-
 typedef struct PairCounts {
   int64_t box_tests, candidates, distances, ccd_calls;
 } PairCounts;
@@ -104,10 +98,6 @@ static inline SideShape side_shape(const Side *s) {
 
 static inline Contact *pair_contacts(const Pair *pair, const ContactScene *scene) {
   return pool_items(&scene->store->contact, &pair->contact);
-}
-/* Notes of the pair's friction, one more than points; none if the friction points are those of the last solve. */
-static inline Range *pair_noted(const Pair *pair, const ContactScene *scene) {
-  return &scene->store->noted_of[pair->slot];
 }
 static inline FrictionPoint *pair_friction(const Pair *pair, const ContactScene *scene) {
   return pool_items(&scene->store->friction, &pair->friction);
@@ -185,14 +175,33 @@ CoverWay pair_cover_plan(Pair *pair, const ContactScene *scene, const Affine q[2
 void pair_cover_windows(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted);
 /* Computes gradient and Gauss-Newton Hessian of barrier and friction at the accepted poses, into pair_moment_sums for
  * stiff sides and into pair_springs for soft ones. Inputs are the contacts of the last pair_eval and the friction
- * forces of pair_friction_start or pair_friction_advance after it. */
+ * forces of pair_list_friction or pair_friction_advance after it. */
 void pair_assemble(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 
-/* Makes the lagged friction points from the contacts, with slips from the anchors of this pair. */
-bool pair_lag(Pair *pair, const ContactScene *scene, const Affine q_start[2], const Anchor *anchor, int anchor_count);
-/* Set the forces of the friction points: from their slips at given poses; after a step of `length` times Newton's to
- * the poses of the last pair_eval. */
-void pair_friction_start(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
+/* Where friction starts from: poses of a and b at the start of the step and now, the pair's anchors. */
+typedef struct FrictionStart {
+  const Affine *pose, *now;
+  const Anchor *anchor;
+  int anchor_count;
+} FrictionStart;
+/* Makes the friction points from the contacts. When a step begins, loads are those of the contacts and forces those of
+ * the slips; later both are kept of points that exist already. False if memory is out. */
+bool pair_list_friction(Pair *pair, const ContactScene *scene, const FrictionStart *start, bool begins);
+/* Loads over a pair: how much they changed or differ, and their sum. */
+typedef struct LoadChange {
+  double change, load;
+} LoadChange;
+/* Moves the loads by `weight` towards those of the normal forces that Newton's step leads to by its own equations: at
+ * once if `now`, else when the points are listed again. Contacts and points are those of the assembly. */
+LoadChange pair_predict_loads(Pair *pair, const ContactScene *scene, Nodes step, double weight, bool now);
+/* The difference between the loads and those of the contacts now, and the sum of the latter. */
+LoadChange pair_load_error(const Pair *pair, const ContactScene *scene);
+/* Gradients by the changes of the loads alone, into ga and gb of pair_moment_sums for stiff sides and into the forces
+ * of pair_springs for soft ones. */
+void pair_assemble_change(Pair *pair, const ContactScene *scene);
+/* Energy of friction at the accepted poses. */
+double pair_energy_of_loads(const Pair *pair, const ContactScene *scene);
+/* Sets the forces of the friction points after a step of `length` times Newton's to the poses of the last pair_eval. */
 void pair_friction_advance(Pair *pair, const ContactScene *scene, double length);
 Vec3 friction_displacement(const Pair *pair, const FrictionPoint *point, const ContactScene *scene, const Affine *qa,
                            const Affine *qb);

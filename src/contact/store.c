@@ -5,25 +5,25 @@
 
 #include "contact/cache.h"
 
-enum { POOLS = 8, RANGES = 9, CACHE_RANGES = 5 }; /* ranges from CACHE_RANGES on belong to the cache */
+enum { POOLS = 7, RANGES = 8, CACHE_RANGES = 4 }; /* ranges from CACHE_RANGES on belong to the cache */
 
 static Pool *pool_of(PairStore *s, int k) {
-  Pool *pool[POOLS] = {&s->contact, &s->friction,         &s->moments,     &s->spring,
-                       &s->noted,   &s->cache->candidate, &s->cache->path, &s->cache->vertex};
+  Pool *pool[POOLS] = {&s->contact,          &s->friction,    &s->moments,      &s->spring,
+                       &s->cache->candidate, &s->cache->path, &s->cache->vertex};
   return pool[k < POOLS ? k : POOLS - 1];
 }
 
 /* Range k of a pair: one for each pool, and the second one of the last pool. */
 static Range *range_of(PairStore *s, Pair *p, int k) {
   PairCache *c = &s->cache->slot[p->slot];
-  Range *range[RANGES] = {&p->contact,   &p->friction, &p->moments,   &p->spring,   &s->noted_of[p->slot],
+  Range *range[RANGES] = {&p->contact,   &p->friction, &p->moments,   &p->spring,
                           &c->candidate, &c->path,     &c->vertex[0], &c->vertex[1]};
   return range[k];
 }
 
 bool store_init(PairStore *s, int threads) {
-  static const size_t size[POOLS] = {sizeof(Contact),      sizeof(FrictionPoint), sizeof(Moments),    sizeof(Spring),
-                                     sizeof(FrictionNote), sizeof(Candidate),     sizeof(PathRecord), sizeof(Vec3)};
+  static const size_t size[POOLS] = {sizeof(Contact),   sizeof(FrictionPoint), sizeof(Moments), sizeof(Spring),
+                                     sizeof(Candidate), sizeof(PathRecord),    sizeof(Vec3)};
   memset(s, 0, sizeof *s);
   if (!(s->cache = mem_zeroed(1, sizeof *s->cache))) return false;
   for (int k = 0; k < POOLS; k++)
@@ -39,7 +39,6 @@ void store_destroy(PairStore *s) {
   if (s->cache) mem_free(s->cache->slot);
   if (s->cache) mem_free(s->cache->task);
   mem_free(s->cache);
-  mem_free(s->noted_of);
   memset(s, 0, sizeof *s);
 }
 
@@ -54,14 +53,13 @@ static bool reserve_zeroed(void **array, int *capacity, int count, size_t item_s
 
 bool store_reserve(PairStore *s, int slots) {
   CacheStore *c = s->cache;
-  return reserve_zeroed((void **)&c->slot, &c->slot_count, slots, sizeof(PairCache)) &&
-         reserve_zeroed((void **)&s->noted_of, &s->slot_count, slots, sizeof(Range));
+  return reserve_zeroed((void **)&c->slot, &c->slot_count, slots, sizeof(PairCache));
 }
 
 bool store_settle(PairStore *s) {
   const CacheStore *c = s->cache;
-  if (!(s->contact.spilled | s->friction.spilled | s->moments.spilled | s->spring.spilled | s->noted.spilled |
-        c->candidate.spilled | c->path.spilled | c->vertex.spilled))
+  if (!(s->contact.spilled | s->friction.spilled | s->moments.spilled | s->spring.spilled | c->candidate.spilled |
+        c->path.spilled | c->vertex.spilled))
     return true;
   for (int k = 0; k < POOLS; k++)
     if (!pool_settle(pool_of(s, k))) return false;

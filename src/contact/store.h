@@ -1,4 +1,4 @@
-/* Flat storage of a pair's items of varying number: contacts, friction points, moments, springs, noted friction and the
+/* Flat storage of a pair's items of varying number: contacts, friction points, moments, springs and the
  * candidate cache. Each is one Pool; a pair has ranges of them. Functions that fill ranges may run in parallel loops
  * over pairs. pairs_settle (contact/pairs.h) must run between such a loop and the next one that reads. Tested in
  * tests/test_pool.c. */
@@ -10,9 +10,7 @@
 struct Pair;
 
 typedef struct PairStore {
-  Pool contact, friction, moments, spring, noted;
-  Range *noted_of; /* per slot of a cache: the pair's range of noted */
-  int slot_count;
+  Pool contact, friction, moments, spring;
   struct CacheStore *cache; /* private to src/contact */
 } PairStore;
 

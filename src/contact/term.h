@@ -23,11 +23,17 @@ KERNEL Term contact_term(const Contact *c, double stiffness, double range) {
   return t;
 }
 
+/* Gradient of friction of a given load by the difference of its ends. */
+KERNEL Vec3 friction_gradient(const FrictionPoint *f, double load, double eps) {
+  Vec3 force = scale(load * friction_f1_over_y(norm(f->displacement), eps), f->displacement);
+  return friction_way(f) == FRICTION_SPIN ? scale(dot(f->normal, force), f->across) : force;
+}
+
 /* Gradient and stiffness of friction by the difference of its ends. */
 KERNEL Term friction_term(const FrictionPoint *f, double eps) {
   Vec3 u = f->displacement;
   Term t;
-  t.force = scale(f->sum * friction_f1_over_y(norm(u), eps), u);
+  t.force = friction_gradient(f, f->sum, eps);
   t.factor = f->sum;
   if (friction_way(f) != FRICTION_SPIN) {
     t.stiffness = friction_hessian(u, f->force, f->normal, eps);
@@ -35,7 +41,6 @@ KERNEL Term friction_term(const FrictionPoint *f, double eps) {
   }
   Sym3 h = friction_hessian(u, f->force, vec3(0, 0, 0), eps);
   double k = dot(f->normal, sym3_mul_vec(h, f->normal));
-  t.force = scale(dot(f->normal, t.force), f->across);
   t.stiffness = sym3_add_outer(sym3_zero(), k > 0 ? k : 0, f->across); /* at most its rounding is negative */
   return t;
 }

@@ -1,7 +1,7 @@
-/* Forces that change between iterations: stiffer barriers, friction lagged anew, multipliers of joints. */
+/* Forces that change between iterations: stiffer barriers, multipliers of joints. Loads of friction are compared with
+ * the normal forces. */
 #include "cpu/cpu.h"
 
-#include "contact/describe.h"
 #include "contact/law.h"
 #include "kernel/constant.h"
 #include "step/joint.h"
@@ -15,61 +15,48 @@ static void stiffen_task(void *context, int k) {
   if (island_at(cpu, k)->stiffen) pair_stiffen(pairs_at(&cpu->pairs, k), BARRIER_TIGHT * cpu->scene.range);
 }
 
-/* Loads before and after into the chunk: the sum after, the largest change of a pair. */
-static void relag_chunk(void *context, int c) {
+static void compare_chunk(void *context, int c) {
   Cpu *cpu = context;
-  const Work *w = &cpu->work;
   Chunk chunk = cpu->island_pairs.chunk[c];
   Partial *sum = &cpu->partial[c];
   *sum = (Partial){0};
-  if (!cpu->islands->island[chunk.segment].relag) return;
+  if (!cpu->islands->island[chunk.segment].compare) return;
   for (int e = chunk.first; e < chunk.end; e++) {
-    int k = cpu->island_pairs.item[e];
-    Pair *p = pairs_at(&cpu->pairs, k);
-    if (!pair_rubs(p)) continue;
-    double before = pair_load(p, &cpu->scene);
-    bool noted = pair_note_friction(p, &cpu->scene, &w->q.body[p->a], &w->q.body[p->b], w->h2);
-    if (!noted || !pair_lag_friction(p, &cpu->scene, w->state, w->q.body))
-      __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
-    double after = pair_load(p, &cpu->scene);
-    sum->sum[0] += after;
-    sum->extreme = most(sum->extreme, fabs(after - before));
+    LoadChange own = pair_load_error(pairs_at(&cpu->pairs, cpu->island_pairs.item[e]), &cpu->scene);
+    sum->sum[0] += own.change;
+    sum->sum[1] += own.load;
   }
 }
 
-static Outcome relag(Cpu *cpu) {
+static Outcome compare_loads(Cpu *cpu) {
   Islands *s = cpu->islands;
   const Segments *items = &cpu->island_pairs;
   if (!reserve_partials(cpu, items->chunk_count)) return stage_from(false);
-  soft_load(cpu, cpu->work.q); /* trials of other islands may have moved the surfaces */
   Outcome fetched = fetch_contacts(cpu);
   if (stage_failed(fetched)) return fetched;
-  cpu->failed = -1;
-  parallel_for(cpu->threads, items->chunk_count, 1, relag_chunk, cpu);
-  if (cpu->accelerator) cpu->accelerator->friction_changed(cpu->accelerator_self);
-  if (!pairs_settle(&cpu->pairs) || cpu->failed >= 0) return stage_from(false);
+  parallel_for(cpu->threads, items->chunk_count, 1, compare_chunk, cpu);
   for (int c = 0; c < items->chunk_count;) {
     Island *g = &s->island[items->chunk[c].segment];
-    double total = 0, largest = 0;
+    double change = 0, load = 0;
     for (int segment = items->chunk[c].segment; c < items->chunk_count && items->chunk[c].segment == segment; c++) {
-      total += cpu->partial[c].sum[0];
-      largest = most(largest, cpu->partial[c].extreme);
+      change += cpu->partial[c].sum[0];
+      load += cpu->partial[c].sum[1];
     }
-    if (g->relag) g->changed |= law_friction_changed(largest, total);
+    if (g->compare) g->disagrees = !law_loads_agree(change, load);
   }
   return stage_done();
 }
 
 Outcome cpu_adjust(void *backend, Islands *islands) {
   Cpu *cpu = backend;
-  bool stiffens = false, relags = false;
+  bool stiffens = false, compares = false;
   for (int k = 0; k < islands->count; k++) {
     stiffens |= islands->island[k].stiffen;
-    relags |= islands->island[k].relag;
+    compares |= islands->island[k].compare;
   }
   if (stiffens) parallel_for(cpu->threads, cpu->pairs.count, 256, stiffen_task, cpu);
-  if (relags) {
-    Outcome outcome = relag(cpu);
+  if (compares) {
+    Outcome outcome = compare_loads(cpu);
     if (stage_failed(outcome)) return outcome;
   }
   for (int j = 0; j < cpu->model->joint_count; j++) {

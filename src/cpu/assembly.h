@@ -10,6 +10,11 @@ static inline double *diagonal_of(const Cpu *cpu, int body) {
 static inline bool takes_part(const Cpu *cpu, int body) {
   return body_selected(cpu->islands, body) && cpu->work.active[body];
 }
+/* Does the accelerator solve Newton's system of the active set? */
+static inline bool solved_elsewhere(const Cpu *cpu) {
+  const Accelerator *other = cpu->accelerator;
+  return other && other->newton && other->solves(cpu->active_count);
+}
 static inline bool is_linked(const Model *m, int body) { return linkage_of(&m->linkage, body) != NULL; }
 
 /* Contacts as blocks of nodes, in this order: moments and springs of the pairs, of which pair_acts[k] tells whether
@@ -17,6 +22,8 @@ static inline bool is_linked(const Model *m, int body) { return linkage_of(&m->l
 Outcome contact_assemble(Cpu *cpu);
 /* Adds the gradient and the diagonal block of all pairs of a stiff body. */
 void contact_add_to_body(Cpu *cpu, int body);
+/* Projects a gradient of a body to its free coordinates, unless the body is linked. */
+Affine contact_project_vector(const Model *model, int body, Affine gradient);
 /* Projects gradient and diagonal block of a body to its free coordinates; those of a linked body are eliminated. */
 void contact_project_body(Cpu *cpu, int body);
 /* Couples the nodes that pairs act on. False if memory is out. */

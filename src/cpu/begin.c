@@ -1,4 +1,4 @@
-/* The start of a step: targets, pairs, contacts and energies at the start, barrier stiffness, lagged friction. */
+/* The start of a step: targets, pairs, contacts and energies at the start, barrier stiffness, friction points. */
 #include "cpu/cpu.h"
 
 #include "contact/law.h"
@@ -150,7 +150,7 @@ static void force_task(Cpu *cpu, int k, Pair *p) {
   const Work *w = &cpu->work;
   double impact = cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].impact;
   pair_set_stiffness(p, &cpu->scene, w->h2, w->state, impact);
-  if (pair_rubs(p) && !pair_lag_friction(p, &cpu->scene, w->state, w->q.body)) p->failed = true;
+  if (pair_rubs(p) && !pair_renew_friction(p, &cpu->scene, w->state, w->q.body, true)) p->failed = true;
 }
 
 static void select_all(Islands *s) {

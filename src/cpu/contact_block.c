@@ -46,6 +46,10 @@ static void project_diagonal(const Body *b, double *block) {
   for (int i = 0; i < 12; i++) block[13 * i] += s;
 }
 
+Affine contact_project_vector(const Model *m, int body, Affine gradient) {
+  return projected(m, body) ? freedom_project(&m->body[body], gradient) : gradient;
+}
+
 void contact_project_body(Cpu *cpu, int body) {
   if (!projected(cpu->model, body)) return;
   const Body *b = &cpu->model->body[body];

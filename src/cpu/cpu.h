@@ -161,6 +161,12 @@ void for_bodies(Cpu *cpu, BodyTask *task);
 /* Both in one loop. */
 Outcome for_bodies_and_pairs(Cpu *cpu, BodyTask *body, PairTask *pair);
 
+/* load.c: whether the loads of friction follow the normal forces in a selected island; before the assembly, renews the
+ * friction points of those; after the solve, moves their loads and corrects Newton's step. */
+bool loads_follow(const Cpu *cpu);
+Outcome loads_list(Cpu *cpu);
+Outcome loads_predict(Cpu *cpu);
+
 /* close.c: linear joints at q + direction in the selected islands that retract: changes the directions. */
 Outcome close_joints(Cpu *cpu);
 

@@ -12,6 +12,7 @@ typedef struct Finish {
   State *after;
   Sums *sums;
   const Soft *soft; /* whose elements are summed */
+  LoadChange load;
   int count;
 } Finish;
 
@@ -96,7 +97,7 @@ static void pair_sums(void *context, int c) {
   const Finish *f = context;
   sums_init(&f->sums[c]);
   for (int k = SUM_CHUNK * c; k < SUM_CHUNK * (c + 1) && k < f->count; k++)
-    sums_add_pair(&f->sums[c], pairs_at(&f->cpu->pairs, k), f->cpu->work.h2);
+    sums_add_pair(&f->sums[c], pairs_at(&f->cpu->pairs, k), &f->cpu->scene, f->cpu->work.h2);
 }
 
 static void element_sums(void *context, int c) {
@@ -112,7 +113,7 @@ static bool add_sums(Finish *f, ParallelBody *task, int count) {
   if (!mem_reserve((void **)&f->cpu->sums, &f->cpu->sums_capacity, chunks, sizeof(Sums))) return false;
   f->sums = f->cpu->sums;
   parallel_for(f->cpu->threads, chunks, 1, task, f);
-  for (int c = 0; c < chunks; c++) sums_merge(&f->sums[c], f->cpu->report);
+  for (int c = 0; c < chunks; c++) sums_merge(&f->sums[c], f->cpu->report, &f->load);
   return true;
 }
 
@@ -126,6 +127,7 @@ static bool sum_all(Finish *f) {
     f->soft = &m->soft[k];
     if (!add_sums(f, element_sums, soft_element_count(f->soft))) return false;
   }
+  r->friction_error = f->load.load > 0 ? f->load.change / f->load.load : 0;
   report_targets(&f->cpu->work, r);
   report_joints(&f->cpu->work, r);
   return true;

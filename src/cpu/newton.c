@@ -207,7 +207,9 @@ static Outcome solve_once(Cpu *cpu, bool *raised) {
   double t0 = clock_now();
   soft_load(cpu, cpu->work.q);
   choose_bodies(cpu);
-  if (other && other->newton && other->solves(cpu->active_count)) return solve_elsewhere(cpu, raised, t0);
+  Outcome listed = loads_follow(cpu) ? loads_list(cpu) : stage_done();
+  if (stage_failed(listed)) return listed;
+  if (solved_elsewhere(cpu)) return solve_elsewhere(cpu, raised, t0);
   Outcome fetched = other && other->moments ? stage_done() : fetch_contacts(cpu);
   if (stage_failed(fetched)) return fetched;
   Outcome outcome = assemble(cpu);
@@ -218,18 +220,28 @@ static Outcome solve_once(Cpu *cpu, bool *raised) {
   return outcome;
 }
 
-/* The largest speed of each island's Newton step, and the slope at the end of its last step. A speed that is not a
- * number is the largest. */
+/* The slope at the end of each island's last step. */
+static void find_end_slopes(Cpu *cpu) {
+  const Work *w = &cpu->work;
+  Islands *s = cpu->islands;
+  for (int k = 0; k < s->count; k++)
+    if (s->island[k].selected) s->island[k].end_slope = 0;
+  for (int k = 0; k < cpu->active_count; k++) {
+    int body = cpu->active[k];
+    s->island[s->of[body]].end_slope += node_dot(w->model, w->gradient, w->direction, body);
+  }
+}
+
+/* The largest speed of each island's Newton step. A speed that is not a number is the largest. */
 static void find_residuals(Cpu *cpu) {
   const Work *w = &cpu->work;
   Islands *s = cpu->islands;
   for (int k = 0; k < s->count; k++)
-    if (s->island[k].selected) s->island[k].residual = s->island[k].end_slope = 0, s->island[k].residual_body = -1;
+    if (s->island[k].selected) s->island[k].residual = 0, s->island[k].residual_body = -1;
   for (int k = 0; k < cpu->active_count; k++) {
     int body = cpu->active[k];
     Island *g = &s->island[s->of[body]];
     double speed = block_speed(w, body);
-    g->end_slope += node_dot(w->model, w->gradient, w->direction, body);
     if (speed <= g->residual) continue;
     g->residual = speed;
     g->residual_body = body;
@@ -245,6 +257,9 @@ Outcome cpu_newton(void *backend, Islands *islands, bool *raised) {
   Outcome outcome = solve_once(cpu, raised);
   bool again = outcome.kind == STAGE_NOT_FINITE || (outcome.kind == STAGE_DONE && *raised);
   if (again && soft_make_convex(cpu)) outcome = solve_once(cpu, raised);
-  if (!stage_failed(outcome)) find_residuals(cpu);
+  if (stage_failed(outcome)) return outcome;
+  find_end_slopes(cpu);
+  if (loads_follow(cpu)) outcome = loads_predict(cpu);
+  find_residuals(cpu);
   return outcome;
 }

@@ -212,6 +212,8 @@ void system_add_strip(System *s, int body, int vertex, const double block[36]) {
   }
 }
 
+void system_clear_right(System *s) { memset(s->right, 0, (size_t)s->unknown_count * sizeof(double)); }
+
 void system_add_right(System *s, int body, const Affine *f) {
   double v[12];
   Run run;

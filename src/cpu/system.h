@@ -40,6 +40,7 @@ void system_add(System *system, int a, int b, const double block[144]);
 void system_add_nodes(System *system, int a, int b, const double block[9]);
 /* The same for a 12 x 3 block: rows of a body, columns of a vertex. */
 void system_add_strip(System *system, int body, int vertex, const double block[36]);
+void system_clear_right(System *system);
 void system_add_right(System *system, int body, const Affine *f);
 int system_factor(System *system, int threads); /* raised pivots; -1 = a value is not finite */
 bool system_solve(System *system);              /* false = not positive definite: the solution is a descent direction */

@@ -185,7 +185,6 @@ static void accept_body(Cpu *cpu, int i) {
 static void accept_pair(Cpu *cpu, int k, Pair *p) {
   const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])];
   p->energy = p->energy_trial;
-  pair_noted(p, &cpu->scene)->count = 0;
   if (!cpu->accelerator) pair_friction_advance(p, &cpu->scene, g->fraction * g->length);
 }
 

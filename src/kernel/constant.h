@@ -90,8 +90,14 @@
 
 /* ---- Friction ---- */
 
-/* [island's load] A smaller change of a pair's load needs no second solve. test_constant_count */
-#define FRICTION_RENEWAL 0.02
+/* [island's load] Loads that change less in an iteration are fixed from then on. test_constant_count */
+#define LOAD_SETTLED 0.02
+/* [island's load] Loads farther from the normal forces at the end follow them again. test_constant_count */
+#define LOAD_ERROR 0.03
+/* [iterations] Then loads that did not settle are averaged over more and more iterations. test_constant_count */
+#define LOAD_MEAN 20
+/* [times] A load grows by no more within an iteration. test_constant_count */
+#define LOAD_GROWTH 2.0
 /* [points] Coinciding points are near each other in the list. Cost alone */
 #define FRICTION_NEIGHBOURS 64
 

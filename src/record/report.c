@@ -40,6 +40,7 @@ static const Field field[] = {
     ID_AT("given_up_b", given_up_culprit[1]),
     INT_FIELD(line_search_steps),
     INT_FIELD(friction_iterations),
+    REAL_FIELD(friction_error),
     REAL_FIELD(residual),
     REAL_FIELD(step_length),
     ID_AT("culprit_a", culprit[0]),

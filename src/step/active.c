@@ -54,6 +54,7 @@ static void settle_body(void *context, int j) {
   if (g->whole) w->active[body] = true;
   if (w->active[body]) return;
   Affine q = node_pose(w->model, w->q, body);
+  node_put(w->model, w->newton, body, affine_sub(q, q));
   node_put(w->model, w->direction, body, affine_sub(q, q));
   node_put(w->model, w->trial, body, q);
 }

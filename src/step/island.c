@@ -117,6 +117,8 @@ static void merge_island(Island *to, const Island *from) {
   if (from->convex > to->convex) to->convex = from->convex;
   to->impact = most(to->impact, from->impact);
   if (from->lags < to->lags) to->lags = from->lags;
+  if (from->followed < to->followed) to->followed = from->followed;
+  to->settled &= from->settled;
   if (from->iterations > to->iterations) to->iterations = from->iterations;
   if (from->residual > to->residual) {
     to->residual = from->residual;

@@ -24,9 +24,11 @@ typedef struct Island {
   double damping;  /* newton: inertias added to the matrix */
   double fraction; /* aim: part of Newton's step that is retracted to the direction */
   double length;   /* trial: part of the direction; 0 evaluates the accepted poses */
+  bool follows;    /* newton: the loads of friction follow the normal forces */
+  double weight;   /* newton: by this part of their difference */
   bool stiffen;    /* adjust: raise the stiffness of nearly closed barriers */
-  bool renew;      /* adjust: raise multipliers of joints, and if `relag` lag friction anew */
-  bool relag;
+  bool renew;      /* adjust: raise multipliers of joints, and if `compare` compare loads with normal forces */
+  bool compare;
 
   /* Results, set by the stages. */
   double impact;        /* begin: [J times dt^2] the strongest expected in it */
@@ -35,6 +37,7 @@ typedef struct Island {
   int active_count;     /* newton: bodies in the active set */
   double residual;      /* newton: [m/s] largest speed of the Newton step */
   int residual_body;    /* newton: the body of that speed */
+  double load_change;   /* newton: of the loads of friction, as a part of them */
   double end_slope;     /* newton: gradient . direction of the last step, at its end */
   bool retracts;        /* aim: its linked bodies turn so far that the step is retracted and its joints closed */
   double slope;         /* aim: gradient . direction */
@@ -45,12 +48,16 @@ typedef struct Island {
   double change, noise; /* trial: change of the energy; its rounding error */
   double min_gap;       /* trial: [m] smallest gap */
   bool touching;        /* trial: has contacts */
-  bool changed;         /* adjust: the renewal changed forces */
+  bool disagrees;       /* adjust: loads of friction are not the normal forces */
+  bool changed;         /* adjust: the renewal changed the forces of joints */
 
   /* The control's own. */
   Progress progress;
   AbdOutcome outcome;
-  int iterations, lags;
+  int iterations;
+  int lags;          /* how often its loads were compared with the normal forces */
+  int followed;      /* iterations in which its loads followed, since they last disagreed */
+  bool settled;      /* its loads are fixed */
   double scale;      /* the part of Newton's step that the line search tries first */
   double moved;      /* the part of the last Newton step that was accepted */
   bool unseen;       /* the energy gained less than it should, within its rounding error */

@@ -46,10 +46,11 @@ static void clear_joined(Step *s) {
   for (int k = 0; k < s->islands.count; k++) put(&s->islands.island[k].joined, false);
 }
 
-/* A damped step says nothing about the error: a small one ends the damping, not the island. */
+/* A damped step says nothing about the error: a small one ends the damping, not the island. Nor does the island end as
+ * long as its loads follow. */
 static void judge_last(Island *g, double tolerance) {
   bool small = g->residual < tolerance;
-  g->last = small && g->damping == 0;
+  g->last = small && g->damping == 0 && (g->settled || !g->follows);
   if (small) g->damping = 0;
 }
 
@@ -60,6 +61,26 @@ static void judge_last(Island *g, double tolerance) {
 static void choose_scale(Island *g) {
   double stiffer = g->unseen && g->slope < 0 ? 1 - g->end_slope / (g->length * g->slope) : 1;
   g->scale = stiffer > 1 && !g->last ? most(g->moved / stiffer, SCALE_LEAST) : 1;
+}
+
+/* The loads of friction follow the normal forces from the second iteration on, until they hardly change. With fixed loads
+ * the step has an energy, whose minimum Newton's method finds. Loads that do not settle are averaged. The forces that a
+ * damped step leads to balance its damping too, so they count less. */
+static void order_loads(Step *s) {
+  for (int k = 0; k < s->islands.count; k++) {
+    Island *g = &s->islands.island[k];
+    bool follows = s->model->has_friction && is_active(g) && g->iterations > 0 && !g->settled && g->touching;
+    if (!put(&g->follows, follows)) continue;
+    g->followed++;
+    g->weight = least(1, (double)LOAD_MEAN / g->followed) / (1 + g->damping);
+  }
+}
+
+static void judge_loads(Step *s) {
+  for (int k = 0; k < s->islands.count; k++) {
+    Island *g = &s->islands.island[k];
+    if (g->follows && g->damping == 0 && g->load_change <= LOAD_SETTLED) g->settled = true;
+  }
 }
 
 static void judge_residuals(Step *s) {
@@ -216,7 +237,13 @@ static bool ends(const Island *g) {
   return is_active(g) && g->last && g->fraction == 1 && g->active_count >= g->body_count;
 }
 
-/* Islands that end get renewed friction and joints; they are done if that changes nothing. */
+/* Loads that disagree with the normal forces follow them again. */
+static void follow_again(Island *g) {
+  g->settled = false;
+  g->followed = 0;
+}
+
+/* Islands that end get renewed joints; they are done if that changes nothing and the loads of friction agree. */
 static Outcome conclude(Step *s, Backend b) {
   const AbdWorldDef *def = &s->model->def;
   bool work = false;
@@ -227,13 +254,18 @@ static Outcome conclude(Step *s, Backend b) {
     put(&g->stiffen, wants_stiffening(g, def->contact.range));
     put(&g->renew, ends(g));
     put(&g->changed, false);
+    put(&g->disagrees, false);
     if (g->renew) g->lags++;
-    put(&g->relag, g->renew && g->lags < def->contact.friction_iterations);
-    work |= put(&g->selected, g->stiffen || g->relag || (g->renew && g->jointed));
+    put(&g->compare, g->renew && s->model->has_friction && g->lags < def->contact.friction_iterations);
+    work |= put(&g->selected, g->stiffen || g->compare || (g->renew && g->jointed));
   }
   if (work) TRY(b.stages->adjust(b.self, &s->islands));
-  for (int k = 0; k < s->islands.count; k++)
-    if (s->islands.island[k].renew && !s->islands.island[k].changed) s->islands.island[k].progress = ISLAND_DONE;
+  for (int k = 0; k < s->islands.count; k++) {
+    Island *g = &s->islands.island[k];
+    if (!g->renew) continue;
+    if (g->disagrees) follow_again(g);
+    else if (!g->changed) g->progress = ISLAND_DONE;
+  }
   return stage_done();
 }
 
@@ -304,7 +336,9 @@ static Outcome fly(Step *s, Backend b, const State *state) {
 static Outcome iterate(Step *s, Backend b) {
   choose(s, is_active);
   TRY(stage_poll(s->model));
+  order_loads(s);
   TRY(b.stages->newton(b.self, &s->islands, &s->raised));
+  judge_loads(s);
   judge_residuals(s);
   TRY(line_search(s, b));
   TRY(give_up(s, b));

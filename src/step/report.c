@@ -61,8 +61,11 @@ void sums_add_body(Sums *s, const Model *m, int i, const State *after) {
   }
 }
 
-void sums_add_pair(Sums *s, const Pair *p, double h2) {
+void sums_add_pair(Sums *s, const Pair *p, const ContactScene *scene, double h2) {
   AbdStepReport *r = &s->part;
+  LoadChange load = pair_load_error(p, scene);
+  s->load.change += load.change;
+  s->load.load += load.load;
   r->box_tests += p->counts.box_tests;
   r->candidates += p->counts.candidates;
   r->distances += p->counts.distances;
@@ -101,7 +104,7 @@ static void merge_extremes(const AbdStepReport *p, AbdStepReport *r) {
   }
 }
 
-void sums_merge(const Sums *s, AbdStepReport *r) {
+void sums_merge(const Sums *s, AbdStepReport *r, LoadChange *all) {
   const AbdStepReport *p = &s->part;
   for (int k = 0; k < ABD_TERM_COUNT; k++) r->energy[k] += p->energy[k];
   for (int k = 0; k < 3; k++) {
@@ -113,6 +116,8 @@ void sums_merge(const Sums *s, AbdStepReport *r) {
   r->distances += p->distances;
   r->ccd_calls += p->ccd_calls;
   r->contacts += p->contacts;
+  all->change += s->load.change;
+  all->load += s->load.load;
   merge_extremes(p, r);
 }
 
@@ -184,6 +189,7 @@ static void carry(AbdStepReport *r, const AbdStepReport *before) {
     memcpy(r->limit, before->limit, sizeof r->limit);
   }
   if (before->friction_iterations > r->friction_iterations) r->friction_iterations = before->friction_iterations;
+  r->friction_error = most(r->friction_error, before->friction_error);
   if (severity(before->outcome) > severity(r->outcome)) {
     r->outcome = before->outcome;
     r->residual = before->residual;

@@ -8,15 +8,16 @@
 
 typedef struct Sums {
   AbdStepReport part; /* its energies, momenta, counts, nearest pair, largest strains */
+  LoadChange load;    /* difference between loads of friction and normal forces */
 } Sums;
 
 void sums_init(Sums *sums);
 /* A body after the step; a pair at the end of it; an element of a soft body at poses q. */
 void sums_add_body(Sums *sums, const Model *model, int body, const State *after);
-void sums_add_pair(Sums *sums, const Pair *pair, double h2);
+void sums_add_pair(Sums *sums, const Pair *pair, const ContactScene *scene, double h2);
 void sums_add_element(Sums *sums, const Work *work, const Soft *soft, int element);
-/* Into the report. */
-void sums_merge(const Sums *sums, AbdStepReport *report);
+/* Into the report; what is no sum there, into *all. */
+void sums_merge(const Sums *sums, AbdStepReport *report, LoadChange *all);
 
 /* Kinematic bodies that miss their targets, joints that are open: they may decide the outcome. */
 void report_targets(const Work *work, AbdStepReport *report);

@@ -40,10 +40,11 @@ typedef enum Aim {
 typedef struct Stages {
   const char *name;
   void (*destroy)(void *backend); /* NULL is fine */
-  /* Takes the state: targets, broad phase, islands, contacts and energies at the start, stiffness and lagged
-   * friction. */
+  /* Takes the state: targets, broad phase, islands, contacts and energies at the start, stiffness and friction
+   * points. */
   Outcome (*begin)(void *backend, const State *state, Islands *islands, AbdStepReport *report);
-  /* Selects the active set, assembles, solves; *raised: pivots were raised, the matrix was not positive definite. */
+  /* Selects the active set, renews friction points (follows), assembles, solves, moves the loads of friction (follows).
+   * *raised: pivots were raised, the matrix was not positive definite. */
   Outcome (*newton)(void *backend, Islands *islands, bool *raised);
   /* Makes the directions, closes linear joints at their end. */
   Outcome (*aim)(void *backend, Islands *islands, Aim aim);
@@ -54,7 +55,8 @@ typedef struct Stages {
   Outcome (*trial)(void *backend, Islands *islands, AbdStage stage);
   /* The trial poses become the accepted ones. */
   Outcome (*accept)(void *backend, Islands *islands);
-  /* Raises barrier stiffness (stiffen); lags friction anew and raises the joints' multipliers (renew). */
+  /* Raises barrier stiffness (stiffen) and the joints' multipliers (renew); compares the loads of friction with the
+   * normal forces (compare). */
   Outcome (*adjust)(void *backend, Islands *islands);
   /* The state after the step: poses, velocities, joints, what pairs remember, which touch; and the report's sums. */
   Outcome (*finish)(void *backend, const Islands *islands, State *after);

@@ -38,9 +38,9 @@ typedef struct Packet {
 /* The search for candidates, see cuda/search_item.h. */
 typedef struct Search {
   DeviceArray node, fan, element, tree; /* of all meshes */
-  DeviceArray queue[2], leaf, meeting, found, key, owner, order, scratch;
+  DeviceArray queue[2], leaf, meeting, found, key, owner, place, gathered, gathered_key, ordered, order, scratch;
   int queue_room, leaf_room, meeting_room, found_room;
-  Twin count; /* counters, then candidates by task */
+  Twin count; /* counters, then candidates by task, then where they begin */
   Packet packet;
 } Search;
 
@@ -106,6 +106,7 @@ bool cuda_grow_candidates(Cuda *cuda, int count);
 bool search_open(Cuda *cuda, const SideShape *shape);
 void search_close(Search *search);
 bool cuda_search(Cuda *cuda, Cpu *cpu, int count, const int *pair);
+extern int cuda_ranked; /* the longest list that the search puts in order itself; tests change it */
 /* In parts: room for the tasks, NULL if memory is out; the task of a window; the search. *deep: a tree has too many
  * levels, nothing found is valid. */
 SearchTask *search_tasks(Search *search, int count);

@@ -180,10 +180,11 @@ static void test_leaves_gpu(void **state) {
   }
 }
 
-/* GPU_PCG_TOLERANCE: how many iterations of conjugate gradients the same steps take. */
+/* GPU_PCG_TOLERANCE: how many iterations of conjugate gradients the same steps take. GPU_LIST_MORE: how many candidates
+ * they list. */
 static void test_tolerance(void **state) {
   (void)state;
-  int64_t all = 0;
+  int64_t all = 0, candidates = 0;
   Lab cpu = open_heap(false), gpu = open_heap(true);
   void *bytes = NULL;
   serial_tolerance = 0;
@@ -195,8 +196,10 @@ static void test_tolerance(void **state) {
     lab_step(&cpu);
     lab_step(&gpu);
     all += gpu.report.linear_iterations;
+    candidates += gpu.report.candidates;
   }
   lab_expect_near("iterations of conjugate gradients", (double)all, 1894, 70);
+  lab_expect_near("candidates", (double)candidates, 3431, 300);
   free(bytes);
   lab_close(&cpu);
   lab_close(&gpu);

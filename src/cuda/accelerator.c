@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "contact/cache.h"
+#include "cuda/cuda.h"
+#include "kernel/constant.h"
 
 enum { SPIN = 20000 }; /* [us] longer than most waits for the GPU */
 
@@ -254,6 +256,7 @@ static void cuda_friction_changed(void *self) { ((Cuda *)self)->friction_known =
 static void cuda_begin(void *self, Cpu *cpu) {
   cuda_friction_changed(self);
   pack_lists(self, cpu);
+  cpu->scene.list_more = ((Cuda *)self)->list_more;
   ((Cuda *)self)->step++;
 }
 
@@ -756,6 +759,7 @@ bool cuda_accelerate(Cpu *cpu) {
   Cuda *c = mem_zeroed(1, sizeof *c);
   if (!c) return false;
   c->model = m;
+  c->list_more = cuda_pays(m) ? 0 : GPU_LIST_MORE;
   c->fresh_candidate.size = sizeof(Candidate);
   c->friction.size = sizeof(FrictionPoint);
   c->row_of = mem_alloc((size_t)m->body_count, sizeof(int));

@@ -49,7 +49,8 @@ enum { ITEMS_NONE = -1, ITEMS_UNSENT = -2, ITEMS_SEARCH = -3, ITEMS_WINDOWS = -4
 
 typedef struct Cuda {
   const Model *model;
-  bool lost; /* the GPU reported an error */
+  bool lost;        /* the GPU reported an error */
+  double list_more; /* as in ContactScene */
   Record *record;
   int record_capacity;
   int pair_count; /* pairs that have records */

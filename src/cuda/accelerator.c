@@ -396,7 +396,8 @@ static int list_pairs(Cuda *c, const Cpu *cpu, int what) {
 
 /* Makes the lists that the plans ask for. */
 static bool search_planned(Cuda *c, Cpu *cpu) {
-  return cuda_search(c, cpu, list_pairs(c, cpu, ITEMS_SEARCH), c->searched);
+  bool deep;
+  return cuda_search(c, cpu, list_pairs(c, cpu, ITEMS_SEARCH), c->searched, false, &deep);
 }
 
 static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose, int *count) {
@@ -587,16 +588,26 @@ static Outcome cover_windows(Cuda *c, Cpu *cpu) {
   return outcome;
 }
 
+/* The search tests the stencils that it lists. If this machine had to search, they are tested after it. */
+static Outcome cover_lists(Cuda *c, Cpu *cpu) {
+  Tasks tasks;
+  bool deep;
+  int count = list_pairs(c, cpu, ITEMS_SEARCH);
+  if (count == 0) return stage_done();
+  if (!sweeps_open(c, cpu, count, c->searched, true) || !cuda_search(c, cpu, count, c->searched, true, &deep))
+    return cuda_lost(c);
+  if (deep) return find_tasks(c, cpu, &tasks) ? run_sweep(c, cpu, &tasks, take_cover) : stage_from(false);
+  memcpy(c->task_pair, c->searched, (size_t)count * sizeof(int));
+  parallel_for(cpu->threads, count, 64, take_cover, cpu);
+  return stage_done();
+}
+
 static Outcome cuda_cover(void *self, Cpu *cpu) {
   Cuda *c = self;
-  Tasks tasks;
   clear_items(c, cpu);
   Outcome outcome = for_pairs(cpu, cover_plan_task);
   if (!stage_failed(outcome)) outcome = cover_windows(c, cpu);
-  if (stage_failed(outcome)) return outcome;
-  if (!search_planned(c, cpu)) return cuda_lost(c);
-  if (!find_tasks(c, cpu, &tasks)) return stage_from(false);
-  return tasks.count ? run_sweep(c, cpu, &tasks, take_cover) : stage_done();
+  return stage_failed(outcome) ? outcome : cover_lists(c, cpu);
 }
 
 /* ---- friction after a step ---- */

@@ -74,6 +74,7 @@ static SearchTask task_open(const Model *m, const Pair *p, const Affine *from, c
   return (SearchTask){.mesh_a = m->body[p->a].mesh,
                       .mesh_b = m->body[p->b].mesh,
                       .sweep = -1,
+                      .listed = -1,
                       .t = *from,
                       .to = *to,
                       .radius = radius,
@@ -114,7 +115,8 @@ static bool reserve(Search *s) {
          device_reserve(&s->ordered, (size_t)s->found_room * sizeof(Candidate));
 }
 
-static bool descend(Cuda *c, int tasks) {
+/* swept: bounds come back with the counters. */
+static bool descend(Cuda *c, int tasks, bool swept) {
   Search *s = &c->search;
   size_t bytes = (size_t)s->count.count * sizeof(int);
   if (!reserve(s) || !device_reserve(&s->count.there, bytes) || !device_clear(s->count.there.at, bytes)) return false;
@@ -141,7 +143,8 @@ static bool descend(Cuda *c, int tasks) {
                          .meeting_room = s->meeting_room,
                          .found_room = s->found_room,
                          .ranked = cuda_ranked};
-  return search_descend_launch(tasks, &arrays) && twin_receive(&s->count) && device_wait();
+  return search_descend_launch(tasks, &arrays) && twin_receive(&s->count) && (!swept || twin_receive(&c->result)) &&
+         device_wait();
 }
 
 static bool has_room(int count, int *room) {
@@ -222,10 +225,10 @@ SearchTask *search_tasks(Search *s, int tasks) {
   return ok ? s->packet.here.at : NULL;
 }
 
-bool search_run(Cuda *c, int tasks, bool *deep) {
+bool search_run(Cuda *c, int tasks, bool swept, bool *deep) {
   if (!packet_send(&c->search.packet)) return false;
   do
-    if (!descend(c, tasks)) return false;
+    if (!descend(c, tasks, swept)) return false;
   while (!fits(&c->search));
   const int *count = c->search.count.here.at;
   *deep = count[SEARCH_DEEP] || count[SEARCH_LEVELS] > 0;
@@ -236,21 +239,23 @@ typedef struct Listing {
   const Cpu *cpu;
   const int *pair;
   SearchTask *task;
+  bool swept;
 } Listing;
 
 static void list_item(void *context, int t) {
   const Listing *l = context;
   l->task[t] = list_task(l->cpu, pairs_at(&l->cpu->pairs, l->pair[t]));
+  if (l->swept) l->task[t].listed = t;
 }
 
-bool cuda_search(Cuda *c, Cpu *cpu, int tasks, const int *pair) {
+bool cuda_search(Cuda *c, Cpu *cpu, int tasks, const int *pair, bool swept, bool *deep) {
+  *deep = false;
   if (tasks == 0) return true;
-  Listing listing = {cpu, pair, search_tasks(&c->search, tasks)};
+  Listing listing = {cpu, pair, search_tasks(&c->search, tasks), swept};
   if (!listing.task) return false;
   parallel_for(cpu->threads, tasks, 16, list_item, &listing);
-  bool deep;
-  if (!search_run(c, tasks, &deep)) return false;
-  if (!deep) return collect(c, cpu, tasks, pair);
+  if (!search_run(c, tasks, swept, deep)) return false;
+  if (!*deep) return collect(c, cpu, tasks, pair);
   search_here(cpu, tasks, pair);
   return pairs_settle(&cpu->pairs);
 }

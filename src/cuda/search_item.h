@@ -28,7 +28,8 @@ typedef struct Tree {
 /* All stencils of two meshes within a radius, at relative pose t; or on the straight path from t to `to`. */
 typedef struct SearchTask {
   int mesh_a, mesh_b;
-  int sweep; /* the sweep of a path; -1 = none */
+  int sweep;  /* the sweep of a path; -1 = none */
+  int listed; /* the sweep that tests the listed stencils; -1 = none */
   Affine t, to;
   double radius;
   float reach;       /* the radius plus the rounding of boxes */
@@ -174,6 +175,11 @@ KERNEL Box corners_box(const Vec3 *x, int first, int count, double radius) {
   return box_inflate(box, radius);
 }
 
+KERNEL void listed_passes(const SearchArrays *s, int sweep, const Candidate *c) {
+  double bound = sweep_listed(&s->sweep[sweep].s, c);
+  if (bound < 1) least_bits(&s->bound[sweep], bound > 0 ? bound : 0);
+}
+
 KERNEL void search_put(const SearchArrays *s, const SearchItem *item, int elements, int stencil, double dist_sq,
                        Vec3 diff, const Vec3 *y, int y_count, Candidate c) {
   double radius = s->task[item->task].radius;
@@ -182,6 +188,7 @@ KERNEL void search_put(const SearchArrays *s, const SearchItem *item, int elemen
   if (at >= s->found_room) return;
   candidate_set(&c, dist_sq, diff, y, y_count);
   s->found[at] = c;
+  if (s->task[item->task].listed >= 0) listed_passes(s, s->task[item->task].listed, &c);
   s->owner[at] = item->task;
   s->place[at] = place;
   s->key[at] = item->key | (uint64_t)elements << (item->bit - 6) | (uint64_t)stencil << (item->bit - 10);

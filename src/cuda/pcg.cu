@@ -368,6 +368,7 @@ __device__ static double2 await_sums(const Arrays &s, const Rows &b, unsigned wa
       continue;
     }
     sum = make_double2(warp_sum(sum.x), warp_sum(sum.y));
+    __syncwarp(); /* all lanes have read the status */
     if (lane == 0) iteration_next(g, sum, iteration, s.enough);
   }
   __syncthreads();
@@ -380,6 +381,7 @@ __device__ static bool next_iterations(const Arrays &s, const Rows &b, double2 k
   int own = WARPS - 1 - warp;
   if (own < b.chunks && b.iteration[own].status == STATUS_LIVE) {
     double2 sum = make_double2(warp_sum(kept.x), warp_sum(kept.y));
+    __syncwarp(); /* all lanes have read the status */
     if (lane == 0) iteration_next(&b.iteration[own], sum, iteration, s.enough);
     __syncwarp();
   }
@@ -514,6 +516,7 @@ __global__ static void __launch_bounds__(THREADS, 1) solve_kernel(Arrays s) {
     if (iteration % REPLACE == REPLACE - 1) replace(s, b, iteration, &wait, warp, lane);
     show_sums(s, b, wait);
   }
+  __syncthreads();
   finish(s, b, iteration);
 }
 

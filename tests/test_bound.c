@@ -36,7 +36,7 @@ static void draw_directions(Draw *draw_from, Path *p) {
 static bool draw_path(Draw *d, int round, Path *p) {
   static const double place[] = {0, 0, 0, 100};
   p->pair = draw_pair(d, &cast.model);
-  p->scene = (ContactScene){&cast.model, draw_decades(d, -4, -1), round % 4 ? 0 : 0.02, 1, NULL, NULL, &shelf, 0.01};
+  p->scene = (ContactScene){&cast.model, draw_decades(d, -4, -1), round % 4 ? 0 : 0.02, 1, NULL, NULL, &shelf, 0.01, 0};
   double gap = p->scene.separation + p->scene.range * draw_decades(d, -3, 1.5);
   if (!draw_near(d, &cast.model, &p->pair, gap, round % 3 ? 1e-6 : 0.05, p->q)) return false;
   for (int k = 0; k < 2; k++) p->q[k].n[0] = add(p->q[k].n[0], vec3(place[round % 4], 0, place[round % 4]));

@@ -66,7 +66,7 @@ static Path draw_path(Draw *d, Stage *s, int round) {
   const Affine still = affine(vec3(0, 0, 0), mat3_identity());
   Vec3 shift = draw_vec3(d, draw_decades(d, -2, 1)), spin = draw_vec3(d, draw_decades(d, -2, 0));
   Path p = {.pair = {.a = SOFT_A, .b = round % 3, .soft = true}, .own = draw_decades(d, -4, 0)};
-  p.scene = (ContactScene){&s->model, draw_decades(d, -3, -1.5), 0, 1, NULL, s->surface, &shelf, 0.01};
+  p.scene = (ContactScene){&s->model, draw_decades(d, -3, -1.5), 0, 1, NULL, s->surface, &shelf, 0.01, 0};
   place_soft(d, s, SOFT_A, vec3(0, 0, 0), shift, spin, p.own);
   place_soft(d, s, SOFT_B, scale(1.12 + draw_decades(d, -3, -1), unit(draw_vec3(d, 1))), shift, spin, p.own);
   p.q[0] = p.q[1] = still;

@@ -15,7 +15,7 @@
 #include "posed.h"
 
 static ContactScene scene_of(double range, double separation) {
-  return (ContactScene){&cast.model, range, separation, 0.1 * range, NULL, NULL, &shelf, 0.01};
+  return (ContactScene){&cast.model, range, separation, 0.1 * range, NULL, NULL, &shelf, 0.01, 0};
 }
 
 /* ---- candidates -------------------------------------------------------------------------------------------------- */

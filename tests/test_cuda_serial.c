@@ -14,6 +14,7 @@
 extern double serial_tolerance;   /* of tests/cuda/serial.c */
 extern bool serial_out_of_memory; /* the same */
 extern int cuda_solve_bodies;     /* of cuda/newton.c */
+extern int cuda_ranked;           /* of cuda/search.c */
 
 /* Boxes and potatoes that fall on each other, with friction. */
 static Lab open_heap(bool on_gpu) {
@@ -75,17 +76,19 @@ static void test_steps_agree(void **state) {
   lab_close(&gpu);
 }
 
-/* A run of its own: all steps converge without a crossing, and a second run has the same bits. */
+/* A run of its own: all steps converge without a crossing, and a second run has the same bits. So has one whose lists
+ * are sorted instead of ranked (GPU_RANKED). */
 static void test_repeats(void **state) {
   (void)state;
-  uint64_t hash[2];
-  for (int run = 0; run < 2; run++) {
+  uint64_t hash[3];
+  for (int run = 0; run < 3; run++) {
+    cuda_ranked = run == 1 ? 5 : 2000;
     Lab lab = open_heap(true);
     for (int k = 0; k < (int)lab_seconds(80, 30); k++) lab_step(&lab);
     hash[run] = abd_world_hash(lab.world);
     lab_close(&lab);
   }
-  assert_true(hash[0] == hash[1]);
+  assert_true(hash[0] == hash[1] && hash[1] == hash[2]);
 }
 
 /* A run that goes on from a snapshot in another world has the same bits. */
@@ -177,10 +180,11 @@ static void test_leaves_gpu(void **state) {
   }
 }
 
-/* GPU_PCG_TOLERANCE: how many iterations of conjugate gradients the same steps take. */
+/* GPU_PCG_TOLERANCE: how many iterations of conjugate gradients the same steps take. GPU_LIST_MORE: how many candidates
+ * they list. */
 static void test_tolerance(void **state) {
   (void)state;
-  int64_t all = 0;
+  int64_t all = 0, candidates = 0;
   Lab cpu = open_heap(false), gpu = open_heap(true);
   void *bytes = NULL;
   serial_tolerance = 0;
@@ -192,8 +196,10 @@ static void test_tolerance(void **state) {
     lab_step(&cpu);
     lab_step(&gpu);
     all += gpu.report.linear_iterations;
+    candidates += gpu.report.candidates;
   }
   lab_expect_near("iterations of conjugate gradients", (double)all, 1894, 70);
+  lab_expect_near("candidates", (double)candidates, 3431, 300);
   free(bytes);
   lab_close(&cpu);
   lab_close(&gpu);
@@ -201,6 +207,7 @@ static void test_tolerance(void **state) {
 
 int main(void) {
   if (cuda_solve_bodies != 250) return fprintf(stderr, "GPU_SOLVE_BODIES is %d, expected 250\n", cuda_solve_bodies), 1;
+  if (cuda_ranked != 2000) return fprintf(stderr, "GPU_RANKED is %d, expected 2000\n", cuda_ranked), 1;
   cuda_solve_bodies = 0; /* all on the GPU */
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps_agree), cmocka_unit_test(test_repeats),
                                      cmocka_unit_test(test_resumes),     cmocka_unit_test(test_tolerance),

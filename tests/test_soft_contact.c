@@ -106,7 +106,7 @@ static void go(const Way *w, double t, Affine q[2]) {
  * itself. */
 static Way draw_way(Draw *d, int a, int b, Vec3 drift) {
   Way w = {.pair = {.a = a, .b = b, .stiffness = 1, .soft = true},
-           .scene = {&world.model, 0.02, 0.003, 1, NULL, world.surface, &shelf, 0.01}};
+           .scene = {&world.model, 0.02, 0.003, 1, NULL, world.surface, &shelf, 0.01, 0}};
   double lift = draw(d, 0.05, 0.1), own = draw_decades(d, -3, -0.7);
   for (int side = 0; side < 2; side++) {
     const Mesh *m = mesh_of(&w, side);

@@ -18,7 +18,7 @@ static const Command command = {
     "bench [SET|SCENE[:KEY=VALUE,...]|FILE.json]... [options]",
     "Measures scenes: a named set ('abd bench --list'), scenes of the gallery, scene files. Prints bodies,\n"
     "triangles, iterations and milliseconds per step by stage, beside the paper's figures.",
-    "Each row runs in a separate process, three times unless it is long; the run with the least CPU time counts.\n"
+    "Each row runs in a separate process, three times unless it is long; the run with the least time counts.\n"
     "Exit codes: 0 good; 1 with --compare, a row got slower or takes other iterations; 2 bad usage or input;\n"
     "4 a step or a file failed; 130 interrupted: finished rows are printed and written.",
 };
@@ -184,8 +184,8 @@ static int measure_all(BenchRows *rows, const BenchOptions *o, BenchRows *other)
     if (code > worst) worst = code;
     if (row->runs && !o->quiet)
       fprintf(stderr, "%d/%d %s, dt %.4g, %d thread%s: %.4g ms per step, %.2f iterations, %d run%s\n", k + 1,
-              rows->count, row->name, row->best.dt, row->threads, row->threads == 1 ? "" : "s", bench_user_ms(row),
-              bench_figures(row).iterations, row->runs, row->runs == 1 ? "" : "s");
+              rows->count, row->name, row->best.dt, row->threads, row->threads == 1 ? "" : "s",
+              bench_figures(row).total, bench_figures(row).iterations, row->runs, row->runs == 1 ? "" : "s");
   }
   return worst;
 }

@@ -98,7 +98,7 @@ typedef struct BenchRow {
   double dt;                /* requested; 0: as in the scene */
   int64_t steps;            /* requested; 0: as in the case */
   int threads;
-  BenchRun best;                /* the run with the least user time */
+  BenchRun best;                /* the run with the least user time, on several threads the least wall clock */
   double user[BENCH_MOST_RUNS]; /* [s] of every run */
   int runs;                     /* 0: not measured */
 } BenchRow;

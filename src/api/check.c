@@ -20,7 +20,7 @@ static AbdStatus no_memory(AbdError *error) {
 static bool check_init(Check *c) {
   const Model *m = c->model;
   c->surface = mem_zeroed((size_t)m->soft_count, sizeof(Surface));
-  c->scene = (ContactScene){m, m->def.contact.range, m->def.contact.separation, 0, NULL, c->surface, &c->store, 0};
+  c->scene = (ContactScene){m, m->def.contact.range, m->def.contact.separation, 0, NULL, c->surface, &c->store, 0, 0};
   bool ok = broad_init(&c->broad, m) && c->surface && store_init(&c->store, 1) && store_reserve(&c->store, 1);
   for (int k = 0; ok && k < m->soft_count; k++) {
     ok = soft_side_init(&c->surface[k], m, k);

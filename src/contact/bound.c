@@ -290,7 +290,7 @@ CoverWay pair_cover_plan(Pair *pair, const ContactScene *scene, const Affine q[2
     return COVER_DONE;
   }
   if (radius > 0) {
-    pair_query_begin(pair, scene, &q[0], &q[1], radius);
+    pair_query_begin(pair, scene, &q[0], &q[1], radius + scene->list_more * pair->margin);
     p.s.rel = 0;
   }
   p.s.moved = INFINITY;

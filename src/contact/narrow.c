@@ -102,7 +102,7 @@ static double cover_reach(Narrow *n, const Affine *t, double reach, bool *search
   bool covers = cache->listed && cache->radius - rel > reach, elsewhere = search && !n->b.mesh->half_space;
   if (search) *search = !covers && elsewhere;
   if (covers) return rel;
-  if (elsewhere) pair_query_begin(n->pair, n->scene, n->qa, n->qb, reach + n->pair->margin);
+  if (elsewhere) pair_query_begin(n->pair, n->scene, n->qa, n->qb, reach + (1 + n->scene->list_more) * n->pair->margin);
   else pair_query(n->pair, n->scene, n->qa, n->qb, reach + n->pair->margin);
   return 0;
 }

@@ -76,6 +76,7 @@ typedef struct ContactScene {
   const Surface *surface; /* per soft body, at the poses in question */
   PairStore *store;       /* contacts, friction points, moments and caches of the pairs */
   double dt;              /* [s] of the step, for the motion of surfaces against their bodies */
+  double list_more;       /* lists that another machine makes reach so many margins further */
 } ContactScene;
 
 /* A body's mesh, at its surface's pose if the body is soft. */

@@ -176,7 +176,8 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
                               cpu->path_length,
                               cpu->surface,
                               &cpu->pairs.store,
-                              w->h};
+                              w->h,
+                              0};
   if (cpu->broken_off) pairs_drop_cache(&cpu->pairs); /* lists may be incomplete */
   cpu->broken_off = true;
   system_begin(&cpu->system);

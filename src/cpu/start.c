@@ -6,7 +6,7 @@ Outcome cpu_find_near(void *backend, Nodes q, NearPair *found) {
   Cpu *cpu = backend;
   const Model *m = cpu->model;
   PairStore store;
-  ContactScene scene = {m, m->def.contact.range, m->def.contact.separation, 0, NULL, cpu->surface, &store, 0};
+  ContactScene scene = {m, m->def.contact.range, m->def.contact.separation, 0, NULL, cpu->surface, &store, 0, 0};
   *found = (NearPair){.a = -1};
   if (!near_matters(m)) return stage_done();
   soft_load(cpu, q);

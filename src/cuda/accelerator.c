@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "contact/cache.h"
+#include "cuda/cuda.h"
+#include "kernel/constant.h"
 
 enum { SPIN = 20000 }; /* [us] longer than most waits for the GPU */
 
@@ -254,6 +256,7 @@ static void cuda_friction_changed(void *self) { ((Cuda *)self)->friction_known =
 static void cuda_begin(void *self, Cpu *cpu) {
   cuda_friction_changed(self);
   pack_lists(self, cpu);
+  cpu->scene.list_more = ((Cuda *)self)->list_more;
   ((Cuda *)self)->step++;
 }
 
@@ -297,17 +300,14 @@ static void tasks_add(Cuda *c, Tasks *tasks, int pair, int items) {
   tasks->chunks += (items + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
 }
 
-static bool tasks_open(Cuda *c, Tasks *tasks, size_t size, const Cpu *cpu, Nodes pose, const Affine *direction) {
+static bool tasks_open(Cuda *c, Tasks *tasks, size_t size, const Cpu *cpu, bool directions) {
   size_t bytes = (size_t)cpu->model->body_count * sizeof(Affine);
   packet_begin(&c->packet);
   tasks->task = packet_add(&c->packet, (size_t)tasks->count * size);
   tasks->chunk = packet_add(&c->packet, (size_t)tasks->chunks * sizeof(TaskChunk));
   tasks->pose = packet_add(&c->packet, bytes);
-  tasks->direction = packet_add(&c->packet, direction ? bytes : 0);
-  if (!packet_open(&c->packet)) return false;
-  memcpy(packet_here(&c->packet, tasks->pose), pose.body, bytes);
-  if (direction) memcpy(packet_here(&c->packet, tasks->direction), direction, bytes);
-  return true;
+  tasks->direction = packet_add(&c->packet, directions ? bytes : 0);
+  return packet_open(&c->packet);
 }
 
 static void write_chunks(const Cuda *c, const Tasks *tasks, int t, int items) {
@@ -319,7 +319,20 @@ static void write_chunks(const Cuda *c, const Tasks *tasks, int t, int items) {
 typedef struct Fill {
   const Cpu *cpu;
   const Tasks *tasks;
+  const Affine *pose, *direction; /* by body; NULL = no directions */
 } Fill;
+
+static void fill_body(void *context, int i) {
+  const Fill *f = context;
+  const Packet *packet = &cuda_of(f->cpu)->packet;
+  ((Affine *)packet_here(packet, f->tasks->pose))[i] = f->pose[i];
+  if (f->direction) ((Affine *)packet_here(packet, f->tasks->direction))[i] = f->direction[i];
+}
+
+/* Writes tasks and poses. */
+static void fill_tasks(const Fill *f, ParallelBody *task) {
+  parallel_both(f->cpu->threads, f->tasks->count, f->cpu->model->body_count, 64, task, fill_body, (void *)f);
+}
 
 static void fill_eval(void *context, int t) {
   const Fill *f = context;
@@ -383,7 +396,8 @@ static int list_pairs(Cuda *c, const Cpu *cpu, int what) {
 
 /* Makes the lists that the plans ask for. */
 static bool search_planned(Cuda *c, Cpu *cpu) {
-  return cuda_search(c, cpu, list_pairs(c, cpu, ITEMS_SEARCH), c->searched);
+  bool deep;
+  return cuda_search(c, cpu, list_pairs(c, cpu, ITEMS_SEARCH), c->searched, false, &deep);
 }
 
 static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose, int *count) {
@@ -393,9 +407,9 @@ static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose, int *count) {
   *count = tasks.count;
   c->result = (Twin){c->result.here, c->result.there, sizeof(EvalResult), 0};
   if (tasks.count == 0) return stage_done();
-  if (!twin_extend(&c->result, tasks.count) || !tasks_open(c, &tasks, sizeof(EvalTask), cpu, pose, NULL))
+  if (!twin_extend(&c->result, tasks.count) || !tasks_open(c, &tasks, sizeof(EvalTask), cpu, false))
     return stage_from(false);
-  parallel_for(cpu->threads, tasks.count, 64, fill_eval, &(Fill){cpu, &tasks});
+  fill_tasks(&(Fill){cpu, &tasks, pose.body, NULL}, fill_eval);
   if (!send_lists(c) || !packet_send(&c->packet) ||
       !device_reserve(&c->part, (size_t)tasks.chunks * sizeof(EvalPart)) ||
       !device_reserve(&c->result.there, (size_t)tasks.count * sizeof(EvalResult)))
@@ -503,10 +517,9 @@ static void take_bound(void *context, int t) {
 
 static Outcome run_sweep(Cuda *c, Cpu *cpu, Tasks *tasks, ParallelBody *take) {
   c->result = (Twin){c->result.here, c->result.there, sizeof(double), 0};
-  if (!twin_extend(&c->result, tasks->count) ||
-      !tasks_open(c, tasks, sizeof(SweepTask), cpu, cpu->work.q, cpu->work.direction.body))
+  if (!twin_extend(&c->result, tasks->count) || !tasks_open(c, tasks, sizeof(SweepTask), cpu, true))
     return stage_from(false);
-  parallel_for(cpu->threads, tasks->count, 64, fill_sweep, &(Fill){cpu, tasks});
+  fill_tasks(&(Fill){cpu, tasks, cpu->work.q.body, cpu->work.direction.body}, fill_sweep);
   if (!send_lists(c) || !packet_send(&c->packet) ||
       !device_reserve(&c->sweep, (size_t)tasks->count * sizeof(SweepFull)) ||
       !device_reserve(&c->result.there, (size_t)tasks->count * sizeof(double)))
@@ -575,16 +588,26 @@ static Outcome cover_windows(Cuda *c, Cpu *cpu) {
   return outcome;
 }
 
+/* The search tests the stencils that it lists. If this machine had to search, they are tested after it. */
+static Outcome cover_lists(Cuda *c, Cpu *cpu) {
+  Tasks tasks;
+  bool deep;
+  int count = list_pairs(c, cpu, ITEMS_SEARCH);
+  if (count == 0) return stage_done();
+  if (!sweeps_open(c, cpu, count, c->searched, true) || !cuda_search(c, cpu, count, c->searched, true, &deep))
+    return cuda_lost(c);
+  if (deep) return find_tasks(c, cpu, &tasks) ? run_sweep(c, cpu, &tasks, take_cover) : stage_from(false);
+  memcpy(c->task_pair, c->searched, (size_t)count * sizeof(int));
+  parallel_for(cpu->threads, count, 64, take_cover, cpu);
+  return stage_done();
+}
+
 static Outcome cuda_cover(void *self, Cpu *cpu) {
   Cuda *c = self;
-  Tasks tasks;
   clear_items(c, cpu);
   Outcome outcome = for_pairs(cpu, cover_plan_task);
   if (!stage_failed(outcome)) outcome = cover_windows(c, cpu);
-  if (stage_failed(outcome)) return outcome;
-  if (!search_planned(c, cpu)) return cuda_lost(c);
-  if (!find_tasks(c, cpu, &tasks)) return stage_from(false);
-  return tasks.count ? run_sweep(c, cpu, &tasks, take_cover) : stage_done();
+  return stage_failed(outcome) ? outcome : cover_lists(c, cpu);
 }
 
 /* ---- friction after a step ---- */
@@ -623,11 +646,44 @@ static void take_friction(void *context, int k) {
            (size_t)r->friction_count * sizeof(FrictionPoint));
 }
 
-static bool fetch_friction(Cuda *c, Cpu *cpu) {
-  if (!c->friction_known || c->friction.count == 0) return true;
-  if (!twin_receive(&c->friction) || !device_wait()) return false;
-  parallel_for(cpu->threads, cpu->pairs.count, 64, take_friction, cpu);
-  return true;
+/* items: contacts that the pair does not have yet. */
+static void want_contacts(void *context, int k) {
+  const Cpu *cpu = context;
+  Cuda *c = cuda_of(cpu);
+  const Pair *p = pairs_at(&cpu->pairs, k);
+  Record *r = &c->record[p->slot];
+  c->items[k] = r->newer && r->a == p->a && r->b == p->b ? r->contacts : 0;
+  r->newer = false;
+}
+
+/* Lists the pairs that want contacts; returns the number of contacts. */
+static int find_wanted(Cuda *c, const Cpu *cpu, int *tasks) {
+  int total = 0;
+  *tasks = 0;
+  for (int k = 0; k < cpu->pairs.count; k++) {
+    if (c->items[k] == 0) continue;
+    c->task_pair[*tasks] = k;
+    c->task_chunk[(*tasks)++] = total;
+    total += c->items[k];
+  }
+  return total;
+}
+
+static void fill_fetch(void *context, int t) {
+  const Cpu *cpu = context;
+  Cuda *c = cuda_of(cpu);
+  int k = c->task_pair[t];
+  const Record *r = &c->record[pairs_at(&cpu->pairs, k)->slot];
+  ((FetchTask *)c->task.here.at)[t] = (FetchTask){r->contact_first, c->items[k], c->task_chunk[t]};
+}
+
+/* Queues the copies of `total` contacts of the tasks. */
+static bool send_fetch(Cuda *c, Cpu *cpu, int tasks, int total) {
+  if (!device_reserve(&c->contact_copy.there, (size_t)total * sizeof(Contact))) return false;
+  parallel_for(cpu->threads, tasks, 64, fill_fetch, cpu);
+  if (!twin_send(&c->task)) return false;
+  FetchArrays arrays = {c->task.there.at, tasks, c->contact.at, c->index.at, c->contact_copy.there.at};
+  return fetch_launch(total, &arrays) && twin_receive(&c->contact_copy);
 }
 
 static void put_task(void *context, int t) {
@@ -641,31 +697,21 @@ static void put_task(void *context, int t) {
   else __atomic_store_n(&cpu->failed, c->task_pair[t], __ATOMIC_RELAXED);
 }
 
+/* One wait for contacts and friction points. */
 static Outcome cuda_fetch(void *self, Cpu *cpu) {
   Cuda *c = self;
-  int total = 0, tasks = 0;
+  int tasks, total;
   if (!reserve_records(c, cpu)) return stage_from(false);
+  parallel_for(cpu->threads, cpu->pairs.count, 64, want_contacts, cpu);
+  total = find_wanted(c, cpu, &tasks);
+  bool friction = c->friction_known && c->friction.count > 0;
   c->task = (Twin){c->task.here, c->task.there, sizeof(FetchTask), 0};
-  for (int k = 0; k < cpu->pairs.count; k++) {
-    const Pair *p = pairs_at(&cpu->pairs, k);
-    Record *r = &c->record[p->slot];
-    bool wanted = r->newer && r->contacts > 0 && r->a == p->a && r->b == p->b;
-    r->newer = false;
-    if (!wanted) continue;
-    FetchTask *task = twin_extend(&c->task, 1);
-    if (!task) return stage_from(false);
-    *task = (FetchTask){r->contact_first, r->contacts, total};
-    total += r->contacts;
-    c->task_pair[tasks++] = k;
-  }
-  if (!fetch_friction(c, cpu)) return cuda_lost(c);
-  if (tasks == 0) return stage_done();
   c->contact_copy = (Twin){c->contact_copy.here, c->contact_copy.there, sizeof(Contact), 0};
-  if (!twin_extend(&c->contact_copy, total)) return stage_from(false);
-  if (!device_reserve(&c->contact_copy.there, (size_t)total * sizeof(Contact)) || !twin_send(&c->task))
-    return cuda_lost(c);
-  FetchArrays arrays = {c->task.there.at, tasks, c->contact.at, c->index.at, c->contact_copy.there.at};
-  if (!fetch_launch(total, &arrays) || !twin_receive(&c->contact_copy) || !device_wait()) return cuda_lost(c);
+  if (!twin_extend(&c->task, tasks) || !twin_extend(&c->contact_copy, total)) return stage_from(false);
+  if (friction && !twin_receive(&c->friction)) return cuda_lost(c);
+  if (tasks && !send_fetch(c, cpu, tasks, total)) return cuda_lost(c);
+  if ((tasks || friction) && !device_wait()) return cuda_lost(c);
+  if (friction) parallel_for(cpu->threads, cpu->pairs.count, 64, take_friction, cpu);
   cpu->failed = -1;
   parallel_for(cpu->threads, tasks, 16, put_task, cpu);
   return stage_from(pairs_settle(&cpu->pairs) && cpu->failed < 0);
@@ -724,6 +770,7 @@ bool cuda_accelerate(Cpu *cpu) {
   Cuda *c = mem_zeroed(1, sizeof *c);
   if (!c) return false;
   c->model = m;
+  c->list_more = cuda_pays(m) ? 0 : GPU_LIST_MORE;
   c->fresh_candidate.size = sizeof(Candidate);
   c->friction.size = sizeof(FrictionPoint);
   c->row_of = mem_alloc((size_t)m->body_count, sizeof(int));

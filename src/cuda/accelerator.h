@@ -38,9 +38,9 @@ typedef struct Packet {
 /* The search for candidates, see cuda/search_item.h. */
 typedef struct Search {
   DeviceArray node, fan, element, tree; /* of all meshes */
-  DeviceArray queue[2], leaf, meeting, found, key, owner, order, scratch;
+  DeviceArray queue[2], leaf, meeting, found, key, owner, place, gathered, gathered_key, ordered, order, scratch;
   int queue_room, leaf_room, meeting_room, found_room;
-  Twin count; /* counters, then candidates by task */
+  Twin count; /* counters, then candidates by task, then where they begin */
   Packet packet;
 } Search;
 
@@ -49,7 +49,8 @@ enum { ITEMS_NONE = -1, ITEMS_UNSENT = -2, ITEMS_SEARCH = -3, ITEMS_WINDOWS = -4
 
 typedef struct Cuda {
   const Model *model;
-  bool lost; /* the GPU reported an error */
+  bool lost;        /* the GPU reported an error */
+  double list_more; /* as in ContactScene */
   Record *record;
   int record_capacity;
   int pair_count; /* pairs that have records */
@@ -102,17 +103,21 @@ bool cuda_send_friction(Cuda *cuda, Cpu *cpu);
 /* Room for candidates up to `count`. The contents stay. */
 bool cuda_grow_candidates(Cuda *cuda, int count);
 /* search.c: sends the trees of the meshes; makes the lists of the pairs after pair_query_begin. False: the GPU
- * failed. */
+ * failed. swept: the listed stencils are tested on the pairs' paths, after sweeps_open. *deep: a tree has too many
+ * levels, this machine searched. */
 bool search_open(Cuda *cuda, const SideShape *shape);
 void search_close(Search *search);
-bool cuda_search(Cuda *cuda, Cpu *cpu, int count, const int *pair);
+bool cuda_search(Cuda *cuda, Cpu *cpu, int count, const int *pair, bool swept, bool *deep);
+extern int cuda_ranked; /* the longest list that the search puts in order itself; tests change it */
 /* In parts: room for the tasks, NULL if memory is out; the task of a window; the search. *deep: a tree has too many
  * levels, nothing found is valid. */
 SearchTask *search_tasks(Search *search, int count);
 SearchTask search_window_task(const Cpu *cpu, const Pair *pair, const SweepWindow *window, int sweep);
-bool search_run(Cuda *cuda, int count, bool *deep);
+bool search_run(Cuda *cuda, int count, bool swept, bool *deep);
 /* window.c: bounds of the pairs whose steps are searched in windows, into pair->bound. plan: by pair. */
 Outcome cuda_windows(Cuda *cuda, Cpu *cpu, int count, const int *pair);
+/* Sends poses and sweeps of pairs, by their plans; room for the bounds. listed: listed stencils are tested. */
+bool sweeps_open(Cuda *cuda, Cpu *cpu, int count, const int *pair, bool listed);
 /* accelerator.c: the task of a pair's sweep, by its plan. */
 SweepTask sweep_task(const Cuda *cuda, const Pair *pair, const BoundPlan *plan);
 Outcome cuda_lost(Cuda *cuda);  /* the GPU failed */

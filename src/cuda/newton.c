@@ -206,11 +206,16 @@ static void body_item(void *context, int row) {
                (double *)packet_here(&s->c->packet, s->own_block) + 144 * (size_t)row);
 }
 
+static void pose_item(void *context, int body) {
+  const Setup *s = context;
+  ((Affine *)packet_here(&s->c->packet, s->pose))[body] = s->cpu->work.q.body[body];
+}
+
 static void write_all(Setup *s) {
   const Cpu *cpu = s->cpu;
   write_rows(s);
   write_chunks(s);
-  memcpy(packet_here(&s->c->packet, s->pose), cpu->work.q.body, (size_t)cpu->model->body_count * sizeof(Affine));
+  parallel_for(cpu->threads, cpu->model->body_count, 64, pose_item, s);
   parallel_both(cpu->threads, s->rows, cpu->pairs.count, 32, body_item, task_item, s);
 }
 

@@ -8,7 +8,11 @@
  * they are computed anew.
  *
  * The rows of a thread block stay in its multiprocessor: vectors, inverses and as many entries of the matrix as fit
- * into shared memory. Only m and the sums of chunks go through the GPU's memory. */
+ * into shared memory. Only m and the sums of chunks go through the GPU's memory.
+ *
+ * There is no counter of thread blocks that wait. Each number of a chunk's sums has the number of the wait in its two
+ * lowest bits, and a thread block polls the sums of the components that it has rows of. They come with the wait, and
+ * components do not wait for each other. */
 #include "cuda/pcg.h"
 
 #include <cuda_runtime.h>
@@ -26,9 +30,7 @@ typedef struct Arrays {
   char *spare;           /* the same of their other arrays, SPARE_ROW bytes per row */
   double *shown[2];      /* what other rows read, of even and odd phases */
   double *also[2];       /* the same, when vectors are replaced */
-  double2 *sum[2];       /* per chunk: gamma and delta, of even and odd iterations */
-  unsigned *arrived;     /* thread blocks that have come to grid-wide waits */
-  int *live;             /* [3] components that still iterate, by iteration */
+  ulonglong2 *sum[2];    /* per chunk: gamma and delta with their marks, of even and odd waits */
   double enough;         /* square of the tolerance */
   int most;
   size_t shared; /* [bytes] of shared memory */
@@ -38,6 +40,7 @@ typedef struct Arrays {
 /* The iteration of a chunk's component. Every thread block that has rows of it computes the same. */
 typedef struct Iteration {
   double gamma, first, alpha, beta;
+  double over_gamma, over_alpha; /* inverses: divisions are slow */
   int status;
   bool starts;       /* negative curvature in the first iteration */
   bool counts;       /* this chunk is the component's first */
@@ -136,7 +139,7 @@ __device__ static void copy(double *to, const double *from, size_t count) {
 
 /* Bytes of the arrays of a row in the GPU's memory, if shared memory is too small. Waits empty the multiprocessor's
  * cache, so what an iteration needs is copied to shared memory first. */
-enum { SPARE_ITERATION = 64, SPARE_TERM = 16, SPARE_CHUNK = 16, SPARE_ENTRY = 32, SPARE_ROW = 128 };
+enum { SPARE_ITERATION = 80, SPARE_TERM = 16, SPARE_CHUNK = 16, SPARE_ENTRY = 32, SPARE_ROW = 144 };
 static_assert(sizeof(Iteration) <= SPARE_ITERATION, "a row has at most one chunk");
 
 __device__ static Rows rows_open(const Arrays &s, Room room) {
@@ -169,7 +172,7 @@ __device__ static Rows rows_open(const Arrays &s, Room room) {
   b.value = value;
   for (int c = (int)threadIdx.x; c < b.chunks; c += THREADS) {
     int component = m.chunk_component[b.chunk + c], first = m.component_chunk[component];
-    Iteration start = {0, 0, 0, 0, STATUS_LIVE, false, b.chunk + c == first};
+    Iteration start = {0, 0, 0, 0, 0, 0, STATUS_LIVE, false, b.chunk + c == first};
     start.row = m.chunk_row[b.chunk + c] - b.first;
     start.end = m.chunk_row[b.chunk + c + 1] - b.first;
     start.chunk = first;
@@ -245,22 +248,32 @@ __device__ static void show_m(double *shown, const Rows &b, int k, double w, int
 
 /* ---- waits and sums ---- */
 
-/* All thread blocks wait for each other; what they wrote before is visible to all after it. */
-__device__ static void wait_for_all(const Arrays &s, unsigned *target) {
-  *target += gridDim.x;
-  __syncthreads();
-  if (gridDim.x == 1) return;
-  if (threadIdx.x == 0) {
-    unsigned arrived;
-    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(s.arrived) : "memory");
-    do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(arrived) : "l"(s.arrived) : "memory");
-    while ((int)(arrived - *target) < 0);
-  }
-  __syncthreads();
+/* Waits are counted from FIRST_WAIT on. Sums lie in two places, for even and odd waits; the mark of a place changes
+ * with every other wait. It is not 0 in the first ones, as it is before anything is written. */
+enum { FIRST_WAIT = 2, MARKS = 3, POLLED = 4 };
+
+__device__ static unsigned long long mark_of(unsigned wait) { return wait >> 1 & MARKS; }
+
+__device__ static unsigned long long marked(double x, unsigned wait) {
+  return ((unsigned long long)__double_as_longlong(x) & ~(unsigned long long)MARKS) | mark_of(wait);
 }
 
-/* gamma and delta of a chunk from the terms of its rows. */
-__device__ static void sum_chunks(const Rows &b, double2 *out) {
+__device__ static double unmarked(unsigned long long x) {
+  return __longlong_as_double((long long)(x & ~(unsigned long long)MARKS));
+}
+
+/* Shows that the chunk's rows have come to the wait. What the thread block wrote before is visible to those that wait
+ * for it. All threads have come here. */
+__device__ static void show_sum(const Arrays &s, int chunk, double2 sum, unsigned wait) {
+  ulonglong2 *at = s.sum[wait & 1] + chunk;
+  __threadfence();
+  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(marked(sum.x, wait)),
+               "l"(marked(sum.y, wait))
+               : "memory");
+}
+
+/* gamma and delta of all chunks from the terms of their rows. */
+__device__ static void show_sums(const Arrays &s, const Rows &b, unsigned wait) {
   __syncthreads();
   for (int c = (int)threadIdx.x; c < b.chunks; c += THREADS) {
     double2 sum = make_double2(0, 0);
@@ -270,26 +283,54 @@ __device__ static void sum_chunks(const Rows &b, double2 *out) {
       sum.x += b.term[k].x;
       sum.y += b.term[k].y;
     }
-    out[b.chunk + c] = sum;
+    show_sum(s, b.chunk + c, sum, wait);
   }
 }
 
-/* gamma and delta of a component, by one warp. */
-__device__ static double2 component_sum(const Iteration *g, const double2 *part, int lane) {
+/* Waits for all chunks of a component, by one warp. Returns the lane's part of their sums. */
+__device__ static double2 await_component(const Arrays &s, const Iteration *g, unsigned wait, int lane) {
+  const ulonglong2 *part = s.sum[wait & 1] + g->chunk;
   double2 sum = make_double2(0, 0);
-  for (int c = lane; c < g->chunks; c += WARP) {
-    double2 own = __ldcg(part + g->chunk + c);
-    sum.x += own.x;
-    sum.y += own.y;
+  for (int base = lane; base < g->chunks; base += POLLED * WARP) {
+    unsigned long long x[POLLED], y[POLLED], wrong;
+    do {
+      wrong = 0;
+#pragma unroll
+      for (int i = 0; i < POLLED; i++) {
+        int c = base + i * WARP;
+        x[i] = y[i] = mark_of(wait);
+        if (c < g->chunks)
+          asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                       : "=l"(x[i]), "=l"(y[i])
+                       : "l"(part + c)
+                       : "memory");
+        wrong |= ((x[i] ^ mark_of(wait)) | (y[i] ^ mark_of(wait))) & MARKS;
+      }
+    } while (wrong);
+#pragma unroll
+    for (int i = 0; i < POLLED; i++) {
+      sum.x += unmarked(x[i]);
+      sum.y += unmarked(y[i]);
+    }
   }
-  return make_double2(warp_sum(sum.x), warp_sum(sum.y));
+  __threadfence();
+  return sum;
+}
+
+/* Waits for the components that still iterate; no sums. */
+__device__ static void wait_for_rows(const Arrays &s, const Rows &b, unsigned *wait, int warp, int lane) {
+  __syncthreads();
+  for (int c = (int)threadIdx.x; c < b.chunks; c += THREADS) show_sum(s, b.chunk + c, make_double2(0, 0), *wait);
+  for (int c = WARPS - 1 - warp; c < b.chunks; c += WARPS)
+    if (b.iteration[c].status == STATUS_LIVE) await_component(s, &b.iteration[c], *wait, lane);
+  ++*wait;
+  __syncthreads();
 }
 
 /* ---- the iteration ---- */
 
 __device__ static void iteration_next(Iteration *g, double2 sum, int iteration, double enough) {
-  if (g->status != STATUS_LIVE) return;
-  double before = g->gamma, gamma = sum.x;
+  double gamma = sum.x;
   if (iteration == 0) g->first = gamma;
   g->gamma = gamma;
   g->starts = false;
@@ -297,27 +338,61 @@ __device__ static void iteration_next(Iteration *g, double2 sum, int iteration, 
     g->status = STATUS_DONE;
     return;
   }
-  g->beta = iteration ? gamma / before : 0;
-  double curvature = iteration ? sum.y - g->beta * gamma / g->alpha : sum.y;
+  g->beta = gamma * g->over_gamma; /* 0 at first */
+  double curvature = sum.y - g->beta * gamma * g->over_alpha;
   if (!(curvature > 0)) {
     g->status = STATUS_INDEFINITE;
     g->starts = iteration == 0;
     return;
   }
   g->alpha = gamma / curvature;
+  g->over_alpha = curvature;
 }
 
-/* The last warps do it while the first ones multiply. */
-__device__ static void next_iterations(const Arrays &s, const Rows &b, int iteration, int warp, int lane) {
-  const double2 *part = iteration & 1 ? s.sum[0] : s.sum[1];
+/* What the next iteration divides by, while rows advance. over_alpha: the curvature. */
+__device__ static void iteration_invert(Iteration *g) {
+  g->over_gamma = 1 / g->gamma;
+  g->over_alpha *= g->over_gamma;
+}
+
+/* Waits for the others' m and sums. A warp keeps its part of the sums of its first chunk; the sums are added while
+ * other warps multiply. Few thread blocks have more chunks than warps. */
+__device__ static double2 await_sums(const Arrays &s, const Rows &b, unsigned wait, int iteration, int warp, int lane) {
+  double2 kept = make_double2(0, 0);
   for (int c = WARPS - 1 - warp; c < b.chunks; c += WARPS) {
     Iteration *g = &b.iteration[c];
-    double2 sum = component_sum(g, part, lane);
-    if (lane == 0) {
-      iteration_next(g, sum, iteration, s.enough);
-      if (g->status == STATUS_LIVE && g->counts) atomicAdd(&s.live[iteration % 3], 1);
+    if (g->status != STATUS_LIVE) continue;
+    double2 sum = await_component(s, g, wait, lane);
+    if (c < WARPS) {
+      kept = sum;
+      continue;
     }
+    sum = make_double2(warp_sum(sum.x), warp_sum(sum.y));
+    __syncwarp(); /* all lanes have read the status */
+    if (lane == 0) iteration_next(g, sum, iteration, s.enough);
   }
+  __syncthreads();
+  return kept;
+}
+
+/* The last warps do it while the first ones multiply. Returns whether a component of the warp's chunks iterates. */
+__device__ static bool next_iterations(const Arrays &s, const Rows &b, double2 kept, int iteration, int warp,
+                                       int lane) {
+  int own = WARPS - 1 - warp;
+  if (own < b.chunks && b.iteration[own].status == STATUS_LIVE) {
+    double2 sum = make_double2(warp_sum(kept.x), warp_sum(kept.y));
+    __syncwarp(); /* all lanes have read the status */
+    if (lane == 0) iteration_next(&b.iteration[own], sum, iteration, s.enough);
+    __syncwarp();
+  }
+  bool live = false;
+  for (int c = own; c < b.chunks; c += WARPS) live = live || b.iteration[c].status == STATUS_LIVE;
+  return live;
+}
+
+__device__ static void invert_iterations(const Rows &b, int warp, int lane) {
+  for (int c = WARPS - 1 - warp; c < b.chunks && lane == 0; c += WARPS)
+    if (b.iteration[c].status == STATUS_LIVE) iteration_invert(&b.iteration[c]);
 }
 
 __device__ static bool row_lives(const Rows &b, int k) { return b.iteration[b.chunk_of[k]].status == STATUS_LIVE; }
@@ -357,13 +432,13 @@ __device__ static void row_advance(const Rows &b, int k, double *out, int lane) 
     if (row_lives(b, k))
 
 /* Computes the vectors that follow from x and p anew. */
-__device__ static void replace(const Arrays &s, const Rows &b, int iteration, unsigned *target, int lane) {
+__device__ static void replace(const Arrays &s, const Rows &b, int iteration, unsigned *wait, int warp, int lane) {
   double *even = shown_in(b, iteration), *odd = shown_in(b, iteration + 1);
   FOR_ROWS(b, k) {
     show(even, b, k, own(b, k, VECTOR_X, lane), lane);
     show(s.also[0], b, k, own(b, k, VECTOR_P, lane), lane);
   }
-  wait_for_all(s, target);
+  wait_for_rows(s, b, wait, warp, lane);
   FOR_ROWS(b, k) {
     double right = lane < PCG_SIZE ? s.x[(size_t)PCG_SIZE * (b.first + k) + lane] : 0;
     double r = right - row_times(s, b, k, even, lane), t = row_times(s, b, k, s.also[0], lane);
@@ -375,7 +450,7 @@ __device__ static void replace(const Arrays &s, const Rows &b, int iteration, un
     show(odd, b, k, u, lane);
     show(s.also[1], b, k, q, lane);
   }
-  wait_for_all(s, target);
+  wait_for_rows(s, b, wait, warp, lane);
   FOR_ROWS(b, k) {
     double w = row_times(s, b, k, odd, lane);
     put_own(b, k, VECTOR_W, lane, w);
@@ -386,7 +461,7 @@ __device__ static void replace(const Arrays &s, const Rows &b, int iteration, un
 }
 
 /* r, u, w and the first m. */
-__device__ static void start(const Arrays &s, const Rows &b, unsigned *target, int lane) {
+__device__ static void start(const Arrays &s, const Rows &b, unsigned *wait, int warp, int lane) {
   FOR_ROWS(b, k) {
     double r = lane < PCG_SIZE ? s.x[(size_t)PCG_SIZE * (b.first + k) + lane] : 0;
     double u = row_precondition(b, k, r, lane);
@@ -394,15 +469,14 @@ __device__ static void start(const Arrays &s, const Rows &b, unsigned *target, i
     put_own(b, k, VECTOR_U, lane, u);
     show(b.even, b, k, u, lane);
   }
-  wait_for_all(s, target);
+  wait_for_rows(s, b, wait, warp, lane);
   FOR_ROWS(b, k) {
     double w = row_times(s, b, k, b.even, lane);
     put_own(b, k, VECTOR_W, lane, w);
     show_m(b.odd, b, k, w, lane);
     put_term(b, k, own(b, k, VECTOR_R, lane), own(b, k, VECTOR_U, lane), w, lane);
   }
-  sum_chunks(b, s.sum[1]);
-  wait_for_all(s, target);
+  show_sums(s, b, *wait);
 }
 
 /* Writes the solution; how each component ended. */
@@ -416,7 +490,7 @@ __device__ static void finish(const Arrays &s, const Rows &b, int iteration) {
     else if (g->status == STATUS_INDEFINITE) atomicAdd(&s.status->indefinite, 1);
     else if (g->status == STATUS_LIVE) atomicAdd(&s.status->unfinished, 1);
   }
-  if (blockIdx.x == 0 && threadIdx.x == 0) s.status->iterations = iteration < s.most ? iteration - 1 : iteration;
+  if (threadIdx.x == 0) atomicMax(&s.status->iterations, iteration);
 }
 
 __global__ static void __launch_bounds__(THREADS, 1) solve_kernel(Arrays s) {
@@ -424,25 +498,25 @@ __global__ static void __launch_bounds__(THREADS, 1) solve_kernel(Arrays s) {
   Room room = {(char *)memory, s.shared};
   Rows b = rows_open(s, room);
   int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP, iteration = 0;
-  unsigned target = 0;
-  start(s, b, &target, lane);
+  unsigned wait = FIRST_WAIT;
+  start(s, b, &wait, warp, lane);
   for (; iteration < s.most; iteration++) {
     const double *shown = shown_in(b, iteration + 1);
-    int live = iteration ? __ldcg(&s.live[(iteration + 2) % 3]) : 1; /* of the last iteration */
-    if (blockIdx.x == 0 && threadIdx.x == 0) s.live[(iteration + 1) % 3] = 0;
-    next_iterations(s, b, iteration, warp, lane);
+    double2 kept = await_sums(s, b, wait++, iteration, warp, lane);
+    bool live = next_iterations(s, b, kept, iteration, warp, lane);
     for (int k = warp; k < b.count; k += WARPS) {
       double n = row_times(s, b, k, shown, lane);
       put_own(b, k, VECTOR_N, lane, n);
     }
-    __syncthreads();
-    if (live == 0) break;
+    live = __syncthreads_or(live);
     for (int k = warp; k < b.count; k += WARPS) row_start(b, k, lane);
+    if (!live) break;
+    invert_iterations(b, warp, lane);
     FOR_ROWS(b, k) row_advance(b, k, shown_in(b, iteration), lane);
-    if (iteration % REPLACE == REPLACE - 1) replace(s, b, iteration, &target, lane);
-    sum_chunks(b, (iteration & 1 ? s.sum[1] : s.sum[0]));
-    wait_for_all(s, &target);
+    if (iteration % REPLACE == REPLACE - 1) replace(s, b, iteration, &wait, warp, lane);
+    show_sums(s, b, wait);
   }
+  __syncthreads();
   finish(s, b, iteration);
 }
 
@@ -513,19 +587,16 @@ extern "C" int pcg_blocks(int rows) {
 }
 
 extern "C" void pcg_destroy(Pcg *pcg) {
-  DeviceArray *array[] = {&pcg->inverse, &pcg->vector, &pcg->spare, &pcg->partial, &pcg->counter};
-  for (int k = 0; k < 5; k++) device_free(array[k]);
+  DeviceArray *array[] = {&pcg->inverse, &pcg->vector, &pcg->spare, &pcg->partial};
+  for (int k = 0; k < 4; k++) device_free(array[k]);
 }
-
-enum { COUNTERS = 4 };
 
 static bool reserve(Pcg *pcg, const PcgMatrix *m) {
   size_t rows = (size_t)m->rows, number = sizeof(double);
   return device_reserve(&pcg->inverse, rows * PCG_BLOCK * number) &&
          device_reserve(&pcg->vector, (VECTORS + 4) * rows * PCG_SIZE * number) &&
          device_reserve(&pcg->spare, rows * SPARE_ROW) &&
-         device_reserve(&pcg->partial, 2 * (size_t)m->chunks * sizeof(double2)) &&
-         device_reserve(&pcg->counter, COUNTERS * sizeof(int));
+         device_reserve(&pcg->partial, 2 * (size_t)m->chunks * sizeof(ulonglong2));
 }
 
 extern "C" bool pcg_solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, PcgStatus *status) {
@@ -533,16 +604,15 @@ extern "C" bool pcg_solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolera
   if (!reserve(pcg, m)) return false;
   size_t n = (size_t)m->rows * PCG_SIZE;
   double *vector = (double *)pcg->vector.at;
-  int *counter = (int *)pcg->counter.at;
   Arrays s = {*m, (double *)pcg->inverse.at, x, vector, (char *)pcg->spare.at};
   for (int k = 0; k < 2; k++) {
     s.shown[k] = vector + (VECTORS + k) * n;
     s.also[k] = vector + (VECTORS + 2 + k) * n;
-    s.sum[k] = (double2 *)pcg->partial.at + (size_t)k * m->chunks;
+    s.sum[k] = (ulonglong2 *)pcg->partial.at + (size_t)k * m->chunks;
   }
-  s.live = counter, s.arrived = (unsigned *)counter + 3;
   s.enough = tolerance * tolerance, s.most = most, s.status = status, s.shared = find_card().shared;
-  if (!device_clear(status, sizeof *status) || !device_clear(counter, COUNTERS * sizeof(int))) return false;
+  if (!device_clear(status, sizeof *status) || !device_clear(s.sum[0], 2 * (size_t)m->chunks * sizeof(ulonglong2)))
+    return false;
   invert_kernel<<<(m->rows + INVERT_WARPS - 1) / INVERT_WARPS, INVERT_WARPS * WARP>>>(*m, (double *)pcg->inverse.at);
   void *argument[] = {&s};
   return cudaLaunchCooperativeKernel((const void *)solve_kernel, dim3((unsigned)m->blocks), dim3(THREADS), argument,

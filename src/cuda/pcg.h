@@ -38,7 +38,7 @@ typedef struct PcgStatus {
 
 /* Memory of a solver. */
 typedef struct Pcg {
-  DeviceArray inverse, vector, spare, partial, counter;
+  DeviceArray inverse, vector, spare, partial;
 } Pcg;
 
 void pcg_destroy(Pcg *pcg); /* takes a zeroed one */

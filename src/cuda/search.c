@@ -5,10 +5,13 @@
 #include "contact/query.h"
 #include "cuda/accelerator.h"
 #include "cuda/search_item.h"
+#include "kernel/constant.h"
 
 _Static_assert(sizeof(Fan) == sizeof(FanData), "fans are copied as they are");
 
 /* ---- trees ---- */
+
+int cuda_ranked = GPU_RANKED;
 
 typedef struct Sizes {
   size_t node, fan, element;
@@ -49,8 +52,9 @@ bool search_open(Cuda *c, const SideShape *shape) {
 }
 
 void search_close(Search *s) {
-  DeviceArray *array[] = {&s->node,    &s->fan,   &s->element, &s->tree,  &s->queue[0], &s->queue[1], &s->leaf,
-                          &s->meeting, &s->found, &s->key,     &s->owner, &s->order,    &s->scratch};
+  DeviceArray *array[] = {&s->node,     &s->fan,          &s->element, &s->tree,  &s->queue[0], &s->queue[1],
+                          &s->leaf,     &s->meeting,      &s->found,   &s->key,   &s->owner,    &s->place,
+                          &s->gathered, &s->gathered_key, &s->ordered, &s->order, &s->scratch};
   for (int k = 0; k < ARRAY_COUNT(array); k++) device_free(array[k]);
   twin_free(&s->count);
   packet_free(&s->packet);
@@ -70,6 +74,7 @@ static SearchTask task_open(const Model *m, const Pair *p, const Affine *from, c
   return (SearchTask){.mesh_a = m->body[p->a].mesh,
                       .mesh_b = m->body[p->b].mesh,
                       .sweep = -1,
+                      .listed = -1,
                       .t = *from,
                       .to = *to,
                       .radius = radius,
@@ -104,10 +109,14 @@ static bool reserve(Search *s) {
          device_reserve(&s->found, (size_t)s->found_room * sizeof(Candidate)) &&
          device_reserve(&s->key, (size_t)s->found_room * sizeof(uint64_t)) &&
          device_reserve(&s->owner, (size_t)s->found_room * sizeof(int)) &&
-         device_reserve(&s->order, (size_t)s->found_room * sizeof(int));
+         device_reserve(&s->place, (size_t)s->found_room * sizeof(int)) &&
+         device_reserve(&s->gathered, (size_t)s->found_room * sizeof(int)) &&
+         device_reserve(&s->gathered_key, (size_t)s->found_room * sizeof(uint64_t)) &&
+         device_reserve(&s->ordered, (size_t)s->found_room * sizeof(Candidate));
 }
 
-static bool descend(Cuda *c, int tasks) {
+/* swept: bounds come back with the counters. */
+static bool descend(Cuda *c, int tasks, bool swept) {
   Search *s = &c->search;
   size_t bytes = (size_t)s->count.count * sizeof(int);
   if (!reserve(s) || !device_reserve(&s->count.there, bytes) || !device_clear(s->count.there.at, bytes)) return false;
@@ -120,15 +129,22 @@ static bool descend(Cuda *c, int tasks) {
                          .found = s->found.at,
                          .key = s->key.at,
                          .owner = s->owner.at,
+                         .place = s->place.at,
                          .count = count,
                          .task_count = count + SEARCH_COUNTS,
+                         .task_first = count + SEARCH_COUNTS + tasks,
+                         .gathered_key = s->gathered_key.at,
+                         .gathered = s->gathered.at,
+                         .ordered = s->ordered.at,
                          .sweep = c->sweep.at,
                          .bound = c->result.there.at,
                          .queue_room = s->queue_room,
                          .leaf_room = s->leaf_room,
                          .meeting_room = s->meeting_room,
-                         .found_room = s->found_room};
-  return search_descend_launch(tasks, &arrays) && twin_receive(&s->count) && device_wait();
+                         .found_room = s->found_room,
+                         .ranked = cuda_ranked};
+  return search_descend_launch(tasks, &arrays) && twin_receive(&s->count) && (!swept || twin_receive(&c->result)) &&
+         device_wait();
 }
 
 static bool has_room(int count, int *room) {
@@ -152,15 +168,15 @@ typedef struct Handing {
   Cpu *cpu;
   Cuda *c;
   const int *pair;
-  const int *first; /* by task: its first candidate */
-  int base;         /* of the candidates there */
+  const int *count, *first; /* by task: its candidates; the first */
+  int base;                 /* of the candidates there */
 } Handing;
 
 static void hand_task(void *context, int t) {
   const Handing *h = context;
   Pair *p = pairs_at(&h->cpu->pairs, h->pair[t]);
   Record *r = &h->c->record[p->slot];
-  int first = h->first[t], count = h->first[t + 1] - first;
+  int first = h->first[t], count = h->count[t];
   pair_query_put(p, &h->cpu->scene, count);
   if (r->a != p->a || r->b != p->b) *r = (Record){.a = p->a, .b = p->b};
   r->list = pair_cache(p, &h->cpu->scene)->list;
@@ -168,22 +184,27 @@ static void hand_task(void *context, int t) {
   r->count = count;
 }
 
+/* Long lists are sorted, all together, by task. */
+static bool sort_lists(Search *s, int tasks, int found, Candidate *to) {
+  int *count = (int *)s->count.here.at + SEARCH_COUNTS, *first = count + tasks;
+  for (int t = 0, at = 0; t < tasks; at += count[t++]) first[t] = at;
+  if (!device_reserve(&s->order, (size_t)found * sizeof(int))) return false;
+  OrderArrays order = {s->found.at, s->order.at, to};
+  return search_sort(found, s->key.at, s->owner.at, s->order.at, &s->scratch) && search_order_launch(found, &order);
+}
+
 /* Puts the lists in order behind the candidates that are there, and hands them to the pairs. */
 static bool collect(Cuda *c, Cpu *cpu, int tasks, const int *pair) {
   Search *s = &c->search;
-  int *count = s->count.here.at, *first = count + SEARCH_COUNTS, found = count[SEARCH_FOUND], base = c->candidate_count;
-  for (int t = 0, at = 0; t <= tasks; t++) { /* numbers to places */
-    int own = first[t];
-    first[t] = at;
-    at += own;
-  }
+  const int *count = s->count.here.at;
+  int found = count[SEARCH_FOUND], base = c->candidate_count;
   if (!cuda_grow_candidates(c, base + found)) return false;
   Candidate *to = (Candidate *)c->candidate.at + base;
-  OrderArrays order = {s->found.at, s->order.at, to};
-  if (!search_sort(found, s->key.at, s->owner.at, s->order.at, &s->scratch) || !search_order_launch(found, &order))
+  if (!(count[SEARCH_LONG] ? sort_lists(s, tasks, found, to)
+                           : device_move(to, s->ordered.at, (size_t)found * sizeof(Candidate))))
     return false;
   c->candidate_count = base + found;
-  Handing handing = {cpu, c, pair, first, base};
+  Handing handing = {cpu, c, pair, count + SEARCH_COUNTS, count + SEARCH_COUNTS + tasks, base};
   parallel_for(cpu->threads, tasks, 64, hand_task, &handing);
   return true;
 }
@@ -200,28 +221,41 @@ SearchTask *search_tasks(Search *s, int tasks) {
   packet_begin(&s->packet);
   packet_add(&s->packet, (size_t)tasks * sizeof(SearchTask));
   s->count.count = 0;
-  bool ok = packet_open(&s->packet) && twin_extend(&s->count, SEARCH_COUNTS + tasks + 1);
+  bool ok = packet_open(&s->packet) && twin_extend(&s->count, SEARCH_COUNTS + 2 * tasks);
   return ok ? s->packet.here.at : NULL;
 }
 
-bool search_run(Cuda *c, int tasks, bool *deep) {
+bool search_run(Cuda *c, int tasks, bool swept, bool *deep) {
   if (!packet_send(&c->search.packet)) return false;
   do
-    if (!descend(c, tasks)) return false;
+    if (!descend(c, tasks, swept)) return false;
   while (!fits(&c->search));
   const int *count = c->search.count.here.at;
   *deep = count[SEARCH_DEEP] || count[SEARCH_LEVELS] > 0;
   return true;
 }
 
-bool cuda_search(Cuda *c, Cpu *cpu, int tasks, const int *pair) {
+typedef struct Listing {
+  const Cpu *cpu;
+  const int *pair;
+  SearchTask *task;
+  bool swept;
+} Listing;
+
+static void list_item(void *context, int t) {
+  const Listing *l = context;
+  l->task[t] = list_task(l->cpu, pairs_at(&l->cpu->pairs, l->pair[t]));
+  if (l->swept) l->task[t].listed = t;
+}
+
+bool cuda_search(Cuda *c, Cpu *cpu, int tasks, const int *pair, bool swept, bool *deep) {
+  *deep = false;
   if (tasks == 0) return true;
-  SearchTask *task = search_tasks(&c->search, tasks);
-  if (!task) return false;
-  for (int t = 0; t < tasks; t++) task[t] = list_task(cpu, pairs_at(&cpu->pairs, pair[t]));
-  bool deep;
-  if (!search_run(c, tasks, &deep)) return false;
-  if (!deep) return collect(c, cpu, tasks, pair);
+  Listing listing = {cpu, pair, search_tasks(&c->search, tasks), swept};
+  if (!listing.task) return false;
+  parallel_for(cpu->threads, tasks, 16, list_item, &listing);
+  if (!search_run(c, tasks, swept, deep)) return false;
+  if (!*deep) return collect(c, cpu, tasks, pair);
   search_here(cpu, tasks, pair);
   return pairs_settle(&cpu->pairs);
 }

@@ -16,6 +16,18 @@ __device__ static int count_of(const SearchArrays &s, int which, int room) {
   return count < room ? count : room;
 }
 
+/* Lists of candidates in order, if all are short and were found. */
+__device__ static void order_lists(cg::grid_group grid, const SearchArrays &s, int tasks, int first, int step) {
+  int found = count_of(s, SEARCH_FOUND, s.found_room);
+  if (found == 0 || __ldcg(&s.count[SEARCH_FOUND]) > found) return;
+  for (int i = first; i < tasks; i += step) search_place(&s, i);
+  grid.sync();
+  if (__ldcg(&s.count[SEARCH_LONG])) return;
+  for (int i = first; i < found; i += step) search_gather(&s, i);
+  grid.sync();
+  for (int i = first; i < found; i += step) search_rank(&s, i);
+}
+
 /* One level after the other, until one is empty, then the leaves, then the stencils. */
 __global__ static void __launch_bounds__(THREADS) descend_kernel(int tasks, SearchArrays s) {
   cg::grid_group grid = cg::this_grid();
@@ -33,6 +45,8 @@ __global__ static void __launch_bounds__(THREADS) descend_kernel(int tasks, Sear
   grid.sync();
   int meetings = count_of(s, SEARCH_MEETINGS, s.meeting_room);
   for (int i = first; i < meetings * ELEMENT_STENCILS; i += step) search_stencil(&s, i);
+  grid.sync();
+  order_lists(grid, s, tasks, first, step);
 }
 
 /* As many thread blocks as run at the same time; the results do not depend on it. */

@@ -28,7 +28,8 @@ typedef struct Tree {
 /* All stencils of two meshes within a radius, at relative pose t; or on the straight path from t to `to`. */
 typedef struct SearchTask {
   int mesh_a, mesh_b;
-  int sweep; /* the sweep of a path; -1 = none */
+  int sweep;  /* the sweep of a path; -1 = none */
+  int listed; /* the sweep that tests the listed stencils; -1 = none */
   Affine t, to;
   double radius;
   float reach;       /* the radius plus the rounding of boxes */
@@ -46,7 +47,16 @@ typedef struct Meeting {
   int leaf, elements; /* LEAF_MAX * element of b + element of a */
 } Meeting;
 
-enum { SEARCH_LEVELS = 18, SEARCH_LEAVES, SEARCH_MEETINGS, SEARCH_FOUND, SEARCH_DEEP, SEARCH_COUNTS };
+enum {
+  SEARCH_LEVELS = 18,
+  SEARCH_LEAVES,
+  SEARCH_MEETINGS,
+  SEARCH_FOUND,
+  SEARCH_PLACED,
+  SEARCH_LONG,
+  SEARCH_DEEP,
+  SEARCH_COUNTS
+};
 enum { ELEMENT_STENCILS = 15 }; /* of two elements: vertices of a, vertices of b, edges */
 
 typedef struct SearchArrays {
@@ -57,11 +67,18 @@ typedef struct SearchArrays {
   Candidate *found;
   uint64_t *key;   /* of each found one */
   int *owner;      /* its task */
-  int *count;      /* [SEARCH_COUNTS] items by level; leaves; meetings; candidates; whether trees were too deep */
+  int *place;      /* its number among those of the task, in the order in which they were found */
+  int *count;      /* [SEARCH_COUNTS] items by level; leaves; meetings; candidates; candidates that have a place in
+                    * `ordered`; whether a list is too long to be ranked, trees were too deep */
   int *task_count; /* candidates, or stencils that pass each other, by task */
+  int *task_first; /* by task: its first candidate in `ordered` */
+  uint64_t *gathered_key; /* by task, then in any order: keys, and found ones that they belong to */
+  int *gathered;
+  Candidate *ordered; /* by task, then in the order of keys */
   const SweepFull *sweep;
   uint64_t *bound; /* by sweep, as in SweepArrays */
   int queue_room, leaf_room, meeting_room, found_room;
+  int ranked; /* the longest list that is ranked */
   int level;
 } SearchArrays;
 
@@ -70,6 +87,14 @@ KERNEL int count_up(int *at) {
   return atomicAdd(at, 1);
 #else
   return (*at)++;
+#endif
+}
+
+KERNEL int count_up_by(int *at, int number) {
+#ifdef __CUDA_ARCH__
+  return atomicAdd(at, number);
+#else
+  return (*at += number) - number;
 #endif
 }
 
@@ -150,16 +175,22 @@ KERNEL Box corners_box(const Vec3 *x, int first, int count, double radius) {
   return box_inflate(box, radius);
 }
 
+KERNEL void listed_passes(const SearchArrays *s, int sweep, const Candidate *c) {
+  double bound = sweep_listed(&s->sweep[sweep].s, c);
+  if (bound < 1) least_bits(&s->bound[sweep], bound > 0 ? bound : 0);
+}
+
 KERNEL void search_put(const SearchArrays *s, const SearchItem *item, int elements, int stencil, double dist_sq,
                        Vec3 diff, const Vec3 *y, int y_count, Candidate c) {
   double radius = s->task[item->task].radius;
   if (dist_sq > radius * radius) return;
-  int at = count_up(&s->count[SEARCH_FOUND]);
-  count_up(&s->task_count[item->task]);
+  int at = count_up(&s->count[SEARCH_FOUND]), place = count_up(&s->task_count[item->task]);
   if (at >= s->found_room) return;
   candidate_set(&c, dist_sq, diff, y, y_count);
   s->found[at] = c;
+  if (s->task[item->task].listed >= 0) listed_passes(s, s->task[item->task].listed, &c);
   s->owner[at] = item->task;
+  s->place[at] = place;
   s->key[at] = item->key | (uint64_t)elements << (item->bit - 6) | (uint64_t)stencil << (item->bit - 10);
 }
 
@@ -283,6 +314,31 @@ KERNEL void search_stencil(const SearchArrays *s, int i) {
   else list_stencil(s, item, m->elements, n, &e);
 }
 
+/* ---- short lists in order ---- */
+
+/* Which list comes first changes from run to run; the lists do not. */
+KERNEL void search_place(const SearchArrays *s, int task) {
+  int count = s->task_count[task];
+  s->task_first[task] = count_up_by(&s->count[SEARCH_PLACED], count);
+  if (count > s->ranked) s->count[SEARCH_LONG] = 1;
+}
+
+KERNEL void search_gather(const SearchArrays *s, int i) {
+  int at = s->task_first[s->owner[i]] + s->place[i];
+  s->gathered_key[at] = s->key[i];
+  s->gathered[at] = i;
+}
+
+/* Keys of a task differ. The number of smaller ones is a candidate's place. */
+KERNEL void search_rank(const SearchArrays *s, int at) {
+  int i = s->gathered[at], task = s->owner[i], first = s->task_first[task], rank = 0;
+  uint64_t key = s->gathered_key[at];
+  for (int k = 0; k < s->task_count[task]; k++) rank += s->gathered_key[first + k] < key;
+  s->ordered[first + rank] = s->found[i];
+}
+
+/* ---- long ones ---- */
+
 /* Candidates in order. */
 typedef struct OrderArrays {
   const Candidate *found;
@@ -295,7 +351,7 @@ KERNEL void search_order(const OrderArrays *s, int i) { s->out[i] = s->found[s->
 #ifdef __cplusplus
 extern "C" {
 #endif
-bool search_descend_launch(int tasks, const SearchArrays *arrays); /* roots, all levels, leaves */
+bool search_descend_launch(int tasks, const SearchArrays *arrays); /* roots, all levels, leaves, short lists */
 bool search_order_launch(int count, const OrderArrays *arrays);
 /* The order of the found ones by owner, then key. scratch: memory that it needs. */
 bool search_sort(int count, const uint64_t *key, const int *owner, int *order, DeviceArray *scratch);

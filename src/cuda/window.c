@@ -24,34 +24,53 @@ typedef struct Windows {
 
 static Pair *pair_of(const Windows *w, int i) { return pairs_at(&w->cpu->pairs, w->pair[i]); }
 
-/* Sends poses and sweeps. */
-static bool open_sweeps(Windows *w) {
-  Cuda *c = w->c;
-  const Work *work = &w->cpu->work;
-  size_t bodies = (size_t)c->model->body_count * sizeof(Affine), count = (size_t)w->count;
+typedef struct Opening {
+  Cuda *c;
+  const Cpu *cpu;
+  const int *pair;
+  bool listed;
+  SweepTask *task;
+  Affine *pose, *direction;
+} Opening;
+
+static void open_task(void *context, int i) {
+  const Opening *o = context;
+  o->task[i] = sweep_task(o->c, pairs_at(&o->cpu->pairs, o->pair[i]), &o->c->bound_plan[o->pair[i]]);
+  o->task[i].contacts = !o->listed; /* then no list is tested */
+}
+
+static void open_body(void *context, int body) {
+  const Opening *o = context;
+  o->pose[body] = o->cpu->work.q.body[body];
+  o->direction[body] = o->cpu->work.direction.body[body];
+}
+
+bool sweeps_open(Cuda *c, Cpu *cpu, int count, const int *pair, bool listed) {
+  size_t bodies = (size_t)c->model->body_count * sizeof(Affine), tasks = (size_t)count;
   packet_begin(&c->packet);
-  size_t task = packet_add(&c->packet, count * sizeof(SweepTask)), pose = packet_add(&c->packet, bodies),
+  size_t task = packet_add(&c->packet, tasks * sizeof(SweepTask)), pose = packet_add(&c->packet, bodies),
          direction = packet_add(&c->packet, bodies);
   c->result = (Twin){c->result.here, c->result.there, sizeof(double), 0};
-  if (!packet_open(&c->packet) || !twin_extend(&c->result, w->count) ||
-      !device_reserve(&c->sweep, count * sizeof(SweepFull)) ||
-      !device_reserve(&c->result.there, count * sizeof(double)))
+  if (!packet_open(&c->packet) || !twin_extend(&c->result, count) ||
+      !device_reserve(&c->sweep, tasks * sizeof(SweepFull)) ||
+      !device_reserve(&c->result.there, tasks * sizeof(double)))
     return false;
-  memcpy(packet_here(&c->packet, pose), work->q.body, bodies);
-  memcpy(packet_here(&c->packet, direction), work->direction.body, bodies);
-  for (int i = 0; i < w->count; i++) {
-    SweepTask *to = (SweepTask *)packet_here(&c->packet, task) + i;
-    *to = sweep_task(c, pair_of(w, i), &c->bound_plan[w->pair[i]]);
-    to->contacts = true; /* no list is tested */
-  }
+  Opening opening = {.c = c,
+                     .cpu = cpu,
+                     .pair = pair,
+                     .listed = listed,
+                     .task = packet_here(&c->packet, task),
+                     .pose = packet_here(&c->packet, pose),
+                     .direction = packet_here(&c->packet, direction)};
+  parallel_both(cpu->threads, count, c->model->body_count, 64, open_task, open_body, &opening);
   SweepArrays arrays = {.task = packet_there(&c->packet, task),
                         .shape = c->shape.at,
                         .pose = packet_there(&c->packet, pose),
                         .direction = packet_there(&c->packet, direction),
                         .full = c->sweep.at,
                         .bound = c->result.there.at,
-                        .range = w->cpu->scene.range};
-  return packet_send(&c->packet) && sweep_open_launch(w->count, &arrays);
+                        .range = cpu->scene.range};
+  return packet_send(&c->packet) && sweep_open_launch(count, &arrays);
 }
 
 static void open_way(Windows *w, int i) {
@@ -99,13 +118,13 @@ static void windows_here(Windows *w) {
 }
 
 static Outcome run(Windows *w) {
-  if (!open_sweeps(w)) return cuda_lost(w->c);
+  if (!sweeps_open(w->c, w->cpu, w->count, w->pair, false)) return cuda_lost(w->c);
   for (int i = 0; i < w->count; i++) open_way(w, i);
   for (;;) {
     bool deep;
     if (!next_windows(w)) return stage_from(false);
     if (w->tasks == 0) return stage_done();
-    if (!search_run(w->c, w->tasks, &deep) || !twin_receive(&w->c->result) || !device_wait()) return cuda_lost(w->c);
+    if (!search_run(w->c, w->tasks, true, &deep)) return cuda_lost(w->c);
     if (deep) return windows_here(w), stage_done();
     take_bounds(w);
   }

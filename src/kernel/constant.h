@@ -247,6 +247,12 @@
 /* [bodies] The least active set whose matrix the GPU solves by conjugate gradients: 16 cores factor a smaller one in
  * less time than the iterations take (docs/gpu.md). test_cuda_serial */
 #define GPU_SOLVE_BODIES 250
+/* [candidates] The longest list that the search on the GPU puts in order by counting smaller keys, with a time of its
+ * square; if one is longer, all are sorted by kernels of their own. test_cuda_serial */
+#define GPU_RANKED 2000
+/* [margin of lists] How much further lists of candidates reach that the GPU makes, if meshes are coarser than
+ * GPU_TRIANGLES: distances cost less there than searches. test_cuda_serial */
+#define GPU_LIST_MORE 1.0
 
 /* ---- Volumes of surfaces that are not clean closed ones ---- */
 

@@ -294,9 +294,11 @@ static bool measure_graph(int n) {
   return true;
 }
 
-int main() {
+/* With an argument: small systems alone, for compute-sanitizer. */
+int main(int count, char **) {
   bool good = true;
   srand(1);
+  if (count > 1) return measure_pcg(20, 1) && measure_pcg(60, 4) ? 0 : 1;
   good &= measure_pcg(20, 1);
   good &= measure_pcg(150, 1);
   good &= measure_pcg(600, 1);

@@ -62,6 +62,10 @@ bool search_descend_launch(int tasks, const SearchArrays *arrays) { /* the order
     for (int i = count_of(&s, s.level, s.queue_room) * FAN_WIDTH - 1; i >= 0; i--) search_expand(&s, i);
   for (int i = count_of(&s, SEARCH_LEAVES, s.leaf_room) * LEAF_MAX * LEAF_MAX - 1; i >= 0; i--) search_meet(&s, i);
   for (int i = count_of(&s, SEARCH_MEETINGS, s.meeting_room) * ELEMENT_STENCILS - 1; i >= 0; i--) search_stencil(&s, i);
+  int found = s.count[SEARCH_FOUND] > s.found_room ? 0 : s.count[SEARCH_FOUND];
+  for (int i = tasks - 1; i >= 0 && found; i--) search_place(&s, i);
+  for (int i = found - 1; i >= 0 && !s.count[SEARCH_LONG]; i--) search_gather(&s, i);
+  for (int i = found - 1; i >= 0 && !s.count[SEARCH_LONG]; i--) search_rank(&s, i);
   return true;
 }
 

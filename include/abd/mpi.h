@@ -35,6 +35,7 @@ ABD_API bool abd_mpi_spread(void **bytes, size_t *size);
 typedef struct AbdMpiReport {
   int64_t exchanges;
   double bytes;        /* sent; each rank receives what all send */
+  double halo_bytes;   /* sent to ranks with neighbouring bodies */
   double wait_seconds; /* of wall-clock time in exchanges: transport, and waiting for slower ranks */
   double pair_seconds; /* of processor time on its own pairs of bodies: what the ranks divide */
   double all_seconds;  /* of processor time in all */

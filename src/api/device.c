@@ -35,7 +35,11 @@ static bool cuda_pays_off(const Model *model) {
 #include "mpi/mpi.h"
 
 static Backend ranks_backend(const Model *model) { return (Backend){&mpi_stages, mpi_create(model)}; }
+static bool ranks_divide_bodies(const Model *model) { return mpi_divides_bodies(model); }
+static const char *ranks_cannot_divide(const Model *model) { return mpi_cannot_divide(model); }
 #else
+static bool ranks_divide_bodies(const Model *model) { return (void)model, false; }
+static const char *ranks_cannot_divide(const Model *model) { return (void)model, NULL; }
 static Backend ranks_backend(const Model *model) {
   (void)model;
   return (Backend){0};
@@ -47,8 +51,12 @@ static AbdStatus create_on_ranks(AbdWorld *world, AbdError *error) {
   if (world->model.def.solver.device == ABD_DEVICE_CUDA)
     return fault(error, ABD_ERROR_ARGUMENT,
                  "solver.device is \"cuda\", but %d ranks of MPI step the world on their cores", abd_mpi_count());
+  const char *why = world->model.def.solver.ranks == ABD_RANKS_BODIES ? ranks_cannot_divide(&world->model) : NULL;
+  if (why)
+    return fault(error, ABD_ERROR_ARGUMENT, "solver.ranks is \"bodies\", but the world has %s: choose \"pairs\"", why);
   world->backend = ranks_backend(&world->model);
-  snprintf(world->device, sizeof world->device, "cpu, %d ranks", abd_mpi_count());
+  bool bodies = ranks_divide_bodies(&world->model);
+  snprintf(world->device, sizeof world->device, "cpu, %d ranks%s", abd_mpi_count(), bodies ? " by bodies" : "");
   return ABD_OK;
 }
 

@@ -32,7 +32,7 @@ static void relag_chunk(void *context, int c) {
     if (!noted || !pair_lag_friction(p, &cpu->scene, w->state, w->q.body))
       __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
     double after = pair_load(p, &cpu->scene);
-    sum->sum[0] += after;
+    if (counts_pair(cpu, k)) sum->sum[0] += after;
     sum->extreme = most(sum->extreme, fabs(after - before));
   }
 }
@@ -47,17 +47,21 @@ static Outcome relag(Cpu *cpu) {
   cpu->failed = -1;
   parallel_for(cpu->threads, items->chunk_count, 1, relag_chunk, cpu);
   if (cpu->accelerator) cpu->accelerator->friction_changed(cpu->accelerator_self);
-  if (!pairs_settle(&cpu->pairs) || cpu->failed >= 0) return stage_from(false);
-  for (int c = 0; c < items->chunk_count;) {
+  Outcome outcome = stage_from(pairs_settle(&cpu->pairs) && cpu->failed < 0);
+  for (int k = 0; k < s->count; k++)
+    if (s->island[k].relag) s->island[k].load = s->island[k].load_change = 0;
+  for (int c = 0; c < items->chunk_count; c++) {
     Island *g = &s->island[items->chunk[c].segment];
-    double total = 0, largest = 0;
-    for (int segment = items->chunk[c].segment; c < items->chunk_count && items->chunk[c].segment == segment; c++) {
-      total += cpu->partial[c].sum[0];
-      largest = most(largest, cpu->partial[c].extreme);
-    }
-    if (g->relag) g->changed |= law_friction_changed(largest, total);
+    if (!g->relag) continue;
+    g->load += cpu->partial[c].sum[0];
+    g->load_change = most(g->load_change, cpu->partial[c].extreme);
   }
-  return stage_done();
+  outcome = share_islands(cpu, SHARE_LOAD, outcome);
+  for (int k = 0; k < s->count && !stage_failed(outcome); k++) {
+    Island *g = &s->island[k];
+    if (g->relag) g->changed |= law_friction_changed(g->load_change, g->load);
+  }
+  return outcome;
 }
 
 Outcome cpu_adjust(void *backend, Islands *islands) {
@@ -68,6 +72,7 @@ Outcome cpu_adjust(void *backend, Islands *islands) {
     relags |= islands->island[k].relag;
   }
   if (stiffens) parallel_for(cpu->threads, cpu->pairs.count, 256, stiffen_task, cpu);
+  if (cpu->domain) relags = cpu->domain->any(cpu->domain->self, relags);
   if (relags) {
     Outcome outcome = relag(cpu);
     if (stage_failed(outcome)) return outcome;

@@ -7,7 +7,7 @@
 #include <time.h>
 
 /* Lengths are counted in units, so that an int suffices for a packet of a hundred gigabytes. */
-enum { UNIT = 64, SPREAD_UNIT = 1 << 20 };
+enum { UNIT = 64, SPREAD_UNIT = 1 << 20, SUM_MOST = 256 };
 
 static const double AWAKE = 100e-6; /* [s] */
 enum { NAP = 20000 };               /* [ns] */
@@ -24,6 +24,8 @@ static struct {
   int rank, count;
   Header *header;     /* of all ranks */
   int *length, *from; /* in units */
+  MPI_Request *request;
+  double *sums;
   AbdMpiReport report;
 } job = {.count = 1};
 
@@ -54,7 +56,9 @@ static bool reserve(void) {
   job.header = mem_alloc(count, sizeof *job.header);
   job.length = mem_alloc(count, sizeof(int));
   job.from = mem_alloc(count, sizeof(int));
-  return job.header && job.length && job.from;
+  job.request = mem_alloc(2 * count, sizeof *job.request);
+  job.sums = mem_alloc(SUM_MOST * count, sizeof(double));
+  return job.header && job.length && job.from && job.request && job.sums;
 }
 
 const char *ranks_begin(void) {
@@ -75,7 +79,7 @@ const char *ranks_begin(void) {
 
 void ranks_end(void) {
   if (!job.begun) return;
-  mem_free(job.header), mem_free(job.length), mem_free(job.from);
+  mem_free(job.header), mem_free(job.length), mem_free(job.from), mem_free(job.request), mem_free(job.sums);
   MPI_Type_free(&job.unit);
   MPI_Comm_free(&job.comm);
   if (job.started) MPI_Finalize();
@@ -94,16 +98,18 @@ void ranks_abort(int code) {
 
 /* Waits awake for a while, then sleeps between two looks: a rank that waits must not take the core that another one
  * needs. */
-static void finish(MPI_Request request) {
+static void finish_all(MPI_Request *request, int count) {
   double begun = clock_now();
   int done = 0;
-  MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  MPI_Testall(count, request, &done, MPI_STATUSES_IGNORE);
   while (!done) {
     if (clock_now() - begun > AWAKE) nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    MPI_Testall(count, request, &done, MPI_STATUSES_IGNORE);
   }
   job.report.wait_seconds += clock_now() - begun;
 }
+
+static void finish(MPI_Request request) { finish_all(&request, 1); }
 
 /* All headers; false if not all ranks have this kind. */
 static bool meet(Header own) {
@@ -141,7 +147,8 @@ static bool receive_room(Packet *all, size_t *first) {
 
 Outcome ranks_share(MeetingKind kind, Outcome own, const Packet *packet, Packet *all, size_t *first) {
   uint64_t units = stage_failed(own) ? 0 : units_of(packet);
-  if (!meet((Header){(int)kind, (int)own.kind, own.body, 0, units})) return (Outcome){STAGE_INTERRUPTED, -1};
+  if (!meet((Header){(int)kind, (int)own.kind, own.body, 0, units}))
+    return stage_failed(own) ? own : (Outcome){STAGE_INTERRUPTED, -1};
   Outcome outcome = first_failure();
   if (stage_failed(outcome)) return outcome;
   if (!receive_room(all, first)) return stage_from(false);
@@ -153,6 +160,85 @@ Outcome ranks_share(MeetingKind kind, Outcome own, const Packet *packet, Packet 
   finish(request);
   for (int r = 0; r < job.count; r++) first[r] = (size_t)job.from[r] * UNIT;
   return stage_done();
+}
+
+Outcome ranks_meet(MeetingKind kind, Outcome own) {
+  if (!meet((Header){(int)kind, (int)own.kind, own.body, 0, 0}))
+    return stage_failed(own) ? own : (Outcome){STAGE_INTERRUPTED, -1};
+  return first_failure();
+}
+
+bool ranks_any(bool here) {
+  if (!meet((Header){.kind = MEET_ANY, .body = here})) return false;
+  for (int r = 0; r < job.count; r++)
+    if (job.header[r].body) return true;
+  return false;
+}
+
+void ranks_most(double *value, int *body) {
+  uint64_t bits;
+  memcpy(&bits, value, sizeof bits);
+  if (!meet((Header){.kind = MEET_MOST, .body = *body, .units = bits})) return;
+  for (int r = 0; r < job.count; r++) {
+    double other;
+    memcpy(&other, &job.header[r].units, sizeof other);
+    if (other > *value || (other == *value && other > 0)) *value = other, *body = job.header[r].body;
+  }
+}
+
+/* Messages of a length that an int holds. */
+static int post(bool sends, char *bytes, size_t size, int rank, MPI_Request *request) {
+  int count = 0;
+  if (size == 0 || rank == job.rank) return 0;
+  if (sends) MPI_Isend(bytes, (int)size, MPI_BYTE, rank, 0, job.comm, &request[count++]);
+  else MPI_Irecv(bytes, (int)size, MPI_BYTE, rank, 0, job.comm, &request[count++]);
+  return count;
+}
+
+void ranks_swap(const char *out, const size_t *out_first, char *in, const size_t *in_first) {
+  int count = 0;
+  for (int r = 0; r < job.count; r++)
+    count += post(false, in + in_first[r], in_first[r + 1] - in_first[r], r, job.request + count);
+  for (int r = 0; r < job.count; r++)
+    count += post(true, (char *)out + out_first[r], out_first[r + 1] - out_first[r], r, job.request + count);
+  finish_all(job.request, count);
+  job.report.exchanges++;
+  job.report.halo_bytes += (double)(out_first[job.count] - out_first[0]);
+}
+
+void ranks_sum(double *value, int count) {
+  for (int at = 0; at < count; at += SUM_MOST) {
+    int part = count - at < SUM_MOST ? count - at : SUM_MOST;
+    MPI_Request request;
+    MPI_Iallgather(value + at, part, MPI_DOUBLE, job.sums, part, MPI_DOUBLE, job.comm, &request);
+    finish(request);
+    for (int k = 0; k < part; k++) {
+      value[at + k] = 0;
+      for (int r = 0; r < job.count; r++) value[at + k] += job.sums[r * part + k];
+    }
+  }
+}
+
+bool ranks_collect(const Packet *packet, Packet *all, size_t *first) {
+  Header own = {MEET_AGREE, 0, 0, 0, units_of(packet)};
+  MPI_Request request;
+  MPI_Igather(&own, sizeof own, MPI_BYTE, job.header, sizeof own, MPI_BYTE, 0, job.comm, &request);
+  finish(request);
+  bool good = true;
+  if (job.rank == 0) {
+    uint64_t total = 0;
+    for (int r = 0; r < job.count; total += job.header[r++].units)
+      job.length[r] = (int)job.header[r].units, job.from[r] = (int)total, first[r] = total * UNIT;
+    first[job.count] = total * UNIT;
+    all->size = 0;
+    good = packet_extend(all, total * UNIT) != NULL;
+  }
+  if (!ranks_agree(good)) return false;
+  MPI_Igatherv(packet->bytes, (int)own.units, job.unit, all->bytes, job.length, job.from, job.unit, 0, job.comm,
+               &request);
+  finish(request);
+  job.report.bytes += (double)(own.units * UNIT);
+  return true;
 }
 
 int ranks_worst(int code, int *rank) {

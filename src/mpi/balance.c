@@ -1,0 +1,155 @@
+/* The division of the bodies by their loads: rank 0 partitions the graph of pairs if the loads of the ranks differ too
+ * much. Loads are counts of work, not times, so that a run has the same bits run after run. See mpi/part.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/constant.h"
+#include "mpi/owner.h"
+#include "mpi/part.h"
+
+/* ---- loads ---- */
+
+/* A body's own work in the units of owners_load, measured on nets. */
+static const double body_load = 30;
+
+static void add_load(Part *s, int body, double load) {
+  if (s->own[body]) s->load[body] += (float)load;
+}
+
+/* The mean over steps, each with half of the weight of the next. */
+static double update_loads(Part *s) {
+  const Pairs *pairs = &s->cpu->pairs;
+  double total = 0;
+  for (int k = 0; k < s->own_count; k++)
+    s->load[s->own_body[k]] = (float)(0.5 * s->load[s->own_body[k]] + 0.5 * body_load);
+  for (int k = 0; k < pairs->count; k++) {
+    const int *body = pairs->body[k];
+    double load = 0.5 * owners_load(pairs_at(pairs, k));
+    bool both = s->owner[body[0]] >= 0 && s->owner[body[1]] >= 0;
+    for (int side = 0; side < 2; side++) add_load(s, body[side], both ? 0.5 * load : load);
+  }
+  for (int k = 0; k < s->own_count; k++) total += s->load[s->own_body[k]];
+  return total;
+}
+
+/* ---- the graph ---- */
+
+typedef struct GraphRecord {
+  int a, b; /* a pair; b = -1: a body with its load */
+  float load;
+} GraphRecord;
+
+static bool put_graph(Part *s) {
+  const Pairs *pairs = &s->cpu->pairs;
+  if (!part_open(s)) return false;
+  for (int k = 0; k < s->own_count; k++) {
+    int i = s->own_body[k];
+    if (!part_put(s, &(GraphRecord){i, -1, s->load[i]}, sizeof(GraphRecord))) return false;
+  }
+  for (int k = 0; k < pairs->count; k++) {
+    const int *body = pairs->body[k];
+    if (s->owner[body[0]] < 0 || s->owner[body[1]] < 0 || !counts_pair(s->cpu, k)) continue;
+    if (!part_put(s, &(GraphRecord){body[0], body[1], 0}, sizeof(GraphRecord))) return false;
+  }
+  uint64_t size = s->out.size;
+  memcpy(s->out.bytes, &size, sizeof size);
+  return true;
+}
+
+typedef struct Division {
+  BodyGraph graph;
+  int *before, *owner; /* per moving body */
+  int *slot;           /* per body: index among the moving ones */
+} Division;
+
+static void division_free(Division *d) {
+  void *array[] = {d->graph.first, d->graph.neighbour, d->graph.weight, d->before, d->owner, d->slot};
+  for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
+}
+
+/* The number of neighbours of each body, then their lists. */
+static void read_graph(const Part *s, Division *d, bool lists) {
+  double mean = s->mean_load * s->count / d->graph.count;
+  for (PartReader in = {.rank = -1}; part_next(s, &in);) {
+    GraphRecord r;
+    part_take(&in, &r, sizeof r);
+    int a = d->slot[r.a], b = r.b < 0 ? -1 : d->slot[r.b];
+    if (b < 0) {
+      d->graph.weight[a] = 1 + (int)(10 * r.load / mean);
+    } else if (lists) {
+      d->graph.neighbour[d->graph.first[a]++] = b;
+      d->graph.neighbour[d->graph.first[b]++] = a;
+    } else {
+      d->graph.first[a + 1]++, d->graph.first[b + 1]++;
+    }
+  }
+}
+
+static bool build_graph(const Part *s, Division *d) {
+  const Model *m = s->model;
+  size_t n = (size_t)m->moving_count;
+  d->graph.count = m->moving_count;
+  d->graph.first = mem_zeroed(n + 2, sizeof(int));
+  d->graph.weight = mem_zeroed(n, sizeof(int));
+  d->before = mem_alloc(n, sizeof(int));
+  d->owner = mem_alloc(n, sizeof(int));
+  d->slot = mem_alloc((size_t)m->body_count, sizeof(int));
+  if (!d->graph.first || !d->graph.weight || !d->before || !d->owner || !d->slot) return false;
+  for (int k = 0; k < m->moving_count; k++) d->slot[m->moving[k]] = k, d->before[k] = s->owner[m->moving[k]];
+  read_graph(s, d, false);
+  for (int k = 0; k < m->moving_count; k++) d->graph.first[k + 1] += d->graph.first[k];
+  d->graph.neighbour = mem_alloc((size_t)d->graph.first[n] + 1, sizeof(int));
+  if (!d->graph.neighbour) return false;
+  read_graph(s, d, true);
+  memmove(d->graph.first + 1, d->graph.first, n * sizeof(int)); /* the lists have moved them by one */
+  d->graph.first[0] = 0;
+  return true;
+}
+
+/* On rank 0. Without METIS space is cut again, with the loads as weights. */
+static bool divide(Part *s, Division *d) {
+  const Model *m = s->model;
+  if (!build_graph(s, d)) return false;
+  if (partition_graph(&d->graph, s->count, d->before, d->owner)) return true;
+  Vec3 *point = mem_alloc((size_t)d->graph.count, sizeof *point);
+  double *weight = mem_alloc((size_t)d->graph.count, sizeof *weight);
+  bool good = point && weight;
+  for (int k = 0; good && k < d->graph.count; k++)
+    point[k] = s->cpu->work.state->q.body[m->moving[k]].n[0], weight[k] = d->graph.weight[k];
+  good = good && partition_space(d->graph.count, point, weight, s->count, d->owner);
+  mem_free(point), mem_free(weight);
+  return good;
+}
+
+static bool set_owners(Part *s, int *owner) {
+  const Model *m = s->model;
+  void *bytes = owner;
+  size_t size = (size_t)m->moving_count * sizeof *owner;
+  if (!ranks_spread(&bytes, &size)) return false;
+  for (int k = 0; k < m->moving_count; k++) s->owner[m->moving[k]] = ((int *)bytes)[k];
+  if (s->rank) free(bytes);
+  return true;
+}
+
+static bool divide_anew(Part *s) {
+  Division d = {0};
+  bool good = ranks_agree(put_graph(s)) && ranks_collect(&s->out, &s->in, s->first);
+  if (good && s->rank == 0) good = divide(s, &d);
+  good = ranks_agree(good) && set_owners(s, d.owner);
+  division_free(&d);
+  s->since_division = 0;
+  s->divisions++;
+  return good;
+}
+
+bool part_balance(Part *s) {
+  double total = update_loads(s), largest = total;
+  int rank = s->rank;
+  ranks_sum(&total, 1);
+  ranks_most(&largest, &rank);
+  s->mean_load = total / s->count;
+  s->imbalance = largest / s->mean_load;
+  s->since_division++;
+  if (s->imbalance < RANKS_UNEVEN || s->since_division < RANKS_PATIENCE) return true;
+  return divide_anew(s);
+}

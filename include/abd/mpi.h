@@ -39,6 +39,10 @@ typedef struct AbdMpiReport {
   double wait_seconds; /* of wall-clock time in exchanges: transport, and waiting for slower ranks */
   double pair_seconds; /* of processor time on its own pairs of bodies: what the ranks divide */
   double all_seconds;  /* of processor time in all */
+  /* Of steps whose bodies were divided: their number, and sums over them. Times are without those in exchanges. */
+  int64_t steps;
+  double stage_mean[ABD_STAGE_COUNT], stage_most[ABD_STAGE_COUNT]; /* [s] of the mean and of the slowest rank */
+  double imbalance;                                                /* load of the busiest rank over the mean */
 } AbdMpiReport;
 ABD_API AbdMpiReport abd_mpi_report(void);
 /* The mean and the largest of a value over all ranks. All of them must call it. */

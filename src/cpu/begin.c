@@ -182,7 +182,7 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
   Cpu *cpu = backend;
   const Model *m = cpu->model;
   Work *w = &cpu->work;
-  double t0 = clock_now();
+  double t0 = stage_clock(cpu);
   Outcome outcome = stage_done();
   cpu->islands = islands;
   cpu->report = report;
@@ -207,7 +207,7 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
   parallel_for(cpu->threads, m->joint_count, 16, joint_task, cpu);
   parallel_for(cpu->threads, m->joint_count, 16, joint_energy_task, cpu);
   outcome = find_pairs(cpu);
-  double t1 = clock_now();
+  double t1 = stage_clock(cpu);
   report->seconds[ABD_STAGE_CANDIDATES] += t1 - t0;
   if (stage_failed(outcome)) return outcome;
   select_all(islands);

@@ -220,13 +220,13 @@ static Outcome bound_pairs(Cpu *cpu, double t0) {
   reduce_bounds(cpu);
   outcome = share_islands(cpu, SHARE_BOUND, outcome);
   if (stage_failed(outcome)) return outcome;
-  double t1 = clock_now();
+  double t1 = stage_clock(cpu);
   cpu->report->seconds[ABD_STAGE_CCD] += t1 - t0;
   if (cpu->uncovered || cpu->domain) {
     if (cpu->uncovered) outcome = other ? other->cover(cpu->accelerator_self, cpu) : for_pairs(cpu, cover_task);
     reduce_bounds(cpu);
     outcome = share_islands(cpu, SHARE_BOUND, outcome);
-    cpu->report->seconds[ABD_STAGE_CANDIDATES] += clock_now() - t1;
+    cpu->report->seconds[ABD_STAGE_CANDIDATES] += stage_clock(cpu) - t1;
   }
   report_limit(cpu);
   if (!stage_failed(outcome)) validate_bounds(cpu);
@@ -242,10 +242,10 @@ static bool any_joined(const Cpu *cpu, int added) {
 
 Outcome cpu_bound(void *backend, Islands *islands) {
   Cpu *cpu = backend;
-  double t0 = clock_now();
+  double t0 = stage_clock(cpu);
   int added;
   Outcome outcome = find_new_pairs(cpu, &added);
-  double t1 = clock_now();
+  double t1 = stage_clock(cpu);
   cpu->report->seconds[ABD_STAGE_CANDIDATES] += t1 - t0;
   (void)islands;
   if (stage_failed(outcome) || any_joined(cpu, added)) return outcome;

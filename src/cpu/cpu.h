@@ -174,6 +174,10 @@ static inline bool counts_pair(const Cpu *cpu, int k) {
 static inline Outcome share_islands(Cpu *cpu, Sharing what, Outcome own) {
   return cpu->domain ? cpu->domain->share(cpu->domain->self, cpu, what, own) : own;
 }
+/* Time for the report's stages: without that in exchanges with other processes. */
+static inline double stage_clock(const Cpu *cpu) {
+  return clock_now() - (cpu->domain ? cpu->domain->waited(cpu->domain->self) : 0);
+}
 /* Both in one loop. */
 Outcome for_bodies_and_pairs(Cpu *cpu, BodyTask *body, PairTask *pair);
 

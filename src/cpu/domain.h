@@ -47,6 +47,7 @@ typedef struct Domain {
   void (*halo_directions)(void *self, struct Cpu *cpu);
   void (*halo_active)(void *self, struct Cpu *cpu);
   bool (*any)(void *self, bool here);
+  double (*waited)(const void *self); /* [s] in exchanges so far */
   Outcome (*share)(void *self, struct Cpu *cpu, Sharing what, Outcome own);
   /* Solves with the factor of the own unknowns. pivots: raised in it, -1 if it failed. */
   Outcome (*solve)(void *self, struct Cpu *cpu, int pivots, bool *raised);

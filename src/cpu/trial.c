@@ -168,14 +168,14 @@ Outcome trial_since(Cpu *cpu, AbdStage stage, double t0) {
   }
   outcome = share_islands(cpu, SHARE_TRIAL, outcome);
   if (!stage_failed(outcome)) judge_changes(cpu->islands);
-  cpu->report->seconds[stage] += clock_now() - t0;
+  cpu->report->seconds[stage] += stage_clock(cpu) - t0;
   return outcome;
 }
 
 Outcome cpu_trial(void *backend, Islands *islands, AbdStage stage) {
   Cpu *cpu = backend;
   cpu->islands = islands;
-  return trial_since(cpu, stage, clock_now());
+  return trial_since(cpu, stage, stage_clock(cpu));
 }
 
 /* ---- acceptance ---- */

@@ -140,13 +140,17 @@ static Outcome share_memory(Part *s, State *after) {
 
 static Outcome join_reports(Part *s, AbdStepReport *report, void (*join)(AbdStepReport *, const AbdStepReport *)) {
   AbdStepReport sum = {0}, part, own = *report;
+  double mean[ABD_STAGE_COUNT] = {0}, largest[ABD_STAGE_COUNT] = {0};
   Outcome outcome = part_share(s, MEET_REPORT, stage_from(part_open(s) && part_put(s, report, sizeof *report)));
   if (stage_failed(outcome)) return outcome;
   for (PartReader in = {.rank = -1}; part_next(s, &in);) {
     part_take(&in, &part, sizeof part);
     if (in.rank == 0) sum = part;
     else join(&sum, &part);
+    for (int k = 0; k < ABD_STAGE_COUNT; k++)
+      mean[k] += part.seconds[k] / s->count, largest[k] = most(largest[k], part.seconds[k]);
   }
+  if (join == report_join_sums) ranks_count_step(mean, largest, s->imbalance);
   *report = sum;
   memcpy(report->seconds, own.seconds, sizeof own.seconds);
   return outcome;

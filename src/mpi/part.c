@@ -283,6 +283,11 @@ static Outcome part_reach(void *self, Cpu *cpu, Outcome own, int *added) {
 
 /* ---- the control's questions ---- */
 
+static double part_waited(const void *self) {
+  (void)self;
+  return ranks_waited();
+}
+
 static bool part_any(void *self, bool here) {
   (void)self;
   return ranks_any(here);
@@ -347,6 +352,7 @@ bool part_create(Cpu *cpu) {
                        .halo_directions = part_halo_directions,
                        .halo_active = part_halo_active,
                        .any = part_any,
+                       .waited = part_waited,
                        .share = part_share_islands,
                        .solve = part_solve,
                        .unite = part_unite,

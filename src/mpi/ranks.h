@@ -79,6 +79,9 @@ void ranks_spread_of(double value, double *mean, double *most);
 /* Processor time of this process so far [s]; and counting it as work on this rank's own pairs. */
 double ranks_clock(void);
 void ranks_count_pairs(double seconds);
+double ranks_waited(void); /* [s] in exchanges so far */
+/* A step whose bodies were divided: the times of the mean and of the slowest rank by stage, and the imbalance of loads. */
+void ranks_count_step(const double mean[ABD_STAGE_COUNT], const double most[ABD_STAGE_COUNT], double imbalance);
 AbdMpiReport ranks_report(void);
 /* Ends all ranks at once. */
 void ranks_abort(int code);

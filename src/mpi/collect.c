@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "contact/describe.h"
-#include "mpi/owner.h"
 #include "mpi/part.h"
 #include "step/report.h"
 
@@ -181,6 +180,7 @@ Outcome part_finish(void *self, Cpu *cpu, State *after, Outcome own) {
   Part *s = self;
   Outcome outcome = share_bodies(s, after, own);
   if (!stage_failed(outcome)) outcome = share_memory(s, after);
+  if (!stage_failed(outcome)) outcome = stage_from(part_measure(s));
   if (!stage_failed(outcome)) outcome = join_reports(s, cpu->report, report_join_sums);
   if (!stage_failed(outcome)) outcome = stage_from(collect_contacts(s) && part_balance(s));
   return outcome;

@@ -87,7 +87,8 @@ bool part_clusters(void *self, const int *root, const int *label, struct Cluster
 /* solve.c */
 Outcome part_solve(void *self, Cpu *cpu, int pivots, bool *raised);
 void gradients_destroy(Gradients *gradients);
-/* balance.c: after a step. False if memory is out. */
+/* balance.c, after a step: the imbalance of loads; then a new division if it is large. False if memory is out. */
+bool part_measure(Part *part);
 bool part_balance(Part *part);
 /* collect.c */
 Outcome part_finish(void *self, Cpu *cpu, State *after, Outcome own);

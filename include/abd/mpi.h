@@ -43,6 +43,7 @@ typedef struct AbdMpiReport {
   int64_t steps;
   double stage_mean[ABD_STAGE_COUNT], stage_most[ABD_STAGE_COUNT]; /* [s] of the mean and of the slowest rank */
   double imbalance;                                                /* load of the busiest rank over the mean */
+  double step_wait_seconds; /* of wall-clock time of this rank in exchanges of these steps */
 } AbdMpiReport;
 ABD_API AbdMpiReport abd_mpi_report(void);
 /* The mean and the largest of a value over all ranks. All of them must call it. */

@@ -214,6 +214,7 @@ AbdStatus abd_world_start(AbdWorld *world) {
 
 static AbdStatus step_fault(AbdWorld *world, Outcome outcome, AbdError *error) {
   long long step = (long long)world->state.step + 1;
+  if (outcome.kind == STAGE_OUT_OF_MEMORY && abd_mpi_count() > 1) return world_rank_fault(world, error);
   if (outcome.kind == STAGE_OUT_OF_MEMORY && world->backend.stages != &cpu_stages)
     return fault(error, ABD_ERROR_MEMORY,
                  "out of memory on the GPU or on this machine in step %lld; device \"cpu\" or \"auto\" can go on from "

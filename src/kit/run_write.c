@@ -239,7 +239,7 @@ static bool write_ranks(Run *run) {
                     "{\"ranks\": %d, \"steps\": %" PRId64 ", \"imbalance\": %.4g, \"exchanges\": %.4g, \"bytes\": %.6g,"
                     " \"halo_bytes\": %.6g, \"wait_seconds\": %.4g, \"seconds\": {",
                     abd_mpi_count(), r.steps, per * r.imbalance, per * (double)r.exchanges, per * r.bytes,
-                    per * r.halo_bytes, per * r.wait_seconds);
+                    per * r.halo_bytes, per * r.step_wait_seconds);
   for (int k = 0; k < ABD_STAGE_REST; k++)
     at += snprintf(text + at, sizeof text - (size_t)at, "%s\"%s\": [%.4g, %.4g]", k ? ", " : "",
                    abd_stage_name((AbdStage)k), per * r.stage_mean[k], per * r.stage_most[k]);

@@ -486,6 +486,18 @@ static size_t contacts_of_ranks(const void *backend, AbdContact *contact, size_t
                           : cpu_contacts(backend, contact, capacity);
 }
 
+int mpi_failed_bodies(const void *backend, int *rank, int *first, int *last) {
+  const Part *s = part_of(backend);
+  int count = 0;
+  *rank = ranks_failed(), *first = *last = -1;
+  for (int i = 0; s && i < s->model->body_count; i++) {
+    if (s->owner[i] != *rank) continue;
+    if (count++ == 0) *first = i;
+    *last = i;
+  }
+  return count;
+}
+
 static const Together together = {any_rank, most_of_ranks, report_of_ranks};
 
 void *mpi_create(const Model *model) {

@@ -149,7 +149,7 @@ static Outcome join_reports(Part *s, AbdStepReport *report, void (*join)(AbdStep
     for (int k = 0; k < ABD_STAGE_COUNT; k++)
       mean[k] += part.seconds[k] / s->count, largest[k] = most(largest[k], part.seconds[k]);
   }
-  if (join == report_join_sums) ranks_count_step(mean, largest, s->imbalance);
+  if (join == report_join_sums) ranks_count_step(mean, largest, s->imbalance, ranks_waited() - s->waited);
   *report = sum;
   memcpy(report->seconds, own.seconds, sizeof own.seconds);
   return outcome;

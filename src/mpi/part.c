@@ -156,6 +156,7 @@ static Outcome part_begin(void *self, Cpu *cpu) {
   Outcome outcome = ranks_meet(MEET_BEGIN, stage_from(s->divided || divide_space(s, cpu->work.state)));
   if (stage_failed(outcome)) return outcome;
   list_own(s);
+  s->waited = ranks_waited();
   s->view = *s->model;
   s->view.moving = s->own_body;
   s->view.moving_count = s->own_count;

@@ -57,6 +57,7 @@ typedef struct Part {
   float *load;        /* per own body */
   double mean_load;   /* of a rank */
   double imbalance;   /* load of the busiest rank over the mean */
+  double waited;      /* [s] in exchanges before this step */
   int since_division; /* steps */
   int divisions;
 } Part;

@@ -24,7 +24,7 @@ static struct {
   MPI_Datatype unit;
   bool begun, started; /* started: by ranks_begin, not by the program */
   bool crowded;        /* more ranks on this machine than processors */
-  int rank, count;
+  int rank, count, failed;
   Header *header, *kept; /* of all ranks, in the last meeting; in the last that sent packets */
   int *length, *from;    /* in units */
   MPI_Request *request;
@@ -162,9 +162,19 @@ static bool meet(Header own) {
   return true;
 }
 
+static Outcome left(Outcome own) {
+  job.failed = job.rank;
+  return stage_failed(own) ? own : (Outcome){STAGE_INTERRUPTED, -1};
+}
+
+int ranks_failed(void) { return job.failed; }
+
 static Outcome first_failure(void) {
   for (int r = 0; r < job.count; r++)
-    if (job.header[r].outcome != STAGE_DONE) return (Outcome){(OutcomeKind)job.header[r].outcome, job.header[r].body};
+    if (job.header[r].outcome != STAGE_DONE) {
+      job.failed = r;
+      return (Outcome){(OutcomeKind)job.header[r].outcome, job.header[r].body};
+    }
   return stage_done();
 }
 
@@ -198,7 +208,7 @@ Outcome ranks_share(MeetingKind kind, Outcome own, const Packet *packet, Packet 
   uint64_t units = stage_failed(own) ? 0 : units_of(packet);
   Header header = {(int)kind, (int)own.kind, own.body, 0, units, {0}};
   if (units <= BRIEF_UNITS && units) memcpy(header.brief, packet->bytes, packet->size);
-  if (!meet(header)) return stage_failed(own) ? own : (Outcome){STAGE_INTERRUPTED, -1};
+  if (!meet(header)) return left(own);
   Outcome outcome = first_failure();
   if (stage_failed(outcome)) return outcome;
   memcpy(job.kept, job.header, (size_t)job.count * sizeof *job.kept); /* more room needs another meeting */
@@ -215,8 +225,7 @@ Outcome ranks_share(MeetingKind kind, Outcome own, const Packet *packet, Packet 
 }
 
 Outcome ranks_meet(MeetingKind kind, Outcome own) {
-  if (!meet((Header){.kind = (int)kind, .outcome = (int)own.kind, .body = own.body}))
-    return stage_failed(own) ? own : (Outcome){STAGE_INTERRUPTED, -1};
+  if (!meet((Header){.kind = (int)kind, .outcome = (int)own.kind, .body = own.body})) return left(own);
   return first_failure();
 }
 
@@ -323,10 +332,12 @@ void ranks_count_pairs(double seconds) { job.report.pair_seconds += seconds; }
 
 double ranks_waited(void) { return job.report.wait_seconds; }
 
-void ranks_count_step(const double mean[ABD_STAGE_COUNT], const double most[ABD_STAGE_COUNT], double imbalance) {
+void ranks_count_step(const double mean[ABD_STAGE_COUNT], const double most[ABD_STAGE_COUNT], double imbalance,
+                      double waited) {
   AbdMpiReport *r = &job.report;
   for (int k = 0; k < ABD_STAGE_COUNT; k++) r->stage_mean[k] += mean[k], r->stage_most[k] += most[k];
   r->imbalance += imbalance;
+  r->step_wait_seconds += waited;
   r->steps++;
 }
 

@@ -57,6 +57,8 @@ int ranks_count(void); /* 1 before ranks_begin */
 Outcome ranks_share(MeetingKind kind, Outcome own, const Packet *own_packet, Packet *all, size_t *first);
 /* Only the outcome. */
 Outcome ranks_meet(MeetingKind kind, Outcome own);
+/* The rank whose outcome was the last failure; this one if it failed alone. */
+int ranks_failed(void);
 /* Whether it is true on any rank; false if ranks have left. */
 bool ranks_any(bool here);
 /* The largest value of all ranks and its body. */
@@ -80,8 +82,10 @@ void ranks_spread_of(double value, double *mean, double *most);
 double ranks_clock(void);
 void ranks_count_pairs(double seconds);
 double ranks_waited(void); /* [s] in exchanges so far */
-/* A step whose bodies were divided: the times of the mean and of the slowest rank by stage, and the imbalance of loads. */
-void ranks_count_step(const double mean[ABD_STAGE_COUNT], const double most[ABD_STAGE_COUNT], double imbalance);
+/* A step whose bodies were divided: the times of the mean and of the slowest rank by stage, the imbalance of loads, the
+ * time of this rank in exchanges. */
+void ranks_count_step(const double mean[ABD_STAGE_COUNT], const double most[ABD_STAGE_COUNT], double imbalance,
+                      double waited);
 AbdMpiReport ranks_report(void);
 /* Ends all ranks at once. */
 void ranks_abort(int code);

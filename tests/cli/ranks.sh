@@ -53,13 +53,13 @@ bodies() {
     FROM main.report a JOIN b.report USING (step) WHERE step <= $3")
   [ "$near" = 1 ] || wrong "$2: bodies divided among $1 ranks: far from one process"
 }
-bodies 2 net.json 35
-bodies 3 net.json 35
-bodies 4 net.json 35
+bodies 2 net.json 25
+bodies 3 net.json 25
+bodies 4 net.json 25
 bodies 3 pile.json 8
-bodies 2 belt.json 30
+bodies 2 belt.json 20
 mv net-b3.abd again.abd
-bodies 3 net.json 35
+bodies 3 net.json 25
 same again.abd net-b3.abd "bodies divided among 3 ranks, twice"
 expect 2 'has joints' mpirun -n 2 "$abd" run octopus.json -o no.abd --steps 1 --set solver.ranks=bodies
 

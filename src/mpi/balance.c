@@ -45,8 +45,11 @@ static double update_loads(Part *s) {
 
 /* ---- the graph ---- */
 
+/* A pair that acts, cut between two ranks, couples them in the linear system; others are evaluated twice alone. */
+static const float acting_strength = 10;
+
 typedef struct GraphRecord {
-  int a, b; /* a pair; b = -1: a body with its load */
+  int a, b; /* a pair with its strength; b = -1: a body with its load */
   float load;
 } GraphRecord;
 
@@ -60,7 +63,9 @@ static bool put_graph(Part *s) {
   for (int k = 0; k < pairs->count; k++) {
     const int *body = pairs->body[k];
     if (s->owner[body[0]] < 0 || s->owner[body[1]] < 0 || !counts_pair(s->cpu, k)) continue;
-    if (!part_put(s, &(GraphRecord){body[0], body[1], 0}, sizeof(GraphRecord))) return false;
+    const Pair *p = pairs_at(pairs, k);
+    float strength = p->contact.count > 0 || p->friction.count > 0 ? acting_strength : 1;
+    if (!part_put(s, &(GraphRecord){body[0], body[1], strength}, sizeof(GraphRecord))) return false;
   }
   uint64_t size = s->out.size;
   memcpy(s->out.bytes, &size, sizeof size);
@@ -74,7 +79,8 @@ typedef struct Division {
 } Division;
 
 static void division_free(Division *d) {
-  void *array[] = {d->graph.first, d->graph.neighbour, d->graph.weight, d->before, d->owner, d->slot};
+  void *array[] = {d->graph.first, d->graph.neighbour, d->graph.strength, d->graph.weight, d->before, d->owner,
+                   d->slot};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
 }
 
@@ -88,6 +94,7 @@ static void read_graph(const Part *s, Division *d, bool lists) {
     if (b < 0) {
       d->graph.weight[a] = 1 + (int)(10 * r.load / mean);
     } else if (lists) {
+      d->graph.strength[d->graph.first[a]] = d->graph.strength[d->graph.first[b]] = (int)r.load;
       d->graph.neighbour[d->graph.first[a]++] = b;
       d->graph.neighbour[d->graph.first[b]++] = a;
     } else {
@@ -110,7 +117,8 @@ static bool build_graph(const Part *s, Division *d) {
   read_graph(s, d, false);
   for (int k = 0; k < m->moving_count; k++) d->graph.first[k + 1] += d->graph.first[k];
   d->graph.neighbour = mem_alloc((size_t)d->graph.first[n] + 1, sizeof(int));
-  if (!d->graph.neighbour) return false;
+  d->graph.strength = mem_alloc((size_t)d->graph.first[n] + 1, sizeof(int));
+  if (!d->graph.neighbour || !d->graph.strength) return false;
   read_graph(s, d, true);
   memmove(d->graph.first + 1, d->graph.first, n * sizeof(int)); /* the lists have moved them by one */
   d->graph.first[0] = 0;

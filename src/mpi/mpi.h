@@ -13,8 +13,8 @@ bool mpi_divides_bodies(const Model *model);
 /* What keeps its bodies from being divided; NULL if nothing does. */
 const char *mpi_cannot_divide(const Model *model);
 
-/* The rank whose memory was out, and the bodies that it steps: their number, the first and the last; 0 if bodies are not
- * divided. */
+/* The rank whose memory was out, and the bodies that it steps: their number, the first and the last; 0 if bodies are
+ * not divided. */
 int mpi_failed_bodies(const void *backend, int *rank, int *first, int *last);
 
 #endif

@@ -85,8 +85,8 @@ bool partition_graph(const BodyGraph *g, int parts, const int *before, int *owne
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_SEED] = 1;
   bool good = common && name &&
-              METIS_PartGraphKway(&n, &constraints, g->first, g->neighbour, g->weight, NULL, NULL, &count, NULL, NULL,
-                                  options, &cut_edges, owner) == METIS_OK;
+              METIS_PartGraphKway(&n, &constraints, g->first, g->neighbour, g->weight, NULL, g->strength, &count, NULL,
+                                  NULL, options, &cut_edges, owner) == METIS_OK;
   if (good) keep_names(g, parts, before, owner, common, name);
   mem_free(common), mem_free(name);
   return good;

@@ -9,6 +9,7 @@
 typedef struct BodyGraph {
   int count;
   int *first, *neighbour, *weight;
+  int *strength; /* per entry of neighbour: cost of cutting the edge */
 } BodyGraph;
 
 /* owner[i]: the part of point i, of weight[i] > 0. False if memory is out. */

@@ -49,8 +49,8 @@ static inline Outcome null_find_near(void *b, Nodes q, NearPair *found) {
   return (void)b, (void)q, found->a = -1, stage_done();
 }
 
-static const Stages null_stages = {"null",     null_destroy,  null_begin,     null_newton,   null_aim,
-                                   null_bound, null_trial,    null_stage,     null_stage,    null_finish,
-                                   null_view,  null_contacts, null_reactions, null_find_near};
+static const Stages null_stages = {"null",     null_destroy,  null_begin,     null_newton,    null_aim,
+                                   null_bound, null_trial,    null_stage,     null_stage,     null_finish,
+                                   null_view,  null_contacts, null_reactions, null_find_near, NULL};
 
 #endif

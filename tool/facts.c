@@ -57,6 +57,7 @@ bool facts_read(AbdRun *run, RunFacts *facts) {
     return false;
   facts->scene_name = copy_of(abd_run_meta(run, "scene_name"));
   facts->device = copy_of(abd_run_meta(run, "device"));
+  facts->ranks = copy_of(abd_run_meta(run, "ranks"));
   facts->planned_steps = read_count(run, "steps", facts->summary.steps);
   facts->verified_frames = read_count(run, "verified_frames", -1);
   facts->crossings = read_count(run, "verified_crossings", -1);
@@ -66,7 +67,7 @@ bool facts_read(AbdRun *run, RunFacts *facts) {
 }
 
 void facts_destroy(RunFacts *facts) {
-  free(facts->scene_name), free(facts->worst_joint), free(facts->device);
+  free(facts->scene_name), free(facts->worst_joint), free(facts->device), free(facts->ranks);
   for (int k = 0; k < 2; k++) free(facts->nearest_name[k]), free(facts->split_name[k]);
 }
 
@@ -83,6 +84,27 @@ static void print_stages(const RunFacts *facts) {
     printf("  %-14s %10.4g  %5.1f\n", abd_stage_name((AbdStage)k), per_step(facts, facts->summary.seconds[k]),
            100 * facts->summary.seconds[k] / total);
   printf("  %-14s %10.4g  %5.1f\n", "total", per_step(facts, facts->summary.seconds_total), 100.0);
+}
+
+static double number_of(const json_t *object, const char *key) {
+  return json_number_value(json_object_get(object, key));
+}
+
+/* How the ranks of an MPI job shared the last steps whose bodies were divided. */
+static void print_ranks(const RunFacts *facts) {
+  json_t *o = facts->ranks ? json_loads(facts->ranks, 0, NULL) : NULL, *seconds = json_object_get(o, "seconds"), *times;
+  const char *stage;
+  if (!o) return;
+  printf("  ranks             %.0f, last %.0f steps: busiest %.2f times the mean; a rank sends %.4g kB to all and %.4g "
+         "kB to "
+         "its neighbours a step, waits %.4g ms\n",
+         number_of(o, "ranks"), number_of(o, "steps"), number_of(o, "imbalance"), 1e-3 * number_of(o, "bytes"),
+         1e-3 * number_of(o, "halo_bytes"), 1e3 * number_of(o, "wait_seconds"));
+  printf("  stage           mean rank, slowest rank: ms/step without waits\n");
+  json_object_foreach(seconds, stage, times)
+      printf("  %-14s %10.4g %10.4g\n", stage, 1e3 * json_number_value(json_array_get(times, 0)),
+             1e3 * json_number_value(json_array_get(times, 1)));
+  json_decref(o);
 }
 
 static void print_nearness(const RunFacts *facts) {
@@ -161,6 +183,7 @@ void facts_print(const RunFacts *facts) {
            100 * facts->output_seconds / (s->seconds_total + facts->output_seconds));
   printf("  file              %.2f MB\n", 1e-6 * (double)facts->summary.bytes);
   print_stages(facts);
+  print_ranks(facts);
 }
 
 /* ---- JSON ---- */
@@ -225,6 +248,7 @@ json_t *facts_json(const RunFacts *facts) {
   json_object_set_new(o, "intersections", facts->crossings < 0 ? json_null() : json_integer(facts->crossings));
   json_object_set_new(o, "verified_frames", facts->crossings < 0 ? json_null() : json_integer(facts->verified_frames));
   json_object_set_new(o, "bytes", json_integer(facts->summary.bytes));
+  if (facts->ranks) json_object_set_new(o, "ranks", json_loads(facts->ranks, 0, NULL));
   json_object_set_new(o, "hash", json_string(hash));
   return o;
 }

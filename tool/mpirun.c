@@ -87,8 +87,12 @@ void mpirun_print(int64_t steps, bool quiet) {
   double per = 1 / (double)steps, n = abd_mpi_count();
   printf("  ranks             %d; %.4g exchanges and %.4g kB a step to each\n", abd_mpi_count(),
          per * (double)report.exchanges, 1e-3 * per * bytes * n);
-  printf("  a rank            %.4g ms/step on its pairs (busiest %.4g), %.4g in all, %.4g in exchanges\n",
-         1e3 * per * pairs, 1e3 * per * most_pairs, 1e3 * per * all, 1e3 * per * wait);
+  if (report.steps)
+    printf("  a rank            %.4g ms/step of processor time, %.4g in exchanges\n", 1e3 * per * all,
+           1e3 * per * wait);
+  else
+    printf("  a rank            %.4g ms/step on its pairs (busiest %.4g), %.4g in all, %.4g in exchanges\n",
+           1e3 * per * pairs, 1e3 * per * most_pairs, 1e3 * per * all, 1e3 * per * wait);
 }
 
 bool mpirun_stop_cause(void) {

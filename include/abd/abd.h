@@ -132,6 +132,14 @@ typedef enum AbdDevice {
   ABD_DEVICE_CUDA /* an NVIDIA GPU; without one the world does not start */
 } AbdDevice;
 
+/* What the ranks of an MPI job divide among them (docs/scale.md). */
+typedef enum AbdRanks {
+  ABD_RANKS_AUTO = 0, /* bodies if the world is large enough and has neither joints, soft bodies nor restitution, else
+                         pairs */
+  ABD_RANKS_PAIRS,    /* the work on pairs of bodies; the bits of one process for any number of ranks */
+  ABD_RANKS_BODIES    /* the bodies, with all work on them; the bits depend on the number of ranks */
+} AbdRanks;
+
 typedef struct AbdSolverDef {
   int max_iterations; /* Newton iterations after which a step is reported as not converged, 1000; with sub-steps, which
                          need more than 150 here, each takes 150 at most */
@@ -142,6 +150,7 @@ typedef struct AbdSolverDef {
   AbdDetection detection;
   AbdSubsteps substeps;
   AbdDevice device;
+  AbdRanks ranks;
 } AbdSolverDef;
 
 typedef struct AbdWorldDef {
@@ -782,6 +791,7 @@ ABD_API uint64_t abd_world_hash(const AbdWorld *world);
 ABD_API const char *abd_integrator_name(AbdIntegrator integrator);
 ABD_API const char *abd_detection_name(AbdDetection detection);
 ABD_API const char *abd_device_name(AbdDevice device);
+ABD_API const char *abd_ranks_name(AbdRanks ranks);
 ABD_API const char *abd_motion_name(AbdMotion motion);
 ABD_API const char *abd_elasticity_name(AbdElasticity elasticity);
 ABD_API const char *abd_soft_model_name(AbdSoftModel model);
@@ -807,6 +817,7 @@ typedef enum AbdEnum {
   ABD_ENUM_OUTCOME,
   ABD_ENUM_EVENT_KIND,
   ABD_ENUM_DEVICE,
+  ABD_ENUM_RANKS,
   ABD_ENUM_COUNT
 } AbdEnum;
 /* All names of an enumeration in the order of its values; NULL follows the last. */

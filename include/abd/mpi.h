@@ -5,8 +5,9 @@
  *     abd_mpi_end();
  *
  * Between abd_mpi_begin and abd_mpi_end all ranks make the same calls on the same worlds in the same order. Each rank
- * then has the whole state, with the bits of a run by one process. A call that fails on one rank alone returns
- * ABD_INTERRUPTED on the others; abd_mpi_agree tells them. */
+ * then has the whole state; if pairs are divided (AbdSolverDef.ranks), with the bits of a run by one process. Contacts of
+ * divided bodies are those of all ranks on rank 0 alone. A call that fails on one rank alone returns ABD_INTERRUPTED on
+ * the others; abd_mpi_agree tells them. The start of a world is checked by rank 0. */
 #ifndef ABD_PUBLIC_MPI_H
 #define ABD_PUBLIC_MPI_H
 
@@ -35,9 +36,15 @@ ABD_API bool abd_mpi_spread(void **bytes, size_t *size);
 typedef struct AbdMpiReport {
   int64_t exchanges;
   double bytes;        /* sent; each rank receives what all send */
+  double halo_bytes;   /* sent to ranks with neighbouring bodies */
   double wait_seconds; /* of wall-clock time in exchanges: transport, and waiting for slower ranks */
   double pair_seconds; /* of processor time on its own pairs of bodies: what the ranks divide */
   double all_seconds;  /* of processor time in all */
+  /* Of steps whose bodies were divided: their number, and sums over them. Times are without those in exchanges. */
+  int64_t steps;
+  double stage_mean[ABD_STAGE_COUNT], stage_most[ABD_STAGE_COUNT]; /* [s] of the mean and of the slowest rank */
+  double imbalance;                                                /* load of the busiest rank over the mean */
+  double step_wait_seconds; /* of wall-clock time of this rank in exchanges of these steps */
 } AbdMpiReport;
 ABD_API AbdMpiReport abd_mpi_report(void);
 /* The mean and the largest of a value over all ranks. All of them must call it. */

@@ -35,20 +35,44 @@ static bool cuda_pays_off(const Model *model) {
 #include "mpi/mpi.h"
 
 static Backend ranks_backend(const Model *model) { return (Backend){&mpi_stages, mpi_create(model)}; }
+static bool ranks_divide_bodies(const Model *model) { return mpi_divides_bodies(model); }
+static const char *ranks_cannot_divide(const Model *model) { return mpi_cannot_divide(model); }
+static int ranks_failed_bodies(const void *backend, int *rank, int *first, int *last) {
+  return mpi_failed_bodies(backend, rank, first, last);
+}
 #else
+static bool ranks_divide_bodies(const Model *model) { return (void)model, false; }
+static const char *ranks_cannot_divide(const Model *model) { return (void)model, NULL; }
+static int ranks_failed_bodies(const void *backend, int *rank, int *first, int *last) {
+  return (void)backend, *rank = *first = *last = 0;
+}
 static Backend ranks_backend(const Model *model) {
   (void)model;
   return (Backend){0};
 }
 #endif
 
+AbdStatus world_rank_fault(const AbdWorld *world, AbdError *error) {
+  long long step = (long long)world->state.step + 1;
+  int rank, first, last, count = ranks_failed_bodies(world->backend.self, &rank, &first, &last);
+  if (count == 0) return fault(error, ABD_ERROR_MEMORY, "out of memory on rank %d in step %lld", rank, step);
+  return fault(error, ABD_ERROR_MEMORY,
+               "out of memory on rank %d in step %lld: it steps %d bodies, the first is \"%s\", the last \"%s\"; more "
+               "ranks on other machines can go on",
+               rank, step, count, world->model.body[first].name, world->model.body[last].name);
+}
+
 /* On several ranks the device is each rank's cores. */
 static AbdStatus create_on_ranks(AbdWorld *world, AbdError *error) {
   if (world->model.def.solver.device == ABD_DEVICE_CUDA)
     return fault(error, ABD_ERROR_ARGUMENT,
                  "solver.device is \"cuda\", but %d ranks of MPI step the world on their cores", abd_mpi_count());
+  const char *why = world->model.def.solver.ranks == ABD_RANKS_BODIES ? ranks_cannot_divide(&world->model) : NULL;
+  if (why)
+    return fault(error, ABD_ERROR_ARGUMENT, "solver.ranks is \"bodies\", but the world has %s: choose \"pairs\"", why);
   world->backend = ranks_backend(&world->model);
-  snprintf(world->device, sizeof world->device, "cpu, %d ranks", abd_mpi_count());
+  bool bodies = ranks_divide_bodies(&world->model);
+  snprintf(world->device, sizeof world->device, "cpu, %d ranks%s", abd_mpi_count(), bodies ? " by bodies" : "");
   return ABD_OK;
 }
 

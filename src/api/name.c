@@ -44,6 +44,11 @@
   X(ABD_DEVICE_CPU, "cpu")                                                                                             \
   X(ABD_DEVICE_CUDA, "cuda")
 
+#define RANKS(X)                                                                                                       \
+  X(ABD_RANKS_AUTO, "auto")                                                                                            \
+  X(ABD_RANKS_PAIRS, "pairs")                                                                                          \
+  X(ABD_RANKS_BODIES, "bodies")
+
 #define MOTIONS(X)                                                                                                     \
   X(ABD_MOTION_DYNAMIC, "dynamic")                                                                                     \
   X(ABD_MOTION_STATIC, "static")                                                                                       \
@@ -138,6 +143,7 @@ NAMED(AbdLinear, linear, LINEARS)
 NAMED(AbdDetection, detection, DETECTIONS)
 NAMED(AbdSubsteps, substeps, SUBSTEPS)
 NAMED(AbdDevice, device, DEVICES)
+NAMED(AbdRanks, ranks, RANKS)
 NAMED(AbdMotion, motion, MOTIONS)
 NAMED(AbdElasticity, elasticity, ELASTICITIES)
 NAMED(AbdSoftModel, soft_model, SOFT_MODELS)
@@ -172,7 +178,7 @@ const char *const *abd_enum_names(AbdEnum which) {
       [ABD_ENUM_COORDINATE] = coordinate_names, [ABD_ENUM_DRIVE_KIND] = drive_kind_names,
       [ABD_ENUM_STAGE] = stage_names,           [ABD_ENUM_TERM] = term_names,
       [ABD_ENUM_OUTCOME] = outcome_names,       [ABD_ENUM_EVENT_KIND] = event_kind_names,
-      [ABD_ENUM_DEVICE] = device_names,
+      [ABD_ENUM_DEVICE] = device_names,         [ABD_ENUM_RANKS] = ranks_names,
   };
   static const char *const none[] = {NULL};
   return (unsigned)which < ABD_ENUM_COUNT ? list[which] : none;

@@ -83,6 +83,9 @@ static const AbdSetting world_settings[] = {
   CHOICE(AbdWorldDef, solver.device, ABD_ENUM_DEVICE, ABD_DEVICE_AUTO,
          "machine that steps the world; auto is cuda, an NVIDIA GPU, if there is one and it is expected to be faster, "
          "else cpu"),
+  CHOICE(AbdWorldDef, solver.ranks, ABD_ENUM_RANKS, ABD_RANKS_AUTO,
+         "what the ranks of an MPI job divide: pairs of bodies alone, with the bits of one process, or bodies; auto is "
+         "bodies if the world has 100 for each rank and neither joints, soft bodies nor restitution"),
 };
 
 static const AbdSetting body_settings[] = {

@@ -1,6 +1,7 @@
 /* Worlds: creation, start, step, snapshots. */
 #include "api/world.h"
 
+#include <abd/mpi.h>
 #include <string.h>
 
 #include "api/setting.h"
@@ -119,6 +120,7 @@ AbdStatus abd_world_set_device(AbdWorld *world, AbdDevice device) {
 static AbdStatus check_start(AbdWorld *world, AbdError *error) {
   const Model *m = &world->model;
   size_t numbers = 12 * (size_t)m->body_count + 3 * (size_t)model_vertex_count(m);
+  if (abd_mpi_rank() > 0) return ABD_OK; /* rank 0 checks the same world */
   double *nodes = mem_alloc(numbers, sizeof(double)), *at = nodes;
   if (!nodes) return fault(error, ABD_ERROR_MEMORY, "out of memory while checking the start");
   for (int i = 0; i < m->body_count; i++) {
@@ -212,6 +214,7 @@ AbdStatus abd_world_start(AbdWorld *world) {
 
 static AbdStatus step_fault(AbdWorld *world, Outcome outcome, AbdError *error) {
   long long step = (long long)world->state.step + 1;
+  if (outcome.kind == STAGE_OUT_OF_MEMORY && abd_mpi_count() > 1) return world_rank_fault(world, error);
   if (outcome.kind == STAGE_OUT_OF_MEMORY && world->backend.stages != &cpu_stages)
     return fault(error, ABD_ERROR_MEMORY,
                  "out of memory on the GPU or on this machine in step %lld; device \"cpu\" or \"auto\" can go on from "

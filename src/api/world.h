@@ -71,6 +71,8 @@ static inline AbdJointId world_joint_id(const AbdWorld *world, int index) {
 }
 /* The arrays of the last step of a started world. */
 const Work *world_view(const AbdWorld *world);
+/* The sentence about a rank whose memory was out in a step. */
+AbdStatus world_rank_fault(const AbdWorld *world, AbdError *error);
 /* abd_world_find_crossings that an interruption ends. */
 size_t world_find_crossings(const AbdWorld *world, const double *nodes, AbdCrossing *crossing, size_t capacity,
                             Interrupt *interrupt);

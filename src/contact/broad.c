@@ -13,7 +13,6 @@ bool broad_init(Broad *broad, const Model *model) {
   broad->order = mem_alloc((size_t)model->body_count, sizeof(int));
   broad->sorted = mem_alloc((size_t)model->body_count, sizeof(Box));
   broad->found = mem_alloc((size_t)model->body_count, sizeof(int));
-  for (int i = 0; broad->order && i < model->body_count; i++) broad->order[i] = i;
   return broad->box && broad->order && broad->sorted && broad->found;
 }
 
@@ -45,7 +44,8 @@ Box swept_box(const Model *model, int body, const Affine *from, const Affine *to
 static int spread_axis(const Broad *broad, const Model *model) {
   Vec3 sum = vec3(0, 0, 0), sum_sq = vec3(0, 0, 0);
   double n = 0;
-  for (int i = 0; i < model->body_count; i++) {
+  for (int k = 0; k < broad->count; k++) {
+    int i = broad->own ? broad->order[k] : k;
     if (model->body[i].motion == ABD_MOTION_STATIC && !model->body[i].soft) continue;
     Vec3 c = box_center(broad->box[i]);
     if (!vec3_finite(c)) continue;
@@ -55,6 +55,27 @@ static int spread_axis(const Broad *broad, const Model *model) {
   }
   Vec3 var = sub(sum_sq, scale(n > 0 ? 1 / n : 0, vec3(sum.x * sum.x, sum.y * sum.y, sum.z * sum.z)));
   return var.x >= var.y && var.x >= var.z ? 0 : var.y >= var.z ? 1 : 2;
+}
+
+/* The own bodies and those whose boxes meet the box around all of them. */
+static void list_near_own(Broad *broad, int body_count) {
+  Box around = {vec3(INFINITY, INFINITY, INFINITY), vec3(-INFINITY, -INFINITY, -INFINITY)};
+  for (int i = 0; i < body_count; i++)
+    if (broad->own[i]) around = box_union(around, broad->box[i]);
+  broad->count = 0;
+  for (int i = 0; i < body_count; i++)
+    if (broad->own[i] || box_overlap(around, broad->box[i])) broad->order[broad->count++] = i;
+  broad->axis = -1;
+}
+
+static void list_bodies(Broad *broad, int body_count) {
+  if (broad->own) {
+    list_near_own(broad, body_count);
+  } else if (broad->count != body_count) {
+    for (int i = 0; i < body_count; i++) broad->order[i] = i;
+    broad->count = body_count;
+    broad->axis = -1;
+  }
 }
 
 static bool comes_before(const Broad *broad, int axis, int a, int b) {
@@ -92,10 +113,11 @@ static void sort_box(void *context, int i) {
 static int sweep_from(const Sweep *s, int i, uint64_t *key) {
   const Broad *b = s->broad;
   const Box box = b->sorted[i];
-  int body = b->order[i], n = s->model->body_count, count = 0;
+  int body = b->order[i], n = b->count, count = 0;
   double end = component(box.hi, b->axis);
   for (int j = i; j < n && component(b->sorted[j].lo, b->axis) <= end; j++) {
     int other = b->order[j];
+    if (b->own && !b->own[body] && !b->own[other]) continue;
     if (!box_overlap(box, b->sorted[j]) || !model_collides(s->model, body, other)) continue;
     if (key) key[count] = pair_key(body, other);
     count++;
@@ -114,8 +136,9 @@ static void write_pairs(void *context, int i) {
 }
 
 bool broad_find(Broad *broad, const Model *model) {
-  int n = model->body_count;
   Sweep s = {broad, model};
+  list_bodies(broad, model->body_count);
+  int n = broad->count;
   sort_order(broad, n, spread_axis(broad, model));
   parallel_for(broad->threads, n, 256, sort_box, &s);
   parallel_for(broad->threads, n, 16, count_pairs, &s);

@@ -8,11 +8,13 @@
 
 typedef struct Broad {
   int threads;
-  Box *box; /* by body: all positions for which the pairs are valid */
-  int *order;
-  int axis;    /* of the last sort; -1 = not sorted yet */
-  Box *sorted; /* the boxes by `order` */
-  int *found;  /* by position in `order`: number of pairs with later bodies, then index of the first of them in pair */
+  Box *box;                 /* by body: all positions for which the pairs are valid */
+  const unsigned char *own; /* by body: pairs have at least one of these; NULL: all pairs */
+  int *order;               /* the bodies to sort */
+  int count;                /* of them */
+  int axis;                 /* of the last sort; -1 = not sorted yet */
+  Box *sorted;              /* the boxes by `order` */
+  int *found; /* by position in `order`: number of pairs with later bodies, then index of the first of them in pair */
   uint64_t *pair; /* sorted keys pair_key(a, b) */
   uint64_t *scratch;
   int pair_count, pair_capacity, scratch_capacity;

@@ -22,7 +22,9 @@ static void compare_chunk(void *context, int c) {
   *sum = (Partial){0};
   if (!cpu->islands->island[chunk.segment].compare) return;
   for (int e = chunk.first; e < chunk.end; e++) {
-    LoadChange own = pair_load_error(pairs_at(&cpu->pairs, cpu->island_pairs.item[e]), &cpu->scene);
+    int k = cpu->island_pairs.item[e];
+    if (!counts_pair(cpu, k)) continue;
+    LoadChange own = pair_load_error(pairs_at(&cpu->pairs, k), &cpu->scene);
     sum->sum[0] += own.change;
     sum->sum[1] += own.load;
   }
@@ -35,16 +37,20 @@ static Outcome compare_loads(Cpu *cpu) {
   Outcome fetched = fetch_contacts(cpu);
   if (stage_failed(fetched)) return fetched;
   parallel_for(cpu->threads, items->chunk_count, 1, compare_chunk, cpu);
-  for (int c = 0; c < items->chunk_count;) {
+  for (int k = 0; k < s->count; k++)
+    if (s->island[k].compare) s->island[k].load = s->island[k].load_error = 0;
+  for (int c = 0; c < items->chunk_count; c++) {
     Island *g = &s->island[items->chunk[c].segment];
-    double change = 0, load = 0;
-    for (int segment = items->chunk[c].segment; c < items->chunk_count && items->chunk[c].segment == segment; c++) {
-      change += cpu->partial[c].sum[0];
-      load += cpu->partial[c].sum[1];
-    }
-    if (g->compare) g->disagrees = !law_loads_agree(change, load);
+    if (!g->compare) continue;
+    g->load_error += cpu->partial[c].sum[0];
+    g->load += cpu->partial[c].sum[1];
   }
-  return stage_done();
+  Outcome outcome = share_islands(cpu, SHARE_LOAD, stage_done());
+  for (int k = 0; k < s->count && !stage_failed(outcome); k++) {
+    Island *g = &s->island[k];
+    if (g->compare) g->disagrees = !law_loads_agree(g->load_error, g->load);
+  }
+  return outcome;
 }
 
 Outcome cpu_adjust(void *backend, Islands *islands) {
@@ -55,6 +61,7 @@ Outcome cpu_adjust(void *backend, Islands *islands) {
     compares |= islands->island[k].compare;
   }
   if (stiffens) parallel_for(cpu->threads, cpu->pairs.count, 256, stiffen_task, cpu);
+  if (cpu->domain) compares = cpu->domain->any(cpu->domain->self, compares);
   if (compares) {
     Outcome outcome = compare_loads(cpu);
     if (stage_failed(outcome)) return outcome;

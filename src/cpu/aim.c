@@ -29,6 +29,7 @@ static void retract_task(Cpu *cpu, int i) {
   const Model *m = cpu->model;
   const Island *g = &cpu->islands->island[cpu->islands->of[i]];
   bool linked = linkage_of(&m->linkage, i) != NULL;
+  if (!is_own(cpu, i)) return; /* its direction is copied */
   if (!w->active[i]) {
     Affine q = node_pose(m, w->q, i);
     node_put(m, w->direction, i, affine_sub(q, q));
@@ -103,5 +104,8 @@ Outcome cpu_aim(void *backend, Islands *islands, Aim aim) {
     Outcome outcome = close_joints(cpu);
     if (stage_failed(outcome)) return outcome;
   }
-  return stage_from(aim == AIM_FLIGHT || sum_slopes(cpu));
+  if (aim == AIM_FLIGHT) return stage_done();
+  Outcome outcome = share_islands(cpu, SHARE_SLOPE, stage_from(sum_slopes(cpu)));
+  if (cpu->domain && !stage_failed(outcome)) cpu->domain->halo_directions(cpu->domain->self, cpu);
+  return outcome;
 }

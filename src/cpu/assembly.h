@@ -34,5 +34,10 @@ void contact_add_springs(Cpu *cpu);
  * share, on one thread. */
 void contact_block_task(void *cpu, int k);
 void contact_add_shared(Cpu *cpu);
+/* The block between a pair's stiff bodies, rows of a. */
+void contact_block(const Cpu *cpu, const Pair *pair, double block[144]);
+/* Whether pair k adds a block, and whether other pairs may add to the same one: unknowns of linked bodies are
+ * shared. */
+bool contact_adds_block(const Cpu *cpu, int k, bool *shared);
 
 #endif

@@ -27,8 +27,9 @@ static void target_task(void *context, int i) {
 static Outcome set_targets(Cpu *cpu) {
   cpu->failed = -1;
   for (int i = 0; i < cpu->model->body_count; i++) cpu->work.restart[i] = false;
-  parallel_for(cpu->threads, cpu->model->block_count, 32, target_task, cpu);
+  for_known(cpu, cpu->model->block_count, target_task);
   if (cpu->failed < 0) return flight_targets(cpu);
+  if (cpu->domain) return stage_not_finite(cpu->failed);
   int first = 0; /* the same body is blamed for any number of threads */
   while (target_fits(&cpu->work, first)) first++;
   return stage_not_finite(model_whole(cpu->model, first));
@@ -90,7 +91,22 @@ static void restart_near_contact(Cpu *cpu) {
   const Model *m = cpu->model;
   if (m->def.integrator != ABD_INTEGRATOR_BDF2 && m->soft_count == 0) return;
   mark_restarts(cpu);
-  parallel_for(cpu->threads, m->block_count, 32, restart_task, cpu);
+  for_known(cpu, m->block_count, restart_task);
+  for_halo(cpu, restart_task);
+}
+
+/* The halo, after its bodies are found. */
+static Outcome begin_halo(Cpu *cpu) {
+  cpu->failed = -1;
+  for_halo(cpu, target_task);
+  for_halo(cpu, body_task);
+  return cpu->failed < 0 ? stage_done() : stage_not_finite(cpu->failed);
+}
+
+static Outcome share_boxes(Cpu *cpu, Outcome own) {
+  bool any;
+  if (!cpu->domain || stage_failed(own)) return own;
+  return cpu->domain->boxes(cpu->domain->self, cpu, true, &any);
 }
 
 static Outcome find_pairs(Cpu *cpu) {
@@ -99,8 +115,10 @@ static Outcome find_pairs(Cpu *cpu) {
   int added;
   soft_load(cpu, w->q);
   soft_load_start(cpu, w->q);
-  parallel_for(cpu->threads, m->body_count, 32, body_task, cpu);
-  Outcome outcome = reach_pairs(cpu, false, &added);
+  for_known(cpu, m->body_count, body_task);
+  Outcome outcome = share_boxes(cpu, stage_done());
+  if (!stage_failed(outcome)) outcome = reach_pairs(cpu, false, &added);
+  if (!stage_failed(outcome)) outcome = begin_halo(cpu);
   if (!stage_failed(outcome)) restart_near_contact(cpu);
   for (int k = 0; k < m->soft_count; k++) w->soft_energy[k] = soft_total(cpu, &m->soft[k], w->q);
   if (!stage_failed(outcome)) outcome = stage_from(pairs_pack(&cpu->pairs));
@@ -164,11 +182,14 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
   Cpu *cpu = backend;
   const Model *m = cpu->model;
   Work *w = &cpu->work;
-  double t0 = clock_now();
+  double t0 = stage_clock(cpu);
+  Outcome outcome = stage_done();
   cpu->islands = islands;
   cpu->report = report;
   w->state = state;
   predict_begin(w);
+  if (cpu->domain) outcome = cpu->domain->begin(cpu->domain->self, cpu);
+  if (stage_failed(outcome)) return outcome;
   cpu->scene = (ContactScene){m,
                               m->def.contact.range,
                               m->def.contact.separation,
@@ -182,12 +203,12 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
   cpu->broken_off = true;
   system_begin(&cpu->system);
   parallel_for(cpu->threads, m->joint_count, 16, refer_task, cpu);
-  Outcome outcome = set_targets(cpu);
+  outcome = set_targets(cpu);
   if (stage_failed(outcome)) return outcome;
   parallel_for(cpu->threads, m->joint_count, 16, joint_task, cpu);
   parallel_for(cpu->threads, m->joint_count, 16, joint_energy_task, cpu);
   outcome = find_pairs(cpu);
-  double t1 = clock_now();
+  double t1 = stage_clock(cpu);
   report->seconds[ABD_STAGE_CANDIDATES] += t1 - t0;
   if (stage_failed(outcome)) return outcome;
   select_all(islands);
@@ -195,7 +216,8 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
   outcome = trial_since(cpu, ABD_STAGE_DISTANCES, t1);
   if (!stage_failed(outcome)) outcome = fetch_contacts(cpu);
   if (stage_failed(outcome)) return outcome;
-  outcome = find_impacts(cpu) ? for_pairs(cpu, force_task) : stage_from(false);
+  outcome = share_islands(cpu, SHARE_IMPACT, stage_from(find_impacts(cpu)));
+  if (!stage_failed(outcome)) outcome = for_pairs(cpu, force_task);
   if (cpu->accelerator) cpu->accelerator->friction_changed(cpu->accelerator_self);
   return outcome;
 }

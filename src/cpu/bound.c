@@ -56,10 +56,11 @@ static void look_ahead(Cpu *cpu) {
   parallel_for(cpu->threads, cpu->model->body_count, 32, soft ? widen_task : look_task, cpu);
 }
 
-static bool any_left(const Cpu *cpu) {
-  for (int i = 0; i < cpu->model->body_count; i++)
-    if (cpu->left[i]) return true;
-  return false;
+static Outcome any_left(Cpu *cpu, bool *any) {
+  *any = false;
+  if (cpu->domain) return cpu->domain->boxes(cpu->domain->self, cpu, false, any);
+  for (int i = 0; i < cpu->model->body_count && !*any; i++) *any = cpu->left[i];
+  return stage_done();
 }
 
 /* A pair that comes within reach in the middle of a step gets contacts and stiffness; its friction begins when
@@ -77,12 +78,18 @@ static void join_task(void *context, int k) {
   if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
 }
 
+static void aim_halo(void *context, int i) { aim_task(context, i); }
+
 static Outcome find_new_pairs(Cpu *cpu, int *added) {
+  bool any;
   *added = 0;
   look_ahead(cpu);
-  if (!any_left(cpu)) return stage_done();
-  Outcome outcome = reach_pairs(cpu, true, added);
+  Outcome outcome = any_left(cpu, &any);
+  if (stage_failed(outcome) || !any) return outcome;
+  outcome = reach_pairs(cpu, true, added);
+  if (cpu->domain && *added) outcome = cpu->domain->halo_state(cpu->domain->self, cpu, outcome);
   if (stage_failed(outcome) || *added == 0) return outcome;
+  for_halo(cpu, aim_halo);
   soft_load(cpu, cpu->work.q); /* a trial may have moved the surfaces */
   cpu->failed = -1;
   parallel_for(cpu->threads, cpu->pairs.count, 32, join_task, cpu);
@@ -209,33 +216,38 @@ static Outcome bound_pairs(Cpu *cpu, double t0) {
   Outcome outcome = list_large_pairs(cpu);
   const Accelerator *other = cpu->accelerator;
   if (!stage_failed(outcome)) outcome = other ? other->bound(cpu->accelerator_self, cpu) : for_pairs(cpu, bound_task);
-  if (stage_failed(outcome)) return outcome;
+  if (stage_failed(outcome) && !cpu->domain) return outcome;
   reduce_bounds(cpu);
-  double t1 = clock_now();
+  outcome = share_islands(cpu, SHARE_BOUND, outcome);
+  if (stage_failed(outcome)) return outcome;
+  double t1 = stage_clock(cpu);
   cpu->report->seconds[ABD_STAGE_CCD] += t1 - t0;
-  if (cpu->uncovered) {
-    outcome = other ? other->cover(cpu->accelerator_self, cpu) : for_pairs(cpu, cover_task);
+  if (cpu->uncovered || cpu->domain) {
+    if (cpu->uncovered) outcome = other ? other->cover(cpu->accelerator_self, cpu) : for_pairs(cpu, cover_task);
     reduce_bounds(cpu);
-    cpu->report->seconds[ABD_STAGE_CANDIDATES] += clock_now() - t1;
+    outcome = share_islands(cpu, SHARE_BOUND, outcome);
+    cpu->report->seconds[ABD_STAGE_CANDIDATES] += stage_clock(cpu) - t1;
   }
   report_limit(cpu);
   if (!stage_failed(outcome)) validate_bounds(cpu);
   return outcome;
 }
 
-static bool any_joined(const Islands *s) {
-  for (int k = 0; k < s->count; k++)
-    if (s->island[k].joined) return true;
-  return false;
+static bool any_joined(const Cpu *cpu, int added) {
+  const Islands *s = cpu->islands;
+  bool joined = false;
+  for (int k = 0; k < s->count && !joined; k++) joined = s->island[k].joined;
+  return cpu->domain && added ? cpu->domain->any(cpu->domain->self, joined) : joined;
 }
 
 Outcome cpu_bound(void *backend, Islands *islands) {
   Cpu *cpu = backend;
-  double t0 = clock_now();
+  double t0 = stage_clock(cpu);
   int added;
   Outcome outcome = find_new_pairs(cpu, &added);
-  double t1 = clock_now();
+  double t1 = stage_clock(cpu);
   cpu->report->seconds[ABD_STAGE_CANDIDATES] += t1 - t0;
-  if (stage_failed(outcome) || any_joined(islands)) return outcome;
+  (void)islands;
+  if (stage_failed(outcome) || any_joined(cpu, added)) return outcome;
   return bound_pairs(cpu, t1);
 }

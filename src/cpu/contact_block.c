@@ -114,11 +114,10 @@ void contact_add_to_body(Cpu *cpu, int body) {
   }
 }
 
-/* The block between a pair's stiff bodies. */
-static void add_moments(Cpu *cpu, const Pair *p) {
+void contact_block(const Cpu *cpu, const Pair *p, double block[144]) {
   const Model *m = cpu->model;
   const Moments *moments = pair_moment_sums(p, &cpu->scene);
-  double block[144] = {0};
+  memset(block, 0, 144 * sizeof(double));
   for (int i = 0; i < 4; i++)
     for (int j = 0; j < 4; j++) add_nodes(block, 12, i, j, -1, moments->ab[4 * i + j]);
   if (projected(m, p->a)) project_columns(&m->body[p->a], block, 12);
@@ -127,6 +126,11 @@ static void add_moments(Cpu *cpu, const Pair *p) {
     project_columns(&m->body[p->b], block, 12);
     transpose(block);
   }
+}
+
+static void add_moments(Cpu *cpu, const Pair *p) {
+  double block[144];
+  contact_block(cpu, p, block);
   system_add(&cpu->system, p->a, p->b, block);
 }
 
@@ -192,9 +196,7 @@ void contact_add_springs(Cpu *cpu) {
   }
 }
 
-/* Whether pair k adds a block, and whether other pairs may add to the same one: unknowns of linked bodies are
- * shared. */
-static bool adds_block(const Cpu *cpu, int k, bool *shared) {
+bool contact_adds_block(const Cpu *cpu, int k, bool *shared) {
   const int *body = cpu->pairs.body[k];
   *shared = is_linked(cpu->model, body[0]) || is_linked(cpu->model, body[1]);
   return pair_selected(cpu, k) && cpu->pair_acts[k] && takes_part(cpu, body[0]) && takes_part(cpu, body[1]) &&
@@ -204,11 +206,11 @@ static bool adds_block(const Cpu *cpu, int k, bool *shared) {
 void contact_block_task(void *context, int k) {
   Cpu *cpu = context;
   bool shared;
-  if (adds_block(cpu, k, &shared) && !shared) add_moments(cpu, pairs_at(&cpu->pairs, k));
+  if (contact_adds_block(cpu, k, &shared) && !shared) add_moments(cpu, pairs_at(&cpu->pairs, k));
 }
 
 void contact_add_shared(Cpu *cpu) {
   bool shared;
   for (int k = 0; cpu->model->linkage.linked_count && k < cpu->pairs.count; k++)
-    if (adds_block(cpu, k, &shared) && shared) add_moments(cpu, pairs_at(&cpu->pairs, k));
+    if (contact_adds_block(cpu, k, &shared) && shared) add_moments(cpu, pairs_at(&cpu->pairs, k));
 }

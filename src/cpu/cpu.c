@@ -63,6 +63,28 @@ Outcome for_bodies_and_pairs(Cpu *cpu, BodyTask *body, PairTask *pair) {
   return pairs_outcome(cpu);
 }
 
+typedef struct List {
+  Cpu *cpu;
+  const int *item;
+  ParallelBody *task;
+} List;
+
+static void list_item(void *context, int k) {
+  const List *list = context;
+  list->task(list->cpu, list->item[k]);
+}
+
+void for_known(Cpu *cpu, int count, ParallelBody *task) {
+  const Domain *d = cpu->domain;
+  if (!d) parallel_for(cpu->threads, count, 32, task, cpu);
+  else parallel_for(cpu->threads, d->known_count, 32, list_item, &(List){cpu, d->known, task});
+}
+
+void for_halo(Cpu *cpu, ParallelBody *task) {
+  const Domain *d = cpu->domain;
+  if (d) parallel_for(cpu->threads, d->halo_count, 32, list_item, &(List){cpu, d->halo, task});
+}
+
 Outcome fetch_contacts(Cpu *cpu) {
   return cpu->accelerator ? cpu->accelerator->fetch(cpu->accelerator_self, cpu) : stage_done();
 }
@@ -114,6 +136,7 @@ void cpu_destroy(void *backend) {
   Cpu *cpu = backend;
   if (!cpu) return;
   if (cpu->accelerator) cpu->accelerator->destroy(cpu->accelerator_self);
+  if (cpu->domain) cpu->domain->destroy(cpu->domain->self);
   work_destroy(&cpu->work);
   pairs_destroy(&cpu->pairs);
   broad_destroy(&cpu->broad);

@@ -8,6 +8,7 @@
 #include "contact/pairs.h"
 #include "contact/soft_side.h"
 #include "cpu/accelerator.h"
+#include "cpu/domain.h"
 #include "cpu/system.h"
 #include "linear/anderson.h"
 #include "step/joint.h"
@@ -62,6 +63,7 @@ typedef struct Cpu {
   const Model *model;
   const Accelerator *accelerator; /* NULL = none */
   void *accelerator_self;
+  const Domain *domain; /* NULL: this process steps all bodies */
   int threads;
   Work work;
   Islands *islands;      /* of the step in progress */
@@ -158,6 +160,24 @@ bool reserve_partials(Cpu *cpu, int count);
 /* Runs task for each moving body of the selected islands, active or not. */
 typedef void BodyTask(Cpu *cpu, int body);
 void for_bodies(Cpu *cpu, BodyTask *task);
+/* Runs task for all of `count` blocks that this process needs at the start of a step: the own and those that do not
+ * move; or for the halo. */
+void for_known(Cpu *cpu, int count, ParallelBody *task);
+void for_halo(Cpu *cpu, ParallelBody *task);
+static inline bool is_own(const Cpu *cpu, int body) { return !cpu->domain || cpu->domain->own[body]; }
+/* Whether this process counts pair k in sums. */
+static inline bool counts_pair(const Cpu *cpu, int k) {
+  const int *body = cpu->pairs.body[k];
+  return is_own(cpu, block_moves(cpu->model, body[0]) ? body[0] : body[1]);
+}
+/* Joins results of the islands with other processes; own: how the stage ended in this one. */
+static inline Outcome share_islands(Cpu *cpu, Sharing what, Outcome own) {
+  return cpu->domain ? cpu->domain->share(cpu->domain->self, cpu, what, own) : own;
+}
+/* Time for the report's stages: without that in exchanges with other processes. */
+static inline double stage_clock(const Cpu *cpu) {
+  return clock_now() - (cpu->domain ? cpu->domain->waited(cpu->domain->self) : 0);
+}
 /* Both in one loop. */
 Outcome for_bodies_and_pairs(Cpu *cpu, BodyTask *body, PairTask *pair);
 

@@ -27,6 +27,7 @@ static bool is_finite(const Model *m, const State *after, int i) {
 static void state_task(void *context, int j) {
   const Finish *f = context;
   int i = f->cpu->model->moving[j];
+  if (!is_own(f->cpu, i)) return;
   predict_finish(&f->cpu->work, i, f->after);
   if (!is_finite(f->cpu->model, f->after, i)) __atomic_store_n(&f->cpu->failed, i, __ATOMIC_RELAXED);
 }
@@ -36,6 +37,7 @@ static Outcome finish_bodies(Finish *f) {
   f->cpu->failed = -1;
   parallel_for(f->cpu->threads, m->moving_count, 64, state_task, f);
   if (f->cpu->failed < 0) return stage_done();
+  if (f->cpu->domain) return stage_not_finite(f->cpu->failed);
   int first = 0; /* the same body is blamed for any number of threads */
   while (is_finite(m, f->after, m->moving[first])) first++;
   return stage_not_finite(model_whole(m, m->moving[first]));
@@ -57,7 +59,7 @@ static bool save_memory(Finish *f) {
     return false;
   for (int k = 0; k < cpu->pairs.count; k++) {
     const Pair *p = pairs_at(&cpu->pairs, k);
-    if (!pair_remembers(p, cpu->model)) continue;
+    if (!pair_remembers(p, cpu->model) || !counts_pair(cpu, k)) continue;
     int own = pair_anchor_count(p, cpu->model);
     cpu->pair_of[count] = k;
     after->memory[count++] = (PairMemory){p->a, p->b, anchors, own, p->stiffening};
@@ -77,7 +79,7 @@ static bool save_touches(Finish *f) {
   if (!mem_reserve((void **)&after->touch, &after->touch_capacity, pairs->count, sizeof *after->touch)) return false;
   after->touch_count = 0;
   for (int k = 0; k < pairs->count; k++)
-    if (pairs_at(pairs, k)->contact.count)
+    if (pairs_at(pairs, k)->contact.count && counts_pair(f->cpu, k))
       after->touch[after->touch_count++] = pair_key(pairs->body[k][0], pairs->body[k][1]);
   return true;
 }
@@ -90,14 +92,15 @@ static void body_sums(void *context, int c) {
   const Finish *f = context;
   sums_init(&f->sums[c]);
   for (int i = SUM_CHUNK * c; i < SUM_CHUNK * (c + 1) && i < f->count; i++)
-    sums_add_body(&f->sums[c], f->cpu->model, i, f->after);
+    if (is_own(f->cpu, i)) sums_add_body(&f->sums[c], f->cpu->model, i, f->after);
 }
 
 static void pair_sums(void *context, int c) {
   const Finish *f = context;
   sums_init(&f->sums[c]);
   for (int k = SUM_CHUNK * c; k < SUM_CHUNK * (c + 1) && k < f->count; k++)
-    sums_add_pair(&f->sums[c], pairs_at(&f->cpu->pairs, k), &f->cpu->scene, f->cpu->work.h2);
+    if (counts_pair(f->cpu, k))
+      sums_add_pair(&f->sums[c], pairs_at(&f->cpu->pairs, k), &f->cpu->scene, f->cpu->work.h2);
 }
 
 static void element_sums(void *context, int c) {
@@ -121,14 +124,15 @@ static bool sum_all(Finish *f) {
   const Model *m = f->cpu->model;
   AbdStepReport *r = f->cpu->report;
   r->min_distance = INFINITY;
-  r->body_pairs = f->cpu->pairs.count;
+  r->body_pairs = 0;
+  for (int k = 0; k < f->cpu->pairs.count; k++) r->body_pairs += counts_pair(f->cpu, k);
   if (!add_sums(f, pair_sums, f->cpu->pairs.count) || !add_sums(f, body_sums, m->block_count)) return false;
   for (int k = 0; k < m->soft_count; k++) {
     f->soft = &m->soft[k];
     if (!add_sums(f, element_sums, soft_element_count(f->soft))) return false;
   }
   r->friction_error = f->load.load > 0 ? f->load.change / f->load.load : 0;
-  report_targets(&f->cpu->work, r);
+  report_targets(&f->cpu->work, f->cpu->domain ? f->cpu->domain->own : NULL, r);
   report_joints(&f->cpu->work, r);
   return true;
 }
@@ -148,9 +152,10 @@ Outcome cpu_finish(void *backend, const Islands *islands, State *after) {
   if (!stage_failed(outcome)) outcome = flight_rates(cpu, after);
   if (!stage_failed(outcome)) outcome = stage_from(settle_velocities(cpu, after));
   for (int j = 0; j < m->joint_count; j++) joint_finish(&cpu->work, j, after);
-  if (stage_failed(outcome)) return outcome;
-  cpu->broken_off = false;
-  return stage_from(save_memory(&f) && save_touches(&f) && sum_all(&f));
+  if (!stage_failed(outcome)) outcome = stage_from(save_memory(&f) && save_touches(&f) && sum_all(&f));
+  if (cpu->domain) outcome = cpu->domain->finish(cpu->domain->self, cpu, after, outcome);
+  if (!stage_failed(outcome)) cpu->broken_off = false;
+  return outcome;
 }
 
 size_t cpu_contacts(const void *backend, AbdContact *contact, size_t capacity) {

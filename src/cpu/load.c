@@ -15,9 +15,10 @@ static bool pair_follows(const Cpu *cpu, int k, const Pair *p) {
 }
 
 bool loads_follow(const Cpu *cpu) {
-  for (int k = 0; k < cpu->islands->count; k++)
-    if (cpu->islands->island[k].selected && cpu->islands->island[k].follows) return true;
-  return false;
+  bool found = false;
+  for (int k = 0; k < cpu->islands->count && !found; k++)
+    found = cpu->islands->island[k].selected && cpu->islands->island[k].follows;
+  return cpu->domain ? cpu->domain->any(cpu->domain->self, found) : found;
 }
 
 static void list_task(Cpu *cpu, int k, Pair *p) {
@@ -47,37 +48,46 @@ static void predict_chunk(void *context, int c) {
     int k = cpu->island_pairs.item[e];
     Pair *p = pairs_at(&cpu->pairs, k);
     if (!pair_follows(cpu, k, p) || p->friction.count == 0) continue;
-    LoadChange own = pair_predict_loads(p, &cpu->scene, cpu->work.newton, g->weight, !solved_elsewhere(cpu));
+    LoadChange own = pair_predict_loads(p, &cpu->scene, cpu->work.direction, g->weight, !solved_elsewhere(cpu));
     pair_assemble_change(p, &cpu->scene);
-    sum->sum[0] += own.change;
-    sum->sum[1] += own.load;
+    if (counts_pair(cpu, k)) sum->sum[0] += own.change, sum->sum[1] += own.load;
     if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
   }
 }
 
 static void add_partials(Cpu *cpu) {
   const Segments *items = &cpu->island_pairs;
-  for (int c = 0; c < items->chunk_count;) {
+  for (int c = 0; c < items->chunk_count; c++) {
     Island *g = &cpu->islands->island[items->chunk[c].segment];
-    double change = 0, load = 0;
-    for (int segment = items->chunk[c].segment; c < items->chunk_count && items->chunk[c].segment == segment; c++) {
-      change += cpu->partial[c].sum[0];
-      load += cpu->partial[c].sum[1];
-    }
-    if (g->selected && g->follows) g->load_change = change > 0 ? change / load : 0;
+    if (!g->selected || !g->follows) continue;
+    g->load_error += cpu->partial[c].sum[0];
+    g->load += cpu->partial[c].sum[1];
   }
+}
+
+/* The step of all bodies, of those of other processes too, is in the directions meanwhile: it is not aimed yet. */
+static void step_task(void *context, int k) {
+  Cpu *cpu = context;
+  int body = cpu->active[k];
+  node_put(cpu->model, cpu->work.direction, body, node_vector(cpu->model, cpu->work.newton, body));
 }
 
 static Outcome predict_loads(Cpu *cpu) {
   const Segments *items = &cpu->island_pairs;
-  for (int k = 0; k < cpu->islands->count; k++)
-    if (cpu->islands->island[k].selected) cpu->islands->island[k].load_change = 0;
-  if (!reserve_partials(cpu, items->chunk_count)) return stage_from(false);
+  Islands *s = cpu->islands;
+  for (int k = 0; k < s->count; k++)
+    if (s->island[k].selected) s->island[k].load_change = s->island[k].load = s->island[k].load_error = 0;
+  Outcome outcome = stage_from(reserve_partials(cpu, items->chunk_count));
+  parallel_for(cpu->threads, cpu->active_count, 64, step_task, cpu);
+  if (cpu->domain) cpu->domain->halo_directions(cpu->domain->self, cpu);
   cpu->failed = -1;
-  parallel_for(cpu->threads, items->chunk_count, 1, predict_chunk, cpu);
-  if (!pairs_settle(&cpu->pairs) || cpu->failed >= 0) return stage_from(false);
-  add_partials(cpu);
-  return stage_done();
+  if (!stage_failed(outcome)) parallel_for(cpu->threads, items->chunk_count, 1, predict_chunk, cpu);
+  if (!pairs_settle(&cpu->pairs) || cpu->failed >= 0) outcome = stage_from(false);
+  if (!stage_failed(outcome)) add_partials(cpu);
+  outcome = share_islands(cpu, SHARE_FOLLOW, outcome);
+  for (int k = 0; k < s->count; k++)
+    if (s->island[k].load_error > 0) s->island[k].load_change = s->island[k].load_error / s->island[k].load;
+  return outcome;
 }
 
 /* The change of a body's gradient; zero if none of its pairs has one. */
@@ -127,7 +137,7 @@ static void correct_task(void *context, int k) {
   if (!block_is_vertex(cpu->model, body)) w->speed[body] = body_speed(w, body, &step);
 }
 
-/* The directions hold the change of the gradient meanwhile; the step is not aimed yet. */
+/* Now the directions hold the change of the gradient. */
 static Outcome correct_step(Cpu *cpu) {
   parallel_for(cpu->threads, cpu->active_count, 32, change_task, cpu);
   add_springs(cpu);
@@ -137,9 +147,12 @@ static Outcome correct_step(Cpu *cpu) {
     Affine g = node_vector(cpu->model, cpu->work.direction, body), zero = affine_sub(g, g), minus = affine_sub(zero, g);
     system_add_right(&cpu->system, body, &minus);
   }
-  system_solve(&cpu->system);
-  parallel_for(cpu->threads, cpu->active_count, 64, correct_task, cpu);
-  return stage_poll(cpu->model);
+  const Domain *d = cpu->domain;
+  bool raised = false;
+  Outcome outcome = d ? d->solve(d->self, cpu, 0, &raised) : stage_done();
+  if (!d) system_solve(&cpu->system);
+  if (!stage_failed(outcome)) parallel_for(cpu->threads, cpu->active_count, 64, correct_task, cpu);
+  return stage_failed(outcome) ? outcome : stage_poll(cpu->model);
 }
 
 Outcome loads_predict(Cpu *cpu) {

@@ -17,19 +17,27 @@ static void acts_task(void *context, int k) {
   cpu->pair_acts[k] = has_terms(pairs_at(&cpu->pairs, k));
 }
 
-static void choose_bodies(Cpu *cpu) {
-  const Neighbours neighbours = {&cpu->body_pairs, (const int(*)[2])cpu->pairs.body, cpu->pair_acts};
+static Outcome choose_bodies(Cpu *cpu) {
+  const Domain *d = cpu->domain;
+  const Neighbours neighbours = {&cpu->body_pairs, (const int(*)[2])cpu->pairs.body, cpu->pair_acts, d ? d->own : NULL};
   parallel_for(cpu->threads, cpu->pairs.count, 256, acts_task, cpu);
-  active_set_select(cpu->islands, &cpu->work, cpu->threads, &neighbours);
-  validate_islands(cpu);
+  active_set_mark(cpu->islands, &cpu->work, cpu->threads, &neighbours);
+  if (d) {
+    Outcome outcome = d->share(d->self, cpu, SHARE_ACTIVE, stage_done());
+    if (stage_failed(outcome)) return outcome;
+    d->halo_active(d->self, cpu);
+  }
+  active_set_settle(cpu->islands, &cpu->work, cpu->threads);
+  if (!d) validate_islands(cpu);
   cpu->active_count = 0;
   system_reset(&cpu->system);
   for (int s = 0; s < cpu->model->moving_count; s++) {
     int body = cpu->model->moving[s];
-    if (!takes_part(cpu, body)) continue;
+    if (!takes_part(cpu, body) || !is_own(cpu, body)) continue;
     cpu->active[cpu->active_count++] = body;
     system_add_body(&cpu->system, body);
   }
+  return stage_done();
 }
 
 /* ---- the pattern ---- */
@@ -180,14 +188,16 @@ static void solution_task(void *context, int k) {
 }
 
 static Outcome solve(Cpu *cpu, bool *raised) {
+  const Domain *d = cpu->domain;
   if (!system_analyze(&cpu->system) || !soft_add(cpu)) return stage_from(false);
   contact_add_springs(cpu);
   add_blocks(cpu);
   add_joint_blocks(cpu);
   int pivots = system_factor(&cpu->system, cpu->threads);
   *raised = pivots > 0;
-  if (pivots >= 0 && !system_solve(&cpu->system)) *raised = true;
+  if (!d && pivots >= 0 && !system_solve(&cpu->system)) *raised = true;
   Outcome outcome = stage_poll(cpu->model);
+  if (d && !stage_failed(outcome)) outcome = d->solve(d->self, cpu, pivots, raised);
   if (stage_failed(outcome)) return outcome;
   if (pivots < 0) return stage_not_finite(-1);
   report_solve(cpu->system.solver, cpu->report);
@@ -198,25 +208,25 @@ static Outcome solve(Cpu *cpu, bool *raised) {
 /* All of it on another machine; the active set is chosen here. t0: when that began. */
 static Outcome solve_elsewhere(Cpu *cpu, bool *raised, double t0) {
   Outcome outcome = cpu->accelerator->newton(cpu->accelerator_self, cpu, raised);
-  cpu->report->seconds[ABD_STAGE_SOLVE] += clock_now() - t0;
+  cpu->report->seconds[ABD_STAGE_SOLVE] += stage_clock(cpu) - t0;
   return outcome;
 }
 
 static Outcome solve_once(Cpu *cpu, bool *raised) {
   const Accelerator *other = cpu->accelerator;
-  double t0 = clock_now();
+  double t0 = stage_clock(cpu);
   soft_load(cpu, cpu->work.q);
-  choose_bodies(cpu);
-  Outcome listed = loads_follow(cpu) ? loads_list(cpu) : stage_done();
-  if (stage_failed(listed)) return listed;
+  Outcome chosen = choose_bodies(cpu);
+  if (!stage_failed(chosen) && loads_follow(cpu)) chosen = loads_list(cpu);
+  if (stage_failed(chosen)) return chosen;
   if (solved_elsewhere(cpu)) return solve_elsewhere(cpu, raised, t0);
   Outcome fetched = other && other->moments ? stage_done() : fetch_contacts(cpu);
   if (stage_failed(fetched)) return fetched;
   Outcome outcome = assemble(cpu);
-  double t1 = clock_now();
+  double t1 = stage_clock(cpu);
   if (!stage_failed(outcome)) outcome = solve(cpu, raised);
   cpu->report->seconds[ABD_STAGE_ASSEMBLY] += t1 - t0;
-  cpu->report->seconds[ABD_STAGE_SOLVE] += clock_now() - t1;
+  cpu->report->seconds[ABD_STAGE_SOLVE] += stage_clock(cpu) - t1;
   return outcome;
 }
 
@@ -257,9 +267,8 @@ Outcome cpu_newton(void *backend, Islands *islands, bool *raised) {
   Outcome outcome = solve_once(cpu, raised);
   bool again = outcome.kind == STAGE_NOT_FINITE || (outcome.kind == STAGE_DONE && *raised);
   if (again && soft_make_convex(cpu)) outcome = solve_once(cpu, raised);
-  if (stage_failed(outcome)) return outcome;
-  find_end_slopes(cpu);
-  if (loads_follow(cpu)) outcome = loads_predict(cpu);
-  find_residuals(cpu);
-  return outcome;
+  if (!stage_failed(outcome)) find_end_slopes(cpu);
+  if (!stage_failed(outcome) && loads_follow(cpu)) outcome = loads_predict(cpu);
+  if (!stage_failed(outcome)) find_residuals(cpu);
+  return share_islands(cpu, SHARE_RESIDUAL, outcome);
 }

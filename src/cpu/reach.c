@@ -64,8 +64,10 @@ static void clear_inactive(void *context, int j) {
 
 Outcome reach_pairs(Cpu *cpu, bool keep, int *added) {
   const Model *m = cpu->model;
-  if (!broad_find(&cpu->broad, m) || !pairs_sync(&cpu->pairs, m, cpu->broad.pair, cpu->broad.pair_count, added))
-    return stage_from(false);
+  Outcome outcome = stage_from(broad_find(&cpu->broad, m) &&
+                               pairs_sync(&cpu->pairs, m, cpu->broad.pair, cpu->broad.pair_count, added));
+  if (cpu->domain) outcome = cpu->domain->reach(cpu->domain->self, cpu, outcome, added);
+  if (stage_failed(outcome)) return outcome;
   if (keep && *added == 0) return stage_done();
   if (keep) parallel_for(cpu->threads, m->moving_count, 128, clear_inactive, cpu);
   return stage_from(

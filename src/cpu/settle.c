@@ -10,8 +10,10 @@
 typedef struct Settle {
   Cpu *cpu;
   State *after;
-  int *root; /* per block: its cluster's first block */
+  int *root;  /* per block: its cluster's first block */
+  int *label; /* per block: index of the cluster with this root; NULL: the root itself */
   Cluster *cluster;
+  int count; /* of clusters */
 } Settle;
 
 static int find(int *root, int i) {
@@ -53,7 +55,10 @@ static void unite_all(Settle *s) {
   }
 }
 
-static Cluster *cluster_of(Settle *s, int block) { return &s->cluster[find(s->root, block)]; }
+static Cluster *cluster_of(Settle *s, int block) {
+  int root = find(s->root, block);
+  return &s->cluster[s->label ? s->label[root] : root];
+}
 
 /* What is at the other side of a contact or a joint: the world, or a body of the cluster. */
 static void mark_side(const Model *m, Cluster *c, int body) {
@@ -106,12 +111,13 @@ static void mark_pairs(Settle *s) {
     if (!acts(p)) continue;
     const int body[2] = {p->a, p->b};
     for (int side = 0; side < 2; side++) {
+      if (!block_moves(m, block_of(m, body[side]))) continue;
       Cluster *c = cluster_of(s, block_of(m, body[side]));
       c->touched = true;
       for (int other = 0; other < 2; other++) mark_side(m, c, body[other]);
     }
     int block = block_of(m, block_moves(m, block_of(m, p->a)) ? p->a : p->b);
-    add_friction_work(s, p, cluster_of(s, block));
+    if (counts_pair(s->cpu, k)) add_friction_work(s, p, cluster_of(s, block));
   }
 }
 
@@ -150,33 +156,63 @@ static void add_block(Settle *s, int i) {
   work[ABD_WORK_SCRIPTS] += script;
 }
 
-static void close_cluster(Settle *s, Cluster *c) {
+static void close_cluster(Settle *s, Cluster *c, bool counts) {
   c->keeps_spin = s->cpu->model->def.integrator == ABD_INTEGRATOR_RIGID;
   cluster_close(c);
   bool acted_on = c->touched || c->driven;
-  s->cpu->report->work[acted_on ? ABD_WORK_IMPACTS : ABD_WORK_RESIDUAL] += cluster_rest(c);
+  if (counts) s->cpu->report->work[acted_on ? ABD_WORK_IMPACTS : ABD_WORK_RESIDUAL] += cluster_rest(c);
+}
+
+/* Numbers the clusters that have a body here. */
+static void number_clusters(Settle *s) {
+  const Model *m = s->cpu->model;
+  s->label = s->root + m->block_count;
+  for (int i = 0; i < m->block_count; i++) s->label[i] = -1;
+  for (int k = 0; k < m->moving_count; k++) {
+    int *label = &s->label[find(s->root, m->moving[k])];
+    if (*label < 0) *label = s->count++;
+  }
+}
+
+static bool find_clusters(Settle *s) {
+  Cpu *cpu = s->cpu;
+  const Domain *d = cpu->domain;
+  int blocks = cpu->model->block_count;
+  if (!mem_reserve((void **)&cpu->cluster_root, &cpu->cluster_root_capacity, d ? 2 * blocks : blocks, sizeof(int)))
+    return false;
+  s->root = cpu->cluster_root;
+  s->count = d ? 0 : blocks;
+  unite_all(s);
+  if (d && !d->unite(d->self, s->root)) return false;
+  if (d) number_clusters(s);
+  if (!mem_reserve((void **)&cpu->cluster, &cpu->cluster_capacity, s->count, sizeof(Cluster))) return false;
+  s->cluster = cpu->cluster;
+  if (s->count) memset(s->cluster, 0, (size_t)s->count * sizeof *s->cluster);
+  return true;
+}
+
+static void close_clusters(Settle *s) {
+  const Model *m = s->cpu->model;
+  for (int i = 0; i < m->block_count; i++)
+    if (s->label ? s->label[i] >= 0 : s->root[i] == i)
+      close_cluster(s, &s->cluster[s->label ? s->label[i] : i], is_own(s->cpu, i));
 }
 
 bool settle_velocities(Cpu *cpu, State *after) {
   const Model *m = cpu->model;
   Settle s = {.cpu = cpu, .after = after};
-  if (!mem_reserve((void **)&cpu->cluster_root, &cpu->cluster_root_capacity, m->block_count, sizeof(int)) ||
-      !mem_reserve((void **)&cpu->cluster, &cpu->cluster_capacity, m->block_count, sizeof(Cluster)))
-    return false;
-  s.root = cpu->cluster_root;
-  s.cluster = cpu->cluster;
-  if (m->block_count) memset(s.cluster, 0, (size_t)m->block_count * sizeof *s.cluster);
-  unite_all(&s);
+  if (!find_clusters(&s)) return false;
   mark_joints(&s);
   mark_pairs(&s);
   mark_soft(&s);
-  for (int k = 0; k < m->moving_count; k++) add_block(&s, m->moving[k]);
-  for (int i = 0; i < m->block_count; i++)
-    if (s.root[i] == i) close_cluster(&s, &s.cluster[i]);
+  for (int k = 0; k < m->moving_count; k++)
+    if (is_own(cpu, m->moving[k])) add_block(&s, m->moving[k]);
+  if (cpu->domain && !cpu->domain->clusters(cpu->domain->self, s.root, s.label, s.cluster)) return false;
+  close_clusters(&s);
   for (int k = 0; k < m->moving_count; k++) {
     int i = m->moving[k];
     const Cluster *c = cluster_of(&s, i);
-    if (block_motion(m, i) == ABD_MOTION_DYNAMIC && cluster_changes(c))
+    if (is_own(cpu, i) && block_motion(m, i) == ABD_MOTION_DYNAMIC && cluster_changes(c))
       node_put(m, after->rate, i, cluster_rate(c, &cpu->work, i, after));
   }
   return true;

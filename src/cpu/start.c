@@ -10,6 +10,7 @@ Outcome cpu_find_near(void *backend, Nodes q, NearPair *found) {
   *found = (NearPair){.a = -1};
   if (!near_matters(m)) return stage_done();
   soft_load(cpu, q);
+  cpu->broad.own = NULL;
   for (int i = 0; i < m->body_count; i++) cpu->broad.box[i] = near_box(&scene, i, &q.body[i]);
   if (!broad_find(&cpu->broad, m) || !store_init(&store, 1)) return stage_from(false);
   bool ok = store_reserve(&store, 1);

@@ -92,7 +92,7 @@ static void pair_chunk(void *context, int c) {
     const Pair *p = pairs_at(&cpu->pairs, k);
     sum->any |= p->contact.count > 0;
     sum->extreme = least(sum->extreme, p->min_gap);
-    if (!pair_selected(cpu, k)) continue;
+    if (!pair_selected(cpu, k) || !counts_pair(cpu, k)) continue;
     sum->sum[0] += p->energy_trial - p->energy;
     sum->sum[1] += p->noise;
   }
@@ -150,9 +150,12 @@ static bool sum_energies(Cpu *cpu) {
   add_partials(cpu, &cpu->island_pairs, cpu->partial + bodies, true);
   add_joints(cpu);
   add_soft(cpu);
+  return true;
+}
+
+static void judge_changes(Islands *s) {
   for (int k = 0; k < s->count; k++)
     if (s->island[k].selected && !(s->island[k].change < INFINITY)) s->island[k].change = INFINITY; /* NaN is no gain */
-  return true;
 }
 
 Outcome trial_since(Cpu *cpu, AbdStage stage, double t0) {
@@ -163,14 +166,16 @@ Outcome trial_since(Cpu *cpu, AbdStage stage, double t0) {
     if (!other) validate_contacts(cpu);
     outcome = stage_from(sum_energies(cpu));
   }
-  cpu->report->seconds[stage] += clock_now() - t0;
+  outcome = share_islands(cpu, SHARE_TRIAL, outcome);
+  if (!stage_failed(outcome)) judge_changes(cpu->islands);
+  cpu->report->seconds[stage] += stage_clock(cpu) - t0;
   return outcome;
 }
 
 Outcome cpu_trial(void *backend, Islands *islands, AbdStage stage) {
   Cpu *cpu = backend;
   cpu->islands = islands;
-  return trial_since(cpu, stage, clock_now());
+  return trial_since(cpu, stage, stage_clock(cpu));
 }
 
 /* ---- acceptance ---- */

@@ -242,6 +242,16 @@
 /* [first residual] The same on the GPU, whose solves are inexact: 1e-5 takes twice the iterations of conjugate
  * gradients and no fewer of Newton's. test_cuda_serial */
 #define GPU_PCG_TOLERANCE 1e-3
+/* [first residual] The same between ranks: 1e-3 takes 1.4 times the iterations of conjugate gradients and 0.95 times those
+ * of Newton, 3e-2 0.8 and 1.13 times. test_partition */
+#define RANKS_TOLERANCE 1e-2
+/* [mean load] Bodies are divided anew if the busiest rank has more: a body that changes its rank loses its candidates.
+ * test_partition */
+#define RANKS_UNEVEN 1.15
+/* [steps] The least number between two divisions. test_partition */
+#define RANKS_PATIENCE 5
+/* [bodies] The least number for each rank from which on bodies are divided, and not pairs alone. test_partition */
+#define RANKS_BODIES 100
 /* [triangles per body] From here on the GPU steps a world faster than 16 cores (docs/gpu.md). test_cuda_serial */
 #define GPU_TRIANGLES 4000
 /* [bodies] The least active set whose matrix the GPU solves by conjugate gradients: 16 cores factor a smaller one in

@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "kit/kit.h"
 
+#include <abd/mpi.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -227,6 +229,24 @@ static bool write_output_seconds(AbdRun *run) {
   return run_write_meta(run->run, "output_seconds", text);
 }
 
+/* How the ranks of an MPI job shared the steps since the world was made, if their bodies were divided. */
+static bool write_ranks(Run *run) {
+  AbdMpiReport r = abd_mpi_report();
+  char text[1024];
+  if (abd_mpi_count() == 1 || r.steps == 0) return true;
+  double per = 1 / (double)r.steps;
+  int at = snprintf(text, sizeof text,
+                    "{\"ranks\": %d, \"steps\": %" PRId64 ", \"imbalance\": %.4g, \"exchanges\": %.4g, \"bytes\": %.6g,"
+                    " \"halo_bytes\": %.6g, \"wait_seconds\": %.4g, \"seconds\": {",
+                    abd_mpi_count(), r.steps, per * r.imbalance, per * (double)r.exchanges, per * r.bytes,
+                    per * r.halo_bytes, per * r.step_wait_seconds);
+  for (int k = 0; k < ABD_STAGE_REST; k++)
+    at += snprintf(text + at, sizeof text - (size_t)at, "%s\"%s\": [%.4g, %.4g]", k ? ", " : "",
+                   abd_stage_name((AbdStage)k), per * r.stage_mean[k], per * r.stage_most[k]);
+  snprintf(text + at, sizeof text - (size_t)at, "}}");
+  return run_write_meta(run, "ranks", text);
+}
+
 /* Adds the device that steps the world now to those before. */
 static bool write_device(Run *run, const AbdWorld *world) {
   const char *now = abd_world_device(world);
@@ -249,7 +269,7 @@ AbdStatus abd_run_finish(AbdRun *run, const AbdWorld *world) {
   run->output_seconds += clock_seconds() - begun;
   if (!run->recorded) return run_failed(run);
   if (run_begin(run->run) && run_write_checkpoint(run->run, world) && write_device(run->run, world) &&
-      write_output_seconds(run) && run_commit(run->run)) {
+      write_output_seconds(run) && write_ranks(run->run) && run_commit(run->run)) {
     run->output_seconds = 0;
     return ABD_OK;
   }

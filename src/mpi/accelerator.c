@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "cpu/assembly.h"
+#include "kernel/constant.h"
 #include "mpi/mpi.h"
 #include "mpi/owner.h"
+#include "mpi/part.h"
 #include "mpi/ranks.h"
 
 typedef struct Shared {
@@ -26,7 +28,7 @@ enum { NEWER_CONTACTS = 1, NEWER_FRICTION = 2 };
 
 /* ---- Ownership ---- */
 
-static bool is_own(const Shared *s, int k) {
+static bool owns_pair(const Shared *s, int k) {
   const int *body = s->cpu->pairs.body[k];
   return owners_own(&s->owners, pair_key(body[0], body[1]));
 }
@@ -36,7 +38,7 @@ static bool is_soft(const Cpu *cpu, int k) { return cpu->model->soft_count && pa
 static Shared *shared_of(const Cpu *cpu) { return cpu->accelerator_self; }
 
 /* Does this rank evaluate the pair? */
-static bool evaluates(const Cpu *cpu, int k) { return is_soft(cpu, k) || is_own(shared_of(cpu), k); }
+static bool evaluates(const Cpu *cpu, int k) { return is_soft(cpu, k) || owns_pair(shared_of(cpu), k); }
 /* Is it evaluated by another rank alone? */
 static bool is_far(const Cpu *cpu, int k) { return !evaluates(cpu, k); }
 
@@ -128,7 +130,7 @@ static bool put_evals(Shared *s) {
   Cpu *cpu = s->cpu;
   if (!open_packet(s)) return false;
   for (int k = 0; k < cpu->pairs.count; k++) {
-    if (is_soft(cpu, k) || !is_own(s, k) || !pair_selected(cpu, k)) continue;
+    if (is_soft(cpu, k) || !owns_pair(s, k) || !pair_selected(cpu, k)) continue;
     const Pair *p = pairs_at(&cpu->pairs, k);
     EvalRecord r = {k, p->contact.count, p->barrier, p->energy_trial, p->noise, p->min_gap, p->min_distance};
     if (says_more(&r) && !put(s, &r, sizeof r)) return false;
@@ -186,7 +188,7 @@ static bool put_bounds(Shared *s) {
   Cpu *cpu = s->cpu;
   if (!open_packet(s)) return false;
   for (int k = 0; k < cpu->pairs.count; k++) {
-    if (is_soft(cpu, k) || !is_own(s, k) || !pair_selected(cpu, k)) continue;
+    if (is_soft(cpu, k) || !owns_pair(s, k) || !pair_selected(cpu, k)) continue;
     const Pair *p = pairs_at(&cpu->pairs, k);
     if ((p->bound < 1 || p->needs_cover) && !put_bound(s, k)) return false;
   }
@@ -238,7 +240,7 @@ static bool note_before(Shared *s) {
 static bool put_covers(Shared *s) {
   if (!open_packet(s)) return false;
   for (int k = 0; k < s->cpu->pairs.count; k++)
-    if (!isnan(s->before[k]) && is_own(s, k) && !put_bound(s, k)) return false;
+    if (!isnan(s->before[k]) && owns_pair(s, k) && !put_bound(s, k)) return false;
   return true;
 }
 
@@ -272,7 +274,7 @@ static Outcome mpi_advance(void *self, Cpu *cpu) {
 /* ---- Moments ---- */
 
 static bool sends_moments(const Shared *s, int k) {
-  return !is_soft(s->cpu, k) && s->cpu->pair_acts[k] && is_own(s, k) && pair_selected(s->cpu, k);
+  return !is_soft(s->cpu, k) && s->cpu->pair_acts[k] && owns_pair(s, k) && pair_selected(s->cpu, k);
 }
 
 static bool put_moments(Shared *s) {
@@ -343,7 +345,7 @@ static bool put_pairs(Shared *s) {
   if (!open_packet(s)) return false;
   for (int k = 0; k < cpu->pairs.count; k++) {
     unsigned char *newer = &s->newer[cpu->pairs.slot[k]];
-    bool good = !*newer || is_soft(cpu, k) || !is_own(s, k) || put_pair(s, k, *newer);
+    bool good = !*newer || is_soft(cpu, k) || !owns_pair(s, k) || put_pair(s, k, *newer);
     *newer = 0;
     if (!good) return false;
   }
@@ -397,7 +399,7 @@ static bool put_counts(Shared *s) {
   for (int k = 0; k < cpu->pairs.count; k++) {
     const Pair *p = pairs_at(&cpu->pairs, k);
     static const PairCounts none;
-    if (is_soft(cpu, k) || !is_own(s, k) || !memcmp(&p->counts, &none, sizeof none)) continue;
+    if (is_soft(cpu, k) || !owns_pair(s, k) || !memcmp(&p->counts, &none, sizeof none)) continue;
     if (!put(s, &(CountRecord){k, p->counts}, sizeof(CountRecord))) return false;
   }
   return true;
@@ -462,6 +464,66 @@ static bool share_pairs(Cpu *cpu) {
   return true;
 }
 
-void *mpi_create(const Model *model) { return cpu_create_with(model, share_pairs); }
+/* ---- the two ways ---- */
 
-const Stages mpi_stages = CPU_STAGES("mpi");
+static Part *part_of(const void *backend) {
+  const Cpu *cpu = backend;
+  return cpu->domain ? cpu->domain->self : NULL;
+}
+
+static bool any_rank(void *backend, bool here) { return part_of(backend) ? ranks_any(here) : here; }
+
+static void most_of_ranks(void *backend, double *value, int *body) {
+  if (part_of(backend)) ranks_most(value, body);
+}
+
+static Outcome report_of_ranks(void *backend, AbdStepReport *report) {
+  return part_of(backend) ? part_report(part_of(backend), report) : stage_done();
+}
+
+static size_t contacts_of_ranks(const void *backend, AbdContact *contact, size_t capacity) {
+  return part_of(backend) ? part_contacts(part_of(backend), contact, capacity)
+                          : cpu_contacts(backend, contact, capacity);
+}
+
+int mpi_failed_bodies(const void *backend, int *rank, int *first, int *last) {
+  const Part *s = part_of(backend);
+  int count = 0;
+  *rank = ranks_failed(), *first = *last = -1;
+  for (int i = 0; s && i < s->model->body_count; i++) {
+    if (s->owner[i] != *rank) continue;
+    if (count++ == 0) *first = i;
+    *last = i;
+  }
+  return count;
+}
+
+static const Together together = {any_rank, most_of_ranks, report_of_ranks};
+
+void *mpi_create(const Model *model) {
+  return cpu_create_with(model, mpi_divides_bodies(model) ? part_create : share_pairs);
+}
+
+const char *mpi_cannot_divide(const Model *model) { return part_obstacle(model); }
+
+bool mpi_divides_bodies(const Model *model) {
+  AbdRanks wanted = model->def.solver.ranks;
+  bool large = wanted == ABD_RANKS_BODIES || model->moving_count >= RANKS_BODIES * ranks_count();
+  return wanted != ABD_RANKS_PAIRS && large && !part_obstacle(model);
+}
+
+const Stages mpi_stages = {.name = "mpi",
+                           .together = &together,
+                           .destroy = cpu_destroy,
+                           .begin = cpu_begin,
+                           .newton = cpu_newton,
+                           .aim = cpu_aim,
+                           .bound = cpu_bound,
+                           .trial = cpu_trial,
+                           .accept = cpu_accept,
+                           .adjust = cpu_adjust,
+                           .finish = cpu_finish,
+                           .view = cpu_view,
+                           .contacts = contacts_of_ranks,
+                           .reactions = cpu_reactions,
+                           .find_near = cpu_find_near};

@@ -5,25 +5,31 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Lengths are counted in units, so that an int suffices for a packet of a hundred gigabytes. */
-enum { UNIT = 64, SPREAD_UNIT = 1 << 20 };
+enum { UNIT = 64, SPREAD_UNIT = 1 << 20, SUM_MOST = 256, BRIEF_UNITS = 3 };
 
-static const double AWAKE = 100e-6; /* [s] */
-enum { NAP = 20000 };               /* [ns] */
+static const double AWAKE = 100e-6, ALONE = 2e-3; /* [s] */
+enum { NAP = 20000 };                             /* [ns] */
 
 typedef struct Header {
   int32_t kind, outcome, body, unused;
   uint64_t units;
+  char brief[BRIEF_UNITS * UNIT]; /* a packet that fits in here */
 } Header;
 
 static struct {
   MPI_Comm comm;
   MPI_Datatype unit;
   bool begun, started; /* started: by ranks_begin, not by the program */
-  int rank, count;
-  Header *header;     /* of all ranks */
-  int *length, *from; /* in units */
+  bool crowded;        /* more ranks on this machine than processors */
+  int rank, count, failed;
+  Header *header, *kept; /* of all ranks, in the last meeting; in the last that sent packets */
+  int *length, *from;    /* in units */
+  MPI_Request *request;
+  double *sums;
+  char *ring;
   AbdMpiReport report;
 } job = {.count = 1};
 
@@ -52,9 +58,23 @@ void packet_destroy(Packet *packet) {
 static bool reserve(void) {
   size_t count = (size_t)job.count;
   job.header = mem_alloc(count, sizeof *job.header);
+  job.kept = mem_alloc(count, sizeof *job.kept);
   job.length = mem_alloc(count, sizeof(int));
   job.from = mem_alloc(count, sizeof(int));
-  return job.header && job.length && job.from;
+  job.request = mem_alloc(2 * count, sizeof *job.request);
+  job.sums = mem_alloc(SUM_MOST * count, sizeof(double));
+  job.ring = mem_alloc(SUM_MOST * count, sizeof(double));
+  return job.header && job.kept && job.length && job.from && job.request && job.sums && job.ring;
+}
+
+static void find_crowd(void) {
+  MPI_Comm machine;
+  int count;
+  MPI_Comm_split_type(job.comm, MPI_COMM_TYPE_SHARED, job.rank, MPI_INFO_NULL, &machine);
+  MPI_Comm_size(machine, &count);
+  MPI_Comm_free(&machine);
+  job.crowded = count > sysconf(_SC_NPROCESSORS_ONLN);
+  MPI_Allreduce(MPI_IN_PLACE, &job.crowded, 1, MPI_C_BOOL, MPI_LOR, job.comm);
 }
 
 const char *ranks_begin(void) {
@@ -67,6 +87,7 @@ const char *ranks_begin(void) {
   MPI_Comm_dup(MPI_COMM_WORLD, &job.comm);
   MPI_Comm_rank(job.comm, &job.rank);
   MPI_Comm_size(job.comm, &job.count);
+  find_crowd();
   MPI_Type_contiguous(UNIT, MPI_BYTE, &job.unit);
   MPI_Type_commit(&job.unit);
   job.begun = true;
@@ -75,7 +96,8 @@ const char *ranks_begin(void) {
 
 void ranks_end(void) {
   if (!job.begun) return;
-  mem_free(job.header), mem_free(job.length), mem_free(job.from);
+  mem_free(job.header), mem_free(job.length), mem_free(job.from), mem_free(job.request), mem_free(job.sums);
+  mem_free(job.ring), mem_free(job.kept);
   MPI_Type_free(&job.unit);
   MPI_Comm_free(&job.comm);
   if (job.started) MPI_Finalize();
@@ -93,31 +115,66 @@ void ranks_abort(int code) {
 /* ---- Exchanges ---- */
 
 /* Waits awake for a while, then sleeps between two looks: a rank that waits must not take the core that another one
- * needs. */
-static void finish(MPI_Request request) {
+ * needs. If each has its own, sleep would cost more than the exchange. */
+static void finish_all(MPI_Request *request, int count) {
   double begun = clock_now();
   int done = 0;
-  MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  MPI_Testall(count, request, &done, MPI_STATUSES_IGNORE);
   while (!done) {
-    if (clock_now() - begun > AWAKE) nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (clock_now() - begun > (job.crowded ? AWAKE : ALONE)) nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
+    MPI_Testall(count, request, &done, MPI_STATUSES_IGNORE);
   }
   job.report.wait_seconds += clock_now() - begun;
 }
 
+static void finish(MPI_Request request) { finish_all(&request, 1); }
+
+/* Bruck's algorithm: after each round a rank has the bytes of twice as many. */
+static void gather_rounds(const void *own, char *all, size_t size) {
+  memcpy(job.ring, own, size);
+  for (int have = 1; have < job.count; have *= 2) {
+    size_t more = size * (size_t)(job.count - have < have ? job.count - have : have);
+    int to = (job.rank - have + job.count) % job.count, from = (job.rank + have) % job.count;
+    MPI_Irecv(job.ring + size * (size_t)have, (int)more, MPI_BYTE, from, 1, job.comm, &job.request[0]);
+    MPI_Isend(job.ring, (int)more, MPI_BYTE, to, 1, job.comm, &job.request[1]);
+    finish_all(job.request, 2);
+  }
+  for (int k = 0; k < job.count; k++)
+    memcpy(all + size * (size_t)((job.rank + k) % job.count), job.ring + size * (size_t)k, size);
+}
+
+/* A few bytes of each rank to all. In one round if ranks share processors: each round may end a slice of time. */
+static void gather_all(const void *own, void *all, size_t size) {
+  if (!job.crowded) {
+    gather_rounds(own, all, size);
+    return;
+  }
+  MPI_Request request;
+  MPI_Iallgather(own, (int)size, MPI_BYTE, all, (int)size, MPI_BYTE, job.comm, &request);
+  finish(request);
+}
+
 /* All headers; false if not all ranks have this kind. */
 static bool meet(Header own) {
-  MPI_Request request;
-  MPI_Iallgather(&own, sizeof own, MPI_BYTE, job.header, sizeof own, MPI_BYTE, job.comm, &request);
-  finish(request);
+  gather_all(&own, job.header, sizeof own);
   for (int r = 0; r < job.count; r++)
     if (job.header[r].kind != own.kind) return false;
   return true;
 }
 
+static Outcome left(Outcome own) {
+  job.failed = job.rank;
+  return stage_failed(own) ? own : (Outcome){STAGE_INTERRUPTED, -1};
+}
+
+int ranks_failed(void) { return job.failed; }
+
 static Outcome first_failure(void) {
   for (int r = 0; r < job.count; r++)
-    if (job.header[r].outcome != STAGE_DONE) return (Outcome){(OutcomeKind)job.header[r].outcome, job.header[r].body};
+    if (job.header[r].outcome != STAGE_DONE) {
+      job.failed = r;
+      return (Outcome){(OutcomeKind)job.header[r].outcome, job.header[r].body};
+    }
   return stage_done();
 }
 
@@ -139,20 +196,108 @@ static bool receive_room(Packet *all, size_t *first) {
   return !grows || ranks_agree(good);
 }
 
+/* Brief packets have come with the headers; false if one of them is longer. */
+static bool take_brief(Packet *all, const size_t *first) {
+  for (int r = 0; r < job.count; r++)
+    if (job.kept[r].units > BRIEF_UNITS) return false;
+  for (int r = 0; r < job.count; r++) memcpy(all->bytes + first[r], job.kept[r].brief, job.kept[r].units * UNIT);
+  return true;
+}
+
 Outcome ranks_share(MeetingKind kind, Outcome own, const Packet *packet, Packet *all, size_t *first) {
   uint64_t units = stage_failed(own) ? 0 : units_of(packet);
-  if (!meet((Header){(int)kind, (int)own.kind, own.body, 0, units})) return (Outcome){STAGE_INTERRUPTED, -1};
+  Header header = {(int)kind, (int)own.kind, own.body, 0, units, {0}};
+  if (units <= BRIEF_UNITS && units) memcpy(header.brief, packet->bytes, packet->size);
+  if (!meet(header)) return left(own);
   Outcome outcome = first_failure();
   if (stage_failed(outcome)) return outcome;
+  memcpy(job.kept, job.header, (size_t)job.count * sizeof *job.kept); /* more room needs another meeting */
   if (!receive_room(all, first)) return stage_from(false);
   job.report.exchanges++;
   job.report.bytes += (double)(units * UNIT);
+  if (take_brief(all, first)) return stage_done();
   if (units) memcpy(all->bytes + first[job.rank], packet->bytes, packet->size);
   MPI_Request request;
   MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all->bytes, job.length, job.from, job.unit, job.comm, &request);
   finish(request);
   for (int r = 0; r < job.count; r++) first[r] = (size_t)job.from[r] * UNIT;
   return stage_done();
+}
+
+Outcome ranks_meet(MeetingKind kind, Outcome own) {
+  if (!meet((Header){.kind = (int)kind, .outcome = (int)own.kind, .body = own.body})) return left(own);
+  return first_failure();
+}
+
+bool ranks_any(bool here) {
+  if (!meet((Header){.kind = MEET_ANY, .body = here})) return false;
+  for (int r = 0; r < job.count; r++)
+    if (job.header[r].body) return true;
+  return false;
+}
+
+void ranks_most(double *value, int *body) {
+  uint64_t bits;
+  memcpy(&bits, value, sizeof bits);
+  if (!meet((Header){.kind = MEET_MOST, .body = *body, .units = bits})) return;
+  for (int r = 0; r < job.count; r++) {
+    double other;
+    memcpy(&other, &job.header[r].units, sizeof other);
+    if (other > *value || (other == *value && other > 0)) *value = other, *body = job.header[r].body;
+  }
+}
+
+/* Messages of a length that an int holds. */
+static int post(bool sends, char *bytes, size_t size, int rank, MPI_Request *request) {
+  int count = 0;
+  if (size == 0 || rank == job.rank) return 0;
+  if (sends) MPI_Isend(bytes, (int)size, MPI_BYTE, rank, 0, job.comm, &request[count++]);
+  else MPI_Irecv(bytes, (int)size, MPI_BYTE, rank, 0, job.comm, &request[count++]);
+  return count;
+}
+
+void ranks_swap(const char *out, const size_t *out_first, char *in, const size_t *in_first) {
+  int count = 0;
+  for (int r = 0; r < job.count; r++)
+    count += post(false, in + in_first[r], in_first[r + 1] - in_first[r], r, job.request + count);
+  for (int r = 0; r < job.count; r++)
+    count += post(true, (char *)out + out_first[r], out_first[r + 1] - out_first[r], r, job.request + count);
+  finish_all(job.request, count);
+  job.report.exchanges++;
+  job.report.halo_bytes += (double)(out_first[job.count] - out_first[0]);
+}
+
+void ranks_sum(double *value, int count) {
+  for (int at = 0; at < count; at += SUM_MOST) {
+    int part = count - at < SUM_MOST ? count - at : SUM_MOST;
+    gather_all(value + at, job.sums, (size_t)part * sizeof(double));
+    for (int k = 0; k < part; k++) {
+      value[at + k] = 0;
+      for (int r = 0; r < job.count; r++) value[at + k] += job.sums[r * part + k];
+    }
+  }
+}
+
+bool ranks_collect(const Packet *packet, Packet *all, size_t *first) {
+  Header own = {.kind = MEET_AGREE, .units = units_of(packet)};
+  MPI_Request request;
+  MPI_Igather(&own, sizeof own, MPI_BYTE, job.header, sizeof own, MPI_BYTE, 0, job.comm, &request);
+  finish(request);
+  bool good = true;
+  if (job.rank == 0) {
+    uint64_t total = 0;
+    for (int r = 0; r < job.count; total += job.header[r++].units)
+      job.length[r] = (int)job.header[r].units, job.from[r] = (int)total, first[r] = total * UNIT;
+    first[job.count] = total * UNIT;
+    all->size = 0;
+    good = packet_extend(all, total * UNIT) != NULL;
+  }
+  if (!ranks_agree(good)) return false;
+  MPI_Igatherv(packet->bytes, (int)own.units, job.unit, all->bytes, job.length, job.from, job.unit, 0, job.comm,
+               &request);
+  finish(request);
+  job.report.bytes += (double)(own.units * UNIT);
+  return true;
 }
 
 int ranks_worst(int code, int *rank) {
@@ -184,6 +329,17 @@ double ranks_clock(void) {
 }
 
 void ranks_count_pairs(double seconds) { job.report.pair_seconds += seconds; }
+
+double ranks_waited(void) { return job.report.wait_seconds; }
+
+void ranks_count_step(const double mean[ABD_STAGE_COUNT], const double most[ABD_STAGE_COUNT], double imbalance,
+                      double waited) {
+  AbdMpiReport *r = &job.report;
+  for (int k = 0; k < ABD_STAGE_COUNT; k++) r->stage_mean[k] += mean[k], r->stage_most[k] += most[k];
+  r->imbalance += imbalance;
+  r->step_wait_seconds += waited;
+  r->steps++;
+}
 
 AbdMpiReport ranks_report(void) {
   AbdMpiReport report = job.report;

@@ -27,6 +27,22 @@ typedef enum MeetingKind {
   MEET_MOMENTS,
   MEET_FETCH,
   MEET_FINISH,
+  MEET_BEGIN,
+  MEET_BOXES,
+  MEET_REACH,
+  MEET_UNITE,
+  MEET_CARRY,
+  MEET_MEMBERS,
+  MEET_HALO,
+  MEET_ANY,
+  MEET_MOST,
+  MEET_REPORT,
+  MEET_SOLVE,
+  MEET_CLUSTERS,
+  MEET_STATE,
+  MEET_GRAPH,
+  MEET_ISLANDS, /* and what is shared, up to MEET_ISLANDS + SHARE_COUNT - 1 */
+  MEET_ISLANDS_LAST = MEET_ISLANDS + 15,
   MEET_AGREE
 } MeetingKind;
 
@@ -39,6 +55,21 @@ int ranks_count(void); /* 1 before ranks_begin */
 /* Sends the packet to all ranks. all: the packets of all ranks in their order, this one's too; those of rank r begin at
  * first[r] and end at first[r + 1]. Returns the outcome of the first rank that failed, STAGE_DONE if none did. */
 Outcome ranks_share(MeetingKind kind, Outcome own, const Packet *own_packet, Packet *all, size_t *first);
+/* Only the outcome. */
+Outcome ranks_meet(MeetingKind kind, Outcome own);
+/* The rank whose outcome was the last failure; this one if it failed alone. */
+int ranks_failed(void);
+/* Whether it is true on any rank; false if ranks have left. */
+bool ranks_any(bool here);
+/* The largest value of all ranks and its body. */
+void ranks_most(double *value, int *body);
+/* Sends bytes to each other rank and receives from each: those for rank r are out + out_first[r] up to
+ * out_first[r + 1], and likewise those from it. All ranks know the lengths. */
+void ranks_swap(const char *out, const size_t *out_first, char *in, const size_t *in_first);
+/* Adds the values of all ranks, in the order of the ranks. */
+void ranks_sum(double *value, int count);
+/* Sends the packet to rank 0 alone; lengths in `first` there. False if memory is out. */
+bool ranks_collect(const Packet *own, Packet *all, size_t *first);
 /* Whether all ranks call it with true. */
 bool ranks_agree(bool good);
 /* The largest code that a rank calls it with, and the first rank that does. */
@@ -50,6 +81,11 @@ void ranks_spread_of(double value, double *mean, double *most);
 /* Processor time of this process so far [s]; and counting it as work on this rank's own pairs. */
 double ranks_clock(void);
 void ranks_count_pairs(double seconds);
+double ranks_waited(void); /* [s] in exchanges so far */
+/* A step whose bodies were divided: the times of the mean and of the slowest rank by stage, the imbalance of loads, the
+ * time of this rank in exchanges. */
+void ranks_count_step(const double mean[ABD_STAGE_COUNT], const double most[ABD_STAGE_COUNT], double imbalance,
+                      double waited);
 AbdMpiReport ranks_report(void);
 /* Ends all ranks at once. */
 void ranks_abort(int code);

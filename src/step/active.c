@@ -24,7 +24,7 @@ static void select_body(void *context, int j) {
   const Selection *s = context;
   int body = s->work->model->moving[j];
   const Island *g = &s->islands->island[s->islands->of[body]];
-  if (!g->selected) return;
+  if (!g->selected || (s->neighbours->own && !s->neighbours->own[body])) return;
   bool given = body < s->work->model->body_count; /* islands with soft vertices are whole */
   s->work->active[body] = g->whole || is_fast(s->work, body) || (given && has_fast_neighbour(s, body));
 }
@@ -36,8 +36,12 @@ static void count_active(const Selection *s) {
     if (islands->island[k].selected) islands->island[k].active_count = 0;
   for (int j = 0; j < m->moving_count; j++) {
     Island *g = &islands->island[islands->of[m->moving[j]]];
-    if (g->selected && s->work->active[m->moving[j]]) g->active_count++;
+    bool own = !s->neighbours->own || s->neighbours->own[m->moving[j]];
+    if (g->selected && own && s->work->active[m->moving[j]]) g->active_count++;
   }
+}
+
+static void make_whole(Islands *islands) {
   for (int k = 0; k < islands->count; k++) {
     Island *g = &islands->island[k];
     g->whole |= g->body_count < DOZE_BODIES || g->active_count > DOZE_SHARE * g->body_count;
@@ -59,9 +63,19 @@ static void settle_body(void *context, int j) {
   node_put(w->model, w->trial, body, q);
 }
 
-void active_set_select(Islands *islands, Work *work, int threads, const Neighbours *neighbours) {
+void active_set_mark(Islands *islands, Work *work, int threads, const Neighbours *neighbours) {
   Selection s = {islands, work, neighbours};
   parallel_for(threads, work->model->moving_count, 128, select_body, &s);
   count_active(&s);
+}
+
+void active_set_settle(Islands *islands, Work *work, int threads) {
+  Selection s = {islands, work, NULL};
+  make_whole(islands);
   parallel_for(threads, work->model->moving_count, 128, settle_body, &s);
+}
+
+void active_set_select(Islands *islands, Work *work, int threads, const Neighbours *neighbours) {
+  active_set_mark(islands, work, threads, neighbours);
+  active_set_settle(islands, work, threads);
 }

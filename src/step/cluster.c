@@ -79,6 +79,17 @@ void cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   c->second = mat3_add(c->second, second_world(affine_linear(&q), m->body[i].second));
 }
 
+void cluster_join(Cluster *c, const Cluster *p) {
+  c->tied |= p->tied, c->driven |= p->driven, c->touched |= p->touched;
+  c->jointed |= p->jointed, c->sprung |= p->sprung, c->pushed |= p->pushed;
+  c->gain += p->gain, c->exchange += p->exchange, c->known += p->known;
+  c->kinetic += p->kinetic, c->mass += p->mass;
+  c->moment = add(c->moment, p->moment), c->moment_before = add(c->moment_before, p->moment_before);
+  c->momentum = add(c->momentum, p->momentum), c->momentum_before = add(c->momentum_before, p->momentum_before);
+  c->spin = add(c->spin, p->spin), c->spin_before = add(c->spin_before, p->spin_before);
+  c->second = mat3_add(c->second, p->second);
+}
+
 /* I^-1 l of the second moments j; no turn about an axis without inertia. */
 static Vec3 turning_of(Mat3 j, Vec3 l) {
   double value[3];

@@ -41,6 +41,8 @@ double cluster_drag_work(const Work *work, int block, const State *after);
 double cluster_script_work(const Work *work, int block);
 /* Adds a dynamic block: its inertia and velocity after the step, and the change of its energies in the step. */
 void cluster_add(Cluster *cluster, const Work *work, int block, const State *after);
+/* Adds the sums of another part of the same cluster. */
+void cluster_join(Cluster *cluster, const Cluster *part);
 /* Decides on the factor of its velocities. */
 void cluster_close(Cluster *cluster);
 /* [J] what is left of its gain after scaling. */

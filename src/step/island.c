@@ -15,7 +15,7 @@ bool islands_init(Islands *s, const Model *model) {
   s->merged = mem_alloc(most_islands, sizeof(Island));
   s->of = mem_zeroed(n, sizeof(int));
   s->parent = mem_alloc(n, sizeof(int));
-  s->first_body = mem_alloc(n, sizeof(int));
+  s->first_body = mem_alloc(2 * n, sizeof(int)); /* and scratch */
   return s->island && s->merged && s->of && s->parent && s->first_body;
 }
 
@@ -129,16 +129,16 @@ static void merge_island(Island *to, const Island *from) {
 /* A body of an old island leads to its successor. The numbers of new islands ascend with their smallest bodies, and
  * so do those of the old ones: an island's first predecessor is met first. */
 static void carry_over(Islands *s, int old_count) {
-  for (int k = 0; k < s->count; k++) s->merged[k].body_count = 0;
-  for (int k = 0; k < old_count; k++) {
-    Island *to = &s->merged[s->of[s->first_body[k]]];
-    if (to->body_count++ == 0) {
-      *to = s->island[k];
-      to->body_count = 1;
-      to->limit[0] = to->limit[1] = -1;
-    } else {
-      merge_island(to, &s->island[k]);
-    }
+  for (int k = 0; k < old_count; k++) island_carry(&s->merged[s->of[s->first_body[k]]], &s->island[k]);
+}
+
+void island_carry(Island *to, const Island *from) {
+  if (to->body_count++ == 0) {
+    *to = *from;
+    to->body_count = 1;
+    to->limit[0] = to->limit[1] = -1;
+  } else {
+    merge_island(to, from);
   }
 }
 
@@ -166,6 +166,56 @@ static void set_members(Islands *s) {
   }
 }
 
+/* ---- islands of several processes ---- */
+
+/* Islands ascend with their smallest body here; the root may be a body of another process. */
+static void number_linked(Islands *s) {
+  const Model *m = s->model;
+  int *label = s->link->label;
+  s->count = 0;
+  for (int i = 0; i < m->block_count; i++) label[i] = s->of[i] = -1;
+  for (int j = 0; j < m->moving_count; j++) {
+    int i = m->moving[j], root = find_root(s->parent, i);
+    if (label[root] < 0) label[root] = s->count++;
+    s->of[i] = label[root];
+  }
+}
+
+/* The members of an island are this process's own bodies. */
+static bool group_own(Islands *s) {
+  const Model *m = s->model;
+  int *of = s->first_body + m->block_count;
+  for (int i = 0; i < m->block_count; i++) of[i] = s->link->own[i] ? s->of[i] : -1;
+  return segments_build(&s->member, s->count, m->block_count, of);
+}
+
+static void set_roots(Islands *s) {
+  const Model *m = s->model;
+  for (int j = 0; j < m->moving_count; j++) {
+    int i = m->moving[j];
+    Island *g = &s->merged[s->of[i]];
+    g->root = find_root(s->parent, i);
+    g->shared |= !s->link->own[i];
+    g->counted_elsewhere = !s->link->own[g->root];
+  }
+}
+
+static bool build_linked(Islands *s, bool keep, int old_count) {
+  if (!s->link->unite(s->link->self, s->parent)) return false;
+  number_linked(s);
+  if (!group_own(s)) return false;
+  for (int k = 0; k < s->count; k++) s->merged[k] = (Island){.whole = true, .scale = 1, .limit = {-1, -1}};
+  set_roots(s);
+  if (keep && !s->link->carry(s->link->self, s, old_count)) return false;
+  for (int k = 0; keep && k < s->count; k++) s->merged[k].shared = false;
+  if (keep) set_roots(s);
+  Island *t = s->island;
+  s->island = s->merged;
+  s->merged = t;
+  for (int k = 0; k < s->count; k++) s->island[k].body_count = s->member.first[k + 1] - s->member.first[k];
+  return s->link->count(s->link->self, s);
+}
+
 bool islands_build(Islands *s, int threads, int pair_count, const int (*pair)[2], bool keep) {
   const Model *m = s->model;
   int old_count = keep ? s->count : 0;
@@ -173,12 +223,16 @@ bool islands_build(Islands *s, int threads, int pair_count, const int (*pair)[2]
   for (int i = 0; i < m->block_count; i++) s->parent[i] = -1; /* has no unknowns */
   for (int j = 0; j < m->moving_count; j++) s->parent[m->moving[j]] = m->moving[j];
   parallel_for(threads, pair_count, 256, unite_pair, &(PairTask){s, pair});
+  if (s->link) return build_linked(s, keep, old_count);
   unite_soft(s);
   unite_joints(s);
   number_islands(s, threads);
   bool built = segments_build(&s->member, s->count, m->block_count, s->of);
   for (int k = 0; k < s->count; k++) s->merged[k] = (Island){.whole = true, .scale = 1, .limit = {-1, -1}};
-  if (keep && built) carry_over(s, old_count);
+  if (keep && built) {
+    for (int k = 0; k < s->count; k++) s->merged[k].body_count = 0;
+    carry_over(s, old_count);
+  }
   Island *t = s->island;
   s->island = s->merged;
   s->merged = t;

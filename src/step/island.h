@@ -14,8 +14,11 @@ typedef enum Progress { ISLAND_ACTIVE = 0, ISLAND_DONE, ISLAND_STUCK } Progress;
 typedef struct Island {
   /* Membership, set by islands_build. */
   int body_count;
-  bool jointed, soft; /* has bodies with joints; vertices of soft bodies */
-  bool acted_on;      /* joints act on its bodies in flight */
+  int root;               /* its smallest body, of all processes */
+  bool shared;            /* other processes have bodies of it too; */
+  bool counted_elsewhere; /* one of them counts it */
+  bool jointed, soft;     /* has bodies with joints; vertices of soft bodies */
+  bool acted_on;          /* joints act on its bodies in flight */
 
   /* Orders, set by the control. */
   bool selected;   /* the next stage works on it */
@@ -48,6 +51,8 @@ typedef struct Island {
   double change, noise; /* trial: change of the energy; its rounding error */
   double min_gap;       /* trial: [m] smallest gap */
   bool touching;        /* trial: has contacts */
+  double load;          /* newton, adjust: sum of the loads of friction, */
+  double load_error;    /* and their change or their difference from the normal forces */
   bool disagrees;       /* adjust: loads of friction are not the normal forces */
   bool changed;         /* adjust: the renewal changed the forces of joints */
 
@@ -67,8 +72,26 @@ typedef struct Island {
   double gap_before; /* [m] smallest gap when it last grew or was halved */
 } Island;
 
+struct Islands;
+/* What joins the islands of several processes. The bodies of an Islands are then this process's own and those of others
+ * that they may touch: the moving ones of its model. */
+typedef struct IslandLink {
+  void *self;
+  const unsigned char *own; /* per body */
+  /* Unites the sets of all processes: parent[i] is a body of the same set, or negative for a body that is not here.
+   * Bodies that are not here may become roots. False if it fails. */
+  bool (*unite)(void *self, int *parent);
+  /* The islands that went on, of all processes that share one: sets `island` anew. old: this process's islands before,
+   * with bodies first_body. False if it fails. */
+  bool (*carry)(void *self, struct Islands *islands, int old_count);
+  /* Sums body_count over the processes that share an island. */
+  bool (*count)(void *self, struct Islands *islands);
+  int *label; /* per body: index of the island with this root; -1 if there is none */
+} IslandLink;
+
 typedef struct Islands {
   const Model *model;
+  const IslandLink *link; /* NULL: one process */
   int count;
   Island *island;
   int *of;         /* per body: its island, -1 if it has no unknowns */
@@ -83,6 +106,8 @@ void islands_destroy(Islands *islands);
 /* Connected components of the body pairs, joints, attachments and soft bodies. keep: the islands so far go on; if
  * several become one, each merges into it once. False if memory is out. */
 bool islands_build(Islands *islands, int threads, int pair_count, const int (*pair)[2], bool keep);
+/* An island that several became; it starts with body_count = 0 for the first of them. */
+void island_carry(Island *to, const Island *from);
 /* The island of a pair of bodies, at least one of which moves. */
 static inline int islands_of_pair(const Islands *islands, const int body[2]) {
   return islands->of[body[0]] >= 0 ? islands->of[body[0]] : islands->of[body[1]];

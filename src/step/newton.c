@@ -26,10 +26,16 @@ static bool put(bool *flag, bool value) {
   return value;
 }
 
+/* Whether it is true in any process. */
+static bool in_any(const Step *s, bool here) {
+  const Together *together = s->backend.stages->together;
+  return together ? together->any(s->backend.self, here) : here;
+}
+
 static bool any(const Step *s, Choice *choice) {
-  for (int k = 0; k < s->islands.count; k++)
-    if (choice(&s->islands.island[k])) return true;
-  return false;
+  bool found = false;
+  for (int k = 0; k < s->islands.count && !found; k++) found = choice(&s->islands.island[k]);
+  return in_any(s, found);
 }
 
 /* Selects islands for the next stage; false if there are none. */
@@ -39,7 +45,7 @@ static bool choose(Step *s, Choice *choice) {
     Island *g = &s->islands.island[k];
     found |= put(&g->selected, choice(g));
   }
-  return found;
+  return in_any(s, found);
 }
 
 static void clear_joined(Step *s) {
@@ -107,6 +113,7 @@ static Outcome aim(Step *s, Backend b) {
       if (g->selected) g->fraction *= 0.5;
       again |= g->selected;
     }
+    again = in_any(s, again);
   }
   return stage_done();
 }
@@ -162,7 +169,7 @@ static void judge_trials(Step *s) {
     g->selected = accepts(g);
     if (g->selected) continue;
     g->fraction *= STEP_HALVING;
-    s->report->line_search_steps++;
+    if (!g->counted_elsewhere) s->report->line_search_steps++;
   }
 }
 
@@ -259,7 +266,7 @@ static Outcome conclude(Step *s, Backend b) {
     put(&g->compare, g->renew && s->model->has_friction && g->lags < def->contact.friction_iterations);
     work |= put(&g->selected, g->stiffen || g->compare || (g->renew && g->jointed));
   }
-  if (work) TRY(b.stages->adjust(b.self, &s->islands));
+  if (in_any(s, work)) TRY(b.stages->adjust(b.self, &s->islands));
   for (int k = 0; k < s->islands.count; k++) {
     Island *g = &s->islands.island[k];
     if (!g->renew) continue;
@@ -362,9 +369,9 @@ static AbdOutcome outcome_of(const Island *g) {
 /* The worst island decides the step's outcome. */
 static void report_islands(Step *s) {
   AbdStepReport *r = s->report;
-  r->islands = s->islands.count;
   for (int k = 0; k < s->islands.count; k++) {
     const Island *g = &s->islands.island[k];
+    r->islands += !g->counted_elsewhere;
     if (g->iterations > r->iterations) r->iterations = g->iterations;
     if (g->lags > r->friction_iterations) r->friction_iterations = g->lags;
     if (g->residual > r->residual) r->residual = g->residual;
@@ -383,11 +390,14 @@ static bool moves_too_far(Step *s) {
     s->excess = g->excess;
     s->excess_body = g->excess_body;
   }
+  const Together *together = s->backend.stages->together;
+  if (together) together->most(s->backend.self, &s->excess, &s->excess_body);
   return s->excess > 1;
 }
 
 Outcome step_run(Step *s, Backend b, const State *state, State *after, int limit, bool final, AbdStepReport *report) {
   s->report = report;
+  s->backend = b;
   report->step_length = 1;
   TRY(stage_poll(s->model));
   TRY(b.stages->begin(b.self, state, &s->islands, report));
@@ -399,6 +409,7 @@ Outcome step_run(Step *s, Backend b, const State *state, State *after, int limit
   TRY(fly(s, b, state));
   for (int i = 0; any(s, is_active) && i < limit; i++) TRY(iterate(s, b));
   report_islands(s);
+  if (b.stages->together) TRY(b.stages->together->report(b.self, report));
   if (!final && report->outcome != ABD_CONVERGED) return stage_done();
   after->step = state->step + 1;
   TRY(b.stages->finish(b.self, &s->islands, after));

@@ -121,10 +121,11 @@ void sums_merge(const Sums *s, AbdStepReport *r, LoadChange *all) {
   merge_extremes(p, r);
 }
 
-void report_targets(const Work *w, AbdStepReport *r) {
+void report_targets(const Work *w, const unsigned char *own, AbdStepReport *r) {
   const Model *m = w->model;
   for (int k = 0; k < m->kinematic_count; k++) {
     int i = m->kinematic[k];
+    if (own && !own[i]) continue;
     Affine d = affine_sub(node_pose(m, w->q, i), node_pose(m, w->target, i));
     double off = body_speed(w, i, &d) * w->h;
     if (off <= r->target_error) continue;
@@ -211,4 +212,38 @@ void report_add(AbdStepReport *r, const AbdStepReport *part, bool given_up) {
   *r = *part;
   carry(r, &before);
   add_counts(r, &before);
+}
+
+/* ---- several processes ---- */
+
+static void join_outcome(AbdStepReport *r, const AbdStepReport *p) {
+  if (severity(p->outcome) <= severity(r->outcome)) return;
+  r->outcome = p->outcome;
+  memcpy(r->culprit, p->culprit, sizeof r->culprit);
+}
+
+void report_join_control(AbdStepReport *r, const AbdStepReport *p) {
+  r->islands += p->islands;
+  r->line_search_steps += p->line_search_steps;
+  if (p->iterations > r->iterations) r->iterations = p->iterations;
+  if (p->friction_iterations > r->friction_iterations) r->friction_iterations = p->friction_iterations;
+  r->residual = most(r->residual, p->residual);
+  if (p->step_length < r->step_length) {
+    r->step_length = p->step_length;
+    memcpy(r->limit, p->limit, sizeof r->limit);
+  }
+  join_outcome(r, p);
+}
+
+void report_join_sums(AbdStepReport *r, const AbdStepReport *p) {
+  LoadChange unused = {0, 0};
+  sums_merge(&(Sums){.part = *p}, r, &unused);
+  r->friction_error = most(r->friction_error, p->friction_error);
+  for (int k = 0; k < ABD_WORK_COUNT; k++) r->work[k] += p->work[k];
+  r->body_pairs += p->body_pairs;
+  r->target_error = most(r->target_error, p->target_error);
+  r->factor_memory = most(r->factor_memory, p->factor_memory);
+  r->factor_flops = most(r->factor_flops, p->factor_flops);
+  if (p->linear_iterations > r->linear_iterations) r->linear_iterations = p->linear_iterations;
+  join_outcome(r, p);
 }

@@ -20,10 +20,13 @@ void sums_add_element(Sums *sums, const Work *work, const Soft *soft, int elemen
 void sums_merge(const Sums *sums, AbdStepReport *report, LoadChange *all);
 
 /* Kinematic bodies that miss their targets, joints that are open: they may decide the outcome. */
-void report_targets(const Work *work, AbdStepReport *report);
+void report_targets(const Work *work, const unsigned char *own, AbdStepReport *report); /* own: NULL = all bodies */
 void report_joints(const Work *work, AbdStepReport *report);
 /* Adds a sub-step, or a try that was given up, to the report of the step. Counts, times and works add up; what
  * describes the end of a step is that of the last sub-step; the worst outcome counts. */
 void report_add(AbdStepReport *report, const AbdStepReport *part, bool given_up);
+/* Joins the reports of processes that step parts of a world: what the control wrote; what the end of the step wrote. */
+void report_join_control(AbdStepReport *report, const AbdStepReport *part);
+void report_join_sums(AbdStepReport *report, const AbdStepReport *part);
 
 #endif

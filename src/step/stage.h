@@ -37,6 +37,16 @@ typedef enum Aim {
   AIM_FLIGHT, /* straight to the target: the solution if nothing is touched */
 } Aim;
 
+/* What the control asks of all processes that step one world together, each a part of its bodies. All of them run the
+ * control on the islands of their own bodies, and make these calls and those of the stages at the same time. */
+typedef struct Together {
+  bool (*any)(void *backend, bool here); /* whether it is true in any process */
+  /* The largest value of all processes, and its body. */
+  void (*most)(void *backend, double *value, int *body);
+  /* Joins what the control of each process has written. */
+  Outcome (*report)(void *backend, AbdStepReport *report);
+} Together;
+
 typedef struct Stages {
   const char *name;
   void (*destroy)(void *backend); /* NULL is fine */
@@ -67,6 +77,7 @@ typedef struct Stages {
   Outcome (*reactions)(void *backend,
                        Affine *force); /* per joint: generalised force [N] of its linear rows on body a */
   Outcome (*find_near)(void *backend, Nodes q, NearPair *found); /* at poses q */
+  const Together *together;                                      /* NULL: one process */
 } Stages;
 
 /* A backend at work. */

@@ -14,8 +14,9 @@ typedef struct Step {
   const Model *model;
   Islands islands;
   AbdStepReport *report;
-  bool raised;   /* the last matrix was not positive definite */
-  double excess; /* of the last step, as in Island: the largest of all islands */
+  Backend backend; /* of the step in progress */
+  bool raised;     /* the last matrix was not positive definite */
+  double excess;   /* of the last step, as in Island: the largest of all islands */
   int excess_body;
 } Step;
 

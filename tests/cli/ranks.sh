@@ -1,6 +1,7 @@
 #!/bin/bash
-# One scene on several ranks of MPI has the bits of one process, for any number of ranks. A rank that dies ends the others
-# with a sentence, and the run is resumed on another number of ranks. Skipped without MPI.
+# One scene on several ranks of MPI has the bits of one process, for any number of ranks, if pairs are divided. If bodies are
+# divided, it has the same bits run after run, and agrees with one process to the tolerance of the solver. A rank that
+# dies ends the others with a sentence, and the run is resumed on another number of ranks. Skipped without MPI.
 #   ranks.sh ABD SOURCE
 . "$(dirname "$0")/expect.sh"
 command -v mpirun >out.txt || { echo "skipped: no mpirun (Debian: openmpi-bin)"; exit 77; }
@@ -41,6 +42,26 @@ ranks 2 soft.json 4
 ranks 2 belt.json 60
 ranks 3 ball.json 4
 expect 0 '' "$abd" verify pile-3.abd
+
+# bodies N SCENE STEPS: bodies are divided; converged, verified, near the run by one process, the same bits twice
+bodies() {
+  local run=${2%.json} near
+  expect 0 "cpu, $1 ranks by bodies" mpirun -n "$1" "$abd" run "$2" -o "$run-b$1.abd" --steps "$3" --set solver.ranks=bodies
+  expect 0 '' "$abd" verify "$run-b$1.abd"
+  near=$(sqlite3 "$run.abd" "ATTACH '$run-b$1.abd' AS b; SELECT count(*) = $3 AND min(b.report.converged) AND
+    max(abs(a.kinetic - b.report.kinetic) / (1e-9 + a.kinetic)) < 1e-3 AND max(a.body_pairs != b.report.body_pairs) = 0
+    FROM main.report a JOIN b.report USING (step) WHERE step <= $3")
+  [ "$near" = 1 ] || wrong "$2: bodies divided among $1 ranks: far from one process"
+}
+bodies 2 net.json 25
+bodies 3 net.json 25
+bodies 4 net.json 25
+bodies 3 pile.json 8
+bodies 2 belt.json 20
+mv net-b3.abd again.abd
+bodies 3 net.json 25
+same again.abd net-b3.abd "bodies divided among 3 ranks, twice"
+expect 2 'has joints' mpirun -n 2 "$abd" run octopus.json -o no.abd --steps 1 --set solver.ranks=bodies
 
 # a rank that dies: the others end within seconds, and the run goes on with any number of ranks
 mpirun -n 3 "$abd" run pile.json -o killed.abd --steps 14 >killed.txt 2>&1 &

@@ -1,0 +1,178 @@
+/* The division of the bodies by their loads: rank 0 partitions the graph of pairs if the loads of the ranks differ too
+ * much. Loads are counts of work, not times, so that a run has the same bits run after run. See mpi/part.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/constant.h"
+#include "mpi/part.h"
+
+/* ---- loads ---- */
+
+/* [us] on a core of a Xeon, measured on nets: of counts, of iterations of Newton and of conjugate gradients. */
+static const double box_test = 0.02, distance = 0.7, ccd_call = 2.8, acting_pair = 0.8, body_newton = 2,
+                    body_solve = 0.2;
+
+static double pair_load_of(const Pair *p, int iterations) {
+  bool acts = p->contact.count > 0 || p->friction.count > 0;
+  return box_test * (double)p->counts.box_tests + distance * (double)p->counts.distances +
+         ccd_call * (double)p->counts.ccd_calls + (acts ? acting_pair * iterations : 0);
+}
+
+static void add_load(Part *s, int body, double load) {
+  if (s->own[body]) s->load[body] += (float)(0.5 * load);
+}
+
+/* The mean over steps, each with half of the weight of the next. A pair's load is that of its bodies in halves, also if
+ * two ranks evaluate it. */
+static double update_loads(Part *s) {
+  const Pairs *pairs = &s->cpu->pairs;
+  const AbdStepReport *r = s->cpu->report;
+  double total = 0, own = 1 + body_newton * r->iterations + body_solve * r->linear_iterations;
+  for (int k = 0; k < s->own_count; k++) {
+    int i = s->own_body[k];
+    s->load[i] *= 0.5F;
+    add_load(s, i, own);
+  }
+  for (int k = 0; k < pairs->count; k++) {
+    const int *body = pairs->body[k];
+    double load = pair_load_of(pairs_at(pairs, k), r->iterations);
+    bool both = s->owner[body[0]] >= 0 && s->owner[body[1]] >= 0;
+    for (int side = 0; side < 2; side++) add_load(s, body[side], both ? 0.5 * load : load);
+  }
+  for (int k = 0; k < s->own_count; k++) total += s->load[s->own_body[k]];
+  return total;
+}
+
+/* ---- the graph ---- */
+
+/* A pair that acts, cut between two ranks, couples them in the linear system; others are evaluated twice alone. */
+static const float acting_strength = 10;
+
+typedef struct GraphRecord {
+  int a, b; /* a pair with its strength; b = -1: a body with its load */
+  float load;
+} GraphRecord;
+
+static bool put_graph(Part *s) {
+  const Pairs *pairs = &s->cpu->pairs;
+  if (!part_open(s)) return false;
+  for (int k = 0; k < s->own_count; k++) {
+    int i = s->own_body[k];
+    if (!part_put(s, &(GraphRecord){i, -1, s->load[i]}, sizeof(GraphRecord))) return false;
+  }
+  for (int k = 0; k < pairs->count; k++) {
+    const int *body = pairs->body[k];
+    if (s->owner[body[0]] < 0 || s->owner[body[1]] < 0 || !counts_pair(s->cpu, k)) continue;
+    const Pair *p = pairs_at(pairs, k);
+    float strength = p->contact.count > 0 || p->friction.count > 0 ? acting_strength : 1;
+    if (!part_put(s, &(GraphRecord){body[0], body[1], strength}, sizeof(GraphRecord))) return false;
+  }
+  uint64_t size = s->out.size;
+  memcpy(s->out.bytes, &size, sizeof size);
+  return true;
+}
+
+typedef struct Division {
+  BodyGraph graph;
+  int *before, *owner; /* per moving body */
+  int *slot;           /* per body: index among the moving ones */
+} Division;
+
+static void division_free(Division *d) {
+  void *array[] = {d->graph.first, d->graph.neighbour, d->graph.strength, d->graph.weight, d->before, d->owner,
+                   d->slot};
+  for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
+}
+
+/* The number of neighbours of each body, then their lists. */
+static void read_graph(const Part *s, Division *d, bool lists) {
+  double mean = s->mean_load * s->count / d->graph.count;
+  for (PartReader in = {.rank = -1}; part_next(s, &in);) {
+    GraphRecord r;
+    part_take(&in, &r, sizeof r);
+    int a = d->slot[r.a], b = r.b < 0 ? -1 : d->slot[r.b];
+    if (b < 0) {
+      d->graph.weight[a] = 1 + (int)(10 * r.load / mean);
+    } else if (lists) {
+      d->graph.strength[d->graph.first[a]] = d->graph.strength[d->graph.first[b]] = (int)r.load;
+      d->graph.neighbour[d->graph.first[a]++] = b;
+      d->graph.neighbour[d->graph.first[b]++] = a;
+    } else {
+      d->graph.first[a + 1]++, d->graph.first[b + 1]++;
+    }
+  }
+}
+
+static bool build_graph(const Part *s, Division *d) {
+  const Model *m = s->model;
+  size_t n = (size_t)m->moving_count;
+  d->graph.count = m->moving_count;
+  d->graph.first = mem_zeroed(n + 2, sizeof(int));
+  d->graph.weight = mem_zeroed(n, sizeof(int));
+  d->before = mem_alloc(n, sizeof(int));
+  d->owner = mem_alloc(n, sizeof(int));
+  d->slot = mem_alloc((size_t)m->body_count, sizeof(int));
+  if (!d->graph.first || !d->graph.weight || !d->before || !d->owner || !d->slot) return false;
+  for (int k = 0; k < m->moving_count; k++) d->slot[m->moving[k]] = k, d->before[k] = s->owner[m->moving[k]];
+  read_graph(s, d, false);
+  for (int k = 0; k < m->moving_count; k++) d->graph.first[k + 1] += d->graph.first[k];
+  d->graph.neighbour = mem_alloc((size_t)d->graph.first[n] + 1, sizeof(int));
+  d->graph.strength = mem_alloc((size_t)d->graph.first[n] + 1, sizeof(int));
+  if (!d->graph.neighbour || !d->graph.strength) return false;
+  read_graph(s, d, true);
+  memmove(d->graph.first + 1, d->graph.first, n * sizeof(int)); /* the lists have moved them by one */
+  d->graph.first[0] = 0;
+  return true;
+}
+
+/* On rank 0. Without METIS space is cut again, with the loads as weights. */
+static bool divide(Part *s, Division *d) {
+  const Model *m = s->model;
+  if (!build_graph(s, d)) return false;
+  if (partition_graph(&d->graph, s->count, d->before, d->owner)) return true;
+  Vec3 *point = mem_alloc((size_t)d->graph.count, sizeof *point);
+  double *weight = mem_alloc((size_t)d->graph.count, sizeof *weight);
+  bool good = point && weight;
+  for (int k = 0; good && k < d->graph.count; k++)
+    point[k] = s->cpu->work.state->q.body[m->moving[k]].n[0], weight[k] = d->graph.weight[k];
+  good = good && partition_space(d->graph.count, point, weight, s->count, d->owner);
+  mem_free(point), mem_free(weight);
+  return good;
+}
+
+static bool set_owners(Part *s, int *owner) {
+  const Model *m = s->model;
+  void *bytes = owner;
+  size_t size = (size_t)m->moving_count * sizeof *owner;
+  if (!ranks_spread(&bytes, &size)) return false;
+  for (int k = 0; k < m->moving_count; k++) s->owner[m->moving[k]] = ((int *)bytes)[k];
+  if (s->rank) free(bytes);
+  return true;
+}
+
+static bool divide_anew(Part *s) {
+  Division d = {0};
+  bool good = ranks_agree(put_graph(s)) && ranks_collect(&s->out, &s->in, s->first);
+  if (good && s->rank == 0) good = divide(s, &d);
+  good = ranks_agree(good) && set_owners(s, d.owner);
+  division_free(&d);
+  s->since_division = 0;
+  s->divisions++;
+  return good;
+}
+
+bool part_measure(Part *s) {
+  double total = update_loads(s), largest = total;
+  int rank = s->rank;
+  ranks_sum(&total, 1);
+  ranks_most(&largest, &rank);
+  s->mean_load = total / s->count;
+  s->imbalance = s->mean_load > 0 ? largest / s->mean_load : 1;
+  return true;
+}
+
+/* The first division is by space and may be changed after the first step. */
+bool part_balance(Part *s) {
+  bool soon = s->divisions > 0 && ++s->since_division < RANKS_PATIENCE;
+  return soon || s->imbalance < RANKS_UNEVEN || divide_anew(s);
+}

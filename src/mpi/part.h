@@ -1,0 +1,106 @@
+/* The bodies that this rank steps, and its halo (cpu/domain.h, docs/scale.md). */
+#ifndef ABD_MPI_PART_H
+#define ABD_MPI_PART_H
+
+#include "cpu/cpu.h"
+#include "mpi/partition.h"
+#include "mpi/ranks.h"
+
+/* An entry of the matrix between an own body and one of the halo. */
+typedef struct Coupling {
+  int column; /* of the own body */
+  int halo;   /* index in the order in which the halo is received */
+  double block[144];
+} Coupling;
+
+/* Conjugate gradients over the unknowns of islands that several ranks share. */
+typedef struct Gradients {
+  Coupling *coupling;
+  int coupling_count, coupling_capacity;
+  double *vector; /* five of them */
+  int vector_capacity;
+} Gradients;
+
+typedef struct Part {
+  Domain domain;
+  IslandLink link;
+  Cpu *cpu;
+  const Model *model; /* of the world */
+  Model view;         /* the same, whose moving bodies are the own ones and the halo */
+  int rank, count;
+  int *owner;         /* per body: rank, -1 if it does not move */
+  unsigned char *own; /* per body */
+  int *own_body;      /* ascending */
+  int own_count;
+  int *known; /* own and not moving */
+  int *moving;
+  int *label;
+  bool divided;
+  /* The halo in the order in which it is received, by rank and then by body; and the own bodies that others have in
+   * theirs, in the order in which they are sent. Those of rank r are first[r] up to first[r + 1]. */
+  int *halo_by_rank, *sent;
+  int halo_capacity, halo_by_rank_capacity, sent_capacity, sent_count;
+  int *halo; /* ascending */
+  int halo_count;
+  int *place; /* per body of the halo: its index in halo_by_rank */
+  size_t *halo_first, *sent_first;
+  size_t *byte_out, *byte_in; /* the same in bytes */
+  uint64_t *entry;            /* scratch: rank and body */
+  int entry_capacity;
+  Packet out, in;
+  char *out_bytes, *in_bytes;
+  int out_capacity, in_capacity;
+  size_t *first;
+  Gradients gradients;
+  Packet contacts; /* rank 0: AbdContact of all ranks */
+  size_t *contact_first;
+  float *load;        /* per own body */
+  double mean_load;   /* of a rank */
+  double imbalance;   /* load of the busiest rank over the mean */
+  double waited;      /* [s] in exchanges before this step */
+  int since_division; /* steps */
+  int divisions;
+} Part;
+
+/* A place in the packets of all ranks, as records of one size with the number of bytes in front. */
+bool part_open(Part *part);
+bool part_put(Part *part, const void *record, size_t size);
+Outcome part_share(Part *part, MeetingKind kind, Outcome own);
+typedef struct PartReader {
+  const char *at, *end;
+  int rank;
+} PartReader;
+/* Moves to the next record, of this rank too; false after the last. */
+bool part_next(const Part *part, PartReader *reader);
+void part_take(PartReader *reader, void *record, size_t size);
+/* Exchanges records of the halo: fill writes that of an own body, use reads that of a body of the halo. */
+typedef void PartFill(const Cpu *cpu, int body, void *record);
+typedef void PartUse(Cpu *cpu, int body, const void *record);
+bool part_reserve_swap(Part *part, size_t size);
+void part_swap(Part *part, size_t size, PartFill *fill, PartUse *use);
+
+/* link.c */
+bool part_unite(void *self, int *parent);
+bool part_carry(void *self, Islands *islands, int old_count);
+bool part_count(void *self, Islands *islands);
+Outcome part_share_islands(void *self, Cpu *cpu, Sharing what, Outcome own);
+bool part_clusters(void *self, const int *root, const int *label, struct Cluster *cluster);
+/* solve.c */
+Outcome part_solve(void *self, Cpu *cpu, int pivots, bool *raised);
+void gradients_destroy(Gradients *gradients);
+/* balance.c, after a step: the imbalance of loads; then a new division if it is large. False if memory is out. */
+bool part_measure(Part *part);
+bool part_balance(Part *part);
+/* collect.c */
+Outcome part_finish(void *self, Cpu *cpu, State *after, Outcome own);
+/* Joins what the control of each rank has written. */
+Outcome part_report(Part *part, AbdStepReport *report);
+/* The contacts of the last step; on rank 0 those of all ranks. All are counted. */
+size_t part_contacts(const Part *part, AbdContact *contact, size_t capacity);
+
+/* What keeps the bodies of a world from being divided, as "joints"; NULL if nothing does. */
+const char *part_obstacle(const Model *model);
+/* Divides the bodies of a world; false if memory is out. */
+bool part_create(Cpu *cpu);
+
+#endif

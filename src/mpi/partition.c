@@ -1,0 +1,99 @@
+/* See mpi/partition.h. */
+#include "mpi/partition.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+#ifdef ABD_METIS
+#include <metis.h>
+#endif
+
+/* ---- space ---- */
+
+typedef struct Place {
+  double x, weight;
+  int index;
+} Place;
+
+static int compare_places(const void *x, const void *y) {
+  const Place *a = x, *b = y;
+  if (a->x != b->x) return a->x < b->x ? -1 : 1;
+  return a->index - b->index;
+}
+
+static int widest_axis(const Place *place, int count, const Vec3 *point) {
+  Vec3 low = point[place[0].index], high = low;
+  for (int k = 1; k < count; k++) {
+    Vec3 p = point[place[k].index];
+    low = vec3(least(low.x, p.x), least(low.y, p.y), least(low.z, p.z));
+    high = vec3(most(high.x, p.x), most(high.y, p.y), most(high.z, p.z));
+  }
+  Vec3 size = sub(high, low);
+  return size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2;
+}
+
+/* Parts first .. first + parts - 1. The cut gives each side the share of its parts. */
+static void cut(Place *place, int count, const Vec3 *point, int first, int parts, int *owner) {
+  if (parts == 1 || count == 0) {
+    for (int k = 0; k < count; k++) owner[place[k].index] = first;
+    return;
+  }
+  int axis = widest_axis(place, count, point), lower = parts / 2, at = 0;
+  double total = 0, sum = 0;
+  for (int k = 0; k < count; k++) place[k].x = component(point[place[k].index], axis), total += place[k].weight;
+  qsort(place, (size_t)count, sizeof *place, compare_places);
+  while (at < count && sum + 0.5 * place[at].weight < total * lower / parts) sum += place[at++].weight;
+  cut(place, at, point, first, lower, owner);
+  cut(place + at, count - at, point, first + lower, parts - lower, owner);
+}
+
+bool partition_space(int count, const Vec3 *point, const double *weight, int parts, int *owner) {
+  Place *place = mem_alloc((size_t)count, sizeof *place);
+  if (!place) return false;
+  for (int k = 0; k < count; k++) place[k] = (Place){0, weight[k], k};
+  cut(place, count, point, 0, parts, owner);
+  mem_free(place);
+  return true;
+}
+
+/* ---- graphs ---- */
+
+#ifdef ABD_METIS
+/* Gives each new part the name of the old one with which it shares most weight. */
+static void keep_names(const BodyGraph *g, int parts, const int *before, int *owner, double *common, int *name) {
+  memset(common, 0, (size_t)parts * (size_t)parts * sizeof *common);
+  for (int i = 0; i < g->count; i++) common[owner[i] * parts + before[i]] += g->weight[i];
+  for (int p = 0; p < parts; p++) name[p] = -1;
+  for (int round = 0; round < parts; round++) {
+    int best = -1;
+    for (int k = 0; k < parts * parts; k++)
+      if (common[k] >= 0 && (best < 0 || common[k] > common[best])) best = k;
+    int part = best / parts, old = best % parts;
+    name[part] = old;
+    for (int k = 0; k < parts; k++) common[part * parts + k] = common[k * parts + old] = -1;
+  }
+  for (int i = 0; i < g->count; i++) owner[i] = name[owner[i]];
+}
+
+bool partition_graph(const BodyGraph *g, int parts, const int *before, int *owner) {
+  double *common = mem_alloc((size_t)parts * (size_t)parts, sizeof *common);
+  int *name = mem_alloc((size_t)parts, sizeof *name);
+  idx_t n = g->count, constraints = 1, count = parts, cut_edges, options[METIS_NOPTIONS];
+  _Static_assert(sizeof(idx_t) == sizeof(int), "METIS with 32-bit indices");
+  METIS_SetDefaultOptions(options);
+  options[METIS_OPTION_SEED] = 1;
+  bool good = common && name &&
+              METIS_PartGraphKway(&n, &constraints, g->first, g->neighbour, g->weight, NULL, g->strength, &count, NULL,
+                                  NULL, options, &cut_edges, owner) == METIS_OK;
+  if (good) keep_names(g, parts, before, owner, common, name);
+  mem_free(common), mem_free(name);
+  return good;
+}
+#else
+bool partition_graph(const BodyGraph *g, int parts, const int *before, int *owner) {
+  (void)g, (void)parts, (void)before, (void)owner;
+  return false;
+}
+#endif

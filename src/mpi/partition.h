@@ -1,0 +1,21 @@
+/* Which rank owns a body. First by cutting space in halves, by the coordinate in which the bodies spread most. Then, if
+ * loads are known, by METIS on the graph of pairs. Tested by tests/test_partition.c. */
+#ifndef ABD_MPI_PARTITION_H
+#define ABD_MPI_PARTITION_H
+
+#include "math/vec.h"
+
+/* The graph of bodies: edges e of body i are neighbour[first[i]] .. neighbour[first[i + 1] - 1], each in both lists. */
+typedef struct BodyGraph {
+  int count;
+  int *first, *neighbour, *weight;
+  int *strength; /* per entry of neighbour: cost of cutting the edge */
+} BodyGraph;
+
+/* owner[i]: the part of point i, of weight[i] > 0. False if memory is out. */
+bool partition_space(int count, const Vec3 *point, const double *weight, int parts, int *owner);
+/* The same for a graph; before: the parts so far, whose names are kept as far as possible. False if there is no METIS,
+ * if it fails or memory is out. */
+bool partition_graph(const BodyGraph *graph, int parts, const int *before, int *owner);
+
+#endif

@@ -1,0 +1,94 @@
+/* The division of bodies among ranks (mpi/partition.h), compiled here without MPI, and its constants. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "kernel/constant.h"
+#include "mpi/partition.c"
+
+enum { SIDE = 24, COUNT = SIDE * SIDE, PARTS = 6 };
+
+static double share(const int *owner, const double *weight, int part) {
+  double sum = 0, total = 0;
+  for (int k = 0; k < COUNT; k++) total += weight[k], sum += owner[k] == part ? weight[k] : 0;
+  return sum * PARTS / total;
+}
+
+/* Points of a square grid; those of the left half weigh three times as much. */
+static void make_points(Vec3 *point, double *weight) {
+  for (int k = 0; k < COUNT; k++) {
+    point[k] = vec3(k % SIDE, k / SIDE, 0);
+    weight[k] = k % SIDE < SIDE / 2 ? 3 : 1;
+  }
+}
+
+static void test_space(void **state) {
+  static Vec3 point[COUNT];
+  static double weight[COUNT];
+  static int owner[COUNT], again[COUNT];
+  (void)state;
+  make_points(point, weight);
+  assert_true(partition_space(COUNT, point, weight, PARTS, owner));
+  assert_true(partition_space(COUNT, point, weight, PARTS, again));
+  assert_memory_equal(owner, again, sizeof owner);
+  for (int p = 0; p < PARTS; p++) assert_in_range((int)(100 * share(owner, weight, p)), 85, 115);
+  assert_true(partition_space(3, point, weight, PARTS, owner)); /* more parts than points */
+  for (int k = 0; k < 3; k++) assert_in_range(owner[k], 0, PARTS - 1);
+}
+
+/* The grid's graph. */
+static void make_graph(BodyGraph *g, const double *weight) {
+  int edges = 0;
+  for (int k = 0; k < COUNT; k++) {
+    g->first[k] = edges;
+    g->weight[k] = (int)weight[k];
+    if (k % SIDE) g->neighbour[edges++] = k - 1;
+    if (k % SIDE < SIDE - 1) g->neighbour[edges++] = k + 1;
+    if (k >= SIDE) g->neighbour[edges++] = k - SIDE;
+    if (k < COUNT - SIDE) g->neighbour[edges++] = k + SIDE;
+  }
+  g->first[COUNT] = edges;
+}
+
+static void test_graph(void **state) {
+  static Vec3 point[COUNT];
+  static double weight[COUNT];
+  static int first[COUNT + 1], neighbour[4 * COUNT], whole[COUNT], before[COUNT], owner[COUNT];
+  BodyGraph g = {COUNT, first, neighbour, whole, NULL};
+  int kept = 0, cut_edges = 0;
+  (void)state;
+  make_points(point, weight);
+  make_graph(&g, weight);
+  assert_true(partition_space(COUNT, point, weight, PARTS, before));
+  if (!partition_graph(&g, PARTS, before, owner)) {
+    print_message("skipped: a build without METIS\n");
+    return;
+  }
+  for (int p = 0; p < PARTS; p++) assert_in_range((int)(100 * share(owner, weight, p)), 90, 110);
+  for (int k = 0; k < COUNT; k++) {
+    kept += owner[k] == before[k];
+    for (int e = first[k]; e < first[k + 1]; e++) cut_edges += owner[k] != owner[neighbour[e]];
+  }
+  assert_true(kept > COUNT / 3); /* parts keep the names of those they share most with */
+  assert_true(cut_edges / 2 < 5 * SIDE);
+}
+
+/* tests/cli/ranks.sh runs with them; docs/scale.md has what other values do. */
+static void test_constants(void **state) {
+  (void)state;
+  assert_true(RANKS_TOLERANCE == 1e-2);
+  assert_true(RANKS_UNEVEN == 1.15);
+  assert_int_equal(RANKS_PATIENCE, 5);
+  assert_int_equal(RANKS_BODIES, 100);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_space),
+      cmocka_unit_test(test_graph),
+      cmocka_unit_test(test_constants),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -219,7 +219,7 @@ static Affine relative_at(const Sweep *s, double t) {
   return affine_relative(&end[0], &end[1]);
 }
 
-/* The least singular value of m, but not 0: half a turn passes through a flat b, and a small value meets all stencils. */
+/* The least singular value of m, but not 0: half a turn passes through a flat b. */
 static double least_singular(Mat3 m) {
   double value[3];
   Mat3 axes;
@@ -239,17 +239,20 @@ static void motion_at(const Sweep *s, double t, double *rate, double *turn, doub
 }
 
 /* Sets the length of a window that begins at t0, and its radius. b turns little in it, and paths in b's rest frame
- * leave their chords by little, both compared with the size of a: a wide window meets most stencils. */
+ * leave their chords by little, both compared with the size of a: a wide window meets most stencils. If b turns too far
+ * for some hundred windows, because it is nearly flat, one window has all stencils. */
 static void window_size(const Sweep *s, double limit, SweepWindow *w) {
+  const double shortest = SWEEP_FIRST * SWEEP_FIRST;
   double rate = s->rate, turn = s->turn, stretch = s->sigma;
   if (w->t0 > 0 && s->turn > 0) motion_at(s, w->t0, &rate, &turn, &stretch);
-  double longest = s->turn > 0 ? most(SWEEP_TURN / turn, SWEEP_FIRST * SWEEP_TURN / s->turn) : 1;
   double straight = turn * rate > 0 ? sqrt(4 * SWEEP_LONG * s->a.radius / (turn * rate)) : 1;
-  longest = most(least(longest, straight), SWEEP_FIRST * longest);
-  longest = least(longest, most(2 * s->a.radius / s->rate, SWEEP_FIRST * SWEEP_FIRST));
-  w->length = least(w->length, least(longest, limit - w->t0));
-  turn = least(turn * w->length, 0.9);
-  w->radius = (s->floor + 0.25 * turn * rate * w->length / (1 - turn)) / (stretch * (1 - turn));
+  double longest = least(straight, 2 * s->a.radius / s->rate), most_turn = turn > 0 ? SWEEP_TURN / turn : 1;
+  w->length = least(least(w->length, most(longest, shortest)), limit - w->t0);
+  bool flat = most_turn < shortest && most_turn < w->length;
+  w->length = flat ? limit - w->t0 : least(w->length, most_turn);
+  turn *= w->length;
+  double bend = 0.25 * turn * rate * w->length / (1 - turn);
+  w->radius = flat ? INFINITY : (s->floor + bend) / (stretch * (1 - turn));
 }
 
 /* Growing windows of the step: an early hit then needs only a short sweep. limit: how far they are needed. */

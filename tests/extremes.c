@@ -59,11 +59,7 @@ typedef struct Family {
 static const struct {
   const char *name, *why;
 } known[] = {
-    {"speed-dart-5000", "does not converge: a thin cone on a held sheet, 50 m in a step"},
-    {"speed-free-5000", "many iterations: a ball drives a free sheet before it, 50 m in a step"},
-    {"spin-pair-10000", "323 iterations: two bars hit each other at 500 m/s"},
-    {"size-auto-1", "the first step does not end: cubes down to 0.1 mm within the automatic range of 0.24 m"},
-    {"size-tower-0.001", "does not converge: cubes of 1 mm and 0.1 mm within a range of 1 mm on a tower of 1.1 km"},
+    {"size-tower-0.001", "714 iterations: cubes of 1 mm and 0.1 mm within a range of 1 mm on a tower of 1.1 km"},
     {"rate-rings-10", "many iterations in all sub-steps: twelve rings fall on each other at dt 1/10"},
     {"rate-rings-5", "many iterations in all sub-steps: the same at dt 1/5"},
     {NULL, NULL},

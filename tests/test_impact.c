@@ -147,6 +147,28 @@ static void test_rod(void **state) {
 
 /* ---- rest ---- */
 
+/* A hundred balls with e = 0.5 fall into a bowl of four planes and come to rest. */
+static void test_bowl(void **state) {
+  (void)state;
+  AbdWorldDef def = bouncing(0.01, 0.5);
+  def.contact.friction = 0.3;
+  Lab lab = lab_open(def);
+  const Vec3 normal[] = {{0.6, 0, 0.8}, {-0.6, 0, 0.8}, {0, 0.6, 0.8}, {0, -0.6, 0.8}};
+  for (int k = 0; k < 4; k++) lab_ground(&lab, normal[k]);
+  MeshData ball = {0};
+  assert_true(shape_sphere(0.05, 1, &ball));
+  AbdMeshId mesh = lab_mesh(&lab, &ball, 0, false);
+  int count = getenv("ABD_TEST_SHORT") ? 25 : 100;
+  for (int k = 0; k < count; k++)
+    lab_body(&lab, mesh, vec3(0.13 * (k % 5) - 0.25, 0.13 * (k / 5 % 5) - 0.27, 0.8 + 0.13 * (k / 25)), vec3(0, 0, 0));
+  lab_run(&lab, 2.5);
+  double fastest = 0;
+  for (int k = 0; k < count; k++) fastest = fmax(fastest, norm(lab_velocity(&lab, (AbdBodyId){(uint32_t)k + 5})));
+  lab_expect_below("fastest ball [m/s]", fastest, 0.02);
+  lab_expect_no_crossing(&lab);
+  lab_close(&lab);
+}
+
 /* Balls in a box come to rest: slow impacts do not bounce. */
 static void test_rest(void **state) {
   (void)state;
@@ -225,9 +247,10 @@ static void test_bad_values(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rebound),   cmocka_unit_test(test_no_loss), cmocka_unit_test(test_cradle),
-      cmocka_unit_test(test_two_balls), cmocka_unit_test(test_rod),     cmocka_unit_test(test_rest),
-      cmocka_unit_test(test_threshold), cmocka_unit_test(test_pairs),   cmocka_unit_test(test_bad_values),
+      cmocka_unit_test(test_rebound),    cmocka_unit_test(test_no_loss),   cmocka_unit_test(test_cradle),
+      cmocka_unit_test(test_two_balls),  cmocka_unit_test(test_rod),       cmocka_unit_test(test_rest),
+      cmocka_unit_test(test_bowl),       cmocka_unit_test(test_threshold), cmocka_unit_test(test_pairs),
+      cmocka_unit_test(test_bad_values),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

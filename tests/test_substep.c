@@ -125,10 +125,10 @@ static void test_limits(void **state) {
   assert_int_equal(b.lab.world->state.level, 1);
   b.lab.world->model.def.solver.max_iterations = 200; /* of a step that is not split */
   bench_step(&b, 0, 0, 100000);                       /* after a shortest one that fails longer ones follow */
-  assert_int_equal(r->substeps, 10);
-  assert_int_equal(r->given_up, 8);
+  assert_int_equal(r->substeps, 13);
+  assert_int_equal(r->given_up, 11);
   assert_int_equal(r->outcome, ABD_STOPPED_AT_MAX_ITERATIONS);
-  assert_int_equal(r->iterations, (8 + 10) * 150);
+  assert_int_equal(r->iterations, (11 + 13) * 150);
   b.lab.world->model.def.solver.substeps = ABD_SUBSTEPS_OFF;
   bench_step(&b, 0, 0, 100000);
   assert_int_equal(r->substeps, 1);

@@ -90,7 +90,8 @@ typedef enum AbdIntegrator {
 
 typedef struct AbdContactDef {
   double
-      range; /* dhat [m]: surfaces nearer than separation + range repel; 0 = 1/1000 of the dynamic bodies' mean size */
+      range; /* dhat [m]: surfaces nearer than separation + range repel; 0 = 1/1000 of the dynamic bodies' mean size, at
+                most 1/10 of the smallest one's */
   double separation;       /* [m] surfaces never come nearer than this, 0 */
   double stiffness;        /* factor on the automatic contact stiffness, 1 */
   double friction;         /* Coulomb coefficient of bodies and pairs without their own, 0 */

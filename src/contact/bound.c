@@ -219,9 +219,44 @@ static Affine relative_at(const Sweep *s, double t) {
   return affine_relative(&end[0], &end[1]);
 }
 
+/* The least singular value of m, but not 0: half a turn passes through a flat b. */
+static double least_singular(Mat3 m) {
+  double value[3];
+  Mat3 axes;
+  eigen3(mat3_tmul(m, m), value, &axes);
+  double square = least(value[0], least(value[1], value[2]));
+  return sqrt(most(square, 1e-6)) * (1 - 1e-9);
+}
+
+/* Rate, turn and stretch at a time of the step. With M(t) = A_b(t) A_b(0)^-1 = I + t G they are W(t) = M^-1 W(0) and
+ * G(t) = G M^-1. A turn by a right angle has |G| = 2, but M shrinks to 0.7 at the least. */
+static void motion_at(const Sweep *s, double t, double *rate, double *turn, double *stretch) {
+  Mat3 start = affine_linear(&s->q[1]), d = affine_linear(&s->d[1]), at = mat3_add(start, mat3_scale(t, d));
+  double kept = least_singular(mat3_mul(at, mat3_inverse(start)));
+  *rate = s->rate / kept;
+  *turn = s->turn / kept;
+  *stretch = least_singular(at);
+}
+
+/* Sets the length of a window that begins at t0, and its radius. b turns little in it, and paths in b's rest frame
+ * leave their chords by little, both compared with the size of a: a wide window meets most stencils. If b turns too far
+ * for some hundred windows, because it is nearly flat, one window has all stencils. */
+static void window_size(const Sweep *s, double limit, SweepWindow *w) {
+  const double shortest = SWEEP_FIRST * SWEEP_FIRST;
+  double rate = s->rate, turn = s->turn, stretch = s->sigma;
+  if (w->t0 > 0 && s->turn > 0) motion_at(s, w->t0, &rate, &turn, &stretch);
+  double straight = turn * rate > 0 ? sqrt(4 * SWEEP_LONG * s->a.radius / (turn * rate)) : 1;
+  double longest = least(straight, 2 * s->a.radius / s->rate), most_turn = turn > 0 ? SWEEP_TURN / turn : 1;
+  w->length = least(least(w->length, most(longest, shortest)), limit - w->t0);
+  bool flat = most_turn < shortest && most_turn < w->length;
+  w->length = flat ? limit - w->t0 : least(w->length, most_turn);
+  turn *= w->length;
+  double bend = 0.25 * turn * rate * w->length / (1 - turn);
+  w->radius = flat ? INFINITY : (s->floor + bend) / (stretch * (1 - turn));
+}
+
 /* Growing windows of the step: an early hit then needs only a short sweep. limit: how far they are needed. */
 bool sweep_window_next(const Sweep *s, double limit, SweepWindow *w) {
-  double longest = s->turn > 0 ? SWEEP_TURN / s->turn : 1;
   if (w->count++) {
     if (w->t0 + w->length == w->t0) return false;
     w->t0 += w->length;
@@ -232,12 +267,8 @@ bool sweep_window_next(const Sweep *s, double limit, SweepWindow *w) {
     w->from = s->from;
   }
   if (!(w->t0 < limit)) return false;
-  w->length = least(w->length, least(longest, limit - w->t0));
+  window_size(s, limit, w);
   w->to = relative_at(s, w->t0 + w->length);
-  double turn = s->turn * w->length / (1 - s->turn * w->t0 > 0.2 ? 1 - s->turn * w->t0 : 0.2);
-  double stretch = s->sigma * (1 - least(s->turn * (w->t0 + w->length), 0.9));
-  double bend = 0.25 * turn * s->rate * w->length / (1 - least(turn, 0.9));
-  w->radius = (s->floor + bend) / stretch;
   return true;
 }
 

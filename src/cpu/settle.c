@@ -137,12 +137,20 @@ static void mark_soft(Settle *s) {
   }
 }
 
+/* The half kick that contact took in the step before acts in this one, see State.taken. If contact has ended, it may
+ * raise the energy. Flights of mechanisms are corrected without this. */
+static void mark_taken(const Work *w, int i, Cluster *c) {
+  if (block_is_vertex(w->model, i) || w->model->body[i].jointed) return;
+  if (norm_sq(w->state->taken[i]) > 0) c->touched = c->tied = true;
+}
+
 static void add_block(Settle *s, int i) {
   const Work *w = &s->cpu->work;
   double *work = s->cpu->report->work, gravity, forces;
   Cluster *c = cluster_of(s, i);
   if (block_motion(w->model, i) == ABD_MOTION_DYNAMIC) {
     if (!block_is_vertex(w->model, i) && w->model->body[i].freedom.rotations == 1) c->jointed = c->tied = true;
+    mark_taken(w, i, c);
     cluster_add(c, w, i, s->after);
     cluster_given_work(w, i, s->after, &gravity, &forces);
     work[ABD_WORK_GRAVITY] += gravity;

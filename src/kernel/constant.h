@@ -188,13 +188,15 @@
 #define SUBSTEP_TURN 1.5
 /* [breadths of the body] The same for a body that would approach another one farther. test_substep */
 #define SUBSTEP_WAY 2.0
-/* [halvings] The shortest sub-step is dt / 512. test_substep */
-#define SUBSTEP_LEVELS 9
+/* [halvings] The shortest sub-step is dt / 4096. test_substep */
+#define SUBSTEP_LEVELS 12
 
 /* ---- Automatic settings ---- */
 
 /* [mean diagonal] The contact range, too small to see. test_constant_path */
 #define RANGE_OF_SIZE 1e-3
+/* [smallest diagonal] The same if a body is far smaller than the mean. test_constant_path */
+#define RANGE_OF_SMALLEST 0.1
 /* [ranges a step] The tolerance of Newton's last step. test_constant_count */
 #define TOLERANCE_RANGE 0.1
 /* [friction_speed] A larger one lets bodies stick on slopes too steep. test_constant_count */

@@ -356,25 +356,27 @@ AbdStatus model_add_restitution(Model *model, int a, int b, double restitution, 
   return ABD_OK;
 }
 
-/* The mean size of the dynamic bodies that collide, or of all; 0 if there are none. */
-static double mean_size(const Model *model, bool all) {
-  double sum = 0;
+/* The contact range for the dynamic bodies that collide, or for all; 0 if there are none. */
+static double range_of_sizes(const Model *model, bool all) {
+  double sum = 0, smallest = INFINITY;
   int count = 0;
   for (int i = 0; i < model->body_count; i++) {
     if (!gives_way(&model->body[i]) || (model->body[i].passes && !all)) continue;
     Box box = model->mesh[model->body[i].mesh].box;
-    sum += norm(sub(box.hi, box.lo));
+    double size = norm(sub(box.hi, box.lo));
+    if (size > 0) smallest = least(smallest, size);
+    sum += size;
     count++;
   }
-  return count ? sum / count : 0;
+  return count ? least(RANGE_OF_SIZE * sum / count, RANGE_OF_SMALLEST * smallest) : 0;
 }
 
 /* Contact range: a thousandth of the mean size of the dynamic bodies, so that a scene in millimetres behaves as the
- * same scene in metres. */
+ * same scene in metres. If one of them is far smaller than the mean, a tenth of its size. */
 static double automatic_range(const Model *model) {
-  double size = mean_size(model, false);
-  if (!(size > 0)) size = mean_size(model, true);
-  return size > 0 ? RANGE_OF_SIZE * size : 1e-3;
+  double range = range_of_sizes(model, false);
+  if (!(range > 0)) range = range_of_sizes(model, true);
+  return range > 0 && range < INFINITY ? range : 1e-3;
 }
 
 static bool any_friction(const Model *model) {

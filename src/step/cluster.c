@@ -135,21 +135,23 @@ static void slow_turning(Cluster *c) {
   c->gain -= share * c->turning_energy;
 }
 
-/* A flight changes no energy: gains and small losses are corrected. Springs exchange energy with the motion: their
- * error oscillates and is a part of what they exchange, and no correction is possible at rest. Contact may take
- * energy. */
+/* A flight of a mechanism changes no energy: gains and small losses are corrected. A body alone flies exactly under
+ * `rigid`; other integrators take energy, and give some when BDF2 follows a step of Euler. Springs exchange energy
+ * with the motion: their error oscillates and is a part of what they exchange, and no correction is possible at rest.
+ * Contact may take energy. */
 static bool corrects(const Cluster *c) {
-  if (c->touched) return c->gain > 0;
+  if (c->touched || !c->jointed) return c->gain > 0;
   return c->sprung ? c->gain > c->exchange : c->gain > -ENERGY_CORRECTED * c->scaled;
 }
 
 void cluster_close(Cluster *c) {
   c->factor = 1;
   c->scaled = c->kinetic;
-  if (c->driven || !(c->mass > 0) || (!c->touched && !c->jointed)) return;
+  bool exact = !c->touched && !c->jointed && c->keeps_spin;
+  if (c->driven || !(c->mass > 0) || exact) return;
   if (!c->tied) c->scaled = find_rigid_motion(c);
   if (c->scaled > 0 && corrects(c)) c->factor = sqrt(most(0, 1 - c->gain / c->scaled));
-  if (!c->tied && c->touched) slow_turning(c);
+  if (!c->tied && (c->touched || !c->jointed)) slow_turning(c);
 }
 
 bool cluster_changes(const Cluster *c) { return c->factor != 1 || norm_sq(sub(c->turning_kept, c->turning)) > 0; }

@@ -133,9 +133,11 @@ static double resting_share(const Work *w, int i) {
   return d.end_kick / (d.start * d.end_kick + d.start_kick);
 }
 
-/* Contact takes at most the kick's component against its own direction, and no more than that part of its impulse. */
+/* Contact takes at most the kick's component against its own direction, and no more than that part of its impulse. A
+ * body at its target was not pushed: what separates it from there is rounding. */
 Vec3 flight_taken(const Work *w, int i) {
-  Vec3 push = scale(1 / w->h, sub(w->q.body[i].n[0], w->target.body[i].n[0]));
+  Vec3 to = w->target.body[i].n[0], way = sub(w->q.body[i].n[0], to), push = scale(1 / w->h, way);
+  if (!(norm(way) > ROUNDING_DISTANCE * norm(to))) return vec3(0, 0, 0);
   double size = norm(push), against = size > 0 ? -dot(flight_last_kick(w, i), push) / size : 0;
   return against > 0 ? scale(-least(resting_share(w, i) * size, against) / size, push) : vec3(0, 0, 0);
 }

@@ -198,7 +198,7 @@ static void test_tolerance(void **state) {
     all += gpu.report.linear_iterations;
     candidates += gpu.report.candidates;
   }
-  lab_expect_near("iterations of conjugate gradients", (double)all, 1894, 70);
+  lab_expect_near("iterations of conjugate gradients", (double)all, 2120, 70);
   lab_expect_near("candidates", (double)candidates, 3431, 300);
   free(bytes);
   lab_close(&cpu);

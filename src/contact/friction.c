@@ -8,29 +8,79 @@
 
 #include "kernel/constant.h"
 
-/* Anchors have the order of the friction points that left them: unique points from the front, duplicates from the back.
- * If no contact has changed, lookups follow that order. */
-typedef struct Lookup {
-  const Anchor *anchor;
-  int count, front, back;
-} Lookup;
+/* Finds items by their keys, which come first in them. Open addressing; few items, or all if memory is out, are compared
+ * one by one. */
+typedef struct KeyIndex {
+  const char *item;
+  size_t size;
+  int count, next; /* items are often looked up in their order */
+  int *slot;       /* 1 + item, 0 = empty; NULL: none */
+  uint32_t mask;
+  int few[512];
+} KeyIndex;
+
+static uint64_t key_at(const KeyIndex *x, int i) {
+  uint64_t key;
+  memcpy(&key, x->item + (size_t)i * x->size, sizeof key);
+  return key;
+}
+
+static uint32_t key_slot(const KeyIndex *x, uint64_t key) {
+  return (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32) & x->mask;
+}
+
+static void index_fill(KeyIndex *x) {
+  memset(x->slot, 0, ((size_t)x->mask + 1) * sizeof(int));
+  for (int i = 0; i < x->count; i++) {
+    uint32_t at = key_slot(x, key_at(x, i));
+    while (x->slot[at]) at = (at + 1) & x->mask;
+    x->slot[at] = i + 1;
+  }
+}
+
+static void index_open(KeyIndex *x, const void *item, size_t size, int count) {
+  uint32_t slots = 512;
+  x->item = item, x->size = size, x->count = count, x->next = 0, x->slot = NULL;
+  while (slots < 2u * (uint32_t)count) slots *= 2;
+  x->mask = slots - 1;
+  if (count > 16) x->slot = slots <= ARRAY_COUNT(x->few) ? x->few : mem_alloc(slots, sizeof(int));
+  if (x->slot) index_fill(x);
+}
+
+static void index_close(KeyIndex *x) {
+  if (x->slot && x->slot != x->few) mem_free(x->slot);
+}
+
+static int index_search(const KeyIndex *x, uint64_t key) {
+  if (!x->slot) {
+    for (int i = 0; i < x->count; i++)
+      if (key_at(x, i) == key) return i;
+    return -1;
+  }
+  for (uint32_t at = key_slot(x, key); x->slot[at]; at = (at + 1) & x->mask)
+    if (key_at(x, x->slot[at] - 1) == key) return x->slot[at] - 1;
+  return -1;
+}
+
+/* The item with a key, -1 if there is none. */
+static int index_find(KeyIndex *x, uint64_t key) {
+  int i = x->next < x->count && key_at(x, x->next) == key ? x->next : index_search(x, key);
+  if (i >= 0) x->next = i + 1;
+  return i;
+}
 
 /* Finds the anchor of the same stencil, else the nearest anchor of the pair and way: stencils change as contacts slide,
- * slips hardly do. */
-static const Anchor *find_anchor(Lookup *l, uint64_t key, Vec3 at) {
-  if (l->front < l->count && l->anchor[l->front].key == key) return &l->anchor[l->front++];
-  if (l->back >= 0 && l->anchor[l->back].key == key) return &l->anchor[l->back--];
-  const Anchor *best = NULL;
+ * slips hardly do. -1 if there is none. */
+static int find_anchor(KeyIndex *x, uint64_t key, Vec3 at) {
+  const Anchor *anchor = (const Anchor *)(const void *)x->item;
+  int same = index_find(x, key), best = -1;
   double best_sq = INFINITY;
-  for (int i = 0; i < l->count; i++) {
-    if (l->anchor[i].key == key) {
-      l->front = i + 1;
-      return &l->anchor[i];
-    }
-    double d = norm_sq(sub(l->anchor[i].at, at));
-    if (d < best_sq && l->anchor[i].key >> FRICTION_WAY_SHIFT == key >> FRICTION_WAY_SHIFT) {
+  if (same >= 0) return same;
+  for (int i = 0; i < x->count; i++) {
+    double d = norm_sq(sub(anchor[i].at, at));
+    if (d < best_sq && anchor[i].key >> FRICTION_WAY_SHIFT == key >> FRICTION_WAY_SHIFT) {
       best_sq = d;
-      best = &l->anchor[i];
+      best = i;
     }
   }
   return best;
@@ -82,30 +132,6 @@ static FrictionPoint *find_same(FrictionPoint *point, int n, const FrictionPoint
   return NULL;
 }
 
-/* The points of the iteration before, with copies of their keys: most of them are found by key again. */
-typedef struct Before {
-  const FrictionPoint *point;
-  int count, next;
-  uint64_t key[256];
-} Before;
-
-static void before_init(Before *b, const FrictionPoint *point, int count) {
-  b->point = point;
-  b->count = count;
-  b->next = 0;
-  for (int i = 0; i < count && i < ARRAY_COUNT(b->key); i++) b->key[i] = point[i].key;
-}
-
-/* Searches from where the last one was found. */
-static const FrictionPoint *find_before(Before *b, uint64_t key) {
-  for (int k = 0, i = b->next; k < b->count; k++, i = i + 1 < b->count ? i + 1 : 0) {
-    if ((i < ARRAY_COUNT(b->key) ? b->key[i] : b->point[i].key) != key) continue;
-    b->next = i + 1 < b->count ? i + 1 : 0;
-    return &b->point[i];
-  }
-  return NULL;
-}
-
 /* What all friction points of a pair share. */
 typedef struct Lag {
   const Pair *pair;
@@ -115,8 +141,8 @@ typedef struct Lag {
   bool drifts;                  /* a surface moves against its body */
   double arm;                   /* [m] at which rolling and spinning are slips */
   double factor[FRICTION_WAYS]; /* load over the normal force */
-  Lookup anchors;
-  Before *before; /* NULL = the step begins */
+  KeyIndex *anchors;
+  KeyIndex *before; /* the points of the iteration before; NULL = the step begins */
 } Lag;
 
 /* With the radius of the smaller body as arm a ball sticks below a rolling speed of friction_speed. */
@@ -153,11 +179,16 @@ static void set_directions(const Lag *l, const Contact *c, FrictionPoint *f) {
   f->yb = mat3_tmul_vec(affine_linear(&l->start[1]), scale(l->arm, e));
 }
 
+static const FrictionPoint *find_point(KeyIndex *x, uint64_t key) {
+  int i = index_find(x, key);
+  return i < 0 ? NULL : (const FrictionPoint *)(const void *)(x->item + (size_t)i * x->size);
+}
+
 /* The anchor of a point, and its slip. */
 static void set_slip(Lag *l, const FrictionPoint *before, FrictionPoint *f) {
-  const Anchor *old = before ? NULL : find_anchor(&l->anchors, f->key, f->ya);
-  f->anchor = before ? before->anchor : old ? (int)(old - l->anchors.anchor) : -1;
-  Vec3 slip = f->anchor < 0 ? vec3(0, 0, 0) : affine_vector(&l->start[1], l->anchors.anchor[f->anchor].slip);
+  const Anchor *anchor = (const Anchor *)(const void *)l->anchors->item;
+  f->anchor = before ? before->anchor : find_anchor(l->anchors, f->key, f->ya);
+  Vec3 slip = f->anchor < 0 ? vec3(0, 0, 0) : affine_vector(&l->start[1], anchor[f->anchor].slip);
   f->slip = resisted(f, slip);
 }
 
@@ -188,7 +219,7 @@ static inline void lag_point(Lag *l, const Contact *c, FrictionWay way, Friction
   if (way != FRICTION_SLIDE) set_directions(l, c, f);
   f->origin = point_gap(pair, f, l->scene, &l->start[0], &l->start[1], true);
   if (l->drifts) f->origin = sub(f->origin, point_drift(l, f));
-  const FrictionPoint *before = l->before ? find_before(l->before, f->key) : NULL;
+  const FrictionPoint *before = l->before ? find_point(l->before, f->key) : NULL;
   set_slip(l, before, f);
   set_load(l, c, before, f);
 }
@@ -234,13 +265,16 @@ bool pair_list_friction(Pair *pair, const ContactScene *scene, const FrictionSta
   Stack s = {.point = pool_extend(&scene->store->friction, &pair->friction, room), .back = room};
   if (!s.point) return false;
   FrictionPoint *first = pair_friction(pair, scene);
-  Before before;
+  KeyIndex before, anchors;
   Lag l = lag_of(pair, scene, start->pose);
-  before_init(&before, first, old);
+  index_open(&before, first, sizeof(FrictionPoint), old);
+  index_open(&anchors, start->anchor, sizeof(Anchor), start->anchor_count);
   l.now = start->now;
-  l.anchors = (Lookup){start->anchor, start->anchor_count, 0, start->anchor_count - 1};
+  l.anchors = &anchors;
   l.before = begins ? NULL : &before;
   list_points(&l, &s);
+  index_close(&before);
+  index_close(&anchors);
   int rest = room - s.back;
   memmove(first, s.point, (size_t)s.unique * sizeof(FrictionPoint));
   memmove(first + s.unique, s.point + s.back, (size_t)rest * sizeof(FrictionPoint));
@@ -322,7 +356,7 @@ static double force_ahead(const Pair *p, const ContactScene *scene, const Contac
 
 /* The matrix has the stiffness of the loads so far. A load far above would push without resistance, so it grows by a
  * factor at most; the rest waits for the next matrix. */
-LoadChange pair_predict_loads(Pair *p, const ContactScene *scene, Nodes step, double weight, bool now) {
+LoadChange pair_predict_loads(Pair *p, const ContactScene *scene, Nodes step, double weight) {
   FrictionPoint *f = pair_friction(p, scene);
   const Contact *contact = pair_contacts(p, scene);
   Lag l = lag_of(p, scene, NULL);
@@ -332,7 +366,7 @@ LoadChange pair_predict_loads(Pair *p, const ContactScene *scene, Nodes step, do
     double ahead = l.factor[friction_way(&f[i])] * force_ahead(p, scene, &contact[f[i].contact], step);
     double change = weight * (ahead - f[i].load);
     f[i].ahead = f[i].load + change;
-    if (now) f[i].load = least(f[i].ahead, LOAD_GROWTH * f[i].load);
+    f[i].load = least(f[i].ahead, LOAD_GROWTH * f[i].load);
     out.change += fabs(change);
     out.load += f[i].ahead;
     f[i < p->friction_unique ? i : f[i].unique].sum += f[i].load;
@@ -342,22 +376,23 @@ LoadChange pair_predict_loads(Pair *p, const ContactScene *scene, Nodes step, do
   return out;
 }
 
-/* Contacts and points are in the same order but for duplicates. */
 LoadChange pair_load_error(const Pair *p, const ContactScene *scene) {
   const Contact *c = pair_contacts(p, scene);
-  Before points;
+  const FrictionPoint *point = pair_friction(p, scene);
   LoadChange out = {0, 0};
   if (!pair_rubs(p)) return out;
-  before_init(&points, pair_friction(p, scene), p->friction.count);
-  for (int i = 0; i < p->friction.count; i++) out.change += points.point[i].load;
+  KeyIndex points;
   Lag l = lag_of(p, scene, NULL);
+  index_open(&points, point, sizeof *point, p->friction.count);
+  for (int i = 0; i < p->friction.count; i++) out.change += point[i].load;
   for (int i = 0; i < p->contact.count; i++)
     for (int way = 0; way < FRICTION_WAYS; way++) {
       if (l.factor[way] == 0) continue;
-      const FrictionPoint *f = find_before(&points, contact_key(&c[i]) | (uint64_t)way << FRICTION_WAY_SHIFT);
+      const FrictionPoint *f = find_point(&points, contact_key(&c[i]) | (uint64_t)way << FRICTION_WAY_SHIFT);
       double now = l.factor[way] * normal_force(p, scene, &c[i]), load = f ? f->load : 0;
       out.change += fabs(now - load) - load;
       out.load += now;
     }
+  index_close(&points);
   return out;
 }

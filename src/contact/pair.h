@@ -192,9 +192,9 @@ bool pair_list_friction(Pair *pair, const ContactScene *scene, const FrictionSta
 typedef struct LoadChange {
   double change, load;
 } LoadChange;
-/* Moves the loads by `weight` towards those of the normal forces that Newton's step leads to by its own equations: at
- * once if `now`, else when the points are listed again. Contacts and points are those of the assembly. */
-LoadChange pair_predict_loads(Pair *pair, const ContactScene *scene, Nodes step, double weight, bool now);
+/* Moves the loads by `weight` towards those of the normal forces that Newton's step leads to by its own equations.
+ * Contacts and points are those of the assembly. */
+LoadChange pair_predict_loads(Pair *pair, const ContactScene *scene, Nodes step, double weight);
 /* The difference between the loads and those of the contacts now, and the sum of the latter. */
 LoadChange pair_load_error(const Pair *pair, const ContactScene *scene);
 /* Gradients by the changes of the loads alone, into ga and gb of pair_moment_sums for stiff sides and into the forces

@@ -26,6 +26,9 @@ typedef struct Accelerator {
   /* Gradient, matrix and Newton's step of the active set. NULL, or too few bodies: the CPU does it, after a fetch. */
   bool (*solves)(int bodies);
   Outcome (*newton)(void *self, struct Cpu *cpu, bool *raised);
+  /* One more solve with the matrix of the last one: adds the answer to Newton's step. The directions hold the change of
+   * the gradient. */
+  Outcome (*correct)(void *self, struct Cpu *cpu);
   /* Copies contacts and friction points to the pairs. */
   Outcome (*fetch)(void *self, struct Cpu *cpu);
   /* A step ends: the counts of all pairs are in the pairs when it returns. May be NULL. */

@@ -3,7 +3,7 @@
  * A Newton step solves A d = -(f + sum of mu l w) with the loads l fixed, and its own equations say which normal forces
  * n + n' d hold at its end. They balance the momentum even if the contacts are far from balance now. The loads move
  * there, and the step is corrected by one more solve with the factor: it is then Newton's step of the energy with the
- * new loads. If another machine has the matrix, the loads wait for the next one. Tested in tests/test_load.c. */
+ * new loads. Tested in tests/test_load.c. */
 #include <string.h>
 
 #include "contact/law.h"
@@ -48,7 +48,7 @@ static void predict_chunk(void *context, int c) {
     int k = cpu->island_pairs.item[e];
     Pair *p = pairs_at(&cpu->pairs, k);
     if (!pair_follows(cpu, k, p) || p->friction.count == 0) continue;
-    LoadChange own = pair_predict_loads(p, &cpu->scene, cpu->work.direction, g->weight, !solved_elsewhere(cpu));
+    LoadChange own = pair_predict_loads(p, &cpu->scene, cpu->work.direction, g->weight);
     pair_assemble_change(p, &cpu->scene);
     if (counts_pair(cpu, k)) sum->sum[0] += own.change, sum->sum[1] += own.load;
     if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
@@ -127,13 +127,34 @@ static void add_springs(Cpu *cpu) {
 
 static void correct_task(void *context, int k) {
   Cpu *cpu = context;
+  Affine step = system_solution(&cpu->system, cpu->active[k]);
+  Affine newton = node_vector(cpu->model, cpu->work.newton, cpu->active[k]);
+  node_put(cpu->model, cpu->work.newton, cpu->active[k], affine_add_scaled(newton, 1, step));
+}
+
+/* Newton's step plus the answer to the change of the gradient. */
+static Outcome solve_change(Cpu *cpu) {
+  const Domain *d = cpu->domain;
+  if (solved_elsewhere(cpu)) return cpu->accelerator->correct(cpu->accelerator_self, cpu);
+  system_clear_right(&cpu->system);
+  for (int k = 0; k < cpu->active_count; k++) {
+    int body = cpu->active[k];
+    Affine g = node_vector(cpu->model, cpu->work.direction, body), zero = affine_sub(g, g), minus = affine_sub(zero, g);
+    system_add_right(&cpu->system, body, &minus);
+  }
+  bool raised = false;
+  Outcome outcome = d ? d->solve(d->self, cpu, 0, &raised) : stage_done();
+  if (!d) system_solve(&cpu->system);
+  if (!stage_failed(outcome)) parallel_for(cpu->threads, cpu->active_count, 64, correct_task, cpu);
+  return outcome;
+}
+
+static void gradient_task(void *context, int k) {
+  Cpu *cpu = context;
   Work *w = &cpu->work;
   int body = cpu->active[k];
-  Affine step = affine_add_scaled(node_vector(cpu->model, w->newton, body), 1, system_solution(&cpu->system, body));
-  Affine g =
-      affine_add_scaled(node_vector(cpu->model, w->gradient, body), 1, node_vector(cpu->model, w->direction, body));
-  node_put(cpu->model, w->newton, body, step);
-  node_put(cpu->model, w->gradient, body, g);
+  Affine change = node_vector(cpu->model, w->direction, body), step = node_vector(cpu->model, w->newton, body);
+  node_put(cpu->model, w->gradient, body, affine_add_scaled(node_vector(cpu->model, w->gradient, body), 1, change));
   if (!block_is_vertex(cpu->model, body)) w->speed[body] = body_speed(w, body, &step);
 }
 
@@ -141,23 +162,15 @@ static void correct_task(void *context, int k) {
 static Outcome correct_step(Cpu *cpu) {
   parallel_for(cpu->threads, cpu->active_count, 32, change_task, cpu);
   add_springs(cpu);
-  system_clear_right(&cpu->system);
-  for (int k = 0; k < cpu->active_count; k++) {
-    int body = cpu->active[k];
-    Affine g = node_vector(cpu->model, cpu->work.direction, body), zero = affine_sub(g, g), minus = affine_sub(zero, g);
-    system_add_right(&cpu->system, body, &minus);
-  }
-  const Domain *d = cpu->domain;
-  bool raised = false;
-  Outcome outcome = d ? d->solve(d->self, cpu, 0, &raised) : stage_done();
-  if (!d) system_solve(&cpu->system);
-  if (!stage_failed(outcome)) parallel_for(cpu->threads, cpu->active_count, 64, correct_task, cpu);
-  return stage_failed(outcome) ? outcome : stage_poll(cpu->model);
+  Outcome outcome = solve_change(cpu);
+  if (stage_failed(outcome)) return outcome;
+  parallel_for(cpu->threads, cpu->active_count, 64, gradient_task, cpu);
+  return stage_poll(cpu->model);
 }
 
 Outcome loads_predict(Cpu *cpu) {
   Outcome outcome = predict_loads(cpu);
-  if (!stage_failed(outcome) && !solved_elsewhere(cpu)) outcome = correct_step(cpu);
+  if (!stage_failed(outcome)) outcome = correct_step(cpu);
   if (cpu->accelerator) cpu->accelerator->friction_changed(cpu->accelerator_self);
   return outcome;
 }

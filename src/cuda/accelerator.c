@@ -732,8 +732,8 @@ static void cuda_free(void *self) {
   packet_free(&c->solution);
   search_close(&c->search);
   pcg_destroy(&c->pcg);
-  void *own[] = {c->record,     c->plan,   c->bound_plan, c->items, c->task_pair,
-                 c->task_chunk, c->row_of, c->searched,   c->before};
+  void *own[] = {c->record,     c->plan,   c->bound_plan, c->items,  c->task_pair,
+                 c->task_chunk, c->row_of, c->searched,   c->before, c->setup};
   for (int k = 0; k < ARRAY_COUNT(own); k++) mem_free(own[k]);
   mem_free(c);
 }
@@ -746,6 +746,7 @@ static const Accelerator cuda_accelerator = {.destroy = cuda_free,
                                              .advance = cuda_advance,
                                              .solves = cuda_solves,
                                              .newton = cuda_newton_step,
+                                             .correct = cuda_newton_correct,
                                              .fetch = cuda_fetch,
                                              .friction_changed = cuda_friction_changed};
 /* In worlds with joints or held coordinates the CPU assembles and solves. */

@@ -80,6 +80,7 @@ typedef struct Cuda {
   DeviceArray moments, value;
   Packet solution;
   Pcg pcg;
+  struct Setup *setup; /* of the last solve */
 } Cuda;
 
 void packet_begin(Packet *packet);
@@ -126,5 +127,6 @@ bool cuda_accelerate(Cpu *cpu); /* false if memory is out */
 bool cuda_solves(int bodies);
 extern int cuda_solve_bodies; /* the least number; tests change it */
 Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised);
+Outcome cuda_newton_correct(void *self, Cpu *cpu);
 
 #endif

@@ -221,6 +221,26 @@ static void write_all(Setup *s) {
 
 /* ---- the solve ---- */
 
+/* The step in place of the right-hand side. */
+static bool solve(const Setup *s) {
+  Cuda *c = s->c;
+  const Packet *p = &c->packet;
+  PcgMatrix system = {s->rows,
+                      s->blocks,
+                      s->chunks,
+                      s->components,
+                      packet_there(p, s->first),
+                      packet_there(p, s->column),
+                      c->value.at,
+                      packet_there(p, s->block_chunk),
+                      packet_there(p, s->chunk_row),
+                      packet_there(p, s->chunk_component),
+                      packet_there(p, s->component_chunk)};
+  return pcg_solve(&c->pcg, &system, packet_there(&c->solution, s->step), GPU_PCG_TOLERANCE, PCG_ITERATIONS,
+                   packet_there(&c->solution, s->status)) &&
+         packet_receive(&c->solution) && device_wait();
+}
+
 static bool launch(const Setup *s) {
   Cuda *c = s->c;
   const Packet *p = &c->packet;
@@ -247,21 +267,8 @@ static bool launch(const Setup *s) {
                          c->value.at,
                          packet_there(&c->solution, s->gradient),
                          step};
-  PcgMatrix system = {s->rows,
-                      s->blocks,
-                      s->chunks,
-                      s->components,
-                      packet_there(p, s->first),
-                      packet_there(p, s->column),
-                      c->value.at,
-                      packet_there(p, s->block_chunk),
-                      packet_there(p, s->chunk_row),
-                      packet_there(p, s->chunk_component),
-                      packet_there(p, s->component_chunk)};
   return packet_send(&c->packet) && moment_launch(s->tasks, &moments) && matrix_launch(144 * s->entries, &matrix) &&
-         gradient_launch(12 * s->rows, &matrix) &&
-         pcg_solve(&c->pcg, &system, step, GPU_PCG_TOLERANCE, PCG_ITERATIONS, packet_there(&c->solution, s->status)) &&
-         packet_receive(&c->solution) && device_wait();
+         gradient_launch(12 * s->rows, &matrix) && solve(s);
 }
 
 static void take_row(void *context, int row) {
@@ -273,22 +280,58 @@ static void take_row(void *context, int row) {
   w->speed[body] = body_speed(w, body, &w->newton.body[body]);
 }
 
+static Outcome take_status(const Setup *s, bool *raised) {
+  const PcgStatus *status = packet_here(&s->c->solution, s->status);
+  *raised |= status->indefinite > 0;
+  s->cpu->report->linear_iterations += status->iterations;
+  return status->not_finite ? stage_not_finite(-1) : stage_done();
+}
+
 Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised) {
   Cuda *c = self;
-  Setup s = {.cpu = cpu, .c = c, .body = cpu->active};
+  if (!c->setup && !(c->setup = mem_alloc(1, sizeof(Setup)))) return stage_from(false);
+  Setup *s = c->setup;
+  *s = (Setup){.cpu = cpu, .c = c, .body = cpu->active};
   c->lost = !cuda_send_friction(c, cpu); /* the tasks say where a pair's friction points are */
   if (c->lost) return stage_from(false);
-  sort_rows(&s);
-  count_tasks(&s);
-  if (s.rows == 0) return stage_done();
-  if (!open_packet(&s)) return stage_from(false);
-  write_all(&s);
-  c->lost = !launch(&s);
+  sort_rows(s);
+  count_tasks(s);
+  *raised = false;
+  if (s->rows == 0) return stage_done();
+  if (!open_packet(s)) return stage_from(false);
+  write_all(s);
+  c->lost = !launch(s);
   if (c->lost) return stage_from(false);
-  const PcgStatus *status = packet_here(&c->solution, s.status);
-  *raised = status->indefinite > 0;
-  cpu->report->linear_iterations += status->iterations;
-  if (status->not_finite) return stage_not_finite(-1);
-  parallel_for(cpu->threads, s.rows, 64, take_row, &s);
-  return stage_done();
+  Outcome outcome = take_status(s, raised);
+  if (!stage_failed(outcome)) parallel_for(cpu->threads, s->rows, 64, take_row, s);
+  return outcome;
+}
+
+/* ---- one more solve ---- */
+
+static void put_change(void *context, int row) {
+  const Setup *s = context;
+  Affine change = s->cpu->work.direction.body[s->body[row]], zero = affine_sub(change, change);
+  ((Affine *)packet_here(&s->c->solution, s->step))[row] = affine_sub(zero, change);
+}
+
+static void add_row(void *context, int row) {
+  const Setup *s = context;
+  Affine *newton = &s->cpu->work.newton.body[s->body[row]];
+  *newton = affine_add_scaled(*newton, 1, ((const Affine *)packet_here(&s->c->solution, s->step))[row]);
+}
+
+Outcome cuda_newton_correct(void *self, Cpu *cpu) {
+  Cuda *c = self;
+  Setup *s = c->setup;
+  bool raised = false;
+  if (s->rows == 0) return stage_done();
+  parallel_for(cpu->threads, s->rows, 64, put_change, s);
+  c->lost = !device_upload(packet_there(&c->solution, s->step), packet_here(&c->solution, s->step),
+                           (size_t)s->rows * sizeof(Affine)) ||
+            !solve(s);
+  if (c->lost) return stage_from(false);
+  Outcome outcome = take_status(s, &raised);
+  if (!stage_failed(outcome)) parallel_for(cpu->threads, s->rows, 64, add_row, s);
+  return outcome;
 }

@@ -96,6 +96,8 @@
 #define LOAD_ERROR 0.03
 /* [iterations] Then loads that did not settle are averaged over more and more iterations. test_constant_count */
 #define LOAD_MEAN 20
+/* [iterations] Then they are fixed. test_constant_count */
+#define LOAD_ITERATIONS 60
 /* [times] A load grows by no more within an iteration. test_constant_count */
 #define LOAD_GROWTH 2.0
 /* [points] Coinciding points are near each other in the list. Cost alone */

@@ -85,7 +85,9 @@ static void order_loads(Step *s) {
 static void judge_loads(Step *s) {
   for (int k = 0; k < s->islands.count; k++) {
     Island *g = &s->islands.island[k];
-    if (g->follows && g->damping == 0 && g->load_change <= LOAD_SETTLED) g->settled = true;
+    if (!g->follows) continue;
+    bool still = g->damping == 0 && g->load_change <= LOAD_SETTLED;
+    if (still || g->followed >= LOAD_ITERATIONS) g->settled = true;
   }
 }
 

@@ -14,8 +14,8 @@ static void judge_retraction(Cpu *cpu) {
   const Linkage *l = &cpu->model->linkage;
   const Work *w = &cpu->work;
   Islands *s = cpu->islands;
-  for (int k = 0; k < s->count; k++)
-    if (s->island[k].selected) s->island[k].retracts = false;
+  for (int e = 0; e < s->listed_count; e++)
+    if (island_listed(s, e)->selected) island_listed(s, e)->retracts = false;
   for (int k = 0; k < l->linked_count; k++) {
     int i = l->linked[k].body;
     Island *g = &s->island[s->of[i]];
@@ -54,12 +54,13 @@ static void flight_task(Cpu *cpu, int i) {
 }
 
 static bool any_retracts(const Cpu *cpu) {
-  for (int k = 0; cpu->model->linkage.linked_count && k < cpu->islands->count; k++)
-    if (cpu->islands->island[k].selected && cpu->islands->island[k].retracts) return true;
+  const Islands *s = cpu->islands;
+  for (int e = 0; cpu->model->linkage.linked_count && e < s->listed_count; e++)
+    if (island_listed(s, e)->selected && island_listed(s, e)->retracts) return true;
   return false;
 }
 
-static void slope_task(void *context, int c) {
+static void slope_chunk(void *context, int c) {
   Cpu *cpu = context;
   const Work *w = &cpu->work;
   Chunk chunk = cpu->islands->member.chunk[c];
@@ -74,34 +75,46 @@ static void slope_task(void *context, int c) {
   }
 }
 
-static bool sum_slopes(Cpu *cpu) {
+static void listed_slope_chunk(void *context, int e) {
+  slope_chunk(context, ((Cpu *)context)->islands->member.listed[e]);
+}
+
+static void add_slopes(Cpu *cpu) {
   Islands *s = cpu->islands;
-  if (!reserve_partials(cpu, s->member.chunk_count)) return false;
-  parallel_for(cpu->threads, s->member.chunk_count, segments_grain(&s->member), slope_task, cpu);
-  for (int k = 0; k < s->count; k++)
-    if (s->island[k].selected) s->island[k].slope = s->island[k].newton_slope = 0;
-  for (int c = 0; c < s->member.chunk_count; c++) {
+  for (int e = 0; e < s->listed_count; e++)
+    if (island_listed(s, e)->selected) island_listed(s, e)->slope = island_listed(s, e)->newton_slope = 0;
+  for (int e = 0; e < s->member.listed_count; e++) {
+    int c = s->member.listed[e];
     Island *g = &s->island[s->member.chunk[c].segment];
     if (!g->selected) continue;
     g->slope += cpu->partial[c].sum[0];
     g->newton_slope += cpu->partial[c].sum[1];
   }
-  return true;
 }
 
-Outcome cpu_aim(void *backend, Islands *islands, Aim aim) {
-  Cpu *cpu = backend;
-  if (aim == AIM_NEWTON) {
-    judge_retraction(cpu);
-    for_bodies(cpu, retract_task);
-  } else {
-    for (int k = 0; k < islands->count; k++)
-      islands->island[k].retracts = islands->island[k].jointed && cpu->flight.count == 0;
-    for_bodies(cpu, flight_task);
-  }
+/* Slopes are summed with the directions, or again after joints are closed. */
+static Outcome aim_along_newton(Cpu *cpu) {
+  Segments *bodies = &cpu->islands->member;
+  if (!reserve_partials(cpu, bodies->chunk_count)) return stage_from(false);
+  judge_retraction(cpu);
+  for_bodies(cpu, retract_task, slope_chunk);
   if (any_retracts(cpu)) {
     Outcome outcome = close_joints(cpu);
     if (stage_failed(outcome)) return outcome;
+    parallel_for(cpu->threads, bodies->listed_count, segments_grain(bodies), listed_slope_chunk, cpu);
   }
-  return stage_from(aim == AIM_FLIGHT || sum_slopes(cpu));
+  add_slopes(cpu);
+  return stage_done();
+}
+
+static Outcome aim_at_targets(Cpu *cpu) {
+  Islands *s = cpu->islands;
+  for (int k = 0; k < s->count; k++) s->island[k].retracts = s->island[k].jointed && cpu->flight.count == 0;
+  for_bodies(cpu, flight_task, NULL);
+  return any_retracts(cpu) ? close_joints(cpu) : stage_done();
+}
+
+Outcome cpu_aim(void *backend, Islands *islands, Aim aim) {
+  (void)islands;
+  return aim == AIM_NEWTON ? aim_along_newton(backend) : aim_at_targets(backend);
 }

@@ -5,16 +5,28 @@ typedef struct Loop {
   Cpu *cpu;
   BodyTask *body;
   PairTask *pair;
+  ParallelBody *chunk;
 } Loop;
 
-static void body_item(void *context, int j) {
+bool list_work(Cpu *cpu) {
+  Islands *s = cpu->islands;
+  return segments_list(&s->member, s->listed_count, s->listed) &&
+         segments_list(&cpu->island_pairs, s->listed_count, s->listed);
+}
+
+static void body_item(void *context, int body) {
   const Loop *loop = context;
-  int body = loop->cpu->model->moving[j];
   if (body_selected(loop->cpu->islands, body)) loop->body(loop->cpu, body);
 }
 
-void for_bodies(Cpu *cpu, BodyTask *task) {
-  parallel_for(cpu->threads, cpu->model->moving_count, 32, body_item, &(Loop){.cpu = cpu, .body = task});
+static void end_chunk(void *context, int c) {
+  const Loop *loop = context;
+  loop->chunk(loop->cpu, c);
+}
+
+void for_bodies(Cpu *cpu, BodyTask *task, ParallelBody *chunk) {
+  Loop loop = {.cpu = cpu, .body = task, .chunk = chunk};
+  segments_for(&cpu->islands->member, cpu->threads, 32, body_item, chunk ? end_chunk : NULL, &loop);
 }
 
 bool pair_selected(const Cpu *cpu, int k) {
@@ -50,16 +62,33 @@ static Outcome pairs_outcome(Cpu *cpu) {
   return stage_failed(outcome) ? outcome : pair_outcome(cpu, cpu->failed);
 }
 
-Outcome for_pairs(Cpu *cpu, PairTask *task) {
+Outcome for_pair_chunks(Cpu *cpu, PairTask *task, ParallelBody *chunk) {
+  Loop loop = {.cpu = cpu, .pair = task, .chunk = chunk};
   cpu->failed = -1;
-  parallel_for(cpu->threads, cpu->pairs.count, 16, pair_item, &(Loop){.cpu = cpu, .pair = task});
+  segments_for(&cpu->island_pairs, cpu->threads, 16, pair_item, chunk ? end_chunk : NULL, &loop);
   return pairs_outcome(cpu);
 }
 
+Outcome for_pairs(Cpu *cpu, PairTask *task) { return for_pair_chunks(cpu, task, NULL); }
+
+static void both_bodies(void *context, int k) {
+  const Loop *loop = context;
+  const Segments *s = &loop->cpu->islands->member;
+  for (int e = s->part[k].first; e < s->part[k].end; e++) body_item(context, s->item[e]);
+}
+
+static void both_pairs(void *context, int k) {
+  const Loop *loop = context;
+  const Segments *s = &loop->cpu->island_pairs;
+  for (int e = s->part[k].first; e < s->part[k].end; e++) pair_item(context, s->item[e]);
+}
+
 Outcome for_bodies_and_pairs(Cpu *cpu, BodyTask *body, PairTask *pair) {
+  const Segments *a = &cpu->islands->member, *b = &cpu->island_pairs;
+  int items = a->part_items + b->part_items, grain = items ? 1 + 32 * (a->part_count + b->part_count) / items : 1;
   cpu->failed = -1;
-  parallel_both(cpu->threads, cpu->model->moving_count, cpu->pairs.count, 32, body_item, pair_item,
-                &(Loop){cpu, body, pair});
+  parallel_both(cpu->threads, a->part_count, b->part_count, grain, both_bodies, both_pairs,
+                &(Loop){.cpu = cpu, .body = body, .pair = pair});
   return pairs_outcome(cpu);
 }
 

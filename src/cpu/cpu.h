@@ -144,9 +144,13 @@ double half_separation(const Cpu *cpu, int body);
 
 /* Does the pair belong to a selected island, and has it a side in the active set? */
 bool pair_selected(const Cpu *cpu, int k);
-/* Runs task for each pair of the selected islands; a pair that fails sets the outcome. */
+/* Lists the bodies and pairs of the listed islands for the loops below. False if memory is out. */
+bool list_work(Cpu *cpu);
+/* Runs task for each pair of the selected islands; a pair that fails sets the outcome. chunk, with the Cpu as context:
+ * called for each listed chunk of island_pairs after its pairs. */
 typedef void PairTask(Cpu *cpu, int k, Pair *pair);
 Outcome for_pairs(Cpu *cpu, PairTask *task);
+Outcome for_pair_chunks(Cpu *cpu, PairTask *task, ParallelBody *chunk);
 /* The tasks of the loops that an accelerator replaces: contacts at the trial poses, bounds, bounds of stencils that are
  * not listed, moments; the last one's part that changes the pattern alone. */
 PairTask eval_task, bound_task, cover_task, assemble_task, assemble_couple;
@@ -155,9 +159,10 @@ Outcome pair_outcome(const Cpu *cpu, int k); /* of pair k that failed */
 Outcome fetch_contacts(Cpu *cpu);
 /* Room for the partial sums of `count` chunks. */
 bool reserve_partials(Cpu *cpu, int count);
-/* Runs task for each moving body of the selected islands, active or not. */
+/* Runs task for each moving body of the selected islands, active or not. chunk: called for each listed chunk of the
+ * islands' members after its bodies; may be NULL. */
 typedef void BodyTask(Cpu *cpu, int body);
-void for_bodies(Cpu *cpu, BodyTask *task);
+void for_bodies(Cpu *cpu, BodyTask *task, ParallelBody *chunk);
 /* Both in one loop. */
 Outcome for_bodies_and_pairs(Cpu *cpu, BodyTask *body, PairTask *pair);
 

@@ -236,8 +236,10 @@ static void find_end_slopes(Cpu *cpu) {
 static void find_residuals(Cpu *cpu) {
   const Work *w = &cpu->work;
   Islands *s = cpu->islands;
-  for (int k = 0; k < s->count; k++)
-    if (s->island[k].selected) s->island[k].residual = 0, s->island[k].residual_body = -1;
+  for (int e = 0; e < s->listed_count; e++) {
+    Island *g = island_listed(s, e);
+    if (g->selected) g->residual = 0, g->residual_body = -1;
+  }
   for (int k = 0; k < cpu->active_count; k++) {
     int body = cpu->active[k];
     Island *g = &s->island[s->of[body]];
@@ -254,6 +256,7 @@ Outcome cpu_newton(void *backend, Islands *islands, bool *raised) {
   Cpu *cpu = backend;
   cpu->islands = islands;
   *raised = false;
+  if (!list_work(cpu)) return stage_from(false);
   Outcome outcome = solve_once(cpu, raised);
   bool again = outcome.kind == STAGE_NOT_FINITE || (outcome.kind == STAGE_DONE && *raised);
   if (again && soft_make_convex(cpu)) outcome = solve_once(cpu, raised);

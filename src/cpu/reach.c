@@ -70,5 +70,5 @@ Outcome reach_pairs(Cpu *cpu, bool keep, int *added) {
   if (keep) parallel_for(cpu->threads, m->moving_count, 128, clear_inactive, cpu);
   return stage_from(
       islands_build(cpu->islands, cpu->threads, cpu->pairs.count, (const int(*)[2])cpu->pairs.body, keep) &&
-      group_pairs(cpu));
+      group_pairs(cpu) && list_work(cpu));
 }

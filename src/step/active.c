@@ -32,14 +32,14 @@ static void select_body(void *context, int j) {
 static void count_active(const Selection *s) {
   Islands *islands = s->islands;
   const Model *m = s->work->model;
-  for (int k = 0; k < islands->count; k++)
-    if (islands->island[k].selected) islands->island[k].active_count = 0;
+  for (int e = 0; e < islands->listed_count; e++)
+    if (island_listed(islands, e)->selected) island_listed(islands, e)->active_count = 0;
   for (int j = 0; j < m->moving_count; j++) {
     Island *g = &islands->island[islands->of[m->moving[j]]];
     if (g->selected && s->work->active[m->moving[j]]) g->active_count++;
   }
-  for (int k = 0; k < islands->count; k++) {
-    Island *g = &islands->island[k];
+  for (int e = 0; e < islands->listed_count; e++) {
+    Island *g = island_listed(islands, e);
     g->whole |= g->body_count < DOZE_BODIES || g->active_count > DOZE_SHARE * g->body_count;
     if (g->selected && g->whole) g->active_count = g->body_count;
   }

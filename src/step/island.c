@@ -16,11 +16,12 @@ bool islands_init(Islands *s, const Model *model) {
   s->of = mem_zeroed(n, sizeof(int));
   s->parent = mem_alloc(n, sizeof(int));
   s->first_body = mem_alloc(n, sizeof(int));
-  return s->island && s->merged && s->of && s->parent && s->first_body;
+  s->listed = mem_alloc(most_islands, sizeof(int));
+  return s->island && s->merged && s->of && s->parent && s->first_body && s->listed;
 }
 
 void islands_destroy(Islands *s) {
-  void *array[] = {s->island, s->merged, s->of, s->parent, s->first_body};
+  void *array[] = {s->island, s->merged, s->of, s->parent, s->first_body, s->listed};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   segments_destroy(&s->member);
   memset(s, 0, sizeof *s);
@@ -34,6 +35,17 @@ Island *island_of_joint(const Islands *s, int joint) { return island_of_body(s, 
 
 Island *island_of_soft(const Islands *s, int soft) {
   return island_of_body(s, soft_representative(s->model, &s->model->soft[soft]));
+}
+
+void islands_list_all(Islands *s) {
+  s->listed_count = s->count;
+  for (int k = 0; k < s->count; k++) s->listed[k] = k;
+}
+
+void islands_list_active(Islands *s) {
+  s->listed_count = 0;
+  for (int k = 0; k < s->count; k++)
+    if (s->island[k].progress == ISLAND_ACTIVE) s->listed[s->listed_count++] = k;
 }
 
 /* ---- union-find ---- */
@@ -183,6 +195,8 @@ bool islands_build(Islands *s, int threads, int pair_count, const int (*pair)[2]
   s->island = s->merged;
   s->merged = t;
   if (built) set_members(s);
+  if (keep) islands_list_active(s);
+  else islands_list_all(s);
   for (int k = 0; k < m->soft_count; k++) { /* pairs name the soft body, not its vertices */
     int body = soft_representative(m, &m->soft[k]);
     s->of[m->soft[k].body] = body < 0 ? -1 : s->of[body];

@@ -134,7 +134,7 @@ void bound_note(Cpu *cpu, int k, const Pair *pair);
 double bound_wanted(const Cpu *cpu, int k);
 void bound_covered(Cpu *cpu, int k, const Pair *pair, double before);
 /* reach.c: finds the pairs of the boxes in broad->box and counts the new ones in *added. Rebuilds islands and groups of
- * pairs. */
+ * pairs. keep: goes on with the islands so far, after the boxes in `left` have grown. */
 Outcome reach_pairs(Cpu *cpu, bool keep, int *added);
 /* The box of all poses of a body between q and end, inflated. */
 Box reach_box(const Cpu *cpu, int body, Nodes end, double pad);

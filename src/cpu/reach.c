@@ -64,9 +64,9 @@ static void clear_inactive(void *context, int j) {
 
 Outcome reach_pairs(Cpu *cpu, bool keep, int *added) {
   const Model *m = cpu->model;
-  if (!broad_find(&cpu->broad, m) || !pairs_sync(&cpu->pairs, m, cpu->broad.pair, cpu->broad.pair_count, added))
-    return stage_from(false);
+  if (keep ? !broad_grow(&cpu->broad, m, cpu->left, added) : !broad_find(&cpu->broad, m)) return stage_from(false);
   if (keep && *added == 0) return stage_done();
+  if (!pairs_sync(&cpu->pairs, m, cpu->broad.pair, cpu->broad.pair_count, added)) return stage_from(false);
   if (keep) parallel_for(cpu->threads, m->moving_count, 128, clear_inactive, cpu);
   return stage_from(
       islands_build(cpu->islands, cpu->threads, cpu->pairs.count, (const int(*)[2])cpu->pairs.body, keep) &&

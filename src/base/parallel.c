@@ -48,8 +48,10 @@ typedef struct Seat {
 static struct {
   _Alignas(64) atomic_uint_fast64_t state;
   _Alignas(64) Job job;
-  _Alignas(64) atomic_bool busy; /* a loop owns the pool */
-  int workers;                   /* started workers; only the owner reads and writes it */
+  _Alignas(64)
+      atomic_uint_fast64_t unclaimed; /* shares of the first 64 threads that may have unclaimed items, as bits */
+  _Alignas(64) atomic_bool busy;      /* a loop owns the pool */
+  int workers;                        /* started workers; only the owner reads and writes it */
   atomic_int sleepers;
   pthread_mutex_t mutex;
   pthread_cond_t wake;
@@ -97,13 +99,21 @@ static bool claim(Share *share, int grain, int *first, int *last) {
   return true;
 }
 
-/* First the thread's own share, then those of the threads after it. */
+static uint64_t bit_of(int share) { return share < 64 ? (uint64_t)1 << share : 0; }
+
+/* First the thread's own share, then those of the threads after it. A share that is empty is marked, so that a thread
+ * reads one word instead of all shares, which lie in other cores' caches. */
 static void work(void) {
   const Job job = pool.job;
   int first, last;
-  for (int k = 0, t = thread_index; k < job.threads; k++, t = t + 1 < job.threads ? t + 1 : 0)
+  uint64_t unclaimed = ~(uint64_t)0;
+  for (int k = 0, t = thread_index; k < job.threads && (unclaimed || job.threads > 64);
+       k++, t = t + 1 < job.threads ? t + 1 : 0) {
+    if (t < 64 && !(unclaimed & bit_of(t))) continue;
     while (claim(&pool.share[t], job.grain, &first, &last))
       for (int i = first; i < last; i++) job.body(job.context, i);
+    unclaimed = atomic_fetch_and_explicit(&pool.unclaimed, ~bit_of(t), memory_order_relaxed) & ~bit_of(t);
+  }
 }
 
 /* Joins the current job unless it is closed or needs fewer helpers. */
@@ -208,6 +218,8 @@ static void open_job(const Job *job) {
     pool.share[t].end = (int)((int64_t)job->count * (t + 1) / job->threads);
     atomic_store_explicit(&pool.share[t].next, (int)((int64_t)job->count * t / job->threads), memory_order_relaxed);
   }
+  atomic_store_explicit(&pool.unclaimed, job->threads < 64 ? bit_of(job->threads) - 1 : ~(uint64_t)0,
+                        memory_order_relaxed);
   atomic_store(&pool.state, number << NUMBER_AT | helpers << LIMIT_AT | OPEN);
   if (atomic_load(&pool.sleepers)) wake_two(); /* those awake may have no seat in this job */
 }

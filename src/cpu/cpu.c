@@ -26,7 +26,7 @@ static void end_chunk(void *context, int c) {
 
 void for_bodies(Cpu *cpu, BodyTask *task, ParallelBody *chunk) {
   Loop loop = {.cpu = cpu, .body = task, .chunk = chunk};
-  segments_for(&cpu->islands->member, cpu->threads, 32, body_item, chunk ? end_chunk : NULL, &loop);
+  segments_for(&cpu->islands->member, cpu->threads, 96, body_item, chunk ? end_chunk : NULL, &loop);
 }
 
 bool pair_selected(const Cpu *cpu, int k) {
@@ -85,7 +85,7 @@ static void both_pairs(void *context, int k) {
 
 Outcome for_bodies_and_pairs(Cpu *cpu, BodyTask *body, PairTask *pair) {
   const Segments *a = &cpu->islands->member, *b = &cpu->island_pairs;
-  int items = a->part_items + b->part_items, grain = items ? 1 + 32 * (a->part_count + b->part_count) / items : 1;
+  int items = a->part_items + b->part_items, grain = items ? 1 + 128 * (a->part_count + b->part_count) / items : 1;
   cpu->failed = -1;
   parallel_both(cpu->threads, a->part_count, b->part_count, grain, both_bodies, both_pairs,
                 &(Loop){.cpu = cpu, .body = body, .pair = pair});
@@ -128,11 +128,12 @@ Cpu *cpu_create(const Model *model) {
     ok = soft_side_init(&cpu->surface[k], model, k) && soft_coupling_init(&cpu->coupling[k], model, &model->soft[k]);
   cpu->left = mem_zeroed(given, sizeof(bool));
   cpu->diagonal = mem_alloc(stiff * 144, sizeof(double));
+  cpu->end_slope = mem_alloc(stiff, sizeof(double));
   cpu->move = mem_alloc((size_t)model->linkage.linked_count, sizeof(Affine));
   if (!ok || !pairs_init(&cpu->pairs, cpu->threads) || !work_init(&cpu->work, model) ||
       !broad_init(&cpu->broad, model) || !system_init(&cpu->system, model, false) ||
       !system_init(&cpu->closing, model, true) || !flight_init(&cpu->flight, model) || !cpu->active || !cpu->diagonal ||
-      !cpu->move || !cpu->path_length || !cpu->left) {
+      !cpu->end_slope || !cpu->move || !cpu->path_length || !cpu->left) {
     cpu_destroy(cpu);
     return NULL;
   }
@@ -153,9 +154,9 @@ void cpu_destroy(void *backend) {
   flight_destroy(&cpu->flight);
   for (int k = 0; cpu->surface && k < cpu->model->soft_count; k++) surface_destroy(&cpu->surface[k]);
   for (int k = 0; cpu->coupling && k < cpu->model->soft_count; k++) mem_free(cpu->coupling[k].edge);
-  void *array[] = {cpu->coupling, cpu->active,  cpu->diagonal,  cpu->move,         cpu->path_length,
-                   cpu->left,     cpu->pair_of, cpu->pair_acts, cpu->pair_couples, cpu->partial,
-                   cpu->surface,  cpu->sums,    cpu->cluster,   cpu->cluster_root, cpu->limiting};
+  void *array[] = {cpu->coupling, cpu->active,       cpu->diagonal,     cpu->move,      cpu->path_length, cpu->left,
+                   cpu->pair_of,  cpu->pair_acts,    cpu->pair_couples, cpu->partial,   cpu->surface,     cpu->sums,
+                   cpu->cluster,  cpu->cluster_root, cpu->limiting,     cpu->end_slope};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   mem_free(cpu);
 }

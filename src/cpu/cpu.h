@@ -89,6 +89,7 @@ typedef struct Cpu {
   Affine *move; /* per linked block: a correction that closes joints */
   int *active;  /* blocks of Newton's system */
   int active_count;
+  double *end_slope;       /* by active stiff body: gradient . last direction */
   double *diagonal;        /* 12x12 per moving stiff body */
   struct Cluster *cluster; /* per block, see cpu/settle.c */
   int *cluster_root;

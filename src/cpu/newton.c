@@ -19,7 +19,7 @@ static void acts_task(void *context, int k) {
 
 static void choose_bodies(Cpu *cpu) {
   const Neighbours neighbours = {&cpu->body_pairs, (const int(*)[2])cpu->pairs.body, cpu->pair_acts};
-  parallel_for(cpu->threads, cpu->pairs.count, 256, acts_task, cpu);
+  parallel_for(cpu->threads, cpu->pairs.count, 512, acts_task, cpu);
   active_set_select(cpu->islands, &cpu->work, cpu->threads, &neighbours);
   validate_islands(cpu);
   cpu->active_count = 0;
@@ -171,12 +171,22 @@ static void report_solve(const BlockCholesky *solver, AbdStepReport *r) {
   r->factor_flops = fmax(r->factor_flops, block_cholesky_flops(solver));
 }
 
+static double slope_at(const Cpu *cpu, int body) {
+  return node_dot(cpu->model, cpu->work.gradient, cpu->work.direction, body);
+}
+
+static void slope_task(void *context, int k) {
+  Cpu *cpu = context;
+  if (!block_is_vertex(cpu->model, cpu->active[k])) cpu->end_slope[k] = slope_at(cpu, cpu->active[k]);
+}
+
 static void solution_task(void *context, int k) {
   Cpu *cpu = context;
   int body = cpu->active[k];
   Affine step = system_solution(&cpu->system, body);
   node_put(cpu->model, cpu->work.newton, body, step);
   if (!block_is_vertex(cpu->model, body)) cpu->work.speed[body] = body_speed(&cpu->work, body, &step);
+  slope_task(cpu, k);
 }
 
 static Outcome solve(Cpu *cpu, bool *raised) {
@@ -191,13 +201,14 @@ static Outcome solve(Cpu *cpu, bool *raised) {
   if (stage_failed(outcome)) return outcome;
   if (pivots < 0) return stage_not_finite(-1);
   report_solve(cpu->system.solver, cpu->report);
-  parallel_for(cpu->threads, cpu->active_count, 64, solution_task, cpu);
+  parallel_for(cpu->threads, cpu->active_count, 128, solution_task, cpu);
   return stage_done();
 }
 
 /* All of it on another machine; the active set is chosen here. t0: when that began. */
 static Outcome solve_elsewhere(Cpu *cpu, bool *raised, double t0) {
   Outcome outcome = cpu->accelerator->newton(cpu->accelerator_self, cpu, raised);
+  if (!stage_failed(outcome)) parallel_for(cpu->threads, cpu->active_count, 512, slope_task, cpu);
   cpu->report->seconds[ABD_STAGE_SOLVE] += clock_now() - t0;
   return outcome;
 }
@@ -222,13 +233,12 @@ static Outcome solve_once(Cpu *cpu, bool *raised) {
 
 /* The slope at the end of each island's last step. */
 static void find_end_slopes(Cpu *cpu) {
-  const Work *w = &cpu->work;
   Islands *s = cpu->islands;
-  for (int k = 0; k < s->count; k++)
-    if (s->island[k].selected) s->island[k].end_slope = 0;
+  for (int e = 0; e < s->listed_count; e++)
+    if (island_listed(s, e)->selected) island_listed(s, e)->end_slope = 0;
   for (int k = 0; k < cpu->active_count; k++) {
     int body = cpu->active[k];
-    s->island[s->of[body]].end_slope += node_dot(w->model, w->gradient, w->direction, body);
+    s->island[s->of[body]].end_slope += block_is_vertex(cpu->model, body) ? slope_at(cpu, body) : cpu->end_slope[k];
   }
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/base.h"
 
-enum { SEGMENT_CHUNK = 256, SEGMENT_PART = 16 }; /* most items in a chunk, in a part of it */
+enum { SEGMENT_CHUNK = 256, SEGMENT_PART = 8 }; /* most items in a chunk, in a part of it */
 
 typedef struct Chunk {
   int segment;

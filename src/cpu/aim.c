@@ -24,6 +24,12 @@ static void judge_retraction(Cpu *cpu) {
   }
 }
 
+/* Gradient times direction, and times Newton's step. */
+static void find_slopes(const Work *w, int i, double slope[2]) {
+  slope[0] = node_dot(w->model, w->gradient, w->direction, i);
+  slope[1] = node_dot(w->model, w->gradient, w->newton, i);
+}
+
 static void retract_task(Cpu *cpu, int i) {
   Work *w = &cpu->work;
   const Model *m = cpu->model;
@@ -43,6 +49,7 @@ static void retract_task(Cpu *cpu, int i) {
   Affine zero = affine_sub(*newton, *newton), d = affine_add_scaled(zero, g->fraction, *newton);
   if (!linked || g->retracts) d = body_retract(m, i, &w->q.body[i], d);
   w->direction.body[i] = m->body[i].fixed && !linked ? freedom_project(&m->body[i], d) : d;
+  find_slopes(w, i, cpu->body_part[i]);
 }
 
 static void flight_task(Cpu *cpu, int i) {
@@ -70,13 +77,16 @@ static void slope_chunk(void *context, int c) {
   for (int e = chunk.first; e < chunk.end; e++) {
     int i = cpu->islands->member.item[e];
     if (!w->active[i]) continue;
-    sum->sum[0] += node_dot(w->model, w->gradient, w->direction, i);
-    sum->sum[1] += node_dot(w->model, w->gradient, w->newton, i);
+    double part[2];
+    if (block_is_vertex(w->model, i)) find_slopes(w, i, part);
+    sum->sum[0] += block_is_vertex(w->model, i) ? part[0] : cpu->body_part[i][0];
+    sum->sum[1] += block_is_vertex(w->model, i) ? part[1] : cpu->body_part[i][1];
   }
 }
 
-static void listed_slope_chunk(void *context, int e) {
-  slope_chunk(context, ((Cpu *)context)->islands->member.listed[e]);
+static void slope_task(void *context, int i) {
+  Cpu *cpu = context;
+  if (!block_is_vertex(cpu->model, i)) find_slopes(&cpu->work, i, cpu->body_part[i]);
 }
 
 static void add_slopes(Cpu *cpu) {
@@ -101,7 +111,7 @@ static Outcome aim_along_newton(Cpu *cpu) {
   if (any_retracts(cpu)) {
     Outcome outcome = close_joints(cpu);
     if (stage_failed(outcome)) return outcome;
-    parallel_for(cpu->threads, bodies->listed_count, segments_grain(bodies), listed_slope_chunk, cpu);
+    segments_for(bodies, cpu->threads, 512, slope_task, slope_chunk, cpu);
   }
   add_slopes(cpu);
   return stage_done();

@@ -5,7 +5,7 @@ typedef struct Loop {
   Cpu *cpu;
   BodyTask *body;
   PairTask *pair;
-  ParallelBody *chunk;
+  ParallelBody *then, *chunk;
 } Loop;
 
 bool list_work(Cpu *cpu) {
@@ -39,10 +39,12 @@ bool pair_selected(const Cpu *cpu, int k) {
 static void pair_item(void *context, int k) {
   const Loop *loop = context;
   Cpu *cpu = loop->cpu;
-  if (!pair_selected(cpu, k)) return;
-  Pair *p = pairs_at(&cpu->pairs, k);
-  if (!pair_stops(p, &cpu->scene)) loop->pair(cpu, k, p);
-  if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
+  if (pair_selected(cpu, k)) {
+    Pair *p = pairs_at(&cpu->pairs, k);
+    if (!pair_stops(p, &cpu->scene)) loop->pair(cpu, k, p);
+    if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
+  }
+  if (loop->then) loop->then(cpu, k);
 }
 
 /* A pair fails if memory is out or a pose is not finite. */
@@ -62,14 +64,14 @@ static Outcome pairs_outcome(Cpu *cpu) {
   return stage_failed(outcome) ? outcome : pair_outcome(cpu, cpu->failed);
 }
 
-Outcome for_pair_chunks(Cpu *cpu, PairTask *task, ParallelBody *chunk) {
-  Loop loop = {.cpu = cpu, .pair = task, .chunk = chunk};
+Outcome for_pairs_then(Cpu *cpu, PairTask *task, ParallelBody *then, ParallelBody *chunk) {
+  Loop loop = {.cpu = cpu, .pair = task, .then = then, .chunk = chunk};
   cpu->failed = -1;
-  segments_for(&cpu->island_pairs, cpu->threads, 16, pair_item, chunk ? end_chunk : NULL, &loop);
+  segments_for(&cpu->island_pairs, cpu->threads, 8, pair_item, chunk ? end_chunk : NULL, &loop);
   return pairs_outcome(cpu);
 }
 
-Outcome for_pairs(Cpu *cpu, PairTask *task) { return for_pair_chunks(cpu, task, NULL); }
+Outcome for_pairs(Cpu *cpu, PairTask *task) { return for_pairs_then(cpu, task, NULL, NULL); }
 
 static void both_bodies(void *context, int k) {
   const Loop *loop = context;
@@ -129,11 +131,12 @@ Cpu *cpu_create(const Model *model) {
   cpu->left = mem_zeroed(given, sizeof(bool));
   cpu->diagonal = mem_alloc(stiff * 144, sizeof(double));
   cpu->end_slope = mem_alloc(stiff, sizeof(double));
+  cpu->body_part = mem_alloc(given, sizeof *cpu->body_part);
   cpu->move = mem_alloc((size_t)model->linkage.linked_count, sizeof(Affine));
   if (!ok || !pairs_init(&cpu->pairs, cpu->threads) || !work_init(&cpu->work, model) ||
       !broad_init(&cpu->broad, model) || !system_init(&cpu->system, model, false) ||
       !system_init(&cpu->closing, model, true) || !flight_init(&cpu->flight, model) || !cpu->active || !cpu->diagonal ||
-      !cpu->end_slope || !cpu->move || !cpu->path_length || !cpu->left) {
+      !cpu->end_slope || !cpu->body_part || !cpu->move || !cpu->path_length || !cpu->left) {
     cpu_destroy(cpu);
     return NULL;
   }
@@ -154,9 +157,10 @@ void cpu_destroy(void *backend) {
   flight_destroy(&cpu->flight);
   for (int k = 0; cpu->surface && k < cpu->model->soft_count; k++) surface_destroy(&cpu->surface[k]);
   for (int k = 0; cpu->coupling && k < cpu->model->soft_count; k++) mem_free(cpu->coupling[k].edge);
-  void *array[] = {cpu->coupling, cpu->active,       cpu->diagonal,     cpu->move,      cpu->path_length, cpu->left,
-                   cpu->pair_of,  cpu->pair_acts,    cpu->pair_couples, cpu->partial,   cpu->surface,     cpu->sums,
-                   cpu->cluster,  cpu->cluster_root, cpu->limiting,     cpu->end_slope};
+  void *array[] = {cpu->coupling,  cpu->active,    cpu->diagonal,  cpu->move,         cpu->path_length,
+                   cpu->left,      cpu->pair_of,   cpu->pair_acts, cpu->pair_couples, cpu->partial,
+                   cpu->surface,   cpu->sums,      cpu->cluster,   cpu->cluster_root, cpu->limiting,
+                   cpu->end_slope, cpu->pair_part, cpu->body_part};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   mem_free(cpu);
 }

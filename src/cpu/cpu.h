@@ -13,7 +13,8 @@
 #include "step/joint.h"
 #include "step/stage.h"
 
-/* Sums and extremes over a chunk of an island's bodies or pairs. */
+/* Sums and extremes over a chunk of an island's bodies or pairs, or of one of them. A loop over items stores those of
+ * each, since its data is in the cache of the thread that computed it; the sums of a chunk then read little. */
 typedef struct Partial {
   double sum[2];
   double extreme;
@@ -77,10 +78,12 @@ typedef struct Cpu {
   unsigned char *pair_acts; /* per pair: it has contacts or friction */
   bool *pair_couples;       /* per pair: it couples its bodies in the matrix */
   int pair_of_capacity, pair_acts_capacity, pair_couples_capacity;
-  Segments island_pairs; /* pairs by island */
-  Segments body_pairs;   /* 2 k + side by body */
-  Partial *partial;      /* per chunk */
-  int partial_capacity;
+  Segments island_pairs;  /* pairs by island */
+  Segments body_pairs;    /* 2 k + side by body */
+  Partial *partial;       /* per chunk */
+  Partial *pair_part;     /* per pair */
+  double (*body_part)[2]; /* per body: sums */
+  int partial_capacity, pair_part_capacity;
   struct Sums *sums; /* per chunk, of the report */
   int sums_capacity;
   System system;  /* Newton's */
@@ -147,11 +150,11 @@ double half_separation(const Cpu *cpu, int body);
 bool pair_selected(const Cpu *cpu, int k);
 /* Lists the bodies and pairs of the listed islands for the loops below. False if memory is out. */
 bool list_work(Cpu *cpu);
-/* Runs task for each pair of the selected islands; a pair that fails sets the outcome. chunk, with the Cpu as context:
- * called for each listed chunk of island_pairs after its pairs. */
+/* Runs task for each pair of the selected islands; a pair that fails sets the outcome. With the Cpu as context, then is
+ * called for each listed pair, selected or not, and chunk for each listed chunk of island_pairs after its pairs. */
 typedef void PairTask(Cpu *cpu, int k, Pair *pair);
 Outcome for_pairs(Cpu *cpu, PairTask *task);
-Outcome for_pair_chunks(Cpu *cpu, PairTask *task, ParallelBody *chunk);
+Outcome for_pairs_then(Cpu *cpu, PairTask *task, ParallelBody *then, ParallelBody *chunk);
 /* The tasks of the loops that an accelerator replaces: contacts at the trial poses, bounds, bounds of stencils that are
  * not listed, moments; the last one's part that changes the pattern alone. */
 PairTask eval_task, bound_task, cover_task, assemble_task, assemble_couple;

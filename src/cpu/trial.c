@@ -41,7 +41,10 @@ static void go_task(Cpu *cpu, int i) {
   Work *w = &cpu->work;
   if (i >= cpu->model->body_count) return;
   path_length_move(cpu->path_length, cpu->model, i, &w->trial.body[i]);
-  if (w->active[i]) w->energy_trial[i] = body_energy(w, i, &w->trial.body[i]);
+  if (!w->active[i]) return;
+  double e = w->energy_trial[i] = body_energy(w, i, &w->trial.body[i]);
+  cpu->body_part[i][0] = e - block_energy(w, i);
+  cpu->body_part[i][1] = body_noise(w, i, e);
 }
 
 static void place_and_go_task(Cpu *cpu, int i) {
@@ -50,6 +53,14 @@ static void place_and_go_task(Cpu *cpu, int i) {
 }
 
 /* ---- energies ---- */
+
+/* The change of the energy of a vertex, and its rounding error. */
+static void vertex_part(const Work *w, int i, double part[2]) {
+  Affine q = node_pose(w->model, w->trial, i);
+  double e = body_energy(w, i, &q);
+  part[0] = e - block_energy(w, i);
+  part[1] = body_noise(w, i, e);
+}
 
 /* Sums a chunk of bodies at their trial poses. */
 static void body_chunk(void *context, int c) {
@@ -62,10 +73,10 @@ static void body_chunk(void *context, int c) {
   for (int k = chunk.first; k < chunk.end; k++) {
     int i = cpu->islands->member.item[k];
     if (!w->active[i]) continue;
-    Affine q = node_pose(w->model, w->trial, i);
-    double e = block_is_vertex(w->model, i) ? body_energy(w, i, &q) : w->energy_trial[i];
-    sum->sum[0] += e - block_energy(w, i);
-    sum->sum[1] += body_noise(w, i, e);
+    double part[2];
+    if (block_is_vertex(w->model, i)) vertex_part(w, i, part);
+    sum->sum[0] += block_is_vertex(w->model, i) ? part[0] : cpu->body_part[i][0];
+    sum->sum[1] += block_is_vertex(w->model, i) ? part[1] : cpu->body_part[i][1];
   }
 }
 
@@ -76,17 +87,24 @@ static void pair_chunk(void *context, int c) {
   *sum = (Partial){.extreme = INFINITY};
   if (!cpu->islands->island[chunk.segment].selected) return;
   for (int e = chunk.first; e < chunk.end; e++) {
-    int k = cpu->island_pairs.item[e];
-    const Pair *p = pairs_at(&cpu->pairs, k);
-    sum->any |= p->contact.count > 0;
-    sum->extreme = least(sum->extreme, p->min_gap);
-    if (!pair_selected(cpu, k)) continue;
-    sum->sum[0] += p->energy_trial - p->energy;
-    sum->sum[1] += p->noise;
+    const Partial *part = &cpu->pair_part[cpu->island_pairs.item[e]];
+    sum->any |= part->any;
+    sum->extreme = least(sum->extreme, part->extreme);
+    if (part->item < 0) continue;
+    sum->sum[0] += part->sum[0];
+    sum->sum[1] += part->sum[1];
   }
 }
 
-static void listed_pair_chunk(void *context, int e) { pair_chunk(context, ((Cpu *)context)->island_pairs.listed[e]); }
+/* What pair k adds to its chunk; item: -1 if no side of it is in the active set. */
+static void note_pair(void *context, int k) {
+  Cpu *cpu = context;
+  const Pair *p = pairs_at(&cpu->pairs, k);
+  cpu->pair_part[k] = (Partial){.sum = {p->energy_trial - p->energy, p->noise},
+                                .extreme = p->min_gap,
+                                .item = pair_selected(cpu, k) ? k : -1,
+                                .any = p->contact.count > 0};
+}
 
 static void add_partials(Cpu *cpu, const Segments *items, const Partial *partial, bool pairs) {
   for (int e = 0; e < items->listed_count; e++) {
@@ -122,11 +140,11 @@ void eval_task(Cpu *cpu, int k, Pair *p) {
 /* Contacts at the trial poses, and the sums of their energies. */
 static Outcome eval_pairs(Cpu *cpu) {
   const Accelerator *other = cpu->accelerator;
-  if (!other) return for_pair_chunks(cpu, eval_task, pair_chunk);
+  if (!mem_reserve((void **)&cpu->pair_part, &cpu->pair_part_capacity, cpu->pairs.count, sizeof(Partial)))
+    return stage_from(false);
+  if (!other) return for_pairs_then(cpu, eval_task, note_pair, pair_chunk);
   Outcome outcome = other->eval(cpu->accelerator_self, cpu);
-  if (stage_failed(outcome)) return outcome;
-  parallel_for(cpu->threads, cpu->island_pairs.listed_count, segments_grain(&cpu->island_pairs), listed_pair_chunk,
-               cpu);
+  if (!stage_failed(outcome)) segments_for(&cpu->island_pairs, cpu->threads, 64, note_pair, pair_chunk, cpu);
   return outcome;
 }
 

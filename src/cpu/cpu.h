@@ -89,8 +89,9 @@ typedef struct Cpu {
   System system;  /* Newton's */
   System closing; /* of jointed bodies by themselves */
   JointedFlight flight;
-  Affine *move; /* per linked block: a correction that closes joints */
-  int *active;  /* blocks of Newton's system */
+  Affine *move;  /* per linked block: a correction that closes joints */
+  bool analyzed; /* the pattern of Newton's system was found; false if memory was out */
+  int *active;   /* blocks of Newton's system */
   int active_count;
   double *end_slope;       /* by active stiff body: gradient . last direction */
   double *diagonal;        /* 12x12 per moving stiff body */

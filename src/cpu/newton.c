@@ -106,15 +106,29 @@ static void project_task(void *context, int k) {
   contact_project_body(cpu, cpu->active[k]);
 }
 
+enum { BODIES_AT_ONCE = 16 };
+
+static void analyze(Cpu *cpu) { cpu->analyzed = couple(cpu) && system_analyze(&cpu->system); }
+
+/* Item 0 is the pattern: one thread finds it while the others assemble bodies. That of soft bodies is larger, and uses
+ * several threads before. */
+static void assembly_task(void *context, int k) {
+  Cpu *cpu = context;
+  if (k == 0 && !cpu->model->soft_count) analyze(cpu);
+  for (int i = BODIES_AT_ONCE * (k - 1); k > 0 && i < BODIES_AT_ONCE * k && i < cpu->active_count; i++)
+    body_task(cpu, i);
+}
+
 static Outcome assemble(Cpu *cpu) {
   Outcome outcome = contact_assemble(cpu);
   if (stage_failed(outcome)) return outcome;
-  parallel_for(cpu->threads, cpu->active_count, 16, body_task, cpu);
+  if (cpu->model->soft_count) analyze(cpu);
+  parallel_for(cpu->threads, 1 + parallel_chunk_count(cpu->active_count, BODIES_AT_ONCE), 1, assembly_task, cpu);
   if (cpu->model->joint_count) {
     add_joint_diagonals(cpu);
     parallel_for(cpu->threads, cpu->active_count, 64, project_task, cpu);
   }
-  return stage_from(couple(cpu));
+  return stage_from(cpu->analyzed);
 }
 
 /* ---- values ---- */
@@ -190,7 +204,8 @@ static void solution_task(void *context, int k) {
 }
 
 static Outcome solve(Cpu *cpu, bool *raised) {
-  if (!system_analyze(&cpu->system) || !soft_add(cpu)) return stage_from(false);
+  system_clear(&cpu->system);
+  if (!soft_add(cpu)) return stage_from(false);
   contact_add_springs(cpu);
   add_blocks(cpu);
   add_joint_blocks(cpu);

@@ -109,9 +109,10 @@ bool system_analyze(System *s) {
   if (!block_cholesky_analyze(s->solver, s->column_count, s->column_size, s->edge_count, (const int(*)[2])s->edge))
     return false;
   block_edges_index((const int(*)[2])s->edge, s->edge_count, s->column_count, s->edge_first);
-  block_cholesky_clear(s->solver);
   return true;
 }
+
+void system_clear(System *s) { block_cholesky_clear(s->solver); }
 
 static void transpose(const double *in, int rows, int columns, double *out) {
   for (int j = 0; j < columns; j++)

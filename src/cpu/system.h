@@ -32,8 +32,9 @@ void system_reset(System *system);
 void system_add_body(System *system, int body);
 /* Couples the unknowns of two bodies, or of one. False if memory is out. */
 bool system_couple(System *system, int a, int b);
-/* Sorts the couplings, prepares the factor and sets all values to zero. */
+/* Sorts the couplings and prepares the factor. False if memory is out. */
 bool system_analyze(System *system);
+void system_clear(System *system); /* sets all values to zero */
 /* Adds a column-major 12 x 12 block, rows of a, columns of b; its transpose is implied. It is symmetric if a = b. */
 void system_add(System *system, int a, int b, const double block[144]);
 /* The same for 3 x 3 values between the first nodes of two blocks. */

@@ -165,14 +165,19 @@ static void add_body(Cpu *cpu, int body) {
   system_add_right(&cpu->system, body, &minus);
 }
 
-static void own_task(void *context, int k) {
+/* Blocks of bodies and of pairs in one column of the factor. */
+static void fill_column(void *context, const BlockColumn *column) {
   Cpu *cpu = context;
-  if (!is_linked(cpu->model, cpu->active[k])) add_body(cpu, cpu->active[k]);
+  for (int k = 0; k < column->block_count; k++) {
+    int body = cpu->system.body[column->block[k]];
+    if (!is_linked(cpu->model, body)) add_body(cpu, body);
+  }
+  for (int k = 0; k < column->edge_count; k++) contact_add_edge(cpu, column->edge[k]);
 }
 
-/* Blocks of bodies and of pairs. Those of linked bodies share unknowns and are added on one thread. */
+/* Blocks of linked bodies share unknowns and are added on one thread. */
 static void add_blocks(Cpu *cpu) {
-  parallel_both(cpu->threads, cpu->active_count, cpu->pairs.count, 32, own_task, contact_block_task, cpu);
+  block_cholesky_add_columns(cpu->system.solver, fill_column, cpu);
   if (!cpu->model->linkage.linked_count) return;
   for (int k = 0; k < cpu->active_count; k++)
     if (is_linked(cpu->model, cpu->active[k])) add_body(cpu, cpu->active[k]);
@@ -203,13 +208,24 @@ static void solution_task(void *context, int k) {
   slope_task(cpu, k);
 }
 
-static Outcome solve(Cpu *cpu, bool *raised) {
+/* Adds all blocks, then factors; *pivots: the raised ones. */
+static bool add_and_factor(Cpu *cpu, int *pivots) {
   system_clear(&cpu->system);
-  if (!soft_add(cpu)) return stage_from(false);
+  if (!soft_add(cpu)) return false;
   contact_add_springs(cpu);
   add_blocks(cpu);
   add_joint_blocks(cpu);
-  int pivots = system_factor(&cpu->system, cpu->threads);
+  *pivots = system_factor(&cpu->system, cpu->threads);
+  return true;
+}
+
+/* Without joints and soft bodies each column is filled when it is factored. */
+static Outcome solve(Cpu *cpu, bool *raised) {
+  const Model *m = cpu->model;
+  int pivots;
+  if (!m->soft_count && !m->joint_count && !m->linkage.linked_count)
+    pivots = system_fill_and_factor(&cpu->system, cpu->threads, fill_column, cpu);
+  else if (!add_and_factor(cpu, &pivots)) return stage_from(false);
   *raised = pivots > 0;
   if (pivots >= 0 && !system_solve(&cpu->system)) *raised = true;
   Outcome outcome = stage_poll(cpu->model);

@@ -5,6 +5,8 @@
  * sum of a solve is in ascending order of columns or rows too. Tested in tests/test_block_cholesky.c. */
 #include "linear/block_factor.h"
 
+#include <string.h>
+
 #include "linear/block_kernel.h"
 
 /* One factorisation. */
@@ -24,6 +26,19 @@ static void find_scales(const BlockPattern *p, int j, const double *diagonal, do
       if (diagonal[s * r + r] > largest) largest = diagonal[s * r + r];
     for (int r = first; r < end; r++) scale[r] = largest;
   }
+}
+
+BlockColumn block_column(const BlockPattern *p, int c) {
+  return (BlockColumn){p->member + p->member_at[c], p->edge_of + p->edge_start[c],
+                       p->member_at[c + 1] - p->member_at[c], p->edge_start[c + 1] - p->edge_start[c]};
+}
+
+void block_factor_fill(const BlockFactor *f, int c) {
+  const BlockPattern *p = f->pattern;
+  int64_t from = p->block_at[p->column_at[c]], to = c + 1 < p->n ? p->block_at[p->column_at[c + 1]] : p->value_count;
+  BlockColumn column = block_column(p, c);
+  memset(f->values + from, 0, (size_t)(to - from) * sizeof(double));
+  f->fill(f->fill_context, &column);
 }
 
 /* Is block b the block of column j in that row? */
@@ -59,6 +74,7 @@ static int factor_column(const BlockFactor *f, int j, int first, BlockWorker *wo
   double *diagonal = values + p->block_at[p->column_at[j]];
   int s = p->size[j];
   double scale[BLOCK_MAX];
+  if (f->fill) block_factor_fill(f, j);
   find_scales(p, j, diagonal, scale);
   update_column(f, j, first, worker, map);
   if (interrupted(f->interrupt)) return -1;

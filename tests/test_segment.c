@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/segment.h"
@@ -73,10 +74,14 @@ static void test_loops_over_listed(void **state) {
   Segments s = {0};
   static int of[3000], list[500];
   static Visits v;
+  static unsigned char weight[3000];
   for (int round = 0; round < 60; round++) {
     int items = draw_int(&d, 3000), count = 1 + draw_int(&d, round % 2 ? 3 : 500), listed = 0;
     bool wanted[500];
-    for (int i = 0; i < items; i++) of[i] = draw_int(&d, count + 1) - 1;
+    for (int i = 0; i < items; i++) {
+      of[i] = draw_int(&d, count + 1) - 1;
+      weight[i] = (unsigned char)(1 + (i < 100 ? 254 : draw_int(&d, 10)));
+    }
     for (int k = 0; k < count; k++) wanted[k] = draw_int(&d, 3) > 0;
     for (int k = 0; k < count; k++)
       if (wanted[k]) list[listed++] = k;
@@ -85,9 +90,29 @@ static void test_loops_over_listed(void **state) {
     for (int threads = 1; threads <= 4; threads += 3) {
       memset(&v, 0, sizeof v);
       v.segments = &s;
+      if (round % 3 == 0) assert_true(segments_share(&s, threads, weight));
       segments_for(&s, threads, 1 + draw_int(&d, 40), visit_item, visit_chunk, &v);
       check_visits(&s, &v, items, of, wanted);
     }
+  }
+  segments_destroy(&s);
+}
+
+/* Shares of unequal items have about the same weight. */
+static void test_shares(void **state) {
+  (void)state;
+  static int of[1600];
+  static unsigned char weight[1600];
+  Segments s = {0};
+  for (int i = 0; i < 1600; i++) weight[i] = i < 160 ? 91 : 1; /* the first tenth: ten elevenths */
+  assert_true(segments_build(&s, 1, 1600, of) && segments_list(&s, 1, (int[]){0}));
+  assert_true(segments_share(&s, 4, weight));
+  assert_int_equal(s.share[0], 0);
+  assert_int_equal(s.share[4], s.part_count);
+  for (int t = 0; t < 4; t++) {
+    int sum = 0;
+    for (int e = SEGMENT_PART * s.share[t]; e < SEGMENT_PART * s.share[t + 1]; e++) sum += weight[e];
+    assert_true(abs(sum - 4000) < 91 * SEGMENT_PART);
   }
   segments_destroy(&s);
 }
@@ -110,6 +135,6 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_groups), cmocka_unit_test(test_loops_over_listed),
-                                     cmocka_unit_test(test_out_of_memory)};
+                                     cmocka_unit_test(test_shares), cmocka_unit_test(test_out_of_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,7 @@ typedef struct Job {
   ParallelBody *body;
   void *context;
   int count, grain, threads;
+  const int *bound; /* of the shares; NULL = equal ones */
 } Job;
 
 /* The items of one thread. next: the first unclaimed one. */
@@ -210,13 +211,17 @@ static void start_workers(int count) {
   pthread_attr_destroy(&detached);
 }
 
+static int share_bound(const Job *job, int t) {
+  return job->bound ? job->bound[t] : (int)((int64_t)job->count * t / job->threads);
+}
+
 static void open_job(const Job *job) {
   uint64_t number = number_of(atomic_load_explicit(&pool.state, memory_order_relaxed)) + 1;
   uint64_t helpers = (uint64_t)job->threads - 1;
   pool.job = *job;
   for (int t = 0; t < job->threads; t++) {
-    pool.share[t].end = (int)((int64_t)job->count * (t + 1) / job->threads);
-    atomic_store_explicit(&pool.share[t].next, (int)((int64_t)job->count * t / job->threads), memory_order_relaxed);
+    pool.share[t].end = share_bound(job, t + 1);
+    atomic_store_explicit(&pool.share[t].next, share_bound(job, t), memory_order_relaxed);
   }
   atomic_store_explicit(&pool.unclaimed, job->threads < 64 ? bit_of(job->threads) - 1 : ~(uint64_t)0,
                         memory_order_relaxed);
@@ -247,14 +252,8 @@ static int usable_threads(int threads, int count, int grain) {
   return threads < grains ? threads : (int)grains;
 }
 
-void parallel_for(int threads, int count, int grain, ParallelBody *body, void *context) {
-  if (grain < 1) grain = 1;
-  if (threads <= 1 || count <= grain) {
-    for (int i = 0; i < count; i++) body(context, i);
-    return;
-  }
-  Job job = {body, context, count, grain, usable_threads(threads, count, grain)};
-  int share = count / (CLAIMS_PER_THREAD * job.threads);
+static void run_job(Job job) {
+  int share = job.count / (CLAIMS_PER_THREAD * job.threads);
   if (share > job.grain) job.grain = share;
   bool idle = false;
   if (job.threads > 1 && atomic_compare_exchange_strong(&pool.busy, &idle, true)) {
@@ -265,7 +264,23 @@ void parallel_for(int threads, int count, int grain, ParallelBody *body, void *c
     atomic_store(&pool.busy, false);
     return;
   }
-  for (int i = 0; i < count; i++) body(context, i);
+  for (int i = 0; i < job.count; i++) job.body(job.context, i);
+}
+
+void parallel_for(int threads, int count, int grain, ParallelBody *body, void *context) {
+  if (grain < 1) grain = 1;
+  if (threads <= 1 || count <= grain) {
+    for (int i = 0; i < count; i++) body(context, i);
+    return;
+  }
+  run_job((Job){body, context, count, grain, usable_threads(threads, count, grain), NULL});
+}
+
+void parallel_shares(int threads, const int *bound, int grain, ParallelBody *body, void *context) {
+  if (grain < 1) grain = 1;
+  if (threads > 1 && usable_threads(threads, bound[threads], grain) == threads)
+    run_job((Job){body, context, bound[threads], grain, threads, bound});
+  else parallel_for(threads, bound[threads], grain, body, context);
 }
 
 typedef struct Separate {

@@ -10,11 +10,12 @@ void segments_destroy(Segments *s) {
   mem_free(s->listed);
   mem_free(s->part);
   mem_free(s->left);
+  mem_free(s->share);
   memset(s, 0, sizeof *s);
 }
 
 static void cut_chunks(Segments *s) {
-  s->chunk_count = s->listed_count = s->part_count = s->part_items = 0;
+  s->chunk_count = s->listed_count = s->part_count = s->part_items = s->share_count = 0;
   for (int k = 0; k < s->count; k++)
     for (int first = s->first[k]; first < s->first[k + 1]; first += SEGMENT_CHUNK) {
       int end = first + SEGMENT_CHUNK < s->first[k + 1] ? first + SEGMENT_CHUNK : s->first[k + 1];
@@ -68,10 +69,32 @@ bool segments_list(Segments *s, int count, const int *segment) {
       !mem_reserve((void **)&s->left, &s->left_capacity, s->chunk_count, sizeof *s->left) ||
       !mem_reserve((void **)&s->part, &s->part_capacity, most, sizeof(ChunkPart)))
     return false;
-  s->listed_count = s->part_count = s->part_items = 0;
+  s->listed_count = s->part_count = s->part_items = s->share_count = 0;
   for (int k = 0; k < count; k++)
     for (int c = first_chunk(s, segment[k]); c < s->chunk_count && s->chunk[c].segment == segment[k]; c++)
       cut_parts(s, c);
+  return true;
+}
+
+static int64_t part_weight(const Segments *s, int k, const unsigned char *weight) {
+  int64_t sum = 0;
+  for (int e = s->part[k].first; e < s->part[k].end; e++) sum += weight[s->item[e]];
+  return sum;
+}
+
+bool segments_share(Segments *s, int threads, const unsigned char *weight) {
+  s->share_count = 0;
+  if (threads <= 1 || s->part_count < threads) return true;
+  if (!mem_reserve((void **)&s->share, &s->share_capacity, threads + 1, sizeof(int))) return false;
+  int64_t total = 0, sum = 0;
+  for (int k = 0; k < s->part_count; k++) total += part_weight(s, k, weight);
+  int t = 0;
+  for (int k = 0; k < s->part_count; k++) {
+    while (t < threads && sum * threads >= total * t) s->share[t++] = k;
+    sum += part_weight(s, k, weight);
+  }
+  while (t <= threads) s->share[t++] = s->part_count;
+  s->share_count = threads;
   return true;
 }
 
@@ -99,5 +122,6 @@ static void run_part(void *context, int k) {
 void segments_for(Segments *s, int threads, int grain, ParallelBody *item, ParallelBody *chunk, void *context) {
   Loop loop = {s, item, chunk, context};
   int parts = s->part_items ? (int)((int64_t)grain * s->part_count / s->part_items) : 1;
-  parallel_for(threads, s->part_count, parts, run_part, &loop);
+  if (threads > 1 && s->share_count == threads) parallel_shares(threads, s->share, parts, run_part, &loop);
+  else parallel_for(threads, s->part_count, parts, run_part, &loop);
 }

@@ -36,7 +36,9 @@ typedef struct Segments {
   ChunkPart *part;
   int part_count, part_items; /* items: of all parts together */
   atomic_int *left;           /* by chunk: parts that a loop has not finished */
-  int listed_capacity, part_capacity, left_capacity;
+  int *share;                 /* [share_count + 1] of the parts, by weight; see segments_share */
+  int share_count;
+  int listed_capacity, part_capacity, left_capacity, share_capacity;
 } Segments;
 
 /* One task of a parallel loop takes chunks of about SEGMENT_GRAIN items. */
@@ -49,6 +51,10 @@ static inline int segments_grain(const Segments *segments) {
 /* Lists the parts of some segments, given in ascending order, for loops over their items. Valid until the next
  * segments_build. False if memory is out. */
 bool segments_list(Segments *segments, int count, const int *segment);
+
+/* Divides the listed parts into shares of about the same weight, one for each thread, for loops with as many threads.
+ * weight: by item, above 0. False if memory is out. */
+bool segments_share(Segments *segments, int threads, const unsigned char *weight);
 
 /* Calls item for each listed item. Calls chunk, if it is not NULL, for each listed chunk after its items, on one of
  * their threads. grain: items that a thread claims at least. One loop over the same segments runs at a time. */

@@ -11,7 +11,8 @@ typedef struct Loop {
 bool list_work(Cpu *cpu) {
   Islands *s = cpu->islands;
   return segments_list(&s->member, s->listed_count, s->listed) &&
-         segments_list(&cpu->island_pairs, s->listed_count, s->listed);
+         segments_list(&cpu->island_pairs, s->listed_count, s->listed) &&
+         segments_share(&cpu->island_pairs, cpu->threads, cpu->pair_cost);
 }
 
 static void body_item(void *context, int body) {
@@ -160,7 +161,7 @@ void cpu_destroy(void *backend) {
   void *array[] = {cpu->coupling,  cpu->active,    cpu->diagonal,  cpu->move,         cpu->path_length,
                    cpu->left,      cpu->pair_of,   cpu->pair_acts, cpu->pair_couples, cpu->partial,
                    cpu->surface,   cpu->sums,      cpu->cluster,   cpu->cluster_root, cpu->limiting,
-                   cpu->end_slope, cpu->pair_part, cpu->body_part};
+                   cpu->end_slope, cpu->pair_part, cpu->pair_cost, cpu->body_part};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   mem_free(cpu);
 }

@@ -77,7 +77,8 @@ typedef struct Cpu {
   int *pair_of;             /* scratch: island of each pair, then body of each side */
   unsigned char *pair_acts; /* per pair: it has contacts or friction */
   bool *pair_couples;       /* per pair: it couples its bodies in the matrix */
-  int pair_of_capacity, pair_acts_capacity, pair_couples_capacity;
+  unsigned char *pair_cost; /* per pair: about what it costs in a loop, 1 to 255 */
+  int pair_of_capacity, pair_acts_capacity, pair_couples_capacity, pair_cost_capacity;
   Segments island_pairs;  /* pairs by island */
   Segments body_pairs;    /* 2 k + side by body */
   Partial *partial;       /* per chunk */
@@ -149,6 +150,11 @@ double half_separation(const Cpu *cpu, int body);
 
 /* Does the pair belong to a selected island, and has it a side in the active set? */
 bool pair_selected(const Cpu *cpu, int k);
+/* About what a pair costs in a loop: its contacts and friction points take most of the time. */
+static inline unsigned char pair_cost(const Pair *pair) {
+  int cost = 2 + pair->contact.count + pair->friction.count / 4;
+  return (unsigned char)(cost < 255 ? cost : 255);
+}
 /* Lists the bodies and pairs of the listed islands for the loops below. False if memory is out. */
 bool list_work(Cpu *cpu);
 /* Runs task for each pair of the selected islands; a pair that fails sets the outcome. With the Cpu as context, then is

@@ -27,6 +27,7 @@ double reach_pad(const Cpu *cpu, int body, Nodes end) {
 static void find_island(void *context, int k) {
   Cpu *cpu = context;
   cpu->pair_of[k] = islands_of_pair(cpu->islands, cpu->pairs.body[k]);
+  cpu->pair_cost[k] = pair_cost(pairs_at(&cpu->pairs, k));
 }
 
 static void find_sides(void *context, int k) {
@@ -42,6 +43,7 @@ static bool group_pairs(Cpu *cpu) {
   int count = cpu->pairs.count;
   if (!mem_reserve((void **)&cpu->pair_of, &cpu->pair_of_capacity, 2 * count, sizeof(int)) ||
       !mem_reserve((void **)&cpu->pair_acts, &cpu->pair_acts_capacity, count, 1) ||
+      !mem_reserve((void **)&cpu->pair_cost, &cpu->pair_cost_capacity, count, 1) ||
       !mem_reserve((void **)&cpu->pair_couples, &cpu->pair_couples_capacity, count, sizeof(bool)))
     return false;
   parallel_for(cpu->threads, count, 256, find_island, cpu);

@@ -100,6 +100,7 @@ static void pair_chunk(void *context, int c) {
 static void note_pair(void *context, int k) {
   Cpu *cpu = context;
   const Pair *p = pairs_at(&cpu->pairs, k);
+  cpu->pair_cost[k] = pair_cost(p);
   cpu->pair_part[k] = (Partial){.sum = {p->energy_trial - p->energy, p->noise},
                                 .extreme = p->min_gap,
                                 .item = pair_selected(cpu, k) ? k : -1,

@@ -53,7 +53,7 @@ static void look_ahead(Cpu *cpu) {
     for_bodies(cpu, ahead_task, NULL);
     for_bodies(cpu, aim_task, NULL);
   }
-  parallel_for(cpu->threads, cpu->model->body_count, soft ? 8 : 64, soft ? widen_task : look_task, cpu);
+  parallel_for(cpu->threads, cpu->model->body_count, soft ? 8 : 128, soft ? widen_task : look_task, cpu);
 }
 
 static bool any_left(const Cpu *cpu) {

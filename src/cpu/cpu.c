@@ -27,7 +27,7 @@ static void end_chunk(void *context, int c) {
 
 void for_bodies(Cpu *cpu, BodyTask *task, ParallelBody *chunk) {
   Loop loop = {.cpu = cpu, .body = task, .chunk = chunk};
-  segments_for(&cpu->islands->member, cpu->threads, 96, body_item, chunk ? end_chunk : NULL, &loop);
+  segments_for(&cpu->islands->member, cpu->threads, 160, body_item, chunk ? end_chunk : NULL, &loop);
 }
 
 bool pair_selected(const Cpu *cpu, int k) {
@@ -88,7 +88,7 @@ static void both_pairs(void *context, int k) {
 
 Outcome for_bodies_and_pairs(Cpu *cpu, BodyTask *body, PairTask *pair) {
   const Segments *a = &cpu->islands->member, *b = &cpu->island_pairs;
-  int items = a->part_items + b->part_items, grain = items ? 1 + 128 * (a->part_count + b->part_count) / items : 1;
+  int items = a->part_items + b->part_items, grain = items ? 1 + 384 * (a->part_count + b->part_count) / items : 1;
   cpu->failed = -1;
   parallel_both(cpu->threads, a->part_count, b->part_count, grain, both_bodies, both_pairs,
                 &(Loop){.cpu = cpu, .body = body, .pair = pair});

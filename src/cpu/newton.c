@@ -19,7 +19,7 @@ static void acts_task(void *context, int k) {
 
 static void choose_bodies(Cpu *cpu) {
   const Neighbours neighbours = {&cpu->body_pairs, (const int(*)[2])cpu->pairs.body, cpu->pair_acts};
-  parallel_for(cpu->threads, cpu->pairs.count, 512, acts_task, cpu);
+  parallel_for(cpu->threads, cpu->pairs.count, 1024, acts_task, cpu);
   active_set_select(cpu->islands, &cpu->work, cpu->threads, &neighbours);
   validate_islands(cpu);
   cpu->active_count = 0;
@@ -232,7 +232,7 @@ static Outcome solve(Cpu *cpu, bool *raised) {
   if (stage_failed(outcome)) return outcome;
   if (pivots < 0) return stage_not_finite(-1);
   report_solve(cpu->system.solver, cpu->report);
-  parallel_for(cpu->threads, cpu->active_count, 128, solution_task, cpu);
+  parallel_for(cpu->threads, cpu->active_count, 192, solution_task, cpu);
   return stage_done();
 }
 

@@ -5,7 +5,7 @@
 
 #include "linear/block_task.h"
 
-/* The caller's blocks and edges whose values are in one column of L. */
+/* The caller's blocks, and its edges between blocks of 12, whose values are in one column of L. */
 typedef struct BlockColumn {
   const int *block, *edge;
   int block_count, edge_count;

@@ -8,6 +8,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "linear/block_kernel.h"
+
 /* PARTS_APART: least number of columns for which parts run on several threads. EDGES_AT_ONCE: couplings per task. */
 enum { PARTS_APART = 500, EDGES_AT_ONCE = 256 };
 
@@ -49,10 +51,16 @@ static bool remember_given(BlockPattern *p, const BlockShape *s) {
   return true;
 }
 
+/* Couples edge k two blocks of the largest size? */
+static bool is_wide(const BlockPattern *p, int k) {
+  return p->given_size[p->given_edge[k][0]] == BLOCK_MAX && p->given_size[p->given_edge[k][1]] == BLOCK_MAX;
+}
+
 /* 8-byte arrays come first, so that all are aligned. */
 static bool reserve_by_column(BlockPattern *p) {
-  size_t n = (size_t)p->n, given = (size_t)p->given_count, edges = (size_t)p->edge_count;
-  char *byte = reserve(p, 0, 8 * (edges + n) + sizeof(int) * (4 * given + edges + 8 * n + 4));
+  size_t n = (size_t)p->n, given = (size_t)p->given_count, edges = (size_t)p->edge_count, wide = 0;
+  for (int k = 0; k < p->edge_count; k++) wide += is_wide(p, k);
+  char *byte = reserve(p, 0, 8 * (edges + n) + sizeof(int) * (4 * given + wide + 8 * n + 4));
   if (!byte) return false;
   p->edge_at = (int64_t *)byte;
   p->work = (double *)(p->edge_at + edges);
@@ -283,12 +291,14 @@ static int edge_column(const BlockPattern *p, int k) {
 /* next: n */
 static void list_edges(BlockPattern *p, int *next) {
   memset(p->edge_start, 0, ((size_t)p->n + 1) * sizeof(int));
-  for (int k = 0; k < p->edge_count; k++) p->edge_start[edge_column(p, k) + 1]++;
+  for (int k = 0; k < p->edge_count; k++)
+    if (is_wide(p, k)) p->edge_start[edge_column(p, k) + 1]++;
   for (int c = 0; c < p->n; c++) {
     p->edge_start[c + 1] += p->edge_start[c];
     next[c] = p->edge_start[c];
   }
-  for (int k = 0; k < p->edge_count; k++) p->edge_of[next[edge_column(p, k)]++] = k;
+  for (int k = 0; k < p->edge_count; k++)
+    if (is_wide(p, k)) p->edge_of[next[edge_column(p, k)]++] = k;
 }
 
 /* Data derived from the columns, independently for each part. */

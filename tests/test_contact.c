@@ -502,6 +502,20 @@ static void check_pairs(const Broad *broad, const Model *m) {
   assert_int_equal(k, broad->pair_count);
 }
 
+/* Grows some boxes, few or many, a little or a lot. */
+static void check_growth(Broad *broad, const Model *m, Draw *d, int k) {
+  bool grown[BODIES] = {0};
+  int count = k % 3 == 0 ? BODIES : 1 + draw_int(d, 20), before = broad->pair_count, added = -1;
+  for (int j = 0; j < count; j++) {
+    int i = draw_int(d, BODIES);
+    grown[i] = true;
+    broad->box[i] = box_inflate(broad->box[i], draw_decades(d, -3, k % 2 ? 0 : 1.5));
+  }
+  assert_true(broad_grow(broad, m, grown, &added));
+  check_pairs(broad, m);
+  assert_int_equal(added, broad->pair_count - before);
+}
+
 static void test_broad_phase_equals_all_pairs(void **state) {
   Draw d = {6};
   Model m = {0};
@@ -521,6 +535,7 @@ static void test_broad_phase_equals_all_pairs(void **state) {
     assert_true(broad_find(&broad, &m));
     check_pairs(&broad, &m);
     pairs += broad.pair_count;
+    check_growth(&broad, &m, &d, k);
   }
   assert_true(pairs > 1000);
   broad_destroy(&broad);

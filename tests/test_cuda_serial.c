@@ -199,7 +199,7 @@ static void test_tolerance(void **state) {
     candidates += gpu.report.candidates;
   }
   lab_expect_near("iterations of conjugate gradients", (double)all, 2120, 70);
-  lab_expect_near("candidates", (double)candidates, 3431, 300);
+  lab_expect_near("candidates", (double)candidates, 3806, 300);
   free(bytes);
   lab_close(&cpu);
   lab_close(&gpu);

@@ -440,6 +440,7 @@ static double check_system(const Model *m, Draw *d) {
   for (int i = 0; i < n; i++) assert_true(system_couple(&s, i, i));
   for (int p = 0; p < pairs; p++) assert_true(system_couple(&s, pair[p][0], pair[p][1]));
   assert_true(system_analyze(&s));
+  system_clear(&s);
   draw_blocks(d, n, pairs, pair, &s, &h);
   for (int i = 0; i < n; i++) {
     Affine right = affine(draw_vec3(d, 1), draw_mat3(d, 1));

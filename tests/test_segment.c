@@ -1,9 +1,12 @@
-/* Items grouped by segment and cut into chunks (base/segment.h). */
+/* Items grouped by segment and cut into chunks; loops over the items of listed segments (base/segment.h). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/segment.h"
 #include "draw.h"
@@ -43,6 +46,77 @@ static void test_random_groups(void **state) {
   segments_destroy(&s);
 }
 
+/* Visits of a loop: each item once, each chunk once and after all of its items. */
+typedef struct Visits {
+  const Segments *segments;
+  atomic_int item[3000], chunk[3000], early;
+} Visits;
+
+static void visit_item(void *context, int i) { atomic_fetch_add(&((Visits *)context)->item[i], 1); }
+
+static void visit_chunk(void *context, int c) {
+  Visits *v = context;
+  const Segments *s = v->segments;
+  atomic_fetch_add(&v->chunk[c], 1);
+  for (int e = s->chunk[c].first; e < s->chunk[c].end; e++)
+    if (atomic_load(&v->item[s->item[e]]) != 1) atomic_fetch_add(&v->early, 1);
+}
+
+static void check_visits(const Segments *s, const Visits *v, int items, const int *of, const bool *wanted) {
+  assert_int_equal(v->early, 0);
+  for (int i = 0; i < items; i++) assert_int_equal(v->item[i], of[i] >= 0 && wanted[of[i]]);
+  for (int c = 0; c < s->chunk_count; c++) assert_int_equal(v->chunk[c], wanted[s->chunk[c].segment]);
+}
+
+static void test_loops_over_listed(void **state) {
+  (void)state;
+  Draw d = {5};
+  Segments s = {0};
+  static int of[3000], list[500];
+  static Visits v;
+  static unsigned char weight[3000];
+  for (int round = 0; round < 60; round++) {
+    int items = draw_int(&d, 3000), count = 1 + draw_int(&d, round % 2 ? 3 : 500), listed = 0;
+    bool wanted[500];
+    for (int i = 0; i < items; i++) {
+      of[i] = draw_int(&d, count + 1) - 1;
+      weight[i] = (unsigned char)(1 + (i < 100 ? 254 : draw_int(&d, 10)));
+    }
+    for (int k = 0; k < count; k++) wanted[k] = draw_int(&d, 3) > 0;
+    for (int k = 0; k < count; k++)
+      if (wanted[k]) list[listed++] = k;
+    assert_true(segments_build(&s, count, items, of));
+    assert_true(segments_list(&s, listed, list));
+    for (int threads = 1; threads <= 4; threads += 3) {
+      memset(&v, 0, sizeof v);
+      v.segments = &s;
+      if (round % 3 == 0) assert_true(segments_share(&s, threads, weight));
+      segments_for(&s, threads, 1 + draw_int(&d, 40), visit_item, visit_chunk, &v);
+      check_visits(&s, &v, items, of, wanted);
+    }
+  }
+  segments_destroy(&s);
+}
+
+/* Shares of unequal items have about the same weight. */
+static void test_shares(void **state) {
+  (void)state;
+  static int of[1600];
+  static unsigned char weight[1600];
+  Segments s = {0};
+  for (int i = 0; i < 1600; i++) weight[i] = i < 160 ? 91 : 1; /* the first tenth: ten elevenths */
+  assert_true(segments_build(&s, 1, 1600, of) && segments_list(&s, 1, (int[]){0}));
+  assert_true(segments_share(&s, 4, weight));
+  assert_int_equal(s.share[0], 0);
+  assert_int_equal(s.share[4], s.part_count);
+  for (int t = 0; t < 4; t++) {
+    int sum = 0;
+    for (int e = SEGMENT_PART * s.share[t]; e < SEGMENT_PART * s.share[t + 1]; e++) sum += weight[e];
+    assert_true(abs(sum - 4000) < 91 * SEGMENT_PART);
+  }
+  segments_destroy(&s);
+}
+
 static void test_out_of_memory(void **state) {
   (void)state;
   const int of[4] = {1, 0, 1, -1};
@@ -51,11 +125,16 @@ static void test_out_of_memory(void **state) {
     mem_fail_after(n);
     assert_false(segments_build(&s, 2, 4, of));
     mem_fail_after(0);
+    assert_true(segments_build(&s, 2, 4, of));
+    mem_fail_after(n);
+    assert_false(segments_list(&s, 1, (int[]){1}));
+    mem_fail_after(0);
     segments_destroy(&s);
   }
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_groups), cmocka_unit_test(test_out_of_memory)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_groups), cmocka_unit_test(test_loops_over_listed),
+                                     cmocka_unit_test(test_shares), cmocka_unit_test(test_out_of_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

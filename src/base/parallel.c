@@ -31,6 +31,7 @@ typedef struct Job {
   ParallelBody *body;
   void *context;
   int count, grain, threads;
+  const int *bound; /* of the shares; NULL = equal ones */
 } Job;
 
 /* The items of one thread. next: the first unclaimed one. */
@@ -48,8 +49,10 @@ typedef struct Seat {
 static struct {
   _Alignas(64) atomic_uint_fast64_t state;
   _Alignas(64) Job job;
-  _Alignas(64) atomic_bool busy; /* a loop owns the pool */
-  int workers;                   /* started workers; only the owner reads and writes it */
+  _Alignas(64)
+      atomic_uint_fast64_t unclaimed; /* shares of the first 64 threads that may have unclaimed items, as bits */
+  _Alignas(64) atomic_bool busy;      /* a loop owns the pool */
+  int workers;                        /* started workers; only the owner reads and writes it */
   atomic_int sleepers;
   pthread_mutex_t mutex;
   pthread_cond_t wake;
@@ -97,13 +100,21 @@ static bool claim(Share *share, int grain, int *first, int *last) {
   return true;
 }
 
-/* First the thread's own share, then those of the threads after it. */
+static uint64_t bit_of(int share) { return share < 64 ? (uint64_t)1 << share : 0; }
+
+/* First the thread's own share, then those of the threads after it. A share that is empty is marked, so that a thread
+ * reads one word instead of all shares, which lie in other cores' caches. */
 static void work(void) {
   const Job job = pool.job;
   int first, last;
-  for (int k = 0, t = thread_index; k < job.threads; k++, t = t + 1 < job.threads ? t + 1 : 0)
+  uint64_t unclaimed = ~(uint64_t)0;
+  for (int k = 0, t = thread_index; k < job.threads && (unclaimed || job.threads > 64);
+       k++, t = t + 1 < job.threads ? t + 1 : 0) {
+    if (t < 64 && !(unclaimed & bit_of(t))) continue;
     while (claim(&pool.share[t], job.grain, &first, &last))
       for (int i = first; i < last; i++) job.body(job.context, i);
+    unclaimed = atomic_fetch_and_explicit(&pool.unclaimed, ~bit_of(t), memory_order_relaxed) & ~bit_of(t);
+  }
 }
 
 /* Joins the current job unless it is closed or needs fewer helpers. */
@@ -200,14 +211,20 @@ static void start_workers(int count) {
   pthread_attr_destroy(&detached);
 }
 
+static int share_bound(const Job *job, int t) {
+  return job->bound ? job->bound[t] : (int)((int64_t)job->count * t / job->threads);
+}
+
 static void open_job(const Job *job) {
   uint64_t number = number_of(atomic_load_explicit(&pool.state, memory_order_relaxed)) + 1;
   uint64_t helpers = (uint64_t)job->threads - 1;
   pool.job = *job;
   for (int t = 0; t < job->threads; t++) {
-    pool.share[t].end = (int)((int64_t)job->count * (t + 1) / job->threads);
-    atomic_store_explicit(&pool.share[t].next, (int)((int64_t)job->count * t / job->threads), memory_order_relaxed);
+    pool.share[t].end = share_bound(job, t + 1);
+    atomic_store_explicit(&pool.share[t].next, share_bound(job, t), memory_order_relaxed);
   }
+  atomic_store_explicit(&pool.unclaimed, job->threads < 64 ? bit_of(job->threads) - 1 : ~(uint64_t)0,
+                        memory_order_relaxed);
   atomic_store(&pool.state, number << NUMBER_AT | helpers << LIMIT_AT | OPEN);
   if (atomic_load(&pool.sleepers)) wake_two(); /* those awake may have no seat in this job */
 }
@@ -235,14 +252,8 @@ static int usable_threads(int threads, int count, int grain) {
   return threads < grains ? threads : (int)grains;
 }
 
-void parallel_for(int threads, int count, int grain, ParallelBody *body, void *context) {
-  if (grain < 1) grain = 1;
-  if (threads <= 1 || count <= grain) {
-    for (int i = 0; i < count; i++) body(context, i);
-    return;
-  }
-  Job job = {body, context, count, grain, usable_threads(threads, count, grain)};
-  int share = count / (CLAIMS_PER_THREAD * job.threads);
+static void run_job(Job job) {
+  int share = job.count / (CLAIMS_PER_THREAD * job.threads);
   if (share > job.grain) job.grain = share;
   bool idle = false;
   if (job.threads > 1 && atomic_compare_exchange_strong(&pool.busy, &idle, true)) {
@@ -253,7 +264,23 @@ void parallel_for(int threads, int count, int grain, ParallelBody *body, void *c
     atomic_store(&pool.busy, false);
     return;
   }
-  for (int i = 0; i < count; i++) body(context, i);
+  for (int i = 0; i < job.count; i++) job.body(job.context, i);
+}
+
+void parallel_for(int threads, int count, int grain, ParallelBody *body, void *context) {
+  if (grain < 1) grain = 1;
+  if (threads <= 1 || count <= grain) {
+    for (int i = 0; i < count; i++) body(context, i);
+    return;
+  }
+  run_job((Job){body, context, count, grain, usable_threads(threads, count, grain), NULL});
+}
+
+void parallel_shares(int threads, const int *bound, int grain, ParallelBody *body, void *context) {
+  if (grain < 1) grain = 1;
+  if (threads > 1 && usable_threads(threads, bound[threads], grain) == threads)
+    run_job((Job){body, context, bound[threads], grain, threads, bound});
+  else parallel_for(threads, bound[threads], grain, body, context);
 }
 
 typedef struct Separate {

@@ -7,11 +7,15 @@ void segments_destroy(Segments *s) {
   mem_free(s->first);
   mem_free(s->item);
   mem_free(s->chunk);
+  mem_free(s->listed);
+  mem_free(s->part);
+  mem_free(s->left);
+  mem_free(s->share);
   memset(s, 0, sizeof *s);
 }
 
 static void cut_chunks(Segments *s) {
-  s->chunk_count = 0;
+  s->chunk_count = s->listed_count = s->part_count = s->part_items = s->share_count = 0;
   for (int k = 0; k < s->count; k++)
     for (int first = s->first[k]; first < s->first[k + 1]; first += SEGMENT_CHUNK) {
       int end = first + SEGMENT_CHUNK < s->first[k + 1] ? first + SEGMENT_CHUNK : s->first[k + 1];
@@ -33,4 +37,91 @@ bool segments_build(Segments *s, int count, int item_count, const int *of) {
     if (of[i] >= 0) s->item[s->first[of[i] + 1]++] = i;
   cut_chunks(s);
   return true;
+}
+
+static int part_count(Chunk c) { return (c.end - c.first + SEGMENT_PART - 1) / SEGMENT_PART; }
+
+static void cut_parts(Segments *s, int chunk) {
+  Chunk c = s->chunk[chunk];
+  for (int first = c.first; first < c.end; first += SEGMENT_PART) {
+    int end = first + SEGMENT_PART < c.end ? first + SEGMENT_PART : c.end;
+    s->part[s->part_count++] = (ChunkPart){chunk, first, end};
+  }
+  atomic_init(&s->left[chunk], part_count(c));
+  s->listed[s->listed_count++] = chunk;
+  s->part_items += c.end - c.first;
+}
+
+/* The first chunk of a segment or of those after it. */
+static int first_chunk(const Segments *s, int segment) {
+  int low = 0, high = s->chunk_count;
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    if (s->chunk[middle].segment < segment) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+bool segments_list(Segments *s, int count, const int *segment) {
+  int items = s->count ? s->first[s->count] : 0, most = s->chunk_count + items / SEGMENT_PART;
+  if (!mem_reserve((void **)&s->listed, &s->listed_capacity, s->chunk_count, sizeof(int)) ||
+      !mem_reserve((void **)&s->left, &s->left_capacity, s->chunk_count, sizeof *s->left) ||
+      !mem_reserve((void **)&s->part, &s->part_capacity, most, sizeof(ChunkPart)))
+    return false;
+  s->listed_count = s->part_count = s->part_items = s->share_count = 0;
+  for (int k = 0; k < count; k++)
+    for (int c = first_chunk(s, segment[k]); c < s->chunk_count && s->chunk[c].segment == segment[k]; c++)
+      cut_parts(s, c);
+  return true;
+}
+
+static int64_t part_weight(const Segments *s, int k, const unsigned char *weight) {
+  int64_t sum = 0;
+  for (int e = s->part[k].first; e < s->part[k].end; e++) sum += weight[s->item[e]];
+  return sum;
+}
+
+bool segments_share(Segments *s, int threads, const unsigned char *weight) {
+  s->share_count = 0;
+  if (threads <= 1 || s->part_count < threads) return true;
+  if (!mem_reserve((void **)&s->share, &s->share_capacity, threads + 1, sizeof(int))) return false;
+  int64_t total = 0, sum = 0;
+  for (int k = 0; k < s->part_count; k++) total += part_weight(s, k, weight);
+  int t = 0;
+  for (int k = 0; k < s->part_count; k++) {
+    while (t < threads && sum * threads >= total * t) s->share[t++] = k;
+    sum += part_weight(s, k, weight);
+  }
+  while (t <= threads) s->share[t++] = s->part_count;
+  s->share_count = threads;
+  return true;
+}
+
+typedef struct Loop {
+  Segments *segments;
+  ParallelBody *item, *chunk;
+  void *context;
+} Loop;
+
+/* The thread that finishes the last part of a chunk ends the chunk. */
+static void run_part(void *context, int k) {
+  const Loop *loop = context;
+  Segments *s = loop->segments;
+  ChunkPart part = s->part[k];
+  for (int e = part.first; e < part.end; e++) loop->item(loop->context, s->item[e]);
+  if (!loop->chunk) return;
+  int parts = part_count(s->chunk[part.chunk]);
+  if (parts > 1) {
+    if (atomic_fetch_sub_explicit(&s->left[part.chunk], 1, memory_order_acq_rel) > 1) return;
+    atomic_store_explicit(&s->left[part.chunk], parts, memory_order_relaxed);
+  }
+  loop->chunk(loop->context, part.chunk);
+}
+
+void segments_for(Segments *s, int threads, int grain, ParallelBody *item, ParallelBody *chunk, void *context) {
+  Loop loop = {s, item, chunk, context};
+  int parts = s->part_items ? (int)((int64_t)grain * s->part_count / s->part_items) : 1;
+  if (threads > 1 && s->share_count == threads) parallel_shares(threads, s->share, parts, run_part, &loop);
+  else parallel_for(threads, s->part_count, parts, run_part, &loop);
 }

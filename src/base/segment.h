@@ -5,14 +5,22 @@
 #ifndef ABD_BASE_SEGMENT_H
 #define ABD_BASE_SEGMENT_H
 
+#include <stdatomic.h>
+
 #include "base/base.h"
 
-enum { SEGMENT_CHUNK = 256 }; /* most items in a chunk */
+enum { SEGMENT_CHUNK = 256, SEGMENT_PART = 8 }; /* most items in a chunk, in a part of it */
 
 typedef struct Chunk {
   int segment;
   int first, end; /* items: item[first .. end - 1] */
 } Chunk;
+
+/* The unit of work in a loop over items. */
+typedef struct ChunkPart {
+  int chunk;
+  int first, end;
+} ChunkPart;
 
 typedef struct Segments {
   int count;
@@ -21,6 +29,16 @@ typedef struct Segments {
   Chunk *chunk;
   int chunk_count;
   int first_capacity, item_capacity, chunk_capacity;
+
+  /* The listed segments, see segments_list. */
+  int *listed; /* chunks, ascending */
+  int listed_count;
+  ChunkPart *part;
+  int part_count, part_items; /* items: of all parts together */
+  atomic_int *left;           /* by chunk: parts that a loop has not finished */
+  int *share;                 /* [share_count + 1] of the parts, by weight; see segments_share */
+  int share_count;
+  int listed_capacity, part_capacity, left_capacity, share_capacity;
 } Segments;
 
 /* One task of a parallel loop takes chunks of about SEGMENT_GRAIN items. */
@@ -29,6 +47,18 @@ static inline int segments_grain(const Segments *segments) {
   int items = segments->count ? segments->first[segments->count] : 0;
   return items ? 1 + (int)((int64_t)SEGMENT_GRAIN * segments->chunk_count / items) : 1;
 }
+
+/* Lists the parts of some segments, given in ascending order, for loops over their items. Valid until the next
+ * segments_build. False if memory is out. */
+bool segments_list(Segments *segments, int count, const int *segment);
+
+/* Divides the listed parts into shares of about the same weight, one for each thread, for loops with as many threads.
+ * weight: by item, above 0. False if memory is out. */
+bool segments_share(Segments *segments, int threads, const unsigned char *weight);
+
+/* Calls item for each listed item. Calls chunk, if it is not NULL, for each listed chunk after its items, on one of
+ * their threads. grain: items that a thread claims at least. One loop over the same segments runs at a time. */
+void segments_for(Segments *segments, int threads, int grain, ParallelBody *item, ParallelBody *chunk, void *context);
 
 /* of[i]: the segment of item i, negative if it has none. False if memory is out. */
 bool segments_build(Segments *segments, int count, int item_count, const int *of);

@@ -13,7 +13,8 @@ bool broad_init(Broad *broad, const Model *model) {
   broad->order = mem_alloc((size_t)model->body_count, sizeof(int));
   broad->sorted = mem_alloc((size_t)model->body_count, sizeof(Box));
   broad->found = mem_alloc((size_t)model->body_count, sizeof(int));
-  return broad->box && broad->order && broad->sorted && broad->found;
+  broad->tested = mem_alloc((size_t)model->body_count, sizeof(int));
+  return broad->box && broad->order && broad->sorted && broad->found && broad->tested;
 }
 
 void broad_destroy(Broad *broad) {
@@ -21,6 +22,7 @@ void broad_destroy(Broad *broad) {
   mem_free(broad->order);
   mem_free(broad->sorted);
   mem_free(broad->found);
+  mem_free(broad->tested);
   mem_free(broad->pair);
   mem_free(broad->scratch);
   memset(broad, 0, sizeof *broad);
@@ -109,30 +111,32 @@ static void sort_box(void *context, int i) {
 }
 
 /* The pairs of the body at position i with later bodies, and with itself if it is a soft body that may touch itself.
- * key: NULL to count. */
-static int sweep_from(const Sweep *s, int i, uint64_t *key) {
+ * key: NULL to count. *tests: of boxes. */
+static int sweep_from(const Sweep *s, int i, uint64_t *key, int *tests) {
   const Broad *b = s->broad;
   const Box box = b->sorted[i];
   int body = b->order[i], n = b->count, count = 0;
   double end = component(box.hi, b->axis);
-  for (int j = i; j < n && component(b->sorted[j].lo, b->axis) <= end; j++) {
+  int j = i;
+  for (; j < n && component(b->sorted[j].lo, b->axis) <= end; j++) {
     int other = b->order[j];
     if (b->own && !b->own[body] && !b->own[other]) continue;
     if (!box_overlap(box, b->sorted[j]) || !model_collides(s->model, body, other)) continue;
     if (key) key[count] = pair_key(body, other);
     count++;
   }
+  *tests = j - i;
   return count;
 }
 
 static void count_pairs(void *context, int i) {
   Sweep *s = context;
-  s->broad->found[i] = sweep_from(s, i, NULL);
+  s->broad->found[i] = sweep_from(s, i, NULL, &s->broad->tested[i]);
 }
 
 static void write_pairs(void *context, int i) {
   Sweep *s = context;
-  sweep_from(s, i, s->broad->pair + s->broad->found[i]);
+  sweep_from(s, i, s->broad->pair + s->broad->found[i], &s->broad->tested[i]);
 }
 
 bool broad_find(Broad *broad, const Model *model) {
@@ -143,10 +147,74 @@ bool broad_find(Broad *broad, const Model *model) {
   parallel_for(broad->threads, n, 256, sort_box, &s);
   parallel_for(broad->threads, n, 16, count_pairs, &s);
   broad->pair_count = (int)parallel_scan(broad->threads, n, broad->found);
+  broad->tests = 0;
+  for (int i = 0; i < n; i++) broad->tests += broad->tested[i];
   if (!mem_reserve((void **)&broad->pair, &broad->pair_capacity, broad->pair_count, sizeof(uint64_t)) ||
       !mem_reserve((void **)&broad->scratch, &broad->scratch_capacity, broad->pair_count, sizeof(uint64_t)))
     return false;
   parallel_for(broad->threads, n, 16, write_pairs, &s);
   parallel_sort(broad->threads, broad->pair_count, broad->pair, broad->scratch);
+  return true;
+}
+
+/* ---- boxes that have grown ---- */
+
+enum { GROWN_MOST = 1024 }; /* new pairs; a sweep finds more */
+
+static bool is_known(const Broad *b, uint64_t key) {
+  int low = 0, high = b->pair_count;
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    if (b->pair[middle] < key) low = middle + 1;
+    else high = middle;
+  }
+  return low < b->pair_count && b->pair[low] == key;
+}
+
+/* Tests a grown box against all others; of two grown ones the first body's. A soft body's pair with itself is known. */
+static void grow_task(void *context, int g) {
+  const Sweep *s = context;
+  Broad *b = s->broad;
+  int body = b->found[g];
+  const Box box = b->box[body];
+  for (int other = 0; other < s->model->body_count; other++) {
+    if (!box_overlap(box, b->box[other]) || other == body || (b->grown[other] && other < body)) continue;
+    uint64_t key = pair_key(body, other);
+    if (!model_collides(s->model, body, other) || is_known(b, key)) continue;
+    int at = atomic_fetch_add_explicit(&b->new_count, 1, memory_order_relaxed);
+    if (at < GROWN_MOST) b->scratch[at] = key;
+  }
+}
+
+/* Merges sorted new keys into the sorted keys, from the end. */
+static void merge_keys(Broad *b, int added) {
+  int old = b->pair_count - 1, fresh = added - 1;
+  for (int at = b->pair_count + added - 1; fresh >= 0; at--)
+    b->pair[at] = old >= 0 && b->pair[old] > b->scratch[fresh] ? b->pair[old--] : b->scratch[fresh--];
+  b->pair_count += added;
+}
+
+bool broad_grow(Broad *b, const Model *model, const bool *grown, int *added) {
+  int n = model->body_count, count = 0, before = b->pair_count;
+  for (int i = 0; i < n; i++)
+    if (grown[i]) b->found[count++] = i;
+  bool sweep = (int64_t)count * n > b->tests;
+  if (!sweep) {
+    if (!mem_reserve((void **)&b->scratch, &b->scratch_capacity, 2 * GROWN_MOST, sizeof(uint64_t)) ||
+        !mem_reserve((void **)&b->pair, &b->pair_capacity, before + GROWN_MOST, sizeof(uint64_t)))
+      return false;
+    b->grown = grown;
+    atomic_init(&b->new_count, 0);
+    parallel_for(b->threads, count, 1 + 2000 / n, grow_task, &(Sweep){b, model});
+    *added = atomic_load(&b->new_count);
+    sweep = *added > GROWN_MOST;
+  }
+  if (sweep) {
+    if (!broad_find(b, model)) return false;
+    *added = b->pair_count - before;
+    return true;
+  }
+  parallel_sort(1, *added, b->scratch, b->scratch + GROWN_MOST);
+  merge_keys(b, *added);
   return true;
 }

@@ -3,6 +3,8 @@
 #ifndef ABD_CONTACT_BROAD_H
 #define ABD_CONTACT_BROAD_H
 
+#include <stdatomic.h>
+
 #include "geom/surface.h"
 #include "model/model.h"
 
@@ -18,6 +20,10 @@ typedef struct Broad {
   uint64_t *pair; /* sorted keys pair_key(a, b) */
   uint64_t *scratch;
   int pair_count, pair_capacity, scratch_capacity;
+  int64_t tests;     /* of two boxes in the last broad_find */
+  int *tested;       /* by position in `order`: tests in it */
+  const bool *grown; /* broad_grow: its argument, and the number of new pairs, whose keys are in scratch */
+  atomic_int new_count;
 } Broad;
 
 bool broad_init(Broad *broad, const Model *model);
@@ -30,5 +36,8 @@ Box body_box(const Model *model, int body, const Affine *q);
 Box swept_box(const Model *model, int body, const Affine *from, const Affine *to);
 /* Finds the pairs of the boxes in broad->box. False if memory is out. */
 bool broad_find(Broad *broad, const Model *model);
+/* The same after some boxes have grown and none has shrunk since the pairs were found. grown: by body. *added: the
+ * number of new pairs. Much less work if few boxes have grown. */
+bool broad_grow(Broad *broad, const Model *model, const bool *grown, int *added);
 
 #endif

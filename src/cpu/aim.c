@@ -14,14 +14,20 @@ static void judge_retraction(Cpu *cpu) {
   const Linkage *l = &cpu->model->linkage;
   const Work *w = &cpu->work;
   Islands *s = cpu->islands;
-  for (int k = 0; k < s->count; k++)
-    if (s->island[k].selected) s->island[k].retracts = false;
+  for (int e = 0; e < s->listed_count; e++)
+    if (island_listed(s, e)->selected) island_listed(s, e)->retracts = false;
   for (int k = 0; k < l->linked_count; k++) {
     int i = l->linked[k].body;
     Island *g = &s->island[s->of[i]];
     if (!g->selected || g->retracts) continue;
     g->retracts = g->fraction * norm(block_turn(w, i)) > TURN_SMALL;
   }
+}
+
+/* Gradient times direction, and times Newton's step. */
+static void find_slopes(const Work *w, int i, double slope[2]) {
+  slope[0] = node_dot(w->model, w->gradient, w->direction, i);
+  slope[1] = node_dot(w->model, w->gradient, w->newton, i);
 }
 
 static void retract_task(Cpu *cpu, int i) {
@@ -44,6 +50,7 @@ static void retract_task(Cpu *cpu, int i) {
   Affine zero = affine_sub(*newton, *newton), d = affine_add_scaled(zero, g->fraction, *newton);
   if (!linked || g->retracts) d = body_retract(m, i, &w->q.body[i], d);
   w->direction.body[i] = m->body[i].fixed && !linked ? freedom_project(&m->body[i], d) : d;
+  find_slopes(w, i, cpu->body_part[i]);
 }
 
 static void flight_task(Cpu *cpu, int i) {
@@ -55,12 +62,13 @@ static void flight_task(Cpu *cpu, int i) {
 }
 
 static bool any_retracts(const Cpu *cpu) {
-  for (int k = 0; cpu->model->linkage.linked_count && k < cpu->islands->count; k++)
-    if (cpu->islands->island[k].selected && cpu->islands->island[k].retracts) return true;
+  const Islands *s = cpu->islands;
+  for (int e = 0; cpu->model->linkage.linked_count && e < s->listed_count; e++)
+    if (island_listed(s, e)->selected && island_listed(s, e)->retracts) return true;
   return false;
 }
 
-static void slope_task(void *context, int c) {
+static void slope_chunk(void *context, int c) {
   Cpu *cpu = context;
   const Work *w = &cpu->work;
   Chunk chunk = cpu->islands->member.chunk[c];
@@ -70,42 +78,58 @@ static void slope_task(void *context, int c) {
   for (int e = chunk.first; e < chunk.end; e++) {
     int i = cpu->islands->member.item[e];
     if (!w->active[i]) continue;
-    sum->sum[0] += node_dot(w->model, w->gradient, w->direction, i);
-    sum->sum[1] += node_dot(w->model, w->gradient, w->newton, i);
+    double part[2];
+    if (block_is_vertex(w->model, i)) find_slopes(w, i, part);
+    sum->sum[0] += block_is_vertex(w->model, i) ? part[0] : cpu->body_part[i][0];
+    sum->sum[1] += block_is_vertex(w->model, i) ? part[1] : cpu->body_part[i][1];
   }
 }
 
-static bool sum_slopes(Cpu *cpu) {
+static void slope_task(void *context, int i) {
+  Cpu *cpu = context;
+  if (!block_is_vertex(cpu->model, i)) find_slopes(&cpu->work, i, cpu->body_part[i]);
+}
+
+static void add_slopes(Cpu *cpu) {
   Islands *s = cpu->islands;
-  if (!reserve_partials(cpu, s->member.chunk_count)) return false;
-  parallel_for(cpu->threads, s->member.chunk_count, segments_grain(&s->member), slope_task, cpu);
-  for (int k = 0; k < s->count; k++)
-    if (s->island[k].selected) s->island[k].slope = s->island[k].newton_slope = 0;
-  for (int c = 0; c < s->member.chunk_count; c++) {
+  for (int e = 0; e < s->listed_count; e++)
+    if (island_listed(s, e)->selected) island_listed(s, e)->slope = island_listed(s, e)->newton_slope = 0;
+  for (int e = 0; e < s->member.listed_count; e++) {
+    int c = s->member.listed[e];
     Island *g = &s->island[s->member.chunk[c].segment];
     if (!g->selected) continue;
     g->slope += cpu->partial[c].sum[0];
     g->newton_slope += cpu->partial[c].sum[1];
   }
-  return true;
+}
+
+/* Slopes are summed with the directions, or again after joints are closed. */
+static Outcome aim_along_newton(Cpu *cpu) {
+  Segments *bodies = &cpu->islands->member;
+  if (!reserve_partials(cpu, bodies->chunk_count)) return stage_from(false);
+  judge_retraction(cpu);
+  for_bodies(cpu, retract_task, slope_chunk);
+  if (any_retracts(cpu)) {
+    Outcome outcome = close_joints(cpu);
+    if (stage_failed(outcome)) return outcome;
+    segments_for(bodies, cpu->threads, 512, slope_task, slope_chunk, cpu);
+  }
+  add_slopes(cpu);
+  return stage_done();
+}
+
+static Outcome aim_at_targets(Cpu *cpu) {
+  Islands *s = cpu->islands;
+  for (int k = 0; k < s->count; k++) s->island[k].retracts = s->island[k].jointed && cpu->flight.count == 0;
+  for_bodies(cpu, flight_task, NULL);
+  return any_retracts(cpu) ? close_joints(cpu) : stage_done();
 }
 
 Outcome cpu_aim(void *backend, Islands *islands, Aim aim) {
   Cpu *cpu = backend;
-  if (aim == AIM_NEWTON) {
-    judge_retraction(cpu);
-    for_bodies(cpu, retract_task);
-  } else {
-    for (int k = 0; k < islands->count; k++)
-      islands->island[k].retracts = islands->island[k].jointed && cpu->flight.count == 0;
-    for_bodies(cpu, flight_task);
-  }
-  if (any_retracts(cpu)) {
-    Outcome outcome = close_joints(cpu);
-    if (stage_failed(outcome)) return outcome;
-  }
-  if (aim == AIM_FLIGHT) return stage_done();
-  Outcome outcome = share_islands(cpu, SHARE_SLOPE, stage_from(sum_slopes(cpu)));
+  (void)islands;
+  if (aim == AIM_FLIGHT) return aim_at_targets(cpu);
+  Outcome outcome = share_islands(cpu, SHARE_SLOPE, aim_along_newton(cpu));
   if (cpu->domain && !stage_failed(outcome)) cpu->domain->halo_directions(cpu->domain->self, cpu);
   return outcome;
 }

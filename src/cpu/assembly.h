@@ -30,9 +30,9 @@ void contact_project_body(Cpu *cpu, int body);
 bool contact_couple(Cpu *cpu);
 /* Adds the springs of soft sides to gradients and matrix, on one thread. */
 void contact_add_springs(Cpu *cpu);
-/* Add the blocks between stiff bodies: of pair k, a task of a loop over all pairs; of pairs whose blocks several pairs
- * share, on one thread. */
-void contact_block_task(void *cpu, int k);
+/* Add the blocks between stiff bodies: that of the pair between an edge's bodies, if there is one; those of pairs whose
+ * blocks several pairs share, on one thread. */
+void contact_add_edge(Cpu *cpu, int edge);
 void contact_add_shared(Cpu *cpu);
 /* The block between a pair's stiff bodies, rows of a. */
 void contact_block(const Cpu *cpu, const Pair *pair, double block[144]);

@@ -136,15 +136,20 @@ static void note_excess(const Work *w, const Pair *p, int body, int other, Parti
   out->item = body;
 }
 
-/* The approach of each pair; the strongest impact of the chunk [J times dt^2], the largest excess. */
+static void approach_pair(void *context, int k) {
+  Cpu *cpu = context;
+  Pair *p = pairs_at(&cpu->pairs, k);
+  p->approach = pair_approach(p, &cpu->scene, cpu->work.q, cpu->work.target);
+}
+
+/* The strongest impact of the chunk [J times dt^2], the largest excess. */
 static void impact_chunk(void *context, int c) {
   Cpu *cpu = context;
   Chunk chunk = cpu->island_pairs.chunk[c];
   Partial *out = &cpu->partial[c];
   *out = (Partial){.item = -1};
   for (int e = chunk.first; e < chunk.end; e++) {
-    Pair *p = pairs_at(&cpu->pairs, cpu->island_pairs.item[e]);
-    p->approach = pair_approach(p, &cpu->scene, cpu->work.q, cpu->work.target);
+    const Pair *p = pairs_at(&cpu->pairs, cpu->island_pairs.item[e]);
     note_excess(&cpu->work, p, p->a, p->b, out);
     note_excess(&cpu->work, p, p->b, p->a, out);
     if (p->approach > 0) out->extreme = most(out->extreme, pair_mass(cpu->model, p) * p->approach * p->approach);
@@ -152,9 +157,9 @@ static void impact_chunk(void *context, int c) {
 }
 
 static bool find_impacts(Cpu *cpu) {
-  const Segments *items = &cpu->island_pairs;
+  Segments *items = &cpu->island_pairs;
   if (!reserve_partials(cpu, items->chunk_count)) return false;
-  parallel_for(cpu->threads, items->chunk_count, segments_grain(items), impact_chunk, cpu);
+  segments_for(items, cpu->threads, 64, approach_pair, impact_chunk, cpu);
   for (int c = 0; c < items->chunk_count; c++) {
     Island *g = &cpu->islands->island[items->chunk[c].segment];
     const Partial *p = &cpu->partial[c];

@@ -50,10 +50,10 @@ static void look_task(void *context, int i) {
 static void look_ahead(Cpu *cpu) {
   bool soft = cpu->model->soft_count > 0;
   if (soft) {
-    for_bodies(cpu, ahead_task);
-    for_bodies(cpu, aim_task);
+    for_bodies(cpu, ahead_task, NULL);
+    for_bodies(cpu, aim_task, NULL);
   }
-  parallel_for(cpu->threads, cpu->model->body_count, 32, soft ? widen_task : look_task, cpu);
+  parallel_for(cpu->threads, cpu->model->body_count, soft ? 8 : 128, soft ? widen_task : look_task, cpu);
 }
 
 static Outcome any_left(Cpu *cpu, bool *any) {
@@ -167,10 +167,11 @@ static int compare_pairs(const void *x, const void *y) {
 static void reduce_bounds(Cpu *cpu) {
   Islands *s = cpu->islands;
   if (cpu->limiting_count > 1) qsort(cpu->limiting, (size_t)cpu->limiting_count, sizeof(int), compare_pairs);
-  for (int k = 0; k < s->count; k++) {
-    if (!s->island[k].selected) continue;
-    s->island[k].bound = 1;
-    s->island[k].limit[0] = s->island[k].limit[1] = -1;
+  for (int e = 0; e < s->listed_count; e++) {
+    Island *g = island_listed(s, e);
+    if (!g->selected) continue;
+    g->bound = 1;
+    g->limit[0] = g->limit[1] = -1;
   }
   for (int c = 0; c < cpu->limiting_count; c++) {
     int k = cpu->limiting[c];
@@ -183,8 +184,8 @@ static void reduce_bounds(Cpu *cpu) {
 
 static void report_limit(const Cpu *cpu) {
   AbdStepReport *r = cpu->report;
-  for (int k = 0; k < cpu->islands->count; k++) {
-    const Island *g = &cpu->islands->island[k];
+  for (int e = 0; e < cpu->islands->listed_count; e++) {
+    const Island *g = island_listed(cpu->islands, e);
     if (!g->selected || g->limit[0] < 0 || g->bound >= r->step_length) continue;
     r->limit[0].id = (uint32_t)g->limit[0] + 1;
     r->limit[1].id = (uint32_t)g->limit[1] + 1;
@@ -236,7 +237,7 @@ static Outcome bound_pairs(Cpu *cpu, double t0) {
 static bool any_joined(const Cpu *cpu, int added) {
   const Islands *s = cpu->islands;
   bool joined = false;
-  for (int k = 0; k < s->count && !joined; k++) joined = s->island[k].joined;
+  for (int e = 0; e < s->listed_count && !joined; e++) joined = island_listed(s, e)->joined;
   return cpu->domain && added ? cpu->domain->any(cpu->domain->self, joined) : joined;
 }
 

@@ -43,7 +43,9 @@ static bool prepare(Cpu *cpu) {
     if (closes(cpu, k)) system_add_body(s, l->linked[k].body);
   for (int k = 0; k < l->linked_count; k++)
     if (closes(cpu, k) && !system_couple(s, l->linked[k].body, l->linked[k].body)) return false;
-  return system_analyze(s);
+  if (!system_analyze(s)) return false;
+  system_clear(s);
+  return true;
 }
 
 /* (G^T H G) dy = G^T H (ahead - pose), pose the one that the unknowns give. */

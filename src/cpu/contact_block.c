@@ -128,12 +128,6 @@ void contact_block(const Cpu *cpu, const Pair *p, double block[144]) {
   }
 }
 
-static void add_moments(Cpu *cpu, const Pair *p) {
-  double block[144];
-  contact_block(cpu, p, block);
-  system_add(&cpu->system, p->a, p->b, block);
-}
-
 /* The block between a pair's stiff body and a vertex, both with a weighted sum's weights. */
 static void add_strip(Cpu *cpu, int body, const double node[4], int vertex, double weight, const double k[6]) {
   double block[36] = {0};
@@ -203,14 +197,41 @@ bool contact_adds_block(const Cpu *cpu, int k, bool *shared) {
          !pairs_at(&cpu->pairs, k)->soft;
 }
 
-void contact_block_task(void *context, int k) {
-  Cpu *cpu = context;
+/* The pair of two bodies that move, -1 if there is none. */
+static int pair_between(const Cpu *cpu, int a, int b) {
+  const Segments *s = &cpu->body_pairs;
+  if (s->first[a + 1] - s->first[a] > s->first[b + 1] - s->first[b]) {
+    int t = a;
+    a = b;
+    b = t;
+  }
+  for (int e = s->first[a]; e < s->first[a + 1]; e++) {
+    int k = s->item[e] / 2, side = s->item[e] % 2;
+    if (cpu->pairs.body[k][1 - side] == b) return k;
+  }
+  return -1;
+}
+
+void contact_add_edge(Cpu *cpu, int edge) {
+  const System *s = &cpu->system;
+  int a = s->body[s->edge[edge][0]], b = s->body[s->edge[edge][1]];
+  if (block_is_vertex(cpu->model, a) || block_is_vertex(cpu->model, b)) return;
+  int k = pair_between(cpu, a, b);
   bool shared;
-  if (contact_adds_block(cpu, k, &shared) && !shared) add_moments(cpu, pairs_at(&cpu->pairs, k));
+  double block[144];
+  if (k < 0 || !contact_adds_block(cpu, k, &shared) || shared) return;
+  const Pair *p = pairs_at(&cpu->pairs, k);
+  contact_block(cpu, p, block);
+  system_add_edge(&cpu->system, edge, p->a, block);
 }
 
 void contact_add_shared(Cpu *cpu) {
   bool shared;
-  for (int k = 0; cpu->model->linkage.linked_count && k < cpu->pairs.count; k++)
-    if (contact_adds_block(cpu, k, &shared) && shared) add_moments(cpu, pairs_at(&cpu->pairs, k));
+  double block[144];
+  for (int k = 0; cpu->model->linkage.linked_count && k < cpu->pairs.count; k++) {
+    if (!contact_adds_block(cpu, k, &shared) || !shared) continue;
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    contact_block(cpu, p, block);
+    system_add(&cpu->system, p->a, p->b, block);
+  }
 }

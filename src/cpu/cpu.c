@@ -5,16 +5,41 @@ typedef struct Loop {
   Cpu *cpu;
   BodyTask *body;
   PairTask *pair;
+  ParallelBody *then, *chunk;
 } Loop;
 
-static void body_item(void *context, int j) {
+bool list_work(Cpu *cpu) {
+  Islands *s = cpu->islands;
+  return segments_list(&s->member, s->listed_count, s->listed) &&
+         segments_list(&cpu->island_pairs, s->listed_count, s->listed) &&
+         segments_share(&cpu->island_pairs, cpu->threads, cpu->pair_cost);
+}
+
+static void body_item(void *context, int body) {
   const Loop *loop = context;
-  int body = loop->cpu->model->moving[j];
   if (body_selected(loop->cpu->islands, body)) loop->body(loop->cpu, body);
 }
 
-void for_bodies(Cpu *cpu, BodyTask *task) {
-  parallel_for(cpu->threads, cpu->model->moving_count, 32, body_item, &(Loop){.cpu = cpu, .body = task});
+static void end_chunk(void *context, int c) {
+  const Loop *loop = context;
+  loop->chunk(loop->cpu, c);
+}
+
+static void halo_item(void *context, int k) {
+  const Loop *loop = context;
+  body_item(context, loop->cpu->domain->halo[k]);
+}
+
+/* Bodies of other processes are no members of the islands. */
+static void halo_bodies(Loop *loop) {
+  const Domain *d = loop->cpu->domain;
+  if (d) parallel_for(loop->cpu->threads, d->halo_count, 32, halo_item, loop);
+}
+
+void for_bodies(Cpu *cpu, BodyTask *task, ParallelBody *chunk) {
+  Loop loop = {.cpu = cpu, .body = task, .chunk = chunk};
+  segments_for(&cpu->islands->member, cpu->threads, 160, body_item, chunk ? end_chunk : NULL, &loop);
+  halo_bodies(&loop);
 }
 
 bool pair_selected(const Cpu *cpu, int k) {
@@ -27,10 +52,12 @@ bool pair_selected(const Cpu *cpu, int k) {
 static void pair_item(void *context, int k) {
   const Loop *loop = context;
   Cpu *cpu = loop->cpu;
-  if (!pair_selected(cpu, k)) return;
-  Pair *p = pairs_at(&cpu->pairs, k);
-  if (!pair_stops(p, &cpu->scene)) loop->pair(cpu, k, p);
-  if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
+  if (pair_selected(cpu, k)) {
+    Pair *p = pairs_at(&cpu->pairs, k);
+    if (!pair_stops(p, &cpu->scene)) loop->pair(cpu, k, p);
+    if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
+  }
+  if (loop->then) loop->then(cpu, k);
 }
 
 /* A pair fails if memory is out or a pose is not finite. */
@@ -50,16 +77,34 @@ static Outcome pairs_outcome(Cpu *cpu) {
   return stage_failed(outcome) ? outcome : pair_outcome(cpu, cpu->failed);
 }
 
-Outcome for_pairs(Cpu *cpu, PairTask *task) {
+Outcome for_pairs_then(Cpu *cpu, PairTask *task, ParallelBody *then, ParallelBody *chunk) {
+  Loop loop = {.cpu = cpu, .pair = task, .then = then, .chunk = chunk};
   cpu->failed = -1;
-  parallel_for(cpu->threads, cpu->pairs.count, 16, pair_item, &(Loop){.cpu = cpu, .pair = task});
+  segments_for(&cpu->island_pairs, cpu->threads, 8, pair_item, chunk ? end_chunk : NULL, &loop);
   return pairs_outcome(cpu);
 }
 
+Outcome for_pairs(Cpu *cpu, PairTask *task) { return for_pairs_then(cpu, task, NULL, NULL); }
+
+static void both_bodies(void *context, int k) {
+  const Loop *loop = context;
+  const Segments *s = &loop->cpu->islands->member;
+  for (int e = s->part[k].first; e < s->part[k].end; e++) body_item(context, s->item[e]);
+}
+
+static void both_pairs(void *context, int k) {
+  const Loop *loop = context;
+  const Segments *s = &loop->cpu->island_pairs;
+  for (int e = s->part[k].first; e < s->part[k].end; e++) pair_item(context, s->item[e]);
+}
+
 Outcome for_bodies_and_pairs(Cpu *cpu, BodyTask *body, PairTask *pair) {
+  const Segments *a = &cpu->islands->member, *b = &cpu->island_pairs;
+  int items = a->part_items + b->part_items, grain = items ? 1 + 384 * (a->part_count + b->part_count) / items : 1;
+  Loop loop = {.cpu = cpu, .body = body, .pair = pair};
   cpu->failed = -1;
-  parallel_both(cpu->threads, cpu->model->moving_count, cpu->pairs.count, 32, body_item, pair_item,
-                &(Loop){cpu, body, pair});
+  parallel_both(cpu->threads, a->part_count, b->part_count, grain, both_bodies, both_pairs, &loop);
+  halo_bodies(&loop);
   return pairs_outcome(cpu);
 }
 
@@ -121,11 +166,13 @@ Cpu *cpu_create(const Model *model) {
     ok = soft_side_init(&cpu->surface[k], model, k) && soft_coupling_init(&cpu->coupling[k], model, &model->soft[k]);
   cpu->left = mem_zeroed(given, sizeof(bool));
   cpu->diagonal = mem_alloc(stiff * 144, sizeof(double));
+  cpu->end_slope = mem_alloc(stiff, sizeof(double));
+  cpu->body_part = mem_alloc(given, sizeof *cpu->body_part);
   cpu->move = mem_alloc((size_t)model->linkage.linked_count, sizeof(Affine));
   if (!ok || !pairs_init(&cpu->pairs, cpu->threads) || !work_init(&cpu->work, model) ||
       !broad_init(&cpu->broad, model) || !system_init(&cpu->system, model, false) ||
       !system_init(&cpu->closing, model, true) || !flight_init(&cpu->flight, model) || !cpu->active || !cpu->diagonal ||
-      !cpu->move || !cpu->path_length || !cpu->left) {
+      !cpu->end_slope || !cpu->body_part || !cpu->move || !cpu->path_length || !cpu->left) {
     cpu_destroy(cpu);
     return NULL;
   }
@@ -147,9 +194,10 @@ void cpu_destroy(void *backend) {
   flight_destroy(&cpu->flight);
   for (int k = 0; cpu->surface && k < cpu->model->soft_count; k++) surface_destroy(&cpu->surface[k]);
   for (int k = 0; cpu->coupling && k < cpu->model->soft_count; k++) mem_free(cpu->coupling[k].edge);
-  void *array[] = {cpu->coupling, cpu->active,  cpu->diagonal,  cpu->move,         cpu->path_length,
-                   cpu->left,     cpu->pair_of, cpu->pair_acts, cpu->pair_couples, cpu->partial,
-                   cpu->surface,  cpu->sums,    cpu->cluster,   cpu->cluster_root, cpu->limiting};
+  void *array[] = {cpu->coupling,  cpu->active,    cpu->diagonal,  cpu->move,         cpu->path_length,
+                   cpu->left,      cpu->pair_of,   cpu->pair_acts, cpu->pair_couples, cpu->partial,
+                   cpu->surface,   cpu->sums,      cpu->cluster,   cpu->cluster_root, cpu->limiting,
+                   cpu->end_slope, cpu->pair_part, cpu->pair_cost, cpu->body_part};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   mem_free(cpu);
 }

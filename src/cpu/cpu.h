@@ -14,7 +14,8 @@
 #include "step/joint.h"
 #include "step/stage.h"
 
-/* Sums and extremes over a chunk of an island's bodies or pairs. */
+/* Sums and extremes over a chunk of an island's bodies or pairs, or of one of them. A loop over items stores those of
+ * each, since its data is in the cache of the thread that computed it; the sums of a chunk then read little. */
 typedef struct Partial {
   double sum[2];
   double extreme;
@@ -78,19 +79,24 @@ typedef struct Cpu {
   int *pair_of;             /* scratch: island of each pair, then body of each side */
   unsigned char *pair_acts; /* per pair: it has contacts or friction */
   bool *pair_couples;       /* per pair: it couples its bodies in the matrix */
-  int pair_of_capacity, pair_acts_capacity, pair_couples_capacity;
-  Segments island_pairs; /* pairs by island */
-  Segments body_pairs;   /* 2 k + side by body */
-  Partial *partial;      /* per chunk */
-  int partial_capacity;
+  unsigned char *pair_cost; /* per pair: about what it costs in a loop, 1 to 255 */
+  int pair_of_capacity, pair_acts_capacity, pair_couples_capacity, pair_cost_capacity;
+  Segments island_pairs;  /* pairs by island */
+  Segments body_pairs;    /* 2 k + side by body */
+  Partial *partial;       /* per chunk */
+  Partial *pair_part;     /* per pair */
+  double (*body_part)[2]; /* per body: sums */
+  int partial_capacity, pair_part_capacity;
   struct Sums *sums; /* per chunk, of the report */
   int sums_capacity;
   System system;  /* Newton's */
   System closing; /* of jointed bodies by themselves */
   JointedFlight flight;
-  Affine *move; /* per linked block: a correction that closes joints */
-  int *active;  /* blocks of Newton's system */
+  Affine *move;  /* per linked block: a correction that closes joints */
+  bool analyzed; /* the pattern of Newton's system was found; false if memory was out */
+  int *active;   /* blocks of Newton's system */
   int active_count;
+  double *end_slope;       /* by active stiff body: gradient . last direction */
   double *diagonal;        /* 12x12 per moving stiff body */
   struct Cluster *cluster; /* per block, see cpu/settle.c */
   int *cluster_root;
@@ -136,7 +142,7 @@ void bound_note(Cpu *cpu, int k, const Pair *pair);
 double bound_wanted(const Cpu *cpu, int k);
 void bound_covered(Cpu *cpu, int k, const Pair *pair, double before);
 /* reach.c: finds the pairs of the boxes in broad->box and counts the new ones in *added. Rebuilds islands and groups of
- * pairs. */
+ * pairs. keep: goes on with the islands so far, after the boxes in `left` have grown. */
 Outcome reach_pairs(Cpu *cpu, bool keep, int *added);
 /* The box of all poses of a body between q and end, inflated. */
 Box reach_box(const Cpu *cpu, int body, Nodes end, double pad);
@@ -146,9 +152,18 @@ double half_separation(const Cpu *cpu, int body);
 
 /* Does the pair belong to a selected island, and has it a side in the active set? */
 bool pair_selected(const Cpu *cpu, int k);
-/* Runs task for each pair of the selected islands; a pair that fails sets the outcome. */
+/* About what a pair costs in a loop: its contacts and friction points take most of the time. */
+static inline unsigned char pair_cost(const Pair *pair) {
+  int cost = 2 + pair->contact.count + pair->friction.count / 4;
+  return (unsigned char)(cost < 255 ? cost : 255);
+}
+/* Lists the bodies and pairs of the listed islands for the loops below. False if memory is out. */
+bool list_work(Cpu *cpu);
+/* Runs task for each pair of the selected islands; a pair that fails sets the outcome. With the Cpu as context, then is
+ * called for each listed pair, selected or not, and chunk for each listed chunk of island_pairs after its pairs. */
 typedef void PairTask(Cpu *cpu, int k, Pair *pair);
 Outcome for_pairs(Cpu *cpu, PairTask *task);
+Outcome for_pairs_then(Cpu *cpu, PairTask *task, ParallelBody *then, ParallelBody *chunk);
 /* The tasks of the loops that an accelerator replaces: contacts at the trial poses, bounds, bounds of stencils that are
  * not listed, moments; the last one's part that changes the pattern alone. */
 PairTask eval_task, bound_task, cover_task, assemble_task, assemble_couple;
@@ -157,9 +172,10 @@ Outcome pair_outcome(const Cpu *cpu, int k); /* of pair k that failed */
 Outcome fetch_contacts(Cpu *cpu);
 /* Room for the partial sums of `count` chunks. */
 bool reserve_partials(Cpu *cpu, int count);
-/* Runs task for each moving body of the selected islands, active or not. */
+/* Runs task for each moving body of the selected islands, active or not. chunk: called for each listed chunk of the
+ * islands' members after its bodies; may be NULL. */
 typedef void BodyTask(Cpu *cpu, int body);
-void for_bodies(Cpu *cpu, BodyTask *task);
+void for_bodies(Cpu *cpu, BodyTask *task, ParallelBody *chunk);
 /* Runs task for all of `count` blocks that this process needs at the start of a step: the own and those that do not
  * move; or for the halo. */
 void for_known(Cpu *cpu, int count, ParallelBody *task);

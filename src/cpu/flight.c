@@ -151,7 +151,9 @@ static bool prepare(Cpu *cpu) {
     for (int x = 0; row_lives(f, &f->row[r]) && x < f->row[r].jet.count; x++)
       for (int y = 0; y < x; y++)
         if (!system_couple(s, f->row[r].jet.body[x], f->row[r].jet.body[y])) return false;
-  return system_analyze(s);
+  if (!system_analyze(s)) return false;
+  system_clear(s);
+  return true;
 }
 
 static void outer(const Affine *x, const Affine *y, double factor, double h[144]) {

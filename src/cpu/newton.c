@@ -20,7 +20,7 @@ static void acts_task(void *context, int k) {
 static Outcome choose_bodies(Cpu *cpu) {
   const Domain *d = cpu->domain;
   const Neighbours neighbours = {&cpu->body_pairs, (const int(*)[2])cpu->pairs.body, cpu->pair_acts, d ? d->own : NULL};
-  parallel_for(cpu->threads, cpu->pairs.count, 256, acts_task, cpu);
+  parallel_for(cpu->threads, cpu->pairs.count, 1024, acts_task, cpu);
   active_set_mark(cpu->islands, &cpu->work, cpu->threads, &neighbours);
   if (d) {
     Outcome outcome = d->share(d->self, cpu, SHARE_ACTIVE, stage_done());
@@ -114,15 +114,29 @@ static void project_task(void *context, int k) {
   contact_project_body(cpu, cpu->active[k]);
 }
 
+enum { BODIES_AT_ONCE = 16 };
+
+static void analyze(Cpu *cpu) { cpu->analyzed = couple(cpu) && system_analyze(&cpu->system); }
+
+/* Item 0 is the pattern: one thread finds it while the others assemble bodies. That of soft bodies is larger, and uses
+ * several threads before. */
+static void assembly_task(void *context, int k) {
+  Cpu *cpu = context;
+  if (k == 0 && !cpu->model->soft_count) analyze(cpu);
+  for (int i = BODIES_AT_ONCE * (k - 1); k > 0 && i < BODIES_AT_ONCE * k && i < cpu->active_count; i++)
+    body_task(cpu, i);
+}
+
 static Outcome assemble(Cpu *cpu) {
   Outcome outcome = contact_assemble(cpu);
   if (stage_failed(outcome)) return outcome;
-  parallel_for(cpu->threads, cpu->active_count, 16, body_task, cpu);
+  if (cpu->model->soft_count) analyze(cpu);
+  parallel_for(cpu->threads, 1 + parallel_chunk_count(cpu->active_count, BODIES_AT_ONCE), 1, assembly_task, cpu);
   if (cpu->model->joint_count) {
     add_joint_diagonals(cpu);
     parallel_for(cpu->threads, cpu->active_count, 64, project_task, cpu);
   }
-  return stage_from(couple(cpu));
+  return stage_from(cpu->analyzed);
 }
 
 /* ---- values ---- */
@@ -159,14 +173,19 @@ static void add_body(Cpu *cpu, int body) {
   system_add_right(&cpu->system, body, &minus);
 }
 
-static void own_task(void *context, int k) {
+/* Blocks of bodies and of pairs in one column of the factor. */
+static void fill_column(void *context, const BlockColumn *column) {
   Cpu *cpu = context;
-  if (!is_linked(cpu->model, cpu->active[k])) add_body(cpu, cpu->active[k]);
+  for (int k = 0; k < column->block_count; k++) {
+    int body = cpu->system.body[column->block[k]];
+    if (!is_linked(cpu->model, body)) add_body(cpu, body);
+  }
+  for (int k = 0; k < column->edge_count; k++) contact_add_edge(cpu, column->edge[k]);
 }
 
-/* Blocks of bodies and of pairs. Those of linked bodies share unknowns and are added on one thread. */
+/* Blocks of linked bodies share unknowns and are added on one thread. */
 static void add_blocks(Cpu *cpu) {
-  parallel_both(cpu->threads, cpu->active_count, cpu->pairs.count, 32, own_task, contact_block_task, cpu);
+  block_cholesky_add_columns(cpu->system.solver, fill_column, cpu);
   if (!cpu->model->linkage.linked_count) return;
   for (int k = 0; k < cpu->active_count; k++)
     if (is_linked(cpu->model, cpu->active[k])) add_body(cpu, cpu->active[k]);
@@ -179,21 +198,43 @@ static void report_solve(const BlockCholesky *solver, AbdStepReport *r) {
   r->factor_flops = fmax(r->factor_flops, block_cholesky_flops(solver));
 }
 
+static double slope_at(const Cpu *cpu, int body) {
+  return node_dot(cpu->model, cpu->work.gradient, cpu->work.direction, body);
+}
+
+static void slope_task(void *context, int k) {
+  Cpu *cpu = context;
+  if (!block_is_vertex(cpu->model, cpu->active[k])) cpu->end_slope[k] = slope_at(cpu, cpu->active[k]);
+}
+
 static void solution_task(void *context, int k) {
   Cpu *cpu = context;
   int body = cpu->active[k];
   Affine step = system_solution(&cpu->system, body);
   node_put(cpu->model, cpu->work.newton, body, step);
   if (!block_is_vertex(cpu->model, body)) cpu->work.speed[body] = body_speed(&cpu->work, body, &step);
+  slope_task(cpu, k);
 }
 
-static Outcome solve(Cpu *cpu, bool *raised) {
-  const Domain *d = cpu->domain;
-  if (!system_analyze(&cpu->system) || !soft_add(cpu)) return stage_from(false);
+/* Adds all blocks, then factors; *pivots: the raised ones. */
+static bool add_and_factor(Cpu *cpu, int *pivots) {
+  system_clear(&cpu->system);
+  if (!soft_add(cpu)) return false;
   contact_add_springs(cpu);
   add_blocks(cpu);
   add_joint_blocks(cpu);
-  int pivots = system_factor(&cpu->system, cpu->threads);
+  *pivots = system_factor(&cpu->system, cpu->threads);
+  return true;
+}
+
+/* Without joints and soft bodies each column is filled when it is factored. */
+static Outcome solve(Cpu *cpu, bool *raised) {
+  const Model *m = cpu->model;
+  const Domain *d = cpu->domain;
+  int pivots;
+  if (!m->soft_count && !m->joint_count && !m->linkage.linked_count)
+    pivots = system_fill_and_factor(&cpu->system, cpu->threads, fill_column, cpu);
+  else if (!add_and_factor(cpu, &pivots)) return stage_from(false);
   *raised = pivots > 0;
   if (!d && pivots >= 0 && !system_solve(&cpu->system)) *raised = true;
   Outcome outcome = stage_poll(cpu->model);
@@ -201,13 +242,14 @@ static Outcome solve(Cpu *cpu, bool *raised) {
   if (stage_failed(outcome)) return outcome;
   if (pivots < 0) return stage_not_finite(-1);
   report_solve(cpu->system.solver, cpu->report);
-  parallel_for(cpu->threads, cpu->active_count, 64, solution_task, cpu);
+  parallel_for(cpu->threads, cpu->active_count, 192, solution_task, cpu);
   return stage_done();
 }
 
 /* All of it on another machine; the active set is chosen here. t0: when that began. */
 static Outcome solve_elsewhere(Cpu *cpu, bool *raised, double t0) {
   Outcome outcome = cpu->accelerator->newton(cpu->accelerator_self, cpu, raised);
+  if (!stage_failed(outcome)) parallel_for(cpu->threads, cpu->active_count, 512, slope_task, cpu);
   cpu->report->seconds[ABD_STAGE_SOLVE] += stage_clock(cpu) - t0;
   return outcome;
 }
@@ -232,13 +274,12 @@ static Outcome solve_once(Cpu *cpu, bool *raised) {
 
 /* The slope at the end of each island's last step. */
 static void find_end_slopes(Cpu *cpu) {
-  const Work *w = &cpu->work;
   Islands *s = cpu->islands;
-  for (int k = 0; k < s->count; k++)
-    if (s->island[k].selected) s->island[k].end_slope = 0;
+  for (int e = 0; e < s->listed_count; e++)
+    if (island_listed(s, e)->selected) island_listed(s, e)->end_slope = 0;
   for (int k = 0; k < cpu->active_count; k++) {
     int body = cpu->active[k];
-    s->island[s->of[body]].end_slope += node_dot(w->model, w->gradient, w->direction, body);
+    s->island[s->of[body]].end_slope += block_is_vertex(cpu->model, body) ? slope_at(cpu, body) : cpu->end_slope[k];
   }
 }
 
@@ -246,8 +287,10 @@ static void find_end_slopes(Cpu *cpu) {
 static void find_residuals(Cpu *cpu) {
   const Work *w = &cpu->work;
   Islands *s = cpu->islands;
-  for (int k = 0; k < s->count; k++)
-    if (s->island[k].selected) s->island[k].residual = 0, s->island[k].residual_body = -1;
+  for (int e = 0; e < s->listed_count; e++) {
+    Island *g = island_listed(s, e);
+    if (g->selected) g->residual = 0, g->residual_body = -1;
+  }
   for (int k = 0; k < cpu->active_count; k++) {
     int body = cpu->active[k];
     Island *g = &s->island[s->of[body]];
@@ -264,7 +307,7 @@ Outcome cpu_newton(void *backend, Islands *islands, bool *raised) {
   Cpu *cpu = backend;
   cpu->islands = islands;
   *raised = false;
-  Outcome outcome = solve_once(cpu, raised);
+  Outcome outcome = list_work(cpu) ? solve_once(cpu, raised) : stage_from(false);
   bool again = outcome.kind == STAGE_NOT_FINITE || (outcome.kind == STAGE_DONE && *raised);
   if (again && soft_make_convex(cpu)) outcome = solve_once(cpu, raised);
   if (!stage_failed(outcome)) find_end_slopes(cpu);

@@ -27,6 +27,7 @@ double reach_pad(const Cpu *cpu, int body, Nodes end) {
 static void find_island(void *context, int k) {
   Cpu *cpu = context;
   cpu->pair_of[k] = islands_of_pair(cpu->islands, cpu->pairs.body[k]);
+  cpu->pair_cost[k] = pair_cost(pairs_at(&cpu->pairs, k));
 }
 
 static void find_sides(void *context, int k) {
@@ -42,6 +43,7 @@ static bool group_pairs(Cpu *cpu) {
   int count = cpu->pairs.count;
   if (!mem_reserve((void **)&cpu->pair_of, &cpu->pair_of_capacity, 2 * count, sizeof(int)) ||
       !mem_reserve((void **)&cpu->pair_acts, &cpu->pair_acts_capacity, count, 1) ||
+      !mem_reserve((void **)&cpu->pair_cost, &cpu->pair_cost_capacity, count, 1) ||
       !mem_reserve((void **)&cpu->pair_couples, &cpu->pair_couples_capacity, count, sizeof(bool)))
     return false;
   parallel_for(cpu->threads, count, 256, find_island, cpu);
@@ -55,7 +57,8 @@ static void clear_inactive(void *context, int j) {
   Cpu *cpu = context;
   Work *w = &cpu->work;
   int i = cpu->model->moving[j];
-  if (cpu->islands->island[cpu->islands->of[i]].progress == ISLAND_ACTIVE) return;
+  int k = cpu->islands->of[i]; /* -1: a new body of the halo, whose state is copied */
+  if (k < 0 || cpu->islands->island[k].progress == ISLAND_ACTIVE) return;
   Affine q = node_pose(cpu->model, w->q, i), zero = affine_sub(q, q);
   node_put(cpu->model, w->direction, i, zero);
   node_put(cpu->model, w->newton, i, zero);
@@ -64,13 +67,15 @@ static void clear_inactive(void *context, int j) {
 
 Outcome reach_pairs(Cpu *cpu, bool keep, int *added) {
   const Model *m = cpu->model;
-  Outcome outcome = stage_from(broad_find(&cpu->broad, m) &&
-                               pairs_sync(&cpu->pairs, m, cpu->broad.pair, cpu->broad.pair_count, added));
+  bool grows = keep && !cpu->domain; /* boxes of bodies of other processes change too */
+  bool found = grows ? broad_grow(&cpu->broad, m, cpu->left, added) : broad_find(&cpu->broad, m);
+  if (found && grows && *added == 0) return stage_done();
+  Outcome outcome = stage_from(found && pairs_sync(&cpu->pairs, m, cpu->broad.pair, cpu->broad.pair_count, added));
   if (cpu->domain) outcome = cpu->domain->reach(cpu->domain->self, cpu, outcome, added);
   if (stage_failed(outcome)) return outcome;
   if (keep && *added == 0) return stage_done();
   if (keep) parallel_for(cpu->threads, m->moving_count, 128, clear_inactive, cpu);
   return stage_from(
       islands_build(cpu->islands, cpu->threads, cpu->pairs.count, (const int(*)[2])cpu->pairs.body, keep) &&
-      group_pairs(cpu));
+      group_pairs(cpu) && list_work(cpu));
 }

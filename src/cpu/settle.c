@@ -91,14 +91,24 @@ static void mark_joints(Settle *s) {
   }
 }
 
+/* The work of friction, and of surfaces that move against their bodies, into the sums of each pair. */
+static void friction_task(void *context, int k) {
+  Cpu *cpu = context;
+  const Pair *p = pairs_at(&cpu->pairs, k);
+  const Affine *start = cpu->work.state->q.body;
+  double *work = cpu->pair_part[k].sum;
+  if (!acts(p)) return;
+  work[0] = pair_friction_work(p, &cpu->scene) / cpu->work.h2;
+  if (model_drifts(cpu->model, p->a, p->b))
+    work[1] = pair_drift_work(p, &cpu->scene, (Affine[2]){start[p->a], start[p->b]}) / cpu->work.h2;
+}
+
 /* A surface that moves against its body drives the bodies on it. */
-static void add_friction_work(Settle *s, const Pair *p, Cluster *c) {
-  double friction = pair_friction_work(p, &s->cpu->scene) / s->cpu->work.h2;
+static void add_friction_work(Settle *s, const Pair *p, const double work[2], Cluster *c) {
+  double friction = work[0], belt = work[1];
   s->cpu->report->work[ABD_WORK_FRICTION] += friction;
   c->known += friction;
   if (!model_drifts(s->cpu->model, p->a, p->b)) return;
-  const Affine *start = s->cpu->work.state->q.body;
-  double belt = pair_drift_work(p, &s->cpu->scene, (Affine[2]){start[p->a], start[p->b]}) / s->cpu->work.h2;
   s->cpu->report->work[ABD_WORK_SCRIPTS] += belt;
   c->known += belt;
   c->driven |= p->friction.count > 0;
@@ -117,7 +127,7 @@ static void mark_pairs(Settle *s) {
       for (int other = 0; other < 2; other++) mark_side(m, c, body[other]);
     }
     int block = block_of(m, block_moves(m, block_of(m, p->a)) ? p->a : p->b);
-    if (counts_pair(s->cpu, k)) add_friction_work(s, p, cluster_of(s, block));
+    if (counts_pair(s->cpu, k)) add_friction_work(s, p, s->cpu->pair_part[k].sum, cluster_of(s, block));
   }
 }
 
@@ -209,7 +219,10 @@ static void close_clusters(Settle *s) {
 bool settle_velocities(Cpu *cpu, State *after) {
   const Model *m = cpu->model;
   Settle s = {.cpu = cpu, .after = after};
-  if (!find_clusters(&s)) return false;
+  if (!mem_reserve((void **)&cpu->pair_part, &cpu->pair_part_capacity, cpu->pairs.count, sizeof(Partial)) ||
+      !find_clusters(&s))
+    return false;
+  parallel_for(cpu->threads, cpu->pairs.count, 32, friction_task, cpu);
   mark_joints(&s);
   mark_pairs(&s);
   mark_soft(&s);

@@ -23,11 +23,13 @@ bool system_init(System *s, const Model *model, bool jointed) {
   s->model = model;
   s->solver = block_cholesky_create();
   s->column = mem_alloc(n, sizeof(int));
+  s->body = mem_alloc(columns, sizeof(int));
   s->column_size = mem_alloc(columns, sizeof(int));
   s->column_at = mem_alloc(columns, sizeof(int));
   s->edge_first = mem_alloc(columns + 1, sizeof(int));
   s->right = mem_alloc(unknowns, sizeof(double));
-  if (!s->solver || !s->column || !s->column_size || !s->column_at || !s->edge_first || !s->right) return false;
+  if (!s->solver || !s->column || !s->body || !s->column_size || !s->column_at || !s->edge_first || !s->right)
+    return false;
   const AbdSolverDef *def = &model->def.solver;
   block_cholesky_use_threads(s->solver, def->threads);
   if (def->linear == ABD_LINEAR_CHOLMOD && !block_cholesky_use_cholmod(s->solver)) return false;
@@ -42,7 +44,7 @@ bool system_init(System *s, const Model *model, bool jointed) {
 
 void system_destroy(System *s) {
   if (s->solver) block_cholesky_destroy(s->solver);
-  void *array[] = {s->column, s->column_size, s->column_at, s->edge_first, s->edge, s->right};
+  void *array[] = {s->column, s->body, s->column_size, s->column_at, s->edge_first, s->edge, s->right};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   memset(s, 0, sizeof *s);
 }
@@ -58,6 +60,7 @@ void system_add_body(System *s, int body) {
   int size = unknowns_of(s->model, body);
   if (size == 0) return;
   s->column[body] = s->column_count;
+  s->body[s->column_count] = body;
   s->column_size[s->column_count] = size;
   s->column_at[s->column_count++] = s->unknown_count;
   memset(s->right + s->unknown_count, 0, (size_t)size * sizeof(double));
@@ -109,21 +112,32 @@ bool system_analyze(System *s) {
   if (!block_cholesky_analyze(s->solver, s->column_count, s->column_size, s->edge_count, (const int(*)[2])s->edge))
     return false;
   block_edges_index((const int(*)[2])s->edge, s->edge_count, s->column_count, s->edge_first);
-  block_cholesky_clear(s->solver);
   return true;
 }
+
+void system_clear(System *s) { block_cholesky_clear(s->solver); }
 
 static void transpose(const double *in, int rows, int columns, double *out) {
   for (int j = 0; j < columns; j++)
     for (int i = 0; i < rows; i++) out[columns * i + j] = in[rows * j + i];
 }
 
-/* Adds a block between two columns, rows of i. */
-static void add_block(System *s, int i, int j, const double *block) {
+/* Adds a block between the two columns of an edge, rows of i. */
+static void add_to_edge(System *s, int edge, int i, int j, const double *block) {
   double turned[144];
   if (i > j) transpose(block, s->column_size[i], s->column_size[j], turned);
-  int edge = block_edges_find((const int(*)[2])s->edge, s->edge_first, i < j ? i : j, i < j ? j : i);
   block_cholesky_add_edge(s->solver, edge, i < j ? block : turned);
+}
+
+static void add_block(System *s, int i, int j, const double *block) {
+  int edge = block_edges_find((const int(*)[2])s->edge, s->edge_first, i < j ? i : j, i < j ? j : i);
+  add_to_edge(s, edge, i, j, block);
+}
+
+void system_add_edge(System *s, int edge, int a, const double block[144]) {
+  const int *end = s->edge[edge];
+  int i = s->column[a];
+  add_to_edge(s, edge, i, i == end[0] ? end[1] : end[0], block);
 }
 
 /* Adds a pose vector, transformed to the unknowns of the run's owner, to out. A free body's vector is not changed. */
@@ -226,6 +240,11 @@ void system_add_right(System *s, int body, const Affine *f) {
 int system_factor(System *s, int threads) {
   block_cholesky_poll(s->solver, s->model->interrupt);
   return block_cholesky_factor(s->solver, threads);
+}
+
+int system_fill_and_factor(System *s, int threads, BlockFill *fill, void *context) {
+  block_cholesky_poll(s->solver, s->model->interrupt);
+  return block_cholesky_fill_and_factor(s->solver, threads, fill, context);
 }
 
 bool system_solve(System *s) {

@@ -11,6 +11,7 @@ typedef struct System {
   const Model *model;
   BlockCholesky *solver;
   int *column; /* by block; -1 if it has no unknowns or is not in the active set */
+  int *body;   /* by column: its block */
   int *column_size;
   int *column_at; /* first unknown of a column */
   int column_count, unknown_count;
@@ -32,18 +33,23 @@ void system_reset(System *system);
 void system_add_body(System *system, int body);
 /* Couples the unknowns of two bodies, or of one. False if memory is out. */
 bool system_couple(System *system, int a, int b);
-/* Sorts the couplings, prepares the factor and sets all values to zero. */
+/* Sorts the couplings and prepares the factor. False if memory is out. */
 bool system_analyze(System *system);
+void system_clear(System *system); /* sets all values to zero */
 /* Adds a column-major 12 x 12 block, rows of a, columns of b; its transpose is implied. It is symmetric if a = b. */
 void system_add(System *system, int a, int b, const double block[144]);
 /* The same for 3 x 3 values between the first nodes of two blocks. */
 void system_add_nodes(System *system, int a, int b, const double block[9]);
 /* The same for a 12 x 3 block: rows of a body, columns of a vertex. */
 void system_add_strip(System *system, int body, int vertex, const double block[36]);
+/* The same for the edge between the columns of two free bodies, the first of which is a. */
+void system_add_edge(System *system, int edge, int a, const double block[144]);
 void system_clear_right(System *system);
 void system_add_right(System *system, int body, const Affine *f);
 int system_factor(System *system, int threads); /* raised pivots; -1 = a value is not finite */
-bool system_solve(System *system);              /* false = not positive definite: the solution is a descent direction */
+/* The same for values that fill adds column by column, if nothing else was added. */
+int system_fill_and_factor(System *system, int threads, BlockFill *fill, void *context);
+bool system_solve(System *system); /* false = not positive definite: the solution is a descent direction */
 Affine system_solution(const System *system, int body);
 
 #endif

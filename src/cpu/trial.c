@@ -36,8 +36,15 @@ static void snap_task(void *context, int k) {
   node_put(cpu->model, cpu->work.trial, l->linked[k].body, linkage_pose(l, &l->linked[k], cpu->work.unknown));
 }
 
+/* The energy of a vertex is not stored, that of a body of another process not needed. */
 static void go_task(Cpu *cpu, int i) {
-  if (i < cpu->model->body_count) path_length_move(cpu->path_length, cpu->model, i, &cpu->work.trial.body[i]);
+  Work *w = &cpu->work;
+  if (i >= cpu->model->body_count) return;
+  path_length_move(cpu->path_length, cpu->model, i, &w->trial.body[i]);
+  if (!w->active[i] || !is_own(cpu, i)) return;
+  double e = w->energy_trial[i] = body_energy(w, i, &w->trial.body[i]);
+  cpu->body_part[i][0] = e - block_energy(w, i);
+  cpu->body_part[i][1] = body_noise(w, i, e);
 }
 
 static void place_and_go_task(Cpu *cpu, int i) {
@@ -45,27 +52,20 @@ static void place_and_go_task(Cpu *cpu, int i) {
   go_task(cpu, i);
 }
 
-/* The poses of linked bodies are computed from their unknowns: joints hold to rounding, however many steps are
- * taken. */
-static void place_trial(Cpu *cpu) {
-  int linked = cpu->model->linkage.linked_count;
-  for_bodies(cpu, linked ? place_task : place_and_go_task);
-  parallel_for(cpu->threads, linked, 32, read_task, cpu);
-  parallel_for(cpu->threads, linked, 32, snap_task, cpu);
-  soft_load(cpu, cpu->work.trial);
-  if (linked) for_bodies(cpu, go_task);
-}
-
-void eval_task(Cpu *cpu, int k, Pair *p) {
-  (void)k;
-  pair_eval(p, &cpu->scene, &cpu->work.trial.body[p->a], &cpu->work.trial.body[p->b]);
-}
-
 /* ---- energies ---- */
 
+/* The change of the energy of a vertex, and its rounding error. */
+static void vertex_part(const Work *w, int i, double part[2]) {
+  Affine q = node_pose(w->model, w->trial, i);
+  double e = body_energy(w, i, &q);
+  part[0] = e - block_energy(w, i);
+  part[1] = body_noise(w, i, e);
+}
+
+/* Sums a chunk of bodies at their trial poses. */
 static void body_chunk(void *context, int c) {
   Cpu *cpu = context;
-  Work *w = &cpu->work;
+  const Work *w = &cpu->work;
   Chunk chunk = cpu->islands->member.chunk[c];
   Partial *sum = &cpu->partial[c];
   *sum = (Partial){0};
@@ -73,11 +73,10 @@ static void body_chunk(void *context, int c) {
   for (int k = chunk.first; k < chunk.end; k++) {
     int i = cpu->islands->member.item[k];
     if (!w->active[i]) continue;
-    Affine q = node_pose(w->model, w->trial, i);
-    double e = body_energy(w, i, &q);
-    if (!block_is_vertex(w->model, i)) w->energy_trial[i] = e;
-    sum->sum[0] += e - block_energy(w, i);
-    sum->sum[1] += body_noise(w, i, e);
+    double part[2];
+    if (block_is_vertex(w->model, i)) vertex_part(w, i, part);
+    sum->sum[0] += block_is_vertex(w->model, i) ? part[0] : cpu->body_part[i][0];
+    sum->sum[1] += block_is_vertex(w->model, i) ? part[1] : cpu->body_part[i][1];
   }
 }
 
@@ -88,19 +87,31 @@ static void pair_chunk(void *context, int c) {
   *sum = (Partial){.extreme = INFINITY};
   if (!cpu->islands->island[chunk.segment].selected) return;
   for (int e = chunk.first; e < chunk.end; e++) {
-    int k = cpu->island_pairs.item[e];
-    const Pair *p = pairs_at(&cpu->pairs, k);
-    sum->any |= p->contact.count > 0;
-    sum->extreme = least(sum->extreme, p->min_gap);
-    if (!pair_selected(cpu, k) || !counts_pair(cpu, k)) continue;
-    sum->sum[0] += p->energy_trial - p->energy;
-    sum->sum[1] += p->noise;
+    const Partial *part = &cpu->pair_part[cpu->island_pairs.item[e]];
+    sum->any |= part->any;
+    sum->extreme = least(sum->extreme, part->extreme);
+    if (part->item < 0) continue;
+    sum->sum[0] += part->sum[0];
+    sum->sum[1] += part->sum[1];
   }
 }
 
-static void add_partials(Cpu *cpu, const Segments *items, const Partial *p, bool pairs) {
-  for (int c = 0; c < items->chunk_count; c++, p++) {
-    Island *g = &cpu->islands->island[items->chunk[c].segment];
+/* What pair k adds to its chunk; item: -1 if no side of it is in the active set, or another process
+ * counts it. */
+static void note_pair(void *context, int k) {
+  Cpu *cpu = context;
+  const Pair *p = pairs_at(&cpu->pairs, k);
+  cpu->pair_cost[k] = pair_cost(p);
+  cpu->pair_part[k] = (Partial){.sum = {p->energy_trial - p->energy, p->noise},
+                                .extreme = p->min_gap,
+                                .item = pair_selected(cpu, k) && counts_pair(cpu, k) ? k : -1,
+                                .any = p->contact.count > 0};
+}
+
+static void add_partials(Cpu *cpu, const Segments *items, const Partial *partial, bool pairs) {
+  for (int e = 0; e < items->listed_count; e++) {
+    const Partial *p = &partial[items->listed[e]];
+    Island *g = &cpu->islands->island[items->chunk[items->listed[e]].segment];
     if (!g->selected) continue;
     g->change += p->sum[0];
     g->noise += p->sum[1];
@@ -108,6 +119,35 @@ static void add_partials(Cpu *cpu, const Segments *items, const Partial *p, bool
     g->touching |= p->any;
     g->min_gap = least(g->min_gap, p->extreme);
   }
+}
+
+/* ---- trial poses ---- */
+
+/* The poses of linked bodies are computed from their unknowns: joints hold to rounding, however many steps are
+ * taken. The last loop over the bodies sums their energies. */
+static void place_trial(Cpu *cpu) {
+  int linked = cpu->model->linkage.linked_count;
+  for_bodies(cpu, linked ? place_task : place_and_go_task, linked ? NULL : body_chunk);
+  parallel_for(cpu->threads, linked, 32, read_task, cpu);
+  parallel_for(cpu->threads, linked, 32, snap_task, cpu);
+  soft_load(cpu, cpu->work.trial);
+  if (linked) for_bodies(cpu, go_task, body_chunk);
+}
+
+void eval_task(Cpu *cpu, int k, Pair *p) {
+  (void)k;
+  pair_eval(p, &cpu->scene, &cpu->work.trial.body[p->a], &cpu->work.trial.body[p->b]);
+}
+
+/* Contacts at the trial poses, and the sums of their energies. */
+static Outcome eval_pairs(Cpu *cpu) {
+  const Accelerator *other = cpu->accelerator;
+  if (!mem_reserve((void **)&cpu->pair_part, &cpu->pair_part_capacity, cpu->pairs.count, sizeof(Partial)))
+    return stage_from(false);
+  if (!other) return for_pairs_then(cpu, eval_task, note_pair, pair_chunk);
+  Outcome outcome = other->eval(cpu->accelerator_self, cpu);
+  if (!stage_failed(outcome)) segments_for(&cpu->island_pairs, cpu->threads, 64, note_pair, pair_chunk, cpu);
+  return outcome;
 }
 
 static void add_joints(Cpu *cpu) {
@@ -133,38 +173,38 @@ static void add_soft(Cpu *cpu) {
   }
 }
 
-static bool sum_energies(Cpu *cpu) {
+static void sum_energies(Cpu *cpu) {
   Islands *s = cpu->islands;
-  int bodies = s->member.chunk_count, pairs = cpu->island_pairs.chunk_count;
-  if (!reserve_partials(cpu, bodies + pairs)) return false;
-  for (int k = 0; k < s->count; k++) {
-    Island *g = &s->island[k];
+  for (int e = 0; e < s->listed_count; e++) {
+    Island *g = island_listed(s, e);
     if (!g->selected) continue;
     g->change = g->noise = 0;
     g->min_gap = INFINITY;
     g->touching = false;
   }
-  int grain_a = segments_grain(&s->member), grain_b = segments_grain(&cpu->island_pairs);
-  parallel_both(cpu->threads, bodies, pairs, grain_a < grain_b ? grain_a : grain_b, body_chunk, pair_chunk, cpu);
   add_partials(cpu, &s->member, cpu->partial, false);
-  add_partials(cpu, &cpu->island_pairs, cpu->partial + bodies, true);
+  add_partials(cpu, &cpu->island_pairs, cpu->partial + s->member.chunk_count, true);
   add_joints(cpu);
   add_soft(cpu);
-  return true;
 }
 
 static void judge_changes(Islands *s) {
-  for (int k = 0; k < s->count; k++)
-    if (s->island[k].selected && !(s->island[k].change < INFINITY)) s->island[k].change = INFINITY; /* NaN is no gain */
+  for (int e = 0; e < s->listed_count; e++) {
+    Island *g = island_listed(s, e);
+    if (g->selected && !(g->change < INFINITY)) g->change = INFINITY; /* NaN is no gain */
+  }
 }
 
 Outcome trial_since(Cpu *cpu, AbdStage stage, double t0) {
-  place_trial(cpu);
-  const Accelerator *other = cpu->accelerator;
-  Outcome outcome = other ? other->eval(cpu->accelerator_self, cpu) : for_pairs(cpu, eval_task);
+  int chunks = cpu->islands->member.chunk_count + cpu->island_pairs.chunk_count;
+  Outcome outcome = stage_from(reserve_partials(cpu, chunks));
   if (!stage_failed(outcome)) {
-    if (!other) validate_contacts(cpu);
-    outcome = stage_from(sum_energies(cpu));
+    place_trial(cpu);
+    outcome = eval_pairs(cpu);
+  }
+  if (!stage_failed(outcome)) {
+    if (!cpu->accelerator) validate_contacts(cpu);
+    sum_energies(cpu);
   }
   outcome = share_islands(cpu, SHARE_TRIAL, outcome);
   if (!stage_failed(outcome)) judge_changes(cpu->islands);

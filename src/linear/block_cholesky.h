@@ -8,6 +8,7 @@
 #define ABD_LINEAR_BLOCK_CHOLESKY_H
 
 #include "base/base.h"
+#include "linear/block_factor.h"
 #include "linear/block_plan.h"
 
 typedef struct BlockCholesky BlockCholesky;
@@ -36,6 +37,11 @@ void block_cholesky_clear(BlockCholesky *solver); /* sets all values to zero */
 void block_cholesky_add_diagonal(BlockCholesky *solver, int i, const double *block);
 /* Adds to the block of edge k: rows of edge[k][0], columns of edge[k][1]. */
 void block_cholesky_add_edge(BlockCholesky *solver, int k, const double *block);
+
+/* Calls fill for all columns of L, on several threads. */
+void block_cholesky_add_columns(BlockCholesky *solver, BlockFill *fill, void *context);
+/* Clears, adds columns and factors in one pass, so that a column is factored while its values are in the cache. */
+int block_cholesky_fill_and_factor(BlockCholesky *solver, int threads, BlockFill *fill, void *context);
 
 /* Factors in place. A pivot below 1e-14 of the largest diagonal entry of the caller's block is raised, so that the
  * factored matrix is positive definite and the solution is a descent direction. Returns the number of raised pivots,

@@ -5,6 +5,8 @@
  * sum of a solve is in ascending order of columns or rows too. Tested in tests/test_block_cholesky.c. */
 #include "linear/block_factor.h"
 
+#include <string.h>
+
 #include "linear/block_kernel.h"
 
 /* One factorisation. */
@@ -26,6 +28,19 @@ static void find_scales(const BlockPattern *p, int j, const double *diagonal, do
   }
 }
 
+BlockColumn block_column(const BlockPattern *p, int c) {
+  return (BlockColumn){p->member + p->member_at[c], p->edge_of + p->edge_start[c],
+                       p->member_at[c + 1] - p->member_at[c], p->edge_start[c + 1] - p->edge_start[c]};
+}
+
+void block_factor_fill(const BlockFactor *f, int c) {
+  const BlockPattern *p = f->pattern;
+  int64_t from = p->block_at[p->column_at[c]], to = c + 1 < p->n ? p->block_at[p->column_at[c + 1]] : p->value_count;
+  BlockColumn column = block_column(p, c);
+  memset(f->values + from, 0, (size_t)(to - from) * sizeof(double));
+  f->fill(f->fill_context, &column);
+}
+
 /* Is block b the block of column j in that row? */
 static bool has_block(const BlockPattern *p, int j, int row, int b) {
   return b >= p->column_at[j] && b < p->column_at[j + 1] && p->block_row[b] == row;
@@ -33,14 +48,14 @@ static bool has_block(const BlockPattern *p, int j, int row, int b) {
 
 /* Subtracts the updates of columns left of j from column j; columns left of first belong to other tasks. map: row ->
  * block of column j, for the rows it has. */
-static void update_column(const BlockFactor *f, int j, int first, int *map) {
+static void update_column(const BlockFactor *f, int j, int first, BlockWorker *worker, int *map) {
   const BlockPattern *p = f->pattern;
   double *values = f->values;
   int s = p->size[j];
   for (int b = p->column_at[j]; b < p->column_at[j + 1]; b++) map[p->block_row[b]] = b;
   for (int e = p->row_at[j]; e < p->row_at[j + 1]; e++) {
     int k = p->row_column[e], b = p->row_block[e], end = p->column_at[k + 1], width = p->size[k];
-    if (k < first) block_tasks_wait(f->tasks, k);
+    if (k < first) block_tasks_wait(worker, k);
     if (interrupted(f->interrupt)) return;
     const double *left = values + p->block_at[b];
     subtract_square(values + p->block_at[p->column_at[j]], left, s, width);
@@ -53,14 +68,15 @@ static void update_column(const BlockFactor *f, int j, int first, int *map) {
 }
 
 /* Returns the number of raised pivots, -1 for a NaN. */
-static int factor_column(const BlockFactor *f, int j, int first, int *map) {
+static int factor_column(const BlockFactor *f, int j, int first, BlockWorker *worker, int *map) {
   const BlockPattern *p = f->pattern;
   double *values = f->values, *inverse = f->inverse + p->unknown_at[j];
   double *diagonal = values + p->block_at[p->column_at[j]];
   int s = p->size[j];
   double scale[BLOCK_MAX];
+  if (f->fill) block_factor_fill(f, j);
   find_scales(p, j, diagonal, scale);
-  update_column(f, j, first, map);
+  update_column(f, j, first, worker, map);
   if (interrupted(f->interrupt)) return -1;
   int raised = cholesky(diagonal, s, scale, inverse);
   if (raised < 0) return raised;
@@ -70,12 +86,12 @@ static int factor_column(const BlockFactor *f, int j, int first, int *map) {
 }
 
 /* After a failure no further column is computed. */
-static void factor_task(void *context, const BlockTask *task, int worker) {
+static void factor_task(void *context, const BlockTask *task, BlockWorker *worker) {
   Crew *crew = context;
-  int *map = crew->maps + (size_t)worker * (size_t)crew->factor->pattern->n, raised = 0;
+  int *map = crew->maps + (size_t)worker->index * (size_t)crew->factor->pattern->n, raised = 0;
   if (atomic_load_explicit(&crew->failed, memory_order_relaxed)) return;
   for (int j = task->first; j <= task->last; j++) {
-    int got = factor_column(crew->factor, j, task->first, map);
+    int got = factor_column(crew->factor, j, task->first, worker, map);
     if (got < 0) {
       atomic_store(&crew->failed, 1);
       return;
@@ -97,13 +113,13 @@ typedef struct Solve {
 } Solve;
 
 /* x_j -= L_jk x_k for the columns k of other tasks. */
-static void gather_row(const Solve *solve, int j, int first) {
+static void gather_row(const Solve *solve, int j, int first, BlockWorker *worker) {
   const BlockFactor *f = solve->factor;
   const BlockPattern *p = f->pattern;
   double *x = solve->x + p->unknown_at[j];
   for (int e = p->row_at[j]; e < p->row_at[j + 1] && p->row_column[e] < first; e++) {
     int k = p->row_column[e];
-    block_tasks_wait(f->tasks, k);
+    block_tasks_wait(worker, k);
     subtract_times(x, f->values + p->block_at[p->row_block[e]], solve->x + p->unknown_at[k], p->size[j], p->size[k]);
   }
 }
@@ -121,30 +137,28 @@ static void scatter_column(const Solve *solve, int c, int last) {
 
 /* x_j = L_jj^-1 (x_j - sum over k < j of L_jk x_k), k ascending. A subtree gathers no columns of other tasks; a task of
  * one column scatters to no other rows. */
-static void solve_forward(void *context, const BlockTask *task, int worker) {
+static void solve_forward(void *context, const BlockTask *task, BlockWorker *worker) {
   const Solve *solve = context;
   const BlockFactor *f = solve->factor;
   const BlockPattern *p = f->pattern;
-  (void)worker;
   for (int j = task->first; j <= task->last && !interrupted(f->interrupt); j++) {
     int at = p->unknown_at[j];
-    gather_row(solve, j, task->first);
+    gather_row(solve, j, task->first, worker);
     solve_lower(solve->x + at, f->values + p->block_at[p->column_at[j]], f->inverse + at, p->size[j]);
     scatter_column(solve, j, task->last);
   }
 }
 
 /* x_c = L_cc^-T (x_c - sum over rows r > c of L_rc^T x_r) */
-static void solve_backward(void *context, const BlockTask *task, int worker) {
+static void solve_backward(void *context, const BlockTask *task, BlockWorker *worker) {
   const Solve *solve = context;
   const BlockFactor *f = solve->factor;
   const BlockPattern *p = f->pattern;
-  (void)worker;
   for (int c = task->last; c >= task->first && !interrupted(f->interrupt); c--) {
     int at = p->unknown_at[c], s = p->size[c];
     for (int b = p->column_at[c] + 1; b < p->column_at[c + 1]; b++) {
       int row = p->block_row[b];
-      if (row > task->last) block_tasks_wait(f->tasks, row);
+      if (row > task->last) block_tasks_wait(worker, row);
       subtract_transpose_times(solve->x + at, f->values + p->block_at[b], solve->x + p->unknown_at[row], p->size[row],
                                s);
     }

@@ -5,13 +5,26 @@
 
 #include "linear/block_task.h"
 
+/* The caller's blocks, and its edges between blocks of 12, whose values are in one column of L. */
+typedef struct BlockColumn {
+  const int *block, *edge;
+  int block_count, edge_count;
+} BlockColumn;
+typedef void BlockFill(void *context, const BlockColumn *column); /* adds the values of a column that is zero */
+
 typedef struct BlockFactor {
   const BlockPattern *pattern;
   BlockTasks *tasks;
   double *values;  /* blocks of A, then of L; aligned to a cache line */
   double *inverse; /* 1 / diagonal of L */
   Interrupt *interrupt;
+  BlockFill *fill; /* sets the values of each column of A just before it is factored; NULL = they are set */
+  void *fill_context;
 } BlockFactor;
+
+BlockColumn block_column(const BlockPattern *pattern, int column);
+/* Sets a column to zero and fills it. */
+void block_factor_fill(const BlockFactor *factor, int column);
 
 /* maps: n numbers for each thread, zero if the pattern is an incomplete factor's. Returns the number of raised pivots,
  * -1 if there is a NaN or it was interrupted. */

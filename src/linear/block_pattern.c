@@ -8,6 +8,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "linear/block_kernel.h"
+
 /* PARTS_APART: least number of columns for which parts run on several threads. EDGES_AT_ONCE: couplings per task. */
 enum { PARTS_APART = 500, EDGES_AT_ONCE = 256 };
 
@@ -49,10 +51,16 @@ static bool remember_given(BlockPattern *p, const BlockShape *s) {
   return true;
 }
 
+/* Couples edge k two blocks of the largest size? */
+static bool is_wide(const BlockPattern *p, int k) {
+  return p->given_size[p->given_edge[k][0]] == BLOCK_MAX && p->given_size[p->given_edge[k][1]] == BLOCK_MAX;
+}
+
 /* 8-byte arrays come first, so that all are aligned. */
 static bool reserve_by_column(BlockPattern *p) {
-  size_t n = (size_t)p->n, given = (size_t)p->given_count, edges = (size_t)p->edge_count;
-  char *byte = reserve(p, 0, 8 * (edges + n) + sizeof(int) * (4 * given + 7 * n + 3));
+  size_t n = (size_t)p->n, given = (size_t)p->given_count, edges = (size_t)p->edge_count, wide = 0;
+  for (int k = 0; k < p->edge_count; k++) wide += is_wide(p, k);
+  char *byte = reserve(p, 0, 8 * (edges + n) + sizeof(int) * (4 * given + wide + 8 * n + 4));
   if (!byte) return false;
   p->edge_at = (int64_t *)byte;
   p->work = (double *)(p->edge_at + edges);
@@ -64,6 +72,8 @@ static bool reserve_by_column(BlockPattern *p) {
   p->member_at = word;
   p->column_at = word + n + 1;
   p->row_at = word + 2 * (n + 1);
+  p->edge_start = word + 3 * (n + 1);
+  p->edge_of = word + 4 * (n + 1);
   return true;
 }
 
@@ -273,6 +283,24 @@ static void list_members(BlockPattern *p, int *next) {
   }
 }
 
+static int edge_column(const BlockPattern *p, int k) {
+  int a = p->column_of[p->given_edge[k][0]], b = p->column_of[p->given_edge[k][1]];
+  return a < b ? a : b;
+}
+
+/* next: n */
+static void list_edges(BlockPattern *p, int *next) {
+  memset(p->edge_start, 0, ((size_t)p->n + 1) * sizeof(int));
+  for (int k = 0; k < p->edge_count; k++)
+    if (is_wide(p, k)) p->edge_start[edge_column(p, k) + 1]++;
+  for (int c = 0; c < p->n; c++) {
+    p->edge_start[c + 1] += p->edge_start[c];
+    next[c] = p->edge_start[c];
+  }
+  for (int k = 0; k < p->edge_count; k++)
+    if (is_wide(p, k)) p->edge_of[next[edge_column(p, k)]++] = k;
+}
+
 /* Data derived from the columns, independently for each part. */
 typedef struct Parts {
   BlockPattern *pattern;
@@ -283,7 +311,9 @@ static void find_part(void *context, int part) {
   const Parts *parts = context;
   if (part == 0) find_rows(parts->pattern, parts->scratch);
   if (part == 1) place_values(parts->pattern);
-  if (part == 2) list_members(parts->pattern, parts->scratch + parts->pattern->n);
+  if (part != 2) return;
+  list_members(parts->pattern, parts->scratch + parts->pattern->n);
+  list_edges(parts->pattern, parts->scratch + parts->pattern->n);
 }
 
 /* scratch: 5 n + 1 + 2 edges words; wide: n of 8 bytes. */
@@ -315,7 +345,7 @@ bool block_pattern_build(BlockPattern *p, const BlockShape *shape, const BlockOr
   bool done = scratch && p->edge_count < INT_MAX / 3 && remember_given(p, shape) && reserve_by_column(p);
   if (done && p->n)
     done = find_pattern(p, shape, order->column_of, threads, (int *)(scratch + 8 * (size_t)p->n), scratch);
-  if (done && !p->n) p->column_at[0] = p->row_at[0] = p->member_at[0] = 0;
+  if (done && !p->n) p->column_at[0] = p->row_at[0] = p->member_at[0] = p->edge_start[0] = 0;
   if (!done) block_pattern_free(p);
   return done;
 }

@@ -46,7 +46,9 @@ typedef struct BlockPattern {
   int *member_at;        /* [n + 1] first entry of the column in member */
   int *column_at;        /* [n + 1] first block of the column */
   int *row_at;           /* [n + 1] first entry of the row in row_column, row_block */
+  int *edge_start;       /* [n + 1] first entry of the column in edge_of */
   int *member;           /* the caller's blocks, column by column */
+  int *edge_of;          /* the caller's edges between blocks of 12 by the column that has their values, ascending */
 
   /* By block of L, in the order of columns. */
   int *block_row;

@@ -10,7 +10,7 @@ static const double least_parallel = 2e6;    /* a tenth of a millisecond; one th
 static const double cost_per_thread = 2.5e5; /* below this a thread costs more than it saves */
 static const double handover = 3e3;          /* latency of a result from core to core */
 static const double least_share = 4e4;       /* smallest cost of a task */
-enum { SHARES = 160 };
+enum { SHARES = 10 };                        /* of the cost for each thread; more balance better and wait more often */
 
 void block_tasks_free(BlockTasks *t) {
   mem_free(t->memory);
@@ -78,7 +78,7 @@ void block_tasks_forget(BlockTasks *t, const BlockPattern *p) {
 }
 
 /* False if memory is out. */
-static bool find_tasks(BlockTasks *t, const BlockPattern *p) {
+static bool find_tasks(BlockTasks *t, const BlockPattern *p, int shares) {
   double *subtree = mem_alloc((size_t)p->n, sizeof(double));
   if (!subtree || !reserve(t, p->n)) {
     mem_free(subtree);
@@ -89,12 +89,13 @@ static bool find_tasks(BlockTasks *t, const BlockPattern *p) {
   for (int c = 0; c < p->n; c++) subtree[c] = p->work[c] + column_cost;
   for (int c = 0; c < p->n; c++)
     if (p->parent[c] != -1) subtree[p->parent[c]] += subtree[c];
-  t->count = split(p, fmax(t->cost / SHARES, least_share), subtree, t->task);
+  t->count = split(p, fmax(t->cost / shares, least_share), subtree, t->task);
   for (int k = 0; k < t->count; k++) {
     atomic_init(&t->done[k], 0);
     for (int c = t->task[k].first; c <= t->task[k].last; c++) t->task_of[c] = k;
   }
   t->run = 0;
+  t->shares = shares;
   mem_free(subtree);
   return true;
 }
@@ -102,7 +103,8 @@ static bool find_tasks(BlockTasks *t, const BlockPattern *p) {
 /* A chain is not worth a second thread, however long it is. */
 int block_tasks_threads(BlockTasks *t, const BlockPattern *p, int threads, double share) {
   if (threads <= 1 || share * (p->flops + column_cost * p->n) < least_parallel) return 1;
-  if (!t->count && !find_tasks(t, p)) return 1;
+  int shares = SHARES * (int)fmin(threads, 1 + (p->flops + column_cost * p->n) / cost_per_thread);
+  if ((!t->count || t->shares != shares) && !find_tasks(t, p, shares)) return 1;
   double most = fmin(share * t->cost / cost_per_thread, 1.5 * t->cost / t->longest);
   return !(most >= 2) ? 1 : threads > most ? (int)most : threads;
 }
@@ -115,22 +117,37 @@ typedef struct Run {
   atomic_int next;
 } Run;
 
-static void take_tasks(void *context, int worker) {
+static int place_in_run(const BlockTasks *t, bool descending, int k) { return descending ? t->count - 1 - k : k; }
+
+static bool is_done(const BlockTasks *t, int task) {
+  return atomic_load_explicit(&t->done[task], memory_order_acquire) == t->run;
+}
+
+void block_tasks_await(BlockWorker *worker, int column) {
+  const BlockTasks *t = worker->tasks;
+  int task = t->task_of[column], place = place_in_run(t, worker->descending, task);
+  if (place < worker->done) return;
+  while (worker->done < t->count && is_done(t, place_in_run(t, worker->descending, worker->done))) worker->done++;
+  if (place < worker->done) return;
+  for (int spins = 0; !is_done(t, task); spins++) parallel_pause(spins);
+}
+
+static void take_tasks(void *context, int index) {
   Run *run = context;
   BlockTasks *t = run->tasks;
+  BlockWorker worker = {.tasks = t, .index = index, .descending = run->descending};
   int k;
   while ((k = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed)) < t->count) {
-    int task = run->descending ? t->count - 1 - k : k;
-    run->body(run->context, &t->task[task], worker);
+    int task = place_in_run(t, run->descending, k);
+    run->body(run->context, &t->task[task], &worker);
     atomic_store_explicit(&t->done[task], t->run, memory_order_release);
   }
 }
 
 void block_tasks_run(BlockTasks *t, int threads, bool descending, BlockWork *body, void *context) {
   Run run = {.tasks = t, .descending = descending, .body = body, .context = context};
-  t->several = threads > 1;
-  if (!t->several) {
-    body(context, &(BlockTask){0, t->column_count - 1}, 0);
+  if (threads <= 1) {
+    body(context, &(BlockTask){0, t->column_count - 1}, &(BlockWorker){0});
     return;
   }
   t->run++;

@@ -20,10 +20,10 @@ typedef struct BlockTasks {
   BlockTask *task;
   int count; /* 0 = not computed yet */
   int column_count;
+  int shares;       /* into how many parts of the cost the subtrees were cut */
   int *task_of;     /* by column */
   atomic_int *done; /* by task: number of the last run that finished it */
   int run;          /* number of the current or last run; 0 = none yet */
-  bool several;     /* more than one thread runs */
   double cost;      /* of all columns [flops] */
   double longest;   /* cost of the longest dependent chain [flops] */
   void *memory;
@@ -38,16 +38,23 @@ void block_tasks_free(BlockTasks *tasks);
  * factorisation's time. 1 if memory is out. */
 int block_tasks_threads(BlockTasks *tasks, const BlockPattern *pattern, int threads, double share);
 
-typedef void BlockWork(void *context, const BlockTask *task, int worker);
-/* Calls the body for every task, or once for all columns if there is one thread. worker: below threads, unique among
- * bodies that run at the same time. One run at a time. */
+/* One thread of a run. Other threads write the flags of tasks, and each read of a written flag takes as long as a
+ * dozen products. So a thread remembers up to which task all are done. */
+typedef struct BlockWorker {
+  const BlockTasks *tasks; /* NULL = there is one thread */
+  int index;               /* below threads, unique among bodies that run at the same time */
+  bool descending;
+  int done; /* the first so many tasks in the order of the run are done */
+} BlockWorker;
+
+typedef void BlockWork(void *context, const BlockTask *task, BlockWorker *worker);
+/* Calls the body for every task, or once for all columns if there is one thread. One run at a time. */
 void block_tasks_run(BlockTasks *tasks, int threads, bool descending, BlockWork *body, void *context);
 
 /* Inside a body: waits until the task of a column is done. The column must belong to an earlier task. */
-static inline void block_tasks_wait(const BlockTasks *tasks, int column) {
-  if (!tasks->several) return;
-  const atomic_int *done = &tasks->done[tasks->task_of[column]];
-  for (int spins = 0; atomic_load_explicit(done, memory_order_acquire) != tasks->run; spins++) parallel_pause(spins);
+void block_tasks_await(BlockWorker *worker, int column);
+static inline void block_tasks_wait(BlockWorker *worker, int column) {
+  if (worker->tasks) block_tasks_await(worker, column);
 }
 
 #endif

@@ -20,39 +20,45 @@ static bool has_fast_neighbour(const Selection *s, int body) {
   return false;
 }
 
-static void select_body(void *context, int j) {
+static void select_body(void *context, int body) {
   const Selection *s = context;
-  int body = s->work->model->moving[j];
   const Island *g = &s->islands->island[s->islands->of[body]];
   if (!g->selected || (s->neighbours->own && !s->neighbours->own[body])) return;
   bool given = body < s->work->model->body_count; /* islands with soft vertices are whole */
   s->work->active[body] = g->whole || is_fast(s->work, body) || (given && has_fast_neighbour(s, body));
 }
 
-static void count_active(const Selection *s) {
-  Islands *islands = s->islands;
-  const Model *m = s->work->model;
-  for (int k = 0; k < islands->count; k++)
-    if (islands->island[k].selected) islands->island[k].active_count = 0;
-  for (int j = 0; j < m->moving_count; j++) {
-    Island *g = &islands->island[islands->of[m->moving[j]]];
-    bool own = !s->neighbours->own || s->neighbours->own[m->moving[j]];
-    if (g->selected && own && s->work->active[m->moving[j]]) g->active_count++;
+static void count_chunk(void *context, int c) {
+  const Selection *s = context;
+  const Segments *member = &s->islands->member;
+  Chunk chunk = member->chunk[c];
+  int count = 0;
+  for (int e = chunk.first; e < chunk.end; e++) count += s->work->active[member->item[e]];
+  __atomic_fetch_add(&s->islands->island[chunk.segment].active_count, count, __ATOMIC_RELAXED);
+}
+
+static void begin_counts(Islands *islands) {
+  for (int e = 0; e < islands->listed_count; e++) {
+    Island *g = island_listed(islands, e);
+    if (g->selected) g->active_count = 0;
   }
 }
 
-static void make_whole(Islands *islands) {
-  for (int k = 0; k < islands->count; k++) {
-    Island *g = &islands->island[k];
+/* False if all selected islands were whole before: their bodies are active already. */
+static bool judge_counts(Islands *islands) {
+  bool partial = false;
+  for (int e = 0; e < islands->listed_count; e++) {
+    Island *g = island_listed(islands, e);
+    partial |= g->selected && !g->whole;
     g->whole |= g->body_count < DOZE_BODIES || g->active_count > DOZE_SHARE * g->body_count;
     if (g->selected && g->whole) g->active_count = g->body_count;
   }
+  return partial;
 }
 
-static void settle_body(void *context, int j) {
+static void settle_body(void *context, int body) {
   const Selection *s = context;
   Work *w = s->work;
-  int body = w->model->moving[j];
   const Island *g = &s->islands->island[s->islands->of[body]];
   if (!g->selected) return;
   if (g->whole) w->active[body] = true;
@@ -63,16 +69,23 @@ static void settle_body(void *context, int j) {
   node_put(w->model, w->trial, body, q);
 }
 
+/* Bodies of other processes are no members. */
+static void settle_moving(void *context, int j) {
+  const Selection *s = context;
+  settle_body(context, s->work->model->moving[j]);
+}
+
 void active_set_mark(Islands *islands, Work *work, int threads, const Neighbours *neighbours) {
   Selection s = {islands, work, neighbours};
-  parallel_for(threads, work->model->moving_count, 128, select_body, &s);
-  count_active(&s);
+  begin_counts(islands);
+  segments_for(&islands->member, threads, 256, select_body, count_chunk, &s);
 }
 
 void active_set_settle(Islands *islands, Work *work, int threads) {
   Selection s = {islands, work, NULL};
-  make_whole(islands);
-  parallel_for(threads, work->model->moving_count, 128, settle_body, &s);
+  bool partial = judge_counts(islands);
+  if (islands->link) parallel_for(threads, work->model->moving_count, 128, settle_moving, &s);
+  else if (partial) segments_for(&islands->member, threads, 512, settle_body, NULL, &s);
 }
 
 void active_set_select(Islands *islands, Work *work, int threads, const Neighbours *neighbours) {

@@ -16,11 +16,12 @@ bool islands_init(Islands *s, const Model *model) {
   s->of = mem_zeroed(n, sizeof(int));
   s->parent = mem_alloc(n, sizeof(int));
   s->first_body = mem_alloc(2 * n, sizeof(int)); /* and scratch */
-  return s->island && s->merged && s->of && s->parent && s->first_body;
+  s->listed = mem_alloc(most_islands, sizeof(int));
+  return s->island && s->merged && s->of && s->parent && s->first_body && s->listed;
 }
 
 void islands_destroy(Islands *s) {
-  void *array[] = {s->island, s->merged, s->of, s->parent, s->first_body};
+  void *array[] = {s->island, s->merged, s->of, s->parent, s->first_body, s->listed};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   segments_destroy(&s->member);
   memset(s, 0, sizeof *s);
@@ -34,6 +35,17 @@ Island *island_of_joint(const Islands *s, int joint) { return island_of_body(s, 
 
 Island *island_of_soft(const Islands *s, int soft) {
   return island_of_body(s, soft_representative(s->model, &s->model->soft[soft]));
+}
+
+void islands_list_all(Islands *s) {
+  s->listed_count = s->count;
+  for (int k = 0; k < s->count; k++) s->listed[k] = k;
+}
+
+void islands_list_active(Islands *s) {
+  s->listed_count = 0;
+  for (int k = 0; k < s->count; k++)
+    if (s->island[k].progress == ISLAND_ACTIVE) s->listed[s->listed_count++] = k;
 }
 
 /* ---- union-find ---- */
@@ -216,6 +228,11 @@ static bool build_linked(Islands *s, bool keep, int old_count) {
   return s->link->count(s->link->self, s);
 }
 
+static void list(Islands *s, bool keep) {
+  if (keep) islands_list_active(s);
+  else islands_list_all(s);
+}
+
 bool islands_build(Islands *s, int threads, int pair_count, const int (*pair)[2], bool keep) {
   const Model *m = s->model;
   int old_count = keep ? s->count : 0;
@@ -223,7 +240,11 @@ bool islands_build(Islands *s, int threads, int pair_count, const int (*pair)[2]
   for (int i = 0; i < m->block_count; i++) s->parent[i] = -1; /* has no unknowns */
   for (int j = 0; j < m->moving_count; j++) s->parent[m->moving[j]] = m->moving[j];
   parallel_for(threads, pair_count, 256, unite_pair, &(PairTask){s, pair});
-  if (s->link) return build_linked(s, keep, old_count);
+  if (s->link) {
+    bool built = build_linked(s, keep, old_count);
+    list(s, keep);
+    return built;
+  }
   unite_soft(s);
   unite_joints(s);
   number_islands(s, threads);
@@ -237,6 +258,7 @@ bool islands_build(Islands *s, int threads, int pair_count, const int (*pair)[2]
   s->island = s->merged;
   s->merged = t;
   if (built) set_members(s);
+  list(s, keep);
   for (int k = 0; k < m->soft_count; k++) { /* pairs name the soft body, not its vertices */
     int body = soft_representative(m, &m->soft[k]);
     s->of[m->soft[k].body] = body < 0 ? -1 : s->of[body];

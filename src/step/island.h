@@ -94,7 +94,9 @@ typedef struct Islands {
   const IslandLink *link; /* NULL: one process */
   int count;
   Island *island;
-  int *of;         /* per body: its island, -1 if it has no unknowns */
+  int *of;     /* per body: its island, -1 if it has no unknowns */
+  int *listed; /* islands that stages work on, ascending; see islands_list */
+  int listed_count;
   Segments member; /* bodies by island */
   int *parent;     /* scratch of islands_build: roots; a body of each old island; the islands to be */
   int *first_body;
@@ -108,6 +110,11 @@ void islands_destroy(Islands *islands);
 bool islands_build(Islands *islands, int threads, int pair_count, const int (*pair)[2], bool keep);
 /* An island that several became; it starts with body_count = 0 for the first of them. */
 void island_carry(Island *to, const Island *from);
+/* Lists all islands, or the active ones. The control and the stages pass over the listed ones alone: of many islands
+ * most are done after a few iterations. islands_build lists all, or if it keeps islands the active ones. */
+void islands_list_all(Islands *islands);
+void islands_list_active(Islands *islands);
+static inline Island *island_listed(const Islands *islands, int e) { return &islands->island[islands->listed[e]]; }
 /* The island of a pair of bodies, at least one of which moves. */
 static inline int islands_of_pair(const Islands *islands, const int body[2]) {
   return islands->of[body[0]] >= 0 ? islands->of[body[0]] : islands->of[body[1]];

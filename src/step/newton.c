@@ -34,22 +34,22 @@ static bool in_any(const Step *s, bool here) {
 
 static bool any(const Step *s, Choice *choice) {
   bool found = false;
-  for (int k = 0; k < s->islands.count && !found; k++) found = choice(&s->islands.island[k]);
+  for (int e = 0; e < s->islands.listed_count && !found; e++) found = choice(island_listed(&s->islands, e));
   return in_any(s, found);
 }
 
 /* Selects islands for the next stage; false if there are none. */
 static bool choose(Step *s, Choice *choice) {
   bool found = false;
-  for (int k = 0; k < s->islands.count; k++) {
-    Island *g = &s->islands.island[k];
+  for (int e = 0; e < s->islands.listed_count; e++) {
+    Island *g = island_listed(&s->islands, e);
     found |= put(&g->selected, choice(g));
   }
   return in_any(s, found);
 }
 
 static void clear_joined(Step *s) {
-  for (int k = 0; k < s->islands.count; k++) put(&s->islands.island[k].joined, false);
+  for (int e = 0; e < s->islands.listed_count; e++) put(&island_listed(&s->islands, e)->joined, false);
 }
 
 /* A damped step says nothing about the error: a small one ends the damping, not the island. Nor does the island end as
@@ -73,8 +73,8 @@ static void choose_scale(Island *g) {
  * the step has an energy, whose minimum Newton's method finds. Loads that do not settle are averaged. The forces that a
  * damped step leads to balance its damping too, so they count less. */
 static void order_loads(Step *s) {
-  for (int k = 0; k < s->islands.count; k++) {
-    Island *g = &s->islands.island[k];
+  for (int e = 0; e < s->islands.listed_count; e++) {
+    Island *g = island_listed(&s->islands, e);
     bool follows = s->model->has_friction && is_active(g) && g->iterations > 0 && !g->settled && g->touching;
     if (!put(&g->follows, follows)) continue;
     g->followed++;
@@ -83,8 +83,8 @@ static void order_loads(Step *s) {
 }
 
 static void judge_loads(Step *s) {
-  for (int k = 0; k < s->islands.count; k++) {
-    Island *g = &s->islands.island[k];
+  for (int e = 0; e < s->islands.listed_count; e++) {
+    Island *g = island_listed(&s->islands, e);
     if (!g->follows) continue;
     bool still = g->damping == 0 && g->load_change <= LOAD_SETTLED;
     if (still || g->followed >= LOAD_ITERATIONS) g->settled = true;
@@ -92,8 +92,8 @@ static void judge_loads(Step *s) {
 }
 
 static void judge_residuals(Step *s) {
-  for (int k = 0; k < s->islands.count; k++) {
-    Island *g = &s->islands.island[k];
+  for (int e = 0; e < s->islands.listed_count; e++) {
+    Island *g = island_listed(&s->islands, e);
     if (!is_active(g)) continue;
     g->iterations++;
     judge_last(g, s->model->def.solver.tolerance);
@@ -107,8 +107,8 @@ static Outcome aim(Step *s, Backend b) {
   for (bool again = choose(s, is_searching); again;) {
     TRY(b.stages->aim(b.self, &s->islands, AIM_NEWTON));
     again = false;
-    for (int k = 0; k < s->islands.count; k++) {
-      Island *g = &s->islands.island[k];
+    for (int e = 0; e < s->islands.listed_count; e++) {
+      Island *g = island_listed(&s->islands, e);
       if (!g->selected) continue;
       bool uphill = g->slope > STEP_DOWNHILL * g->fraction * g->newton_slope;
       g->selected = uphill && !g->last && g->fraction > STEP_LEAST;
@@ -144,8 +144,8 @@ static Outcome clear_paths(Step *s, Backend b) {
     choose(s, is_searching);
     TRY(b.stages->bound(b.self, &s->islands));
   } while (any(s, is_joined));
-  for (int k = 0; k < s->islands.count; k++) {
-    Island *g = &s->islands.island[k];
+  for (int e = 0; e < s->islands.listed_count; e++) {
+    Island *g = island_listed(&s->islands, e);
     if (!g->searching) continue;
     g->selected = g->bound >= 1 || g->cuts >= STEP_CUTS;
     g->length = g->bound;
@@ -165,8 +165,8 @@ static bool accepts(const Island *g) {
 
 /* Of the tried islands: selects those that accept, shortens the steps of the others. */
 static void judge_trials(Step *s) {
-  for (int k = 0; k < s->islands.count; k++) {
-    Island *g = &s->islands.island[k];
+  for (int e = 0; e < s->islands.listed_count; e++) {
+    Island *g = island_listed(&s->islands, e);
     if (!g->selected) continue;
     g->selected = accepts(g);
     if (g->selected) continue;
@@ -176,8 +176,8 @@ static void judge_trials(Step *s) {
 }
 
 static void note_accepted(Step *s) {
-  for (int k = 0; k < s->islands.count; k++) {
-    Island *g = &s->islands.island[k];
+  for (int e = 0; e < s->islands.listed_count; e++) {
+    Island *g = island_listed(&s->islands, e);
     if (!g->selected) continue;
     double length = g->fraction * g->length;
     g->searching = false;
@@ -189,8 +189,8 @@ static void note_accepted(Step *s) {
 }
 
 static Outcome line_search(Step *s, Backend b) {
-  for (int k = 0; k < s->islands.count; k++) {
-    Island *g = &s->islands.island[k];
+  for (int e = 0; e < s->islands.listed_count; e++) {
+    Island *g = island_listed(&s->islands, e);
     put(&g->searching, is_active(g));
     double first = is_active(g) ? g->scale : 1;
     if (g->fraction != first) g->fraction = first;
@@ -213,15 +213,15 @@ static Outcome line_search(Step *s, Backend b) {
 /* Contacts and energies of the selected islands at the poses they have. */
 static Outcome stay(Step *s, Backend b) {
   if (!any(s, is_selected)) return stage_done();
-  for (int k = 0; k < s->islands.count; k++) s->islands.island[k].length = 0;
+  for (int e = 0; e < s->islands.listed_count; e++) island_listed(&s->islands, e)->length = 0;
   TRY(b.stages->trial(b.self, &s->islands, ABD_STAGE_LINE_SEARCH));
   return b.stages->accept(b.self, &s->islands);
 }
 
 /* Islands that still search found no lower energy: they keep their poses and report it. */
 static Outcome give_up(Step *s, Backend b) {
-  for (int k = 0; k < s->islands.count; k++) {
-    Island *g = &s->islands.island[k];
+  for (int e = 0; e < s->islands.listed_count; e++) {
+    Island *g = island_listed(&s->islands, e);
     put(&g->selected, g->searching);
     if (!g->searching) continue;
     g->searching = false;
@@ -231,14 +231,19 @@ static Outcome give_up(Step *s, Backend b) {
   return stay(s, b);
 }
 
+/* Whether the smallest gap was halved since it was noted; notes it if so or if it has grown. */
+static bool note_gap(Island *g) {
+  bool halved = g->min_gap < GUARD_SHRINK * g->gap_before;
+  if (halved || g->min_gap > g->gap_before) g->gap_before = g->min_gap;
+  return halved;
+}
+
 /* A cut step leaves a tenth of a gap, and a logarithm costs little, so a barrier too soft for its load lets the gap
  * shrink until only steps of its own size lower the energy. A gap that is nearly closed and was halved gets a
  * stiffer barrier. */
 static bool wants_stiffening(Island *g, double range) {
-  bool halved = g->min_gap < GUARD_SHRINK * g->gap_before;
-  bool wanted = is_active(g) && halved && g->min_gap < BARRIER_TIGHT * range;
-  if (halved || g->min_gap > g->gap_before) g->gap_before = g->min_gap;
-  return wanted;
+  bool halved = note_gap(g);
+  return is_active(g) && halved && g->min_gap < BARRIER_TIGHT * range;
 }
 
 /* An island ends with a whole last step of all of its bodies. */
@@ -256,8 +261,8 @@ static void follow_again(Island *g) {
 static Outcome conclude(Step *s, Backend b) {
   const AbdWorldDef *def = &s->model->def;
   bool work = false;
-  for (int k = 0; k < s->islands.count; k++) {
-    Island *g = &s->islands.island[k];
+  for (int e = 0; e < s->islands.listed_count; e++) {
+    Island *g = island_listed(&s->islands, e);
     bool last = is_active(g) && g->last && g->fraction == 1;
     put(&g->whole, last || g->jointed || g->soft || g->residual < DOZE_ABOVE * def->solver.tolerance);
     put(&g->stiffen, wants_stiffening(g, def->contact.range));
@@ -269,8 +274,8 @@ static Outcome conclude(Step *s, Backend b) {
     work |= put(&g->selected, g->stiffen || g->compare || (g->renew && g->jointed));
   }
   if (in_any(s, work)) TRY(b.stages->adjust(b.self, &s->islands));
-  for (int k = 0; k < s->islands.count; k++) {
-    Island *g = &s->islands.island[k];
+  for (int e = 0; e < s->islands.listed_count; e++) {
+    Island *g = island_listed(&s->islands, e);
     if (!g->renew) continue;
     if (g->disagrees) follow_again(g);
     else if (!g->changed) g->progress = ISLAND_DONE;
@@ -301,9 +306,10 @@ static void mark_acted_on(Step *s, const State *state) {
 /* Selects the islands that landed on their targets; the others that tried go back. */
 static void judge_flights(Step *s, const State *state) {
   bool rigid = s->model->def.integrator == ABD_INTEGRATOR_RIGID;
+  islands_list_all(&s->islands);
   mark_acted_on(s, state);
-  for (int k = 0; k < s->islands.count; k++) {
-    Island *g = &s->islands.island[k];
+  for (int e = 0; e < s->islands.listed_count; e++) {
+    Island *g = island_listed(&s->islands, e);
     bool flew = g->selected && g->change <= 0;
     g->progress = flew && !g->touching && rigid && !g->soft && !g->acted_on ? ISLAND_DONE : ISLAND_ACTIVE;
     g->searching = g->selected && !flew;
@@ -312,8 +318,8 @@ static void judge_flights(Step *s, const State *state) {
 }
 
 static void clear_selected(Step *s) {
-  for (int k = 0; k < s->islands.count; k++) {
-    Island *g = &s->islands.island[k];
+  for (int e = 0; e < s->islands.listed_count; e++) {
+    Island *g = island_listed(&s->islands, e);
     g->selected = g->selected && g->bound >= 1;
   }
 }
@@ -338,12 +344,34 @@ static Outcome fly(Step *s, Backend b, const State *state) {
     note_accepted(s);
   }
   choose(s, is_searching);
-  for (int k = 0; k < s->islands.count; k++) s->islands.island[k].searching = false;
+  for (int e = 0; e < s->islands.listed_count; e++) island_listed(&s->islands, e)->searching = false;
   return stay(s, b);
 }
 
-static Outcome iterate(Step *s, Backend b) {
+/* What an iteration leaves in islands that take no part in it. */
+static void rest(Island *g, bool first) {
+  put(&g->selected, false);
+  put(&g->searching, false);
+  put(&g->unseen, false);
+  put(&g->stiffen, false);
+  put(&g->follows, false);
+  put(&g->compare, false);
+  put(&g->renew, false);
+  if (g->fraction != 1) g->fraction = 1;
+  if (g->cuts) g->cuts = 0;
+  if (!first) note_gap(g);
+}
+
+/* Lists and selects the active islands. */
+static void list_active(Step *s, bool first) {
+  islands_list_active(&s->islands);
+  for (int k = 0; k < s->islands.count; k++)
+    if (!is_active(&s->islands.island[k])) rest(&s->islands.island[k], first);
   choose(s, is_active);
+}
+
+static Outcome iterate(Step *s, Backend b, bool first) {
+  list_active(s, first);
   TRY(stage_poll(s->model));
   order_loads(s);
   TRY(b.stages->newton(b.self, &s->islands, &s->raised));
@@ -403,13 +431,14 @@ Outcome step_run(Step *s, Backend b, const State *state, State *after, int limit
   report->step_length = 1;
   TRY(stage_poll(s->model));
   TRY(b.stages->begin(b.self, state, &s->islands, report));
+  islands_list_all(&s->islands);
   if (moves_too_far(s) && !final) {
     report->outcome = ABD_MOVED_TOO_FAR;
     report->culprit[0].id = (uint32_t)s->excess_body + 1;
     return stage_done();
   }
   TRY(fly(s, b, state));
-  for (int i = 0; any(s, is_active) && i < limit; i++) TRY(iterate(s, b));
+  for (int i = 0; any(s, is_active) && i < limit; i++) TRY(iterate(s, b, i == 0));
   report_islands(s);
   if (b.stages->together) TRY(b.stages->together->report(b.self, report));
   if (!final && report->outcome != ABD_CONVERGED) return stage_done();

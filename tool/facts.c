@@ -170,6 +170,9 @@ void facts_print(const RunFacts *facts) {
   print_substeps(facts);
   print_linear(facts);
   printf("  contacts          %.1f mean, %" PRId64 " most\n", s->contacts_mean, s->contacts_max);
+  if (s->friction_error_max > 0)
+    printf("  friction loads    off by %.2g %% mean, %.2g %% most, step %" PRId64 "\n", 100 * s->friction_error_mean,
+           100 * s->friction_error_max, s->friction_error_step);
   print_nearness(facts);
   printf("  largest strain    %.3g\n", s->max_strain);
   if (s->max_soft_strain > 0) printf("  of soft bodies    %.3g\n", s->max_soft_strain);
@@ -233,6 +236,8 @@ json_t *facts_json(const RunFacts *facts) {
   json_object_set_new(o, "factor_flops", real(s->factor_flops));
   json_object_set_new(o, "contacts_mean", real(s->contacts_mean));
   json_object_set_new(o, "contacts_max", json_integer(s->contacts_max));
+  json_object_set_new(o, "friction_error_mean", real(s->friction_error_mean));
+  json_object_set_new(o, "friction_error_max", real(s->friction_error_max));
   json_object_set_new(o, "min_distance", real(s->min_distance));
   json_object_set_new(o, "min_distance_step",
                       isfinite(s->min_distance) ? json_integer(s->min_distance_step) : json_null());

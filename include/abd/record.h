@@ -158,7 +158,9 @@ typedef struct AbdRunSummary {
   double factor_memory, factor_flops; /* [bytes], [flops] predicted for the largest factor of all steps */
   double contacts_mean;
   int64_t contacts_max;
-  double min_distance; /* infinity if there were no contacts */
+  double friction_error_mean, friction_error_max; /* of the steps with friction; 0 = none */
+  int64_t friction_error_step;                    /* of the largest */
+  double min_distance;                            /* infinity if there were no contacts */
   int64_t min_distance_step;
   uint32_t nearest[2];
   double max_strain, max_soft_strain, residual_max;

@@ -183,7 +183,6 @@ void cpu_destroy(void *backend) {
   Cpu *cpu = backend;
   if (!cpu) return;
   if (cpu->accelerator) cpu->accelerator->destroy(cpu->accelerator_self);
-  if (cpu->domain) cpu->domain->destroy(cpu->domain->self);
   work_destroy(&cpu->work);
   pairs_destroy(&cpu->pairs);
   broad_destroy(&cpu->broad);
@@ -194,6 +193,7 @@ void cpu_destroy(void *backend) {
   flight_destroy(&cpu->flight);
   for (int k = 0; cpu->surface && k < cpu->model->soft_count; k++) surface_destroy(&cpu->surface[k]);
   for (int k = 0; cpu->coupling && k < cpu->model->soft_count; k++) mem_free(cpu->coupling[k].edge);
+  if (cpu->domain) cpu->domain->destroy(cpu->domain->self); /* the model is its own */
   void *array[] = {cpu->coupling,  cpu->active,    cpu->diagonal,  cpu->move,         cpu->path_length,
                    cpu->left,      cpu->pair_of,   cpu->pair_acts, cpu->pair_couples, cpu->partial,
                    cpu->surface,   cpu->sums,      cpu->cluster,   cpu->cluster_root, cpu->limiting,

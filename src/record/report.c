@@ -289,6 +289,12 @@ static void read_worst_split(sqlite3_stmt *s, RunSummary *summary) {
   snprintf(summary->split_by, sizeof summary->split_by, "%s", why ? (const char *)why : "");
 }
 
+static void read_friction(sqlite3_stmt *s, RunSummary *summary) {
+  summary->friction_error_mean = sqlite3_column_double(s, 0);
+  summary->friction_error_max = sqlite3_column_double(s, 1);
+  summary->friction_error_step = sqlite3_column_int64(s, 2);
+}
+
 static void read_last(sqlite3_stmt *s, RunSummary *summary) {
   summary->time = sqlite3_column_double(s, 0);
   summary->last_hash = (uint64_t)sqlite3_column_int64(s, 1);
@@ -323,6 +329,8 @@ bool run_read_summary(Run *run, RunSummary *summary) {
       {"SELECT step, given_up_a, given_up_b, given_up_by FROM report WHERE given_up > 0"
        " ORDER BY substeps DESC, step LIMIT 1",
        read_worst_split, "given_up_by"},
+      {"SELECT avg(friction_error), max(friction_error), step FROM report WHERE friction_error > 0", read_friction,
+       "friction_error"},
       {"SELECT time, hash FROM report ORDER BY step DESC LIMIT 1", read_last, NULL},
       {"SELECT count(*) FROM frame", read_frames, NULL},
       {"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", read_bytes, NULL},

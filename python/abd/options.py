@@ -43,6 +43,7 @@ class SolverOptions(TypedDict, total=False):
     detection: str
     substeps: str
     device: str
+    ranks: str
 
 
 class BodyOptions(TypedDict, total=False):

@@ -133,7 +133,7 @@ static FrictionPoint *find_same(FrictionPoint *point, int n, const FrictionPoint
 }
 
 /* What all friction points of a pair share. */
-typedef struct Lag {
+typedef struct PointMaker {
   const Pair *pair;
   const ContactScene *scene;
   const Affine *start;          /* poses of a and b at the start of the step */
@@ -143,25 +143,29 @@ typedef struct Lag {
   double factor[FRICTION_WAYS]; /* load over the normal force */
   KeyIndex *anchors;
   KeyIndex *before; /* the points of the iteration before; NULL = the step begins */
-} Lag;
+} PointMaker;
 
 /* With the radius of the smaller body as arm a ball sticks below a rolling speed of friction_speed. */
-static Lag lag_of(const Pair *p, const ContactScene *scene, const Affine *start) {
+static PointMaker maker_of(const Pair *p, const ContactScene *scene, const Affine *start) {
   const Model *m = scene->model;
   double arm = m->mesh[m->body[p->a].mesh].radius;
-  return (Lag){.pair = p,
-               .scene = scene,
-               .start = start,
-               .drifts = model_drifts(m, p->a, p->b),
-               .arm = arm,
-               .factor = {p->mu, p->rolling / arm, p->torsion / arm}};
+  return (PointMaker){.pair = p,
+                      .scene = scene,
+                      .start = start,
+                      .drifts = model_drifts(m, p->a, p->b),
+                      .arm = arm,
+                      .factor = {p->mu, p->rolling / arm, p->torsion / arm}};
 }
 
-/* The way of a's surface against its body in the step, less that of b's. */
-static Vec3 point_drift(const Lag *l, const FrictionPoint *f) {
+/* The way of a's surface against its body in the step, less that of b's: from the points at its start, or to those at
+ * its end. */
+static Vec3 point_drift(const PointMaker *l, const FrictionPoint *f) {
   const int body[2] = {l->pair->a, l->pair->b};
   const Model *m = l->scene->model;
-  if (friction_way(f) == FRICTION_SLIDE) return model_drift(m, body, l->start, (Vec3[2]){f->ya, f->yb}, l->scene->dt);
+  const Vec3 y[2] = {f->ya, f->yb};
+  double dt = l->scene->dt;
+  if (friction_way(f) == FRICTION_SLIDE)
+    return f->late ? scale(-1, model_drift(m, body, l->start, y, -dt)) : model_drift(m, body, l->start, y, dt);
   Vec3 turn = scale(l->scene->dt, model_drift_turn(m, body, l->start));
   return cross(turn, affine_vector(&l->start[0], f->ya));
 }
@@ -172,7 +176,7 @@ static Vec3 any_across(Vec3 n) {
 }
 
 /* The directions of rolling and spinning have the length of the arm and are the same for both bodies at the start. */
-static void set_directions(const Lag *l, const Contact *c, FrictionPoint *f) {
+static void set_directions(const PointMaker *l, const Contact *c, FrictionPoint *f) {
   Vec3 e = friction_way(f) == FRICTION_ROLL ? c->normal : any_across(c->normal);
   f->across = cross(c->normal, e);
   f->ya = mat3_tmul_vec(affine_linear(&l->start[0]), scale(l->arm, e));
@@ -185,7 +189,7 @@ static const FrictionPoint *find_point(KeyIndex *x, uint64_t key) {
 }
 
 /* The anchor of a point, and its slip. */
-static void set_slip(Lag *l, const FrictionPoint *before, FrictionPoint *f) {
+static void set_slip(PointMaker *l, const FrictionPoint *before, FrictionPoint *f) {
   const Anchor *anchor = (const Anchor *)(const void *)l->anchors->item;
   f->anchor = before ? before->anchor : find_anchor(l->anchors, f->key, f->ya);
   Vec3 slip = f->anchor < 0 ? vec3(0, 0, 0) : affine_vector(&l->start[1], anchor[f->anchor].slip);
@@ -199,7 +203,7 @@ static double normal_force(const Pair *p, const ContactScene *scene, const Conta
 /* Load and force of a point are those it had before. Without such a point the force is that of its slip; the load is
  * that of the contact when the step begins, else unknown yet: a contact that a cut step left deep in the barrier
  * pushes far harder than it will. */
-static void set_load(Lag *l, const Contact *c, const FrictionPoint *before, FrictionPoint *f) {
+static void set_load(PointMaker *l, const Contact *c, const FrictionPoint *before, FrictionPoint *f) {
   Vec3 u = friction_displacement(l->pair, f, l->scene, &l->now[0], &l->now[1]);
   f->displacement = f->trial = u;
   f->force = before ? resisted(f, before->force) : scale(friction_f1_over_y(norm(u), l->scene->friction_eps), u);
@@ -207,8 +211,9 @@ static void set_load(Lag *l, const Contact *c, const FrictionPoint *before, Fric
   f->sum = f->ahead = f->load;
 }
 
-static inline void lag_point(Lag *l, const Contact *c, FrictionWay way, FrictionPoint *f) {
+static inline void make_point(PointMaker *l, const Contact *c, FrictionWay way, FrictionPoint *f) {
   const Pair *pair = l->pair;
+  f->late = l->before != NULL;
   f->key = contact_key(c) | (uint64_t)way << FRICTION_WAY_SHIFT;
   f->ya = c->ya;
   f->yb = c->yb;
@@ -241,14 +246,14 @@ static void stack_keep(Stack *s, bool soft, double size) {
   s->point[--s->back] = *f;
 }
 
-static void list_points(Lag *l, Stack *s) {
+static void list_points(PointMaker *l, Stack *s) {
   const Pair *pair = l->pair;
   const Contact *contact = pair_contacts(pair, l->scene);
   for (int i = 0; i < pair->contact.count; i++)
     for (int way = 0; way < FRICTION_WAYS; way++) {
       if (l->factor[way] == 0 || !(normal_force(pair, l->scene, &contact[i]) > 0)) continue;
       s->point[s->unique].contact = i;
-      lag_point(l, &contact[i], (FrictionWay)way, &s->point[s->unique]);
+      make_point(l, &contact[i], (FrictionWay)way, &s->point[s->unique]);
       stack_keep(s, pair->soft, l->arm);
     }
 }
@@ -266,7 +271,7 @@ bool pair_list_friction(Pair *pair, const ContactScene *scene, const FrictionSta
   if (!s.point) return false;
   FrictionPoint *first = pair_friction(pair, scene);
   KeyIndex before, anchors;
-  Lag l = lag_of(pair, scene, start->pose);
+  PointMaker l = maker_of(pair, scene, start->pose);
   index_open(&before, first, sizeof(FrictionPoint), old);
   index_open(&anchors, start->anchor, sizeof(Anchor), start->anchor_count);
   l.now = start->now;
@@ -316,7 +321,7 @@ double pair_friction_work(const Pair *pair, const ContactScene *scene) {
 
 double pair_drift_work(const Pair *pair, const ContactScene *scene, const Affine q_start[2]) {
   const FrictionPoint *point = pair_friction(pair, scene);
-  Lag l = lag_of(pair, scene, q_start);
+  PointMaker l = maker_of(pair, scene, q_start);
   double work = 0;
   for (int i = 0; i < pair->friction_unique; i++) {
     const FrictionPoint *f = &point[i];
@@ -359,7 +364,7 @@ static double force_ahead(const Pair *p, const ContactScene *scene, const Contac
 LoadChange pair_predict_loads(Pair *p, const ContactScene *scene, Nodes step, double weight) {
   FrictionPoint *f = pair_friction(p, scene);
   const Contact *contact = pair_contacts(p, scene);
-  Lag l = lag_of(p, scene, NULL);
+  PointMaker l = maker_of(p, scene, NULL);
   LoadChange out = {0, 0};
   for (int i = 0; i < p->friction_unique; i++) f[i].change = -f[i].sum, f[i].sum = 0;
   for (int i = 0; i < p->friction.count; i++) {
@@ -382,7 +387,7 @@ LoadChange pair_load_error(const Pair *p, const ContactScene *scene) {
   LoadChange out = {0, 0};
   if (!pair_rubs(p)) return out;
   KeyIndex points;
-  Lag l = lag_of(p, scene, NULL);
+  PointMaker l = maker_of(p, scene, NULL);
   index_open(&points, point, sizeof *point, p->friction.count);
   for (int i = 0; i < p->friction.count; i++) out.change += point[i].load;
   for (int i = 0; i < p->contact.count; i++)

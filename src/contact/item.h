@@ -67,6 +67,7 @@ typedef struct FrictionPoint {
   double change; /* of the sum since the assembly */
   int contact;   /* index of the contact it was made from */
   int unique;    /* of a duplicate: index of its unique point */
+  int late;      /* made within the step, from a contact near its end; 0 = from one at its start */
   int anchor;    /* index of the pair's anchor that gave the slip, -1 if none */
   int va[3], vb[3]; /* soft side: the vertices whose weighted sum is the point */
   union {

@@ -15,7 +15,7 @@ bool islands_init(Islands *s, const Model *model) {
   s->merged = mem_alloc(most_islands, sizeof(Island));
   s->of = mem_zeroed(n, sizeof(int));
   s->parent = mem_alloc(n, sizeof(int));
-  s->first_body = mem_alloc(2 * n, sizeof(int)); /* and scratch */
+  s->first_body = mem_alloc(n, sizeof(int));
   s->listed = mem_alloc(most_islands, sizeof(int));
   return s->island && s->merged && s->of && s->parent && s->first_body && s->listed;
 }
@@ -196,9 +196,12 @@ static void number_linked(Islands *s) {
 /* The members of an island are this process's own bodies. */
 static bool group_own(Islands *s) {
   const Model *m = s->model;
-  int *of = s->first_body + m->block_count;
+  int *of = mem_alloc((size_t)m->block_count, sizeof(int));
+  if (!of) return false;
   for (int i = 0; i < m->block_count; i++) of[i] = s->link->own[i] ? s->of[i] : -1;
-  return segments_build(&s->member, s->count, m->block_count, of);
+  bool good = segments_build(&s->member, s->count, m->block_count, of);
+  mem_free(of);
+  return good;
 }
 
 static void set_roots(Islands *s) {

@@ -93,6 +93,7 @@ _ENUM = {
     "AbdLinear": lib.ABD_ENUM_LINEAR,
     "AbdDetection": lib.ABD_ENUM_DETECTION,
     "AbdSubsteps": lib.ABD_ENUM_SUBSTEPS,
+    "AbdRanks": lib.ABD_ENUM_RANKS,
     "AbdMotion": lib.ABD_ENUM_MOTION,
     "AbdElasticity": lib.ABD_ENUM_ELASTICITY,
     "AbdSoftModel": lib.ABD_ENUM_SOFT_MODEL,

@@ -1,6 +1,6 @@
-/* Friction with loads that are fixed during an iteration, and with anchors. The tangential displacement of a contact is its displacement in this step plus the slip
- * carried over: an elastic-plastic spring of length at most eps. At rest under load the slip is constant, so nothing
- * creeps. Tested in tests/test_physics_contact.c. */
+/* Friction with loads that are fixed during an iteration, and with anchors. The tangential displacement of a contact is
+ * its displacement in this step plus the slip carried over: an elastic-plastic spring of length at most eps. At rest
+ * under load the slip is constant, so nothing creeps. Tested in tests/test_physics_contact.c and tests/test_load.c. */
 #include "contact/law.h"
 #include "contact/term.h"
 
@@ -8,8 +8,8 @@
 
 #include "kernel/constant.h"
 
-/* Finds items by their keys, which come first in them. Open addressing; few items, or all if memory is out, are compared
- * one by one. */
+/* Finds items by their keys, which come first in them. Open addressing; few items, or all if memory is out, are
+ * compared one by one. */
 typedef struct KeyIndex {
   const char *item;
   size_t size;

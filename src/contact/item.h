@@ -51,9 +51,9 @@ KERNEL uint64_t contact_key(const Contact *c) {
  * relative rotation t of the step, R n slips by R t x n, and R e, e in the tangent plane, by R (t.n) n x e across. */
 typedef enum FrictionWay { FRICTION_SLIDE = 0, FRICTION_ROLL, FRICTION_SPIN, FRICTION_WAYS } FrictionWay;
 
-/* A contact with a normal force that is fixed during an iteration: u = (I - n n^T)(x_a(ya) - x_b(yb) - origin) + slip. Of FRICTION_ROLL ya and yb
- * are directions. Of FRICTION_SPIN too, and u is along the normal: u = n across . (x_a(ya) - x_b(yb) - origin) +
- * slip. */
+/* A contact with a normal force that is fixed during an iteration: u = (I - n n^T)(x_a(ya) - x_b(yb) - origin) + slip.
+ * Of FRICTION_ROLL ya and yb are directions. Of FRICTION_SPIN too, and u is along the normal: u = n across . (x_a(ya) -
+ * x_b(yb) - origin) + slip. */
 typedef struct FrictionPoint {
   uint64_t key;
   Vec3 ya, yb, normal;

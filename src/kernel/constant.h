@@ -246,8 +246,8 @@
 /* [first residual] The same on the GPU, whose solves are inexact: 1e-5 takes twice the iterations of conjugate
  * gradients and no fewer of Newton's. test_cuda_serial */
 #define GPU_PCG_TOLERANCE 1e-3
-/* [first residual] The same between ranks: 1e-3 takes 1.4 times the iterations of conjugate gradients and 0.95 times those
- * of Newton, 3e-2 0.8 and 1.13 times. test_partition */
+/* [first residual] The same between ranks: 1e-3 takes 1.4 times the iterations of conjugate gradients and 0.95 times
+ * those of Newton, 3e-2 0.8 and 1.13 times. test_partition */
 #define RANKS_TOLERANCE 1e-2
 /* [mean load] Bodies are divided anew if the busiest rank has more: a body that changes its rank loses its candidates.
  * test_partition */

@@ -69,9 +69,9 @@ static void choose_scale(Island *g) {
   g->scale = stiffer > 1 && !g->last ? most(g->moved / stiffer, SCALE_LEAST) : 1;
 }
 
-/* The loads of friction follow the normal forces from the second iteration on, until they hardly change. With fixed loads
- * the step has an energy, whose minimum Newton's method finds. Loads that do not settle are averaged. The forces that a
- * damped step leads to balance its damping too, so they count less. */
+/* The loads of friction follow the normal forces from the second iteration on, until they hardly change. With fixed
+ * loads the step has an energy, whose minimum Newton's method finds. Loads that do not settle are averaged. The forces
+ * that a damped step leads to balance its damping too, so they count less. */
 static void order_loads(Step *s) {
   for (int e = 0; e < s->islands.listed_count; e++) {
     Island *g = island_listed(&s->islands, e);

@@ -7,7 +7,7 @@
 #include "kernel/rigid.h"
 #include "step/report.h"
 
-enum { WHOLE = 1 << SUBSTEP_LEVELS }; /* times within a step are counted in the shortest sub-steps */
+#define WHOLE (1 << SUBSTEP_LEVELS) /* times within a step are counted in the shortest sub-steps */
 
 typedef struct Course {
   Step *step;

@@ -203,7 +203,8 @@ static int factor_threads(BlockCholesky *solver, int threads) {
 
 static int factor_values(BlockCholesky *solver, int threads) {
   BlockFactor factor = factor_of(solver);
-  return block_factor_compute(&factor, factor_threads(solver, threads), solver->map_memory);
+  int used = factor_threads(solver, threads); /* may move the maps */
+  return block_factor_compute(&factor, used, solver->map_memory);
 }
 
 static void stretch_diagonal(BlockCholesky *solver, double factor) {

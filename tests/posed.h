@@ -176,7 +176,7 @@ static inline double brute_distance(const Posed *a, const Posed *b) {
 
 /* A rotation with up to `strain` of other deformation. */
 static inline Affine draw_pose(Draw *d, double place, double strain) {
-  Mat3 a = mat3_mul(draw_rotation(d), mat3_add(mat3_identity(), draw_mat3(d, strain)));
+  Mat3 turn = draw_rotation(d), a = mat3_mul(turn, mat3_add(mat3_identity(), draw_mat3(d, strain)));
   return affine(draw_vec3(d, place), a);
 }
 

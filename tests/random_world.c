@@ -189,7 +189,8 @@ static double part_radius(Part *p) {
 }
 
 static void draw_size(Draw *d, Part *p) {
-  double length = draw_decades(d, -1.2, -0.2), ratio[2] = {draw(d, 0.3, 1), draw(d, 0.3, 1)};
+  double length = draw_decades(d, -1.2, -0.2), ratio[2];
+  for (int k = 0; k < 2; k++) ratio[k] = draw(d, 0.3, 1);
   for (int k = 0; k < WIRE_POINTS; k++) p->point[k] = draw_vec3(d, 0.5 * length);
   p->size[0] = length;
   p->size[1] = ratio[0] * length;
@@ -401,7 +402,7 @@ static Vec3 place_unit(Plan *plan, int first, int first_link) {
  * only the latter. */
 static void move_unit(Plan *plan, int first, int first_link, Vec3 out, bool tied) {
   Draw *d = &plan->motion;
-  Vec3 v = add_scaled(draw_vec3(d, 0.5 * plan->speed), -draw(d, 0, 1) * plan->speed, out);
+  Vec3 any = draw_vec3(d, 0.5 * plan->speed), v = add_scaled(any, -draw(d, 0, 1) * plan->speed, out);
   Vec3 w = draw_vec3(d, plan->spin);
   for (int i = first; i < plan->part_count && !tied; i++) {
     Part *p = &plan->part[i];

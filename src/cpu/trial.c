@@ -188,10 +188,11 @@ static void sum_energies(Cpu *cpu) {
   add_soft(cpu);
 }
 
+/* A trial whose energy is infinite or NaN has no rounding error that could excuse it. */
 static void judge_changes(Islands *s) {
   for (int e = 0; e < s->listed_count; e++) {
     Island *g = island_listed(s, e);
-    if (g->selected && !(g->change < INFINITY)) g->change = INFINITY; /* NaN is no gain */
+    if (g->selected && !(g->change < INFINITY)) g->change = INFINITY, g->noise = 0;
   }
 }
 

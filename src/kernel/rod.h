@@ -1,9 +1,9 @@
 /* A round rod: segments that stretch and bend at their common vertices; straight at rest, without twist.
  *   stretch of a segment (x_0, x_1) of rest length l:    E = EA/(2 l) (|x_1 - x_0| - l)^2
- *   bending at x_1 of segments (x_0, x_1), (x_1, x_2):  E = B/(l_0 + l_1) |k|^2,   k = 2 e_0 x e_1 / (l_0 l_1 + e_0 . e_1),
- * k the curvature binormal of Bergou et al. 2008, |k| = 2 tan(angle/2) at rest lengths; B = E pi r^4 / 4. A rod bent
- * to a circle of curvature c has B/2 c^2 per length. The energy of a full fold is infinite. The bending Hessian is
- * the Gauss-Newton one. Tested in tests/test_shell.c. */
+ *   bending at x_1 of segments (x_0, x_1), (x_1, x_2):  E = B/(l_0 + l_1) |k|^2,   k = 2 e_0 x e_1 / (|e_0| |e_1| + e_0 . e_1),
+ * k the curvature binormal of Bergou et al. 2008 with the present lengths, |k| = 2 tan(angle/2) for every stretch;
+ * B = E pi r^4 / 4. A rod bent to a circle of curvature c has B/2 c^2 per length. The energy of a full fold is
+ * infinite. The bending Hessian is the Gauss-Newton one. Tested in tests/test_shell.c. */
 #ifndef ABD_KERNEL_ROD_H
 #define ABD_KERNEL_ROD_H
 
@@ -43,26 +43,28 @@ typedef struct RodRest {
   double l[2];
 } RodRest; /* of the two segments */
 
-/* k and its denominator, which is zero or less if the rod folds back. */
-KERNEL Vec3 rod_curvature(const RodRest *rest, const Vec3 x[3], double *denominator) {
-  Vec3 e = sub(x[1], x[0]), f = sub(x[2], x[1]);
-  *denominator = rest->l[0] * rest->l[1] + dot(e, f);
-  return scale(2.0 / *denominator, cross(e, f));
+/* k and its denominator, which is zero if the rod folds back; near a fold the sum would cancel. */
+KERNEL Vec3 rod_curvature(const Vec3 x[3], double *denominator) {
+  Vec3 e = sub(x[1], x[0]), f = sub(x[2], x[1]), across = cross(e, f);
+  double product = norm(e) * norm(f), along = dot(e, f);
+  *denominator = along < 0.0 ? norm_sq(across) / (product - along) : product + along;
+  return scale(2.0 / *denominator, across);
 }
 
 KERNEL double rod_bending_energy(double stiffness, const RodRest *rest, const Vec3 x[3]) {
   double denominator;
-  Vec3 k = rod_curvature(rest, x, &denominator);
+  Vec3 k = rod_curvature(x, &denominator);
   return denominator > 0.0 ? stiffness / (rest->l[0] + rest->l[1]) * norm_sq(k) : INFINITY;
 }
 
-/* dk/dx_i, from dk = (2 (de x f + e x df) - k (de . f + e . df)) / denominator. */
-KERNEL void rod_curvature_gradient(const RodRest *rest, const Vec3 x[3], Vec3 *k, Mat3 jacobian[3]) {
+/* dk/dx_i, from dk = (2 (de x f + e x df) - k (de . (f + |f| e/|e|) + df . (e + |e| f/|f|))) / denominator. */
+KERNEL void rod_curvature_gradient(const Vec3 x[3], Vec3 *k, Mat3 jacobian[3]) {
   double denominator;
   Vec3 e = sub(x[1], x[0]), f = sub(x[2], x[1]);
-  *k = rod_curvature(rest, x, &denominator);
-  Mat3 by_e = mat3_sub(mat3_scale(-2.0, mat3_skew(f)), mat3_outer(*k, f)),
-       by_f = mat3_sub(mat3_scale(2.0, mat3_skew(e)), mat3_outer(*k, e));
+  *k = rod_curvature(x, &denominator);
+  double ratio = norm(f) / norm(e);
+  Mat3 by_e = mat3_sub(mat3_scale(-2.0, mat3_skew(f)), mat3_outer(*k, add_scaled(f, ratio, e))),
+       by_f = mat3_sub(mat3_scale(2.0, mat3_skew(e)), mat3_outer(*k, add_scaled(e, 1.0 / ratio, f)));
   jacobian[0] = mat3_scale(-1.0 / denominator, by_e);
   jacobian[1] = mat3_scale(1.0 / denominator, mat3_sub(by_e, by_f));
   jacobian[2] = mat3_scale(1.0 / denominator, by_f);
@@ -71,7 +73,7 @@ KERNEL void rod_curvature_gradient(const RodRest *rest, const Vec3 x[3], Vec3 *k
 KERNEL void rod_bending_gradient(double stiffness, const RodRest *rest, const Vec3 x[3], Vec3 g[3]) {
   Vec3 k;
   Mat3 jacobian[3];
-  rod_curvature_gradient(rest, x, &k, jacobian);
+  rod_curvature_gradient(x, &k, jacobian);
   for (int i = 0; i < 3; i++) g[i] = scale(2.0 * stiffness / (rest->l[0] + rest->l[1]), mat3_tmul_vec(jacobian[i], k));
 }
 
@@ -79,7 +81,7 @@ KERNEL void rod_bending_gradient(double stiffness, const RodRest *rest, const Ve
 KERNEL void rod_bending_hessian(double stiffness, const RodRest *rest, const Vec3 x[3], double h[81]) {
   Vec3 k;
   Mat3 jacobian[3];
-  rod_curvature_gradient(rest, x, &k, jacobian);
+  rod_curvature_gradient(x, &k, jacobian);
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {
       Mat3 block = mat3_scale(2.0 * stiffness / (rest->l[0] + rest->l[1]), mat3_tmul(jacobian[i], jacobian[j]));

@@ -26,9 +26,13 @@ static void unite(Settle *s, int a, int b) {
   s->root[a > b ? a : b] = a > b ? b : a;
 }
 
-/* The block that stands for a body: of a soft body its first vertex. */
+/* The block that represents a body in its cluster: of a soft body the first vertex that is not held. */
 static int block_of(const Model *m, int body) {
-  return m->body[body].soft ? m->soft[m->body[body].soft - 1].first : body;
+  if (!m->body[body].soft) return body;
+  const Soft *soft = &m->soft[m->body[body].soft - 1];
+  int v = 0;
+  while (v + 1 < soft->vertex_count && !block_moves(m, soft->first + v)) v++;
+  return soft->first + v;
 }
 
 static bool acts(const Pair *p) { return p->contact.count > 0 || p->friction.count > 0 || p->coupled; }

@@ -116,9 +116,28 @@ static void test_out_of_memory_loses_nothing(void **state) {
   pool_destroy(&g.pool);
 }
 
+/* Scratch lies behind a thread's spill: it takes no room of the pool, and spilled ranges stay as they are. */
+static void test_scratch_takes_no_room(void **state) {
+  static Group g;
+  (void)state;
+  grow(&g, 1);
+  int count = g.pool.count, spilled = g.pool.spill[0].count;
+  int *scratch = pool_scratch(&g.pool, 1000);
+  assert_non_null(scratch);
+  for (int i = 0; i < 1000; i++) scratch[i] = -1;
+  check(&g);
+  assert_int_equal(g.pool.count, count);
+  assert_int_equal(g.pool.spill[0].count, spilled);
+  mem_fail_after(1);
+  assert_null(pool_scratch(&g.pool, 1000000));
+  mem_fail_after(0);
+  pool_destroy(&g.pool);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_same_for_any_number_of_threads), cmocka_unit_test(test_grows_in_place_within_its_room),
-      cmocka_unit_test(test_packs_what_is_left), cmocka_unit_test(test_out_of_memory_loses_nothing)};
+      cmocka_unit_test(test_packs_what_is_left), cmocka_unit_test(test_out_of_memory_loses_nothing),
+      cmocka_unit_test(test_scratch_takes_no_room)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

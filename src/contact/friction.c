@@ -9,12 +9,12 @@
 #include "kernel/constant.h"
 
 /* Finds items by their keys, which come first in them. Open addressing; few items, or all if memory is out, are
- * compared one by one. */
+ * compared one by one. Items are often looked up in their order, so the slots are filled by the first search. */
 typedef struct KeyIndex {
   const char *item;
   size_t size;
-  int count, next; /* items are often looked up in their order */
-  int *slot;       /* 1 + item, 0 = empty; NULL: none */
+  int count, next; /* next: the item after the last one that was found */
+  int *slot;       /* 1 + item, 0 = empty; NULL: none yet */
   uint32_t mask;
   int few[512];
 } KeyIndex;
@@ -30,6 +30,11 @@ static uint32_t key_slot(const KeyIndex *x, uint64_t key) {
 }
 
 static void index_fill(KeyIndex *x) {
+  uint32_t slots = 512;
+  while (slots < 2u * (uint32_t)x->count) slots *= 2;
+  x->mask = slots - 1;
+  x->slot = slots <= ARRAY_COUNT(x->few) ? x->few : mem_alloc(slots, sizeof(int));
+  if (!x->slot) return;
   memset(x->slot, 0, ((size_t)x->mask + 1) * sizeof(int));
   for (int i = 0; i < x->count; i++) {
     uint32_t at = key_slot(x, key_at(x, i));
@@ -39,19 +44,15 @@ static void index_fill(KeyIndex *x) {
 }
 
 static void index_open(KeyIndex *x, const void *item, size_t size, int count) {
-  uint32_t slots = 512;
   x->item = item, x->size = size, x->count = count, x->next = 0, x->slot = NULL;
-  while (slots < 2u * (uint32_t)count) slots *= 2;
-  x->mask = slots - 1;
-  if (count > 16) x->slot = slots <= ARRAY_COUNT(x->few) ? x->few : mem_alloc(slots, sizeof(int));
-  if (x->slot) index_fill(x);
 }
 
 static void index_close(KeyIndex *x) {
   if (x->slot && x->slot != x->few) mem_free(x->slot);
 }
 
-static int index_search(const KeyIndex *x, uint64_t key) {
+static int index_search(KeyIndex *x, uint64_t key) {
+  if (x->count > 16 && !x->slot) index_fill(x);
   if (!x->slot) {
     for (int i = 0; i < x->count; i++)
       if (key_at(x, i) == key) return i;
@@ -121,16 +122,6 @@ Vec3 friction_slip_after(const Pair *p, const FrictionPoint *f, const ContactSce
 }
 
 static bool near(Vec3 a, Vec3 b, double tolerance) { return norm_sq(sub(a, b)) <= tolerance * tolerance; }
-
-/* Finds a unique point that coincides with f up to rounding. Corners and edges touch as parts of several triangles and
- * edges. */
-static FrictionPoint *find_same(FrictionPoint *point, int n, const FrictionPoint *f, double size) {
-  for (FrictionPoint *g = point + (n > FRICTION_NEIGHBOURS ? n - FRICTION_NEIGHBOURS : 0); g < point + n; g++)
-    if (near(g->ya, f->ya, 1e-12 * size) && near(g->yb, f->yb, 1e-12 * size) && near(g->normal, f->normal, 1e-9) &&
-        near(g->slip, f->slip, 1e-12 * size) && friction_way(g) == friction_way(f))
-      return g;
-  return NULL;
-}
 
 /* What all friction points of a pair share. */
 typedef struct PointMaker {
@@ -229,16 +220,33 @@ static inline void make_point(PointMaker *l, const Contact *c, FrictionWay way, 
   set_load(l, c, before, f);
 }
 
+enum { STACK_NEAR = 256 };
+
 /* Unique points are stored from the front, duplicates from the back. */
 typedef struct Stack {
   FrictionPoint *point;
   int unique, back;
+  double x[STACK_NEAR]; /* of ya, of the last unique points */
 } Stack;
 
+/* Finds a unique point that coincides with f up to rounding. Corners and edges touch as parts of several triangles and
+ * edges. Most points differ in their first coordinates, which are read without the points. */
+static FrictionPoint *find_same(Stack *s, const FrictionPoint *f, double size) {
+  int most_near = FRICTION_NEIGHBOURS < STACK_NEAR ? FRICTION_NEIGHBOURS : STACK_NEAR;
+  for (int i = s->unique > most_near ? s->unique - most_near : 0; i < s->unique; i++) {
+    if (fabs(s->x[i % STACK_NEAR] - f->ya.x) > 2e-12 * size) continue;
+    FrictionPoint *g = &s->point[i];
+    if (near(g->ya, f->ya, 1e-12 * size) && near(g->yb, f->yb, 1e-12 * size) && near(g->normal, f->normal, 1e-9) &&
+        near(g->slip, f->slip, 1e-12 * size) && friction_way(g) == friction_way(f))
+      return g;
+  }
+  return NULL;
+}
+
 static void stack_keep(Stack *s, bool soft, double size) {
-  FrictionPoint *f = &s->point[s->unique], *same = soft ? NULL : find_same(s->point, s->unique, f, size);
+  FrictionPoint *f = &s->point[s->unique], *same = soft ? NULL : find_same(s, f, size);
   if (!same) {
-    s->unique++;
+    s->x[s->unique++ % STACK_NEAR] = f->ya.x;
     return;
   }
   same->sum += f->load;
@@ -258,21 +266,31 @@ static void list_points(PointMaker *l, Stack *s) {
     }
 }
 
-/* New points are written behind the old ones and then moved to the front. */
+/* The points of the iteration before move to scratch, the new ones take their place. room: the most new ones. */
+static bool make_room(Pair *pair, const ContactScene *scene, int old, int room, FrictionPoint **before) {
+  Pool *pool = &scene->store->friction;
+  pair->friction.count = old;
+  if (room > old && !pool_extend(pool, &pair->friction, room - old)) return false;
+  *before = old ? pool_scratch(pool, old) : NULL;
+  if (old && !*before) return false;
+  if (old) memcpy(*before, pair_friction(pair, scene), (size_t)old * sizeof(FrictionPoint));
+  return true;
+}
+
 bool pair_list_friction(Pair *pair, const ContactScene *scene, const FrictionStart *start, bool begins) {
   int old = begins ? 0 : pair->friction.count;
   int ways = (pair->mu > 0) + (pair->rolling > 0) + (pair->torsion > 0), room = ways * pair->contact.count;
-  pair->friction.count = old;
   if (room == 0) {
     pair->friction.count = pair->friction_unique = 0;
     return true;
   }
-  Stack s = {.point = pool_extend(&scene->store->friction, &pair->friction, room), .back = room};
-  if (!s.point) return false;
-  FrictionPoint *first = pair_friction(pair, scene);
+  FrictionPoint *points;
+  if (!make_room(pair, scene, old, room, &points)) return false;
+  Stack s;
+  s.point = pair_friction(pair, scene), s.unique = 0, s.back = room;
   KeyIndex before, anchors;
   PointMaker l = maker_of(pair, scene, start->pose);
-  index_open(&before, first, sizeof(FrictionPoint), old);
+  index_open(&before, points, sizeof(FrictionPoint), old);
   index_open(&anchors, start->anchor, sizeof(Anchor), start->anchor_count);
   l.now = start->now;
   l.anchors = &anchors;
@@ -281,8 +299,7 @@ bool pair_list_friction(Pair *pair, const ContactScene *scene, const FrictionSta
   index_close(&before);
   index_close(&anchors);
   int rest = room - s.back;
-  memmove(first, s.point, (size_t)s.unique * sizeof(FrictionPoint));
-  memmove(first + s.unique, s.point + s.back, (size_t)rest * sizeof(FrictionPoint));
+  memmove(s.point + s.unique, s.point + s.back, (size_t)rest * sizeof(FrictionPoint));
   pair->friction.count = s.unique + rest;
   pair->friction_unique = s.unique;
   return true;

@@ -54,6 +54,12 @@ void *pool_extend(Pool *pool, Range *range, int count) {
   return item;
 }
 
+void *pool_scratch(Pool *pool, int count) {
+  Spill *s = &pool->spill[parallel_thread()];
+  if (!mem_reserve((void **)&s->item, &s->capacity, s->count + count, pool->item_size)) return NULL;
+  return s->item + (size_t)s->count * pool->item_size;
+}
+
 void pool_release(Pool *pool, Range *range) {
   if (!range->spill) pool->wasted += range->capacity;
   memset(range, 0, sizeof *range);

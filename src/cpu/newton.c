@@ -223,7 +223,7 @@ static bool add_and_factor(Cpu *cpu, int *pivots) {
   contact_add_springs(cpu);
   add_blocks(cpu);
   add_joint_blocks(cpu);
-  *pivots = system_factor(&cpu->system, cpu->threads);
+  *pivots = system_begin_solve(&cpu->system, cpu->threads, NULL, NULL);
   return true;
 }
 
@@ -233,10 +233,10 @@ static Outcome solve(Cpu *cpu, bool *raised) {
   const Domain *d = cpu->domain;
   int pivots;
   if (!m->soft_count && !m->joint_count && !m->linkage.linked_count)
-    pivots = system_fill_and_factor(&cpu->system, cpu->threads, fill_column, cpu);
+    pivots = system_begin_solve(&cpu->system, cpu->threads, fill_column, cpu);
   else if (!add_and_factor(cpu, &pivots)) return stage_from(false);
   *raised = pivots > 0;
-  if (!d && pivots >= 0 && !system_solve(&cpu->system)) *raised = true;
+  if (!d && pivots >= 0 && !system_finish_solve(&cpu->system)) *raised = true;
   Outcome outcome = stage_poll(cpu->model);
   if (d && !stage_failed(outcome)) outcome = d->solve(d->self, cpu, pivots, raised);
   if (stage_failed(outcome)) return outcome;

@@ -242,10 +242,12 @@ int system_factor(System *s, int threads) {
   return block_cholesky_factor(s->solver, threads);
 }
 
-int system_fill_and_factor(System *s, int threads, BlockFill *fill, void *context) {
+int system_begin_solve(System *s, int threads, BlockFill *fill, void *context) {
   block_cholesky_poll(s->solver, s->model->interrupt);
-  return block_cholesky_fill_and_factor(s->solver, threads, fill, context);
+  return block_cholesky_begin(s->solver, threads, fill, context, s->right);
 }
+
+bool system_finish_solve(System *s) { return block_cholesky_finish(s->solver, s->right, s->right); }
 
 bool system_solve(System *s) {
   block_cholesky_poll(s->solver, s->model->interrupt);

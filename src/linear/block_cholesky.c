@@ -26,6 +26,7 @@ struct BlockCholesky {
   double *work;    /* vectors for solve: one, or five if it iterates */
   double *matrix;  /* blocks of A if L is incomplete */
   int iterations;  /* of the last solve */
+  bool forward;    /* work is L^-1 of the right-hand side of block_cholesky_begin */
   void *value_memory;
   int64_t value_capacity;
   void *map_memory;
@@ -167,7 +168,12 @@ void block_cholesky_add_edge(BlockCholesky *solver, int k, const double *block) 
 
 static BlockFactor factor_of(BlockCholesky *solver) {
   return (BlockFactor){
-      &solver->plan.pattern, &solver->tasks, solver->values, solver->inverse, solver->interrupt, NULL, NULL};
+      .pattern = &solver->plan.pattern,
+      .tasks = &solver->tasks,
+      .values = solver->values,
+      .inverse = solver->inverse,
+      .interrupt = solver->interrupt,
+  };
 }
 
 typedef struct Columns {
@@ -201,10 +207,15 @@ static int factor_threads(BlockCholesky *solver, int threads) {
   return threads;
 }
 
+/* After factor_threads, which may move the maps. */
+static int compute(BlockCholesky *solver, int threads, const BlockFactor *factor) {
+  solver->forward = factor->right != NULL;
+  return block_factor_compute(factor, threads, solver->map_memory);
+}
+
 static int factor_values(BlockCholesky *solver, int threads) {
   BlockFactor factor = factor_of(solver);
-  int used = factor_threads(solver, threads); /* may move the maps */
-  return block_factor_compute(&factor, used, solver->map_memory);
+  return compute(solver, factor_threads(solver, threads), &factor);
 }
 
 static void stretch_diagonal(BlockCholesky *solver, double factor) {
@@ -227,33 +238,49 @@ static int factor_incompletely(BlockCholesky *solver, int threads) {
   return raised < 0 ? raised : 0;
 }
 
+/* Factors that need the matrix as a whole; false if there is none. *raised: the result. */
+static bool factor_whole(BlockCholesky *solver, int threads, int *raised) {
+  *raised = 0;
+  if (solver->matrix) *raised = factor_incompletely(solver, threads);
+  else if (!solver->cholmod || !cholmod_factor_compute(solver->cholmod, &solver->plan.pattern, solver->values))
+    return false;
+  return true;
+}
+
 int block_cholesky_factor(BlockCholesky *solver, int threads) {
-  if (!solver->plan.pattern.n) return 0;
-  if (solver->matrix) return factor_incompletely(solver, threads);
-  if (solver->cholmod && cholmod_factor_compute(solver->cholmod, &solver->plan.pattern, solver->values)) return 0;
+  int raised;
+  solver->forward = false;
+  if (!solver->plan.pattern.n || factor_whole(solver, threads, &raised)) return solver->plan.pattern.n ? raised : 0;
   return factor_values(solver, threads);
 }
 
 /* If one thread factors, several fill before. */
-int block_cholesky_fill_and_factor(BlockCholesky *solver, int threads, BlockFill *fill, void *context) {
+int block_cholesky_begin(BlockCholesky *solver, int threads, BlockFill *fill, void *context, const double *b) {
+  bool whole = solver->matrix || solver->cholmod;
+  int raised, used = whole || !solver->plan.pattern.n ? threads : factor_threads(solver, threads);
+  bool before = fill && (whole || (used == 1 && threads > 1));
+  solver->forward = false;
   if (!solver->plan.pattern.n) return 0;
-  bool whole = solver->matrix || solver->cholmod; /* these read the matrix as a whole */
-  int used = whole ? threads : factor_threads(solver, threads);
-  if (whole || (used == 1 && threads > 1)) {
-    fill_columns(solver, fill, context, true);
-    return block_cholesky_factor(solver, used);
-  }
+  if (before) fill_columns(solver, fill, context, true);
+  if (whole && factor_whole(solver, threads, &raised)) return raised;
   BlockFactor factor = factor_of(solver);
-  factor.fill = fill;
+  factor.fill = before ? NULL : fill;
   factor.fill_context = context;
-  return block_factor_compute(&factor, used, solver->map_memory);
+  factor.right = b;
+  factor.forward = solver->work;
+  return compute(solver, whole ? factor_threads(solver, threads) : used, &factor);
+}
+
+static int solve_threads(BlockCholesky *solver) {
+  return block_tasks_threads(&solver->tasks, &solver->plan.pattern, solver->threads, solve_share);
 }
 
 static void apply_factor(void *context, double *x) {
   BlockCholesky *solver = context;
   BlockFactor factor = factor_of(solver);
-  int threads = block_tasks_threads(&solver->tasks, factor.pattern, solver->threads, solve_share);
-  block_factor_solve(&factor, threads, x);
+  int threads = solve_threads(solver);
+  block_factor_forward(&factor, threads, x);
+  block_factor_backward(&factor, threads, x);
 }
 
 /* False if the matrix is not positive definite. A NaN in the matrix makes all of x NaN. */
@@ -315,6 +342,17 @@ bool block_cholesky_solve(BlockCholesky *solver, const double *b, double *x) {
   else if (p->n) apply_factor(solver, solver->work);
   parallel_chunks(solver->threads, p->given_count, BLOCKS_AT_ONCE, copy_out, &transfer);
   return definite;
+}
+
+bool block_cholesky_finish(BlockCholesky *solver, const double *b, double *x) {
+  if (!solver->forward) return block_cholesky_solve(solver, b, x);
+  BlockFactor factor = factor_of(solver);
+  Transfer transfer = {solver, b, x};
+  solver->iterations = 0;
+  solver->forward = false;
+  block_factor_backward(&factor, solve_threads(solver), solver->work);
+  parallel_chunks(solver->threads, factor.pattern->given_count, BLOCKS_AT_ONCE, copy_out, &transfer);
+  return true;
 }
 
 int64_t block_cholesky_factor_blocks(const BlockCholesky *solver) { return solver->plan.pattern.block_count; }

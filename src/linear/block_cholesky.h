@@ -40,13 +40,16 @@ void block_cholesky_add_edge(BlockCholesky *solver, int k, const double *block);
 
 /* Calls fill for all columns of L, on several threads. */
 void block_cholesky_add_columns(BlockCholesky *solver, BlockFill *fill, void *context);
-/* Clears, adds columns and factors in one pass, so that a column is factored while its values are in the cache. */
-int block_cholesky_fill_and_factor(BlockCholesky *solver, int threads, BlockFill *fill, void *context);
 
 /* Factors in place. A pivot below 1e-14 of the largest diagonal entry of the caller's block is raised, so that the
  * factored matrix is positive definite and the solution is a descent direction. Returns the number of raised pivots,
  * usually 0; -1 if there is a NaN. */
 int block_cholesky_factor(BlockCholesky *solver, int threads);
+/* The same for a system with one right-hand side b, of which the factorisation computes L^-1 b. block_cholesky_finish
+ * then solves with the same b. fill: clears and adds each column just before it is factored, while its values are in
+ * the cache, and sets the rows of b that belong to it; NULL = all are set. */
+int block_cholesky_begin(BlockCholesky *solver, int threads, BlockFill *fill, void *context, const double *b);
+bool block_cholesky_finish(BlockCholesky *solver, const double *b, double *x);
 /* x = A^-1 b, both of total size, blocks in the caller's order; x may be b. One solve at a time per solver. False if
  * the iterations find that A is not positive definite; x is a descent direction even then. */
 bool block_cholesky_solve(BlockCholesky *solver, const double *b, double *x);

@@ -46,6 +46,16 @@ static bool has_block(const BlockPattern *p, int j, int row, int b) {
   return b >= p->column_at[j] && b < p->column_at[j + 1] && p->block_row[b] == row;
 }
 
+/* The caller's right-hand side of column j. */
+static void take_right(const BlockFactor *f, int j) {
+  const BlockPattern *p = f->pattern;
+  for (int e = p->member_at[j]; f->right && e < p->member_at[j + 1]; e++) {
+    int block = p->member[e];
+    memcpy(f->forward + p->unknown_at[j] + p->offset[block], f->right + p->caller_at[block],
+           (size_t)p->given_size[block] * sizeof(double));
+  }
+}
+
 /* Subtracts the updates of columns left of j from column j; columns left of first belong to other tasks. map: row ->
  * block of column j, for the rows it has. */
 static void update_column(const BlockFactor *f, int j, int first, BlockWorker *worker, int *map) {
@@ -59,6 +69,7 @@ static void update_column(const BlockFactor *f, int j, int first, BlockWorker *w
     if (interrupted(f->interrupt)) return;
     const double *left = values + p->block_at[b];
     subtract_square(values + p->block_at[p->column_at[j]], left, s, width);
+    if (f->right) subtract_times(f->forward + p->unknown_at[j], left, f->forward + p->unknown_at[k], s, width);
     for (b++; b < end; b++) {
       int row = p->block_row[b];
       if (!p->fill && !has_block(p, j, row, map[row])) continue;
@@ -75,11 +86,13 @@ static int factor_column(const BlockFactor *f, int j, int first, BlockWorker *wo
   int s = p->size[j];
   double scale[BLOCK_MAX];
   if (f->fill) block_factor_fill(f, j);
+  take_right(f, j);
   find_scales(p, j, diagonal, scale);
   update_column(f, j, first, worker, map);
   if (interrupted(f->interrupt)) return -1;
   int raised = cholesky(diagonal, s, scale, inverse);
   if (raised < 0) return raised;
+  if (f->right) solve_lower(f->forward + p->unknown_at[j], diagonal, inverse, s);
   for (int b = p->column_at[j] + 1; b < p->column_at[j + 1]; b++)
     divide_by_transpose(values + p->block_at[b], diagonal, inverse, p->size[p->block_row[b]], s);
   return raised;
@@ -166,8 +179,10 @@ static void solve_backward(void *context, const BlockTask *task, BlockWorker *wo
   }
 }
 
-void block_factor_solve(const BlockFactor *factor, int threads, double *x) {
-  Solve solve = {factor, x};
-  block_tasks_run(factor->tasks, threads, false, solve_forward, &solve);
-  block_tasks_run(factor->tasks, threads, true, solve_backward, &solve);
+void block_factor_forward(const BlockFactor *factor, int threads, double *x) {
+  block_tasks_run(factor->tasks, threads, false, solve_forward, &(Solve){factor, x});
+}
+
+void block_factor_backward(const BlockFactor *factor, int threads, double *x) {
+  block_tasks_run(factor->tasks, threads, true, solve_backward, &(Solve){factor, x});
 }

@@ -20,6 +20,8 @@ typedef struct BlockFactor {
   Interrupt *interrupt;
   BlockFill *fill; /* sets the values of each column of A just before it is factored; NULL = they are set */
   void *fill_context;
+  const double *right; /* in the caller's order; NULL: none */
+  double *forward;     /* L^-1 right, computed with L: each block of L is used while it is in the cache */
 } BlockFactor;
 
 BlockColumn block_column(const BlockPattern *pattern, int column);
@@ -29,7 +31,8 @@ void block_factor_fill(const BlockFactor *factor, int column);
 /* maps: n numbers for each thread, zero if the pattern is an incomplete factor's. Returns the number of raised pivots,
  * -1 if there is a NaN or it was interrupted. */
 int block_factor_compute(const BlockFactor *factor, int threads, int *maps);
-/* x = (L L^T)^-1 x, in L's order; no solution if it was interrupted. */
-void block_factor_solve(const BlockFactor *factor, int threads, double *x);
+/* x = L^-1 x, then x = L^-T x, in L's order; no solution if it was interrupted. */
+void block_factor_forward(const BlockFactor *factor, int threads, double *x);
+void block_factor_backward(const BlockFactor *factor, int threads, double *x);
 
 #endif

@@ -15,39 +15,28 @@ static void stiffen_task(void *context, int k) {
   if (island_at(cpu, k)->stiffen) pair_stiffen(pairs_at(&cpu->pairs, k), BARRIER_TIGHT * cpu->scene.range);
 }
 
-static void compare_chunk(void *context, int c) {
+static void compare_item(void *context, int k) {
   Cpu *cpu = context;
-  Chunk chunk = cpu->island_pairs.chunk[c];
-  Partial *sum = &cpu->partial[c];
-  *sum = (Partial){0};
-  if (!cpu->islands->island[chunk.segment].compare) return;
-  for (int e = chunk.first; e < chunk.end; e++) {
-    int k = cpu->island_pairs.item[e];
-    if (!counts_pair(cpu, k)) continue;
-    LoadChange own = pair_load_error(pairs_at(&cpu->pairs, k), &cpu->scene);
-    sum->sum[0] += own.change;
-    sum->sum[1] += own.load;
-  }
+  LoadChange own = {0, 0};
+  if (island_at(cpu, k)->compare && counts_pair(cpu, k)) own = pair_load_error(pairs_at(&cpu->pairs, k), &cpu->scene);
+  cpu->pair_part[k] = (Partial){.sum = {own.change, own.load}};
 }
 
 static Outcome compare_loads(Cpu *cpu) {
   Islands *s = cpu->islands;
   const Segments *items = &cpu->island_pairs;
-  if (!reserve_partials(cpu, items->chunk_count)) return stage_from(false);
   Outcome fetched = fetch_contacts(cpu);
   if (stage_failed(fetched)) return fetched;
-  parallel_for(cpu->threads, items->chunk_count, 1, compare_chunk, cpu);
-  for (int k = 0; k < s->count; k++)
-    if (s->island[k].compare) s->island[k].load = s->island[k].load_error = 0;
-  for (int c = 0; c < items->chunk_count; c++) {
-    Island *g = &s->island[items->chunk[c].segment];
-    if (!g->compare) continue;
-    g->load_error += cpu->partial[c].sum[0];
-    g->load += cpu->partial[c].sum[1];
+  if (!sum_loads(cpu, compare_item)) return stage_from(false);
+  for (int e = 0; e < s->listed_count; e++)
+    if (island_listed(s, e)->compare) island_listed(s, e)->load = island_listed(s, e)->load_error = 0;
+  for (int e = 0; e < items->listed_count; e++) {
+    Island *g = &s->island[items->chunk[items->listed[e]].segment];
+    if (g->compare) add_load_sums(cpu, items->listed[e], g);
   }
   Outcome outcome = share_islands(cpu, SHARE_LOAD, stage_done());
-  for (int k = 0; k < s->count && !stage_failed(outcome); k++) {
-    Island *g = &s->island[k];
+  for (int e = 0; e < s->listed_count && !stage_failed(outcome); e++) {
+    Island *g = island_listed(s, e);
     if (g->compare) g->disagrees = !law_loads_agree(g->load_error, g->load);
   }
   return outcome;
@@ -56,9 +45,9 @@ static Outcome compare_loads(Cpu *cpu) {
 Outcome cpu_adjust(void *backend, Islands *islands) {
   Cpu *cpu = backend;
   bool stiffens = false, compares = false;
-  for (int k = 0; k < islands->count; k++) {
-    stiffens |= islands->island[k].stiffen;
-    compares |= islands->island[k].compare;
+  for (int e = 0; e < islands->listed_count; e++) {
+    stiffens |= island_listed(islands, e)->stiffen;
+    compares |= island_listed(islands, e)->compare;
   }
   if (stiffens) parallel_for(cpu->threads, cpu->pairs.count, 256, stiffen_task, cpu);
   if (cpu->domain) compares = cpu->domain->any(cpu->domain->self, compares);

@@ -71,10 +71,16 @@ void assemble_task(Cpu *cpu, int k, Pair *p) {
   pair_assemble(p, &cpu->scene, &cpu->work.q.body[p->a], &cpu->work.q.body[p->b]);
 }
 
+static void list_and_assemble(Cpu *cpu, int k, Pair *p) {
+  loads_list_task(cpu, k, p);
+  assemble_task(cpu, k, p);
+}
+
 Outcome contact_assemble(Cpu *cpu) {
   if (cpu->pairs.count) memset(cpu->pair_couples, 0, (size_t)cpu->pairs.count * sizeof *cpu->pair_couples);
   const Accelerator *other = cpu->accelerator;
-  return other && other->moments ? other->moments(cpu->accelerator_self, cpu) : for_pairs(cpu, assemble_task);
+  if (other && other->moments) return other->moments(cpu->accelerator_self, cpu);
+  return for_pairs(cpu, cpu->follows && !other ? list_and_assemble : assemble_task);
 }
 
 /* ---- blocks ---- */

@@ -138,6 +138,10 @@ bool reserve_partials(Cpu *cpu, int count) {
   return mem_reserve((void **)&cpu->partial, &cpu->partial_capacity, count, sizeof(Partial));
 }
 
+bool reserve_pair_parts(Cpu *cpu) {
+  return mem_reserve((void **)&cpu->pair_part, &cpu->pair_part_capacity, cpu->pairs.count, sizeof(Partial));
+}
+
 const Work *cpu_view(const void *backend) { return &((const Cpu *)backend)->work; }
 
 const Stages cpu_stages = CPU_STAGES("cpu");

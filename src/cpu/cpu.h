@@ -93,6 +93,7 @@ typedef struct Cpu {
   System closing; /* of jointed bodies by themselves */
   JointedFlight flight;
   Affine *move;  /* per linked block: a correction that closes joints */
+  bool follows;  /* loads of friction follow in a selected island */
   bool analyzed; /* the pattern of Newton's system was found; false if memory was out */
   int *active;   /* blocks of Newton's system */
   int active_count;
@@ -172,6 +173,7 @@ Outcome pair_outcome(const Cpu *cpu, int k); /* of pair k that failed */
 Outcome fetch_contacts(Cpu *cpu);
 /* Room for the partial sums of `count` chunks. */
 bool reserve_partials(Cpu *cpu, int count);
+bool reserve_pair_parts(Cpu *cpu); /* one for each pair */
 /* Runs task for each moving body of the selected islands, active or not. chunk: called for each listed chunk of the
  * islands' members after its bodies; may be NULL. */
 typedef void BodyTask(Cpu *cpu, int body);
@@ -198,10 +200,17 @@ static inline double stage_clock(const Cpu *cpu) {
 Outcome for_bodies_and_pairs(Cpu *cpu, BodyTask *body, PairTask *pair);
 
 /* load.c: whether the loads of friction follow the normal forces in a selected island; before the assembly, renews the
- * friction points of those; after the solve, moves their loads and corrects Newton's step. */
+ * friction points of a pair in those, or of all with an accelerator; after the solve, moves their loads and corrects
+ * Newton's step. */
 bool loads_follow(const Cpu *cpu);
+PairTask loads_list_task;
 Outcome loads_list(Cpu *cpu);
 Outcome loads_predict(Cpu *cpu);
+/* Runs item for each listed pair, which stores a change and a load of its own in its part, and adds those of each
+ * listed chunk. False if memory is out. */
+bool sum_loads(Cpu *cpu, ParallelBody *item);
+/* Adds the sums of a chunk to its island. */
+void add_load_sums(const Cpu *cpu, int chunk, Island *island);
 
 /* close.c: linear joints at q + direction in the selected islands that retract: changes the directions. */
 Outcome close_joints(Cpu *cpu);

@@ -9,19 +9,21 @@
 #include "contact/law.h"
 #include "cpu/assembly.h"
 
+static bool island_follows(const Island *g) { return g->selected && g->follows; }
+
 static bool pair_follows(const Cpu *cpu, int k, const Pair *p) {
   return pair_rubs(p) && pair_selected(cpu, k) &&
          cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].follows;
 }
 
 bool loads_follow(const Cpu *cpu) {
+  const Islands *s = cpu->islands;
   bool found = false;
-  for (int k = 0; k < cpu->islands->count && !found; k++)
-    found = cpu->islands->island[k].selected && cpu->islands->island[k].follows;
+  for (int e = 0; e < s->listed_count && !found; e++) found = island_follows(island_listed(s, e));
   return cpu->domain ? cpu->domain->any(cpu->domain->self, found) : found;
 }
 
-static void list_task(Cpu *cpu, int k, Pair *p) {
+void loads_list_task(Cpu *cpu, int k, Pair *p) {
   const Work *w = &cpu->work;
   if (!pair_follows(cpu, k, p)) return;
   if (!pair_renew_friction(p, &cpu->scene, w->state, w->q.body, false)) p->failed = true;
@@ -30,39 +32,47 @@ static void list_task(Cpu *cpu, int k, Pair *p) {
 
 Outcome loads_list(Cpu *cpu) {
   Outcome outcome = fetch_contacts(cpu);
-  if (!stage_failed(outcome)) outcome = for_pairs(cpu, list_task);
-  if (cpu->accelerator) cpu->accelerator->friction_changed(cpu->accelerator_self);
+  if (!stage_failed(outcome)) outcome = for_pairs(cpu, loads_list_task);
+  cpu->accelerator->friction_changed(cpu->accelerator_self);
   return outcome;
 }
 
 /* ---- after the solve ---- */
 
-static void predict_chunk(void *context, int c) {
+/* What pair k adds to its chunk. Steps of bodies of other processes are known as directions alone. */
+static void predict_item(void *context, int k) {
   Cpu *cpu = context;
-  Chunk chunk = cpu->island_pairs.chunk[c];
-  const Island *g = &cpu->islands->island[chunk.segment];
-  Partial *sum = &cpu->partial[c];
-  *sum = (Partial){0};
-  if (!g->selected || !g->follows) return;
-  for (int e = chunk.first; e < chunk.end; e++) {
-    int k = cpu->island_pairs.item[e];
-    Pair *p = pairs_at(&cpu->pairs, k);
-    if (!pair_follows(cpu, k, p) || p->friction.count == 0) continue;
-    LoadChange own = pair_predict_loads(p, &cpu->scene, cpu->work.direction, g->weight);
+  Pair *p = pairs_at(&cpu->pairs, k);
+  LoadChange own = {0, 0};
+  if (pair_follows(cpu, k, p) && p->friction.count > 0) {
+    const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])];
+    own = pair_predict_loads(p, &cpu->scene, cpu->domain ? cpu->work.direction : cpu->work.newton, g->weight);
     pair_assemble_change(p, &cpu->scene);
-    if (counts_pair(cpu, k)) sum->sum[0] += own.change, sum->sum[1] += own.load;
     if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
   }
+  if (!counts_pair(cpu, k)) own = (LoadChange){0, 0};
+  cpu->pair_part[k] = (Partial){.sum = {own.change, own.load}};
 }
 
-static void add_partials(Cpu *cpu) {
-  const Segments *items = &cpu->island_pairs;
-  for (int c = 0; c < items->chunk_count; c++) {
-    Island *g = &cpu->islands->island[items->chunk[c].segment];
-    if (!g->selected || !g->follows) continue;
-    g->load_error += cpu->partial[c].sum[0];
-    g->load += cpu->partial[c].sum[1];
-  }
+static void add_chunk(void *context, int c) {
+  Cpu *cpu = context;
+  Chunk chunk = cpu->island_pairs.chunk[c];
+  Partial *sum = &cpu->partial[c];
+  *sum = (Partial){0};
+  for (int e = chunk.first; e < chunk.end; e++)
+    for (int i = 0; i < 2; i++) sum->sum[i] += cpu->pair_part[cpu->island_pairs.item[e]].sum[i];
+}
+
+bool sum_loads(Cpu *cpu, ParallelBody *item) {
+  Segments *items = &cpu->island_pairs;
+  if (!reserve_partials(cpu, items->chunk_count) || !reserve_pair_parts(cpu)) return false;
+  segments_for(items, cpu->threads, 8, item, add_chunk, cpu);
+  return true;
+}
+
+void add_load_sums(const Cpu *cpu, int chunk, Island *g) {
+  g->load_error += cpu->partial[chunk].sum[0];
+  g->load += cpu->partial[chunk].sum[1];
 }
 
 /* The step of all bodies, of those of other processes too, is in the directions meanwhile: it is not aimed yet. */
@@ -72,21 +82,31 @@ static void step_task(void *context, int k) {
   node_put(cpu->model, cpu->work.direction, body, node_vector(cpu->model, cpu->work.newton, body));
 }
 
+static void exchange_steps(Cpu *cpu) {
+  if (!cpu->domain) return;
+  parallel_for(cpu->threads, cpu->active_count, 64, step_task, cpu);
+  cpu->domain->halo_directions(cpu->domain->self, cpu);
+}
+
 static Outcome predict_loads(Cpu *cpu) {
   const Segments *items = &cpu->island_pairs;
   Islands *s = cpu->islands;
-  for (int k = 0; k < s->count; k++)
-    if (s->island[k].selected) s->island[k].load_change = s->island[k].load = s->island[k].load_error = 0;
-  Outcome outcome = stage_from(reserve_partials(cpu, items->chunk_count));
-  parallel_for(cpu->threads, cpu->active_count, 64, step_task, cpu);
-  if (cpu->domain) cpu->domain->halo_directions(cpu->domain->self, cpu);
+  for (int e = 0; e < s->listed_count; e++) {
+    Island *g = island_listed(s, e);
+    if (g->selected) g->load_change = g->load = g->load_error = 0;
+  }
+  exchange_steps(cpu);
   cpu->failed = -1;
-  if (!stage_failed(outcome)) parallel_for(cpu->threads, items->chunk_count, 1, predict_chunk, cpu);
-  if (!pairs_settle(&cpu->pairs) || cpu->failed >= 0) outcome = stage_from(false);
-  if (!stage_failed(outcome)) add_partials(cpu);
-  outcome = share_islands(cpu, SHARE_FOLLOW, outcome);
-  for (int k = 0; k < s->count; k++)
-    if (s->island[k].load_error > 0) s->island[k].load_change = s->island[k].load_error / s->island[k].load;
+  bool done = sum_loads(cpu, predict_item) && pairs_settle(&cpu->pairs) && cpu->failed < 0;
+  for (int e = 0; done && e < items->listed_count; e++) {
+    Island *g = &s->island[items->chunk[items->listed[e]].segment];
+    if (island_follows(g)) add_load_sums(cpu, items->listed[e], g);
+  }
+  Outcome outcome = share_islands(cpu, SHARE_FOLLOW, stage_from(done));
+  for (int e = 0; e < s->listed_count; e++) {
+    Island *g = island_listed(s, e);
+    if (g->load_error > 0) g->load_change = g->load_error / g->load;
+  }
   return outcome;
 }
 
@@ -103,12 +123,21 @@ static Affine change_of(const Cpu *cpu, int body) {
   return contact_project_vector(cpu->model, body, sum);
 }
 
+static void put_right(Cpu *cpu, int body, Affine g) {
+  Affine zero = affine_sub(g, g), minus = affine_sub(zero, g);
+  system_add_right(&cpu->system, body, &minus);
+}
+
+/* No two bodies share unknowns, and pairs act on bodies alone. */
+static bool bodies_alone(const Model *m) { return !m->soft_count && !m->linkage.linked_count; }
+
 static void change_task(void *context, int k) {
   Cpu *cpu = context;
   int body = cpu->active[k];
   Affine zero = {{{0, 0, 0}}};
   Affine change = block_is_vertex(cpu->model, body) ? zero : change_of(cpu, body);
   node_put(cpu->model, cpu->work.direction, body, change);
+  if (bodies_alone(cpu->model)) put_right(cpu, body, change);
 }
 
 /* The change of the gradient on the vertices of soft bodies. */
@@ -125,30 +154,6 @@ static void add_springs(Cpu *cpu) {
   }
 }
 
-static void correct_task(void *context, int k) {
-  Cpu *cpu = context;
-  Affine step = system_solution(&cpu->system, cpu->active[k]);
-  Affine newton = node_vector(cpu->model, cpu->work.newton, cpu->active[k]);
-  node_put(cpu->model, cpu->work.newton, cpu->active[k], affine_add_scaled(newton, 1, step));
-}
-
-/* Newton's step plus the answer to the change of the gradient. */
-static Outcome solve_change(Cpu *cpu) {
-  const Domain *d = cpu->domain;
-  if (solved_elsewhere(cpu)) return cpu->accelerator->correct(cpu->accelerator_self, cpu);
-  system_clear_right(&cpu->system);
-  for (int k = 0; k < cpu->active_count; k++) {
-    int body = cpu->active[k];
-    Affine g = node_vector(cpu->model, cpu->work.direction, body), zero = affine_sub(g, g), minus = affine_sub(zero, g);
-    system_add_right(&cpu->system, body, &minus);
-  }
-  bool raised = false;
-  Outcome outcome = d ? d->solve(d->self, cpu, 0, &raised) : stage_done();
-  if (!d) system_solve(&cpu->system);
-  if (!stage_failed(outcome)) parallel_for(cpu->threads, cpu->active_count, 64, correct_task, cpu);
-  return outcome;
-}
-
 static void gradient_task(void *context, int k) {
   Cpu *cpu = context;
   Work *w = &cpu->work;
@@ -158,13 +163,35 @@ static void gradient_task(void *context, int k) {
   if (!block_is_vertex(cpu->model, body)) w->speed[body] = body_speed(w, body, &step);
 }
 
-/* Now the directions hold the change of the gradient. */
-static Outcome correct_step(Cpu *cpu) {
+static void correct_task(void *context, int k) {
+  Cpu *cpu = context;
+  Affine step = system_solution(&cpu->system, cpu->active[k]);
+  Affine newton = node_vector(cpu->model, cpu->work.newton, cpu->active[k]);
+  node_put(cpu->model, cpu->work.newton, cpu->active[k], affine_add_scaled(newton, 1, step));
+  gradient_task(cpu, k);
+}
+
+/* The directions hold the change of the gradient, and the right-hand side is minus that. */
+static void find_changes(Cpu *cpu) {
+  const Work *w = &cpu->work;
+  system_clear_right(&cpu->system);
   parallel_for(cpu->threads, cpu->active_count, 32, change_task, cpu);
+  if (bodies_alone(cpu->model)) return;
   add_springs(cpu);
-  Outcome outcome = solve_change(cpu);
+  for (int k = 0; k < cpu->active_count; k++)
+    put_right(cpu, cpu->active[k], node_vector(cpu->model, w->direction, cpu->active[k]));
+}
+
+/* Newton's step plus the answer to the change of the gradient. */
+static Outcome correct_step(Cpu *cpu) {
+  const Domain *d = cpu->domain;
+  bool raised = false, elsewhere = solved_elsewhere(cpu);
+  find_changes(cpu);
+  Outcome outcome = elsewhere ? cpu->accelerator->correct(cpu->accelerator_self, cpu) : stage_done();
+  if (d && !elsewhere) outcome = d->solve(d->self, cpu, 0, &raised);
+  if (!d && !elsewhere) system_solve(&cpu->system);
   if (stage_failed(outcome)) return outcome;
-  parallel_for(cpu->threads, cpu->active_count, 64, gradient_task, cpu);
+  parallel_for(cpu->threads, cpu->active_count, 64, elsewhere ? gradient_task : correct_task, cpu);
   return stage_poll(cpu->model);
 }
 

@@ -259,7 +259,7 @@ static Outcome solve_once(Cpu *cpu, bool *raised) {
   double t0 = stage_clock(cpu);
   soft_load(cpu, cpu->work.q);
   Outcome chosen = choose_bodies(cpu);
-  if (!stage_failed(chosen) && loads_follow(cpu)) chosen = loads_list(cpu);
+  if (!stage_failed(chosen) && cpu->follows && other) chosen = loads_list(cpu);
   if (stage_failed(chosen)) return chosen;
   if (solved_elsewhere(cpu)) return solve_elsewhere(cpu, raised, t0);
   Outcome fetched = other && other->moments ? stage_done() : fetch_contacts(cpu);
@@ -307,11 +307,12 @@ Outcome cpu_newton(void *backend, Islands *islands, bool *raised) {
   Cpu *cpu = backend;
   cpu->islands = islands;
   *raised = false;
+  cpu->follows = loads_follow(cpu);
   Outcome outcome = list_work(cpu) ? solve_once(cpu, raised) : stage_from(false);
   bool again = outcome.kind == STAGE_NOT_FINITE || (outcome.kind == STAGE_DONE && *raised);
   if (again && soft_make_convex(cpu)) outcome = solve_once(cpu, raised);
   if (!stage_failed(outcome)) find_end_slopes(cpu);
-  if (!stage_failed(outcome) && loads_follow(cpu)) outcome = loads_predict(cpu);
+  if (!stage_failed(outcome) && cpu->follows) outcome = loads_predict(cpu);
   if (!stage_failed(outcome)) find_residuals(cpu);
   return share_islands(cpu, SHARE_RESIDUAL, outcome);
 }

@@ -142,8 +142,7 @@ void eval_task(Cpu *cpu, int k, Pair *p) {
 /* Contacts at the trial poses, and the sums of their energies. */
 static Outcome eval_pairs(Cpu *cpu) {
   const Accelerator *other = cpu->accelerator;
-  if (!mem_reserve((void **)&cpu->pair_part, &cpu->pair_part_capacity, cpu->pairs.count, sizeof(Partial)))
-    return stage_from(false);
+  if (!reserve_pair_parts(cpu)) return stage_from(false);
   if (!other) return for_pairs_then(cpu, eval_task, note_pair, pair_chunk);
   Outcome outcome = other->eval(cpu->accelerator_self, cpu);
   if (!stage_failed(outcome)) segments_for(&cpu->island_pairs, cpu->threads, 64, note_pair, pair_chunk, cpu);

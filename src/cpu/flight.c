@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "base/disjoint.h"
 #include "kernel/constant.h"
 #include "kernel/rigid.h"
 #include "step/flight.h"
@@ -37,15 +38,9 @@ static void set_weights(JointedFlight *f, const Model *m) {
   }
 }
 
-static int find_root(const int *parent, int k) {
-  while (parent[k] != k) k = parent[k];
-  return k;
-}
-
 static void unite(JointedFlight *f, int a, int b) {
   if (a < 0 || b < 0 || f->index[a] < 0 || f->index[b] < 0) return;
-  int x = find_root(f->mechanism, f->index[a]), y = find_root(f->mechanism, f->index[b]);
-  f->mechanism[x > y ? x : y] = x > y ? y : x;
+  disjoint_join(f->mechanism, f->index[a], f->index[b]);
 }
 
 /* Blocks that joints or attachments connect form a mechanism; `mechanism` of each is its first block. */
@@ -61,7 +56,7 @@ static void find_mechanisms(JointedFlight *f, const Model *m) {
   }
   for (int k = 0; k < m->attachment_count; k++)
     unite(f, m->attachment[k].body, m->soft[m->attachment[k].soft].first + m->attachment[k].vertex);
-  for (int k = 0; k < f->count; k++) f->mechanism[k] = find_root(f->mechanism, k);
+  for (int k = 0; k < f->count; k++) f->mechanism[k] = disjoint_root(f->mechanism, k);
   for (int k = 0; k < f->count; k++) f->size[f->mechanism[k]]++;
 }
 

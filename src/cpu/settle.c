@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/disjoint.h"
 #include "step/cluster.h"
 #include "step/joint.h"
 #include "step/soft.h"
@@ -16,15 +17,7 @@ typedef struct Settle {
   int count; /* of clusters */
 } Settle;
 
-static int find(int *root, int i) {
-  while (root[i] != i) i = root[i] = root[root[i]];
-  return i;
-}
-
-static void unite(Settle *s, int a, int b) {
-  a = find(s->root, a), b = find(s->root, b);
-  s->root[a > b ? a : b] = a > b ? b : a;
-}
+static void unite(Settle *s, int a, int b) { disjoint_join(s->root, a, b); }
 
 /* The block that represents a body in its cluster: of a soft body the first vertex that is not held. */
 static int block_of(const Model *m, int body) {
@@ -60,7 +53,7 @@ static void unite_all(Settle *s) {
 }
 
 static Cluster *cluster_of(Settle *s, int block) {
-  int root = find(s->root, block);
+  int root = disjoint_root(s->root, block);
   return &s->cluster[s->label ? s->label[root] : root];
 }
 
@@ -191,7 +184,7 @@ static void number_clusters(Settle *s) {
   s->label = s->root + m->block_count;
   for (int i = 0; i < m->block_count; i++) s->label[i] = -1;
   for (int k = 0; k < m->moving_count; k++) {
-    int *label = &s->label[find(s->root, m->moving[k])];
+    int *label = &s->label[disjoint_root(s->root, m->moving[k])];
     if (*label < 0) *label = s->count++;
   }
 }
@@ -223,9 +216,7 @@ static void close_clusters(Settle *s) {
 bool settle_velocities(Cpu *cpu, State *after) {
   const Model *m = cpu->model;
   Settle s = {.cpu = cpu, .after = after};
-  if (!mem_reserve((void **)&cpu->pair_part, &cpu->pair_part_capacity, cpu->pairs.count, sizeof(Partial)) ||
-      !find_clusters(&s))
-    return false;
+  if (!reserve_pair_parts(cpu) || !find_clusters(&s)) return false;
   parallel_for(cpu->threads, cpu->pairs.count, 32, friction_task, cpu);
   mark_joints(&s);
   mark_pairs(&s);

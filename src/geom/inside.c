@@ -3,13 +3,9 @@
 
 #include <string.h>
 
+#include "base/disjoint.h"
 #include "geom/column.h"
 #include "kernel/constant.h"
-
-static int root_of(int *parent, int v) {
-  while (parent[v] != v) v = parent[v] = parent[parent[v]];
-  return v;
-}
 
 /* Whether the triangles form one connected piece. */
 static bool one_piece(const Mesh *mesh, bool *one) {
@@ -18,15 +14,14 @@ static bool one_piece(const Mesh *mesh, bool *one) {
   for (int v = 0; v < mesh->vertex_count; v++) parent[v] = v;
   for (int i = 0; i < mesh->element_count; i++) {
     const Element *e = &mesh->element[i];
-    for (int k = 1; e->vertex_count == 3 && k < 3; k++)
-      parent[root_of(parent, e->vertex[k])] = root_of(parent, e->vertex[0]);
+    for (int k = 1; e->vertex_count == 3 && k < 3; k++) disjoint_join(parent, e->vertex[k], e->vertex[0]);
   }
   int root = -1;
   *one = true;
   for (int i = 0; i < mesh->element_count; i++) {
     const Element *e = &mesh->element[i];
     if (e->vertex_count < 3) continue;
-    int own = root_of(parent, e->vertex[0]);
+    int own = disjoint_root(parent, e->vertex[0]);
     if (root < 0) root = own;
     *one &= own == root;
   }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scene/disjoint.h"
 #include "scene/half_edge.h"
 #include "scene/json_node.h"
 
@@ -79,11 +80,6 @@ typedef struct Patches {
   uint32_t *touched;       /* runs of one patch */
 } Patches;
 
-static uint32_t patch_of(uint32_t *parent, uint32_t t) {
-  while (parent[t] != t) t = parent[t] = parent[parent[t]];
-  return t;
-}
-
 static uint32_t corner_of(const MeshData *mesh, const HalfEdge *e) {
   uint32_t from = e->forward ? e->low : e->high, k = 0;
   while (mesh->triangle[3 * (size_t)e->triangle + k] != from) k++;
@@ -99,10 +95,9 @@ static void find_patches(const MeshData *mesh, Patches *p) {
     n = half_edges_of_one(e, count - k);
     for (size_t i = 0; i < n; i++) p->run[corner_of(mesh, e + i)] = (uint32_t)k;
     if (n != 2 || e[0].forward == e[1].forward) continue;
-    uint32_t u = patch_of(p->patch, e[0].triangle), v = patch_of(p->patch, e[1].triangle);
-    p->patch[u < v ? v : u] = u < v ? u : v;
+    disjoint_join(p->patch, e[0].triangle, e[1].triangle);
   }
-  for (uint32_t t = 0; t < mesh->triangle_count; t++) p->size[p->patch[t] = patch_of(p->patch, t)]++;
+  for (uint32_t t = 0; t < mesh->triangle_count; t++) p->size[p->patch[t] = disjoint_root(p->patch, t)]++;
 }
 
 /* How many more directed edges of a run lack a reverse than if the patch were reversed. */

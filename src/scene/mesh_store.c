@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scene/disjoint.h"
 #include "scene/file_bytes.h"
 #include "scene/loader.h"
 #include "scene/tet_mesh.h"
@@ -180,21 +181,16 @@ int store_tets(Loader *loader, const Node *at, const char *file, const MeshUse *
   return index;
 }
 
-static uint32_t root_of(uint32_t *parent, uint32_t i) {
-  while (parent[i] != i) i = parent[i] = parent[parent[i]];
-  return i;
-}
-
 int mesh_components(const MeshData *mesh, uint32_t *component) {
   uint32_t *parent = malloc((mesh->vertex_count + 1) * sizeof *parent), count = 0;
   if (!parent) return -1;
   for (uint32_t i = 0; i < mesh->vertex_count; i++) parent[i] = i, component[i] = UINT32_MAX;
   for (size_t t = 0; t < mesh->triangle_count; t++) {
     const uint32_t *v = mesh->triangle + 3 * t;
-    for (int k = 1; k < 3; k++) parent[root_of(parent, v[k])] = root_of(parent, v[0]);
+    for (int k = 1; k < 3; k++) disjoint_join(parent, v[k], v[0]);
   }
   for (size_t c = 0; c < 3 * mesh->triangle_count; c++) { /* components in the order of their first triangles */
-    uint32_t v = mesh->triangle[c], root = root_of(parent, v);
+    uint32_t v = mesh->triangle[c], root = disjoint_root(parent, v);
     if (component[root] == UINT32_MAX) component[root] = count++;
     component[v] = component[root];
   }

@@ -1,6 +1,7 @@
 /* See topology.h. */
 #include "scene/topology.h"
 
+#include "scene/disjoint.h"
 #include "scene/half_edge.h"
 
 #include <math.h>
@@ -117,20 +118,14 @@ static bool find_repeated(const MeshShape *mesh, Topology *topology) {
 
 /* ---- Pieces ---- */
 
-static uint32_t root_of(uint32_t *parent, uint32_t v) {
-  while (parent[v] != v) v = parent[v] = parent[parent[v]];
-  return v;
-}
-
 static bool count_pieces(const MeshShape *mesh, Topology *topology) {
   uint32_t *parent = malloc((mesh->vertex_count + 1) * sizeof *parent);
   unsigned char *used = calloc(mesh->vertex_count + 1, 1);
   bool good = parent && used;
   for (size_t v = 0; good && v < mesh->vertex_count; v++) parent[v] = (uint32_t)v;
   for (size_t k = 0; good && k < 3 * mesh->triangle_count; k++) {
-    uint32_t first = mesh->triangle[k - k % 3];
     used[mesh->triangle[k]] = 1;
-    parent[root_of(parent, mesh->triangle[k])] = root_of(parent, first);
+    disjoint_join(parent, mesh->triangle[k], mesh->triangle[k - k % 3]);
   }
   for (size_t v = 0; good && v < mesh->vertex_count; v++) {
     if (!used[v]) found(&topology->unused_vertex, 0, (uint32_t)v, (uint32_t)v);

@@ -79,7 +79,7 @@ AbdExportDef abd_default_export_def(void) {
 }
 
 static AbdStatus failed(const Job *job, const char *sentence) {
-  return kit_fail(job->error, ABD_ERROR_DISK, "%s", sentence);
+  return fail_with(job->error, ABD_ERROR_DISK, "%s", sentence);
 }
 
 static AbdStatus failed_run(const Job *job) {
@@ -103,16 +103,16 @@ static AbdStatus no_such_frame(const Job *job) {
   }
   if (below >= 0) snprintf(before, sizeof before, "; the one before is %lld", (long long)below);
   if (above >= 0) snprintf(after, sizeof after, "; the one after is %lld", (long long)above);
-  return kit_fail(job->error, ABD_ERROR_ARGUMENT, "%s: there is no frame of step %lld%s%s", run_path(job->run->run),
-                  (long long)wanted, before, after);
+  return fail_with(job->error, ABD_ERROR_ARGUMENT, "%s: there is no frame of step %lld%s%s", run_path(job->run->run),
+                   (long long)wanted, before, after);
 }
 
 static AbdStatus no_frames(const Job *job) {
   char end[32] = "";
   if (job->def->last < INT64_MAX) snprintf(end, sizeof end, "%lld", (long long)job->def->last);
-  return kit_fail(job->error, ABD_ERROR_ARGUMENT,
-                  "%s: there is no frame in %lld:%s; its frames are of steps %lld to %lld", run_path(job->run->run),
-                  (long long)job->def->first, end, (long long)job->step[0], (long long)job->step[job->count - 1]);
+  return fail_with(job->error, ABD_ERROR_ARGUMENT,
+                   "%s: there is no frame in %lld:%s; its frames are of steps %lld to %lld", run_path(job->run->run),
+                   (long long)job->def->first, end, (long long)job->step[0], (long long)job->step[job->count - 1]);
 }
 
 /* Selects the frames: one, or those of the range. */
@@ -120,7 +120,7 @@ static AbdStatus choose(Job *job, bool many) {
   const AbdExportDef *def = job->def;
   size_t kept = 0, inside = 0, every = def->every > 1 ? (size_t)def->every : 1;
   if (!run_read_frame_steps(job->run->run, &job->step, &job->count)) return failed_run(job);
-  if (!job->count) return kit_fail(job->error, ABD_ERROR_ARGUMENT, "the run holds no frame");
+  if (!job->count) return fail_with(job->error, ABD_ERROR_ARGUMENT, "the run holds no frame");
   for (size_t k = 0; k < job->count; k++) {
     int64_t step = job->step[k];
     bool wanted = def->frame >= 0 ? step == def->frame
@@ -151,10 +151,10 @@ static AbdStatus pace_film(Job *job) {
   job->fps = job->def->fps;
   double pictures = floor((double)(job->count - 1) * job->fps / natural + 1e-9) + 1;
   if (pictures > 1e7)
-    return kit_fail(job->error, ABD_ERROR_ARGUMENT,
-                    "the film would have more than ten million pictures; lower fps or raise speed");
+    return fail_with(job->error, ABD_ERROR_ARGUMENT,
+                     "the film would have more than ten million pictures; lower fps or raise speed");
   int64_t *step = malloc((size_t)pictures * sizeof *step);
-  if (!step) return kit_fail(job->error, ABD_ERROR_MEMORY, "out of memory");
+  if (!step) return fail_with(job->error, ABD_ERROR_MEMORY, "out of memory");
   double first = (double)job->step[0], length = (double)(job->step[job->count - 1] - job->step[0]);
   size_t at = 0, last = job->count - 1;
   for (size_t k = 0; k < (size_t)pictures; k++) {
@@ -212,11 +212,11 @@ static AbdStatus choose_bodies(const Job *job, bool **chosen) {
   *chosen = NULL;
   if (!job->def->body_count) return ABD_OK;
   *chosen = calloc(scene->body_count + 1, sizeof **chosen);
-  if (!*chosen) return kit_fail(job->error, ABD_ERROR_MEMORY, "out of memory");
+  if (!*chosen) return fail_with(job->error, ABD_ERROR_MEMORY, "out of memory");
   for (size_t k = 0; k < job->def->body_count; k++) {
     uint32_t id = job->def->body[k].id;
     if (id < 1 || id > scene->body_count)
-      return kit_fail(job->error, ABD_ERROR_ARGUMENT, "%s has no body %u", run_path(job->run->run), id);
+      return fail_with(job->error, ABD_ERROR_ARGUMENT, "%s has no body %u", run_path(job->run->run), id);
     (*chosen)[id - 1] = true;
   }
   return ABD_OK;
@@ -320,12 +320,12 @@ static AbdStatus write_rows(const Job *job, int table) {
   bool ranged = job->def->frame >= 0 || job->def->first > 0 || job->def->last < INT64_MAX;
   bool all = table == TABLE_EVENTS && !ranged; /* also of steps without frame */
   if (!export_table_csv(run, which, all ? NULL : job->step, job->count, job->path, &rows, &why))
-    return kit_fail(job->error, run_error_kind(run) == RUN_BAD_FILE ? ABD_ERROR_ARGUMENT : ABD_ERROR_DISK, "%s",
-                    why.text);
+    return fail_with(job->error, run_error_kind(run) == RUN_BAD_FILE ? ABD_ERROR_ARGUMENT : ABD_ERROR_DISK, "%s",
+                     why.text);
   if (rows) return ABD_OK;
   remove(job->path);
-  return kit_fail(job->error, ABD_ERROR_ARGUMENT, "%s: no %s in these frames%s", run_path(run), table_name[table],
-                  table == TABLE_CONTACTS ? "; they are recorded with: abd run --contacts" : "");
+  return fail_with(job->error, ABD_ERROR_ARGUMENT, "%s: no %s in these frames%s", run_path(run), table_name[table],
+                   table == TABLE_CONTACTS ? "; they are recorded with: abd run --contacts" : "");
 }
 
 static bool has_soft(const RunScene *scene) {
@@ -341,12 +341,12 @@ static AbdStatus write_table(const Job *job) {
   int table = TABLE_POSES;
   while (job->def->table && table_name[table] && strcmp(job->def->table, table_name[table])) table++;
   if (!table_name[table])
-    return kit_fail(job->error, ABD_ERROR_ARGUMENT,
-                    "expected the table poses, vertices, report, contacts, joints or events, got '%s'",
-                    job->def->table);
+    return fail_with(job->error, ABD_ERROR_ARGUMENT,
+                     "expected the table poses, vertices, report, contacts, joints or events, got '%s'",
+                     job->def->table);
   if (table >= TABLE_CONTACTS) return write_rows(job, table);
   if (table == TABLE_VERTICES && !has_soft(scene))
-    return kit_fail(job->error, ABD_ERROR_ARGUMENT, "%s: the run has no soft bodies", run_path(run));
+    return fail_with(job->error, ABD_ERROR_ARGUMENT, "%s: the run has no soft bodies", run_path(run));
   bool good = table == TABLE_REPORT ? export_reports_csv(run, job->path, &why)
                                     : (table == TABLE_VERTICES ? export_vertices_csv : export_poses_csv)(
                                           run, scene, job->step, job->count, job->path, &why);
@@ -360,21 +360,21 @@ static AbdStatus check(const Job *job, const Format *f) {
   const char *at;
   int width, pattern = find_pattern(job->path, &at, &width);
   if (!f)
-    return kit_fail(job->error, ABD_ERROR_ARGUMENT,
-                    "%s: expected a name that ends in .obj, .ply, .vtp, .vtk, .pvd, .glb, .usda, .csv, .png, .ppm, "
-                    ".mp4, .gif or .html",
-                    job->path);
+    return fail_with(job->error, ABD_ERROR_ARGUMENT,
+                     "%s: expected a name that ends in .obj, .ply, .vtp, .vtk, .pvd, .glb, .usda, .csv, .png, .ppm, "
+                     ".mp4, .gif or .html",
+                     job->path);
   if (pattern < 0)
-    return kit_fail(job->error, ABD_ERROR_ARGUMENT, "%s: expected one %%d (or %%05d) for the step, or no %% at all",
-                    job->path);
+    return fail_with(job->error, ABD_ERROR_ARGUMENT, "%s: expected one %%d (or %%05d) for the step, or no %% at all",
+                     job->path);
   if (f->kind >= ABD_EXPORT_SERIES && (pattern || def->all))
-    return kit_fail(job->error, ABD_ERROR_ARGUMENT, "%s: this one file holds all frames; leave out %%d and all",
-                    job->path);
+    return fail_with(job->error, ABD_ERROR_ARGUMENT, "%s: this one file holds all frames; leave out %%d and all",
+                     job->path);
   if (!(def->speed > 0) || def->width < 16 || def->height < 16 || def->width > 8192 || def->height > 8192)
-    return kit_fail(job->error, ABD_ERROR_ARGUMENT, "%s: expected a speed > 0 and 16 to 8192 pixels", job->path);
+    return fail_with(job->error, ABD_ERROR_ARGUMENT, "%s: expected a speed > 0 and 16 to 8192 pixels", job->path);
   if (!strcasecmp(job->ending, ".png") && !picture_has_png())
-    return kit_fail(job->error, ABD_ERROR_ARGUMENT, "%s: this abd was built without libpng: write a .ppm instead",
-                    job->path);
+    return fail_with(job->error, ABD_ERROR_ARGUMENT, "%s: this abd was built without libpng: write a .ppm instead",
+                     job->path);
   return ABD_OK;
 }
 
@@ -414,5 +414,5 @@ void abd_place_of_crossing(const AbdWorld *world, const AbdCrossing *crossing, A
 AbdStatus abd_place_write(const AbdWorld *world, const AbdPlace *place, const char *about, const char *path,
                           AbdError *error) {
   ExportError why;
-  return export_place_obj(world, place, about, path, &why) ? ABD_OK : kit_fail(error, ABD_ERROR_DISK, "%s", why.text);
+  return export_place_obj(world, place, about, path, &why) ? ABD_OK : fail_with(error, ABD_ERROR_DISK, "%s", why.text);
 }

@@ -5,6 +5,7 @@
 #include <abd/record.h>
 
 #include "record/run.h"
+#include "scene/failure.h"
 #include "scene/scene.h"
 
 struct AbdScene {
@@ -42,8 +43,6 @@ struct AbdRun {
   char *meta;
 };
 
-/* Stores a failure in error if it is not NULL; returns the status. */
-AbdStatus kit_fail(AbdError *error, AbdStatus status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Stores the failure of run->run in run->error. */
 AbdStatus run_failed(AbdRun *run);
 AbdStatus kit_status(RunErrorKind kind);

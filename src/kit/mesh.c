@@ -10,7 +10,7 @@
 #include "scene/topology.h"
 
 static AbdStatus outcome(bool good, const SceneError *why, AbdError *error) {
-  return good ? ABD_OK : kit_fail(error, ABD_ERROR_SCENE, "%s", why->text);
+  return good ? ABD_OK : fail_with(error, ABD_ERROR_SCENE, "%s", why->text);
 }
 
 bool abd_surface_known(const char *path) { return mesh_extension_known(path); }
@@ -42,7 +42,7 @@ AbdStatus abd_surface_fix(AbdSurface *surface, AbdSurfaceFix *fix) {
 
 AbdStatus abd_surface_write(const AbdSurface *surface, const char *path, AbdError *error) {
   SceneError why;
-  return mesh_write_obj(surface, path, &why) ? ABD_OK : kit_fail(error, ABD_ERROR_DISK, "%s", why.text);
+  return mesh_write_obj(surface, path, &why) ? ABD_OK : fail_with(error, ABD_ERROR_DISK, "%s", why.text);
 }
 
 /* ---- Tetrahedra ---- */
@@ -83,5 +83,5 @@ AbdStatus abd_tets_skin(const AbdTets *tets, AbdSurface *skin) {
 
 AbdStatus abd_tets_write(const AbdTets *tets, const char *path, AbdError *error) {
   SceneError why;
-  return tet_mesh_write(tets, path, &why) ? ABD_OK : kit_fail(error, ABD_ERROR_DISK, "%s", why.text);
+  return tet_mesh_write(tets, path, &why) ? ABD_OK : fail_with(error, ABD_ERROR_DISK, "%s", why.text);
 }

@@ -8,10 +8,10 @@
 AbdRun *abd_run_open(const char *path, AbdError *error) {
   RunError why;
   AbdRun *run = calloc(1, sizeof *run);
-  if (!run) return kit_fail(error, ABD_ERROR_MEMORY, "out of memory for a run"), NULL;
+  if (!run) return fail_with(error, ABD_ERROR_MEMORY, "out of memory for a run"), NULL;
   run->run = run_open(path, RUN_READ, &why);
   if (run->run) return run;
-  kit_fail(error, kit_status(why.kind), "%s", why.text);
+  fail_with(error, kit_status(why.kind), "%s", why.text);
   free(run);
   return NULL;
 }
@@ -55,7 +55,7 @@ AbdStatus abd_run_view(AbdRun *run, AbdRunView *view) {
 }
 
 static AbdStatus no_such(AbdRun *run, const char *what, uint32_t id) {
-  return kit_fail(&run->error, ABD_ERROR_ARGUMENT, "%s has no %s %u", run_path(run->run), what, id);
+  return fail_with(&run->error, ABD_ERROR_ARGUMENT, "%s has no %s %u", run_path(run->run), what, id);
 }
 
 AbdStatus abd_run_body(AbdRun *run, AbdBodyId id, AbdRunBody *body) {
@@ -131,7 +131,7 @@ AbdStatus abd_run_contacts(AbdRun *run, int64_t step, const AbdContact **contact
 AbdStatus abd_run_readings(AbdRun *run, int64_t step, const AbdJointReading **reading, size_t *count) {
   if (!run_know_scene(run)) return run->error.status;
   if (!run->reading) run->reading = calloc(run->joints.count + 1, sizeof *run->reading);
-  if (!run->reading) return kit_fail(&run->error, ABD_ERROR_MEMORY, "out of memory for readings");
+  if (!run->reading) return fail_with(&run->error, ABD_ERROR_MEMORY, "out of memory for readings");
   if (!run_read_joint_readings(run->run, &run->joints, step, run->reading)) return run_failed(run);
   *reading = run->reading;
   *count = run->joints.count;

@@ -14,10 +14,10 @@ static int64_t meta_number(Run *run, const char *key, int64_t fallback) {
 /* bench/peers writes poses alone. */
 static AbdStatus check_engine(AbdRun *run) {
   char *engine = run_read_meta(run->run, "engine");
-  AbdStatus status =
-      engine ? kit_fail(&run->error, ABD_ERROR_FILE,
-                        "%s was stepped by abd-peers (%s): there is no state to go on from", run_path(run->run), engine)
-             : ABD_OK;
+  AbdStatus status = engine ? fail_with(&run->error, ABD_ERROR_FILE,
+                                        "%s was stepped by abd-peers (%s): there is no state to go on from",
+                                        run_path(run->run), engine)
+                            : ABD_OK;
   free(engine);
   return status;
 }
@@ -25,20 +25,20 @@ static AbdStatus check_engine(AbdRun *run) {
 static AbdStatus check_same_scene(AbdRun *run, Scene *scene, const char *text) {
   size_t length;
   const char *named = scene_text(scene, &length);
-  if (!named) return kit_fail(&run->error, ABD_ERROR_MEMORY, "out of memory for the scene's text");
+  if (!named) return fail_with(&run->error, ABD_ERROR_MEMORY, "out of memory for the scene's text");
   if (!strcmp(named, text)) return ABD_OK;
-  return kit_fail(&run->error, ABD_ERROR_SCENE, "%s was made of another scene or other settings", run_path(run->run));
+  return fail_with(&run->error, ABD_ERROR_SCENE, "%s was made of another scene or other settings", run_path(run->run));
 }
 
 static AbdStatus load_scene(AbdRun *run, AbdScene **scene) {
   SceneError why;
   char *text = run_read_meta(run->run, "scene");
-  if (!text) return kit_fail(&run->error, ABD_ERROR_FILE, "%s: the file holds no scene to resume", run_path(run->run));
+  if (!text) return fail_with(&run->error, ABD_ERROR_FILE, "%s: the file holds no scene to resume", run_path(run->run));
   AbdStatus status = *scene ? check_same_scene(run, (*scene)->scene, text) : ABD_OK;
   if (!*scene) {
     Scene *read = scene_parse(text, strlen(text), run_path(run->run), NULL, &why);
     if (read) *scene = kit_scene(read);
-    if (!*scene) status = kit_fail(&run->error, ABD_ERROR_SCENE, "%s", read ? "out of memory for a scene" : why.text);
+    if (!*scene) status = fail_with(&run->error, ABD_ERROR_SCENE, "%s", read ? "out of memory for a scene" : why.text);
   }
   free(text);
   return status;
@@ -47,8 +47,8 @@ static AbdStatus load_scene(AbdRun *run, AbdScene **scene) {
 static AbdStatus restore(AbdRun *run, AbdWorld *world, const void *bytes, size_t size, int64_t step) {
   if (!run_same_world(run->run, world)) return run_failed(run);
   if (abd_world_restore(world, bytes, size) != ABD_OK)
-    return kit_fail(&run->error, ABD_ERROR_FILE, "%s: cannot restore step %lld: %s", run_path(run->run),
-                    (long long)step, abd_world_error(world));
+    return fail_with(&run->error, ABD_ERROR_FILE, "%s: cannot restore step %lld: %s", run_path(run->run),
+                     (long long)step, abd_world_error(world));
   return run_rewind(run->run, step) ? ABD_OK : run_failed(run); /* steps after it are made again */
 }
 
@@ -60,7 +60,7 @@ static AbdStatus make_world(AbdRun *run, int threads, const AbdScene *scene, Abd
   *world = abd_scene_build_at(scene, threads, step, &run->error);
   AbdStatus status = *world ? restore(run, *world, bytes, size, step) : run->error.status;
   if (status == ABD_OK && !run_take_colors(run, scene->scene))
-    status = kit_fail(&run->error, ABD_ERROR_MEMORY, "out of memory for the colours of the scene");
+    status = fail_with(&run->error, ABD_ERROR_MEMORY, "out of memory for the colours of the scene");
   free(bytes);
   return status;
 }
@@ -75,7 +75,7 @@ static void read_plan(AbdRun *run, const Scene *scene) {
 static AbdStatus resume(AbdRun *run, const char *path, int threads, AbdScene **scene, AbdWorld **world) {
   RunError why;
   run->run = run_open(path, RUN_APPEND, &why);
-  if (!run->run) return kit_fail(&run->error, kit_status(why.kind), "%s", why.text);
+  if (!run->run) return fail_with(&run->error, kit_status(why.kind), "%s", why.text);
   AbdStatus status = check_engine(run);
   if (status == ABD_OK) status = load_scene(run, scene);
   if (status == ABD_OK) status = make_world(run, threads, *scene, world);
@@ -87,7 +87,7 @@ static AbdStatus resume(AbdRun *run, const char *path, int threads, AbdScene **s
 AbdRun *abd_run_resume(const char *path, int threads, AbdScene **scene, AbdWorld **world, AbdError *error) {
   AbdRun *run = calloc(1, sizeof *run);
   *world = NULL;
-  if (!run) return kit_fail(error, ABD_ERROR_MEMORY, "out of memory for a run"), NULL;
+  if (!run) return fail_with(error, ABD_ERROR_MEMORY, "out of memory for a run"), NULL;
   if (resume(run, path, threads, scene, world) == ABD_OK) return run;
   if (error) *error = run->error;
   abd_run_close(run);

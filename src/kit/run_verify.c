@@ -76,7 +76,7 @@ static AbdWorld *build_world(const RunScene *scene, AbdError *error) {
   AbdWorldDef def = abd_default_world_def();
   AbdWorld *world = abd_world_create(&def, error);
   if (!world || add_bodies(world, scene)) return world;
-  kit_fail(error, ABD_ERROR_FILE, "%s", abd_world_error(world));
+  fail_with(error, ABD_ERROR_FILE, "%s", abd_world_error(world));
   abd_world_destroy(world);
   return NULL;
 }
@@ -144,7 +144,7 @@ static AbdStatus check_frame(const Check *c, int64_t step) {
   AbdStatus status = abd_run_frame(c->run, step, &frame);
   if (status != ABD_OK) return status;
   size_t count = abd_world_find_crossings(c->world, frame.node, crossing, MOST_CROSSINGS);
-  if (count == SIZE_MAX) return kit_fail(&c->run->error, ABD_ERROR_MEMORY, "out of memory");
+  if (count == SIZE_MAX) return fail_with(&c->run->error, ABD_ERROR_MEMORY, "out of memory");
   for (size_t k = 0; c->visit && k < count && k < MOST_CROSSINGS; k++) c->visit(c->user, &frame, &crossing[k]);
   c->verdict->crossings += (int64_t)count;
   c->verdict->frames++;
@@ -161,7 +161,7 @@ AbdStatus abd_run_verify(AbdRun *run, int64_t step, AbdRunCrossing *visit,
   if (!world) return run->error.status;
   const Check check = {run, world, visit, user, verdict};
   verdict->pairs = count_pairs(world, &run->scene);
-  if (verdict->pairs < 0) status = kit_fail(&run->error, ABD_ERROR_MEMORY, "out of memory");
+  if (verdict->pairs < 0) status = fail_with(&run->error, ABD_ERROR_MEMORY, "out of memory");
   if (status == ABD_OK && step >= 0) status = check_frame(&check, step);
   for (size_t k = 0; step < 0 && k < view.frame_count && status == ABD_OK; k++) {
     status = check_frame(&check, view.frame[k]);

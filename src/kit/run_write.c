@@ -29,7 +29,7 @@ static double clock_seconds(void) {
 AbdStatus kit_status(RunErrorKind kind) { return kind == RUN_BAD_FILE ? ABD_ERROR_FILE : ABD_ERROR_DISK; }
 
 AbdStatus run_failed(AbdRun *run) {
-  return kit_fail(&run->error, kit_status(run_error_kind(run->run)), "%s", run_error(run->run));
+  return fail_with(&run->error, kit_status(run_error_kind(run->run)), "%s", run_error(run->run));
 }
 
 void abd_run_close(AbdRun *run) {
@@ -127,18 +127,19 @@ AbdStatus run_begin_recording(AbdRun *run, const AbdWorld *world) {
   run->recorded = true;
   if (!run_start_writer(run->run)) return run_failed(run);
   if (run_keep_state(run, world)) return ABD_OK;
-  return kit_fail(&run->error, ABD_ERROR_MEMORY, "out of memory for the state of the world");
+  return fail_with(&run->error, ABD_ERROR_MEMORY, "out of memory for the state of the world");
 }
 
 static AbdStatus create(AbdRun *run, const char *path, const AbdRunDef *def, Scene *scene, const AbdWorld *world) {
   RunError why;
   size_t length;
-  if (!def->replace && access(path, F_OK) == 0) return kit_fail(&run->error, ABD_ERROR_FILE, "%s exists already", path);
+  if (!def->replace && access(path, F_OK) == 0)
+    return fail_with(&run->error, ABD_ERROR_FILE, "%s exists already", path);
   const char *text = scene_text(scene, &length);
   if (!text || !run_take_colors(run, scene))
-    return kit_fail(&run->error, ABD_ERROR_MEMORY, "out of memory for the scene's text");
+    return fail_with(&run->error, ABD_ERROR_MEMORY, "out of memory for the scene's text");
   run->run = run_create(path, &why);
-  if (!run->run) return kit_fail(&run->error, kit_status(why.kind), "%s", why.text);
+  if (!run->run) return fail_with(&run->error, kit_status(why.kind), "%s", why.text);
   if (!write_beginning(run, def, scene, text, world)) return run_failed(run);
   return run_begin_recording(run, world);
 }
@@ -147,7 +148,7 @@ AbdRun *abd_run_create(const char *path, const AbdRunDef *def, AbdScene *scene, 
                        AbdError *error) {
   AbdRunDef standard = abd_default_run_def();
   AbdRun *run = calloc(1, sizeof *run);
-  if (!run) return kit_fail(error, ABD_ERROR_MEMORY, "out of memory for a run"), NULL;
+  if (!run) return fail_with(error, ABD_ERROR_MEMORY, "out of memory for a run"), NULL;
   if (!def) def = &standard;
   run->steps = def->steps >= 0 ? def->steps : scene_steps(scene->scene);
   run->every = def->every > 1 ? def->every : 1;
@@ -163,11 +164,11 @@ void abd_run_discard(const char *path) { run_discard_draft(path); }
 AbdStatus abd_run_write_start(const char *path, const AbdScene *scene, const AbdWorld *world, AbdError *error) {
   RunError why;
   Run *run = run_create(path, &why);
-  if (!run) return kit_fail(error, kit_status(why.kind), "%s", why.text);
+  if (!run) return fail_with(error, kit_status(why.kind), "%s", why.text);
   bool good = run_write_meta(run, "scene_name", scene_name(scene->scene)) && write_settings(run, world) &&
               write_number(run, "steps", 0) && write_number(run, "every", 1) && run_write_world(run, world) &&
               write_colors(run, scene->scene, world) && run_write_frame(run, world) && run_publish(run);
-  if (!good) kit_fail(error, kit_status(run_error_kind(run)), "%s", run_error(run));
+  if (!good) fail_with(error, kit_status(run_error_kind(run)), "%s", run_error(run));
   run_close(run);
   return good ? ABD_OK : ABD_ERROR_DISK;
 }
@@ -204,7 +205,7 @@ static bool checkpoint_is_due(const AbdRun *run) {
 }
 
 static AbdStatus not_writable(AbdRun *run) {
-  return kit_fail(&run->error, ABD_ERROR_STATE, "%s was opened for reading", run_path(run->run));
+  return fail_with(&run->error, ABD_ERROR_STATE, "%s was opened for reading", run_path(run->run));
 }
 
 AbdStatus abd_run_record(AbdRun *run, const AbdWorld *world, const AbdStepReport *report) {
@@ -289,10 +290,10 @@ AbdStatus abd_run_rewind(AbdRun *run, const AbdWorld *world) {
 AbdStatus abd_run_restore_before(AbdRun *run, AbdWorld *world, int64_t step) {
   const SavedState *before = &run->state[run->state[1].step < step];
   if (!before->size || before->step >= step)
-    return kit_fail(&run->error, ABD_ERROR_STATE, "no state before step %lld is kept", (long long)step);
+    return fail_with(&run->error, ABD_ERROR_STATE, "no state before step %lld is kept", (long long)step);
   if (before->bodies != count_bodies(world))
-    return kit_fail(&run->error, ABD_ERROR_STATE, "bodies came or went since the state before step %lld",
-                    (long long)step);
+    return fail_with(&run->error, ABD_ERROR_STATE, "bodies came or went since the state before step %lld",
+                     (long long)step);
   AbdStatus status = abd_world_restore(world, before->bytes, before->size);
-  return status == ABD_OK ? status : kit_fail(&run->error, status, "%s", abd_world_error(world));
+  return status == ABD_OK ? status : fail_with(&run->error, status, "%s", abd_world_error(world));
 }

@@ -8,16 +8,6 @@
 
 #include "scene/gallery.h"
 
-AbdStatus kit_fail(AbdError *error, AbdStatus status, const char *format, ...) {
-  if (!error) return status;
-  va_list list;
-  va_start(list, format);
-  error->status = status;
-  vsnprintf(error->text, sizeof error->text, format, list);
-  va_end(list);
-  return status;
-}
-
 AbdScene *kit_scene(Scene *scene) {
   AbdScene *own = malloc(sizeof *own);
   if (own) own->scene = scene;
@@ -26,9 +16,9 @@ AbdScene *kit_scene(Scene *scene) {
 }
 
 static AbdScene *given(Scene *scene, const SceneError *why, AbdError *error) {
-  if (!scene) return kit_fail(error, ABD_ERROR_SCENE, "%s", why->text), NULL;
+  if (!scene) return fail_with(error, ABD_ERROR_SCENE, "%s", why->text), NULL;
   AbdScene *own = kit_scene(scene);
-  if (!own) kit_fail(error, ABD_ERROR_MEMORY, "out of memory for a scene");
+  if (!own) fail_with(error, ABD_ERROR_MEMORY, "out of memory for a scene");
   return own;
 }
 
@@ -67,9 +57,9 @@ void abd_scene_destroy(AbdScene *scene) {
 AbdWorld *abd_scene_build_at(const AbdScene *scene, int threads, int64_t step, AbdError *error) {
   SceneError why;
   if (!scene_body_count(scene->scene))
-    return kit_fail(error, ABD_ERROR_SCENE, "the scene has no bodies, expected at least one"), NULL;
+    return fail_with(error, ABD_ERROR_SCENE, "the scene has no bodies, expected at least one"), NULL;
   AbdWorld *world = scene_build_at(scene->scene, threads, step, &why);
-  if (!world) kit_fail(error, ABD_ERROR_SCENE, "%s", why.text);
+  if (!world) fail_with(error, ABD_ERROR_SCENE, "%s", why.text);
   return world;
 }
 
@@ -79,7 +69,7 @@ AbdWorld *abd_scene_build(const AbdScene *scene, int threads, AbdError *error) {
 
 AbdStatus abd_scene_apply(const AbdScene *scene, AbdWorld *world, AbdError *error) {
   SceneError why;
-  return scene_apply(scene->scene, world, &why) ? ABD_OK : kit_fail(error, ABD_ERROR_SCENE, "%s", why.text);
+  return scene_apply(scene->scene, world, &why) ? ABD_OK : fail_with(error, ABD_ERROR_SCENE, "%s", why.text);
 }
 
 static bool has_body(const AbdScene *scene, AbdBodyId body) {
@@ -124,7 +114,7 @@ char *abd_robot_text(const char *path, const char *folder, const AbdSceneDef *de
   SceneError why;
   SceneOptions options = options_of(def);
   char *text = scene_from_robot(path, folder, &options, note, user, &why);
-  if (!text) kit_fail(error, ABD_ERROR_SCENE, "%s", why.text);
+  if (!text) fail_with(error, ABD_ERROR_SCENE, "%s", why.text);
   return text;
 }
 
@@ -161,10 +151,10 @@ static bool read_key(const GalleryScene *scene, const char *text, double *value,
     const GalleryKey *key = &scene->key[k];
     if (strlen(key->name) != length || strncmp(key->name, text, length) != 0) continue;
     if (gallery_read(key, equal + 1, &value[k], &why)) return true;
-    return kit_fail(error, ABD_ERROR_SCENE, "%s: %s", scene->name, why.text), false;
+    return fail_with(error, ABD_ERROR_SCENE, "%s: %s", scene->name, why.text), false;
   }
-  return kit_fail(error, ABD_ERROR_SCENE, "%s: expected KEY=VALUE with a key of this scene, got '%s'", scene->name,
-                  text),
+  return fail_with(error, ABD_ERROR_SCENE, "%s: expected KEY=VALUE with a key of this scene, got '%s'", scene->name,
+                   text),
          false;
 }
 
@@ -173,12 +163,12 @@ char *abd_gallery_text(const char *name, const char *const *key, size_t key_coun
   double value[GALLERY_KEY_LIMIT];
   SceneError why;
   size_t size;
-  if (!scene) return kit_fail(error, ABD_ERROR_SCENE, "the gallery has no scene '%s'", name), NULL;
+  if (!scene) return fail_with(error, ABD_ERROR_SCENE, "the gallery has no scene '%s'", name), NULL;
   gallery_defaults(scene, value);
   for (size_t k = 0; k < key_count; k++)
     if (!read_key(scene, key[k], value, error)) return NULL;
   char *text = gallery_text(scene, value, length ? length : &size, &why);
-  if (!text) kit_fail(error, ABD_ERROR_SCENE, "%s: %s", name, why.text);
+  if (!text) fail_with(error, ABD_ERROR_SCENE, "%s: %s", name, why.text);
   return text;
 }
 

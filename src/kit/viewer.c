@@ -33,13 +33,13 @@ static ViewServer *serve(const char *path, const char *address, int port, const 
   ViewServerDef def = {.address = address ? address : "127.0.0.1", .port = port};
   if (control) def.control = *control;
   if (!view_data_open(&data, path)) {
-    kit_fail(error, kit_status(data.error.kind), "%s", data.error.text);
+    fail_with(error, kit_status(data.error.kind), "%s", data.error.text);
     view_data_destroy(&data);
     return NULL;
   }
   ViewServer *server = view_server_start(&def, &data, text, sizeof text);
   view_data_destroy(&data);
-  if (!server) kit_fail(error, ABD_ERROR_ARGUMENT, "%s", text);
+  if (!server) fail_with(error, ABD_ERROR_ARGUMENT, "%s", text);
   return server;
 }
 
@@ -55,12 +55,12 @@ AbdViewer *abd_viewer_start(const char *run_path, const char *address, int port,
 
 AbdViewer *abd_viewer_start_live(const char *run_path, const char *address, int port, const AbdViewerControl *control,
                                  AbdError *error) {
-  if (abd_viewer_missing()) return kit_fail(error, ABD_ERROR_STATE, "%s", abd_viewer_missing()), NULL;
+  if (abd_viewer_missing()) return fail_with(error, ABD_ERROR_STATE, "%s", abd_viewer_missing()), NULL;
   AbdViewer *viewer = calloc(1, sizeof *viewer);
-  if (!viewer) return kit_fail(error, ABD_ERROR_MEMORY, "out of memory for the viewer"), NULL;
+  if (!viewer) return fail_with(error, ABD_ERROR_MEMORY, "out of memory for the viewer"), NULL;
   viewer->server = serve(run_path, address, port, control, error);
   if (viewer->server && pthread_create(&viewer->thread, NULL, watch, viewer) == 0) return viewer;
-  if (viewer->server) kit_fail(error, ABD_ERROR_MEMORY, "no thread for the viewer");
+  if (viewer->server) fail_with(error, ABD_ERROR_MEMORY, "no thread for the viewer");
   view_server_stop(viewer->server);
   free(viewer);
   return NULL;

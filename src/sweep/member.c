@@ -64,7 +64,7 @@ static bool texts_take(Texts *list, json_t *settings, const char *prefix, bool o
 /* ---- The scene ---- */
 
 static AbdStatus out_of_memory(AbdError *error) {
-  return sweep_fail(error, ABD_ERROR_MEMORY, "out of memory for a member");
+  return fail_with(error, ABD_ERROR_MEMORY, "out of memory for a member");
 }
 
 static bool gallery_keys(const AbdStudy *study, json_t *settings, Texts *keys) {
@@ -116,7 +116,7 @@ AbdStatus study_scene_hash(const AbdStudy *study, uint64_t *hash, AbdError *erro
   AbdError own;
   size_t length;
   AbdScene *scene = load_scene(study, 0, &own);
-  if (!scene) return sweep_fail(error, own.status, "%s", own.text);
+  if (!scene) return fail_with(error, own.status, "%s", own.text);
   const char *text = abd_scene_text(scene, &length);
   if (text) *hash = hash_text(text, length);
   abd_scene_destroy(scene);
@@ -145,8 +145,8 @@ static void member_close(Member *member) {
 }
 
 static AbdStatus world_failed(const Member *member, AbdStatus status, AbdError *error) {
-  return sweep_fail(error, status, "step %lld: %s", (long long)abd_world_step_count(member->world) + 1,
-                    abd_world_error(member->world));
+  return fail_with(error, status, "step %lld: %s", (long long)abd_world_step_count(member->world) + 1,
+                   abd_world_error(member->world));
 }
 
 static int64_t step_count(const AbdStudy *study, const AbdScene *scene) {
@@ -158,7 +158,7 @@ static AbdStatus begin_run(Member *member, const AbdStudy *study, size_t number,
   char path[4096];
   if (!study->runs) return ABD_OK;
   if (mkdir(study->runs, 0777) != 0 && errno != EEXIST)
-    return sweep_fail(error, ABD_ERROR_DISK, "%s: cannot make the folder: %s", study->runs, strerror(errno));
+    return fail_with(error, ABD_ERROR_DISK, "%s: cannot make the folder: %s", study->runs, strerror(errno));
   snprintf(path, sizeof path, "%s/%06zu.abd", study->runs, number);
   AbdRunDef def = abd_default_run_def();
   def.replace = true, def.steps = step_count(study, member->scene), def.source = study->file;
@@ -176,7 +176,7 @@ static AbdStatus take_step(Member *member, const AbdStudy *study, AbdMemberResul
   result->not_converged += report.outcome != ABD_CONVERGED && report.outcome != ABD_KINEMATIC_BLOCKED;
   for (size_t k = 0; k < study->figure_count; k++) figure_step(&study->figure[k], member->world, &report, value);
   if (!member->run || abd_run_record(member->run, member->world, &report) == ABD_OK) return ABD_OK;
-  return sweep_fail(error, ABD_ERROR_DISK, "%s", abd_run_error(member->run));
+  return fail_with(error, ABD_ERROR_DISK, "%s", abd_run_error(member->run));
 }
 
 static AbdStatus run_steps(Member *member, const AbdStudy *study, AbdMemberResult *result, double *value,
@@ -190,7 +190,7 @@ static AbdStatus run_steps(Member *member, const AbdStudy *study, AbdMemberResul
   for (size_t k = 0; k < study->figure_count; k++) figure_end(&study->figure[k], member->world, steps, value);
   result->steps = steps, result->hash = abd_world_hash(member->world);
   if (!member->run || abd_run_finish(member->run, member->world) == ABD_OK) return ABD_OK;
-  return sweep_fail(error, ABD_ERROR_DISK, "%s", abd_run_error(member->run));
+  return fail_with(error, ABD_ERROR_DISK, "%s", abd_run_error(member->run));
 }
 
 AbdStatus abd_study_check(const AbdStudy *study, size_t number, AbdError *error) {
@@ -198,7 +198,7 @@ AbdStatus abd_study_check(const AbdStudy *study, size_t number, AbdError *error)
   Member member;
   AbdStatus status = member_open(&member, study, number, 1, &own);
   member_close(&member);
-  return status == ABD_OK ? status : sweep_fail(error, status, "%s", own.text);
+  return status == ABD_OK ? status : fail_with(error, status, "%s", own.text);
 }
 
 AbdStatus abd_study_run(const AbdStudy *study, size_t number, int threads, AbdMemberResult *result, double *value,
@@ -209,10 +209,10 @@ AbdStatus abd_study_run(const AbdStudy *study, size_t number, int threads, AbdMe
   *result = (AbdMemberResult){0};
   AbdStatus status = member_open(&member, study, number, threads, &own);
   if (status == ABD_OK && (status = abd_world_start(member.world)) != ABD_OK)
-    sweep_fail(&own, status, "%s", abd_world_error(member.world));
+    fail_with(&own, status, "%s", abd_world_error(member.world));
   if (status == ABD_OK) status = begin_run(&member, study, number, &own);
   if (status == ABD_OK) status = run_steps(&member, study, result, value, &own);
   member_close(&member);
   result->seconds = clock_seconds() - begun;
-  return status == ABD_OK ? status : sweep_fail(error, status, "%s", own.text);
+  return status == ABD_OK ? status : fail_with(error, status, "%s", own.text);
 }

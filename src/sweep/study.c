@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "sweep/study.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,16 +13,6 @@ enum { MOST_MEMBERS = 10000000, MOST_COLUMNS = 1500 }; /* SQLite has at most 200
 static const char *const standard_record[] = {
     "report.time",           "report.iterations.max", "report.contacts.max", "report.min_distance.min",
     "report.max_strain.max", "report.kinetic",        "report.gravity"};
-
-AbdStatus sweep_fail(AbdError *error, AbdStatus status, const char *format, ...) {
-  if (!error) return status;
-  va_list list;
-  va_start(list, format);
-  error->status = status;
-  vsnprintf(error->text, sizeof error->text, format, list);
-  va_end(list);
-  return status;
-}
 
 static bool out_of_memory(const Node *node) { return scene_fail(node->file->error, "out of memory for the study"); }
 
@@ -274,13 +263,13 @@ AbdStudy *abd_study_parse(const char *text, size_t length, const char *name, Abd
   }
   if (good) return study;
   abd_study_destroy(study);
-  return sweep_fail(error, ABD_ERROR_SCENE, "%s", why.text), NULL;
+  return fail_with(error, ABD_ERROR_SCENE, "%s", why.text), NULL;
 }
 
 AbdStudy *abd_study_load(const char *path, AbdError *error) {
   SceneError why;
   FileBytes file;
-  if (!file_read(path, &file, &why)) return sweep_fail(error, ABD_ERROR_SCENE, "%s", why.text), NULL;
+  if (!file_read(path, &file, &why)) return fail_with(error, ABD_ERROR_SCENE, "%s", why.text), NULL;
   AbdStudy *study = abd_study_parse(file.bytes, file.length, path, error);
   free(file.bytes);
   return study;

@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "scene/failure.h"
 #include "sweep/figure.h"
 
 struct AbdStudy {
@@ -30,8 +31,6 @@ struct AbdStudy {
   size_t column_count;
 };
 
-/* Stores a sentence if error is not NULL; returns the status. */
-AbdStatus sweep_fail(AbdError *error, AbdStatus status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The member's settings, a new object; NULL if memory is out. */
 json_t *study_settings(const AbdStudy *study, size_t member);
 /* member.c: a hash of the first member's scene with all that it contains. */

@@ -46,8 +46,8 @@ const char *abd_sweep_error(const AbdSweep *sweep) { return sweep->error.text; }
 static AbdStatus fail_sqlite(AbdSweep *sweep, const char *doing) {
   int code = sqlite3_errcode(sweep->db);
   bool disk = code == SQLITE_FULL || code == SQLITE_IOERR || code == SQLITE_READONLY || code == SQLITE_CANTOPEN;
-  return sweep_fail(&sweep->error, disk ? ABD_ERROR_DISK : ABD_ERROR_FILE, "%s: cannot %s: %s", sweep->path, doing,
-                    sqlite3_errmsg(sweep->db));
+  return fail_with(&sweep->error, disk ? ABD_ERROR_DISK : ABD_ERROR_FILE, "%s: cannot %s: %s", sweep->path, doing,
+                   sqlite3_errmsg(sweep->db));
 }
 
 static AbdStatus execute(AbdSweep *sweep, const char *sql, const char *doing) {
@@ -69,7 +69,7 @@ static AbdStatus finish(AbdSweep *sweep, sqlite3_stmt *statement, const char *do
 }
 
 static AbdStatus out_of_memory(AbdSweep *sweep) {
-  return sweep_fail(&sweep->error, ABD_ERROR_MEMORY, "out of memory for the table of results");
+  return fail_with(&sweep->error, ABD_ERROR_MEMORY, "out of memory for the table of results");
 }
 
 /* ---- Creation ---- */
@@ -222,11 +222,11 @@ static AbdStatus check_version(AbdSweep *sweep) {
   char *version = read_meta(sweep, "version");
   AbdStatus status = ABD_OK;
   if (!version || !has_table(sweep, "member"))
-    status = sweep_fail(&sweep->error, ABD_ERROR_FILE, "%s: not a table of a study", sweep->path);
+    status = fail_with(&sweep->error, ABD_ERROR_FILE, "%s: not a table of a study", sweep->path);
   else if (atoi(version) != TABLE_VERSION)
-    status = sweep_fail(&sweep->error, ABD_ERROR_FILE,
-                        "%s: this abd reads version %d of the table, the file is version %.20s", sweep->path,
-                        TABLE_VERSION, version);
+    status = fail_with(&sweep->error, ABD_ERROR_FILE,
+                       "%s: this abd reads version %d of the table, the file is version %.20s", sweep->path,
+                       TABLE_VERSION, version);
   free(version);
   return status;
 }
@@ -235,7 +235,7 @@ static AbdStatus check_same(AbdSweep *sweep, const char *key, const char *now, c
   char *before = read_meta(sweep, key);
   bool same = before && !strcmp(before, now);
   free(before);
-  return same ? ABD_OK : sweep_fail(&sweep->error, ABD_ERROR_FILE, "%s: %s", sweep->path, sentence);
+  return same ? ABD_OK : fail_with(&sweep->error, ABD_ERROR_FILE, "%s: %s", sweep->path, sentence);
 }
 
 static AbdStatus go_on(AbdSweep *sweep, const char *scene) {
@@ -252,10 +252,10 @@ static AbdStatus go_on(AbdSweep *sweep, const char *scene) {
 static AbdStatus lock_file(AbdSweep *sweep) {
   sweep->lock = open(sweep->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (sweep->lock < 0)
-    return sweep_fail(&sweep->error, ABD_ERROR_DISK, "%s: cannot open the file for writing: %s", sweep->path,
-                      strerror(errno));
+    return fail_with(&sweep->error, ABD_ERROR_DISK, "%s: cannot open the file for writing: %s", sweep->path,
+                     strerror(errno));
   if (flock(sweep->lock, LOCK_EX | LOCK_NB) == 0) return ABD_OK;
-  return sweep_fail(&sweep->error, ABD_ERROR_FILE, "%s: another abd sweep is writing this file", sweep->path);
+  return fail_with(&sweep->error, ABD_ERROR_FILE, "%s: another abd sweep is writing this file", sweep->path);
 }
 
 static AbdStatus open_database(AbdSweep *sweep, int flags) {
@@ -273,7 +273,7 @@ static AbdStatus empty_file(AbdSweep *sweep) {
     unlink(log);
   }
   if (ftruncate(sweep->lock, 0) == 0) return ABD_OK;
-  return sweep_fail(&sweep->error, ABD_ERROR_DISK, "%s: cannot empty the file: %s", sweep->path, strerror(errno));
+  return fail_with(&sweep->error, ABD_ERROR_DISK, "%s: cannot empty the file: %s", sweep->path, strerror(errno));
 }
 
 static AbdStatus open_table(AbdSweep *sweep, const char *scene, bool replace) {
@@ -293,7 +293,7 @@ static AbdSweep *new_sweep(const char *path, AbdError *error) {
   if (sweep) sweep->lock = -1, sweep->path = strdup(path);
   if (sweep && sweep->path) return sweep;
   abd_sweep_close(sweep);
-  return sweep_fail(error, ABD_ERROR_MEMORY, "out of memory for the table of results"), NULL;
+  return fail_with(error, ABD_ERROR_MEMORY, "out of memory for the table of results"), NULL;
 }
 
 static AbdSweep *give_up(AbdSweep *sweep, AbdError *error) {
@@ -318,7 +318,7 @@ AbdSweep *abd_sweep_read(const char *path, AbdError *error) {
   if (!sweep) return NULL;
   AbdStatus status = ABD_OK;
   if (access(path, R_OK) != 0)
-    status = sweep_fail(&sweep->error, ABD_ERROR_FILE, "%s: cannot read: %s", path, strerror(errno));
+    status = fail_with(&sweep->error, ABD_ERROR_FILE, "%s: cannot read: %s", path, strerror(errno));
   if (status == ABD_OK) status = open_database(sweep, SQLITE_OPEN_READWRITE);
   if (status == ABD_OK) status = check_version(sweep);
   return status == ABD_OK ? sweep : give_up(sweep, error);

@@ -25,6 +25,13 @@ static size_t count_numbers(const AbdWorld *world, AbdBodyId body, size_t stiff)
   return is_soft ? 3 * soft.vertex_count : stiff;
 }
 
+static size_t count_part(const AbdWorld *world, const Part *part, size_t stiff) {
+  size_t sum = 0;
+  if (!world->model.soft_count) return stiff * (part->end - part->first);
+  for (uint32_t i = part->first; i < part->end; i++) sum += count_numbers(world, world_body_id(world, (int)i), stiff);
+  return sum;
+}
+
 /* Without soft bodies the state has the poses as they are wanted. */
 static bool in_one_block(const AbdWorld *world) { return world->started && !world->model.soft_count; }
 
@@ -57,11 +64,8 @@ void abd_world_poses(const AbdWorld *world, double *nodes, double *velocity) {
   for (uint64_t k = 0; k < count; k++) {
     Part *p = &parts.part[k];
     *p = (Part){(uint32_t)(bodies * k / count), (uint32_t)(bodies * (k + 1) / count), at[0], at[1]};
-    for (uint32_t i = p->first; i < p->end; i++) {
-      AbdBodyId body = world_body_id(world, (int)i);
-      at[0] += count_numbers(world, body, 12);
-      at[1] += count_numbers(world, body, 6);
-    }
+    at[0] += count_part(world, p, 12);
+    at[1] += count_part(world, p, 6);
   }
   parallel_for(world->model.def.solver.threads, (int)count, 1, copy_part, &parts);
 }

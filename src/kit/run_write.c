@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/world_nodes.h"
 #include "scene/setting.h"
 
 #define CHECKPOINT_SECONDS 0.2
@@ -175,12 +176,6 @@ AbdStatus abd_run_write_start(const char *path, const AbdScene *scene, const Abd
 
 /* ---- Steps ---- */
 
-/* Changes when a body comes or goes. */
-static uint64_t count_bodies(const AbdWorld *world) {
-  size_t count = abd_world_body_count(world);
-  return (uint64_t)count << 32 | (count ? abd_world_body_at(world, count - 1).id : 0);
-}
-
 bool run_keep_state(AbdRun *run, const AbdWorld *world) {
   SavedState older = run->state[0], now;
   double begun = clock_seconds();
@@ -192,7 +187,7 @@ bool run_keep_state(AbdRun *run, const AbdWorld *world) {
     run->state[0].bytes = older.bytes = room, run->state[0].capacity = older.capacity = capacity;
   }
   now = older;
-  now.size = size, now.step = abd_world_step_count(world), now.bodies = count_bodies(world);
+  now.size = size, now.step = abd_world_step_count(world), now.bodies = world_bodies(world);
   if (abd_world_save(world, now.bytes, size) != ABD_OK) return false;
   run->state[0] = run->state[1];
   run->state[1] = now;
@@ -291,7 +286,7 @@ AbdStatus abd_run_restore_before(AbdRun *run, AbdWorld *world, int64_t step) {
   const SavedState *before = &run->state[run->state[1].step < step];
   if (!before->size || before->step >= step)
     return fail_with(&run->error, ABD_ERROR_STATE, "no state before step %lld is kept", (long long)step);
-  if (before->bodies != count_bodies(world))
+  if (before->bodies != world_bodies(world))
     return fail_with(&run->error, ABD_ERROR_STATE, "bodies came or went since the state before step %lld",
                      (long long)step);
   AbdStatus status = abd_world_restore(world, before->bytes, before->size);

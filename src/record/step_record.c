@@ -6,10 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void count_numbers(StepRecord *record, const AbdWorld *world) {
+  uint64_t bodies = world_bodies(world);
+  if (bodies == record->bodies) return;
+  record->bodies = bodies;
+  record->counted[0] = world_node_count(world);
+  record->counted[1] = world_rate_count(world);
+}
+
 void step_record_count(StepRecord *record, const AbdWorld *world, const RunStep *step) {
   record->frame = step->frame;
-  record->node_count = step->frame ? world_node_count(world) : 0;
-  record->rate_count = step->frame ? world_rate_count(world) : 0;
+  if (step->frame) count_numbers(record, world);
+  record->node_count = step->frame ? record->counted[0] : 0;
+  record->rate_count = step->frame ? record->counted[1] : 0;
   record->reading_count = step->frame ? abd_world_joint_count(world) : 0;
   record->contact_count = step->frame && step->contacts ? abd_world_contacts(world, NULL, 0) : 0;
   record->event_count = abd_world_events(world, NULL, 0);

@@ -11,6 +11,8 @@ typedef struct StepRecord {
   bool frame;
   double *node, *rate; /* of a frame, in its order */
   size_t node_count, rate_count;
+  uint64_t bodies; /* world_bodies of the last count, kept with the record: counting reads every body */
+  size_t counted[2];
   AbdContact *contact;
   size_t contact_count;
   AbdJointReading *reading; /* of a frame, by joint */

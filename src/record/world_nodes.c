@@ -3,6 +3,12 @@
 
 #include <stdlib.h>
 
+/* Ids are never used again. */
+uint64_t world_bodies(const AbdWorld *world) {
+  size_t count = abd_world_body_count(world);
+  return (uint64_t)count << 32 | (count ? abd_world_body_at(world, count - 1).id : 0);
+}
+
 static size_t count_all(const AbdWorld *world, size_t stiff) {
   size_t sum = 0;
   for (size_t k = 0; k < abd_world_body_count(world); k++) {

@@ -4,7 +4,9 @@
 #define ABD_RECORD_WORLD_NODES_H
 
 #include <abd/abd.h>
+#include <stdint.h>
 
+uint64_t world_bodies(const AbdWorld *world); /* changes when a body comes or goes */
 size_t world_node_count(const AbdWorld *world);
 double *world_nodes_new(const AbdWorld *world); /* malloc'ed; NULL if memory is out */
 size_t world_rate_count(const AbdWorld *world); /* of velocities, in the same order */

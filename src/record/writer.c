@@ -7,10 +7,12 @@
  *
  * After a failure the writer rolls back and drops every record up to the next call of the stepping thread, which
  * returns the failure. Tested in tests/test_record_thread.c and tests/cli/run.sh. */
+#define _GNU_SOURCE /* SCHED_BATCH */
 #include "record/file.h"
 #include "record/step_record.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,9 +83,17 @@ static void reuse_list(Writer *w, StepRecord *list) {
   pthread_cond_signal(&w->emptied);
 }
 
+/* If all processors are busy, waking this thread must not interrupt the thread that appended the record. */
+static void yield_to_steps(void) {
+#ifdef SCHED_BATCH
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &(struct sched_param){0});
+#endif
+}
+
 static void *write_all(void *user) {
   Run *run = user;
   Writer *w = run->writer;
+  yield_to_steps();
   pthread_mutex_lock(&w->lock);
   while (true) {
     while (!w->first && !w->stop) pthread_cond_wait(&w->filled, &w->lock);

@@ -382,10 +382,34 @@ static void check_curvature(const Scene *s, int joint, Score *score) {
   }
 }
 
+/* Along the gradient of a term of tension the distance does not change to first order, so the second derivative of the
+ * energy is the term's stiffness. */
+static void check_tension(const Scene *s, int joint, Score *score) {
+  const double h = 1e-4;
+  JointForce force[2];
+  int count = joint_tension(&s->work, joint, s->work.q.body, force);
+  for (int f = 0; f < count; f++) {
+    const Jet *jet = &force[f].jet;
+    Affine q[2][BODIES];
+    double along = 0, e = joint_energy(&s->work, joint, s->work.q.body);
+    for (int side = 0; side < 2; side++) {
+      memcpy(q[side], s->work.q.body, sizeof q[side]);
+      for (int x = 0; x < jet->count; x++)
+        q[side][jet->body[x]] = affine_add_scaled(q[side][jet->body[x]], side ? h : -h, jet->gradient[x]);
+    }
+    for (int x = 0; x < jet->count; x++) along += affine_dot(&jet->gradient[x], &jet->gradient[x]);
+    if (crosses_corner(s, joint, q[0], s->work.q.body) || crosses_corner(s, joint, q[1], s->work.q.body)) continue;
+    double numeric = (joint_energy(&s->work, joint, q[0]) + joint_energy(&s->work, joint, q[1]) - 2 * e) / (h * h);
+    compare(score, "tension", f, force[f].curvature * along * along, numeric, fabs(numeric) + 1e-12 * fabs(e) / (h * h),
+            1e-3);
+    assert_true(force[f].slope == 0 && force[f].curvature > 0);
+  }
+}
+
 static void test_energies(void **state) {
   Scene s;
   Draw d = {1};
-  Score score[ABD_JOINT_KIND_COUNT] = {{0}}, curvature = {0};
+  Score score[ABD_JOINT_KIND_COUNT] = {{0}}, curvature = {0}, tension = {0};
   (void)state;
   open_scene(&s, &d);
   for (int k = 0; k < 60; k++) {
@@ -393,6 +417,7 @@ static void test_energies(void **state) {
     for (int j = 0; j < s.model.joint_count; j++) {
       check_energy(&s, j, &score[s.model.joint[j].def.kind]);
       check_curvature(&s, j, &curvature);
+      check_tension(&s, j, &tension);
     }
   }
   for (int kind = 0; kind < ABD_JOINT_KIND_COUNT; kind++) {
@@ -403,6 +428,8 @@ static void test_energies(void **state) {
     assert_true(linear || score[kind].compared > 500);
   }
   printf("  %d curvatures, off by %.1e at most\n", curvature.compared, curvature.worst);
+  printf("  %d stiffnesses of tension, off by %.1e at most\n", tension.compared, tension.worst);
+  assert_true(tension.compared > 50);
   close_scene(&s);
 }
 

@@ -42,15 +42,17 @@ static Outcome choose_bodies(Cpu *cpu) {
 
 /* ---- the pattern ---- */
 
-/* A joint that acts, in a selected island; its forces. */
-static int forces_of(Cpu *cpu, int joint, JointForce force[JOINT_FORCES]) {
-  int body = joint_body(cpu->model, joint);
+/* A joint that acts, in a selected island; its forces, and its resistance to turning if the island is taut. */
+static int forces_of(Cpu *cpu, int joint, JointForce force[JOINT_TERMS]) {
+  int body = joint_body(cpu->model, joint), count;
   if (!cpu->work.joint[joint].active || body < 0 || !takes_part(cpu, body)) return 0;
-  return joint_forces(&cpu->work, joint, cpu->work.q.body, force);
+  count = joint_forces(&cpu->work, joint, cpu->work.q.body, force);
+  if (!cpu->islands->island[cpu->islands->of[body]].taut) return count;
+  return count + joint_tension(&cpu->work, joint, cpu->work.q.body, force + count);
 }
 
 static bool couple_joints(Cpu *cpu) {
-  JointForce force[JOINT_FORCES];
+  JointForce force[JOINT_TERMS];
   for (int j = 0; j < cpu->model->joint_count; j++) {
     int count = forces_of(cpu, j, force);
     for (int f = 0; f < count; f++)
@@ -95,7 +97,7 @@ static void add_product(double out[144], double f, const Affine *a, const Affine
 }
 
 static void add_joint_diagonals(Cpu *cpu) {
-  JointForce force[JOINT_FORCES];
+  JointForce force[JOINT_TERMS];
   for (int j = 0; j < cpu->model->joint_count; j++) {
     int count = forces_of(cpu, j, force);
     for (int f = 0; f < count; f++) {
@@ -142,7 +144,7 @@ static Outcome assemble(Cpu *cpu) {
 /* ---- values ---- */
 
 static void add_joint_blocks(Cpu *cpu) {
-  JointForce force[JOINT_FORCES];
+  JointForce force[JOINT_TERMS];
   for (int j = 0; j < cpu->model->joint_count; j++) {
     int count = forces_of(cpu, j, force);
     for (int f = 0; f < count; f++) {

@@ -127,6 +127,7 @@ static void merge_island(Island *to, const Island *from) {
   to->touching |= from->touching;
   to->damping = most(to->damping, from->damping);
   if (from->convex > to->convex) to->convex = from->convex;
+  to->taut |= from->taut;
   to->impact = most(to->impact, from->impact);
   if (from->lags < to->lags) to->lags = from->lags;
   if (from->followed < to->followed) to->followed = from->followed;

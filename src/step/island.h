@@ -24,6 +24,7 @@ typedef struct Island {
   bool selected;   /* the next stage works on it */
   bool whole;      /* newton: all of its bodies take part; else the active set is selected */
   int convex;      /* newton: project elements of soft bodies if positive; counts iterations */
+  bool taut;       /* newton: distances under tension resist turning, see joint_tension */
   double damping;  /* newton: inertias added to the matrix */
   double fraction; /* aim: part of Newton's step that is retracted to the direction */
   double length;   /* trial: part of the direction; 0 evaluates the accepted poses */

@@ -302,6 +302,34 @@ int joint_forces(const Work *work, int joint, const Affine *q, JointForce force[
   return count;
 }
 
+/* The slope of a joint's energy by its distance. */
+static double tension_of(const Work *work, int joint, const Affine *q) {
+  const Joint *j = &work->model->joint[joint];
+  const JointTerm *t = &work->joint[joint];
+  double sum = 0, d = distance(j, q).value;
+  if (j->def.kind == ABD_JOINT_DISTANCE) sum += act_row(t, 0, d - j->length).slope;
+  if (acts_on_coordinate(j, t)) sum += act_coordinate(work, joint, d).slope;
+  return sum;
+}
+
+int joint_tension(const Work *work, int joint, const Affine *q, JointForce force[2]) {
+  const Joint *j = &work->model->joint[joint];
+  if (!work->joint[joint].active || j->coordinate != ABD_COORDINATE_DISTANCE || j->partner[0] >= 0) return 0;
+  Jet along = distance(j, q);
+  double tension = tension_of(work, joint, q);
+  if (!(tension > 0) || !(along.value > 0)) return 0;
+  Vec3 n = along.gradient[0].n[0], across[2];
+  across[0] = unit(cross(n, fabs(n.x) < 0.6 ? vec3(1, 0, 0) : vec3(0, 1, 0)));
+  across[1] = cross(n, across[0]);
+  for (int k = 0; k < 2; k++) {
+    Measure m = measure_zero();
+    measure_add_point(&m.gradient[0], j->end[0].anchor, across[k]);
+    measure_add_point(&m.gradient[1], j->end[1].anchor, neg(across[k]));
+    force[k] = (JointForce){jet_of(j, m, 0), 0, tension / along.value};
+  }
+  return 2;
+}
+
 double joint_gap(const Work *work, int joint, const Affine *q) {
   double worst = 0;
   for (int k = 0; k < work->model->joint[joint].row_count; k++)

@@ -25,7 +25,7 @@ typedef struct JointForce {
   Jet jet;
   double slope, curvature;
 } JointForce; /* of one scalar's energy */
-enum { JOINT_FORCES = JOINT_ROWS + 2 };
+enum { JOINT_FORCES = JOINT_ROWS + 2, JOINT_TERMS = JOINT_FORCES + 2 };
 
 /* Sets what decides between equal values of its equations: the angle of the state, and the twist at poses q, for which
  * the state's force counts. Call it before flights. */
@@ -39,6 +39,10 @@ void joint_start(Work *work, int joint);
 /* Energy at poses q; the angle is unwrapped from the last accepted one. */
 double joint_energy(const Work *work, int joint, const Affine *q);
 int joint_forces(const Work *work, int joint, const Affine *q, JointForce force[JOINT_FORCES]);
+/* A distance d under the tension F resists turning by the stiffness F / d across it, in two directions, without a
+ * force. Without it the Newton steps of a light body on a rope that swings fast overshoot by far. A distance under
+ * pressure has a negative stiffness there, which the matrix omits. Returns the number of terms. */
+int joint_tension(const Work *work, int joint, const Affine *q, JointForce force[2]);
 /* The largest step along direction that crosses no stop and keeps every angle unambiguous; usually 1. */
 double joint_bound(const Work *work, int joint);
 /* Accepts the trial poses: updates angles and stiffens stops that are nearly reached. */

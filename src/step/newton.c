@@ -125,11 +125,17 @@ static Outcome aim(Step *s, Backend b) {
  *
  * Elements in compression have directions of negative stiffness. As a rule bending, inertia and tension elsewhere
  * outweigh them. Projecting them away makes Newton's steps short and many, so it is done only after the matrix was
- * not positive definite or a step had to be short, and for CONVEX_ITERATIONS. */
+ * not positive definite or a step had to be short, and for CONVEX_ITERATIONS.
+ *
+ * The stiffness of tension in distances and ropes is one part of the second derivative. The other parts may be
+ * negative and are not in the matrix, so it helps some islands and hinders others. An island whose step had to be short
+ * though nothing was in its way tries the other choice. */
 static void adapt_damping(Island *g, double length) {
-  if (length < DAMPING_BELOW)
-    g->damping = most(DAMPING_STEP * g->damping, DAMPING_FIRST), g->convex = CONVEX_ITERATIONS;
-  else if (g->convex > 0) g->convex--;
+  if (length < DAMPING_BELOW) {
+    g->damping = most(DAMPING_STEP * g->damping, DAMPING_FIRST);
+    g->convex = CONVEX_ITERATIONS;
+    if (g->cuts == 0) g->taut = !g->taut;
+  } else if (g->convex > 0) g->convex--;
   if (length > DAMPING_END) g->damping = g->damping > DAMPING_LEAST ? g->damping / DAMPING_STEP : 0;
 }
 

@@ -189,21 +189,19 @@ static void test_stiffening(void **state) {
   lab_close(&c.lab);
 }
 
-/* A heavy plate falls on a cube and loads the pair of cube and ground, whose stiffness is that of the cube's mass. If
- * the gap is halved below a tenth of the range, the pair becomes sixteen times stiffer within the step. Both begin with
- * the speed of half a step's fall, so that the step would move them by g h^2. */
+/* A heavy plate falls on a cube at four times its speed and loads the pair of cube and ground, whose stiffness is that of
+ * the cube's mass. If the gap is halved below a tenth of the range, the pair becomes sixteen times stiffer within the
+ * step. The cube begins with the speed of half a step's fall, so that the step would move it by g h^2. */
 static void test_guard(void **state) {
   (void)state;
-  const struct {
-    double density, factor, y;
-  } expected[] = {{1e3, 1, 0.311}, {1e4, 16, 0.374}, {1e5, 16, 0.123}, {1e6, 16, 0.0247}};
-  for (int i = 0; i < 4; i++) {
+  const struct { double density, factor, y; } expected[] = {{1e3, 1, 0.1524}, {1e4, 16, 0.2061}, {1e5, 256, 0.3197}};
+  for (int i = 0; i < 3; i++) {
     AbdWorldDef def = cube_world(range);
     const Vec3 fall = {0, 0, -0.5 * gravity * def.dt};
     Cube c = cube_open(def, 0.948 * range, fall);
     AbdBodyDef plate = plate_above(&c, 0.948 * range);
     plate.density = expected[i].density;
-    vec3_to(plate.velocity, fall);
+    vec3_to(plate.velocity, scale(4, fall));
     lab_body_def(&c.lab, &plate);
     lab_steps(&c.lab, 1);
     Measured m = cube_measure(&c);

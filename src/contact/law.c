@@ -27,8 +27,11 @@ static double contact_mass(const Model *m, const Body *b) {
   return b->motion == ABD_MOTION_DYNAMIC ? b->mass : 0;
 }
 
+/* A barrier as stiff as the heavier body needs would hold the lighter one at the very edge of the range. Its force rises
+ * from zero there within so small a part of the range that Newton's steps open and close the contact in turn. */
 double pair_mass(const Model *m, const Pair *p) {
-  return most(contact_mass(m, &m->body[p->a]), contact_mass(m, &m->body[p->b]));
+  double a = contact_mass(m, &m->body[p->a]), b = contact_mass(m, &m->body[p->b]);
+  return a > 0 && b > 0 ? least(a, b) : most(a, b);
 }
 
 Vec3 point_way(const Model *m, const Nodes *from, Nodes to, int body, Vec3 rest, const int v[3], const double w[3]) {

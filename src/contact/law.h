@@ -17,7 +17,7 @@ double law_raise(double stiffening);
 /* Whether the loads of friction in an island are its normal forces: their difference against their sum. */
 bool law_loads_agree(double difference, double total);
 
-/* The heavier of a pair's dynamic bodies [kg]. */
+/* The lighter of a pair's dynamic bodies [kg]. */
 double pair_mass(const Model *model, const Pair *pair);
 /* [m] How far the surfaces of a pair would move into each other if nothing held them, on the way from q to target:
  * along the normals if they touch, else all of their relative motion if their boxes meet on the way. */

@@ -37,7 +37,7 @@ if(TARGET test_ccd AND ABD_SANITIZE)
 endif()
 if(TARGET test_cuda_serial) # the GPU's part of a step on this machine's cores
   target_sources(test_cuda_serial PRIVATE cuda/serial.c ${PROJECT_SOURCE_DIR}/src/cuda/accelerator.c
-                 ${PROJECT_SOURCE_DIR}/src/cuda/newton.c ${PROJECT_SOURCE_DIR}/src/cuda/search.c ${PROJECT_SOURCE_DIR}/src/cuda/window.c
+                 ${PROJECT_SOURCE_DIR}/src/cuda/load.c ${PROJECT_SOURCE_DIR}/src/cuda/newton.c ${PROJECT_SOURCE_DIR}/src/cuda/search.c ${PROJECT_SOURCE_DIR}/src/cuda/window.c
                  ${PROJECT_SOURCE_DIR}/src/cuda/backend.c)
 endif()
 if(TARGET test_owner AND NOT ABD_MPI) # it needs no MPI

@@ -2,7 +2,7 @@
  * its displacement in this step plus the slip carried over: an elastic-plastic spring of length at most eps. At rest
  * under load the slip is constant, so nothing creeps. Tested in tests/test_physics_contact.c and tests/test_load.c. */
 #include "contact/law.h"
-#include "contact/term.h"
+#include "contact/point.h"
 
 #include <string.h>
 
@@ -73,18 +73,8 @@ static int index_find(KeyIndex *x, uint64_t key) {
 /* Finds the anchor of the same stencil, else the nearest anchor of the pair and way: stencils change as contacts slide,
  * slips hardly do. -1 if there is none. */
 static int find_anchor(KeyIndex *x, uint64_t key, Vec3 at) {
-  const Anchor *anchor = (const Anchor *)(const void *)x->item;
-  int same = index_find(x, key), best = -1;
-  double best_sq = INFINITY;
-  if (same >= 0) return same;
-  for (int i = 0; i < x->count; i++) {
-    double d = norm_sq(sub(anchor[i].at, at));
-    if (d < best_sq && anchor[i].key >> FRICTION_WAY_SHIFT == key >> FRICTION_WAY_SHIFT) {
-      best_sq = d;
-      best = i;
-    }
-  }
-  return best;
+  int same = index_find(x, key);
+  return same >= 0 ? same : anchor_nearest((const Anchor *)(const void *)x->item, x->count, key, at);
 }
 
 /* The position of a side's point: a stiff body's by its pose, a soft body's by its vertices now or at the start of the
@@ -102,12 +92,6 @@ static Vec3 point_gap(const Pair *p, const FrictionPoint *f, const ContactScene 
              side_point(scene_side(scene, p->b), qb, f->yb, f->vb, f->wb, at_start));
 }
 
-/* The part of a slip that the point resists. */
-static Vec3 resisted(const FrictionPoint *f, Vec3 u) {
-  double along = dot(f->normal, u);
-  return friction_way(f) == FRICTION_SPIN ? scale(along, f->normal) : add_scaled(u, -along, f->normal);
-}
-
 Vec3 friction_displacement(const Pair *p, const FrictionPoint *f, const ContactScene *scene, const Affine *qa,
                            const Affine *qb) {
   return friction_slip_at(f, point_gap(p, f, scene, qa, qb, false));
@@ -120,8 +104,6 @@ Vec3 friction_slip_after(const Pair *p, const FrictionPoint *f, const ContactSce
   if (length > scene->friction_eps) u = scale(scene->friction_eps / length, u);
   return mat3_tmul_vec(affine_linear(qb), u);
 }
-
-static bool near(Vec3 a, Vec3 b, double tolerance) { return norm_sq(sub(a, b)) <= tolerance * tolerance; }
 
 /* What all friction points of a pair share. */
 typedef struct PointMaker {
@@ -137,15 +119,18 @@ typedef struct PointMaker {
 } PointMaker;
 
 /* With the radius of the smaller body as arm a ball sticks below a rolling speed of friction_speed. */
-static PointMaker maker_of(const Pair *p, const ContactScene *scene, const Affine *start) {
-  const Model *m = scene->model;
+double pair_load_factors(const Pair *p, const Model *m, double factor[FRICTION_WAYS]) {
   double arm = m->mesh[m->body[p->a].mesh].radius;
-  return (PointMaker){.pair = p,
-                      .scene = scene,
-                      .start = start,
-                      .drifts = model_drifts(m, p->a, p->b),
-                      .arm = arm,
-                      .factor = {p->mu, p->rolling / arm, p->torsion / arm}};
+  factor[FRICTION_SLIDE] = p->mu;
+  factor[FRICTION_ROLL] = p->rolling / arm;
+  factor[FRICTION_SPIN] = p->torsion / arm;
+  return arm;
+}
+
+static PointMaker maker_of(const Pair *p, const ContactScene *scene, const Affine *start) {
+  PointMaker l = {.pair = p, .scene = scene, .start = start, .drifts = model_drifts(scene->model, p->a, p->b)};
+  l.arm = pair_load_factors(p, scene->model, l.factor);
+  return l;
 }
 
 /* The way of a's surface against its body in the step, less that of b's: from the points at its start, or to those at
@@ -161,58 +146,33 @@ static Vec3 point_drift(const PointMaker *l, const FrictionPoint *f) {
   return cross(turn, affine_vector(&l->start[0], f->ya));
 }
 
-static Vec3 any_across(Vec3 n) {
-  Vec3 a = vec3_abs(n), e = a.x <= a.y && a.x <= a.z ? vec3(1, 0, 0) : a.y <= a.z ? vec3(0, 1, 0) : vec3(0, 0, 1);
-  return unit(cross(n, e));
-}
-
-/* The directions of rolling and spinning have the length of the arm and are the same for both bodies at the start. */
-static void set_directions(const PointMaker *l, const Contact *c, FrictionPoint *f) {
-  Vec3 e = friction_way(f) == FRICTION_ROLL ? c->normal : any_across(c->normal);
-  f->across = cross(c->normal, e);
-  f->ya = mat3_tmul_vec(affine_linear(&l->start[0]), scale(l->arm, e));
-  f->yb = mat3_tmul_vec(affine_linear(&l->start[1]), scale(l->arm, e));
-}
-
 static const FrictionPoint *find_point(KeyIndex *x, uint64_t key) {
   int i = index_find(x, key);
   return i < 0 ? NULL : (const FrictionPoint *)(const void *)(x->item + (size_t)i * x->size);
 }
 
-/* The anchor of a point, and its slip. */
 static void set_slip(PointMaker *l, const FrictionPoint *before, FrictionPoint *f) {
-  const Anchor *anchor = (const Anchor *)(const void *)l->anchors->item;
-  f->anchor = before ? before->anchor : find_anchor(l->anchors, f->key, f->ya);
-  Vec3 slip = f->anchor < 0 ? vec3(0, 0, 0) : affine_vector(&l->start[1], anchor[f->anchor].slip);
-  f->slip = resisted(f, slip);
+  int index = before ? before->anchor : find_anchor(l->anchors, f->key, f->ya);
+  point_set_slip(f, (const Anchor *)(const void *)l->anchors->item, index, &l->start[1]);
 }
 
 static double normal_force(const Pair *p, const ContactScene *scene, const Contact *c) {
-  return -p->stiffness * c->mollifier * c->slope / scene->range;
+  return contact_force(c, p->stiffness, scene->range);
 }
 
-/* Load and force of a point are those it had before. Without such a point the force is that of its slip; the load is
- * that of the contact when the step begins, else unknown yet: a contact that a cut step left deep in the barrier
- * pushes far harder than it will. */
+/* The load of a new point is that of the contact when the step begins, else unknown yet: a contact that a cut step left
+ * deep in the barrier pushes far harder than it will. */
 static void set_load(PointMaker *l, const Contact *c, const FrictionPoint *before, FrictionPoint *f) {
   Vec3 u = friction_displacement(l->pair, f, l->scene, &l->now[0], &l->now[1]);
-  f->displacement = f->trial = u;
-  f->force = before ? resisted(f, before->force) : scale(friction_f1_over_y(norm(u), l->scene->friction_eps), u);
-  f->load = before ? before->ahead : l->before ? 0 : l->factor[friction_way(f)] * normal_force(l->pair, l->scene, c);
-  f->sum = f->ahead = f->load;
+  double load = l->before ? 0 : l->factor[friction_way(f)] * normal_force(l->pair, l->scene, c);
+  point_set_load(f, before, u, load, l->scene->friction_eps);
 }
 
 static inline void make_point(PointMaker *l, const Contact *c, FrictionWay way, FrictionPoint *f) {
   const Pair *pair = l->pair;
   f->late = l->before != NULL;
-  f->key = contact_key(c) | (uint64_t)way << FRICTION_WAY_SHIFT;
-  f->ya = c->ya;
-  f->yb = c->yb;
-  f->normal = c->normal;
+  point_open(f, c, way, l->start, l->arm);
   if (pair->soft) pair_corners(pair, l->scene, c, f->va, f->vb);
-  memcpy(f->wa, c->wa, sizeof f->wa);
-  memcpy(f->wb, c->wb, sizeof f->wb);
-  if (way != FRICTION_SLIDE) set_directions(l, c, f);
   f->origin = point_gap(pair, f, l->scene, &l->start[0], &l->start[1], true);
   if (l->drifts) f->origin = sub(f->origin, point_drift(l, f));
   const FrictionPoint *before = l->before ? find_point(l->before, f->key) : NULL;
@@ -236,9 +196,7 @@ static FrictionPoint *find_same(Stack *s, const FrictionPoint *f, double size) {
   for (int i = s->unique > most_near ? s->unique - most_near : 0; i < s->unique; i++) {
     if (fabs(s->x[i % STACK_NEAR] - f->ya.x) > 2e-12 * size) continue;
     FrictionPoint *g = &s->point[i];
-    if (near(g->ya, f->ya, 1e-12 * size) && near(g->yb, f->yb, 1e-12 * size) && near(g->normal, f->normal, 1e-9) &&
-        near(g->slip, f->slip, 1e-12 * size) && friction_way(g) == friction_way(f))
-      return g;
+    if (points_coincide(f, g, size)) return g;
   }
   return NULL;
 }
@@ -370,14 +328,10 @@ static double step_apart(const Pair *p, const ContactScene *scene, const Contact
              sub(point_way(m, NULL, step, p->a, c->ya, va, c->wa), point_way(m, NULL, step, p->b, c->yb, vb, c->wb)));
 }
 
-/* The normal force at the end of Newton's step, as its equations have it. */
 static double force_ahead(const Pair *p, const ContactScene *scene, const Contact *c, Nodes step) {
-  double k = p->stiffness * c->mollifier / scene->range;
-  return most(0, -k * (c->slope + c->curvature / scene->range * step_apart(p, scene, c, step)));
+  return contact_force_ahead(c, p->stiffness, scene->range, step_apart(p, scene, c, step));
 }
 
-/* The matrix has the stiffness of the loads so far. A load far above would push without resistance, so it grows by a
- * factor at most; the rest waits for the next matrix. */
 LoadChange pair_predict_loads(Pair *p, const ContactScene *scene, Nodes step, double weight) {
   FrictionPoint *f = pair_friction(p, scene);
   const Contact *contact = pair_contacts(p, scene);
@@ -386,10 +340,7 @@ LoadChange pair_predict_loads(Pair *p, const ContactScene *scene, Nodes step, do
   for (int i = 0; i < p->friction_unique; i++) f[i].change = -f[i].sum, f[i].sum = 0;
   for (int i = 0; i < p->friction.count; i++) {
     double ahead = l.factor[friction_way(&f[i])] * force_ahead(p, scene, &contact[f[i].contact], step);
-    double change = weight * (ahead - f[i].load);
-    f[i].ahead = f[i].load + change;
-    f[i].load = least(f[i].ahead, LOAD_GROWTH * f[i].load);
-    out.change += fabs(change);
+    out.change += fabs(point_move_load(&f[i], ahead, weight));
     out.load += f[i].ahead;
     f[i < p->friction_unique ? i : f[i].unique].sum += f[i].load;
   }
@@ -412,7 +363,7 @@ LoadChange pair_load_error(const Pair *p, const ContactScene *scene) {
       if (l.factor[way] == 0) continue;
       const FrictionPoint *f = find_point(&points, contact_key(&c[i]) | (uint64_t)way << FRICTION_WAY_SHIFT);
       double now = l.factor[way] * normal_force(p, scene, &c[i]), load = f ? f->load : 0;
-      out.change += fabs(now - load) - load;
+      out.change += load_difference(now, load);
       out.load += now;
     }
   index_close(&points);

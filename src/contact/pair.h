@@ -188,6 +188,8 @@ typedef struct FrictionStart {
 /* Makes the friction points from the contacts. When a step begins, loads are those of the contacts and forces those of
  * the slips; later both are kept of points that exist already. False if memory is out. */
 bool pair_list_friction(Pair *pair, const ContactScene *scene, const FrictionStart *start, bool begins);
+/* Loads over the normal force, by way. Returns the arm [m] at which rolling and spinning are slips. */
+double pair_load_factors(const Pair *pair, const Model *model, double factor[FRICTION_WAYS]);
 /* Loads over a pair: how much they changed or differ, and their sum. */
 typedef struct LoadChange {
   double change, load;

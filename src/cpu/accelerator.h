@@ -23,12 +23,16 @@ typedef struct Accelerator {
   Outcome (*advance)(void *self, struct Cpu *cpu);
   /* Moments of the selected pairs: assemble_task of each. NULL: the CPU does it, after a fetch. */
   Outcome (*moments)(void *self, struct Cpu *cpu);
-  /* Gradient, matrix and Newton's step of the active set. NULL, or too few bodies: the CPU does it, after a fetch. */
+  /* Gradient, matrix and Newton's step of the active set. If loads follow, it renews their friction points first, moves
+   * the loads and corrects the step. NULL, or too few bodies: the CPU does it, after a fetch. */
   bool (*solves)(int bodies);
   Outcome (*newton)(void *self, struct Cpu *cpu, bool *raised);
-  /* One more solve with the matrix of the last one: adds the answer to Newton's step. The directions hold the change of
-   * the gradient. */
-  Outcome (*correct)(void *self, struct Cpu *cpu);
+  /* After newton, if loads follow: energies of the pairs, gradients; the changes of loads and their sums are the sums
+   * of pair_part. */
+  Outcome (*follow)(void *self, struct Cpu *cpu);
+  /* pair_load_error of the pairs of islands that compare, into the sums of pair_part. NULL: the CPU does it, after a
+   * fetch. */
+  Outcome (*compare)(void *self, struct Cpu *cpu);
   /* Copies contacts and friction points to the pairs. */
   Outcome (*fetch)(void *self, struct Cpu *cpu);
   /* A step ends: the counts of all pairs are in the pairs when it returns. May be NULL. */

@@ -203,6 +203,7 @@ Outcome for_bodies_and_pairs(Cpu *cpu, BodyTask *body, PairTask *pair);
  * friction points of a pair in those, or of all with an accelerator; after the solve, moves their loads and corrects
  * Newton's step. */
 bool loads_follow(const Cpu *cpu);
+bool pair_follows(const Cpu *cpu, int k, const Pair *pair); /* those of pair k */
 PairTask loads_list_task;
 Outcome loads_list(Cpu *cpu);
 Outcome loads_predict(Cpu *cpu);

@@ -11,7 +11,7 @@
 
 static bool island_follows(const Island *g) { return g->selected && g->follows; }
 
-static bool pair_follows(const Cpu *cpu, int k, const Pair *p) {
+bool pair_follows(const Cpu *cpu, int k, const Pair *p) {
   return pair_rubs(p) && pair_selected(cpu, k) &&
          cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].follows;
 }
@@ -31,6 +31,7 @@ void loads_list_task(Cpu *cpu, int k, Pair *p) {
 }
 
 Outcome loads_list(Cpu *cpu) {
+  if (solved_elsewhere(cpu)) return stage_done(); /* the solve begins with it */
   Outcome outcome = fetch_contacts(cpu);
   if (!stage_failed(outcome)) outcome = for_pairs(cpu, loads_list_task);
   cpu->accelerator->friction_changed(cpu->accelerator_self);
@@ -39,11 +40,12 @@ Outcome loads_list(Cpu *cpu) {
 
 /* ---- after the solve ---- */
 
-/* What pair k adds to its chunk. Steps of bodies of other processes are known as directions alone. */
+/* What pair k adds to its chunk. On another machine its loads have been moved already. Steps of bodies of other processes are known as directions alone. */
 static void predict_item(void *context, int k) {
   Cpu *cpu = context;
   Pair *p = pairs_at(&cpu->pairs, k);
   LoadChange own = {0, 0};
+  if (solved_elsewhere(cpu)) return;
   if (pair_follows(cpu, k, p) && p->friction.count > 0) {
     const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])];
     own = pair_predict_loads(p, &cpu->scene, cpu->domain ? cpu->work.direction : cpu->work.newton, g->weight);
@@ -154,21 +156,15 @@ static void add_springs(Cpu *cpu) {
   }
 }
 
-static void gradient_task(void *context, int k) {
+static void correct_task(void *context, int k) {
   Cpu *cpu = context;
   Work *w = &cpu->work;
   int body = cpu->active[k];
-  Affine change = node_vector(cpu->model, w->direction, body), step = node_vector(cpu->model, w->newton, body);
+  Affine step = affine_add_scaled(node_vector(cpu->model, w->newton, body), 1, system_solution(&cpu->system, body));
+  Affine change = node_vector(cpu->model, w->direction, body);
+  node_put(cpu->model, w->newton, body, step);
   node_put(cpu->model, w->gradient, body, affine_add_scaled(node_vector(cpu->model, w->gradient, body), 1, change));
   if (!block_is_vertex(cpu->model, body)) w->speed[body] = body_speed(w, body, &step);
-}
-
-static void correct_task(void *context, int k) {
-  Cpu *cpu = context;
-  Affine step = system_solution(&cpu->system, cpu->active[k]);
-  Affine newton = node_vector(cpu->model, cpu->work.newton, cpu->active[k]);
-  node_put(cpu->model, cpu->work.newton, cpu->active[k], affine_add_scaled(newton, 1, step));
-  gradient_task(cpu, k);
 }
 
 /* The directions hold the change of the gradient, and the right-hand side is minus that. */
@@ -185,17 +181,20 @@ static void find_changes(Cpu *cpu) {
 /* Newton's step plus the answer to the change of the gradient. */
 static Outcome correct_step(Cpu *cpu) {
   const Domain *d = cpu->domain;
-  bool raised = false, elsewhere = solved_elsewhere(cpu);
+  bool raised = false;
   find_changes(cpu);
-  Outcome outcome = elsewhere ? cpu->accelerator->correct(cpu->accelerator_self, cpu) : stage_done();
-  if (d && !elsewhere) outcome = d->solve(d->self, cpu, 0, &raised);
-  if (!d && !elsewhere) system_solve(&cpu->system);
+  Outcome outcome = d ? d->solve(d->self, cpu, 0, &raised) : stage_done();
+  if (!d) system_solve(&cpu->system);
   if (stage_failed(outcome)) return outcome;
-  parallel_for(cpu->threads, cpu->active_count, 64, elsewhere ? gradient_task : correct_task, cpu);
+  parallel_for(cpu->threads, cpu->active_count, 64, correct_task, cpu);
   return stage_poll(cpu->model);
 }
 
 Outcome loads_predict(Cpu *cpu) {
+  if (solved_elsewhere(cpu)) {
+    Outcome followed = cpu->accelerator->follow(cpu->accelerator_self, cpu);
+    return stage_failed(followed) ? followed : predict_loads(cpu);
+  }
   Outcome outcome = predict_loads(cpu);
   if (!stage_failed(outcome)) outcome = correct_step(cpu);
   if (cpu->accelerator) cpu->accelerator->friction_changed(cpu->accelerator_self);

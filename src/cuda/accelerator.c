@@ -121,20 +121,26 @@ static void record_claim(Record *r, const Pair *p) {
   if (r->a != p->a || r->b != p->b) *r = (Record){.a = p->a, .b = p->b};
 }
 
+bool device_grow(DeviceArray *array, size_t used, size_t bytes) {
+  DeviceArray fresh = {0};
+  if (bytes <= array->capacity) return true;
+  if (!device_reserve(&fresh, bytes) || !device_move(fresh.at, array->at, used) || !device_wait()) {
+    device_free(&fresh);
+    return false;
+  }
+  device_free(array);
+  *array = fresh;
+  return true;
+}
+
 /* Room for candidates up to `count`. The contents stay. */
 bool cuda_grow_candidates(Cuda *c, int count) {
   if (count <= c->candidate_capacity) return true;
   int larger = count + count / 2 + 4096;
   DeviceArray *array[] = {&c->candidate, &c->contact, &c->spot, &c->index};
   const size_t size[] = {sizeof(Candidate), sizeof(Contact), sizeof(int), sizeof(int)};
-  for (int k = 0; k < ARRAY_COUNT(array); k++) {
-    DeviceArray fresh = {0};
-    if (!device_reserve(&fresh, (size_t)larger * size[k]) ||
-        !device_move(fresh.at, array[k]->at, (size_t)c->candidate_count * size[k]) || !device_wait())
-      return false;
-    device_free(array[k]);
-    *array[k] = fresh;
-  }
+  for (int k = 0; k < ARRAY_COUNT(array); k++)
+    if (!device_grow(array[k], (size_t)c->candidate_count * size[k], (size_t)larger * size[k])) return false;
   c->candidate_capacity = larger;
   return true;
 }
@@ -219,38 +225,7 @@ static void pack_lists(Cuda *c, const Cpu *cpu) {
   c->candidate_count = move_lists(c, cpu);
 }
 
-/* ---- friction points ---- */
-
-static void put_friction(void *context, int k) {
-  const Cpu *cpu = context;
-  Cuda *c = cpu->accelerator_self;
-  const Pair *p = pairs_at(&cpu->pairs, k);
-  const Record *r = &c->record[p->slot];
-  if (r->friction_count)
-    memcpy((FrictionPoint *)c->friction.here.at + r->friction, pair_friction(p, &cpu->scene),
-           (size_t)r->friction_count * sizeof(FrictionPoint));
-}
-
-/* Sends the unique friction points of all pairs. */
-bool cuda_send_friction(Cuda *c, Cpu *cpu) {
-  if (c->friction_known) return true;
-  int count = 0;
-  for (int k = 0; k < cpu->pairs.count; k++) {
-    const Pair *p = pairs_at(&cpu->pairs, k);
-    Record *r = &c->record[p->slot];
-    record_claim(r, p);
-    r->friction = count;
-    r->friction_count = p->friction_unique;
-    count += p->friction_unique;
-  }
-  c->friction.count = 0;
-  if (!twin_extend(&c->friction, count)) return false;
-  parallel_for(cpu->threads, cpu->pairs.count, 64, put_friction, cpu);
-  c->friction_known = twin_send(&c->friction) && device_wait();
-  return c->friction_known;
-}
-
-static void cuda_friction_changed(void *self) { ((Cuda *)self)->friction_known = false; }
+/* ---- a step begins ---- */
 
 /* The friction points of the last step are gone. Its contacts are in the pairs' arrays. */
 static void cuda_begin(void *self, Cpu *cpu) {
@@ -283,7 +258,7 @@ static void plan_pair(Cpu *cpu, int k, Pair *p, const Affine *q) {
   r->newer = true;
   p->energy_trial = 0;
   if (plan->wanted) c->items[k] = plan->search ? ITEMS_SEARCH : listed_items(c, cpu, p);
-  else c->items[k] = r->friction_count ? 0 : ITEMS_NONE;
+  else c->items[k] = cuda_points(c, p) < 0 ? ITEMS_NONE : 0;
 }
 
 static void plan_task(Cpu *cpu, int k, Pair *p) { plan_pair(cpu, k, p, cpu->work.trial.body); }
@@ -348,8 +323,7 @@ static void fill_eval(void *context, int t) {
                      .first = r->first,
                      .count = c->items[c->task_pair[t]],
                      .chunk = c->task_chunk[t],
-                     .friction = r->friction,
-                     .friction_count = r->friction_count,
+                     .points = cuda_points(c, p),
                      .separation = plan->separation,
                      .stiffness = p->stiffness,
                      .rounding = plan->rounding,
@@ -423,6 +397,7 @@ static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose, int *count) {
                        c->spot.at,
                        c->index.at,
                        c->part.at,
+                       c->points.there.at,
                        c->friction.there.at,
                        c->result.there.at,
                        cpu->scene.range,
@@ -614,10 +589,8 @@ static Outcome cuda_cover(void *self, Cpu *cpu) {
 
 static void advance_task_of(Cpu *cpu, int k, Pair *p) {
   const Cuda *c = cuda_of(cpu);
-  const Record *r = &c->record[p->slot];
   const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])];
-  if (p->friction_unique)
-    ((AdvanceTask *)c->advance.here.at)[k] = (AdvanceTask){r->friction, r->friction_count, g->fraction * g->length};
+  ((AdvanceTask *)c->advance.here.at)[k] = (AdvanceTask){cuda_points(c, p), g->fraction * g->length};
 }
 
 /* A task for every pair. It does not wait: no other stage writes to its packet. */
@@ -627,10 +600,10 @@ static Outcome cuda_advance(void *self, Cpu *cpu) {
   packet_begin(&c->advance);
   packet_add(&c->advance, (size_t)cpu->pairs.count * sizeof(AdvanceTask));
   if (!packet_open(&c->advance)) return stage_from(false);
-  memset(c->advance.here.at, 0, c->advance.used);
+  memset(c->advance.here.at, 0xff, c->advance.used); /* no points */
   Outcome outcome = for_pairs(cpu, advance_task_of);
   if (stage_failed(outcome)) return outcome;
-  AdvanceArrays arrays = {c->advance.there.at, c->friction.there.at, cpu->scene.friction_eps};
+  AdvanceArrays arrays = {c->advance.there.at, c->points.there.at, c->friction.there.at, cpu->scene.friction_eps};
   return packet_send(&c->advance) && advance_launch(cpu->pairs.count, &arrays) ? stage_done() : cuda_lost(c);
 }
 
@@ -641,9 +614,9 @@ static void take_friction(void *context, int k) {
   Cuda *c = cuda_of(cpu);
   const Pair *p = pairs_at(&cpu->pairs, k);
   const Record *r = &c->record[p->slot];
-  if (r->friction_count && r->a == p->a && r->b == p->b)
+  if (cuda_points(c, p) >= 0)
     memcpy(pair_friction(p, &cpu->scene), (const FrictionPoint *)c->friction.here.at + r->friction,
-           (size_t)r->friction_count * sizeof(FrictionPoint));
+           (size_t)p->friction.count * sizeof(FrictionPoint));
 }
 
 /* items: contacts that the pair does not have yet. */
@@ -722,47 +695,49 @@ static Outcome cuda_fetch(void *self, Cpu *cpu) {
 static void cuda_free(void *self) {
   Cuda *c = self;
   if (!c) return;
-  DeviceArray *array[] = {&c->packed, &c->vertex, &c->edge,  &c->triangle, &c->shape,   &c->candidate, &c->contact,
-                          &c->spot,   &c->index,  &c->sweep, &c->part,     &c->moments, &c->value};
+  DeviceArray *array[] = {&c->packed,  &c->vertex, &c->edge,  &c->triangle, &c->shape, &c->candidate,
+                          &c->contact, &c->spot,   &c->index, &c->sweep,    &c->part,  &c->moments,
+                          &c->value,   &c->change, &c->fresh, &c->next,     &c->order};
   for (int k = 0; k < ARRAY_COUNT(array); k++) device_free(array[k]);
-  Twin *twin[] = {&c->fresh_candidate, &c->friction, &c->task, &c->result, &c->contact_copy};
+  Twin *twin[] = {&c->fresh_candidate, &c->friction, &c->points, &c->task, &c->result, &c->contact_copy};
   for (int k = 0; k < ARRAY_COUNT(twin); k++) twin_free(twin[k]);
   packet_free(&c->packet);
   packet_free(&c->advance);
   packet_free(&c->solution);
+  packet_free(&c->origin);
+  packet_free(&c->listing);
   search_close(&c->search);
   pcg_destroy(&c->pcg);
-  void *own[] = {c->record,     c->plan,   c->bound_plan, c->items,  c->task_pair,
-                 c->task_chunk, c->row_of, c->searched,   c->before, c->setup};
+  void *own[] = {c->record, c->plan,     c->bound_plan, c->items, c->task_pair, c->task_chunk,
+                 c->row_of, c->searched, c->before,     c->setup, c->listed};
   for (int k = 0; k < ARRAY_COUNT(own); k++) mem_free(own[k]);
   mem_free(c);
 }
 
-static const Accelerator cuda_accelerator = {.destroy = cuda_free,
-                                             .begin = cuda_begin,
-                                             .eval = cuda_eval,
-                                             .bound = cuda_bound,
-                                             .cover = cuda_cover,
-                                             .advance = cuda_advance,
-                                             .solves = cuda_solves,
-                                             .newton = cuda_newton_step,
-                                             .correct = cuda_newton_correct,
-                                             .fetch = cuda_fetch,
-                                             .friction_changed = cuda_friction_changed};
-/* In worlds with joints or held coordinates the CPU assembles and solves. */
 static const Accelerator cuda_contacts = {.destroy = cuda_free,
                                           .begin = cuda_begin,
                                           .eval = cuda_eval,
                                           .bound = cuda_bound,
                                           .cover = cuda_cover,
                                           .advance = cuda_advance,
+                                          .compare = cuda_compare,
                                           .fetch = cuda_fetch,
                                           .friction_changed = cuda_friction_changed};
 
+/* In worlds with joints, held coordinates or surfaces that move against their bodies the CPU assembles and solves. */
 static bool solves(const Model *m) {
   for (int i = 0; i < m->body_count; i++)
-    if (m->body[i].fixed) return false;
+    if (m->body[i].fixed || m->body[i].drift.moves) return false;
   return m->joint_count == 0 && m->linkage.linked_count == 0;
+}
+
+static Accelerator table_for(const Model *m) {
+  Accelerator table = cuda_contacts;
+  if (!solves(m)) return table;
+  table.solves = cuda_solves;
+  table.newton = cuda_newton_step;
+  table.follow = cuda_newton_follow;
+  return table;
 }
 
 bool cuda_accelerate(Cpu *cpu) {
@@ -771,9 +746,11 @@ bool cuda_accelerate(Cpu *cpu) {
   Cuda *c = mem_zeroed(1, sizeof *c);
   if (!c) return false;
   c->model = m;
+  c->table = table_for(m);
   c->list_more = cuda_pays(m) ? 0 : GPU_LIST_MORE;
   c->fresh_candidate.size = sizeof(Candidate);
   c->friction.size = sizeof(FrictionPoint);
+  c->points.size = sizeof(PointRange);
   c->row_of = mem_alloc((size_t)m->body_count, sizeof(int));
   if (!c->row_of || !send_meshes(c)) {
     cuda_free(c);
@@ -781,6 +758,6 @@ bool cuda_accelerate(Cpu *cpu) {
   }
   parallel_spin(SPIN);
   cpu->accelerator_self = c;
-  cpu->accelerator = solves(m) ? &cuda_accelerator : &cuda_contacts;
+  cpu->accelerator = &c->table;
   return true;
 }

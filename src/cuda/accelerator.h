@@ -5,20 +5,22 @@
 #include "cpu/cpu.h"
 #include "cuda/contact_item.h"
 #include "cuda/device.h"
+#include "cuda/load_item.h"
 #include "cuda/pcg.h"
 #include "cuda/search_item.h"
 
 /* What the GPU has of a pair, by slot. */
 typedef struct Record {
-  int a, b;           /* its bodies; another pair may take the slot */
-  uint64_t list;      /* serial of its list of candidates there; 0 = none */
-  int first, count;   /* the list */
-  int contact_first;  /* the list that its contacts belong to */
-  int contacts;       /* their number */
-  int64_t step;       /* in which its contacts were last found there */
-  bool newer;         /* the contacts are not in the pair's own array yet */
-  int friction;       /* its first friction point */
-  int friction_count; /* unique friction points */
+  int a, b;          /* its bodies; another pair may take the slot */
+  uint64_t list;     /* serial of its list of candidates there; 0 = none */
+  int first, count;  /* the list */
+  int contact_first; /* the list that its contacts belong to */
+  int contacts;      /* their number */
+  int64_t step;      /* in which its contacts were last found there */
+  bool newer;        /* the contacts are not in the pair's own array yet */
+  int friction;      /* its first friction point */
+  int room;          /* friction points at most; 0 = none, then it has no PointRange there */
+  int64_t placed;    /* the step in which its points were written */
 } Record;
 
 /* An array here and its copy on the GPU. */
@@ -47,8 +49,14 @@ typedef struct Search {
 /* Of a pair without task; whose list is not there yet; whose list is searched first; that is searched in windows. */
 enum { ITEMS_NONE = -1, ITEMS_UNSENT = -2, ITEMS_SEARCH = -3, ITEMS_WINDOWS = -4 };
 
+/* A pair whose friction points are made anew or copied. */
+typedef struct Listed {
+  int pair, chunk, to;
+} Listed;
+
 typedef struct Cuda {
   const Model *model;
+  Accelerator table;
   bool lost;        /* the GPU reported an error */
   double list_more; /* as in ContactScene */
   Record *record;
@@ -60,9 +68,18 @@ typedef struct Cuda {
   DeviceArray candidate, packed, contact, spot, index;
   int candidate_count, candidate_capacity;
   Twin fresh_candidate; /* lists on their way */
-  Twin friction;        /* unique friction points of all pairs */
-  bool friction_known;  /* the friction points there are those of the pairs */
-  EvalPlan *plan;       /* by pair */
+  Twin friction;        /* friction points of all pairs */
+  Twin points;          /* PointRange by slot; the copy here is that of the last sending */
+  bool friction_known;  /* the friction points there are those of the pairs, or newer */
+  /* Friction points that are made there, see load.c. */
+  Listed *listed;
+  int listed_count, listed_chunks, listed_points, listed_capacity;
+  int64_t started;      /* the step whose start is there: poses, anchors */
+  size_t start, anchor; /* places in `origin` */
+  Packet origin, listing;
+  size_t list_task, list_chunk; /* places in `listing` */
+  DeviceArray fresh, next, order;
+  EvalPlan *plan; /* by pair */
   struct BoundPlan *bound_plan;
   int *items;      /* by pair: items of its task, or one of ITEMS_* */
   int *task_pair;  /* by task: its pair */
@@ -79,6 +96,7 @@ typedef struct Cuda {
   int *row_of; /* by body */
   DeviceArray moments, value;
   Packet solution;
+  DeviceArray change;
   Pcg pcg;
   struct Setup *setup; /* of the last solve */
 } Cuda;
@@ -98,8 +116,20 @@ bool twin_receive(Twin *twin); /* copies them back; valid after device_wait */
 void twin_free(Twin *twin);
 void packet_free(Packet *packet);
 
-/* Sends the friction points if those there are out of date. */
+/* Room for `bytes`; the first `used` bytes stay. */
+bool device_grow(DeviceArray *array, size_t used, size_t bytes);
+
+/* load.c: sends the friction points if those there are out of date. */
 bool cuda_send_friction(Cuda *cuda, Cpu *cpu);
+void cuda_friction_changed(void *self);
+/* Prepares the friction points of the pairs that follow, then makes them at the given poses. False: the GPU failed. */
+bool cuda_list_begin(Cuda *cuda, Cpu *cpu);
+bool cuda_list_run(Cuda *cuda, const Cpu *cpu, const Affine *pose);
+/* Stores what the pair's loads have become. */
+void cuda_take_loads(Cuda *cuda, Cpu *cpu, int pair, const LoadResult *result);
+Outcome cuda_compare(void *self, Cpu *cpu);
+/* The slot of a pair's friction points, -1 if it has none. */
+int cuda_points(const Cuda *cuda, const Pair *pair);
 
 /* Room for candidates up to `count`. The contents stay. */
 bool cuda_grow_candidates(Cuda *cuda, int count);
@@ -127,6 +157,6 @@ bool cuda_accelerate(Cpu *cpu); /* false if memory is out */
 bool cuda_solves(int bodies);
 extern int cuda_solve_bodies; /* the least number; tests change it */
 Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised);
-Outcome cuda_newton_correct(void *self, Cpu *cpu);
+Outcome cuda_newton_follow(void *self, Cpu *cpu);
 
 #endif

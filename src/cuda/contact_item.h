@@ -11,12 +11,23 @@
 
 /* ---- contacts and energies of a pair at one pose ---- */
 
+/* The friction points of a pair, in one array of all pairs. The unique ones come first. */
+typedef struct PointRange {
+  int first, unique, count;
+} PointRange;
+
+/* slot: of the pair, -1 if it has none. */
+KERNEL PointRange points_of(const PointRange *points, int slot) {
+  PointRange none = {0, 0, 0};
+  return slot < 0 ? none : points[slot];
+}
+
 /* A pair's work. Contacts are stored at the place of their candidates; `index` lists them in order. */
 typedef struct EvalTask {
   int a, b, mesh_a, mesh_b;
-  int first, count;             /* candidates */
-  int chunk;                    /* the first of their chunks */
-  int friction, friction_count; /* unique friction points */
+  int first, count; /* candidates */
+  int chunk;        /* the first of their chunks */
+  int points;       /* slot of its friction points, -1 if it has none */
   double separation, stiffness, rounding, rel, reach;
   Affine t;
 } EvalTask;
@@ -34,10 +45,11 @@ typedef struct EvalArrays {
   const SideShape *shape; /* by mesh */
   const Affine *pose;     /* by body */
   const Candidate *candidate;
-  Contact *contact; /* by candidate */
-  int *spot;        /* of a chunk's contacts, from its first candidate on: candidates */
-  int *index;       /* the same of a task's contacts */
-  EvalPart *part;   /* by chunk */
+  Contact *contact;         /* by candidate */
+  int *spot;                /* of a chunk's contacts, from its first candidate on: candidates */
+  int *index;               /* the same of a task's contacts */
+  EvalPart *part;           /* by chunk */
+  const PointRange *points; /* by slot */
   FrictionPoint *friction;
   EvalResult *result; /* by task */
   double range, eps;
@@ -99,8 +111,7 @@ KERNEL void eval_chunk(const EvalArrays *s, int chunk, int lane, double *scratch
   s->part[chunk] = part;
 }
 
-KERNEL double friction_item(const EvalArrays *s, const EvalTask *k, int item) {
-  FrictionPoint *f = &s->friction[k->friction + item];
+KERNEL double friction_item(const EvalArrays *s, const EvalTask *k, FrictionPoint *f) {
   f->trial = friction_slip_at(f, friction_apart(f, &s->pose[k->a], &s->pose[k->b]));
   return f->sum * friction_f0(norm(f->trial), s->eps);
 }
@@ -112,6 +123,7 @@ KERNEL void eval_sum(const EvalArrays *s, int task, int lane, double *scratch) {
   double barrier = 0, noise = 0, friction = 0, min_gap = INFINITY, near = INFINITY;
   int contacts = 0, distances = 0, nearest = 2147483647, nowhere = 0;
   int chunks = (k->count + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
+  PointRange points = points_of(s->points, k->points);
   bool failed = false, closed = false;
   (void)scratch;
   for (int base = 0; base < chunks; base += LANES) {
@@ -136,7 +148,7 @@ KERNEL void eval_sum(const EvalArrays *s, int task, int lane, double *scratch) {
     barrier += k->stiffness * c->mollifier * c->barrier;
     noise -= k->stiffness * c->slope * k->rounding;
   }
-  for (int i = lane; i < k->friction_count; i += LANES) friction += friction_item(s, k, i);
+  for (int i = lane; i < points.unique; i += LANES) friction += friction_item(s, k, &s->friction[points.first + i]);
   barrier = lane_sum(closed ? INFINITY : barrier);
   noise = lane_sum(noise);
   friction = lane_sum(friction);
@@ -252,12 +264,13 @@ KERNEL void sweep_item(const SweepArrays *s, int task, int item) {
 /* ---- friction after a step ---- */
 
 typedef struct AdvanceTask {
-  int first, count;
+  int points;    /* slot of the friction points, -1 if there are none */
   double length; /* part of Newton's step that was taken */
 } AdvanceTask;
 
 typedef struct AdvanceArrays {
   const AdvanceTask *task;
+  const PointRange *points;
   FrictionPoint *friction;
   double eps;
 } AdvanceArrays;
@@ -269,8 +282,9 @@ KERNEL void friction_step(FrictionPoint *f, double length, double eps) {
 
 KERNEL void advance_task(const AdvanceArrays *s, int task, int lane, double *scratch) {
   const AdvanceTask *k = &s->task[task];
+  PointRange points = points_of(s->points, k->points);
   (void)scratch;
-  for (int i = lane; i < k->count; i += LANES) friction_step(&s->friction[k->first + i], k->length, s->eps);
+  for (int i = lane; i < points.unique; i += LANES) friction_step(&s->friction[points.first + i], k->length, s->eps);
 }
 
 /* ---- contacts in one piece ---- */
@@ -322,8 +336,11 @@ KERNEL void pack_item(const PackArrays *s, int item) {
 typedef struct MomentTask {
   int a, b, mesh_a, mesh_b;
   int first, count; /* contacts of the index */
-  int friction, friction_count;
+  int points;       /* slot of the friction points, -1 if there are none */
+  int row[2];       /* of a and b in Newton's system, -1 if they do not move */
   double stiffness;
+  double weight;                /* by which the loads follow the normal forces; 0 = they do not */
+  double factor[FRICTION_WAYS]; /* load over the normal force */
 } MomentTask;
 
 /* Sums of a pair's springs: gradients of both bodies, then the entries aa, bb, ab of Moments, six numbers each. */
@@ -335,6 +352,7 @@ typedef struct MomentArrays {
   const Affine *pose;
   const Contact *contact;
   const int *index;
+  const PointRange *points;
   const FrictionPoint *friction;
   double *sum; /* MOMENT_SUMS by task */
   double range, eps;
@@ -382,6 +400,10 @@ KERNEL void spring_put(double *s, Vec3 fa, Vec3 fb, double f, const Sym3 *k, dou
   s[SPRING_ONE] = 1;
 }
 
+KERNEL void spring_put_friction(double *s, const FrictionPoint *f, Vec3 force, double factor, const Sym3 *stiffness) {
+  spring_put(s, force, neg(force), factor, stiffness, friction_way(f) == FRICTION_SLIDE ? 1 : 0, f->ya, f->yb);
+}
+
 /* The mollifier's spring: both gradients are written as forces at the spring's ends. */
 KERNEL void spring_put_mollifier(double *out, const MomentArrays *s, const MomentTask *k, const Contact *c) {
   const SideShape *a = &s->shape[k->mesh_a], *b = &s->shape[k->mesh_b];
@@ -392,10 +414,10 @@ KERNEL void spring_put_mollifier(double *out, const MomentArrays *s, const Momen
              scale(t.to_v, v));
 }
 
-/* Adds the springs that the lanes have written to this lane's sums. */
-KERNEL void moments_gather(const double *spring, int count, int lane, double *sum) {
+/* Adds the springs that the lanes have written to this lane's part of the first `sums` sums. */
+KERNEL void moments_gather(const double *spring, int count, int sums, int lane, double *sum) {
   lane_sync();
-  for (int n = lane, m = 0; n < MOMENT_SUMS; n += LANES, m++) {
+  for (int n = lane, m = 0; n < sums; n += LANES, m++) {
     int f[3];
     moment_factors(n, f);
     double add_to = sum[m];
@@ -411,6 +433,7 @@ KERNEL void moments_gather(const double *spring, int count, int lane, double *su
 KERNEL void moment_task(const MomentArrays *s, int task, int lane, double *scratch) {
   const MomentTask *k = &s->task[task];
   double sum[(MOMENT_SUMS + LANES - 1) / LANES], *own = scratch + SPRING_NUMBERS * lane;
+  PointRange points = points_of(s->points, k->points);
   for (int m = 0; m < (MOMENT_SUMS + LANES - 1) / LANES; m++) sum[m] = 0;
   for (int base = 0; base < k->count; base += LANES) {
     int left = k->count - base, rounds = left < LANES ? left : LANES, softened, rank;
@@ -419,21 +442,20 @@ KERNEL void moment_task(const MomentArrays *s, int task, int lane, double *scrat
       Term t = contact_term(c, k->stiffness, s->range);
       spring_put(own, t.force, neg(t.force), 1, &t.stiffness, 1, c->ya, c->yb);
     }
-    moments_gather(scratch, rounds, lane, sum);
+    moments_gather(scratch, rounds, MOMENT_SUMS, lane, sum);
     rank = lane_rank(c && c->mollifier_d1 != 0, lane, &softened);
     if (softened == 0) continue;
     if (c && c->mollifier_d1 != 0) spring_put_mollifier(scratch + SPRING_NUMBERS * rank, s, k, c);
-    moments_gather(scratch, softened, lane, sum);
+    moments_gather(scratch, softened, MOMENT_SUMS, lane, sum);
   }
-  for (int base = 0; base < k->friction_count; base += LANES) {
-    int left = k->friction_count - base;
+  for (int base = 0; base < points.unique; base += LANES) {
+    int left = points.unique - base;
     if (lane < left) {
-      const FrictionPoint *f = &s->friction[k->friction + base + lane];
+      const FrictionPoint *f = &s->friction[points.first + base + lane];
       Term t = friction_term(f, s->eps);
-      spring_put(own, t.force, neg(t.force), t.factor, &t.stiffness, friction_way(f) == FRICTION_SLIDE ? 1 : 0, f->ya,
-                 f->yb);
+      spring_put_friction(own, f, t.force, t.factor, &t.stiffness);
     }
-    moments_gather(scratch, left < LANES ? left : LANES, lane, sum);
+    moments_gather(scratch, left < LANES ? left : LANES, MOMENT_SUMS, lane, sum);
   }
   for (int n = lane, m = 0; n < MOMENT_SUMS; n += LANES, m++) s->sum[(size_t)MOMENT_SUMS * task + n] = sum[m];
 }
@@ -443,12 +465,10 @@ KERNEL void moment_task(const MomentArrays *s, int task, int lane, double *scrat
 typedef struct MatrixArrays {
   const double *moments; /* MOMENT_SUMS by task of moments */
   const double *body;    /* 144 per row: blocks of the bodies by themselves */
-  const double *own;     /* 12 per row: their gradients */
   const int *entry;      /* per entry: 2 task + (rows are b's), or -1 - row on the diagonal */
   const int *part_first; /* [rows + 1] */
   const int *part;       /* 2 task + side of the pairs of each row's body */
   double *value;         /* 144 per entry */
-  double *gradient, *right;
 } MatrixArrays;
 
 /* Number (r, c) of the block that a symmetric 3x3 per two nodes fills. entry: of nodes (i, j). */
@@ -475,11 +495,20 @@ KERNEL void matrix_item(const MatrixArrays *s, int item) {
   s->value[item] = value;
 }
 
-KERNEL void gradient_item(const MatrixArrays *s, int item) {
+/* Gradients by row from those of the pairs. */
+typedef struct GradientArrays {
+  const double *pair; /* `size` numbers by task; the first are the gradients of a, then of b */
+  int size;
+  const double *own;            /* 12 per row: gradients of the bodies by themselves; NULL = none */
+  const int *part_first, *part; /* as in MatrixArrays */
+  double *gradient, *right;     /* right = -gradient */
+} GradientArrays;
+
+KERNEL void gradient_item(const GradientArrays *s, int item) {
   int row = item / 12, k = item % 12;
-  double sum = s->own[item];
+  double sum = s->own ? s->own[item] : 0;
   for (int e = s->part_first[row]; e < s->part_first[row + 1]; e++)
-    sum += s->moments[(size_t)MOMENT_SUMS * (s->part[e] / 2) + (s->part[e] % 2 ? MOMENT_GB : 0) + k];
+    sum += s->pair[(size_t)s->size * (s->part[e] / 2) + (s->part[e] % 2 ? MOMENT_GB : 0) + k];
   s->gradient[item] = sum;
   s->right[item] = -sum;
 }
@@ -498,7 +527,7 @@ bool fetch_launch(int contacts, const FetchArrays *arrays);
 bool pack_launch(int candidates, const PackArrays *arrays);
 bool moment_launch(int tasks, const MomentArrays *arrays);
 bool matrix_launch(int numbers, const MatrixArrays *arrays);
-bool gradient_launch(int numbers, const MatrixArrays *arrays);
+bool gradient_launch(int numbers, const GradientArrays *arrays);
 #ifdef __cplusplus
 }
 #endif
@@ -514,6 +543,6 @@ bool gradient_launch(int numbers, const MatrixArrays *arrays);
   LAUNCH(pack, PackArrays, pack_item)                                                                                  \
   LAUNCH_LANES(moment, MomentArrays, moment_task)                                                                      \
   LAUNCH(matrix, MatrixArrays, matrix_item)                                                                            \
-  LAUNCH(gradient, MatrixArrays, gradient_item)
+  LAUNCH(gradient, GradientArrays, gradient_item)
 
 #endif

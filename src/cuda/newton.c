@@ -22,7 +22,9 @@ typedef struct Setup {
   size_t task, first, part_first, entry, column, part; /* pattern */
   size_t block_chunk, chunk_row, chunk_component, component_chunk;
   size_t own, own_block, pose;   /* gradients and blocks of the bodies by themselves; poses */
+  bool follows;                  /* loads follow the normal forces: points are renewed, the step is corrected */
   size_t step, gradient, status; /* places in the solution */
+  size_t change, correction, corrected, loads; /* the same of the correction; loads: LoadResult by task */
 } Setup;
 
 static int *ints(const Setup *s, size_t at) { return packet_here(&s->c->packet, at); }
@@ -79,6 +81,10 @@ static bool open_packet(Setup *s) {
   s->step = packet_add(out, rows * sizeof(Affine));
   s->gradient = packet_add(out, rows * sizeof(Affine));
   s->status = packet_add(out, sizeof(PcgStatus));
+  s->change = packet_add(out, s->follows ? rows * sizeof(Affine) : 0);
+  s->correction = packet_add(out, s->follows ? rows * sizeof(Affine) : 0);
+  s->corrected = packet_add(out, s->follows ? sizeof(PcgStatus) : 0);
+  s->loads = packet_add(out, s->follows ? tasks * sizeof(LoadResult) : 0);
   return packet_open(p) && packet_open(out);
 }
 
@@ -111,6 +117,8 @@ static void write_chunks(Setup *s) {
   chunk_row[s->chunks] = s->rows;
 }
 
+static int row_of(const Setup *s, int body) { return takes_part(s->cpu, body) ? s->c->row_of[body] : -1; }
+
 static void task_item(void *context, int k) {
   const Setup *s = context;
   int t = s->c->task_pair[k];
@@ -118,15 +126,19 @@ static void task_item(void *context, int k) {
   const Pair *p = pairs_at(&s->cpu->pairs, k);
   const Record *r = &s->c->record[p->slot];
   const Body *body = s->c->model->body;
-  ((MomentTask *)packet_here(&s->c->packet, s->task))[t] = (MomentTask){.a = p->a,
-                                                                        .b = p->b,
-                                                                        .mesh_a = body[p->a].mesh,
-                                                                        .mesh_b = body[p->b].mesh,
-                                                                        .first = r->contact_first,
-                                                                        .count = r->contacts,
-                                                                        .friction = r->friction,
-                                                                        .friction_count = r->friction_count,
-                                                                        .stiffness = p->stiffness};
+  MomentTask *task = (MomentTask *)packet_here(&s->c->packet, s->task) + t;
+  *task = (MomentTask){.a = p->a,
+                       .b = p->b,
+                       .mesh_a = body[p->a].mesh,
+                       .mesh_b = body[p->b].mesh,
+                       .first = r->contact_first,
+                       .count = r->contacts,
+                       .points = cuda_points(s->c, p),
+                       .row = {row_of(s, p->a), row_of(s, p->b)},
+                       .stiffness = p->stiffness};
+  if (!s->follows || !pair_follows(s->cpu, k, p)) return;
+  task->weight = s->cpu->islands->island[islands_of_pair(s->cpu->islands, s->cpu->pairs.body[k])].weight;
+  pair_load_factors(p, s->c->model, task->factor);
 }
 
 /* A pair of the row's body that acts; its task, its side and whether its other body has a row. */
@@ -221,67 +233,106 @@ static void write_all(Setup *s) {
 
 /* ---- the solve ---- */
 
-/* The step in place of the right-hand side. */
+static PcgMatrix matrix_of(const Setup *s) {
+  const Packet *p = &s->c->packet;
+  return (PcgMatrix){s->rows,
+                     s->blocks,
+                     s->chunks,
+                     s->components,
+                     packet_there(p, s->first),
+                     packet_there(p, s->column),
+                     s->c->value.at,
+                     packet_there(p, s->block_chunk),
+                     packet_there(p, s->chunk_row),
+                     packet_there(p, s->chunk_component),
+                     packet_there(p, s->component_chunk)};
+}
+
+static void *solution(const Setup *s, size_t at) { return packet_there(&s->c->solution, at); }
+
+/* Moments, matrix and gradient; the step in place of the right-hand side. */
 static bool solve(const Setup *s) {
   Cuda *c = s->c;
   const Packet *p = &c->packet;
-  PcgMatrix system = {s->rows,
-                      s->blocks,
-                      s->chunks,
-                      s->components,
-                      packet_there(p, s->first),
-                      packet_there(p, s->column),
-                      c->value.at,
-                      packet_there(p, s->block_chunk),
-                      packet_there(p, s->chunk_row),
-                      packet_there(p, s->chunk_component),
-                      packet_there(p, s->component_chunk)};
-  return pcg_solve(&c->pcg, &system, packet_there(&c->solution, s->step), GPU_PCG_TOLERANCE, PCG_ITERATIONS,
-                   packet_there(&c->solution, s->status)) &&
-         packet_receive(&c->solution) && device_wait();
-}
-
-static bool launch(const Setup *s) {
-  Cuda *c = s->c;
-  const Packet *p = &c->packet;
   const ContactScene *scene = &s->cpu->scene;
-  double *step = packet_there(&c->solution, s->step);
-  if (!device_reserve(&c->moments, (size_t)s->tasks * MOMENT_SUMS * sizeof(double)) ||
-      !device_reserve(&c->value, (size_t)s->entries * 144 * sizeof(double)))
-    return false;
   MomentArrays moments = {packet_there(p, s->task),
                           c->shape.at,
                           packet_there(p, s->pose),
                           c->contact.at,
                           c->index.at,
+                          c->points.there.at,
                           c->friction.there.at,
                           c->moments.at,
                           scene->range,
                           scene->friction_eps};
   MatrixArrays matrix = {c->moments.at,
                          packet_there(p, s->own_block),
-                         packet_there(p, s->own),
                          packet_there(p, s->entry),
                          packet_there(p, s->part_first),
                          packet_there(p, s->part),
-                         c->value.at,
-                         packet_there(&c->solution, s->gradient),
-                         step};
-  return packet_send(&c->packet) && moment_launch(s->tasks, &moments) && matrix_launch(144 * s->entries, &matrix) &&
-         gradient_launch(12 * s->rows, &matrix) && solve(s);
+                         c->value.at};
+  GradientArrays gradient = {c->moments.at,
+                             MOMENT_SUMS,
+                             packet_there(p, s->own),
+                             packet_there(p, s->part_first),
+                             packet_there(p, s->part),
+                             solution(s, s->gradient),
+                             solution(s, s->step)};
+  PcgMatrix system = matrix_of(s);
+  return moment_launch(s->tasks, &moments) && matrix_launch(144 * s->entries, &matrix) &&
+         gradient_launch(12 * s->rows, &gradient) &&
+         pcg_solve(&c->pcg, &system, solution(s, s->step), GPU_PCG_TOLERANCE, PCG_ITERATIONS, solution(s, s->status));
+}
+
+/* The loads that the step leads to, and the answer to the change of the gradient: one more solve. */
+static bool correct(const Setup *s) {
+  Cuda *c = s->c;
+  const Packet *p = &c->packet;
+  PredictArrays loads = {
+      packet_there(p, s->task), c->contact.at, c->index.at,           c->points.there.at,  c->friction.there.at,
+      solution(s, s->step),     c->change.at,  solution(s, s->loads), s->cpu->scene.range, s->cpu->scene.friction_eps};
+  GradientArrays change = {c->change.at,
+                           MOMENT_AA,
+                           NULL,
+                           packet_there(p, s->part_first),
+                           packet_there(p, s->part),
+                           solution(s, s->change),
+                           solution(s, s->correction)};
+  PcgMatrix system = matrix_of(s);
+  return predict_launch(s->tasks, &loads) && gradient_launch(12 * s->rows, &change) &&
+         pcg_solve_again(&c->pcg, &system, solution(s, s->correction), GPU_PCG_TOLERANCE, PCG_ITERATIONS,
+                         solution(s, s->corrected));
+}
+
+/* All of it without a wait in between. */
+static bool launch(const Setup *s) {
+  Cuda *c = s->c;
+  size_t tasks = (size_t)s->tasks, number = sizeof(double);
+  if (!device_reserve(&c->moments, tasks * MOMENT_SUMS * number) ||
+      !device_reserve(&c->value, (size_t)s->entries * 144 * number) ||
+      !device_reserve(&c->change, s->follows ? tasks * MOMENT_AA * number : 0) || !packet_send(&c->packet))
+    return false;
+  return (!s->follows || cuda_list_run(c, s->cpu, packet_there(&c->packet, s->pose))) && solve(s) &&
+         (!s->follows || correct(s)) && packet_receive(&c->solution) && device_wait();
+}
+
+static Affine solution_row(const Setup *s, size_t at, int row) {
+  return ((const Affine *)packet_here(&s->c->solution, at))[row];
 }
 
 static void take_row(void *context, int row) {
   const Setup *s = context;
   Work *w = &s->cpu->work;
   int body = s->body[row];
-  w->gradient.body[body] = ((const Affine *)packet_here(&s->c->solution, s->gradient))[row];
-  w->newton.body[body] = ((const Affine *)packet_here(&s->c->solution, s->step))[row];
-  w->speed[body] = body_speed(w, body, &w->newton.body[body]);
+  Affine step = solution_row(s, s->step, row);
+  if (s->follows) step = affine_add_scaled(step, 1, solution_row(s, s->correction, row));
+  w->gradient.body[body] = solution_row(s, s->gradient, row);
+  w->newton.body[body] = step;
+  w->speed[body] = body_speed(w, body, &step);
 }
 
-static Outcome take_status(const Setup *s, bool *raised) {
-  const PcgStatus *status = packet_here(&s->c->solution, s->status);
+static Outcome take_status(const Setup *s, size_t at, bool *raised) {
+  const PcgStatus *status = packet_here(&s->c->solution, at);
   *raised |= status->indefinite > 0;
   s->cpu->report->linear_iterations += status->iterations;
   return status->not_finite ? stage_not_finite(-1) : stage_done();
@@ -291,47 +342,45 @@ Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised) {
   Cuda *c = self;
   if (!c->setup && !(c->setup = mem_alloc(1, sizeof(Setup)))) return stage_from(false);
   Setup *s = c->setup;
-  *s = (Setup){.cpu = cpu, .c = c, .body = cpu->active};
-  c->lost = !cuda_send_friction(c, cpu); /* the tasks say where a pair's friction points are */
-  if (c->lost) return stage_from(false);
-  sort_rows(s);
-  count_tasks(s);
+  *s = (Setup){.cpu = cpu, .c = c, .body = cpu->active, .follows = loads_follow(cpu)};
   *raised = false;
+  sort_rows(s);
   if (s->rows == 0) return stage_done();
+  /* The tasks say where a pair's friction points are. */
+  c->lost = !cuda_send_friction(c, cpu) || (s->follows && !cuda_list_begin(c, cpu));
+  if (c->lost) return stage_from(false);
+  count_tasks(s);
   if (!open_packet(s)) return stage_from(false);
   write_all(s);
   c->lost = !launch(s);
   if (c->lost) return stage_from(false);
-  Outcome outcome = take_status(s, raised);
+  bool corrected = false; /* that matrix is the same */
+  Outcome outcome = take_status(s, s->status, raised);
+  if (s->follows && !stage_failed(outcome)) outcome = take_status(s, s->corrected, &corrected);
   if (!stage_failed(outcome)) parallel_for(cpu->threads, s->rows, 64, take_row, s);
   return outcome;
 }
 
-/* ---- one more solve ---- */
+/* ---- loads that have followed ---- */
 
-static void put_change(void *context, int row) {
+static void follow_pair(void *context, int k) {
   const Setup *s = context;
-  Affine change = s->cpu->work.direction.body[s->body[row]], zero = affine_sub(change, change);
-  ((Affine *)packet_here(&s->c->solution, s->step))[row] = affine_sub(zero, change);
+  int t = s->rows ? s->c->task_pair[k] : -1;
+  s->cpu->pair_part[k] = (Partial){.item = -1};
+  if (t >= 0 && pair_follows(s->cpu, k, pairs_at(&s->cpu->pairs, k)))
+    cuda_take_loads(s->c, s->cpu, k, (const LoadResult *)packet_here(&s->c->solution, s->loads) + t);
 }
 
-static void add_row(void *context, int row) {
+static void follow_row(void *context, int row) {
   const Setup *s = context;
-  Affine *newton = &s->cpu->work.newton.body[s->body[row]];
-  *newton = affine_add_scaled(*newton, 1, ((const Affine *)packet_here(&s->c->solution, s->step))[row]);
+  Affine *gradient = &s->cpu->work.gradient.body[s->body[row]];
+  *gradient = affine_add_scaled(*gradient, 1, solution_row(s, s->change, row));
 }
 
-Outcome cuda_newton_correct(void *self, Cpu *cpu) {
-  Cuda *c = self;
-  Setup *s = c->setup;
-  bool raised = false;
-  if (s->rows == 0) return stage_done();
-  parallel_for(cpu->threads, s->rows, 64, put_change, s);
-  c->lost = !device_upload(packet_there(&c->solution, s->step), packet_here(&c->solution, s->step),
-                           (size_t)s->rows * sizeof(Affine)) ||
-            !solve(s);
-  if (c->lost) return stage_from(false);
-  Outcome outcome = take_status(s, &raised);
-  if (!stage_failed(outcome)) parallel_for(cpu->threads, s->rows, 64, add_row, s);
-  return outcome;
+Outcome cuda_newton_follow(void *self, Cpu *cpu) {
+  Setup *s = ((Cuda *)self)->setup;
+  if (!reserve_pair_parts(cpu)) return stage_from(false);
+  cpu->failed = -1;
+  parallel_both(cpu->threads, s->rows, cpu->pairs.count, 64, follow_row, follow_pair, s);
+  return stage_from(pairs_settle(&cpu->pairs) && cpu->failed < 0);
 }

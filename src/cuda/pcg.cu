@@ -31,6 +31,8 @@ typedef struct Arrays {
   double *shown[2];      /* what other rows read, of even and odd phases */
   double *also[2];       /* the same, when vectors are replaced */
   ulonglong2 *sum[2];    /* per chunk: gamma and delta with their marks, of even and odd waits */
+  double *first;         /* per component: squared norm of the first right-hand side */
+  bool again;            /* `first` is that of an earlier solve */
   double enough;         /* square of the tolerance */
   int most;
   size_t shared; /* [bytes] of shared memory */
@@ -177,6 +179,7 @@ __device__ static Rows rows_open(const Arrays &s, Room room) {
     start.end = m.chunk_row[b.chunk + c + 1] - b.first;
     start.chunk = first;
     start.chunks = m.component_chunk[component + 1] - first;
+    start.first = s.again ? s.first[component] : 0;
     b.iteration[c] = start;
     for (int k = start.row; k < start.end; k++) b.chunk_of[k] = c;
   }
@@ -331,7 +334,7 @@ __device__ static void wait_for_rows(const Arrays &s, const Rows &b, unsigned *w
 
 __device__ static void iteration_next(Iteration *g, double2 sum, int iteration, double enough) {
   double gamma = sum.x;
-  if (iteration == 0) g->first = gamma;
+  if (iteration == 0 && gamma > g->first) g->first = gamma;
   g->gamma = gamma;
   g->starts = false;
   if (!(gamma > enough * g->first)) {
@@ -486,6 +489,7 @@ __device__ static void finish(const Arrays &s, const Rows &b, int iteration) {
   for (int c = (int)threadIdx.x; c < b.chunks; c += THREADS) {
     const Iteration *g = &b.iteration[c];
     if (!g->counts) continue;
+    if (!s.again) s.first[s.m.chunk_component[b.chunk + c]] = g->first;
     if (!isfinite(g->gamma)) atomicAdd(&s.status->not_finite, 1);
     else if (g->status == STATUS_INDEFINITE) atomicAdd(&s.status->indefinite, 1);
     else if (g->status == STATUS_LIVE) atomicAdd(&s.status->unfinished, 1);
@@ -587,21 +591,19 @@ extern "C" int pcg_blocks(int rows) {
 }
 
 extern "C" void pcg_destroy(Pcg *pcg) {
-  DeviceArray *array[] = {&pcg->inverse, &pcg->vector, &pcg->spare, &pcg->partial};
-  for (int k = 0; k < 4; k++) device_free(array[k]);
+  DeviceArray *array[] = {&pcg->inverse, &pcg->vector, &pcg->spare, &pcg->partial, &pcg->first};
+  for (int k = 0; k < 5; k++) device_free(array[k]);
 }
 
 static bool reserve(Pcg *pcg, const PcgMatrix *m) {
   size_t rows = (size_t)m->rows, number = sizeof(double);
   return device_reserve(&pcg->inverse, rows * PCG_BLOCK * number) &&
          device_reserve(&pcg->vector, (VECTORS + 4) * rows * PCG_SIZE * number) &&
-         device_reserve(&pcg->spare, rows * SPARE_ROW) &&
+         device_reserve(&pcg->spare, rows * SPARE_ROW) && device_reserve(&pcg->first, (size_t)m->components * number) &&
          device_reserve(&pcg->partial, 2 * (size_t)m->chunks * sizeof(ulonglong2));
 }
 
-extern "C" bool pcg_solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, PcgStatus *status) {
-  if (m->rows == 0) return device_clear(status, sizeof *status);
-  if (!reserve(pcg, m)) return false;
+static bool solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, bool again, PcgStatus *status) {
   size_t n = (size_t)m->rows * PCG_SIZE;
   double *vector = (double *)pcg->vector.at;
   Arrays s = {*m, (double *)pcg->inverse.at, x, vector, (char *)pcg->spare.at};
@@ -610,11 +612,24 @@ extern "C" bool pcg_solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolera
     s.also[k] = vector + (VECTORS + 2 + k) * n;
     s.sum[k] = (ulonglong2 *)pcg->partial.at + (size_t)k * m->chunks;
   }
+  s.first = (double *)pcg->first.at, s.again = again;
   s.enough = tolerance * tolerance, s.most = most, s.status = status, s.shared = find_card().shared;
   if (!device_clear(status, sizeof *status) || !device_clear(s.sum[0], 2 * (size_t)m->chunks * sizeof(ulonglong2)))
     return false;
-  invert_kernel<<<(m->rows + INVERT_WARPS - 1) / INVERT_WARPS, INVERT_WARPS * WARP>>>(*m, (double *)pcg->inverse.at);
   void *argument[] = {&s};
   return cudaLaunchCooperativeKernel((const void *)solve_kernel, dim3((unsigned)m->blocks), dim3(THREADS), argument,
                                      s.shared, 0) == cudaSuccess;
+}
+
+extern "C" bool pcg_solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, PcgStatus *status) {
+  if (m->rows == 0) return device_clear(status, sizeof *status);
+  if (!reserve(pcg, m)) return false;
+  invert_kernel<<<(m->rows + INVERT_WARPS - 1) / INVERT_WARPS, INVERT_WARPS * WARP>>>(*m, (double *)pcg->inverse.at);
+  return solve(pcg, m, x, tolerance, most, false, status);
+}
+
+extern "C" bool pcg_solve_again(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most,
+                                PcgStatus *status) {
+  if (m->rows == 0) return device_clear(status, sizeof *status);
+  return solve(pcg, m, x, tolerance, most, true, status);
 }

@@ -39,6 +39,7 @@ typedef struct PcgStatus {
 /* Memory of a solver. */
 typedef struct Pcg {
   DeviceArray inverse, vector, spare, partial;
+  DeviceArray first; /* per component: squared norm of the right-hand side of pcg_solve */
 } Pcg;
 
 void pcg_destroy(Pcg *pcg); /* takes a zeroed one */
@@ -47,6 +48,10 @@ int pcg_blocks(int rows);
 /* Solves; x is the right-hand side, then the solution, 12 numbers per row. x and status are on the GPU. tolerance: norm
  * of the preconditioned residual, relative to the first. */
 bool pcg_solve(Pcg *pcg, const PcgMatrix *matrix, double *x, double tolerance, int most, PcgStatus *status);
+
+/* One more solve with the matrix of the last pcg_solve. The tolerance is relative to the larger of the two right-hand
+ * sides, by component. */
+bool pcg_solve_again(Pcg *pcg, const PcgMatrix *matrix, double *x, double tolerance, int most, PcgStatus *status);
 
 #ifdef __cplusplus
 }

@@ -13,6 +13,7 @@
 #include "base/base.h"
 #include "geom/mesh.h"
 #include "math/vec.h"
+#include "model/anchor.h"
 #include "model/joint.h"
 #include "model/linkage.h"
 #include "model/node.h"
@@ -97,13 +98,6 @@ typedef struct Handling {
   double friction, gravity_scale, drag, angular_drag;
   Vec3 surface_velocity, surface_angular_velocity; /* rest frame */
 } Handling;
-
-/* Elastic slip of a friction contact, carried from step to step so that static friction does not creep. */
-typedef struct Anchor {
-  uint64_t key; /* kind and primitives */
-  Vec3 at;      /* where on body a, rest coordinates */
-  Vec3 slip;    /* in b's rest frame [m] */
-} Anchor;
 
 /* What a pair of bodies remembers, sorted by pair_key: its anchors and how much stiffer its barrier had to become. */
 typedef struct PairMemory {

@@ -6,10 +6,12 @@
 
 #include "cuda/contact_item.h"
 #include "cuda/device.h"
+#include "cuda/load_item.h"
 #include "cuda/pcg.h"
 #include "cuda/search_item.h"
 
 CONTACT_LAUNCHES
+LOAD_LAUNCHES
 
 bool serial_out_of_memory; /* every copy to the GPU fails */
 
@@ -91,7 +93,7 @@ bool search_sort(int count, const uint64_t *key, const int *owner, int *order, D
 double serial_tolerance; /* instead of the caller's; 0 = the caller's */
 
 int pcg_blocks(int rows) { return rows > 4 ? 3 : 1; }
-void pcg_destroy(Pcg *pcg) { device_free(&pcg->vector); }
+void pcg_destroy(Pcg *pcg) { device_free(&pcg->vector), device_free(&pcg->first); }
 
 /* The lower triangle of a diagonal block, factored. */
 static bool factor(double *a) {
@@ -134,8 +136,8 @@ static double product(const double *x, const double *y, Range rows) {
   return sum;
 }
 
-static void solve_component(const PcgMatrix *m, Range rows, double *x, double *work, double tolerance, int most,
-                            PcgStatus *status) {
+static void solve_component(const PcgMatrix *m, Range rows, double *x, double *work, double tolerance, double *first,
+                            int most, PcgStatus *status) {
   size_t n = 12 * (size_t)m->rows;
   double *r = work, *z = work + n, *d = work + 2 * n, *ad = work + 3 * n, *l = work + 4 * n, rz, enough;
   int count = 0;
@@ -151,7 +153,9 @@ static void solve_component(const PcgMatrix *m, Range rows, double *x, double *w
     memcpy(d + 12 * i, z + 12 * i, 12 * sizeof(double));
     memset(x + 12 * i, 0, 12 * sizeof(double));
   }
-  for (rz = product(r, z, rows), enough = tolerance * tolerance * rz; rz > enough && count < most; count++) {
+  rz = product(r, z, rows);
+  *first = fmax(*first, rz);
+  for (enough = tolerance * tolerance * *first; rz > enough && count < most; count++) {
     for (int i = rows.first; i < rows.end; i++) multiply(m, i, d, ad + 12 * i);
     double curvature = product(d, ad, rows), alpha = rz / curvature, before = rz;
     if (!(curvature > 0)) {
@@ -167,13 +171,20 @@ static void solve_component(const PcgMatrix *m, Range rows, double *x, double *w
   if (count > status->iterations) status->iterations = count;
 }
 
-bool pcg_solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, PcgStatus *status) {
+bool pcg_solve_again(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, PcgStatus *status) {
   *status = (PcgStatus){0};
   if (serial_tolerance > 0) tolerance = serial_tolerance;
-  if (!device_reserve(&pcg->vector, (size_t)m->rows * (4 * 12 + 144) * sizeof(double))) return false;
   for (int c = 0; c < m->components; c++) {
     Range rows = {m->chunk_row[m->component_chunk[c]], m->chunk_row[m->component_chunk[c + 1]]};
-    solve_component(m, rows, x, pcg->vector.at, tolerance, most, status);
+    solve_component(m, rows, x, pcg->vector.at, tolerance, (double *)pcg->first.at + c, most, status);
   }
   return true;
+}
+
+bool pcg_solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, PcgStatus *status) {
+  if (!device_reserve(&pcg->vector, (size_t)m->rows * (4 * 12 + 144) * sizeof(double)) ||
+      !device_reserve(&pcg->first, (size_t)m->components * sizeof(double)))
+    return false;
+  memset(pcg->first.at, 0, (size_t)m->components * sizeof(double));
+  return pcg_solve_again(pcg, m, x, tolerance, most, status);
 }

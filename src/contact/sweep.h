@@ -81,7 +81,7 @@ KERNEL double sweep_plane(const Sweep *s, int prim_a, double t_max) {
 }
 
 /* The largest step t <= t_max that is safe for a stencil. separation: of these two primitives. */
-KERNEL double sweep_stencil(const Sweep *s, int kind, int prim_a, int prim_b, double separation, double t_max) {
+KERNEL_ONCE double sweep_stencil(const Sweep *s, int kind, int prim_a, int prim_b, double separation, double t_max) {
   Vec3 x[4], dx[4];
   int side[4] = {0, 0, 0, 0}, v[4];
   bool edges = kind == STENCIL_EDGE_EDGE;

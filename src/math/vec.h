@@ -7,10 +7,14 @@
 #include <math.h>
 #include <stdbool.h>
 
+/* KERNEL_ONCE: a function whose results have the same bits in all kernels. Where a function is inlined, the compiler may
+ * fuse other products and sums. */
 #ifdef __CUDACC__
 #define KERNEL static __host__ __device__ inline
+#define KERNEL_ONCE static __host__ __device__ __noinline__
 #else
 #define KERNEL static inline
+#define KERNEL_ONCE static inline
 #endif
 
 typedef struct Vec3 {

@@ -260,6 +260,27 @@ static void check_against_cholmod(const char *name, const System *s, const doubl
 }
 #endif
 
+/* A solve for a few blocks alone has the bits of a solve for all of them. */
+static void check_subset(const char *name, BlockCholesky *solver, const System *s) {
+  BlockSubset subset = {0};
+  int *block = grab((size_t)s->n, sizeof *block), count = 0, total = 0;
+  double *few = random_vector(s->total), *all = grab((size_t)s->total, sizeof *all);
+  for (int i = s->n / 3; i < s->n; total += s->size[i], i += 7) {
+    block[count++] = i;
+    memcpy(all + s->at[i], few + total, (size_t)s->size[i] * sizeof *all);
+  }
+  assert_true(block_cholesky_select(solver, &subset, block, count));
+  block_cholesky_solve_subset(solver, &subset, few, few);
+  block_cholesky_solve(solver, all, all);
+  for (int k = 0, at = 0; k < count; at += s->size[block[k++]])
+    for (int r = 0; r < s->size[block[k]]; r++)
+      if (few[at + r] != all[s->at[block[k]] + r]) fail_msg("%s: other bits in block %d", name, block[k]);
+  block_subset_free(&subset);
+  free(block);
+  free(few);
+  free(all);
+}
+
 static void check_solution(const char *name, BlockCholesky *solver, const System *s) {
   assert_true(analyze(solver, s));
   load(solver, s);
@@ -275,6 +296,7 @@ static void check_solution(const char *name, BlockCholesky *solver, const System
   memcpy(y, b, (size_t)s->total * sizeof *y);
   block_cholesky_solve(solver, y, y);
   assert_memory_equal(x, y, (size_t)s->total * sizeof *x);
+  check_subset(name, solver, s);
   free(b);
   free(x);
   free(y);

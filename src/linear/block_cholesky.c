@@ -355,6 +355,64 @@ bool block_cholesky_finish(BlockCholesky *solver, const double *b, double *x) {
   return true;
 }
 
+void block_subset_free(BlockSubset *subset) {
+  mem_free(subset->block), mem_free(subset->column), mem_free(subset->seen), mem_free(subset->full);
+  memset(subset, 0, sizeof *subset);
+}
+
+static bool whole_vectors(const BlockCholesky *solver) { return solver->matrix || solver->cholmod; }
+
+static bool reserve_subset(const BlockCholesky *solver, BlockSubset *s, int count) {
+  const BlockPattern *p = &solver->plan.pattern;
+  return mem_reserve((void **)&s->block, &s->block_capacity, count, sizeof(int)) &&
+         mem_reserve((void **)&s->column, &s->column_capacity, p->n, sizeof(int)) &&
+         mem_reserve((void **)&s->seen, &s->seen_capacity, p->n, sizeof(bool)) &&
+         (!whole_vectors(solver) ||
+          mem_reserve((void **)&s->full, &s->full_capacity, p->unknown_count, sizeof(double)));
+}
+
+bool block_cholesky_select(const BlockCholesky *solver, BlockSubset *s, const int *block, int count) {
+  const BlockPattern *p = &solver->plan.pattern;
+  if (!reserve_subset(solver, s, count)) return false;
+  s->count = count;
+  s->column_count = 0;
+  if (count) memcpy(s->block, block, (size_t)count * sizeof(int));
+  if (p->n) memset(s->seen, 0, (size_t)p->n * sizeof(bool));
+  for (int k = 0; k < count; k++)
+    for (int c = p->column_of[block[k]]; c >= 0 && !s->seen[c]; c = p->parent[c]) s->seen[c] = true;
+  for (int c = 0; c < p->n; c++)
+    if (s->seen[c]) s->column[s->column_count++] = c;
+  return true;
+}
+
+/* The caller's vector of total size. */
+static void solve_whole(BlockCholesky *solver, const BlockSubset *s, const double *b, double *x) {
+  const BlockPattern *p = &solver->plan.pattern;
+  if (p->unknown_count) memset(s->full, 0, (size_t)p->unknown_count * sizeof(double));
+  for (int k = 0; k < s->count; b += p->given_size[s->block[k++]])
+    memcpy(s->full + p->caller_at[s->block[k]], b, (size_t)p->given_size[s->block[k]] * sizeof(double));
+  block_cholesky_solve(solver, s->full, s->full);
+  for (int k = 0; k < s->count; x += p->given_size[s->block[k++]])
+    memcpy(x, s->full + p->caller_at[s->block[k]], (size_t)p->given_size[s->block[k]] * sizeof(double));
+}
+
+void block_cholesky_solve_subset(BlockCholesky *solver, const BlockSubset *s, const double *b, double *x) {
+  const BlockPattern *p = &solver->plan.pattern;
+  if (whole_vectors(solver)) {
+    solve_whole(solver, s, b, x);
+    return;
+  }
+  BlockFactor factor = factor_of(solver);
+  solver->forward = false;
+  for (int k = 0; k < s->column_count; k++)
+    memset(solver->work + p->unknown_at[s->column[k]], 0, (size_t)p->size[s->column[k]] * sizeof(double));
+  for (int k = 0; k < s->count; b += p->given_size[s->block[k++]])
+    memcpy(work_of(solver, s->block[k]), b, (size_t)p->given_size[s->block[k]] * sizeof(double));
+  block_factor_solve_columns(&factor, s->column, s->column_count, solver->work);
+  for (int k = 0; k < s->count; x += p->given_size[s->block[k++]])
+    memcpy(x, work_of(solver, s->block[k]), (size_t)p->given_size[s->block[k]] * sizeof(double));
+}
+
 int64_t block_cholesky_factor_blocks(const BlockCholesky *solver) { return solver->plan.pattern.block_count; }
 double block_cholesky_flops(const BlockCholesky *solver) { return solver->plan.flops; }
 double block_cholesky_bytes(const BlockCholesky *solver) { return solver->plan.bytes; }

@@ -54,6 +54,25 @@ bool block_cholesky_finish(BlockCholesky *solver, const double *b, double *x);
  * the iterations find that A is not positive definite; x is a descent direction even then. */
 bool block_cholesky_solve(BlockCholesky *solver, const double *b, double *x);
 
+/* A subset of the caller's blocks, in which right-hand sides are not zero and solutions are wanted. Valid for one
+ * pattern; zeros are the empty subset. */
+typedef struct BlockSubset {
+  int count, column_count;
+  int *block;  /* count of the caller's */
+  int *column; /* of L: those of the blocks and their ancestors, ascending */
+  bool *seen;  /* by column of L */
+  int block_capacity, column_capacity, seen_capacity;
+  double *full; /* a vector of total size, for methods that have no columns */
+  int full_capacity;
+} BlockSubset;
+
+/* Sets the subset for the analyzed pattern. False if memory is out. */
+bool block_cholesky_select(const BlockCholesky *solver, BlockSubset *subset, const int *block, int count);
+void block_subset_free(BlockSubset *subset);
+/* As block_cholesky_solve on one thread, for vectors of the subset's blocks one after another. It visits the subset's
+ * columns of L alone. x may be b. */
+void block_cholesky_solve_subset(BlockCholesky *solver, const BlockSubset *subset, const double *b, double *x);
+
 int64_t block_cholesky_factor_blocks(const BlockCholesky *solver); /* blocks of L */
 double block_cholesky_flops(const BlockCholesky *solver);          /* predicted for one complete factorisation */
 double block_cholesky_bytes(const BlockCholesky *solver);          /* predicted for a complete factor's values */

@@ -148,35 +148,42 @@ static void scatter_column(const Solve *solve, int c, int last) {
   }
 }
 
+/* x_j = L_jj^-1 x_j, after the columns left of j were subtracted. */
+static void divide_lower(const Solve *solve, int j) {
+  const BlockFactor *f = solve->factor;
+  const BlockPattern *p = f->pattern;
+  int at = p->unknown_at[j];
+  solve_lower(solve->x + at, f->values + p->block_at[p->column_at[j]], f->inverse + at, p->size[j]);
+}
+
 /* x_j = L_jj^-1 (x_j - sum over k < j of L_jk x_k), k ascending. A subtree gathers no columns of other tasks; a task of
  * one column scatters to no other rows. */
 static void solve_forward(void *context, const BlockTask *task, BlockWorker *worker) {
   const Solve *solve = context;
-  const BlockFactor *f = solve->factor;
-  const BlockPattern *p = f->pattern;
-  for (int j = task->first; j <= task->last && !interrupted(f->interrupt); j++) {
-    int at = p->unknown_at[j];
+  for (int j = task->first; j <= task->last && !interrupted(solve->factor->interrupt); j++) {
     gather_row(solve, j, task->first, worker);
-    solve_lower(solve->x + at, f->values + p->block_at[p->column_at[j]], f->inverse + at, p->size[j]);
+    divide_lower(solve, j);
     scatter_column(solve, j, task->last);
   }
 }
 
-/* x_c = L_cc^-T (x_c - sum over rows r > c of L_rc^T x_r) */
-static void solve_backward(void *context, const BlockTask *task, BlockWorker *worker) {
-  const Solve *solve = context;
+/* x_c = L_cc^-T (x_c - sum over rows r > c of L_rc^T x_r). Waits for the rows after last, which other tasks have. */
+static void solve_column_backward(const Solve *solve, int c, int last, BlockWorker *worker) {
   const BlockFactor *f = solve->factor;
   const BlockPattern *p = f->pattern;
-  for (int c = task->last; c >= task->first && !interrupted(f->interrupt); c--) {
-    int at = p->unknown_at[c], s = p->size[c];
-    for (int b = p->column_at[c] + 1; b < p->column_at[c + 1]; b++) {
-      int row = p->block_row[b];
-      if (row > task->last) block_tasks_wait(worker, row);
-      subtract_transpose_times(solve->x + at, f->values + p->block_at[b], solve->x + p->unknown_at[row], p->size[row],
-                               s);
-    }
-    solve_upper(solve->x + at, f->values + p->block_at[p->column_at[c]], f->inverse + at, s);
+  int at = p->unknown_at[c], s = p->size[c];
+  for (int b = p->column_at[c] + 1; b < p->column_at[c + 1]; b++) {
+    int row = p->block_row[b];
+    if (row > last) block_tasks_wait(worker, row);
+    subtract_transpose_times(solve->x + at, f->values + p->block_at[b], solve->x + p->unknown_at[row], p->size[row], s);
   }
+  solve_upper(solve->x + at, f->values + p->block_at[p->column_at[c]], f->inverse + at, s);
+}
+
+static void solve_backward(void *context, const BlockTask *task, BlockWorker *worker) {
+  const Solve *solve = context;
+  for (int c = task->last; c >= task->first && !interrupted(solve->factor->interrupt); c--)
+    solve_column_backward(solve, c, task->last, worker);
 }
 
 void block_factor_forward(const BlockFactor *factor, int threads, double *x) {
@@ -185,4 +192,14 @@ void block_factor_forward(const BlockFactor *factor, int threads, double *x) {
 
 void block_factor_backward(const BlockFactor *factor, int threads, double *x) {
   block_tasks_run(factor->tasks, threads, true, solve_backward, &(Solve){factor, x});
+}
+
+/* The rows of a column are among its ancestors in the elimination tree. */
+void block_factor_solve_columns(const BlockFactor *factor, const int *column, int count, double *x) {
+  Solve solve = {factor, x};
+  for (int k = 0; k < count; k++) {
+    divide_lower(&solve, column[k]);
+    scatter_column(&solve, column[k], factor->pattern->n);
+  }
+  for (int k = count - 1; k >= 0; k--) solve_column_backward(&solve, column[k], factor->pattern->n, NULL);
 }

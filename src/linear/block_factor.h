@@ -34,5 +34,8 @@ int block_factor_compute(const BlockFactor *factor, int threads, int *maps);
 /* x = L^-1 x, then x = L^-T x, in L's order; no solution if it was interrupted. */
 void block_factor_forward(const BlockFactor *factor, int threads, double *x);
 void block_factor_backward(const BlockFactor *factor, int threads, double *x);
+/* Both for an x that is zero outside of the given columns, ascending, which contain the parents of each. Only these
+ * columns of x are read and written. */
+void block_factor_solve_columns(const BlockFactor *factor, const int *column, int count, double *x);
 
 #endif

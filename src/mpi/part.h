@@ -8,16 +8,21 @@
 
 /* An entry of the matrix between an own body and one of the halo. */
 typedef struct Coupling {
-  int column; /* of the own body */
+  int border; /* index of the own body's column in Gradients.border */
   int halo;   /* index in the order in which the halo is received */
   double block[144];
 } Coupling;
 
-/* Conjugate gradients over the unknowns of islands that several ranks share. */
+/* Conjugate gradients over the unknowns at the borders of ranks. */
 typedef struct Gradients {
   Coupling *coupling;
   int coupling_count, coupling_capacity;
-  double *vector; /* five of them */
+  int *border; /* columns of the own bodies that have couplings, ascending */
+  int border_count, border_capacity;
+  int *place; /* by column: its index in border, -1 if it has none */
+  int place_capacity;
+  BlockSubset subset; /* the border */
+  double *vector;     /* VECTORS of the border's size, then the right-hand side */
   int vector_capacity;
 } Gradients;
 

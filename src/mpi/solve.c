@@ -1,8 +1,11 @@
 /* Newton's step of islands that several ranks share: conjugate gradients, preconditioned by the Cholesky factor of each
  * rank's own unknowns.
  *
- * The matrix is A = M + C. M has the blocks inside each rank, C those between ranks. With z = M^-1 r, A z = r + C z
- * needs no product with M. In the form of Chronopoulos and Gear an iteration is one solve with the factor, one exchange
+ * The matrix is A = M + C. M has the blocks inside each rank, C those between ranks, which couple bodies at the borders
+ * alone. The first guess M^-1 b leaves the residual -C M^-1 b, which is zero away from the borders. With z = M^-1 r,
+ * A z = r + C z is zero there too, and needs z at the borders alone. So all vectors have the unknowns of the borders,
+ * and a solve visits the columns of the factor between them and the roots. The solution is M^-1 (b + g), with the sum g
+ * of the steps in terms of residuals. In the form of Chronopoulos and Gear an iteration is one such solve, one exchange
  * with the neighbours, one product with C and one sum over all ranks. Islands of one rank alone need no iteration: the
  * factor solves them. Sums run in the order of the ranks. Tested by tests/cli/ranks.sh. */
 #include <string.h>
@@ -14,8 +17,8 @@
 enum { ITERATIONS = 1000, VECTORS = 6 };
 
 void gradients_destroy(Gradients *g) {
-  mem_free(g->coupling);
-  mem_free(g->vector);
+  mem_free(g->coupling), mem_free(g->border), mem_free(g->place), mem_free(g->vector);
+  block_subset_free(&g->subset);
   memset(g, 0, sizeof *g);
 }
 
@@ -30,6 +33,7 @@ static void turn(double block[144]) {
     }
 }
 
+/* The coupling's border is a column first. */
 static bool add_coupling(Part *s, int k) {
   const Cpu *cpu = s->cpu;
   Gradients *g = &s->gradients;
@@ -40,19 +44,35 @@ static bool add_coupling(Part *s, int k) {
   if (!mem_reserve((void **)&g->coupling, &g->coupling_capacity, g->coupling_count + 1, sizeof *g->coupling))
     return false;
   Coupling *c = &g->coupling[g->coupling_count++];
-  c->column = cpu->system.column[near];
+  c->border = cpu->system.column[near];
   c->halo = s->place[far];
   contact_block(cpu, p, c->block);
   if (turned) turn(c->block);
   return true;
 }
 
+static bool list_border(Gradients *g, int columns) {
+  if (!mem_reserve((void **)&g->place, &g->place_capacity, columns, sizeof(int)) ||
+      !mem_reserve((void **)&g->border, &g->border_capacity, columns, sizeof(int)))
+    return false;
+  for (int c = 0; c < columns; c++) g->place[c] = -1;
+  for (int k = 0; k < g->coupling_count; k++) g->place[g->coupling[k].border] = 0;
+  g->border_count = 0;
+  for (int c = 0; c < columns; c++)
+    if (g->place[c] == 0) g->place[c] = g->border_count, g->border[g->border_count++] = c;
+  for (int k = 0; k < g->coupling_count; k++) g->coupling[k].border = g->place[g->coupling[k].border];
+  return true;
+}
+
 static bool prepare(Part *s) {
   Gradients *g = &s->gradients;
+  const System *system = &s->cpu->system;
   g->coupling_count = 0;
   for (int k = 0; k < s->cpu->pairs.count; k++)
     if (!add_coupling(s, k)) return false;
-  return mem_reserve((void **)&g->vector, &g->vector_capacity, VECTORS * s->cpu->system.unknown_count,
+  return list_border(g, system->column_count) &&
+         block_cholesky_select(system->solver, &g->subset, g->border, g->border_count) &&
+         mem_reserve((void **)&g->vector, &g->vector_capacity, VECTORS * 12 * g->border_count + system->unknown_count,
                      sizeof(double)) &&
          part_reserve_swap(s, sizeof(Affine));
 }
@@ -65,20 +85,25 @@ static double dot_own(const double *a, const double *b, int n) {
   return sum;
 }
 
-/* Zeroes the unknowns of islands that this rank has alone. */
-static void keep_shared(const Part *s, double *v) {
+/* a . b over the islands that several ranks share. */
+static double dot_shared(const Part *s, const double *a, const double *b) {
   const Cpu *cpu = s->cpu;
-  for (int k = 0; k < cpu->active_count; k++)
-    if (!cpu->islands->island[cpu->islands->of[cpu->active[k]]].shared)
-      memset(v + cpu->system.column_at[cpu->system.column[cpu->active[k]]], 0, 12 * sizeof(double));
+  double sum = 0;
+  for (int k = 0; k < cpu->active_count; k++) {
+    int at = cpu->system.column_at[cpu->system.column[cpu->active[k]]];
+    if (cpu->islands->island[cpu->islands->of[cpu->active[k]]].shared) sum += dot_own(a + at, b + at, 12);
+  }
+  return sum;
 }
 
+/* v: of the border. */
 static void send_vector(Part *s, const double *v) {
   const System *system = &s->cpu->system;
   for (int k = 0; k < s->sent_count; k++) {
     int body = s->sent[k], column = takes_part(s->cpu, body) ? system->column[body] : -1;
+    int place = column < 0 ? -1 : s->gradients.place[column];
     double *to = (double *)(s->out_bytes + sizeof(Affine) * (size_t)k);
-    if (column >= 0) memcpy(to, v + system->column_at[column], sizeof(Affine));
+    if (place >= 0) memcpy(to, v + 12 * (size_t)place, sizeof(Affine));
     else memset(to, 0, sizeof(Affine));
   }
   for (int r = 0; r <= s->count; r++)
@@ -86,15 +111,15 @@ static void send_vector(Part *s, const double *v) {
   ranks_swap(s->out_bytes, s->byte_out, s->in_bytes, s->byte_in);
 }
 
-/* y += C v of the halo's v. */
-static void add_couplings(const Part *s, double *y) {
+/* y += factor C v of the halo's v. */
+static void add_couplings(const Part *s, double factor, double *y) {
   const Gradients *g = &s->gradients;
   for (int k = 0; k < g->coupling_count; k++) {
     const Coupling *c = &g->coupling[k];
     const double *v = (const double *)(s->in_bytes + sizeof(Affine) * (size_t)c->halo);
-    double *to = y + s->cpu->system.column_at[c->column];
+    double *to = y + 12 * (size_t)c->border;
     for (int j = 0; j < 12; j++)
-      for (int i = 0; i < 12; i++) to[i] += c->block[12 * j + i] * v[j];
+      for (int i = 0; i < 12; i++) to[i] += c->block[12 * j + i] * (factor * v[j]);
   }
 }
 
@@ -102,64 +127,83 @@ static void add_couplings(const Part *s, double *y) {
 
 typedef struct Iteration {
   Part *part;
-  int n;
-  double *x, *r, *z, *az, *p, *ap;
-  double rho, alpha; /* r . z; length of the last step, 0 before the first */
+  int n;                            /* unknowns of the border */
+  double *r, *z, *az, *ap, *gp, *g; /* p = M^-1 gp; the solution is M^-1 (b + g) */
+  double *b;                        /* all own unknowns */
+  double energy;                    /* b . M^-1 b of this rank */
+  double rho, alpha;                /* r . z; length of the last step, 0 before the first */
 } Iteration;
 
-/* z = M^-1 r, A z = r + C z, and both products of z. */
-static void precondition(Iteration *it, double sum[2]) {
-  size_t size = (size_t)it->n * sizeof(double);
-  block_cholesky_solve(it->part->cpu->system.solver, it->r, it->z);
-  send_vector(it->part, it->z);
-  if (it->n) memcpy(it->az, it->r, size);
-  add_couplings(it->part, it->az);
-  sum[0] = dot_own(it->r, it->z, it->n);
-  sum[1] = dot_own(it->z, it->az, it->n);
-  ranks_sum(sum, 2);
+typedef struct Products {
+  double rz, zaz, energy;
+} Products;
+
+/* z = M^-1 r, A z = r + C z, and products of z. */
+static Products precondition(Iteration *it) {
+  Part *s = it->part;
+  block_cholesky_solve_subset(s->cpu->system.solver, &s->gradients.subset, it->r, it->z);
+  send_vector(s, it->z);
+  if (it->n) memcpy(it->az, it->r, (size_t)it->n * sizeof(double));
+  add_couplings(s, 1, it->az);
+  double sum[3] = {dot_own(it->r, it->z, it->n), dot_own(it->z, it->az, it->n), it->energy};
+  ranks_sum(sum, 3);
+  return (Products){sum[0], sum[1], sum[2]};
 }
 
-/* One step along p. sum: r . z and z . A z. False if A is not positive along p. */
-static bool advance(Iteration *it, const double sum[2]) {
-  double beta = it->alpha > 0 ? sum[0] / it->rho : 0;
-  double curvature = it->alpha > 0 ? sum[1] - beta * sum[0] / it->alpha : sum[1];
+/* One step along p. False if A is not positive along p. */
+static bool advance(Iteration *it, const Products *sum) {
+  double beta = it->alpha > 0 ? sum->rz / it->rho : 0;
+  double curvature = it->alpha > 0 ? sum->zaz - beta * sum->rz / it->alpha : sum->zaz;
   if (!(curvature > 0)) return false;
-  it->rho = sum[0];
-  it->alpha = sum[0] / curvature;
+  it->rho = sum->rz;
+  it->alpha = sum->rz / curvature;
   for (int i = 0; i < it->n; i++) {
-    it->p[i] = it->z[i] + beta * it->p[i];
+    it->gp[i] = it->r[i] + beta * it->gp[i];
     it->ap[i] = it->az[i] + beta * it->ap[i];
-    it->x[i] += it->alpha * it->p[i];
+    it->g[i] += it->alpha * it->gp[i];
     it->r[i] -= it->alpha * it->ap[i];
   }
   return true;
 }
 
-static void take_shared(const Part *s, const double *x, double *right) {
-  const Cpu *cpu = s->cpu;
-  for (int k = 0; k < cpu->active_count; k++) {
-    int at = cpu->system.column_at[cpu->system.column[cpu->active[k]]];
-    if (cpu->islands->island[cpu->islands->of[cpu->active[k]]].shared) memcpy(right + at, x + at, 12 * sizeof(double));
-  }
+/* right: b, then M^-1 b. The residual is -C M^-1 b. */
+static Iteration first_guess(Part *s, double *right) {
+  const System *system = &s->cpu->system;
+  const Gradients *g = &s->gradients;
+  int n = 12 * g->border_count, all = system->unknown_count;
+  double *v = g->vector;
+  Iteration it = {.part = s, .n = n, .r = v, .z = v + n, .az = v + 2 * n, .ap = v + 3 * n, .gp = v + 4 * n};
+  it.g = v + 5 * n, it.b = v + VECTORS * n;
+  if (n) memset(v, 0, (size_t)n * VECTORS * sizeof(double));
+  if (all) memcpy(it.b, right, (size_t)all * sizeof(double));
+  block_cholesky_solve(system->solver, right, right);
+  it.energy = dot_shared(s, it.b, right);
+  for (int k = 0; k < g->border_count; k++)
+    memcpy(it.z + 12 * (size_t)k, right + system->column_at[g->border[k]], sizeof(Affine));
+  send_vector(s, it.z);
+  add_couplings(s, -1, it.r);
+  return it;
 }
 
-/* right: b, then the solution. False if A is not positive definite; the solution is a descent direction even then. */
+static void last_solve(const Iteration *it, double *right) {
+  const System *system = &it->part->cpu->system;
+  const Gradients *g = &it->part->gradients;
+  if (system->unknown_count) memcpy(right, it->b, (size_t)system->unknown_count * sizeof(double));
+  for (int k = 0; k < it->n; k++) right[system->column_at[g->border[k / 12]] + k % 12] += it->g[k];
+  block_cholesky_solve(system->solver, right, right);
+}
+
+/* right: b, then the solution. False if A is not positive definite: it is M^-1 b then, a descent direction. */
 static bool iterate(Part *s, double *right, int *iterations) {
-  int n = s->cpu->system.unknown_count;
-  double *v = s->gradients.vector, sum[2];
-  Iteration it = {s, n, v, v + n, v + 2 * n, v + 3 * n, v + 4 * n, v + 5 * n, 0, 0};
-  if (n) memset(v, 0, (size_t)n * VECTORS * sizeof(double));
-  if (n) memcpy(it.r, right, (size_t)n * sizeof(double));
-  keep_shared(s, it.r);
-  block_cholesky_solve(s->cpu->system.solver, right, right);
-  precondition(&it, sum);
-  double end = sum[0] * RANKS_TOLERANCE * RANKS_TOLERANCE;
+  Iteration it = first_guess(s, right);
+  Products sum = precondition(&it);
+  double end = sum.energy * RANKS_TOLERANCE * RANKS_TOLERANCE;
   bool good = true;
-  for (*iterations = 0; good && *iterations < ITERATIONS && sum[0] > end; ++*iterations) {
-    good = advance(&it, sum);
-    if (good) precondition(&it, sum);
+  for (*iterations = 0; good && *iterations < ITERATIONS && sum.rz > end; ++*iterations) {
+    good = advance(&it, &sum);
+    if (good) sum = precondition(&it);
   }
-  if (*iterations > 1 || good) take_shared(s, it.x, right);
+  if (good && *iterations) last_solve(&it, right);
   return good;
 }
 

@@ -105,6 +105,17 @@ typedef struct PairMemory {
   double stiffening; /* >= 1 */
 } PairMemory;
 
+/* How the ranks of an MPI job divide the bodies, see mpi/part.h. */
+typedef struct BodyShare {
+  int rank; /* -1 if the body does not move */
+  float load;
+} BodyShare;
+typedef struct Shares {
+  int ranks;            /* 0 = bodies are not divided */
+  int steps, divisions; /* steps since the last division; divisions so far */
+  BodyShare *body;      /* per body; NULL until they are divided */
+} Shares;
+
 typedef struct State {
   int64_t step;
   double duration; /* [s] of the step to take: dt, or of a sub-step */
@@ -124,6 +135,7 @@ typedef struct State {
   JointState *joint;
   uint64_t *touch; /* sorted pair_keys of the bodies that touched at the end of the last step */
   int anchor_count, anchor_capacity, memory_count, memory_capacity, touch_count, touch_capacity;
+  Shares shares;
 } State;
 
 /* The index of an id among the bodies or joints there are; -1 if it was removed or never given. */
@@ -243,6 +255,8 @@ void state_next_copy(State *next, const State *state, const Model *model);
 void state_advance(State *state, State *next, const Model *model);
 /* Room for forces on single vertices. False if memory is out. */
 bool state_need_vertex_force(State *state, const Model *model);
+/* Room for the shares of all bodies. False if memory is out. */
+bool state_need_shares(State *state, const Model *model);
 size_t state_size(const State *state, const Model *model);
 void state_save(const State *state, const Model *model, unsigned char *bytes);
 /* The bodies and joints of a snapshot, and the settings that may be automatic. */

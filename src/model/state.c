@@ -1,6 +1,7 @@
 /* The state's arrays, its bytes (snapshots) and its hash. The bytes are a header, the arrays in the order of the
- * struct, the anchors, what pairs remember, which pairs touch, the ids of bodies and joints. A checksum finds damaged
- * bytes. Values that a step cannot use are refused even if the checksum is right. Tested in tests/test_world.c. */
+ * struct, the anchors, what pairs remember, which pairs touch, the shares of ranks if bodies are divided, the ids of
+ * bodies and joints. A checksum finds damaged bytes. Values that a step cannot use are refused even if the checksum is
+ * right. Tested in tests/test_world.c. */
 #include "model/handling.h"
 
 #include "base/bytes.h"
@@ -159,7 +160,14 @@ void state_destroy(State *state) {
   mem_free(state->anchor);
   mem_free(state->memory);
   mem_free(state->touch);
+  mem_free(state->shares.body);
   memset(state, 0, sizeof *state);
+}
+
+bool state_need_shares(State *state, const Model *model) {
+  Shares *s = &state->shares;
+  if (!s->body) s->body = mem_zeroed((size_t)model->body_count, sizeof *s->body);
+  return s->body != NULL;
 }
 
 bool state_need_vertex_force(State *state, const Model *model) {
@@ -170,6 +178,7 @@ bool state_need_vertex_force(State *state, const Model *model) {
 void state_next_copy(State *next, const State *state, const Model *model) {
   next->step = state->step;
   next->touch_count = 0;
+  next->shares.ranks = 0;
   nodes_copy(next->q, state->q, model);
   nodes_copy(next->rate, state->rate, model);
   memcpy(next->taken, state->taken, (size_t)model->body_count * sizeof(Vec3));
@@ -211,7 +220,19 @@ void state_advance(State *state, State *next, const Model *model) {
   next->memory_capacity = old.memory_capacity;
   next->touch = old.touch;
   next->touch_capacity = old.touch_capacity;
+  state->shares = next->shares;
+  next->shares = old.shares;
   memset(state->has_target, 0, (size_t)model->kinematic_count);
+}
+
+static bool copy_shares(State *to, const State *from, const Model *model) {
+  BodyShare *body = to->shares.body;
+  to->shares = from->shares;
+  to->shares.body = body;
+  if (!from->shares.ranks) return true;
+  if (!state_need_shares(to, model)) return false;
+  memcpy(to->shares.body, from->shares.body, (size_t)model->body_count * sizeof *body);
+  return true;
 }
 
 bool state_copy(State *to, const State *from, const Model *model) {
@@ -231,7 +252,8 @@ bool state_copy(State *to, const State *from, const Model *model) {
   }
   if (!mem_reserve((void **)&to->anchor, &to->anchor_capacity, from->anchor_count, sizeof(Anchor)) ||
       !mem_reserve((void **)&to->memory, &to->memory_capacity, from->memory_count, sizeof(PairMemory)) ||
-      !mem_reserve((void **)&to->touch, &to->touch_capacity, from->touch_count, sizeof *to->touch))
+      !mem_reserve((void **)&to->touch, &to->touch_capacity, from->touch_count, sizeof *to->touch) ||
+      !copy_shares(to, from, model))
     return false;
   to->step = from->step;
   to->duration = from->duration;
@@ -278,9 +300,15 @@ static size_t size_of(const Header *h) {
          (size_t)h->touch_count * sizeof(uint64_t) + ids_size(h);
 }
 
+/* The shares follow three numbers: ranks, steps and divisions. */
+enum { SHARE_NUMBERS = 3 };
+static size_t shares_size(int64_t bodies) {
+  return SHARE_NUMBERS * sizeof(int64_t) + (size_t)bodies * sizeof(BodyShare);
+}
+
 size_t state_size(const State *state, const Model *model) {
   Header header = header_of(state, model);
-  return size_of(&header);
+  return size_of(&header) + (state->shares.ranks ? shares_size(header.body_count) : 0);
 }
 
 static unsigned char *put(int threads, unsigned char *to, const void *from, size_t size) {
@@ -290,6 +318,13 @@ static unsigned char *put(int threads, unsigned char *to, const void *from, size
 
 static uint64_t snapshot_checksum(int threads, const Header *header, const unsigned char *rest, size_t size) {
   return hash_many(threads, hash_bytes(HASH_SEED, header, offsetof(Header, checksum)), rest, size);
+}
+
+static unsigned char *put_shares(const Shares *s, int bodies, unsigned char *bytes) {
+  const int64_t number[SHARE_NUMBERS] = {s->ranks, s->steps, s->divisions};
+  if (!s->ranks) return bytes;
+  bytes = put(1, bytes, number, sizeof number);
+  return put(1, bytes, s->body, (size_t)bodies * sizeof(BodyShare));
 }
 
 void state_save(const State *state, const Model *model, unsigned char *bytes) {
@@ -304,6 +339,7 @@ void state_save(const State *state, const Model *model, unsigned char *bytes) {
   bytes = put(threads, bytes, state->anchor, (size_t)state->anchor_count * sizeof(Anchor));
   bytes = put(threads, bytes, state->memory, (size_t)state->memory_count * sizeof(PairMemory));
   bytes = put(threads, bytes, state->touch, (size_t)state->touch_count * sizeof(uint64_t));
+  bytes = put_shares(&state->shares, model->body_count, bytes);
   for (int i = 0; i < model->body_count; i++) bytes = put(1, bytes, &model->body[i].id, sizeof(uint32_t));
   for (int j = 0; j < model->joint_count; j++) bytes = put(1, bytes, &model->joint[j].id, sizeof(uint32_t));
   header.checksum = snapshot_checksum(threads, &header, rest, (size_t)(bytes - rest));
@@ -328,7 +364,7 @@ static AbdStatus read_header(const unsigned char *bytes, size_t size, Header *h,
   if (h->level < 0 || h->level > SUBSTEP_LEVELS || !(h->before > 0) || !isfinite(h->before))
     return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: its last step took %g s, sub-steps of level %lld",
                  h->before, (long long)h->level);
-  if (size_of(h) != size)
+  if (size_of(h) != size && size_of(h) + shares_size(h->body_count) != size)
     return fault(error, ABD_ERROR_STATE, "the snapshot has %zu bytes, expected %zu", size, size_of(h));
   return ABD_OK;
 }
@@ -439,6 +475,25 @@ static AbdStatus check_touches(const Header *h, const Model *model, const unsign
   return ABD_OK;
 }
 
+/* size: 0 if the snapshot has none. */
+static AbdStatus check_shares(const unsigned char *bytes, size_t size, int bodies, AbdError *error) {
+  int64_t number[SHARE_NUMBERS];
+  if (!size) return ABD_OK;
+  memcpy(number, bytes, sizeof number);
+  for (int k = 0; k < SHARE_NUMBERS; k++)
+    if (number[k] < (k == 0) || number[k] > INT32_MAX)
+      return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: number %d of the shares of ranks is %lld", k + 1,
+                   (long long)number[k]);
+  for (int i = 0; i < bodies; i++) {
+    BodyShare s;
+    memcpy(&s, bytes + sizeof number + (size_t)i * sizeof s, sizeof s);
+    if (s.rank < -1 || s.rank >= number[0] || !(s.load >= 0) || !isfinite(s.load))
+      return fault(error, ABD_ERROR_STATE, "the snapshot is damaged: body %d is of rank %d, with a load of %g", i + 1,
+                   s.rank, (double)s.load);
+  }
+  return ABD_OK;
+}
+
 static AbdStatus check_handling(const Model *model, const unsigned char *bytes, AbdError *error) {
   for (int i = 0; i < model->body_count; i++) {
     Handling h;
@@ -486,18 +541,29 @@ static AbdStatus check_content(const Header *h, State *state, const Model *model
     if (check_numbers(anchor + i * sizeof(Anchor) + offsetof(Anchor, at), 6, "anchors", error)) return error->status;
   const unsigned char *memory = anchor + anchors * sizeof(Anchor);
   if (check_memories(h, model, memory, error)) return error->status;
-  return check_touches(h, model, memory + (size_t)h->memory_count * sizeof(PairMemory), error);
+  const unsigned char *touch = memory + (size_t)h->memory_count * sizeof(PairMemory);
+  if (check_touches(h, model, touch, error)) return error->status;
+  return check_shares(touch + (size_t)h->touch_count * sizeof(uint64_t), size + sizeof *h - size_of(h),
+                      model->body_count, error);
+}
+
+static void take_shares(State *state, const Model *model, const unsigned char *bytes, size_t size) {
+  int64_t number[SHARE_NUMBERS] = {0};
+  if (size) memcpy(number, bytes, sizeof number);
+  state->shares.ranks = (int)number[0], state->shares.steps = (int)number[1], state->shares.divisions = (int)number[2];
+  if (size) memcpy(state->shares.body, bytes + sizeof number, (size_t)model->body_count * sizeof(BodyShare));
 }
 
 AbdStatus state_restore(State *state, const Model *model, const unsigned char *bytes, size_t size, AbdError *error) {
   Header header;
   Part part[PART_COUNT];
   if (read_header(bytes, size, &header, error) || check_header(&header, model, error)) return error->status;
+  size_t shares = size - size_of(&header);
   if (check_content(&header, state, model, bytes + sizeof header, size - sizeof header, error)) return error->status;
   if (!mem_reserve((void **)&state->anchor, &state->anchor_capacity, (int)header.anchor_count, sizeof(Anchor)) ||
       !mem_reserve((void **)&state->memory, &state->memory_capacity, (int)header.memory_count, sizeof(PairMemory)) ||
       !mem_reserve((void **)&state->touch, &state->touch_capacity, (int)header.touch_count, sizeof(uint64_t)) ||
-      (header.force_count && !state_need_vertex_force(state, model)))
+      (header.force_count && !state_need_vertex_force(state, model)) || (shares && !state_need_shares(state, model)))
     return fault(error, ABD_ERROR_MEMORY, "out of memory while restoring a snapshot");
   if (!header.force_count) {
     mem_free(state->vertex_force);
@@ -523,6 +589,7 @@ AbdStatus state_restore(State *state, const Model *model, const unsigned char *b
   state->touch_count = (int)header.touch_count;
   if (state->touch_count)
     memcpy(state->touch, bytes + anchors + memories, (size_t)state->touch_count * sizeof(uint64_t));
+  take_shares(state, model, bytes + anchors + memories + (size_t)header.touch_count * sizeof(uint64_t), shares);
   return ABD_OK;
 }
 

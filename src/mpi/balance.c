@@ -1,5 +1,6 @@
 /* The division of the bodies by their loads: rank 0 partitions the graph of pairs if the loads of the ranks differ too
- * much. Loads are counts of work, not times, so that a run has the same bits run after run. See mpi/part.h. */
+ * much. Loads are estimates by meshes, contacts and iterations, not times, so that a run has the same bits run after
+ * run; and not counts of work that caches save, so that a resumed run has them too. See mpi/part.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,14 +9,15 @@
 
 /* ---- loads ---- */
 
-/* [us] on a core of a Xeon, measured on nets: of counts, of iterations of Newton and of conjugate gradients. */
-static const double box_test = 0.02, distance = 0.7, ccd_call = 2.8, acting_pair = 0.8, body_newton = 2,
-                    body_solve = 0.2;
+/* [us] on a core of a Xeon, measured on nets. Of each of Newton's iterations: by pairs that act, by the triangles of
+ * their bodies (tests of boxes), by their contacts (one distance, a tenth to one continuous test), and by bodies. Of each
+ * iteration of conjugate gradients: by bodies. Other pairs cost as much as one iteration. */
+static const double acting_pair = 0.8, triangle = 0.002, contact = 3, body_newton = 2, body_solve = 0.05;
 
-static double pair_load_of(const Pair *p, int iterations) {
-  bool acts = p->contact.count > 0 || p->friction.count > 0;
-  return box_test * (double)p->counts.box_tests + distance * (double)p->counts.distances +
-         ccd_call * (double)p->counts.ccd_calls + (acts ? acting_pair * iterations : 0);
+static double pair_load_of(const Model *m, const Pair *p, int iterations) {
+  const Mesh *a = &m->mesh[m->body[p->a].mesh], *b = &m->mesh[m->body[p->b].mesh];
+  double once = acting_pair + triangle * (a->triangle_count + b->triangle_count) + contact * p->contact.count;
+  return once * (p->contact.count > 0 || p->friction.count > 0 ? 1 + iterations : 1);
 }
 
 static void add_load(Part *s, int body, double load) {
@@ -24,10 +26,10 @@ static void add_load(Part *s, int body, double load) {
 
 /* The mean over steps, each with half of the weight of the next. A pair's load is that of its bodies in halves, also if
  * two ranks evaluate it. */
-static double update_loads(Part *s) {
+void part_update_loads(Part *s) {
   const Pairs *pairs = &s->cpu->pairs;
   const AbdStepReport *r = s->cpu->report;
-  double total = 0, own = 1 + body_newton * r->iterations + body_solve * r->linear_iterations;
+  double own = 1 + body_newton * r->iterations + body_solve * r->linear_iterations;
   for (int k = 0; k < s->own_count; k++) {
     int i = s->own_body[k];
     s->load[i] *= 0.5F;
@@ -35,12 +37,10 @@ static double update_loads(Part *s) {
   }
   for (int k = 0; k < pairs->count; k++) {
     const int *body = pairs->body[k];
-    double load = pair_load_of(pairs_at(pairs, k), r->iterations);
+    double load = pair_load_of(s->model, pairs_at(pairs, k), r->iterations);
     bool both = s->owner[body[0]] >= 0 && s->owner[body[1]] >= 0;
     for (int side = 0; side < 2; side++) add_load(s, body[side], both ? 0.5 * load : load);
   }
-  for (int k = 0; k < s->own_count; k++) total += s->load[s->own_body[k]];
-  return total;
 }
 
 /* ---- the graph ---- */
@@ -162,7 +162,9 @@ static bool divide_anew(Part *s) {
 }
 
 bool part_measure(Part *s) {
-  double total = update_loads(s), largest = total;
+  double total = 0;
+  for (int k = 0; k < s->own_count; k++) total += s->load[s->own_body[k]];
+  double largest = total;
   int rank = s->rank;
   ranks_sum(&total, 1);
   ranks_most(&largest, &rank);

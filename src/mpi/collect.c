@@ -9,7 +9,8 @@
 /* ---- bodies ---- */
 
 typedef struct BodyRecord {
-  int body, restart;
+  int body; /* ~body if it restarts */
+  float load;
   Affine q, rate;
   Vec3 taken;
 } BodyRecord;
@@ -18,7 +19,7 @@ static bool put_bodies(Part *s, const State *after) {
   if (!part_open(s)) return false;
   for (int k = 0; k < s->own_count; k++) {
     int i = s->own_body[k];
-    BodyRecord r = {i, after->restart[i], after->q.body[i], after->rate.body[i], after->taken[i]};
+    BodyRecord r = {after->restart[i] ? ~i : i, s->load[i], after->q.body[i], after->rate.body[i], after->taken[i]};
     if (!part_put(s, &r, sizeof r)) return false;
   }
   return true;
@@ -31,7 +32,10 @@ static Outcome share_bodies(Part *s, State *after, Outcome own) {
   for (PartReader in = {.rank = -1}; part_next(s, &in);) {
     BodyRecord r;
     part_take(&in, &r, sizeof r);
-    after->restart[r.body] = (unsigned char)r.restart;
+    bool restarts = r.body < 0;
+    if (restarts) r.body = ~r.body;
+    after->restart[r.body] = restarts;
+    s->load[r.body] = r.load;
     after->q.body[r.body] = r.q;
     after->rate.body[r.body] = r.rate;
     after->taken[r.body] = r.taken;
@@ -176,13 +180,23 @@ static bool collect_contacts(Part *s) {
 
 /* ---- all of it ---- */
 
+/* The division, so that a resumed run has the same one. */
+static bool keep_shares(const Part *s, State *after) {
+  if (!state_need_shares(after, s->model)) return false;
+  after->shares.ranks = s->count, after->shares.steps = s->since_division, after->shares.divisions = s->divisions;
+  for (int i = 0; i < s->model->body_count; i++) after->shares.body[i] = (BodyShare){s->owner[i], s->load[i]};
+  return true;
+}
+
 Outcome part_finish(void *self, Cpu *cpu, State *after, Outcome own) {
   Part *s = self;
+  if (!stage_failed(own)) part_update_loads(s);
   Outcome outcome = share_bodies(s, after, own);
   if (!stage_failed(outcome)) outcome = share_memory(s, after);
   if (!stage_failed(outcome)) outcome = stage_from(part_measure(s));
   if (!stage_failed(outcome)) outcome = join_reports(s, cpu->report, report_join_sums);
   if (!stage_failed(outcome)) outcome = stage_from(collect_contacts(s) && part_balance(s));
+  if (!stage_failed(outcome)) outcome = ranks_meet(MEET_STATE, stage_from(keep_shares(s, after)));
   return outcome;
 }
 

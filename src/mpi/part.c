@@ -151,9 +151,27 @@ static bool divide_space(Part *s, const State *state) {
   return good;
 }
 
+/* Continues the division of the step before, as of a run that is resumed on as many ranks. */
+static bool take_shares(Part *s, const State *state) {
+  const Shares *shares = &state->shares;
+  const Model *m = s->model;
+  if (shares->ranks != s->count) return false;
+  for (int i = 0; i < m->body_count; i++) s->owner[i] = -1;
+  for (int k = 0; k < m->moving_count; k++) s->owner[m->moving[k]] = shares->body[m->moving[k]].rank;
+  for (int i = 0; i < m->body_count; i++) {
+    if (s->owner[i] != shares->body[i].rank || (m->body[i].slot >= 0) != (s->owner[i] >= 0)) return false;
+    s->load[i] = shares->body[i].load;
+  }
+  s->since_division = shares->steps;
+  s->divisions = shares->divisions;
+  return s->divided = true;
+}
+
+static bool divide_first(Part *s, const State *state) { return take_shares(s, state) || divide_space(s, state); }
+
 static Outcome part_begin(void *self, Cpu *cpu) {
   Part *s = self;
-  Outcome outcome = ranks_meet(MEET_BEGIN, stage_from(s->divided || divide_space(s, cpu->work.state)));
+  Outcome outcome = ranks_meet(MEET_BEGIN, stage_from(s->divided || divide_first(s, cpu->work.state)));
   if (stage_failed(outcome)) return outcome;
   list_own(s);
   s->waited = ranks_waited();

@@ -59,7 +59,7 @@ typedef struct Part {
   Gradients gradients;
   Packet contacts; /* rank 0: AbdContact of all ranks */
   size_t *contact_first;
-  float *load;        /* per own body */
+  float *load;        /* per body */
   double mean_load;   /* of a rank */
   double imbalance;   /* load of the busiest rank over the mean */
   double waited;      /* [s] in exchanges before this step */
@@ -93,7 +93,8 @@ bool part_clusters(void *self, const int *root, const int *label, struct Cluster
 /* solve.c */
 Outcome part_solve(void *self, Cpu *cpu, int pivots, bool *raised);
 void gradients_destroy(Gradients *gradients);
-/* balance.c, after a step: the imbalance of loads; then a new division if it is large. False if memory is out. */
+/* balance.c, after a step: the loads of own bodies; the imbalance of ranks; then a new division if it is large. False if memory is out. */
+void part_update_loads(Part *part);
 bool part_measure(Part *part);
 bool part_balance(Part *part);
 /* collect.c */

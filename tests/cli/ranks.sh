@@ -1,6 +1,6 @@
 #!/bin/bash
 # One scene on several ranks of MPI has the bits of one process, for any number of ranks, if pairs are divided. If bodies are
-# divided, it has the same bits run after run, and agrees with one process to the tolerance of the solver. A rank that
+# divided, it has the same bits run after run, also resumed, and agrees with one process to the tolerance of the solver. A rank that
 # dies ends the others with a sentence, and the run is resumed on another number of ranks. Skipped without MPI.
 #   ranks.sh ABD SOURCE
 . "$(dirname "$0")/expect.sh"
@@ -61,6 +61,9 @@ bodies 2 belt.json 20
 mv net-b3.abd again.abd
 bodies 3 net.json 25
 same again.abd net-b3.abd "bodies divided among 3 ranks, twice"
+expect 0 '' mpirun -n 3 "$abd" run net.json -o again-r.abd --steps 13 --set solver.ranks=bodies --quiet
+expect 0 '' mpirun -n 3 "$abd" run again-r.abd --resume --steps 25 --quiet
+same net-b3.abd again-r.abd "bodies divided among 3 ranks, resumed"
 expect 2 'has joints' mpirun -n 2 "$abd" run octopus.json -o no.abd --steps 1 --set solver.ranks=bodies
 
 # a rank that dies: the others end within seconds, and the run goes on with any number of ranks

@@ -15,7 +15,7 @@ bool part_open(Part *s) {
 
 bool part_put(Part *s, const void *record, size_t size) {
   void *at = packet_extend(&s->out, size);
-  if (at) memcpy(at, record, size);
+  if (at && size) memcpy(at, record, size); /* no bytes may come from NULL */
   return at != NULL;
 }
 
@@ -37,7 +37,7 @@ bool part_next(const Part *s, PartReader *r) {
 }
 
 void part_take(PartReader *r, void *record, size_t size) {
-  memcpy(record, r->at, size);
+  if (size) memcpy(record, r->at, size);
   r->at += size;
 }
 

@@ -40,7 +40,8 @@ Outcome loads_list(Cpu *cpu) {
 
 /* ---- after the solve ---- */
 
-/* What pair k adds to its chunk. On another machine its loads have been moved already. Steps of bodies of other processes are known as directions alone. */
+/* What pair k adds to its chunk. On another machine its loads have been moved already. Steps of bodies of other
+ * processes are known as directions alone. */
 static void predict_item(void *context, int k) {
   Cpu *cpu = context;
   Pair *p = pairs_at(&cpu->pairs, k);

@@ -47,8 +47,8 @@ void system_add_edge(System *system, int edge, int a, const double block[144]);
 void system_clear_right(System *system);
 void system_add_right(System *system, int body, const Affine *f);
 int system_factor(System *system, int threads); /* raised pivots; -1 = a value is not finite */
-/* The same with the right-hand side, for system_finish_solve. fill: adds values and right-hand sides column by column; NULL =
- * they are added. */
+/* The same with the right-hand side, for system_finish_solve. fill: adds values and right-hand sides column by column;
+ * NULL: they are added already. */
 int system_begin_solve(System *system, int threads, BlockFill *fill, void *context);
 bool system_finish_solve(System *system);
 bool system_solve(System *system); /* false = not positive definite: the solution is a descent direction */

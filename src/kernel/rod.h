@@ -1,6 +1,7 @@
 /* A round rod: segments that stretch and bend at their common vertices; straight at rest, without twist.
  *   stretch of a segment (x_0, x_1) of rest length l:    E = EA/(2 l) (|x_1 - x_0| - l)^2
- *   bending at x_1 of segments (x_0, x_1), (x_1, x_2):  E = B/(l_0 + l_1) |k|^2,   k = 2 e_0 x e_1 / (|e_0| |e_1| + e_0 . e_1),
+ *   bending at x_1 of segments e_0 = x_1 - x_0, e_1 = x_2 - x_1:
+ *                                     E = B/(l_0 + l_1) |k|^2,   k = 2 e_0 x e_1 / (|e_0| |e_1| + e_0 . e_1),
  * k the curvature binormal of Bergou et al. 2008 with the present lengths, |k| = 2 tan(angle/2) for every stretch;
  * B = E pi r^4 / 4. A rod bent to a circle of curvature c has B/2 c^2 per length. The energy of a full fold is
  * infinite. The bending Hessian is the Gauss-Newton one. Tested in tests/test_shell.c. */

@@ -93,7 +93,8 @@ bool part_clusters(void *self, const int *root, const int *label, struct Cluster
 /* solve.c */
 Outcome part_solve(void *self, Cpu *cpu, int pivots, bool *raised);
 void gradients_destroy(Gradients *gradients);
-/* balance.c, after a step: the loads of own bodies; the imbalance of ranks; then a new division if it is large. False if memory is out. */
+/* balance.c, after a step: the loads of own bodies; the imbalance of ranks; then a new division if it is large. False
+ * if memory is out. */
 void part_update_loads(Part *part);
 bool part_measure(Part *part);
 bool part_balance(Part *part);

@@ -53,6 +53,33 @@ static void test_wedge(void **state) {
   for (int k = 0; k < 5; k++) slide_down(kind[k]);
 }
 
+/* ---- long levers ---- */
+
+/* A body touches the plane of another one at a distance of a hundred times its size; both tumble. Steps that turn the
+ * plane's body are whole: without the correction of src/cpu/bend.c they take 315 iterations and 212 halvings. */
+static void test_lever(void **state) {
+  (void)state;
+  AbdWorldDef def = world_def(0.04);
+  def.integrator = ABD_INTEGRATOR_EULER;
+  def.gravity[2] = 0;
+  Lab lab = lab_open(def);
+  AbdBodyId plane = lab_body(&lab, lab_box(&lab, 0.1, 0.1, 0.1), vec3(0, 0, 0), vec3(0, 0, 0));
+  AbdBodyId other = lab_body(&lab, lab_box(&lab, 0.1, 0.1, 0.1), vec3(10, 0, 0), vec3(3, -2, 1));
+  lab_join(&lab, ABD_JOINT_PLANE, other, plane, vec3(10, 0, 0), vec3(0, 1, 0));
+  abd_body_set_velocity(lab.world, plane, (double[3]){0, 0, 0}, (double[3]){8, -8, 16});
+  abd_body_set_velocity(lab.world, other, (double[3]){3, -2, 1}, (double[3]){5, 7, -3});
+  int halvings = 0;
+  for (int i = 0; i < 20; i++) {
+    lab_step(&lab);
+    halvings += lab.report.line_search_steps;
+  }
+  report_iterations(&lab, "lever");
+  lab_expect_below("iterations of 20 steps", (double)lab.iterations, 120);
+  lab_expect_below("halvings", halvings, 20);
+  lab_expect_below("gap [m]", worst_gap(&lab), 1e-5);
+  lab_close(&lab);
+}
+
 /* ---- every kind on a body that swings ---- */
 
 /* b hangs from a ball joint and is thrown about; a hangs on b by the kind in question. */
@@ -302,6 +329,7 @@ static void test_angle_of_opposite_axes(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_wedge),
+      cmocka_unit_test(test_lever),
       cmocka_unit_test(test_swinging),
       cmocka_unit_test(test_distance_pendulum),
       cmocka_unit_test(test_screw),

@@ -1,5 +1,4 @@
-/* Directions: Newton's steps retracted to rotations, or flights to the targets; linear joints closed at their end;
- * slopes. */
+/* Directions: Newton's steps retracted to rotations, or flights to the targets; joints closed at their end; slopes. */
 #include "cpu/cpu.h"
 
 #include "kernel/constant.h"
@@ -30,11 +29,19 @@ static void find_slopes(const Work *w, int i, double slope[2]) {
   slope[1] = node_dot(w->model, w->gradient, w->newton, i);
 }
 
+/* The direction of a body from a straight step. */
+static void retract(Cpu *cpu, int i, Affine step) {
+  Work *w = &cpu->work;
+  const Model *m = cpu->model;
+  bool linked = linkage_of(&m->linkage, i) != NULL;
+  if (!linked || cpu->islands->island[cpu->islands->of[i]].retracts) step = body_retract(m, i, &w->q.body[i], step);
+  w->direction.body[i] = m->body[i].fixed && !linked ? freedom_project(&m->body[i], step) : step;
+}
+
 static void retract_task(Cpu *cpu, int i) {
   Work *w = &cpu->work;
   const Model *m = cpu->model;
   const Island *g = &cpu->islands->island[cpu->islands->of[i]];
-  bool linked = linkage_of(&m->linkage, i) != NULL;
   if (!is_own(cpu, i)) return; /* its direction is copied */
   if (!w->active[i]) {
     Affine q = node_pose(m, w->q, i);
@@ -47,10 +54,20 @@ static void retract_task(Cpu *cpu, int i) {
     return;
   }
   const Affine *newton = &w->newton.body[i];
-  Affine zero = affine_sub(*newton, *newton), d = affine_add_scaled(zero, g->fraction, *newton);
-  if (!linked || g->retracts) d = body_retract(m, i, &w->q.body[i], d);
-  w->direction.body[i] = m->body[i].fixed && !linked ? freedom_project(&m->body[i], d) : d;
+  Affine zero = affine_sub(*newton, *newton);
+  retract(cpu, i, affine_add_scaled(zero, g->fraction, *newton));
   find_slopes(w, i, cpu->body_part[i]);
+}
+
+/* The same with the solution of bend_solve. */
+static void bend_task(Cpu *cpu, int i) {
+  Work *w = &cpu->work;
+  const Model *m = cpu->model;
+  const Island *g = &cpu->islands->island[cpu->islands->of[i]];
+  if (!g->bends || !w->active[i]) return;
+  Affine step = system_solution(&cpu->system, i);
+  if (!block_is_vertex(m, i)) retract(cpu, i, affine_add_scaled(step, g->fraction, w->newton.body[i]));
+  else w->direction.vertex[i - m->body_count] = add(w->direction.vertex[i - m->body_count], step.n[0]);
 }
 
 static void flight_task(Cpu *cpu, int i) {
@@ -103,19 +120,26 @@ static void add_slopes(Cpu *cpu) {
   }
 }
 
-/* Slopes are summed with the directions, or again after joints are closed. */
-static Outcome aim_along_newton(Cpu *cpu) {
-  Segments *bodies = &cpu->islands->member;
-  if (!reserve_partials(cpu, bodies->chunk_count)) return stage_from(false);
-  judge_retraction(cpu);
-  for_bodies(cpu, retract_task, slope_chunk);
+/* Closes linear joints at the end of the directions. changed: the directions are newer than their slopes. */
+static Outcome close_and_sum(Cpu *cpu, bool changed) {
   if (any_retracts(cpu)) {
     Outcome outcome = close_joints(cpu);
     if (stage_failed(outcome)) return outcome;
-    segments_for(bodies, cpu->threads, 512, slope_task, slope_chunk, cpu);
+    changed = true;
   }
+  if (changed) segments_for(&cpu->islands->member, cpu->threads, 512, slope_task, slope_chunk, cpu);
   add_slopes(cpu);
   return stage_done();
+}
+
+static Outcome aim_along_newton(Cpu *cpu) {
+  if (!reserve_partials(cpu, cpu->islands->member.chunk_count)) return stage_from(false);
+  judge_retraction(cpu);
+  for_bodies(cpu, retract_task, slope_chunk);
+  Outcome outcome = close_and_sum(cpu, false);
+  if (stage_failed(outcome) || !bend_solve(cpu)) return outcome;
+  for_bodies(cpu, bend_task, NULL);
+  return close_and_sum(cpu, true);
 }
 
 static Outcome aim_at_targets(Cpu *cpu) {

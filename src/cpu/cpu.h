@@ -213,6 +213,9 @@ bool sum_loads(Cpu *cpu, ParallelBody *item);
 /* Adds the sums of a chunk to its island. */
 void add_load_sums(const Cpu *cpu, int chunk, Island *island);
 
+/* bend.c: solves for a correction of the directions by the equations of joints that are not linear, of the islands that
+ * bend. False if there are none. */
+bool bend_solve(Cpu *cpu);
 /* close.c: linear joints at q + direction in the selected islands that retract: changes the directions. */
 Outcome close_joints(Cpu *cpu);
 

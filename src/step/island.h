@@ -44,6 +44,8 @@ typedef struct Island {
   double load_change;   /* newton: of the loads of friction, as a part of them */
   double end_slope;     /* newton: gradient . direction of the last step, at its end */
   bool retracts;        /* aim: its linked bodies turn so far that the step is retracted and its joints closed */
+  double bending;       /* aim: energy that retraction adds to equations of joints that are not linear */
+  bool bends;           /* aim: the step is corrected for it */
   double slope;         /* aim: gradient . direction */
   double newton_slope;  /* aim: gradient . newton */
   bool joined;          /* bound: it was merged from several */

@@ -27,7 +27,8 @@ typedef void ParallelBody(void *context, int item);
 void parallel_for(int threads, int count, int grain, ParallelBody *body, void *context);
 
 /* The same with given shares: thread t first takes items bound[t] to bound[t + 1] - 1. For items of unequal cost in
- * several loops: most items stay with their thread, whose cache has their data. bound[threads] is the number of items. */
+ * several loops: most items stay with their thread, whose cache has their data. bound[threads] is the number of
+ * items. */
 void parallel_shares(int threads, const int *bound, int grain, ParallelBody *body, void *context);
 
 /* The same for items that each run loops of their own, as steps of several worlds do: parallel_thread() is 0 in a body,

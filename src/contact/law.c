@@ -27,8 +27,8 @@ static double contact_mass(const Model *m, const Body *b) {
   return b->motion == ABD_MOTION_DYNAMIC ? b->mass : 0;
 }
 
-/* A barrier as stiff as the heavier body needs would hold the lighter one at the edge of the range. Its force rises from
- * zero there within so small a part of the range that Newton's steps open and close the contact in turn. */
+/* A barrier as stiff as the heavier body needs would hold the lighter one at the edge of the range. Its force rises
+ * from zero there within so small a part of the range that Newton's steps open and close the contact in turn. */
 double pair_mass(const Model *m, const Pair *p) {
   double a = contact_mass(m, &m->body[p->a]), b = contact_mass(m, &m->body[p->b]);
   return a > 0 && b > 0 ? least(a, b) : most(a, b);

@@ -48,7 +48,8 @@ static inline void *pool_items(const Pool *pool, const Range *range) {
 /* Appends room for `count` items to the range. Returns the first of them, NULL if memory runs out. Pointers to the
  * range's items become invalid. */
 void *pool_extend(Pool *pool, Range *range, int count);
-/* Scratch for `count` items of the calling thread, valid until its next call with this pool. NULL if memory runs out. */
+/* Scratch for `count` items of the calling thread, valid until its next call with this pool. NULL if memory is
+ * out. */
 void *pool_scratch(Pool *pool, int count);
 /* Releases the range's room. */
 void pool_release(Pool *pool, Range *range);

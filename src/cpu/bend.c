@@ -1,7 +1,7 @@
 /* Equations of joints that are not linear, after a retracted step. Newton's step meets them to first order. Bodies that
  * turn by an angle open an equation with a lever r by r angle^2 / 2, and a stiff equation then refuses all but short
- * steps (the Maratos effect). One more solve with the matrix of the step answers what the equations have beyond their
- * linear part, so whole steps are accepted. Tested in tests/test_joint_nonlinear.c. */
+ * steps (the Maratos effect). One more solve with the matrix of the step corrects it for what the equations have beyond
+ * their linear part, so whole steps are accepted. Tested in tests/test_joint_nonlinear.c. */
 #include "cpu/assembly.h"
 #include "cpu/cpu.h"
 
@@ -39,7 +39,7 @@ static void add_rows(Cpu *cpu, int joint, Island *g) {
   joint_open_rows(w, joint, w->trial.body, ahead);
   for (int r = 0; r < count; r++) {
     double linear = now[r].value + g->fraction * joint_rate(&now[r], w->newton.body), more = ahead[r].value - linear;
-    g->bending += fabs((t->lambda[r] + t->stiffness * linear) * more) + 0.5 * t->stiffness * more * more;
+    g->bending += fabs(joint_row_force(t, r, linear) * more) + 0.5 * t->stiffness * more * more;
     add_right(cpu, &now[r], -t->stiffness * more);
   }
 }

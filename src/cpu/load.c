@@ -179,7 +179,7 @@ static void find_changes(Cpu *cpu) {
     put_right(cpu, cpu->active[k], node_vector(cpu->model, w->direction, cpu->active[k]));
 }
 
-/* Newton's step plus the answer to the change of the gradient. */
+/* Newton's step plus the solution for the change of the gradient. */
 static Outcome correct_step(Cpu *cpu) {
   const Domain *d = cpu->domain;
   bool raised = false;

@@ -187,7 +187,7 @@ static void sum_energies(Cpu *cpu) {
   add_soft(cpu);
 }
 
-/* A trial whose energy is infinite or NaN has no rounding error that could excuse it. */
+/* An energy that is infinite or NaN is never accepted: its rounding error, a part of it, does not count. */
 static void judge_changes(Islands *s) {
   for (int e = 0; e < s->listed_count; e++) {
     Island *g = island_listed(s, e);

@@ -284,7 +284,7 @@ static bool solve(const Setup *s) {
          pcg_solve(&c->pcg, &system, solution(s, s->step), GPU_PCG_TOLERANCE, PCG_ITERATIONS, solution(s, s->status));
 }
 
-/* The loads that the step leads to, and the answer to the change of the gradient: one more solve. */
+/* The loads that the step leads to, and one more solve for the change of the gradient. */
 static bool correct(const Setup *s) {
   Cuda *c = s->c;
   const Packet *p = &c->packet;

@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The cost of a solve over the cost of a factorisation that is as well worth several threads. A solve takes half as long
- * for sparse factors, but it uses each number once, and most come from other cores' caches. */
+/* A solve is worth several threads if a factorisation of this part of its cost is. A solve takes half as long for
+ * sparse factors, but it uses each number once, and most numbers come from other cores' caches. */
 static const double solve_share = 0.05;
 enum { PCG_ITERATIONS = 2000, SHIFTS = 6, COLUMNS_AT_ONCE = 64, BLOCKS_AT_ONCE = 256, FILLED_AT_ONCE = 8 };
 

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* KERNEL_ONCE: a function whose results have the same bits in all kernels. Where a function is inlined, the compiler may
- * fuse other products and sums. */
+/* KERNEL_ONCE: a function whose results have the same bits in all kernels. If a function is inlined, the compiler may
+ * fuse products and sums differently in each kernel. */
 #ifdef __CUDACC__
 #define KERNEL static __host__ __device__ inline
 #define KERNEL_ONCE static __host__ __device__ __noinline__

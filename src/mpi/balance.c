@@ -10,8 +10,8 @@
 /* ---- loads ---- */
 
 /* [us] on a core of a Xeon, measured on nets. Of each of Newton's iterations: by pairs that act, by the triangles of
- * their bodies (tests of boxes), by their contacts (one distance, a tenth to one continuous test), and by bodies. Of each
- * iteration of conjugate gradients: by bodies. Other pairs cost as much as one iteration. */
+ * their bodies (tests of boxes), by their contacts (one distance, a tenth to one continuous test), and by bodies. Of
+ * each iteration of conjugate gradients: by bodies. Other pairs cost as much as one iteration. */
 static const double acting_pair = 0.8, triangle = 0.002, contact = 3, body_newton = 2, body_solve = 0.05;
 
 static double pair_load_of(const Model *m, const Pair *p, int iterations) {

@@ -208,8 +208,8 @@ static void test_tolerance(void **state) {
     all += gpu.report.linear_iterations;
     candidates += gpu.report.candidates;
   }
-  lab_expect_near("iterations of conjugate gradients", (double)all, 1942, 70);
-  lab_expect_near("candidates", (double)candidates, 4846, 300);
+  lab_expect_near("iterations of conjugate gradients", (double)all, 1789, 70);
+  lab_expect_near("candidates", (double)candidates, 3977, 300);
   free(bytes);
   lab_close(&cpu);
   lab_close(&gpu);

@@ -737,7 +737,7 @@ typedef struct AbdContact {
   double point[3];          /* [m] midway between the two surfaces */
   double normal[3];         /* unit, from b to a */
   double distance;          /* [m] */
-  double normal_force;      /* [N] on a along normal, on b against it */
+  double normal_force;      /* [N] on a along normal, on b against it; small negative ones near concave parts */
   double friction_force[3]; /* [N] on a; the opposite on b */
   double torque[3];         /* [N m] of rolling and torsional friction, on a; the opposite on b */
   int32_t kind;             /* 0 vertex of a on triangle of b, 1 triangle of a on vertex of b, 2 edge on edge */

@@ -167,8 +167,8 @@ enum { MOLLIFIER_SPRINGS = 3 }; /* the stiffness, and one gradient per soft edge
 
 static int spring_count(const Pair *p, const ContactScene *scene) {
   const Contact *contact = pair_contacts(p, scene);
-  int count = p->contact.count + p->friction_unique;
-  for (int i = 0; i < p->contact.count; i++) count += contact[i].mollifier_d1 != 0 ? MOLLIFIER_SPRINGS : 0;
+  int count = p->acting + p->friction.count;
+  for (int i = 0; i < p->acting; i++) count += contact[i].mollifier_d1 != 0 ? MOLLIFIER_SPRINGS : 0;
   return count;
 }
 
@@ -181,8 +181,8 @@ static bool reserve(Assembly *s, Pair *p) {
 INLINE void add_all(bool soft, Assembly *s, const Affine *qa, const Affine *qb) {
   const Contact *contact = pair_contacts(s->pair, s->scene);
   const FrictionPoint *friction = pair_friction(s->pair, s->scene);
-  for (int i = 0; i < s->pair->contact.count; i++) add_contact(soft, s, &contact[i], qa, qb);
-  for (int i = 0; i < s->pair->friction_unique; i++) add_friction(soft, s, &friction[i]);
+  for (int i = 0; i < s->pair->acting; i++) add_contact(soft, s, &contact[i], qa, qb);
+  for (int i = 0; i < s->pair->friction.count; i++) add_friction(soft, s, &friction[i]);
 }
 
 /* False if there is nothing to assemble, or memory is out. */
@@ -205,7 +205,7 @@ void pair_assemble_change(Pair *pair, const ContactScene *scene) {
   const FrictionPoint *friction = pair_friction(pair, scene);
   const Spring *first = s.spring;
   if (s.summed) memset(s.batch.sum->ga, 0, sizeof s.batch.sum->ga), memset(s.batch.sum->gb, 0, sizeof s.batch.sum->gb);
-  for (int i = 0; i < pair->friction_unique; i++) add_change(&s, &friction[i]);
+  for (int i = 0; i < pair->friction.count; i++) add_change(&s, &friction[i]);
   if (pair->soft) pair->spring.count = (int)(s.spring - first);
 }
 

@@ -137,7 +137,7 @@ static void contacts_bound(const PairSweep *p) {
   const Contact *contact = pair_contacts(pair, p->scene);
   for (int i = 0; i < pair->contact.count; i++) {
     const Contact *c = &contact[i];
-    if (sweep_contact_passes(s, c, end)) continue;
+    if (c->extra || sweep_contact_passes(s, c, end)) continue;
     pair->bound = least(pair->bound, stencil_bound(p, c->kind, c->prim_a, c->prim_b));
   }
 }

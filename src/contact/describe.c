@@ -41,7 +41,7 @@ AbdContact contact_describe(const Pair *p, int index, const ContactScene *scene,
   vec3_to(out.point, scale(0.5, add(affine_point(qa, c->ya), affine_point(qb, c->yb))));
   vec3_to(out.normal, c->normal);
   out.distance = c->gap + stencil_separation(p, scene, c->kind, c->prim_a, c->prim_b);
-  out.normal_force = -p->stiffness * c->mollifier * c->slope / scene->range / h2;
+  out.normal_force = -p->stiffness * c->weight * c->slope / scene->range / h2;
   vec3_to(out.friction_force, push_of(p, contact_key(c), scene, qa, qb, h2));
   for (int way = FRICTION_SLIDE + 1; (p->rolling > 0 || p->torsion > 0) && way < FRICTION_WAYS; way++) {
     uint64_t key = contact_key(c) | (uint64_t)way << FRICTION_WAY_SHIFT;

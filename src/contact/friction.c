@@ -109,11 +109,11 @@ Vec3 friction_slip_after(const Pair *p, const FrictionPoint *f, const ContactSce
 typedef struct PointMaker {
   const Pair *pair;
   const ContactScene *scene;
-  const Affine *start;          /* poses of a and b at the start of the step */
-  const Affine *now;            /* and now */
-  bool drifts;                  /* a surface moves against its body */
-  double arm;                   /* [m] at which rolling and spinning are slips */
-  double factor[FRICTION_WAYS]; /* load over the normal force */
+  const Affine *start; /* poses of a and b at the start of the step */
+  const Affine *now;   /* and now */
+  bool drifts;         /* a surface moves against its body */
+  double arm;          /* [m] at which rolling and spinning are slips */
+  Passing pass;        /* contacts, loads over the normal forces, the points of the iteration before */
   KeyIndex *anchors;
   KeyIndex *before; /* the points of the iteration before; NULL = the step begins */
 } PointMaker;
@@ -127,9 +127,25 @@ double pair_load_factors(const Pair *p, const Model *m, double factor[FRICTION_W
   return arm;
 }
 
+static double pair_part_rubbing(const Passing *s) {
+  double sum = 0, positive = 0;
+  for (int i = 0; i < s->contacts; i++) {
+    double push = passing_force(s, i);
+    sum += push;
+    positive += most(push, 0);
+  }
+  return part_rubbing(sum, positive);
+}
+
 static PointMaker maker_of(const Pair *p, const ContactScene *scene, const Affine *start) {
   PointMaker l = {.pair = p, .scene = scene, .start = start, .drifts = model_drifts(scene->model, p->a, p->b)};
-  l.arm = pair_load_factors(p, scene->model, l.factor);
+  l.arm = pair_load_factors(p, scene->model, l.pass.factor);
+  l.pass.contact = pair_contacts(p, scene);
+  l.pass.contacts = p->acting;
+  l.pass.stiffness = p->stiffness;
+  l.pass.range = scene->range;
+  double part = pair_part_rubbing(&l.pass);
+  for (int way = 0; way < FRICTION_WAYS; way++) l.pass.factor[way] *= part;
   return l;
 }
 
@@ -146,9 +162,37 @@ static Vec3 point_drift(const PointMaker *l, const FrictionPoint *f) {
   return cross(turn, affine_vector(&l->start[0], f->ya));
 }
 
-static const FrictionPoint *find_point(KeyIndex *x, uint64_t key) {
-  int i = index_find(x, key);
-  return i < 0 ? NULL : (const FrictionPoint *)(const void *)(x->item + (size_t)i * x->size);
+static FrictionPoint *find_point(const PointMaker *l, const Contact *c, int way) {
+  int i = index_find(l->before, point_key(c, way));
+  return i < 0 ? NULL : &l->pass.point[i];
+}
+
+/* Contacts without a point claim loads of points without a contact; the rest goes to the nearest contacts. */
+static void claim_loads(PointMaker *l) {
+  Passing *s = &l->pass;
+  for (int i = 0; i < s->contacts; i++)
+    for (int way = 0; way < FRICTION_WAYS; way++) {
+      if (!contact_rubs(s, i, way) || find_point(l, &s->contact[i], way)) continue;
+      int lost = nearest_lost(s, way, s->contact[i].ya);
+      if (lost >= 0) claim_load(s, i, lost);
+    }
+  for (int i = 0; i < s->count; i++)
+    if (s->point[i].successor == SUCCESSOR_NONE) s->point[i].successor = nearest_contact(s, &s->point[i]);
+}
+
+static void find_successors(PointMaker *l, FrictionPoint *point, int count) {
+  Passing *s = &l->pass;
+  s->point = point;
+  s->count = s->lost = count;
+  for (int i = 0; i < count; i++) point[i].successor = SUCCESSOR_NONE, point[i].claim = 0;
+  for (int i = 0; i < s->contacts; i++)
+    for (int way = 0; way < FRICTION_WAYS; way++) {
+      FrictionPoint *f = contact_rubs(s, i, way) ? find_point(l, &s->contact[i], way) : NULL;
+      if (!f) continue;
+      f->successor = i;
+      s->lost--;
+    }
+  if (s->lost > 0) claim_loads(l);
 }
 
 static void set_slip(PointMaker *l, const FrictionPoint *before, FrictionPoint *f) {
@@ -156,72 +200,35 @@ static void set_slip(PointMaker *l, const FrictionPoint *before, FrictionPoint *
   point_set_slip(f, (const Anchor *)(const void *)l->anchors->item, index, &l->start[1]);
 }
 
-static double normal_force(const Pair *p, const ContactScene *scene, const Contact *c) {
-  return contact_force(c, p->stiffness, scene->range);
-}
-
-/* The load of a new point is that of the contact when the step begins, else unknown yet: a contact that a cut step left
- * deep in the barrier pushes far harder than it will. */
-static void set_load(PointMaker *l, const Contact *c, const FrictionPoint *before, FrictionPoint *f) {
-  Vec3 u = friction_displacement(l->pair, f, l->scene, &l->now[0], &l->now[1]);
-  double load = l->before ? 0 : l->factor[friction_way(f)] * normal_force(l->pair, l->scene, c);
-  point_set_load(f, before, u, load, l->scene->friction_eps);
-}
-
-static inline void make_point(PointMaker *l, const Contact *c, FrictionWay way, FrictionPoint *f) {
+/* The load of a point is that of the contact when the step begins, later the one that the points before pass on. It is
+ * unknown yet if there is no such point: a contact that a cut step left deep in the barrier pushes far harder than it
+ * will. */
+static inline void make_point(PointMaker *l, int contact, FrictionWay way, FrictionPoint *f) {
   const Pair *pair = l->pair;
+  const Passing *s = &l->pass;
+  const Contact *c = &s->contact[contact];
+  f->contact = contact;
   f->late = l->before != NULL;
   point_open(f, c, way, l->start, l->arm);
   if (pair->soft) pair_corners(pair, l->scene, c, f->va, f->vb);
   f->origin = point_gap(pair, f, l->scene, &l->start[0], &l->start[1], true);
   if (l->drifts) f->origin = sub(f->origin, point_drift(l, f));
-  const FrictionPoint *before = l->before ? find_point(l->before, f->key) : NULL;
+  const FrictionPoint *own = l->before ? find_point(l, c, (int)way) : NULL;
+  int lost = own ? -1 : nearest_lost(s, (int)way, c->ya);
+  const FrictionPoint *before = lost >= 0 ? &s->point[lost] : own;
+  double load =
+      l->before ? passed_load(s, contact, (int)way, own, lost, true) : s->factor[way] * passing_force(s, contact);
   set_slip(l, before, f);
-  set_load(l, c, before, f);
+  Vec3 u = friction_displacement(pair, f, l->scene, &l->now[0], &l->now[1]);
+  point_set_load(f, before, u, load, l->scene->friction_eps);
 }
 
-enum { STACK_NEAR = 256 };
-
-/* Unique points are stored from the front, duplicates from the back. */
-typedef struct Stack {
-  FrictionPoint *point;
-  int unique, back;
-  double x[STACK_NEAR]; /* of ya, of the last unique points */
-} Stack;
-
-/* Finds a unique point that coincides with f up to rounding. Corners and edges touch as parts of several triangles and
- * edges. Most points differ in their first coordinates, which are read without the points. */
-static FrictionPoint *find_same(Stack *s, const FrictionPoint *f, double size) {
-  int most_near = FRICTION_NEIGHBOURS < STACK_NEAR ? FRICTION_NEIGHBOURS : STACK_NEAR;
-  for (int i = s->unique > most_near ? s->unique - most_near : 0; i < s->unique; i++) {
-    if (fabs(s->x[i % STACK_NEAR] - f->ya.x) > 2e-12 * size) continue;
-    FrictionPoint *g = &s->point[i];
-    if (points_coincide(f, g, size)) return g;
-  }
-  return NULL;
-}
-
-static void stack_keep(Stack *s, bool soft, double size) {
-  FrictionPoint *f = &s->point[s->unique], *same = soft ? NULL : find_same(s, f, size);
-  if (!same) {
-    s->x[s->unique++ % STACK_NEAR] = f->ya.x;
-    return;
-  }
-  same->sum += f->load;
-  f->unique = (int)(same - s->point);
-  s->point[--s->back] = *f;
-}
-
-static void list_points(PointMaker *l, Stack *s) {
-  const Pair *pair = l->pair;
-  const Contact *contact = pair_contacts(pair, l->scene);
-  for (int i = 0; i < pair->contact.count; i++)
-    for (int way = 0; way < FRICTION_WAYS; way++) {
-      if (l->factor[way] == 0 || !(normal_force(pair, l->scene, &contact[i]) > 0)) continue;
-      s->point[s->unique].contact = i;
-      make_point(l, &contact[i], (FrictionWay)way, &s->point[s->unique]);
-      stack_keep(s, pair->soft, l->arm);
-    }
+static int list_points(PointMaker *l, FrictionPoint *point) {
+  int count = 0;
+  for (int i = 0; i < l->pass.contacts; i++)
+    for (int way = 0; way < FRICTION_WAYS; way++)
+      if (contact_rubs(&l->pass, i, way)) make_point(l, i, (FrictionWay)way, &point[count++]);
+  return count;
 }
 
 /* The points of the iteration before move to scratch, the new ones take their place. room: the most new ones. */
@@ -237,15 +244,13 @@ static bool make_room(Pair *pair, const ContactScene *scene, int old, int room, 
 
 bool pair_list_friction(Pair *pair, const ContactScene *scene, const FrictionStart *start, bool begins) {
   int old = begins ? 0 : pair->friction.count;
-  int ways = (pair->mu > 0) + (pair->rolling > 0) + (pair->torsion > 0), room = ways * pair->contact.count;
+  int ways = (pair->mu > 0) + (pair->rolling > 0) + (pair->torsion > 0), room = ways * pair->acting;
   if (room == 0) {
-    pair->friction.count = pair->friction_unique = 0;
+    pair->friction.count = 0;
     return true;
   }
   FrictionPoint *points;
   if (!make_room(pair, scene, old, room, &points)) return false;
-  Stack s;
-  s.point = pair_friction(pair, scene), s.unique = 0, s.back = room;
   KeyIndex before, anchors;
   PointMaker l = maker_of(pair, scene, start->pose);
   index_open(&before, points, sizeof(FrictionPoint), old);
@@ -253,21 +258,19 @@ bool pair_list_friction(Pair *pair, const ContactScene *scene, const FrictionSta
   l.now = start->now;
   l.anchors = &anchors;
   l.before = begins ? NULL : &before;
-  list_points(&l, &s);
+  if (!begins) find_successors(&l, points, old);
+  int count = list_points(&l, pair_friction(pair, scene));
   index_close(&before);
   index_close(&anchors);
-  int rest = room - s.back;
-  memmove(s.point + s.unique, s.point + s.back, (size_t)rest * sizeof(FrictionPoint));
-  pair->friction.count = s.unique + rest;
-  pair->friction_unique = s.unique;
+  pair->friction.count = count;
   return true;
 }
 
 double pair_energy_of_loads(const Pair *pair, const ContactScene *scene) {
   const FrictionPoint *point = pair_friction(pair, scene);
   double e = 0;
-  for (int i = 0; i < pair->friction_unique; i++)
-    e += point[i].sum * friction_f0(norm(point[i].displacement), scene->friction_eps);
+  for (int i = 0; i < pair->friction.count; i++)
+    e += point[i].load * friction_f0(norm(point[i].displacement), scene->friction_eps);
   return e;
 }
 
@@ -275,10 +278,10 @@ double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine 
   const double eps = scene->friction_eps;
   FrictionPoint *point = pair_friction(pair, scene);
   double e = 0;
-  for (int i = 0; i < pair->friction_unique; i++) {
+  for (int i = 0; i < pair->friction.count; i++) {
     FrictionPoint *f = &point[i];
     f->trial = friction_displacement(pair, f, scene, qa, qb);
-    e += f->sum * friction_f0(norm(f->trial), eps);
+    e += f->load * friction_f0(norm(f->trial), eps);
   }
   return e;
 }
@@ -286,9 +289,9 @@ double pair_friction_energy(Pair *pair, const ContactScene *scene, const Affine 
 double pair_friction_work(const Pair *pair, const ContactScene *scene) {
   const FrictionPoint *point = pair_friction(pair, scene);
   double work = 0;
-  for (int i = 0; i < pair->friction_unique; i++) {
+  for (int i = 0; i < pair->friction.count; i++) {
     const FrictionPoint *f = &point[i];
-    double force = f->sum * friction_f1_over_y(norm(f->displacement), scene->friction_eps);
+    double force = f->load * friction_f1_over_y(norm(f->displacement), scene->friction_eps);
     work -= force * dot(f->displacement, sub(f->displacement, f->slip));
   }
   return work;
@@ -298,11 +301,11 @@ double pair_drift_work(const Pair *pair, const ContactScene *scene, const Affine
   const FrictionPoint *point = pair_friction(pair, scene);
   PointMaker l = maker_of(pair, scene, q_start);
   double work = 0;
-  for (int i = 0; i < pair->friction_unique; i++) {
+  for (int i = 0; i < pair->friction.count; i++) {
     const FrictionPoint *f = &point[i];
     Vec3 drift = point_drift(&l, f);
     if (friction_way(f) == FRICTION_SPIN) drift = scale(dot(f->across, drift), f->normal);
-    work += f->sum * friction_f1_over_y(norm(f->displacement), scene->friction_eps) * dot(f->displacement, drift);
+    work += f->load * friction_f1_over_y(norm(f->displacement), scene->friction_eps) * dot(f->displacement, drift);
   }
   return work;
 }
@@ -310,7 +313,7 @@ double pair_drift_work(const Pair *pair, const ContactScene *scene, const Affine
 void pair_friction_advance(Pair *pair, const ContactScene *scene, double length) {
   const double eps = scene->friction_eps;
   FrictionPoint *point = pair_friction(pair, scene);
-  for (int i = 0; i < pair->friction_unique; i++) {
+  for (int i = 0; i < pair->friction.count; i++) {
     FrictionPoint *f = &point[i];
     f->force = friction_force_after(f->displacement, f->force, sub(f->trial, f->displacement), length, eps);
     f->displacement = f->trial;
@@ -337,33 +340,33 @@ LoadChange pair_predict_loads(Pair *p, const ContactScene *scene, Nodes step, do
   const Contact *contact = pair_contacts(p, scene);
   PointMaker l = maker_of(p, scene, NULL);
   LoadChange out = {0, 0};
-  for (int i = 0; i < p->friction_unique; i++) f[i].change = -f[i].sum, f[i].sum = 0;
   for (int i = 0; i < p->friction.count; i++) {
-    double ahead = l.factor[friction_way(&f[i])] * force_ahead(p, scene, &contact[f[i].contact], step);
+    double ahead = l.pass.factor[friction_way(&f[i])] * force_ahead(p, scene, &contact[f[i].contact], step);
     out.change += fabs(point_move_load(&f[i], ahead, weight));
     out.load += f[i].ahead;
-    f[i < p->friction_unique ? i : f[i].unique].sum += f[i].load;
   }
-  for (int i = 0; i < p->friction_unique; i++) f[i].change += f[i].sum;
   p->energy = p->barrier + pair_energy_of_loads(p, scene);
   return out;
 }
 
 LoadChange pair_load_error(const Pair *p, const ContactScene *scene) {
-  const Contact *c = pair_contacts(p, scene);
-  const FrictionPoint *point = pair_friction(p, scene);
   LoadChange out = {0, 0};
   if (!pair_rubs(p)) return out;
   KeyIndex points;
   PointMaker l = maker_of(p, scene, NULL);
-  index_open(&points, point, sizeof *point, p->friction.count);
-  for (int i = 0; i < p->friction.count; i++) out.change += point[i].load;
-  for (int i = 0; i < p->contact.count; i++)
+  const Passing *s = &l.pass;
+  index_open(&points, pair_friction(p, scene), sizeof(FrictionPoint), p->friction.count);
+  l.before = &points;
+  find_successors(&l, pair_friction(p, scene), p->friction.count);
+  for (int i = 0; i < s->count; i++)
+    if (s->point[i].successor == SUCCESSOR_NONE) out.change += s->point[i].load;
+  for (int i = 0; i < s->contacts; i++)
     for (int way = 0; way < FRICTION_WAYS; way++) {
-      if (l.factor[way] == 0) continue;
-      const FrictionPoint *f = find_point(&points, contact_key(&c[i]) | (uint64_t)way << FRICTION_WAY_SHIFT);
-      double now = l.factor[way] * normal_force(p, scene, &c[i]), load = f ? f->load : 0;
-      out.change += load_difference(now, load);
+      if (!contact_rubs(s, i, way)) continue;
+      const FrictionPoint *own = find_point(&l, &s->contact[i], way);
+      int lost = own ? -1 : nearest_lost(s, way, s->contact[i].ya);
+      double now = s->factor[way] * passing_force(s, i);
+      out.change += fabs(now - passed_load(s, i, way, own, lost, false));
       out.load += now;
     }
   index_close(&points);

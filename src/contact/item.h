@@ -21,7 +21,9 @@ typedef struct SideShape {
   const Vec3 *rest;    /* rest coordinates */
   uint32_t (*edge)[2]; /* vertices */
   uint32_t (*triangle)[3];
-  double radius; /* farthest vertex from the origin, at rest [m] */
+  double radius;                  /* farthest vertex from the origin, at rest [m] */
+  const unsigned char *flat_edge; /* see Mesh; NULL = soft */
+  const float *short_edge;        /* by vertex: Mesh.sharp_edge of a stiff body, Mesh.short_edge of a soft one */
 } SideShape;
 
 typedef struct Candidate {
@@ -33,10 +35,15 @@ typedef struct Candidate {
 
 typedef struct Contact {
   int kind, prim_a, prim_b;
+  int extra;                        /* the points are not the closest of the stencil, but of parts of it */
+  uint64_t feature;                 /* of merged stencils: identifies the features; 0 = the stencil does */
   double gap;                       /* distance less the separation [m] */
   double barrier, slope, curvature; /* of the barrier at y = gap / range, before stiffness and mollifier */
+  double weight;                    /* factor of the barrier, see contact/merge.h; contains the mollifier */
+  double distance;                  /* of a negative weight */
+  Vec3 along;                       /* of a negative weight: direction of the edge, zero between vertices */
   double mollifier;                 /* 1, or less for nearly parallel edges */
-  double mollifier_d1;              /* its derivative by |u x v|^2 */
+  double mollifier_d1;              /* derivative of the weight by |u x v|^2 */
   Vec3 normal;                      /* unit, from b to a */
   Vec3 ya, yb;                      /* closest points, rest coordinates */
   double wa[3], wb[3];              /* ya, yb as weights of the primitives' vertices */
@@ -44,6 +51,7 @@ typedef struct Contact {
 
 /* Identifies a contact's stencil within its pair. The two highest bits are a FrictionWay in keys of friction. */
 KERNEL uint64_t contact_key(const Contact *c) {
+  if (c->feature) return c->feature;
   return (uint64_t)c->kind << 60 | (uint64_t)(uint32_t)c->prim_a << 30 | (uint64_t)(uint32_t)c->prim_b;
 }
 
@@ -63,10 +71,11 @@ typedef struct FrictionPoint {
   Vec3 force;    /* divided by the load; an unknown of Newton's method besides the slip, f1 u / |u| at the solution */
   double load;   /* mu times normal force, in the units of the incremental potential; over the arm if not sliding */
   double ahead;  /* the load that Newton's step leads to */
-  double sum;    /* of a unique point: its load plus its duplicates' load */
-  double change; /* of the sum since the assembly */
+  double change; /* of the load since the assembly */
+  Vec3 at;       /* where on body a, rest coordinates */
+  double claim;  /* if its contact is gone: the sum of the normal forces of contacts that share its load */
+  int successor; /* the contact that has its key now, or that gets its load; -1 = several share it */
   int contact;   /* index of the contact it was made from */
-  int unique;    /* of a duplicate: index of its unique point */
   int late;      /* made within the step, from a contact near its end; 0 = from one at its start */
   int anchor;    /* index of the pair's anchor that gave the slip, -1 if none */
   int va[3], vb[3]; /* soft side: the vertices whose weighted sum is the point */
@@ -96,8 +105,9 @@ typedef struct EvalResult {
   double near;              /* lower bound of all listed distances, in b's rest metric */
   int nearest;              /* candidate of the smallest gap, counted from the pair's first; -1 = none */
   int kind, prim_a, prim_b; /* its stencil */
-  int contacts, distances;  /* numbers */
-  int failed;               /* a distance was not a number */
+  int contacts, acting;     /* numbers */
+  int distances;
+  int failed; /* a distance was not a number */
 } EvalResult;
 
 #endif

@@ -59,8 +59,9 @@ double pair_approach(const Pair *p, const ContactScene *scene, Nodes q, Nodes ta
   }
   double closest = 0;
   const Contact *contact = pair_contacts(p, scene);
-  for (int i = 0; i < p->contact.count; i++) {
+  for (int i = 0; i < p->acting; i++) {
     const Contact *c = &contact[i];
+    if (c->weight <= 0) continue;
     int va[3], vb[3];
     pair_corners(p, scene, c, va, vb);
     Vec3 a = point_way(m, &q, target, p->a, c->ya, va, c->wa), b = point_way(m, &q, target, p->b, c->yb, vb, c->wb);
@@ -91,7 +92,7 @@ void pair_begin(Pair *p, const ContactScene *scene, const Affine *q, const Affin
   p->torsion = turns ? m->body[p->a].torsion + m->body[p->b].torsion : 0;
   p->failed = false;
   p->stiffness = 1;
-  p->friction.count = p->friction_unique = 0;
+  p->friction.count = 0;
   p->coupled = false;
   memset(&p->counts, 0, sizeof p->counts);
 }

@@ -48,6 +48,8 @@ static void candidate_eval(Narrow *n, const Candidate *c) {
   out->prim_a = c->prim_a;
   out->prim_b = c->prim_b;
   out->normal = scale(1 / d, diff);
+  out->weight = out->extra = 0;
+  out->feature = 0;
   Contact *stored = pool_extend(&n->scene->store->contact, &p->contact, 1);
   if (stored) *stored = contact;
   else p->failed = true;
@@ -58,8 +60,8 @@ static void add_barriers(const Narrow *n) {
   enum { BATCH = 8 };
   Pair *p = n->pair;
   Contact *contact = pair_contacts(p, n->scene);
-  for (int first = 0; first < p->contact.count; first += BATCH) {
-    int count = p->contact.count - first < BATCH ? p->contact.count - first : BATCH;
+  for (int first = 0; first < p->acting; first += BATCH) {
+    int count = p->acting - first < BATCH ? p->acting - first : BATCH;
     Contact *c = &contact[first];
     double y[BATCH], b[BATCH], slope[BATCH], curvature[BATCH];
     for (int k = 0; k < BATCH; k++) y[k] = k < count ? c[k].gap / n->range : 1;
@@ -68,8 +70,8 @@ static void add_barriers(const Narrow *n) {
       c[k].barrier = b[k];
       c[k].slope = slope[k];
       c[k].curvature = curvature[k];
-      p->barrier += p->stiffness * c[k].mollifier * b[k];
-      p->noise -= p->stiffness * slope[k] * n->rounding;
+      p->barrier += p->stiffness * c[k].weight * b[k];
+      p->noise -= p->stiffness * fabs(c[k].weight) * slope[k] * n->rounding;
     }
   }
 }
@@ -151,10 +153,11 @@ static void find_contacts(Narrow *n) {
   bool valid = pair_contacts_valid(pair, n->scene) && pair_at_pose(pair, n->scene, n->qa, n->qb);
   pair->barrier = pair->noise = 0;
   if (valid) return;
-  pair->contact.count = 0;
+  pair->contact.count = pair->acting = 0;
   pair->min_gap = pair->min_distance = INFINITY;
   if (pair->soft) eval_on_path(n);
   else eval_by_list(n);
+  pair_merge(pair, n->scene, n->qa, n->qb);
   if (pair->failed) n->cache->valid[0] = 0;
 }
 
@@ -186,7 +189,7 @@ EvalPlan pair_plan(Pair *pair, const ContactScene *scene, const Affine *qa, cons
   EvalPlan plan = {.at_pose = pair_at_pose(pair, scene, qa, qb), .separation = n.separation, .rounding = n.rounding};
   double motion;
   pair->barrier = pair->noise = 0;
-  pair->contact.count = 0;
+  pair->contact.count = pair->acting = 0;
   pair->min_gap = pair->min_distance = INFINITY;
   plan.wanted = may_touch(&n, plan.at_pose, &plan.reach, &motion);
   if (!plan.wanted) return plan;
@@ -202,6 +205,7 @@ void pair_take(Pair *pair, const ContactScene *scene, const EvalPlan *plan, cons
   pair->barrier = result->barrier;
   pair->noise = result->noise;
   pair->energy_trial = result->barrier + result->friction;
+  pair->acting = result->acting;
   pair->counts.distances += result->distances;
   if (result->failed) {
     pair->failed = true;

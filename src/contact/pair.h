@@ -37,17 +37,18 @@ typedef struct PairCounts {
 /* The part of a pair that the backend reads and writes in every iteration. Items of varying number are ranges of the
  * PairStore. */
 typedef struct Pair {
-  int a, b;            /* bodies; b has the larger mesh */
-  int slot;            /* index of its cache */
-  bool soft;           /* at least one side is a soft body */
-  bool needs_cover;    /* the candidates did not cover the last step bound */
-  bool coupled;        /* had contacts in this step: part of the matrix pattern */
-  bool failed;         /* memory ran out, a value was not finite, or the step was interrupted */
-  Range contact;       /* Contact */
-  Range friction;      /* FrictionPoint */
-  Range moments;       /* Moments, at most one; none if both sides are soft */
-  Range spring;        /* Spring; none if both sides are stiff */
-  int friction_unique; /* number of unique friction points; they come first and carry their duplicates' load */
+  int a, b;         /* bodies; b has the larger mesh */
+  int slot;         /* index of its cache */
+  bool soft;        /* at least one side is a soft body */
+  bool needs_cover; /* the candidates did not cover the last step bound */
+  bool coupled;     /* had contacts in this step: part of the matrix pattern */
+  bool failed;      /* memory ran out, a value was not finite, or the step was interrupted */
+  Range contact;    /* Contact */
+  Range friction;   /* FrictionPoint */
+  Range moments;    /* Moments, at most one; none if both sides are soft */
+  Range spring;     /* Spring; none if both sides are stiff */
+  int acting;       /* number of contacts with energy or force; they come first. The others are stencils within
+                          range that coincide with them or lie inside plane faces: continuous tests need them. */
   int nearest_kind, nearest_a, nearest_b; /* the stencil of the smallest gap */
   double stiffness;                       /* of the barrier [J as dt^2 energy] */
   double stiffening;                      /* factor of the stiffness that the load of earlier steps required, >= 1 */
@@ -94,7 +95,14 @@ static inline bool pair_stops(Pair *pair, const ContactScene *scene) {
 /* The geometry that distances and step bounds need. */
 static inline SideShape side_shape(const Side *s) {
   const Mesh *m = s->mesh;
-  return (SideShape){s->x, s->surface ? s->surface->dx : NULL, m->vertex, m->edge, m->triangle, m->radius};
+  return (SideShape){s->x,
+                     s->surface ? s->surface->dx : NULL,
+                     m->vertex,
+                     m->edge,
+                     m->triangle,
+                     m->radius,
+                     s->surface ? NULL : m->flat_edge,
+                     s->surface ? m->short_edge : m->sharp_edge};
 }
 
 static inline Contact *pair_contacts(const Pair *pair, const ContactScene *scene) {
@@ -133,6 +141,8 @@ double least_stretch(const Affine *q); /* lower bound of the singular values of 
 /* Finds contacts and energy at given poses, from the cached candidates or from a new list that covers pair->margin
  * more. Stores the energy in pair->energy_trial. */
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
+/* Sets the weights of the stencils in pair_contacts, see contact/merge.h, and pair->acting. */
+void pair_merge(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb);
 /* The same for two stiff bodies in two parts, if another machine evaluates the candidates. pair_plan asks for a
  * new list if the cached one does not cover the poses. pair_take stores the results; the contacts themselves remain
  * there until they are copied into pair_contacts. */
@@ -197,7 +207,8 @@ typedef struct LoadChange {
 /* Moves the loads by `weight` towards those of the normal forces that Newton's step leads to by its own equations.
  * Contacts and points are those of the assembly. */
 LoadChange pair_predict_loads(Pair *pair, const ContactScene *scene, Nodes step, double weight);
-/* The difference between the loads and those of the contacts now, and the sum of the latter. */
+/* The difference between the loads and those of the contacts now, and the sum of the latter. A contact whose features
+ * have changed is compared with the load that it would get. */
 LoadChange pair_load_error(const Pair *pair, const ContactScene *scene);
 /* Gradients by the changes of the loads alone, into ga and gb of pair_moment_sums for stiff sides and into the forces
  * of pair_springs for soft ones. */

@@ -13,13 +13,18 @@ typedef struct Term {
   Sym3 stiffness;
 } Term;
 
-/* The barrier's K is the Gauss-Newton b'' n n^T. stiffness: the pair's. */
+/* The barrier's K is the Gauss-Newton b'' n n^T. Of a negative weight it is the other part of the Hessian, which is
+ * positive then: the turning normal. stiffness: the pair's. */
 KERNEL Term contact_term(const Contact *c, double stiffness, double range) {
-  double k = stiffness * c->mollifier / range;
+  double k = stiffness * c->weight / range;
   Term t;
   t.force = scale(k * c->slope, c->normal);
   t.factor = 1;
   t.stiffness = sym3_add_outer(sym3_zero(), k * c->curvature / range, c->normal);
+  if (k >= 0) return t;
+  double f = k * c->slope / c->distance;
+  Sym3 all = {f, f, f, 0, 0, 0};
+  t.stiffness = sym3_add_outer(sym3_add_outer(all, -f, c->normal), -f, c->along);
   return t;
 }
 
@@ -33,8 +38,8 @@ KERNEL Vec3 friction_gradient(const FrictionPoint *f, double load, double eps) {
 KERNEL Term friction_term(const FrictionPoint *f, double eps) {
   Vec3 u = f->displacement;
   Term t;
-  t.force = friction_gradient(f, f->sum, eps);
-  t.factor = f->sum;
+  t.force = friction_gradient(f, f->load, eps);
+  t.factor = f->load;
   if (friction_way(f) != FRICTION_SPIN) {
     t.stiffness = friction_hessian(u, f->force, f->normal, eps);
     return t;
@@ -64,14 +69,15 @@ typedef struct MollifierTerm {
 /* u, v: the edges' directions in the world. */
 KERNEL MollifierTerm mollifier_term(const Contact *c, double stiffness, Vec3 u, Vec3 v) {
   double factor = stiffness * c->barrier * c->mollifier_d1, lu = norm(u), lv = norm(v);
-  Sym3 all = {2 * factor, 2 * factor, 2 * factor, 0, 0, 0};
+  double hard = 2 * most(factor, 0);
+  Sym3 all = {hard, hard, hard, 0, 0, 0};
   Vec3 w = cross(u, v);
   MollifierTerm t;
   t.by_u = scale(2 * factor, cross(v, w));
   t.by_v = scale(2 * factor, cross(w, u));
   t.long_u = lv;
   t.to_v = dot(u, v) < 0 ? -lu : lu;
-  t.stiffness = sym3_add_outer(all, -2 * factor, scale(1 / lu, u));
+  t.stiffness = sym3_add_outer(all, -hard, scale(1 / lu, u));
   return t;
 }
 

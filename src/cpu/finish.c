@@ -164,7 +164,7 @@ size_t cpu_contacts(const void *backend, AbdContact *contact, size_t capacity) {
   size_t count = 0;
   for (int k = 0; k < cpu->pairs.count; k++) {
     const Pair *p = pairs_at(&cpu->pairs, k);
-    for (int i = 0; i < p->contact.count; i++, count++)
+    for (int i = 0; i < p->acting; i++, count++)
       if (count < capacity)
         contact[count] = contact_describe(p, i, &cpu->scene, &w->q.body[p->a], &w->q.body[p->b], w->h2);
   }

@@ -41,7 +41,7 @@ static int compare_meetings(const void *x, const void *y) {
   return a->pair < b->pair ? -1 : a->pair > b->pair;
 }
 
-static bool takes_part(const Pair *p) { return p->contact.count > 0 && !p->soft; }
+static bool takes_part(const Pair *p) { return p->acting > 0 && !p->soft; }
 
 static bool bounces(const Bounce *b) {
   for (int k = 0; k < b->cpu->pairs.count; k++) {
@@ -56,9 +56,10 @@ static bool add_impacts(Bounce *b, Meeting *m) {
   const Pair *p = pairs_at(&cpu->pairs, m->pair);
   const Contact *contact = pair_contacts(p, &cpu->scene);
   m->first = b->impact_count;
-  m->count = p->contact.count;
-  if (!mem_reserve((void **)&b->impact, &b->impact_capacity, b->impact_count + m->count, sizeof(Impact))) return false;
-  for (int c = 0; c < m->count; c++) b->impact[b->impact_count++] = impact_of(&cpu->work, p, &contact[c]);
+  if (!mem_reserve((void **)&b->impact, &b->impact_capacity, b->impact_count + p->acting, sizeof(Impact))) return false;
+  for (int c = 0; c < p->acting; c++)
+    if (contact[c].weight > 0) b->impact[b->impact_count++] = impact_of(&cpu->work, p, &contact[c]);
+  m->count = b->impact_count - m->first;
   return true;
 }
 

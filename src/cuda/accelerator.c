@@ -79,17 +79,24 @@ static bool send_meshes(Cuda *c) {
   bool ok = shape && device_reserve(&c->vertex, (all.vertex + 1) * sizeof(Vec3)) &&
             device_reserve(&c->edge, (all.edge + 1) * sizeof(uint32_t[2])) &&
             device_reserve(&c->triangle, (all.triangle + 1) * sizeof(uint32_t[3])) &&
+            device_reserve(&c->flat, all.edge + 1) && device_reserve(&c->sharp, (all.vertex + 1) * sizeof(float)) &&
             device_reserve(&c->shape, (size_t)m->mesh_count * sizeof *shape);
   Vec3 *vertex = c->vertex.at;
   uint32_t(*edge)[2] = c->edge.at, (*triangle)[3] = c->triangle.at;
+  unsigned char *flat = c->flat.at;
+  float *sharp = c->sharp.at;
   for (int k = 0; ok && k < m->mesh_count; k++) {
     const Mesh *mesh = &m->mesh[k];
-    shape[k] = (SideShape){vertex, NULL, vertex, edge, triangle, mesh->radius};
+    shape[k] = (SideShape){vertex, NULL, vertex, edge, triangle, mesh->radius, flat, sharp};
     ok = device_upload(vertex, mesh->vertex, (size_t)mesh->vertex_count * sizeof(Vec3)) &&
          device_upload(edge, mesh->edge, (size_t)mesh->edge_count * sizeof *edge) &&
+         device_upload(flat, mesh->flat_edge, (size_t)mesh->edge_count) &&
+         device_upload(sharp, mesh->sharp_edge, (size_t)mesh->vertex_count * sizeof *sharp) &&
          device_upload(triangle, mesh->triangle, (size_t)mesh->triangle_count * sizeof *triangle);
     vertex += mesh->vertex_count;
     edge += mesh->edge_count;
+    flat += mesh->edge_count;
+    sharp += mesh->vertex_count;
     triangle += mesh->triangle_count;
   }
   ok = ok && device_upload(c->shape.at, shape, (size_t)m->mesh_count * sizeof *shape) && device_wait() &&
@@ -137,8 +144,10 @@ bool device_grow(DeviceArray *array, size_t used, size_t bytes) {
 bool cuda_grow_candidates(Cuda *c, int count) {
   if (count <= c->candidate_capacity) return true;
   int larger = count + count / 2 + 4096;
-  DeviceArray *array[] = {&c->candidate, &c->contact, &c->spot, &c->index};
-  const size_t size[] = {sizeof(Candidate), sizeof(Contact), sizeof(int), sizeof(int)};
+  DeviceArray *array[] = {&c->candidate, &c->contact, &c->spot, &c->index, &c->feature, &c->slots};
+  const size_t size[] = {
+      sizeof(Candidate),        2 * sizeof(Contact), sizeof(int), 2 * sizeof(int), MERGE_FEATURES * sizeof(Feature),
+      MERGE_SLOTS * sizeof(int)};
   for (int k = 0; k < ARRAY_COUNT(array); k++)
     if (!device_grow(array[k], (size_t)c->candidate_count * size[k], (size_t)larger * size[k])) return false;
   c->candidate_capacity = larger;
@@ -253,7 +262,7 @@ static void plan_pair(Cpu *cpu, int k, Pair *p, const Affine *q) {
   EvalPlan *plan = &c->plan[k];
   *plan = pair_plan(p, &cpu->scene, &q[p->a], &q[p->b]);
   record_claim(r, p);
-  r->contacts = 0;
+  r->contacts = r->acting = 0;
   r->step = c->step;
   r->newer = true;
   p->energy_trial = 0;
@@ -356,7 +365,8 @@ static void take_task(void *context, int t) {
   const EvalResult *result = &((const EvalResult *)c->result.here.at)[t];
   Record *r = &c->record[p->slot];
   r->contacts = result->contacts;
-  r->contact_first = r->first;
+  r->acting = result->acting;
+  r->contact_first = 2 * r->first;
   pair_take(p, &cpu->scene, &c->plan[k], result);
   if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
 }
@@ -396,6 +406,8 @@ static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose, int *count) {
                        c->contact.at,
                        c->spot.at,
                        c->index.at,
+                       c->feature.at,
+                       c->slots.at,
                        c->part.at,
                        c->points.there.at,
                        c->friction.there.at,
@@ -695,9 +707,9 @@ static Outcome cuda_fetch(void *self, Cpu *cpu) {
 static void cuda_free(void *self) {
   Cuda *c = self;
   if (!c) return;
-  DeviceArray *array[] = {&c->packed,  &c->vertex, &c->edge,  &c->triangle, &c->shape, &c->candidate,
-                          &c->contact, &c->spot,   &c->index, &c->sweep,    &c->part,  &c->moments,
-                          &c->value,   &c->change, &c->fresh, &c->next,     &c->order};
+  DeviceArray *array[] = {&c->packed,  &c->vertex, &c->edge,  &c->triangle, &c->shape,   &c->candidate, &c->contact,
+                          &c->spot,    &c->index,  &c->sweep, &c->part,     &c->moments, &c->value,     &c->change,
+                          &c->feature, &c->slots,  &c->flat,  &c->sharp,    &c->fresh,   &c->next};
   for (int k = 0; k < ARRAY_COUNT(array); k++) device_free(array[k]);
   Twin *twin[] = {&c->fresh_candidate, &c->friction, &c->points, &c->task, &c->result, &c->contact_copy};
   for (int k = 0; k < ARRAY_COUNT(twin); k++) twin_free(twin[k]);

@@ -16,6 +16,7 @@ typedef struct Record {
   int first, count;  /* the list */
   int contact_first; /* the list that its contacts belong to */
   int contacts;      /* their number */
+  int acting;        /* the first so many have a weight */
   int64_t step;      /* in which its contacts were last found there */
   bool newer;        /* the contacts are not in the pair's own array yet */
   int friction;      /* its first friction point */
@@ -63,9 +64,9 @@ typedef struct Cuda {
   int record_capacity;
   int pair_count; /* pairs that have records */
   int64_t step;   /* steps begun */
-  DeviceArray vertex, edge, triangle, shape;
+  DeviceArray vertex, edge, triangle, shape, flat, sharp;
   /* By candidate. */
-  DeviceArray candidate, packed, contact, spot, index;
+  DeviceArray candidate, packed, contact, spot, index, feature, slots;
   int candidate_count, candidate_capacity;
   Twin fresh_candidate; /* lists on their way */
   Twin friction;        /* friction points of all pairs */
@@ -78,7 +79,7 @@ typedef struct Cuda {
   size_t start, anchor; /* places in `origin` */
   Packet origin, listing;
   size_t list_task, list_chunk; /* places in `listing` */
-  DeviceArray fresh, next, order;
+  DeviceArray fresh, next;
   EvalPlan *plan; /* by pair */
   struct BoundPlan *bound_plan;
   int *items;      /* by pair: items of its task, or one of ITEMS_* */

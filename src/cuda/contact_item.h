@@ -4,6 +4,7 @@
 #ifndef ABD_CUDA_CONTACT_ITEM_H
 #define ABD_CUDA_CONTACT_ITEM_H
 
+#include "contact/merge.h"
 #include "contact/sweep.h"
 #include "contact/term.h"
 #include "cuda/launch.h"
@@ -11,18 +12,21 @@
 
 /* ---- contacts and energies of a pair at one pose ---- */
 
-/* The friction points of a pair, in one array of all pairs. The unique ones come first. */
+/* The friction points of a pair, in one array of all pairs. */
 typedef struct PointRange {
-  int first, unique, count;
+  int first, count;
+  int lost;    /* how many of them no contact has the key of */
+  double part; /* of the normal forces of positive weights, that rubs */
 } PointRange;
 
 /* slot: of the pair, -1 if it has none. */
 KERNEL PointRange points_of(const PointRange *points, int slot) {
-  PointRange none = {0, 0, 0};
+  PointRange none = {0, 0, 0, 1};
   return slot < 0 ? none : points[slot];
 }
 
-/* A pair's work. Contacts are stored at the place of their candidates; `index` lists them in order. */
+/* A pair's work. There is room for two contacts at the place of each candidate: its own, and one of a feature without a
+ * stencil (contact/merge.h). `index` lists them in order, from place 2 first on. */
 typedef struct EvalTask {
   int a, b, mesh_a, mesh_b;
   int first, count; /* candidates */
@@ -45,9 +49,11 @@ typedef struct EvalArrays {
   const SideShape *shape; /* by mesh */
   const Affine *pose;     /* by body */
   const Candidate *candidate;
-  Contact *contact;         /* by candidate */
-  int *spot;                /* of a chunk's contacts, from its first candidate on: candidates */
-  int *index;               /* the same of a task's contacts */
+  Contact *contact;         /* two by candidate */
+  int *spot;                /* of a chunk's contacts, from its first candidate on: contacts */
+  int *index;               /* the same of a task's contacts, two by candidate */
+  Feature *feature;         /* MERGE_FEATURES by candidate */
+  int *table;               /* MERGE_SLOTS by candidate */
   EvalPart *part;           /* by chunk */
   const PointRange *points; /* by slot */
   FrictionPoint *friction;
@@ -69,6 +75,8 @@ KERNEL int contact_make(const EvalArrays *s, const EvalTask *k, const Candidate 
   out->prim_b = c->prim_b;
   out->gap = d - k->separation;
   out->normal = scale(1 / d, diff);
+  out->weight = out->extra = 0;
+  out->feature = 0;
   if (out->gap <= 0) return CANDIDATE_CLOSED;
   barrier_jet(out->gap / s->range, &out->barrier, &out->slope, &out->curvature);
   return CANDIDATE_CONTACT;
@@ -78,7 +86,7 @@ KERNEL int eval_candidate(const EvalArrays *s, const EvalTask *k, int i, double 
   const Candidate *c = &s->candidate[i];
   double low = candidate_low(&s->shape[k->mesh_a], &k->t, c, k->rel, k->reach);
   *near = least(*near, low - 1e-6 * fabs(low));
-  return low <= k->reach ? contact_make(s, k, c, &s->contact[i]) : CANDIDATE_FAR;
+  return low <= k->reach ? contact_make(s, k, c, &s->contact[2 * i]) : CANDIDATE_FAR;
 }
 
 /* Evaluates the candidates of a chunk and lists its contacts. */
@@ -96,11 +104,11 @@ KERNEL void eval_chunk(const EvalArrays *s, int chunk, int lane, double *scratch
     distances += state != CANDIDATE_FAR;
     failed = failed || state == CANDIDATE_BAD;
     closed = closed || state == CANDIDATE_CLOSED;
-    if ((state == CANDIDATE_CONTACT || state == CANDIDATE_CLOSED) && s->contact[i].gap < min_gap) {
-      min_gap = s->contact[i].gap;
+    if ((state == CANDIDATE_CONTACT || state == CANDIDATE_CLOSED) && s->contact[2 * i].gap < min_gap) {
+      min_gap = s->contact[2 * i].gap;
       nearest = item;
     }
-    if (state == CANDIDATE_CONTACT) s->spot[k->first + own.first + contacts + rank] = i;
+    if (state == CANDIDATE_CONTACT) s->spot[k->first + own.first + contacts + rank] = 2 * i;
     contacts += added;
   }
   near = lane_least(near, &nowhere);
@@ -113,7 +121,57 @@ KERNEL void eval_chunk(const EvalArrays *s, int chunk, int lane, double *scratch
 
 KERNEL double friction_item(const EvalArrays *s, const EvalTask *k, FrictionPoint *f) {
   f->trial = friction_slip_at(f, friction_apart(f, &s->pose[k->a], &s->pose[k->b]));
-  return f->sum * friction_f0(norm(f->trial), s->eps);
+  return f->load * friction_f0(norm(f->trial), s->eps);
+}
+
+/* What merging makes of a task's stencils. */
+typedef struct Merged {
+  int contacts, acting;
+  bool failed;
+} Merged;
+
+/* Moves contacts that do not act to the end of the index; both parts keep their order. */
+KERNEL int acting_first(const Contact *contact, int *index, int count, int *rest) {
+  int acting = 0, idle = 0;
+  for (int i = 0; i < count; i++) {
+    int at = index[i];
+    if (contact_acts(&contact[at])) index[acting++] = at;
+    else rest[idle++] = at;
+  }
+  for (int i = 0; i < idle; i++) index[acting + i] = rest[i];
+  return acting;
+}
+
+/* Weighs the contacts of a task. The table is empty. Extra contacts have the second places of the candidates; idle ones
+ * are listed in `spot`, which has room for the stencils among them: an extra contact acts. */
+KERNEL Merged eval_merge(const EvalArrays *s, const EvalTask *k, int contacts) {
+  int *index = s->index + 2 * k->first, extras = 0;
+  Merge m;
+  m.shape[0] = s->shape[k->mesh_a];
+  m.shape[1] = s->shape[k->mesh_b];
+  m.q[0] = &s->pose[k->a];
+  m.q[1] = &s->pose[k->b];
+  m.separation = k->separation;
+  m.range = s->range;
+  m.self = false;
+  m.contact = s->contact;
+  m.index = index;
+  m.count = contacts;
+  m.feature = s->feature + (size_t)MERGE_FEATURES * (size_t)k->first;
+  m.feature_count = 0;
+  m.table = s->table + (size_t)MERGE_SLOTS * (size_t)k->first;
+  m.slots = (uint32_t)(MERGE_SLOTS * contacts);
+  Merged out = {contacts, 0, merge_weigh(&m) > k->count};
+  for (int i = 0; i < m.feature_count && !out.failed; i++) {
+    if (!merge_extra(&m, i)) continue;
+    int at = 2 * (k->first + extras++) + 1;
+    Contact *c = &s->contact[at];
+    *c = merge_extra_contact(&m, i);
+    barrier_jet(c->gap / s->range, &c->barrier, &c->slope, &c->curvature);
+    index[out.contacts++] = at;
+  }
+  out.acting = acting_first(s->contact, index, out.contacts, s->spot + k->first);
+  return out;
 }
 
 /* Lists the contacts of a task and sums its energies. Sums run over the contacts alone, so they do not depend on what
@@ -130,7 +188,7 @@ KERNEL void eval_sum(const EvalArrays *s, int task, int lane, double *scratch) {
     const EvalPart *part = base + lane < chunks ? &s->part[k->chunk + base + lane] : NULL;
     int own = part ? part->contacts : 0, added, before = lane_before(own, lane, &added);
     const int *spot = s->spot + k->first + CHUNK_ITEMS * (base + lane);
-    for (int i = 0; i < own; i++) s->index[k->first + contacts + before + i] = spot[i];
+    for (int i = 0; i < own; i++) s->index[2 * k->first + contacts + before + i] = spot[i];
     contacts += added;
     if (!part) continue;
     near = least(near, part->near);
@@ -142,13 +200,22 @@ KERNEL void eval_sum(const EvalArrays *s, int task, int lane, double *scratch) {
       nearest = part->nearest;
     }
   }
+  closed = lane_sum(closed) > 0;
+  int *table = s->table + (size_t)MERGE_SLOTS * (size_t)k->first;
+  for (int i = lane; i < MERGE_SLOTS * contacts; i += LANES) table[i] = -1;
   lane_sync();
-  for (int i = lane; i < contacts; i += LANES) {
-    const Contact *c = &s->contact[s->index[k->first + i]];
-    barrier += k->stiffness * c->mollifier * c->barrier;
-    noise -= k->stiffness * c->slope * k->rounding;
+  Merged merged = {lane == 0 ? contacts : 0, 0, false};
+  if (lane == 0 && contacts > 0 && !closed) merged = eval_merge(s, k, contacts);
+  contacts = (int)lane_sum(merged.contacts);
+  int acting = (int)lane_sum(merged.acting);
+  failed = failed || merged.failed;
+  lane_sync();
+  for (int i = lane; i < acting; i += LANES) {
+    const Contact *c = &s->contact[s->index[2 * k->first + i]];
+    barrier += k->stiffness * c->weight * c->barrier;
+    noise -= k->stiffness * fabs(c->weight) * c->slope * k->rounding;
   }
-  for (int i = lane; i < points.unique; i += LANES) friction += friction_item(s, k, &s->friction[points.first + i]);
+  for (int i = lane; i < points.count; i += LANES) friction += friction_item(s, k, &s->friction[points.first + i]);
   barrier = lane_sum(closed ? INFINITY : barrier);
   noise = lane_sum(noise);
   friction = lane_sum(friction);
@@ -170,6 +237,7 @@ KERNEL void eval_sum(const EvalArrays *s, int task, int lane, double *scratch) {
     out->prim_b = c->prim_b;
   }
   out->contacts = contacts;
+  out->acting = acting;
   out->distances = (int)count;
   out->failed = failures > 0;
 }
@@ -240,6 +308,7 @@ KERNEL double sweep_listed(const Sweep *s, const Candidate *c) {
 
 KERNEL double sweep_touching(const SweepFull *k, const Contact *c) {
   Affine end[2];
+  if (c->extra) return 1;
   for (int i = 0; i < 2; i++) end[i] = affine_add_scaled(k->q[i], 1, k->d[i]);
   if (sweep_contact_passes(&k->s, c, end)) return 1;
   return sweep_stencil(&k->s, c->kind, c->prim_a, c->prim_b, k->s.separation, 1);
@@ -284,7 +353,7 @@ KERNEL void advance_task(const AdvanceArrays *s, int task, int lane, double *scr
   const AdvanceTask *k = &s->task[task];
   PointRange points = points_of(s->points, k->points);
   (void)scratch;
-  for (int i = lane; i < points.unique; i += LANES) friction_step(&s->friction[points.first + i], k->length, s->eps);
+  for (int i = lane; i < points.count; i += LANES) friction_step(&s->friction[points.first + i], k->length, s->eps);
 }
 
 /* ---- contacts in one piece ---- */
@@ -448,8 +517,8 @@ KERNEL void moment_task(const MomentArrays *s, int task, int lane, double *scrat
     if (c && c->mollifier_d1 != 0) spring_put_mollifier(scratch + SPRING_NUMBERS * rank, s, k, c);
     moments_gather(scratch, softened, MOMENT_SUMS, lane, sum);
   }
-  for (int base = 0; base < points.unique; base += LANES) {
-    int left = points.unique - base;
+  for (int base = 0; base < points.count; base += LANES) {
+    int left = points.count - base;
     if (lane < left) {
       const FrictionPoint *f = &s->friction[points.first + base + lane];
       Term t = friction_term(f, s->eps);

@@ -18,7 +18,7 @@ static void put_points(void *context, int k) {
   Cuda *c = cpu->accelerator_self;
   const Pair *p = pairs_at(&cpu->pairs, k);
   const Record *r = &c->record[p->slot];
-  ((PointRange *)c->points.here.at)[p->slot] = (PointRange){r->friction, p->friction_unique, r->room};
+  ((PointRange *)c->points.here.at)[p->slot] = (PointRange){r->friction, r->room, 0, 1};
   if (r->room)
     memcpy((FrictionPoint *)c->friction.here.at + r->friction, pair_friction(p, &cpu->scene),
            (size_t)r->room * sizeof(FrictionPoint));
@@ -79,10 +79,10 @@ static void choose_pair(void *context, int k) {
     c->items[k] = cuda_points(c, p) < 0 ? ITEMS_NONE : -1 - r->room;
     return;
   }
-  c->items[k] = r->contacts * ((p->mu > 0) + (p->rolling > 0) + (p->torsion > 0));
+  c->items[k] = r->acting * ((p->mu > 0) + (p->rolling > 0) + (p->torsion > 0));
   cpu->pair_acts[k] = r->contacts > 0;
   if (c->items[k]) return;
-  r->room = p->friction.count = p->friction_unique = 0;
+  r->room = p->friction.count = 0;
   p->energy = p->barrier;
 }
 
@@ -109,7 +109,7 @@ static ListTask task_of(const Cuda *c, const Pair *p) {
                    .slot = p->slot,
                    .known = cuda_points(c, p) >= 0,
                    .first = r->contact_first,
-                   .contacts = r->contacts,
+                   .contacts = r->acting,
                    .stiffness = p->stiffness};
   task.arm = pair_load_factors(p, c->model, task.factor);
   task.ways = ways_of(task.factor, task.way);
@@ -141,7 +141,7 @@ static void put_task(void *context, int t) {
 static bool reserve_lists(Cuda *c, const Cpu *cpu) {
   size_t points = (size_t)c->listed_points, range = sizeof(PointRange);
   return device_reserve(&c->fresh, points * sizeof(FrictionPoint)) &&
-         device_reserve(&c->next, points * sizeof(FrictionPoint)) && device_reserve(&c->order, points * sizeof(int)) &&
+         device_reserve(&c->next, points * sizeof(FrictionPoint)) &&
          device_grow(&c->points.there, c->points.there.capacity, (size_t)cpu->pairs.slot_count * range);
 }
 
@@ -165,10 +165,11 @@ bool cuda_list_run(Cuda *c, const Cpu *cpu, const Affine *pose) {
                        c->friction.there.at,
                        c->fresh.at,
                        c->next.at,
-                       c->order.at,
                        cpu->scene.range,
                        cpu->scene.friction_eps};
-  if (!list_launch(c->listed_chunks, &arrays) || !list_gather_launch(c->listed_count, &arrays)) return false;
+  if (!list_pass_launch(c->listed_count, &arrays) || !list_launch(c->listed_chunks, &arrays) ||
+      !list_gather_launch(c->listed_count, &arrays))
+    return false;
   DeviceArray before = c->friction.there;
   c->friction.there = c->next;
   c->next = before;
@@ -181,7 +182,6 @@ void cuda_take_loads(Cuda *c, Cpu *cpu, int k, const LoadResult *result) {
   p->friction.count = 0;
   if (result->count && !pool_extend(&cpu->pairs.store.friction, &p->friction, result->count))
     __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
-  p->friction_unique = result->unique;
   p->energy = p->barrier + result->energy;
   c->record[p->slot].room = result->count;
   cpu->pair_part[k] = (Partial){.sum = {result->change, result->load}, .item = -1};
@@ -194,7 +194,7 @@ static void choose_compared(void *context, int k) {
   Cuda *c = cpu->accelerator_self;
   const Pair *p = pairs_at(&cpu->pairs, k);
   bool compares = cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].compare && pair_rubs(p);
-  c->items[k] = compares && (c->record[p->slot].contacts || cuda_points(c, p) >= 0);
+  c->items[k] = compares && (c->record[p->slot].acting || cuda_points(c, p) >= 0);
   cpu->pair_part[k] = (Partial){.item = -1};
 }
 

@@ -14,12 +14,12 @@ typedef struct ListTask {
   int a, b, slot;
   bool known;                   /* it has points already */
   bool copied;                  /* its points stay as they are */
-  int first, contacts;          /* of the index */
+  int first, contacts;          /* of the index: those that act */
   int ways, way[FRICTION_WAYS]; /* in which it has friction */
   int to, room;                 /* place of the new points */
   int anchor, anchors;          /* from the start of the step */
   double arm, stiffness;
-  double factor[FRICTION_WAYS]; /* load over the normal force */
+  double factor[FRICTION_WAYS]; /* load over the normal force, if no weight is negative */
 } ListTask;
 
 typedef struct ListArrays {
@@ -29,23 +29,20 @@ typedef struct ListArrays {
   const Contact *contact;
   const int *index;
   const Anchor *anchor;
-  PointRange *points;          /* by slot */
-  const FrictionPoint *before; /* the points so far */
-  FrictionPoint *fresh;        /* by contact and way */
-  FrictionPoint *friction;     /* without gaps, unique ones first */
-  int *order;                  /* unique points of `fresh` from the front, others from the back */
+  PointRange *points;      /* by slot */
+  FrictionPoint *before;   /* the points so far */
+  FrictionPoint *fresh;    /* by contact and way; contact -1 = none */
+  FrictionPoint *friction; /* without gaps */
   double range, eps;
 } ListArrays;
 
-enum { POINT_UNIQUE = -1, POINT_NONE = -2 }; /* FrictionPoint.unique in `fresh` */
-
-/* The point with a key. Most are where they were, at `hint`. */
-KERNEL const FrictionPoint *point_find(const FrictionPoint *point, int count, uint64_t key, int hint) {
+/* The point with a key, -1 if there is none. Most are where they were, at `hint`. */
+KERNEL int point_find(const FrictionPoint *point, int count, uint64_t key, int hint) {
   for (int i = 0, at = hint < count ? hint : 0; i < count; i++) {
-    if (point[at].key == key) return &point[at];
+    if (point[at].key == key) return at;
     if (++at == count) at = 0;
   }
-  return NULL;
+  return -1;
 }
 
 KERNEL int anchor_find(const Anchor *anchor, int count, uint64_t key, Vec3 at) {
@@ -59,71 +56,142 @@ KERNEL PointRange list_before(const PointRange *points, const ListTask *k) {
   return points_of(points, k->known ? k->slot : -1);
 }
 
+/* ---- loads of contacts whose features change ---- */
+
+KERNEL Passing passing_of(const ListTask *k, const Contact *contact, const int *index, FrictionPoint *point,
+                          PointRange points, double range) {
+  Passing s;
+  s.point = point + points.first;
+  s.count = points.count;
+  s.lost = points.lost;
+  s.contact = contact;
+  s.index = index + k->first;
+  s.contacts = k->contacts;
+  s.stiffness = k->stiffness;
+  s.range = range;
+  for (int way = 0; way < FRICTION_WAYS; way++) s.factor[way] = points.part * k->factor[way];
+  return s;
+}
+
+/* The point of a contact's key. item: contact and way. */
+KERNEL FrictionPoint *passing_own(const Passing *s, const ListTask *k, int item) {
+  const Contact *c = passing_contact(s, item / k->ways);
+  int at = point_find(s->point, s->count, point_key(c, k->way[item % k->ways]), item);
+  return at < 0 ? NULL : &s->point[at];
+}
+
+/* The nearest point without a contact, if the item rubs and has no point; else -1. */
+KERNEL int passing_lost(const Passing *s, const ListTask *k, int item) {
+  int contact = item / k->ways, way = k->way[item % k->ways];
+  if (!contact_rubs(s, contact, way) || passing_own(s, k, item)) return -1;
+  return nearest_lost(s, way, passing_contact(s, contact)->ya);
+}
+
+KERNEL double pass_part(const Passing *s, int lane) {
+  double sum = 0, positive = 0;
+  for (int i = lane; i < s->contacts; i += LANES) {
+    double push = passing_force(s, i);
+    sum += push;
+    positive += most(push, 0);
+  }
+  return part_rubbing(lane_sum(sum), lane_sum(positive));
+}
+
+/* Contacts without a point claim loads of points without a contact, one after the other; the rest goes to the nearest
+ * contacts. */
+KERNEL void pass_claims(const Passing *s, const ListTask *k, int lane, double *scratch) {
+  int items = k->contacts * k->ways;
+  for (int base = 0; base < items; base += LANES) {
+    int left = items - base < LANES ? items - base : LANES;
+    if (lane < left) scratch[lane] = passing_lost(s, k, base + lane);
+    lane_sync();
+    for (int i = 0; lane == 0 && i < left; i++)
+      if (scratch[i] >= 0) claim_load(s, (base + i) / k->ways, (int)scratch[i]);
+    lane_sync();
+  }
+  for (int i = lane; i < s->count; i += LANES)
+    if (s->point[i].successor == SUCCESSOR_NONE) s->point[i].successor = nearest_contact(s, &s->point[i]);
+  lane_sync();
+}
+
+/* Finds where the loads of a task's points go, and the part of its normal forces that rubs. */
+KERNEL void pass_all(Passing *s, PointRange *points, const ListTask *k, int lane, double *scratch) {
+  double found = 0;
+  points->part = pass_part(s, lane);
+  for (int way = 0; way < FRICTION_WAYS; way++) s->factor[way] = points->part * k->factor[way];
+  for (int i = lane; i < s->count; i += LANES) {
+    s->point[i].successor = SUCCESSOR_NONE;
+    s->point[i].claim = 0;
+  }
+  lane_sync();
+  for (int item = lane; item < k->contacts * k->ways; item += LANES) {
+    FrictionPoint *own = contact_rubs(s, item / k->ways, k->way[item % k->ways]) ? passing_own(s, k, item) : NULL;
+    if (!own) continue;
+    own->successor = item / k->ways;
+    found++;
+  }
+  s->lost = points->lost = s->count - (int)lane_sum(found);
+  lane_sync();
+  if (s->lost > 0) pass_claims(s, k, lane, scratch);
+}
+
+KERNEL void list_pass(const ListArrays *s, int task, int lane, double *scratch) {
+  const ListTask *k = &s->task[task];
+  PointRange points = list_before(s->points, k);
+  if (k->copied) return;
+  Passing pass = passing_of(k, s->contact, s->index, s->before, points, s->range);
+  pass_all(&pass, &points, k, lane, scratch);
+  lane_sync();
+  if (lane == 0) s->points[k->slot] = points;
+}
+
+/* ---- the new points ---- */
+
 KERNEL void list_contact(const ListArrays *s, int task, int item) {
   const ListTask *k = &s->task[task];
-  const Contact *c = &s->contact[s->index[k->first + item / k->ways]];
   const Anchor *anchor = s->anchor + k->anchor;
   FrictionPoint *f = &s->fresh[k->to + item];
-  PointRange old = list_before(s->points, k);
+  int contact = item / k->ways, way = k->way[item % k->ways];
+  Passing pass = passing_of(k, s->contact, s->index, s->before, s->points[k->slot], s->range);
   Affine start[2];
   start[0] = s->start[k->a];
   start[1] = s->start[k->b];
-  f->unique = POINT_NONE;
-  if (!(contact_force(c, k->stiffness, s->range) > 0)) return;
-  f->unique = POINT_UNIQUE;
-  f->contact = item / k->ways;
+  f->contact = -1;
+  if (!contact_rubs(&pass, contact, way)) return;
+  f->contact = contact;
   f->late = 1;
   f->change = 0;
-  point_open(f, c, (FrictionWay)k->way[item % k->ways], start, k->arm);
+  point_open(f, passing_contact(&pass, contact), (FrictionWay)way, start, k->arm);
   f->origin = friction_apart(f, &start[0], &start[1]);
-  const FrictionPoint *before = point_find(s->before + old.first, old.count, f->key, item);
+  const FrictionPoint *own = passing_own(&pass, k, item);
+  int lost = own ? -1 : nearest_lost(&pass, way, f->at);
+  const FrictionPoint *before = lost >= 0 ? &pass.point[lost] : own;
+  double load = passed_load(&pass, contact, way, own, lost, true);
   point_set_slip(f, anchor, before ? before->anchor : anchor_find(anchor, k->anchors, f->key, f->ya), &start[1]);
-  point_set_load(f, before, friction_slip_at(f, friction_apart(f, &s->pose[k->a], &s->pose[k->b])), 0, s->eps);
+  point_set_load(f, before, friction_slip_at(f, friction_apart(f, &s->pose[k->a], &s->pose[k->b])), load, s->eps);
 }
 
-/* The first of the last unique points that coincides with f, -1 if there is none. */
-KERNEL int list_same(const FrictionPoint *fresh, const int *order, int unique, const FrictionPoint *f, double arm,
-                     int lane) {
-  int from = unique > FRICTION_NEIGHBOURS ? unique - FRICTION_NEIGHBOURS : 0, best = unique;
-  for (int r = from + lane; r < unique && best == unique; r += LANES)
-    if (points_coincide(f, &fresh[order[r]], arm)) best = r;
-  int which = best;
-  best = (int)lane_least(best, &which);
-  return best < unique ? best : -1;
-}
-
-/* Finds the unique points of a task, in the order of its contacts. */
-KERNEL PointRange list_order(const ListArrays *s, const ListTask *k, int lane) {
-  FrictionPoint *fresh = s->fresh + k->to;
-  int *order = s->order + k->to;
-  PointRange out = {k->to, 0, 0};
-  for (int i = 0; i < k->room; i++) {
-    FrictionPoint *f = &fresh[i];
-    if (f->unique == POINT_NONE) continue;
-    int same = list_same(fresh, order, out.unique, f, k->arm, lane);
-    lane_sync();
-    if (lane == 0) {
-      order[same < 0 ? out.unique : k->room - 1 - (out.count - out.unique)] = i;
-      f->unique = same;
-      if (same >= 0) fresh[order[same]].sum += f->load;
-    }
-    lane_sync();
-    out.unique += same < 0;
-    out.count++;
+/* Writes the new points of a task without gaps, in the order of its contacts; returns their number. */
+KERNEL int list_close(const ListArrays *s, const ListTask *k, int lane) {
+  int count = 0;
+  for (int base = 0; base < k->room; base += LANES) {
+    const FrictionPoint *f = base + lane < k->room ? &s->fresh[k->to + base + lane] : NULL;
+    bool used = f && f->contact >= 0;
+    int added, rank = lane_rank(used, lane, &added);
+    if (used) s->friction[k->to + count + rank] = *f;
+    count += added;
   }
-  return out;
+  return count;
 }
 
-/* Writes the points of a task without gaps. */
 KERNEL void list_gather(const ListArrays *s, int task, int lane, double *scratch) {
   const ListTask *k = &s->task[task];
-  PointRange old = list_before(s->points, k), out = {k->to, old.unique, old.count};
+  PointRange out = s->points[k->slot];
   (void)scratch;
-  if (!k->copied) out = list_order(s, k, lane);
-  int gap = k->room - out.count; /* between the unique ones and the others */
-  for (int i = lane; i < out.count; i += LANES)
-    s->friction[k->to + i] =
-        k->copied ? s->before[old.first + i] : s->fresh[k->to + s->order[k->to + i + (i < out.unique ? 0 : gap)]];
+  for (int i = lane; k->copied && i < out.count; i += LANES) s->friction[k->to + i] = s->before[out.first + i];
+  if (!k->copied) out.count = list_close(s, k, lane);
+  out.first = k->to;
+  lane_sync();
   if (lane == 0) s->points[k->slot] = out;
 }
 
@@ -133,7 +201,7 @@ KERNEL void list_gather(const ListArrays *s, int task, int lane, double *scratch
  * points it has. */
 typedef struct LoadResult {
   double change, load, energy;
-  int unique, count;
+  int count;
 } LoadResult;
 
 typedef struct PredictArrays {
@@ -158,35 +226,28 @@ KERNEL double predict_force(const PredictArrays *s, const MomentTask *k, const F
   return contact_force_ahead(c, k->stiffness, s->range, apart);
 }
 
-/* Moves the loads; the sums of unique points are those of their own and of their duplicates. */
+/* Moves the loads. */
 KERNEL void predict_loads(const PredictArrays *s, const MomentTask *k, PointRange points, int lane, LoadResult *out) {
   FrictionPoint *f = s->friction + points.first;
   for (int i = lane; i < points.count; i += LANES) {
-    if (i < points.unique) f[i].change = -f[i].sum;
-    double ahead = k->factor[friction_way(&f[i])] * predict_force(s, k, &f[i]);
+    double ahead = points.part * k->factor[friction_way(&f[i])] * predict_force(s, k, &f[i]);
     out->change += fabs(point_move_load(&f[i], ahead, k->weight));
     out->load += f[i].ahead;
-    if (i < points.unique) f[i].sum = f[i].load;
+    out->energy += f[i].load * friction_f0(norm(f[i].displacement), s->eps);
   }
   lane_sync();
-  for (int i = points.unique; i < points.count && lane == 0; i++) f[f[i].unique].sum += f[i].load;
-  lane_sync();
-  for (int i = lane; i < points.unique; i += LANES) {
-    f[i].change += f[i].sum;
-    out->energy += f[i].sum * friction_f0(norm(f[i].displacement), s->eps);
-  }
 }
 
 KERNEL void predict_task(const PredictArrays *s, int task, int lane, double *scratch) {
   const MomentTask *k = &s->task[task];
   PointRange points = points_of(s->points, k->points);
   double sum[(MOMENT_AA + LANES - 1) / LANES], *own = scratch + SPRING_NUMBERS * lane;
-  LoadResult out = {0, 0, 0, points.unique, points.count};
+  LoadResult out = {0, 0, 0, points.count};
   Sym3 none = sym3_zero();
   for (int m = 0; m < (MOMENT_AA + LANES - 1) / LANES; m++) sum[m] = 0;
   if (k->weight > 0) predict_loads(s, k, points, lane, &out);
-  for (int base = 0; base < points.unique && k->weight > 0; base += LANES) {
-    int left = points.unique - base;
+  for (int base = 0; base < points.count && k->weight > 0; base += LANES) {
+    int left = points.count - base;
     const FrictionPoint *f = &s->friction[points.first + base + (lane < left ? lane : 0)];
     if (lane < left) spring_put_friction(own, f, friction_gradient(f, f->change, s->eps), 0, &none);
     moments_gather(scratch, left < LANES ? left : LANES, MOMENT_AA, lane, sum);
@@ -205,7 +266,7 @@ typedef struct CompareArrays {
   const Contact *contact;
   const int *index;
   const PointRange *points;
-  const FrictionPoint *friction;
+  FrictionPoint *friction;
   LoadResult *result; /* by task */
   double range;
 } CompareArrays;
@@ -213,17 +274,19 @@ typedef struct CompareArrays {
 KERNEL void compare_task(const CompareArrays *s, int task, int lane, double *scratch) {
   const ListTask *k = &s->task[task];
   PointRange points = list_before(s->points, k);
-  const FrictionPoint *point = s->friction + points.first;
-  LoadResult out = {0, 0, 0, points.unique, points.count};
-  (void)scratch;
-  for (int i = lane; i < points.count; i += LANES) out.change += point[i].load;
+  Passing pass = passing_of(k, s->contact, s->index, s->friction, points, s->range);
+  LoadResult out = {0, 0, 0, points.count};
+  pass_all(&pass, &points, k, lane, scratch);
+  lane_sync();
+  for (int i = lane; i < pass.count; i += LANES)
+    if (pass.point[i].successor == SUCCESSOR_NONE) out.change += pass.point[i].load;
   for (int item = lane; item < k->contacts * k->ways; item += LANES) {
-    const Contact *c = &s->contact[s->index[k->first + item / k->ways]];
-    int way = k->way[item % k->ways];
-    const FrictionPoint *f =
-        point_find(point, points.count, contact_key(c) | (uint64_t)way << FRICTION_WAY_SHIFT, item);
-    double now = k->factor[way] * contact_force(c, k->stiffness, s->range);
-    out.change += load_difference(now, f ? f->load : 0);
+    int contact = item / k->ways, way = k->way[item % k->ways];
+    if (!contact_rubs(&pass, contact, way)) continue;
+    const FrictionPoint *own = passing_own(&pass, k, item);
+    int lost = own ? -1 : nearest_lost(&pass, way, passing_contact(&pass, contact)->ya);
+    double now = pass.factor[way] * passing_force(&pass, contact);
+    out.change += fabs(now - passed_load(&pass, contact, way, own, lost, false));
     out.load += now;
   }
   out.change = lane_sum(out.change);
@@ -236,6 +299,7 @@ KERNEL void compare_task(const CompareArrays *s, int task, int lane, double *scr
 #ifdef __cplusplus
 extern "C" {
 #endif
+bool list_pass_launch(int tasks, const ListArrays *arrays);
 bool list_launch(int chunks, const ListArrays *arrays);
 bool list_gather_launch(int tasks, const ListArrays *arrays);
 bool predict_launch(int tasks, const PredictArrays *arrays);
@@ -246,6 +310,7 @@ bool compare_launch(int tasks, const CompareArrays *arrays);
 
 /* Defines them: in load.cu for the GPU, in a test for this machine's cores. */
 #define LOAD_LAUNCHES                                                                                                  \
+  LAUNCH_LANES(list_pass, ListArrays, list_pass)                                                                       \
   LAUNCH_CHUNKS(list, ListArrays, list_contact)                                                                        \
   LAUNCH_LANES(list_gather, ListArrays, list_gather)                                                                   \
   LAUNCH_LANES(predict, PredictArrays, predict_task)                                                                   \

@@ -132,7 +132,7 @@ static void task_item(void *context, int k) {
                        .mesh_a = body[p->a].mesh,
                        .mesh_b = body[p->b].mesh,
                        .first = r->contact_first,
-                       .count = r->contacts,
+                       .count = r->acting,
                        .points = cuda_points(s->c, p),
                        .row = {row_of(s, p->a), row_of(s, p->b)},
                        .stiffness = p->stiffness};

@@ -32,6 +32,8 @@ void mesh_set_mass(Mesh *mesh, double thickness, Moments moments);
 bool mesh_build_tree(Mesh *mesh);
 /* Sets mesh->piece; false if memory runs out. */
 bool mesh_find_pieces(Mesh *mesh);
+/* Sets mesh->flat_edge, mesh->short_edge and mesh->sharp_edge; false if memory runs out. */
+bool mesh_find_sharp(Mesh *mesh);
 /* lo and hi of a box in single precision, rounded outward. */
 void box_round(Box box, float *lo, float *hi);
 /* The box of some points, and the distance of the farthest one from the origin. */

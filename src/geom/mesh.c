@@ -131,7 +131,8 @@ AbdStatus mesh_init(Mesh *mesh, const AbdMeshDef *def, AbdError *error) {
                  name, def->triangle_count);
   }
   if (!def->keep_frame && !def->half_space && !find_frame(mesh, def->thickness)) goto out_of_memory;
-  if (!find_mass(mesh, def->thickness) || !mesh_build_tree(mesh) || !mesh_find_pieces(mesh)) goto out_of_memory;
+  if (!find_mass(mesh, def->thickness) || !mesh_build_tree(mesh) || !mesh_find_pieces(mesh) || !mesh_find_sharp(mesh))
+    goto out_of_memory;
   return ABD_OK;
 out_of_memory:
   mesh_destroy(mesh);
@@ -175,5 +176,8 @@ void mesh_destroy(Mesh *mesh) {
   mem_free(mesh->node);
   mem_free(mesh->fan);
   mem_free(mesh->piece);
+  mem_free(mesh->flat_edge);
+  mem_free(mesh->short_edge);
+  mem_free(mesh->sharp_edge);
   memset(mesh, 0, sizeof *mesh);
 }

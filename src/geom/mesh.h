@@ -38,7 +38,11 @@ typedef struct Mesh {
   Element *element; /* in the order of the leaves */
   TreeNode *node;   /* node[0] is the root */
   Fan *fan;
-  int *piece; /* a vertex of each connected piece */
+  unsigned char *flat_edge; /* of each edge: 1 if it lies between two triangles of one plane */
+  float *short_edge;        /* [m] of each vertex: its shortest edge */
+  float *sharp_edge;        /* the same of edges that are not flat; negative if the vertex lies inside a plane face or a
+                               straight edge */
+  int *piece;               /* a vertex of each connected piece */
   int piece_count;
   Box box;          /* of all vertices */
   double radius;    /* farthest vertex from the origin */

@@ -11,6 +11,12 @@
 
 /* ---- Stiffness of barriers: contacts and joint stops (docs/method.md, section 4) ---- */
 
+/* [rad] A smaller angle between two triangles or edges is a rounding error of the mesh. test_sharp */
+#define FLAT_ANGLE 1e-8
+/* [1] A closest point with a smaller weight of a corner lies on the opposite edge or end, up to rounding. test_merge */
+#define SNAP_WEIGHT 1e-9
+/* [ranges] Edge-edge stencils of vertices with shorter edges are all counted. test_merge */
+#define SHARE_LENGTH 2.0
 /* [m/h^2 at y = 1/2] A contact stops what enters the range within a step. test_constant_barrier */
 #define BARRIER_INERTIAS 40.0
 /* [weights at -b' = 1] A body rests near the edge of the range. test_constant_barrier */
@@ -100,8 +106,6 @@
 #define LOAD_ITERATIONS 60
 /* [times] A load grows by no more within an iteration. test_constant_count */
 #define LOAD_GROWTH 2.0
-/* [points] Coinciding points are near each other in the list. Cost alone */
-#define FRICTION_NEIGHBOURS 64
 
 /* ---- Newton's method ---- */
 

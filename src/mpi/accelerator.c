@@ -116,7 +116,7 @@ static Reader reader(void) { return (Reader){.rank = -1}; }
 /* ---- Contacts and energies ---- */
 
 typedef struct EvalRecord {
-  int k, contacts;
+  int k, contacts, acting;
   double barrier, energy, noise, min_gap, min_distance;
 } EvalRecord;
 
@@ -132,7 +132,7 @@ static bool put_evals(Shared *s) {
   for (int k = 0; k < cpu->pairs.count; k++) {
     if (is_soft(cpu, k) || !owns_pair(s, k) || !pair_selected(cpu, k)) continue;
     const Pair *p = pairs_at(&cpu->pairs, k);
-    EvalRecord r = {k, p->contact.count, p->barrier, p->energy_trial, p->noise, p->min_gap, p->min_distance};
+    EvalRecord r = {k, p->contact.count, p->acting, p->barrier, p->energy_trial, p->noise, p->min_gap, p->min_distance};
     if (says_more(&r) && !put(s, &r, sizeof r)) return false;
   }
   return true;
@@ -143,6 +143,7 @@ static bool set_eval(Cpu *cpu, const EvalRecord *r) {
   p->barrier = r->barrier, p->energy_trial = r->energy, p->noise = r->noise;
   p->min_gap = r->min_gap, p->min_distance = r->min_distance;
   p->contact.count = 0;
+  p->acting = r->acting;
   return !r->contacts || pool_extend(&cpu->pairs.store.contact, &p->contact, r->contacts);
 }
 
@@ -264,7 +265,7 @@ static Outcome mpi_cover(void *self, Cpu *cpu) {
 static void advance_task(Cpu *cpu, int k, Pair *p) {
   const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])];
   if (evaluates(cpu, k)) pair_friction_advance(p, &cpu->scene, g->fraction * g->length);
-  if (p->friction_unique) shared_of(cpu)->newer[p->slot] |= NEWER_FRICTION;
+  if (p->friction.count) shared_of(cpu)->newer[p->slot] |= NEWER_FRICTION;
 }
 
 static Outcome mpi_advance(void *self, Cpu *cpu) {
@@ -325,7 +326,7 @@ typedef struct PointRecord {
 
 static bool put_points(Shared *s, const Pair *p) {
   const FrictionPoint *f = pair_friction(p, &s->cpu->scene);
-  for (int i = 0; i < p->friction_unique; i++)
+  for (int i = 0; i < p->friction.count; i++)
     if (!put(s, &(PointRecord){f[i].trial, f[i].displacement, f[i].force}, sizeof(PointRecord))) return false;
   return true;
 }
@@ -333,7 +334,7 @@ static bool put_points(Shared *s, const Pair *p) {
 static bool put_pair(Shared *s, int k, int newer) {
   const Pair *p = pairs_at(&s->cpu->pairs, k);
   FetchRecord r = {k, newer & NEWER_CONTACTS && p->contact.count ? p->contact.count : -1,
-                   newer & NEWER_FRICTION && p->friction_unique ? p->friction_unique : -1};
+                   newer & NEWER_FRICTION && p->friction.count ? p->friction.count : -1};
   if (r.contacts < 0 && r.points < 0) return true;
   if (!put(s, &r, sizeof r)) return false;
   if (r.contacts > 0 && !put(s, pair_contacts(p, &s->cpu->scene), (size_t)r.contacts * sizeof(Contact))) return false;
@@ -354,7 +355,7 @@ static bool put_pairs(Shared *s) {
 
 static void take_points(Reader *in, const ContactScene *scene, const Pair *p) {
   FrictionPoint *f = pair_friction(p, scene);
-  for (int i = 0; i < p->friction_unique; i++) {
+  for (int i = 0; i < p->friction.count; i++) {
     PointRecord r;
     take(in, &r, sizeof r);
     f[i].trial = r.trial, f[i].displacement = r.displacement, f[i].force = r.force;

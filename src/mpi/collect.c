@@ -168,7 +168,7 @@ static bool collect_contacts(Part *s) {
   for (int k = 0; good && k < cpu->pairs.count; k++) {
     const Pair *p = pairs_at(&cpu->pairs, k);
     if (!counts_pair(cpu, k)) continue;
-    for (int i = 0; good && i < p->contact.count; i++) {
+    for (int i = 0; good && i < p->acting; i++) {
       AbdContact c = contact_describe(p, i, &cpu->scene, &w->q.body[p->a], &w->q.body[p->b], w->h2);
       good = part_put(s, &c, sizeof c);
     }

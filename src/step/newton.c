@@ -270,7 +270,8 @@ static Outcome conclude(Step *s, Backend b) {
   for (int e = 0; e < s->islands.listed_count; e++) {
     Island *g = island_listed(&s->islands, e);
     bool last = is_active(g) && g->last && g->fraction == 1;
-    put(&g->whole, last || g->jointed || g->soft || g->residual < DOZE_ABOVE * def->solver.tolerance);
+    bool again = g->lags > 0 && !g->settled; /* loads of bodies that do not take part would not follow */
+    put(&g->whole, last || again || g->jointed || g->soft || g->residual < DOZE_ABOVE * def->solver.tolerance);
     put(&g->stiffen, wants_stiffening(g, def->contact.range));
     put(&g->renew, ends(g));
     put(&g->changed, false);

@@ -70,7 +70,7 @@ void sums_add_pair(Sums *s, const Pair *p, const ContactScene *scene, double h2)
   r->candidates += p->counts.candidates;
   r->distances += p->counts.distances;
   r->ccd_calls += p->counts.ccd_calls;
-  r->contacts += p->contact.count;
+  r->contacts += p->acting;
   r->energy[ABD_TERM_CONTACT] += p->barrier / h2;
   r->energy[ABD_TERM_FRICTION] += (p->energy - p->barrier) / h2;
   if (p->min_distance >= r->min_distance) return;

@@ -300,7 +300,7 @@ KERNEL void merge_crossing(Merge *m, Contact *c) {
     m->feature[f].weight += c->mollifier * (a.part + b.part - both.part);
     if (fades) sum += (a.d1 + b.d1 - both.d1) * feature_barrier(m, f);
   }
-  if (fades) c->mollifier_d1 *= sum / whole;
+  if (fades) c->mollifier_d1 *= whole > 0 ? sum / whole : 0; /* the ends are no nearer than the edges */
 }
 
 /* ---- a pair ---- */

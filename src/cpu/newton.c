@@ -285,8 +285,8 @@ static void find_end_slopes(Cpu *cpu) {
   }
 }
 
-/* The largest speed of each island's Newton step. A speed that is not a number is the largest. */
-static void find_residuals(Cpu *cpu) {
+/* The largest speed of each island's Newton step. */
+static Outcome find_residuals(Cpu *cpu) {
   const Work *w = &cpu->work;
   Islands *s = cpu->islands;
   for (int e = 0; e < s->listed_count; e++) {
@@ -297,10 +297,12 @@ static void find_residuals(Cpu *cpu) {
     int body = cpu->active[k];
     Island *g = &s->island[s->of[body]];
     double speed = block_speed(w, body);
+    if (!isfinite(speed)) return stage_not_finite(cpu->domain ? body : model_whole(cpu->model, body));
     if (speed <= g->residual) continue;
     g->residual = speed;
     g->residual_body = body;
   }
+  return stage_done();
 }
 
 /* First with the elements as they are. If the matrix is not positive definite, it is assembled again with convex
@@ -315,6 +317,6 @@ Outcome cpu_newton(void *backend, Islands *islands, bool *raised) {
   if (again && soft_make_convex(cpu)) outcome = solve_once(cpu, raised);
   if (!stage_failed(outcome)) find_end_slopes(cpu);
   if (!stage_failed(outcome) && cpu->follows) outcome = loads_predict(cpu);
-  if (!stage_failed(outcome)) find_residuals(cpu);
+  if (!stage_failed(outcome)) outcome = find_residuals(cpu);
   return share_islands(cpu, SHARE_RESIDUAL, outcome);
 }

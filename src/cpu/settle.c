@@ -1,235 +1,47 @@
-/* The velocities at the end of a step are made to keep the balance of energy, see step/cluster.h. */
-#include "cpu/cpu.h"
+/* Velocities that keep the balance of energy: memory, the loop over pairs, other processes. See step/settle.h. */
+#include "step/settle.h"
 
 #include <string.h>
 
-#include "base/disjoint.h"
-#include "step/cluster.h"
-#include "step/joint.h"
-#include "step/soft.h"
+#include "cpu/cpu.h"
 
-typedef struct Settle {
-  Cpu *cpu;
-  State *after;
-  int *root;  /* per block: its cluster's first block */
-  int *label; /* per block: index of the cluster with this root; NULL: the root itself */
-  Cluster *cluster;
-  int count; /* of clusters */
-} Settle;
+typedef struct PairWork {
+  const Settle *settle;
+  Partial *part; /* per pair */
+} PairWork;
 
-static void unite(Settle *s, int a, int b) { disjoint_join(s->root, a, b); }
-
-/* The block that represents a body in its cluster: of a soft body the first vertex that is not held. */
-static int block_of(const Model *m, int body) {
-  if (!m->body[body].soft) return body;
-  const Soft *soft = &m->soft[m->body[body].soft - 1];
-  int v = 0;
-  while (v + 1 < soft->vertex_count && !block_moves(m, soft->first + v)) v++;
-  return soft->first + v;
-}
-
-static bool acts(const Pair *p) { return p->contact.count > 0 || p->friction.count > 0 || p->coupled; }
-
-static void unite_all(Settle *s) {
-  const Model *m = s->cpu->model;
-  for (int i = 0; i < m->block_count; i++) s->root[i] = i;
-  for (int k = 0; k < m->soft_count; k++)
-    for (int v = 1; v < m->soft[k].vertex_count; v++) unite(s, m->soft[k].first, m->soft[k].first + v);
-  for (int k = 0; k < m->attachment_count; k++)
-    unite(s, m->attachment[k].body, m->soft[m->attachment[k].soft].first + m->attachment[k].vertex);
-  for (int j = 0; j < m->joint_count; j++) {
-    const Joint *joint = &m->joint[j];
-    int a = joint_body(m, j);
-    for (int e = 0; e < 2; e++)
-      if (a >= 0 && joint->end[e].body >= 0) unite(s, a, joint->end[e].body);
-    for (int e = 0; e < 2 && joint->partner[0] >= 0; e++)
-      if (a >= 0 && joint_body(m, joint->partner[e]) >= 0) unite(s, a, joint_body(m, joint->partner[e]));
-  }
-  for (int k = 0; k < s->cpu->pairs.count; k++) {
-    const Pair *p = pairs_at(&s->cpu->pairs, k);
-    int a = block_of(m, p->a), b = block_of(m, p->b);
-    if (acts(p) && block_moves(m, a) && block_moves(m, b)) unite(s, a, b);
-  }
-}
-
-static Cluster *cluster_of(Settle *s, int block) {
-  int root = disjoint_root(s->root, block);
-  return &s->cluster[s->label ? s->label[root] : root];
-}
-
-/* What is at the other side of a contact or a joint: the world, or a body of the cluster. */
-static void mark_side(const Model *m, Cluster *c, int body) {
-  if (body < 0 || (m->body[body].motion == ABD_MOTION_STATIC && !m->body[body].soft)) c->tied = true;
-  else if (m->body[body].motion == ABD_MOTION_KINEMATIC) c->driven = true;
-}
-
-static void mark_joints(Settle *s) {
-  const Model *m = s->cpu->model;
-  const Work *w = &s->cpu->work;
-  for (int j = 0; j < m->joint_count; j++) {
-    int body = joint_body(m, j);
-    if (body < 0) continue;
-    Cluster *c = cluster_of(s, body);
-    c->jointed = true;
-    if (m->joint[j].partner[0] < 0)
-      for (int e = 0; e < 2; e++) mark_side(m, c, m->joint[j].end[e].body);
-    c->driven |= w->state->joint[j].drive.kind != ABD_DRIVE_NONE;
-    c->touched |= joint_acts_on_flight(m, w->state, j);
-    Jet coordinate;
-    double drive, damping, force;
-    c->sprung |= joint_spring(m, j, w->q.body, w->joint[j].angle, &coordinate, &force);
-    joint_work(w, j, s->after, &drive, &damping);
-    s->cpu->report->work[ABD_WORK_DRIVES] += drive;
-    s->cpu->report->work[ABD_WORK_DAMPING] += damping;
-    c->known += drive + damping;
-    double stored = joint_spring_gain(w, j);
-    c->gain += stored;
-    c->exchange += fabs(stored);
-  }
-}
-
-/* The work of friction, and of surfaces that move against their bodies, into the sums of each pair. */
 static void friction_task(void *context, int k) {
-  Cpu *cpu = context;
-  const Pair *p = pairs_at(&cpu->pairs, k);
-  const Affine *start = cpu->work.state->q.body;
-  double *work = cpu->pair_part[k].sum;
-  if (!acts(p)) return;
-  work[0] = pair_friction_work(p, &cpu->scene) / cpu->work.h2;
-  if (model_drifts(cpu->model, p->a, p->b))
-    work[1] = pair_drift_work(p, &cpu->scene, (Affine[2]){start[p->a], start[p->b]}) / cpu->work.h2;
+  const PairWork *w = context;
+  settle_pair_work(w->settle, k, w->part[k].sum);
 }
 
-/* A surface that moves against its body drives the bodies on it. */
-static void add_friction_work(Settle *s, const Pair *p, const double work[2], Cluster *c) {
-  double friction = work[0], belt = work[1];
-  s->cpu->report->work[ABD_WORK_FRICTION] += friction;
-  c->known += friction;
-  if (!model_drifts(s->cpu->model, p->a, p->b)) return;
-  s->cpu->report->work[ABD_WORK_SCRIPTS] += belt;
-  c->known += belt;
-  c->driven |= p->friction.count > 0;
-}
-
-static void mark_pairs(Settle *s) {
-  const Model *m = s->cpu->model;
-  for (int k = 0; k < s->cpu->pairs.count; k++) {
-    const Pair *p = pairs_at(&s->cpu->pairs, k);
-    if (!acts(p)) continue;
-    const int body[2] = {p->a, p->b};
-    for (int side = 0; side < 2; side++) {
-      if (!block_moves(m, block_of(m, body[side]))) continue;
-      Cluster *c = cluster_of(s, block_of(m, body[side]));
-      c->touched = true;
-      for (int other = 0; other < 2; other++) mark_side(m, c, body[other]);
-    }
-    int block = block_of(m, block_moves(m, block_of(m, p->a)) ? p->a : p->b);
-    if (counts_pair(s->cpu, k)) add_friction_work(s, p, s->cpu->pair_part[k].sum, cluster_of(s, block));
-  }
-}
-
-static void mark_soft(Settle *s) {
-  const Model *m = s->cpu->model;
-  const Work *w = &s->cpu->work;
-  for (int k = 0; k < m->soft_count; k++) {
-    const Soft *soft = &m->soft[k];
-    Cluster *c = cluster_of(s, soft->first);
-    c->touched = true; /* elements damp */
-    for (int v = 0; v < soft->vertex_count; v++) {
-      c->tied |= block_motion(m, soft->first + v) == ABD_MOTION_STATIC;
-      c->driven |= block_motion(m, soft->first + v) == ABD_MOTION_KINEMATIC;
-    }
-    for (int e = 0, n = soft_element_count(soft); e < n; e++)
-      c->gain += soft_elastic_energy(soft, e, w->q) - soft_elastic_energy(soft, e, w->state->q);
-  }
-}
-
-/* The half kick that contact took in the step before acts in this one, see State.taken. If contact has ended, it may
- * raise the energy. Flights of mechanisms are corrected without this. */
-static void mark_taken(const Work *w, int i, Cluster *c) {
-  if (block_is_vertex(w->model, i) || w->model->body[i].jointed) return;
-  if (norm_sq(w->state->taken[i]) > 0) c->touched = c->tied = true;
-}
-
-static void add_block(Settle *s, int i) {
-  const Work *w = &s->cpu->work;
-  double *work = s->cpu->report->work, gravity, forces;
-  Cluster *c = cluster_of(s, i);
-  if (block_motion(w->model, i) == ABD_MOTION_DYNAMIC) {
-    if (!block_is_vertex(w->model, i) && w->model->body[i].freedom.rotations == 1) c->jointed = c->tied = true;
-    mark_taken(w, i, c);
-    cluster_add(c, w, i, s->after);
-    cluster_given_work(w, i, s->after, &gravity, &forces);
-    work[ABD_WORK_GRAVITY] += gravity;
-    work[ABD_WORK_FORCES] += forces;
-    work[ABD_WORK_DAMPING] += cluster_drag_work(w, i, s->after);
-    return;
-  }
-  double script = cluster_script_work(w, i);
-  c->driven = true;
-  c->known += script;
-  work[ABD_WORK_SCRIPTS] += script;
-}
-
-static void close_cluster(Settle *s, Cluster *c, bool counts) {
-  c->keeps_spin = s->cpu->model->def.integrator == ABD_INTEGRATOR_RIGID;
-  cluster_close(c);
-  bool acted_on = c->touched || c->driven;
-  if (counts) s->cpu->report->work[acted_on ? ABD_WORK_IMPACTS : ABD_WORK_RESIDUAL] += cluster_rest(c);
-}
-
-/* Numbers the clusters that have a body here. */
-static void number_clusters(Settle *s) {
-  const Model *m = s->cpu->model;
-  s->label = s->root + m->block_count;
-  for (int i = 0; i < m->block_count; i++) s->label[i] = -1;
-  for (int k = 0; k < m->moving_count; k++) {
-    int *label = &s->label[disjoint_root(s->root, m->moving[k])];
-    if (*label < 0) *label = s->count++;
-  }
-}
-
-static bool find_clusters(Settle *s) {
-  Cpu *cpu = s->cpu;
+static bool find_clusters(Cpu *cpu, Settle *s) {
   const Domain *d = cpu->domain;
   int blocks = cpu->model->block_count;
   if (!mem_reserve((void **)&cpu->cluster_root, &cpu->cluster_root_capacity, d ? 2 * blocks : blocks, sizeof(int)))
     return false;
   s->root = cpu->cluster_root;
+  s->label = d ? s->root + blocks : NULL;
   s->count = d ? 0 : blocks;
-  unite_all(s);
+  settle_unite(s);
   if (d && !d->unite(d->self, s->root)) return false;
-  if (d) number_clusters(s);
+  if (d) settle_number(s);
   if (!mem_reserve((void **)&cpu->cluster, &cpu->cluster_capacity, s->count, sizeof(Cluster))) return false;
   s->cluster = cpu->cluster;
   if (s->count) memset(s->cluster, 0, (size_t)s->count * sizeof *s->cluster);
   return true;
 }
 
-static void close_clusters(Settle *s) {
-  const Model *m = s->cpu->model;
-  for (int i = 0; i < m->block_count; i++)
-    if (s->label ? s->label[i] >= 0 : s->root[i] == i)
-      close_cluster(s, &s->cluster[s->label ? s->label[i] : i], is_own(s->cpu, i));
-}
-
 bool settle_velocities(Cpu *cpu, State *after) {
-  const Model *m = cpu->model;
-  Settle s = {.cpu = cpu, .after = after};
-  if (!reserve_pair_parts(cpu) || !find_clusters(&s)) return false;
-  parallel_for(cpu->threads, cpu->pairs.count, 32, friction_task, cpu);
-  mark_joints(&s);
-  mark_pairs(&s);
-  mark_soft(&s);
-  for (int k = 0; k < m->moving_count; k++)
-    if (is_own(cpu, m->moving[k])) add_block(&s, m->moving[k]);
+  Settle s = {.work = &cpu->work, .pairs = &cpu->pairs, .scene = &cpu->scene, .report = cpu->report, .after = after};
+  s.own = cpu->domain ? cpu->domain->own : NULL;
+  if (!reserve_pair_parts(cpu) || !find_clusters(cpu, &s)) return false;
+  parallel_for(cpu->threads, cpu->pairs.count, 32, friction_task, &(PairWork){&s, cpu->pair_part});
+  settle_add_joints(&s);
+  for (int k = 0; k < cpu->pairs.count; k++) settle_add_pair(&s, k, cpu->pair_part[k].sum, counts_pair(cpu, k));
+  settle_add_soft(&s);
+  settle_add_blocks(&s);
   if (cpu->domain && !cpu->domain->clusters(cpu->domain->self, s.root, s.label, s.cluster)) return false;
-  close_clusters(&s);
-  for (int k = 0; k < m->moving_count; k++) {
-    int i = m->moving[k];
-    const Cluster *c = cluster_of(&s, i);
-    if (is_own(cpu, i) && block_motion(m, i) == ABD_MOTION_DYNAMIC && cluster_changes(c))
-      node_put(m, after->rate, i, cluster_rate(c, &cpu->work, i, after));
-  }
+  settle_close(&s);
   return true;
 }

@@ -175,7 +175,7 @@ Cpu *cpu_create(const Model *model) {
   cpu->move = mem_alloc((size_t)model->linkage.linked_count, sizeof(Affine));
   if (!ok || !pairs_init(&cpu->pairs, cpu->threads) || !work_init(&cpu->work, model) ||
       !broad_init(&cpu->broad, model) || !system_init(&cpu->system, model, false) ||
-      !system_init(&cpu->closing, model, true) || !flight_init(&cpu->flight, model) || !cpu->active || !cpu->diagonal ||
+      !system_init(&cpu->closing, model, true) || !flight_init(cpu) || !cpu->active || !cpu->diagonal ||
       !cpu->end_slope || !cpu->body_part || !cpu->move || !cpu->path_length || !cpu->left) {
     cpu_destroy(cpu);
     return NULL;
@@ -194,7 +194,7 @@ void cpu_destroy(void *backend) {
   segments_destroy(&cpu->body_pairs);
   system_destroy(&cpu->system);
   system_destroy(&cpu->closing);
-  flight_destroy(&cpu->flight);
+  mechanism_destroy(&cpu->flight);
   for (int k = 0; cpu->surface && k < cpu->model->soft_count; k++) surface_destroy(&cpu->surface[k]);
   for (int k = 0; cpu->coupling && k < cpu->model->soft_count; k++) mem_free(cpu->coupling[k].edge);
   if (cpu->domain) cpu->domain->destroy(cpu->domain->self); /* the model is its own */

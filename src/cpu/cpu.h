@@ -10,9 +10,7 @@
 #include "cpu/accelerator.h"
 #include "cpu/domain.h"
 #include "cpu/system.h"
-#include "linear/anderson.h"
-#include "step/joint.h"
-#include "step/stage.h"
+#include "step/mechanism.h"
 
 /* Sums and extremes over a chunk of an island's bodies or pairs, or of one of them. A loop over items stores those of
  * each, since its data is in the cache of the thread that computed it; the sums of a chunk then read little. */
@@ -28,37 +26,6 @@ typedef struct SoftCoupling {
   int (*edge)[2]; /* blocks */
   int count;
 } SoftCoupling;
-
-/* An equation of a joint that is not linear, at the poses of the factor. */
-typedef struct FlightRow {
-  Jet jet;
-  int joint, index;
-  double stiffness, open;
-} FlightRow;
-
-enum { FLIGHT_NUMBERS = sizeof(Affine) / sizeof(double) };
-
-/* Flights of jointed blocks, see cpu/flight.c. Arrays are per such block. */
-typedef struct JointedFlight {
-  int *block, count;
-  int *index;        /* by block: its place in these arrays, -1 if it has no joint */
-  int *mechanism;    /* first of the blocks that joints connect it to */
-  int *size;         /* of the first block: number of blocks of the mechanism */
-  bool *live, *open; /* of the first block: in the system; its impulses were not found */
-  bool *factored;    /* blocks of the last factor, and the serial that the system had then */
-  int64_t factor;
-  double *left;       /* of the first block: what is left to close, relative to the blocks' sizes */
-  double *x, *change; /* impulses of the joints on each block, then of each row along itself; their last correction */
-  Anderson anderson;
-  Flight *base, *flight;    /* without and with the impulses */
-  Affine *from, *pose;      /* poses at the start and at the end of the flight, then rates */
-  Affine *move, *metric_at; /* the last correction; poses of the metric in the factor */
-  Affine *force;            /* [N] of linear joints in this step */
-  FlightRow *row;
-  double *row_force; /* [N] in this step */
-  int row_count;
-  double duration; /* of a part of the flight */
-} JointedFlight;
 
 typedef struct Cpu {
   const Model *model;
@@ -92,10 +59,11 @@ typedef struct Cpu {
   System system;  /* Newton's */
   System closing; /* of jointed bodies by themselves */
   JointedFlight flight;
-  Affine *move;  /* per linked block: a correction that closes joints */
-  bool follows;  /* loads of friction follow in a selected island */
-  bool analyzed; /* the pattern of Newton's system was found; false if memory was out */
-  int *active;   /* blocks of Newton's system */
+  int64_t flight_factor; /* serial that `closing` had after the last factor of a flight */
+  Affine *move;          /* per linked block: a correction that closes joints */
+  bool follows;          /* loads of friction follow in a selected island */
+  bool analyzed;         /* the pattern of Newton's system was found; false if memory was out */
+  int *active;           /* blocks of Newton's system */
   int active_count;
   double *end_slope;       /* by active stiff body: gradient . last direction */
   double *diagonal;        /* 12x12 per moving stiff body */
@@ -133,7 +101,7 @@ Outcome trial_since(Cpu *cpu, AbdStage stage, double t0); /* t0: the time now, a
 Outcome cpu_accept(void *backend, Islands *islands);
 Outcome cpu_adjust(void *backend, Islands *islands); /* adjust.c */
 Outcome cpu_finish(void *backend, const Islands *islands, State *after);
-Outcome cpu_reactions(void *backend, Affine *force); /* reaction.c */
+Outcome cpu_reactions(void *backend, Affine *force);
 Outcome cpu_find_near(void *backend, Nodes q, NearPair *found);
 size_t cpu_contacts(const void *backend, AbdContact *contact, size_t capacity);
 
@@ -219,18 +187,9 @@ bool bend_solve(Cpu *cpu);
 /* close.c: linear joints at q + direction in the selected islands that retract: changes the directions. */
 Outcome close_joints(Cpu *cpu);
 
-/* flight.c: targets of jointed blocks, and their rates after the step. */
-bool flight_init(JointedFlight *flight, const Model *model); /* false if memory is out */
-void flight_destroy(JointedFlight *flight);
-/* [N] the generalised force of its linear joints in flight. */
-Affine flight_force(const JointedFlight *flight, int block);
+/* flight.c: the linear solve for flights of mechanisms (step/mechanism.h). */
+bool flight_init(Cpu *cpu); /* false if memory is out */
 Outcome flight_targets(Cpu *cpu);
-Outcome flight_rates(Cpu *cpu, State *after);
-/* The same without the kicks of springs. */
-Outcome flight_project(Cpu *cpu, State *after);
-
-/* impact.c: velocities after impacts with restitution. */
-Outcome bounce(Cpu *cpu, State *after);
 
 /* settle.c: velocities after the step that keep the balance of energy. False if memory is out. */
 bool settle_velocities(Cpu *cpu, State *after);

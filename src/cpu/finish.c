@@ -3,7 +3,9 @@
 
 #include "contact/describe.h"
 #include "contact/law.h"
+#include "step/bounce.h"
 #include "step/joint.h"
+#include "step/reaction.h"
 #include "step/report.h"
 #include "step/soft.h"
 
@@ -148,14 +150,19 @@ Outcome cpu_finish(void *backend, const Islands *islands, State *after) {
   if (cpu->accelerator && cpu->accelerator->finish && !stage_failed(outcome))
     outcome = cpu->accelerator->finish(cpu->accelerator_self, cpu);
   if (!stage_failed(outcome)) outcome = finish_bodies(&f);
-  if (!stage_failed(outcome)) outcome = bounce(cpu, after);
-  if (!stage_failed(outcome)) outcome = flight_rates(cpu, after);
+  if (!stage_failed(outcome)) outcome = bounce(&cpu->work, &cpu->pairs, &cpu->scene, &cpu->flight, after);
+  if (!stage_failed(outcome)) outcome = mechanism_rates(&cpu->flight, after);
   if (!stage_failed(outcome)) outcome = stage_from(settle_velocities(cpu, after));
   for (int j = 0; j < m->joint_count; j++) joint_finish(&cpu->work, j, after);
   if (!stage_failed(outcome)) outcome = stage_from(save_memory(&f) && save_touches(&f) && sum_all(&f));
   if (cpu->domain) outcome = cpu->domain->finish(cpu->domain->self, cpu, after, outcome);
   if (!stage_failed(outcome)) cpu->broken_off = false;
   return outcome;
+}
+
+Outcome cpu_reactions(void *backend, Affine *force) {
+  Cpu *cpu = backend;
+  return stage_from(reactions_find(&cpu->work, &cpu->pairs, &cpu->scene, &cpu->flight, cpu->threads, force));
 }
 
 size_t cpu_contacts(const void *backend, AbdContact *contact, size_t capacity) {

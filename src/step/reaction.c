@@ -1,12 +1,10 @@
-/* Forces in linear joints, which are eliminated from the unknowns: the multipliers mu of their rows C with
- * C^T mu = g / h^2, where g is the gradient of all other energies by the linked bodies. At the solution g is in the
- * span of the rows, so that least squares find mu. If rows are redundant, it is the smallest such mu. Tested in
- * tests/test_joint_physics.c. */
-#include "cpu/cpu.h"
+/* Forces in linear joints, see step/reaction.h. */
+#include "step/reaction.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "linear/block_cholesky.h"
 #include "linear/block_edge.h"
 #include "step/joint.h"
 #include "step/soft.h"
@@ -50,9 +48,8 @@ static double inverse_dot(const Body *b, const Affine *x, const Affine *y) {
 /* ---- Soft bodies in contact with, or attached to, linked bodies ---- */
 
 /* Adds the forces of contacts on linked vertices. */
-static void add_springs(const Cpu *cpu, const Pair *p, Affine *gradient) {
-  const Linkage *l = &cpu->model->linkage;
-  const Spring *s = pair_springs(p, &cpu->scene);
+static void add_springs(const Linkage *l, const Pair *p, const ContactScene *scene, Affine *gradient) {
+  const Spring *s = pair_springs(p, scene);
   for (int k = 0; k < p->spring.count; k++)
     for (int i = 0; i < s[k].count; i++) {
       if (!linkage_of(l, s[k].vertex[i])) continue;
@@ -62,8 +59,8 @@ static void add_springs(const Cpu *cpu, const Pair *p, Affine *gradient) {
 }
 
 /* Adds the forces of elements on attached vertices. */
-static void add_soft_elements(Cpu *cpu, const Soft *soft, Affine *gradient) {
-  const Linkage *l = &cpu->model->linkage;
+static void add_soft_elements(const Work *w, const Soft *soft, Affine *gradient) {
+  const Linkage *l = &w->model->linkage;
   SoftTerm t;
   for (int e = 0, n = soft_element_count(soft); e < n; e++) {
     int v[4], count;
@@ -71,7 +68,7 @@ static void add_soft_elements(Cpu *cpu, const Soft *soft, Affine *gradient) {
     soft_element_vertices(soft, e, v, &count);
     for (int k = 0; k < count; k++) linked |= linkage_of(l, v[k]) != NULL;
     if (!linked) continue;
-    soft_term(&cpu->work, soft, e, cpu->work.q, false, &t);
+    soft_term(w, soft, e, w->q, false, &t);
     for (int k = 0; k < t.count; k++)
       if (linkage_of(l, t.body[k])) {
         Vec3 *g = &gradient[l->of_body[t.body[k]]].n[0];
@@ -93,46 +90,12 @@ static void add_attached_gradients(const Model *m, Affine *gradient) {
   }
 }
 
-/* The gradient of all energies except linear joints at the step's last poses. */
-static void gather_gradients(Cpu *cpu, Affine *gradient) {
-  const Work *w = &cpu->work;
-  const Model *m = cpu->model;
-  JointForce force[JOINT_FORCES];
-  const Linkage *l = &m->linkage;
-  for (int k = 0; k < l->linked_count; k++) {
-    Affine q = node_pose(m, w->q, l->linked[k].body);
-    gradient[k] = body_gradient(w, l->linked[k].body, &q);
-    if (cpu->flight.count) /* the joints have acted in flight, too */
-      gradient[k] = affine_add_scaled(gradient[k], w->h2, flight_force(&cpu->flight, l->linked[k].body));
-  }
-  for (int k = 0; k < cpu->pairs.count; k++) {
-    Pair *p = pairs_at(&cpu->pairs, k);
-    bool a = linkage_of(l, p->a), b = linkage_of(l, p->b);
-    if (!(a || b || p->soft) || (p->contact.count == 0 && p->friction.count == 0)) continue;
-    pair_assemble(p, &cpu->scene, &w->q.body[p->a], &w->q.body[p->b]);
-    if (p->failed) continue;
-    for (int i = 0; i < 4; i++) {
-      Vec3 *ga = a ? &gradient[l->of_body[p->a]].n[i] : NULL, *gb = b ? &gradient[l->of_body[p->b]].n[i] : NULL;
-      if (ga) *ga = add(*ga, pair_moment_sums(p, &cpu->scene)->ga[i]);
-      if (gb) *gb = add(*gb, pair_moment_sums(p, &cpu->scene)->gb[i]);
-    }
-    if (p->soft) add_springs(cpu, p, gradient);
-  }
-  for (int j = 0; j < m->joint_count; j++) {
-    int count = joint_forces(w, j, w->q.body, force);
-    for (int f = 0; f < count; f++)
-      for (int x = 0; x < force[f].jet.count; x++) {
-        const LinkedBody *linked = linkage_of(l, force[f].jet.body[x]);
-        Affine *g = linked ? &gradient[linked - l->linked] : NULL;
-        if (g) *g = affine_add_scaled(*g, force[f].slope, force[f].jet.gradient[x]);
-      }
-  }
-  for (int k = 0; m->attachment_count && k < m->soft_count; k++) add_soft_elements(cpu, &m->soft[k], gradient);
-  add_attached_gradients(m, gradient);
-}
-
 typedef struct Reactions {
-  Cpu *cpu;
+  const Work *work;
+  const Pairs *pairs;
+  const ContactScene *scene;
+  const JointedFlight *flight;
+  int threads;
   Affine *gradient; /* per linked block */
   Row (*row)[12];
   int *size, *joint; /* of each block */
@@ -142,6 +105,54 @@ typedef struct Reactions {
   int edge_count, edge_capacity;
   double *right;
 } Reactions;
+
+static void add_bodies(Reactions *r) {
+  const Work *w = r->work;
+  const Linkage *l = &w->model->linkage;
+  for (int k = 0; k < l->linked_count; k++) {
+    Affine q = node_pose(w->model, w->q, l->linked[k].body);
+    r->gradient[k] = body_gradient(w, l->linked[k].body, &q);
+    if (r->flight->count) /* the joints have acted in flight, too */
+      r->gradient[k] = affine_add_scaled(r->gradient[k], w->h2, mechanism_force(r->flight, l->linked[k].body));
+  }
+}
+
+static void add_pair(Reactions *r, Pair *p) {
+  const Work *w = r->work;
+  const Linkage *l = &w->model->linkage;
+  bool a = linkage_of(l, p->a), b = linkage_of(l, p->b);
+  if (!(a || b || p->soft) || (p->contact.count == 0 && p->friction.count == 0)) return;
+  pair_assemble(p, r->scene, &w->q.body[p->a], &w->q.body[p->b]);
+  if (p->failed) return;
+  for (int i = 0; i < 4; i++) {
+    Vec3 *ga = a ? &r->gradient[l->of_body[p->a]].n[i] : NULL, *gb = b ? &r->gradient[l->of_body[p->b]].n[i] : NULL;
+    if (ga) *ga = add(*ga, pair_moment_sums(p, r->scene)->ga[i]);
+    if (gb) *gb = add(*gb, pair_moment_sums(p, r->scene)->gb[i]);
+  }
+  if (p->soft) add_springs(l, p, r->scene, r->gradient);
+}
+
+static void add_joint(Reactions *r, int j) {
+  const Linkage *l = &r->work->model->linkage;
+  JointForce force[JOINT_FORCES];
+  int count = joint_forces(r->work, j, r->work->q.body, force);
+  for (int f = 0; f < count; f++)
+    for (int x = 0; x < force[f].jet.count; x++) {
+      const LinkedBody *linked = linkage_of(l, force[f].jet.body[x]);
+      Affine *g = linked ? &r->gradient[linked - l->linked] : NULL;
+      if (g) *g = affine_add_scaled(*g, force[f].slope, force[f].jet.gradient[x]);
+    }
+}
+
+/* The gradient of all energies except linear joints at the step's last poses. */
+static void gather_gradients(Reactions *r) {
+  const Model *m = r->work->model;
+  add_bodies(r);
+  for (int k = 0; k < r->pairs->count; k++) add_pair(r, pairs_at(r->pairs, k));
+  for (int j = 0; j < m->joint_count; j++) add_joint(r, j);
+  for (int k = 0; m->attachment_count && k < m->soft_count; k++) add_soft_elements(r->work, &m->soft[k], r->gradient);
+  add_attached_gradients(m, r->gradient);
+}
 
 typedef struct Incidence {
   int body, block;
@@ -211,7 +222,7 @@ static bool solve_rows(Reactions *r, const Model *m, BlockCholesky *solver) {
     product(r, m, r->edge[e][0], r->edge[e][1], block);
     block_cholesky_add_edge(solver, e, block);
   }
-  if (block_cholesky_factor(solver, r->cpu->threads) < 0) return false;
+  if (block_cholesky_factor(solver, r->threads) < 0) return false;
   block_cholesky_solve(solver, r->right, r->right);
   return true;
 }
@@ -227,31 +238,36 @@ static bool allocate(Reactions *r, const Model *m) {
   return r->gradient && r->row && r->size && r->joint && r->at && r->right;
 }
 
-Outcome cpu_reactions(void *backend, Affine *force) {
-  Cpu *cpu = backend;
-  const Model *m = cpu->model;
-  Reactions r = {.cpu = cpu};
-  BlockCholesky *solver = block_cholesky_create();
+/* Lists the joints with linear rows. */
+static void list_rows(Reactions *r, const Model *m) {
   int at = 0;
-  memset(force, 0, (size_t)m->joint_count * sizeof *force);
-  bool ok = solver && allocate(&r, m);
-  for (int j = 0; ok && j < m->joint_count; j++) {
-    int count = joint_rows(&m->joint[j], r.row[r.block_count]);
+  for (int j = 0; j < m->joint_count; j++) {
+    int count = joint_rows(&m->joint[j], r->row[r->block_count]);
     if (count == 0) continue;
-    r.joint[r.block_count] = j;
-    r.size[r.block_count] = count;
-    r.at[r.block_count++] = at;
+    r->joint[r->block_count] = j;
+    r->size[r->block_count] = count;
+    r->at[r->block_count++] = at;
     at += count;
   }
+}
+
+bool reactions_find(const Work *work, const Pairs *pairs, const ContactScene *scene, const JointedFlight *flight,
+                    int threads, Affine *force) {
+  const Model *m = work->model;
+  Reactions r = {.work = work, .pairs = pairs, .scene = scene, .flight = flight, .threads = threads};
+  BlockCholesky *solver = block_cholesky_create();
+  memset(force, 0, (size_t)m->joint_count * sizeof *force);
+  bool ok = solver && allocate(&r, m);
+  if (ok) list_rows(&r, m);
   if (ok && r.block_count > 0) {
-    gather_gradients(cpu, r.gradient);
+    gather_gradients(&r);
     ok = find_edges(&r, m) && solve_rows(&r, m, solver);
   }
   for (int b = 0; ok && b < r.block_count; b++)
     for (int i = 0; i < r.size[b]; i++)
-      force[r.joint[b]] = affine_add_scaled(force[r.joint[b]], r.right[r.at[b] + i] / cpu->work.h2, r.row[b][i].end[0]);
+      force[r.joint[b]] = affine_add_scaled(force[r.joint[b]], r.right[r.at[b] + i] / work->h2, r.row[b][i].end[0]);
   if (solver) block_cholesky_destroy(solver);
   void *array[] = {r.gradient, r.row, r.size, r.joint, r.at, r.edge, r.right};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
-  return stage_from(ok);
+  return ok;
 }

@@ -1,12 +1,12 @@
-/* Restitution over all pairs, see step/impact.h. */
-#include "step/impact.h"
+/* Restitution over all pairs, see step/bounce.h. */
+#include "step/bounce.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/cpu.h"
 #include "kernel/constant.h"
+#include "step/impact.h"
 
 /* The contacts between two mechanisms, which are resolved together. A body without joints is its own mechanism; all
  * that does not give way is one. */
@@ -17,7 +17,10 @@ typedef struct Meeting {
 } Meeting;
 
 typedef struct Bounce {
-  Cpu *cpu;
+  const Work *work;
+  const Pairs *pairs;
+  const ContactScene *scene;
+  JointedFlight *flight;
   State *after;
   Twist *twist;  /* per body */
   bool *shocked; /* per body */
@@ -29,9 +32,7 @@ typedef struct Bounce {
 } Bounce;
 
 static int side_of(const Bounce *b, int body) {
-  const JointedFlight *f = &b->cpu->flight;
-  if (b->cpu->model->body[body].motion != ABD_MOTION_DYNAMIC) return -1;
-  return f->count && f->index[body] >= 0 ? f->block[f->mechanism[f->index[body]]] : body;
+  return b->work->model->body[body].motion == ABD_MOTION_DYNAMIC ? mechanism_of(b->flight, body) : -1;
 }
 
 static int compare_meetings(const void *x, const void *y) {
@@ -44,29 +45,28 @@ static int compare_meetings(const void *x, const void *y) {
 static bool takes_part(const Pair *p) { return p->acting > 0 && !p->soft; }
 
 static bool bounces(const Bounce *b) {
-  for (int k = 0; k < b->cpu->pairs.count; k++) {
-    const Pair *p = pairs_at(&b->cpu->pairs, k);
-    if (takes_part(p) && model_restitution(b->cpu->model, p->a, p->b) > 0) return true;
+  for (int k = 0; k < b->pairs->count; k++) {
+    const Pair *p = pairs_at(b->pairs, k);
+    if (takes_part(p) && model_restitution(b->work->model, p->a, p->b) > 0) return true;
   }
   return false;
 }
 
 static bool add_impacts(Bounce *b, Meeting *m) {
-  Cpu *cpu = b->cpu;
-  const Pair *p = pairs_at(&cpu->pairs, m->pair);
-  const Contact *contact = pair_contacts(p, &cpu->scene);
+  const Pair *p = pairs_at(b->pairs, m->pair);
+  const Contact *contact = pair_contacts(p, b->scene);
   m->first = b->impact_count;
   if (!mem_reserve((void **)&b->impact, &b->impact_capacity, b->impact_count + p->acting, sizeof(Impact))) return false;
   for (int c = 0; c < p->acting; c++)
-    if (contact[c].weight > 0) b->impact[b->impact_count++] = impact_of(&cpu->work, p, &contact[c]);
+    if (contact[c].weight > 0) b->impact[b->impact_count++] = impact_of(b->work, p, &contact[c]);
   m->count = b->impact_count - m->first;
   return true;
 }
 
 static bool find_meetings(Bounce *b) {
   int count = 0;
-  for (int k = 0; k < b->cpu->pairs.count; k++) {
-    const Pair *p = pairs_at(&b->cpu->pairs, k);
+  for (int k = 0; k < b->pairs->count; k++) {
+    const Pair *p = pairs_at(b->pairs, k);
     if (!takes_part(p)) continue;
     int x = side_of(b, p->a), y = side_of(b, p->b);
     b->meeting[count++] = (Meeting){.side = {x < y ? x : y, x < y ? y : x}, .pair = k};
@@ -82,17 +82,17 @@ static bool find_meetings(Bounce *b) {
 }
 
 static void shock(Bounce *b, const Impact *i) {
-  for (int side = 0; side < 2; side++) b->shocked[i->body[side]] |= impact_gives_way(b->cpu->model, i->body[side]);
+  for (int side = 0; side < 2; side++) b->shocked[i->body[side]] |= impact_gives_way(b->work->model, i->body[side]);
 }
 
 /* Bodies whose surfaces would approach faster than the threshold without contact, and bounce. */
 static bool find_shocked(Bounce *b) {
-  const Model *m = b->cpu->model;
+  const Model *m = b->work->model;
   bool any = false;
   for (int i = 0; i < m->body_count; i++) {
     if (m->body[i].soft) continue;
-    b->twist[i] = m->body[i].motion == ABD_MOTION_DYNAMIC ? impact_free_twist(&b->cpu->work, i)
-                                                          : impact_twist(&b->cpu->work, i, &b->after->rate.body[i]);
+    b->twist[i] = m->body[i].motion == ABD_MOTION_DYNAMIC ? impact_free_twist(b->work, i)
+                                                          : impact_twist(b->work, i, &b->after->rate.body[i]);
   }
   for (int k = 0; k < b->impact_count; k++) {
     const Impact *i = &b->impact[k];
@@ -105,8 +105,8 @@ static bool find_shocked(Bounce *b) {
 
 /* Joints pass a blow on at once: all bodies of a mechanism are shocked if one is. Returns whether others were. */
 static bool shock_mechanisms(Bounce *b) {
-  const JointedFlight *f = &b->cpu->flight;
-  const Model *m = b->cpu->model;
+  const JointedFlight *f = b->flight;
+  const Model *m = b->work->model;
   bool any = false;
   for (int k = 0; k < f->count; k++)
     if (!block_is_vertex(m, f->block[k]) && b->shocked[f->block[k]]) b->struck[f->mechanism[k]] = true;
@@ -120,7 +120,7 @@ static bool shock_mechanisms(Bounce *b) {
 
 /* Bodies that a blow reached through others are shocked, too. */
 static void spread_shocks(Bounce *b) {
-  const Work *w = &b->cpu->work;
+  const Work *w = b->work;
   for (bool again = true; again;) {
     again = shock_mechanisms(b);
     for (int k = 0; k < b->impact_count; k++) {
@@ -134,22 +134,20 @@ static void spread_shocks(Bounce *b) {
 
 /* The others keep the velocities that the solve gave. */
 static void set_twists(Bounce *b) {
-  const Model *m = b->cpu->model;
+  const Model *m = b->work->model;
   for (int i = 0; i < m->body_count; i++)
-    if (!m->body[i].soft && !b->shocked[i]) b->twist[i] = impact_twist(&b->cpu->work, i, &b->after->rate.body[i]);
+    if (!m->body[i].soft && !b->shocked[i]) b->twist[i] = impact_twist(b->work, i, &b->after->rate.body[i]);
 }
-
-static bool is_jointed(const Bounce *b, int body) { return b->cpu->flight.count && b->cpu->flight.index[body] >= 0; }
 
 /* Velocities of jointed bodies after their joints' impulses. */
 static Outcome project(Bounce *b) {
-  const JointedFlight *f = &b->cpu->flight;
-  const Model *m = b->cpu->model;
-  const Work *w = &b->cpu->work;
+  const JointedFlight *f = b->flight;
+  const Model *m = b->work->model;
+  const Work *w = b->work;
   for (int k = 0; k < f->count; k++)
     if (!block_is_vertex(m, f->block[k]) && m->body[f->block[k]].motion == ABD_MOTION_DYNAMIC)
       b->after->rate.body[f->block[k]] = impact_rate(w, f->block[k], &b->twist[f->block[k]]);
-  Outcome outcome = flight_project(b->cpu, b->after);
+  Outcome outcome = mechanism_project(b->flight, b->after);
   for (int k = 0; k < f->count && !stage_failed(outcome); k++) {
     int i = f->block[k];
     if (block_is_vertex(m, i) || m->body[i].motion != ABD_MOTION_DYNAMIC) continue;
@@ -199,8 +197,8 @@ static void go(Bounce *b, Impact *impact, int count, const Impact *last, const T
     i->friction_impulse =
         add_scaled(last[c].friction_impulse, length, sub(i->friction_impulse, last[c].friction_impulse));
   }
-  for (int i = 0; i < b->cpu->model->body_count; i++) {
-    if (b->cpu->model->body[i].soft) continue;
+  for (int i = 0; i < b->work->model->body_count; i++) {
+    if (b->work->model->body[i].soft) continue;
     b->twist[i].v = add_scaled(before[i].v, length, sub(b->twist[i].v, before[i].v));
     b->twist[i].w = add_scaled(before[i].w, length, sub(b->twist[i].w, before[i].w));
   }
@@ -211,7 +209,7 @@ static Outcome resolve_jointed(Bounce *b, Impact *impact, int count, Twist *befo
   Outcome outcome = stage_from(last != NULL);
   for (int round = 0; !stage_failed(outcome) && round < IMPACT_ROUNDS; round++) {
     if (round > 0 && miss(impact, count, b->twist) < IMPACT_JOINTED * fastest) break;
-    memcpy(before, b->twist, (size_t)b->cpu->model->body_count * sizeof *before);
+    memcpy(before, b->twist, (size_t)b->work->model->body_count * sizeof *before);
     memcpy(last, impact, (size_t)count * sizeof *last);
     impact_resolve(impact, count, b->twist, fastest);
     outcome = project(b);
@@ -229,7 +227,7 @@ static Outcome resolve(Bounce *b, const Meeting *m, Twist *before, bool *any) {
   for (int c = 0; c < m->count; c++)
     for (int side = 0; side < 2; side++) {
       shocked |= b->shocked[impact[c].body[side]];
-      joints |= is_jointed(b, impact[c].body[side]);
+      joints |= mechanism_has(b->flight, impact[c].body[side]);
     }
   if (!shocked) return stage_done();
   double fastest = impact_aim(impact, m->count, b->twist, b->threshold);
@@ -247,7 +245,7 @@ static Outcome resolve_all(Bounce *b, Twist *before) {
   for (int sweep = 0; any && sweep < IMPACT_SWEEPS; sweep++) {
     any = false;
     for (int k = 0; k < b->meeting_count; k++) {
-      Outcome outcome = stage_poll(b->cpu->model);
+      Outcome outcome = stage_poll(b->work->model);
       if (!stage_failed(outcome)) outcome = resolve(b, &b->meeting[k], before, &any);
       if (stage_failed(outcome)) return outcome;
     }
@@ -257,8 +255,8 @@ static Outcome resolve_all(Bounce *b, Twist *before) {
 
 /* Bodies that bounced fly: the half step of forces at the end is theirs. */
 static void put_velocities(Bounce *b) {
-  const Model *m = b->cpu->model;
-  const Work *w = &b->cpu->work;
+  const Model *m = b->work->model;
+  const Work *w = b->work;
   for (int i = 0; i < m->body_count; i++) {
     if (!b->shocked[i] || m->body[i].motion != ABD_MOTION_DYNAMIC || !(b->twist[i].inverse_mass > 0)) continue;
     b->after->rate.body[i] = impact_rate(w, i, &b->twist[i]);
@@ -266,15 +264,16 @@ static void put_velocities(Bounce *b) {
   }
 }
 
-Outcome bounce(Cpu *cpu, State *after) {
-  const Model *m = cpu->model;
+Outcome bounce(const Work *work, const Pairs *pairs, const ContactScene *scene, JointedFlight *flight, State *after) {
+  const Model *m = work->model;
   size_t bodies = (size_t)m->body_count;
-  Bounce b = {.cpu = cpu, .after = after, .threshold = impact_threshold(m)};
+  Bounce b = {.work = work, .pairs = pairs, .scene = scene, .flight = flight, .after = after};
+  b.threshold = impact_threshold(m);
   if (!m->has_restitution || !bounces(&b)) return stage_done();
   b.twist = mem_zeroed(bodies, sizeof(Twist));
   b.shocked = mem_zeroed(bodies, sizeof(bool));
-  b.meeting = mem_alloc((size_t)cpu->pairs.count, sizeof(Meeting));
-  b.struck = mem_zeroed((size_t)cpu->flight.count + 1, sizeof(bool));
+  b.meeting = mem_alloc((size_t)pairs->count, sizeof(Meeting));
+  b.struck = mem_zeroed((size_t)flight->count + 1, sizeof(bool));
   Twist *before = mem_zeroed(bodies, sizeof(Twist));
   Outcome outcome = stage_from(b.twist && b.shocked && b.struck && b.meeting && before && find_meetings(&b));
   if (!stage_failed(outcome) && find_shocked(&b)) {

@@ -1,0 +1,236 @@
+/* Mechanisms: memory, and corrections by the joints. See step/mechanism.h. */
+#include "step/mechanism.h"
+
+#include <string.h>
+
+#include "base/disjoint.h"
+#include "kernel/constant.h"
+#include "kernel/rigid.h"
+#include "step/flight.h"
+
+int mechanism_of(const JointedFlight *f, int block) {
+  return mechanism_has(f, block) ? f->block[f->mechanism[f->index[block]]] : block;
+}
+
+Affine mechanism_force(const JointedFlight *f, int block) { return f->force[f->index[block]]; }
+
+/* ---- memory ---- */
+
+/* Impulses are compared in the metric of inertia. */
+static void set_weights(JointedFlight *f, const Model *m) {
+  for (int i = 0; i < f->anderson.size; i++) f->anderson.weight[i] = 0;
+  for (int k = 0; k < f->count; k++) {
+    double mass = block_mass(m, f->block[k]), r = block_mesh(m, f->block[k])->radius;
+    for (int i = 0; i < FLIGHT_NUMBERS; i++)
+      f->anderson.weight[FLIGHT_NUMBERS * k + i] = i < 3 ? 1 / mass : 1 / (mass * r * r);
+  }
+}
+
+static void unite(JointedFlight *f, int a, int b) {
+  if (a < 0 || b < 0 || f->index[a] < 0 || f->index[b] < 0) return;
+  disjoint_join(f->mechanism, f->index[a], f->index[b]);
+}
+
+/* Blocks that joints or attachments connect form a mechanism; `mechanism` of each is its first block. */
+static void find_mechanisms(JointedFlight *f, const Model *m) {
+  for (int k = 0; k < f->count; k++) f->mechanism[k] = k;
+  for (int j = 0; j < m->joint_count; j++) {
+    const Joint *joint = &m->joint[j];
+    unite(f, joint->end[0].body, joint->end[1].body);
+    if (joint->partner[0] < 0) continue;
+    const Joint *a = &m->joint[joint->partner[0]], *b = &m->joint[joint->partner[1]];
+    for (int x = 0; x < 2; x++)
+      for (int y = 0; y < 2; y++) unite(f, a->end[x].body, b->end[y].body);
+  }
+  for (int k = 0; k < m->attachment_count; k++)
+    unite(f, m->attachment[k].body, m->soft[m->attachment[k].soft].first + m->attachment[k].vertex);
+  for (int k = 0; k < f->count; k++) f->mechanism[k] = disjoint_root(f->mechanism, k);
+  for (int k = 0; k < f->count; k++) f->size[f->mechanism[k]]++;
+}
+
+static bool allocate(JointedFlight *f, const Model *m, int count) {
+  size_t n = (size_t)count, rows = (size_t)f->row_count, numbers = FLIGHT_NUMBERS * n + rows;
+  Affine **affine_array[] = {&f->from, &f->pose, &f->move, &f->metric_at, &f->force};
+  int **int_array[] = {&f->block, &f->mechanism, &f->size};
+  bool good = anderson_init(&f->anderson, (int)numbers);
+  for (int k = 0; k < ARRAY_COUNT(affine_array); k++)
+    good = (*affine_array[k] = mem_zeroed(n, sizeof(Affine))) != NULL && good;
+  for (int k = 0; k < ARRAY_COUNT(int_array); k++) good = (*int_array[k] = mem_zeroed(n, sizeof(int))) != NULL && good;
+  f->index = mem_alloc((size_t)m->block_count, sizeof(int));
+  f->base = mem_zeroed(n, sizeof(Flight));
+  f->flight = mem_zeroed(n, sizeof(Flight));
+  f->live = mem_zeroed(n, sizeof(bool));
+  f->factored = mem_zeroed(n, sizeof(bool));
+  f->open = mem_zeroed(n, sizeof(bool));
+  f->left = mem_zeroed(n, sizeof(double));
+  f->row = mem_zeroed(rows, sizeof *f->row);
+  f->row_force = mem_zeroed(rows, sizeof(double));
+  f->x = mem_zeroed(numbers, sizeof(double));
+  f->change = mem_zeroed(numbers, sizeof(double));
+  return good && f->index && f->base && f->flight && f->open && f->live && f->factored && f->left && f->row &&
+         f->row_force && f->x && f->change;
+}
+
+bool mechanism_init(JointedFlight *f, Work *work, int threads, const ClosingSystem *system, void *system_self) {
+  const Model *m = work->model;
+  int count = 0;
+  *f = (JointedFlight){.work = work, .threads = threads, .system = system, .system_self = system_self};
+  if (m->def.integrator != ABD_INTEGRATOR_RIGID) return true;
+  for (int s = 0; s < m->moving_count; s++) count += block_is_jointed(m, m->moving[s]);
+  for (int j = 0; j < m->joint_count; j++) f->row_count += m->joint[j].row_count;
+  if (!allocate(f, m, count)) return false;
+  for (int i = 0; i < m->block_count; i++) f->index[i] = -1;
+  for (int s = 0; s < m->moving_count; s++) {
+    int block = m->moving[s];
+    if (!block_is_jointed(m, block)) continue;
+    f->index[block] = f->count;
+    f->block[f->count++] = block;
+  }
+  find_mechanisms(f, m);
+  set_weights(f, m);
+  return true;
+}
+
+void mechanism_destroy(JointedFlight *f) {
+  void *array[] = {f->block, f->index,     f->mechanism, f->size, f->live,     f->factored, f->open,
+                   f->left,  f->x,         f->change,    f->base, f->flight,   f->from,     f->pose,
+                   f->move,  f->metric_at, f->force,     f->row,  f->row_force};
+  for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
+  anderson_destroy(&f->anderson);
+  memset(f, 0, sizeof *f);
+}
+
+/* ---- the system of the live mechanisms ---- */
+
+/* The equations that are not linear, at the given poses of all bodies. */
+static void set_rows(JointedFlight *f, const Affine *body) {
+  int count = 0;
+  for (int j = 0; j < f->work->model->joint_count && f->row_count; j++) {
+    Jet jet[JOINT_ROWS];
+    joint_follow(f->work, j, body);
+    for (int r = 0, n = joint_open_rows(f->work, j, body, jet); r < n; r++)
+      f->row[count++] = (FlightRow){jet[r], j, r, FLIGHT_STIFFNESS * f->work->model->joint[j].mass, 0};
+  }
+}
+
+/* Does the system still have the factor at these poses, of all live blocks? */
+static bool is_factored(const JointedFlight *f, const Affine *at) {
+  if (!f->system->is_valid(f->system_self)) return false;
+  for (int k = 0; k < f->count; k++)
+    if (mechanism_lives(f, k) && !(f->factored[k] && memcmp(&f->metric_at[k], &at[k], sizeof *at) == 0)) return false;
+  return true;
+}
+
+Outcome mechanism_factor(JointedFlight *f, const Affine *at, const Affine *body) {
+  if (is_factored(f, at)) return stage_done();
+  set_rows(f, body);
+  for (int k = 0; k < f->count; k++) {
+    f->factored[k] = mechanism_lives(f, k);
+    if (f->factored[k]) f->metric_at[k] = at[k];
+  }
+  return f->system->factor(f->system_self, f);
+}
+
+void mechanism_metric(const JointedFlight *f, int k, double h[144]) {
+  flight_metric(f->work, f->block[k], &f->metric_at[k], h);
+}
+
+void mechanism_row_matrix(const FlightRow *row, int x, int y, double h[144]) {
+  const double *a = &row->jet.gradient[x].n[0].x, *b = &row->jet.gradient[y].n[0].x;
+  for (int j = 0; j < 12; j++)
+    for (int i = 0; i < 12; i++) h[12 * j + i] = row->stiffness * a[i] * b[j];
+}
+
+void mechanism_set_right(JointedFlight *f, const Affine *vector, bool rates) {
+  const Linkage *l = &f->work->model->linkage;
+  f->system->clear_right(f->system_self);
+  for (int k = 0; k < f->count; k++) {
+    const LinkedBody *linked = mechanism_lives(f, k) ? linkage_of(l, f->block[k]) : NULL;
+    if (linked) linkage_read(linked, &vector[k], f->work->unknown + 12 * (linked - l->linked));
+  }
+  for (int k = 0; k < f->count; k++) {
+    if (!mechanism_lives(f, k)) continue;
+    const LinkedBody *linked = linkage_of(l, f->block[k]);
+    f->move[k] = affine_sub(vector[k], vector[k]);
+    if (!linked) continue;
+    Affine given = linkage_pose(l, linked, f->work->unknown);
+    if (rates) given = affine_sub(given, linked->offset);
+    Affine off = affine_sub(vector[k], given);
+    Affine right = flight_metric_times(f->work, f->block[k], &f->metric_at[k], &off);
+    f->move[k] = affine_sub(given, vector[k]);
+    f->system->add_right(f->system_self, f->block[k], &right);
+  }
+}
+
+/* open: of the vector itself, while the unknowns start from the linkage's vector. */
+void mechanism_add_row(JointedFlight *f, FlightRow *row, double open) {
+  const Jet *jet = &row->jet;
+  row->open = open;
+  for (int x = 0; x < jet->count; x++) open += affine_dot(&jet->gradient[x], &f->move[f->index[jet->body[x]]]);
+  for (int x = 0; x < jet->count; x++) {
+    Affine zero = affine_sub(jet->gradient[x], jet->gradient[x]);
+    Affine right = affine_add_scaled(zero, -row->stiffness * open, jet->gradient[x]);
+    f->system->add_right(f->system_self, jet->body[x], &right);
+  }
+}
+
+double mechanism_size(const JointedFlight *f, int block, const Affine *d) {
+  double r = block_mesh(f->work->model, block)->radius, sum = norm_sq(d->n[0]) / (r * r);
+  for (int i = 1; i < 4; i++) sum += norm_sq(d->n[i]);
+  return sqrt(sum);
+}
+
+void mechanism_solve(JointedFlight *f) {
+  f->system->solve(f->system_self);
+  for (int k = 0; k < f->count; k++) f->left[k] = 0;
+  for (int k = 0; k < f->count; k++) {
+    if (!mechanism_lives(f, k)) continue;
+    f->move[k] = affine_add_scaled(f->move[k], 1, f->system->solution(f->system_self, f->block[k]));
+    double size = mechanism_size(f, f->block[k], &f->move[k]), *left = &f->left[f->mechanism[k]];
+    if (!(size <= *left)) *left = size; /* also if it is not a number */
+  }
+}
+
+/* What the last correction pushed along row r. */
+static double row_push(const JointedFlight *f, int r) {
+  const Jet *jet = &f->row[r].jet;
+  double open = f->row[r].open;
+  for (int x = 0; x < jet->count; x++) open += affine_dot(&jet->gradient[x], &f->move[f->index[jet->body[x]]]);
+  return f->row[r].stiffness * open;
+}
+
+static void change_task(void *context, int k) {
+  JointedFlight *f = context;
+  if (!mechanism_lives(f, k)) return;
+  Affine force = flight_metric_times(f->work, f->block[k], &f->metric_at[k], &f->move[k]);
+  *mechanism_change(f, k) = affine_add_scaled(*mechanism_change(f, k), 1 / f->duration, force);
+}
+
+void mechanism_set_changes(JointedFlight *f) {
+  memset(f->change, 0, (size_t)f->anderson.size * sizeof(double));
+  for (int r = 0; r < f->row_count; r++)
+    if (mechanism_row_lives(f, &f->row[r])) *mechanism_row_impulse(f, f->change, r) = row_push(f, r) / f->duration;
+  parallel_for(f->threads, f->count, 32, change_task, f);
+}
+
+/* Those along rows are not forces of linear joints. */
+void mechanism_add_forces(JointedFlight *f) {
+  for (int k = 0; k < f->count; k++)
+    if (mechanism_lives(f, k)) f->force[k] = affine_add_scaled(f->force[k], 1 / f->work->h, *mechanism_impulse(f, k));
+  for (int r = 0; r < f->row_count; r++) {
+    if (!mechanism_row_lives(f, &f->row[r])) continue;
+    double force = *mechanism_row_impulse(f, f->x, r) / f->work->h;
+    f->row_force[r] += force;
+    for (int x = 0; x < f->row[r].jet.count; x++) {
+      Affine *sum = &f->force[f->index[f->row[r].jet.body[x]]];
+      *sum = affine_add_scaled(*sum, force, f->row[r].jet.gradient[x]);
+    }
+  }
+}
+
+double mechanism_open(const JointedFlight *f) {
+  double most_left = 0;
+  for (int k = 0; k < f->count; k++)
+    if (mechanism_lives(f, k) && !(f->left[k] <= most_left)) most_left = isfinite(f->left[k]) ? f->left[k] : INFINITY;
+  return most_left;
+}

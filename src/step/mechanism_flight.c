@@ -1,0 +1,264 @@
+/* Flights of mechanisms, and their velocities at the end of the step. See step/mechanism.h. */
+#include "step/mechanism.h"
+
+#include <string.h>
+
+#include "kernel/constant.h"
+#include "kernel/rigid.h"
+#include "step/flight.h"
+
+static void fly_task(void *context, int k) {
+  JointedFlight *f = context;
+  if (!mechanism_lives(f, k)) return;
+  f->flight[k] = f->base[k];
+  flight_push(f->work, f->block[k], &f->from[k], mechanism_impulse(f, k), 1, &f->flight[k]);
+  f->pose[k] = flight_pose(f->work, f->block[k], &f->from[k], f->flight[k], f->duration);
+}
+
+static void put_poses(JointedFlight *f) {
+  for (int k = 0; k < f->count; k++)
+    if (mechanism_lives(f, k)) node_put(f->work->model, f->work->target, f->block[k], f->pose[k]);
+}
+
+static void open_rows(JointedFlight *f) {
+  Jet jet[JOINT_ROWS];
+  for (int r = 0; r < f->row_count; r++) {
+    if (!mechanism_row_lives(f, &f->row[r])) continue;
+    joint_open_rows(f->work, f->row[r].joint, f->work->target.body, jet);
+    mechanism_add_row(f, &f->row[r], jet[f->row[r].index].value);
+  }
+}
+
+/* One round: fly, close, push. Impulses of equations that are not linear act along their gradients at the start. */
+static void round_of(JointedFlight *f) {
+  parallel_for(f->threads, f->count, 16, fly_task, f);
+  put_poses(f);
+  mechanism_set_right(f, f->pose, false);
+  open_rows(f);
+  mechanism_solve(f);
+  mechanism_set_changes(f);
+}
+
+/* Kicks of soft springs at poses of all bodies, `at` those of the jointed blocks. */
+static void kick_springs(JointedFlight *f, const Affine *body, const Affine *at, double time, Flight *flight) {
+  const Model *m = f->work->model;
+  Jet s;
+  double force;
+  for (int j = 0; j < m->joint_count; j++) {
+    if (!joint_spring(m, j, body, f->work->state->joint[j].angle, &s, &force)) continue;
+    for (int x = 0; x < s.count; x++) {
+      int k = f->index[s.body[x]];
+      if (!mechanism_lives(f, k)) continue;
+      Affine zero = affine_sub(s.gradient[x], s.gradient[x]), push = affine_add_scaled(zero, force, s.gradient[x]);
+      flight_push(f->work, s.body[x], &at[k], &push, time, &flight[k]);
+    }
+  }
+}
+
+/* The last correction displaces the blocks, with its impulse: they move as if they flew again, to second order. It
+ * is rigid at the poses of the metric. At the end its turn alone is taken, so that no strain accumulates. */
+static void take_last_move(JointedFlight *f) {
+  for (int k = 0; k < f->count; k++) {
+    if (!mechanism_lives(f, k)) continue;
+    f->pose[k] = affine_add_scaled(f->pose[k], 1, body_turned(f->work->model, f->block[k], &f->pose[k], &f->move[k]));
+    flight_push(f->work, f->block[k], &f->from[k], mechanism_change(f, k), 1, &f->flight[k]);
+  }
+  for (int i = 0; i < f->anderson.size; i++) f->x[i] += f->change[i];
+}
+
+/* One part of the flight from the poses `from`. Mechanisms whose impulses are not found have left > FLIGHT_OPEN. */
+static Outcome fly_part(JointedFlight *f, double kick) {
+  Affine *start = f->work->direction.body;
+  for (int k = 0; k < f->count; k++)
+    if (!block_is_vertex(f->work->model, f->block[k])) start[f->block[k]] = f->from[k];
+  kick_springs(f, start, f->from, kick, f->base);
+  memset(f->x, 0, (size_t)f->anderson.size * sizeof(double));
+  anderson_begin(&f->anderson);
+  double first = 0, open = 0;
+  Outcome outcome = mechanism_factor(f, f->from, start);
+  if (stage_failed(outcome)) return outcome;
+  for (int round = 0; round < FLIGHT_ROUNDS && !interrupted(f->work->model->interrupt); round++) {
+    round_of(f);
+    open = mechanism_open(f);
+    if (round == 0) first = open;
+    if (open <= FLIGHT_OPEN || (round >= FLIGHT_TRIAL && !(open < FLIGHT_PROGRESS * first))) break;
+    anderson_step(&f->anderson, f->x, f->change);
+  }
+  take_last_move(f);
+  mechanism_add_forces(f);
+  return stage_done();
+}
+
+static void begin_flight(JointedFlight *f) {
+  for (int k = 0; k < f->count; k++) {
+    if (!mechanism_lives(f, k)) continue;
+    f->force[k] = affine_sub(f->force[k], f->force[k]);
+    f->from[k] = node_pose(f->work->model, f->work->state->q, f->block[k]);
+    f->base[k] = flight_begin(f->work, f->block[k], f->duration);
+  }
+  for (int r = 0; r < f->row_count; r++)
+    if (mechanism_row_lives(f, &f->row[r])) f->row_force[r] = 0;
+}
+
+static Outcome fly_parts(JointedFlight *f, int parts) {
+  const Work *w = f->work;
+  f->duration = w->h / parts;
+  begin_flight(f);
+  for (int part = 0; part < parts; part++) {
+    for (int k = 0; k < f->count && part > 0; k++) {
+      if (!mechanism_lives(f, k)) continue;
+      f->from[k] = f->pose[k];
+      f->base[k] = flight_continue(w, f->block[k], f->flight[k], f->duration);
+    }
+    Outcome outcome = fly_part(f, part > 0 ? f->duration : 0.5 * f->duration);
+    if (!stage_failed(outcome)) outcome = stage_poll(f->work->model);
+    if (stage_failed(outcome)) return outcome;
+    if (!(mechanism_open(f) <= FLIGHT_OPEN)) break;
+  }
+  put_poses(f);
+  if (parts > 1) kick_springs(f, w->target.body, f->pose, 0.5 * (f->duration - w->h), f->flight);
+  return stage_done();
+}
+
+/* The mechanisms that are done keep their flights. */
+static void keep_flights(JointedFlight *f) {
+  for (int k = 0; k < f->count; k++) {
+    int block = f->block[k];
+    if (!mechanism_lives(f, k) || !(f->left[f->mechanism[k]] <= FLIGHT_OPEN) || block_is_vertex(f->work->model, block))
+      continue;
+    f->work->flight[block] = flight_end(f->work, block, f->flight[k], f->duration);
+  }
+}
+
+/* Live mechanisms that are open and may fly in so many parts; scripts are known at the ends of steps alone. */
+static bool choose_open(JointedFlight *f, int parts) {
+  bool any = false;
+  for (int k = 0; k < f->count; k++) {
+    if (f->mechanism[k] != k || !f->live[k]) continue;
+    f->live[k] = !(f->left[k] <= FLIGHT_OPEN) && parts * f->size[k] <= FLIGHT_PARTS && parts <= FLIGHT_PARTS;
+  }
+  for (int k = 0; k < f->count; k++)
+    if (block_motion(f->work->model, f->block[k]) != ABD_MOTION_DYNAMIC) f->live[f->mechanism[k]] = false;
+  for (int k = 0; k < f->count; k++) any |= f->mechanism[k] == k && f->live[k];
+  return any;
+}
+
+/* The others are closed at the end of a free flight, as contacts are: stable, and with a loss of energy. */
+static Outcome close_open(JointedFlight *f, const bool *open) {
+  Work *w = f->work;
+  bool any = false;
+  for (int k = 0; k < f->count; k++) any |= f->live[k] = open[k];
+  if (!any) return stage_done();
+  f->duration = w->h;
+  begin_flight(f);
+  memset(f->x, 0, (size_t)f->anderson.size * sizeof(double));
+  kick_springs(f, w->state->q.body, f->from, 0.5 * w->h, f->base);
+  parallel_for(f->threads, f->count, 16, fly_task, f);
+  put_poses(f);
+  for (int k = 0; k < f->count; k++) f->from[k] = f->pose[k];
+  for (int round = 1;; round++) {
+    Outcome outcome = mechanism_factor(f, f->pose, w->target.body);
+    if (!stage_failed(outcome)) outcome = stage_poll(f->work->model);
+    if (stage_failed(outcome)) return outcome;
+    mechanism_set_right(f, f->pose, false);
+    open_rows(f);
+    mechanism_solve(f);
+    bool again = mechanism_open(f) > TURN_SMALL && round < FLIGHT_ROUNDS;
+    for (int k = 0; k < f->count; k++) {
+      if (!mechanism_lives(f, k)) continue;
+      Affine move = again ? body_retract(f->work->model, f->block[k], &f->pose[k], f->move[k]) : f->move[k];
+      f->pose[k] = affine_add_scaled(f->pose[k], 1, move);
+    }
+    put_poses(f);
+    if (!again) break;
+  }
+  for (int k = 0; k < f->count; k++)
+    if (mechanism_lives(f, k) && !block_is_vertex(f->work->model, f->block[k]))
+      w->flight[f->block[k]] = flight_closed(w, f->block[k], f->flight[k], &f->from[k], &f->pose[k]);
+  return stage_done();
+}
+
+/* A flight whose impulses are not found, because blocks turn too far in it, is made in shorter parts. */
+Outcome mechanism_targets(JointedFlight *f) {
+  if (f->count == 0) return stage_done();
+  for (int k = 0; k < f->count; k++) f->live[k] = true, f->open[k] = false;
+  for (int parts = 1;; parts *= 2) {
+    Outcome outcome = fly_parts(f, parts);
+    if (stage_failed(outcome)) return outcome;
+    keep_flights(f);
+    for (int k = 0; k < f->count; k++)
+      if (f->live[k]) f->open[k] = f->mechanism[k] == k && !(f->left[k] <= FLIGHT_OPEN);
+    if (!choose_open(f, 2 * parts)) break;
+  }
+  return close_open(f, f->open);
+}
+
+/* ---- velocities at the end ---- */
+
+/* The rate of a block after the impulses of its joints; scripts keep theirs. */
+static void rate_task(void *context, int k) {
+  JointedFlight *f = context;
+  if (block_motion(f->work->model, f->block[k]) != ABD_MOTION_DYNAMIC) return;
+  f->flight[k] = f->base[k];
+  flight_push(f->work, f->block[k], &f->from[k], mechanism_impulse(f, k), 1, &f->flight[k]);
+  f->pose[k] = flight_rate(f->work, f->block[k], &f->from[k], f->flight[k]);
+}
+
+static double row_rate(const JointedFlight *f, const Jet *row) {
+  double sum = 0;
+  for (int x = 0; x < row->count; x++) sum += affine_dot(&row->gradient[x], &f->pose[f->index[row->body[x]]]);
+  return sum;
+}
+
+/* One round; returns what the rates violate, relative to the largest rate. */
+static double rate_round(JointedFlight *f) {
+  double largest = 0;
+  parallel_for(f->threads, f->count, 32, rate_task, f);
+  for (int k = 0; k < f->count; k++) largest = most(largest, mechanism_size(f, f->block[k], &f->pose[k]));
+  mechanism_set_right(f, f->pose, true);
+  for (int r = 0; r < f->row_count; r++) mechanism_add_row(f, &f->row[r], row_rate(f, &f->row[r].jet));
+  mechanism_solve(f);
+  mechanism_set_changes(f);
+  return largest > 0 ? mechanism_open(f) / largest : 0;
+}
+
+static void read_rates(JointedFlight *f, const State *after, double kick) {
+  const Model *m = f->work->model;
+  for (int k = 0; k < f->count; k++) {
+    int i = f->block[k];
+    f->live[k] = true;
+    f->from[k] = node_pose(m, f->work->q, i);
+    f->pose[k] = node_vector(m, after->rate, i);
+    f->base[k] = (Flight){.v = f->pose[k].n[0]};
+    if (!block_is_vertex(m, i))
+      f->base[k].l = spin_momentum(affine_linear(&f->from[k]), affine_linear(&f->pose[k]), m->body[i].second);
+  }
+  if (kick > 0) kick_springs(f, f->work->q.body, f->from, kick, f->base);
+}
+
+static Outcome project(JointedFlight *f, State *after, double kick) {
+  Work *w = f->work;
+  if (f->count == 0) return stage_done();
+  read_rates(f, after, kick);
+  Outcome outcome = mechanism_factor(f, f->from, w->q.body);
+  if (stage_failed(outcome)) return outcome;
+  f->duration = 1;
+  memset(f->x, 0, (size_t)f->anderson.size * sizeof(double));
+  anderson_begin(&f->anderson);
+  for (int round = 0; round < FLIGHT_ROUNDS; round++) {
+    double left = rate_round(f);
+    outcome = stage_poll(f->work->model);
+    if (stage_failed(outcome)) return outcome;
+    if (left <= FLIGHT_OPEN) break;
+    anderson_step(&f->anderson, f->x, f->change);
+  }
+  mechanism_add_forces(f);
+  for (int k = 0; k < f->count; k++)
+    if (block_motion(f->work->model, f->block[k]) == ABD_MOTION_DYNAMIC)
+      node_put(f->work->model, after->rate, f->block[k], f->pose[k]);
+  for (int r = 0; r < f->row_count; r++) w->joint[f->row[r].joint].flight[f->row[r].index] = f->row_force[r];
+  return stage_done();
+}
+
+Outcome mechanism_rates(JointedFlight *f, State *after) { return project(f, after, 0.5 * f->work->h); }
+Outcome mechanism_project(JointedFlight *f, State *after) { return project(f, after, 0); }

@@ -101,8 +101,11 @@ static void descend(Finder *f, int a, Box box, int ib) {
   if (!box_overlap(box, node_box(nb))) return;
   for (int k = 0; nb->element_count == 0 && k < 2; k++) descend(f, a, box, nb->left + k);
   q->pair->counts.box_tests += nb->element_count;
-  for (int j = nb->first; j < nb->first + nb->element_count; j++)
-    if (box_overlap(box, query_posed_b(q, j).box)) add_meeting(f, a, j);
+  for (int j = nb->first; j < nb->first + nb->element_count; j++) {
+    Posed b;
+    query_pose_b(q, j, &b);
+    if (box_overlap(box, b.box)) add_meeting(f, a, j);
+  }
 }
 
 static void find_by_tree(Finder *f) {
@@ -139,8 +142,9 @@ static void gather_b(Finder *f, Box volume, int ib, Part *part) {
   for (int k = 0; nb->element_count == 0 && k < 2; k++) gather_b(f, volume, nb->left + k, part);
   q->pair->counts.box_tests += nb->element_count;
   for (int j = nb->first; j < nb->first + nb->element_count; j++) {
-    Box box = query_posed_b(q, j).box;
-    if (box_overlap(volume, box)) part_add(f, part, j, box);
+    Posed b;
+    query_pose_b(q, j, &b);
+    if (box_overlap(volume, b.box)) part_add(f, part, j, b.box);
   }
 }
 
@@ -214,8 +218,9 @@ void query_otherwise(Query *query, AbdDetection detection) {
   else find_by_overlap(&f, detection == ABD_DETECTION_IAABB_3 ? 3 : 1);
   if (f.count > 1) qsort(f.meeting, (size_t)f.count, sizeof *f.meeting, compare_meetings);
   for (int k = 0; k < f.count && !pair_stops(query->pair, query->scene); k++) {
-    Posed a, b = query_posed_b(query, f.meeting[k].b);
+    Posed a, b;
     query_pose(query, f.meeting[k].a, &a);
+    query_pose_b(query, f.meeting[k].b, &b);
     query->meet(query, &a, &b);
   }
   if (f.starved) query->pair->failed = true;

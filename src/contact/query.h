@@ -35,11 +35,13 @@ struct Query {
   Posed posed[LEAF_MAX];
   Spans posed_span;
   int posed_leaf, posed_count;
+  unsigned posed_set; /* bit k: posed[k] is valid */
 };
 
 /* Poses an element of a. Its box contains its path and is inflated by the radius. */
 void query_pose(const Query *query, int element, Posed *posed);
-Posed query_posed_b(const Query *query, int element);
+/* The same of b, whose boxes are not inflated. */
+void query_pose_b(const Query *query, int element, Posed *posed);
 /* Computes the boxes of an element's vertices and edges and inflates them by the radius. */
 void query_boxes(Posed *posed);
 void query_inflate(Posed *posed, double radius);

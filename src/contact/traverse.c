@@ -1,78 +1,104 @@
 /* Dual traversal of two meshes' trees in b's rest frame. Each test compares the box of one node with the eight boxes of
  * a fan of the other mesh. Boxes are in single precision; the reach includes its rounding. Tested in
  * tests/test_contact.c. */
-#include <string.h>
-
 #include "contact/query.h"
 
-typedef int Int8 __attribute__((vector_size(32), aligned(4)));
-typedef signed char Char8 __attribute__((vector_size(8)));
+#ifdef __aarch64__
+#include <arm_neon.h>
+#endif
+
+/* One register of lanes. GCC keeps wider vectors in memory and computes them lane by lane. */
+#ifdef __AVX__
+#define LANE_BYTES 32
+#else
+#define LANE_BYTES 16
+#endif
+typedef float Floats __attribute__((vector_size(LANE_BYTES), aligned(4), may_alias));
+typedef int Ints __attribute__((vector_size(LANE_BYTES)));
+enum { LANES = LANE_BYTES / sizeof(float), PARTS = FAN_WIDTH / LANES };
 
 typedef struct Span {
   float lo[3], hi[3];
 } Span;
 
-/* The set lanes, as bytes of a word. */
-static uint64_t lanes(Int8 set, int count) {
-  Char8 bytes = __builtin_convertvector(set, Char8);
-  uint64_t word;
-  memcpy(&word, &bytes, sizeof word);
-  return count < FAN_WIDTH ? word & (((uint64_t)1 << (8 * count)) - 1) : word;
+static Floats part_of(const Float8 *v, int part) { return ((const Floats *)v)[part]; }
+static Floats *part_at(Float8 *v, int part) { return (Floats *)v + part; }
+
+/* Bit k: lane k is set. */
+static unsigned set_lanes(Ints set) {
+#if defined __AVX__
+  return (unsigned)__builtin_ia32_movmskps256((Floats)set);
+#elif defined __aarch64__
+  const Ints weight = {1, 2, 4, 8};
+  return (unsigned)vaddvq_s32((int32x4_t)(set & weight));
+#else
+  unsigned bits = 0;
+  for (int k = 0; k < LANES; k++) bits |= (unsigned)(set[k] & 1) << k;
+  return bits;
+#endif
 }
 
-/* Removes the first set lane from a word that is not zero and returns it. */
-static int next_lane(uint64_t *word) {
-  int lane = __builtin_ctzll(*word) / 8;
-  *word &= ~((uint64_t)0xff << (8 * lane));
+/* Bit k: box k of the first `count` meets the box from lo to hi. */
+static unsigned boxes_meet(const Float8 own_lo[3], const Float8 own_hi[3], int count, const float lo[3],
+                           const float hi[3]) {
+  unsigned bits = 0;
+  for (int p = 0; p < PARTS; p++) {
+    Ints meets = (part_of(&own_lo[0], p) <= hi[0]) & (part_of(&own_hi[0], p) >= lo[0]);
+    for (int k = 1; k < 3; k++) meets &= (part_of(&own_lo[k], p) <= hi[k]) & (part_of(&own_hi[k], p) >= lo[k]);
+    bits |= set_lanes(meets) << (p * LANES);
+  }
+  return bits & ((1u << count) - 1);
+}
+
+static unsigned fan_meets(const Fan *fan, const float lo[3], const float hi[3]) {
+  return boxes_meet(fan->lo, fan->hi, fan->count, lo, hi);
+}
+
+/* Removes the first lane from a set that is not empty and returns it. */
+static int next_lane(unsigned *set) {
+  int lane = __builtin_ctz(*set);
+  *set &= *set - 1;
   return lane;
 }
 
-static uint64_t fan_meets(const Fan *fan, const float lo[3], const float hi[3]) {
-  Int8 meets = (fan->lo[0] <= hi[0]) & (fan->hi[0] >= lo[0]);
-  for (int k = 1; k < 3; k++) meets &= (fan->lo[k] <= hi[k]) & (fan->hi[k] >= lo[k]);
-  return lanes(meets, fan->count);
-}
-
-static uint64_t spans_meet(const Spans *s, int count, const TreeNode *n) {
-  Int8 meets = (s->lo[0] <= n->hi[0]) & (s->hi[0] >= n->lo[0]);
-  for (int k = 1; k < 3; k++) meets &= (s->lo[k] <= n->hi[k]) & (s->hi[k] >= n->lo[k]);
-  return lanes(meets, count);
-}
-
-static Float8 choose(Int8 first, Float8 x, Float8 y) { return (Float8)((first & (Int8)x) | (~first & (Int8)y)); }
-
-static void pose_once(const Affine *t, const Fan *fan, float reach, Spans *out) {
-  Float8 c[3], h[3];
+static void pose_part(const Affine *t, const Fan *fan, float reach, int p, Spans *out) {
+  Floats c[3], h[3];
   for (int k = 0; k < 3; k++) {
-    c[k] = 0.5f * (fan->lo[k] + fan->hi[k]);
-    h[k] = 0.5f * (fan->hi[k] - fan->lo[k]);
+    Floats lo = part_of(&fan->lo[k], p), hi = part_of(&fan->hi[k], p);
+    c[k] = 0.5f * (lo + hi);
+    h[k] = 0.5f * (hi - lo);
   }
   for (int k = 0; k < 3; k++) {
     float x = (float)component(t->n[1], k), y = (float)component(t->n[2], k), z = (float)component(t->n[3], k);
-    Float8 center = (float)component(t->n[0], k) + x * c[0] + y * c[1] + z * c[2];
-    Float8 half = fabsf(x) * h[0] + fabsf(y) * h[1] + fabsf(z) * h[2] + reach;
-    out->lo[k] = center - half;
-    out->hi[k] = center + half;
+    Floats center = (float)component(t->n[0], k) + x * c[0] + y * c[1] + z * c[2];
+    Floats half = fabsf(x) * h[0] + fabsf(y) * h[1] + fabsf(z) * h[2] + reach;
+    *part_at(&out->lo[k], p) = center - half;
+    *part_at(&out->hi[k], p) = center + half;
   }
 }
 
-static Spans pose_fan(const Query *query, const Fan *fan) {
-  Spans s, end;
-  pose_once(&query->from, fan, query->reach, &s);
-  if (!query->swept) return s;
-  pose_once(&query->to, fan, query->reach, &end);
-  for (int k = 0; k < 3; k++) {
-    s.lo[k] = choose(s.lo[k] < end.lo[k], s.lo[k], end.lo[k]);
-    s.hi[k] = choose(s.hi[k] > end.hi[k], s.hi[k], end.hi[k]);
+static Floats choose(Ints first, Floats x, Floats y) { return (Floats)((first & (Ints)x) | (~first & (Ints)y)); }
+
+static void pose_fan(const Query *query, const Fan *fan, Spans *s) {
+  Spans end;
+  for (int p = 0; p < PARTS; p++) {
+    pose_part(&query->from, fan, query->reach, p, s);
+    if (!query->swept) continue;
+    pose_part(&query->to, fan, query->reach, p, &end);
+    for (int k = 0; k < 3; k++) {
+      Floats lo = part_of(&s->lo[k], p), hi = part_of(&s->hi[k], p);
+      Floats end_lo = part_of(&end.lo[k], p), end_hi = part_of(&end.hi[k], p);
+      *part_at(&s->lo[k], p) = choose(lo < end_lo, lo, end_lo);
+      *part_at(&s->hi[k], p) = choose(hi > end_hi, hi, end_hi);
+    }
   }
-  return s;
 }
 
 static Span span_of(const Spans *s, int lane) {
   Span own;
   for (int k = 0; k < 3; k++) {
-    own.lo[k] = s->lo[k][lane];
-    own.hi[k] = s->hi[k][lane];
+    own.lo[k] = ((const float *)&s->lo[k])[lane];
+    own.hi[k] = ((const float *)&s->hi[k])[lane];
   }
   return own;
 }
@@ -102,26 +128,33 @@ void query_pose(const Query *query, int element, Posed *p) {
   query_inflate(p, query->radius);
 }
 
-Posed query_posed_b(const Query *query, int element) {
-  Posed p = {.element = &query->b->element[element]};
-  for (int k = 0; k < 3; k++) p.x[k] = query->b->vertex[p.element->vertex[k]];
-  query_boxes(&p);
-  return p;
+void query_pose_b(const Query *query, int element, Posed *p) {
+  p->element = &query->b->element[element];
+  for (int k = 0; k < 3; k++) p->x[k] = query->b->vertex[p->element->vertex[k]];
+  query_boxes(p);
 }
 
-/* Poses the elements of a leaf of a. They stay valid until the traversal reaches another leaf of a. */
+/* Poses the boxes of the elements of a leaf of a. They stay valid until the traversal reaches another leaf of a. */
 static void pose_leaf(Query *query, int ia) {
   const TreeNode *na = &query->a->node[ia];
   if (query->posed_leaf == ia) return;
   query->posed_leaf = ia;
   query->posed_count = na->element_count;
-  query->posed_span = pose_fan(query, &query->a->fan[na->fan]);
-  for (int i = 0; i < na->element_count; i++) query_pose(query, na->first + i, &query->posed[i]);
+  query->posed_set = 0;
+  pose_fan(query, &query->a->fan[na->fan], &query->posed_span);
+}
+
+/* Element i of the leaf of a. It is posed when its box first meets another. */
+static const Posed *posed_a(Query *query, int i) {
+  Posed *p = &query->posed[i];
+  if (!(query->posed_set >> i & 1)) query_pose(query, query->a->node[query->posed_leaf].first + i, p);
+  query->posed_set |= 1u << i;
+  return p;
 }
 
 static void leaves_query(Query *query, int ia, const TreeNode *nb) {
   const Fan *fan = &query->b->fan[nb->fan];
-  uint64_t meets[LEAF_MAX], any = 0;
+  unsigned meets[LEAF_MAX], any = 0;
   pose_leaf(query, ia);
   query->pair->counts.box_tests += query->posed_count * fan->count;
   for (int i = 0; i < query->posed_count; i++) {
@@ -129,10 +162,11 @@ static void leaves_query(Query *query, int ia, const TreeNode *nb) {
     any |= meets[i] = fan_meets(fan, span.lo, span.hi);
   }
   while (any) {
+    Posed b;
     int j = next_lane(&any);
-    Posed b = query_posed_b(query, fan->index[j]);
+    query_pose_b(query, fan->index[j], &b);
     for (int i = 0; i < query->posed_count; i++)
-      if (meets[i] >> (8 * j) & 1) query->meet(query, &query->posed[i], &b);
+      if (meets[i] >> j & 1) query->meet(query, posed_a(query, i), &b);
   }
 }
 
@@ -148,12 +182,14 @@ static void nodes_query(Query *query, int ia, int ib, const Span *span) {
   const Fan *fan = into_a ? &query->a->fan[na->fan] : &query->b->fan[nb->fan];
   query->pair->counts.box_tests += fan->count;
   if (!into_a) {
-    uint64_t meets = fan_meets(fan, span->lo, span->hi);
+    unsigned meets = fan_meets(fan, span->lo, span->hi);
     while (meets) nodes_query(query, ia, fan->index[next_lane(&meets)], span);
     return;
   }
-  Spans below = pose_fan(query, fan);
-  uint64_t meets = spans_meet(&below, fan->count, nb) & fan_meets(fan, query->entry[0], query->entry[1]);
+  Spans below;
+  pose_fan(query, fan, &below);
+  unsigned meets =
+      boxes_meet(below.lo, below.hi, fan->count, nb->lo, nb->hi) & fan_meets(fan, query->entry[0], query->entry[1]);
   while (meets) {
     int lane = next_lane(&meets);
     Span own = span_of(&below, lane);

@@ -196,6 +196,7 @@ static void bind_field(sqlite3_stmt *statement, int index, const Field *f, const
 }
 
 static sqlite3_stmt *report_statement(Run *run) {
+  if (run->statement[RUN_STATEMENT_REPORT]) return run->statement[RUN_STATEMENT_REPORT];
   char sql[SQL_LENGTH] = "INSERT OR REPLACE INTO report(step";
   size_t used = strlen(sql);
   for (size_t k = 1; k < COLUMN_COUNT; k++)

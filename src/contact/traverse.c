@@ -165,8 +165,11 @@ static void leaves_query(Query *query, int ia, const TreeNode *nb) {
     Posed b;
     int j = next_lane(&any);
     query_pose_b(query, fan->index[j], &b);
-    for (int i = 0; i < query->posed_count; i++)
-      if (meets[i] >> j & 1) query->meet(query, posed_a(query, i), &b);
+    for (int i = 0; i < query->posed_count; i++) {
+      if (!(meets[i] >> j & 1)) continue;
+      const Posed *a = posed_a(query, i);
+      if (box_overlap(a->box, b.box)) query->meet(query, a, &b);
+    }
   }
 }
 

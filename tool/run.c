@@ -57,7 +57,7 @@ static int gpu_failure(Session *session) {
 static int step_once(Session *session) {
   AbdError error;
   AbdStepReport report;
-  if (abd_scene_apply(session->scene, session->world, &error) != ABD_OK) {
+  if (session->scene && abd_scene_apply(session->scene, session->world, &error) != ABD_OK) {
     progress_say(&session->progress, "abd run: %s: %s", session->source, error.text);
     return EXIT_BAD_INPUT;
   }

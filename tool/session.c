@@ -292,12 +292,12 @@ static bool spread(const void *bytes, size_t *size, void **copy) {
 }
 
 static int give_world(Session *session) {
-  size_t length = 0, size = abd_world_snapshot_size(session->world), plan_size = 2 * sizeof(int64_t);
-  int64_t plan[2] = {session->target, abd_world_step_count(session->world)};
+  size_t length = 0, size = abd_world_snapshot_size(session->world), step_size = sizeof(int64_t);
+  int64_t step = abd_world_step_count(session->world);
   const char *text = abd_scene_text(session->scene, &length);
   void *state = malloc(size + 1), *copy;
   bool good = text && state && abd_world_save(session->world, state, size) == ABD_OK;
-  good = abd_mpi_agree(good) && spread(plan, &plan_size, &copy) && spread(text, &length, &copy) &&
+  good = abd_mpi_agree(good) && spread(&step, &step_size, &copy) && spread(text, &length, &copy) &&
          spread(state, &size, &copy);
   free(state);
   return good ? EXIT_GOOD : fail(EXIT_FAILED, "out of memory for the state of the world");
@@ -315,26 +315,60 @@ static AbdStatus make_world(Session *session, const char *text, size_t length, c
   return status;
 }
 
-static int take_world(Session *session) {
+/* builds: this rank makes a world of what it receives. */
+static int take_world(Session *session, bool builds) {
   AbdError error = {.text = "out of memory for the state of the world"};
-  void *plan = NULL, *text = NULL, *state = NULL;
-  size_t plan_size = 0, length = 0, size = 0;
+  void *step = NULL, *text = NULL, *state = NULL;
+  size_t step_size = 0, length = 0, size = 0;
   AbdStatus status = ABD_ERROR_MEMORY;
-  if (abd_mpi_agree(true) && abd_mpi_spread(&plan, &plan_size) && abd_mpi_spread(&text, &length) &&
-      abd_mpi_spread(&state, &size)) {
-    session->target = ((int64_t *)plan)[0];
-    status = make_world(session, text, length, state, size, ((int64_t *)plan)[1], &error);
-  }
-  free(plan), free(text), free(state);
+  abd_world_destroy(session->world), abd_scene_destroy(session->scene); /* of ranks that could not share it */
+  session->world = NULL, session->scene = NULL;
+  bool came = abd_mpi_agree(true) && abd_mpi_spread(&step, &step_size) && abd_mpi_spread(&text, &length) &&
+              abd_mpi_spread(&state, &size);
+  if (came && !builds) status = ABD_OK;
+  else if (came) status = make_world(session, text, length, state, size, *(int64_t *)step, &error);
+  free(step), free(text), free(state);
   return status == ABD_OK ? EXIT_GOOD : fail(EXIT_FAILED, "%s", error.text);
+}
+
+/* From rank 0 to the others. */
+static int send_world(Session *session, bool builds) {
+  return mpirun_worst_code(abd_mpi_rank() == 0 ? give_world(session) : take_world(session, builds));
+}
+
+/* The ranks of a machine share one world if the scene does nothing to it. Only the first of each machine reads the
+ * scene then. *shared: they do. */
+static int share_world(Session *session, bool *shared) {
+  AbdError error = {0};
+  int code = EXIT_GOOD, rank;
+  *shared = abd_mpi_worst(session->scene && abd_scene_acts(session->scene), &rank) == 0;
+  if (!*shared) return code;
+  if (abd_mpi_machines() > 1) code = send_world(session, abd_mpi_leads());
+  if (code != EXIT_GOOD) return code;
+  *shared = abd_mpi_share_world(&session->world, session->contacts, &error);
+  if (*shared) stop_watch(session->world);
+  return error.status == ABD_OK ? code : fail(EXIT_FAILED, "%s", error.text);
+}
+
+static int spread_plan(Session *session) {
+  int64_t own[2] = {session->target, session->contacts};
+  size_t size = sizeof own;
+  void *plan = own;
+  if (!abd_mpi_spread(&plan, &size)) return fail(EXIT_FAILED, "out of memory");
+  session->target = ((int64_t *)plan)[0], session->contacts = ((int64_t *)plan)[1] != 0;
+  if (plan != own) free(plan);
+  return EXIT_GOOD;
 }
 
 static int open_on_ranks(Session *session, const TextList *operand) {
   int code = EXIT_GOOD;
+  bool shared;
   if (abd_mpi_rank() == 0) code = open_file(session, operand);
   else session->source = operand->count ? operand->text[0] : "the run";
   if ((code = mpirun_worst_code(code)) != EXIT_GOOD) return code;
-  return mpirun_worst_code(abd_mpi_rank() == 0 ? give_world(session) : take_world(session));
+  if ((code = mpirun_worst_code(spread_plan(session))) != EXIT_GOOD) return code;
+  code = mpirun_worst_code(share_world(session, &shared));
+  return code != EXIT_GOOD || shared ? code : send_world(session, true);
 }
 
 int session_open(Session *session, const TextList *operand) {

@@ -32,6 +32,14 @@ ABD_API int abd_mpi_worst(int code, int *rank);
 /* Copies rank 0's bytes to all ranks. On the others *bytes is allocated; free it with abd_text_free or free. A zero
  * follows the last byte. False if memory is out on a rank. */
 ABD_API bool abd_mpi_spread(void **bytes, size_t *size);
+/* One copy of a started world for all ranks of a machine, instead of one for each rank. Called by all ranks: by the
+ * first of each machine (abd_mpi_leads) with its world, by the others with *world = NULL, which becomes a world too.
+ * Afterwards the ranks step and read it and change nothing. contacts: rank 0 gets the contacts of each step.
+ * False, and nothing has changed, if the world cannot be shared: its bodies are not divided, it has kinematic bodies,
+ * or the processes cannot share memory. ABD_ERROR_MEMORY in *error if memory is out, and the worlds are of no use. */
+ABD_API bool abd_mpi_share_world(AbdWorld **world, bool contacts, AbdError *error);
+ABD_API bool abd_mpi_leads(void);
+ABD_API int abd_mpi_machines(void); /* how many machines the ranks run on */
 /* What this rank did since abd_mpi_begin. */
 typedef struct AbdMpiReport {
   int64_t exchanges;

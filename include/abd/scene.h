@@ -57,6 +57,8 @@ ABD_API double abd_scene_dt(const AbdScene *scene);        /* [s] */
 ABD_API int64_t abd_scene_steps(const AbdScene *scene);    /* as the file says */
 ABD_API int64_t abd_scene_steps_for(const AbdScene *scene, double seconds); /* that cover this time */
 ABD_API size_t abd_scene_body_count(const AbdScene *scene);
+/* Whether abd_scene_apply may do something: bodies that come, go or are scripted, forces, drives. */
+ABD_API bool abd_scene_acts(const AbdScene *scene);
 /* "#rrggbb" for pictures; NULL if the scene gives none. */
 ABD_API const char *abd_scene_body_color(const AbdScene *scene, AbdBodyId body);
 /* Remarks that are no errors: keys that have no effect, degenerate triangles dropped. */

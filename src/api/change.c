@@ -18,6 +18,7 @@ void kept_destroy(Kept *k) {
 
 Model *world_edit(AbdWorld *world, AbdError *error) {
   if (!world->started) return &world->model;
+  if (world->model.arena) return fault(error, ABD_ERROR_STATE, "ranks share this world: it is not changed"), NULL;
   if (!world->changing && model_branch(&world->branch, &world->model, error)) return NULL;
   return &world->branch;
 }
@@ -144,6 +145,7 @@ AbdStatus world_edited(AbdWorld *world, AbdStatus status, AbdError *error) {
 AbdStatus abd_world_begin_change(AbdWorld *world) {
   AbdError *error = world_fresh_error(world);
   if (world->changing) return fault(error, ABD_ERROR_STATE, "a change of the world is open already");
+  if (world->model.arena) return fault(error, ABD_ERROR_STATE, "ranks share this world: it is not changed");
   if (world->started && model_branch(&world->branch, &world->model, error)) return error->status;
   world->changing = world->started;
   return ABD_OK;

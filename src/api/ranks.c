@@ -1,9 +1,11 @@
 /* See abd/mpi.h. Tested by tests/cli/ranks.sh. */
 #include <abd/mpi.h>
 
-#include "base/base.h"
+#include "api/world.h"
+#include "model/share.h"
 
 #ifdef ABD_MPI
+#include "mpi/mpi.h"
 #include "mpi/ranks.h"
 
 const char *abd_mpi_missing(void) { return NULL; }
@@ -23,6 +25,46 @@ bool abd_mpi_spread(void **bytes, size_t *size) { return ranks_count() == 1 || r
 AbdMpiReport abd_mpi_report(void) { return ranks_report(); }
 void abd_mpi_spread_of(double value, double *mean, double *most) { ranks_spread_of(value, mean, most); }
 void abd_mpi_abort(int code) { ranks_abort(code); }
+bool abd_mpi_leads(void) { return ranks_machine_rank() == 0; }
+int abd_mpi_machines(void) { return ranks_machines(); }
+void world_unmap(AbdWorld *world) { ranks_unmap(&world->arena); }
+
+/* Boxes, and the copy of the state that sub-steps start from. */
+enum { MORE_BYTES = 1024, MORE_ROOM = 1 << 20 };
+
+static bool can_share(const AbdWorld *world) {
+  return world->started && !world->changing && mpi_divides_bodies(&world->model) && !share_obstacle(&world->model);
+}
+
+/* The leader's world moves to the arena. */
+static bool publish(AbdWorld *world) {
+  world_drop_backend(world);
+  return share_publish(&world->arena, &world->model, &world->state, &world->next);
+}
+
+static bool take(AbdWorld *world) {
+  if (!share_take(&world->arena, &world->model, &world->state, &world->next)) return false;
+  world->given = world->model.def;
+  return world->started = true;
+}
+
+bool abd_mpi_share_world(AbdWorld **world, bool contacts, AbdError *error) {
+  AbdError own = {0};
+  bool leads = abd_mpi_leads();
+  Arena arena = {0};
+  size_t size = leads ? share_size(&(*world)->model, &(*world)->state, &(*world)->next, MORE_BYTES) + MORE_ROOM : 0;
+  if (!ranks_agree(!leads || can_share(*world)) || !ranks_map(&arena, size)) return false;
+  AbdWorld *w = leads ? *world : mem_zeroed(1, sizeof *w);
+  if (w) w->arena = arena;
+  bool good = ranks_agree(w && (!leads || publish(w))); /* then the others see what was published */
+  good = ranks_agree(good && (leads || take(w)));
+  if (good) share_divide(&w->state, &w->next, &w->model, ranks_machine_rank(), ranks_machine_count());
+  good = ranks_agree(good && world_need_backend(w, &own) == ABD_OK);
+  if (good) mpi_want_contacts(w->backend.self, contacts);
+  else fault(error, ABD_ERROR_MEMORY, "out of memory while sharing a world");
+  *world = w;
+  return good;
+}
 #else
 const char *abd_mpi_missing(void) {
   return "this build has no MPI: configure it with -DABD_MPI=ON (Debian: libopenmpi-dev, openmpi-bin)";
@@ -42,4 +84,10 @@ bool abd_mpi_spread(void **bytes, size_t *size) { return (void)bytes, (void)size
 AbdMpiReport abd_mpi_report(void) { return (AbdMpiReport){0}; }
 void abd_mpi_spread_of(double value, double *mean, double *most) { *mean = *most = value; }
 void abd_mpi_abort(int code) { (void)code; }
+bool abd_mpi_leads(void) { return true; }
+int abd_mpi_machines(void) { return 1; }
+bool abd_mpi_share_world(AbdWorld **world, bool contacts, AbdError *error) {
+  return (void)world, (void)contacts, (void)error, false;
+}
+void world_unmap(AbdWorld *world) { (void)world; }
 #endif

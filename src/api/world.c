@@ -58,6 +58,7 @@ void abd_world_destroy(AbdWorld *world) {
   state_destroy(&world->next);
   state_destroy(&world->substeps.start);
   model_destroy(&world->model);
+  world_unmap(world);
   kept_destroy(&world->kept);
   events_destroy(&world->pending);
   events_destroy(&world->event);

@@ -35,6 +35,7 @@ typedef struct Searched {
 } Searched;
 
 struct AbdWorld {
+  Arena arena; /* of model and state, if ranks share them */
   Model model;
   State state, next;
   Substeps substeps;
@@ -78,6 +79,8 @@ size_t world_find_crossings(const AbdWorld *world, const double *nodes, AbdCross
                             Interrupt *interrupt);
 /* Clears the last failure, so that the next one is stored. */
 AbdError *world_fresh_error(AbdWorld *world);
+/* Gives the arena back. */
+void world_unmap(AbdWorld *world);
 /* Makes the backend if there is none. */
 AbdStatus world_need_backend(AbdWorld *world, AbdError *error);
 void world_drop_backend(AbdWorld *world);

@@ -17,8 +17,15 @@ bool broad_init(Broad *broad, const Model *model) {
   return broad->box && broad->order && broad->sorted && broad->found && broad->tested;
 }
 
-void broad_destroy(Broad *broad) {
+bool broad_share(Broad *broad, Box *box) {
+  if (!box) return false;
   mem_free(broad->box);
+  broad->box = box;
+  return broad->shared = true;
+}
+
+void broad_destroy(Broad *broad) {
+  if (!broad->shared) mem_free(broad->box);
   mem_free(broad->order);
   mem_free(broad->sorted);
   mem_free(broad->found);

@@ -11,6 +11,7 @@
 typedef struct Broad {
   int threads;
   Box *box;                 /* by body: all positions for which the pairs are valid */
+  bool shared;              /* several processes have the boxes */
   const unsigned char *own; /* by body: pairs have at least one of these; NULL: all pairs */
   int *order;               /* the bodies to sort */
   int count;                /* of them */
@@ -28,6 +29,8 @@ typedef struct Broad {
 
 bool broad_init(Broad *broad, const Model *model);
 void broad_destroy(Broad *broad);
+/* Uses an array of boxes that several processes have; false if it is NULL. */
+bool broad_share(Broad *broad, Box *box);
 /* The box of a posed side. A half-space has an infinite one. */
 Box posed_box(const Side *side, const Affine *q);
 /* The box of a posed stiff body. */

@@ -39,7 +39,7 @@ static void body_task(void *context, int i) {
   Cpu *cpu = context;
   Work *w = &cpu->work;
   path_length_move(cpu->path_length, cpu->model, i, &w->q.body[i]);
-  cpu->broad.box[i] = reach_box(cpu, i, w->target, reach_pad(cpu, i, w->target));
+  if (!is_halo(cpu, i)) cpu->broad.box[i] = reach_box(cpu, i, w->target, reach_pad(cpu, i, w->target));
   if (cpu->model->body[i].slot >= 0) w->energy[i] = body_energy(w, i, &w->q.body[i]);
 }
 

@@ -24,7 +24,7 @@ static void widen_task(void *context, int i) {
   Work *w = &cpu->work;
   Box *box = &cpu->broad.box[i];
   cpu->left[i] = false;
-  if (!body_selected(cpu->islands, i) || !w->active[i]) return;
+  if (!body_selected(cpu->islands, i) || !w->active[i] || is_halo(cpu, i)) return; /* its process widens it */
   Box swept = reach_box(cpu, i, w->trial, 0.5 * cpu->scene.range + half_separation(cpu, i));
   if (box_contains(*box, swept)) return;
   *box = box_union(*box, reach_box(cpu, i, w->trial, reach_pad(cpu, i, w->trial)));
@@ -47,11 +47,17 @@ static void look_task(void *context, int i) {
   widen_task(cpu, i);
 }
 
+static void look_moving(void *context, int j) { look_task(context, ((Cpu *)context)->model->moving[j]); }
+
 static void look_ahead(Cpu *cpu) {
   bool soft = cpu->model->soft_count > 0;
   if (soft) {
     for_bodies(cpu, ahead_task, NULL);
     for_bodies(cpu, aim_task, NULL);
+  }
+  if (cpu->domain) {
+    parallel_for(cpu->threads, cpu->model->moving_count, 128, look_moving, cpu);
+    return;
   }
   parallel_for(cpu->threads, cpu->model->body_count, soft ? 8 : 128, soft ? widen_task : look_task, cpu);
 }

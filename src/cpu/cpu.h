@@ -151,6 +151,10 @@ void for_bodies(Cpu *cpu, BodyTask *task, ParallelBody *chunk);
 void for_known(Cpu *cpu, int count, ParallelBody *task);
 void for_halo(Cpu *cpu, ParallelBody *task);
 static inline bool is_own(const Cpu *cpu, int body) { return !cpu->domain || cpu->domain->own[body]; }
+/* A body of another process. */
+static inline bool is_halo(const Cpu *cpu, int body) {
+  return cpu->domain && !cpu->domain->own[body] && cpu->model->body[body].slot >= 0;
+}
 /* Whether this process counts pair k in sums. */
 static inline bool counts_pair(const Cpu *cpu, int k) {
   const int *body = cpu->pairs.body[k];

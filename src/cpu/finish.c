@@ -61,7 +61,7 @@ static bool save_memory(Finish *f) {
     return false;
   for (int k = 0; k < cpu->pairs.count; k++) {
     const Pair *p = pairs_at(&cpu->pairs, k);
-    if (!pair_remembers(p, cpu->model) || !counts_pair(cpu, k)) continue;
+    if (!pair_remembers(p, cpu->model)) continue;
     int own = pair_anchor_count(p, cpu->model);
     cpu->pair_of[count] = k;
     after->memory[count++] = (PairMemory){p->a, p->b, anchors, own, p->stiffening};
@@ -144,7 +144,8 @@ Outcome cpu_finish(void *backend, const Islands *islands, State *after) {
   const Model *m = cpu->model;
   Finish f = {.cpu = cpu, .after = after};
   (void)islands;
-  for (int i = 0; i < m->body_count; i++) after->restart[i] = cpu->work.restart[i];
+  for (int i = 0; i < m->body_count; i++)
+    if (is_own(cpu, i)) after->restart[i] = cpu->work.restart[i];
   soft_load(cpu, cpu->work.q);
   Outcome outcome = fetch_contacts(cpu);
   if (cpu->accelerator && cpu->accelerator->finish && !stage_failed(outcome))

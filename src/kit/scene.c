@@ -88,6 +88,7 @@ const char *abd_scene_name(const AbdScene *scene) { return scene_name(scene->sce
 double abd_scene_dt(const AbdScene *scene) { return scene_dt(scene->scene); }
 int64_t abd_scene_steps(const AbdScene *scene) { return scene_steps(scene->scene); }
 int64_t abd_scene_steps_for(const AbdScene *scene, double seconds) { return scene_steps_for(scene->scene, seconds); }
+bool abd_scene_acts(const AbdScene *scene) { return scene_acts(scene->scene); }
 size_t abd_scene_body_count(const AbdScene *scene) { return scene_body_count(scene->scene); }
 
 const char *abd_scene_body_color(const AbdScene *scene, AbdBodyId body) {

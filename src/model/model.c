@@ -533,6 +533,10 @@ AbdStatus model_start(Model *model, AbdError *error) {
 }
 
 void model_destroy(Model *model) {
+  if (model->arena) { /* whose owner gives it back */
+    memset(model, 0, sizeof *model);
+    return;
+  }
   for (int i = 0; i < model->mesh_count; i++) mesh_destroy(&model->mesh[i]);
   for (int i = 0; i < model->body_count; i++) mem_free(model->body[i].name);
   for (int i = 0; i < model->joint_count; i++) mem_free(model->joint[i].name);

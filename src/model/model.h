@@ -10,6 +10,7 @@
 #ifndef ABD_MODEL_H
 #define ABD_MODEL_H
 
+#include "base/arena.h"
 #include "base/base.h"
 #include "geom/mesh.h"
 #include "math/vec.h"
@@ -91,6 +92,7 @@ typedef struct Model {
   double joint_tolerance; /* [m] what a joint that is not linear may leave open */
   bool has_friction, has_restitution, started;
   Interrupt *interrupt; /* polled by long loops while the world starts or steps; NULL otherwise */
+  Arena *arena;         /* that its arrays are in, see model/share.h; NULL: they are its own */
 } Model;
 
 /* Settings of a body that callers may change between steps, see model/handling.h. */
@@ -136,6 +138,10 @@ typedef struct State {
   uint64_t *touch; /* sorted pair_keys of the bodies that touched at the end of the last step */
   int anchor_count, anchor_capacity, memory_count, memory_capacity, touch_count, touch_capacity;
   Shares shares;
+  /* If several processes share the arrays of bodies, see model/share.h: their memory, and the bodies first_body up to
+   * end_body that this one copies. Anchors, memory and touches are each process's own. */
+  Arena *arena;
+  int first_body, end_body;
 } State;
 
 /* The index of an id among the bodies or joints there are; -1 if it was removed or never given. */

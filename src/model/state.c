@@ -156,18 +156,28 @@ void state_destroy(State *state) {
   Part part[PART_COUNT];
   const Model none = {.body_count = 0};
   state_parts(state, &none, 0, part);
-  for (int k = 0; k < PART_COUNT; k++) mem_free(*part[k].array);
+  for (int k = 0; k < PART_COUNT && !state->arena; k++) mem_free(*part[k].array);
   mem_free(state->anchor);
   mem_free(state->memory);
   mem_free(state->touch);
-  mem_free(state->shares.body);
+  if (!state->arena) mem_free(state->shares.body);
   memset(state, 0, sizeof *state);
+}
+
+static void *take(const State *state, size_t count, size_t size) {
+  return state->arena ? arena_take(state->arena, count, size) : mem_zeroed(count, size);
 }
 
 bool state_need_shares(State *state, const Model *model) {
   Shares *s = &state->shares;
-  if (!s->body) s->body = mem_zeroed((size_t)model->body_count, sizeof *s->body);
+  if (!s->body) s->body = take(state, (size_t)model->body_count, sizeof *s->body);
   return s->body != NULL;
+}
+
+/* Of an array over bodies, the items that this process copies. */
+static void copy_items(const State *by, int threads, void *to, const void *from, size_t count, size_t size) {
+  size_t first = by->arena ? (size_t)by->first_body : 0, end = by->arena ? (size_t)by->end_body : count;
+  copy_many(threads, (char *)to + first * size, (const char *)from + first * size, (end - first) * size);
 }
 
 bool state_need_vertex_force(State *state, const Model *model) {
@@ -179,9 +189,16 @@ void state_next_copy(State *next, const State *state, const Model *model) {
   next->step = state->step;
   next->touch_count = 0;
   next->shares.ranks = 0;
-  nodes_copy(next->q, state->q, model);
-  nodes_copy(next->rate, state->rate, model);
-  memcpy(next->taken, state->taken, (size_t)model->body_count * sizeof(Vec3));
+  size_t bodies = (size_t)model->body_count;
+  int threads = model->def.solver.threads;
+  if (state->arena) {
+    copy_items(state, threads, next->q.body, state->q.body, bodies, sizeof(Affine));
+    copy_items(state, threads, next->rate.body, state->rate.body, bodies, sizeof(Affine));
+  } else {
+    nodes_copy(next->q, state->q, model);
+    nodes_copy(next->rate, state->rate, model);
+  }
+  copy_items(state, threads, next->taken, state->taken, bodies, sizeof(Vec3));
   if (model->joint_count) memcpy(next->joint, state->joint, (size_t)model->joint_count * sizeof(JointState));
 }
 
@@ -231,11 +248,12 @@ static bool copy_shares(State *to, const State *from, const Model *model) {
   to->shares.body = body;
   if (!from->shares.ranks) return true;
   if (!state_need_shares(to, model)) return false;
-  memcpy(to->shares.body, from->shares.body, (size_t)model->body_count * sizeof *body);
+  copy_items(from, 1, to->shares.body, from->shares.body, (size_t)model->body_count, sizeof *body);
   return true;
 }
 
 bool state_copy(State *to, const State *from, const Model *model) {
+  to->arena = from->arena, to->first_body = from->first_body, to->end_body = from->end_body;
   Part part[PART_COUNT], source[PART_COUNT];
   size_t forces = from->vertex_force ? (size_t)model_vertex_count(model) : 0;
   state_parts((State *)from, model, forces, source);
@@ -245,10 +263,11 @@ bool state_copy(State *to, const State *from, const Model *model) {
     to->vertex_force = NULL;
   }
   for (int k = 0; k < PART_COUNT; k++) {
-    size_t size = part[k].count * part[k].item_size;
+    bool whole = part[k].count != (size_t)model->body_count;
     if (part[k].array == (void **)&to->vertex_force && !forces) continue;
-    if (!*part[k].array && !(*part[k].array = mem_zeroed(part[k].count, part[k].item_size))) return false;
-    if (size) memcpy(*part[k].array, *source[k].array, size);
+    if (!*part[k].array && !(*part[k].array = take(to, part[k].count, part[k].item_size))) return false;
+    if (whole && part[k].count) memcpy(*part[k].array, *source[k].array, part[k].count * part[k].item_size);
+    if (!whole) copy_items(from, 1, *part[k].array, *source[k].array, part[k].count, part[k].item_size);
   }
   if (!mem_reserve((void **)&to->anchor, &to->anchor_capacity, from->anchor_count, sizeof(Anchor)) ||
       !mem_reserve((void **)&to->memory, &to->memory_capacity, from->memory_count, sizeof(PairMemory)) ||

@@ -487,6 +487,10 @@ static size_t contacts_of_ranks(const void *backend, AbdContact *contact, size_t
                           : cpu_contacts(backend, contact, capacity);
 }
 
+void mpi_want_contacts(void *backend, bool contacts) {
+  if (part_of(backend)) part_of(backend)->wants_contacts = contacts;
+}
+
 int mpi_failed_bodies(const void *backend, int *rank, int *first, int *last) {
   const Part *s = part_of(backend);
   int count = 0;

@@ -67,8 +67,6 @@ static bool put_graph(Part *s) {
     float strength = p->contact.count > 0 || p->friction.count > 0 ? acting_strength : 1;
     if (!part_put(s, &(GraphRecord){body[0], body[1], strength}, sizeof(GraphRecord))) return false;
   }
-  uint64_t size = s->out.size;
-  memcpy(s->out.bytes, &size, sizeof size);
   return true;
 }
 
@@ -152,7 +150,7 @@ static bool set_owners(Part *s, int *owner) {
 
 static bool divide_anew(Part *s) {
   Division d = {0};
-  bool good = ranks_agree(put_graph(s)) && ranks_collect(&s->out, &s->in, s->first);
+  bool good = ranks_agree(put_graph(s)) && part_collect(s);
   if (good && s->rank == 0) good = divide(s, &d);
   good = ranks_agree(good) && set_owners(s, d.owner);
   division_free(&d);
@@ -161,7 +159,7 @@ static bool divide_anew(Part *s) {
   return good;
 }
 
-bool part_measure(Part *s) {
+void part_measure(Part *s) {
   double total = 0;
   for (int k = 0; k < s->own_count; k++) total += s->load[s->own_body[k]];
   double largest = total;
@@ -170,11 +168,30 @@ bool part_measure(Part *s) {
   ranks_most(&largest, &rank);
   s->mean_load = total / s->count;
   s->imbalance = s->mean_load > 0 ? largest / s->mean_load : 1;
-  return true;
 }
 
 /* The first division is by space and may be changed after the first step. */
-bool part_balance(Part *s) {
-  bool soon = s->divisions > 0 && ++s->since_division < RANKS_PATIENCE;
-  return soon || s->imbalance < RANKS_UNEVEN || divide_anew(s);
+bool part_divides(const Part *s) {
+  bool soon = s->divisions > 0 && s->since_division + 1 < RANKS_PATIENCE;
+  return !soon && s->imbalance >= RANKS_UNEVEN;
+}
+
+/* The new owners of bodies take over their loads. */
+static void take_loads(Part *s, State *after) {
+  for (int i = 0; i < s->model->body_count; i++) {
+    BodyShare *share = &after->shares.body[i];
+    if (s->owner[i] == s->rank) s->load[i] = share->load, share->rank = s->rank;
+    else if (s->owner[i] >= 0 && ranks_machine_of(s->owner[i]) != ranks_machine_of(s->rank) &&
+             ranks_machine_rank() == 0)
+      share->rank = s->owner[i];
+  }
+}
+
+bool part_balance(Part *s, State *after) {
+  bool divides = part_divides(s);
+  if (s->divisions > 0) s->since_division++;
+  if (!divides) return true;
+  if (!divide_anew(s)) return false;
+  if (s->common) take_loads(s, after);
+  return true;
 }

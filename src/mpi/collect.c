@@ -25,7 +25,39 @@ static bool put_bodies(Part *s, const State *after) {
   return true;
 }
 
+typedef struct SharedBody {
+  Affine q, rate;
+  Vec3 taken;
+  float load;
+  int restart;
+} SharedBody;
+
+static void fill_body(Part *s, int i, void *record) {
+  const State *a = s->after;
+  SharedBody r = {a->q.body[i], a->rate.body[i], a->taken[i], a->shares.body[i].load, a->restart[i]};
+  memcpy(record, &r, sizeof r);
+}
+
+static void use_body(Part *s, int i, const void *record) {
+  State *a = s->after;
+  SharedBody r;
+  memcpy(&r, record, sizeof r);
+  a->q.body[i] = r.q, a->rate.body[i] = r.rate, a->taken[i] = r.taken;
+  a->restart[i] = r.restart != 0;
+  a->shares.body[i] = (BodyShare){s->owner[i], r.load};
+}
+
+/* Each rank has written its own bodies to the memory of its machine. */
+static Outcome share_common(Part *s, State *after, Outcome own) {
+  s->after = after;
+  for (int k = 0; k < s->own_count; k++)
+    after->shares.body[s->own_body[k]] = (BodyShare){s->rank, s->load[s->own_body[k]]};
+  Outcome outcome = ranks_meet(MEET_STATE, own);
+  return stage_failed(outcome) ? outcome : part_share_machines(s, sizeof(SharedBody), fill_body, use_body);
+}
+
 static Outcome share_bodies(Part *s, State *after, Outcome own) {
+  if (s->common) return share_common(s, after, own);
   if (!stage_failed(own)) own = stage_from(put_bodies(s, after));
   Outcome outcome = part_share(s, MEET_STATE, own);
   if (stage_failed(outcome)) return outcome;
@@ -55,7 +87,7 @@ static bool merge_begin(const Part *s, Merge *m) {
   m->count = s->count;
   m->head = mem_alloc((size_t)s->count, sizeof *m->head);
   for (int r = 0; m->head && r < s->count; r++) {
-    const char *start = s->in.bytes + s->first[r];
+    const char *start = s->from->bytes + s->first[r];
     uint64_t size;
     memcpy(&size, start, sizeof size);
     m->head[r] = (PartReader){start + sizeof size, start + size, r};
@@ -80,10 +112,12 @@ typedef struct MemoryRecord {
   PairMemory memory;
 } MemoryRecord;
 
+/* Both ranks of a pair remember it; one sends it. */
 static bool put_memory(Part *s, const State *after) {
   if (!part_open(s)) return false;
   for (int k = 0; k < after->memory_count; k++) {
     const PairMemory *p = &after->memory[k];
+    if (!s->own[s->owner[p->a] >= 0 ? p->a : p->b]) continue;
     MemoryRecord r = {pair_key(p->a, p->b), *p};
     if (!part_put(s, &r, sizeof r) ||
         !part_put(s, after->anchor + p->first_anchor, (size_t)p->anchor_count * sizeof(Anchor)))
@@ -131,7 +165,16 @@ static bool take_touches(Part *s, State *after) {
   return true;
 }
 
+/* To rank 0, which writes snapshots. The others keep what their own pairs remember. */
+static Outcome collect_memory(Part *s, State *after) {
+  bool good = ranks_agree(put_memory(s, after)) && part_collect(s);
+  good =
+      ranks_agree(good && (s->rank || take_memory(s, after))) && ranks_agree(put_touches(s, after)) && part_collect(s);
+  return stage_from(ranks_agree(good && (s->rank || take_touches(s, after))));
+}
+
 static Outcome share_memory(Part *s, State *after) {
+  if (s->common && !part_divides(s)) return collect_memory(s, after);
   Outcome outcome = part_share(s, MEET_STATE, stage_from(put_memory(s, after)));
   bool good = !stage_failed(outcome) && take_memory(s, after);
   if (!stage_failed(outcome)) outcome = part_share(s, MEET_STATE, stage_from(good && put_touches(s, after)));
@@ -162,6 +205,7 @@ static Outcome join_reports(Part *s, AbdStepReport *report, void (*join)(AbdStep
 /* ---- contacts ---- */
 
 static bool collect_contacts(Part *s) {
+  if (!s->wants_contacts) return true;
   Cpu *cpu = s->cpu;
   const Work *w = &cpu->work;
   bool good = part_open(s);
@@ -184,6 +228,9 @@ static bool collect_contacts(Part *s) {
 static bool keep_shares(const Part *s, State *after) {
   if (!state_need_shares(after, s->model)) return false;
   after->shares.ranks = s->count, after->shares.steps = s->since_division, after->shares.divisions = s->divisions;
+  for (int i = 0; s->common && i < s->model->body_count; i++)
+    if (s->owner[i] < 0) after->shares.body[i] = (BodyShare){-1, 0};
+  if (s->common) return true; /* each rank has written its own */
   for (int i = 0; i < s->model->body_count; i++) after->shares.body[i] = (BodyShare){s->owner[i], s->load[i]};
   return true;
 }
@@ -192,10 +239,10 @@ Outcome part_finish(void *self, Cpu *cpu, State *after, Outcome own) {
   Part *s = self;
   if (!stage_failed(own)) part_update_loads(s);
   Outcome outcome = share_bodies(s, after, own);
+  if (!stage_failed(outcome)) part_measure(s);
   if (!stage_failed(outcome)) outcome = share_memory(s, after);
-  if (!stage_failed(outcome)) outcome = stage_from(part_measure(s));
   if (!stage_failed(outcome)) outcome = join_reports(s, cpu->report, report_join_sums);
-  if (!stage_failed(outcome)) outcome = stage_from(collect_contacts(s) && part_balance(s));
+  if (!stage_failed(outcome)) outcome = stage_from(collect_contacts(s) && part_balance(s, after));
   if (!stage_failed(outcome)) outcome = ranks_meet(MEET_STATE, stage_from(keep_shares(s, after)));
   return outcome;
 }

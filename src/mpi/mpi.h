@@ -13,6 +13,9 @@ bool mpi_divides_bodies(const Model *model);
 /* What keeps its bodies from being divided; NULL if nothing does. */
 const char *mpi_cannot_divide(const Model *model);
 
+/* Whether contacts are sent to rank 0 after each step; true at first. */
+void mpi_want_contacts(void *backend, bool contacts);
+
 /* The rank whose memory was out, and the bodies that it steps: their number, the first and the last; 0 if bodies are
  * not divided. */
 int mpi_failed_bodies(const void *backend, int *rank, int *first, int *last);

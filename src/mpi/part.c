@@ -22,14 +22,22 @@ bool part_put(Part *s, const void *record, size_t size) {
 Outcome part_share(Part *s, MeetingKind kind, Outcome own) {
   uint64_t size = s->out.size;
   if (!stage_failed(own)) memcpy(s->out.bytes, &size, sizeof size);
+  s->from = &s->in;
   return ranks_share(kind, own, &s->out, &s->in, s->first);
+}
+
+bool part_collect(Part *s) {
+  uint64_t size = s->out.size;
+  memcpy(s->out.bytes, &size, sizeof size);
+  s->from = &s->gathered;
+  return ranks_collect(&s->out, &s->gathered, s->first);
 }
 
 bool part_next(const Part *s, PartReader *r) {
   uint64_t size;
   while (r->at == r->end) {
     if (++r->rank == s->count) return false;
-    const char *start = s->in.bytes + s->first[r->rank];
+    const char *start = s->from->bytes + s->first[r->rank];
     memcpy(&size, start, sizeof size);
     r->at = start + sizeof size, r->end = start + size;
   }
@@ -39,6 +47,42 @@ bool part_next(const Part *s, PartReader *r) {
 void part_take(PartReader *r, void *record, size_t size) {
   if (size) memcpy(record, r->at, size);
   r->at += size;
+}
+
+/* ---- exchange between machines ---- */
+
+/* The records of the bodies whose owners are on this machine, in the order of the bodies. */
+static bool put_machine(Part *s, size_t size, PartWrite *write) {
+  int here = ranks_machine_of(s->rank);
+  s->out.size = 0;
+  for (int k = 0; k < s->model->moving_count; k++) {
+    int i = s->model->moving[k];
+    if (ranks_machine_of(s->owner[i]) != here) continue;
+    void *at = packet_extend(&s->out, size);
+    if (!at) return false;
+    write(s, i, at);
+  }
+  return true;
+}
+
+/* Each packet has the bodies of a machine in their order. */
+static void take_machines(Part *s, size_t size, PartRead *read) {
+  int here = ranks_machine_of(s->rank);
+  for (int k = 0; k < s->model->moving_count; k++) {
+    int i = s->model->moving[k], machine = ranks_machine_of(s->owner[i]);
+    if (machine != here) read(s, i, s->gathered.bytes + s->first[machine]);
+    s->first[machine] += size;
+  }
+}
+
+Outcome part_share_machines(Part *s, size_t size, PartWrite *write, PartRead *read) {
+  if (ranks_machines() == 1) return stage_done();
+  bool leads = ranks_machine_rank() == 0;
+  Outcome outcome = ranks_meet(MEET_MACHINES, stage_from(!leads || put_machine(s, size, write)));
+  if (stage_failed(outcome)) return outcome;
+  bool good = ranks_share_leaders(&s->out, &s->gathered, s->first);
+  if (good && leads) take_machines(s, size, read);
+  return ranks_meet(MEET_MACHINES, stage_from(good));
 }
 
 /* ---- exchange with neighbours ---- */
@@ -202,8 +246,20 @@ static bool put_boxes(Part *s, bool all) {
   return true;
 }
 
+static void fill_box(Part *s, int body, void *record) { *(Box *)record = s->cpu->broad.box[body]; }
+static void use_box(Part *s, int body, const void *record) { s->cpu->broad.box[body] = *(const Box *)record; }
+
+/* The owner has written them to the memory of its machine. */
+static Outcome common_boxes(Part *s, bool all, bool *any) {
+  bool here = all;
+  for (int k = 0; k < s->own_count && !here; k++) here = s->cpu->left[s->own_body[k]];
+  *any = ranks_any(here);
+  return *any ? part_share_machines(s, sizeof(Box), fill_box, use_box) : stage_done();
+}
+
 static Outcome part_boxes(void *self, Cpu *cpu, bool all, bool *any) {
   Part *s = self;
+  if (s->common) return common_boxes(s, all, any);
   Outcome outcome = part_share(s, MEET_BOXES, stage_from(put_boxes(s, all)));
   *any = false;
   if (stage_failed(outcome)) return outcome;
@@ -323,6 +379,7 @@ static void part_destroy(void *self) {
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   packet_destroy(&s->out);
   packet_destroy(&s->in);
+  packet_destroy(&s->gathered);
   packet_destroy(&s->contacts);
   gradients_destroy(&s->gradients);
   mem_free(s);
@@ -377,6 +434,13 @@ bool part_create(Cpu *cpu) {
                        .unite = part_unite,
                        .clusters = part_clusters,
                        .finish = part_finish};
+  s->wants_contacts = true;
+  s->common = cpu->model->arena != NULL;
+  if (s->common &&
+      !broad_share(&cpu->broad, arena_take(cpu->model->arena, (size_t)s->model->body_count, sizeof(Box)))) {
+    part_destroy(s);
+    return false;
+  }
   cpu->domain = &s->domain;
   cpu->model = cpu->work.model = cpu->system.model = cpu->closing.model = &s->view;
   return true;

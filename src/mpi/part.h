@@ -53,12 +53,17 @@ typedef struct Part {
   uint64_t *entry;            /* scratch: rank and body */
   int entry_capacity;
   Packet out, in;
+  Packet gathered;    /* what rank 0 or a leader receives: `in` grows on all ranks at once */
+  const Packet *from; /* the packets that part_next reads */
   char *out_bytes, *in_bytes;
   int out_capacity, in_capacity;
   size_t *first;
   Gradients gradients;
+  bool common; /* the ranks of a machine share model and state, see model/share.h */
+  bool wants_contacts;
   Packet contacts; /* rank 0: AbdContact of all ranks */
   size_t *contact_first;
+  State *after;       /* while a step ends */
   float *load;        /* per body */
   double mean_load;   /* of a rank */
   double imbalance;   /* load of the busiest rank over the mean */
@@ -71,6 +76,8 @@ typedef struct Part {
 bool part_open(Part *part);
 bool part_put(Part *part, const void *record, size_t size);
 Outcome part_share(Part *part, MeetingKind kind, Outcome own);
+/* The same to rank 0 alone. False if memory is out. */
+bool part_collect(Part *part);
 typedef struct PartReader {
   const char *at, *end;
   int rank;
@@ -84,6 +91,12 @@ typedef void PartUse(Cpu *cpu, int body, const void *record);
 bool part_reserve_swap(Part *part, size_t size);
 void part_swap(Part *part, size_t size, PartFill *fill, PartUse *use);
 
+/* Of ranks that share memory: copies records of bodies to the other machines, by the first rank of each. write: that
+ * of a body of this machine; read: that of a body of another one. All ranks call it. */
+typedef void PartWrite(Part *part, int body, void *record);
+typedef void PartRead(Part *part, int body, const void *record);
+Outcome part_share_machines(Part *part, size_t size, PartWrite *write, PartRead *read);
+
 /* link.c */
 bool part_unite(void *self, int *parent);
 bool part_carry(void *self, Islands *islands, int old_count);
@@ -96,8 +109,9 @@ void gradients_destroy(Gradients *gradients);
 /* balance.c, after a step: the loads of own bodies; the imbalance of ranks; then a new division if it is large. False
  * if memory is out. */
 void part_update_loads(Part *part);
-bool part_measure(Part *part);
-bool part_balance(Part *part);
+void part_measure(Part *part);
+bool part_divides(const Part *part); /* whether part_balance divides the bodies anew */
+bool part_balance(Part *part, State *after);
 /* collect.c */
 Outcome part_finish(void *self, Cpu *cpu, State *after, Outcome own);
 /* Joins what the control of each rank has written. */

@@ -1,9 +1,13 @@
 /* See ranks.h. */
+#define _GNU_SOURCE
 #include "mpi/ranks.h"
 
 #include <mpi.h>
 #include <stdlib.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,7 +24,9 @@ typedef struct Header {
 } Header;
 
 static struct {
-  MPI_Comm comm;
+  MPI_Comm comm, machine, leaders; /* leaders: MPI_COMM_NULL on the other ranks */
+  int machine_rank, machine_count, machines;
+  int *machine_of; /* by rank: the first rank on its machine */
   MPI_Datatype unit;
   bool begun, started; /* started: by ranks_begin, not by the program */
   bool crowded;        /* more ranks on this machine than processors */
@@ -62,19 +68,31 @@ static bool reserve(void) {
   job.length = mem_alloc(count, sizeof(int));
   job.from = mem_alloc(count, sizeof(int));
   job.request = mem_alloc(2 * count, sizeof *job.request);
+  job.machine_of = mem_alloc(count, sizeof(int));
   job.sums = mem_alloc(SUM_MOST * count, sizeof(double));
   job.ring = mem_alloc(SUM_MOST * count, sizeof(double));
-  return job.header && job.kept && job.length && job.from && job.request && job.sums && job.ring;
+  return job.header && job.kept && job.length && job.from && job.request && job.sums && job.ring && job.machine_of;
 }
 
-static void find_crowd(void) {
-  MPI_Comm machine;
-  int count;
-  MPI_Comm_split_type(job.comm, MPI_COMM_TYPE_SHARED, job.rank, MPI_INFO_NULL, &machine);
-  MPI_Comm_size(machine, &count);
-  MPI_Comm_free(&machine);
+/* The ranks that share memory. For tests ABD_RANKS_A_MACHINE divides a machine into several. */
+static void find_machines(void) {
+  const char *few = getenv("ABD_RANKS_A_MACHINE");
+  int count, leader = job.rank;
+  MPI_Comm_split_type(job.comm, MPI_COMM_TYPE_SHARED, job.rank, MPI_INFO_NULL, &job.machine);
+  MPI_Comm_size(job.machine, &count);
   job.crowded = count > sysconf(_SC_NPROCESSORS_ONLN);
   MPI_Allreduce(MPI_IN_PLACE, &job.crowded, 1, MPI_C_BOOL, MPI_LOR, job.comm);
+  if (few && atoi(few) > 0) {
+    MPI_Comm_free(&job.machine);
+    MPI_Comm_split(job.comm, job.rank / atoi(few), job.rank, &job.machine);
+  }
+  MPI_Comm_size(job.machine, &job.machine_count);
+  MPI_Comm_rank(job.machine, &job.machine_rank);
+  MPI_Comm_split(job.comm, job.machine_rank == 0 ? 0 : MPI_UNDEFINED, job.rank, &job.leaders);
+  if (job.leaders != MPI_COMM_NULL) MPI_Comm_size(job.leaders, &job.machines);
+  MPI_Bcast(&job.machines, 1, MPI_INT, 0, job.machine);
+  MPI_Bcast(&leader, 1, MPI_INT, 0, job.machine);
+  MPI_Allgather(&leader, 1, MPI_INT, job.machine_of, 1, MPI_INT, job.comm);
 }
 
 const char *ranks_begin(void) {
@@ -87,17 +105,20 @@ const char *ranks_begin(void) {
   MPI_Comm_dup(MPI_COMM_WORLD, &job.comm);
   MPI_Comm_rank(job.comm, &job.rank);
   MPI_Comm_size(job.comm, &job.count);
-  find_crowd();
   MPI_Type_contiguous(UNIT, MPI_BYTE, &job.unit);
   MPI_Type_commit(&job.unit);
   job.begun = true;
-  return reserve() ? NULL : "memory is out for the ranks of MPI";
+  bool good = reserve(); /* the same on all ranks, or MPI ends them */
+  if (good) find_machines();
+  return good ? NULL : "memory is out for the ranks of MPI";
 }
 
 void ranks_end(void) {
   if (!job.begun) return;
   mem_free(job.header), mem_free(job.length), mem_free(job.from), mem_free(job.request), mem_free(job.sums);
-  mem_free(job.ring), mem_free(job.kept);
+  mem_free(job.ring), mem_free(job.kept), mem_free(job.machine_of);
+  MPI_Comm_free(&job.machine);
+  if (job.leaders != MPI_COMM_NULL) MPI_Comm_free(&job.leaders);
   MPI_Type_free(&job.unit);
   MPI_Comm_free(&job.comm);
   if (job.started) MPI_Finalize();
@@ -107,6 +128,10 @@ void ranks_end(void) {
 
 int ranks_rank(void) { return job.rank; }
 int ranks_count(void) { return job.count; }
+int ranks_machine_count(void) { return job.machine_count; }
+int ranks_machine_rank(void) { return job.machine_rank; }
+int ranks_machines(void) { return job.machines; }
+int ranks_machine_of(int rank) { return job.machine_of[rank]; }
 
 void ranks_abort(int code) {
   if (job.begun) MPI_Abort(job.comm, code);
@@ -300,6 +325,27 @@ bool ranks_collect(const Packet *packet, Packet *all, size_t *first) {
   return true;
 }
 
+bool ranks_share_leaders(const Packet *packet, Packet *all, size_t *first) {
+  if (job.leaders == MPI_COMM_NULL) return true;
+  uint64_t own = units_of(packet), total = 0, *units = (uint64_t *)job.sums;
+  MPI_Request request;
+  MPI_Iallgather(&own, 1, MPI_UINT64_T, units, 1, MPI_UINT64_T, job.leaders, &request);
+  finish(request);
+  for (int r = 0, k = 0; r < job.count; r++) {
+    if (job.machine_of[r] != r) continue;
+    job.length[k] = (int)units[k], job.from[k] = (int)total, first[r] = total * UNIT;
+    total += units[k++];
+  }
+  all->size = 0;
+  bool good = packet_extend(all, total * UNIT) != NULL;
+  MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_C_BOOL, MPI_LAND, job.leaders);
+  if (!good) return false;
+  MPI_Iallgatherv(packet->bytes, (int)own, job.unit, all->bytes, job.length, job.from, job.unit, job.leaders, &request);
+  finish(request);
+  job.report.bytes += (double)(own * UNIT);
+  return true;
+}
+
 int ranks_worst(int code, int *rank) {
   *rank = 0;
   if (job.count == 1) return code;
@@ -358,4 +404,58 @@ bool ranks_spread(void **bytes, size_t *size) {
   }
   if (job.rank) ((char *)*bytes)[length] = 0;
   return true;
+}
+
+/* ---- Memory of a machine ---- */
+
+/* Where the leader's memory is mapped, and the file of its process that others open. */
+typedef struct Mapping {
+  void *address;
+  int process, file;
+} Mapping;
+
+/* Far from heap, stack and libraries, so that the address is free in all processes. */
+static void *const map_address = (void *)0x200000000000;
+
+static void *map_file(int file, void *address, size_t size, bool exactly) {
+  int flags = MAP_SHARED | MAP_NORESERVE | (exactly ? MAP_FIXED_NOREPLACE : 0);
+  void *at = file < 0 ? MAP_FAILED : mmap(address, size, PROT_READ | PROT_WRITE, flags, file, 0);
+  if (at == MAP_FAILED) return NULL;
+  if (!exactly || at == address) return at;
+  munmap(at, size); /* an older kernel */
+  return NULL;
+}
+
+static Mapping map_leader(size_t size) {
+  Mapping m = {.process = (int)getpid(), .file = memfd_create("abd", MFD_CLOEXEC)};
+  bool good = m.file >= 0 && ftruncate(m.file, (off_t)size) == 0;
+  if (good) m.address = map_file(m.file, map_address, size, false);
+  return m;
+}
+
+static void *map_other(const Mapping *m, size_t size) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/fd/%d", m->process, m->file);
+  int file = m->address ? open(path, O_RDWR | O_CLOEXEC) : -1;
+  void *at = map_file(file, m->address, size, true);
+  if (file >= 0) close(file);
+  return at;
+}
+
+bool ranks_map(Arena *arena, size_t size) {
+  Mapping m = {0};
+  uint64_t length = size;
+  MPI_Bcast(&length, 1, MPI_UINT64_T, 0, job.machine);
+  if (job.machine_rank == 0) m = map_leader(length);
+  MPI_Bcast(&m, (int)sizeof m, MPI_BYTE, 0, job.machine);
+  *arena = (Arena){.size = length, .base = job.machine_rank == 0 ? m.address : map_other(&m, length)};
+  bool good = ranks_agree(arena->base != NULL);
+  if (job.machine_rank == 0 && m.file >= 0) close(m.file);
+  if (!good) ranks_unmap(arena);
+  return good;
+}
+
+void ranks_unmap(Arena *arena) {
+  if (arena->base) munmap(arena->base, arena->size);
+  *arena = (Arena){0};
 }

@@ -8,6 +8,7 @@
 
 #include <abd/mpi.h>
 
+#include "base/arena.h"
 #include "step/stage.h"
 
 /* Bytes to send, as a list of records of one kind or of several in a known order. */
@@ -40,6 +41,7 @@ typedef enum MeetingKind {
   MEET_SOLVE,
   MEET_CLUSTERS,
   MEET_STATE,
+  MEET_MACHINES,
   MEET_GRAPH,
   MEET_ISLANDS, /* and what is shared, up to MEET_ISLANDS + SHARE_COUNT - 1 */
   MEET_ISLANDS_LAST = MEET_ISLANDS + 15,
@@ -51,6 +53,19 @@ const char *ranks_begin(void);
 void ranks_end(void); /* ends MPI if ranks_begin started it */
 int ranks_rank(void);
 int ranks_count(void); /* 1 before ranks_begin */
+
+/* The ranks on this machine, and this one's place among them; the first is their leader. */
+int ranks_machine_count(void);
+int ranks_machine_rank(void);
+int ranks_machines(void);       /* how many machines there are */
+int ranks_machine_of(int rank); /* the first rank on the machine of a rank */
+/* Memory that all ranks of a machine have at the same address, zero at first; each machine has its own. False, and no
+ * memory on any rank, if it cannot be had. All ranks call it. */
+bool ranks_map(Arena *arena, size_t size);
+void ranks_unmap(Arena *arena);
+/* Sends the leaders' packets to all leaders. first: by leading rank, where its packet begins. Others return at once.
+ * False if memory is out. */
+bool ranks_share_leaders(const Packet *own, Packet *all, size_t *first);
 
 /* Sends the packet to all ranks. all: the packets of all ranks in their order, this one's too; those of rank r begin at
  * first[r] and end at first[r + 1]. Returns the outcome of the first rank that failed, STAGE_DONE if none did. */

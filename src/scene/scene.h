@@ -51,6 +51,7 @@ AbdWorld *scene_build_at(const Scene *scene, int threads, int64_t step, SceneErr
  * scene scripts for the step that starts at the world's time. They depend only on the world's time, so a resumed world
  * repeats the same steps. */
 bool scene_apply(const Scene *scene, AbdWorld *world, SceneError *error);
+bool scene_acts(const Scene *scene); /* whether scene_apply may do something */
 /* The force and torque that the scene gives a body (0-based) at a time. */
 void scene_force(const Scene *scene, size_t body, double time, double force[3], double torque[3]);
 

@@ -191,6 +191,15 @@ static AbdStatus apply_force(const Scene *scene, size_t index, AbdWorld *world) 
   return abd_body_set_force(world, body_id(index), force, torque);
 }
 
+bool scene_acts(const Scene *scene) {
+  bool acts = scene->joint_count > 0 || scene_changes(scene);
+  for (size_t i = 0; !acts && i < scene->body_count; i++) {
+    const SceneBody *body = &scene->body[i];
+    acts = body->soft || body->def.motion == ABD_MOTION_KINEMATIC || body->forces_count > 0;
+  }
+  return acts;
+}
+
 bool scene_apply(const Scene *scene, AbdWorld *world, SceneError *error) {
   if (!scene_change(scene, world, error)) return false;
   for (size_t i = 0; i < scene->body_count; i++) {

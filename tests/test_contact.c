@@ -529,7 +529,7 @@ static void test_broad_phase_equals_all_pairs(void **state) {
   Draw d = {6};
   Model m = {0};
   Broad broad;
-  long pairs = 0;
+  long pairs = 0, columns = 0;
   (void)state;
   crowd(&m, &d);
   assert_true(broad_init(&broad, &m));
@@ -544,9 +544,11 @@ static void test_broad_phase_equals_all_pairs(void **state) {
     assert_true(broad_find(&broad, &m));
     check_pairs(&broad, &m);
     pairs += broad.pair_count;
+    columns += broad.columns;
     check_growth(&broad, &m, &d, k);
   }
   assert_true(pairs > 1000);
+  assert_true(columns > 0 && columns < rounds(80)); /* both ways */
   broad_destroy(&broad);
   model_destroy(&m);
 }

@@ -1,9 +1,22 @@
 /* Sweep and prune: bodies sorted by the lower ends of their boxes along one axis. Each body is tested against the later
- * ones that begin before its end. The first pass counts its pairs, the second writes their keys. Tested in
- * tests/test_contact.c. */
+ * ones that begin before its end. The first pass counts its pairs, the second writes their keys.
+ *
+ * In a heap of n bodies a body has about n^(2/3) others beside it, so that the sweep is divided into columns along the
+ * axis. A body is in all columns that its box meets, and two bodies are tested in the first column that both are in.
+ * A body in many columns is tested against all others. Tested in tests/test_contact.c. */
 #include "contact/broad.h"
 
 #include <string.h>
+
+#include "kernel/constant.h"
+
+#define NO_CELL UINT32_MAX
+enum { CELL_BITS = 12, CELL_MOST = 1 << CELL_BITS };
+
+static bool reserve_items(Broad *b, int count) {
+  return mem_reserve((void **)&b->found, &b->found_capacity, count, sizeof(int)) &&
+         mem_reserve((void **)&b->tested, &b->tested_capacity, count, sizeof(int));
+}
 
 bool broad_init(Broad *broad, const Model *model) {
   memset(broad, 0, sizeof *broad);
@@ -12,9 +25,8 @@ bool broad_init(Broad *broad, const Model *model) {
   broad->box = mem_zeroed((size_t)model->body_count, sizeof(Box));
   broad->order = mem_alloc((size_t)model->body_count, sizeof(int));
   broad->sorted = mem_alloc((size_t)model->body_count, sizeof(Box));
-  broad->found = mem_alloc((size_t)model->body_count, sizeof(int));
-  broad->tested = mem_alloc((size_t)model->body_count, sizeof(int));
-  return broad->box && broad->order && broad->sorted && broad->found && broad->tested;
+  bool items = reserve_items(broad, model->body_count);
+  return broad->box && broad->order && broad->sorted && items;
 }
 
 bool broad_share(Broad *broad, Box *box) {
@@ -32,6 +44,9 @@ void broad_destroy(Broad *broad) {
   mem_free(broad->tested);
   mem_free(broad->pair);
   mem_free(broad->scratch);
+  mem_free(broad->cell);
+  mem_free(broad->column);
+  mem_free(broad->item);
   memset(broad, 0, sizeof *broad);
 }
 
@@ -92,19 +107,34 @@ static bool comes_before(const Broad *broad, int axis, int a, int b) {
   return x < y || (x == y && a < b);
 }
 
-/* Shell sort with Ciura's gaps. If the order of the last call along this axis is nearly right, its last round, an
- * insertion sort, does all the work. */
-static void sort_order(Broad *broad, int count, int axis) {
-  static const int gap[] = {2305843, 1048101, 476409, 216549, 98431, 44741, 20336, 9243, 4201,
-                            1750,    701,     301,    132,    57,    23,    10,    4,    1};
-  for (int k = broad->axis == axis ? ARRAY_COUNT(gap) - 1 : 0; k < ARRAY_COUNT(gap); k++)
-    for (int i = gap[k]; i < count; i++) {
-      int body = broad->order[i], j = i;
-      for (; j >= gap[k] && comes_before(broad, axis, body, broad->order[j - gap[k]]); j -= gap[k])
-        broad->order[j] = broad->order[j - gap[k]];
-      broad->order[j] = body;
-    }
+/* Keys that ascend nearly as the lower ends do: those as floats in the order of their bits, then the body. */
+static void sort_roughly(Broad *b, int count, int axis) {
+  for (int k = 0; k < count; k++) {
+    float x = (float)component(b->box[b->order[k]].lo, axis);
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits ^= bits >> 31 ? 0xffffffffu : 0x80000000u;
+    b->pair[k] = (uint64_t)bits << 32 | (uint32_t)b->order[k];
+  }
+  parallel_sort(b->threads, count, b->pair, b->scratch);
+  for (int k = 0; k < count; k++) b->order[k] = (int)(b->pair[k] & 0xffffffffu);
+}
+
+/* Insertion sort, after a sort of rounded keys unless the order of the last call along this axis is nearly right. */
+static bool sort_order(Broad *broad, int count, int axis) {
+  if (broad->axis != axis) {
+    if (!mem_reserve((void **)&broad->pair, &broad->pair_capacity, count, sizeof(uint64_t)) ||
+        !mem_reserve((void **)&broad->scratch, &broad->scratch_capacity, count, sizeof(uint64_t)))
+      return false;
+    sort_roughly(broad, count, axis);
+  }
+  for (int i = 1; i < count; i++) {
+    int body = broad->order[i], j = i;
+    for (; j >= 1 && comes_before(broad, axis, body, broad->order[j - 1]); j--) broad->order[j] = broad->order[j - 1];
+    broad->order[j] = body;
+  }
   broad->axis = axis;
+  return true;
 }
 
 typedef struct Sweep {
@@ -117,49 +147,211 @@ static void sort_box(void *context, int i) {
   broad->sorted[i] = broad->box[broad->order[i]];
 }
 
+static bool meets(const Sweep *s, int i, int j) {
+  const Broad *b = s->broad;
+  int body = b->order[i], other = b->order[j];
+  if (b->own && !b->own[body] && !b->own[other]) return false;
+  return box_overlap(b->sorted[i], b->sorted[j]) && model_collides(s->model, body, other);
+}
+
 /* The pairs of the body at position i with later bodies, and with itself if it is a soft body that may touch itself.
  * key: NULL to count. *tests: of boxes. */
 static int sweep_from(const Sweep *s, int i, uint64_t *key, int *tests) {
   const Broad *b = s->broad;
-  const Box box = b->sorted[i];
-  int body = b->order[i], n = b->count, count = 0;
-  double end = component(box.hi, b->axis);
-  int j = i;
+  int n = b->count, count = 0, j = i;
+  double end = component(b->sorted[i].hi, b->axis);
   for (; j < n && component(b->sorted[j].lo, b->axis) <= end; j++) {
-    int other = b->order[j];
-    if (b->own && !b->own[body] && !b->own[other]) continue;
-    if (!box_overlap(box, b->sorted[j]) || !model_collides(s->model, body, other)) continue;
-    if (key) key[count] = pair_key(body, other);
+    if (!meets(s, i, j)) continue;
+    if (key) key[count] = pair_key(b->order[i], b->order[j]);
     count++;
   }
   *tests = j - i;
   return count;
 }
 
-static void count_pairs(void *context, int i) {
-  Sweep *s = context;
-  s->broad->found[i] = sweep_from(s, i, NULL, &s->broad->tested[i]);
+/* ---- columns ---- */
+
+static int other_axis(const Broad *b, int k) { return (b->axis + 1 + k) % 3; }
+
+static int cell_at(const Broad *b, int k, double x) {
+  double at = (x - b->low[k]) / b->width;
+  int last = b->across[k] - 1;
+  return !(at > 0) ? 0 : at < last ? (int)at : last;
 }
 
-static void write_pairs(void *context, int i) {
+/* The columns of a box: from[k] to to[k] along the two other axes. */
+static void cells_of(const Broad *b, const Box *box, int from[2], int to[2]) {
+  for (int k = 0; k < 2; k++) {
+    from[k] = cell_at(b, k, component(box->lo, other_axis(b, k)));
+    to[k] = cell_at(b, k, component(box->hi, other_axis(b, k)));
+  }
+}
+
+/* Columns are twice as wide as the mean box of finite size; at most CELL_MOST along an axis, and about as many as there
+ * are bodies. */
+static void size_columns(Broad *b) {
+  double size = 0, high[2], n = 0;
+  for (int k = 0; k < 2; k++) b->low[k] = INFINITY, high[k] = -INFINITY;
+  for (int i = 0; i < b->count; i++) {
+    const Box *box = &b->sorted[i];
+    if (!(norm_sq(box->lo) < 1e30 && norm_sq(box->hi) < 1e30)) continue;
+    for (int k = 0; k < 2; k++) {
+      double lo = component(box->lo, other_axis(b, k)), hi = component(box->hi, other_axis(b, k));
+      size += hi - lo, n++;
+      b->low[k] = least(b->low[k], lo), high[k] = most(high[k], hi);
+    }
+  }
+  if (n == 0) b->low[0] = b->low[1] = high[0] = high[1] = 0;
+  double room[2] = {high[0] - b->low[0], high[1] - b->low[1]};
+  b->width = most(n > 0 ? 2 * size / n : 0, most(room[0], room[1]) / CELL_MOST);
+  b->width = most(b->width, sqrt(room[0] * room[1] / b->count));
+  for (int k = 0; k < 2; k++) b->across[k] = b->width > 0 ? (int)least(1 + room[k] / b->width, CELL_MOST) : 1;
+}
+
+/* Visits the columns of each position in their order: counts their items, or lists them. */
+static void fill_columns(Broad *b, bool lists) {
+  for (int i = 0; i < b->count; i++) {
+    int from[2], to[2];
+    if (b->cell[i] == NO_CELL) continue;
+    cells_of(b, &b->sorted[i], from, to);
+    for (int x = from[0]; x <= to[0]; x++)
+      for (int y = from[1]; y <= to[1]; y++) {
+        int *at = &b->column[x * b->across[1] + y];
+        if (lists) b->item[*at] = i;
+        ++*at;
+      }
+  }
+}
+
+static void find_cells(Broad *b) {
+  b->large_count = 0;
+  for (int i = 0; i < b->count; i++) {
+    int from[2], to[2];
+    cells_of(b, &b->sorted[i], from, to);
+    bool large = (int64_t)(to[0] - from[0] + 1) * (to[1] - from[1] + 1) > COLUMNS_MOST;
+    b->large_count += large;
+    b->cell[i] = large ? NO_CELL : (uint32_t)from[0] << CELL_BITS | (uint32_t)from[1];
+  }
+}
+
+static bool build_columns(Broad *b) {
+  size_columns(b);
+  int columns = b->across[0] * b->across[1];
+  if (!mem_reserve((void **)&b->cell, &b->cell_capacity, b->count, sizeof *b->cell) ||
+      !mem_reserve((void **)&b->column, &b->column_capacity, columns + 1, sizeof(int)))
+    return false;
+  find_cells(b);
+  memset(b->column, 0, (size_t)(columns + 1) * sizeof(int));
+  fill_columns(b, false);
+  b->item_count = (int)parallel_scan(1, columns + 1, b->column);
+  int items = b->item_count + b->large_count;
+  if (!mem_reserve((void **)&b->item, &b->item_capacity, items, sizeof(int)) || !reserve_items(b, items)) return false;
+  fill_columns(b, true); /* column[c] is the end of its items now, and the first item of the next column */
+  for (int i = 0, at = b->item_count; i < b->count; i++)
+    if (b->cell[i] == NO_CELL) b->item[at++] = i;
+  return true;
+}
+
+/* Is the column of item e the first that both positions are in? */
+static bool first_common(const Broad *b, uint32_t column, int i, int j) {
+  uint32_t p = b->cell[i], q = b->cell[j], low = CELL_MOST - 1;
+  uint32_t x = (p >> CELL_BITS) > (q >> CELL_BITS) ? p >> CELL_BITS : q >> CELL_BITS;
+  uint32_t y = (p & low) > (q & low) ? p & low : q & low;
+  return x * (uint32_t)b->across[1] + y == column;
+}
+
+/* The column of an item, by its end. */
+static int column_of(const Broad *b, int e) {
+  int low = 0, high = b->across[0] * b->across[1] - 1;
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    if (b->column[middle] > e) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+static int sweep_column(const Sweep *s, int e, uint64_t *key, int *tests) {
+  const Broad *b = s->broad;
+  int i = b->item[e], column = column_of(b, e), last = b->column[column], count = 0, f = e;
+  double end = component(b->sorted[i].hi, b->axis);
+  for (; f < last && component(b->sorted[b->item[f]].lo, b->axis) <= end; f++) {
+    int j = b->item[f];
+    if (!first_common(b, (uint32_t)column, i, j) || !meets(s, i, j)) continue;
+    if (key) key[count] = pair_key(b->order[i], b->order[j]);
+    count++;
+  }
+  *tests = f - e;
+  return count;
+}
+
+/* A body in too many columns, against all; against others of its kind once. */
+static int sweep_large(const Sweep *s, int i, uint64_t *key, int *tests) {
+  const Broad *b = s->broad;
+  int count = 0;
+  for (int j = 0; j < b->count; j++) {
+    if ((b->cell[j] == NO_CELL && j < i) || !meets(s, i, j)) continue;
+    if (key) key[count] = pair_key(b->order[i], b->order[j]);
+    count++;
+  }
+  *tests = b->count;
+  return count;
+}
+
+static int sweep_item(const Sweep *s, int e, uint64_t *key, int *tests) {
+  const Broad *b = s->broad;
+  if (!b->columns) return sweep_from(s, e, key, tests);
+  return e < b->item_count ? sweep_column(s, e, key, tests) : sweep_large(s, b->item[e], key, tests);
+}
+
+/* About how many tests a sweep of all bodies needs for each. */
+static double expected_tests(const Broad *b) {
+  enum { SAMPLES = 64 };
+  double sum = 0;
+  for (int k = 0; k < SAMPLES; k++) {
+    int i = (int)((int64_t)b->count * k / SAMPLES), low = i, high = b->count;
+    double end = component(b->sorted[i].hi, b->axis);
+    while (low < high) {
+      int middle = low + (high - low) / 2;
+      if (component(b->sorted[middle].lo, b->axis) <= end) low = middle + 1;
+      else high = middle;
+    }
+    sum += low - i;
+  }
+  return sum / SAMPLES;
+}
+
+/* ---- pairs ---- */
+
+static void count_pairs(void *context, int e) {
   Sweep *s = context;
-  sweep_from(s, i, s->broad->pair + s->broad->found[i], &s->broad->tested[i]);
+  s->broad->found[e] = sweep_item(s, e, NULL, &s->broad->tested[e]);
+}
+
+static void write_pairs(void *context, int e) {
+  Sweep *s = context;
+  sweep_item(s, e, s->broad->pair + s->broad->found[e], &s->broad->tested[e]);
 }
 
 bool broad_find(Broad *broad, const Model *model) {
   Sweep s = {broad, model};
   list_bodies(broad, model->body_count);
-  int n = broad->count;
-  sort_order(broad, n, spread_axis(broad, model));
+  int n = broad->count, items = n;
+  if (!sort_order(broad, n, spread_axis(broad, model))) return false;
   parallel_for(broad->threads, n, 256, sort_box, &s);
-  parallel_for(broad->threads, n, 16, count_pairs, &s);
-  broad->pair_count = (int)parallel_scan(broad->threads, n, broad->found);
+  broad->columns = n > 0 && expected_tests(broad) > COLUMNS_TESTS;
+  if (broad->columns) {
+    if (!build_columns(broad)) return false;
+    items = broad->item_count + broad->large_count;
+  }
+  parallel_for(broad->threads, items, 16, count_pairs, &s);
+  broad->pair_count = (int)parallel_scan(broad->threads, items, broad->found);
   broad->tests = 0;
-  for (int i = 0; i < n; i++) broad->tests += broad->tested[i];
+  for (int e = 0; e < items; e++) broad->tests += broad->tested[e];
   if (!mem_reserve((void **)&broad->pair, &broad->pair_capacity, broad->pair_count, sizeof(uint64_t)) ||
       !mem_reserve((void **)&broad->scratch, &broad->scratch_capacity, broad->pair_count, sizeof(uint64_t)))
     return false;
-  parallel_for(broad->threads, n, 16, write_pairs, &s);
+  parallel_for(broad->threads, items, 16, write_pairs, &s);
   parallel_sort(broad->threads, broad->pair_count, broad->pair, broad->scratch);
   return true;
 }

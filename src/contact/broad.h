@@ -1,5 +1,5 @@
 /* Body-level broad phase: pairs of bodies whose boxes overlap and that may collide. Sweep and prune along the axis in
- * which the boxes spread most. Tested in tests/test_contact.c. */
+ * which the boxes spread most, of all bodies or by columns along this axis. Tested in tests/test_contact.c. */
 #ifndef ABD_CONTACT_BROAD_H
 #define ABD_CONTACT_BROAD_H
 
@@ -17,12 +17,21 @@ typedef struct Broad {
   int count;                /* of them */
   int axis;                 /* of the last sort; -1 = not sorted yet */
   Box *sorted;              /* the boxes by `order` */
-  int *found; /* by position in `order`: number of pairs with later bodies, then index of the first of them in pair */
+  int *found;     /* by item of the sweep: number of pairs with later bodies, then index of the first of them in pair */
   uint64_t *pair; /* sorted keys pair_key(a, b) */
   uint64_t *scratch;
   int pair_count, pair_capacity, scratch_capacity;
-  int64_t tests;     /* of two boxes in the last broad_find */
-  int *tested;       /* by position in `order`: tests in it */
+  int64_t tests; /* of two boxes in the last broad_find */
+  int *tested;   /* by item of the sweep: tests in it */
+  int found_capacity, tested_capacity;
+  /* Columns along the axis, a grid over the two others, if a sweep of all bodies needs too many tests. */
+  bool columns;         /* in use */
+  double low[2], width; /* of the grid */
+  int across[2];        /* numbers of columns */
+  uint32_t *cell;       /* by position: the lower corner of its columns, NO_CELL: it is in too many of them */
+  int *column;          /* by column: its first item; items are sorted by column and by position */
+  int *item;            /* positions of the bodies in columns, then those of bodies that are in too many */
+  int item_count, large_count, cell_capacity, column_capacity, item_capacity;
   const bool *grown; /* broad_grow: its argument, and the number of new pairs, whose keys are in scratch */
   atomic_int new_count;
 } Broad;

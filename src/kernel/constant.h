@@ -83,6 +83,10 @@
 #define PLANE_TURN 0.5
 /* [motion] Bent steps seldom leave a box with this excess. test_constant_path */
 #define REACH_MOTION 0.1
+/* [tests of boxes for each body] Beyond so many the broad phase sweeps by columns. Cost alone */
+#define COLUMNS_TESTS 32
+/* [columns] A body in more of them is tested against all others. Cost alone */
+#define COLUMNS_MOST 16
 /* [body radius] Shorter motions are swept in one window. test_constant_path */
 #define SWEEP_LONG 0.2
 /* [motion] An early hit costs a sweep of this length only. test_constant_path */

@@ -370,13 +370,15 @@ static bool is_known(const Broad *b, uint64_t key) {
   return low < b->pair_count && b->pair[low] == key;
 }
 
-/* Tests a grown box against all others; of two grown ones the first body's. A soft body's pair with itself is known. */
+/* Tests a grown box against all others, or against those of own bodies; of two grown ones the first body's. A soft body's pair with itself is known. */
 static void grow_task(void *context, int g) {
   const Sweep *s = context;
   Broad *b = s->broad;
   int body = b->found[g];
   const Box box = b->box[body];
-  for (int other = 0; other < s->model->body_count; other++) {
+  bool all = !b->own || b->own[body];
+  for (int k = 0, count = all ? s->model->body_count : b->own_count; k < count; k++) {
+    int other = all ? k : b->own_body[k];
     if (!box_overlap(box, b->box[other]) || other == body || (b->grown[other] && other < body)) continue;
     uint64_t key = pair_key(body, other);
     if (!model_collides(s->model, body, other) || is_known(b, key)) continue;
@@ -395,9 +397,13 @@ static void merge_keys(Broad *b, int added) {
 
 bool broad_grow(Broad *b, const Model *model, const bool *grown, int *added) {
   int n = model->body_count, count = 0, before = b->pair_count;
-  for (int i = 0; i < n; i++)
-    if (grown[i]) b->found[count++] = i;
-  bool sweep = (int64_t)count * n > b->tests;
+  int64_t tests = 0;
+  for (int i = 0; i < n; i++) {
+    if (!grown[i]) continue;
+    b->found[count++] = i;
+    tests += !b->own || b->own[i] ? n : b->own_count;
+  }
+  bool sweep = tests > b->tests;
   if (!sweep) {
     if (!mem_reserve((void **)&b->scratch, &b->scratch_capacity, 2 * GROWN_MOST, sizeof(uint64_t)) ||
         !mem_reserve((void **)&b->pair, &b->pair_capacity, before + GROWN_MOST, sizeof(uint64_t)))

@@ -13,10 +13,12 @@ typedef struct Broad {
   Box *box;                 /* by body: all positions for which the pairs are valid */
   bool shared;              /* several processes have the boxes */
   const unsigned char *own; /* by body: pairs have at least one of these; NULL: all pairs */
-  int *order;               /* the bodies to sort */
-  int count;                /* of them */
-  int axis;                 /* of the last sort; -1 = not sorted yet */
-  Box *sorted;              /* the boxes by `order` */
+  const int *own_body;      /* these bodies */
+  int own_count;
+  int *order;     /* the bodies to sort */
+  int count;      /* of them */
+  int axis;       /* of the last sort; -1 = not sorted yet */
+  Box *sorted;    /* the boxes by `order` */
   int *found;     /* by item of the sweep: number of pairs with later bodies, then index of the first of them in pair */
   uint64_t *pair; /* sorted keys pair_key(a, b) */
   uint64_t *scratch;

@@ -38,6 +38,7 @@ typedef struct Domain {
   void (*destroy)(void *self);
   /* A step begins: sets the own bodies. */
   Outcome (*begin)(void *self, struct Cpu *cpu);
+  const bool *grown; /* per body of any process: its box has grown in the last call of `boxes` that was not for all */
   /* The boxes of all own bodies, or of those that left theirs, go to all processes. any: there are such. */
   Outcome (*boxes)(void *self, struct Cpu *cpu, bool all, bool *any);
   /* The pairs have changed: sets the halo and the moving bodies. *added: new pairs, in any process. */

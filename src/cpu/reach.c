@@ -67,10 +67,12 @@ static void clear_inactive(void *context, int j) {
 
 Outcome reach_pairs(Cpu *cpu, bool keep, int *added) {
   const Model *m = cpu->model;
-  bool grows = keep && !cpu->domain; /* boxes of bodies of other processes change too */
-  bool found = grows ? broad_grow(&cpu->broad, m, cpu->left, added) : broad_find(&cpu->broad, m);
-  if (found && grows && *added == 0) return stage_done();
-  Outcome outcome = stage_from(found && pairs_sync(&cpu->pairs, m, cpu->broad.pair, cpu->broad.pair_count, added));
+  const bool *grown = cpu->domain ? cpu->domain->grown : cpu->left;
+  bool found = keep ? broad_grow(&cpu->broad, m, grown, added) : broad_find(&cpu->broad, m);
+  bool same = found && keep && *added == 0;
+  if (same && !cpu->domain) return stage_done();
+  if (!same) found = found && pairs_sync(&cpu->pairs, m, cpu->broad.pair, cpu->broad.pair_count, added);
+  Outcome outcome = stage_from(found);
   if (cpu->domain) outcome = cpu->domain->reach(cpu->domain->self, cpu, outcome, added);
   if (stage_failed(outcome)) return outcome;
   if (keep && *added == 0) return stage_done();

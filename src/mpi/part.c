@@ -223,7 +223,7 @@ static Outcome part_begin(void *self, Cpu *cpu) {
   s->view.moving = s->own_body;
   s->view.moving_count = s->own_count;
   s->halo_count = s->sent_count = s->domain.halo_count = 0;
-  cpu->broad.own = s->own;
+  cpu->broad.own = s->own, cpu->broad.own_body = s->own_body, cpu->broad.own_count = s->own_count;
   cpu->islands->model = &s->view;
   cpu->islands->link = &s->link;
   return outcome;
@@ -246,15 +246,32 @@ static bool put_boxes(Part *s, bool all) {
   return true;
 }
 
-static void fill_box(Part *s, int body, void *record) { *(Box *)record = s->cpu->broad.box[body]; }
-static void use_box(Part *s, int body, const void *record) { s->cpu->broad.box[body] = *(const Box *)record; }
+typedef struct GrownBox {
+  Box box;
+  int64_t grown;
+} GrownBox;
+
+static void fill_box(Part *s, int body, void *record) {
+  memcpy(record, &(GrownBox){s->cpu->broad.box[body], s->grown[body]}, sizeof(GrownBox));
+}
+
+static void use_box(Part *s, int body, const void *record) {
+  GrownBox r;
+  memcpy(&r, record, sizeof r);
+  s->cpu->broad.box[body] = r.box;
+  s->grown[body] = r.grown != 0;
+}
 
 /* The owner has written them to the memory of its machine. */
 static Outcome common_boxes(Part *s, bool all, bool *any) {
   bool here = all;
-  for (int k = 0; k < s->own_count && !here; k++) here = s->cpu->left[s->own_body[k]];
+  for (int k = 0; k < s->own_count; k++) {
+    int i = s->own_body[k];
+    s->grown[i] = !all && s->cpu->left[i];
+    here |= s->grown[i];
+  }
   *any = ranks_any(here);
-  return *any ? part_share_machines(s, sizeof(Box), fill_box, use_box) : stage_done();
+  return *any ? part_share_machines(s, sizeof(GrownBox), fill_box, use_box) : stage_done();
 }
 
 static Outcome part_boxes(void *self, Cpu *cpu, bool all, bool *any) {
@@ -263,10 +280,12 @@ static Outcome part_boxes(void *self, Cpu *cpu, bool all, bool *any) {
   Outcome outcome = part_share(s, MEET_BOXES, stage_from(put_boxes(s, all)));
   *any = false;
   if (stage_failed(outcome)) return outcome;
+  memset(s->grown, 0, (size_t)s->model->body_count * sizeof *s->grown);
   for (PartReader in = {.rank = -1}; part_next(s, &in);) {
     BoxRecord r;
     part_take(&in, &r, sizeof r);
     cpu->broad.box[r.body] = r.box;
+    s->grown[r.body] = !all;
     *any = true;
   }
   return outcome;
@@ -377,6 +396,7 @@ static void part_destroy(void *self) {
                    s->sent,       s->halo,  s->place,         s->load,       s->byte_out,  s->byte_in, s->entry,
                    s->halo_first, s->first, s->contact_first, s->sent_first, s->out_bytes, s->in_bytes};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
+  if (!s->common) mem_free(s->grown);
   packet_destroy(&s->out);
   packet_destroy(&s->in);
   packet_destroy(&s->gathered);
@@ -405,6 +425,14 @@ static bool reserve(Part *s) {
   bool good = s->owner && s->own && s->load && s->place && s->own_body && s->known && s->moving && s->label;
   for (int k = 0; k < ARRAY_COUNT(index); k++) good = (*index[k] = mem_zeroed(ranks, sizeof(size_t))) && good;
   return good;
+}
+
+/* The ranks of a machine have one array of each. */
+static bool reserve_boxes(Part *s) {
+  size_t bodies = (size_t)s->model->body_count;
+  Arena *arena = s->model->arena;
+  s->grown = s->common ? arena_take(arena, bodies, sizeof *s->grown) : mem_zeroed(bodies, sizeof *s->grown);
+  return s->grown && (!s->common || broad_share(&s->cpu->broad, arena_take(arena, bodies, sizeof(Box))));
 }
 
 bool part_create(Cpu *cpu) {
@@ -436,11 +464,11 @@ bool part_create(Cpu *cpu) {
                        .finish = part_finish};
   s->wants_contacts = true;
   s->common = cpu->model->arena != NULL;
-  if (s->common &&
-      !broad_share(&cpu->broad, arena_take(cpu->model->arena, (size_t)s->model->body_count, sizeof(Box)))) {
+  if (!reserve_boxes(s)) {
     part_destroy(s);
     return false;
   }
+  s->domain.grown = s->grown;
   cpu->domain = &s->domain;
   cpu->model = cpu->work.model = cpu->system.model = cpu->closing.model = &s->view;
   return true;

@@ -59,6 +59,7 @@ typedef struct Part {
   int out_capacity, in_capacity;
   size_t *first;
   Gradients gradients;
+  bool *grown; /* per body, see Domain */
   bool common; /* the ranks of a machine share model and state, see model/share.h */
   bool wants_contacts;
   Packet contacts; /* rank 0: AbdContact of all ranks */

@@ -22,7 +22,7 @@ typedef struct OwnFile {
 } OwnFile;
 
 /* Far above any use; they keep a few bytes of a scene from allocating all memory. */
-enum { SCENE_BODY_LIMIT = 200000, SCENE_PAIR_LIMIT = 4000000, SCENE_SHAPE_VERTEX_LIMIT = 4000000 };
+enum { SCENE_BODY_LIMIT = 20000000, SCENE_PAIR_LIMIT = 4000000, SCENE_SHAPE_VERTEX_LIMIT = 4000000 };
 
 /* The keys that describe geometry; they are keys of bodies too. */
 #define GEOMETRY_KEYS                                                                                                  \

@@ -56,7 +56,7 @@ static void test_graph(void **state) {
   static Vec3 point[COUNT];
   static double weight[COUNT];
   static int first[COUNT + 1], neighbour[4 * COUNT], whole[COUNT], before[COUNT], owner[COUNT];
-  BodyGraph g = {COUNT, first, neighbour, whole, NULL};
+  BodyGraph g = {COUNT, 1, first, neighbour, whole, NULL};
   int kept = 0, cut_edges = 0;
   (void)state;
   make_points(point, weight);

@@ -49,23 +49,47 @@ void part_update_loads(Part *s) {
 static const float acting_strength = 10;
 
 typedef struct GraphRecord {
-  int a, b; /* a pair with its strength; b = -1: a body with its load */
-  float load;
+  int a, b; /* a pair with its strength; b = -1: a body with its load and its contacts */
+  float load, contacts;
 } GraphRecord;
+
+/* The stages that contacts take and those that bodies and pairs take each end with an exchange. So both are divided
+ * evenly: contacts are a second weight. */
+enum { WEIGHTS = 2, LEAST_CONTACTS = 20 };
+
+/* Of each body, those of pairs of two own or other bodies in halves. */
+static void count_contacts(const Part *s, float *contacts) {
+  const Pairs *pairs = &s->cpu->pairs;
+  for (int k = 0; k < pairs->count; k++) {
+    const int *body = pairs->body[k];
+    bool both = s->owner[body[0]] >= 0 && s->owner[body[1]] >= 0;
+    float count = (float)pairs_at(pairs, k)->contact.count * (both ? 0.5F : 1);
+    for (int side = 0; side < 2; side++)
+      if (s->own[body[side]]) contacts[body[side]] += count;
+  }
+}
+
+static bool put_bodies(Part *s) {
+  float *contacts = mem_zeroed((size_t)s->model->body_count, sizeof *contacts);
+  bool good = contacts && part_open(s);
+  if (good) count_contacts(s, contacts);
+  for (int k = 0; good && k < s->own_count; k++) {
+    int i = s->own_body[k];
+    good = part_put(s, &(GraphRecord){i, -1, s->load[i], contacts[i]}, sizeof(GraphRecord));
+  }
+  mem_free(contacts);
+  return good;
+}
 
 static bool put_graph(Part *s) {
   const Pairs *pairs = &s->cpu->pairs;
-  if (!part_open(s)) return false;
-  for (int k = 0; k < s->own_count; k++) {
-    int i = s->own_body[k];
-    if (!part_put(s, &(GraphRecord){i, -1, s->load[i]}, sizeof(GraphRecord))) return false;
-  }
+  if (!put_bodies(s)) return false;
   for (int k = 0; k < pairs->count; k++) {
     const int *body = pairs->body[k];
     if (s->owner[body[0]] < 0 || s->owner[body[1]] < 0 || !counts_pair(s->cpu, k)) continue;
     const Pair *p = pairs_at(pairs, k);
     float strength = p->contact.count > 0 || p->friction.count > 0 ? acting_strength : 1;
-    if (!part_put(s, &(GraphRecord){body[0], body[1], strength}, sizeof(GraphRecord))) return false;
+    if (!part_put(s, &(GraphRecord){body[0], body[1], strength, 0}, sizeof(GraphRecord))) return false;
   }
   return true;
 }
@@ -90,7 +114,8 @@ static void read_graph(const Part *s, Division *d, bool lists) {
     part_take(&in, &r, sizeof r);
     int a = d->slot[r.a], b = r.b < 0 ? -1 : d->slot[r.b];
     if (b < 0) {
-      d->graph.weight[a] = 1 + (int)(10 * r.load / mean);
+      d->graph.weight[WEIGHTS * a] = 1 + (int)(10 * r.load / mean);
+      d->graph.weight[WEIGHTS * a + 1] = (int)r.contacts;
     } else if (lists) {
       d->graph.strength[d->graph.first[a]] = d->graph.strength[d->graph.first[b]] = (int)r.load;
       d->graph.neighbour[d->graph.first[a]++] = b;
@@ -101,12 +126,22 @@ static void read_graph(const Part *s, Division *d, bool lists) {
   }
 }
 
+/* Without the second weight if there are hardly any contacts. */
+static void drop_contacts(BodyGraph *g, int parts) {
+  int64_t total = 0;
+  for (int i = 0; i < g->count; i++) total += g->weight[WEIGHTS * i + 1];
+  if (total >= (int64_t)LEAST_CONTACTS * parts) return;
+  for (int i = 0; i < g->count; i++) g->weight[i] = g->weight[WEIGHTS * i];
+  g->constraints = 1;
+}
+
 static bool build_graph(const Part *s, Division *d) {
   const Model *m = s->model;
   size_t n = (size_t)m->moving_count;
   d->graph.count = m->moving_count;
   d->graph.first = mem_zeroed(n + 2, sizeof(int));
-  d->graph.weight = mem_zeroed(n, sizeof(int));
+  d->graph.weight = mem_zeroed(WEIGHTS * n, sizeof(int));
+  d->graph.constraints = WEIGHTS;
   d->before = mem_alloc(n, sizeof(int));
   d->owner = mem_alloc(n, sizeof(int));
   d->slot = mem_alloc((size_t)m->body_count, sizeof(int));
@@ -120,6 +155,7 @@ static bool build_graph(const Part *s, Division *d) {
   read_graph(s, d, true);
   memmove(d->graph.first + 1, d->graph.first, n * sizeof(int)); /* the lists have moved them by one */
   d->graph.first[0] = 0;
+  drop_contacts(&d->graph, s->count);
   return true;
 }
 
@@ -132,7 +168,7 @@ static bool divide(Part *s, Division *d) {
   double *weight = mem_alloc((size_t)d->graph.count, sizeof *weight);
   bool good = point && weight;
   for (int k = 0; good && k < d->graph.count; k++)
-    point[k] = s->cpu->work.state->q.body[m->moving[k]].n[0], weight[k] = d->graph.weight[k];
+    point[k] = s->cpu->work.state->q.body[m->moving[k]].n[0], weight[k] = d->graph.weight[d->graph.constraints * k];
   good = good && partition_space(d->graph.count, point, weight, s->count, d->owner);
   mem_free(point), mem_free(weight);
   return good;

@@ -64,7 +64,7 @@ bool partition_space(int count, const Vec3 *point, const double *weight, int par
 /* Gives each new part the name of the old one with which it shares most weight. */
 static void keep_names(const BodyGraph *g, int parts, const int *before, int *owner, double *common, int *name) {
   memset(common, 0, (size_t)parts * (size_t)parts * sizeof *common);
-  for (int i = 0; i < g->count; i++) common[owner[i] * parts + before[i]] += g->weight[i];
+  for (int i = 0; i < g->count; i++) common[owner[i] * parts + before[i]] += g->weight[i * g->constraints];
   for (int p = 0; p < parts; p++) name[p] = -1;
   for (int round = 0; round < parts; round++) {
     int best = -1;
@@ -80,7 +80,7 @@ static void keep_names(const BodyGraph *g, int parts, const int *before, int *ow
 bool partition_graph(const BodyGraph *g, int parts, const int *before, int *owner) {
   double *common = mem_alloc((size_t)parts * (size_t)parts, sizeof *common);
   int *name = mem_alloc((size_t)parts, sizeof *name);
-  idx_t n = g->count, constraints = 1, count = parts, cut_edges, options[METIS_NOPTIONS];
+  idx_t n = g->count, constraints = g->constraints, count = parts, cut_edges, options[METIS_NOPTIONS];
   _Static_assert(sizeof(idx_t) == sizeof(int), "METIS with 32-bit indices");
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_SEED] = 1;

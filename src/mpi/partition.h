@@ -8,6 +8,7 @@
 /* The graph of bodies: edges e of body i are neighbour[first[i]] .. neighbour[first[i + 1] - 1], each in both lists. */
 typedef struct BodyGraph {
   int count;
+  int constraints; /* weights of a body; each is divided evenly */
   int *first, *neighbour, *weight;
   int *strength; /* per entry of neighbour: cost of cutting the edge */
 } BodyGraph;

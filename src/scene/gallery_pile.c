@@ -41,6 +41,7 @@ static void make_pile(GalleryWriter *w, const double *v) {
   int count = (int)v[COUNT];
   double radius = fmax(0.45, 0.12 * cbrt(count)), height = 0.55 * radius;
   double inside = fmax(0.1, 0.9 * radius - cell / 2);
+  double above = fmax(0.5 * height, 0.555 * height - 0.055); /* the lowest layer clears the wall of a large bowl */
   int across = 2 * (int)ceil(inside / cell) + 1;
   Dice d = {(uint64_t)v[SEED] + 54321};
   MeshData mesh;
@@ -56,7 +57,7 @@ static void make_pile(GalleryWriter *w, const double *v) {
                  "\"position\": [0, 0, 0.005] }");
   for (int k = 0, at = 0; k < count; at++) {
     double x[3] = {(at % across - across / 2) * cell, (at / across % across - across / 2) * cell,
-                   0.5 * height + cell * (1 + at / (across * across))};
+                   above + cell * (1 + at / (across * across))};
     if (hypot(x[0], x[1]) > inside) continue;
     write_body(w, v, k++, x, &d);
   }

@@ -264,8 +264,8 @@ static bool read_copies(OwnFile *file, const Node *node, size_t original) {
   Node scripted;
   if (every > 0 && (node_get(node, "scripted", &scripted) || node_get(node, "vertex_forces", &scripted)))
     return node_fail(&copies, "copies that come one after the other have no \"scripted\" and no \"vertex_forces\"");
-  if (scene->body_count + (size_t)count > SCENE_BODY_LIMIT)
-    return node_fail(&copies, "more than %d bodies", SCENE_BODY_LIMIT);
+  if (scene->body_count + (size_t)count > SCENE_COPY_LIMIT)
+    return node_fail(&copies, "more than %d bodies", SCENE_COPY_LIMIT);
   char name[400], *first_name;
   snprintf(name, sizeof name, "%.390s", scene->body[original].name);
   scene->body[original].copy = true;

@@ -78,7 +78,7 @@ static void test_graph(void **state) {
 /* tests/cli/ranks.sh runs with them; docs/scale.md has what other values do. */
 static void test_constants(void **state) {
   (void)state;
-  assert_true(RANKS_TOLERANCE == 1e-2);
+  assert_true(RANKS_TOLERANCE == 1e-3);
   assert_true(RANKS_UNEVEN == 1.15);
   assert_int_equal(RANKS_PATIENCE, 5);
   assert_int_equal(RANKS_BODIES, 100);

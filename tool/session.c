@@ -8,6 +8,9 @@
 #include "trouble.h"
 #include "volume.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -336,6 +339,13 @@ static int send_world(Session *session, bool builds) {
   return mpirun_worst_code(abd_mpi_rank() == 0 ? give_world(session) : take_world(session, builds));
 }
 
+/* Memory that the reader of scenes has freed goes back to the machine. */
+static void free_unused(void) {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
 /* The ranks of a machine share one world if the scene does nothing to it. Only the first of each machine reads the
  * scene then. *shared: they do. */
 static int share_world(Session *session, bool *shared) {
@@ -346,7 +356,12 @@ static int share_world(Session *session, bool *shared) {
   if (abd_mpi_machines() > 1) code = send_world(session, abd_mpi_leads());
   if (code != EXIT_GOOD) return code;
   *shared = abd_mpi_share_world(&session->world, session->contacts, &error);
-  if (*shared) stop_watch(session->world);
+  if (*shared) {
+    stop_watch(session->world);
+    abd_scene_destroy(session->scene); /* it has no more to do */
+    session->scene = NULL;
+    free_unused();
+  }
   return error.status == ABD_OK ? code : fail(EXIT_FAILED, "%s", error.text);
 }
 

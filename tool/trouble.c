@@ -184,7 +184,7 @@ static bool make_last_step_again(Session *session, AbdStepReport *report) {
   AbdStatus status = abd_run_restore_before(session->run, session->world, step);
   if (status == ABD_ERROR_STATE) return true;
   while (status == ABD_OK && abd_world_step_count(session->world) < step) {
-    status = abd_scene_apply(session->scene, session->world, NULL);
+    if (session->scene) status = abd_scene_apply(session->scene, session->world, NULL);
     if (status == ABD_OK) status = abd_world_step(session->world, report);
   }
   return status == ABD_OK;

@@ -31,6 +31,7 @@ void world_unmap(AbdWorld *world) { ranks_unmap(&world->arena); }
 
 /* Boxes, and the copy of the state that sub-steps start from. */
 enum { MORE_BYTES = 1024, MORE_ROOM = 1 << 20 };
+enum { MANY_BODIES = 100000 }; /* of so many a rank has few */
 
 static bool can_share(const AbdWorld *world) {
   return world->started && !world->changing && mpi_divides_bodies(&world->model) && !share_obstacle(&world->model);
@@ -58,6 +59,7 @@ bool abd_mpi_share_world(AbdWorld **world, bool contacts, AbdError *error) {
   if (w) w->arena = arena;
   bool good = ranks_agree(w && (!leads || publish(w))); /* then the others see what was published */
   good = ranks_agree(good && (leads || take(w)));
+  if (good && w->model.body_count >= MANY_BODIES) ranks_save_pages();
   if (good) share_divide(&w->state, &w->next, &w->model, ranks_machine_rank(), ranks_machine_count());
   good = ranks_agree(good && world_need_backend(w, &own) == ABD_OK);
   if (good) mpi_want_contacts(w->backend.self, contacts);

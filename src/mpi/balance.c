@@ -174,7 +174,7 @@ static bool divide(Part *s, Division *d) {
   return good;
 }
 
-static bool set_owners(Part *s, int *owner) {
+bool part_set_owners(Part *s, int *owner) {
   const Model *m = s->model;
   void *bytes = owner;
   size_t size = (size_t)m->moving_count * sizeof *owner;
@@ -188,7 +188,7 @@ static bool divide_anew(Part *s) {
   Division d = {0};
   bool good = ranks_agree(put_graph(s)) && part_collect(s);
   if (good && s->rank == 0) good = divide(s, &d);
-  good = ranks_agree(good) && set_owners(s, d.owner);
+  good = ranks_agree(good) && part_set_owners(s, d.owner);
   division_free(&d);
   s->since_division = 0;
   s->divisions++;

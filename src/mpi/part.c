@@ -179,20 +179,21 @@ static void list_own(Part *s) {
   }
 }
 
+/* Rank 0 divides. */
 static bool divide_space(Part *s, const State *state) {
   const Model *m = s->model;
   int n = m->moving_count;
-  Vec3 *point = mem_alloc((size_t)n, sizeof *point);
-  double *weight = mem_alloc((size_t)n, sizeof *weight);
-  int *owner = mem_alloc((size_t)n, sizeof *owner);
-  bool good = point && weight && owner;
-  for (int k = 0; good && k < n; k++) point[k] = state->q.body[m->moving[k]].n[0], weight[k] = 1;
-  good = good && partition_space(n, point, weight, s->count, owner);
+  int *owner = s->rank ? NULL : mem_alloc((size_t)n, sizeof *owner);
+  Vec3 *point = s->rank ? NULL : mem_alloc((size_t)n, sizeof *point);
+  double *weight = s->rank ? NULL : mem_alloc((size_t)n, sizeof *weight);
+  bool good = s->rank || (point && weight && owner);
+  for (int k = 0; good && !s->rank && k < n; k++) point[k] = state->q.body[m->moving[k]].n[0], weight[k] = 1;
+  good = good && (s->rank || partition_space(n, point, weight, s->count, owner));
+  mem_free(point), mem_free(weight);
   for (int i = 0; i < m->body_count; i++) s->owner[i] = -1;
-  for (int k = 0; good && k < n; k++) s->owner[m->moving[k]] = owner[k];
-  mem_free(point), mem_free(weight), mem_free(owner);
-  s->divided = good;
-  return good;
+  s->divided = ranks_agree(good) && part_set_owners(s, owner);
+  mem_free(owner);
+  return s->divided;
 }
 
 /* Continues the division of the step before, as of a run that is resumed on as many ranks. */
@@ -215,7 +216,8 @@ static bool divide_first(Part *s, const State *state) { return take_shares(s, st
 
 static Outcome part_begin(void *self, Cpu *cpu) {
   Part *s = self;
-  Outcome outcome = ranks_meet(MEET_BEGIN, stage_from(s->divided || divide_first(s, cpu->work.state)));
+  Outcome outcome = ranks_meet(MEET_BEGIN, stage_done()); /* all ranks of a new division are here */
+  if (!stage_failed(outcome) && !s->divided) outcome = stage_from(divide_first(s, cpu->work.state));
   if (stage_failed(outcome)) return outcome;
   list_own(s);
   s->waited = ranks_waited();

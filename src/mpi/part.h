@@ -109,6 +109,8 @@ Outcome part_solve(void *self, Cpu *cpu, int pivots, bool *raised);
 void gradients_destroy(Gradients *gradients);
 /* balance.c, after a step: the loads of own bodies; the imbalance of ranks; then a new division if it is large. False
  * if memory is out. */
+/* owner: by moving body, on rank 0; goes to all. False if memory is out. */
+bool part_set_owners(Part *part, int *owner);
 void part_update_loads(Part *part);
 void part_measure(Part *part);
 bool part_divides(const Part *part); /* whether part_balance divides the bodies anew */

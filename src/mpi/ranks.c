@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -459,3 +460,5 @@ void ranks_unmap(Arena *arena) {
   if (arena->base) munmap(arena->base, arena->size);
   *arena = (Arena){0};
 }
+
+void ranks_save_pages(void) { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }

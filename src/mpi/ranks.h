@@ -63,6 +63,8 @@ int ranks_machine_of(int rank); /* the first rank on the machine of a rank */
  * memory on any rank, if it cannot be had. All ranks call it. */
 bool ranks_map(Arena *arena, size_t size);
 void ranks_unmap(Arena *arena);
+/* From now on memory is taken by small pages: a rank uses few places of arrays over all bodies. */
+void ranks_save_pages(void);
 /* Sends the leaders' packets to all leaders. first: by leading rank, where its packet begins. Others return at once.
  * False if memory is out. */
 bool ranks_share_leaders(const Packet *own, Packet *all, size_t *first);

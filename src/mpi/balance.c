@@ -159,11 +159,14 @@ static bool build_graph(const Part *s, Division *d) {
   return true;
 }
 
-/* On rank 0. Without METIS space is cut again, with the loads as weights. */
+/* Bodies that fly have no pairs, and parts of a graph without edges are scattered in space. */
+static bool is_connected(const BodyGraph *g) { return g->first[g->count] >= g->count; }
+
+/* On rank 0. Without METIS, or if most bodies fly, space is cut again, with the loads as weights. */
 static bool divide(Part *s, Division *d) {
   const Model *m = s->model;
   if (!build_graph(s, d)) return false;
-  if (partition_graph(&d->graph, s->count, d->before, d->owner)) return true;
+  if (is_connected(&d->graph) && partition_graph(&d->graph, s->count, d->before, d->owner)) return true;
   Vec3 *point = mem_alloc((size_t)d->graph.count, sizeof *point);
   double *weight = mem_alloc((size_t)d->graph.count, sizeof *weight);
   bool good = point && weight;

@@ -101,6 +101,11 @@ void *run_bytes(Run *run, size_t size) {
   return bytes;
 }
 
+void run_free_bytes(Run *run) {
+  free(run->bytes);
+  run->bytes = NULL, run->byte_capacity = 0;
+}
+
 bool run_begin_now(Run *run) { return run_exec(run, "BEGIN IMMEDIATE", "begin a step"); }
 bool run_begin(Run *run) { return run_drain(run) && run_begin_now(run); }
 bool run_commit(Run *run) { return run_exec(run, "COMMIT", "commit a step"); }

@@ -44,6 +44,7 @@ sqlite3_stmt *run_statement(Run *run, int which, const char *sql);
 bool run_finish(Run *run, sqlite3_stmt *statement, const char *doing);
 /* At least size bytes, valid until the next call. NULL and an error if memory is out. */
 void *run_bytes(Run *run, size_t size);
+void run_free_bytes(Run *run);
 /* BEGIN without waiting for the writer thread. */
 bool run_begin_now(Run *run);
 /* Writes the queued steps, ends the writer's thread and frees it. */

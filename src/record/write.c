@@ -275,5 +275,7 @@ bool run_write_checkpoint(Run *run, const AbdWorld *world) {
   if (!bytes) return false;
   if (abd_world_save(world, bytes, size) != ABD_OK)
     return run_fail(run, RUN_DISK, "%s: cannot save the state: %s", run->path, abd_world_error(world));
-  return run_write_state(run, abd_world_step_count(world), bytes, size);
+  bool good = run_write_state(run, abd_world_step_count(world), bytes, size);
+  run_free_bytes(run); /* as large as the state, and used at the start and the end of a run alone */
+  return good;
 }

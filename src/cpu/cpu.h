@@ -62,6 +62,7 @@ typedef struct Cpu {
   int64_t flight_factor; /* serial that `closing` had after the last factor of a flight */
   Affine *move;          /* per linked block: a correction that closes joints */
   bool follows;          /* loads of friction follow in a selected island */
+  bool corrects;         /* the solve is for a correction of Newton's step, with the same matrix */
   bool analyzed;         /* the pattern of Newton's system was found; false if memory was out */
   int *active;           /* blocks of Newton's system */
   int active_count;

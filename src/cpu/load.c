@@ -184,7 +184,9 @@ static Outcome correct_step(Cpu *cpu) {
   const Domain *d = cpu->domain;
   bool raised = false;
   find_changes(cpu);
+  cpu->corrects = true;
   Outcome outcome = d ? d->solve(d->self, cpu, 0, &raised) : stage_done();
+  cpu->corrects = false;
   if (!d) system_solve(&cpu->system);
   if (stage_failed(outcome)) return outcome;
   parallel_for(cpu->threads, cpu->active_count, 64, correct_task, cpu);

@@ -21,6 +21,7 @@ typedef struct Gradients {
   int border_count, border_capacity;
   int *place; /* by column: its index in border, -1 if it has none */
   int place_capacity;
+  double energy;      /* b . M^-1 b of Newton's right-hand side */
   BlockSubset subset; /* the border */
   double *vector;     /* VECTORS of the border's size, then the right-hand side */
   int vector_capacity;

@@ -193,11 +193,14 @@ static void last_solve(const Iteration *it, double *right) {
   block_cholesky_solve(system->solver, right, right);
 }
 
-/* right: b, then the solution. False if A is not positive definite: it is M^-1 b then, a descent direction. */
+/* right: b, then the solution. False if A is not positive definite: it is M^-1 b then, a descent direction. A
+ * correction of Newton's step needs no smaller error than the step has. */
 static bool iterate(Part *s, double *right, int *iterations) {
   Iteration it = first_guess(s, right);
   Products sum = precondition(&it);
-  double end = sum.energy * RANKS_TOLERANCE * RANKS_TOLERANCE;
+  double *newton = &s->gradients.energy;
+  *newton = s->cpu->corrects ? most(*newton, sum.energy) : sum.energy;
+  double end = *newton * RANKS_TOLERANCE * RANKS_TOLERANCE;
   bool good = true;
   for (*iterations = 0; good && *iterations < ITERATIONS && sum.rz > end; ++*iterations) {
     good = advance(&it, &sum);
@@ -209,7 +212,7 @@ static bool iterate(Part *s, double *right, int *iterations) {
 
 Outcome part_solve(void *self, Cpu *cpu, int pivots, bool *raised) {
   Part *s = self;
-  Outcome own = pivots < 0 ? stage_not_finite(-1) : stage_from(prepare(s));
+  Outcome own = pivots < 0 ? stage_not_finite(-1) : stage_from(cpu->corrects || prepare(s));
   Outcome outcome = ranks_meet(MEET_SOLVE, own);
   if (stage_failed(outcome)) return outcome;
   int iterations;

@@ -34,7 +34,11 @@ static bool cuda_pays_off(const Model *model) {
 #ifdef ABD_MPI
 #include "mpi/mpi.h"
 
-static Backend ranks_backend(const Model *model) { return (Backend){&mpi_stages, mpi_create(model)}; }
+static Backend ranks_backend(const Model *model, bool contacts) {
+  Backend backend = {&mpi_stages, mpi_create(model)};
+  if (backend.self && !contacts) mpi_want_contacts(backend.self, false);
+  return backend;
+}
 static bool ranks_divide_bodies(const Model *model) { return mpi_divides_bodies(model); }
 static const char *ranks_cannot_divide(const Model *model) { return mpi_cannot_divide(model); }
 static int ranks_failed_bodies(const void *backend, int *rank, int *first, int *last) {
@@ -46,8 +50,8 @@ static const char *ranks_cannot_divide(const Model *model) { return (void)model,
 static int ranks_failed_bodies(const void *backend, int *rank, int *first, int *last) {
   return (void)backend, *rank = *first = *last = 0;
 }
-static Backend ranks_backend(const Model *model) {
-  (void)model;
+static Backend ranks_backend(const Model *model, bool contacts) {
+  (void)model, (void)contacts;
   return (Backend){0};
 }
 #endif
@@ -70,7 +74,7 @@ static AbdStatus create_on_ranks(AbdWorld *world, AbdError *error) {
   const char *why = world->model.def.solver.ranks == ABD_RANKS_BODIES ? ranks_cannot_divide(&world->model) : NULL;
   if (why)
     return fault(error, ABD_ERROR_ARGUMENT, "solver.ranks is \"bodies\", but the world has %s: choose \"pairs\"", why);
-  world->backend = ranks_backend(&world->model);
+  world->backend = ranks_backend(&world->model, !world->no_contacts);
   bool bodies = ranks_divide_bodies(&world->model);
   snprintf(world->device, sizeof world->device, "cpu, %d ranks%s", abd_mpi_count(), bodies ? " by bodies" : "");
   return ABD_OK;

@@ -50,7 +50,6 @@ static bool take(AbdWorld *world) {
 }
 
 bool abd_mpi_share_world(AbdWorld **world, bool contacts, AbdError *error) {
-  AbdError own = {0};
   bool leads = abd_mpi_leads();
   Arena arena = {0};
   size_t size = leads ? share_size(&(*world)->model, &(*world)->state, &(*world)->next, MORE_BYTES) + MORE_ROOM : 0;
@@ -61,8 +60,7 @@ bool abd_mpi_share_world(AbdWorld **world, bool contacts, AbdError *error) {
   good = ranks_agree(good && (leads || take(w)));
   if (good && w->model.body_count >= MANY_BODIES) ranks_save_pages();
   if (good) share_divide(&w->state, &w->next, &w->model, ranks_machine_rank(), ranks_machine_count());
-  good = ranks_agree(good && world_need_backend(w, &own) == ABD_OK);
-  if (good) mpi_want_contacts(w->backend.self, contacts);
+  if (good) w->no_contacts = !contacts; /* the backend is made at the first step, when the caller has freed the scene */
   else fault(error, ABD_ERROR_MEMORY, "out of memory while sharing a world");
   *world = w;
   return good;

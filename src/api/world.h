@@ -35,7 +35,8 @@ typedef struct Searched {
 } Searched;
 
 struct AbdWorld {
-  Arena arena; /* of model and state, if ranks share them */
+  Arena arena;      /* of model and state, if ranks share them */
+  bool no_contacts; /* ranks that share it send no contacts to rank 0 */
   Model model;
   State state, next;
   Substeps substeps;

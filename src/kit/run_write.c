@@ -124,10 +124,19 @@ static bool write_beginning(AbdRun *run, const AbdRunDef *def, Scene *scene, con
          run_write_joints(file, world) && run_write_checkpoint(file, world) && run_publish(file);
 }
 
+/* Rank 0 cannot make a step again without the others, so it keeps no states in memory. */
+static void drop_states(AbdRun *run) {
+  if (abd_mpi_count() == 1) return;
+  free(run->state[0].bytes), free(run->state[1].bytes);
+  memset(run->state, 0, sizeof run->state);
+}
+
 AbdStatus run_begin_recording(AbdRun *run, const AbdWorld *world) {
   run->recorded = true;
   if (!run_start_writer(run->run)) return run_failed(run);
-  if (run_keep_state(run, world)) return ABD_OK;
+  bool kept = run_keep_state(run, world);
+  drop_states(run);
+  if (kept) return ABD_OK;
   return fail_with(&run->error, ABD_ERROR_MEMORY, "out of memory for the state of the world");
 }
 
@@ -212,6 +221,7 @@ AbdStatus abd_run_record(AbdRun *run, const AbdWorld *world, const AbdStepReport
   if (checkpoint_is_due(run) && run_keep_state(run, world))
     step.state = run->state[1].bytes, step.state_size = run->state[1].size;
   run->recorded = run_record_step(run->run, world, &step);
+  drop_states(run);
   run->output_seconds += clock_seconds() - begun;
   return run->recorded ? ABD_OK : run_failed(run);
 }

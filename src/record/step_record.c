@@ -45,8 +45,12 @@ static void place_arrays(StepRecord *record) {
   record->state = at;
 }
 
+/* The block of a step with a large state is not kept for steps without one. */
+enum { SPARE_BYTES = 64 << 20 };
+
 static bool reserve(StepRecord *record) {
-  if (record->size <= record->capacity && record->block) return true;
+  bool spare = record->capacity > SPARE_BYTES && record->capacity / 4 > record->size;
+  if (record->size <= record->capacity && record->block && !spare) return true;
   size_t capacity = record->size + record->size / 8 + 64;
   free(record->block); /* its contents have been written */
   record->block = malloc(capacity);

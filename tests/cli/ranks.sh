@@ -61,6 +61,8 @@ bodies 2 belt.json 20
 mv net-b3.abd again.abd
 bodies 3 net.json 25
 same again.abd net-b3.abd "bodies divided among 3 ranks, twice"
+expect 0 '' env ABD_RANKS_A_MACHINE=2 mpirun -n 4 "$abd" run net.json -o machines.abd --steps 25 --set solver.ranks=bodies --quiet
+same net-b4.abd machines.abd "bodies divided among 4 ranks of 2 machines"
 expect 0 '' mpirun -n 3 "$abd" run net.json -o again-r.abd --steps 13 --set solver.ranks=bodies --quiet
 expect 0 '' mpirun -n 3 "$abd" run again-r.abd --resume --steps 25 --quiet
 same net-b3.abd again-r.abd "bodies divided among 3 ranks, resumed"

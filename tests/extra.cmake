@@ -38,7 +38,10 @@ endif()
 if(TARGET test_cuda_serial) # the GPU's part of a step on this machine's cores
   target_sources(test_cuda_serial PRIVATE cuda/serial.c ${PROJECT_SOURCE_DIR}/src/cuda/accelerator.c
                  ${PROJECT_SOURCE_DIR}/src/cuda/load.c ${PROJECT_SOURCE_DIR}/src/cuda/newton.c ${PROJECT_SOURCE_DIR}/src/cuda/search.c ${PROJECT_SOURCE_DIR}/src/cuda/window.c
-                 ${PROJECT_SOURCE_DIR}/src/cuda/backend.c)
+                 ${PROJECT_SOURCE_DIR}/src/cuda/backend.c ${PROJECT_SOURCE_DIR}/src/cuda/cluster.c)
+endif()
+if(TARGET test_cuda_cluster)
+  target_sources(test_cuda_cluster PRIVATE ${PROJECT_SOURCE_DIR}/src/cuda/cluster.c)
 endif()
 if(TARGET test_owner AND NOT ABD_MPI) # it needs no MPI
   target_sources(test_owner PRIVATE ${PROJECT_SOURCE_DIR}/src/mpi/owner.c)

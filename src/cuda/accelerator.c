@@ -116,6 +116,7 @@ static bool reserve_records(Cuda *c, const Cpu *cpu) {
       !mem_reserve((void **)&c->task_pair, &c->task_pair_capacity, pairs, sizeof(int)) ||
       !mem_reserve((void **)&c->searched, &c->searched_capacity, pairs, sizeof(int)) ||
       !mem_reserve((void **)&c->before, &c->before_capacity, pairs, sizeof(double)) ||
+      !mem_reserve((void **)&c->strength, &c->strength_capacity, pairs, sizeof(float)) ||
       !mem_reserve((void **)&c->task_chunk, &c->task_chunk_capacity, pairs + 1, sizeof(int)))
     return false;
   if (c->record_capacity > before)
@@ -720,8 +721,9 @@ static void cuda_free(void *self) {
   packet_free(&c->listing);
   search_close(&c->search);
   pcg_destroy(&c->pcg);
-  void *own[] = {c->record, c->plan,     c->bound_plan, c->items, c->task_pair, c->task_chunk,
-                 c->row_of, c->searched, c->before,     c->setup, c->listed};
+  clusters_close(&c->clusters);
+  void *own[] = {c->record,   c->plan,   c->bound_plan, c->items,  c->task_pair, c->task_chunk, c->row_of,
+                 c->searched, c->before, c->setup,      c->listed, c->next_row,  c->strength};
   for (int k = 0; k < ARRAY_COUNT(own); k++) mem_free(own[k]);
   mem_free(c);
 }
@@ -764,7 +766,8 @@ bool cuda_accelerate(Cpu *cpu) {
   c->friction.size = sizeof(FrictionPoint);
   c->points.size = sizeof(PointRange);
   c->row_of = mem_alloc((size_t)m->body_count, sizeof(int));
-  if (!c->row_of || !send_meshes(c)) {
+  c->next_row = mem_alloc((size_t)m->body_count, sizeof(int));
+  if (!c->row_of || !c->next_row || !clusters_open(&c->clusters, m->body_count) || !send_meshes(c)) {
     cuda_free(c);
     return false;
   }

@@ -3,6 +3,7 @@
 #define ABD_CUDA_ACCELERATOR_H
 
 #include "cpu/cpu.h"
+#include "cuda/cluster.h"
 #include "cuda/contact_item.h"
 #include "cuda/device.h"
 #include "cuda/load_item.h"
@@ -94,7 +95,11 @@ typedef struct Cuda {
   Twin task, result, contact_copy;
   DeviceArray sweep, part;
   /* Newton's system. */
-  int *row_of; /* by body */
+  int *row_of, *next_row; /* by body; by cluster, while rows are sorted */
+  Clusters clusters;
+  float *strength; /* by pair */
+  int strength_capacity;
+  int64_t measured; /* the step in which the pairs' strengths were last found */
   DeviceArray moments, value;
   Packet solution;
   DeviceArray change;
@@ -157,6 +162,7 @@ bool cuda_accelerate(Cpu *cpu); /* false if memory is out */
 /* newton.c */
 bool cuda_solves(int bodies);
 extern int cuda_solve_bodies; /* the least number; tests change it */
+extern int cuda_cluster;      /* the most bodies of a cluster; tests make it smaller */
 Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised);
 Outcome cuda_newton_follow(void *self, Cpu *cpu);
 

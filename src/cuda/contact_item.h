@@ -564,6 +564,30 @@ KERNEL void matrix_item(const MatrixArrays *s, int item) {
   s->value[item] = value;
 }
 
+/* How strongly pairs couple their bodies: the norm of the block between them, scaled to a unit diagonal. */
+typedef struct StrengthArrays {
+  const MomentTask *task;
+  const double *moments; /* MOMENT_SUMS by task */
+  const int *first;      /* per row: its first entry, the diagonal block */
+  const double *value;   /* 144 per entry */
+  float *strength;       /* by task; 0 if a body has no row */
+} StrengthArrays;
+
+KERNEL void strength_task(const StrengthArrays *s, int t, int lane, double *scratch) {
+  const int *row = s->task[t].row;
+  const double *sum = s->moments + (size_t)MOMENT_SUMS * t;
+  double part = 0;
+  (void)scratch;
+  for (int k = lane; k < 144 && row[0] >= 0 && row[1] >= 0; k += LANES) {
+    int i = k % 12, j = k / 12;
+    double x = moment_number(sum, 20 + 4 * (i / 3) + j / 3, i % 3, j % 3);
+    part +=
+        x * x / (s->value[(size_t)144 * s->first[row[0]] + 13 * i] * s->value[(size_t)144 * s->first[row[1]] + 13 * j]);
+  }
+  part = lane_sum(part);
+  if (lane == 0) s->strength[t] = (float)sqrt(part);
+}
+
 /* Gradients by row from those of the pairs. */
 typedef struct GradientArrays {
   const double *pair; /* `size` numbers by task; the first are the gradients of a, then of b */
@@ -596,6 +620,7 @@ bool fetch_launch(int contacts, const FetchArrays *arrays);
 bool pack_launch(int candidates, const PackArrays *arrays);
 bool moment_launch(int tasks, const MomentArrays *arrays);
 bool matrix_launch(int numbers, const MatrixArrays *arrays);
+bool strength_launch(int tasks, const StrengthArrays *arrays);
 bool gradient_launch(int numbers, const GradientArrays *arrays);
 #ifdef __cplusplus
 }
@@ -612,6 +637,7 @@ bool gradient_launch(int numbers, const GradientArrays *arrays);
   LAUNCH(pack, PackArrays, pack_item)                                                                                  \
   LAUNCH_LANES(moment, MomentArrays, moment_task)                                                                      \
   LAUNCH(matrix, MatrixArrays, matrix_item)                                                                            \
+  LAUNCH_LANES(strength, StrengthArrays, strength_task)                                                                \
   LAUNCH(gradient, GradientArrays, gradient_item)
 
 #endif

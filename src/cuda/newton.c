@@ -9,7 +9,7 @@
 
 enum { PCG_ITERATIONS = 4000 };
 
-int cuda_solve_bodies = GPU_SOLVE_BODIES;
+int cuda_solve_bodies = GPU_SOLVE_BODIES, cuda_cluster = GPU_CLUSTER;
 
 bool cuda_solves(int bodies) { return bodies >= cuda_solve_bodies; }
 
@@ -17,13 +17,13 @@ bool cuda_solves(int bodies) { return bodies >= cuda_solve_bodies; }
 typedef struct Setup {
   Cpu *cpu;
   Cuda *c;
-  int rows, blocks, components, chunks, tasks, entries, parts;
+  int rows, blocks, components, chunks, tasks, entries, parts, inverse;
   int *body;                                           /* by row: cpu->active, sorted by island */
   size_t task, first, part_first, entry, column, part; /* pattern */
-  size_t block_chunk, chunk_row, chunk_component, component_chunk;
-  size_t own, own_block, pose;   /* gradients and blocks of the bodies by themselves; poses */
-  bool follows;                  /* loads follow the normal forces: points are renewed, the step is corrected */
-  size_t step, gradient, status; /* places in the solution */
+  size_t block_chunk, chunk_row, chunk_component, component_chunk, strip;
+  size_t own, own_block, pose; /* gradients and blocks of the bodies by themselves; poses */
+  bool follows;                /* loads follow the normal forces: points are renewed, the step is corrected */
+  size_t step, gradient, status, strength;     /* places in the solution */
   size_t change, correction, corrected, loads; /* the same of the correction; loads: LoadResult by task */
 } Setup;
 
@@ -31,31 +31,70 @@ static int *ints(const Setup *s, size_t at) { return packet_here(&s->c->packet, 
 
 /* ---- the pattern ---- */
 
-/* Sorts the active bodies by island. */
+/* The next row of a body's cluster. next: by first body of a cluster, -1 if it has no rows yet. */
+static int place_in_cluster(Setup *s, int *next, int body) {
+  int first = clusters_find(&s->c->clusters, body);
+  if (next[first] < 0) {
+    next[first] = s->rows;
+    s->rows += s->c->clusters.size[first];
+  }
+  return next[first]++;
+}
+
+/* Sorts the active bodies by island, then by cluster. */
 static void sort_rows(Setup *s) {
   const Islands *islands = s->cpu->islands;
+  int *next = s->c->next_row;
+  for (int i = 0; i < s->c->model->body_count; i++) next[i] = -1;
   for (int g = 0; g < islands->count; g++) {
     int before = s->rows;
     for (int e = islands->member.first[g]; islands->island[g].selected && e < islands->member.first[g + 1]; e++) {
       int body = islands->member.item[e];
       if (!s->cpu->work.active[body]) continue;
-      s->c->row_of[body] = s->rows;
-      s->body[s->rows++] = body;
+      int row = s->c->row_of[body] = place_in_cluster(s, next, body);
+      s->body[row] = body;
     }
     s->components += s->rows > before;
   }
   s->blocks = pcg_blocks(s->rows);
 }
 
+static int cluster_of(const Setup *s, int row) { return clusters_find(&s->c->clusters, s->body[row]); }
+
+static void write_strips(Setup *s) {
+  PcgStrip *strip = packet_here(&s->c->packet, s->strip);
+  for (int row = 0; row < s->rows;) {
+    int first = row, count = s->c->clusters.size[cluster_of(s, row)];
+    for (; row < first + count; row++, s->inverse += count) strip[row] = (PcgStrip){s->inverse, first, count};
+  }
+}
+
+/* Pairs that act, and their strengths; -1 if a pair does not couple two bodies. */
 static void acts_item(void *context, int k) {
   const Setup *s = context;
+  const int *body = s->cpu->pairs.body[k];
   s->c->items[k] = s->cpu->pair_acts[k] && pair_selected(s->cpu, k);
+  bool couples = s->c->items[k] && takes_part(s->cpu, body[0]) && takes_part(s->cpu, body[1]);
+  bool known = s->c->measured == s->c->step;
+  s->c->strength[k] = !couples ? -1 : known ? pairs_at(&s->cpu->pairs, k)->strength : 0;
 }
 
 /* task_pair: by pair, its task, -1 if it has no contact and no friction. */
 static void count_tasks(Setup *s) {
   parallel_for(s->cpu->threads, s->cpu->pairs.count, 256, acts_item, s);
   for (int k = 0; k < s->cpu->pairs.count; k++) s->c->task_pair[k] = s->c->items[k] ? s->tasks++ : -1;
+}
+
+/* Joins the bodies of pairs that act, by the strengths of the last solve in this step. */
+static bool find_clusters(Setup *s) {
+  const Cpu *cpu = s->cpu;
+  Clusters *clusters = &s->c->clusters;
+  clusters_clear(clusters);
+  for (int k = 0; k < cpu->pairs.count; k++)
+    if (s->c->strength[k] >= 0 &&
+        !clusters_add(clusters, cpu->pairs.body[k][0], cpu->pairs.body[k][1], s->c->strength[k]))
+      return false;
+  return clusters_join(clusters, cuda_cluster);
 }
 
 /* Places for all arrays; numbers that are not known yet at their most. */
@@ -74,6 +113,7 @@ static bool open_packet(Setup *s) {
   s->chunk_row = packet_add(p, (chunks + 1) * number);
   s->chunk_component = packet_add(p, chunks * number);
   s->component_chunk = packet_add(p, ((size_t)s->components + 1) * number);
+  s->strip = packet_add(p, rows * sizeof(PcgStrip));
   s->pose = packet_add(p, (size_t)s->c->model->body_count * sizeof(Affine));
   s->own = packet_add(p, rows * sizeof(Affine));
   s->own_block = packet_add(p, rows * 144 * sizeof(double));
@@ -81,6 +121,7 @@ static bool open_packet(Setup *s) {
   s->step = packet_add(out, rows * sizeof(Affine));
   s->gradient = packet_add(out, rows * sizeof(Affine));
   s->status = packet_add(out, sizeof(PcgStatus));
+  s->strength = packet_add(out, tasks * sizeof(float));
   s->change = packet_add(out, s->follows ? rows * sizeof(Affine) : 0);
   s->correction = packet_add(out, s->follows ? rows * sizeof(Affine) : 0);
   s->corrected = packet_add(out, s->follows ? sizeof(PcgStatus) : 0);
@@ -88,9 +129,10 @@ static bool open_packet(Setup *s) {
   return packet_open(p) && packet_open(out);
 }
 
-/* The first row of a thread block: all have about the same number of entries. */
+/* The first row of a thread block: all have about the same number of entries, and whole clusters. */
 static int block_row(const Setup *s, const int *first, int block, int row) {
-  while (row < s->rows && (int64_t)first[row] * s->blocks < (int64_t)s->entries * block) row++;
+  const PcgStrip *strip = packet_here(&s->c->packet, s->strip);
+  while (row < s->rows && (int64_t)first[row] * s->blocks < (int64_t)s->entries * block) row += strip[row].count;
   return row;
 }
 
@@ -226,6 +268,7 @@ static void pose_item(void *context, int body) {
 static void write_all(Setup *s) {
   const Cpu *cpu = s->cpu;
   write_rows(s);
+  write_strips(s);
   write_chunks(s);
   parallel_for(cpu->threads, cpu->model->body_count, 64, pose_item, s);
   parallel_both(cpu->threads, s->rows, cpu->pairs.count, 32, body_item, task_item, s);
@@ -239,13 +282,15 @@ static PcgMatrix matrix_of(const Setup *s) {
                      s->blocks,
                      s->chunks,
                      s->components,
+                     s->inverse,
                      packet_there(p, s->first),
                      packet_there(p, s->column),
                      s->c->value.at,
                      packet_there(p, s->block_chunk),
                      packet_there(p, s->chunk_row),
                      packet_there(p, s->chunk_component),
-                     packet_there(p, s->component_chunk)};
+                     packet_there(p, s->component_chunk),
+                     packet_there(p, s->strip)};
 }
 
 static void *solution(const Setup *s, size_t at) { return packet_there(&s->c->solution, at); }
@@ -278,9 +323,11 @@ static bool solve(const Setup *s) {
                              packet_there(p, s->part),
                              solution(s, s->gradient),
                              solution(s, s->step)};
+  StrengthArrays strength = {packet_there(p, s->task), c->moments.at, packet_there(p, s->first), c->value.at,
+                             solution(s, s->strength)};
   PcgMatrix system = matrix_of(s);
   return moment_launch(s->tasks, &moments) && matrix_launch(144 * s->entries, &matrix) &&
-         gradient_launch(12 * s->rows, &gradient) &&
+         strength_launch(s->tasks, &strength) && gradient_launch(12 * s->rows, &gradient) &&
          pcg_solve(&c->pcg, &system, solution(s, s->step), GPU_PCG_TOLERANCE, PCG_ITERATIONS, solution(s, s->status));
 }
 
@@ -331,6 +378,12 @@ static void take_row(void *context, int row) {
   w->speed[body] = body_speed(w, body, &step);
 }
 
+static void take_strength(void *context, int k) {
+  const Setup *s = context;
+  int t = s->c->task_pair[k];
+  pairs_at(&s->cpu->pairs, k)->strength = t < 0 ? 0 : ((const float *)packet_here(&s->c->solution, s->strength))[t];
+}
+
 static Outcome take_status(const Setup *s, size_t at, bool *raised) {
   const PcgStatus *status = packet_here(&s->c->solution, at);
   *raised |= status->indefinite > 0;
@@ -344,12 +397,13 @@ Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised) {
   Setup *s = c->setup;
   *s = (Setup){.cpu = cpu, .c = c, .body = cpu->active, .follows = loads_follow(cpu)};
   *raised = false;
-  sort_rows(s);
-  if (s->rows == 0) return stage_done();
+  if (cpu->active_count == 0) return stage_done();
   /* The tasks say where a pair's friction points are. */
   c->lost = !cuda_send_friction(c, cpu) || (s->follows && !cuda_list_begin(c, cpu));
   if (c->lost) return stage_from(false);
   count_tasks(s);
+  if (!find_clusters(s)) return stage_from(false);
+  sort_rows(s);
   if (!open_packet(s)) return stage_from(false);
   write_all(s);
   c->lost = !launch(s);
@@ -357,7 +411,8 @@ Outcome cuda_newton_step(void *self, Cpu *cpu, bool *raised) {
   bool corrected = false; /* that matrix is the same */
   Outcome outcome = take_status(s, s->status, raised);
   if (s->follows && !stage_failed(outcome)) outcome = take_status(s, s->corrected, &corrected);
-  if (!stage_failed(outcome)) parallel_for(cpu->threads, s->rows, 64, take_row, s);
+  if (!stage_failed(outcome)) parallel_both(cpu->threads, s->rows, cpu->pairs.count, 64, take_row, take_strength, s);
+  c->measured = c->step;
   return outcome;
 }
 

@@ -7,7 +7,7 @@
  * u = M^-1 r, w = A u, s = A p, q = M^-1 s and z = A q hold up to rounding errors, which grow; every REPLACE iterations
  * they are computed anew.
  *
- * The rows of a thread block stay in its multiprocessor: vectors, inverses and as many entries of the matrix as fit
+ * The rows of a thread block stay in its multiprocessor: vectors and as many blocks of inverses and as many entries of the matrix as fit
  * into shared memory. Only m and the sums of chunks go through the GPU's memory.
  *
  * There is no counter of thread blocks that wait. Each number of a chunk's sums has the number of the wait in its two
@@ -24,7 +24,7 @@ enum { STATUS_LIVE, STATUS_DONE, STATUS_INDEFINITE };
 
 typedef struct Arrays {
   PcgMatrix m;
-  const double *inverse; /* of the diagonal blocks */
+  const double *inverse; /* of the clusters, by strips */
   double *x;             /* right-hand side, in the end the solution */
   double *vector;        /* VECTORS per row, of thread blocks whose rows do not fit into shared memory */
   char *spare;           /* the same of their other arrays, SPARE_ROW bytes per row */
@@ -54,8 +54,10 @@ typedef struct Iteration {
 typedef struct Rows {
   int first, count, chunk, chunks;
   int entry, entries, kept; /* the first so many entries are in shared memory */
+  int inverse_kept;         /* the same of the blocks of the inverse */
   double *vector;           /* VECTORS x 12 per row */
-  const double *inverse;    /* 144 per row */
+  const double *inverse;    /* the kept blocks */
+  const PcgStrip *strip;    /* per row */
   const double *value;      /* of the kept entries */
   const int *column;        /* of all entries */
   double2 *term;            /* per row: its part of gamma and delta */
@@ -96,6 +98,9 @@ __device__ static void block_add(RowSum *s, const Columns &c, double x, int lane
   }
 }
 
+/* Blocks are added to two sums in turn: one waits for the other's product less often. */
+__device__ static RowSum sum_of(const RowSum s[2]) { return {make_double2(s[0].y.x + s[1].y.x, s[0].y.y + s[1].y.y)}; }
+
 /* Lane i < 12 gets row i of the sum, the others zero. */
 __device__ static double row_of(RowSum s, int lane) {
   for (int step = 12; step >= 6; step -= 6) {
@@ -107,10 +112,14 @@ __device__ static double row_of(RowSum s, int lane) {
   return lane < PCG_SIZE ? (lane % 2 ? y : x) : 0.0;
 }
 
-__device__ static double block_times(const double *a, double x, int lane) {
-  RowSum sum = {make_double2(0, 0)};
-  block_add(&sum, block_load(a, lane), x, lane);
-  return row_of(sum, lane);
+/* x: 12 numbers in memory. */
+__device__ static void block_add_from(RowSum *s, const Columns &c, const double *x, int lane) {
+#pragma unroll
+  for (int k = 0; k < 3; k++) {
+    double xk = x[lane < 24 ? 3 * (lane / 6) + k : 0];
+    s->y.x = fma(c.a[k].x, xk, s->y.x);
+    s->y.y = fma(c.a[k].y, xk, s->y.y);
+  }
 }
 
 __device__ static double warp_sum(double x) {
@@ -133,6 +142,13 @@ __device__ static void *room_take(Room *room, size_t bytes, void *other) {
   room->at += bytes;
   room->left -= bytes;
   return at;
+}
+
+/* Room for as many blocks of the matrix as fit. */
+__device__ static double *keep_blocks(Room *room, int count, int *kept) {
+  size_t fit = room->left / (PCG_BLOCK * sizeof(double));
+  *kept = (size_t)count < fit ? count : (int)fit;
+  return (double *)room_take(room, (size_t)*kept * PCG_BLOCK * sizeof(double), NULL);
 }
 
 __device__ static void copy(double *to, const double *from, size_t count) {
@@ -166,11 +182,16 @@ __device__ static Rows rows_open(const Arrays &s, Room room) {
   b.vector = (double *)room_take(&room, vectors * sizeof(double), s.vector + (size_t)b.first * VECTORS * PCG_SIZE);
   int *column = (int *)room_take(&room, (size_t)b.entries * sizeof(int), NULL);
   b.column = column ? column : m.column + b.entry;
-  double *inverse = (double *)room_take(&room, count * PCG_BLOCK * sizeof(double), NULL);
-  b.inverse = inverse ? inverse : s.inverse + (size_t)b.first * PCG_BLOCK;
-  int fit = (int)(room.left / (PCG_BLOCK * sizeof(double)));
-  b.kept = fit < b.entries ? fit : b.entries;
-  double *value = (double *)room.at;
+  PcgStrip *strip = (PcgStrip *)room_take(&room, count * sizeof(PcgStrip), NULL);
+  b.strip = strip ? strip : m.strip + b.first;
+  int inverses = 0, at = 0;
+  if (b.count > 0) {
+    PcgStrip last = m.strip[b.first + b.count - 1];
+    at = m.strip[b.first].first;
+    inverses = last.first + last.count - at;
+  }
+  double *inverse = keep_blocks(&room, inverses, &b.inverse_kept), *value = keep_blocks(&room, b.entries, &b.kept);
+  b.inverse = inverse;
   b.value = value;
   for (int c = (int)threadIdx.x; c < b.chunks; c += THREADS) {
     int component = m.chunk_component[b.chunk + c], first = m.component_chunk[component];
@@ -186,7 +207,8 @@ __device__ static Rows rows_open(const Arrays &s, Room room) {
   for (int k = (int)threadIdx.x; k <= b.count; k += THREADS) b.row_entry[k] = m.first[b.first + k] - b.entry;
   for (size_t i = threadIdx.x; i < vectors; i += THREADS) b.vector[i] = 0;
   for (int e = (int)threadIdx.x; column && e < b.entries; e += THREADS) column[e] = m.column[b.entry + e];
-  if (inverse) copy(inverse, s.inverse + (size_t)b.first * PCG_BLOCK, (size_t)b.count * PCG_BLOCK);
+  for (int k = (int)threadIdx.x; strip && k < b.count; k += THREADS) strip[k] = m.strip[b.first + k];
+  copy(inverse, s.inverse + (size_t)at * PCG_BLOCK, (size_t)b.inverse_kept * PCG_BLOCK);
   copy(value, m.value + (size_t)b.entry * PCG_BLOCK, (size_t)b.kept * PCG_BLOCK);
   __syncthreads();
   return b;
@@ -208,7 +230,7 @@ __device__ static double shown_at(const double *shown, int row, int lane) {
 /* Row k of A v; lane i < 12 has number i. Four entries at once: all of them wait for memory. */
 __device__ static double row_times(const Arrays &s, const Rows &b, int k, const double *v, int lane) {
   enum { AT_ONCE = 4 };
-  RowSum sum = {make_double2(0, 0)};
+  RowSum sum[2] = {{make_double2(0, 0)}, {make_double2(0, 0)}};
   int end = b.row_entry[k + 1];
   for (int e = b.row_entry[k]; e < end; e += AT_ONCE) {
     double x[AT_ONCE];
@@ -219,15 +241,29 @@ __device__ static double row_times(const Arrays &s, const Rows &b, int k, const 
       if (e + i >= end) break;
       const double *block =
           e + i < b.kept ? b.value + (size_t)PCG_BLOCK * (e + i) : s.m.value + (size_t)PCG_BLOCK * (b.entry + e + i);
-      block_add(&sum, block_load(block, lane), x[i], lane);
+      block_add(&sum[i % 2], block_load(block, lane), x[i], lane);
     }
   }
-  return row_of(sum, lane);
+  return row_of(sum_of(sum), lane);
 }
 
-/* Row k of M^-1 v. */
-__device__ static double row_precondition(const Rows &b, int k, double v, int lane) {
-  return block_times(b.inverse + (size_t)PCG_BLOCK * k, v, lane);
+/* Row k of M^-1 v, v one of the vectors. All threads have written its rows. */
+__device__ static double row_precondition(const Arrays &s, const Rows &b, int k, int which, int lane) {
+  enum { AT_ONCE = 4 };
+  RowSum sum[2] = {{make_double2(0, 0)}, {make_double2(0, 0)}};
+  PcgStrip strip = b.strip[k];
+  int from = strip.first - b.strip[0].first, row = strip.row - b.first;
+  for (int base = 0; base < strip.count; base += AT_ONCE) {
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) {
+      int e = base + i;
+      if (e >= strip.count) break;
+      const double *block = from + e < b.inverse_kept ? b.inverse + (size_t)PCG_BLOCK * (from + e)
+                                                      : s.inverse + (size_t)PCG_BLOCK * (strip.first + e);
+      block_add_from(&sum[i % 2], block_load(block, lane), vector_at(b, row + e, which), lane);
+    }
+  }
+  return row_of(sum_of(sum), lane);
 }
 
 __device__ static void show(double *shown, const Rows &b, int k, double x, int lane) {
@@ -243,8 +279,8 @@ __device__ static void put_own(const Rows &b, int k, int which, int lane, double
 }
 
 /* m = M^-1 w, for this row and for the others. */
-__device__ static void show_m(double *shown, const Rows &b, int k, double w, int lane) {
-  double m = row_precondition(b, k, w, lane);
+__device__ static void show_m(const Arrays &s, double *shown, const Rows &b, int k, int lane) {
+  double m = row_precondition(s, b, k, VECTOR_W, lane);
   put_own(b, k, VECTOR_M, lane, m);
   show(shown, b, k, m, lane);
 }
@@ -411,7 +447,7 @@ __device__ static void row_start(const Rows &b, int k, int lane) {
     vector_at(b, k, VECTOR_X)[lane] = vector_at(b, k, VECTOR_U)[lane];
 }
 
-__device__ static void row_advance(const Rows &b, int k, double *out, int lane) {
+__device__ static void row_advance(const Rows &b, int k, int lane) {
   const Iteration *g = &b.iteration[b.chunk_of[k]];
   bool mine = lane < PCG_SIZE;
   double *v = vector_at(b, k, 0) + (mine ? lane : 0), alpha = g->alpha, beta = g->beta, r = 0, u = 0, w = 0;
@@ -425,7 +461,6 @@ __device__ static void row_advance(const Rows &b, int k, double *out, int lane) 
     u = v[VECTOR_U * PCG_SIZE] = fma(-alpha, q, v[VECTOR_U * PCG_SIZE]);
     w = v[VECTOR_W * PCG_SIZE] = fma(-alpha, z, v[VECTOR_W * PCG_SIZE]);
   }
-  show_m(out, b, k, w, lane);
   put_term(b, k, r, u, w, lane);
 }
 
@@ -433,6 +468,13 @@ __device__ static void row_advance(const Rows &b, int k, double *out, int lane) 
 #define FOR_ROWS(b, k)                                                                                                 \
   for (int k = (int)threadIdx.x / WARP; k < (b).count; k += WARPS)                                                     \
     if (row_lives(b, k))
+
+/* m and the sums of all chunks, when rows have advanced. */
+__device__ static void show_all(const Arrays &s, const Rows &b, double *shown, unsigned wait, int lane) {
+  __syncthreads();
+  FOR_ROWS(b, k) show_m(s, shown, b, k, lane);
+  show_sums(s, b, wait);
+}
 
 /* Computes the vectors that follow from x and p anew. */
 __device__ static void replace(const Arrays &s, const Rows &b, int iteration, unsigned *wait, int warp, int lane) {
@@ -444,10 +486,12 @@ __device__ static void replace(const Arrays &s, const Rows &b, int iteration, un
   wait_for_rows(s, b, wait, warp, lane);
   FOR_ROWS(b, k) {
     double right = lane < PCG_SIZE ? s.x[(size_t)PCG_SIZE * (b.first + k) + lane] : 0;
-    double r = right - row_times(s, b, k, even, lane), t = row_times(s, b, k, s.also[0], lane);
-    double u = row_precondition(b, k, r, lane), q = row_precondition(b, k, t, lane);
-    put_own(b, k, VECTOR_R, lane, r);
-    put_own(b, k, VECTOR_S, lane, t);
+    put_own(b, k, VECTOR_R, lane, right - row_times(s, b, k, even, lane));
+    put_own(b, k, VECTOR_S, lane, row_times(s, b, k, s.also[0], lane));
+  }
+  __syncthreads();
+  FOR_ROWS(b, k) {
+    double u = row_precondition(s, b, k, VECTOR_R, lane), q = row_precondition(s, b, k, VECTOR_S, lane);
     put_own(b, k, VECTOR_U, lane, u);
     put_own(b, k, VECTOR_Q, lane, q);
     show(odd, b, k, u, lane);
@@ -458,7 +502,6 @@ __device__ static void replace(const Arrays &s, const Rows &b, int iteration, un
     double w = row_times(s, b, k, odd, lane);
     put_own(b, k, VECTOR_W, lane, w);
     put_own(b, k, VECTOR_Z, lane, row_times(s, b, k, s.also[1], lane));
-    show_m(even, b, k, w, lane);
     put_term(b, k, own(b, k, VECTOR_R, lane), own(b, k, VECTOR_U, lane), w, lane);
   }
 }
@@ -467,8 +510,11 @@ __device__ static void replace(const Arrays &s, const Rows &b, int iteration, un
 __device__ static void start(const Arrays &s, const Rows &b, unsigned *wait, int warp, int lane) {
   FOR_ROWS(b, k) {
     double r = lane < PCG_SIZE ? s.x[(size_t)PCG_SIZE * (b.first + k) + lane] : 0;
-    double u = row_precondition(b, k, r, lane);
     put_own(b, k, VECTOR_R, lane, r);
+  }
+  __syncthreads();
+  FOR_ROWS(b, k) {
+    double u = row_precondition(s, b, k, VECTOR_R, lane);
     put_own(b, k, VECTOR_U, lane, u);
     show(b.even, b, k, u, lane);
   }
@@ -476,10 +522,9 @@ __device__ static void start(const Arrays &s, const Rows &b, unsigned *wait, int
   FOR_ROWS(b, k) {
     double w = row_times(s, b, k, b.even, lane);
     put_own(b, k, VECTOR_W, lane, w);
-    show_m(b.odd, b, k, w, lane);
     put_term(b, k, own(b, k, VECTOR_R, lane), own(b, k, VECTOR_U, lane), w, lane);
   }
-  show_sums(s, b, *wait);
+  show_all(s, b, b.odd, *wait, lane);
 }
 
 /* Writes the solution; how each component ended. */
@@ -516,9 +561,9 @@ __global__ static void __launch_bounds__(THREADS, 1) solve_kernel(Arrays s) {
     for (int k = warp; k < b.count; k += WARPS) row_start(b, k, lane);
     if (!live) break;
     invert_iterations(b, warp, lane);
-    FOR_ROWS(b, k) row_advance(b, k, shown_in(b, iteration), lane);
+    FOR_ROWS(b, k) row_advance(b, k, lane);
     if (iteration % REPLACE == REPLACE - 1) replace(s, b, iteration, &wait, warp, lane);
-    show_sums(s, b, wait);
+    show_all(s, b, shown_in(b, iteration), wait, lane);
   }
   __syncthreads();
   finish(s, b, iteration);
@@ -526,43 +571,124 @@ __global__ static void __launch_bounds__(THREADS, 1) solve_kernel(Arrays s) {
 
 /* ---- the preconditioner ---- */
 
-enum { INVERT_WARPS = 8 };
+/* A thread has every TILES-th row and column of its cluster's matrix, SIDE x SIDE numbers. */
+enum { TILES = 16, CLUSTER_SIZE = PCG_SIZE * GPU_CLUSTER, SIDE = CLUSTER_SIZE / TILES, INVERT_THREADS = TILES * TILES };
+static_assert(CLUSTER_SIZE % TILES == 0, "all threads have the same number of rows");
 
-/* Inverts the diagonal block of one row, scaled to a unit diagonal: elimination without exchange of rows, lane j has
- * column j. A pivot that rounding has made too small is replaced by one. */
-__global__ static void invert_kernel(PcgMatrix m, double *inverse) {
-  __shared__ double out[INVERT_WARPS][PCG_SIZE][PCG_SIZE + 1];
-  int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP, j = lane < PCG_SIZE ? lane : 0;
-  int row = (int)blockIdx.x * INVERT_WARPS + warp;
-  if (row >= m.rows) return;
-  const double *a = m.value + (size_t)PCG_BLOCK * m.first[row];
-  double column[PCG_SIZE], own = a[13 * j], scale = own > 0 ? 1 / sqrt(own) : 1;
-#pragma unroll
-  for (int i = 0; i < PCG_SIZE; i++) {
-    double value = i >= j ? a[PCG_SIZE * j + i] : a[PCG_SIZE * i + j]; /* of the lower triangle */
-    column[i] = value * scale * __shfl_sync(0xffffffffu, scale, i);
+typedef struct Tile {
+  double a[SIDE][SIDE];
+} Tile;
+
+typedef struct InvertRoom {
+  int entry[GPU_CLUSTER][GPU_CLUSTER]; /* of the cluster's blocks; -1 = none */
+  double scale[CLUSTER_SIZE];          /* to a unit diagonal */
+  double column[2][CLUSTER_SIZE], row[2][CLUSTER_SIZE];
+} InvertRoom;
+
+/* Number (i, j) of the cluster's matrix, from the lower triangle. diagonal: of the rows' own blocks alone. */
+__device__ static double cluster_number(const PcgMatrix &m, const InvertRoom &room, int i, int j, bool diagonal) {
+  int high = i > j ? i : j, low = i > j ? j : i, row = high / PCG_SIZE, column = low / PCG_SIZE;
+  int entry = diagonal && row != column ? -1 : room.entry[row][column];
+  return entry < 0 ? 0 : m.value[(size_t)PCG_BLOCK * entry + PCG_SIZE * (low % PCG_SIZE) + high % PCG_SIZE];
+}
+
+__device__ static void find_entries(const PcgMatrix &m, PcgStrip strip, InvertRoom *room) {
+  int k = (int)threadIdx.x;
+  if (k < GPU_CLUSTER * GPU_CLUSTER) room->entry[k / GPU_CLUSTER][k % GPU_CLUSTER] = -1;
+  __syncthreads();
+  if (k < strip.count)
+    for (int e = m.first[strip.row + k]; e < m.first[strip.row + k + 1]; e++) {
+      int column = m.column[e] - strip.row;
+      if (column >= 0 && column < strip.count) room->entry[k][column] = e;
+    }
+  __syncthreads();
+  for (int i = k; i < PCG_SIZE * strip.count; i += INVERT_THREADS) {
+    double own = cluster_number(m, *room, i, i, true);
+    room->scale[i] = own > 0 ? 1 / sqrt(own) : 1;
   }
+  __syncthreads();
+}
+
+/* The scaled matrix, filled up with ones on the diagonal. */
+__device__ static void tile_load(const PcgMatrix &m, const InvertRoom &room, int size, bool diagonal, Tile *t) {
+  int down = (int)threadIdx.x % TILES, right = (int)threadIdx.x / TILES;
 #pragma unroll
-  for (int p = 0; p < PCG_SIZE; p++) {
-    double pivot = __shfl_sync(0xffffffffu, column[p], p), factor[PCG_SIZE];
+  for (int x = 0; x < SIDE; x++)
 #pragma unroll
-    for (int i = 0; i < PCG_SIZE; i++) factor[i] = __shfl_sync(0xffffffffu, column[i], p);
-    double over = 1 / (pivot > 1e-14 ? pivot : 1.0);
-    column[p] = j == p ? over : column[p] * over;
+    for (int y = 0; y < SIDE; y++) {
+      int i = down + TILES * x, j = right + TILES * y;
+      bool inside = i < size && j < size;
+      t->a[x][y] =
+          inside ? cluster_number(m, room, i, j, diagonal) * room.scale[i] * room.scale[j] : (i == j ? 1.0 : 0.0);
+    }
+}
+
+/* Inverts in place by elimination without exchange of rows. Rows and columns of pivots alternate between two places,
+ * so one wait per pivot is enough. False if rounding or negative curvature has made a pivot too small; it is replaced
+ * by one. */
+__device__ static bool tile_invert(InvertRoom *room, int size, Tile *t) {
+  int down = (int)threadIdx.x % TILES, right = (int)threadIdx.x / TILES;
+  bool good = true;
 #pragma unroll
-    for (int i = 0; i < PCG_SIZE; i++)
-      if (i != p) column[i] = j == p ? -factor[i] * over : fma(-factor[i], column[p], column[i]);
+  for (int x0 = 0; x0 < SIDE; x0++)
+    for (int lane = 0; lane < TILES && TILES * x0 + lane < size; lane++) {
+      double *column = room->column[lane & 1], *row = room->row[lane & 1];
+#pragma unroll
+      for (int x = 0; x < SIDE; x++) {
+        if (right == lane) column[down + TILES * x] = t->a[x][x0];
+        if (down == lane) row[right + TILES * x] = t->a[x0][x];
+      }
+      __syncthreads();
+      double pivot = row[TILES * x0 + lane];
+      good = good && pivot > 1e-14;
+      double over = 1 / (pivot > 1e-14 ? pivot : 1.0), c[SIDE], r[SIDE];
+#pragma unroll
+      for (int x = 0; x < SIDE; x++) c[x] = column[down + TILES * x], r[x] = row[right + TILES * x] * over;
+#pragma unroll
+      for (int x = 0; x < SIDE; x++)
+#pragma unroll
+        for (int y = 0; y < SIDE; y++) t->a[x][y] = fma(-c[x], r[y], t->a[x][y]);
+#pragma unroll
+      for (int x = 0; x < SIDE; x++) {
+        if (down == lane) t->a[x0][x] = r[x];
+        if (right == lane) t->a[x][x0] = -c[x] * over;
+      }
+      if (down == lane && right == lane) t->a[x0][x0] = over;
+    }
+  return good;
+}
+
+/* Writes both triangles from the lower one. */
+__device__ static void tile_store(const InvertRoom &room, PcgStrip strip, const Tile &t, double *inverse) {
+  int down = (int)threadIdx.x % TILES, right = (int)threadIdx.x / TILES, size = PCG_SIZE * strip.count;
+#pragma unroll
+  for (int x = 0; x < SIDE; x++)
+#pragma unroll
+    for (int y = 0; y < SIDE; y++) {
+      int i = down + TILES * x, j = right + TILES * y;
+      if (i >= size || j > i) continue;
+      double value = t.a[x][y] * room.scale[i] * room.scale[j];
+      int place[2] = {strip.first + i / PCG_SIZE * strip.count + j / PCG_SIZE,
+                      strip.first + j / PCG_SIZE * strip.count + i / PCG_SIZE};
+      inverse[(size_t)PCG_BLOCK * place[0] + PCG_SIZE * (j % PCG_SIZE) + i % PCG_SIZE] = value;
+      inverse[(size_t)PCG_BLOCK * place[1] + PCG_SIZE * (i % PCG_SIZE) + j % PCG_SIZE] = value;
+    }
+}
+
+/* Inverts the cluster that begins with a thread block's row. If it is not positive definite, the rows' own blocks are
+ * inverted alone. */
+__global__ static void __launch_bounds__(INVERT_THREADS) invert_kernel(PcgMatrix m, double *inverse) {
+  __shared__ InvertRoom room;
+  PcgStrip strip = m.strip[blockIdx.x];
+  Tile tile;
+  if (strip.row != (int)blockIdx.x) return;
+  find_entries(m, strip, &room);
+  for (int diagonal = 0; diagonal < 2; diagonal++) {
+    tile_load(m, room, PCG_SIZE * strip.count, diagonal, &tile);
+    if (tile_invert(&room, PCG_SIZE * strip.count, &tile)) break;
+    __syncthreads();
   }
-#pragma unroll
-  for (int i = 0; i < PCG_SIZE; i++) {
-    double value = column[i] * scale * __shfl_sync(0xffffffffu, scale, i);
-    if (lane < PCG_SIZE) out[warp][i][j] = value;
-  }
-  __syncwarp();
-  for (int k = lane; k < PCG_BLOCK; k += WARP) {
-    int i = k % PCG_SIZE, c = k / PCG_SIZE;
-    inverse[(size_t)PCG_BLOCK * row + k] = 0.5 * (out[warp][i][c] + out[warp][c][i]);
-  }
+  tile_store(room, strip, tile, inverse);
 }
 
 /* ---- host ---- */
@@ -597,7 +723,7 @@ extern "C" void pcg_destroy(Pcg *pcg) {
 
 static bool reserve(Pcg *pcg, const PcgMatrix *m) {
   size_t rows = (size_t)m->rows, number = sizeof(double);
-  return device_reserve(&pcg->inverse, rows * PCG_BLOCK * number) &&
+  return device_reserve(&pcg->inverse, (size_t)m->inverse * PCG_BLOCK * number) &&
          device_reserve(&pcg->vector, (VECTORS + 4) * rows * PCG_SIZE * number) &&
          device_reserve(&pcg->spare, rows * SPARE_ROW) && device_reserve(&pcg->first, (size_t)m->components * number) &&
          device_reserve(&pcg->partial, 2 * (size_t)m->chunks * sizeof(ulonglong2));
@@ -624,7 +750,7 @@ static bool solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int
 extern "C" bool pcg_solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, PcgStatus *status) {
   if (m->rows == 0) return device_clear(status, sizeof *status);
   if (!reserve(pcg, m)) return false;
-  invert_kernel<<<(m->rows + INVERT_WARPS - 1) / INVERT_WARPS, INVERT_WARPS * WARP>>>(*m, (double *)pcg->inverse.at);
+  invert_kernel<<<m->rows, INVERT_THREADS>>>(*m, (double *)pcg->inverse.at);
   return solve(pcg, m, x, tolerance, most, false, status);
 }
 

@@ -1,5 +1,5 @@
-/* Conjugate gradients with the inverses of the diagonal blocks as preconditioner, for matrices of 12 x 12 blocks. One
- * cooperative kernel does a whole solve.
+/* Conjugate gradients for matrices of 12 x 12 blocks. One cooperative kernel does a whole solve. The preconditioner is
+ * the inverse of the diagonal part of clusters: some consecutive rows each, GPU_CLUSTER at most, of one chunk.
  *
  * The matrix falls apart into components, the islands of a step. Each has its own step lengths and ends by itself, so
  * the solution of a component does not depend on the others. Rows come component by component. A thread block has some
@@ -10,6 +10,7 @@
 #define ABD_CUDA_PCG_H
 
 #include "cuda/device.h"
+#include "kernel/constant.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,9 +18,17 @@ extern "C" {
 
 enum { PCG_BLOCK = 144, PCG_SIZE = 12 };
 
+/* The blocks of a row in the inverse of its cluster: consecutive ones of an array. Those of its cluster follow each
+ * other, and so do clusters. */
+typedef struct PcgStrip {
+  int first;      /* of the blocks */
+  int row, count; /* the cluster: its first row, how many */
+} PcgStrip;
+
 /* All arrays are on the GPU. */
 typedef struct PcgMatrix {
   int rows, blocks, chunks, components;
+  int inverse;                /* blocks of all inverses */
   const int *first;           /* [rows + 1] entries of a row; its first entry is the diagonal block */
   const int *column;          /* per entry */
   const double *value;        /* 144 per entry, column-major */
@@ -27,6 +36,7 @@ typedef struct PcgMatrix {
   const int *chunk_row;       /* [chunks + 1] */
   const int *chunk_component; /* per chunk */
   const int *component_chunk; /* [components + 1] */
+  const PcgStrip *strip;      /* per row */
 } PcgMatrix;
 
 typedef struct PcgStatus {

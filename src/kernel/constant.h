@@ -269,6 +269,9 @@
 /* [bodies] The least active set whose matrix the GPU solves by conjugate gradients: 16 cores factor a smaller one in
  * less time than the iterations take (docs/gpu.md). test_cuda_serial */
 #define GPU_SOLVE_BODIES 250
+/* [bodies] The most that the preconditioner of the GPU inverts together, a multiple of 4: 4 takes more iterations of
+ * conjugate gradients, 12 twice the time to invert. test_cuda_serial */
+#define GPU_CLUSTER 8
 /* [candidates] The longest list that the search on the GPU puts in order by counting smaller keys, with a time of its
  * square; if one is longer, all are sorted by kernels of their own. test_cuda_serial */
 #define GPU_RANKED 2000

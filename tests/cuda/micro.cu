@@ -33,6 +33,8 @@ typedef struct HostMatrix {
   int rows, components;
   std::vector<int> first, column, block_chunk, chunk_row, chunk_component, component_chunk;
   std::vector<double> value;
+  std::vector<PcgStrip> strip;
+  int inverse; /* blocks of the clusters' inverses */
 } HostMatrix;
 
 /* A lattice of bodies with springs between neighbours, in `components` slabs that do not touch. */
@@ -90,6 +92,12 @@ static HostMatrix lattice(int rows, int components, double stiffness) {
   m.block_chunk.push_back((int)m.chunk_row.size());
   m.component_chunk.push_back((int)m.chunk_row.size());
   m.chunk_row.push_back(m.rows);
+  m.inverse = 0;
+  for (size_t c = 0; c + 1 < m.chunk_row.size(); c++) /* clusters of consecutive rows of a chunk */
+    for (int row = m.chunk_row[c], end = m.chunk_row[c + 1]; row < end;) {
+      int first = row, count = end - row < GPU_CLUSTER ? end - row : GPU_CLUSTER;
+      for (; row < first + count; row++, m.inverse += count) m.strip.push_back({m.inverse, first, count});
+    }
   return m;
 }
 
@@ -122,13 +130,15 @@ static bool measure_pcg(int rows, int components) {
                  (int)h.block_chunk.size() - 1,
                  (int)h.chunk_component.size(),
                  h.components,
+                 h.inverse,
                  on_device(h.first),
                  on_device(h.column),
                  on_device(h.value),
                  on_device(h.block_chunk),
                  on_device(h.chunk_row),
                  on_device(h.chunk_component),
-                 on_device(h.component_chunk)};
+                 on_device(h.component_chunk),
+                 on_device(h.strip)};
   std::vector<double> b(12 * (size_t)h.rows), x(b.size()), again(b.size());
   for (double &v : b) v = uniform() - 0.5;
   double *device = on_device(b), time[2];

@@ -95,28 +95,40 @@ double serial_tolerance; /* instead of the caller's; 0 = the caller's */
 int pcg_blocks(int rows) { return rows > 4 ? 3 : 1; }
 void pcg_destroy(Pcg *pcg) { device_free(&pcg->vector), device_free(&pcg->first); }
 
-/* The lower triangle of a diagonal block, factored. */
-static bool factor(double *a) {
-  for (int j = 0; j < 12; j++) {
+/* The lower triangle of a matrix of n rows, factored. */
+static bool factor(double *a, int n) {
+  for (int j = 0; j < n; j++) {
     for (int k = 0; k < j; k++)
-      for (int i = j; i < 12; i++) a[12 * j + i] -= a[12 * k + i] * a[12 * k + j];
-    double pivot = a[13 * j];
+      for (int i = j; i < n; i++) a[n * j + i] -= a[n * k + i] * a[n * k + j];
+    double pivot = a[(n + 1) * j];
     if (!(pivot > 0)) return false;
-    for (int i = j; i < 12; i++) a[12 * j + i] /= sqrt(pivot);
+    for (int i = j; i < n; i++) a[n * j + i] /= sqrt(pivot);
   }
   return true;
 }
 
-static void precondition(const double *l, const double *r, double *z) {
-  memcpy(z, r, 12 * sizeof *z);
-  for (int j = 0; j < 12; j++) {
-    z[j] /= l[13 * j];
-    for (int i = j + 1; i < 12; i++) z[i] -= l[12 * j + i] * z[j];
+static void solve_factor(const double *l, int n, double *z) {
+  for (int j = 0; j < n; j++) {
+    z[j] /= l[(n + 1) * j];
+    for (int i = j + 1; i < n; i++) z[i] -= l[n * j + i] * z[j];
   }
-  for (int j = 11; j >= 0; j--) {
-    for (int i = j + 1; i < 12; i++) z[j] -= l[12 * j + i] * z[i];
-    z[j] /= l[13 * j];
+  for (int j = n - 1; j >= 0; j--) {
+    for (int i = j + 1; i < n; i++) z[j] -= l[n * j + i] * z[i];
+    z[j] /= l[(n + 1) * j];
   }
+}
+
+/* The matrix of a cluster, n x n numbers. */
+static void cluster_matrix(const PcgMatrix *m, PcgStrip cluster, double *a) {
+  int n = 12 * cluster.count;
+  memset(a, 0, (size_t)n * (size_t)n * sizeof *a);
+  for (int row = 0; row < cluster.count; row++)
+    for (int e = m->first[cluster.row + row]; e < m->first[cluster.row + row + 1]; e++) {
+      int column = m->column[e] - cluster.row;
+      if (column < 0 || column >= cluster.count) continue;
+      for (int k = 0; k < 144; k++)
+        a[(size_t)n * (size_t)(12 * column + k / 12) + (size_t)(12 * row + k % 12)] = m->value[144 * (size_t)e + k];
+    }
 }
 
 static void multiply(const PcgMatrix *m, int row, const double *x, double *y) {
@@ -136,23 +148,36 @@ static double product(const double *x, const double *y, Range rows) {
   return sum;
 }
 
+/* l: the factors of the clusters, each where the blocks of its inverse would be. */
+static bool factor_clusters(const PcgMatrix *m, Range rows, double *l) {
+  for (int i = rows.first; i < rows.end; i += m->strip[i].count) {
+    double *own = l + 144 * (size_t)m->strip[i].first;
+    cluster_matrix(m, m->strip[i], own);
+    if (!factor(own, 12 * m->strip[i].count)) return false;
+  }
+  return true;
+}
+
+static void precondition(const PcgMatrix *m, Range rows, const double *l, const double *r, double *z) {
+  for (int i = rows.first; i < rows.end; i += m->strip[i].count) {
+    memcpy(z + 12 * i, r + 12 * i, 12 * (size_t)m->strip[i].count * sizeof *z);
+    solve_factor(l + 144 * (size_t)m->strip[i].first, 12 * m->strip[i].count, z + 12 * i);
+  }
+}
+
 static void solve_component(const PcgMatrix *m, Range rows, double *x, double *work, double tolerance, double *first,
                             int most, PcgStatus *status) {
-  size_t n = 12 * (size_t)m->rows;
+  size_t n = 12 * (size_t)m->rows, from = 12 * (size_t)rows.first, own = 12 * (size_t)(rows.end - rows.first);
   double *r = work, *z = work + n, *d = work + 2 * n, *ad = work + 3 * n, *l = work + 4 * n, rz, enough;
   int count = 0;
-  for (int i = rows.first; i < rows.end; i++) {
-    double *own = l + 144 * (size_t)i;
-    memcpy(own, m->value + 144 * (size_t)m->first[i], 144 * sizeof(double));
-    if (!factor(own)) {
-      status->indefinite++;
-      return;
-    }
-    memcpy(r + 12 * i, x + 12 * i, 12 * sizeof(double));
-    precondition(own, r + 12 * i, z + 12 * i);
-    memcpy(d + 12 * i, z + 12 * i, 12 * sizeof(double));
-    memset(x + 12 * i, 0, 12 * sizeof(double));
+  if (!factor_clusters(m, rows, l)) {
+    status->indefinite++;
+    return;
   }
+  memcpy(r + from, x + from, own * sizeof *r);
+  precondition(m, rows, l, r, z);
+  memcpy(d + from, z + from, own * sizeof *d);
+  memset(x + from, 0, own * sizeof *x);
   rz = product(r, z, rows);
   *first = fmax(*first, rz);
   for (enough = tolerance * tolerance * *first; rz > enough && count < most; count++) {
@@ -163,7 +188,7 @@ static void solve_component(const PcgMatrix *m, Range rows, double *x, double *w
       break;
     }
     for (int k = 12 * rows.first; k < 12 * rows.end; k++) x[k] += alpha * d[k], r[k] -= alpha * ad[k];
-    for (int i = rows.first; i < rows.end; i++) precondition(l + 144 * (size_t)i, r + 12 * i, z + 12 * i);
+    precondition(m, rows, l, r, z);
     rz = product(r, z, rows);
     for (int k = 12 * rows.first; k < 12 * rows.end; k++) d[k] = z[k] + rz / before * d[k];
   }
@@ -182,7 +207,7 @@ bool pcg_solve_again(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, 
 }
 
 bool pcg_solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, PcgStatus *status) {
-  if (!device_reserve(&pcg->vector, (size_t)m->rows * (4 * 12 + 144) * sizeof(double)) ||
+  if (!device_reserve(&pcg->vector, ((size_t)m->rows * 4 * 12 + (size_t)m->inverse * 144) * sizeof(double)) ||
       !device_reserve(&pcg->first, (size_t)m->components * sizeof(double)))
     return false;
   memset(pcg->first.at, 0, (size_t)m->components * sizeof(double));

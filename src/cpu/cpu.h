@@ -196,7 +196,9 @@ Outcome close_joints(Cpu *cpu);
 bool flight_init(Cpu *cpu); /* false if memory is out */
 Outcome flight_targets(Cpu *cpu);
 
-/* settle.c: velocities after the step that keep the balance of energy. False if memory is out. */
+/* settle.c: velocities after the step that keep the balance of energy. False if memory is out. pair_acts are then
+ * these bits: */
+enum { PAIR_REMEMBERS = 1, PAIR_TOUCHES = 2 };
 bool settle_velocities(Cpu *cpu, State *after);
 
 /* soft.c: surfaces of soft bodies at given poses, at the start of the step, along a direction. */

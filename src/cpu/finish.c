@@ -60,8 +60,8 @@ static bool save_memory(Finish *f) {
   if (!mem_reserve((void **)&after->memory, &after->memory_capacity, cpu->pairs.count, sizeof(PairMemory)))
     return false;
   for (int k = 0; k < cpu->pairs.count; k++) {
+    if (!(cpu->pair_acts[k] & PAIR_REMEMBERS)) continue;
     const Pair *p = pairs_at(&cpu->pairs, k);
-    if (!pair_remembers(p, cpu->model)) continue;
     int own = pair_anchor_count(p, cpu->model);
     cpu->pair_of[count] = k;
     after->memory[count++] = (PairMemory){p->a, p->b, anchors, own, p->stiffening};
@@ -81,7 +81,7 @@ static bool save_touches(Finish *f) {
   if (!mem_reserve((void **)&after->touch, &after->touch_capacity, pairs->count, sizeof *after->touch)) return false;
   after->touch_count = 0;
   for (int k = 0; k < pairs->count; k++)
-    if (pairs_at(pairs, k)->contact.count && counts_pair(f->cpu, k))
+    if ((f->cpu->pair_acts[k] & PAIR_TOUCHES) && counts_pair(f->cpu, k))
       after->touch[after->touch_count++] = pair_key(pairs->body[k][0], pairs->body[k][1]);
   return true;
 }
@@ -126,8 +126,8 @@ static bool sum_all(Finish *f) {
   const Model *m = f->cpu->model;
   AbdStepReport *r = f->cpu->report;
   r->min_distance = INFINITY;
-  r->body_pairs = 0;
-  for (int k = 0; k < f->cpu->pairs.count; k++) r->body_pairs += counts_pair(f->cpu, k);
+  r->body_pairs = f->cpu->domain ? 0 : f->cpu->pairs.count;
+  for (int k = 0; f->cpu->domain && k < f->cpu->pairs.count; k++) r->body_pairs += counts_pair(f->cpu, k);
   if (!add_sums(f, pair_sums, f->cpu->pairs.count) || !add_sums(f, body_sums, m->block_count)) return false;
   for (int k = 0; k < m->soft_count; k++) {
     f->soft = &m->soft[k];

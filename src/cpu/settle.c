@@ -3,16 +3,23 @@
 
 #include <string.h>
 
+#include "contact/law.h"
 #include "cpu/cpu.h"
 
-typedef struct PairWork {
+typedef struct PairTasks {
+  Cpu *cpu;
   const Settle *settle;
-  Partial *part; /* per pair */
-} PairWork;
+} PairTasks;
 
-static void friction_task(void *context, int k) {
-  const PairWork *w = context;
-  settle_pair_work(w->settle, k, w->part[k].sum);
+/* The loops on one thread that follow read these bytes instead of the pairs. */
+static void pair_task(void *context, int k) {
+  const PairTasks *t = context;
+  Cpu *cpu = t->cpu;
+  const Pair *p = pairs_at(&cpu->pairs, k);
+  cpu->pair_couples[k] = settle_acts(p);
+  cpu->pair_acts[k] =
+      (unsigned char)((pair_remembers(p, cpu->model) ? PAIR_REMEMBERS : 0) | (p->contact.count > 0 ? PAIR_TOUCHES : 0));
+  if (cpu->pair_couples[k]) settle_pair_work(t->settle, k, cpu->pair_part[k].sum);
 }
 
 static bool find_clusters(Cpu *cpu, Settle *s) {
@@ -35,10 +42,13 @@ static bool find_clusters(Cpu *cpu, Settle *s) {
 bool settle_velocities(Cpu *cpu, State *after) {
   Settle s = {.work = &cpu->work, .pairs = &cpu->pairs, .scene = &cpu->scene, .report = cpu->report, .after = after};
   s.own = cpu->domain ? cpu->domain->own : NULL;
-  if (!reserve_pair_parts(cpu) || !find_clusters(cpu, &s)) return false;
-  parallel_for(cpu->threads, cpu->pairs.count, 32, friction_task, &(PairWork){&s, cpu->pair_part});
+  s.acts = cpu->pair_couples;
+  if (!reserve_pair_parts(cpu)) return false;
+  parallel_for(cpu->threads, cpu->pairs.count, 32, pair_task, &(PairTasks){cpu, &s});
+  if (!find_clusters(cpu, &s)) return false;
   settle_add_joints(&s);
-  for (int k = 0; k < cpu->pairs.count; k++) settle_add_pair(&s, k, cpu->pair_part[k].sum, counts_pair(cpu, k));
+  for (int k = 0; k < cpu->pairs.count; k++)
+    if (s.acts[k]) settle_add_pair(&s, k, cpu->pair_part[k].sum, counts_pair(cpu, k));
   settle_add_soft(&s);
   settle_add_blocks(&s);
   if (cpu->domain && !cpu->domain->clusters(cpu->domain->self, s.root, s.label, s.cluster)) return false;

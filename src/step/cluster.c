@@ -11,7 +11,7 @@ static double kinetic_of(const Model *m, int i, const Affine *rate) {
   return e;
 }
 
-void cluster_given_work(const Work *w, int i, const State *after, double *gravity, double *forces) {
+static void given_work(const Work *w, int i, const State *after, double *gravity, double *forces) {
   const Model *m = w->model;
   Vec3 way = sub(node_pose(m, after->q, i).n[0], node_pose(m, w->state->q, i).n[0]);
   *gravity = block_mass(m, i) * dot(block_gravity(m, i), way);
@@ -29,7 +29,7 @@ static double speed_integral(Vec3 v0, Vec3 v1, Vec3 way, double h) {
 }
 
 /* The energy of rotation in the middle is the geometric mean: exact if it decays. */
-double cluster_drag_work(const Work *w, int i, const State *after) {
+static double drag_work(const Work *w, int i, const State *after) {
   const Model *m = w->model;
   double linear = block_drag(m, i, 0), angular = block_is_vertex(m, i) ? 0 : block_drag(m, i, 1), sum = 0;
   if (!(linear > 0) && !(angular > 0)) return 0;
@@ -61,13 +61,13 @@ static void add_momenta(const Model *m, int i, const Affine *q, const Affine *ra
     *spin = add(*spin, spin_momentum(affine_linear(q), affine_linear(rate), m->body[i].second));
 }
 
-void cluster_add(Cluster *c, const Work *w, int i, const State *after) {
+GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   const Model *m = w->model;
   Affine q0 = node_pose(m, w->state->q, i), q = node_pose(m, after->q, i);
   Affine rate0 = node_vector(m, w->state->rate, i), rate = node_vector(m, after->rate, i);
   double mass = block_mass(m, i), kinetic = kinetic_of(m, i, &rate), gravity, forces;
-  double drag = cluster_drag_work(w, i, after);
-  cluster_given_work(w, i, after, &gravity, &forces);
+  double drag = drag_work(w, i, after);
+  given_work(w, i, after, &gravity, &forces);
   c->gain += kinetic - kinetic_of(m, i, &rate0) - gravity - forces - drag;
   c->kinetic += kinetic;
   c->mass += mass;
@@ -75,8 +75,8 @@ void cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   add_momenta(m, i, &q, &rate, &c->moment, &c->momentum, &c->spin);
   add_momenta(m, i, &q0, &rate0, &c->moment_before, &c->momentum_before, &c->spin_before);
   c->second = mat3_add(c->second, mat3_scale(mass, mat3_outer(q.n[0], q.n[0])));
-  if (block_is_vertex(m, i)) return;
-  c->second = mat3_add(c->second, second_world(affine_linear(&q), m->body[i].second));
+  if (!block_is_vertex(m, i)) c->second = mat3_add(c->second, second_world(affine_linear(&q), m->body[i].second));
+  return (GivenWork){gravity, forces, drag};
 }
 
 void cluster_join(Cluster *c, const Cluster *p) {

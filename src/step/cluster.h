@@ -33,14 +33,14 @@ typedef struct Cluster {
   double turning_energy;          /* [J] of turning_kept */
 } Cluster;
 
-/* [J] of gravity and of given forces on a block in the step. */
-void cluster_given_work(const Work *work, int block, const State *after, double *gravity, double *forces);
-/* [J] of its drag. */
-double cluster_drag_work(const Work *work, int block, const State *after);
+/* [J] What acts on a block in the step. */
+typedef struct GivenWork {
+  double gravity, forces, drag;
+} GivenWork;
 /* [J] by the script of a kinematic block. */
 double cluster_script_work(const Work *work, int block);
 /* Adds a dynamic block: its inertia and velocity after the step, and the change of its energies in the step. */
-void cluster_add(Cluster *cluster, const Work *work, int block, const State *after);
+GivenWork cluster_add(Cluster *cluster, const Work *work, int block, const State *after);
 /* Adds the sums of another part of the same cluster. */
 void cluster_join(Cluster *cluster, const Cluster *part);
 /* Decides on the factor of its velocities. */

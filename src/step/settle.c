@@ -16,7 +16,7 @@ static int block_of(const Model *m, int body) {
   return soft->first + v;
 }
 
-static bool acts(const Pair *p) { return p->contact.count > 0 || p->friction.count > 0 || p->coupled; }
+bool settle_acts(const Pair *p) { return p->contact.count > 0 || p->friction.count > 0 || p->coupled; }
 
 void settle_unite(Settle *s) {
   const Model *m = s->work->model;
@@ -34,9 +34,9 @@ void settle_unite(Settle *s) {
       if (a >= 0 && joint_body(m, joint->partner[e]) >= 0) unite(s, a, joint_body(m, joint->partner[e]));
   }
   for (int k = 0; k < s->pairs->count; k++) {
-    const Pair *p = pairs_at(s->pairs, k);
-    int a = block_of(m, p->a), b = block_of(m, p->b);
-    if (acts(p) && block_moves(m, a) && block_moves(m, b)) unite(s, a, b);
+    if (!s->acts[k]) continue;
+    int a = block_of(m, s->pairs->body[k][0]), b = block_of(m, s->pairs->body[k][1]);
+    if (block_moves(m, a) && block_moves(m, b)) unite(s, a, b);
   }
 }
 
@@ -80,7 +80,6 @@ void settle_pair_work(const Settle *s, int k, double work[2]) {
   const Work *w = s->work;
   const Pair *p = pairs_at(s->pairs, k);
   const Affine *start = w->state->q.body;
-  if (!acts(p)) return;
   work[0] = pair_friction_work(p, s->scene) / w->h2;
   if (model_drifts(w->model, p->a, p->b))
     work[1] = pair_drift_work(p, s->scene, (Affine[2]){start[p->a], start[p->b]}) / w->h2;
@@ -100,7 +99,6 @@ static void add_friction_work(Settle *s, const Pair *p, const double work[2], Cl
 void settle_add_pair(Settle *s, int k, const double work[2], bool counts) {
   const Model *m = s->work->model;
   const Pair *p = pairs_at(s->pairs, k);
-  if (!acts(p)) return;
   const int body[2] = {p->a, p->b};
   for (int side = 0; side < 2; side++) {
     if (!block_moves(m, block_of(m, body[side]))) continue;
@@ -137,16 +135,15 @@ static void mark_taken(const Work *w, int i, Cluster *c) {
 
 static void add_block(Settle *s, int i) {
   const Work *w = s->work;
-  double *work = s->report->work, gravity, forces;
+  double *work = s->report->work;
   Cluster *c = cluster_of(s, i);
   if (block_motion(w->model, i) == ABD_MOTION_DYNAMIC) {
     if (!block_is_vertex(w->model, i) && w->model->body[i].freedom.rotations == 1) c->jointed = c->tied = true;
     mark_taken(w, i, c);
-    cluster_add(c, w, i, s->after);
-    cluster_given_work(w, i, s->after, &gravity, &forces);
-    work[ABD_WORK_GRAVITY] += gravity;
-    work[ABD_WORK_FORCES] += forces;
-    work[ABD_WORK_DAMPING] += cluster_drag_work(w, i, s->after);
+    GivenWork own = cluster_add(c, w, i, s->after);
+    work[ABD_WORK_GRAVITY] += own.gravity;
+    work[ABD_WORK_FORCES] += own.forces;
+    work[ABD_WORK_DAMPING] += own.drag;
     return;
   }
   double script = cluster_script_work(w, i);

@@ -12,6 +12,7 @@ typedef struct Settle {
   const Pairs *pairs;
   const ContactScene *scene;
   const unsigned char *own; /* per body: it is stepped here; NULL = all are */
+  const bool *acts;         /* per pair: settle_acts */
   AbdStepReport *report;
   State *after;
   int *root;  /* per block: its cluster's first block */
@@ -20,13 +21,15 @@ typedef struct Settle {
   int count; /* of clusters */
 } Settle;
 
+/* Did the pair act in the step? */
+bool settle_acts(const Pair *pair);
 /* Finds the clusters: root. */
 void settle_unite(Settle *settle);
 /* Numbers the clusters that have a body here: label, count. */
 void settle_number(Settle *settle);
-/* [J] the work of friction of pair k, and of surfaces that move against their bodies. */
+/* [J] the work of friction of pair k that acts, and of surfaces that move against their bodies. */
 void settle_pair_work(const Settle *settle, int k, double work[2]);
-/* Adds joints, pair k with its work, soft elements and blocks to the zeroed clusters, and works to the report. counts:
+/* Adds joints, pair k that acts with its work, soft elements and blocks to the zeroed clusters, and works to the report. counts:
  * whether the work of the pair is added here. */
 void settle_add_joints(Settle *settle);
 void settle_add_pair(Settle *settle, int k, const double work[2], bool counts);

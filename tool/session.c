@@ -362,7 +362,9 @@ static int share_world(Session *session, bool *shared) {
     session->scene = NULL;
     free_unused();
   }
-  return error.status == ABD_OK ? code : fail(EXIT_FAILED, "%s", error.text);
+  if (error.status == ABD_ERROR_MEMORY) return fail(EXIT_FAILED, "%s", error.text);
+  if (error.status != ABD_OK && !session->options.quiet) fprintf(stderr, "note: %s\n", error.text);
+  return code;
 }
 
 static int spread_plan(Session *session) {

@@ -35,8 +35,9 @@ ABD_API bool abd_mpi_spread(void **bytes, size_t *size);
 /* One copy of a started world for all ranks of a machine, instead of one for each rank. Called by all ranks: by the
  * first of each machine (abd_mpi_leads) with its world, by the others with *world = NULL, which becomes a world too.
  * Afterwards the ranks step and read it and change nothing. contacts: rank 0 gets the contacts of each step.
- * False, and nothing has changed, if the world cannot be shared: its bodies are not divided, it has kinematic bodies,
- * or the processes cannot share memory. ABD_ERROR_MEMORY in *error if memory is out, and the worlds are of no use. */
+ * False, and nothing has changed, if the world is not one to share: its bodies are not divided, or it has kinematic
+ * ones. The same with ABD_ERROR_STATE in *error if the processes cannot share memory. ABD_ERROR_MEMORY if memory is out;
+ * the worlds are of no use then. */
 ABD_API bool abd_mpi_share_world(AbdWorld **world, bool contacts, AbdError *error);
 ABD_API bool abd_mpi_leads(void);
 ABD_API int abd_mpi_machines(void); /* how many machines the ranks run on */

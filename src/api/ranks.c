@@ -53,7 +53,9 @@ bool abd_mpi_share_world(AbdWorld **world, bool contacts, AbdError *error) {
   bool leads = abd_mpi_leads();
   Arena arena = {0};
   size_t size = leads ? share_size(&(*world)->model, &(*world)->state, &(*world)->next, MORE_BYTES) + MORE_ROOM : 0;
-  if (!ranks_agree(!leads || can_share(*world)) || !ranks_map(&arena, size)) return false;
+  if (!ranks_agree(!leads || can_share(*world))) return false;
+  if (!ranks_map(&arena, size))
+    return fault(error, ABD_ERROR_STATE, "the ranks cannot share memory: each has the whole world"), false;
   AbdWorld *w = leads ? *world : mem_zeroed(1, sizeof *w);
   if (w) w->arena = arena;
   bool good = ranks_agree(w && (!leads || publish(w))); /* then the others see what was published */

@@ -69,7 +69,7 @@ endif()
 # The command, end to end.
 if(TARGET abd AND NOT ABD_SANITIZE)
   foreach(name usage manual run stop change belt look view joint robot export trouble gallery soft softrun newcomer cookbook
-          bench sweep ranks)
+          bench sweep ranks shards)
     add_test(NAME cli_${name} COMMAND ${CMAKE_CURRENT_LIST_DIR}/cli/${name}.sh $<TARGET_FILE:abd> ${PROJECT_SOURCE_DIR})
   endforeach()
   set_tests_properties(cli_robot PROPERTIES SKIP_RETURN_CODE 77) # a build without expat

@@ -81,5 +81,6 @@ int command_tetrahedralize(int argc, char **argv);
 int command_view(int argc, char **argv);
 int command_bench(int argc, char **argv);
 int command_sweep(int argc, char **argv);
+int command_merge(int argc, char **argv);
 
 #endif

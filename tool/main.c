@@ -30,6 +30,7 @@ static const Entry entry[] = {
     {"verify", command_verify, "prove that no two surfaces cross in any frame of a run"},
     {"export", command_export, "animations, films, pictures, geometry and tables of a run"},
     {"view", command_view, "look at a run, or simulate a scene, in the browser"},
+    {"merge", command_merge, "make one run file of a run whose frames are in shards"},
     {"sweep", command_sweep, "run a scene many times with other settings into a table of results"},
     {"bench", command_bench, "measure sets of scenes, beside the paper's figures and older ones"},
     {"tetrahedralize", command_tetrahedralize, "fill a closed surface with tetrahedra, for soft bodies"},

@@ -30,14 +30,17 @@ static const Command command = {
 
 /* ---- Stepping ---- */
 
+/* Ranks above 0 do not know the run's path. */
+static const char *run_name(const Session *session) { return session->path ? session->path : "RUN"; }
+
 static int disk_failure(Session *session) {
   char word[WORD_SIZE];
-  progress_say(&session->progress, "abd run: %s", abd_run_error(session->run));
+  int64_t missing;
+  progress_say(&session->progress, "abd run: %s", session_failure(session, &missing));
   progress_say(&session->progress,
                "Step %lld and all after it are missing; earlier steps are safe.\n"
                "Make room, then: %s run %s --resume",
-               (long long)abd_run_missing_step(session->run), args_program(),
-               args_word(session->path, word, sizeof word));
+               (long long)missing, args_program(), args_word(run_name(session), word, sizeof word));
   return EXIT_FAILED;
 }
 
@@ -88,8 +91,9 @@ static int step_all(Session *session) {
                  session->options.quiet);
   session->progress.world = session->world;
   while (code == EXIT_GOOD && !mpirun_stop_cause() && abd_world_step_count(session->world) < session->target)
-    code = mpirun_worst_code(step_once(session));
-  if (!session_finish(session)) code = disk_failure(session);
+    if ((code = mpirun_worst_code(step_once(session))) == EXIT_GOOD) session_settle(session);
+  int end = mpirun_worst_code(session_finish(session) ? EXIT_GOOD : disk_failure(session));
+  if (end != EXIT_GOOD) code = end;
   progress_end(&session->progress);
   mpirun_print(abd_world_step_count(session->world) - first, session->options.quiet || session->options.json);
   return code;
@@ -168,6 +172,9 @@ int command_run(int argc, char **argv) {
       {"every", 0, OPTION_ATLEAST1, &o->every, "K", "write a frame every K steps, 1; reports are written every step"},
       {"contacts", 0, OPTION_FLAG, &o->contacts, NULL,
        "write every contact's point, normal and forces with each frame"},
+      {"shards", 0, OPTION_FLAG, &o->shards, NULL,
+       "on several ranks, each writes the poses of its bodies to a file of its own, RUN.0, RUN.1, ...; 'abd merge' "
+       "joins them"},
       {"set", 's', OPTION_LIST, &o->set, "KEY=VALUE", "a setting by its name in a scene: --set contact.friction=0.5"},
       {"scale", 0, OPTION_POSITIVE, &o->mesh_scale, "S",
        "meshes given alone: factor on all coordinates; 0.001 for millimetres"},

@@ -189,6 +189,7 @@ static AbdRun *create_run(Session *session, const TextList *operand, AbdError *e
   char *source = join(operand->text, operand->count, '\n');
   char *line = join((const char *const *)o->argv, o->argc, ' ');
   AbdRunDef def = {.replace = true, .steps = session->target, .every = session->every, .contacts = session->contacts};
+  def.shards = session->shards;
   def.source = source, def.command = line;
   AbdRun *run = abd_run_create(session->path, &def, session->scene, session->world, error);
   free(source), free(line);
@@ -202,7 +203,7 @@ static int begin_run(Session *session, const TextList *operand) {
   print_notes(session);
   session->target = steps_wanted(session, abd_scene_steps(session->scene));
   session->every = session->options.every ? session->options.every : 1;
-  session->contacts = session->options.contacts;
+  session->contacts = session->options.contacts, session->shards = session->options.shards;
   int code = build_world(session);
   if (code != EXIT_GOOD) return code;
   if (!session->options.quiet) print_volumes(session->world);
@@ -222,9 +223,13 @@ static int update_plan(Session *session) {
   session->target = plan.steps = steps_wanted(session, plan.steps);
   session->every = plan.every = session->options.every ? session->options.every : plan.every;
   session->contacts = plan.contacts |= session->options.contacts;
+  session->shards = plan.shards |= session->options.shards;
   AbdStatus status = abd_run_set_plan(session->run, &plan);
   if (status != ABD_OK) return fail(code_of(status), "%s", abd_run_error(session->run));
-  int64_t done = abd_world_step_count(session->world);
+  int64_t done = abd_world_step_count(session->world), lost = abd_run_lost_frames(session->run);
+  if (lost)
+    fprintf(stderr, "warning: %lld frames up to step %lld were not written by all ranks and are left out\n",
+            (long long)lost, (long long)done);
   if (session->options.quiet) return EXIT_GOOD;
   if (done >= session->target)
     fprintf(stderr, "%s has %lld of %lld steps already; --steps N with more goes on\n", session->path, (long long)done,
@@ -368,11 +373,12 @@ static int share_world(Session *session, bool *shared) {
 }
 
 static int spread_plan(Session *session) {
-  int64_t own[2] = {session->target, session->contacts};
+  int64_t own[3] = {session->target, session->contacts, session->shards};
   size_t size = sizeof own;
   void *plan = own;
   if (!abd_mpi_spread(&plan, &size)) return fail(EXIT_FAILED, "out of memory");
   session->target = ((int64_t *)plan)[0], session->contacts = ((int64_t *)plan)[1] != 0;
+  session->shards = ((int64_t *)plan)[2] != 0;
   if (plan != own) free(plan);
   return EXIT_GOOD;
 }
@@ -388,20 +394,42 @@ static int open_on_ranks(Session *session, const TextList *operand) {
   return code != EXIT_GOOD || shared ? code : send_world(session, true);
 }
 
+/* Ranks that did not fail themselves have no sentence. */
+static int divide(Session *session) {
+  AbdError error = {.text = ""};
+  session->part = abd_run_divide(session->run, session->world, &error);
+  return session->part || !*error.text ? EXIT_GOOD : fail(code_of(error.status), "%s", error.text);
+}
+
 int session_open(Session *session, const TextList *operand) {
   int code = abd_mpi_count() > 1 ? open_on_ranks(session, operand) : open_file(session, operand);
+  if (code == EXIT_GOOD && session->shards && !session->shown) code = mpirun_worst_code(divide(session));
   session->stepping = code == EXIT_GOOD;
   return code;
 }
 
+/* What this rank records its steps in; NULL on ranks that write nothing. */
+static AbdRun *writer_of(const Session *session) { return session->part ? session->part : session->run; }
+
+const char *session_failure(const Session *session, int64_t *missing) {
+  *missing = abd_run_missing_step(writer_of(session));
+  return abd_run_error(writer_of(session));
+}
+
 bool session_record(Session *session, const AbdStepReport *report) {
-  if (abd_mpi_rank()) return true; /* rank 0 writes */
-  return abd_run_record(session->run, session->world, report) == ABD_OK;
+  AbdRun *run = writer_of(session);
+  return !run || abd_run_record(run, session->world, report) == ABD_OK;
+}
+
+void session_settle(Session *session) {
+  if (session->part) abd_run_settle(session->part);
 }
 
 bool session_finish(Session *session) {
-  if (!session->run) return true;
-  return abd_run_finish(session->run, session->world) == ABD_OK;
+  AbdRun *run = writer_of(session);
+  bool good = !run || abd_run_finish(run, session->world) == ABD_OK;
+  if (good && session->part != session->run) abd_run_close(session->part), session->part = NULL; /* rank 0 reads it */
+  return good;
 }
 
 bool session_restart(Session *session, const void *bytes, size_t size) {
@@ -415,6 +443,7 @@ bool session_restart(Session *session, const void *bytes, size_t size) {
 
 void session_close(Session *session) {
   stop_watch(NULL);
+  if (session->part != session->run) abd_run_close(session->part);
   abd_run_close(session->run);
   abd_world_destroy(session->world);
   abd_scene_destroy(session->scene);

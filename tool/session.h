@@ -13,7 +13,7 @@ typedef struct RunOptions {
   int64_t steps, threads, every; /* -1, 0, 0: not given */
   double time, dt, mesh_scale;   /* 0: not given */
   double time_limit;             /* [s] of wall-clock time; 0: none */
-  bool resume, force, contacts, strict, quiet, json;
+  bool resume, force, contacts, shards, strict, quiet, json;
   TextList set;
   AbdSceneDef robot; /* its options of robots alone */
   int argc;
@@ -24,13 +24,14 @@ typedef struct Session {
   RunOptions options;
   AbdScene *scene;
   AbdWorld *world;
-  AbdRun *run;
+  AbdRun *run;  /* of rank 0 */
+  AbdRun *part; /* with shards: what this rank records its steps in, on rank 0 `run`; else NULL */
   char *path;
   bool resumable;     /* path has a run to resume */
   bool stepping;      /* it is loaded */
   const char *source; /* the file the scene comes from, for messages */
   int64_t target, every;
-  bool contacts;
+  bool contacts, shards;
   int64_t not_converged, blocked; /* steps of this process */
   int64_t slow_steps;             /* in a row, up to now */
   bool crawl_said;
@@ -47,6 +48,10 @@ int session_late(void *session);
 int session_open(Session *session, const TextList *operand);
 /* Hands the step that was just made over to the run file. False if it or an earlier step could not be written. */
 bool session_record(Session *session, const AbdStepReport *report);
+/* The sentence about a failure of session_record or session_finish, and the first step that is missing. */
+const char *session_failure(const Session *session, int64_t *missing);
+/* After a step that all ranks have recorded. */
+void session_settle(Session *session);
 /* Takes the world back to its start, whose state was saved. It is another world then, in which bodies that come again
  * have the same ids. */
 bool session_restart(Session *session, const void *bytes, size_t size);

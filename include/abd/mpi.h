@@ -41,6 +41,9 @@ ABD_API bool abd_mpi_spread(void **bytes, size_t *size);
 ABD_API bool abd_mpi_share_world(AbdWorld **world, bool contacts, AbdError *error);
 ABD_API bool abd_mpi_leads(void);
 ABD_API int abd_mpi_machines(void); /* how many machines the ranks run on */
+/* The rank that steps body k of abd_world_body_at and writes its poses; of bodies that do not move, and if bodies are not
+ * divided, ranks take equal parts of the list. The same on all ranks. */
+ABD_API int abd_mpi_owner(const AbdWorld *world, size_t k);
 /* What this rank did since abd_mpi_begin. */
 typedef struct AbdMpiReport {
   int64_t exchanges;

@@ -39,6 +39,7 @@ typedef struct AbdRunDef {
   int64_t steps;       /* planned in total; negative = as the scene says */
   int64_t every;       /* a frame every so many steps, 1; reports are written for every step */
   bool contacts;       /* every contact with each frame */
+  bool shards;         /* the numbers of frames in one file of each rank of an MPI job; then call abd_run_divide */
   const char *source;  /* file names of the scene, for information; may be NULL */
   const char *command; /* what made the run, for information; may be NULL */
 } AbdRunDef;
@@ -70,9 +71,26 @@ ABD_API AbdStatus abd_run_restore_before(AbdRun *run, AbdWorld *world, int64_t s
  * deleted and made again to the same bits. *scene: NULL, or a scene that must be the run's. The caller destroys *scene
  * and *world, which may be NULL after a failure. */
 ABD_API AbdRun *abd_run_resume(const char *path, int threads, AbdScene **scene, AbdWorld **world, AbdError *error);
-/* What is planned: steps, every, contacts. */
+/* What is planned: steps, every, contacts, shards. */
 ABD_API AbdRunDef abd_run_plan(const AbdRun *run);
 ABD_API AbdStatus abd_run_set_plan(AbdRun *run, const AbdRunDef *def);
+
+/* ---- Shards ----------------------------------------------------------------------------------------------------- */
+
+/* From now on the poses of a run go to one file of each rank, PATH.0, PATH.1, ..., and every function that reads a run
+ * reads them there. All ranks of a job call it: rank 0 with its run, which it has begun or resumed, the others with NULL.
+ * Each then records its steps in the run that is returned, on rank 0 the one it gave, and calls abd_run_settle after
+ * each. Without MPI one process makes one shard. NULL if a rank failed; error is empty on the others. */
+ABD_API AbdRun *abd_run_divide(AbdRun *run, const AbdWorld *world, AbdError *error);
+/* After a step that all ranks have recorded: tells rank 0 what they have written. Without abd_run_divide it does nothing. */
+ABD_API void abd_run_settle(AbdRun *run);
+/* How many frames up to the state that abd_run_resume restored were deleted because not all shards had them: after a
+ * power cut. */
+ABD_API int64_t abd_run_lost_frames(const AbdRun *run);
+/* Makes one ordinary run file of a run with shards. out may be path: its shards are then removed. *end: the first step
+ * whose frame is not in all shards because processes were killed, from which on the new file has nothing; -1 if they
+ * have all. */
+ABD_API AbdStatus abd_run_merge(const char *path, const char *out, int64_t *end, AbdError *error);
 
 /* ---- Reading ---------------------------------------------------------------------------------------------------- */
 

@@ -4,6 +4,13 @@
 #include "api/world.h"
 #include "model/share.h"
 
+int abd_mpi_owner(const AbdWorld *world, size_t k) {
+  const Shares *shares = &world->state.shares;
+  size_t count = (size_t)abd_mpi_count();
+  if (shares->ranks == (int)count && shares->body[k].rank >= 0) return shares->body[k].rank;
+  return (int)(k * count / (size_t)world->model.body_count);
+}
+
 #ifdef ABD_MPI
 #include "mpi/mpi.h"
 #include "mpi/ranks.h"

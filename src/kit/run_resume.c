@@ -69,6 +69,7 @@ static void read_plan(AbdRun *run, const Scene *scene) {
   run->steps = meta_number(run->run, "steps", scene_steps(scene));
   run->every = meta_number(run->run, "every", 1);
   run->contacts = meta_number(run->run, "contacts", 0);
+  run->shards = meta_number(run->run, "shards", 0);
   if (run->every < 1) run->every = 1;
 }
 
@@ -95,13 +96,13 @@ AbdRun *abd_run_resume(const char *path, int threads, AbdScene **scene, AbdWorld
 }
 
 AbdRunDef abd_run_plan(const AbdRun *run) {
-  return (AbdRunDef){.steps = run->steps, .every = run->every, .contacts = run->contacts};
+  return (AbdRunDef){.steps = run->steps, .every = run->every, .contacts = run->contacts, .shards = run->shards};
 }
 
 AbdStatus abd_run_set_plan(AbdRun *run, const AbdRunDef *def) {
   run->steps = def->steps >= 0 ? def->steps : run->steps;
   run->every = def->every > 1 ? def->every : 1;
-  run->contacts = def->contacts;
+  run->contacts = def->contacts, run->shards = def->shards;
   if (run_begin(run->run) && run_write_plan(run) && run_commit(run->run)) return ABD_OK;
   run_failed(run);
   run_rollback(run->run);

@@ -35,9 +35,11 @@ AbdStatus run_failed(AbdRun *run) {
 
 void abd_run_close(AbdRun *run) {
   if (!run) return;
-  run_close(run->run);
+  Run *shard = run->shard != run->run ? run->shard : NULL;
+  run_close(run->run); /* it may read the shard, which is one file without a log only if it is closed last */
+  run_close(shard);
   run_forget(run);
-  free(run->state[0].bytes), free(run->state[1].bytes), free(run->color);
+  free(run->state[0].bytes), free(run->state[1].bytes), free(run->color), free(run->own);
   free(run);
 }
 
@@ -113,7 +115,7 @@ static const char *color_of(const void *user, uint32_t body) {
 
 bool run_write_plan(AbdRun *run) {
   return write_number(run->run, "steps", run->steps) && write_number(run->run, "every", run->every) &&
-         write_number(run->run, "contacts", run->contacts);
+         write_number(run->run, "contacts", run->contacts) && (!run->shards || run_write_meta(run->run, "shards", "1"));
 }
 
 static bool write_beginning(AbdRun *run, const AbdRunDef *def, Scene *scene, const char *text, const AbdWorld *world) {
@@ -124,8 +126,7 @@ static bool write_beginning(AbdRun *run, const AbdRunDef *def, Scene *scene, con
          run_write_joints(file, world) && run_write_checkpoint(file, world) && run_publish(file);
 }
 
-/* Rank 0 cannot make a step again without the others, so it keeps no states in memory. */
-static void drop_states(AbdRun *run) {
+void run_drop_states(AbdRun *run) {
   if (abd_mpi_count() == 1) return;
   free(run->state[0].bytes), free(run->state[1].bytes);
   memset(run->state, 0, sizeof run->state);
@@ -135,7 +136,7 @@ AbdStatus run_begin_recording(AbdRun *run, const AbdWorld *world) {
   run->recorded = true;
   if (!run_start_writer(run->run)) return run_failed(run);
   bool kept = run_keep_state(run, world);
-  drop_states(run);
+  run_drop_states(run);
   if (kept) return ABD_OK;
   return fail_with(&run->error, ABD_ERROR_MEMORY, "out of memory for the state of the world");
 }
@@ -162,7 +163,7 @@ AbdRun *abd_run_create(const char *path, const AbdRunDef *def, AbdScene *scene, 
   if (!def) def = &standard;
   run->steps = def->steps >= 0 ? def->steps : scene_steps(scene->scene);
   run->every = def->every > 1 ? def->every : 1;
-  run->contacts = def->contacts;
+  run->contacts = def->contacts, run->shards = def->shards;
   if (create(run, path, def, scene->scene, world) == ABD_OK) return run;
   if (error) *error = run->error;
   abd_run_close(run);
@@ -204,7 +205,7 @@ bool run_keep_state(AbdRun *run, const AbdWorld *world) {
   return true;
 }
 
-static bool checkpoint_is_due(const AbdRun *run) {
+bool run_checkpoint_is_due(const AbdRun *run) {
   return clock_seconds() - run->kept_at >= fmax(CHECKPOINT_SECONDS, CHECKPOINT_SHARE * run->keep_seconds);
 }
 
@@ -212,21 +213,29 @@ static AbdStatus not_writable(AbdRun *run) {
   return fail_with(&run->error, ABD_ERROR_STATE, "%s was opened for reading", run_path(run->run));
 }
 
+static AbdStatus record_whole(AbdRun *run, const AbdWorld *world, RunStep *step) {
+  /* without memory for a new state, the one before remains the one to resume from */
+  if (run_checkpoint_is_due(run) && run_keep_state(run, world))
+    step->state = run->state[1].bytes, step->state_size = run->state[1].size;
+  run->recorded = run_record_step(run->run, world, step);
+  run_drop_states(run);
+  return run->recorded ? ABD_OK : run_failed(run);
+}
+
 AbdStatus abd_run_record(AbdRun *run, const AbdWorld *world, const AbdStepReport *report) {
   if (run->every < 1) return not_writable(run);
   double begun = clock_seconds();
   RunStep step = {.report = report, .contacts = run->contacts, .color = color_of, .color_user = run};
   step.frame = report->step % run->every == 0 || report->step == run->steps;
-  /* without memory for a new state, the one before remains the one to resume from */
-  if (checkpoint_is_due(run) && run_keep_state(run, world))
-    step.state = run->state[1].bytes, step.state_size = run->state[1].size;
-  run->recorded = run_record_step(run->run, world, &step);
-  drop_states(run);
+  AbdStatus status = run->shard ? run_record_divided(run, world, &step) : record_whole(run, world, &step);
   run->output_seconds += clock_seconds() - begun;
-  return run->recorded ? ABD_OK : run_failed(run);
+  return status;
 }
 
-int64_t abd_run_missing_step(const AbdRun *run) { return run_missing_step(run->run); }
+int64_t abd_run_missing_step(const AbdRun *run) {
+  int64_t step = run_missing_step(run->run), other = run->shard ? run_missing_step(run->shard) : 0;
+  return other && (!step || other < step) ? other : step;
+}
 
 static bool write_output_seconds(AbdRun *run) {
   char text[32], *before = run_read_meta(run->run, "output_seconds");
@@ -267,13 +276,20 @@ static bool write_device(Run *run, const AbdWorld *world) {
   return good;
 }
 
+static AbdStatus drain(AbdRun *run) {
+  if (!run->recorded) return ABD_OK;
+  run->recorded = run_drain(run->run);
+  return run->recorded ? ABD_OK : run_failed(run);
+}
+
 AbdStatus abd_run_finish(AbdRun *run, const AbdWorld *world) {
   if (run->every < 1) return not_writable(run);
   double begun = clock_seconds();
-  if (!run->recorded) return ABD_OK; /* the failure was returned, and a step is missing before the present state */
-  run->recorded = run_drain(run->run);
+  bool all = run->recorded;
+  AbdStatus status = run->shard ? run_drain_divided(run, &all) : drain(run);
   run->output_seconds += clock_seconds() - begun;
-  if (!run->recorded) return run_failed(run);
+  /* a failure was returned, and a step is missing before the present state; or rank 0 writes the rest */
+  if (status != ABD_OK || !all || run->shard == run->run) return status;
   if (run_begin(run->run) && run_write_checkpoint(run->run, world) && write_device(run->run, world) &&
       write_output_seconds(run) && write_ranks(run->run) && run_commit(run->run)) {
     run->output_seconds = 0;

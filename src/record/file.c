@@ -13,9 +13,6 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "blobs are written as they lie in memory");
 
-/* 'abdr': identifies a run file for file(1) and run_open. */
-enum { APPLICATION_ID = 0x61626472 };
-
 static const char schema[] =
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
     "CREATE TABLE mesh(id INTEGER PRIMARY KEY, name TEXT, vertex BLOB, edge BLOB, triangle BLOB, tet BLOB,"
@@ -151,17 +148,20 @@ static bool connect(Run *run, const char *path, int flags) {
   return true;
 }
 
-static bool make_tables(Run *run) {
-  char pragma[96], version[16];
-  snprintf(version, sizeof version, "%d", RUN_FORMAT_VERSION);
-  snprintf(pragma, sizeof pragma, "PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION_ID,
-           RUN_FORMAT_VERSION);
+static bool begin_file(Run *run, int application, int version) {
+  char pragma[96];
+  snprintf(pragma, sizeof pragma, "PRAGMA application_id=%d; PRAGMA user_version=%d", application, version);
   const char *doing = "create the file";
   return run_exec(run, "PRAGMA page_size=8192; PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF", doing) &&
-         run_exec(run, "BEGIN", doing) && run_exec(run, pragma, doing) && run_exec(run, schema, doing) &&
-         run_create_report_table(run) && run_create_joint_tables(run) && run_create_soft_tables(run) &&
-         run_write_meta(run, "format", "abd run") && run_write_meta(run, "format_version", version) &&
-         run_write_meta(run, "program_version", abd_version());
+         run_exec(run, "BEGIN", doing) && run_exec(run, pragma, doing);
+}
+
+static bool make_tables(Run *run) {
+  char version[16];
+  snprintf(version, sizeof version, "%d", RUN_FORMAT_VERSION);
+  return run_exec(run, schema, "create the file") && run_create_report_table(run) && run_create_joint_tables(run) &&
+         run_create_soft_tables(run) && run_write_meta(run, "format", "abd run") &&
+         run_write_meta(run, "format_version", version) && run_write_meta(run, "program_version", abd_version());
 }
 
 static char *draft_path(const char *path) {
@@ -169,7 +169,7 @@ static char *draft_path(const char *path) {
   return asprintf(&draft, "%s.part-%ld", path, (long)getpid()) < 0 ? NULL : draft;
 }
 
-Run *run_create(const char *path, RunError *error) {
+Run *run_new_file(const char *path, int application, int version, RunError *error) {
   Run *run = run_new(path, RUN_APPEND);
   if (!run || !(run->draft = draft_path(path))) return give_up(run, error);
   if (!lock_file(run, run->draft, true)) {
@@ -177,7 +177,12 @@ Run *run_create(const char *path, RunError *error) {
     return give_up(run, error);
   }
   if (!connect(run, run->draft, SQLITE_OPEN_READWRITE)) return give_up(run, error);
-  return make_tables(run) ? run : give_up(run, error);
+  return begin_file(run, application, version) ? run : give_up(run, error);
+}
+
+Run *run_create(const char *path, RunError *error) {
+  Run *run = run_new_file(path, RUN_APPLICATION_ID, RUN_FORMAT_VERSION, error);
+  return !run || make_tables(run) ? run : give_up(run, error);
 }
 
 /* A replaced file may have left a log of committed pages, which SQLite would play back into the new file. */
@@ -191,9 +196,14 @@ static void remove_log(const char *path) {
   }
 }
 
+void run_remove_file(const char *path) {
+  unlink(path);
+  remove_log(path);
+}
+
 void run_discard_draft(const char *path) {
   char *draft = draft_path(path);
-  if (draft) unlink(draft), remove_log(draft);
+  if (draft) run_remove_file(draft);
   free(draft);
 }
 
@@ -231,6 +241,7 @@ bool run_publish(Run *run) {
   if (rename(run->draft, run->path) != 0)
     return run_fail(run, RUN_DISK, "%s: cannot give the file its name: %s", run->path, strerror(errno));
   free(run->draft), run->draft = NULL;
+  if (!run->is_shard) run_remove_shards(run->path);
   return connect(run, run->path, SQLITE_OPEN_READWRITE) && use_log(run);
 }
 
@@ -244,18 +255,23 @@ static bool read_pragma(Run *run, const char *sql, int *value) {
   return row;
 }
 
-static bool check_format(Run *run) {
+static bool check_format(Run *run, int application) {
   int id = 0, version = 0;
   if (!read_pragma(run, "PRAGMA application_id", &id) || !read_pragma(run, "PRAGMA user_version", &version))
     return false;
-  if (id != APPLICATION_ID) return run_fail(run, RUN_BAD_FILE, "%s: not a run file of abd", run->path);
+  if (id == SHARD_APPLICATION_ID && application != id)
+    return run_fail(run, RUN_BAD_FILE, "%s: the frames of one rank of a run; name the run, the file without the number",
+                    run->path);
+  if (id != application)
+    return run_fail(run, RUN_BAD_FILE, "%s: not a %s of abd", run->path,
+                    application == SHARD_APPLICATION_ID ? "shard" : "run file");
   run->version = version;
-  if (version >= RUN_OLDEST_VERSION && version <= RUN_FORMAT_VERSION) return true;
+  if (version >= RUN_OLDEST_VERSION && version <= RUN_SHARDS_VERSION) return true;
   return run_fail(run, RUN_BAD_FILE, "%s: run file of format %d, this abd %s reads formats %d to %d", run->path,
-                  version, abd_version(), RUN_OLDEST_VERSION, RUN_FORMAT_VERSION);
+                  version, abd_version(), RUN_OLDEST_VERSION, RUN_SHARDS_VERSION);
 }
 
-Run *run_open(const char *path, RunMode mode, RunError *error) {
+Run *run_open_file(const char *path, RunMode mode, int application, RunError *error) {
   Run *run = run_new(path, mode);
   if (!run) return give_up(run, error);
   if (access(path, R_OK) != 0) {
@@ -265,13 +281,21 @@ Run *run_open(const char *path, RunMode mode, RunError *error) {
   if (mode == RUN_APPEND && !lock_file(run, path, false)) return give_up(run, error);
   if (!connect(run, path, mode == RUN_APPEND ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY))
     return give_up(run, error);
-  if (!check_format(run)) return give_up(run, error);
-  return mode == RUN_READ || (use_log(run) && run_add_report_columns(run)) ? run : give_up(run, error);
+  if (!check_format(run, application)) return give_up(run, error);
+  return mode == RUN_READ || use_log(run) ? run : give_up(run, error);
+}
+
+Run *run_open(const char *path, RunMode mode, RunError *error) {
+  Run *run = run_open_file(path, mode, RUN_APPLICATION_ID, error);
+  if (!run) return NULL;
+  bool good = run_find_shards(run) && (mode == RUN_READ || run_add_report_columns(run));
+  return good ? run : give_up(run, error);
 }
 
 void run_close(Run *run) {
   if (!run) return;
   run_stop_writer(run);
+  run_forget_shards(run);
   finalize_all(run);
   if (run->db && run->mode == RUN_APPEND && !run->draft) { /* leave a finished run as one file without a log */
     if (!sqlite3_get_autocommit(run->db)) run_rollback(run);

@@ -15,10 +15,12 @@ enum {
   RUN_STATEMENT_CHECKPOINT,
   RUN_STATEMENT_COLOR,
   RUN_STATEMENT_EVENT,
+  RUN_STATEMENT_PART,
   RUN_STATEMENT_COUNT
 };
 
 typedef struct Writer Writer; /* writer.c */
+typedef struct Shards Shards; /* shard.c */
 
 struct Run {
   sqlite3 *db;
@@ -32,6 +34,9 @@ struct Run {
   size_t byte_capacity;
   Writer *writer;       /* NULL = every call writes by itself */
   int64_t missing_step; /* see run_missing_step */
+  bool is_shard;
+  Shards *shards; /* of a run that has some; else NULL */
+  int64_t lost_frames;
 };
 
 /* Store run->error and return false. */
@@ -78,6 +83,28 @@ bool run_last_id(Run *run, const char *table, uint32_t *id);
 /* write.c: meshes, bodies and soft bodies of ids that the file does not have yet; events name bodies that may be gone
  * already. */
 bool run_write_new_bodies(Run *run, const AbdWorld *world, int64_t born, uint32_t last);
+/* file.c: opens a file of an application id under a draft name, in a transaction. */
+Run *run_new_file(const char *path, int application, int version, RunError *error);
+void run_remove_file(const char *path); /* and its log */
+/* Opens an existing file and checks its id and version. */
+Run *run_open_file(const char *path, RunMode mode, int application, RunError *error);
+enum { RUN_APPLICATION_ID = 0x61626472, SHARD_APPLICATION_ID = 0x61626473 }; /* 'abdr', 'abds', for file(1) too */
+/* shard.c */
+bool run_find_shards(Run *run);           /* reads which steps are in shards */
+void run_remove_shards(const char *path); /* of a run that was replaced */
+void run_forget_shards(Run *run);
+/* The last step up to which all shards have their part of each frame; INT64_MAX if none misses. */
+bool run_last_complete(Run *run, int64_t *step);
+/* Drops the frames up to a step that a shard does not have, and what shards have after it. */
+bool run_rewind_shards(Run *run, int64_t step);
+int64_t run_shard_bytes(Run *run); /* of all files */
+/* The numbers of a frame that shards have, in a frame's order, malloc'ed. */
+bool run_read_parts(Run *run, const RunScene *scene, int64_t step, double **node, double **rate);
+bool run_write_part(Run *run, int64_t step, const uint32_t *body, size_t count, const double *node, size_t node_count,
+                    const double *rate, size_t rate_count);
+/* read.c: how many numbers a body has in a frame; of stiff ones 12 for poses, 6 for velocities. */
+size_t run_body_numbers(const RunScene *scene, const RunBody *body, size_t stiff);
+size_t run_frame_numbers(const RunScene *scene, int64_t step, size_t stiff);
 /* Calls visit for every row of a statement's result. */
 bool run_visit_statement(Run *run, sqlite3_stmt *statement, RunVisit visit, void *user);
 

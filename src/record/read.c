@@ -238,8 +238,11 @@ void run_scene_destroy(RunScene *scene) {
 /* ---- Frames ---- */
 
 bool run_read_frame_steps(Run *run, int64_t **steps, size_t *count) {
-  sqlite3_stmt *s = run_prepare(run, "SELECT step FROM frame ORDER BY step");
+  int64_t last;
+  if (!run_last_complete(run, &last)) return false;
+  sqlite3_stmt *s = run_prepare(run, "SELECT step FROM frame WHERE step <= ? ORDER BY step");
   if (!s) return false;
+  sqlite3_bind_int64(s, 1, last);
   size_t capacity = 0;
   int code;
   *steps = NULL, *count = 0;
@@ -260,26 +263,25 @@ bool run_read_frame_steps(Run *run, int64_t **steps, size_t *count) {
   return false;
 }
 
-/* How many numbers a body has in a frame: of its poses, or of its velocities. */
-static size_t numbers_of(const RunScene *scene, const RunBody *body, size_t stiff) {
+size_t run_body_numbers(const RunScene *scene, const RunBody *body, size_t stiff) {
   return body->soft ? 3 * scene->mesh[body->mesh].vertex_count : stiff;
 }
 
-static size_t frame_numbers(const RunScene *scene, int64_t step, size_t stiff) {
+size_t run_frame_numbers(const RunScene *scene, int64_t step, size_t stiff) {
   size_t sum = 0;
   for (size_t b = 0; b < scene->body_count; b++)
-    if (run_body_alive(&scene->body[b], step)) sum += numbers_of(scene, &scene->body[b], stiff);
+    if (run_body_alive(&scene->body[b], step)) sum += run_body_numbers(scene, &scene->body[b], stiff);
   return sum;
 }
 
 /* The numbers of a blob, which has the bodies of the step alone, as those of all bodies: NaN for the others. */
-static bool spread(Run *run, sqlite3_stmt *s, int column, const RunScene *scene, int64_t step, size_t stiff,
-                   size_t count, double **out) {
-  const char *from = sqlite3_column_blob(s, column);
+static bool spread(Run *run, const void *blob, const RunScene *scene, int64_t step, size_t stiff, size_t count,
+                   double **out) {
+  const char *from = blob;
   double *to = *out = malloc((count + 1) * sizeof *to);
   if (!to) return out_of_memory(run);
   for (size_t b = 0; b < scene->body_count; b++) {
-    size_t n = numbers_of(scene, &scene->body[b], stiff);
+    size_t n = run_body_numbers(scene, &scene->body[b], stiff);
     bool alive = run_body_alive(&scene->body[b], step);
     if (alive && n) memcpy(to, from, n * sizeof *to), from += n * sizeof *to;
     for (size_t k = 0; !alive && k < n; k++) to[k] = NAN;
@@ -293,25 +295,53 @@ static bool check_frame(Run *run, const RunScene *scene, const RunFrame *frame, 
   for (size_t b = 0; good && b < scene->body_count; b++) {
     const RunBody *body = &scene->body[b];
     if (run_body_alive(body, frame->step))
-      good = check_numbers(run, what, frame->nodes + body->node, numbers_of(scene, body, 12));
+      good = check_numbers(run, what, frame->nodes + body->node, run_body_numbers(scene, body, 12));
   }
   return good;
 }
 
-static bool fill_frame(Run *run, sqlite3_stmt *s, const RunScene *scene, RunFrame *frame) {
+/* The numbers of the bodies that are there, as the file or its shards have them. */
+typedef struct Numbers {
+  const void *node, *rate;
+  size_t node_bytes, rate_bytes;
+  double *owned[2]; /* read from shards */
+} Numbers;
+
+static bool find_numbers(Run *run, sqlite3_stmt *s, const RunScene *scene, int64_t step, Numbers *n) {
+  bool in_shards = run->shards && sqlite3_column_type(s, 1) == SQLITE_NULL;
+  *n = (Numbers){sqlite3_column_blob(s, 1),
+                 sqlite3_column_blob(s, 2),
+                 (size_t)sqlite3_column_bytes(s, 1),
+                 (size_t)sqlite3_column_bytes(s, 2),
+                 {NULL, NULL}};
+  if (!in_shards) return true;
+  if (!run_read_parts(run, scene, step, &n->owned[0], &n->owned[1])) return false;
+  n->node = n->owned[0], n->node_bytes = run_frame_numbers(scene, step, 12) * sizeof(double);
+  n->rate = n->owned[1], n->rate_bytes = run_frame_numbers(scene, step, 6) * sizeof(double);
+  return true;
+}
+
+static bool spread_numbers(Run *run, const Numbers *n, const RunScene *scene, RunFrame *frame) {
   char what[64];
-  size_t size = frame_numbers(scene, frame->step, 12) * sizeof(double);
-  size_t rates = frame_numbers(scene, frame->step, 6) * sizeof(double);
+  size_t size = run_frame_numbers(scene, frame->step, 12) * sizeof(double);
+  size_t rates = run_frame_numbers(scene, frame->step, 6) * sizeof(double);
   snprintf(what, sizeof what, "the node blob of frame %lld", (long long)frame->step);
-  if ((size_t)sqlite3_column_bytes(s, 1) != size)
-    return run_fail(run, RUN_BAD_FILE, "%s: %s has %d bytes, expected %zu for %zu bodies", run->path, what,
-                    sqlite3_column_bytes(s, 1), size, scene->body_count);
-  frame->time = sqlite3_column_double(s, 0);
-  if (!spread(run, s, 1, scene, frame->step, 12, scene->node_count, &frame->nodes)) return false;
-  if (rates && (size_t)sqlite3_column_bytes(s, 2) == rates &&
-      !spread(run, s, 2, scene, frame->step, 6, scene->rate_count, &frame->velocity))
+  if (n->node_bytes != size)
+    return run_fail(run, RUN_BAD_FILE, "%s: %s has %zu bytes, expected %zu for %zu bodies", run->path, what,
+                    n->node_bytes, size, scene->body_count);
+  if (!spread(run, n->node, scene, frame->step, 12, scene->node_count, &frame->nodes)) return false;
+  if (rates && n->rate_bytes == rates &&
+      !spread(run, n->rate, scene, frame->step, 6, scene->rate_count, &frame->velocity))
     return false;
   return check_frame(run, scene, frame, what);
+}
+
+static bool fill_frame(Run *run, sqlite3_stmt *s, const RunScene *scene, RunFrame *frame) {
+  Numbers n;
+  bool good = find_numbers(run, s, scene, frame->step, &n) && spread_numbers(run, &n, scene, frame);
+  frame->time = sqlite3_column_double(s, 0);
+  free(n.owned[0]), free(n.owned[1]);
+  return good;
 }
 
 bool run_read_frame(Run *run, const RunScene *scene, int64_t step, RunFrame *frame) {

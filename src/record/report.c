@@ -305,6 +305,17 @@ static void read_frames(sqlite3_stmt *s, RunSummary *summary) { summary->frames 
 
 static void read_bytes(sqlite3_stmt *s, RunSummary *summary) { summary->bytes = sqlite3_column_int64(s, 0); }
 
+/* Frames that all shards have, and the bytes of these. */
+static bool add_shards(Run *run, RunSummary *summary) {
+  int64_t *step;
+  size_t count;
+  if (!run_read_frame_steps(run, &step, &count)) return false;
+  free(step);
+  summary->frames = (int64_t)count;
+  summary->bytes += run_shard_bytes(run);
+  return true;
+}
+
 bool run_read_summary(Run *run, RunSummary *summary) {
   static const struct {
     const char *sql;
@@ -347,5 +358,5 @@ bool run_read_summary(Run *run, RunSummary *summary) {
     sqlite3_finalize(statement);
     if (code != SQLITE_ROW && code != SQLITE_DONE) return false;
   }
-  return true;
+  return !run->shards || add_shards(run, summary);
 }

@@ -81,7 +81,8 @@ static bool forget_tables(Run *run, int64_t step) {
 
 bool run_rewind(Run *run, int64_t step) {
   if (!run_begin(run)) return false;
-  if (forget_tables(run, step) && run_rewind_world(run, step) && run_commit(run)) return true;
+  if (forget_tables(run, step) && run_rewind_shards(run, step) && run_rewind_world(run, step) && run_commit(run))
+    return true;
   run_rollback(run);
   return false;
 }

@@ -20,6 +20,7 @@
 
 #define RUN_FORMAT_VERSION 5
 #define RUN_OLDEST_VERSION 2 /* oldest readable version */
+#define RUN_SHARDS_VERSION 6 /* of a run whose frames are in shards */
 
 typedef struct Run Run;
 
@@ -57,7 +58,7 @@ bool run_write_meta(Run *run, const char *key, const char *value);
 bool run_write_world(Run *run, const AbdWorld *world);            /* meshes, bodies and joints of the start */
 bool run_write_color(Run *run, uint32_t body, const char *color); /* "#rrggbb" instead of the automatic colour */
 bool run_write_frame(Run *run, const AbdWorld *world);            /* current poses and velocities */
-/* The same from another program's numbers: as many as the file's world has, in a frame's order. */
+/* The same from another program's numbers: as many as the file's world has, in a frame's order. NULL: shards have them. */
 bool run_write_poses(Run *run, int64_t step, double time, const double *node, size_t node_count, const double *rate,
                      size_t rate_count);
 bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash);
@@ -68,11 +69,18 @@ bool run_write_checkpoint(Run *run, const AbdWorld *world);
 bool run_rewind(Run *run, int64_t step);
 
 /* ---- Writing steps ---- */
+/* Whose poses and velocities a frame has: all bodies'; none, because shards have them; of a shard, those of its rank. */
+typedef enum RunNumbersOf { RUN_ALL, RUN_NONE, RUN_OWN } RunNumbersOf;
+
 typedef struct RunStep {
   const AbdStepReport *report;
   bool frame, contacts; /* frame: poses, velocities and joint readings; contacts need a frame */
-  const void *state;    /* a snapshot of the world now, to resume from; NULL = none */
+  RunNumbersOf numbers; /* of a frame */
+  const uint32_t *body; /* RUN_OWN: ids, ascending */
+  size_t body_count;
+  const void *state; /* a snapshot of the world, to resume from; NULL = none */
   size_t state_size;
+  int64_t state_step; /* of the snapshot; 0 = this one */
   /* "#rrggbb" of a body that came with this step, NULL for the automatic one; may be NULL */
   const char *(*color)(const void *user, uint32_t body);
   const void *color_user;
@@ -92,6 +100,23 @@ int64_t run_missing_step(const Run *run);
 bool run_start_writer(Run *run);
 /* Waits until every queued step is committed. False if one could not be written. */
 bool run_drain(Run *run);
+
+/* ---- Shards: the frames of a run in one file of each rank, see record/shard.c ---- */
+enum { RUN_ID_SIZE = 33 };
+/* The id that a run shares with its shards, made at the first call. */
+bool run_read_id(Run *run, char id[RUN_ID_SIZE]);
+/* Opens the shard of a rank to append the frames after a step to it, whose later frames are deleted; makes it if there
+ * is none of this run. path: of the run. run_record_step then writes frames alone. */
+Run *run_open_shard(const char *path, int rank, const char *id, int64_t step, RunError *error);
+/* The frames after a step are in the shards of as many ranks. */
+bool run_use_shards(Run *run, int64_t step, int ranks);
+/* The steps before this one are committed; INT64_MAX if none waits, -1 if one could not be written. */
+int64_t run_first_queued(Run *run);
+/* Frames that the last run_rewind deleted because a shard does not have them. */
+int64_t run_lost_frames(const Run *run);
+/* Makes an ordinary run file of a run with shards. out may be path: the shards are then removed. *end: the first step
+ * whose frame not all shards have, with which and after which the new file has nothing; -1 if they have all. */
+bool run_merge(const char *path, const char *out, int64_t *end, RunError *error);
 
 /* ---- Reading ---- */
 typedef struct RunMesh {

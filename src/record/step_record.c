@@ -14,19 +14,36 @@ static void count_numbers(StepRecord *record, const AbdWorld *world) {
   record->counted[1] = world_rate_count(world);
 }
 
-void step_record_count(StepRecord *record, const AbdWorld *world, const RunStep *step) {
-  record->frame = step->frame;
-  if (step->frame) count_numbers(record, world);
-  record->node_count = step->frame ? record->counted[0] : 0;
-  record->rate_count = step->frame ? record->counted[1] : 0;
+/* A shard has the frame of its bodies alone. */
+static void count_own(StepRecord *record, const AbdWorld *world, const RunStep *step) {
+  record->body_count = step->body_count;
+  record->reading_count = record->contact_count = record->event_count = record->state_size = 0;
+  record->node_count = record->rate_count = 0;
+  for (size_t k = 0; k < step->body_count; k++) {
+    record->node_count += world_body_numbers(world, (AbdBodyId){step->body[k]}, 12);
+    record->rate_count += world_body_numbers(world, (AbdBodyId){step->body[k]}, 6);
+  }
+}
+
+static void count_all(StepRecord *record, const AbdWorld *world, const RunStep *step) {
+  bool numbers = step->frame && step->numbers == RUN_ALL;
+  if (numbers) count_numbers(record, world);
+  record->body_count = 0;
+  record->node_count = numbers ? record->counted[0] : 0;
+  record->rate_count = numbers ? record->counted[1] : 0;
   record->reading_count = step->frame ? abd_world_joint_count(world) : 0;
   record->contact_count = step->frame && step->contacts ? abd_world_contacts(world, NULL, 0) : 0;
   record->event_count = abd_world_events(world, NULL, 0);
   record->state_size = step->state ? step->state_size : 0;
+}
+
+void step_record_count(StepRecord *record, const AbdWorld *world, const RunStep *step) {
+  record->frame = step->frame, record->numbers = step->numbers;
+  (step->numbers == RUN_OWN ? count_own : count_all)(record, world, step);
   record->size = (record->node_count + record->rate_count) * sizeof(double) +
                  record->reading_count * (sizeof(AbdJointReading) + sizeof(uint32_t)) +
                  record->contact_count * sizeof(AbdContact) + record->event_count * sizeof(AbdEvent) +
-                 record->state_size;
+                 record->body_count * sizeof(uint32_t) + record->state_size;
 }
 
 _Static_assert(sizeof(AbdContact) % sizeof(double) == 0 && sizeof(AbdJointReading) % sizeof(double) == 0 &&
@@ -42,6 +59,7 @@ static void place_arrays(StepRecord *record) {
   record->contact = (AbdContact *)at, at += record->contact_count * sizeof *record->contact;
   record->event = (AbdEvent *)at, at += record->event_count * sizeof *record->event;
   record->joint = (uint32_t *)at, at += record->reading_count * sizeof *record->joint;
+  record->body = (uint32_t *)at, at += record->body_count * sizeof *record->body;
   record->state = at;
 }
 
@@ -58,12 +76,23 @@ static bool reserve(StepRecord *record) {
   return record->block != NULL;
 }
 
+static void fill_own(StepRecord *record, const AbdWorld *world, const RunStep *step) {
+  double *node = record->node, *rate = record->rate;
+  if (step->body_count) memcpy(record->body, step->body, step->body_count * sizeof *step->body);
+  for (size_t k = 0; k < step->body_count; k++) {
+    AbdBodyId body = {step->body[k]};
+    world_body_poses(world, body, node, rate);
+    node += world_body_numbers(world, body, 12), rate += world_body_numbers(world, body, 6);
+  }
+}
+
 bool step_record_fill(StepRecord *record, const AbdWorld *world, const RunStep *step) {
   if (!reserve(record)) return false;
   place_arrays(record);
   record->report = *step->report;
+  if (step->numbers == RUN_OWN) return fill_own(record, world, step), true;
   record->hash = abd_world_hash(world);
-  if (step->frame) abd_world_poses(world, record->node, record->rate);
+  if (step->frame && step->numbers == RUN_ALL) abd_world_poses(world, record->node, record->rate);
   for (size_t k = 0; k < record->reading_count; k++) {
     AbdJointId id = abd_world_joint_at(world, k);
     record->joint[k] = id.id;
@@ -72,6 +101,7 @@ bool step_record_fill(StepRecord *record, const AbdWorld *world, const RunStep *
   abd_world_events(world, record->event, record->event_count);
   if (record->contact_count) abd_world_contacts(world, record->contact, record->contact_count);
   if (record->state_size) memcpy(record->state, step->state, record->state_size);
+  record->state_step = step->state_step ? step->state_step : step->report->step;
   return true;
 }
 

@@ -9,6 +9,7 @@ typedef struct StepRecord {
   AbdStepReport report;
   uint64_t hash; /* of the poses and velocities */
   bool frame;
+  RunNumbersOf numbers;
   double *node, *rate; /* of a frame, in its order */
   size_t node_count, rate_count;
   uint64_t bodies; /* world_bodies of the last count, kept with the record: counting reads every body */
@@ -20,8 +21,11 @@ typedef struct StepRecord {
   uint32_t *joint; /* ids of the joints */
   AbdEvent *event;
   size_t event_count;
+  uint32_t *body; /* RUN_OWN: ids of the bodies of the frame */
+  size_t body_count;
   unsigned char *state; /* snapshot to resume from */
   size_t state_size;    /* 0 = none */
+  int64_t state_step;
   unsigned char *block; /* contains all arrays above */
   size_t size, capacity;
   struct StepRecord *next; /* in a list of the writer */

@@ -9,14 +9,26 @@ uint64_t world_bodies(const AbdWorld *world) {
   return (uint64_t)count << 32 | (count ? abd_world_body_at(world, count - 1).id : 0);
 }
 
+size_t world_body_numbers(const AbdWorld *world, AbdBodyId body, size_t stiff) {
+  AbdSoftView soft;
+  bool is_soft = abd_body_is_soft(world, body) && abd_soft_view(world, body, &soft) == ABD_OK;
+  return is_soft ? 3 * soft.vertex_count : stiff;
+}
+
+void world_body_poses(const AbdWorld *world, AbdBodyId body, double *node, double *rate) {
+  if (abd_body_is_soft(world, body)) {
+    abd_soft_vertices(world, body, node);
+    abd_soft_velocities(world, body, rate);
+    return;
+  }
+  abd_body_nodes(world, body, node);
+  abd_body_velocity(world, body, rate, rate + 3);
+}
+
 static size_t count_all(const AbdWorld *world, size_t stiff) {
   size_t sum = 0;
-  for (size_t k = 0; k < abd_world_body_count(world); k++) {
-    AbdBodyId body = abd_world_body_at(world, k);
-    AbdSoftView soft;
-    bool is_soft = abd_body_is_soft(world, body) && abd_soft_view(world, body, &soft) == ABD_OK;
-    sum += is_soft ? 3 * soft.vertex_count : stiff;
-  }
+  for (size_t k = 0; k < abd_world_body_count(world); k++)
+    sum += world_body_numbers(world, abd_world_body_at(world, k), stiff);
   return sum;
 }
 

@@ -10,5 +10,8 @@ uint64_t world_bodies(const AbdWorld *world); /* changes when a body comes or go
 size_t world_node_count(const AbdWorld *world);
 double *world_nodes_new(const AbdWorld *world); /* malloc'ed; NULL if memory is out */
 size_t world_rate_count(const AbdWorld *world); /* of velocities, in the same order */
+/* The same of one body. stiff: 12 for poses, 6 for velocities. */
+size_t world_body_numbers(const AbdWorld *world, AbdBodyId body, size_t stiff);
+void world_body_poses(const AbdWorld *world, AbdBodyId body, double *node, double *rate);
 
 #endif

@@ -207,14 +207,19 @@ bool run_write_color(Run *run, uint32_t body, const char *color) {
 
 /* ---- Steps ---- */
 
+static void bind_numbers(sqlite3_stmt *s, int index, const double *number, size_t count) {
+  if (number) run_bind_blob(s, index, number, count * sizeof *number);
+  else sqlite3_bind_null(s, index);
+}
+
 bool run_write_poses(Run *run, int64_t step, double time, const double *node, size_t node_count, const double *rate,
                      size_t rate_count) {
   sqlite3_stmt *s = run_statement(run, RUN_STATEMENT_FRAME, "INSERT OR REPLACE INTO frame VALUES(?,?,?,?)");
   if (!s) return false;
   sqlite3_bind_int64(s, 1, step);
   sqlite3_bind_double(s, 2, time);
-  run_bind_blob(s, 3, node, node_count * sizeof *node);
-  run_bind_blob(s, 4, rate, rate_count * sizeof *rate);
+  bind_numbers(s, 3, node, node_count);
+  bind_numbers(s, 4, rate, rate_count);
   return run_finish(run, s, "write a frame");
 }
 

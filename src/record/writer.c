@@ -26,19 +26,31 @@ struct Writer {
   int count;                /* of uncommitted records */
   size_t bytes;             /* of uncommitted records */
   size_t held;              /* bytes of all blocks, including spare ones */
+  int64_t oldest;           /* step of the first uncommitted record */
   bool stop, failed;
 };
 
 /* ---- Writing ---- */
 
+static bool write_frame(Run *run, const StepRecord *r) {
+  int64_t step = r->report.step;
+  switch (r->numbers) {
+    case RUN_NONE: return run_write_poses(run, step, r->report.time, NULL, 0, NULL, 0);
+    case RUN_OWN:
+      return run_write_part(run, step, r->body, r->body_count, r->node, r->node_count, r->rate, r->rate_count);
+    default: return run_write_poses(run, step, r->report.time, r->node, r->node_count, r->rate, r->rate_count);
+  }
+}
+
 static bool write_record(Run *run, const StepRecord *r, bool state) {
   int64_t step = r->report.step;
-  return (!r->frame || run_write_poses(run, step, r->report.time, r->node, r->node_count, r->rate, r->rate_count)) &&
-         run_write_report(run, &r->report, r->hash) &&
-         (!r->contact_count || run_write_step_contacts(run, step, r->contact, r->contact_count)) &&
-         (!r->reading_count || run_write_readings(run, step, r->reading, r->joint, r->reading_count)) &&
-         (!r->event_count || run_write_events(run, r->event, r->event_count)) &&
-         (!state || run_write_state(run, step, r->state, r->state_size));
+  if (r->frame && !write_frame(run, r)) return false;
+  return run->is_shard ||
+         (run_write_report(run, &r->report, r->hash) &&
+          (!r->contact_count || run_write_step_contacts(run, step, r->contact, r->contact_count)) &&
+          (!r->reading_count || run_write_readings(run, step, r->reading, r->joint, r->reading_count)) &&
+          (!r->event_count || run_write_events(run, r->event, r->event_count)) &&
+          (!state || run_write_state(run, r->state_step, r->state, r->state_size)));
 }
 
 /* What came or went with the only step of a list. */
@@ -53,7 +65,8 @@ static bool write_list(Run *run, const StepRecord *list, const Change *change) {
   for (const StepRecord *r = list; r; r = r->next)
     if (r->state_size) newest = r;
   bool good = run_begin_now(run);
-  if (good && change) good = run_write_changes(run, change->world, change->step, list->event, list->event_count);
+  if (good && change && !run->is_shard)
+    good = run_write_changes(run, change->world, change->step, list->event, list->event_count);
   for (const StepRecord *r = list; good && r; r = r->next) good = write_record(run, r, r == newest);
   if (good && run_commit(run)) return true;
   RunError error = run->error; /* the rollback may fail too, e.g. without a transaction */
@@ -80,6 +93,7 @@ static void reuse_list(Writer *w, StepRecord *list) {
     reuse(w, list);
     list = next;
   }
+  if (w->first) w->oldest = w->first->report.step;
   pthread_cond_signal(&w->emptied);
 }
 
@@ -195,10 +209,20 @@ static void append(Writer *w, StepRecord *r, size_t grown) {
   pthread_mutex_lock(&w->lock);
   if (w->last) w->last->next = r;
   else w->first = r;
+  if (!w->count) w->oldest = r->report.step;
   w->last = r;
   w->count++, w->bytes += r->size, w->held += grown;
   pthread_cond_signal(&w->filled);
   pthread_mutex_unlock(&w->lock);
+}
+
+int64_t run_first_queued(Run *run) {
+  Writer *w = run->writer;
+  if (!w) return INT64_MAX;
+  pthread_mutex_lock(&w->lock);
+  int64_t step = w->failed ? -1 : w->count ? w->oldest : INT64_MAX;
+  pthread_mutex_unlock(&w->lock);
+  return step;
 }
 
 /* Returns the record to the spare list. The failure is the writer's, or else memory's. */

@@ -69,11 +69,11 @@ endif()
 # The command, end to end.
 if(TARGET abd AND NOT ABD_SANITIZE)
   foreach(name usage manual run stop change belt look view joint robot export trouble gallery soft softrun newcomer cookbook
-          bench sweep ranks shards)
+          bench sweep ranks shards petsc)
     add_test(NAME cli_${name} COMMAND ${CMAKE_CURRENT_LIST_DIR}/cli/${name}.sh $<TARGET_FILE:abd> ${PROJECT_SOURCE_DIR})
   endforeach()
   set_tests_properties(cli_robot PROPERTIES SKIP_RETURN_CODE 77) # a build without expat
-  set_tests_properties(cli_ranks PROPERTIES SKIP_RETURN_CODE 77) # without MPI
+  set_tests_properties(cli_ranks cli_petsc PROPERTIES SKIP_RETURN_CODE 77) # without MPI or PETSc
 endif()
 if(TARGET abd AND NOT ABD_SANITIZE)
   add_test(NAME cli_clone COMMAND ${CMAKE_CURRENT_LIST_DIR}/cli/clone.sh $<TARGET_FILE:abd> ${PROJECT_SOURCE_DIR})

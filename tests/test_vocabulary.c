@@ -254,6 +254,7 @@ static void test_names(void **state) {
   NAMES(ABD_ENUM_DETECTION, abd_detection_name, AbdDetection);
   NAMES(ABD_ENUM_DEVICE, abd_device_name, AbdDevice);
   NAMES(ABD_ENUM_RANKS, abd_ranks_name, AbdRanks);
+  NAMES(ABD_ENUM_RANKS_LINEAR, abd_ranks_linear_name, AbdRanksLinear);
   NAMES(ABD_ENUM_MOTION, abd_motion_name, AbdMotion);
   NAMES(ABD_ENUM_ELASTICITY, abd_elasticity_name, AbdElasticity);
   NAMES(ABD_ENUM_SOFT_MODEL, abd_soft_model_name, AbdSoftModel);

@@ -141,6 +141,12 @@ typedef enum AbdRanks {
   ABD_RANKS_BODIES    /* the bodies, with all work on them; the bits depend on the number of ranks */
 } AbdRanks;
 
+/* The solver of the linear systems of islands that several ranks share (docs/scale.md). */
+typedef enum AbdRanksLinear {
+  ABD_RANKS_LINEAR_OWN = 0, /* conjugate gradients over the bodies at borders, with the factor of each rank */
+  ABD_RANKS_LINEAR_PETSC    /* PETSc's, if the library was built with it; options in ABD_PETSC_OPTIONS */
+} AbdRanksLinear;
+
 typedef struct AbdSolverDef {
   int max_iterations; /* Newton iterations after which a step is reported as not converged, 1000; with sub-steps, which
                          need more than 150 here, each takes 150 at most */
@@ -152,6 +158,7 @@ typedef struct AbdSolverDef {
   AbdSubsteps substeps;
   AbdDevice device;
   AbdRanks ranks;
+  AbdRanksLinear ranks_linear;
 } AbdSolverDef;
 
 typedef struct AbdWorldDef {
@@ -793,6 +800,7 @@ ABD_API const char *abd_integrator_name(AbdIntegrator integrator);
 ABD_API const char *abd_detection_name(AbdDetection detection);
 ABD_API const char *abd_device_name(AbdDevice device);
 ABD_API const char *abd_ranks_name(AbdRanks ranks);
+ABD_API const char *abd_ranks_linear_name(AbdRanksLinear solver);
 ABD_API const char *abd_motion_name(AbdMotion motion);
 ABD_API const char *abd_elasticity_name(AbdElasticity elasticity);
 ABD_API const char *abd_soft_model_name(AbdSoftModel model);
@@ -819,6 +827,7 @@ typedef enum AbdEnum {
   ABD_ENUM_EVENT_KIND,
   ABD_ENUM_DEVICE,
   ABD_ENUM_RANKS,
+  ABD_ENUM_RANKS_LINEAR,
   ABD_ENUM_COUNT
 } AbdEnum;
 /* All names of an enumeration in the order of its values; NULL follows the last. */

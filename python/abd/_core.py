@@ -94,6 +94,7 @@ _ENUM = {
     "AbdDetection": lib.ABD_ENUM_DETECTION,
     "AbdSubsteps": lib.ABD_ENUM_SUBSTEPS,
     "AbdRanks": lib.ABD_ENUM_RANKS,
+    "AbdRanksLinear": lib.ABD_ENUM_RANKS_LINEAR,
     "AbdMotion": lib.ABD_ENUM_MOTION,
     "AbdElasticity": lib.ABD_ENUM_ELASTICITY,
     "AbdSoftModel": lib.ABD_ENUM_SOFT_MODEL,
@@ -106,6 +107,7 @@ _ENUM = {
     "AbdEventKind": lib.ABD_ENUM_EVENT_KIND,
     "AbdDevice": lib.ABD_ENUM_DEVICE,
     "AbdRanks": lib.ABD_ENUM_RANKS,
+    "AbdRanksLinear": lib.ABD_ENUM_RANKS_LINEAR,
 }
 
 

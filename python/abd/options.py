@@ -44,6 +44,7 @@ class SolverOptions(TypedDict, total=False):
     substeps: str
     device: str
     ranks: str
+    ranks_linear: str
 
 
 class BodyOptions(TypedDict, total=False):

@@ -41,12 +41,14 @@ static Backend ranks_backend(const Model *model, bool contacts) {
 }
 static bool ranks_divide_bodies(const Model *model) { return mpi_divides_bodies(model); }
 static const char *ranks_cannot_divide(const Model *model) { return mpi_cannot_divide(model); }
+static const char *ranks_cannot_solve(const Model *model) { return mpi_cannot_solve(model); }
 static int ranks_failed_bodies(const void *backend, int *rank, int *first, int *last) {
   return mpi_failed_bodies(backend, rank, first, last);
 }
 #else
 static bool ranks_divide_bodies(const Model *model) { return (void)model, false; }
 static const char *ranks_cannot_divide(const Model *model) { return (void)model, NULL; }
+static const char *ranks_cannot_solve(const Model *model) { return (void)model, NULL; }
 static int ranks_failed_bodies(const void *backend, int *rank, int *first, int *last) {
   return (void)backend, *rank = *first = *last = 0;
 }
@@ -74,6 +76,8 @@ static AbdStatus create_on_ranks(AbdWorld *world, AbdError *error) {
   const char *why = world->model.def.solver.ranks == ABD_RANKS_BODIES ? ranks_cannot_divide(&world->model) : NULL;
   if (why)
     return fault(error, ABD_ERROR_ARGUMENT, "solver.ranks is \"bodies\", but the world has %s: choose \"pairs\"", why);
+  if ((why = ranks_cannot_solve(&world->model)))
+    return fault(error, ABD_ERROR_ARGUMENT, "solver.ranks_linear is \"petsc\", but %s", why);
   world->backend = ranks_backend(&world->model, !world->no_contacts);
   bool bodies = ranks_divide_bodies(&world->model);
   snprintf(world->device, sizeof world->device, "cpu, %d ranks%s", abd_mpi_count(), bodies ? " by bodies" : "");

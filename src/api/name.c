@@ -48,6 +48,9 @@
   X(ABD_RANKS_AUTO, "auto")                                                                                            \
   X(ABD_RANKS_PAIRS, "pairs")                                                                                          \
   X(ABD_RANKS_BODIES, "bodies")
+#define RANKS_LINEARS(X)                                                                                               \
+  X(ABD_RANKS_LINEAR_OWN, "own")                                                                                       \
+  X(ABD_RANKS_LINEAR_PETSC, "petsc")
 
 #define MOTIONS(X)                                                                                                     \
   X(ABD_MOTION_DYNAMIC, "dynamic")                                                                                     \
@@ -144,6 +147,7 @@ NAMED(AbdDetection, detection, DETECTIONS)
 NAMED(AbdSubsteps, substeps, SUBSTEPS)
 NAMED(AbdDevice, device, DEVICES)
 NAMED(AbdRanks, ranks, RANKS)
+NAMED(AbdRanksLinear, ranks_linear, RANKS_LINEARS)
 NAMED(AbdMotion, motion, MOTIONS)
 NAMED(AbdElasticity, elasticity, ELASTICITIES)
 NAMED(AbdSoftModel, soft_model, SOFT_MODELS)
@@ -170,15 +174,25 @@ const AbdJointKindView *abd_joint_kind_view(AbdJointKind kind) {
 
 const char *const *abd_enum_names(AbdEnum which) {
   static const char *const *const list[ABD_ENUM_COUNT] = {
-      [ABD_ENUM_STATUS] = status_names,         [ABD_ENUM_INTEGRATOR] = integrator_names,
-      [ABD_ENUM_LINEAR] = linear_names,         [ABD_ENUM_DETECTION] = detection_names,
-      [ABD_ENUM_SUBSTEPS] = substeps_names,     [ABD_ENUM_MOTION] = motion_names,
-      [ABD_ENUM_ELASTICITY] = elasticity_names, [ABD_ENUM_FIX] = fix_names,
-      [ABD_ENUM_SOFT_MODEL] = soft_model_names, [ABD_ENUM_JOINT_KIND] = joint_kind_names,
-      [ABD_ENUM_COORDINATE] = coordinate_names, [ABD_ENUM_DRIVE_KIND] = drive_kind_names,
-      [ABD_ENUM_STAGE] = stage_names,           [ABD_ENUM_TERM] = term_names,
-      [ABD_ENUM_OUTCOME] = outcome_names,       [ABD_ENUM_EVENT_KIND] = event_kind_names,
-      [ABD_ENUM_DEVICE] = device_names,         [ABD_ENUM_RANKS] = ranks_names,
+      [ABD_ENUM_STATUS] = status_names,
+      [ABD_ENUM_INTEGRATOR] = integrator_names,
+      [ABD_ENUM_LINEAR] = linear_names,
+      [ABD_ENUM_DETECTION] = detection_names,
+      [ABD_ENUM_SUBSTEPS] = substeps_names,
+      [ABD_ENUM_MOTION] = motion_names,
+      [ABD_ENUM_ELASTICITY] = elasticity_names,
+      [ABD_ENUM_FIX] = fix_names,
+      [ABD_ENUM_SOFT_MODEL] = soft_model_names,
+      [ABD_ENUM_JOINT_KIND] = joint_kind_names,
+      [ABD_ENUM_COORDINATE] = coordinate_names,
+      [ABD_ENUM_DRIVE_KIND] = drive_kind_names,
+      [ABD_ENUM_STAGE] = stage_names,
+      [ABD_ENUM_TERM] = term_names,
+      [ABD_ENUM_OUTCOME] = outcome_names,
+      [ABD_ENUM_EVENT_KIND] = event_kind_names,
+      [ABD_ENUM_DEVICE] = device_names,
+      [ABD_ENUM_RANKS] = ranks_names,
+      [ABD_ENUM_RANKS_LINEAR] = ranks_linear_names,
   };
   static const char *const none[] = {NULL};
   return (unsigned)which < ABD_ENUM_COUNT ? list[which] : none;

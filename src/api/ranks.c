@@ -23,7 +23,10 @@ AbdStatus abd_mpi_begin(AbdError *error) {
   return why ? fault(error ? error : &own, ABD_ERROR_STATE, "%s", why) : ABD_OK;
 }
 
-void abd_mpi_end(void) { ranks_end(); }
+void abd_mpi_end(void) {
+  mpi_end_solvers();
+  ranks_end();
+}
 int abd_mpi_rank(void) { return ranks_rank(); }
 int abd_mpi_count(void) { return ranks_count(); }
 bool abd_mpi_agree(bool good) { return ranks_agree(good); }

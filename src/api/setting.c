@@ -86,6 +86,9 @@ static const AbdSetting world_settings[] = {
   CHOICE(AbdWorldDef, solver.ranks, ABD_ENUM_RANKS, ABD_RANKS_AUTO,
          "what the ranks of an MPI job divide: pairs of bodies alone, with the bits of one process, or bodies; auto is "
          "bodies if the world has 100 for each rank and neither joints, soft bodies nor restitution"),
+  CHOICE(AbdWorldDef, solver.ranks_linear, ABD_ENUM_RANKS_LINEAR, ABD_RANKS_LINEAR_OWN,
+         "solver of the linear systems of bodies that several ranks share; petsc needs a build with -DABD_PETSC=ON and "
+         "takes its options from ABD_PETSC_OPTIONS"),
 };
 
 static const AbdSetting body_settings[] = {
@@ -237,5 +240,11 @@ AbdStatus settings_check_world(const AbdWorldDef *def, AbdError *error) {
     return fault(error, ABD_ERROR_ARGUMENT,
                  "solver.linear is \"cholmod\", which this build does not have: "
                  "expected \"auto\", or a build configured with -DABD_CHOLMOD=ON");
+#ifndef ABD_PETSC
+  if (def->solver.ranks_linear == ABD_RANKS_LINEAR_PETSC)
+    return fault(error, ABD_ERROR_ARGUMENT,
+                 "solver.ranks_linear is \"petsc\", which this build does not have: "
+                 "expected \"own\", or a build configured with -DABD_MPI=ON -DABD_PETSC=ON");
+#endif
   return ABD_OK;
 }

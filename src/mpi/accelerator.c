@@ -11,6 +11,7 @@
 #include "mpi/mpi.h"
 #include "mpi/owner.h"
 #include "mpi/part.h"
+#include "mpi/petsc.h"
 #include "mpi/ranks.h"
 
 typedef struct Shared {
@@ -510,6 +511,13 @@ void *mpi_create(const Model *model) {
 }
 
 const char *mpi_cannot_divide(const Model *model) { return part_obstacle(model); }
+
+const char *mpi_cannot_solve(const Model *model) {
+  bool by_petsc = model->def.solver.ranks_linear == ABD_RANKS_LINEAR_PETSC && mpi_divides_bodies(model);
+  return by_petsc ? petsc_begin() : NULL;
+}
+
+void mpi_end_solvers(void) { petsc_end(); }
 
 bool mpi_divides_bodies(const Model *model) {
   AbdRanks wanted = model->def.solver.ranks;

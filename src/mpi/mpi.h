@@ -15,6 +15,10 @@ const char *mpi_cannot_divide(const Model *model);
 
 /* Whether contacts are sent to rank 0 after each step; true at first. */
 void mpi_want_contacts(void *backend, bool contacts);
+/* What keeps solver.ranks_linear from being used; NULL if nothing does. */
+const char *mpi_cannot_solve(const Model *model);
+/* Before the end of MPI. */
+void mpi_end_solvers(void);
 
 /* The rank whose memory was out, and the bodies that it steps: their number, the first and the last; 0 if bodies are
  * not divided. */

@@ -128,6 +128,7 @@ void ranks_end(void) {
 }
 
 int ranks_rank(void) { return job.rank; }
+void *ranks_communicator(void) { return &job.comm; }
 int ranks_count(void) { return job.count; }
 int ranks_machine_count(void) { return job.machine_count; }
 int ranks_machine_rank(void) { return job.machine_rank; }

@@ -52,7 +52,8 @@ typedef enum MeetingKind {
 const char *ranks_begin(void);
 void ranks_end(void); /* ends MPI if ranks_begin started it */
 int ranks_rank(void);
-int ranks_count(void); /* 1 before ranks_begin */
+void *ranks_communicator(void); /* an MPI_Comm */
+int ranks_count(void);          /* 1 before ranks_begin */
 
 /* The ranks on this machine, and this one's place among them; the first is their leader. */
 int ranks_machine_count(void);

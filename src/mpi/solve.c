@@ -13,6 +13,7 @@
 #include "cpu/assembly.h"
 #include "kernel/constant.h"
 #include "mpi/part.h"
+#include "mpi/petsc.h"
 
 enum { ITERATIONS = 1000, VECTORS = 6 };
 
@@ -210,13 +211,37 @@ static bool iterate(Part *s, double *right, int *iterations) {
   return good;
 }
 
+/* Exchanges the unknowns of a column of a shared island between two vectors. */
+static void swap_shared(const Part *s, int column, double *a, double *b) {
+  const Cpu *cpu = s->cpu;
+  double kept[12];
+  int at = cpu->system.column_at[column];
+  if (!cpu->islands->island[cpu->islands->of[cpu->system.body[column]]].shared) return;
+  memcpy(kept, a + at, sizeof kept);
+  memcpy(a + at, b + at, sizeof kept);
+  memcpy(b + at, kept, sizeof kept);
+}
+
+/* The same by PETSc; the factor solves the islands of one rank. */
+static bool iterate_by_petsc(Part *s, double *right, int *iterations) {
+  double *b = s->gradients.vector + VECTORS * 12 * s->gradients.border_count;
+  int all = s->cpu->system.unknown_count;
+  if (all) memcpy(b, right, (size_t)all * sizeof(double));
+  block_cholesky_solve(s->cpu->system.solver, right, right);
+  for (int c = 0; c < s->cpu->system.column_count; c++) swap_shared(s, c, b, right);
+  if (petsc_solve(s, right, iterations)) return true;
+  for (int c = 0; c < s->cpu->system.column_count; c++) swap_shared(s, c, b, right);
+  return false;
+}
+
 Outcome part_solve(void *self, Cpu *cpu, int pivots, bool *raised) {
   Part *s = self;
   Outcome own = pivots < 0 ? stage_not_finite(-1) : stage_from(cpu->corrects || prepare(s));
   Outcome outcome = ranks_meet(MEET_SOLVE, own);
   if (stage_failed(outcome)) return outcome;
   int iterations;
-  if (!iterate(s, cpu->system.right, &iterations)) *raised = true;
+  bool by_petsc = cpu->model->def.solver.ranks_linear == ABD_RANKS_LINEAR_PETSC;
+  if (!(by_petsc ? iterate_by_petsc : iterate)(s, cpu->system.right, &iterations)) *raised = true;
   cpu->report->linear_iterations += iterations;
   *raised = ranks_any(*raised);
   return outcome;

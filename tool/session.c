@@ -111,6 +111,7 @@ static int stopped(const Session *session) {
 int session_late(void *user) {
   const Session *session = user;
   char word[WORD_SIZE];
+  if (!session->path && session->stepping) return EXIT_INTERRUPTED; /* it is over, or rank 0 prints */
   if (session->path && !session->resumable) abd_run_discard(session->path);
   if (!session->resumable || !session->stepping) say_stopped(session);
   else
@@ -447,5 +448,7 @@ void session_close(Session *session) {
   abd_run_close(session->run);
   abd_world_destroy(session->world);
   abd_scene_destroy(session->scene);
-  free(session->path), free(session->start_path);
+  char *path = session->path;
+  session->path = NULL; /* of session_late */
+  free(path), free(session->start_path);
 }

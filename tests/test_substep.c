@@ -17,6 +17,8 @@ typedef struct Slow {
   NullBackend base;
   double most_time;      /* [s] of a step that ends */
   int easy, hard;        /* iterations of such a step, and of others */
+  double fall;           /* of Newton's step from one iteration to the next; 0.9 if it is 0 */
+  bool disagrees;        /* in steps that do not end the loads of friction do not agree after `easy` iterations */
   int fails_at;          /* the begin that fails, 0 = none */
   int begins, iteration; /* counted */
   double end[64][2];     /* of each step: the kinematic target's x and its turn about z */
@@ -39,11 +41,19 @@ static Outcome slow_newton(void *b, Islands *islands, bool *raised) {
   Slow *s = b;
   null_newton(b, islands, raised);
   s->iteration++;
-  int needed = s->base.state->duration <= s->most_time ? s->easy : s->hard;
+  bool easy = s->base.state->duration <= s->most_time;
+  bool ends = easy ? s->iteration >= s->easy : s->iteration >= s->hard || (s->disagrees && s->iteration == s->easy);
   for (int k = 0; k < islands->count; k++) {
-    islands->island[k].residual = s->iteration < needed ? 1 : 0;
+    islands->island[k].residual = ends ? 0 : 1e9 * pow(s->fall > 0 ? s->fall : 0.9, s->iteration);
     islands->island[k].residual_body = 0;
   }
+  return stage_done();
+}
+
+static Outcome slow_adjust(void *b, Islands *islands) {
+  const Slow *s = b;
+  for (int k = 0; k < islands->count; k++)
+    islands->island[k].disagrees = islands->island[k].compare && s->base.state->duration > s->most_time;
   return stage_done();
 }
 
@@ -66,6 +76,7 @@ static Bench bench_open(void) {
   lab_expect_ok(&b.lab, abd_world_start(b.lab.world));
   b.stages.begin = slow_begin;
   b.stages.newton = slow_newton;
+  b.stages.adjust = slow_adjust;
   return b;
 }
 
@@ -132,6 +143,37 @@ static void test_limits(void **state) {
   b.lab.world->model.def.solver.substeps = ABD_SUBSTEPS_OFF;
   bench_step(&b, 0, 0, 100000);
   assert_int_equal(r->substeps, 1);
+  assert_int_equal(r->iterations, 200);
+  lab_close(&b.lab);
+}
+
+/* Newton's steps that do not fall to half within 15 iterations, and loads of friction that do not agree within 20
+ * iterations, end a try. */
+static void test_stalls(void **state) {
+  (void)state;
+  Bench b = bench_open();
+  const AbdStepReport *r = &b.report;
+  b.slow.fall = pow(0.6, 1.0 / 15);
+  bench_step(&b, 0.6 * DT, 10, 100000);
+  assert_int_equal(r->substeps, 2);
+  assert_int_equal(r->given_up_by, ABD_NO_PROGRESS);
+  assert_int_equal(r->given_up_culprit[0].id, 1);
+  assert_int_equal(r->iterations, 2 * 15 + 2 * 10);
+  b.slow.fall = pow(0.4, 1.0 / 15);
+  bench_step(&b, 0.6 * DT, 10, 100);
+  assert_int_equal(r->substeps, 1);
+  assert_int_equal(r->iterations, 100);
+  b.slow.fall = 1; /* a try that ends within two windows is not compared */
+  bench_step(&b, DT, 29, 0);
+  assert_int_equal(r->substeps, 1);
+  b.slow.disagrees = b.lab.world->model.has_friction = true;
+  bench_step(&b, 0.6 * DT, 10, 100000);
+  assert_int_equal(r->given_up_by, ABD_NO_PROGRESS);
+  assert_int_equal(r->iterations, 10 + 20 + 2 * 10);
+  b.lab.world->model.def.solver.substeps = ABD_SUBSTEPS_OFF;
+  b.lab.world->model.def.solver.max_iterations = 200;
+  bench_step(&b, 0, 0, 100000);
+  assert_int_equal(r->outcome, ABD_STOPPED_AT_MAX_ITERATIONS);
   assert_int_equal(r->iterations, 200);
   lab_close(&b.lab);
 }
@@ -329,9 +371,10 @@ static void test_far(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_far),    cmocka_unit_test(test_worst_outcome), cmocka_unit_test(test_splits),
-      cmocka_unit_test(test_limits), cmocka_unit_test(test_targets),       cmocka_unit_test(test_failure),
-      cmocka_unit_test(test_resume), cmocka_unit_test(test_flight),        cmocka_unit_test(test_bodies_come),
+      cmocka_unit_test(test_far),         cmocka_unit_test(test_worst_outcome), cmocka_unit_test(test_splits),
+      cmocka_unit_test(test_limits),      cmocka_unit_test(test_stalls),        cmocka_unit_test(test_targets),
+      cmocka_unit_test(test_failure),     cmocka_unit_test(test_resume),        cmocka_unit_test(test_flight),
+      cmocka_unit_test(test_bodies_come),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

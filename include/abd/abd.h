@@ -604,6 +604,7 @@ typedef enum AbdOutcome {
   ABD_KINEMATIC_BLOCKED,        /* converged, but a kinematic body was held back from its target by contact */
   ABD_JOINT_OPEN,               /* converged, but a nonlinear joint has a gap above its tolerance */
   ABD_MOVED_TOO_FAR, /* why a step is taken in sub-steps: a body near others moves or turns too far; no step ends so */
+  ABD_NO_PROGRESS,   /* the same: Newton's steps got no smaller, or the loads of friction did not agree */
 } AbdOutcome;
 
 typedef struct AbdStepReport {

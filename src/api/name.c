@@ -114,7 +114,8 @@
   X(ABD_STOPPED_BY_FACTORIZATION, "stopped by factorization")                                                          \
   X(ABD_KINEMATIC_BLOCKED, "kinematic body blocked")                                                                   \
   X(ABD_JOINT_OPEN, "joint open")                                                                                      \
-  X(ABD_MOVED_TOO_FAR, "moved too far")
+  X(ABD_MOVED_TOO_FAR, "moved too far")                                                                                \
+  X(ABD_NO_PROGRESS, "no progress")
 
 #define EVENT_KINDS(X)                                                                                                 \
   X(ABD_EVENT_TOUCH_BEGAN, "touch began")                                                                              \

@@ -192,6 +192,12 @@
 
 /* [iterations] A step that takes more is given up and taken in halves. test_substep */
 #define SUBSTEP_ITERATIONS 150
+/* [iterations] Newton's smallest steps of so many iterations are compared with those before. test_substep */
+#define STALL_WINDOW 15
+/* [smallest step before] If they are not below, the step is given up as well. test_substep */
+#define STALL_PROGRESS 0.5
+/* [iterations] So is a step that takes more after the loads of friction disagreed. test_substep */
+#define STALL_AGAIN 20
 /* [iterations] After a sub-step that takes no more the next one is twice as long. test_substep */
 #define SUBSTEP_EASY 20
 /* [rad] A step in which a body with others in reach would turn farther is taken in sub-steps. test_substep */

@@ -161,8 +161,8 @@ bool run_add_report_columns(Run *run) {
 
 /* Part of the file format. */
 static const char *outcome_name(AbdOutcome outcome) {
-  static const char *const name[] = {"converged",         "max iterations", "line search",  "factorization",
-                                     "kinematic blocked", "joint open",     "moved too far"};
+  static const char *const name[] = {"converged",         "max iterations", "line search",   "factorization",
+                                     "kinematic blocked", "joint open",     "moved too far", "no progress"};
   return name[outcome];
 }
 

@@ -130,6 +130,9 @@ static void merge_island(Island *to, const Island *from) {
   to->taut |= from->taut;
   to->impact = most(to->impact, from->impact);
   if (from->lags < to->lags) to->lags = from->lags;
+  if (from->disagreed < to->disagreed) to->disagreed = from->disagreed;
+  to->disagreed_at = to->iterations > from->iterations ? to->iterations : from->iterations;
+  to->smallest = to->smallest_before = INFINITY;
   if (from->followed < to->followed) to->followed = from->followed;
   to->settled &= from->settled;
   if (from->iterations > to->iterations) to->iterations = from->iterations;

@@ -63,16 +63,20 @@ typedef struct Island {
   Progress progress;
   AbdOutcome outcome;
   int iterations;
-  int lags;          /* how often its loads were compared with the normal forces */
-  int followed;      /* iterations in which its loads followed, since they last disagreed */
-  bool settled;      /* its loads are fixed */
-  double scale;      /* the part of Newton's step that the line search tries first */
-  double moved;      /* the part of the last Newton step that was accepted */
-  bool unseen;       /* the energy gained less than it should, within its rounding error */
-  bool searching;    /* in the line search */
-  bool last;         /* its Newton step is below the tolerance */
-  int cuts;          /* of the fraction in this line search */
-  double gap_before; /* [m] smallest gap when it last grew or was halved */
+  int lags;               /* how often it came to an end and its joints were renewed */
+  int disagreed;          /* how often its loads were not the normal forces then */
+  int disagreed_at;       /* its iterations when they first were not */
+  double smallest;        /* [m/s] of its Newton steps in this window; a damped one counts as many times its length */
+  double smallest_before; /* the same of all windows before */
+  int followed;           /* iterations in which its loads followed, since they last disagreed */
+  bool settled;           /* its loads are fixed */
+  double scale;           /* the part of Newton's step that the line search tries first */
+  double moved;           /* the part of the last Newton step that was accepted */
+  bool unseen;            /* the energy gained less than it should, within its rounding error */
+  bool searching;         /* in the line search */
+  bool last;              /* its Newton step is below the tolerance */
+  int cuts;               /* of the fraction in this line search */
+  double gap_before;      /* [m] smallest gap when it last grew or was halved */
 } Island;
 
 struct Islands;

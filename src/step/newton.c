@@ -91,11 +91,15 @@ static void judge_loads(Step *s) {
   }
 }
 
+/* A damped step is short because of its damping. */
+static void note_smallest(Island *g) { g->smallest = least(g->smallest, (1 + g->damping) * g->residual); }
+
 static void judge_residuals(Step *s) {
   for (int e = 0; e < s->islands.listed_count; e++) {
     Island *g = island_listed(&s->islands, e);
     if (!is_active(g)) continue;
     g->iterations++;
+    note_smallest(g);
     judge_last(g, s->model->def.solver.tolerance);
     choose_scale(g);
   }
@@ -261,6 +265,15 @@ static bool ends(const Island *g) {
 static void follow_again(Island *g) {
   g->settled = false;
   g->followed = 0;
+  if (g->disagreed++ == 0) g->disagreed_at = g->iterations;
+}
+
+/* Steps of a new energy are not compared with those of the one before. */
+static void forget_smallest(Island *g) { g->smallest = g->smallest_before = INFINITY; }
+
+/* Loads are compared until they have disagreed so often that no further solve is allowed. */
+static bool compares(const Island *g, const Model *m) {
+  return g->renew && m->has_friction && g->disagreed + 1 < m->def.contact.friction_iterations;
 }
 
 /* Islands that end get renewed joints; they are done if that changes nothing and the loads of friction agree. */
@@ -277,13 +290,14 @@ static Outcome conclude(Step *s, Backend b) {
     put(&g->changed, false);
     put(&g->disagrees, false);
     if (g->renew) g->lags++;
-    put(&g->compare, g->renew && s->model->has_friction && g->lags < def->contact.friction_iterations);
+    put(&g->compare, compares(g, s->model));
     work |= put(&g->selected, g->stiffen || g->compare || (g->renew && g->jointed));
   }
   if (in_any(s, work)) TRY(b.stages->adjust(b.self, &s->islands));
   for (int e = 0; e < s->islands.listed_count; e++) {
     Island *g = island_listed(&s->islands, e);
     if (!g->renew) continue;
+    if (g->changed) forget_smallest(g);
     if (g->disagrees) follow_again(g);
     else if (!g->changed) g->progress = ISLAND_DONE;
   }
@@ -296,6 +310,7 @@ static void let_fly(Step *s) {
     Island *g = &s->islands.island[k];
     g->progress = g->touching ? ISLAND_DONE : ISLAND_ACTIVE;
     g->fraction = g->length = 1;
+    forget_smallest(g);
   }
 }
 
@@ -389,6 +404,36 @@ static Outcome iterate(Step *s, Backend b, bool first) {
   return conclude(s, b);
 }
 
+/* An island whose Newton steps get no smaller for a while takes many more, if it ends at all: contacts open and close in
+ * turn, or its loads do not settle. The halves of such a step take fewer iterations, and their loads agree. */
+static bool stalls(Island *g) {
+  if (g->disagreed > 0) return g->iterations - g->disagreed_at >= STALL_AGAIN;
+  if (g->iterations % STALL_WINDOW) return false;
+  bool stalled = g->smallest > STALL_PROGRESS * g->smallest_before;
+  g->smallest_before = least(g->smallest, g->smallest_before);
+  g->smallest = INFINITY;
+  return stalled;
+}
+
+static bool any_stalls(Step *s) {
+  bool found = false;
+  for (int e = 0; e < s->islands.listed_count; e++) {
+    Island *g = island_listed(&s->islands, e);
+    if (is_active(g) && g->iterations > 0) found |= stalls(g);
+  }
+  return in_any(s, found);
+}
+
+/* Iterates until all islands have ended, up to the limit. *stalled: the step is given up, unless it is final. */
+static Outcome iterate_all(Step *s, Backend b, int limit, bool final, bool *stalled) {
+  *stalled = false;
+  for (int i = 0; any(s, is_active) && i < limit && !*stalled; i++) {
+    TRY(iterate(s, b, i == 0));
+    *stalled = !final && any_stalls(s);
+  }
+  return stage_done();
+}
+
 /* The body with the largest Newton step, and the one that holds it up; or else the pair that cut the step. */
 static void blame(const Model *m, const Island *g, AbdBodyId culprit[2]) {
   int a = model_whole(m, g->residual_body), b = -1;
@@ -445,8 +490,10 @@ Outcome step_run(Step *s, Backend b, const State *state, State *after, int limit
     return stage_done();
   }
   TRY(fly(s, b, state));
-  for (int i = 0; any(s, is_active) && i < limit; i++) TRY(iterate(s, b, i == 0));
+  bool stalled;
+  TRY(iterate_all(s, b, limit, final, &stalled));
   report_islands(s);
+  if (stalled && report->outcome == ABD_STOPPED_AT_MAX_ITERATIONS) report->outcome = ABD_NO_PROGRESS;
   if (b.stages->together) TRY(b.stages->together->report(b.self, report));
   if (!final && report->outcome != ABD_CONVERGED) return stage_done();
   after->step = state->step + 1;

@@ -1,5 +1,5 @@
-/* Runs whose frames are in shards: the numbers of a run in one file, frames that not all shards have, resuming, merging,
- * files that miss or are damaged. */
+/* Runs whose frames are in shards: the numbers of a run in one file, frames that not all shards have, resuming,
+ * merging, files that miss or are damaged. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -5,9 +5,9 @@
  *     abd_mpi_end();
  *
  * Between abd_mpi_begin and abd_mpi_end all ranks make the same calls on the same worlds in the same order. Each rank
- * then has the whole state; if pairs are divided (AbdSolverDef.ranks), with the bits of a run by one process. Contacts of
- * divided bodies are those of all ranks on rank 0 alone. A call that fails on one rank alone returns ABD_INTERRUPTED on
- * the others; abd_mpi_agree tells them. The start of a world is checked by rank 0. */
+ * then has the whole state; if pairs are divided (AbdSolverDef.ranks), with the bits of a run by one process. Contacts
+ * of divided bodies are those of all ranks on rank 0 alone. A call that fails on one rank alone returns ABD_INTERRUPTED
+ * on the others; abd_mpi_agree tells them. The start of a world is checked by rank 0. */
 #ifndef ABD_PUBLIC_MPI_H
 #define ABD_PUBLIC_MPI_H
 
@@ -34,15 +34,15 @@ ABD_API int abd_mpi_worst(int code, int *rank);
 ABD_API bool abd_mpi_spread(void **bytes, size_t *size);
 /* One copy of a started world for all ranks of a machine, instead of one for each rank. Called by all ranks: by the
  * first of each machine (abd_mpi_leads) with its world, by the others with *world = NULL, which becomes a world too.
- * Afterwards the ranks step and read it and change nothing. contacts: rank 0 gets the contacts of each step.
- * False, and nothing has changed, if the world is not one to share: its bodies are not divided, or it has kinematic
- * ones. The same with ABD_ERROR_STATE in *error if the processes cannot share memory. ABD_ERROR_MEMORY if memory is out;
- * the worlds are of no use then. */
+ * Afterwards the ranks step and read it and change nothing. contacts: rank 0 gets the contacts of each step. False, and
+ * nothing has changed, if the world is not one to share: its bodies are not divided, or it has kinematic ones. The same
+ * with ABD_ERROR_STATE in *error if the processes cannot share memory. ABD_ERROR_MEMORY if memory is out; the worlds
+ * are of no use then. */
 ABD_API bool abd_mpi_share_world(AbdWorld **world, bool contacts, AbdError *error);
 ABD_API bool abd_mpi_leads(void);
 ABD_API int abd_mpi_machines(void); /* how many machines the ranks run on */
-/* The rank that steps body k of abd_world_body_at and writes its poses; of bodies that do not move, and if bodies are not
- * divided, ranks take equal parts of the list. The same on all ranks. */
+/* The rank that steps body k of abd_world_body_at and writes its poses; of bodies that do not move, and if bodies are
+ * not divided, ranks take equal parts of the list. The same on all ranks. */
 ABD_API int abd_mpi_owner(const AbdWorld *world, size_t k);
 /* What this rank did since abd_mpi_begin. */
 typedef struct AbdMpiReport {

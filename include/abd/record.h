@@ -78,11 +78,12 @@ ABD_API AbdStatus abd_run_set_plan(AbdRun *run, const AbdRunDef *def);
 /* ---- Shards ----------------------------------------------------------------------------------------------------- */
 
 /* From now on the poses of a run go to one file of each rank, PATH.0, PATH.1, ..., and every function that reads a run
- * reads them there. All ranks of a job call it: rank 0 with its run, which it has begun or resumed, the others with NULL.
- * Each then records its steps in the run that is returned, on rank 0 the one it gave, and calls abd_run_settle after
- * each. Without MPI one process makes one shard. NULL if a rank failed; error is empty on the others. */
+ * reads them there. All ranks of a job call it: rank 0 with its run, which it has begun or resumed, the others with
+ * NULL. Each then records its steps in the run that is returned, on rank 0 the one it gave, and calls abd_run_settle
+ * after each. Without MPI one process makes one shard. NULL if a rank failed; error is empty on the others. */
 ABD_API AbdRun *abd_run_divide(AbdRun *run, const AbdWorld *world, AbdError *error);
-/* After a step that all ranks have recorded: tells rank 0 what they have written. Without abd_run_divide it does nothing. */
+/* After a step that all ranks have recorded: tells rank 0 what they have written. Without abd_run_divide it does
+ * nothing. */
 ABD_API void abd_run_settle(AbdRun *run);
 /* How many frames up to the state that abd_run_resume restored were deleted because not all shards had them: after a
  * power cut. */

@@ -370,7 +370,8 @@ static bool is_known(const Broad *b, uint64_t key) {
   return low < b->pair_count && b->pair[low] == key;
 }
 
-/* Tests a grown box against all others, or against those of own bodies; of two grown ones the first body's. A soft body's pair with itself is known. */
+/* Tests a grown box against all others, or against those of own bodies; of two grown ones the first body's. A soft
+ * body's pair with itself is known. */
 static void grow_task(void *context, int g) {
   const Sweep *s = context;
   Broad *b = s->broad;

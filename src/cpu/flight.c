@@ -1,4 +1,5 @@
-/* The linear system that closes joints in flights of mechanisms, see step/mechanism.h. Tested in tests/test_motion.c. */
+/* The linear system that closes joints in flights of mechanisms, see step/mechanism.h. Tested in
+ * tests/test_motion.c. */
 #include "cpu/cpu.h"
 
 /* The order of elimination is made anew for each pattern, so that a factor depends on the live blocks and poses

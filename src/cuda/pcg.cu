@@ -7,8 +7,8 @@
  * u = M^-1 r, w = A u, s = A p, q = M^-1 s and z = A q hold up to rounding errors, which grow; every REPLACE iterations
  * they are computed anew.
  *
- * The rows of a thread block stay in its multiprocessor: vectors and as many blocks of inverses and as many entries of the matrix as fit
- * into shared memory. Only m and the sums of chunks go through the GPU's memory.
+ * The rows of a thread block stay in its multiprocessor: vectors, and as many blocks of inverses and entries of the
+ * matrix as fit into shared memory. Only m and the sums of chunks go through the GPU's memory.
  *
  * There is no counter of thread blocks that wait. Each number of a chunk's sums has the number of the wait in its two
  * lowest bits, and a thread block polls the sums of the components that it has rows of. They come with the wait, and

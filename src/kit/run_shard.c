@@ -1,8 +1,8 @@
-/* Frames of a run in one file of each rank, see abd/record.h and record/shard.c. On rank 0 an AbdRun has the run file and
- * its shard; on the others its shard alone.
+/* Frames of a run in one file of each rank, see abd/record.h and record/shard.c. On rank 0 an AbdRun has the run file
+ * and its shard; on the others its shard alone.
  *
- * A state to resume from is written only after all ranks have written their frames up to it, so that a resumed run lacks
- * none. It waits in memory meanwhile. Tested by tests/cli/shards.sh. */
+ * A state to resume from is written only after all ranks have written their frames up to it, so that a resumed run
+ * lacks none. It waits in memory meanwhile. Tested by tests/cli/shards.sh. */
 #include "kit/kit.h"
 
 #include <abd/mpi.h>

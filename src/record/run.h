@@ -58,7 +58,8 @@ bool run_write_meta(Run *run, const char *key, const char *value);
 bool run_write_world(Run *run, const AbdWorld *world);            /* meshes, bodies and joints of the start */
 bool run_write_color(Run *run, uint32_t body, const char *color); /* "#rrggbb" instead of the automatic colour */
 bool run_write_frame(Run *run, const AbdWorld *world);            /* current poses and velocities */
-/* The same from another program's numbers: as many as the file's world has, in a frame's order. NULL: shards have them. */
+/* The same from another program's numbers: as many as the file's world has, in a frame's order. NULL: shards have
+ * them. */
 bool run_write_poses(Run *run, int64_t step, double time, const double *node, size_t node_count, const double *rate,
                      size_t rate_count);
 bool run_write_report(Run *run, const AbdStepReport *report, uint64_t hash);
@@ -69,7 +70,8 @@ bool run_write_checkpoint(Run *run, const AbdWorld *world);
 bool run_rewind(Run *run, int64_t step);
 
 /* ---- Writing steps ---- */
-/* Whose poses and velocities a frame has: all bodies'; none, because shards have them; of a shard, those of its rank. */
+/* Whose poses and velocities a frame has: all bodies'; none, because shards have them; of a shard, those of its
+ * rank. */
 typedef enum RunNumbersOf { RUN_ALL, RUN_NONE, RUN_OWN } RunNumbersOf;
 
 typedef struct RunStep {

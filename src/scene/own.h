@@ -21,7 +21,8 @@ typedef struct OwnFile {
   json_t *body_index, *joint_index; /* names of this file's bodies and joints, see own_name.c; NULL until needed */
 } OwnFile;
 
-/* Far above any use; they keep a few bytes of a scene from allocating all memory. Bodies by "copies" are a few bytes. */
+/* Far above any use; they keep a few bytes of a scene from allocating all memory. Bodies by "copies" are a few
+ * bytes. */
 enum { SCENE_BODY_LIMIT = 20000000, SCENE_COPY_LIMIT = 2000000 };
 enum { SCENE_PAIR_LIMIT = 4000000, SCENE_SHAPE_VERTEX_LIMIT = 4000000 };
 

@@ -1,5 +1,5 @@
-/* Mechanisms: blocks that joints connect. Impulses of the joints at the start of a flight (step/flight.h), such that the
- * joints hold at its end; and velocities at the end of the step that satisfy them.
+/* Mechanisms: blocks that joints connect. Impulses of the joints at the start of a flight (step/flight.h), such that
+ * the joints hold at its end; and velocities at the end of the step that satisfy them.
  *
  * Both are found by corrections in the metric of kernel/rigid.h. At poses that leave the joints open, the least
  * displacement D that closes them solves (G^T H G) dy = G^T H off, and H D is a generalised force of the joints alone:

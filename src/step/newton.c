@@ -404,8 +404,8 @@ static Outcome iterate(Step *s, Backend b, bool first) {
   return conclude(s, b);
 }
 
-/* An island whose Newton steps get no smaller for a while takes many more, if it ends at all: contacts open and close in
- * turn, or its loads do not settle. The halves of such a step take fewer iterations, and their loads agree. */
+/* An island whose Newton steps get no smaller for a while takes many more, if it ends at all: contacts open and close
+ * in turn, or its loads do not settle. The halves of such a step take fewer iterations, and their loads agree. */
 static bool stalls(Island *g) {
   if (g->disagreed > 0) return g->iterations - g->disagreed_at >= STALL_AGAIN;
   if (g->iterations % STALL_WINDOW) return false;

@@ -29,8 +29,8 @@ void settle_unite(Settle *settle);
 void settle_number(Settle *settle);
 /* [J] the work of friction of pair k that acts, and of surfaces that move against their bodies. */
 void settle_pair_work(const Settle *settle, int k, double work[2]);
-/* Adds joints, pair k that acts with its work, soft elements and blocks to the zeroed clusters, and works to the report. counts:
- * whether the work of the pair is added here. */
+/* Adds joints, pair k that acts with its work, soft elements and blocks to the zeroed clusters, and works to the
+ * report. counts: whether the work of the pair is added here. */
 void settle_add_joints(Settle *settle);
 void settle_add_pair(Settle *settle, int k, const double work[2], bool counts);
 void settle_add_soft(Settle *settle);

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "mechanism.h"
+#include "softlab.h"
 
 static AbdWorldDef world(double dt, AbdIntegrator integrator) {
   AbdWorldDef def = abd_default_world_def();
@@ -164,6 +165,32 @@ static void test_free_cluster(void **state) {
   lab_close(&lab);
 }
 
+/* A soft bar is attached to a box that spins. The bar swings against the box, and their integrators differ: momentum is
+ * kept to rounding. */
+static void test_soft_on_spinning_box(void **state) {
+  (void)state;
+  AbdWorldDef space = world(0.02, ABD_INTEGRATOR_RIGID);
+  space.gravity[2] = 0;
+  Lab lab = lab_open(space);
+  SoftMesh bar = soft_block(4, 1, 1, vec3(0.4, 0.1, 0.1));
+  AbdBodyDef body = lab_at(lab_box(&lab, 0.2, 0.2, 0.2), vec3(-0.45, 0, 0));
+  vec3_to(body.velocity, vec3(1, 0, 0));
+  vec3_to(body.angular_velocity, vec3(0, 0, 5));
+  AbdBodyId box = lab_body_def(&lab, &body);
+  AbdSoftDef def = soft_def(&bar, vec3(0, 0, 0));
+  def.young = 1e6;
+  AbdBodyId soft = lab_soft(&lab, &def);
+  for (size_t k = 0; k < bar.vertex_count; k++)
+    if (bar.vertex[3 * k] < -0.19) lab_expect_ok(&lab, abd_soft_attach(lab.world, soft, k, box));
+  lab_step(&lab);
+  double p[3];
+  memcpy(p, lab.report.momentum, sizeof p);
+  for (int i = 0; i < 60; i++) lab_step(&lab);
+  for (int k = 0; k < 3; k++) lab_expect_near("momentum", lab.report.momentum[k], p[k], 1e-9 * fabs(p[0]));
+  soft_mesh_free(&bar);
+  lab_close(&lab);
+}
+
 /* A block slides to rest: friction took its energy, and all terms add up to the change. */
 static void test_balance(void **state) {
   (void)state;
@@ -205,10 +232,15 @@ static void test_drive_balance(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rolling),         cmocka_unit_test(test_welded_balls),
-      cmocka_unit_test(test_hinged_rod),      cmocka_unit_test(test_free_cluster),
-      cmocka_unit_test(test_double_pendulum), cmocka_unit_test(test_balance),
-      cmocka_unit_test(test_drive_balance),   cmocka_unit_test(test_dropped_double_pendulum),
+      cmocka_unit_test(test_rolling),
+      cmocka_unit_test(test_welded_balls),
+      cmocka_unit_test(test_hinged_rod),
+      cmocka_unit_test(test_free_cluster),
+      cmocka_unit_test(test_double_pendulum),
+      cmocka_unit_test(test_balance),
+      cmocka_unit_test(test_drive_balance),
+      cmocka_unit_test(test_dropped_double_pendulum),
+      cmocka_unit_test(test_soft_on_spinning_box),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

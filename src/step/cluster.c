@@ -72,6 +72,7 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   c->kinetic += kinetic;
   c->mass += mass;
   c->pushed |= forces != 0 || drag != 0;
+  c->falls |= norm_sq(block_gravity(m, i)) > 0;
   add_momenta(m, i, &q, &rate, &c->moment, &c->momentum, &c->spin);
   add_momenta(m, i, &q0, &rate0, &c->moment_before, &c->momentum_before, &c->spin_before);
   c->second = mat3_add(c->second, mat3_scale(mass, mat3_outer(q.n[0], q.n[0])));
@@ -81,7 +82,8 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
 
 void cluster_join(Cluster *c, const Cluster *p) {
   c->tied |= p->tied, c->driven |= p->driven, c->touched |= p->touched;
-  c->jointed |= p->jointed, c->sprung |= p->sprung, c->pushed |= p->pushed;
+  c->jointed |= p->jointed, c->sprung |= p->sprung, c->soft |= p->soft;
+  c->pushed |= p->pushed, c->falls |= p->falls;
   c->gain += p->gain, c->exchange += p->exchange, c->known += p->known;
   c->kinetic += p->kinetic, c->mass += p->mass;
   c->moment = add(c->moment, p->moment), c->moment_before = add(c->moment_before, p->moment_before);
@@ -110,19 +112,20 @@ static Vec3 own_spin(double mass, Vec3 moment, Vec3 momentum, Vec3 spin) {
 }
 
 /* The motion of the cluster as one rigid body with its momentum; returns the kinetic energy relative to it. A free
- * cluster that was touched gets back the angular momentum it had. */
+ * cluster that was touched gets back the angular momentum it had, one with a soft body its momentum too. */
 static double find_rigid_motion(Cluster *c) {
   Mat3 j = mat3_sub(c->second, mat3_scale(1 / c->mass, mat3_outer(c->moment, c->moment)));
   Vec3 l = own_spin(c->mass, c->moment, c->momentum, c->spin), before = l;
-  if (c->touched && !c->pushed && c->keeps_spin)
-    before = own_spin(c->mass, c->moment_before, c->momentum_before, c->spin_before);
+  bool keeps = c->touched && !c->pushed && c->keeps_spin;
+  if (keeps) before = own_spin(c->mass, c->moment_before, c->momentum_before, c->spin_before);
   c->center = scale(1 / c->mass, c->moment);
   c->velocity = scale(1 / c->mass, c->momentum);
+  c->velocity_kept = keeps && c->soft && !c->falls ? scale(1 / c->mass, c->momentum_before) : c->velocity;
   c->turning = turning_of(j, l);
   c->turning_kept = turning_of(j, before);
   double moving = 0.5 * c->mass * norm_sq(c->velocity), turning = 0.5 * dot(c->turning, l);
   c->turning_energy = 0.5 * dot(c->turning_kept, before);
-  c->gain += c->turning_energy - turning;
+  c->gain += c->turning_energy - turning + 0.5 * c->mass * norm_sq(c->velocity_kept) - moving;
   return c->kinetic - moving - turning;
 }
 
@@ -154,12 +157,15 @@ void cluster_close(Cluster *c) {
   if (!c->tied && (c->touched || !c->jointed)) slow_turning(c);
 }
 
-bool cluster_changes(const Cluster *c) { return c->factor != 1 || norm_sq(sub(c->turning_kept, c->turning)) > 0; }
+bool cluster_changes(const Cluster *c) {
+  return c->factor != 1 || norm_sq(sub(c->turning_kept, c->turning)) > 0 ||
+         norm_sq(sub(c->velocity_kept, c->velocity)) > 0;
+}
 
 double cluster_rest(const Cluster *c) { return c->gain - c->known - (1 - c->factor * c->factor) * c->scaled; }
 
-static Affine rigid_rate(const Cluster *c, Vec3 turning, const Affine *q, bool vertex) {
-  Affine rate = affine(add(c->velocity, cross(turning, sub(q->n[0], c->center))), mat3_zero());
+static Affine rigid_rate(const Cluster *c, Vec3 velocity, Vec3 turning, const Affine *q, bool vertex) {
+  Affine rate = affine(add(velocity, cross(turning, sub(q->n[0], c->center))), mat3_zero());
   for (int k = 1; k < 4 && !vertex; k++) rate.n[k] = cross(turning, q->n[k]);
   return rate;
 }
@@ -169,7 +175,7 @@ Affine cluster_rate(const Cluster *c, const Work *w, int i, const State *after) 
   Affine rate = node_vector(m, after->rate, i), zero = affine_sub(rate, rate);
   if (c->tied) return affine_add_scaled(zero, c->factor, rate);
   Affine q = node_pose(m, after->q, i);
-  Affine rigid = rigid_rate(c, c->turning, &q, block_is_vertex(m, i));
-  Affine kept = rigid_rate(c, c->turning_kept, &q, block_is_vertex(m, i));
+  Affine rigid = rigid_rate(c, c->velocity, c->turning, &q, block_is_vertex(m, i));
+  Affine kept = rigid_rate(c, c->velocity_kept, c->turning_kept, &q, block_is_vertex(m, i));
   return affine_add_scaled(kept, c->factor, affine_sub(rate, rigid));
 }

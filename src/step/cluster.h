@@ -5,7 +5,9 @@
  * the turn, a barrier that relaxes pushes bodies apart, and a flight's energy oscillates. The velocities at the end of
  * the step are scaled such that the balance holds: all of them if the cluster touches the world, otherwise those
  * relative to its motion as one rigid body, so that momentum is kept. This motion has the angular momentum that the
- * cluster had before: contact changes it by its arm, of first order in the step. Tested in tests/test_cluster.c. */
+ * cluster had before: contact changes it by its arm, of first order in the step. Under `rigid`, bodies and soft vertices
+ * have different integrators, which turn a force between them into different impulses: a free cluster with a soft body
+ * also has the momentum from before, if no gravity acts. Tested in tests/test_cluster.c. */
 #ifndef ABD_STEP_CLUSTER_H
 #define ABD_STEP_CLUSTER_H
 
@@ -17,6 +19,7 @@ typedef struct Cluster {
   bool touched;                 /* contacts, stops or dampers act on it: it may lose energy */
   bool jointed;                 /* it has joints */
   bool sprung;                  /* its joints have springs that act in flight */
+  bool soft;                    /* it has soft bodies */
   bool keeps_spin;              /* the integrator keeps angular momentum */
   double gain;                  /* [J] rise of its mechanical energy less the work of given forces and drag */
   double exchange;              /* [J] that its springs took or gave */
@@ -25,11 +28,13 @@ typedef struct Cluster {
   Vec3 moment, momentum, spin;  /* sums of m x, m v, and angular momentum about the origin */
   Vec3 moment_before, momentum_before, spin_before; /* the same at the start of the step */
   bool pushed;                                      /* by given forces or torques */
+  bool falls;                                       /* gravity acts on it */
   Mat3 second;                                      /* sum of m x x^T */
   /* cluster_close: */
   double factor;                  /* of velocities relative to the rigid motion */
   Vec3 center, velocity, turning; /* of the rigid motion */
   Vec3 turning_kept;              /* with the angular momentum from before the step */
+  Vec3 velocity_kept;             /* the same with the momentum */
   double turning_energy;          /* [J] of turning_kept */
 } Cluster;
 

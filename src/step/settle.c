@@ -117,6 +117,7 @@ void settle_add_soft(Settle *s) {
     const Soft *soft = &m->soft[k];
     Cluster *c = cluster_of(s, soft->first);
     c->touched = true; /* elements damp */
+    c->soft = true;
     for (int v = 0; v < soft->vertex_count; v++) {
       c->tied |= block_motion(m, soft->first + v) == ABD_MOTION_STATIC;
       c->driven |= block_motion(m, soft->first + v) == ABD_MOTION_KINEMATIC;

@@ -1,8 +1,9 @@
-#include "base/base.h"
-
+/* Pieces of whole cache lines, see base/arena.h. */
 #include "base/arena.h"
 
 #include <string.h>
+
+#include "base/base.h"
 
 enum { PIECE = 64 }; /* a cache line: two processes never write to one line of different arrays */
 

@@ -58,21 +58,17 @@ KERNEL bool merge_key_equal(const MergeKey *x, const MergeKey *y) {
   return x->a[0] == y->a[0] && x->a[1] == y->a[1] && x->b[0] == y->b[0] && x->b[1] == y->b[1];
 }
 
-KERNEL uint32_t merge_hash(const MergeKey *k) {
+KERNEL uint64_t merge_hash(const MergeKey *k) {
   uint64_t h = ((uint64_t)k->a[0] << 32 | k->a[1]) * 0x9E3779B97F4A7C15u;
   h = (h ^ h >> 29) + ((uint64_t)k->b[0] << 32 | k->b[1]) * 0xBF58476D1CE4E5B9u;
-  return (uint32_t)((h ^ h >> 32) * 0x94D049BB133111EBu >> 32);
+  return (h ^ h >> 32) * 0x94D049BB133111EBu;
 }
 
 /* Below the bits of a FrictionWay, never zero. */
-KERNEL uint64_t merge_name(const MergeKey *k) {
-  uint64_t h = ((uint64_t)k->a[0] << 32 | k->a[1]) * 0x9E3779B97F4A7C15u;
-  h = (h ^ h >> 29) + ((uint64_t)k->b[0] << 32 | k->b[1]) * 0xBF58476D1CE4E5B9u;
-  return ((h ^ h >> 32) * 0x94D049BB133111EBu >> 3) | 1;
-}
+KERNEL uint64_t merge_name(const MergeKey *k) { return merge_hash(k) >> 3 | 1; }
 
 KERNEL int *merge_slot(const Merge *m, const MergeKey *key) {
-  uint32_t i = merge_hash(key) % m->slots;
+  uint32_t i = (uint32_t)(merge_hash(key) >> 32) % m->slots;
   while (m->table[i] >= 0 && !merge_key_equal(&m->feature[m->table[i]].key, key)) i = i + 1 < m->slots ? i + 1 : 0;
   return &m->table[i];
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/disjoint.h"
 
 bool clusters_open(Clusters *c, int bodies) {
   c->bodies = bodies;
@@ -30,10 +31,7 @@ bool clusters_add(Clusters *c, int a, int b, float strength) {
   return true;
 }
 
-int clusters_find(Clusters *c, int body) {
-  while (c->parent[body] != body) body = c->parent[body] = c->parent[c->parent[body]];
-  return body;
-}
+int clusters_find(Clusters *c, int body) { return disjoint_root(c->parent, body); }
 
 /* Sorts by one byte of the keys, the largest first; equal ones stay in their order. */
 static void sort_by_byte(const ClusterEdge *from, ClusterEdge *to, int count, int shift) {

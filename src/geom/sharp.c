@@ -7,7 +7,7 @@
 #include "geom/build.h"
 #include "kernel/constant.h"
 
-/* The part of a triangle's third corner across the edge, and whether there are two such triangles. */
+/* Of an edge: the number of its triangles, and of the first two the third corner's part across the edge. */
 typedef struct Wings {
   Vec3 wing[2];
   int count;

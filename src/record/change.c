@@ -7,12 +7,10 @@
 bool run_last_id(Run *run, const char *table, uint32_t *id) {
   char sql[96];
   snprintf(sql, sizeof sql, "SELECT ifnull(max(id), 0) FROM %s", table);
-  sqlite3_stmt *s = run_prepare(run, sql);
-  if (!s) return false;
-  bool good = sqlite3_step(s) == SQLITE_ROW || run_fail_sqlite(run, "read the file");
-  if (good) *id = (uint32_t)sqlite3_column_int64(s, 0);
-  sqlite3_finalize(s);
-  return good;
+  int64_t last;
+  if (!run_read_number(run, sql, &last)) return false;
+  *id = (uint32_t)last;
+  return true;
 }
 
 void run_read_life(sqlite3_stmt *s, int column, int64_t *born, int64_t *died) {
@@ -23,13 +21,10 @@ void run_read_life(sqlite3_stmt *s, int column, int64_t *born, int64_t *died) {
 bool run_count_changes(Run *run, int64_t *count) {
   *count = 0;
   if (run->version < 5) return true;
-  sqlite3_stmt *s = run_prepare(run, "SELECT (SELECT count(*) + count(died) FROM body)"
-                                     " + (SELECT count(*) + count(died) FROM joint_def)");
-  if (!s) return false;
-  bool good = sqlite3_step(s) == SQLITE_ROW || run_fail_sqlite(run, "read the file");
-  if (good) *count = sqlite3_column_int64(s, 0);
-  sqlite3_finalize(s);
-  return good;
+  return run_read_number(run,
+                         "SELECT (SELECT count(*) + count(died) FROM body)"
+                         " + (SELECT count(*) + count(died) FROM joint_def)",
+                         count);
 }
 
 /* ---- Writing ---- */

@@ -77,6 +77,15 @@ sqlite3_stmt *run_prepare(Run *run, const char *sql) {
   return statement;
 }
 
+bool run_read_number(Run *run, const char *sql, int64_t *value) {
+  sqlite3_stmt *statement = run_prepare(run, sql);
+  if (!statement) return false;
+  bool row = sqlite3_step(statement) == SQLITE_ROW || run_fail_sqlite(run, "read the file");
+  if (row) *value = sqlite3_column_int64(statement, 0);
+  sqlite3_finalize(statement);
+  return row;
+}
+
 sqlite3_stmt *run_statement(Run *run, int which, const char *sql) {
   if (!run->statement[which]) run->statement[which] = run_prepare(run, sql);
   return run->statement[which];
@@ -246,13 +255,10 @@ bool run_publish(Run *run) {
 }
 
 static bool read_pragma(Run *run, const char *sql, int *value) {
-  sqlite3_stmt *statement = run_prepare(run, sql);
-  if (!statement) return false;
-  bool row = sqlite3_step(statement) == SQLITE_ROW;
-  if (row) *value = sqlite3_column_int(statement, 0);
-  else run_fail_sqlite(run, "read the file");
-  sqlite3_finalize(statement);
-  return row;
+  int64_t number;
+  if (!run_read_number(run, sql, &number)) return false;
+  *value = (int)number;
+  return true;
 }
 
 static bool check_format(Run *run, int application) {

@@ -44,6 +44,8 @@ bool run_fail(Run *run, RunErrorKind kind, const char *format, ...) __attribute_
 bool run_fail_sqlite(Run *run, const char *doing);
 bool run_exec(Run *run, const char *sql, const char *doing);
 sqlite3_stmt *run_prepare(Run *run, const char *sql);
+/* The first number of the first row that a query gives. */
+bool run_read_number(Run *run, const char *sql, int64_t *value);
 sqlite3_stmt *run_statement(Run *run, int which, const char *sql);
 /* Executes a statement that returns no row and resets it. */
 bool run_finish(Run *run, sqlite3_stmt *statement, const char *doing);

@@ -161,16 +161,6 @@ void run_remove_shards(const char *path) {
 
 /* ---- Complete frames ---- */
 
-static bool ask_number(Run *run, const char *sql, int64_t argument, int64_t *value) {
-  sqlite3_stmt *s = run_prepare(run, sql);
-  if (!s) return false;
-  sqlite3_bind_int64(s, 1, argument);
-  bool good = sqlite3_step(s) == SQLITE_ROW || run_fail_sqlite(run, "read the file");
-  if (good) *value = sqlite3_column_int64(s, 0);
-  sqlite3_finalize(s);
-  return good;
-}
-
 /* Steps of earlier ranges are complete: resuming deletes the others. */
 bool run_last_complete(Run *run, int64_t *last) {
   *last = INT64_MAX;
@@ -181,15 +171,17 @@ bool run_last_complete(Run *run, int64_t *last) {
     int64_t step;
     Run *shard = borrow(run, k);
     if (!shard) return false;
-    bool good = ask_number(shard, "SELECT ifnull(max(step), 0) FROM part WHERE step >= ?", 0, &step);
+    bool good = run_read_number(shard, "SELECT ifnull(max(step), 0) FROM part", &step);
     if (!good) pass_on(run, shard);
     give_back(run, k, shard);
     if (!good) return false;
     if (step < least) least = step;
   }
   if (least < range->first) least = range->first - 1;
-  if (!ask_number(run, "SELECT ifnull(min(step), 0) FROM frame WHERE step > ? AND node IS NULL", least, &missing))
-    return false;
+  char sql[128];
+  snprintf(sql, sizeof sql, "SELECT ifnull(min(step), 0) FROM frame WHERE step > %lld AND node IS NULL",
+           (long long)least);
+  if (!run_read_number(run, sql, &missing)) return false;
   if (missing) *last = missing - 1;
   return true;
 }
@@ -416,7 +408,7 @@ static bool drop_incomplete(Run *to, int64_t last) {
   int64_t state = 0;
   char sql[96];
   if (last == INT64_MAX) return true;
-  if (!ask_number(to, "SELECT ifnull(max(step), 0) FROM checkpoint WHERE step >= ?", 0, &state)) return false;
+  if (!run_read_number(to, "SELECT ifnull(max(step), 0) FROM checkpoint", &state)) return false;
   snprintf(sql, sizeof sql, "DELETE FROM frame WHERE node IS NULL AND step > %lld", (long long)last);
   return run_rewind(to, state > last ? state : last) && run_exec(to, sql, "forget incomplete frames");
 }

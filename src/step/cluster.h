@@ -5,9 +5,9 @@
  * the turn, a barrier that relaxes pushes bodies apart, and a flight's energy oscillates. The velocities at the end of
  * the step are scaled such that the balance holds: all of them if the cluster touches the world, otherwise those
  * relative to its motion as one rigid body, so that momentum is kept. This motion has the angular momentum that the
- * cluster had before: contact changes it by its arm, of first order in the step. Under `rigid`, bodies and soft vertices
- * have different integrators, which turn a force between them into different impulses: a free cluster with a soft body
- * also has the momentum from before, if no gravity acts. Tested in tests/test_cluster.c. */
+ * cluster had before: contact changes it by its arm, of first order in the step. Under `rigid`, bodies and soft
+ * vertices have different integrators, which turn a force between them into different impulses. So a free cluster with
+ * a soft body also gets back the momentum it had, if no gravity acts. Tested in tests/test_cluster.c. */
 #ifndef ABD_STEP_CLUSTER_H
 #define ABD_STEP_CLUSTER_H
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A run whose frames are in one file of each rank: every command reads it, it has the frames of a run in one file, and `abd merge`
-# makes that one. Shards that miss or belong to another run or rank are told. After kill -9 the run goes on with another number of
+# makes that one. Missing shards and shards of another run or rank are reported. After kill -9 the run goes on with another number of
 # ranks. What needs MPI is skipped without it.
 #   shards.sh ABD SOURCE
 . "$(dirname "$0")/expect.sh"

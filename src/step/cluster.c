@@ -15,7 +15,7 @@ static void given_work(const Work *w, int i, const State *after, double *gravity
   const Model *m = w->model;
   Vec3 way = sub(node_pose(m, after->q, i).n[0], node_pose(m, w->state->q, i).n[0]);
   *gravity = block_mass(m, i) * dot(block_gravity(m, i), way);
-  *forces = block_mass(m, i) * dot(predict_acceleration(w, i), way) - *gravity;
+  *forces = block_mass(m, i) * dot(sub(predict_acceleration(w, i), block_gravity(m, i)), way);
   if (block_is_vertex(m, i) || norm_sq(w->state->torque[i]) == 0) return;
   Vec3 turn =
       add(body_turn(&w->state->q.body[i], &w->state->rate.body[i]), body_turn(&after->q.body[i], &after->rate.body[i]));
@@ -51,14 +51,31 @@ double cluster_script_work(const Work *w, int i) {
   return work / w->h2;
 }
 
-static void add_momenta(const Model *m, int i, const Affine *q, const Affine *rate, Vec3 *moment, Vec3 *momentum,
-                        Vec3 *spin) {
+static void add_momenta(const Model *m, int i, const Affine *q, const Affine *rate, Momenta *sum) {
   double mass = block_mass(m, i);
-  *moment = add_scaled(*moment, mass, q->n[0]);
-  *momentum = add_scaled(*momentum, mass, rate->n[0]);
-  *spin = add_scaled(*spin, mass, cross(q->n[0], rate->n[0]));
+  sum->moment = add_scaled(sum->moment, mass, q->n[0]);
+  sum->momentum = add_scaled(sum->momentum, mass, rate->n[0]);
+  sum->spin = add_scaled(sum->spin, mass, cross(q->n[0], rate->n[0]));
   if (!block_is_vertex(m, i))
-    *spin = add(*spin, spin_momentum(affine_linear(q), affine_linear(rate), m->body[i].second));
+    sum->spin = add(sum->spin, spin_momentum(affine_linear(q), affine_linear(rate), m->body[i].second));
+}
+
+/* The rate with what contact took of the last half kick, which the next step gives back. */
+static Affine whole_rate(const Model *m, const State *s, int i, Affine rate) {
+  if (!block_is_vertex(m, i)) rate.n[0] = add(rate.n[0], s->taken[i]);
+  return rate;
+}
+
+static void join_momenta(Momenta *a, const Momenta *b) {
+  a->moment = add(a->moment, b->moment);
+  a->momentum = add(a->momentum, b->momentum);
+  a->spin = add(a->spin, b->spin);
+}
+
+/* Gravity turns a cluster whose blocks fall in different ways. */
+static void join_fall(Cluster *c, Vec3 gravity) {
+  if (!(c->mass > 0)) c->gravity = gravity;
+  c->pushed |= norm_sq(sub(c->gravity, gravity)) > 0;
 }
 
 GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
@@ -70,11 +87,15 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   given_work(w, i, after, &gravity, &forces);
   c->gain += kinetic - kinetic_of(m, i, &rate0) - gravity - forces - drag;
   c->kinetic += kinetic;
-  c->mass += mass;
   c->pushed |= forces != 0 || drag != 0;
-  c->falls |= norm_sq(block_gravity(m, i)) > 0;
-  add_momenta(m, i, &q, &rate, &c->moment, &c->momentum, &c->spin);
-  add_momenta(m, i, &q0, &rate0, &c->moment_before, &c->momentum_before, &c->spin_before);
+  join_fall(c, block_gravity(m, i));
+  c->mass += mass;
+  Affine whole = whole_rate(m, after, i, rate), whole0 = whole_rate(m, w->state, i, rate0);
+  c->took |= !block_is_vertex(m, i) && norm_sq(after->taken[i]) > 0;
+  c->returned += kinetic_of(m, i, &whole) - kinetic;
+  add_momenta(m, i, &q, &rate, &c->own);
+  add_momenta(m, i, &q, &whole, &c->whole);
+  add_momenta(m, i, &q0, &whole0, &c->before);
   c->second = mat3_add(c->second, mat3_scale(mass, mat3_outer(q.n[0], q.n[0])));
   if (!block_is_vertex(m, i)) c->second = mat3_add(c->second, second_world(affine_linear(&q), m->body[i].second));
   return (GivenWork){gravity, forces, drag};
@@ -83,12 +104,13 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
 void cluster_join(Cluster *c, const Cluster *p) {
   c->tied |= p->tied, c->driven |= p->driven, c->touched |= p->touched;
   c->jointed |= p->jointed, c->sprung |= p->sprung, c->soft |= p->soft;
-  c->pushed |= p->pushed, c->falls |= p->falls;
   c->gain += p->gain, c->exchange += p->exchange, c->known += p->known;
-  c->kinetic += p->kinetic, c->mass += p->mass;
-  c->moment = add(c->moment, p->moment), c->moment_before = add(c->moment_before, p->moment_before);
-  c->momentum = add(c->momentum, p->momentum), c->momentum_before = add(c->momentum_before, p->momentum_before);
-  c->spin = add(c->spin, p->spin), c->spin_before = add(c->spin_before, p->spin_before);
+  c->pushed |= p->pushed, c->took |= p->took;
+  if (p->mass > 0) join_fall(c, p->gravity);
+  c->kinetic += p->kinetic, c->returned += p->returned, c->mass += p->mass;
+  join_momenta(&c->own, &p->own);
+  join_momenta(&c->whole, &p->whole);
+  join_momenta(&c->before, &p->before);
   c->second = mat3_add(c->second, p->second);
 }
 
@@ -107,24 +129,33 @@ static Vec3 turning_of(Mat3 j, Vec3 l) {
 }
 
 /* Angular momentum about the centre of mass. */
-static Vec3 own_spin(double mass, Vec3 moment, Vec3 momentum, Vec3 spin) {
-  return sub(spin, scale(1 / mass, cross(moment, momentum)));
+static Vec3 own_spin(double mass, const Momenta *p) {
+  return sub(p->spin, scale(1 / mass, cross(p->moment, p->momentum)));
+}
+
+/* Contacts of bodies that fall together take nothing of the last half kick. */
+static void return_kick(Cluster *c) {
+  c->whole_kick = true;
+  c->own = c->whole;
+  c->kinetic += c->returned;
+  c->gain += c->returned;
 }
 
 /* The motion of the cluster as one rigid body with its momentum; returns the kinetic energy relative to it. A free
- * cluster that was touched gets back the angular momentum it had, one with a soft body its momentum too. */
-static double find_rigid_motion(Cluster *c) {
-  Mat3 j = mat3_sub(c->second, mat3_scale(1 / c->mass, mat3_outer(c->moment, c->moment)));
-  Vec3 l = own_spin(c->mass, c->moment, c->momentum, c->spin), before = l;
+ * cluster that was touched gets back the angular momentum it had, one with a soft body the momentum that it had and
+ * that gravity gave. */
+static double find_rigid_motion(Cluster *c, double h) {
+  Mat3 j = mat3_sub(c->second, mat3_scale(1 / c->mass, mat3_outer(c->own.moment, c->own.moment)));
+  Vec3 l = own_spin(c->mass, &c->own), kept = l;
   bool keeps = c->touched && !c->pushed && c->keeps_spin;
-  if (keeps) before = own_spin(c->mass, c->moment_before, c->momentum_before, c->spin_before);
-  c->center = scale(1 / c->mass, c->moment);
-  c->velocity = scale(1 / c->mass, c->momentum);
-  c->velocity_kept = keeps && c->soft && !c->falls ? scale(1 / c->mass, c->momentum_before) : c->velocity;
+  if (keeps) kept = own_spin(c->mass, &c->before);
+  c->center = scale(1 / c->mass, c->own.moment);
+  c->velocity = c->velocity_kept = scale(1 / c->mass, c->own.momentum);
+  if (keeps && c->soft) c->velocity_kept = add_scaled(scale(1 / c->mass, c->before.momentum), h, c->gravity);
   c->turning = turning_of(j, l);
-  c->turning_kept = turning_of(j, before);
+  c->turning_kept = turning_of(j, kept);
   double moving = 0.5 * c->mass * norm_sq(c->velocity), turning = 0.5 * dot(c->turning, l);
-  c->turning_energy = 0.5 * dot(c->turning_kept, before);
+  c->turning_energy = 0.5 * dot(c->turning_kept, kept);
   c->gain += c->turning_energy - turning + 0.5 * c->mass * norm_sq(c->velocity_kept) - moving;
   return c->kinetic - moving - turning;
 }
@@ -147,18 +178,19 @@ static bool corrects(const Cluster *c) {
   return c->sprung ? c->gain > c->exchange : c->gain > -ENERGY_CORRECTED * c->scaled;
 }
 
-void cluster_close(Cluster *c) {
+void cluster_close(Cluster *c, double h) {
+  if (c->took && !c->tied && !c->driven && !c->pushed) return_kick(c);
   c->factor = 1;
   c->scaled = c->kinetic;
   bool exact = !c->touched && !c->jointed && c->keeps_spin;
   if (c->driven || !(c->mass > 0) || exact) return;
-  if (!c->tied) c->scaled = find_rigid_motion(c);
+  if (!c->tied) c->scaled = find_rigid_motion(c, h);
   if (c->scaled > 0 && corrects(c)) c->factor = sqrt(most(0, 1 - c->gain / c->scaled));
   if (!c->tied && (c->touched || !c->jointed)) slow_turning(c);
 }
 
 bool cluster_changes(const Cluster *c) {
-  return c->factor != 1 || norm_sq(sub(c->turning_kept, c->turning)) > 0 ||
+  return c->whole_kick || c->factor != 1 || norm_sq(sub(c->turning_kept, c->turning)) > 0 ||
          norm_sq(sub(c->velocity_kept, c->velocity)) > 0;
 }
 
@@ -173,6 +205,7 @@ static Affine rigid_rate(const Cluster *c, Vec3 velocity, Vec3 turning, const Af
 Affine cluster_rate(const Cluster *c, const Work *w, int i, const State *after) {
   const Model *m = w->model;
   Affine rate = node_vector(m, after->rate, i), zero = affine_sub(rate, rate);
+  if (c->whole_kick) rate = whole_rate(m, after, i, rate);
   if (c->tied) return affine_add_scaled(zero, c->factor, rate);
   Affine q = node_pose(m, after->q, i);
   Affine rigid = rigid_rate(c, c->velocity, c->turning, &q, block_is_vertex(m, i));

@@ -7,11 +7,16 @@
  * relative to its motion as one rigid body, so that momentum is kept. This motion has the angular momentum that the
  * cluster had before: contact changes it by its arm, of first order in the step. Under `rigid`, bodies and soft
  * vertices have different integrators, which turn a force between them into different impulses. So a free cluster with
- * a soft body also gets back the momentum it had, if no gravity acts. Tested in tests/test_cluster.c. */
+ * a soft body also gets back the momentum it had. Tested in tests/test_cluster.c. */
 #ifndef ABD_STEP_CLUSTER_H
 #define ABD_STEP_CLUSTER_H
 
 #include "step/work.h"
+
+/* Sums of m x, m v, and angular momentum about the origin. */
+typedef struct Momenta {
+  Vec3 moment, momentum, spin;
+} Momenta;
 
 typedef struct Cluster {
   bool tied;                    /* it touches static bodies or is joined to the world */
@@ -24,13 +29,16 @@ typedef struct Cluster {
   double gain;                  /* [J] rise of its mechanical energy less the work of given forces and drag */
   double exchange;              /* [J] that its springs took or gave */
   double known;                 /* [J] part of it that scripts, drives, damping and friction explain */
+  bool took;                    /* contact took of the half kicks at the end of the step, see State.taken */
+  double returned;              /* [J] kinetic energy of what contact took of half kicks */
   double kinetic, scaled, mass; /* scaled: kinetic energy relative to the rigid motion */
-  Vec3 moment, momentum, spin;  /* sums of m x, m v, and angular momentum about the origin */
-  Vec3 moment_before, momentum_before, spin_before; /* the same at the start of the step */
-  bool pushed;                                      /* by given forces or torques */
-  bool falls;                                       /* gravity acts on it */
-  Mat3 second;                                      /* sum of m x x^T */
+  Momenta own;                  /* at the end of the step */
+  Momenta whole, before;        /* the same and at the start, with what contact took of half kicks, see State.taken */
+  bool pushed;                  /* by given forces or torques, by drag, or by gravity that differs */
+  Vec3 gravity;                 /* of its first block */
+  Mat3 second;                  /* sum of m x x^T */
   /* cluster_close: */
+  bool whole_kick;                /* contact takes nothing of the half kick at the end of the step */
   double factor;                  /* of velocities relative to the rigid motion */
   Vec3 center, velocity, turning; /* of the rigid motion */
   Vec3 turning_kept;              /* with the angular momentum from before the step */
@@ -49,7 +57,7 @@ GivenWork cluster_add(Cluster *cluster, const Work *work, int block, const State
 /* Adds the sums of another part of the same cluster. */
 void cluster_join(Cluster *cluster, const Cluster *part);
 /* Decides on the factor of its velocities. */
-void cluster_close(Cluster *cluster);
+void cluster_close(Cluster *cluster, double h);
 /* [J] what is left of its gain after scaling. */
 double cluster_rest(const Cluster *cluster);
 /* Does it change the rates of its blocks? */

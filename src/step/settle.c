@@ -155,7 +155,7 @@ static void add_block(Settle *s, int i) {
 
 static void close_cluster(Settle *s, Cluster *c, bool counts) {
   c->keeps_spin = s->work->model->def.integrator == ABD_INTEGRATOR_RIGID;
-  cluster_close(c);
+  cluster_close(c, s->work->h);
   bool acted_on = c->touched || c->driven;
   if (counts) s->report->work[acted_on ? ABD_WORK_IMPACTS : ABD_WORK_RESIDUAL] += cluster_rest(c);
 }
@@ -189,7 +189,8 @@ void settle_close(Settle *s) {
   for (int k = 0; k < m->moving_count; k++) {
     int i = m->moving[k];
     const Cluster *c = cluster_of(s, i);
-    if (is_own(s, i) && block_motion(m, i) == ABD_MOTION_DYNAMIC && cluster_changes(c))
-      node_put(m, s->after->rate, i, cluster_rate(c, s->work, i, s->after));
+    if (!is_own(s, i) || block_motion(m, i) != ABD_MOTION_DYNAMIC || !cluster_changes(c)) continue;
+    node_put(m, s->after->rate, i, cluster_rate(c, s->work, i, s->after));
+    if (c->whole_kick && !block_is_vertex(m, i)) s->after->taken[i] = vec3(0, 0, 0);
   }
 }

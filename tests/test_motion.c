@@ -369,6 +369,31 @@ static void test_gear(void **state) {
   lab_close(&lab);
 }
 
+/* Geared wheels at 150 and 450 rad/s: the second turns by 4.5 rad a step. The angle beyond half a turn is ambiguous, so
+ * the step is taken in sub-steps, and both wheels keep their speeds. */
+static void test_fast_gear(void **state) {
+  (void)state;
+  const double speed = 150, ratio = 3;
+  Lab lab = lab_open(world_def(0.01));
+  AbdBodyDef body = lab_at(lab_box(&lab, 0.4, 0.05, 0.1), origin);
+  AbdJointDef gear = joint_def(ABD_JOINT_GEAR, world_body, world_body, origin, origin);
+  AbdJointId hinge[2];
+  for (int k = 0; k < 2; k++) {
+    vec3_to(body.position, vec3(k, 0.5 * k, 0));
+    vec3_to(body.angular_velocity, scale(k ? ratio * speed : speed, y_axis));
+    AbdBodyId id = lab_body_def(&lab, &body);
+    hinge[k] = lab_join(&lab, ABD_JOINT_HINGE, id, world_body, vec3_from(body.position), y_axis);
+  }
+  gear.joint_a = hinge[0];
+  gear.joint_b = hinge[1];
+  gear.ratio = ratio;
+  lab_joint(&lab, &gear);
+  for (int i = 0; i < 20; i++) lab_step(&lab);
+  assert_true(lab.report.substeps == 2);
+  lab_expect_near("angle [rad]", lab_read(&lab, hinge[1]).position, 20 * 0.01 * ratio * speed, 1e-6);
+  lab_close(&lab);
+}
+
 static void test_rows(void **state) {
   (void)state;
   const AbdJointKind kind[] = {ABD_JOINT_DISTANCE, ABD_JOINT_UNIVERSAL, ABD_JOINT_SCREW};
@@ -561,15 +586,14 @@ static void test_limits_of_flight(void **state) {
   assert_true(strain_of_throw(70, 8) > 1e-8);
 }
 
-/* What flights leave open, FLIGHT_OPEN, becomes strain in proportion to the turn of a step. */
+/* What flights of one part leave open, FLIGHT_OPEN, becomes strain in proportion to the turn of a step. */
 static void test_left_open(void **state) {
   (void)state;
   const int count[] = {2, 3, 5};
   double worst = 0;
   for (int n = 0; n < 3; n++)
-    for (double speed = 1; speed < 130; speed *= 1.15)
-      if (speed > 20) worst = fmax(worst, strain_of_throw(count[n], speed) / speed);
-  lab_expect_below("strain / speed", worst, 2.5e-13);
+    for (double speed = 8; speed < 21; speed *= 1.03) worst = fmax(worst, strain_of_throw(count[n], speed) / speed);
+  lab_expect_below("strain / speed", worst, 3.5e-13);
 }
 
 /* The first joint of a chain that hangs at rest carries all of its weight. */
@@ -634,8 +658,35 @@ static void test_held_rotation(void **state) {
   lab_close(&lab);
 }
 
+/* Two boxes on a universal joint turn by 0.7 rad a step: in flights of one part the energy of a step is off by 4e-3, and
+ * the motion in the joint has at times too little to take it from. FLIGHT_TURN divides the flight. */
+static void test_fast_universal(void **state) {
+  (void)state;
+  Lab lab = lab_open(world_def(0.02));
+  AbdBodyDef body = lab_at(lab_box(&lab, 0.3, 0.2, 0.1), vec3(0, 0, 0));
+  AbdBodyId id[2];
+  for (int k = 0; k < 2; k++) {
+    body.position[1] = -0.4 * k;
+    vec3_to(body.velocity, vec3(1.6 * k, k, 13 * k));
+    vec3_to(body.angular_velocity, k ? vec3(29, 30, -2) : vec3(19, 20, -9));
+    id[k] = lab_body_def(&lab, &body);
+  }
+  AbdJointDef def = joint_def(ABD_JOINT_UNIVERSAL, id[1], id[0], vec3(0, -0.2, 0), vec3(-0.9, 0.36, 0.22));
+  vec3_to(def.axis_b, vec3(0, 0.22, -0.36));
+  lab_joint(&lab, &def);
+  lab_step(&lab); /* from velocities that the joint does not admit */
+  double worst = 0;
+  for (int i = 0; i < 200; i++) {
+    lab_step(&lab);
+    worst = fmax(worst, fabs(lab.report.work[ABD_WORK_RESIDUAL]) / lab.report.energy[ABD_TERM_KINETIC]);
+  }
+  lab_expect_below("energy of a step off / kinetic energy", worst, 1e-3);
+  lab_close(&lab);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_flywheel),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_fast_universal),
+                                     cmocka_unit_test(test_flywheel),
                                      cmocka_unit_test(test_eccentric_wheel),
                                      cmocka_unit_test(test_centripetal_force),
                                      cmocka_unit_test(test_top),
@@ -646,6 +697,7 @@ int main(void) {
                                      cmocka_unit_test(test_springs),
                                      cmocka_unit_test(test_rows),
                                      cmocka_unit_test(test_gear),
+                                     cmocka_unit_test(test_fast_gear),
                                      cmocka_unit_test(test_scripted_crank),
                                      cmocka_unit_test(test_four_bar),
                                      cmocka_unit_test(test_held),

@@ -169,6 +169,14 @@ static bool find_impacts(Cpu *cpu) {
   return true;
 }
 
+static void find_turns(Cpu *cpu) {
+  for (int j = 0, body = -1; j < cpu->model->joint_count; j++) {
+    double excess = joint_excess(&cpu->work, j, &body);
+    Island *g = excess > 0 && block_moves(cpu->model, body) ? &cpu->islands->island[cpu->islands->of[body]] : NULL;
+    if (g && excess > g->excess) g->excess = excess, g->excess_body = body;
+  }
+}
+
 static void force_task(Cpu *cpu, int k, Pair *p) {
   const Work *w = &cpu->work;
   double impact = cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])].impact;
@@ -221,7 +229,9 @@ Outcome cpu_begin(void *backend, const State *state, Islands *islands, AbdStepRe
   outcome = trial_since(cpu, ABD_STAGE_DISTANCES, t1);
   if (!stage_failed(outcome)) outcome = fetch_contacts(cpu);
   if (stage_failed(outcome)) return outcome;
-  outcome = share_islands(cpu, SHARE_IMPACT, stage_from(find_impacts(cpu)));
+  bool found = find_impacts(cpu);
+  find_turns(cpu);
+  outcome = share_islands(cpu, SHARE_IMPACT, stage_from(found));
   if (!stage_failed(outcome)) outcome = for_pairs(cpu, force_task);
   if (cpu->accelerator) cpu->accelerator->friction_changed(cpu->accelerator_self);
   return outcome;

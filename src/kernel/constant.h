@@ -159,6 +159,8 @@
 /* [parts times blocks of the mechanism] Most work of a flight in which blocks turn too far for one part.
  * test_motion */
 #define FLIGHT_PARTS 128
+/* [rad] A block turns at most so far in a part of its mechanism's flight, if FLIGHT_PARTS allows. test_motion */
+#define FLIGHT_TURN 0.3
 /* [1] What a flight may leave open, relative to the bodies' size, before it is closed by a displacement. test_motion */
 #define FLIGHT_OPEN 1e-9
 /* [step length] Shorter steps add inertia to the matrix. test_constant_count */
@@ -202,6 +204,8 @@
 #define SUBSTEP_EASY 20
 /* [rad] A step in which a body with others in reach would turn farther is taken in sub-steps. test_substep */
 #define SUBSTEP_TURN 1.5
+/* [rad] The same for a joint whose equations contain its angle: half a turn is ambiguous. test_motion */
+#define SUBSTEP_ANGLE 2.5
 /* [breadths of the body] The same for a body that would approach another one farther. test_substep */
 #define SUBSTEP_WAY 2.0
 /* [halvings] The shortest sub-step is dt / 4096. test_substep */

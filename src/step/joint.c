@@ -131,6 +131,32 @@ Jet joint_coordinate_at(const Work *work, int joint, const Affine *q) {
   return joint_sum(work->model, j, q, (double[2]){work->joint[j->partner[0]].angle, work->joint[j->partner[1]].angle});
 }
 
+/* [rad] by which the ends of a joint turn against each other in the step, at the velocities of the state. */
+static double relative_turn(const Work *w, const Joint *j) {
+  Vec3 spin[2] = {vec3(0, 0, 0), vec3(0, 0, 0)};
+  for (int e = 0; e < 2; e++) {
+    int body = j->end[e].body;
+    if (body >= 0) spin[e] = body_turn(&w->state->q.body[body], &w->state->rate.body[body]);
+  }
+  return w->h * norm(sub(spin[0], spin[1]));
+}
+
+double joint_excess(const Work *work, int joint, int *body) {
+  const Model *m = work->model;
+  const Joint *j = &m->joint[joint], *part[2] = {j, j};
+  double most_turn = 0;
+  for (int k = 0; k < 2 && j->partner[0] >= 0; k++) part[k] = &m->joint[j->partner[k]];
+  if (j->row_count == 0) return 0;
+  for (int k = 0; k < 2; k++) {
+    bool counts = j->def.kind == ABD_JOINT_SCREW || (part[k] != j && part[k]->coordinate == ABD_COORDINATE_ANGLE);
+    double turn = counts ? relative_turn(work, part[k]) : 0;
+    if (turn <= most_turn) continue;
+    most_turn = turn;
+    *body = part[k]->end[part[k]->end[0].body < 0].body;
+  }
+  return most_turn / SUBSTEP_ANGLE;
+}
+
 /* [m] per unit of the coordinate. */
 static double reach(const Joint *j) { return j->coordinate == ABD_COORDINATE_ANGLE ? j->arm : 1; }
 

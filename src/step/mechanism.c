@@ -51,24 +51,23 @@ static void find_mechanisms(JointedFlight *f, const Model *m) {
 static bool allocate(JointedFlight *f, const Model *m, int count) {
   size_t n = (size_t)count, rows = (size_t)f->row_count, numbers = FLIGHT_NUMBERS * n + rows;
   Affine **affine_array[] = {&f->from, &f->pose, &f->move, &f->metric_at, &f->force};
-  int **int_array[] = {&f->block, &f->mechanism, &f->size};
+  int **int_array[] = {&f->block, &f->mechanism, &f->size, &f->least};
+  bool **bool_array[] = {&f->live, &f->open, &f->scripted, &f->factored};
   bool good = anderson_init(&f->anderson, (int)numbers);
   for (int k = 0; k < ARRAY_COUNT(affine_array); k++)
     good = (*affine_array[k] = mem_zeroed(n, sizeof(Affine))) != NULL && good;
   for (int k = 0; k < ARRAY_COUNT(int_array); k++) good = (*int_array[k] = mem_zeroed(n, sizeof(int))) != NULL && good;
+  for (int k = 0; k < ARRAY_COUNT(bool_array); k++)
+    good = (*bool_array[k] = mem_zeroed(n, sizeof(bool))) != NULL && good;
   f->index = mem_alloc((size_t)m->block_count, sizeof(int));
   f->base = mem_zeroed(n, sizeof(Flight));
   f->flight = mem_zeroed(n, sizeof(Flight));
-  f->live = mem_zeroed(n, sizeof(bool));
-  f->factored = mem_zeroed(n, sizeof(bool));
-  f->open = mem_zeroed(n, sizeof(bool));
   f->left = mem_zeroed(n, sizeof(double));
   f->row = mem_zeroed(rows, sizeof *f->row);
   f->row_force = mem_zeroed(rows, sizeof(double));
   f->x = mem_zeroed(numbers, sizeof(double));
   f->change = mem_zeroed(numbers, sizeof(double));
-  return good && f->index && f->base && f->flight && f->open && f->live && f->factored && f->left && f->row &&
-         f->row_force && f->x && f->change;
+  return good && f->index && f->base && f->flight && f->left && f->row && f->row_force && f->x && f->change;
 }
 
 bool mechanism_init(JointedFlight *f, Work *work, int threads, const ClosingSystem *system, void *system_self) {
@@ -92,9 +91,9 @@ bool mechanism_init(JointedFlight *f, Work *work, int threads, const ClosingSyst
 }
 
 void mechanism_destroy(JointedFlight *f) {
-  void *array[] = {f->block, f->index,     f->mechanism, f->size, f->live,     f->factored, f->open,
-                   f->left,  f->x,         f->change,    f->base, f->flight,   f->from,     f->pose,
-                   f->move,  f->metric_at, f->force,     f->row,  f->row_force};
+  void *array[] = {f->block, f->index,     f->mechanism, f->size, f->live,      f->factored, f->open,
+                   f->left,  f->x,         f->change,    f->base, f->flight,    f->from,     f->pose,
+                   f->move,  f->metric_at, f->force,     f->row,  f->row_force, f->least,    f->scripted};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   anderson_destroy(&f->anderson);
   memset(f, 0, sizeof *f);

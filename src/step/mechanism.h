@@ -33,7 +33,9 @@ typedef struct JointedFlight {
   int *index;         /* by block: its place in these arrays, -1 if it has no joint */
   int *mechanism;     /* first of the blocks that joints connect it to */
   int *size;          /* of the first block: number of blocks of the mechanism */
-  bool *live, *open;  /* of the first block: in the system; its impulses were not found */
+  int *least;         /* of the first block: parts of the flight at least */
+  bool *live, *open;  /* of the first block: in the system; its impulses are not found */
+  bool *scripted;     /* of the first block: the mechanism has blocks that scripts move */
   bool *factored;     /* blocks of the last factor */
   double *left;       /* of the first block: what is left to close, relative to the blocks' sizes */
   double *x, *change; /* impulses of the joints on each block, then of each row along itself; their last correction */

@@ -130,16 +130,39 @@ static void keep_flights(JointedFlight *f) {
   }
 }
 
-/* Live mechanisms that are open and may fly in so many parts; scripts are known at the ends of steps alone. */
-static bool choose_open(JointedFlight *f, int parts) {
-  bool any = false;
+static bool affords(const JointedFlight *f, int k, int parts) {
+  return parts <= FLIGHT_PARTS && parts * f->size[k] <= FLIGHT_PARTS;
+}
+
+/* [rad] by which the block turns in the step about axes that may turn too. */
+static double free_turn(const JointedFlight *f, int block) {
+  const Work *w = f->work;
+  if (block_is_vertex(w->model, block) || w->model->body[block].freedom.rotations == 1) return 0;
+  return w->h * norm(body_turn(&w->state->q.body[block], &w->state->rate.body[block]));
+}
+
+/* The least number of parts such that no block turns by more than FLIGHT_TURN in one; scripts are known at the ends of
+ * steps alone. All mechanisms are open. */
+static void begin_parts(JointedFlight *f) {
+  for (int k = 0; k < f->count; k++) f->least[k] = 1, f->open[k] = f->mechanism[k] == k, f->scripted[k] = false;
   for (int k = 0; k < f->count; k++) {
-    if (f->mechanism[k] != k || !f->live[k]) continue;
-    f->live[k] = !(f->left[k] <= FLIGHT_OPEN) && parts * f->size[k] <= FLIGHT_PARTS && parts <= FLIGHT_PARTS;
+    int first = f->mechanism[k], *parts = &f->least[first];
+    double turn = free_turn(f, f->block[k]);
+    while (turn > FLIGHT_TURN * *parts && affords(f, first, *parts)) *parts *= 2;
+    f->scripted[first] |= block_motion(f->work->model, f->block[k]) != ABD_MOTION_DYNAMIC;
   }
   for (int k = 0; k < f->count; k++)
-    if (block_motion(f->work->model, f->block[k]) != ABD_MOTION_DYNAMIC) f->live[f->mechanism[k]] = false;
-  for (int k = 0; k < f->count; k++) any |= f->mechanism[k] == k && f->live[k];
+    if (f->scripted[k] || !affords(f, k, f->least[k])) f->least[k] = 1;
+}
+
+/* The open mechanisms that fly in so many parts live. False if none does, now or with more parts. */
+static bool choose_live(JointedFlight *f, int parts) {
+  bool any = false;
+  for (int k = 0; k < f->count; k++) {
+    bool flies = parts == f->least[k] || (parts > f->least[k] && !f->scripted[k] && affords(f, k, parts));
+    f->live[k] = f->open[k] && flies;
+    any |= f->live[k] || (f->open[k] && parts < f->least[k]);
+  }
   return any;
 }
 
@@ -181,14 +204,13 @@ static Outcome close_open(JointedFlight *f, const bool *open) {
 /* A flight whose impulses are not found, because blocks turn too far in it, is made in shorter parts. */
 Outcome mechanism_targets(JointedFlight *f) {
   if (f->count == 0) return stage_done();
-  for (int k = 0; k < f->count; k++) f->live[k] = true, f->open[k] = false;
-  for (int parts = 1;; parts *= 2) {
+  begin_parts(f);
+  for (int parts = 1; choose_live(f, parts); parts *= 2) {
     Outcome outcome = fly_parts(f, parts);
     if (stage_failed(outcome)) return outcome;
     keep_flights(f);
     for (int k = 0; k < f->count; k++)
-      if (f->live[k]) f->open[k] = f->mechanism[k] == k && !(f->left[k] <= FLIGHT_OPEN);
-    if (!choose_open(f, 2 * parts)) break;
+      if (f->live[k]) f->open[k] = !(f->left[k] <= FLIGHT_OPEN);
   }
   return close_open(f, f->open);
 }

@@ -1,10 +1,11 @@
 /* Chain nets: stretched rings lie flat at the nodes of a grid, upright rings connect neighbours; the rim is fixed, the
- * corners are left out: 3 n (n - 2) rings. Tests: tests/cli/gallery.sh. */
+ * corners are left out: 3 n (n - 2) rings; of n x m nodes 3 n m - 3 n - 3 m. Tests: tests/cli/gallery.sh. */
 #include "scene/gallery_part.h"
 
-enum { SIZE, BALL, SEGMENTS, SIDES, SCALE };
+enum { SIZE, LENGTH, BALL, SEGMENTS, SIDES, SCALE };
 static const GalleryKey net_key[] = {
     {"size", "nodes along a side: 8 give 144 rings, 16 give 672, 97 give 27,645", 8, 3, 200, true, NULL},
+    {"length", "nodes along the other side, 0 = as many", 0, 0, 20000, true, NULL},
     {"ball", "radius of a ball dropped into it, 0 = none [m]", 0, 0, 20, false, NULL},
     {"segments", "of a ring; with 20 and 10 sides it has 440 triangles", 20, 8, 500, true, NULL},
     {"sides", "of a ring's wire", 10, 4, 250, true, NULL},
@@ -28,8 +29,9 @@ static void write_ring(GalleryWriter *w, const char *kind, int i, int j, double 
 }
 
 static void make_net(GalleryWriter *w, const double *v) {
-  int n = (int)v[SIZE];
-  double s = v[SCALE], middle = (n - 1) / 2.0, high = v[BALL] > 0 ? 1.5 * v[BALL] + 1 : 0;
+  int n = (int)v[SIZE], m = v[LENGTH] > 0 ? (int)v[LENGTH] : n;
+  double s = v[SCALE], middle_x = (n - 1) / 2.0, middle_y = (m - 1) / 2.0, high = v[BALL] > 0 ? 1.5 * v[BALL] + 1 : 0;
+  if (m < 3) writer_refuse(w, "--length %d: expected 0 or at least 3", m);
   writer_settings(w, 0.01, 5, 1e-3 * s, 0.2);
   writer_section(w, "materials");
   writer_material(w, "rim", 7680, "#264653");
@@ -46,15 +48,15 @@ static void make_net(GalleryWriter *w, const double *v) {
                 "{ \"name\": \"ball\", \"shape\": \"sphere\", \"radius\": %g, \"color\": \"#e76f51\", \"position\": "
                 "[0, 0, %g] }",
                 s * v[BALL], s * (high + v[BALL] / 2));
-  for (int j = 0; j < n; j++)
+  for (int j = 0; j < m; j++)
     for (int i = 0; i < n; i++) {
-      bool rim_x = i == 0 || i == n - 1, rim_y = j == 0 || j == n - 1;
-      double x = s * (i - middle) * step_x, y = s * (j - middle) * step_y;
+      bool rim_x = i == 0 || i == n - 1, rim_y = j == 0 || j == m - 1;
+      double x = s * (i - middle_x) * step_x, y = s * (j - middle_y) * step_y;
       if (rim_x && rim_y) continue;
       write_ring(w, "node", i, j, x, y, rim_x || rim_y, "");
       if (i < n - 1 && !rim_y)
         write_ring(w, "row", i, j, x + s * step_x / 2, y, false, ", \"euler_degrees\": [90, 0, 0]");
-      if (j < n - 1 && !rim_x)
+      if (j < m - 1 && !rim_x)
         write_ring(w, "column", i, j, x, y + s * step_y / 2, false, ", \"euler_degrees\": [90, 0, 90]");
     }
 }

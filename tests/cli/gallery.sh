@@ -35,6 +35,7 @@ expect 2 "unknown option '--link'; did you mean '--links'" "$abd" scene chain --
 expect 2 "chain: --links: expected a whole number from 1 to 1000000, got '0'" "$abd" scene chain --links 0
 expect 2 "ball: --stack: expected one of light, medium, full, got 'huge'" "$abd" scene ball --stack huge
 expect 2 "the crank 2 cannot turn around" "$abd" scene four-bar --crank 2
+expect 2 "length 2: expected 0 or at least 3" "$abd" scene net --length 2
 expect 2 "unexpected 'more' after arch" "$abd" scene arch more
 expect 2 "expected the name of a scene first" "$abd" scene -- arch
 expect 4 "cannot write nowhere/arch.json" "$abd" scene arch -o nowhere/arch.json
@@ -47,6 +48,7 @@ count() {
 count 575 wrecking-ball
 count 562 ball --stack full
 count 673 net --size 16 --ball 6
+count 105 net --size 5 --length 10
 count 28 gear-train --resolution 2
 count 27 hybrid --resolution 3
 expect 0 'no problem' "$abd" check count.json

@@ -75,6 +75,27 @@ static void test_graph(void **state) {
   assert_true(cut_edges / 2 < 5 * SIDE);
 }
 
+/* Rows of the grid's points are its edges, each once. */
+static void test_rows(void **state) {
+  static Vec3 point[COUNT];
+  static double weight[COUNT];
+  static int edge[3 * COUNT][2];
+  (void)state;
+  make_points(point, weight);
+  for (int k = 0; k < COUNT; k++) point[k].z = 0.5 * SIDE * (k % 2); /* two layers of a chessboard */
+  int count = partition_rows(COUNT, point, edge);
+  assert_true(count > COUNT && count <= 3 * COUNT);
+  for (int k = 0; k < count; k++) {
+    Vec3 apart = sub(point[edge[k][0]], point[edge[k][1]]);
+    assert_true(edge[k][0] != edge[k][1] && fabs(apart.x) + fabs(apart.y) < 8);
+    for (int j = 0; j < k; j++)
+      assert_false((edge[j][0] == edge[k][0] && edge[j][1] == edge[k][1]) ||
+                   (edge[j][0] == edge[k][1] && edge[j][1] == edge[k][0]));
+  }
+  for (int k = 0; k < COUNT; k++) point[k] = vec3(1, 2, 3); /* no extent: one row */
+  assert_int_equal(partition_rows(COUNT, point, edge), COUNT - 1);
+}
+
 /* tests/cli/ranks.sh runs with them; docs/scale.md has what other values do. */
 static void test_constants(void **state) {
   (void)state;
@@ -88,6 +109,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_space),
       cmocka_unit_test(test_graph),
+      cmocka_unit_test(test_rows),
       cmocka_unit_test(test_constants),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,37 +9,50 @@
 
 /* ---- loads ---- */
 
-/* [us] on a core of a Xeon, measured on nets. Of each of Newton's iterations: by pairs that act, by the triangles of
- * their bodies (tests of boxes), by their contacts (one distance, a tenth to one continuous test), and by bodies. Of
- * each iteration of conjugate gradients: by bodies. Other pairs cost as much as one iteration. */
-static const double acting_pair = 0.8, triangle = 0.002, contact = 3, body_newton = 2, body_solve = 0.05;
+/* [us] on a core of a Xeon, measured on nets and a pile. Of each of Newton's iterations: by pairs that act, by the
+ * triangles of their bodies (tests of boxes), by their contacts (one distance, a tenth to one continuous test), and by
+ * bodies: those that act, and all. Of each iteration of conjugate gradients: by bodies that act. Other pairs cost as
+ * much as one iteration. */
+static const double acting_pair = 0.8, triangle = 0.002, contact = 3, body_newton = 2, body_solve = 0.05,
+                    body_idle = 0.2;
+
+static bool acts(const Pair *p) { return p->contact.count > 0 || p->friction.count > 0; }
 
 static double pair_load_of(const Model *m, const Pair *p, int iterations) {
   const Mesh *a = &m->mesh[m->body[p->a].mesh], *b = &m->mesh[m->body[p->b].mesh];
   double once = acting_pair + triangle * (a->triangle_count + b->triangle_count) + contact * p->contact.count;
-  return once * (p->contact.count > 0 || p->friction.count > 0 ? 1 + iterations : 1);
+  return once * (acts(p) ? 1 + iterations : 1);
 }
 
-static void add_load(Part *s, int body, double load) {
-  if (s->own[body]) s->load[body] += (float)(0.5 * load);
+static void add_load(Part *s, int body, double load, bool acting) {
+  if (!s->own[body]) return;
+  s->load[body] += (float)(0.5 * load);
+  *(acting ? &s->now.acting : &s->now.idle) += load;
+  if (acting) s->acts[body] = true;
 }
 
-/* The mean over steps, each with half of the weight of the next. A pair's load is that of its bodies in halves, also if
- * two ranks evaluate it. */
+/* A pair's load is that of its bodies in halves, also if two ranks evaluate it. */
+static void add_pair(Part *s, int k, int iterations) {
+  const int *body = s->cpu->pairs.body[k];
+  const Pair *p = pairs_at(&s->cpu->pairs, k);
+  double half = s->owner[body[0]] >= 0 && s->owner[body[1]] >= 0 ? 0.5 : 1;
+  for (int side = 0; side < 2; side++) {
+    add_load(s, body[side], half * pair_load_of(s->model, p, iterations), acts(p));
+    if (s->own[body[side]]) s->now.contacts += half * p->contact.count;
+  }
+}
+
+/* The mean over steps, each with half of the weight of the next. */
 void part_update_loads(Part *s) {
-  const Pairs *pairs = &s->cpu->pairs;
   const AbdStepReport *r = s->cpu->report;
-  double own = 1 + body_newton * r->iterations + body_solve * r->linear_iterations;
+  double acting = body_newton * r->iterations + body_solve * r->linear_iterations;
+  s->now = (PartLoad){0};
+  for (int k = 0; k < s->own_count; k++) s->load[s->own_body[k]] *= 0.5F, s->acts[s->own_body[k]] = false;
+  for (int k = 0; k < s->cpu->pairs.count; k++) add_pair(s, k, r->iterations);
   for (int k = 0; k < s->own_count; k++) {
     int i = s->own_body[k];
-    s->load[i] *= 0.5F;
-    add_load(s, i, own);
-  }
-  for (int k = 0; k < pairs->count; k++) {
-    const int *body = pairs->body[k];
-    double load = pair_load_of(s->model, pairs_at(pairs, k), r->iterations);
-    bool both = s->owner[body[0]] >= 0 && s->owner[body[1]] >= 0;
-    for (int side = 0; side < 2; side++) add_load(s, body[side], both ? 0.5 * load : load);
+    add_load(s, i, 1 + body_idle * r->iterations, false);
+    if (s->acts[i]) add_load(s, i, acting, true);
   }
 }
 
@@ -47,6 +60,9 @@ void part_update_loads(Part *s) {
 
 /* A pair that acts, cut between two ranks, couples them in the linear system; others are evaluated twice alone. */
 static const float acting_strength = 10;
+/* If less of the load acts, the number of bodies is divided evenly instead of the load: most of it falls to contacts,
+ * and a rank with fewer of them would get the bodies in flight of several others. */
+static const double mostly_acting = 0.9;
 
 typedef struct GraphRecord {
   int a, b; /* a pair with its strength; b = -1: a body with its load and its contacts */
@@ -88,7 +104,7 @@ static bool put_graph(Part *s) {
     const int *body = pairs->body[k];
     if (s->owner[body[0]] < 0 || s->owner[body[1]] < 0 || !counts_pair(s->cpu, k)) continue;
     const Pair *p = pairs_at(pairs, k);
-    float strength = p->contact.count > 0 || p->friction.count > 0 ? acting_strength : 1;
+    float strength = acts(p) ? acting_strength : 1;
     if (!part_put(s, &(GraphRecord){body[0], body[1], strength, 0}, sizeof(GraphRecord))) return false;
   }
   return true;
@@ -98,12 +114,26 @@ typedef struct Division {
   BodyGraph graph;
   int *before, *owner; /* per moving body */
   int *slot;           /* per body: index among the moving ones */
+  Vec3 *point;         /* per moving body */
+  int (*row)[2];       /* edges between bodies in flight and their neighbours in space */
+  int row_count;
 } Division;
 
 static void division_free(Division *d) {
-  void *array[] = {d->graph.first, d->graph.neighbour, d->graph.strength, d->graph.weight, d->before, d->owner,
-                   d->slot};
+  void *array[] = {d->graph.first,  d->graph.neighbour, d->graph.strength,
+                   d->graph.weight, d->before,          d->owner,
+                   d->slot,         d->point,           d->row};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
+}
+
+static void add_edge(BodyGraph *g, int a, int b, int strength, bool lists) {
+  if (!lists) {
+    g->first[a + 1]++, g->first[b + 1]++;
+    return;
+  }
+  g->strength[g->first[a]] = g->strength[g->first[b]] = strength;
+  g->neighbour[g->first[a]++] = b;
+  g->neighbour[g->first[b]++] = a;
 }
 
 /* The number of neighbours of each body, then their lists. */
@@ -113,30 +143,28 @@ static void read_graph(const Part *s, Division *d, bool lists) {
     GraphRecord r;
     part_take(&in, &r, sizeof r);
     int a = d->slot[r.a], b = r.b < 0 ? -1 : d->slot[r.b];
-    if (b < 0) {
+    if (b >= 0) {
+      add_edge(&d->graph, a, b, (int)r.load, lists);
+    } else if (!lists) {
       d->graph.weight[WEIGHTS * a] = 1 + (int)(10 * r.load / mean);
       d->graph.weight[WEIGHTS * a + 1] = (int)r.contacts;
-    } else if (lists) {
-      d->graph.strength[d->graph.first[a]] = d->graph.strength[d->graph.first[b]] = (int)r.load;
-      d->graph.neighbour[d->graph.first[a]++] = b;
-      d->graph.neighbour[d->graph.first[b]++] = a;
-    } else {
-      d->graph.first[a + 1]++, d->graph.first[b + 1]++;
     }
   }
 }
 
-/* Without the second weight if there are hardly any contacts. */
-static void drop_contacts(BodyGraph *g, int parts) {
-  int64_t total = 0;
-  for (int i = 0; i < g->count; i++) total += g->weight[WEIGHTS * i + 1];
-  if (total >= (int64_t)LEAST_CONTACTS * parts) return;
-  for (int i = 0; i < g->count; i++) g->weight[i] = g->weight[WEIGHTS * i];
-  g->constraints = 1;
+static bool has_contacts(const Part *s) { return s->all.contacts >= LEAST_CONTACTS * s->count; }
+
+/* Loads alone if there are hardly any contacts; bodies and contacts if many bodies do not act. */
+static void choose_weights(const Part *s, BodyGraph *g) {
+  bool contacts = has_contacts(s), by_load = s->all.acting >= mostly_acting * (s->all.acting + s->all.idle);
+  for (int i = 0; i < g->count; i++) {
+    if (!contacts) g->weight[i] = g->weight[WEIGHTS * i];
+    else if (!by_load) g->weight[WEIGHTS * i] = 1;
+  }
+  if (!contacts) g->constraints = 1;
 }
 
-static bool build_graph(const Part *s, Division *d) {
-  const Model *m = s->model;
+static bool reserve_division(const Model *m, Division *d) {
   size_t n = (size_t)m->moving_count;
   d->graph.count = m->moving_count;
   d->graph.first = mem_zeroed(n + 2, sizeof(int));
@@ -145,36 +173,69 @@ static bool build_graph(const Part *s, Division *d) {
   d->before = mem_alloc(n, sizeof(int));
   d->owner = mem_alloc(n, sizeof(int));
   d->slot = mem_alloc((size_t)m->body_count, sizeof(int));
-  if (!d->graph.first || !d->graph.weight || !d->before || !d->owner || !d->slot) return false;
-  for (int k = 0; k < m->moving_count; k++) d->slot[m->moving[k]] = k, d->before[k] = s->owner[m->moving[k]];
-  read_graph(s, d, false);
-  for (int k = 0; k < m->moving_count; k++) d->graph.first[k + 1] += d->graph.first[k];
-  d->graph.neighbour = mem_alloc((size_t)d->graph.first[n] + 1, sizeof(int));
-  d->graph.strength = mem_alloc((size_t)d->graph.first[n] + 1, sizeof(int));
-  if (!d->graph.neighbour || !d->graph.strength) return false;
-  read_graph(s, d, true);
-  memmove(d->graph.first + 1, d->graph.first, n * sizeof(int)); /* the lists have moved them by one */
-  d->graph.first[0] = 0;
-  drop_contacts(&d->graph, s->count);
-  return true;
+  d->point = mem_alloc(n, sizeof *d->point);
+  return d->graph.first && d->graph.weight && d->before && d->owner && d->slot && d->point;
 }
 
 /* Bodies that fly have no pairs, and parts of a graph without edges are scattered in space. */
-static bool is_connected(const BodyGraph *g) { return g->first[g->count] >= g->count; }
+static bool most_fly(const BodyGraph *g) {
+  int64_t entries = 0;
+  for (int k = 0; k < g->count; k++) entries += g->first[k + 1];
+  return entries < g->count;
+}
 
-/* On rank 0. Without METIS, or if most bodies fly, space is cut again, with the loads as weights. */
+/* Connects bodies without pairs to those next to them. */
+static bool add_rows(Division *d) {
+  BodyGraph *g = &d->graph;
+  d->row = mem_alloc(3 * (size_t)g->count, sizeof *d->row);
+  int found = d->row ? partition_rows(g->count, d->point, d->row) : -1;
+  for (int k = 0; k < found; k++) {
+    const int *edge = d->row[k];
+    if (g->first[edge[0] + 1] > 0 && g->first[edge[1] + 1] > 0) continue;
+    memmove(d->row[d->row_count++], edge, sizeof *d->row);
+  }
+  for (int k = 0; k < d->row_count; k++) add_edge(g, d->row[k][0], d->row[k][1], 1, false);
+  return found >= 0;
+}
+
+static bool build_lists(const Part *s, Division *d) {
+  BodyGraph *g = &d->graph;
+  for (int k = 0; k < g->count; k++) g->first[k + 1] += g->first[k];
+  g->neighbour = mem_alloc((size_t)g->first[g->count] + 1, sizeof(int));
+  g->strength = mem_alloc((size_t)g->first[g->count] + 1, sizeof(int));
+  if (!g->neighbour || !g->strength) return false;
+  read_graph(s, d, true);
+  for (int k = 0; k < d->row_count; k++) add_edge(g, d->row[k][0], d->row[k][1], 1, true);
+  memmove(g->first + 1, g->first, (size_t)g->count * sizeof(int)); /* the lists have moved them by one */
+  g->first[0] = 0;
+  return true;
+}
+
+static bool divide_space(const Part *s, Division *d) {
+  double *weight = mem_alloc((size_t)d->graph.count, sizeof *weight);
+  for (int k = 0; weight && k < d->graph.count; k++) weight[k] = d->graph.weight[d->graph.constraints * k];
+  bool good = weight && partition_space(d->graph.count, d->point, weight, s->count, d->owner);
+  mem_free(weight);
+  return good;
+}
+
+/* On rank 0. Space is cut again, with the loads as weights, if most bodies fly and there are hardly any contacts; or
+ * without METIS. */
 static bool divide(Part *s, Division *d) {
   const Model *m = s->model;
-  if (!build_graph(s, d)) return false;
-  if (is_connected(&d->graph) && partition_graph(&d->graph, s->count, d->before, d->owner)) return true;
-  Vec3 *point = mem_alloc((size_t)d->graph.count, sizeof *point);
-  double *weight = mem_alloc((size_t)d->graph.count, sizeof *weight);
-  bool good = point && weight;
-  for (int k = 0; good && k < d->graph.count; k++)
-    point[k] = s->cpu->work.state->q.body[m->moving[k]].n[0], weight[k] = d->graph.weight[d->graph.constraints * k];
-  good = good && partition_space(d->graph.count, point, weight, s->count, d->owner);
-  mem_free(point), mem_free(weight);
-  return good;
+  if (!reserve_division(m, d)) return false;
+  for (int k = 0; k < m->moving_count; k++) {
+    int i = m->moving[k];
+    d->slot[i] = k, d->before[k] = s->owner[i], d->point[k] = s->cpu->work.state->q.body[i].n[0];
+  }
+  read_graph(s, d, false);
+  choose_weights(s, &d->graph);
+  if (most_fly(&d->graph)) {
+    if (d->graph.constraints == 1) return divide_space(s, d);
+    if (!add_rows(d)) return false;
+  }
+  if (!build_lists(s, d)) return false;
+  return partition_graph(&d->graph, s->count, d->before, d->owner) || divide_space(s, d);
 }
 
 bool part_set_owners(Part *s, int *owner) {
@@ -198,15 +259,24 @@ static bool divide_anew(Part *s) {
   return good;
 }
 
-void part_measure(Part *s) {
-  double total = 0;
-  for (int k = 0; k < s->own_count; k++) total += s->load[s->own_body[k]];
-  double largest = total;
+static double most_of_ranks(const Part *s, double value) {
   int rank = s->rank;
-  ranks_sum(&total, 1);
-  ranks_most(&largest, &rank);
-  s->mean_load = total / s->count;
-  s->imbalance = s->mean_load > 0 ? largest / s->mean_load : 1;
+  ranks_most(&value, &rank);
+  return value;
+}
+
+/* Stages end with an exchange each. Those that work on contacts last as long as on the rank with most of what acts,
+ * the others as long as on the rank with most of the rest. */
+void part_measure(Part *s) {
+  double total = 0, now = s->now.acting + s->now.idle, share = now > 0 ? s->now.acting / now : 0;
+  for (int k = 0; k < s->own_count; k++) total += s->load[s->own_body[k]];
+  double sum[] = {total, s->now.acting, s->now.idle, s->now.contacts};
+  double acting = most_of_ranks(s, share * total), idle = most_of_ranks(s, (1 - share) * total);
+  double both = most_of_ranks(s, total);
+  ranks_sum(sum, ARRAY_COUNT(sum));
+  s->mean_load = sum[0] / s->count;
+  s->all = (PartLoad){sum[1], sum[2], sum[3]};
+  s->imbalance = s->mean_load > 0 ? (has_contacts(s) ? acting + idle : both) / s->mean_load : 1;
 }
 
 /* The first division is by space and may be changed after the first step. */

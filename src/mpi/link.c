@@ -163,8 +163,8 @@ static bool takes_part(const Island *g, int what) {
 
 static bool put_islands(Part *s, Islands *islands, int what) {
   if (!part_open(s)) return false;
-  for (int k = 0; k < islands->count; k++) {
-    Island *g = &islands->island[k];
+  for (int k = 0; k < s->shared_count; k++) {
+    Island *g = &islands->island[s->shared[k]];
     IslandRecord r = no_record();
     if (!takes_part(g, what)) continue;
     r.root = g->root;
@@ -179,9 +179,10 @@ static Outcome join_islands(Part *s, Islands *islands, MeetingKind kind, int wha
   if (!stage_failed(own)) own = stage_from(put_islands(s, islands, what));
   Outcome outcome = part_share(s, kind, own);
   if (stage_failed(outcome)) return outcome;
-  for (int k = 0; k < islands->count; k++) {
+  for (int k = 0; k < s->shared_count; k++) {
+    Island *g = &islands->island[s->shared[k]];
     IslandRecord none = no_record();
-    if (takes_part(&islands->island[k], what)) move_fields(&islands->island[k], &none, what, false);
+    if (takes_part(g, what)) move_fields(g, &none, what, false);
   }
   for (PartReader in = {.rank = -1}; part_next(s, &in);) {
     IslandRecord r, sum = no_record();
@@ -199,8 +200,20 @@ Outcome part_share_islands(void *self, Cpu *cpu, Sharing what, Outcome own) {
   return join_islands(self, cpu->islands, (MeetingKind)(MEET_ISLANDS + what), what, own);
 }
 
+/* Most islands are of one body in flight. */
+static bool list_shared(Part *s, const Islands *islands) {
+  s->shared_count = 0;
+  for (int k = 0; k < islands->count; k++) {
+    if (!islands->island[k].shared) continue;
+    if (!mem_reserve((void **)&s->shared, &s->shared_capacity, s->shared_count + 1, sizeof(int))) return false;
+    s->shared[s->shared_count++] = k;
+  }
+  return true;
+}
+
 bool part_count(void *self, Islands *islands) {
-  return !stage_failed(join_islands(self, islands, MEET_MEMBERS, SHARE_COUNT, stage_done()));
+  Outcome own = stage_from(list_shared(self, islands));
+  return !stage_failed(join_islands(self, islands, MEET_MEMBERS, SHARE_COUNT, own));
 }
 
 /* ---- clusters ---- */

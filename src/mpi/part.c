@@ -394,9 +394,10 @@ static bool part_any(void *self, bool here) {
 static void part_destroy(void *self) {
   Part *s = self;
   if (!s) return;
-  void *array[] = {s->owner,      s->own,   s->own_body,      s->known,      s->moving,    s->label,   s->halo_by_rank,
-                   s->sent,       s->halo,  s->place,         s->load,       s->byte_out,  s->byte_in, s->entry,
-                   s->halo_first, s->first, s->contact_first, s->sent_first, s->out_bytes, s->in_bytes};
+  void *array[] = {s->owner,         s->shared,       s->own,       s->own_body, s->known,      s->moving,
+                   s->label,         s->halo_by_rank, s->sent,      s->halo,     s->place,      s->load,
+                   s->acts,          s->byte_out,     s->byte_in,   s->entry,    s->halo_first, s->first,
+                   s->contact_first, s->sent_first,   s->out_bytes, s->in_bytes};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   if (!s->common) mem_free(s->grown);
   packet_destroy(&s->out);
@@ -418,13 +419,14 @@ static bool reserve(Part *s) {
   s->owner = mem_alloc(bodies, sizeof(int));
   s->own = mem_zeroed(bodies, 1);
   s->load = mem_zeroed(bodies, sizeof(float));
+  s->acts = mem_alloc(bodies, sizeof *s->acts);
   s->place = mem_alloc(bodies, sizeof(int));
   s->own_body = mem_alloc(bodies, sizeof(int));
   s->known = mem_alloc(bodies, sizeof(int));
   s->moving = mem_alloc(bodies, sizeof(int));
   s->label = mem_alloc(bodies, sizeof(int));
   size_t **index[] = {&s->first, &s->contact_first, &s->sent_first, &s->halo_first, &s->byte_out, &s->byte_in};
-  bool good = s->owner && s->own && s->load && s->place && s->own_body && s->known && s->moving && s->label;
+  bool good = s->owner && s->own && s->load && s->acts && s->place && s->own_body && s->known && s->moving && s->label;
   for (int k = 0; k < ARRAY_COUNT(index); k++) good = (*index[k] = mem_zeroed(ranks, sizeof(size_t))) && good;
   return good;
 }

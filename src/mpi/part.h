@@ -10,6 +10,7 @@
 typedef struct Coupling {
   int border; /* index of the own body's column in Gradients.border */
   int halo;   /* index in the order in which the halo is received */
+  int from;   /* index among the bodies of the halo that have couplings */
   double block[144];
 } Coupling;
 
@@ -21,11 +22,22 @@ typedef struct Gradients {
   int border_count, border_capacity;
   int *place; /* by column: its index in border, -1 if it has none */
   int place_capacity;
-  double energy;      /* b . M^-1 b of Newton's right-hand side */
-  BlockSubset subset; /* the border */
-  double *vector;     /* VECTORS of the border's size, then the right-hand side */
+  /* Vectors are exchanged for bodies with couplings alone. */
+  int *sent; /* indices in border, by the rank that receives them, then by body */
+  int sent_count, sent_capacity;
+  int *index; /* scratch: by body that is sent or received in an exchange with all neighbours */
+  int index_capacity;
+  size_t *byte_out, *byte_in; /* of each rank: its first byte */
+  double energy;              /* b . M^-1 b of Newton's right-hand side */
+  BlockSubset subset;         /* the border */
+  double *vector;             /* VECTORS of the border's size, then the right-hand side */
   int vector_capacity;
 } Gradients;
+
+/* The load of a step: of pairs and bodies that act, and of the rest. */
+typedef struct PartLoad {
+  double acting, idle, contacts;
+} PartLoad;
 
 typedef struct Part {
   Domain domain;
@@ -41,6 +53,8 @@ typedef struct Part {
   int *known; /* own and not moving */
   int *moving;
   int *label;
+  int *shared; /* islands that several ranks share */
+  int shared_count, shared_capacity;
   bool divided;
   /* The halo in the order in which it is received, by rank and then by body; and the own bodies that others have in
    * theirs, in the order in which they are sent. Those of rank r are first[r] up to first[r + 1]. */
@@ -67,8 +81,10 @@ typedef struct Part {
   size_t *contact_first;
   State *after;       /* while a step ends */
   float *load;        /* per body */
+  bool *acts;         /* per own body: in a pair with contact or friction */
+  PartLoad now, all;  /* of this step; of all ranks */
   double mean_load;   /* of a rank */
-  double imbalance;   /* load of the busiest rank over the mean */
+  double imbalance;   /* load of the busiest ranks, by what acts and by the rest, over the mean */
   double waited;      /* [s] in exchanges before this step */
   int since_division; /* steps */
   int divisions;

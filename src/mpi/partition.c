@@ -1,6 +1,7 @@
 /* See mpi/partition.h. */
 #include "mpi/partition.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,55 @@ bool partition_space(int count, const Vec3 *point, const double *weight, int par
   cut(place, count, point, 0, parts, owner);
   mem_free(place);
   return true;
+}
+
+/* ---- rows ---- */
+
+typedef struct RowPoint {
+  int cell[3]; /* those of the other two axes first */
+  double x;
+  int index;
+} RowPoint;
+
+static int compare_rows(const void *x, const void *y) {
+  const RowPoint *a = x, *b = y;
+  for (int k = 0; k < 2; k++)
+    if (a->cell[k] != b->cell[k]) return a->cell[k] < b->cell[k] ? -1 : 1;
+  if (a->x != b->x) return a->x < b->x ? -1 : 1;
+  return a->index - b->index;
+}
+
+/* Points of one cell are connected along the first axis alone. */
+static bool next_in_row(const RowPoint *a, const RowPoint *b, int axis) {
+  bool same = a->cell[0] == b->cell[0] && a->cell[1] == b->cell[1];
+  return same && (axis == 0 || a->cell[2] != b->cell[2]);
+}
+
+int partition_rows(int count, const Vec3 *point, int (*edge)[2]) {
+  RowPoint *row = mem_alloc((size_t)count, sizeof *row);
+  Vec3 low = point[0], high = low;
+  int edges = 0;
+  if (!row) return -1;
+  for (int k = 1; k < count; k++) {
+    low = vec3(least(low.x, point[k].x), least(low.y, point[k].y), least(low.z, point[k].z));
+    high = vec3(most(high.x, point[k].x), most(high.y, point[k].y), most(high.z, point[k].z));
+  }
+  Vec3 size = sub(high, low);
+  double cell = most(most(size.x, size.y), size.z) / cbrt(count), per = cell > 0 ? 1 / cell : 0;
+  for (int axis = 0; axis < 3; axis++) {
+    for (int k = 0; k < count; k++) {
+      row[k] = (RowPoint){.x = component(point[k], axis), .index = k};
+      for (int j = 0; j < 3; j++) {
+        int along = (axis + 1 + j) % 3;
+        row[k].cell[j] = (int)((component(point[k], along) - component(low, along)) * per);
+      }
+    }
+    qsort(row, (size_t)count, sizeof *row, compare_rows);
+    for (int k = 1; k < count; k++)
+      if (next_in_row(&row[k - 1], &row[k], axis)) edge[edges][0] = row[k - 1].index, edge[edges++][1] = row[k].index;
+  }
+  mem_free(row);
+  return edges;
 }
 
 /* ---- graphs ---- */

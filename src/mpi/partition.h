@@ -19,4 +19,8 @@ bool partition_space(int count, const Vec3 *point, const double *weight, int par
  * if it fails or memory is out. */
 bool partition_graph(const BodyGraph *graph, int parts, const int *before, int *owner);
 
+/* Edges between bodies that are next to each other in space: consecutive ones of rows along each axis, none twice.
+ * edge: room for 3 count. Returns their number, -1 if memory is out. */
+int partition_rows(int count, const Vec3 *point, int (*edge)[2]);
+
 #endif

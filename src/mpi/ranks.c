@@ -156,9 +156,9 @@ static void finish_all(MPI_Request *request, int count) {
 
 static void finish(MPI_Request request) { finish_all(&request, 1); }
 
-/* Bruck's algorithm: after each round a rank has the bytes of twice as many. */
-static void gather_rounds(const void *own, char *all, size_t size) {
-  memcpy(job.ring, own, size);
+/* Bruck's algorithm: after each round a rank has the bytes of twice as many. own: at most `size` bytes. */
+static void gather_rounds(const void *own, size_t own_size, char *all, size_t size) {
+  memcpy(job.ring, own, own_size);
   for (int have = 1; have < job.count; have *= 2) {
     size_t more = size * (size_t)(job.count - have < have ? job.count - have : have);
     int to = (job.rank - have + job.count) % job.count, from = (job.rank + have) % job.count;
@@ -173,7 +173,7 @@ static void gather_rounds(const void *own, char *all, size_t size) {
 /* A few bytes of each rank to all. In one round if ranks share processors: each round may end a slice of time. */
 static void gather_all(const void *own, void *all, size_t size) {
   if (!job.crowded) {
-    gather_rounds(own, all, size);
+    gather_rounds(own, size, all, size);
     return;
   }
   MPI_Request request;
@@ -231,6 +231,18 @@ static bool take_brief(Packet *all, const size_t *first) {
   return true;
 }
 
+/* Packets that are not much longer, in rounds; false if one is, or if ranks share processors. */
+static bool take_rounds(const Packet *packet, uint64_t units, Packet *all, const size_t *first) {
+  uint64_t largest = 0;
+  for (int r = 0; r < job.count; r++) largest = job.kept[r].units > largest ? job.kept[r].units : largest;
+  size_t size = largest * UNIT;
+  if (job.crowded || size > SUM_MOST * sizeof(double)) return false;
+  gather_rounds(packet->bytes, units ? packet->size : 0, (char *)job.sums, size);
+  for (int r = 0; r < job.count; r++)
+    memcpy(all->bytes + first[r], (char *)job.sums + size * (size_t)r, job.kept[r].units * UNIT);
+  return true;
+}
+
 Outcome ranks_share(MeetingKind kind, Outcome own, const Packet *packet, Packet *all, size_t *first) {
   uint64_t units = stage_failed(own) ? 0 : units_of(packet);
   Header header = {(int)kind, (int)own.kind, own.body, 0, units, {0}};
@@ -242,7 +254,7 @@ Outcome ranks_share(MeetingKind kind, Outcome own, const Packet *packet, Packet 
   if (!receive_room(all, first)) return stage_from(false);
   job.report.exchanges++;
   job.report.bytes += (double)(units * UNIT);
-  if (take_brief(all, first)) return stage_done();
+  if (take_brief(all, first) || take_rounds(packet, units, all, first)) return stage_done();
   if (units) memcpy(all->bytes + first[job.rank], packet->bytes, packet->size);
   MPI_Request request;
   MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all->bytes, job.length, job.from, job.unit, job.comm, &request);

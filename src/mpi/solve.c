@@ -19,6 +19,7 @@ enum { ITERATIONS = 1000, VECTORS = 6 };
 
 void gradients_destroy(Gradients *g) {
   mem_free(g->coupling), mem_free(g->border), mem_free(g->place), mem_free(g->vector);
+  mem_free(g->sent), mem_free(g->index), mem_free(g->byte_out), mem_free(g->byte_in);
   block_subset_free(&g->subset);
   memset(g, 0, sizeof *g);
 }
@@ -65,14 +66,71 @@ static bool list_border(Gradients *g, int columns) {
   return true;
 }
 
+/* ---- what is exchanged ---- */
+
+static bool reserve_exchange(const Part *s, Gradients *g) {
+  size_t ranks = (size_t)s->count + 1;
+  if (!g->byte_out) g->byte_out = mem_zeroed(ranks, sizeof(size_t));
+  if (!g->byte_in) g->byte_in = mem_zeroed(ranks, sizeof(size_t));
+  int most_bodies = s->sent_count > s->halo_count ? s->sent_count : s->halo_count;
+  return g->byte_out && g->byte_in && mem_reserve((void **)&g->sent, &g->sent_capacity, s->sent_count, sizeof(int)) &&
+         mem_reserve((void **)&g->index, &g->index_capacity, most_bodies, sizeof(int));
+}
+
+/* Where Part.sent has the body for the rank. */
+static int find_sent(const Part *s, int rank, int body) {
+  size_t low = s->sent_first[rank], high = s->sent_first[rank + 1];
+  while (low + 1 < high) {
+    size_t middle = (low + high) / 2;
+    if (s->sent[middle] <= body) low = middle;
+    else high = middle;
+  }
+  return (int)low;
+}
+
+/* Numbers the entries that are not -1, rank after rank; the number of bytes before each rank. */
+static int number_entries(const Part *s, int *index, const size_t *first, size_t *byte) {
+  int count = 0;
+  for (int r = 0; r < s->count; r++) {
+    byte[r] = sizeof(Affine) * (size_t)count;
+    for (size_t k = first[r]; k < first[r + 1]; k++)
+      if (index[k] >= 0) index[k] = count++;
+  }
+  byte[s->count] = sizeof(Affine) * (size_t)count;
+  return count;
+}
+
+static void clear_index(int *index, int count) {
+  for (int k = 0; k < count; k++) index[k] = -1;
+}
+
+/* Both ranks of a coupling have it. So the one sends what the other expects, in the order of the bodies. */
+static void list_exchange(const Part *s, Gradients *g) {
+  const System *system = &s->cpu->system;
+  clear_index(g->index, s->halo_count);
+  for (int k = 0; k < g->coupling_count; k++) g->index[g->coupling[k].halo] = 0;
+  number_entries(s, g->index, s->halo_first, g->byte_in);
+  for (int k = 0; k < g->coupling_count; k++) g->coupling[k].from = g->index[g->coupling[k].halo];
+  clear_index(g->index, s->sent_count);
+  for (int k = 0; k < g->coupling_count; k++) {
+    const Coupling *c = &g->coupling[k];
+    int rank = s->owner[s->halo_by_rank[c->halo]], body = system->body[g->border[c->border]];
+    g->index[find_sent(s, rank, body)] = 0;
+  }
+  g->sent_count = number_entries(s, g->index, s->sent_first, g->byte_out);
+  for (int k = 0; k < s->sent_count; k++)
+    if (g->index[k] >= 0) g->sent[g->index[k]] = g->place[system->column[s->sent[k]]];
+}
+
 static bool prepare(Part *s) {
   Gradients *g = &s->gradients;
   const System *system = &s->cpu->system;
   g->coupling_count = 0;
   for (int k = 0; k < s->cpu->pairs.count; k++)
     if (!add_coupling(s, k)) return false;
-  return list_border(g, system->column_count) &&
-         block_cholesky_select(system->solver, &g->subset, g->border, g->border_count) &&
+  if (!list_border(g, system->column_count) || !reserve_exchange(s, g)) return false;
+  list_exchange(s, g);
+  return block_cholesky_select(system->solver, &g->subset, g->border, g->border_count) &&
          mem_reserve((void **)&g->vector, &g->vector_capacity, VECTORS * 12 * g->border_count + system->unknown_count,
                      sizeof(double)) &&
          part_reserve_swap(s, sizeof(Affine));
@@ -99,17 +157,10 @@ static double dot_shared(const Part *s, const double *a, const double *b) {
 
 /* v: of the border. */
 static void send_vector(Part *s, const double *v) {
-  const System *system = &s->cpu->system;
-  for (int k = 0; k < s->sent_count; k++) {
-    int body = s->sent[k], column = takes_part(s->cpu, body) ? system->column[body] : -1;
-    int place = column < 0 ? -1 : s->gradients.place[column];
-    double *to = (double *)(s->out_bytes + sizeof(Affine) * (size_t)k);
-    if (place >= 0) memcpy(to, v + 12 * (size_t)place, sizeof(Affine));
-    else memset(to, 0, sizeof(Affine));
-  }
-  for (int r = 0; r <= s->count; r++)
-    s->byte_out[r] = sizeof(Affine) * s->sent_first[r], s->byte_in[r] = sizeof(Affine) * s->halo_first[r];
-  ranks_swap(s->out_bytes, s->byte_out, s->in_bytes, s->byte_in);
+  const Gradients *g = &s->gradients;
+  for (int k = 0; k < g->sent_count; k++)
+    memcpy(s->out_bytes + sizeof(Affine) * (size_t)k, v + 12 * (size_t)g->sent[k], sizeof(Affine));
+  ranks_swap(s->out_bytes, g->byte_out, s->in_bytes, g->byte_in);
 }
 
 /* y += factor C v of the halo's v. */
@@ -117,7 +168,7 @@ static void add_couplings(const Part *s, double factor, double *y) {
   const Gradients *g = &s->gradients;
   for (int k = 0; k < g->coupling_count; k++) {
     const Coupling *c = &g->coupling[k];
-    const double *v = (const double *)(s->in_bytes + sizeof(Affine) * (size_t)c->halo);
+    const double *v = (const double *)(s->in_bytes + sizeof(Affine) * (size_t)c->from);
     double *to = y + 12 * (size_t)c->border;
     for (int j = 0; j < 12; j++)
       for (int i = 0; i < 12; i++) to[i] += c->block[12 * j + i] * (factor * v[j]);

@@ -51,6 +51,20 @@ def test_same_bits_as_the_command(boxes, tmp_path):
         assert np.array_equal(world.poses, frame.poses)
 
 
+def test_shards(boxes, tmp_path):
+    """Frames in a file of each rank, here of one, are read by the name of the run; a shard that is missing is named."""
+    (tmp_path / "boxes.json").write_text(json.dumps(SCENE))
+    done = command("run", tmp_path / "boxes.json", "-o", tmp_path / "s.abd", "-q", "--shards")
+    assert done.returncode == 0, done.stderr
+    run = abd.Run(tmp_path / "s.abd")
+    assert (tmp_path / "s.abd.0").exists() and run.steps.tolist() == boxes.steps.tolist()
+    for mine, theirs in zip(run, boxes):
+        assert mine.nodes.tobytes() == theirs.nodes.tobytes() and mine.rates.tobytes() == theirs.rates.tobytes()
+    (tmp_path / "s.abd.0").rename(tmp_path / "other")
+    with pytest.raises(abd.FileError, match="s.abd.0 is missing"):
+        abd.Run(tmp_path / "s.abd")
+
+
 def test_frames(boxes):
     assert len(boxes) == 41 and boxes.body_count == 3 and boxes.dt == 0.01
     last = boxes[-1]

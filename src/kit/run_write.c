@@ -290,6 +290,7 @@ AbdStatus abd_run_finish(AbdRun *run, const AbdWorld *world) {
   run->output_seconds += clock_seconds() - begun;
   /* a failure was returned, and a step is missing before the present state; or rank 0 writes the rest */
   if (status != ABD_OK || !all || run->shard == run->run) return status;
+  run_drop_states(run), run->waiting = -1; /* the present one is written */
   if (run_begin(run->run) && run_write_checkpoint(run->run, world) && write_device(run->run, world) &&
       write_output_seconds(run) && write_ranks(run->run) && run_commit(run->run)) {
     run->output_seconds = 0;

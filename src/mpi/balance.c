@@ -279,10 +279,15 @@ void part_measure(Part *s) {
   s->imbalance = s->mean_load > 0 ? (has_contacts(s) ? acting + idle : both) / s->mean_load : 1;
 }
 
-/* The first division is by space and may be changed after the first step. */
+/* [us] to divide the graph of a body, on rank 0 while the others wait. */
+static const double body_division = 4;
+
+/* The first division is by space and may be changed after the first step. A division has to save what it costs: the
+ * imbalance lasts as long again as since the last one. */
 bool part_divides(const Part *s) {
-  bool soon = s->divisions > 0 && s->since_division + 1 < RANKS_PATIENCE;
-  return !soon && s->imbalance >= RANKS_UNEVEN;
+  int steps = s->since_division + (s->divisions > 0 ? 1 : RANKS_PATIENCE);
+  double lost = (s->imbalance - 1) * s->mean_load * steps;
+  return steps >= RANKS_PATIENCE && s->imbalance >= RANKS_UNEVEN && lost >= body_division * s->model->moving_count;
 }
 
 /* The new owners of bodies take over their loads. */
@@ -298,7 +303,7 @@ static void take_loads(Part *s, State *after) {
 
 bool part_balance(Part *s, State *after) {
   bool divides = part_divides(s);
-  if (s->divisions > 0) s->since_division++;
+  s->since_division++;
   if (!divides) return true;
   if (!divide_anew(s)) return false;
   if (s->common) take_loads(s, after);

@@ -55,7 +55,7 @@ typedef struct AbdMpiReport {
   /* Of steps whose bodies were divided: their number, and sums over them. Times are without those in exchanges. */
   int64_t steps;
   double stage_mean[ABD_STAGE_COUNT], stage_most[ABD_STAGE_COUNT]; /* [s] of the mean and of the slowest rank */
-  double imbalance;                                                /* load of the busiest rank over the mean */
+  double imbalance;         /* loads of the busiest ranks, of what acts and of the rest, over the mean */
   double step_wait_seconds; /* of wall-clock time of this rank in exchanges of these steps */
 } AbdMpiReport;
 ABD_API AbdMpiReport abd_mpi_report(void);

@@ -163,6 +163,18 @@ static inline void stencil_counts(const Mesh *a, const Mesh *b, int kind, int *n
   if (plane != (kind == STENCIL_VERTEX_PLANE)) *na = *nb = 0;
 }
 
+static inline bool edge_is_diagonal(const Mesh *m, int edge) {
+  for (int i = 0; i < m->element_count; i++)
+    for (int k = 0; k < 3; k++)
+      if (m->element[i].edge[k] == edge && (m->element[i].sharp_edges >> k & 1)) return false;
+  return true;
+}
+
+/* Diagonals of plane faces have no edge-edge stencils. */
+static inline bool stencil_exists(const Mesh *a, const Mesh *b, int kind, int i, int j) {
+  return kind != STENCIL_EDGE_EDGE || !(edge_is_diagonal(a, i) || edge_is_diagonal(b, j));
+}
+
 static inline double brute_distance(const Posed *a, const Posed *b) {
   double least = INFINITY;
   for (int kind = 0; kind < 4; kind++) {

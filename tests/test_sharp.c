@@ -28,6 +28,13 @@ static int sharp_vertices(const Mesh *m) {
   return count;
 }
 
+static int listed_edges(const Mesh *m) {
+  int count = 0;
+  for (int i = 0; i < m->element_count; i++)
+    for (int k = 0; k < 3; k++) count += m->element[i].sharp_edges >> k & 1;
+  return count;
+}
+
 static void test_divided_boxes_have_eight_corners(void **state) {
   static Grid grid;
   (void)state;
@@ -36,6 +43,20 @@ static void test_divided_boxes_have_eight_corners(void **state) {
     Mesh m = build(&def);
     assert_int_equal(sharp_edges(&m), 12 * n);
     assert_int_equal(sharp_vertices(&m), 8);
+    assert_int_equal(listed_edges(&m), 12 * n);
+    mesh_destroy(&m);
+  }
+}
+
+/* Edges that are flat but leave the plane by more than rounding keep their stencils. */
+static void test_diagonals_are_exact(void **state) {
+  static Grid grid;
+  (void)state;
+  for (int k = 0; k < 2; k++) {
+    AbdMeshDef def = grid_box(&grid, 2, vec3(1, 1, 1), k ? 1e-14 : 2e-15);
+    Mesh m = build(&def);
+    assert_int_equal(sharp_edges(&m), 24);
+    assert_int_equal(listed_edges(&m) > 24, k);
     mesh_destroy(&m);
   }
 }
@@ -69,6 +90,7 @@ static void test_tolerance(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_divided_boxes_have_eight_corners),
-                                     cmocka_unit_test(test_sheets_and_wires), cmocka_unit_test(test_tolerance)};
+                                     cmocka_unit_test(test_sheets_and_wires), cmocka_unit_test(test_tolerance),
+                                     cmocka_unit_test(test_diagonals_are_exact)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ typedef struct Pair {
   Range moments;    /* Moments, at most one; none if both sides are soft */
   Range spring;     /* Spring; none if both sides are stiff */
   int acting;       /* number of contacts with energy or force; they come first. The others are stencils within
-                          range that coincide with them or lie inside plane faces: continuous tests need them. */
+                          range that coincide with them or are inside faces: continuous tests need them. */
   int nearest_kind, nearest_a, nearest_b; /* the stencil of the smallest gap */
   float strength;                         /* how strongly the GPU's last matrix of the step couples the bodies */
   double stiffness;                       /* of the barrier [J as dt^2 energy] */

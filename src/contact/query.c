@@ -60,11 +60,11 @@ void query_list_elements(Query *query, const Posed *a, const Posed *b) {
         Candidate c = {.kind = STENCIL_TRIANGLE_VERTEX, .prim_a = ea->triangle, .prim_b = eb->vertex[k]};
         add_candidate(query, d, c, neg(diff), &y[k], 1);
       }
+  unsigned edges_a = query_edges(own_a, ea), edges_b = query_edges(own_b, eb);
   for (int i = 0; i < 3; i++) {
-    if (!(ea->owned_edges >> i & 1) || !box_overlap(a->edge[i], b->box) || edge_fixed(own_a, ea, i, to_b)) continue;
+    if (!(edges_a >> i & 1) || !box_overlap(a->edge[i], b->box) || edge_fixed(own_a, ea, i, to_b)) continue;
     for (int j = 0; j < 3; j++) {
-      if (!(eb->owned_edges >> j & 1) || !box_overlap(a->edge[i], b->edge[j]) || edge_fixed(own_b, eb, j, to_a))
-        continue;
+      if (!(edges_b >> j & 1) || !box_overlap(a->edge[i], b->edge[j]) || edge_fixed(own_b, eb, j, to_a)) continue;
       Vec3 e[2] = {y[j], y[(j + 1) % 3]};
       double d = closest_edge_edge(x[i], x[(i + 1) % 3], e[0], e[1], &s, &t, &diff);
       Candidate c = {.kind = STENCIL_EDGE_EDGE, .prim_a = ea->edge[i], .prim_b = eb->edge[j]};

@@ -57,6 +57,10 @@ void query_run(Query *query, const Affine *from, const Affine *to, double radius
 void query_list_elements(Query *query, const Posed *a, const Posed *b);
 /* Lists a vertex of a at this distance from the plane of a half-space b, if it is within query->radius. */
 void query_list_vertex(Query *query, int vertex, double dist);
+/* The edges of an element with edge-edge stencils, as bits. */
+static inline unsigned query_edges(const Side *side, const Element *element) {
+  return side->surface ? element->owned_edges : element->sharp_edges;
+}
 static inline Box points_box(const Vec3 *x, int n) {
   Box box = {x[0], x[0]};
   for (int i = 1; i < n; i++) box = box_add(box, x[i]);

@@ -11,6 +11,7 @@ typedef struct Element {
   unsigned char vertex_count;
   unsigned char owned_vertices; /* bit k: vertex[k] is owned by this element */
   unsigned char owned_edges;    /* bit k: edge[k] is owned */
+  unsigned char sharp_edges;    /* bit k: edge[k] is owned and no diagonal of a plane face */
 } Element;
 
 enum { LEAF_MAX = 8, FAN_WIDTH = 8 }; /* elements in a leaf, boxes in a fan, at most */

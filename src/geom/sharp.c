@@ -1,7 +1,10 @@
 /* Which edges and vertices belong to the shape and which to the triangulation alone. An edge between two triangles of
  * one plane is flat. A vertex without sharp edges lies inside a plane face; one with two sharp edges on a line lies
- * inside a straight edge. Contact of stiff bodies does not depend on them, see docs/method.md, section 4. Tested in
- * tests/test_sharp.c. */
+ * inside a straight edge. Contact of stiff bodies does not depend on them, see docs/method.md, section 4.
+ *
+ * A flat edge whose triangles are in one plane to rounding is a diagonal. An edge of another body is nowhere nearer to
+ * a plane face than at one of its ends or at the face's boundary. So diagonals need no edge-edge stencils, neither for
+ * distances nor for continuous tests. Tested in tests/test_sharp.c. */
 #include <float.h>
 
 #include "geom/build.h"
@@ -23,6 +26,12 @@ static Vec3 across(const Mesh *m, const uint32_t e[2], uint32_t corner) {
 static bool opposite(Vec3 u, Vec3 v) {
   double product = -dot(u, v);
   return product > 0 && norm_sq(cross(u, v)) <= FLAT_ANGLE * FLAT_ANGLE * product * product;
+}
+
+/* Is an edge with these wings in the plane of the other two corners, to the rounding of coordinates? */
+static bool is_diagonal(const Mesh *m, Vec3 u, Vec3 v) {
+  double height = PLANE_ROUNDING * m->radius, longest_sq = most(norm_sq(u), norm_sq(v));
+  return norm_sq(cross(u, v)) <= height * height * longest_sq;
 }
 
 static void add_wings(const Mesh *m, Wings *wings) {
@@ -73,6 +82,20 @@ static void set_vertices(Mesh *m, Spokes *spokes) {
   }
 }
 
+static void set_edges(Mesh *m, const Wings *wings) {
+  for (int e = 0; e < m->edge_count; e++)
+    m->flat_edge[e] = wings[e].count == 2 && opposite(wings[e].wing[0], wings[e].wing[1]);
+  for (int i = 0; i < m->element_count; i++) {
+    Element *t = &m->element[i];
+    t->sharp_edges = t->owned_edges;
+    for (int k = 0; t->triangle >= 0 && k < 3; k++) {
+      const Wings *w = &wings[t->edge[k]];
+      if (m->flat_edge[t->edge[k]] && is_diagonal(m, w->wing[0], w->wing[1]))
+        t->sharp_edges &= (unsigned char)~(1u << k);
+    }
+  }
+}
+
 bool mesh_find_sharp(Mesh *m) {
   size_t edges = (size_t)m->edge_count, vertices = (size_t)m->vertex_count;
   Wings *wings = mem_zeroed(edges, sizeof *wings);
@@ -83,8 +106,7 @@ bool mesh_find_sharp(Mesh *m) {
   bool ok = wings && spokes && m->flat_edge && m->short_edge && m->sharp_edge;
   if (ok) {
     add_wings(m, wings);
-    for (int e = 0; e < m->edge_count; e++)
-      m->flat_edge[e] = wings[e].count == 2 && opposite(wings[e].wing[0], wings[e].wing[1]);
+    set_edges(m, wings);
     set_vertices(m, spokes);
   }
   mem_free(wings);

@@ -13,6 +13,8 @@
 
 /* [rad] A smaller angle between two triangles or edges is a rounding error of the mesh. test_sharp */
 #define FLAT_ANGLE 1e-8
+/* [radius] An edge this far from the plane of its triangles' other corners is in it, up to rounding. test_sharp */
+#define PLANE_ROUNDING 1e-14
 /* [1] A closest point with a smaller weight of a corner lies on the opposite edge or end, up to rounding. test_merge */
 #define SNAP_WEIGHT 1e-9
 /* [ranges] Edge-edge stencils of vertices with shorter edges are all counted. test_merge */

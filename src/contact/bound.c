@@ -22,6 +22,7 @@ typedef struct PairSweep {
   PairCache *cache;
   const Mesh *mesh_a;
   const ContactScene *scene;
+  bool at_pose; /* the bodies have these poses */
 } PairSweep;
 
 static PairSweep sweep_of(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
@@ -31,6 +32,7 @@ static PairSweep sweep_of(Pair *pair, const ContactScene *scene, const Affine q[
                      .cache = pair_cache(pair, scene),
                      .mesh_a = a.mesh,
                      .scene = scene,
+                     .at_pose = pair_at_pose(pair, scene, &q[0], &q[1]),
                      .s = {.a = side_shape(&a),
                            .b = side_shape(&b),
                            .q = q,
@@ -42,28 +44,26 @@ static PairSweep sweep_of(Pair *pair, const ContactScene *scene, const Affine q[
                            .floor = sweep_floor(separation, scene->range)}};
 }
 
-/* Measures the motion since the list was made and since the last full evaluation. at_pose: the bodies have these
- * poses. */
-static void sweep_motion(PairSweep *p, bool at_pose) {
+/* Measures the motion since the list was made and since the last full evaluation. */
+static void sweep_motion(PairSweep *p) {
   const PairCache *c = p->cache;
   Sweep *s = &p->s;
-  s->moved = at_pose ? cache_motion(c, p->pair, p->scene) : INFINITY;
+  s->moved = p->at_pose ? cache_motion(c, p->pair, p->scene) : INFINITY;
   if (c->listed) s->rel = s->moved == 0 ? c->full.rel : pair_displacement(p->mesh_a, &c->ref, &s->from);
 }
 
 static void sweep_measure(PairSweep *p) {
   Sweep *s = &p->s;
   const Affine zero = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}, *q = s->q, *d = s->d;
-  bool at_pose = pair_at_pose(p->pair, p->scene, &q[0], &q[1]);
   Mat3 inverse = mat3_inverse(affine_linear(&q[1])), g = mat3_mul(affine_linear(&d[1]), inverse);
   Vec3 apart = sub(q[0].n[0], q[1].n[0]);
   Affine w = affine(sub(sub(d[0].n[0], d[1].n[0]), mat3_mul_vec(g, apart)),
                     mat3_sub(affine_linear(&d[0]), mat3_mul(g, affine_linear(&q[0]))));
   s->rate = pair_displacement(p->mesh_a, &zero, &w) * (1 + 1e-9);
   s->turn = sqrt(mat3_dot(g, g));
-  s->sigma = at_pose ? p->scene->path_length[p->pair->b].stretch : least_stretch(&q[1]);
+  s->sigma = p->at_pose ? p->scene->path_length[p->pair->b].stretch : least_stretch(&q[1]);
   s->from = affine(mat3_mul_vec(inverse, apart), mat3_mul(inverse, affine_linear(&q[0])));
-  sweep_motion(p, at_pose);
+  sweep_motion(p);
 }
 
 /* Upper bounds of rate and turn from the motions of both bodies, see contact/path_length.h. They prove most pairs safe.
@@ -153,7 +153,7 @@ static bool others_stay(PairSweep *p) {
 /* Measures the motion. Returns whether only the contacts have to be tested. */
 static bool contacts_suffice(PairSweep *p) {
   Sweep *s = &p->s;
-  bool known = pair_contacts_valid(p->pair, p->scene) && pair_at_pose(p->pair, p->scene, &s->q[0], &s->q[1]);
+  bool known = p->at_pose && pair_contacts_valid(p->pair, p->scene);
   if (known && others_stay(p)) return true;
   sweep_measure(p);
   return known && sweep_stays(s, s->separation + s->range, 1);

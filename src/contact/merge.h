@@ -67,8 +67,15 @@ KERNEL uint64_t merge_hash(const MergeKey *k) {
 /* Below the bits of a FrictionWay, never zero. */
 KERNEL uint64_t merge_name(const MergeKey *k) { return merge_hash(k) >> 3 | 1; }
 
+/* A shorter chain of products than that of a name: lookups wait for it. */
+KERNEL uint32_t merge_place(const MergeKey *k, uint32_t slots) {
+  uint64_t h = ((uint64_t)k->a[0] << 32 | k->a[1]) * 0x9E3779B97F4A7C15u ^
+               ((uint64_t)k->b[0] << 32 | k->b[1]) * 0xBF58476D1CE4E5B9u;
+  return (uint32_t)((h >> 32) * slots >> 32);
+}
+
 KERNEL int *merge_slot(const Merge *m, const MergeKey *key) {
-  uint32_t i = (uint32_t)(merge_hash(key) >> 32) % m->slots;
+  uint32_t i = merge_place(key, m->slots);
   while (m->table[i] >= 0 && !merge_key_equal(&m->feature[m->table[i]].key, key)) i = i + 1 < m->slots ? i + 1 : 0;
   return &m->table[i];
 }
@@ -290,8 +297,8 @@ KERNEL void merge_crossing(Merge *m, Contact *c) {
     if (fades) sum -= s.d1 * feature_barrier(m, f);
   }
   for (int k = 0; k < 4; k++) {
-    int f = merge_find_points(m, e[0][k & 1], e[1][k >> 1]);
-    if (f < 0 || !shares[0][k & 1] || !shares[1][k >> 1]) continue;
+    int f = shares[0][k & 1] && shares[1][k >> 1] ? merge_find_points(m, e[0][k & 1], e[1][k >> 1]) : -1;
+    if (f < 0) continue;
     Share a = end[0][k & 1], b = end[1][k >> 1], both = share_of(m, f, c->mollifier);
     m->feature[f].weight += c->mollifier * (a.part + b.part - both.part);
     if (fades) sum += (a.d1 + b.d1 - both.d1) * feature_barrier(m, f);

@@ -161,6 +161,22 @@ static void find_contacts(Narrow *n) {
   if (pair->failed) n->cache->valid[0] = 0;
 }
 
+/* Most pairs: the path lengths prove that they do not touch, and they have no friction. Returns false if all has to be
+ * computed. */
+static bool eval_far(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+  if (pair->soft || pair->failed || pair->friction.count > 0 || !pair_at_pose(pair, scene, qa, qb)) return false;
+  const PathLength *length = scene->path_length;
+  PairCache *cache = pair_cache(pair, scene);
+  double reach = (scene->range + pair_separation(pair, scene)) / length[pair->b].stretch * (1 + 1e-9);
+  if (!(cache->full.near - cache_motion(cache, pair, scene) > reach)) return false;
+  cache->valid[0] = length[pair->a].serial;
+  cache->valid[1] = length[pair->b].serial;
+  pair->contact.count = pair->acting = 0;
+  pair->min_gap = pair->min_distance = INFINITY;
+  pair->barrier = pair->noise = pair->energy_trial = 0;
+  return true;
+}
+
 static Narrow narrow_of(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   Narrow n = {.pair = pair,
               .cache = pair_cache(pair, scene),
@@ -178,6 +194,7 @@ static Narrow narrow_of(Pair *pair, const ContactScene *scene, const Affine *qa,
 }
 
 void pair_eval(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
+  if (eval_far(pair, scene, qa, qb)) return;
   Narrow n = narrow_of(pair, scene, qa, qb);
   find_contacts(&n);
   add_barriers(&n);

@@ -32,9 +32,18 @@ double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1) {
   return sqrt(most(most(p, q), most(r, s)));
 }
 
+/* As memcmp, without a call and branches: the poses are the same as a rule. */
+static bool same_bits(const Affine *x, const Affine *y) {
+  uint64_t a[12], b[12], differ = 0;
+  memcpy(a, x, sizeof a);
+  memcpy(b, y, sizeof b);
+  for (int k = 0; k < 12; k++) differ |= a[k] ^ b[k];
+  return differ == 0;
+}
+
 bool pair_at_pose(const Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   const PathLength *p = scene->path_length;
-  return p && memcmp(&p[pair->a].at, qa, sizeof *qa) == 0 && memcmp(&p[pair->b].at, qb, sizeof *qb) == 0;
+  return p && same_bits(&p[pair->a].at, qa) && same_bits(&p[pair->b].at, qb);
 }
 
 bool pair_contacts_valid(const Pair *pair, const ContactScene *scene) {

@@ -86,11 +86,11 @@ static void test_loops_over_listed(void **state) {
     for (int k = 0; k < count; k++)
       if (wanted[k]) list[listed++] = k;
     assert_true(segments_build(&s, count, items, of));
-    assert_true(segments_list(&s, listed, list));
+    assert_true(segments_list(&s, listed, list, round % 3 ? NULL : weight));
     for (int threads = 1; threads <= 4; threads += 3) {
       memset(&v, 0, sizeof v);
       v.segments = &s;
-      if (round % 3 == 0) assert_true(segments_share(&s, threads, weight));
+      if (round % 3 == 0) assert_true(segments_share(&s, threads));
       segments_for(&s, threads, 1 + draw_int(&d, 40), visit_item, visit_chunk, &v);
       check_visits(&s, &v, items, of, wanted);
     }
@@ -105,14 +105,20 @@ static void test_shares(void **state) {
   static unsigned char weight[1600];
   Segments s = {0};
   for (int i = 0; i < 1600; i++) weight[i] = i < 160 ? 91 : 1; /* the first tenth: ten elevenths */
-  assert_true(segments_build(&s, 1, 1600, of) && segments_list(&s, 1, (int[]){0}));
-  assert_true(segments_share(&s, 4, weight));
+  assert_true(segments_build(&s, 1, 1600, of) && segments_list(&s, 1, (int[]){0}, weight));
+  assert_true(segments_share(&s, 4));
   assert_int_equal(s.share[0], 0);
   assert_int_equal(s.share[4], s.part_count);
   for (int t = 0; t < 4; t++) {
     int sum = 0;
-    for (int e = SEGMENT_PART * s.share[t]; e < SEGMENT_PART * s.share[t + 1]; e++) sum += weight[e];
-    assert_true(abs(sum - 4000) < 91 * SEGMENT_PART);
+    for (int k = s.share[t]; k < s.share[t + 1]; k++) {
+      int own = 0;
+      for (int e = s.part[k].first; e < s.part[k].end; e++) own += weight[s.item[e]];
+      assert_int_equal(own, s.part[k].weight);
+      assert_true(s.part[k].end - s.part[k].first == (own >= SEGMENT_WEIGHT ? 1 : SEGMENT_PART));
+      sum += own;
+    }
+    assert_true(abs(sum - 4000) <= 91);
   }
   segments_destroy(&s);
 }
@@ -127,7 +133,7 @@ static void test_out_of_memory(void **state) {
     mem_fail_after(0);
     assert_true(segments_build(&s, 2, 4, of));
     mem_fail_after(n);
-    assert_false(segments_list(&s, 1, (int[]){1}));
+    assert_false(segments_list(&s, 1, (int[]){1}, NULL));
     mem_fail_after(0);
     segments_destroy(&s);
   }

@@ -10,6 +10,7 @@ void segments_destroy(Segments *s) {
   mem_free(s->listed);
   mem_free(s->part);
   mem_free(s->left);
+  mem_free(s->cut);
   mem_free(s->share);
   memset(s, 0, sizeof *s);
 }
@@ -39,15 +40,22 @@ bool segments_build(Segments *s, int count, int item_count, const int *of) {
   return true;
 }
 
-static int part_count(Chunk c) { return (c.end - c.first + SEGMENT_PART - 1) / SEGMENT_PART; }
+/* A thread claims a part as a whole, so that a few heavy items make one. */
+static ChunkPart next_part(const Segments *s, int chunk, int first, const unsigned char *weight) {
+  ChunkPart part = {chunk, first, first, 0};
+  int last = s->chunk[chunk].end;
+  while (part.end < last && part.end - first < SEGMENT_PART && part.weight < SEGMENT_WEIGHT)
+    part.weight += weight ? weight[s->item[part.end++]] : (part.end++, 1);
+  return part;
+}
 
-static void cut_parts(Segments *s, int chunk) {
+static void cut_parts(Segments *s, int chunk, const unsigned char *weight) {
   Chunk c = s->chunk[chunk];
-  for (int first = c.first; first < c.end; first += SEGMENT_PART) {
-    int end = first + SEGMENT_PART < c.end ? first + SEGMENT_PART : c.end;
-    s->part[s->part_count++] = (ChunkPart){chunk, first, end};
-  }
-  atomic_init(&s->left[chunk], part_count(c));
+  int before = s->part_count;
+  for (int first = c.first; first < c.end; first = s->part[s->part_count - 1].end)
+    s->part[s->part_count++] = next_part(s, chunk, first, weight);
+  s->cut[chunk] = s->part_count - before;
+  atomic_init(&s->left[chunk], s->cut[chunk]);
   s->listed[s->listed_count++] = chunk;
   s->part_items += c.end - c.first;
 }
@@ -63,35 +71,30 @@ static int first_chunk(const Segments *s, int segment) {
   return low;
 }
 
-bool segments_list(Segments *s, int count, const int *segment) {
-  int items = s->count ? s->first[s->count] : 0, most = s->chunk_count + items / SEGMENT_PART;
+bool segments_list(Segments *s, int count, const int *segment, const unsigned char *weight) {
+  int items = s->count ? s->first[s->count] : 0, most = weight ? items : s->chunk_count + items / SEGMENT_PART;
   if (!mem_reserve((void **)&s->listed, &s->listed_capacity, s->chunk_count, sizeof(int)) ||
       !mem_reserve((void **)&s->left, &s->left_capacity, s->chunk_count, sizeof *s->left) ||
+      !mem_reserve((void **)&s->cut, &s->cut_capacity, s->chunk_count, sizeof(int)) ||
       !mem_reserve((void **)&s->part, &s->part_capacity, most, sizeof(ChunkPart)))
     return false;
   s->listed_count = s->part_count = s->part_items = s->share_count = 0;
   for (int k = 0; k < count; k++)
     for (int c = first_chunk(s, segment[k]); c < s->chunk_count && s->chunk[c].segment == segment[k]; c++)
-      cut_parts(s, c);
+      cut_parts(s, c, weight);
   return true;
 }
 
-static int64_t part_weight(const Segments *s, int k, const unsigned char *weight) {
-  int64_t sum = 0;
-  for (int e = s->part[k].first; e < s->part[k].end; e++) sum += weight[s->item[e]];
-  return sum;
-}
-
-bool segments_share(Segments *s, int threads, const unsigned char *weight) {
+bool segments_share(Segments *s, int threads) {
   s->share_count = 0;
   if (threads <= 1 || s->part_count < threads) return true;
   if (!mem_reserve((void **)&s->share, &s->share_capacity, threads + 1, sizeof(int))) return false;
   int64_t total = 0, sum = 0;
-  for (int k = 0; k < s->part_count; k++) total += part_weight(s, k, weight);
+  for (int k = 0; k < s->part_count; k++) total += s->part[k].weight;
   int t = 0;
   for (int k = 0; k < s->part_count; k++) {
     while (t < threads && sum * threads >= total * t) s->share[t++] = k;
-    sum += part_weight(s, k, weight);
+    sum += s->part[k].weight;
   }
   while (t <= threads) s->share[t++] = s->part_count;
   s->share_count = threads;
@@ -111,7 +114,7 @@ static void run_part(void *context, int k) {
   ChunkPart part = s->part[k];
   for (int e = part.first; e < part.end; e++) loop->item(loop->context, s->item[e]);
   if (!loop->chunk) return;
-  int parts = part_count(s->chunk[part.chunk]);
+  int parts = s->cut[part.chunk];
   if (parts > 1) {
     if (atomic_fetch_sub_explicit(&s->left[part.chunk], 1, memory_order_acq_rel) > 1) return;
     atomic_store_explicit(&s->left[part.chunk], parts, memory_order_relaxed);

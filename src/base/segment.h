@@ -9,7 +9,8 @@
 
 #include "base/base.h"
 
-enum { SEGMENT_CHUNK = 256, SEGMENT_PART = 8 }; /* most items in a chunk, in a part of it */
+/* Most items in a chunk, in a part of it; a part with that weight is full. */
+enum { SEGMENT_CHUNK = 256, SEGMENT_PART = 8, SEGMENT_WEIGHT = 64 };
 
 typedef struct Chunk {
   int segment;
@@ -20,6 +21,7 @@ typedef struct Chunk {
 typedef struct ChunkPart {
   int chunk;
   int first, end;
+  int weight; /* of its items */
 } ChunkPart;
 
 typedef struct Segments {
@@ -36,9 +38,10 @@ typedef struct Segments {
   ChunkPart *part;
   int part_count, part_items; /* items: of all parts together */
   atomic_int *left;           /* by chunk: parts that a loop has not finished */
+  int *cut;                   /* by chunk: parts */
   int *share;                 /* [share_count + 1] of the parts, by weight; see segments_share */
   int share_count;
-  int listed_capacity, part_capacity, left_capacity, share_capacity;
+  int listed_capacity, part_capacity, left_capacity, cut_capacity, share_capacity;
 } Segments;
 
 /* One task of a parallel loop takes chunks of about SEGMENT_GRAIN items. */
@@ -49,12 +52,12 @@ static inline int segments_grain(const Segments *segments) {
 }
 
 /* Lists the parts of some segments, given in ascending order, for loops over their items. Valid until the next
- * segments_build. False if memory is out. */
-bool segments_list(Segments *segments, int count, const int *segment);
+ * segments_build. weight: by item, above 0; NULL = all alike. False if memory is out. */
+bool segments_list(Segments *segments, int count, const int *segment, const unsigned char *weight);
 
 /* Divides the listed parts into shares of about the same weight, one for each thread, for loops with as many threads.
- * weight: by item, above 0. False if memory is out. */
-bool segments_share(Segments *segments, int threads, const unsigned char *weight);
+ * False if memory is out. */
+bool segments_share(Segments *segments, int threads);
 
 /* Calls item for each listed item. Calls chunk, if it is not NULL, for each listed chunk after its items, on one of
  * their threads. grain: items that a thread claims at least. One loop over the same segments runs at a time. */

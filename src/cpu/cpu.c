@@ -10,9 +10,9 @@ typedef struct Loop {
 
 bool list_work(Cpu *cpu) {
   Islands *s = cpu->islands;
-  return segments_list(&s->member, s->listed_count, s->listed) &&
-         segments_list(&cpu->island_pairs, s->listed_count, s->listed) &&
-         segments_share(&cpu->island_pairs, cpu->threads, cpu->pair_cost);
+  return segments_list(&s->member, s->listed_count, s->listed, NULL) &&
+         segments_list(&cpu->island_pairs, s->listed_count, s->listed, cpu->pair_cost) &&
+         segments_share(&cpu->island_pairs, cpu->threads);
 }
 
 static void body_item(void *context, int body) {
@@ -80,30 +80,42 @@ static Outcome pairs_outcome(Cpu *cpu) {
 Outcome for_pairs_then(Cpu *cpu, PairTask *task, ParallelBody *then, ParallelBody *chunk) {
   Loop loop = {.cpu = cpu, .pair = task, .then = then, .chunk = chunk};
   cpu->failed = -1;
-  segments_for(&cpu->island_pairs, cpu->threads, 8, pair_item, chunk ? end_chunk : NULL, &loop);
+  segments_for(&cpu->island_pairs, cpu->threads, 1, pair_item, chunk ? end_chunk : NULL, &loop);
   return pairs_outcome(cpu);
 }
 
 Outcome for_pairs(Cpu *cpu, PairTask *task) { return for_pairs_then(cpu, task, NULL, NULL); }
 
-static void both_bodies(void *context, int k) {
+static void bodies_of_part(void *context, int k) {
   const Loop *loop = context;
   const Segments *s = &loop->cpu->islands->member;
   for (int e = s->part[k].first; e < s->part[k].end; e++) body_item(context, s->item[e]);
 }
 
-static void both_pairs(void *context, int k) {
+/* Part k of the pairs, and as large a part of the bodies. */
+static void part_of_both(void *context, int k) {
   const Loop *loop = context;
-  const Segments *s = &loop->cpu->island_pairs;
-  for (int e = s->part[k].first; e < s->part[k].end; e++) pair_item(context, s->item[e]);
+  const Segments *bodies = &loop->cpu->islands->member, *pairs = &loop->cpu->island_pairs;
+  int first = (int)((int64_t)bodies->part_count * k / pairs->part_count),
+      end = (int)((int64_t)bodies->part_count * (k + 1) / pairs->part_count);
+  for (int i = first; i < end; i++) bodies_of_part(context, i);
+  for (int e = pairs->part[k].first; e < pairs->part[k].end; e++) pair_item(context, pairs->item[e]);
 }
 
+enum { BOTH_AT_ONCE = 160 }; /* bodies and pairs that a thread claims at least */
+
+/* Pairs are on the threads of their other loops, which have them in their caches. */
 Outcome for_bodies_and_pairs(Cpu *cpu, BodyTask *body, PairTask *pair) {
-  const Segments *a = &cpu->islands->member, *b = &cpu->island_pairs;
-  int items = a->part_items + b->part_items, grain = items ? 1 + 384 * (a->part_count + b->part_count) / items : 1;
+  const Segments *bodies = &cpu->islands->member, *pairs = &cpu->island_pairs;
+  int items = bodies->part_items + pairs->part_items;
+  int parts = pairs->part_count ? pairs->part_count : bodies->part_count;
+  int grain = items ? 1 + (int)((int64_t)BOTH_AT_ONCE * parts / items) : 1;
   Loop loop = {.cpu = cpu, .body = body, .pair = pair};
   cpu->failed = -1;
-  parallel_both(cpu->threads, a->part_count, b->part_count, grain, both_bodies, both_pairs, &loop);
+  if (!pairs->part_count) parallel_for(cpu->threads, parts, grain, bodies_of_part, &loop);
+  else if (cpu->threads > 1 && pairs->share_count == cpu->threads)
+    parallel_shares(cpu->threads, pairs->share, grain, part_of_both, &loop);
+  else parallel_for(cpu->threads, parts, grain, part_of_both, &loop);
   halo_bodies(&loop);
   return pairs_outcome(cpu);
 }

@@ -19,6 +19,7 @@ enum { PCG_ITERATIONS = 2000, SHIFTS = 6, COLUMNS_AT_ONCE = 64, BLOCKS_AT_ONCE =
 struct BlockCholesky {
   BlockPlan plan;
   BlockTasks tasks;
+  BlockBranches branches;
   int threads; /* of functions without a threads argument */
   Interrupt *interrupt;
   double *values;  /* blocks of A, then of L; aligned to a cache line */
@@ -56,6 +57,7 @@ void block_cholesky_destroy(BlockCholesky *solver) {
   cholmod_factor_destroy(solver->cholmod);
   block_plan_free(&solver->plan);
   block_tasks_free(&solver->tasks);
+  block_branches_free(&solver->branches);
   mem_free(solver->value_memory);
   mem_free(solver->map_memory);
   mem_free(solver);
@@ -114,6 +116,7 @@ bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int e
   if (solver->cholmod) cholmod_factor_forget(solver->cholmod);
   const BlockPattern *p = &solver->plan.pattern;
   block_tasks_forget(&solver->tasks, p);
+  solver->branches.found = false;
   if (done && reserve_values(solver) && reserve_maps(solver, p->n)) return true;
   block_plan_free(&solver->plan);
   return false;
@@ -275,12 +278,18 @@ static int solve_threads(BlockCholesky *solver) {
   return block_tasks_threads(&solver->tasks, &solver->plan.pattern, solver->threads, solve_share);
 }
 
+static void solve_backward(BlockCholesky *solver, const BlockFactor *factor, int threads, double *x) {
+  int by_branch = threads > 1 ? 1 : block_branches_threads(&solver->branches, factor->pattern, solver->threads);
+  if (by_branch > 1) block_factor_backward_branches(factor, &solver->branches, by_branch, x);
+  else block_factor_backward(factor, threads, x);
+}
+
 static void apply_factor(void *context, double *x) {
   BlockCholesky *solver = context;
   BlockFactor factor = factor_of(solver);
   int threads = solve_threads(solver);
   block_factor_forward(&factor, threads, x);
-  block_factor_backward(&factor, threads, x);
+  solve_backward(solver, &factor, threads, x);
 }
 
 /* False if the matrix is not positive definite. A NaN in the matrix makes all of x NaN. */
@@ -350,7 +359,7 @@ bool block_cholesky_finish(BlockCholesky *solver, const double *b, double *x) {
   Transfer transfer = {solver, b, x};
   solver->iterations = 0;
   solver->forward = false;
-  block_factor_backward(&factor, solve_threads(solver), solver->work);
+  solve_backward(solver, &factor, solve_threads(solver), solver->work);
   parallel_chunks(solver->threads, factor.pattern->given_count, BLOCKS_AT_ONCE, copy_out, &transfer);
   return true;
 }

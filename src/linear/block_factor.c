@@ -194,6 +194,23 @@ void block_factor_backward(const BlockFactor *factor, int threads, double *x) {
   block_tasks_run(factor->tasks, threads, true, solve_backward, &(Solve){factor, x});
 }
 
+typedef struct BranchSolve {
+  Solve solve;
+  const BlockBranches *branches;
+} BranchSolve;
+
+static void solve_branch(void *context, int k) {
+  const BranchSolve *s = context;
+  solve_backward((void *)&s->solve, &s->branches->branch[k], &(BlockWorker){0});
+}
+
+void block_factor_backward_branches(const BlockFactor *factor, const BlockBranches *branches, int threads, double *x) {
+  BranchSolve s = {{factor, x}, branches};
+  for (int k = 0; k < branches->trunk_count && !interrupted(factor->interrupt); k++)
+    solve_column_backward(&s.solve, branches->trunk[k], branches->trunk[k], &(BlockWorker){0});
+  parallel_for(threads, branches->branch_count, 1, solve_branch, &s);
+}
+
 /* The rows of a column are among its ancestors in the elimination tree. */
 void block_factor_solve_columns(const BlockFactor *factor, const int *column, int count, double *x) {
   Solve solve = {factor, x};

@@ -3,6 +3,7 @@
 #ifndef ABD_LINEAR_BLOCK_FACTOR_H
 #define ABD_LINEAR_BLOCK_FACTOR_H
 
+#include "linear/block_branch.h"
 #include "linear/block_task.h"
 
 /* The caller's blocks, and its edges between blocks of 12, whose values are in one column of L. */
@@ -34,6 +35,8 @@ int block_factor_compute(const BlockFactor *factor, int threads, int *maps);
 /* x = L^-1 x, then x = L^-T x, in L's order; no solution if it was interrupted. */
 void block_factor_forward(const BlockFactor *factor, int threads, double *x);
 void block_factor_backward(const BlockFactor *factor, int threads, double *x);
+/* The same, of which threads share the branches. */
+void block_factor_backward_branches(const BlockFactor *factor, const BlockBranches *branches, int threads, double *x);
 /* Both for an x that is zero outside of the given columns, ascending, which contain the parents of each. Only these
  * columns of x are read and written. */
 void block_factor_solve_columns(const BlockFactor *factor, const int *column, int count, double *x);

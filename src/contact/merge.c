@@ -71,11 +71,13 @@ void pair_merge(Pair *p, const ContactScene *scene, const Affine *qa, const Affi
   }
   Merge m = merge_of(p, scene, qa, qb);
   Feature few[MERGE_FEATURES * FEW];
-  int few_slots[MERGE_SLOTS * FEW];
+  int few_slots[MERGE_SLOTS * FEW], few_ends[MERGE_ENDS * FEW];
   bool small = m.count <= FEW;
+  m.ends = small ? few_ends : mem_alloc((size_t)m.count, MERGE_ENDS * sizeof(int)); /* not needed if memory is out */
   m.feature = small ? few : mem_alloc((size_t)m.count, MERGE_FEATURES * sizeof(Feature));
   m.table = small ? few_slots : mem_alloc((size_t)m.count, MERGE_SLOTS * sizeof(int));
   if (!m.feature || !m.table || !weigh(&m, p, scene)) p->failed = true;
   if (!small) mem_free(m.feature);
   if (!small) mem_free(m.table);
+  if (!small) mem_free(m.ends);
 }

@@ -46,9 +46,10 @@ typedef struct Merge {
   int feature_count;
   int *table; /* features by key: MERGE_SLOTS for each stencil, all -1 at first */
   uint32_t slots;
+  int *ends; /* features of the ends of edge-edge stencils, MERGE_ENDS for each stencil; NULL = they are found twice */
 } Merge;
 
-enum { MERGE_FEATURES = 6, MERGE_SLOTS = 12 };
+enum { MERGE_FEATURES = 6, MERGE_SLOTS = 12, MERGE_ENDS = 8 };
 
 KERNEL Contact *merge_stencil(const Merge *m, int i) { return &m->contact[m->index ? m->index[i] : i]; }
 
@@ -232,25 +233,31 @@ KERNEL void count_crossing(Merge *m, int f, double mollifier) {
   m->feature[f].faded[1] += mollifier * mollifier;
 }
 
-KERNEL void count_crossings(Merge *m, const Contact *c) {
-  const uint32_t *e[2] = {m->shape[0].edge[c->prim_a], m->shape[1].edge[c->prim_b]};
+/* Feature k of the ends of two edges, -1 if there is none: each end with the other edge, then each two ends. */
+KERNEL int find_end(const Merge *m, const uint32_t *const e[2], int k) {
+  int side = k >> 1;
+  if (k >= 4) return merge_find_points(m, e[0][k & 1], e[1][(k - 4) >> 1]);
+  return merge_find(m, side, e[side][k & 1], e[!side][0], e[!side][1]);
+}
+
+KERNEL void count_crossings(Merge *m, int i, const Contact *c) {
+  const uint32_t *const e[2] = {m->shape[0].edge[c->prim_a], m->shape[1].edge[c->prim_b]};
+  int own[MERGE_ENDS], *at = m->ends ? m->ends + MERGE_ENDS * i : own;
   for (int k = 0; k < 4; k++) {
-    int side = k >> 1;
-    count_crossing(m, merge_find(m, side, e[side][k & 1], e[!side][0], e[!side][1]), c->mollifier);
-    count_crossing(m, merge_find_points(m, e[0][k & 1], e[1][k >> 1]), c->mollifier);
+    count_crossing(m, at[k] = find_end(m, e, k), c->mollifier);
+    count_crossing(m, at[4 + k] = find_end(m, e, 4 + k), c->mollifier);
   }
 }
 
 /* The end of an edge at its closest point; -1 if that is inside. */
 KERNEL int crossing_at(const double w[2]) { return w[0] <= SNAP_WEIGHT ? 1 : w[1] <= SNAP_WEIGHT ? 0 : -1; }
 
-/* The feature of an edge-edge stencil whose closest points are an end of an edge; -1 if they are inside both. */
-KERNEL int crossing_end(const Merge *m, const Contact *c, const uint32_t *const e[2]) {
-  int a = crossing_at(c->wa), b = crossing_at(c->wb);
-  int f = a >= 0 && b >= 0 ? merge_find(m, 0, e[0][a], e[1][b], e[1][b])
-          : a >= 0         ? merge_find(m, 0, e[0][a], e[1][0], e[1][1])
-          : b >= 0         ? merge_find(m, 1, e[1][b], e[0][0], e[0][1])
-                           : -1;
+/* The feature of an edge-edge stencil whose closest points are an end of an edge; -1 if they are inside both. at: of its
+ * ends. */
+KERNEL int crossing_end(const Merge *m, const Contact *c, const uint32_t *const e[2], const int at[MERGE_ENDS]) {
+  int a = crossing_at(c->wa), b = crossing_at(c->wb), f = -1;
+  if (a >= 0 && b >= 0) f = m->self ? merge_find(m, 0, e[0][a], e[1][b], e[1][b]) : at[4 + a + 2 * b];
+  else if (a >= 0 || b >= 0) f = a >= 0 ? at[a] : at[2 + b];
   return f < 0 ? -1 : m->feature[f].closest;
 }
 
@@ -280,16 +287,18 @@ KERNEL double feature_barrier(const Merge *m, int f) {
 }
 
 /* Adds an edge-edge stencil times its mollifier, less its share of the ends, plus that of pairs of ends. */
-KERNEL void merge_crossing(Merge *m, Contact *c) {
+KERNEL void merge_crossing(Merge *m, int i, Contact *c) {
   const uint32_t *const e[2] = {m->shape[0].edge[c->prim_a], m->shape[1].edge[c->prim_b]};
+  int own[MERGE_ENDS], *ends = m->ends ? m->ends + MERGE_ENDS * i : own;
+  for (int k = 0; !m->ends && k < MERGE_ENDS; k++) ends[k] = find_end(m, e, k);
   bool fades = c->mollifier_d1 != 0, shares[2][2];
   double sum = fades ? barrier(c->gap / m->range) : 0, whole = sum;
-  int at = crossing_end(m, c, e);
+  int at = crossing_end(m, c, e, ends);
   Share end[2][2];
   c->weight = at < 0 ? c->mollifier : 0;
   if (at >= 0) m->feature[at].weight += c->mollifier;
   for (int k = 0; k < 4; k++) {
-    int side = k >> 1, f = merge_find(m, side, e[side][k & 1], e[!side][0], e[!side][1]);
+    int side = k >> 1, f = ends[k];
     shares[side][k & 1] = f >= 0 && vertex_shares(m, side, e[side][k & 1]);
     Share s = end[side][k & 1] = share_of(m, f, c->mollifier);
     if (!shares[side][k & 1]) continue;
@@ -297,8 +306,8 @@ KERNEL void merge_crossing(Merge *m, Contact *c) {
     if (fades) sum -= s.d1 * feature_barrier(m, f);
   }
   for (int k = 0; k < 4; k++) {
-    int f = shares[0][k & 1] && shares[1][k >> 1] ? merge_find_points(m, e[0][k & 1], e[1][k >> 1]) : -1;
-    if (f < 0) continue;
+    int f = ends[4 + k];
+    if (f < 0 || !shares[0][k & 1] || !shares[1][k >> 1]) continue;
     Share a = end[0][k & 1], b = end[1][k >> 1], both = share_of(m, f, c->mollifier);
     m->feature[f].weight += c->mollifier * (a.part + b.part - both.part);
     if (fades) sum += (a.d1 + b.d1 - both.d1) * feature_barrier(m, f);
@@ -342,13 +351,13 @@ KERNEL int merge_weigh(Merge *m) {
   merge_shared(m);
   for (int i = 0; i < m->count; i++) {
     const Contact *c = merge_stencil(m, i);
-    if (c->kind == STENCIL_EDGE_EDGE && !edges_flat(m, c)) count_crossings(m, c);
+    if (c->kind == STENCIL_EDGE_EDGE && !edges_flat(m, c)) count_crossings(m, i, c);
   }
   for (int i = 0; i < m->count; i++) {
     Contact *c = merge_stencil(m, i);
     if (c->kind != STENCIL_EDGE_EDGE) continue;
     if (edges_flat(m, c)) c->mollifier_d1 = 0;
-    else merge_crossing(m, c);
+    else merge_crossing(m, i, c);
   }
   for (int i = 0; i < m->feature_count; i++) {
     const Feature *f = &m->feature[i];

@@ -218,6 +218,16 @@ static int pair_between(const Cpu *cpu, int a, int b) {
   return -1;
 }
 
+/* As contact_block, added in place: blocks of two nodes are symmetric. */
+static void add_in_place(Cpu *cpu, const Pair *p, int edge) {
+  const Moments *moments = pair_moment_sums(p, &cpu->scene);
+  int stride;
+  bool rows;
+  double *to = system_edge(&cpu->system, edge, p->a, &stride, &rows);
+  for (int i = 0; i < 4; i++)
+    for (int j = 0; j < 4; j++) add_nodes(to, stride, rows ? i : j, rows ? j : i, -1, moments->ab[4 * i + j]);
+}
+
 void contact_add_edge(Cpu *cpu, int edge) {
   const System *s = &cpu->system;
   int a = s->body[s->edge[edge][0]], b = s->body[s->edge[edge][1]];
@@ -227,6 +237,10 @@ void contact_add_edge(Cpu *cpu, int edge) {
   double block[144];
   if (k < 0 || !contact_adds_block(cpu, k, &shared) || shared) return;
   const Pair *p = pairs_at(&cpu->pairs, k);
+  if (!projected(cpu->model, a) && !projected(cpu->model, b)) {
+    add_in_place(cpu, p, edge);
+    return;
+  }
   contact_block(cpu, p, block);
   system_add_edge(&cpu->system, edge, p->a, block);
 }

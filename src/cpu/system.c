@@ -140,6 +140,13 @@ void system_add_edge(System *s, int edge, int a, const double block[144]) {
   add_to_edge(s, edge, i, i == end[0] ? end[1] : end[0], block);
 }
 
+double *system_edge(System *s, int edge, int a, int *stride, bool *rows) {
+  bool transposed;
+  double *to = block_cholesky_edge(s->solver, edge, stride, &transposed);
+  *rows = (s->column[a] == s->edge[edge][0]) != transposed;
+  return to;
+}
+
 /* Adds a pose vector, transformed to the unknowns of the run's owner, to out. A free body's vector is not changed. */
 static void gather(const Run *run, const double v[12], double *out) {
   for (int c = 0; c < run->count; c++) {

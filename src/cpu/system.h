@@ -44,6 +44,9 @@ void system_add_nodes(System *system, int a, int b, const double block[9]);
 void system_add_strip(System *system, int body, int vertex, const double block[36]);
 /* The same for the edge between the columns of two free bodies, the first of which is a. */
 void system_add_edge(System *system, int edge, int a, const double block[144]);
+/* Where the block of an edge between a and another body is stored: by columns, which are *stride apart; rows: they are
+ * those of a. */
+double *system_edge(System *system, int edge, int a, int *stride, bool *rows);
 void system_clear_right(System *system);
 void system_add_right(System *system, int body, const Affine *f);
 int system_factor(System *system, int threads); /* raised pivots; -1 = a value is not finite */

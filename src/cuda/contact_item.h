@@ -161,6 +161,7 @@ KERNEL Merged eval_merge(const EvalArrays *s, const EvalTask *k, int contacts) {
   m.feature_count = 0;
   m.table = s->table + (size_t)MERGE_SLOTS * (size_t)k->first;
   m.slots = (uint32_t)(MERGE_SLOTS * contacts);
+  m.ends = NULL;
   Merged out = {contacts, 0, merge_weigh(&m) > k->count};
   for (int i = 0; i < m.feature_count && !out.failed; i++) {
     if (!merge_extra(&m, i)) continue;

@@ -169,6 +169,12 @@ void block_cholesky_add_edge(BlockCholesky *solver, int k, const double *block) 
   else add_to_place(to, place.stride, block, rows, columns, transposed);
 }
 
+double *block_cholesky_edge(BlockCholesky *solver, int k, int *stride, bool *transposed) {
+  BlockPlace place = block_pattern_edge(&solver->plan.pattern, k, transposed);
+  *stride = place.stride;
+  return solver->values + place.at;
+}
+
 static BlockFactor factor_of(BlockCholesky *solver) {
   return (BlockFactor){
       .pattern = &solver->plan.pattern,

@@ -37,6 +37,8 @@ void block_cholesky_clear(BlockCholesky *solver); /* sets all values to zero */
 void block_cholesky_add_diagonal(BlockCholesky *solver, int i, const double *block);
 /* Adds to the block of edge k: rows of edge[k][0], columns of edge[k][1]. */
 void block_cholesky_add_edge(BlockCholesky *solver, int k, const double *block);
+/* Where that block is stored: by columns, which are *stride apart; transposed: rows of edge[k][1]. */
+double *block_cholesky_edge(BlockCholesky *solver, int k, int *stride, bool *transposed);
 
 /* Calls fill for all columns of L, on several threads. */
 void block_cholesky_add_columns(BlockCholesky *solver, BlockFill *fill, void *context);

@@ -59,7 +59,10 @@ void body_hessian(const Work *work, int body, const Affine *q, double damping, d
     for (int j = 0; j < 9; j++)
       for (int i = 0; i < 9; i++) h[12 * (j + 3) + i + 3] = f * s[9 * j + i];
   }
-  for (int i = 0; i < 12; i++) h[13 * i] += (1 + damping) * inertia(work, body, i / 3);
+  for (int k = 0; k < 4; k++) {
+    double m = inertia(work, body, k);
+    for (int i = 3 * k; i < 3 * k + 3; i++) h[13 * i] += (1 + damping) * m;
+  }
 }
 
 double body_noise(const Work *work, int body, double energy) {

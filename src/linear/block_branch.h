@@ -1,8 +1,8 @@
 /* Branches of the elimination tree: disjoint subtrees, each with a small part of the factor's values. The columns above
  * them are the trunk.
  *
- * A backward solve computes the trunk, then the branches side by side: a column needs only the columns above it. It
- * reads each value once, and most values come from other cores' caches, so it takes as long as it waits for them.
+ * A forward solve computes the branches side by side, then the trunk; a backward solve the other way round. It reads
+ * each value once, and most values come from other cores' caches, so it takes as long as it waits for them.
  * Several threads wait at the same time. Tested in tests/test_block_cholesky.c. */
 #ifndef ABD_LINEAR_BLOCK_BRANCH_H
 #define ABD_LINEAR_BLOCK_BRANCH_H

@@ -284,18 +284,28 @@ static int solve_threads(BlockCholesky *solver) {
   return block_tasks_threads(&solver->tasks, &solver->plan.pattern, solver->threads, solve_share);
 }
 
-static void solve_backward(BlockCholesky *solver, const BlockFactor *factor, int threads, double *x) {
-  int by_branch = threads > 1 ? 1 : block_branches_threads(&solver->branches, factor->pattern, solver->threads);
+/* Threads that solve branches of the tree, if the tasks of a factorisation are not worth several. */
+static int branch_threads(BlockCholesky *solver, int threads) {
+  return threads > 1 ? 1 : block_branches_threads(&solver->branches, &solver->plan.pattern, solver->threads);
+}
+
+static void solve_backward(BlockCholesky *solver, const BlockFactor *factor, double *x) {
+  int threads = solve_threads(solver), by_branch = branch_threads(solver, threads);
   if (by_branch > 1) block_factor_backward_branches(factor, &solver->branches, by_branch, x);
   else block_factor_backward(factor, threads, x);
+}
+
+static void solve_forward(BlockCholesky *solver, const BlockFactor *factor, double *x) {
+  int threads = solve_threads(solver), by_branch = branch_threads(solver, threads);
+  if (by_branch > 1) block_factor_forward_branches(factor, &solver->branches, by_branch, x);
+  else block_factor_forward(factor, threads, x);
 }
 
 static void apply_factor(void *context, double *x) {
   BlockCholesky *solver = context;
   BlockFactor factor = factor_of(solver);
-  int threads = solve_threads(solver);
-  block_factor_forward(&factor, threads, x);
-  solve_backward(solver, &factor, threads, x);
+  solve_forward(solver, &factor, x);
+  solve_backward(solver, &factor, x);
 }
 
 /* False if the matrix is not positive definite. A NaN in the matrix makes all of x NaN. */
@@ -365,7 +375,7 @@ bool block_cholesky_finish(BlockCholesky *solver, const double *b, double *x) {
   Transfer transfer = {solver, b, x};
   solver->iterations = 0;
   solver->forward = false;
-  solve_backward(solver, &factor, solve_threads(solver), solver->work);
+  solve_backward(solver, &factor, solver->work);
   parallel_chunks(solver->threads, factor.pattern->given_count, BLOCKS_AT_ONCE, copy_out, &transfer);
   return true;
 }

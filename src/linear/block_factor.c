@@ -199,16 +199,29 @@ typedef struct BranchSolve {
   const BlockBranches *branches;
 } BranchSolve;
 
-static void solve_branch(void *context, int k) {
-  const BranchSolve *s = context;
-  solve_backward((void *)&s->solve, &s->branches->branch[k], &(BlockWorker){0});
+static void forward_branch(void *context, int k) {
+  BranchSolve *s = context;
+  solve_forward(&s->solve, &s->branches->branch[k], &(BlockWorker){0});
+}
+
+static void backward_branch(void *context, int k) {
+  BranchSolve *s = context;
+  solve_backward(&s->solve, &s->branches->branch[k], &(BlockWorker){0});
+}
+
+/* A column of the trunk gathers those of the branches and of the trunk in their order. */
+void block_factor_forward_branches(const BlockFactor *factor, const BlockBranches *branches, int threads, double *x) {
+  BranchSolve s = {{factor, x}, branches};
+  parallel_for(threads, branches->branch_count, 1, forward_branch, &s);
+  for (int k = branches->trunk_count - 1; k >= 0; k--)
+    solve_forward(&s.solve, &(BlockTask){branches->trunk[k], branches->trunk[k]}, &(BlockWorker){0});
 }
 
 void block_factor_backward_branches(const BlockFactor *factor, const BlockBranches *branches, int threads, double *x) {
   BranchSolve s = {{factor, x}, branches};
   for (int k = 0; k < branches->trunk_count && !interrupted(factor->interrupt); k++)
     solve_column_backward(&s.solve, branches->trunk[k], branches->trunk[k], &(BlockWorker){0});
-  parallel_for(threads, branches->branch_count, 1, solve_branch, &s);
+  parallel_for(threads, branches->branch_count, 1, backward_branch, &s);
 }
 
 /* The rows of a column are among its ancestors in the elimination tree. */

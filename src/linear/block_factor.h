@@ -36,6 +36,7 @@ int block_factor_compute(const BlockFactor *factor, int threads, int *maps);
 void block_factor_forward(const BlockFactor *factor, int threads, double *x);
 void block_factor_backward(const BlockFactor *factor, int threads, double *x);
 /* The same, of which threads share the branches. */
+void block_factor_forward_branches(const BlockFactor *factor, const BlockBranches *branches, int threads, double *x);
 void block_factor_backward_branches(const BlockFactor *factor, const BlockBranches *branches, int threads, double *x);
 /* Both for an x that is zero outside of the given columns, ascending, which contain the parents of each. Only these
  * columns of x are read and written. */

@@ -59,7 +59,8 @@ static void look_ahead(Cpu *cpu) {
     parallel_for(cpu->threads, cpu->model->moving_count, 128, look_moving, cpu);
     return;
   }
-  parallel_for(cpu->threads, cpu->model->body_count, soft ? 8 : 128, soft ? widen_task : look_task, cpu);
+  int grain = soft ? 8 : claim_size(cpu, cpu->model->body_count, 48, 128);
+  parallel_for(cpu->threads, cpu->model->body_count, grain, soft ? widen_task : look_task, cpu);
 }
 
 static Outcome any_left(Cpu *cpu, bool *any) {

@@ -38,7 +38,9 @@ static void halo_bodies(Loop *loop) {
 
 void for_bodies(Cpu *cpu, BodyTask *task, ParallelBody *chunk) {
   Loop loop = {.cpu = cpu, .body = task, .chunk = chunk};
-  segments_for(&cpu->islands->member, cpu->threads, 160, body_item, chunk ? end_chunk : NULL, &loop);
+  Segments *s = &cpu->islands->member;
+  int grain = claim_size(cpu, s->part_items, 48, 160);
+  segments_for(s, cpu->threads, grain, body_item, chunk ? end_chunk : NULL, &loop);
   halo_bodies(&loop);
 }
 
@@ -102,14 +104,12 @@ static void part_of_both(void *context, int k) {
   for (int e = pairs->part[k].first; e < pairs->part[k].end; e++) pair_item(context, pairs->item[e]);
 }
 
-enum { BOTH_AT_ONCE = 160 }; /* bodies and pairs that a thread claims at least */
-
 /* Pairs are on the threads of their other loops, which have them in their caches. */
 Outcome for_bodies_and_pairs(Cpu *cpu, BodyTask *body, PairTask *pair) {
   const Segments *bodies = &cpu->islands->member, *pairs = &cpu->island_pairs;
   int items = bodies->part_items + pairs->part_items;
   int parts = pairs->part_count ? pairs->part_count : bodies->part_count;
-  int grain = items ? 1 + (int)((int64_t)BOTH_AT_ONCE * parts / items) : 1;
+  int grain = items ? 1 + (int)((int64_t)claim_size(cpu, items, 64, 160) * parts / items) : 1;
   Loop loop = {.cpu = cpu, .body = body, .pair = pair};
   cpu->failed = -1;
   if (!pairs->part_count) parallel_for(cpu->threads, parts, grain, bodies_of_part, &loop);

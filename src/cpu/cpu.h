@@ -127,6 +127,12 @@ static inline unsigned char pair_cost(const Pair *pair) {
   int cost = 2 + pair->contact.count + pair->friction.count / 4;
   return (unsigned char)(cost < 255 ? cost : 255);
 }
+/* Items that a thread claims at once in a loop over `count`: its share of a small loop, but not less than what costs as
+ * much as a claim; `most` in a large one. */
+static inline int claim_size(const Cpu *cpu, int count, int least_items, int most) {
+  int share = count / cpu->threads;
+  return share < least_items ? least_items : share > most ? most : share;
+}
 /* Lists the bodies and pairs of the listed islands for the loops below. False if memory is out. */
 bool list_work(Cpu *cpu);
 /* Runs task for each pair of the selected islands; a pair that fails sets the outcome. With the Cpu as context, then is

@@ -244,7 +244,7 @@ static Outcome solve(Cpu *cpu, bool *raised) {
   if (stage_failed(outcome)) return outcome;
   if (pivots < 0) return stage_not_finite(-1);
   report_solve(cpu->system.solver, cpu->report);
-  parallel_for(cpu->threads, cpu->active_count, 192, solution_task, cpu);
+  parallel_for(cpu->threads, cpu->active_count, claim_size(cpu, cpu->active_count, 64, 192), solution_task, cpu);
   return stage_done();
 }
 

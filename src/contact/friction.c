@@ -231,7 +231,16 @@ static int list_points(PointMaker *l, FrictionPoint *point) {
   return count;
 }
 
-/* The points of the iteration before move to scratch, the new ones take their place. room: the most new ones. */
+/* Fewer than the contacts: a range that were made for all of them would be outgrown again in every step, because it is
+ * stored with room for half as many more as it has. */
+static int count_points(const Passing *s) {
+  int count = 0;
+  for (int i = 0; i < s->contacts; i++)
+    for (int way = 0; way < FRICTION_WAYS; way++) count += contact_rubs(s, i, way);
+  return count;
+}
+
+/* The points of the iteration before move to scratch, the new ones take their place. room: of the new ones. */
 static bool make_room(Pair *pair, const ContactScene *scene, int old, int room, FrictionPoint **before) {
   Pool *pool = &scene->store->friction;
   pair->friction.count = old;
@@ -244,15 +253,14 @@ static bool make_room(Pair *pair, const ContactScene *scene, int old, int room, 
 
 bool pair_list_friction(Pair *pair, const ContactScene *scene, const FrictionStart *start, bool begins) {
   int old = begins ? 0 : pair->friction.count;
-  int ways = (pair->mu > 0) + (pair->rolling > 0) + (pair->torsion > 0), room = ways * pair->acting;
-  if (room == 0) {
+  if (!pair_rubs(pair) || pair->acting == 0) {
     pair->friction.count = 0;
     return true;
   }
   FrictionPoint *points;
-  if (!make_room(pair, scene, old, room, &points)) return false;
-  KeyIndex before, anchors;
   PointMaker l = maker_of(pair, scene, start->pose);
+  if (!make_room(pair, scene, old, count_points(&l.pass), &points)) return false;
+  KeyIndex before, anchors;
   index_open(&before, points, sizeof(FrictionPoint), old);
   index_open(&anchors, start->anchor, sizeof(Anchor), start->anchor_count);
   l.now = start->now;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "lab.h"
+#include "step/active.h"
 
 static const Vec3 zero = {0, 0, 0};
 enum { ROW = 40 };
@@ -61,8 +62,26 @@ static void test_wall_carries_a_fallen_block(void **state) {
   lab_close(&lab);
 }
 
+/* A body that is slower than the fastest one gets fewer inertias, by the root of the ratio. */
+static void test_slow_bodies_are_damped_less(void **state) {
+  (void)state;
+  Model model = {.body_count = 3};
+  double speed[] = {4, 1, 9};
+  int of[] = {0, 0, 0};
+  Island island = {.damping = 8, .residual = 4};
+  Islands islands = {.of = of, .island = &island};
+  Work work = {.model = &model, .speed = speed};
+  const double expected[] = {8, 4, 8}; /* never more than the island's */
+  for (int i = 0; i < 3; i++)
+    if (active_damping(&islands, &work, i) != expected[i])
+      fail_msg("body %d: %g inertias instead of %g", i, active_damping(&islands, &work, i), expected[i]);
+  island.damping = 0;
+  assert_true(active_damping(&islands, &work, 0) == 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_blow_passes_through_a_row),
-                                     cmocka_unit_test(test_wall_carries_a_fallen_block)};
+                                     cmocka_unit_test(test_wall_carries_a_fallen_block),
+                                     cmocka_unit_test(test_slow_bodies_are_damped_less)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

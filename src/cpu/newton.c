@@ -82,7 +82,7 @@ static void body_task(void *context, int k) {
   Affine q = node_pose(cpu->model, w->q, body);
   node_put(cpu->model, w->gradient, body, body_gradient(w, body, &q));
   if (block_is_vertex(cpu->model, body)) return;
-  body_hessian(w, body, &q, cpu->islands->island[cpu->islands->of[body]].damping, diagonal_of(cpu, body));
+  body_hessian(w, body, &q, active_damping(cpu->islands, w, body), diagonal_of(cpu, body));
   contact_add_to_body(cpu, body);
   if (!cpu->model->joint_count) contact_project_body(cpu, body);
 }
@@ -161,8 +161,8 @@ static void add_joint_blocks(Cpu *cpu) {
 
 static void add_vertex_mass(Cpu *cpu, int body) {
   const Work *w = &cpu->work;
-  double damping = cpu->islands->island[cpu->islands->of[body]].damping;
-  double m = (1 + damping) * predict_node_inertia(w, body, 0) * block_pull(cpu->model, body);
+  double inertias = 1 + active_damping(cpu->islands, w, body);
+  double m = inertias * predict_node_inertia(w, body, 0) * block_pull(cpu->model, body);
   const double block[9] = {m, 0, 0, 0, m, 0, 0, 0, m};
   system_add_nodes(&cpu->system, body, body, block);
 }

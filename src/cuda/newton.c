@@ -6,6 +6,7 @@
 #include "cpu/assembly.h"
 #include "cuda/accelerator.h"
 #include "kernel/constant.h"
+#include "step/active.h"
 
 enum { PCG_ITERATIONS = 4000 };
 
@@ -254,7 +255,7 @@ static void body_item(void *context, int row) {
   const Setup *s = context;
   const Work *w = &s->cpu->work;
   int body = s->body[row];
-  double damping = s->cpu->islands->island[s->cpu->islands->of[body]].damping;
+  double damping = active_damping(s->cpu->islands, w, body);
   ((Affine *)packet_here(&s->c->packet, s->own))[row] = body_gradient(w, body, &w->q.body[body]);
   body_hessian(w, body, &w->q.body[body], damping,
                (double *)packet_here(&s->c->packet, s->own_block) + 144 * (size_t)row);

@@ -1,6 +1,8 @@
 /* Selection of the active set, see step/active.h. */
 #include "step/active.h"
 
+#include <math.h>
+
 #include "kernel/constant.h"
 
 typedef struct Selection {
@@ -91,4 +93,10 @@ void active_set_settle(Islands *islands, Work *work, int threads) {
 void active_set_select(Islands *islands, Work *work, int threads, const Neighbours *neighbours) {
   active_set_mark(islands, work, threads, neighbours);
   active_set_settle(islands, work, threads);
+}
+
+double active_damping(const Islands *islands, const Work *work, int block) {
+  const Island *g = &islands->island[islands->of[block]];
+  if (g->damping == 0 || g->residual == 0) return g->damping;
+  return g->damping * sqrt(least(1, block_speed(work, block) / g->residual));
 }

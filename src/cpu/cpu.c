@@ -207,6 +207,8 @@ void cpu_destroy(void *backend) {
   system_destroy(&cpu->system);
   system_destroy(&cpu->closing);
   mechanism_destroy(&cpu->flight);
+  nodes_destroy(&cpu->q_before);
+  nodes_destroy(&cpu->newton_before);
   for (int k = 0; cpu->surface && k < cpu->model->soft_count; k++) surface_destroy(&cpu->surface[k]);
   for (int k = 0; cpu->coupling && k < cpu->model->soft_count; k++) mem_free(cpu->coupling[k].edge);
   if (cpu->domain) cpu->domain->destroy(cpu->domain->self); /* the model is its own */

@@ -59,12 +59,14 @@ typedef struct Cpu {
   System system;  /* Newton's */
   System closing; /* of jointed bodies by themselves */
   JointedFlight flight;
-  int64_t flight_factor; /* serial that `closing` had after the last factor of a flight */
-  Affine *move;          /* per linked block: a correction that closes joints */
-  bool follows;          /* loads of friction follow in a selected island */
-  bool corrects;         /* the solve is for a correction of Newton's step, with the same matrix */
-  bool analyzed;         /* the pattern of Newton's system was found; false if memory was out */
-  int *active;           /* blocks of Newton's system */
+  int64_t flight_factor;         /* serial that `closing` had after the last factor of a flight */
+  Nodes q_before, newton_before; /* poses and Newton's steps of the last iteration, see secant.c, */
+  bool secants;                  /* if there is memory for them */
+  Affine *move;                  /* per linked block: a correction that closes joints */
+  bool follows;                  /* loads of friction follow in a selected island */
+  bool corrects;                 /* the solve is for a correction of Newton's step, with the same matrix */
+  bool analyzed;                 /* the pattern of Newton's system was found; false if memory was out */
+  int *active;                   /* blocks of Newton's system */
   int active_count;
   double *end_slope;       /* by active stiff body: gradient . last direction */
   double *diagonal;        /* 12x12 per moving stiff body */
@@ -191,6 +193,9 @@ Outcome loads_predict(Cpu *cpu);
 bool sum_loads(Cpu *cpu, ParallelBody *item);
 /* Adds the sums of a chunk to its island. */
 void add_load_sums(const Cpu *cpu, int chunk, Island *island);
+
+/* secant.c: extrapolates Newton's steps of the selected islands in which they shrink slowly. */
+Outcome secant_steps(Cpu *cpu);
 
 /* bend.c: solves for a correction of the directions by the equations of joints that are not linear, of the islands that
  * bend. False if there are none. */

@@ -318,5 +318,6 @@ Outcome cpu_newton(void *backend, Islands *islands, bool *raised) {
   if (!stage_failed(outcome)) find_end_slopes(cpu);
   if (!stage_failed(outcome) && cpu->follows) outcome = loads_predict(cpu);
   if (!stage_failed(outcome)) outcome = find_residuals(cpu);
-  return share_islands(cpu, SHARE_RESIDUAL, outcome);
+  outcome = share_islands(cpu, SHARE_RESIDUAL, outcome);
+  return stage_failed(outcome) ? outcome : secant_steps(cpu);
 }

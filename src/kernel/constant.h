@@ -179,6 +179,8 @@
 #define DAMPING_LEAST 0.2
 /* [iterations] Soft elements are made convex after an indefinite matrix. No effect found */
 #define CONVEX_ITERATIONS 5
+/* [steps] An island that still takes whole steps after so many of them converges slowly. test_secant */
+#define SECANT_AFTER 8
 /* [bodies] A smaller island gains nothing from dozing. test_constant_count */
 #define DOZE_BODIES 8
 /* [island] If more than this is active, all bodies take part. test_constant_count */

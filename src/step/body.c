@@ -16,6 +16,13 @@ static double inertia(const Work *work, int block, int k) {
   return predict_node_inertia(work, block, k) * node_mass(work->model, block, k);
 }
 
+double body_product(const Work *work, int block, const Affine *a, const Affine *b) {
+  double sum = 0;
+  for (int k = 0; k < (block_is_vertex(work->model, block) ? 1 : 4); k++)
+    sum += inertia(work, block, k) * dot(a->n[k], b->n[k]);
+  return sum;
+}
+
 /* Whether its columns may turn: those of a vertex never do. */
 static bool turns(const Model *m, int block) {
   return !block_is_vertex(m, block) && m->body[block].motion == ABD_MOTION_DYNAMIC &&

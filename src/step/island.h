@@ -28,10 +28,13 @@ typedef struct Island {
   double damping;  /* newton: inertias added to the matrix */
   double fraction; /* aim: part of Newton's step that is retracted to the direction */
   double length;   /* trial: part of the direction; 0 evaluates the accepted poses */
-  bool follows;    /* newton: the loads of friction follow the normal forces */
-  double weight;   /* newton: by this part of their difference */
-  bool stiffen;    /* adjust: raise the stiffness of nearly closed barriers */
-  bool renew;      /* adjust: raise multipliers of joints, and if `compare` compare loads with normal forces */
+  int steady;      /* newton: whole steps of all bodies without damping, one after the other and of one energy; after
+                    * some of them it is extrapolated */
+  double residual_before; /* newton: [m/s] the residual of the last iteration */
+  bool follows;           /* newton: the loads of friction follow the normal forces */
+  double weight;          /* newton: by this part of their difference */
+  bool stiffen;           /* adjust: raise the stiffness of nearly closed barriers */
+  bool renew;             /* adjust: raise multipliers of joints, and if `compare` compare loads with normal forces */
   bool compare;
 
   /* Results, set by the stages. */
@@ -42,6 +45,9 @@ typedef struct Island {
   double residual;      /* newton: [m/s] largest speed of the Newton step */
   int residual_body;    /* newton: the body of that speed */
   double load_change;   /* newton: of the loads of friction, as a part of them */
+  bool extrapolates;    /* newton: its step was extrapolated, */
+  double secant;        /* by this part of the last ones' difference */
+  double products[2];   /* newton: sums over its blocks, of the secant; of the slope */
   double end_slope;     /* newton: gradient . direction of the last step, at its end */
   bool retracts;        /* aim: its linked bodies turn so far that the step is retracted and its joints closed */
   double bending;       /* aim: energy that retraction adds to equations of joints that are not linear */

@@ -185,6 +185,12 @@ static void judge_trials(Step *s) {
   }
 }
 
+/* Steps that nothing cut, shortened or damped. */
+static void note_steady(Island *g, double length) {
+  bool whole = g->active_count >= g->body_count && length == g->scale;
+  g->steady = whole && g->damping == 0 && g->cuts == 0 ? g->steady + 1 : 0;
+}
+
 static void note_accepted(Step *s) {
   for (int e = 0; e < s->islands.listed_count; e++) {
     Island *g = island_listed(&s->islands, e);
@@ -192,6 +198,7 @@ static void note_accepted(Step *s) {
     double length = g->fraction * g->length;
     g->searching = false;
     if (length < s->report->step_length) s->report->step_length = length;
+    note_steady(g, length);
     adapt_damping(g, length / g->scale);
     g->moved = length;
     put(&g->unseen, g->change > STEP_GAIN * g->length * g->slope);
@@ -269,7 +276,10 @@ static void follow_again(Island *g) {
 }
 
 /* Steps of a new energy are not compared with those of the one before. */
-static void forget_smallest(Island *g) { g->smallest = g->smallest_before = INFINITY; }
+static void forget_smallest(Island *g) {
+  g->smallest = g->smallest_before = INFINITY;
+  g->steady = 0;
+}
 
 /* Loads are compared until they have disagreed so often that no further solve is allowed. */
 static bool compares(const Island *g, const Model *m) {
@@ -296,6 +306,7 @@ static Outcome conclude(Step *s, Backend b) {
   if (in_any(s, work)) TRY(b.stages->adjust(b.self, &s->islands));
   for (int e = 0; e < s->islands.listed_count; e++) {
     Island *g = island_listed(&s->islands, e);
+    if (g->stiffen) g->steady = 0;
     if (!g->renew) continue;
     if (g->changed) forget_smallest(g);
     if (g->disagrees) follow_again(g);
@@ -387,6 +398,10 @@ static void rest(Island *g, bool first) {
 /* Lists and selects the active islands. */
 static void list_active(Step *s, bool first) {
   islands_list_active(&s->islands);
+  for (int e = 0; e < s->islands.listed_count; e++) {
+    Island *g = island_listed(&s->islands, e);
+    g->residual_before = g->residual;
+  }
   for (int k = 0; k < s->islands.count; k++)
     if (!is_active(&s->islands.island[k])) rest(&s->islands.island[k], first);
   choose(s, is_active);

@@ -20,6 +20,8 @@
  *     --max-momentum X, --max-spin X  fails if momentum or angular momentum of a free world is off by more than X of the
  *                                  sum of the sizes of its parts
  *     --quiet                      prints only worlds that fail, and the summary
+ * "iter": the most iterations of a step; "loose": steps whose loads of friction differ by more than 5 % from the normal
+ * forces; "longest": processor seconds of the longest step.
  * "!" after the step of the worst gain: it did not converge. Classes count gains above 0.1 and 1 %; "conv." counts the
  * worlds above 1 % all of whose steps converged. "book" is the gain of mechanical energy plus all energy that the
  * report has in contacts and stops: it also jumps when a barrier's stiffness does. A gain is relative to the kinetic
@@ -37,6 +39,7 @@
 #include "random_world.h"
 #include "scene/scene.h"
 
+static const double LOOSE = 0.05;         /* of the normal forces */
 static const double LEAST_KINETIC = 1e-3; /* of the largest kinetic energy so far; gains are relative to no less */
 
 typedef struct Arguments {
@@ -64,6 +67,7 @@ typedef struct Result {
   double dt;
   int64_t steps;
   int open, most_iterations; /* open: steps that did not converge */
+  int loose;                 /* steps whose loads of friction are off by more than LOOSE */
   AbdOutcome outcome;        /* of the first of them */
   Gain gain, book;       /* the worst; book: of mechanical energy and all that the report has in contacts and stops */
   double of_peak;        /* the worst gain relative to the largest kinetic energy so far */
@@ -197,6 +201,7 @@ static bool take_step(Run *run) {
   }
   r->steps++;
   if (report.iterations > r->most_iterations) r->most_iterations = report.iterations;
+  r->loose += report.friction_error > LOOSE;
   bool ended = report.outcome == ABD_CONVERGED || report.outcome == ABD_KINEMATIC_BLOCKED; /* as scripts may ask */
   if (!ended && r->open++ == 0) r->outcome = report.outcome;
   Balance b = balance_of(run->world, &report, r->facts.dry, run->position);
@@ -282,19 +287,19 @@ static const char *failure(const Arguments *a, const Result *r) {
 }
 
 static void put_result_head(void) {
-  printf("%8s %7s %6s %6s %6s %4s %5s %4s %5s %5s %9s %9s %5s %9s %9s %9s %9s %8s  %s\n", "world", "1/dt", "integ",
-         "bodies", "joints", "soft", "frict", "free", "open", "iter", "gain/kin", "gain J", "step", "gain/peak",
-         "book/kin", "momentum", "spin", "seconds", "failure");
+  printf("%8s %7s %6s %6s %6s %4s %5s %4s %5s %5s %5s %9s %9s %5s %9s %9s %9s %9s %8s %8s  %s\n", "world", "1/dt",
+         "integ", "bodies", "joints", "soft", "frict", "free", "open", "iter", "loose", "gain/kin", "gain J", "step",
+         "gain/peak", "book/kin", "momentum", "spin", "seconds", "longest", "failure");
 }
 
 static void put_result(const Arguments *a, const Result *r) {
   const char *what = failure(a, r);
   if (a->quiet && !what) return;
-  printf("%8s %7.6g %6s %6d %6d %4d %5.2f %4s %5d %5d %9.2e %9.2e %5lld%c%9.2e %9.2e %9.2e %9.2e %8.2f  %s\n", r->name,
-         1 / r->dt, abd_integrator_name(r->integrator), r->facts.bodies, r->facts.joints, r->facts.soft,
-         r->facts.friction, r->facts.free ? "yes" : "no", r->open, r->most_iterations, r->gain.relative, r->gain.joule,
-         (long long)r->gain.step, r->gain.open ? '!' : ' ', r->of_peak, r->book.relative, r->momentum, r->spin,
-         r->seconds, what ? what : "");
+  printf("%8s %7.6g %6s %6d %6d %4d %5.2f %4s %5d %5d %5d %9.2e %9.2e %5lld%c%9.2e %9.2e %9.2e %9.2e %8.2f %8.3f  %s\n",
+         r->name, 1 / r->dt, abd_integrator_name(r->integrator), r->facts.bodies, r->facts.joints, r->facts.soft,
+         r->facts.friction, r->facts.free ? "yes" : "no", r->open, r->most_iterations, r->loose, r->gain.relative,
+         r->gain.joule, (long long)r->gain.step, r->gain.open ? '!' : ' ', r->of_peak, r->book.relative, r->momentum,
+         r->spin, r->seconds, r->longest, what ? what : "");
   if (r->open) printf("%8s first open step: %s\n", "", abd_outcome_name(r->outcome));
   fflush(stdout);
 }

@@ -12,13 +12,15 @@ typedef struct Pairs {
   int count;      /* pairs within reach */
   int *slot;      /* [count] slots, by ascending pair_key */
   int (*body)[2]; /* [count] the bodies of each, a and b as in Pair */
+  uint64_t *key;  /* [count] pair_key of each */
   Pair *pair;     /* by slot */
   int slot_count; /* slots in use or vacant */
   int *vacant;    /* slots to reuse */
   int vacant_count;
-  int slot_capacity, order_capacity, body_capacity, vacant_capacity;
+  int slot_capacity, order_capacity, body_capacity, key_capacity, vacant_capacity;
   int *spare_slot; /* the order under construction */
-  int spare_capacity;
+  int (*spare_body)[2];
+  int spare_capacity, spare_body_capacity;
   PairStore store; /* contacts, friction points, moments, springs and caches of the pairs */
 } Pairs;
 

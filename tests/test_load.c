@@ -98,7 +98,27 @@ static void test_heap(void **state) {
   lab_close(&lab);
 }
 
+/* A block that slides is lifted off the ground within a step: friction has no normal force left at its end. */
+static void test_lifted(void **state) {
+  (void)state;
+  AbdWorldDef def = abd_default_world_def();
+  def.contact.friction = 0.5;
+  Lab lab = lab_open(def);
+  lab_ground(&lab, vec3(0, 0, 1));
+  AbdBodyId id = lab_body(&lab, lab_box(&lab, 0.1, 0.1, 0.1), vec3(0, 0, 0.0501), vec3(3, 0, 0));
+  lab_steps(&lab, 20);
+  Vec3 before = lab_velocity(&lab, id);
+  double mass = lab_view(&lab, id).mass, force[3] = {0, 0, 20 * 9.81 * mass}, torque[3] = {0};
+  assert_int_equal(abd_body_set_force(lab.world, id, force, torque), ABD_OK);
+  lab_step(&lab);
+  printf("  %.6f m/s before, %.6f after\n", before.x, lab_velocity(&lab, id).x);
+  lab_expect_below("slowed by [m/s]", before.x - lab_velocity(&lab, id).x, 1e-6);
+  lab_expect_below("loads left", lab.report.friction_error, 1e-12);
+  lab_close(&lab);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rod), cmocka_unit_test(test_heap)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rod), cmocka_unit_test(test_heap),
+                                     cmocka_unit_test(test_lifted)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

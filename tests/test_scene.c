@@ -417,7 +417,7 @@ static void rigid_ipc_settings(void **state) {
   VECTOR(s->world.gravity, 0, 0, 0);
   assert_int_equal(scene_steps(s), 1000);
   VECTOR(((double[]){s->world.contact.range, s->world.contact.friction_speed, scene_dt(s)}), 1e-3, 1e-3, 0.01);
-  assert_int_equal(s->world.contact.friction_iterations, 2);
+  assert_int_equal(s->world.contact.friction_iterations, 4);
   assert_int_equal(s->world.integrator, ABD_INTEGRATOR_RIGID);
   scene_destroy(s);
   s = good(

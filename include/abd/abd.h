@@ -96,7 +96,7 @@ typedef struct AbdContactDef {
   double stiffness;        /* factor on the automatic contact stiffness, 1 */
   double friction;         /* Coulomb coefficient of bodies and pairs without their own, 0 */
   double friction_speed;   /* [m/s] friction sticks below this sliding speed, 1e-3 */
-  int friction_iterations; /* the most solves of a step until the loads of friction agree, 2; 0 = frictionless */
+  int friction_iterations; /* the most solves of a step until the loads of friction agree, 4; 0 = frictionless */
   /* Of bodies and pairs without their own, 0 to 1: the part of the speed that an impact gives back, 0. */
   double restitution;
   double restitution_speed; /* [m/s] slower impacts do not bounce; 0 = twice what gravity adds in a step */

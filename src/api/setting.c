@@ -58,7 +58,7 @@ static const AbdSetting world_settings[] = {
          "Coulomb's coefficient if bodies and pairs name none"),
   NUMBER(AbdWorldDef, contact.friction_speed, POSITIVE, 1e-3, "m/s",
          "below this sliding speed friction is static"),
-  INTEGER(AbdWorldDef, contact.friction_iterations, 0, 2, "",
+  INTEGER(AbdWorldDef, contact.friction_iterations, 0, 4, "",
           "the most solves until the loads of friction agree; 0 = no friction"),
   NUMBER(AbdWorldDef, contact.restitution, FRACTION, 0, "",
          "part of the speed that an impact gives back, if bodies and pairs name none"),

@@ -60,7 +60,7 @@ static bool read_friction(const RigidIpc *file, const Node *top) {
       return false;
     }
   }
-  contact->friction_iterations = iterations == 0 ? 0 : iterations < 2 ? 2 : (int)iterations;
+  contact->friction_iterations = iterations == 0 ? 0 : iterations < 4 ? 4 : (int)iterations;
   return true;
 }
 

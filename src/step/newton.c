@@ -75,7 +75,8 @@ static void choose_scale(Island *g) {
 static void order_loads(Step *s) {
   for (int e = 0; e < s->islands.listed_count; e++) {
     Island *g = island_listed(&s->islands, e);
-    bool follows = s->model->has_friction && is_active(g) && g->iterations > 0 && !g->settled && g->touching;
+    bool loaded = g->touching || g->disagreed > 0; /* loads of contacts that have opened disagree */
+    bool follows = s->model->has_friction && is_active(g) && g->iterations > 0 && !g->settled && loaded;
     if (!put(&g->follows, follows)) continue;
     g->followed++;
     g->weight = least(1, (double)LOAD_MEAN / g->followed) / (1 + g->damping);

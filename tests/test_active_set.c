@@ -68,13 +68,15 @@ static void test_slow_bodies_are_damped_less(void **state) {
   Model model = {.body_count = 3};
   double speed[] = {4, 1, 9};
   int of[] = {0, 0, 0};
-  Island island = {.damping = 8, .residual = 4};
+  Island island = {.damping = 8, .uneven = true, .residual = 4};
   Islands islands = {.of = of, .island = &island};
   Work work = {.model = &model, .speed = speed};
   const double expected[] = {8, 4, 8}; /* never more than the island's */
   for (int i = 0; i < 3; i++)
     if (active_damping(&islands, &work, i) != expected[i])
       fail_msg("body %d: %g inertias instead of %g", i, active_damping(&islands, &work, i), expected[i]);
+  island.uneven = false;
+  assert_true(active_damping(&islands, &work, 1) == 8);
   island.damping = 0;
   assert_true(active_damping(&islands, &work, 0) == 0);
 }

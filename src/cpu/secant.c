@@ -71,7 +71,8 @@ static void add_chunks(Cpu *cpu, ParallelBody *chunk) {
   }
 }
 
-/* Selects the islands whose steps shrink, but have not reached the tolerance. *stored: some store their steps. */
+/* Selects the islands whose loads are fixed and whose steps shrink, but have not reached the tolerance. *stored: some
+ * store their steps. */
 static bool choose(Cpu *cpu, bool *stored) {
   Islands *s = cpu->islands;
   bool found = *stored = false;
@@ -79,7 +80,7 @@ static bool choose(Cpu *cpu, bool *stored) {
     Island *g = island_listed(s, e);
     bool shrinks = g->residual < g->residual_before;
     bool last = g->residual < cpu->model->def.solver.tolerance; /* the line search accepts it unseen */
-    g->extrapolates = stores(g) && g->steady >= SECANT_AFTER && shrinks && !last;
+    g->extrapolates = stores(g) && g->steady >= SECANT_AFTER && shrinks && !last && !g->follows;
     *stored |= stores(g);
     found |= g->extrapolates;
   }

@@ -97,6 +97,6 @@ void active_set_select(Islands *islands, Work *work, int threads, const Neighbou
 
 double active_damping(const Islands *islands, const Work *work, int block) {
   const Island *g = &islands->island[islands->of[block]];
-  if (g->damping == 0 || g->residual == 0) return g->damping;
+  if (g->damping == 0 || g->residual == 0 || !g->uneven) return g->damping;
   return g->damping * sqrt(least(1, block_speed(work, block) / g->residual));
 }

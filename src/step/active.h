@@ -23,8 +23,8 @@ void active_set_select(Islands *islands, Work *work, int threads, const Neighbou
 void active_set_mark(Islands *islands, Work *work, int threads, const Neighbours *neighbours);
 void active_set_settle(Islands *islands, Work *work, int threads);
 
-/* Inertias added to those of a block in a damped island: fewer for a block whose last Newton step was slower than the
- * fastest one. Otherwise a light body whose steps are too long would shorten the steps of all others. */
+/* Inertias added to those of a block in a damped island. If nothing cut the short step that it was damped for, a block
+ * whose last Newton step was slower than the fastest one gets fewer. Otherwise a light body whose steps are too long would shorten the steps of all others. */
 double active_damping(const Islands *islands, const Work *work, int block);
 
 #endif

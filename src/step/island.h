@@ -25,7 +25,8 @@ typedef struct Island {
   bool whole;      /* newton: all of its bodies take part; else the active set is selected */
   int convex;      /* newton: project elements of soft bodies if positive; counts iterations */
   bool taut;       /* newton: distances under tension resist turning, see joint_tension */
-  double damping;  /* newton: inertias added to the matrix */
+  double damping;  /* newton: inertias added to the matrix, */
+  bool uneven;     /* fewer to those of slow bodies */
   double fraction; /* aim: part of Newton's step that is retracted to the direction */
   double length;   /* trial: part of the direction; 0 evaluates the accepted poses */
   int steady;      /* newton: whole steps of all bodies without damping, one after the other and of one energy; after

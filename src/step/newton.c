@@ -139,6 +139,7 @@ static void adapt_damping(Island *g, double length) {
   if (length < DAMPING_BELOW) {
     g->damping = most(DAMPING_STEP * g->damping, DAMPING_FIRST);
     g->convex = CONVEX_ITERATIONS;
+    g->uneven = g->cuts == 0;
     if (g->cuts == 0) g->taut = !g->taut;
   } else if (g->convex > 0) g->convex--;
   if (length > DAMPING_END) g->damping = g->damping > DAMPING_LEAST ? g->damping / DAMPING_STEP : 0;

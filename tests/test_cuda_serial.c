@@ -13,6 +13,7 @@
 
 extern double serial_tolerance;   /* of tests/cuda/serial.c */
 extern bool serial_out_of_memory; /* the same */
+extern bool launch_backwards;     /* the same */
 extern int cuda_solve_bodies;     /* of cuda/newton.c */
 extern int cuda_cluster;          /* the same */
 extern int cuda_ranked;           /* of cuda/search.c */
@@ -88,18 +89,20 @@ static void test_steps_agree(void **state) {
 }
 
 /* A run of its own: all steps converge without a crossing, and a second run has the same bits. So has one whose lists
- * are sorted instead of ranked (GPU_RANKED). */
+ * are sorted instead of ranked (GPU_RANKED), and one whose loops run from their last item to the first. */
 static void test_repeats(void **state) {
   (void)state;
-  uint64_t hash[3];
-  for (int run = 0; run < 3; run++) {
+  uint64_t hash[4];
+  for (int run = 0; run < 4; run++) {
     cuda_ranked = run == 1 ? 5 : 2000;
+    launch_backwards = run == 3;
     Lab lab = open_heap(true);
     for (int k = 0; k < (int)lab_seconds(80, 30); k++) lab_step(&lab);
     hash[run] = abd_world_hash(lab.world);
     lab_close(&lab);
   }
-  assert_true(hash[0] == hash[1] && hash[1] == hash[2]);
+  launch_backwards = false;
+  assert_true(hash[0] == hash[1] && hash[1] == hash[2] && hash[2] == hash[3]);
 }
 
 /* A run that goes on from a snapshot in another world has the same bits. */

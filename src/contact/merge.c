@@ -20,11 +20,17 @@ static Merge merge_of(const Pair *p, const ContactScene *scene, const Affine *qa
                  .slots = (uint32_t)(MERGE_SLOTS * p->contact.count)};
 }
 
+static int count_extras(const Merge *m) {
+  int extra = 0;
+  for (int i = 0; i < *m->feature_count; i++) extra += merge_extra(m, i);
+  return extra;
+}
+
 static bool append_extras(Merge *m, Pair *p, const ContactScene *scene, int extra) {
   Contact *to = pool_extend(&scene->store->contact, &p->contact, extra);
   if (!to) return false;
   m->contact = pair_contacts(p, scene);
-  for (int i = 0; i < m->feature_count; i++)
+  for (int i = 0; i < *m->feature_count; i++)
     if (merge_extra(m, i)) *to++ = merge_extra_contact(m, i);
   return true;
 }
@@ -47,8 +53,10 @@ static bool order(Pair *p, const ContactScene *scene) {
 }
 
 static bool weigh(Merge *m, Pair *p, const ContactScene *scene) {
-  memset(m->table, 0xff, m->slots * sizeof *m->table);
-  int extra = merge_weigh(m);
+  memset(m->table, 0, m->slots * sizeof *m->table);
+  for (int i = 0; i < m->count; i++) merge_open(m, i);
+  merge_close(m, 0);
+  int extra = count_extras(m);
   return (extra == 0 || append_extras(m, p, scene, extra)) && order(p, scene);
 }
 
@@ -71,13 +79,16 @@ void pair_merge(Pair *p, const ContactScene *scene, const Affine *qa, const Affi
   }
   Merge m = merge_of(p, scene, qa, qb);
   Feature few[MERGE_FEATURES * FEW];
-  int few_slots[MERGE_SLOTS * FEW], few_ends[MERGE_ENDS * FEW];
+  Crossing few_crossings[FEW];
+  int few_slots[MERGE_SLOTS * FEW];
   bool small = m.count <= FEW;
-  m.ends = small ? few_ends : mem_alloc((size_t)m.count, MERGE_ENDS * sizeof(int)); /* not needed if memory is out */
+  int features = 0;
+  m.feature_count = &features;
+  m.crossing = small ? few_crossings : mem_alloc((size_t)m.count, sizeof(Crossing)); /* not needed if memory is out */
   m.feature = small ? few : mem_alloc((size_t)m.count, MERGE_FEATURES * sizeof(Feature));
   m.table = small ? few_slots : mem_alloc((size_t)m.count, MERGE_SLOTS * sizeof(int));
   if (!m.feature || !m.table || !weigh(&m, p, scene)) p->failed = true;
   if (!small) mem_free(m.feature);
   if (!small) mem_free(m.table);
-  if (!small) mem_free(m.ends);
+  if (!small) mem_free(m.crossing);
 }

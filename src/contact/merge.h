@@ -9,13 +9,18 @@
  * the distance of two closed simplices. Its closest points lie inside one pair of features: vertex-vertex, vertex-edge,
  * vertex-face, edge-edge. Terms with the same features are one contact with the sum of their factors as its weight.
  * An edge within reach of a vertex has all of its triangles within reach, so the contacts of the pair suffice to count
- * them. Tested in tests/test_merge.c. */
+ * them.
+ *
+ * merge_open runs for every stencil: on a GPU many threads do it at the same time, in any order. What they add are
+ * whole numbers and least indices, so the order does not matter. Then the lanes of one warp finish the pair; sums of
+ * mollifiers run in the order of the stencils. Tested in tests/test_merge.c, tests/test_cuda_serial.c. */
 #ifndef ABD_CONTACT_MERGE_H
 #define ABD_CONTACT_MERGE_H
 
 #include "contact/stencil.h"
 #include "kernel/barrier.h"
 #include "kernel/constant.h"
+#include "math/lane.h"
 
 /* A vertex (v, v) or an edge (low, high) of each side. */
 typedef struct MergeKey {
@@ -25,33 +30,44 @@ typedef struct MergeKey {
 /* A vertex of one side and an edge or vertex of the other within reach of each other. */
 typedef struct Feature {
   MergeKey key;
-  int closest;      /* the feature of the closest points: itself, or that of an end of the edge */
-  int stencil;      /* the first stencil with these closest points, -1 = none */
-  int source, part; /* a stencil of a triangle that has the edge or vertex, and which of them it is */
-  int faces[2];     /* triangles that contain it, by the side of the vertex v */
-  int edges[2];     /* edges within reach that contain the vertex w */
-  double faded[2];  /* sums over edge-edge stencils of edges that end in v and w: their mollifiers, and the squares */
+  int closest;     /* the feature of the closest points: itself, or that of an end of the edge; -1 = not used */
+  int stencil;     /* the first stencil with these closest points, or MERGE_NONE */
+  int source;      /* the first triangle's stencil that has it: 8 stencil + its vertex, or + 3 + its edge */
+  int slot;        /* in the table */
+  int faces[2];    /* triangles that contain it, by the side of the vertex v */
+  int edges[2];    /* edges within reach that contain the vertex w */
+  int whole;       /* the part of its weight that vertices and surfaces add, a whole number */
+  double faded[2]; /* sums over edge-edge stencils of edges that end in v and w: their mollifiers, and the squares */
   double gap, weight;
 } Feature;
+
+/* The features of an edge-edge stencil, -1 = none: of the ends of a and of b with the other edge, of two ends. */
+typedef struct Crossing {
+  int edge[4], point[4];
+} Crossing;
 
 typedef struct Merge {
   SideShape shape[2];
   const Affine *q[2];
   double separation, range;
-  bool self; /* both sides are the same soft body */
+  bool self;      /* both sides are the same soft body */
+  bool any_order; /* stencils are opened in any order */
   Contact *contact;
-  const int *index; /* of the stencils in contact; NULL = the first `count` */
-  int count;
-  Feature *feature; /* room for MERGE_FEATURES for each stencil */
-  int feature_count;
-  int *table; /* features by key: MERGE_SLOTS for each stencil, all -1 at first */
+  const int *index; /* the stencils, first + their place in contact; NULL = the first `count` */
+  int first, count;
+  Feature *feature;   /* room for MERGE_FEATURES for each stencil */
+  int *feature_count; /* 0 at first */
+  int *table;         /* 1 + feature by key: MERGE_SLOTS for each stencil, all 0 at first */
   uint32_t slots;
-  int *ends; /* features of the ends of edge-edge stencils, MERGE_ENDS for each stencil; NULL = they are found twice */
+  Crossing *crossing; /* by place >> shift of the stencil; NULL = they are found twice */
+  int shift;
+  bool crossed; /* they were found before the second part */
 } Merge;
 
-enum { MERGE_FEATURES = 6, MERGE_SLOTS = 12, MERGE_ENDS = 8 };
+enum { MERGE_FEATURES = 6, MERGE_SLOTS = 12, MERGE_NONE = 2147483647 };
 
-KERNEL Contact *merge_stencil(const Merge *m, int i) { return &m->contact[m->index ? m->index[i] : i]; }
+/* The place of the k-th stencil. */
+KERNEL int merge_stencil(const Merge *m, int k) { return m->index ? m->index[k] - m->first : k; }
 
 /* ---- features by key ---- */
 
@@ -75,10 +91,26 @@ KERNEL uint32_t merge_place(const MergeKey *k, uint32_t slots) {
   return (uint32_t)((h >> 32) * slots >> 32);
 }
 
-KERNEL int *merge_slot(const Merge *m, const MergeKey *key) {
+/* Compares the key of a feature that another thread may have added just now. */
+KERNEL bool merge_has_key(const Feature *f, const MergeKey *key) {
+  MergeKey k;
+  for (int i = 0; i < 2; i++) {
+    k.a[i] = (uint32_t)read_shared((const int *)&f->key.a[i]);
+    k.b[i] = (uint32_t)read_shared((const int *)&f->key.b[i]);
+  }
+  return merge_key_equal(&k, key);
+}
+
+/* The feature of a key, -1 if there is none; *slot: its place in the table. */
+KERNEL int merge_slot(const Merge *m, const MergeKey *key, uint32_t *slot) {
   uint32_t i = merge_place(key, m->slots);
-  while (m->table[i] >= 0 && !merge_key_equal(&m->feature[m->table[i]].key, key)) i = i + 1 < m->slots ? i + 1 : 0;
-  return &m->table[i];
+  int at = read_shared(&m->table[i]) - 1;
+  while (at >= 0 && !merge_has_key(&m->feature[at], key)) {
+    i = i + 1 < m->slots ? i + 1 : 0;
+    at = read_shared(&m->table[i]) - 1;
+  }
+  *slot = i;
+  return at;
 }
 
 /* side: of the vertex v; x, y: an edge of the other side, or twice a vertex. */
@@ -96,18 +128,28 @@ KERNEL bool feature_point(const Feature *f) { return f->key.a[0] == f->key.a[1] 
 /* The side of a feature's vertex, if the other side is an edge. */
 KERNEL int feature_side(const Feature *f) { return f->key.a[0] == f->key.a[1] ? 0 : 1; }
 
-KERNEL int merge_add(Merge *m, int *slot, const MergeKey *key, int source, int part, double dist_sq) {
-  Feature *f = &m->feature[m->feature_count];
+/* Adds a feature whose key has no slot yet. closest: -1 = itself. *own: no other thread was faster. */
+KERNEL int merge_add(Merge *m, uint32_t slot, const MergeKey *key, int closest, double dist_sq, bool *own) {
+  int at = count_up(m->feature_count);
+  Feature *f = &m->feature[at];
   f->key = *key;
-  f->closest = *slot = m->feature_count;
-  f->stencil = -1;
-  f->source = source;
-  f->part = part;
-  f->faces[0] = f->faces[1] = f->edges[0] = f->edges[1] = 0;
+  f->closest = closest < 0 ? at : closest;
+  f->stencil = f->source = MERGE_NONE;
+  f->faces[0] = f->faces[1] = f->edges[0] = f->edges[1] = f->whole = 0;
   f->faded[0] = f->faded[1] = 0;
   f->gap = sqrt(dist_sq) - m->separation;
   f->weight = 0;
-  return m->feature_count++;
+  for (;;) {
+    f->slot = (int)slot;
+    int other = claim(&m->table[slot], at + 1) - 1;
+    *own = other < 0;
+    if (*own) return at;
+    if (merge_has_key(&m->feature[other], key)) {
+      f->closest = -1;
+      return other;
+    }
+    slot = slot + 1 < m->slots ? slot + 1 : 0;
+  }
 }
 
 /* ---- vertices and surfaces ---- */
@@ -134,78 +176,76 @@ KERNEL Corner corner_of(const Merge *m, const Contact *c) {
 }
 
 /* The vertex and vertex k of the triangle; -1 if they are out of reach. */
-KERNEL int corner_vertex(Merge *m, const Corner *c, int i, int k) {
+KERNEL int corner_vertex(Merge *m, const Corner *c, int k) {
   double reach = m->separation + m->range;
   MergeKey key = merge_key(c->side, c->v, c->t[k], c->t[k]);
-  int *slot = merge_slot(m, &key);
-  if (*slot >= 0) return *slot;
+  uint32_t slot;
+  bool own;
+  int f = merge_slot(m, &key, &slot);
+  if (f >= 0) return f;
   double d = norm_sq(sub(c->x, c->y[k]));
-  return d < reach * reach ? merge_add(m, slot, &key, i, k, d) : -1;
+  return d < reach * reach ? merge_add(m, slot, &key, -1, d, &own) : -1;
 }
 
-/* The vertex and the edge of the triangle from its vertex k on. at: the features of its vertices. */
-KERNEL int corner_edge(Merge *m, const Corner *c, int i, int k, const int at[3]) {
-  int n = (k + 1) % 3;
+/* The vertex and the edge of the triangle from its vertex k on. at: the features of its vertices. Two triangles have
+ * the edge in opposite directions; in any order the direction is that of the indices. */
+KERNEL int corner_edge(Merge *m, const Corner *c, int k, const int at[3]) {
+  int n = (k + 1) % 3, from = m->any_order && c->t[n] < c->t[k] ? n : k, to = from == k ? n : k;
   double t, reach = m->separation + m->range;
   MergeKey key = merge_key(c->side, c->v, c->t[k], c->t[n]);
-  int *slot = merge_slot(m, &key);
+  uint32_t slot;
+  bool own;
   Vec3 diff;
-  if (*slot >= 0) return *slot;
-  double d = closest_point_edge(c->x, c->y[k], c->y[n], &t, &diff);
+  int f = merge_slot(m, &key, &slot);
+  if (f >= 0) return f;
+  double d = closest_point_edge(c->x, c->y[from], c->y[to], &t, &diff);
   if (!(d < reach * reach)) return -1;
-  int f = merge_add(m, slot, &key, i, k, d), end = t <= SNAP_WEIGHT ? at[k] : t >= 1 - SNAP_WEIGHT ? at[n] : -1;
-  if (end >= 0) m->feature[f].closest = end;
+  f = merge_add(m, slot, &key, t <= SNAP_WEIGHT ? at[from] : t >= 1 - SNAP_WEIGHT ? at[to] : -1, d, &own);
+  if (own && at[k] >= 0) count_up(&m->feature[at[k]].edges[c->side]);
+  if (own && at[n] >= 0) count_up(&m->feature[at[n]].edges[c->side]);
   return f;
 }
 
 /* Does a vertex of a stiff body lie inside a plane face or a straight edge? Then it has no potential of its own. */
 KERNEL bool vertex_flat(const SideShape *s, uint32_t v) { return s->flat_edge && s->short_edge[v] < 0; }
 
+/* Counts a triangle of stencil i for a feature, if there is one. */
+KERNEL void count_face(Merge *m, int f, int side, int source) {
+  if (f < 0) return;
+  count_up(&m->feature[f].faces[side]);
+  keep_least(&m->feature[f].source, source);
+}
+
 /* Finds the features of a vertex-triangle stencil and adds the stencil to that of its closest points. */
 KERNEL void merge_corner(Merge *m, int i) {
-  Contact *contact = merge_stencil(m, i);
+  Contact *contact = &m->contact[i];
   Corner c = corner_of(m, contact);
   int at[3], edge[3], zeros = 0, zero = 0, one = 0;
-  for (int k = 0; k < 3; k++) at[k] = corner_vertex(m, &c, i, k);
-  for (int k = 0; k < 3; k++) edge[k] = corner_edge(m, &c, i, k, at);
+  for (int k = 0; k < 3; k++) at[k] = corner_vertex(m, &c, k);
+  for (int k = 0; k < 3; k++) edge[k] = corner_edge(m, &c, k, at);
   for (int k = 0; k < 3; k++) {
-    if (at[k] >= 0) m->feature[at[k]].faces[c.side]++;
-    if (edge[k] >= 0) m->feature[edge[k]].faces[c.side]++;
+    count_face(m, at[k], c.side, 8 * i + k);
+    count_face(m, edge[k], c.side, 8 * i + 3 + k);
     if (c.w[k] <= SNAP_WEIGHT) {
       zeros++;
       zero = k;
     } else one = k;
   }
   int f = zeros == 1 ? edge[(zero + 1) % 3] : zeros == 2 ? at[one] : -1;
-  double weight = vertex_flat(&m->shape[c.side], c.v) ? 0 : 1;
+  int weight = !vertex_flat(&m->shape[c.side], c.v);
   contact->weight = f < 0 ? weight : 0;
   if (f < 0) return;
-  Feature *closest = &m->feature[m->feature[f].closest];
-  closest->weight += weight;
-  if (closest->stencil < 0) closest->stencil = i;
+  Feature *closest = &m->feature[read_shared(&m->feature[f].closest)];
+  count_up_by(&closest->whole, weight);
+  keep_least(&closest->stencil, i);
 }
 
-/* Counts the edges within reach that contain a vertex within reach. */
-KERNEL void count_edges(Merge *m, const Feature *f) {
-  int side = feature_side(f);
-  const uint32_t *v = side ? f->key.b : f->key.a, *e = side ? f->key.a : f->key.b;
-  for (int k = 0; k < 2; k++) {
-    MergeKey key = merge_key(side, v[0], e[k], e[k]);
-    int at = *merge_slot(m, &key);
-    if (at >= 0) m->feature[at].edges[side]++;
-  }
-}
-
-/* Subtracts the edges and adds the vertices that triangles share. */
-KERNEL void merge_shared(Merge *m) {
-  for (int i = 0; i < m->feature_count; i++)
-    if (!feature_point(&m->feature[i])) count_edges(m, &m->feature[i]);
-  for (int i = 0; i < m->feature_count; i++) {
-    const Feature *f = &m->feature[i];
-    for (int side = 0; side < 2; side++) {
-      if (f->faces[side] == 0 || vertex_flat(&m->shape[side], side ? f->key.b[0] : f->key.a[0])) continue;
-      m->feature[f->closest].weight += feature_point(f) ? 1 + f->faces[side] - f->edges[side] : 1 - f->faces[side];
-    }
+/* What triangles add to a feature: edges that they share are subtracted, vertices added. */
+KERNEL void merge_shared(Merge *m, const Feature *f) {
+  for (int side = 0; side < 2 && f->closest >= 0; side++) {
+    if (f->faces[side] == 0 || vertex_flat(&m->shape[side], side ? f->key.b[0] : f->key.a[0])) continue;
+    count_up_by(&m->feature[f->closest].whole,
+                feature_point(f) ? 1 + f->faces[side] - f->edges[side] : 1 - f->faces[side]);
   }
 }
 
@@ -219,7 +259,8 @@ KERNEL bool edges_flat(const Merge *m, const Contact *c) {
 /* The feature of a vertex v of one side and an edge or vertex of the other; -1 if there is none. */
 KERNEL int merge_find(const Merge *m, int side, uint32_t v, uint32_t x, uint32_t y) {
   MergeKey key = merge_key(m->self ? 0 : side, v, x, y);
-  return *merge_slot(m, &key);
+  uint32_t slot;
+  return merge_slot(m, &key, &slot);
 }
 
 /* The feature of a vertex of each side; -1 if there is none. */
@@ -227,37 +268,49 @@ KERNEL int merge_find_points(const Merge *m, uint32_t v, uint32_t w) {
   return m->self && w < v ? merge_find(m, 0, w, v, v) : merge_find(m, 0, v, w, w);
 }
 
-KERNEL void count_crossing(Merge *m, int f, double mollifier) {
-  if (f < 0) return;
-  m->feature[f].faded[0] += mollifier;
-  m->feature[f].faded[1] += mollifier * mollifier;
-}
-
-/* Feature k of the ends of two edges, -1 if there is none: each end with the other edge, then each two ends. */
-KERNEL int find_end(const Merge *m, const uint32_t *const e[2], int k) {
-  int side = k >> 1;
-  if (k >= 4) return merge_find_points(m, e[0][k & 1], e[1][(k - 4) >> 1]);
-  return merge_find(m, side, e[side][k & 1], e[!side][0], e[!side][1]);
-}
-
-KERNEL void count_crossings(Merge *m, int i, const Contact *c) {
-  const uint32_t *const e[2] = {m->shape[0].edge[c->prim_a], m->shape[1].edge[c->prim_b]};
-  int own[MERGE_ENDS], *at = m->ends ? m->ends + MERGE_ENDS * i : own;
+KERNEL Crossing crossing_find(const Merge *m, const Contact *c) {
+  const uint32_t *e[2] = {m->shape[0].edge[c->prim_a], m->shape[1].edge[c->prim_b]};
+  Crossing out;
   for (int k = 0; k < 4; k++) {
-    count_crossing(m, at[k] = find_end(m, e, k), c->mollifier);
-    count_crossing(m, at[4 + k] = find_end(m, e, 4 + k), c->mollifier);
+    int side = k >> 1;
+    out.edge[k] = merge_find(m, side, e[side][k & 1], e[!side][0], e[!side][1]);
+    out.point[k] = merge_find_points(m, e[0][k & 1], e[1][k >> 1]);
+  }
+  return out;
+}
+
+/* The same of the stencil at place i; none if c is NULL. */
+KERNEL Crossing crossing_of(const Merge *m, int i, const Contact *c) {
+  const Crossing none = {{-1, -1, -1, -1}, {-1, -1, -1, -1}};
+  return !c ? none : m->crossing ? m->crossing[i >> m->shift] : crossing_find(m, c);
+}
+
+KERNEL void count_crossing(Merge *m, int f, double mollifier) {
+  lane_add(f < 0 ? NULL : &m->feature[f].faded[0], mollifier, 1);
+  lane_add(f < 0 ? NULL : &m->feature[f].faded[1], mollifier, mollifier);
+}
+
+/* c: NULL = this lane has none. */
+KERNEL void count_crossings(Merge *m, int i, const Contact *c) {
+  if (c && m->crossing && !m->crossed) m->crossing[i >> m->shift] = crossing_find(m, c);
+  Crossing at = crossing_of(m, i, c);
+  for (int k = 0; k < 4; k++) {
+    count_crossing(m, at.edge[k], c ? c->mollifier : 0);
+    count_crossing(m, at.point[k], c ? c->mollifier : 0);
   }
 }
 
 /* The end of an edge at its closest point; -1 if that is inside. */
 KERNEL int crossing_at(const double w[2]) { return w[0] <= SNAP_WEIGHT ? 1 : w[1] <= SNAP_WEIGHT ? 0 : -1; }
 
-/* The feature of an edge-edge stencil whose closest points are an end of an edge; -1 if they are inside both. at: of its
- * ends. */
-KERNEL int crossing_end(const Merge *m, const Contact *c, const uint32_t *const e[2], const int at[MERGE_ENDS]) {
-  int a = crossing_at(c->wa), b = crossing_at(c->wb), f = -1;
-  if (a >= 0 && b >= 0) f = m->self ? merge_find(m, 0, e[0][a], e[1][b], e[1][b]) : at[4 + a + 2 * b];
-  else if (a >= 0 || b >= 0) f = a >= 0 ? at[a] : at[2 + b];
+/* The feature of an edge-edge stencil whose closest points are an end of an edge; -1 if they are inside both. */
+KERNEL int crossing_end(const Merge *m, const Contact *c, const Crossing *at) {
+  int a = crossing_at(c->wa), b = crossing_at(c->wb);
+  uint32_t w = b >= 0 ? m->shape[1].edge[c->prim_b][b] : 0;
+  int f = a >= 0 && b >= 0 ? (m->self ? merge_find(m, 0, m->shape[0].edge[c->prim_a][a], w, w) : at->point[a + 2 * b])
+          : a >= 0         ? at->edge[a]
+          : b >= 0         ? at->edge[2 + b]
+                           : -1;
   return f < 0 ? -1 : m->feature[f].closest;
 }
 
@@ -286,31 +339,31 @@ KERNEL double feature_barrier(const Merge *m, int f) {
   return barrier(m->feature[m->feature[f].closest].gap / m->range);
 }
 
-/* Adds an edge-edge stencil times its mollifier, less its share of the ends, plus that of pairs of ends. */
+KERNEL void add_weight(Merge *m, int f, double x, double y) { lane_add(f < 0 ? NULL : &m->feature[f].weight, x, y); }
+
+/* Adds an edge-edge stencil times its mollifier, less its share of the ends, plus that of pairs of ends. c: NULL = this
+ * lane has none. */
 KERNEL void merge_crossing(Merge *m, int i, Contact *c) {
-  const uint32_t *const e[2] = {m->shape[0].edge[c->prim_a], m->shape[1].edge[c->prim_b]};
-  int own[MERGE_ENDS], *ends = m->ends ? m->ends + MERGE_ENDS * i : own;
-  for (int k = 0; !m->ends && k < MERGE_ENDS; k++) ends[k] = find_end(m, e, k);
-  bool fades = c->mollifier_d1 != 0, shares[2][2];
-  double sum = fades ? barrier(c->gap / m->range) : 0, whole = sum;
-  int at = crossing_end(m, c, e, ends);
+  Crossing at = crossing_of(m, i, c);
+  bool fades = c && c->mollifier_d1 != 0, shares[2][2];
+  double sum = fades ? barrier(c->gap / m->range) : 0, whole = sum, mollifier = c ? c->mollifier : 0;
+  int closest = c ? crossing_end(m, c, &at) : -1;
   Share end[2][2];
-  c->weight = at < 0 ? c->mollifier : 0;
-  if (at >= 0) m->feature[at].weight += c->mollifier;
+  if (c) c->weight = closest < 0 ? mollifier : 0;
+  add_weight(m, closest, mollifier, 1);
   for (int k = 0; k < 4; k++) {
-    int side = k >> 1, f = ends[k];
-    shares[side][k & 1] = f >= 0 && vertex_shares(m, side, e[side][k & 1]);
-    Share s = end[side][k & 1] = share_of(m, f, c->mollifier);
-    if (!shares[side][k & 1]) continue;
-    m->feature[m->feature[f].closest].weight -= c->mollifier * s.part;
-    if (fades) sum -= s.d1 * feature_barrier(m, f);
+    int side = k >> 1, f = at.edge[k];
+    bool counts = shares[side][k & 1] =
+        f >= 0 && vertex_shares(m, side, m->shape[side].edge[side ? c->prim_b : c->prim_a][k & 1]);
+    Share s = end[side][k & 1] = share_of(m, f, mollifier);
+    add_weight(m, counts ? m->feature[f].closest : -1, -mollifier, s.part);
+    if (counts && fades) sum -= s.d1 * feature_barrier(m, f);
   }
   for (int k = 0; k < 4; k++) {
-    int f = ends[4 + k];
-    if (f < 0 || !shares[0][k & 1] || !shares[1][k >> 1]) continue;
-    Share a = end[0][k & 1], b = end[1][k >> 1], both = share_of(m, f, c->mollifier);
-    m->feature[f].weight += c->mollifier * (a.part + b.part - both.part);
-    if (fades) sum += (a.d1 + b.d1 - both.d1) * feature_barrier(m, f);
+    int f = shares[0][k & 1] && shares[1][k >> 1] ? at.point[k] : -1;
+    Share a = end[0][k & 1], b = end[1][k >> 1], both = share_of(m, f, mollifier);
+    add_weight(m, f, mollifier, a.part + b.part - both.part);
+    if (f >= 0 && fades) sum += (a.d1 + b.d1 - both.d1) * feature_barrier(m, f);
   }
   if (fades) c->mollifier_d1 *= whole > 0 ? sum / whole : 0; /* the ends are no nearer than the edges */
 }
@@ -338,49 +391,61 @@ KERNEL void feature_put(const Merge *m, const Feature *f, Contact *c) {
   if (f->weight < 0) c->along = feature_along(m, f);
 }
 
-/* Sets the weights of all stencils. Returns the number of features that are contacts without a stencil. */
-KERNEL int merge_weigh(Merge *m) {
-  int extra = 0;
-  for (int i = 0; i < m->count; i++) {
-    Contact *c = merge_stencil(m, i);
-    c->extra = 0;
-    if (c->kind == STENCIL_VERTEX_PLANE) c->weight = vertex_flat(&m->shape[0], (uint32_t)c->prim_a) ? 0 : 1;
-    else if (c->kind != STENCIL_EDGE_EDGE) merge_corner(m, i);
-    else c->weight = 0;
-  }
-  merge_shared(m);
-  for (int i = 0; i < m->count; i++) {
-    const Contact *c = merge_stencil(m, i);
-    if (c->kind == STENCIL_EDGE_EDGE && !edges_flat(m, c)) count_crossings(m, i, c);
-  }
-  for (int i = 0; i < m->count; i++) {
-    Contact *c = merge_stencil(m, i);
-    if (c->kind != STENCIL_EDGE_EDGE) continue;
-    if (edges_flat(m, c)) c->mollifier_d1 = 0;
-    else merge_crossing(m, i, c);
-  }
-  for (int i = 0; i < m->feature_count; i++) {
-    const Feature *f = &m->feature[i];
-    if (!feature_counts(m, i)) continue;
-    if (f->stencil >= 0) feature_put(m, f, merge_stencil(m, f->stencil));
-    else extra++;
-  }
-  return extra;
+/* The first part: the stencil at place i by itself. */
+KERNEL void merge_open(Merge *m, int i) {
+  Contact *c = &m->contact[i];
+  c->extra = 0;
+  if (c->kind == STENCIL_VERTEX_PLANE) c->weight = vertex_flat(&m->shape[0], (uint32_t)c->prim_a) ? 0 : 1;
+  else if (c->kind != STENCIL_EDGE_EDGE) merge_corner(m, i);
+  else c->weight = 0;
 }
 
-KERNEL bool merge_extra(const Merge *m, int i) { return feature_counts(m, i) && m->feature[i].stencil < 0; }
+/* Do the stencil's edges count? */
+KERNEL bool merge_crosses(const Merge *m, const Contact *c) {
+  return c->kind == STENCIL_EDGE_EDGE && !edges_flat(m, c);
+}
+
+/* The stencil at place i >= 0 if its edges count; else NULL. */
+KERNEL Contact *crossing_at_place(const Merge *m, int i) {
+  return i >= 0 && merge_crosses(m, &m->contact[i]) ? &m->contact[i] : NULL;
+}
+
+/* The second part: sets the weights of all stencils. */
+KERNEL void merge_close(Merge *m, int lane) {
+  int features = *m->feature_count;
+  for (int i = lane; i < features; i += LANES) merge_shared(m, &m->feature[i]);
+  lane_sync();
+  for (int i = lane; i < features; i += LANES) m->feature[i].weight = m->feature[i].whole;
+  lane_sync();
+  for (int k = lane; k < m->count + lane; k += LANES) {
+    int i = k < m->count ? merge_stencil(m, k) : -1;
+    count_crossings(m, i, crossing_at_place(m, i));
+  }
+  for (int k = lane; k < m->count + lane; k += LANES) {
+    int i = k < m->count ? merge_stencil(m, k) : -1;
+    Contact *c = crossing_at_place(m, i);
+    if (i >= 0 && !c && m->contact[i].kind == STENCIL_EDGE_EDGE) m->contact[i].mollifier_d1 = 0;
+    merge_crossing(m, i, c);
+  }
+  for (int i = lane; i < features; i += LANES)
+    if (feature_counts(m, i) && m->feature[i].stencil != MERGE_NONE)
+      feature_put(m, &m->feature[i], &m->contact[m->feature[i].stencil]);
+  lane_sync();
+}
+
+KERNEL bool merge_extra(const Merge *m, int i) { return feature_counts(m, i) && m->feature[i].stencil == MERGE_NONE; }
 
 /* The contact of a feature without a stencil. It is that of a triangle, at a point that is not the closest. */
 KERNEL Contact merge_extra_contact(const Merge *m, int i) {
   const Feature *f = &m->feature[i];
-  Contact c = *merge_stencil(m, f->source);
+  Contact c = m->contact[f->source / 8];
   Corner k = corner_of(m, &c);
   double w[3] = {0, 0, 0}, t = 0;
-  int n = (f->part + 1) % 3;
-  Vec3 diff = sub(k.x, k.y[f->part]);
-  if (!feature_point(f)) closest_point_edge(k.x, k.y[f->part], k.y[n], &t, &diff);
+  int part = f->source % 8 % 3, n = (part + 1) % 3;
+  Vec3 diff = sub(k.x, k.y[part]);
+  if (!feature_point(f)) closest_point_edge(k.x, k.y[part], k.y[n], &t, &diff);
   w[n] = t;
-  w[f->part] = 1 - t;
+  w[part] = 1 - t;
   *(k.side ? &c.ya : &c.yb) = triangle_point(m->shape[!k.side].x, k.t, w);
   for (int j = 0; j < 3; j++) (k.side ? c.wa : c.wb)[j] = w[j];
   c.normal = scale((k.side ? -1 : 1) / norm(diff), diff);

@@ -145,14 +145,19 @@ bool device_grow(DeviceArray *array, size_t used, size_t bytes) {
 bool cuda_grow_candidates(Cuda *c, int count) {
   if (count <= c->candidate_capacity) return true;
   int larger = count + count / 2 + 4096;
-  DeviceArray *array[] = {&c->candidate, &c->contact, &c->spot, &c->index, &c->feature, &c->slots};
-  const size_t size[] = {
-      sizeof(Candidate),        2 * sizeof(Contact), sizeof(int), 2 * sizeof(int), MERGE_FEATURES * sizeof(Feature),
-      MERGE_SLOTS * sizeof(int)};
+  DeviceArray *array[] = {&c->candidate, &c->contact, &c->spot, &c->index, &c->feature, &c->crossing, &c->slots};
+  const size_t slots = MERGE_SLOTS * sizeof(int), used = (size_t)c->candidate_count;
+  const size_t size[] = {sizeof(Candidate),
+                         2 * sizeof(Contact),
+                         sizeof(int),
+                         2 * sizeof(int),
+                         MERGE_FEATURES * sizeof(Feature),
+                         sizeof(Crossing),
+                         slots};
   for (int k = 0; k < ARRAY_COUNT(array); k++)
-    if (!device_grow(array[k], (size_t)c->candidate_count * size[k], (size_t)larger * size[k])) return false;
+    if (!device_grow(array[k], used * size[k], (size_t)larger * size[k])) return false;
   c->candidate_capacity = larger;
-  return true;
+  return device_clear((char *)c->slots.at + used * slots, ((size_t)larger - used) * slots);
 }
 
 /* Queues the pair's list of candidates for sending if the GPU has another one. Lower bounds of single candidates are
@@ -409,14 +414,15 @@ static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose, int *count) {
                        c->index.at,
                        c->feature.at,
                        c->slots.at,
+                       c->crossing.at,
                        c->part.at,
                        c->points.there.at,
                        c->friction.there.at,
                        c->result.there.at,
                        cpu->scene.range,
                        cpu->scene.friction_eps};
-  if (!eval_launch(tasks.chunks, &arrays) || !eval_sum_launch(tasks.count, &arrays) || !twin_receive(&c->result) ||
-      !device_wait())
+  if (!eval_launch(tasks.chunks, &arrays) || !eval_cross_launch(tasks.chunks, &arrays) ||
+      !eval_sum_launch(tasks.count, &arrays) || !twin_receive(&c->result) || !device_wait())
     return cuda_lost(c);
   cpu->failed = -1;
   parallel_for(cpu->threads, tasks.count, 64, take_task, cpu);
@@ -710,7 +716,7 @@ static void cuda_free(void *self) {
   if (!c) return;
   DeviceArray *array[] = {&c->packed,  &c->vertex, &c->edge,  &c->triangle, &c->shape,   &c->candidate, &c->contact,
                           &c->spot,    &c->index,  &c->sweep, &c->part,     &c->moments, &c->value,     &c->change,
-                          &c->feature, &c->slots,  &c->flat,  &c->sharp,    &c->fresh,   &c->next};
+                          &c->feature, &c->slots,  &c->flat,  &c->sharp,    &c->fresh,   &c->next,      &c->crossing};
   for (int k = 0; k < ARRAY_COUNT(array); k++) device_free(array[k]);
   Twin *twin[] = {&c->fresh_candidate, &c->friction, &c->points, &c->task, &c->result, &c->contact_copy};
   for (int k = 0; k < ARRAY_COUNT(twin); k++) twin_free(twin[k]);

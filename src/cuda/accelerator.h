@@ -67,7 +67,7 @@ typedef struct Cuda {
   int64_t step;   /* steps begun */
   DeviceArray vertex, edge, triangle, shape, flat, sharp;
   /* By candidate. */
-  DeviceArray candidate, packed, contact, spot, index, feature, slots;
+  DeviceArray candidate, packed, contact, spot, index, feature, slots, crossing;
   int candidate_count, candidate_capacity;
   Twin fresh_candidate; /* lists on their way */
   Twin friction;        /* friction points of all pairs */

@@ -32,6 +32,7 @@ typedef struct EvalTask {
   int first, count; /* candidates */
   int chunk;        /* the first of their chunks */
   int points;       /* slot of its friction points, -1 if it has none */
+  int features;     /* of its contacts so far; sent as 0 */
   double separation, stiffness, rounding, rel, reach;
   Affine t;
 } EvalTask;
@@ -44,7 +45,7 @@ typedef struct EvalPart {
 } EvalPart;
 
 typedef struct EvalArrays {
-  const EvalTask *task;
+  EvalTask *task;
   const TaskChunk *chunk;
   const SideShape *shape; /* by mesh */
   const Affine *pose;     /* by body */
@@ -53,7 +54,8 @@ typedef struct EvalArrays {
   int *spot;                /* of a chunk's contacts, from its first candidate on: contacts */
   int *index;               /* the same of a task's contacts, two by candidate */
   Feature *feature;         /* MERGE_FEATURES by candidate */
-  int *table;               /* MERGE_SLOTS by candidate */
+  int *table;               /* MERGE_SLOTS by candidate; all 0 between two evaluations */
+  Crossing *crossing;       /* by candidate */
   EvalPart *part;           /* by chunk */
   const PointRange *points; /* by slot */
   FrictionPoint *friction;
@@ -89,7 +91,33 @@ KERNEL int eval_candidate(const EvalArrays *s, const EvalTask *k, int i, double 
   return low <= k->reach ? contact_make(s, k, c, &s->contact[2 * i]) : CANDIDATE_FAR;
 }
 
-/* Evaluates the candidates of a chunk and lists its contacts. */
+/* Weights of a task's contacts. They are numbered from the task's first on. */
+KERNEL Merge merge_of_task(const EvalArrays *s, int task) {
+  EvalTask *k = &s->task[task];
+  Merge m;
+  m.shape[0] = s->shape[k->mesh_a];
+  m.shape[1] = s->shape[k->mesh_b];
+  m.q[0] = &s->pose[k->a];
+  m.q[1] = &s->pose[k->b];
+  m.separation = k->separation;
+  m.range = s->range;
+  m.self = false;
+  m.any_order = true;
+  m.contact = s->contact + 2 * (size_t)k->first;
+  m.index = s->index + 2 * (size_t)k->first;
+  m.first = 2 * k->first;
+  m.count = 0;
+  m.feature = s->feature + (size_t)MERGE_FEATURES * (size_t)k->first;
+  m.feature_count = &k->features;
+  m.table = s->table + (size_t)MERGE_SLOTS * (size_t)k->first;
+  m.slots = (uint32_t)(MERGE_SLOTS * k->count);
+  m.crossing = s->crossing + k->first;
+  m.shift = 1; /* two places by candidate */
+  m.crossed = true;
+  return m;
+}
+
+/* Evaluates the candidates of a chunk, lists its contacts and finds their features. */
 KERNEL void eval_chunk(const EvalArrays *s, int chunk, int lane, double *scratch) {
   TaskChunk own = s->chunk[chunk];
   const EvalTask *k = &s->task[own.task];
@@ -114,6 +142,9 @@ KERNEL void eval_chunk(const EvalArrays *s, int chunk, int lane, double *scratch
   near = lane_least(near, &nowhere);
   min_gap = lane_least(min_gap, &nearest);
   double count = lane_sum(distances), failures = lane_sum(failed), closures = lane_sum(closed);
+  Merge m = merge_of_task(s, own.task);
+  lane_sync();
+  for (int i = lane; i < contacts; i += LANES) merge_open(&m, s->spot[k->first + own.first + i] - m.first);
   if (lane != 0) return;
   EvalPart part = {near, min_gap, nearest, contacts, (int)count, failures > 0, closures > 0};
   s->part[chunk] = part;
@@ -124,55 +155,82 @@ KERNEL double friction_item(const EvalArrays *s, const EvalTask *k, FrictionPoin
   return f->load * friction_f0(norm(f->trial), s->eps);
 }
 
-/* What merging makes of a task's stencils. */
-typedef struct Merged {
-  int contacts, acting;
-  bool failed;
-} Merged;
+/* The features of the chunk's edge-edge contacts, when all features of the task are found. */
+KERNEL void cross_chunk(const EvalArrays *s, int chunk, int lane, double *scratch) {
+  TaskChunk own = s->chunk[chunk];
+  Merge m = merge_of_task(s, own.task);
+  const int *spot = s->spot + m.first / 2 + own.first;
+  (void)scratch;
+  for (int i = lane; i < s->part[chunk].contacts; i += LANES) {
+    int at = spot[i];
+    if (merge_crosses(&m, &s->contact[at])) s->crossing[at / 2] = crossing_find(&m, &s->contact[at]);
+  }
+}
 
 /* Moves contacts that do not act to the end of the index; both parts keep their order. */
-KERNEL int acting_first(const Contact *contact, int *index, int count, int *rest) {
+KERNEL int acting_first(const Contact *contact, int *index, int count, int *rest, int lane) {
   int acting = 0, idle = 0;
-  for (int i = 0; i < count; i++) {
-    int at = index[i];
-    if (contact_acts(&contact[at])) index[acting++] = at;
-    else rest[idle++] = at;
+  for (int base = 0; base < count; base += LANES) {
+    bool own = base + lane < count;
+    int at = own ? index[base + lane] : 0, acts, rests;
+    bool active = own && contact_acts(&contact[at]);
+    int before = lane_rank(active, lane, &acts), idle_before = lane_rank(own && !active, lane, &rests);
+    if (active) index[acting + before] = at;
+    else if (own) rest[idle + idle_before] = at;
+    acting += acts;
+    idle += rests;
+    lane_sync();
   }
-  for (int i = 0; i < idle; i++) index[acting + i] = rest[i];
+  for (int i = lane; i < idle; i += LANES) index[acting + i] = rest[i];
+  lane_sync();
   return acting;
 }
 
-/* Weighs the contacts of a task. The table is empty. Extra contacts have the second places of the candidates; idle ones
- * are listed in `spot`, which has room for the stencils among them: an extra contact acts. */
-KERNEL Merged eval_merge(const EvalArrays *s, const EvalTask *k, int contacts) {
-  int *index = s->index + 2 * k->first, extras = 0;
-  Merge m;
-  m.shape[0] = s->shape[k->mesh_a];
-  m.shape[1] = s->shape[k->mesh_b];
-  m.q[0] = &s->pose[k->a];
-  m.q[1] = &s->pose[k->b];
-  m.separation = k->separation;
-  m.range = s->range;
-  m.self = false;
-  m.contact = s->contact;
-  m.index = index;
-  m.count = contacts;
-  m.feature = s->feature + (size_t)MERGE_FEATURES * (size_t)k->first;
-  m.feature_count = 0;
-  m.table = s->table + (size_t)MERGE_SLOTS * (size_t)k->first;
-  m.slots = (uint32_t)(MERGE_SLOTS * contacts);
-  m.ends = NULL;
-  Merged out = {contacts, 0, merge_weigh(&m) > k->count};
-  for (int i = 0; i < m.feature_count && !out.failed; i++) {
-    if (!merge_extra(&m, i)) continue;
-    int at = 2 * (k->first + extras++) + 1;
-    Contact *c = &s->contact[at];
-    *c = merge_extra_contact(&m, i);
-    barrier_jet(c->gap / s->range, &c->barrier, &c->slope, &c->curvature);
-    index[out.contacts++] = at;
+/* Lists the features without a stencil, in any order. Returns their number, which may be larger than the room. */
+KERNEL int list_extras(const Merge *m, int *list, int room, int lane) {
+  int features = *m->feature_count, extras = 0;
+  for (int base = 0; base < features; base += LANES) {
+    bool extra = base + lane < features && merge_extra(m, base + lane);
+    int added, at = extras + lane_rank(extra, lane, &added);
+    if (extra && at < room) list[at] = base + lane;
+    extras += added;
   }
-  out.acting = acting_first(s->contact, index, out.contacts, s->spot + k->first);
-  return out;
+  lane_sync();
+  return extras;
+}
+
+/* Makes the contacts of the listed features, in the order of their sources. They have the second places of the
+ * candidates. */
+KERNEL void add_extras(const EvalArrays *s, const Merge *m, const int *list, int extras, int lane) {
+  for (int i = lane; i < extras; i += LANES) {
+    int rank = 0, at = 0;
+    for (int k = 0; k < extras; k++) rank += m->feature[list[k]].source < m->feature[list[i]].source;
+    at = m->first + 2 * rank + 1;
+    Contact *c = &s->contact[at];
+    *c = merge_extra_contact(m, list[i]);
+    barrier_jet(c->gap / s->range, &c->barrier, &c->slope, &c->curvature);
+    s->index[m->first + m->count + rank] = at;
+  }
+  lane_sync();
+}
+
+/* Weighs the contacts of a task. `spot` lists features, then idle contacts: it has room for the stencils among them,
+ * and an extra contact acts. Returns the number of contacts that act; -1 if extra contacts have no room. */
+KERNEL int eval_merge(const EvalArrays *s, Merge *m, int room, int lane, int *contacts) {
+  int *spot = s->spot + m->first / 2;
+  m->count = *contacts;
+  merge_close(m, lane);
+  int extras = list_extras(m, spot, room, lane);
+  if (extras > room) return -1;
+  add_extras(s, m, spot, extras, lane);
+  *contacts += extras;
+  return acting_first(s->contact, s->index + m->first, *contacts, spot, lane);
+}
+
+/* Empties the table. */
+KERNEL void merge_clear(const Merge *m, int lane) {
+  for (int i = lane; i < *m->feature_count; i += LANES)
+    if (m->feature[i].closest >= 0) m->table[m->feature[i].slot] = 0;
 }
 
 /* Lists the contacts of a task and sums its energies. Sums run over the contacts alone, so they do not depend on what
@@ -202,15 +260,12 @@ KERNEL void eval_sum(const EvalArrays *s, int task, int lane, double *scratch) {
     }
   }
   closed = lane_sum(closed) > 0;
-  int *table = s->table + (size_t)MERGE_SLOTS * (size_t)k->first;
-  for (int i = lane; i < MERGE_SLOTS * contacts; i += LANES) table[i] = -1;
+  Merge m = merge_of_task(s, task);
+  int acting = 0;
   lane_sync();
-  Merged merged = {lane == 0 ? contacts : 0, 0, false};
-  if (lane == 0 && contacts > 0 && !closed) merged = eval_merge(s, k, contacts);
-  contacts = (int)lane_sum(merged.contacts);
-  int acting = (int)lane_sum(merged.acting);
-  failed = failed || merged.failed;
-  lane_sync();
+  if (contacts > 0 && !closed) acting = eval_merge(s, &m, k->count, lane, &contacts);
+  merge_clear(&m, lane);
+  failed = failed || acting < 0;
   for (int i = lane; i < acting; i += LANES) {
     const Contact *c = &s->contact[s->index[2 * k->first + i]];
     barrier += k->stiffness * c->weight * c->barrier;
@@ -613,6 +668,7 @@ KERNEL void gradient_item(const GradientArrays *s, int item) {
 extern "C" {
 #endif
 bool eval_launch(int chunks, const EvalArrays *arrays);
+bool eval_cross_launch(int chunks, const EvalArrays *arrays);
 bool eval_sum_launch(int tasks, const EvalArrays *arrays);
 bool sweep_open_launch(int tasks, const SweepArrays *arrays);
 bool sweep_launch(int chunks, const SweepArrays *arrays);
@@ -630,6 +686,7 @@ bool gradient_launch(int numbers, const GradientArrays *arrays);
 /* Defines them: in contact.cu for the GPU, in a test for this machine's cores. */
 #define CONTACT_LAUNCHES                                                                                               \
   LAUNCH_LANES(eval, EvalArrays, eval_chunk)                                                                           \
+  LAUNCH_LANES(eval_cross, EvalArrays, cross_chunk)                                                                    \
   LAUNCH_LANES(eval_sum, EvalArrays, eval_sum)                                                                         \
   LAUNCH(sweep_open, SweepArrays, sweep_open)                                                                          \
   LAUNCH_CHUNKS(sweep, SweepArrays, sweep_item)                                                                        \

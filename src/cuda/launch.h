@@ -6,12 +6,11 @@
  *     ITEM(argument, task, i)           for the items i of every chunk, one thread each, CHUNK_ITEMS at most.
  * LAUNCH_LANES calls
  *     ITEM(argument, i, lane, scratch)  for i < count and lane < LANES: a warp each, which works on one item together.
- * Functions with lanes use lane_sum, lane_least, lane_rank, lane_before and lane_sync, which all lanes call together.
- * On this machine's cores there is one lane. */
+ * Functions with lanes use those of math/lane.h. On this machine's cores there is one lane. */
 #ifndef ABD_CUDA_LAUNCH_H
 #define ABD_CUDA_LAUNCH_H
 
-#include "math/vec.h"
+#include "math/lane.h"
 
 enum { CHUNK_ITEMS = 64, LANE_SCRATCH = 32 * 21 };
 
@@ -19,70 +18,6 @@ enum { CHUNK_ITEMS = 64, LANE_SCRATCH = 32 * 21 };
 typedef struct TaskChunk {
   int task, first, count;
 } TaskChunk;
-
-#ifdef __CUDA_ARCH__
-enum { LANES = 32 };
-#else
-enum { LANES = 1 };
-#endif
-
-KERNEL void lane_sync(void) {
-#ifdef __CUDA_ARCH__
-  __syncwarp();
-#endif
-}
-
-KERNEL double lane_sum(double x) {
-#ifdef __CUDA_ARCH__
-  for (int step = LANES / 2; step; step /= 2) x += __shfl_xor_sync(0xffffffffu, x, step);
-#endif
-  return x;
-}
-
-/* The least x of all lanes and its index; of equal ones the least index. */
-KERNEL double lane_least(double x, int *index) {
-#ifdef __CUDA_ARCH__
-  for (int step = LANES / 2; step; step /= 2) {
-    double other = __shfl_xor_sync(0xffffffffu, x, step);
-    int its = __shfl_xor_sync(0xffffffffu, *index, step);
-    if (other < x || (other == x && its < *index)) {
-      x = other;
-      *index = its;
-    }
-  }
-#else
-  (void)index;
-#endif
-  return x;
-}
-
-/* How many lanes before this one have set their flag; *total: how many of all. */
-KERNEL int lane_rank(bool flag, int lane, int *total) {
-#ifdef __CUDA_ARCH__
-  unsigned all = __ballot_sync(0xffffffffu, flag);
-  *total = __popc(all);
-  return __popc(all & ((1u << lane) - 1u));
-#else
-  *total = flag;
-  return (void)lane, 0;
-#endif
-}
-
-/* The sum over the lanes before this one; *total: over all. */
-KERNEL int lane_before(int own, int lane, int *total) {
-  int sum = own;
-#ifdef __CUDA_ARCH__
-  for (int step = 1; step < LANES; step *= 2) {
-    int other = __shfl_up_sync(0xffffffffu, sum, step);
-    if (lane >= step) sum += other;
-  }
-  *total = __shfl_sync(0xffffffffu, sum, LANES - 1);
-#else
-  *total = sum;
-  (void)lane;
-#endif
-  return sum - own;
-}
 
 #ifdef __CUDACC__
 enum { LAUNCH_THREADS = 128, LANE_BLOCK = 4 };
@@ -115,22 +50,25 @@ enum { LAUNCH_THREADS = 128, LANE_BLOCK = 4 };
     return cudaGetLastError() == cudaSuccess;                                                                          \
   }
 #else
+extern bool launch_backwards; /* tests set it: no loop depends on the order of its items */
+static inline int launch_item(int i, int count) { return launch_backwards ? count - 1 - i : i; }
 #define LAUNCH(NAME, ARGUMENT, ITEM)                                                                                   \
   bool NAME##_launch(int count, const ARGUMENT *argument) {                                                            \
-    for (int i = 0; i < count; i++) ITEM(argument, i);                                                                 \
+    for (int i = 0; i < count; i++) ITEM(argument, launch_item(i, count));                                             \
     return true;                                                                                                       \
   }
 #define LAUNCH_CHUNKS(NAME, ARGUMENT, ITEM)                                                                            \
   bool NAME##_launch(int chunks, const ARGUMENT *argument) {                                                           \
-    for (int c = 0; c < chunks; c++)                                                                                   \
-      for (int i = 0; i < argument->chunk[c].count; i++)                                                               \
-        ITEM(argument, argument->chunk[c].task, argument->chunk[c].first + i);                                         \
+    for (int c = 0; c < chunks; c++) {                                                                                 \
+      TaskChunk own = argument->chunk[launch_item(c, chunks)];                                                         \
+      for (int i = 0; i < own.count; i++) ITEM(argument, own.task, own.first + launch_item(i, own.count));             \
+    }                                                                                                                  \
     return true;                                                                                                       \
   }
 #define LAUNCH_LANES(NAME, ARGUMENT, ITEM)                                                                             \
   bool NAME##_launch(int count, const ARGUMENT *argument) {                                                            \
     double scratch[LANE_SCRATCH];                                                                                      \
-    for (int i = 0; i < count; i++) ITEM(argument, i, 0, scratch);                                                     \
+    for (int i = 0; i < count; i++) ITEM(argument, launch_item(i, count), 0, scratch);                                 \
     return true;                                                                                                       \
   }
 #endif

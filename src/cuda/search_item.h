@@ -82,22 +82,6 @@ typedef struct SearchArrays {
   int level;
 } SearchArrays;
 
-KERNEL int count_up(int *at) {
-#ifdef __CUDA_ARCH__
-  return atomicAdd(at, 1);
-#else
-  return (*at)++;
-#endif
-}
-
-KERNEL int count_up_by(int *at, int number) {
-#ifdef __CUDA_ARCH__
-  return atomicAdd(at, number);
-#else
-  return (*at += number) - number;
-#endif
-}
-
 KERNEL void search_root(const SearchArrays *s, int task) {
   SearchItem item = {0, task, 0, 0, 64};
   int at = count_up(&s->count[0]);

@@ -14,6 +14,7 @@ CONTACT_LAUNCHES
 LOAD_LAUNCHES
 
 bool serial_out_of_memory; /* every copy to the GPU fails */
+bool launch_backwards;     /* of cuda/launch.h */
 
 bool device_find(char name[64], char reason[160]) {
   strcpy(name, "serial");

@@ -180,11 +180,12 @@ void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const 
 struct BoundPlan pair_bound_plan(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   PairSweep p = sweep_of(pair, scene, q, d);
   bool contacts = contacts_suffice(&p);
+  bool safe = !contacts && sweep_stays(&p.s, p.s.sigma * cache_near(p.cache, p.s.moved, p.s.rel), 1);
   p.s.moved = INFINITY;
-  if (!contacts) sweep_end(&p.s);
+  if (!contacts && !safe) sweep_end(&p.s);
   pair->bound = 1;
   pair->needs_cover = false;
-  return (BoundPlan){contacts, p.s};
+  return (BoundPlan){contacts, safe, p.s};
 }
 
 void pair_bound_take(Pair *pair, const ContactScene *scene, const BoundPlan *plan, double bound) {
@@ -325,7 +326,7 @@ CoverWay pair_cover_plan(Pair *pair, const ContactScene *scene, const Affine q[2
     p.s.rel = 0;
   }
   p.s.moved = INFINITY;
-  *plan = (BoundPlan){false, p.s};
+  *plan = (BoundPlan){false, false, p.s};
   return radius > 0 ? COVER_LIST : radius < 0 ? COVER_WINDOWS : COVER_DONE;
 }
 

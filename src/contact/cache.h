@@ -82,6 +82,13 @@ bool pair_contacts_valid(const Pair *pair, const ContactScene *scene);
 void cache_set_full(PairCache *cache, const Pair *pair, const ContactScene *scene, double rel, double near);
 /* An upper bound of the motion since the last full evaluation, in b's rest frame; INFINITY if there is none. */
 double cache_motion(const PairCache *cache, const Pair *pair, const ContactScene *scene);
+/* A lower bound of all distances in b's rest metric, from the last full evaluation; -INFINITY if there is none. moved:
+ * an upper bound of the motion since then; rel: the motion since the list was made, which bounds it too. Bodies that
+ * move together have long paths, but rel is small. */
+static inline double cache_near(const PairCache *cache, double moved, double rel) {
+  if (!cache->listed || cache->full.serial[0] == 0) return -INFINITY;
+  return cache->full.near - least(moved, (cache->full.rel + rel) * (1 + 1e-9));
+}
 /* Lists the candidates within `radius` (b's rest metric) at poses qa, qb. */
 void pair_query_begin(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb, double radius);
 /* ... in two parts, if another machine searches: between them the pair has no list. */

@@ -96,11 +96,15 @@ static bool eval_near(Narrow *n, double reach, double motion) {
   return true;
 }
 
-/* Makes a new list of candidates if the cached one does not cover the reach at relative pose t. Returns the motion
- * since the list was made. search: another machine makes it; whether it has to. */
-static double cover_reach(Narrow *n, const Affine *t, double reach, bool *search) {
+/* The motion since the list was made, at relative pose t. */
+static double list_motion(const Narrow *n, const Affine *t) {
+  return n->cache->listed ? pair_displacement(n->a.mesh, &n->cache->ref, t) : 0;
+}
+
+/* Makes a new list of candidates if the cached one does not cover the reach at the given motion since it was made.
+ * Returns the motion since the list was made. search: another machine makes it; whether it has to. */
+static double cover_reach(Narrow *n, double rel, double reach, bool *search) {
   const PairCache *cache = n->cache;
-  double rel = cache->listed ? pair_displacement(n->a.mesh, &cache->ref, t) : 0;
   bool covers = cache->listed && cache->radius - rel > reach, elsewhere = search && !n->b.mesh->half_space;
   if (search) *search = !covers && elsewhere;
   if (covers) return rel;
@@ -113,7 +117,7 @@ static double cover_reach(Narrow *n, const Affine *t, double reach, bool *search
 static void eval_full(Narrow *n, double reach, bool at_pose) {
   PairCache *cache = n->cache;
   Affine t = affine_relative(n->qa, n->qb);
-  double rel = cover_reach(n, &t, reach, NULL);
+  double rel = cover_reach(n, list_motion(n, &t), reach, NULL);
   double nearest = cache->radius - rel;
   Candidate *candidate = cache_candidates(cache, n->scene);
   for (int i = 0; i < cache->candidate.count; i++) {
@@ -211,7 +215,10 @@ EvalPlan pair_plan(Pair *pair, const ContactScene *scene, const Affine *qa, cons
   plan.wanted = may_touch(&n, plan.at_pose, &plan.reach, &motion);
   if (!plan.wanted) return plan;
   plan.t = affine_relative(qa, qb);
-  plan.rel = cover_reach(&n, &plan.t, plan.reach, &plan.search);
+  plan.rel = list_motion(&n, &plan.t);
+  plan.wanted = !(cache_near(n.cache, INFINITY, plan.rel) > plan.reach);
+  if (!plan.wanted) return plan;
+  plan.rel = cover_reach(&n, plan.rel, plan.reach, &plan.search);
   plan.covered = n.cache->radius - plan.rel;
   if (pair->failed) n.cache->valid[0] = 0;
   return plan;

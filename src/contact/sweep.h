@@ -25,6 +25,7 @@ typedef struct Sweep {
 /* What another machine has to test for the step bound of two stiff bodies: the contacts, or all candidates. */
 typedef struct BoundPlan {
   bool contacts;
+  bool safe; /* nothing: the whole step is safe */
   Sweep s;
 } BoundPlan;
 

@@ -266,14 +266,17 @@ static void plan_pair(Cpu *cpu, int k, Pair *p, const Affine *q) {
   Cuda *c = cuda_of(cpu);
   Record *r = &c->record[p->slot];
   EvalPlan *plan = &c->plan[k];
+  static const EvalResult nothing = {.min_gap = INFINITY, .near = INFINITY, .nearest = -1}; /* of an empty list */
   *plan = pair_plan(p, &cpu->scene, &q[p->a], &q[p->b]);
   record_claim(r, p);
   r->contacts = r->acting = 0;
   r->step = c->step;
   r->newer = true;
   p->energy_trial = 0;
-  if (plan->wanted) c->items[k] = plan->search ? ITEMS_SEARCH : listed_items(c, cpu, p);
-  else c->items[k] = cuda_points(c, p) < 0 ? ITEMS_NONE : 0;
+  c->items[k] = !plan->wanted ? 0 : plan->search ? ITEMS_SEARCH : listed_items(c, cpu, p);
+  if (c->items[k] != 0 || cuda_points(c, p) >= 0) return;
+  c->items[k] = ITEMS_NONE;
+  if (plan->wanted) pair_take(p, &cpu->scene, plan, &nothing);
 }
 
 static void plan_task(Cpu *cpu, int k, Pair *p) { plan_pair(cpu, k, p, cpu->work.trial.body); }
@@ -449,7 +452,9 @@ static Outcome eval_new_pairs(Cuda *c, Cpu *cpu) {
   for (int k = 0; k < cpu->pairs.count; k++) {
     Pair *p = pairs_at(&cpu->pairs, k);
     const Record *r = &c->record[p->slot];
-    if (r->a != p->a || r->b != p->b || r->step != c->step) plan_pair(cpu, k, p, cpu->work.q.body);
+    if (r->a == p->a && r->b == p->b && r->step == c->step) continue;
+    plan_pair(cpu, k, p, cpu->work.q.body);
+    if (c->items[k] == ITEMS_NONE) p->energy = p->energy_trial;
   }
   c->pair_count = cpu->pairs.count;
   if (!pairs_settle(&cpu->pairs)) return stage_from(false);
@@ -464,12 +469,20 @@ static Outcome eval_new_pairs(Cuda *c, Cpu *cpu) {
 
 /* ---- step bounds ---- */
 
+static void put_bound(Cpu *cpu, int k, Pair *p, double bound) {
+  pair_bound_take(p, &cpu->scene, &cuda_of(cpu)->bound_plan[k], bound);
+  bound_note(cpu, k, p);
+}
+
 static void sweep_plan_task(Cpu *cpu, int k, Pair *p) {
   Cuda *c = cuda_of(cpu);
   const Affine *q = cpu->work.q.body, *d = cpu->work.direction.body;
   if (pair_clear(p, &cpu->scene)) return;
   c->bound_plan[k] = pair_bound_plan(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]});
-  c->items[k] = c->bound_plan[k].contacts ? c->record[p->slot].contacts : listed_items(c, cpu, p);
+  if (c->bound_plan[k].safe) return;
+  int items = c->bound_plan[k].contacts ? c->record[p->slot].contacts : listed_items(c, cpu, p);
+  if (items != 0) c->items[k] = items;
+  else put_bound(cpu, k, p, 1);
 }
 
 SweepTask sweep_task(const Cuda *c, const Pair *p, const BoundPlan *plan) {
@@ -504,9 +517,8 @@ static void take_bound(void *context, int t) {
   Cuda *c = cuda_of(cpu);
   int k = c->task_pair[t];
   Pair *p = pairs_at(&cpu->pairs, k);
-  pair_bound_take(p, &cpu->scene, &c->bound_plan[k], ((const double *)c->result.here.at)[t]);
   p->counts.ccd_calls += c->items[k];
-  bound_note(cpu, k, p);
+  put_bound(cpu, k, p, ((const double *)c->result.here.at)[t]);
 }
 
 static Outcome run_sweep(Cuda *c, Cpu *cpu, Tasks *tasks, ParallelBody *take) {

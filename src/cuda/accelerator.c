@@ -3,6 +3,7 @@
 #include "cuda/accelerator.h"
 
 #include <float.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "contact/cache.h"
@@ -115,6 +116,7 @@ static bool reserve_records(Cuda *c, const Cpu *cpu) {
       !mem_reserve((void **)&c->items, &c->items_capacity, pairs, sizeof(int)) ||
       !mem_reserve((void **)&c->task_pair, &c->task_pair_capacity, pairs, sizeof(int)) ||
       !mem_reserve((void **)&c->searched, &c->searched_capacity, pairs, sizeof(int)) ||
+      !mem_reserve((void **)&c->uncovered, &c->uncovered_capacity, pairs, sizeof(int)) ||
       !mem_reserve((void **)&c->before, &c->before_capacity, pairs, sizeof(double)) ||
       !mem_reserve((void **)&c->strength, &c->strength_capacity, pairs, sizeof(float)) ||
       !mem_reserve((void **)&c->task_chunk, &c->task_chunk_capacity, pairs + 1, sizeof(int)))
@@ -380,17 +382,13 @@ static void take_task(void *context, int t) {
   if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
 }
 
-static int list_pairs(Cuda *c, const Cpu *cpu, int what) {
-  int count = 0;
-  for (int k = 0; k < cpu->pairs.count; k++)
-    if (c->items[k] == what) c->searched[count++] = k;
-  return count;
-}
-
 /* Makes the lists that the plans ask for. */
 static bool search_planned(Cuda *c, Cpu *cpu) {
+  int count = 0;
   bool deep;
-  return cuda_search(c, cpu, list_pairs(c, cpu, ITEMS_SEARCH), c->searched, false, &deep);
+  for (int k = 0; k < cpu->pairs.count; k++)
+    if (c->items[k] == ITEMS_SEARCH) c->searched[count++] = k;
+  return cuda_search(c, cpu, count, c->searched, false, &deep);
 }
 
 static Outcome run_eval(Cuda *c, Cpu *cpu, Nodes pose, int *count) {
@@ -470,8 +468,10 @@ static Outcome eval_new_pairs(Cuda *c, Cpu *cpu) {
 /* ---- step bounds ---- */
 
 static void put_bound(Cpu *cpu, int k, Pair *p, double bound) {
-  pair_bound_take(p, &cpu->scene, &cuda_of(cpu)->bound_plan[k], bound);
+  Cuda *c = cuda_of(cpu);
+  pair_bound_take(p, &cpu->scene, &c->bound_plan[k], bound);
   bound_note(cpu, k, p);
+  if (p->needs_cover) c->uncovered[__atomic_fetch_add(&c->uncovered_count, 1, __ATOMIC_RELAXED)] = k;
 }
 
 static void sweep_plan_task(Cpu *cpu, int k, Pair *p) {
@@ -553,6 +553,7 @@ static Outcome cuda_bound(void *self, Cpu *cpu) {
   Outcome outcome = eval_new_pairs(c, cpu);
   if (stage_failed(outcome)) return outcome;
   clear_items(c, cpu);
+  c->uncovered_count = 0;
   outcome = for_pairs(cpu, sweep_plan_task);
   if (stage_failed(outcome)) return outcome;
   Tasks tasks;
@@ -562,15 +563,25 @@ static Outcome cuda_bound(void *self, Cpu *cpu) {
 
 /* ---- bounds beyond the lists ---- */
 
-static void cover_plan_task(Cpu *cpu, int k, Pair *p) {
+static void cover_plan(void *context, int t) {
+  Cpu *cpu = context;
   Cuda *c = cuda_of(cpu);
   const Affine *q = cpu->work.q.body, *d = cpu->work.direction.body;
-  if (!p->needs_cover) return;
+  int k = c->uncovered[t];
+  Pair *p = pairs_at(&cpu->pairs, k);
   c->before[k] = p->bound;
   CoverWay way = pair_cover_plan(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]},
                                  bound_wanted(cpu, k), &c->bound_plan[k]);
   c->items[k] = way == COVER_LIST ? ITEMS_SEARCH : way == COVER_WINDOWS ? ITEMS_WINDOWS : ITEMS_NONE;
   if (way == COVER_DONE) bound_covered(cpu, k, p, c->before[k]);
+  if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
+}
+
+static int list_uncovered(Cuda *c, int what) {
+  int count = 0;
+  for (int t = 0; t < c->uncovered_count; t++)
+    if (c->items[c->uncovered[t]] == what) c->searched[count++] = c->uncovered[t];
+  return count;
 }
 
 static void take_cover(void *context, int t) {
@@ -584,7 +595,7 @@ static void take_cover(void *context, int t) {
 }
 
 static Outcome cover_windows(Cuda *c, Cpu *cpu) {
-  int count = list_pairs(c, cpu, ITEMS_WINDOWS);
+  int count = list_uncovered(c, ITEMS_WINDOWS);
   Outcome outcome = cuda_windows(c, cpu, count, c->searched);
   for (int t = 0; t < count; t++) {
     int k = c->searched[t];
@@ -598,7 +609,7 @@ static Outcome cover_windows(Cuda *c, Cpu *cpu) {
 static Outcome cover_lists(Cuda *c, Cpu *cpu) {
   Tasks tasks;
   bool deep;
-  int count = list_pairs(c, cpu, ITEMS_SEARCH);
+  int count = list_uncovered(c, ITEMS_SEARCH);
   if (count == 0) return stage_done();
   if (!sweeps_open(c, cpu, count, c->searched, true) || !cuda_search(c, cpu, count, c->searched, true, &deep))
     return cuda_lost(c);
@@ -608,11 +619,20 @@ static Outcome cover_lists(Cuda *c, Cpu *cpu) {
   return stage_done();
 }
 
+static int compare_pairs(const void *x, const void *y) {
+  int a = *(const int *)x, b = *(const int *)y;
+  return (a > b) - (a < b);
+}
+
+/* The pairs that the bounds have listed, in their order. */
 static Outcome cuda_cover(void *self, Cpu *cpu) {
   Cuda *c = self;
   clear_items(c, cpu);
-  Outcome outcome = for_pairs(cpu, cover_plan_task);
-  if (!stage_failed(outcome)) outcome = cover_windows(c, cpu);
+  qsort(c->uncovered, (size_t)c->uncovered_count, sizeof(int), compare_pairs);
+  cpu->failed = -1;
+  parallel_for(cpu->threads, c->uncovered_count, 8, cover_plan, cpu);
+  if (!pairs_settle(&cpu->pairs)) return stage_from(false);
+  Outcome outcome = cpu->failed < 0 ? cover_windows(c, cpu) : pair_outcome(cpu, cpu->failed);
   return stage_failed(outcome) ? outcome : cover_lists(c, cpu);
 }
 
@@ -740,8 +760,8 @@ static void cuda_free(void *self) {
   search_close(&c->search);
   pcg_destroy(&c->pcg);
   clusters_close(&c->clusters);
-  void *own[] = {c->record,   c->plan,   c->bound_plan, c->items,  c->task_pair, c->task_chunk, c->row_of,
-                 c->searched, c->before, c->setup,      c->listed, c->next_row,  c->strength};
+  void *own[] = {c->record,   c->plan,      c->bound_plan, c->items, c->task_pair, c->task_chunk, c->row_of,
+                 c->searched, c->uncovered, c->before,     c->setup, c->listed,    c->next_row,   c->strength};
   for (int k = 0; k < ARRAY_COUNT(own); k++) mem_free(own[k]);
   mem_free(c);
 }

@@ -88,8 +88,9 @@ typedef struct Cuda {
   int *task_chunk; /* by task: its first chunk */
   int plan_capacity, bound_plan_capacity, items_capacity, task_pair_capacity, task_chunk_capacity;
   int *searched;  /* pairs whose lists are searched */
+  int *uncovered; /* pairs whose lists did not reach far enough for the last bounds */
   double *before; /* by pair: its bound before the cover */
-  int searched_capacity, before_capacity;
+  int searched_capacity, uncovered_count, uncovered_capacity, before_capacity;
   Search search;
   Packet packet, advance;
   Twin task, result, contact_copy;

@@ -746,9 +746,10 @@ static Outcome cuda_fetch(void *self, Cpu *cpu) {
 static void cuda_free(void *self) {
   Cuda *c = self;
   if (!c) return;
-  DeviceArray *array[] = {&c->packed,  &c->vertex, &c->edge,  &c->triangle, &c->shape,   &c->candidate, &c->contact,
-                          &c->spot,    &c->index,  &c->sweep, &c->part,     &c->moments, &c->value,     &c->change,
-                          &c->feature, &c->slots,  &c->flat,  &c->sharp,    &c->fresh,   &c->next,      &c->crossing};
+  DeviceArray *array[] = {&c->packed,  &c->vertex, &c->edge,     &c->triangle, &c->shape, &c->candidate,
+                          &c->contact, &c->spot,   &c->index,    &c->sweep,    &c->part,  &c->moments,
+                          &c->value,   &c->change, &c->feature,  &c->slots,    &c->flat,  &c->sharp,
+                          &c->fresh,   &c->next,   &c->crossing, &c->own};
   for (int k = 0; k < ARRAY_COUNT(array); k++) device_free(array[k]);
   Twin *twin[] = {&c->fresh_candidate, &c->friction, &c->points, &c->task, &c->result, &c->contact_copy};
   for (int k = 0; k < ARRAY_COUNT(twin); k++) twin_free(twin[k]);

@@ -100,8 +100,8 @@ typedef struct Cuda {
   Clusters clusters;
   float *strength; /* by pair */
   int strength_capacity;
-  int64_t measured; /* the step in which the pairs' strengths were last found */
-  DeviceArray moments, value;
+  int64_t measured;                /* the step in which the pairs' strengths were last found */
+  DeviceArray own, moments, value; /* own: gradients, then blocks of the bodies by themselves */
   Packet solution;
   DeviceArray change;
   Pcg pcg;

@@ -9,6 +9,7 @@
 #include "contact/term.h"
 #include "cuda/launch.h"
 #include "kernel/barrier.h"
+#include "kernel/body.h"
 
 /* ---- contacts and energies of a pair at one pose ---- */
 
@@ -620,6 +621,26 @@ KERNEL void matrix_item(const MatrixArrays *s, int item) {
   s->value[item] = value;
 }
 
+/* Gradients and Hessians of the bodies by themselves. */
+typedef struct OwnTask {
+  BodyTerm term;
+  double damping;
+  int body;
+} OwnTask;
+
+typedef struct OwnArrays {
+  const OwnTask *task; /* by row */
+  const Affine *pose;  /* by body */
+  Affine *gradient;
+  double *block; /* 144 by row */
+} OwnArrays;
+
+KERNEL void own_item(const OwnArrays *s, int row) {
+  const OwnTask *k = &s->task[row];
+  s->gradient[row] = body_term_gradient(&k->term, &s->pose[k->body]);
+  body_term_hessian(&k->term, &s->pose[k->body], k->damping, s->block + (size_t)144 * row);
+}
+
 /* How strongly pairs couple their bodies: the norm of the block between them, scaled to a unit diagonal. */
 typedef struct StrengthArrays {
   const MomentTask *task;
@@ -676,6 +697,7 @@ bool advance_launch(int tasks, const AdvanceArrays *arrays);
 bool fetch_launch(int contacts, const FetchArrays *arrays);
 bool pack_launch(int candidates, const PackArrays *arrays);
 bool moment_launch(int tasks, const MomentArrays *arrays);
+bool own_launch(int rows, const OwnArrays *arrays);
 bool matrix_launch(int numbers, const MatrixArrays *arrays);
 bool strength_launch(int tasks, const StrengthArrays *arrays);
 bool gradient_launch(int numbers, const GradientArrays *arrays);
@@ -694,6 +716,7 @@ bool gradient_launch(int numbers, const GradientArrays *arrays);
   LAUNCH(fetch, FetchArrays, fetch_item)                                                                               \
   LAUNCH(pack, PackArrays, pack_item)                                                                                  \
   LAUNCH_LANES(moment, MomentArrays, moment_task)                                                                      \
+  LAUNCH(own, OwnArrays, own_item)                                                                                     \
   LAUNCH(matrix, MatrixArrays, matrix_item)                                                                            \
   LAUNCH_LANES(strength, StrengthArrays, strength_task)                                                                \
   LAUNCH(gradient, GradientArrays, gradient_item)

@@ -22,8 +22,8 @@ typedef struct Setup {
   int *body;                                           /* by row: cpu->active, sorted by island */
   size_t task, first, part_first, entry, column, part; /* pattern */
   size_t block_chunk, chunk_row, chunk_component, component_chunk, strip;
-  size_t own, own_block, pose; /* gradients and blocks of the bodies by themselves; poses */
-  bool follows;                /* loads follow the normal forces: points are renewed, the step is corrected */
+  size_t own, pose; /* OwnTask by row; poses */
+  bool follows;     /* loads follow the normal forces: points are renewed, the step is corrected */
   size_t step, gradient, status, strength;     /* places in the solution */
   size_t change, correction, corrected, loads; /* the same of the correction; loads: LoadResult by task */
 } Setup;
@@ -116,8 +116,7 @@ static bool open_packet(Setup *s) {
   s->component_chunk = packet_add(p, ((size_t)s->components + 1) * number);
   s->strip = packet_add(p, rows * sizeof(PcgStrip));
   s->pose = packet_add(p, (size_t)s->c->model->body_count * sizeof(Affine));
-  s->own = packet_add(p, rows * sizeof(Affine));
-  s->own_block = packet_add(p, rows * 144 * sizeof(double));
+  s->own = packet_add(p, rows * sizeof(OwnTask));
   packet_begin(out);
   s->step = packet_add(out, rows * sizeof(Affine));
   s->gradient = packet_add(out, rows * sizeof(Affine));
@@ -256,9 +255,7 @@ static void body_item(void *context, int row) {
   const Work *w = &s->cpu->work;
   int body = s->body[row];
   double damping = active_damping(s->cpu->islands, w, body);
-  ((Affine *)packet_here(&s->c->packet, s->own))[row] = body_gradient(w, body, &w->q.body[body]);
-  body_hessian(w, body, &w->q.body[body], damping,
-               (double *)packet_here(&s->c->packet, s->own_block) + 144 * (size_t)row);
+  ((OwnTask *)packet_here(&s->c->packet, s->own))[row] = (OwnTask){body_term(w, body), damping, body};
 }
 
 static void pose_item(void *context, int body) {
@@ -311,15 +308,14 @@ static bool solve(const Setup *s) {
                           c->moments.at,
                           scene->range,
                           scene->friction_eps};
-  MatrixArrays matrix = {c->moments.at,
-                         packet_there(p, s->own_block),
-                         packet_there(p, s->entry),
-                         packet_there(p, s->part_first),
-                         packet_there(p, s->part),
-                         c->value.at};
+  Affine *own = c->own.at;
+  OwnArrays bodies = {packet_there(p, s->own), packet_there(p, s->pose), own, (double *)(own + s->rows)};
+  MatrixArrays matrix = {
+      c->moments.at, bodies.block, packet_there(p, s->entry), packet_there(p, s->part_first), packet_there(p, s->part),
+      c->value.at};
   GradientArrays gradient = {c->moments.at,
                              MOMENT_SUMS,
-                             packet_there(p, s->own),
+                             (const double *)own,
                              packet_there(p, s->part_first),
                              packet_there(p, s->part),
                              solution(s, s->gradient),
@@ -327,8 +323,9 @@ static bool solve(const Setup *s) {
   StrengthArrays strength = {packet_there(p, s->task), c->moments.at, packet_there(p, s->first), c->value.at,
                              solution(s, s->strength)};
   PcgMatrix system = matrix_of(s);
-  return moment_launch(s->tasks, &moments) && matrix_launch(144 * s->entries, &matrix) &&
-         strength_launch(s->tasks, &strength) && gradient_launch(12 * s->rows, &gradient) &&
+  return own_launch(s->rows, &bodies) && moment_launch(s->tasks, &moments) &&
+         matrix_launch(144 * s->entries, &matrix) && strength_launch(s->tasks, &strength) &&
+         gradient_launch(12 * s->rows, &gradient) &&
          pcg_solve(&c->pcg, &system, solution(s, s->step), GPU_PCG_TOLERANCE, PCG_ITERATIONS, solution(s, s->status));
 }
 
@@ -356,7 +353,8 @@ static bool correct(const Setup *s) {
 static bool launch(const Setup *s) {
   Cuda *c = s->c;
   size_t tasks = (size_t)s->tasks, number = sizeof(double);
-  if (!device_reserve(&c->moments, tasks * MOMENT_SUMS * number) ||
+  if (!device_reserve(&c->own, (size_t)s->rows * (12 + 144) * number) ||
+      !device_reserve(&c->moments, tasks * MOMENT_SUMS * number) ||
       !device_reserve(&c->value, (size_t)s->entries * 144 * number) ||
       !device_reserve(&c->change, s->follows ? tasks * MOMENT_AA * number : 0) || !packet_send(&c->packet))
     return false;

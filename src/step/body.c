@@ -2,10 +2,8 @@
  * elasticity; it is drawn to its target by a large M. Tested in tests/test_body.c. */
 #include "step/work.h"
 
-#include <string.h>
-
+#include "kernel/body.h"
 #include "kernel/constant.h"
-#include "kernel/elasticity.h"
 
 static double node_mass(const Model *m, int block, int k) {
   if (k == 0) return block_pull(m, block);
@@ -44,32 +42,27 @@ double body_energy(const Work *work, int body, const Affine *q) {
   return e;
 }
 
+BodyTerm body_term(const Work *work, int body) {
+  const Body *b = &work->model->body[body];
+  BodyTerm term = {.target = work->target.body[body],
+                   .factor = work->h2 * b->volume,
+                   .stiffness = b->stiffness,
+                   .elasticity = (int)b->elasticity,
+                   .turns = turns(work->model, body)};
+  for (int k = 0; k < 4; k++) term.inertia[k] = inertia(work, body, k);
+  return term;
+}
+
 Affine body_gradient(const Work *work, int body, const Affine *q) {
   if (block_is_vertex(work->model, body))
     return (Affine){{scale(inertia(work, body, 0), vertex_off(work, body, q->n[0]))}};
-  const Body *b = &work->model->body[body];
-  Affine g;
-  for (int k = 0; k < 4; k++) g.n[k] = scale(inertia(work, body, k), sub(q->n[k], work->target.body[body].n[k]));
-  if (turns(work->model, body)) {
-    Mat3 s = elastic_gradient((int)b->elasticity, b->stiffness, affine_linear(q));
-    for (int k = 0; k < 3; k++) g.n[k + 1] = add_scaled(g.n[k + 1], work->h2 * b->volume, s.c[k]);
-  }
-  return g;
+  BodyTerm term = body_term(work, body);
+  return body_term_gradient(&term, q);
 }
 
 void body_hessian(const Work *work, int body, const Affine *q, double damping, double h[144]) {
-  memset(h, 0, 144 * sizeof(double));
-  if (turns(work->model, body)) {
-    const Body *b = &work->model->body[body];
-    double s[81], f = work->h2 * b->volume;
-    elastic_hessian((int)b->elasticity, b->stiffness, affine_linear(q), true, s);
-    for (int j = 0; j < 9; j++)
-      for (int i = 0; i < 9; i++) h[12 * (j + 3) + i + 3] = f * s[9 * j + i];
-  }
-  for (int k = 0; k < 4; k++) {
-    double m = inertia(work, body, k);
-    for (int i = 3 * k; i < 3 * k + 3; i++) h[13 * i] += (1 + damping) * m;
-  }
+  BodyTerm term = body_term(work, body);
+  body_term_hessian(&term, q, damping, h);
 }
 
 double body_noise(const Work *work, int body, double energy) {

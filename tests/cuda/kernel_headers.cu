@@ -1,6 +1,7 @@
 /* The formulas compile for the device: every public one is called from a kernel. Compiled, not run. */
 #include "kernel/barrier.h"
 #include "kernel/bending.h"
+#include "kernel/body.h"
 #include "kernel/ccd.h"
 #include "kernel/distance.h"
 #include "kernel/elasticity.h"

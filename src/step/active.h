@@ -24,7 +24,8 @@ void active_set_mark(Islands *islands, Work *work, int threads, const Neighbours
 void active_set_settle(Islands *islands, Work *work, int threads);
 
 /* Inertias added to those of a block in a damped island. If nothing cut the short step that it was damped for, a block
- * whose last Newton step was slower than the fastest one gets fewer. Otherwise a light body whose steps are too long would shorten the steps of all others. */
+ * whose last Newton step was slower than the fastest one gets fewer. Otherwise a light body whose steps are too long
+ * would shorten the steps of all others. */
 double active_damping(const Islands *islands, const Work *work, int block);
 
 #endif

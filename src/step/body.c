@@ -42,14 +42,15 @@ double body_energy(const Work *work, int body, const Affine *q) {
   return e;
 }
 
-BodyTerm body_term(const Work *work, int body) {
-  const Body *b = &work->model->body[body];
-  BodyTerm term = {.target = work->target.body[body],
-                   .factor = work->h2 * b->volume,
-                   .stiffness = b->stiffness,
-                   .elasticity = (int)b->elasticity,
-                   .turns = turns(work->model, body)};
-  for (int k = 0; k < 4; k++) term.inertia[k] = inertia(work, body, k);
+BodyTerm body_term(const Work *work, int block) {
+  BodyTerm term = {.turns = turns(work->model, block)};
+  for (int k = 0; k < 4; k++) term.inertia[k] = inertia(work, block, k);
+  if (block_is_vertex(work->model, block)) return term;
+  const Body *b = &work->model->body[block];
+  term.target = work->target.body[block];
+  term.factor = work->h2 * b->volume;
+  term.stiffness = b->stiffness;
+  term.elasticity = (int)b->elasticity;
   return term;
 }
 

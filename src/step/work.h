@@ -83,7 +83,7 @@ bool predict_two_steps(const Work *work, int block);
 
 /* body.c: inertia and elasticity of one block. A vertex has inertia of its first node alone. */
 double body_energy(const Work *work, int body, const Affine *q);
-struct BodyTerm body_term(const Work *work, int body); /* of an affine body, see kernel/body.h */
+struct BodyTerm body_term(const Work *work, int block); /* see kernel/body.h; of a vertex its inertia alone */
 Affine body_gradient(const Work *work, int body, const Affine *q);
 /* Rounding error of its energy. */
 double body_noise(const Work *work, int body, double energy);

@@ -115,8 +115,12 @@ static void store_task(void *context, int i) {
 /* Memory for the first steps that are stored. */
 static bool reserve(Cpu *cpu) {
   if (!reserve_partials(cpu, cpu->islands->member.chunk_count)) return false;
-  return cpu->secants ||
-         (cpu->secants = nodes_init(&cpu->q_before, cpu->model) && nodes_init(&cpu->newton_before, cpu->model));
+  if (cpu->secants) return true;
+  cpu->secants = nodes_init(&cpu->q_before, cpu->model) && nodes_init(&cpu->newton_before, cpu->model);
+  if (cpu->secants) return true;
+  nodes_destroy(&cpu->q_before);
+  nodes_destroy(&cpu->newton_before);
+  return false;
 }
 
 Outcome secant_steps(Cpu *cpu) {

@@ -214,7 +214,7 @@ static const Case endless = {
     "soft-twist", "cells", "6", {"solver.tolerance=1e-300", "solver.max_iterations=1000000"}, 0, 1};
 
 static AbdWorld *volatile stepping;
-static volatile double asked_at;
+static _Atomic double asked_at;
 
 static void *ask_later(void *world) {
   nanosleep(&(struct timespec){0, 200000000}, NULL);

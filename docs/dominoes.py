@@ -1,5 +1,5 @@
-"""dominoes.py ROWS COLUMNS FILE: a scene of rows of dominoes, for the film in gpu.md. In every row two pairs of them are
-pushed apart, at places that follow a wave over the rows."""
+"""dominoes.py ROWS COLUMNS FILE: a scene of rows of dominoes, for the film in gpu.md. In every row two pairs of them
+are pushed apart, at places that follow a wave over the rows."""
 import json
 import math
 import sys

@@ -658,8 +658,8 @@ static void test_held_rotation(void **state) {
   lab_close(&lab);
 }
 
-/* Two boxes on a universal joint turn by 0.7 rad a step: in flights of one part the energy of a step is off by 4e-3, and
- * the motion in the joint has at times too little to take it from. FLIGHT_TURN divides the flight. */
+/* Two boxes on a universal joint turn by 0.7 rad a step. In flights of one part the energy of a step is off by 8e-3,
+ * and the motion in the joint has at times too little to take it from. FLIGHT_TURN divides the flight. */
 static void test_fast_universal(void **state) {
   (void)state;
   Lab lab = lab_open(world_def(0.02));

@@ -1,5 +1,5 @@
-/* Newton's steps that shrink slowly: two random worlds of mechanisms that turn under load. Whole steps shrank by a tenth
- * in each iteration, and a step of the first world took 1009 of them. */
+/* Newton's steps that shrink slowly: two random worlds of mechanisms that turn under load. Whole steps shrank by a
+ * tenth in each iteration, and a step of the first world took 1009 of them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

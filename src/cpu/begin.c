@@ -170,10 +170,12 @@ static bool find_impacts(Cpu *cpu) {
 }
 
 static void find_turns(Cpu *cpu) {
-  for (int j = 0, body = -1; j < cpu->model->joint_count; j++) {
+  for (int j = 0; j < cpu->model->joint_count; j++) {
+    int body = -1;
     double excess = joint_excess(&cpu->work, j, &body);
-    Island *g = excess > 0 && block_moves(cpu->model, body) ? &cpu->islands->island[cpu->islands->of[body]] : NULL;
-    if (g && excess > g->excess) g->excess = excess, g->excess_body = body;
+    if (body < 0) continue;
+    Island *g = &cpu->islands->island[cpu->islands->of[body]];
+    if (excess > g->excess) g->excess = excess, g->excess_body = body;
   }
 }
 

@@ -32,7 +32,7 @@ void mesh_set_mass(Mesh *mesh, double thickness, Moments moments);
 bool mesh_build_tree(Mesh *mesh);
 /* Sets mesh->piece; false if memory runs out. */
 bool mesh_find_pieces(Mesh *mesh);
-/* Sets mesh->flat_edge, mesh->short_edge, mesh->sharp_edge and the sharp edges of elements; false if memory runs out. */
+/* Sets mesh->flat_edge, mesh->short_edge, mesh->sharp_edge and the sharp edges of elements; false if memory is out. */
 bool mesh_find_sharp(Mesh *mesh);
 /* lo and hi of a box in single precision, rounded outward. */
 void box_round(Box box, float *lo, float *hi);

@@ -141,18 +141,24 @@ static double relative_turn(const Work *w, const Joint *j) {
   return w->h * norm(sub(spin[0], spin[1]));
 }
 
+/* The joints whose angles are in the equations of a joint; returns how many. */
+static int find_angles(const Model *m, int joint, int part[2]) {
+  const Joint *j = &m->joint[joint];
+  int count = 0;
+  if (j->row_count == 0) return 0;
+  if (j->def.kind == ABD_JOINT_SCREW) part[count++] = joint;
+  for (int k = 0; k < 2; k++)
+    if (j->partner[k] >= 0 && m->joint[j->partner[k]].coordinate == ABD_COORDINATE_ANGLE) part[count++] = j->partner[k];
+  return count;
+}
+
 double joint_excess(const Work *work, int joint, int *body) {
   const Model *m = work->model;
-  const Joint *j = &m->joint[joint], *part[2] = {j, j};
+  int part[2], count = find_angles(m, joint, part);
   double most_turn = 0;
-  for (int k = 0; k < 2 && j->partner[0] >= 0; k++) part[k] = &m->joint[j->partner[k]];
-  if (j->row_count == 0) return 0;
-  for (int k = 0; k < 2; k++) {
-    bool counts = j->def.kind == ABD_JOINT_SCREW || (part[k] != j && part[k]->coordinate == ABD_COORDINATE_ANGLE);
-    double turn = counts ? relative_turn(work, part[k]) : 0;
-    if (turn <= most_turn) continue;
-    most_turn = turn;
-    *body = part[k]->end[part[k]->end[0].body < 0].body;
+  for (int k = 0; k < count; k++) {
+    double turn = relative_turn(work, &m->joint[part[k]]);
+    if (turn > most_turn) most_turn = turn, *body = joint_body(m, part[k]);
   }
   return most_turn / SUBSTEP_ANGLE;
 }

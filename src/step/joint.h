@@ -70,8 +70,8 @@ double joint_spring_gain(const Work *work, int joint);
 Affine joint_pose(const Affine *q, int body);
 /* A body of the joint that moves, -1 if none. */
 int joint_body(const Model *model, int joint);
-/* Angles in the joint's equations are known up to whole turns. Returns how far they turn in the step, as a multiple of
- * what a step may; body: one that turns. */
+/* Angles in the equations of a joint are known up to whole turns. Returns the largest turn of one in the step, at the
+ * velocities of the state, over SUBSTEP_ANGLE; body: one that turns. */
 double joint_excess(const Work *work, int joint, int *body);
 /* The coordinate at poses q, angles unwrapped near those of the state, or near those of the last accepted poses. */
 Jet joint_coordinate_in(const Model *model, const State *state, int joint, const Affine *q);

@@ -224,7 +224,7 @@ static void test_tolerance(void **state) {
   (void)state;
   double candidates;
   lab_expect_near("iterations of conjugate gradients", count_iterations(1, &candidates), 1789, 70);
-  lab_expect_near("iterations with clusters", count_iterations(8, &candidates), 240, 12);
+  lab_expect_near("iterations with clusters", count_iterations(8, &candidates), 256, 13);
   lab_expect_near("candidates", candidates, 3187, 300);
 }
 

@@ -219,6 +219,6 @@ AbdStatus abd_body_set_velocity(AbdWorld *world, AbdBodyId body, const double li
   Affine *rate = &world->state.rate.body[i];
   *rate = affine(vec3_from(linear), mat3_mul(mat3_skew(vec3_from(angular)), affine_linear(&world->state.q.body[i])));
   if (b->fixed) *rate = freedom_project(b, *rate);
-  world->state.taken[i] = vec3(0, 0, 0);
+  world->state.taken[i] = (Flight){0};
   return ABD_OK;
 }

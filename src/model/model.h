@@ -118,6 +118,11 @@ typedef struct Shares {
   BodyShare *body;      /* per body; NULL until they are divided */
 } Shares;
 
+/* Velocity and angular momentum of a body, see step/flight.h. */
+typedef struct Flight {
+  Vec3 v, l;
+} Flight;
+
 typedef struct State {
   int64_t step;
   double duration; /* [s] of the step to take: dt, or of a sub-step */
@@ -125,7 +130,7 @@ typedef struct State {
   int level;       /* the next step begins with sub-steps of dt / 2^level, see step/substep.h */
   Nodes q, rate;
   Nodes q_before, rate_before; /* one step earlier, for BDF2 */
-  Vec3 *taken;                 /* per body: what contact took of the half kick that ends a flight, not in the rate */
+  Flight *taken;               /* per body: what contact took of the half kick that ends a flight, not in the rate */
   unsigned char *restart;      /* per body: near contact in the last step, so BDF2 does not use its history */
   Vec3 *force, *torque;        /* per body: applied, world axes */
   Handling *handling;          /* per body; the Model has a copy */

@@ -17,7 +17,7 @@ typedef struct Header {
   double range, tolerance; /* the world's, which may be automatic */
   uint64_t checksum;       /* of all that follows the header, begun with the numbers above */
 } Header;
-static const char snapshot_magic[8] = "abdst10";
+static const char snapshot_magic[8] = "abdst11";
 
 /* The arrays per node, per body and per joint, named once for init, save, restore and destroy. */
 typedef struct Part {
@@ -42,7 +42,7 @@ static void state_parts(State *s, const Model *m, size_t forces, Part part[PART_
       {(void **)&s->q_before.vertex, vertices, sizeof(Vec3)},
       {(void **)&s->rate_before.body, bodies, sizeof(Affine)},
       {(void **)&s->rate_before.vertex, vertices, sizeof(Vec3)},
-      {(void **)&s->taken, bodies, sizeof(Vec3)},
+      {(void **)&s->taken, bodies, sizeof(Flight)},
       {(void **)&s->force, bodies, sizeof(Vec3)},
       {(void **)&s->torque, bodies, sizeof(Vec3)},
       {(void **)&s->target, kinematic, sizeof(Affine)},
@@ -72,7 +72,7 @@ void state_put(State *state, const Model *model, int i, Affine q, Vec3 velocity,
   if (b->motion == ABD_MOTION_DYNAMIC) g = start_acceleration(model, i, state->force[i], rate.n[0]);
   state->q.body[i] = q;
   state->rate.body[i] = rate;
-  state->taken[i] = vec3(0, 0, 0);
+  state->taken[i] = (Flight){0};
   state->restart[i] = b->jointed; /* the poses before the start need not fit the joints */
   Mat3 a = mat3_mul(mat3_exp(scale(-h, w)), affine_linear(&q));
   state->q_before.body[i] = affine(add_scaled(add_scaled(q.n[0], -h, rate.n[0]), 0.5 * h * h, g), a);
@@ -145,7 +145,7 @@ AbdStatus state_init(State *state, const Model *model, AbdError *error) {
 AbdStatus state_next_init(State *next, const Model *model, AbdError *error) {
   memset(next, 0, sizeof *next);
   next->joint = mem_zeroed((size_t)model->joint_count, sizeof(JointState));
-  next->taken = mem_zeroed((size_t)model->body_count, sizeof(Vec3));
+  next->taken = mem_zeroed((size_t)model->body_count, sizeof(Flight));
   next->restart = mem_zeroed((size_t)model->body_count, 1);
   bool good = nodes_init(&next->q, model) && next->taken && next->restart;
   good = nodes_init(&next->rate, model) && good;
@@ -198,7 +198,7 @@ void state_next_copy(State *next, const State *state, const Model *model) {
     nodes_copy(next->q, state->q, model);
     nodes_copy(next->rate, state->rate, model);
   }
-  copy_items(state, threads, next->taken, state->taken, bodies, sizeof(Vec3));
+  copy_items(state, threads, next->taken, state->taken, bodies, sizeof(Flight));
   if (model->joint_count) memcpy(next->joint, state->joint, (size_t)model->joint_count * sizeof(JointState));
 }
 

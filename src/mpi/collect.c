@@ -12,7 +12,7 @@ typedef struct BodyRecord {
   int body; /* ~body if it restarts */
   float load;
   Affine q, rate;
-  Vec3 taken;
+  Flight taken;
 } BodyRecord;
 
 static bool put_bodies(Part *s, const State *after) {
@@ -27,7 +27,7 @@ static bool put_bodies(Part *s, const State *after) {
 
 typedef struct SharedBody {
   Affine q, rate;
-  Vec3 taken;
+  Flight taken;
   float load;
   int restart;
 } SharedBody;

@@ -260,7 +260,7 @@ static void put_velocities(Bounce *b) {
   for (int i = 0; i < m->body_count; i++) {
     if (!b->shocked[i] || m->body[i].motion != ABD_MOTION_DYNAMIC || !(b->twist[i].inverse_mass > 0)) continue;
     b->after->rate.body[i] = impact_rate(w, i, &b->twist[i]);
-    b->after->taken[i] = vec3(0, 0, 0);
+    b->after->taken[i] = (Flight){0};
   }
 }
 

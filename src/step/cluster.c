@@ -62,8 +62,11 @@ static void add_momenta(const Model *m, int i, const Affine *q, const Affine *ra
 
 /* The rate with what contact took of the last half kick, which the next step gives back. */
 static Affine whole_rate(const Model *m, const State *s, int i, Affine rate) {
-  if (!block_is_vertex(m, i)) rate.n[0] = add(rate.n[0], s->taken[i]);
-  return rate;
+  if (block_is_vertex(m, i)) return rate;
+  Mat3 a = affine_linear(&s->q.body[i]);
+  Mat3 turn = mat3_mul(mat3_skew(freedom_spin(&m->body[i], a, s->taken[i].l)), a);
+  Affine taken = affine(s->taken[i].v, turn);
+  return affine_add_scaled(rate, 1, taken);
 }
 
 static void join_momenta(Momenta *a, const Momenta *b) {
@@ -91,7 +94,7 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   join_fall(c, block_gravity(m, i));
   c->mass += mass;
   Affine whole = whole_rate(m, after, i, rate), whole0 = whole_rate(m, w->state, i, rate0);
-  c->took |= !block_is_vertex(m, i) && norm_sq(after->taken[i]) > 0;
+  c->took |= !block_is_vertex(m, i) && norm_sq(after->taken[i].v) > 0;
   c->returned += kinetic_of(m, i, &whole) - kinetic;
   add_momenta(m, i, &q, &rate, &c->own);
   add_momenta(m, i, &q, &whole, &c->whole);

@@ -54,8 +54,9 @@ Flight flight_begin(const Work *w, int i, double duration) {
   Flight f = {.v = node_vector(w->model, s->rate, i).n[0]};
   if (!is_dynamic(w, i)) return f;
   if (block_is_vertex(w->model, i)) return vertex_kick(w, i, f, duration);
-  f.v = add(f.v, s->taken[i]);
+  f.v = add(f.v, s->taken[i].v);
   f.l = spin_momentum(affine_linear(&s->q.body[i]), affine_linear(&s->rate.body[i]), w->model->body[i].second);
+  f.l = add(f.l, s->taken[i].l);
   return start_kick(w, i, f, duration);
 }
 
@@ -133,13 +134,18 @@ static double resting_share(const Work *w, int i) {
   return d.end_kick / (d.start * d.end_kick + d.start_kick);
 }
 
-/* Contact takes at most the kick's component against its own direction, and no more than that part of its impulse. A
- * body at its target was not pushed: what separates it from there is rounding. */
-Vec3 flight_taken(const Work *w, int i) {
-  Vec3 to = w->target.body[i].n[0], way = sub(w->q.body[i].n[0], to), push = scale(1 / w->h, way);
-  if (!(norm(way) > ROUNDING_DISTANCE * norm(to))) return vec3(0, 0, 0);
-  double size = norm(push), against = size > 0 ? -dot(flight_last_kick(w, i), push) / size : 0;
-  return against > 0 ? scale(-least(resting_share(w, i) * size, against) / size, push) : vec3(0, 0, 0);
+/* Contact stops the kick as far as its impulse acts against it: the kick's component along the changes of velocity and
+ * of spin that the impulse makes, in the metric of inertia; and no more than its part at rest. What is left moves no
+ * surface into another. A body at its target was not pushed: what separates it from there is rounding. */
+Flight flight_taken(const Work *w, int i) {
+  const Affine *q = &w->q.body[i], *to = &w->target.body[i];
+  const Body *b = &w->model->body[i];
+  if (!(norm(sub(q->n[0], to->n[0])) > ROUNDING_DISTANCE * norm(to->n[0]))) return (Flight){0};
+  Flight push = flight_closed(w, i, (Flight){0}, to, q);
+  double against = -dot(flight_last_kick(w, i), push.v);
+  double size = norm_sq(push.v) + dot(push.l, freedom_spin(b, affine_linear(q), push.l)) / b->mass;
+  double part = against > 0 ? least(resting_share(w, i), against / size) : 0;
+  return (Flight){scale(-part, push.v), scale(-part, push.l)};
 }
 
 /* ---- the metric ---- */

@@ -34,7 +34,7 @@ Affine flight_rate(const Work *work, int block, const Affine *at, Flight flight)
 /* The half kick at the end of the step; and what contact takes of it. The next step begins with what was taken, so that
  * contact takes it there. */
 Vec3 flight_last_kick(const Work *work, int block);
-Vec3 flight_taken(const Work *work, int block);
+Flight flight_taken(const Work *work, int block);
 
 /* The metric in which joints are closed, see kernel/rigid.h: as a matrix, and times a displacement. */
 void flight_metric(const Work *work, int block, const Affine *at, double h[144]);

@@ -131,7 +131,7 @@ void settle_add_soft(Settle *s) {
  * raise the energy. Flights of mechanisms are corrected without this. */
 static void mark_taken(const Work *w, int i, Cluster *c) {
   if (block_is_vertex(w->model, i) || w->model->body[i].jointed) return;
-  if (norm_sq(w->state->taken[i]) > 0) c->touched = c->tied = true;
+  if (norm_sq(w->state->taken[i].v) > 0) c->touched = c->tied = true;
 }
 
 static void add_block(Settle *s, int i) {
@@ -191,6 +191,6 @@ void settle_close(Settle *s) {
     const Cluster *c = cluster_of(s, i);
     if (!is_own(s, i) || block_motion(m, i) != ABD_MOTION_DYNAMIC || !cluster_changes(c)) continue;
     node_put(m, s->after->rate, i, cluster_rate(c, s->work, i, s->after));
-    if (c->whole_kick && !block_is_vertex(m, i)) s->after->taken[i] = vec3(0, 0, 0);
+    if (c->whole_kick && !block_is_vertex(m, i)) s->after->taken[i] = (Flight){0};
   }
 }

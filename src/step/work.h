@@ -32,11 +32,6 @@ typedef struct JointTerm {
   double energy, energy_trial;
 } JointTerm;
 
-/* Velocity and angular momentum of a body on its way to the target, see step/flight.h. */
-typedef struct Flight {
-  Vec3 v, l;
-} Flight;
-
 typedef struct Work {
   const Model *model;
   const State *state;                /* at the start of the step */

@@ -129,6 +129,10 @@ void pair_stiffen(Pair *p, double gap) {
 }
 
 bool pair_renew_friction(Pair *p, const ContactScene *scene, const State *state, const Affine *q, bool begins) {
+  if (p->acting == 0 && p->friction.count == 0) { /* most pairs */
+    p->energy = p->barrier;
+    return true;
+  }
   const Affine pose[2] = {state->q.body[p->a], state->q.body[p->b]}, now[2] = {q[p->a], q[p->b]};
   const PairMemory *memory = pair_memory(state, p->a, p->b);
   const FrictionStart start = {pose, now, memory ? state->anchor + memory->first_anchor : NULL,

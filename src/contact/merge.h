@@ -177,14 +177,21 @@ KERNEL Corner corner_of(const Merge *m, const Contact *c) {
 
 /* The vertex and vertex k of the triangle; -1 if they are out of reach. */
 KERNEL int corner_vertex(Merge *m, const Corner *c, int k) {
-  double reach = m->separation + m->range;
+  double reach = m->separation + m->range, d = norm_sq(sub(c->x, c->y[k]));
+  if (!(d < reach * reach)) return -1;
   MergeKey key = merge_key(c->side, c->v, c->t[k], c->t[k]);
   uint32_t slot;
   bool own;
   int f = merge_slot(m, &key, &slot);
-  if (f >= 0) return f;
-  double d = norm_sq(sub(c->x, c->y[k]));
-  return d < reach * reach ? merge_add(m, slot, &key, -1, d, &own) : -1;
+  return f >= 0 ? f : merge_add(m, slot, &key, -1, d, &own);
+}
+
+/* Is the line through y and z out of reach of x by more than the rounding errors of a distance? Most edges of a
+ * triangle are, and need no lookup. */
+KERNEL bool line_is_far(Vec3 x, Vec3 y, Vec3 z, double reach) {
+  Vec3 r = sub(x, y), e = sub(z, y);
+  double length_sq = norm_sq(e), along = dot(r, e), both = norm_sq(r) * length_sq;
+  return both - along * along > reach * reach * length_sq * (1 + 1e-9) + 1e-14 * both;
 }
 
 /* The vertex and the edge of the triangle from its vertex k on. at: the features of its vertices. Two triangles have
@@ -192,6 +199,7 @@ KERNEL int corner_vertex(Merge *m, const Corner *c, int k) {
 KERNEL int corner_edge(Merge *m, const Corner *c, int k, const int at[3]) {
   int n = (k + 1) % 3, from = m->any_order && c->t[n] < c->t[k] ? n : k, to = from == k ? n : k;
   double t, reach = m->separation + m->range;
+  if (at[k] < 0 && at[n] < 0 && line_is_far(c->x, c->y[k], c->y[n], reach)) return -1;
   MergeKey key = merge_key(c->side, c->v, c->t[k], c->t[n]);
   uint32_t slot;
   bool own;

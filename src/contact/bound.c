@@ -75,18 +75,25 @@ static void bound_rates(const PairSweep *p, double moved, double *rate, double *
   *turn = b->ahead.turn / b->stretch;
 }
 
-bool pair_clear(Pair *pair, const ContactScene *scene) {
+/* Has the pair no contacts and no friction, as pair_eval leaves it if nothing is within range? */
+static bool is_idle(const Pair *p) {
+  return p->contact.count == 0 && p->friction.count == 0 && p->energy == 0 && p->energy_trial == 0 &&
+         p->min_gap == INFINITY;
+}
+
+PairAhead pair_clear(Pair *pair, const ContactScene *scene) {
   PairSweep s = {.pair = pair, .cache = pair_cache(pair, scene), .scene = scene};
-  if (pair->soft || !s.cache->listed) return false;
+  if (pair->soft || !s.cache->listed) return PAIR_UNCLEAR;
   double moved = cache_motion(s.cache, pair, scene),
          d = scene->path_length[pair->b].stretch * (s.cache->full.near - moved);
   double separation = pair_separation(pair, scene), rate, turn;
   bound_rates(&s, s.cache->full.rel + moved, &rate, &turn);
-  if (pair->contact.count == 0 && pair_contacts_valid(pair, scene)) d = most(d, separation + scene->range);
-  if (!(d - sweep_floor(separation, scene->range) >= rate + turn * d)) return false;
+  bool far = d - (rate + turn * d) > (separation + scene->range) * (1 + 1e-6);
+  if (!far && pair->contact.count == 0 && pair_contacts_valid(pair, scene)) d = most(d, separation + scene->range);
+  if (!(d - sweep_floor(separation, scene->range) >= rate + turn * d)) return PAIR_UNCLEAR;
   pair->bound = 1;
   pair->needs_cover = false;
-  return true;
+  return far && is_idle(pair) ? PAIR_FAR : PAIR_CLEAR;
 }
 
 static double stencil_bound(const PairSweep *p, int kind, int prim_a, int prim_b) {

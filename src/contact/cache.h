@@ -50,10 +50,10 @@ typedef struct PairCache {
   bool ahead;      /* they are the list of the path that pair_bound is called for next */
   Range candidate; /* Candidate */
   double radius;   /* of the list */
-  Affine ref;      /* T_ref */
   double extent;   /* how far from b's origin a's box reached at T_ref */
   FullEval full;
   uint64_t valid[2]; /* pose serials of a and b for which the pair's contacts are valid; 0 = not valid */
+  Affine ref;        /* T_ref */
   Range path;        /* PathRecord, with a soft side */
   /* Vec3: positions of a soft side's vertices at the start of the path, then their motions. A pair of one body with
    * itself uses only the first. */

@@ -359,7 +359,7 @@ LoadChange pair_predict_loads(Pair *p, const ContactScene *scene, Nodes step, do
 
 LoadChange pair_load_error(const Pair *p, const ContactScene *scene) {
   LoadChange out = {0, 0};
-  if (!pair_rubs(p)) return out;
+  if (!pair_rubs(p) || (p->acting == 0 && p->friction.count == 0)) return out;
   KeyIndex points;
   PointMaker l = maker_of(p, scene, NULL);
   const Passing *s = &l.pass;

@@ -35,7 +35,7 @@ typedef struct PairCounts {
 } PairCounts;
 
 /* The part of a pair that the backend reads and writes in every iteration. Items of varying number are ranges of the
- * PairStore. */
+ * PairStore. The first two cache lines have all that loops over pairs without contact need. */
 typedef struct Pair {
   int a, b;         /* bodies; b has the larger mesh */
   int slot;         /* index of its cache */
@@ -45,25 +45,28 @@ typedef struct Pair {
   bool failed;      /* memory ran out, a value was not finite, or the step was interrupted */
   Range contact;    /* Contact */
   Range friction;   /* FrictionPoint */
-  Range moments;    /* Moments, at most one; none if both sides are soft */
-  Range spring;     /* Spring; none if both sides are stiff */
+  double mu;        /* coefficient of friction */
   int acting;       /* number of contacts with energy or force; they come first. The others are stencils within
                           range that coincide with them or are inside faces: continuous tests need them. */
+  float strength;   /* how strongly the GPU's last matrix of the step couples the bodies */
+
+  double barrier;              /* energy of the contacts at the trial poses */
+  double energy, energy_trial; /* of barrier and friction at the accepted and at the trial poses */
+  double noise;                /* rounding error of energy_trial */
+  double min_gap;              /* [m] smallest distance less the separation */
+  double min_distance;         /* [m] of the same stencil */
+  double bound;                /* largest safe step */
+  double rolling;              /* [m] coefficient of friction against rolling */
+
+  double torsion;    /* [m] ... and spinning */
+  double stiffness;  /* of the barrier [J as dt^2 energy] */
+  double stiffening; /* factor of the stiffness that the load of earlier steps required, >= 1 */
+  Range moments;     /* Moments, at most one; none if both sides are soft */
+  Range spring;      /* Spring; none if both sides are stiff */
+  double motion;     /* [m] of a relative to b, expected in this step */
+  double approach;   /* [m] of their surfaces towards each other, expected in this step */
+  double margin;     /* [m] that a new list covers beyond the range */
   int nearest_kind, nearest_a, nearest_b; /* the stencil of the smallest gap */
-  float strength;                         /* how strongly the GPU's last matrix of the step couples the bodies */
-  double stiffness;                       /* of the barrier [J as dt^2 energy] */
-  double stiffening;                      /* factor of the stiffness that the load of earlier steps required, >= 1 */
-  double mu;                              /* coefficient of friction */
-  double rolling, torsion;                /* [m] the same against rolling and spinning */
-  double barrier;                         /* energy of the contacts at the trial poses */
-  double energy, energy_trial;            /* of barrier and friction at the accepted and at the trial poses */
-  double noise;                           /* rounding error of energy_trial */
-  double motion;                          /* [m] of a relative to b, expected in this step */
-  double approach;                        /* [m] of their surfaces towards each other, expected in this step */
-  double margin;                          /* [m] that a new list covers beyond the range */
-  double min_gap;                         /* [m] smallest distance less the separation */
-  double min_distance;                    /* [m] of the same stencil */
-  double bound;                           /* largest safe step */
   PairCounts counts;
 } Pair;
 
@@ -172,9 +175,11 @@ void pair_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const 
 struct BoundPlan; /* contact/sweep.h */
 struct BoundPlan pair_bound_plan(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]);
 void pair_bound_take(Pair *pair, const ContactScene *scene, const struct BoundPlan *plan, double bound);
-/* Do the path lengths prove that the whole step along the directions in scene->path_length is safe? If so the bound is
- * 1; if not, call pair_bound. */
-bool pair_clear(Pair *pair, const ContactScene *scene);
+/* What the path lengths prove of the whole step along the directions in scene->path_length. If it is safe, the bound is
+ * 1; if it is not clear, call pair_bound. PAIR_FAR: the pair has no contacts and no friction, and gets no contact
+ * anywhere on the step either, so that pair_eval would change nothing. */
+typedef enum PairAhead { PAIR_UNCLEAR = 0, PAIR_CLEAR, PAIR_FAR } PairAhead;
+PairAhead pair_clear(Pair *pair, const ContactScene *scene);
 /* As pair_bound for all stencils, listed or not, for steps up to t_wanted. */
 void pair_bound_cover(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], double t_wanted);
 /* The same for two stiff bodies, if another machine searches and tests the stencils. COVER_LIST: the pair needs a new

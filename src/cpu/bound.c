@@ -117,7 +117,9 @@ void bound_note(Cpu *cpu, int k, const Pair *p) {
 
 void bound_task(Cpu *cpu, int k, Pair *p) {
   const Work *w = &cpu->work;
-  if (pair_clear(p, &cpu->scene)) return;
+  PairAhead ahead = pair_clear(p, &cpu->scene);
+  cpu->pair_far[k] = ahead == PAIR_FAR;
+  if (ahead) return;
   const Affine *q = w->q.body, *d = w->direction.body;
   pair_bound(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]});
   bound_note(cpu, k, p);

@@ -72,7 +72,7 @@ void assemble_task(Cpu *cpu, int k, Pair *p) {
 }
 
 static void list_and_assemble(Cpu *cpu, int k, Pair *p) {
-  loads_list_task(cpu, k, p);
+  if (cpu->pair_acts[k]) loads_list_task(cpu, k, p);
   assemble_task(cpu, k, p);
 }
 

@@ -5,6 +5,7 @@ typedef struct Loop {
   Cpu *cpu;
   BodyTask *body;
   PairTask *pair;
+  bool near; /* pairs that are far are left out */
   ParallelBody *then, *chunk;
 } Loop;
 
@@ -54,7 +55,7 @@ bool pair_selected(const Cpu *cpu, int k) {
 static void pair_item(void *context, int k) {
   const Loop *loop = context;
   Cpu *cpu = loop->cpu;
-  if (pair_selected(cpu, k)) {
+  if (!(loop->near && cpu->pair_far[k]) && pair_selected(cpu, k)) {
     Pair *p = pairs_at(&cpu->pairs, k);
     if (!pair_stops(p, &cpu->scene)) loop->pair(cpu, k, p);
     if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
@@ -79,14 +80,18 @@ static Outcome pairs_outcome(Cpu *cpu) {
   return stage_failed(outcome) ? outcome : pair_outcome(cpu, cpu->failed);
 }
 
-Outcome for_pairs_then(Cpu *cpu, PairTask *task, ParallelBody *then, ParallelBody *chunk) {
-  Loop loop = {.cpu = cpu, .pair = task, .then = then, .chunk = chunk};
+static Outcome run_pairs(Loop loop) {
+  Cpu *cpu = loop.cpu;
   cpu->failed = -1;
-  segments_for(&cpu->island_pairs, cpu->threads, 1, pair_item, chunk ? end_chunk : NULL, &loop);
+  segments_for(&cpu->island_pairs, cpu->threads, 1, pair_item, loop.chunk ? end_chunk : NULL, &loop);
   return pairs_outcome(cpu);
 }
 
-Outcome for_pairs(Cpu *cpu, PairTask *task) { return for_pairs_then(cpu, task, NULL, NULL); }
+Outcome for_near_pairs(Cpu *cpu, PairTask *task, ParallelBody *then, ParallelBody *chunk) {
+  return run_pairs((Loop){.cpu = cpu, .pair = task, .near = true, .then = then, .chunk = chunk});
+}
+
+Outcome for_pairs(Cpu *cpu, PairTask *task) { return run_pairs((Loop){.cpu = cpu, .pair = task}); }
 
 static void bodies_of_part(void *context, int k) {
   const Loop *loop = context;
@@ -105,12 +110,12 @@ static void part_of_both(void *context, int k) {
 }
 
 /* Pairs are on the threads of their other loops, which have them in their caches. */
-Outcome for_bodies_and_pairs(Cpu *cpu, BodyTask *body, PairTask *pair) {
+Outcome for_bodies_and_near_pairs(Cpu *cpu, BodyTask *body, PairTask *pair) {
   const Segments *bodies = &cpu->islands->member, *pairs = &cpu->island_pairs;
   int items = bodies->part_items + pairs->part_items;
   int parts = pairs->part_count ? pairs->part_count : bodies->part_count;
   int grain = items ? 1 + (int)((int64_t)claim_size(cpu, items, 64, 160) * parts / items) : 1;
-  Loop loop = {.cpu = cpu, .body = body, .pair = pair};
+  Loop loop = {.cpu = cpu, .body = body, .pair = pair, .near = true};
   cpu->failed = -1;
   if (!pairs->part_count) parallel_for(cpu->threads, parts, grain, bodies_of_part, &loop);
   else if (cpu->threads > 1 && pairs->share_count == cpu->threads)
@@ -215,7 +220,7 @@ void cpu_destroy(void *backend) {
   void *array[] = {cpu->coupling,  cpu->active,    cpu->diagonal,  cpu->move,         cpu->path_length,
                    cpu->left,      cpu->pair_of,   cpu->pair_acts, cpu->pair_couples, cpu->partial,
                    cpu->surface,   cpu->sums,      cpu->cluster,   cpu->cluster_root, cpu->limiting,
-                   cpu->end_slope, cpu->pair_part, cpu->pair_cost, cpu->body_part};
+                   cpu->end_slope, cpu->pair_part, cpu->pair_cost, cpu->body_part,    cpu->pair_far};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   mem_free(cpu);
 }

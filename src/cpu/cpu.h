@@ -4,6 +4,8 @@
 #ifndef ABD_CPU_H
 #define ABD_CPU_H
 
+#include <string.h>
+
 #include "contact/broad.h"
 #include "contact/pairs.h"
 #include "contact/soft_side.h"
@@ -47,7 +49,8 @@ typedef struct Cpu {
   unsigned char *pair_acts; /* per pair: it has contacts or friction */
   bool *pair_couples;       /* per pair: it couples its bodies in the matrix */
   unsigned char *pair_cost; /* per pair: about what it costs in a loop, 1 to 255 */
-  int pair_of_capacity, pair_acts_capacity, pair_couples_capacity, pair_cost_capacity;
+  bool *pair_far;           /* per pair: PAIR_FAR on the way from the accepted poses along the directions */
+  int pair_of_capacity, pair_acts_capacity, pair_couples_capacity, pair_cost_capacity, pair_far_capacity;
   Segments island_pairs;  /* pairs by island */
   Segments body_pairs;    /* 2 k + side by body */
   Partial *partial;       /* per chunk */
@@ -122,6 +125,10 @@ Box reach_box(const Cpu *cpu, int body, Nodes end, double pad);
 double reach_pad(const Cpu *cpu, int body, Nodes end);
 double half_separation(const Cpu *cpu, int body);
 
+/* No pair is known to be far any more, because poses or pairs change. */
+static inline void forget_far(Cpu *cpu) {
+  if (cpu->pairs.count) memset(cpu->pair_far, 0, (size_t)cpu->pairs.count * sizeof *cpu->pair_far);
+}
 /* Does the pair belong to a selected island, and has it a side in the active set? */
 bool pair_selected(const Cpu *cpu, int k);
 /* About what a pair costs in a loop: its contacts and friction points take most of the time. */
@@ -137,11 +144,12 @@ static inline int claim_size(const Cpu *cpu, int count, int least_items, int mos
 }
 /* Lists the bodies and pairs of the listed islands for the loops below. False if memory is out. */
 bool list_work(Cpu *cpu);
-/* Runs task for each pair of the selected islands; a pair that fails sets the outcome. With the Cpu as context, then is
- * called for each listed pair, selected or not, and chunk for each listed chunk of island_pairs after its pairs. */
+/* Runs task for each pair of the selected islands; a pair that fails sets the outcome. for_near_pairs leaves out pairs
+ * that are far. With the Cpu as context, then is called for each listed pair, selected or not, far or not, and chunk for
+ * each listed chunk of island_pairs after its pairs. */
 typedef void PairTask(Cpu *cpu, int k, Pair *pair);
 Outcome for_pairs(Cpu *cpu, PairTask *task);
-Outcome for_pairs_then(Cpu *cpu, PairTask *task, ParallelBody *then, ParallelBody *chunk);
+Outcome for_near_pairs(Cpu *cpu, PairTask *task, ParallelBody *then, ParallelBody *chunk);
 /* The tasks of the loops that an accelerator replaces: contacts at the trial poses, bounds, bounds of stencils that are
  * not listed, moments; the last one's part that changes the pattern alone. */
 PairTask eval_task, bound_task, cover_task, assemble_task, assemble_couple;
@@ -178,7 +186,7 @@ static inline double stage_clock(const Cpu *cpu) {
   return clock_now() - (cpu->domain ? cpu->domain->waited(cpu->domain->self) : 0);
 }
 /* Both in one loop. */
-Outcome for_bodies_and_pairs(Cpu *cpu, BodyTask *body, PairTask *pair);
+Outcome for_bodies_and_near_pairs(Cpu *cpu, BodyTask *body, PairTask *pair);
 
 /* load.c: whether the loads of friction follow the normal forces in a selected island; before the assembly, renews the
  * friction points of a pair in those, or of all with an accelerator; after the solve, moves their loads and corrects

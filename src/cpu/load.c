@@ -47,7 +47,7 @@ static void predict_item(void *context, int k) {
   Pair *p = pairs_at(&cpu->pairs, k);
   LoadChange own = {0, 0};
   if (solved_elsewhere(cpu)) return;
-  if (pair_follows(cpu, k, p) && p->friction.count > 0) {
+  if (p->friction.count > 0 && pair_follows(cpu, k, p)) {
     const Island *g = &cpu->islands->island[islands_of_pair(cpu->islands, cpu->pairs.body[k])];
     own = pair_predict_loads(p, &cpu->scene, cpu->domain ? cpu->work.direction : cpu->work.newton, g->weight);
     pair_assemble_change(p, &cpu->scene);

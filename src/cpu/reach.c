@@ -44,8 +44,10 @@ static bool group_pairs(Cpu *cpu) {
   if (!mem_reserve((void **)&cpu->pair_of, &cpu->pair_of_capacity, 2 * count, sizeof(int)) ||
       !mem_reserve((void **)&cpu->pair_acts, &cpu->pair_acts_capacity, count, 1) ||
       !mem_reserve((void **)&cpu->pair_cost, &cpu->pair_cost_capacity, count, 1) ||
+      !mem_reserve((void **)&cpu->pair_far, &cpu->pair_far_capacity, count, sizeof(bool)) ||
       !mem_reserve((void **)&cpu->pair_couples, &cpu->pair_couples_capacity, count, sizeof(bool)))
     return false;
+  forget_far(cpu);
   parallel_for(cpu->threads, count, 256, find_island, cpu);
   if (!segments_build(&cpu->island_pairs, cpu->islands->count, count, cpu->pair_of)) return false;
   parallel_for(cpu->threads, count, 256, find_sides, cpu);

@@ -100,6 +100,10 @@ static void pair_chunk(void *context, int c) {
  * counts it. */
 static void note_pair(void *context, int k) {
   Cpu *cpu = context;
+  if (cpu->pair_far[k]) {
+    cpu->pair_part[k] = (Partial){.extreme = INFINITY, .item = -1};
+    return;
+  }
   const Pair *p = pairs_at(&cpu->pairs, k);
   cpu->pair_cost[k] = pair_cost(p);
   cpu->pair_part[k] = (Partial){.sum = {p->energy_trial - p->energy, p->noise},
@@ -143,7 +147,7 @@ void eval_task(Cpu *cpu, int k, Pair *p) {
 static Outcome eval_pairs(Cpu *cpu) {
   const Accelerator *other = cpu->accelerator;
   if (!reserve_pair_parts(cpu)) return stage_from(false);
-  if (!other) return for_pairs_then(cpu, eval_task, note_pair, pair_chunk);
+  if (!other) return for_near_pairs(cpu, eval_task, note_pair, pair_chunk);
   Outcome outcome = other->eval(cpu->accelerator_self, cpu);
   if (!stage_failed(outcome)) segments_for(&cpu->island_pairs, cpu->threads, 64, note_pair, pair_chunk, cpu);
   return outcome;
@@ -240,7 +244,8 @@ Outcome cpu_accept(void *backend, Islands *islands) {
     const Island *g = island_of_soft(islands, k);
     if (g && g->selected) w->soft_energy[k] = w->soft_energy_trial[k];
   }
-  Outcome outcome = for_bodies_and_pairs(cpu, accept_body, accept_pair);
+  Outcome outcome = for_bodies_and_near_pairs(cpu, accept_body, accept_pair);
+  forget_far(cpu);
   if (cpu->accelerator && !stage_failed(outcome)) outcome = cpu->accelerator->advance(cpu->accelerator_self, cpu);
   for (int j = 0; j < cpu->model->joint_count; j++) {
     const Island *g = island_of_joint(islands, j);

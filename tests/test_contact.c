@@ -504,6 +504,7 @@ static void check_pairs(const Broad *broad, const Model *m) {
   for (int a = 0; a < BODIES; a++)
     for (int b = a + 1; b < BODIES; b++) {
       if (!model_collides(m, a, b) || !box_overlap(broad->box[a], broad->box[b])) continue;
+      if (broad->own && !broad->own[a] && !broad->own[b]) continue;
       if (k >= broad->pair_count || broad->pair[k] != pair_key(a, b))
         fail_msg("pair %d should be of bodies %d and %d", k, a, b);
       k++;
@@ -525,11 +526,23 @@ static void check_growth(Broad *broad, const Model *m, Draw *d, int k) {
   assert_int_equal(added, broad->pair_count - before);
 }
 
+/* Own bodies are those on one side of a plane. */
+static void choose_own(Broad *broad, Draw *d, unsigned char *own, int *own_body) {
+  Vec3 normal = draw_vec3(d, 1);
+  broad->own = own, broad->own_body = own_body, broad->own_count = 0;
+  for (int i = 0; i < BODIES; i++) {
+    own[i] = dot(normal, box_center(broad->box[i])) > 0.2;
+    if (own[i]) own_body[broad->own_count++] = i;
+  }
+}
+
 static void test_broad_phase_equals_all_pairs(void **state) {
   Draw d = {6};
   Model m = {0};
   Broad broad;
-  long pairs = 0, columns = 0;
+  long pairs = 0, columns = 0, grown = 0;
+  unsigned char own[BODIES];
+  int own_body[BODIES];
   const int count = 30 + rounds(50);
   (void)state;
   crowd(&m, &d);
@@ -542,13 +555,17 @@ static void test_broad_phase_equals_all_pairs(void **state) {
       broad.box[i] = body_box(&m, i, &q);
       if (i % 10 == 3) broad.box[i] = broad.box[draw_int(&d, i)]; /* equal corners */
     }
+    broad.own = NULL;
+    if (k % 2) choose_own(&broad, &d, own, own_body);
     assert_true(broad_find(&broad, &m));
     check_pairs(&broad, &m);
     pairs += broad.pair_count;
     columns += broad.columns;
-    check_growth(&broad, &m, &d, k);
+    for (int g = 0; g < 4; g++) check_growth(&broad, &m, &d, k + g);
+    grown += broad.columns && broad.late_count > 0;
   }
   assert_true(pairs > 1000);
+  assert_true(grown > 2);                 /* without a sweep */
   assert_in_range(columns, 1, count - 1); /* both ways */
   broad_destroy(&broad);
   model_destroy(&m);

@@ -25,8 +25,9 @@ bool broad_init(Broad *broad, const Model *model) {
   broad->box = mem_zeroed((size_t)model->body_count, sizeof(Box));
   broad->order = mem_alloc((size_t)model->body_count, sizeof(int));
   broad->sorted = mem_alloc((size_t)model->body_count, sizeof(Box));
+  broad->is_late = mem_zeroed((size_t)model->body_count, sizeof(bool));
   bool items = reserve_items(broad, model->body_count);
-  return broad->box && broad->order && broad->sorted && items;
+  return broad->box && broad->order && broad->sorted && broad->is_late && items;
 }
 
 bool broad_share(Broad *broad, Box *box) {
@@ -47,6 +48,8 @@ void broad_destroy(Broad *broad) {
   mem_free(broad->cell);
   mem_free(broad->column);
   mem_free(broad->item);
+  mem_free(broad->late);
+  mem_free(broad->is_late);
   memset(broad, 0, sizeof *broad);
 }
 
@@ -86,6 +89,7 @@ static void list_near_own(Broad *broad, int body_count) {
   Box around = {vec3(INFINITY, INFINITY, INFINITY), vec3(-INFINITY, -INFINITY, -INFINITY)};
   for (int i = 0; i < body_count; i++)
     if (broad->own[i]) around = box_union(around, broad->box[i]);
+  broad->around = around;
   broad->count = 0;
   for (int i = 0; i < body_count; i++)
     if (broad->own[i] || box_overlap(around, broad->box[i])) broad->order[broad->count++] = i;
@@ -335,6 +339,8 @@ static void write_pairs(void *context, int e) {
 
 bool broad_find(Broad *broad, const Model *model) {
   Sweep s = {broad, model};
+  for (int k = 0; k < broad->late_count; k++) broad->is_late[broad->late[k]] = false;
+  broad->late_count = 0;
   list_bodies(broad, model->body_count);
   int n = broad->count, items = n;
   if (!sort_order(broad, n, spread_axis(broad, model))) return false;
@@ -370,22 +376,88 @@ static bool is_known(const Broad *b, uint64_t key) {
   return low < b->pair_count && b->pair[low] == key;
 }
 
-/* Tests a grown box against all others, or against those of own bodies; of two grown ones the first body's. A soft
- * body's pair with itself is known. */
+/* A soft body's pair with itself is known. Of two grown boxes the first body's is tested. */
+static void test_grown(const Sweep *s, int body, int other, const Box *box) {
+  Broad *b = s->broad;
+  if (!box_overlap(b->box[body], *box) || other == body || (b->grown[other] && other < body)) return;
+  if (b->own && !b->own[body] && !b->own[other]) return;
+  uint64_t key = pair_key(body, other);
+  if (!model_collides(s->model, body, other) || is_known(b, key)) return;
+  int at = atomic_fetch_add_explicit(&b->new_count, 1, memory_order_relaxed);
+  if (at < GROWN_MOST) b->scratch[at] = key;
+}
+
+/* The columns have all bodies that the grown box may meet, but for those whose boxes have grown too. */
+static bool in_columns(const Broad *b, int body, int from[2], int to[2]) {
+  if (!b->columns || (b->own && b->own[body] && !box_contains(b->around, b->box[body]))) return false;
+  cells_of(b, &b->box[body], from, to);
+  return (int64_t)(to[0] - from[0] + 1) * (to[1] - from[1] + 1) <= b->count;
+}
+
+static int column_first(const Broad *b, int column) { return column ? b->column[column - 1] : 0; }
+
+static void grow_in_column(const Sweep *s, int body, const int from[2], int x, int y) {
+  const Broad *b = s->broad;
+  int column = x * b->across[1] + y;
+  for (int e = column_first(b, column); e < b->column[column]; e++) {
+    int i = b->item[e], other = b->order[i];
+    int first_x = (int)(b->cell[i] >> CELL_BITS), first_y = (int)(b->cell[i] & (CELL_MOST - 1));
+    bool first = x == (first_x > from[0] ? first_x : from[0]) && y == (first_y > from[1] ? first_y : from[1]);
+    if (first && !b->is_late[other]) test_grown(s, body, other, &b->sorted[i]);
+  }
+}
+
+static void grow_in_columns(const Sweep *s, int body, const int from[2], const int to[2]) {
+  const Broad *b = s->broad;
+  for (int x = from[0]; x <= to[0]; x++)
+    for (int y = from[1]; y <= to[1]; y++) grow_in_column(s, body, from, x, y);
+  for (int k = 0; k < b->large_count; k++) {
+    int i = b->item[b->item_count + k];
+    if (!b->is_late[b->order[i]]) test_grown(s, body, b->order[i], &b->sorted[i]);
+  }
+  for (int k = 0; k < b->late_count; k++) test_grown(s, body, b->late[k], &b->box[b->late[k]]);
+}
+
+/* Tests a grown box against those of its columns; or against all others, or those of own bodies. */
 static void grow_task(void *context, int g) {
   const Sweep *s = context;
-  Broad *b = s->broad;
-  int body = b->found[g];
-  const Box box = b->box[body];
+  const Broad *b = s->broad;
+  int body = b->found[g], from[2], to[2];
   bool all = !b->own || b->own[body];
+  if (in_columns(b, body, from, to)) {
+    grow_in_columns(s, body, from, to);
+    return;
+  }
   for (int k = 0, count = all ? s->model->body_count : b->own_count; k < count; k++) {
     int other = all ? k : b->own_body[k];
-    if (!box_overlap(box, b->box[other]) || other == body || (b->grown[other] && other < body)) continue;
-    uint64_t key = pair_key(body, other);
-    if (!model_collides(s->model, body, other) || is_known(b, key)) continue;
-    int at = atomic_fetch_add_explicit(&b->new_count, 1, memory_order_relaxed);
-    if (at < GROWN_MOST) b->scratch[at] = key;
+    test_grown(s, body, other, &b->box[other]);
   }
+}
+
+/* How many tests of boxes grow_task needs. */
+static int64_t grow_tests(const Broad *b, const Model *model, int body) {
+  int from[2], to[2];
+  if (!in_columns(b, body, from, to)) return !b->own || b->own[body] ? model->body_count : b->own_count;
+  int64_t tests = b->large_count + b->late_count;
+  for (int x = from[0]; x <= to[0]; x++) {
+    int first = x * b->across[1] + from[1], last = x * b->across[1] + to[1];
+    tests += b->column[last] - column_first(b, first);
+  }
+  return tests;
+}
+
+/* found: the bodies whose boxes have grown now. Returns their number, -1 if memory is out. */
+static int list_grown(Broad *b, int n, const bool *grown) {
+  int count = 0;
+  for (int i = 0; i < n; i++)
+    if (grown[i]) b->found[count++] = i;
+  if (!mem_reserve((void **)&b->late, &b->late_capacity, b->late_count + count, sizeof(int))) return -1;
+  for (int k = 0; k < count; k++) {
+    int i = b->found[k];
+    if (!b->is_late[i]) b->late[b->late_count++] = i;
+    b->is_late[i] = true;
+  }
+  return count;
 }
 
 /* Merges sorted new keys into the sorted keys, from the end. */
@@ -397,13 +469,10 @@ static void merge_keys(Broad *b, int added) {
 }
 
 bool broad_grow(Broad *b, const Model *model, const bool *grown, int *added) {
-  int n = model->body_count, count = 0, before = b->pair_count;
+  int n = model->body_count, count = list_grown(b, n, grown), before = b->pair_count;
   int64_t tests = 0;
-  for (int i = 0; i < n; i++) {
-    if (!grown[i]) continue;
-    b->found[count++] = i;
-    tests += !b->own || b->own[i] ? n : b->own_count;
-  }
+  if (count < 0) return false;
+  for (int k = 0; k < count; k++) tests += grow_tests(b, model, b->found[k]);
   bool sweep = tests > b->tests;
   if (!sweep) {
     if (!mem_reserve((void **)&b->scratch, &b->scratch_capacity, 2 * GROWN_MOST, sizeof(uint64_t)) ||
@@ -411,7 +480,7 @@ bool broad_grow(Broad *b, const Model *model, const bool *grown, int *added) {
       return false;
     b->grown = grown;
     atomic_init(&b->new_count, 0);
-    parallel_for(b->threads, count, 1 + 2000 / n, grow_task, &(Sweep){b, model});
+    parallel_for(b->threads, count, 1 + (int)(2000 * (int64_t)count / (tests + 1)), grow_task, &(Sweep){b, model});
     *added = atomic_load(&b->new_count);
     sweep = *added > GROWN_MOST;
   }

@@ -34,6 +34,11 @@ typedef struct Broad {
   int *column;          /* by column: its first item; items are sorted by column and by position */
   int *item;            /* positions of the bodies in columns, then those of bodies that are in too many */
   int item_count, large_count, cell_capacity, column_capacity, item_capacity;
+  Box around; /* if there are own bodies: the others in `order` are those that meet it */
+  /* Bodies whose boxes have grown since the last sweep: `sorted` and the columns have smaller ones. */
+  int *late;
+  int late_count, late_capacity;
+  bool *is_late;     /* by body */
   const bool *grown; /* broad_grow: its argument, and the number of new pairs, whose keys are in scratch */
   atomic_int new_count;
 } Broad;

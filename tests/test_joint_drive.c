@@ -152,6 +152,27 @@ static void test_servo(void **state) {
   }
 }
 
+/* An arm of two links and a counterweight, which gravity would move upwards: held by servos, nothing has a velocity. */
+static void test_held_arm(void **state) {
+  (void)state;
+  Lab lab = lab_open(world_def(0.01));
+  AbdBodyId upper = lab_body(&lab, lab_box(&lab, 0.5, 0.05, 0.05), vec3(0.25, 0, 0), vec3(0, 0, 0));
+  AbdBodyId fore = lab_body(&lab, lab_box(&lab, 0.4, 0.05, 0.05), vec3(0.7, 0, 0), vec3(0, 0, 0));
+  AbdBodyId weight = lab_body(&lab, lab_box(&lab, 0.2, 0.05, 0.05), vec3(-0.1, 0, 0), vec3(0, 0, 0));
+  AbdJointDef def = joint_def(ABD_JOINT_HINGE, upper, world_body, vec3(0, 0, 0), y_axis);
+  def.drive = (AbdDrive){.kind = ABD_DRIVE_POSITION, .target = 0.2, .stiffness = 300, .damping = 30};
+  def.drive.max_effort = INFINITY;
+  lab_joint(&lab, &def);
+  def.body_a = fore, def.body_b = upper, def.point[0] = 0.5, def.drive.target = -0.3;
+  lab_joint(&lab, &def);
+  def.body_a = weight, def.point[0] = 0, def.drive.target = 0;
+  lab_joint(&lab, &def);
+  lab_run(&lab, 3);
+  AbdBodyId body[] = {upper, fore, weight};
+  for (int k = 0; k < 3; k++) lab_expect_below("speed at rest [m/s]", norm(lab_velocity(&lab, body[k])), 1e-5);
+  lab_close(&lab);
+}
+
 /* A capsule on a damped shaft that is askew turns and slides down until it leans on the ground. What the contact carries
  * of the weight turns it, too: if only the velocity of its centre counted, it would not come to rest. */
 static void test_leaning(void **state) {
@@ -386,10 +407,10 @@ static void test_friction(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_torque),      cmocka_unit_test(test_speed),          cmocka_unit_test(test_stall),
-      cmocka_unit_test(test_servo),       cmocka_unit_test(test_leaning),        cmocka_unit_test(test_work),
-      cmocka_unit_test(test_slammed_bar), cmocka_unit_test(test_slammed_travel), cmocka_unit_test(test_rope),
-      cmocka_unit_test(test_spring),      cmocka_unit_test(test_friction),
+      cmocka_unit_test(test_torque), cmocka_unit_test(test_speed),       cmocka_unit_test(test_stall),
+      cmocka_unit_test(test_servo),  cmocka_unit_test(test_held_arm),    cmocka_unit_test(test_leaning),
+      cmocka_unit_test(test_work),   cmocka_unit_test(test_slammed_bar), cmocka_unit_test(test_slammed_travel),
+      cmocka_unit_test(test_rope),   cmocka_unit_test(test_spring),      cmocka_unit_test(test_friction),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

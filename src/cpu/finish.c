@@ -151,6 +151,7 @@ Outcome cpu_finish(void *backend, const Islands *islands, State *after) {
   if (cpu->accelerator && cpu->accelerator->finish && !stage_failed(outcome))
     outcome = cpu->accelerator->finish(cpu->accelerator_self, cpu);
   if (!stage_failed(outcome)) outcome = finish_bodies(&f);
+  if (!stage_failed(outcome)) mechanism_take(&cpu->flight, after);
   if (!stage_failed(outcome)) outcome = bounce(&cpu->work, &cpu->pairs, &cpu->scene, &cpu->flight, after);
   if (!stage_failed(outcome)) outcome = mechanism_rates(&cpu->flight, after);
   if (!stage_failed(outcome)) outcome = stage_from(settle_velocities(cpu, after));

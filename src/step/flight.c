@@ -134,18 +134,26 @@ static double resting_share(const Work *w, int i) {
   return d.end_kick / (d.start * d.end_kick + d.start_kick);
 }
 
-/* Contact stops the kick as far as its impulse acts against it: the kick's component along the changes of velocity and
- * of spin that the impulse makes, in the metric of inertia; and no more than its part at rest. What is left moves no
- * surface into another. A body at its target was not pushed: what separates it from there is rounding. */
-Flight flight_taken(const Work *w, int i) {
+/* A body at its target was not pushed: what separates it from there is rounding. */
+Flight flight_pushed(const Work *w, int i) {
   const Affine *q = &w->q.body[i], *to = &w->target.body[i];
-  const Body *b = &w->model->body[i];
   if (!(norm(sub(q->n[0], to->n[0])) > ROUNDING_DISTANCE * norm(to->n[0]))) return (Flight){0};
-  Flight push = flight_closed(w, i, (Flight){0}, to, q);
-  double against = -dot(flight_last_kick(w, i), push.v);
-  double size = norm_sq(push.v) + dot(push.l, freedom_spin(b, affine_linear(q), push.l)) / b->mass;
+  return flight_closed(w, i, (Flight){0}, to, q);
+}
+
+double flight_product(const Work *w, int i, Flight a, Flight b) {
+  const Body *body = &w->model->body[i];
+  return body->mass * dot(a.v, b.v) + dot(a.l, freedom_spin(body, affine_linear(&w->q.body[i]), b.l));
+}
+
+Flight flight_part_taken(const Work *w, int i, Flight pushed, double against, double size) {
   double part = against > 0 ? least(resting_share(w, i), against / size) : 0;
-  return (Flight){scale(-part, push.v), scale(-part, push.l)};
+  return (Flight){scale(-part, pushed.v), scale(-part, pushed.l)};
+}
+
+Flight flight_taken(const Work *w, int i) {
+  Flight pushed = flight_pushed(w, i), kick = {.v = flight_last_kick(w, i)};
+  return flight_part_taken(w, i, pushed, -flight_product(w, i, kick, pushed), flight_product(w, i, pushed, pushed));
 }
 
 /* ---- the metric ---- */

@@ -31,10 +31,16 @@ Flight flight_dragged(const Work *work, int block, Flight flight);
 double flight_end_kick(const Work *work, int block);
 /* Its velocities as rates of the nodes at a pose. */
 Affine flight_rate(const Work *work, int block, const Affine *at, Flight flight);
-/* The half kick at the end of the step; and what contact takes of it. The next step begins with what was taken, so that
- * contact takes it there. */
+/* The half kick at the end of the step. Contacts, stops and drives stop it as far as their impulse acts against it: they
+ * take its component along the changes of velocity and spin that they made, in the metric of inertia, and no more than
+ * at rest. The next step begins with what was taken, so that they take it there. */
 Vec3 flight_last_kick(const Work *work, int block);
-Flight flight_taken(const Work *work, int block);
+Flight flight_taken(const Work *work, int body); /* of a body without joints; others: mechanism_take */
+/* The changes that the solve made; a product in the metric of inertia; what is taken, with the product of the kick
+ * against the changes and that of the changes with themselves. */
+Flight flight_pushed(const Work *work, int body);
+double flight_product(const Work *work, int body, Flight a, Flight b);
+Flight flight_part_taken(const Work *work, int body, Flight pushed, double against, double size);
 
 /* The metric in which joints are closed, see kernel/rigid.h: as a matrix, and times a displacement. */
 void flight_metric(const Work *work, int block, const Affine *at, double h[144]);

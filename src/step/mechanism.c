@@ -63,11 +63,14 @@ static bool allocate(JointedFlight *f, const Model *m, int count) {
   f->base = mem_zeroed(n, sizeof(Flight));
   f->flight = mem_zeroed(n, sizeof(Flight));
   f->left = mem_zeroed(n, sizeof(double));
+  f->against = mem_zeroed(n, sizeof(double));
+  f->pushed = mem_zeroed(n, sizeof(double));
   f->row = mem_zeroed(rows, sizeof *f->row);
   f->row_force = mem_zeroed(rows, sizeof(double));
   f->x = mem_zeroed(numbers, sizeof(double));
   f->change = mem_zeroed(numbers, sizeof(double));
-  return good && f->index && f->base && f->flight && f->left && f->row && f->row_force && f->x && f->change;
+  good = good && f->index && f->base && f->flight && f->left && f->against && f->pushed;
+  return good && f->row && f->row_force && f->x && f->change;
 }
 
 bool mechanism_init(JointedFlight *f, Work *work, int threads, const ClosingSystem *system, void *system_self) {
@@ -91,9 +94,9 @@ bool mechanism_init(JointedFlight *f, Work *work, int threads, const ClosingSyst
 }
 
 void mechanism_destroy(JointedFlight *f) {
-  void *array[] = {f->block, f->index,     f->mechanism, f->size, f->live,      f->factored, f->open,
-                   f->left,  f->x,         f->change,    f->base, f->flight,    f->from,     f->pose,
-                   f->move,  f->metric_at, f->force,     f->row,  f->row_force, f->least,    f->scripted};
+  void *array[] = {f->block, f->index,  f->mechanism, f->size,   f->live,     f->factored, f->open,  f->left,
+                   f->x,     f->change, f->base,      f->flight, f->from,     f->pose,     f->move,  f->metric_at,
+                   f->force, f->row,    f->row_force, f->least,  f->scripted, f->against,  f->pushed};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   anderson_destroy(&f->anderson);
   memset(f, 0, sizeof *f);

@@ -38,6 +38,8 @@ typedef struct JointedFlight {
   bool *scripted;     /* of the first block: the mechanism has blocks that scripts move */
   bool *factored;     /* blocks of the last factor */
   double *left;       /* of the first block: what is left to close, relative to the blocks' sizes */
+  double *against;    /* of the first block: product of the last half kicks and the changes that the solve made */
+  double *pushed;     /* of the first block: product of the changes with themselves */
   double *x, *change; /* impulses of the joints on each block, then of each row along itself; their last correction */
   Anderson anderson;
   Flight *base, *flight;    /* without and with the impulses */
@@ -69,8 +71,10 @@ static inline bool mechanism_has(const JointedFlight *f, int block) { return f->
 /* [N] the generalised force of its linear joints in flight. */
 Affine mechanism_force(const JointedFlight *flight, int block);
 
-/* Targets of jointed blocks, and their rates after the step. */
+/* Targets of jointed blocks, and their rates after the step. Before these: what contacts and drives take of the last
+ * half kicks of a mechanism, as a whole (flight_taken). */
 Outcome mechanism_targets(JointedFlight *flight);
+void mechanism_take(JointedFlight *flight, State *after);
 Outcome mechanism_rates(JointedFlight *flight, State *after);
 /* The same without the kicks of springs. */
 Outcome mechanism_project(JointedFlight *flight, State *after);

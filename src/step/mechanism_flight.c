@@ -232,6 +232,11 @@ static double row_rate(const JointedFlight *f, const Jet *row) {
   return sum;
 }
 
+static bool is_flying_body(const JointedFlight *f, int k) {
+  const Model *m = f->work->model;
+  return !block_is_vertex(m, f->block[k]) && block_motion(m, f->block[k]) == ABD_MOTION_DYNAMIC;
+}
+
 /* One round; returns what the rates violate, relative to the largest rate. */
 static double rate_round(JointedFlight *f) {
   double largest = 0;
@@ -242,6 +247,38 @@ static double rate_round(JointedFlight *f) {
   mechanism_solve(f);
   mechanism_set_changes(f);
   return largest > 0 ? mechanism_open(f) / largest : 0;
+}
+
+/* The half kicks of a mechanism at the end of the step: of gravity and given forces, and of its springs. */
+static void last_kicks(JointedFlight *f) {
+  const Model *m = f->work->model;
+  for (int k = 0; k < f->count; k++) {
+    f->live[k] = true;
+    f->from[k] = node_pose(m, f->work->q, f->block[k]);
+    f->base[k] = (Flight){0};
+    if (is_flying_body(f, k)) f->base[k].v = flight_last_kick(f->work, f->block[k]);
+  }
+  kick_springs(f, f->work->q.body, f->from, 0.5 * f->work->h, f->base);
+}
+
+void mechanism_take(JointedFlight *f, State *after) {
+  const Work *w = f->work;
+  if (f->count == 0) return;
+  last_kicks(f);
+  for (int k = 0; k < f->count; k++) f->against[k] = f->pushed[k] = 0;
+  for (int k = 0; k < f->count; k++) {
+    if (!is_flying_body(f, k)) continue;
+    f->flight[k] = flight_pushed(w, f->block[k]);
+    f->against[f->mechanism[k]] -= flight_product(w, f->block[k], f->base[k], f->flight[k]);
+    f->pushed[f->mechanism[k]] += flight_product(w, f->block[k], f->flight[k], f->flight[k]);
+  }
+  for (int k = 0; k < f->count; k++) {
+    if (!is_flying_body(f, k)) continue;
+    int i = f->block[k], first = f->mechanism[k];
+    Flight taken = flight_part_taken(w, i, f->flight[k], f->against[first], f->pushed[first]);
+    after->taken[i] = taken;
+    after->rate.body[i] = affine_sub(after->rate.body[i], flight_rate(w, i, &w->q.body[i], taken));
+  }
 }
 
 static void read_rates(JointedFlight *f, const State *after, double kick) {

@@ -257,7 +257,7 @@ static Affine body_rate(const Work *work, int i) {
 
 static void finish_flight(const Work *work, int i, State *after) {
   Flight f = flight_dragged(work, i, flight_after(work, i));
-  after->taken[i] = flight_taken(work, i);
+  after->taken[i] = block_is_jointed(work->model, i) ? (Flight){0} : flight_taken(work, i);
   f.v = add(f.v, sub(flight_last_kick(work, i), after->taken[i].v));
   f.l = sub(f.l, after->taken[i].l);
   after->rate.body[i] = flight_rate(work, i, &work->q.body[i], f);

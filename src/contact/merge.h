@@ -276,13 +276,17 @@ KERNEL int merge_find_points(const Merge *m, uint32_t v, uint32_t w) {
   return m->self && w < v ? merge_find(m, 0, w, v, v) : merge_find(m, 0, v, w, w);
 }
 
+/* Two ends within reach of each other are within reach of both edges, so most ends need no lookup. */
 KERNEL Crossing crossing_find(const Merge *m, const Contact *c) {
   const uint32_t *e[2] = {m->shape[0].edge[c->prim_a], m->shape[1].edge[c->prim_b]};
   Crossing out;
   for (int k = 0; k < 4; k++) {
     int side = k >> 1;
     out.edge[k] = merge_find(m, side, e[side][k & 1], e[!side][0], e[!side][1]);
-    out.point[k] = merge_find_points(m, e[0][k & 1], e[1][k >> 1]);
+  }
+  for (int k = 0; k < 4; k++) {
+    bool near = out.edge[k & 1] >= 0 && out.edge[2 + (k >> 1)] >= 0;
+    out.point[k] = near ? merge_find_points(m, e[0][k & 1], e[1][k >> 1]) : -1;
   }
   return out;
 }

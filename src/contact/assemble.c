@@ -130,11 +130,31 @@ static void add_mollifier(Assembly *s, const Contact *c, const Affine *qa, const
   add_spring(soft, s, &(Term){vec3(0, 0, 0), 1, t.stiffness}, &long_u, &long_v);
 }
 
-INLINE void add_contact(bool soft, Assembly *s, const Contact *c, const Affine *qa, const Affine *qb) {
+/* Does friction act on the very points of the contact? It does in the iteration in which its point was made. */
+static bool shares_points(const FrictionPoint *f, const Contact *c) {
+  return friction_way(f) == FRICTION_SLIDE && norm_sq(sub(f->ya, c->ya)) == 0 && norm_sq(sub(f->yb, c->yb)) == 0;
+}
+
+/* Adds a spring between the same points to one whose factor is 1. */
+static void join(Term *t, const Term *other) {
+  double f = other->factor;
+  const Sym3 *k = &other->stiffness;
+  t->force = add(t->force, other->force);
+  t->stiffness = (Sym3){t->stiffness.xx + f * k->xx, t->stiffness.yy + f * k->yy, t->stiffness.zz + f * k->zz,
+                        t->stiffness.xy + f * k->xy, t->stiffness.xz + f * k->xz, t->stiffness.yz + f * k->yz};
+}
+
+/* friction: a point on the contact's points, NULL = none. */
+INLINE void add_contact(bool soft, Assembly *s, const Contact *c, const FrictionPoint *friction, const Affine *qa,
+                        const Affine *qb) {
   int va[3], vb[3];
   if (soft) pair_corners(s->pair, s->scene, c, va, vb);
   const End a = make_end(soft, &s->side[0], 1, c->ya, va, c->wa), b = make_end(soft, &s->side[1], 1, c->yb, vb, c->wb);
-  const Term t = contact_term(c, s->pair->stiffness, s->scene->range);
+  Term t = contact_term(c, s->pair->stiffness, s->scene->range);
+  if (friction) {
+    const Term rubbing = friction_term(friction, s->scene->friction_eps);
+    join(&t, &rubbing);
+  }
   add_spring(soft, s, &t, &a, &b);
   if (c->mollifier_d1 != 0) add_mollifier(s, c, qa, qb);
 }
@@ -181,8 +201,13 @@ static bool reserve(Assembly *s, Pair *p) {
 INLINE void add_all(bool soft, Assembly *s, const Affine *qa, const Affine *qb) {
   const Contact *contact = pair_contacts(s->pair, s->scene);
   const FrictionPoint *friction = pair_friction(s->pair, s->scene);
-  for (int i = 0; i < s->pair->acting; i++) add_contact(soft, s, &contact[i], qa, qb);
-  for (int i = 0; i < s->pair->friction.count; i++) add_friction(soft, s, &friction[i]);
+  int f = 0, points = s->pair->friction.count; /* in the order of their contacts */
+  for (int i = 0; i < s->pair->acting; i++) {
+    while (f < points && friction[f].contact < i) add_friction(soft, s, &friction[f++]);
+    bool joined = !soft && f < points && friction[f].contact == i && shares_points(&friction[f], &contact[i]);
+    add_contact(soft, s, &contact[i], joined ? &friction[f++] : NULL, qa, qb);
+  }
+  while (f < points) add_friction(soft, s, &friction[f++]);
 }
 
 /* False if there is nothing to assemble, or memory is out. */
@@ -193,9 +218,8 @@ static bool begin(Assembly *s, Pair *pair, const ContactScene *scene) {
   s->pair = pair;
   s->summed = !pair->soft || stiff_body(pair, scene->model) >= 0;
   for (int k = 0; pair->soft && k < 2; k++) s->side[k] = scene_side(scene, k ? pair->b : pair->a);
-  s->batch.count = 0;
   pair->failed |= !reserve(s, pair);
-  if (s->summed && !pair->failed) s->batch.sum = pair_moment_sums(pair, scene);
+  if (s->summed && !pair->failed) moments_begin(&s->batch, pair_moment_sums(pair, scene));
   return !pair->failed;
 }
 
@@ -204,7 +228,6 @@ void pair_assemble_change(Pair *pair, const ContactScene *scene) {
   if (!begin(&s, pair, scene)) return;
   const FrictionPoint *friction = pair_friction(pair, scene);
   const Spring *first = s.spring;
-  if (s.summed) memset(s.batch.sum->ga, 0, sizeof s.batch.sum->ga), memset(s.batch.sum->gb, 0, sizeof s.batch.sum->gb);
   for (int i = 0; i < pair->friction.count; i++) add_change(&s, &friction[i]);
   if (pair->soft) pair->spring.count = (int)(s.spring - first);
 }
@@ -212,7 +235,6 @@ void pair_assemble_change(Pair *pair, const ContactScene *scene) {
 void pair_assemble(Pair *pair, const ContactScene *scene, const Affine *qa, const Affine *qb) {
   Assembly s;
   if (!begin(&s, pair, scene)) return;
-  if (s.summed) memset(s.batch.sum, 0, sizeof(Moments));
   if (pair->soft) {
     const Spring *first = s.spring;
     add_all(true, &s, qa, qb);

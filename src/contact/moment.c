@@ -15,12 +15,12 @@ typedef double Half
 enum { LANE_COUNT = LANE_BYTES / 8, HALF_COUNT = sizeof(Half) / 8 };
 
 /* Adds row i of K (x) (a, -b)(a, -b)^T, lanes of K from `first` on. i is a constant after inlining, so the sums fit in
- * 6, 8, 10 or 12 registers. */
-INLINE void add_row(const MomentBatch *s, int i, int first) {
+ * 6, 8, 10 or 12 registers. fresh: the sums are zero so far. */
+INLINE void add_row(const MomentBatch *s, int i, int first, bool fresh) {
   Entry *row_aa = s->sum->aa + i * (i + 1) / 2, *row_bb = s->sum->bb + i * (i + 1) / 2, *row_ab = s->sum->ab + 4 * i;
-  Lanes aa[4], bb[4], ab[4];
+  Lanes aa[4] = {{0}}, bb[4] = {{0}}, ab[4] = {{0}};
 #pragma GCC unroll 4
-  for (int j = 0; j < 4; j++) {
+  for (int j = 0; j < 4 && !fresh; j++) {
     if (j <= i) aa[j] = *(Lanes *)(row_aa[j] + first), bb[j] = *(Lanes *)(row_bb[j] + first);
     ab[j] = *(Lanes *)(row_ab[j] + first);
   }
@@ -58,13 +58,19 @@ static void add_forces(const MomentBatch *s, int first) {
     }
 }
 
-void moments_flush(MomentBatch *s) {
+INLINE void add_rows(const MomentBatch *s, bool fresh) {
   for (int first = 0; first < 6; first += LANE_COUNT) {
-    add_row(s, 0, first);
-    add_row(s, 1, first);
-    add_row(s, 2, first);
-    add_row(s, 3, first);
+    add_row(s, 0, first, fresh);
+    add_row(s, 1, first, fresh);
+    add_row(s, 2, first, fresh);
+    add_row(s, 3, first, fresh);
   }
+}
+
+void moments_flush(MomentBatch *s) {
+  if (s->fresh) add_rows(s, true);
+  else add_rows(s, false);
+  s->fresh = false;
   for (int first = 0; first < 3; first += HALF_COUNT) add_forces(s, first);
   s->count = 0;
 }

@@ -4,6 +4,8 @@
 #ifndef ABD_CONTACT_MOMENT_H
 #define ABD_CONTACT_MOMENT_H
 
+#include <string.h>
+
 #include "contact/pair.h"
 
 /* Springs are summed in batches, so that the sums stay in registers over a whole batch. */
@@ -11,10 +13,20 @@ enum { MOMENT_BATCH = 16 };
 typedef struct MomentBatch {
   Moments *sum;
   int count;
+  bool fresh; /* no spring is in the sums yet: their entries are not set, forces are zero */
   _Alignas(64) Entry stiffness[MOMENT_BATCH];
   double force[MOMENT_BATCH][4];                 /* on a; the force on b is its negative */
   double a[MOMENT_BATCH][4], b[MOMENT_BATCH][4]; /* weights of the bodies' nodes */
 } MomentBatch;
+
+/* Begins sums; forces of other terms may be added to them at once. */
+static inline void moments_begin(MomentBatch *s, Moments *sum) {
+  s->sum = sum;
+  s->count = 0;
+  s->fresh = true;
+  memset(sum->ga, 0, sizeof sum->ga);
+  memset(sum->gb, 0, sizeof sum->gb);
+}
 
 /* Adds the springs of the batch to the sums and empties it. */
 void moments_flush(MomentBatch *batch);

@@ -99,12 +99,16 @@ static void add_nodes(double *out, int rows, int i, int j, double sign, const do
   c[2 * rows + 2] += sign * k[2];
 }
 
+/* Adds to the blocks of nodes i >= j. */
 static void add_diagonal_moments(double *out, const Entry moment[10]) {
   for (int i = 0, e = 0; i < 4; i++)
-    for (int j = 0; j <= i; j++, e++) {
-      add_nodes(out, 12, i, j, 1, moment[e]);
-      if (j < i) add_nodes(out, 12, j, i, 1, moment[e]);
-    }
+    for (int j = 0; j <= i; j++, e++) add_nodes(out, 12, i, j, 1, moment[e]);
+}
+
+/* Copies the blocks of nodes i > j to j, i. */
+static void mirror_diagonal(double *out) {
+  for (int j = 0; j < 9; j++)
+    for (int i = 3 * (j / 3) + 3; i < 12; i++) out[12 * i + j] = out[12 * j + i];
 }
 
 void contact_add_to_body(Cpu *cpu, int body) {
@@ -118,6 +122,7 @@ void contact_add_to_body(Cpu *cpu, int body) {
     for (int i = 0; i < 4; i++) gradient->n[i] = add(gradient->n[i], g[i]);
     add_diagonal_moments(diagonal, side ? m->bb : m->aa);
   }
+  mirror_diagonal(diagonal);
 }
 
 void contact_block(const Cpu *cpu, const Pair *p, double block[144]) {

@@ -5,6 +5,7 @@
 
 #include "cpu/assembly.h"
 #include "cpu/validate.h"
+#include "kernel/body.h"
 #include "step/active.h"
 #include "step/joint.h"
 
@@ -80,9 +81,13 @@ static void body_task(void *context, int k) {
   Work *w = &cpu->work;
   int body = cpu->active[k];
   Affine q = node_pose(cpu->model, w->q, body);
-  node_put(cpu->model, w->gradient, body, body_gradient(w, body, &q));
-  if (block_is_vertex(cpu->model, body)) return;
-  body_hessian(w, body, &q, active_damping(cpu->islands, w, body), diagonal_of(cpu, body));
+  if (block_is_vertex(cpu->model, body)) {
+    node_put(cpu->model, w->gradient, body, body_gradient(w, body, &q));
+    return;
+  }
+  const BodyTerm term = body_term(w, body);
+  w->gradient.body[body] = body_term_gradient(&term, &q);
+  body_term_hessian(&term, &q, active_damping(cpu->islands, w, body), diagonal_of(cpu, body));
   contact_add_to_body(cpu, body);
   if (!cpu->model->joint_count) contact_project_body(cpu, body);
 }

@@ -424,6 +424,41 @@ static void drops_its_order_on_request(void **state) {
   system_free(&second);
 }
 
+/* Four patterns in turn, each analysed in every step: the second time nothing is allocated, and the solution has the
+ * bits of a new solver. A fifth one replaces the oldest. */
+static void keeps_plans_of_patterns_that_return(void **state) {
+  (void)state;
+  enum { PATTERNS = 5 };
+  BlockCholesky *solver = block_cholesky_create();
+  System s[PATTERNS];
+  for (int k = 0; k < PATTERNS; k++) {
+    s[k] = grid(12 - k, 10, NULL, 0);
+    fill_definite(&s[k], 10);
+  }
+  for (int turn = 0; turn < 3; turn++)
+    for (int k = 0; k < PATTERNS - 1; k++) {
+      block_cholesky_refresh(solver);
+      mem_fail_after(turn > 0);
+      bool done = analyze(solver, &s[k]);
+      mem_fail_after(0);
+      if (!done) fail_msg("turn %d analysed pattern %d anew", turn, k);
+      BlockCholesky *other = block_cholesky_create();
+      assert_true(analyze(other, &s[k]));
+      double *b = random_vector(s[k].total), *x = solution_of(solver, &s[k], b), *y = solution_of(other, &s[k], b);
+      assert_memory_equal(x, y, (size_t)s[k].total * sizeof *x);
+      free(b), free(x), free(y);
+      block_cholesky_destroy(other);
+    }
+  check_solution("a fifth pattern", solver, &s[PATTERNS - 1]);
+  mem_fail_after(1);
+  bool kept = analyze(solver, &s[1]), dropped = analyze(solver, &s[0]);
+  mem_fail_after(0);
+  assert_true(kept);
+  assert_false(dropped);
+  for (int k = 0; k < PATTERNS; k++) system_free(&s[k]);
+  block_cholesky_destroy(solver);
+}
+
 /* Bodies of 1e11 Pa among nodes of 1e4 Pa, masses alike: the residual of every row is within rounding of that row's
  * own terms, so no scaling could do better. */
 static void stiff_and_soft_together(void **state) {
@@ -747,6 +782,7 @@ int main(void) {
       cmocka_unit_test(same_bits_for_any_threads),
       cmocka_unit_test(joins_nodes),
       cmocka_unit_test(drops_its_order_on_request),
+      cmocka_unit_test(keeps_plans_of_patterns_that_return),
       cmocka_unit_test(stiff_and_soft_together),
       cmocka_unit_test(iterates_to_the_solution),
       cmocka_unit_test(chooses_by_memory),

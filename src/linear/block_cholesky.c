@@ -16,8 +16,12 @@
 static const double solve_share = 0.05;
 enum { PCG_ITERATIONS = 2000, SHIFTS = 6, COLUMNS_AT_ONCE = 64, BLOCKS_AT_ONCE = 256, FILLED_AT_ONCE = 8 };
 
+/* Plans kept for patterns that return, and the largest number of blocks of L of such a plan: it takes 20 bytes each. */
+enum { KEPT_PLANS = 3, KEPT_BLOCKS = 1 << 20 };
+
 struct BlockCholesky {
   BlockPlan plan;
+  BlockPlan kept[KEPT_PLANS]; /* plans of other patterns, each with its own order; the newest one first */
   BlockTasks tasks;
   BlockBranches branches;
   int threads; /* of functions without a threads argument */
@@ -56,6 +60,7 @@ void block_cholesky_destroy(BlockCholesky *solver) {
   if (!solver) return;
   cholmod_factor_destroy(solver->cholmod);
   block_plan_free(&solver->plan);
+  for (int k = 0; k < KEPT_PLANS; k++) block_plan_free(&solver->kept[k]);
   block_tasks_free(&solver->tasks);
   block_branches_free(&solver->branches);
   mem_free(solver->value_memory);
@@ -97,15 +102,44 @@ static bool reserve_maps(BlockCholesky *solver, int count) {
   return true;
 }
 
+/* Plans of another choice are dropped. */
 void block_cholesky_choose(BlockCholesky *solver, BlockMethod method, double memory) {
+  for (int k = 0; k < KEPT_PLANS; k++) block_plan_free(&solver->kept[k]);
   solver->plan.wanted = method;
   solver->plan.memory = memory;
+}
+
+/* Moves the plan to the front of the kept ones, in place of the one at `at`. */
+static void keep_plan(BlockCholesky *solver, int at) {
+  BlockPlan *plan = &solver->plan, *kept = solver->kept;
+  if (!plan->own || plan->pattern.block_count > KEPT_BLOCKS) return;
+  block_plan_free(&kept[at]);
+  for (; at > 0; at--) kept[at] = kept[at - 1];
+  kept[0] = *plan;
+  *plan = (BlockPlan){.wanted = plan->wanted, .memory = plan->memory, .threads = plan->threads};
+}
+
+/* Islands end one after the other, and all of them begin in the next step, so patterns return. A kept plan is the one
+ * that block_plan_make would make for its pattern. */
+static bool take_kept(BlockCholesky *solver, const BlockShape *shape) {
+  int k = 0;
+  while (k < KEPT_PLANS && !block_pattern_matches(&solver->kept[k].pattern, shape)) k++;
+  if (k == KEPT_PLANS) {
+    keep_plan(solver, KEPT_PLANS - 1);
+    return false;
+  }
+  BlockPlan found = solver->kept[k];
+  solver->kept[k] = (BlockPlan){0};
+  keep_plan(solver, k);
+  block_plan_free(&solver->plan);
+  solver->plan = found;
+  return true;
 }
 
 static bool plan(BlockCholesky *solver, const BlockShape *shape, bool *changed) {
   BlockReuse reuse = block_plan_reuse(&solver->plan, shape);
   *changed = reuse != PLAN_SAME;
-  if (reuse != PLAN_OUTDATED) return true;
+  if (reuse != PLAN_OUTDATED || take_kept(solver, shape)) return true;
   release_values(solver);
   return block_plan_make(&solver->plan, shape);
 }

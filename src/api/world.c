@@ -236,7 +236,7 @@ static void report_ids(const AbdWorld *world, AbdStepReport *r) {
   r->worst_joint = world_joint_id(world, (int)r->worst_joint.id - 1);
 }
 
-/* Prepares a step; world->next then is written. */
+/* Prepares a step. */
 static AbdStatus step_ready(AbdWorld *world, AbdError *error) {
   if (world->changing)
     return fault(error, ABD_ERROR_STATE, "a change of the world is open: abd_world_end_change comes before a step");
@@ -246,7 +246,6 @@ static AbdStatus step_ready(AbdWorld *world, AbdError *error) {
     return fault(error, ABD_ERROR_ARGUMENT, "solver.device is \"cuda\", but %s", abd_cuda_missing());
   world->contacts_known = world->reactions_known = false;
   kept_destroy(&world->kept);
-  state_next_copy(&world->next, &world->state, &world->model);
   return ABD_OK;
 }
 

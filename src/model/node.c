@@ -1,9 +1,6 @@
 /* Arrays over nodes, see model/node.h. */
 #include "model/node.h"
 
-#include <string.h>
-
-#include "base/bytes.h"
 #include "model/model.h"
 
 bool nodes_init(Nodes *n, const Model *m) {
@@ -16,9 +13,4 @@ void nodes_destroy(Nodes *n) {
   mem_free(n->body);
   mem_free(n->vertex);
   *n = (Nodes){NULL, NULL};
-}
-
-void nodes_copy(Nodes to, Nodes from, const Model *m) {
-  copy_many(m->def.solver.threads, to.body, from.body, (size_t)m->body_count * sizeof(Affine));
-  copy_many(m->def.solver.threads, to.vertex, from.vertex, (size_t)model_vertex_count(m) * sizeof(Vec3));
 }

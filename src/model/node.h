@@ -17,6 +17,5 @@ typedef struct Nodes {
 
 bool nodes_init(Nodes *nodes, const struct Model *model); /* zero; false if memory is out */
 void nodes_destroy(Nodes *nodes);                         /* takes a half-built one */
-void nodes_copy(Nodes to, Nodes from, const struct Model *model);
 
 #endif

@@ -185,20 +185,37 @@ bool state_need_vertex_force(State *state, const Model *model) {
   return state->vertex_force != NULL;
 }
 
+typedef struct NextCopy {
+  State *next;
+  const State *state;
+  int offset;
+} NextCopy;
+
+/* Poses and rates of some bodies, on the thread whose share of the loops over bodies they are. */
+static void copy_bodies(void *context, int first, int last, int index) {
+  const NextCopy *c = context;
+  size_t at = (size_t)(c->offset + first), count = (size_t)(last - first);
+  (void)index;
+  memcpy(c->next->q.body + at, c->state->q.body + at, count * sizeof(Affine));
+  memcpy(c->next->rate.body + at, c->state->rate.body + at, count * sizeof(Affine));
+  memcpy(c->next->taken + at, c->state->taken + at, count * sizeof(Vec3));
+}
+
+enum { BODIES_AT_ONCE = 64 };
+
 void state_next_copy(State *next, const State *state, const Model *model) {
   next->step = state->step;
   next->touch_count = 0;
   next->shares.ranks = 0;
-  size_t bodies = (size_t)model->body_count;
+  int first = state->arena ? state->first_body : 0, end = state->arena ? state->end_body : model->body_count;
   int threads = model->def.solver.threads;
-  if (state->arena) {
-    copy_items(state, threads, next->q.body, state->q.body, bodies, sizeof(Affine));
-    copy_items(state, threads, next->rate.body, state->rate.body, bodies, sizeof(Affine));
-  } else {
-    nodes_copy(next->q, state->q, model);
-    nodes_copy(next->rate, state->rate, model);
+  NextCopy c = {next, state, first};
+  parallel_chunks(threads, end - first, BODIES_AT_ONCE, copy_bodies, &c);
+  if (!state->arena) {
+    size_t vertices = (size_t)model_vertex_count(model) * sizeof(Vec3);
+    copy_many(threads, next->q.vertex, state->q.vertex, vertices);
+    copy_many(threads, next->rate.vertex, state->rate.vertex, vertices);
   }
-  copy_items(state, threads, next->taken, state->taken, bodies, sizeof(Flight));
   if (model->joint_count) memcpy(next->joint, state->joint, (size_t)model->joint_count * sizeof(JointState));
 }
 

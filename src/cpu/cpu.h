@@ -73,9 +73,11 @@ typedef struct Cpu {
   int active_count;
   double *end_slope;       /* by active stiff body: gradient . last direction */
   double *diagonal;        /* 12x12 per moving stiff body */
-  struct Cluster *cluster; /* per block, see cpu/settle.c */
-  int *cluster_root;
-  int cluster_capacity, cluster_root_capacity;
+  struct Cluster *cluster; /* see cpu/settle.c */
+  struct SettleChunk *cluster_chunk;
+  Segments cluster_blocks; /* blocks by cluster */
+  int *cluster_root;       /* per block, three times */
+  int cluster_capacity, cluster_chunk_capacity, cluster_root_capacity;
   int failed;      /* a pair that failed, -1: none */
   bool broken_off; /* the last step did not finish */
   bool uncovered;  /* a pair's list did not cover the last bound */
@@ -215,8 +217,8 @@ Outcome close_joints(Cpu *cpu);
 bool flight_init(Cpu *cpu); /* false if memory is out */
 Outcome flight_targets(Cpu *cpu);
 
-/* settle.c: velocities after the step that keep the balance of energy. False if memory is out. pair_acts are then
- * these bits: */
+/* settle.c: velocities after the step that keep the balance of energy. False if memory is out. pair_of are then the
+ * numbers of anchors of the pairs, and pair_acts these bits: */
 enum { PAIR_REMEMBERS = 1, PAIR_TOUCHES = 2 };
 bool settle_velocities(Cpu *cpu, State *after);
 

@@ -47,12 +47,13 @@ static Outcome finish_bodies(Finish *f) {
 
 static void anchor_task(void *context, int k) {
   const Finish *f = context;
-  const PairMemory *memory = &f->after->memory[k];
+  PairMemory *memory = &f->after->memory[k];
   const Pair *p = pairs_at(&f->cpu->pairs, f->cpu->pair_of[k]);
+  memory->stiffening = p->stiffening;
   pair_save_anchors(p, &f->cpu->scene, f->cpu->work.q.body, f->after->anchor + memory->first_anchor);
 }
 
-/* pair_of: the pairs that remember something, one per entry of the state's memory. */
+/* pair_of: numbers of anchors by pair; then the pairs that remember something, one per entry of the state's memory. */
 static bool save_memory(Finish *f) {
   Cpu *cpu = f->cpu;
   State *after = f->after;
@@ -61,10 +62,10 @@ static bool save_memory(Finish *f) {
     return false;
   for (int k = 0; k < cpu->pairs.count; k++) {
     if (!(cpu->pair_acts[k] & PAIR_REMEMBERS)) continue;
-    const Pair *p = pairs_at(&cpu->pairs, k);
-    int own = pair_anchor_count(p, cpu->model);
+    const int *body = cpu->pairs.body[k];
+    int own = cpu->pair_of[k];
     cpu->pair_of[count] = k;
-    after->memory[count++] = (PairMemory){p->a, p->b, anchors, own, p->stiffening};
+    after->memory[count++] = (PairMemory){body[0], body[1], anchors, own, 1};
     anchors += own;
   }
   if (!mem_reserve((void **)&after->anchor, &after->anchor_capacity, anchors, sizeof(Anchor))) return false;
@@ -88,7 +89,7 @@ static bool save_touches(Finish *f) {
 
 /* ---- sums, in chunks of a fixed size ---- */
 
-enum { SUM_CHUNK = 256 };
+enum { SUM_CHUNK = 64 };
 
 static void body_sums(void *context, int c) {
   const Finish *f = context;

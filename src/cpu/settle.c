@@ -19,25 +19,34 @@ static void pair_task(void *context, int k) {
   cpu->pair_couples[k] = settle_acts(p);
   cpu->pair_acts[k] =
       (unsigned char)((pair_remembers(p, cpu->model) ? PAIR_REMEMBERS : 0) | (p->contact.count > 0 ? PAIR_TOUCHES : 0));
+  cpu->pair_of[k] = pair_anchor_count(p, cpu->model);
   if (cpu->pair_couples[k]) settle_pair_work(t->settle, k, cpu->pair_part[k].sum);
 }
 
 static bool find_clusters(Cpu *cpu, Settle *s) {
   const Domain *d = cpu->domain;
   int blocks = cpu->model->block_count;
-  if (!mem_reserve((void **)&cpu->cluster_root, &cpu->cluster_root_capacity, d ? 2 * blocks : blocks, sizeof(int)))
-    return false;
+  if (!mem_reserve((void **)&cpu->cluster_root, &cpu->cluster_root_capacity, 3 * blocks, sizeof(int))) return false;
   s->root = cpu->cluster_root;
-  s->label = d ? s->root + blocks : NULL;
-  s->count = d ? 0 : blocks;
+  s->label = s->root + blocks;
+  s->of = s->label + blocks;
   settle_unite(s);
   if (d && !d->unite(d->self, s->root)) return false;
-  if (d) settle_number(s);
-  if (!mem_reserve((void **)&cpu->cluster, &cpu->cluster_capacity, s->count, sizeof(Cluster))) return false;
+  settle_number(s);
+  s->members = &cpu->cluster_blocks;
+  if (!mem_reserve((void **)&cpu->cluster, &cpu->cluster_capacity, s->count, sizeof(Cluster)) ||
+      !segments_build(s->members, s->count, blocks, s->of) ||
+      !mem_reserve((void **)&cpu->cluster_chunk, &cpu->cluster_chunk_capacity, s->members->chunk_count,
+                   sizeof(SettleChunk)))
+    return false;
   s->cluster = cpu->cluster;
+  s->chunk = cpu->cluster_chunk;
   if (s->count) memset(s->cluster, 0, (size_t)s->count * sizeof *s->cluster);
   return true;
 }
+
+static void add_chunk(void *context, int k) { settle_add_chunk(context, k); }
+static void close_chunk(void *context, int k) { settle_close_chunk(context, k); }
 
 bool settle_velocities(Cpu *cpu, State *after) {
   Settle s = {.work = &cpu->work, .pairs = &cpu->pairs, .scene = &cpu->scene, .report = cpu->report, .after = after};
@@ -50,8 +59,12 @@ bool settle_velocities(Cpu *cpu, State *after) {
   for (int k = 0; k < cpu->pairs.count; k++)
     if (s.acts[k]) settle_add_pair(&s, k, cpu->pair_part[k].sum, counts_pair(cpu, k));
   settle_add_soft(&s);
-  settle_add_blocks(&s);
+  int grain = segments_grain(s.members);
+  parallel_for(cpu->threads, s.members->chunk_count, grain, add_chunk, &s);
+  settle_join_chunks(&s);
   if (cpu->domain && !cpu->domain->clusters(cpu->domain->self, s.root, s.label, s.cluster)) return false;
-  settle_close(&s);
+  settle_close_large(&s);
+  parallel_for(cpu->threads, s.members->chunk_count, grain, close_chunk, &s);
+  settle_add_rests(&s);
   return true;
 }

@@ -198,7 +198,7 @@ static void copy_bodies(void *context, int first, int last, int index) {
   (void)index;
   memcpy(c->next->q.body + at, c->state->q.body + at, count * sizeof(Affine));
   memcpy(c->next->rate.body + at, c->state->rate.body + at, count * sizeof(Affine));
-  memcpy(c->next->taken + at, c->state->taken + at, count * sizeof(Vec3));
+  memcpy(c->next->taken + at, c->state->taken + at, count * sizeof *c->next->taken);
 }
 
 enum { BODIES_AT_ONCE = 64 };

@@ -1,6 +1,8 @@
 /* The balance of energy of all clusters, see step/settle.h. */
 #include "step/settle.h"
 
+#include <string.h>
+
 #include "base/disjoint.h"
 #include "step/joint.h"
 #include "step/soft.h"
@@ -40,9 +42,10 @@ void settle_unite(Settle *s) {
   }
 }
 
+/* NULL if no block of it moves. */
 static Cluster *cluster_of(Settle *s, int block) {
-  int root = disjoint_root(s->root, block);
-  return &s->cluster[s->label ? s->label[root] : root];
+  int label = s->label[disjoint_root(s->root, block)];
+  return label < 0 ? NULL : &s->cluster[label];
 }
 
 /* What is at the other side of a contact or a joint: the world, or a body of the cluster. */
@@ -56,8 +59,8 @@ void settle_add_joints(Settle *s) {
   const Work *w = s->work;
   for (int j = 0; j < m->joint_count; j++) {
     int body = joint_body(m, j);
-    if (body < 0) continue;
-    Cluster *c = cluster_of(s, body);
+    Cluster *c = body < 0 ? NULL : cluster_of(s, body);
+    if (!c) continue;
     c->jointed = true;
     if (m->joint[j].partner[0] < 0)
       for (int e = 0; e < 2; e++) mark_side(m, c, m->joint[j].end[e].body);
@@ -86,28 +89,28 @@ void settle_pair_work(const Settle *s, int k, double work[2]) {
 }
 
 /* A surface that moves against its body drives the bodies on it. */
-static void add_friction_work(Settle *s, const Pair *p, const double work[2], Cluster *c) {
+static void add_friction_work(Settle *s, int k, const double work[2], Cluster *c) {
+  const int *body = s->pairs->body[k];
   double friction = work[0], belt = work[1];
   s->report->work[ABD_WORK_FRICTION] += friction;
   c->known += friction;
-  if (!model_drifts(s->work->model, p->a, p->b)) return;
+  if (!model_drifts(s->work->model, body[0], body[1])) return;
   s->report->work[ABD_WORK_SCRIPTS] += belt;
   c->known += belt;
-  c->driven |= p->friction.count > 0;
+  c->driven |= pairs_at(s->pairs, k)->friction.count > 0;
 }
 
 void settle_add_pair(Settle *s, int k, const double work[2], bool counts) {
   const Model *m = s->work->model;
-  const Pair *p = pairs_at(s->pairs, k);
-  const int body[2] = {p->a, p->b};
+  const int *body = s->pairs->body[k];
   for (int side = 0; side < 2; side++) {
     if (!block_moves(m, block_of(m, body[side]))) continue;
     Cluster *c = cluster_of(s, block_of(m, body[side]));
     c->touched = true;
     for (int other = 0; other < 2; other++) mark_side(m, c, body[other]);
   }
-  int block = block_of(m, block_moves(m, block_of(m, p->a)) ? p->a : p->b);
-  if (counts) add_friction_work(s, p, work, cluster_of(s, block));
+  int block = block_of(m, block_moves(m, block_of(m, body[0])) ? body[0] : body[1]);
+  if (counts) add_friction_work(s, k, work, cluster_of(s, block));
 }
 
 void settle_add_soft(Settle *s) {
@@ -116,6 +119,7 @@ void settle_add_soft(Settle *s) {
   for (int k = 0; k < m->soft_count; k++) {
     const Soft *soft = &m->soft[k];
     Cluster *c = cluster_of(s, soft->first);
+    if (!c) continue;
     c->touched = true; /* elements damp */
     c->soft = true;
     for (int v = 0; v < soft->vertex_count; v++) {
@@ -134,63 +138,106 @@ static void mark_taken(const Work *w, int i, Cluster *c) {
   if (norm_sq(w->state->taken[i].v) > 0) c->touched = c->tied = true;
 }
 
-static void add_block(Settle *s, int i) {
+static bool is_own(const Settle *s, int block) { return !s->own || s->own[block]; }
+
+void settle_number(Settle *s) {
+  const Model *m = s->work->model;
+  s->count = 0;
+  for (int i = 0; i < m->block_count; i++) s->label[i] = s->of[i] = -1;
+  for (int k = 0; k < m->moving_count; k++) {
+    int *label = &s->label[disjoint_root(s->root, m->moving[k])];
+    if (*label < 0) *label = s->count++;
+    if (is_own(s, m->moving[k])) s->of[m->moving[k]] = *label;
+  }
+}
+
+/* ---- sums over blocks ---- */
+
+static bool has_several_chunks(const Settle *s, int cluster) {
+  return s->members->first[cluster + 1] - s->members->first[cluster] > SEGMENT_CHUNK;
+}
+
+static bool is_first_chunk(const Settle *s, int chunk) {
+  return s->members->chunk[chunk].first == s->members->first[s->members->chunk[chunk].segment];
+}
+
+static void add_block(const Settle *s, int i, Cluster *c, SettleChunk *sum) {
   const Work *w = s->work;
-  double *work = s->report->work;
-  Cluster *c = cluster_of(s, i);
   if (block_motion(w->model, i) == ABD_MOTION_DYNAMIC) {
     if (!block_is_vertex(w->model, i) && w->model->body[i].freedom.rotations == 1) c->jointed = c->tied = true;
     mark_taken(w, i, c);
     GivenWork own = cluster_add(c, w, i, s->after);
-    work[ABD_WORK_GRAVITY] += own.gravity;
-    work[ABD_WORK_FORCES] += own.forces;
-    work[ABD_WORK_DAMPING] += own.drag;
+    sum->given.gravity += own.gravity;
+    sum->given.forces += own.forces;
+    sum->given.drag += own.drag;
     return;
   }
   double script = cluster_script_work(w, i);
   c->driven = true;
   c->known += script;
-  work[ABD_WORK_SCRIPTS] += script;
+  sum->script += script;
 }
 
-static void close_cluster(Settle *s, Cluster *c, bool counts) {
-  c->keeps_spin = s->work->model->def.integrator == ABD_INTEGRATOR_RIGID;
-  cluster_close(c, s->work->h);
-  bool acted_on = c->touched || c->driven;
-  if (counts) s->report->work[acted_on ? ABD_WORK_IMPACTS : ABD_WORK_RESIDUAL] += cluster_rest(c);
+void settle_add_chunk(Settle *s, int k) {
+  Chunk chunk = s->members->chunk[k];
+  SettleChunk *sum = &s->chunk[k];
+  bool several = has_several_chunks(s, chunk.segment);
+  sum->given = (GivenWork){0, 0, 0};
+  sum->script = sum->rest = 0;
+  if (several) memset(&sum->part, 0, sizeof sum->part);
+  for (int e = chunk.first; e < chunk.end; e++)
+    add_block(s, s->members->item[e], several ? &sum->part : &s->cluster[chunk.segment], sum);
 }
 
-void settle_number(Settle *s) {
-  const Model *m = s->work->model;
-  for (int i = 0; i < m->block_count; i++) s->label[i] = -1;
-  for (int k = 0; k < m->moving_count; k++) {
-    int *label = &s->label[disjoint_root(s->root, m->moving[k])];
-    if (*label < 0) *label = s->count++;
+void settle_join_chunks(Settle *s) {
+  double *work = s->report->work;
+  for (int k = 0; k < s->members->chunk_count; k++) {
+    const SettleChunk *sum = &s->chunk[k];
+    int cluster = s->members->chunk[k].segment;
+    work[ABD_WORK_GRAVITY] += sum->given.gravity;
+    work[ABD_WORK_FORCES] += sum->given.forces;
+    work[ABD_WORK_DAMPING] += sum->given.drag;
+    work[ABD_WORK_SCRIPTS] += sum->script;
+    if (has_several_chunks(s, cluster)) cluster_join(&s->cluster[cluster], &sum->part);
   }
 }
 
-static bool is_own(const Settle *s, int block) { return !s->own || s->own[block]; }
+/* ---- velocities ---- */
 
-void settle_add_blocks(Settle *s) {
-  const Model *m = s->work->model;
-  for (int k = 0; k < m->moving_count; k++)
-    if (is_own(s, m->moving[k])) add_block(s, m->moving[k]);
+static void close_cluster(const Settle *s, int chunk) {
+  Cluster *c = &s->cluster[s->members->chunk[chunk].segment];
+  c->keeps_spin = s->work->model->def.integrator == ABD_INTEGRATOR_RIGID;
+  cluster_close(c, s->work->h);
+  s->chunk[chunk].rest = cluster_rest(c);
+  s->chunk[chunk].acted_on = c->touched || c->driven;
 }
 
-static void close_clusters(Settle *s) {
-  for (int i = 0; i < s->work->model->block_count; i++)
-    if (s->label ? s->label[i] >= 0 : s->root[i] == i)
-      close_cluster(s, &s->cluster[s->label ? s->label[i] : i], is_own(s, i));
+/* Another process may count a cluster that has its first block there. */
+void settle_close_large(Settle *s) {
+  for (int k = 0; k < s->members->chunk_count; k++) {
+    Chunk chunk = s->members->chunk[k];
+    s->chunk[k].counts = is_first_chunk(s, k) && is_own(s, disjoint_root(s->root, s->members->item[chunk.first]));
+    if (is_first_chunk(s, k) && has_several_chunks(s, chunk.segment)) close_cluster(s, k);
+  }
 }
 
-void settle_close(Settle *s) {
+void settle_close_chunk(Settle *s, int k) {
   const Model *m = s->work->model;
-  close_clusters(s);
-  for (int k = 0; k < m->moving_count; k++) {
-    int i = m->moving[k];
-    const Cluster *c = cluster_of(s, i);
-    if (!is_own(s, i) || block_motion(m, i) != ABD_MOTION_DYNAMIC || !cluster_changes(c)) continue;
+  Chunk chunk = s->members->chunk[k];
+  const Cluster *c = &s->cluster[chunk.segment];
+  if (!has_several_chunks(s, chunk.segment)) close_cluster(s, k);
+  if (!cluster_changes(c)) return;
+  for (int e = chunk.first; e < chunk.end; e++) {
+    int i = s->members->item[e];
+    if (block_motion(m, i) != ABD_MOTION_DYNAMIC) continue;
     node_put(m, s->after->rate, i, cluster_rate(c, s->work, i, s->after));
     if (c->whole_kick && !block_is_vertex(m, i)) s->after->taken[i] = (Flight){0};
+  }
+}
+
+void settle_add_rests(Settle *s) {
+  for (int k = 0; k < s->members->chunk_count; k++) {
+    const SettleChunk *sum = &s->chunk[k];
+    if (sum->counts) s->report->work[sum->acted_on ? ABD_WORK_IMPACTS : ABD_WORK_RESIDUAL] += sum->rest;
   }
 }

@@ -1,11 +1,23 @@
 /* The velocities at the end of a step are made to keep the balance of energy: the clusters of a world (step/cluster.h),
- * what acts on them, and the rates of their blocks. A backend gives the memory and runs the loop over pairs. Tested in
- * tests/test_cluster.c. */
+ * what acts on them, and the rates of their blocks. A backend gives the memory and runs the loops over pairs and over
+ * chunks of blocks. One thread sums a chunk; the chunks of a cluster are joined in their order, so the bits do not
+ * depend on the number of threads. Tested in tests/test_cluster.c and tests/test_determinism.c. */
 #ifndef ABD_STEP_SETTLE_H
 #define ABD_STEP_SETTLE_H
 
+#include "base/segment.h"
 #include "contact/pairs.h"
 #include "step/cluster.h"
+
+/* A chunk of the blocks of a cluster. */
+typedef struct SettleChunk {
+  Cluster part;    /* their sums if the cluster has several chunks */
+  GivenWork given; /* [J] on them, and by their scripts */
+  double script;
+  double rest;   /* [J] of the cluster, in its first chunk */
+  bool acted_on; /* the cluster was touched or driven */
+  bool counts;   /* this process counts the cluster in sums */
+} SettleChunk;
 
 typedef struct Settle {
   const Work *work;
@@ -16,26 +28,35 @@ typedef struct Settle {
   AbdStepReport *report;
   State *after;
   int *root;  /* per block: its cluster's first block */
-  int *label; /* per block: index of the cluster with this root; NULL: the root itself */
+  int *label; /* per block: index of the cluster with this root, -1 if no block of it moves */
+  int *of;    /* per block: the cluster that it is summed in, -1: none */
   Cluster *cluster;
-  int count; /* of clusters */
+  int count;         /* of clusters */
+  Segments *members; /* the own moving blocks by cluster */
+  SettleChunk *chunk;
 } Settle;
 
 /* Did the pair act in the step? */
 bool settle_acts(const Pair *pair);
 /* Finds the clusters: root. */
 void settle_unite(Settle *settle);
-/* Numbers the clusters that have a body here: label, count. */
+/* Numbers the clusters that have a moving block here: label, count, of. */
 void settle_number(Settle *settle);
 /* [J] the work of friction of pair k that acts, and of surfaces that move against their bodies. */
 void settle_pair_work(const Settle *settle, int k, double work[2]);
-/* Adds joints, pair k that acts with its work, soft elements and blocks to the zeroed clusters, and works to the
- * report. counts: whether the work of the pair is added here. */
+/* Adds joints, pair k that acts with its work, and soft elements to the zeroed clusters, and works to the report.
+ * counts: whether the work of the pair is added here. */
 void settle_add_joints(Settle *settle);
 void settle_add_pair(Settle *settle, int k, const double work[2], bool counts);
 void settle_add_soft(Settle *settle);
-void settle_add_blocks(Settle *settle);
-/* Decides on the velocities of all clusters, and changes the rates in `after`. */
-void settle_close(Settle *settle);
+/* Adds the blocks: of a chunk, in any order of the chunks; then of all chunks to clusters and report. */
+void settle_add_chunk(Settle *settle, int chunk);
+void settle_join_chunks(Settle *settle);
+/* Decides on the velocities of the clusters with several chunks. */
+void settle_close_large(Settle *settle);
+/* Decides on those of another cluster, and changes the rates of a chunk's blocks in `after`. */
+void settle_close_chunk(Settle *settle, int chunk);
+/* What is left of the clusters' energies, to the report. */
+void settle_add_rests(Settle *settle);
 
 #endif

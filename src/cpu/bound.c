@@ -3,6 +3,7 @@
 #include "cpu/cpu.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "contact/law.h"
 #include "contact/path.h"
@@ -23,7 +24,6 @@ static void widen_task(void *context, int i) {
   Cpu *cpu = context;
   Work *w = &cpu->work;
   Box *box = &cpu->broad.box[i];
-  cpu->left[i] = false;
   if (!body_selected(cpu->islands, i) || !w->active[i] || is_halo(cpu, i)) return; /* its process widens it */
   Box swept = reach_box(cpu, i, w->trial, 0.5 * cpu->scene.range + half_separation(cpu, i));
   if (box_contains(*box, swept)) return;
@@ -38,35 +38,37 @@ static void aim_task(Cpu *cpu, int i) {
 }
 
 /* All three in one pass, if no body is soft: a soft body's box needs all of its vertices. */
-static void look_task(void *context, int i) {
-  Cpu *cpu = context;
-  if (body_selected(cpu->islands, i)) {
-    ahead_task(cpu, i);
-    aim_task(cpu, i);
-  }
+static void look_task(Cpu *cpu, int i) {
+  ahead_task(cpu, i);
+  aim_task(cpu, i);
   widen_task(cpu, i);
 }
 
-static void look_moving(void *context, int j) { look_task(context, ((Cpu *)context)->model->moving[j]); }
+static void look_moving(void *context, int j) {
+  Cpu *cpu = context;
+  int i = cpu->model->moving[j];
+  cpu->left[i] = false;
+  if (body_selected(cpu->islands, i)) look_task(cpu, i);
+}
 
 static void look_ahead(Cpu *cpu) {
-  bool soft = cpu->model->soft_count > 0;
-  if (soft) {
+  const Model *m = cpu->model;
+  if (!cpu->domain) memset(cpu->left, 0, (size_t)m->body_count * sizeof *cpu->left);
+  if (cpu->domain) {
+    parallel_for(cpu->threads, m->moving_count, 128, look_moving, cpu);
+  } else if (m->soft_count == 0) {
+    for_bodies(cpu, look_task, NULL);
+  } else {
     for_bodies(cpu, ahead_task, NULL);
     for_bodies(cpu, aim_task, NULL);
+    parallel_for(cpu->threads, m->body_count, 8, widen_task, cpu);
   }
-  if (cpu->domain) {
-    parallel_for(cpu->threads, cpu->model->moving_count, 128, look_moving, cpu);
-    return;
-  }
-  int grain = soft ? 8 : claim_size(cpu, cpu->model->body_count, 48, 128);
-  parallel_for(cpu->threads, cpu->model->body_count, grain, soft ? widen_task : look_task, cpu);
 }
 
 static Outcome any_left(Cpu *cpu, bool *any) {
   *any = false;
   if (cpu->domain) return cpu->domain->boxes(cpu->domain->self, cpu, false, any);
-  for (int i = 0; i < cpu->model->body_count && !*any; i++) *any = cpu->left[i];
+  *any = memchr(cpu->left, true, (size_t)cpu->model->body_count * sizeof *cpu->left) != NULL;
   return stage_done();
 }
 

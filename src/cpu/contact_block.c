@@ -67,6 +67,7 @@ void assemble_couple(Cpu *cpu, int k, Pair *p) {
 }
 
 void assemble_task(Cpu *cpu, int k, Pair *p) {
+  cpu->pair_acts[k] = pair_has_terms(p);
   assemble_couple(cpu, k, p);
   pair_assemble(p, &cpu->scene, &cpu->work.q.body[p->a], &cpu->work.q.body[p->b]);
 }

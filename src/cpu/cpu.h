@@ -133,6 +133,7 @@ static inline void forget_far(Cpu *cpu) {
 }
 /* Does the pair belong to a selected island, and has it a side in the active set? */
 bool pair_selected(const Cpu *cpu, int k);
+static inline bool pair_has_terms(const Pair *pair) { return pair->contact.count > 0 || pair->friction.count > 0; }
 /* About what a pair costs in a loop: its contacts and friction points take most of the time. */
 static inline unsigned char pair_cost(const Pair *pair) {
   int cost = 2 + pair->contact.count + pair->friction.count / 4;

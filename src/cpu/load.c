@@ -27,7 +27,7 @@ void loads_list_task(Cpu *cpu, int k, Pair *p) {
   const Work *w = &cpu->work;
   if (!pair_follows(cpu, k, p)) return;
   if (!pair_renew_friction(p, &cpu->scene, w->state, w->q.body, false)) p->failed = true;
-  cpu->pair_acts[k] = p->contact.count > 0 || p->friction.count > 0;
+  cpu->pair_acts[k] = pair_has_terms(p);
 }
 
 Outcome loads_list(Cpu *cpu) {

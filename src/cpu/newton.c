@@ -9,19 +9,26 @@
 #include "step/active.h"
 #include "step/joint.h"
 
-static bool has_terms(const Pair *p) { return p->contact.count > 0 || p->friction.count > 0; }
-
 /* ---- the active set ---- */
 
 static void acts_task(void *context, int k) {
   Cpu *cpu = context;
-  cpu->pair_acts[k] = has_terms(pairs_at(&cpu->pairs, k));
+  cpu->pair_acts[k] = pair_has_terms(pairs_at(&cpu->pairs, k));
+}
+
+/* Bodies of whole islands are active whichever pairs act, and the loop that assembles a pair notes whether it acts. */
+static bool needs_acts(const Cpu *cpu) {
+  const Islands *s = cpu->islands;
+  bool partial = cpu->accelerator || cpu->domain;
+  for (int e = 0; e < s->listed_count && !partial; e++)
+    partial = island_listed(s, e)->selected && !island_listed(s, e)->whole;
+  return partial;
 }
 
 static Outcome choose_bodies(Cpu *cpu) {
   const Domain *d = cpu->domain;
   const Neighbours neighbours = {&cpu->body_pairs, (const int(*)[2])cpu->pairs.body, cpu->pair_acts, d ? d->own : NULL};
-  parallel_for(cpu->threads, cpu->pairs.count, 1024, acts_task, cpu);
+  if (needs_acts(cpu)) parallel_for(cpu->threads, cpu->pairs.count, 128, acts_task, cpu);
   active_set_mark(cpu->islands, &cpu->work, cpu->threads, &neighbours);
   if (d) {
     Outcome outcome = d->share(d->self, cpu, SHARE_ACTIVE, stage_done());

@@ -42,10 +42,15 @@ static void add_pair(Part *s, int k, int iterations) {
   }
 }
 
+/* Of a body that acts, besides its pairs. */
+static double acting_body_load(const AbdStepReport *r) {
+  return body_newton * r->iterations + body_solve * r->linear_iterations;
+}
+
 /* The mean over steps, each with half of the weight of the next. */
 void part_update_loads(Part *s) {
   const AbdStepReport *r = s->cpu->report;
-  double acting = body_newton * r->iterations + body_solve * r->linear_iterations;
+  double acting = acting_body_load(r);
   s->now = (PartLoad){0};
   for (int k = 0; k < s->own_count; k++) s->load[s->own_body[k]] *= 0.5F, s->acts[s->own_body[k]] = false;
   for (int k = 0; k < s->cpu->pairs.count; k++) add_pair(s, k, r->iterations);
@@ -65,35 +70,42 @@ static const float acting_strength = 10;
 static const double mostly_acting = 0.9;
 
 typedef struct GraphRecord {
-  int a, b; /* a pair with its strength; b = -1: a body with its load and its contacts */
-  float load, contacts;
+  int a, b; /* a pair with its strength; b = -1: a body with its load and that of what acts */
+  float load, acting;
 } GraphRecord;
 
 /* The stages that contacts take and those that bodies and pairs take each end with an exchange. So both are divided
- * evenly: contacts are a second weight. */
-enum { WEIGHTS = 2, LEAST_CONTACTS = 20 };
+ * evenly: the load of what acts is a second weight. */
+enum { WEIGHTS = 2, LEAST_CONTACTS = 20, WEIGHT_SCALE = 20 };
 
-/* Of each body, those of pairs of two own or other bodies in halves. */
-static void count_contacts(const Part *s, float *contacts) {
+/* Of each own body in this step. */
+static void sum_acting(const Part *s, float *acting) {
   const Pairs *pairs = &s->cpu->pairs;
+  const AbdStepReport *r = s->cpu->report;
   for (int k = 0; k < pairs->count; k++) {
     const int *body = pairs->body[k];
-    bool both = s->owner[body[0]] >= 0 && s->owner[body[1]] >= 0;
-    float count = (float)pairs_at(pairs, k)->contact.count * (both ? 0.5F : 1);
+    const Pair *p = pairs_at(pairs, k);
+    if (!acts(p)) continue;
+    double half = s->owner[body[0]] >= 0 && s->owner[body[1]] >= 0 ? 0.5 : 1;
+    float load = (float)(half * pair_load_of(s->model, p, r->iterations));
     for (int side = 0; side < 2; side++)
-      if (s->own[body[side]]) contacts[body[side]] += count;
+      if (s->own[body[side]]) acting[body[side]] += load;
+  }
+  for (int k = 0; k < s->own_count; k++) {
+    int i = s->own_body[k];
+    if (s->acts[i]) acting[i] += (float)acting_body_load(r);
   }
 }
 
 static bool put_bodies(Part *s) {
-  float *contacts = mem_zeroed((size_t)s->model->body_count, sizeof *contacts);
-  bool good = contacts && part_open(s);
-  if (good) count_contacts(s, contacts);
+  float *acting = mem_zeroed((size_t)s->model->body_count, sizeof *acting);
+  bool good = acting && part_open(s);
+  if (good) sum_acting(s, acting);
   for (int k = 0; good && k < s->own_count; k++) {
     int i = s->own_body[k];
-    good = part_put(s, &(GraphRecord){i, -1, s->load[i], contacts[i]}, sizeof(GraphRecord));
+    good = part_put(s, &(GraphRecord){i, -1, s->load[i], acting[i]}, sizeof(GraphRecord));
   }
-  mem_free(contacts);
+  mem_free(acting);
   return good;
 }
 
@@ -138,7 +150,7 @@ static void add_edge(BodyGraph *g, int a, int b, int strength, bool lists) {
 
 /* The number of neighbours of each body, then their lists. */
 static void read_graph(const Part *s, Division *d, bool lists) {
-  double mean = s->mean_load * s->count / d->graph.count;
+  double mean = s->mean_load * s->count / d->graph.count, mean_acting = (s->all.acting + 1) / d->graph.count;
   for (PartReader in = {.rank = -1}; part_next(s, &in);) {
     GraphRecord r;
     part_take(&in, &r, sizeof r);
@@ -147,7 +159,7 @@ static void read_graph(const Part *s, Division *d, bool lists) {
       add_edge(&d->graph, a, b, (int)r.load, lists);
     } else if (!lists) {
       d->graph.weight[WEIGHTS * a] = 1 + (int)(10 * r.load / mean);
-      d->graph.weight[WEIGHTS * a + 1] = (int)r.contacts;
+      d->graph.weight[WEIGHTS * a + 1] = (int)(WEIGHT_SCALE * r.acting / mean_acting + 0.5);
     }
   }
 }

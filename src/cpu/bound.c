@@ -155,8 +155,7 @@ static void bound_soft(Cpu *cpu) {
   for (int k = 0; k < cpu->model->soft_count; k++) {
     const Soft *s = &cpu->model->soft[k];
     Island *g = island_of_soft(cpu->islands, k);
-    for (int e = 0; g && g->selected && e < s->tet_count; e++)
-      limit_island(g, soft_bound(&cpu->work, s, e), s->body, s->body);
+    if (g && g->selected) limit_island(g, soft_least_bound(cpu, s), s->body, s->body);
   }
 }
 

@@ -228,7 +228,11 @@ void soft_load(Cpu *cpu, Nodes q);
 void soft_load_start(Cpu *cpu, Nodes q);
 void soft_load_motion(Cpu *cpu, Nodes direction);
 Box soft_box(const Model *model, const Soft *soft, Nodes from, Nodes to);
-double soft_total(const Cpu *cpu, const Soft *soft, Nodes q);
+double soft_total(Cpu *cpu, const Soft *soft, Nodes q);
+/* Adds the change of its elastic energy in the step [J]. */
+void soft_add_gain(Cpu *cpu, const Soft *soft, double *sum);
+/* The least soft_bound of its tets, 1 at most. */
+double soft_least_bound(Cpu *cpu, const Soft *soft);
 /* What elements couple; their gradients and blocks. */
 bool soft_coupling_init(SoftCoupling *coupling, const Model *model, const Soft *soft); /* false if memory is out */
 bool soft_couple(Cpu *cpu);

@@ -59,6 +59,7 @@ bool settle_velocities(Cpu *cpu, State *after) {
   for (int k = 0; k < cpu->pairs.count; k++)
     if (s.acts[k]) settle_add_pair(&s, k, cpu->pair_part[k].sum, counts_pair(cpu, k));
   settle_add_soft(&s);
+  for (int k = 0; k < cpu->model->soft_count; k++) soft_add_gain(cpu, &cpu->model->soft[k], settle_soft_gain(&s, k));
   int grain = segments_grain(s.members);
   parallel_for(cpu->threads, s.members->chunk_count, grain, add_chunk, &s);
   settle_join_chunks(&s);

@@ -115,6 +115,18 @@ bool system_analyze(System *s) {
   return true;
 }
 
+int system_column(const System *s, int body) {
+  int column = -1;
+  Run run;
+  const LinkedBody *linked = linkage_of(&s->model->linkage, body);
+  for (int i = 0; next_run(s, body, linked, &i, &run);) {
+    if (run.owner < 0) continue;
+    if (column >= 0) return SYSTEM_SEVERAL;
+    column = run.owner;
+  }
+  return column < 0 ? -1 : block_cholesky_column(s->solver, column);
+}
+
 void system_clear(System *s) { block_cholesky_clear(s->solver); }
 
 static void transpose(const double *in, int rows, int columns, double *out) {
@@ -208,14 +220,56 @@ void system_add(System *s, int a, int b, const double block[144]) {
     }
 }
 
+/* The derivatives of a vertex by the unknowns of a run, axis by axis. */
+typedef struct NodeRun {
+  double g[3][12];
+} NodeRun;
+
+static NodeRun node_run(const Run *run) {
+  NodeRun n = {0};
+  for (int c = 0; c < run->count; c++)
+    for (int axis = 0; axis < 3; axis++) n.g[axis][c] = run->column ? run->column[c].g[axis] : axis == c;
+  return n;
+}
+
+/* As add_runs, for two vertices. */
+static void add_node_runs(System *s, const Run *x, const Run *y, const double block[9], bool same) {
+  NodeRun left = node_run(x), right = node_run(y);
+  double out[144] = {0}, turned[144];
+  int rows = s->column_size[x->owner], columns = s->column_size[y->owner];
+  for (int c = 0; c < y->count; c++) {
+    double image[3] = {0}, column[12];
+    for (int e = 0; e < 3; e++)
+      for (int r = 0; r < 3; r++) image[r] += block[3 * e + r] * right.g[e][c];
+    for (int d = 0; d < 12; d++)
+      column[d] = left.g[0][d] * image[0] + left.g[1][d] * image[1] + left.g[2][d] * image[2];
+    for (int d = 0; d < x->count; d++) out[rows * run_index(y, c) + run_index(x, d)] = column[d];
+  }
+  if (x->owner != y->owner) {
+    add_block(s, x->owner, y->owner, out);
+    return;
+  }
+  block_cholesky_add_diagonal(s->solver, x->owner, out);
+  if (same) return;
+  transpose(out, rows, columns, turned);
+  block_cholesky_add_diagonal(s->solver, x->owner, turned);
+}
+
+/* One of them is linked. */
+static void add_linked_nodes(System *s, int a, int b, const double block[9]) {
+  const LinkedBody *la = linkage_of(&s->model->linkage, a), *lb = linkage_of(&s->model->linkage, b);
+  Run x, y;
+  for (int i = 0; next_run(s, a, la, &i, &x);)
+    for (int j = 0; next_run(s, b, lb, &j, &y);) {
+      if (x.owner < 0 || y.owner < 0 || (a == b && x.owner > y.owner)) continue;
+      add_node_runs(s, &x, &y, block, a == b);
+    }
+}
+
 void system_add_nodes(System *s, int a, int b, const double block[9]) {
-  const Model *m = s->model;
-  bool plain = a >= m->body_count && b >= m->body_count && !linkage_of(&m->linkage, a) && !linkage_of(&m->linkage, b);
-  if (!plain) {
-    double wide[144] = {0};
-    for (int c = 0; c < 3; c++)
-      for (int r = 0; r < 3; r++) wide[12 * c + r] = block[3 * c + r];
-    system_add(s, a, b, wide);
+  const Linkage *l = &s->model->linkage;
+  if (linkage_of(l, a) || linkage_of(l, b)) {
+    add_linked_nodes(s, a, b, block);
   } else if (s->column[a] >= 0 && s->column[b] >= 0) {
     if (a == b) block_cholesky_add_diagonal(s->solver, s->column[a], block);
     else add_block(s, s->column[a], s->column[b], block);

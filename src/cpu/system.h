@@ -35,10 +35,14 @@ void system_add_body(System *system, int body);
 bool system_couple(System *system, int a, int b);
 /* Sorts the couplings and prepares the factor. False if memory is out. */
 bool system_analyze(System *system);
+/* The column of L that has the unknowns of a body or vertex; -1 if it has none in the system, SYSTEM_SEVERAL if they
+ * are in several columns. The block between two bodies is in the lower one's column. */
+enum { SYSTEM_SEVERAL = -2 };
+int system_column(const System *system, int body);
 void system_clear(System *system); /* sets all values to zero */
 /* Adds a column-major 12 x 12 block, rows of a, columns of b; its transpose is implied. It is symmetric if a = b. */
 void system_add(System *system, int a, int b, const double block[144]);
-/* The same for 3 x 3 values between the first nodes of two blocks. */
+/* The same for a 3 x 3 block between two vertices. */
 void system_add_nodes(System *system, int a, int b, const double block[9]);
 /* The same for a 12 x 3 block: rows of a body, columns of a vertex. */
 void system_add_strip(System *system, int body, int vertex, const double block[36]);

@@ -171,6 +171,8 @@ void block_cholesky_clear(BlockCholesky *solver) {
   parallel_chunks(solver->threads, solver->plan.pattern.n, COLUMNS_AT_ONCE, clear_columns, solver);
 }
 
+int block_cholesky_column(const BlockCholesky *solver, int i) { return solver->plan.pattern.column_of[i]; }
+
 /* to += block, column by column, or row by row if it is stored transposed. */
 KERNEL_INLINE void add_to_place(double *restrict to, int stride, const double *restrict block, int rows, int columns,
                                 bool transposed) {

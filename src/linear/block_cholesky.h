@@ -31,7 +31,8 @@ void block_cholesky_choose(BlockCholesky *solver, BlockMethod method, double mem
 bool block_cholesky_analyze(BlockCholesky *solver, int n, const int *size, int edge_count, const int (*edge)[2]);
 /* Makes later results independent of earlier patterns. Without it an order is kept while its predicted cost is low. */
 void block_cholesky_refresh(BlockCholesky *solver);
-void block_cholesky_clear(BlockCholesky *solver); /* sets all values to zero */
+void block_cholesky_clear(BlockCholesky *solver);              /* sets all values to zero */
+int block_cholesky_column(const BlockCholesky *solver, int i); /* the column of L that block i is in */
 /* Adds to diagonal block i (size[i] x size[i]; only the lower triangle is used). Threads may add to different blocks
  * and edges at the same time. */
 void block_cholesky_add_diagonal(BlockCholesky *solver, int i, const double *block);

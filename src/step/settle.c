@@ -115,7 +115,6 @@ void settle_add_pair(Settle *s, int k, const double work[2], bool counts) {
 
 void settle_add_soft(Settle *s) {
   const Model *m = s->work->model;
-  const Work *w = s->work;
   for (int k = 0; k < m->soft_count; k++) {
     const Soft *soft = &m->soft[k];
     Cluster *c = cluster_of(s, soft->first);
@@ -126,10 +125,10 @@ void settle_add_soft(Settle *s) {
       c->tied |= block_motion(m, soft->first + v) == ABD_MOTION_STATIC;
       c->driven |= block_motion(m, soft->first + v) == ABD_MOTION_KINEMATIC;
     }
-    for (int e = 0, n = soft_element_count(soft); e < n; e++)
-      c->gain += soft_elastic_energy(soft, e, w->q) - soft_elastic_energy(soft, e, w->state->q);
   }
 }
+
+double *settle_soft_gain(Settle *s, int k) { return &cluster_of(s, s->work->model->soft[k].first)->gain; }
 
 /* The half kick that contact took in the step before acts in this one, see State.taken. If contact has ended, it may
  * raise the energy. Flights of mechanisms are corrected without this. */

@@ -25,6 +25,7 @@ enum { STATUS_LIVE, STATUS_DONE, STATUS_INDEFINITE };
 typedef struct Arrays {
   PcgMatrix m;
   const double *inverse; /* of the clusters, by strips */
+  const float *factor;   /* in place of the inverse: W of large matrices, see row_half */
   double *x;             /* right-hand side, in the end the solution */
   double *vector;        /* VECTORS per row, of thread blocks whose rows do not fit into shared memory */
   char *spare;           /* the same of their other arrays, SPARE_ROW bytes per row */
@@ -185,7 +186,7 @@ __device__ static Rows rows_open(const Arrays &s, Room room) {
   PcgStrip *strip = (PcgStrip *)room_take(&room, count * sizeof(PcgStrip), NULL);
   b.strip = strip ? strip : m.strip + b.first;
   int inverses = 0, at = 0;
-  if (b.count > 0) {
+  if (b.count > 0 && !s.factor) {
     PcgStrip last = m.strip[b.first + b.count - 1];
     at = m.strip[b.first].first;
     inverses = last.first + last.count - at;
@@ -227,21 +228,31 @@ __device__ static double shown_at(const double *shown, int row, int lane) {
   return gridDim.x > 1 ? __ldcg(at) : *at;
 }
 
-/* Row k of A v; lane i < 12 has number i. Four entries at once: all of them wait for memory. */
+__device__ static const double *entry_at(const Arrays &s, const Rows &b, int e) {
+  return e < b.kept ? b.value + (size_t)PCG_BLOCK * e : s.m.value + (size_t)PCG_BLOCK * (b.entry + e);
+}
+
+/* Row k of A v; lane i < 12 has number i. Four entries at once: all of them wait for memory. FACTORED: most blocks come
+ * from the GPU's memory. Then those of the four entries are loaded together, without branches in between, and the last
+ * one again if there are fewer. From shared memory that would take longer. */
+template <bool FACTORED>
 __device__ static double row_times(const Arrays &s, const Rows &b, int k, const double *v, int lane) {
   enum { AT_ONCE = 4 };
   RowSum sum[2] = {{make_double2(0, 0)}, {make_double2(0, 0)}};
   int end = b.row_entry[k + 1];
   for (int e = b.row_entry[k]; e < end; e += AT_ONCE) {
     double x[AT_ONCE];
+    Columns block[AT_ONCE];
 #pragma unroll
     for (int i = 0; i < AT_ONCE; i++) x[i] = e + i < end ? shown_at(v, b.column[e + i], lane) : 0;
 #pragma unroll
+    for (int i = 0; FACTORED && i < AT_ONCE; i++)
+      block[i] = block_load(entry_at(s, b, e + i < end ? e + i : end - 1), lane);
+#pragma unroll
     for (int i = 0; i < AT_ONCE; i++) {
       if (e + i >= end) break;
-      const double *block =
-          e + i < b.kept ? b.value + (size_t)PCG_BLOCK * (e + i) : s.m.value + (size_t)PCG_BLOCK * (b.entry + e + i);
-      block_add(&sum[i % 2], block_load(block, lane), x[i], lane);
+      if (!FACTORED) block[i] = block_load(entry_at(s, b, e + i), lane);
+      block_add(&sum[i % 2], block[i], x[i], lane);
     }
   }
   return row_of(sum_of(sum), lane);
@@ -266,6 +277,56 @@ __device__ static double row_precondition(const Arrays &s, const Rows &b, int k,
   return row_of(sum_of(sum), lane);
 }
 
+/* Inverses of many clusters do not fit into shared memory, and are what an iteration reads most of. Then M^-1 = W^T W
+ * with a triangular W in single precision, a quarter of the bytes. M^-1 is positive definite for any errors of W; those
+ * of an inverse in single precision would be as large as what the inverse does to stiff directions. Blocks (k, e) with
+ * e <= k of a cluster lie where those of an inverse would. */
+enum { HALF_AT_ONCE = GPU_CLUSTER };
+
+typedef struct HalfColumns {
+  float2 a[3];
+} HalfColumns;
+
+__device__ static HalfColumns half_load(const float *a, bool transposed, int lane) {
+  HalfColumns c;
+  int group = lane < 24 ? lane / 6 : 0, pair = lane % 6;
+#pragma unroll
+  for (int k = 0; k < 3; k++) {
+    int row = 2 * pair, column = 3 * group + k;
+    c.a[k] = transposed ? make_float2(a[PCG_SIZE * row + column], a[PCG_SIZE * (row + 1) + column])
+                        : *(const float2 *)(a + PCG_SIZE * column + row);
+  }
+  return c;
+}
+
+__device__ static void half_add(RowSum *s, const HalfColumns &c, const double *x, int lane) {
+#pragma unroll
+  for (int k = 0; k < 3; k++) {
+    double xk = lane < 24 ? x[3 * (lane / 6) + k] : 0;
+    s->y.x = fma((double)c.a[k].x, xk, s->y.x);
+    s->y.y = fma((double)c.a[k].y, xk, s->y.y);
+  }
+}
+
+/* Row k of W v, or of W^T v. */
+__device__ static double row_half(const Arrays &s, const Rows &b, int k, int which, bool transposed, int lane) {
+  RowSum sum[2] = {{make_double2(0, 0)}, {make_double2(0, 0)}};
+  PcgStrip strip = b.strip[k];
+  int row = strip.row - b.first, place = k - row, from = transposed ? place : 0;
+  int last = transposed ? strip.count - 1 : place;
+  HalfColumns block[HALF_AT_ONCE];
+#pragma unroll
+  for (int i = 0; i < HALF_AT_ONCE; i++) {
+    int e = from + i < last ? from + i : last;
+    int at = transposed ? strip.first + (e - place) * strip.count + place : strip.first + e;
+    block[i] = half_load(s.factor + (size_t)PCG_BLOCK * at, transposed, lane);
+  }
+#pragma unroll
+  for (int i = 0; i < HALF_AT_ONCE; i++)
+    if (from + i <= last) half_add(&sum[i % 2], block[i], vector_at(b, row + from + i, which), lane);
+  return row_of(sum_of(sum), lane);
+}
+
 __device__ static void show(double *shown, const Rows &b, int k, double x, int lane) {
   if (lane < PCG_SIZE) shown[(size_t)PCG_SIZE * (b.first + k) + lane] = x;
 }
@@ -278,9 +339,15 @@ __device__ static void put_own(const Rows &b, int k, int which, int lane, double
   if (lane < PCG_SIZE) vector_at(b, k, which)[lane] = x;
 }
 
+/* Row k of M^-1 v. With a factor, half has W v. */
+template <bool FACTORED>
+__device__ static double row_preconditioned(const Arrays &s, const Rows &b, int k, int which, int half, int lane) {
+  return FACTORED ? row_half(s, b, k, half, true, lane) : row_precondition(s, b, k, which, lane);
+}
+
 /* m = M^-1 w, for this row and for the others. */
-__device__ static void show_m(const Arrays &s, double *shown, const Rows &b, int k, int lane) {
-  double m = row_precondition(s, b, k, VECTOR_W, lane);
+template <bool FACTORED> __device__ static void show_m(const Arrays &s, double *shown, const Rows &b, int k, int lane) {
+  double m = row_preconditioned<FACTORED>(s, b, k, VECTOR_W, VECTOR_N, lane);
   put_own(b, k, VECTOR_M, lane, m);
   show(shown, b, k, m, lane);
 }
@@ -469,14 +536,26 @@ __device__ static void row_advance(const Rows &b, int k, int lane) {
   for (int k = (int)threadIdx.x / WARP; k < (b).count; k += WARPS)                                                     \
     if (row_lives(b, k))
 
+/* Of a vector that all threads have written: with a factor, W v in `half`. */
+template <bool FACTORED>
+__device__ static void begin_precondition(const Arrays &s, const Rows &b, int which, int half, int lane) {
+  if constexpr (FACTORED) {
+    FOR_ROWS(b, k) put_own(b, k, half, lane, row_half(s, b, k, which, false, lane));
+    __syncthreads();
+  }
+}
+
 /* m and the sums of all chunks, when rows have advanced. */
+template <bool FACTORED>
 __device__ static void show_all(const Arrays &s, const Rows &b, double *shown, unsigned wait, int lane) {
   __syncthreads();
-  FOR_ROWS(b, k) show_m(s, shown, b, k, lane);
+  begin_precondition<FACTORED>(s, b, VECTOR_W, VECTOR_N, lane);
+  FOR_ROWS(b, k) show_m<FACTORED>(s, shown, b, k, lane);
   show_sums(s, b, wait);
 }
 
 /* Computes the vectors that follow from x and p anew. */
+template <bool FACTORED>
 __device__ static void replace(const Arrays &s, const Rows &b, int iteration, unsigned *wait, int warp, int lane) {
   double *even = shown_in(b, iteration), *odd = shown_in(b, iteration + 1);
   FOR_ROWS(b, k) {
@@ -486,12 +565,15 @@ __device__ static void replace(const Arrays &s, const Rows &b, int iteration, un
   wait_for_rows(s, b, wait, warp, lane);
   FOR_ROWS(b, k) {
     double right = lane < PCG_SIZE ? s.x[(size_t)PCG_SIZE * (b.first + k) + lane] : 0;
-    put_own(b, k, VECTOR_R, lane, right - row_times(s, b, k, even, lane));
-    put_own(b, k, VECTOR_S, lane, row_times(s, b, k, s.also[0], lane));
+    put_own(b, k, VECTOR_R, lane, right - row_times<FACTORED>(s, b, k, even, lane));
+    put_own(b, k, VECTOR_S, lane, row_times<FACTORED>(s, b, k, s.also[0], lane));
   }
   __syncthreads();
+  begin_precondition<FACTORED>(s, b, VECTOR_R, VECTOR_N, lane);
+  begin_precondition<FACTORED>(s, b, VECTOR_S, VECTOR_M, lane);
   FOR_ROWS(b, k) {
-    double u = row_precondition(s, b, k, VECTOR_R, lane), q = row_precondition(s, b, k, VECTOR_S, lane);
+    double u = row_preconditioned<FACTORED>(s, b, k, VECTOR_R, VECTOR_N, lane);
+    double q = row_preconditioned<FACTORED>(s, b, k, VECTOR_S, VECTOR_M, lane);
     put_own(b, k, VECTOR_U, lane, u);
     put_own(b, k, VECTOR_Q, lane, q);
     show(odd, b, k, u, lane);
@@ -499,32 +581,34 @@ __device__ static void replace(const Arrays &s, const Rows &b, int iteration, un
   }
   wait_for_rows(s, b, wait, warp, lane);
   FOR_ROWS(b, k) {
-    double w = row_times(s, b, k, odd, lane);
+    double w = row_times<FACTORED>(s, b, k, odd, lane);
     put_own(b, k, VECTOR_W, lane, w);
-    put_own(b, k, VECTOR_Z, lane, row_times(s, b, k, s.also[1], lane));
+    put_own(b, k, VECTOR_Z, lane, row_times<FACTORED>(s, b, k, s.also[1], lane));
     put_term(b, k, own(b, k, VECTOR_R, lane), own(b, k, VECTOR_U, lane), w, lane);
   }
 }
 
 /* r, u, w and the first m. */
+template <bool FACTORED>
 __device__ static void start(const Arrays &s, const Rows &b, unsigned *wait, int warp, int lane) {
   FOR_ROWS(b, k) {
     double r = lane < PCG_SIZE ? s.x[(size_t)PCG_SIZE * (b.first + k) + lane] : 0;
     put_own(b, k, VECTOR_R, lane, r);
   }
   __syncthreads();
+  begin_precondition<FACTORED>(s, b, VECTOR_R, VECTOR_N, lane);
   FOR_ROWS(b, k) {
-    double u = row_precondition(s, b, k, VECTOR_R, lane);
+    double u = row_preconditioned<FACTORED>(s, b, k, VECTOR_R, VECTOR_N, lane);
     put_own(b, k, VECTOR_U, lane, u);
     show(b.even, b, k, u, lane);
   }
   wait_for_rows(s, b, wait, warp, lane);
   FOR_ROWS(b, k) {
-    double w = row_times(s, b, k, b.even, lane);
+    double w = row_times<FACTORED>(s, b, k, b.even, lane);
     put_own(b, k, VECTOR_W, lane, w);
     put_term(b, k, own(b, k, VECTOR_R, lane), own(b, k, VECTOR_U, lane), w, lane);
   }
-  show_all(s, b, b.odd, *wait, lane);
+  show_all<FACTORED>(s, b, b.odd, *wait, lane);
 }
 
 /* Writes the solution; how each component ended. */
@@ -542,19 +626,19 @@ __device__ static void finish(const Arrays &s, const Rows &b, int iteration) {
   if (threadIdx.x == 0) atomicMax(&s.status->iterations, iteration);
 }
 
-__global__ static void __launch_bounds__(THREADS, 1) solve_kernel(Arrays s) {
+template <bool FACTORED> __global__ static void __launch_bounds__(THREADS, 1) solve_kernel(Arrays s) {
   extern __shared__ double2 memory[];
   Room room = {(char *)memory, s.shared};
   Rows b = rows_open(s, room);
   int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP, iteration = 0;
   unsigned wait = FIRST_WAIT;
-  start(s, b, &wait, warp, lane);
+  start<FACTORED>(s, b, &wait, warp, lane);
   for (; iteration < s.most; iteration++) {
     const double *shown = shown_in(b, iteration + 1);
     double2 kept = await_sums(s, b, wait++, iteration, warp, lane);
     bool live = next_iterations(s, b, kept, iteration, warp, lane);
     for (int k = warp; k < b.count; k += WARPS) {
-      double n = row_times(s, b, k, shown, lane);
+      double n = row_times<FACTORED>(s, b, k, shown, lane);
       put_own(b, k, VECTOR_N, lane, n);
     }
     live = __syncthreads_or(live);
@@ -562,8 +646,8 @@ __global__ static void __launch_bounds__(THREADS, 1) solve_kernel(Arrays s) {
     if (!live) break;
     invert_iterations(b, warp, lane);
     FOR_ROWS(b, k) row_advance(b, k, lane);
-    if (iteration % REPLACE == REPLACE - 1) replace(s, b, iteration, &wait, warp, lane);
-    show_all(s, b, shown_in(b, iteration), wait, lane);
+    if (iteration % REPLACE == REPLACE - 1) replace<FACTORED>(s, b, iteration, &wait, warp, lane);
+    show_all<FACTORED>(s, b, shown_in(b, iteration), wait, lane);
   }
   __syncthreads();
   finish(s, b, iteration);
@@ -623,10 +707,17 @@ __device__ static void tile_load(const PcgMatrix &m, const InvertRoom &room, int
     }
 }
 
+/* The pivot, and whether rounding or negative curvature has made it too small; then it is replaced by one. */
+__device__ static double pivot_of(double x, bool *good) {
+  if (x > 1e-14) return x;
+  *good = false;
+  return 1;
+}
+
 /* Inverts in place by elimination without exchange of rows. Rows and columns of pivots alternate between two places,
- * so one wait per pivot is enough. False if rounding or negative curvature has made a pivot too small; it is replaced
- * by one. */
-__device__ static bool tile_invert(InvertRoom *room, int size, Tile *t) {
+ * so one wait per pivot is enough. FACTORED: rows are eliminated below the pivot alone. That leaves the pivots, and
+ * below them the inverse of the lower triangle of the factor L D L^T. False if a pivot was too small. */
+template <bool FACTORED> __device__ static bool tile_invert(InvertRoom *room, int size, Tile *t) {
   int down = (int)threadIdx.x % TILES, right = (int)threadIdx.x / TILES;
   bool good = true;
 #pragma unroll
@@ -639,21 +730,23 @@ __device__ static bool tile_invert(InvertRoom *room, int size, Tile *t) {
         if (down == lane) row[right + TILES * x] = t->a[x0][x];
       }
       __syncthreads();
-      double pivot = row[TILES * x0 + lane];
-      good = good && pivot > 1e-14;
-      double over = 1 / (pivot > 1e-14 ? pivot : 1.0), c[SIDE], r[SIDE];
+      double over = 1 / pivot_of(row[TILES * x0 + lane], &good), c[SIDE], r[SIDE];
 #pragma unroll
-      for (int x = 0; x < SIDE; x++) c[x] = column[down + TILES * x], r[x] = row[right + TILES * x] * over;
+      for (int x = 0; x < SIDE; x++) {
+        bool eliminated = !FACTORED || down + TILES * x > TILES * x0 + lane;
+        c[x] = eliminated ? column[down + TILES * x] : 0;
+        r[x] = row[right + TILES * x] * over;
+      }
 #pragma unroll
       for (int x = 0; x < SIDE; x++)
 #pragma unroll
         for (int y = 0; y < SIDE; y++) t->a[x][y] = fma(-c[x], r[y], t->a[x][y]);
 #pragma unroll
       for (int x = 0; x < SIDE; x++) {
-        if (down == lane) t->a[x0][x] = r[x];
-        if (right == lane) t->a[x][x0] = -c[x] * over;
+        if (!FACTORED && down == lane) t->a[x0][x] = r[x];
+        if (right == lane && (!FACTORED || down + TILES * x > TILES * x0 + lane)) t->a[x][x0] = -c[x] * over;
       }
-      if (down == lane && right == lane) t->a[x0][x0] = over;
+      if (!FACTORED && down == lane && right == lane) t->a[x0][x0] = over;
     }
   return good;
 }
@@ -675,9 +768,33 @@ __device__ static void tile_store(const InvertRoom &room, PcgStrip strip, const 
     }
 }
 
+/* Writes W = D^-1/2 L^-1, scaled back; zeros above the diagonal of a row's own block. */
+__device__ static void factor_store(InvertRoom *room, PcgStrip strip, const Tile &t, float *factor) {
+  int down = (int)threadIdx.x % TILES, right = (int)threadIdx.x / TILES, size = PCG_SIZE * strip.count;
+  double *root = room->column[0];
+  bool good;
+  __syncthreads();
+#pragma unroll
+  for (int x = 0; x < SIDE; x++)
+    if (down == right) root[down + TILES * x] = 1 / sqrt(pivot_of(t.a[x][x], &good));
+  __syncthreads();
+#pragma unroll
+  for (int x = 0; x < SIDE; x++)
+#pragma unroll
+    for (int y = 0; y < SIDE; y++) {
+      int i = down + TILES * x, j = right + TILES * y;
+      if (i >= size || j / PCG_SIZE > i / PCG_SIZE) continue;
+      double own = j > i ? 0 : j == i ? 1 : t.a[x][y];
+      int place = strip.first + i / PCG_SIZE * strip.count + j / PCG_SIZE;
+      factor[(size_t)PCG_BLOCK * place + PCG_SIZE * (j % PCG_SIZE) + i % PCG_SIZE] =
+          (float)(own * root[i] * room->scale[j]);
+    }
+}
+
 /* Inverts the cluster that begins with a thread block's row. If it is not positive definite, the rows' own blocks are
  * inverted alone. */
-__global__ static void __launch_bounds__(INVERT_THREADS) invert_kernel(PcgMatrix m, double *inverse) {
+template <bool FACTORED>
+__global__ static void __launch_bounds__(INVERT_THREADS) invert_kernel(PcgMatrix m, void *inverse) {
   __shared__ InvertRoom room;
   PcgStrip strip = m.strip[blockIdx.x];
   Tile tile;
@@ -685,10 +802,11 @@ __global__ static void __launch_bounds__(INVERT_THREADS) invert_kernel(PcgMatrix
   find_entries(m, strip, &room);
   for (int diagonal = 0; diagonal < 2; diagonal++) {
     tile_load(m, room, PCG_SIZE * strip.count, diagonal, &tile);
-    if (tile_invert(&room, PCG_SIZE * strip.count, &tile)) break;
+    if (tile_invert<FACTORED>(&room, PCG_SIZE * strip.count, &tile)) break;
     __syncthreads();
   }
-  tile_store(room, strip, tile, inverse);
+  if (FACTORED) factor_store(&room, strip, tile, (float *)inverse);
+  else tile_store(room, strip, tile, (double *)inverse);
 }
 
 /* ---- host ---- */
@@ -706,7 +824,8 @@ static Card find_card(void) {
   cudaDeviceGetAttribute(&card.processors, cudaDevAttrMultiProcessorCount, device);
   cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
   card.shared = (size_t)bytes;
-  cudaFuncSetAttribute(solve_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  cudaFuncSetAttribute(solve_kernel<false>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  cudaFuncSetAttribute(solve_kernel<true>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
   return card;
 }
 
@@ -721,9 +840,17 @@ extern "C" void pcg_destroy(Pcg *pcg) {
   for (int k = 0; k < 5; k++) device_free(array[k]);
 }
 
+bool pcg_always_factors;
+
+/* Whether the inverses take more than all of the shared memory. */
+static bool factors(const PcgMatrix *m) {
+  size_t bytes = (size_t)m->inverse * PCG_BLOCK * sizeof(double);
+  return pcg_always_factors || bytes > (size_t)m->blocks * find_card().shared;
+}
+
 static bool reserve(Pcg *pcg, const PcgMatrix *m) {
-  size_t rows = (size_t)m->rows, number = sizeof(double);
-  return device_reserve(&pcg->inverse, (size_t)m->inverse * PCG_BLOCK * number) &&
+  size_t rows = (size_t)m->rows, number = sizeof(double), inverse = factors(m) ? sizeof(float) : sizeof(double);
+  return device_reserve(&pcg->inverse, (size_t)m->inverse * PCG_BLOCK * inverse) &&
          device_reserve(&pcg->vector, (VECTORS + 4) * rows * PCG_SIZE * number) &&
          device_reserve(&pcg->spare, rows * SPARE_ROW) && device_reserve(&pcg->first, (size_t)m->components * number) &&
          device_reserve(&pcg->partial, 2 * (size_t)m->chunks * sizeof(ulonglong2));
@@ -732,7 +859,9 @@ static bool reserve(Pcg *pcg, const PcgMatrix *m) {
 static bool solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, bool again, PcgStatus *status) {
   size_t n = (size_t)m->rows * PCG_SIZE;
   double *vector = (double *)pcg->vector.at;
-  Arrays s = {*m, (double *)pcg->inverse.at, x, vector, (char *)pcg->spare.at};
+  bool factored = factors(m);
+  const float *factor = factored ? (const float *)pcg->inverse.at : NULL;
+  Arrays s = {*m, (const double *)pcg->inverse.at, factor, x, vector, (char *)pcg->spare.at};
   for (int k = 0; k < 2; k++) {
     s.shown[k] = vector + (VECTORS + k) * n;
     s.also[k] = vector + (VECTORS + 2 + k) * n;
@@ -743,14 +872,15 @@ static bool solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int
   if (!device_clear(status, sizeof *status) || !device_clear(s.sum[0], 2 * (size_t)m->chunks * sizeof(ulonglong2)))
     return false;
   void *argument[] = {&s};
-  return cudaLaunchCooperativeKernel((const void *)solve_kernel, dim3((unsigned)m->blocks), dim3(THREADS), argument,
-                                     s.shared, 0) == cudaSuccess;
+  const void *kernel = factored ? (const void *)solve_kernel<true> : (const void *)solve_kernel<false>;
+  return cudaLaunchCooperativeKernel(kernel, dim3((unsigned)m->blocks), dim3(THREADS), argument, s.shared, 0) ==
+         cudaSuccess;
 }
 
 extern "C" bool pcg_solve(Pcg *pcg, const PcgMatrix *m, double *x, double tolerance, int most, PcgStatus *status) {
   if (m->rows == 0) return device_clear(status, sizeof *status);
   if (!reserve(pcg, m)) return false;
-  invert_kernel<<<m->rows, INVERT_THREADS>>>(*m, (double *)pcg->inverse.at);
+  (factors(m) ? invert_kernel<true> : invert_kernel<false>)<<<m->rows, INVERT_THREADS>>>(*m, pcg->inverse.at);
   return solve(pcg, m, x, tolerance, most, false, status);
 }
 

@@ -63,6 +63,9 @@ bool pcg_solve(Pcg *pcg, const PcgMatrix *matrix, double *x, double tolerance, i
  * sides, by component. */
 bool pcg_solve_again(Pcg *pcg, const PcgMatrix *matrix, double *x, double tolerance, int most, PcgStatus *status);
 
+/* The preconditioner is always a factor, not an inverse; tests set it, before a solve. */
+extern bool pcg_always_factors;
+
 #ifdef __cplusplus
 }
 #endif

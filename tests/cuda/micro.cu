@@ -308,7 +308,11 @@ static bool measure_graph(int n) {
 int main(int count, char **) {
   bool good = true;
   srand(1);
-  if (count > 1) return measure_pcg(20, 1) && measure_pcg(60, 4) ? 0 : 1;
+  for (int factors = 0; count > 1 && factors < 2; factors++) {
+    pcg_always_factors = factors;
+    good &= measure_pcg(20, 1) & measure_pcg(60, 4);
+  }
+  if (count > 1) return good ? 0 : 1;
   good &= measure_pcg(20, 1);
   good &= measure_pcg(150, 1);
   good &= measure_pcg(600, 1);

@@ -3,7 +3,6 @@
 #include "cuda/accelerator.h"
 
 #include <float.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "contact/cache.h"
@@ -117,6 +116,7 @@ static bool reserve_records(Cuda *c, const Cpu *cpu) {
       !mem_reserve((void **)&c->task_pair, &c->task_pair_capacity, pairs, sizeof(int)) ||
       !mem_reserve((void **)&c->searched, &c->searched_capacity, pairs, sizeof(int)) ||
       !mem_reserve((void **)&c->uncovered, &c->uncovered_capacity, pairs, sizeof(int)) ||
+      !mem_reserve((void **)&c->needs_cover, &c->needs_cover_capacity, pairs, sizeof(bool)) ||
       !mem_reserve((void **)&c->before, &c->before_capacity, pairs, sizeof(double)) ||
       !mem_reserve((void **)&c->strength, &c->strength_capacity, pairs, sizeof(float)) ||
       !mem_reserve((void **)&c->task_chunk, &c->task_chunk_capacity, pairs + 1, sizeof(int)))
@@ -258,7 +258,11 @@ static Cuda *cuda_of(const Cpu *cpu) { return cpu->accelerator_self; }
 
 static void clear_items(Cuda *c, const Cpu *cpu) {
   if (cpu->pairs.count) memset(c->items, ITEMS_NONE, (size_t)cpu->pairs.count * sizeof(int)); /* all bits are set */
+  c->unlisted = false;
 }
+
+/* Some pair's list is not there. Any thread. */
+static void note_unlisted(Cuda *c) { __atomic_store_n(&c->unlisted, true, __ATOMIC_RELAXED); }
 
 static int listed_items(const Cuda *c, const Cpu *cpu, const Pair *p) {
   return has_list(c, cpu, p) ? c->record[p->slot].count : ITEMS_UNSENT;
@@ -276,6 +280,7 @@ static void plan_pair(Cpu *cpu, int k, Pair *p, const Affine *q) {
   r->newer = true;
   p->energy_trial = 0;
   c->items[k] = !plan->wanted ? 0 : plan->search ? ITEMS_SEARCH : listed_items(c, cpu, p);
+  if (c->items[k] < 0) note_unlisted(c);
   if (c->items[k] != 0 || cuda_points(c, p) >= 0) return;
   c->items[k] = ITEMS_NONE;
   if (plan->wanted) pair_take(p, &cpu->scene, plan, &nothing);
@@ -289,11 +294,9 @@ typedef struct Tasks {
   size_t task, chunk, pose, direction; /* places in the packet */
 } Tasks;
 
-static void tasks_add(Cuda *c, Tasks *tasks, int pair, int items) {
-  c->task_pair[tasks->count] = pair; /* never beyond the pair that is read */
-  c->task_chunk[tasks->count++] = tasks->chunks;
-  tasks->chunks += (items + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
-}
+enum { TASK_RANGES = 64 }; /* of pairs, that threads list at the same time */
+
+static int chunks_of(int items) { return (items + CHUNK_ITEMS - 1) / CHUNK_ITEMS; }
 
 static bool tasks_open(Cuda *c, Tasks *tasks, size_t size, const Cpu *cpu, bool directions) {
   size_t bytes = (size_t)cpu->model->body_count * sizeof(Affine);
@@ -353,18 +356,64 @@ static void fill_eval(void *context, int t) {
   write_chunks(c, f->tasks, t, task->count);
 }
 
-/* Lists the pairs that have items, and queues the lists that are not there. */
-static bool find_tasks(Cuda *c, const Cpu *cpu, Tasks *tasks) {
-  *tasks = (Tasks){0};
+/* Queues the lists that are not there; then items are numbers of candidates. */
+static bool queue_lists(Cuda *c, const Cpu *cpu) {
   for (int k = 0; k < cpu->pairs.count; k++) {
-    if (c->items[k] == ITEMS_NONE) continue;
-    if (c->items[k] < 0) {
-      const Pair *p = pairs_at(&cpu->pairs, k);
-      if (!queue_list(c, cpu, p)) return false;
-      c->items[k] = c->record[p->slot].count;
-    }
-    tasks_add(c, tasks, k, c->items[k]);
+    if (c->items[k] >= 0 || c->items[k] == ITEMS_NONE) continue;
+    const Pair *p = pairs_at(&cpu->pairs, k);
+    if (!queue_list(c, cpu, p)) return false;
+    c->items[k] = c->record[p->slot].count;
   }
+  return true;
+}
+
+/* Tasks and chunks before those of a range of pairs. */
+typedef struct TaskRange {
+  int count, chunks;
+} TaskRange;
+
+typedef struct Ranges {
+  Cuda *c;
+  TaskRange before[TASK_RANGES];
+} Ranges;
+
+static void tasks_count(void *context, int first, int last, int index) {
+  Ranges *r = context;
+  TaskRange own = {0};
+  for (int k = first; k < last; k++) {
+    if (r->c->items[k] == ITEMS_NONE) continue;
+    own.count++;
+    own.chunks += chunks_of(r->c->items[k]);
+  }
+  r->before[index] = own;
+}
+
+static void tasks_write(void *context, int first, int last, int index) {
+  const Ranges *r = context;
+  Cuda *c = r->c;
+  TaskRange at = r->before[index];
+  for (int k = first; k < last; k++) {
+    if (c->items[k] == ITEMS_NONE) continue;
+    c->task_pair[at.count] = k;
+    c->task_chunk[at.count++] = at.chunks;
+    at.chunks += chunks_of(c->items[k]);
+  }
+}
+
+/* Lists the pairs that have items, in their order, and queues the lists that are not there. */
+static bool find_tasks(Cuda *c, const Cpu *cpu, Tasks *tasks) {
+  Ranges ranges = {.c = c};
+  int pairs = cpu->pairs.count, range = 2048 + pairs / TASK_RANGES, count = parallel_chunk_count(pairs, range);
+  *tasks = (Tasks){0};
+  if (c->unlisted && !queue_lists(c, cpu)) return false;
+  parallel_chunks(cpu->threads, pairs, range, tasks_count, &ranges);
+  for (int k = 0; k < count; k++) {
+    TaskRange own = ranges.before[k];
+    ranges.before[k] = (TaskRange){tasks->count, tasks->chunks};
+    tasks->count += own.count;
+    tasks->chunks += own.chunks;
+  }
+  parallel_chunks(cpu->threads, pairs, range, tasks_write, &ranges);
   return true;
 }
 
@@ -386,7 +435,7 @@ static void take_task(void *context, int t) {
 static bool search_planned(Cuda *c, Cpu *cpu) {
   int count = 0;
   bool deep;
-  for (int k = 0; k < cpu->pairs.count; k++)
+  for (int k = 0; c->unlisted && k < cpu->pairs.count; k++)
     if (c->items[k] == ITEMS_SEARCH) c->searched[count++] = k;
   return cuda_search(c, cpu, count, c->searched, false, &deep);
 }
@@ -471,7 +520,7 @@ static void put_bound(Cpu *cpu, int k, Pair *p, double bound) {
   Cuda *c = cuda_of(cpu);
   pair_bound_take(p, &cpu->scene, &c->bound_plan[k], bound);
   bound_note(cpu, k, p);
-  if (p->needs_cover) c->uncovered[__atomic_fetch_add(&c->uncovered_count, 1, __ATOMIC_RELAXED)] = k;
+  c->needs_cover[k] = p->needs_cover;
 }
 
 static void sweep_plan_task(Cpu *cpu, int k, Pair *p) {
@@ -481,6 +530,7 @@ static void sweep_plan_task(Cpu *cpu, int k, Pair *p) {
   c->bound_plan[k] = pair_bound_plan(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]});
   if (c->bound_plan[k].safe) return;
   int items = c->bound_plan[k].contacts ? c->record[p->slot].contacts : listed_items(c, cpu, p);
+  if (items < 0) note_unlisted(c);
   if (items != 0) c->items[k] = items;
   else put_bound(cpu, k, p, 1);
 }
@@ -553,7 +603,7 @@ static Outcome cuda_bound(void *self, Cpu *cpu) {
   Outcome outcome = eval_new_pairs(c, cpu);
   if (stage_failed(outcome)) return outcome;
   clear_items(c, cpu);
-  c->uncovered_count = 0;
+  if (cpu->pairs.count) memset(c->needs_cover, 0, (size_t)cpu->pairs.count);
   outcome = for_pairs(cpu, sweep_plan_task);
   if (stage_failed(outcome)) return outcome;
   Tasks tasks;
@@ -573,6 +623,7 @@ static void cover_plan(void *context, int t) {
   CoverWay way = pair_cover_plan(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]},
                                  bound_wanted(cpu, k), &c->bound_plan[k]);
   c->items[k] = way == COVER_LIST ? ITEMS_SEARCH : way == COVER_WINDOWS ? ITEMS_WINDOWS : ITEMS_NONE;
+  note_unlisted(c);
   if (way == COVER_DONE) bound_covered(cpu, k, p, c->before[k]);
   if (p->failed) __atomic_store_n(&cpu->failed, k, __ATOMIC_RELAXED);
 }
@@ -619,16 +670,17 @@ static Outcome cover_lists(Cuda *c, Cpu *cpu) {
   return stage_done();
 }
 
-static int compare_pairs(const void *x, const void *y) {
-  int a = *(const int *)x, b = *(const int *)y;
-  return (a > b) - (a < b);
+/* The pairs that the bounds have marked. */
+static void find_uncovered(Cuda *c, const Cpu *cpu) {
+  c->uncovered_count = 0;
+  for (int k = 0; k < cpu->pairs.count; k++)
+    if (c->needs_cover[k]) c->uncovered[c->uncovered_count++] = k;
 }
 
-/* The pairs that the bounds have listed, in their order. */
 static Outcome cuda_cover(void *self, Cpu *cpu) {
   Cuda *c = self;
   clear_items(c, cpu);
-  qsort(c->uncovered, (size_t)c->uncovered_count, sizeof(int), compare_pairs);
+  find_uncovered(c, cpu);
   cpu->failed = -1;
   parallel_for(cpu->threads, c->uncovered_count, 8, cover_plan, cpu);
   if (!pairs_settle(&cpu->pairs)) return stage_from(false);
@@ -761,8 +813,9 @@ static void cuda_free(void *self) {
   search_close(&c->search);
   pcg_destroy(&c->pcg);
   clusters_close(&c->clusters);
-  void *own[] = {c->record,   c->plan,      c->bound_plan, c->items, c->task_pair, c->task_chunk, c->row_of,
-                 c->searched, c->uncovered, c->before,     c->setup, c->listed,    c->next_row,   c->strength};
+  void *own[] = {c->record,     c->plan,   c->bound_plan, c->items,     c->task_pair,
+                 c->task_chunk, c->row_of, c->searched,   c->uncovered, c->before,
+                 c->setup,      c->listed, c->next_row,   c->strength,  c->needs_cover};
   for (int k = 0; k < ARRAY_COUNT(own); k++) mem_free(own[k]);
   mem_free(c);
 }

@@ -87,10 +87,12 @@ typedef struct Cuda {
   int *task_pair;  /* by task: its pair */
   int *task_chunk; /* by task: its first chunk */
   int plan_capacity, bound_plan_capacity, items_capacity, task_pair_capacity, task_chunk_capacity;
-  int *searched;  /* pairs whose lists are searched */
-  int *uncovered; /* pairs whose lists did not reach far enough for the last bounds */
-  double *before; /* by pair: its bound before the cover */
-  int searched_capacity, uncovered_count, uncovered_capacity, before_capacity;
+  int *searched;     /* pairs whose lists are searched */
+  int *uncovered;    /* pairs whose lists did not reach far enough for the last bounds */
+  double *before;    /* by pair: its bound before the cover */
+  bool *needs_cover; /* by pair: its list did not reach far enough for the last bound */
+  int searched_capacity, uncovered_count, uncovered_capacity, before_capacity, needs_cover_capacity;
+  bool unlisted; /* items of some pair may be ITEMS_UNSENT, ITEMS_SEARCH or ITEMS_WINDOWS */
   Search search;
   Packet packet, advance;
   Twin task, result, contact_copy;

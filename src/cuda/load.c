@@ -13,29 +13,32 @@ int cuda_points(const Cuda *c, const Pair *p) {
   return r->room && r->placed == c->step && r->a == p->a && r->b == p->b ? p->slot : -1;
 }
 
+/* searched: where the points of each pair begin. */
 static void put_points(void *context, int k) {
   const Cpu *cpu = context;
   Cuda *c = cpu->accelerator_self;
   const Pair *p = pairs_at(&cpu->pairs, k);
-  const Record *r = &c->record[p->slot];
+  Record *r = &c->record[p->slot];
+  if (r->a != p->a || r->b != p->b) *r = (Record){.a = p->a, .b = p->b};
+  r->friction = c->searched[k];
+  r->room = p->friction.count;
+  r->placed = c->step;
   ((PointRange *)c->points.here.at)[p->slot] = (PointRange){r->friction, r->room, 0, 1};
   if (r->room)
     memcpy((FrictionPoint *)c->friction.here.at + r->friction, pair_friction(p, &cpu->scene),
            (size_t)r->room * sizeof(FrictionPoint));
 }
 
+static void count_points(void *context, int k) {
+  const Cpu *cpu = context;
+  const Cuda *c = cpu->accelerator_self;
+  c->searched[k] = pairs_at(&cpu->pairs, k)->friction.count;
+}
+
 bool cuda_send_friction(Cuda *c, Cpu *cpu) {
   if (c->friction_known) return true;
-  int count = 0;
-  for (int k = 0; k < cpu->pairs.count; k++) {
-    const Pair *p = pairs_at(&cpu->pairs, k);
-    Record *r = &c->record[p->slot];
-    if (r->a != p->a || r->b != p->b) *r = (Record){.a = p->a, .b = p->b};
-    r->friction = count;
-    r->room = p->friction.count;
-    r->placed = c->step;
-    count += p->friction.count;
-  }
+  parallel_for(cpu->threads, cpu->pairs.count, 256, count_points, cpu);
+  int count = (int)parallel_scan(cpu->threads, cpu->pairs.count, c->searched);
   c->friction.count = c->points.count = 0;
   if (!twin_extend(&c->friction, count) || !twin_extend(&c->points, cpu->pairs.slot_count)) return false;
   parallel_for(cpu->threads, cpu->pairs.count, 64, put_points, cpu);

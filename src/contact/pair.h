@@ -58,14 +58,14 @@ typedef struct Pair {
   double bound;                /* largest safe step */
   double rolling;              /* [m] coefficient of friction against rolling */
 
-  double torsion;    /* [m] ... and spinning */
-  double stiffness;  /* of the barrier [J as dt^2 energy] */
-  double stiffening; /* factor of the stiffness that the load of earlier steps required, >= 1 */
-  Range moments;     /* Moments, at most one; none if both sides are soft */
-  Range spring;      /* Spring; none if both sides are stiff */
-  double motion;     /* [m] of a relative to b, expected in this step */
-  double approach;   /* [m] of their surfaces towards each other, expected in this step */
-  double margin;     /* [m] that a new list covers beyond the range */
+  double torsion;                         /* [m] ... and spinning */
+  double stiffness;                       /* of the barrier [J as dt^2 energy] */
+  double stiffening;                      /* factor of the stiffness that the load of earlier steps required, >= 1 */
+  Range moments;                          /* Moments, at most one; none if both sides are soft */
+  Range spring;                           /* Spring; none if both sides are stiff */
+  double motion;                          /* [m] of a relative to b, expected in this step */
+  double approach;                        /* [m] of their surfaces towards each other, expected in this step */
+  double margin;                          /* [m] that a new list covers beyond the range */
   int nearest_kind, nearest_a, nearest_b; /* the stencil of the smallest gap */
   PairCounts counts;
 } Pair;

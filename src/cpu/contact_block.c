@@ -73,7 +73,7 @@ void assemble_task(Cpu *cpu, int k, Pair *p) {
 }
 
 static void list_and_assemble(Cpu *cpu, int k, Pair *p) {
-  if (cpu->pair_acts[k]) loads_list_task(cpu, k, p);
+  if (pair_has_terms(p)) loads_list_task(cpu, k, p);
   assemble_task(cpu, k, p);
 }
 

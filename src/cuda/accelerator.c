@@ -485,7 +485,7 @@ static Outcome cuda_eval(void *self, Cpu *cpu) {
   if (!reserve_records(c, cpu)) return stage_from(false);
   if (!cuda_send_friction(c, cpu)) return cuda_lost(c);
   clear_items(c, cpu);
-  Outcome outcome = for_pairs(cpu, plan_task);
+  Outcome outcome = for_near_pairs(cpu, plan_task, NULL, NULL);
   c->pair_count = cpu->pairs.count;
   int count;
   return stage_failed(outcome) ? outcome : run_eval(c, cpu, cpu->work.trial, &count);
@@ -526,7 +526,9 @@ static void put_bound(Cpu *cpu, int k, Pair *p, double bound) {
 static void sweep_plan_task(Cpu *cpu, int k, Pair *p) {
   Cuda *c = cuda_of(cpu);
   const Affine *q = cpu->work.q.body, *d = cpu->work.direction.body;
-  if (pair_clear(p, &cpu->scene)) return;
+  PairAhead ahead = pair_clear(p, &cpu->scene);
+  cpu->pair_far[k] = ahead == PAIR_FAR;
+  if (ahead) return;
   c->bound_plan[k] = pair_bound_plan(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]});
   if (c->bound_plan[k].safe) return;
   int items = c->bound_plan[k].contacts ? c->record[p->slot].contacts : listed_items(c, cpu, p);

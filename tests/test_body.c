@@ -73,11 +73,11 @@ static void check_gradient(const Work *work, int body, Affine q) {
   }
 }
 
-/* Column by column; where the energy is convex the projected Hessian is the Hessian. */
-static void check_hessian(const Work *work, int body, Affine q) {
+/* Column by column; if the energy is convex, the projected Hessian is the Hessian. */
+static void check_hessian(const Work *work, int body, Affine q, bool project) {
   const double h = 1e-6;
   double exact[144];
-  body_hessian(work, body, &q, 0, exact);
+  body_hessian(work, body, &q, 0, project, exact);
   double size = largest(exact, 144);
   for (int j = 0; j < 12; j++) {
     Affine lo = q, hi = q;
@@ -96,7 +96,7 @@ static void check_hessian(const Work *work, int body, Affine q) {
 
 static void check_positive(const Work *work, int body, Affine q, Draw *d) {
   double h[144];
-  body_hessian(work, body, &q, 0, h);
+  body_hessian(work, body, &q, 0, true, h);
   for (int k = 0; k < 40; k++) {
     double v[12], sum = 0, size = 0;
     for (int i = 0; i < 12; i++) v[i] = draw(d, -1, 1);
@@ -126,7 +126,8 @@ static void test_derivatives(void **state) {
     for (int i = 0; i < BODIES; i++) {
       s.work.target.body[i] = draw_strained(&d, 0);
       check_gradient(&s.work, i, draw_strained(&d, 0.2));
-      check_hessian(&s.work, i, draw_stretched(&d));
+      check_hessian(&s.work, i, draw_stretched(&d), true);
+      check_hessian(&s.work, i, draw_strained(&d, 0.2), false);
       check_positive(&s.work, i, draw_strained(&d, 0.5), &d);
     }
   close_scene(&s);

@@ -406,10 +406,67 @@ static void check_tension(const Scene *s, int joint, Score *score) {
   }
 }
 
+/* One column of a joint's Hessian: products of gradients and what joint_turning adds. */
+static void hessian_column(const Scene *s, int joint, int column, Affine out[BODIES]) {
+  JointForce force[JOINT_FORCES];
+  JointTurn turn[2];
+  int count = joint_forces(&s->work, joint, s->work.q.body, force), turns;
+  for (int b = 0; b < BODIES; b++) out[b] = affine(vec3(0, 0, 0), mat3_zero());
+  for (int f = 0; f < count; f++)
+    for (int x = 0; x < force[f].jet.count; x++)
+      for (int y = 0; y < force[f].jet.count; y++) {
+        if (force[f].jet.body[y] != column / 12) continue;
+        double by = *unknown(&force[f].jet.gradient[y], column % 12);
+        Affine *to = &out[force[f].jet.body[x]];
+        *to = affine_add_scaled(*to, force[f].curvature * by, force[f].jet.gradient[x]);
+      }
+  turns = joint_turning(&s->work, joint, s->work.q.body, turn);
+  for (int t = 0; t < turns; t++)
+    for (int e = 0; e < 2; e++)
+      for (int f = 0; f < 2; f++) {
+        MeasureHessian *h = &turn[t].hessian;
+        if (turn[t].body[e] < 0 || turn[t].body[f] != column / 12) continue;
+        Affine *to = &out[turn[t].body[e]];
+        for (int i = 0; i < 4; i++) *unknown(to, 3 * i + column % 3) += h->s[e][f][4 * (column % 12 / 3) + i];
+        for (int p = 0; p < h->count; p++)
+          *to = affine_add_scaled(*to, h->factor[p] * *unknown(&h->product[p].gradient[f], column % 12),
+                                  h->product[p].gradient[e]);
+      }
+}
+
+/* Columns of the Hessian against differences of the gradient. */
+static void check_turning(const Scene *s, int joint, Score *score) {
+  const double h = 1e-6;
+  for (int k = 0; k < 12 * BODIES; k++) {
+    Affine column[BODIES], q[2][BODIES];
+    JointForce lo[JOINT_FORCES], hi[JOINT_FORCES];
+    for (int side = 0; side < 2; side++) {
+      memcpy(q[side], s->work.q.body, sizeof q[side]);
+      *unknown(&q[side][k / 12], k % 12) += side ? h : -h;
+    }
+    if (crosses_corner(s, joint, q[0], q[1])) continue;
+    int count = joint_forces(&s->work, joint, q[0], lo);
+    double size = 0;
+    joint_forces(&s->work, joint, q[1], hi);
+    hessian_column(s, joint, k, column);
+    for (int f = 0; f < count; f++)
+      for (int x = 0; x < lo[f].jet.count; x++)
+        size += (fabs(lo[f].slope) + fabs(lo[f].curvature)) * (1 + pow(size_of(&lo[f].jet.gradient[x]), 4));
+    for (int b = 0; b < BODIES; b++) {
+      Affine g0 = total_gradient(lo, count, b), g1 = total_gradient(hi, count, b);
+      for (int i = 0; i < 12; i++) {
+        double numeric = (*unknown(&g1, i) - *unknown(&g0, i)) / (2 * h), exact = *unknown(&column[b], i);
+        if (exact != 0 || numeric != 0)
+          compare(score, abd_joint_kind_name(s->model.joint[joint].def.kind), 12 * b + i, exact, numeric, size, 2e-6);
+      }
+    }
+  }
+}
+
 static void test_energies(void **state) {
   Scene s;
   Draw d = {1};
-  Score score[ABD_JOINT_KIND_COUNT] = {{0}}, curvature = {0}, tension = {0};
+  Score score[ABD_JOINT_KIND_COUNT] = {{0}}, curvature = {0}, tension = {0}, turning = {0};
   (void)state;
   open_scene(&s, &d);
   for (int k = 0; k < 60; k++) {
@@ -418,6 +475,7 @@ static void test_energies(void **state) {
       check_energy(&s, j, &score[s.model.joint[j].def.kind]);
       check_curvature(&s, j, &curvature);
       check_tension(&s, j, &tension);
+      check_turning(&s, j, &turning);
     }
   }
   for (int kind = 0; kind < ABD_JOINT_KIND_COUNT; kind++) {
@@ -430,6 +488,7 @@ static void test_energies(void **state) {
   printf("  %d curvatures, off by %.1e at most\n", curvature.compared, curvature.worst);
   printf("  %d stiffnesses of tension, off by %.1e at most\n", tension.compared, tension.worst);
   assert_true(tension.compared > 50);
+  expect_apart("Hessians of joints", &turning);
   close_scene(&s);
 }
 

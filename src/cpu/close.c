@@ -57,7 +57,7 @@ static void assemble(Cpu *cpu) {
     if (!closes(cpu, k)) continue;
     double h[144];
     Affine ahead = pose_ahead(w, body), off = affine_sub(ahead, linkage_pose(l, &l->linked[k], w->unknown));
-    body_hessian(w, body, &ahead, 0, h);
+    body_hessian(w, body, &ahead, 0, true, h);
     Affine right = times(h, &off);
     system_add(&cpu->closing, body, body, h);
     system_add_right(&cpu->closing, body, &right);

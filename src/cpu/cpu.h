@@ -67,6 +67,7 @@ typedef struct Cpu {
   bool secants;                  /* if there is memory for them */
   Affine *move;                  /* per linked block: a correction that closes joints */
   bool follows;                  /* loads of friction follow in a selected island */
+  bool convex;                   /* the matrix has no negative stiffness of bodies and joints under load */
   bool corrects;                 /* the solve is for a correction of Newton's step, with the same matrix */
   bool analyzed;                 /* the pattern of Newton's system was found; false if memory was out */
   int *active;                   /* blocks of Newton's system */
@@ -237,7 +238,5 @@ double soft_least_bound(Cpu *cpu, const Soft *soft);
 bool soft_coupling_init(SoftCoupling *coupling, const Model *model, const Soft *soft); /* false if memory is out */
 bool soft_couple(Cpu *cpu);
 bool soft_add(Cpu *cpu);
-/* Islands with soft bodies go on with positive semidefinite elements; false if all do already. */
-bool soft_make_convex(Cpu *cpu);
 
 #endif

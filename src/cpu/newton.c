@@ -6,6 +6,7 @@
 #include "cpu/assembly.h"
 #include "cpu/validate.h"
 #include "kernel/body.h"
+#include "kernel/constant.h"
 #include "step/active.h"
 #include "step/joint.h"
 
@@ -50,13 +51,34 @@ static Outcome choose_bodies(Cpu *cpu) {
 
 /* ---- the pattern ---- */
 
-/* A joint that acts, in a selected island; its forces, and its resistance to turning if the island is taut. */
+/* Whether the matrix has the exact stiffness of bodies and joints of an island under load. It may not be positive
+ * definite then, and seldom is as long as steps are cut, shortened or damped. Between processes the iterative solver
+ * needs a matrix that is. */
+static bool is_exact(const Cpu *cpu, const Island *g) {
+  return g->jointed && g->steady > 0 && !cpu->convex && !cpu->domain;
+}
+
+static bool is_exact_at(const Cpu *cpu, int body) {
+  return is_exact(cpu, &cpu->islands->island[cpu->islands->of[body]]);
+}
+
+/* A joint that acts, in a selected island. */
+static bool joint_takes_part(const Cpu *cpu, int joint) {
+  int body = joint_body(cpu->model, joint);
+  return cpu->work.joint[joint].active && body >= 0 && takes_part(cpu, body);
+}
+
+/* Its forces, and its resistance to turning if the island is taut and its matrix is not exact. */
 static int forces_of(Cpu *cpu, int joint, JointForce force[JOINT_TERMS]) {
-  int body = joint_body(cpu->model, joint), count;
-  if (!cpu->work.joint[joint].active || body < 0 || !takes_part(cpu, body)) return 0;
-  count = joint_forces(&cpu->work, joint, cpu->work.q.body, force);
-  if (!cpu->islands->island[cpu->islands->of[body]].taut) return count;
+  if (!joint_takes_part(cpu, joint)) return 0;
+  int body = joint_body(cpu->model, joint), count = joint_forces(&cpu->work, joint, cpu->work.q.body, force);
+  if (is_exact_at(cpu, body) || !cpu->islands->island[cpu->islands->of[body]].taut) return count;
   return count + joint_tension(&cpu->work, joint, cpu->work.q.body, force + count);
+}
+
+static int turns_of(Cpu *cpu, int joint, JointTurn turn[2]) {
+  if (!joint_takes_part(cpu, joint) || !is_exact_at(cpu, joint_body(cpu->model, joint))) return 0;
+  return joint_turning(&cpu->work, joint, cpu->work.q.body, turn);
 }
 
 static bool couple_joints(Cpu *cpu) {
@@ -94,7 +116,7 @@ static void body_task(void *context, int k) {
   }
   const BodyTerm term = body_term(w, body);
   w->gradient.body[body] = body_term_gradient(&term, &q);
-  body_term_hessian(&term, &q, active_damping(cpu->islands, w, body), diagonal_of(cpu, body));
+  body_term_hessian(&term, &q, active_damping(cpu->islands, w, body), !is_exact_at(cpu, body), diagonal_of(cpu, body));
   contact_add_to_body(cpu, body);
   if (!cpu->model->joint_count) contact_project_body(cpu, body);
 }
@@ -106,6 +128,23 @@ static void add_product(double out[144], double f, const Affine *a, const Affine
   memcpy(y, b, sizeof y);
   for (int j = 0; j < 12; j++)
     for (int i = 0; i < 12; i++) out[12 * j + i] += f * x[i] * y[j];
+}
+
+/* out += the block of a joint's bodies e and f. */
+static void add_turn(double out[144], const JointTurn *turn, int e, int f) {
+  const MeasureHessian *h = &turn->hessian;
+  for (int k = 0; k < 4; k++)
+    for (int i = 0; i < 4; i++)
+      for (int c = 0; c < 3; c++) out[12 * (3 * k + c) + 3 * i + c] += h->s[e][f][4 * k + i];
+  for (int p = 0; p < h->count; p++)
+    add_product(out, h->factor[p], &h->product[p].gradient[e], &h->product[p].gradient[f]);
+}
+
+static void add_turn_diagonals(Cpu *cpu, int joint) {
+  JointTurn turn[2];
+  for (int t = 0, count = turns_of(cpu, joint, turn); t < count; t++)
+    for (int e = 0; e < 2; e++)
+      if (turn[t].body[e] >= 0) add_turn(diagonal_of(cpu, turn[t].body[e]), &turn[t], e, e);
 }
 
 static void add_joint_diagonals(Cpu *cpu) {
@@ -120,6 +159,7 @@ static void add_joint_diagonals(Cpu *cpu) {
         add_product(diagonal_of(cpu, jet->body[x]), force[f].curvature, &jet->gradient[x], &jet->gradient[x]);
       }
     }
+    add_turn_diagonals(cpu, j);
   }
 }
 
@@ -155,6 +195,16 @@ static Outcome assemble(Cpu *cpu) {
 
 /* ---- values ---- */
 
+static void add_turn_blocks(Cpu *cpu, int joint) {
+  JointTurn turn[2];
+  for (int t = 0, count = turns_of(cpu, joint, turn); t < count; t++) {
+    double block[144] = {0};
+    if (turn[t].body[0] < 0 || turn[t].body[1] < 0) continue;
+    add_turn(block, &turn[t], 0, 1);
+    system_add(&cpu->system, turn[t].body[0], turn[t].body[1], block);
+  }
+}
+
 static void add_joint_blocks(Cpu *cpu) {
   JointForce force[JOINT_TERMS];
   for (int j = 0; j < cpu->model->joint_count; j++) {
@@ -168,6 +218,7 @@ static void add_joint_blocks(Cpu *cpu) {
           system_add(&cpu->system, jet->body[x], jet->body[y], block);
         }
     }
+    add_turn_blocks(cpu, j);
   }
 }
 
@@ -317,16 +368,32 @@ static Outcome find_residuals(Cpu *cpu) {
   return stage_done();
 }
 
-/* First with the elements as they are. If the matrix is not positive definite, it is assembled again with convex
- * elements. In a large matrix raised pivots can grow beyond all numbers, so the first failure may be due to them. */
+/* The next matrix is positive definite: soft elements are convex for some iterations, bodies and joints in this one.
+ * False if they were in the last one. */
+static bool make_convex(Cpu *cpu) {
+  Islands *s = cpu->islands;
+  bool any = false;
+  for (int e = 0; e < s->listed_count; e++) {
+    Island *g = island_listed(s, e);
+    if (!g->selected) continue;
+    any |= is_exact(cpu, g) || (g->soft && g->convex == 0);
+    if (g->soft && g->convex == 0) g->convex = CONVEX_ITERATIONS;
+  }
+  cpu->convex = true;
+  return any;
+}
+
+/* First with the elements and joints as they are. If the matrix is not positive definite, it is assembled again with
+ * convex ones. In a large matrix raised pivots can grow beyond all numbers, so the first failure may be due to them. */
 Outcome cpu_newton(void *backend, Islands *islands, bool *raised) {
   Cpu *cpu = backend;
   cpu->islands = islands;
   *raised = false;
+  cpu->convex = false;
   cpu->follows = loads_follow(cpu);
   Outcome outcome = list_work(cpu) ? solve_once(cpu, raised) : stage_from(false);
   bool again = outcome.kind == STAGE_NOT_FINITE || (outcome.kind == STAGE_DONE && *raised);
-  if (again && soft_make_convex(cpu)) outcome = solve_once(cpu, raised);
+  if (again && make_convex(cpu)) outcome = solve_once(cpu, raised);
   if (!stage_failed(outcome)) find_end_slopes(cpu);
   if (!stage_failed(outcome) && cpu->follows) outcome = loads_predict(cpu);
   if (!stage_failed(outcome)) outcome = find_residuals(cpu);

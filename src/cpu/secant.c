@@ -1,6 +1,6 @@
 /* Newton's steps that shrink slowly, extrapolated by a secant (Anderson's acceleration with one difference).
  *
- * The matrix has no term for contacts and joints that turn under load, so whole steps d may shrink by nearly the same
+ * The matrix has no term for contacts that turn under load, so whole steps d may shrink by nearly the same
  * factor in each iteration. With the last one, d0 at x0, and the present one, d at x,
  *
  *     p = d - c (x - x0 + d - d0),     c = <d - d0, d> / <d - d0, d - d0>

@@ -289,14 +289,3 @@ bool soft_add(Cpu *cpu) {
   mem_free(r.shares_of);
   return done;
 }
-
-bool soft_make_convex(Cpu *cpu) {
-  bool any = false;
-  for (int k = 0; k < cpu->model->soft_count; k++) {
-    Island *g = island_of_soft(cpu->islands, k);
-    if (!g || !g->selected || g->convex > 0) continue;
-    g->convex = CONVEX_ITERATIONS;
-    any = true;
-  }
-  return any;
-}

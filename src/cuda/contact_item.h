@@ -638,7 +638,7 @@ typedef struct OwnArrays {
 KERNEL void own_item(const OwnArrays *s, int row) {
   const OwnTask *k = &s->task[row];
   s->gradient[row] = body_term_gradient(&k->term, &s->pose[k->body]);
-  body_term_hessian(&k->term, &s->pose[k->body], k->damping, s->block + (size_t)144 * row);
+  body_term_hessian(&k->term, &s->pose[k->body], k->damping, true, s->block + (size_t)144 * row);
 }
 
 /* How strongly pairs couple their bodies: the norm of the block between them, scaled to a unit diagonal. */

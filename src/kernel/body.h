@@ -24,12 +24,13 @@ KERNEL Affine body_term_gradient(const BodyTerm *b, const Affine *q) {
   return g;
 }
 
-/* Column-major 12x12, with 1 + damping inertias. */
-KERNEL void body_term_hessian(const BodyTerm *b, const Affine *q, double damping, double h[144]) {
+/* Column-major 12x12, with 1 + damping inertias. project: positive semidefinite; a compressed body is softer against
+ * turning than that. */
+KERNEL void body_term_hessian(const BodyTerm *b, const Affine *q, double damping, bool project, double h[144]) {
   for (int i = 0; i < 144; i++) h[i] = 0;
   if (b->turns) {
     double s[81];
-    elastic_hessian(b->elasticity, b->stiffness, affine_linear(q), true, s);
+    elastic_hessian(b->elasticity, b->stiffness, affine_linear(q), project, s);
     for (int j = 0; j < 9; j++)
       for (int i = 0; i < 9; i++) h[12 * (j + 3) + i + 3] = b->factor * s[9 * j + i];
   }

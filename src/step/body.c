@@ -61,9 +61,9 @@ Affine body_gradient(const Work *work, int body, const Affine *q) {
   return body_term_gradient(&term, q);
 }
 
-void body_hessian(const Work *work, int body, const Affine *q, double damping, double h[144]) {
+void body_hessian(const Work *work, int body, const Affine *q, double damping, bool project, double h[144]) {
   BodyTerm term = body_term(work, body);
-  body_term_hessian(&term, q, damping, h);
+  body_term_hessian(&term, q, damping, project, h);
 }
 
 double body_noise(const Work *work, int body, double energy) {

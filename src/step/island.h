@@ -24,13 +24,13 @@ typedef struct Island {
   bool selected;   /* the next stage works on it */
   bool whole;      /* newton: all of its bodies take part; else the active set is selected */
   int convex;      /* newton: project elements of soft bodies if positive; counts iterations */
-  bool taut;       /* newton: distances under tension resist turning, see joint_tension */
+  bool taut;       /* newton: if not all joints do, distances under tension resist turning, see joint_tension */
   double damping;  /* newton: inertias added to the matrix, */
   bool uneven;     /* fewer to those of slow bodies */
   double fraction; /* aim: part of Newton's step that is retracted to the direction */
   double length;   /* trial: part of the direction; 0 evaluates the accepted poses */
   int steady;      /* newton: whole steps of all bodies without damping, one after the other and of one energy; after
-                    * some of them it is extrapolated */
+                    * one the matrix has the exact stiffness of joints, after some it is extrapolated */
   double residual_before; /* newton: [m/s] the residual of the last iteration */
   bool follows;           /* newton: the loads of friction follow the normal forces */
   double weight;          /* newton: by this part of their difference */

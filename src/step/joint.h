@@ -6,7 +6,8 @@
  *       + sum of pulls     h2 yield_energy(k, limit, s - centre)   spring, damper, dry friction, drives
  *       - h2 push s                                                a given effort
  *       + sum of stops     stop barrier((s - lo) / range)
- * with c in metres, s the coordinate. Hessians keep the product of gradients and drop terms that may be negative.
+ * with c in metres, s the coordinate. The Hessian is a product of gradients, which is never negative, and the part of
+ * joint_turning.
  * Tested in tests/test_joint.c. */
 #ifndef ABD_STEP_JOINT_H
 #define ABD_STEP_JOINT_H
@@ -27,6 +28,12 @@ typedef struct JointForce {
 } JointForce; /* of one scalar's energy */
 enum { JOINT_FORCES = JOINT_ROWS + 2, JOINT_TERMS = JOINT_FORCES + 2 };
 
+/* The Hessians of the scalars between two bodies, times the forces on them. */
+typedef struct JointTurn {
+  int body[2]; /* -1: the world */
+  MeasureHessian hessian;
+} JointTurn;
+
 /* Sets what decides between equal values of its equations: the angle of the state, and the twist at poses q, for which
  * the state's force counts. Call it before flights. */
 void joint_refer(Work *work, int joint, const Affine *q);
@@ -43,6 +50,9 @@ int joint_forces(const Work *work, int joint, const Affine *q, JointForce force[
  * force. Without it the Newton steps of a light body on a rope that swings fast overshoot by far. A distance under
  * pressure has a negative stiffness there, which the matrix omits. Returns the number of terms. */
 int joint_tension(const Work *work, int joint, const Affine *q, JointForce force[2]);
+/* What products of gradients leave of the Hessian: scalars curve, so a joint under load is stiffer or softer against
+ * turning. It may be negative. Returns the number of pairs of bodies. */
+int joint_turning(const Work *work, int joint, const Affine *q, JointTurn turn[2]);
 /* The largest step along direction that crosses no stop and keeps every angle unambiguous; usually 1. */
 double joint_bound(const Work *work, int joint);
 /* Accepts the trial poses: updates angles and stiffens stops that are nearly reached. */

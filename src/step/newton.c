@@ -60,7 +60,7 @@ static void judge_last(Island *g, double tolerance) {
   if (small) g->damping = 0;
 }
 
-/* The matrix has no term for contacts and joints that turn under load. If they make the energy more than twice as stiff
+/* The matrix has no term for contacts that turn under load, and for joints not always. If they make the energy more than twice as stiff
  * as the matrix, a whole step overshoots by more than it should move, and below the rounding error of the energy the
  * line search does not notice. Then the slopes at both ends of the last step give the part that ends at the minimum (a
  * secant). */
@@ -132,8 +132,8 @@ static Outcome aim(Step *s, Backend b) {
  * outweigh them. Projecting them away makes Newton's steps short and many, so it is done only after the matrix was
  * not positive definite or a step had to be short, and for CONVEX_ITERATIONS.
  *
- * The stiffness of tension in distances and ropes is one part of the second derivative. The other parts may be
- * negative and are not in the matrix, so it helps some islands and hinders others. An island whose step had to be short
+ * The stiffness of tension in distances and ropes is one part of the second derivative. If the other parts, which may
+ * be negative, are not in the matrix, it helps some islands and hinders others. An island whose step had to be short
  * though nothing was in its way tries the other choice. */
 static void adapt_damping(Island *g, double length) {
   if (length < DAMPING_BELOW) {

@@ -84,8 +84,8 @@ Affine body_gradient(const Work *work, int body, const Affine *q);
 double body_noise(const Work *work, int body, double energy);
 /* a^T M b, with the inertias M. */
 double body_product(const Work *work, int block, const Affine *a, const Affine *b);
-/* Column-major 12x12, with 1 + damping inertias. */
-void body_hessian(const Work *work, int body, const Affine *q, double damping, double h[144]);
+/* Column-major 12x12, with 1 + damping inertias. project: positive semidefinite. */
+void body_hessian(const Work *work, int body, const Affine *q, double damping, bool project, double h[144]);
 /* Retraction: from Newton's straight step d to one that lands on rotations. */
 Affine body_retract(const Model *model, int block, const Affine *q, Affine d);
 /* A straight step as a motion without strain. */

@@ -316,6 +316,24 @@ static void test_held_coordinates_of_a_stiff_side(void **state) {
   lab_close(&lab);
 }
 
+/* A soft body whose vertices are all attached to the world has no moving block: others step beside it. */
+static void test_soft_body_that_cannot_move(void **state) {
+  (void)state;
+  AbdWorldDef def = abd_default_world_def();
+  Lab lab = lab_open(def);
+  SoftMesh mesh = soft_sheet(2, 2, 0.4, 0.4);
+  AbdSoftDef sheet = soft_def(&mesh, vec3(0, 0, 0));
+  AbdBodyId held = lab_soft(&lab, &sheet);
+  for (size_t j = 0; j < mesh.vertex_count; j++)
+    lab_expect_ok(&lab, abd_soft_attach(lab.world, held, j, (AbdBodyId){0}));
+  AbdBodyId box = lab_body(&lab, lab_box(&lab, 0.1, 0.1, 0.1), vec3(0, 0, 0.1), vec3(0, 0, -1));
+  for (int i = 0; i < 10; i++) lab_expect_ok(&lab, abd_world_step(lab.world, NULL));
+  printf("  the box is at %.4f m\n", lab_pose(&lab, box).n[0].z);
+  assert_true(lab_pose(&lab, box).n[0].z > 0.05);
+  soft_mesh_free(&mesh);
+  lab_close(&lab);
+}
+
 /* ---- the same bits ---- */
 
 /* A soft block with a flag held by a stiff bar, falling on the ground with friction, a stiff box on top. */
@@ -675,6 +693,7 @@ int main(void) {
       cmocka_unit_test(test_springs_between_bodies),
       cmocka_unit_test(test_springs_within_a_body),
       cmocka_unit_test(test_held_coordinates_of_a_stiff_side),
+      cmocka_unit_test(test_soft_body_that_cannot_move),
       cmocka_unit_test(test_same_bits_for_any_thread_count),
       cmocka_unit_test(test_list_in_parts),
       cmocka_unit_test(test_same_bits_after_a_snapshot),

@@ -59,7 +59,10 @@ bool settle_velocities(Cpu *cpu, State *after) {
   for (int k = 0; k < cpu->pairs.count; k++)
     if (s.acts[k]) settle_add_pair(&s, k, cpu->pair_part[k].sum, counts_pair(cpu, k));
   settle_add_soft(&s);
-  for (int k = 0; k < cpu->model->soft_count; k++) soft_add_gain(cpu, &cpu->model->soft[k], settle_soft_gain(&s, k));
+  for (int k = 0; k < cpu->model->soft_count; k++) {
+    double *gain = settle_soft_gain(&s, k);
+    if (gain) soft_add_gain(cpu, &cpu->model->soft[k], gain);
+  }
   int grain = segments_grain(s.members);
   parallel_for(cpu->threads, s.members->chunk_count, grain, add_chunk, &s);
   settle_join_chunks(&s);

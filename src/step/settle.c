@@ -128,7 +128,10 @@ void settle_add_soft(Settle *s) {
   }
 }
 
-double *settle_soft_gain(Settle *s, int k) { return &cluster_of(s, s->work->model->soft[k].first)->gain; }
+double *settle_soft_gain(Settle *s, int k) {
+  Cluster *c = cluster_of(s, s->work->model->soft[k].first);
+  return c ? &c->gain : NULL;
+}
 
 /* The half kick that contact took in the step before acts in this one, see State.taken. If contact has ended, it may
  * raise the energy. Flights of mechanisms are corrected without this. */

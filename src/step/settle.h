@@ -48,8 +48,9 @@ void settle_pair_work(const Settle *settle, int k, double work[2]);
  * counts: whether the work of the pair is added here. */
 void settle_add_joints(Settle *settle);
 void settle_add_pair(Settle *settle, int k, const double work[2], bool counts);
-void settle_add_soft(Settle *settle);               /* without their energies, */
-double *settle_soft_gain(Settle *settle, int soft); /* whose changes are to be added here [J] */
+void settle_add_soft(Settle *settle); /* without their energies */
+/* Where the change of a soft body's elastic energy is to be added [J]; NULL if no block of it moves here. */
+double *settle_soft_gain(Settle *settle, int soft);
 /* Adds the blocks: of a chunk, in any order of the chunks; then of all chunks to clusters and report. */
 void settle_add_chunk(Settle *settle, int chunk);
 void settle_join_chunks(Settle *settle);

@@ -58,6 +58,8 @@ AbdScene *kit_scene(Scene *scene); /* takes it over; NULL if memory is out */
 bool run_keep_state(AbdRun *run, const AbdWorld *world);
 /* Frees the saved states if there are several ranks: rank 0 cannot make a step again without the others. */
 void run_drop_states(AbdRun *run);
+/* The newer state goes to the file with this step; with its memory if there are several ranks. */
+void run_give_state(AbdRun *run, RunStep *step);
 /* Copies the colours of the scene's bodies. False if memory is out. */
 bool run_take_colors(AbdRun *run, const Scene *scene);
 /* Writes steps, every and contacts. */

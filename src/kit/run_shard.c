@@ -100,10 +100,9 @@ static AbdStatus record_own(AbdRun *run, const AbdWorld *world, RunStep step) {
 
 /* The state that has waited for the frames of all ranks is written, then a new one may begin to wait. */
 static AbdStatus record_rest(AbdRun *run, const AbdWorld *world, RunStep step) {
-  const SavedState *newest = &run->state[1];
   step.numbers = RUN_NONE;
   bool ready = run->waiting >= 0 && run->waiting <= run->settled;
-  if (ready) step.state = newest->bytes, step.state_size = newest->size, step.state_step = newest->step;
+  if (ready) run_give_state(run, &step);
   if (!run_record_step(run->run, world, &step)) return run_failed(run);
   if (ready) run->waiting = -1, run_drop_states(run);
   if (run->waiting < 0 && run_checkpoint_is_due(run) && run_keep_state(run, world)) run->waiting = run->state[1].step;

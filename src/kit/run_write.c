@@ -132,6 +132,13 @@ void run_drop_states(AbdRun *run) {
   memset(run->state, 0, sizeof run->state);
 }
 
+void run_give_state(AbdRun *run, RunStep *step) {
+  SavedState *newest = &run->state[1];
+  step->state = newest->bytes, step->state_size = newest->size, step->state_step = newest->step;
+  step->gives_state = abd_mpi_count() > 1;
+  if (step->gives_state) *newest = (SavedState){0};
+}
+
 AbdStatus run_begin_recording(AbdRun *run, const AbdWorld *world) {
   run->recorded = true;
   if (!run_start_writer(run->run)) return run_failed(run);
@@ -215,8 +222,7 @@ static AbdStatus not_writable(AbdRun *run) {
 
 static AbdStatus record_whole(AbdRun *run, const AbdWorld *world, RunStep *step) {
   /* without memory for a new state, the one before remains the one to resume from */
-  if (run_checkpoint_is_due(run) && run_keep_state(run, world))
-    step->state = run->state[1].bytes, step->state_size = run->state[1].size;
+  if (run_checkpoint_is_due(run) && run_keep_state(run, world)) run_give_state(run, step);
   run->recorded = run_record_step(run->run, world, step);
   run_drop_states(run);
   return run->recorded ? ABD_OK : run_failed(run);

@@ -83,6 +83,7 @@ typedef struct RunStep {
   const void *state; /* a snapshot of the world, to resume from; NULL = none */
   size_t state_size;
   int64_t state_step; /* of the snapshot; 0 = this one */
+  bool gives_state;   /* the snapshot is from malloc, and run_record_step frees it when it is written or cannot be */
   /* "#rrggbb" of a body that came with this step, NULL for the automatic one; may be NULL */
   const char *(*color)(const void *user, uint32_t body);
   const void *color_user;

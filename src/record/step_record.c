@@ -16,6 +16,7 @@ static void count_numbers(StepRecord *record, const AbdWorld *world) {
 
 /* A shard has the frame of its bodies alone. */
 static void count_own(StepRecord *record, const AbdWorld *world, const RunStep *step) {
+  record->gives_state = false;
   record->body_count = step->body_count;
   record->reading_count = record->contact_count = record->event_count = record->state_size = 0;
   record->node_count = record->rate_count = 0;
@@ -35,6 +36,7 @@ static void count_all(StepRecord *record, const AbdWorld *world, const RunStep *
   record->contact_count = step->frame && step->contacts ? abd_world_contacts(world, NULL, 0) : 0;
   record->event_count = abd_world_events(world, NULL, 0);
   record->state_size = step->state ? step->state_size : 0;
+  record->gives_state = step->state && step->gives_state;
 }
 
 void step_record_count(StepRecord *record, const AbdWorld *world, const RunStep *step) {
@@ -67,9 +69,10 @@ static void place_arrays(StepRecord *record) {
 enum { SPARE_BYTES = 64 << 20 };
 
 static bool reserve(StepRecord *record) {
-  bool spare = record->capacity > SPARE_BYTES && record->capacity / 4 > record->size;
-  if (record->size <= record->capacity && record->block && !spare) return true;
-  size_t capacity = record->size + record->size / 8 + 64;
+  size_t size = record->size - (record->gives_state ? record->state_size : 0);
+  bool spare = record->capacity > SPARE_BYTES && record->capacity / 4 > size;
+  if (size <= record->capacity && record->block && !spare) return true;
+  size_t capacity = size + size / 8 + 64;
   free(record->block); /* its contents have been written */
   record->block = malloc(capacity);
   record->capacity = record->block ? capacity : 0;
@@ -100,12 +103,19 @@ bool step_record_fill(StepRecord *record, const AbdWorld *world, const RunStep *
   }
   abd_world_events(world, record->event, record->event_count);
   if (record->contact_count) abd_world_contacts(world, record->contact, record->contact_count);
-  if (record->state_size) memcpy(record->state, step->state, record->state_size);
+  if (record->gives_state) record->state = record->given = (void *)step->state;
+  else if (record->state_size) memcpy(record->state, step->state, record->state_size);
   record->state_step = step->state_step ? step->state_step : step->report->step;
   return true;
 }
 
+void step_record_release(StepRecord *record) {
+  free(record->given);
+  record->given = NULL;
+}
+
 void step_record_clear(StepRecord *record) {
+  step_record_release(record);
   free(record->block);
   record->block = NULL, record->capacity = 0;
 }

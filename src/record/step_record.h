@@ -26,7 +26,9 @@ typedef struct StepRecord {
   unsigned char *state; /* snapshot to resume from */
   size_t state_size;    /* 0 = none */
   int64_t state_step;
-  unsigned char *block; /* contains all arrays above */
+  bool gives_state;     /* the state was given, not copied to the block */
+  void *given;          /* its memory */
+  unsigned char *block; /* contains all other arrays above */
   size_t size, capacity;
   struct StepRecord *next; /* in a list of the writer */
 } StepRecord;
@@ -35,7 +37,9 @@ typedef struct StepRecord {
 void step_record_count(StepRecord *record, const AbdWorld *world, const RunStep *step);
 /* Copies the step after step_record_count. The block grows if needed. False if memory is out. */
 bool step_record_fill(StepRecord *record, const AbdWorld *world, const RunStep *step);
-/* Frees the block, but not the record. */
+/* Frees a state that was given. */
+void step_record_release(StepRecord *record);
+/* Frees that and the block, but not the record. */
 void step_record_clear(StepRecord *record);
 
 #endif

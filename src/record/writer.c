@@ -79,6 +79,7 @@ static bool write_list(Run *run, const StepRecord *list, const Change *change) {
 /* ---- The writer's thread; it has the lock unless noted ---- */
 
 static void reuse(Writer *w, StepRecord *r) {
+  step_record_release(r);
   if (w->held > RUN_QUEUE_BYTES) {
     w->held -= r->capacity;
     step_record_clear(r);
@@ -268,8 +269,10 @@ static bool hand_over(Run *run, const AbdWorld *world, const RunStep *step) {
   StepRecord *r = take_spare(run->writer);
   size_t capacity = r ? r->capacity : 0;
   if (r) step_record_count(r, world, step);
-  if (!r || !wait_for_room(run->writer, r->size) || !step_record_fill(r, world, step))
+  if (!r || !wait_for_room(run->writer, r->size) || !step_record_fill(r, world, step)) {
+    if (step->gives_state) free((void *)step->state);
     return give_up(run, r, capacity, step->report->step);
+  }
   if (has_changes(r)) return write_change(run, r, r->capacity - capacity, world, step);
   append(run->writer, r, r->capacity - capacity);
   return true;
@@ -279,9 +282,10 @@ static bool write_now(Run *run, const AbdWorld *world, const RunStep *step) {
   StepRecord record = {.size = 0};
   step_record_count(&record, world, step);
   run->missing_step = step->report->step;
-  bool good =
-      step_record_fill(&record, world, step) || run_fail(run, RUN_DISK, "%s: out of memory for %zu bytes of step %lld",
-                                                         run->path, record.size, (long long)step->report->step);
+  bool filled = step_record_fill(&record, world, step);
+  if (!filled && step->gives_state) free((void *)step->state);
+  bool good = filled || run_fail(run, RUN_DISK, "%s: out of memory for %zu bytes of step %lld", run->path, record.size,
+                                 (long long)step->report->step);
   good = good && write_list(run, &record, &(Change){world, step});
   step_record_clear(&record);
   return good;

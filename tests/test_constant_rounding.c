@@ -74,7 +74,7 @@ static void test_joint(void **state) {
   AbdJointDef joint = joint_def(ABD_JOINT_DISTANCE, bar, world_body, vec3(0.5, 0, 0), y_axis);
   vec3_to(joint.point_b, vec3(1, 0, 0.2));
   lab_joint(&lab, &joint);
-  expect_converged(&lab, 100, 656, 0.08);
+  expect_converged(&lab, 100, 525, 0.08);
 }
 
 /* A soft block that falls and swings; returns the halvings. */

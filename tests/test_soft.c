@@ -327,9 +327,11 @@ static void test_soft_body_that_cannot_move(void **state) {
   for (size_t j = 0; j < mesh.vertex_count; j++)
     lab_expect_ok(&lab, abd_soft_attach(lab.world, held, j, (AbdBodyId){0}));
   AbdBodyId box = lab_body(&lab, lab_box(&lab, 0.1, 0.1, 0.1), vec3(0, 0, 0.1), vec3(0, 0, -1));
-  for (int i = 0; i < 10; i++) lab_expect_ok(&lab, abd_world_step(lab.world, NULL));
+  AbdStepReport report;
+  for (int i = 0; i < 10; i++) lab_expect_ok(&lab, abd_world_step(lab.world, &report));
   printf("  the box is at %.4f m\n", lab_pose(&lab, box).n[0].z);
   assert_true(lab_pose(&lab, box).n[0].z > 0.05);
+  assert_true(report.min_distance > 0);
   soft_mesh_free(&mesh);
   lab_close(&lab);
 }

@@ -49,20 +49,23 @@ const PairRule *model_rule(const Model *model, int a, int b) {
   return NULL;
 }
 
-static bool gives_way(const Body *b) { return b->motion == ABD_MOTION_DYNAMIC || b->soft; }
+static bool gives_way(const Model *m, const Body *b) {
+  return b->soft ? !m->soft[b->soft - 1].still : b->motion == ABD_MOTION_DYNAMIC;
+}
 
 bool model_collides(const Model *model, int a, int b) {
   const Body *x = &model->body[a], *y = &model->body[b];
-  if (a == b) return x->soft && model->soft[x->soft - 1].def.self_contact;
+  if (a == b) return x->soft && gives_way(model, x) && model->soft[x->soft - 1].def.self_contact;
   if (x->sensor || y->sensor || x->passes || y->passes) return false;
-  if (!gives_way(x) && !gives_way(y)) return false;
+  if (!gives_way(model, x) && !gives_way(model, y)) return false;
   if (x->group >= 0 && x->group == y->group) return false;
   const PairRule *rule = model_rule(model, a, b);
   return !(rule && rule->friction < 0);
 }
 
 bool model_excludes(const Model *model, int a, int b) {
-  return a != b && (gives_way(&model->body[a]) || gives_way(&model->body[b])) && !model_collides(model, a, b);
+  return a != b && (gives_way(model, &model->body[a]) || gives_way(model, &model->body[b])) &&
+         !model_collides(model, a, b);
 }
 
 /* The coefficient of a pair: that of its rule, or the geometric mean of its bodies'. */
@@ -361,7 +364,7 @@ static double range_of_sizes(const Model *model, bool all) {
   double sum = 0, smallest = INFINITY;
   int count = 0;
   for (int i = 0; i < model->body_count; i++) {
-    if (!gives_way(&model->body[i]) || (model->body[i].passes && !all)) continue;
+    if (!gives_way(model, &model->body[i]) || (model->body[i].passes && !all)) continue;
     Box box = model->mesh[model->body[i].mesh].box;
     double size = norm(sub(box.hi, box.lo));
     if (size > 0) smallest = least(smallest, size);
@@ -516,7 +519,7 @@ AbdStatus model_start(Model *model, AbdError *error) {
     return fault(error, ABD_ERROR_MEMORY, "out of memory while starting a world of %d bodies", model->body_count);
   model->mass_max = 0;
   for (int i = 0; i < model->body_count; i++)
-    if (gives_way(&model->body[i])) model->mass_max = most(model->mass_max, model->body[i].mass);
+    if (gives_way(model, &model->body[i])) model->mass_max = most(model->mass_max, model->body[i].mass);
   if (model->rule_count > 1) qsort(model->rule, (size_t)model->rule_count, sizeof(PairRule), compare_rules);
   model->has_restitution = any_restitution(model);
   if (model->has_restitution && model->def.integrator != ABD_INTEGRATOR_RIGID)

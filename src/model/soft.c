@@ -426,9 +426,12 @@ AbdStatus model_place_soft(Model *m, AbdError *error) {
     Soft *s = &m->soft[k];
     s->first = m->block_count;
     s->vertex = m->block_count - m->body_count;
+    s->still = true;
     for (int v = 0; v < s->vertex_count; v++) {
       m->vertex_soft[s->vertex + v] = k;
-      m->vertex_motion[s->vertex + v] = (unsigned char)vertex_motion(m, s->attached[v]);
+      AbdMotion motion = vertex_motion(m, s->attached[v]);
+      m->vertex_motion[s->vertex + v] = (unsigned char)motion;
+      s->still &= motion == ABD_MOTION_STATIC;
     }
     m->block_count += s->vertex_count;
   }

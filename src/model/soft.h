@@ -40,6 +40,7 @@ typedef struct Soft {
   int body;       /* index among the bodies */
   int first;      /* block of its first vertex, valid once started */
   int vertex;     /* index of its first vertex among all soft vertices, valid once started */
+  bool still;     /* all vertices are attached to the world or to static bodies, valid once started */
   int vertex_count, tet_count, triangle_count, hinge_count, piece_count, bend_count;
   Vec3 *rest;  /* as given */
   Affine pose; /* takes them to the world at the start */

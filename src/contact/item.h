@@ -71,7 +71,7 @@ typedef struct FrictionPoint {
   Vec3 force;    /* divided by the load; an unknown of Newton's method besides the slip, f1 u / |u| at the solution */
   double load;   /* mu times normal force, in the units of the incremental potential; over the arm if not sliding */
   double ahead;  /* the load that Newton's step leads to */
-  double change; /* the last move of the load */
+  double change; /* of the load since the assembly */
   Vec3 at;       /* where on body a, rest coordinates */
   double claim;  /* if its contact is gone: the sum of the normal forces of contacts that share its load */
   int successor; /* the contact that has its key now, or that gets its load; -1 = several share it */

@@ -76,16 +76,13 @@ KERNEL void point_set_load(FrictionPoint *f, const FrictionPoint *before, Vec3 u
   f->displacement = f->trial = u;
   f->force = before ? point_resisted(f, before->force) : scale(friction_f1_over_y(norm(u), eps), u);
   f->load = f->ahead = load;
-  f->change = before ? before->change : 0;
 }
 
-/* Moves a load by `weight` towards `ahead` and returns how far it is to move. Friction changes the normal forces, so a
- * load that went too far turns back, and might swing for ever. A load that turns back goes to where it and its last
- * move predict no change (a secant). The matrix has the stiffness of the loads so far. A load far above would push
- * without resistance, so it grows by a factor at most; the rest waits for the next matrix. */
+/* Moves a load by `weight` towards `ahead` and returns how far it is to move. The matrix has the stiffness of the loads
+ * so far. A load far above would push without resistance, so it grows by a factor at most; the rest waits for the next
+ * matrix. */
 KERNEL double point_move_load(FrictionPoint *f, double ahead, double weight) {
   double before = f->load, change = weight * (ahead - before);
-  if (change * f->change < 0) change *= f->change / (f->change - change);
   f->ahead = before + change;
   f->load = least(f->ahead, LOAD_GROWTH * before);
   f->change = f->load - before;

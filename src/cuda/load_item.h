@@ -160,6 +160,7 @@ KERNEL void list_contact(const ListArrays *s, int task, int item) {
   if (!contact_rubs(&pass, contact, way)) return;
   f->contact = contact;
   f->late = 1;
+  f->change = 0;
   point_open(f, passing_contact(&pass, contact), (FrictionWay)way, start, k->arm);
   f->origin = friction_apart(f, &start[0], &start[1]);
   const FrictionPoint *own = passing_own(&pass, k, item);

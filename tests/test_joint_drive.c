@@ -152,7 +152,7 @@ static void test_servo(void **state) {
   }
 }
 
-/* An arm of two links and a counterweight, which gravity would move upwards: held by servos, nothing has a velocity. */
+/* An arm of two links, and a counterweight that gravity would lift: held by servos, nothing has a velocity. */
 static void test_held_arm(void **state) {
   (void)state;
   Lab lab = lab_open(world_def(0.01));
@@ -173,7 +173,7 @@ static void test_held_arm(void **state) {
   lab_close(&lab);
 }
 
-/* A capsule on a damped shaft that is askew turns and slides down until it leans on the ground. What the contact carries
+/* A capsule on a damped, tilted shaft turns and slides down until it leans on the ground. What the contact carries
  * of the weight turns it, too: if only the velocity of its centre counted, it would not come to rest. */
 static void test_leaning(void **state) {
   (void)state;

@@ -31,9 +31,9 @@ Flight flight_dragged(const Work *work, int block, Flight flight);
 double flight_end_kick(const Work *work, int block);
 /* Its velocities as rates of the nodes at a pose. */
 Affine flight_rate(const Work *work, int block, const Affine *at, Flight flight);
-/* The half kick at the end of the step. Contacts, stops and drives stop it as far as their impulse acts against it: they
- * take its component along the changes of velocity and spin that they made, in the metric of inertia, and no more than
- * at rest. The next step begins with what was taken, so that they take it there. */
+/* The half kick at the end of the step. Contacts, stops and drives take of it the component along the changes of
+ * velocity and spin that they made, in the metric of inertia, and no more than at rest. The next step begins with what
+ * was taken, so that they take it there. */
 Vec3 flight_last_kick(const Work *work, int block);
 Flight flight_taken(const Work *work, int body); /* of a body without joints; others: mechanism_take */
 /* The changes that the solve made; a product in the metric of inertia; what is taken, with the product of the kick

@@ -60,10 +60,10 @@ static void judge_last(Island *g, double tolerance) {
   if (small) g->damping = 0;
 }
 
-/* The matrix has no term for contacts that turn under load, and for joints not always. If they make the energy more than twice as stiff
- * as the matrix, a whole step overshoots by more than it should move, and below the rounding error of the energy the
- * line search does not notice. Then the slopes at both ends of the last step give the part that ends at the minimum (a
- * secant). */
+/* The matrix has no term for contacts that turn under load, and for joints not always. If they make the energy more
+ * than twice as stiff as the matrix, a whole step overshoots by more than it should move, and below the rounding error
+ * of the energy the line search does not notice. Then the slopes at both ends of the last step give the part that ends
+ * at the minimum (a secant). */
 static void choose_scale(Island *g) {
   double stiffer = g->unseen && g->slope < 0 ? 1 - g->end_slope / (g->length * g->slope) : 1;
   g->scale = stiffer > 1 && !g->last ? most(g->moved / stiffer, SCALE_LEAST) : 1;

@@ -149,8 +149,8 @@ static inline int claim_size(const Cpu *cpu, int count, int least_items, int mos
 /* Lists the bodies and pairs of the listed islands for the loops below. False if memory is out. */
 bool list_work(Cpu *cpu);
 /* Runs task for each pair of the selected islands; a pair that fails sets the outcome. for_near_pairs leaves out pairs
- * that are far. With the Cpu as context, `then` is called for each listed pair, selected or not, far or not, and `chunk`
- * for each listed chunk of island_pairs after its pairs. */
+ * that are far. With the Cpu as context, `then` is called for each listed pair, also if it is far or not selected, and
+ * `chunk` for each listed chunk of island_pairs after its pairs. */
 typedef void PairTask(Cpu *cpu, int k, Pair *pair);
 Outcome for_pairs(Cpu *cpu, PairTask *task);
 Outcome for_near_pairs(Cpu *cpu, PairTask *task, ParallelBody *then, ParallelBody *chunk);

@@ -51,9 +51,9 @@ static Outcome choose_bodies(Cpu *cpu) {
 
 /* ---- the pattern ---- */
 
-/* Whether the matrix has the exact stiffness of bodies and joints of an island under load. It may not be positive
- * definite then, and seldom is as long as steps are cut, shortened or damped. Between processes the iterative solver
- * needs a matrix that is. */
+/* Whether the matrix has the exact stiffness of bodies and joints of an island under load. Such a matrix may be
+ * indefinite, and mostly is while steps are cut, shortened or damped. The iterative solver of several processes needs a
+ * positive definite one. */
 static bool is_exact(const Cpu *cpu, const Island *g) {
   return g->jointed && g->steady > 0 && !cpu->convex && !cpu->domain;
 }

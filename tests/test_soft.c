@@ -374,7 +374,7 @@ static Lab folded_open(int threads) {
   def.dt = 0.004;
   def.solver.threads = threads;
   Lab lab = lab_open(def);
-  SoftMesh mesh = soft_sheet(40, 14, 1, 0.4);
+  SoftMesh mesh = getenv("ABD_TEST_SHORT") ? soft_sheet(36, 12, 1, 0.4) : soft_sheet(40, 14, 1, 0.4);
   fold(&mesh, 0.04);
   AbdSoftDef sheet = soft_def(&mesh, vec3(0, 0, 0));
   sheet.thickness = 0.005;
@@ -397,7 +397,7 @@ static void test_list_in_parts(void **state) {
            (long long)lab.report.candidates, (long long)lab.report.contacts);
     assert_true(abd_world_hash(lab.world) == hash);
     assert_true(lab.report.box_tests == first.box_tests && lab.report.candidates == first.candidates);
-    assert_true(lab.report.box_tests > 10000);
+    assert_true(lab.report.box_tests > 10000 && lab.report.candidates > 0);
     lab_close(&lab);
   }
 }

@@ -23,8 +23,8 @@ static inline bool trial_again(Trial *t, AbdStatus status) {
   return true;
 }
 
-/* The allocation to fail after n: each one; under a sanitizer, of the many that steps make, every third. */
-static inline long trial_next(long n) { return n + (getenv("ABD_TEST_SHORT") && n > 150 ? 3 : 1); }
+/* The allocation to fail after n: each one; under a sanitizer, of the many that steps make, every seventh. */
+static inline long trial_next(long n) { return n + (getenv("ABD_TEST_SHORT") && n > 150 ? 7 : 1); }
 
 #define TRIAL_CALL(t, call)                                                                                            \
   do {                                                                                                                 \

@@ -1,6 +1,7 @@
 /* Friction against rolling and spinning at points of contact, against closed forms. A solid ball of radius R on the
  * ground with coefficients r (rolling) and t (torsional) slows as
- *   v' = -5/7 r g / R  while it rolls,   w' = -5/2 t g / R^2  while it spins about the vertical. */
+ *   v' = -5/7 r g / R  while it rolls,   w' = -5/2 t g / R^2  while it spins about the vertical.
+ * Labels: slow */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -149,6 +149,11 @@
 #define ENERGY_CORRECTED 0.02
 /* [inertias] Resistance to strain when joints are closed by impulses. Larger ones lose digits. test_motion */
 #define FLIGHT_STIFFNESS 1e6
+/* [mass of the heaviest block of the mechanism times radius^2] A block resists strain as if its inertia were no less.
+ * test_motion */
+#define FLIGHT_LOAD 1e-3
+/* [inertias] ... but no more. Larger ones lose digits, and flights are not found. test_motion */
+#define FLIGHT_LOAD_MOST 1e4
 /* [1] dt^2 times stiffness over inertia: springs below it act as kicks, which keep energy; stable below 4 for one
  * spring, less for several on one body. test_motion */
 #define SPRING_FLIES 0.25

@@ -158,14 +158,12 @@ Flight flight_taken(const Work *w, int i) {
 
 /* ---- the metric ---- */
 
-static double strain_resistance(Vec3 weight) { return FLIGHT_STIFFNESS * max_component(weight); }
+static Vec3 weight_of(const Model *m, int i) { return block_is_vertex(m, i) ? vec3(0, 0, 0) : m->body[i].weight; }
 
-void flight_metric(const Work *w, int i, const Affine *at, double h[144]) {
-  Vec3 weight = block_is_vertex(w->model, i) ? vec3(0, 0, 0) : w->model->body[i].weight;
-  rigid_metric(block_pull(w->model, i), weight, strain_resistance(weight), affine_linear(at), h);
+void flight_metric(const Work *w, int i, double resistance, const Affine *at, double h[144]) {
+  rigid_metric(block_pull(w->model, i), weight_of(w->model, i), resistance, affine_linear(at), h);
 }
 
-Affine flight_metric_times(const Work *w, int i, const Affine *at, const Affine *d) {
-  Vec3 weight = block_is_vertex(w->model, i) ? vec3(0, 0, 0) : w->model->body[i].weight;
-  return rigid_metric_times(block_pull(w->model, i), weight, strain_resistance(weight), affine_linear(at), d);
+Affine flight_metric_times(const Work *w, int i, double resistance, const Affine *at, const Affine *d) {
+  return rigid_metric_times(block_pull(w->model, i), weight_of(w->model, i), resistance, affine_linear(at), d);
 }

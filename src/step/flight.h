@@ -42,8 +42,9 @@ Flight flight_pushed(const Work *work, int body);
 double flight_product(const Work *work, int body, Flight a, Flight b);
 Flight flight_part_taken(const Work *work, int body, Flight pushed, double against, double size);
 
-/* The metric in which joints are closed, see kernel/rigid.h: as a matrix, and times a displacement. */
-void flight_metric(const Work *work, int block, const Affine *at, double h[144]);
-Affine flight_metric_times(const Work *work, int block, const Affine *at, const Affine *d);
+/* The metric in which joints are closed, see kernel/rigid.h: as a matrix, and times a displacement. `resistance` to
+ * strain: [kg m^2] */
+void flight_metric(const Work *work, int block, double resistance, const Affine *at, double h[144]);
+Affine flight_metric_times(const Work *work, int block, double resistance, const Affine *at, const Affine *d);
 
 #endif

@@ -48,6 +48,28 @@ static void find_mechanisms(JointedFlight *f, const Model *m) {
   for (int k = 0; k < f->count; k++) f->size[f->mechanism[k]]++;
 }
 
+/* Joints load a block with the inertia of what they connect it to. */
+static void set_loads(JointedFlight *f, const Model *m) {
+  double *heaviest = f->left;
+  for (int k = 0; k < f->count; k++) {
+    double *mass = &heaviest[f->mechanism[k]];
+    *mass = most(*mass, block_mass(m, f->block[k]));
+  }
+  for (int k = 0; k < f->count; k++) {
+    if (block_is_vertex(m, f->block[k])) continue;
+    double r = block_mesh(m, f->block[k])->radius, inertia = max_component(m->body[f->block[k]].weight);
+    f->load[k] = heaviest[f->mechanism[k]] * r * r / inertia;
+  }
+}
+
+/* [kg m^2] A light block would strain instead of moving a heavy one, so it resists by what loads it. Impulses need
+ * digits; what is closed by displacements needs fewer. */
+static double strain_resistance(const JointedFlight *f, int k) {
+  if (block_is_vertex(f->work->model, f->block[k])) return 0;
+  double inertia = max_component(f->work->model->body[f->block[k]].weight), load = FLIGHT_LOAD * f->load[k];
+  return FLIGHT_STIFFNESS * inertia * most(1, f->closing ? load : least(load, FLIGHT_LOAD_MOST));
+}
+
 static bool allocate(JointedFlight *f, const Model *m, int count) {
   size_t n = (size_t)count, rows = (size_t)f->row_count, numbers = FLIGHT_NUMBERS * n + rows;
   Affine **affine_array[] = {&f->from, &f->pose, &f->move, &f->metric_at, &f->force};
@@ -62,14 +84,16 @@ static bool allocate(JointedFlight *f, const Model *m, int count) {
   f->index = mem_alloc((size_t)m->block_count, sizeof(int));
   f->base = mem_zeroed(n, sizeof(Flight));
   f->flight = mem_zeroed(n, sizeof(Flight));
+  f->load = mem_zeroed(n, sizeof(double));
   f->left = mem_zeroed(n, sizeof(double));
+  f->first_left = mem_zeroed(n, sizeof(double));
   f->against = mem_zeroed(n, sizeof(double));
   f->pushed = mem_zeroed(n, sizeof(double));
   f->row = mem_zeroed(rows, sizeof *f->row);
   f->row_force = mem_zeroed(rows, sizeof(double));
   f->x = mem_zeroed(numbers, sizeof(double));
   f->change = mem_zeroed(numbers, sizeof(double));
-  good = good && f->index && f->base && f->flight && f->left && f->against && f->pushed;
+  good = good && f->index && f->base && f->flight && f->load && f->left && f->first_left && f->against && f->pushed;
   return good && f->row && f->row_force && f->x && f->change;
 }
 
@@ -90,13 +114,15 @@ bool mechanism_init(JointedFlight *f, Work *work, int threads, const ClosingSyst
   }
   find_mechanisms(f, m);
   set_weights(f, m);
+  set_loads(f, m);
   return true;
 }
 
 void mechanism_destroy(JointedFlight *f) {
-  void *array[] = {f->block, f->index,  f->mechanism, f->size,   f->live,     f->factored, f->open,  f->left,
-                   f->x,     f->change, f->base,      f->flight, f->from,     f->pose,     f->move,  f->metric_at,
-                   f->force, f->row,    f->row_force, f->least,  f->scripted, f->against,  f->pushed};
+  void *array[] = {f->block,   f->index,     f->mechanism, f->size,      f->live,      f->factored, f->open,
+                   f->left,    f->x,         f->change,    f->base,      f->flight,    f->from,     f->pose,
+                   f->move,    f->metric_at, f->force,     f->row,       f->row_force, f->least,    f->scripted,
+                   f->against, f->pushed,    f->load,      f->first_left};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   anderson_destroy(&f->anderson);
   memset(f, 0, sizeof *f);
@@ -117,7 +143,7 @@ static void set_rows(JointedFlight *f, const Affine *body) {
 
 /* Does the system still have the factor at these poses, of all live blocks? */
 static bool is_factored(const JointedFlight *f, const Affine *at) {
-  if (!f->system->is_valid(f->system_self)) return false;
+  if (!f->system->is_valid(f->system_self) || f->factored_closing != f->closing) return false;
   for (int k = 0; k < f->count; k++)
     if (mechanism_lives(f, k) && !(f->factored[k] && memcmp(&f->metric_at[k], &at[k], sizeof *at) == 0)) return false;
   return true;
@@ -126,6 +152,7 @@ static bool is_factored(const JointedFlight *f, const Affine *at) {
 Outcome mechanism_factor(JointedFlight *f, const Affine *at, const Affine *body) {
   if (is_factored(f, at)) return stage_done();
   set_rows(f, body);
+  f->factored_closing = f->closing;
   for (int k = 0; k < f->count; k++) {
     f->factored[k] = mechanism_lives(f, k);
     if (f->factored[k]) f->metric_at[k] = at[k];
@@ -134,7 +161,7 @@ Outcome mechanism_factor(JointedFlight *f, const Affine *at, const Affine *body)
 }
 
 void mechanism_metric(const JointedFlight *f, int k, double h[144]) {
-  flight_metric(f->work, f->block[k], &f->metric_at[k], h);
+  flight_metric(f->work, f->block[k], strain_resistance(f, k), &f->metric_at[k], h);
 }
 
 void mechanism_row_matrix(const FlightRow *row, int x, int y, double h[144]) {
@@ -158,7 +185,7 @@ void mechanism_set_right(JointedFlight *f, const Affine *vector, bool rates) {
     Affine given = linkage_pose(l, linked, f->work->unknown);
     if (rates) given = affine_sub(given, linked->offset);
     Affine off = affine_sub(vector[k], given);
-    Affine right = flight_metric_times(f->work, f->block[k], &f->metric_at[k], &off);
+    Affine right = flight_metric_times(f->work, f->block[k], strain_resistance(f, k), &f->metric_at[k], &off);
     f->move[k] = affine_sub(given, vector[k]);
     f->system->add_right(f->system_self, f->block[k], &right);
   }
@@ -189,7 +216,7 @@ void mechanism_solve(JointedFlight *f) {
     if (!mechanism_lives(f, k)) continue;
     f->move[k] = affine_add_scaled(f->move[k], 1, f->system->solution(f->system_self, f->block[k]));
     double size = mechanism_size(f, f->block[k], &f->move[k]), *left = &f->left[f->mechanism[k]];
-    if (!(size <= *left)) *left = size; /* also if it is not a number */
+    if (!(size <= *left) && !isnan(*left)) *left = size; /* also if it is not a number */
   }
 }
 
@@ -204,7 +231,7 @@ static double row_push(const JointedFlight *f, int r) {
 static void change_task(void *context, int k) {
   JointedFlight *f = context;
   if (!mechanism_lives(f, k)) return;
-  Affine force = flight_metric_times(f->work, f->block[k], &f->metric_at[k], &f->move[k]);
+  Affine force = flight_metric_times(f->work, f->block[k], strain_resistance(f, k), &f->metric_at[k], &f->move[k]);
   *mechanism_change(f, k) = affine_add_scaled(*mechanism_change(f, k), 1 / f->duration, force);
 }
 

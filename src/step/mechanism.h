@@ -37,7 +37,9 @@ typedef struct JointedFlight {
   bool *live, *open;  /* of the first block: in the system; its impulses are not found */
   bool *scripted;     /* of the first block: the mechanism has blocks that scripts move */
   bool *factored;     /* blocks of the last factor */
+  double *load;       /* [inertias] of the heaviest block of the mechanism, as it loads this one */
   double *left;       /* of the first block: what is left to close, relative to the blocks' sizes */
+  double *first_left; /* of the first block: after the first round */
   double *against;    /* of the first block: product of the last half kicks and the changes that the solve made */
   double *pushed;     /* of the first block: product of the changes with themselves */
   double *x, *change; /* impulses of the joints on each block, then of each row along itself; their last correction */
@@ -50,6 +52,8 @@ typedef struct JointedFlight {
   double *row_force; /* [N] in this step */
   int row_count;
   double duration; /* of a part of the flight */
+  bool closing;    /* by displacements, after a flight whose impulses were not found */
+  bool factored_closing;
 } JointedFlight;
 
 /* The linear system of the live blocks, by the backend: G^T (H + rows) G, see mechanism_metric. */

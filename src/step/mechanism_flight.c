@@ -66,7 +66,34 @@ static void take_last_move(JointedFlight *f) {
   for (int i = 0; i < f->anderson.size; i++) f->x[i] += f->change[i];
 }
 
-/* One part of the flight from the poses `from`. Mechanisms whose impulses are not found have left > FLIGHT_OPEN. */
+static void drop_open(JointedFlight *f) {
+  for (int k = 0; k < f->count; k++) f->live[k] = f->live[k] && f->left[k] <= FLIGHT_OPEN;
+}
+
+static bool any_lives(const JointedFlight *f) {
+  bool any = false;
+  for (int k = 0; k < f->count && !any; k++) any = f->live[k];
+  return any;
+}
+
+/* Whether live mechanisms have to fly again. Those that hardly close any more live no longer: their numbers would lead
+ * the acceleration of the others astray. */
+static bool flies_again(JointedFlight *f, int round) {
+  bool again = false, dropped = false;
+  for (int k = 0; k < f->count; k++) {
+    if (!f->live[k]) continue;
+    if (round == 0) f->first_left[k] = f->left[k];
+    if (f->left[k] <= FLIGHT_OPEN) continue;
+    bool slow = round >= FLIGHT_TRIAL && !(f->left[k] < FLIGHT_PROGRESS * f->first_left[k]);
+    f->live[k] = isfinite(f->left[k]) && !slow;
+    dropped |= !f->live[k];
+    again |= f->live[k];
+  }
+  if (dropped) anderson_begin(&f->anderson);
+  return again;
+}
+
+/* One part of the flight from the poses `from`. Mechanisms whose impulses are not found live no longer. */
 static Outcome fly_part(JointedFlight *f, double kick) {
   Affine *start = f->work->direction.body;
   for (int k = 0; k < f->count; k++)
@@ -74,16 +101,14 @@ static Outcome fly_part(JointedFlight *f, double kick) {
   kick_springs(f, start, f->from, kick, f->base);
   memset(f->x, 0, (size_t)f->anderson.size * sizeof(double));
   anderson_begin(&f->anderson);
-  double first = 0, open = 0;
   Outcome outcome = mechanism_factor(f, f->from, start);
   if (stage_failed(outcome)) return outcome;
   for (int round = 0; round < FLIGHT_ROUNDS && !interrupted(f->work->model->interrupt); round++) {
     round_of(f);
-    open = mechanism_open(f);
-    if (round == 0) first = open;
-    if (open <= FLIGHT_OPEN || (round >= FLIGHT_TRIAL && !(open < FLIGHT_PROGRESS * first))) break;
+    if (!flies_again(f, round)) break;
     anderson_step(&f->anderson, f->x, f->change);
   }
+  drop_open(f);
   take_last_move(f);
   mechanism_add_forces(f);
   return stage_done();
@@ -113,7 +138,7 @@ static Outcome fly_parts(JointedFlight *f, int parts) {
     Outcome outcome = fly_part(f, part > 0 ? f->duration : 0.5 * f->duration);
     if (!stage_failed(outcome)) outcome = stage_poll(f->work->model);
     if (stage_failed(outcome)) return outcome;
-    if (!(mechanism_open(f) <= FLIGHT_OPEN)) break;
+    if (!any_lives(f)) break;
   }
   put_poses(f);
   if (parts > 1) kick_springs(f, w->target.body, f->pose, 0.5 * (f->duration - w->h), f->flight);
@@ -124,9 +149,10 @@ static Outcome fly_parts(JointedFlight *f, int parts) {
 static void keep_flights(JointedFlight *f) {
   for (int k = 0; k < f->count; k++) {
     int block = f->block[k];
-    if (!mechanism_lives(f, k) || !(f->left[f->mechanism[k]] <= FLIGHT_OPEN) || block_is_vertex(f->work->model, block))
-      continue;
-    f->work->flight[block] = flight_end(f->work, block, f->flight[k], f->duration);
+    if (!mechanism_lives(f, k)) continue;
+    f->open[f->mechanism[k]] = false;
+    if (!block_is_vertex(f->work->model, block))
+      f->work->flight[block] = flight_end(f->work, block, f->flight[k], f->duration);
   }
 }
 
@@ -166,6 +192,26 @@ static bool choose_live(JointedFlight *f, int parts) {
   return any;
 }
 
+/* Turns alone are taken, so that no strain accumulates; the last move is small and closes the joints. */
+static Outcome close_rounds(JointedFlight *f) {
+  for (int round = 1;; round++) {
+    Outcome outcome = mechanism_factor(f, f->pose, f->work->target.body);
+    if (!stage_failed(outcome)) outcome = stage_poll(f->work->model);
+    if (stage_failed(outcome)) return outcome;
+    mechanism_set_right(f, f->pose, false);
+    open_rows(f);
+    mechanism_solve(f);
+    bool again = mechanism_open(f) > TURN_SMALL && round < FLIGHT_ROUNDS;
+    for (int k = 0; k < f->count; k++) {
+      if (!mechanism_lives(f, k)) continue;
+      Affine move = again ? body_turned(f->work->model, f->block[k], &f->pose[k], &f->move[k]) : f->move[k];
+      f->pose[k] = affine_add_scaled(f->pose[k], 1, move);
+    }
+    put_poses(f);
+    if (!again) return stage_done();
+  }
+}
+
 /* The others are closed at the end of a free flight, as contacts are: stable, and with a loss of energy. */
 static Outcome close_open(JointedFlight *f, const bool *open) {
   Work *w = f->work;
@@ -179,26 +225,13 @@ static Outcome close_open(JointedFlight *f, const bool *open) {
   parallel_for(f->threads, f->count, 16, fly_task, f);
   put_poses(f);
   for (int k = 0; k < f->count; k++) f->from[k] = f->pose[k];
-  for (int round = 1;; round++) {
-    Outcome outcome = mechanism_factor(f, f->pose, w->target.body);
-    if (!stage_failed(outcome)) outcome = stage_poll(f->work->model);
-    if (stage_failed(outcome)) return outcome;
-    mechanism_set_right(f, f->pose, false);
-    open_rows(f);
-    mechanism_solve(f);
-    bool again = mechanism_open(f) > TURN_SMALL && round < FLIGHT_ROUNDS;
-    for (int k = 0; k < f->count; k++) {
-      if (!mechanism_lives(f, k)) continue;
-      Affine move = again ? body_retract(f->work->model, f->block[k], &f->pose[k], f->move[k]) : f->move[k];
-      f->pose[k] = affine_add_scaled(f->pose[k], 1, move);
-    }
-    put_poses(f);
-    if (!again) break;
-  }
+  f->closing = true;
+  Outcome outcome = close_rounds(f);
+  f->closing = false;
   for (int k = 0; k < f->count; k++)
     if (mechanism_lives(f, k) && !block_is_vertex(f->work->model, f->block[k]))
       w->flight[f->block[k]] = flight_closed(w, f->block[k], f->flight[k], &f->from[k], &f->pose[k]);
-  return stage_done();
+  return outcome;
 }
 
 /* A flight whose impulses are not found, because blocks turn too far in it, is made in shorter parts. */
@@ -209,8 +242,6 @@ Outcome mechanism_targets(JointedFlight *f) {
     Outcome outcome = fly_parts(f, parts);
     if (stage_failed(outcome)) return outcome;
     keep_flights(f);
-    for (int k = 0; k < f->count; k++)
-      if (f->live[k]) f->open[k] = !(f->left[k] <= FLIGHT_OPEN);
   }
   return close_open(f, f->open);
 }

@@ -31,6 +31,11 @@ static Vec3 vertex_off(const Work *work, int block, Vec3 x) {
   return sub(x, work->target.vertex[block - work->model->body_count]);
 }
 
+double body_strain_energy(const Model *m, int body, const Affine *q) {
+  const Body *b = &m->body[body];
+  return turns(m, body) ? b->volume * elastic_energy((int)b->elasticity, b->stiffness, affine_linear(q)) : 0;
+}
+
 double body_energy(const Work *work, int body, const Affine *q) {
   if (block_is_vertex(work->model, body))
     return 0.5 * inertia(work, body, 0) * norm_sq(vertex_off(work, body, q->n[0]));

@@ -89,12 +89,13 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
   double drag = drag_work(w, i, after);
   given_work(w, i, after, &gravity, &forces);
   c->gain += kinetic - kinetic_of(m, i, &rate0) - gravity - forces - drag;
+  if (!block_is_vertex(m, i)) c->strain += body_strain_energy(m, i, &q) - body_strain_energy(m, i, &q0);
   c->kinetic += kinetic;
   c->pushed |= forces != 0 || drag != 0;
   join_fall(c, block_gravity(m, i));
   c->mass += mass;
   Affine whole = whole_rate(m, after, i, rate), whole0 = whole_rate(m, w->state, i, rate0);
-  c->took |= !block_is_vertex(m, i) && norm_sq(after->taken[i].v) > 0;
+  c->took |= !block_is_vertex(m, i) && norm_sq(after->taken[i].v) + norm_sq(after->taken[i].l) > 0;
   c->returned += kinetic_of(m, i, &whole) - kinetic;
   add_momenta(m, i, &q, &rate, &c->own);
   add_momenta(m, i, &q, &whole, &c->whole);
@@ -107,7 +108,7 @@ GivenWork cluster_add(Cluster *c, const Work *w, int i, const State *after) {
 void cluster_join(Cluster *c, const Cluster *p) {
   c->tied |= p->tied, c->driven |= p->driven, c->touched |= p->touched;
   c->jointed |= p->jointed, c->sprung |= p->sprung, c->soft |= p->soft;
-  c->gain += p->gain, c->exchange += p->exchange, c->known += p->known;
+  c->gain += p->gain, c->strain += p->strain, c->exchange += p->exchange, c->known += p->known;
   c->pushed |= p->pushed, c->took |= p->took;
   if (p->mass > 0) join_fall(c, p->gravity);
   c->kinetic += p->kinetic, c->returned += p->returned, c->mass += p->mass;
@@ -183,6 +184,7 @@ static bool corrects(const Cluster *c) {
 
 void cluster_close(Cluster *c, double h) {
   if (c->took && !c->tied && !c->driven && !c->pushed) return_kick(c);
+  if (c->touched) c->gain += c->strain;
   c->factor = 1;
   c->scaled = c->kinetic;
   bool exact = !c->touched && !c->jointed && c->keeps_spin;

@@ -1,5 +1,5 @@
-/* Clusters: blocks that contacts and joints connect in a step. Their mechanical energy (kinetic, gravity, springs, soft
- * elements) must not rise by what contacts do, and must not change in the flight of a mechanism.
+/* Clusters: blocks that contacts and joints connect in a step. Their mechanical energy (kinetic, gravity, strain,
+ * springs, soft elements) must not rise by what contacts do, and must not change in the flight of a mechanism.
  *
  * The step's forces act at the poses of its end. A contact on a body that turns thereby adds energy of second order in
  * the turn, a barrier that relaxes pushes bodies apart, and a flight's energy oscillates. The velocities at the end of
@@ -27,6 +27,7 @@ typedef struct Cluster {
   bool soft;                    /* it has soft bodies */
   bool keeps_spin;              /* the integrator keeps angular momentum */
   double gain;                  /* [J] rise of its mechanical energy less the work of given forces and drag */
+  double strain;                /* [J] rise of the strain energy of its bodies; in flight it is rounding error */
   double exchange;              /* [J] that its springs took or gave */
   double known;                 /* [J] part of it that scripts, drives, damping and friction explain */
   bool took;                    /* contact took of the half kicks at the end of the step, see State.taken */

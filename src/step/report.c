@@ -21,7 +21,7 @@ static void add_energies(AbdStepReport *r, const Model *m, int i, const Affine *
   for (int k = 0; k < 3; k++) kinetic += 0.5 * component(b->second, k) * norm_sq(rate->n[k + 1]);
   r->energy[ABD_TERM_KINETIC] += kinetic;
   r->energy[ABD_TERM_GRAVITY] -= b->mass * dot(block_gravity(m, i), q->n[0]);
-  r->energy[ABD_TERM_ELASTIC] += b->volume * elastic_energy((int)b->elasticity, b->stiffness, affine_linear(q));
+  r->energy[ABD_TERM_ELASTIC] += body_strain_energy(m, i, q);
 }
 
 static void add_vertex(AbdStepReport *r, const Model *m, int i, const State *after) {

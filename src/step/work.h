@@ -78,6 +78,7 @@ bool predict_two_steps(const Work *work, int block);
 
 /* body.c: inertia and elasticity of one block. A vertex has inertia of its first node alone. */
 double body_energy(const Work *work, int body, const Affine *q);
+double body_strain_energy(const Model *model, int body, const Affine *q); /* [J] */
 struct BodyTerm body_term(const Work *work, int block); /* see kernel/body.h; of a vertex its inertia alone */
 Affine body_gradient(const Work *work, int body, const Affine *q);
 /* Rounding error of its energy. */

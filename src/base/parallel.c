@@ -6,8 +6,12 @@
  *
  * `state` stores the number of the current job, whether it is open, and its most helpers. Each helper has a seat with
  * the number of a job. A helper joins by a compare-and-swap of its own seat and leaves by a store to it. The caller
- * closes the seats of helpers that have not joined and waits for the others. So threads share no counter, and a loop
- * takes about a microsecond to start and join. Tested in tests/test_parallel.c. */
+ * closes the seats of helpers that have not joined and waits for the others.
+ *
+ * A cache line that another core wrote takes a tenth of a microsecond or more to read, so few lines change hands in a
+ * loop. The job has the line of its state. A thread's claims have the line of its seat and store the number of their
+ * job, so that the first claim of a job resets them and the caller writes no share. No counter is common to all
+ * threads. Tested in tests/test_parallel.c. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "base/parallel.h"
 
@@ -26,37 +30,35 @@ static atomic_int spin_gently = 300;  /* [us] with a yield to other programs eac
 
 enum { CLAIMS_PER_THREAD = 8, HARD_PAUSES = 1000, ALL_PAUSES = 1100 };
 enum { OPEN = 1, LIMIT_AT = 1, NUMBER_AT = 16, LIMIT_MASK = (1 << (NUMBER_AT - LIMIT_AT)) - 1 };
+enum { TAG_AT = 32 };
+static const uint64_t no_item = 0xffffffffu; /* in claims: the whole share is claimed */
+
+enum { LINES = 128 }; /* [bytes] two cache lines: a processor may fetch the neighbour of a line with it */
 
 typedef struct Job {
   ParallelBody *body;
   void *context;
   int count, grain, threads;
+  bool at_once;     /* a claim takes a whole share, and that is short */
   const int *bound; /* of the shares; NULL = equal ones */
+  uint64_t tag;     /* of its claims: the low half of its number, never 0, in front of an item */
 } Job;
 
-/* The items of one thread. next: the first unclaimed one. */
-typedef struct Share {
-  _Alignas(64) atomic_int next;
-  int end;
-} Share;
-
-/* 4 times the number of a job, plus what the helper does in it. */
+/* value: 4 times the number of a job, plus what the helper does in it. */
 enum { SEAT_CLOSED = 0, SEAT_IN = 1, SEAT_OUT = 2 };
 typedef struct Seat {
-  _Alignas(64) atomic_uint_fast64_t value;
+  _Alignas(LINES) atomic_uint_fast64_t value;
+  atomic_uint_fast64_t claims; /* tag of a job, plus the first item of the share that is not claimed in it */
 } Seat;
 
 static struct {
-  _Alignas(64) atomic_uint_fast64_t state;
-  _Alignas(64) Job job;
-  _Alignas(64)
-      atomic_uint_fast64_t unclaimed; /* shares of the first 64 threads that may have unclaimed items, as bits */
-  _Alignas(64) atomic_bool busy;      /* a loop owns the pool */
-  int workers;                        /* started workers; only the owner reads and writes it */
+  _Alignas(LINES) atomic_uint_fast64_t state;
+  Job job;
+  _Alignas(LINES) atomic_bool busy; /* a loop owns the pool */
+  int workers;                      /* started workers; only the owner reads and writes it */
   atomic_int sleepers;
   pthread_mutex_t mutex;
   pthread_cond_t wake;
-  Share share[PARALLEL_MAX];
   Seat seat[PARALLEL_MAX];
 } pool = {.mutex = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
@@ -91,30 +93,39 @@ void parallel_pause(int times) {
   else nanosleep(&nap, NULL);
 }
 
-/* Claims items of a share. */
-static bool claim(Share *share, int grain, int *first, int *last) {
-  if (atomic_load_explicit(&share->next, memory_order_relaxed) >= share->end) return false;
-  *first = atomic_fetch_add_explicit(&share->next, grain, memory_order_relaxed);
-  if (*first >= share->end) return false;
-  *last = *first + grain < share->end ? *first + grain : share->end;
+static int share_bound(const Job *job, int t) {
+  return job->bound ? job->bound[t] : (int)((int64_t)job->count * t / job->threads);
+}
+
+/* Claims items of share t. A tag of another job means that nothing is claimed yet. */
+static bool claim(const Job *job, int t, int *first, int *last) {
+  atomic_uint_fast64_t *claims = &pool.seat[t].claims;
+  uint64_t before = atomic_load_explicit(claims, memory_order_relaxed), after;
+  do {
+    if (before == (job->tag | no_item)) return false;
+    int end = share_bound(job, t + 1);
+    *first = before >> TAG_AT == job->tag >> TAG_AT ? (int)(before & no_item) : share_bound(job, t);
+    if (*first >= end) return false;
+    *last = job->grain < end - *first ? *first + job->grain : end;
+    after = job->tag | (*last < end ? (uint64_t)*last : no_item);
+  } while (!atomic_compare_exchange_weak_explicit(claims, &before, after, memory_order_relaxed, memory_order_relaxed));
   return true;
 }
 
-static uint64_t bit_of(int share) { return share < 64 ? (uint64_t)1 << share : 0; }
+static void work_share(const Job *job, int t) {
+  int first, last;
+  while (claim(job, t, &first, &last))
+    for (int i = first; i < last; i++) job->body(job->context, i);
+}
 
-/* First the thread's own share, then those of the threads after it. A share that is empty is marked, so that a thread
- * reads one word instead of all shares, which lie in other cores' caches. */
+/* First the thread's own share, then those of the threads after it. A share that is claimed at once is unclaimed only
+ * if its thread is late: the caller takes it, and the others do not read each other's claims. */
 static void work(void) {
   const Job job = pool.job;
-  int first, last;
-  uint64_t unclaimed = ~(uint64_t)0;
-  for (int k = 0, t = thread_index; k < job.threads && (unclaimed || job.threads > 64);
-       k++, t = t + 1 < job.threads ? t + 1 : 0) {
-    if (t < 64 && !(unclaimed & bit_of(t))) continue;
-    while (claim(&pool.share[t], job.grain, &first, &last))
-      for (int i = first; i < last; i++) job.body(job.context, i);
-    unclaimed = atomic_fetch_and_explicit(&pool.unclaimed, ~bit_of(t), memory_order_relaxed) & ~bit_of(t);
-  }
+  work_share(&job, thread_index);
+  if (job.at_once && thread_index > 0) return;
+  for (int t = thread_index + 1; t < job.threads; t++) work_share(&job, t);
+  for (int t = 0; t < thread_index; t++) work_share(&job, t);
 }
 
 /* Joins the current job unless it is closed or needs fewer helpers. */
@@ -178,6 +189,10 @@ static void *run_worker(void *index) {
   return NULL;
 }
 
+static void forget_claims(void) {
+  for (int t = 0; t < PARALLEL_MAX; t++) atomic_store_explicit(&pool.seat[t].claims, 0, memory_order_relaxed);
+}
+
 /* A forked process has one thread. */
 static void forget_workers(void) {
   pool.workers = 0;
@@ -185,6 +200,7 @@ static void forget_workers(void) {
   atomic_store(&pool.sleepers, 0);
   atomic_store(&pool.busy, false);
   for (int t = 0; t < PARALLEL_MAX; t++) atomic_store(&pool.seat[t].value, 0);
+  forget_claims();
   pthread_mutex_init(&pool.mutex, NULL);
   pthread_cond_init(&pool.wake, NULL);
 }
@@ -211,20 +227,12 @@ static void start_workers(int count) {
   pthread_attr_destroy(&detached);
 }
 
-static int share_bound(const Job *job, int t) {
-  return job->bound ? job->bound[t] : (int)((int64_t)job->count * t / job->threads);
-}
-
 static void open_job(const Job *job) {
   uint64_t number = number_of(atomic_load_explicit(&pool.state, memory_order_relaxed)) + 1;
+  if ((number & no_item) == 0) forget_claims(), number++; /* tags start over */
   uint64_t helpers = (uint64_t)job->threads - 1;
   pool.job = *job;
-  for (int t = 0; t < job->threads; t++) {
-    pool.share[t].end = share_bound(job, t + 1);
-    atomic_store_explicit(&pool.share[t].next, share_bound(job, t), memory_order_relaxed);
-  }
-  atomic_store_explicit(&pool.unclaimed, job->threads < 64 ? bit_of(job->threads) - 1 : ~(uint64_t)0,
-                        memory_order_relaxed);
+  pool.job.tag = number << TAG_AT;
   atomic_store(&pool.state, number << NUMBER_AT | helpers << LIMIT_AT | OPEN);
   if (atomic_load(&pool.sleepers)) wake_two(); /* those awake may have no seat in this job */
 }
@@ -255,6 +263,7 @@ static int usable_threads(int threads, int count, int grain) {
 static void run_job(Job job) {
   int share = job.count / (CLAIMS_PER_THREAD * job.threads);
   if (share > job.grain) job.grain = share;
+  if (job.count > (int64_t)job.grain * job.threads) job.at_once = false;
   bool idle = false;
   if (job.threads > 1 && atomic_compare_exchange_strong(&pool.busy, &idle, true)) {
     start_workers(job.threads - 1);
@@ -267,19 +276,24 @@ static void run_job(Job job) {
   for (int i = 0; i < job.count; i++) job.body(job.context, i);
 }
 
-void parallel_for(int threads, int count, int grain, ParallelBody *body, void *context) {
+static void run_equal(int threads, int count, int grain, bool at_once, ParallelBody *body, void *context) {
   if (grain < 1) grain = 1;
   if (threads <= 1 || count <= grain) {
     for (int i = 0; i < count; i++) body(context, i);
     return;
   }
-  run_job((Job){body, context, count, grain, usable_threads(threads, count, grain), NULL});
+  threads = usable_threads(threads, count, grain);
+  run_job((Job){body, context, count, grain, threads, .at_once = at_once});
+}
+
+void parallel_for(int threads, int count, int grain, ParallelBody *body, void *context) {
+  run_equal(threads, count, grain, true, body, context);
 }
 
 void parallel_shares(int threads, const int *bound, int grain, ParallelBody *body, void *context) {
   if (grain < 1) grain = 1;
   if (threads > 1 && usable_threads(threads, bound[threads], grain) == threads)
-    run_job((Job){body, context, bound[threads], grain, threads, bound});
+    run_job((Job){body, context, bound[threads], grain, threads, .bound = bound});
   else parallel_for(threads, bound[threads], grain, body, context);
 }
 
@@ -298,5 +312,5 @@ static void run_separate(void *context, int item) {
 
 void parallel_separate(int threads, int count, ParallelBody *body, void *context) {
   Separate separate = {body, context};
-  parallel_for(threads, count, 1, run_separate, &separate);
+  run_equal(threads, count, 1, false, run_separate, &separate);
 }

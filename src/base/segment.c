@@ -8,6 +8,7 @@ void segments_destroy(Segments *s) {
   mem_free(s->item);
   mem_free(s->chunk);
   mem_free(s->listed);
+  mem_free(s->segment);
   mem_free(s->part);
   mem_free(s->left);
   mem_free(s->cut);
@@ -17,6 +18,7 @@ void segments_destroy(Segments *s) {
 
 static void cut_chunks(Segments *s) {
   s->chunk_count = s->listed_count = s->part_count = s->part_items = s->share_count = 0;
+  s->segment_count = -1;
   for (int k = 0; k < s->count; k++)
     for (int first = s->first[k]; first < s->first[k + 1]; first += SEGMENT_CHUNK) {
       int end = first + SEGMENT_CHUNK < s->first[k + 1] ? first + SEGMENT_CHUNK : s->first[k + 1];
@@ -71,13 +73,21 @@ static int first_chunk(const Segments *s, int segment) {
   return low;
 }
 
+static bool is_listed(const Segments *s, int count, const int *segment) {
+  return s->segment_count == count && (!count || !memcmp(s->segment, segment, (size_t)count * sizeof(int)));
+}
+
 bool segments_list(Segments *s, int count, const int *segment, const unsigned char *weight) {
+  if (is_listed(s, count, segment)) return true;
   int items = s->count ? s->first[s->count] : 0, most = weight ? items : s->chunk_count + items / SEGMENT_PART;
   if (!mem_reserve((void **)&s->listed, &s->listed_capacity, s->chunk_count, sizeof(int)) ||
       !mem_reserve((void **)&s->left, &s->left_capacity, s->chunk_count, sizeof *s->left) ||
       !mem_reserve((void **)&s->cut, &s->cut_capacity, s->chunk_count, sizeof(int)) ||
-      !mem_reserve((void **)&s->part, &s->part_capacity, most, sizeof(ChunkPart)))
+      !mem_reserve((void **)&s->part, &s->part_capacity, most, sizeof(ChunkPart)) ||
+      !mem_reserve((void **)&s->segment, &s->segment_capacity, count, sizeof(int)))
     return false;
+  if (count) memcpy(s->segment, segment, (size_t)count * sizeof(int));
+  s->segment_count = count;
   s->listed_count = s->part_count = s->part_items = s->share_count = 0;
   for (int k = 0; k < count; k++)
     for (int c = first_chunk(s, segment[k]); c < s->chunk_count && s->chunk[c].segment == segment[k]; c++)
@@ -86,6 +96,7 @@ bool segments_list(Segments *s, int count, const int *segment, const unsigned ch
 }
 
 bool segments_share(Segments *s, int threads) {
+  if (s->share_count == threads) return true;
   s->share_count = 0;
   if (threads <= 1 || s->part_count < threads) return true;
   if (!mem_reserve((void **)&s->share, &s->share_capacity, threads + 1, sizeof(int))) return false;

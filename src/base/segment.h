@@ -33,6 +33,8 @@ typedef struct Segments {
   int first_capacity, item_capacity, chunk_capacity;
 
   /* The listed segments, see segments_list. */
+  int *segment; /* the segments themselves */
+  int segment_count;
   int *listed; /* chunks, ascending */
   int listed_count;
   ChunkPart *part;
@@ -41,7 +43,7 @@ typedef struct Segments {
   int *cut;                   /* by chunk: parts */
   int *share;                 /* [share_count + 1] of the parts, by weight; see segments_share */
   int share_count;
-  int listed_capacity, part_capacity, left_capacity, cut_capacity, share_capacity;
+  int segment_capacity, listed_capacity, part_capacity, left_capacity, cut_capacity, share_capacity;
 } Segments;
 
 /* One task of a parallel loop takes chunks of about SEGMENT_GRAIN items. */
@@ -52,7 +54,8 @@ static inline int segments_grain(const Segments *segments) {
 }
 
 /* Lists the parts of some segments, given in ascending order, for loops over their items. Valid until the next
- * segments_build. weight: by item, above 0; NULL = all alike. False if memory is out. */
+ * segments_build. weight: by item, above 0; NULL = all alike. If the same segments are listed already, the parts stay
+ * as the weights of then cut them. False if memory is out. */
 bool segments_list(Segments *segments, int count, const int *segment, const unsigned char *weight);
 
 /* Divides the listed parts into shares of about the same weight, one for each thread, for loops with as many threads.

@@ -168,7 +168,8 @@ static void project_task(void *context, int k) {
   contact_project_body(cpu, cpu->active[k]);
 }
 
-enum { BODIES_AT_ONCE = 16 };
+/* Bodies that a thread assembles at once: few if few are left. */
+static int bodies_at_once(const Cpu *cpu) { return claim_size(cpu, cpu->active_count, 4, 8); }
 
 static void analyze(Cpu *cpu) { cpu->analyzed = couple(cpu) && system_analyze(&cpu->system); }
 
@@ -177,15 +178,15 @@ static void analyze(Cpu *cpu) { cpu->analyzed = couple(cpu) && system_analyze(&c
 static void assembly_task(void *context, int k) {
   Cpu *cpu = context;
   if (k == 0 && !cpu->model->soft_count) analyze(cpu);
-  for (int i = BODIES_AT_ONCE * (k - 1); k > 0 && i < BODIES_AT_ONCE * k && i < cpu->active_count; i++)
-    body_task(cpu, i);
+  int count = bodies_at_once(cpu);
+  for (int i = count * (k - 1); k > 0 && i < count * k && i < cpu->active_count; i++) body_task(cpu, i);
 }
 
 static Outcome assemble(Cpu *cpu) {
   Outcome outcome = contact_assemble(cpu);
   if (stage_failed(outcome)) return outcome;
   if (cpu->model->soft_count) analyze(cpu);
-  parallel_for(cpu->threads, 1 + parallel_chunk_count(cpu->active_count, BODIES_AT_ONCE), 1, assembly_task, cpu);
+  parallel_for(cpu->threads, 1 + parallel_chunk_count(cpu->active_count, bodies_at_once(cpu)), 1, assembly_task, cpu);
   if (cpu->model->joint_count) {
     add_joint_diagonals(cpu);
     parallel_for(cpu->threads, cpu->active_count, 64, project_task, cpu);

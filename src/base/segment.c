@@ -135,7 +135,8 @@ static void run_part(void *context, int k) {
 
 void segments_for(Segments *s, int threads, int grain, ParallelBody *item, ParallelBody *chunk, void *context) {
   Loop loop = {s, item, chunk, context};
-  int parts = s->part_items ? (int)((int64_t)grain * s->part_count / s->part_items) : 1;
+  /* rounded up: a share of the items is one claim if a claim is as large */
+  int parts = s->part_items ? (int)(((int64_t)grain * s->part_count + s->part_items - 1) / s->part_items) : 1;
   if (threads > 1 && s->share_count == threads) parallel_shares(threads, s->share, parts, run_part, &loop);
   else parallel_for(threads, s->part_count, parts, run_part, &loop);
 }

@@ -10,7 +10,7 @@
 #include "base/base.h"
 
 /* Most items in a chunk, in a part of it; a part with that weight is full. */
-enum { SEGMENT_CHUNK = 256, SEGMENT_PART = 8, SEGMENT_WEIGHT = 24 };
+enum { SEGMENT_CHUNK = 64, SEGMENT_PART = 8, SEGMENT_WEIGHT = 24 };
 
 typedef struct Chunk {
   int segment;

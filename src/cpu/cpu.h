@@ -143,7 +143,7 @@ static inline unsigned char pair_cost(const Pair *pair) {
 /* Items that a thread claims at once in a loop over `count`: its share of a small loop, but not less than what costs as
  * much as a claim; `most` in a large one. */
 static inline int claim_size(const Cpu *cpu, int count, int least_items, int most) {
-  int share = count / cpu->threads;
+  int share = (count + cpu->threads - 1) / cpu->threads;
   return share < least_items ? least_items : share > most ? most : share;
 }
 /* Lists the bodies and pairs of the listed islands for the loops below. False if memory is out. */

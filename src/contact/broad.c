@@ -50,6 +50,7 @@ void broad_destroy(Broad *broad) {
   mem_free(broad->item);
   mem_free(broad->late);
   mem_free(broad->is_late);
+  region_destroy(&broad->region);
   memset(broad, 0, sizeof *broad);
 }
 
@@ -84,26 +85,23 @@ static int spread_axis(const Broad *broad, const Model *model) {
   return var.x >= var.y && var.x >= var.z ? 0 : var.y >= var.z ? 1 : 2;
 }
 
-/* The own bodies and those whose boxes meet the box around all of them. */
-static void list_near_own(Broad *broad, int body_count) {
-  Box around = {vec3(INFINITY, INFINITY, INFINITY), vec3(-INFINITY, -INFINITY, -INFINITY)};
-  for (int i = 0; i < body_count; i++)
-    if (broad->own[i]) around = box_union(around, broad->box[i]);
-  broad->around = around;
+/* The own bodies and those that may meet them. */
+static bool list_near_own(Broad *broad, int body_count) {
+  if (!region_build(&broad->region, broad->box, broad->own_body, broad->own_count)) return false;
   broad->count = 0;
   for (int i = 0; i < body_count; i++)
-    if (broad->own[i] || box_overlap(around, broad->box[i])) broad->order[broad->count++] = i;
+    if (broad->own[i] || region_meets(&broad->region, &broad->box[i])) broad->order[broad->count++] = i;
   broad->axis = -1;
+  return true;
 }
 
-static void list_bodies(Broad *broad, int body_count) {
-  if (broad->own) {
-    list_near_own(broad, body_count);
-  } else if (broad->count != body_count) {
-    for (int i = 0; i < body_count; i++) broad->order[i] = i;
-    broad->count = body_count;
-    broad->axis = -1;
-  }
+static bool list_bodies(Broad *broad, int body_count) {
+  if (broad->own) return list_near_own(broad, body_count);
+  if (broad->count == body_count) return true;
+  for (int i = 0; i < body_count; i++) broad->order[i] = i;
+  broad->count = body_count;
+  broad->axis = -1;
+  return true;
 }
 
 static bool comes_before(const Broad *broad, int axis, int a, int b) {
@@ -341,7 +339,8 @@ bool broad_find(Broad *broad, const Model *model) {
   Sweep s = {broad, model};
   for (int k = 0; k < broad->late_count; k++) broad->is_late[broad->late[k]] = false;
   broad->late_count = 0;
-  list_bodies(broad, model->body_count);
+  broad->strays = false;
+  if (!list_bodies(broad, model->body_count)) return false;
   int n = broad->count, items = n;
   if (!sort_order(broad, n, spread_axis(broad, model))) return false;
   parallel_for(broad->threads, n, 256, sort_box, &s);
@@ -376,10 +375,16 @@ static bool is_known(const Broad *b, uint64_t key) {
   return low < b->pair_count && b->pair[low] == key;
 }
 
-/* A soft body's pair with itself is known. Of two grown boxes the first body's is tested. */
+/* Of two grown boxes that of the own body is tested, or of the first. */
+static bool other_tests(const Broad *b, int body, int other) {
+  if (!b->grown[other]) return false;
+  return b->own && b->own[body] != b->own[other] ? b->own[other] : other < body;
+}
+
+/* A soft body's pair with itself is known. */
 static void test_grown(const Sweep *s, int body, int other, const Box *box) {
   Broad *b = s->broad;
-  if (!box_overlap(b->box[body], *box) || other == body || (b->grown[other] && other < body)) return;
+  if (!box_overlap(b->box[body], *box) || other == body || other_tests(b, body, other)) return;
   if (b->own && !b->own[body] && !b->own[other]) return;
   uint64_t key = pair_key(body, other);
   if (!model_collides(s->model, body, other) || is_known(b, key)) return;
@@ -389,7 +394,7 @@ static void test_grown(const Sweep *s, int body, int other, const Box *box) {
 
 /* The columns have all bodies that the grown box may meet, but for those whose boxes have grown too. */
 static bool in_columns(const Broad *b, int body, int from[2], int to[2]) {
-  if (!b->columns || (b->own && b->own[body] && !box_contains(b->around, b->box[body]))) return false;
+  if (!b->columns || (b->own && b->own[body] && !region_covers(&b->region, &b->box[body]))) return false;
   cells_of(b, &b->box[body], from, to);
   return (int64_t)(to[0] - from[0] + 1) * (to[1] - from[1] + 1) <= b->count;
 }
@@ -407,6 +412,11 @@ static void grow_in_column(const Sweep *s, int body, const int from[2], int x, i
   }
 }
 
+static void test_late(const Sweep *s, int body) {
+  const Broad *b = s->broad;
+  for (int k = 0; k < b->late_count; k++) test_grown(s, body, b->late[k], &b->box[b->late[k]]);
+}
+
 static void grow_in_columns(const Sweep *s, int body, const int from[2], const int to[2]) {
   const Broad *b = s->broad;
   for (int x = from[0]; x <= to[0]; x++)
@@ -415,7 +425,12 @@ static void grow_in_columns(const Sweep *s, int body, const int from[2], const i
     int i = b->item[b->item_count + k];
     if (!b->is_late[b->order[i]]) test_grown(s, body, b->order[i], &b->sorted[i]);
   }
-  for (int k = 0; k < b->late_count; k++) test_grown(s, body, b->late[k], &b->box[b->late[k]]);
+  test_late(s, body);
+}
+
+/* A body of another process that meets no own body, but for those that have left the region. */
+static bool is_far(const Broad *b, int body) {
+  return b->own && !b->own[body] && !region_meets(&b->region, &b->box[body]);
 }
 
 /* Tests a grown box against those of its columns; or against all others, or those of own bodies. */
@@ -424,6 +439,10 @@ static void grow_task(void *context, int g) {
   const Broad *b = s->broad;
   int body = b->found[g], from[2], to[2];
   bool all = !b->own || b->own[body];
+  if (is_far(b, body)) {
+    if (b->strays) test_late(s, body);
+    return;
+  }
   if (in_columns(b, body, from, to)) {
     grow_in_columns(s, body, from, to);
     return;
@@ -437,6 +456,7 @@ static void grow_task(void *context, int g) {
 /* How many tests of boxes grow_task needs. */
 static int64_t grow_tests(const Broad *b, const Model *model, int body) {
   int from[2], to[2];
+  if (is_far(b, body)) return b->strays ? b->late_count : 0;
   if (!in_columns(b, body, from, to)) return !b->own || b->own[body] ? model->body_count : b->own_count;
   int64_t tests = b->large_count + b->late_count;
   for (int x = from[0]; x <= to[0]; x++) {
@@ -446,17 +466,21 @@ static int64_t grow_tests(const Broad *b, const Model *model, int body) {
   return tests;
 }
 
+/* A body that has grown; one of another process that is far is in no list. */
+static void add_late(Broad *b, int body) {
+  if (is_far(b, body)) return;
+  if (!b->is_late[body]) b->late[b->late_count++] = body;
+  b->is_late[body] = true;
+  b->strays |= b->own && b->own[body] && !region_covers(&b->region, &b->box[body]);
+}
+
 /* found: the bodies whose boxes have grown now. Returns their number, -1 if memory is out. */
 static int list_grown(Broad *b, int n, const bool *grown) {
   int count = 0;
   for (int i = 0; i < n; i++)
     if (grown[i]) b->found[count++] = i;
   if (!mem_reserve((void **)&b->late, &b->late_capacity, b->late_count + count, sizeof(int))) return -1;
-  for (int k = 0; k < count; k++) {
-    int i = b->found[k];
-    if (!b->is_late[i]) b->late[b->late_count++] = i;
-    b->is_late[i] = true;
-  }
+  for (int k = 0; k < count; k++) add_late(b, b->found[k]);
   return count;
 }
 

@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "geom/surface.h"
+#include "contact/region.h"
 #include "model/model.h"
 
 typedef struct Broad {
@@ -34,10 +34,11 @@ typedef struct Broad {
   int *column;          /* by column: its first item; items are sorted by column and by position */
   int *item;            /* positions of the bodies in columns, then those of bodies that are in too many */
   int item_count, large_count, cell_capacity, column_capacity, item_capacity;
-  Box around; /* if there are own bodies: the others in `order` are those that meet it */
-  /* Bodies whose boxes have grown since the last sweep: `sorted` and the columns have smaller ones. */
+  Region region; /* if there are own bodies: the others in `order` are those that meet it */
+  /* Bodies whose boxes have grown since the last sweep: `sorted` and the columns have smaller ones, or none. */
   int *late;
   int late_count, late_capacity;
+  bool strays;       /* an own body among them is not covered by the region */
   bool *is_late;     /* by body */
   const bool *grown; /* broad_grow: its argument, and the number of new pairs, whose keys are in scratch */
   atomic_int new_count;

@@ -44,19 +44,17 @@ static void look_task(Cpu *cpu, int i) {
   widen_task(cpu, i);
 }
 
-static void look_moving(void *context, int j) {
-  Cpu *cpu = context;
-  int i = cpu->model->moving[j];
-  cpu->left[i] = false;
-  if (body_selected(cpu->islands, i)) look_task(cpu, i);
+/* Of the own bodies of a process alone. */
+static void clear_left(Cpu *cpu) {
+  const Broad *b = &cpu->broad;
+  if (!cpu->domain) memset(cpu->left, 0, (size_t)cpu->model->body_count * sizeof *cpu->left);
+  for (int k = 0; cpu->domain && k < b->own_count; k++) cpu->left[b->own_body[k]] = false;
 }
 
 static void look_ahead(Cpu *cpu) {
   const Model *m = cpu->model;
-  if (!cpu->domain) memset(cpu->left, 0, (size_t)m->body_count * sizeof *cpu->left);
-  if (cpu->domain) {
-    parallel_for(cpu->threads, m->moving_count, 128, look_moving, cpu);
-  } else if (m->soft_count == 0) {
+  clear_left(cpu);
+  if (m->soft_count == 0) {
     for_bodies(cpu, look_task, NULL);
   } else {
     for_bodies(cpu, ahead_task, NULL);

@@ -26,10 +26,24 @@ static bool needs_acts(const Cpu *cpu) {
   return partial;
 }
 
+static void list_body(Cpu *cpu, int body) {
+  if (!takes_part(cpu, body)) return;
+  cpu->active[cpu->active_count++] = body;
+  system_add_body(&cpu->system, body);
+}
+
+/* Own bodies, island by island. Most islands of a process are done after a few iterations. */
+static void list_members(Cpu *cpu) {
+  const Islands *s = cpu->islands;
+  for (int e = 0; e < s->listed_count; e++)
+    for (int k = s->member.first[s->listed[e]]; k < s->member.first[s->listed[e] + 1]; k++)
+      list_body(cpu, s->member.item[k]);
+}
+
 static Outcome choose_bodies(Cpu *cpu) {
   const Domain *d = cpu->domain;
   const Neighbours neighbours = {&cpu->body_pairs, (const int(*)[2])cpu->pairs.body, cpu->pair_acts, d ? d->own : NULL};
-  if (needs_acts(cpu)) parallel_for(cpu->threads, cpu->pairs.count, 128, acts_task, cpu);
+  if (needs_acts(cpu)) segments_for(&cpu->island_pairs, cpu->threads, 128, acts_task, NULL, cpu);
   active_set_mark(cpu->islands, &cpu->work, cpu->threads, &neighbours);
   if (d) {
     Outcome outcome = d->share(d->self, cpu, SHARE_ACTIVE, stage_done());
@@ -40,12 +54,8 @@ static Outcome choose_bodies(Cpu *cpu) {
   if (!d) validate_islands(cpu);
   cpu->active_count = 0;
   system_reset(&cpu->system);
-  for (int s = 0; s < cpu->model->moving_count; s++) {
-    int body = cpu->model->moving[s];
-    if (!takes_part(cpu, body) || !is_own(cpu, body)) continue;
-    cpu->active[cpu->active_count++] = body;
-    system_add_body(&cpu->system, body);
-  }
+  if (d) list_members(cpu);
+  for (int s = 0; !d && s < cpu->model->moving_count; s++) list_body(cpu, cpu->model->moving[s]);
   return stage_done();
 }
 

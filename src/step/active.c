@@ -72,9 +72,10 @@ static void settle_body(void *context, int body) {
 }
 
 /* Bodies of other processes are no members. */
-static void settle_moving(void *context, int j) {
+static void settle_other(void *context, int j) {
   const Selection *s = context;
-  settle_body(context, s->work->model->moving[j]);
+  int body = s->work->model->moving[j];
+  if (!s->islands->link->own[body]) settle_body(context, body);
 }
 
 void active_set_mark(Islands *islands, Work *work, int threads, const Neighbours *neighbours) {
@@ -86,8 +87,8 @@ void active_set_mark(Islands *islands, Work *work, int threads, const Neighbours
 void active_set_settle(Islands *islands, Work *work, int threads) {
   Selection s = {islands, work, NULL};
   bool partial = judge_counts(islands);
-  if (islands->link) parallel_for(threads, work->model->moving_count, 128, settle_moving, &s);
-  else if (partial) segments_for(&islands->member, threads, 512, settle_body, NULL, &s);
+  if (partial || islands->link) segments_for(&islands->member, threads, 512, settle_body, NULL, &s);
+  if (islands->link) parallel_for(threads, work->model->moving_count, 512, settle_other, &s);
 }
 
 void active_set_select(Islands *islands, Work *work, int threads, const Neighbours *neighbours) {

@@ -48,6 +48,13 @@ void islands_list_active(Islands *s) {
     if (s->island[k].progress == ISLAND_ACTIVE) s->listed[s->listed_count++] = k;
 }
 
+void islands_keep_active(Islands *s) {
+  int count = 0;
+  for (int e = 0; e < s->listed_count; e++)
+    if (island_listed(s, e)->progress == ISLAND_ACTIVE) s->listed[count++] = s->listed[e];
+  s->listed_count = count;
+}
+
 /* ---- union-find ---- */
 
 static int parent_of(int *parent, int i) { return __atomic_load_n(&parent[i], __ATOMIC_RELAXED); }

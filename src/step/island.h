@@ -128,6 +128,8 @@ void island_carry(Island *to, const Island *from);
  * most are done after a few iterations. islands_build lists all, or if it keeps islands the active ones. */
 void islands_list_all(Islands *islands);
 void islands_list_active(Islands *islands);
+/* Of the listed islands keeps the active ones. */
+void islands_keep_active(Islands *islands);
 static inline Island *island_listed(const Islands *islands, int e) { return &islands->island[islands->listed[e]]; }
 /* The island of a pair of bodies, at least one of which moves. */
 static inline int islands_of_pair(const Islands *islands, const int body[2]) {

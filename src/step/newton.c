@@ -38,14 +38,14 @@ static bool any(const Step *s, Choice *choice) {
   return in_any(s, found);
 }
 
-/* Selects islands for the next stage; false if there are none. */
-static bool choose(Step *s, Choice *choice) {
+/* Selects islands for the next stage; false if there are none here. */
+static bool select_islands(Step *s, Choice *choice) {
   bool found = false;
   for (int e = 0; e < s->islands.listed_count; e++) {
     Island *g = island_listed(&s->islands, e);
     found |= put(&g->selected, choice(g));
   }
-  return in_any(s, found);
+  return found;
 }
 
 static void clear_joined(Step *s) {
@@ -109,7 +109,8 @@ static void judge_residuals(Step *s) {
 /* Retraction bends the step by a term quadratic in the fraction. If the retracted step is hardly downhill, a shorter
  * one is: the fraction is halved until it is. */
 static Outcome aim(Step *s, Backend b) {
-  for (bool again = choose(s, is_searching); again;) {
+  select_islands(s, is_searching);
+  for (bool again = true; again;) {
     TRY(b.stages->aim(b.self, &s->islands, AIM_NEWTON));
     again = false;
     for (int e = 0; e < s->islands.listed_count; e++) {
@@ -153,7 +154,7 @@ static Outcome clear_paths(Step *s, Backend b) {
     TRY(stage_poll(s->model));
     clear_joined(s);
     TRY(aim(s, b));
-    choose(s, is_searching);
+    select_islands(s, is_searching);
     TRY(b.stages->bound(b.self, &s->islands));
   } while (any(s, is_joined));
   for (int e = 0; e < s->islands.listed_count; e++) {
@@ -207,7 +208,8 @@ static void note_accepted(Step *s) {
   }
 }
 
-static Outcome line_search(Step *s, Backend b) {
+/* *searching: some islands found no lower energy. At the start all active islands search. */
+static Outcome line_search(Step *s, Backend b, bool *searching) {
   for (int e = 0; e < s->islands.listed_count; e++) {
     Island *g = island_listed(&s->islands, e);
     put(&g->searching, is_active(g));
@@ -217,7 +219,8 @@ static Outcome line_search(Step *s, Backend b) {
     if (g->cuts) g->cuts = 0;
   }
   AbdStage stage = ABD_STAGE_DISTANCES;
-  for (int trial = 0; trial < STEP_TRIALS && any(s, is_searching); trial++, stage = ABD_STAGE_LINE_SEARCH) {
+  *searching = true;
+  for (int trial = 0; trial < STEP_TRIALS && *searching; trial++, stage = ABD_STAGE_LINE_SEARCH) {
     TRY(clear_paths(s, b));
     if (!any(s, is_selected)) continue;
     TRY(b.stages->trial(b.self, &s->islands, stage));
@@ -225,6 +228,7 @@ static Outcome line_search(Step *s, Backend b) {
     if (!any(s, is_selected)) continue;
     TRY(b.stages->accept(b.self, &s->islands));
     note_accepted(s);
+    *searching = any(s, is_searching);
   }
   return stage_done();
 }
@@ -363,11 +367,11 @@ static void clear_selected(Step *s) {
  * solution if nothing is touched on the way. */
 static Outcome fly(Step *s, Backend b, const State *state) {
   let_fly(s);
-  if (choose(s, is_flying)) {
+  if (in_any(s, select_islands(s, is_flying))) {
     TRY(b.stages->aim(b.self, &s->islands, AIM_FLIGHT));
     do {
       clear_joined(s);
-      choose(s, is_flying);
+      select_islands(s, is_flying);
       TRY(b.stages->bound(b.self, &s->islands));
     } while (any(s, is_joined));
     clear_selected(s);
@@ -378,7 +382,7 @@ static Outcome fly(Step *s, Backend b, const State *state) {
     TRY(b.stages->accept(b.self, &s->islands));
     note_accepted(s);
   }
-  choose(s, is_searching);
+  select_islands(s, is_searching);
   for (int e = 0; e < s->islands.listed_count; e++) island_listed(&s->islands, e)->searching = false;
   return stay(s, b);
 }
@@ -397,27 +401,27 @@ static void rest(Island *g, bool first) {
   if (!first) note_gap(g);
 }
 
-/* Lists and selects the active islands. */
+/* Lists and selects the active islands. Only islands that were listed may have ended since the last iteration. */
 static void list_active(Step *s, bool first) {
-  islands_list_active(&s->islands);
   for (int e = 0; e < s->islands.listed_count; e++) {
     Island *g = island_listed(&s->islands, e);
-    g->residual_before = g->residual;
+    if (is_active(g)) g->residual_before = g->residual;
+    else rest(g, first);
   }
-  for (int k = 0; k < s->islands.count; k++)
-    if (!is_active(&s->islands.island[k])) rest(&s->islands.island[k], first);
-  choose(s, is_active);
+  islands_keep_active(&s->islands);
+  select_islands(s, is_active);
 }
 
 static Outcome iterate(Step *s, Backend b, bool first) {
+  bool searching;
   list_active(s, first);
   TRY(stage_poll(s->model));
   order_loads(s);
   TRY(b.stages->newton(b.self, &s->islands, &s->raised));
   judge_loads(s);
   judge_residuals(s);
-  TRY(line_search(s, b));
-  TRY(give_up(s, b));
+  TRY(line_search(s, b, &searching));
+  if (searching) TRY(give_up(s, b));
   return conclude(s, b);
 }
 

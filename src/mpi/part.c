@@ -314,17 +314,25 @@ static int list_entries(const Part *s, int count, int *body, size_t *first) {
   return kept;
 }
 
+static bool joins_ranks(const Part *s, const int body[2]) {
+  return s->owner[body[0]] >= 0 && s->owner[body[1]] >= 0 && s->own[body[0]] != s->own[body[1]];
+}
+
+static void list_border_pairs(Part *s) {
+  const Pairs *pairs = &s->cpu->pairs;
+  s->border_count = 0;
+  for (int k = 0; k < pairs->count; k++)
+    if (joins_ranks(s, pairs->body[k])) s->border_pair[s->border_count++] = k;
+}
+
 /* side: 0 = own bodies of pairs with other ranks, 1 = the bodies of these. */
 static int find_entries(const Part *s, int side) {
-  const Pairs *pairs = &s->cpu->pairs;
-  int count = 0;
-  for (int k = 0; k < pairs->count; k++)
-    for (int flip = 0; flip < 2; flip++) {
-      int near = pairs->body[k][flip], far = pairs->body[k][1 - flip];
-      if (s->own[near] && s->owner[far] >= 0 && !s->own[far])
-        s->entry[count++] = (uint64_t)s->owner[far] << 32 | (uint32_t)(side ? far : near);
-    }
-  return count;
+  for (int k = 0; k < s->border_count; k++) {
+    const int *body = s->cpu->pairs.body[s->border_pair[k]];
+    int near = body[!s->own[body[0]]], far = body[s->own[body[0]]];
+    s->entry[k] = (uint64_t)s->owner[far] << 32 | (uint32_t)(side ? far : near);
+  }
+  return s->border_count;
 }
 
 static int compare_bodies(const void *x, const void *y) {
@@ -343,11 +351,12 @@ static void merge_moving(Part *s) {
 }
 
 static bool set_halo(Part *s) {
-  int pairs = s->cpu->pairs.count;
-  if (!mem_reserve((void **)&s->entry, &s->entry_capacity, 2 * pairs, sizeof *s->entry) ||
-      !mem_reserve((void **)&s->sent, &s->sent_capacity, 2 * pairs, sizeof(int)) ||
-      !mem_reserve((void **)&s->halo, &s->halo_capacity, 2 * pairs, sizeof(int)) ||
-      !mem_reserve((void **)&s->halo_by_rank, &s->halo_by_rank_capacity, 2 * pairs, sizeof(int)))
+  if (!mem_reserve((void **)&s->border_pair, &s->border_capacity, s->cpu->pairs.count, sizeof(int))) return false;
+  list_border_pairs(s);
+  if (!mem_reserve((void **)&s->entry, &s->entry_capacity, s->border_count, sizeof *s->entry) ||
+      !mem_reserve((void **)&s->sent, &s->sent_capacity, s->border_count, sizeof(int)) ||
+      !mem_reserve((void **)&s->halo, &s->halo_capacity, s->border_count, sizeof(int)) ||
+      !mem_reserve((void **)&s->halo_by_rank, &s->halo_by_rank_capacity, s->border_count, sizeof(int)))
     return false;
   s->sent_count = list_entries(s, find_entries(s, 0), s->sent, s->sent_first);
   s->halo_count = list_entries(s, find_entries(s, 1), s->halo_by_rank, s->halo_first);
@@ -397,7 +406,7 @@ static void part_destroy(void *self) {
   void *array[] = {s->owner,         s->shared,       s->own,       s->own_body, s->known,      s->moving,
                    s->label,         s->halo_by_rank, s->sent,      s->halo,     s->place,      s->load,
                    s->acts,          s->byte_out,     s->byte_in,   s->entry,    s->halo_first, s->first,
-                   s->contact_first, s->sent_first,   s->out_bytes, s->in_bytes};
+                   s->contact_first, s->sent_first,   s->out_bytes, s->in_bytes, s->border_pair};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
   if (!s->common) mem_free(s->grown);
   packet_destroy(&s->out);

@@ -62,6 +62,8 @@ typedef struct Part {
   int halo_capacity, halo_by_rank_capacity, sent_capacity, sent_count;
   int *halo; /* ascending */
   int halo_count;
+  int *border_pair; /* of an own body and one of another rank */
+  int border_count, border_capacity;
   int *place; /* per body of the halo: its index in halo_by_rank */
   size_t *halo_first, *sent_first;
   size_t *byte_out, *byte_in; /* the same in bytes */

@@ -39,16 +39,16 @@ static void turn(double block[144]) {
 static bool add_coupling(Part *s, int k) {
   const Cpu *cpu = s->cpu;
   Gradients *g = &s->gradients;
-  const Pair *p = pairs_at(&cpu->pairs, k);
-  bool turned = !s->own[p->a], shared;
-  int near = turned ? p->b : p->a, far = turned ? p->a : p->b;
-  if (!s->own[near] || s->own[far] || s->owner[far] < 0 || !contact_adds_block(cpu, k, &shared)) return true;
+  const int *body = cpu->pairs.body[k];
+  bool turned = !s->own[body[0]], shared;
+  int near = body[turned], far = body[!turned];
+  if (!contact_adds_block(cpu, k, &shared)) return true;
   if (!mem_reserve((void **)&g->coupling, &g->coupling_capacity, g->coupling_count + 1, sizeof *g->coupling))
     return false;
   Coupling *c = &g->coupling[g->coupling_count++];
   c->border = cpu->system.column[near];
   c->halo = s->place[far];
-  contact_block(cpu, p, c->block);
+  contact_block(cpu, pairs_at(&cpu->pairs, k), c->block);
   if (turned) turn(c->block);
   return true;
 }
@@ -126,8 +126,8 @@ static bool prepare(Part *s) {
   Gradients *g = &s->gradients;
   const System *system = &s->cpu->system;
   g->coupling_count = 0;
-  for (int k = 0; k < s->cpu->pairs.count; k++)
-    if (!add_coupling(s, k)) return false;
+  for (int k = 0; k < s->border_count; k++)
+    if (!add_coupling(s, s->border_pair[k])) return false;
   if (!list_border(g, system->column_count) || !reserve_exchange(s, g)) return false;
   list_exchange(s, g);
   return block_cholesky_select(system->solver, &g->subset, g->border, g->border_count) &&

@@ -96,6 +96,35 @@ static void test_rows(void **state) {
   assert_int_equal(partition_rows(COUNT, point, edge), COUNT - 1);
 }
 
+/* Groups are small in number of points and in space; points that are alone share none. */
+static void test_groups(void **state) {
+  enum { SIZE = 9 };
+  static Vec3 point[COUNT];
+  static double weight[COUNT];
+  static bool alone[COUNT];
+  static int group[COUNT], members[COUNT];
+  (void)state;
+  make_points(point, weight);
+  for (int k = 0; k < COUNT; k++) alone[k] = k % SIDE == 5;
+  int count = partition_groups(COUNT, point, alone, SIZE, group);
+  print_message("%d groups of %d points\n", count, COUNT);
+  assert_in_range(count, SIDE + (COUNT - SIDE) / (2 * SIZE), SIDE + 2 * (COUNT - SIDE) / SIZE);
+  for (int k = 0; k < COUNT; k++) {
+    assert_in_range(group[k], 0, count - 1);
+    members[group[k]]++;
+    for (int j = 0; j < k; j++) {
+      if (group[j] != group[k]) continue;
+      assert_false(alone[j] || alone[k]);
+      assert_true(norm(sub(point[j], point[k])) < 6);
+    }
+  }
+  for (int g = 0; g < count; g++) assert_in_range(members[g], 1, 2 * SIZE);
+  for (int k = 0; k < COUNT; k++) point[k] = vec3(1, 2, 3), alone[k] = false; /* no extent: full groups */
+  assert_int_equal(partition_groups(COUNT, point, alone, SIZE, group), COUNT / (2 * SIZE));
+  for (int k = 0; k < COUNT; k++) alone[k] = true;
+  assert_int_equal(partition_groups(COUNT, point, alone, SIZE, group), COUNT);
+}
+
 /* tests/cli/ranks.sh runs with them; docs/scale.md has what other values do. */
 static void test_constants(void **state) {
   (void)state;
@@ -107,10 +136,8 @@ static void test_constants(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_space),
-      cmocka_unit_test(test_graph),
-      cmocka_unit_test(test_rows),
-      cmocka_unit_test(test_constants),
+      cmocka_unit_test(test_space),  cmocka_unit_test(test_graph),     cmocka_unit_test(test_rows),
+      cmocka_unit_test(test_groups), cmocka_unit_test(test_constants),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

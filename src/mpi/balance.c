@@ -57,6 +57,7 @@ void part_update_loads(Part *s) {
   for (int k = 0; k < s->own_count; k++) {
     int i = s->own_body[k];
     add_load(s, i, 1 + body_idle * r->iterations, false);
+    s->now.bodies += s->acts[i];
     if (s->acts[i]) add_load(s, i, acting, true);
   }
 }
@@ -122,23 +123,108 @@ static bool put_graph(Part *s) {
   return true;
 }
 
+/* The graph's vertices are groups of bodies. A body that acts is one by itself. */
 typedef struct Division {
+  int count;   /* of moving bodies */
+  int pairs;   /* of two of them */
+  int *weight; /* per moving body and constraint */
+  bool *acts;  /* per moving body */
+  Vec3 *point; /* the same */
+  int *owner;  /* the same: the result */
+  int *group;  /* the same: its vertex */
+  int *slot;   /* per body: index among the moving ones */
   BodyGraph graph;
-  int *before, *owner; /* per moving body */
-  int *slot;           /* per body: index among the moving ones */
-  Vec3 *point;         /* per moving body */
-  int (*row)[2];       /* edges between bodies in flight and their neighbours in space */
+  int *before, *after; /* owner, per vertex */
+  Vec3 *middle;        /* per vertex */
+  bool *loose;         /* per vertex: it is connected to its neighbours in space */
+  int (*row)[2];       /* edges between groups in flight and their neighbours in space */
   int row_count;
 } Division;
 
 static void division_free(Division *d) {
-  void *array[] = {d->graph.first,  d->graph.neighbour, d->graph.strength,
-                   d->graph.weight, d->before,          d->owner,
-                   d->slot,         d->point,           d->row};
+  void *array[] = {
+      d->weight,         d->acts,         d->point,  d->owner, d->group,  d->slot, d->graph.first, d->graph.neighbour,
+      d->graph.strength, d->graph.weight, d->before, d->after, d->middle, d->row,  d->loose};
   for (int k = 0; k < ARRAY_COUNT(array); k++) mem_free(array[k]);
 }
 
+/* ---- bodies ---- */
+
+static bool reserve_bodies(const Model *m, Division *d) {
+  size_t n = (size_t)m->moving_count;
+  d->count = m->moving_count;
+  d->graph.constraints = WEIGHTS;
+  d->weight = mem_zeroed(WEIGHTS * n, sizeof(int));
+  d->acts = mem_zeroed(n, sizeof *d->acts);
+  d->point = mem_alloc(n, sizeof *d->point);
+  d->owner = mem_alloc(n, sizeof(int));
+  d->group = mem_alloc(n, sizeof(int));
+  d->slot = mem_alloc((size_t)m->body_count, sizeof(int));
+  return d->weight && d->acts && d->point && d->owner && d->group && d->slot;
+}
+
+static void read_bodies(const Part *s, Division *d) {
+  double mean = s->mean_load * s->count / d->count, mean_acting = (s->all.acting + 1) / d->count;
+  for (PartReader in = {.rank = -1}; part_next(s, &in);) {
+    GraphRecord r;
+    part_take(&in, &r, sizeof r);
+    int k = d->slot[r.a];
+    d->pairs += r.b >= 0;
+    if (r.b >= 0) continue;
+    d->weight[WEIGHTS * k] = 1 + (int)(10 * r.load / mean);
+    d->weight[WEIGHTS * k + 1] = (int)(WEIGHT_SCALE * r.acting / mean_acting + 0.5);
+    d->acts[k] = r.acting > 0;
+  }
+}
+
+static bool has_contacts(const Part *s) { return s->all.contacts >= LEAST_CONTACTS * s->count; }
+
+/* Loads alone if there are hardly any contacts; bodies and contacts if many bodies do not act. */
+static void choose_weights(const Part *s, Division *d) {
+  bool contacts = has_contacts(s), by_load = s->all.acting >= mostly_acting * (s->all.acting + s->all.idle);
+  for (int i = 0; i < d->count; i++) {
+    if (!contacts) d->weight[i] = d->weight[WEIGHTS * i];
+    else if (!by_load) d->weight[WEIGHTS * i] = 1;
+  }
+  if (!contacts) d->graph.constraints = 1;
+}
+
+/* ---- groups ---- */
+
+/* So many groups a rank divide bodies evenly; groups of more bodies would save little. */
+enum { GROUPS_A_RANK = 200, GROUP_MOST = 32 };
+
+static bool reserve_groups(Division *d) {
+  size_t n = (size_t)d->graph.count;
+  d->graph.first = mem_zeroed(n + 2, sizeof(int));
+  d->graph.weight = mem_zeroed((size_t)d->graph.constraints * n, sizeof(int));
+  d->before = mem_alloc(n, sizeof(int));
+  d->after = mem_alloc(n, sizeof(int));
+  d->middle = mem_alloc(n, sizeof *d->middle);
+  d->loose = mem_alloc(n, sizeof *d->loose);
+  return d->graph.first && d->graph.weight && d->before && d->after && d->middle && d->loose;
+}
+
+/* Most bodies of a pile that falls do not act, and METIS takes long for as many vertices. */
+static bool find_groups(const Part *s, Division *d) {
+  int size = d->count / (GROUPS_A_RANK * s->count), constraints = d->graph.constraints;
+  size = size < 1 ? 1 : size < GROUP_MOST ? size : GROUP_MOST;
+  d->graph.count = partition_groups(d->count, d->point, d->acts, size, d->group);
+  if (d->graph.count < 0 || !reserve_groups(d)) return false;
+  for (int k = 0; k < d->count; k++) {
+    int g = d->group[k];
+    for (int c = 0; c < constraints; c++) d->graph.weight[constraints * g + c] += d->weight[constraints * k + c];
+    d->before[g] = s->owner[s->model->moving[k]]; /* of any of its bodies */
+    d->middle[g] = d->point[k];
+    d->loose[g] = !d->acts[k];
+  }
+  return true;
+}
+
+/* ---- edges ---- */
+
 static void add_edge(BodyGraph *g, int a, int b, int strength, bool lists) {
+  if (a == b) return;
   if (!lists) {
     g->first[a + 1]++, g->first[b + 1]++;
     return;
@@ -148,64 +234,25 @@ static void add_edge(BodyGraph *g, int a, int b, int strength, bool lists) {
   g->neighbour[g->first[b]++] = a;
 }
 
-/* The number of neighbours of each body, then their lists. */
-static void read_graph(const Part *s, Division *d, bool lists) {
-  double mean = s->mean_load * s->count / d->graph.count, mean_acting = (s->all.acting + 1) / d->graph.count;
+/* The number of neighbours of each vertex, then their lists. */
+static void read_edges(const Part *s, Division *d, bool lists) {
   for (PartReader in = {.rank = -1}; part_next(s, &in);) {
     GraphRecord r;
     part_take(&in, &r, sizeof r);
-    int a = d->slot[r.a], b = r.b < 0 ? -1 : d->slot[r.b];
-    if (b >= 0) {
-      add_edge(&d->graph, a, b, (int)r.load, lists);
-    } else if (!lists) {
-      d->graph.weight[WEIGHTS * a] = 1 + (int)(10 * r.load / mean);
-      d->graph.weight[WEIGHTS * a + 1] = (int)(WEIGHT_SCALE * r.acting / mean_acting + 0.5);
-    }
+    if (r.b >= 0) add_edge(&d->graph, d->group[d->slot[r.a]], d->group[d->slot[r.b]], (int)r.load, lists);
   }
 }
 
-static bool has_contacts(const Part *s) { return s->all.contacts >= LEAST_CONTACTS * s->count; }
+/* Most bodies have no pairs. */
+static bool most_fly(const Division *d) { return 2 * d->pairs < d->count; }
 
-/* Loads alone if there are hardly any contacts; bodies and contacts if many bodies do not act. */
-static void choose_weights(const Part *s, BodyGraph *g) {
-  bool contacts = has_contacts(s), by_load = s->all.acting >= mostly_acting * (s->all.acting + s->all.idle);
-  for (int i = 0; i < g->count; i++) {
-    if (!contacts) g->weight[i] = g->weight[WEIGHTS * i];
-    else if (!by_load) g->weight[WEIGHTS * i] = 1;
-  }
-  if (!contacts) g->constraints = 1;
-}
-
-static bool reserve_division(const Model *m, Division *d) {
-  size_t n = (size_t)m->moving_count;
-  d->graph.count = m->moving_count;
-  d->graph.first = mem_zeroed(n + 2, sizeof(int));
-  d->graph.weight = mem_zeroed(WEIGHTS * n, sizeof(int));
-  d->graph.constraints = WEIGHTS;
-  d->before = mem_alloc(n, sizeof(int));
-  d->owner = mem_alloc(n, sizeof(int));
-  d->slot = mem_alloc((size_t)m->body_count, sizeof(int));
-  d->point = mem_alloc(n, sizeof *d->point);
-  return d->graph.first && d->graph.weight && d->before && d->owner && d->slot && d->point;
-}
-
-/* Bodies that fly have no pairs, and parts of a graph without edges are scattered in space. */
-static bool most_fly(const BodyGraph *g) {
-  int64_t entries = 0;
-  for (int k = 0; k < g->count; k++) entries += g->first[k + 1];
-  return entries < g->count;
-}
-
-/* Connects bodies without pairs to those next to them. */
+/* Bodies that do not act have few pairs or none, and parts of a graph without edges are scattered in space. */
 static bool add_rows(Division *d) {
   BodyGraph *g = &d->graph;
   d->row = mem_alloc(3 * (size_t)g->count, sizeof *d->row);
-  int found = d->row ? partition_rows(g->count, d->point, d->row) : -1;
-  for (int k = 0; k < found; k++) {
-    const int *edge = d->row[k];
-    if (g->first[edge[0] + 1] > 0 && g->first[edge[1] + 1] > 0) continue;
-    memmove(d->row[d->row_count++], edge, sizeof *d->row);
-  }
+  int found = d->row ? partition_rows(g->count, d->middle, d->row) : -1;
+  for (int k = 0; k < found; k++)
+    if (d->loose[d->row[k][0]] || d->loose[d->row[k][1]]) memmove(d->row[d->row_count++], d->row[k], sizeof *d->row);
   for (int k = 0; k < d->row_count; k++) add_edge(g, d->row[k][0], d->row[k][1], 1, false);
   return found >= 0;
 }
@@ -216,38 +263,44 @@ static bool build_lists(const Part *s, Division *d) {
   g->neighbour = mem_alloc((size_t)g->first[g->count] + 1, sizeof(int));
   g->strength = mem_alloc((size_t)g->first[g->count] + 1, sizeof(int));
   if (!g->neighbour || !g->strength) return false;
-  read_graph(s, d, true);
+  read_edges(s, d, true);
   for (int k = 0; k < d->row_count; k++) add_edge(g, d->row[k][0], d->row[k][1], 1, true);
   memmove(g->first + 1, g->first, (size_t)g->count * sizeof(int)); /* the lists have moved them by one */
   g->first[0] = 0;
   return true;
 }
 
+/* ---- the division ---- */
+
 static bool divide_space(const Part *s, Division *d) {
-  double *weight = mem_alloc((size_t)d->graph.count, sizeof *weight);
-  for (int k = 0; weight && k < d->graph.count; k++) weight[k] = d->graph.weight[d->graph.constraints * k];
-  bool good = weight && partition_space(d->graph.count, d->point, weight, s->count, d->owner);
+  double *weight = mem_alloc((size_t)d->count, sizeof *weight);
+  for (int k = 0; weight && k < d->count; k++) weight[k] = d->weight[d->graph.constraints * k];
+  bool good = weight && partition_space(d->count, d->point, weight, s->count, d->owner);
   mem_free(weight);
   return good;
+}
+
+static bool divide_graph(const Part *s, Division *d) {
+  if (!find_groups(s, d)) return false;
+  read_edges(s, d, false);
+  if (!add_rows(d) || !build_lists(s, d)) return false;
+  if (!partition_graph(&d->graph, s->count, d->before, d->after)) return divide_space(s, d);
+  for (int k = 0; k < d->count; k++) d->owner[k] = d->after[d->group[k]];
+  return true;
 }
 
 /* On rank 0. Space is cut again, with the loads as weights, if most bodies fly and there are hardly any contacts; or
  * without METIS. */
 static bool divide(Part *s, Division *d) {
   const Model *m = s->model;
-  if (!reserve_division(m, d)) return false;
+  if (!reserve_bodies(m, d)) return false;
   for (int k = 0; k < m->moving_count; k++) {
-    int i = m->moving[k];
-    d->slot[i] = k, d->before[k] = s->owner[i], d->point[k] = s->cpu->work.state->q.body[i].n[0];
+    d->slot[m->moving[k]] = k;
+    d->point[k] = s->cpu->work.state->q.body[m->moving[k]].n[0];
   }
-  read_graph(s, d, false);
-  choose_weights(s, &d->graph);
-  if (most_fly(&d->graph)) {
-    if (d->graph.constraints == 1) return divide_space(s, d);
-    if (!add_rows(d)) return false;
-  }
-  if (!build_lists(s, d)) return false;
-  return partition_graph(&d->graph, s->count, d->before, d->owner) || divide_space(s, d);
+  read_bodies(s, d);
+  choose_weights(s, d);
+  return most_fly(d) && d->graph.constraints == 1 ? divide_space(s, d) : divide_graph(s, d);
 }
 
 bool part_set_owners(Part *s, int *owner) {
@@ -282,24 +335,28 @@ static double most_of_ranks(const Part *s, double value) {
 void part_measure(Part *s) {
   double total = 0, now = s->now.acting + s->now.idle, share = now > 0 ? s->now.acting / now : 0;
   for (int k = 0; k < s->own_count; k++) total += s->load[s->own_body[k]];
-  double sum[] = {total, s->now.acting, s->now.idle, s->now.contacts};
+  double sum[] = {total, s->now.acting, s->now.idle, s->now.contacts, s->now.bodies};
   double acting = most_of_ranks(s, share * total), idle = most_of_ranks(s, (1 - share) * total);
   double both = most_of_ranks(s, total);
   ranks_sum(sum, ARRAY_COUNT(sum));
   s->mean_load = sum[0] / s->count;
-  s->all = (PartLoad){sum[1], sum[2], sum[3]};
+  s->all = (PartLoad){sum[1], sum[2], sum[3], sum[4]};
   s->imbalance = s->mean_load > 0 ? (has_contacts(s) ? acting + idle : both) / s->mean_load : 1;
 }
 
-/* [us] to divide the graph of a body, on rank 0 while the others wait. */
-static const double body_division = 4;
+/* [us] to divide the graph, on rank 0 while the others wait: for a body that acts, and for one in a group. */
+static const double body_division = 4, group_division = 0.6;
+
+static double division_cost(const Part *s) {
+  return body_division * s->all.bodies + group_division * (s->model->moving_count - s->all.bodies);
+}
 
 /* The first division is by space and may be changed after the first step. A division has to save what it costs: the
  * imbalance lasts as long again as since the last one. */
 bool part_divides(const Part *s) {
   int steps = s->since_division + (s->divisions > 0 ? 1 : RANKS_PATIENCE);
   double lost = (s->imbalance - 1) * s->mean_load * steps;
-  return steps >= RANKS_PATIENCE && s->imbalance >= RANKS_UNEVEN && lost >= body_division * s->model->moving_count;
+  return steps >= RANKS_PATIENCE && s->imbalance >= RANKS_UNEVEN && lost >= division_cost(s);
 }
 
 /* The new owners of bodies take over their loads. */

@@ -37,6 +37,7 @@ typedef struct Gradients {
 /* The load of a step: of pairs and bodies that act, and of the rest. */
 typedef struct PartLoad {
   double acting, idle, contacts;
+  double bodies; /* that act */
 } PartLoad;
 
 typedef struct Part {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/parallel.h"
 
 #ifdef ABD_METIS
 #include <metis.h>
@@ -106,6 +107,66 @@ int partition_rows(int count, const Vec3 *point, int (*edge)[2]) {
   }
   mem_free(row);
   return edges;
+}
+
+/* ---- groups ---- */
+
+enum { GROUP_CELLS = 1000 }; /* along an axis, at most */
+
+typedef struct Cells {
+  Vec3 low;
+  double per; /* for each metre */
+} Cells;
+
+/* Cubes with `size` of so many points that fill a box. A side shorter than a cube has one of them. */
+static double cube_edge(Vec3 side, double points, int size) {
+  double a = most(most(side.x, side.y), side.z), c = least(least(side.x, side.y), side.z);
+  double b = most(most(least(side.x, side.y), least(side.y, side.z)), least(side.x, side.z)), share = size / points;
+  double edge = cbrt(a * b * c * share);
+  if (c <= edge) edge = sqrt(a * b * share);
+  if (b <= edge) edge = a * share;
+  return most(edge, a / GROUP_CELLS);
+}
+
+/* Cells with about `size` of the points that are not alone. */
+static Cells size_cells(int count, const Vec3 *point, const bool *alone, int size) {
+  Vec3 low = vec3(INFINITY, INFINITY, INFINITY), high = vec3(-INFINITY, -INFINITY, -INFINITY);
+  int n = 0;
+  for (int k = 0; k < count; k++) {
+    if (alone[k]) continue;
+    low = vec3(least(low.x, point[k].x), least(low.y, point[k].y), least(low.z, point[k].z));
+    high = vec3(most(high.x, point[k].x), most(high.y, point[k].y), most(high.z, point[k].z));
+    n++;
+  }
+  double edge = n ? cube_edge(sub(high, low), n, size) : 0;
+  return (Cells){low, edge > 0 ? 1 / edge : 0};
+}
+
+static uint64_t cell_key(const Cells *cells, Vec3 point) {
+  uint64_t key = 0;
+  for (int k = 0; k < 3; k++)
+    key = key << 10 | (uint64_t)((component(point, k) - component(cells->low, k)) * cells->per);
+  return key;
+}
+
+int partition_groups(int count, const Vec3 *point, const bool *alone, int size, int *group) {
+  uint64_t *key = mem_alloc((size_t)count, sizeof *key), *scratch = mem_alloc((size_t)count, sizeof *scratch);
+  const Cells cells = size_cells(count, point, alone, size);
+  int together = 0, groups = 0;
+  for (int k = 0; key && scratch && k < count; k++) {
+    if (alone[k]) group[k] = groups++;
+    else key[together++] = cell_key(&cells, point[k]) << 32 | (uint32_t)k;
+  }
+  bool good = key && scratch;
+  if (good) parallel_sort(1, together, key, scratch);
+  for (int k = 0, members = 0; good && k < together; k++) {
+    bool same = k && key[k] >> 32 == key[k - 1] >> 32 && members < 2 * size;
+    members = same ? members + 1 : 1;
+    if (!same) groups++;
+    group[key[k] & 0xffffffffu] = groups - 1;
+  }
+  mem_free(key), mem_free(scratch);
+  return good ? groups : -1;
 }
 
 /* ---- graphs ---- */

@@ -22,5 +22,8 @@ bool partition_graph(const BodyGraph *graph, int parts, const int *before, int *
 /* Edges between bodies that are next to each other in space: consecutive ones of rows along each axis, none twice.
  * edge: room for 3 count. Returns their number, -1 if memory is out. */
 int partition_rows(int count, const Vec3 *point, int (*edge)[2]);
+/* Groups of about `size` points next to each other, at most twice as many; a point with alone[i] is a group of its own.
+ * group[i]: that of point i. Returns their number, -1 if memory is out. */
+int partition_groups(int count, const Vec3 *point, const bool *alone, int size, int *group);
 
 #endif

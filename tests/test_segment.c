@@ -46,6 +46,29 @@ static void test_random_groups(void **state) {
   segments_destroy(&s);
 }
 
+/* Some segments alone, the others untouched. */
+static void test_some_segments(void **state) {
+  (void)state;
+  Draw d = {4};
+  Segments s = {0}, all = {0};
+  static int of[3000], some[500];
+  for (int round = 0; round < 200; round++) {
+    int items = draw_int(&d, 3000), count = 1 + draw_int(&d, 499), listed = 0;
+    for (int k = 0; k < count; k++)
+      if (draw_int(&d, 3)) some[listed++] = k;
+    for (int i = 0; i < items; i++) of[i] = listed && draw_int(&d, 4) ? some[draw_int(&d, listed)] : -1;
+    assert_true(segments_build(&all, count, items, of));
+    assert_true(segments_build_some(&s, count, listed, some, items, of));
+    for (int k = 0; k < listed; k++) {
+      int c = some[k], size = all.first[c + 1] - all.first[c];
+      assert_int_equal(s.first[c + 1] - s.first[c], size);
+      if (size) assert_memory_equal(s.item + s.first[c], all.item + all.first[c], (size_t)size * sizeof(int));
+    }
+  }
+  segments_destroy(&s);
+  segments_destroy(&all);
+}
+
 /* Visits of a loop: each item once, each chunk once and after all of its items. */
 typedef struct Visits {
   const Segments *segments;
@@ -140,7 +163,8 @@ static void test_out_of_memory(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_groups), cmocka_unit_test(test_loops_over_listed),
-                                     cmocka_unit_test(test_shares), cmocka_unit_test(test_out_of_memory)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_groups), cmocka_unit_test(test_some_segments),
+                                     cmocka_unit_test(test_loops_over_listed), cmocka_unit_test(test_shares),
+                                     cmocka_unit_test(test_out_of_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

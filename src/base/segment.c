@@ -13,6 +13,7 @@ void segments_destroy(Segments *s) {
   mem_free(s->left);
   mem_free(s->cut);
   mem_free(s->share);
+  mem_free(s->next);
   memset(s, 0, sizeof *s);
 }
 
@@ -39,6 +40,28 @@ bool segments_build(Segments *s, int count, int item_count, const int *of) {
   for (int i = 0; i < item_count; i++)
     if (of[i] >= 0) s->item[s->first[of[i] + 1]++] = i;
   cut_chunks(s);
+  return true;
+}
+
+bool segments_build_some(Segments *s, int count, int some_count, const int *some, int item_count, const int *of) {
+  int items = 0;
+  if (!mem_reserve((void **)&s->first, &s->first_capacity, count + 2, sizeof(int)) ||
+      !mem_reserve((void **)&s->next, &s->next_capacity, count, sizeof(int)) ||
+      !mem_reserve((void **)&s->item, &s->item_capacity, item_count, sizeof(int)))
+    return false;
+  s->count = count;
+  s->chunk_count = s->listed_count = s->part_count = s->part_items = s->share_count = 0;
+  s->segment_count = -1;
+  for (int k = 0; k < some_count; k++) s->next[some[k]] = 0;
+  for (int i = 0; i < item_count; i++)
+    if (of[i] >= 0) s->next[of[i]]++;
+  for (int k = 0; k < some_count; k++) {
+    int own = s->next[some[k]];
+    s->first[some[k]] = s->next[some[k]] = items;
+    s->first[some[k] + 1] = items += own;
+  }
+  for (int i = 0; i < item_count; i++)
+    if (of[i] >= 0) s->item[s->next[of[i]]++] = i;
   return true;
 }
 

@@ -42,8 +42,9 @@ typedef struct Segments {
   atomic_int *left;           /* by chunk: parts that a loop has not finished */
   int *cut;                   /* by chunk: parts */
   int *share;                 /* [share_count + 1] of the parts, by weight; see segments_share */
+  int *next;                  /* scratch of segments_build_some, by segment */
   int share_count;
-  int segment_capacity, listed_capacity, part_capacity, left_capacity, cut_capacity, share_capacity;
+  int segment_capacity, listed_capacity, part_capacity, left_capacity, cut_capacity, share_capacity, next_capacity;
 } Segments;
 
 /* One task of a parallel loop takes chunks of about SEGMENT_GRAIN items. */
@@ -68,6 +69,9 @@ void segments_for(Segments *segments, int threads, int grain, ParallelBody *item
 
 /* of[i]: the segment of item i, negative if it has none. False if memory is out. */
 bool segments_build(Segments *segments, int count, int item_count, const int *of);
+/* The same without chunks, if all items are in some segments, given in ascending order. Only `first` of these and of
+ * those after them is set. */
+bool segments_build_some(Segments *segments, int count, int some_count, const int *some, int item_count, const int *of);
 void segments_destroy(Segments *segments);
 
 #endif

@@ -94,8 +94,8 @@ enum { SUM_CHUNK = 64 };
 static void body_sums(void *context, int c) {
   const Finish *f = context;
   sums_init(&f->sums[c]);
-  for (int i = SUM_CHUNK * c; i < SUM_CHUNK * (c + 1) && i < f->count; i++)
-    if (is_own(f->cpu, i)) sums_add_body(&f->sums[c], f->cpu->model, i, f->after);
+  for (int k = SUM_CHUNK * c; k < SUM_CHUNK * (c + 1) && k < f->count; k++)
+    sums_add_body(&f->sums[c], f->cpu->model, f->cpu->domain ? f->cpu->broad.own_body[k] : k, f->after);
 }
 
 static void pair_sums(void *context, int c) {
@@ -129,7 +129,8 @@ static bool sum_all(Finish *f) {
   r->min_distance = INFINITY;
   r->body_pairs = f->cpu->domain ? 0 : f->cpu->pairs.count;
   for (int k = 0; f->cpu->domain && k < f->cpu->pairs.count; k++) r->body_pairs += counts_pair(f->cpu, k);
-  if (!add_sums(f, pair_sums, f->cpu->pairs.count) || !add_sums(f, body_sums, m->block_count)) return false;
+  int bodies = f->cpu->domain ? f->cpu->broad.own_count : m->block_count;
+  if (!add_sums(f, pair_sums, f->cpu->pairs.count) || !add_sums(f, body_sums, bodies)) return false;
   for (int k = 0; k < m->soft_count; k++) {
     f->soft = &m->soft[k];
     if (!add_sums(f, element_sums, soft_element_count(f->soft))) return false;
@@ -145,8 +146,9 @@ Outcome cpu_finish(void *backend, const Islands *islands, State *after) {
   const Model *m = cpu->model;
   Finish f = {.cpu = cpu, .after = after};
   (void)islands;
-  for (int i = 0; i < m->body_count; i++)
-    if (is_own(cpu, i)) after->restart[i] = cpu->work.restart[i];
+  for (int k = 0; cpu->domain && k < cpu->broad.own_count; k++)
+    after->restart[cpu->broad.own_body[k]] = cpu->work.restart[cpu->broad.own_body[k]];
+  for (int i = 0; !cpu->domain && i < m->body_count; i++) after->restart[i] = cpu->work.restart[i];
   soft_load(cpu, cpu->work.q);
   Outcome outcome = fetch_contacts(cpu);
   if (cpu->accelerator && cpu->accelerator->finish && !stage_failed(outcome))

@@ -51,7 +51,9 @@ static bool group_pairs(Cpu *cpu) {
   parallel_for(cpu->threads, count, 256, find_island, cpu);
   if (!segments_build(&cpu->island_pairs, cpu->islands->count, count, cpu->pair_of)) return false;
   parallel_for(cpu->threads, count, 256, find_sides, cpu);
-  return segments_build(&cpu->body_pairs, cpu->model->body_count, 2 * count, cpu->pair_of);
+  const Model *m = cpu->model;
+  if (!cpu->domain) return segments_build(&cpu->body_pairs, m->body_count, 2 * count, cpu->pair_of);
+  return segments_build_some(&cpu->body_pairs, m->body_count, m->moving_count, m->moving, 2 * count, cpu->pair_of);
 }
 
 /* An island that waited or was done has no direction: if it is merged now, it starts from rest. */

@@ -209,10 +209,12 @@ static void number_linked(Islands *s) {
 /* The members of an island are this process's own bodies. */
 static bool group_own(Islands *s) {
   const Model *m = s->model;
-  int *of = mem_alloc((size_t)m->block_count, sizeof(int));
+  int *of = mem_alloc((size_t)m->moving_count, sizeof(int));
   if (!of) return false;
-  for (int i = 0; i < m->block_count; i++) of[i] = s->link->own[i] ? s->of[i] : -1;
-  bool good = segments_build(&s->member, s->count, m->block_count, of);
+  for (int j = 0; j < m->moving_count; j++) of[j] = s->link->own[m->moving[j]] ? s->of[m->moving[j]] : -1;
+  bool good = segments_build(&s->member, s->count, m->moving_count, of);
+  for (int e = 0; good && s->count && e < s->member.first[s->count]; e++)
+    s->member.item[e] = m->moving[s->member.item[e]];
   mem_free(of);
   return good;
 }

@@ -175,7 +175,7 @@ Affine block_project(const Model *m, int block, Affine d) {
 
 Vec3 freedom_spin(const Body *body, Mat3 a, Vec3 angular_momentum) {
   const Freedom *f = &body->freedom;
-  if (f->rotations == 3) return vec3(0, 0, 0);
+  if (f->rotations == 3 || norm_sq(angular_momentum) == 0) return vec3(0, 0, 0);
   if (f->rotations == 2)
     return scale(dot(f->axis, angular_momentum) / dot(f->axis, mat3_mul_vec(inertia_world(a, body->second), f->axis)),
                  f->axis);

@@ -266,12 +266,29 @@ bool run_write_contacts(Run *run, const AbdWorld *world) {
   return run_write_step_contacts(run, abd_world_step_count(world), contact, count);
 }
 
+static const char *const state_writing = "write the state to resume from";
+
+/* By pieces: SQLite makes a copy of a value that it gets as a whole, and a state is the largest. */
+static bool fill_state(Run *run, const char *bytes, size_t size) {
+  enum { PIECE = 1 << 24 };
+  sqlite3_blob *blob = NULL;
+  bool good = sqlite3_blob_open(run->db, "main", "checkpoint", "state", 1, 1, &blob) == SQLITE_OK;
+  for (size_t at = 0; good && at < size; at += PIECE) {
+    int part = (int)(size - at < PIECE ? size - at : PIECE);
+    good = sqlite3_blob_write(blob, bytes + at, part, (int)at) == SQLITE_OK;
+  }
+  if (!good) run_fail_sqlite(run, state_writing);
+  sqlite3_blob_close(blob);
+  return good;
+}
+
+/* In a transaction. */
 bool run_write_state(Run *run, int64_t step, const void *bytes, size_t size) {
   sqlite3_stmt *s = run_statement(run, RUN_STATEMENT_CHECKPOINT, "INSERT OR REPLACE INTO checkpoint VALUES(1,?,?)");
   if (!s) return false;
   sqlite3_bind_int64(s, 1, step);
-  run_bind_blob(s, 2, bytes, size);
-  return run_finish(run, s, "write the state to resume from");
+  if (sqlite3_bind_zeroblob64(s, 2, size) != SQLITE_OK) return run_fail_sqlite(run, state_writing);
+  return run_finish(run, s, state_writing) && fill_state(run, bytes, size);
 }
 
 bool run_write_checkpoint(Run *run, const AbdWorld *world) {

@@ -257,11 +257,43 @@ static void test_path_lengths_clear_only_what_is_clear(void **state) {
   assert_int_equal(wrong, 0);
 }
 
+/* The farthest motion of a corner of a box, corner by corner. */
+static double corner_motion(Box box, const Affine *t0, const Affine *t1) {
+  double far = 0;
+  for (int k = 0; k < 8; k++) {
+    Vec3 y = vec3(k & 1 ? box.hi.x : box.lo.x, k & 2 ? box.hi.y : box.lo.y, k & 4 ? box.hi.z : box.lo.z);
+    far = most(far, norm(sub(affine_point(t1, y), affine_point(t0, y))));
+  }
+  return far;
+}
+
+/* Shifts, turns and strains of all decades, of boxes far from the origin, flat ones and points. */
+static void test_displacement_is_that_of_the_farthest_corner(void **state) {
+  Draw d = {4};
+  double worst = 0, farthest = 0;
+  (void)state;
+  for (int k = 0; k < rounds(20000); k++) {
+    Mesh mesh = {0};
+    Vec3 middle = draw_vec3(&d, draw_decades(&d, -3, 1)), half = vec3_abs(draw_vec3(&d, draw_decades(&d, -3, 1)));
+    if (k % 4 == 1) half.z = 0;
+    if (k % 4 == 2) half = vec3(0, 0, 0);
+    mesh.box = (Box){sub(middle, half), add(middle, half)};
+    const Affine zero = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}};
+    Affine t = affine(draw_vec3(&d, draw_decades(&d, -6, 1)), draw_mat3(&d, draw_decades(&d, -6, 0)));
+    double exact = corner_motion(mesh.box, &zero, &t), got = pair_displacement(&mesh, &zero, &t);
+    worst = most(worst, fabs(got - exact) / exact);
+    farthest = most(farthest, exact);
+  }
+  print_message("displacements up to %.3g m, off by %.2g of themselves at most\n", farthest, worst);
+  assert_true(farthest > 1 && worst < 1e-14);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_bound_is_safe_and_not_early),
       cmocka_unit_test(test_bound_does_not_depend_on_the_list),
       cmocka_unit_test(test_path_lengths_clear_only_what_is_clear),
+      cmocka_unit_test(test_displacement_is_that_of_the_farthest_corner),
   };
   return cmocka_run_group_tests(tests, start, stop);
 }

@@ -16,20 +16,19 @@ void pair_order(const Model *model, int *a, int *b) {
   }
 }
 
-/* Evaluates all corners of the box at once. This is the hottest function of pairs without contact. */
+/* The corners of the box move by m + s1 u1 + s2 u2 + s3 u3 with signs s: m is the motion of its centre, u_k that of half
+ * an edge. Opposite corners have |m + e|^2 and |m - e|^2, whose larger one is |m|^2 + |e|^2 + 2 |m.e|; all of it follows
+ * from ten products. The sum has no cancellation in the largest of the four. This is the hottest function of pairs
+ * without contact. */
 double pair_displacement(const Mesh *a, const Affine *t0, const Affine *t1) {
-  typedef double Lanes __attribute__((vector_size(64)));
   const Affine d = affine_sub(*t1, *t0);
-  const Vec3 lo = a->box.lo, hi = a->box.hi;
-  const Lanes x = {lo.x, hi.x, lo.x, hi.x, lo.x, hi.x, lo.x, hi.x},
-              y = {lo.y, lo.y, hi.y, hi.y, lo.y, lo.y, hi.y, hi.y};
-  const Lanes z = {lo.z, lo.z, lo.z, lo.z, hi.z, hi.z, hi.z, hi.z};
-  Lanes u = d.n[0].x + x * d.n[1].x + y * d.n[2].x + z * d.n[3].x;
-  Lanes v = d.n[0].y + x * d.n[1].y + y * d.n[2].y + z * d.n[3].y;
-  Lanes w = d.n[0].z + x * d.n[1].z + y * d.n[2].z + z * d.n[3].z;
-  Lanes m = u * u + v * v + w * w;
-  double p = most(m[0], m[1]), q = most(m[2], m[3]), r = most(m[4], m[5]), s = most(m[6], m[7]);
-  return sqrt(most(most(p, q), most(r, s)));
+  const Vec3 mid = scale(0.5, add(a->box.lo, a->box.hi)), half = scale(0.5, sub(a->box.hi, a->box.lo));
+  const Vec3 m = affine_point(&d, mid);
+  const Vec3 u = scale(half.x, d.n[1]), v = scale(half.y, d.n[2]), w = scale(half.z, d.n[3]);
+  double mu = dot(m, u), mv = dot(m, v), mw = dot(m, w), uv = dot(u, v), uw = dot(u, w), vw = dot(v, w);
+  double p = uv + uw + vw + fabs(mu + mv + mw), q = uv - uw - vw + fabs(mu + mv - mw);
+  double r = uw - uv - vw + fabs(mu - mv + mw), s = vw - uv - uw + fabs(mv + mw - mu);
+  return sqrt(norm_sq(m) + norm_sq(u) + norm_sq(v) + norm_sq(w) + 2 * most(most(p, q), most(r, s)));
 }
 
 /* As memcmp, without a call and branches: the poses are the same as a rule. */

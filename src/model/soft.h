@@ -7,32 +7,7 @@
 #define ABD_MODEL_SOFT_H
 
 #include "base/base.h"
-#include "kernel/bending.h"
-#include "kernel/membrane.h"
-#include "kernel/rod.h"
-#include "kernel/tet.h"
-
-typedef struct SoftTet {
-  int vertex[4];
-  TetRest rest;
-} SoftTet;
-typedef struct SoftTriangle {
-  int vertex[3];
-  MembraneRest rest;
-} SoftTriangle;
-typedef struct SoftHinge {
-  int vertex[4];
-  BendingRest rest;
-} SoftHinge; /* edge 0-1, opposite corners 2, 3 */
-
-typedef struct SoftPiece {
-  int vertex[2];
-  double length;
-} SoftPiece; /* of a rod */
-typedef struct SoftBend {
-  int vertex[3];
-  RodRest rest;
-} SoftBend; /* between two pieces */
+#include "kernel/soft_element.h"
 
 typedef struct Soft {
   char *name;

@@ -16,6 +16,8 @@ typedef struct SoftTerm {
 } SoftTerm;
 
 int soft_element_count(const Soft *soft);
+SoftElements soft_elements(const Soft *soft); /* without damping and h2 */
+SoftElements soft_elements_in(const Work *work, const Soft *soft);
 void soft_element_vertices(const Soft *soft, int element, int body[4], int *count); /* blocks */
 double soft_energy(const Work *work, const Soft *soft, int element, Nodes q);
 double soft_elastic_energy(const Soft *soft, int element, Nodes q); /* [J], without damping */

@@ -10,6 +10,7 @@
 #include "kernel/mollifier.h"
 #include "kernel/rigid.h"
 #include "kernel/rod.h"
+#include "kernel/soft_element.h"
 #include "kernel/tet.h"
 
 __global__ void call_contact(const Vec3 *x, const Vec3 *dx, double *out) {
@@ -57,4 +58,11 @@ __global__ void call_soft(const Vec3 *x, const Vec3 *d, double *out) {
   rod_stretch_hessian(1.0, 1.0, d, true, out + 8);
   rod_bending_gradient(1.0, &rod, d, g);
   rod_bending_hessian(1.0, &rod, d, out + 8);
+}
+
+__global__ void call_element(SoftElements soft, const Vec3 *q, double *out) {
+  Vec3 g[4];
+  SoftElement e = soft_element_at(&soft, (int)threadIdx.x, q);
+  soft_element_term(&soft, &e, true, g, out + 1);
+  out[0] = soft_element_energy(&soft, &e);
 }

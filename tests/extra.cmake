@@ -35,11 +35,12 @@ endif()
 if(TARGET test_ccd AND ABD_SANITIZE)
   target_compile_options(test_ccd PRIVATE -O1) # it computes much itself
 endif()
-if(TARGET test_cuda_serial) # the GPU's part of a step on this machine's cores
-  target_sources(test_cuda_serial PRIVATE cuda/serial.c ${PROJECT_SOURCE_DIR}/src/cuda/accelerator.c
-                 ${PROJECT_SOURCE_DIR}/src/cuda/load.c ${PROJECT_SOURCE_DIR}/src/cuda/newton.c ${PROJECT_SOURCE_DIR}/src/cuda/search.c ${PROJECT_SOURCE_DIR}/src/cuda/window.c
-                 ${PROJECT_SOURCE_DIR}/src/cuda/backend.c ${PROJECT_SOURCE_DIR}/src/cuda/cluster.c)
-endif()
+foreach(test test_cuda_serial test_cuda_soft) # the GPU's part of a step on this machine's cores
+  if(TARGET ${test})
+    file(GLOB ABD_CUDA_SERIAL CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cuda/*.c)
+    target_sources(${test} PRIVATE cuda/serial.c ${ABD_CUDA_SERIAL})
+  endif()
+endforeach()
 if(TARGET test_cuda_cluster)
   target_sources(test_cuda_cluster PRIVATE ${PROJECT_SOURCE_DIR}/src/cuda/cluster.c)
 endif()

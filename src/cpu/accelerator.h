@@ -41,4 +41,18 @@ typedef struct Accelerator {
   void (*friction_changed)(void *self);
 } Accelerator;
 
+/* Sums over the elements of a soft body. */
+typedef struct SoftSum {
+  const double (*vertex)[12]; /* by vertex: a 3 x 3 block of the Hessian, then the gradient */
+  const double (*edge)[9];    /* by coupling of Cpu.coupling: the block with the rows of its first vertex */
+} SoftSum;
+
+/* A machine that computes the elements of soft bodies. */
+typedef struct SoftMachine {
+  void (*destroy)(void *self);
+  /* Gradients and Hessians at the accepted poses, into sum[k] of each selected soft body k. They are valid until the
+   * next call. False if memory is out. */
+  bool (*terms)(void *self, struct Cpu *cpu, SoftSum *sum);
+} SoftMachine;
+
 #endif

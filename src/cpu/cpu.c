@@ -204,6 +204,7 @@ void cpu_destroy(void *backend) {
   Cpu *cpu = backend;
   if (!cpu) return;
   if (cpu->accelerator) cpu->accelerator->destroy(cpu->accelerator_self);
+  if (cpu->soft_machine) cpu->soft_machine->destroy(cpu->soft_machine_self);
   work_destroy(&cpu->work);
   pairs_destroy(&cpu->pairs);
   broad_destroy(&cpu->broad);

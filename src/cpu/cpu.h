@@ -25,7 +25,7 @@ typedef struct Partial {
 
 /* The moving vertices of a soft body that its elements couple, each two once. */
 typedef struct SoftCoupling {
-  int (*edge)[2]; /* blocks */
+  int (*edge)[2]; /* blocks, sorted */
   int count;
 } SoftCoupling;
 
@@ -33,6 +33,8 @@ typedef struct Cpu {
   const Model *model;
   const Accelerator *accelerator; /* NULL = none */
   void *accelerator_self;
+  const SoftMachine *soft_machine; /* NULL: this machine's cores compute the elements */
+  void *soft_machine_self;
   const Domain *domain; /* NULL: this process steps all bodies */
   int threads;
   Work work;
@@ -238,5 +240,8 @@ double soft_least_bound(Cpu *cpu, const Soft *soft);
 bool soft_coupling_init(SoftCoupling *coupling, const Model *model, const Soft *soft); /* false if memory is out */
 bool soft_couple(Cpu *cpu);
 bool soft_add(Cpu *cpu);
+bool soft_selected(const Cpu *cpu, int soft);
+/* soft_sum.c: adds the sums of another machine. */
+bool soft_add_sums(Cpu *cpu);
 
 #endif

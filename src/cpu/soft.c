@@ -109,7 +109,7 @@ double soft_least_bound(Cpu *cpu, const Soft *s) {
   return bound;
 }
 
-static bool selected(const Cpu *cpu, int soft) {
+bool soft_selected(const Cpu *cpu, int soft) {
   const Island *g = island_of_soft(cpu->islands, soft);
   return g && g->selected;
 }
@@ -136,7 +136,7 @@ bool soft_coupling_init(SoftCoupling *c, const Model *m, const Soft *s) {
 bool soft_couple(Cpu *cpu) {
   for (int k = 0; k < cpu->model->soft_count; k++) {
     const SoftCoupling *c = &cpu->coupling[k];
-    for (int e = 0, count = selected(cpu, k) ? c->count : 0; e < count; e++)
+    for (int e = 0, count = soft_selected(cpu, k) ? c->count : 0; e < count; e++)
       if (!system_couple(&cpu->system, c->edge[e][0], c->edge[e][1])) return false;
   }
   return true;
@@ -275,6 +275,7 @@ static bool next_round(Round *r) {
 bool soft_add(Cpu *cpu) {
   const Model *m = cpu->model;
   if (!m->soft_count) return true;
+  if (cpu->soft_machine) return soft_add_sums(cpu);
   size_t most = ROUND + (size_t)m->soft_count; /* elements of a round */
   Round r = {.cpu = cpu, .shares = share_count(cpu->threads)};
   r.piece = mem_alloc((size_t)m->soft_count, sizeof *r.piece);
@@ -282,7 +283,8 @@ bool soft_add(Cpu *cpu) {
   r.shares_of = mem_alloc(most, sizeof *r.shares_of);
   bool done = r.piece && r.element && r.shares_of;
   for (int k = 0; done && k < m->soft_count; k++)
-    if (selected(cpu, k)) r.piece[r.pieces++] = (Piece){&m->soft[k], 0, 0, island_of_soft(cpu->islands, k)->convex > 0};
+    if (soft_selected(cpu, k))
+      r.piece[r.pieces++] = (Piece){&m->soft[k], 0, 0, island_of_soft(cpu->islands, k)->convex > 0};
   while (done && next_round(&r) && !interrupted(m->interrupt)) run_round(&r);
   mem_free(r.piece);
   mem_free(r.element);

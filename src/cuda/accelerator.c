@@ -850,7 +850,7 @@ static Accelerator table_for(const Model *m) {
 
 bool cuda_accelerate(Cpu *cpu) {
   const Model *m = cpu->model;
-  if (m->soft_count) return true; /* all of it stays on the CPU */
+  if (m->soft_count) return cuda_soft_open(cpu); /* the rest stays on the CPU */
   Cuda *c = mem_zeroed(1, sizeof *c);
   if (!c) return false;
   c->model = m;

@@ -162,6 +162,7 @@ bool sweeps_open(Cuda *cuda, Cpu *cpu, int count, const int *pair, bool listed);
 SweepTask sweep_task(const Cuda *cuda, const Pair *pair, const BoundPlan *plan);
 Outcome cuda_lost(Cuda *cuda);  /* the GPU failed */
 bool cuda_accelerate(Cpu *cpu); /* false if memory is out */
+bool cuda_soft_open(Cpu *cpu);  /* soft.c: in worlds with soft bodies */
 /* newton.c */
 bool cuda_solves(int bodies);
 extern int cuda_solve_bodies; /* the least number; tests change it */

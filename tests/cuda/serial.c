@@ -9,9 +9,11 @@
 #include "cuda/load_item.h"
 #include "cuda/pcg.h"
 #include "cuda/search_item.h"
+#include "cuda/soft_item.h"
 
 CONTACT_LAUNCHES
 LOAD_LAUNCHES
+SOFT_LAUNCHES
 
 bool serial_out_of_memory; /* every copy to the GPU fails */
 bool launch_backwards;     /* of cuda/launch.h */

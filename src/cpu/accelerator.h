@@ -53,6 +53,8 @@ typedef struct SoftMachine {
   /* Gradients and Hessians at the accepted poses, into sum[k] of each selected soft body k. They are valid until the
    * next call. False if memory is out. */
   bool (*terms)(void *self, struct Cpu *cpu, SoftSum *sum);
+  /* Energies at poses q, into energy[k] of each selected soft body k, or of all. False if memory is out. */
+  bool (*energies)(void *self, struct Cpu *cpu, Nodes q, bool all, double *energy);
 } SoftMachine;
 
 #endif

@@ -120,7 +120,7 @@ static Outcome find_pairs(Cpu *cpu) {
   if (!stage_failed(outcome)) outcome = reach_pairs(cpu, false, &added);
   if (!stage_failed(outcome)) outcome = begin_halo(cpu);
   if (!stage_failed(outcome)) restart_near_contact(cpu);
-  for (int k = 0; k < m->soft_count; k++) w->soft_energy[k] = soft_total(cpu, &m->soft[k], w->q);
+  if (!stage_failed(outcome)) outcome = stage_from(soft_energies(cpu, w->q, true, w->soft_energy));
   if (!stage_failed(outcome)) outcome = stage_from(pairs_pack(&cpu->pairs));
   if (!stage_failed(outcome)) parallel_for(cpu->threads, cpu->pairs.count, 32, pair_task, cpu);
   return outcome;

@@ -231,7 +231,8 @@ void soft_load(Cpu *cpu, Nodes q);
 void soft_load_start(Cpu *cpu, Nodes q);
 void soft_load_motion(Cpu *cpu, Nodes direction);
 Box soft_box(const Model *model, const Soft *soft, Nodes from, Nodes to);
-double soft_total(Cpu *cpu, const Soft *soft, Nodes q);
+/* Energies at poses q, into energy[k] of each selected soft body k, or of all. False if memory is out. */
+bool soft_energies(Cpu *cpu, Nodes q, bool all, double *energy);
 /* Adds the change of its elastic energy in the step [J]. */
 void soft_add_gain(Cpu *cpu, const Soft *soft, double *sum);
 /* The least soft_bound of its tets, 1 at most. */

@@ -46,6 +46,11 @@ Box soft_box(const Model *m, const Soft *s, Nodes from, Nodes to) {
   return box;
 }
 
+bool soft_selected(const Cpu *cpu, int soft) {
+  const Island *g = island_of_soft(cpu->islands, soft);
+  return g && g->selected;
+}
+
 enum { CHUNK = 4096, BOUND_CHUNKS = 512 };
 
 /* Elements of a soft body from `first` on. */
@@ -80,10 +85,15 @@ static void add_energies(Cpu *cpu, const Soft *s, Nodes q, ParallelBody *task, d
   }
 }
 
-double soft_total(Cpu *cpu, const Soft *s, Nodes q) {
-  double sum = 0;
-  add_energies(cpu, s, q, energy_task, &sum);
-  return sum;
+bool soft_energies(Cpu *cpu, Nodes q, bool all, double *energy) {
+  const Model *m = cpu->model;
+  if (cpu->soft_machine) return cpu->soft_machine->energies(cpu->soft_machine_self, cpu, q, all, energy);
+  for (int k = 0; k < m->soft_count; k++) {
+    if (!all && !soft_selected(cpu, k)) continue;
+    energy[k] = 0;
+    add_energies(cpu, &m->soft[k], q, energy_task, &energy[k]);
+  }
+  return true;
 }
 
 void soft_add_gain(Cpu *cpu, const Soft *s, double *sum) { add_energies(cpu, s, cpu->work.q, gain_task, sum); }
@@ -107,11 +117,6 @@ double soft_least_bound(Cpu *cpu, const Soft *s) {
   parallel_chunks(cpu->threads, s->tet_count, chunk, bound_chunk, &b);
   for (int c = 0; c < chunks; c++) bound = least(bound, b.least[c]);
   return bound;
-}
-
-bool soft_selected(const Cpu *cpu, int soft) {
-  const Island *g = island_of_soft(cpu->islands, soft);
-  return g && g->selected;
 }
 
 bool soft_coupling_init(SoftCoupling *c, const Model *m, const Soft *s) {

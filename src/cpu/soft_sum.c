@@ -1,6 +1,6 @@
 /* Adds gradients and Hessians of soft elements that another machine has summed by vertex and by coupling. Each sum of
  * free vertices has a place of its own in the matrix, so threads add them in any order. Those of attached vertices share
- * the places of their bodies and are added by one thread. Tested in tests/test_cuda_serial.c. */
+ * the places of their bodies and are added by one thread. Tested in tests/test_cuda_soft.c. */
 #include "cpu/cpu.h"
 
 typedef struct Adding {

@@ -165,18 +165,21 @@ static void add_joints(Cpu *cpu) {
   }
 }
 
-static void add_soft(Cpu *cpu) {
+static bool add_soft(Cpu *cpu) {
   Work *w = &cpu->work;
+  if (!soft_energies(cpu, w->trial, false, w->soft_energy_trial)) return false;
   for (int k = 0; k < cpu->model->soft_count; k++) {
     Island *g = island_of_soft(cpu->islands, k);
     if (!g || !g->selected) continue;
-    double e = w->soft_energy_trial[k] = soft_total(cpu, &cpu->model->soft[k], w->trial);
+    double e = w->soft_energy_trial[k];
     g->change += e - w->soft_energy[k];
     g->noise += ROUNDING_ENERGY * fabs(e);
   }
+  return true;
 }
 
-static void sum_energies(Cpu *cpu) {
+/* False if memory is out. */
+static bool sum_energies(Cpu *cpu) {
   Islands *s = cpu->islands;
   for (int e = 0; e < s->listed_count; e++) {
     Island *g = island_listed(s, e);
@@ -188,7 +191,7 @@ static void sum_energies(Cpu *cpu) {
   add_partials(cpu, &s->member, cpu->partial, false);
   add_partials(cpu, &cpu->island_pairs, cpu->partial + s->member.chunk_count, true);
   add_joints(cpu);
-  add_soft(cpu);
+  return !cpu->model->soft_count || add_soft(cpu);
 }
 
 /* An energy that is infinite or NaN is never accepted: its rounding error, a part of it, does not count. */
@@ -208,7 +211,7 @@ Outcome trial_since(Cpu *cpu, AbdStage stage, double t0) {
   }
   if (!stage_failed(outcome)) {
     if (!cpu->accelerator) validate_contacts(cpu);
-    sum_energies(cpu);
+    outcome = stage_from(sum_energies(cpu));
   }
   outcome = share_islands(cpu, SHARE_TRIAL, outcome);
   if (!stage_failed(outcome)) judge_changes(cpu->islands);

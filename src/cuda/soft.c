@@ -1,6 +1,6 @@
 /* Elements of soft bodies on the GPU: gradients and Hessians, summed there by vertex and by coupling, so that one block
  * for each comes back instead of ten for each tet. Elements and the places of their blocks are sent once; positions go
- * there for every evaluation. Sums run in the order of the elements. Tested in tests/test_cuda_serial.c. */
+ * there for every evaluation. Sums run in the order of the elements. Tested in tests/test_cuda_soft.c. */
 #include <string.h>
 
 #include "cuda/accelerator.h"
@@ -28,8 +28,12 @@ typedef struct SoftCuda {
   int elements, vertices;
   DeviceArray owner, term, q, start, old;
   SoftParts vertex, edge;
+  DeviceArray chunk, energy, chunk_sum, chunk_here; /* chunk_here: the sums on this machine */
+  int *chunk_first;                                 /* by soft body: its first chunk; [soft_count + 1] */
   Packet task;
 } SoftCuda;
+
+enum { ENERGY_CHUNK = 64 }; /* elements whose energies one thread adds */
 
 static const size_t kind_size[SOFT_KINDS] = {sizeof(SoftTet), sizeof(SoftTriangle), sizeof(SoftHinge),
                                              sizeof(SoftPiece), sizeof(SoftBend)};
@@ -84,6 +88,25 @@ static bool send_owners(SoftCuda *c) {
     for (int n = soft_element_count(&c->model->soft[k]); n > 0; n--) owner[e++] = k;
   bool ok = owner && send_ints(&c->owner, owner, c->elements) && device_wait();
   mem_free(owner);
+  return ok;
+}
+
+static bool send_chunks(SoftCuda *c) {
+  int softs = c->model->soft_count, count = 0;
+  int *first = mem_alloc((size_t)(c->elements / ENERGY_CHUNK + softs + 1), sizeof(int));
+  if (!first) return false;
+  for (int k = 0; k < softs; k++) {
+    int begin = first_element(c, k), end = begin + soft_element_count(&c->model->soft[k]);
+    c->chunk_first[k] = count;
+    for (int e = begin; e < end; e += ENERGY_CHUNK) first[count++] = e;
+  }
+  c->chunk_first[softs] = count;
+  first[count] = c->elements;
+  size_t bytes = ((size_t)count + 1) * sizeof(double);
+  bool ok = send_ints(&c->chunk, first, count + 1) &&
+            device_reserve(&c->energy, ((size_t)c->elements + 1) * sizeof(double)) &&
+            device_reserve(&c->chunk_sum, bytes) && host_reserve(&c->chunk_here, bytes) && device_wait();
+  mem_free(first);
   return ok;
 }
 
@@ -166,7 +189,8 @@ static bool send_parts(SoftCuda *c, const Cpu *cpu, FindParts *find, SoftParts *
 
 /* ---- an evaluation ---- */
 
-static SoftTask task_of(const SoftCuda *c, const Cpu *cpu, int k) {
+/* all: selected or not. */
+static SoftTask task_of(const SoftCuda *c, const Cpu *cpu, int k, bool all) {
   const Soft *s = &c->model->soft[k];
   SoftTask t = {soft_elements_in(&cpu->work, s), first_element(c, k), s->vertex, SOFT_NOTHING};
   t.elements.tet = (const SoftTet *)c->element[SOFT_TET].there.at + c->before[k][SOFT_TET];
@@ -176,7 +200,8 @@ static SoftTask task_of(const SoftCuda *c, const Cpu *cpu, int k) {
   t.elements.bend = (const SoftBend *)c->element[SOFT_BEND].there.at + c->before[k][SOFT_BEND];
   t.elements.start = (const Vec3 *)c->start.at + s->vertex;
   t.elements.before = (const Vec3 *)c->old.at + s->vertex;
-  if (soft_selected(cpu, k)) t.order = island_of_soft(cpu->islands, k)->convex > 0 ? SOFT_CONVEX : SOFT_EXACT;
+  if (all) t.order = SOFT_EXACT;
+  else if (soft_selected(cpu, k)) t.order = island_of_soft(cpu->islands, k)->convex > 0 ? SOFT_CONVEX : SOFT_EXACT;
   return t;
 }
 
@@ -186,7 +211,7 @@ static bool send_positions(DeviceArray *to, const Vec3 *from, int count) {
 }
 
 /* Tasks, and the positions that they need. */
-static bool send_tasks(SoftCuda *c, const Cpu *cpu) {
+static bool send_tasks(SoftCuda *c, const Cpu *cpu, Nodes q, bool all) {
   const Work *w = &cpu->work;
   bool damped = false, two_steps = false;
   size_t bytes = (size_t)c->vertices * sizeof(Vec3) + 1;
@@ -195,11 +220,11 @@ static bool send_tasks(SoftCuda *c, const Cpu *cpu) {
   if (!packet_open(&c->task) || !device_reserve(&c->start, bytes) || !device_reserve(&c->old, bytes)) return false;
   SoftTask *task = c->task.here.at;
   for (int k = 0; k < c->model->soft_count; k++) {
-    task[k] = task_of(c, cpu, k);
+    task[k] = task_of(c, cpu, k, all);
     damped |= task[k].elements.rate > 0;
     two_steps |= task[k].elements.two_steps;
   }
-  return packet_send(&c->task) && send_positions(&c->q, w->q.vertex, c->vertices) &&
+  return packet_send(&c->task) && send_positions(&c->q, q.vertex, c->vertices) &&
          (!damped || send_positions(&c->start, w->state->q.vertex, c->vertices)) &&
          (!two_steps || send_positions(&c->old, w->state->q_before.vertex, c->vertices));
 }
@@ -214,7 +239,8 @@ static bool receive(const SoftParts *parts, int numbers) {
 
 static bool terms(void *self, Cpu *cpu, SoftSum *sum) {
   SoftCuda *c = self;
-  if (!device_reserve(&c->term, ((size_t)c->elements * TERM_NUMBERS + 1) * sizeof(double)) || !send_tasks(c, cpu))
+  if (!device_reserve(&c->term, ((size_t)c->elements * TERM_NUMBERS + 1) * sizeof(double)) ||
+      !send_tasks(c, cpu, cpu->work.q, false))
     return false;
   SoftTermArrays arrays = {c->task.there.at, c->owner.at, c->q.at, c->term.at};
   SoftSumArrays vertex = sums_of(c, &c->vertex), edge = sums_of(c, &c->edge);
@@ -225,6 +251,23 @@ static bool terms(void *self, Cpu *cpu, SoftSum *sum) {
   for (int k = 0; k < c->model->soft_count; k++)
     sum[k] = (SoftSum){(const double(*)[12])c->vertex.here.at + c->model->soft[k].vertex,
                        (const double(*)[9])c->edge.here.at + c->edge_first[k]};
+  return true;
+}
+
+static bool energies(void *self, Cpu *cpu, Nodes q, bool all, double *energy) {
+  SoftCuda *c = self;
+  const double *sum = c->chunk_here.at;
+  int chunks = c->chunk_first[c->model->soft_count];
+  if (!send_tasks(c, cpu, q, all)) return false;
+  SoftEnergyArrays arrays = {c->task.there.at, c->owner.at, c->q.at, c->chunk.at, c->energy.at, c->chunk_sum.at};
+  if (!soft_energy_launch(c->elements, &arrays) || !soft_chunk_launch(chunks, &arrays) ||
+      !device_download(c->chunk_here.at, c->chunk_sum.at, (size_t)chunks * sizeof(double)) || !device_wait())
+    return false;
+  for (int k = 0; k < c->model->soft_count; k++) {
+    if (!all && !soft_selected(cpu, k)) continue;
+    energy[k] = 0;
+    for (int e = c->chunk_first[k]; e < c->chunk_first[k + 1]; e++) energy[k] += sum[e];
+  }
   return true;
 }
 
@@ -240,12 +283,14 @@ static void parts_free(SoftParts *p) {
 static void close_soft(void *self) {
   SoftCuda *c = self;
   if (!c) return;
-  DeviceArray *array[] = {&c->owner, &c->term, &c->q, &c->start, &c->old};
+  DeviceArray *array[] = {&c->owner, &c->term, &c->q, &c->start, &c->old, &c->chunk, &c->energy, &c->chunk_sum};
   for (int k = 0; k < ARRAY_COUNT(array); k++) device_free(array[k]);
   for (int kind = 0; kind < SOFT_KINDS; kind++) device_free(&c->element[kind].there);
   parts_free(&c->vertex);
   parts_free(&c->edge);
   packet_free(&c->task);
+  host_free(&c->chunk_here);
+  mem_free(c->chunk_first);
   mem_free(c->before);
   mem_free(c->edge_first);
   mem_free(c);
@@ -255,15 +300,16 @@ bool cuda_soft_open(Cpu *cpu) {
   const Model *m = cpu->model;
   SoftCuda *c = mem_zeroed(1, sizeof *c);
   if (!c) return false;
-  c->table = (SoftMachine){.destroy = close_soft, .terms = terms};
+  c->table = (SoftMachine){.destroy = close_soft, .terms = terms, .energies = energies};
   c->model = m;
   c->vertices = c->vertex.count = model_vertex_count(m);
   c->before = mem_alloc((size_t)m->soft_count, sizeof *c->before);
   c->edge_first = mem_alloc((size_t)m->soft_count, sizeof(int));
-  bool ok = c->before && c->edge_first;
+  c->chunk_first = mem_alloc((size_t)m->soft_count + 1, sizeof(int));
+  bool ok = c->before && c->edge_first && c->chunk_first;
   if (ok) count_elements(c, cpu);
   for (int kind = 0; ok && kind < SOFT_KINDS; kind++) ok = send_kind(c, kind);
-  ok = ok && send_owners(c) && send_parts(c, cpu, vertex_parts, &c->vertex, 12) &&
+  ok = ok && send_owners(c) && send_chunks(c) && send_parts(c, cpu, vertex_parts, &c->vertex, 12) &&
        send_parts(c, cpu, edge_parts, &c->edge, 9);
   if (!ok) {
     close_soft(c);

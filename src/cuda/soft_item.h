@@ -1,6 +1,6 @@
-/* The items of the loops over soft elements: terms of elements, and their sums by vertex and by coupling. The formulas
- * are those of kernel/soft_element.h. Compiles as C and as CUDA; tests/test_cuda_serial.c runs them on this machine's
- * cores. */
+/* The items of the loops over soft elements: terms of elements, their sums by vertex and by coupling, and energies. The
+ * formulas are those of kernel/soft_element.h. Compiles as C and as CUDA; tests/test_cuda_soft.c runs them on this
+ * machine's cores. */
 #ifndef ABD_CUDA_SOFT_ITEM_H
 #define ABD_CUDA_SOFT_ITEM_H
 
@@ -74,9 +74,33 @@ KERNEL void soft_vertex_item(const SoftSumArrays *a, int item) {
   a->sum[item] = sum;
 }
 
+typedef struct SoftEnergyArrays {
+  const SoftTask *task;
+  const int *owner;
+  const Vec3 *q;
+  const int *first; /* by chunk: its first element; chunks do not cross soft bodies */
+  double *energy;   /* by element */
+  double *sum;      /* by chunk */
+} SoftEnergyArrays;
+
+KERNEL void soft_energy_item(const SoftEnergyArrays *a, int number) {
+  const SoftTask *task = &a->task[a->owner[number]];
+  if (task->order == SOFT_NOTHING) return;
+  SoftElement e = soft_element_at(&task->elements, number - task->first, a->q + task->vertex);
+  a->energy[number] = soft_element_energy(&task->elements, &e);
+}
+
+KERNEL void soft_chunk_item(const SoftEnergyArrays *a, int chunk) {
+  double sum = 0;
+  for (int e = a->first[chunk]; e < a->first[chunk + 1]; e++) sum += a->energy[e];
+  a->sum[chunk] = sum;
+}
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+bool soft_energy_launch(int count, const SoftEnergyArrays *arrays);
+bool soft_chunk_launch(int count, const SoftEnergyArrays *arrays);
 bool soft_term_launch(int count, const SoftTermArrays *arrays);
 bool soft_edge_launch(int count, const SoftSumArrays *arrays);
 bool soft_vertex_launch(int count, const SoftSumArrays *arrays);
@@ -85,6 +109,8 @@ bool soft_vertex_launch(int count, const SoftSumArrays *arrays);
 #endif
 
 #define SOFT_LAUNCHES                                                                                                  \
+  LAUNCH(soft_energy, SoftEnergyArrays, soft_energy_item)                                                              \
+  LAUNCH(soft_chunk, SoftEnergyArrays, soft_chunk_item)                                                                \
   LAUNCH(soft_term, SoftTermArrays, soft_term_item)                                                                    \
   LAUNCH(soft_edge, SoftSumArrays, soft_edge_item)                                                                     \
   LAUNCH(soft_vertex, SoftSumArrays, soft_vertex_item)

@@ -29,6 +29,12 @@ typedef struct SoftCoupling {
   int count;
 } SoftCoupling;
 
+/* A vertex or a coupling of a soft body that has an attached vertex. */
+typedef struct SoftPart {
+  int soft, item;
+  bool is_edge;
+} SoftPart;
+
 typedef struct Cpu {
   const Model *model;
   const Accelerator *accelerator; /* NULL = none */
@@ -41,9 +47,12 @@ typedef struct Cpu {
   Islands *islands;      /* of the step in progress */
   AbdStepReport *report; /* of the step in progress */
   ContactScene scene;
-  PathLength *path_length; /* per body: its path length; unused for soft ones */
-  Surface *surface;        /* per soft body, at the poses of the last soft_load */
-  SoftCoupling *coupling;  /* per soft body */
+  PathLength *path_length;        /* per body: its path length; unused for soft ones */
+  Surface *surface;               /* per soft body, at the poses of the last soft_load */
+  SoftCoupling *coupling;         /* per soft body */
+  SoftPart *soft_part;            /* all of them, if there is a soft machine; */
+  unsigned char *soft_part_share; /* see soft_sum.c */
+  int soft_part_count;
   Broad broad;
   bool *left; /* per body: its direction leaves its box */
   Pairs pairs;
@@ -242,7 +251,8 @@ bool soft_coupling_init(SoftCoupling *coupling, const Model *model, const Soft *
 bool soft_couple(Cpu *cpu);
 bool soft_add(Cpu *cpu);
 bool soft_selected(const Cpu *cpu, int soft);
-/* soft_sum.c: adds the sums of another machine. */
+/* soft_sum.c: prepares for and adds the sums of another machine. False if memory is out. */
+bool soft_sums_init(Cpu *cpu);
 bool soft_add_sums(Cpu *cpu);
 
 #endif

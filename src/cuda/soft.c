@@ -310,7 +310,7 @@ bool cuda_soft_open(Cpu *cpu) {
   if (ok) count_elements(c, cpu);
   for (int kind = 0; ok && kind < SOFT_KINDS; kind++) ok = send_kind(c, kind);
   ok = ok && send_owners(c) && send_chunks(c) && send_parts(c, cpu, vertex_parts, &c->vertex, 12) &&
-       send_parts(c, cpu, edge_parts, &c->edge, 9);
+       send_parts(c, cpu, edge_parts, &c->edge, 9) && soft_sums_init(cpu);
   if (!ok) {
     close_soft(c);
     return false;

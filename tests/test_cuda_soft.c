@@ -100,8 +100,8 @@ static void test_steps_agree(void **state) {
   }
 }
 
-/* A run with another number of threads has the same bits, and so has one whose loops on the GPU run from their last item
- * to the first. */
+/* A run with another number of threads has the same bits, and so has one whose loops on the GPU run from their last
+ * item to the first. */
 static void test_repeats(void **state) {
   (void)state;
   uint64_t hash[3];

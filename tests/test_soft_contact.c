@@ -128,6 +128,7 @@ static Way draw_way(Draw *d, int a, int b, Vec3 drift) {
 /* Has the pair such a stencil at all? */
 static bool exists(const Way *w, int kind, int i, int j) {
   const Mesh *m = mesh_of(w, 0);
+  if (w->pair.b == STIFF && kind == STENCIL_EDGE_EDGE) return !mesh_of(w, 1)->flat_edge[j]; /* a face's diagonal */
   if (w->pair.a != w->pair.b) return true;
   if (kind == STENCIL_TRIANGLE_VERTEX) return false; /* the same as the other way round */
   if (kind == STENCIL_VERTEX_TRIANGLE) {
@@ -263,31 +264,83 @@ static void test_common_motion_does_not_count(void **state) {
   }
 }
 
-/* Beyond the end, behind the start, or with one vertex elsewhere: the list does not serve, and a new one is made. */
+/* Far beyond the end, far behind the start, or with one vertex elsewhere: the list does not serve, and a new one is
+ * made. It serves if the vertex is less than PATH_SPARE ranges away. */
 static void test_detects_poses_off_the_path(void **state) {
   Draw d = {3};
   (void)state;
   for (int round = 0; round < 10; round++) {
-    Way w = draw_way(&d, SHEET, round % 2 ? SHEET : STIFF, draw_vec3(&d, 0.1));
+    Way w = draw_way(&d, SHEET, round % 2 ? SHEET : STIFF, vec3(0.05, 0, 0.02));
+    double spare = 0.25 * w.scene.range;
     Affine q[2];
     refit_motions(&w);
     go(&w, 0, q);
     path_list(&w.pair, &w.scene, w.q, w.d);
-    static const double t[] = {-0.01, 1.01, 0.5};
-    for (int k = 0; k < 3; k++) {
+    static const double t[] = {-1, 2, 0.5, 0.5}, off[] = {0, 0, 1.001, 0.999};
+    for (int k = 0; k < 4; k++) {
       go(&w, t[k], q);
-      if (k == 2) surface_of(&w, 0)->x[7].y += 1e-3;
-      if (path_covers(&w.pair, &w.scene, q)) fail_msg("pose %d off the path was taken for one on it", k);
+      surface_of(&w, 0)->x[7].y += off[k] * spare;
+      if (path_covers(&w.pair, &w.scene, q) != (k == 3))
+        fail_msg("pose %d: it is taken for %s the path", k, k == 3 ? "off" : "on");
     }
+    go(&w, 2, q);
     pair_eval(&w.pair, &w.scene, &q[0], &q[1]);
     assert_true(path_covers(&w.pair, &w.scene, q));
     shelf_remove(&w.pair);
   }
 }
 
+/* Places near the path at t0 and t1 become the start and the end of another path. */
+static void turn_off(Way *w, Draw *d, double t0, double t1, double off) {
+  for (int side = 0; side < 2; side++) {
+    Surface *s = surface_of(w, side);
+    Vec3 shift = draw_vec3(d, off);
+    for (int v = 0; s && v < s->mesh->vertex_count && !(side && w->pair.a == w->pair.b); v++) {
+      Vec3 x = w->at[side][v];
+      w->at[side][v] = add(add_scaled(x, t0, s->dx[v]), draw_vec3(d, off));
+      s->dx[v] = sub(add(add_scaled(x, t1, s->dx[v]), draw_vec3(d, off)), w->at[side][v]);
+    }
+    if (s) continue;
+    Affine q = affine_add_scaled(w->q[side], t0, w->d[side]), end = affine_add_scaled(w->q[side], t1, w->d[side]);
+    q.n[0] = add(q.n[0], shift);
+    w->d[side] = affine_sub(end, q);
+    w->q[side] = q;
+  }
+  if (w->pair.a == w->pair.b) memcpy(w->at[1], w->at[0], sizeof w->at[0]);
+}
+
+/* The list of one path bounds others near it, forward and backward, and has all near stencils on them. */
+static void test_list_serves_near_paths(void **state) {
+  static const int pair[][2] = {{SHEET, SHEET}, {SHEET, PATCH}, {PATCH, STIFF}, {PATCH, PATCH}};
+  Draw d = {8};
+  int near = 0, cut = 0, served = 0;
+  (void)state;
+  for (int round = 0; round < 80; round++) {
+    const int *p = pair[round % ARRAY_COUNT(pair)];
+    Way w = draw_way(&d, p[0], p[1], draw_vec3(&d, round % 2 ? 3 : 0.01));
+    Affine q[2];
+    refit_motions(&w);
+    go(&w, 0, q);
+    path_list(&w.pair, &w.scene, w.q, w.d);
+    int64_t listed = w.pair.counts.candidates;
+    turn_off(&w, &d, draw(&d, 0, 1), draw(&d, 0, 1), 0.1 * w.scene.range);
+    refit_motions(&w);
+    go(&w, 0, q);
+    bool suffices = path_suffices(&w.pair, &w.scene, w.q, w.d);
+    served += suffices;
+    check_bound(&w);
+    if (suffices) assert_true(w.pair.counts.candidates == listed);
+    cut += w.pair.bound < 1;
+    for (int k = 0; k <= 4; k++) near += check_pose(&w, 0.25 * k * w.pair.bound);
+    shelf_remove(&w.pair);
+  }
+  if (near < 200 || cut < 5 || served < 40)
+    fail_msg("%d contacts, %d bounds below 1, %d lists served: too few to prove anything", near, cut, served);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_list_has_all_near_stencils),
-                                     cmocka_unit_test(test_common_motion_does_not_count),
-                                     cmocka_unit_test(test_detects_poses_off_the_path)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_list_has_all_near_stencils), cmocka_unit_test(test_common_motion_does_not_count),
+      cmocka_unit_test(test_detects_poses_off_the_path), cmocka_unit_test(test_list_serves_near_paths)};
   return cmocka_run_group_tests(tests, open_scene, close_scene);
 }

@@ -117,10 +117,11 @@ static void list_bound(PairSweep *p) {
   }
 }
 
-/* With a soft side: the list of this path contains all stencils that may come into contact on it. */
+/* With a soft side: the list contains all stencils that may come into contact on this path. */
 static void path_bound(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
   PairSweep p = sweep_of(pair, scene, q, d);
   sweep_measure(&p);
+  if (!p.cache->ahead) path_find_ahead(pair, scene, q, d);
   if (!p.cache->ahead) path_list(pair, scene, q, d);
   p.cache->ahead = false;
   pair->bound = 1;
@@ -128,7 +129,7 @@ static void path_bound(Pair *pair, const ContactScene *scene, const Affine q[2],
   const Candidate *candidate = cache_candidates(p.cache, scene);
   for (int i = 0; i < p.cache->candidate.count; i++) {
     const Candidate *c = &candidate[i];
-    if (c->dist - path_closing(pair, scene, d, c) > p.s.floor) continue;
+    if (path_distance(pair, scene, c) - path_closing(pair, scene, d, c) > p.s.floor) continue;
     if (pair_stops(pair, scene)) return;
     pair->bound = least(pair->bound, stencil_bound(&p, c->kind, c->prim_a, c->prim_b));
   }

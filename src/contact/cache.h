@@ -18,9 +18,9 @@
  *    since then (cache_motion) bounds the motion of a in b's rest frame, so at the current poses every distance is at
  *    least near - m. A new list invalidates it.
  *
- * 4. Candidates with a soft side, if `listed`: every stencil that comes within reach on the straight path that is
- *    stored in `path` and `vertex`. They are valid for the poses on that path, which path_covers compares up to a
- *    tolerance.
+ * 4. Candidates with a soft side, if `listed`: every stencil that comes within reach on or near the straight path that
+ *    is stored in `path` and `vertex`, each with its distance `dist` at the start of that path. They are valid for
+ *    poses near that path (path_covers), and for straight paths near it (path_suffices).
  *
  * The order of candidates depends only on the meshes, not on the pose or the time at which the list was made. So sums
  * over contacts do not depend on the list either. Tested in tests/test_cache.c, tests/test_contact.c and
@@ -47,7 +47,8 @@ typedef struct PairCache {
   uint64_t list;   /* serial of the list of candidates: no two lists have the same; 0 = none */
   bool listed;     /* the candidates are complete */
   bool away;       /* another machine has them, `candidate` is empty */
-  bool ahead;      /* they are the list of the path that pair_bound is called for next */
+  bool ahead;      /* with a soft side: they suffice for the path that pair_bound is called for next */
+  bool left;       /* with a soft side: a path other than the list's was bounded with them */
   Range candidate; /* Candidate */
   double radius;   /* of the list */
   double extent;   /* how far from b's origin a's box reached at T_ref */

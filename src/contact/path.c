@@ -296,16 +296,17 @@ static bool store_path(Path *path) {
   return true;
 }
 
-/* Tolerance in comparing poses with the path [m]: far above the rounding of a step, far below any relevant distance. */
-static double tolerance(const ContactScene *scene) { return PATH_TOLERANCE * scene->range; }
+/* How far a vertex may be from its place on the path [m]. The list reaches twice as far beyond need: both parts of a
+ * stencil may be off. */
+static double allowed_off(const ContactScene *scene) { return PATH_SPARE * scene->range; }
 
 static void list(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine *d, int threads) {
   Path path = {.q = q, .d = d, .within = pair->a == pair->b};
   query_open(&path.query, pair, scene);
   PairCache *cache = path.query.cache;
-  path.reach = (scene->range + pair_separation(pair, scene)) * (1 + 1e-9) + 4 * tolerance(scene);
+  path.reach = (scene->range + pair_separation(pair, scene) + 2 * allowed_off(scene)) * (1 + 1e-9);
   cache->candidate.count = 0;
-  cache->listed = cache->ahead = false;
+  cache->listed = cache->ahead = cache->left = false;
   if (!store_path(&path)) {
     pair->failed = true;
     return;
@@ -329,14 +330,6 @@ void path_list(Pair *pair, const ContactScene *scene, const Affine q[2], const A
   list(pair, scene, q, d, 1);
 }
 
-void path_list_ahead(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], int threads) {
-  const Side a = scene_side(scene, pair->a), b = scene_side(scene, pair->b);
-  if (threads <= 1 || !pair->soft || b.mesh->half_space || a.mesh->element_count + b.mesh->element_count < LARGE)
-    return;
-  list(pair, scene, q, d, threads);
-  pair_cache(pair, scene)->ahead = !pair->failed;
-}
-
 /* The stored path of a pair. A stiff side and the second side of one body with itself have no vertices. */
 typedef struct StoredPath {
   const PathRecord *record;
@@ -352,49 +345,97 @@ static StoredPath stored_path(const Pair *pair, const ContactScene *scene) {
   return p;
 }
 
-/* The path parameter of the pose, measured on the part that moves most. */
-static double path_advance(const StoredPath *path, const Side own[2], const Affine q[2]) {
+/* Where sides are: at the poses q and the surfaces' x; after the motions d and dx if d is not NULL. */
+typedef struct Place {
+  const Side *side;
+  const Affine *q, *d;
+} Place;
+
+static Vec3 vertex_at(const Place *at, int side, int v) {
+  const Side *s = &at->side[side];
+  return at->d ? add(s->x[v], s->surface->dx[v]) : s->x[v];
+}
+
+static Affine pose_at(const Place *at, int side) {
+  return at->d ? affine_add_scaled(at->q[side], 1, at->d[side]) : at->q[side];
+}
+
+/* The path parameter of a place, 0 to 1, measured on the part that moves most. */
+static double path_advance(const StoredPath *path, const Place *at) {
   double longest = 0, t = 0;
   for (int side = 0; side < 2; side++) {
     const Vec3 *ref = path->vertex[side];
-    for (int v = 0; ref && v < own[side].mesh->vertex_count; v++) {
-      Vec3 motion = ref[own[side].mesh->vertex_count + v];
+    const Mesh *mesh = at->side[side].mesh;
+    for (int v = 0; ref && v < mesh->vertex_count; v++) {
+      Vec3 motion = ref[mesh->vertex_count + v];
       double length = norm_sq(motion);
       if (length <= longest) continue;
       longest = length;
-      t = dot(motion, sub(own[side].x[v], ref[v])) / length;
+      t = dot(motion, sub(vertex_at(at, side, v), ref[v])) / length;
     }
-    for (int k = 0; !own[side].surface && k < 4; k++) {
+    if (at->side[side].surface) continue;
+    Affine off = affine_sub(pose_at(at, side), path->record->q[side]);
+    for (int k = 0; k < 4; k++) {
       Vec3 motion = path->record->d[side].n[k];
-      double length = norm_sq(motion) * (k ? own[side].mesh->radius * own[side].mesh->radius : 1);
+      double length = norm_sq(motion) * (k ? mesh->radius * mesh->radius : 1);
       if (length <= longest) continue;
       longest = length;
-      t = dot(motion, sub(q[side].n[k], path->record->q[side].n[k])) / norm_sq(motion);
+      t = dot(motion, off.n[k]) / norm_sq(motion);
     }
   }
-  return t;
+  return t < 0 ? 0 : t > 1 ? 1 : t;
 }
 
-/* Does a side at pose q equal the path at t? */
-static bool side_on_path(const StoredPath *path, const Side *own, int side, const Affine *q, double t, double allowed) {
+/* A half-space is wider than its mesh. */
+#define HALF_SPACE_OFF 1e-6
+
+/* Is every vertex of a side near its place on the path at t? */
+static bool side_near_path(const StoredPath *path, const Place *at, int side, double t, double allowed) {
   const Vec3 *ref = path->vertex[side];
+  const Side *own = &at->side[side];
   int n = own->mesh->vertex_count;
   for (int v = 0; ref && v < n; v++)
-    if (!(norm_sq(sub(own->x[v], add_scaled(ref[v], t, ref[n + v]))) <= allowed * allowed)) return false;
+    if (!(norm_sq(sub(vertex_at(at, side, v), add_scaled(ref[v], t, ref[n + v]))) <= allowed * allowed)) return false;
   if (own->surface) return true;
-  Affine off = affine_sub(*q, affine_add_scaled(path->record->q[side], t, path->record->d[side]));
+  Affine off = affine_sub(pose_at(at, side), affine_add_scaled(path->record->q[side], t, path->record->d[side]));
   double sum = norm(off.n[0]);
   for (int k = 1; k < 4; k++) sum += own->mesh->radius * norm(off.n[k]);
-  return sum <= allowed;
+  return sum <= (own->mesh->half_space ? HALF_SPACE_OFF : 1) * allowed;
+}
+
+static bool near_path(const Pair *pair, const ContactScene *scene, const Affine q[2], const Affine *d) {
+  const Side own[2] = {scene_side(scene, pair->a), scene_side(scene, pair->b)};
+  const Place at = {own, q, d};
+  if (!pair_cache(pair, scene)->listed) return false;
+  StoredPath path = stored_path(pair, scene);
+  double t = path_advance(&path, &at), allowed = allowed_off(scene);
+  return side_near_path(&path, &at, 0, t, allowed) && side_near_path(&path, &at, 1, t, allowed);
 }
 
 bool path_covers(const Pair *pair, const ContactScene *scene, const Affine q[2]) {
-  const Side own[2] = {scene_side(scene, pair->a), scene_side(scene, pair->b)};
-  if (!pair_cache(pair, scene)->listed) return false;
-  StoredPath path = stored_path(pair, scene);
-  double t = path_advance(&path, own, q), allowed = tolerance(scene);
-  if (!(t >= -1e-9 && t <= 1 + 1e-9)) return false;
-  return side_on_path(&path, &own[0], 0, &q[0], t, allowed) && side_on_path(&path, &own[1], 1, &q[1], t, allowed);
+  return near_path(pair, scene, q, NULL);
+}
+
+/* If both ends of a straight path are near the stored one, so is all of it: at a share s of the way it is as near to
+ * the point of the stored path at the same share between those of the ends. */
+bool path_suffices(const Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
+  const Mesh *b = scene_side(scene, pair->b).mesh;
+  return !b->half_space && near_path(pair, scene, q, NULL) && near_path(pair, scene, q, d);
+}
+
+void path_find_ahead(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2]) {
+  PairCache *cache = pair_cache(pair, scene);
+  cache->ahead = path_suffices(pair, scene, q, d);
+  cache->left |= cache->ahead;
+}
+
+void path_list_ahead(Pair *pair, const ContactScene *scene, const Affine q[2], const Affine d[2], int threads) {
+  const Side a = scene_side(scene, pair->a), b = scene_side(scene, pair->b);
+  if (pair_cache(pair, scene)->ahead) return;
+  if (threads <= 1 || !pair->soft || b.mesh->half_space || a.mesh->element_count + b.mesh->element_count < LARGE)
+    return;
+  list(pair, scene, q, d, threads);
+  pair_cache(pair, scene)->ahead = !pair->failed;
 }
 
 double path_closing(const Pair *pair, const ContactScene *scene, const Affine d[2], const Candidate *c) {
@@ -407,4 +448,25 @@ double path_closing(const Pair *pair, const ContactScene *scene, const Affine d[
   for (int side = 0; side < 2; side++)
     for (int k = 0; k < 3; k++) motion[side][k] = vertex_motion(&own[side], &d[side], corner[side][k]);
   return closing_of(motion[0], 3, motion[1], 3);
+}
+
+/* The same on the stored path, and to a place near it. */
+static double stored_closing(const Pair *pair, const ContactScene *scene, const Candidate *c) {
+  const Side own[2] = {scene_side(scene, pair->a), scene_side(scene, pair->b)};
+  const Contact parts = {.kind = c->kind, .prim_a = c->prim_a, .prim_b = c->prim_b};
+  const StoredPath path = stored_path(pair, scene);
+  int corner[2][3];
+  Vec3 motion[2][3];
+  pair_corners(pair, scene, &parts, corner[0], corner[1]);
+  for (int side = 0; side < 2; side++) {
+    const Vec3 *ref = path.vertex[pair->a == pair->b ? 0 : side];
+    for (int k = 0; k < 3; k++)
+      motion[side][k] = ref ? ref[own[side].mesh->vertex_count + corner[side][k]]
+                            : side_motion(&own[side], &path.record->d[side], corner[side][k]);
+  }
+  return closing_of(motion[0], 3, motion[1], 3) + 2 * allowed_off(scene);
+}
+
+double path_distance(const Pair *pair, const ContactScene *scene, const Candidate *c) {
+  return pair_cache(pair, scene)->left ? c->dist - stored_closing(pair, scene, c) : c->dist;
 }

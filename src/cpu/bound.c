@@ -200,10 +200,19 @@ static void report_limit(const Cpu *cpu) {
   }
 }
 
-/* The search for stencils of large soft surfaces, each on all threads. */
+static void find_ahead(void *context, int k) {
+  Cpu *cpu = context;
+  const Affine *q = cpu->work.q.body, *d = cpu->work.direction.body;
+  Pair *p = pairs_at(&cpu->pairs, k);
+  if (p->soft && pair_selected(cpu, k))
+    path_find_ahead(p, &cpu->scene, (Affine[2]){q[p->a], q[p->b]}, (Affine[2]){d[p->a], d[p->b]});
+}
+
+/* The search for stencils of large soft surfaces, each on all threads, unless their lists suffice. */
 static Outcome list_large_pairs(Cpu *cpu) {
   const Affine *q = cpu->work.q.body, *d = cpu->work.direction.body;
   if (cpu->threads <= 1 || !cpu->model->soft_count) return stage_done();
+  parallel_for(cpu->threads, cpu->pairs.count, 1, find_ahead, cpu);
   for (int k = 0; k < cpu->pairs.count; k++) {
     Pair *p = pairs_at(&cpu->pairs, k);
     if (!p->soft || !pair_selected(cpu, k)) continue;

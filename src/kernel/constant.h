@@ -97,8 +97,8 @@
 #define SWEEP_STEP 3.0
 /* [turn of b] Within a window paths in b's rest frame are nearly straight. test_constant_path */
 #define SWEEP_TURN 0.4
-/* [range] Poses on a path are recognised far above rounding, far below a gap. No effect found */
-#define PATH_TOLERANCE 1e-6
+/* [range] Lists of soft surfaces serve paths so far from their own. Cost alone */
+#define PATH_SPARE 0.25
 
 /* ---- Friction ---- */
 

@@ -137,8 +137,22 @@ static void test_leaves_gpu(void **state) {
   }
 }
 
+/* GPU_ELEMENTS: a world of more elements is expected to be faster on a GPU. */
+static void test_pays(void **state) {
+  (void)state;
+  for (int n = 9; n < 11; n++) { /* 6 n^3 tets: 4,374, then 6,000 */
+    Lab lab = lab_open(abd_default_world_def());
+    SoftMesh block = soft_block(n, n, n, vec3(1, 1, 1));
+    AbdSoftDef soft = soft_def(&block, vec3(0, 0, 0));
+    lab_soft(&lab, &soft);
+    assert_true(cuda_pays(&lab.world->model) == (n == 10));
+    soft_mesh_free(&block);
+    lab_close(&lab);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps_agree), cmocka_unit_test(test_repeats),
-                                     cmocka_unit_test(test_leaves_gpu)};
+                                     cmocka_unit_test(test_leaves_gpu), cmocka_unit_test(test_pays)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -216,6 +216,7 @@ static const BenchCase gpu_case[] = {
     GPU_ROWS("spikes, 1.2M triangles", "", 100, .scene = "spikes:resolution=5"),
     GPU_ROWS("net of 27,645 rings", "", 100, .scene = "net:size=97"),
     GPU_ROWS("pile of 10,000", "", 200, .scene = "pile:count=10000"),
+    GPU_ROWS("hybrid, 1.1M triangles", " (paper's 2500)", 30, .scene = "hybrid:resolution=11.8"),
     {0},
 };
 

@@ -4,6 +4,7 @@
 #include "cuda/accelerator.h"
 #include "cuda/cuda.h"
 #include "kernel/constant.h"
+#include "step/soft.h"
 
 static const char *find_gpu(const char **name) {
   static char found[64], reason[160];
@@ -25,11 +26,14 @@ const char *cuda_device(void) {
   return name;
 }
 
-/* The GPU finds near triangles faster; small steps of many simple bodies it does not take faster. */
+/* The GPU finds near triangles faster; small steps of many simple bodies it does not take faster. In worlds with soft
+ * bodies it computes their elements. */
 bool cuda_pays(const Model *model) {
-  double triangles = 0;
+  double triangles = 0, elements = 0;
+  for (int k = 0; k < model->soft_count; k++) elements += soft_element_count(&model->soft[k]);
+  if (model->soft_count) return elements >= GPU_ELEMENTS;
   for (int i = 0; i < model->body_count; i++) triangles += model->mesh[model->body[i].mesh].triangle_count;
-  return model->soft_count == 0 && triangles >= (double)GPU_TRIANGLES * model->body_count;
+  return triangles >= (double)GPU_TRIANGLES * model->body_count;
 }
 
 void *cuda_create(const Model *model) { return cpu_create_with(model, cuda_accelerate); }
